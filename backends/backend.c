@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* backend.c - the list of backends, and the choice among them. */
+#include "backend.h"
+
+#include "list.h"
+#include "log.h"
+#include "options.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* In the order in which "auto" tries them. */
+static const struct adsm_backend *const backends[] = { &adsm_backend_cpu };
+
+#define N_BACKENDS (sizeof(backends) / sizeof(backends[0]))
+
+static int no_such_backend(const char *name)
+{
+	char names[128] = "auto";
+	size_t length = strlen(names);
+
+	for (size_t i = 0; i < N_BACKENDS && length < sizeof(names); i++)
+		length += (size_t)adsm_format(names + length, sizeof(names) - length, ", %s",
+					      backends[i]->name);
+	return adsm_fail(-EINVAL, "there is no backend '%s'; there are: %s", name, names);
+}
+
+int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend, int *ret_n_devices)
+{
+	const struct adsm_backend *found = NULL;
+	bool any = !strcmp(name, "auto"), known = any;
+	int n = 0, ret;
+
+	for (size_t i = 0; i < N_BACKENDS && !found; i++) {
+		if (!any && strcmp(name, backends[i]->name))
+			continue;
+		known = true;
+		n = backends[i]->probe();
+		if (n > 0)
+			found = backends[i];
+	}
+	if (!known)
+		return no_such_backend(name);
+	if (!found) {
+		/* A backend that could not run has said why; one without devices has nothing to say. */
+		if (n == 0)
+			adsm_fail(-ENODEV, "the backend '%s' has no device here", name);
+		return -ENODEV;
+	}
+	if (adsm_options.wrap && *adsm_options.wrap) {
+		ret = adsm_wrap(found, adsm_options.wrap, &found);
+		if (ret)
+			return ret;
+	}
+	*ret_backend = found;
+	*ret_n_devices = n;
+	return 0;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* copy.c - the copy engine of a cpu device, and the model of a link slower than memory. */
+#include "copy.h"
+
+#include "options.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LINK_SPIN_NS 100000	/* a sleeper may wake so much late */
+
+/* Take the link for @size bytes; returns when it has carried them. */
+static uint64_t link_take(struct adsm_cpu_copy_queue *queue, size_t size)
+{
+	uint64_t cost = adsm_options.cpu_link_latency_ns;
+	uint64_t now = adsm_os_now_ns(), busy = atomic_load(&queue->link_busy), end;
+
+	if (adsm_options.cpu_link_bandwidth)
+		cost += (uint64_t)((double)size * 1e9 / (double)adsm_options.cpu_link_bandwidth);
+	do
+		end = (busy > now ? busy : now) + cost;
+	while (!atomic_compare_exchange_weak(&queue->link_busy, &busy, end));
+	return end;
+}
+
+/*
+ * Write into a file as far as the system does it: the pages are neither zeroed nor faulted in before.
+ * By syscall(), which is no cancellation point; under a file size limit, whose signal kills, not at all.
+ */
+static size_t write_cold(const struct adsm_cpu_copy *copy)
+{
+	int saved_errno = errno;
+	struct rlimit limit;
+	long n = 0;
+
+	if (!syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) &&
+	    limit.rlim_cur >= copy->offset + copy->size)
+		n = syscall(SYS_pwrite64, copy->fd, copy->src, copy->size, copy->offset);
+	errno = saved_errno;
+	return n > 0 ? (size_t)n : 0;
+}
+
+void adsm_cpu_copy_now(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_copy *copy)
+{
+	size_t written = copy->cold ? write_cold(copy) : 0;
+	uint64_t end = 0;
+
+	if (copy->linked && (adsm_options.cpu_link_bandwidth || adsm_options.cpu_link_latency_ns))
+		end = link_take(queue, copy->size);
+	if (!copy->src)
+		memset(copy->dst, copy->value, copy->size);
+	else if (copy->dst != copy->src)
+		memmove((char *)copy->dst + written, (const char *)copy->src + written, copy->size - written);
+	if (!end)
+		return;
+	if (adsm_os_now_ns() + LINK_SPIN_NS < end)
+		adsm_os_sleep_until_ns(end - LINK_SPIN_NS);
+	while (adsm_os_now_ns() < end)
+		adsm_cpu_pause();
+}
+
+static void run(void *arg)
+{
+	struct adsm_cpu_copy_queue *queue = arg;
+
+	while (adsm_cpu_queue_next(&queue->queue, 0, false)) {
+		adsm_cpu_copy_now(queue, &queue->ring[atomic_load(&queue->queue.done) % ADSM_CPU_COPY_RING]);
+		adsm_cpu_queue_done(&queue->queue, false);
+	}
+}
+
+int adsm_cpu_copy_submit(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_copy *copy,
+			 uint64_t *ret_seq)
+{
+	static const _Atomic uint32_t never;
+	struct adsm_sigset old;
+	uint64_t given;
+	int ret = 0;
+
+	for (;;) {
+		adsm_os_signals_block(&old);
+		adsm_lock(&queue->lock);
+		given = atomic_load(&queue->queue.submitted);
+		if (given - atomic_load(&queue->queue.done) < ADSM_CPU_COPY_RING)
+			break;
+		adsm_unlock(&queue->lock);
+		adsm_os_signals_restore(&old);
+		adsm_cpu_queue_wait(&queue->queue, given - ADSM_CPU_COPY_RING + 1, &never, 0, false);
+	}
+	if (!queue->started)
+		ret = adsm_os_thread_start(&queue->thread, "adsm-copy", run, queue);
+	if (!ret) {
+		queue->started = true;
+		queue->ring[given % ADSM_CPU_COPY_RING] = *copy;
+		*ret_seq = adsm_cpu_queue_submit(&queue->queue, false);
+	}
+	adsm_unlock(&queue->lock);
+	adsm_os_signals_restore(&old);
+	return ret;
+}
+
+void adsm_cpu_copy_finish(struct adsm_cpu_copy_queue *queue)
+{
+	adsm_cpu_queue_stop(&queue->queue);
+	if (queue->started)
+		adsm_os_thread_join(&queue->thread);
+}

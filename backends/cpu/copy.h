@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copy.h - the copy engine of a cpu device: bytes between device memory, which this process maps too,
+ * and the CPU's, in the calling thread or on a thread for each direction.
+ */
+#ifndef ADSM_CPU_COPY_H
+#define ADSM_CPU_COPY_H
+
+#include "os.h"
+#include "shared.h"
+
+#define ADSM_CPU_COPY_RING 1024
+
+struct adsm_cpu_copy {
+	void *dst;
+	const void *src;		/* NULL: fill with value */
+	size_t size;
+	bool linked;			/* crosses the link: takes as long as the modelled one would */
+	bool cold;			/* dst has no pages yet: written through its file, twice as fast */
+	uint8_t value;
+	int fd;				/* cold: the file, and where in it dst is */
+	size_t offset;
+};
+
+struct adsm_cpu_copy_queue {		/* one direction; all zero at first */
+	struct adsm_cpu_queue queue;
+	_Atomic uint64_t link_busy;	/* until when, nanoseconds */
+	struct adsm_lock lock;		/* of producers */
+	bool started;
+	struct adsm_thread thread;
+	struct adsm_cpu_copy ring[ADSM_CPU_COPY_RING];
+};
+
+/* Copy now, in the calling thread. May run in the fault handler. */
+void adsm_cpu_copy_now(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_copy *copy);
+/* Hand a copy to the direction's thread, which starts with the first. Waits only while the ring is full. */
+int adsm_cpu_copy_submit(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_copy *copy,
+			 uint64_t *ret_seq);
+/* End the thread after the copy it is at. */
+void adsm_cpu_copy_finish(struct adsm_cpu_copy_queue *queue);
+
+#endif

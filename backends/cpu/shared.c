@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* shared.c - the queue and the messages between the library and the process of a cpu device. */
+#include "shared.h"
+
+#include "os.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* ---- the queue. Both sleepers say so and then look once more, both wakers change what is looked at and
+ * then ask who sleeps, all sequentially consistent: one of the two sees the other. */
+
+uint64_t adsm_cpu_queue_submit(struct adsm_cpu_queue *queue, bool shared)
+{
+	uint64_t seq = atomic_fetch_add(&queue->submitted, 1) + 1;
+
+	if (atomic_load(&queue->idle) && atomic_exchange(&queue->idle, 0))
+		adsm_os_wake(&queue->idle, 1, shared);
+	return seq;
+}
+
+bool adsm_cpu_queue_next(struct adsm_cpu_queue *queue, uint64_t spin_ns, bool shared)
+{
+	uint64_t done = atomic_load(&queue->done), end = 0;
+
+	for (;;) {
+		if (atomic_load(&queue->stop))
+			return false;
+		if (atomic_load(&queue->submitted) != done)
+			return true;
+		if (spin_ns) {
+			uint64_t now = adsm_os_now_ns();
+
+			if (!end)
+				end = now + spin_ns;
+			if (now < end) {
+				adsm_cpu_pause();
+				continue;
+			}
+		}
+		atomic_store(&queue->idle, 1);
+		if (atomic_load(&queue->submitted) == done && !atomic_load(&queue->stop))
+			adsm_os_wait(&queue->idle, 1, 0, shared);
+		atomic_store(&queue->idle, 0);
+	}
+}
+
+void adsm_cpu_queue_tick(struct adsm_cpu_queue *queue, bool shared)
+{
+	atomic_fetch_add(&queue->tick, 1);
+	if (atomic_load(&queue->waited) && atomic_exchange(&queue->waited, 0))
+		adsm_os_wake(&queue->tick, INT_MAX, shared);
+}
+
+void adsm_cpu_queue_done(struct adsm_cpu_queue *queue, bool shared)
+{
+	atomic_fetch_add(&queue->done, 1);
+	adsm_cpu_queue_tick(queue, shared);
+}
+
+void adsm_cpu_queue_stop(struct adsm_cpu_queue *queue)
+{
+	atomic_store(&queue->stop, 1);
+	atomic_store(&queue->idle, 0);
+	adsm_os_wake(&queue->idle, 1, false);
+}
+
+int adsm_cpu_queue_wait(struct adsm_cpu_queue *queue, uint64_t seq, const _Atomic uint32_t *lost,
+			uint64_t spin_ns, bool shared)
+{
+	uint64_t end = 0;
+
+	for (;;) {
+		uint32_t tick = atomic_load(&queue->tick);
+
+		if (atomic_load(&queue->done) >= seq || atomic_load(lost))
+			return 0;
+		if (spin_ns) {
+			uint64_t now = adsm_os_now_ns();
+
+			if (!end)
+				end = now + spin_ns;
+			if (now < end) {
+				adsm_cpu_pause();
+				continue;
+			}
+		}
+		atomic_store(&queue->waited, 1);
+		if (atomic_load(&queue->done) >= seq || atomic_load(lost))
+			return 0;
+		if (adsm_os_wait(&queue->tick, tick, 0, shared) == -EINTR)
+			return -EINTR;
+	}
+}
+
+/* ---- messages */
+
+/* Two ways to say that the other end is gone: the second when it left a message of ours unread. */
+static int gone_or(int error)
+{
+	return error == ECONNRESET ? -EPIPE : -error;
+}
+
+int adsm_cpu_send(int sock, const void *data, size_t size, const int *fds, int n_fds)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(ADSM_CPU_MAX_FDS * sizeof(int))] = { 0 };
+	struct iovec iov = { (void *)(uintptr_t)data, size };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (n_fds) {
+		struct cmsghdr *header;
+
+		message.msg_control = control;
+		message.msg_controllen = CMSG_SPACE((size_t)n_fds * sizeof(int));
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN((size_t)n_fds * sizeof(int));
+		memcpy(CMSG_DATA(header), fds, (size_t)n_fds * sizeof(int));
+	}
+	do
+		n = sendmsg(sock, &message, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? gone_or(errno) : 0;
+}
+
+int adsm_cpu_receive(int sock, void *data, size_t size, int *fds)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(ADSM_CPU_MAX_FDS * sizeof(int))];
+	struct iovec iov = { data, size };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *header;
+	ssize_t n;
+
+	if (fds) {
+		message.msg_control = control;
+		message.msg_controllen = sizeof(control);
+		for (int i = 0; i < ADSM_CPU_MAX_FDS; i++)
+			fds[i] = -1;
+	}
+	do
+		n = recvmsg(sock, &message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return gone_or(errno);
+	if (n == 0)
+		return -EPIPE;
+	header = fds ? CMSG_FIRSTHDR(&message) : NULL;
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+	return (size_t)n == size && !(message.msg_flags & MSG_TRUNC) ? 0 : -EPROTO;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adsm_kernel.h - the kernel dialect: one C source for the CPU, OpenCL C and CUDA.
+ *
+ *	ADSM_KERNEL(vecadd, ADSM_IN(float, a), ADSM_IN(float, b), ADSM_OUT(float, c), ADSM_VAL(int, n))
+ *	{
+ *		ADSM_THREADS {
+ *			int i = ADSM_GLOBAL_X;
+ *
+ *			if (i >= n)
+ *				continue;
+ *			c[i] = a[i] + b[i];
+ *		}
+ *	}
+ *
+ * A kernel's body is a sequence of phases, ADSM_THREADS { ... }, with ADSM_BARRIER between two of which
+ * one uses what the other wrote. All threads of the block run a phase, in any order or at once, so
+ * inside one no thread may depend on another; `continue` ends the thread's phase, and nothing else
+ * leaves one. What stands outside the phases (declarations, loops around them) must be the same for
+ * all threads of the block and write to nothing but its own variables.
+ *
+ * Parameters, at most 32. Pointers: ADSM_IN (only read), ADSM_OUT (all of the object is overwritten),
+ * ADSM_INOUT, ADSM_PTR (not declared). ADSM_VAL(type, name) is a value; ADSM_CONST(type, name) a
+ * pointer to constant bytes copied at the call. Two pointers may name the same object.
+ *
+ * ADSM_KERNEL(name, ...) runs in blocks of up to 1024 threads, ADSM_KERNEL_MAX(name, max, ...) states
+ * its own limit.
+ *
+ * ADSM_SHARED(type, name, count)	an array of the block; undefined at first
+ * ADSM_PRIVATE(type, name)		a value of each thread that lives across phases: ADSM_MY(name)
+ * ADSM_FUNCTION			before a function that kernels call
+ * ADSM_TABLE(type, name, count) = {}	a constant table at file scope
+ * ADSM_SPACE_GLOBAL, _SHARED, _CONST	where the target of a pointer lives that points into a pointer
+ *					parameter, into ADSM_SHARED, into ADSM_CONST or ADSM_TABLE:
+ *					const ADSM_SPACE_GLOBAL float *p = a + 1;
+ * ADSM_THREAD_X/_Y/_Z, ADSM_BLOCK_X.., ADSM_BLOCK_DIM_X.., ADSM_GRID_DIM_X.., ADSM_GLOBAL_X.. and
+ * ADSM_THREAD (linear in the block, x fastest) are of type int; ADSM_THREAD* and ADSM_GLOBAL* have a
+ * meaning in phases only.
+ * ADSM_ATOMIC_*(p, v)			on int and unsigned; they give the old value
+ * adsm_sinf() and so on		the math functions, on float
+ */
+#ifndef ADSM_KERNEL_H
+#define ADSM_KERNEL_H
+
+#define ADSM_KERNEL(name, ...) ADSM_KERNEL_MAX(name, 1024 __VA_OPT__(,) __VA_ARGS__)
+
+/* A parameter is a tuple: kind, access, type as the body sees it, type, name, both as strings. */
+#define ADSM_IN(type, name) (POINTER, 1, const type, type, name, #type, #name)
+#define ADSM_OUT(type, name) (POINTER, 2, type, type, name, #type, #name)
+#define ADSM_INOUT(type, name) (POINTER, 3, type, type, name, #type, #name)
+#define ADSM_PTR(type, name) (POINTER, 0, type, type, name, #type, #name)
+#define ADSM_VAL(type, name) (VALUE, 0, type, type, name, #type, #name)
+#define ADSM_CONST(type, name) (CONST, 1, const type, type, name, #type, #name)
+
+/* ADSM_EACH_(macro, (1, 2), (3, 4)) is macro(1, 2) macro(3, 4). A macro does not expand inside itself, so each
+ * step leaves the next one unexpanded behind and ADSM_SCAN_ rescans often enough. */
+#define ADSM_SCAN_(...) ADSM_SCAN1_(ADSM_SCAN1_(ADSM_SCAN1_(ADSM_SCAN1_(__VA_ARGS__))))
+#define ADSM_SCAN1_(...) ADSM_SCAN2_(ADSM_SCAN2_(ADSM_SCAN2_(ADSM_SCAN2_(__VA_ARGS__))))
+#define ADSM_SCAN2_(...) ADSM_SCAN3_(ADSM_SCAN3_(ADSM_SCAN3_(ADSM_SCAN3_(__VA_ARGS__))))
+#define ADSM_SCAN3_(...) __VA_ARGS__
+#define ADSM_EACH_(macro, ...) __VA_OPT__(ADSM_SCAN_(ADSM_STEP_(macro, __VA_ARGS__)))
+#define ADSM_STEP_(macro, tuple, ...) \
+	macro tuple __VA_OPT__(ADSM_NEXT_ ADSM_PARENS_ (macro, __VA_ARGS__))
+#define ADSM_NEXT_() ADSM_STEP_
+#define ADSM_PARENS_ ()
+/* What follows the first comma of a list that has to be expanded first. */
+#define ADSM_TAIL_(...) ADSM_TAIL1_(__VA_ARGS__)
+#define ADSM_TAIL1_(first, ...) __VA_ARGS__
+
+/* One list of math functions: the C name, the name OpenCL C has for it. */
+#define ADSM_MATH_(unary, binary, ternary) \
+	unary(acosf, acos) unary(asinf, asin) unary(atanf, atan) unary(ceilf, ceil) unary(cosf, cos) \
+	unary(coshf, cosh) unary(expf, exp) unary(exp2f, exp2) unary(fabsf, fabs) unary(floorf, floor) \
+	unary(logf, log) unary(log2f, log2) unary(log10f, log10) unary(roundf, round) unary(sinf, sin) \
+	unary(sinhf, sinh) unary(sqrtf, sqrt) unary(tanf, tan) unary(tanhf, tanh) unary(truncf, trunc) \
+	unary(erff, erf) unary(erfcf, erfc) \
+	binary(atan2f, atan2) binary(fmaxf, fmax) binary(fminf, fmin) binary(fmodf, fmod) binary(powf, pow) \
+	ternary(fmaf, fma)
+
+#if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
+
+/*
+ * OpenCL C. A pointer is two kernel arguments, the buffer and a ulong offset in bytes; a value and a
+ * constant (a buffer) are one each. The pointers themselves are made at the top of the body by
+ * ADSM_ENTER(parameters), which adsmcc writes behind its opening brace.
+ */
+#define ADSM_KERNEL_MAX(name, max, ...) \
+	__kernel void name(ADSM_TAIL_(0 ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)))
+#define ADSM_ENTER(...) ADSM_EACH_(ADSM_ENTER_, __VA_ARGS__)
+#define ADSM_DECLARE_(kind, access, seen, type, name, ...) , ADSM_DECLARE_##kind##_(seen, name)
+#define ADSM_DECLARE_POINTER_(seen, name) __global seen *adsm_base_##name, ulong adsm_offset_##name
+#define ADSM_DECLARE_VALUE_(seen, name) seen name
+#define ADSM_DECLARE_CONST_(seen, name) __constant seen *name
+#define ADSM_ENTER_(kind, access, seen, type, name, ...) ADSM_ENTER_##kind##_(seen, name)
+#define ADSM_ENTER_POINTER_(seen, name) \
+	__global seen *name = (__global seen *)((__global char *)adsm_base_##name + adsm_offset_##name);
+#define ADSM_ENTER_VALUE_(seen, name)
+#define ADSM_ENTER_CONST_(seen, name)
+
+#define ADSM_FUNCTION static inline
+#define ADSM_TABLE(type, name, count) __constant type name[count]
+#define ADSM_SPACE_GLOBAL __global
+#define ADSM_SPACE_SHARED __local
+#define ADSM_SPACE_CONST __constant
+#define ADSM_SHARED(type, name, count) __local type name[count]
+#define ADSM_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+
+#define ADSM_THREAD_X ((int)get_local_id(0))
+#define ADSM_THREAD_Y ((int)get_local_id(1))
+#define ADSM_THREAD_Z ((int)get_local_id(2))
+#define ADSM_BLOCK_X ((int)get_group_id(0))
+#define ADSM_BLOCK_Y ((int)get_group_id(1))
+#define ADSM_BLOCK_Z ((int)get_group_id(2))
+#define ADSM_BLOCK_DIM_X ((int)get_local_size(0))
+#define ADSM_BLOCK_DIM_Y ((int)get_local_size(1))
+#define ADSM_BLOCK_DIM_Z ((int)get_local_size(2))
+#define ADSM_GRID_DIM_X ((int)get_num_groups(0))
+#define ADSM_GRID_DIM_Y ((int)get_num_groups(1))
+#define ADSM_GRID_DIM_Z ((int)get_num_groups(2))
+
+#define ADSM_ATOMIC_ADD(p, v) atomic_add(p, v)
+#define ADSM_ATOMIC_SUB(p, v) atomic_sub(p, v)
+#define ADSM_ATOMIC_MIN(p, v) atomic_min(p, v)
+#define ADSM_ATOMIC_MAX(p, v) atomic_max(p, v)
+#define ADSM_ATOMIC_AND(p, v) atomic_and(p, v)
+#define ADSM_ATOMIC_OR(p, v) atomic_or(p, v)
+#define ADSM_ATOMIC_XOR(p, v) atomic_xor(p, v)
+#define ADSM_ATOMIC_EXCHANGE(p, v) atomic_xchg(p, v)
+#define ADSM_ATOMIC_CAS(p, expected, v) atomic_cmpxchg(p, expected, v)
+
+#define ADSM_MATH1_(c, cl) ADSM_FUNCTION float adsm_##c(float x) { return cl(x); }
+#define ADSM_MATH2_(c, cl) ADSM_FUNCTION float adsm_##c(float x, float y) { return cl(x, y); }
+#define ADSM_MATH3_(c, cl) ADSM_FUNCTION float adsm_##c(float x, float y, float z) { return cl(x, y, z); }
+
+#elif defined(__CUDACC__)
+
+/* CUDA: one argument for each parameter, a pointer also for a constant. */
+#define ADSM_KERNEL_MAX(name, max, ...) extern "C" __global__ void __launch_bounds__(max) \
+	name(ADSM_TAIL_(0 ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)))
+#define ADSM_ENTER(...)
+#define ADSM_DECLARE_(kind, access, seen, type, name, ...) , ADSM_DECLARE_##kind##_(seen, name)
+#define ADSM_DECLARE_POINTER_(seen, name) seen *name
+#define ADSM_DECLARE_VALUE_(seen, name) seen name
+#define ADSM_DECLARE_CONST_(seen, name) seen *__restrict__ name
+
+#define ADSM_FUNCTION static inline __device__
+#define ADSM_TABLE(type, name, count) static const __constant__ type name[count]
+#define ADSM_SPACE_GLOBAL
+#define ADSM_SPACE_SHARED
+#define ADSM_SPACE_CONST
+#define ADSM_SHARED(type, name, count) __shared__ type name[count]
+#define ADSM_BARRIER __syncthreads()
+
+#define ADSM_THREAD_X ((int)threadIdx.x)
+#define ADSM_THREAD_Y ((int)threadIdx.y)
+#define ADSM_THREAD_Z ((int)threadIdx.z)
+#define ADSM_BLOCK_X ((int)blockIdx.x)
+#define ADSM_BLOCK_Y ((int)blockIdx.y)
+#define ADSM_BLOCK_Z ((int)blockIdx.z)
+#define ADSM_BLOCK_DIM_X ((int)blockDim.x)
+#define ADSM_BLOCK_DIM_Y ((int)blockDim.y)
+#define ADSM_BLOCK_DIM_Z ((int)blockDim.z)
+#define ADSM_GRID_DIM_X ((int)gridDim.x)
+#define ADSM_GRID_DIM_Y ((int)gridDim.y)
+#define ADSM_GRID_DIM_Z ((int)gridDim.z)
+
+#define ADSM_ATOMIC_ADD(p, v) atomicAdd(p, v)
+#define ADSM_ATOMIC_SUB(p, v) atomicSub(p, v)
+#define ADSM_ATOMIC_MIN(p, v) atomicMin(p, v)
+#define ADSM_ATOMIC_MAX(p, v) atomicMax(p, v)
+#define ADSM_ATOMIC_AND(p, v) atomicAnd(p, v)
+#define ADSM_ATOMIC_OR(p, v) atomicOr(p, v)
+#define ADSM_ATOMIC_XOR(p, v) atomicXor(p, v)
+#define ADSM_ATOMIC_EXCHANGE(p, v) atomicExch(p, v)
+#define ADSM_ATOMIC_CAS(p, expected, v) atomicCAS(p, expected, v)
+
+#define ADSM_MATH1_(c, cl) ADSM_FUNCTION float adsm_##c(float x) { return c(x); }
+#define ADSM_MATH2_(c, cl) ADSM_FUNCTION float adsm_##c(float x, float y) { return c(x, y); }
+#define ADSM_MATH3_(c, cl) ADSM_FUNCTION float adsm_##c(float x, float y, float z) { return c(x, y, z); }
+
+#else
+
+/*
+ * Native C, of gcc and clang. A module exports adsm_run_<name>() for each kernel, which runs one block
+ * of the grid on the calling thread, and describes the kernel in section "adsm_kernels": an array of
+ * struct adsm_kernel_desc, plain bytes that are read without running anything.
+ */
+struct adsm_kernel_block {
+	__UINT32_TYPE__ grid[3], block[3];	/* sizes: blocks, threads */
+	__UINT32_TYPE__ index[3];		/* which block */
+};
+
+/**
+ * @args: one entry for each parameter. Pointer: the address of a uint64_t that holds it; value: the
+ * address of its bytes, aligned or not; constant: the address of its bytes, aligned for its type.
+ */
+typedef void adsm_kernel_run(const struct adsm_kernel_block *block, const void *const *args);
+
+#define ADSM_KERNEL_MAGIC "ADSMKRN"
+#define ADSM_KERNEL_VERSION 1u		/* of the descriptor and of the calls of adsm_run_<name>() */
+#define ADSM_KERNEL_PARAMS_MAX 32
+
+struct adsm_kernel_param {
+	char name[32], type[32];
+	__UINT32_TYPE__ kind;		/* 1: pointer, 2: value, 3: constant; as ADSM_ARG_* of adsm.h */
+	__UINT32_TYPE__ access;		/* pointer: 1: in, 2: out, 3: inout, 0: not declared */
+	__UINT32_TYPE__ size;		/* bytes of the value, or of one element */
+};
+
+/* Its size is a multiple of its alignment, and that the largest a compiler gives to data on its own: no
+ * gaps in the section. */
+struct adsm_kernel_desc {
+	char magic[8];
+	__UINT32_TYPE__ version, size;	/* of this structure */
+	__UINT32_TYPE__ max_threads, n_params;
+	char name[64];
+	struct adsm_kernel_param params[ADSM_KERNEL_PARAMS_MAX];
+	char reserved[40];
+} __attribute__((aligned(64)));
+
+/* adsm_max_ carries the block limit into the body as a type. */
+#define ADSM_KERNEL_MAX(name_, max, ...) \
+	_Static_assert(sizeof(#name_) <= sizeof(((struct adsm_kernel_desc *)0)->name), \
+		       "the name of the kernel is longer than 63 characters"); \
+	_Static_assert((max) > 0, "a block has at least one thread"); \
+	_Static_assert(0 ADSM_EACH_(ADSM_COUNT_, __VA_ARGS__) <= ADSM_KERNEL_PARAMS_MAX, \
+		       "a kernel has at most 32 parameters"); \
+	static const struct adsm_kernel_desc adsm_desc_##name_ \
+		__attribute__((used, section("adsm_kernels"), aligned(64))) = { \
+		.magic = ADSM_KERNEL_MAGIC, .version = ADSM_KERNEL_VERSION, \
+		.size = sizeof(struct adsm_kernel_desc), .max_threads = (max), \
+		.n_params = 0 ADSM_EACH_(ADSM_COUNT_, __VA_ARGS__), .name = #name_, \
+		.params = { ADSM_EACH_(ADSM_DESCRIBE_, __VA_ARGS__) }, \
+	}; \
+	static inline __attribute__((always_inline)) void adsm_body_##name_( \
+		const struct adsm_kernel_block adsm_block_, const char (*const adsm_max_)[max] \
+		ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)); \
+	adsm_kernel_run adsm_run_##name_; \
+	__attribute__((visibility("default"))) \
+	void adsm_run_##name_(const struct adsm_kernel_block *adsm_block_, const void *const *adsm_args_) \
+	{ \
+		(void)adsm_args_; \
+		ADSM_EACH_(ADSM_LOAD_, __VA_ARGS__) \
+		adsm_body_##name_(*adsm_block_, 0 ADSM_EACH_(ADSM_PASS_, __VA_ARGS__)); \
+	} \
+	static inline void adsm_body_##name_( \
+		__attribute__((unused)) const struct adsm_kernel_block adsm_block_, \
+		__attribute__((unused)) const char (*const adsm_max_)[max] \
+		ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__))
+#define ADSM_ENTER(...)
+#define ADSM_COUNT_(...) + 1
+#define ADSM_DESCRIBE_(kind_, access_, seen, type_, name_, type_text, name_text) { \
+	.name = name_text, .type = type_text, .kind = ADSM_KIND_##kind_##_, .access = access_, \
+	.size = sizeof(type_) + 0 * sizeof(struct { \
+		_Static_assert(sizeof(name_text) <= 32 && sizeof(type_text) <= 32, \
+			       "a parameter's name or type is longer than 31 characters"); char c; }) },
+#define ADSM_KIND_POINTER_ 1
+#define ADSM_KIND_VALUE_ 2
+#define ADSM_KIND_CONST_ 3
+#define ADSM_DECLARE_(kind, access, seen, type, name, ...) , \
+	__attribute__((unused)) seen ADSM_STAR_##kind##_ name
+#define ADSM_STAR_POINTER_ *
+#define ADSM_STAR_VALUE_
+#define ADSM_STAR_CONST_ *
+#define ADSM_LOAD_(kind, access, seen, type, name, ...) \
+	seen ADSM_STAR_##kind##_ name = ADSM_LOAD_##kind##_(seen, *adsm_args_++);
+#define ADSM_LOAD_POINTER_(seen, arg) (seen *)(__UINTPTR_TYPE__)ADSM_LOAD_VALUE_(__UINT64_TYPE__, arg)
+#define ADSM_LOAD_VALUE_(seen, arg) \
+	((const struct { seen value; } __attribute__((packed, may_alias)) *)(arg))->value
+#define ADSM_LOAD_CONST_(seen, arg) (seen *)(arg)
+#define ADSM_PASS_(kind, access, seen, type, name, ...) , name
+
+#define ADSM_FUNCTION static inline __attribute__((unused))
+#define ADSM_TABLE(type, name, count) static const type name[count]
+#define ADSM_SPACE_GLOBAL
+#define ADSM_SPACE_SHARED
+#define ADSM_SPACE_CONST
+#define ADSM_SHARED(type, name, count) type name[count] __attribute__((aligned(64)))
+#define ADSM_BARRIER ((void)0)
+
+/* The threads of a phase do not depend on each other: that is what lets the loop be vectorised, and it
+ * says nothing about one thread's own accesses, so in-place kernels stay right. The global index is a loop
+ * counter too: gcc then splits the loop at a bounds test of it (of type int) and vectorises both. */
+#if defined(__clang__)
+#define ADSM_INDEPENDENT_
+#else
+#define ADSM_INDEPENDENT_ _Pragma("GCC ivdep")
+#endif
+#define ADSM_THREADS \
+	for (int adsm_z_ = 0; adsm_z_ < ADSM_BLOCK_DIM_Z; adsm_z_++) \
+	for (int adsm_y_ = 0; adsm_y_ < ADSM_BLOCK_DIM_Y; adsm_y_++) \
+	ADSM_INDEPENDENT_ \
+	for (int adsm_x_ = 0, adsm_global_x_ __attribute__((unused)) = ADSM_BLOCK_X * ADSM_BLOCK_DIM_X; \
+	     adsm_x_ < ADSM_BLOCK_DIM_X; adsm_x_++, adsm_global_x_++)
+#define ADSM_PRIVATE(type, name) type name[sizeof(*adsm_max_)] __attribute__((aligned(64)))
+#define ADSM_MY(name) name[ADSM_THREAD]
+
+#define ADSM_THREAD_X adsm_x_
+#define ADSM_THREAD_Y adsm_y_
+#define ADSM_THREAD_Z adsm_z_
+#define ADSM_GLOBAL_X adsm_global_x_
+#define ADSM_BLOCK_X ((int)adsm_block_.index[0])
+#define ADSM_BLOCK_Y ((int)adsm_block_.index[1])
+#define ADSM_BLOCK_Z ((int)adsm_block_.index[2])
+#define ADSM_BLOCK_DIM_X ((int)adsm_block_.block[0])
+#define ADSM_BLOCK_DIM_Y ((int)adsm_block_.block[1])
+#define ADSM_BLOCK_DIM_Z ((int)adsm_block_.block[2])
+#define ADSM_GRID_DIM_X ((int)adsm_block_.grid[0])
+#define ADSM_GRID_DIM_Y ((int)adsm_block_.grid[1])
+#define ADSM_GRID_DIM_Z ((int)adsm_block_.grid[2])
+
+#define ADSM_ATOMIC_ADD(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
+#define ADSM_ATOMIC_SUB(p, v) __atomic_fetch_sub(p, v, __ATOMIC_RELAXED)
+#define ADSM_ATOMIC_MIN(p, v) ADSM_ATOMIC_IF_(p, v, <)
+#define ADSM_ATOMIC_MAX(p, v) ADSM_ATOMIC_IF_(p, v, >)
+#define ADSM_ATOMIC_AND(p, v) __atomic_fetch_and(p, v, __ATOMIC_RELAXED)
+#define ADSM_ATOMIC_OR(p, v) __atomic_fetch_or(p, v, __ATOMIC_RELAXED)
+#define ADSM_ATOMIC_XOR(p, v) __atomic_fetch_xor(p, v, __ATOMIC_RELAXED)
+#define ADSM_ATOMIC_EXCHANGE(p, v) __atomic_exchange_n(p, v, __ATOMIC_RELAXED)
+#define ADSM_ATOMIC_CAS(p, expected, v) __extension__ ({ \
+	__typeof__(*(p)) adsm_old_ = (expected); \
+	__atomic_compare_exchange_n(p, &adsm_old_, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
+	adsm_old_; })
+#define ADSM_ATOMIC_IF_(p, v, less) __extension__ ({ \
+	__typeof__(p) adsm_p_ = (p); \
+	const __typeof__(*adsm_p_) adsm_v_ = (v); \
+	__typeof__(*adsm_p_) adsm_old_ = __atomic_load_n(adsm_p_, __ATOMIC_RELAXED); \
+	while (adsm_v_ less adsm_old_ && \
+	       !__atomic_compare_exchange_n(adsm_p_, &adsm_old_, adsm_v_, 1, __ATOMIC_RELAXED, \
+					    __ATOMIC_RELAXED)) \
+		; \
+	adsm_old_; })
+
+#define ADSM_MATH1_(c, cl) ADSM_FUNCTION float adsm_##c(float x) { return __builtin_##c(x); }
+#define ADSM_MATH2_(c, cl) ADSM_FUNCTION float adsm_##c(float x, float y) { return __builtin_##c(x, y); }
+#define ADSM_MATH3_(c, cl) \
+	ADSM_FUNCTION float adsm_##c(float x, float y, float z) { return __builtin_##c(x, y, z); }
+
+#endif
+
+/* One round on a GPU; a loop there too, so that `continue` means the same. */
+#ifndef ADSM_THREADS
+#define ADSM_THREADS for (int adsm_round_ = 0; adsm_round_ < 1; adsm_round_++)
+#define ADSM_PRIVATE(type, name) type name
+#define ADSM_MY(name) name
+#endif
+
+#define ADSM_THREAD \
+	((ADSM_THREAD_Z * ADSM_BLOCK_DIM_Y + ADSM_THREAD_Y) * ADSM_BLOCK_DIM_X + ADSM_THREAD_X)
+#ifndef ADSM_GLOBAL_X
+#define ADSM_GLOBAL_X (ADSM_BLOCK_X * ADSM_BLOCK_DIM_X + ADSM_THREAD_X)
+#endif
+#define ADSM_GLOBAL_Y (ADSM_BLOCK_Y * ADSM_BLOCK_DIM_Y + ADSM_THREAD_Y)
+#define ADSM_GLOBAL_Z (ADSM_BLOCK_Z * ADSM_BLOCK_DIM_Z + ADSM_THREAD_Z)
+
+ADSM_MATH_(ADSM_MATH1_, ADSM_MATH2_, ADSM_MATH3_)
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arena.c - reservation, file, alias, and which pages are free: an ordered array of free ranges, first
+ * fit. Callers of take and give are serialised by the manager.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "log.h"
+#include "os.h"
+
+#define DEFAULT_SIZE ((size_t)256 << 30)
+#define LEAST_SIZE ((size_t)1 << 30)
+#define LARGE ((size_t)2 << 20)		/* objects from here on start at a multiple of it: huge pages */
+
+struct range {
+	uintptr_t start;
+	size_t size;
+};
+
+struct adsm_arena adsm_arena = { .fd = -1 };
+
+static struct range *free_ranges;
+static size_t n_free, capacity;
+
+static int reserve(uintptr_t address, size_t size, void **ret_base)
+{
+	/* Both are free under every sanitizer and valgrind; the first is above what they take. */
+	static const uintptr_t preferred[] = { 0x7e8000000000, 0x110000000000, 0 };
+
+	if (address)
+		return adsm_os_reserve(address, size, ret_base);
+	for (size_t i = 0; i < sizeof(preferred) / sizeof(preferred[0]); i++)
+		if (!adsm_os_reserve(preferred[i], size, ret_base))
+			return 0;
+	return -ENOMEM;
+}
+
+static int create(uintptr_t address, size_t size)
+{
+	void *base, *alias;
+	int fd, error;
+
+	error = adsm_os_memfd("adsm-arena", size, &fd);
+	if (error)
+		return error;
+	error = reserve(address, size, &base);
+	if (error)
+		goto close_fd;
+	error = adsm_os_map(NULL, size, fd, 0, ADSM_PROT_RW, &alias);
+	if (error)
+		goto unmap_base;
+	free_ranges = malloc(sizeof(*free_ranges));
+	if (!free_ranges) {
+		error = -ENOMEM;
+		goto unmap_alias;
+	}
+	free_ranges[0] = (struct range){ (uintptr_t)base, size };
+	n_free = capacity = 1;
+	adsm_arena = (struct adsm_arena){ (uintptr_t)base, size, alias, fd };
+	return 0;
+
+unmap_alias:
+	adsm_os_unmap(alias, size);
+unmap_base:
+	adsm_os_unmap(base, size);
+close_fd:
+	close(fd);
+	return error;
+}
+
+int adsm_arena_create(uintptr_t address, size_t size)
+{
+	int error;
+
+	if (size)
+		error = create(address, size);
+	else
+		for (size = DEFAULT_SIZE, error = -ENOMEM; error && size >= LEAST_SIZE; size /= 2)
+			error = create(address, size);
+	if (error)
+		return adsm_fail(error, "cannot reserve address space for the arena (ADSM_ARENA, ulimit -v)");
+	adsm_info("arena: %zu MiB at %p", adsm_arena.size >> 20, (void *)adsm_arena.base);
+	return 0;
+}
+
+void adsm_arena_destroy(void)
+{
+	adsm_os_unmap((void *)adsm_arena.base, adsm_arena.size);
+	adsm_os_unmap(adsm_arena.alias, adsm_arena.size);
+	close(adsm_arena.fd);
+	free(free_ranges);
+	free_ranges = NULL;
+	n_free = capacity = 0;
+	adsm_arena = (struct adsm_arena){ .fd = -1 };
+}
+
+void adsm_arena_child(void)
+{
+	void *base;
+
+	adsm_os_reserve(adsm_arena.base, adsm_arena.size, &base);
+}
+
+/* Make room for one more range before anything changes, so that giving back never fails. */
+static int grow(void)
+{
+	size_t wanted = capacity * 2;
+	struct range *bigger;
+
+	/* Taking splits one range, and each range taken may come back as one of its own. */
+	if (n_free + 2 <= capacity)
+		return 0;
+	bigger = realloc(free_ranges, wanted * sizeof(*bigger) + 2 * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	free_ranges = bigger;
+	capacity = wanted + 2;
+	return 0;
+}
+
+static void insert_at(size_t i, uintptr_t start, size_t size)
+{
+	memmove(&free_ranges[i + 1], &free_ranges[i], (n_free - i) * sizeof(*free_ranges));
+	free_ranges[i] = (struct range){ start, size };
+	n_free++;
+}
+
+static void remove_at(size_t i)
+{
+	n_free--;
+	memmove(&free_ranges[i], &free_ranges[i + 1], (n_free - i) * sizeof(*free_ranges));
+}
+
+int adsm_arena_take(size_t size, uintptr_t *ret_start)
+{
+	size_t align = size >= LARGE ? LARGE : ADSM_PAGE_SIZE;
+
+	if (grow())
+		return -ENOMEM;
+	for (size_t i = 0; i < n_free; i++) {
+		struct range *r = &free_ranges[i];
+		uintptr_t start = (r->start + align - 1) & ~(align - 1);
+		uintptr_t end = r->start + r->size;
+
+		if (start >= end || end - start < size)
+			continue;
+		*ret_start = start;
+		r->size = start - r->start;
+		if (!r->size)
+			remove_at(i);
+		else
+			i++;
+		if (start + size < end)
+			insert_at(i, start + size, end - start - size);
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+void adsm_arena_give(uintptr_t start, size_t size)
+{
+	size_t low = 0, high = n_free;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (free_ranges[middle].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* low is the first free range behind this one. */
+	if (low < n_free && start + size == free_ranges[low].start) {
+		free_ranges[low].start = start;
+		free_ranges[low].size += size;
+	} else if (n_free == capacity && grow()) {
+		adsm_warn("out of memory: %zu bytes of address space stay unused", size);
+		return;
+	} else {
+		insert_at(low, start, size);
+	}
+	if (low > 0 && free_ranges[low - 1].start + free_ranges[low - 1].size == start) {
+		free_ranges[low - 1].size += free_ranges[low].size;
+		remove_at(low);
+	}
+}
+
+int adsm_arena_map(uintptr_t start, size_t size, int prot)
+{
+	void *address;
+
+	return adsm_os_map((void *)start, size, adsm_arena.fd, start - adsm_arena.base,
+			   (enum adsm_prot)prot, &address);
+}
+
+void adsm_arena_unmap(uintptr_t start, size_t size)
+{
+	int error = adsm_os_unmap_to_reserve((void *)start, size);
+
+	if (error)
+		adsm_warn("cannot close %zu bytes at %p: error %d", size, (void *)start, error);
+	error = adsm_os_punch(adsm_arena.fd, start - adsm_arena.base, size);
+	if (error)
+		adsm_warn("cannot give %zu bytes at %p back: error %d", size, (void *)start, error);
+}

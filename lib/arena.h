@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arena.h - the address range of all objects, one sparse file behind it, and its two mappings: the view
+ * that applications use, mapped object by object, and the alias that only the library uses.
+ */
+#ifndef ADSM_ARENA_H
+#define ADSM_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct adsm_arena {
+	uintptr_t base;			/* of the views */
+	size_t size;
+	char *alias;			/* alias - base is the same for every byte */
+	int fd;
+};
+
+extern struct adsm_arena adsm_arena;
+
+/* @address, @size: wanted, 0: the library chooses. */
+int adsm_arena_create(uintptr_t address, size_t size);
+void adsm_arena_destroy(void);
+/* In the child of a fork: keep the range reserved and closed. */
+void adsm_arena_child(void);
+
+/* A free range of whole pages, inaccessible until adsm_arena_map(); -ENOMEM when the arena is full. */
+int adsm_arena_take(size_t size, uintptr_t *ret_start);
+void adsm_arena_give(uintptr_t start, size_t size);
+/* Map the view of a range, closed to accesses or open for all of them. */
+int adsm_arena_map(uintptr_t start, size_t size, int prot);
+/* Take the view away and give the pages back. */
+void adsm_arena_unmap(uintptr_t start, size_t size);
+
+static inline void *adsm_arena_alias(uintptr_t address)
+{
+	return adsm_arena.alias + (address - adsm_arena.base);
+}
+
+#endif

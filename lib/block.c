@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT */
+/* block.c - everything that changes blocks: accesses, flushes, calls, early sends. */
+#include <errno.h>
+#include <string.h>
+
+#include "arena.h"
+#include "block.h"
+#include "log.h"
+#include "object.h"
+#include "options.h"
+#include "transfer.h"
+
+const struct adsm_engine *adsm_engine = &adsm_engine_sigsegv;
+
+/* ---- waiting */
+
+void adsm_home_wait(struct adsm_home *home)
+{
+	uint32_t tick = atomic_load(&home->tick);
+
+	atomic_fetch_add(&home->n_waiting, 1);
+	adsm_unlock(&home->lock);
+	adsm_os_wait(&home->tick, tick, 0, false);
+	atomic_fetch_sub(&home->n_waiting, 1);
+	adsm_lock(&home->lock);
+}
+
+void adsm_home_notify(struct adsm_home *home)
+{
+	atomic_fetch_add(&home->tick, 1);
+	if (atomic_load(&home->n_waiting))
+		adsm_os_wake(&home->tick, INT32_MAX, false);
+}
+
+/* ---- the list of open objects, the range of open blocks */
+
+void adsm_object_mark_open(struct adsm_object *object)
+{
+	struct adsm_home *home = object->home;
+
+	if (object->open)
+		return;
+	object->open = true;
+	object->open_prev = NULL;
+	object->open_next = home->open;
+	if (home->open)
+		home->open->open_prev = object;
+	home->open = object;
+}
+
+void adsm_object_mark_closed(struct adsm_object *object)
+{
+	object->open_first = object->open_end = 0;
+	if (!object->open)
+		return;
+	object->open = false;
+	if (object->open_prev)
+		object->open_prev->open_next = object->open_next;
+	else
+		object->home->open = object->open_next;
+	if (object->open_next)
+		object->open_next->open_prev = object->open_prev;
+}
+
+static void widen_open(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	adsm_object_mark_open(object);
+	if (object->open_first == object->open_end) {
+		object->open_first = first;
+		object->open_end = first + n;
+		return;
+	}
+	if (first < object->open_first)
+		object->open_first = first;
+	if (first + n > object->open_end)
+		object->open_end = first + n;
+}
+
+/* ---- states */
+
+static void set_state(struct adsm_object *object, uint32_t b, unsigned next)
+{
+	struct adsm_block *block = &object->blocks[b];
+	unsigned state = block->state;
+
+	if (state == next)
+		return;
+	if (state == ADSM_DIRTY)
+		object->protocol->cleaned(&object->home->policy, block, adsm_run_size(object, b, 1));
+	object->n_in[state]--;
+	object->n_in[next]++;
+	block->state = next;
+	if (next == ADSM_DIRTY) {
+		object->protocol->dirtied(&object->home->policy, block, adsm_run_size(object, b, 1));
+		object->home->send_failed = false;
+	}
+}
+
+static void set_states(struct adsm_object *object, uint32_t first, uint32_t n, unsigned next)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		set_state(object, b, next);
+}
+
+static struct adsm_step step_of(const struct adsm_object *object, uint32_t b, enum adsm_block_event event)
+{
+	return object->protocol->steps[object->blocks[b].state][event];
+}
+
+static void set_flags(struct adsm_object *object, uint32_t first, uint32_t n, unsigned flags)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		object->blocks[b].flags |= flags;
+}
+
+static void clear_flags(struct adsm_object *object, uint32_t first, uint32_t n, unsigned flags)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		object->blocks[b].flags &= ~flags;
+}
+
+static bool all_have(const struct adsm_object *object, uint32_t first, uint32_t n, unsigned flags)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		if ((object->blocks[b].flags & flags) != flags)
+			return false;
+	return true;
+}
+
+/* ---- views */
+
+static void *run_view(const struct adsm_object *object, uint32_t first)
+{
+	return (void *)(object->start + ((size_t)first << object->block_shift));
+}
+
+/* Bytes of a run in whole pages. */
+static size_t run_span(const struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	size_t start = (size_t)first << object->block_shift;
+	size_t size = (size_t)n << object->block_shift;
+
+	return size < object->span - start ? size : object->span - start;
+}
+
+static void set_views(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		object->blocks[b].view = view;
+}
+
+void adsm_object_close_view(struct adsm_object *object)
+{
+	if (!adsm_engine->close((void *)object->start, object->span))
+		set_views(object, 0, object->n_blocks, ADSM_PROT_NONE);
+}
+
+/*
+ * The process has no mappings left (vm.max_map_count). Views may be shut without changing any state: a
+ * later access only opens them again. So make whole objects one mapping again: this one, or all others.
+ */
+static void recover_mappings(struct adsm_object *object, bool all)
+{
+	if (!all && object->protocol->detects && !object->n_holds)
+		adsm_object_close_view(object);
+	if (!all)
+		return;
+	for (struct adsm_object *o = object->home->open; o; o = o->open_next)
+		if (o->protocol->detects && !o->n_holds)
+			adsm_object_close_view(o);
+}
+
+static int change_view(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
+{
+	void *address = run_view(object, first);
+	size_t size = run_span(object, first, n);
+	enum adsm_prot now = object->blocks[first].view;
+
+	if (view == ADSM_PROT_NONE)
+		return adsm_engine->close(address, size);
+	if (now == ADSM_PROT_RW)
+		return adsm_engine->protect(address, size);
+	if (view == ADSM_PROT_READ)
+		return adsm_engine->open_ro(address, size);
+	return now == ADSM_PROT_NONE ? adsm_engine->open_rw(address, size)
+				     : adsm_engine->upgrade(address, size);
+}
+
+/* Change what the view of a run permits; its blocks have one view. Never gives up while anything helps. */
+static int set_view(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
+{
+	int error = change_view(object, first, n, view);
+
+	for (int all = 0; error == -ENOMEM && all <= 1; all++) {
+		recover_mappings(object, all);
+		error = object->blocks[first].view == view ? 0 : change_view(object, first, n, view);
+	}
+	if (error)
+		return error;
+	set_views(object, first, n, view);
+	if (view != ADSM_PROT_NONE && !all_have(object, first, n, ADSM_BLOCK_MAPPED)) {
+		adsm_os_populate(run_view(object, first), run_span(object, first, n),
+				 view == ADSM_PROT_RW);
+		set_flags(object, first, n, ADSM_BLOCK_MAPPED);
+	}
+	return 0;
+}
+
+/* One call for all that is open, however many blocks. */
+static void close_open_range(struct adsm_object *object)
+{
+	uint32_t first = object->open_first, end = object->open_end;
+
+	while (first < end && object->blocks[first].view == ADSM_PROT_NONE)
+		first++;
+	while (first < end && object->blocks[end - 1].view == ADSM_PROT_NONE)
+		end--;
+	if (first == end)
+		return;
+	if (adsm_engine->close(run_view(object, first), run_span(object, first, end - first)))
+		adsm_object_close_view(object);	/* a whole object needs no more mappings than it has */
+	else
+		set_views(object, first, end - first, ADSM_PROT_NONE);
+}
+
+/* ---- accesses */
+
+uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum adsm_block_event event)
+{
+	struct adsm_step step = step_of(object, b, event);
+	uint64_t seq = 0;
+
+	if (step.transfer == ADSM_TO_HOST)
+		seq = adsm_object_write_seq(object);
+	else if (step.next == ADSM_DIRTY && object->blocks[b].state != ADSM_DIRTY)
+		seq = adsm_object_use_seq(object);
+	return seq > atomic_load(&object->home->completed) ? seq : 0;
+}
+
+uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event)
+{
+	const struct adsm_block *block = &object->blocks[b];
+	size_t limit = adsm_options.fault_ahead >> object->block_shift;
+	const struct adsm_policy *policy = &object->home->policy;
+	struct adsm_stream *stream = NULL;
+	uint32_t n = 1, window = 1;
+
+	/* Blocks opened ahead for writing count as Dirty: they must not push each other out. */
+	if (event != ADSM_EVENT_READ && policy->fixed_limit && limit > policy->fixed_limit / 2)
+		limit = policy->fixed_limit / 2;
+	if (limit < 2 || object->n_blocks == 1)
+		return 1;
+	for (unsigned i = 0; i < ADSM_STREAMS && !stream; i++)
+		if (object->streams[i].window && object->streams[i].next == b)
+			stream = &object->streams[i];
+	if (stream) {
+		window = stream->window * 2 < limit ? stream->window * 2 : (uint32_t)limit;
+	} else {
+		stream = &object->streams[object->next_stream];
+		object->next_stream = (object->next_stream + 1) % ADSM_STREAMS;
+	}
+	while (n < window && b + n < object->n_blocks) {
+		const struct adsm_block *next = &object->blocks[b + n];
+
+		if (next->state != block->state || next->view != block->view ||
+		    ((next->flags | block->flags) & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED)))
+			break;
+		n++;
+	}
+	stream->next = b + n;
+	stream->window = window;
+	return n;
+}
+
+/* Make blocks busy, give the lock away, and take both back. */
+static void begin_busy(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	set_flags(object, first, n, ADSM_BLOCK_BUSY);
+	object->n_busy++;
+	adsm_object_mark_open(object);
+	adsm_unlock(&object->home->lock);
+}
+
+static void end_busy(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	adsm_lock(&object->home->lock);
+	clear_flags(object, first, n, ADSM_BLOCK_BUSY);
+	object->n_busy--;
+	adsm_home_notify(object->home);
+}
+
+/* Fetch a run into the alias, or only give it pages: cold ones cost more than the transfer. */
+static int fill(struct adsm_object *object, uint32_t first, uint32_t n, bool fetch)
+{
+	size_t offset = (size_t)first << object->block_shift;
+	bool backed = all_have(object, first, n, ADSM_BLOCK_BACKED);
+	int error = 0;
+
+	begin_busy(object, first, n);
+	if (!backed)
+		adsm_os_populate(object->alias + offset, run_span(object, first, n), true);
+	if (fetch)
+		error = adsm_transfer(object, ADSM_TO_HOST, offset, adsm_run_size(object, first, n));
+	end_busy(object, first, n);
+	if (!error)
+		set_flags(object, first, n, ADSM_BLOCK_BACKED);
+	return error;
+}
+
+/* A block that is about to become Dirty again is still queued: what it held must go first, counted. */
+static void send_before_write(struct adsm_object *object, uint32_t b)
+{
+	struct adsm_block *block = &object->blocks[b];
+
+	adsm_queue_remove(&object->home->send, block);
+	block->flags &= ~ADSM_BLOCK_QUEUED;
+	begin_busy(object, b, 1);
+	/* Should it fail, nothing is lost: the block becomes Dirty and goes again. */
+	adsm_transfer(object, ADSM_TO_DEVICE, (size_t)b << object->block_shift,
+		      adsm_run_size(object, b, 1));
+	end_busy(object, b, 1);
+	object->n_sending--;
+}
+
+/* In the paper's exact mode whoever writes closes the oldest block; only the copy is left to others. */
+void adsm_evict_now(struct adsm_home *home)
+{
+	struct adsm_block *block;
+
+	if (adsm_options.evict_batch != 1)
+		return;
+	while ((block = adsm_policy_victim(&home->policy, false))) {
+		struct adsm_object *object = adsm_object_at(block->object);
+		uint32_t b = (uint32_t)(block - object->blocks);
+
+		if (block->view == ADSM_PROT_RW && set_view(object, b, 1, ADSM_PROT_READ))
+			return;
+		set_state(object, b, ADSM_READ_ONLY);
+		block->flags |= ADSM_BLOCK_QUEUED;
+		adsm_queue_push(&home->send, block);
+		object->n_sending++;
+		adsm_count(&object->counters, evictions, 1);
+	}
+}
+
+int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event,
+		       bool open)
+{
+	struct adsm_step step = step_of(object, first, event);
+	enum adsm_prot view = step.next == ADSM_DIRTY ? ADSM_PROT_RW : ADSM_PROT_READ;
+	enum adsm_state state = object->blocks[first].state;
+	bool becomes_dirty = state != ADSM_DIRTY && step.next == ADSM_DIRTY;
+	int error;
+
+	if (becomes_dirty && (object->blocks[first].flags & ADSM_BLOCK_QUEUED))
+		send_before_write(object, first);
+	if (step.transfer == ADSM_TO_HOST || !all_have(object, first, n, ADSM_BLOCK_BACKED)) {
+		error = fill(object, first, n, step.transfer == ADSM_TO_HOST);
+		if (error)
+			return error;
+	}
+	if (open && object->blocks[first].view < view) {
+		error = set_view(object, first, n, view);
+		if (error)
+			return error;
+	}
+	widen_open(object, first, n);
+	if (object->protocol->detects && becomes_dirty && event != ADSM_EVENT_SYNC)
+		adsm_count(&object->counters, write_faults, n);
+	if (object->protocol->detects && state == ADSM_INVALID && event == ADSM_EVENT_READ)
+		adsm_count(&object->counters, read_faults, n);
+	set_states(object, first, n, step.next);
+	if (becomes_dirty)
+		adsm_evict_now(object->home);
+	return 0;
+}
+
+/* ---- sending */
+
+/* Send a run that is ReadOnly and closed to writers; give the lock away meanwhile. */
+static int send_run(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	struct adsm_home *home = object->home;
+	int error;
+
+	object->n_sending++;
+	adsm_unlock(&home->lock);
+	error = adsm_transfer(object, ADSM_TO_DEVICE, (size_t)first << object->block_shift,
+			      adsm_run_size(object, first, n));
+	adsm_lock(&home->lock);
+	object->n_sending--;
+	adsm_home_notify(home);
+	if (!error)
+		return 0;
+	for (uint32_t b = first; b < first + n; b++)
+		if (object->blocks[b].state == ADSM_READ_ONLY)
+			set_state(object, b, ADSM_DIRTY);
+	return error;
+}
+
+int adsm_object_flush(struct adsm_object *object, bool close)
+{
+	bool detects = object->protocol->detects;
+	/* "No two sends are merged" where sends are block by block. */
+	uint32_t most = adsm_options.evict_batch == 1 ? 1 : UINT32_MAX;
+
+	if (close && detects)
+		close_open_range(object);
+	for (uint32_t first = object->open_first; first < object->open_end && object->n_in[ADSM_DIRTY];) {
+		const struct adsm_block *blocks = object->blocks;
+		uint32_t n = 0;
+		int error;
+
+		while (first + n < object->open_end && n < most && blocks[first + n].state == ADSM_DIRTY &&
+		       blocks[first + n].view == blocks[first].view)
+			n++;
+		if (!n) {
+			first++;
+			continue;
+		}
+		if (detects && blocks[first].view == ADSM_PROT_RW) {
+			error = set_view(object, first, n, ADSM_PROT_READ);
+			if (error)
+				return error;
+		}
+		set_states(object, first, n, ADSM_READ_ONLY);
+		error = send_run(object, first, n);
+		if (error)
+			return error;
+		first += n;
+	}
+	return 0;
+}
+
+bool adsm_evict_batch(struct adsm_home *home, bool started)
+{
+	struct adsm_block *block = home->send_failed ? NULL : adsm_policy_victim(&home->policy, started);
+	struct adsm_object *object;
+	uint32_t first, n = 0;
+	enum adsm_prot view;
+
+	if (!block)
+		return false;
+	object = adsm_object_at(block->object);
+	first = (uint32_t)(block - object->blocks);
+	view = block->view;
+	/* Oldest first, as one run while the next oldest is the next block. */
+	while (block == &object->blocks[first + n] && block->view == view &&
+	       ((size_t)n << object->block_shift) < adsm_options.evict_batch) {
+		set_state(object, first + n++, ADSM_READ_ONLY);
+		block = first + n < object->n_blocks ? adsm_policy_victim(&home->policy, true) : NULL;
+	}
+	/* Still under the lock that state and protection change together. */
+	if (view == ADSM_PROT_RW && set_view(object, first, n, ADSM_PROT_READ)) {
+		set_states(object, first, n, ADSM_DIRTY);
+		home->send_failed = true;
+		return false;
+	}
+	adsm_count(&object->counters, evictions, n);
+	if (send_run(object, first, n))
+		home->send_failed = true;
+	return true;
+}
+
+bool adsm_send_queued(struct adsm_home *home)
+{
+	struct adsm_block *block = home->send.oldest;
+	struct adsm_object *object;
+	uint32_t b;
+
+	if (!block)
+		return false;
+	object = adsm_object_at(block->object);
+	b = (uint32_t)(block - object->blocks);
+	adsm_queue_remove(&home->send, block);
+	block->flags &= ~ADSM_BLOCK_QUEUED;
+	send_run(object, b, 1);
+	object->n_sending--;
+	adsm_home_notify(home);
+	return true;
+}
+
+bool adsm_evict_due(const struct adsm_home *home)
+{
+	return home->send.oldest || (!home->send_failed && adsm_options.evict_batch != 1 &&
+				     adsm_policy_victim(&home->policy, false));
+}
+
+/* ---- calls and syncs */
+
+void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
+{
+	bool all_invalid = true;
+
+	if (event == ADSM_EVENT_CALL_INOUT || event == ADSM_EVENT_CALL_OUT)
+		if (object->protocol->detects)
+			close_open_range(object);
+	for (uint32_t b = object->open_first; b < object->open_end; b++) {
+		set_state(object, b, step_of(object, b, event).next);
+		all_invalid &= object->blocks[b].state == ADSM_INVALID;
+	}
+	if (all_invalid && object->protocol->detects)
+		adsm_object_mark_closed(object);
+}
+
+int adsm_object_sync(struct adsm_object *object)
+{
+	for (uint32_t b = object->open_first; b < object->open_end; b++) {
+		int error = 0;
+
+		if (step_of(object, b, ADSM_EVENT_SYNC).next != object->blocks[b].state)
+			error = adsm_blocks_access(object, b, 1, ADSM_EVENT_SYNC, false);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_t n,
+			     int (*write)(void *arg), void *arg)
+{
+	int error;
+
+	begin_busy(object, first, n);
+	error = write(arg);
+	end_busy(object, first, n);
+	if (error)
+		return error;
+	/* What the CPU wrote into them meanwhile raced with this call and loses. */
+	if (object->protocol->detects)
+		for (uint32_t b = first; b < first + n; b++)
+			if (object->blocks[b].view != ADSM_PROT_NONE) {
+				error = set_view(object, b, n - (b - first), ADSM_PROT_NONE);
+				break;
+			}
+	for (uint32_t b = first; b < first + n && !error; b++)
+		set_state(object, b, step_of(object, b, ADSM_EVENT_CALL_OUT).next);
+	return error;
+}
+
+void adsm_object_drop(struct adsm_object *object)
+{
+	for (uint32_t b = 0; b < object->n_blocks; b++) {
+		struct adsm_block *block = &object->blocks[b];
+
+		if (block->state == ADSM_DIRTY)
+			object->protocol->cleaned(&object->home->policy, block, adsm_run_size(object, b, 1));
+	}
+	adsm_object_mark_closed(object);
+}

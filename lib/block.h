@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block.h - objects as runs of blocks with one home device, and everything that changes a block: its
+ * state, what its view permits, and where its bytes are.
+ *
+ * Two orders hold everywhere: fill, then open; close, then drain. The library reads and writes objects
+ * through the alias only.
+ */
+#ifndef ADSM_BLOCK_H
+#define ADSM_BLOCK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "adsm.h"
+#include "backend.h"
+#include "engine.h"
+#include "os.h"
+#include "protocol.h"
+#include "stats.h"
+
+#define ADSM_MAX_DEVICES 8
+#define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
+#define ADSM_FAILED_MAX 64		/* failed calls remembered until their threads sync */
+#define ADSM_STREAMS 8			/* sequential accesses told apart in one object */
+
+/* One access pattern that walks through an object: where it should fault next, what it opened last. */
+struct adsm_stream {
+	uint32_t next, window;		/* blocks */
+};
+
+struct adsm_hold {
+	struct adsm_hold *next;
+	uintptr_t start;
+	size_t size;
+};
+
+struct adsm_object {
+	/* Slots are never given back, so that a stale pointer can be looked at; valid while live. */
+	struct adsm_home *home;
+	bool live;
+	bool freeing;
+	bool device_only;		/* adsmDeviceAlloc(): an address and memory, no view, no blocks */
+	bool assigned;			/* belongs to the kernels it was assigned to only */
+	bool open;			/* in home->open */
+	uint32_t slot;
+	uint32_t n_blocks;
+	unsigned block_shift;
+	uintptr_t start;
+	size_t size;			/* the caller's */
+	size_t span;			/* in whole pages */
+	char *alias;
+	const struct adsm_protocol *protocol;
+	struct adsm_memory *memory;
+	struct adsm_block *blocks;
+	uint32_t n_in[ADSM_N_STATES];	/* blocks in each state */
+	uint32_t open_first, open_end;	/* blocks outside are Invalid and closed */
+	uint32_t n_busy, n_sending;	/* fetches and fills; sends under way or queued */
+	uint32_t n_holds;
+	uint64_t born_seq;		/* calls up to here cannot use it */
+	uint64_t use_seq, write_seq;	/* the last named call that uses it, that may write it */
+	struct adsm_object *open_prev, *open_next;
+	struct adsm_object *next_free;
+	struct adsm_hold *holds;
+	struct adsm_stream streams[ADSM_STREAMS];
+	unsigned next_stream;
+	struct adsm_counters counters;
+};
+
+struct adsm_call {			/* a call that has been launched and not yet been seen to end */
+	uint64_t seq;
+	uint64_t thread;
+	struct adsm_device_event event;
+};
+
+/* A device and all that happens to its objects. */
+struct adsm_home {
+	struct adsm_lock lock;		/* everything below that says nothing else, and the objects */
+	int index;
+	struct adsm_device *device;
+	pthread_mutex_t call_mutex;	/* not under the lock: the order of calls */
+	_Atomic uint32_t tick;		/* futex: something a waiter waits for may have happened */
+	_Atomic uint32_t n_waiting;	/* on tick */
+	struct adsm_object *open;	/* objects with a block that is not Invalid and closed */
+	struct adsm_policy policy;
+	struct adsm_queue send;		/* closed blocks on their way to the device, block by block */
+	bool send_failed;		/* the last early send failed: none until the next write */
+	bool gate;			/* a call waits for quiet: accesses wait for it */
+	unsigned n_undetected;		/* objects whose protocol sees no accesses */
+
+	uint64_t last_seq;		/* of the calls launched */
+	_Atomic uint64_t completed;	/* all calls up to here have ended */
+	uint64_t unnamed_seq;		/* the last call that may use any object */
+	uint64_t lost_seq;		/* the first call that the loss of the device ended; 0: none */
+	struct adsm_call pending[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
+	struct { uint64_t seq, thread; int error; } failed[ADSM_FAILED_MAX];
+	unsigned n_failed;
+	_Atomic int touching;		/* threads in a fault that wait for a call to end */
+	struct adsm_device_event async[ADSM_N_QUEUES];	/* the last explicit copies, seq 0: none */
+
+	/* the helper threads: see transfer.c */
+	struct adsm_thread evictor, copier, watcher;
+	bool has_evictor, has_service;
+	bool evictor_sleeps;
+	_Atomic bool stop;
+	_Atomic uint32_t evict_word, copy_word, watch_word;
+	_Atomic(struct adsm_copy_request *) copy_requests;
+};
+
+extern const struct adsm_engine *adsm_engine;
+
+/* ---- all of the following: home->lock held, asynchronous signals blocked, unless said otherwise */
+
+static inline size_t adsm_block_size(const struct adsm_object *object)
+{
+	return (size_t)1 << object->block_shift;
+}
+
+/* Bytes of a run that are the caller's. */
+static inline size_t adsm_run_size(const struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	size_t start = (size_t)first << object->block_shift;
+	size_t size = (size_t)n << object->block_shift;
+
+	return size < object->size - start ? size : object->size - start;
+}
+
+/* The calls that use (may write) an object have ended when home->completed reaches this. */
+static inline uint64_t adsm_object_use_seq(const struct adsm_object *object)
+{
+	uint64_t unnamed = object->assigned ? 0 : object->home->unnamed_seq;
+
+	if (unnamed <= object->born_seq)
+		unnamed = 0;
+	return unnamed > object->use_seq ? unnamed : object->use_seq;
+}
+
+static inline uint64_t adsm_object_write_seq(const struct adsm_object *object)
+{
+	uint64_t unnamed = object->assigned ? 0 : object->home->unnamed_seq;
+
+	if (unnamed <= object->born_seq)
+		unnamed = 0;
+	return unnamed > object->write_seq ? unnamed : object->write_seq;
+}
+
+/* Look for the object of an address and lock its home; NULL (and nothing locked) when none is live there. */
+struct adsm_object *adsm_object_lock(uintptr_t address);
+
+/* The same with the home's lock already held: only an object of that home. */
+struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address);
+
+/* The call an event on a block in its state has to wait for, 0 when none. */
+uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum adsm_block_event event);
+
+/*
+ * Let an event of the CPU's (READ, WRITE, OVERWRITE) happen to @n blocks from @first on, all of one state
+ * and neither busy nor waiting for a call: fetch what the protocol says, change the state. @open: open the view
+ * too. The lock is dropped during a fetch; the blocks are busy meanwhile.
+ * Returns 0, or a negative errno: nothing has changed.
+ */
+int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event,
+		       bool open);
+
+/* How many blocks from @b on a fault there should open: one, or more where it continues a stream. */
+uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event);
+
+/* Send the Dirty blocks of an object; @close: shut its view as well. Drops the lock while bytes move. */
+int adsm_object_flush(struct adsm_object *object, bool close);
+
+/* A call has been launched that does this to an object: no transfers, only states and views. */
+void adsm_object_called(struct adsm_object *object, enum adsm_block_event event);
+
+/* A sync: the protocol fetches what it wants back. */
+int adsm_object_sync(struct adsm_object *object);
+
+/* Whole blocks get new contents on the device by @fill; they are busy meanwhile and then Invalid. */
+int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_t n,
+			     int (*fill)(void *arg), void *arg);
+
+/* Wait for something to change: drops the lock, sleeps until home->tick moves, takes the lock again. */
+void adsm_home_wait(struct adsm_home *home);
+void adsm_home_notify(struct adsm_home *home);
+
+/* Shut a view for good: what is lost must not be read as if it were there. */
+void adsm_object_close_view(struct adsm_object *object);
+
+/* Put an object on its home's list of open ones, take it off. */
+void adsm_object_mark_open(struct adsm_object *object);
+void adsm_object_mark_closed(struct adsm_object *object);
+
+/* Forget all blocks of an object that is being freed: its queues must not know them. */
+void adsm_object_drop(struct adsm_object *object);
+
+/* In the paper's exact mode: close what is over the rolling size, and queue it. */
+void adsm_evict_now(struct adsm_home *home);
+/* Send early what the policy says is due. @started as protocol.h has it. True: something was sent. */
+bool adsm_evict_batch(struct adsm_home *home, bool started);
+/* Copy one block of home->send; false: there was none. */
+bool adsm_send_queued(struct adsm_home *home);
+/* Is a batch due, or a block queued? */
+bool adsm_evict_due(const struct adsm_home *home);
+
+#endif

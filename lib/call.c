@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/* call.c - kernel calls: binding arguments, releasing objects, launching; sync; assignments. */
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+#include "manager.h"
+#include "options.h"
+#include "transfer.h"
+
+#define USES_MAX 256			/* objects named by one call, assignments included */
+#define PATIENCE 3			/* passes over busy objects before new accesses have to wait */
+#define TOUCH_GRACE_NS 5000000		/* for threads whose touch came before this call */
+
+/* What one call does to one object. */
+struct use {
+	struct adsm_object *object;
+	uintptr_t start;		/* tells whether it is still the same object */
+	unsigned access;
+};
+
+struct bound_call {
+	adsmKernel *kernel;
+	struct adsm_home *home;		/* NULL while no argument said which */
+	bool named;
+	size_t n_args, n_uses;
+	struct adsm_launch_arg args[ADSM_ARGS_MAX];
+	struct use uses[USES_MAX];
+	size_t const_bytes;
+};
+
+static _Thread_local struct {
+	uint64_t id;			/* of the thread, never reused */
+	uint64_t last_seq[ADSM_MAX_DEVICES];
+} thread;
+
+static _Atomic uint64_t next_thread_id = 1;
+
+/* ---- binding */
+
+static int add_use(struct bound_call *call, struct adsm_object *object, unsigned access)
+{
+	for (size_t i = 0; i < call->n_uses; i++)
+		if (call->uses[i].object == object) {
+			call->uses[i].access |= access;
+			return 0;
+		}
+	if (call->n_uses == USES_MAX)
+		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", USES_MAX);
+	call->uses[call->n_uses++] = (struct use){ object, object->start, access };
+	return 0;
+}
+
+/* One pointer of a call: find its object, note what is done to it. @what names it in messages. */
+static int bind_pointer(struct bound_call *call, const char *what, const void *p, unsigned access,
+			struct adsm_launch_arg *ret_arg)
+{
+	struct adsm_object *object;
+	struct adsm_home *home;
+	struct adsm_sigset old;
+	int error = 0;
+
+	ret_arg->kind = ADSM_LAUNCH_POINTER;
+	if (!p)
+		return 0;
+	object = adsm_object_enter(p, &old);
+	if (!object)
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is in no live object",
+				 call->kernel->info->name, what, p);
+	home = object->home;
+	ret_arg->memory = object->memory;
+	ret_arg->offset = (uintptr_t)p - object->start;
+	if (object->freeing || ret_arg->offset >= object->size)
+		error = adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is in no live object",
+				  call->kernel->info->name, what, p);
+	else if (call->home && call->home != home)
+		error = adsm_fail(-EINVAL, "kernel '%s', argument '%s': its object lives on device %d, the "
+				  "others on device %d", call->kernel->info->name, what, home->index,
+				  call->home->index);
+	else
+		error = add_use(call, object, access);
+	adsm_home_unlock(home, &old);
+	if (error)
+		return error;
+	call->home = home;
+	if (!access)
+		call->named = false;
+	return 0;
+}
+
+static const char *kind_name(uint32_t kind)
+{
+	static const char *const names[] = { "nothing", "a pointer (adsmPtr)", "a value (adsmVal)",
+					     "constants (adsmConst)", "adsmUse" };
+
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "an unknown kind";
+}
+
+static int bind_argument(struct bound_call *call, const struct adsm_param *param, const adsmArg *arg,
+			 struct adsm_launch_arg *ret_arg)
+{
+	const char *kernel = call->kernel->info->name;
+
+	if (arg->kind != param->kind)
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': it takes %s, got %s", kernel, param->name,
+				 kind_name(param->kind), kind_name(arg->kind));
+	if (arg->kind == ADSM_ARG_POINTER)
+		return bind_pointer(call, param->name, arg->data, arg->access ? arg->access : param->access,
+				    ret_arg);
+	if (arg->kind == ADSM_ARG_VALUE && arg->size != param->size)
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': a %s of %u bytes, got %zu bytes", kernel,
+				 param->name, param->type, param->size, arg->size);
+	if (arg->kind == ADSM_ARG_CONST && (!arg->data || !arg->size || arg->size > ADSM_CONST_MAX))
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': constants are 1 to %zu bytes, got %zu",
+				 kernel, param->name, ADSM_CONST_MAX, arg->size);
+	ret_arg->kind = arg->kind == ADSM_ARG_VALUE ? ADSM_LAUNCH_VALUE : ADSM_LAUNCH_CONST;
+	ret_arg->data = arg->data;
+	ret_arg->size = arg->size;
+	if (arg->kind == ADSM_ARG_CONST)
+		call->const_bytes += arg->size;
+	return 0;
+}
+
+/* "a, b, n" */
+static void list_params(const struct adsm_kernel_info *info, char *ret_text, size_t size)
+{
+	size_t at = 0;
+
+	ret_text[0] = '\0';
+	for (uint32_t i = 0; i < info->n_params && at < size; i++)
+		at += (size_t)adsm_format(ret_text + at, size - at, "%s%s", i ? ", " : "", info->params[i].name);
+}
+
+static int bind(struct bound_call *call, const adsmArg *args, size_t n)
+{
+	const struct adsm_kernel_info *info = call->kernel->info;
+	int error;
+
+	for (size_t i = 0; i < n; i++) {
+		struct adsm_launch_arg unused = { 0 };
+
+		if (args[i].kind == ADSM_ARG_NONE)
+			continue;
+		if (args[i].access > ADSM_ACCESS_INOUT)
+			return adsm_fail(-EINVAL, "kernel '%s': access %u is not one", info->name, args[i].access);
+		if (args[i].kind == ADSM_ARG_USE) {
+			error = bind_pointer(call, "adsmUse", args[i].data, args[i].access, &unused);
+		} else if (call->n_args == info->n_params || call->n_args == ADSM_ARGS_MAX) {
+			call->n_args++;
+			break;
+		} else {
+			error = bind_argument(call, &info->params[call->n_args], &args[i],
+					      &call->args[call->n_args]);
+			call->n_args++;
+		}
+		if (error)
+			return error;
+	}
+	if (call->n_args != info->n_params) {
+		char list[256];
+
+		list_params(info, list, sizeof(list));
+		return adsm_fail(-EINVAL, "kernel '%s' takes %u arguments (%s), got %s%zu", info->name,
+				 info->n_params, list, call->n_args > info->n_params ? "at least " : "",
+				 call->n_args);
+	}
+	if (!call->home)
+		return adsm_home_get(ADSM_DEVICE_CURRENT, &call->home);
+	return 0;
+}
+
+static int bind_assignments(struct bound_call *call)
+{
+	struct adsm_assignment list[USES_MAX];
+	size_t n = adsm_kernel_assignments(call->kernel, list, USES_MAX);
+
+	for (size_t i = 0; i < n; i++) {
+		struct adsm_launch_arg unused = { 0 };
+		int error = bind_pointer(call, "adsmAssign", (const void *)list[i].start, list[i].access, &unused);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int check_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim block,
+		      struct adsm_launch *launch)
+{
+	const unsigned g[3] = { grid.x, grid.y, grid.z }, b[3] = { block.x, block.y, block.z };
+	uint64_t n_blocks = 1, n_threads = 1;
+
+	for (int i = 0; i < 3; i++) {
+		launch->grid[i] = g[i] ? g[i] : 1;
+		launch->block[i] = b[i] ? b[i] : 1;
+		if (__builtin_mul_overflow(n_blocks, launch->grid[i], &n_blocks) ||
+		    __builtin_mul_overflow(n_threads, launch->block[i], &n_threads))
+			return adsm_fail(-EINVAL, "kernel '%s': its grid has more than 2^64 blocks or threads",
+					 info->name);
+	}
+	if (n_threads > info->max_threads)
+		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block, it takes at most %u", info->name,
+				 (unsigned long)n_threads, info->max_threads);
+	launch->n_blocks = n_blocks;
+	return 0;
+}
+
+/* ---- releasing */
+
+static enum adsm_block_event event_of(unsigned access)
+{
+	return access == ADSM_ACCESS_IN ? ADSM_EVENT_CALL_IN :
+	       access == ADSM_ACCESS_OUT ? ADSM_EVENT_CALL_OUT : ADSM_EVENT_CALL_INOUT;
+}
+
+/* Make one object ready: nothing Dirty that the kernel reads, nothing moving. 1: the lock was dropped for it. */
+static int release(struct adsm_object *object, unsigned access)
+{
+	struct adsm_home *home = object->home;
+	int error;
+
+	if (object->n_holds)
+		return adsm_fail(-EBUSY, "the object at %p is held (adsmUnhold() first)", (void *)object->start);
+	if (object->n_busy || object->n_sending) {
+		if (!adsm_send_queued(home))
+			adsm_home_wait(home);
+		return 1;
+	}
+	if (access == ADSM_ACCESS_OUT || !object->n_in[ADSM_DIRTY])
+		return 0;
+	error = adsm_object_flush(object, access != ADSM_ACCESS_IN);
+	if (error)
+		return adsm_fail(error, "the object at %p could not be sent: %s", (void *)object->start,
+				 adsmErrorString(error));
+	return 1;
+}
+
+static int release_named(struct bound_call *call)
+{
+	int moved = 0;
+
+	for (size_t i = 0; i < call->n_uses; i++) {
+		struct adsm_object *object = call->uses[i].object;
+		int result;
+
+		if (!object->live || object->freeing || object->start != call->uses[i].start)
+			return adsm_fail(-EINVAL, "kernel '%s': the object at %p was freed meanwhile",
+					 call->kernel->info->name, (void *)call->uses[i].start);
+		result = object->device_only ? 0 : release(object, call->uses[i].access);
+		if (result < 0)
+			return result;
+		moved |= result;
+	}
+	return moved;
+}
+
+/* An unnamed call may use every object of the device but those assigned to other kernels. */
+static int release_all(struct adsm_home *home)
+{
+	struct adsm_object *object = home->open;
+	int moved = 0;
+
+	while (object) {
+		int result = object->assigned ? 0 : release(object, ADSM_ACCESS_INOUT);
+
+		if (result < 0)
+			return result;
+		moved |= result;
+		/* While the lock was away the object may have left the list: then begin again. */
+		object = object->open ? object->open_next : home->open;
+	}
+	return moved;
+}
+
+/* After this, and until the lock is given back, no used object has anything to send or in motion. */
+static int release_objects(struct bound_call *call)
+{
+	struct adsm_home *home = call->home;
+	int moved = 1;
+
+	for (int pass = 0; moved == 1; pass++) {
+		/* Writers elsewhere could keep this going for ever: from here on they wait. */
+		home->gate = pass >= PATIENCE;
+		moved = release_named(call);
+		if (moved >= 0 && !call->named) {
+			int more = release_all(home);
+
+			moved = more < 0 ? more : moved | more;
+		}
+	}
+	return moved;
+}
+
+static void open_gate(struct adsm_home *home)
+{
+	if (!home->gate)
+		return;
+	home->gate = false;
+	adsm_home_notify(home);
+}
+
+static void take_objects(struct bound_call *call, uint64_t seq)
+{
+	struct adsm_home *home = call->home;
+
+	for (size_t i = 0; i < call->n_uses; i++) {
+		struct adsm_object *object = call->uses[i].object;
+		unsigned access = call->named || object->assigned ? call->uses[i].access : ADSM_ACCESS_INOUT;
+
+		object->use_seq = seq;
+		if (access != ADSM_ACCESS_IN)
+			object->write_seq = seq;
+		if (!object->device_only)
+			adsm_object_called(object, event_of(access));
+	}
+	if (call->named)
+		return;
+	home->unnamed_seq = seq;
+	for (struct adsm_object *object = home->open, *next; object; object = next) {
+		next = object->open_next;
+		if (!object->assigned)
+			adsm_object_called(object, ADSM_EVENT_CALL_INOUT);
+	}
+}
+
+/* ---- launching */
+
+/* Touches that came first go first: their calls end, and they get a moment for their fetch. */
+static void let_touches_pass(struct adsm_home *home)
+{
+	uint64_t until;
+
+	if (!atomic_load(&home->touching))
+		return;
+	adsm_wait_call(home, home->last_seq);
+	until = adsm_os_now_ns() + TOUCH_GRACE_NS;
+	while (atomic_load(&home->touching)) {
+		uint32_t tick = atomic_load(&home->tick);
+		uint64_t now = adsm_os_now_ns();
+
+		if (now >= until) {
+			/* A thread that left its wait by longjmp() does not count itself out. */
+			atomic_store(&home->touching, 0);
+			break;
+		}
+		atomic_fetch_add(&home->n_waiting, 1);
+		if (atomic_load(&home->touching))
+			adsm_os_wait(&home->tick, tick, until - now, false);
+		atomic_fetch_sub(&home->n_waiting, 1);
+	}
+}
+
+/* Explicit copies given before the call come before it. */
+static int wait_for_copies(struct adsm_home *home)
+{
+	for (int q = 0; q < ADSM_N_QUEUES; q++) {
+		struct adsm_device_event event = home->async[q];
+		int status, error = -EINTR;
+
+		while (event.seq && error == -EINTR)
+			error = home->device->backend->event_wait(home->device, event, &status);
+		if (event.seq && error)
+			return adsm_fail(error, "cannot wait for an asynchronous copy");
+		home->async[q].seq = 0;
+	}
+	return 0;
+}
+
+/* One call at a time per device gets here: this is the order of calls. */
+static int enter_call(struct bound_call *call, struct adsm_launch *launch)
+{
+	struct adsm_home *home = call->home;
+	const struct adsm_backend *backend = home->device->backend;
+	unsigned max = home->device->caps.max_pending < ADSM_PENDING_MAX ?
+		home->device->caps.max_pending : ADSM_PENDING_MAX;
+	struct adsm_device_event event;
+	struct adsm_entry *entry;
+	struct adsm_sigset old;
+	uint64_t seq;
+	int error;
+
+	let_touches_pass(home);
+	error = backend->status(home->device);
+	if (!error)
+		error = adsm_kernel_entry(call->kernel, home, &entry);
+	if (!error && home->last_seq - atomic_load(&home->completed) >= max)
+		error = adsm_wait_call(home, home->last_seq - max + 1);
+	if (!error)
+		error = wait_for_copies(home);
+	if (error)
+		return error;
+
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	error = release_objects(call);
+	if (!error)
+		error = backend->launch(entry, launch, &event);
+	if (!error) {
+		seq = ++home->last_seq;
+		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){ seq, thread.id, event };
+		take_objects(call, seq);
+		thread.last_seq[home->index] = seq;
+	}
+	open_gate(home);
+	adsm_home_unlock(home, &old);
+	if (!error && home->has_service) {
+		atomic_fetch_add(&home->watch_word, 1);
+		adsm_os_wake(&home->watch_word, 1, false);
+	}
+	return error;
+}
+
+int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)
+{
+	struct bound_call call = { .kernel = kernel, .named = true };
+	struct adsm_launch launch = { 0 };
+	int error;
+
+	if (!kernel || !adsm_kernel_is_live(kernel))
+		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
+	error = bind(&call, args, n);
+	if (!error)
+		error = bind_assignments(&call);
+	if (!error)
+		error = check_dims(kernel->info, grid, block, &launch);
+	if (error)
+		return error;
+	if (adsm_options.paper)
+		call.named = false;
+	if (!thread.id)
+		thread.id = atomic_fetch_add(&next_thread_id, 1);
+	launch.name = kernel->info->name;
+	launch.n_args = call.n_args;
+	launch.args = call.args;
+	pthread_mutex_lock(&call.home->call_mutex);
+	error = enter_call(&call, &launch);
+	pthread_mutex_unlock(&call.home->call_mutex);
+	if (error)
+		return error;
+	adsm_count(NULL, calls, 1);
+	adsm_count(NULL, const_bytes, call.const_bytes);
+	return 0;
+}
+
+/* ---- sync */
+
+/* The first error among this thread's calls on a device, forgotten with it. Lock held. */
+static int collect_error(struct adsm_home *home)
+{
+	uint64_t first = UINT64_MAX;
+	unsigned kept = 0;
+	int error = 0;
+
+	for (unsigned i = 0; i < home->n_failed; i++) {
+		if (home->failed[i].thread != thread.id) {
+			home->failed[kept++] = home->failed[i];
+		} else if (home->failed[i].seq < first) {
+			first = home->failed[i].seq;
+			error = home->failed[i].error;
+		}
+	}
+	home->n_failed = kept;
+	return error;
+}
+
+/* Protocols that see no accesses fetch here what the calls that have ended wrote. Lock held. */
+static int acquire(struct adsm_home *home)
+{
+	struct adsm_object *object = home->n_undetected ? home->open : NULL;
+	int error = 0;
+
+	while (object) {
+		bool ended = adsm_object_use_seq(object) <= atomic_load(&home->completed);
+
+		if (!object->protocol->detects && ended && !object->n_busy && !object->n_sending &&
+		    !object->freeing) {
+			bool invalid = object->n_in[ADSM_INVALID];
+			int failed = invalid ? adsm_check_lost(object) : 0;
+
+			if (failed)
+				/* Never to be read as if it were there. */
+				adsm_object_close_view(object);
+			else
+				failed = adsm_object_sync(object);
+			if (failed && !error)
+				error = failed;
+		}
+		object = object->open ? object->open_next : home->open;
+	}
+	return error;
+}
+
+static int sync_home(struct adsm_home *home)
+{
+	uint64_t seq = thread.last_seq[home->index];
+	struct adsm_sigset old;
+	int error = 0, failed;
+
+	if (seq) {
+		error = adsm_wait_call(home, seq);
+		if (error)
+			return error;
+	}
+	if (!seq && !home->n_undetected)
+		return 0;
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	error = collect_error(home);
+	failed = acquire(home);
+	adsm_home_unlock(home, &old);
+	thread.last_seq[home->index] = 0;
+	if (error) {
+		/* The device knows best what happened to it. */
+		if (!home->device->backend->status(home->device))
+			adsm_fail(error, "a call on device %d failed: %s", home->index, adsmErrorString(error));
+		return error;
+	}
+	if (failed)
+		return adsm_fail(failed, "an object could not be fetched from device %d: %s", home->index,
+				 adsmErrorString(failed));
+	return 0;
+}
+
+int adsm_sync(void)
+{
+	int error = 0;
+
+	for (int i = 0; i < adsm_n_homes; i++) {
+		int failed = sync_home(&adsm_homes[i]);
+
+		if (!error)
+			error = failed;
+	}
+	return error;
+}
+
+int adsm_assign(void *p, adsmKernel *kernel, int access)
+{
+	struct adsm_object *object;
+	struct adsm_home *home;
+	struct adsm_sigset old;
+	uintptr_t start;
+	int error;
+
+	if (kernel && (access < (int)ADSM_ACCESS_IN || access > (int)ADSM_ACCESS_INOUT))
+		return adsm_fail(-EINVAL, "access %d: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT", access);
+	if (kernel && !adsm_kernel_is_live(kernel))
+		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
+	object = adsm_object_enter(p, &old);
+	if (!object)
+		return adsm_fail(-EINVAL, "%p is in no live object", p);
+	home = object->home;
+	start = object->start;
+	error = object->device_only || object->freeing ?
+		adsm_fail(-EINVAL, "%p is in no live shared object", p) : 0;
+	adsm_home_unlock(home, &old);
+	if (!error)
+		error = adsm_kernel_assign(kernel, start, (unsigned)access);
+	if (error)
+		return error;
+	adsm_home_lock(home, &old);
+	if (object->live && object->start == start) {
+		/* Unnamed calls so far may use it; from here on the assigned ones may. */
+		object->use_seq = adsm_object_use_seq(object);
+		object->write_seq = adsm_object_write_seq(object);
+		object->assigned = kernel;
+		if (!kernel)
+			object->born_seq = home->last_seq;
+	}
+	adsm_home_unlock(home, &old);
+	return 0;
+}

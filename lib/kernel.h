@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel.h - modules and kernels, loaded on a device when first called there. */
+#ifndef ADSM_KERNEL_OBJECT_H
+#define ADSM_KERNEL_OBJECT_H
+
+#include "adsm.h"
+#include "backend.h"
+#include "block.h"
+#include "module.h"
+
+struct adsm_assignment {		/* an object that belongs to a kernel (paper §3.3) */
+	struct adsm_assignment *next;
+	uintptr_t start;		/* of the object */
+	unsigned access;
+};
+
+struct adsmKernel {
+	adsmModule *module;
+	const struct adsm_kernel_info *info;
+	struct adsm_entry *entries[ADSM_MAX_DEVICES];
+	struct adsm_assignment *assignments;	/* under the modules' mutex */
+};
+
+struct adsmModule {
+	adsmModule *next;
+	struct adsm_module_info *info;
+	adsmKernel *kernels;		/* info->n_kernels of them */
+	struct adsm_code *codes[ADSM_MAX_DEVICES];
+};
+
+int adsm_module_create(const void *image, size_t size, adsmModule **ret_module);
+/* Every call of its kernels has ended. -EINVAL when it is no live module. */
+int adsm_module_destroy(adsmModule *module);
+bool adsm_module_is_live(const adsmModule *module);
+size_t adsm_modules_alive(void);
+
+adsmKernel *adsm_kernel_find(adsmModule *module, const char *name);
+bool adsm_kernel_is_live(const adsmKernel *kernel);
+/* The kernel on a device, loaded there if it was not. */
+int adsm_kernel_entry(adsmKernel *kernel, struct adsm_home *home, struct adsm_entry **ret_entry);
+
+/* Assign an object, or (kernel NULL) take all its assignments back. */
+int adsm_kernel_assign(adsmKernel *kernel, uintptr_t start, unsigned access);
+/* What a kernel was assigned: at most @max, returns how many. */
+size_t adsm_kernel_assignments(adsmKernel *kernel, struct adsm_assignment *ret_list, size_t max);
+
+#endif

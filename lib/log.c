@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* log.c - messages and the last error of a thread, with a formatter that allocates and locks nothing. */
+#include "log.h"
+
+#include "os.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MESSAGE_MAX 512	/* bytes of a line or an error, terminator included; longer ones are cut */
+
+enum adsm_log_level adsm_log_level = ADSM_LOG_WARN;
+
+/* ---- the formatter */
+
+struct text {
+	char *buffer;
+	size_t size, length;	/* length: as if there were room for all of it */
+};
+
+static void put(struct text *text, char c)
+{
+	if (text->length + 1 < text->size)
+		text->buffer[text->length] = c;
+	text->length++;
+}
+
+static void put_string(struct text *text, const char *s)
+{
+	for (s = s ? s : "(null)"; *s; s++)
+		put(text, *s);
+}
+
+static void put_number(struct text *text, uint64_t value, unsigned base)
+{
+	char digits[20];
+	int n = 0;
+
+	do {
+		digits[n++] = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	while (n)
+		put(text, digits[--n]);
+}
+
+static int format_text(char *buffer, size_t size, const char *format, va_list args)
+{
+	struct text text = { buffer, size, 0 };
+
+	for (; *format; format++) {
+		bool wide = false;
+		int64_t number;
+
+		if (*format != '%') {
+			put(&text, *format);
+			continue;
+		}
+		format++;
+		while (*format == 'l' || *format == 'z') {
+			wide = true;	/* long and size_t are both 64 bits here */
+			format++;
+		}
+		switch (*format) {
+		case 's':
+			put_string(&text, va_arg(args, const char *));
+			break;
+		case 'c':
+			put(&text, (char)va_arg(args, int));
+			break;
+		case 'd':
+			number = wide ? va_arg(args, long) : va_arg(args, int);
+			if (number < 0)
+				put(&text, '-');
+			put_number(&text, number < 0 ? -(uint64_t)number : (uint64_t)number, 10);
+			break;
+		case 'u':
+		case 'x':
+			put_number(&text, wide ? va_arg(args, unsigned long) : va_arg(args, unsigned),
+				   *format == 'u' ? 10 : 16);
+			break;
+		case 'p':
+			put_string(&text, "0x");
+			put_number(&text, (uintptr_t)va_arg(args, void *), 16);
+			break;
+		case '%':
+			put(&text, '%');
+			break;
+		default:	/* not ours to format: what follows cannot be told apart, so stop here */
+			put_string(&text, "%?");
+			goto end;
+		}
+	}
+end:
+	if (size)
+		buffer[text.length < size ? text.length : size - 1] = '\0';
+	return (int)text.length;
+}
+
+int adsm_format(char *buffer, unsigned long size, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = format_text(buffer, size, format, args);
+	va_end(args);
+	return length;
+}
+
+void adsm_log_write(enum adsm_log_level level, const char *format, ...)
+{
+	static const char *const names[] = { "", "error", "warning", "info", "debug" };
+	char line[MESSAGE_MAX];
+	size_t length = (size_t)adsm_format(line, sizeof(line), "adsm: %s: ", names[level]);
+	va_list args;
+
+	va_start(args, format);
+	length += (size_t)format_text(line + length, sizeof(line) - length, format, args);
+	va_end(args);
+	if (length > sizeof(line) - 1)
+		length = sizeof(line) - 1;
+	line[length] = '\n';	/* in the terminator's place */
+	adsm_os_write(STDERR_FILENO, line, length + 1);
+}
+
+/* ---- the last error */
+
+static char no_memory[] = "there was no memory to say what went wrong";
+static __thread char *last_error;	/* malloc()ed, no_memory, or NULL before the first failure */
+static pthread_key_t last_error_key;	/* holds the same, only to free it when its thread ends */
+static pthread_once_t last_error_once = PTHREAD_ONCE_INIT;
+static bool last_error_has_key;
+
+static void free_last_error(void *buffer)
+{
+	last_error = NULL;
+	free(buffer);
+}
+
+static void make_last_error_key(void)
+{
+	last_error_has_key = !pthread_key_create(&last_error_key, free_last_error);
+}
+
+int adsm_fail(int error, const char *format, ...)
+{
+	char text[MESSAGE_MAX];	/* not at once into place: an argument may be the last error itself */
+	va_list args;
+
+	va_start(args, format);
+	format_text(text, sizeof(text), format, args);
+	va_end(args);
+	if (!last_error || last_error == no_memory) {
+		pthread_once(&last_error_once, make_last_error_key);
+		last_error = last_error_has_key ? malloc(MESSAGE_MAX) : NULL;
+		if (!last_error || pthread_setspecific(last_error_key, last_error)) {
+			free(last_error);
+			last_error = no_memory;
+			return error;
+		}
+	}
+	memcpy(last_error, text, sizeof(text));
+	return error;
+}
+
+const char *adsm_last_error(void)
+{
+	return last_error ? last_error : "";
+}

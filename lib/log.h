@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* log.h - one-line messages to standard error, and the sentence behind the last error of a thread. */
+#ifndef ADSM_LOG_H
+#define ADSM_LOG_H
+
+enum adsm_log_level { ADSM_LOG_SILENT, ADSM_LOG_ERROR, ADSM_LOG_WARN, ADSM_LOG_INFO, ADSM_LOG_DEBUG };
+
+extern enum adsm_log_level adsm_log_level;
+
+/* Formats into its own stack buffer, writes with write(2), keeps errno: safe in the fault handler for
+ * the conversions %s %d %u %x %lx %lu %ld %zu %zx %p %c %% (own formatter, no libc stdio). */
+void adsm_log_write(enum adsm_log_level level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#define adsm_log(level, ...) \
+	do { if ((level) <= adsm_log_level) adsm_log_write((level), __VA_ARGS__); } while (0)
+#define adsm_error(...) adsm_log(ADSM_LOG_ERROR, __VA_ARGS__)
+#define adsm_warn(...) adsm_log(ADSM_LOG_WARN, __VA_ARGS__)
+#define adsm_info(...) adsm_log(ADSM_LOG_INFO, __VA_ARGS__)
+#define adsm_debug(...) adsm_log(ADSM_LOG_DEBUG, __VA_ARGS__)
+
+/* Remember the sentence for adsmLastError() (same formatter) and return @error: return adsm_fail(-EINVAL, "…"). */
+int adsm_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *adsm_last_error(void);
+
+/* The formatter itself: as snprintf, for the conversions above. */
+int adsm_format(char *buffer, unsigned long size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,728 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * manager.c - start and stop, the fault path, waiting for calls, allocation, holds.
+ *
+ * Locks, outermost first; none is taken while one further down is held:
+ *   start_mutex         starting and stopping
+ *   home->call_mutex    one call of a device is being entered: the order of calls
+ *   object.c's mutex    slots, arena ranges
+ *   kernel.c's mutex    modules, assignments
+ *   home->lock          states, views, queues, pending calls; the only one the fault path takes, held only
+ *                       with asynchronous signals blocked, never across a wait for a kernel, a system call of
+ *                       the application's or a callback
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "index.h"
+#include "log.h"
+#include "manager.h"
+#include "options.h"
+#include "transfer.h"
+
+#define SPURIOUS_MAX 64		/* a fault that the view permits, again and again: somebody else's */
+#define WAIT_TRIES 3		/* a touch asks the backend so often before it gives up */
+
+enum { STOPPED, STARTED, CHILD };
+
+struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
+int adsm_n_homes;
+
+static pthread_mutex_t start_mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int state;
+
+static _Thread_local struct {
+	int device;
+	struct adsm_home *touching;	/* counted in its field of that name */
+	int failed_waits;
+	unsigned n_spurious;
+	uintptr_t spurious_address, spurious_instruction;
+} thread;
+
+/* ---- the lock */
+
+void adsm_home_lock(struct adsm_home *home, struct adsm_sigset *ret_old)
+{
+	adsm_os_signals_block(ret_old);
+	adsm_lock(&home->lock);
+}
+
+/* Give the lock back, and wake the evictor if there is something for it to do. */
+static void unlock(struct adsm_home *home)
+{
+	bool wake = home->evictor_sleeps && adsm_evict_due(home);
+
+	if (wake)
+		home->evictor_sleeps = false;
+	adsm_unlock(&home->lock);
+	if (wake)
+		adsm_evictor_wake(home);
+}
+
+void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old)
+{
+	unlock(home);
+	adsm_os_signals_restore(old);
+}
+
+struct adsm_object *adsm_object_enter(const void *p, struct adsm_sigset *ret_old)
+{
+	struct adsm_object *object;
+
+	adsm_os_signals_block(ret_old);
+	object = adsm_object_lock((uintptr_t)p);
+	if (!object)
+		adsm_os_signals_restore(ret_old);
+	return object;
+}
+
+/* ---- calls that run */
+
+/* A call has ended with @status: in order, under the lock. */
+static void finish(struct adsm_home *home, const struct adsm_call *call, int status)
+{
+	uint64_t ns;
+
+	if (status) {
+		unsigned slot = home->n_failed < ADSM_FAILED_MAX ? home->n_failed++ : ADSM_FAILED_MAX - 1;
+
+		home->failed[slot].seq = call->seq;
+		home->failed[slot].thread = call->thread;
+		home->failed[slot].error = status;
+		if (status == -ENODEV && !home->lost_seq)
+			home->lost_seq = call->seq;
+	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
+		adsm_count(NULL, kernel_ns, ns);
+	}
+	atomic_store(&home->completed, call->seq);
+	adsm_home_notify(home);
+}
+
+void adsm_retire(struct adsm_home *home)
+{
+	/* Where the backend may not be asked inside a fault, the watcher asks. */
+	if (adsm_in_fault && home->has_service)
+		return;
+	while (atomic_load(&home->completed) < home->last_seq) {
+		uint64_t seq = atomic_load(&home->completed) + 1;
+		const struct adsm_call *call = &home->pending[seq % ADSM_PENDING_MAX];
+		int status;
+
+		if (home->device->backend->event_query(home->device, call->event, &status) <= 0)
+			break;
+		finish(home, call, status);
+	}
+}
+
+/* Sleep until call @seq has ended, a signal handler has run, or waiting failed. No lock held. */
+static int wait_once(struct adsm_home *home, uint64_t seq, bool *ret_done)
+{
+	struct adsm_device_event event;
+	struct adsm_sigset old;
+	bool done;
+	int status;
+
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	done = atomic_load(&home->completed) >= seq;
+	event = home->pending[seq % ADSM_PENDING_MAX].event;
+	adsm_home_unlock(home, &old);
+	*ret_done = done;
+	return done ? 0 : home->device->backend->event_wait(home->device, event, &status);
+}
+
+int adsm_wait_call(struct adsm_home *home, uint64_t seq)
+{
+	uint64_t start;
+	bool done;
+	int error;
+
+	if (atomic_load(&home->completed) >= seq)
+		return 0;
+	start = adsm_os_now_ns();
+	do
+		error = wait_once(home, seq, &done);
+	while (!done && (!error || error == -EINTR));
+	adsm_count(NULL, wait_ns, adsm_os_now_ns() - start);
+	if (error)
+		return adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
+				 adsmErrorString(error));
+	return 0;
+}
+
+/* The watcher thread's work, where fault handlers may not ask the backend. */
+static void watch(struct adsm_home *home)
+{
+	while (!atomic_load(&home->stop)) {
+		struct adsm_sigset old;
+		uint64_t seq = 0;
+
+		adsm_home_lock(home, &old);
+		if (atomic_load(&home->completed) < home->last_seq)
+			seq = atomic_load(&home->completed) + 1;
+		adsm_home_unlock(home, &old);
+		if (!seq)
+			return;
+		if (adsm_wait_call(home, seq))	/* an error that may pass: try again soon */
+			adsm_os_wait(&home->watch_word, atomic_load(&home->watch_word), 1000000, false);
+	}
+}
+
+int adsm_check_lost(const struct adsm_object *object)
+{
+	const struct adsm_home *home = object->home;
+
+	if (home->lost_seq && adsm_object_write_seq(object) >= home->lost_seq)
+		return -ENODEV;
+	if (!home->device->caps.survives && home->device->backend->status(home->device))
+		return -ENODEV;
+	return 0;
+}
+
+/* ---- faults */
+
+static void stop_touching(void)
+{
+	int n;
+
+	if (!thread.touching)
+		return;
+	n = atomic_load(&thread.touching->touching);
+	while (n > 0 && !atomic_compare_exchange_weak(&thread.touching->touching, &n, n - 1))
+		;
+	adsm_home_notify(thread.touching);
+	thread.touching = NULL;
+}
+
+/* Under the interrupted code's signal mask, without a lock; may be left by siglongjmp(). */
+static void wait_for_call(const struct adsm_fault *fault)
+{
+	struct adsm_home *home = fault->wait_device;
+	uint64_t start = adsm_os_now_ns();
+	struct adsm_sigset old;
+	int error = 0;
+
+	if (!thread.touching) {
+		thread.touching = home;
+		atomic_fetch_add(&home->touching, 1);
+	}
+	if (home->has_service) {
+		uint32_t tick;
+		bool done;
+
+		adsm_home_lock(home, &old);
+		tick = atomic_load(&home->tick);
+		done = atomic_load(&home->completed) >= fault->wait_seq;
+		atomic_fetch_add(&home->n_waiting, 1);	/* left behind, it costs a needless wake */
+		adsm_home_unlock(home, &old);
+		if (!done)
+			adsm_os_wait(&home->tick, tick, 0, false);
+		atomic_fetch_sub(&home->n_waiting, 1);
+	} else {
+		bool done;
+
+		error = wait_once(home, fault->wait_seq, &done);
+	}
+	adsm_count(NULL, wait_ns, adsm_os_now_ns() - start);
+	if (error && error != -EINTR)
+		thread.failed_waits++;
+	else
+		thread.failed_waits = 0;
+}
+
+/* The access is permitted: another thread was faster; or nothing of ours is in its way. */
+static enum adsm_fault_result spurious(const struct adsm_fault *fault)
+{
+	if (fault->address != thread.spurious_address || fault->instruction != thread.spurious_instruction) {
+		thread.spurious_address = fault->address;
+		thread.spurious_instruction = fault->instruction;
+		thread.n_spurious = 0;
+	}
+	if (++thread.n_spurious < SPURIOUS_MAX)
+		return ADSM_FAULT_SERVED;
+	thread.n_spurious = 0;
+	return ADSM_FAULT_FOREIGN;
+}
+
+static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b, const struct adsm_fault *fault,
+				   const char *why, int error)
+{
+	adsm_error("%s of %p fails: block %u of the object at %p (%zu bytes): %s (error %d)",
+		   fault->write ? "write" : "read", (void *)fault->address, b, (void *)object->start,
+		   object->size, why, error);
+	return ADSM_FAULT_LOST;
+}
+
+static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_fault *fault)
+{
+	enum adsm_block_event event = fault->write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
+	unsigned needed = fault->write ? ADSM_PROT_RW : ADSM_PROT_READ;
+	struct adsm_home *home = object->home;
+	uint32_t b = (uint32_t)((fault->address - object->start) >> object->block_shift);
+	uintptr_t start = object->start;
+	uint32_t n;
+	int error;
+
+	if (object->device_only)
+		return ADSM_FAULT_FOREIGN;
+	adsm_count(&object->counters, signals, 1);
+	for (;;) {
+		uint64_t seq;
+
+		if (object->blocks[b].view >= needed)
+			return spurious(fault);
+		if (!(object->blocks[b].flags & ADSM_BLOCK_BUSY) && !home->gate) {
+			seq = adsm_block_must_wait(object, b, event);
+			if (!seq)
+				break;
+			adsm_retire(home);
+			if (!adsm_block_must_wait(object, b, event))
+				break;
+			if (adsm_options.touch == ADSM_TOUCH_ERROR)
+				return lost(object, b, fault, "a call that uses it runs, and ADSM_TOUCH=error", -EBUSY);
+			if (thread.failed_waits >= WAIT_TRIES) {
+				thread.failed_waits = 0;
+				return lost(object, b, fault, "cannot wait for the call that uses it", -EIO);
+			}
+			fault->wait = wait_for_call;
+			fault->wait_device = home;
+			fault->wait_seq = seq;
+			return ADSM_FAULT_WAIT;
+		}
+		adsm_home_wait(home);
+		if (!object->live || object->start != start)
+			return ADSM_FAULT_FOREIGN;
+	}
+	if (object->blocks[b].state == ADSM_INVALID && adsm_check_lost(object))
+		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
+			    -ENODEV);
+	n = adsm_block_window(object, b, event);
+	error = adsm_blocks_access(object, b, n, event, true);
+	if (error == -ENOMEM)
+		return lost(object, b, fault, "the process has no memory mappings left (vm.max_map_count)", error);
+	if (error)
+		return lost(object, b, fault, "its transfer failed", error);
+	adsm_count(&object->counters, ahead_blocks, n - 1);
+	thread.n_spurious = 0;
+	return ADSM_FAULT_SERVED;
+}
+
+static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
+{
+	uint64_t start = adsm_os_now_ns(), moved = adsm_moved_ns;
+	enum adsm_fault_result result = ADSM_FAULT_FOREIGN;
+	struct adsm_object *object;
+
+	if (atomic_load(&state) != STARTED) {
+		if (atomic_load(&state) == CHILD && adsm_index_find(fault->address))
+			adsm_error("access to %p in the child of a fork: shared objects stay with the parent",
+				   (void *)fault->address);
+		return ADSM_FAULT_FOREIGN;
+	}
+	adsm_in_fault++;
+	object = adsm_object_lock(fault->address);
+	if (object) {
+		result = serve(object, fault);
+		unlock(object->home);
+		adsm_count(&object->counters, fault_ns, adsm_os_now_ns() - start - (adsm_moved_ns - moved));
+	}
+	adsm_in_fault--;
+	if (result != ADSM_FAULT_WAIT)
+		stop_touching();
+	return result;
+}
+
+/* ---- start and stop */
+
+static void report_at_exit(void)
+{
+	if (adsm_started())
+		adsm_stats_report();
+}
+
+static void in_child(void)
+{
+	if (atomic_load(&state) != STARTED)
+		return;
+	atomic_store(&state, CHILD);
+	adsm_arena_child();
+}
+
+bool adsm_started(void)
+{
+	return atomic_load(&state) == STARTED;
+}
+
+static void close_homes(void)
+{
+	for (int i = 0; i < adsm_n_homes; i++) {
+		adsm_helpers_stop(&adsm_homes[i]);
+		adsm_homes[i].device->backend->close(adsm_homes[i].device);
+		adsm_homes[i].device = NULL;
+	}
+	adsm_n_homes = 0;
+}
+
+static void set_policy(struct adsm_policy *policy)
+{
+	*policy = (struct adsm_policy){ .fixed_limit = adsm_options.rolling_size };
+	if (adsm_options.evict_batch == 1)
+		return;
+	policy->batch_bytes = adsm_options.evict_batch;
+	if (adsm_options.rolling_size == ADSM_ROLLING_AUTO)
+		policy->keep_bytes = 2 * adsm_options.fault_ahead;
+}
+
+static int open_home(const struct adsm_backend *backend, int index)
+{
+	const struct adsm_backend_config config = {
+		.arena_fd = adsm_arena.fd,
+		.arena_base = adsm_arena.base,
+		.arena_size = adsm_arena.size,
+		.alias_base = adsm_arena.alias,
+	};
+	struct adsm_home *home = &adsm_homes[index];
+	struct adsm_device *device;
+	int error = backend->open(index, &config, &device);
+
+	if (error)
+		return error;
+	memset(home, 0, sizeof(*home));
+	pthread_mutex_init(&home->call_mutex, NULL);
+	home->index = index;
+	home->device = device;
+	set_policy(&home->policy);
+	adsm_n_homes++;
+	return adsm_service_start(home);
+}
+
+static bool in_fault(void)
+{
+	return adsm_in_fault;
+}
+
+static int start(void)
+{
+	static bool registered;
+	const struct adsm_backend *backend;
+	int n_devices, error;
+
+	error = adsm_options_load();
+	if (error)
+		return error;
+	adsm_watch = watch;
+	adsm_wrap_in_fault = in_fault;
+	error = adsm_index_init();
+	if (!error)
+		error = adsm_objects_init();
+	if (error)
+		return adsm_fail(error, "no address space for the library's tables (ulimit -v)");
+	error = adsm_arena_create(adsm_options.arena_address, adsm_options.arena_size);
+	if (error)
+		return error;
+	error = adsm_backend_find(adsm_options.backend, &backend, &n_devices);
+	if (error)
+		goto destroy_arena;
+	for (int i = 0; i < n_devices && i < ADSM_MAX_DEVICES && !error; i++)
+		error = open_home(backend, i);
+	if (!error)
+		error = adsm_engine->start(handle_fault);
+	if (error)
+		goto close;
+	if (!registered) {
+		pthread_atfork(NULL, NULL, in_child);
+		atexit(report_at_exit);
+		registered = true;
+	}
+	return 0;
+
+close:
+	close_homes();
+destroy_arena:
+	adsm_arena_destroy();
+	return error;
+}
+
+int adsm_start(void)
+{
+	int error = 0;
+
+	if (atomic_load_explicit(&state, memory_order_acquire) == STARTED)
+		return 0;
+	if (atomic_load(&state) == CHILD)
+		return adsm_fail(-ENOTSUP, "the child of a fork cannot use the library before it calls exec");
+	pthread_mutex_lock(&start_mutex);
+	if (atomic_load(&state) != STARTED) {
+		error = start();
+		if (!error)
+			atomic_store(&state, STARTED);
+	}
+	pthread_mutex_unlock(&start_mutex);
+	return error;
+}
+
+int adsm_stop(void)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&start_mutex);
+	if (atomic_load(&state) != STARTED)
+		goto unlock;
+	if (adsm_objects_alive() || adsm_modules_alive()) {
+		error = adsm_fail(-EBUSY, "%zu objects and %zu modules are still alive", adsm_objects_alive(),
+				  adsm_modules_alive());
+		goto unlock;
+	}
+	adsm_quiesce();
+	adsm_stats_report();
+	atomic_store(&state, STOPPED);
+	adsm_engine->stop();
+	close_homes();
+	adsm_arena_destroy();
+unlock:
+	pthread_mutex_unlock(&start_mutex);
+	return error;
+}
+
+int adsm_home_get(int index, struct adsm_home **ret_home)
+{
+	if (index == ADSM_DEVICE_CURRENT)
+		index = thread.device < adsm_n_homes ? thread.device : 0;
+	if (index < 0 || index >= adsm_n_homes)
+		return adsm_fail(-EINVAL, "device %d: there are %d, counted from 0", index, adsm_n_homes);
+	*ret_home = &adsm_homes[index];
+	return 0;
+}
+
+int adsm_home_set(int index)
+{
+	struct adsm_home *home;
+	int error = index == ADSM_DEVICE_CURRENT ? 0 : adsm_home_get(index, &home);
+
+	if (!error && index != ADSM_DEVICE_CURRENT)
+		thread.device = index;
+	return error;
+}
+
+void adsm_quiesce(void)
+{
+	for (int i = 0; i < adsm_n_homes; i++)
+		adsm_wait_call(&adsm_homes[i], adsm_homes[i].last_seq);
+}
+
+/* ---- objects */
+
+int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
+		      void **ret_address)
+{
+	struct adsm_object *object;
+	int error;
+
+	if (!size)
+		return adsm_fail(-EINVAL, "an object of 0 bytes: sizes start at 1");
+	error = home->device->backend->status(home->device);
+	if (error)
+		return error;
+	if (!options->device_only && !options->protocol->whole_object) {
+		error = adsm_evictor_start(home);
+		if (error)
+			return adsm_fail(error, "cannot start a thread for early transfers");
+	}
+	error = adsm_object_create(home, size, options, &object);
+	if (!error)
+		*ret_address = (void *)object->start;
+	return error;
+}
+
+int adsm_object_free(void *p, bool device_only)
+{
+	struct adsm_object *object;
+	struct adsm_home *home;
+	struct adsm_sigset old;
+	int error = 0;
+
+	object = adsm_object_enter(p, &old);
+	if (!object || object->freeing) {
+		if (object)
+			adsm_home_unlock(object->home, &old);
+		return adsm_fail(-EINVAL, "%p is not the address of a live object", p);
+	}
+	home = object->home;
+	if (object->start != (uintptr_t)p)
+		error = adsm_fail(-EINVAL, "%p is inside the object at %p, not its start", p, (void *)object->start);
+	else if (object->device_only != device_only)
+		error = adsm_fail(-EINVAL, "%p is %s: free it with %s", p,
+				  device_only ? "a shared object" : "device-only memory",
+				  device_only ? "adsmFree()" : "adsmDeviceFree()");
+	else if (object->n_holds)
+		error = adsm_fail(-EBUSY, "the object at %p is held (adsmUnhold() first)", p);
+	if (error) {
+		adsm_home_unlock(home, &old);
+		return error;
+	}
+	object->freeing = true;
+	for (;;) {
+		uint64_t seq = adsm_object_use_seq(object);
+
+		if (seq > atomic_load(&home->completed)) {
+			adsm_home_unlock(home, &old);
+			error = adsm_wait_call(home, seq);
+			adsm_home_lock(home, &old);
+			if (error) {
+				object->freeing = false;
+				adsm_home_unlock(home, &old);
+				return error;
+			}
+		} else if (object->n_busy || object->n_sending) {
+			if (!adsm_send_queued(home))
+				adsm_home_wait(home);
+		} else {
+			break;
+		}
+	}
+	adsm_object_destroy(object);
+	adsm_os_signals_restore(&old);
+	adsm_kernel_assign(NULL, (uintptr_t)p, 0);
+	return 0;
+}
+
+int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, bool open,
+		     struct adsm_sigset *old)
+{
+	struct adsm_home *home = object->home;
+	uintptr_t start = object->start;
+	int error = 0;
+
+	for (;;) {
+		uint64_t seq;
+
+		if (!object->live || object->freeing || object->start != start)
+			return adsm_fail(-EINVAL, "the object at %p was freed meanwhile", (void *)start);
+		if ((object->blocks[b].flags & ADSM_BLOCK_BUSY) || home->gate) {
+			adsm_home_wait(home);
+			continue;
+		}
+		seq = adsm_block_must_wait(object, b, event);
+		if (!seq)
+			break;
+		adsm_home_unlock(home, old);
+		error = adsm_wait_call(home, seq);
+		adsm_home_lock(home, old);
+		if (error)
+			return error;
+	}
+	if (object->blocks[b].state == ADSM_INVALID && event != ADSM_EVENT_OVERWRITE && adsm_check_lost(object))
+		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device", b, (void *)start);
+	error = adsm_blocks_access(object, b, 1, event, open);
+	if (error)
+		return adsm_fail(error, "block %u of the object at %p: its transfer failed: %s", b, (void *)start,
+				 adsmErrorString(error));
+	return 0;
+}
+
+/* ---- holds */
+
+static void drop_holds(struct adsm_object *object, uint32_t first, uint32_t end)
+{
+	for (uint32_t b = first; b < end; b++)
+		object->blocks[b].holds--;
+	object->n_holds--;
+	adsm_evict_now(object->home);
+}
+
+static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, unsigned access,
+		       struct adsm_sigset *old)
+{
+	uint32_t first = (uint32_t)(offset >> object->block_shift);
+	uint32_t last = (uint32_t)((offset + size - 1) >> object->block_shift);
+
+	object->n_holds++;	/* from here on no call takes the object away */
+	for (uint32_t b = first; b <= last; b++) {
+		size_t start = (size_t)b << object->block_shift;
+		bool covered = offset <= start && offset + size >= start + adsm_run_size(object, b, 1);
+		enum adsm_block_event event = access == ADSM_ACCESS_IN ? ADSM_EVENT_READ :
+			access == ADSM_ACCESS_OUT && covered ? ADSM_EVENT_OVERWRITE : ADSM_EVENT_WRITE;
+		int error = object->blocks[b].holds == UINT16_MAX ?
+			adsm_fail(-EBUSY, "block %u of the object at %p has too many holds", b,
+				  (void *)object->start) :
+			adsm_block_ready(object, b, event, true, old);
+
+		if (error) {
+			drop_holds(object, first, b);
+			return error;
+		}
+		object->blocks[b].holds++;
+	}
+	return 0;
+}
+
+static struct adsm_object *enter_range(const void *p, size_t size, struct adsm_sigset *ret_old)
+{
+	struct adsm_object *object = adsm_object_enter(p, ret_old);
+	bool inside = object && !object->device_only && !object->freeing && size &&
+		(uintptr_t)p - object->start < object->size &&
+		size <= object->size - ((uintptr_t)p - object->start);
+
+	if (inside)
+		return object;
+	if (object)
+		adsm_home_unlock(object->home, ret_old);
+	adsm_fail(-EINVAL, "%zu bytes at %p are not inside one live object", size, p);
+	return NULL;
+}
+
+int adsm_hold(void *p, size_t size, unsigned access)
+{
+	struct adsm_hold *hold;
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	int error;
+
+	if (access < ADSM_ACCESS_IN || access > ADSM_ACCESS_INOUT)
+		return adsm_fail(-EINVAL, "access %u: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT", access);
+	hold = malloc(sizeof(*hold));
+	if (!hold)
+		return -ENOMEM;
+	object = enter_range(p, size, &old);
+	if (!object) {
+		free(hold);
+		return -EINVAL;
+	}
+	error = hold_blocks(object, (uintptr_t)p - object->start, size, access, &old);
+	if (!error) {
+		*hold = (struct adsm_hold){ object->holds, (uintptr_t)p, size };
+		object->holds = hold;
+	}
+	adsm_home_unlock(object->home, &old);
+	if (error)
+		free(hold);
+	return error;
+}
+
+int adsm_unhold(void *p, size_t size)
+{
+	struct adsm_object *object;
+	struct adsm_hold **at, *hold;
+	struct adsm_sigset old;
+
+	object = enter_range(p, size, &old);
+	if (!object)
+		return -EINVAL;
+	at = &object->holds;
+	while (*at && ((*at)->start != (uintptr_t)p || (*at)->size != size))
+		at = &(*at)->next;
+	hold = *at;
+	if (hold) {
+		size_t offset = (uintptr_t)p - object->start;
+
+		*at = hold->next;
+		drop_holds(object, (uint32_t)(offset >> object->block_shift),
+			   (uint32_t)((offset + size - 1) >> object->block_shift) + 1);
+	}
+	adsm_home_unlock(object->home, &old);
+	free(hold);
+	return hold ? 0 : adsm_fail(-EINVAL, "%zu bytes at %p are not held", size, p);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * manager.h - the library as a whole: start and stop, objects from outside, faults, calls. Entered by the
+ * public API, by the fault engine and by interposed functions; returns negative errnos, sentences set.
+ */
+#ifndef ADSM_MANAGER_H
+#define ADSM_MANAGER_H
+
+#include "adsm.h"
+#include "block.h"
+#include "kernel.h"
+#include "object.h"
+
+/* Set by the manager for backends/wrap: is this thread inside the fault handler? */
+extern bool (*adsm_wrap_in_fault)(void);
+
+extern struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
+extern int adsm_n_homes;
+
+/* ---- life */
+
+/* Start where needed. Every public call that needs the library goes through here first: one load. */
+int adsm_start(void);
+int adsm_stop(void);
+bool adsm_started(void);
+
+/* The device of this thread, or the one of an index. */
+int adsm_home_get(int index, struct adsm_home **ret_home);
+int adsm_home_set(int index);
+
+/* ---- the lock, from ordinary code: asynchronous signals stay blocked while it is held */
+
+void adsm_home_lock(struct adsm_home *home, struct adsm_sigset *ret_old);
+void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old);
+/* As adsm_object_lock(); on NULL the signals are as they were. */
+struct adsm_object *adsm_object_enter(const void *p, struct adsm_sigset *ret_old);
+
+/* ---- calls that run (lock held; wait gives it away and takes it again) */
+
+/* Take note of calls that have ended. */
+void adsm_retire(struct adsm_home *home);
+/* Wait until the calls up to @seq have ended, however they ended. Negative: could not wait. */
+int adsm_wait_call(struct adsm_home *home, uint64_t seq);
+/* -ENODEV when the bytes of an Invalid block went down with the device. */
+int adsm_check_lost(const struct adsm_object *object);
+/* Let one event happen to one block, whatever it has to wait for; lock held, in ordinary code. */
+int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, bool open,
+		     struct adsm_sigset *old);
+
+/* ---- what the API does */
+
+int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
+		      void **ret_address);
+int adsm_object_free(void *p, bool device_only);
+int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n);
+int adsm_sync(void);
+int adsm_assign(void *p, adsmKernel *kernel, int access);
+/* Wait for the calls and copies of every device: before a module goes. */
+void adsm_quiesce(void);
+int adsm_hold(void *p, size_t size, unsigned access);
+int adsm_unhold(void *p, size_t size);
+int adsm_memcpy(void *dst, const void *src, size_t size);
+int adsm_memset(void *dst, int value, size_t size);
+int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direction direction,
+		       adsmEvent *ret_event);
+int adsm_copy_device(void *dst, const void *src, size_t size);
+int adsm_fill_device(void *dst, int value, size_t size);
+int adsm_event_wait(adsmEvent event);
+
+#endif

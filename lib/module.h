@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module.h - kernel modules as files: what adsmcc writes, read without running any of it.
+ *
+ * A module is a shared object. Section "adsm_kernels" is an array of struct adsm_kernel_desc (from
+ * adsm_kernel.h: plain bytes, no pointers), section "adsm_text" the source for other compilers.
+ */
+#ifndef ADSM_MODULE_H
+#define ADSM_MODULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct adsm_param {
+	char name[32];
+	char type[32];			/* as written: "float", "struct atom" */
+	uint32_t kind;			/* ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST */
+	uint32_t access;		/* pointers: ADSM_ACCESS_IN, ADSM_ACCESS_OUT, ADSM_ACCESS_INOUT; 0: not declared */
+	uint32_t size;			/* value: its bytes; pointer and const: of one element */
+};
+
+struct adsm_kernel_info {
+	char name[64];
+	uint32_t n_params;
+	uint32_t max_threads;		/* the largest block the kernel states */
+	const struct adsm_param *params;
+};
+
+struct adsm_module_info {
+	void *image;			/* the module's bytes, a copy */
+	size_t size;
+	size_t n_kernels;
+	struct adsm_kernel_info *kernels;
+	const char *text;		/* NUL-terminated source, "" where there is none; inside image */
+	size_t text_size;
+};
+
+/* Check and describe an image; what it says of itself is not trusted. -ENOEXEC with adsm_fail() said
+ * why, -ENOMEM. adsm_module_info_destroy() takes NULL. */
+int adsm_module_info_create(const void *image, size_t size, struct adsm_module_info **ret_info);
+void adsm_module_info_destroy(struct adsm_module_info *info);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* object.c - making and ending objects; type-stable slots, so that lookups need no lock. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "index.h"
+#include "log.h"
+#include "object.h"
+
+#define MAX_OBJECTS ((uint32_t)1 << 20)
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* slots, arena ranges, index changes */
+static struct adsm_object *slots;
+static uint32_t n_slots;
+static size_t n_alive;
+static struct adsm_object *free_slots[ADSM_MAX_DEVICES];	/* a slot never changes its home */
+
+int adsm_objects_init(void)
+{
+	if (!slots)
+		slots = adsm_os_table(MAX_OBJECTS * sizeof(*slots));
+	return slots ? 0 : -ENOMEM;
+}
+
+size_t adsm_objects_alive(void)
+{
+	size_t n;
+
+	pthread_mutex_lock(&mutex);
+	n = n_alive;
+	pthread_mutex_unlock(&mutex);
+	return n;
+}
+
+struct adsm_object *adsm_object_at(uint32_t slot)
+{
+	return &slots[slot];
+}
+
+struct adsm_object *adsm_object_lock(uintptr_t address)
+{
+	struct adsm_object *object = adsm_index_find(address);
+
+	if (!object)
+		return NULL;
+	adsm_lock(&object->home->lock);
+	if (object->live && address >= object->start && address - object->start < object->span)
+		return object;
+	adsm_unlock(&object->home->lock);
+	return NULL;
+}
+
+struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address)
+{
+	struct adsm_object *object = adsm_index_find(address);
+
+	if (object && object->home == home && object->live && address - object->start < object->span)
+		return object;
+	return NULL;
+}
+
+void adsm_objects_reset_counters(void)
+{
+	pthread_mutex_lock(&mutex);
+	for (uint32_t i = 0; i < n_slots; i++)
+		adsm_counters_reset(&slots[i].counters);
+	pthread_mutex_unlock(&mutex);
+}
+
+static struct adsm_object *take_slot(struct adsm_home *home)
+{
+	struct adsm_object *object = free_slots[home->index];
+
+	if (object) {
+		free_slots[home->index] = object->next_free;
+	} else {
+		if (n_slots == MAX_OBJECTS)
+			return NULL;
+		object = &slots[n_slots];
+		object->slot = n_slots++;
+		object->home = home;
+	}
+	return object;
+}
+
+static void give_slot(struct adsm_object *object)
+{
+	object->next_free = free_slots[object->home->index];
+	free_slots[object->home->index] = object;
+}
+
+static unsigned shift_of(size_t size)
+{
+	return (unsigned)__builtin_ctzl(size);
+}
+
+/* The blocks of a fresh object: all in the protocol's first state, the view as mapped. */
+static int make_blocks(struct adsm_object *object, size_t block_size)
+{
+	const struct adsm_protocol *protocol = object->protocol;
+	size_t n;
+
+	/* A block that is the whole object: a power of two, so that finding it is a shift like any other. */
+	if (protocol->whole_object)
+		block_size = object->span == 1 ? 1 : (size_t)1 << (64 - __builtin_clzl(object->span - 1));
+	object->block_shift = shift_of(block_size);
+	n = (object->span + block_size - 1) >> object->block_shift;
+	if (n > UINT32_MAX)
+		return adsm_fail(-EINVAL, "%zu bytes are too many blocks of %zu bytes", object->size, block_size);
+	object->blocks = calloc(n, sizeof(*object->blocks));
+	if (!object->blocks)
+		return -ENOMEM;
+	object->n_blocks = (uint32_t)n;
+	for (size_t b = 0; b < n; b++) {
+		object->blocks[b].object = object->slot;
+		object->blocks[b].state = protocol->initial;
+		object->blocks[b].view = protocol->detects ? ADSM_PROT_READ : ADSM_PROT_RW;
+	}
+	memset(object->n_in, 0, sizeof(object->n_in));
+	object->n_in[protocol->initial] = object->n_blocks;
+	return 0;
+}
+
+static int make_view(struct adsm_object *object, bool populate)
+{
+	int error = adsm_arena_map(object->start, object->span,
+				   object->protocol->detects ? ADSM_PROT_READ : ADSM_PROT_RW);
+
+	if (error)
+		return error;
+	if (populate) {
+		adsm_os_populate(object->alias, object->span, true);
+		adsm_os_populate((void *)object->start, object->span, !object->protocol->detects);
+		for (uint32_t b = 0; b < object->n_blocks; b++)
+			object->blocks[b].flags = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
+	}
+	return 0;
+}
+
+#ifndef NDEBUG
+/* Contents are undefined: make it show, with another pattern on each side. */
+static void fill_patterns(struct adsm_object *object)
+{
+	const struct adsm_backend *backend = object->home->device->backend;
+
+	if (object->span > (size_t)1 << 20)
+		return;
+	if (!object->device_only)
+		memset(object->alias, 0xc5, object->span);
+	if (!object->home->device->caps.unified)
+		backend->fill(object->memory, 0, 0xd5, object->span, NULL);
+}
+#else
+static void fill_patterns(struct adsm_object *object)
+{
+}
+#endif
+
+/* Everything but making it known. */
+static int create(struct adsm_object *object, size_t size, const struct adsm_object_options *options)
+{
+	struct adsm_home *home = object->home;
+	int error;
+
+	object->size = size;
+	object->span = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	object->device_only = options->device_only;
+	object->protocol = options->protocol;
+	error = adsm_arena_take(object->span, &object->start);
+	if (error)
+		return adsm_fail(error, "no address space left in the arena for %zu bytes (ADSM_ARENA)", size);
+	object->alias = adsm_arena_alias(object->start);
+	error = home->device->backend->alloc(home->device, object->span, object->start, &object->memory);
+	if (error)
+		goto give_range;
+	if (object->device_only) {
+		object->blocks = NULL;
+		object->n_blocks = 0;
+	} else {
+		error = make_blocks(object, options->block_size);
+		if (error)
+			goto free_memory;
+		error = make_view(object, options->populate);
+		if (error) {
+			adsm_fail(error, "cannot map %zu bytes (vm.max_map_count, ulimit -v)", size);
+			goto free_blocks;
+		}
+	}
+	error = adsm_index_insert(object->start, object->span, object);
+	if (error)
+		goto unmap;
+	fill_patterns(object);
+	return 0;
+
+unmap:
+	if (!object->device_only)
+		adsm_arena_unmap(object->start, object->span);
+free_blocks:
+	free(object->blocks);
+free_memory:
+	home->device->backend->free(object->memory);
+give_range:
+	adsm_arena_give(object->start, object->span);
+	return error;
+}
+
+int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
+		       struct adsm_object **ret_object)
+{
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	int error;
+
+	if (size > adsm_arena.size)
+		return adsm_fail(-ENOMEM, "%zu bytes are more than the arena has (ADSM_ARENA)", size);
+	pthread_mutex_lock(&mutex);
+	object = take_slot(home);
+	if (!object) {
+		pthread_mutex_unlock(&mutex);
+		return adsm_fail(-ENOMEM, "there are %u objects already", MAX_OBJECTS);
+	}
+	error = create(object, size, options);
+	if (error) {
+		give_slot(object);
+		pthread_mutex_unlock(&mutex);
+		return error;
+	}
+	n_alive++;
+	pthread_mutex_unlock(&mutex);
+
+	adsm_os_signals_block(&old);
+	adsm_lock(&home->lock);
+	object->freeing = object->assigned = false;
+	object->n_busy = object->n_sending = object->n_holds = 0;
+	object->born_seq = home->last_seq;
+	object->use_seq = object->write_seq = 0;
+	object->holds = NULL;
+	memset(object->streams, 0, sizeof(object->streams));
+	object->open_first = 0;
+	object->open_end = object->n_blocks;
+	adsm_counters_reset(&object->counters);
+	if (!object->device_only) {
+		adsm_object_mark_open(object);
+		object->protocol->object(&home->policy, 1);
+		home->n_undetected += !object->protocol->detects;
+	}
+	object->live = true;
+	adsm_unlock(&home->lock);
+	adsm_os_signals_restore(&old);
+	*ret_object = object;
+	return 0;
+}
+
+void adsm_object_destroy(struct adsm_object *object)
+{
+	struct adsm_home *home = object->home;
+
+	object->live = false;
+	if (!object->device_only) {
+		adsm_object_drop(object);
+		object->protocol->object(&home->policy, -1);
+		home->n_undetected -= !object->protocol->detects;
+	}
+	adsm_unlock(&home->lock);
+
+	pthread_mutex_lock(&mutex);
+	adsm_index_remove(object->start, object->span);
+	if (!object->device_only)
+		adsm_arena_unmap(object->start, object->span);
+	home->device->backend->free(object->memory);
+	adsm_arena_give(object->start, object->span);
+	free(object->blocks);
+	object->blocks = NULL;
+	give_slot(object);
+	n_alive--;
+	pthread_mutex_unlock(&mutex);
+}

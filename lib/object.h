@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* object.h - the life of objects: address range, device memory, blocks, and their slots. */
+#ifndef ADSM_OBJECT_H
+#define ADSM_OBJECT_H
+
+#include "block.h"
+
+struct adsm_object_options {
+	const struct adsm_protocol *protocol;
+	size_t block_size;
+	bool populate;
+	bool device_only;
+};
+
+int adsm_objects_init(void);
+/* How many objects are alive, device-only ones included. */
+size_t adsm_objects_alive(void);
+
+/* Set the counters of all objects to 0. */
+void adsm_objects_reset_counters(void);
+
+/* The object of a slot. */
+struct adsm_object *adsm_object_at(uint32_t slot);
+
+/* Any thread, no lock held. */
+int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
+		       struct adsm_object **ret_object);
+/*
+ * The end of an object that no call, transfer or hold uses any more and whose freeing flag is the caller's.
+ * home->lock held; it is given back.
+ */
+void adsm_object_destroy(struct adsm_object *object);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* options.h - the options: one table with name, type, default, help and parser; values after start. */
+#ifndef ADSM_OPTIONS_H
+#define ADSM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum adsm_touch { ADSM_TOUCH_WAIT, ADSM_TOUCH_ERROR };
+
+#define ADSM_ROLLING_AUTO 0u
+
+struct adsm_options {
+	const char *protocol;		/* ADSM_PROTOCOL: batch, lazy, rolling */
+	size_t block_size;		/* ADSM_BLOCK_SIZE: bytes */
+	unsigned rolling_size;		/* ADSM_ROLLING_SIZE: blocks, or ADSM_ROLLING_AUTO */
+	size_t fault_ahead;		/* ADSM_FAULT_AHEAD: bytes of the largest window, 0 off */
+	size_t evict_batch;		/* ADSM_EVICT_BATCH: bytes; 1: one block, closed by the writer */
+	const char *backend;		/* ADSM_BACKEND: auto, cpu */
+	const char *wrap;		/* ADSM_WRAP: "" or the plan of the wrapper (backends/wrap) */
+	enum adsm_touch touch;		/* ADSM_TOUCH: wait, error */
+	bool paper;			/* ADSM_PAPER: fault_ahead 0, evict_batch 1, accesses ignored */
+	const char *engine;		/* ADSM_ENGINE: sigsegv */
+	const char *stats;		/* ADSM_STATS: "" off, "1"/"text" to stderr at exit, else a file for JSON */
+	uintptr_t arena_address;	/* ADSM_ARENA=address[,size]; 0: the library chooses */
+	size_t arena_size;		/* bytes; 0: the library chooses */
+	/* of the cpu backend */
+	uint64_t cpu_memory_size;	/* ADSM_CPU_MEMORY_SIZE: bytes, 0: half of what is available */
+	unsigned cpu_threads;		/* ADSM_CPU_THREADS: 0: one per processor */
+	unsigned cpu_devices;		/* ADSM_CPU_DEVICES: how many, 1 to 8 */
+	bool cpu_unified;		/* ADSM_CPU_MEMORY: discrete, unified */
+	uint64_t cpu_link_bandwidth;	/* ADSM_CPU_LINK: bytes per second, 0: as fast as the machine */
+	uint64_t cpu_link_latency_ns;	/* nanoseconds per transfer */
+	const char *cpu_device;		/* ADSM_CPU_DEVICE: the device program, "" beside the library */
+};
+
+extern struct adsm_options adsm_options;	/* valid once adsm_options_load() returned 0 */
+
+/* Read defaults, then the environment, then what adsm_options_set() was told. Logs and records the
+ * first value that is not valid: -EINVAL. Warns about unknown ADSM_ variables, with the nearest name. */
+int adsm_options_load(void);
+/* adsmOption() before start: checks name and value now, remembers it for adsm_options_load(). */
+int adsm_options_set(const char *name, const char *value);
+/* For tools: each option as a line of name, default, current value and help; or as a Markdown table. */
+void adsm_options_print(FILE *out, bool markdown);
+
+#endif

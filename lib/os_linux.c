@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: MIT */
+/* os_linux.c - os.h on Linux, by direct system calls: no errno, no cancellation, no wrapper. */
+#include "os.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Newer than the headers of the oldest system we build on. */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+#define KERNEL_SIGSET_SIZE 8	/* bytes of a signal mask, as the kernel counts it */
+#define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig) - 1))
+
+/* Code that runs between a raw clone and exec: a sanitizer's runtime may hold locks there. */
+#define NO_SANITIZE __attribute__((no_sanitize("address", "thread")))
+
+NO_SANITIZE static long sys6(long nr, long a, long b, long c, long d, long e, long f)
+{
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ volatile("syscall"
+			 : "+a"(nr)
+			 : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return nr;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = nr;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+#else
+#error "system calls of this processor are not known here"
+#endif
+}
+
+#define SYS_6(nr, a, b, c, d, e, f, ...) \
+	sys6((nr), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+/* A system call with up to six arguments; its result, or a negative errno. */
+#define sys(...) SYS_6(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
+
+/* ---- memory */
+
+static const int prot_bits[] = {
+	[ADSM_PROT_NONE] = PROT_NONE,
+	[ADSM_PROT_READ] = PROT_READ,
+	[ADSM_PROT_RW] = PROT_READ | PROT_WRITE,
+};
+
+static int map_memory(void *address, size_t size, int prot, int flags, int fd, size_t offset,
+		      void **ret_address)
+{
+	long p = sys(SYS_mmap, address, size, prot, flags, fd, offset);
+
+	if (p < 0 && p >= -4095)
+		return (int)p;
+	*ret_address = (void *)p;
+	return 0;
+}
+
+/* ftruncate() that a file size limit answers with -EFBIG, never with its signal. */
+static int truncate_quietly(int fd, size_t size)
+{
+	const struct timespec now = { 0, 0 };
+	uint64_t set = SIGNAL_BIT(SIGXFSZ), old, pending;
+	int ret;
+
+	sys(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, KERNEL_SIGSET_SIZE);
+	sys(SYS_rt_sigpending, &pending, KERNEL_SIGSET_SIZE);
+	ret = (int)sys(SYS_ftruncate, fd, size);
+	if (ret == -EFBIG && !(pending & set))
+		sys(SYS_rt_sigtimedwait, &set, NULL, &now, KERNEL_SIGSET_SIZE);
+	sys(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, KERNEL_SIGSET_SIZE);
+	return ret;
+}
+
+int adsm_os_memfd(const char *name, size_t size, int *ret_fd)
+{
+	int fd = (int)sys(SYS_memfd_create, name, MFD_CLOEXEC), ret;
+	struct rlimit old, more;
+
+	if (fd < 0)
+		return fd;
+	ret = truncate_quietly(fd, size);
+	/* The limit means files on disk: lift it for this one call, as far as we may. */
+	if (ret == -EFBIG && !sys(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &old)) {
+		more.rlim_cur = more.rlim_max = RLIM_INFINITY;
+		if (sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &more, NULL)) {
+			more.rlim_cur = more.rlim_max = old.rlim_max;
+			sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &more, NULL);
+		}
+		ret = truncate_quietly(fd, size);
+		sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &old, NULL);
+	}
+	if (ret) {
+		sys(SYS_close, fd);
+		return ret;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static int reserve(void *address, size_t size, int flags, void **ret_address)
+{
+	int ret = map_memory(address, size, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0, ret_address);
+
+	if (!ret) {
+		sys(SYS_madvise, *ret_address, size, MADV_DONTFORK);
+		sys(SYS_madvise, *ret_address, size, MADV_DONTDUMP);
+	}
+	return ret;
+}
+
+int adsm_os_reserve(uintptr_t wanted, size_t size, void **ret_address)
+{
+	void *p = NULL;
+	int ret = reserve((void *)wanted, size, wanted ? MAP_FIXED_NOREPLACE : 0, &p);
+
+	if (ret)
+		return ret;
+	/* Kernels before 4.17 take the address as a hint. */
+	if (wanted && p != (void *)wanted) {
+		adsm_os_unmap(p, size);
+		return -EEXIST;
+	}
+	*ret_address = p;
+	return 0;
+}
+
+int adsm_os_map(void *address, size_t size, int fd, size_t offset, enum adsm_prot prot,
+		void **ret_address)
+{
+	int flags = MAP_SHARED | MAP_NORESERVE | (address ? MAP_FIXED : 0);
+	int ret = map_memory(address, size, prot_bits[prot], flags, fd, offset, ret_address);
+
+	if (ret)
+		return ret;
+	sys(SYS_madvise, *ret_address, size, MADV_DONTFORK);
+	/* A second mapping of the same bytes: one is enough in a core file. */
+	if (!address)
+		sys(SYS_madvise, *ret_address, size, MADV_DONTDUMP);
+	return 0;
+}
+
+int adsm_os_unmap_to_reserve(void *address, size_t size)
+{
+	return reserve(address, size, MAP_FIXED, &address);
+}
+
+void adsm_os_unmap(void *address, size_t size)
+{
+	sys(SYS_munmap, address, size);
+}
+
+int adsm_os_protect(void *address, size_t size, enum adsm_prot prot)
+{
+	return (int)sys(SYS_mprotect, address, size, prot_bits[prot]);
+}
+
+void adsm_os_populate(void *address, size_t size, bool write)
+{
+	sys(SYS_madvise, address, size, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+}
+
+int adsm_os_punch(int fd, size_t offset, size_t size)
+{
+	return (int)sys(SYS_fallocate, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size);
+}
+
+void *adsm_os_table(size_t size)
+{
+	void *p = NULL;
+
+	map_memory(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		   -1, 0, &p);
+	return p;
+}
+
+/* ---- waiting, time, identity */
+
+int adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared)
+{
+	struct timespec timeout = { (time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000) };
+
+	return (int)sys(SYS_futex, word, shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE, value,
+			timeout_ns ? &timeout : NULL);
+}
+
+void adsm_os_wake(_Atomic uint32_t *word, int n, bool shared)
+{
+	sys(SYS_futex, word, shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, n);
+}
+
+void adsm_lock_slow(struct adsm_lock *lock)
+{
+	while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire))
+		adsm_os_wait(&lock->word, 2, 0, false);
+}
+
+uint64_t adsm_os_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);	/* in the vDSO: no system call */
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void adsm_os_sleep_until_ns(uint64_t when_ns)
+{
+	struct timespec when = { (time_t)(when_ns / 1000000000), (long)(when_ns % 1000000000) };
+
+	while (sys(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL) == -EINTR)
+		;
+}
+
+int adsm_os_thread_id(void)
+{
+	return (int)sys(SYS_gettid);
+}
+
+unsigned adsm_os_n_cpus(void)
+{
+	unsigned long mask[1024] = { 0 };
+	long size = sys(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+	unsigned n = 0;
+
+	for (long i = 0; i < size / (long)sizeof(mask[0]); i++)
+		n += (unsigned)__builtin_popcountl(mask[i]);
+	return n ? n : 1;
+}
+
+/* The first bytes of a file as a string, "" when it cannot be read. */
+static const char *read_text(const char *path, char *buffer, size_t size)
+{
+	long fd = sys(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC), n;
+	size_t length = 0;
+
+	if (fd >= 0) {
+		while (length < size - 1 &&
+		       (n = sys(SYS_read, fd, buffer + length, size - 1 - length)) > 0)
+			length += (size_t)n;
+		sys(SYS_close, fd);
+	}
+	buffer[length] = '\0';
+	return buffer;
+}
+
+/* The number after @key at the start of a line of @text; UINT64_MAX when there is none. */
+static uint64_t number_after(const char *text, const char *key)
+{
+	size_t length = strlen(key);
+	char *end;
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += !!line) {
+		if (!strncmp(line, key, length)) {
+			uint64_t value = strtoull(line + length, &end, 10);
+
+			return end == line + length ? UINT64_MAX : value;
+		}
+	}
+	return UINT64_MAX;
+}
+
+/* One version of control groups: where it is mounted, what its files are called. */
+struct cgroup_files {
+	const char *mount, *limit, *used, *cache;
+};
+
+/* What the group at @path and all groups above it leave; file cache that can be dropped is not use. */
+static uint64_t cgroup_available(const struct cgroup_files *files, const char *path)
+{
+	const size_t buffer_size = 16384;
+	char *buffer = malloc(buffer_size), *file = malloc(PATH_MAX);
+	uint64_t least = UINT64_MAX;
+
+	for (size_t end = strcspn(path, "\n"); buffer && file; end--) {
+		const char *names[] = { files->limit, files->used, "memory.stat" };
+		const char *keys[] = { "", "", files->cache };
+		uint64_t value[3];
+
+		if (strlen(files->mount) + end + 64 < PATH_MAX) {
+			for (int i = 0; i < 3; i++) {
+				char *p = stpcpy(file, files->mount);
+
+				p = mempcpy(p, path, end);
+				*p++ = '/';
+				strcpy(p, names[i]);
+				value[i] = number_after(read_text(file, buffer, buffer_size), keys[i]);
+			}
+			if (value[0] != UINT64_MAX && value[1] != UINT64_MAX) {
+				if (value[2] != UINT64_MAX && value[2] < value[1])
+					value[1] -= value[2];
+				value[0] = value[0] > value[1] ? value[0] - value[1] : 0;
+				if (value[0] < least)
+					least = value[0];
+			}
+		}
+		while (end && path[end - 1] != '/')
+			end--;
+		if (!end)
+			break;
+	}
+	free(buffer);
+	free(file);
+	return least;
+}
+
+uint64_t adsm_os_memory_available(void)
+{
+	static const struct cgroup_files v1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+						"memory.usage_in_bytes", "total_inactive_file" };
+	static const struct cgroup_files v2 = { "/sys/fs/cgroup", "memory.max", "memory.current",
+						"inactive_file" };
+	char buffer[4096];
+	uint64_t least, group;
+	int saved_errno = errno;
+
+	least = number_after(read_text("/proc/meminfo", buffer, sizeof(buffer)), "MemAvailable:");
+	if (least != UINT64_MAX)
+		least *= 1024;
+	/* Lines "number:controllers:path"; version 2 has no controllers. */
+	read_text("/proc/self/cgroup", buffer, sizeof(buffer));
+	for (const char *line = buffer; line && *line; line = strchr(line, '\n'), line += !!line) {
+		const char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+		const char *memory = names ? strstr(names, "memory") : NULL;
+
+		if (!path)
+			break;
+		if (path == names + 1)
+			group = cgroup_available(&v2, path + 1);
+		else if (memory && memory < path)
+			group = cgroup_available(&v1, path + 1);
+		else
+			continue;
+		if (group < least)
+			least = group;
+	}
+	errno = saved_errno;
+	return least;
+}
+
+const char *adsm_os_getenv(const char *name)
+{
+	return secure_getenv(name);
+}
+
+/* ---- threads and signals */
+
+void adsm_os_signals_block(struct adsm_sigset *ret_old)
+{
+	/* Of the calls a C library keeps for itself (32, 33) too: a cancelled thread would keep our lock. */
+	uint64_t set = ~(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) |
+			 SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGABRT));
+
+	sys(SYS_rt_sigprocmask, SIG_BLOCK, &set, ret_old->bits, KERNEL_SIGSET_SIZE);
+}
+
+void adsm_os_signals_restore(const struct adsm_sigset *old)
+{
+	sys(SYS_rt_sigprocmask, SIG_SETMASK, old->bits, NULL, KERNEL_SIGSET_SIZE);
+}
+
+struct thread_start {
+	void (*run)(void *);
+	void *arg;
+	char name[16];
+};
+
+static void *thread_main(void *arg)
+{
+	struct thread_start start = *(struct thread_start *)arg;
+
+	free(arg);
+	sys(SYS_prctl, PR_SET_NAME, start.name);
+	start.run(start.arg);
+	return NULL;
+}
+
+int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void (*run)(void *), void *arg)
+{
+	struct thread_start *start = calloc(1, sizeof(*start));
+	struct adsm_sigset old;
+	pthread_t thread;
+	sigset_t all;
+	int ret;
+
+	if (!start)
+		return -ENOMEM;
+	start->run = run;
+	start->arg = arg;
+	strncpy(start->name, name, sizeof(start->name) - 1);
+	/* The C library keeps its own signals open in this mask: without them setuid() never returns. */
+	sigfillset(&all);
+	adsm_os_signals_block(&old);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	ret = -pthread_create(&thread, NULL, thread_main, start);
+	adsm_os_signals_restore(&old);
+	if (ret) {
+		free(start);
+		return ret;
+	}
+	ret_thread->handle = (uint64_t)thread;
+	return 0;
+}
+
+void adsm_os_thread_join(struct adsm_thread *thread)
+{
+	pthread_join((pthread_t)thread->handle, NULL);
+}
+
+/* ---- processes and files */
+
+void adsm_os_write(int fd, const void *data, size_t size)
+{
+	const char *p = data;
+
+	while (size) {
+		long n = sys(SYS_write, fd, p, size);
+
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		p += n;
+		size -= (size_t)n;
+	}
+}
+
+/* What the processes of a start share: memory for the answer, everything else prepared before. */
+struct spawn {
+	const char *path;
+	char *const *argv;
+	char **envp;
+	int *fds;		/* of the daemon, in order */
+	int n_fds;
+	volatile int *answer;	/* shared page: [0] process id or 0, [1] negative errno or 0 */
+};
+
+/* The daemon, up to exec; returns only the error that prevented it. */
+NO_SANITIZE static int spawn_exec(struct spawn *spawn)
+{
+	const uint64_t action[4] = { 0 }, empty = 0;	/* SIG_DFL with nothing set */
+	const int first = 3 + spawn->n_fds;
+	struct rlimit limit;
+	int null, ret;
+
+	sys(SYS_setsid);
+	for (int sig = 1; sig <= 64; sig++)
+		sys(SYS_rt_sigaction, sig, action, NULL, KERNEL_SIGSET_SIZE);
+	/* First out of the way of the final numbers, then to them. */
+	for (int i = 0; i < spawn->n_fds; i++) {
+		ret = (int)sys(SYS_fcntl, spawn->fds[i], F_DUPFD, first);
+		if (ret < 0)
+			return ret;
+		spawn->fds[i] = ret;
+	}
+	null = (int)sys(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+	if (null < 0)
+		return null;
+	for (int fd = 0; fd < first; fd++) {
+		int from = fd < 3 ? null : spawn->fds[fd - 3];
+
+		ret = fd == from ? 0 : (int)sys(SYS_dup3, from, fd, 0);
+		if (ret < 0)
+			return ret;
+	}
+	if (sys(SYS_close_range, first, ~0u, 0)) {
+		sys(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+		for (rlim_t fd = (rlim_t)first; fd < limit.rlim_cur; fd++)
+			sys(SYS_close, fd);
+	}
+	sys(SYS_rt_sigprocmask, SIG_SETMASK, &empty, NULL, KERNEL_SIGSET_SIZE);
+	return (int)sys(SYS_execve, spawn->path, spawn->argv, spawn->envp);
+}
+
+/*
+ * The intermediate: makes the daemon, waits until it has called exec or ended (CLONE_VFORK, but with
+ * memory of its own), and exits. Without exec its exit signal stays 0, so nobody is told of it.
+ */
+NO_SANITIZE __attribute__((noreturn)) static void spawn_intermediate(struct spawn *spawn)
+{
+	long pid = sys(SYS_clone, CLONE_VFORK);
+
+	if (pid == 0)
+		spawn->answer[1] = spawn_exec(spawn);
+	else if (pid < 0)
+		spawn->answer[1] = (int)pid;
+	else
+		spawn->answer[0] = (int)pid;
+	for (;;)
+		sys(SYS_exit_group, 0);
+}
+
+/* On its own because the other side of the clone, too, must not be seen by a sanitizer. */
+NO_SANITIZE __attribute__((noinline)) static long spawn_start(struct spawn *spawn)
+{
+	long pid = sys(SYS_clone, 0);
+
+	if (pid == 0)
+		spawn_intermediate(spawn);
+	return pid;
+}
+
+int adsm_os_spawn_daemon(const char *path, char *const argv[], const int *fds, size_t n_fds,
+			 int *ret_pid, int *ret_pidfd)
+{
+	struct spawn spawn = { .path = path, .argv = argv, .n_fds = (int)n_fds };
+	struct adsm_sigset old;
+	size_t n_env = 0, n = 0;
+	void *page = NULL;
+	long pid;
+	int ret;
+
+	while (environ && environ[n_env])
+		n_env++;
+	spawn.envp = calloc(n_env + 1, sizeof(*spawn.envp));
+	spawn.fds = calloc(n_fds + 1, sizeof(*spawn.fds));
+	if (!spawn.envp || !spawn.fds) {
+		ret = -ENOMEM;
+		goto free_lists;
+	}
+	for (size_t i = 0; i < n_env; i++) {
+		if (strncmp(environ[i], "LD_PRELOAD=", 11) && strncmp(environ[i], "LD_AUDIT=", 9))
+			spawn.envp[n++] = environ[i];
+	}
+	for (size_t i = 0; i < n_fds; i++)
+		spawn.fds[i] = fds[i];
+	ret = map_memory(NULL, ADSM_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			 -1, 0, &page);
+	if (ret)
+		goto free_lists;
+	spawn.answer = page;
+	/* No handler of the application may run in the new processes. */
+	adsm_os_signals_block(&old);
+	pid = spawn_start(&spawn);
+	adsm_os_signals_restore(&old);
+	if (pid < 0) {
+		ret = (int)pid;
+		goto unmap_page;
+	}
+	/* -ECHILD: the application took it with __WALL; then it has ended all the same. */
+	while (sys(SYS_wait4, pid, NULL, __WALL, NULL) == -EINTR)
+		;
+	ret = spawn.answer[1];
+	if (!ret && !spawn.answer[0])
+		ret = -ECHILD;	/* the intermediate was killed */
+	if (!ret) {
+		*ret_pid = spawn.answer[0];
+		*ret_pidfd = (int)sys(SYS_pidfd_open, spawn.answer[0], 0);
+		if (*ret_pidfd < 0)
+			*ret_pidfd = -1;
+	}
+unmap_page:
+	adsm_os_unmap(page, ADSM_PAGE_SIZE);
+free_lists:
+	free(spawn.envp);
+	free(spawn.fds);
+	return ret;
+}
+
+int adsm_os_library_dir(char *ret_path, size_t size)
+{
+	int saved_errno = errno, ret = -ENOENT;
+	char *path = NULL, *slash;
+	Dl_info info;
+
+	if (dladdr((void *)(uintptr_t)adsm_os_library_dir, &info) && info.dli_fname)
+		path = realpath(info.dli_fname, NULL);
+	slash = path ? strrchr(path, '/') : NULL;
+	if (slash) {
+		*slash = '\0';
+		ret = strlen(path) < size ? 0 : -ENAMETOOLONG;
+		if (!ret)
+			strcpy(ret_path, path);
+	}
+	free(path);
+	errno = saved_errno;
+	return ret;
+}

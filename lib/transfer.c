@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transfer.c - transfers and the helper threads of a home.
+ *
+ * evictor: sends what the policy says is due, or the queue of closed blocks in the paper's mode.
+ * copier:  makes copies for threads inside the fault handler, where the backend may not be called.
+ * watcher: waits for calls, where a fault handler may not ask the backend whether they have ended.
+ */
+#include <errno.h>
+#include <stddef.h>
+
+#include "log.h"
+#include "options.h"
+#include "transfer.h"
+
+/* A copy for a thread in the fault handler; lies on its stack, which stays: signals are blocked there. */
+struct adsm_copy_request {
+	struct adsm_copy_request *next;
+	struct adsm_object *object;
+	enum adsm_direction direction;
+	size_t offset, size;
+	int error;
+	_Atomic uint32_t done;
+};
+
+_Thread_local int adsm_in_fault;
+_Thread_local uint64_t adsm_moved_ns;
+void (*adsm_watch)(struct adsm_home *home);
+
+static int transfer_now(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size)
+{
+	const struct adsm_backend *backend = object->home->device->backend;
+	uint64_t start, ns;
+	int error;
+
+	if (object->home->device->caps.unified)
+		return 0;	/* the bytes are there already: nothing moves, nothing is counted */
+	start = adsm_os_now_ns();
+	if (direction == ADSM_TO_HOST)
+		error = backend->to_host(object->alias + offset, object->memory, offset, size, NULL);
+	else
+		error = backend->to_device(object->memory, offset, object->alias + offset, size, NULL);
+	if (error)
+		return error;
+	ns = adsm_os_now_ns() - start;
+	adsm_moved_ns += ns;
+	if (direction == ADSM_TO_HOST) {
+		adsm_count(&object->counters, d2h_bytes, size);
+		adsm_count(&object->counters, d2h_transfers, 1);
+		adsm_count(&object->counters, d2h_ns, ns);
+	} else {
+		adsm_count(&object->counters, h2d_bytes, size);
+		adsm_count(&object->counters, h2d_transfers, 1);
+		adsm_count(&object->counters, h2d_ns, ns);
+	}
+	return 0;
+}
+
+int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size)
+{
+	struct adsm_home *home = object->home;
+	struct adsm_copy_request request = {
+		.object = object, .direction = direction, .offset = offset, .size = size,
+	};
+	uint64_t start;
+
+	if (!adsm_in_fault || !home->has_service)
+		return transfer_now(object, direction, offset, size);
+	start = adsm_os_now_ns();
+	request.next = atomic_load(&home->copy_requests);
+	while (!atomic_compare_exchange_weak(&home->copy_requests, &request.next, &request))
+		;
+	atomic_fetch_add(&home->copy_word, 1);
+	adsm_os_wake(&home->copy_word, 1, false);
+	while (!atomic_load(&request.done))
+		adsm_os_wait(&request.done, 0, 0, false);
+	adsm_moved_ns += adsm_os_now_ns() - start;
+	return request.error;
+}
+
+static void run_copier(void *arg)
+{
+	struct adsm_home *home = arg;
+
+	while (!atomic_load(&home->stop)) {
+		uint32_t word = atomic_load(&home->copy_word);
+		struct adsm_copy_request *request = atomic_exchange(&home->copy_requests, NULL), *next;
+
+		if (!request)
+			adsm_os_wait(&home->copy_word, word, 0, false);
+		for (; request; request = next) {
+			next = request->next;
+			request->error = transfer_now(request->object, request->direction,
+						      request->offset, request->size);
+			/* Once done is set the request is gone; waking an address that is no longer a
+			 * futex is harmless. */
+			atomic_store(&request->done, 1);
+			adsm_os_wake(&request->done, 1, false);
+		}
+	}
+}
+
+static void run_watcher(void *arg)
+{
+	struct adsm_home *home = arg;
+
+	while (!atomic_load(&home->stop)) {
+		uint32_t word = atomic_load(&home->watch_word);
+
+		adsm_watch(home);
+		adsm_os_wait(&home->watch_word, word, 0, false);
+	}
+}
+
+static void run_evictor(void *arg)
+{
+	struct adsm_home *home = arg;
+
+	while (!atomic_load(&home->stop)) {
+		uint32_t word = atomic_load(&home->evict_word);
+
+		adsm_lock(&home->lock);
+		while (adsm_send_queued(home))
+			;
+		if (adsm_options.evict_batch != 1 && adsm_evict_batch(home, false))
+			while (adsm_evict_batch(home, true))
+				;
+		home->evictor_sleeps = true;
+		adsm_unlock(&home->lock);
+		adsm_os_wait(&home->evict_word, word, 0, false);
+	}
+}
+
+void adsm_evictor_wake(struct adsm_home *home)
+{
+	atomic_fetch_add(&home->evict_word, 1);
+	adsm_os_wake(&home->evict_word, 1, false);
+}
+
+int adsm_service_start(struct adsm_home *home)
+{
+	int error;
+
+	if (home->device->caps.signal_safe)
+		return 0;
+	error = adsm_os_thread_start(&home->copier, "adsm-copier", run_copier, home);
+	if (error)
+		return error;
+	error = adsm_os_thread_start(&home->watcher, "adsm-watcher", run_watcher, home);
+	if (error) {
+		atomic_store(&home->stop, true);
+		atomic_fetch_add(&home->copy_word, 1);
+		adsm_os_wake(&home->copy_word, 1, false);
+		adsm_os_thread_join(&home->copier);
+		return error;
+	}
+	home->has_service = true;
+	return 0;
+}
+
+int adsm_evictor_start(struct adsm_home *home)
+{
+	int error;
+
+	if (home->has_evictor)
+		return 0;
+	error = adsm_os_thread_start(&home->evictor, "adsm-evictor", run_evictor, home);
+	if (!error)
+		home->has_evictor = true;
+	return error;
+}
+
+void adsm_helpers_stop(struct adsm_home *home)
+{
+	atomic_store(&home->stop, true);
+	if (home->has_evictor) {
+		adsm_evictor_wake(home);
+		adsm_os_thread_join(&home->evictor);
+	}
+	if (home->has_service) {
+		atomic_fetch_add(&home->copy_word, 1);
+		adsm_os_wake(&home->copy_word, 1, false);
+		adsm_os_thread_join(&home->copier);
+		atomic_fetch_add(&home->watch_word, 1);
+		adsm_os_wake(&home->watch_word, 1, false);
+		adsm_os_thread_join(&home->watcher);
+	}
+	home->has_evictor = home->has_service = false;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transfer.h - moving bytes between alias and device: who may call the backend, the counters, and the
+ * helper threads (the evictor; for backends whose copies may not run in a fault handler, two more).
+ */
+#ifndef ADSM_TRANSFER_H
+#define ADSM_TRANSFER_H
+
+#include "block.h"
+
+/* Depth of the fault handler in this thread: inside it no backend is called that is not signal-safe. */
+extern _Thread_local int adsm_in_fault;
+/* Time this thread has spent in transfers. */
+extern _Thread_local uint64_t adsm_moved_ns;
+
+/*
+ * Move a range of an object, synchronously and without the lock. @offset, @size: bytes, inside the caller's
+ * size. Counts bytes, transfers and time.
+ */
+int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size);
+
+/* Start the helpers a home needs: the service threads, or (once an object needs it) the evictor. */
+int adsm_service_start(struct adsm_home *home);
+int adsm_evictor_start(struct adsm_home *home);
+void adsm_helpers_stop(struct adsm_home *home);
+
+/* Wake the evictor. Lock held or not. */
+void adsm_evictor_wake(struct adsm_home *home);
+
+/* The watcher looks after calls where a fault handler may not ask the backend. Set by the manager. */
+extern void (*adsm_watch)(struct adsm_home *home);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernels of the conformance suite. */
+#include <adsm_kernel.h>
+
+struct node {
+	unsigned value;
+	ADSM_SPACE_GLOBAL struct node *next;
+};
+
+struct ref {
+	ADSM_SPACE_GLOBAL unsigned *data;
+};
+
+struct three {
+	char a;
+	short b;
+	unsigned c;
+};
+
+/* Takes a time no compiler can guess away; returns 0. */
+ADSM_FUNCTION unsigned spin(unsigned long spins)
+{
+	unsigned long x = spins;
+
+	for (unsigned long i = 0; i < spins; i++)
+		x = x * 6364136223846793005ul + 1442695040888963407ul;
+	return x == 42;
+}
+
+ADSM_KERNEL(increment, ADSM_INOUT(unsigned, a), ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		unsigned i = ADSM_GLOBAL_X;
+
+		if (i < n)
+			a[i]++;
+	}
+}
+
+ADSM_KERNEL(increment_bytes, ADSM_INOUT(unsigned char, a), ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		unsigned i = ADSM_GLOBAL_X;
+
+		if (i < n)
+			a[i]++;
+	}
+}
+
+/* Says nothing of what it does with its argument. */
+ADSM_KERNEL(increment_any, ADSM_PTR(unsigned, a), ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		unsigned i = ADSM_GLOBAL_X;
+
+		if (i < n)
+			a[i]++;
+	}
+}
+
+ADSM_KERNEL(add, ADSM_IN(unsigned, a), ADSM_IN(unsigned, b), ADSM_OUT(unsigned, c), ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		unsigned i = ADSM_GLOBAL_X;
+
+		if (i < n)
+			c[i] = a[i] + b[i];
+	}
+}
+
+ADSM_KERNEL(addf, ADSM_IN(float, a), ADSM_IN(float, b), ADSM_OUT(float, c), ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		unsigned i = ADSM_GLOBAL_X;
+
+		if (i < n)
+			c[i] = a[i] + b[i];
+	}
+}
+
+ADSM_KERNEL(copy, ADSM_IN(unsigned, from), ADSM_OUT(unsigned, to), ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		unsigned i = ADSM_GLOBAL_X;
+
+		if (i < n)
+			to[i] = from[i];
+	}
+}
+
+/* Reads its input at the very end. */
+ADSM_KERNEL(late_copy, ADSM_VAL(unsigned long, spins), ADSM_IN(unsigned, from), ADSM_OUT(unsigned, to),
+	    ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X != 0)
+			continue;
+		unsigned zero = spin(spins);
+
+		for (unsigned i = 0; i < n; i++)
+			to[i] = from[i] + zero;
+	}
+}
+
+ADSM_KERNEL(late_increment, ADSM_VAL(unsigned long, spins), ADSM_INOUT(unsigned, a), ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X != 0)
+			continue;
+		unsigned zero = spin(spins);
+
+		for (unsigned i = 0; i < n; i++)
+			a[i] += 1 + zero;
+	}
+}
+
+ADSM_KERNEL(append, ADSM_INOUT(unsigned, list), ADSM_VAL(unsigned, value))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X != 0)
+			continue;
+		list[0]++;
+		list[list[0]] = value;
+	}
+}
+
+/* Adds 1 to each value of a list and puts a node in front of it. */
+ADSM_KERNEL(walk, ADSM_INOUT(struct node, first), ADSM_INOUT(struct node, spare))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X != 0)
+			continue;
+		for (ADSM_SPACE_GLOBAL struct node *node = first; node; node = node->next)
+			node->value++;
+		spare->value = 1000000;
+		spare->next = first;
+	}
+}
+
+ADSM_KERNEL(through, ADSM_IN(struct ref, ref), ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		unsigned i = ADSM_GLOBAL_X;
+
+		if (i < n)
+			ref->data[i]++;
+	}
+}
+
+ADSM_KERNEL(through_any, ADSM_PTR(struct ref, ref), ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		unsigned i = ADSM_GLOBAL_X;
+
+		if (i < n)
+			ref->data[i]++;
+	}
+}
+
+ADSM_KERNEL(from_const, ADSM_OUT(unsigned char, to), ADSM_CONST(unsigned char, table), ADSM_VAL(unsigned, n))
+{
+	ADSM_THREADS {
+		unsigned i = ADSM_GLOBAL_X;
+
+		if (i < n)
+			to[i] = table[i];
+	}
+}
+
+ADSM_KERNEL(values, ADSM_OUT(double, out), ADSM_VAL(signed char, c), ADSM_VAL(double, d), ADSM_VAL(struct three, t))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X != 0)
+			continue;
+		out[0] = c;
+		out[1] = d;
+		out[2] = t.a;
+		out[3] = t.b;
+		out[4] = t.c;
+	}
+}
+
+ADSM_KERNEL(is_null, ADSM_IN(unsigned, p), ADSM_OUT(unsigned, out))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X == 0)
+			out[0] = !p;
+	}
+}
+
+/* Which thread of which block wrote a word, in three dimensions. */
+ADSM_KERNEL(places, ADSM_OUT(unsigned, out))
+{
+	ADSM_THREADS {
+		unsigned w = ADSM_GRID_DIM_X * ADSM_BLOCK_DIM_X, h = ADSM_GRID_DIM_Y * ADSM_BLOCK_DIM_Y;
+
+		out[((unsigned)ADSM_GLOBAL_Z * h + ADSM_GLOBAL_Y) * w + ADSM_GLOBAL_X] =
+			ADSM_BLOCK_X | ADSM_BLOCK_Y << 4 | ADSM_BLOCK_Z << 8 |
+			ADSM_THREAD_X << 12 | ADSM_THREAD_Y << 16 | ADSM_THREAD_Z << 20;
+	}
+}
+
+ADSM_KERNEL_MAX(narrow, 64, ADSM_INOUT(unsigned, a))
+{
+	ADSM_THREADS {
+		a[ADSM_GLOBAL_X]++;
+	}
+}
+
+ADSM_KERNEL(crash, ADSM_INOUT(unsigned, a))
+{
+	ADSM_THREADS {
+		volatile ADSM_SPACE_GLOBAL unsigned *nowhere = (volatile ADSM_SPACE_GLOBAL unsigned *)8;
+
+		a[0]++;
+		*nowhere = 1;
+	}
+}
