@@ -253,7 +253,7 @@ ADSM_API int adsmDeviceFree(void *p);
 
 /**
  * Copy to, from and inside device-only memory; return when the bytes have moved. They follow the
- * calls and copies entered before them.
+ * calls and copies entered before them. The host's side may be shared memory too.
  * Return 0; -EINVAL where a device range is not inside one device-only allocation; -EIO, -ENODEV.
  */
 ADSM_API int adsmCopyToDevice(void *device_dst, const void *host_src, size_t size);
@@ -262,7 +262,8 @@ ADSM_API int adsmCopyDevice(void *device_dst, const void *device_src, size_t siz
 ADSM_API int adsmDeviceFill(void *device_dst, int value, size_t size);
 
 /**
- * The same, asynchronous: the host buffer must stay as it is until adsmEventWait() has returned. A
+ * The same, asynchronous: the host buffer, ordinary memory (else -EINVAL), must stay as it is until
+ * adsmEventWait() has returned. A
  * later adsmCall() on the device waits for them. @ret_event: the copy, for adsmEventWait().
  */
 ADSM_API int adsmCopyToDeviceAsync(void *device_dst, const void *host_src, size_t size,

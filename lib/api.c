@@ -36,6 +36,8 @@ int adsmOption(const char *name, const char *value)
 {
 	if (!name || !value)
 		return adsm_fail(-EINVAL, "adsmOption() takes a name and a value");
+	if (adsm_is_child())
+		return adsm_start();
 	if (adsm_started())
 		return adsm_fail(-EBUSY, "options are read at start: adsmOption(\"%s\") comes too late", name);
 	return adsm_options_set(name, value);
@@ -450,6 +452,8 @@ int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 
 int adsmStatsGet(adsmStats *ret_stats, size_t size)
 {
+	if (adsm_is_child())
+		return adsm_start();
 	if (!ret_stats || size != sizeof(*ret_stats))
 		return adsm_fail(-EINVAL, "adsmStatsGet() takes sizeof(adsmStats)");
 	/* Kernels that have ended count, even where nobody has looked yet. */
@@ -484,6 +488,8 @@ int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size)
 
 int adsmStatsReset(void)
 {
+	if (adsm_is_child())
+		return adsm_start();
 	adsm_counters_reset(&adsm_total);
 	adsm_objects_reset_counters();
 	return 0;

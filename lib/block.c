@@ -6,7 +6,6 @@
 #include "arena.h"
 #include "block.h"
 #include "log.h"
-#include "object.h"
 #include "options.h"
 #include "transfer.h"
 
@@ -330,7 +329,7 @@ void adsm_evict_now(struct adsm_home *home)
 	if (adsm_options.evict_batch != 1)
 		return;
 	while ((block = adsm_policy_victim(&home->policy, false))) {
-		struct adsm_object *object = adsm_object_at(block->object);
+		struct adsm_object *object = block->object;
 		uint32_t b = (uint32_t)(block - object->blocks);
 
 		if (block->view == ADSM_PROT_RW && set_view(object, b, 1, ADSM_PROT_READ))
@@ -441,7 +440,7 @@ bool adsm_evict_batch(struct adsm_home *home, bool started)
 
 	if (!block)
 		return false;
-	object = adsm_object_at(block->object);
+	object = block->object;
 	first = (uint32_t)(block - object->blocks);
 	view = block->view;
 	/* Oldest first, as one run while the next oldest is the next block. */
@@ -470,7 +469,7 @@ bool adsm_send_queued(struct adsm_home *home)
 
 	if (!block)
 		return false;
-	object = adsm_object_at(block->object);
+	object = block->object;
 	b = (uint32_t)(block - object->blocks);
 	adsm_queue_remove(&home->send, block);
 	block->flags &= ~ADSM_BLOCK_QUEUED;

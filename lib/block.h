@@ -46,7 +46,6 @@ struct adsm_object {
 	bool device_only;		/* adsmDeviceAlloc(): an address and memory, no view, no blocks */
 	bool assigned;			/* belongs to the kernels it was assigned to only */
 	bool open;			/* in home->open */
-	uint32_t slot;
 	uint32_t n_blocks;
 	unsigned block_shift;
 	uintptr_t start;

@@ -472,16 +472,23 @@ static int acquire(struct adsm_home *home)
 	while (object) {
 		bool ended = adsm_object_use_seq(object) <= atomic_load(&home->completed);
 
-		if (!object->protocol->detects && ended && !object->n_busy && !object->n_sending &&
-		    !object->freeing) {
-			bool invalid = object->n_in[ADSM_INVALID];
-			int failed = invalid ? adsm_check_lost(object) : 0;
+		if (!object->protocol->detects && ended && !object->freeing) {
+			int failed = 0;
 
-			if (failed)
-				/* Never to be read as if it were there. */
-				adsm_object_close_view(object);
-			else
+			if (object->n_busy || object->n_sending) {
+				/* Another thread's sync is fetching what this one needs too. */
+				adsm_home_wait(home);
+				object = home->open;
+				continue;
+			}
+
+			if (!object->n_in[ADSM_INVALID] || !adsm_check_lost(object)) {
 				failed = adsm_object_sync(object);
+			} else if (object->blocks[0].view != ADSM_PROT_NONE) {
+				/* Told once, and never to be read as if it were there. */
+				adsm_object_close_view(object);
+				failed = -ENODEV;
+			}
 			if (failed && !error)
 				error = failed;
 		}

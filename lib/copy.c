@@ -416,16 +416,36 @@ static int wait_async(struct adsm_home *home)
 	return 0;
 }
 
-static int refuse_shared(const void *p)
+static bool is_shared(const void *p)
 {
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_object_enter(p, &old);
 
-	if (!object)
-		return 0;
-	adsm_home_unlock(object->home, &old);
-	return adsm_fail(-EINVAL, "%p is in a shared object: explicit copies are between ordinary and device-only "
-			 "memory (adsmMemcpy() copies shared memory)", p);
+	if (object)
+		adsm_home_unlock(object->home, &old);
+	return object;
+}
+
+/* The host's side is shared memory: no backend may touch its view, so by way of a buffer. */
+static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direction direction)
+{
+	char buffer[BOUNCE];
+	int error = 0;
+
+	for (size_t at = 0; at < size && !error; at += BOUNCE) {
+		size_t n = size - at < BOUNCE ? size - at : BOUNCE;
+
+		if (direction == ADSM_TO_DEVICE) {
+			error = adsm_memcpy(buffer, src + at, n);
+			if (!error)
+				error = adsm_copy_explicit(dst + at, buffer, n, direction, NULL);
+		} else {
+			error = adsm_copy_explicit(buffer, src + at, n, direction, NULL);
+			if (!error)
+				error = adsm_memcpy(dst + at, buffer, n);
+		}
+	}
+	return error;
 }
 
 int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direction direction,
@@ -440,10 +460,14 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 	int error;
 
 	error = device_range(device, size, &object, &offset);
-	if (!error)
-		error = refuse_shared(direction == ADSM_TO_DEVICE ? src : dst);
 	if (error || !size)
 		return error;
+	if (is_shared(direction == ADSM_TO_DEVICE ? src : dst)) {
+		if (!ret_event)
+			return copy_shared(dst, src, size, direction);
+		return adsm_fail(-EINVAL, "%p is in a shared object: asynchronous copies take ordinary memory",
+				 direction == ADSM_TO_DEVICE ? src : dst);
+	}
 	backend = object->home->device->backend;
 	start = adsm_os_now_ns();
 	if (!ret_event)

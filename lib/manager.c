@@ -175,9 +175,9 @@ int adsm_check_lost(const struct adsm_object *object)
 {
 	const struct adsm_home *home = object->home;
 
-	if (home->lost_seq && adsm_object_write_seq(object) >= home->lost_seq)
-		return -ENODEV;
-	if (!home->device->caps.survives && home->device->backend->status(home->device))
+	if (!home->lost_seq)
+		return 0;
+	if (!home->device->caps.survives || adsm_object_write_seq(object) >= home->lost_seq)
 		return -ENODEV;
 	return 0;
 }
@@ -351,6 +351,11 @@ static void in_child(void)
 	adsm_arena_child();
 }
 
+bool adsm_is_child(void)
+{
+	return atomic_load(&state) == CHILD;
+}
+
 bool adsm_started(void)
 {
 	return atomic_load(&state) == STARTED;
@@ -468,6 +473,8 @@ int adsm_stop(void)
 {
 	int error = 0;
 
+	if (adsm_is_child())
+		return adsm_start();
 	pthread_mutex_lock(&start_mutex);
 	if (atomic_load(&state) != STARTED)
 		goto unlock;
@@ -500,9 +507,12 @@ int adsm_home_get(int index, struct adsm_home **ret_home)
 int adsm_home_set(int index)
 {
 	struct adsm_home *home;
-	int error = index == ADSM_DEVICE_CURRENT ? 0 : adsm_home_get(index, &home);
+	int error;
 
-	if (!error && index != ADSM_DEVICE_CURRENT)
+	if (index == ADSM_DEVICE_CURRENT)
+		return adsm_fail(-EINVAL, "device %d: devices are counted from 0", index);
+	error = adsm_home_get(index, &home);
+	if (!error)
 		thread.device = index;
 	return error;
 }

@@ -23,6 +23,7 @@ extern int adsm_n_homes;
 int adsm_start(void);
 int adsm_stop(void);
 bool adsm_started(void);
+bool adsm_is_child(void);	/* of a fork: nothing works there */
 
 /* The device of this thread, or the one of an index. */
 int adsm_home_get(int index, struct adsm_home **ret_home);

@@ -35,11 +35,6 @@ size_t adsm_objects_alive(void)
 	return n;
 }
 
-struct adsm_object *adsm_object_at(uint32_t slot)
-{
-	return &slots[slot];
-}
-
 struct adsm_object *adsm_object_lock(uintptr_t address)
 {
 	struct adsm_object *object = adsm_index_find(address);
@@ -79,8 +74,7 @@ static struct adsm_object *take_slot(struct adsm_home *home)
 	} else {
 		if (n_slots == MAX_OBJECTS)
 			return NULL;
-		object = &slots[n_slots];
-		object->slot = n_slots++;
+		object = &slots[n_slots++];
 		object->home = home;
 	}
 	return object;
@@ -115,7 +109,7 @@ static int make_blocks(struct adsm_object *object, size_t block_size)
 		return -ENOMEM;
 	object->n_blocks = (uint32_t)n;
 	for (size_t b = 0; b < n; b++) {
-		object->blocks[b].object = object->slot;
+		object->blocks[b].object = object;
 		object->blocks[b].state = protocol->initial;
 		object->blocks[b].view = protocol->detects ? ADSM_PROT_READ : ADSM_PROT_RW;
 	}

@@ -19,9 +19,6 @@ size_t adsm_objects_alive(void);
 /* Set the counters of all objects to 0. */
 void adsm_objects_reset_counters(void);
 
-/* The object of a slot. */
-struct adsm_object *adsm_object_at(uint32_t slot);
-
 /* Any thread, no lock held. */
 int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
 		       struct adsm_object **ret_object);

@@ -49,9 +49,11 @@ enum {
 	ADSM_BLOCK_MAPPED = 8,		/* and the view's page table knows them */
 };
 
+struct adsm_object;
+
 struct adsm_block {
 	struct adsm_block *older, *newer; /* in the policy's queue while Dirty, in the send queue while QUEUED */
-	uint32_t object;		/* slot of its object */
+	struct adsm_object *object;	/* whose it is: nothing a protocol looks into */
 	uint16_t holds;			/* adsmHold()s on it: not to be evicted */
 	uint8_t state : 2;		/* enum adsm_state */
 	uint8_t view : 2;		/* enum adsm_prot: what the application's mapping permits */
