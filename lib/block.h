@@ -102,7 +102,8 @@ struct adsm_home {
 
 	/* the helper threads: see transfer.c */
 	struct adsm_thread evictor, copier, watcher;
-	bool has_evictor, has_service;
+	_Atomic bool has_evictor;
+	bool has_service;
 	bool evictor_sleeps;
 	_Atomic bool stop;
 	_Atomic uint32_t evict_word, copy_word, watch_word;

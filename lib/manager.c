@@ -421,8 +421,6 @@ static int start(void)
 	adsm_watch = watch;
 	adsm_wrap_in_fault = in_fault;
 	error = adsm_index_init();
-	if (!error)
-		error = adsm_objects_init();
 	if (error)
 		return adsm_fail(error, "no address space for the library's tables (ulimit -v)");
 	error = adsm_arena_create(adsm_options.arena_address, adsm_options.arena_size);

@@ -10,20 +10,14 @@
 #include "log.h"
 #include "object.h"
 
-#define MAX_OBJECTS ((uint32_t)1 << 20)
+#define SLOTS_PER_CHUNK ((uint32_t)1024)
+#define MAX_OBJECTS (SLOTS_PER_CHUNK * 1024)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* slots, arena ranges, index changes */
-static struct adsm_object *slots;
+static struct adsm_object *chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];	/* never given back */
 static uint32_t n_slots;
 static size_t n_alive;
 static struct adsm_object *free_slots[ADSM_MAX_DEVICES];	/* a slot never changes its home */
-
-int adsm_objects_init(void)
-{
-	if (!slots)
-		slots = adsm_os_table(MAX_OBJECTS * sizeof(*slots));
-	return slots ? 0 : -ENOMEM;
-}
 
 size_t adsm_objects_alive(void)
 {
@@ -61,22 +55,27 @@ void adsm_objects_reset_counters(void)
 {
 	pthread_mutex_lock(&mutex);
 	for (uint32_t i = 0; i < n_slots; i++)
-		adsm_counters_reset(&slots[i].counters);
+		adsm_counters_reset(&chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK].counters);
 	pthread_mutex_unlock(&mutex);
 }
 
 static struct adsm_object *take_slot(struct adsm_home *home)
 {
-	struct adsm_object *object = free_slots[home->index];
+	struct adsm_object *object = free_slots[home->index], **chunk;
 
 	if (object) {
 		free_slots[home->index] = object->next_free;
-	} else {
-		if (n_slots == MAX_OBJECTS)
-			return NULL;
-		object = &slots[n_slots++];
-		object->home = home;
+		return object;
 	}
+	if (n_slots == MAX_OBJECTS)
+		return NULL;
+	chunk = &chunks[n_slots / SLOTS_PER_CHUNK];
+	if (!*chunk)
+		*chunk = calloc(SLOTS_PER_CHUNK, sizeof(**chunk));
+	if (!*chunk)
+		return NULL;
+	object = &(*chunk)[n_slots++ % SLOTS_PER_CHUNK];
+	object->home = home;
 	return object;
 }
 
@@ -214,7 +213,8 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	object = take_slot(home);
 	if (!object) {
 		pthread_mutex_unlock(&mutex);
-		return adsm_fail(-ENOMEM, "there are %u objects already", MAX_OBJECTS);
+		return adsm_fail(-ENOMEM, "no room for another object: out of memory, or %u of them already",
+				 MAX_OBJECTS);
 	}
 	error = create(object, size, options);
 	if (error) {

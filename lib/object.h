@@ -12,7 +12,6 @@ struct adsm_object_options {
 	bool device_only;
 };
 
-int adsm_objects_init(void);
 /* How many objects are alive, device-only ones included. */
 size_t adsm_objects_alive(void);
 

@@ -160,13 +160,18 @@ int adsm_service_start(struct adsm_home *home)
 
 int adsm_evictor_start(struct adsm_home *home)
 {
-	int error;
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	int error = 0;
 
-	if (home->has_evictor)
+	if (atomic_load(&home->has_evictor))
 		return 0;
-	error = adsm_os_thread_start(&home->evictor, "adsm-evictor", run_evictor, home);
-	if (!error)
-		home->has_evictor = true;
+	pthread_mutex_lock(&mutex);
+	if (!atomic_load(&home->has_evictor)) {
+		error = adsm_os_thread_start(&home->evictor, "adsm-evictor", run_evictor, home);
+		if (!error)
+			atomic_store(&home->has_evictor, true);
+	}
+	pthread_mutex_unlock(&mutex);
 	return error;
 }
 
