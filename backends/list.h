@@ -13,9 +13,7 @@ extern const struct adsm_backend adsm_backend_cpu;
  */
 int adsm_wrap(const struct adsm_backend *inner, const char *plan, const struct adsm_backend **ret_backend);
 
-/* For the plan "unsafe": whether the caller runs in the fault handler (NULL: nobody can say), and how many
- * operations were called there that may not be. */
-extern bool (*adsm_wrap_in_fault)(void);
+/* For the plan "unsafe": how many operations were called in the fault handler that may not be. */
 extern _Atomic unsigned adsm_wrap_unsafe_calls;
 
 #endif

@@ -224,6 +224,13 @@ static void close_open_range(struct adsm_object *object)
 
 /* ---- accesses */
 
+bool adsm_block_blocked(const struct adsm_object *object, uint32_t b)
+{
+	unsigned flags = object->blocks[b].flags, both = ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING;
+
+	return (flags & ADSM_BLOCK_BUSY) || (flags & both) == both || object->home->gate;
+}
+
 uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum adsm_block_event event)
 {
 	struct adsm_step step = step_of(object, b, event);
@@ -326,7 +333,7 @@ void adsm_evict_now(struct adsm_home *home)
 {
 	struct adsm_block *block;
 
-	if (adsm_options.evict_batch != 1)
+	if (adsm_options.evict_batch != 1 || home->spare)
 		return;
 	while ((block = adsm_policy_victim(&home->policy, false))) {
 		struct adsm_object *object = block->object;
@@ -369,8 +376,14 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	if (object->protocol->detects && state == ADSM_INVALID && event == ADSM_EVENT_READ)
 		adsm_count(&object->counters, read_faults, n);
 	set_states(object, first, n, step.next);
-	if (becomes_dirty)
-		adsm_evict_now(object->home);
+	if (!becomes_dirty)
+		return 0;
+	/* Where all others are held, these are the only ones that could go: not before they were used. */
+	for (uint32_t b = first; b < first + n; b++)
+		object->blocks[b].holds++;
+	adsm_evict_now(object->home);
+	for (uint32_t b = first; b < first + n; b++)
+		object->blocks[b].holds--;
 	return 0;
 }
 
@@ -383,10 +396,12 @@ static int send_run(struct adsm_object *object, uint32_t first, uint32_t n)
 	int error;
 
 	object->n_sending++;
+	set_flags(object, first, n, ADSM_BLOCK_SENDING);
 	adsm_unlock(&home->lock);
 	error = adsm_transfer(object, ADSM_TO_DEVICE, (size_t)first << object->block_shift,
 			      adsm_run_size(object, first, n));
 	adsm_lock(&home->lock);
+	clear_flags(object, first, n, ADSM_BLOCK_SENDING);
 	object->n_sending--;
 	adsm_home_notify(home);
 	if (!error)
@@ -411,10 +426,14 @@ int adsm_object_flush(struct adsm_object *object, bool close)
 		int error;
 
 		while (first + n < object->open_end && n < most && blocks[first + n].state == ADSM_DIRTY &&
-		       blocks[first + n].view == blocks[first].view)
+		       blocks[first + n].view == blocks[first].view &&
+		       !(blocks[first + n].flags & ADSM_BLOCK_SENDING))
 			n++;
 		if (!n) {
-			first++;
+			if (blocks[first].state == ADSM_DIRTY)
+				adsm_home_wait(object->home);	/* written again while it is being sent */
+			else
+				first++;
 			continue;
 		}
 		if (detects && blocks[first].view == ADSM_PROT_RW) {
@@ -438,13 +457,14 @@ bool adsm_evict_batch(struct adsm_home *home, bool started)
 	uint32_t first, n = 0;
 	enum adsm_prot view;
 
-	if (!block)
+	if (!block || (block->flags & ADSM_BLOCK_SENDING))
 		return false;
 	object = block->object;
 	first = (uint32_t)(block - object->blocks);
 	view = block->view;
 	/* Oldest first, as one run while the next oldest is the next block. */
 	while (block == &object->blocks[first + n] && block->view == view &&
+	       !(block->flags & ADSM_BLOCK_SENDING) &&
 	       ((size_t)n << object->block_shift) < adsm_options.evict_batch) {
 		set_state(object, first + n++, ADSM_READ_ONLY);
 		block = first + n < object->n_blocks ? adsm_policy_victim(&home->policy, true) : NULL;
@@ -467,6 +487,8 @@ bool adsm_send_queued(struct adsm_home *home)
 	struct adsm_object *object;
 	uint32_t b;
 
+	while (block && (block->flags & ADSM_BLOCK_SENDING))
+		block = block->newer;
 	if (!block)
 		return false;
 	object = block->object;
@@ -500,6 +522,13 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 	}
 	if (all_invalid && object->protocol->detects)
 		adsm_object_mark_closed(object);
+}
+
+void adsm_object_may_be_written(struct adsm_object *object)
+{
+	for (uint32_t b = object->open_first; b < object->open_end; b++)
+		if (object->blocks[b].state == ADSM_READ_ONLY)
+			set_state(object, b, step_of(object, b, ADSM_EVENT_WRITE).next);
 }
 
 int adsm_object_sync(struct adsm_object *object)

@@ -88,6 +88,7 @@ struct adsm_home {
 	struct adsm_queue send;		/* closed blocks on their way to the device, block by block */
 	bool send_failed;		/* the last early send failed: none until the next write */
 	bool gate;			/* a call waits for quiet: accesses wait for it */
+	bool spare;			/* an access needs more blocks at once than may be Dirty */
 	unsigned n_undetected;		/* objects whose protocol sees no accesses */
 
 	uint64_t last_seq;		/* of the calls launched */
@@ -153,6 +154,9 @@ struct adsm_object *adsm_object_lock(uintptr_t address);
 /* The same with the home's lock already held: only an object of that home. */
 struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address);
 
+/* Has an event to wait for another thread: a fetch, a fill, a send that must go first, a call at the gate? */
+bool adsm_block_blocked(const struct adsm_object *object, uint32_t b);
+
 /* The call an event on a block in its state has to wait for, 0 when none. */
 uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum adsm_block_event event);
 
@@ -173,6 +177,9 @@ int adsm_object_flush(struct adsm_object *object, bool close);
 
 /* A call has been launched that does this to an object: no transfers, only states and views. */
 void adsm_object_called(struct adsm_object *object, enum adsm_block_event event);
+
+/* The CPU may have written the object, who knows: what is ReadOnly becomes Dirty. */
+void adsm_object_may_be_written(struct adsm_object *object);
 
 /* A sync: the protocol fetches what it wants back. */
 int adsm_object_sync(struct adsm_object *object);

@@ -291,6 +291,15 @@ static int release_objects(struct bound_call *call)
 	return moved;
 }
 
+/* The call did not start. Where no write is seen, what was sent for it may be written before it is repeated. */
+static void take_back(struct adsm_home *home)
+{
+	for (struct adsm_object *object = home->n_undetected ? home->open : NULL; object;
+	     object = object->open_next)
+		if (!object->protocol->detects)
+			adsm_object_may_be_written(object);
+}
+
 static void open_gate(struct adsm_home *home)
 {
 	if (!home->gate)
@@ -400,6 +409,8 @@ static int enter_call(struct bound_call *call, struct adsm_launch *launch)
 		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){ seq, thread.id, event };
 		take_objects(call, seq);
 		thread.last_seq[home->index] = seq;
+	} else {
+		take_back(home);
 	}
 	open_gate(home);
 	adsm_home_unlock(home, &old);

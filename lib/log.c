@@ -129,6 +129,8 @@ void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 
 /* ---- the last error */
 
+__thread int adsm_in_fault;
+
 static char no_memory[] = "there was no memory to say what went wrong";
 static __thread char *last_error;	/* malloc()ed, no_memory, or NULL before the first failure */
 static pthread_key_t last_error_key;	/* holds the same, only to free it when its thread ends */
@@ -154,6 +156,8 @@ int adsm_fail(int error, const char *format, ...)
 	va_start(args, format);
 	format_text(text, sizeof(text), format, args);
 	va_end(args);
+	if (adsm_in_fault && (!last_error || last_error == no_memory))
+		return error;
 	if (!last_error || last_error == no_memory) {
 		pthread_once(&last_error_once, make_last_error_key);
 		last_error = last_error_has_key ? malloc(MESSAGE_MAX) : NULL;

@@ -19,6 +19,12 @@ void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 #define adsm_info(...) adsm_log(ADSM_LOG_INFO, __VA_ARGS__)
 #define adsm_debug(...) adsm_log(ADSM_LOG_DEBUG, __VA_ARGS__)
 
+/*
+ * Depth of the fault handler in this thread. Inside it there is no malloc() and no library but this one: no
+ * backend is called that is not signal-safe, and adsm_fail() remembers only where it already has a place.
+ */
+extern __thread int adsm_in_fault;
+
 /* Remember the sentence for adsmLastError() (same formatter) and return @error: return adsm_fail(-EINVAL, "…"). */
 int adsm_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *adsm_last_error(void);

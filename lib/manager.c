@@ -24,6 +24,8 @@
 #include "transfer.h"
 
 #define SPURIOUS_MAX 64		/* a fault that the view permits, again and again: somebody else's */
+#define TURNS_MAX 4		/* faults of one instruction at two addresses in turn: it needs both */
+#define ASK_TRIES 100		/* the backend may say so often that a call it waited for has not ended */
 #define WAIT_TRIES 3		/* a touch asks the backend so often before it gives up */
 
 enum { STOPPED, STARTED, CHILD };
@@ -40,6 +42,8 @@ static _Thread_local struct {
 	int failed_waits;
 	unsigned n_spurious;
 	uintptr_t spurious_address, spurious_instruction;
+	unsigned n_turns;
+	uintptr_t last_address[2], last_instruction;
 } thread;
 
 /* ---- the lock */
@@ -137,15 +141,18 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool *ret_done)
 int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 {
 	uint64_t start;
+	int error, tries = 0;
 	bool done;
-	int error;
 
 	if (atomic_load(&home->completed) >= seq)
 		return 0;
 	start = adsm_os_now_ns();
-	do
+	do {
 		error = wait_once(home, seq, &done);
-	while (!done && (!error || error == -EINTR));
+		/* It has ended, they say, but when asked they do not know: not for ever. */
+		if (!error && !done && ++tries > ASK_TRIES)
+			error = -EIO;
+	} while (!done && (!error || error == -EINTR));
 	adsm_count(NULL, wait_ns, adsm_os_now_ns() - start);
 	if (error)
 		return adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
@@ -247,6 +254,21 @@ static enum adsm_fault_result spurious(const struct adsm_fault *fault)
 	return ADSM_FAULT_FOREIGN;
 }
 
+/*
+ * One instruction that needs two blocks, where the rolling size has room for one: opening each closes the
+ * other for ever. It shows as two addresses that fault in turn, at one instruction; then both may stay.
+ */
+static bool straddles(const struct adsm_fault *fault)
+{
+	bool again = fault->instruction == thread.last_instruction && fault->address == thread.last_address[1];
+
+	thread.n_turns = again ? thread.n_turns + 1 : 0;
+	thread.last_instruction = fault->instruction;
+	thread.last_address[1] = thread.last_address[0];
+	thread.last_address[0] = fault->address;
+	return thread.n_turns >= TURNS_MAX;
+}
+
 static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b, const struct adsm_fault *fault,
 				   const char *why, int error)
 {
@@ -274,7 +296,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 
 		if (object->blocks[b].view >= needed)
 			return spurious(fault);
-		if (!(object->blocks[b].flags & ADSM_BLOCK_BUSY) && !home->gate) {
+		if (!adsm_block_blocked(object, b)) {
 			seq = adsm_block_must_wait(object, b, event);
 			if (!seq)
 				break;
@@ -300,7 +322,9 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
 			    -ENODEV);
 	n = adsm_block_window(object, b, event);
+	home->spare = straddles(fault);
 	error = adsm_blocks_access(object, b, n, event, true);
+	home->spare = false;
 	if (error == -ENOMEM)
 		return lost(object, b, fault, "the process has no memory mappings left (vm.max_map_count)", error);
 	if (error)
@@ -404,11 +428,6 @@ static int open_home(const struct adsm_backend *backend, int index)
 	return adsm_service_start(home);
 }
 
-static bool in_fault(void)
-{
-	return adsm_in_fault;
-}
-
 static int start(void)
 {
 	static bool registered;
@@ -419,7 +438,6 @@ static int start(void)
 	if (error)
 		return error;
 	adsm_watch = watch;
-	adsm_wrap_in_fault = in_fault;
 	error = adsm_index_init();
 	if (error)
 		return adsm_fail(error, "no address space for the library's tables (ulimit -v)");
@@ -609,7 +627,7 @@ int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_eve
 
 		if (!object->live || object->freeing || object->start != start)
 			return adsm_fail(-EINVAL, "the object at %p was freed meanwhile", (void *)start);
-		if ((object->blocks[b].flags & ADSM_BLOCK_BUSY) || home->gate) {
+		if (adsm_block_blocked(object, b)) {
 			adsm_home_wait(home);
 			continue;
 		}
@@ -648,12 +666,13 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 	uint32_t last = (uint32_t)((offset + size - 1) >> object->block_shift);
 
 	object->n_holds++;	/* from here on no call takes the object away */
+	/* One less than fits: an access holds the blocks it opens while it goes on. */
 	for (uint32_t b = first; b <= last; b++) {
 		size_t start = (size_t)b << object->block_shift;
 		bool covered = offset <= start && offset + size >= start + adsm_run_size(object, b, 1);
 		enum adsm_block_event event = access == ADSM_ACCESS_IN ? ADSM_EVENT_READ :
 			access == ADSM_ACCESS_OUT && covered ? ADSM_EVENT_OVERWRITE : ADSM_EVENT_WRITE;
-		int error = object->blocks[b].holds == UINT16_MAX ?
+		int error = object->blocks[b].holds >= UINT16_MAX - 1 ?
 			adsm_fail(-EBUSY, "block %u of the object at %p has too many holds", b,
 				  (void *)object->start) :
 			adsm_block_ready(object, b, event, true, old);

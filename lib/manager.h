@@ -11,9 +11,6 @@
 #include "kernel.h"
 #include "object.h"
 
-/* Set by the manager for backends/wrap: is this thread inside the fault handler? */
-extern bool (*adsm_wrap_in_fault)(void);
-
 extern struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 extern int adsm_n_homes;
 

@@ -23,7 +23,6 @@ struct adsm_copy_request {
 	_Atomic uint32_t done;
 };
 
-_Thread_local int adsm_in_fault;
 _Thread_local uint64_t adsm_moved_ns;
 void (*adsm_watch)(struct adsm_home *home);
 

@@ -8,8 +8,6 @@
 
 #include "block.h"
 
-/* Depth of the fault handler in this thread: inside it no backend is called that is not signal-safe. */
-extern _Thread_local int adsm_in_fault;
 /* Time this thread has spent in transfers. */
 extern _Thread_local uint64_t adsm_moved_ns;
 

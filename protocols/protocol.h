@@ -45,8 +45,9 @@ struct adsm_step {
 enum {
 	ADSM_BLOCK_BUSY = 1,		/* being fetched or filled: whoever wants it waits */
 	ADSM_BLOCK_QUEUED = 2,		/* closed and ReadOnly, its copy to the device still to be made */
-	ADSM_BLOCK_BACKED = 4,		/* the host has its pages */
-	ADSM_BLOCK_MAPPED = 8,		/* and the view's page table knows them */
+	ADSM_BLOCK_SENDING = 4,		/* that copy is being made: a second one waits, or it could come first */
+	ADSM_BLOCK_BACKED = 8,		/* the host has its pages */
+	ADSM_BLOCK_MAPPED = 16,		/* and the view's page table knows them */
 };
 
 struct adsm_object;
@@ -57,7 +58,7 @@ struct adsm_block {
 	uint16_t holds;			/* adsmHold()s on it: not to be evicted */
 	uint8_t state : 2;		/* enum adsm_state */
 	uint8_t view : 2;		/* enum adsm_prot: what the application's mapping permits */
-	uint8_t flags : 4;		/* ADSM_BLOCK_* */
+	uint8_t flags;			/* ADSM_BLOCK_* */
 };
 
 /* A queue of blocks, oldest first. */

@@ -36,7 +36,7 @@ static struct adsm_block *victim(const struct adsm_policy *policy, bool started)
 		floor += policy->batch_bytes;
 	if (policy->dirty.n <= limit || policy->dirty_bytes < floor)
 		return NULL;
-	while (block && block->holds)
+	while (block && (block->holds || (block->flags & ADSM_BLOCK_BUSY)))
 		block = block->newer;
 	return block;
 }

@@ -4,11 +4,7 @@
 
 #include "options.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define LINK_SPIN_NS 100000	/* a sleeper may wake so much late */
 
@@ -26,34 +22,20 @@ static uint64_t link_take(struct adsm_cpu_copy_queue *queue, size_t size)
 	return end;
 }
 
-/*
- * Write into a file as far as the system does it: the pages are neither zeroed nor faulted in before.
- * By syscall(), which is no cancellation point; under a file size limit, whose signal kills, not at all.
- */
-static size_t write_cold(const struct adsm_cpu_copy *copy)
-{
-	int saved_errno = errno;
-	struct rlimit limit;
-	long n = 0;
-
-	if (!syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) &&
-	    limit.rlim_cur >= copy->offset + copy->size)
-		n = syscall(SYS_pwrite64, copy->fd, copy->src, copy->size, copy->offset);
-	errno = saved_errno;
-	return n > 0 ? (size_t)n : 0;
-}
-
 void adsm_cpu_copy_now(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_copy *copy)
 {
-	size_t written = copy->cold ? write_cold(copy) : 0;
+	uintptr_t page = (uintptr_t)copy->dst & ~(ADSM_PAGE_SIZE - 1);
 	uint64_t end = 0;
 
 	if (copy->linked && (adsm_options.cpu_link_bandwidth || adsm_options.cpu_link_latency_ns))
 		end = link_take(queue, copy->size);
+	if (copy->cold)
+		adsm_os_populate((void *)page, ((uintptr_t)copy->dst + copy->size - page + ADSM_PAGE_SIZE - 1) &
+				 ~(ADSM_PAGE_SIZE - 1), true);
 	if (!copy->src)
 		memset(copy->dst, copy->value, copy->size);
 	else if (copy->dst != copy->src)
-		memmove((char *)copy->dst + written, (const char *)copy->src + written, copy->size - written);
+		memmove(copy->dst, copy->src, copy->size);
 	if (!end)
 		return;
 	if (adsm_os_now_ns() + LINK_SPIN_NS < end)

@@ -16,10 +16,8 @@ struct adsm_cpu_copy {
 	const void *src;		/* NULL: fill with value */
 	size_t size;
 	bool linked;			/* crosses the link: takes as long as the modelled one would */
-	bool cold;			/* dst has no pages yet: written through its file, twice as fast */
+	bool cold;			/* dst has no pages yet: taking them together is faster */
 	uint8_t value;
-	int fd;				/* cold: the file, and where in it dst is */
-	size_t offset;
 };
 
 struct adsm_cpu_copy_queue {		/* one direction; all zero at first */

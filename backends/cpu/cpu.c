@@ -191,12 +191,12 @@ static int start_process(struct cpu_device *device, int memory_fd, int shared_fd
 			break;
 	}
 	if (ret == -EEXIST)
-		return adsm_fail(ret, "cpu device %d: %lu bytes at %p are taken in its process, %d times in a row; "
-				 "set ADSM_ARENA", device->index, (unsigned long)device->arena_size,
+		return adsm_fail(-ENODEV, "cpu device %d: %zu bytes at %p are taken in its process, %d times "
+				 "in a row; set ADSM_ARENA", device->index, device->arena_size,
 				 (void *)device->arena_base, MAX_STARTS);
 	if (ret == -EPROTO || ret == -EPIPE || ret == -ETIMEDOUT)
-		return adsm_fail(-ENODEV, "cpu device %d: %s does not answer as this version of the library expects",
-				 device->index, program);
+		return adsm_fail(-ENODEV, "cpu device %d: %s does not answer as this version of the library "
+				 "expects", device->index, program);
 	if (ret)
 		return adsm_fail(ret, "cpu device %d: %s could not be started: %s", device->index, program,
 				 strerror(-ret));
@@ -229,9 +229,9 @@ static void describe_loss(struct cpu_device *device)
 			    "at address %p, in no kernel", device->index, device->pid, name,
 			    (void *)shared->crash_address);
 	else
-		adsm_format(text, ADSM_CPU_TEXT, "cpu device %d: the device process (pid %d) was killed or has exited%s%s%s",
-			    device->index, device->pid, busy ? " while kernel '" : "", kernel,
-			    busy ? "' ran" : "");
+		adsm_format(text, ADSM_CPU_TEXT, "cpu device %d: the device process (pid %d) was killed or "
+			    "has exited%s%s%s", device->index, device->pid, busy ? " while kernel '" : "",
+			    kernel, busy ? "' ran" : "");
 }
 
 static void watch(void *arg)
@@ -469,14 +469,30 @@ static void cpu_free(struct adsm_memory *base)
 
 /* ---- copies. Device memory outlives the process, so a lost device changes nothing here. */
 
-static int run_copy(struct adsm_device *base, uint32_t direction, const struct adsm_cpu_copy *copy,
+/* Whether a part of device memory was never written, so far: a hint, and the first piece speaks for all. */
+static bool is_cold(struct cpu_device *device, const void *bytes, size_t size)
+{
+	uint8_t *warm;
+
+	if (!device->warm || size < COLD_SIZE)
+		return false;
+	warm = device->warm + (size_t)((const uint8_t *)bytes - device->memory) / COLD_SIZE;
+	if (__atomic_load_n(warm, __ATOMIC_RELAXED))
+		return false;
+	for (size_t i = 0; i < size / COLD_SIZE; i++)
+		__atomic_store_n(&warm[i], 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static int run_copy(struct adsm_device *base, uint32_t direction, struct adsm_cpu_copy *copy,
 		    struct adsm_device_event *ret_event)
 {
 	struct cpu_device *device = (struct cpu_device *)base;
 	struct adsm_cpu_copy_queue *queue = &device->copies[direction - ADSM_QUEUE_TO_DEVICE];
 	struct adsm_device_event event = { .queue = direction };
-	int ret = 0;
+	int ret;
 
+	copy->cold = direction == ADSM_QUEUE_TO_DEVICE && is_cold(device, copy->dst, copy->size);
 	if (!ret_event) {
 		adsm_cpu_copy_now(queue, copy);
 		return 0;
@@ -498,23 +514,11 @@ static uint8_t *part(struct adsm_memory *memory, size_t offset, size_t size)
 static int cpu_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
 			 struct adsm_device_event *ret_event)
 {
-	struct cpu_device *device = (struct cpu_device *)dst->device;
 	struct adsm_cpu_copy copy = { .dst = part(dst, offset, size), .src = src, .size = size };
 
 	if (!copy.dst || !src)
 		return -EINVAL;
 	copy.linked = copy.dst != copy.src;
-	if (device->memory_fd >= 0 && size >= COLD_SIZE) {
-		uint8_t *warm;
-
-		copy.fd = device->memory_fd;
-		copy.offset = (size_t)((uint8_t *)copy.dst - device->memory);
-		warm = device->warm + copy.offset / COLD_SIZE;
-		/* Only a hint, and cheap to be wrong: the first piece speaks for the rest. */
-		copy.cold = !__atomic_load_n(warm, __ATOMIC_RELAXED);
-		if (copy.cold)
-			memset(warm, 1, size / COLD_SIZE);
-	}
 	return run_copy(dst->device, ADSM_QUEUE_TO_DEVICE, &copy, ret_event);
 }
 
@@ -727,7 +731,8 @@ static int check_launch(const struct adsm_launch *launch)
 	uint64_t blocks, bytes = 0;
 
 	if (launch->n_args > ADSM_CPU_MAX_ARGS)
-		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", launch->name, ADSM_CPU_MAX_ARGS);
+		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", launch->name,
+				 ADSM_CPU_MAX_ARGS);
 	for (size_t i = 0; i < launch->n_args; i++) {
 		size_t size = launch->args[i].kind == ADSM_LAUNCH_POINTER ? 0 : launch->args[i].size;
 

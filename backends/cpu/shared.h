@@ -33,7 +33,7 @@ struct adsm_cpu_queue {
 	_Alignas(64) _Atomic uint32_t idle;	/* futex: the consumer sleeps while it is 1 */
 	_Atomic uint32_t stop;			/* the consumer is to end */
 	_Alignas(64) _Atomic uint64_t done;	/* the number of the last one done */
-	_Atomic uint32_t tick;			/* futex: changes whenever done does, and at the device's death */
+	_Atomic uint32_t tick;			/* futex: changes with done, and at the device's death */
 	_Atomic uint32_t waited;		/* somebody may sleep on tick */
 };
 

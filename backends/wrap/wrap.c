@@ -22,7 +22,8 @@
 #include <string.h>
 
 enum op {
-	OP_ALLOC, OP_TO_DEVICE, OP_TO_HOST, OP_COPY, OP_FILL, OP_LAUNCH, OP_WAIT, OP_QUERY, OP_MODULE_LOAD, N_OPS
+	OP_ALLOC, OP_TO_DEVICE, OP_TO_HOST, OP_COPY, OP_FILL, OP_LAUNCH, OP_WAIT, OP_QUERY,
+	OP_MODULE_LOAD, N_OPS
 };
 
 static const char *const op_names[N_OPS] = {
@@ -60,7 +61,6 @@ struct wrap_code {
 	struct wrap_entry *_Atomic entries;
 };
 
-bool (*adsm_wrap_in_fault)(void);
 _Atomic unsigned adsm_wrap_unsafe_calls;
 
 static const struct adsm_backend *inner;
@@ -163,9 +163,10 @@ static int parse_plan(const char *text, struct plan *ret_plan)
 
 		adsm_format(word, length < sizeof(word) ? length + 1 : sizeof(word), "%s", text);
 		if (length >= sizeof(word) || !parse_word(word, &parsed))
-			return adsm_fail(-EINVAL, "ADSM_WRAP: '%s' is not valid; valid are trace, fail=N, once, "
-					 "lost=N, delay=100us, seed=N, unsafe, ops= and some of alloc+to_device+"
-					 "to_host+copy+fill+launch+wait+query+module_load", word);
+			return adsm_fail(-EINVAL, "ADSM_WRAP: '%s' is not valid; valid are trace, fail=N, "
+					 "once, lost=N, delay=100us, seed=N, unsafe, ops= and some of "
+					 "alloc+to_device+to_host+copy+fill+launch+wait+query+module_load",
+					 word);
 		text += length;
 		if (!*text++)
 			break;
@@ -195,7 +196,7 @@ static int step(enum op op)
 {
 	uint64_t n;
 
-	if (plan.unsafe && adsm_wrap_in_fault && adsm_wrap_in_fault()) {
+	if (plan.unsafe && adsm_in_fault) {
 		adsm_error("wrap: %s called in the fault handler of a backend that is not signal safe",
 			   op_names[op]);
 		atomic_fetch_add(&adsm_wrap_unsafe_calls, 1);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* adsm.c - mri-q with shared memory: one pointer for each array. Read beside explicit.c. */
+#include "mri-q.h"
+
+/* stdio reads with system calls, which closed pages would fail: hold them open. */
+static void read_shared(struct pb_run *run, FILE *in, float *p, size_t bytes)
+{
+	pb_check(adsmHold(p, bytes, ADSM_ACCESS_OUT));
+	pb_read(run, in, p, bytes);
+	pb_check(adsmUnhold(p, bytes));
+}
+
+static void write_shared(struct pb_run *run, FILE *out, float *p, size_t bytes)
+{
+	pb_check(adsmHold(p, bytes, ADSM_ACCESS_IN));
+	pb_write(run, out, p, bytes);
+	pb_check(adsmUnhold(p, bytes));
+}
+
+void mri_q_adsm(struct pb_run *run)
+{
+	adsmKernel *compute_phi_mag = pb_kernel(run, "ComputePhiMag");
+	adsmKernel *compute_q = pb_kernel(run, "ComputeQ");
+	adsmDim grid, block = { .x = MRI_Q_PHI_MAG_THREADS };
+	float *phiR, *phiI, *phiMag, *x, *y, *z, *Qr, *Qi;
+	size_t k_bytes, x_bytes;
+	uint32_t n_voxels;
+	struct mri_q q;
+	FILE *out;
+
+	mri_q_open(&q, run);
+	k_bytes = q.n_samples * sizeof(float);
+	x_bytes = q.n_voxels * sizeof(float);
+	phiR = pb_shared_alloc(k_bytes);
+	phiI = pb_shared_alloc(k_bytes);
+	phiMag = pb_shared_alloc(k_bytes);
+	x = pb_shared_alloc(x_bytes);
+	y = pb_shared_alloc(x_bytes);
+	z = pb_shared_alloc(x_bytes);
+	Qr = pb_shared_alloc(x_bytes);
+	Qi = pb_shared_alloc(x_bytes);
+
+	read_shared(run, q.in, x, x_bytes);
+	read_shared(run, q.in, y, x_bytes);
+	read_shared(run, q.in, z, x_bytes);
+	read_shared(run, q.in, phiR, k_bytes);
+	read_shared(run, q.in, phiI, k_bytes);
+
+	grid = (adsmDim){ .x = (q.n_samples + block.x - 1) / block.x };
+	pb_check(adsmCall(compute_phi_mag, grid, block, adsmPtr(phiR), adsmPtr(phiI),
+			  adsmPtr(phiMag), adsmVal((int)q.n_samples)));
+	pb_check(adsmSync());
+	mri_q_pack(&q, phiMag);
+
+	pb_check(adsmMemset(Qr, 0, x_bytes));
+	pb_check(adsmMemset(Qi, 0, x_bytes));
+	block.x = MRI_Q_THREADS;
+	grid.x = q.n_voxels / block.x;
+	for (size_t k = 0; k < q.n_samples; k += q.tile) {
+		size_t n = q.n_samples - k < q.tile ? q.n_samples - k : q.tile;
+
+		pb_check(adsmCall(compute_q, grid, block,
+				  adsmConst(q.samples + k, n * sizeof(*q.samples)), adsmVal((int)n),
+				  adsmPtr(x), adsmPtr(y), adsmPtr(z), adsmPtr(Qr), adsmPtr(Qi)));
+		pb_check(adsmSync());
+	}
+
+	n_voxels = q.n_voxels;
+	out = pb_open(run->output, "wb");
+	pb_write(run, out, &n_voxels, sizeof(n_voxels));
+	write_shared(run, out, Qr, x_bytes);
+	write_shared(run, out, Qi, x_bytes);
+	pb_close(out);
+	pb_stop(run);
+	mri_q_verify(run, Qr, Qi);
+
+	pb_check(adsmFree(phiR));
+	pb_check(adsmFree(phiI));
+	pb_check(adsmFree(phiMag));
+	pb_check(adsmFree(x));
+	pb_check(adsmFree(y));
+	pb_check(adsmFree(z));
+	pb_check(adsmFree(Qr));
+	pb_check(adsmFree(Qi));
+	mri_q_close(&q);
+}

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""parboil as its users run it: exact counts of the paper's protocols, and one clear line for what goes
+wrong: test_parboil.py TEST PROGRAM"""
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = sys.argv[2]
+FIELDS = ["bench", "size", "variant", "backend", "protocol", "block_size", "rolling_size", "calls", "h2d_bytes",
+          "d2h_bytes", "h2d_transfers", "d2h_transfers", "read_faults", "write_faults", "signals",
+          "ahead_blocks", "evictions", "seconds", "max_error", "verified"]
+SECONDS = ["total", "kernel", "h2d", "d2h", "fault", "io", "cpu"]
+
+
+def parboil(*args, **environment):
+    """Run the program; its temporary files, if it leaves any, are a failure."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([PROGRAM, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=dict(os.environ, TMPDIR=folder, **environment))
+        left = os.listdir(folder)
+    assert not left, f"{args} left {left}"
+    return done
+
+
+def result(*args, **environment):
+    """What a run of mri-q reported."""
+    done = parboil("run", "mri-q", "--size", "small", "--json", "-", *args, **environment)
+    assert done.returncode == 0, (args, done.returncode, done.stderr)
+    report = json.loads(done.stdout)
+    assert list(report) == FIELDS and list(report["seconds"]) == SECONDS, report
+    assert report["verified"] is True and report["max_error"] < 1e-2, report
+    assert report["calls"] == 9, report
+    return report
+
+
+def expect(report, **values):
+    wrong = {name: report[name] for name in values if report[name] != values[name]}
+    assert not wrong, f"expected {values}, got {wrong} in {report}"
+
+
+def fails(status, text, *args, **environment):
+    """The program says one line that contains @text, and ends with @status."""
+    done = parboil(*args, **environment)
+    lines = done.stderr.splitlines()
+    assert done.returncode == status, (args, done.returncode, done.stderr)
+    assert lines and lines[-1].startswith("parboil: ") and text in lines[-1], (args, lines, text)
+    # The library may log a line of its own before.
+    assert sum(line.startswith("parboil: ") for line in lines) == 1, lines
+
+
+def test_explicit():
+    expect(result("--variant", "explicit"), variant="explicit", protocol="none", h2d_bytes=53248,
+           d2h_bytes=34816, h2d_transfers=5, d2h_transfers=3, read_faults=0, write_faults=0, signals=0)
+
+
+def test_batch():
+    expect(result("--protocol", "batch", ADSM_PAPER="1"), protocol="batch", h2d_bytes=792576,
+           d2h_bytes=792576, signals=0, evictions=0)
+    result("--protocol", "batch")
+
+
+def test_lazy():
+    expect(result("--protocol=lazy", ADSM_PAPER="1"), protocol="lazy", h2d_bytes=53248, d2h_bytes=34816,
+           write_faults=5, read_faults=3, evictions=0, ahead_blocks=0)
+    result("--protocol", "lazy")
+
+
+def test_rolling():
+    expect(result("--protocol", "rolling", "--block-size", "4K", ADSM_PAPER="1"), protocol="rolling",
+           block_size=4096, rolling_size="auto", h2d_bytes=53248, d2h_bytes=34816, write_faults=14,
+           read_faults=9, evictions=0, ahead_blocks=0)
+    # 14 dirty blocks in a queue of 4.
+    expect(result("--protocol", "rolling", "--block-size", "4K", "--rolling-size", "4", ADSM_PAPER="1"),
+           rolling_size=4, h2d_bytes=53248, d2h_bytes=34816, write_faults=14, evictions=10)
+    expect(result("--block-size", "4K", "--repeat", "3"), h2d_bytes=53248, d2h_bytes=34816)
+
+
+def test_options():
+    fails(2, "commands are list,", "walk")
+    fails(2, "commands are list,")
+    fails(2, "benchmarks are mri-q", "run", "mri-x")
+    fails(2, "needs the name of a benchmark", "run")
+    fails(2, "options are --size --variant --protocol", "run", "mri-q", "--siz", "small")
+    fails(2, "options are --size --output", "generate", "mri-q", "--json", "-")
+    fails(2, "sizes are small medium paper large32", "run", "mri-q", "--size", "huge")
+    fails(2, "variants are adsm and explicit", "run", "mri-q", "--variant", "eager")
+    fails(2, "--size needs a value", "run", "mri-q", "--size")
+    for repeat in ["0", "-1", "1001", "two", "", "2x"]:
+        fails(2, "from 1 to 1000", "run", "mri-q", "--repeat", repeat)
+    fails(2, "rolling", "run", "mri-q", "--protocol", "eager")
+    fails(2, "5000", "run", "mri-q", "--block-size", "5000")
+    fails(2, "none", "run", "mri-q", "--rolling-size", "none")
+    fails(2, "cpu", "run", "mri-q", "--backend", "abacus")
+    fails(2, "5000", "table", "mri-q", "--block-size", "5000")
+    fails(1, "eager", "run", "mri-q", "--size", "small", ADSM_PROTOCOL="eager")
+
+
+def test_input():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "input")
+
+        def malformed(text, data):
+            with open(path, "wb") as file:
+                file.write(data)
+            fails(1, f"{path}: {text}", "run", "mri-q", "--size", "small", "--input", path)
+
+        done = parboil("generate", "mri-q", "--size", "small", "--output", path)
+        assert done.stdout == f"{path}: 59400 bytes, FNV-1a eb4c102d17a5e354\n", done.stdout
+        with open(path, "rb") as file:
+            good = file.read()
+        result("--input", path)
+        malformed("ends at byte 0, inside the header", b"")
+        malformed("ends at byte 7, inside the header", good[:7])
+        malformed("ends at byte 8, inside kx (bytes 8 to 2056)", good[:8])
+        malformed("ends at byte 59399, inside phiI (bytes 57352 to 59400)", good[:-1])
+        malformed("the data ends at byte 59400, the file at byte 59401", good + b"x")
+        malformed("byte 0: K is 0", struct.pack("<ii", 0, 4096) + good[8:])
+        malformed("byte 0: K is -512", struct.pack("<ii", -512, 4096) + good[8:])
+        malformed("byte 4: X is 4095", struct.pack("<ii", 512, 4095) + good[8:])
+        malformed("byte 4: X is -256", struct.pack("<ii", 512, -256) + good[8:])
+        malformed("ends at byte 59400, inside kx", struct.pack("<ii", 2**31 - 1, 2**31 - 256) + good[8:])
+        os.unlink(path)
+        fails(1, "No such file", "run", "mri-q", "--input", path)
+
+
+def test_files():
+    """The output file of both variants, and files that cannot be written."""
+    outputs = []
+    with tempfile.TemporaryDirectory() as folder:
+        for variant in ["adsm", "explicit"]:
+            path = os.path.join(folder, variant)
+            result("--variant", variant, "--output", path)
+            with open(path, "rb") as file:
+                outputs.append(file.read())
+        report = os.path.join(folder, "json")
+        assert parboil("run", "mri-q", "--size", "small", "--json", report).stdout == ""
+        with open(report, encoding="utf-8") as file:
+            assert json.load(file)["verified"]
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0]) == 4 + 2 * 4096 * 4
+    voxels, first = struct.unpack_from("<If", outputs[0])
+    assert voxels == 4096 and abs(first - 2.55676508) < 1e-3, (voxels, first)
+    fails(1, "No such file", "run", "mri-q", "--size", "small", "--output", "/nonexistent/output")
+    fails(1, "No space left", "run", "mri-q", "--size", "small", "--output", "/dev/full")
+    fails(1, "No space left", "run", "mri-q", "--size", "small", "--json", "/dev/full")
+
+
+def test_table():
+    done = parboil("table", "mri-q", "--size", "small", "--block-size", "4K", ADSM_PAPER="1")
+    assert done.returncode == 0, done.stderr
+    rows = {line.split()[0]: line.split()[2:] for line in done.stdout.splitlines()[2:]}
+    assert list(rows) == ["explicit", "batch", "lazy", "rolling"], done.stdout
+    for name, numbers in rows.items():
+        sent, _, fetched, _, read_faults, write_faults = map(int, numbers[:6])
+        assert numbers[-1] == "true", done.stdout
+        assert (sent, fetched) == ((792576, 792576) if name == "batch" else (53248, 34816)), done.stdout
+        if name != "batch":
+            assert read_faults + write_faults == {"explicit": 0, "lazy": 8, "rolling": 23}[name], done.stdout
+
+
+def device_of(mark):
+    """The device process of the run that has @mark in its environment; None before there is one."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                if file.read().strip() != "adsm-cpu-device":
+                    continue
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if mark.encode() in file.read().split(b"\0"):
+                    return int(pid)
+        except OSError:
+            pass    # it has ended meanwhile
+    return None
+
+
+def interrupt(moment, victim, number, args):
+    """Send signal @number to the device or the run, @moment seconds into it; its exit status and messages."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.Popen([PROGRAM, "run", "mri-q", "--size", "small", "--repeat", "1000", *args],
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=dict(os.environ, TMPDIR=folder))
+        device = None
+        while device is None and run.poll() is None:
+            device = device_of(f"TMPDIR={folder}")
+        # Not to wait for anything: to meet the run at another moment each time.
+        time.sleep(moment)
+        if device:
+            os.kill(device if victim == "device" else run.pid, number)
+        stdout, stderr = run.communicate(timeout=60)
+        assert device, (args, run.returncode, stdout, stderr)
+        assert not os.listdir(folder), os.listdir(folder)
+        return run.returncode, stderr
+
+
+def test_death():
+    """A run whose device is killed says so and ends with status 1, wherever it was."""
+    variants = [["--protocol", "batch"], ["--protocol", "lazy"], ["--protocol", "rolling", "--block-size", "4K"],
+                ["--variant", "explicit"]]
+    for i in range(24):
+        status, stderr = interrupt(i * 0.007, "device", signal.SIGKILL, variants[i % 4])
+        assert status == 1 and stderr.splitlines()[-1].startswith("parboil: mri-q: "), (i, status, stderr)
+    # The signal of data that went down with the device, which is rare: it has to be sent.
+    status, stderr = interrupt(0.1, "run", signal.SIGBUS, [])
+    assert status == 1 and "parboil: mri-q: lost data at 0x" in stderr, (status, stderr)
+    status, stderr = interrupt(0.1, "run", signal.SIGTERM, [])
+    assert status == -signal.SIGTERM and not stderr, (status, stderr)
+
+
+globals()["test_" + sys.argv[1]]()
