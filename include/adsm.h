@@ -148,6 +148,18 @@ ADSM_API int adsmUnhold(void *p, size_t size);
 /* ---- modules, kernels, calls ------------------------------------------------------------- */
 
 typedef struct { unsigned x, y, z; } adsmDim;	/* a component of 0 counts as 1 */
+
+/* An adsmDim to write inside adsmCall(), where the commas of a compound literal would not do. */
+static inline adsmDim adsmDim3(unsigned x, unsigned y, unsigned z)
+{
+	adsmDim dim;
+
+	dim.x = x;
+	dim.y = y;
+	dim.z = z;
+	return dim;
+}
+
 typedef struct adsmModule adsmModule;
 typedef struct adsmKernel adsmKernel;
 
@@ -174,7 +186,7 @@ ADSM_API adsmKernel *adsmKernelGet(adsmModule *module, const char *name);
 /** One argument of a call; made by adsmPtr() and its sisters, not by hand. */
 typedef struct adsmArg {
 	uint32_t kind;			/* ADSM_ARG_* */
-	uint32_t access;		/* ADSM_ACCESS_IN, ADSM_ACCESS_OUT, ADSM_ACCESS_INOUT; 0: as the kernel declares */
+	uint32_t access;		/* ADSM_ACCESS_*; 0: as the kernel declares */
 	const void *data;		/* the pointer, or where the value's bytes are */
 	size_t size;			/* of the value */
 } adsmArg;
@@ -397,7 +409,8 @@ inline int adsmCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const Args 
 #define adsmVal(x) adsmArgMake_(ADSM_ARG_VALUE, ADSM_ACCESS_IN, \
 	&(const struct { __typeof__(x) value; }){ x }, sizeof(x))
 
-/** adsmCallArgs() with the arguments written out: adsmCall(k, grid, block, adsmIn(a), adsmVal(n)). */
+/** adsmCallArgs() with the arguments written out: adsmCall(k, adsmDim3(n / 256, 1, 1),
+ * adsmDim3(256, 1, 1), adsmIn(a), adsmVal(n)). */
 #define adsmCall(kernel, grid, block, ...) adsmCallArgs(kernel, grid, block, \
 	(const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }, \
 	sizeof((const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }) / sizeof(adsmArg))

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "index.h"
 #include "log.h"
 #include "manager.h"
 #include "options.h"
@@ -11,6 +12,14 @@
 #define USES_MAX 256			/* objects named by one call, assignments included */
 #define PATIENCE 3			/* passes over busy objects before new accesses have to wait */
 #define TOUCH_GRACE_NS 5000000		/* for threads whose touch came before this call */
+
+/* A pointer that a call names: an argument, an adsmUse(), an assignment. */
+struct named_pointer {
+	const char *what;		/* for messages */
+	const void *p;
+	unsigned access;
+	struct adsm_launch_arg *arg;	/* NULL: not an argument of the kernel */
+};
 
 /* What one call does to one object. */
 struct use {
@@ -23,8 +32,9 @@ struct bound_call {
 	adsmKernel *kernel;
 	struct adsm_home *home;		/* NULL while no argument said which */
 	bool named;
-	size_t n_args, n_uses;
+	size_t n_args, n_pointers, n_uses;
 	struct adsm_launch_arg args[ADSM_ARGS_MAX];
+	struct named_pointer pointers[USES_MAX];
 	struct use uses[USES_MAX];
 	size_t const_bytes;
 };
@@ -32,6 +42,8 @@ struct bound_call {
 static _Thread_local struct {
 	uint64_t id;			/* of the thread, never reused */
 	uint64_t last_seq[ADSM_MAX_DEVICES];
+	unsigned n_calls[ADSM_MAX_DEVICES];	/* since its last sync */
+	struct adsm_device_event last_event[ADSM_MAX_DEVICES];
 } thread;
 
 static _Atomic uint64_t next_thread_id = 1;
@@ -51,40 +63,54 @@ static int add_use(struct bound_call *call, struct adsm_object *object, unsigned
 	return 0;
 }
 
-/* One pointer of a call: find its object, note what is done to it. @what names it in messages. */
-static int bind_pointer(struct bound_call *call, const char *what, const void *p, unsigned access,
-			struct adsm_launch_arg *ret_arg)
+/* Remember a pointer; the first one says on which device the call runs. */
+static int add_pointer(struct bound_call *call, const char *what, const void *p, unsigned access,
+		       struct adsm_launch_arg *arg)
 {
-	struct adsm_object *object;
-	struct adsm_home *home;
-	struct adsm_sigset old;
-	int error = 0;
+	const struct adsm_object *object;
 
-	ret_arg->kind = ADSM_LAUNCH_POINTER;
+	if (arg)
+		*arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_POINTER };
 	if (!p)
 		return 0;
-	object = adsm_object_enter(p, &old);
-	if (!object)
-		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is in no live object",
-				 call->kernel->info->name, what, p);
-	home = object->home;
-	ret_arg->memory = object->memory;
-	ret_arg->offset = (uintptr_t)p - object->start;
-	if (object->freeing || ret_arg->offset >= object->size)
-		error = adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is in no live object",
-				  call->kernel->info->name, what, p);
-	else if (call->home && call->home != home)
-		error = adsm_fail(-EINVAL, "kernel '%s', argument '%s': its object lives on device %d, the "
-				  "others on device %d", call->kernel->info->name, what, home->index,
-				  call->home->index);
-	else
-		error = add_use(call, object, access);
-	adsm_home_unlock(home, &old);
-	if (error)
-		return error;
-	call->home = home;
+	if (call->n_pointers == USES_MAX)
+		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", USES_MAX);
+	call->pointers[call->n_pointers++] = (struct named_pointer){ what, p, access, arg };
+	/* A slot never changes its home, so this needs no lock, whatever becomes of the object. */
+	object = call->home ? NULL : adsm_index_find((uintptr_t)p);
+	if (object)
+		call->home = object->home;
 	if (!access)
 		call->named = false;
+	return 0;
+}
+
+/* Find the objects of the pointers. Lock held: they stay what they are until it is given back. */
+static int resolve(struct bound_call *call)
+{
+	for (size_t i = 0; i < call->n_pointers; i++) {
+		const struct named_pointer *pointer = &call->pointers[i];
+		struct adsm_object *object = adsm_index_find((uintptr_t)pointer->p);
+		size_t offset;
+		int error;
+
+		if (object && object->home != call->home)
+			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': its object lives on device %d, the "
+					 "others on device %d", call->kernel->info->name, pointer->what,
+					 object->home->index, call->home->index);
+		object = adsm_object_find_locked(call->home, (uintptr_t)pointer->p);
+		offset = object ? (uintptr_t)pointer->p - object->start : 0;
+		if (!object || object->freeing || offset >= object->size)
+			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is in no live object",
+					 call->kernel->info->name, pointer->what, pointer->p);
+		error = add_use(call, object, pointer->access);
+		if (error)
+			return error;
+		if (pointer->arg) {
+			pointer->arg->memory = object->memory;
+			pointer->arg->offset = offset;
+		}
+	}
 	return 0;
 }
 
@@ -105,8 +131,8 @@ static int bind_argument(struct bound_call *call, const struct adsm_param *param
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': it takes %s, got %s", kernel, param->name,
 				 kind_name(param->kind), kind_name(arg->kind));
 	if (arg->kind == ADSM_ARG_POINTER)
-		return bind_pointer(call, param->name, arg->data, arg->access ? arg->access : param->access,
-				    ret_arg);
+		return add_pointer(call, param->name, arg->data, arg->access ? arg->access : param->access,
+				   ret_arg);
 	if (arg->kind == ADSM_ARG_VALUE && arg->size != param->size)
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': a %s of %u bytes, got %zu bytes", kernel,
 				 param->name, param->type, param->size, arg->size);
@@ -137,14 +163,12 @@ static int bind(struct bound_call *call, const adsmArg *args, size_t n)
 	int error;
 
 	for (size_t i = 0; i < n; i++) {
-		struct adsm_launch_arg unused = { 0 };
-
 		if (args[i].kind == ADSM_ARG_NONE)
 			continue;
 		if (args[i].access > ADSM_ACCESS_INOUT)
 			return adsm_fail(-EINVAL, "kernel '%s': access %u is not one", info->name, args[i].access);
 		if (args[i].kind == ADSM_ARG_USE) {
-			error = bind_pointer(call, "adsmUse", args[i].data, args[i].access, &unused);
+			error = add_pointer(call, "adsmUse", args[i].data, args[i].access, NULL);
 		} else if (call->n_args == info->n_params || call->n_args == ADSM_ARGS_MAX) {
 			call->n_args++;
 			break;
@@ -164,24 +188,21 @@ static int bind(struct bound_call *call, const adsmArg *args, size_t n)
 				 info->n_params, list, call->n_args > info->n_params ? "at least " : "",
 				 call->n_args);
 	}
-	if (!call->home)
-		return adsm_home_get(ADSM_DEVICE_CURRENT, &call->home);
 	return 0;
 }
 
 static int bind_assignments(struct bound_call *call)
 {
 	struct adsm_assignment list[USES_MAX];
-	size_t n = adsm_kernel_assignments(call->kernel, list, USES_MAX);
+	size_t n = call->kernel->assignments ? adsm_kernel_assignments(call->kernel, list, USES_MAX) : 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct adsm_launch_arg unused = { 0 };
-		int error = bind_pointer(call, "adsmAssign", (const void *)list[i].start, list[i].access, &unused);
+		int error = add_pointer(call, "adsmAssign", (const void *)list[i].start, list[i].access, NULL);
 
 		if (error)
 			return error;
 	}
-	return 0;
+	return call->home ? 0 : adsm_home_get(ADSM_DEVICE_CURRENT, &call->home);
 }
 
 static int check_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim block,
@@ -401,7 +422,9 @@ static int enter_call(struct bound_call *call, struct adsm_launch *launch)
 
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	error = release_objects(call);
+	error = resolve(call);
+	if (!error)
+		error = release_objects(call);
 	if (!error)
 		error = backend->launch(entry, launch, &event);
 	if (!error) {
@@ -409,6 +432,8 @@ static int enter_call(struct bound_call *call, struct adsm_launch *launch)
 		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){ seq, thread.id, event };
 		take_objects(call, seq);
 		thread.last_seq[home->index] = seq;
+		thread.n_calls[home->index]++;
+		thread.last_event[home->index] = event;
 	} else {
 		take_back(home);
 	}
@@ -423,12 +448,16 @@ static int enter_call(struct bound_call *call, struct adsm_launch *launch)
 
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)
 {
-	struct bound_call call = { .kernel = kernel, .named = true };
+	struct bound_call call;		/* large, and only what is used of it is filled in */
 	struct adsm_launch launch = { 0 };
 	int error;
 
 	if (!kernel || !adsm_kernel_is_live(kernel))
 		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
+	call.kernel = kernel;
+	call.home = NULL;
+	call.named = true;
+	call.n_args = call.n_pointers = call.n_uses = call.const_bytes = 0;
 	error = bind(&call, args, n);
 	if (!error)
 		error = bind_assignments(&call);
@@ -508,25 +537,44 @@ static int acquire(struct adsm_home *home)
 	return error;
 }
 
+/* Did this thread's only call end well? */
+static bool wait_for_one(struct adsm_home *home)
+{
+	uint64_t start = adsm_os_now_ns();
+	int status, error;
+
+	do
+		error = home->device->backend->event_wait(home->device, thread.last_event[home->index], &status);
+	while (error == -EINTR);
+	adsm_count(NULL, wait_ns, adsm_os_now_ns() - start);
+	return !error && !status;
+}
+
 static int sync_home(struct adsm_home *home)
 {
 	uint64_t seq = thread.last_seq[home->index];
+	bool one = thread.n_calls[home->index] == 1 && !home->n_undetected;
 	struct adsm_sigset old;
 	int error = 0, failed;
 
+	if (!seq && !home->n_undetected)
+		return 0;
 	if (seq) {
+		/* The usual case, one call that goes well, needs no lock and no system call. */
+		if (one && wait_for_one(home)) {
+			thread.last_seq[home->index] = thread.n_calls[home->index] = 0;
+			return 0;
+		}
 		error = adsm_wait_call(home, seq);
 		if (error)
 			return error;
 	}
-	if (!seq && !home->n_undetected)
-		return 0;
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
 	error = collect_error(home);
 	failed = acquire(home);
 	adsm_home_unlock(home, &old);
-	thread.last_seq[home->index] = 0;
+	thread.last_seq[home->index] = thread.n_calls[home->index] = 0;
 	if (error) {
 		/* The device knows best what happened to it. */
 		if (!home->device->backend->status(home->device))

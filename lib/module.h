@@ -15,7 +15,7 @@ struct adsm_param {
 	char name[32];
 	char type[32];			/* as written: "float", "struct atom" */
 	uint32_t kind;			/* ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST */
-	uint32_t access;		/* pointers: ADSM_ACCESS_IN, ADSM_ACCESS_OUT, ADSM_ACCESS_INOUT; 0: not declared */
+	uint32_t access;		/* pointers: ADSM_ACCESS_*; 0: not declared */
 	uint32_t size;			/* value: its bytes; pointer and const: of one element */
 };
 
