@@ -6,7 +6,8 @@
 ADSM_KERNEL(mark, ADSM_INOUT(unsigned, places))
 {
 	ADSM_THREADS {
-		unsigned block = (ADSM_BLOCK_Z * ADSM_GRID_DIM_Y + ADSM_BLOCK_Y) * ADSM_GRID_DIM_X + ADSM_BLOCK_X;
+		unsigned row = ADSM_BLOCK_Z * ADSM_GRID_DIM_Y + ADSM_BLOCK_Y;
+		unsigned block = row * ADSM_GRID_DIM_X + ADSM_BLOCK_X;
 
 		if (ADSM_THREAD == ADSM_BLOCK_DIM_X * ADSM_BLOCK_DIM_Y * ADSM_BLOCK_DIM_Z - 1)
 			places[block] += 1000 * ADSM_BLOCK_Z + 100 * ADSM_BLOCK_Y + 10 * ADSM_BLOCK_X + 1;
@@ -40,5 +41,15 @@ ADSM_KERNEL(triple, ADSM_INOUT(unsigned, x))
 {
 	ADSM_THREADS {
 		*x = 3 * *x;
+	}
+}
+
+/* Counts the block's runs at its place, later the higher its number. */
+ADSM_KERNEL(late, ADSM_INOUT(unsigned, places), ADSM_VAL(unsigned, spins))
+{
+	ADSM_THREADS {
+		for (volatile unsigned i = 0; i < spins * (1 + ADSM_BLOCK_X); i++)
+			;
+		places[ADSM_BLOCK_X]++;
 	}
 }

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Headers compile alone, before anything else is included: headers.py LANGUAGE COMPILER..."""
+import os
+import subprocess
+import sys
+
+import tree
+
+LANGUAGES = {
+    # The public ones in the strictest standard mode, without extensions being asked for.
+    "c11": (["-x", "c", "-std=c11", "-Wpedantic", "-Wstrict-prototypes"], ["include/adsm.h"]),
+    "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"], ["include/adsm.h"]),
+    "gnu11": (["-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wstrict-prototypes"],
+              sorted(tree.files(["include", "lib", "backends", "protocols", "parboil"], (".h",)))),
+}
+# Small programs that a header must also carry.
+BODIES = {
+    "include/adsm.h": """
+int main(void)
+{
+	adsmDim one = { 1, 1, 1 };
+	float *p = (float *)adsmAlloc(sizeof(*p));
+	int n = 1;
+
+	return adsmCall((adsmKernel *)0, one, one, adsmPtr(p), adsmOut(p), adsmVal(n), adsmConst(&n, sizeof(n)),
+			adsmUse(p, ADSM_ACCESS_IN)) || adsmCall((adsmKernel *)0, one, one, adsmVal(1.5f));
+}
+""",
+    "include/adsm_kernel.h": """
+ADSM_KERNEL(vecadd, ADSM_IN(float, a), ADSM_OUT(float, b), ADSM_VAL(int, n))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X < n)
+			b[ADSM_GLOBAL_X] = a[ADSM_GLOBAL_X];
+	}
+}
+""",
+}
+
+options, headers = LANGUAGES[sys.argv[1]]
+folders = [f"-I{os.path.join(tree.ROOT, folder)}"
+           for folder in ["include", "lib", "backends", "protocols", "parboil", "parboil/common"]]
+problems = []
+for header in headers:
+    text = f'#include "{os.path.join(tree.ROOT, header)}"\n' + BODIES.get(header, "")
+    done = subprocess.run(sys.argv[2:] + options + ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"] + folders + ["-"],
+                          input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode:
+        problems.append(f"{header} as {sys.argv[1]}:\n{done.stdout}")
+tree.finish(problems, len(headers))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""A file includes only what lies below it: folders and files are layers, and calls go one way."""
+import os
+import re
+
+import tree
+
+# From the lowest layer up; a folder stands for the files in it. One layer's files may include each other.
+LAYERS = [
+    ["include"],
+    ["lib/os", "lib/os_linux", "lib/log", "lib/options", "lib/module", "lib/engine", "lib/engine_sigsegv",
+     "lib/index", "lib/stats", "lib/arena"],
+    ["backends", "protocols"],
+    ["lib/block", "lib/transfer"],
+    ["lib/object", "lib/kernel"],
+    ["lib/manager", "lib/call", "lib/copy"],
+    ["lib/api"],
+]
+# The same height, and yet strangers: a backend knows no blocks, a protocol no device.
+STRANGERS = {("backends", "protocols"), ("protocols", "backends")}
+# Users of the library, like any other: these headers and their own.
+USERS = ["parboil", "tests/conform"]
+PUBLIC = ["adsm.h", "adsm_kernel.h"]
+
+
+def top(path):
+    return path.split("/")[0]
+
+
+def layer(path):
+    unit = os.path.splitext(path)[0]
+    for height, members in enumerate(LAYERS):
+        if unit in members or top(path) in members:
+            return height
+    return None
+
+
+def included(text):
+    return re.findall(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', text, re.M)
+
+
+problems = []
+n_checked = 0
+headers = {os.path.basename(path): path
+           for path in tree.files(["include", "lib", "backends", "protocols"], (".h",))}
+
+for path in tree.files(["include", "lib", "backends", "protocols"], (".c", ".h")):
+    if layer(path) is None:
+        problems.append(f"{path}: has no layer; give it one in tests/lint/includes.py")
+        continue
+    for name in included(tree.read(path)):
+        own = os.path.join(os.path.dirname(path), name)
+        target = own if os.path.exists(os.path.join(tree.ROOT, own)) else headers.get(os.path.basename(name))
+        if not target:
+            continue
+        n_checked += 1
+        if layer(target) is not None and layer(target) > layer(path):
+            problems.append(f"{path}: includes {name}, which lies above it")
+        if (top(path), top(target)) in STRANGERS:
+            problems.append(f"{path}: includes {name}, which it may not know")
+
+for path in tree.files(USERS, (".c", ".h")):
+    for name in included(tree.read(path)):
+        target = headers.get(os.path.basename(name))
+        own = any(os.path.exists(os.path.join(tree.ROOT, folder, name))
+                  for folder in [os.path.dirname(path), top(path), top(path) + "/common"])
+        n_checked += 1
+        if target and not own and name not in PUBLIC:
+            problems.append(f"{path}: includes {name}; a user has {' and '.join(PUBLIC)} only")
+
+tree.finish(problems, n_checked)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""What the README shows is so: its options table is adsm-info's, and its program, built the way it says
+from an installed library, runs: readme.py options ADSM_INFO | readme.py program MESON BUILD_FOLDER SANITIZER"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import tree
+
+README = tree.read("README.md")
+
+
+def options(info):
+    table = re.search(r"<!-- options -->\n(.*?)<!-- /options -->", README, re.S).group(1).strip()
+    real = subprocess.run([info, "--options-markdown"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.strip()
+    return [] if table == real else ["README.md: the options are not those of adsm-info --options-markdown:", real]
+
+
+def program(meson, build, sanitizer):
+    """Install below a temporary folder, then do what the section says, line by line."""
+    if sanitizer != "none":
+        print(f"a library with the {sanitizer} sanitizer does not load into a program without it")
+        sys.exit(77)
+    section = re.search(r"## In one minute\n(.*?)\n## ", README, re.S).group(1)
+    sources = re.findall(r"```c\n(/\* (\S+\.c).*?)```", section, re.S)
+    commands = re.search(r"```sh\n(.*?)```", section, re.S).group(1)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([meson, "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", folder],
+                       check=True, stdout=subprocess.DEVNULL)
+        for text, name in sources:
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        found = subprocess.run(["find", folder, "-name", "adsm.pc", "-o", "-name", "libadsm.so", "-o",
+                                "-name", "adsmcc"], check=True, text=True, stdout=subprocess.PIPE).stdout.split()
+        where = {os.path.basename(path): os.path.dirname(path) for path in found}
+        environment = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=folder, PKG_CONFIG_PATH=where["adsm.pc"],
+                           LD_LIBRARY_PATH=where["libadsm.so"],
+                           PATH=where["adsmcc"] + ":" + os.environ["PATH"])
+        done = subprocess.run(["sh", "-ec", commands], cwd=folder, env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode or "c[999] = 2997" not in done.stdout:
+            return [f"README.md: its program ended with {done.returncode} and said:\n{done.stdout}"]
+    return []
+
+
+tree.finish({"options": options, "program": program}[sys.argv[1]](*sys.argv[2:]), 1)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* test_options.c - what the option table accepts, what it says of the rest, and who wins. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "options.h"
+
+static int failures;
+
+#define CHECK(x) \
+	do { \
+		if (!(x)) { \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
+			failures++; \
+		} \
+	} while (0)
+
+/* Load with one variable set, and nothing else. */
+static int load_with(const char *name, const char *value)
+{
+	int ret;
+
+	setenv(name, value, 1);
+	ret = adsm_options_load();
+	unsetenv(name);
+	return ret;
+}
+
+static bool refused(const char *name, const char *value, const char *message)
+{
+	int ret = load_with(name, value);
+
+	if (ret == -EINVAL && !strcmp(adsm_last_error(), message))
+		return true;
+	fprintf(stderr, "%s=%s: %d, \"%s\"\n", name, value, ret, adsm_last_error());
+	return false;
+}
+
+static void defaults(void)
+{
+	CHECK(!adsm_options_load());
+	CHECK(!strcmp(adsm_options.protocol, "rolling"));
+	CHECK(adsm_options.block_size == 64 << 10);
+	CHECK(adsm_options.rolling_size == ADSM_ROLLING_AUTO);
+	CHECK(adsm_options.fault_ahead == 1 << 20);
+	CHECK(adsm_options.evict_batch == 1 << 20);
+	CHECK(!strcmp(adsm_options.backend, "auto"));
+	CHECK(!strcmp(adsm_options.wrap, ""));
+	CHECK(adsm_options.touch == ADSM_TOUCH_WAIT);
+	CHECK(!adsm_options.paper);
+	CHECK(!strcmp(adsm_options.engine, "sigsegv"));
+	CHECK(!strcmp(adsm_options.stats, ""));
+	CHECK(!adsm_options.arena_address && !adsm_options.arena_size);
+	CHECK(!adsm_options.cpu_memory_size && !adsm_options.cpu_threads);
+	CHECK(adsm_options.cpu_devices == 1 && !adsm_options.cpu_unified);
+	CHECK(!adsm_options.cpu_link_bandwidth && !adsm_options.cpu_link_latency_ns);
+	CHECK(!strcmp(adsm_options.cpu_device, ""));
+	CHECK(adsm_log_level == ADSM_LOG_WARN);
+}
+
+static void values(void)
+{
+	CHECK(!load_with("ADSM_PROTOCOL", "lazy") && !strcmp(adsm_options.protocol, "lazy"));
+	CHECK(!load_with("ADSM_PROTOCOL", "") && !strcmp(adsm_options.protocol, "rolling"));
+	CHECK(!load_with("ADSM_BLOCK_SIZE", "4096") && adsm_options.block_size == 4096);
+	CHECK(!load_with("ADSM_BLOCK_SIZE", "2m") && adsm_options.block_size == 2 << 20);
+	CHECK(!load_with("ADSM_BLOCK_SIZE", "1G") && adsm_options.block_size == 1 << 30);
+	CHECK(!load_with("ADSM_ROLLING_SIZE", "7") && adsm_options.rolling_size == 7);
+	CHECK(!load_with("ADSM_FAULT_AHEAD", "0") && adsm_options.fault_ahead == 0);
+	CHECK(!load_with("ADSM_EVICT_BATCH", "1") && adsm_options.evict_batch == 1);
+	CHECK(!load_with("ADSM_TOUCH", "error") && adsm_options.touch == ADSM_TOUCH_ERROR);
+	CHECK(!load_with("ADSM_STATS", "out.json") && !strcmp(adsm_options.stats, "out.json"));
+	CHECK(!load_with("ADSM_CPU_MEMORY", "unified") && adsm_options.cpu_unified);
+	CHECK(!load_with("ADSM_CPU_MEMORY_SIZE", "8G") && adsm_options.cpu_memory_size == 8ull << 30);
+	CHECK(!load_with("ADSM_CPU_LINK", "3GB/s,10us") &&
+	      adsm_options.cpu_link_bandwidth == 3000000000 && adsm_options.cpu_link_latency_ns == 10000);
+	CHECK(!load_with("ADSM_CPU_LINK", "1.25MB/s,2ms") &&
+	      adsm_options.cpu_link_bandwidth == 1250000 && adsm_options.cpu_link_latency_ns == 2000000);
+	CHECK(!load_with("ADSM_CPU_LINK", "12.5GB/s") &&
+	      adsm_options.cpu_link_bandwidth == 12500000000 && !adsm_options.cpu_link_latency_ns);
+	CHECK(!load_with("ADSM_ARENA", "0x110000000000,1G") &&
+	      adsm_options.arena_address == 0x110000000000 && adsm_options.arena_size == 1 << 30);
+	CHECK(!load_with("ADSM_ARENA", "auto,64M") &&
+	      !adsm_options.arena_address && adsm_options.arena_size == 64 << 20);
+	CHECK(!load_with("ADSM_LOG", "debug") && adsm_log_level == ADSM_LOG_DEBUG);
+	CHECK(!load_with("ADSM_LOG", "silent") && adsm_log_level == ADSM_LOG_SILENT);
+}
+
+static void refusals(void)
+{
+	static const char *const sizes[] = { "100", "-1", "1T", "2048", "2G", "64K ", "", "99999999999999999999",
+					     "18014398509481984K", "K", "+4096", "0" };
+	static const char *const links[] = { "3", "3GB", "0GB/s", "GB/s", "3GB/s,", "3GB/s,10", "3GB/s,10us,",
+					     "-3GB/s" };
+	static const char *const arenas[] = { "0x1001", "here", "0x10000000,1K", "0x10000000,", "auto,0", "auto64M",
+					      "-4096" };
+	char message[256];
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		snprintf(message, sizeof(message),
+			 "ADSM_BLOCK_SIZE=%s is not valid; valid: a power of two from 4K to 1G", sizes[i]);
+		CHECK(!*sizes[i] || refused("ADSM_BLOCK_SIZE", sizes[i], message));
+		CHECK(adsm_options_set("block_size", sizes[i]) == -EINVAL && !strcmp(adsm_last_error(), message));
+	}
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
+		CHECK(load_with("ADSM_CPU_LINK", links[i]) == -EINVAL);
+	for (size_t i = 0; i < sizeof(arenas) / sizeof(*arenas); i++)
+		CHECK(load_with("ADSM_ARENA", arenas[i]) == -EINVAL);
+	CHECK(refused("ADSM_PROTOCOL", "rollin",
+		      "ADSM_PROTOCOL=rollin is not valid; valid: batch, lazy, rolling (did you mean rolling?)"));
+	CHECK(refused("ADSM_PROTOCOL", "mesi", "ADSM_PROTOCOL=mesi is not valid; valid: batch, lazy, rolling"));
+	CHECK(refused("ADSM_CPU_DEVICES", "9", "ADSM_CPU_DEVICES=9 is not valid; valid: a number from 1 to 8"));
+	CHECK(refused("ADSM_LOG", "verbose",
+		      "ADSM_LOG=verbose is not valid; valid: silent, error, warn, info, debug"));
+	CHECK(load_with("ADSM_ROLLING_SIZE", "0") == -EINVAL);
+	CHECK(load_with("ADSM_PROTOCOL", "rolling,") == -EINVAL);
+}
+
+static void paper(void)
+{
+	CHECK(!load_with("ADSM_PAPER", "1"));
+	CHECK(adsm_options.paper && adsm_options.fault_ahead == 0 && adsm_options.evict_batch == 1);
+	setenv("ADSM_PAPER", "1", 1);
+	CHECK(!load_with("ADSM_FAULT_AHEAD", "0"));
+	CHECK(refused("ADSM_FAULT_AHEAD", "1M",
+		      "ADSM_PAPER=1 and ADSM_FAULT_AHEAD=1M contradict each other: the paper's is 0"));
+	CHECK(refused("ADSM_EVICT_BATCH", "64K",
+		      "ADSM_PAPER=1 and ADSM_EVICT_BATCH=64K contradict each other: the paper's is 1"));
+	unsetenv("ADSM_PAPER");
+}
+
+/* What the program sets wins, and stays. */
+static void set(void)
+{
+	CHECK(adsm_options_set("blok_size", "4K") == -EINVAL &&
+	      !strcmp(adsm_last_error(), "no option is named blok_size (did you mean BLOCK_SIZE?)"));
+	CHECK(adsm_options_set("adsm_option_with_a_very_long_name_indeed", "1") == -EINVAL);
+	CHECK(adsm_options_set("protocol", "eager") == -EINVAL);
+	CHECK(!adsm_options_set("protocol", "batch"));
+	CHECK(!adsm_options_set("Block-Size", "8K"));
+	CHECK(!load_with("ADSM_PROTOCOL", "lazy"));
+	CHECK(!strcmp(adsm_options.protocol, "batch") && adsm_options.block_size == 8192);
+	CHECK(!adsm_options_set("protocol", "rolling"));
+	CHECK(!adsm_options_load() && !strcmp(adsm_options.protocol, "rolling"));
+}
+
+/* Standard error goes to a file; what was written there is compared, then forgotten. */
+static bool said(FILE *file, const char *text)
+{
+	char buffer[1024] = "";
+	bool same;
+
+	rewind(file);
+	buffer[fread(buffer, 1, sizeof(buffer) - 1, file)] = '\0';
+	same = *text ? strstr(buffer, text) != NULL : !*buffer;
+	if (ftruncate(fileno(file), 0))
+		same = false;
+	rewind(file);
+	lseek(STDERR_FILENO, 0, SEEK_SET);
+	if (!same)
+		printf("said \"%s\", not \"%s\"\n", buffer, text);
+	return same;
+}
+
+static int unknown(void)
+{
+	int bad = 0, old = dup(STDERR_FILENO);
+	FILE *file = tmpfile();
+
+	if (!file || old < 0 || dup2(fileno(file), STDERR_FILENO) < 0)
+		return 1;
+	bad += load_with("ADSM_BLOCKSIZE", "4K") ||
+	       !said(file, "ADSM_BLOCKSIZE is no option (did you mean ADSM_BLOCK_SIZE?)");
+	bad += load_with("ADSM_BLOCKSIZE", "4K") || !said(file, "");
+	bad += !load_with("ADSM_TOUCH", "fail") || !said(file, "ADSM_TOUCH=fail is not valid");
+	setenv("ADSM_LOG", "silent", 1);
+	bad += !load_with("ADSM_TOUCH", "fail") || !said(file, "");
+	unsetenv("ADSM_LOG");
+	fclose(file);
+	dup2(old, STDERR_FILENO);
+	close(old);
+	return bad;
+}
+
+int main(void)
+{
+	/* Whoever runs the tests may have options of their own set. */
+	for (char **e = environ; *e;) {
+		char name[64] = "";
+
+		if (!strncmp(*e, "ADSM_", 5)) {
+			strncpy(name, *e, sizeof(name) - 1);
+			name[strcspn(name, "=")] = '\0';
+			unsetenv(name);
+			e = environ;
+		} else {
+			e++;
+		}
+	}
+	failures += unknown();
+	defaults();
+	values();
+	refusals();
+	paper();
+	set();
+	return failures ? 1 : 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* adsm-info.c - what the library finds here: version, devices, options. */
+#include <stdio.h>
+#include <string.h>
+
+#include "adsm.h"
+#include "options.h"
+
+static const char usage[] =
+	"usage: adsm-info [--options-markdown | --help]\n"
+	"Show the library's version, its devices, and its options with their values now.\n"
+	"  --options-markdown  only the options, as a Markdown table\n";
+
+static const char *human(uint64_t bytes, char text[32])
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	double value = (double)bytes;
+	size_t i = 0;
+
+	for (; value >= 1024 && i < sizeof(units) / sizeof(units[0]) - 1; i++)
+		value /= 1024;
+	snprintf(text, 32, i ? "%.1f %s" : "%.0f %s", value, units[i]);
+	return text;
+}
+
+static void show_device(int i)
+{
+	adsmDeviceProps props = { .struct_size = sizeof(props) };
+	char total[32], left[32];
+
+	if (adsmDeviceInfo(i, &props)) {
+		printf("device %d: %s\n", i, adsmLastError());
+		return;
+	}
+	printf("device %d: %s%s\n", i, props.name, props.lost ? " (lost)" : "");
+	printf("  backend              %s\n", props.backend);
+	printf("  memory               %s, %s free\n", human(props.memory_size, total),
+	       human(props.memory_free, left));
+	printf("  compute units        %u\n", props.compute_units);
+	printf("  one address for both %s\n", props.same_address ? "yes" : "no");
+	printf("  memory is shared     %s\n", props.unified ? "yes, nothing is copied" : "no");
+	printf("  transfers run in     %s\n", props.signal_safe ? "the faulting thread" : "a helper thread");
+}
+
+int main(int argc, char **argv)
+{
+	int version = adsmVersion(), n;
+
+	if (argc == 2 && !strcmp(argv[1], "--options-markdown")) {
+		adsm_options_print(stdout, true);
+		return 0;
+	}
+	if (argc > 1) {
+		int help = argc == 2 && !strcmp(argv[1], "--help");
+
+		fputs(usage, help ? stdout : stderr);
+		return help ? 0 : 2;
+	}
+	printf("libadsm %d.%d.%d\n\n", version / 10000, version / 100 % 100, version % 100);
+	n = adsmDeviceCount();
+	if (n < 0)
+		printf("no device: %s\n", *adsmLastError() ? adsmLastError() : adsmErrorString(n));
+	for (int i = 0; i < n; i++)
+		show_device(i);
+	putchar('\n');
+	adsm_options_print(stdout, false);
+	return n > 0 ? 0 : 1;
+}
