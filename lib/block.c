@@ -260,7 +260,7 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 		if (object->streams[i].window && object->streams[i].next == b)
 			stream = &object->streams[i];
 	if (stream) {
-		window = stream->window * 2 < limit ? stream->window * 2 : (uint32_t)limit;
+		window = stream->window < limit / 2 ? stream->window * 2 : (uint32_t)limit;
 	} else {
 		stream = &object->streams[object->next_stream];
 		object->next_stream = (object->next_stream + 1) % ADSM_STREAMS;
@@ -415,6 +415,7 @@ static int send_run(struct adsm_object *object, uint32_t first, uint32_t n)
 int adsm_object_flush(struct adsm_object *object, bool close)
 {
 	bool detects = object->protocol->detects;
+	int tries = detects ? 1 : ADSM_UNDETECTED_TRIES;
 	/* "No two sends are merged" where sends are block by block. */
 	uint32_t most = adsm_options.evict_batch == 1 ? 1 : UINT32_MAX;
 
@@ -443,9 +444,9 @@ int adsm_object_flush(struct adsm_object *object, bool close)
 		}
 		set_states(object, first, n, ADSM_READ_ONLY);
 		error = send_run(object, first, n);
-		if (error)
+		if (error && --tries <= 0)
 			return error;
-		first += n;
+		first += error ? 0 : n;
 	}
 	return 0;
 }

@@ -25,6 +25,8 @@
 #define ADSM_MAX_DEVICES 8
 #define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
 #define ADSM_FAILED_MAX 64		/* failed calls remembered until their threads sync */
+/* A call that fails begins anew with objects whose writes are not seen: so their part is tried again at once. */
+#define ADSM_UNDETECTED_TRIES 2
 #define ADSM_STREAMS 8			/* sequential accesses told apart in one object */
 
 /* One access pattern that walks through an object: where it should fault next, what it opened last. */
@@ -99,7 +101,7 @@ struct adsm_home {
 	struct { uint64_t seq, thread; int error; } failed[ADSM_FAILED_MAX];
 	unsigned n_failed;
 	_Atomic int touching;		/* threads in a fault that wait for a call to end */
-	struct adsm_device_event async[ADSM_N_QUEUES];	/* the last explicit copies, seq 0: none */
+	_Atomic uint64_t async_seq[ADSM_N_QUEUES];	/* the last explicit copies, by queue; 0: none */
 
 	/* the helper threads: see transfer.c */
 	struct adsm_thread evictor, copier, watcher;

@@ -139,9 +139,11 @@ static int bind_argument(struct bound_call *call, const struct adsm_param *param
 	if (arg->kind == ADSM_ARG_CONST && (!arg->data || !arg->size || arg->size > ADSM_CONST_MAX))
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': constants are 1 to %zu bytes, got %zu",
 				 kernel, param->name, ADSM_CONST_MAX, arg->size);
-	ret_arg->kind = arg->kind == ADSM_ARG_VALUE ? ADSM_LAUNCH_VALUE : ADSM_LAUNCH_CONST;
-	ret_arg->data = arg->data;
-	ret_arg->size = arg->size;
+	*ret_arg = (struct adsm_launch_arg){
+		.kind = arg->kind == ADSM_ARG_VALUE ? ADSM_LAUNCH_VALUE : ADSM_LAUNCH_CONST,
+		.data = arg->data,
+		.size = arg->size,
+	};
 	if (arg->kind == ADSM_ARG_CONST)
 		call->const_bytes += arg->size;
 	return 0;
@@ -383,17 +385,28 @@ static void let_touches_pass(struct adsm_home *home)
 /* Explicit copies given before the call come before it. */
 static int wait_for_copies(struct adsm_home *home)
 {
-	for (int q = 0; q < ADSM_N_QUEUES; q++) {
-		struct adsm_device_event event = home->async[q];
+	for (uint32_t q = 0; q < ADSM_N_QUEUES; q++) {
+		uint64_t seq = atomic_load(&home->async_seq[q]);
 		int status, error = -EINTR;
 
-		while (event.seq && error == -EINTR)
-			error = home->device->backend->event_wait(home->device, event, &status);
-		if (event.seq && error)
+		while (seq && error == -EINTR)
+			error = home->device->backend->event_wait(home->device,
+								  (struct adsm_device_event){ q, seq }, &status);
+		if (seq && error)
 			return adsm_fail(error, "cannot wait for an asynchronous copy");
-		home->async[q].seq = 0;
 	}
 	return 0;
+}
+
+static int start(struct adsm_home *home, struct adsm_entry *entry, const struct adsm_launch *launch,
+		 struct adsm_device_event *ret_event)
+{
+	int tries = home->n_undetected ? ADSM_UNDETECTED_TRIES : 1, error;
+
+	do
+		error = home->device->backend->launch(entry, launch, ret_event);
+	while (error && error != -ENODEV && --tries > 0);
+	return error;
 }
 
 /* One call at a time per device gets here: this is the order of calls. */
@@ -426,7 +439,7 @@ static int enter_call(struct bound_call *call, struct adsm_launch *launch)
 	if (!error)
 		error = release_objects(call);
 	if (!error)
-		error = backend->launch(entry, launch, &event);
+		error = start(home, entry, launch, &event);
 	if (!error) {
 		seq = ++home->last_seq;
 		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){ seq, thread.id, event };

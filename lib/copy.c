@@ -240,6 +240,7 @@ static long copy_blocks(char *dst, const char *src, size_t size)
 
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", (void *)dst);
+	adsm_retire(object->home);
 	n = whole_blocks(object, dst, size, &first);
 	if (n && object->protocol->detects && !any_held(object, first, n))
 		result = quiet(object, first, n, &old);
@@ -404,16 +405,15 @@ static int device_range(const void *p, size_t size, struct adsm_object **ret_obj
 	return adsm_wait_call(object->home, seq);
 }
 
-static int wait_async(struct adsm_home *home)
+void adsm_wait_copies(struct adsm_home *home)
 {
 	for (int q = 0; q < ADSM_N_QUEUES; q++) {
-		adsmEvent event = { (uint64_t)home->index, (uint64_t)q, home->async[q].seq };
+		adsmEvent event = { (uint64_t)home->index, (uint64_t)q, atomic_load(&home->async_seq[q]) };
 
 		/* Its own error is told to whoever waits for it. */
 		if (event.seq)
 			adsm_event_wait(event);
 	}
-	return 0;
 }
 
 static bool is_shared(const void *p)
@@ -471,7 +471,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 	backend = object->home->device->backend;
 	start = adsm_os_now_ns();
 	if (!ret_event)
-		wait_async(object->home);
+		adsm_wait_copies(object->home);
 	error = direction == ADSM_TO_DEVICE ?
 		backend->to_device(object->memory, offset, src, size, ret_event ? &event : NULL) :
 		backend->to_host(dst, object->memory, offset, size, ret_event ? &event : NULL);
@@ -479,7 +479,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 		return adsm_fail(error, "copying %zu bytes failed: %s", size, adsmErrorString(error));
 	if (ret_event) {
 		*ret_event = (adsmEvent){ (uint64_t)object->home->index, event.queue, event.seq };
-		object->home->async[event.queue] = event;
+		atomic_store(&object->home->async_seq[event.queue], event.seq);
 	}
 	if (direction == ADSM_TO_DEVICE) {
 		adsm_count(&object->counters, h2d_bytes, size);
@@ -506,7 +506,7 @@ int adsm_copy_device(void *dst, const void *src, size_t size)
 		return error;
 	if (to->home != from->home)
 		return adsm_fail(-EINVAL, "%p and %p are on two devices", dst, src);
-	wait_async(to->home);
+	adsm_wait_copies(to->home);
 	return to->home->device->backend->copy(to->memory, to_offset, from->memory, from_offset, size, NULL);
 }
 
@@ -518,7 +518,7 @@ int adsm_fill_device(void *dst, int value, size_t size)
 
 	if (error || !size)
 		return error;
-	wait_async(object->home);
+	adsm_wait_copies(object->home);
 	return object->home->device->backend->fill(object->memory, offset, (uint8_t)value, size, NULL);
 }
 

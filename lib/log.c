@@ -148,7 +148,7 @@ static void make_last_error_key(void)
 	last_error_has_key = !pthread_key_create(&last_error_key, free_last_error);
 }
 
-int adsm_fail(int error, const char *format, ...)
+void adsm_say(const char *format, ...)
 {
 	char text[MESSAGE_MAX];	/* not at once into place: an argument may be the last error itself */
 	va_list args;
@@ -157,18 +157,17 @@ int adsm_fail(int error, const char *format, ...)
 	format_text(text, sizeof(text), format, args);
 	va_end(args);
 	if (adsm_in_fault && (!last_error || last_error == no_memory))
-		return error;
+		return;
 	if (!last_error || last_error == no_memory) {
 		pthread_once(&last_error_once, make_last_error_key);
 		last_error = last_error_has_key ? malloc(MESSAGE_MAX) : NULL;
 		if (!last_error || pthread_setspecific(last_error_key, last_error)) {
 			free(last_error);
 			last_error = no_memory;
-			return error;
+			return;
 		}
 	}
 	memcpy(last_error, text, sizeof(text));
-	return error;
 }
 
 const char *adsm_last_error(void)

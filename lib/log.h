@@ -25,8 +25,17 @@ void adsm_log_write(enum adsm_log_level level, const char *format, ...)
  */
 extern __thread int adsm_in_fault;
 
-/* Remember the sentence for adsmLastError() (same formatter) and return @error: return adsm_fail(-EINVAL, "…"). */
-int adsm_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Remember the sentence for adsmLastError() (same formatter). */
+void adsm_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, and its value is @error: return adsm_fail(-EINVAL, "…"). A macro, so that the reader, compilers
+ * and analysers among them, sees that it is not 0. */
+#define adsm_fail(error, ...) __extension__({	\
+	const int error_ __attribute__((unused)) = (error); \
+	adsm_say(__VA_ARGS__);			\
+	error_;					\
+})
+
 const char *adsm_last_error(void);
 
 /* The formatter itself: as snprintf, for the conversions above. */

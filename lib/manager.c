@@ -124,18 +124,27 @@ void adsm_retire(struct adsm_home *home)
 /* Sleep until call @seq has ended, a signal handler has run, or waiting failed. No lock held. */
 static int wait_once(struct adsm_home *home, uint64_t seq, bool *ret_done)
 {
-	struct adsm_device_event event;
 	struct adsm_sigset old;
-	bool done;
-	int status;
+	struct adsm_call call;
+	int status, error;
 
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	done = atomic_load(&home->completed) >= seq;
-	event = home->pending[seq % ADSM_PENDING_MAX].event;
+	*ret_done = atomic_load(&home->completed) >= seq;
+	call = home->pending[seq % ADSM_PENDING_MAX];
 	adsm_home_unlock(home, &old);
-	*ret_done = done;
-	return done ? 0 : home->device->backend->event_wait(home->device, event, &status);
+	if (*ret_done)
+		return 0;
+	error = home->device->backend->event_wait(home->device, call.event, &status);
+	if (error)
+		return error;
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	if (atomic_load(&home->completed) + 1 == seq)
+		finish(home, &call, status);
+	*ret_done = atomic_load(&home->completed) >= seq;
+	adsm_home_unlock(home, &old);
+	return 0;
 }
 
 int adsm_wait_call(struct adsm_home *home, uint64_t seq)
@@ -590,6 +599,11 @@ int adsm_object_free(void *p, bool device_only)
 		return error;
 	}
 	object->freeing = true;
+	if (device_only) {
+		adsm_home_unlock(home, &old);
+		adsm_wait_copies(home);
+		adsm_home_lock(home, &old);
+	}
 	for (;;) {
 		uint64_t seq = adsm_object_use_seq(object);
 

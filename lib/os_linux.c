@@ -97,7 +97,7 @@ static int map_memory(void *address, size_t size, int prot, int flags, int fd, s
 static int truncate_quietly(int fd, size_t size)
 {
 	const struct timespec now = { 0, 0 };
-	uint64_t set = SIGNAL_BIT(SIGXFSZ), old, pending;
+	uint64_t set = SIGNAL_BIT(SIGXFSZ), old, pending = 0;
 	int ret;
 
 	sys(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, KERNEL_SIGSET_SIZE);
@@ -112,7 +112,7 @@ static int truncate_quietly(int fd, size_t size)
 int adsm_os_memfd(const char *name, size_t size, int *ret_fd)
 {
 	int fd = (int)sys(SYS_memfd_create, name, MFD_CLOEXEC), ret;
-	struct rlimit old, more;
+	struct rlimit old = { 0 }, more;
 
 	if (fd < 0)
 		return fd;

@@ -684,7 +684,7 @@ static int cpu_kernel_get(struct adsm_code *base, const char *name, struct adsm_
 	struct cpu_code *code = (struct cpu_code *)base;
 	struct cpu_device *device = (struct cpu_device *)base->device;
 	struct adsm_cpu_request request = { .op = ADSM_CPU_KERNEL, .index = code->index };
-	struct adsm_cpu_reply reply;
+	struct adsm_cpu_reply reply = { 0 };
 	struct cpu_entry *entry;
 	int ret;
 
@@ -799,6 +799,7 @@ static int cpu_launch(struct adsm_entry *base, const struct adsm_launch *launch,
 		*ret_event = event;
 		return 0;
 	}
+	status = 0;
 	while ((ret = cpu_event_wait(&device->base, event, &status)) == -EINTR)
 		;
 	return ret ? ret : status;

@@ -32,7 +32,7 @@
 #define CHUNK_MAX 64			/* blocks a thread takes at once at most */
 
 struct kernel {
-	adsm_kernel_run *run;
+	_Atomic(adsm_kernel_run *) run;	/* NULL: free. Published last. */
 	uint32_t module;
 	_Atomic uint64_t block_ns;	/* what one block took the last time */
 };
@@ -53,7 +53,7 @@ static unsigned n_threads;
  * before looking keeps the dispatcher from ending it. */
 
 static struct {
-	adsm_kernel_run *run;
+	_Atomic(adsm_kernel_run *) run;	/* NULL: free. Published last. */
 	const void *args[ADSM_CPU_MAX_ARGS];
 	struct adsm_kernel_block block;
 	uint64_t end, chunk;		/* blocks */
@@ -111,14 +111,14 @@ static void run_launch(struct adsm_cpu_slot *slot, const uint8_t *area)
 	memcpy(work.block.grid, slot->grid, sizeof(work.block.grid));
 	memcpy(work.block.block, slot->block, sizeof(work.block.block));
 	work.end = slot->first_block + slot->n_blocks;
-	work.chunk = slot->n_blocks / (n_threads * 16);
+	work.chunk = slot->n_blocks / n_threads / 16;
 	if (work.chunk < 1)
 		work.chunk = 1;
 	if (work.chunk > CHUNK_MAX)
 		work.chunk = CHUNK_MAX;
 	atomic_store(&work.next, slot->first_block);
 
-	slot->start_ns = now = adsm_os_now_ns();
+	slot->start_ns = adsm_os_now_ns();
 	if (n_threads > 1 && slot->n_blocks > 1) {
 		expected = atomic_load(&kernel->block_ns) * slot->n_blocks;
 		number = number + 1 ? number + 1 : 1;
@@ -304,9 +304,9 @@ static int kernel(const struct adsm_cpu_request *request, struct adsm_cpu_reply 
 		return -ENOSPC;
 	if (i == n_kernels)
 		n_kernels++;
-	kernels[i].run = (adsm_kernel_run *)(uintptr_t)run;
 	kernels[i].module = request->index;
 	kernels[i].block_ns = WAKE_NS;
+	kernels[i].run = (adsm_kernel_run *)(uintptr_t)run;
 	reply->index = i;
 	return 0;
 }

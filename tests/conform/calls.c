@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: MIT */
+/* calls.c - calls and syncs: what moves, what waits for what, and what the arguments mean. */
+#include "conform.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static uint64_t copied(uint64_t bytes)
+{
+	return unified() ? 0 : bytes;
+}
+
+/* An argument that is only read stays where it is; what is not named is left alone. */
+static void named(void)
+{
+	unsigned n = 1000, *a = words(n, 1), *b = words(n, 2), *c = words(n, 3), *other = words(n, 4);
+	uint64_t before;
+
+	CALL("add", n, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal(n));
+	CHECK_EQ(info(a).n_read_only, 1);
+	CHECK_EQ(info(b).n_read_only, 1);
+	CHECK_EQ(info(c).n_invalid, 1);
+	CHECK_EQ(info(other).n_dirty, 1);
+	CHECK_EQ(object_stats(other).h2d_bytes, 0);
+	SYNC();
+	before = object_stats(a).h2d_bytes;
+	CHECK_EQ(before, copied(n * 4));
+	CHECK_EQ(c[5], a[5] + b[5]);
+	/* Read only by a kernel that declares more. */
+	CALL("increment", 0, adsmIn(a), adsmVal(0u));
+	CHECK_EQ(info(a).n_read_only, 1);
+	CHECK_EQ(object_stats(a).h2d_bytes, before);
+	SYNC();
+	CHECK_EQ(a[7], 8);
+	CHECK_EQ(other[7], 11);
+	CHECK_EQ(object_stats(a).d2h_bytes, 0);
+}
+
+/* A call with a pointer of unknown access may use every object. */
+static void unnamed(void)
+{
+	unsigned n = 1000, *a = words(n, 1), *other = words(n, 4), **table = alloc(sizeof(*table));
+
+	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
+	CHECK_EQ(info(a).n_invalid, 1);
+	CHECK_EQ(info(other).n_invalid, 1);
+	SYNC();
+	CHECK_EQ(a[7], 9);
+	CHECK_EQ(other[7], 11);
+	/* So it may reach an object that no argument names. */
+	*table = other;
+	other[8] += 100;
+	CALL("through_any", n, adsmPtr(table), adsmVal(n));
+	SYNC();
+	CHECK_EQ(other[7], 12);
+	CHECK_EQ(other[8], 113);
+	/* Every pointer named: the others are left alone. */
+	CALL("increment_any", n, adsmInOut(a), adsmVal(n));
+	CHECK_EQ(info(other).n_invalid, 0);
+	SYNC();
+	CHECK_EQ(a[7], 10);
+}
+
+/* What is overwritten whole is not sent. */
+static void out(void)
+{
+	unsigned n = 1024, *a = words(n, 1), *b = words(n, 2), *c = words(n, 3);
+
+	CALL("add", n, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal(n));
+	SYNC();
+	CHECK_EQ(object_stats(c).h2d_bytes, 0);
+	CHECK_EQ(object_stats(a).h2d_bytes, copied(n * 4));
+	for (unsigned i = 0; i < n; i++)
+		CHECK_AT(c[i], i, i * 2 + 3);
+	CHECK_EQ(object_stats(c).d2h_bytes, copied(n * 4));
+}
+
+static void two_calls(void)
+{
+	unsigned n = 40000, *a = words(n, 0), *b = words(n, 0);
+
+	CALL("increment", n, adsmPtr(a), adsmVal(n));
+	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
+	CALL("add", n, adsmPtr(a), adsmPtr(a), adsmPtr(b), adsmVal(n));
+	CALL("increment", n, adsmPtr(b), adsmVal(n));
+	SYNC();
+	for (unsigned i = 0; i < n; i++) {
+		CHECK_AT(a[i], i, i + 2);
+		CHECK_AT(b[i], i, 2 * (i + 2) + 1);
+	}
+}
+
+/* More calls than any queue is long. */
+static void many_calls(void)
+{
+	unsigned n = 600, *a = words(n, 0);
+
+	for (unsigned i = 0; i < 3000; i++)
+		CALL("increment", n, adsmPtr(a), adsmVal(n));
+	SYNC();
+	for (unsigned i = 0; i < n; i++)
+		CHECK_AT(a[i], i, i + 3000);
+}
+
+struct turns {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned turn;
+	unsigned *list;
+};
+
+#define TURNS 200u
+
+static void *take_turns(void *data)
+{
+	struct turns *turns = data;
+
+	pthread_mutex_lock(&turns->lock);
+	while (turns->turn < TURNS) {
+		unsigned mine = turns->turn++;
+
+		CALL("append", 1, adsmPtr(turns->list), adsmVal(mine));
+		pthread_cond_signal(&turns->changed);
+		while (turns->turn == mine + 1 && turns->turn < TURNS)
+			pthread_cond_wait(&turns->changed, &turns->lock);
+	}
+	pthread_cond_signal(&turns->changed);
+	pthread_mutex_unlock(&turns->lock);
+	SYNC();
+	return NULL;
+}
+
+/* The calls of two threads run in the order in which they were made. */
+static void order(void)
+{
+	struct turns turns = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, words(TURNS + 1, 0) };
+	pthread_t other;
+
+	CHECK(!pthread_create(&other, NULL, take_turns, &turns));
+	take_turns(&turns);
+	CHECK(!pthread_join(other, NULL));
+	SYNC();
+	CHECK_EQ(turns.list[0], TURNS);
+	for (unsigned i = 0; i < TURNS; i++)
+		CHECK_AT(turns.list[i + 1], i, i);
+}
+
+static void constants(void)
+{
+	static unsigned char table[ADSM_CONST_MAX + 1];
+	static const unsigned sizes[] = { 1, 2, 4097, ADSM_CONST_MAX };
+	unsigned char *p = alloc(ADSM_CONST_MAX + 1), *q = alloc(ADSM_CONST_MAX + 1);
+	adsmStats before = stats();
+	uint64_t bytes = 0;
+
+	for (unsigned s = 0; s < 4; s++) {
+		unsigned n = sizes[s];
+
+		/* The bytes are taken at the call, not when the kernel gets to run. */
+		CALL("late_copy", 1, adsmVal(SPIN / 10), adsmPtr(q), adsmOut(q), adsmVal(0u));
+		for (unsigned i = 0; i < n; i++)
+			table[i] = (unsigned char)(i * 3 + n);
+		CALL("from_const", n, adsmPtr(p), adsmConst(table, n), adsmVal(n));
+		memset(table, 0, sizeof(table));
+		SYNC();
+		for (unsigned i = 0; i < n; i++)
+			CHECK_AT(p[i], i, (unsigned char)(i * 3 + n));
+		bytes += n;
+	}
+	CHECK_EQ(stats().const_bytes - before.const_bytes, bytes);
+	CHECK_ERROR(adsmCall(kernel("from_const"), blocks(1), lanes(), adsmPtr(p), adsmConst(table, sizeof(table)),
+			     adsmVal(1u)), EINVAL);
+	CHECK_SAYS("table");
+	CALL("from_const", 1, adsmPtr(p), adsmConst(table, 1), adsmVal(1u));
+	SYNC();
+	CHECK_EQ(p[0], 0);
+}
+
+static void values(void)
+{
+	struct { char a; short b; unsigned c; } t = { -3, -300, 4000000000u };
+	signed char c = -5;
+	double *p = alloc(5 * sizeof(*p));
+
+	CALL("values", 1, adsmPtr(p), adsmVal(c), adsmVal(0.1), adsmVal(t));
+	/* Copied at the call. */
+	t.b = 0;
+	c = 0;
+	SYNC();
+	CHECK(p[0] == -5 && p[1] == 0.1 && p[2] == -3 && p[3] == -300 && p[4] == 4000000000.0);
+}
+
+static void null(void)
+{
+	unsigned *p = words(1, 9);
+
+	CALL("is_null", 1, adsmPtr(NULL), adsmPtr(p));
+	SYNC();
+	CHECK_EQ(p[0], 1);
+	CALL("is_null", 1, adsmPtr(p), adsmOut(p));
+	SYNC();
+	CHECK_EQ(p[0], 0);
+}
+
+static void dimensions(void)
+{
+	adsmDim grid = { 3, 2, 4 }, block = { 5, 3, 2 }, none = { 0, 0, 0 };
+	unsigned w = grid.x * block.x, h = grid.y * block.y, d = grid.z * block.z, *p = words(w * h * d, 0);
+
+	CHECK_OK(adsmCall(kernel("places"), grid, block, adsmPtr(p)));
+	SYNC();
+	for (unsigned z = 0; z < d; z++)
+		for (unsigned y = 0; y < h; y++)
+			for (unsigned x = 0; x < w; x++)
+				CHECK_AT(p[(z * h + y) * w + x], (z * h + y) * w + x,
+					 x / 5 | y / 3 << 4 | z / 2 << 8 | x % 5 << 12 | y % 3 << 16 | z % 2 << 20);
+	/* A component of 0 counts as 1. */
+	p[0] = 1;
+	CHECK_OK(adsmCall(kernel("increment"), none, none, adsmPtr(p), adsmVal(1u)));
+	SYNC();
+	CHECK_EQ(p[0], 2);
+}
+
+static void use(void)
+{
+	unsigned n = 50000, *data = words(n, 0), *other = words(n, 0);
+	struct { unsigned *data; } *ref = alloc(sizeof(*ref));
+
+	ref->data = data + 10;
+	CALL("through", n - 10, adsmPtr(ref), adsmUse(data + 5, ADSM_ACCESS_INOUT), adsmVal(n - 10));
+	CHECK_EQ(info(data).n_invalid, info(data).n_blocks);
+	CHECK_EQ(info(other).n_invalid, 0);
+	SYNC();
+	for (unsigned i = 0; i < n; i++) {
+		CHECK_AT(data[i], i, i + (i >= 10));
+		CHECK_AT(other[i], i, i);
+	}
+}
+
+/* An object with assignments belongs to those kernels only. */
+static void assign(void)
+{
+	unsigned n = 1000, *data = words(n, 0), *a = words(n, 0);
+	unsigned private = 0;
+
+	CHECK_OK(adsmAssign(data, kernel("increment_any"), ADSM_ACCESS_INOUT));
+	CALL("increment", n, adsmPtr(a), adsmVal(n));
+	CHECK_EQ(info(data).n_dirty, 1);
+	SYNC();
+	/* Its kernel: used, though no argument names it. */
+	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
+	CHECK_EQ(info(data).n_invalid, 1);
+	SYNC();
+	CHECK_EQ(data[3], 3);
+	CHECK_EQ(a[3], 5);
+
+	CHECK_OK(adsmAssign(data, NULL, 0));
+	CHECK_OK(adsmAssign(data, kernel("increment_any"), ADSM_ACCESS_IN));
+	data[3] = 30;
+	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
+	CHECK_EQ(info(data).n_invalid, 0);
+	SYNC();
+	CHECK_EQ(data[3], 30);
+
+	/* It belongs to all again. */
+	CHECK_OK(adsmAssign(data, NULL, 0));
+	data[3] = 31;
+	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
+	CHECK_EQ(info(data).n_invalid, 1);
+	SYNC();
+	CHECK_EQ(data[3], 31);
+
+	CHECK_ERROR(adsmAssign(&private, kernel("increment"), ADSM_ACCESS_IN), EINVAL);
+	CHECK_ERROR(adsmAssign(data, kernel("increment"), 9), EINVAL);
+}
+
+/* Unnamed calls of other kernels leave it alone. */
+static void assign_unnamed(void)
+{
+	unsigned n = 1000, *data = words(n, 0), *a = words(n, 0);
+
+	CHECK_OK(adsmAssign(data, kernel("increment"), ADSM_ACCESS_INOUT));
+	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
+	CHECK_EQ(info(data).n_dirty, 1);
+	CHECK_EQ(object_stats(data).h2d_bytes, 0);
+	SYNC();
+	CHECK_EQ(data[3], 3);
+	CHECK_EQ(a[3], 4);
+}
+
+/* A touch of what a kernel may write waits and sees what it wrote. */
+static void touch_waits(void)
+{
+	unsigned n = 40000, *a = words(n, 0), *b = words(n, 0);
+
+	CALL("late_increment", 1, adsmVal(SPIN), adsmPtr(a), adsmVal(n));
+	CHECK_EQ(a[n - 1], n);
+	CHECK_EQ(a[0], 1);
+	SYNC();
+
+	CALL("late_increment", 1, adsmVal(SPIN), adsmPtr(a), adsmVal(n));
+	a[0] = 100;
+	SYNC();
+	CHECK_EQ(a[0], 100);
+	CHECK_EQ(a[1], 3);
+	CHECK_EQ(a[n - 1], n + 1);
+
+	/* By the second of two calls, made by another kernel. */
+	CALL("increment", n, adsmPtr(a), adsmVal(n));
+	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(a), adsmPtr(b), adsmVal(n));
+	CHECK_EQ(b[0], 101);
+	CHECK_EQ(b[n - 1], n + 2);
+	b[0] = 7;
+	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(b), adsmPtr(a), adsmVal(n));
+	CHECK_EQ(a[0], 7);
+	SYNC();
+}
+
+/* What a running kernel only reads can be read; a write to it waits. */
+static void reads_while_running(void)
+{
+	unsigned n = 30000, *a = words(n, 0), *b = words(n, 0);
+
+	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(a), adsmPtr(b), adsmVal(n));
+	for (unsigned i = 0; i < n; i++)
+		CHECK_AT(a[i], i, i);
+	CHECK_EQ(object_stats(a).wait_ns, 0);
+	CHECK_EQ(object_stats(a).read_faults, 0);
+	for (unsigned i = 0; i < n; i++)
+		a[i] = 5;
+	for (unsigned i = 0; i < n; i++)
+		CHECK_AT(b[i], i, i);
+	SYNC();
+	CALL("increment", n, adsmPtr(a), adsmVal(n));
+	SYNC();
+	for (unsigned i = 0; i < n; i++)
+		CHECK_AT(a[i], i, 6);
+}
+
+/* A second call may read what the CPU may read too, and sends nothing again. */
+static void reads_twice(void)
+{
+	unsigned n = 1000, *a = words(n, 0), *b = words(n, 0), *c = words(n, 0);
+
+	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(a), adsmPtr(b), adsmVal(n));
+	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(a), adsmPtr(c), adsmVal(n));
+	a[0] = 50;	/* waits for both */
+	SYNC();
+	CHECK_EQ(b[0], 0);
+	CHECK_EQ(c[0], 0);
+	CHECK_EQ(c[9], 9);
+	CHECK_EQ(a[0], 50);
+	CHECK_EQ(object_stats(a).h2d_bytes, copied(n * 4));
+}
+
+static int probe[2];
+static unsigned *volatile awaited;
+static volatile sig_atomic_t interrupted, still_closed;
+static sigjmp_buf away;
+static _Atomic int touching;	/* 1: in the touch */
+
+static void on_interrupt(int signal)
+{
+	const int saved_errno = errno;
+
+	/* The bare system call: the view is closed as long as the touch waits. */
+	still_closed = syscall(SYS_write, probe[1], awaited, 1) == -1 && errno == EFAULT;
+	interrupted++;
+	errno = saved_errno;
+}
+
+static void on_interrupt_jump(int signal)
+{
+	interrupted++;
+	siglongjmp(away, 1);
+}
+
+static pid_t toucher;
+static pthread_t toucher_thread;
+
+/* Interrupts the main thread once it sleeps in its touch. */
+static void *interrupt(void *unused)
+{
+	while (touching == 1) {
+		if (!asleep(toucher))
+			continue;
+		pthread_kill(toucher_thread, SIGINT);
+		break;
+	}
+	return NULL;
+}
+
+/* Signal handlers run while a touch waits. */
+static void interrupted_touch(void)
+{
+	unsigned n = 1000, *a = words(n, 0), rounds = 0;
+	pthread_t other;
+
+	CHECK(!pipe(probe));
+	signal(SIGINT, on_interrupt);
+	awaited = a;
+	toucher = gettid();
+	toucher_thread = pthread_self();
+	/* Longer kernels where the machine is too slow to interrupt this one. */
+	for (unsigned long spins = SPIN * 2; !still_closed && rounds < 5; spins *= 3, rounds++) {
+		CALL("late_increment", 1, adsmVal(spins), adsmPtr(a), adsmVal(n));
+		touching = 1;
+		CHECK(!pthread_create(&other, NULL, interrupt, NULL));
+		CHECK_EQ(a[0], rounds + 1);
+		touching = 2;
+		CHECK(!pthread_join(other, NULL));
+	}
+	CHECK(interrupted > 0);
+	CHECK(still_closed);
+	SYNC();
+	CHECK_EQ(a[n - 1], n - 1 + rounds);
+}
+
+/* And may jump out of it; the library works on. */
+static void jumped_touch(void)
+{
+	unsigned n = 1000, *a = words(n, 0), *b;
+	static unsigned rounds;
+	static unsigned long spins = SPIN * 2;
+	pthread_t other;
+
+	signal(SIGINT, on_interrupt_jump);
+	toucher = gettid();
+	toucher_thread = pthread_self();
+	while (!interrupted && rounds < 5) {
+		rounds++;
+		CALL("late_increment", 1, adsmVal(spins), adsmPtr(a), adsmVal(n));
+		touching = 1;
+		CHECK(!pthread_create(&other, NULL, interrupt, NULL));
+		if (!sigsetjmp(away, 1))
+			touch_read(a);
+		else
+			CHECK_EQ(info(a).n_invalid, 1);
+		touching = 2;
+		CHECK(!pthread_join(other, NULL));
+		spins *= 3;
+	}
+	CHECK(interrupted > 0);
+	CHECK_EQ(a[n - 1], n - 1 + rounds);
+	SYNC();
+	b = words(n, 0);
+	CALL("add", n, adsmPtr(a), adsmPtr(b), adsmPtr(a), adsmVal(n));
+	SYNC();
+	CHECK_EQ(a[3], 3 + rounds + 3);
+	CHECK_OK(adsmFree(a));
+	CHECK_OK(adsmFree(b));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
+static void start_late(unsigned long spins, unsigned *a)
+{
+	CALL("late_increment", 1, adsmVal(spins), adsmPtr(a), adsmVal(1000u));
+}
+
+/* ADSM_TOUCH=error: no waiting, SIGBUS. */
+static void touch_error(void)
+{
+	unsigned *a, rounds = 0;
+	bool came = false;
+
+	set("touch", "error");
+	a = words(1000, 0);
+	for (unsigned long spins = SPIN; !came && rounds < 5; spins *= 3, rounds++) {
+		start_late(spins, a);
+		came = raises(SIGBUS, touch_write, a + 3, 4);
+		SYNC();
+	}
+	CHECK(came);
+	CHECK_EQ(a[1], rounds + 1);
+	if (rounds == 1)
+		CHECK_EQ(a[3], 4);
+	start_late(SPIN, a);
+	SYNC();
+	CHECK_EQ(a[1], rounds + 2);
+	a[1] = 0;
+}
+
+struct late {
+	pthread_barrier_t called, synced;
+	unsigned long spins;
+	unsigned *a;
+};
+
+static void *call_late(void *data)
+{
+	struct late *late = data;
+
+	start_late(late->spins, late->a);
+	pthread_barrier_wait(&late->called);
+	pthread_barrier_wait(&late->synced);
+	SYNC();
+	return NULL;
+}
+
+/* adsmSync() waits for the calls of its own thread only. */
+static void sync_own(void)
+{
+	struct late late;
+	bool running = false;
+	unsigned rounds = 0;
+	pthread_t other;
+
+	/* A touch that does not wait tells whether the kernel still runs. */
+	set("touch", "error");
+	late.a = words(1000, 0);
+	SYNC();
+	pthread_barrier_init(&late.called, NULL, 2);
+	pthread_barrier_init(&late.synced, NULL, 2);
+	for (late.spins = SPIN; !running && rounds < 5; late.spins *= 3, rounds++) {
+		CHECK(!pthread_create(&other, NULL, call_late, &late));
+		pthread_barrier_wait(&late.called);
+		SYNC();
+		running = raises(SIGBUS, touch_read, late.a, 4);
+		pthread_barrier_wait(&late.synced);
+		CHECK(!pthread_join(other, NULL));
+		CHECK_EQ(late.a[0], rounds + 1);
+	}
+	CHECK(running);
+}
+
+static void sync_none(void)
+{
+	unsigned *a;
+
+	SYNC();
+	a = words(10, 0);
+	SYNC();
+	SYNC();
+	CHECK_EQ(a[9], 9);
+}
+
+/* Freeing what a running kernel uses waits for it, and spoils nothing. */
+static void free_running(void)
+{
+	unsigned n = 20000, *a, *b, *c;
+
+	for (unsigned round = 0; round < 3; round++) {
+		a = words(n, round);
+		b = words(n, 0);
+		CALL("late_copy", 1, adsmVal(SPIN / 2), adsmPtr(a), adsmPtr(b), adsmVal(n));
+		CHECK_OK(adsmFree(a));
+		c = words(n, 99);	/* where it was */
+		CALL("increment", n, adsmPtr(c), adsmVal(n));
+		SYNC();
+		for (unsigned i = 0; i < n; i++) {
+			CHECK_AT(b[i], i, i + round);
+			CHECK_AT(c[i], i, i + 100);
+		}
+		CALL("late_copy", 1, adsmVal(SPIN / 2), adsmPtr(c), adsmPtr(b), adsmVal(n));
+		CHECK_OK(adsmFree(b));
+		CHECK_OK(adsmFree(c));
+	}
+	SYNC();
+}
+
+/* A module goes when its calls are done. */
+static void unload_running(void)
+{
+	unsigned n = 20000, *a = words(n, 0);
+
+	CALL("late_increment", 1, adsmVal(SPIN), adsmPtr(a), adsmVal(n));
+	unload();
+	SYNC();
+	CHECK_EQ(a[n - 1], n);
+	CALL("increment", n, adsmPtr(a), adsmVal(n));
+	SYNC();
+	CHECK_EQ(a[n - 1], n + 1);
+	CHECK_OK(adsmModuleUnload(NULL));
+}
+
+static const struct conform_case cases[] = {
+	FAULT_CASE("named", named),
+	CASE("unnamed", unnamed),
+	CASE("out-not-sent", out),
+	CASE("two-calls", two_calls),
+	CASE("many-calls", many_calls),
+	CASE("order", order),
+	CASE("constants", constants),
+	CASE("values", values),
+	CASE("null", null),
+	CASE("dimensions", dimensions),
+	CASE("use", use),
+	CASE("assign", assign),
+	CASE("assign-unnamed", assign_unnamed),
+	FAULT_CASE("touch-waits", touch_waits),
+	FAULT_CASE("reads-while-running", reads_while_running),
+	FAULT_CASE("reads-twice", reads_twice),
+	FAULT_CASE("interrupted-touch", interrupted_touch),
+	FAULT_CASE("jumped-touch", jumped_touch),
+	FAULT_CASE("touch-error", touch_error),
+	FAULT_CASE("sync-own", sync_own),
+	CASE("sync-none", sync_none),
+	CASE("free-running", free_running),
+	CASE("unload-running", unload_running),
+};
+CONFORM_MAIN(cases)

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* citizen.c - the library keeps out of its process's own affairs: children, signals, descriptors, users. */
+#include "conform.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define N 20000u
+
+/* The library does everything it does once. */
+static void work(void)
+{
+	unsigned *a = words(N, 0);
+
+	CALL("increment", N, adsmPtr(a), adsmVal(N));
+	SYNC();
+	CHECK_EQ(a[N - 1], N);
+	CHECK_OK(adsmFree(a));
+}
+
+static volatile sig_atomic_t children;
+
+static void on_child(int signal)
+{
+	children++;
+}
+
+static void no_child(void)
+{
+	CHECK_EQ(waitpid(-1, NULL, WNOHANG | __WALL), -1);
+	CHECK_EQ(errno, ECHILD);
+	CHECK_EQ(wait(NULL), -1);
+	CHECK_EQ(errno, ECHILD);
+}
+
+static bool gone(int pidfd)
+{
+	struct pollfd poll_fd = { pidfd, POLLIN, 0 };
+
+	return poll(&poll_fd, 1, 20000) == 1;
+}
+
+/* A descriptor of a process; -1: it has ended. */
+static int process(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	CHECK(fd >= 0 || errno == ESRCH);
+	return fd;
+}
+
+/* The device's process is no child of the program, not even when it dies. */
+static void waits(void)
+{
+	pid_t device, child;
+	int status;
+
+	signal(SIGCHLD, on_child);
+	CHECK_OK(adsmInit());
+	no_child();
+	work();
+	no_child();
+	device = device_process();
+	if (device) {
+		int fd = process(device);
+
+		CHECK(fd >= 0);
+		CHECK(!kill(device, SIGKILL));
+		CHECK(gone(fd));
+		close(fd);
+		no_child();
+	}
+	unload();
+	CHECK_OK(adsmShutdown());
+	work();
+	unload();
+	CHECK_OK(adsmShutdown());
+	no_child();
+	CHECK_EQ(children, 0);
+	/* The program's own are its own. */
+	CHECK_OK(adsmInit());
+	child = fork();
+	if (!child)
+		_exit(3);
+	CHECK_EQ(waitpid(-1, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+	CHECK_EQ(children, 1);
+	no_child();
+}
+
+/* The device holds no copy of a descriptor that was open when it started. */
+static void pipes(void)
+{
+	int ends[2];
+	struct pollfd poll_fd;
+	char byte;
+
+	CHECK(!pipe(ends));
+	work();
+	CHECK(!close(ends[1]));
+	poll_fd = (struct pollfd){ ends[0], POLLIN, 0 };
+	CHECK_EQ(poll(&poll_fd, 1, 20000), 1);
+	CHECK_EQ(read(ends[0], &byte, 1), 0);
+}
+
+static void descriptors(char *text, size_t size)
+{
+	FILE *ls = popen("exec ls /proc/self/fd", "r");
+
+	CHECK(ls);
+	text[fread(text, 1, size - 1, ls)] = 0;
+	CHECK(!pclose(ls));
+}
+
+/* Nothing of the library is left open in a program that is started from this one. */
+static void inherits(void)
+{
+	char before[4096], after[4096];
+	unsigned *a;
+
+	descriptors(before, sizeof(before));
+	work();
+	a = words(N, 0);
+	descriptors(after, sizeof(after));
+	if (strcmp(before, after))
+		fail(__FILE__, __LINE__, "descriptors were\n%sand are\n%s", before, after);
+	CHECK_EQ(a[N - 1], N - 1);
+}
+
+/* Every thread of the process runs as @uid. */
+static bool all_run_as(uid_t uid)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	char path[300], line[256];
+	bool all = true;
+
+	CHECK(tasks);
+	while ((entry = readdir(tasks))) {
+		unsigned now;
+		FILE *file;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		while (fgets(line, sizeof(line), file))
+			if (sscanf(line, "Uid: %u", &now) == 1 && now != uid)
+				all = false;
+		fclose(file);
+	}
+	closedir(tasks);
+	return all;
+}
+
+static void *become_nobody(void *unused)
+{
+	uid_t uid = geteuid() ? geteuid() : 65534;
+	gid_t gid = geteuid() ? getegid() : 65534;
+
+	/* Both wait for every thread of the process to follow. */
+	CHECK(!setresgid(gid, gid, gid));
+	CHECK(!setresuid(uid, uid, uid));
+	CHECK(all_run_as(uid));
+	return NULL;
+}
+
+static void users(void)
+{
+	pthread_t thread;
+	unsigned *a = words(N, 0);
+
+	work();
+	CHECK(!pthread_create(&thread, NULL, become_nobody, NULL));
+	CHECK(!pthread_join(thread, NULL));
+	CALL("increment", N, adsmPtr(a), adsmVal(N));
+	SYNC();
+	CHECK_EQ(a[N - 1], N);
+	work();
+	CHECK_OK(adsmFree(a));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
+static volatile sig_atomic_t interrupts;
+
+static void on_interrupt(int signal)
+{
+	interrupts++;
+}
+
+/* Ctrl-C and a hang-up are the program's, not the device's. */
+static void groups(void)
+{
+	unsigned *a;
+
+	setpgid(0, 0);
+	CHECK_EQ(getpgrp(), getpid());
+	signal(SIGINT, on_interrupt);
+	signal(SIGHUP, on_interrupt);
+	signal(SIGTERM, on_interrupt);
+	a = words(N, 0);
+	work();
+	CALL("late_increment", 1, adsmVal(SPIN), adsmPtr(a), adsmVal(N));
+	CHECK(!kill(0, SIGINT) && !kill(0, SIGHUP) && !kill(0, SIGTERM));
+	SYNC();
+	CHECK_EQ(interrupts, 3);
+	CHECK_EQ(a[N - 1], N);
+	work();
+}
+
+/* Fork, run in the child, and return how it ended. */
+static int in_child(void (*run)(unsigned *), unsigned *a)
+{
+	pid_t child;
+	int status;
+
+	fflush(stdout);
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		run(a);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void child_calls(unsigned *a)
+{
+	adsmStats all;
+
+	CHECK_ERROR(adsmInit(), ENOTSUP);
+	CHECK_NULL(adsmAlloc(1), ENOTSUP);
+	CHECK_ERROR(adsmSync(), ENOTSUP);
+	CHECK_ERROR(adsmFree(a), ENOTSUP);
+	CHECK_ERROR(adsmMemset(a, 0, 4), ENOTSUP);
+	CHECK_ERROR(adsmStatsGet(&all, sizeof(all)), ENOTSUP);
+	CHECK_ERROR(adsmShutdown(), ENOTSUP);
+}
+
+static void child_reads(unsigned *a)
+{
+	touch_read(a);
+}
+
+static void child_writes(unsigned *a)
+{
+	touch_write(a + 5);
+}
+
+static void child_execs(unsigned *a)
+{
+	execl("/bin/sh", "sh", "-c", "exit 5", (char *)NULL);
+}
+
+/* A child has no part in it and does no harm. */
+static void forks(void)
+{
+	unsigned *a, *b;
+	int status;
+
+	/* A sanitizer's handler would exit() instead. */
+	signal(SIGSEGV, SIG_DFL);
+	a = words(N, 0);
+	b = words(N, 0);
+	CALL("increment", N, adsmPtr(a), adsmVal(N));
+	SYNC();
+	status = in_child(child_calls, a);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		/* Invalid, and open. */
+		status = in_child(child_reads, i ? a : b);
+		CHECK(WIFSIGNALED(status));
+		CHECK_EQ(WTERMSIG(status), SIGSEGV);
+		status = in_child(child_writes, i ? a : b);
+		CHECK(WIFSIGNALED(status));
+		CHECK_EQ(WTERMSIG(status), SIGSEGV);
+	}
+	status = in_child(child_execs, a);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 5);
+	/* While a kernel runs, too. */
+	CALL("late_increment", 1, adsmVal(SPIN), adsmPtr(a), adsmVal(N));
+	status = in_child(child_calls, a);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
+	SYNC();
+	for (unsigned i = 0; i < N; i++) {
+		CHECK_AT(a[i], i, i + 2);
+		CHECK_AT(b[i], i, i);
+	}
+	work();
+	CHECK_OK(adsmFree(a));
+	CHECK_OK(adsmFree(b));
+}
+
+static void *leave_by_thread(void *unused)
+{
+	exit(0);
+}
+
+/* However a program ends, its device process ends too. */
+static void ends(void)
+{
+	for (unsigned how = 0; how < 5; how++) {
+		int said[2], fd, status;
+		pid_t child, device = 0;
+
+		fflush(stdout);
+		CHECK(!pipe(said));
+		child = fork();
+		CHECK(child >= 0);
+		if (!child) {
+			unsigned *a = words(N, 0);
+			pthread_t thread;
+
+			work();
+			device = device_process();
+			CHECK_EQ(write(said[1], &device, sizeof(device)), sizeof(device));
+			if (how > 0)	/* with a kernel that never ends */
+				CALL("late_increment", 1, adsmVal(1ul << 40), adsmPtr(a), adsmVal(N));
+			if (how == 2)
+				_exit(0);
+			if (how == 3)
+				raise(SIGKILL);
+			if (how == 4) {
+				pthread_create(&thread, NULL, leave_by_thread, NULL);
+				pthread_join(thread, NULL);
+			}
+			exit(0);
+		}
+		close(said[1]);
+		CHECK_EQ(read(said[0], &device, sizeof(device)), sizeof(device));
+		close(said[0]);
+		fd = device ? process(device) : -1;
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		if (how == 3)
+			CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		else
+			CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		if (fd >= 0 && !gone(fd)) {
+			kill(device, SIGKILL);
+			fail(__FILE__, __LINE__, "device process %d outlived its program (%u)", (int)device, how);
+		}
+		close(fd);
+	}
+}
+
+/* adsmShutdown() ends it as well. */
+static void ends_at_shutdown(void)
+{
+	pid_t device;
+	int fd;
+
+	work();
+	device = device_process();
+	if (!device)
+		skip("the accelerator has no process of its own");
+	fd = process(device);
+	CHECK(fd >= 0);
+	unload();
+	CHECK_OK(adsmShutdown());
+	CHECK(gone(fd));
+}
+
+static unsigned *kept;
+
+static void look_again(void)
+{
+	/* A destructor may still read objects. */
+	if (kept[3] != 4)
+		_exit(9);
+}
+
+static void at_exit(void)
+{
+	atexit(look_again);
+	kept = words(N, 0);
+	CALL("increment", N, adsmPtr(kept), adsmVal(N));
+	SYNC();
+}
+
+static const struct conform_case cases[] = {
+	CASE("waits", waits),
+	CASE("pipes", pipes),
+	CASE("inherits", inherits),
+	CASE("users", users),
+	CASE("groups", groups),
+	CASE("forks", forks),
+	CASE("ends", ends),
+	CASE("ends-at-shutdown", ends_at_shutdown),
+	CASE("at-exit", at_exit),
+};
+CONFORM_MAIN(cases)

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* conform.h - what the conformance programs share: cases, checks, and shorthand over adsm.h. */
+#ifndef CONFORM_H
+#define CONFORM_H
+
+#include <adsm.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+
+/*
+ * A program is a list of cases; one process runs one. The protocol and the memory mode come from the
+ * environment, the kernels from conform.adsm in the folder TEST_KERNELS.
+ */
+struct conform_case {
+	const char *name;
+	void (*run)(void);
+	bool faults;		/* needs accesses to be detected: batch does not */
+};
+
+#define CASE(name, run) { name, run, false }
+#define FAULT_CASE(name, run) { name, run, true }
+
+int conform_main(int argc, char **argv, const struct conform_case *cases, size_t n);
+#define CONFORM_MAIN(cases) \
+	int main(int argc, char **argv) \
+	{ \
+		return conform_main(argc, argv, cases, sizeof(cases) / sizeof((cases)[0])); \
+	}
+
+_Noreturn void fail(const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+_Noreturn void skip(const char *why);
+
+#define CHECK(cond) do { \
+	if (!(cond)) \
+		fail(__FILE__, __LINE__, "%s", #cond); \
+} while (0)
+
+#define CHECK_EQ(got, want) do { \
+	long long got_ = (long long)(got), want_ = (long long)(want); \
+	if (got_ != want_) \
+		fail(__FILE__, __LINE__, "%s is %lld, not %lld (%s)", #got, got_, want_, #want); \
+} while (0)
+
+/* Of word @i of an array. */
+#define CHECK_AT(got, i, want) do { \
+	long long i_ = (long long)(i), got_ = (long long)(got), want_ = (long long)(want); \
+	if (got_ != want_) \
+		fail(__FILE__, __LINE__, "%s is %lld at %lld, not %lld", #got, got_, i_, want_); \
+} while (0)
+
+/* A call of the library that must return 0. */
+#define CHECK_OK(call) do { \
+	int got_ = (call); \
+	if (got_) \
+		fail(__FILE__, __LINE__, "%s returned %d (%s): %s", #call, got_, strerror(-got_), \
+		     adsmLastError()); \
+} while (0)
+
+/* One that must fail with @error and say why. */
+#define CHECK_ERROR(call, error) do { \
+	int got_ = (call); \
+	if (got_ != -(error)) \
+		fail(__FILE__, __LINE__, "%s returned %d (%s), not -%s", #call, got_, strerror(-got_), \
+		     #error); \
+	if (!adsmLastError()[0]) \
+		fail(__FILE__, __LINE__, "%s failed without a sentence", #call); \
+} while (0)
+
+/* One that must return NULL with errno @error. */
+#define CHECK_NULL(call, error) do { \
+	errno = 0; \
+	const void *got_ = (call); \
+	int errno_ = errno; \
+	if (got_ || errno_ != (error)) \
+		fail(__FILE__, __LINE__, "%s returned %p with errno %d (%s), not %s", #call, got_, errno_, \
+		     strerror(errno_), #error); \
+	if (!adsmLastError()[0]) \
+		fail(__FILE__, __LINE__, "%s failed without a sentence", #call); \
+} while (0)
+
+#define CHECK_SAYS(word) do { \
+	if (!strstr(adsmLastError(), (word))) \
+		fail(__FILE__, __LINE__, "\"%s\" does not name %s", adsmLastError(), (word)); \
+} while (0)
+
+bool batch(void);	/* the protocol is batch */
+bool rolling(void);
+bool unified(void);	/* nothing is copied */
+
+/* Objects; adsmOption(); what is known of an object and of the library. They must succeed. */
+void *alloc(size_t size);
+unsigned *words(size_t n, unsigned first);	/* n words: first, first + 1, … */
+void set(const char *option, const char *value);
+adsmObjectProps info(const void *p);
+adsmStats stats(void);
+adsmStats object_stats(const void *p);
+
+/* A kernel of conform.adsm; unload() gives the module back. */
+adsmKernel *kernel(const char *name);
+void unload(void);
+const char *module_path(void);
+
+#define PAGE ((size_t)4096)
+#define SPIN 20000000ul		/* of the late kernels: some 20 ms */
+
+/* A grid of one thread per item, in blocks of 256. */
+static inline adsmDim blocks(size_t n)
+{
+	return (adsmDim){ (unsigned)((n + 255) / 256), 1, 1 };
+}
+
+static inline adsmDim lanes(void)
+{
+	return (adsmDim){ 256, 1, 1 };
+}
+
+#define CALL(name, n, ...) CHECK_OK(adsmCall(kernel(name), blocks(n), lanes(), __VA_ARGS__))
+#define SYNC() CHECK_OK(adsmSync())
+
+/* What makes results visible: a touch, or under batch only adsmSync(). */
+#define SETTLE() do { \
+	if (batch()) \
+		SYNC(); \
+} while (0)
+
+/* Numbers from a seed: splitmix64. */
+static inline uint64_t draw(uint64_t *state)
+{
+	uint64_t z = *state += 0x9E3779B97F4A7C15u;
+
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+	return z ^ z >> 31;
+}
+
+/* Whether @touch(@p) raises @signal, for an address in the @size bytes at @p. */
+bool raises(int signal, void (*touch)(volatile unsigned *), unsigned *p, size_t size);
+void touch_read(volatile unsigned *p);
+void touch_write(volatile unsigned *p);
+
+/* The thread @tid of this process sleeps in the kernel. */
+bool asleep(pid_t tid);
+/* The process of this program's accelerator; 0: none found. */
+pid_t device_process(void);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* errors.c - what is refused says why; what breaks breaks nothing else. */
+#include "conform.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define N 1000u
+
+static void modules(void)
+{
+	char path[64];
+	int fd = memfd_create("text", MFD_CLOEXEC);
+	FILE *file;
+	long size;
+	char *image;
+	adsmModule *module;
+
+	CHECK_NULL(adsmModuleLoad("/nowhere/kernels.adsm"), ENOENT);
+	CHECK_SAYS("/nowhere/kernels.adsm");
+	CHECK_EQ(write(fd, "no kernels in here\n", 19), 19);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	CHECK_NULL(adsmModuleLoad(path), ENOEXEC);
+	/* An executable, but no kernel module. */
+	CHECK_NULL(adsmModuleLoad("/proc/self/exe"), ENOEXEC);
+
+	file = fopen(module_path(), "r");
+	CHECK(file && !fseek(file, 0, SEEK_END) && (size = ftell(file)) > 0 && !fseek(file, 0, SEEK_SET));
+	image = malloc((size_t)size);
+	CHECK(image && fread(image, 1, (size_t)size, file) == (size_t)size);
+	fclose(file);
+	CHECK_NULL(adsmModuleLoadMemory(image, (size_t)size / 2), ENOEXEC);
+	CHECK_NULL(adsmModuleLoadMemory(image, 5), ENOEXEC);
+	module = adsmModuleLoadMemory(image, (size_t)size);
+	memset(image, 0, (size_t)size);
+	free(image);
+	CHECK(module);
+	CHECK(adsmKernelGet(module, "add"));
+	CHECK_NULL(adsmKernelGet(module, "subtract"), ENOENT);
+	CHECK_SAYS("increment");
+	CHECK_SAYS("late_copy");
+	CHECK_NULL(adsmKernelGet(module, ""), ENOENT);
+	CHECK_NULL(adsmKernelGet(module, NULL), EINVAL);
+	CHECK_NULL(adsmKernelGet(NULL, "add"), EINVAL);
+	CHECK_OK(adsmModuleUnload(module));
+}
+
+static void arguments(void)
+{
+	unsigned *a = words(N, 0), *b = words(N, 0), *c = words(N, 0), private[4] = { 0 };
+	adsmKernel *add = kernel("add"), *late = kernel("late_increment"), *consts = kernel("from_const");
+	adsmDim one = { 1, 1, 1 }, limit = { 64, 1, 1 }, too_large = { 65, 1, 1 }, huge = { 1025, 1, 1 };
+	adsmArg many[ADSM_ARGS_MAX + 1], odd = adsmPtr(a);
+
+	CHECK_ERROR(adsmCall(add, one, one, adsmPtr(a), adsmPtr(b), adsmPtr(c)), EINVAL);
+	CHECK_SAYS("add");
+	CHECK_ERROR(adsmCall(add, one, one, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal(N), adsmVal(N)), EINVAL);
+	CHECK_ERROR(adsmCall(add, one, one, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal((char)1)), EINVAL);
+	CHECK_SAYS("n");
+	CHECK_ERROR(adsmCall(late, one, one, adsmVal(1u), adsmPtr(a), adsmVal(N)), EINVAL);
+	CHECK_SAYS("spins");
+	CHECK_ERROR(adsmCall(add, one, one, adsmPtr(a), adsmVal(b), adsmPtr(c), adsmVal(N)), EINVAL);
+	CHECK_SAYS("b");
+	CHECK_ERROR(adsmCall(late, one, one, adsmPtr(a), adsmPtr(a), adsmVal(N)), EINVAL);
+	CHECK_SAYS("spins");
+	CHECK_ERROR(adsmCall(consts, one, one, adsmPtr(a), adsmPtr(b), adsmVal(N)), EINVAL);
+	CHECK_SAYS("table");
+	/* Pointers into no object. */
+	CHECK_ERROR(adsmCall(late, one, one, adsmVal(1ul), adsmPtr(private), adsmVal(N)), EINVAL);
+	CHECK_SAYS("late_increment");
+	CHECK_ERROR(adsmCall(consts, one, one, adsmPtr(private), adsmConst(private, 4), adsmVal(1u)), EINVAL);
+	CHECK_SAYS("to");
+	CHECK_ERROR(adsmCall(add, one, one, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal(N),
+			     adsmUse(private, ADSM_ACCESS_IN)), EINVAL);
+	CHECK_ERROR(adsmCall(add, one, one, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal(N), adsmUse(b, 8)), EINVAL);
+	odd.kind = 99;
+	CHECK_ERROR(adsmCall(add, one, one, odd, adsmPtr(b), adsmPtr(c), adsmVal(N)), EINVAL);
+	for (unsigned i = 0; i <= ADSM_ARGS_MAX; i++)
+		many[i] = i < 3 ? adsmPtr(a) : adsmUse(a, ADSM_ACCESS_INOUT);
+	CHECK_ERROR(adsmCallArgs(add, one, one, many, ADSM_ARGS_MAX + 1), EINVAL);
+	CHECK_ERROR(adsmCall(NULL, one, one, adsmPtr(a)), EINVAL);
+	/* The block a kernel states, and the one any kernel may have. */
+	CHECK_ERROR(adsmCall(kernel("narrow"), one, too_large, adsmPtr(a)), EINVAL);
+	CHECK_SAYS("64");
+	CHECK_ERROR(adsmCall(kernel("increment"), one, huge, adsmPtr(a), adsmVal(N)), EINVAL);
+
+	/* A freed object. */
+	CHECK_OK(adsmFree(c));
+	CHECK_ERROR(adsmCall(add, one, one, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal(N)), EINVAL);
+	CHECK_SAYS("c");
+
+	/* None of it ran, and none of it broke anything. */
+	SYNC();
+	CHECK_OK(adsmCall(kernel("narrow"), one, limit, adsmPtr(a)));
+	SYNC();
+	CHECK_EQ(a[63], 64);
+	CHECK_EQ(a[64], 64);
+	CHECK_EQ(b[1], 1);
+}
+
+static void frees(void)
+{
+	unsigned *a = words(N, 0), private = 0;
+	char address[32];
+
+	CHECK_ERROR(adsmFree(a + 1), EINVAL);
+	snprintf(address, sizeof(address), "%llx", (unsigned long long)(uintptr_t)a);
+	CHECK_SAYS(address);
+	CHECK_ERROR(adsmFree(&private), EINVAL);
+	CHECK_ERROR(adsmFree((void *)16), EINVAL);
+	CHECK_EQ(a[5], 5);
+	CHECK_OK(adsmFree(a));
+	CHECK_ERROR(adsmFree(a), EINVAL);
+	a = words(N, 0);
+	CALL("increment", N, adsmPtr(a), adsmVal(N));
+	SYNC();
+	CHECK_EQ(a[5], 6);
+	CHECK_OK(adsmFree(a));
+}
+
+static void *other_thread(void *unused)
+{
+	unsigned *p = alloc(4);
+
+	/* Every thread starts with the first device. */
+	CHECK_EQ(info(p).device, 0);
+	CHECK_OK(adsmFree(p));
+	return NULL;
+}
+
+static void devices(void)
+{
+	adsmDeviceProps props = { .struct_size = sizeof(props) };
+	adsmAllocOptions options = ADSM_ALLOC_OPTIONS_INIT;
+	unsigned *a[2], *b[2];
+	pthread_t thread;
+
+	set("cpu_devices", "2");
+	CHECK_EQ(adsmDeviceCount(), 2);
+	CHECK_ERROR(adsmDeviceInfo(2, &props), EINVAL);
+	CHECK_ERROR(adsmDeviceInfo(-2, &props), EINVAL);
+	CHECK_OK(adsmDeviceInfo(1, &props));
+	CHECK(props.name[0] && props.backend[0]);
+	CHECK_EQ(props.lost, 0);
+	CHECK_EQ(props.unified, unified());
+	CHECK(props.memory_size >= props.memory_free && props.memory_free > 0);
+	CHECK_ERROR(adsmDeviceSet(2), EINVAL);
+	CHECK_ERROR(adsmDeviceSet(-2), EINVAL);
+	for (int d = 0; d < 2; d++) {
+		options.device = d;
+		a[d] = adsmAllocWith(N * 4, &options);
+		CHECK_OK(adsmDeviceSet(d));
+		b[d] = alloc(N * 4);
+		CHECK_EQ(info(a[d]).device, d);
+		CHECK_EQ(info(b[d]).device, d);
+		for (unsigned i = 0; i < N; i++)
+			a[d][i] = b[d][i] = i * (unsigned)(d + 1);
+	}
+	CHECK(!pthread_create(&thread, NULL, other_thread, NULL));
+	CHECK(!pthread_join(thread, NULL));
+	CHECK_ERROR(adsmCall(kernel("add"), blocks(N), lanes(), adsmPtr(a[0]), adsmPtr(a[1]), adsmPtr(b[0]),
+			     adsmVal(N)), EINVAL);
+	CHECK_ERROR(adsmCall(kernel("increment_any"), blocks(N), lanes(), adsmPtr(a[0]), adsmVal(N),
+			     adsmUse(a[1], ADSM_ACCESS_IN)), EINVAL);
+	/* A call runs where its objects live, whatever the thread's device is. */
+	for (int d = 0; d < 2; d++)
+		CALL("add", N, adsmPtr(a[d]), adsmPtr(a[d]), adsmPtr(b[d]), adsmVal(N));
+	CALL("increment_any", N, adsmPtr(a[0]), adsmVal(N));
+	SYNC();
+	for (unsigned i = 0; i < N; i++) {
+		CHECK_AT(b[0][i], i, i * 2);
+		CHECK_AT(b[1][i], i, i * 4);
+		CHECK_AT(a[0][i], i, i + 1);
+		CHECK_AT(a[1][i], i, i * 2);
+	}
+	CHECK_OK(adsmMemcpy(b[0], a[1], N * 4));
+	CHECK_EQ(b[0][N - 1], (N - 1) * 2);
+}
+
+static void options(void)
+{
+	CHECK_ERROR(adsmOption("protocol", "rollin"), EINVAL);
+	CHECK_SAYS("rolling");
+	CHECK_SAYS("lazy");
+	CHECK_SAYS("batch");
+	CHECK_ERROR(adsmOption("block_size", "100"), EINVAL);
+	CHECK_ERROR(adsmOption("blocksize", "64K"), EINVAL);
+	CHECK_ERROR(adsmOption("ADSM_BLOCK_SIZE", "64K"), EINVAL);
+	CHECK_ERROR(adsmOption(NULL, "64K"), EINVAL);
+	CHECK_ERROR(adsmOption("block_size", NULL), EINVAL);
+	CHECK_OK(adsmOption("Block_Size", "16k"));
+	CHECK_OK(adsmOption("protocol", "rolling"));
+	/* The program's word wins over the environment's. */
+	CHECK_EQ(info(alloc(1)).block_size, 16384);
+	CHECK_ERROR(adsmOption("block_size", "64K"), EBUSY);
+	CHECK_EQ(info(alloc(1)).block_size, 16384);
+}
+
+static void environment(void)
+{
+	static const char *const bad[][2] = {
+		{ "ADSM_PROTOCOL", "rollin" }, { "ADSM_BLOCK_SIZE", "100" }, { "ADSM_BLOCK_SIZE", "-1" },
+		{ "ADSM_BLOCK_SIZE", "1T" }, { "ADSM_BLOCK_SIZE", "64Kx" }, { "ADSM_BLOCK_SIZE", "2G" },
+		{ "ADSM_BLOCK_SIZE", "12K" }, { "ADSM_ROLLING_SIZE", "-3" }, { "ADSM_TOUCH", "maybe" },
+		{ "ADSM_BACKEND", "abacus" }, { "ADSM_ENGINE", "steam" }, { "ADSM_CPU_DEVICES", "9" },
+		{ "ADSM_FAULT_AHEAD", "99999999999999999999999" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const char *was = getenv(bad[i][0]);
+		char *kept = was ? strdup(was) : NULL;
+		int err;
+
+		setenv(bad[i][0], bad[i][1], 1);
+		err = adsmInit();
+		if (err != -EINVAL)
+			fail(__FILE__, __LINE__, "%s=%s: adsmInit() returned %d", bad[i][0], bad[i][1], err);
+		CHECK_SAYS(bad[i][0]);
+		CHECK_SAYS(bad[i][1]);
+		errno = 0;
+		CHECK(!adsmAlloc(100));
+		CHECK(errno);
+		if (kept)
+			setenv(bad[i][0], kept, 1);
+		else
+			unsetenv(bad[i][0]);
+		free(kept);
+	}
+	CHECK_OK(adsmInit());
+	CHECK_OK(adsmFree(words(10, 0)));
+}
+
+static void restart(void)
+{
+	unsigned *a;
+
+	CHECK_OK(adsmShutdown());
+	for (unsigned round = 0; round < 3; round++) {
+		CHECK_OK(adsmInit());
+		a = words(N, round);
+		CHECK_ERROR(adsmShutdown(), EBUSY);
+		CALL("increment", N, adsmPtr(a), adsmVal(N));
+		SYNC();
+		CHECK_EQ(a[N - 1], N + round);
+		CHECK_OK(adsmFree(a));
+		CHECK_ERROR(adsmShutdown(), EBUSY);
+		unload();
+		CHECK_OK(adsmShutdown());
+		CHECK_OK(adsmShutdown());
+	}
+	/* Options may be set again. */
+	set("cpu_devices", "2");
+	CHECK_EQ(adsmDeviceCount(), 2);
+	CHECK_OK(adsmShutdown());
+}
+
+struct objects {
+	unsigned *dirty, *read, *left, *broken;
+};
+
+/* What there is before the device goes: left is Invalid and whole, broken what the last call wrote. */
+static struct objects before_loss(void)
+{
+	struct objects o = { words(N, 1), words(N, 2), words(N, 3), words(N, 4) };
+
+	kernel("crash");
+	CALL("increment", N, adsmPtr(o.read), adsmVal(N));
+	CALL("increment", N, adsmPtr(o.left), adsmVal(N));
+	SYNC();
+	CHECK_EQ(o.read[3], 6);
+	o.dirty[3] = 77;
+	return o;
+}
+
+static void after_loss(struct objects o)
+{
+	adsmDeviceProps props = { .struct_size = sizeof(props) };
+
+	CHECK_ERROR(adsmCall(kernel("increment"), blocks(N), lanes(), adsmPtr(o.dirty), adsmVal(N)), ENODEV);
+	CHECK_OK(adsmDeviceInfo(0, &props));
+	CHECK_EQ(props.lost, 1);
+	CHECK_NULL(adsmAlloc(100), ENODEV);
+	/* What the CPU has stays; what a finished call left is served. */
+	CHECK_EQ(o.dirty[3], 77);
+	CHECK_EQ(o.dirty[4], 5);
+	CHECK_EQ(o.read[3], 6);
+	CHECK_EQ(o.left[3], 7);
+	o.left[3] = 8;
+	o.read[3] = 9;
+	CHECK_EQ(o.left[3] + o.read[3], 17);
+	CHECK_ERROR(adsmShutdown(), EBUSY);
+	CHECK_OK(adsmFree(o.dirty));
+	CHECK_OK(adsmFree(o.read));
+	CHECK_OK(adsmFree(o.left));
+	CHECK_OK(adsmFree(o.broken));
+	unload();
+	CHECK_OK(adsmShutdown());
+
+	/* A new start. */
+	o.dirty = words(N, 0);
+	CALL("increment", N, adsmPtr(o.dirty), adsmVal(N));
+	SYNC();
+	CHECK_EQ(o.dirty[3], 4);
+	CHECK_OK(adsmFree(o.dirty));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
+/* A kernel that crashes takes the device with it, not the program. */
+static void crash(void)
+{
+	struct objects o = before_loss();
+	int err;
+
+	CALL("crash", 1, adsmPtr(o.broken));
+	err = adsmSync();
+	CHECK(err < 0);
+	CHECK_SAYS("crash");
+	CHECK_SAYS("SIGSEGV");
+	SYNC();		/* it has been told */
+	CHECK(raises(SIGBUS, touch_read, o.broken, 4));
+	after_loss(o);
+}
+
+/* The same, met by a touch. */
+static void crash_touch(void)
+{
+	struct objects o = before_loss();
+
+	CALL("crash", 1, adsmPtr(o.broken));
+	CHECK(raises(SIGBUS, touch_write, o.broken, 4));
+	CHECK(raises(SIGBUS, touch_read, o.broken + 5, 4));
+	CHECK(adsmSync() < 0);
+	CHECK_SAYS("crash");
+	after_loss(o);
+}
+
+static void killed(void)
+{
+	struct objects o = before_loss();
+	pid_t device = device_process();
+
+	if (!device)
+		skip("the accelerator has no process of its own");
+	CHECK(!kill(device, SIGKILL));
+	/* Entered before or after its death is known. */
+	for (unsigned i = 0; i < 1000; i++) {
+		if (adsmCall(kernel("late_increment"), blocks(1), lanes(), adsmVal(1ul << 40), adsmPtr(o.broken),
+			     adsmVal(1u)))
+			break;
+		CHECK(adsmSync() < 0);
+	}
+	after_loss(o);
+}
+
+static pid_t toucher, victim;
+static _Atomic int touching;
+
+/* Kills the device once the main thread sleeps in its touch. */
+static void *kill_device(void *unused)
+{
+	while (!touching || !asleep(toucher))
+		;
+	kill(victim, SIGKILL);
+	return NULL;
+}
+
+static void touch_of_endless(volatile unsigned *p)
+{
+	touching = 1;
+	(void)*p;
+}
+
+/* The device's death ends the waiting of a touch. */
+static void killed_waiting(void)
+{
+	struct objects o = before_loss();
+	pthread_t thread;
+
+	toucher = gettid();
+	victim = device_process();
+	if (!victim)
+		skip("the accelerator has no process of its own");
+	CALL("late_increment", 1, adsmVal(1ul << 40), adsmPtr(o.broken), adsmVal(1u));
+	CHECK(!pthread_create(&thread, NULL, kill_device, NULL));
+	CHECK(raises(SIGBUS, touch_of_endless, o.broken, 4));
+	CHECK(!pthread_join(thread, NULL));
+	CHECK(adsmSync() < 0);
+	CHECK_SAYS("late_increment");
+	after_loss(o);
+}
+
+static const struct conform_case cases[] = {
+	CASE("error-modules", modules),
+	CASE("error-arguments", arguments),
+	CASE("error-frees", frees),
+	CASE("error-devices", devices),
+	CASE("error-options", options),
+	CASE("error-environment", environment),
+	CASE("restart", restart),
+	CASE("crash", crash),
+	FAULT_CASE("crash-touch", crash_touch),
+	CASE("killed", killed),
+	FAULT_CASE("killed-waiting", killed_waiting),
+};
+CONFORM_MAIN(cases)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* core.h - what the tests that look behind the API share: an object's bytes on each side, and kernels. */
+#ifndef TEST_CORE_H
+#define TEST_CORE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "adsm.h"
+#include "arena.h"
+#include "block.h"
+#include "index.h"
+#include "manager.h"
+
+#define CHECK(x) do { \
+	if (!(x)) { \
+		fprintf(stderr, "%s:%d: %s (errno %d, last error '%s')\n", __FILE__, __LINE__, #x, errno, \
+			adsmLastError()); \
+		_exit(1); \
+	} \
+} while (0)
+
+#define CHECK_EQ(got, want) do { \
+	long long got_ = (long long)(got), want_ = (long long)(want); \
+	if (got_ != want_) { \
+		fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #got, got_, want_); \
+		_exit(1); \
+	} \
+} while (0)
+
+/* Of word @i of an array. */
+#define CHECK_AT(got, i, want) do { \
+	long long i_ = (long long)(i), got_ = (long long)(got), want_ = (long long)(want); \
+	if (got_ != want_) { \
+		fprintf(stderr, "%s:%d: %s is %lld at %lld, not %lld\n", __FILE__, __LINE__, #got, got_, i_, want_); \
+		_exit(1); \
+	} \
+} while (0)
+
+#define PAGE ADSM_PAGE_SIZE
+#define PAGE_WORDS 1024u
+
+static inline struct adsm_object *object_of(const volatile void *p)
+{
+	struct adsm_object *object = adsm_index_find((uintptr_t)p);
+
+	CHECK(object && object->live);
+	return object;
+}
+
+/* The CPU's bytes as the library has them: no access, no fault. */
+static inline volatile unsigned *alias_of(const volatile void *p)
+{
+	return adsm_arena_alias((uintptr_t)p);
+}
+
+/* The device's bytes: a copy behind the library's back. */
+static inline void device_read(const volatile void *p, void *ret, size_t size)
+{
+	struct adsm_object *object = object_of(p);
+
+	CHECK(!object->home->device->backend->to_host(ret, object->memory, (uintptr_t)p - object->start, size, NULL));
+}
+
+static inline unsigned device_word(const volatile unsigned *p)
+{
+	unsigned word;
+
+	device_read(p, &word, sizeof(word));
+	return word;
+}
+
+static inline void device_write(const volatile void *p, const void *bytes, size_t size)
+{
+	struct adsm_object *object = object_of(p);
+
+	CHECK(!object->home->device->backend->to_device(object->memory, (uintptr_t)p - object->start, bytes, size,
+							 NULL));
+}
+
+/* A kernel of conform.adsm in the folder TEST_KERNELS. */
+static inline adsmKernel *kernel(const char *name)
+{
+	static adsmModule *module;
+	const char *folder = getenv("TEST_KERNELS");
+	char path[4096];
+	adsmKernel *found;
+
+	CHECK(folder);
+	snprintf(path, sizeof(path), "%s/conform.adsm", folder);
+	if (!module)
+		module = adsmModuleLoad(path);
+	CHECK(module);
+	found = adsmKernelGet(module, name);
+	CHECK(found);
+	return found;
+}
+
+static inline int call_words(adsmKernel *kernel, size_t n, adsmArg a)
+{
+	return adsmCall(kernel, ((adsmDim){ (unsigned)((n + 255) / 256), 1, 1 }), ((adsmDim){ 256, 1, 1 }), a,
+			adsmVal((unsigned)n));
+}
+
+static inline unsigned *alloc_with(size_t size, const char *protocol, size_t block_size)
+{
+	adsmAllocOptions options = ADSM_ALLOC_OPTIONS_INIT;
+	unsigned *p;
+
+	options.protocol = protocol;
+	options.block_size = block_size;
+	p = adsmAllocWith(size, &options);
+	CHECK(p);
+	return p;
+}
+
+static inline adsmStats object_stats(const volatile void *p)
+{
+	adsmStats stats;
+
+	CHECK(!adsmObjectStatsGet((const void *)p, &stats, sizeof(stats)));
+	return stats;
+}
+
+#endif

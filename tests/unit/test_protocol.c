@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* test_protocol.c - the tables of DESIGN.md section 1, row by row; queues; whom rolling sends early. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol.h"
+
+#define CHECK(x) do { \
+	if (!(x)) { \
+		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
+		exit(1); \
+	} \
+} while (0)
+
+/* ---- the tables: what a block becomes, and what moves first: < to the host, > to the device */
+
+static const char *const states[] = { "Invalid", "ReadOnly", "Dirty" };
+static const char *const events[] = { "read", "write", "overwrite", "send", "call in", "call inout", "call out", "sync" };
+
+#define EVENTS 8
+#define ROW(read, write, overwrite, send, in, inout, out, sync) \
+	{ read, write, overwrite, send, in, inout, out, sync }
+
+/* Columns as in enum adsm_block_event. */
+static const char *const on_access[ADSM_N_STATES][EVENTS] = {
+	[ADSM_INVALID]   = ROW("<R", "<D", "D", "I",  "I",  "I",  "I", "I"),
+	[ADSM_READ_ONLY] = ROW("R",  "D",  "D", "R",  "R",  "I",  "I", "R"),
+	[ADSM_DIRTY]     = ROW("D",  "D",  "D", ">R", ">R", ">I", "I", "D"),
+};
+
+/* Nothing is seen between the calls: every read could be a write, and the sync brings all back. */
+static const char *const unseen[ADSM_N_STATES][EVENTS] = {
+	[ADSM_INVALID]   = ROW("<D", "<D", "D", "I",  "I",  "I",  "I", "<D"),
+	[ADSM_READ_ONLY] = ROW("R",  "D",  "D", "R",  "R",  "I",  "I", "D"),
+	[ADSM_DIRTY]     = ROW("D",  "D",  "D", ">R", ">R", ">I", "I", "D"),
+};
+
+static void table(const struct adsm_protocol *protocol, const char *const wanted[ADSM_N_STATES][EVENTS])
+{
+	for (int state = 0; state < ADSM_N_STATES; state++)
+		for (int event = 0; event < EVENTS; event++) {
+			struct adsm_step step = protocol->steps[state][event];
+			char got[3] = { 0 }, *p = got;
+
+			if (step.transfer != ADSM_NO_TRANSFER)
+				*p++ = step.transfer == ADSM_TO_HOST ? '<' : '>';
+			CHECK(step.next < ADSM_N_STATES);
+			*p = states[step.next][0];
+			if (strcmp(got, wanted[state][event])) {
+				fprintf(stderr, "%s: %s in %s gives %s, not %s\n", protocol->name, events[event],
+					states[state], got, wanted[state][event]);
+				exit(1);
+			}
+		}
+}
+
+static void tables(void)
+{
+	CHECK(ADSM_N_EVENTS == EVENTS);
+	table(&adsm_protocol_batch, unseen);
+	table(&adsm_protocol_lazy, on_access);
+	table(&adsm_protocol_rolling, on_access);
+
+	CHECK(adsm_protocol_batch.initial == ADSM_DIRTY);
+	CHECK(adsm_protocol_lazy.initial == ADSM_READ_ONLY && adsm_protocol_rolling.initial == ADSM_READ_ONLY);
+	CHECK(adsm_protocol_batch.whole_object && adsm_protocol_lazy.whole_object);
+	CHECK(!adsm_protocol_rolling.whole_object);
+	CHECK(!adsm_protocol_batch.detects && adsm_protocol_lazy.detects && adsm_protocol_rolling.detects);
+	CHECK(adsm_protocol_find("batch") == &adsm_protocol_batch);
+	CHECK(adsm_protocol_find("lazy") == &adsm_protocol_lazy);
+	CHECK(adsm_protocol_find("rolling") == &adsm_protocol_rolling);
+	CHECK(!adsm_protocol_find("") && !adsm_protocol_find("Rolling") && !adsm_protocol_find("rollin"));
+	for (int i = 0; i < 3; i++) {
+		const struct adsm_protocol *protocol = adsm_protocol_find((const char *[]){ "batch", "lazy", "rolling" }[i]);
+
+		CHECK(protocol->version == ADSM_PROTOCOL_VERSION && protocol->object && protocol->dirtied &&
+		      protocol->cleaned && protocol->victim);
+	}
+}
+
+/* ---- queues */
+
+static void check_queue(const struct adsm_queue *queue, struct adsm_block *const *wanted, size_t n)
+{
+	struct adsm_block *block = queue->oldest;
+
+	CHECK(queue->n == n);
+	for (size_t i = 0; i < n; i++, block = block->newer) {
+		CHECK(block == wanted[i]);
+		CHECK(block->older == (i ? wanted[i - 1] : NULL));
+	}
+	CHECK(!block && queue->newest == (n ? wanted[n - 1] : NULL));
+}
+
+static void queues(void)
+{
+	struct adsm_block b[16] = { 0 }, *model[16] = { 0 };
+	struct adsm_queue queue = { 0 };
+	uint64_t seed = 1;
+	size_t n = 0;
+
+	check_queue(&queue, model, 0);
+	for (int round = 0; round < 5000; round++) {
+		struct adsm_block *block;
+		size_t at = 0;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		block = &b[seed >> 60];
+		while (at < n && model[at] != block)
+			at++;
+		if (at < n) {
+			adsm_queue_remove(&queue, block);
+			CHECK(!block->older && !block->newer);
+			memmove(&model[at], &model[at + 1], (--n - at) * sizeof(model[0]));
+		} else {
+			adsm_queue_push(&queue, block);
+			model[n++] = block;
+		}
+		check_queue(&queue, model, n);
+	}
+}
+
+/* ---- rolling */
+
+#define BLOCK ((size_t)65536)
+static const struct adsm_protocol *const rolling = &adsm_protocol_rolling;
+
+static void dirty(struct adsm_policy *policy, struct adsm_block *b, unsigned first, unsigned end)
+{
+	for (unsigned i = first; i < end; i++)
+		rolling->dirtied(policy, &b[i], BLOCK);
+}
+
+/* The paper's: two blocks for each live object, from the first one above, oldest first. */
+static void adaptive(void)
+{
+	struct adsm_policy policy = { 0 };
+	struct adsm_block b[10] = { 0 };
+
+	CHECK(!rolling->victim(&policy, false) && !rolling->victim(&policy, true));
+	rolling->object(&policy, 1);
+	dirty(&policy, b, 0, 2);
+	CHECK(!rolling->victim(&policy, false));
+	dirty(&policy, b, 2, 3);
+	CHECK(rolling->victim(&policy, false) == &b[0]);
+	CHECK(policy.dirty.n == 3 && policy.dirty_bytes == 3 * BLOCK);
+	/* Each object allows two more; one that goes takes them back. */
+	rolling->object(&policy, 1);
+	CHECK(!rolling->victim(&policy, false));
+	dirty(&policy, b, 3, 5);
+	CHECK(rolling->victim(&policy, false) == &b[0]);
+	rolling->cleaned(&policy, &b[0], BLOCK);
+	CHECK(!rolling->victim(&policy, true));
+	rolling->object(&policy, -1);
+	CHECK(rolling->victim(&policy, true) == &b[1]);
+	rolling->cleaned(&policy, &b[2], BLOCK);	/* out of order: its object was called or freed */
+	CHECK(rolling->victim(&policy, false) == &b[1]);
+	rolling->cleaned(&policy, &b[1], BLOCK);
+	CHECK(!rolling->victim(&policy, false) && policy.dirty.n == 2 && policy.dirty_bytes == 2 * BLOCK);
+	/* A block that was sent and is written again is the newest. */
+	dirty(&policy, b, 1, 2);
+	CHECK(rolling->victim(&policy, false) == &b[3] && policy.dirty.newest == &b[1]);
+}
+
+static void fixed(void)
+{
+	struct adsm_policy policy = { .fixed_limit = 3 };
+	struct adsm_block b[10] = { 0 };
+
+	for (int i = 0; i < 5; i++)
+		rolling->object(&policy, 1);
+	dirty(&policy, b, 0, 3);
+	CHECK(!rolling->victim(&policy, false));
+	dirty(&policy, b, 3, 4);
+	CHECK(rolling->victim(&policy, false) == &b[0]);
+	for (int i = 0; i < 5; i++)
+		rolling->object(&policy, -1);
+	CHECK(rolling->victim(&policy, false) == &b[0]);
+	rolling->cleaned(&policy, &b[0], BLOCK);
+	CHECK(!rolling->victim(&policy, false));
+}
+
+/* Held blocks stay, whatever their age. */
+static void holds(void)
+{
+	struct adsm_policy policy = { .fixed_limit = 1 };
+	struct adsm_block b[4] = { 0 };
+
+	dirty(&policy, b, 0, 4);
+	b[0].holds = 1;
+	CHECK(rolling->victim(&policy, false) == &b[1]);
+	b[1].holds = 2;
+	b[3].holds = 1;
+	CHECK(rolling->victim(&policy, true) == &b[2]);
+	b[2].holds = 1;
+	CHECK(!rolling->victim(&policy, true) && !rolling->victim(&policy, false));
+	b[0].holds = 0;
+	CHECK(rolling->victim(&policy, false) == &b[0]);
+}
+
+/* Batches: begun when so many bytes above the floor are Dirty, ended at the floor; for each object at most 8. */
+static void floors(void)
+{
+	struct adsm_policy policy = { .keep_bytes = 4 * BLOCK, .batch_bytes = 2 * BLOCK };
+	struct adsm_block b[64] = { 0 };
+
+	rolling->object(&policy, 1);
+	dirty(&policy, b, 0, 5);
+	CHECK(!rolling->victim(&policy, false) && rolling->victim(&policy, true) == &b[0]);
+	dirty(&policy, b, 5, 6);
+	CHECK(rolling->victim(&policy, false) == &b[0]);
+	for (int i = 0; i < 2; i++)
+		rolling->cleaned(&policy, &b[i], BLOCK);
+	CHECK(rolling->victim(&policy, true) == &b[2] && !rolling->victim(&policy, false));
+	rolling->cleaned(&policy, &b[2], BLOCK);
+	CHECK(!rolling->victim(&policy, true));
+	/* 20 objects: a floor of 8 times 4 blocks, but never below two blocks each. */
+	for (int i = 0; i < 19; i++)
+		rolling->object(&policy, 1);
+	dirty(&policy, b, 6, 43);
+	CHECK(policy.dirty.n == 40 && !rolling->victim(&policy, true));
+	dirty(&policy, b, 43, 44);
+	CHECK(rolling->victim(&policy, true) == &b[3] && rolling->victim(&policy, false) == &b[3]);
+	for (int i = 0; i < 15; i++)
+		rolling->object(&policy, -1);
+	while (policy.dirty.n > 20)
+		rolling->cleaned(&policy, policy.dirty.oldest, BLOCK);
+	/* Five objects: a floor of 20 blocks. */
+	CHECK(rolling->victim(&policy, true) && !rolling->victim(&policy, false));
+	rolling->cleaned(&policy, policy.dirty.oldest, BLOCK);
+	CHECK(!rolling->victim(&policy, true));
+}
+
+/* Any protocol's victim will do; those without a policy have none and keep none. */
+static void others(void)
+{
+	struct adsm_policy policy = { .fixed_limit = 1 }, before = policy;
+	struct adsm_block b[2] = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		const struct adsm_protocol *protocol = i ? &adsm_protocol_lazy : &adsm_protocol_batch;
+
+		protocol->object(&policy, 1);
+		protocol->dirtied(&policy, &b[0], BLOCK);
+		protocol->dirtied(&policy, &b[1], BLOCK);
+		CHECK(!protocol->victim(&policy, true));
+		CHECK(!memcmp(&policy, &before, sizeof(policy)));
+		protocol->cleaned(&policy, &b[0], BLOCK);
+		protocol->object(&policy, -1);
+		CHECK(!memcmp(&policy, &before, sizeof(policy)));
+	}
+	CHECK(!adsm_policy_victim(&policy, true));
+	dirty(&policy, b, 0, 2);
+	CHECK(adsm_policy_victim(&policy, false) == &b[0]);
+}
+
+int main(void)
+{
+	tables();
+	queues();
+	adaptive();
+	fixed();
+	holds();
+	floors();
+	others();
+	return 0;
+}
