@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* block.c - everything that changes blocks: accesses, flushes, calls, early sends. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -222,6 +223,40 @@ static void close_open_range(struct adsm_object *object)
 		set_views(object, first, end - first, ADSM_PROT_NONE);
 }
 
+/* ---- invariants */
+
+#ifndef NDEBUG
+#define CHECKED_BLOCKS 1024	/* of larger objects every access would cost too much */
+
+/* What holds of every object whenever the lock is given back. */
+static void check(const struct adsm_object *object)
+{
+	uint32_t n_in[ADSM_N_STATES] = { 0 };
+
+	if (object->n_blocks > CHECKED_BLOCKS)
+		return;
+	for (uint32_t b = 0; b < object->n_blocks; b++) {
+		const struct adsm_block *block = &object->blocks[b];
+		bool inside = b >= object->open_first && b < object->open_end;
+
+		n_in[block->state]++;
+		assert(!(block->flags & ADSM_BLOCK_QUEUED) || block->state == ADSM_READ_ONLY);
+		if (!object->protocol->detects)
+			continue;
+		assert(block->view != ADSM_PROT_RW || block->state == ADSM_DIRTY);
+		assert(block->view == ADSM_PROT_NONE || block->state != ADSM_INVALID);
+		assert(inside || (block->state == ADSM_INVALID && block->view == ADSM_PROT_NONE));
+	}
+	for (int state = 0; state < ADSM_N_STATES; state++)
+		assert(n_in[state] == object->n_in[state]);
+	assert(object->open || !object->n_in[ADSM_DIRTY]);
+}
+#else
+static void check(const struct adsm_object *object)
+{
+}
+#endif
+
 /* ---- accesses */
 
 bool adsm_block_blocked(const struct adsm_object *object, uint32_t b)
@@ -236,10 +271,11 @@ uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum
 	struct adsm_step step = step_of(object, b, event);
 	uint64_t seq = 0;
 
-	if (step.transfer == ADSM_TO_HOST)
-		seq = adsm_object_write_seq(object);
-	else if (step.next == ADSM_DIRTY && object->blocks[b].state != ADSM_DIRTY)
+	/* What becomes Dirty may be sent at any time: not under a call that still reads the old bytes. */
+	if (step.next == ADSM_DIRTY && object->blocks[b].state != ADSM_DIRTY)
 		seq = adsm_object_use_seq(object);
+	else if (step.transfer == ADSM_TO_HOST)
+		seq = adsm_object_write_seq(object);
 	return seq > atomic_load(&object->home->completed) ? seq : 0;
 }
 
@@ -376,6 +412,7 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	if (object->protocol->detects && state == ADSM_INVALID && event == ADSM_EVENT_READ)
 		adsm_count(&object->counters, read_faults, n);
 	set_states(object, first, n, step.next);
+	check(object);
 	if (!becomes_dirty)
 		return 0;
 	/* Where all others are held, these are the only ones that could go: not before they were used. */
@@ -428,11 +465,11 @@ int adsm_object_flush(struct adsm_object *object, bool close)
 
 		while (first + n < object->open_end && n < most && blocks[first + n].state == ADSM_DIRTY &&
 		       blocks[first + n].view == blocks[first].view &&
-		       !(blocks[first + n].flags & ADSM_BLOCK_SENDING))
+		       !(blocks[first + n].flags & (ADSM_BLOCK_SENDING | ADSM_BLOCK_BUSY)))
 			n++;
 		if (!n) {
 			if (blocks[first].state == ADSM_DIRTY)
-				adsm_home_wait(object->home);	/* written again while it is being sent */
+				adsm_home_wait(object->home);	/* written again while it moves, or being filled */
 			else
 				first++;
 			continue;
@@ -448,6 +485,7 @@ int adsm_object_flush(struct adsm_object *object, bool close)
 			return error;
 		first += error ? 0 : n;
 	}
+	check(object);
 	return 0;
 }
 
@@ -476,6 +514,7 @@ bool adsm_evict_batch(struct adsm_home *home, bool started)
 		home->send_failed = true;
 		return false;
 	}
+	check(object);
 	adsm_count(&object->counters, evictions, n);
 	if (send_run(object, first, n))
 		home->send_failed = true;
@@ -523,6 +562,7 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 	}
 	if (all_invalid && object->protocol->detects)
 		adsm_object_mark_closed(object);
+	check(object);
 }
 
 void adsm_object_may_be_written(struct adsm_object *object)
@@ -564,6 +604,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 			}
 	for (uint32_t b = first; b < first + n && !error; b++)
 		set_state(object, b, step_of(object, b, ADSM_EVENT_CALL_OUT).next);
+	check(object);
 	return error;
 }
 

@@ -111,6 +111,12 @@ static int store(char *dst, const void *buffer, size_t size, bool shared, bool w
 	return 0;
 }
 
+static int device_failed(int error, const char *what, size_t size)
+{
+	return error ? adsm_fail(error, "the device could not %s %zu bytes: %s", what, size,
+				 adsmErrorString(error)) : 0;
+}
+
 /* ---- whole blocks on the device */
 
 struct device_write {
@@ -207,7 +213,8 @@ static long fill_blocks(char *dst, int value, size_t size)
 			w.dst = object;
 			w.dst_offset = (size_t)first << object->block_shift;
 			w.size = adsm_run_size(object, first, n);
-			result = adsm_blocks_device_write(object, first, n, device_fill, &w);
+			result = device_failed(adsm_blocks_device_write(object, first, n, device_fill, &w),
+					       "fill", w.size);
 			if (!result)
 				result = (long)w.size;
 		}
@@ -261,7 +268,7 @@ static long copy_blocks(char *dst, const char *src, size_t size)
 	w.dst_offset = (size_t)first << object->block_shift;
 	w.src_offset = (uintptr_t)src - source->start;
 	source->n_busy++;	/* no call and no free comes in between */
-	result = adsm_blocks_device_write(object, first, n, device_copy, &w);
+	result = device_failed(adsm_blocks_device_write(object, first, n, device_copy, &w), "copy", w.size);
 	source->n_busy--;
 	adsm_home_notify(object->home);
 	if (!result)
@@ -507,7 +514,8 @@ int adsm_copy_device(void *dst, const void *src, size_t size)
 	if (to->home != from->home)
 		return adsm_fail(-EINVAL, "%p and %p are on two devices", dst, src);
 	adsm_wait_copies(to->home);
-	return to->home->device->backend->copy(to->memory, to_offset, from->memory, from_offset, size, NULL);
+	return device_failed(to->home->device->backend->copy(to->memory, to_offset, from->memory, from_offset,
+							     size, NULL), "copy", size);
 }
 
 int adsm_fill_device(void *dst, int value, size_t size)
@@ -519,7 +527,8 @@ int adsm_fill_device(void *dst, int value, size_t size)
 	if (error || !size)
 		return error;
 	adsm_wait_copies(object->home);
-	return object->home->device->backend->fill(object->memory, offset, (uint8_t)value, size, NULL);
+	return device_failed(object->home->device->backend->fill(object->memory, offset, (uint8_t)value, size,
+								 NULL), "fill", size);
 }
 
 int adsm_event_wait(adsmEvent event)

@@ -786,12 +786,13 @@ static int cpu_launch(struct adsm_entry *base, const struct adsm_launch *launch,
 	bytes = slot->in_area ? device->shared->areas[given % ADSM_CPU_SLOTS] : slot->args;
 	for (size_t i = 0; i < launch->n_args; i++) {
 		const struct adsm_launch_arg *arg = &launch->args[i];
-		uint64_t address = arg->memory ? arg->memory->address + arg->offset : 0;
+		if (arg->kind == ADSM_LAUNCH_POINTER) {
+			uint64_t address = arg->memory ? arg->memory->address + arg->offset : 0;
 
-		if (arg->kind == ADSM_LAUNCH_POINTER)
 			memcpy(bytes + slot->arg_offset[i], &address, sizeof(address));
-		else if (arg->size)
+		} else if (arg->size) {
 			memcpy(bytes + slot->arg_offset[i], arg->data, arg->size);
+		}
 	}
 	event.seq = adsm_cpu_queue_submit(queue, true);
 	pthread_mutex_unlock(&device->launch_lock);

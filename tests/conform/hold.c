@@ -204,11 +204,10 @@ static void keep(const char *evict_batch)
 	q = words(N, 0);
 	CHECK_OK(adsmHold(p, held * 4, ADSM_ACCESS_INOUT));
 	CHECK_EQ(raw_read(fd, p, held * 4, 0), held * 4);
-	for (unsigned i = 0; i < N; i++) {
+	for (unsigned i = 0; i < N; i++)
 		q[i]++;
-		if (i >= apart)
-			p[i] = N - i;
-	}
+	for (unsigned i = apart; i < N; i++)
+		p[i] = N - i;
 	CHECK_EQ(raw_read(fd, p, held * 4, 4), held * 4);
 	for (unsigned i = 0; i < N; i++)
 		q[i]++;

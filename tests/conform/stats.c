@@ -151,6 +151,8 @@ static void read_then_write(void)
 	SYNC();
 	CHECK_OK(adsmStatsReset());
 	value = p[50000];
+	all = stats();	/* between the two, so that no compiler makes one instruction of them */
+	CHECK_EQ(all.write_faults, 0);
 	p[50000] = value + 1;
 	all = stats();
 	moved = rolling() ? block_size : n * 4;
