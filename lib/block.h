@@ -91,7 +91,7 @@ struct adsm_home {
 	bool send_failed;		/* the last early send failed: none until the next write */
 	bool gate;			/* a call waits for quiet: accesses wait for it */
 	bool spare;			/* an access needs more blocks at once than may be Dirty */
-	unsigned n_undetected;		/* objects whose protocol sees no accesses */
+	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
 
 	uint64_t last_seq;		/* of the calls launched */
 	_Atomic uint64_t completed;	/* all calls up to here have ended */

@@ -57,17 +57,27 @@ static int piece_at(const void *p, size_t size, struct piece *ret_piece)
 }
 
 /* The block of an address, ready for an event, lock held. NULL: error set, nothing held. */
-static struct adsm_object *ready(const void *p, enum adsm_block_event event, struct adsm_sigset *ret_old,
-				 int *ret_error)
+static struct adsm_object *ready(const void *p, size_t size, enum adsm_block_event event,
+				 struct adsm_sigset *ret_old, int *ret_error)
 {
-	struct adsm_object *object = adsm_object_enter(p, ret_old);
+	struct adsm_object *object = adsm_enter_range(p, size, ret_old);
+	uintptr_t start;
+	uint32_t b;
 
 	if (!object) {
-		*ret_error = adsm_fail(-EINVAL, "%p is in no live object", p);
+		*ret_error = -EINVAL;
 		return NULL;
 	}
-	*ret_error = adsm_block_ready(object, (uint32_t)(((uintptr_t)p - object->start) >> object->block_shift),
-				      event, false, ret_old);
+	start = object->start;
+	b = (uint32_t)(((uintptr_t)p - start) >> object->block_shift);
+	*ret_error = adsm_block_ready(object, b, event, false, ret_old);
+	/* Unlike a program's own store, which goes on under a send, this one can as well come after it. */
+	while (!*ret_error && event != ADSM_EVENT_READ && (object->blocks[b].flags & ADSM_BLOCK_SENDING)) {
+		adsm_home_wait(object->home);
+		*ret_error = object->start != start ?
+			adsm_fail(-EINVAL, "the object at %p was freed meanwhile", (void *)start) :
+			adsm_block_ready(object, b, event, false, ret_old);
+	}
 	if (!*ret_error)
 		return object;
 	adsm_home_unlock(object->home, ret_old);
@@ -84,7 +94,7 @@ static int load(void *buffer, const char *src, size_t size, bool shared)
 		memcpy(buffer, src, size);
 		return 0;
 	}
-	object = ready(src, ADSM_EVENT_READ, &old, &error);
+	object = ready(src, size, ADSM_EVENT_READ, &old, &error);
 	if (!object)
 		return error;
 	memcpy(buffer, adsm_arena_alias((uintptr_t)src), size);
@@ -103,7 +113,7 @@ static int store(char *dst, const void *buffer, size_t size, bool shared, bool w
 		memcpy(dst, buffer, size);
 		return 0;
 	}
-	object = ready(dst, whole ? ADSM_EVENT_OVERWRITE : ADSM_EVENT_WRITE, &old, &error);
+	object = ready(dst, size, whole ? ADSM_EVENT_OVERWRITE : ADSM_EVENT_WRITE, &old, &error);
 	if (!object)
 		return error;
 	memcpy(adsm_arena_alias((uintptr_t)dst), buffer, size);

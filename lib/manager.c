@@ -700,7 +700,7 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 	return 0;
 }
 
-static struct adsm_object *enter_range(const void *p, size_t size, struct adsm_sigset *ret_old)
+struct adsm_object *adsm_enter_range(const void *p, size_t size, struct adsm_sigset *ret_old)
 {
 	struct adsm_object *object = adsm_object_enter(p, ret_old);
 	bool inside = object && !object->device_only && !object->freeing && size &&
@@ -727,7 +727,7 @@ int adsm_hold(void *p, size_t size, unsigned access)
 	hold = malloc(sizeof(*hold));
 	if (!hold)
 		return -ENOMEM;
-	object = enter_range(p, size, &old);
+	object = adsm_enter_range(p, size, &old);
 	if (!object) {
 		free(hold);
 		return -EINVAL;
@@ -749,7 +749,7 @@ int adsm_unhold(void *p, size_t size)
 	struct adsm_hold **at, *hold;
 	struct adsm_sigset old;
 
-	object = enter_range(p, size, &old);
+	object = adsm_enter_range(p, size, &old);
 	if (!object)
 		return -EINVAL;
 	at = &object->holds;

@@ -33,6 +33,9 @@ void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old);
 /* As adsm_object_lock(); on NULL the signals are as they were. */
 struct adsm_object *adsm_object_enter(const void *p, struct adsm_sigset *ret_old);
 
+/* The same for a range, @size bytes inside one shared object; on NULL the sentence is set: -EINVAL. */
+struct adsm_object *adsm_enter_range(const void *p, size_t size, struct adsm_sigset *ret_old);
+
 /* ---- calls that run (lock held; wait gives it away and takes it again) */
 
 /* Take note of calls that have ended. */

@@ -460,7 +460,9 @@ static void cpu_free(struct adsm_memory *base)
 	offset = (size_t)(memory->bytes - device->memory);
 	/* Unified memory is the arena's: who owns the range gives its pages back. */
 	if (device->memory_fd >= 0) {
-		memset(device->warm + offset / COLD_SIZE, 0, (base->size + COLD_SIZE - 1) / COLD_SIZE);
+		/* Small neighbours share an entry; a copy may be looking at it. */
+		for (size_t i = 0; i < (base->size + COLD_SIZE - 1) / COLD_SIZE; i++)
+			__atomic_store_n(&device->warm[offset / COLD_SIZE + i], 0, __ATOMIC_RELAXED);
 		adsm_os_punch(device->memory_fd, offset, base->size);
 	}
 	atomic_fetch_sub(&device->memory_used, base->size);

@@ -35,7 +35,7 @@ static unsigned n_threads = 4;
 static bool fails;			/* ADSM_WRAP lets operations fail */
 static bool all_unnamed;		/* any call may use any object */
 static bool with_batch;
-static adsmKernel *increment, *increment_any, *add;
+static adsmKernel *increment, *increment_any, *add, *late_increment, *late_copy;
 static atomic_ulong n_operations;
 
 static _Thread_local unsigned me;
@@ -206,14 +206,19 @@ static void read_some(struct thing *things, struct thing *t)
 /* True: it was launched. One that uses held objects is not, and unnamed it may use those of others. */
 static bool launch(adsmKernel *kernel, bool held, size_t words, const adsmArg *pointers, size_t n)
 {
-	adsmArg args[4];
+	const bool late = kernel == late_increment || kernel == late_copy;
+	const adsmDim grid = { late ? 1 : (unsigned)(words + 255) / 256, 1, 1 }, block = { late ? 1 : 256, 1, 1 };
+	unsigned long spins = draw(300000);
 	unsigned count = (unsigned)words, tries = 0;
+	adsmArg args[5] = { adsmVal(spins) };
+	size_t n_args = late;
 	int error;
 
-	memcpy(args, pointers, n * sizeof(*args));
-	args[n] = adsmVal(count);
+	for (size_t i = 0; i < n; i++)
+		args[n_args++] = pointers[i];
+	args[n_args++] = adsmVal(count);
 	do
-		error = adsmCallArgs(kernel, (adsmDim){ (count + 255) / 256, 1, 1 }, (adsmDim){ 256, 1, 1 }, args, n + 1);
+		error = adsmCallArgs(kernel, grid, block, args, n_args);
 	while (error != -EBUSY && again(error, &tries));
 	if (held)
 		CHECK(error == -EBUSY);
@@ -224,12 +229,12 @@ static bool launch(adsmKernel *kernel, bool held, size_t words, const adsmArg *p
 
 static void increment_one(struct thing *t)
 {
-	bool unnamed = !with_batch && draw(2);
+	bool unnamed = !with_batch && draw(2), late = !unnamed && !draw(4);
 	const adsmArg args[] = { adsmPtr(t->p) };
 	unsigned word;
 
 	doing = unnamed ? "unnamed call" : "call";
-	if (!launch(unnamed ? increment_any : increment, t->held_size, t->size / 4, args, 1))
+	if (!launch(unnamed ? increment_any : late ? late_increment : increment, t->held_size, t->size / 4, args, 1))
 		return;
 	for (size_t i = 0; i < t->size; i += 4) {
 		memcpy(&word, t->model + i, 4);
@@ -242,13 +247,14 @@ static void increment_one(struct thing *t)
 static void add_two(struct thing *a, struct thing *b, struct thing *sum)
 {
 	size_t size = a->size < b->size ? a->size : b->size;
-	const adsmArg args[] = { adsmPtr(a->p), adsmPtr(b->p), size >= sum->size ? adsmPtr(sum->p) : adsmInOut(sum->p) };
+	/* What the kernel declares to overwrite it must overwrite whole. */
+	const adsmArg args[] = { adsmPtr(a->p), adsmPtr(b->p),
+				 size >= sum->size ? adsmPtr(sum->p) : adsmInOut(sum->p) };
 	unsigned x, y;
 
 	doing = "add";
 	if (sum->size < size)
 		size = sum->size;
-	/* What is declared to be overwritten must be. */
 	if (!launch(add, a->held_size || b->held_size || sum->held_size, size / 4, args, 3))
 		return;
 	for (size_t i = 0; i < size; i += 4) {
@@ -258,6 +264,19 @@ static void add_two(struct thing *a, struct thing *b, struct thing *sum)
 		memcpy(sum->model + i, &x, 4);
 	}
 	a->called = b->called = sum->called = true;
+}
+
+/* A kernel that reads its input long after the call. */
+static void copy_late(struct thing *from, struct thing *to)
+{
+	const size_t size = from->size < to->size ? from->size : to->size;
+	const adsmArg args[] = { adsmPtr(from->p), size == to->size ? adsmPtr(to->p) : adsmInOut(to->p) };
+
+	doing = "late copy";
+	if (!launch(late_copy, from->held_size || to->held_size, size / 4, args, 2))
+		return;
+	memmove(to->model, from->model, size);
+	from->called = to->called = true;
 }
 
 static void copy_some(struct thing *things, struct thing *to, struct thing *from)
@@ -384,7 +403,7 @@ static void *run(void *data)
 			new_thing(things);
 			continue;
 		}
-		switch (draw(16)) {
+		switch (draw(18)) {
 		case 0: case 1: new_thing(things); break;
 		case 2: case 3: write_some(things, t); break;
 		case 4: case 5: read_some(things, t); break;
@@ -396,7 +415,8 @@ static void *run(void *data)
 		case 12: hold(things, t); break;
 		case 13: sync_all(things); break;
 		case 14: look(t); break;
-		case 15:
+		case 15: case 16: copy_late(t, any(things)); break;
+		case 17:
 			if (!draw(3))
 				end_thing(things, t);
 			break;
@@ -456,7 +476,9 @@ int main(int argc, char **argv)
 	increment = adsmKernelGet(module, "increment");
 	increment_any = adsmKernelGet(module, "increment_any");
 	add = adsmKernelGet(module, "add");
-	CHECK(increment && increment_any && add);
+	late_increment = adsmKernelGet(module, "late_increment");
+	late_copy = adsmKernelGet(module, "late_copy");
+	CHECK(increment && increment_any && add && late_increment && late_copy);
 	deadline = now_ns() + seconds * 1000000000u;
 	for (uintptr_t t = 0; t < n_threads; t++)
 		CHECK(!pthread_create(&threads[t], NULL, run, (void *)t));

@@ -59,7 +59,8 @@ static void one(uintptr_t start, size_t size)
 static void boundaries(void)
 {
 	static const size_t offsets[] = { 0, PAGE, CHUNK / 2, CHUNK - PAGE };
-	static const size_t sizes[] = { PAGE, 2 * PAGE, CHUNK - PAGE, CHUNK, CHUNK + PAGE, 2 * CHUNK, 3 * CHUNK + PAGE };
+	static const size_t sizes[] = { PAGE, 2 * PAGE, CHUNK - PAGE, CHUNK, CHUNK + PAGE, 2 * CHUNK,
+					3 * CHUNK + PAGE };
 	uintptr_t base = BASE + ((size_t)1 << 30);
 
 	/* Fresh chunks each time, then the same ones again, whose leaves stay. */

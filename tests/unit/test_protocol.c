@@ -16,7 +16,9 @@
 /* ---- the tables: what a block becomes, and what moves first: < to the host, > to the device */
 
 static const char *const states[] = { "Invalid", "ReadOnly", "Dirty" };
-static const char *const events[] = { "read", "write", "overwrite", "send", "call in", "call inout", "call out", "sync" };
+static const char *const events[] = {
+	"read", "write", "overwrite", "send", "call in", "call inout", "call out", "sync",
+};
 
 #define EVENTS 8
 #define ROW(read, write, overwrite, send, in, inout, out, sync) \
@@ -72,7 +74,8 @@ static void tables(void)
 	CHECK(adsm_protocol_find("rolling") == &adsm_protocol_rolling);
 	CHECK(!adsm_protocol_find("") && !adsm_protocol_find("Rolling") && !adsm_protocol_find("rollin"));
 	for (int i = 0; i < 3; i++) {
-		const struct adsm_protocol *protocol = adsm_protocol_find((const char *[]){ "batch", "lazy", "rolling" }[i]);
+		static const char *const names[] = { "batch", "lazy", "rolling" };
+		const struct adsm_protocol *protocol = adsm_protocol_find(names[i]);
 
 		CHECK(protocol->version == ADSM_PROTOCOL_VERSION && protocol->object && protocol->dirtied &&
 		      protocol->cleaned && protocol->victim);
@@ -202,34 +205,50 @@ static void holds(void)
 /* Batches: begun when so many bytes above the floor are Dirty, ended at the floor; for each object at most 8. */
 static void floors(void)
 {
-	struct adsm_policy policy = { .keep_bytes = 4 * BLOCK, .batch_bytes = 2 * BLOCK };
+	struct adsm_policy policy = { .keep_bytes = 6 * BLOCK, .batch_bytes = 2 * BLOCK };
 	struct adsm_block b[64] = { 0 };
 
 	rolling->object(&policy, 1);
-	dirty(&policy, b, 0, 5);
+	dirty(&policy, b, 0, 7);
 	CHECK(!rolling->victim(&policy, false) && rolling->victim(&policy, true) == &b[0]);
-	dirty(&policy, b, 5, 6);
+	dirty(&policy, b, 7, 8);
 	CHECK(rolling->victim(&policy, false) == &b[0]);
 	for (int i = 0; i < 2; i++)
 		rolling->cleaned(&policy, &b[i], BLOCK);
 	CHECK(rolling->victim(&policy, true) == &b[2] && !rolling->victim(&policy, false));
 	rolling->cleaned(&policy, &b[2], BLOCK);
 	CHECK(!rolling->victim(&policy, true));
-	/* 20 objects: a floor of 8 times 4 blocks, but never below two blocks each. */
+	/* 20 objects: a floor of 8 times 6 blocks. */
 	for (int i = 0; i < 19; i++)
 		rolling->object(&policy, 1);
-	dirty(&policy, b, 6, 43);
-	CHECK(policy.dirty.n == 40 && !rolling->victim(&policy, true));
-	dirty(&policy, b, 43, 44);
-	CHECK(rolling->victim(&policy, true) == &b[3] && rolling->victim(&policy, false) == &b[3]);
+	dirty(&policy, b, 8, 50);
+	CHECK(policy.dirty.n == 47 && !rolling->victim(&policy, true));
+	dirty(&policy, b, 50, 51);
+	CHECK(rolling->victim(&policy, true) == &b[3] && !rolling->victim(&policy, false));
+	dirty(&policy, b, 51, 53);
+	CHECK(rolling->victim(&policy, false) == &b[3]);
+	/* Five: of 30. */
 	for (int i = 0; i < 15; i++)
 		rolling->object(&policy, -1);
-	while (policy.dirty.n > 20)
+	while (policy.dirty.n > 30)
 		rolling->cleaned(&policy, policy.dirty.oldest, BLOCK);
-	/* Five objects: a floor of 20 blocks. */
 	CHECK(rolling->victim(&policy, true) && !rolling->victim(&policy, false));
 	rolling->cleaned(&policy, policy.dirty.oldest, BLOCK);
 	CHECK(!rolling->victim(&policy, true));
+}
+
+/* However low the floor, two blocks for each object stay. */
+static void floor_below_limit(void)
+{
+	struct adsm_policy policy = { .keep_bytes = BLOCK, .batch_bytes = 2 * BLOCK };
+	struct adsm_block b[64] = { 0 };
+
+	for (int i = 0; i < 20; i++)
+		rolling->object(&policy, 1);
+	dirty(&policy, b, 0, 40);
+	CHECK(!rolling->victim(&policy, true) && !rolling->victim(&policy, false));
+	dirty(&policy, b, 40, 41);
+	CHECK(rolling->victim(&policy, true) == &b[0] && rolling->victim(&policy, false) == &b[0]);
 }
 
 /* Any protocol's victim will do; those without a policy have none and keep none. */
@@ -263,6 +282,7 @@ int main(void)
 	fixed();
 	holds();
 	floors();
+	floor_below_limit();
 	others();
 	return 0;
 }
