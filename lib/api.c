@@ -253,6 +253,7 @@ int adsmModuleUnload(adsmModule *module)
 	if (error || !module)
 		return error;
 	adsm_quiesce();
+	adsm_unassign_module(module);
 	return adsm_module_destroy(module);
 }
 

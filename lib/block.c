@@ -11,6 +11,7 @@
 #include "transfer.h"
 
 const struct adsm_engine *adsm_engine = &adsm_engine_sigsegv;
+_Thread_local bool adsm_spare;
 
 /* ---- waiting */
 
@@ -207,20 +208,28 @@ static int set_view(struct adsm_object *object, uint32_t first, uint32_t n, enum
 }
 
 /* One call for all that is open, however many blocks. */
-static void close_open_range(struct adsm_object *object)
+int adsm_object_close(struct adsm_object *object)
 {
 	uint32_t first = object->open_first, end = object->open_end;
+	int error;
 
+	if (!object->protocol->detects)
+		return 0;
 	while (first < end && object->blocks[first].view == ADSM_PROT_NONE)
 		first++;
 	while (first < end && object->blocks[end - 1].view == ADSM_PROT_NONE)
 		end--;
 	if (first == end)
-		return;
-	if (adsm_engine->close(run_view(object, first), run_span(object, first, end - first)))
-		adsm_object_close_view(object);	/* a whole object needs no more mappings than it has */
-	else
+		return 0;
+	error = adsm_engine->close(run_view(object, first), run_span(object, first, end - first));
+	if (error == -ENOMEM) {
+		/* With its neighbours closed there is nothing to split. */
+		recover_mappings(object, true);
+		error = adsm_engine->close((void *)object->start, object->span);
+	}
+	if (!error)
 		set_views(object, first, end - first, ADSM_PROT_NONE);
+	return error;
 }
 
 /* ---- invariants */
@@ -353,15 +362,17 @@ static int fill(struct adsm_object *object, uint32_t first, uint32_t n, bool fet
 static void send_before_write(struct adsm_object *object, uint32_t b)
 {
 	struct adsm_block *block = &object->blocks[b];
+	int error;
 
 	adsm_queue_remove(&object->home->send, block);
 	block->flags &= ~ADSM_BLOCK_QUEUED;
 	begin_busy(object, b, 1);
-	/* Should it fail, nothing is lost: the block becomes Dirty and goes again. */
-	adsm_transfer(object, ADSM_TO_DEVICE, (size_t)b << object->block_shift,
-		      adsm_run_size(object, b, 1));
+	error = adsm_transfer(object, ADSM_TO_DEVICE, (size_t)b << object->block_shift,
+			      adsm_run_size(object, b, 1));
 	end_busy(object, b, 1);
 	object->n_sending--;
+	if (error)
+		set_state(object, b, ADSM_DIRTY);	/* as it will be anyhow: it goes again */
 }
 
 /* In the paper's exact mode whoever writes closes the oldest block; only the copy is left to others. */
@@ -369,7 +380,7 @@ void adsm_evict_now(struct adsm_home *home)
 {
 	struct adsm_block *block;
 
-	if (adsm_options.evict_batch != 1 || home->spare)
+	if (adsm_options.evict_batch != 1 || adsm_spare)
 		return;
 	while ((block = adsm_policy_victim(&home->policy, false))) {
 		struct adsm_object *object = block->object;
@@ -443,26 +454,27 @@ static int send_run(struct adsm_object *object, uint32_t first, uint32_t n)
 	adsm_home_notify(home);
 	if (!error)
 		return 0;
+	/* But what was written again, and closed again, is on its way already. */
 	for (uint32_t b = first; b < first + n; b++)
-		if (object->blocks[b].state == ADSM_READ_ONLY)
+		if (object->blocks[b].state == ADSM_READ_ONLY && !(object->blocks[b].flags & ADSM_BLOCK_QUEUED))
 			set_state(object, b, ADSM_DIRTY);
 	return error;
 }
 
-int adsm_object_flush(struct adsm_object *object, bool close)
+int adsm_object_flush(struct adsm_object *object)
 {
 	bool detects = object->protocol->detects;
 	int tries = detects ? 1 : ADSM_UNDETECTED_TRIES;
 	/* "No two sends are merged" where sends are block by block. */
 	uint32_t most = adsm_options.evict_batch == 1 ? 1 : UINT32_MAX;
 
-	if (close && detects)
-		close_open_range(object);
 	for (uint32_t first = object->open_first; first < object->open_end && object->n_in[ADSM_DIRTY];) {
 		const struct adsm_block *blocks = object->blocks;
 		uint32_t n = 0;
 		int error;
 
+		if (object->n_holds)
+			return -EBUSY;
 		while (first + n < object->open_end && n < most && blocks[first + n].state == ADSM_DIRTY &&
 		       blocks[first + n].view == blocks[first].view &&
 		       !(blocks[first + n].flags & (ADSM_BLOCK_SENDING | ADSM_BLOCK_BUSY)))
@@ -553,9 +565,6 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 {
 	bool all_invalid = true;
 
-	if (event == ADSM_EVENT_CALL_INOUT || event == ADSM_EVENT_CALL_OUT)
-		if (object->protocol->detects)
-			close_open_range(object);
 	for (uint32_t b = object->open_first; b < object->open_end; b++) {
 		set_state(object, b, step_of(object, b, event).next);
 		all_invalid &= object->blocks[b].state == ADSM_INVALID;
@@ -590,18 +599,17 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 {
 	int error;
 
+	/* What the CPU writes from here on races with this and waits. */
+	for (uint32_t b = first; b < first + n; b++)
+		if (object->blocks[b].view != ADSM_PROT_NONE) {
+			error = set_view(object, b, n - (b - first), ADSM_PROT_NONE);
+			if (error)
+				return error;
+			break;
+		}
 	begin_busy(object, first, n);
 	error = write(arg);
 	end_busy(object, first, n);
-	if (error)
-		return error;
-	/* What the CPU wrote into them meanwhile raced with this call and loses. */
-	if (object->protocol->detects)
-		for (uint32_t b = first; b < first + n; b++)
-			if (object->blocks[b].view != ADSM_PROT_NONE) {
-				error = set_view(object, b, n - (b - first), ADSM_PROT_NONE);
-				break;
-			}
 	for (uint32_t b = first; b < first + n && !error; b++)
 		set_state(object, b, step_of(object, b, ADSM_EVENT_CALL_OUT).next);
 	check(object);

@@ -61,6 +61,7 @@ struct adsm_object {
 	uint32_t open_first, open_end;	/* blocks outside are Invalid and closed */
 	uint32_t n_busy, n_sending;	/* fetches and fills; sends under way or queued */
 	uint32_t n_holds;
+	uint64_t birth;			/* another for each object that has the slot */
 	uint64_t born_seq;		/* calls up to here cannot use it */
 	uint64_t use_seq, write_seq;	/* the last named call that uses it, that may write it */
 	struct adsm_object *open_prev, *open_next;
@@ -90,7 +91,6 @@ struct adsm_home {
 	struct adsm_queue send;		/* closed blocks on their way to the device, block by block */
 	bool send_failed;		/* the last early send failed: none until the next write */
 	bool gate;			/* a call waits for quiet: accesses wait for it */
-	bool spare;			/* an access needs more blocks at once than may be Dirty */
 	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
 
 	uint64_t last_seq;		/* of the calls launched */
@@ -98,7 +98,7 @@ struct adsm_home {
 	uint64_t unnamed_seq;		/* the last call that may use any object */
 	uint64_t lost_seq;		/* the first call that the loss of the device ended; 0: none */
 	struct adsm_call pending[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
-	struct { uint64_t seq, thread; int error; } failed[ADSM_FAILED_MAX];
+	struct { uint64_t thread; int error; } failed[ADSM_FAILED_MAX];
 	unsigned n_failed;
 	_Atomic int touching;		/* threads in a fault that wait for a call to end */
 	_Atomic uint64_t async_seq[ADSM_N_QUEUES];	/* the last explicit copies, by queue; 0: none */
@@ -114,6 +114,9 @@ struct adsm_home {
 };
 
 extern const struct adsm_engine *adsm_engine;
+
+/* Set while an access of this thread needs more blocks at once than may be Dirty: none is closed for it. */
+extern _Thread_local bool adsm_spare;
 
 /* ---- all of the following: home->lock held, asynchronous signals blocked, unless said otherwise */
 
@@ -174,10 +177,12 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 /* How many blocks from @b on a fault there should open: one, or more where it continues a stream. */
 uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event);
 
-/* Send the Dirty blocks of an object; @close: shut its view as well. Drops the lock while bytes move. */
-int adsm_object_flush(struct adsm_object *object, bool close);
+/* Shut the view of an object; states stay. -ENOMEM: the process has no mappings left. */
+int adsm_object_close(struct adsm_object *object);
+/* Send the Dirty blocks of an object. Drops the lock while bytes move; -EBUSY when it was held meanwhile. */
+int adsm_object_flush(struct adsm_object *object);
 
-/* A call has been launched that does this to an object: no transfers, only states and views. */
+/* A call has been launched that does this to an object, closed unless it only reads: states change. */
 void adsm_object_called(struct adsm_object *object, enum adsm_block_event event);
 
 /* The CPU may have written the object, who knows: what is ReadOnly becomes Dirty. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* call.c - kernel calls: binding arguments, releasing objects, launching; sync; assignments. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "index.h"
@@ -24,7 +25,7 @@ struct named_pointer {
 /* What one call does to one object. */
 struct use {
 	struct adsm_object *object;
-	uintptr_t start;		/* tells whether it is still the same object */
+	uint64_t birth;			/* tells whether it is still the same object */
 	unsigned access;
 };
 
@@ -36,17 +37,30 @@ struct bound_call {
 	struct adsm_launch_arg args[ADSM_ARGS_MAX];
 	struct named_pointer pointers[USES_MAX];
 	struct use uses[USES_MAX];
-	size_t const_bytes;
+	size_t const_bytes, n_bytes;
+	char *bytes;			/* copies of the values and constants */
+	char few_bytes[1024];		/* where they are when there are few */
 };
 
 static _Thread_local struct {
 	uint64_t id;			/* of the thread, never reused */
+	unsigned epoch;			/* adsm_epoch when the rest was true */
 	uint64_t last_seq[ADSM_MAX_DEVICES];
 	unsigned n_calls[ADSM_MAX_DEVICES];	/* since its last sync */
 	struct adsm_device_event last_event[ADSM_MAX_DEVICES];
 } thread;
 
 static _Atomic uint64_t next_thread_id = 1;
+
+/* What a thread knows of its calls ends when the library does. */
+static void renew_thread(void)
+{
+	if (thread.id && thread.epoch == adsm_epoch)
+		return;
+	memset(&thread, 0, sizeof(thread));
+	thread.id = atomic_fetch_add(&next_thread_id, 1);
+	thread.epoch = adsm_epoch;
+}
 
 /* ---- binding */
 
@@ -59,7 +73,7 @@ static int add_use(struct bound_call *call, struct adsm_object *object, unsigned
 		}
 	if (call->n_uses == USES_MAX)
 		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", USES_MAX);
-	call->uses[call->n_uses++] = (struct use){ object, object->start, access };
+	call->uses[call->n_uses++] = (struct use){ object, object->birth, access };
 	return 0;
 }
 
@@ -133,7 +147,7 @@ static int bind_argument(struct bound_call *call, const struct adsm_param *param
 	if (arg->kind == ADSM_ARG_POINTER)
 		return add_pointer(call, param->name, arg->data, arg->access ? arg->access : param->access,
 				   ret_arg);
-	if (arg->kind == ADSM_ARG_VALUE && arg->size != param->size)
+	if (arg->kind == ADSM_ARG_VALUE && (!arg->data || arg->size != param->size))
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': a %s of %u bytes, got %zu bytes", kernel,
 				 param->name, param->type, param->size, arg->size);
 	if (arg->kind == ADSM_ARG_CONST && (!arg->data || !arg->size || arg->size > ADSM_CONST_MAX))
@@ -146,6 +160,32 @@ static int bind_argument(struct bound_call *call, const struct adsm_param *param
 	};
 	if (arg->kind == ADSM_ARG_CONST)
 		call->const_bytes += arg->size;
+	call->n_bytes += arg->size;
+	return 0;
+}
+
+/*
+ * Values and constants are copied here, where nothing is locked: their bytes may lie in shared memory, and
+ * to touch that under the lock would wait for itself.
+ */
+static int copy_values(struct bound_call *call)
+{
+	size_t at = 0;
+
+	if (call->n_bytes > sizeof(call->few_bytes)) {
+		call->bytes = malloc(call->n_bytes);
+		if (!call->bytes)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < call->n_args; i++) {
+		struct adsm_launch_arg *arg = &call->args[i];
+
+		if (arg->kind == ADSM_LAUNCH_POINTER)
+			continue;
+		memcpy(call->bytes + at, arg->data, arg->size);
+		arg->data = call->bytes + at;
+		at += arg->size;
+	}
 	return 0;
 }
 
@@ -164,6 +204,8 @@ static int bind(struct bound_call *call, const adsmArg *args, size_t n)
 	const struct adsm_kernel_info *info = call->kernel->info;
 	int error;
 
+	if (!args && n)
+		return adsm_fail(-EINVAL, "kernel '%s': %zu arguments at NULL", info->name, n);
 	for (size_t i = 0; i < n; i++) {
 		if (args[i].kind == ADSM_ARG_NONE)
 			continue;
@@ -198,6 +240,9 @@ static int bind_assignments(struct bound_call *call)
 	struct adsm_assignment list[USES_MAX];
 	size_t n = call->kernel->assignments ? adsm_kernel_assignments(call->kernel, list, USES_MAX) : 0;
 
+	if (n > USES_MAX)
+		return adsm_fail(-EINVAL, "kernel '%s' has %zu objects assigned, a call takes %d",
+				 call->kernel->info->name, n, USES_MAX);
 	for (size_t i = 0; i < n; i++) {
 		int error = add_pointer(call, "adsmAssign", (const void *)list[i].start, list[i].access, NULL);
 
@@ -249,13 +294,28 @@ static int release(struct adsm_object *object, unsigned access)
 			adsm_home_wait(home);
 		return 1;
 	}
+	/* Closed before anything starts: where the system refuses that, nothing has been done yet. */
+	error = access == ADSM_ACCESS_IN ? 0 : adsm_object_close(object);
+	if (error)
+		return adsm_fail(error, "the object at %p cannot be closed: the process has no memory mappings left "
+				 "(vm.max_map_count)", (void *)object->start);
 	if (access == ADSM_ACCESS_OUT || !object->n_in[ADSM_DIRTY])
 		return 0;
-	error = adsm_object_flush(object, access != ADSM_ACCESS_IN);
+	error = adsm_object_flush(object);
+	if (error == -EBUSY)
+		return adsm_fail(error, "the object at %p is held (adsmUnhold() first)", (void *)object->start);
 	if (error)
 		return adsm_fail(error, "the object at %p could not be sent: %s", (void *)object->start,
 				 adsmErrorString(error));
 	return 1;
+}
+
+/* What a call does to an object it names. An unnamed one may do anything, but to objects assigned to it. */
+static unsigned access_of(const struct bound_call *call, size_t i)
+{
+	bool known = call->named || (call->uses[i].object->assigned && !adsm_options.paper);
+
+	return known ? call->uses[i].access : ADSM_ACCESS_INOUT;
 }
 
 static int release_named(struct bound_call *call)
@@ -266,10 +326,10 @@ static int release_named(struct bound_call *call)
 		struct adsm_object *object = call->uses[i].object;
 		int result;
 
-		if (!object->live || object->freeing || object->start != call->uses[i].start)
-			return adsm_fail(-EINVAL, "kernel '%s': the object at %p was freed meanwhile",
-					 call->kernel->info->name, (void *)call->uses[i].start);
-		result = object->device_only ? 0 : release(object, call->uses[i].access);
+		if (!object->live || object->freeing || object->birth != call->uses[i].birth)
+			return adsm_fail(-EINVAL, "kernel '%s': an object of its was freed meanwhile",
+					 call->kernel->info->name);
+		result = object->device_only ? 0 : release(object, access_of(call, i));
 		if (result < 0)
 			return result;
 		moved |= result;
@@ -319,7 +379,7 @@ static void take_back(struct adsm_home *home)
 {
 	for (struct adsm_object *object = home->n_undetected ? home->open : NULL; object;
 	     object = object->open_next)
-		if (!object->protocol->detects)
+		if (!object->protocol->detects && adsm_object_use_seq(object) <= atomic_load(&home->completed))
 			adsm_object_may_be_written(object);
 }
 
@@ -337,7 +397,7 @@ static void take_objects(struct bound_call *call, uint64_t seq)
 
 	for (size_t i = 0; i < call->n_uses; i++) {
 		struct adsm_object *object = call->uses[i].object;
-		unsigned access = call->named || object->assigned ? call->uses[i].access : ADSM_ACCESS_INOUT;
+		unsigned access = access_of(call, i);
 
 		object->use_seq = seq;
 		if (access != ADSM_ACCESS_IN)
@@ -470,24 +530,28 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	call.kernel = kernel;
 	call.home = NULL;
 	call.named = true;
-	call.n_args = call.n_pointers = call.n_uses = call.const_bytes = 0;
+	call.n_args = call.n_pointers = call.n_uses = call.const_bytes = call.n_bytes = 0;
+	call.bytes = call.few_bytes;
 	error = bind(&call, args, n);
 	if (!error)
 		error = bind_assignments(&call);
 	if (!error)
 		error = check_dims(kernel->info, grid, block, &launch);
+	if (!error)
+		error = copy_values(&call);
 	if (error)
 		return error;
 	if (adsm_options.paper)
 		call.named = false;
-	if (!thread.id)
-		thread.id = atomic_fetch_add(&next_thread_id, 1);
+	renew_thread();
 	launch.name = kernel->info->name;
 	launch.n_args = call.n_args;
 	launch.args = call.args;
 	pthread_mutex_lock(&call.home->call_mutex);
 	error = enter_call(&call, &launch);
 	pthread_mutex_unlock(&call.home->call_mutex);
+	if (call.bytes != call.few_bytes)
+		free(call.bytes);
 	if (error)
 		return error;
 	adsm_count(NULL, calls, 1);
@@ -500,20 +564,14 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 /* The first error among this thread's calls on a device, forgotten with it. Lock held. */
 static int collect_error(struct adsm_home *home)
 {
-	uint64_t first = UINT64_MAX;
-	unsigned kept = 0;
-	int error = 0;
+	for (unsigned i = 0; i < home->n_failed; i++)
+		if (home->failed[i].thread == thread.id) {
+			int error = home->failed[i].error;
 
-	for (unsigned i = 0; i < home->n_failed; i++) {
-		if (home->failed[i].thread != thread.id) {
-			home->failed[kept++] = home->failed[i];
-		} else if (home->failed[i].seq < first) {
-			first = home->failed[i].seq;
-			error = home->failed[i].error;
+			home->failed[i] = home->failed[--home->n_failed];
+			return error;
 		}
-	}
-	home->n_failed = kept;
-	return error;
+	return 0;
 }
 
 /* Protocols that see no accesses fetch here what the calls that have ended wrote. Lock held. */
@@ -604,6 +662,8 @@ int adsm_sync(void)
 {
 	int error = 0;
 
+	renew_thread();
+
 	for (int i = 0; i < adsm_n_homes; i++) {
 		int failed = sync_home(&adsm_homes[i]);
 
@@ -611,6 +671,25 @@ int adsm_sync(void)
 			error = failed;
 	}
 	return error;
+}
+
+void adsm_unassign_module(adsmModule *module)
+{
+	uintptr_t start;
+
+	while (adsm_module_unassign(module, &start)) {
+		struct adsm_object *object;
+		struct adsm_sigset old;
+
+		if (adsm_kernel_is_assigned(start))
+			continue;
+		object = adsm_object_enter((void *)start, &old);
+		if (!object)
+			continue;
+		object->assigned = false;
+		object->born_seq = object->home->last_seq;
+		adsm_home_unlock(object->home, &old);
+	}
 }
 
 int adsm_assign(void *p, adsmKernel *kernel, int access)

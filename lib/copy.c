@@ -61,21 +61,20 @@ static struct adsm_object *ready(const void *p, size_t size, enum adsm_block_eve
 				 struct adsm_sigset *ret_old, int *ret_error)
 {
 	struct adsm_object *object = adsm_enter_range(p, size, ret_old);
-	uintptr_t start;
+	uint64_t birth;
 	uint32_t b;
 
 	if (!object) {
 		*ret_error = -EINVAL;
 		return NULL;
 	}
-	start = object->start;
-	b = (uint32_t)(((uintptr_t)p - start) >> object->block_shift);
+	birth = object->birth;
+	b = (uint32_t)(((uintptr_t)p - object->start) >> object->block_shift);
 	*ret_error = adsm_block_ready(object, b, event, false, ret_old);
 	/* Unlike a program's own store, which goes on under a send, this one can as well come after it. */
 	while (!*ret_error && event != ADSM_EVENT_READ && (object->blocks[b].flags & ADSM_BLOCK_SENDING)) {
 		adsm_home_wait(object->home);
-		*ret_error = object->start != start ?
-			adsm_fail(-EINVAL, "the object at %p was freed meanwhile", (void *)start) :
+		*ret_error = object->birth != birth ? adsm_fail(-EINVAL, "the object was freed meanwhile") :
 			adsm_block_ready(object, b, event, false, ret_old);
 	}
 	if (!*ret_error)
@@ -154,15 +153,15 @@ static int device_copy(void *arg)
 static int quiet(struct adsm_object *object, uint32_t first, uint32_t n, struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
-	uintptr_t start = object->start;
+	uint64_t birth = object->birth;
 	int error = 0;
 
 	for (;;) {
 		uint64_t seq;
 		bool busy = home->gate || object->n_sending;
 
-		if (!object->live || object->freeing || object->start != start)
-			return adsm_fail(-EINVAL, "the object at %p was freed meanwhile", (void *)start);
+		if (!object->live || object->freeing || object->birth != birth)
+			return adsm_fail(-EINVAL, "the object was freed meanwhile");
 		for (uint32_t b = first; b < first + n && !busy; b++)
 			busy = object->blocks[b].flags & ADSM_BLOCK_BUSY;
 		seq = adsm_object_use_seq(object);
@@ -170,9 +169,7 @@ static int quiet(struct adsm_object *object, uint32_t first, uint32_t n, struct 
 			if (!adsm_send_queued(home))
 				adsm_home_wait(home);
 		} else if (seq > atomic_load(&home->completed)) {
-			adsm_home_unlock(home, old);
-			error = adsm_wait_call(home, seq);
-			adsm_home_lock(home, old);
+			error = adsm_wait_unlocked(home, seq, old);
 			if (error)
 				return error;
 		} else {
@@ -204,6 +201,12 @@ static bool any_held(const struct adsm_object *object, uint32_t first, uint32_t 
 	return false;
 }
 
+/* What the protocol cannot take from the CPU unseen stays there; and with a lost device, all does. */
+static bool may_take(const struct adsm_object *object)
+{
+	return object->protocol->detects && !object->home->lost_seq;
+}
+
 /* Fill whole blocks on the device, where the protocol lets it have them. The bytes done, or an error. */
 static long fill_blocks(char *dst, int value, size_t size)
 {
@@ -216,10 +219,9 @@ static long fill_blocks(char *dst, int value, size_t size)
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", (void *)dst);
 	n = whole_blocks(object, dst, size, &first);
-	/* What the protocol cannot take away from the CPU unseen is filled by the CPU. */
-	if (n && object->protocol->detects && !any_held(object, first, n)) {
+	if (n && may_take(object)) {
 		result = quiet(object, first, n, &old);
-		if (!result) {
+		if (!result && !any_held(object, first, n)) {
 			w.dst = object;
 			w.dst_offset = (size_t)first << object->block_shift;
 			w.size = adsm_run_size(object, first, n);
@@ -259,11 +261,11 @@ static long copy_blocks(char *dst, const char *src, size_t size)
 		return adsm_fail(-EINVAL, "%p is in no live object", (void *)dst);
 	adsm_retire(object->home);
 	n = whole_blocks(object, dst, size, &first);
-	if (n && object->protocol->detects && !any_held(object, first, n))
+	if (n && may_take(object))
 		result = quiet(object, first, n, &old);
 	else
 		n = 0;
-	if (result || !n)
+	if (result || !n || any_held(object, first, n))
 		goto unlock;
 	w.size = adsm_run_size(object, first, n);
 	/* Both live under one lock, or not on one device. */
@@ -422,15 +424,28 @@ static int device_range(const void *p, size_t size, struct adsm_object **ret_obj
 	return adsm_wait_call(object->home, seq);
 }
 
+/* The last asynchronous copy of a queue; its own error is told to whoever waits for it. */
+static void wait_queue(struct adsm_home *home, uint32_t queue)
+{
+	adsmEvent event = { (uint64_t)home->index, queue, atomic_load(&home->async_seq[queue]) };
+
+	if (event.seq)
+		adsm_event_wait(event);
+}
+
 void adsm_wait_copies(struct adsm_home *home)
 {
-	for (int q = 0; q < ADSM_N_QUEUES; q++) {
-		adsmEvent event = { (uint64_t)home->index, (uint64_t)q, atomic_load(&home->async_seq[q]) };
+	for (uint32_t q = 0; q < ADSM_N_QUEUES; q++)
+		wait_queue(home, q);
+}
 
-		/* Its own error is told to whoever waits for it. */
-		if (event.seq)
-			adsm_event_wait(event);
-	}
+static void note_copy(struct adsm_home *home, struct adsm_device_event event)
+{
+	_Atomic uint64_t *last = &home->async_seq[event.queue];
+	uint64_t seq = atomic_load(last);
+
+	while (seq < event.seq && !atomic_compare_exchange_weak(last, &seq, event.seq))
+		;
 }
 
 static bool is_shared(const void *p)
@@ -487,8 +502,10 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 	}
 	backend = object->home->device->backend;
 	start = adsm_os_now_ns();
-	if (!ret_event)
-		adsm_wait_copies(object->home);
+	/* On one queue they come in order; what is on another comes before this one too. */
+	for (uint32_t q = 0; q < ADSM_N_QUEUES; q++)
+		if (!ret_event || q != (direction == ADSM_TO_DEVICE ? ADSM_QUEUE_TO_DEVICE : ADSM_QUEUE_TO_HOST))
+			wait_queue(object->home, q);
 	error = direction == ADSM_TO_DEVICE ?
 		backend->to_device(object->memory, offset, src, size, ret_event ? &event : NULL) :
 		backend->to_host(dst, object->memory, offset, size, ret_event ? &event : NULL);
@@ -496,7 +513,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 		return adsm_fail(error, "copying %zu bytes failed: %s", size, adsmErrorString(error));
 	if (ret_event) {
 		*ret_event = (adsmEvent){ (uint64_t)object->home->index, event.queue, event.seq };
-		atomic_store(&object->home->async_seq[event.queue], event.seq);
+		note_copy(object->home, event);
 	}
 	if (direction == ADSM_TO_DEVICE) {
 		adsm_count(&object->counters, h2d_bytes, size);

@@ -53,16 +53,6 @@ static adsmModule **find(const adsmModule *module)
 	return at;
 }
 
-static void free_assignments(adsmKernel *kernel)
-{
-	struct adsm_assignment *a, *next;
-
-	for (a = kernel->assignments; a; a = next) {
-		next = a->next;
-		free(a);
-	}
-}
-
 int adsm_module_destroy(adsmModule *module)
 {
 	adsmModule **at;
@@ -78,8 +68,6 @@ int adsm_module_destroy(adsmModule *module)
 	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
 		if (module->codes[i])
 			module->codes[i]->device->backend->module_unload(module->codes[i]);
-	for (size_t i = 0; i < module->info->n_kernels; i++)
-		free_assignments(&module->kernels[i]);
 	free(module->kernels);
 	adsm_module_info_destroy(module->info);
 	free(module);
@@ -205,8 +193,40 @@ size_t adsm_kernel_assignments(adsmKernel *kernel, struct adsm_assignment *ret_l
 	size_t n = 0;
 
 	pthread_mutex_lock(&mutex);
-	for (struct adsm_assignment *a = kernel->assignments; a && n < max; a = a->next)
-		ret_list[n++] = *a;
+	for (struct adsm_assignment *a = kernel->assignments; a; a = a->next, n++)
+		if (n < max)
+			ret_list[n] = *a;
 	pthread_mutex_unlock(&mutex);
 	return n;
+}
+
+bool adsm_kernel_is_assigned(uintptr_t start)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&mutex);
+	for (adsmModule *m = modules; m; m = m->next)
+		for (size_t i = 0; i < m->info->n_kernels; i++)
+			for (struct adsm_assignment *a = m->kernels[i].assignments; a; a = a->next)
+				found |= a->start == start;
+	pthread_mutex_unlock(&mutex);
+	return found;
+}
+
+bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&mutex);
+	for (size_t i = 0; *find(module) && i < module->info->n_kernels && !found; i++) {
+		struct adsm_assignment *a = module->kernels[i].assignments;
+
+		if (a) {
+			*ret_start = a->start;
+			found = true;
+			unassign(&module->kernels[i], a->start);
+		}
+	}
+	pthread_mutex_unlock(&mutex);
+	return found;
 }

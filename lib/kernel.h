@@ -29,7 +29,7 @@ struct adsmModule {
 };
 
 int adsm_module_create(const void *image, size_t size, adsmModule **ret_module);
-/* Every call of its kernels has ended. -EINVAL when it is no live module. */
+/* Every call of its kernels has ended, their assignments are gone. -EINVAL when it is no live module. */
 int adsm_module_destroy(adsmModule *module);
 bool adsm_module_is_live(const adsmModule *module);
 size_t adsm_modules_alive(void);
@@ -41,7 +41,11 @@ int adsm_kernel_entry(adsmKernel *kernel, struct adsm_home *home, struct adsm_en
 
 /* Assign an object, or (kernel NULL) take all its assignments back. */
 int adsm_kernel_assign(adsmKernel *kernel, uintptr_t start, unsigned access);
-/* What a kernel was assigned: at most @max, returns how many. */
+/* What a kernel was assigned: how many, and the first @max of them. */
 size_t adsm_kernel_assignments(adsmKernel *kernel, struct adsm_assignment *ret_list, size_t max);
+/* Is an object assigned to any kernel? */
+bool adsm_kernel_is_assigned(uintptr_t start);
+/* Take one assignment of a module's kernels away: false when there was none. */
+bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start);
 
 #endif

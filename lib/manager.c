@@ -35,12 +35,14 @@ int adsm_n_homes;
 
 static pthread_mutex_t start_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int state;
+unsigned adsm_epoch;
 
 static _Thread_local struct {
 	int device;
 	struct adsm_home *touching;	/* counted in its field of that name */
 	int failed_waits;
 	unsigned n_spurious;
+	uint32_t spurious_tick;
 	uintptr_t spurious_address, spurious_instruction;
 	unsigned n_turns;
 	uintptr_t last_address[2], last_instruction;
@@ -85,17 +87,25 @@ struct adsm_object *adsm_object_enter(const void *p, struct adsm_sigset *ret_old
 
 /* ---- calls that run */
 
+/* For its thread's next sync, which tells only the first failure. Of too many threads the oldest is forgotten. */
+static void note_failure(struct adsm_home *home, const struct adsm_call *call, int status)
+{
+	for (unsigned i = 0; i < home->n_failed; i++)
+		if (home->failed[i].thread == call->thread)
+			return;
+	if (home->n_failed == ADSM_FAILED_MAX)
+		memmove(&home->failed[0], &home->failed[1], --home->n_failed * sizeof(home->failed[0]));
+	home->failed[home->n_failed].thread = call->thread;
+	home->failed[home->n_failed++].error = status;
+}
+
 /* A call has ended with @status: in order, under the lock. */
 static void finish(struct adsm_home *home, const struct adsm_call *call, int status)
 {
 	uint64_t ns;
 
 	if (status) {
-		unsigned slot = home->n_failed < ADSM_FAILED_MAX ? home->n_failed++ : ADSM_FAILED_MAX - 1;
-
-		home->failed[slot].seq = call->seq;
-		home->failed[slot].thread = call->thread;
-		home->failed[slot].error = status;
+		note_failure(home, call, status);
 		if (status == -ENODEV && !home->lost_seq)
 			home->lost_seq = call->seq;
 	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
@@ -169,6 +179,28 @@ int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 	return 0;
 }
 
+static void stop_touching(struct adsm_home *home)
+{
+	int n = atomic_load(&home->touching);
+
+	while (n > 0 && !atomic_compare_exchange_weak(&home->touching, &n, n - 1))
+		;
+	adsm_home_notify(home);
+}
+
+int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old)
+{
+	int error;
+
+	adsm_home_unlock(home, old);
+	atomic_fetch_add(&home->touching, 1);
+	error = adsm_wait_call(home, seq);
+	adsm_home_lock(home, old);
+	/* With the lock in hand: what waited is done before the next call. */
+	stop_touching(home);
+	return error;
+}
+
 /* The watcher thread's work, where fault handlers may not ask the backend. */
 static void watch(struct adsm_home *home)
 {
@@ -199,19 +231,6 @@ int adsm_check_lost(const struct adsm_object *object)
 }
 
 /* ---- faults */
-
-static void stop_touching(void)
-{
-	int n;
-
-	if (!thread.touching)
-		return;
-	n = atomic_load(&thread.touching->touching);
-	while (n > 0 && !atomic_compare_exchange_weak(&thread.touching->touching, &n, n - 1))
-		;
-	adsm_home_notify(thread.touching);
-	thread.touching = NULL;
-}
 
 /* Under the interrupted code's signal mask, without a lock; may be left by siglongjmp(). */
 static void wait_for_call(const struct adsm_fault *fault)
@@ -250,11 +269,16 @@ static void wait_for_call(const struct adsm_fault *fault)
 }
 
 /* The access is permitted: another thread was faster; or nothing of ours is in its way. */
-static enum adsm_fault_result spurious(const struct adsm_fault *fault)
+static enum adsm_fault_result spurious(const struct adsm_home *home, const struct adsm_fault *fault)
 {
-	if (fault->address != thread.spurious_address || fault->instruction != thread.spurious_instruction) {
+	uint32_t tick = atomic_load(&home->tick);
+
+	/* Where blocks come and go, it may well happen to be open each time. */
+	if (fault->address != thread.spurious_address || fault->instruction != thread.spurious_instruction ||
+	    tick != thread.spurious_tick) {
 		thread.spurious_address = fault->address;
 		thread.spurious_instruction = fault->instruction;
+		thread.spurious_tick = tick;
 		thread.n_spurious = 0;
 	}
 	if (++thread.n_spurious < SPURIOUS_MAX)
@@ -293,18 +317,19 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	unsigned needed = fault->write ? ADSM_PROT_RW : ADSM_PROT_READ;
 	struct adsm_home *home = object->home;
 	uint32_t b = (uint32_t)((fault->address - object->start) >> object->block_shift);
-	uintptr_t start = object->start;
+	uint64_t birth = object->birth;
 	uint32_t n;
 	int error;
 
 	if (object->device_only)
 		return ADSM_FAULT_FOREIGN;
-	adsm_count(&object->counters, signals, 1);
+	if (!thread.touching)	/* else it is the same signal, that has waited */
+		adsm_count(&object->counters, signals, 1);
 	for (;;) {
 		uint64_t seq;
 
 		if (object->blocks[b].view >= needed)
-			return spurious(fault);
+			return spurious(home, fault);
 		if (!adsm_block_blocked(object, b)) {
 			seq = adsm_block_must_wait(object, b, event);
 			if (!seq)
@@ -324,16 +349,16 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 			return ADSM_FAULT_WAIT;
 		}
 		adsm_home_wait(home);
-		if (!object->live || object->start != start)
+		if (!object->live || object->birth != birth)
 			return ADSM_FAULT_FOREIGN;
 	}
 	if (object->blocks[b].state == ADSM_INVALID && adsm_check_lost(object))
 		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
 			    -ENODEV);
 	n = adsm_block_window(object, b, event);
-	home->spare = straddles(fault);
+	adsm_spare = straddles(fault);
 	error = adsm_blocks_access(object, b, n, event, true);
-	home->spare = false;
+	adsm_spare = false;
 	if (error == -ENOMEM)
 		return lost(object, b, fault, "the process has no memory mappings left (vm.max_map_count)", error);
 	if (error)
@@ -363,8 +388,10 @@ static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 		adsm_count(&object->counters, fault_ns, adsm_os_now_ns() - start - (adsm_moved_ns - moved));
 	}
 	adsm_in_fault--;
-	if (result != ADSM_FAULT_WAIT)
-		stop_touching();
+	if (result != ADSM_FAULT_WAIT && thread.touching) {
+		stop_touching(thread.touching);
+		thread.touching = NULL;
+	}
 	return result;
 }
 
@@ -487,8 +514,11 @@ int adsm_start(void)
 	pthread_mutex_lock(&start_mutex);
 	if (atomic_load(&state) != STARTED) {
 		error = start();
-		if (!error)
+		if (!error) {
+			adsm_epoch++;
+			adsm_counters_reset(&adsm_total);
 			atomic_store(&state, STARTED);
+		}
 	}
 	pthread_mutex_unlock(&start_mutex);
 	return error;
@@ -599,18 +629,17 @@ int adsm_object_free(void *p, bool device_only)
 		return error;
 	}
 	object->freeing = true;
-	if (device_only) {
-		adsm_home_unlock(home, &old);
+	adsm_home_unlock(home, &old);
+	if (device_only)
 		adsm_wait_copies(home);
-		adsm_home_lock(home, &old);
-	}
+	else
+		adsm_kernel_assign(NULL, (uintptr_t)p, 0);
+	adsm_home_lock(home, &old);
 	for (;;) {
 		uint64_t seq = adsm_object_use_seq(object);
 
 		if (seq > atomic_load(&home->completed)) {
-			adsm_home_unlock(home, &old);
-			error = adsm_wait_call(home, seq);
-			adsm_home_lock(home, &old);
+			error = adsm_wait_unlocked(home, seq, &old);
 			if (error) {
 				object->freeing = false;
 				adsm_home_unlock(home, &old);
@@ -625,7 +654,6 @@ int adsm_object_free(void *p, bool device_only)
 	}
 	adsm_object_destroy(object);
 	adsm_os_signals_restore(&old);
-	adsm_kernel_assign(NULL, (uintptr_t)p, 0);
 	return 0;
 }
 
@@ -633,14 +661,14 @@ int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_eve
 		     struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
-	uintptr_t start = object->start;
+	uint64_t birth = object->birth;
 	int error = 0;
 
 	for (;;) {
 		uint64_t seq;
 
-		if (!object->live || object->freeing || object->start != start)
-			return adsm_fail(-EINVAL, "the object at %p was freed meanwhile", (void *)start);
+		if (!object->live || object->freeing || object->birth != birth)
+			return adsm_fail(-EINVAL, "the object was freed meanwhile");
 		if (adsm_block_blocked(object, b)) {
 			adsm_home_wait(home);
 			continue;
@@ -648,18 +676,17 @@ int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_eve
 		seq = adsm_block_must_wait(object, b, event);
 		if (!seq)
 			break;
-		adsm_home_unlock(home, old);
-		error = adsm_wait_call(home, seq);
-		adsm_home_lock(home, old);
+		error = adsm_wait_unlocked(home, seq, old);
 		if (error)
 			return error;
 	}
 	if (object->blocks[b].state == ADSM_INVALID && event != ADSM_EVENT_OVERWRITE && adsm_check_lost(object))
-		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device", b, (void *)start);
+		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device", b,
+				 (void *)object->start);
 	error = adsm_blocks_access(object, b, 1, event, open);
 	if (error)
-		return adsm_fail(error, "block %u of the object at %p: its transfer failed: %s", b, (void *)start,
-				 adsmErrorString(error));
+		return adsm_fail(error, "block %u of the object at %p: its transfer failed: %s", b,
+				 (void *)object->start, adsmErrorString(error));
 	return 0;
 }
 

@@ -18,6 +18,7 @@ extern int adsm_n_homes;
 
 /* Start where needed. Every public call that needs the library goes through here first: one load. */
 int adsm_start(void);
+extern unsigned adsm_epoch;	/* counts the starts */
 int adsm_stop(void);
 bool adsm_started(void);
 bool adsm_is_child(void);	/* of a fork: nothing works there */
@@ -42,6 +43,8 @@ struct adsm_object *adsm_enter_range(const void *p, size_t size, struct adsm_sig
 void adsm_retire(struct adsm_home *home);
 /* Wait until the calls up to @seq have ended, however they ended. Negative: could not wait. */
 int adsm_wait_call(struct adsm_home *home, uint64_t seq);
+/* Lock held: give it away, wait for a call as a touch does, which later calls let pass, and take it again. */
+int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old);
 /* -ENODEV when the bytes of an Invalid block went down with the device. */
 int adsm_check_lost(const struct adsm_object *object);
 /* Let one event happen to one block, whatever it has to wait for; lock held, in ordinary code. */
@@ -56,7 +59,9 @@ int adsm_object_free(void *p, bool device_only);
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n);
 int adsm_sync(void);
 int adsm_assign(void *p, adsmKernel *kernel, int access);
-/* Wait for the calls and copies of every device: before a module goes. */
+/* Take the assignments of a module's kernels away: before it goes. */
+void adsm_unassign_module(adsmModule *module);
+/* Wait for the calls of every device: before a module goes. */
 void adsm_quiesce(void);
 int adsm_hold(void *p, size_t size, unsigned access);
 int adsm_unhold(void *p, size_t size);

@@ -229,6 +229,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	adsm_lock(&home->lock);
 	object->freeing = object->assigned = false;
 	object->n_busy = object->n_sending = object->n_holds = 0;
+	object->birth++;
 	object->born_seq = home->last_seq;
 	object->use_seq = object->write_seq = 0;
 	object->holds = NULL;
