@@ -15,6 +15,7 @@ struct adsm_cpu_copy {
 	void *dst;
 	const void *src;		/* NULL: fill with value */
 	size_t size;
+	bool to_device;			/* from the host: nobody here reads it soon */
 	bool linked;			/* crosses the link: takes as long as the modelled one would */
 	bool cold;			/* dst has no pages yet: taking them together is faster */
 	uint8_t value;

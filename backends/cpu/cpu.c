@@ -520,7 +520,7 @@ static int cpu_to_device(struct adsm_memory *dst, size_t offset, const void *src
 
 	if (!copy.dst || !src)
 		return -EINVAL;
-	copy.linked = copy.dst != copy.src;
+	copy.linked = copy.to_device = copy.dst != copy.src;
 	return run_copy(dst->device, ADSM_QUEUE_TO_DEVICE, &copy, ret_event);
 }
 
