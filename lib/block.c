@@ -388,7 +388,7 @@ void adsm_evict_now(struct adsm_home *home)
 
 		if (block->view == ADSM_PROT_RW && set_view(object, b, 1, ADSM_PROT_READ))
 			return;
-		set_state(object, b, ADSM_READ_ONLY);
+		set_state(object, b, step_of(object, b, ADSM_EVENT_SEND).next);
 		block->flags |= ADSM_BLOCK_QUEUED;
 		adsm_queue_push(&home->send, block);
 		object->n_sending++;
@@ -491,7 +491,7 @@ int adsm_object_flush(struct adsm_object *object)
 			if (error)
 				return error;
 		}
-		set_states(object, first, n, ADSM_READ_ONLY);
+		set_states(object, first, n, step_of(object, first, ADSM_EVENT_SEND).next);
 		error = send_run(object, first, n);
 		if (error && --tries <= 0)
 			return error;
@@ -517,7 +517,8 @@ bool adsm_evict_batch(struct adsm_home *home, bool started)
 	while (block == &object->blocks[first + n] && block->view == view &&
 	       !(block->flags & ADSM_BLOCK_SENDING) &&
 	       ((size_t)n << object->block_shift) < adsm_options.evict_batch) {
-		set_state(object, first + n++, ADSM_READ_ONLY);
+		set_state(object, first + n, step_of(object, first + n, ADSM_EVENT_SEND).next);
+		n++;
 		block = first + n < object->n_blocks ? adsm_policy_victim(&home->policy, true) : NULL;
 	}
 	/* Still under the lock that state and protection change together. */

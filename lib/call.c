@@ -10,7 +10,7 @@
 #include "options.h"
 #include "transfer.h"
 
-#define USES_MAX 256			/* objects named by one call, assignments included */
+#define USES_MAX 128			/* objects named by one call, assignments included */
 #define PATIENCE 3			/* passes over busy objects before new accesses have to wait */
 #define TOUCH_GRACE_NS 5000000		/* for threads whose touch came before this call */
 
@@ -299,7 +299,8 @@ static int release(struct adsm_object *object, unsigned access)
 	if (error)
 		return adsm_fail(error, "the object at %p cannot be closed: the process has no memory mappings left "
 				 "(vm.max_map_count)", (void *)object->start);
-	if (access == ADSM_ACCESS_OUT || !object->n_in[ADSM_DIRTY])
+	if (!object->n_in[ADSM_DIRTY] ||
+	    object->protocol->steps[ADSM_DIRTY][event_of(access)].transfer != ADSM_TO_DEVICE)
 		return 0;
 	error = adsm_object_flush(object);
 	if (error == -EBUSY)
@@ -442,22 +443,6 @@ static void let_touches_pass(struct adsm_home *home)
 	}
 }
 
-/* Explicit copies given before the call come before it. */
-static int wait_for_copies(struct adsm_home *home)
-{
-	for (uint32_t q = 0; q < ADSM_N_QUEUES; q++) {
-		uint64_t seq = atomic_load(&home->async_seq[q]);
-		int status, error = -EINTR;
-
-		while (seq && error == -EINTR)
-			error = home->device->backend->event_wait(home->device,
-								  (struct adsm_device_event){ q, seq }, &status);
-		if (seq && error)
-			return adsm_fail(error, "cannot wait for an asynchronous copy");
-	}
-	return 0;
-}
-
 static int start(struct adsm_home *home, struct adsm_entry *entry, const struct adsm_launch *launch,
 		 struct adsm_device_event *ret_event)
 {
@@ -489,7 +474,7 @@ static int enter_call(struct bound_call *call, struct adsm_launch *launch)
 	if (!error && home->last_seq - atomic_load(&home->completed) >= max)
 		error = adsm_wait_call(home, home->last_seq - max + 1);
 	if (!error)
-		error = wait_for_copies(home);
+		error = adsm_wait_copies(home);
 	if (error)
 		return error;
 
@@ -513,8 +498,7 @@ static int enter_call(struct bound_call *call, struct adsm_launch *launch)
 	open_gate(home);
 	adsm_home_unlock(home, &old);
 	if (!error && home->has_service) {
-		atomic_fetch_add(&home->watch_word, 1);
-		adsm_os_wake(&home->watch_word, 1, false);
+		adsm_os_poke(&home->watch_word);
 	}
 	return error;
 }

@@ -424,19 +424,24 @@ static int device_range(const void *p, size_t size, struct adsm_object **ret_obj
 	return adsm_wait_call(object->home, seq);
 }
 
-/* The last asynchronous copy of a queue; its own error is told to whoever waits for it. */
-static void wait_queue(struct adsm_home *home, uint32_t queue)
+/* Wait for the last asynchronous copy of a queue; its own error is told to whoever waits for its event. */
+static int wait_queue(struct adsm_home *home, uint32_t queue)
 {
-	adsmEvent event = { (uint64_t)home->index, queue, atomic_load(&home->async_seq[queue]) };
+	struct adsm_device_event event = { queue, atomic_load(&home->async_seq[queue]) };
+	int status, error = event.seq ? -EINTR : 0;
 
-	if (event.seq)
-		adsm_event_wait(event);
+	while (error == -EINTR)
+		error = home->device->backend->event_wait(home->device, event, &status);
+	return error ? adsm_fail(error, "cannot wait for an asynchronous copy") : 0;
 }
 
-void adsm_wait_copies(struct adsm_home *home)
+int adsm_wait_copies(struct adsm_home *home)
 {
-	for (uint32_t q = 0; q < ADSM_N_QUEUES; q++)
-		wait_queue(home, q);
+	int error = 0;
+
+	for (uint32_t q = 0; q < ADSM_N_QUEUES && !error; q++)
+		error = wait_queue(home, q);
+	return error;
 }
 
 static void note_copy(struct adsm_home *home, struct adsm_device_event event)
@@ -503,9 +508,11 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 	backend = object->home->device->backend;
 	start = adsm_os_now_ns();
 	/* On one queue they come in order; what is on another comes before this one too. */
-	for (uint32_t q = 0; q < ADSM_N_QUEUES; q++)
+	for (uint32_t q = 0; q < ADSM_N_QUEUES && !error; q++)
 		if (!ret_event || q != (direction == ADSM_TO_DEVICE ? ADSM_QUEUE_TO_DEVICE : ADSM_QUEUE_TO_HOST))
-			wait_queue(object->home, q);
+			error = wait_queue(object->home, q);
+	if (error)
+		return error;
 	error = direction == ADSM_TO_DEVICE ?
 		backend->to_device(object->memory, offset, src, size, ret_event ? &event : NULL) :
 		backend->to_host(dst, object->memory, offset, size, ret_event ? &event : NULL);
@@ -540,7 +547,9 @@ int adsm_copy_device(void *dst, const void *src, size_t size)
 		return error;
 	if (to->home != from->home)
 		return adsm_fail(-EINVAL, "%p and %p are on two devices", dst, src);
-	adsm_wait_copies(to->home);
+	error = adsm_wait_copies(to->home);
+	if (error)
+		return error;
 	return device_failed(to->home->device->backend->copy(to->memory, to_offset, from->memory, from_offset,
 							     size, NULL), "copy", size);
 }
@@ -553,7 +562,9 @@ int adsm_fill_device(void *dst, int value, size_t size)
 
 	if (error || !size)
 		return error;
-	adsm_wait_copies(object->home);
+	error = adsm_wait_copies(object->home);
+	if (error)
+		return error;
 	return device_failed(object->home->device->backend->fill(object->memory, offset, (uint8_t)value, size,
 								 NULL), "fill", size);
 }

@@ -631,26 +631,24 @@ int adsm_object_free(void *p, bool device_only)
 	object->freeing = true;
 	adsm_home_unlock(home, &old);
 	if (device_only)
-		adsm_wait_copies(home);
+		error = adsm_wait_copies(home);
 	else
 		adsm_kernel_assign(NULL, (uintptr_t)p, 0);
 	adsm_home_lock(home, &old);
-	for (;;) {
+	while (!error) {
 		uint64_t seq = adsm_object_use_seq(object);
 
-		if (seq > atomic_load(&home->completed)) {
+		if (seq > atomic_load(&home->completed))
 			error = adsm_wait_unlocked(home, seq, &old);
-			if (error) {
-				object->freeing = false;
-				adsm_home_unlock(home, &old);
-				return error;
-			}
-		} else if (object->n_busy || object->n_sending) {
-			if (!adsm_send_queued(home))
-				adsm_home_wait(home);
-		} else {
+		else if (!object->n_busy && !object->n_sending)
 			break;
-		}
+		else if (!adsm_send_queued(home))
+			adsm_home_wait(home);
+	}
+	if (error) {
+		object->freeing = object->assigned = false;
+		adsm_home_unlock(home, &old);
+		return error;
 	}
 	adsm_object_destroy(object);
 	adsm_os_signals_restore(&old);

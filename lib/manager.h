@@ -73,6 +73,6 @@ int adsm_copy_device(void *dst, const void *src, size_t size);
 int adsm_fill_device(void *dst, int value, size_t size);
 int adsm_event_wait(adsmEvent event);
 /* Wait for the explicit asynchronous copies of a device. No lock held. */
-void adsm_wait_copies(struct adsm_home *home);
+int adsm_wait_copies(struct adsm_home *home);
 
 #endif

@@ -44,6 +44,13 @@ void *adsm_os_table(size_t size);
 int adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared); /* [signal] */
 void adsm_os_wake(_Atomic uint32_t *word, int n, bool shared);			/* [signal] */
 
+/* Change a word and wake whoever sleeps on it. */
+static inline void adsm_os_poke(_Atomic uint32_t *word)			/* [signal] */
+{
+	atomic_fetch_add(word, 1);
+	adsm_os_wake(word, 1, false);
+}
+
 /* ---- time and identity */
 
 uint64_t adsm_os_now_ns(void);							/* [signal] */

@@ -69,8 +69,7 @@ int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, siz
 	request.next = atomic_load(&home->copy_requests);
 	while (!atomic_compare_exchange_weak(&home->copy_requests, &request.next, &request))
 		;
-	atomic_fetch_add(&home->copy_word, 1);
-	adsm_os_wake(&home->copy_word, 1, false);
+	adsm_os_poke(&home->copy_word);
 	while (!atomic_load(&request.done))
 		adsm_os_wait(&request.done, 0, 0, false);
 	adsm_moved_ns += adsm_os_now_ns() - start;
@@ -132,8 +131,7 @@ static void run_evictor(void *arg)
 
 void adsm_evictor_wake(struct adsm_home *home)
 {
-	atomic_fetch_add(&home->evict_word, 1);
-	adsm_os_wake(&home->evict_word, 1, false);
+	adsm_os_poke(&home->evict_word);
 }
 
 int adsm_service_start(struct adsm_home *home)
@@ -148,8 +146,7 @@ int adsm_service_start(struct adsm_home *home)
 	error = adsm_os_thread_start(&home->watcher, "adsm-watcher", run_watcher, home);
 	if (error) {
 		atomic_store(&home->stop, true);
-		atomic_fetch_add(&home->copy_word, 1);
-		adsm_os_wake(&home->copy_word, 1, false);
+		adsm_os_poke(&home->copy_word);
 		adsm_os_thread_join(&home->copier);
 		return error;
 	}
@@ -182,11 +179,9 @@ void adsm_helpers_stop(struct adsm_home *home)
 		adsm_os_thread_join(&home->evictor);
 	}
 	if (home->has_service) {
-		atomic_fetch_add(&home->copy_word, 1);
-		adsm_os_wake(&home->copy_word, 1, false);
+		adsm_os_poke(&home->copy_word);
 		adsm_os_thread_join(&home->copier);
-		atomic_fetch_add(&home->watch_word, 1);
-		adsm_os_wake(&home->watch_word, 1, false);
+		adsm_os_poke(&home->watch_word);
 		adsm_os_thread_join(&home->watcher);
 	}
 	home->has_evictor = home->has_service = false;

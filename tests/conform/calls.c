@@ -180,6 +180,32 @@ static void constants(void)
 	CHECK_EQ(p[0], 0);
 }
 
+/* The bytes of constants and values may lie in shared memory, even where a call must end before they are read. */
+static void values_shared(void)
+{
+	unsigned char *to = alloc(PAGE), *table = alloc(PAGE);
+	unsigned n = 100, *count = words(1, n), *a = words(n, 0);
+	const adsmArg args[] = { adsmInOut(a), { ADSM_ARG_VALUE, ADSM_ACCESS_IN, count, sizeof(*count) } };
+
+	memset(table, 7, n);
+	CALL("from_const", n, adsmOut(to), adsmConst(table, n), adsmVal(n));
+	SYNC();
+	CHECK_EQ(to[n - 1], 7);
+	CALL("increment_bytes", n, adsmInOut(table), adsmVal(n));
+	SETTLE();
+	CALL("from_const", n, adsmOut(to), adsmConst(table, n), adsmVal(n));
+	CALL("increment", 1, adsmInOut(count), adsmVal(1u));
+	SETTLE();
+	*count = *count - 1;
+	CALL("increment", 1, adsmIn(count), adsmVal(0u));
+	CALL("late_increment", 1, adsmVal(SPIN / 10), adsmInOut(count), adsmVal(0u));
+	SETTLE();
+	CHECK_OK(adsmCallArgs(kernel("increment"), blocks(n), lanes(), args, 2));
+	SYNC();
+	CHECK_EQ(to[n - 1], 8);
+	CHECK_EQ(a[n - 1], n);
+}
+
 static void values(void)
 {
 	struct { char a; short b; unsigned c; } t = { -3, -300, 4000000000u };
@@ -287,6 +313,48 @@ static void assign_unnamed(void)
 	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
 	CHECK_EQ(info(data).n_dirty, 1);
 	CHECK_EQ(object_stats(data).h2d_bytes, 0);
+	SYNC();
+	CHECK_EQ(data[3], 3);
+	CHECK_EQ(a[3], 4);
+}
+
+#define ASSIGNED 300u
+
+/* A call takes all the objects assigned to its kernel, or is refused and takes none. */
+static void assign_many(void)
+{
+	unsigned *p[ASSIGNED], *a = words(1, 0), left = ASSIGNED, taken;
+	int err;
+
+	for (unsigned i = 0; i < ASSIGNED; i++) {
+		p[i] = words(1, i);
+		CHECK_OK(adsmAssign(p[i], kernel("increment"), ADSM_ACCESS_INOUT));
+	}
+	while ((err = adsmCall(kernel("increment"), blocks(1), lanes(), adsmPtr(a), adsmVal(1u)))) {
+		CHECK_EQ(err, -EINVAL);
+		CHECK_SAYS("increment");
+		for (unsigned i = 0; i < ASSIGNED; i++)
+			CHECK_AT(info(p[i]).n_dirty, i, 1);
+		CHECK_OK(adsmAssign(p[--left], NULL, 0));
+	}
+	CHECK(left >= 32);
+	for (unsigned i = taken = 0; i < ASSIGNED; i++)
+		taken += info(p[i]).n_invalid == 1;
+	CHECK_EQ(taken, left);
+	SYNC();
+	CHECK_EQ(a[0], 1);
+	CHECK_EQ(p[left - 1][0], left - 1);
+}
+
+/* When a module goes, what was assigned to its kernels belongs to all again. */
+static void assign_unload(void)
+{
+	unsigned n = 1000, *data = words(n, 0), *a = words(n, 0);
+
+	CHECK_OK(adsmAssign(data, kernel("increment"), ADSM_ACCESS_INOUT));
+	unload();
+	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
+	CHECK_EQ(info(data).n_invalid, 1);
 	SYNC();
 	CHECK_EQ(data[3], 3);
 	CHECK_EQ(a[3], 4);
@@ -587,11 +655,14 @@ static const struct conform_case cases[] = {
 	CASE("order", order),
 	CASE("constants", constants),
 	CASE("values", values),
+	CASE("values-shared", values_shared),
 	CASE("null", null),
 	CASE("dimensions", dimensions),
 	CASE("use", use),
 	CASE("assign", assign),
 	CASE("assign-unnamed", assign_unnamed),
+	CASE("assign-many", assign_many),
+	CASE("assign-unload", assign_unload),
 	FAULT_CASE("touch-waits", touch_waits),
 	FAULT_CASE("reads-while-running", reads_while_running),
 	FAULT_CASE("reads-twice", reads_twice),

@@ -257,6 +257,23 @@ static void restart(void)
 	CHECK_OK(adsmShutdown());
 }
 
+/* Calls that nobody waited for concern nobody after a new start. */
+static void restart_calls(void)
+{
+	for (unsigned round = 0; round < 3; round++) {
+		unsigned *a = words(N, 0);
+
+		for (unsigned i = 0; i < 3; i++)
+			CALL("increment", N, adsmPtr(a), adsmVal(N));
+		CHECK_OK(adsmFree(a));
+		unload();
+		CHECK_OK(adsmShutdown());
+		CHECK_OK(adsmInit());
+		SYNC();
+	}
+	CHECK_OK(adsmShutdown());
+}
+
 struct objects {
 	unsigned *dirty, *read, *left, *broken;
 };
@@ -338,6 +355,24 @@ static void crash_touch(void)
 	after_loss(o);
 }
 
+/* What is lost is not copied; what is overwritten is there again. */
+static void crash_copies(void)
+{
+	struct objects o = before_loss();
+	unsigned value = 0;
+
+	CALL("crash", 1, adsmPtr(o.broken));
+	CHECK(adsmSync() < 0);
+	CHECK_ERROR(adsmMemcpy(o.dirty, o.broken, N * 4), ENODEV);
+	CHECK_ERROR(adsmMemcpy(&value, o.broken, 4), ENODEV);
+	CHECK_EQ(o.dirty[0], 1);
+	CHECK_OK(adsmMemset(o.broken, 3, N * 4));
+	CHECK_EQ(o.broken[N - 1], 0x03030303);
+	CHECK_OK(adsmMemcpy(o.broken, o.left, N * 4));
+	CHECK_EQ(o.broken[3], 7);
+	after_loss(o);
+}
+
 static void killed(void)
 {
 	struct objects o = before_loss();
@@ -353,6 +388,45 @@ static void killed(void)
 			break;
 		CHECK(adsmSync() < 0);
 	}
+	after_loss(o);
+}
+
+static pthread_barrier_t in_turn;
+
+static void *call_once(void *data)
+{
+	CALL("increment", N, adsmPtr(data), adsmVal(N));
+	pthread_barrier_wait(&in_turn);
+	pthread_barrier_wait(&in_turn);
+	CHECK_ERROR(adsmSync(), ENODEV);
+	SYNC();
+	return NULL;
+}
+
+/* Each thread is told of its lost calls, however many others were lost. */
+static void killed_many(void)
+{
+	struct objects o = before_loss();
+	pid_t device = device_process();
+	unsigned *other = words(N, 0);
+	pthread_t thread;
+
+	if (!device)
+		skip("the accelerator has no process of its own");
+	pthread_barrier_init(&in_turn, NULL, 2);
+	CHECK(!kill(device, SIGSTOP));	/* nothing ends before its time */
+	for (unsigned i = 0; i < 70; i++)
+		CALL("increment", N, adsmPtr(o.broken), adsmVal(N));
+	CHECK(!pthread_create(&thread, NULL, call_once, other));
+	pthread_barrier_wait(&in_turn);
+	for (unsigned i = 0; i < 10; i++)
+		CALL("increment", N, adsmPtr(o.broken), adsmVal(N));
+	CHECK(!kill(device, SIGKILL));
+	CHECK_ERROR(adsmSync(), ENODEV);
+	SYNC();
+	pthread_barrier_wait(&in_turn);
+	CHECK(!pthread_join(thread, NULL));
+	CHECK_OK(adsmFree(other));
 	after_loss(o);
 }
 
@@ -401,9 +475,12 @@ static const struct conform_case cases[] = {
 	CASE("error-options", options),
 	CASE("error-environment", environment),
 	CASE("restart", restart),
+	CASE("restart-calls", restart_calls),
 	CASE("crash", crash),
 	FAULT_CASE("crash-touch", crash_touch),
+	FAULT_CASE("crash-copies", crash_copies),
 	CASE("killed", killed),
+	CASE("killed-many", killed_many),
 	FAULT_CASE("killed-waiting", killed_waiting),
 };
 CONFORM_MAIN(cases)

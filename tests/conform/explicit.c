@@ -74,6 +74,26 @@ static void asynchronous(void)
 		CHECK_OK(adsmDeviceFree(d[c]));
 }
 
+/* A copy comes after the copies before it, in whichever direction. */
+static void in_order(void)
+{
+	static unsigned from[N], to[N];
+	unsigned *d = device(N * 4);
+	adsmEvent sent, fetched;
+
+	set("cpu_link", "20MB/s,0us");
+	for (unsigned round = 1; round < 4; round++) {
+		count(from, round * N);
+		CHECK_OK(adsmCopyToDeviceAsync(d, from, N * 4, &sent));
+		CHECK_OK(adsmCopyToHostAsync(to, d, N * 4, &fetched));
+		CHECK_OK(adsmEventWait(fetched));
+		for (unsigned i = 0; i < N; i++)
+			CHECK_AT(to[i], i, i + round * N);
+		CHECK_OK(adsmEventWait(sent));
+	}
+	CHECK_OK(adsmDeviceFree(d));
+}
+
 static void after_calls(void)
 {
 	static unsigned w[N];
@@ -197,6 +217,7 @@ static void exhausted(void)
 static const struct conform_case cases[] = {
 	CASE("explicit-round-trip", round_trip),
 	CASE("explicit-asynchronous", asynchronous),
+	CASE("explicit-in-order", in_order),
 	CASE("explicit-after-calls", after_calls),
 	CASE("explicit-mixed", mixed),
 	CASE("explicit-objects", objects),

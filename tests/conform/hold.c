@@ -3,6 +3,7 @@
 #include "conform.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -256,6 +257,45 @@ static void waits(void)
 	CHECK_EQ(p[5], 12);
 }
 
+static unsigned *called;
+static _Atomic int call_result;
+
+static void *call_it(void *unused)
+{
+	call_result = adsmCall(kernel("increment"), blocks(N), lanes(), adsmPtr(called), adsmVal(N));
+	SYNC();
+	return NULL;
+}
+
+/* A hold that comes while a call sends keeps the range open: the call is refused, or was before it. */
+static void against_call(void)
+{
+	unsigned *last, done;
+	int fd = file_of(7);
+	pthread_t caller;
+
+	set("cpu_link", "0,2ms");	/* so slow that there is something to interrupt */
+	set("evict_batch", "1");	/* block by block */
+	called = words(N, 0);
+	last = called + N - 1;
+	kernel("increment");
+	call_result = 1;
+	CHECK(!pthread_create(&caller, NULL, call_it, NULL));
+	while (call_result == 1 && !object_stats(called).h2d_bytes)
+		;
+	CHECK_OK(adsmHold(last, 4, ADSM_ACCESS_INOUT));
+	CHECK(!pthread_join(caller, NULL));
+	CHECK(call_result == -EBUSY || !call_result);
+	done = !call_result;
+	CHECK_EQ(raw_read(fd, last, 4, 0), 4);
+	CHECK_OK(adsmUnhold(last, 4));
+	CHECK_EQ(*last, 7);
+	CALL("increment", N, adsmPtr(called), adsmVal(N));
+	SYNC();
+	CHECK_EQ(called[0], 1 + done);
+	CHECK_EQ(*last, 8);
+}
+
 static const struct conform_case cases[] = {
 	CASE("hold-in", in),
 	CASE("hold-out", out),
@@ -268,5 +308,6 @@ static const struct conform_case cases[] = {
 	CASE("hold-kept", kept),
 	CASE("hold-kept-paper", kept_paper),
 	FAULT_CASE("hold-waits", waits),
+	FAULT_CASE("hold-against-call", against_call),
 };
 CONFORM_MAIN(cases)

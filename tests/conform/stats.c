@@ -170,6 +170,39 @@ static void read_then_write(void)
 	CHECK_EQ(p[50000], 50003);
 }
 
+/* A touch that waits is one signal, however often it is looked at. */
+static void waits(void)
+{
+	unsigned *p = words(1, 1);
+	adsmStats all;
+
+	CALL("late_increment", 1, adsmVal(SPIN), adsmPtr(p), adsmVal(1u));
+	CHECK_OK(adsmStatsReset());
+	CHECK_EQ(p[0], 2);
+	all = stats();
+	CHECK_EQ(all.signals, 1);
+	CHECK_EQ(all.read_faults, 1);
+	SYNC();
+}
+
+/* A new start counts from nothing. */
+static void restart(void)
+{
+	unsigned *p = words(1000, 1);
+	adsmStats all;
+
+	CALL("increment", 1000, adsmPtr(p), adsmVal(1000u));
+	SYNC();
+	CHECK_OK(adsmFree(p));
+	unload();
+	CHECK_OK(adsmShutdown());
+	CHECK_OK(adsmInit());
+	all = stats();
+	for (size_t i = 0; i < sizeof(all); i++)
+		CHECK_AT(((char *)&all)[i], i, 0);
+	CHECK_OK(adsmShutdown());
+}
+
 /* The totals are the sum over all objects, the freed ones included; a reset is a reset. */
 static void totals(void)
 {
@@ -230,6 +263,8 @@ static const struct conform_case cases[] = {
 	CASE("stats-repeated", repeated),
 	CASE("stats-odd", odd),
 	CASE("stats-read-then-write", read_then_write),
+	FAULT_CASE("stats-waits", waits),
 	CASE("stats-totals", totals),
+	CASE("stats-restart", restart),
 };
 CONFORM_MAIN(cases)

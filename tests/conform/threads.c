@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #define THREADS 8u
 
@@ -215,6 +216,120 @@ static void writers_against_calls(void)
 	sweep(reads_thread);
 }
 
+#define RACES 100u
+static pid_t winner;
+static atomic_int racing;	/* 1: the winner is in its touch */
+
+/* Touches what another thread is just fetching: each time it finds it open. */
+static void *lose_races(void *unused)
+{
+	for (unsigned i = 0; i < RACES; i++) {
+		pthread_barrier_wait(&gate);
+		while (racing != 2 && !(racing == 1 && asleep(winner)))
+			;
+		CHECK_EQ(shared[0], i + 1);
+		pthread_barrier_wait(&gate);
+	}
+	return NULL;
+}
+
+static void late_to_each(void)
+{
+	pthread_t loser;
+
+	set("cpu_link", "0,2ms");	/* so slow that the winner sleeps */
+	pthread_barrier_init(&gate, NULL, 2);
+	shared = words(1, 0);
+	winner = gettid();
+	CHECK(!pthread_create(&loser, NULL, lose_races, NULL));
+	for (unsigned i = 0; i < RACES; i++) {
+		racing = 0;
+		CALL("increment", 1, adsmPtr(shared), adsmVal(1u));
+		SYNC();
+		pthread_barrier_wait(&gate);
+		racing = 1;
+		CHECK_EQ(shared[0], i + 1);
+		racing = 2;
+		pthread_barrier_wait(&gate);
+	}
+	CHECK(!pthread_join(loser, NULL));
+}
+
+#define PIPELINED 2000u
+static unsigned *piped;
+static adsmKernel *pipe_kernel;
+static atomic_bool got_through;
+static atomic_uint n_piped;
+
+/* Keeps the device busy: there is always a call that has not ended. */
+static void *pipeline(void *unused)
+{
+	for (n_piped = 0; n_piped < PIPELINED && !got_through; n_piped++) {
+		CHECK_OK(adsmCall(pipe_kernel, blocks(1), lanes(), adsmVal(SPIN / 100), adsmPtr(piped), adsmVal(1u)));
+		if (n_piped == 50)
+			pthread_barrier_wait(&gate);
+	}
+	SYNC();
+	return NULL;
+}
+
+/* Who waits for the calls of another thread waits for those before it, not for all that ever come. */
+static void get_through(void (*wait)(unsigned *), const char *kernel_name)
+{
+	unsigned *other = words(1, 0);
+	pthread_t caller;
+
+	pthread_barrier_init(&gate, NULL, 2);
+	piped = words(1, 0);
+	pipe_kernel = kernel(kernel_name);
+	got_through = false;
+	CHECK(!pthread_create(&caller, NULL, pipeline, NULL));
+	pthread_barrier_wait(&gate);
+	wait(other);
+	got_through = true;
+	CHECK(!pthread_join(caller, NULL));
+	CHECK(n_piped < PIPELINED);
+}
+
+static void wait_touch(unsigned *unused)
+{
+	CHECK(*(volatile unsigned *)piped > 0);
+}
+
+static void wait_copy(unsigned *unused)
+{
+	unsigned v = 0;
+
+	CHECK_OK(adsmMemcpy(&v, piped, 4));
+}
+
+static void wait_set(unsigned *unused)
+{
+	CHECK_OK(adsmMemset(piped, 0, 4));
+}
+
+static void wait_free(unsigned *other)
+{
+	CHECK_OK(adsmFree(other));
+}
+
+static void pipelined_touch(void)
+{
+	get_through(wait_touch, "late_increment");
+}
+
+static void pipelined_copies(void)
+{
+	get_through(wait_copy, "late_increment");
+	get_through(wait_set, "late_increment");
+}
+
+/* Each call may use any object. */
+static void pipelined_free(void)
+{
+	get_through(wait_free, "late_increment_any");
+}
+
 static void *leave_thread(void *data)
 {
 	unsigned **list = data;
@@ -303,6 +418,10 @@ static const struct conform_case cases[] = {
 	CASE("no-lost-updates", no_lost_updates),
 	CASE("no-lost-updates-paper", no_lost_updates_paper),
 	FAULT_CASE("writers-against-calls", writers_against_calls),
+	FAULT_CASE("late-to-each", late_to_each),
+	FAULT_CASE("pipelined-touch", pipelined_touch),
+	FAULT_CASE("pipelined-copies", pipelined_copies),
+	CASE("pipelined-free", pipelined_free),
 	CASE("leave", leave),
 	CASE("ticking", ticking),
 };
