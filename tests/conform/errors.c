@@ -78,6 +78,9 @@ static void arguments(void)
 	CHECK_ERROR(adsmCall(add, one, one, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal(N), adsmUse(b, 8)), EINVAL);
 	odd.kind = 99;
 	CHECK_ERROR(adsmCall(add, one, one, odd, adsmPtr(b), adsmPtr(c), adsmVal(N)), EINVAL);
+	odd = (adsmArg){ ADSM_ARG_VALUE, ADSM_ACCESS_IN, NULL, sizeof(N) };
+	CHECK_ERROR(adsmCall(add, one, one, adsmPtr(a), adsmPtr(b), adsmPtr(c), odd), EINVAL);
+	CHECK_ERROR(adsmCallArgs(add, one, one, NULL, 4), EINVAL);
 	for (unsigned i = 0; i <= ADSM_ARGS_MAX; i++)
 		many[i] = i < 3 ? adsmPtr(a) : adsmUse(a, ADSM_ACCESS_INOUT);
 	CHECK_ERROR(adsmCallArgs(add, one, one, many, ADSM_ARGS_MAX + 1), EINVAL);
@@ -414,7 +417,7 @@ static void killed_many(void)
 	if (!device)
 		skip("the accelerator has no process of its own");
 	pthread_barrier_init(&in_turn, NULL, 2);
-	CHECK(!kill(device, SIGSTOP));	/* nothing ends before its time */
+	CALL("late_increment", 1, adsmVal(1ul << 40), adsmPtr(o.broken), adsmVal(1u));
 	for (unsigned i = 0; i < 70; i++)
 		CALL("increment", N, adsmPtr(o.broken), adsmVal(N));
 	CHECK(!pthread_create(&thread, NULL, call_once, other));

@@ -78,10 +78,11 @@ static void asynchronous(void)
 static void in_order(void)
 {
 	static unsigned from[N], to[N];
-	unsigned *d = device(N * 4);
 	adsmEvent sent, fetched;
+	unsigned *d;
 
-	set("cpu_link", "20MB/s,0us");
+	set("cpu_link", "20MB/s,10us");
+	d = device(N * 4);
 	for (unsigned round = 1; round < 4; round++) {
 		count(from, round * N);
 		CHECK_OK(adsmCopyToDeviceAsync(d, from, N * 4, &sent));

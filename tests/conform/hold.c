@@ -274,7 +274,8 @@ static void against_call(void)
 	int fd = file_of(7);
 	pthread_t caller;
 
-	set("cpu_link", "0,2ms");	/* so slow that there is something to interrupt */
+	set("cpu_link", "50GB/s,2ms");	/* so slow that there is something to disturb */
+	set("rolling_size", "1000");	/* all of it by the call, */
 	set("evict_batch", "1");	/* block by block */
 	called = words(N, 0);
 	last = called + N - 1;

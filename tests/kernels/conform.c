@@ -114,18 +114,6 @@ ADSM_KERNEL(late_increment, ADSM_VAL(unsigned long, spins), ADSM_INOUT(unsigned,
 	}
 }
 
-ADSM_KERNEL(late_increment_any, ADSM_VAL(unsigned long, spins), ADSM_PTR(unsigned, a), ADSM_VAL(unsigned, n))
-{
-	ADSM_THREADS {
-		if (ADSM_GLOBAL_X != 0)
-			continue;
-		unsigned zero = spin(spins);
-
-		for (unsigned i = 0; i < n; i++)
-			a[i] += 1 + zero;
-	}
-}
-
 ADSM_KERNEL(append, ADSM_INOUT(unsigned, list), ADSM_VAL(unsigned, value))
 {
 	ADSM_THREADS {
