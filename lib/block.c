@@ -232,6 +232,35 @@ int adsm_object_close(struct adsm_object *object)
 	return error;
 }
 
+static bool may_close(const struct adsm_object *object)
+{
+	return object->protocol->detects && !object->assigned && !object->n_holds;
+}
+
+void adsm_close_neighbours(struct adsm_home *home)
+{
+	struct adsm_object *object = home->open, *next;
+
+	for (; object; object = next) {
+		uintptr_t start = object->start, end = start + object->span;
+
+		next = object->open_next;
+		if (!may_close(object))
+			continue;
+		/* In the list as they were made, so mostly one below the other. */
+		while (next && may_close(next) && (next->start + next->span == start || next->start == end)) {
+			start = next->start < start ? next->start : start;
+			end = next->start + next->span > end ? next->start + next->span : end;
+			next = next->open_next;
+		}
+		if (next == object->open_next || adsm_engine->close((void *)start, end - start))
+			continue;
+		for (; object != next; object = object->open_next)
+			set_views(object, object->open_first, object->open_end - object->open_first,
+				  ADSM_PROT_NONE);
+	}
+}
+
 /* ---- invariants */
 
 #ifndef NDEBUG

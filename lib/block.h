@@ -179,6 +179,9 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 
 /* Shut the view of an object; states stay. -ENOMEM: the process has no mappings left. */
 int adsm_object_close(struct adsm_object *object);
+/* Shut the views of all open objects an unnamed call may use that lie side by side, with one call for each run
+ * of them. Best effort: adsm_object_close() does the rest. */
+void adsm_close_neighbours(struct adsm_home *home);
 /* Send the Dirty blocks of an object. Drops the lock while bytes move; -EBUSY when it was held meanwhile. */
 int adsm_object_flush(struct adsm_object *object);
 

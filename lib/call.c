@@ -362,6 +362,8 @@ static int release_objects(struct bound_call *call)
 	struct adsm_home *home = call->home;
 	int moved = 1;
 
+	if (!call->named)
+		adsm_close_neighbours(home);
 	for (int pass = 0; moved == 1; pass++) {
 		/* Writers elsewhere could keep this going for ever: from here on they wait. */
 		home->gate = pass >= PATIENCE;
