@@ -497,6 +497,8 @@ int adsm_object_flush(struct adsm_object *object)
 	/* "No two sends are merged" where sends are block by block. */
 	uint32_t most = adsm_options.evict_batch == 1 ? 1 : UINT32_MAX;
 
+	uint64_t birth = object->birth;
+
 	for (uint32_t first = object->open_first; first < object->open_end && object->n_in[ADSM_DIRTY];) {
 		const struct adsm_block *blocks = object->blocks;
 		uint32_t n = 0;
@@ -509,10 +511,14 @@ int adsm_object_flush(struct adsm_object *object)
 		       !(blocks[first + n].flags & (ADSM_BLOCK_SENDING | ADSM_BLOCK_BUSY)))
 			n++;
 		if (!n) {
-			if (blocks[first].state == ADSM_DIRTY)
-				adsm_home_wait(object->home);	/* written again while it moves, or being filled */
-			else
+			if (blocks[first].state != ADSM_DIRTY) {
 				first++;
+				continue;
+			}
+			/* Written again while it moves, or being filled. Its owner may free it meanwhile. */
+			adsm_home_wait(object->home);
+			if (!object->live || object->birth != birth)
+				return 0;
 			continue;
 		}
 		if (detects && blocks[first].view == ADSM_PROT_RW) {
@@ -640,8 +646,12 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 	begin_busy(object, first, n);
 	error = write(arg);
 	end_busy(object, first, n);
-	for (uint32_t b = first; b < first + n && !error; b++)
-		set_state(object, b, step_of(object, b, ADSM_EVENT_CALL_OUT).next);
+	/* After a failure nobody knows how far the device came, but what the host has is whole. */
+	for (uint32_t b = first; b < first + n; b++)
+		if (!error)
+			set_state(object, b, step_of(object, b, ADSM_EVENT_CALL_OUT).next);
+		else if (object->blocks[b].state == ADSM_READ_ONLY)
+			set_state(object, b, ADSM_DIRTY);
 	check(object);
 	return error;
 }

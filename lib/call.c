@@ -175,7 +175,7 @@ static int copy_values(struct bound_call *call)
 	if (call->n_bytes > sizeof(call->few_bytes)) {
 		call->bytes = malloc(call->n_bytes);
 		if (!call->bytes)
-			return -ENOMEM;
+			return adsm_fail(-ENOMEM, "no memory for %zu bytes of values", call->n_bytes);
 	}
 	for (size_t i = 0; i < call->n_args; i++) {
 		struct adsm_launch_arg *arg = &call->args[i];
@@ -554,7 +554,9 @@ static int collect_error(struct adsm_home *home)
 		if (home->failed[i].thread == thread.id) {
 			int error = home->failed[i].error;
 
-			home->failed[i] = home->failed[--home->n_failed];
+			home->n_failed--;
+			memmove(&home->failed[i], &home->failed[i + 1],
+				(home->n_failed - i) * sizeof(home->failed[0]));
 			return error;
 		}
 	return 0;
@@ -610,7 +612,8 @@ static bool wait_for_one(struct adsm_home *home)
 static int sync_home(struct adsm_home *home)
 {
 	uint64_t seq = thread.last_seq[home->index];
-	bool one = thread.n_calls[home->index] == 1 && !home->n_undetected;
+	/* Where a fault may not ask the backend whether a call has ended, somebody has to take note of it. */
+	bool one = thread.n_calls[home->index] == 1 && !home->n_undetected && !home->has_service;
 	struct adsm_sigset old;
 	int error = 0, failed;
 

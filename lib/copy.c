@@ -201,7 +201,8 @@ static bool any_held(const struct adsm_object *object, uint32_t first, uint32_t 
 	return false;
 }
 
-/* What the protocol cannot take from the CPU unseen stays there; and with a lost device, all does. */
+/* What the protocol cannot take from the CPU unseen stays there; and with a lost device, all does. Ask once
+ * more after waiting: that is when a loss shows. */
 static bool may_take(const struct adsm_object *object)
 {
 	return object->protocol->detects && !object->home->lost_seq;
@@ -221,7 +222,7 @@ static long fill_blocks(char *dst, int value, size_t size)
 	n = whole_blocks(object, dst, size, &first);
 	if (n && may_take(object)) {
 		result = quiet(object, first, n, &old);
-		if (!result && !any_held(object, first, n)) {
+		if (!result && may_take(object) && !any_held(object, first, n)) {
 			w.dst = object;
 			w.dst_offset = (size_t)first << object->block_shift;
 			w.size = adsm_run_size(object, first, n);
@@ -265,7 +266,7 @@ static long copy_blocks(char *dst, const char *src, size_t size)
 		result = quiet(object, first, n, &old);
 	else
 		n = 0;
-	if (result || !n || any_held(object, first, n))
+	if (result || !n || !may_take(object) || any_held(object, first, n))
 		goto unlock;
 	w.size = adsm_run_size(object, first, n);
 	/* Both live under one lock, or not on one device. */

@@ -646,7 +646,12 @@ int adsm_object_free(void *p, bool device_only)
 			adsm_home_wait(home);
 	}
 	if (error) {
-		object->freeing = object->assigned = false;
+		object->freeing = false;
+		if (object->assigned) {
+			/* Its assignments are gone; unnamed calls so far could not use it. */
+			object->assigned = false;
+			object->born_seq = home->last_seq;
+		}
 		adsm_home_unlock(home, &old);
 		return error;
 	}
