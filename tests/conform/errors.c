@@ -376,6 +376,18 @@ static void crash_copies(void)
 	after_loss(o);
 }
 
+/* The loss shows only while the fill waits for the call. */
+static void crash_fill(void)
+{
+	struct objects o = before_loss();
+
+	CALL("crash", 1, adsmPtr(o.broken));
+	CHECK_OK(adsmMemset(o.broken, 3, N * 4));
+	CHECK_EQ(o.broken[N - 1], 0x03030303);
+	CHECK(adsmSync() < 0);
+	after_loss(o);
+}
+
 static void killed(void)
 {
 	struct objects o = before_loss();
@@ -482,6 +494,7 @@ static const struct conform_case cases[] = {
 	CASE("crash", crash),
 	FAULT_CASE("crash-touch", crash_touch),
 	FAULT_CASE("crash-copies", crash_copies),
+	FAULT_CASE("crash-fill", crash_fill),
 	CASE("killed", killed),
 	CASE("killed-many", killed_many),
 	FAULT_CASE("killed-waiting", killed_waiting),
