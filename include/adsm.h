@@ -405,7 +405,7 @@ inline int adsmCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const Args 
 	return adsmCallArgs(kernel, grid, block, list, sizeof(list) / sizeof(list[0]));
 }
 #else
-/* A value, of the type the kernel declares: a number, a struct. */
+/* A value, of the type the kernel declares: a number, a struct. Lives as long as the block it is written in. */
 #define adsmVal(x) adsmArgMake_(ADSM_ARG_VALUE, ADSM_ACCESS_IN, \
 	&(const struct { __typeof__(x) value; }){ x }, sizeof(x))
 

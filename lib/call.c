@@ -238,7 +238,7 @@ static int bind(struct bound_call *call, const adsmArg *args, size_t n)
 static int bind_assignments(struct bound_call *call)
 {
 	struct adsm_assignment list[USES_MAX];
-	size_t n = call->kernel->assignments ? adsm_kernel_assignments(call->kernel, list, USES_MAX) : 0;
+	size_t n = adsm_kernel_assignments(call->kernel, list, USES_MAX);
 
 	if (n > USES_MAX)
 		return adsm_fail(-EINVAL, "kernel '%s' has %zu objects assigned, a call takes %d",
@@ -596,17 +596,18 @@ static int acquire(struct adsm_home *home)
 	return error;
 }
 
-/* Did this thread's only call end well? */
-static bool wait_for_one(struct adsm_home *home)
+/* Wait for this thread's only call. 0, with how it ended; negative: could not wait. */
+static int wait_for_one(struct adsm_home *home, int *ret_status)
 {
 	uint64_t start = adsm_os_now_ns();
-	int status, error;
+	int error;
 
 	do
-		error = home->device->backend->event_wait(home->device, thread.last_event[home->index], &status);
+		error = home->device->backend->event_wait(home->device, thread.last_event[home->index], ret_status);
 	while (error == -EINTR);
 	adsm_count(NULL, wait_ns, adsm_os_now_ns() - start);
-	return !error && !status;
+	return error ? adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
+				 adsmErrorString(error)) : 0;
 }
 
 static int sync_home(struct adsm_home *home)
@@ -621,11 +622,16 @@ static int sync_home(struct adsm_home *home)
 		return 0;
 	if (seq) {
 		/* The usual case, one call that goes well, needs no lock and no system call. */
-		if (one && wait_for_one(home)) {
+		int status = 0;
+
+		error = one ? wait_for_one(home, &status) : adsm_wait_call(home, seq);
+		if (error)
+			return error;
+		if (one && !status) {
 			thread.last_seq[home->index] = thread.n_calls[home->index] = 0;
 			return 0;
 		}
-		error = adsm_wait_call(home, seq);
+		error = adsm_wait_call(home, seq);	/* ended, or about to be seen so */
 		if (error)
 			return error;
 	}
