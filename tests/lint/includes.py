@@ -13,13 +13,13 @@ LAYERS = [
     ["backends", "protocols"],
     ["lib/block", "lib/transfer"],
     ["lib/object", "lib/kernel"],
-    ["lib/manager", "lib/call", "lib/copy"],
-    ["lib/api"],
+    ["lib/manager", "lib/call", "lib/copy", "lib/io"],
+    ["lib/api", "interpose"],
 ]
 # The same height, and yet strangers: a backend knows no blocks, a protocol no device.
 STRANGERS = {("backends", "protocols"), ("protocols", "backends")}
 # Users of the library, like any other: these headers and their own.
-USERS = ["parboil", "tests/conform"]
+USERS = ["parboil", "tests/conform", "tests/interpose"]
 PUBLIC = ["adsm.h", "adsm_kernel.h"]
 
 
@@ -42,9 +42,9 @@ def included(text):
 problems = []
 n_checked = 0
 headers = {os.path.basename(path): path
-           for path in tree.files(["include", "lib", "backends", "protocols"], (".h",))}
+           for path in tree.files(["include", "lib", "backends", "protocols", "interpose"], (".h",))}
 
-for path in tree.files(["include", "lib", "backends", "protocols"], (".c", ".h")):
+for path in tree.files(["include", "lib", "backends", "protocols", "interpose"], (".c", ".h")):
     if layer(path) is None:
         problems.append(f"{path}: has no layer; give it one in tests/lint/includes.py")
         continue

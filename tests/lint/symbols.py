@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The library exports its public names and nothing else: symbols.py NM LIBRARY."""
+"""The library exports its public names and its wrappers of libc's, without versions, and nothing else:
+symbols.py NM LIBRARY."""
+import ctypes
 import re
 import subprocess
 import sys
@@ -13,6 +15,11 @@ exported = {line.split()[-1] for line in nm.splitlines()}
 exported = {name for name in exported if not name.startswith("__odr_asan")}
 declared = set(re.findall(r"^ADSM_API [^;(]*?\b(adsm\w+)\(", tree.read("include/adsm.h"), re.M))
 
-problems = [f"{name}: exported, but adsm.h does not declare it" for name in sorted(exported - declared)]
-problems += [f"{name}: declared in adsm.h, but not exported" for name in sorted(declared - exported)]
+problems = [f"{name}: declared in adsm.h, but not exported" for name in sorted(declared - exported)]
+libc = ctypes.CDLL("libc.so.6")
+for name in sorted(exported - declared):
+    if "@" in name:
+        problems.append(f"{name}: has a version; it would not shadow libc's")
+    elif name.startswith("adsm") or not hasattr(libc, name):
+        problems.append(f"{name}: exported, but neither declared in adsm.h nor a function of libc's")
 tree.finish(problems, len(exported))

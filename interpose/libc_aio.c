@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* libc_aio.c - asynchronous input and output. */
+#include "interpose.h"

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* libc_args.c - paths and small structures. */
+#include "interpose.h"

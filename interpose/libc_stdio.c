@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* libc_stdio.c - streams. */
+#include "interpose.h"

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io.h - input and output of others straight from and into shared memory: system calls, bulk copies.
+ *
+ * They are given the alias instead of the view, all in one call, and nothing is locked, pinned or held
+ * while that lasts. Output: what is Invalid is fetched first. Input: the bytes are noted as an input in
+ * progress, which no transfer touches; when it ends, what was delivered counts as written by the CPU.
+ * Any thread, signal handlers included; errno is untouched.
+ */
+#ifndef ADSM_IO_H
+#define ADSM_IO_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+/* All shared memory lies in this range; of size 0 while the library is not started, and in the child of a fork. */
+struct adsm_shared_range {
+	_Atomic uintptr_t start;
+	_Atomic size_t size;
+};
+
+extern struct adsm_shared_range adsm_shared_range;
+
+/* Quick: false where no byte of a range can be shared. */
+static inline bool adsm_may_be_shared(const void *p, size_t size)
+{
+	uintptr_t start = atomic_load_explicit(&adsm_shared_range.start, memory_order_relaxed);
+	size_t span = atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed);
+
+	return __builtin_expect((uintptr_t)p + size - start < span + size, 0);
+}
+
+/* Exact: is the whole range inside one live shared object? */
+bool adsm_is_shared(const void *p, size_t size);
+
+struct adsm_input;		/* a range whose input is in progress */
+
+/* One system call's or copy's ranges of memory. Lies on the stack of whoever makes the call. */
+struct adsm_io {
+	struct iovec *vector;		/* what to give the system instead */
+	int n;
+	struct adsm_input *inputs;	/* in the order of the vector */
+};
+
+/* Room for what @n ranges may become. */
+#define ADSM_IO_ROOM(n) (3 * (size_t)(n))
+
+/*
+ * Before output (the system reads the memory) and input (it writes it). @room: ADSM_IO_ROOM(n) entries, which
+ * io->vector points into afterwards. What is in no live object stays as it is; so the system answers with
+ * EFAULT where it would have. 0, or a negative errno, said by adsmLastError(): make no call then.
+ */
+int adsm_io_begin_output(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
+int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
+/*
+ * After input, on every way out: @delivered bytes have come, in the order of the vector. Negative: they are
+ * there, but the rest of their block cannot be had. Nothing to do for output, or a second time.
+ */
+int adsm_io_end(struct adsm_io *io, size_t delivered);
+/* The same as adsm_io_end(io, 0), for __attribute__((cleanup)): a wrapper may be left by cancellation. */
+void adsm_io_cleanup(struct adsm_io *io);
+/* This thread leaves all functions whose frames lie below @stack, by longjmp: so their inputs end, with nothing. */
+void adsm_io_leave(uintptr_t stack);
+
+/*
+ * Copy between ordinary memory and shared memory, for arguments that are small. Like adsmMemcpy(), but also
+ * where the backend may not be called. 0 or a negative errno; -EINVAL: not inside live objects.
+ */
+int adsm_io_copy(void *dst, const void *src, size_t size);
+/* Copy a string from shared memory: up to and with its NUL, at most @size bytes. How many, or a negative errno. */
+long adsm_io_copy_string(char *buffer, const char *s, size_t size);
+
+#endif
