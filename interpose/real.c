@@ -4,8 +4,7 @@
 
 #include "interpose.h"
 
-extern struct adsm_real __start_adsm_real[] __attribute__((visibility("hidden")));
-extern struct adsm_real __stop_adsm_real[] __attribute__((visibility("hidden")));
+extern struct adsm_real __start_adsm_real[], __stop_adsm_real[];
 
 /* This C library has no such function, so nobody but us could have called it. */
 static long missing(void)
