@@ -91,6 +91,8 @@ static void set_state(struct adsm_object *object, uint32_t b, unsigned next)
 	object->n_in[state]--;
 	object->n_in[next]++;
 	block->state = next;
+	if (next == ADSM_INVALID)
+		block->flags &= ~ADSM_BLOCK_HOLED;
 	if (next == ADSM_DIRTY) {
 		object->protocol->dirtied(&object->home->policy, block, adsm_run_size(object, b, 1));
 		object->home->send_failed = false;
@@ -279,6 +281,7 @@ static void check(const struct adsm_object *object)
 
 		n_in[block->state]++;
 		assert(!(block->flags & ADSM_BLOCK_QUEUED) || block->state == ADSM_READ_ONLY);
+		assert(!(block->flags & ADSM_BLOCK_HOLED) || object->inputs);
 		if (!object->protocol->detects)
 			continue;
 		assert(block->view != ADSM_PROT_RW || block->state == ADSM_DIRTY);
@@ -352,35 +355,157 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 	return n;
 }
 
-/* Make blocks busy, give the lock away, and take both back. */
+/* Blocks are busy while the lock is given away to move their bytes. */
 static void begin_busy(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	set_flags(object, first, n, ADSM_BLOCK_BUSY);
 	object->n_busy++;
 	adsm_object_mark_open(object);
-	adsm_unlock(&object->home->lock);
 }
 
 static void end_busy(struct adsm_object *object, uint32_t first, uint32_t n)
 {
-	adsm_lock(&object->home->lock);
 	clear_flags(object, first, n, ADSM_BLOCK_BUSY);
 	object->n_busy--;
 	adsm_home_notify(object->home);
 }
 
+/* ---- inputs in progress: bytes that no transfer may touch */
+
+/* The next bytes from *@at on, below @end, that no input (but @except) is for; false: none are left. */
+static bool next_gap(const struct adsm_object *object, const struct adsm_input *except, size_t *at, size_t end,
+		     size_t *ret_size)
+{
+	const struct adsm_input *input = object->inputs;
+	size_t gap_end = end;
+
+	while (input) {
+		if (input != except && input->offset <= *at && *at - input->offset < input->size) {
+			*at = input->offset + input->size;
+			input = object->inputs;	/* another may begin where this one ends */
+		} else {
+			input = input->next;
+		}
+	}
+	for (input = object->inputs; input; input = input->next)
+		if (input != except && input->size && input->offset > *at && input->offset < gap_end)
+			gap_end = input->offset;
+	*ret_size = gap_end - *at;
+	return *at < end;
+}
+
+/* Transfer a range but for the bytes of inputs; the lock is given away while bytes move. */
+static int move_around(struct adsm_object *object, const struct adsm_input *except, enum adsm_direction direction,
+		       size_t at, size_t end)
+{
+	size_t size;
+	int error = 0;
+
+	for (; !error && next_gap(object, except, &at, end, &size); at += size) {
+		adsm_unlock(&object->home->lock);
+		error = adsm_transfer(object, direction, at, size);
+		adsm_lock(&object->home->lock);
+	}
+	return error;
+}
+
+static bool overlaps(const struct adsm_input *input, size_t start, size_t end)
+{
+	return input->size && input->offset < end && input->offset + input->size > start;
+}
+
+/* Has any input bytes in a block? */
+static bool has_input(const struct adsm_object *object, uint32_t b)
+{
+	size_t start = (size_t)b << object->block_shift;
+
+	for (const struct adsm_input *input = object->inputs; input; input = input->next)
+		if (overlaps(input, start, start + adsm_block_size(object)))
+			return true;
+	return false;
+}
+
+static int fetch(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	size_t start = (size_t)first << object->block_shift;
+	int error = move_around(object, NULL, ADSM_TO_HOST, start, start + adsm_run_size(object, first, n));
+
+	for (uint32_t b = first; object->inputs && !error && b < first + n; b++)
+		if (has_input(object, b))
+			object->blocks[b].flags |= ADSM_BLOCK_HOLED;
+	return error;
+}
+
+/* Send a run; of blocks with holes only what was fetched or written. */
+static int send_bytes(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	struct adsm_home *home = object->home;
+	int error = 0;
+
+	for (uint32_t end; !error && n; n -= end - first, first = end) {
+		bool holed = object->blocks[first].flags & ADSM_BLOCK_HOLED;
+		size_t start = (size_t)first << object->block_shift;
+
+		for (end = first + 1; end < first + n && !holed; end++)
+			if (object->blocks[end].flags & ADSM_BLOCK_HOLED)
+				break;
+		if (holed) {
+			error = move_around(object, NULL, ADSM_TO_DEVICE, start, start + adsm_run_size(object, first, 1));
+			continue;
+		}
+		adsm_unlock(&home->lock);
+		error = adsm_transfer(object, ADSM_TO_DEVICE, start, adsm_run_size(object, first, end - first));
+		adsm_lock(&home->lock);
+	}
+	return error;
+}
+
+int adsm_input_fill(struct adsm_object *object, const struct adsm_input *input, size_t offset, size_t size)
+{
+	int error = 0;
+
+	for (size_t end = offset + size, next; !error && offset < end; offset = next) {
+		uint32_t b = (uint32_t)(offset >> object->block_shift);
+
+		next = (size_t)(b + 1) << object->block_shift;
+		next = next < end ? next : end;
+		while (object->blocks[b].flags & ADSM_BLOCK_BUSY) {
+			adsm_home_wait(object->home);
+			if (input->object != object)
+				return 0;	/* freed meanwhile */
+		}
+		if (!(object->blocks[b].flags & ADSM_BLOCK_HOLED))
+			continue;
+		begin_busy(object, b, 1);
+		error = move_around(object, input, ADSM_TO_HOST, offset, next);
+		end_busy(object, b, 1);
+	}
+	return error;
+}
+
+void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size)
+{
+	uint32_t last = (uint32_t)((offset + size - 1) >> object->block_shift);
+
+	for (uint32_t b = (uint32_t)(offset >> object->block_shift); size && b <= last; b++)
+		if ((object->blocks[b].flags & ADSM_BLOCK_HOLED) && !has_input(object, b))
+			object->blocks[b].flags &= ~ADSM_BLOCK_HOLED;
+}
+
 /* Fetch a run into the alias, or only give it pages: cold ones cost more than the transfer. */
-static int fill(struct adsm_object *object, uint32_t first, uint32_t n, bool fetch)
+static int fill(struct adsm_object *object, uint32_t first, uint32_t n, bool wanted)
 {
 	size_t offset = (size_t)first << object->block_shift;
-	bool backed = all_have(object, first, n, ADSM_BLOCK_BACKED);
 	int error = 0;
 
 	begin_busy(object, first, n);
-	if (!backed)
+	if (!all_have(object, first, n, ADSM_BLOCK_BACKED)) {
+		adsm_unlock(&object->home->lock);
 		adsm_os_populate(object->alias + offset, run_span(object, first, n), true);
-	if (fetch)
-		error = adsm_transfer(object, ADSM_TO_HOST, offset, adsm_run_size(object, first, n));
+		adsm_lock(&object->home->lock);
+	}
+	if (wanted)
+		error = fetch(object, first, n);
 	end_busy(object, first, n);
 	if (!error)
 		set_flags(object, first, n, ADSM_BLOCK_BACKED);
@@ -396,8 +521,7 @@ static void send_before_write(struct adsm_object *object, uint32_t b)
 	adsm_queue_remove(&object->home->send, block);
 	block->flags &= ~ADSM_BLOCK_QUEUED;
 	begin_busy(object, b, 1);
-	error = adsm_transfer(object, ADSM_TO_DEVICE, (size_t)b << object->block_shift,
-			      adsm_run_size(object, b, 1));
+	error = send_bytes(object, b, 1);
 	end_busy(object, b, 1);
 	object->n_sending--;
 	if (error)
@@ -452,6 +576,8 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	if (object->protocol->detects && state == ADSM_INVALID && event == ADSM_EVENT_READ)
 		adsm_count(&object->counters, read_faults, n);
 	set_states(object, first, n, step.next);
+	if (event == ADSM_EVENT_OVERWRITE)
+		clear_flags(object, first, n, ADSM_BLOCK_HOLED);
 	check(object);
 	if (!becomes_dirty)
 		return 0;
@@ -474,10 +600,7 @@ static int send_run(struct adsm_object *object, uint32_t first, uint32_t n)
 
 	object->n_sending++;
 	set_flags(object, first, n, ADSM_BLOCK_SENDING);
-	adsm_unlock(&home->lock);
-	error = adsm_transfer(object, ADSM_TO_DEVICE, (size_t)first << object->block_shift,
-			      adsm_run_size(object, first, n));
-	adsm_lock(&home->lock);
+	error = send_bytes(object, first, n);
 	clear_flags(object, first, n, ADSM_BLOCK_SENDING);
 	object->n_sending--;
 	adsm_home_notify(home);
@@ -644,7 +767,9 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 			break;
 		}
 	begin_busy(object, first, n);
+	adsm_unlock(&object->home->lock);
 	error = write(arg);
+	adsm_lock(&object->home->lock);
 	end_busy(object, first, n);
 	/* After a failure nobody knows how far the device came, but what the host has is whole. */
 	for (uint32_t b = first; b < first + n; b++)
@@ -664,5 +789,8 @@ void adsm_object_drop(struct adsm_object *object)
 		if (block->state == ADSM_DIRTY)
 			object->protocol->cleaned(&object->home->policy, block, adsm_run_size(object, b, 1));
 	}
+	for (struct adsm_input *input = object->inputs; input; input = input->next)
+		input->object = NULL;
+	object->inputs = NULL;
 	adsm_object_mark_closed(object);
 }

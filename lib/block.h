@@ -40,6 +40,17 @@ struct adsm_hold {
 	size_t size;
 };
 
+/* Bytes of an object that someone else writes through the alias, a system call mostly: see io.c. */
+struct adsm_input {
+	struct adsm_input *next;	/* of the same object; of the free ones */
+	struct adsm_input *next_of_io, *next_of_thread;
+	_Atomic uint64_t serial;	/* another for each adsm_io_begin_input(), 0 while free */
+	uintptr_t frame;		/* whose, on the stack; 0: nobody's */
+	struct adsm_object *object;	/* NULL: freed meanwhile */
+	size_t offset, size;
+	size_t position;		/* how much of its io comes before it */
+};
+
 struct adsm_object {
 	/* Slots are never given back, so that a stale pointer can be looked at; valid while live. */
 	struct adsm_home *home;
@@ -67,6 +78,7 @@ struct adsm_object {
 	struct adsm_object *open_prev, *open_next;
 	struct adsm_object *next_free;
 	struct adsm_hold *holds;
+	struct adsm_input *inputs;	/* in progress */
 	struct adsm_stream streams[ADSM_STREAMS];
 	unsigned next_stream;
 	struct adsm_counters counters;
@@ -173,6 +185,14 @@ uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum
  */
 int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event,
 		       bool open);
+
+/*
+ * Fetch the bytes of a run of valid blocks that a fetch left out because of @input, and that are not other inputs'.
+ * Drops the lock meanwhile; the blocks are busy. For when that input has brought less than it was for.
+ */
+int adsm_input_fill(struct adsm_object *object, const struct adsm_input *input, size_t offset, size_t size);
+/* @input has let go of these bytes: forget the holes that no other input has there. */
+void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size);
 
 /* How many blocks from @b on a fault there should open: one, or more where it continues a stream. */
 uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event);

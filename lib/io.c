@@ -1,34 +1,386 @@
 /* SPDX-License-Identifier: MIT */
-/* io.c - ranges of shared memory in the hands of system calls and bulk copies. */
+/*
+ * io.c - ranges of shared memory in the hands of system calls and bulk copies.
+ *
+ * An input in progress is a list entry of its object: the bytes that somebody writes through the alias, and may
+ * write until the entry is gone. A fetch of their block goes around them (the block then has holes, and sends
+ * leave those out), so that nothing waits for an input, whatever that waits for. When it ends, what has come is
+ * a write of the CPU's, and what has not come is fetched into the holes. A program that stores into bytes whose
+ * input is in progress may lose that store: it races with whoever delivers.
+ *
+ * Entries are never given back to the system: one that is left behind by a jump nobody saw is only stale.
+ */
 #include "io.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "arena.h"
+#include "index.h"
+#include "log.h"
 #include "manager.h"
+#include "options.h"
+
+#define RUN_MAX ((size_t)4 << 20)	/* bytes that change state, or are fetched, at once */
+#define N_NEW 256			/* entries made at a time */
 
 struct adsm_shared_range adsm_shared_range;
 
+static struct adsm_lock free_lock;	/* innermost */
+static struct adsm_input *free_inputs;
+static _Atomic uint64_t last_serial;
+static _Thread_local struct adsm_input *inputs_here;	/* the first of each io of this thread's */
+
+/* ---- the entries */
+
+static struct adsm_input *new_input(void)
+{
+	struct adsm_input *input;
+
+	adsm_lock(&free_lock);
+	if (!free_inputs) {
+		struct adsm_input *more = adsm_os_table(N_NEW * sizeof(*more));
+
+		for (size_t i = 0; more && i < N_NEW; i++) {
+			more[i].next = free_inputs;
+			free_inputs = &more[i];
+		}
+	}
+	input = free_inputs;
+	if (input)
+		free_inputs = input->next;
+	adsm_unlock(&free_lock);
+	return input;
+}
+
+static void free_input(struct adsm_input *input)
+{
+	atomic_store(&input->serial, 0);
+	input->object = NULL;
+	adsm_lock(&free_lock);
+	input->next = free_inputs;
+	free_inputs = input;
+	adsm_unlock(&free_lock);
+}
+
+static void unlink_input(struct adsm_input *input)
+{
+	struct adsm_input **at = &input->object->inputs;
+
+	while (*at != input)
+		at = &(*at)->next;
+	*at = input->next;
+}
+
+/* ---- accesses of a range, block by block */
+
+static bool covered(const struct adsm_object *object, uint32_t b, size_t start, size_t end)
+{
+	size_t at = (size_t)b << object->block_shift;
+
+	return start <= at && end - at >= adsm_run_size(object, b, 1);
+}
+
+/* May block @b go on in one step with block @first? */
+static bool alike(const struct adsm_object *object, uint32_t first, uint32_t b)
+{
+	const struct adsm_block *one = &object->blocks[first], *other = &object->blocks[b];
+
+	return one->state == other->state && one->view == other->view && one->flags == other->flags &&
+		!(one->flags & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_BUSY));
+}
+
+/* An input lets go of its bytes up to @at: they are the object's again. */
+static void shrink(struct adsm_input *input, size_t at)
+{
+	size_t offset = input->offset, end = offset + input->size;
+
+	at = at < end ? at : end;
+	input->offset = at;
+	input->size = end - at;
+	adsm_input_closed(input->object, offset, at - offset);
+}
+
+/*
+ * Let the CPU read the bytes from @at to @end, or, with @input, take what that has brought as written. Lock held;
+ * dropped for transfers and to wait.
+ */
+static int access_range(struct adsm_object *object, struct adsm_input *input, size_t at, size_t end,
+			struct adsm_sigset *old)
+{
+	uint64_t birth = object->birth;
+	/* Where every block that becomes Dirty may push another one out: one by one. */
+	size_t most = adsm_options.evict_batch == 1 ? 1 : RUN_MAX >> object->block_shift;
+
+	while (at < end) {
+		uint32_t first = (uint32_t)(at >> object->block_shift), n = 1;
+		struct adsm_block *block = &object->blocks[first];
+		enum adsm_block_event event = !input ? ADSM_EVENT_READ :
+			covered(object, first, at, end) ? ADSM_EVENT_OVERWRITE : ADSM_EVENT_WRITE;
+		int error = 0;
+
+		if (input || block->state == ADSM_INVALID || (block->flags & ADSM_BLOCK_BUSY)) {
+			/* What needs no waiting and is all of one kind goes in one step. */
+			bool now = !adsm_block_blocked(object, first) && !adsm_block_must_wait(object, first, event);
+
+			while (now && n < most && first + n < object->n_blocks && alike(object, first, first + n) &&
+			       (!input ? (size_t)(first + n) << object->block_shift < end :
+				event == ADSM_EVENT_OVERWRITE && covered(object, first + n, at, end)))
+				n++;
+			error = adsm_blocks_ready(object, first, n, event, false, old);
+		}
+		if (error)
+			return error;
+		if (object->birth != birth)
+			return -EINVAL;
+		at = (size_t)(first + n) << object->block_shift;
+		if (input)
+			shrink(input, at);
+	}
+	return 0;
+}
+
+/* ---- ranges and objects */
+
 bool adsm_is_shared(const void *p, size_t size)
 {
-	return false;
+	const struct adsm_object *object = adsm_index_find((uintptr_t)p);
+	size_t offset;
+
+	if (!object || !object->live || object->device_only)
+		return false;
+	offset = (uintptr_t)p - object->start;
+	return offset < object->span && size <= object->span - offset;
+}
+
+/* Add bytes to what the system is given; false when there is no room: what is there comes short. */
+static bool append(struct adsm_io *io, void *p, size_t size, int room)
+{
+	struct iovec *last = io->n ? &io->vector[io->n - 1] : NULL;
+
+	if (last && (char *)last->iov_base + last->iov_len == p) {
+		last->iov_len += size;
+		return true;
+	}
+	if (io->n == room)
+		return false;
+	io->vector[io->n++] = (struct iovec){ p, size };
+	return true;
+}
+
+static int start_input(struct adsm_io *io, struct adsm_object *object, size_t offset, size_t size,
+		       struct adsm_input **last, struct adsm_sigset *old)
+{
+	uint32_t end = (uint32_t)((offset + size - 1) >> object->block_shift) + 1;
+	struct adsm_home *home = object->home;
+	uint64_t birth = object->birth;
+	struct adsm_input *input;
+	int error = 0;
+
+	/* Where both sides have the same memory, nothing can be put right afterwards. */
+	while (home->device->caps.unified && !error) {
+		uint64_t seq = adsm_object_use_seq(object);
+
+		adsm_retire(home);
+		if (seq <= atomic_load(&home->completed))
+			break;
+		error = adsm_wait_unlocked(home, seq, old);
+		if (object->birth != birth)
+			return -EINVAL;
+	}
+	if (error)
+		return error;
+	for (uint32_t b = (uint32_t)(offset >> object->block_shift); b < end && object->n_busy; b++)
+		while (object->blocks[b].flags & ADSM_BLOCK_BUSY) {
+			adsm_home_wait(home);
+			if (object->birth != birth)
+				return -EINVAL;
+		}
+	input = new_input();
+	if (!input)
+		return adsm_fail(-ENOMEM, "no memory to note an input");
+	input->object = object;
+	input->offset = offset;
+	input->size = size;
+	input->position = io->size;
+	input->next = object->inputs;
+	object->inputs = input;
+	input->next_of_io = NULL;
+	atomic_store(&input->serial, io->serial);
+	if (*last) {
+		(*last)->next_of_io = input;
+	} else {
+		io->inputs = input;
+		input->frame = io->detached ? 0 : (uintptr_t)io;
+		if (!io->detached) {
+			input->next_of_thread = inputs_here;
+			inputs_here = input;
+		}
+	}
+	*last = input;
+	return 0;
+}
+
+/* What is in no object: up to where shared memory begins, or all of it. */
+static size_t private_part(const char *p, size_t size)
+{
+	uintptr_t start = atomic_load(&adsm_shared_range.start);
+
+	return (uintptr_t)p < start && size > start - (uintptr_t)p ? start - (uintptr_t)p : size;
+}
+
+/* One range: split where objects begin and end. */
+static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int room, struct adsm_input **last)
+{
+	while (size) {
+		struct adsm_object *object;
+		struct adsm_sigset old;
+		size_t offset, part;
+		void *base = p;
+		int error = 0;
+
+		object = adsm_object_enter(p, &old);
+		if (object && !object->device_only && !object->freeing) {
+			offset = (uintptr_t)p - object->start;
+			part = size < object->span - offset ? size : object->span - offset;
+			base = object->alias + offset;
+			/* Behind the caller's size there is only the rest of a page, which is nobody's. */
+			if (offset < object->size) {
+				size_t end = offset + part < object->size ? offset + part : object->size;
+
+				if (input)
+					error = start_input(io, object, offset, end - offset, last, &old);
+				else
+					error = access_range(object, NULL, offset, end, &old);
+			}
+		} else {
+			part = private_part(p, size);
+		}
+		if (object)
+			adsm_home_unlock(object->home, &old);
+		if (error)
+			return error;
+		if (!append(io, base, part, room))
+			return 0;
+		io->size += part;
+		p += part;
+		size -= part;
+	}
+	return 0;
+}
+
+static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int n, struct iovec *room)
+{
+	struct adsm_input *last = NULL;
+	int saved_errno = errno, error = 0;
+
+	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .start_ns = adsm_os_now_ns() };
+	io->serial = atomic_fetch_add(&last_serial, 1) + 1;
+	adsm_in_fault++;	/* this may as well be a signal handler */
+	for (int i = 0; i < n && !error; i++)
+		error = begin_range(io, input, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n), &last);
+	adsm_in_fault--;
+	if (!io->n)
+		io->vector[io->n++] = (struct iovec){ n ? vector[0].iov_base : NULL, 0 };
+	if (error)
+		adsm_io_end(io, 0);
+	errno = saved_errno;
+	return error;
 }
 
 int adsm_io_begin_output(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room)
 {
-	for (int i = 0; i < n; i++)
-		room[i] = vector[i];
-	*io = (struct adsm_io){ room, n, NULL };
-	return 0;
+	return begin(io, false, vector, n, room);
 }
 
 int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room)
 {
-	return adsm_io_begin_output(io, vector, n, room);
+	return begin(io, true, vector, n, room);
+}
+
+/* ---- the end of inputs */
+
+static int end_input(struct adsm_input *input, size_t delivered)
+{
+	struct adsm_object *object = input->object;
+	struct adsm_sigset old;
+	int error;
+
+	if (!object)
+		return 0;
+	/* Objects stay where they are, dead or alive; so does their home. */
+	adsm_home_lock(object->home, &old);
+	if (input->object == object) {
+		size_t offset = input->offset, size = input->size;
+
+		error = adsm_input_fill(object, input, offset + delivered, size - delivered);
+		if (error)
+			adsm_error("%zu bytes at %p could not be fetched after an input that brought less: error %d",
+				   size - delivered, (void *)(object->start + offset + delivered), error);
+		if (input->object == object) {
+			input->size = delivered;
+			adsm_input_closed(object, offset + delivered, size - delivered);
+		}
+		if (input->object == object && !error)
+			error = access_range(object, input, offset, offset + delivered, &old);
+		if (input->object == object) {
+			unlink_input(input);
+			adsm_input_closed(object, input->offset, input->size);
+		}
+	} else {
+		error = 0;
+	}
+	adsm_home_unlock(object->home, &old);
+	return error;
+}
+
+/* The inputs of an io, of which this is the first. */
+static int end_inputs(struct adsm_input *input, size_t delivered)
+{
+	int saved_errno = errno, error = 0;
+	struct adsm_input *next;
+
+	adsm_in_fault++;
+	for (; input; input = next) {
+		size_t n = delivered > input->position ? delivered - input->position : 0;
+		int failed = end_input(input, n < input->size ? n : input->size);
+
+		error = error ? error : failed;
+		next = input->next_of_io;
+		free_input(input);
+	}
+	adsm_in_fault--;
+	errno = saved_errno;
+	return error;
+}
+
+/* Take the first input of an io off its thread's list. */
+static void forget_here(const struct adsm_input *input)
+{
+	struct adsm_input **at = &inputs_here;
+	struct adsm_sigset old;
+
+	adsm_os_signals_block(&old);
+	while (*at && *at != input)
+		at = &(*at)->next_of_thread;
+	if (*at)
+		*at = input->next_of_thread;
+	adsm_os_signals_restore(&old);
 }
 
 int adsm_io_end(struct adsm_io *io, size_t delivered)
 {
-	return 0;
+	struct adsm_input *input = io->inputs;
+
+	if (io->start_ns)
+		adsm_count(NULL, io_ns, adsm_os_now_ns() - io->start_ns);
+	io->start_ns = 0;
+	io->inputs = NULL;
+	if (!input || atomic_load(&input->serial) != io->serial)
+		return 0;
+	if (!io->detached)
+		forget_here(input);
+	return end_inputs(input, delivered);
 }
 
 void adsm_io_cleanup(struct adsm_io *io)
@@ -38,14 +390,56 @@ void adsm_io_cleanup(struct adsm_io *io)
 
 void adsm_io_leave(uintptr_t stack)
 {
+	struct adsm_input *input = inputs_here, *next;
+
+	for (; input; input = next) {
+		next = input->next_of_thread;
+		if (input->frame >= stack)
+			continue;
+		forget_here(input);
+		end_inputs(input, 0);
+	}
 }
+
+/* ---- small arguments */
 
 int adsm_io_copy(void *dst, const void *src, size_t size)
 {
-	return adsm_memcpy(dst, src, size);
+	int saved_errno = errno, error;
+
+	adsm_in_fault++;
+	error = adsm_memcpy(dst, src, size);
+	adsm_in_fault--;
+	errno = saved_errno;
+	return error;
 }
 
 long adsm_io_copy_string(char *buffer, const char *s, size_t size)
 {
-	return -EINVAL;
+	size_t at = 0;
+
+	while (at < size) {
+		/* To the end of the page: behind that there may be no object. */
+		size_t part = ADSM_PAGE_SIZE - ((uintptr_t)(s + at) & (ADSM_PAGE_SIZE - 1));
+		struct adsm_object *object;
+		struct adsm_sigset old;
+		const char *end;
+		int error;
+
+		object = adsm_object_enter(s + at, &old);
+		if (!object)
+			return -EINVAL;
+		if (part > object->start + object->size - (uintptr_t)(s + at))
+			part = object->start + object->size - (uintptr_t)(s + at);
+		adsm_home_unlock(object->home, &old);
+		part = part < size - at ? part : size - at;
+		error = adsm_io_copy(buffer + at, s + at, part);
+		if (error)
+			return error;
+		end = memchr(buffer + at, 0, part);
+		if (end)
+			return end + 1 - buffer;
+		at += part;
+	}
+	return (long)at;
 }

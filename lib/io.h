@@ -36,13 +36,17 @@ static inline bool adsm_may_be_shared(const void *p, size_t size)
 /* Exact: is the whole range inside one live shared object? */
 bool adsm_is_shared(const void *p, size_t size);
 
-struct adsm_input;		/* a range whose input is in progress */
+struct adsm_input;
 
 /* One system call's or copy's ranges of memory. Lies on the stack of whoever makes the call. */
 struct adsm_io {
 	struct iovec *vector;		/* what to give the system instead */
 	int n;
-	struct adsm_input *inputs;	/* in the order of the vector */
+	size_t size;			/* of all of it */
+	bool detached;			/* set before: not a call of this thread's, any thread may end it */
+	struct adsm_input *inputs;	/* in the order of the vector; theirs while the serial is this */
+	uint64_t serial;
+	uint64_t start_ns;
 };
 
 /* Room for what @n ranges may become. */

@@ -18,6 +18,7 @@
 
 #include "arena.h"
 #include "index.h"
+#include "io.h"
 #include "log.h"
 #include "manager.h"
 #include "options.h"
@@ -131,13 +132,33 @@ void adsm_retire(struct adsm_home *home)
 	}
 }
 
+/* The same where the backend may not be asked: the watcher asks, and tells. */
+static void wait_told(struct adsm_home *home, uint64_t seq, bool *ret_done)
+{
+	struct adsm_sigset old;
+	uint32_t tick;
+
+	adsm_home_lock(home, &old);
+	tick = atomic_load(&home->tick);
+	*ret_done = atomic_load(&home->completed) >= seq;
+	atomic_fetch_add(&home->n_waiting, 1);	/* left behind, it costs a needless wake */
+	adsm_home_unlock(home, &old);
+	if (!*ret_done)
+		adsm_os_wait(&home->tick, tick, 0, false);
+	atomic_fetch_sub(&home->n_waiting, 1);
+}
+
 /* Sleep until call @seq has ended, a signal handler has run, or waiting failed. No lock held. */
-static int wait_once(struct adsm_home *home, uint64_t seq, bool *ret_done)
+static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_done)
 {
 	struct adsm_sigset old;
 	struct adsm_call call;
 	int status, error;
 
+	if (!ask) {
+		wait_told(home, seq, ret_done);
+		return 0;
+	}
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
 	*ret_done = atomic_load(&home->completed) >= seq;
@@ -157,7 +178,7 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool *ret_done)
 	return 0;
 }
 
-int adsm_wait_call(struct adsm_home *home, uint64_t seq)
+static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
 {
 	uint64_t start;
 	int error, tries = 0;
@@ -167,9 +188,9 @@ int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 		return 0;
 	start = adsm_os_now_ns();
 	do {
-		error = wait_once(home, seq, &done);
+		error = wait_once(home, seq, ask, &done);
 		/* It has ended, they say, but when asked they do not know: not for ever. */
-		if (!error && !done && ++tries > ASK_TRIES)
+		if (ask && !error && !done && ++tries > ASK_TRIES)
 			error = -EIO;
 	} while (!done && (!error || error == -EINTR));
 	adsm_count(NULL, wait_ns, adsm_os_now_ns() - start);
@@ -179,25 +200,45 @@ int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 	return 0;
 }
 
-static void stop_touching(struct adsm_home *home)
+int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 {
-	int n = atomic_load(&home->touching);
+	return wait_call(home, seq, true);
+}
 
+/* Later calls let those pass that wait in a touch. A wait left by a jump is forgotten at the thread's next one. */
+static void start_touching(struct adsm_home *home)
+{
+	if (thread.touching)
+		return;
+	thread.touching = home;
+	atomic_fetch_add(&home->touching, 1);
+}
+
+static void stop_touching(void)
+{
+	struct adsm_home *home = thread.touching;
+	int n = home ? atomic_load(&home->touching) : 0;
+
+	thread.touching = NULL;
 	while (n > 0 && !atomic_compare_exchange_weak(&home->touching, &n, n - 1))
 		;
-	adsm_home_notify(home);
+	if (home)
+		adsm_home_notify(home);
 }
 
 int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old)
 {
-	int error;
+	int in_fault = adsm_in_fault, error;
 
+	/* Signal handlers run meanwhile, and may never come back. */
+	adsm_in_fault = 0;
 	adsm_home_unlock(home, old);
-	atomic_fetch_add(&home->touching, 1);
-	error = adsm_wait_call(home, seq);
+	start_touching(home);
+	error = wait_call(home, seq, !in_fault || !home->has_service);
 	adsm_home_lock(home, old);
+	adsm_in_fault = in_fault;
 	/* With the lock in hand: what waited is done before the next call. */
-	stop_touching(home);
+	stop_touching();
 	return error;
 }
 
@@ -237,30 +278,11 @@ static void wait_for_call(const struct adsm_fault *fault)
 {
 	struct adsm_home *home = fault->wait_device;
 	uint64_t start = adsm_os_now_ns();
-	struct adsm_sigset old;
-	int error = 0;
+	bool done;
+	int error;
 
-	if (!thread.touching) {
-		thread.touching = home;
-		atomic_fetch_add(&home->touching, 1);
-	}
-	if (home->has_service) {
-		uint32_t tick;
-		bool done;
-
-		adsm_home_lock(home, &old);
-		tick = atomic_load(&home->tick);
-		done = atomic_load(&home->completed) >= fault->wait_seq;
-		atomic_fetch_add(&home->n_waiting, 1);	/* left behind, it costs a needless wake */
-		adsm_home_unlock(home, &old);
-		if (!done)
-			adsm_os_wait(&home->tick, tick, 0, false);
-		atomic_fetch_sub(&home->n_waiting, 1);
-	} else {
-		bool done;
-
-		error = wait_once(home, fault->wait_seq, &done);
-	}
+	start_touching(home);
+	error = wait_once(home, fault->wait_seq, !home->has_service, &done);
 	adsm_count(NULL, wait_ns, adsm_os_now_ns() - start);
 	if (error && error != -EINTR)
 		thread.failed_waits++;
@@ -388,10 +410,8 @@ static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 		adsm_count(&object->counters, fault_ns, adsm_os_now_ns() - start - (adsm_moved_ns - moved));
 	}
 	adsm_in_fault--;
-	if (result != ADSM_FAULT_WAIT && thread.touching) {
-		stop_touching(thread.touching);
-		thread.touching = NULL;
-	}
+	if (result != ADSM_FAULT_WAIT)
+		stop_touching();
 	return result;
 }
 
@@ -518,6 +538,8 @@ int adsm_start(void)
 			adsm_epoch++;
 			adsm_counters_reset(&adsm_total);
 			atomic_store(&state, STARTED);
+			atomic_store(&adsm_shared_range.start, adsm_arena.base);
+			atomic_store(&adsm_shared_range.size, adsm_arena.size);
 		}
 	}
 	pthread_mutex_unlock(&start_mutex);
@@ -540,6 +562,7 @@ int adsm_stop(void)
 	}
 	adsm_quiesce();
 	adsm_stats_report();
+	atomic_store(&adsm_shared_range.size, 0);
 	atomic_store(&state, STOPPED);
 	adsm_engine->stop();
 	close_homes();
@@ -663,6 +686,12 @@ int adsm_object_free(void *p, bool device_only)
 int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, bool open,
 		     struct adsm_sigset *old)
 {
+	return adsm_blocks_ready(object, b, 1, event, open, old);
+}
+
+int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum adsm_block_event event, bool open,
+		      struct adsm_sigset *old)
+{
 	struct adsm_home *home = object->home;
 	uint64_t birth = object->birth;
 	int error = 0;
@@ -686,7 +715,7 @@ int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_eve
 	if (object->blocks[b].state == ADSM_INVALID && event != ADSM_EVENT_OVERWRITE && adsm_check_lost(object))
 		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device", b,
 				 (void *)object->start);
-	error = adsm_blocks_access(object, b, 1, event, open);
+	error = adsm_blocks_access(object, b, n, event, open);
 	if (error)
 		return adsm_fail(error, "block %u of the object at %p: its transfer failed: %s", b,
 				 (void *)object->start, adsmErrorString(error));

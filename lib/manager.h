@@ -50,6 +50,9 @@ int adsm_check_lost(const struct adsm_object *object);
 /* Let one event happen to one block, whatever it has to wait for; lock held, in ordinary code. */
 int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, bool open,
 		     struct adsm_sigset *old);
+/* The same for a run; only the first block is waited for, so the others must be like it and not have to wait. */
+int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum adsm_block_event event, bool open,
+		      struct adsm_sigset *old);
 
 /* ---- what the API does */
 

@@ -48,6 +48,7 @@ enum {
 	ADSM_BLOCK_SENDING = 4,		/* that copy is being made: a second one waits, or it could come first */
 	ADSM_BLOCK_BACKED = 8,		/* the host has its pages */
 	ADSM_BLOCK_MAPPED = 16,		/* and the view's page table knows them */
+	ADSM_BLOCK_HOLED = 32,		/* a fetch left out the bytes of inputs in progress: no send may take them */
 };
 
 struct adsm_object;
