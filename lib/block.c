@@ -450,7 +450,8 @@ static int send_bytes(struct adsm_object *object, uint32_t first, uint32_t n)
 			if (object->blocks[end].flags & ADSM_BLOCK_HOLED)
 				break;
 		if (holed) {
-			error = move_around(object, NULL, ADSM_TO_DEVICE, start, start + adsm_run_size(object, first, 1));
+			error = move_around(object, NULL, ADSM_TO_DEVICE, start,
+					    start + adsm_run_size(object, first, 1));
 			continue;
 		}
 		adsm_unlock(&home->lock);
@@ -768,7 +769,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 		}
 	begin_busy(object, first, n);
 	adsm_unlock(&object->home->lock);
-	error = write(arg);
+	error = adsm_backend_run(object->home, write, arg);
 	adsm_lock(&object->home->lock);
 	end_busy(object, first, n);
 	/* After a failure nobody knows how far the device came, but what the host has is whole. */

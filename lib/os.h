@@ -37,6 +37,8 @@ void adsm_os_populate(void *address, size_t size, bool write);			/* [signal] */
 int adsm_os_punch(int fd, size_t offset, size_t size);
 /* Sparse zeroed private memory for tables; costs only what is touched. NULL when there is none. */
 void *adsm_os_table(size_t size);
+/* Whole pages of it: all zeros in the child of a fork. Where the system cannot do that, they are not. */
+void adsm_os_wipe_on_fork(void *address, size_t size);
 
 /* ---- waiting. A futex word is 32 bits; @shared when another process waits on it too. */
 
@@ -107,7 +109,10 @@ void adsm_os_write(int fd, const void *data, size_t size);			/* [signal] */
  */
 int adsm_os_spawn_daemon(const char *path, char *const argv[], const int *fds, size_t n_fds,
 			 int *ret_pid, int *ret_pidfd);
-/* The folder of the shared object that contains this code, without a slash at its end. */
+/* The shared object that contains this code, and its folder, without a slash at its end. */
+int adsm_os_library_path(char *ret_path, size_t size);
 int adsm_os_library_dir(char *ret_path, size_t size);
+/* This shared object has wrappers, and yet the process calls the C library's own functions. */
+bool adsm_os_is_bypassed(void);
 
 #endif

@@ -212,6 +212,11 @@ void *adsm_os_table(size_t size)
 	return p;
 }
 
+void adsm_os_wipe_on_fork(void *address, size_t size)
+{
+	sys(SYS_madvise, address, size, MADV_WIPEONFORK);
+}
+
 /* ---- waiting, time, identity */
 
 int adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared)
@@ -473,22 +478,40 @@ void adsm_os_write(int fd, const void *data, size_t size)
 	}
 }
 
-/* What the processes of a start share: memory for the answer, everything else prepared before. */
+/* What the processes of a start tell, in a page they share. */
+struct spawn_answer {
+	volatile int pid, error;	/* of the daemon, or 0; a negative errno, or 0 */
+	_Atomic uint32_t given;
+};
+
+/* All the rest is prepared before. */
 struct spawn {
 	const char *path;
 	char *const *argv;
 	char **envp;
 	int *fds;		/* of the daemon, in order */
 	int n_fds;
-	volatile int *answer;	/* shared page: [0] process id or 0, [1] negative errno or 0 */
+	bool keep;		/* the intermediate stays */
+	uintptr_t thread;	/* where this thread's own data lie */
+	struct spawn_answer *answer;
 };
+
+NO_SANITIZE static void close_from(int first)
+{
+	struct rlimit limit;
+
+	if (!sys(SYS_close_range, first, ~0u, 0))
+		return;
+	sys(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+	for (rlim_t fd = (rlim_t)first; fd < limit.rlim_cur; fd++)
+		sys(SYS_close, fd);
+}
 
 /* The daemon, up to exec; returns only the error that prevented it. */
 NO_SANITIZE static int spawn_exec(struct spawn *spawn)
 {
 	const uint64_t action[4] = { 0 }, empty = 0;	/* SIG_DFL with nothing set */
 	const int first = 3 + spawn->n_fds;
-	struct rlimit limit;
 	int null, ret;
 
 	sys(SYS_setsid);
@@ -511,13 +534,43 @@ NO_SANITIZE static int spawn_exec(struct spawn *spawn)
 		if (ret < 0)
 			return ret;
 	}
-	if (sys(SYS_close_range, first, ~0u, 0)) {
-		sys(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
-		for (rlim_t fd = (rlim_t)first; fd < limit.rlim_cur; fd++)
-			sys(SYS_close, fd);
-	}
+	close_from(first);
 	sys(SYS_rt_sigprocmask, SIG_SETMASK, &empty, NULL, KERNEL_SIGSET_SIZE);
 	return (int)sys(SYS_execve, spawn->path, spawn->argv, spawn->envp);
+}
+
+/*
+ * The intermediate stays for as long as the daemon: holding none of the application's files, and of its memory,
+ * which would be kept as it is now, only what lies near its stack, its thread's data and its code.
+ */
+NO_SANITIZE static void spawn_keep(const struct spawn *spawn, long pid)
+{
+	const uintptr_t near = (uintptr_t)16 << 20;
+	uintptr_t keep[] = { (uintptr_t)__builtin_frame_address(0), spawn->thread, (uintptr_t)spawn_keep }, end = 0;
+
+	sys(SYS_setsid);
+	sys(SYS_prctl, PR_SET_NAME, "adsm-keeper");
+	close_from(0);
+	atomic_store(&spawn->answer->given, 1);
+	sys(SYS_futex, &spawn->answer->given, FUTEX_WAKE, 1);
+	for (int i = 0; i < 3; i++) {
+		uintptr_t next = UINTPTR_MAX;
+
+		for (int k = 0; k < 3; k++)
+			if (keep[k] > end && keep[k] < next)
+				next = keep[k];
+		if (next == UINTPTR_MAX)
+			break;
+		next &= ~(ADSM_PAGE_SIZE - 1);
+		if (next > near + end)
+			sys(SYS_munmap, end, next - near - end);
+		end = next + near;
+	}
+	/* To the end of user memory, wherever that is. */
+	for (int bits = 56; bits > 38 && sys(SYS_munmap, end, (1ul << bits) - ADSM_PAGE_SIZE - end); bits--)
+		;
+	while (sys(SYS_wait4, pid, NULL, __WALL, NULL) == -EINTR)
+		;
 }
 
 /*
@@ -528,12 +581,15 @@ NO_SANITIZE __attribute__((noreturn)) static void spawn_intermediate(struct spaw
 {
 	long pid = sys(SYS_clone, CLONE_VFORK);
 
-	if (pid == 0)
-		spawn->answer[1] = spawn_exec(spawn);
-	else if (pid < 0)
-		spawn->answer[1] = (int)pid;
-	else
-		spawn->answer[0] = (int)pid;
+	if (pid == 0) {
+		spawn->answer->error = spawn_exec(spawn);
+	} else if (pid < 0) {
+		spawn->answer->error = (int)pid;
+	} else {
+		spawn->answer->pid = (int)pid;
+		if (spawn->keep && !spawn->answer->error)
+			spawn_keep(spawn, pid);
+	}
 	for (;;)
 		sys(SYS_exit_group, 0);
 }
@@ -548,10 +604,38 @@ NO_SANITIZE __attribute__((noinline)) static long spawn_start(struct spawn *spaw
 	return pid;
 }
 
+/*
+ * Orphans come to the first process of a namespace and to a subreaper, so the daemon would become its child. An
+ * intermediate that stays is one that no wait sees, which does not ask for such with __WALL or __WCLONE.
+ */
+static bool gets_orphans(void)
+{
+	int is_subreaper = 0;
+
+	sys(SYS_prctl, PR_GET_CHILD_SUBREAPER, &is_subreaper);
+	return is_subreaper || sys(SYS_getpid) == 1;
+}
+
+/* Intermediates that stayed, until they are found to have ended: at the next start. */
+static int keepers[64];
+
+static void reap_keepers(int new_keeper)
+{
+	for (size_t i = 0; i < sizeof(keepers) / sizeof(keepers[0]); i++) {
+		if (keepers[i] && sys(SYS_wait4, keepers[i], NULL, WNOHANG | __WCLONE, NULL))
+			keepers[i] = 0;
+		if (!keepers[i]) {
+			keepers[i] = new_keeper;
+			new_keeper = 0;
+		}
+	}
+}
+
 int adsm_os_spawn_daemon(const char *path, char *const argv[], const int *fds, size_t n_fds,
 			 int *ret_pid, int *ret_pidfd)
 {
-	struct spawn spawn = { .path = path, .argv = argv, .n_fds = (int)n_fds };
+	struct spawn spawn = { .path = path, .argv = argv, .n_fds = (int)n_fds, .keep = gets_orphans(),
+			       .thread = (uintptr_t)&errno };
 	struct adsm_sigset old;
 	size_t n_env = 0, n = 0;
 	void *page = NULL;
@@ -586,14 +670,19 @@ int adsm_os_spawn_daemon(const char *path, char *const argv[], const int *fds, s
 		goto unmap_page;
 	}
 	/* -ECHILD: the application took it with __WALL; then it has ended all the same. */
-	while (sys(SYS_wait4, pid, NULL, __WALL, NULL) == -EINTR)
-		;
-	ret = spawn.answer[1];
-	if (!ret && !spawn.answer[0])
+	do {
+		if (spawn.keep)
+			adsm_os_wait(&spawn.answer->given, 0, 10000000, true);
+		ret = (int)sys(SYS_wait4, pid, NULL, __WALL | (spawn.keep ? WNOHANG : 0), NULL);
+	} while (ret == -EINTR || (!ret && !atomic_load(&spawn.answer->given)));
+	if (!ret)
+		reap_keepers((int)pid);
+	ret = spawn.answer->error;
+	if (!ret && !spawn.answer->pid)
 		ret = -ECHILD;	/* the intermediate was killed */
 	if (!ret) {
-		*ret_pid = spawn.answer[0];
-		*ret_pidfd = (int)sys(SYS_pidfd_open, spawn.answer[0], 0);
+		*ret_pid = spawn.answer->pid;
+		*ret_pidfd = (int)sys(SYS_pidfd_open, spawn.answer->pid, 0);
 		if (*ret_pidfd < 0)
 			*ret_pidfd = -1;
 	}
@@ -605,17 +694,15 @@ free_lists:
 	return ret;
 }
 
-int adsm_os_library_dir(char *ret_path, size_t size)
+int adsm_os_library_path(char *ret_path, size_t size)
 {
 	int saved_errno = errno, ret = -ENOENT;
-	char *path = NULL, *slash;
+	char *path = NULL;
 	Dl_info info;
 
-	if (dladdr((void *)(uintptr_t)adsm_os_library_dir, &info) && info.dli_fname)
+	if (dladdr((void *)(uintptr_t)adsm_os_library_path, &info) && info.dli_fname)
 		path = realpath(info.dli_fname, NULL);
-	slash = path ? strrchr(path, '/') : NULL;
-	if (slash) {
-		*slash = '\0';
+	if (path) {
 		ret = strlen(path) < size ? 0 : -ENAMETOOLONG;
 		if (!ret)
 			strcpy(ret_path, path);
@@ -623,4 +710,24 @@ int adsm_os_library_dir(char *ret_path, size_t size)
 	free(path);
 	errno = saved_errno;
 	return ret;
+}
+
+int adsm_os_library_dir(char *ret_path, size_t size)
+{
+	int ret = adsm_os_library_path(ret_path, size);
+
+	if (!ret)
+		*strrchr(ret_path, '/') = '\0';
+	return ret;
+}
+
+/* The wrappers, where they were linked with this. */
+extern void *adsm_real_find(void *real) __attribute__((weak));
+
+bool adsm_os_is_bypassed(void)
+{
+	Dl_info read, libc;
+
+	return adsm_real_find && dladdr(dlsym(RTLD_DEFAULT, "read"), &read) &&
+		dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &libc) && read.dli_fbase == libc.dli_fbase;
 }

@@ -3,7 +3,7 @@
  * transfer.c - transfers and the helper threads of a home.
  *
  * evictor: sends what the policy says is due, or the queue of closed blocks in the paper's mode.
- * copier:  makes copies for threads inside the fault handler, where the backend may not be called.
+ * copier:  calls the backend for threads inside a fault or signal handler, where it may not be called.
  * watcher: waits for calls, where a fault handler may not ask the backend whether they have ended.
  */
 #include <errno.h>
@@ -13,21 +13,30 @@
 #include "options.h"
 #include "transfer.h"
 
-/* A copy for a thread in the fault handler; lies on its stack, which stays: signals are blocked there. */
+/* What a thread lets the copier do; lies on its stack, which stays: signals are blocked there. */
 struct adsm_copy_request {
 	struct adsm_copy_request *next;
+	int (*run)(void *arg);
+	void *arg;
+	int error;
+	_Atomic uint32_t done;
+};
+
+struct transfer {
 	struct adsm_object *object;
 	enum adsm_direction direction;
 	size_t offset, size;
-	int error;
-	_Atomic uint32_t done;
 };
 
 _Thread_local uint64_t adsm_moved_ns;
 void (*adsm_watch)(struct adsm_home *home);
 
-static int transfer_now(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size)
+static int transfer_now(void *arg)
 {
+	const struct transfer *transfer = arg;
+	struct adsm_object *object = transfer->object;
+	enum adsm_direction direction = transfer->direction;
+	size_t offset = transfer->offset, size = transfer->size;
 	const struct adsm_backend *backend = object->home->device->backend;
 	uint64_t start, ns;
 	int error;
@@ -57,14 +66,18 @@ static int transfer_now(struct adsm_object *object, enum adsm_direction directio
 
 int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size)
 {
-	struct adsm_home *home = object->home;
-	struct adsm_copy_request request = {
-		.object = object, .direction = direction, .offset = offset, .size = size,
-	};
+	struct transfer transfer = { object, direction, offset, size };
+
+	return adsm_backend_run(object->home, transfer_now, &transfer);
+}
+
+int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
+{
+	struct adsm_copy_request request = { .run = run, .arg = arg };
 	uint64_t start;
 
 	if (!adsm_in_fault || !home->has_service)
-		return transfer_now(object, direction, offset, size);
+		return run(arg);
 	start = adsm_os_now_ns();
 	request.next = atomic_load(&home->copy_requests);
 	while (!atomic_compare_exchange_weak(&home->copy_requests, &request.next, &request))
@@ -88,8 +101,7 @@ static void run_copier(void *arg)
 			adsm_os_wait(&home->copy_word, word, 0, false);
 		for (; request; request = next) {
 			next = request->next;
-			request->error = transfer_now(request->object, request->direction,
-						      request->offset, request->size);
+			request->error = request->run(request->arg);
 			/* Once done is set the request is gone; waking an address that is no longer a
 			 * futex is harmless. */
 			atomic_store(&request->done, 1);

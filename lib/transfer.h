@@ -17,6 +17,10 @@ extern _Thread_local uint64_t adsm_moved_ns;
  */
 int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size);
 
+/* Run something that calls the backend: in another thread, where this one may be in a signal handler and the
+ * backend is not made for that. Asynchronous signals are blocked. */
+int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg);
+
 /* Start the helpers a home needs: the service threads, or (once an object needs it) the evictor. */
 int adsm_service_start(struct adsm_home *home);
 int adsm_evictor_start(struct adsm_home *home);
