@@ -24,9 +24,10 @@ extern "C" {
 #define ADSM_VERSION_PATCH 0
 #define ADSM_VERSION (ADSM_VERSION_MAJOR * 10000 + ADSM_VERSION_MINOR * 100 + ADSM_VERSION_PATCH)
 
-#if defined(__GNUC__)
+/* A program that may run without the library says -DADSM_API='__attribute__((weak))' and looks whether adsmInit is there. */
+#if !defined(ADSM_API) && defined(__GNUC__)
 #define ADSM_API __attribute__((visibility("default")))
-#else
+#elif !defined(ADSM_API)
 #define ADSM_API
 #endif
 
