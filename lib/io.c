@@ -53,6 +53,7 @@ static struct adsm_input *new_input(void)
 	return input;
 }
 
+/* Signals are blocked. */
 static void free_input(struct adsm_input *input)
 {
 	atomic_store(&input->serial, 0);
@@ -300,36 +301,59 @@ int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, s
 
 /* ---- the end of inputs */
 
+/* Signals are blocked. */
+static void forget_here(const struct adsm_input *input)
+{
+	struct adsm_input **at = &inputs_here;
+
+	while (*at && *at != input)
+		at = &(*at)->next_of_thread;
+	if (*at)
+		*at = input->next_of_thread;
+}
+
+/* Lock held. */
+static int settle(struct adsm_object *object, struct adsm_input *input, size_t delivered, struct adsm_sigset *old)
+{
+	size_t offset = input->offset, rest = input->size - delivered;
+	int error = adsm_input_fill(object, input, offset + delivered, rest);
+
+	if (error)
+		adsm_error("%zu bytes at %p could not be fetched after an input that brought less: error %d", rest,
+			   (void *)(object->start + offset + delivered), error);
+	if (input->object == object) {
+		input->size = delivered;
+		adsm_input_closed(object, offset + delivered, rest);
+	}
+	if (input->object == object && !error)
+		error = access_range(object, input, offset, offset + delivered, old);
+	/* While the lock was away the object may have been freed. */
+	if (input->object == object) {
+		unlink_input(input);
+		adsm_input_closed(object, input->offset, input->size);
+	}
+	return error;
+}
+
 static int end_input(struct adsm_input *input, size_t delivered)
 {
+	/* Objects stay where they are, dead or alive; so does their home. */
 	struct adsm_object *object = input->object;
 	struct adsm_sigset old;
-	int error;
+	int error = 0;
 
-	if (!object)
+	if (!object) {
+		adsm_os_signals_block(&old);
+		forget_here(input);
+		free_input(input);
+		adsm_os_signals_restore(&old);
 		return 0;
-	/* Objects stay where they are, dead or alive; so does their home. */
-	adsm_home_lock(object->home, &old);
-	if (input->object == object) {
-		size_t offset = input->offset, size = input->size;
-
-		error = adsm_input_fill(object, input, offset + delivered, size - delivered);
-		if (error)
-			adsm_error("%zu bytes at %p could not be fetched after an input that brought less: error %d",
-				   size - delivered, (void *)(object->start + offset + delivered), error);
-		if (input->object == object) {
-			input->size = delivered;
-			adsm_input_closed(object, offset + delivered, size - delivered);
-		}
-		if (input->object == object && !error)
-			error = access_range(object, input, offset, offset + delivered, &old);
-		if (input->object == object) {
-			unlink_input(input);
-			adsm_input_closed(object, input->offset, input->size);
-		}
-	} else {
-		error = 0;
 	}
+	adsm_home_lock(object->home, &old);
+	forget_here(input);
+	if (input->object == object)
+		error = settle(object, input, delivered, &old);
+	free_input(input);
 	adsm_home_unlock(object->home, &old);
 	return error;
 }
@@ -343,29 +367,15 @@ static int end_inputs(struct adsm_input *input, size_t delivered)
 	adsm_in_fault++;
 	for (; input; input = next) {
 		size_t n = delivered > input->position ? delivered - input->position : 0;
-		int failed = end_input(input, n < input->size ? n : input->size);
+		int failed;
 
-		error = error ? error : failed;
 		next = input->next_of_io;
-		free_input(input);
+		failed = end_input(input, n < input->size ? n : input->size);
+		error = error ? error : failed;
 	}
 	adsm_in_fault--;
 	errno = saved_errno;
 	return error;
-}
-
-/* Take the first input of an io off its thread's list. */
-static void forget_here(const struct adsm_input *input)
-{
-	struct adsm_input **at = &inputs_here;
-	struct adsm_sigset old;
-
-	adsm_os_signals_block(&old);
-	while (*at && *at != input)
-		at = &(*at)->next_of_thread;
-	if (*at)
-		*at = input->next_of_thread;
-	adsm_os_signals_restore(&old);
 }
 
 int adsm_io_end(struct adsm_io *io, size_t delivered)
@@ -378,8 +388,6 @@ int adsm_io_end(struct adsm_io *io, size_t delivered)
 	io->inputs = NULL;
 	if (!input || atomic_load(&input->serial) != io->serial)
 		return 0;
-	if (!io->detached)
-		forget_here(input);
 	return end_inputs(input, delivered);
 }
 
@@ -394,10 +402,8 @@ void adsm_io_leave(uintptr_t stack)
 
 	for (; input; input = next) {
 		next = input->next_of_thread;
-		if (input->frame >= stack)
-			continue;
-		forget_here(input);
-		end_inputs(input, 0);
+		if (input->frame < stack)
+			end_inputs(input, 0);
 	}
 }
 
