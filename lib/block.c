@@ -372,15 +372,32 @@ static void end_busy(struct adsm_object *object, uint32_t first, uint32_t n)
 
 /* ---- inputs in progress: bytes that no transfer may touch */
 
-/* The next bytes from *@at on, below @end, that no input (but @except) is for; false: none are left. */
-static bool next_gap(const struct adsm_object *object, const struct adsm_input *except, size_t *at, size_t end,
+/* Was @input left out when @block was fetched? Bytes of one that began later are as good as the others. */
+static bool has_hole(const struct adsm_block *block, const struct adsm_input *input)
+{
+	return (block->flags & ADSM_BLOCK_HOLED) && (int32_t)(input->number - block->holes_until) <= 0;
+}
+
+/* What a transfer has to go around: bytes that inputs (but @except) are for; with @holed only its holes. */
+struct around {
+	const struct adsm_input *except;
+	const struct adsm_block *holed;
+};
+
+static bool is_around(const struct around *around, const struct adsm_input *input)
+{
+	return input->size && input != around->except && (!around->holed || has_hole(around->holed, input));
+}
+
+/* The next bytes from *@at on, below @end, that may be touched; false: none are left. */
+static bool next_gap(const struct adsm_object *object, const struct around *around, size_t *at, size_t end,
 		     size_t *ret_size)
 {
 	const struct adsm_input *input = object->inputs;
 	size_t gap_end = end;
 
 	while (input) {
-		if (input != except && input->offset <= *at && *at - input->offset < input->size) {
+		if (is_around(around, input) && input->offset <= *at && *at - input->offset < input->size) {
 			*at = input->offset + input->size;
 			input = object->inputs;	/* another may begin where this one ends */
 		} else {
@@ -388,20 +405,20 @@ static bool next_gap(const struct adsm_object *object, const struct adsm_input *
 		}
 	}
 	for (input = object->inputs; input; input = input->next)
-		if (input != except && input->size && input->offset > *at && input->offset < gap_end)
+		if (is_around(around, input) && input->offset > *at && input->offset < gap_end)
 			gap_end = input->offset;
 	*ret_size = gap_end - *at;
 	return *at < end;
 }
 
-/* Transfer a range but for the bytes of inputs; the lock is given away while bytes move. */
-static int move_around(struct adsm_object *object, const struct adsm_input *except, enum adsm_direction direction,
-		       size_t at, size_t end)
+/* The lock is given away while bytes move. */
+static int move_around(struct adsm_object *object, struct around around, enum adsm_direction direction, size_t at,
+		       size_t end)
 {
 	size_t size;
 	int error = 0;
 
-	for (; !error && next_gap(object, except, &at, end, &size); at += size) {
+	for (; !error && next_gap(object, &around, &at, end, &size); at += size) {
 		adsm_unlock(&object->home->lock);
 		error = adsm_transfer(object, direction, at, size);
 		adsm_lock(&object->home->lock);
@@ -428,11 +445,14 @@ static bool has_input(const struct adsm_object *object, uint32_t b)
 static int fetch(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	size_t start = (size_t)first << object->block_shift;
-	int error = move_around(object, NULL, ADSM_TO_HOST, start, start + adsm_run_size(object, first, n));
+	int error = move_around(object, (struct around){ 0 }, ADSM_TO_HOST, start,
+				start + adsm_run_size(object, first, n));
 
 	for (uint32_t b = first; object->inputs && !error && b < first + n; b++)
-		if (has_input(object, b))
+		if (has_input(object, b)) {
 			object->blocks[b].flags |= ADSM_BLOCK_HOLED;
+			object->blocks[b].holes_until = object->last_input;
+		}
 	return error;
 }
 
@@ -450,8 +470,8 @@ static int send_bytes(struct adsm_object *object, uint32_t first, uint32_t n)
 			if (object->blocks[end].flags & ADSM_BLOCK_HOLED)
 				break;
 		if (holed) {
-			error = move_around(object, NULL, ADSM_TO_DEVICE, start,
-					    start + adsm_run_size(object, first, 1));
+			error = move_around(object, (struct around){ .holed = &object->blocks[first] },
+					    ADSM_TO_DEVICE, start, start + adsm_run_size(object, first, 1));
 			continue;
 		}
 		adsm_unlock(&home->lock);
@@ -461,25 +481,28 @@ static int send_bytes(struct adsm_object *object, uint32_t first, uint32_t n)
 	return error;
 }
 
-int adsm_input_fill(struct adsm_object *object, const struct adsm_input *input, size_t offset, size_t size)
+int adsm_input_fill(struct adsm_object *object, struct adsm_input *input, size_t delivered)
 {
 	int error = 0;
 
-	for (size_t end = offset + size, next; !error && offset < end; offset = next) {
-		uint32_t b = (uint32_t)(offset >> object->block_shift);
+	/* What it has let go of is the object's again at once: a call may come while the lock is away. */
+	while (input->object == object && input->size > delivered) {
+		size_t end = input->offset + input->size, at = input->offset + delivered;
+		uint32_t b = (uint32_t)((end - 1) >> object->block_shift);
 
-		next = (size_t)(b + 1) << object->block_shift;
-		next = next < end ? next : end;
-		while (object->blocks[b].flags & ADSM_BLOCK_BUSY) {
+		if (at < (size_t)b << object->block_shift)
+			at = (size_t)b << object->block_shift;
+		if (object->blocks[b].flags & ADSM_BLOCK_BUSY) {
 			adsm_home_wait(object->home);
-			if (input->object != object)
-				return 0;	/* freed meanwhile */
-		}
-		if (!(object->blocks[b].flags & ADSM_BLOCK_HOLED))
 			continue;
-		begin_busy(object, b, 1);
-		error = move_around(object, input, ADSM_TO_HOST, offset, next);
-		end_busy(object, b, 1);
+		}
+		if (!error && has_hole(&object->blocks[b], input)) {
+			begin_busy(object, b, 1);
+			error = move_around(object, (struct around){ .except = input }, ADSM_TO_HOST, at, end);
+			end_busy(object, b, 1);
+		}
+		input->size = at - input->offset;
+		adsm_input_closed(object, at, end - at);
 	}
 	return error;
 }

@@ -43,10 +43,11 @@ struct adsm_hold {
 /* Bytes of an object that someone else writes through the alias, a system call mostly: see io.c. */
 struct adsm_input {
 	struct adsm_input *next;	/* of the same object; of the free ones */
-	struct adsm_input *next_of_io, *next_of_thread;
+	struct adsm_input *next_of_io, *prev_of_io, *next_of_thread;
 	_Atomic uint64_t serial;	/* another for each adsm_io_begin_input(), 0 while free */
 	uintptr_t frame;		/* whose, on the stack; 0: nobody's */
 	struct adsm_object *object;	/* NULL: freed meanwhile */
+	uint32_t number;		/* the object's inputs, counted */
 	size_t offset, size;
 	size_t position;		/* how much of its io comes before it */
 };
@@ -79,6 +80,7 @@ struct adsm_object {
 	struct adsm_object *next_free;
 	struct adsm_hold *holds;
 	struct adsm_input *inputs;	/* in progress */
+	uint32_t last_input;		/* the number of the youngest ever */
 	struct adsm_stream streams[ADSM_STREAMS];
 	unsigned next_stream;
 	struct adsm_counters counters;
@@ -187,10 +189,10 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 		       bool open);
 
 /*
- * Fetch the bytes of a run of valid blocks that a fetch left out because of @input, and that are not other inputs'.
- * Drops the lock meanwhile; the blocks are busy. For when that input has brought less than it was for.
+ * @input has brought @delivered bytes: it lets go of the rest, of which first comes what a fetch left out because of
+ * it, and that is not other inputs'. Drops the lock meanwhile; the blocks are busy.
  */
-int adsm_input_fill(struct adsm_object *object, const struct adsm_input *input, size_t offset, size_t size);
+int adsm_input_fill(struct adsm_object *object, struct adsm_input *input, size_t delivered);
 /* @input has let go of these bytes: forget the holes that no other input has there. */
 void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size);
 

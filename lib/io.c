@@ -191,22 +191,26 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	}
 	if (error)
 		return error;
+	/* All of them at one time. */
 	for (uint32_t b = (uint32_t)(offset >> object->block_shift); b < end && object->n_busy; b++)
-		while (object->blocks[b].flags & ADSM_BLOCK_BUSY) {
+		if (object->blocks[b].flags & ADSM_BLOCK_BUSY) {
 			adsm_home_wait(home);
 			if (object->birth != birth)
 				return -EINVAL;
+			b = (uint32_t)(offset >> object->block_shift) - 1;
 		}
 	input = new_input();
 	if (!input)
 		return adsm_fail(-ENOMEM, "no memory to note an input");
 	input->object = object;
+	input->number = ++object->last_input;
 	input->offset = offset;
 	input->size = size;
 	input->position = io->size;
 	input->next = object->inputs;
 	object->inputs = input;
 	input->next_of_io = NULL;
+	input->prev_of_io = *last;
 	atomic_store(&input->serial, io->serial);
 	if (*last) {
 		(*last)->next_of_io = input;
@@ -302,9 +306,12 @@ int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, s
 /* ---- the end of inputs */
 
 /* Signals are blocked. */
-static void forget_here(const struct adsm_input *input)
+static void forget(struct adsm_input *input)
 {
 	struct adsm_input **at = &inputs_here;
+
+	if (input->prev_of_io)
+		input->prev_of_io->next_of_io = NULL;
 
 	while (*at && *at != input)
 		at = &(*at)->next_of_thread;
@@ -316,15 +323,11 @@ static void forget_here(const struct adsm_input *input)
 static int settle(struct adsm_object *object, struct adsm_input *input, size_t delivered, struct adsm_sigset *old)
 {
 	size_t offset = input->offset, rest = input->size - delivered;
-	int error = adsm_input_fill(object, input, offset + delivered, rest);
+	int error = adsm_input_fill(object, input, delivered);
 
 	if (error)
 		adsm_error("%zu bytes at %p could not be fetched after an input that brought less: error %d", rest,
 			   (void *)(object->start + offset + delivered), error);
-	if (input->object == object) {
-		input->size = delivered;
-		adsm_input_closed(object, offset + delivered, rest);
-	}
 	if (input->object == object && !error)
 		error = access_range(object, input, offset, offset + delivered, old);
 	/* While the lock was away the object may have been freed. */
@@ -344,13 +347,13 @@ static int end_input(struct adsm_input *input, size_t delivered)
 
 	if (!object) {
 		adsm_os_signals_block(&old);
-		forget_here(input);
+		forget(input);
 		free_input(input);
 		adsm_os_signals_restore(&old);
 		return 0;
 	}
 	adsm_home_lock(object->home, &old);
-	forget_here(input);
+	forget(input);
 	if (input->object == object)
 		error = settle(object, input, delivered, &old);
 	free_input(input);
@@ -358,18 +361,21 @@ static int end_input(struct adsm_input *input, size_t delivered)
 	return error;
 }
 
-/* The inputs of an io, of which this is the first. */
+/* The inputs of an io, of which this is the first. The last goes first: where they overlap, what it has not brought
+ * another may have. */
 static int end_inputs(struct adsm_input *input, size_t delivered)
 {
 	int saved_errno = errno, error = 0;
-	struct adsm_input *next;
+	struct adsm_input *previous;
 
 	adsm_in_fault++;
-	for (; input; input = next) {
+	while (input->next_of_io)
+		input = input->next_of_io;
+	for (; input; input = previous) {
 		size_t n = delivered > input->position ? delivered - input->position : 0;
 		int failed;
 
-		next = input->next_of_io;
+		previous = input->prev_of_io;
 		failed = end_input(input, n < input->size ? n : input->size);
 		error = error ? error : failed;
 	}
@@ -398,11 +404,15 @@ void adsm_io_cleanup(struct adsm_io *io)
 
 void adsm_io_leave(uintptr_t stack)
 {
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	struct adsm_input *input = inputs_here, *next;
 
 	for (; input; input = next) {
+		uintptr_t frame = input->frame;
+
 		next = input->next_of_thread;
-		if (input->frame < stack)
+		/* From a stack of a signal handler's own, which may lie anywhere, to another: all of it goes. */
+		if (here < stack ? frame >= here && frame < stack : frame < stack || frame >= here)
 			end_inputs(input, 0);
 	}
 }

@@ -60,6 +60,7 @@ struct adsm_block {
 	uint8_t state : 2;		/* enum adsm_state */
 	uint8_t view : 2;		/* enum adsm_prot: what the application's mapping permits */
 	uint8_t flags;			/* ADSM_BLOCK_* */
+	uint32_t holes_until;		/* HOLED: inputs of the object up to this one were left out */
 };
 
 /* A queue of blocks, oldest first. */
