@@ -24,7 +24,7 @@ extern "C" {
 #define ADSM_VERSION_PATCH 0
 #define ADSM_VERSION (ADSM_VERSION_MAJOR * 10000 + ADSM_VERSION_MINOR * 100 + ADSM_VERSION_PATCH)
 
-/* A program that may run without the library says -DADSM_API='__attribute__((weak))' and looks whether adsmInit is there. */
+/* A program that may run without the library says -DADSM_API="__attribute__((weak))" and looks for adsmInit. */
 #if !defined(ADSM_API) && defined(__GNUC__)
 #define ADSM_API __attribute__((visibility("default")))
 #elif !defined(ADSM_API)
@@ -145,6 +145,15 @@ ADSM_API int adsmHold(void *p, size_t size, int access);
 
 /** End one hold of exactly this range. Returns 0, or -EINVAL where there is none. */
 ADSM_API int adsmUnhold(void *p, size_t size);
+
+/**
+ * Serve a fault on a shared object, for programs whose own SIGSEGV handler must be the first (a language runtime,
+ * say): called by that handler before anything else, with the arguments that the kernel gave it.
+ * Returns 1: served, so return from the handler, and the instruction runs again (where the access cannot be served,
+ * SIGBUS follows); 0: not the library's, so do what you would have done. Never 1 before the library has started,
+ * or for a signal that was sent. Any thread; made for signal handlers; errno is kept. May wait for a kernel.
+ */
+ADSM_API int adsmHandleFault(int sig, void *info, void *context);
 
 /* ---- modules, kernels, calls ------------------------------------------------------------- */
 

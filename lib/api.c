@@ -172,6 +172,11 @@ int adsmUnhold(void *p, size_t size)
 	return error ? error : adsm_unhold(p, size);
 }
 
+int adsmHandleFault(int sig, void *info, void *context)
+{
+	return info && context && adsm_sigsegv_handle(sig, info, context);
+}
+
 /* ---- modules, kernels, calls */
 
 static int read_file(const char *name, void **ret_image, size_t *ret_size)

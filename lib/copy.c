@@ -2,121 +2,78 @@
 /*
  * copy.c - bulk copies and fills of shared memory, and explicit copies of device-only memory.
  *
- * The CPU's side of a bulk copy goes through a small buffer on the stack: ordinary memory is touched with
- * no lock held (it may be anything: a bad address, another library's lazily mapped file), shared memory
- * through the alias with the lock held, so that no call can come in between.
+ * Whole blocks are copied and filled by the device where that moves fewer bytes. The CPU works on the alias, in
+ * large steps, as a system call would (io.h): ordinary memory, which may be anything, is touched with no lock held.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "arena.h"
+#include "index.h"
+#include "io.h"
 #include "log.h"
 #include "manager.h"
-#include "transfer.h"
 
-#define BOUNCE ((size_t)32 << 10)
+/* The CPU's bytes at a time: they are fetched, copied and entered while a cache still has them. */
+#define STEP ((size_t)1 << 20)
 
-/* A piece of a range: inside one block of one object, or ordinary memory up to the next object. */
-struct piece {
-	bool shared;
+/*
+ * Where all blocks are open anyhow, less than this is not worth the device. To fill 64 KiB there takes 7 us, and the
+ * program's next accesses 10 us more; the CPU takes 1 us, and 6 for sending it if a kernel is next. With 256 KiB it is
+ * 13 and 28 against 3 and 25.
+ */
+#define DEVICE_MIN ((size_t)256 << 10)
+
+/* A bulk copy, or a fill; what is left of it. */
+struct bulk {
+	char *dst;
+	const char *src;
+	size_t size;
+	bool fill;
+	int value;
+	bool strict;			/* failures are told; else libc goes on on the views, and meets them there */
+	void *(*move)(void *, const void *, size_t);
+	void *(*set)(void *, int, size_t);
+};
+
+/* The first bytes of it that belong together: each side ordinary memory or inside one object. */
+struct part {
+	struct adsm_object *to, *from;	/* NULL: ordinary */
 	size_t size;
 };
 
-/* How many bytes from @p on belong together, and to what; @size at most. Errors for device-only memory. */
-static int piece_at(const void *p, size_t size, struct piece *ret_piece)
+static void run(const struct bulk *bulk, void *dst, const void *src, size_t size)
 {
-	struct adsm_object *object;
-	struct adsm_sigset old;
-	int error = 0;
-
-	ret_piece->shared = false;
-	ret_piece->size = size;
-	object = adsm_object_enter(p, &old);
-	if (!object) {
-		uintptr_t a = (uintptr_t)p;
-
-		/* Ordinary memory ends where the arena begins; inside it there are only objects. */
-		if (a >= adsm_arena.base && a - adsm_arena.base < adsm_arena.size)
-			return adsm_fail(-EINVAL, "%p is in no live object", p);
-		if (a < adsm_arena.base && size > adsm_arena.base - a)
-			ret_piece->size = adsm_arena.base - a;
-		return 0;
-	}
-	if (object->device_only || object->freeing || (uintptr_t)p - object->start >= object->size) {
-		error = adsm_fail(-EINVAL, "%p is not in a live shared object", p);
-	} else {
-		size_t offset = (uintptr_t)p - object->start;
-		uint32_t b = (uint32_t)(offset >> object->block_shift);
-		size_t rest = ((size_t)b << object->block_shift) + adsm_run_size(object, b, 1) - offset;
-
-		ret_piece->shared = true;
-		ret_piece->size = rest < size ? rest : size;
-	}
-	adsm_home_unlock(object->home, &old);
-	return error;
+	if (bulk->fill)
+		bulk->set(dst, bulk->value, size);
+	else
+		bulk->move(dst, src, size);
 }
 
-/* The block of an address, ready for an event, lock held. NULL: error set, nothing held. */
-static struct adsm_object *ready(const void *p, size_t size, enum adsm_block_event event,
-				 struct adsm_sigset *ret_old, int *ret_error)
+/* The shared object a byte is in, or NULL. Without a lock: it stays so as long as nobody frees it. */
+static struct adsm_object *shared_at(const char *p)
 {
-	struct adsm_object *object = adsm_enter_range(p, size, ret_old);
-	uint64_t birth;
-	uint32_t b;
+	struct adsm_object *object = adsm_index_find((uintptr_t)p);
 
-	if (!object) {
-		*ret_error = -EINVAL;
-		return NULL;
-	}
-	birth = object->birth;
-	b = (uint32_t)(((uintptr_t)p - object->start) >> object->block_shift);
-	*ret_error = adsm_block_ready(object, b, event, false, ret_old);
-	/* Unlike a program's own store, which goes on under a send, this one can as well come after it. */
-	while (!*ret_error && event != ADSM_EVENT_READ && (object->blocks[b].flags & ADSM_BLOCK_SENDING)) {
-		adsm_home_wait(object->home);
-		*ret_error = object->birth != birth ? adsm_fail(-EINVAL, "the object was freed meanwhile") :
-			adsm_block_ready(object, b, event, false, ret_old);
-	}
-	if (!*ret_error)
-		return object;
-	adsm_home_unlock(object->home, ret_old);
-	return NULL;
+	return object && object->live && !object->device_only && !object->freeing &&
+		(uintptr_t)p - object->start < object->size ? object : NULL;
 }
 
-static int load(void *buffer, const char *src, size_t size, bool shared)
+/* How many of the bytes from @p on belong together, and to what; *size at most. Errors for other memory of ours. */
+static int part_at(const char *p, struct adsm_object **ret_object, size_t *size)
 {
-	struct adsm_object *object;
-	struct adsm_sigset old;
-	int error;
+	struct adsm_object *object = shared_at(p);
+	uintptr_t a = (uintptr_t)p;
+	size_t rest = SIZE_MAX;
 
-	if (!shared) {
-		memcpy(buffer, src, size);
-		return 0;
-	}
-	object = ready(src, size, ADSM_EVENT_READ, &old, &error);
-	if (!object)
-		return error;
-	memcpy(buffer, adsm_arena_alias((uintptr_t)src), size);
-	adsm_home_unlock(object->home, &old);
-	return 0;
-}
-
-/* @whole: these bytes are all of their block. */
-static int store(char *dst, const void *buffer, size_t size, bool shared, bool whole)
-{
-	struct adsm_object *object;
-	struct adsm_sigset old;
-	int error;
-
-	if (!shared) {
-		memcpy(dst, buffer, size);
-		return 0;
-	}
-	object = ready(dst, size, whole ? ADSM_EVENT_OVERWRITE : ADSM_EVENT_WRITE, &old, &error);
-	if (!object)
-		return error;
-	memcpy(adsm_arena_alias((uintptr_t)dst), buffer, size);
-	adsm_home_unlock(object->home, &old);
+	if (object)
+		rest = object->start + object->size - a;
+	else if (a - adsm_arena.base < adsm_arena.size || adsm_index_find(a))
+		return adsm_fail(-EINVAL, "%p is in no live shared object", (void *)a);
+	else if (a < adsm_arena.base)
+		rest = adsm_arena.base - a;
+	*ret_object = object;
+	*size = *size < rest ? *size : rest;
 	return 0;
 }
 
@@ -129,42 +86,41 @@ static int device_failed(int error, const char *what, size_t size)
 /* ---- whole blocks on the device */
 
 struct device_write {
-	struct adsm_object *dst, *src;
+	struct adsm_object *dst, *src;	/* no source: a fill */
 	size_t dst_offset, src_offset, size;
 	uint8_t value;
 };
 
-static int device_fill(void *arg)
+static int device_write(void *arg)
 {
-	struct device_write *w = arg;
+	const struct device_write *w = arg;
+	const struct adsm_backend *backend = w->dst->home->device->backend;
 
-	return w->dst->home->device->backend->fill(w->dst->memory, w->dst_offset, w->value, w->size, NULL);
+	return w->src ? backend->copy(w->dst->memory, w->dst_offset, w->src->memory, w->src_offset, w->size, NULL) :
+		backend->fill(w->dst->memory, w->dst_offset, w->value, w->size, NULL);
 }
 
-static int device_copy(void *arg)
-{
-	struct device_write *w = arg;
-
-	return w->dst->home->device->backend->copy(w->dst->memory, w->dst_offset, w->src->memory, w->src_offset,
-						   w->size, NULL);
-}
-
-/* Wait until no call uses and nothing moves these blocks. Lock held; it may be dropped meanwhile. */
-static int quiet(struct adsm_object *object, uint32_t first, uint32_t n, struct adsm_sigset *old)
+/*
+ * Wait until no call uses and nothing moves these blocks, and none may write the source. Lock held; it may be
+ * dropped meanwhile.
+ */
+static int quiet(struct adsm_object *object, const struct adsm_object *source, uint32_t first, uint32_t n,
+		 struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
-	uint64_t birth = object->birth;
+	uint64_t birth = object->birth, source_birth = source ? source->birth : 0;
 	int error = 0;
 
 	for (;;) {
-		uint64_t seq;
+		uint64_t seq = adsm_object_use_seq(object), written = source ? adsm_object_write_seq(source) : 0;
 		bool busy = home->gate || object->n_sending;
 
-		if (!object->live || object->freeing || object->birth != birth)
+		if (!object->live || object->freeing || object->birth != birth ||
+		    (source && (!source->live || source->freeing || source->birth != source_birth)))
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
 		for (uint32_t b = first; b < first + n && !busy; b++)
 			busy = object->blocks[b].flags & ADSM_BLOCK_BUSY;
-		seq = adsm_object_use_seq(object);
+		seq = seq > written ? seq : written;
 		if (busy) {
 			if (!adsm_send_queued(home))
 				adsm_home_wait(home);
@@ -178,29 +134,6 @@ static int quiet(struct adsm_object *object, uint32_t first, uint32_t n, struct 
 	}
 }
 
-/* The run of whole blocks that starts at @p and lies in @size bytes; 0 blocks when there is none. Lock held. */
-static uint32_t whole_blocks(const struct adsm_object *object, const void *p, size_t size, uint32_t *ret_first)
-{
-	size_t offset = (uintptr_t)p - object->start;
-	uint32_t first = (uint32_t)(offset >> object->block_shift);
-	size_t end = offset + size < object->size ? offset + size : object->size;
-
-	*ret_first = first;
-	if (offset & (adsm_block_size(object) - 1))
-		return 0;
-	if (end == object->size)
-		return object->n_blocks - first;
-	return (uint32_t)((end >> object->block_shift) - first);
-}
-
-static bool any_held(const struct adsm_object *object, uint32_t first, uint32_t n)
-{
-	for (uint32_t b = first; b < first + n; b++)
-		if (object->blocks[b].holds)
-			return true;
-	return false;
-}
-
 /* What the protocol cannot take from the CPU unseen stays there; and with a lost device, all does. Ask once
  * more after waiting: that is when a loss shows. */
 static bool may_take(const struct adsm_object *object)
@@ -208,198 +141,258 @@ static bool may_take(const struct adsm_object *object)
 	return object->protocol->detects && !object->home->lost_seq;
 }
 
-/* Fill whole blocks on the device, where the protocol lets it have them. The bytes done, or an error. */
-static long fill_blocks(char *dst, int value, size_t size)
-{
-	struct adsm_sigset old;
-	struct adsm_object *object = adsm_object_enter(dst, &old);
-	struct device_write w = { .value = (uint8_t)value };
-	uint32_t first, n;
-	long result = 0;
-
-	if (!object)
-		return adsm_fail(-EINVAL, "%p is in no live object", (void *)dst);
-	n = whole_blocks(object, dst, size, &first);
-	if (n && may_take(object)) {
-		result = quiet(object, first, n, &old);
-		if (!result && may_take(object) && !any_held(object, first, n)) {
-			w.dst = object;
-			w.dst_offset = (size_t)first << object->block_shift;
-			w.size = adsm_run_size(object, first, n);
-			result = device_failed(adsm_blocks_device_write(object, first, n, device_fill, &w),
-					       "fill", w.size);
-			if (!result)
-				result = (long)w.size;
-		}
-	}
-	adsm_home_unlock(object->home, &old);
-	return result;
-}
-
-/* Does the device have the current bytes of the whole run? */
+/* Does the device have the current bytes of the whole range? */
 static bool device_has(const struct adsm_object *object, size_t offset, size_t size)
 {
-	uint32_t first = (uint32_t)(offset >> object->block_shift);
 	uint32_t last = (uint32_t)((offset + size - 1) >> object->block_shift);
 
-	for (uint32_t b = first; b <= last; b++)
+	for (uint32_t b = (uint32_t)(offset >> object->block_shift); b <= last; b++)
 		if (object->blocks[b].state == ADSM_DIRTY ||
-		    (object->blocks[b].flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED)))
+		    (object->blocks[b].flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)))
 			return false;
-	return !object->n_sending;
+	return true;
 }
 
-/* Copy whole blocks from object to object on one device. The bytes done (0: not possible here), or an error. */
-static long copy_blocks(char *dst, const char *src, size_t size)
+/* Of @n blocks, how many from the first on the device can write; or, where it cannot write that, how many it cannot. */
+static uint32_t same_way(const struct device_write *w, uint32_t first, uint32_t n, bool *ret_device)
+{
+	const struct adsm_object *dst = w->dst;
+	uint32_t count = 0;
+
+	for (; count < n; count++) {
+		bool device = !dst->blocks[first + count].holds &&
+			(!w->src || device_has(w->src, w->src_offset + ((size_t)count << dst->block_shift),
+					       adsm_run_size(dst, first + count, 1)));
+
+		if (count && (device != *ret_device || (!device && (size_t)count << dst->block_shift >= STEP)))
+			break;
+		*ret_device = device;
+	}
+	return count;
+}
+
+/*
+ * Have whole blocks of the destination written by the device, where it has the source. The bytes done; 0: as many
+ * as the part now says are for the CPU; or an error.
+ */
+static long on_device(const struct bulk *bulk, struct part *part)
 {
 	struct adsm_sigset old;
-	struct adsm_object *object = adsm_object_enter(dst, &old), *source;
-	struct device_write w;
+	struct adsm_object *object = adsm_object_enter(bulk->dst, &old);
+	struct device_write w = { .dst = object, .value = (uint8_t)bulk->value };
+	size_t offset, head, end;
 	uint32_t first, n;
+	bool device = false;
 	long result = 0;
 
 	if (!object)
-		return adsm_fail(-EINVAL, "%p is in no live object", (void *)dst);
+		return adsm_fail(-EINVAL, "the object was freed meanwhile");
+	offset = (uintptr_t)bulk->dst - object->start;
+	head = -offset & (adsm_block_size(object) - 1);
+	end = offset + part->size;
+	if (object != part->to || head >= part->size || !may_take(object))
+		goto unlock;
+	if (!bulk->fill) {
+		/* Both live under one lock, or not on one device. */
+		w.src = adsm_object_find_locked(object->home, (uintptr_t)bulk->src);
+		if (!w.src || w.src != part->from)
+			goto unlock;
+		w.src_offset = (uintptr_t)bulk->src + head - w.src->start;
+	}
 	adsm_retire(object->home);
-	n = whole_blocks(object, dst, size, &first);
-	if (n && may_take(object))
-		result = quiet(object, first, n, &old);
-	else
-		n = 0;
-	if (result || !n || !may_take(object) || any_held(object, first, n))
+	first = (uint32_t)((offset + head) >> object->block_shift);
+	n = (end == object->size ? object->n_blocks : (uint32_t)(end >> object->block_shift)) - first;
+	result = n ? quiet(object, w.src, first, n, &old) : 0;
+	if (result || !n || !may_take(object))
 		goto unlock;
-	w.size = adsm_run_size(object, first, n);
-	/* Both live under one lock, or not on one device. */
-	source = adsm_object_find_locked(object->home, (uintptr_t)src);
-	if (!source || source == object || source->device_only || source->freeing ||
-	    (uintptr_t)src - source->start + w.size > source->size ||
-	    adsm_object_use_seq(source) > atomic_load(&object->home->completed) ||
-	    !device_has(source, (uintptr_t)src - source->start, w.size))
-		goto unlock;
-	w.dst = object;
-	w.src = source;
+	end = n;
+	n = same_way(&w, first, n, &device);
 	w.dst_offset = (size_t)first << object->block_shift;
-	w.src_offset = (uintptr_t)src - source->start;
-	source->n_busy++;	/* no call and no free comes in between */
-	result = device_failed(adsm_blocks_device_write(object, first, n, device_copy, &w), "copy", w.size);
-	source->n_busy--;
-	adsm_home_notify(object->home);
-	if (!result)
-		result = (long)w.size;
+	w.size = adsm_run_size(object, first, n);
+	if (!device) {
+		if (n < end)
+			part->size = head + w.size;
+	} else if (head) {
+		part->size = head;
+	} else {
+		if (w.src)
+			w.src->n_busy++;	/* no call and no free comes in between */
+		result = device_failed(adsm_blocks_device_write(object, first, n, device_write, &w),
+				       w.src ? "copy" : "fill", w.size);
+		if (w.src) {
+			w.src->n_busy--;
+			adsm_home_notify(object->home);
+		}
+		if (!result)
+			result = (long)w.size;
+	}
 unlock:
 	adsm_home_unlock(object->home, &old);
 	return result;
 }
 
-/* ---- the public copies */
+/* ---- the CPU's part */
 
-/* Does a piece begin and end where its block does? Any answer is right while nobody frees the object. */
-static bool is_whole(const char *dst, size_t size)
+/* So many bytes of a part in one step: no block of the destination in two, or what covers it would fetch it. */
+static size_t step_size(const struct bulk *bulk, const struct part *part)
 {
-	struct adsm_sigset old;
-	struct adsm_object *object = adsm_object_enter(dst, &old);
-	uint32_t first;
-	bool whole;
+	size_t offset, end, mask;
 
-	if (!object)
-		return false;
-	whole = whole_blocks(object, dst, size, &first) >= 1;
-	adsm_home_unlock(object->home, &old);
-	return whole;
+	if (!part->to)
+		return part->size < STEP ? part->size : STEP;
+	offset = (uintptr_t)bulk->dst - part->to->start;
+	mask = adsm_block_size(part->to) - 1;
+	end = (offset + STEP) & ~mask;
+	if (end <= offset)
+		end = (offset | mask) + 1;
+	return part->size < end - offset ? part->size : end - offset;
 }
 
-int adsm_memcpy(void *to, const void *from, size_t size)
+/* One step through the aliases. The bytes done, or an error. */
+static long by_alias(const struct bulk *bulk, const struct part *part)
 {
-	char buffer[BOUNCE];
-	const char *src = from;
-	char *dst = to;
+	size_t size = step_size(bulk, part);
+	struct iovec to = { bulk->dst, size }, from = { (char *)bulk->src, size };
+	struct iovec to_room[ADSM_IO_ROOM(1)], from_room[ADSM_IO_ROOM(1)];
+	struct adsm_io output = { .vector = &from, .n = 1 }, input = { .vector = &to, .n = 1 };
+	int error = 0;
 
-	while (size) {
-		struct piece d, s;
-		size_t part;
-		bool whole;
-		int error = piece_at(dst, size, &d);
+	/* In this order: where they share a block, its fetch leaves no hole for the input. */
+	if (part->from)
+		error = adsm_io_begin_output(&output, &from, 1, from_room);
+	if (!error && part->to)
+		error = adsm_io_begin_input(&input, &to, 1, to_room);
+	if (error)
+		return error;
+	run(bulk, input.vector->iov_base, output.vector->iov_base, size);
+	error = adsm_io_end(&input, size);
+	return error ? error : (long)size;
+}
 
-		if (!error)
-			error = piece_at(src, size, &s);
-		if (error)
-			return error;
-		if (d.shared && s.shared) {
-			long done = copy_blocks(dst, src, size);
+/* ---- who does what */
 
-			if (done < 0)
-				return (int)done;
-			if (done) {
-				dst += done;
-				src += done;
-				size -= (size_t)done;
-				continue;
-			}
+struct look {
+	bool whole;			/* a block is covered */
+	bool open;			/* all blocks are open for the access */
+	bool unseen;			/* not shared, or its accesses are not detected */
+};
+
+/* Without a lock: if it was wrong, an access faults that was thought not to. */
+__attribute__((no_sanitize("thread")))
+static void look_at(const char *p, size_t size, unsigned needed, struct look *look)
+{
+	const struct adsm_object *object = shared_at(p);
+	size_t offset, end, first;
+
+	if (!object || !object->protocol->detects) {
+		look->unseen = true;
+		return;
+	}
+	offset = (uintptr_t)p - object->start;
+	end = size < object->size - offset ? offset + size : object->size;
+	first = (offset + adsm_block_size(object) - 1) & ~(adsm_block_size(object) - 1);
+	if (first < end && (end == object->size || end - first >= adsm_block_size(object)))
+		look->whole = true;
+	for (; look->open && offset < end; offset = (offset | (adsm_block_size(object) - 1)) + 1)
+		look->open = object->blocks[offset >> object->block_shift].view >= needed;
+}
+
+/* Is there no reason to do it otherwise than libc would, on the views? Or else: @device: not on the device. */
+static bool for_libc(const struct bulk *bulk, bool to, bool from, bool *device)
+{
+	struct look look = { .open = true };
+
+	if (to)
+		look_at(bulk->dst, bulk->size, ADSM_PROT_RW, &look);
+	if (from)
+		look_at(bulk->src, bulk->size, ADSM_PROT_READ, &look);
+	if (look.open && bulk->size < DEVICE_MIN)
+		*device = false;
+	return !look.whole || look.unseen || (look.open && !*device);
+}
+
+/* The next bytes: what they belong to, and the device's share of the work. As on_device(). */
+static long next(const struct bulk *bulk, bool device, struct part *part)
+{
+	long done = part_at(bulk->dst, &part->to, &part->size);
+
+	if (!done && !bulk->fill)
+		done = part_at(bulk->src, &part->from, &part->size);
+	if (!done && device && part->to && (bulk->fill || part->from))
+		done = on_device(bulk, part);
+	return done;
+}
+
+/* 0, or what went wrong; never that where libc goes on. */
+static int work(struct bulk bulk)
+{
+	bool to = adsm_may_be_shared(bulk.dst, bulk.size);
+	bool from = !bulk.fill && adsm_may_be_shared(bulk.src, bulk.size);
+	bool overlap = !bulk.fill && bulk.dst < bulk.src + bulk.size && bulk.src < bulk.dst + bulk.size;
+	bool device = to && (from || bulk.fill) && !overlap;
+
+	if (!bulk.strict && (overlap || for_libc(&bulk, to, from, &device))) {
+		run(&bulk, bulk.dst, bulk.src, bulk.size);
+		return 0;
+	}
+	while (bulk.size) {
+		struct part part = { .size = bulk.size };
+		long done;
+
+		adsm_in_fault += !bulk.strict;	/* a signal handler may be what runs this */
+		done = next(&bulk, device, &part);
+		adsm_in_fault -= !bulk.strict;
+		if (!done)
+			done = by_alias(&bulk, &part);
+		if (done < 0 && bulk.strict)
+			return (int)done;
+		if (done < 0) {
+			run(&bulk, bulk.dst, bulk.src, bulk.size);
+			return 0;
 		}
-		if (!d.shared && !s.shared) {
-			part = d.size < s.size ? d.size : s.size;
-			memcpy(dst, src, part);
-			dst += part;
-			src += part;
-			size -= part;
-			continue;
-		}
-		part = d.size < s.size ? d.size : s.size;
-		/* A block longer than the buffer is Dirty after its first part: only then may nothing be fetched. */
-		whole = d.shared && is_whole(dst, size < d.size ? size : d.size);
-		for (size_t at = 0; at < part; at += BOUNCE) {
-			size_t n = part - at < BOUNCE ? part - at : BOUNCE;
-
-			error = load(buffer, src + at, n, s.shared);
-			if (!error)
-				error = store(dst + at, buffer, n, d.shared, whole && part == d.size);
-			if (error)
-				return error;
-		}
-		dst += part;
-		src += part;
-		size -= part;
+		bulk.dst += done;
+		if (!bulk.fill)
+			bulk.src += done;
+		bulk.size -= (size_t)done;
 	}
 	return 0;
 }
 
-int adsm_memset(void *to, int value, size_t size)
+int adsm_memcpy(void *dst, const void *src, size_t size)
 {
-	char buffer[BOUNCE];
-	char *dst = to;
+	return work((struct bulk){ .dst = dst, .src = src, .size = size, .strict = true, .move = memmove });
+}
 
-	memset(buffer, value, size < BOUNCE ? size : BOUNCE);
-	while (size) {
-		struct piece d;
-		size_t part;
-		bool whole;
-		int error = piece_at(dst, size, &d);
+int adsm_memset(void *dst, int value, size_t size)
+{
+	return work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .strict = true,
+				   .set = memset });
+}
 
-		if (error)
-			return error;
-		part = d.size;
-		if (!d.shared) {
-			memset(dst, value, part);
-		} else {
-			long done = fill_blocks(dst, value, size);
+void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(void *, const void *, size_t))
+{
+	int saved_errno = errno;
 
-			if (done < 0)
-				return (int)done;
-			whole = !done && is_whole(dst, part);
-			for (size_t at = 0; at < part && !done; at += BOUNCE) {
-				size_t n = part - at < BOUNCE ? part - at : BOUNCE;
-
-				error = store(dst + at, buffer, n, true, whole);
-				if (error)
-					return error;
-			}
-			if (done)
-				part = (size_t)done;
-		}
-		dst += part;
-		size -= part;
+	/* No block is smaller: what covers none is libc's. */
+	if (size < ADSM_PAGE_SIZE) {
+		libc(dst, src, size);
+		return;
 	}
-	return 0;
+	work((struct bulk){ .dst = dst, .src = src, .size = size, .move = libc });
+	errno = saved_errno;
+}
+
+void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, int, size_t))
+{
+	int saved_errno = errno;
+
+	/* No block is smaller: what covers none is libc's. */
+	if (size < ADSM_PAGE_SIZE) {
+		libc(dst, value, size);
+		return;
+	}
+	work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .set = libc });
+	errno = saved_errno;
 }
 
 /* ---- device-only memory */
@@ -454,34 +447,35 @@ static void note_copy(struct adsm_home *home, struct adsm_device_event event)
 		;
 }
 
-static bool is_shared(const void *p)
-{
-	struct adsm_sigset old;
-	struct adsm_object *object = adsm_object_enter(p, &old);
-
-	if (object)
-		adsm_home_unlock(object->home, &old);
-	return object;
-}
-
-/* The host's side is shared memory: no backend may touch its view, so by way of a buffer. */
+/* The host's side is shared memory: no backend may touch its view, so it is given the alias. */
 static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direction direction)
 {
-	char buffer[BOUNCE];
+	bool out = direction == ADSM_TO_DEVICE;
 	int error = 0;
 
-	for (size_t at = 0; at < size && !error; at += BOUNCE) {
-		size_t n = size - at < BOUNCE ? size - at : BOUNCE;
+	while (size && !error) {
+		struct iovec whole = { out ? (char *)src : dst, size }, room[ADSM_IO_ROOM(1)];
+		struct adsm_object *object;
+		struct adsm_io io;
 
-		if (direction == ADSM_TO_DEVICE) {
-			error = adsm_memcpy(buffer, src + at, n);
-			if (!error)
-				error = adsm_copy_explicit(dst + at, buffer, n, direction, NULL);
-		} else {
-			error = adsm_copy_explicit(buffer, src + at, n, direction, NULL);
-			if (!error)
-				error = adsm_memcpy(dst + at, buffer, n);
+		error = part_at(whole.iov_base, &object, &whole.iov_len);
+		if (error)
+			break;
+		io = (struct adsm_io){ .vector = &whole, .n = 1 };
+		if (object)
+			error = (out ? adsm_io_begin_output : adsm_io_begin_input)(&io, &whole, 1, room);
+		if (!error) {
+			void *host = io.vector->iov_base;
+			int ended;
+
+			error = adsm_copy_explicit(out ? dst : host, out ? host : (void *)src, whole.iov_len,
+						   direction, NULL);
+			ended = adsm_io_end(&io, error ? 0 : whole.iov_len);
+			error = error ? error : ended;
 		}
+		dst += whole.iov_len;
+		src += whole.iov_len;
+		size -= whole.iov_len;
 	}
 	return error;
 }
@@ -500,7 +494,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 	error = device_range(device, size, &object, &offset);
 	if (error || !size)
 		return error;
-	if (is_shared(direction == ADSM_TO_DEVICE ? src : dst)) {
+	if (adsm_index_find((uintptr_t)(direction == ADSM_TO_DEVICE ? src : dst))) {
 		if (!ret_event)
 			return copy_shared(dst, src, size, direction);
 		return adsm_fail(-EINVAL, "%p is in a shared object: asynchronous copies take ordinary memory",

@@ -6,6 +6,7 @@
 #ifndef ADSM_ENGINE_H
 #define ADSM_ENGINE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,6 +49,40 @@ struct adsm_engine {
 };
 
 extern const struct adsm_engine adsm_engine_sigsegv;
+
+/* ---- SIGSEGV, shared with the application. All of it may run in signal handlers. */
+
+/* Serve a fault as the engine's handler would. False: it is not the library's. */
+bool adsm_sigsegv_handle(int sig, siginfo_t *info, void *context);
+
+/* The C library's own, where the process calls a wrapper by this name. */
+int adsm_engine_sigaction(int sig, const struct sigaction *action, struct sigaction *old);
+
+/*
+ * sigaction(SIGSEGV), neither pointer's memory shared; 0 or a negative errno. Once the engine has started it is
+ * about the action that foreign faults are forwarded to.
+ */
+int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_old);
+/* In the child of a fork. */
+void adsm_sigsegv_in_child(void);
+
+/* What a thread believes of SIGSEGV's bit in its mask. */
+struct adsm_sigsegv_mask {
+	bool blocked;
+	bool bounded;		/* only for what is called by the function with this frame */
+	bool queued;		/* see adsm_sigsegv_enter() */
+	uintptr_t frame;
+	uintptr_t stack;	/* the lowest address of the alternate stack it is on; else 0 */
+};
+
+bool adsm_sigsegv_blocked(void);
+/* Change it; then what was sent while it was blocked comes. */
+void adsm_sigsegv_block(bool blocked);
+/* Around a system call that has a mask of its own; @ret_old lies on the stack of whoever makes the call. */
+void adsm_sigsegv_enter(bool blocked, struct adsm_sigsegv_mask *ret_old);
+void adsm_sigsegv_leave(const struct adsm_sigsegv_mask *old);
+/* This thread leaves all functions whose frames lie below @stack, by longjmp: handlers among them have ended. */
+void adsm_sigsegv_jump(uintptr_t stack);
 
 /* What a page fault's ucontext_t tells. False: no data access, or none the processor describes. */
 bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *ret_write);

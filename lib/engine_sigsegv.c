@@ -15,8 +15,24 @@
 #define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig) - 1))
 
 static _Atomic(adsm_fault_handler *) fault_handler;	/* NULL: stopped; every fault is foreign */
-static struct sigaction previous;			/* who had the signal before */
-static atomic_bool previous_is_reset;			/* its SA_RESETHAND has happened: now SIG_DFL */
+
+static void on_signal(int sig, siginfo_t *info, void *context);
+
+/* Held with every signal blocked: nothing may come in between, and nothing under it faults. */
+static struct adsm_lock action_lock;
+static struct sigaction ours, previous;			/* previous: the application's, as it believes it set */
+static bool taken;					/* ours is the kernel's action */
+static _Atomic int owner;				/* the process that has taken it */
+
+/*
+ * Somebody has set a mask or an action by way of us: so SIGSEGV is never blocked in the kernel, where a fault on
+ * an object would then kill. Else the wrappers are not in force, and masks are the kernel's.
+ */
+static atomic_bool is_virtual;
+/* SIGSEGV's bit in the mask that this thread believes it has. */
+static __thread struct adsm_sigsegv_mask belief;
+static __thread bool has_pending;			/* one was sent while it was blocked */
+static __thread siginfo_t pending;
 
 /* ---- what the processor says of a fault */
 
@@ -63,6 +79,15 @@ bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *r
 #endif
 }
 
+static uintptr_t stack_pointer(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+	return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+#else
+	return (uintptr_t)context->uc_mcontext.sp;
+#endif
+}
+
 /* ---- masks and signals, in the handler */
 
 /* The kernel stores only this much of a sigset_t in the context. */
@@ -100,12 +125,14 @@ static bool is_ignored(int sig)
 /* To this thread, on its return from the handler: the mask that return restores lets it through. */
 static void queue_to_self(int sig, const siginfo_t *info)
 {
+	const int saved_errno = errno;
 	uint64_t bit = SIGNAL_BIT(sig);
 
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, KERNEL_SIGSET_SIZE);
 	/* Where a filter forbids that, the signal alone is better than to fault for ever. */
 	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), adsm_os_thread_id(), sig, info))
 		syscall(SYS_tgkill, getpid(), adsm_os_thread_id(), sig);
+	errno = saved_errno;
 }
 
 /* A fault of ours that cannot be served, as the kernel raises SIGBUS for a page that cannot be read. */
@@ -125,48 +152,250 @@ static void raise_sigbus(uintptr_t address, ucontext_t *context)
 	queue_to_self(SIGBUS, &info);
 }
 
+/* The wrappers, where they are linked with this, have another that is never one of theirs. */
+__attribute__((weak)) int adsm_engine_sigaction(int sig, const struct sigaction *action, struct sigaction *old)
+{
+	return sigaction(sig, action, old);
+}
+
+/* ---- the application's action, of which the kernel does not know */
+
+static void lock_action(struct adsm_sigset *ret_old)
+{
+	uint64_t all = UINT64_MAX;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, ret_old->bits, KERNEL_SIGSET_SIZE);
+	adsm_lock(&action_lock);
+}
+
+static void unlock_action(const struct adsm_sigset *old)
+{
+	adsm_unlock(&action_lock);
+	adsm_os_signals_restore(old);
+}
+
+/* Where our handler runs, and whether a system call goes on after it, is as the application's handler wants. */
+static int follow(const struct sigaction *action)
+{
+	ours.sa_flags &= ~(SA_ONSTACK | SA_RESTART);
+	if (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN)
+		ours.sa_flags |= SA_ONSTACK | (action->sa_handler == SIG_IGN ? SA_RESTART : 0);
+	else
+		ours.sa_flags |= action->sa_flags & (SA_ONSTACK | SA_RESTART);
+	return adsm_engine_sigaction(SIGSEGV, &ours, NULL) ? -errno : 0;
+}
+
+int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_old)
+{
+	const int flags = SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER |
+		SA_RESETHAND;
+	struct sigaction now;
+	struct adsm_sigset old;
+	int error;
+
+	atomic_store(&is_virtual, true);
+	lock_action(&old);
+	error = adsm_engine_sigaction(SIGSEGV, NULL, &now) ? -errno : 0;
+	/* Not ours, but taken: in the child of vfork(), which has actions of its own, and our memory. */
+	if (!error && (!taken || getpid() != atomic_load(&owner))) {
+		error = action && adsm_engine_sigaction(SIGSEGV, action, NULL) ? -errno : 0;
+	} else if (!error) {
+		struct sigaction found = now;
+
+		/* Who took the signal from us by other means is told of, and replaced. */
+		if (now.sa_sigaction == on_signal)
+			found = previous;
+		if (action) {
+			/* As the kernel and the C library keep it, so that it reads the same. */
+			previous = *action;
+			previous.sa_flags = (action->sa_flags & flags) | (now.sa_flags & ~flags);
+			previous.sa_restorer = now.sa_restorer;
+			sigdelset(&previous.sa_mask, SIGKILL);
+			sigdelset(&previous.sa_mask, SIGSTOP);
+			error = follow(&previous);
+		}
+		now = found;
+	}
+	unlock_action(&old);
+	if (!error)
+		*ret_old = now;
+	return error;
+}
+
+void adsm_sigsegv_in_child(void)
+{
+	/* Who held it is not here. */
+	atomic_store(&action_lock.word, 0);
+	atomic_store(&owner, getpid());
+}
+
+/* For one signal: the kernel forgets a handler with SA_RESETHAND when it starts it. */
+static struct sigaction use_action(void)
+{
+	struct sigaction action;
+	struct adsm_sigset old;
+
+	lock_action(&old);
+	action = previous;
+	if (action.sa_flags & SA_RESETHAND && action.sa_handler != SIG_IGN)
+		previous.sa_handler = SIG_DFL;
+	unlock_action(&old);
+	return action;
+}
+
+/* ---- the mask, of which the kernel does not know */
+
+/* Whether code with this stack pointer was called by the frame that @mask belongs to. */
+static bool is_inside(const struct adsm_sigsegv_mask *mask, uintptr_t sp)
+{
+	return sp < mask->frame && sp >= mask->stack;
+}
+
+/* Not where a handler has been left by longjmp(): that does not say so. In doubt it is not blocked. */
+static bool is_blocked(uintptr_t sp)
+{
+	if (belief.blocked && belief.bounded && !is_inside(&belief, sp))
+		belief.blocked = false;
+	return belief.blocked;
+}
+
+/* What came while it was blocked comes again, as soon as the kernel's mask, in which it now is, lets it through. */
+static bool queue_pending(void)
+{
+	const siginfo_t info = pending;
+
+	if (!has_pending)
+		return false;
+	has_pending = false;
+	queue_to_self(SIGSEGV, &info);
+	return true;
+}
+
+static void unblock_in_kernel(void)
+{
+	uint64_t bit = SIGNAL_BIT(SIGSEGV);
+
+	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, KERNEL_SIGSET_SIZE);
+}
+
+bool adsm_sigsegv_blocked(void)
+{
+	return is_blocked((uintptr_t)__builtin_frame_address(0));
+}
+
+void adsm_sigsegv_block(bool blocked)
+{
+	atomic_store(&is_virtual, true);
+	if (blocked && !adsm_sigsegv_blocked())
+		belief = (struct adsm_sigsegv_mask){
+			.blocked = true,
+			.frame = (uintptr_t)__builtin_frame_address(0),
+		};
+	belief.blocked = blocked;
+	if (!blocked && queue_pending())
+		unblock_in_kernel();
+}
+
+void adsm_sigsegv_enter(bool blocked, struct adsm_sigsegv_mask *ret_old)
+{
+	adsm_sigsegv_blocked();
+	*ret_old = belief;
+	belief = (struct adsm_sigsegv_mask){
+		.blocked = blocked,
+		.bounded = true,
+		.frame = (uintptr_t)ret_old,
+	};
+	/* The call that changes the mask lets it through, and is told so by the kernel. */
+	ret_old->queued = !blocked && queue_pending();
+}
+
+void adsm_sigsegv_leave(const struct adsm_sigsegv_mask *old)
+{
+	belief = *old;
+	if (old->queued)
+		unblock_in_kernel();
+}
+
+void adsm_sigsegv_jump(uintptr_t stack)
+{
+	if (belief.blocked && !is_inside(&belief, stack))
+		adsm_sigsegv_block(false);
+}
+
+/* ---- the handler */
+
+static void call_handler(const struct sigaction *action, int sig, siginfo_t *info, ucontext_t *context)
+{
+	const uintptr_t frame = (uintptr_t)__builtin_frame_address(0), stack = (uintptr_t)context->uc_stack.ss_sp;
+	const bool defer = !(action->sa_flags & SA_NODEFER) || sigismember(&action->sa_mask, sig);
+	const bool pretend = atomic_load(&is_virtual);
+	uint64_t mask = mask_bits(&context->uc_sigmask) | mask_bits(&action->sa_mask) | (defer ? SIGNAL_BIT(sig) : 0);
+
+	/* It may touch objects. */
+	if (pretend)
+		mask &= ~SIGNAL_BIT(sig);
+	if (pretend && defer)
+		belief = (struct adsm_sigsegv_mask){
+			.blocked = true,
+			.bounded = true,
+			.frame = frame,
+			.stack = frame - stack < context->uc_stack.ss_size ? stack : 0,
+		};
+	set_mask(mask);
+	if (action->sa_flags & SA_SIGINFO)
+		action->sa_sigaction(sig, info, context);
+	else
+		action->sa_handler(sig);
+	if (pretend) {
+		belief.blocked = false;
+		queue_pending();
+	}
+}
+
 /* Do with a signal what the kernel would have done, had we not been there. */
 static void forward(int sig, siginfo_t *info, ucontext_t *context)
 {
 	const bool sent = info->si_code <= 0;	/* by a process; else raised by the instruction itself */
-	bool is_default = previous.sa_handler == SIG_DFL;
+	const uintptr_t sp = stack_pointer(context), alternate = (uintptr_t)context->uc_stack.ss_sp;
+	struct sigaction action;
 
-	if (previous.sa_handler == SIG_IGN) {
-		if (sent)
-			return;
-		is_default = true;
-	} else if (!is_default && previous.sa_flags & SA_RESETHAND) {
-		is_default = atomic_exchange(&previous_is_reset, true);
+	/* What is on the alternate stack was not called from any other. */
+	if (belief.bounded && !belief.stack && sp - alternate < context->uc_stack.ss_size)
+		belief.blocked = false;
+	if (is_blocked(sp)) {
+		if (sent) {
+			pending = *info;
+			has_pending = true;
+		} else {
+			set_default(sig);
+		}
+		return;
 	}
-	if (is_default) {
+	action = use_action();
+	if (action.sa_handler == SIG_IGN && sent)
+		return;
+	if (action.sa_handler == SIG_IGN || action.sa_handler == SIG_DFL) {
 		/* The instruction faults again, at once and for good; what was sent is sent again. */
 		set_default(sig);
 		if (sent)
 			queue_to_self(sig, info);
 		return;
 	}
-	set_mask(mask_bits(&context->uc_sigmask) | mask_bits(&previous.sa_mask) |
-		 (previous.sa_flags & SA_NODEFER ? 0 : SIGNAL_BIT(sig)));
-	if (previous.sa_flags & SA_SIGINFO)
-		previous.sa_sigaction(sig, info, context);
-	else
-		previous.sa_handler(sig);
+	call_handler(&action, sig, info, context);
 }
 
-static void on_signal(int sig, siginfo_t *info, void *context)
+/* FOREIGN, SERVED or LOST. Asynchronous signals are blocked; errno is kept. */
+static enum adsm_fault_result serve(const siginfo_t *info, const ucontext_t *context)
 {
 	const int saved_errno = errno;
 	adsm_fault_handler *handler = atomic_load(&fault_handler);
-	ucontext_t *uc = context;
 	struct adsm_sigset unused;
 	uintptr_t instruction;
 	bool write;
 
 	if (!handler || (info->si_code != SEGV_MAPERR && info->si_code != SEGV_ACCERR) ||
-	    !adsm_decode_fault(uc, &instruction, &write)) {
-		forward(sig, info, uc);
-		return;
-	}
+	    !adsm_decode_fault(context, &instruction, &write))
+		return ADSM_FAULT_FOREIGN;
 	for (;;) {
 		struct adsm_fault fault = {
 			.address = (uintptr_t)info->si_addr,
@@ -176,67 +405,100 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 		enum adsm_fault_result result = handler(&fault);
 
 		errno = saved_errno;
-		switch (result) {
-		case ADSM_FAULT_SERVED:
-			return;
-		case ADSM_FAULT_FOREIGN:
-			forward(sig, info, uc);
-			return;
-		case ADSM_FAULT_LOST:
-			raise_sigbus(fault.address, uc);
-			errno = saved_errno;
-			return;
-		case ADSM_FAULT_WAIT:
-			/* The application's signal handlers run meanwhile, and may never come back. */
-			set_mask(mask_bits(&uc->uc_sigmask));
-			fault.wait(&fault);
-			adsm_os_signals_block(&unused);
-			errno = saved_errno;
-			break;
-		}
+		if (result != ADSM_FAULT_WAIT)
+			return result;
+		/* The application's signal handlers run meanwhile, and may never come back. */
+		set_mask(mask_bits(&context->uc_sigmask));
+		fault.wait(&fault);
+		adsm_os_signals_block(&unused);
+		errno = saved_errno;
 	}
+}
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	enum adsm_fault_result result = serve(info, context);
+
+	if (result == ADSM_FAULT_FOREIGN)
+		forward(sig, info, context);
+	else if (result == ADSM_FAULT_LOST)
+		raise_sigbus((uintptr_t)info->si_addr, context);
+}
+
+bool adsm_sigsegv_handle(int sig, siginfo_t *info, void *context)
+{
+	enum adsm_fault_result result;
+	struct adsm_sigset old;
+
+	if (sig != SIGSEGV)
+		return false;
+	adsm_os_signals_block(&old);
+	result = serve(info, context);
+	adsm_os_signals_restore(&old);
+	if (result == ADSM_FAULT_LOST)
+		raise_sigbus((uintptr_t)info->si_addr, context);
+	return result != ADSM_FAULT_FOREIGN;
 }
 
 /* ---- the engine */
 
-static int start(adsm_fault_handler *handler)
+static int take(adsm_fault_handler *handler)
 {
 	/* What an instruction raises: it kills while blocked. */
 	static const int synchronous[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT };
-	struct sigaction action = { .sa_sigaction = on_signal };
+	struct sigaction found;
+	int error;
 
-	if (sigaction(SIGSEGV, NULL, &previous))
+	if (adsm_engine_sigaction(SIGSEGV, NULL, &found))
 		return -errno;
-	atomic_store(&previous_is_reset, false);
 	/*
 	 * All others are masked: their handlers may touch objects, and wait for locks of this thread. Not by
 	 * sigfillset(), which leaves out what the C library keeps for itself: a cancelled thread keeps a lock.
 	 */
-	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
+	ours = (struct sigaction){ .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_NODEFER };
+	memset(&ours.sa_mask, 0xff, sizeof(ours.sa_mask));
 	for (size_t i = 0; i < sizeof(synchronous) / sizeof(synchronous[0]); i++)
-		sigdelset(&action.sa_mask, synchronous[i]);
-	action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-	/* A system call that a sent SIGSEGV interrupts goes on where it would have. */
-	action.sa_flags |= previous.sa_handler == SIG_IGN ? SA_RESTART : previous.sa_flags & SA_RESTART;
+		sigdelset(&ours.sa_mask, synchronous[i]);
+	/* Chained to by somebody who had it after us: forward to where we did. */
+	if (found.sa_sigaction != on_signal)
+		previous = found;
 	atomic_store(&fault_handler, handler);
-	if (sigaction(SIGSEGV, &action, NULL)) {
+	error = follow(&previous);
+	if (error) {
 		atomic_store(&fault_handler, NULL);
-		return -errno;
+		return error;
 	}
+	atomic_store(&owner, getpid());
+	taken = true;
 	return 0;
+}
+
+static int start(adsm_fault_handler *handler)
+{
+	struct adsm_sigset old;
+	int error;
+
+	lock_action(&old);
+	error = take(handler);
+	unlock_action(&old);
+	/* As it may be after a handler that ran before this, and was left by longjmp(). */
+	if (!error)
+		unblock_in_kernel();
+	return error;
 }
 
 static void stop(void)
 {
 	struct sigaction now;
+	struct adsm_sigset old;
 
 	atomic_store(&fault_handler, NULL);
+	lock_action(&old);
 	/* Somebody who took the signal after us may still call us: then all is forwarded. */
-	if (sigaction(SIGSEGV, NULL, &now) || now.sa_sigaction != on_signal)
-		return;
-	if (atomic_load(&previous_is_reset))
-		previous.sa_handler = SIG_DFL;
-	sigaction(SIGSEGV, &previous, NULL);
+	if (!adsm_engine_sigaction(SIGSEGV, NULL, &now) && now.sa_sigaction == on_signal)
+		adsm_engine_sigaction(SIGSEGV, &previous, NULL);
+	taken = false;
+	unlock_action(&old);
 }
 
 static int protect_ro(void *view, size_t size)

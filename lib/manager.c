@@ -12,9 +12,11 @@
  *                       the application's or a callback
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arena.h"
 #include "index.h"
@@ -36,6 +38,7 @@ int adsm_n_homes;
 
 static pthread_mutex_t start_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int state;
+static _Atomic uint32_t *unforked;	/* 1; where the system can do that, 0 in a child that was never told */
 unsigned adsm_epoch;
 
 static _Thread_local struct {
@@ -80,7 +83,7 @@ struct adsm_object *adsm_object_enter(const void *p, struct adsm_sigset *ret_old
 	struct adsm_object *object;
 
 	adsm_os_signals_block(ret_old);
-	object = adsm_object_lock((uintptr_t)p);
+	object = adsm_is_child() ? NULL : adsm_object_lock((uintptr_t)p);
 	if (!object)
 		adsm_os_signals_restore(ret_old);
 	return object;
@@ -396,12 +399,11 @@ static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 	enum adsm_fault_result result = ADSM_FAULT_FOREIGN;
 	struct adsm_object *object;
 
-	if (atomic_load(&state) != STARTED) {
-		if (atomic_load(&state) == CHILD && adsm_index_find(fault->address))
-			adsm_error("access to %p in the child of a fork: shared objects stay with the parent",
-				   (void *)fault->address);
+	if (adsm_is_child() && adsm_index_find(fault->address))
+		adsm_error("access to %p in the child of a fork: shared objects stay with the parent",
+			   (void *)fault->address);
+	if (atomic_load(&state) != STARTED)
 		return ADSM_FAULT_FOREIGN;
-	}
 	adsm_in_fault++;
 	object = adsm_object_lock(fault->address);
 	if (object) {
@@ -423,22 +425,32 @@ static void report_at_exit(void)
 		adsm_stats_report();
 }
 
+static void become_child(void)
+{
+	atomic_store(&state, CHILD);
+	atomic_store(&adsm_shared_range.size, 0);
+	adsm_arena_child();
+}
+
 static void in_child(void)
 {
-	if (atomic_load(&state) != STARTED)
-		return;
-	atomic_store(&state, CHILD);
-	adsm_arena_child();
+	if (atomic_load(&state) == STARTED)
+		close(adsm_arena.fd);
+	if (atomic_load(&state) != STOPPED)
+		become_child();
 }
 
 bool adsm_is_child(void)
 {
+	/* Made by the system call itself: seen only now. Its descriptors may have become the application's. */
+	if (atomic_load_explicit(&state, memory_order_acquire) == STARTED && !atomic_load(unforked))
+		become_child();
 	return atomic_load(&state) == CHILD;
 }
 
 bool adsm_started(void)
 {
-	return atomic_load(&state) == STARTED;
+	return !adsm_is_child() && atomic_load(&state) == STARTED;
 }
 
 static void close_homes(void)
@@ -484,6 +496,15 @@ static int open_home(const struct adsm_backend *backend, int index)
 	return adsm_service_start(home);
 }
 
+static void warn_if_bypassed(void)
+{
+	char path[PATH_MAX];
+
+	if (adsm_os_is_bypassed() && !adsm_os_library_path(path, sizeof(path)))
+		adsm_warn("opened with dlopen: read(), memcpy() and others do not know shared memory; preload the "
+			  "library (LD_PRELOAD=%s) or use adsmHold() around them", path);
+}
+
 static int start(void)
 {
 	static bool registered;
@@ -495,6 +516,8 @@ static int start(void)
 		return error;
 	adsm_watch = watch;
 	error = adsm_index_init();
+	if (!error && !unforked)
+		error = adsm_os_fork_mark(&unforked);
 	if (error)
 		return adsm_fail(error, "no address space for the library's tables (ulimit -v)");
 	error = adsm_arena_create(adsm_options.arena_address, adsm_options.arena_size);
@@ -513,6 +536,7 @@ static int start(void)
 		pthread_atfork(NULL, NULL, in_child);
 		atexit(report_at_exit);
 		registered = true;
+		warn_if_bypassed();
 	}
 	return 0;
 
@@ -527,10 +551,10 @@ int adsm_start(void)
 {
 	int error = 0;
 
+	if (adsm_is_child())
+		return adsm_fail(-ENOTSUP, "the child of a fork cannot use the library before it calls exec");
 	if (atomic_load_explicit(&state, memory_order_acquire) == STARTED)
 		return 0;
-	if (atomic_load(&state) == CHILD)
-		return adsm_fail(-ENOTSUP, "the child of a fork cannot use the library before it calls exec");
 	pthread_mutex_lock(&start_mutex);
 	if (atomic_load(&state) != STARTED) {
 		error = start();

@@ -70,6 +70,12 @@ int adsm_hold(void *p, size_t size, unsigned access);
 int adsm_unhold(void *p, size_t size);
 int adsm_memcpy(void *dst, const void *src, size_t size);
 int adsm_memset(void *dst, int value, size_t size);
+/*
+ * The same for who takes them for libc's: any overlap, any thread, signal handlers too. What this cannot do, or has no
+ * reason to do, @libc does on the views, with all that may happen there.
+ */
+void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(void *, const void *, size_t));
+void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, int, size_t));
 int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direction direction,
 		       adsmEvent *ret_event);
 int adsm_copy_device(void *dst, const void *src, size_t size);

@@ -37,8 +37,8 @@ void adsm_os_populate(void *address, size_t size, bool write);			/* [signal] */
 int adsm_os_punch(int fd, size_t offset, size_t size);
 /* Sparse zeroed private memory for tables; costs only what is touched. NULL when there is none. */
 void *adsm_os_table(size_t size);
-/* Whole pages of it: all zeros in the child of a fork. Where the system cannot do that, they are not. */
-void adsm_os_wipe_on_fork(void *address, size_t size);
+/* A word that is 1, and 0 in the child of a fork, however that was made; before Linux 4.14 it is 1 there too. */
+int adsm_os_fork_mark(_Atomic uint32_t **ret_mark);
 
 /* ---- waiting. A futex word is 32 bits; @shared when another process waits on it too. */
 

@@ -212,9 +212,16 @@ void *adsm_os_table(size_t size)
 	return p;
 }
 
-void adsm_os_wipe_on_fork(void *address, size_t size)
+int adsm_os_fork_mark(_Atomic uint32_t **ret_mark)
 {
-	sys(SYS_madvise, address, size, MADV_WIPEONFORK);
+	_Atomic uint32_t *mark = adsm_os_table(ADSM_PAGE_SIZE);
+
+	if (!mark)
+		return -ENOMEM;
+	sys(SYS_madvise, mark, ADSM_PAGE_SIZE, MADV_WIPEONFORK);
+	atomic_store(mark, 1);
+	*ret_mark = mark;
+	return 0;
 }
 
 /* ---- waiting, time, identity */
@@ -444,7 +451,8 @@ int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void 
 	/* The C library keeps its own signals open in this mask: without them setuid() never returns. */
 	sigfillset(&all);
 	adsm_os_signals_block(&old);
-	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	/* Not pthread_sigmask(), which the application may have heard of. */
+	sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, KERNEL_SIGSET_SIZE);
 	ret = -pthread_create(&thread, NULL, thread_main, start);
 	adsm_os_signals_restore(&old);
 	if (ret) {
@@ -545,8 +553,9 @@ NO_SANITIZE static int spawn_exec(struct spawn *spawn)
  */
 NO_SANITIZE static void spawn_keep(const struct spawn *spawn, long pid)
 {
-	const uintptr_t near = (uintptr_t)16 << 20;
-	uintptr_t keep[] = { (uintptr_t)__builtin_frame_address(0), spawn->thread, (uintptr_t)spawn_keep }, end = 0;
+	const uintptr_t near = (uintptr_t)1 << 20, stack = (uintptr_t)__builtin_frame_address(0);
+	const uintptr_t keep[] = { stack, spawn->thread, (uintptr_t)spawn_keep };
+	uintptr_t end = 0;
 
 	sys(SYS_setsid);
 	sys(SYS_prctl, PR_SET_NAME, "adsm-keeper");
@@ -722,7 +731,8 @@ int adsm_os_library_dir(char *ret_path, size_t size)
 }
 
 /* The wrappers, where they were linked with this. */
-extern void *adsm_real_find(void *real) __attribute__((weak));
+struct adsm_real;
+extern void *adsm_real_find(struct adsm_real *real) __attribute__((weak));
 
 bool adsm_os_is_bypassed(void)
 {

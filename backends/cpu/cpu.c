@@ -36,6 +36,7 @@
 
 struct cpu_device {
 	struct adsm_device base;
+	struct cpu_device *next;	/* of those that are open */
 	int index;
 	int sock, pid, pidfd;
 	int memory_fd;			/* -1 when unified */
@@ -285,6 +286,19 @@ static int ask(struct cpu_device *device, struct adsm_cpu_request *request, cons
 
 /* ---- open and close */
 
+static struct cpu_device *open_devices;
+
+/* Of a fork: it keeps nothing that leads to the device. The mappings are not inherited. */
+static void in_child(void)
+{
+	for (struct cpu_device *device = open_devices; device; device = device->next) {
+		close_process(device);
+		if (device->memory_fd >= 0)
+			close(device->memory_fd);
+	}
+	open_devices = NULL;
+}
+
 static size_t warm_size(const struct cpu_device *device)
 {
 	return (device->arena_size / COLD_SIZE + ADSM_PAGE_SIZE) & ~(ADSM_PAGE_SIZE - 1);
@@ -302,6 +316,7 @@ static int cpu_open(int index, const struct adsm_backend_config *config, struct 
 {
 	unsigned n_devices = adsm_options.cpu_devices ? adsm_options.cpu_devices : 1;
 	bool unified = adsm_options.cpu_unified;
+	static bool registered;
 	struct cpu_device *device;
 	int shared_fd, ret;
 	void *p;
@@ -361,6 +376,10 @@ static int cpu_open(int index, const struct adsm_backend_config *config, struct 
 	if (ret)
 		goto end_process;
 	close(shared_fd);
+	if (!registered)
+		registered = !pthread_atfork(NULL, NULL, in_child);
+	device->next = open_devices;
+	open_devices = device;
 	*ret_device = &device->base;
 	return 0;
 
@@ -387,10 +406,13 @@ free_device:
 
 static void cpu_close(struct adsm_device *base)
 {
-	struct cpu_device *device = (struct cpu_device *)base;
+	struct cpu_device *device = (struct cpu_device *)base, **at = &open_devices;
 
 	if (!device)
 		return;
+	while (*at != device)
+		at = &(*at)->next;
+	*at = device->next;
 	atomic_store(&device->closing, true);
 	end_process(device);
 	adsm_os_thread_join(&device->monitor);
