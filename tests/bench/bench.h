@@ -30,6 +30,12 @@ double bench_now_us(void);
 double bench_median(double *values, size_t n);
 /* The path of a file, given relative to this program's folder; static. */
 const char *bench_beside(const char *file);
+/* A function of the shared library in this build, which has nothing in common with the one inside this program. */
+void *bench_wrapper(const char *name);
+/* libc's own. */
+void *bench_libc(const char *name);
+/* A kernel that does nothing, of that library. */
+adsmKernel *bench_wrapper_kernel(void);
 /* Load a module of tests/kernels and take a kernel of it. */
 adsmModule *bench_load(const char *file, const char *kernel, adsmKernel **ret_kernel);
 /* Memory whose pages are touched; an object with blocks of @block_size, 0 for the default. */
@@ -48,8 +54,11 @@ void bench_emit(const struct bench_row *row);
 /* The benchmarks; each runs in a process of its own, where the library has not started. */
 void bench_call(void);
 void bench_fault(void);
+void bench_io(void);
+void bench_memcpy(void);
 void bench_overlap(void);
 void bench_parity(void);
+void bench_startup(void);
 void bench_vecadd(void);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include "bench.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -25,8 +26,11 @@ static const struct {
 } benches[] = {
 	{ "fault", "a block's read and write fault, against a bare signal handler", bench_fault },
 	{ "call", "an empty call and its sync, against the backend alone", bench_call },
+	{ "io", "read() and write() with shared memory, against ordinary memory", bench_io },
+	{ "memcpy", "memcpy() and small reads through the wrappers, against libc's own", bench_memcpy },
 	{ "overlap", "how much of a transfer hides behind the CPU's writes", bench_overlap },
 	{ "parity", "mri-q, lazy and rolling, against explicit copies", bench_parity },
+	{ "startup", "a program that never uses the library, preloaded, against without", bench_startup },
 	{ "vecadd", "a vector addition by block size, against explicit copies", bench_vecadd },
 };
 #define N_BENCHES (sizeof(benches) / sizeof(benches[0]))
@@ -89,6 +93,40 @@ const char *bench_beside(const char *file)
 		bench_die("cannot find my own folder: %s", strerror(errno));
 	snprintf(path + n, sizeof(path) - (size_t)n, "%s", file);
 	return path;
+}
+
+static void *find(const char *library, const char *name)
+{
+	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL), *function = handle ? dlsym(handle, name) : NULL;
+
+	if (!function)
+		bench_die("%s", dlerror());
+	return function;
+}
+
+void *bench_wrapper(const char *name)
+{
+	/* It would say that it is none of the program's libraries. */
+	setenv("ADSM_LOG", "error", 0);
+	return find(bench_beside("../../lib/libadsm.so"), name);
+}
+
+void *bench_libc(const char *name)
+{
+	return find("libc.so.6", name);
+}
+
+adsmKernel *bench_wrapper_kernel(void)
+{
+	const __typeof__(&adsmModuleLoad) load = bench_wrapper("adsmModuleLoad");
+	const __typeof__(&adsmKernelGet) get = bench_wrapper("adsmKernelGet");
+	const __typeof__(&adsmLastError) last_error = bench_wrapper("adsmLastError");
+	adsmModule *module = load(bench_beside("../kernels/bench.adsm"));
+	adsmKernel *kernel = module ? get(module, "nothing") : NULL;
+
+	if (!kernel)
+		bench_die("%s", last_error());
+	return kernel;
 }
 
 adsmModule *bench_load(const char *file, const char *kernel, adsmKernel **ret_kernel)

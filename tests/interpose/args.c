@@ -1,0 +1,992 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * args.c - paths and small structures in shared memory. A row is a call: made with its arguments in ordinary
+ * memory, and with the same bytes in shared memory that only the accelerator has, both in the same surroundings,
+ * it has one result, one errno, leaves the same bytes and the same files.
+ */
+#include "conform.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/fanotify.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/times.h>
+#include <sys/timex.h>
+#include <sys/un.h>
+#include <sys/utsname.h>
+#include <sys/xattr.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+#include <utime.h>
+
+#define N_ARGS 6
+#define LARGEST 1024		/* bytes of one argument */
+#define GUARD 16		/* bytes around it that nobody may touch */
+#define FILLER 0xA5
+
+struct arg {
+	enum { VALUE, VARIABLE, TEXT, BYTES, BAD } kind;
+	long value;
+	const void *data;	/* NULL: filler */
+	size_t size;
+};
+
+struct row {
+	const char *name;
+	struct arg args[N_ARGS];
+	int error;		/* what must come */
+	enum {
+		POINTER = 1,			/* the result is one */
+		STREAM = 2 | POINTER,		/* for fclose() */
+		DIRECTORY = 4 | POINTER,	/* for closedir() */
+		CHANGING = 8,			/* what is delivered differs from call to call */
+		ANY = 16,			/* whatever this system answers, but EFAULT */
+	} flags;
+	void (*before)(void);
+	void (*after)(void);
+};
+
+typedef long function(long, long, long, long, long, long);
+
+#define V(x) { VALUE, (long)(x), NULL, 0 }
+#define VAR(x) { VARIABLE, 0, &(x), 0 }
+#define T(text) { TEXT, 0, text, sizeof(text) }
+#define IN(type, ...) { BYTES, 0, &(const type)__VA_ARGS__, sizeof(type) }
+#define MEM(object) { BYTES, 0, &(object), sizeof(object) }
+#define OUT(type) { BYTES, 0, NULL, sizeof(type) }
+#define WRONG { BAD, 0, NULL, 64 }
+#define NIL V(0)
+
+/* ---- surroundings */
+
+/* Descriptors that are always there. */
+enum { FILE_FD = 100, DIR_FD, OTHER_FD, READ_FD, WRITE_FD, SERVER_FD, CLIENT_FD, SPARE_FD, EPOLL_FD, INOTIFY_FD,
+       TIMER_FD, FANOTIFY_FD, QUEUE_FD, ROOT_FD, PTY_FD, TTY_FD, N_FDS };
+
+#define WHEN 1000000000		/* a time of files that nobody else gives them */
+
+static char root[64], queue[32], other_queue[32], host[HOST_NAME_MAX], domain[HOST_NAME_MAX];
+static bool kept[FILE_FD];	/* descriptors that were open before the first call */
+static long host_size, domain_size, timer, stream, self;
+static struct rlimit core;
+static cpu_set_t cpus;
+static gid_t gid;
+static fd_set reading, writing;
+static sigset_t user1;
+static struct dirent **names;
+
+static void place(int fd, int wanted)
+{
+	CHECK(fd < 0 || dup2(fd, wanted) == wanted);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void put(const char *path, const char *text)
+{
+	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0644);
+
+	CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+/* Empty a folder. */
+static void clear(const char *path)
+{
+	char name[PATH_MAX];
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	CHECK(dir);
+	while ((entry = readdir(dir))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+		if (entry->d_type == DT_DIR)
+			clear(name);
+		CHECK(!remove(name));
+	}
+	closedir(dir);
+}
+
+static void leave(void)
+{
+	CHECK(!chdir("/"));
+	clear(root);
+	CHECK(!rmdir(root));
+	mq_unlink(queue);
+	mq_unlink(other_queue);
+	shm_unlink(queue);
+}
+
+static int local_socket(const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", name);
+	CHECK(!bind(fd, (struct sockaddr *)&address, sizeof(address)));
+	return fd;
+}
+
+/* The same surroundings for each call. */
+static void fresh(void)
+{
+	const struct sockaddr_un server = { AF_UNIX, "server" };
+	const struct itimerval off = { { 0, 0 }, { 0, 0 } };
+	int pipes[2], pty;
+
+	/* What the last call opened too. */
+	for (int fd = 0; fd < N_FDS; fd++)
+		if (fd >= FILE_FD || !kept[fd])
+			close(fd);
+	CHECK(!chdir(root));
+	clear(root);
+	put("file", "some words in a file");
+	put("other", "other words");
+	CHECK(!mkdir("dir", 0755) && !mkdir("full", 0755));
+	put("full/inside", "");
+	CHECK(!symlink("file", "link"));
+
+	place(open("file", O_RDWR), FILE_FD);
+	place(open("dir", O_RDONLY | O_DIRECTORY), DIR_FD);
+	place(open("/", O_RDONLY | O_DIRECTORY), ROOT_FD);
+	place(open("other", O_RDWR), OTHER_FD);
+	CHECK(!pipe(pipes) && write(pipes[1], "abc", 3) == 3);
+	place(pipes[0], READ_FD);
+	place(pipes[1], WRITE_FD);
+	place(local_socket("server"), SERVER_FD);
+	CHECK(!listen(SERVER_FD, 1));
+	place(local_socket("client"), CLIENT_FD);
+	CHECK(!connect(CLIENT_FD, (const struct sockaddr *)&server, sizeof(server)));
+	place(socket(AF_UNIX, SOCK_STREAM, 0), SPARE_FD);
+	place(epoll_create1(0), EPOLL_FD);
+	place(inotify_init(), INOTIFY_FD);
+	place(timerfd_create(CLOCK_MONOTONIC, 0), TIMER_FD);
+	place(fanotify_init(FAN_CLASS_NOTIF, O_RDONLY), FANOTIFY_FD);
+	mq_unlink(queue);
+	mq_unlink(other_queue);
+	place(mq_open(queue, O_CREAT | O_RDWR, 0600, &(struct mq_attr){ .mq_maxmsg = 2, .mq_msgsize = 32 }),
+	      QUEUE_FD);
+	pty = posix_openpt(O_RDWR | O_NOCTTY);
+	if (pty >= 0 && !grantpt(pty) && !unlockpt(pty))
+		place(open(ptsname(pty), O_RDWR | O_NOCTTY), TTY_FD);
+	place(pty, PTY_FD);
+	CHECK(!setitimer(ITIMER_REAL, &off, NULL));
+	CHECK(!timer_settime((timer_t)timer, 0, &(struct itimerspec){ { 0, 0 }, { 0, 0 } }, NULL));
+}
+
+static void prepare(void)
+{
+	const char *folder = getenv("TMPDIR");
+	timer_t id;
+
+	snprintf(root, sizeof(root), "%.40s/adsm-XXXXXX", folder ? folder : "/tmp");
+	CHECK(mkdtemp(root) && !chmod(root, 0755));
+	atexit(leave);
+	snprintf(queue, sizeof(queue), "/adsm-%d", (int)getpid());
+	snprintf(other_queue, sizeof(other_queue), "/adsm-%d-other", (int)getpid());
+	CHECK(!gethostname(host, sizeof(host)) && !getdomainname(domain, sizeof(domain)));
+	host_size = (long)strlen(host);
+	domain_size = (long)strlen(domain);
+	CHECK(!getrlimit(RLIMIT_CORE, &core) && !sched_getaffinity(0, sizeof(cpus), &cpus));
+	gid = getgid();
+	self = (long)pthread_self();
+	FD_SET(READ_FD, &reading);
+	FD_SET(WRITE_FD, &writing);
+	sigemptyset(&user1);
+	sigaddset(&user1, SIGUSR1);
+	CHECK(!pthread_sigmask(SIG_BLOCK, &user1, NULL));
+	CHECK(!timer_create(CLOCK_MONOTONIC, &(struct sigevent){ .sigev_notify = SIGEV_NONE }, &id));
+	timer = (long)id;
+	for (int fd = 0; fd < FILE_FD; fd++)
+		kept[fd] = fcntl(fd, F_GETFD) >= 0;
+}
+
+/* All that a call may have done to the files. */
+static uint64_t snapshot(void)
+{
+	DIR *dir = opendir(".");
+	struct dirent *entry;
+	struct timeval timeout = { 0, 0 };
+	socklen_t size = sizeof(timeout);
+	uint64_t sum = 0;
+
+	CHECK(dir);
+	while ((entry = readdir(dir))) {
+		char text[64] = "";
+		struct stat st;
+		uint64_t x;
+
+		/* The folder above is everybody's. */
+		if (!strcmp(entry->d_name, ".."))
+			continue;
+		CHECK(!lstat(entry->d_name, &st));
+		if (!strncmp(entry->d_name, "tmp.", 4))
+			entry->d_name[4] = 0;
+		if (S_ISLNK(st.st_mode))
+			CHECK(readlink(entry->d_name, text, sizeof(text) - 1) > 0);
+		x = st.st_mode + st.st_nlink * 1000003u + (uint64_t)(S_ISDIR(st.st_mode) ? 0 : st.st_size) * 10007u;
+		if (st.st_mtime <= WHEN + 1)
+			x += (uint64_t)(st.st_mtime * 31 + st.st_mtim.tv_nsec);
+		if (S_ISREG(st.st_mode)) {
+			int fd = open(entry->d_name, O_RDONLY);
+
+			if (fd >= 0 && getxattr(entry->d_name, "user.a", text, sizeof(text)) <= 0)
+				CHECK(read(fd, text, sizeof(text)) >= 0);
+			close(fd);
+		}
+		for (size_t i = 0; i < sizeof(entry->d_name) && entry->d_name[i]; i++)
+			x = x * 131 + (unsigned char)entry->d_name[i];
+		for (size_t i = 0; i < sizeof(text); i++)
+			x = x * 137 + (unsigned char)text[i];
+		sum += draw(&x);
+	}
+	closedir(dir);
+	CHECK(!getsockopt(SPARE_FD, SOL_SOCKET, SO_RCVTIMEO, &timeout, &size));
+	return sum + (uint64_t)timeout.tv_sec;
+}
+
+/* ---- one call, twice */
+
+struct outcome {
+	long result;
+	int error;
+	uint64_t files;
+	bool changed[N_ARGS];
+	unsigned char bytes[N_ARGS][GUARD + LARGEST + GUARD];
+};
+
+static bool lies(const struct arg *arg)
+{
+	return arg->kind == TEXT || arg->kind == BYTES;
+}
+
+static void fill(char *p, const struct arg *arg)
+{
+	memset(p - GUARD, FILLER, GUARD + arg->size + GUARD);
+	if (arg->data)
+		memcpy(p, arg->data, arg->size);
+}
+
+static void call(const struct row *row, char *const *at, struct outcome *ret_outcome)
+{
+	function *called = (function *)dlsym(RTLD_DEFAULT, row->name);
+	long args[N_ARGS], result;
+	struct outcome o = { .error = 0 };
+
+	for (int i = 0; i < N_ARGS; i++)
+		args[i] = lies(&row->args[i]) || row->args[i].kind == BAD ? (long)at[i] :
+			row->args[i].kind == VARIABLE ? *(const long *)row->args[i].data : row->args[i].value;
+	errno = 0;
+	result = called(args[0], args[1], args[2], args[3], args[4], args[5]);
+	o.error = errno;
+	if (row->flags & POINTER) {
+		o.result = result ? 100 : -1;
+		for (int i = 0; i < N_ARGS; i++)
+			if (lies(&row->args[i]) && result == args[i])
+				o.result = i;
+		if ((row->flags & STREAM) == STREAM && result)
+			CHECK(!fclose((FILE *)result));
+		if ((row->flags & DIRECTORY) == DIRECTORY && result)
+			CHECK(!closedir((DIR *)result));
+	} else {
+		o.result = (int)result;
+	}
+	if (row->after)
+		row->after();
+	o.files = snapshot();
+	for (int i = 0; i < N_ARGS; i++) {
+		if (!lies(&row->args[i]))
+			continue;
+		memcpy(o.bytes[i], at[i] - GUARD, GUARD + row->args[i].size + GUARD);
+		for (size_t b = 0; b < row->args[i].size; b++)
+			if (o.bytes[i][GUARD + b] != (row->args[i].data ?
+			    ((const unsigned char *)row->args[i].data)[b] : FILLER))
+				o.changed[i] = true;
+	}
+	*ret_outcome = o;
+}
+
+static void compare(const struct row *row, const struct outcome *want, const struct outcome *got)
+{
+	bool changing = row->flags & CHANGING;
+
+	if (row->flags & ANY ? want->result < 0 && want->error == EFAULT :
+	    (want->result < 0 ? want->error : 0) != row->error)
+		fail(__FILE__, __LINE__, "%s: %ld, errno %d (%s) on ordinary memory", row->name, want->result,
+		     want->error, strerror(want->error));
+	if (changing ? (want->result < 0) != (got->result < 0) : want->result != got->result)
+		fail(__FILE__, __LINE__, "%s: %ld, not %ld (errno %d, %s)", row->name, got->result, want->result,
+		     got->error, strerror(got->error));
+	if (want->error != got->error)
+		fail(__FILE__, __LINE__, "%s: errno %d (%s), not %d", row->name, got->error, strerror(got->error),
+		     want->error);
+	if (want->files != got->files)
+		fail(__FILE__, __LINE__, "%s: did something else to the files", row->name);
+	for (int i = 0; i < N_ARGS; i++) {
+		if (want->changed[i] != got->changed[i])
+			fail(__FILE__, __LINE__, "%s: argument %d is %s", row->name, i,
+			     got->changed[i] ? "changed" : "as it was");
+		for (size_t b = 0; b < GUARD + row->args[i].size + GUARD; b++)
+			if (lies(&row->args[i]) && want->bytes[i][b] != got->bytes[i][b] &&
+			    !(changing && b >= GUARD && b < GUARD + row->args[i].size))
+				fail(__FILE__, __LINE__, "%s: byte %d of argument %d is %02x, not %02x", row->name,
+				     (int)b - GUARD, i, got->bytes[i][b], want->bytes[i][b]);
+	}
+}
+
+/* Only the accelerator has what is in an object. */
+static void send_away(char *p)
+{
+	adsmObjectProps props;
+
+	CALL("increment", 1, adsmInOut(p), adsmVal(0u));
+	SYNC();
+	props = info(p);
+	if (!batch())
+		CHECK_EQ(props.n_invalid, props.n_blocks);
+}
+
+/* A page's object that is gone, and a page that never could be read. */
+static char *shared, *gone, *none;
+static size_t unit;
+
+static void make_memory(void)
+{
+	char *p = alloc(PAGE);
+
+	/* A block's size; where the object is one block, a page of it. */
+	unit = info(p).block_size;
+	shared = alloc(2 * unit * N_ARGS);
+	send_away(shared);
+	gone = p;
+	CHECK_OK(adsmFree(p));
+	none = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(none != MAP_FAILED);
+}
+
+static void run_row(const struct row *row, bool across)
+{
+	static char ordinary[N_ARGS][64 + LARGEST + 64] __attribute__((aligned(64)));
+	static struct outcome want, got;
+	char *at[N_ARGS];
+
+	if (!dlsym(RTLD_DEFAULT, row->name)) {
+		printf("no %s here\n", row->name);
+		return;
+	}
+	for (int i = 0; i < N_ARGS; i++) {
+		at[i] = row->args[i].kind == BAD ? none : ordinary[i] + 64;
+		if (lies(&row->args[i]))
+			fill(at[i], &row->args[i]);
+	}
+	fresh();
+	if (row->before)
+		row->before();
+	call(row, at, &want);
+
+	for (int i = 0; i < N_ARGS; i++) {
+		size_t size = row->args[i].size, before = size / 2;
+
+		CHECK(size <= LARGEST);
+		if (row->args[i].kind == BYTES && size >= 16)
+			before &= ~7ul;
+		at[i] = row->args[i].kind == BAD ? gone :
+			shared + (size_t)i * 2 * unit + (across ? unit - before : unit / 2);
+		if (lies(&row->args[i]))
+			fill(at[i], &row->args[i]);
+	}
+	fresh();
+	if (row->before)
+		row->before();
+	send_away(shared);
+	call(row, at, &got);
+	compare(row, &want, &got);
+}
+
+static void run_rows(const struct row *rows, size_t n)
+{
+	make_memory();
+	prepare();
+	for (size_t i = 0; i < n; i++) {
+		run_row(&rows[i], false);
+		run_row(&rows[i], true);
+	}
+}
+
+/* ---- the rows */
+
+static void make_xattr(void)
+{
+	if (setxattr("file", "user.a", "value", 5, 0))
+		CHECK(errno == ENOTSUP || errno == EPERM);
+}
+
+static void make_shm(void)
+{
+	close(shm_open(queue, O_CREAT | O_RDWR, 0600));
+}
+
+static void make_stream(void)
+{
+	stream = (long)fopen("/dev/null", "r");
+	CHECK(stream);
+}
+
+/* Of the folder "full": itself, the one above, and what is in it. */
+static void free_names(void)
+{
+	for (int i = 0; names && i < 3; i++)
+		free(names[i]);
+	free(names);
+	names = NULL;
+}
+
+static const struct row files[] = {
+	{ "open", .args = { T("link"), V(O_RDWR) } },
+	{ "open", .args = { T("new"), V(O_RDWR | O_CREAT), V(0640) } },
+	{ "open64", .args = { T("link"), V(O_RDWR) } },
+	{ "__open_2", .args = { T("file"), V(O_RDWR) } },
+	{ "__open64_2", .args = { T("file"), V(O_RDWR) } },
+	{ "openat", .args = { V(DIR_FD), T("../file"), V(O_RDWR) } },
+	{ "openat64", .args = { V(DIR_FD), T("new"), V(O_RDWR | O_CREAT), V(0600) } },
+	{ "__openat_2", .args = { V(DIR_FD), T("../file"), V(O_RDWR) } },
+	{ "__openat64_2", .args = { V(DIR_FD), T("../file"), V(O_RDWR) } },
+	{ "creat", .args = { T("new"), V(0600) } },
+	{ "creat64", .args = { T("file"), V(0600) } },
+	{ "fopen", .args = { T("file"), T("r+") }, .flags = STREAM },
+	{ "fopen64", .args = { T("new"), T("w") }, .flags = STREAM },
+	{ "freopen", .args = { T("file"), T("r"), VAR(stream) }, .flags = STREAM, .before = make_stream },
+	{ "freopen64", .args = { T("file"), T("r"), VAR(stream) }, .flags = STREAM, .before = make_stream },
+	{ "opendir", .args = { T("full") }, .flags = DIRECTORY },
+	{ "scandir", .args = { T("full"), V(&names) }, .after = free_names },
+	{ "scandir64", .args = { T("full"), V(&names) }, .after = free_names },
+	{ "scandirat", .args = { V(DIR_FD), T("../full"), V(&names) }, .after = free_names },
+	{ "scandirat64", .args = { V(DIR_FD), T("../full"), V(&names) }, .after = free_names },
+	{ "access", .args = { T("file"), V(R_OK) } },
+	{ "eaccess", .args = { T("file"), V(R_OK) } },
+	{ "euidaccess", .args = { T("file"), V(R_OK) } },
+	{ "faccessat", .args = { V(DIR_FD), T("../file"), V(R_OK), V(0) } },
+	{ "faccessat", .args = { V(DIR_FD), T("../link"), V(R_OK), V(AT_SYMLINK_NOFOLLOW | AT_EACCESS) } },
+	{ "pathconf", .args = { T("file"), V(_PC_NAME_MAX) } },
+	{ "chdir", .args = { T("full") } },
+	{ "chroot", .args = { T("file") }, .error = ENOTDIR },
+	{ "mkdir", .args = { T("new"), V(0750) } },
+	{ "mkdirat", .args = { V(DIR_FD), T("../new"), V(0750) } },
+	{ "rmdir", .args = { T("dir") } },
+	{ "rmdir", .args = { T("full") }, .error = ENOTEMPTY },
+	{ "unlink", .args = { T("file") } },
+	{ "unlinkat", .args = { V(DIR_FD), T("../dir"), V(AT_REMOVEDIR) } },
+	{ "remove", .args = { T("dir") } },
+	{ "rename", .args = { T("file"), T("renamed") } },
+	{ "renameat", .args = { V(DIR_FD), T("../file"), V(DIR_FD), T("../renamed") } },
+	{ "renameat2", .args = { V(DIR_FD), T("../file"), V(DIR_FD), T("../other"), V(RENAME_EXCHANGE) },
+	  .flags = ANY },
+	{ "link", .args = { T("file"), T("second") } },
+	{ "linkat", .args = { V(AT_FDCWD), T("link"), V(DIR_FD), T("../second"), V(AT_SYMLINK_FOLLOW) } },
+	{ "symlink", .args = { T("where it points"), T("second") } },
+	{ "symlinkat", .args = { T("where it points"), V(DIR_FD), T("../second") } },
+	{ "readlink", .args = { T("link"), OUT(char[64]), V(64) } },
+	{ "readlink", .args = { T("link"), OUT(char[64]), V(2) } },
+	{ "readlinkat", .args = { V(DIR_FD), T("../link"), OUT(char[64]), V(64) } },
+	{ "__readlink_chk", .args = { T("link"), OUT(char[64]), V(64), V(64) } },
+	{ "__readlinkat_chk", .args = { V(DIR_FD), T("../link"), OUT(char[64]), V(64), V(64) } },
+	{ "getcwd", .args = { OUT(char[256]), V(256) }, .flags = POINTER },
+	{ "getcwd", .args = { OUT(char[256]), V(3) }, .error = ERANGE, .flags = POINTER },
+	{ "__getcwd_chk", .args = { OUT(char[256]), V(256), V(256) }, .flags = POINTER },
+	{ "truncate", .args = { T("file"), V(3) } },
+	{ "truncate64", .args = { T("file"), V(300) } },
+	{ "chmod", .args = { T("file"), V(0600) } },
+	{ "lchmod", .args = { T("file"), V(0600) }, .flags = ANY },
+	{ "fchmodat", .args = { V(DIR_FD), T("../file"), V(0600), V(0) } },
+	{ "chown", .args = { T("file"), V(-1), V(-1) } },
+	{ "lchown", .args = { T("link"), V(-1), V(-1) } },
+	{ "fchownat", .args = { V(DIR_FD), T("../file"), V(-1), V(-1), V(0) } },
+	{ "mknod", .args = { T("new"), V(S_IFREG | 0600), V(0) } },
+	{ "mknodat", .args = { V(DIR_FD), T("../new"), V(S_IFREG | 0600), V(0) } },
+	{ "__xmknod", .args = { V(0), T("new"), V(S_IFREG | 0600), IN(dev_t, { 0 }) } },
+	{ "__xmknodat", .args = { V(0), V(DIR_FD), T("../new"), V(S_IFREG | 0600), IN(dev_t, { 0 }) } },
+	{ "mkfifo", .args = { T("new"), V(0600) } },
+	{ "mkfifoat", .args = { V(DIR_FD), T("../new"), V(0600) } },
+	{ "mktemp", .args = { T("tmp.XXXXXX") }, .flags = POINTER | CHANGING },
+	{ "mkdtemp", .args = { T("tmp.XXXXXX") }, .flags = POINTER | CHANGING },
+	{ "mkdtemp", .args = { T("short") }, .error = EINVAL, .flags = POINTER },
+	{ "mkstemp", .args = { T("tmp.XXXXXX") }, .flags = CHANGING },
+	{ "mkstemp64", .args = { T("tmp.XXXXXX") }, .flags = CHANGING },
+	{ "mkstemps", .args = { T("tmp.XXXXXX.c"), V(2) }, .flags = CHANGING },
+	{ "mkstemps64", .args = { T("tmp.XXXXXX.c"), V(2) }, .flags = CHANGING },
+	{ "mkostemp", .args = { T("tmp.XXXXXX"), V(O_CLOEXEC) }, .flags = CHANGING },
+	{ "mkostemp64", .args = { T("tmp.XXXXXX"), V(O_CLOEXEC) }, .flags = CHANGING },
+	{ "mkostemps", .args = { T("tmp.XXXXXX.c"), V(2), V(O_CLOEXEC) }, .flags = CHANGING },
+	{ "mkostemps64", .args = { T("tmp.XXXXXX.c"), V(2), V(O_CLOEXEC) }, .flags = CHANGING },
+	{ "utime", .args = { T("file"), IN(struct utimbuf, { 5, WHEN }) } },
+	{ "utimes", .args = { T("file"), IN(struct timeval[2], { { 5, 6 }, { WHEN, 7 } }) } },
+	{ "lutimes", .args = { T("link"), IN(struct timeval[2], { { 5, 6 }, { WHEN, 7 } }) } },
+	{ "futimesat", .args = { V(DIR_FD), T("../file"), IN(struct timeval[2], { { 5, 6 }, { WHEN, 7 } }) } },
+	{ "utimensat", .args = { V(DIR_FD), T("../file"),
+				 IN(struct timespec[2], { { 5, 6 }, { WHEN, 7 } }), V(0) } },
+	{ "futimens", .args = { V(FILE_FD), IN(struct timespec[2], { { 5, 6 }, { WHEN, 7 } }) } },
+	{ "setxattr", .args = { T("file"), T("user.a"), IN(char[5], { "value" }), V(5), V(0) }, .flags = ANY },
+	{ "lsetxattr", .args = { T("file"), T("user.a"), IN(char[5], { "value" }), V(5), V(0) }, .flags = ANY },
+	{ "fsetxattr", .args = { V(FILE_FD), T("user.a"), IN(char[5], { "value" }), V(5), V(0) },
+	  .flags = ANY },
+	{ "getxattr", .args = { T("file"), T("user.a"), OUT(char[64]), V(64) },
+	  .flags = ANY, .before = make_xattr },
+	{ "lgetxattr", .args = { T("file"), T("user.a"), OUT(char[64]), V(64) },
+	  .flags = ANY, .before = make_xattr },
+	{ "fgetxattr", .args = { V(FILE_FD), T("user.a"), OUT(char[64]), V(64) },
+	  .flags = ANY, .before = make_xattr },
+	{ "listxattr", .args = { T("file"), OUT(char[64]), V(64) }, .flags = ANY, .before = make_xattr },
+	{ "llistxattr", .args = { T("file"), OUT(char[64]), V(64) }, .flags = ANY, .before = make_xattr },
+	{ "flistxattr", .args = { V(FILE_FD), OUT(char[64]), V(64) }, .flags = ANY, .before = make_xattr },
+	{ "removexattr", .args = { T("file"), T("user.a") }, .flags = ANY, .before = make_xattr },
+	{ "lremovexattr", .args = { T("file"), T("user.a") }, .flags = ANY, .before = make_xattr },
+	{ "fremovexattr", .args = { V(FILE_FD), T("user.a") }, .flags = ANY, .before = make_xattr },
+	{ "name_to_handle_at", .args = { V(AT_FDCWD), T("/"), IN(unsigned[40], { 128 }), OUT(int), V(0) },
+	  .flags = ANY },
+	{ "name_to_handle_at", .args = { V(AT_FDCWD), T("/"), IN(unsigned[40], { 0 }), OUT(int), V(0) },
+	  .flags = ANY },
+	{ "open_by_handle_at", .args = { V(DIR_FD), IN(unsigned[40], { 8, 1 }), V(O_RDONLY) }, .flags = ANY },
+	{ "inotify_add_watch", .args = { V(INOTIFY_FD), T("file"), V(IN_OPEN) } },
+	{ "fanotify_mark", .args = { V(FANOTIFY_FD), V(FAN_MARK_ADD), V(FAN_OPEN), V(DIR_FD), T("../file") },
+	  .flags = ANY },
+	{ "acct", .args = { T("dir") }, .flags = ANY },
+	{ "mount", .args = { T("none"), T("missing"), T("tmpfs"), V(0), T("size=4k") }, .error = ENOENT },
+	{ "umount", .args = { T("dir") }, .flags = ANY },
+	{ "umount2", .args = { T("dir"), V(0) }, .flags = ANY },
+	{ "swapon", .args = { T("dir"), V(0) }, .flags = ANY },
+	{ "swapoff", .args = { T("dir") }, .flags = ANY },
+	{ "setmntent", .args = { T("file"), T("r") }, .flags = STREAM },
+	{ "memfd_create", .args = { T("name"), V(MFD_CLOEXEC) } },
+	{ "mq_open", .args = { MEM(other_queue), V(O_CREAT | O_RDWR), V(0600),
+		       IN(struct mq_attr, { .mq_maxmsg = 2, .mq_msgsize = 32 }) }, .flags = ANY },
+	{ "mq_unlink", .args = { MEM(queue) }, .flags = ANY },
+	{ "mq_setattr", .args = { V(QUEUE_FD), IN(struct mq_attr, { .mq_flags = O_NONBLOCK }),
+				  OUT(struct mq_attr) }, .flags = ANY },
+	{ "mq_getattr", .args = { V(QUEUE_FD), OUT(struct mq_attr) }, .flags = ANY },
+	{ "mq_notify", .args = { V(QUEUE_FD), IN(struct sigevent, { .sigev_notify = SIGEV_NONE }) },
+	  .flags = ANY },
+	/* What the CPU does for itself. */
+	{ "realpath", .args = { T("link"), OUT(char[256]) }, .flags = POINTER },
+	{ "getwd", .args = { OUT(char[256]) }, .flags = POINTER },
+	{ "shm_open", .args = { MEM(queue), V(O_CREAT | O_RDWR), V(0600) }, .flags = ANY },
+	{ "futimes", .args = { V(FILE_FD), IN(struct timeval[2], { { 5, 6 }, { WHEN, 7 } }) } },
+	{ "shm_unlink", .args = { MEM(queue) }, .flags = ANY, .before = make_shm },
+};
+
+static void lock_file(void)
+{
+	place(open("file", O_RDWR), OTHER_FD);
+	CHECK(!fcntl(OTHER_FD, F_OFD_SETLK, &(struct flock){ .l_type = F_WRLCK, .l_start = 2, .l_len = 3 }));
+}
+
+#ifdef __x86_64__
+#define STAT_VERSION 1
+#else
+#define STAT_VERSION 0
+#endif
+
+static const struct row attributes[] = {
+	{ "stat", .args = { T("/"), OUT(struct stat) } },
+	{ "stat", .args = { T("/missing"), OUT(struct stat) }, .error = ENOENT },
+	{ "stat64", .args = { T("/"), OUT(struct stat) } },
+	{ "lstat", .args = { T("/"), OUT(struct stat) } },
+	{ "lstat64", .args = { T("/"), OUT(struct stat) } },
+	{ "fstat", .args = { V(ROOT_FD), OUT(struct stat) } },
+	{ "fstat", .args = { V(-1), OUT(struct stat) }, .error = EBADF },
+	{ "fstat64", .args = { V(ROOT_FD), OUT(struct stat) } },
+	{ "fstatat", .args = { V(DIR_FD), T("/"), OUT(struct stat), V(0) } },
+	{ "fstatat64", .args = { V(DIR_FD), T("/"), OUT(struct stat), V(0) } },
+	{ "__xstat", .args = { V(STAT_VERSION), T("/"), OUT(struct stat) } },
+	{ "__xstat64", .args = { V(STAT_VERSION), T("/"), OUT(struct stat) } },
+	{ "__lxstat", .args = { V(STAT_VERSION), T("/"), OUT(struct stat) } },
+	{ "__lxstat64", .args = { V(STAT_VERSION), T("/"), OUT(struct stat) } },
+	{ "__fxstat", .args = { V(STAT_VERSION), V(ROOT_FD), OUT(struct stat) } },
+	{ "__fxstat64", .args = { V(STAT_VERSION), V(ROOT_FD), OUT(struct stat) } },
+	{ "__fxstatat", .args = { V(STAT_VERSION), V(DIR_FD), T("/"), OUT(struct stat), V(0) } },
+	{ "__fxstatat64", .args = { V(STAT_VERSION), V(DIR_FD), T("/"), OUT(struct stat), V(0) } },
+	{ "statx", .args = { V(DIR_FD), T("/"), V(0), V(STATX_BASIC_STATS), OUT(struct statx) } },
+	{ "statfs", .args = { T("/proc"), OUT(struct statfs) } },
+	{ "statfs64", .args = { T("/proc"), OUT(struct statfs) } },
+	{ "fstatfs", .args = { V(READ_FD), OUT(struct statfs) } },
+	{ "fstatfs64", .args = { V(READ_FD), OUT(struct statfs) } },
+	{ "statvfs", .args = { T("/proc"), OUT(struct statvfs) } },
+	{ "statvfs64", .args = { T("/proc"), OUT(struct statvfs) } },
+	{ "fstatvfs", .args = { V(READ_FD), OUT(struct statvfs) } },
+	{ "fcntl", .args = { V(FILE_FD), V(F_SETLK),
+			     IN(struct flock, { .l_type = F_WRLCK, .l_start = 1, .l_len = 4 }) } },
+	{ "fcntl", .args = { V(FILE_FD), V(F_OFD_GETLK), IN(struct flock, { .l_type = F_RDLCK }) },
+	  .before = lock_file },
+	{ "fcntl", .args = { V(FILE_FD), V(F_OFD_SETLK), IN(struct flock, { .l_type = F_RDLCK }) },
+	  .error = EAGAIN, .before = lock_file },
+	{ "fcntl64", .args = { V(FILE_FD), V(F_SETLKW), IN(struct flock, { .l_type = F_RDLCK, .l_len = 1 }) } },
+	{ "fcntl", .args = { V(READ_FD), V(F_GETOWN_EX), OUT(struct f_owner_ex) } },
+	{ "sendfile", .args = { V(WRITE_FD), V(FILE_FD), IN(off_t, { 2 }), V(4) } },
+	{ "sendfile64", .args = { V(WRITE_FD), V(FILE_FD), IN(off_t, { 2 }), V(4) } },
+	{ "splice", .args = { V(FILE_FD), IN(off_t, { 2 }), V(WRITE_FD), NIL, V(4), V(0) } },
+	{ "splice", .args = { V(READ_FD), NIL, V(FILE_FD), IN(off_t, { 2 }), V(3), V(0) } },
+	{ "copy_file_range", .args = { V(FILE_FD), IN(off_t, { 2 }), V(OTHER_FD), IN(off_t, { 1 }),
+				       V(4), V(0) }, .flags = ANY },
+	{ "ttyname_r", .args = { V(TTY_FD), OUT(char[64]), V(64) }, .flags = CHANGING | ANY },
+	{ "ioctl", .args = { V(READ_FD), V(FIONREAD), OUT(int) } },
+	{ "ioctl", .args = { V(READ_FD), V(FIONBIO), IN(int, { 1 }) } },
+	{ "ioctl", .args = { V(READ_FD), V(TIOCGWINSZ), OUT(struct winsize) }, .error = ENOTTY },
+	{ "ioctl", .args = { V(PTY_FD), V(TIOCSWINSZ), IN(struct winsize, { 7, 8, 9, 10 }) }, .flags = ANY },
+	{ "ioctl", .args = { V(PTY_FD), V(TIOCGWINSZ), OUT(struct winsize) }, .flags = ANY },
+	{ "ioctl", .args = { V(TTY_FD), V(TCGETS), OUT(struct termios) }, .flags = ANY },
+	{ "ioctl", .args = { V(TTY_FD), V(TIOCGPGRP), OUT(pid_t) }, .flags = ANY },
+	{ "ioctl", .args = { V(PTY_FD), V(TIOCGPTN), OUT(int) }, .flags = CHANGING | ANY },
+	{ "ioctl", .args = { V(FILE_FD), V(FS_IOC_GETFLAGS), OUT(int) }, .flags = ANY },
+	/* A struct fiemap with 4 extents behind it: more than the request says. */
+	{ "ioctl", .args = { V(FILE_FD), V(FS_IOC_FIEMAP),
+			     IN(uint64_t[32], { 0, ~0ull, FIEMAP_FLAG_SYNC, 4 }) },
+	  .flags = CHANGING | ANY },
+	{ "tcgetattr", .args = { V(TTY_FD), OUT(struct termios) }, .flags = ANY },
+};
+
+static const struct row sockets[] = {
+	{ "connect", .args = { V(SPARE_FD), IN(struct sockaddr_un, { AF_UNIX, "missing" }),
+			       V(sizeof(struct sockaddr_un)) }, .error = ENOENT },
+	{ "connect", .args = { V(SPARE_FD), IN(struct sockaddr_un, { AF_UNIX, "server" }),
+			       V(sizeof(struct sockaddr_un)) } },
+	{ "bind", .args = { V(SPARE_FD), IN(struct sockaddr_un, { AF_UNIX, "new" }),
+			    V(sizeof(struct sockaddr_un)) } },
+	{ "accept", .args = { V(SERVER_FD), OUT(struct sockaddr_un),
+			      IN(socklen_t, { sizeof(struct sockaddr_un) }) } },
+	{ "accept", .args = { V(SERVER_FD), OUT(struct sockaddr_un), IN(socklen_t, { 4 }) } },
+	{ "accept", .args = { V(SERVER_FD), OUT(struct sockaddr_un), IN(socklen_t, { 0 }) } },
+	{ "accept", .args = { V(SERVER_FD), NIL, NIL } },
+	{ "accept", .args = { V(FILE_FD), OUT(struct sockaddr_un), IN(socklen_t, { 20 }) }, .error = ENOTSOCK },
+	{ "accept4", .args = { V(SERVER_FD), OUT(struct sockaddr_un), IN(socklen_t, { 100 }),
+			       V(SOCK_CLOEXEC) } },
+	{ "getsockname", .args = { V(CLIENT_FD), OUT(struct sockaddr_un), IN(socklen_t, { 100 }) } },
+	{ "getsockname", .args = { V(CLIENT_FD), OUT(struct sockaddr_un), IN(socklen_t, { (socklen_t)-1 }) },
+	  .error = EINVAL },
+	{ "getpeername", .args = { V(CLIENT_FD), OUT(struct sockaddr_un), IN(socklen_t, { 100 }) } },
+	{ "getsockopt", .args = { V(SPARE_FD), V(SOL_SOCKET), V(SO_TYPE), OUT(int), IN(socklen_t, { 4 }) } },
+	{ "getsockopt", .args = { V(SPARE_FD), V(SOL_SOCKET), V(SO_TYPE), OUT(int), IN(socklen_t, { 2 }) } },
+	{ "setsockopt", .args = { V(SPARE_FD), V(SOL_SOCKET), V(SO_RCVTIMEO),
+				  IN(struct timeval, { 7, 0 }), V(sizeof(struct timeval)) } },
+	{ "socketpair", .args = { V(AF_UNIX), V(SOCK_STREAM), V(0), OUT(int[2]) } },
+	{ "socketpair", .args = { V(AF_INET), V(SOCK_STREAM), V(0), OUT(int[2]) }, .error = EOPNOTSUPP },
+	{ "pipe", .args = { OUT(int[2]) } },
+	{ "pipe2", .args = { OUT(int[2]), V(O_CLOEXEC) } },
+	{ "pipe2", .args = { OUT(int[2]), V(-1) }, .error = EINVAL },
+};
+
+static void watch(void)
+{
+	CHECK(!epoll_ctl(EPOLL_FD, EPOLL_CTL_ADD, READ_FD, &(struct epoll_event){ EPOLLIN, { .u64 = 0x1234567890 } }));
+	CHECK(!epoll_ctl(EPOLL_FD, EPOLL_CTL_ADD, WRITE_FD, &(struct epoll_event){ EPOLLOUT, { .u64 = 1 } }));
+}
+
+static const struct pollfd polled[] = { { READ_FD, POLLIN, -1 }, { -1, POLLIN, 9 }, { WRITE_FD, POLLOUT, 0 } };
+
+static const struct row readiness[] = {
+	{ "poll", .args = { MEM(polled), V(3), V(0) } },
+	{ "poll", .args = { IN(struct pollfd[1], { { EPOLL_FD, POLLIN, 5 } }), V(1), V(1) } },
+	{ "poll", .args = { OUT(struct pollfd[1]), V(0), V(0) } },
+	{ "__poll_chk", .args = { IN(struct pollfd[1], { { READ_FD, POLLIN, 0 } }), V(1), V(0), V(8) } },
+	{ "select", .args = { V(N_FDS), MEM(reading), MEM(writing), MEM(reading),
+			      IN(struct timeval, { 0, 0 }) } },
+	{ "select", .args = { V(N_FDS), NIL, MEM(writing), NIL, IN(struct timeval, { 9, 0 }) },
+	  .flags = CHANGING },
+	{ "select", .args = { V(-1), MEM(reading), MEM(writing), NIL, NIL }, .error = EINVAL },
+	{ "epoll_ctl", .args = { V(EPOLL_FD), V(EPOLL_CTL_ADD), V(READ_FD),
+				 IN(struct epoll_event, { EPOLLIN, { .u64 = 7 } }) } },
+	{ "epoll_ctl", .args = { V(EPOLL_FD), V(EPOLL_CTL_DEL), V(READ_FD), NIL }, .before = watch },
+	{ "epoll_wait", .args = { V(EPOLL_FD), OUT(struct epoll_event[4]), V(4), V(0) }, .before = watch },
+	{ "epoll_wait", .args = { V(EPOLL_FD), OUT(struct epoll_event[4]), V(0), V(0) },
+	  .error = EINVAL, .before = watch },
+};
+
+static void arm(void)
+{
+	const struct itimerspec later = { { 0, 0 }, { 1000, 0 } };
+
+	CHECK(!setitimer(ITIMER_REAL, &(struct itimerval){ { 3, 0 }, { 1000, 0 } }, NULL));
+	CHECK(!timer_settime((timer_t)timer, 0, &later, NULL) && !timerfd_settime(TIMER_FD, 0, &later, NULL));
+}
+
+static const struct row timers[] = {
+	{ "nanosleep", .args = { IN(struct timespec, { 0, 1000 }), OUT(struct timespec) } },
+	{ "nanosleep", .args = { IN(struct timespec, { 0, -1 }), OUT(struct timespec) }, .error = EINVAL },
+	{ "clock_nanosleep", .args = { V(CLOCK_MONOTONIC), V(0), IN(struct timespec, { 0, 1000 }),
+				       OUT(struct timespec) } },
+	{ "clock_nanosleep", .args = { V(CLOCK_MONOTONIC), V(0), IN(struct timespec, { 0, -1 }),
+				       OUT(struct timespec) } },
+	{ "clock_gettime", .args = { V(CLOCK_REALTIME), OUT(struct timespec) }, .flags = CHANGING },
+	{ "clock_gettime", .args = { V(CLOCK_THREAD_CPUTIME_ID), OUT(struct timespec) }, .flags = CHANGING },
+	{ "clock_gettime", .args = { V(-1000), OUT(struct timespec) }, .error = EINVAL },
+	{ "clock_settime", .args = { V(CLOCK_REALTIME), IN(struct timespec, { 0, -1 }) }, .error = EINVAL },
+	{ "clock_getres", .args = { V(CLOCK_THREAD_CPUTIME_ID), OUT(struct timespec) } },
+	{ "gettimeofday", .args = { OUT(struct timeval), NIL }, .flags = CHANGING },
+	{ "adjtimex", .args = { IN(struct timex, { 0 }) }, .flags = CHANGING | ANY },
+	{ "clock_adjtime", .args = { V(CLOCK_REALTIME), IN(struct timex, { 0 }) }, .flags = CHANGING | ANY },
+	{ "getitimer", .args = { V(ITIMER_REAL), OUT(struct itimerval) }, .flags = CHANGING, .before = arm },
+	{ "setitimer", .args = { V(ITIMER_REAL), IN(struct itimerval, { { 0, 0 }, { 1000, 0 } }),
+				 OUT(struct itimerval) } },
+	{ "setitimer", .args = { V(ITIMER_REAL), IN(struct itimerval, { { 0, 0 }, { 0, -1 } }),
+				 OUT(struct itimerval) }, .error = EINVAL },
+	{ "timer_create", .args = { V(CLOCK_MONOTONIC),
+				    IN(struct sigevent, { .sigev_notify = SIGEV_NONE }), OUT(timer_t) },
+	  .flags = CHANGING },
+	{ "timer_gettime", .args = { VAR(timer), OUT(struct itimerspec) }, .flags = CHANGING, .before = arm },
+	{ "timer_settime", .args = { VAR(timer), V(0),
+				     IN(struct itimerspec, { { 0, 0 }, { 9, 0 } }), OUT(struct itimerspec) },
+	  .flags = CHANGING, .before = arm },
+	{ "timerfd_gettime", .args = { V(TIMER_FD), OUT(struct itimerspec) },
+	  .flags = CHANGING, .before = arm },
+	{ "timerfd_settime", .args = { V(TIMER_FD), V(0),
+				       IN(struct itimerspec, { { 0, 0 }, { 9, 0 } }), OUT(struct itimerspec) } },
+	{ "times", .args = { OUT(struct tms) }, .flags = CHANGING },
+};
+
+static void raise_user1(void)
+{
+	CHECK(!raise(SIGUSR1));
+}
+
+static void take_user1(void)
+{
+	sigtimedwait(&user1, NULL, &(struct timespec){ 0, 0 });
+}
+
+static const struct row process[] = {
+	{ "getrlimit", .args = { V(RLIMIT_NOFILE), OUT(struct rlimit) } },
+	{ "getrlimit64", .args = { V(RLIMIT_NOFILE), OUT(struct rlimit) } },
+	{ "setrlimit", .args = { V(RLIMIT_CORE), MEM(core) } },
+	{ "setrlimit", .args = { V(RLIMIT_CORE), IN(struct rlimit, { 2, 1 }) }, .error = EINVAL },
+	{ "setrlimit64", .args = { V(RLIMIT_CORE), MEM(core) } },
+	{ "prlimit", .args = { V(0), V(RLIMIT_CORE), MEM(core), OUT(struct rlimit) } },
+	{ "prlimit64", .args = { V(0), V(RLIMIT_CORE), MEM(core), OUT(struct rlimit) } },
+	{ "getrusage", .args = { V(RUSAGE_SELF), OUT(struct rusage) }, .flags = CHANGING },
+	{ "setgroups", .args = { V(1), MEM(gid) }, .flags = ANY },
+	{ "getgroups", .args = { V(64), OUT(gid_t[64]) } },
+	{ "getgroups", .args = { V(-1), OUT(gid_t[64]) }, .error = EINVAL },
+	{ "getresuid", .args = { OUT(uid_t), OUT(uid_t), OUT(uid_t) } },
+	{ "getresgid", .args = { OUT(gid_t), OUT(gid_t), OUT(gid_t) } },
+	{ "sched_getaffinity", .args = { V(0), V(sizeof(cpus)), OUT(cpu_set_t) } },
+	{ "sched_setaffinity", .args = { V(0), V(sizeof(cpus)), MEM(cpus) } },
+	{ "sched_setaffinity", .args = { V(0), V(sizeof(cpus)), IN(cpu_set_t, { { 0 } }) }, .error = EINVAL },
+	{ "sched_getparam", .args = { V(0), OUT(struct sched_param) } },
+	{ "sched_setparam", .args = { V(0), IN(struct sched_param, { 0 }) } },
+	{ "sched_setparam", .args = { V(0), IN(struct sched_param, { 1 }) }, .error = EINVAL },
+	{ "sched_setscheduler", .args = { V(0), V(SCHED_OTHER), IN(struct sched_param, { 0 }) } },
+	{ "sched_rr_get_interval", .args = { V(0), OUT(struct timespec) }, .flags = CHANGING },
+	{ "pthread_getaffinity_np", .args = { VAR(self), V(sizeof(cpus)), OUT(cpu_set_t) } },
+	{ "pthread_setaffinity_np", .args = { VAR(self), V(sizeof(cpus)), MEM(cpus) } },
+	{ "pthread_setschedparam", .args = { VAR(self), V(SCHED_OTHER), IN(struct sched_param, { 0 }) } },
+	{ "pthread_getname_np", .args = { VAR(self), OUT(char[16]), V(16) } },
+	{ "pthread_setname_np", .args = { VAR(self), T("renamed") } },
+	{ "pthread_getname_np", .args = { VAR(self), OUT(char[16]), V(16) } },
+	{ "pthread_setname_np", .args = { VAR(self), T("a name that is too long") } },
+	{ "sigpending", .args = { OUT(sigset_t) }, .before = raise_user1, .after = take_user1 },
+	{ "sigwait", .args = { MEM(user1), OUT(int) }, .before = raise_user1 },
+	{ "sigwaitinfo", .args = { MEM(user1), OUT(siginfo_t) }, .before = raise_user1 },
+	{ "sigtimedwait", .args = { MEM(user1), OUT(siginfo_t), IN(struct timespec, { 9, 0 }) },
+	  .before = raise_user1 },
+	{ "sigtimedwait", .args = { MEM(user1), OUT(siginfo_t), IN(struct timespec, { 0, 1 }) },
+	  .error = EAGAIN },
+	{ "signalfd", .args = { V(-1), MEM(user1), V(0) } },
+	{ "uname", .args = { OUT(struct utsname) } },
+	{ "sysinfo", .args = { OUT(struct sysinfo) }, .flags = CHANGING },
+	{ "sethostname", .args = { MEM(host), VAR(host_size) }, .flags = ANY },
+	{ "setdomainname", .args = { MEM(domain), VAR(domain_size) }, .flags = ANY },
+	{ "gethostname", .args = { OUT(char[65]), V(65) } },
+	{ "getdomainname", .args = { OUT(char[65]), V(65) } },
+};
+
+/* A pointer to where an object was is one to nowhere. */
+static const struct row errors[] = {
+	{ "open", .args = { WRONG, V(O_RDONLY) }, .error = EFAULT },
+	{ "stat", .args = { WRONG, OUT(struct stat) }, .error = EFAULT },
+	{ "stat", .args = { T("/"), WRONG }, .error = EFAULT },
+	{ "rename", .args = { T("file"), WRONG }, .error = EFAULT },
+	{ "readlink", .args = { T("link"), WRONG, V(64) }, .error = EFAULT },
+	{ "fopen", .args = { WRONG, T("r") }, .error = EFAULT, .flags = POINTER },
+	{ "getcwd", .args = { WRONG, V(64) }, .error = EFAULT, .flags = POINTER },
+	{ "connect", .args = { V(SPARE_FD), WRONG, V(20) }, .error = EFAULT },
+	{ "getsockname", .args = { V(SPARE_FD), OUT(struct sockaddr_un), WRONG }, .error = EFAULT },
+	{ "getsockname", .args = { V(SPARE_FD), WRONG, IN(socklen_t, { 100 }) }, .error = EFAULT },
+	{ "pipe", .args = { WRONG }, .error = EFAULT },
+	{ "poll", .args = { WRONG, V(1), V(0) }, .error = EFAULT },
+	{ "epoll_wait", .args = { V(EPOLL_FD), WRONG, V(4), V(0) }, .error = EFAULT, .before = watch },
+	{ "nanosleep", .args = { WRONG, NIL }, .error = EFAULT },
+	{ "uname", .args = { WRONG }, .error = EFAULT },
+	{ "fcntl", .args = { V(FILE_FD), V(F_GETLK), WRONG }, .error = EFAULT },
+	{ "ioctl", .args = { V(READ_FD), V(FIONREAD), WRONG }, .error = EFAULT },
+	{ "open", .args = { T(""), V(O_RDONLY) }, .error = ENOENT },
+	{ "open", .args = { T("missing"), V(O_RDONLY) }, .error = ENOENT },
+	{ "open", .args = { T("file/below"), V(O_RDONLY) }, .error = ENOTDIR },
+	{ "mkdir", .args = { T("dir"), V(0700) }, .error = EEXIST },
+	{ "openat", .args = { V(-1), T("file"), V(O_RDONLY) }, .error = EBADF },
+	{ "fopen", .args = { T("file"), T("?") }, .error = EINVAL, .flags = POINTER },
+};
+
+#define CALLS(rows) static void run_##rows(void) { run_rows(rows, sizeof(rows) / sizeof((rows)[0])); }
+CALLS(files)
+CALLS(attributes)
+CALLS(sockets)
+CALLS(readiness)
+CALLS(timers)
+CALLS(process)
+CALLS(errors)
+
+/* ---- what is no row */
+
+/* A path of @size bytes and its NUL. */
+static void make_path(char *path, size_t size)
+{
+	memset(path, '/', size);
+	memcpy(path, ".", 1);
+	memcpy(path + size - 4, "file", 5);
+}
+
+static void long_paths(void)
+{
+	const size_t sizes[] = { 300, PATH_MAX - 1, PATH_MAX, PATH_MAX + 1, PATH_MAX + 2, 3 * PATH_MAX };
+	const size_t size = 1 << 20;
+	char *p = alloc(size), *cwd = alloc(size), *ordinary = malloc(size), *last;
+
+	send_away(p);
+	prepare();
+	fresh();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		make_path(p, sizes[i]);
+		make_path(ordinary, sizes[i]);
+		CHECK_EQ(access(ordinary, R_OK), sizes[i] < PATH_MAX ? 0 : -1);
+		send_away(p);
+		errno = 0;
+		CHECK_EQ(access(p, R_OK), sizes[i] < PATH_MAX ? 0 : -1);
+		CHECK_EQ(errno, sizes[i] < PATH_MAX ? 0 : ENAMETOOLONG);
+	}
+	/* One that does not end inside its object, and nothing is behind that. */
+	last = p > cwd ? p : cwd;
+	memset(last + size - 100, 'x', 100);
+	send_away(last);
+	errno = 0;
+	CHECK(access(last + size - 100, R_OK) == -1 && errno == EFAULT);
+
+	/* Room for more than anything delivers. */
+	memset(cwd, FILLER, size);
+	send_away(cwd);
+	CHECK(getcwd(cwd, size) == cwd);
+	CHECK(getcwd(ordinary, size) && !strcmp(cwd, ordinary));
+	CHECK_EQ((unsigned char)cwd[strlen(ordinary) + 1], FILLER);
+	make_path(p, 300);
+	send_away(p);
+	CHECK(fopen(p, p) == NULL && errno == EINVAL);
+	free(ordinary);
+}
+
+/* One thing given twice. */
+static void same_twice(void)
+{
+	struct timespec *nap = alloc(PAGE);
+	struct itimerval *it = alloc(PAGE);
+	fd_set *set = alloc(PAGE), wanted;
+	void *volatile again;	/* behind the compiler's back */
+	struct timeval none_left = { 0, 0 };
+
+	send_away((char *)nap);
+	prepare();
+	fresh();
+	*nap = (struct timespec){ 0, 1000 };
+	send_away((char *)nap);
+	CHECK_EQ(nanosleep(nap, nap), 0);
+	CHECK(nap->tv_sec == 0 && nap->tv_nsec == 1000);
+	*it = (struct itimerval){ { 0, 0 }, { 1000, 0 } };
+	send_away((char *)it);
+	again = it;
+	CHECK_EQ(setitimer(ITIMER_REAL, it, again), 0);
+	CHECK_EQ(it->it_value.tv_sec, 0);
+
+	/* Writable, but not readable: the second set's answer is the one that stays. */
+	FD_ZERO(&wanted);
+	FD_SET(WRITE_FD, &wanted);
+	memcpy(set, &wanted, sizeof(wanted));
+	send_away((char *)set);
+	again = set;
+	CHECK_EQ(select(N_FDS, set, again, NULL, &none_left), 1);
+	CHECK(!memcmp(set, &wanted, sizeof(wanted)));
+}
+
+static void on_alarm(int signal)
+{
+}
+
+/* What a call that fails has delivered. */
+static void interrupted(void)
+{
+	const struct itimerval often = { { 0, 10000 }, { 0, 10000 } };
+	struct sigaction action = { .sa_handler = on_alarm };
+	struct timespec *nap = alloc(2 * PAGE), *left = nap + 300;
+
+	CHECK(!sigaction(SIGALRM, &action, NULL) && !setitimer(ITIMER_REAL, &often, NULL));
+	for (int i = 0; i < 2; i++) {
+		*nap = (struct timespec){ 1000, 0 };
+		*left = (struct timespec){ 0, 0 };
+		send_away((char *)nap);
+		errno = 0;
+		if (i == 0)
+			CHECK(nanosleep(nap, left) == -1 && errno == EINTR);
+		else
+			CHECK_EQ(clock_nanosleep(CLOCK_MONOTONIC, 0, nap, left), EINTR);
+		CHECK(left->tv_sec > 0 && left->tv_sec < 1000);
+		CHECK_EQ(nap->tv_sec, 1000);
+	}
+}
+
+static void clocks(void)
+{
+	struct timespec *now = alloc(PAGE), before, after;
+	struct timeval *day = alloc(PAGE);
+
+	send_away((char *)now);
+	send_away((char *)day);
+	CHECK(!clock_gettime(CLOCK_REALTIME, &before));
+	CHECK(!clock_gettime(CLOCK_REALTIME, now) && !gettimeofday(day, NULL));
+	CHECK(!clock_gettime(CLOCK_REALTIME, &after));
+	CHECK(now->tv_sec >= before.tv_sec && now->tv_sec <= after.tv_sec);
+	CHECK(day->tv_sec >= before.tv_sec && day->tv_sec <= after.tv_sec);
+	CHECK(now->tv_nsec >= 0 && now->tv_nsec < 1000000000 && day->tv_usec >= 0 && day->tv_usec < 1000000);
+}
+
+static const struct conform_case cases[] = {
+	CASE("files", run_files),
+	CASE("attributes", run_attributes),
+	CASE("sockets", run_sockets),
+	CASE("readiness", run_readiness),
+	CASE("times", run_timers),
+	CASE("process", run_process),
+	CASE("errors", run_errors),
+	CASE("long-paths", long_paths),
+	CASE("same-twice", same_twice),
+	CASE("interrupted", interrupted),
+	CASE("clocks", clocks),
+};
+CONFORM_MAIN(cases)

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+"""Every function that is wrapped for its small arguments has its row in tests/interpose/args.c."""
+import re
+
+import tree
+
+wrapped = re.findall(r"^(?:ROW|ADSM_REAL)\((\w+)", tree.read("interpose/libc_args.c"), re.M)
+tested = set(re.findall(r'^\t\{ "(\w+)", \.args', tree.read("tests/interpose/args.c"), re.M))
+tree.finish([f"{name}: no row in tests/interpose/args.c" for name in wrapped if name not in tested], len(wrapped))
