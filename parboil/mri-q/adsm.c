@@ -2,20 +2,7 @@
 /* adsm.c - mri-q with shared memory: one pointer for each array. Read beside explicit.c. */
 #include "mri-q.h"
 
-/* stdio reads with system calls, which closed pages would fail: hold them open. */
-static void read_shared(struct pb_run *run, FILE *in, float *p, size_t bytes)
-{
-	pb_check(adsmHold(p, bytes, ADSM_ACCESS_OUT));
-	pb_read(run, in, p, bytes);
-	pb_check(adsmUnhold(p, bytes));
-}
-
-static void write_shared(struct pb_run *run, FILE *out, float *p, size_t bytes)
-{
-	pb_check(adsmHold(p, bytes, ADSM_ACCESS_IN));
-	pb_write(run, out, p, bytes);
-	pb_check(adsmUnhold(p, bytes));
-}
+#include <string.h>
 
 void mri_q_adsm(struct pb_run *run)
 {
@@ -40,11 +27,11 @@ void mri_q_adsm(struct pb_run *run)
 	Qr = pb_shared_alloc(x_bytes);
 	Qi = pb_shared_alloc(x_bytes);
 
-	read_shared(run, q.in, x, x_bytes);
-	read_shared(run, q.in, y, x_bytes);
-	read_shared(run, q.in, z, x_bytes);
-	read_shared(run, q.in, phiR, k_bytes);
-	read_shared(run, q.in, phiI, k_bytes);
+	pb_read(run, q.in, x, x_bytes);
+	pb_read(run, q.in, y, x_bytes);
+	pb_read(run, q.in, z, x_bytes);
+	pb_read(run, q.in, phiR, k_bytes);
+	pb_read(run, q.in, phiI, k_bytes);
 
 	grid = (adsmDim){ .x = (q.n_samples + block.x - 1) / block.x };
 	pb_check(adsmCall(compute_phi_mag, grid, block, adsmPtr(phiR), adsmPtr(phiI),
@@ -52,8 +39,8 @@ void mri_q_adsm(struct pb_run *run)
 	pb_check(adsmSync());
 	mri_q_pack(&q, phiMag);
 
-	pb_check(adsmMemset(Qr, 0, x_bytes));
-	pb_check(adsmMemset(Qi, 0, x_bytes));
+	memset(Qr, 0, x_bytes);
+	memset(Qi, 0, x_bytes);
 	block.x = MRI_Q_THREADS;
 	grid.x = q.n_voxels / block.x;
 	for (size_t k = 0; k < q.n_samples; k += q.tile) {
@@ -68,8 +55,8 @@ void mri_q_adsm(struct pb_run *run)
 	n_voxels = q.n_voxels;
 	out = pb_open(run->output, "wb");
 	pb_write(run, out, &n_voxels, sizeof(n_voxels));
-	write_shared(run, out, Qr, x_bytes);
-	write_shared(run, out, Qi, x_bytes);
+	pb_write(run, out, Qr, x_bytes);
+	pb_write(run, out, Qi, x_bytes);
 	pb_close(out);
 	pb_stop(run);
 	mri_q_verify(run, Qr, Qi);
