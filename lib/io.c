@@ -287,8 +287,12 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 	adsm_in_fault--;
 	if (!io->n)
 		io->vector[io->n++] = (struct iovec){ n ? vector[0].iov_base : NULL, 0 };
-	if (error)
+	if (error) {
+		/* All that the program is told otherwise is EIO. */
+		adsm_error("%s of shared memory at %p fails: %s (error %d)", input ? "input" : "output",
+			   vector[0].iov_base, adsmErrorString(error), error);
 		adsm_io_end(io, 0);
+	}
 	errno = saved_errno;
 	return error;
 }

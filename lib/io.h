@@ -55,7 +55,7 @@ struct adsm_io {
 /*
  * Before output (the system reads the memory) and input (it writes it). @room: ADSM_IO_ROOM(n) entries, which
  * io->vector points into afterwards. What is in no live object stays as it is; so the system answers with
- * EFAULT where it would have. 0, or a negative errno, said by adsmLastError(): make no call then.
+ * EFAULT where it would have. 0, or a negative errno, and a line in the log: make no call then.
  */
 int adsm_io_begin_output(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
 int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
