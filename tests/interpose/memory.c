@@ -204,7 +204,8 @@ static void try_sizes(const struct function *f, struct memory *to, size_t to_at,
 }
 
 /* What need not be tried: ordinary memory has one state, and a fill no source. */
-static bool same_again(const struct function *f, struct memory *to, int to_state, struct memory *from, int from_state)
+static bool same_again(const struct function *f, struct memory *to, enum state to_state, struct memory *from,
+		       enum state from_state)
 {
 	return (from_state && (!from->seen || f->kind == FILL)) || (to_state && !to->seen) ||
 		(f->brief && (to_state == READ_ONLY || from_state == READ_ONLY));
@@ -217,10 +218,10 @@ static void try_all(struct memory *to, struct memory *from, bool fills)
 
 	for (const struct function *f = functions; f < functions + N_FUNCTIONS; f++)
 		for (size_t k = 0; k < 4 && (fills || f->kind != FILL); k += f->brief ? 2 : 1)
-			for (int t = 0; t < N_STATES; t++)
-				for (int s = 0; s < N_STATES; s++)
+			for (enum state t = 0; t < N_STATES; t++)
+				for (enum state s = 0; s < N_STATES; s++)
 					if (!same_again(f, to, t, from, s))
-						try_sizes(f, to, at[k][0], (enum state)t, from, at[k][1], (enum state)s);
+						try_sizes(f, to, at[k][0], t, from, at[k][1], s);
 }
 
 static void to_shared(void)
@@ -261,13 +262,13 @@ static void overlapping(void)
 
 	for (const struct function *f = functions; f < functions + N_FUNCTIONS; f++)
 		for (size_t k = 0; f->kind == MOVE && k < sizeof(at) / sizeof(at[0]); k++)
-			for (int s = 0; s < N_STATES; s++)
-				try_sizes(f, &a, at[k][0], (enum state)s, &a, at[k][1], (enum state)s);
+			for (enum state s = 0; s < N_STATES; s++)
+				try_sizes(f, &a, at[k][0], s, &a, at[k][1], s);
 	/* Side by side in one object, too. */
-	for (int state = 0; state < N_STATES; state++) {
-		try(&functions[0], &a, 3 * unit, (enum state)state, &a, unit, (enum state)state, 2 * unit);
-		try(&functions[0], &a, unit, (enum state)state, &a, 3 * unit + 77, (enum state)state, 2 * unit);
-		try(&functions[0], &a, 2 * unit + 100, (enum state)state, &a, 50, (enum state)state, 2 * unit);
+	for (enum state s = 0; s < N_STATES; s++) {
+		try(functions, &a, 3 * unit, s, &a, unit, s, 2 * unit);
+		try(functions, &a, unit, s, &a, 3 * unit + 77, s, 2 * unit);
+		try(functions, &a, 2 * unit + 100, s, &a, 50, s, 2 * unit);
 	}
 }
 
@@ -482,6 +483,8 @@ static void two_objects(void)
 		fill(want + bytes - 5000, 7, 5000 + unit);
 		expect(first, second, bytes, want);
 	}
+	free(want);
+	free(data);
 }
 
 /* An object with nothing on either side, and bytes known to be there. */

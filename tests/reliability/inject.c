@@ -344,8 +344,9 @@ int main(int argc, char **argv)
 		CHECK(value);
 		*value++ = '\0';
 		batch |= !strcmp(value, "batch");
-		/* A copy of blocks may need two operations in a row: every second failing lets none by. */
-		if (!strcmp(value, "rolling"))
+		/* A copy into the middle of a block fetches what is before and what is behind it, two operations in
+		 * a row: every second failing lets none by. */
+		if (!strcmp(value, "rolling") || !strcmp(value, "lazy"))
 			first = 3;
 		CHECK(!adsmOption(argv[i], value));
 	}
