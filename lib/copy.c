@@ -13,6 +13,7 @@
 #include "io.h"
 #include "log.h"
 #include "manager.h"
+#include "options.h"
 
 /* The CPU's bytes at a time: they are fetched, copied and entered while a cache still has them. */
 #define STEP ((size_t)1 << 20)
@@ -248,6 +249,13 @@ static size_t step_size(const struct bulk *bulk, const struct part *part)
 	return part->size < end - offset ? part->size : end - offset;
 }
 
+/* What io.h does it does as if in a signal handler, where a first sentence finds no place. */
+static int io_failed(bool strict, int error, size_t size, const void *dst)
+{
+	return strict ? adsm_fail(error, "%zu bytes could not be copied to %p: %s", size, dst,
+				  adsmErrorString(error)) : error;
+}
+
 /* One step through the aliases. The bytes done, or an error. */
 static long by_alias(const struct bulk *bulk, const struct part *part)
 {
@@ -262,11 +270,11 @@ static long by_alias(const struct bulk *bulk, const struct part *part)
 		error = adsm_io_begin_output(&output, &from, 1, from_room);
 	if (!error && part->to)
 		error = adsm_io_begin_input(&input, &to, 1, to_room);
-	if (error)
-		return error;
-	run(bulk, input.vector->iov_base, output.vector->iov_base, size);
-	error = adsm_io_end(&input, size);
-	return error ? error : (long)size;
+	if (!error) {
+		run(bulk, input.vector->iov_base, output.vector->iov_base, size);
+		error = adsm_io_end(&input, size);
+	}
+	return error ? io_failed(bulk->strict, error, size, bulk->dst) : (long)size;
 }
 
 /* ---- who does what */
@@ -306,7 +314,7 @@ static bool for_libc(const struct bulk *bulk, bool to, bool from, bool *device)
 		look_at(bulk->dst, bulk->size, ADSM_PROT_RW, &look);
 	if (from)
 		look_at(bulk->src, bulk->size, ADSM_PROT_READ, &look);
-	if (look.open && bulk->size < DEVICE_MIN)
+	if (look.open && bulk->size < DEVICE_MIN && !adsm_options.paper)
 		*device = false;
 	return !look.whole || look.unseen || (look.open && !*device);
 }
@@ -451,16 +459,15 @@ static void note_copy(struct adsm_home *home, struct adsm_device_event event)
 static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direction direction)
 {
 	bool out = direction == ADSM_TO_DEVICE;
-	int error = 0;
 
-	while (size && !error) {
+	while (size) {
 		struct iovec whole = { out ? (char *)src : dst, size }, room[ADSM_IO_ROOM(1)];
 		struct adsm_object *object;
 		struct adsm_io io;
+		int error = part_at(whole.iov_base, &object, &whole.iov_len);
 
-		error = part_at(whole.iov_base, &object, &whole.iov_len);
 		if (error)
-			break;
+			return error;
 		io = (struct adsm_io){ .vector = &whole, .n = 1 };
 		if (object)
 			error = (out ? adsm_io_begin_output : adsm_io_begin_input)(&io, &whole, 1, room);
@@ -473,11 +480,13 @@ static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direct
 			ended = adsm_io_end(&io, error ? 0 : whole.iov_len);
 			error = error ? error : ended;
 		}
+		if (error)
+			return io_failed(true, error, whole.iov_len, dst);
 		dst += whole.iov_len;
 		src += whole.iov_len;
 		size -= whole.iov_len;
 	}
-	return error;
+	return 0;
 }
 
 int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direction direction,

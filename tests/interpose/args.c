@@ -41,6 +41,12 @@
 #include <unistd.h>
 #include <utime.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
 #define N_ARGS 6
 #define LARGEST 1024		/* bytes of one argument */
 #define GUARD 16		/* bytes around it that nobody may touch */
@@ -398,6 +404,9 @@ static void run_row(const struct row *row, bool across)
 		printf("no %s here\n", row->name);
 		return;
 	}
+	/* Its own wrapper looks at the arguments first, and meets what the system would have refused. */
+	if (SANITIZED && row->error == EFAULT)
+		return;
 	for (int i = 0; i < N_ARGS; i++) {
 		at[i] = row->args[i].kind == BAD ? none : ordinary[i] + 64;
 		if (lies(&row->args[i]))
