@@ -26,7 +26,6 @@ ADSM_REAL(system);
 ADSM_REAL(popen);
 ADSM_REAL(wait);
 ADSM_REAL(waitpid);
-ADSM_REAL(wait3);
 ADSM_REAL(wait4);
 ADSM_REAL(waitid);
 ADSM_REAL(longjmp);
@@ -306,8 +305,6 @@ ADSM_WRAPPER pid_t waitpid(pid_t pid, int *status, int options)
 
 ADSM_WRAPPER pid_t wait3(int *status, int options, struct rusage *usage)
 {
-	if (!adsm_may_be_shared(status, sizeof(*status)) && !adsm_may_be_shared(usage, sizeof(*usage)))
-		return real(wait3)(status, options, usage);
 	return wait4(-1, status, options, usage);
 }
 
@@ -376,7 +373,7 @@ static void leave(const struct __jmp_buf_tag *env)
 {
 	uintptr_t stack = target_known ? stack_pointer(env) : UINTPTR_MAX;
 
-	adsm_sigsegv_jump(stack);
+	adsm_sigsegv_jump(stack, env->__mask_was_saved);
 	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
 		adsm_io_leave(stack);
 }

@@ -112,6 +112,9 @@ static uint64_t bit(int sig)
 
 int adsm_engine_sigaction(int sig, const struct sigaction *action, struct sigaction *old)
 {
+	/* From here on all others have to go by us. */
+	if (action)
+		atomic_store(&in_use, true);
 	return real(sigaction)(sig, action, old);
 }
 
@@ -260,8 +263,8 @@ static int change_mask(int (*call)(int, const sigset_t *, sigset_t *), int how, 
 		old->__val[0] = was.__val[0];
 	if (old && was_blocked)
 		sigaddset(old, SIGSEGV);
-	if (mask && (how == SIG_SETMASK || has))
-		adsm_sigsegv_block(has && how != SIG_UNBLOCK);
+	if (mask)
+		adsm_sigsegv_block(how == SIG_SETMASK || has ? has && how != SIG_UNBLOCK : was_blocked);
 	return 0;
 }
 
@@ -299,6 +302,9 @@ static bool change_segv(int how)
 {
 	const bool was = adsm_sigsegv_blocked();
 
+	/* The kernel may have it blocked from before there was a reason not to. */
+	if (how == SIG_UNBLOCK)
+		real(sigrelse)(SIGSEGV);
 	adsm_sigsegv_block(how == SIG_BLOCK);
 	return was;
 }
@@ -517,7 +523,8 @@ __attribute__((constructor(102))) static void begin(void)
 {
 	sigset_t mask;
 
-	pthread_atfork(NULL, NULL, adsm_sigsegv_in_child);
+	adsm_sigsegv_in_process();
+	pthread_atfork(NULL, NULL, adsm_sigsegv_in_process);
 	if (!sigprocmask(SIG_BLOCK, NULL, &mask) && sigismember(&mask, SIGSEGV))
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 }

@@ -63,8 +63,8 @@ int adsm_engine_sigaction(int sig, const struct sigaction *action, struct sigact
  * about the action that foreign faults are forwarded to.
  */
 int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_old);
-/* In the child of a fork. */
-void adsm_sigsegv_in_child(void);
+/* In a new process: at its start, and in the child of a fork. */
+void adsm_sigsegv_in_process(void);
 
 /* What a thread believes of SIGSEGV's bit in its mask. */
 struct adsm_sigsegv_mask {
@@ -72,6 +72,7 @@ struct adsm_sigsegv_mask {
 	bool bounded;		/* only for what is called by the function with this frame */
 	bool queued;		/* see adsm_sigsegv_enter() */
 	uintptr_t frame;
+	uint64_t others;	/* unbounded: the kernel's mask then; without some of it, another has been restored */
 	uintptr_t stack;	/* the lowest address of the alternate stack it is on; else 0 */
 };
 
@@ -81,8 +82,11 @@ void adsm_sigsegv_block(bool blocked);
 /* Around a system call that has a mask of its own; @ret_old lies on the stack of whoever makes the call. */
 void adsm_sigsegv_enter(bool blocked, struct adsm_sigsegv_mask *ret_old);
 void adsm_sigsegv_leave(const struct adsm_sigsegv_mask *old);
-/* This thread leaves all functions whose frames lie below @stack, by longjmp: handlers among them have ended. */
-void adsm_sigsegv_jump(uintptr_t stack);
+/*
+ * This thread leaves all functions whose frames lie below @stack, by longjmp: handlers among them have ended. Does that
+ * restore a mask?
+ */
+void adsm_sigsegv_jump(uintptr_t stack, bool restores_mask);
 
 /* What a page fault's ucontext_t tells. False: no data access, or none the processor describes. */
 bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *ret_write);

@@ -22,7 +22,7 @@ static void on_signal(int sig, siginfo_t *info, void *context);
 static struct adsm_lock action_lock;
 static struct sigaction ours, previous;			/* previous: the application's, as it believes it set */
 static bool taken;					/* ours is the kernel's action */
-static _Atomic int owner;				/* the process that has taken it */
+static _Atomic int owner;				/* the process whose memory this is */
 
 /*
  * Somebody has set a mask or an action by way of us: so SIGSEGV is never blocked in the kernel, where a fault on
@@ -222,11 +222,12 @@ int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_ol
 	return error;
 }
 
-void adsm_sigsegv_in_child(void)
+void adsm_sigsegv_in_process(void)
 {
 	/* Who held it is not here. */
 	atomic_store(&action_lock.word, 0);
 	atomic_store(&owner, getpid());
+	has_pending = false;
 }
 
 /* For one signal: the kernel forgets a handler with SA_RESETHAND when it starts it. */
@@ -251,10 +252,21 @@ static bool is_inside(const struct adsm_sigsegv_mask *mask, uintptr_t sp)
 	return sp < mask->frame && sp >= mask->stack;
 }
 
-/* Not where a handler has been left by longjmp(): that does not say so. In doubt it is not blocked. */
-static bool is_blocked(uintptr_t sp)
+static uint64_t kernel_mask(void)
 {
-	if (belief.blocked && belief.bounded && !is_inside(&belief, sp))
+	uint64_t bits = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &bits, KERNEL_SIGSET_SIZE);
+	return bits;
+}
+
+/*
+ * Not where a handler has been left by longjmp(), nor where one that blocked it has returned: that does not say so.
+ * In doubt it is not blocked.
+ */
+static bool is_blocked(uintptr_t sp, uint64_t mask)
+{
+	if (belief.blocked && (belief.bounded ? !is_inside(&belief, sp) : (belief.others & ~mask) != 0))
 		belief.blocked = false;
 	return belief.blocked;
 }
@@ -280,17 +292,22 @@ static void unblock_in_kernel(void)
 
 bool adsm_sigsegv_blocked(void)
 {
-	return is_blocked((uintptr_t)__builtin_frame_address(0));
+	return belief.blocked && is_blocked((uintptr_t)__builtin_frame_address(0), kernel_mask());
 }
 
 void adsm_sigsegv_block(bool blocked)
 {
 	atomic_store(&is_virtual, true);
-	if (blocked && !adsm_sigsegv_blocked())
+	/* In the child of vfork() this is the parent's memory, and not the parent's mask. */
+	if (getpid() != atomic_load(&owner))
+		return;
+	if (blocked && !belief.blocked)
 		belief = (struct adsm_sigsegv_mask){
 			.blocked = true,
 			.frame = (uintptr_t)__builtin_frame_address(0),
 		};
+	if (blocked && !belief.bounded)
+		belief.others = kernel_mask();
 	belief.blocked = blocked;
 	if (!blocked && queue_pending())
 		unblock_in_kernel();
@@ -316,9 +333,11 @@ void adsm_sigsegv_leave(const struct adsm_sigsegv_mask *old)
 		unblock_in_kernel();
 }
 
-void adsm_sigsegv_jump(uintptr_t stack)
+void adsm_sigsegv_jump(uintptr_t stack, bool restores_mask)
 {
-	if (belief.blocked && !is_inside(&belief, stack))
+	const bool other_stack = stack < (uintptr_t)__builtin_frame_address(0);
+
+	if (belief.blocked && (belief.bounded || restores_mask) && (other_stack || !is_inside(&belief, stack)))
 		adsm_sigsegv_block(false);
 }
 
@@ -352,6 +371,8 @@ static void call_handler(const struct sigaction *action, int sig, siginfo_t *inf
 	}
 }
 
+static ucontext_t been_here;	/* marks the context of a signal that is being forwarded */
+
 /* Do with a signal what the kernel would have done, had we not been there. */
 static void forward(int sig, siginfo_t *info, ucontext_t *context)
 {
@@ -362,7 +383,14 @@ static void forward(int sig, siginfo_t *info, ucontext_t *context)
 	/* What is on the alternate stack was not called from any other. */
 	if (belief.bounded && !belief.stack && sp - alternate < context->uc_stack.ss_size)
 		belief.blocked = false;
-	if (is_blocked(sp)) {
+	/* Fresh from the kernel it is NULL. */
+	if (context->uc_link == &been_here) {
+		set_default(sig);
+		if (sent)
+			queue_to_self(sig, info);
+		return;
+	}
+	if (is_blocked(sp, mask_bits(&context->uc_sigmask))) {
 		if (sent) {
 			pending = *info;
 			has_pending = true;
@@ -381,7 +409,10 @@ static void forward(int sig, siginfo_t *info, ucontext_t *context)
 			queue_to_self(sig, info);
 		return;
 	}
+	/* Whom we forward to may in turn forward to us, who took the signal before it did. */
+	context->uc_link = &been_here;
 	call_handler(&action, sig, info, context);
+	context->uc_link = NULL;
 }
 
 /* FOREIGN, SERVED or LOST. Asynchronous signals are blocked; errno is kept. */

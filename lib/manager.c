@@ -434,10 +434,20 @@ static void become_child(void)
 
 static void in_child(void)
 {
+	/* Or the thread that was starting or stopping it, and is not here, leaves it as it is. */
+	bool between = pthread_mutex_trylock(&start_mutex);
+
+	if (!between)
+		pthread_mutex_unlock(&start_mutex);
 	if (atomic_load(&state) == STARTED)
 		close(adsm_arena.fd);
-	if (atomic_load(&state) != STOPPED)
+	if (between || atomic_load(&state) != STOPPED)
 		become_child();
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
 }
 
 bool adsm_is_child(void)
@@ -533,7 +543,6 @@ static int start(void)
 	if (error)
 		goto close;
 	if (!registered) {
-		pthread_atfork(NULL, NULL, in_child);
 		atexit(report_at_exit);
 		registered = true;
 		warn_if_bypassed();
