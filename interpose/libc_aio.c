@@ -5,8 +5,9 @@
  * libc's helper threads use a request's aiocb and its buffer long after the call, with every signal
  * blocked: a fault there would be the end of the process. So a request with either in shared memory is
  * made of a *shadow*: a copy of the aiocb, in ordinary memory, whose buffer is the alias. While it is in
- * progress the caller's aiocb stands for it. Whoever first sees that it has completed ends the input and
- * copies libc's result into the caller's aiocb; from then on that speaks for itself.
+ * progress the caller's aiocb stands for it. Whoever first sees that it has completed ends the input: a call
+ * of a kernel too, for a notification may be all that the program waited for. Whoever first asks copies libc's
+ * result into the caller's aiocb, which need not be there any longer before; from then on that speaks for itself.
  *
  * A buffer that runs out of shared memory is used up to there, and the result is short, as it is for
  * pread() on a file and a buffer whose end is not there. (Objects side by side are one buffer.)
@@ -35,7 +36,7 @@ struct shadow {
 	struct adsm_io io;
 	struct iovec room[ADSM_IO_ROOM(1)];
 	_Atomic unsigned refs;		/* 0: free; 1 for the request in progress, and for each who looks */
-	_Atomic(struct aiocb *) of;	/* the caller's aiocb, while it stands for this */
+	_Atomic(uintptr_t) of;		/* the caller's aiocb, while it stands for this; odd: it is being told */
 	_Atomic(pthread_t) finisher;
 	_Atomic uint32_t finished;
 	struct shadow *next;		/* of all there ever were: aio_error() may come from a signal handler */
@@ -68,9 +69,9 @@ static struct shadow *get(const struct aiocb *cb)
 	if (!atomic_load_explicit(&n_in_use, memory_order_relaxed) || !cb)
 		return NULL;
 	for (struct shadow *s = atomic_load(&shadows); s; s = s->next) {
-		if (atomic_load(&s->of) != cb || !take(s))
+		if ((atomic_load(&s->of) & ~(uintptr_t)1) != (uintptr_t)cb || !take(s))
 			continue;
-		if (atomic_load(&s->of) == cb)
+		if ((atomic_load(&s->of) & ~(uintptr_t)1) == (uintptr_t)cb)
 			return s;
 		put(s);
 	}
@@ -112,7 +113,7 @@ static void set_result(struct aiocb *cb, int error, ssize_t result)
  * libc has done with it, or never had it. Once, by whoever comes first; the others wait: the memory is not
  * theirs yet.
  */
-static void finish(struct shadow *s, struct aiocb *cb)
+static void finish(struct shadow *s)
 {
 	pthread_t nobody = 0;
 	ssize_t n;
@@ -126,18 +127,46 @@ static void finish(struct shadow *s, struct aiocb *cb)
 	n = real(aio_return)(&s->cb);
 	if (adsm_io_end(&s->io, n > 0 ? (size_t)n : 0))
 		set_result(&s->cb, EIO, -1);
-	set_result(cb, s->cb.__error_code, s->cb.__return_value);
-	atomic_store(&s->of, NULL);
 	atomic_store(&s->finished, 1);
 	adsm_os_wake(&s->finished, INT32_MAX, false);
+}
+
+/* It has ended; let the caller's aiocb say so. Once. */
+static void tell(struct shadow *s, struct aiocb *cb)
+{
+	uintptr_t of = (uintptr_t)cb;
+
+	finish(s);
+	if (!atomic_compare_exchange_strong(&s->of, &of, (uintptr_t)cb | 1))
+		return;
+	set_result(cb, s->cb.__error_code, s->cb.__return_value);
+	atomic_store(&s->of, 0);
 	put(s);
+}
+
+/* The inputs that have completed, asked for or not: before a kernel is called. */
+static void finish_completed(void)
+{
+	if (!atomic_load(&n_in_use))
+		return;
+	for (struct shadow *s = atomic_load(&shadows); s; s = s->next) {
+		int error;
+
+		if (!atomic_load(&s->of) || !take(s))
+			continue;
+		error = real(aio_error)(&s->cb);
+		/* EAGAIN: libc has yet to take it, or never will. */
+		if (atomic_load(&s->of) && error != EINPROGRESS && error != EAGAIN)
+			finish(s);
+		put(s);
+	}
 }
 
 /* See how far it has come; errno stays. */
 static int look(struct shadow *s, const struct aiocb *cb)
 {
 	if (real(aio_error)(&s->cb) != EINPROGRESS)
-		finish(s, (struct aiocb *)cb);
+		tell(s, (struct aiocb *)cb);
 	return real(aio_error)(&s->cb);
 }
 
@@ -183,7 +212,8 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 	atomic_store(&s->finisher, 0);
 	atomic_store(&s->finished, 0);
 	/* From here on a notification may come. */
-	atomic_store(&s->of, cb);
+	atomic_store(&s->of, (uintptr_t)cb);
+	atomic_store(&adsm_io_finish_detached, finish_completed);
 	*ret_shadow = s;
 	return 0;
 }
@@ -201,7 +231,7 @@ static int submit(struct aiocb *cb, int opcode, submit_function *libc)
 		return libc(cb);
 	if (!libc(&s->cb))
 		return 0;
-	finish(s, cb);
+	tell(s, cb);
 	return -1;
 }
 
@@ -226,7 +256,7 @@ ADSM_WRAPPER int aio_fsync(int operation, struct aiocb *cb)
 		return real(aio_fsync)(operation, cb);
 	if (!real(aio_fsync)(operation, &s->cb))
 		return 0;
-	finish(s, cb);
+	tell(s, cb);
 	return -1;
 }
 

@@ -19,7 +19,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -35,8 +38,9 @@
 #include "interpose.h"
 #include "manager.h"
 
-/* No result of a system call is longer: the largest are extended attributes. */
+/* No result in a BUFFER is longer: the largest are extended attributes. */
 #define LARGEST ((size_t)64 << 10)
+#define COPY_MAX (PATH_MAX + 1)
 #define N_ARGS 6
 
 typedef long function(long, long, long, long, long, long);
@@ -105,7 +109,7 @@ static long text_size(const char *text)
 	return PATH_MAX + 1;
 }
 
-/* Bytes that argument @i means; 0: it stays as it is, as does what is too large. A negative errno. */
+/* Bytes that argument @i means; 0: it stays as it is. A negative errno. */
 static long meant(const struct shape *shape, long *args, int i)
 {
 	const struct parameter *parameter = &shape->parameters[i];
@@ -147,7 +151,7 @@ static long meant(const struct shape *shape, long *args, int i)
 		size = fcntl_size((int)*n_arg);
 		break;
 	}
-	return size && n <= LARGEST / size ? (long)(n * size) : 0;
+	return size && n <= SSIZE_MAX / size ? (long)(n * size) : 0;
 }
 
 static long failed(const struct shape *shape)
@@ -170,6 +174,30 @@ static int put_back(char *p, const char *before, const char *now, size_t size)
 	return size > first ? adsm_io_copy(p + first, now + first, size - first) : 0;
 }
 
+/* Arguments too large for a copy on the stack: they are updated where they lie. */
+struct large {
+	struct adsm_io io[N_ARGS];
+};
+
+static void large_cleanup(struct large *large)
+{
+	for (int i = 0; i < N_ARGS; i++)
+		adsm_io_end(&large->io[i], 0);
+}
+
+static int begin_large(struct adsm_io *io, long *given, size_t size, struct iovec *room)
+{
+	const struct iovec whole = { (void *)*given, size };
+	int error = adsm_io_begin_output(io, &whole, 1, room);
+
+	if (!error)
+		error = adsm_io_begin_input(io, &whole, 1, room);
+	/* In several pieces it leaves shared memory: the system has to say so. */
+	if (!error && io->n == 1)
+		*given = (long)io->vector->iov_base;
+	return error;
+}
+
 /* Room for one copy, a NUL behind it. */
 static size_t padded(long size)
 {
@@ -181,6 +209,8 @@ static __attribute__((noinline)) long call_copied(long a, long b, long c, long d
 {
 	function *libc = adsm_real_get(shape->real);
 	long args[N_ARGS] = { a, b, c, d, e, f }, given[N_ARGS], sizes[N_ARGS], result;
+	struct large large __attribute__((cleanup(large_cleanup))) = { 0 };
+	struct iovec room_of_large[N_ARGS][ADSM_IO_ROOM(1)];
 	size_t total = 0;
 
 	for (int i = 0; i < N_ARGS; i++) {
@@ -190,7 +220,7 @@ static __attribute__((noinline)) long call_copied(long a, long b, long c, long d
 			return failed(shape);
 		/* In no live object: let the system say so. */
 		sizes[i] = size > 0 ? size : 0;
-		total += sizes[i] ? 2 * padded(size) : 0;
+		total += sizes[i] && sizes[i] <= COPY_MAX ? 2 * padded(size) : 0;
 	}
 
 	/* Of each two: as it was, and the one to give. On the stack: these are cancellation points. */
@@ -210,6 +240,11 @@ static __attribute__((noinline)) long call_copied(long a, long b, long c, long d
 		if (same < i) {
 			given[i] = given[same];
 			sizes[i] = 0;
+			continue;
+		}
+		if (size > COPY_MAX) {
+			if (begin_large(&large.io[i], &given[i], size, room_of_large[i]))
+				return failed(shape);
 			continue;
 		}
 		error = adsm_io_copy(end, (const void *)args[i], size);
@@ -232,7 +267,8 @@ static __attribute__((noinline)) long call_copied(long a, long b, long c, long d
 
 		if (!sizes[i])
 			continue;
-		if (put_back((char *)args[i], now - padded(sizes[i]), now, (size_t)sizes[i]))
+		if (sizes[i] > COPY_MAX ? adsm_io_end(&large.io[i], sizes[i]) :
+		    put_back((char *)args[i], now - padded(sizes[i]), now, (size_t)sizes[i]))
 			return failed(shape);
 		if (shape->result == POINTER && result == given[i])
 			result = args[i];
@@ -344,6 +380,7 @@ ROW(mkostemp, INTEGER, S)
 ROW(mkostemp64, INTEGER, S)
 ROW(mkostemps, INTEGER, S)
 ROW(mkostemps64, INTEGER, S)
+ROW(ftok, INTEGER, S)
 ROW(utime, INTEGER, S, P(struct utimbuf))
 ROW(utimes, INTEGER, S, P(struct timeval[2]))
 ROW(lutimes, INTEGER, S, P(struct timeval[2]))
@@ -430,14 +467,21 @@ ROW(select, INTEGER, V, { BITS, 0, 8 }, { BITS, 0, 8 }, { BITS, 0, 8 }, P(struct
 ROW(epoll_ctl, INTEGER, V, V, V, P(struct epoll_event))
 ROW(epoll_wait, INTEGER, V, I(2, struct epoll_event))
 
+ROW(semop, INTEGER, V, A(2, struct sembuf))
+ROW(semtimedop, INTEGER, V, A(2, struct sembuf), V, P(struct timespec))
+ROW(msgctl, INTEGER, V, V, P(struct msqid_ds))
+ROW(shmctl, INTEGER, V, V, P(struct shmid_ds))
+
 /* time */
 ROW(nanosleep, INTEGER, P(struct timespec), P(struct timespec))
+ROW(thrd_sleep, INTEGER, P(struct timespec), P(struct timespec))
 ROW(clock_nanosleep, ERROR, V, V, P(struct timespec), P(struct timespec))
 ROW(clock_gettime, INTEGER, V, P(struct timespec))
 ROW(clock_settime, INTEGER, V, P(struct timespec))
 ROW(clock_getres, INTEGER, V, P(struct timespec))
 ROW(gettimeofday, INTEGER, P(struct timeval), P(struct timezone))
 ROW(adjtimex, INTEGER, P(struct timex))
+ROW(ntp_adjtime, INTEGER, P(struct timex))
 ROW(clock_adjtime, INTEGER, V, P(struct timex))
 ROW(getitimer, INTEGER, V, P(struct itimerval))
 ROW(setitimer, INTEGER, V, P(struct itimerval), P(struct itimerval))
@@ -457,6 +501,7 @@ ROW(prlimit, INTEGER, V, V, P(struct rlimit), P(struct rlimit))
 ROW(prlimit64, INTEGER, V, V, P(struct rlimit), P(struct rlimit))
 ROW(getrusage, INTEGER, V, P(struct rusage))
 ROW(getgroups, INTEGER, V, I(0, gid_t))
+ROW(__getgroups_chk, INTEGER, V, I(0, gid_t))
 ROW(setgroups, INTEGER, V, A(0, gid_t))
 ROW(getresuid, INTEGER, P(uid_t), P(uid_t), P(uid_t))
 ROW(getresgid, INTEGER, P(gid_t), P(gid_t), P(gid_t))
@@ -471,6 +516,7 @@ ROW(pthread_setaffinity_np, ERROR, V, V, A(1, char))
 ROW(pthread_setschedparam, ERROR, V, V, P(struct sched_param))
 ROW(pthread_getname_np, ERROR, V, B(2))
 ROW(pthread_setname_np, ERROR, V, S)
+ROW(sigaltstack, INTEGER, P(stack_t), P(stack_t))
 ROW(sigpending, INTEGER, P(sigset_t))
 ROW(sigwait, ERROR, P(sigset_t), P(int))
 ROW(sigwaitinfo, INTEGER, P(sigset_t), P(siginfo_t))

@@ -34,11 +34,13 @@ static inline bool shared(const void *p, size_t size)
 }
 
 /*
- * May we read an argument that the system would refuse with EFAULT where it is not there? What lies close
- * above us on the stack is; else a call that copies 8 bytes from it, and refuses to do anything, tells.
+ * May we read an argument that the system would refuse with EFAULT where it is not there? What lies close above
+ * us on the stack is, and what lies in the page that was there last time; else a call that copies 8 bytes from it and
+ * then refuses to do anything tells.
  */
 static bool readable(const void *p, size_t size)
 {
+	static __thread uintptr_t known_page;
 	uintptr_t at = (uintptr_t)p, end = at + size, page = 4096;
 	int saved_errno = errno;
 	bool known = true;
@@ -47,8 +49,12 @@ static bool readable(const void *p, size_t size)
 		return true;
 	if (end < at)
 		return false;
-	for (at &= -(uintptr_t)8; known && at < end; at = (at | (page - 1)) + 1)
+	if (known_page && at - known_page < page && end - known_page <= page)
+		return true;
+	for (at &= -(uintptr_t)8; known && at < end; at = (at | (page - 1)) + 1) {
 		known = syscall(SYS_rt_sigprocmask, -1, at, NULL, 8) == -1 && errno == EINVAL;
+		known_page = known ? at & -page : 0;
+	}
 	errno = saved_errno;
 	return known;
 }
@@ -292,6 +298,25 @@ ADSM_WRAPPER int getentropy(void *p, size_t size)
 	return error ? refuse(error) : 0;
 }
 
+/* Where libc cannot have random bytes for it, it aborts. */
+void arc4random_buf(void *p, size_t size);
+ADSM_REAL(arc4random_buf);
+
+ADSM_WRAPPER void arc4random_buf(void *p, size_t size)
+{
+	const struct iovec whole = { p, size };
+	struct adsm_io io CLEANUP(adsm_io_cleanup) = { 0 };
+	struct iovec room[ADSM_IO_ROOM(1)];
+
+	if (!shared(p, size) || adsm_io_begin_input(&io, &whole, 1, room)) {
+		real(arc4random_buf)(p, size);
+		return;
+	}
+	for (int i = 0; i < io.n; i++)
+		real(arc4random_buf)(io.vector[i].iov_base, io.vector[i].iov_len);
+	adsm_io_end(&io, size);
+}
+
 /* ---- memory of processes, ours too */
 
 static ssize_t process_vm(__typeof__(&process_vm_readv) call, pid_t pid, const struct iovec *local,
@@ -526,8 +551,8 @@ static bool shared_headers(const struct mmsghdr *headers, unsigned n)
 	return any;
 }
 
-/* Fewer messages than asked for are always a possible result. */
-SLOW int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
+/* The first of them, as many as there is room for. */
+SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
 {
 	unsigned most = n < BATCH ? n : BATCH;
 	struct mmsghdr own[most + 1];
@@ -577,6 +602,24 @@ SLOW int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct tim
 		error = error ? error : failed;
 	}
 	return error ? refuse(error) : done;
+}
+
+/* All of them, as the system does it: what fails later is told next time. */
+static int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
+{
+	int saved_errno = errno, total = 0, done;
+
+	do {
+		done = some(fd, headers + total, n - (unsigned)total, flags, timeout, input);
+		if (done < 0 && !total)
+			return -1;
+		if (done < 0)
+			errno = saved_errno;
+		total += done > 0 ? done : 0;
+		if (flags & MSG_WAITFORONE)
+			flags |= MSG_DONTWAIT;
+	} while (done >= BATCH && (unsigned)total < n && !(timeout && !timeout->tv_sec && !timeout->tv_nsec));
+	return total;
 }
 
 ADSM_WRAPPER int sendmmsg(int fd, struct mmsghdr *headers, unsigned n, int flags)

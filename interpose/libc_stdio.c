@@ -11,6 +11,7 @@
  */
 #include <stdio.h>
 #include <stdio_ext.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -205,26 +206,32 @@ ADSM_WRAPPER int puts(const char *s)
 	return adsm_may_be_shared(s, 1) ? put_shared(PUTS, s, stdout) : real(puts)(s);
 }
 
-/* ---- buffers. The system gets at a stream's buffer at any time: so it takes one of its own. */
+/*
+ * ---- buffers. The system gets at a stream's buffer at any time: so it takes an ordinary one of that size, which
+ * is lost with the stream: nobody tells us when that ends.
+ */
+
+static char *ordinary(char *buffer, size_t size)
+{
+	return size && adsm_may_be_shared(buffer, size) ? malloc(size) : buffer;
+}
 
 ADSM_WRAPPER int setvbuf(FILE *stream, char *buffer, int mode, size_t size)
 {
-	return real(setvbuf)(stream, size && adsm_may_be_shared(buffer, size) ? NULL : buffer, mode, size);
+	char *own = mode == _IONBF ? NULL : ordinary(buffer, size);
+	int result = real(setvbuf)(stream, own, mode, size);
+
+	if (result && own != buffer)
+		free(own);
+	return result;
 }
 
-/* Here NULL would mean no buffer at all. */
 ADSM_WRAPPER void setbuffer(FILE *stream, char *buffer, size_t size)
 {
-	if (size && adsm_may_be_shared(buffer, size))
-		real(setvbuf)(stream, NULL, _IOFBF, size);
-	else
-		real(setbuffer)(stream, buffer, size);
+	real(setbuffer)(stream, ordinary(buffer, size), size);
 }
 
 ADSM_WRAPPER void setbuf(FILE *stream, char *buffer)
 {
-	if (adsm_may_be_shared(buffer, BUFSIZ))
-		real(setvbuf)(stream, NULL, _IOFBF, BUFSIZ);
-	else
-		real(setbuf)(stream, buffer);
+	real(setbuf)(stream, ordinary(buffer, BUFSIZ));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "index.h"
+#include "io.h"
 #include "log.h"
 #include "manager.h"
 #include "options.h"
@@ -509,6 +510,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 {
 	struct bound_call call;		/* large, and only what is used of it is filled in */
 	struct adsm_launch launch = { 0 };
+	void (*finish_detached)(void);
 	int error;
 
 	if (!kernel || !adsm_kernel_is_live(kernel))
@@ -533,6 +535,9 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	launch.name = kernel->info->name;
 	launch.n_args = call.n_args;
 	launch.args = call.args;
+	finish_detached = atomic_load(&adsm_io_finish_detached);
+	if (finish_detached)
+		finish_detached();
 	pthread_mutex_lock(&call.home->call_mutex);
 	error = enter_call(&call, &launch);
 	pthread_mutex_unlock(&call.home->call_mutex);

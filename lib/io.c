@@ -25,6 +25,7 @@
 #define N_NEW 256			/* entries made at a time */
 
 struct adsm_shared_range adsm_shared_range;
+void (*_Atomic adsm_io_finish_detached)(void);
 
 static struct adsm_lock free_lock;	/* innermost */
 static struct adsm_input *free_inputs;

@@ -38,6 +38,9 @@ bool adsm_is_shared(const void *p, size_t size);
 
 struct adsm_input;
 
+/* Where detached inputs are made: ends those that have completed. Called before a kernel is. */
+extern void (*_Atomic adsm_io_finish_detached)(void);
+
 /* One system call's or copy's ranges of memory. Lies on the stack of whoever makes the call. */
 struct adsm_io {
 	struct iovec *vector;		/* what to give the system instead */
