@@ -51,7 +51,7 @@ struct exec {
 /* Inside an object; elsewhere in the range the kernel says EFAULT. */
 static bool is_shared(const void *p)
 {
-	return adsm_may_be_shared(p, 1) && adsm_is_shared(p, 1);
+	return adsm_may_be_shared(p, 1) && adsm_is_shared(p);
 }
 
 /* Entries of a vector, its NULL among them; to @size comes what must be copied. */

@@ -370,6 +370,8 @@ static void end_busy(struct adsm_object *object, uint32_t first, uint32_t n)
 	adsm_home_notify(object->home);
 }
 
+static int send_run(struct adsm_object *object, uint32_t first, uint32_t n);
+
 /* ---- inputs in progress: bytes that no transfer may touch */
 
 /* Was @input left out when @block was fetched? Bytes of one that began later are as good as the others. */
@@ -481,9 +483,25 @@ static int send_bytes(struct adsm_object *object, uint32_t first, uint32_t n)
 	return error;
 }
 
+/* What a hole lacks cannot be had now: with the rest of the block sent, whoever wants it fetches all of it again. */
+static void give_back(struct adsm_object *object, uint32_t b)
+{
+	const struct adsm_block *block = &object->blocks[b];
+
+	if (!object->protocol->detects || block->holds || (block->flags & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)))
+		return;
+	if (block->state == ADSM_DIRTY && (block->view != ADSM_PROT_RW || !set_view(object, b, 1, ADSM_PROT_READ))) {
+		set_state(object, b, ADSM_READ_ONLY);
+		send_run(object, b, 1);
+	}
+	if (block->state == ADSM_READ_ONLY && !(block->flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)) &&
+	    (block->view == ADSM_PROT_NONE || !set_view(object, b, 1, ADSM_PROT_NONE)))
+		set_state(object, b, ADSM_INVALID);
+}
+
 int adsm_input_fill(struct adsm_object *object, struct adsm_input *input, size_t delivered)
 {
-	int error = 0;
+	int error = 0, failed;
 
 	/* What it has let go of is the object's again at once: a call may come while the lock is away. */
 	while (input->object == object && input->size > delivered) {
@@ -496,10 +514,13 @@ int adsm_input_fill(struct adsm_object *object, struct adsm_input *input, size_t
 			adsm_home_wait(object->home);
 			continue;
 		}
-		if (!error && has_hole(&object->blocks[b], input)) {
+		if (has_hole(&object->blocks[b], input)) {
 			begin_busy(object, b, 1);
-			error = move_around(object, (struct around){ .except = input }, ADSM_TO_HOST, at, end);
+			failed = move_around(object, (struct around){ .except = input }, ADSM_TO_HOST, at, end);
 			end_busy(object, b, 1);
+			if (failed)
+				give_back(object, b);
+			error = error ? error : failed;
 		}
 		input->size = at - input->offset;
 		adsm_input_closed(object, at, end - at);

@@ -61,7 +61,7 @@ static struct adsm_object *shared_at(const char *p)
 }
 
 /* How many of the bytes from @p on belong together, and to what; *size at most. Errors for other memory of ours. */
-static int part_at(const char *p, struct adsm_object **ret_object, size_t *size)
+static int part_at(const char *p, bool strict, struct adsm_object **ret_object, size_t *size)
 {
 	struct adsm_object *object = shared_at(p);
 	uintptr_t a = (uintptr_t)p;
@@ -70,7 +70,7 @@ static int part_at(const char *p, struct adsm_object **ret_object, size_t *size)
 	if (object)
 		rest = object->start + object->size - a;
 	else if (a - adsm_arena.base < adsm_arena.size || adsm_index_find(a))
-		return adsm_fail(-EINVAL, "%p is in no live shared object", (void *)a);
+		return strict ? adsm_fail(-EINVAL, "%p is in no live shared object", (void *)a) : -EINVAL;
 	else if (a < adsm_arena.base)
 		rest = adsm_arena.base - a;
 	*ret_object = object;
@@ -187,7 +187,8 @@ static long on_device(const struct bulk *bulk, struct part *part)
 	long result = 0;
 
 	if (!object)
-		return adsm_fail(-EINVAL, "the object was freed meanwhile");
+		return bulk->strict ? adsm_fail(-EINVAL, "the object was freed meanwhile") : -EINVAL;
+	adsm_in_fault += !bulk->strict;	/* a signal handler may be what runs this */
 	offset = (uintptr_t)bulk->dst - object->start;
 	head = -offset & (adsm_block_size(object) - 1);
 	end = offset + part->size;
@@ -228,6 +229,7 @@ static long on_device(const struct bulk *bulk, struct part *part)
 			result = (long)w.size;
 	}
 unlock:
+	adsm_in_fault -= !bulk->strict;
 	adsm_home_unlock(object->home, &old);
 	return result;
 }
@@ -262,7 +264,8 @@ static long by_alias(const struct bulk *bulk, const struct part *part)
 	size_t size = step_size(bulk, part);
 	struct iovec to = { bulk->dst, size }, from = { (char *)bulk->src, size };
 	struct iovec to_room[ADSM_IO_ROOM(1)], from_room[ADSM_IO_ROOM(1)];
-	struct adsm_io output = { .vector = &from, .n = 1 }, input = { .vector = &to, .n = 1 };
+	struct adsm_io output = { .vector = &from, .n = 1 };
+	struct adsm_io input __attribute__((cleanup(adsm_io_cleanup))) = { .vector = &to, .n = 1 };
 	int error = 0;
 
 	/* In this order: where they share a block, its fetch leaves no hole for the input. */
@@ -322,10 +325,10 @@ static bool for_libc(const struct bulk *bulk, bool to, bool from, bool *device)
 /* The next bytes: what they belong to, and the device's share of the work. As on_device(). */
 static long next(const struct bulk *bulk, bool device, struct part *part)
 {
-	long done = part_at(bulk->dst, &part->to, &part->size);
+	long done = part_at(bulk->dst, bulk->strict, &part->to, &part->size);
 
 	if (!done && !bulk->fill)
-		done = part_at(bulk->src, &part->from, &part->size);
+		done = part_at(bulk->src, bulk->strict, &part->from, &part->size);
 	if (!done && device && part->to && (bulk->fill || part->from))
 		done = on_device(bulk, part);
 	return done;
@@ -347,9 +350,7 @@ static int work(struct bulk bulk)
 		struct part part = { .size = bulk.size };
 		long done;
 
-		adsm_in_fault += !bulk.strict;	/* a signal handler may be what runs this */
 		done = next(&bulk, device, &part);
-		adsm_in_fault -= !bulk.strict;
 		if (!done)
 			done = by_alias(&bulk, &part);
 		if (done < 0 && bulk.strict)
@@ -463,12 +464,11 @@ static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direct
 	while (size) {
 		struct iovec whole = { out ? (char *)src : dst, size }, room[ADSM_IO_ROOM(1)];
 		struct adsm_object *object;
-		struct adsm_io io;
-		int error = part_at(whole.iov_base, &object, &whole.iov_len);
+		struct adsm_io io __attribute__((cleanup(adsm_io_cleanup))) = { .vector = &whole, .n = 1 };
+		int error = part_at(whole.iov_base, true, &object, &whole.iov_len);
 
 		if (error)
 			return error;
-		io = (struct adsm_io){ .vector = &whole, .n = 1 };
 		if (object)
 			error = (out ? adsm_io_begin_output : adsm_io_begin_input)(&io, &whole, 1, room);
 		if (!error) {
@@ -503,7 +503,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 	error = device_range(device, size, &object, &offset);
 	if (error || !size)
 		return error;
-	if (adsm_index_find((uintptr_t)(direction == ADSM_TO_DEVICE ? src : dst))) {
+	if (adsm_may_be_shared(direction == ADSM_TO_DEVICE ? src : dst, size)) {
 		if (!ret_event)
 			return copy_shared(dst, src, size, direction);
 		return adsm_fail(-EINVAL, "%p is in a shared object: asynchronous copies take ordinary memory",

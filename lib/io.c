@@ -6,7 +6,8 @@
  * write until the entry is gone. A fetch of their block goes around them (the block then has holes, and sends
  * leave those out), so that nothing waits for an input, whatever that waits for. When it ends, what has come is
  * a write of the CPU's, and what has not come is fetched into the holes. A program that stores into bytes whose
- * input is in progress may lose that store: it races with whoever delivers.
+ * input is in progress may lose that store, even from a signal handler: it races with whoever delivers. So do two
+ * inputs for the same bytes.
  *
  * Entries are never given back to the system: one that is left behind by a jump nobody saw is only stale.
  */
@@ -88,8 +89,8 @@ static bool alike(const struct adsm_object *object, uint32_t first, uint32_t b)
 {
 	const struct adsm_block *one = &object->blocks[first], *other = &object->blocks[b];
 
-	return one->state == other->state && one->view == other->view && one->flags == other->flags &&
-		!(one->flags & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_BUSY));
+	return one->state == other->state && one->view == other->view &&
+		!((one->flags | other->flags) & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_BUSY));
 }
 
 /* An input lets go of its bytes up to @at: they are the object's again. */
@@ -110,9 +111,9 @@ static void shrink(struct adsm_input *input, size_t at)
 static int access_range(struct adsm_object *object, struct adsm_input *input, size_t at, size_t end,
 			struct adsm_sigset *old)
 {
-	uint64_t birth = object->birth;
 	/* Where every block that becomes Dirty may push another one out: one by one. */
 	size_t most = adsm_options.evict_batch == 1 ? 1 : RUN_MAX >> object->block_shift;
+	int failed = 0;
 
 	while (at < end) {
 		uint32_t first = (uint32_t)(at >> object->block_shift), n = 1;
@@ -131,28 +132,24 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 				n++;
 			error = adsm_blocks_ready(object, first, n, event, false, old);
 		}
-		if (error)
+		/* What has come to the other blocks is there all the same. */
+		if (error && (!input || input->object != object))
 			return error;
-		if (object->birth != birth)
-			return -EINVAL;
+		failed = failed ? failed : error;
 		at = (size_t)(first + n) << object->block_shift;
 		if (input)
 			shrink(input, at);
 	}
-	return 0;
+	return failed;
 }
 
 /* ---- ranges and objects */
 
-bool adsm_is_shared(const void *p, size_t size)
+bool adsm_is_shared(const void *p)
 {
 	const struct adsm_object *object = adsm_index_find((uintptr_t)p);
-	size_t offset;
 
-	if (!object || !object->live || object->device_only)
-		return false;
-	offset = (uintptr_t)p - object->start;
-	return offset < object->span && size <= object->span - offset;
+	return object && object->live && !object->device_only;
 }
 
 /* Add bytes to what the system is given; false when there is no room: what is there comes short. */
@@ -173,33 +170,30 @@ static bool append(struct adsm_io *io, void *p, size_t size, int room)
 static int start_input(struct adsm_io *io, struct adsm_object *object, size_t offset, size_t size,
 		       struct adsm_input **last, struct adsm_sigset *old)
 {
+	uint32_t first = (uint32_t)(offset >> object->block_shift);
 	uint32_t end = (uint32_t)((offset + size - 1) >> object->block_shift) + 1;
 	struct adsm_home *home = object->home;
 	uint64_t birth = object->birth;
 	struct adsm_input *input;
 	int error = 0;
 
-	/* Where both sides have the same memory, nothing can be put right afterwards. */
-	while (home->device->caps.unified && !error) {
-		uint64_t seq = adsm_object_use_seq(object);
+	for (uint32_t b = first; b < end; b++) {
+		/* Where both sides have the same memory, nothing can be put right afterwards. */
+		uint64_t seq = home->device->caps.unified ? adsm_object_use_seq(object) : 0;
+		bool busy = object->blocks[b].flags & ADSM_BLOCK_BUSY;
 
-		adsm_retire(home);
-		if (seq <= atomic_load(&home->completed))
-			break;
-		error = adsm_wait_unlocked(home, seq, old);
-		if (object->birth != birth)
-			return -EINVAL;
-	}
-	if (error)
-		return error;
-	/* All of them at one time. */
-	for (uint32_t b = (uint32_t)(offset >> object->block_shift); b < end && object->n_busy; b++)
-		if (object->blocks[b].flags & ADSM_BLOCK_BUSY) {
+		if (!busy && seq <= atomic_load(&home->completed))
+			continue;
+		if (busy)
 			adsm_home_wait(home);
-			if (object->birth != birth)
-				return -EINVAL;
-			b = (uint32_t)(offset >> object->block_shift) - 1;
-		}
+		else
+			error = adsm_wait_unlocked(home, seq, old);
+		if (error)
+			return error;
+		if (!object->live || object->birth != birth)
+			return -EINVAL;
+		b = first - 1;	/* all of them at one time */
+	}
 	input = new_input();
 	if (!input)
 		return adsm_fail(-ENOMEM, "no memory to note an input");
@@ -235,6 +229,24 @@ static size_t private_part(const char *p, size_t size)
 	return (uintptr_t)p < start && size > start - (uintptr_t)p ? start - (uintptr_t)p : size;
 }
 
+/*
+ * This may as well be a signal handler. But only while no signal comes in between: one that did could leave by
+ * siglongjmp(), and the thread would be in a handler for ever.
+ */
+static struct adsm_object *enter(const void *p, struct adsm_sigset *ret_old)
+{
+	struct adsm_object *object = adsm_object_enter(p, ret_old);
+
+	adsm_in_fault += object != NULL;
+	return object;
+}
+
+static void leave(struct adsm_object *object, const struct adsm_sigset *old)
+{
+	adsm_in_fault--;
+	adsm_home_unlock(object->home, old);
+}
+
 /* One range: split where objects begin and end. */
 static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int room, struct adsm_input **last)
 {
@@ -245,7 +257,7 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 		void *base = p;
 		int error = 0;
 
-		object = adsm_object_enter(p, &old);
+		object = enter(p, &old);
 		if (object && !object->device_only && !object->freeing) {
 			offset = (uintptr_t)p - object->start;
 			part = size < object->span - offset ? size : object->span - offset;
@@ -263,7 +275,7 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 			part = private_part(p, size);
 		}
 		if (object)
-			adsm_home_unlock(object->home, &old);
+			leave(object, &old);
 		if (error)
 			return error;
 		if (!append(io, base, part, room))
@@ -282,10 +294,8 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 
 	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .start_ns = adsm_os_now_ns() };
 	io->serial = atomic_fetch_add(&last_serial, 1) + 1;
-	adsm_in_fault++;	/* this may as well be a signal handler */
 	for (int i = 0; i < n && !error; i++)
 		error = begin_range(io, input, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n), &last);
-	adsm_in_fault--;
 	if (!io->n)
 		io->vector[io->n++] = (struct iovec){ n ? vector[0].iov_base : NULL, 0 };
 	if (error) {
@@ -328,19 +338,19 @@ static void forget(struct adsm_input *input)
 static int settle(struct adsm_object *object, struct adsm_input *input, size_t delivered, struct adsm_sigset *old)
 {
 	size_t offset = input->offset, rest = input->size - delivered;
-	int error = adsm_input_fill(object, input, delivered);
+	int error = adsm_input_fill(object, input, delivered), failed = 0;
 
 	if (error)
 		adsm_error("%zu bytes at %p could not be fetched after an input that brought less: error %d", rest,
 			   (void *)(object->start + offset + delivered), error);
-	if (input->object == object && !error)
-		error = access_range(object, input, offset, offset + delivered, old);
+	if (input->object == object)
+		failed = access_range(object, input, offset, offset + delivered, old);
 	/* While the lock was away the object may have been freed. */
 	if (input->object == object) {
 		unlink_input(input);
 		adsm_input_closed(object, input->offset, input->size);
 	}
-	return error;
+	return error ? error : failed;
 }
 
 static int end_input(struct adsm_input *input, size_t delivered)
@@ -358,11 +368,13 @@ static int end_input(struct adsm_input *input, size_t delivered)
 		return 0;
 	}
 	adsm_home_lock(object->home, &old);
-	forget(input);
+	adsm_in_fault++;
 	if (input->object == object)
 		error = settle(object, input, delivered, &old);
+	/* Not before: a handler that runs while this waits may leave it. */
+	forget(input);
 	free_input(input);
-	adsm_home_unlock(object->home, &old);
+	leave(object, &old);
 	return error;
 }
 
@@ -373,7 +385,6 @@ static int end_inputs(struct adsm_input *input, size_t delivered)
 	int saved_errno = errno, error = 0;
 	struct adsm_input *previous;
 
-	adsm_in_fault++;
 	while (input->next_of_io)
 		input = input->next_of_io;
 	for (; input; input = previous) {
@@ -384,7 +395,6 @@ static int end_inputs(struct adsm_input *input, size_t delivered)
 		failed = end_input(input, n < input->size ? n : input->size);
 		error = error ? error : failed;
 	}
-	adsm_in_fault--;
 	errno = saved_errno;
 	return error;
 }
@@ -396,8 +406,8 @@ int adsm_io_end(struct adsm_io *io, size_t delivered)
 	if (io->start_ns)
 		adsm_count(NULL, io_ns, adsm_os_now_ns() - io->start_ns);
 	io->start_ns = 0;
-	io->inputs = NULL;
-	if (!input || atomic_load(&input->serial) != io->serial)
+	/* In a child that was forked meanwhile it is the parent's. */
+	if (!input || atomic_load(&input->serial) != io->serial || adsm_is_child())
 		return 0;
 	return end_inputs(input, delivered);
 }

@@ -33,8 +33,8 @@ static inline bool adsm_may_be_shared(const void *p, size_t size)
 	return __builtin_expect((uintptr_t)p + size - start < span + size, 0);
 }
 
-/* Exact: is the whole range inside one live shared object? */
-bool adsm_is_shared(const void *p, size_t size);
+/* Exact: is this in a live shared object? */
+bool adsm_is_shared(const void *p);
 
 struct adsm_input;
 

@@ -209,12 +209,13 @@ int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 }
 
 /* Later calls let those pass that wait in a touch. A wait left by a jump is forgotten at the thread's next one. */
-static void start_touching(struct adsm_home *home)
+static bool start_touching(struct adsm_home *home)
 {
 	if (thread.touching)
-		return;
+		return false;	/* this is a signal handler within another wait */
 	thread.touching = home;
 	atomic_fetch_add(&home->touching, 1);
+	return true;
 }
 
 static void stop_touching(void)
@@ -232,16 +233,18 @@ static void stop_touching(void)
 int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old)
 {
 	int in_fault = adsm_in_fault, error;
+	bool started;
 
 	/* Signal handlers run meanwhile, and may never come back. */
 	adsm_in_fault = 0;
 	adsm_home_unlock(home, old);
-	start_touching(home);
+	started = start_touching(home);
 	error = wait_call(home, seq, !in_fault || !home->has_service);
 	adsm_home_lock(home, old);
 	adsm_in_fault = in_fault;
 	/* With the lock in hand: what waited is done before the next call. */
-	stop_touching();
+	if (started)
+		stop_touching();
 	return error;
 }
 
