@@ -494,7 +494,8 @@ static void give_back(struct adsm_object *object, uint32_t b)
 		set_state(object, b, ADSM_READ_ONLY);
 		send_run(object, b, 1);
 	}
-	if (block->state == ADSM_READ_ONLY && !(block->flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)) &&
+	if (block->state == ADSM_READ_ONLY &&
+	    !(block->flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)) &&
 	    (block->view == ADSM_PROT_NONE || !set_view(object, b, 1, ADSM_PROT_NONE)))
 		set_state(object, b, ADSM_INVALID);
 }

@@ -280,6 +280,64 @@ static void fork_threads(void)
 	CHECK_OK(adsmShutdown());
 }
 
+static atomic_int starter;
+
+static void *start(void *unused)
+{
+	atomic_store(&starter, gettid());
+	CHECK_OK(adsmInit());
+	return NULL;
+}
+
+/* A child that is made while another thread is starting the library, which waits for its log to be read. */
+static void fork_start(void)
+{
+	int ends[2], log = dup(STDERR_FILENO), size;
+	pthread_t thread;
+	unsigned *a;
+	pid_t child;
+	char *full;
+
+	CHECK(!pipe(ends));
+	size = fcntl(ends[1], F_SETPIPE_SZ, 4096);
+	CHECK(size > 0);
+	full = calloc((size_t)size, 1);
+	CHECK(full);
+	set("log", "info");
+	fflush(stdout);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(write(ends[1], full, (size_t)size), size);
+		atomic_store(&starter, 0);
+		CHECK_EQ(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+		CHECK(!pthread_create(&thread, NULL, start, NULL));
+		while (!atomic_load(&starter) || !asleep(atomic_load(&starter)))
+			sched_yield();
+		for (int k = 0; k < 3; k++) {
+			child = fork();
+			if (!child) {
+				alarm(10);	/* one that waits for a thread it does not have */
+				CHECK_EQ(dup2(log, STDERR_FILENO), STDERR_FILENO);
+				CHECK_ERROR(adsmInit(), ENOTSUP);
+				CHECK_NULL(adsmAlloc(1), ENOTSUP);
+				_exit(7);
+			}
+			CHECK_EXIT(child, 7);
+		}
+		CHECK_EQ(dup2(log, STDERR_FILENO), STDERR_FILENO);
+		CHECK_EQ(read(ends[0], full, (size_t)size), size);
+		CHECK(!pthread_join(thread, NULL));
+		CHECK(read(ends[0], full, (size_t)size) > 0);
+		memset(full, 0, (size_t)size);
+		a = words(N, 0);
+		increment(a);
+		check_words(a, 1);
+		CHECK_OK(adsmFree(a));
+		unload();
+		CHECK_OK(adsmShutdown());
+	}
+	free(full);
+}
+
 /* ---- exec */
 
 /* What is executed, all of it in one shared object that only the accelerator has. */
@@ -786,6 +844,7 @@ static const struct conform_case cases[] = {
 	CASE("fork-child", fork_child),
 	CASE("fork-raw", fork_raw),
 	CASE("fork-threads", fork_threads),
+	CASE("fork-start", fork_start),
 	CASE("vfork-exec", vfork_exec),
 	CASE("exec-shared-args", exec_shared_args),
 	CASE("spawn", spawn),

@@ -14,6 +14,7 @@
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -446,11 +447,51 @@ static void set_masks(void)
 	note_action(&action);
 }
 
+static void on_hold(int sig)
+{
+	note((uint64_t)F(sighold)(SIGSEGV));
+	note_mask();
+}
+
+/* What a handler blocks is so until it returns; to find that out nobody has to ask for the mask. */
+static void hold_in_handler(void)
+{
+	struct sigaction action = { .sa_handler = on_hold };
+
+	leaves = true;
+	CHECK(!F(sigaction)(SIGUSR1, &action, NULL));
+	for (volatile int i = 0; i < 2; i++) {
+		raise(SIGUSR1);
+		if (i)
+			note_mask();
+		if (!sigsetjmp(left, 1))
+			touch_write(WILD);
+		note_mask();
+	}
+}
+
+/* A jump that restores no mask keeps what is blocked. */
+static void hold_and_jump(void)
+{
+	jmp_buf here;
+
+	F(sighold)(SIGSEGV);
+	if (!setjmp(here))
+		longjmp(here, 1);
+	note_mask();
+	raise(SIGSEGV);
+	note(0xb10c);
+	F(sigrelse)(SIGSEGV);
+	note(0xb10d);
+}
+
 static void masks(void)
 {
 	prepare();
 	compare("masks", 0, NULL, set_masks);
 	compare("masks", 1, act_plain, set_masks);
+	compare("a mask in a handler", 0, act_plain, hold_in_handler);
+	compare("a mask and a jump", 0, act_plain, hold_and_jump);
 }
 
 static void *use(void *unused)
@@ -585,6 +626,50 @@ static void handlers_left(void)
 	leave_100(SA_NODEFER | SA_ONSTACK);
 }
 
+#define COROUTINE_SIZE 262144
+
+static ucontext_t task, scheduler;
+
+/* On a stack of its own, and left for a task on another: from there each fault leads back to here. */
+static void schedule(void)
+{
+	leaves = true;
+	for (volatile int i = 0; i < 3; i++) {
+		if (!sigsetjmp(left, 1)) {
+			if (!i)
+				swapcontext(&scheduler, &task);
+			touch_write(WILD + i);
+		}
+		note_mask();
+		query();
+	}
+	setcontext(&task);
+}
+
+static void fault_in_task(void)
+{
+	static char room[COROUTINE_SIZE];
+	volatile bool again = false;
+
+	CHECK((uintptr_t)room < (uintptr_t)__builtin_frame_address(0));
+	CHECK(!getcontext(&scheduler));
+	scheduler.uc_stack = (stack_t){ .ss_sp = room, .ss_size = sizeof(room) };
+	makecontext(&scheduler, schedule, 0);
+	CHECK(!swapcontext(&task, &scheduler));
+	if (!again) {
+		again = true;
+		touch_write(WILD);
+	}
+}
+
+/* A handler on one stack may be left for another, wherever that lies. */
+static void coroutines(void)
+{
+	prepare();
+	compare("a task's fault", 0, act_plain, fault_in_task);
+	compare("a task's fault", 1, act_nodefer, fault_in_task);
+}
+
 /* ---- hosts that insist on being first: they know the system call */
 
 struct kernel_action {
@@ -702,6 +787,68 @@ static void hosts(void)
 	raise(SIGSEGV);
 	CHECK_EQ(n_first, 0);
 	CHECK_EQ(n_last, 3);
+}
+
+static struct sigaction below_host, below_other;
+
+static void on_host(int sig, siginfo_t *info, void *context)
+{
+	note(0x4057);
+	if (below_host.sa_flags & SA_SIGINFO)
+		below_host.sa_sigaction(sig, info, context);
+	else
+		F(signal)(sig, SIG_DFL);
+}
+
+static void on_host_again(int sig, siginfo_t *info, void *context)
+{
+	note(0x4058);
+	below_other.sa_sigaction(sig, info, context);
+}
+
+/* A host that has found the C library's own function. */
+static void insist(void)
+{
+	struct sigaction action = { .sa_sigaction = on_host, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	bool was = started;
+
+	started = false;
+	CHECK(!F(sigaction)(SIGSEGV, &action, &below_host));
+	started = was;
+}
+
+/* It is what another action finds, who forwards to it, and it to who was there before both: that is the library. */
+static void circle(void)
+{
+	struct sigaction action = { .sa_sigaction = on_host_again, .sa_flags = SA_SIGINFO };
+
+	insist();
+	CHECK(!F(sigaction)(SIGSEGV, &action, &below_other));
+	note(below_other.sa_sigaction == on_host);
+	touch_write(WILD);
+}
+
+/* It is what the library finds when it starts again. */
+static void circle_of_two(void)
+{
+	insist();
+	if (started) {
+		CHECK_OK(adsmFree(object));
+		unload();
+		CHECK_OK(adsmShutdown());
+		start();
+	}
+	touch_write(WILD);
+}
+
+/* Handlers that forward to each other, in a circle, end as they do where the library is not one of them. */
+static void circles(void)
+{
+	prepare();
+	compare("a circle", 3, NULL, circle);
+	compare("a circle", 2, NULL, circle_of_two);
+	CHECK(WIFSIGNALED(seen->status));
+	CHECK_EQ(WTERMSIG(seen->status), SIGSEGV);
 }
 
 /* ---- calls that have a mask of their own */
@@ -991,10 +1138,60 @@ static void restarts(void)
 	}
 }
 
-/* The child of vfork() sets actions for the program it is about to start. */
+/* What waits for the parent does not wait for its child. */
+static void fork_while_pending(void)
+{
+	pid_t child;
+	int status;
+
+	F(sighold)(SIGSEGV);
+	raise(SIGSEGV);
+	child = fork();
+	if (!child) {
+		note_mask();
+		F(sigrelse)(SIGSEGV);
+		note_mask();
+		_exit(5);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	note((unsigned)status);
+	note_mask();
+	F(sigrelse)(SIGSEGV);
+}
+
+static void forked(void)
+{
+	prepare();
+	compare("a fork", 0, act_plain, fork_while_pending);
+	compare("a fork", 1, act_default, fork_while_pending);
+}
+
+static bool is_held(void)
+{
+	sigset_t mask;
+
+	CHECK(!sigprocmask(SIG_BLOCK, NULL, &mask));
+	return sigismember(&mask, SIGSEGV);
+}
+
+static void vfork_with_mask(const sigset_t *mask)
+{
+	pid_t child = vfork();
+	int status;
+
+	if (!child) {
+		sigprocmask(SIG_SETMASK, mask, NULL);
+		_exit(5);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+}
+
+/* The child of vfork() sets actions and masks for the program it is about to start. */
 static void vforked(void)
 {
 	struct sigaction action;
+	sigset_t mask;
 	pid_t child;
 	int status;
 
@@ -1012,6 +1209,26 @@ static void vforked(void)
 	touch_object();
 	raise(SIGSEGV);
 	CHECK_EQ(n_segv, 1);
+	sigfillset(&mask);
+	vfork_with_mask(&mask);
+	raise(SIGSEGV);
+	CHECK_EQ(n_segv, 2);
+	CHECK(!is_held());
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGSEGV);
+	vfork_with_mask(&mask);
+	raise(SIGSEGV);
+	CHECK_EQ(n_segv, 3);
+	CHECK(!is_held());
+	/* None, where the parent has it blocked. */
+	sighold(SIGSEGV);
+	sigemptyset(&mask);
+	vfork_with_mask(&mask);
+	raise(SIGSEGV);
+	CHECK_EQ(n_segv, 3);
+	CHECK(is_held());
+	sigrelse(SIGSEGV);
+	CHECK_EQ(n_segv, 4);
 }
 
 static const struct conform_case cases[] = {
@@ -1023,11 +1240,14 @@ static const struct conform_case cases[] = {
 	CASE("masks", masks),
 	FAULT_CASE("blocked-threads", blocked_threads),
 	FAULT_CASE("handlers-left", handlers_left),
+	CASE("coroutines", coroutines),
 	FAULT_CASE("hosts", hosts),
+	CASE("circles", circles),
 	FAULT_CASE("masked-calls", masked_calls),
 	CASE("shared-arguments", shared_arguments),
 	FAULT_CASE("changes", changes),
 	FAULT_CASE("restarts", restarts),
+	CASE("forked", forked),
 	FAULT_CASE("vforked", vforked),
 };
 CONFORM_MAIN(cases)
