@@ -46,6 +46,7 @@ struct adsm_input {
 	struct adsm_input *next_of_io, *prev_of_io, *next_of_thread;
 	_Atomic uint64_t serial;	/* another for each adsm_io_begin_input(), 0 while free */
 	uintptr_t frame;		/* whose, on the stack; 0: nobody's */
+	struct adsm_home *home;
 	struct adsm_object *object;	/* NULL: freed meanwhile */
 	uint32_t number;		/* the object's inputs, counted */
 	size_t offset, size;

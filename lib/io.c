@@ -197,6 +197,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	input = new_input();
 	if (!input)
 		return adsm_fail(-ENOMEM, "no memory to note an input");
+	input->home = home;
 	input->object = object;
 	input->number = ++object->last_input;
 	input->offset = offset;
@@ -241,10 +242,10 @@ static struct adsm_object *enter(const void *p, struct adsm_sigset *ret_old)
 	return object;
 }
 
-static void leave(struct adsm_object *object, const struct adsm_sigset *old)
+static void leave(struct adsm_home *home, const struct adsm_sigset *old)
 {
 	adsm_in_fault--;
-	adsm_home_unlock(object->home, old);
+	adsm_home_unlock(home, old);
 }
 
 /* One range: split where objects begin and end. */
@@ -275,7 +276,7 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 			part = private_part(p, size);
 		}
 		if (object)
-			leave(object, &old);
+			leave(object->home, &old);
 		if (error)
 			return error;
 		if (!append(io, base, part, room))
@@ -355,26 +356,18 @@ static int settle(struct adsm_object *object, struct adsm_input *input, size_t d
 
 static int end_input(struct adsm_input *input, size_t delivered)
 {
-	/* Objects stay where they are, dead or alive; so does their home. */
-	struct adsm_object *object = input->object;
+	struct adsm_home *home = input->home;
 	struct adsm_sigset old;
 	int error = 0;
 
-	if (!object) {
-		adsm_os_signals_block(&old);
-		forget(input);
-		free_input(input);
-		adsm_os_signals_restore(&old);
-		return 0;
-	}
-	adsm_home_lock(object->home, &old);
+	adsm_home_lock(home, &old);
 	adsm_in_fault++;
-	if (input->object == object)
-		error = settle(object, input, delivered, &old);
+	if (input->object)
+		error = settle(input->object, input, delivered, &old);
 	/* Not before: a handler that runs while this waits may leave it. */
 	forget(input);
 	free_input(input);
-	leave(object, &old);
+	leave(home, &old);
 	return error;
 }
 
