@@ -209,6 +209,11 @@ static __attribute__((noinline)) long call_copied(long a, long b, long c, long d
 {
 	function *libc = adsm_real_get(shape->real);
 	long args[N_ARGS] = { a, b, c, d, e, f }, given[N_ARGS], sizes[N_ARGS], result;
+
+	/* The first time, maybe: libc's function was not known. */
+	if (!atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
+		return libc(a, b, c, d, e, f);
+
 	struct large large __attribute__((cleanup(large_cleanup))) = { 0 };
 	struct iovec room_of_large[N_ARGS][ADSM_IO_ROOM(1)];
 	size_t total = 0;
