@@ -609,6 +609,7 @@ static int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct t
 {
 	int saved_errno = errno, total = 0, done;
 
+	n = n < IOV_MAX ? n : IOV_MAX;
 	do {
 		done = some(fd, headers + total, n - (unsigned)total, flags, timeout, input);
 		if (done < 0 && !total)

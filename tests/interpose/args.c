@@ -23,7 +23,10 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -95,7 +98,7 @@ enum { FILE_FD = 100, DIR_FD, OTHER_FD, READ_FD, WRITE_FD, SERVER_FD, CLIENT_FD,
 
 static char root[64], queue[32], other_queue[32], host[HOST_NAME_MAX], domain[HOST_NAME_MAX];
 static bool kept[FILE_FD];	/* descriptors that were open before the first call */
-static long host_size, domain_size, timer, stream, self;
+static long host_size, domain_size, timer, stream, self, messages, semaphores, segment;
 static struct rlimit core;
 static cpu_set_t cpus;
 static gid_t gid;
@@ -551,6 +554,8 @@ static const struct row files[] = {
 	{ "mkostemp64", .args = { T("tmp.XXXXXX"), V(O_CLOEXEC) }, .flags = CHANGING },
 	{ "mkostemps", .args = { T("tmp.XXXXXX.c"), V(2), V(O_CLOEXEC) }, .flags = CHANGING },
 	{ "mkostemps64", .args = { T("tmp.XXXXXX.c"), V(2), V(O_CLOEXEC) }, .flags = CHANGING },
+	{ "ftok", .args = { T("/"), V(1) } },
+	{ "ftok", .args = { T("/missing"), V(1) }, .error = ENOENT },
 	{ "utime", .args = { T("file"), IN(struct utimbuf, { 5, WHEN }) } },
 	{ "utimes", .args = { T("file"), IN(struct timeval[2], { { 5, 6 }, { WHEN, 7 } }) } },
 	{ "lutimes", .args = { T("link"), IN(struct timeval[2], { { 5, 6 }, { WHEN, 7 } }) } },
@@ -743,6 +748,8 @@ static void arm(void)
 static const struct row timers[] = {
 	{ "nanosleep", .args = { IN(struct timespec, { 0, 1000 }), OUT(struct timespec) } },
 	{ "nanosleep", .args = { IN(struct timespec, { 0, -1 }), OUT(struct timespec) }, .error = EINVAL },
+	{ "thrd_sleep", .args = { IN(struct timespec, { 0, 1000 }), OUT(struct timespec) } },
+	{ "thrd_sleep", .args = { IN(struct timespec, { 0, -1 }), OUT(struct timespec) } },
 	{ "clock_nanosleep", .args = { V(CLOCK_MONOTONIC), V(0), IN(struct timespec, { 0, 1000 }),
 				       OUT(struct timespec) } },
 	{ "clock_nanosleep", .args = { V(CLOCK_MONOTONIC), V(0), IN(struct timespec, { 0, -1 }),
@@ -754,6 +761,7 @@ static const struct row timers[] = {
 	{ "clock_getres", .args = { V(CLOCK_THREAD_CPUTIME_ID), OUT(struct timespec) } },
 	{ "gettimeofday", .args = { OUT(struct timeval), NIL }, .flags = CHANGING },
 	{ "adjtimex", .args = { IN(struct timex, { 0 }) }, .flags = CHANGING | ANY },
+	{ "ntp_adjtime", .args = { IN(struct timex, { 0 }) }, .flags = CHANGING | ANY },
 	{ "clock_adjtime", .args = { V(CLOCK_REALTIME), IN(struct timex, { 0 }) }, .flags = CHANGING | ANY },
 	{ "getitimer", .args = { V(ITIMER_REAL), OUT(struct itimerval) }, .flags = CHANGING, .before = arm },
 	{ "setitimer", .args = { V(ITIMER_REAL), IN(struct itimerval, { { 0, 0 }, { 1000, 0 } }),
@@ -784,6 +792,34 @@ static void take_user1(void)
 	sigtimedwait(&user1, NULL, &(struct timespec){ 0, 0 });
 }
 
+/* -1, which is in nobody's way, where the system has none. */
+static void make_ipc(void)
+{
+	messages = msgget(IPC_PRIVATE, 0600);
+	semaphores = semget(IPC_PRIVATE, 2, 0600);
+	segment = shmget(IPC_PRIVATE, PAGE, 0600);
+}
+
+static void remove_ipc(void)
+{
+	msgctl((int)messages, IPC_RMID, NULL);
+	semctl((int)semaphores, 0, IPC_RMID);
+	shmctl((int)segment, IPC_RMID, NULL);
+}
+
+static char stacks[2][64 << 10];
+static stack_t old_stack;
+
+static void set_stack(void)
+{
+	CHECK(!sigaltstack(&(stack_t){ .ss_sp = stacks[0], .ss_size = sizeof(stacks[0]) }, &old_stack));
+}
+
+static void restore_stack(void)
+{
+	CHECK(!sigaltstack(&old_stack, NULL));
+}
+
 static const struct row process[] = {
 	{ "getrlimit", .args = { V(RLIMIT_NOFILE), OUT(struct rlimit) } },
 	{ "getrlimit64", .args = { V(RLIMIT_NOFILE), OUT(struct rlimit) } },
@@ -795,6 +831,7 @@ static const struct row process[] = {
 	{ "getrusage", .args = { V(RUSAGE_SELF), OUT(struct rusage) }, .flags = CHANGING },
 	{ "setgroups", .args = { V(1), MEM(gid) }, .flags = ANY },
 	{ "getgroups", .args = { V(64), OUT(gid_t[64]) } },
+	{ "__getgroups_chk", .args = { V(64), OUT(gid_t[64]), V(sizeof(gid_t[64])) } },
 	{ "getgroups", .args = { V(-1), OUT(gid_t[64]) }, .error = EINVAL },
 	{ "getresuid", .args = { OUT(uid_t), OUT(uid_t), OUT(uid_t) } },
 	{ "getresgid", .args = { OUT(gid_t), OUT(gid_t), OUT(gid_t) } },
@@ -813,6 +850,21 @@ static const struct row process[] = {
 	{ "pthread_setname_np", .args = { VAR(self), T("renamed") } },
 	{ "pthread_getname_np", .args = { VAR(self), OUT(char[16]), V(16) } },
 	{ "pthread_setname_np", .args = { VAR(self), T("a name that is too long") } },
+	{ "semop", .args = { VAR(semaphores), IN(struct sembuf[2], { { 0, 1, 0 }, { 1, 1, 0 } }), V(2) },
+	  .flags = ANY, .before = make_ipc, .after = remove_ipc },
+	{ "semop", .args = { VAR(semaphores), IN(struct sembuf[2], { { 0, 1, 0 }, { 1, -1, IPC_NOWAIT } }), V(2) },
+	  .flags = ANY, .before = make_ipc, .after = remove_ipc },
+	{ "semtimedop", .args = { VAR(semaphores), IN(struct sembuf, { 0, -1, 0 }), V(1),
+				  IN(struct timespec, { 0, 1000 }) },
+	  .flags = ANY, .before = make_ipc, .after = remove_ipc },
+	{ "msgctl", .args = { VAR(messages), V(IPC_STAT), OUT(struct msqid_ds) },
+	  .flags = CHANGING | ANY, .before = make_ipc, .after = remove_ipc },
+	{ "shmctl", .args = { VAR(segment), V(IPC_STAT), OUT(struct shmid_ds) },
+	  .flags = CHANGING | ANY, .before = make_ipc, .after = remove_ipc },
+	{ "sigaltstack", .args = { IN(stack_t, { .ss_sp = stacks[1], .ss_size = sizeof(stacks[1]) }), OUT(stack_t) },
+	  .before = set_stack, .after = restore_stack },
+	{ "sigaltstack", .args = { IN(stack_t, { .ss_sp = stacks[1], .ss_size = 1 }), OUT(stack_t) },
+	  .error = ENOMEM, .before = set_stack, .after = restore_stack },
 	{ "sigpending", .args = { OUT(sigset_t) }, .before = raise_user1, .after = take_user1 },
 	{ "sigwait", .args = { MEM(user1), OUT(int) }, .before = raise_user1 },
 	{ "sigwaitinfo", .args = { MEM(user1), OUT(siginfo_t) }, .before = raise_user1 },
@@ -912,6 +964,92 @@ static void long_paths(void)
 	free(ordinary);
 }
 
+#define LARGE ((size_t)1 << 20)
+#define N_POLLED 10000
+
+/* Calls whose arguments are too large for a copy on the stack. */
+static long call_large(int which, char *p)
+{
+	socklen_t name = LARGE, option = 100000;
+
+	switch (which) {
+	case 0:
+		return epoll_wait(EPOLL_FD, (struct epoll_event *)p, 8192, 0);
+	case 1:
+		return poll((struct pollfd *)p, N_POLLED, 0);
+	case 2:
+		return getsockname(CLIENT_FD, (struct sockaddr *)p, &name) ? -1 : (long)name;
+	default:
+		return getsockopt(SPARE_FD, SOL_SOCKET, SO_TYPE, p, &option) ? -1 : (long)option;
+	}
+}
+
+static void large(void)
+{
+	char *p[2] = { malloc(LARGE), alloc(LARGE + PAGE) + 104 };
+	struct rlimit most;
+
+	CHECK(!getrlimit(RLIMIT_NOFILE, &most));
+	most.rlim_cur = most.rlim_max;
+	if (most.rlim_max < N_POLLED || setrlimit(RLIMIT_NOFILE, &most))
+		skip("poll() takes fewer here");
+	prepare();
+	for (int which = 0; which < 4; which++) {
+		long results[2];
+
+		for (int i = 0; i < 2; i++) {
+			struct pollfd *fds = (struct pollfd *)p[i];
+
+			memset(fds, FILLER, LARGE);
+			for (int fd = 0; fd < N_POLLED; fd++)
+				fds[fd] = (struct pollfd){ -1, POLLIN, 5 };
+			fds[0].fd = fds[N_POLLED - 1].fd = READ_FD;
+			fresh();
+			watch();
+			if (i)
+				send_away(p[i]);
+			results[i] = call_large(which, p[i]);
+		}
+		CHECK_EQ(results[1], results[0]);
+		CHECK(results[0] > 0);
+		CHECK(!memcmp(p[1], p[0], LARGE));
+		/* The device has them too. */
+		send_away(p[1]);
+		CHECK(!memcmp(p[1], p[0], LARGE));
+	}
+	free(p[0]);
+}
+
+static void *call_in_thread(void *arg)
+{
+	char *p = arg;
+
+	return getcwd(p, LARGE / 16) == p && readlink("link", p + LARGE / 2, LARGE / 16) == 4 ? p : NULL;
+}
+
+/* Threads that have no stack for much of what they ask for. */
+static void small_stacks(void)
+{
+	char *p[2] = { calloc(LARGE, 1), alloc(LARGE) };
+	pthread_attr_t attr;
+
+	CHECK(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN));
+	memset(p[1], 0, LARGE);
+	prepare();
+	for (int i = 0; i < 2; i++) {
+		pthread_t thread;
+		void *result;
+
+		fresh();
+		if (i)
+			send_away(p[i]);
+		CHECK(!pthread_create(&thread, &attr, call_in_thread, p[i]) && !pthread_join(thread, &result));
+		CHECK(result == p[i]);
+	}
+	CHECK(!memcmp(p[1], p[0], LARGE));
+	free(p[0]);
+}
+
 /* One thing given twice. */
 static void same_twice(void)
 {
@@ -994,6 +1132,8 @@ static const struct conform_case cases[] = {
 	CASE("process", run_process),
 	CASE("errors", run_errors),
 	CASE("long-paths", long_paths),
+	CASE("large", large),
+	CASE("small-stacks", small_stacks),
 	CASE("same-twice", same_twice),
 	CASE("interrupted", interrupted),
 	CASE("clocks", clocks),

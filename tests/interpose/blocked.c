@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* blocked.c - calls that wait for input into shared memory, what happens meanwhile, and ways out of them. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "conform.h"
@@ -20,6 +23,7 @@ struct receiver {
 	size_t size;
 	_Atomic pid_t tid;
 	ssize_t result;
+	int error;
 	pthread_t thread;
 	int other_end;
 };
@@ -33,18 +37,36 @@ static void *receive(void *arg)
 
 	atomic_store(&r->tid, (pid_t)syscall(SYS_gettid));
 	r->result = recv(r->fd, r->p, r->size, 0);
+	r->error = errno;
 	return NULL;
 }
 
-static void start(struct receiver *r, unsigned char *p, size_t size, int type)
+static void prepare(struct receiver *r, unsigned char *p, size_t size, int type)
 {
 	int ends[2];
 
 	CHECK(!socketpair(AF_UNIX, type, 0, ends));
 	*r = (struct receiver){ .fd = ends[0], .other_end = ends[1], .p = p, .size = size };
-	CHECK(!pthread_create(&r->thread, NULL, receive, r));
+}
+
+static void start_as(struct receiver *r, void *(*run)(void *))
+{
+	CHECK(!pthread_create(&r->thread, NULL, run, r));
 	while (!atomic_load(&r->tid) || !asleep(atomic_load(&r->tid)))
 		sched_yield();
+}
+
+static void start(struct receiver *r, unsigned char *p, size_t size, int type)
+{
+	prepare(r, p, size, type);
+	start_as(r, receive);
+}
+
+static void end(struct receiver *r)
+{
+	CHECK(!pthread_join(r->thread, NULL));
+	close(r->fd);
+	close(r->other_end);
 }
 
 /* Let it have @size bytes; they are what the object must hold from then on. */
@@ -238,26 +260,222 @@ static void jumped(void)
 {
 	struct sigaction action = { .sa_handler = jump };
 	struct receiver r;
-	int ends[2];
 
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
 	for (int round = 0; round < 4; round++) {
 		make();
-		CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
-		r = (struct receiver){ .fd = ends[0], .p = object + 100, .size = 70000 };
-		CHECK(!pthread_create(&r.thread, NULL, receive_and_jump, &r));
-		while (!atomic_load(&r.tid) || !asleep(atomic_load(&r.tid)))
-			sched_yield();
+		prepare(&r, object + 100, 70000, SOCK_STREAM);
+		start_as(&r, receive_and_jump);
 		if (round & 1)
 			CHECK_EQ(object[99], want[99]);
 		CHECK(!pthread_kill(r.thread, SIGUSR1));
-		CHECK(!pthread_join(r.thread, NULL));
+		end(&r);
 		if (round & 2)
 			increment();
 		verify();
-		close(ends[0]);
-		close(ends[1]);
 	}
+}
+
+/*
+ * The backend says what it does on a stderr that nobody reads: each line is a SIGPIPE for its thread, in the midst of
+ * the library, which blocks it. So a handler runs where the library lets it for the first time after that.
+ */
+static void trace(void)
+{
+	int ends[2];
+
+	CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+	CHECK(!pipe(ends));
+	CHECK_EQ(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+	close(ends[0]);
+	close(ends[1]);
+	set("wrap", "trace");
+}
+
+static bool by_exit;
+
+static void *exit_here(void *arg)
+{
+	pthread_exit(NULL);
+}
+
+/* What pthread_exit() loads when it is called first is not for a handler to load. */
+static void exit_once(void)
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, exit_here, NULL));
+	CHECK(!pthread_join(thread, NULL));
+}
+
+static void leave(int sig)
+{
+	CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+	if (by_exit)
+		pthread_exit(NULL);
+	siglongjmp(out, 1);
+}
+
+static void *receive_and_leave(void *arg)
+{
+	if (!sigsetjmp(out, 1)) {
+		CHECK(signal(SIGPIPE, leave) != SIG_ERR);
+		receive(arg);
+		CHECK(!"the call went on");
+	}
+	return NULL;
+}
+
+/* Left while the end of the input waits for a kernel: as if nothing had come. */
+static void left_at_end(void)
+{
+	struct receiver r;
+
+	trace();
+	exit_once();
+	for (int round = 0; round < 2; round++) {
+		by_exit = round;
+		make();
+		prepare(&r, object + 100, 70000, SOCK_STREAM);
+		CHECK_EQ(write(r.other_end, "abc", 3), 3);
+		CALL("late_increment", 1, adsmVal(SPIN), adsmInOut((unsigned *)object), adsmVal(0u));
+		CHECK(!pthread_create(&r.thread, NULL, receive_and_leave, &r));
+		end(&r);
+		SYNC();
+		verify();
+	}
+}
+
+static void *write_and_leave(void *arg)
+{
+	int null = open("/dev/null", O_WRONLY);
+
+	CHECK(null >= 0);
+	if (!sigsetjmp(out, 1)) {
+		CHECK(signal(SIGPIPE, leave) != SIG_ERR);
+		CHECK_EQ(write(null, object, N), N);
+		CHECK(!"the call went on");
+	}
+	CHECK_NULL(adsmAlloc(0), EINVAL);	/* this thread's first failure */
+	return NULL;
+}
+
+/* Left while bytes are fetched for an output: what fails afterwards still has its sentence. */
+static void left_in_fetch(void)
+{
+	pthread_t thread;
+	unsigned *other;
+
+	trace();
+	make();
+	other = words(1, 0);
+	CALL("increment", 1, adsmInOut(other), adsmVal(1u));
+	CHECK_EQ(*other, 1);	/* that much is known: no call runs any more */
+	CHECK(!pthread_create(&thread, NULL, write_and_leave, NULL));
+	CHECK(!pthread_join(thread, NULL));
+	verify();
+}
+
+static void *unreadable;
+
+static void *copy_and_leave(void *arg)
+{
+	memcpy(object + 100, unreadable, 150000);
+	CHECK(!"the copy went on");
+	return NULL;
+}
+
+/* A bulk copy is an input too: its thread ends in the handler of a fault at its source. */
+static void left_in_copy(void)
+{
+	pthread_t thread;
+
+	by_exit = true;
+	exit_once();
+	make();
+	unreadable = mmap(NULL, 150000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(unreadable != MAP_FAILED);
+	CHECK(signal(SIGSEGV, leave) != SIG_ERR);
+	CHECK(!pthread_create(&thread, NULL, copy_and_leave, NULL));
+	CHECK(!pthread_join(thread, NULL));
+	CHECK(signal(SIGSEGV, SIG_DFL) != SIG_ERR);
+	verify();
+}
+
+static pid_t child = -1;
+
+static void fork_here(int sig)
+{
+	child = fork();
+}
+
+static void *receive_in_both(void *arg)
+{
+	struct receiver *r = arg;
+
+	receive(r);
+	CHECK_EQ(r->result, -1);
+	CHECK_EQ(r->error, EINTR);
+	if (!child)
+		_exit(0);
+	return NULL;
+}
+
+/* A handler forks, and the call returns in both processes: the input is the parent's. */
+static void forked(void)
+{
+	struct sigaction action = { .sa_handler = fork_here };
+	struct receiver r;
+	int status;
+
+	CHECK(!sigaction(SIGUSR1, &action, NULL));
+	make();
+	prepare(&r, object + 100, 70000, SOCK_STREAM);
+	start_as(&r, receive_in_both);
+	CHECK_EQ(object[99], want[99]);
+	CHECK(!pthread_kill(r.thread, SIGUSR1));
+	end(&r);
+	CHECK(child > 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	verify();
+}
+
+/* What a hole lacks cannot be fetched in the end: the call fails, and nothing is made up. */
+static void failed_hole(void)
+{
+	struct receiver r;
+
+	set("wrap", "fail=3,once,ops=to_host");
+	make();
+	start(&r, object + 100, 300, SOCK_STREAM);
+	object[0] = want[0] = 1;	/* two transfers: before it and behind */
+	CHECK(!shutdown(r.other_end, SHUT_WR));
+	end(&r);
+	CHECK_EQ(r.result, -1);
+	CHECK_EQ(r.error, EIO);
+	verify();
+}
+
+/* The first block cannot be fetched for its other bytes: what has come to the next ones is there all the same. */
+static void failed_block(void)
+{
+	static char bytes[100000];
+	int fd = memfd_create("bytes", 0);
+	size_t next;
+
+	if (!rolling())
+		skip("an object is one block");
+	set("wrap", "fail=2,once,ops=to_host");
+	memset(bytes, 9, sizeof(bytes));
+	CHECK_EQ(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+	make();
+	CHECK_EQ(object[70000], want[70000]);	/* one of these blocks has been fetched before */
+	next = info(object).block_size;
+	CHECK_EQ(pread(fd, object + 100, sizeof(bytes), 0), -1);
+	CHECK_EQ(errno, EIO);
+	memset(want + next, 9, 100 + sizeof(bytes) - next);
+	verify();
 }
 
 static int handler_fd;
@@ -274,6 +492,9 @@ static void nested(void)
 	struct receiver r;
 	int ends[2];
 
+#if defined(__SANITIZE_THREAD__)
+	skip("ThreadSanitizer keeps signals until the call returns");
+#endif
 	CHECK(!sigaction(SIGUSR1, &action, NULL));
 	CHECK(!pipe(ends));
 	CHECK_EQ(write(ends[1], "inner", 5), 5);
@@ -336,6 +557,12 @@ static const struct conform_case cases[] = {
 	CASE("datagrams", datagrams),
 	CASE("cancelled", cancelled),
 	CASE("jumped", jumped),
+	CASE("left-at-end", left_at_end),
+	FAULT_CASE("left-in-fetch", left_in_fetch),
+	FAULT_CASE("left-in-copy", left_in_copy),
+	CASE("forked", forked),
+	FAULT_CASE("failed-hole", failed_hole),
+	FAULT_CASE("failed-block", failed_block),
 	CASE("nested", nested),
 	CASE("freed", freed),
 	CASE("many", many),

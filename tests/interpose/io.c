@@ -4,6 +4,7 @@
 #include "conform.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <mqueue.h>
@@ -310,6 +311,15 @@ static void same_ends(enum kind kind, struct ends ends, struct ends model)
 	}
 }
 
+/* Slow, and what it finds it finds with few columns. */
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1
+#endif
+#endif
+
 /* ---- rows: the functions; columns: where the buffer is, and in what state */
 
 struct row {
@@ -366,6 +376,18 @@ static ssize_t receive_named(int fd, unsigned char *p, size_t size, bool checked
 
 	SAME(length, n < 0 ? sizeof(name) : 0);		/* the other end has no name */
 	return n;
+}
+
+/* There always is a wrapper, though not every libc has the function. */
+static ssize_t draw_random(unsigned char *p, size_t size)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	void (*function)(void *, size_t) = (void (*)(void *, size_t))dlsym(RTLD_DEFAULT, "arc4random_buf");
+
+	if (!libc || !dlsym(libc, "arc4random_buf"))
+		return -1;
+	function(p, size);
+	return (ssize_t)size;
 }
 
 #define FILES(X) \
@@ -430,7 +452,8 @@ static ssize_t receive_named(int fd, unsigned char *p, size_t size, bool checked
 #define SOURCES(X) \
 	X(getdents64, FOLDER, getdents64(fd, p, size)) \
 	X(getrandom, NOTHING, getrandom(p, size, 0)) \
-	X(getentropy, NOTHING, getentropy(p, size))
+	X(getentropy, NOTHING, getentropy(p, size)) \
+	X(arc4random_buf, NOTHING, draw_random(p, size))
 
 #define RUN(name, kind, call) \
 	static ssize_t run_##name(int fd, unsigned char *p, size_t size) \
@@ -456,7 +479,7 @@ static void compare(const struct row *row, size_t at, size_t size)
 	int error;
 
 	errno = 0;
-	want = row->run(model.fd, plain + at, size);
+	want = row->run(model.fd, row->kind == NOTHING ? got[0] : plain + at, size);
 	error = errno;
 	errno = 0;
 	n = row->run(ends.fd, shared + at, size);
@@ -464,6 +487,7 @@ static void compare(const struct row *row, size_t at, size_t size)
 	SAME(n, want);
 	/* No two results are the same. */
 	if (row->kind == NOTHING && n >= 0) {
+		SAME(n >= 16 && !memcmp(shared + at, plain + at, (size_t)n), 0);
 		for (size_t i = at; i < at + size; i++)
 			plain[i] = shared[i];
 	}
@@ -477,6 +501,11 @@ static void run_rows(const struct row *row)
 	start();
 
 	const struct { size_t at, size; } columns[] = {
+#ifdef THREAD_SANITIZER
+		{ 0, 1 },
+		{ 0, block },
+		{ 100, block + 1 },
+#else
 		{ 0, 0 },
 		{ 0, 1 },
 		{ 0, block - 1 },
@@ -490,6 +519,7 @@ static void run_rows(const struct row *row)
 		{ 0, size_of_one },
 		{ size_of_one - block - 50, block + 100 },
 		{ size_of_one - 1, 2 },
+#endif
 	};
 
 	for (; row->name; row++)
@@ -1159,6 +1189,54 @@ static void messages(void)
 	CHECK_EQ(to->name[2].sun_family, AF_UNIX);
 }
 
+#define MANY 100
+
+/* Messages of 50 bytes. */
+static struct mmsghdr *letters(unsigned char *p)
+{
+	static struct mmsghdr headers[MANY];
+	static struct iovec vectors[MANY];
+
+	for (int i = 0; i < MANY; i++) {
+		vectors[i] = (struct iovec){ p + 70 * i, 50 };
+		headers[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &vectors[i], .msg_iovlen = 1 } };
+	}
+	return headers;
+}
+
+static void many_messages(void)
+{
+	struct sockaddr_un nobody = { AF_UNIX, "nobody/nowhere" };
+
+	start();
+	for (enum state state = 0; state < N_STATES; state++) {
+		struct ends ends = sockets(SOCK_DGRAM);
+		struct mmsghdr *headers;
+
+		now("many, %s", state_names[state]);
+		prepare(state);
+		errno = 0;
+		SAME(sendmmsg(ends.fd, letters(shared), MANY, 0), MANY);
+		headers = letters(shared + size_of_one);
+		SAME(recvmmsg(ends.other, headers, MANY, 0, NULL), MANY);
+		for (int i = 0; i < MANY; i++) {
+			CHECK_AT(headers[i].msg_len, i, 50);
+			memcpy(plain + size_of_one + 70 * i, plain + 70 * i, 50);
+		}
+		now("less, %s", state_names[state]);
+		headers = letters(shared);
+		headers[64].msg_hdr.msg_name = &nobody;
+		headers[64].msg_hdr.msg_namelen = sizeof(nobody);
+		SAME(sendmmsg(ends.fd, headers, MANY, 0), 64);
+		SAME(recvmmsg(ends.other, letters(shared + size_of_one), MANY, MSG_WAITFORONE, NULL), 64);
+		SAME(errno, 0);
+		SAME(recvmmsg(ends.other, letters(shared), MANY, MSG_DONTWAIT, NULL), -1);
+		SAME(errno, EAGAIN);
+		close_ends(ends);
+		same_bytes(state & 1);
+	}
+}
+
 /* What control messages leave unwritten, between and behind them, is as it was. */
 static void control(void)
 {
@@ -1477,6 +1555,7 @@ static const struct conform_case cases[] = {
 	CASE("mixed-vectors", mixed_vectors),
 	CASE("long-vectors", long_vectors),
 	CASE("messages", messages),
+	CASE("many-messages", many_messages),
 	CASE("control", control),
 	CASE("queues", queues),
 	FAULT_CASE("counters", counters),

@@ -11,7 +11,9 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -714,6 +716,13 @@ static void fgets_waits(void)
 
 /* ---- buffers of streams */
 
+/* What stands for a buffer in shared memory is lost with its stream. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libc_stdio.c";
+}
+
 static void set_buffer(FILE *file, int how, char *buffer, size_t size)
 {
 	if (how < 3)
@@ -764,6 +773,40 @@ static void setvbuf_shared(void)
 	}
 	CHECK(setvbuf(scratch, (char *)shared, 77, 100));
 	CHECK(setvbuf(scratch, (char *)plain, 77, 100));
+}
+
+/* A buffer is as large as the one that was given: what a reader sees comes when it would. */
+static void setvbuf_size(void)
+{
+	int size = 64 << 10, n = 60000;
+
+	for (int how = 0; how < 5; how++) {
+		char *buffers[2] = { malloc((size_t)size), alloc((size_t)size) };
+		int early[2], sizes[2], ends[2], late;
+
+		for (int i = 0; i < 2; i++) {
+			FILE *file;
+
+			CHECK(!pipe(ends));
+			file = fdopen(ends[1], "w");
+			CHECK(file);
+			set_buffer(file, how, buffers[i], (size_t)size);
+			for (int k = 0; k < n; k++)
+				CHECK(putc('x', file) == 'x');
+			sizes[i] = (int)__fbufsize(file);
+			CHECK(!ioctl(ends[0], FIONREAD, &early[i]));
+			CHECK(!fflush(file) && !ioctl(ends[0], FIONREAD, &late));
+			CHECK_EQ(late, n);
+			fclose(file);
+			close(ends[0]);
+		}
+		now("buffer set in way %d", how);
+		SAME(sizes[1], sizes[0]);
+		SAME(early[1], early[0]);
+		SAME(sizes[0] == size && !early[0], how == 0 || how == 1 || how == 4);
+		CHECK_OK(adsmFree(buffers[1]));
+		free(buffers[0]);
+	}
 }
 
 /* ---- asynchronous input and output */
@@ -1121,6 +1164,40 @@ static void aio_notify(void)
 	}
 }
 
+/* The program waits for the notification only: the next kernel gets the bytes, and what it makes of them stays. */
+static void aio_told(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN };
+	struct aiocb *in_shared, own;
+	sigset_t told;
+
+	set_up();
+	in_shared = alloc(sizeof(*in_shared));
+	make_file(SIZE);
+	CHECK(!sigemptyset(&told) && !sigaddset(&told, SIGRTMIN) && !pthread_sigmask(SIG_BLOCK, &told, NULL));
+	for (int list = 0; list < 2; list++) FOR_STATES(state) for (int round = 0; round < 2; round++) {
+		struct aiocb *cb = round ? in_shared : &own;
+		size_t size = 2 * block + 50;
+
+		now("%s that tells by signal, %s", list ? "lio_listio" : "aio_read", state_names[state]);
+		bring(state);
+		request(cb, fileno(scratch), shared + 9, size, 0)->aio_lio_opcode = LIO_READ;
+		if (!list)
+			cb->aio_sigevent = event;
+		CHECK(!(list ? lio_listio(LIO_NOWAIT, &cb, 1, &event) : aio_read(cb)));
+		while (sigwaitinfo(&told, NULL) != SIGRTMIN)
+			CHECK_EQ(errno, EINTR);
+		for (size_t i = 0; i < size; i++)
+			plain[9 + i] = file_byte(i);
+		compare(true);
+		SAME(aio_error(cb), 0);
+		SAME(aio_return(cb), size);
+		for (size_t i = 0; i < SIZE; i++)
+			plain[i]++;
+		compare(round);
+	}
+}
+
 /* Kernels run, and the CPU touches what is around, while a request is in progress. */
 static void aio_kernels(void)
 {
@@ -1179,6 +1256,7 @@ static const struct conform_case cases[] = {
 	CASE("fputs", fputs_rows),
 	CASE("puts", puts_rows),
 	CASE("setvbuf", setvbuf_shared),
+	CASE("setvbuf-size", setvbuf_size),
 	CASE("aio", aio_rows),
 	CASE("aio-refused", aio_refused),
 	CASE("aio-fsync", aio_synced),
@@ -1187,6 +1265,7 @@ static const struct conform_case cases[] = {
 	CASE("aio-list", aio_list),
 	CASE("aio-suspend", aio_waits),
 	CASE("aio-notify", aio_notify),
+	CASE("aio-told", aio_told),
 	CASE("aio-kernels", aio_kernels),
 };
 CONFORM_MAIN(cases)
