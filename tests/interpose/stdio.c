@@ -1207,7 +1207,7 @@ static void aio_kernels(void)
 		struct aiocb *cb = alloc(sizeof(*cb));
 		jmp_buf place;
 		int writer;
-		FILE *file = open_pipe(&writer, bufferings);
+		FILE *volatile file = open_pipe(&writer, bufferings);	/* setjmp() */
 		unsigned char bytes[100];
 
 		now("kernels during an aio_read of %zu, %s", size, state_names[state]);
