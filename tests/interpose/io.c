@@ -2,6 +2,7 @@
 /* io.c - system calls that read and write bulk memory, each held against the same call on ordinary memory. */
 #undef _FILE_OFFSET_BITS	/* pread() and pread64() are two names here */
 #include "conform.h"
+#include "pair.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -10,7 +11,6 @@
 #include <mqueue.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -37,67 +37,7 @@ ssize_t __recv_chk(int fd, void *p, size_t size, size_t most, int flags);
 ssize_t __recvfrom_chk(int fd, void *p, size_t size, size_t most, int flags, struct sockaddr *name,
 		       socklen_t *length);
 
-/* ---- two shared objects side by side, and ordinary memory with the same bytes */
-
-static size_t block, size_of_one;	/* each is three blocks and a page */
-static unsigned char *shared, *plain;
 static uint64_t seed = 1;
-static char doing[200];
-
-#define SIZE (2 * size_of_one)
-
-static void now(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void now(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(doing, sizeof(doing), format, args);
-	va_end(args);
-}
-
-#define SAME(got, want) do { \
-	long long got_ = (long long)(got), want_ = (long long)(want); \
-	if (got_ != want_) \
-		fail(__FILE__, __LINE__, "%s: %s is %lld, not %lld (%s)", doing, #got, got_, want_, #want); \
-} while (0)
-
-static size_t block_size(void)
-{
-	adsmAllocOptions options = ADSM_ALLOC_OPTIONS_INIT;
-	size_t size;
-	void *p;
-
-	options.protocol = "rolling";
-	p = adsmAllocWith(PAGE, &options);
-	CHECK(p);
-	size = info(p).block_size;
-	CHECK_OK(adsmFree(p));
-	return size;
-}
-
-static unsigned char *neighbours(size_t size)
-{
-	unsigned char *one = alloc(size), *other;
-
-	for (int i = 0; i < 100; i++, one = other) {
-		other = alloc(size);
-		if (other == one + size)
-			return one;
-		if (one == other + size)
-			return other;
-	}
-	fail(__FILE__, __LINE__, "no two objects lie side by side");
-}
-
-static void start(void)
-{
-	block = block_size();
-	size_of_one = 3 * block + PAGE;
-	shared = neighbours(size_of_one);
-	plain = malloc(SIZE);
-	CHECK(plain);
-}
 
 static void increment(unsigned char *p)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stdio.c - streams and asynchronous input and output, each held against the same call on ordinary memory. */
 #include "conform.h"
+#include "pair.h"
 
 #include <aio.h>
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -25,63 +25,12 @@ size_t __fread_unlocked_chk(void *p, size_t room, size_t size, size_t n, FILE *s
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- two shared objects side by side, and ordinary memory with the same bytes */
-
-static size_t block, size_of_one;	/* each is three blocks and a page */
-static unsigned char *shared, *plain;
 static unsigned *other;			/* an object nobody reads or writes but kernels */
-static char doing[200];
-
-#define SIZE (2 * size_of_one)
-
-static void now(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void now(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(doing, sizeof(doing), format, args);
-	va_end(args);
-}
-
-#define SAME(got, want) do { \
-	long long got_ = (long long)(got), want_ = (long long)(want); \
-	if (got_ != want_) \
-		fail(__FILE__, __LINE__, "%s: %s is %lld, not %lld (%s)", doing, #got, got_, want_, #want); \
-} while (0)
-
-static size_t block_size(void)
-{
-	adsmAllocOptions options = ADSM_ALLOC_OPTIONS_INIT;
-	size_t size;
-	void *p;
-
-	options.protocol = "rolling";
-	p = adsmAllocWith(PAGE, &options);
-	CHECK(p);
-	size = info(p).block_size;
-	CHECK_OK(adsmFree(p));
-	return size;
-}
 
 static void set_up(void)
 {
-	unsigned char *one, *next;
-
-	block = block_size();
-	size_of_one = 3 * block + PAGE;
-	plain = malloc(SIZE);
+	start();
 	other = words(1000, 0);
-	CHECK(plain);
-	one = alloc(size_of_one);
-	for (int i = 0; i < 100 && !shared; i++, one = next) {
-		next = alloc(size_of_one);
-		if (next == one + size_of_one)
-			shared = one;
-		else if (one == next + size_of_one)
-			shared = next;
-	}
-	CHECK(shared);
 }
 
 enum state { DIRTY, READ_ONLY, INVALID };
