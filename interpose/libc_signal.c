@@ -247,7 +247,7 @@ static int change_mask(int (*call)(int, const sigset_t *, sigset_t *), int how, 
 {
 	const bool was_blocked = adsm_sigsegv_blocked();
 	sigset_t copy, was;
-	bool has, shared = adsm_may_be_shared(old, sizeof(was.__val[0]));
+	bool has, shared = old && adsm_may_be_shared(old, sizeof(was.__val[0]));
 	int error;
 
 	if (!used())
