@@ -155,15 +155,16 @@ bool adsm_is_shared(const void *p)
 /* Add bytes to what the system is given; false when there is no room: what is there comes short. */
 static bool append(struct adsm_io *io, void *p, size_t size, int room)
 {
-	struct iovec *last = io->n ? &io->vector[io->n - 1] : NULL;
+	struct iovec *end = io->vector + io->n;
 
-	if (last && (char *)last->iov_base + last->iov_len == p) {
-		last->iov_len += size;
+	if (io->n && (char *)end[-1].iov_base + end[-1].iov_len == p) {
+		end[-1].iov_len += size;
 		return true;
 	}
 	if (io->n == room)
 		return false;
-	io->vector[io->n++] = (struct iovec){ p, size };
+	*end = (struct iovec){ p, size };
+	io->n++;
 	return true;
 }
 

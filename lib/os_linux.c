@@ -506,7 +506,7 @@ struct spawn {
 
 NO_SANITIZE static void close_from(int first)
 {
-	struct rlimit limit;
+	struct rlimit limit = { 0 };
 
 	if (!sys(SYS_close_range, first, ~0u, 0))
 		return;
