@@ -370,8 +370,6 @@ static void end_busy(struct adsm_object *object, uint32_t first, uint32_t n)
 	adsm_home_notify(object->home);
 }
 
-static int send_run(struct adsm_object *object, uint32_t first, uint32_t n);
-
 /* ---- inputs in progress: bytes that no transfer may touch */
 
 /* Was @input left out when @block was fetched? Bytes of one that began later are as good as the others. */
@@ -482,6 +480,8 @@ static int send_bytes(struct adsm_object *object, uint32_t first, uint32_t n)
 	}
 	return error;
 }
+
+static int send_run(struct adsm_object *object, uint32_t first, uint32_t n);
 
 /* What a hole lacks cannot be had now: with the rest of the block sent, whoever wants it fetches all of it again. */
 static void give_back(struct adsm_object *object, uint32_t b)

@@ -33,6 +33,7 @@ struct bulk {
 	bool fill;
 	int value;
 	bool strict;			/* failures are told; else libc goes on on the views, and meets them there */
+	bool in_handler;		/* of a signal, maybe: no sentences, no backend that is not made for it */
 	void *(*move)(void *, const void *, size_t);
 	void *(*set)(void *, int, size_t);
 };
@@ -61,7 +62,7 @@ static struct adsm_object *shared_at(const char *p)
 }
 
 /* How many of the bytes from @p on belong together, and to what; *size at most. Errors for other memory of ours. */
-static int part_at(const char *p, bool strict, struct adsm_object **ret_object, size_t *size)
+static int part_at(const char *p, bool in_handler, struct adsm_object **ret_object, size_t *size)
 {
 	struct adsm_object *object = shared_at(p);
 	uintptr_t a = (uintptr_t)p;
@@ -70,7 +71,7 @@ static int part_at(const char *p, bool strict, struct adsm_object **ret_object, 
 	if (object)
 		rest = object->start + object->size - a;
 	else if (a - adsm_arena.base < adsm_arena.size || adsm_index_find(a))
-		return strict ? adsm_fail(-EINVAL, "%p is in no live shared object", (void *)a) : -EINVAL;
+		return in_handler ? -EINVAL : adsm_fail(-EINVAL, "%p is in no live shared object", (void *)a);
 	else if (a < adsm_arena.base)
 		rest = adsm_arena.base - a;
 	*ret_object = object;
@@ -187,8 +188,8 @@ static long on_device(const struct bulk *bulk, struct part *part)
 	long result = 0;
 
 	if (!object)
-		return bulk->strict ? adsm_fail(-EINVAL, "the object was freed meanwhile") : -EINVAL;
-	adsm_in_fault += !bulk->strict;	/* a signal handler may be what runs this */
+		return bulk->in_handler ? -EINVAL : adsm_fail(-EINVAL, "the object was freed meanwhile");
+	adsm_in_fault += bulk->in_handler;
 	offset = (uintptr_t)bulk->dst - object->start;
 	head = -offset & (adsm_block_size(object) - 1);
 	end = offset + part->size;
@@ -229,7 +230,7 @@ static long on_device(const struct bulk *bulk, struct part *part)
 			result = (long)w.size;
 	}
 unlock:
-	adsm_in_fault -= !bulk->strict;
+	adsm_in_fault -= bulk->in_handler;
 	adsm_home_unlock(object->home, &old);
 	return result;
 }
@@ -252,10 +253,10 @@ static size_t step_size(const struct bulk *bulk, const struct part *part)
 }
 
 /* What io.h does it does as if in a signal handler, where a first sentence finds no place. */
-static int io_failed(bool strict, int error, size_t size, const void *dst)
+static int io_failed(bool in_handler, int error, size_t size, const void *dst)
 {
-	return strict ? adsm_fail(error, "%zu bytes could not be copied to %p: %s", size, dst,
-				  adsmErrorString(error)) : error;
+	return in_handler ? error : adsm_fail(error, "%zu bytes could not be copied to %p: %s", size, dst,
+					      adsmErrorString(error));
 }
 
 /* One step through the aliases. The bytes done, or an error. */
@@ -277,7 +278,7 @@ static long by_alias(const struct bulk *bulk, const struct part *part)
 		run(bulk, input.vector->iov_base, output.vector->iov_base, size);
 		error = adsm_io_end(&input, size);
 	}
-	return error ? io_failed(bulk->strict, error, size, bulk->dst) : (long)size;
+	return error ? io_failed(bulk->in_handler, error, size, bulk->dst) : (long)size;
 }
 
 /* ---- who does what */
@@ -325,10 +326,10 @@ static bool for_libc(const struct bulk *bulk, bool to, bool from, bool *device)
 /* The next bytes: what they belong to, and the device's share of the work. As on_device(). */
 static long next(const struct bulk *bulk, bool device, struct part *part)
 {
-	long done = part_at(bulk->dst, bulk->strict, &part->to, &part->size);
+	long done = part_at(bulk->dst, bulk->in_handler, &part->to, &part->size);
 
 	if (!done && !bulk->fill)
-		done = part_at(bulk->src, bulk->strict, &part->from, &part->size);
+		done = part_at(bulk->src, bulk->in_handler, &part->from, &part->size);
 	if (!done && device && part->to && (bulk->fill || part->from))
 		done = on_device(bulk, part);
 	return done;
@@ -372,6 +373,16 @@ int adsm_memcpy(void *dst, const void *src, size_t size)
 	return work((struct bulk){ .dst = dst, .src = src, .size = size, .strict = true, .move = memmove });
 }
 
+int adsm_io_copy(void *dst, const void *src, size_t size)
+{
+	int saved_errno = errno, error;
+
+	error = work((struct bulk){ .dst = dst, .src = src, .size = size, .strict = true, .in_handler = true,
+				    .move = memmove });
+	errno = saved_errno;
+	return error;
+}
+
 int adsm_memset(void *dst, int value, size_t size)
 {
 	return work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .strict = true,
@@ -387,7 +398,7 @@ void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(voi
 		libc(dst, src, size);
 		return;
 	}
-	work((struct bulk){ .dst = dst, .src = src, .size = size, .move = libc });
+	work((struct bulk){ .dst = dst, .src = src, .size = size, .in_handler = true, .move = libc });
 	errno = saved_errno;
 }
 
@@ -400,7 +411,7 @@ void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, in
 		libc(dst, value, size);
 		return;
 	}
-	work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .set = libc });
+	work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .in_handler = true, .set = libc });
 	errno = saved_errno;
 }
 
@@ -465,7 +476,7 @@ static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direct
 		struct iovec whole = { out ? (char *)src : dst, size }, room[ADSM_IO_ROOM(1)];
 		struct adsm_object *object;
 		struct adsm_io io __attribute__((cleanup(adsm_io_cleanup))) = { .vector = &whole, .n = 1 };
-		int error = part_at(whole.iov_base, true, &object, &whole.iov_len);
+		int error = part_at(whole.iov_base, false, &object, &whole.iov_len);
 
 		if (error)
 			return error;

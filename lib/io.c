@@ -428,17 +428,6 @@ void adsm_io_leave(uintptr_t stack)
 
 /* ---- small arguments */
 
-int adsm_io_copy(void *dst, const void *src, size_t size)
-{
-	int saved_errno = errno, error;
-
-	adsm_in_fault++;
-	error = adsm_memcpy(dst, src, size);
-	adsm_in_fault--;
-	errno = saved_errno;
-	return error;
-}
-
 long adsm_io_copy_string(char *buffer, const char *s, size_t size)
 {
 	size_t at = 0;

@@ -74,7 +74,7 @@ void adsm_io_leave(uintptr_t stack);
 
 /*
  * Copy between ordinary memory and shared memory, for arguments that are small. Like adsmMemcpy(), but also
- * where the backend may not be called. 0 or a negative errno; -EINVAL: not inside live objects.
+ * where the backend may not be called; no sentence is set. 0 or a negative errno; -EINVAL: not inside live objects.
  */
 int adsm_io_copy(void *dst, const void *src, size_t size);
 /* Copy a string from shared memory: up to and with its NUL, at most @size bytes. How many, or a negative errno. */
