@@ -1,32 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - parboil: runs the benchmarks of the ADSM paper on libadsm, with shared memory and without. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "common/harness.h"
-#include "common/report.h"
-#include "mri-q/mri-q.h"
+#include "common/compare.h"
+#include "common/figures.h"
+#include "common/job.h"
 
-static const struct pb_bench *const benches[] = {
-	&mri_q_bench,
-};
+#define BENCHES(X) \
+	X(mri_q)
+
+#define EXTERN(name) extern const struct pb_bench name##_bench;
+BENCHES(EXTERN)
+#define ROW(name) &name##_bench,
+static const struct pb_bench *const benches[] = { BENCHES(ROW) };
 #define N_BENCHES (sizeof(benches) / sizeof(benches[0]))
+
+/* The lines of code of the two variants, counted at build time. */
+static const struct { const char *name; int adsm, explicit; } lines[] = {
+#include "lines.h"
+};
 
 static int list(void)
 {
 	for (size_t i = 0; i < N_BENCHES; i++) {
-		printf("%-10s%s; sizes:", benches[i]->name, benches[i]->about);
+		printf("%-13s%s; sizes:", benches[i]->name, benches[i]->about);
 		for (const char *const *size = benches[i]->sizes; *size; size++)
 			printf(" %s", *size);
+		if (benches[i]->inputs)
+			printf("; input: %s", benches[i]->inputs);
+		for (size_t j = 0; j < sizeof(lines) / sizeof(lines[0]); j++)
+			if (strcmp(lines[j].name, benches[i]->name) == 0)
+				printf("; lines of code: %d, with explicit copies %d", lines[j].adsm,
+				       lines[j].explicit);
 		putchar('\n');
 	}
 	return 0;
 }
 
-static const struct pb_bench *find_bench(const char *name)
+const struct pb_bench *pb_find_bench(const char *name)
 {
 	char valid[256] = "";
 
@@ -38,96 +49,31 @@ static const struct pb_bench *find_bench(const char *name)
 	pb_usage("there is no benchmark \"%s\"; the benchmarks are%s", name, valid);
 }
 
-/* Run this program with @argv; its standard output is @ret_text. The exit status, 1 for a signal. */
-static int run_self(const char *const *argv, char ret_text[PB_REPORT_SIZE])
-{
-	int fds[2], status;
-	size_t n = 0;
-	ssize_t got;
-	pid_t child;
-
-	if (pipe(fds) || (child = fork()) < 0)
-		pb_die("cannot start a run: %s", strerror(errno));
-	if (!child) {
-		dup2(fds[1], STDOUT_FILENO);
-		close(fds[0]);
-		close(fds[1]);
-		execv("/proc/self/exe", (char *const *)argv);
-		_exit(1);
-	}
-	close(fds[1]);
-	while ((got = read(fds[0], ret_text + n, PB_REPORT_SIZE - 1 - n)) > 0)
-		n += (size_t)got;
-	ret_text[n] = '\0';
-	close(fds[0]);
-	if (waitpid(child, &status, 0) != child)
-		pb_die("cannot wait for a run: %s", strerror(errno));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
-/* Explicit copies and each protocol, every one in a process of its own. */
-static int table(const struct pb_args *args)
-{
-	static const char *const rows[][2] = {
-		{ "--variant", "explicit" },
-		{ "--protocol", "batch" },
-		{ "--protocol", "lazy" },
-		{ "--protocol", "rolling" },
-	};
-	const char *const passed[][2] = {
-		{ "--size", args->size },
-		{ "--block-size", args->block_size },
-		{ "--rolling-size", args->rolling_size },
-		{ "--backend", args->backend },
-		{ "--repeat", args->repeat },
-		{ "--input", args->input },
-	};
-	bool titled = false, failed = false;
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const char *argv[24] = { "parboil", "run", args->bench, "--json", "-", rows[i][0],
-					 rows[i][1] };
-		size_t n = 7;
-		char json[PB_REPORT_SIZE];
-		int status;
-
-		for (size_t j = 0; j < sizeof(passed) / sizeof(passed[0]); j++) {
-			if (!passed[j][1])
-				continue;
-			argv[n++] = passed[j][0];
-			argv[n++] = passed[j][1];
-		}
-		status = run_self(argv, json);
-		if (status == 2)	/* no row will like these options */
-			return 2;
-		failed = failed || status;
-		if (!json[0]) {
-			printf("%-10sfailed\n", rows[i][1]);
-			continue;
-		}
-		if (!titled)
-			pb_report_title(json);
-		titled = true;
-		pb_report_row(json);
-	}
-	return failed;
-}
-
 int main(int argc, char **argv)
 {
-	const struct pb_bench *bench;
+	const struct pb_bench *chosen[N_BENCHES];
 	struct pb_args args;
 
 	pb_args_parse(&args, argc, argv);
-	if (args.command == PB_LIST)
-		return list();
-	bench = find_bench(args.bench);
 	switch (args.command) {
+	case PB_LIST:
+		return list();
 	case PB_RUN:
-		return pb_run(bench, &args);
+		return pb_run(pb_find_bench(args.names[0]), &args);
 	case PB_GENERATE:
-		return pb_generate(bench, &args);
-	default:
-		return table(&args);
+		return pb_generate(pb_find_bench(args.names[0]), &args);
+	case PB_TABLE:
+		return pb_table(pb_find_bench(args.names[0]), &args);
+	case PB_FIGURES:
+		return pb_figures(&args);
+	case PB_COMPARE:
+		break;
 	}
+	/* None named: all of them. */
+	if (args.n_names > N_BENCHES)
+		pb_usage("there are only %zu benchmarks", N_BENCHES);
+	for (size_t i = 0; i < args.n_names; i++)
+		chosen[i] = pb_find_bench(args.names[i]);
+	return args.n_names ? pb_compare_benches(chosen, args.n_names, &args) :
+			      pb_compare_benches(benches, N_BENCHES, &args);
 }

@@ -3,14 +3,19 @@
 #ifndef PARBOIL_ARGS_H
 #define PARBOIL_ARGS_H
 
-enum pb_command { PB_LIST, PB_RUN, PB_GENERATE, PB_TABLE };
+#include <stddef.h>
+
+enum pb_command { PB_LIST, PB_RUN, PB_GENERATE, PB_TABLE, PB_COMPARE, PB_FIGURES };
 
 /* An option not given is NULL. Values are checked by whoever knows what is valid. */
 struct pb_args {
 	enum pb_command command;
-	const char *bench;
-	const char *size, *variant, *protocol, *block_size, *rolling_size, *backend;
-	const char *repeat, *json, *input, *output;
+	const char **names;		/* of benchmarks, or the numbers of figures */
+	size_t n_names;
+	const char **inputs;		/* --input FILE... */
+	size_t n_inputs;
+	const char *size, *variant, *protocol, *block_size, *rolling_size, *backend, *link;
+	const char *repeat, *pairs, *json, *output, *out;
 	const char *keep;		/* given: not NULL */
 };
 
@@ -18,5 +23,7 @@ struct pb_args {
 void pb_args_parse(struct pb_args *ret_args, int argc, char **argv);
 /* One line that says what is wrong with the command line; exit status 2. */
 _Noreturn void pb_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The number an option was given, @fallback where it was not. */
+unsigned pb_args_number(const char *option, const char *text, unsigned fallback, unsigned min, unsigned max);
 
 #endif

@@ -4,52 +4,54 @@
 #define PARBOIL_HARNESS_H
 
 #include <adsm.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "args.h"
-
 enum pb_variant { PB_ADSM, PB_EXPLICIT, PB_N_VARIANTS };
 
 /* What one run of a variant came to. */
 struct pb_result {
-	uint64_t total_ns, io_ns;	/* io: in fread and fwrite */
+	uint64_t total_ns, io_ns;	/* io: reading input files and writing output files */
 	adsmStats stats;
+	uint64_t n_compared, n_wrong;	/* values of the output, by pb_compare() */
 	double max_error;		/* largest absolute difference from the reference */
-	bool verified;
 };
 
 /* What a variant is given. */
 struct pb_run {
 	const struct pb_bench *bench;
 	size_t size;			/* index in bench->sizes */
-	const char *input, *output;	/* paths */
+	const char *const *inputs;	/* paths */
+	size_t n_inputs;
+	const char *output;		/* path */
 	adsmModule *module;		/* the benchmark's kernels */
 	void *data;			/* what prepare() made */
-	uint64_t start_ns;
+	uint64_t start_ns, io_start_ns;
 	struct pb_result result;
 };
 
-/* A benchmark: a folder with this struct and kernels.c, and one row in main.c. */
+/* A benchmark: a folder with this struct, kernels.c, adsm.c and explicit.c, and one row in main.c. */
 struct pb_bench {
 	const char *name, *about;
 	const char *const *sizes;	/* their names, then NULL */
-	/* Write the input file of a size. */
-	void (*generate)(size_t size, FILE *out);
-	/* Before the clock starts: compute from the input file what the output must be, into run->data,
-	 * one piece of pb_host_alloc() memory that the caller frees. */
+	/* Its input files in words, where the original reads files; else NULL: it makes its input itself. */
+	const char *inputs;
+	size_t n_inputs;		/* how many; 0: count_inputs() of a size, and any number from 2 of others */
+	size_t (*count_inputs)(size_t size);
+	/* Write the input files of a size. */
+	void (*generate)(size_t size, FILE *const *outs);
+	bool writes;			/* writes an output file */
+	/* Before the clock starts, and before the library does: compute what the output must be (from the
+	 * input files, where there are any) into run->data, one piece of pb_host_alloc() memory that the
+	 * caller frees. */
 	void (*prepare)(struct pb_run *run);
-	/* The variants: from the input file to the output file, then pb_stop(), then set max_error and
-	 * verified in run->result. */
+	/* The variants: from the input to the output file, then pb_stop(), then compare with what
+	 * prepare() found. */
 	void (*variants[PB_N_VARIANTS])(struct pb_run *run);
 };
-
-/* Run a benchmark as the command line says; the exit status. */
-int pb_run(const struct pb_bench *bench, const struct pb_args *args);
-/* Write an input file; the exit status. */
-int pb_generate(const struct pb_bench *bench, const struct pb_args *args);
 
 /* ---- for benchmarks. All that can go wrong ends the program: one line, exit status 1. */
 
@@ -62,11 +64,35 @@ void *pb_device_alloc(size_t size);	/* adsmDeviceAlloc() */
 adsmKernel *pb_kernel(struct pb_run *run, const char *name);
 FILE *pb_open(const char *path, const char *mode);
 /* fread() and fwrite() of all bytes, their time counted as I/O. @path is for the message. */
-void pb_read(struct pb_run *run, FILE *in, void *p, size_t size);
+void pb_read(struct pb_run *run, FILE *in, const char *path, void *p, size_t size);
 void pb_write(struct pb_run *run, FILE *out, const void *p, size_t size);
+/* What happens between these two is I/O as well: text that is read or written. */
+void pb_io_start(struct pb_run *run);
+void pb_io_stop(struct pb_run *run);
+/* Bytes of an open file; its position is its start again. */
+uint64_t pb_file_size(FILE *in, const char *path);
 /* Close a written file, and die if not all of it arrived. */
 void pb_close(FILE *out);
-/* The output file is written: take time and counters. What follows is verification. */
+/* The clock starts; the harness does that. */
+void pb_start(struct pb_run *run);
+/* The output is complete: take time and counters. What follows is verification. */
 void pb_stop(struct pb_run *run);
+
+/* One value of the output against the reference; written so that no NaN passes. */
+static inline void pb_compare(struct pb_run *run, double got, double expected, double tolerance)
+{
+	double error = fabs(got - expected);
+
+	run->result.n_compared++;
+	run->result.n_wrong += !(error <= tolerance);
+	if (!(error <= run->result.max_error))
+		run->result.max_error = error;
+}
+
+/* Values were compared, and none of them is wrong. */
+static inline bool pb_verified(const struct pb_result *result)
+{
+	return result->n_compared && !result->n_wrong;
+}
 
 #endif

@@ -1,120 +1,100 @@
 /* SPDX-License-Identifier: MIT */
-/* report.c - results as JSON, and the table made of it. */
+/* report.c - results as JSON and as a table. */
 #include "report.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-const char *const pb_variant_names[PB_N_VARIANTS] = {
-	[PB_ADSM] = "adsm",
-	[PB_EXPLICIT] = "explicit",
+const char *const pb_part_names[PB_N_PARTS] = {
+	[PB_KERNEL] = "kernel", [PB_H2D] = "h2d", [PB_D2H] = "d2h",
+	[PB_FAULT] = "fault", [PB_IO] = "io", [PB_CPU] = "cpu",
 };
 
-void pb_report_json(char ret_json[PB_REPORT_SIZE], const struct pb_run *run,
-		    const struct pb_setup *setup)
+void pb_report_parts(double ret_seconds[PB_N_PARTS], const struct pb_result *result)
+{
+	const adsmStats *stats = &result->stats;
+	double others = 0;
+
+	ret_seconds[PB_KERNEL] = (double)stats->kernel_ns * 1e-9;
+	ret_seconds[PB_H2D] = (double)stats->h2d_ns * 1e-9;
+	ret_seconds[PB_D2H] = (double)stats->d2h_ns * 1e-9;
+	ret_seconds[PB_FAULT] = (double)stats->fault_ns * 1e-9;
+	ret_seconds[PB_IO] = (double)result->io_ns * 1e-9;
+	for (int i = 0; i < PB_CPU; i++)
+		others += ret_seconds[i];
+	ret_seconds[PB_CPU] = fmax(0, (double)result->total_ns * 1e-9 - others);
+}
+
+/* A rolling size in words. */
+static const char *rolling_size(const struct pb_setup *setup)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "%lu", setup->rolling_size);
+	return setup->rolling_size ? text : "auto";
+}
+
+void pb_report_json(FILE *out, const struct pb_run *run, const struct pb_setup *setup)
 {
 	const struct pb_result *result = &run->result;
 	const adsmStats *stats = &result->stats;
-	uint64_t others = stats->kernel_ns + stats->h2d_ns + stats->d2h_ns + stats->fault_ns +
-			  result->io_ns;
-	/* Transfers and kernels may overlap with the rest. */
-	uint64_t cpu_ns = others < result->total_ns ? result->total_ns - others : 0;
-	char max_error[32] = "null";	/* JSON has no infinities */
-	char rolling_size[32] = "\"auto\"";
+	const char *quote = setup->rolling_size ? "" : "\"";
+	double parts[PB_N_PARTS];
 
-	if (setup->rolling_size)
-		snprintf(rolling_size, sizeof(rolling_size), "%lu", setup->rolling_size);
+	fprintf(out, "{\"bench\": \"%s\", \"size\": \"%s\", \"variant\": \"%s\", \"backend\": \"%s\", "
+		"\"protocol\": \"%s\", \"block_size\": %zu, \"rolling_size\": %s%s%s, \"link\": \"%s\", ",
+		run->bench->name, run->bench->sizes[run->size], pb_variant_names[setup->variant],
+		setup->backend, setup->protocol, setup->block_size, quote, rolling_size(setup), quote,
+		setup->link);
+	fprintf(out, "\"calls\": %" PRIu64 ", \"h2d_bytes\": %" PRIu64 ", \"d2h_bytes\": %" PRIu64 ", "
+		"\"const_bytes\": %" PRIu64 ", \"h2d_transfers\": %" PRIu64 ", \"d2h_transfers\": %" PRIu64 ", "
+		"\"read_faults\": %" PRIu64 ", \"write_faults\": %" PRIu64 ", \"signals\": %" PRIu64 ", "
+		"\"ahead_blocks\": %" PRIu64 ", \"evictions\": %" PRIu64 ", ",
+		stats->calls, stats->h2d_bytes, stats->d2h_bytes, stats->const_bytes, stats->h2d_transfers,
+		stats->d2h_transfers, stats->read_faults, stats->write_faults, stats->signals,
+		stats->ahead_blocks, stats->evictions);
+	fprintf(out, "\"seconds\": {\"total\": %.9f", (double)result->total_ns * 1e-9);
+	pb_report_parts(parts, result);
+	for (int i = 0; i < PB_N_PARTS; i++)
+		fprintf(out, ", \"%s\": %.9f", pb_part_names[i], parts[i]);
+	/* JSON has no infinities. */
 	if (isfinite(result->max_error))
-		snprintf(max_error, sizeof(max_error), "%.6g", result->max_error);
-	snprintf(ret_json, PB_REPORT_SIZE,
-		 "{\"bench\": \"%s\", \"size\": \"%s\", \"variant\": \"%s\", \"backend\": \"%s\", "
-		 "\"protocol\": \"%s\", \"block_size\": %zu, \"rolling_size\": %s, "
-		 "\"calls\": %" PRIu64 ", \"h2d_bytes\": %" PRIu64 ", \"d2h_bytes\": %" PRIu64 ", "
-		 "\"h2d_transfers\": %" PRIu64 ", \"d2h_transfers\": %" PRIu64 ", "
-		 "\"read_faults\": %" PRIu64 ", \"write_faults\": %" PRIu64 ", "
-		 "\"signals\": %" PRIu64 ", \"ahead_blocks\": %" PRIu64 ", "
-		 "\"evictions\": %" PRIu64 ", \"seconds\": {\"total\": %.9f, \"kernel\": %.9f, "
-		 "\"h2d\": %.9f, \"d2h\": %.9f, \"fault\": %.9f, \"io\": %.9f, \"cpu\": %.9f}, "
-		 "\"max_error\": %s, \"verified\": %s}\n",
-		 run->bench->name, run->bench->sizes[run->size], pb_variant_names[setup->variant],
-		 setup->backend, setup->protocol, setup->block_size, rolling_size,
-		 stats->calls, stats->h2d_bytes, stats->d2h_bytes, stats->h2d_transfers,
-		 stats->d2h_transfers, stats->read_faults, stats->write_faults, stats->signals,
-		 stats->ahead_blocks, stats->evictions, (double)result->total_ns * 1e-9,
-		 (double)stats->kernel_ns * 1e-9, (double)stats->h2d_ns * 1e-9,
-		 (double)stats->d2h_ns * 1e-9, (double)stats->fault_ns * 1e-9,
-		 (double)result->io_ns * 1e-9, (double)cpu_ns * 1e-9, max_error,
-		 result->verified ? "true" : "false");
+		fprintf(out, "}, \"max_error\": %.6g, ", result->max_error);
+	else
+		fprintf(out, "}, \"max_error\": null, ");
+	fprintf(out, "\"verified\": %s}\n", pb_verified(result) ? "true" : "false");
 }
 
-/* The text of a member as pb_report_json() wrote it, quotes left out. The result is static. */
-static const char *member(const char *json, const char *name)
+void pb_report_title(const struct pb_run *run, const struct pb_setup *setup)
 {
-	static char value[32];
-	char key[32];
-	size_t length;
-
-	snprintf(key, sizeof(key), "\"%s\": ", name);
-	json = strstr(json, key);
-	if (!json)
-		pb_die("a run reported no \"%s\"", name);
-	json += strlen(key);
-	json += *json == '"';
-	length = strcspn(json, "\",}");
-	snprintf(value, sizeof(value), "%.*s", (int)length, json);
-	return value;
+	printf("%s %s on %s: %" PRIu64 " kernel calls; rolling: blocks of %zu bytes, rolling size %s\n",
+	       run->bench->name, run->bench->sizes[run->size], setup->backend, run->result.stats.calls,
+	       setup->block_size, rolling_size(setup));
+	printf("%-10s%12s%14s%7s%15s%7s%13s%14s%9s%11s%14s%10s\n", "variant", "seconds", "sent bytes", "times",
+	       "fetched bytes", "times", "read faults", "write faults", "signals", "evictions", "max error",
+	       "verified");
 }
 
-static const struct {
-	const char *name, *title;
-	int width;
-} columns[] = {
-	{ "h2d_bytes", "sent bytes", 14 },
-	{ "h2d_transfers", "times", 7 },
-	{ "d2h_bytes", "fetched bytes", 15 },
-	{ "d2h_transfers", "times", 7 },
-	{ "read_faults", "read faults", 13 },
-	{ "write_faults", "write faults", 14 },
-	{ "signals", "signals", 9 },
-	{ "evictions", "evictions", 11 },
-	{ "max_error", "max error", 14 },
-	{ "verified", "verified", 10 },
-};
-#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
-
-void pb_report_title(const char *json)
+void pb_report_row(const struct pb_run *run, const struct pb_setup *setup)
 {
-	printf("%s ", member(json, "bench"));
-	printf("%s on ", member(json, "size"));
-	printf("%s: ", member(json, "backend"));
-	printf("%s kernel calls; rolling: blocks of ", member(json, "calls"));
-	printf("%s bytes, rolling size ", member(json, "block_size"));
-	printf("%s\n%-10s%12s", member(json, "rolling_size"), "variant", "seconds");
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		printf("%*s", columns[i].width, columns[i].title);
-	putchar('\n');
-}
+	const adsmStats *stats = &run->result.stats;
 
-void pb_report_row(const char *json)
-{
-	bool shared = strcmp(member(json, "variant"), pb_variant_names[PB_ADSM]) == 0;
-
-	printf("%-10s", member(json, shared ? "protocol" : "variant"));
-	printf("%12.6f", strtod(member(json, "total"), NULL));
-	for (size_t i = 0; i < N_COLUMNS; i++)
-		printf("%*s", columns[i].width, member(json, columns[i].name));
-	putchar('\n');
+	printf("%-10s%12.6f%14" PRIu64 "%7" PRIu64 "%15" PRIu64 "%7" PRIu64 "%13" PRIu64 "%14" PRIu64
+	       "%9" PRIu64 "%11" PRIu64 "%14.6g%10s\n",
+	       setup->variant == PB_ADSM ? setup->protocol : pb_variant_names[setup->variant],
+	       (double)run->result.total_ns * 1e-9, stats->h2d_bytes, stats->h2d_transfers, stats->d2h_bytes,
+	       stats->d2h_transfers, stats->read_faults, stats->write_faults, stats->signals,
+	       stats->evictions, run->result.max_error, pb_verified(&run->result) ? "true" : "false");
 	fflush(stdout);
 }
 
-void pb_report_seconds(const char *json)
+void pb_report_seconds(const struct pb_run *run)
 {
-	static const char *const parts[] = { "kernel", "h2d", "d2h", "fault", "io", "cpu" };
+	double parts[PB_N_PARTS];
 
+	pb_report_parts(parts, &run->result);
 	printf("seconds:");
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		printf(" %s %s", parts[i], member(json, parts[i]));
+	for (int i = 0; i < PB_N_PARTS; i++)
+		printf(" %s %.9f", pb_part_names[i], parts[i]);
 	putchar('\n');
 }

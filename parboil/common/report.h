@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* report.h - results as JSON, and the table made of it. */
+/* report.h - results as JSON and as a table. */
 #ifndef PARBOIL_REPORT_H
 #define PARBOIL_REPORT_H
 
-#include "harness.h"
+#include "job.h"
 
-#define PB_REPORT_SIZE 2048
-
-/* How the library was set for a run. */
-struct pb_setup {
-	enum pb_variant variant;
-	char backend[16], protocol[16];
-	size_t block_size;
-	unsigned long rolling_size;	/* blocks; 0: the library's rule, "auto" */
-};
-
-extern const char *const pb_variant_names[PB_N_VARIANTS];
+/* Where the time of a run went; transfers and kernels may overlap with the rest, so it is what is left
+ * that is the CPU's. In seconds. */
+enum pb_part { PB_KERNEL, PB_H2D, PB_D2H, PB_FAULT, PB_IO, PB_CPU, PB_N_PARTS };
+extern const char *const pb_part_names[PB_N_PARTS];
+void pb_report_parts(double ret_seconds[PB_N_PARTS], const struct pb_result *result);
 
 /* One object in one line. */
-void pb_report_json(char ret_json[PB_REPORT_SIZE], const struct pb_run *run,
-		    const struct pb_setup *setup);
-/* A table of such objects: a title made of the first, then a row for each. */
-void pb_report_title(const char *json);
-void pb_report_row(const char *json);
-/* Where the time of one went. */
-void pb_report_seconds(const char *json);
+void pb_report_json(FILE *out, const struct pb_run *run, const struct pb_setup *setup);
+/* A table: a title, then a row for each variant. */
+void pb_report_title(const struct pb_run *run, const struct pb_setup *setup);
+void pb_report_row(const struct pb_run *run, const struct pb_setup *setup);
+/* Where the time of one went, as a line. */
+void pb_report_seconds(const struct pb_run *run);
 
 #endif

@@ -27,11 +27,11 @@ void mri_q_adsm(struct pb_run *run)
 	Qr = pb_shared_alloc(x_bytes);
 	Qi = pb_shared_alloc(x_bytes);
 
-	pb_read(run, q.in, x, x_bytes);
-	pb_read(run, q.in, y, x_bytes);
-	pb_read(run, q.in, z, x_bytes);
-	pb_read(run, q.in, phiR, k_bytes);
-	pb_read(run, q.in, phiI, k_bytes);
+	pb_read(run, q.in, run->inputs[0], x, x_bytes);
+	pb_read(run, q.in, run->inputs[0], y, x_bytes);
+	pb_read(run, q.in, run->inputs[0], z, x_bytes);
+	pb_read(run, q.in, run->inputs[0], phiR, k_bytes);
+	pb_read(run, q.in, run->inputs[0], phiI, k_bytes);
 
 	grid = (adsmDim){ .x = (q.n_samples + block.x - 1) / block.x };
 	pb_check(adsmCall(compute_phi_mag, grid, block, adsmPtr(phiR), adsmPtr(phiI),

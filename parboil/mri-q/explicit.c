@@ -36,11 +36,11 @@ void mri_q_explicit(struct pb_run *run)
 	d_Qr = pb_device_alloc(x_bytes);
 	d_Qi = pb_device_alloc(x_bytes);
 
-	pb_read(run, q.in, x, x_bytes);
-	pb_read(run, q.in, y, x_bytes);
-	pb_read(run, q.in, z, x_bytes);
-	pb_read(run, q.in, phiR, k_bytes);
-	pb_read(run, q.in, phiI, k_bytes);
+	pb_read(run, q.in, run->inputs[0], x, x_bytes);
+	pb_read(run, q.in, run->inputs[0], y, x_bytes);
+	pb_read(run, q.in, run->inputs[0], z, x_bytes);
+	pb_read(run, q.in, run->inputs[0], phiR, k_bytes);
+	pb_read(run, q.in, run->inputs[0], phiI, k_bytes);
 	pb_check(adsmCopyToDevice(d_phiR, phiR, k_bytes));
 	pb_check(adsmCopyToDevice(d_phiI, phiI, k_bytes));
 

@@ -27,8 +27,9 @@ static const struct { int32_t n, n_samples; size_t tile; } sizes[] = {
 enum { KX, KY, KZ, X, Y, Z, PHI_R, PHI_I, N_ARRAYS };
 static const char *const array_names[] = { "kx", "ky", "kz", "x", "y", "z", "phiR", "phiI" };
 
-static void generate(size_t size, FILE *out)
+static void generate(size_t size, FILE *const *outs)
 {
+	FILE *out = outs[0];
 	const int32_t n = sizes[size].n, n_samples = sizes[size].n_samples, n_voxels = n * n * n;
 	const int32_t header[] = { n_samples, n_voxels };
 	struct pb_rng rng = { 2 };
@@ -60,19 +61,15 @@ static void generate(size_t size, FILE *out)
 /* Read the header and check that the file has the length it promises. */
 static FILE *open_input(struct pb_run *run, size_t *ret_n_samples, size_t *ret_n_voxels)
 {
-	const char *path = run->input;
+	const char *path = run->inputs[0];
 	FILE *in = pb_open(path, "rb");
 	int32_t header[2];
-	uint64_t size, end = sizeof(header);
+	uint64_t size = pb_file_size(in, path), end = sizeof(header);
 
-	if (fseek(in, 0, SEEK_END) || ftell(in) < 0)
-		pb_die("%s: not a file of known length", path);
-	size = (uint64_t)ftell(in);
 	if (size < sizeof(header))
 		pb_die("%s: ends at byte %llu, inside the header of %zu bytes", path,
 		       (unsigned long long)size, sizeof(header));
-	rewind(in);
-	pb_read(run, in, header, sizeof(header));
+	pb_read(run, in, path, header, sizeof(header));
 	if (header[0] <= 0)
 		pb_die("%s: byte 0: K is %d, and must be more than 0", path, header[0]);
 	if (header[1] <= 0 || header[1] % MRI_Q_THREADS)
@@ -107,9 +104,9 @@ void mri_q_open(struct mri_q *ret_q, struct pb_run *run)
 	q->kx = pb_host_alloc(bytes);
 	q->ky = pb_host_alloc(bytes);
 	q->kz = pb_host_alloc(bytes);
-	pb_read(run, q->in, q->kx, bytes);
-	pb_read(run, q->in, q->ky, bytes);
-	pb_read(run, q->in, q->kz, bytes);
+	pb_read(run, q->in, run->inputs[0], q->kx, bytes);
+	pb_read(run, q->in, run->inputs[0], q->ky, bytes);
+	pb_read(run, q->in, run->inputs[0], q->kz, bytes);
 }
 
 void mri_q_close(struct mri_q *q)
@@ -183,7 +180,7 @@ static void prepare(struct pb_run *run)
 		size_t bytes = (a >= X && a <= Z ? n_voxels : n_samples) * sizeof(float);
 
 		arrays[a] = pb_host_alloc(bytes);
-		pb_read(run, in, arrays[a], bytes);
+		pb_read(run, in, run->inputs[0], arrays[a], bytes);
 	}
 	fclose(in);
 	for (int a = 0; a < 3; a++)
@@ -227,28 +224,24 @@ void mri_q_verify(struct pb_run *run, const float *Qr, const float *Qi)
 	const struct mri_q_reference *reference = run->data;
 	const double *expected[] = { reference->Qr, reference->Qi };
 	const float *got[] = { Qr, Qi };
-	double max_error = 0;
-	bool verified = true;
 
 	for (int part = 0; part < 2; part++) {
 		for (size_t v = 0; v < reference->n_voxels; v++) {
-			double ref = expected[part][v], error = fabs(got[part][v] - ref);
+			double ref = expected[part][v];
 
-			/* The original's rule; written so that no NaN passes. */
-			if (!(error <= 1e-4 * reference->max || error <= 2e-3 * fabs(ref)))
-				verified = false;
-			if (!(error <= max_error))
-				max_error = error;
+			/* The original's rule. */
+			pb_compare(run, got[part][v], ref, fmax(1e-4 * reference->max, 2e-3 * fabs(ref)));
 		}
 	}
-	run->result.max_error = max_error;
-	run->result.verified = verified;
 }
 
 const struct pb_bench mri_q_bench = {
 	.name = "mri-q",
 	.about = "Q matrix of an MRI reconstruction",
 	.sizes = size_names,
+	.inputs = "samples and voxels",
+	.n_inputs = 1,
+	.writes = true,
 	.generate = generate,
 	.prepare = prepare,
 	.variants = { [PB_ADSM] = mri_q_adsm, [PB_EXPLICIT] = mri_q_explicit },

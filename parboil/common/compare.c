@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* compare.c - the protocols and explicit copies against each other. */
+#include "compare.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process.h"
+#include "report.h"
+#include "worker.h"
+
+const char *const pb_compared[PB_N_COMPARED] = { "explicit", "batch", "lazy", "rolling" };
+enum { EXPLICIT, BATCH, LAZY, ROLLING };
+
+static struct pb_config config_of(int compared, const struct pb_args *args)
+{
+	return (struct pb_config){
+		.variant = compared == EXPLICIT ? PB_EXPLICIT : PB_ADSM,
+		.protocol = compared == EXPLICIT ? NULL : pb_compared[compared],
+		.backend = args->backend, .block_size = args->block_size,
+		.rolling_size = args->rolling_size, .link = args->link,
+	};
+}
+
+/* ---- interruption and progress */
+
+static volatile sig_atomic_t interrupted;
+
+static void note_signal(int signal)
+{
+	interrupted = signal;
+}
+
+void pb_watch_interrupts(void)
+{
+	static const int ends[] = { SIGHUP, SIGINT, SIGTERM };
+	struct sigaction action = { .sa_handler = note_signal };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaction(ends[i], &action, NULL);
+	/* A worker that died is noticed where its result is read. */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int pb_interrupted(void)
+{
+	return interrupted;
+}
+
+void pb_progress(const char *format, ...)
+{
+	static time_t last;
+	static bool shown;
+	bool terminal = isatty(STDERR_FILENO);
+	time_t now = time(NULL);
+	va_list list;
+
+	if (!last)
+		last = now;
+	if (!*format ? !shown : !terminal && now - last < 30)
+		return;
+	fputs(terminal ? "\r\033[K" : "", stderr);
+	va_start(list, format);
+	vfprintf(stderr, format, list);
+	va_end(list);
+	if (!terminal)
+		fputc('\n', stderr);
+	fflush(stderr);
+	shown = terminal && *format;
+	last = now;
+}
+
+/* ---- measuring */
+
+bool pb_measure(struct pb_run *run, const struct pb_args *args, unsigned pairs, struct pb_measured *ret_measured)
+{
+	struct pb_worker workers[PB_N_COMPARED] = { 0 };
+	struct pb_measured *measured = ret_measured;
+	bool ok = true;
+
+	*measured = (struct pb_measured){ .n = 0 };
+	for (int i = 0; i < PB_N_COMPARED; i++)
+		measured->results[i] = pb_host_alloc(pairs * sizeof(*measured->results[i]));
+	for (int i = 0; i < PB_N_COMPARED && ok; i++) {
+		struct pb_config config = config_of(i, args);
+
+		ok = pb_worker_start(&workers[i], run, &config);
+		measured->setups[i] = workers[i].setup;
+	}
+	/* The first turn warms up, and is not counted. */
+	for (unsigned pair = 0; pair <= pairs && ok && !interrupted; pair++) {
+		for (int i = 0; i < PB_N_COMPARED && ok && !interrupted; i++) {
+			struct pb_result *result = &measured->results[i][pair ? pair - 1 : 0];
+
+			pb_progress("%s %s: turn %u of %u, %s", run->bench->name, run->bench->sizes[run->size],
+				    pair, pairs, pb_compared[i]);
+			ok = pb_worker_run(&workers[i], result);
+			if (ok && !pb_verified(result)) {
+				fprintf(stderr, "parboil: %s: %s: the output is wrong: it differs from the "
+					"reference by up to %g\n", run->bench->name, pb_compared[i], result->max_error);
+				ok = false;
+			}
+		}
+		measured->n = ok && !interrupted ? pair : measured->n;
+	}
+	for (int i = 0; i < PB_N_COMPARED; i++)
+		pb_worker_stop(&workers[i]);
+	pb_progress("%s", "");
+	return ok || interrupted;
+}
+
+void pb_measured_free(struct pb_measured *measured)
+{
+	for (int i = 0; i < PB_N_COMPARED; i++)
+		free(measured->results[i]);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Between the two nearest values. */
+static double quantile(const double *values, unsigned n, double q)
+{
+	double at = q * (n - 1);
+	unsigned i = (unsigned)at;
+
+	return i + 1 < n ? values[i] + (at - i) * (values[i + 1] - values[i]) : values[n - 1];
+}
+
+struct pb_spread pb_spread(double *values, unsigned n)
+{
+	qsort(values, n, sizeof(*values), by_value);
+	return (struct pb_spread){ quantile(values, n, 0.25), quantile(values, n, 0.5), quantile(values, n, 0.75) };
+}
+
+/* ---- the commands */
+
+int pb_table(const struct pb_bench *bench, const struct pb_args *args)
+{
+	struct pb_run run = { .bench = bench, .size = pb_find_size(bench, args->size) };
+	bool failed = false, titled = false;
+
+	for (int i = 0; i < PB_N_COMPARED; i++) {
+		struct pb_config config = config_of(i, args);
+
+		pb_job_configure(&config);	/* a wrong option ends the program here */
+	}
+	pb_process_set_name(bench->name);
+	pb_catch_signals();
+	pb_job_prepare(&run, args);
+	for (int i = 0; i < PB_N_COMPARED; i++) {
+		struct pb_config config = config_of(i, args);
+		struct pb_worker worker = { 0 };
+
+		if (pb_worker_start(&worker, &run, &config) && pb_worker_run(&worker, &run.result)) {
+			if (!titled)
+				pb_report_title(&run, &worker.setup);
+			titled = true;
+			pb_report_row(&run, &worker.setup);
+			failed = failed || !pb_verified(&run.result);
+		} else {
+			printf("%-10sfailed\n", pb_compared[i]);
+			failed = true;
+		}
+		pb_worker_stop(&worker);
+	}
+	pb_job_finish(&run);
+	return failed;
+}
+
+/* Ratios of the medians' pairs: run k of one to run k of the other. */
+static struct pb_spread ratio(const struct pb_measured *measured, int compared)
+{
+	double *ratios = pb_host_alloc(measured->n * sizeof(*ratios));
+	struct pb_spread spread;
+
+	for (unsigned k = 0; k < measured->n; k++)
+		ratios[k] = (double)measured->results[compared][k].total_ns /
+			    (double)measured->results[EXPLICIT][k].total_ns;
+	spread = pb_spread(ratios, measured->n);
+	free(ratios);
+	return spread;
+}
+
+static uint64_t bytes(const struct pb_measured *measured, int compared)
+{
+	const adsmStats *stats = &measured->results[compared][measured->n - 1].stats;
+
+	return stats->h2d_bytes + stats->d2h_bytes;
+}
+
+/* One row; the logarithms of the time ratios are added to @logs. */
+static void compare_row(const struct pb_run *run, const struct pb_measured *measured,
+			double logs[PB_N_COMPARED])
+{
+	double *seconds = pb_host_alloc(measured->n * sizeof(*seconds));
+
+	for (unsigned k = 0; k < measured->n; k++)
+		seconds[k] = (double)measured->results[EXPLICIT][k].total_ns * 1e-9;
+	printf("%-13s%10.6f", run->bench->name, pb_spread(seconds, measured->n).median);
+	free(seconds);
+	for (int i = BATCH; i < PB_N_COMPARED; i++) {
+		struct pb_spread time = ratio(measured, i);
+
+		printf("  %8.3f (%.3f-%.3f)", time.median, time.low, time.high);
+		logs[i] += log(time.median);
+	}
+	for (int i = 0; i < PB_N_COMPARED; i++)
+		if (i != BATCH)
+			printf("%10.3g", (double)bytes(measured, i) / (double)bytes(measured, BATCH));
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void compare_title(const struct pb_setup *setup, const char *size, unsigned pairs)
+{
+	printf("%s on %s, %s, link %s; %u pairs\n", size, setup->backend, setup->device, setup->link, pairs);
+	printf("%-13s%10s  %-66s%s\n", "", "explicit", "time to explicit: median (quartiles)", "bytes to batch");
+	printf("%-13s%10s  %-22s%-22s%-22s%10s%10s%10s\n", "benchmark", "seconds", "   batch", "   lazy", "   rolling",
+	       "explicit", "lazy", "rolling");
+}
+
+int pb_compare_benches(const struct pb_bench *const *benches, size_t n, const struct pb_args *args)
+{
+	unsigned pairs = pb_args_number("--pairs", args->pairs, 15, 1, 1000);
+	const char *size = args->size ? args->size : "medium";
+	double logs[PB_N_COMPARED] = { 0 };
+	size_t done = 0;
+	bool ok = true;
+
+	for (size_t i = 0; i < n; i++)
+		pb_find_size(benches[i], size);
+	if (args->n_inputs && n != 1)
+		pb_usage("--input is for one benchmark");
+	for (int i = 0; i < PB_N_COMPARED; i++) {
+		struct pb_config config = config_of(i, args);
+
+		pb_job_configure(&config);
+	}
+	pb_watch_interrupts();
+	for (size_t i = 0; i < n && ok && !interrupted; i++) {
+		struct pb_run run = { .bench = benches[i], .size = pb_find_size(benches[i], size) };
+		struct pb_measured measured;
+
+		pb_process_set_name(benches[i]->name);
+		pb_progress("%s %s: input and reference", benches[i]->name, size);
+		pb_job_prepare(&run, args);
+		ok = pb_measure(&run, args, pairs, &measured);
+		if (measured.n) {
+			if (!done++)
+				compare_title(&measured.setups[ROLLING], size, pairs);
+			compare_row(&run, &measured, logs);
+		}
+		pb_measured_free(&measured);
+		pb_job_finish(&run);
+	}
+	if (done > 1)
+		printf("%-23s  %8.3f%22.3f%22.3f\n", "geometric mean", exp(logs[BATCH] / (double)done),
+		       exp(logs[LAZY] / (double)done), exp(logs[ROLLING] / (double)done));
+	return interrupted ? 128 + interrupted : !ok;
+}

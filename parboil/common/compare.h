@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* compare.h - the protocols and explicit copies against each other. */
+#ifndef PARBOIL_COMPARE_H
+#define PARBOIL_COMPARE_H
+
+#include "job.h"
+
+/* What is compared; the first is what the others are measured against. */
+#define PB_N_COMPARED 4
+extern const char *const pb_compared[PB_N_COMPARED];	/* "explicit", "batch", "lazy", "rolling" */
+
+/* One benchmark, all its runs: the k-th of every one belong together, made one after the other. */
+struct pb_measured {
+	unsigned n;			/* runs of each made */
+	struct pb_result *results[PB_N_COMPARED];
+	struct pb_setup setups[PB_N_COMPARED];
+};
+
+/* Run all in turns, @pairs times; fewer where the program was interrupted (see pb_interrupted()). False,
+ * after a message, where one failed. A line of progress goes to standard error, on a terminal all the
+ * time, else every 30 seconds. */
+bool pb_measure(struct pb_run *run, const struct pb_args *args, unsigned pairs, struct pb_measured *ret_measured);
+void pb_measured_free(struct pb_measured *measured);
+
+/* Of @n values: a median, and quartiles as spread. Sorts them. */
+struct pb_spread { double low, median, high; };
+struct pb_spread pb_spread(double *values, unsigned n);
+
+/* From pb_watch_interrupts() on, SIGINT, SIGTERM and SIGHUP let the measurement in progress end early. */
+void pb_watch_interrupts(void);
+int pb_interrupted(void);		/* the signal, or 0 */
+
+/* A line on standard error that replaces the one before; "" removes it. */
+void pb_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The commands; the exit status. */
+int pb_table(const struct pb_bench *bench, const struct pb_args *args);
+int pb_compare_benches(const struct pb_bench *const *benches, size_t n, const struct pb_args *args);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* rng.c - the random generator and the hash of all benchmarks against known values. */
+#include "golden.h"
+
+int main(void)
+{
+	struct pb_rng rng = { 1 };
+
+	CHECK(pb_rng_next(&rng) == UINT64_C(0x910a2dec89025cc1));
+	CHECK(pb_rng_next(&rng) == UINT64_C(0xbeeb8da1658eec67));
+	CHECK(pb_rng_next(&rng) == UINT64_C(0xf893a2eefb32555e));
+	rng.state = 1;
+	CHECK(pb_rng_float(&rng) == 0x910a2dp-24f);
+	CHECK(pb_fnv(PB_FNV_INIT, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
+	CHECK(pb_fnv(PB_FNV_INIT, "foobar", 6) == UINT64_C(0x85944171f73967e8));
+	return failures != 0;
+}
