@@ -6,6 +6,7 @@
 #ifndef ADSM_ARENA_H
 #define ADSM_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,12 +25,16 @@ void adsm_arena_destroy(void);
 /* In the child of a fork: keep the range reserved and closed. */
 void adsm_arena_child(void);
 
-/* A free range of whole pages, inaccessible until adsm_arena_map(); -ENOMEM when the arena is full. */
-int adsm_arena_take(size_t size, uintptr_t *ret_start);
-void adsm_arena_give(uintptr_t start, size_t size);
+/*
+ * A free range of whole pages, inaccessible until adsm_arena_map(); -ENOMEM when the arena is full. With
+ * @pages it may be one that was given with its pages.
+ */
+int adsm_arena_take(size_t size, bool pages, uintptr_t *ret_start);
+/* @pages: there are host pages behind the range, worth keeping for the next one of this size (ADSM_KEEP). */
+void adsm_arena_give(uintptr_t start, size_t size, bool pages);
 /* Map the view of a range, closed to accesses or open for all of them. */
 int adsm_arena_map(uintptr_t start, size_t size, int prot);
-/* Take the view away and give the pages back. */
+/* Take the view away. */
 void adsm_arena_unmap(uintptr_t start, size_t size);
 
 static inline void *adsm_arena_alias(uintptr_t address)

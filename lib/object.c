@@ -162,7 +162,7 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	object->span = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	object->device_only = options->device_only;
 	object->protocol = options->protocol;
-	error = adsm_arena_take(object->span, &object->start);
+	error = adsm_arena_take(object->span, !object->device_only, &object->start);
 	if (error)
 		return adsm_fail(error, "no address space left in the arena for %zu bytes (ADSM_ARENA)", size);
 	object->alias = adsm_arena_alias(object->start);
@@ -196,7 +196,7 @@ free_blocks:
 free_memory:
 	home->device->backend->free(object->memory);
 give_range:
-	adsm_arena_give(object->start, object->span);
+	adsm_arena_give(object->start, object->span, false);
 	return error;
 }
 
@@ -249,6 +249,15 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	return 0;
 }
 
+/* Whether the CPU has used the object. */
+static bool has_pages(const struct adsm_object *object)
+{
+	for (uint32_t b = 0; b < object->n_blocks; b++)
+		if (object->blocks[b].flags & (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED))
+			return true;
+	return false;
+}
+
 void adsm_object_destroy(struct adsm_object *object)
 {
 	struct adsm_home *home = object->home;
@@ -266,7 +275,7 @@ void adsm_object_destroy(struct adsm_object *object)
 	if (!object->device_only)
 		adsm_arena_unmap(object->start, object->span);
 	home->device->backend->free(object->memory);
-	adsm_arena_give(object->start, object->span);
+	adsm_arena_give(object->start, object->span, has_pages(object));
 	free(object->blocks);
 	object->blocks = NULL;
 	give_slot(object);
