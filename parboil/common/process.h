@@ -7,8 +7,9 @@
 extern char pb_process_name[32];
 void pb_process_set_name(const char *name);
 
-/* A folder for this process's files. pb_files_remove() removes it and its files, input.0, input.1, ... and output, as does the end of
- * the process by exit() or by a signal that can be caught; pb_files_keep() leaves it, and says where it is. */
+/* A folder for this process's files. pb_files_remove() removes it with its files, input.0, input.1, ... and
+ * output, as does the end of the process by exit() or by a signal that can be caught; pb_files_keep() leaves
+ * it, and says where it is. */
 const char *pb_files_folder(void);
 void pb_files_keep(void);
 void pb_files_remove(void);
