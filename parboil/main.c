@@ -7,7 +7,7 @@
 #include "common/job.h"
 
 #define BENCHES(X) \
-	X(mri_q)
+	X(cp) X(mri_q) X(pns) X(rpes) X(sad) X(vecadd)
 
 #define EXTERN(name) extern const struct pb_bench name##_bench;
 BENCHES(EXTERN)

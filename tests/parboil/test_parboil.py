@@ -83,7 +83,7 @@ def test_rolling():
 def test_options():
     fails(2, "commands are list,", "walk")
     fails(2, "commands are list,")
-    fails(2, "benchmarks are mri-q", "run", "mri-x")
+    fails(2, "benchmarks are cp mri-", "run", "mri-x")
     fails(2, "needs the name of a benchmark", "run")
     fails(2, "options are --size --variant --protocol", "run", "mri-q", "--siz", "small")
     fails(2, "options are --size --output", "generate", "mri-q", "--json", "-")
