@@ -7,7 +7,8 @@
 #include "common/job.h"
 
 #define BENCHES(X) \
-	X(cp) X(mri_q) X(pns) X(rpes) X(sad) X(vecadd)
+	X(cp) X(mri_fhd) X(mri_q) X(pns) X(rpes) X(sad) X(tpacf) \
+	X(stencil3d) X(vecadd) X(blackscholes) X(scan)
 
 #define EXTERN(name) extern const struct pb_bench name##_bench;
 BENCHES(EXTERN)

@@ -30,9 +30,17 @@ static struct pb_config config_of(int compared, const struct pb_args *args)
 /* ---- interruption and progress */
 
 static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t running;	/* the process whose turn it is, or 0 */
 
+/* A run may take long, and a terminal interrupts it as well, but kill(1) does not. */
 static void note_signal(int signal)
 {
+	if (running)
+		kill(running, SIGTERM);
+	if (interrupted) {
+		pb_files_remove();
+		_exit(128 + signal);
+	}
 	interrupted = signal;
 }
 
@@ -77,46 +85,75 @@ void pb_progress(const char *format, ...)
 
 /* ---- measuring */
 
-bool pb_measure(struct pb_run *run, const struct pb_args *args, unsigned pairs, struct pb_measured *ret_measured)
+/* A way in words. */
+static const char *name_of(const struct pb_config *way)
 {
-	struct pb_worker workers[PB_N_COMPARED] = { 0 };
+	static char text[64];
+
+	snprintf(text, sizeof(text), "%s%s%s%s%s", way->variant == PB_EXPLICIT ? "explicit" : way->protocol,
+		 way->block_size ? ", blocks of " : "", way->block_size ? way->block_size : "",
+		 way->rolling_size ? ", rolling size " : "", way->rolling_size ? way->rolling_size : "");
+	return text;
+}
+
+/* One run of one way. It is noted whose turn it is before anyone looks for an interruption that came before. */
+static bool turn(struct pb_run *run, const struct pb_config *way, struct pb_worker *worker, struct pb_result *result)
+{
+	bool ok;
+
+	running = worker->pid;
+	ok = !interrupted && pb_worker_run(worker, result);
+	running = 0;
+	if (ok && !pb_verified(result)) {
+		pb_progress("%s", "");
+		fprintf(stderr, "parboil: %s: %s: the output is wrong: it differs from the reference by up to %g\n",
+			run->bench->name, name_of(way), result->max_error);
+		return false;
+	}
+	return ok;
+}
+
+bool pb_take_turns(struct pb_run *run, const struct pb_turns *turns, struct pb_measured *ret_measured)
+{
+	struct pb_worker workers[PB_MAX_WAYS] = { 0 };
 	struct pb_measured *measured = ret_measured;
 	bool ok = true;
 
-	*measured = (struct pb_measured){ .n = 0 };
-	for (int i = 0; i < PB_N_COMPARED; i++)
-		measured->results[i] = pb_host_alloc(pairs * sizeof(*measured->results[i]));
-	for (int i = 0; i < PB_N_COMPARED && ok; i++) {
-		struct pb_config config = config_of(i, args);
-
-		ok = pb_worker_start(&workers[i], run, &config);
+	*measured = (struct pb_measured){ .n_ways = turns->n_ways };
+	for (unsigned i = 0; i < turns->n_ways; i++)
+		measured->results[i] = pb_host_alloc(turns->n * sizeof(*measured->results[i]));
+	for (unsigned i = 0; i < turns->n_ways && ok && !interrupted; i++) {
+		ok = pb_worker_start(&workers[i], run, &turns->ways[i]);
 		measured->setups[i] = workers[i].setup;
 	}
-	/* The first turn warms up, and is not counted. */
-	for (unsigned pair = 0; pair <= pairs && ok && !interrupted; pair++) {
-		for (int i = 0; i < PB_N_COMPARED && ok && !interrupted; i++) {
-			struct pb_result *result = &measured->results[i][pair ? pair - 1 : 0];
-
+	/* Turn 0 is the warm-up. */
+	for (unsigned k = !turns->warm_up; k <= turns->n && ok && !interrupted; k++) {
+		for (unsigned i = 0; i < turns->n_ways && ok && !interrupted; i++) {
 			pb_progress("%s %s: turn %u of %u, %s", run->bench->name, run->bench->sizes[run->size],
-				    pair, pairs, pb_compared[i]);
-			ok = pb_worker_run(&workers[i], result);
-			if (ok && !pb_verified(result)) {
-				fprintf(stderr, "parboil: %s: %s: the output is wrong: it differs from the "
-					"reference by up to %g\n", run->bench->name, pb_compared[i], result->max_error);
-				ok = false;
-			}
+				    k, turns->n, name_of(&turns->ways[i]));
+			ok = turn(run, &turns->ways[i], &workers[i], &measured->results[i][k ? k - 1 : 0]);
 		}
-		measured->n = ok && !interrupted ? pair : measured->n;
+		measured->n = ok && !interrupted ? k : measured->n;
 	}
-	for (int i = 0; i < PB_N_COMPARED; i++)
+	for (unsigned i = turns->n_ways; i-- > 0; )
 		pb_worker_stop(&workers[i]);
 	pb_progress("%s", "");
 	return ok || interrupted;
 }
 
+bool pb_measure(struct pb_run *run, const struct pb_args *args, unsigned pairs, struct pb_measured *ret_measured)
+{
+	struct pb_config ways[PB_N_COMPARED];
+	const struct pb_turns turns = { .ways = ways, .n_ways = PB_N_COMPARED, .n = pairs, .warm_up = true };
+
+	for (int i = 0; i < PB_N_COMPARED; i++)
+		ways[i] = config_of(i, args);
+	return pb_take_turns(run, &turns, ret_measured);
+}
+
 void pb_measured_free(struct pb_measured *measured)
 {
-	for (int i = 0; i < PB_N_COMPARED; i++)
+	for (unsigned i = 0; i < measured->n_ways; i++)
 		free(measured->results[i]);
 }
 

@@ -9,16 +9,27 @@
 #define PB_N_COMPARED 4
 extern const char *const pb_compared[PB_N_COMPARED];	/* "explicit", "batch", "lazy", "rolling" */
 
+/* Ways to run one benchmark that are measured against each other. */
+#define PB_MAX_WAYS 8
+struct pb_turns {
+	const struct pb_config *ways;
+	unsigned n_ways, n;		/* @n runs of each */
+	bool warm_up;			/* after one that does not count */
+};
+
 /* One benchmark, all its runs: the k-th of every one belong together, made one after the other. */
 struct pb_measured {
 	unsigned n;			/* runs of each made */
-	struct pb_result *results[PB_N_COMPARED];
-	struct pb_setup setups[PB_N_COMPARED];
+	unsigned n_ways;
+	struct pb_result *results[PB_MAX_WAYS];
+	struct pb_setup setups[PB_MAX_WAYS];
 };
 
-/* Run all in turns, @pairs times; fewer where the program was interrupted (see pb_interrupted()). False,
- * after a message, where one failed. A line of progress goes to standard error, on a terminal all the
- * time, else every 30 seconds. */
+/* Run all in turns, each in a process of its own; fewer times where the program was interrupted (see
+ * pb_interrupted()). False, after a message, where one failed. A line of progress goes to standard error, on
+ * a terminal all the time, else every 30 seconds. */
+bool pb_take_turns(struct pb_run *run, const struct pb_turns *turns, struct pb_measured *ret_measured);
+/* The protocols and explicit copies, with a warm-up. */
 bool pb_measure(struct pb_run *run, const struct pb_args *args, unsigned pairs, struct pb_measured *ret_measured);
 void pb_measured_free(struct pb_measured *measured);
 
@@ -26,7 +37,8 @@ void pb_measured_free(struct pb_measured *measured);
 struct pb_spread { double low, median, high; };
 struct pb_spread pb_spread(double *values, unsigned n);
 
-/* From pb_watch_interrupts() on, SIGINT, SIGTERM and SIGHUP let the measurement in progress end early. */
+/* From pb_watch_interrupts() on, SIGINT, SIGTERM and SIGHUP let the measurement in progress end early, and
+ * end the run of the moment. A second one ends the program. */
 void pb_watch_interrupts(void);
 int pb_interrupted(void);		/* the signal, or 0 */
 

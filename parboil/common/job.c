@@ -2,11 +2,9 @@
 /* job.c - one benchmark to be run: its files, its reference, the library's settings. */
 #include "job.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "process.h"
 #include "report.h"
@@ -141,20 +139,16 @@ void pb_job_configure(const struct pb_config *config)
 	set_option("block_size", config->block_size);
 	set_option("rolling_size", config->rolling_size);
 	set_option("cpu_link", config->link);
+	set_option("paper", config->paper);
 }
 
 /* Kernel modules lie beside the program: <folder of the program>/<benchmark>/kernels.adsm. */
 static adsmModule *load_module(const char *name)
 {
-	char path[PATH_MAX], self[PATH_MAX / 2];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char path[PATH_MAX];
 	adsmModule *module;
 
-	if (n < 0)
-		pb_die("/proc/self/exe: %s", strerror(errno));
-	self[n] = '\0';
-	*strrchr(self, '/') = '\0';
-	snprintf(path, sizeof(path), "%s/%s/kernels.adsm", self, name);
+	pb_files_beside(path, sizeof(path), name, "kernels.adsm");
 	module = adsmModuleLoad(path);
 	if (!module)
 		pb_die("%s", adsmLastError());

@@ -66,6 +66,18 @@ void pb_files_keep(void)
 	folder[0] = '\0';
 }
 
+void pb_files_beside(char *ret_path, size_t size, const char *subfolder, const char *name)
+{
+	char self[PATH_MAX / 2];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0)
+		pb_die("/proc/self/exe: %s", strerror(errno));
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	snprintf(ret_path, size, "%s/%s/%s", self, subfolder, name);
+}
+
 void pb_files_forget(void)
 {
 	folder[0] = '\0';

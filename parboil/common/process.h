@@ -3,6 +3,8 @@
 #ifndef PARBOIL_PROCESS_H
 #define PARBOIL_PROCESS_H
 
+#include <stddef.h>
+
 /* What this process works on, for messages: a benchmark's name, or "". */
 extern char pb_process_name[32];
 void pb_process_set_name(const char *name);
@@ -13,6 +15,8 @@ void pb_process_set_name(const char *name);
 const char *pb_files_folder(void);
 void pb_files_keep(void);
 void pb_files_remove(void);
+/* The path of a file in a folder beside the program: <folder of the program>/@subfolder/@name. */
+void pb_files_beside(char *ret_path, size_t size, const char *subfolder, const char *name);
 /* In a child: the files are its parent's. */
 void pb_files_forget(void);
 

@@ -18,7 +18,8 @@ struct pb_worker {
 bool pb_worker_start(struct pb_worker *ret_worker, struct pb_run *run, const struct pb_config *config);
 /* Let it run once. False where it died, after a message of its own. */
 bool pb_worker_run(struct pb_worker *worker, struct pb_result *ret_result);
-/* End it. One that was not started, all zero, is left alone. */
+/* End it; of several, the last one started first, as it holds the pipes to those before it open. One that was
+ * not started, all zero, is left alone. */
 void pb_worker_stop(struct pb_worker *worker);
 
 #endif

@@ -16,8 +16,8 @@ void mri_q_adsm(struct pb_run *run)
 	FILE *out;
 
 	mri_q_open(&q, run);
-	k_bytes = q.n_samples * sizeof(float);
-	x_bytes = q.n_voxels * sizeof(float);
+	k_bytes = q.in.n_samples * sizeof(float);
+	x_bytes = q.in.n_voxels * sizeof(float);
 	phiR = pb_shared_alloc(k_bytes);
 	phiI = pb_shared_alloc(k_bytes);
 	phiMag = pb_shared_alloc(k_bytes);
@@ -27,24 +27,24 @@ void mri_q_adsm(struct pb_run *run)
 	Qr = pb_shared_alloc(x_bytes);
 	Qi = pb_shared_alloc(x_bytes);
 
-	pb_read(run, q.in, run->inputs[0], x, x_bytes);
-	pb_read(run, q.in, run->inputs[0], y, x_bytes);
-	pb_read(run, q.in, run->inputs[0], z, x_bytes);
-	pb_read(run, q.in, run->inputs[0], phiR, k_bytes);
-	pb_read(run, q.in, run->inputs[0], phiI, k_bytes);
+	pb_read(run, q.in.file, run->inputs[0], x, x_bytes);
+	pb_read(run, q.in.file, run->inputs[0], y, x_bytes);
+	pb_read(run, q.in.file, run->inputs[0], z, x_bytes);
+	pb_read(run, q.in.file, run->inputs[0], phiR, k_bytes);
+	pb_read(run, q.in.file, run->inputs[0], phiI, k_bytes);
 
-	grid = (adsmDim){ .x = (q.n_samples + block.x - 1) / block.x };
+	grid = (adsmDim){ .x = (q.in.n_samples + block.x - 1) / block.x };
 	pb_check(adsmCall(compute_phi_mag, grid, block, adsmPtr(phiR), adsmPtr(phiI),
-			  adsmPtr(phiMag), adsmVal((int)q.n_samples)));
+			  adsmPtr(phiMag), adsmVal((int)q.in.n_samples)));
 	pb_check(adsmSync());
 	mri_q_pack(&q, phiMag);
 
 	memset(Qr, 0, x_bytes);
 	memset(Qi, 0, x_bytes);
 	block.x = MRI_Q_THREADS;
-	grid.x = q.n_voxels / block.x;
-	for (size_t k = 0; k < q.n_samples; k += q.tile) {
-		size_t n = q.n_samples - k < q.tile ? q.n_samples - k : q.tile;
+	grid.x = q.in.n_voxels / block.x;
+	for (size_t k = 0; k < q.in.n_samples; k += q.tile) {
+		size_t n = q.in.n_samples - k < q.tile ? q.in.n_samples - k : q.tile;
 
 		pb_check(adsmCall(compute_q, grid, block,
 				  adsmConst(q.samples + k, n * sizeof(*q.samples)), adsmVal((int)n),
@@ -52,14 +52,14 @@ void mri_q_adsm(struct pb_run *run)
 		pb_check(adsmSync());
 	}
 
-	n_voxels = q.n_voxels;
+	n_voxels = q.in.n_voxels;
 	out = pb_open(run->output, "wb");
 	pb_write(run, out, &n_voxels, sizeof(n_voxels));
 	pb_write(run, out, Qr, x_bytes);
 	pb_write(run, out, Qi, x_bytes);
 	pb_close(out);
 	pb_stop(run);
-	mri_q_verify(run, Qr, Qi);
+	mri_verify(run, Qr, Qi);
 
 	pb_check(adsmFree(phiR));
 	pb_check(adsmFree(phiI));

@@ -3,28 +3,19 @@
 #ifndef PARBOIL_MRI_Q_H
 #define PARBOIL_MRI_Q_H
 
-#include "../common/harness.h"
+#include "../common/mri.h"
 
 #define MRI_Q_PHI_MAG_THREADS 512u
-#define MRI_Q_THREADS 256u		/* of ComputeQ, which has no bounds test: X is a multiple */
+#define MRI_Q_THREADS MRI_THREADS	/* of ComputeQ */
 
 /* One record of the table in constant memory; as in kernels.c. */
 struct ksample { float kx, ky, kz, m; };
 
 /* The samples of k-space, in private memory. */
 struct mri_q {
-	FILE *in;			/* read up to x */
-	size_t n_samples, n_voxels;	/* K and X */
+	struct mri_input in;
 	size_t tile;			/* samples of a call */
-	float *kx, *ky, *kz;
 	struct ksample *samples;
-};
-
-/* What Q must be. */
-struct mri_q_reference {
-	size_t n_voxels;
-	double max;			/* largest absolute value */
-	double *Qr, *Qi;		/* behind the struct, in the same memory */
 };
 
 extern const struct pb_bench mri_q_bench;
@@ -36,8 +27,6 @@ void mri_q_explicit(struct pb_run *run);
 void mri_q_open(struct mri_q *ret_q, struct pb_run *run);
 /* Make the records from kx, ky, kz and what ComputePhiMag wrote. */
 void mri_q_pack(struct mri_q *q, const float *phiMag);
-/* Compare with the reference, and note the result. */
-void mri_q_verify(struct pb_run *run, const float *Qr, const float *Qi);
 /* Close the file and free the samples. */
 void mri_q_close(struct mri_q *q);
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* blackscholes.h - what the two variants of blackscholes share: everything that is not shared data. */
+#ifndef PARBOIL_BLACKSCHOLES_H
+#define PARBOIL_BLACKSCHOLES_H
+
+#include "../common/harness.h"
+
+#define BLACKSCHOLES_BLOCKS 480u
+#define BLACKSCHOLES_THREADS 128u
+
+#define BLACKSCHOLES_RATE 0.02f
+#define BLACKSCHOLES_VOLATILITY 0.30f
+
+struct blackscholes_size {
+	size_t n_options;
+	int n_calls;			/* all the same, as the original repeats them to take times */
+};
+
+/* What the prices must be. */
+struct blackscholes_reference {
+	size_t n_options;
+	double call_sum, put_sum;
+	double *call, *put;		/* behind the struct, in the same memory */
+};
+
+extern const struct pb_bench blackscholes_bench;
+extern const struct blackscholes_size blackscholes_sizes[];
+
+void blackscholes_adsm(struct pb_run *run);
+void blackscholes_explicit(struct pb_run *run);
+
+/* Make the input, option by option. */
+void blackscholes_fill(float *price, float *strike, float *years, size_t n_options);
+/* What all options together cost. */
+double blackscholes_sum(const float *prices, size_t n_options);
+/* Compare with the reference, and note the result. */
+void blackscholes_verify(struct pb_run *run, const float *call, const float *put, double call_sum,
+			 double put_sum);
+
+#endif

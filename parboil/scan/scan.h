@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* scan.h - what the two variants of scan share: everything that is not shared data. */
+#ifndef PARBOIL_SCAN_H
+#define PARBOIL_SCAN_H
+
+#include "../common/harness.h"
+
+#define SCAN_N 25600
+#define SCAN_THREADS 256u
+#define SCAN_SEGMENT 512u		/* values of a block; as in kernels.c */
+#define SCAN_SEGMENTS (SCAN_N / SCAN_SEGMENT)
+
+struct scan_size {
+	int n_calls;			/* all the same, as the original repeats them to take times */
+	bool full;			/* over all segments, not each on its own */
+};
+
+/* What the output must be. */
+struct scan_reference {
+	uint64_t sum;
+	uint32_t out[SCAN_N];
+};
+
+extern const struct pb_bench scan_bench;
+extern const struct scan_size scan_sizes[];
+
+void scan_adsm(struct pb_run *run);
+void scan_explicit(struct pb_run *run);
+
+/* Make the input. */
+void scan_fill(uint32_t *in);
+/* What all the output comes to. */
+uint64_t scan_sum(const uint32_t *out);
+/* The reference's way: each of @n values becomes the sum of those before it in its segment. */
+void scan_segments(uint32_t *values, size_t n, size_t segment);
+/* Compare with the reference, and note the result. */
+void scan_verify(struct pb_run *run, const uint32_t *out, uint64_t sum);
+
+#endif
