@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - parboil: runs the benchmarks of the ADSM paper on libadsm, with shared memory and without. */
+#include <signal.h>
 #include <string.h>
 
 #include "common/compare.h"
@@ -55,6 +56,8 @@ int main(int argc, char **argv)
 	const struct pb_bench *chosen[N_BENCHES];
 	struct pb_args args;
 
+	/* A file that must not grow any more is an error like a full disk. */
+	signal(SIGXFSZ, SIG_IGN);
 	pb_args_parse(&args, argc, argv);
 	switch (args.command) {
 	case PB_LIST:

@@ -215,7 +215,7 @@ static void end(struct session *session, struct figure *figure)
 		return;
 	if (note)
 		put(figure, "# %s\n", note);
-	pb_close(figure->csv);
+	pb_close(figure->csv, figure->path);
 	figure->csv = NULL;
 	snprintf(caption, sizeof(caption), "%s%s%s", figure->caption, note ? "; " : "", note ? note : "");
 	wrap(caption, 125);

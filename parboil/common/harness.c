@@ -118,12 +118,12 @@ void pb_write(struct pb_run *run, FILE *out, const void *p, size_t size)
 	pb_io_stop(run);
 }
 
-void pb_close(FILE *out)
+void pb_close(FILE *out, const char *path)
 {
 	bool failed = ferror(out);
 
 	if (fclose(out) || failed)
-		pb_die("cannot write: %s", strerror(errno));
+		pb_die("%s: %s", path, strerror(errno));
 }
 
 void pb_start(struct pb_run *run)

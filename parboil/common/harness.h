@@ -17,7 +17,7 @@ struct pb_result {
 	uint64_t total_ns, io_ns;	/* io: reading input files and writing output files */
 	adsmStats stats;
 	uint64_t n_compared, n_wrong;	/* values of the output, by pb_compare() */
-	double max_error;		/* largest absolute difference from the reference */
+	double max_error;		/* largest absolute difference from the reference; NaN if one was */
 };
 
 /* What a variant is given. */
@@ -72,7 +72,7 @@ void pb_io_stop(struct pb_run *run);
 /* Bytes of an open file; its position is its start again. */
 uint64_t pb_file_size(FILE *in, const char *path);
 /* Close a written file, and die if not all of it arrived. */
-void pb_close(FILE *out);
+void pb_close(FILE *out, const char *path);
 /* The clock starts; the harness does that. */
 void pb_start(struct pb_run *run);
 /* The output is complete: take time and counters. What follows is verification. */
@@ -85,7 +85,7 @@ static inline void pb_compare(struct pb_run *run, double got, double expected, d
 
 	run->result.n_compared++;
 	run->result.n_wrong += !(error <= tolerance);
-	if (!(error <= run->result.max_error))
+	if (!(error <= run->result.max_error || isnan(run->result.max_error)))
 		run->result.max_error = error;
 }
 

@@ -78,7 +78,7 @@ static void generate(const struct pb_bench *bench, size_t size, const char *cons
 		outs[i] = pb_open(paths[i], "wb");
 	bench->generate(size, outs);
 	for (size_t i = 0; i < n; i++)
-		pb_close(outs[i]);
+		pb_close(outs[i], paths[i]);
 	free(outs);
 }
 
@@ -249,7 +249,7 @@ static void report(const struct pb_run *run, const struct pb_setup *setup, const
 	}
 	out = strcmp(file, "-") == 0 ? stdout : pb_open(file, "w");
 	pb_report_json(out, run, setup);
-	pb_close(out);
+	pb_close(out, out == stdout ? "standard output" : file);
 }
 
 int pb_run(const struct pb_bench *bench, const struct pb_args *args)

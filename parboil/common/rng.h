@@ -25,6 +25,12 @@ static inline float pb_rng_float(struct pb_rng *rng)
 	return (float)(pb_rng_next(rng) >> 40) * 0x1p-24f;
 }
 
+/* Uniform below @n, but for n that do not divide 2^32. */
+static inline uint32_t pb_rng_below(struct pb_rng *rng, uint32_t n)
+{
+	return (uint32_t)(pb_rng_next(rng) >> 32) % n;
+}
+
 /* 64-bit FNV-1a of more bytes; start from PB_FNV_INIT. */
 static inline uint64_t pb_fnv(uint64_t hash, const void *data, size_t size)
 {

@@ -14,12 +14,18 @@
 void pb_text_open(struct pb_text *ret_text, const char *path)
 {
 	*ret_text = (struct pb_text){ .file = pb_open(path, "r"), .path = path };
+	/* It is read twice, for the reference and by the variant: no pipe will do. */
+	pb_file_size(ret_text->file, path);
 }
 
 bool pb_text_line(struct pb_text *text)
 {
-	while (errno = 0, getline(&text->buffer, &text->room, text->file) >= 0) {
+	ssize_t length;
+
+	while (errno = 0, (length = getline(&text->buffer, &text->room, text->file)) >= 0) {
 		text->line++;
+		if (strlen(text->buffer) < (size_t)length)
+			pb_text_die(text, "there is a byte 0 in this line");
 		text->next = text->buffer + strspn(text->buffer, " \t\r\n");
 		if (*text->next)
 			return true;

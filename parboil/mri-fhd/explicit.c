@@ -85,7 +85,7 @@ void mri_fhd_explicit(struct pb_run *run)
 	pb_write(run, out, &n_voxels, sizeof(n_voxels));
 	pb_write(run, out, outR, x_bytes);
 	pb_write(run, out, outI, x_bytes);
-	pb_close(out);
+	pb_close(out, run->output);
 	pb_stop(run);
 	mri_verify(run, outR, outI);
 

@@ -57,7 +57,7 @@ void mri_q_adsm(struct pb_run *run)
 	pb_write(run, out, &n_voxels, sizeof(n_voxels));
 	pb_write(run, out, Qr, x_bytes);
 	pb_write(run, out, Qi, x_bytes);
-	pb_close(out);
+	pb_close(out, run->output);
 	pb_stop(run);
 	mri_verify(run, Qr, Qi);
 

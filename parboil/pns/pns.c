@@ -79,7 +79,7 @@ void pns_write(struct pns *pns, struct pb_run *run)
 	for (int i = 0; i < PNS_N_NUMBERS; i++)
 		fprintf(out, "%.9g\n", numbers[i]);
 	pb_io_stop(run);
-	pb_close(out);
+	pb_close(out, run->output);
 }
 
 /*
@@ -201,6 +201,7 @@ void pns_net_reset(struct pns_net *net, uint64_t *ret_squares, int *ret_max)
 	}
 	/* None was made, none was lost. */
 	assert(tokens == 0);
+	(void)tokens;
 	net->n_touched = 0;
 	*ret_squares = squares;
 	*ret_max = max;

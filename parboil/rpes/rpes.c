@@ -350,7 +350,7 @@ void rpes_write(struct pb_run *run, const struct rpes *r, const float *reduction
 	pb_io_start(run);
 	for (size_t i = 0; i < r->n_read; i++)
 		fprintf(out, "%zu\t%e\n", i, reduction_sum[i]);
-	pb_close(out);
+	pb_close(out, run->output);
 	pb_io_stop(run);
 }
 

@@ -48,11 +48,6 @@ static int clamp(int i, int n)
 enum { REFERENCE, CURRENT };
 #define HEADER_BYTES (2 * sizeof(uint16_t))
 
-static unsigned random_below(struct pb_rng *rng, unsigned n)
-{
-	return (uint32_t)(pb_rng_next(rng) >> 32) % n;
-}
-
 static void generate(size_t size, FILE *const *outs)
 {
 	const int width = sizes[size].width, height = sizes[size].height;
@@ -64,12 +59,12 @@ static void generate(size_t size, FILE *const *outs)
 	for (int y = 0; y < height; y++)
 		for (int x = 0; x < width; x++)
 			reference[y * width + x] =
-				((7 * x + 13 * y + (x * y >> 3)) & 0xF0) | random_below(&rng, 16);
+				((7 * x + 13 * y + (x * y >> 3)) & 0xF0) | pb_rng_below(&rng, 16);
 	/* Moved by (3, -2), with noise. */
 	for (int y = 0; y < height; y++) {
 		for (int x = 0; x < width; x++) {
 			unsigned pixel = reference[clamp(y - 2, height) * width + clamp(x + 3, width)] +
-					 random_below(&rng, 4);
+					 pb_rng_below(&rng, 4);
 
 			current[y * width + x] = pixel < 255 ? pixel : 255;
 		}
@@ -186,7 +181,7 @@ void sad_write(const struct sad *sad, struct pb_run *run, const uint16_t *sads)
 			for (size_t i = 0; i < n && row_is_written(row, n_rows); i++)
 				pb_write(run, out, vector + i * SAD_VECTOR, SAD_POSITIONS * sizeof(*vector));
 	}
-	pb_close(out);
+	pb_close(out, run->output);
 }
 
 /*

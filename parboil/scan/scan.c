@@ -19,7 +19,7 @@ void scan_fill(uint32_t *in)
 	struct pb_rng rng = { 9 };
 
 	for (size_t i = 0; i < SCAN_N; i++)
-		in[i] = (uint32_t)(pb_rng_next(&rng) >> 32) % 1000;
+		in[i] = pb_rng_below(&rng, 1000);
 }
 
 uint64_t scan_sum(const uint32_t *out)

@@ -31,7 +31,7 @@ void stencil3d_adsm(struct pb_run *run)
 		u = next;
 		next = swap;
 	}
-	pb_close(out);
+	pb_close(out, run->output);
 	pb_stop(run);
 	stencil3d_verify(run, u);
 

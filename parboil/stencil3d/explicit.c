@@ -39,7 +39,7 @@ void stencil3d_explicit(struct pb_run *run)
 		d_u = d_next;
 		d_next = d_swap;
 	}
-	pb_close(out);
+	pb_close(out, run->output);
 	pb_stop(run);
 	/* The last time step was written. */
 	stencil3d_verify(run, next);

@@ -206,7 +206,7 @@ void tpacf_write(struct tpacf *t, struct pb_run *run, const uint64_t *histograms
 		fprintf(out, "%.9g %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", (n_random * dd - dr) / rr + 1,
 			sums->dd[bin], sums->dr[bin], sums->rr[bin]);
 	}
-	pb_close(out);
+	pb_close(out, run->output);
 	pb_io_stop(run);
 }
 

@@ -75,6 +75,6 @@ with tempfile.TemporaryDirectory() as folder:
         os.unlink(output)
     assert len(texts) == 1
     fails(1, f"{folder}/none/output: No such file", "run", "cp", "--size", "small", "--output", f"{folder}/none/output")
-    fails(1, "cannot write: No space left", "run", "cp", "--size", "small", "--output", "/dev/full")
+    fails(1, "/dev/full: No space left", "run", "cp", "--size", "small", "--output", "/dev/full")
     fails(2, "cp has no input files", "run", "cp", "--size", "small", "--input", output)
     fails(2, "cp has no input files", "generate", "cp", "--size", "small", "--output", output)

@@ -19,7 +19,7 @@ RR = [0, 0, 0, 2, 2, 3, 21, 16, 73, 168, 416, 1081, 2636, 6507, 16586, 40712, 98
 def parboil(*args):
     """Run the program; its temporary files, if it leaves any, are a failure."""
     with tempfile.TemporaryDirectory() as temporary:
-        done = subprocess.run([PROGRAM, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        done = subprocess.run([PROGRAM, *args], text=True, input="1 2\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=dict(os.environ, TMPDIR=temporary))
         left = os.listdir(temporary)
     assert not left, f"{args} left {left}"
@@ -119,6 +119,8 @@ def test_malformed(folder):
     malformed(f'{first}:2: ra is "x", and must be a number', ["10 20", "x 20", "1 2"], good)
     malformed(f'{first}:1: ra is "nan", and must be a number', ["nan 20"], good)
     malformed(f'{first}:3: dec is "2,5", and must be a number', ["10 20", "", "1 2,5"], good)
+    malformed(f"{first}:1: there is a byte 0 in this line", ["1 2\0", "3 4"], good)
+    malformed(f"{second}:2: there is a byte 0 in this line", good, ["10 20", "\0x", "1 2"])
     malformed(f"{second}:2: dec is missing", good, ["10 20", "10", "1 2"])
     malformed(f'{second}:3: "4" is too much in this line', good, ["10 20", "1 2", "1 2 4"])
     malformed(f"{second}:1: dec is 90.5, and must be from -90 to 90", good, ["10 90.5"])
@@ -130,7 +132,8 @@ def test_malformed(folder):
     write(first, good)
     fails(2, "takes at least 2 input files", "--input", first)
     fails(1, "No such file", "--input", first, os.path.join(folder, "third"))
-    fails(1, "No space left", "--output", "/dev/full")
+    fails(1, "/dev/stdin: not a file of known length", "--input", "/dev/stdin", first)
+    fails(1, "/dev/full: No space left", "--output", "/dev/full")
     fails(1, "No such file", "--output", "/nonexistent/output")
 
 

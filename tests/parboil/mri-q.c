@@ -38,6 +38,9 @@ int main(void)
 	Qi[4095] = NAN;
 	mri_verify(&run, Qr, Qi);
 	CHECK(run.result.n_wrong == 2 && !pb_verified(&run.result));
+	Qr[0] = NAN;
+	mri_verify(&run, Qr, Qi);
+	CHECK(run.result.n_wrong == 4 && isnan(run.result.max_error));
 	free(Qr);
 	free(Qi);
 	golden_finish(&run);

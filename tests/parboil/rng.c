@@ -11,6 +11,8 @@ int main(void)
 	CHECK(pb_rng_next(&rng) == UINT64_C(0xf893a2eefb32555e));
 	rng.state = 1;
 	CHECK(pb_rng_float(&rng) == 0x910a2dp-24f);
+	rng.state = 1;
+	CHECK(pb_rng_below(&rng, 1000) == 0x910a2dec % 1000);
 	CHECK(pb_fnv(PB_FNV_INIT, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
 	CHECK(pb_fnv(PB_FNV_INIT, "foobar", 6) == UINT64_C(0x85944171f73967e8));
 	return failures != 0;

@@ -3,6 +3,7 @@
 wrong: test_parboil.py TEST PROGRAM"""
 import json
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -148,6 +149,12 @@ def test_files():
     fails(1, "No such file", "run", "mri-q", "--size", "small", "--output", "/nonexistent/output")
     fails(1, "No space left", "run", "mri-q", "--size", "small", "--output", "/dev/full")
     fails(1, "No space left", "run", "mri-q", "--size", "small", "--json", "/dev/full")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "input")
+        done = subprocess.run([PROGRAM, "generate", "mri-q", "--size", "small", "--output", path], text=True,
+                              stderr=subprocess.PIPE, check=False,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+    assert (done.returncode, done.stderr) == (1, f"parboil: mri-q: {path}: File too large\n"), done
 
 
 def test_table():
