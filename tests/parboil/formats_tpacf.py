@@ -19,8 +19,8 @@ RR = [0, 0, 0, 2, 2, 3, 21, 16, 73, 168, 416, 1081, 2636, 6507, 16586, 40712, 98
 def parboil(*args):
     """Run the program; its temporary files, if it leaves any, are a failure."""
     with tempfile.TemporaryDirectory() as temporary:
-        done = subprocess.run([PROGRAM, *args], text=True, input="1 2\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env=dict(os.environ, TMPDIR=temporary))
+        done = subprocess.run([PROGRAM, *args], text=True, input="1 2\n", stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=dict(os.environ, TMPDIR=temporary))
         left = os.listdir(temporary)
     assert not left, f"{args} left {left}"
     return done
