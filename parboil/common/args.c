@@ -93,7 +93,7 @@ unsigned pb_args_number(const char *option, const char *text, unsigned fallback,
 	return n;
 }
 
-/* --input takes all arguments up to the next option. How many of the first @n of @argv it is. */
+/* --input without = takes all arguments up to the next option. How many of the first @n of @argv it is. */
 static int take_inputs(struct pb_args *args, char **argv, int n)
 {
 	int i = 0;
@@ -133,7 +133,8 @@ void pb_args_parse(struct pb_args *ret_args, int argc, char **argv)
 
 			if (equals)
 				args->inputs[args->n_inputs++] = equals + 1;
-			i += take_inputs(args, argv + i + 1, argc - i - 1);
+			else
+				i += take_inputs(args, argv + i + 1, argc - i - 1);
 			if (args->n_inputs == before)
 				pb_usage("--input needs a value");
 		} else if (value == &args->keep) {

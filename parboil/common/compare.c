@@ -14,8 +14,9 @@
 #include "report.h"
 #include "worker.h"
 
-const char *const pb_compared[PB_N_COMPARED] = { "explicit", "batch", "lazy", "rolling" };
-enum { EXPLICIT, BATCH, LAZY, ROLLING };
+const char *const pb_compared[PB_N_COMPARED] = {
+	[EXPLICIT] = "explicit", [BATCH] = "batch", [LAZY] = "lazy", [ROLLING] = "rolling",
+};
 
 static struct pb_config config_of(int compared, const struct pb_args *args)
 {
@@ -25,6 +26,16 @@ static struct pb_config config_of(int compared, const struct pb_args *args)
 		.backend = args->backend, .block_size = args->block_size,
 		.rolling_size = args->rolling_size, .link = args->link,
 	};
+}
+
+/* What is wrong with them ends the program here, before what takes long. */
+static void check_options(const struct pb_args *args)
+{
+	for (int i = 0; i < PB_N_COMPARED; i++) {
+		struct pb_config config = config_of(i, args);
+
+		pb_job_configure(&config);
+	}
 }
 
 /* ---- interruption and progress */
@@ -50,7 +61,7 @@ void pb_watch_interrupts(void)
 	struct sigaction action = { .sa_handler = note_signal };
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaction(ends[i], &action, NULL);
+		pb_catch(ends[i], &action);
 	/* A worker that died is noticed where its result is read. */
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -66,20 +77,18 @@ void pb_progress(const char *format, ...)
 	static bool shown;
 	bool terminal = isatty(STDERR_FILENO);
 	time_t now = time(NULL);
+	char line[256];
 	va_list list;
 
 	if (!last)
 		last = now;
-	if (!*format ? !shown : !terminal && now - last < 30)
-		return;
-	fputs(terminal ? "\r\033[K" : "", stderr);
 	va_start(list, format);
-	vfprintf(stderr, format, list);
+	vsnprintf(line, sizeof(line), format, list);
 	va_end(list);
-	if (!terminal)
-		fputc('\n', stderr);
-	fflush(stderr);
-	shown = terminal && *format;
+	if (!*line ? !shown : !terminal && now - last < 30)
+		return;
+	fprintf(stderr, terminal ? "\r\033[K%s" : "%s\n", line);
+	shown = terminal && *line;
 	last = now;
 }
 
@@ -186,11 +195,7 @@ int pb_table(const struct pb_bench *bench, const struct pb_args *args)
 	struct pb_run run = { .bench = bench, .size = pb_find_size(bench, args->size) };
 	bool failed = false, titled = false;
 
-	for (int i = 0; i < PB_N_COMPARED; i++) {
-		struct pb_config config = config_of(i, args);
-
-		pb_job_configure(&config);	/* a wrong option ends the program here */
-	}
+	check_options(args);
 	pb_process_set_name(bench->name);
 	pb_catch_signals();
 	pb_job_prepare(&run, args);
@@ -236,7 +241,7 @@ static uint64_t bytes(const struct pb_measured *measured, int compared)
 }
 
 /* One row; the logarithms of the time ratios are added to @logs. */
-static void compare_row(const struct pb_run *run, const struct pb_measured *measured,
+static void compare_row(const struct pb_run *run, const struct pb_measured *measured, unsigned pairs,
 			double logs[PB_N_COMPARED])
 {
 	double *seconds = pb_host_alloc(measured->n * sizeof(*seconds));
@@ -254,13 +259,19 @@ static void compare_row(const struct pb_run *run, const struct pb_measured *meas
 	for (int i = 0; i < PB_N_COMPARED; i++)
 		if (i != BATCH)
 			printf("%10.3g", (double)bytes(measured, i) / (double)bytes(measured, BATCH));
+	if (measured->n < pairs)
+		printf("  (only %u of %u pairs)", measured->n, pairs);
 	putchar('\n');
-	fflush(stdout);
+	pb_report_flush();
 }
 
 static void compare_title(const struct pb_setup *setup, const char *size, unsigned pairs)
 {
-	printf("%s on %s, %s, link %s; %u pairs\n", size, setup->backend, setup->device, setup->link, pairs);
+	char settings[256];
+
+	pb_settings(settings, sizeof(settings));
+	printf("%s on %s, %s, link %s;%s%s %u pairs\n", size, setup->backend, setup->device, setup->link, settings,
+	       *settings ? ";" : "", pairs);
 	printf("%-13s%10s  %-66s%s\n", "", "explicit", "time to explicit: median (quartiles)", "bytes to batch");
 	printf("%-13s%10s  %-22s%-22s%-22s%10s%10s%10s\n", "benchmark", "seconds", "   batch", "   lazy", "   rolling",
 	       "explicit", "lazy", "rolling");
@@ -278,11 +289,7 @@ int pb_compare_benches(const struct pb_bench *const *benches, size_t n, const st
 		pb_find_size(benches[i], size);
 	if (args->n_inputs && n != 1)
 		pb_usage("--input is for one benchmark");
-	for (int i = 0; i < PB_N_COMPARED; i++) {
-		struct pb_config config = config_of(i, args);
-
-		pb_job_configure(&config);
-	}
+	check_options(args);
 	pb_watch_interrupts();
 	for (size_t i = 0; i < n && ok && !interrupted; i++) {
 		struct pb_run run = { .bench = benches[i], .size = pb_find_size(benches[i], size) };
@@ -295,7 +302,7 @@ int pb_compare_benches(const struct pb_bench *const *benches, size_t n, const st
 		if (measured.n) {
 			if (!done++)
 				compare_title(&measured.setups[ROLLING], size, pairs);
-			compare_row(&run, &measured, logs);
+			compare_row(&run, &measured, pairs, logs);
 		}
 		pb_measured_free(&measured);
 		pb_job_finish(&run);

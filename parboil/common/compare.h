@@ -6,8 +6,8 @@
 #include "job.h"
 
 /* What is compared; the first is what the others are measured against. */
-#define PB_N_COMPARED 4
-extern const char *const pb_compared[PB_N_COMPARED];	/* "explicit", "batch", "lazy", "rolling" */
+enum { EXPLICIT, BATCH, LAZY, ROLLING, PB_N_COMPARED };
+extern const char *const pb_compared[PB_N_COMPARED];	/* their names */
 
 /* Ways to run one benchmark that are measured against each other. */
 #define PB_MAX_WAYS 8

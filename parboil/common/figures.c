@@ -3,6 +3,7 @@
 #include "figures.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -23,8 +24,6 @@
 #define FIRST 7
 #define LAST 12
 
-enum { EXPLICIT, BATCH, LAZY, ROLLING };	/* as in pb_compared[] */
-
 /* What is measured, and for whom. */
 struct session {
 	const struct pb_args *args;
@@ -40,7 +39,7 @@ struct figure {
 	bool wanted;
 	FILE *csv;
 	char path[PATH_MAX];
-	char caption[512];
+	char caption[1024];
 };
 
 /* Nothing more is measured. */
@@ -80,16 +79,17 @@ static void write_caption(struct figure *figure, const struct pb_setup *setup, c
 	long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
 	struct utsname names;
 	time_t now = time(NULL);
-	char date[32] = "";
+	char date[32] = "", settings[256];
 	struct tm tm;
 
 	uname(&names);
 	strftime(date, sizeof(date), "%Y-%m-%d", localtime_r(&now, &tm));
+	pb_settings(settings, sizeof(settings));
 	snprintf(figure->caption, sizeof(figure->caption), "%s, %ld processor%s, %s %s; backend %s, device %s, "
-		 "link model %s; size %s; %u run%s%s; %s", processor(&names), n_processors,
+		 "link model %s;%s%s size %s; %u run%s%s; %s", processor(&names), n_processors,
 		 n_processors == 1 ? "" : "s", names.sysname, names.release, setup->backend, setup->device,
-		 setup->link, size, n, n == 1 ? " of each" : "s of each: median and quartiles",
-		 n == 1 ? "" : note, date);
+		 setup->link, settings, *settings ? ";" : "", size, n,
+		 n == 1 ? " of each" : "s of each: median and quartiles", n == 1 ? "" : note, date);
 	for (char *c = figure->caption; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == '\x7f')
 			*c = ' ';
@@ -145,13 +145,28 @@ static void end_row(struct figure *figure)
 		pb_die("%s: %s", figure->path, strerror(errno));
 }
 
+static const char *const endings[] = { "svg", "png" };
+
+static void name_file(char ret_path[PATH_MAX], const struct session *session, const struct figure *figure,
+		      const char *ending)
+{
+	snprintf(ret_path, PATH_MAX, "%s/figure%u.%s", session->folder, figure->number, ending);
+}
+
 /* True where the caption has just been written, and the names of the columns are next. */
 static bool begin(struct session *session, struct figure *figure, const struct pb_setup *setup, const char *size,
 		  unsigned n, const char *note)
 {
+	char picture[PATH_MAX];
+
 	if (figure->csv)
 		return false;
-	snprintf(figure->path, sizeof(figure->path), "%s/figure%u.csv", session->folder, figure->number);
+	/* Those of an earlier time are not of this one. */
+	for (size_t i = 0; i < LENGTH(endings); i++) {
+		name_file(picture, session, figure, endings[i]);
+		unlink(picture);
+	}
+	name_file(figure->path, session, figure, "csv");
 	figure->csv = pb_open(figure->path, "we");
 	write_caption(figure, setup, size, n, note);
 	put(figure, "# Figure %u: %s\n", figure->number, figure->caption);
@@ -194,22 +209,23 @@ static void draw_as(struct session *session, struct figure *figure, char *captio
 
 	snprintf(name, sizeof(name), "figure%u.gp", figure->number);
 	pb_files_beside(script, sizeof(script), "figures", name);
-	snprintf(out, sizeof(out), "%s/figure%u.%s", session->folder, figure->number, ending);
+	name_file(out, session, figure, ending);
 	status = run_gnuplot(argv);
 	if (status == ENOENT) {
 		session->no_gnuplot = true;
 	} else if (status) {
 		fprintf(stderr, "parboil: gnuplot did not draw %s: %s\n", out,
 			status > 0 ? strerror(status) : "it ended with an error");
+		unlink(out);	/* or half of it is there */
 		session->undrawn = true;
 	}
 }
 
-/* Close the CSV, where there is one, and draw it. */
-static void end(struct session *session, struct figure *figure)
+/* Close the CSV, where there is one, and draw it. An interruption from here on leaves it @whole. */
+static void end(struct session *session, struct figure *figure, bool whole)
 {
 	char caption[sizeof(figure->caption) + 32];
-	const char *note = ended(session) ? "incomplete" : NULL;
+	const char *note = whole ? NULL : "incomplete";
 
 	if (!figure->csv)
 		return;
@@ -219,10 +235,8 @@ static void end(struct session *session, struct figure *figure)
 	figure->csv = NULL;
 	snprintf(caption, sizeof(caption), "%s%s%s", figure->caption, note ? "; " : "", note ? note : "");
 	wrap(caption, 125);
-	if (!session->no_gnuplot)
-		draw_as(session, figure, caption, "svg");
-	if (!session->no_gnuplot)
-		draw_as(session, figure, caption, "png");
+	for (size_t i = 0; i < LENGTH(endings) && !session->no_gnuplot; i++)
+		draw_as(session, figure, caption, endings[i]);
 }
 
 /* ---- what is taken of a result */
@@ -416,6 +430,7 @@ static void parboil(struct session *session, struct figure *f7, struct figure *f
 {
 	const char *size = session->size;
 	struct logs logs = { .n = 0 };
+	bool whole;
 
 	for (size_t i = 0; i < LENGTH(benches) && !ended(session); i++) {
 		struct pb_measured measured;
@@ -445,9 +460,10 @@ static void parboil(struct session *session, struct figure *f7, struct figure *f
 	}
 	if (logs.n > 1)
 		means_7(f7, &logs);
-	end(session, f7);
-	end(session, f8);
-	end(session, f10);
+	whole = !ended(session);
+	end(session, f7, whole);
+	end(session, f8, whole);
+	end(session, f10, whole);
 }
 
 /* ---- figure 9: the stencil by volume */
@@ -512,7 +528,7 @@ static void stencil(struct session *session, struct figure *figure)
 
 	for (size_t i = 0; i < n && !ended(session); i++)
 		volume(session, figure, &volumes[first + i]);
-	end(session, figure);
+	end(session, figure, !ended(session));
 }
 
 /* ---- figures 11 and 12: by block size */
@@ -574,7 +590,7 @@ static void vector_addition(struct session *session, struct figure *figure)
 		pb_measured_free(&measured);
 	}
 	pb_job_finish(&run);
-	end(session, figure);
+	end(session, figure, !ended(session));
 }
 
 /* A rolling size below the three streams that fill its object makes tpacf send a block at each store. Of a run that
@@ -640,7 +656,7 @@ static void rolling_size(struct session *session, struct figure *figure)
 			pb_measured_free(&measured[i]);
 	}
 	pb_job_finish(&run);
-	end(session, figure);
+	end(session, figure, !ended(session));
 }
 
 /* ---- the command */
@@ -704,6 +720,24 @@ static void check(const struct session *session)
 		pb_find_size(pb_find_bench("stencil3d"), volumes[first + i].size);
 }
 
+/* The files there are can be written. */
+static void check_files(const struct session *session, const struct figure *figures)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	for (unsigned i = 0; i <= LAST - FIRST; i++) {
+		if (!figures[i].wanted)
+			continue;
+		name_file(path, session, &figures[i], "csv");
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+		else if (errno != ENOENT)
+			pb_usage("%s: %s", path, strerror(errno));
+	}
+}
+
 #define F(number) figures[(number) - FIRST]
 
 int pb_figures(const struct pb_args *args)
@@ -717,6 +751,7 @@ int pb_figures(const struct pb_args *args)
 	choose(figures, args);
 	check(&session);
 	open_folder(&session, args->out);
+	check_files(&session, figures);
 	pb_watch_interrupts();
 	if (F(7).wanted || F(8).wanted || F(10).wanted)
 		parboil(&session, &F(7), &F(8), &F(10));

@@ -142,6 +142,16 @@ void pb_job_configure(const struct pb_config *config)
 	set_option("paper", config->paper);
 }
 
+void pb_settings(char *ret_text, size_t size)
+{
+	size_t length = 0;
+
+	*ret_text = '\0';
+	for (char **variable = environ; *variable && length < size; variable++)
+		if (strncmp(*variable, "ADSM_", 5) == 0)
+			length += (size_t)snprintf(ret_text + length, size - length, " %s", *variable);
+}
+
 /* Kernel modules lie beside the program: <folder of the program>/<benchmark>/kernels.adsm. */
 static adsmModule *load_module(const char *name)
 {
@@ -153,6 +163,16 @@ static adsmModule *load_module(const char *name)
 	if (!module)
 		pb_die("%s", adsmLastError());
 	return module;
+}
+
+/* A rolling size that the library took: a number with K, M or G, or "auto". */
+static unsigned long blocks(const char *text)
+{
+	static const char suffixes[] = "kmgKMG";
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	return *end && strchr(suffixes, *end) ? n << (strchr(suffixes, *end) - suffixes) % 3 * 10 << 10 : n;
 }
 
 /* An object knows its protocol and block size, wherever they were set. */
@@ -169,7 +189,7 @@ static void describe(const struct pb_config *config, struct pb_setup *setup)
 	snprintf(setup->backend, sizeof(setup->backend), "%s", device.backend);
 	snprintf(setup->device, sizeof(setup->device), "%s", device.name);
 	snprintf(setup->link, sizeof(setup->link), "%s", link && *link ? link : "off");
-	setup->rolling_size = size ? strtoul(size, NULL, 10) : 0;
+	setup->rolling_size = size ? blocks(size) : 0;
 	p = pb_shared_alloc(1);
 	pb_check(adsmObjectInfo(p, &props));
 	pb_check(adsmFree(p));
@@ -226,7 +246,7 @@ static void repeat(struct pb_run *run, enum pb_variant variant, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		pb_job_run(run, variant);
 		n_wrong += run->result.n_compared ? run->result.n_wrong : 1;
-		if (!(run->result.max_error <= max_error))
+		if (run->result.max_error > max_error || isnan(run->result.max_error))
 			max_error = run->result.max_error;
 		results[i] = run->result;
 	}
@@ -247,9 +267,13 @@ static void report(const struct pb_run *run, const struct pb_setup *setup, const
 		pb_report_seconds(run);
 		return;
 	}
-	out = strcmp(file, "-") == 0 ? stdout : pb_open(file, "w");
+	if (strcmp(file, "-") == 0) {
+		pb_report_json(stdout, run, setup);
+		return;
+	}
+	out = pb_open(file, "w");
 	pb_report_json(out, run, setup);
-	pb_close(out, out == stdout ? "standard output" : file);
+	pb_close(out, file);
 }
 
 int pb_run(const struct pb_bench *bench, const struct pb_args *args)

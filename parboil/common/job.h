@@ -27,6 +27,9 @@ const struct pb_bench *pb_find_bench(const char *name);
 /* Index of a size by name; NULL: the first. Ends the program where the benchmark has none of that name. */
 size_t pb_find_size(const struct pb_bench *bench, const char *name);
 
+/* The ADSM_ variables of the environment, as " NAME=VALUE NAME=VALUE", or "". */
+void pb_settings(char *ret_text, size_t size);
+
 /* Give the library its settings; what is not valid there is a usage error. Before it starts. */
 void pb_job_configure(const struct pb_config *config);
 /* Start the library, load the kernels, find out what the settings came to. Needs bench and size of @run. All

@@ -114,6 +114,14 @@ static void interrupted(int signal)
 	raise(signal);
 }
 
+void pb_catch(int signal, const struct sigaction *action)
+{
+	struct sigaction old;
+
+	if (!sigaction(signal, NULL, &old) && old.sa_handler != SIG_IGN)
+		sigaction(signal, action, NULL);
+}
+
 void pb_catch_signals(void)
 {
 	static const int ends[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM };
@@ -122,5 +130,5 @@ void pb_catch_signals(void)
 	sigaction(SIGBUS, &action, NULL);
 	action = (struct sigaction){ .sa_handler = interrupted, .sa_flags = SA_RESETHAND };
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaction(ends[i], &action, NULL);
+		pb_catch(ends[i], &action);
 }

@@ -3,6 +3,7 @@
 #ifndef PARBOIL_PROCESS_H
 #define PARBOIL_PROCESS_H
 
+#include <signal.h>
 #include <stddef.h>
 
 /* What this process works on, for messages: a benchmark's name, or "". */
@@ -20,6 +21,8 @@ void pb_files_beside(char *ret_path, size_t size, const char *subfolder, const c
 /* In a child: the files are its parent's. */
 void pb_files_forget(void);
 
+/* Set what a signal does, but leave one alone that is ignored, as by nohup(1). */
+void pb_catch(int signal, const struct sigaction *action);
 /* From now on a signal that ends the process removes its files first, and SIGBUS, an access that the library
  * could not serve, is one clear line. Before adsmInit(), which keeps the handlers it finds. */
 void pb_catch_signals(void);

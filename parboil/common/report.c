@@ -2,6 +2,7 @@
 /* report.c - results as JSON and as a table. */
 #include "report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -23,6 +24,12 @@ void pb_report_parts(double ret_seconds[PB_N_PARTS], const struct pb_result *res
 	for (int i = 0; i < PB_CPU; i++)
 		others += ret_seconds[i];
 	ret_seconds[PB_CPU] = fmax(0, (double)result->total_ns * 1e-9 - others);
+}
+
+void pb_report_flush(void)
+{
+	if (fflush(stdout))
+		pb_die("standard output: %s", strerror(errno));
 }
 
 /* A rolling size in words. */
@@ -85,7 +92,7 @@ void pb_report_row(const struct pb_run *run, const struct pb_setup *setup)
 	       (double)run->result.total_ns * 1e-9, stats->h2d_bytes, stats->h2d_transfers, stats->d2h_bytes,
 	       stats->d2h_transfers, stats->read_faults, stats->write_faults, stats->signals,
 	       stats->evictions, run->result.max_error, pb_verified(&run->result) ? "true" : "false");
-	fflush(stdout);
+	pb_report_flush();
 }
 
 void pb_report_seconds(const struct pb_run *run)

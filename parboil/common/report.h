@@ -16,6 +16,8 @@ void pb_report_json(FILE *out, const struct pb_run *run, const struct pb_setup *
 /* A table: a title, then a row for each variant. */
 void pb_report_title(const struct pb_run *run, const struct pb_setup *setup);
 void pb_report_row(const struct pb_run *run, const struct pb_setup *setup);
+/* What was printed arrives, or the program ends. */
+void pb_report_flush(void);
 /* Where the time of one went, as a line. */
 void pb_report_seconds(const struct pb_run *run);
 

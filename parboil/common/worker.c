@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,9 +57,26 @@ _Noreturn static void work(struct pb_run *run, const struct pb_config *config, i
 	exit(0);
 }
 
+/* One that does not answer has said why, or could not: then it is said here. An end that was asked for is none. */
+static bool answers(const struct pb_worker *worker, bool ok)
+{
+	siginfo_t info = { .si_status = 0 };
+
+	if (ok)
+		return true;
+	while (waitid(P_PID, (id_t)worker->pid, &info, WEXITED | WNOWAIT) && errno == EINTR)
+		;
+	if (info.si_code != CLD_EXITED && info.si_status != SIGHUP && info.si_status != SIGINT &&
+	    info.si_status != SIGTERM)
+		fprintf(stderr, "parboil: %s: its process was ended by signal %d (%s)\n", pb_process_name,
+			info.si_status, strsignal(info.si_status));
+	return false;
+}
+
 bool pb_worker_start(struct pb_worker *ret_worker, struct pb_run *run, const struct pb_config *config)
 {
 	struct pb_worker *worker = ret_worker;
+	pid_t parent = getpid();
 	int to[2], from[2];
 
 	fflush(NULL);
@@ -65,6 +84,10 @@ bool pb_worker_start(struct pb_worker *ret_worker, struct pb_run *run, const str
 		pb_die("cannot start a run: %s", strerror(errno));
 	if (!worker->pid) {
 		pb_files_forget();
+		/* Nobody else would end a run that nobody waits for. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(1);
 		close(to[1]);
 		close(from[0]);
 		work(run, config, to[0], from[1]);
@@ -73,12 +96,13 @@ bool pb_worker_start(struct pb_worker *ret_worker, struct pb_run *run, const str
 	close(from[1]);
 	worker->to = to[1];
 	worker->from = from[0];
-	return receive(worker->from, &worker->setup, sizeof(worker->setup));
+	return answers(worker, receive(worker->from, &worker->setup, sizeof(worker->setup)));
 }
 
 bool pb_worker_run(struct pb_worker *worker, struct pb_result *ret_result)
 {
-	return send_all(worker->to, "", 1) && receive(worker->from, ret_result, sizeof(*ret_result));
+	return answers(worker, send_all(worker->to, "", 1) &&
+		       receive(worker->from, ret_result, sizeof(*ret_result)));
 }
 
 void pb_worker_stop(struct pb_worker *worker)

@@ -16,7 +16,7 @@ struct pb_worker {
 /* Start a process for one variant of a prepared run, whose library is not started. False, after a message,
  * where it cannot do its work. */
 bool pb_worker_start(struct pb_worker *ret_worker, struct pb_run *run, const struct pb_config *config);
-/* Let it run once. False where it died, after a message of its own. */
+/* Let it run once. False where it died, after a message. */
 bool pb_worker_run(struct pb_worker *worker, struct pb_result *ret_result);
 /* End it; of several, the last one started first, as it holds the pipes to those before it open. One that was
  * not started, all zero, is left alone. */

@@ -21,7 +21,6 @@ green = 0x009e73
 yellow = 0xf0e442
 blue = 0x0072b2
 vermilion = 0xd55e00
-purple = 0xcc79a7
 
 set border 3 lc rgb "#404040"
 set tics nomirror out

@@ -151,11 +151,15 @@ def without_gnuplot(folder):
     broken = os.path.join(folder, "broken")
     os.mkdir(broken)
     with open(os.path.join(broken, "gnuplot"), "w", encoding="utf-8") as file:
-        file.write("#!/bin/sh\nexit 3\n")
+        file.write("#!/bin/sh\necho half > \"$5\"\nexit 3\n")
     os.chmod(file.name, 0o755)
-    status, stderr = figures("12", "--size", "small", "--pairs", "1", "--out", out, PATH=broken)
+    # Neither half a picture is left nor that of another measurement.
+    with open(os.path.join(out, "figure12.png"), "w", encoding="utf-8"):
+        pass
+    status, stderr = figures("12", "--size", "small", "--pairs", "1", "--out", out, PATH=broken + ":" + os.defpath)
     lines = stderr.splitlines()
     assert status == 1 and len(lines) == 2 and all("gnuplot did not draw" in line for line in lines), (status, stderr)
+    assert os.listdir(out) == ["figure12.csv"], os.listdir(out)
     print("without gnuplot")
 
 
@@ -175,6 +179,10 @@ def arguments(folder):
     fails(2, "No such file", "7", "--out", os.path.join(out, "below"))
     with open(out, "w", encoding="utf-8"):
         fails(2, "Not a directory", "7", "--out", out)
+    os.unlink(out)
+    os.makedirs(os.path.join(out, "figure8.csv"))
+    fails(2, "figure8.csv: Is a directory", "7", "8", "--size", "small", "--out", out)
+    assert os.listdir(out) == ["figure8.csv"], os.listdir(out)
     print("arguments")
 
 

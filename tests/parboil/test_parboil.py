@@ -78,6 +78,7 @@ def test_rolling():
     # 14 dirty blocks in a queue of 4.
     expect(result("--protocol", "rolling", "--block-size", "4K", "--rolling-size", "4", ADSM_PAPER="1"),
            rolling_size=4, h2d_bytes=53248, d2h_bytes=34816, write_faults=14, evictions=10)
+    expect(result("--rolling-size", "1K"), rolling_size=1024)
     expect(result("--block-size", "4K", "--repeat", "3"), h2d_bytes=53248, d2h_bytes=34816)
 
 
@@ -115,6 +116,8 @@ def test_input():
         with open(path, "rb") as file:
             good = file.read()
         result("--input", path)
+        # With "=" it is this one file, and what follows is none of them.
+        assert parboil("run", f"--input={path}", "mri-q", "--size", "small").returncode == 0
         malformed("ends at byte 0, inside the header", b"")
         malformed("ends at byte 7, inside the header", good[:7])
         malformed("ends at byte 8, inside kx (bytes 8 to 2056)", good[:8])
@@ -155,6 +158,12 @@ def test_files():
                               stderr=subprocess.PIPE, check=False,
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
     assert (done.returncode, done.stderr) == (1, f"parboil: mri-q: {path}: File too large\n"), done
+    # And what is printed.
+    for args in [["list"], ["run", "scan"], ["run", "scan", "--json", "-"], ["table", "scan"],
+                 ["compare", "scan", "vecadd", "--size", "small", "--pairs", "1"]]:
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([PROGRAM, *args], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and "No space left" in done.stderr, (args, done.returncode, done.stderr)
 
 
 def test_table():
@@ -170,19 +179,26 @@ def test_table():
             assert read_faults + write_faults == {"explicit": 0, "lazy": 8, "rolling": 23}[name], done.stdout
 
 
-def device_of(mark):
-    """The device process of the run that has @mark in its environment; None before there is one."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+def processes_of(mark):
+    """The processes of the run that has @mark in its environment, by name: numbers."""
+    found = {"parboil": [], "adsm-cpu-device": []}
+    for pid in sorted(map(int, filter(str.isdigit, os.listdir("/proc")))):
         try:
             with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-                if file.read().strip() != "adsm-cpu-device":
-                    continue
+                name = file.read().strip()
+            if name not in found:
+                continue
             with open(f"/proc/{pid}/environ", "rb") as file:
                 if mark.encode() in file.read().split(b"\0"):
-                    return int(pid)
+                    found[name].append(pid)
         except OSError:
             pass    # it has ended meanwhile
-    return None
+    return found
+
+
+def device_of(mark):
+    """The device process of a run; None before there is one."""
+    return next(iter(processes_of(mark)["adsm-cpu-device"]), None)
 
 
 def interrupt(moment, victim, number, args):
@@ -216,6 +232,59 @@ def test_death():
     assert status == 1 and "parboil: mri-q: lost data at 0x" in stderr, (status, stderr)
     status, stderr = interrupt(0.1, "run", signal.SIGTERM, [])
     assert status == -signal.SIGTERM and not stderr, (status, stderr)
+
+
+def test_workers():
+    """Nothing is left of a measurement that was ended, and a process of it that was killed is told of."""
+    for args, victim, number in [(["table"], "program", signal.SIGTERM), (["table"], "program", signal.SIGKILL),
+                                 (["compare", "--pairs", "1"], "program", signal.SIGTERM),
+                                 (["compare", "--pairs", "1"], "program", signal.SIGKILL),
+                                 (["compare", "--pairs", "1"], "worker", signal.SIGKILL),
+                                 (["table"], "worker", signal.SIGKILL)]:
+        with tempfile.TemporaryDirectory() as folder:
+            # Minutes, if it were left alone.
+            run = subprocess.Popen([PROGRAM, *args, "vecadd", "--size", "small", "--link", "50KB/s,10us"], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=dict(os.environ, TMPDIR=folder))
+            found = {"parboil": []}
+            while len(found["parboil"]) < (5 if "compare" in args else 2) and run.poll() is None:
+                found = processes_of(f"TMPDIR={folder}")
+            time.sleep(0.1)
+            assert run.poll() is None, (args, run.communicate())
+            os.kill(run.pid if victim == "program" else found["parboil"][1], number)
+            if victim == "program" or "compare" in args:
+                stdout, stderr = run.communicate(timeout=60)
+            else:
+                while "signal" not in (stderr := run.stderr.readline()):
+                    assert stderr, "nothing is said"
+                run.kill()
+                run.communicate(timeout=60)
+            if victim == "worker":
+                assert "vecadd: its process was ended by signal 9" in stderr, (args, stderr)
+            else:
+                assert not stderr, (args, number, stderr)
+            while any(processes_of(f"TMPDIR={folder}").values()):
+                time.sleep(0.01)    # for ever, if one is left: the test's time is limited
+    # An interrupted comparison says how much of it there is.
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.Popen([PROGRAM, "compare", "scan", "--size", "small", "--pairs", "1000"], text=True,
+                               stdout=subprocess.PIPE, env=dict(os.environ, TMPDIR=folder))
+        while len(processes_of(f"TMPDIR={folder}")["parboil"]) < 5 and run.poll() is None:
+            pass
+        time.sleep(1)
+        run.send_signal(signal.SIGINT)
+        stdout, _ = run.communicate(timeout=60)
+        assert run.returncode == 128 + signal.SIGINT and " of 1000 pairs)" in stdout, (run.returncode, stdout)
+    # A signal is not caught where it is ignored, as nohup(1) has it.
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.Popen([PROGRAM, "compare", "scan", "--size", "small", "--pairs", "20"], text=True,
+                               stdout=subprocess.PIPE, env=dict(os.environ, TMPDIR=folder),
+                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        while device_of(f"TMPDIR={folder}") is None and run.poll() is None:
+            pass
+        run.send_signal(signal.SIGHUP)
+        stdout, _ = run.communicate(timeout=60)
+        assert run.returncode == 0 and "only" not in stdout, (run.returncode, stdout)
 
 
 globals()["test_" + sys.argv[1]]()
