@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What the paper's protocols move, exactly: bytes each way, faults and evictions of every benchmark, one sync after
 each call, blocks of 4 KiB: counts.py PROGRAM BENCH SIZE"""
-import json
-import os
-import subprocess
 import sys
 
-PROGRAM, BENCH, SIZE = sys.argv[1:]
+from program import expect, result
+
+BENCH, SIZE = sys.argv[2:]
 
 # calls; explicit: bytes to the device, to the host, constants; batch: bytes each way; lazy: to the device, to the
 # host, faults; rolling: to the device, to the host, faults, evictions. Derived by hand from the programs' accesses.
@@ -28,17 +27,7 @@ COUNTS = {
 
 
 def run(*args):
-    done = subprocess.run([PROGRAM, "run", BENCH, "--size", SIZE, "--json", "-", *args], text=True, check=True,
-                          stdout=subprocess.PIPE, env=dict(os.environ, ADSM_PAPER="1"))
-    report = json.loads(done.stdout)
-    assert report["verified"] is True, report
-    return report
-
-
-def expect(report, **values):
-    got = {name: report[name] for name in values}
-    wrong = {name: (got[name], values[name]) for name in values if values[name] not in (None, got[name])}
-    assert not wrong, f"{report['protocol']}: (got, expected): {wrong}"
+    return result(BENCH, "--size", SIZE, *args, ADSM_PAPER="1")
 
 
 calls, explicit, batch, lazy, rolling = COUNTS[f"{BENCH} {SIZE}"]

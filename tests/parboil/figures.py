@@ -6,13 +6,13 @@ import math
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree
 
-PROGRAM = sys.argv[1]
+from program import fails, parboil, start
+
 BENCHES = ["cp", "mri-fhd", "mri-q", "pns", "rpes", "sad", "tpacf"]
 BLOCKS = [f"{2**i}K" for i in range(2, 10)] + [f"{2**i}M" for i in range(6)]
 # The first column of each figure.
@@ -21,27 +21,11 @@ ENDS = ["low", "median", "high"]
 DRAWS = shutil.which("gnuplot") is not None
 
 
-def start(folder, *args, **environment):
-    return subprocess.Popen([PROGRAM, "figures", *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            env=dict(os.environ, TMPDIR=folder, **environment))
-
-
 def figures(*args, **environment):
     """Its exit status and messages."""
-    with tempfile.TemporaryDirectory() as folder:
-        process = start(folder, *args, **environment)
-        stdout, stderr = process.communicate()
-        assert stdout == "", (args, stdout)
-        assert not os.listdir(folder), (args, os.listdir(folder))
-    return process.returncode, stderr
-
-
-def fails(status, text, *args, **environment):
-    """The program says one line that contains @text, and ends with @status."""
-    got, stderr = figures(*args, **environment)
-    lines = stderr.splitlines()
-    assert got == status, (args, got, stderr)
-    assert len(lines) == 1 and lines[0].startswith("parboil: ") and text in lines[0], (args, lines, text)
+    done = parboil("figures", *args, **environment)
+    assert done.stdout == "", done
+    return done.returncode, done.stderr
 
 
 def rows(folder, number):
@@ -119,7 +103,7 @@ def interrupted(folder):
     for number in [signal.SIGINT, signal.SIGTERM]:
         out, temporary = os.path.join(folder, str(number)), os.path.join(folder, f"tmp{number}")
         os.mkdir(temporary)
-        process = start(temporary, "7", "8", "--size", "small", "--pairs", "4", "--out", out)
+        process = start(temporary, "figures", "7", "8", "--size", "small", "--pairs", "4", "--out", out)
         path = os.path.join(out, "figure7.csv")
         before = ""
         while before.count("\n") < 4 and process.poll() is None:
@@ -144,7 +128,7 @@ def interrupted(folder):
 
 def without_gnuplot(folder):
     out = os.path.join(folder, "undrawn")
-    fails(1, "gnuplot-nox", "12", "--size", "small", "--pairs", "1", "--out", out, PATH=folder)
+    fails(1, "gnuplot-nox", "figures", "12", "--size", "small", "--pairs", "1", "--out", out, PATH=folder)
     assert os.listdir(out) == ["figure12.csv"], os.listdir(out)
     assert list(rows(out, 12)[0]) == ROWS[12]
     # One that fails.
@@ -166,22 +150,22 @@ def without_gnuplot(folder):
 def arguments(folder):
     out = os.path.join(folder, "unmade")
     for number in ["6", "13", "7x", "seven", "", " 7", "+7", "99999999999999999999"]:
-        fails(2, "the figures are 7 to 12", number, "--out", out)
-    fails(2, "there is no figure \"13\"", "7", "13", "--out", out)
-    fails(2, "--out DIR", "7")
-    fails(2, "--out DIR", "7", "--out", "")
-    fails(2, "their sizes are small medium paper", "7", "--size", "huge", "--out", out)
-    fails(2, "from 1 to 1000", "7", "--pairs", "0", "--out", out)
-    fails(2, "cpu", "7", "--backend", "abacus", "--out", out)
-    fails(2, "fast", "7", "--link", "fast", "--out", out)
-    fails(2, "takes no option", "7", "--json", "-", "--out", out)
+        fails(2, "the figures are 7 to 12", "figures", number, "--out", out)
+    fails(2, "there is no figure \"13\"", "figures", "7", "13", "--out", out)
+    fails(2, "--out DIR", "figures", "7")
+    fails(2, "--out DIR", "figures", "7", "--out", "")
+    fails(2, "their sizes are small medium paper", "figures", "7", "--size", "huge", "--out", out)
+    fails(2, "from 1 to 1000", "figures", "7", "--pairs", "0", "--out", out)
+    fails(2, "cpu", "figures", "7", "--backend", "abacus", "--out", out)
+    fails(2, "fast", "figures", "7", "--link", "fast", "--out", out)
+    fails(2, "takes no option", "figures", "7", "--json", "-", "--out", out)
     assert not os.path.exists(out)
-    fails(2, "No such file", "7", "--out", os.path.join(out, "below"))
+    fails(2, "No such file", "figures", "7", "--out", os.path.join(out, "below"))
     with open(out, "w", encoding="utf-8"):
-        fails(2, "Not a directory", "7", "--out", out)
+        fails(2, "Not a directory", "figures", "7", "--out", out)
     os.unlink(out)
     os.makedirs(os.path.join(out, "figure8.csv"))
-    fails(2, "figure8.csv: Is a directory", "7", "8", "--size", "small", "--out", out)
+    fails(2, "figure8.csv: Is a directory", "figures", "7", "8", "--size", "small", "--out", out)
     assert os.listdir(out) == ["figure8.csv"], os.listdir(out)
     print("arguments")
 

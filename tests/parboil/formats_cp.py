@@ -3,25 +3,12 @@
 import math
 import os
 import struct
-import subprocess
-import sys
 import tempfile
 
-PROGRAM = sys.argv[1]
+from program import fails, parboil
+
 N, ATOMS, ROWS = 128, 4000, 17
 CHECKSUM = -241577.699
-
-
-def parboil(*args):
-    return subprocess.run([PROGRAM, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-
-
-def fails(status, text, *args):
-    """The program says one line that contains @text, and ends with @status."""
-    done = parboil(*args)
-    lines = done.stderr.splitlines()
-    assert done.returncode == status, (args, done.returncode, done.stderr)
-    assert len(lines) == 1 and lines[0].startswith("parboil: ") and text in lines[0], (args, lines, text)
 
 
 def single(value):

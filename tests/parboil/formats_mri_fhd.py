@@ -3,20 +3,9 @@
 formats_mri_fhd.py PROGRAM"""
 import os
 import struct
-import subprocess
-import sys
 import tempfile
 
-PROGRAM = sys.argv[1]
-
-
-def parboil(*args):
-    return subprocess.run([PROGRAM, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def run(*args):
-    done = parboil("run", "mri-fhd", "--size", "small", "--json", "-", *args)
-    assert done.returncode == 0 and '"verified": true' in done.stdout, (args, done.stdout, done.stderr)
+from program import fails, parboil, result
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -26,10 +15,8 @@ with tempfile.TemporaryDirectory() as folder:
         with open(path, "wb") as file:
             file.write(data)
         for variant in ["adsm", "explicit"]:
-            done = parboil("run", "mri-fhd", "--size", "small", "--variant", variant, "--input", path)
-            assert done.returncode == 1, (text, done.returncode, done.stderr)
-            assert done.stderr.startswith(f"parboil: mri-fhd: {path}: {text}"), (text, done.stderr)
-            assert done.stderr.count("\n") == 1, done.stderr
+            said = fails(1, text, "run", "mri-fhd", "--size", "small", "--variant", variant, "--input", path)
+            assert said.startswith(f"parboil: mri-fhd: {path}: {text}"), (text, said)
 
     done = parboil("generate", "mri-fhd", "--size", "small", "--output", path)
     assert done.stdout.startswith(f"{path}: 63496 bytes, "), (done.stdout, done.stderr)
@@ -44,7 +31,7 @@ with tempfile.TemporaryDirectory() as folder:
     outputs = []
     for variant in ["adsm", "explicit"]:
         output = os.path.join(folder, variant)
-        run("--input", path, "--variant", variant, "--output", output)
+        result("mri-fhd", "--size", "small", "--input", path, "--variant", variant, "--output", output)
         with open(output, "rb") as file:
             outputs.append(file.read())
     assert outputs[0] == outputs[1] and len(outputs[0]) == 4 + 2 * 4096 * 4
@@ -57,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
     k, phi, d = (0.5, -0.25, 2), (0.5, 0.25), (2, -4)
     with open(path, "wb") as file:
         file.write(struct.pack("<ii3f", 1, 256, *k) + b"".join(voxels) + struct.pack("<4f", *phi, *d))
-    run("--input", path, "--output", output)
+    result("mri-fhd", "--size", "small", "--input", path, "--output", output)
     with open(output, "rb") as file:
         values = struct.unpack("<I512f", file.read())
     product = complex(*phi).conjugate() * complex(*d)

@@ -1,24 +1,12 @@
 # SPDX-License-Identifier: MIT
 """pns has no input, and writes four numbers: formats_pns.py PROGRAM"""
 import os
-import subprocess
-import sys
 import tempfile
 
-PROGRAM = sys.argv[1]
+from program import fails, parboil
+
 # Mean and variance of the variance of the marks, and of the largest mark.
 GOLDEN = {"small": [0.182575391, 6.78135e-07, 3, 0], "n64": [0.69745636, 4.571950e-05, 4.03125, 0.0302734375]}
-
-
-def run(size, output, *args):
-    return subprocess.run([PROGRAM, "run", "pns", "--size", size, "--output", output, *args], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def fails(text, output):
-    done = run("n64", output)
-    lines = done.stderr.splitlines()
-    assert done.returncode == 1 and lines and text in lines[-1], (output, done.returncode, lines)
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -26,7 +14,7 @@ with tempfile.TemporaryDirectory() as folder:
     for size, golden in GOLDEN.items():
         texts = set()
         for variant in ["adsm", "explicit"]:
-            done = run(size, path, "--variant", variant)
+            done = parboil("run", "pns", "--size", size, "--output", path, "--variant", variant)
             assert done.returncode == 0, (size, variant, done.returncode, done.stderr)
             with open(path, encoding="ascii") as file:
                 texts.add(file.read())
@@ -36,5 +24,5 @@ with tempfile.TemporaryDirectory() as folder:
         for number, right in zip(numbers, golden):
             # The variance of a trajectory is a float.
             assert abs(number - right) <= 1e-7 * right + 1e-11, (size, numbers, golden)
-    fails("No such file", "/nonexistent/output")
-    fails("No space left", "/dev/full")
+    for text, output in [("No such file", "/nonexistent/output"), ("No space left", "/dev/full")]:
+        fails(1, text, "run", "pns", "--size", "n64", "--output", output)

@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The files of rpes: what is wrong with one is said in one line, and what is right is run:
 formats_rpes.py PROGRAM"""
-import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 
-PROGRAM = sys.argv[1]
+from program import fails, parboil, result
+
 FOLDER = tempfile.mkdtemp()
 GEOMETRY, BASIS, OUTPUT = (os.path.join(FOLDER, name) for name in ["files.0", "files.1", "output"])
-
-
-def parboil(*args):
-    return subprocess.run([PROGRAM, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=dict(os.environ, TMPDIR=FOLDER))
 
 
 def write(geometry, basis):
@@ -26,28 +19,25 @@ def write(geometry, basis):
 
 def run(*args):
     """Run with the files as they are; the lines of the output file."""
-    done = parboil("run", "rpes", "--size", "small", "--input", GEOMETRY, "--input", BASIS, "--output", OUTPUT,
-                   "--json", "-", *args)
-    assert done.returncode == 0, (args, done.returncode, done.stderr)
-    assert json.loads(done.stdout)["verified"] is True, done.stdout
+    result("rpes", "--size", "small", "--input", GEOMETRY, "--input", BASIS, "--output", OUTPUT, *args)
     with open(OUTPUT, encoding="ascii") as file:
         return file.read().splitlines()
 
 
-def fails(path, text):
-    done = parboil("run", "rpes", "--size", "small", "--input", GEOMETRY, "--input", BASIS)
-    assert done.returncode == 1, (text, done.returncode, done.stderr)
-    assert done.stderr == f"parboil: rpes: {path}:{text}\n", (text, done.stderr)
+def refused(path, text):
+    """The files as they are are refused, for what is wrong in the one at @path."""
+    said = fails(1, text, "run", "rpes", "--size", "small", "--input", GEOMETRY, "--input", BASIS)
+    assert said == f"parboil: rpes: {path}:{text}\n", (text, said)
 
 
 def bad_geometry(text, geometry, basis="ATOM H 1\nSHELL 1\n0.12 1\n"):
     write(geometry, basis)
-    fails(GEOMETRY, text)
+    refused(GEOMETRY, text)
 
 
 def bad_basis(text, basis):
     write("ATOMS 1\nH 0 0 0\n", basis)
-    fails(BASIS, text)
+    refused(BASIS, text)
 
 
 def shells(symbol, counts):
@@ -135,9 +125,8 @@ def test_missing():
     write("ATOMS 1\nH 0 0 0\n", "ATOM H 1\nSHELL 1\n0.12 1\n")
     run()
     os.unlink(BASIS)
-    fails(BASIS, " No such file or directory")
-    done = parboil("run", "rpes", "--input", GEOMETRY)
-    assert done.returncode == 2 and "takes 2 input files (geometry and basis), not 1" in done.stderr, done.stderr
+    refused(BASIS, " No such file or directory")
+    fails(2, "takes 2 input files (geometry and basis), not 1", "run", "rpes", "--input", GEOMETRY)
 
 
 try:

@@ -1,35 +1,21 @@
 # SPDX-License-Identifier: MIT
 """The files of sad: what is malformed gives one clear line, what is right gives a verified run, and the output
 holds the sums of the right macroblocks: formats_sad.py PROGRAM"""
-import json
 import os
 import random
 import struct
-import subprocess
-import sys
 import tempfile
 
-PROGRAM = sys.argv[1]
+from program import fails, parboil, result
+
 POSITIONS = 33 * 33
 # Width and height of the blocks of each type.
 TYPES = [(16, 16), (16, 8), (8, 16), (8, 8), (8, 4), (4, 8), (4, 4)]
 
 
-def parboil(*args):
-    """Run the program; its temporary files, if it leaves any, are a failure."""
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([PROGRAM, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env=dict(os.environ, TMPDIR=folder))
-        left = os.listdir(folder)
-    assert not left, f"{args} left {left}"
-    return done
-
-
 def run(*args):
-    done = parboil("run", "sad", "--json", "-", *args)
-    assert done.returncode == 0, (args, done.returncode, done.stderr)
-    report = json.loads(done.stdout)
-    assert report["verified"] is True and report["max_error"] == 0 and report["calls"] == 3, report
+    report = result("sad", *args)
+    assert report["max_error"] == 0 and report["calls"] == 3, report
     return report
 
 
@@ -128,9 +114,8 @@ def check_malformed(paths):
         write(paths[1 - which], good)
         write(paths[which], *parts)
         for variant in ["adsm", "explicit"]:
-            done = parboil("run", "sad", "--size", "tiny", "--variant", variant, "--input", *paths[:2])
-            assert done.returncode == 1, (text, done.returncode, done.stderr)
-            assert done.stderr == f"parboil: sad: {paths[which]}: {text}\n", (text, done.stderr)
+            said = fails(1, text, "run", "sad", "--size", "tiny", "--variant", variant, "--input", *paths[:2])
+            assert said == f"parboil: sad: {paths[which]}: {text}\n", (text, said)
 
     for which in range(2):
         malformed(which, "ends at byte 0, inside the header of 4 bytes", b"")

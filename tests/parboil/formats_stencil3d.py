@@ -2,27 +2,14 @@
 """The output file of stencil3d, every volume that is written: formats_stencil3d.py PROGRAM"""
 import array
 import os
-import subprocess
-import sys
 import tempfile
 
-PROGRAM = sys.argv[1]
+from program import fails, parboil
+
 N, HALO, N_VOLUMES = 32, 4, 4
 ROW = N + 2 * HALO
 # Of the last volume: its cell with the source, the third one beside that, sum of squares.
 CENTRE, BESIDE, SQUARES = -0.013074403, 0.0148661056, 5.03084462
-
-
-def parboil(*args):
-    return subprocess.run([PROGRAM, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-
-
-def fails(status, text, *args):
-    """The program says one line that contains @text, and ends with @status."""
-    done = parboil(*args)
-    lines = done.stderr.splitlines()
-    assert done.returncode == status, (args, done.returncode, done.stderr)
-    assert len(lines) == 1 and lines[0].startswith("parboil: ") and text in lines[0], (args, lines, text)
 
 
 def check(volume):

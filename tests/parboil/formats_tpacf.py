@@ -1,46 +1,28 @@
 # SPDX-License-Identifier: MIT
 """tpacf's files: malformed input is one clear line, and what it writes is what it counted:
 formats_tpacf.py PROGRAM"""
-import json
 import math
 import os
 import random
-import subprocess
-import sys
 import tempfile
 
-PROGRAM = sys.argv[1]
+from program import fails, parboil, result
+
 # The near bins leave room for what single precision may misplace; the others are exact but for that.
 DD = [1, 4, 7, 23, 63, 143, 319, 524, 589, 119, 42, 74, 358, 1042, 1585, 3714, 9561, 21388, 44067, 45677]
 DR = [1, 0, 0, 0, 3, 7, 30, 82, 143, 369, 999, 2101, 5536, 13440, 32996, 82281, 199788, 449453, 868424, 928997]
 RR = [0, 0, 0, 2, 2, 3, 21, 16, 73, 168, 416, 1081, 2636, 6507, 16586, 40712, 98786, 224365, 433771, 465312]
 
 
-def parboil(*args):
-    """Run the program; its temporary files, if it leaves any, are a failure."""
-    with tempfile.TemporaryDirectory() as temporary:
-        done = subprocess.run([PROGRAM, *args], text=True, input="1 2\n", stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, env=dict(os.environ, TMPDIR=temporary))
-        left = os.listdir(temporary)
-    assert not left, f"{args} left {left}"
-    return done
-
-
-def result(*args):
+def run(*args):
     """A verified run's report."""
-    done = parboil("run", "tpacf", "--json", "-", *args)
-    assert done.returncode == 0, (args, done.returncode, done.stderr)
-    report = json.loads(done.stdout)
-    assert report["verified"] is True and report["calls"] == 1, report
+    report = result("tpacf", *args)
+    assert report["calls"] == 1, report
     return report
 
 
-def fails(status, text, *args):
-    """The program says one line that contains @text, and ends with @status."""
-    done = parboil("run", "tpacf", "--size", "small", *args)
-    lines = done.stderr.splitlines()
-    assert done.returncode == status, (args, done.returncode, done.stderr)
-    assert len(lines) == 1 and lines[0].startswith("parboil: ") and text in lines[0], (args, lines, text)
+def refused(status, text, *args):
+    fails(status, text, "run", "tpacf", "--size", "small", *args, stdin="1 2\n")
 
 
 def read_output(path, n_random):
@@ -69,14 +51,14 @@ def test_generated(folder):
     inputs = [f"{prefix}.{i}" for i in range(11)]
     for args in [["--variant", "adsm"], ["--variant", "explicit"], ["--protocol", "lazy"]]:
         output = os.path.join(folder, "output")
-        result("--size", "small", *args, "--input", *inputs, "--output", output)
+        run("--size", "small", *args, "--input", *inputs, "--output", output)
         outputs.append(read_output(output, 10))
     assert outputs[0] == outputs[1] == outputs[2], outputs
     for got, golden in zip(outputs[0], [DD, DR, RR]):
         for i in range(20):
             assert abs(got[i] - golden[i]) <= max(8, 0.05 * golden[i] if i < 9 else 0.001 * golden[i]), (i, got)
     # The size does not matter where the files are given.
-    report = result("--size", "paper", "--input", *inputs)
+    report = run("--size", "paper", "--input", *inputs)
     assert (report["h2d_bytes"], report["d2h_bytes"], report["const_bytes"]) == (67584, 3360, 84), report
 
 
@@ -89,7 +71,7 @@ def test_counts(folder):
         for path in paths:
             write(path, [f" {numbers.uniform(-180, 360)}\t{numbers.uniform(-90, 90)} \n" for _ in range(n_points)])
         for variant in ["adsm", "explicit"]:
-            result("--variant", variant, "--input", *paths, "--output", output)
+            run("--variant", variant, "--input", *paths, "--output", output)
             dd, dr, rr = read_output(output, n_sets - 1)
             # A few pairs face each other so nearly that the last bin ends before them.
             pairs = n_points * (n_points - 1) // 2
@@ -99,7 +81,7 @@ def test_counts(folder):
     paths = [os.path.join(folder, name) for name in ["cross", "pole"]]
     write(paths[0], ["0 0", "90 0", "180 0", "-90 0"])
     write(paths[1], ["0 90", "17 90", "0 -90", "359 -90"])
-    result("--input", *paths, "--output", output)
+    run("--input", *paths, "--output", output)
     bin90, (dd, dr, rr) = 18, read_output(output, 1)
     assert (dd[bin90], dr[bin90], rr[bin90]) == (4, 16, 0), (dd, dr, rr)
     assert (sum(dd), sum(dr), sum(rr)) == (4, 16, 0), (dd, dr, rr)
@@ -112,7 +94,7 @@ def test_malformed(folder):
     def malformed(text, lines, other):
         write(first, lines)
         write(second, other)
-        fails(1, text, "--input", first, second)
+        refused(1, text, "--input", first, second)
 
     malformed(f"{first}:1: there is no point", [], good)
     malformed(f"{first}:3: there is no point", ["", "  "], good)
@@ -130,11 +112,11 @@ def test_malformed(folder):
     malformed(f"{second}:4: there are more points than the 3 of {first}", good, good + good)
     malformed(f"{first}:65536: there are more than 65535 points", ["1 2"] * 65536, good)
     write(first, good)
-    fails(2, "takes at least 2 input files", "--input", first)
-    fails(1, "No such file", "--input", first, os.path.join(folder, "third"))
-    fails(1, "/dev/stdin: not a file of known length", "--input", "/dev/stdin", first)
-    fails(1, "/dev/full: No space left", "--output", "/dev/full")
-    fails(1, "No such file", "--output", "/nonexistent/output")
+    refused(2, "takes at least 2 input files", "--input", first)
+    refused(1, "No such file", "--input", first, os.path.join(folder, "third"))
+    refused(1, "/dev/stdin: not a file of known length", "--input", "/dev/stdin", first)
+    refused(1, "/dev/full: No space left", "--output", "/dev/full")
+    refused(1, "No such file", "--output", "/nonexistent/output")
 
 
 for test in [test_generated, test_counts, test_malformed]:
