@@ -3,8 +3,9 @@
  * arena.c - reservation, file, alias, and which pages are free: an ordered array of free ranges, first
  * fit. Callers of take and give are serialised by the manager.
  *
- * Fresh pages are slow (the system zeroes them, 1.6 GB/s against 15), so the ranges given last are kept with
- * theirs, for objects of just that size: programs allocate the same again and again.
+ * Fresh pages are slow (the system zeroes them, 1.6 GB/s against 15) and so are fresh page tables. The views
+ * given last are kept with theirs, closed, for objects of just that size: programs allocate the same again and
+ * again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -170,7 +171,7 @@ static int take_free(size_t size, uintptr_t *ret_start)
 	return -ENOMEM;
 }
 
-static void give_free(uintptr_t start, size_t size)
+void adsm_arena_give(uintptr_t start, size_t size)
 {
 	size_t low = 0, high = n_free;
 
@@ -211,36 +212,64 @@ static struct range remove_kept(size_t i)
 /* Give pages back to the system, and the range to the free ones. */
 static void release(struct range range)
 {
-	int error = adsm_os_punch(adsm_arena.fd, range.start - adsm_arena.base, range.size);
+	int error = adsm_os_unmap_to_reserve((void *)range.start, range.size);
 
 	if (error)
+		adsm_warn("cannot close %zu bytes at %p: error %d", range.size, (void *)range.start, error);
+	error = adsm_os_punch(adsm_arena.fd, range.start - adsm_arena.base, range.size);
+	if (error)
 		adsm_warn("cannot give %zu bytes at %p back: error %d", range.size, (void *)range.start, error);
-	give_free(range.start, range.size);
+	adsm_arena_give(range.start, range.size);
 }
 
-int adsm_arena_take(size_t size, bool pages, uintptr_t *ret_start)
+int adsm_arena_take(size_t size, uintptr_t *ret_start)
 {
-	int error;
+	int error = take_free(size, ret_start);
 
-	for (size_t i = n_kept; pages && i-- > 0; ) {
-		if (kept[i].size == size) {
-			*ret_start = remove_kept(i).start;
-			return 0;
-		}
-	}
-	error = take_free(size, ret_start);
 	while (error && n_kept) {
 		release(remove_kept(0));
 		error = take_free(size, ret_start);
 	}
-	return error;
+	if (error)
+		return adsm_fail(error, "no address space left in the arena for %zu bytes (ADSM_ARENA)", size);
+	return 0;
 }
 
-void adsm_arena_give(uintptr_t start, size_t size, bool pages)
+int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start)
+{
+	void *address;
+	int error;
+
+	for (size_t i = n_kept; i-- > 0; ) {
+		struct range range;
+
+		if (kept[i].size != size)
+			continue;
+		range = remove_kept(i);
+		if (!adsm_os_protect((void *)range.start, size, (enum adsm_prot)prot)) {
+			*ret_start = range.start;
+			return 0;
+		}
+		release(range);
+		break;
+	}
+	error = adsm_arena_take(size, ret_start);
+	if (error)
+		return error;
+	error = adsm_os_map((void *)*ret_start, size, adsm_arena.fd, *ret_start - adsm_arena.base,
+			    (enum adsm_prot)prot, &address);
+	if (error) {
+		adsm_arena_give(*ret_start, size);
+		return adsm_fail(error, "cannot map %zu bytes (vm.max_map_count, ulimit -v)", size);
+	}
+	return 0;
+}
+
+void adsm_arena_give_view(uintptr_t start, size_t size, bool pages)
 {
 	struct range range = { start, size };
 
-	if (!pages || size > adsm_options.keep) {
+	if (!pages || size > adsm_options.keep || adsm_os_protect((void *)start, size, ADSM_PROT_NONE)) {
 		release(range);
 		return;
 	}
@@ -248,20 +277,4 @@ void adsm_arena_give(uintptr_t start, size_t size, bool pages)
 		release(remove_kept(0));
 	kept[n_kept++] = range;
 	kept_size += size;
-}
-
-int adsm_arena_map(uintptr_t start, size_t size, int prot)
-{
-	void *address;
-
-	return adsm_os_map((void *)start, size, adsm_arena.fd, start - adsm_arena.base,
-			   (enum adsm_prot)prot, &address);
-}
-
-void adsm_arena_unmap(uintptr_t start, size_t size)
-{
-	int error = adsm_os_unmap_to_reserve((void *)start, size);
-
-	if (error)
-		adsm_warn("cannot close %zu bytes at %p: error %d", size, (void *)start, error);
 }

@@ -25,17 +25,13 @@ void adsm_arena_destroy(void);
 /* In the child of a fork: keep the range reserved and closed. */
 void adsm_arena_child(void);
 
-/*
- * A free range of whole pages, inaccessible until adsm_arena_map(); -ENOMEM when the arena is full. With
- * @pages it may be one that was given with its pages.
- */
-int adsm_arena_take(size_t size, bool pages, uintptr_t *ret_start);
-/* @pages: there are host pages behind the range, worth keeping for the next one of this size (ADSM_KEEP). */
-void adsm_arena_give(uintptr_t start, size_t size, bool pages);
-/* Map the view of a range, closed to accesses or open for all of them. */
-int adsm_arena_map(uintptr_t start, size_t size, int prot);
-/* Take the view away. */
-void adsm_arena_unmap(uintptr_t start, size_t size);
+/* A free range of whole pages, inaccessible; -ENOMEM when the arena is full. */
+int adsm_arena_take(size_t size, uintptr_t *ret_start);
+void adsm_arena_give(uintptr_t start, size_t size);
+/* The same with a view of it, closed to accesses or open for all of them. */
+int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start);
+/* @pages: there are host pages behind it, worth keeping for the next view of this size (ADSM_KEEP). */
+void adsm_arena_give_view(uintptr_t start, size_t size, bool pages);
 
 static inline void *adsm_arena_alias(uintptr_t address)
 {

@@ -117,20 +117,12 @@ static int make_blocks(struct adsm_object *object, size_t block_size)
 	return 0;
 }
 
-static int make_view(struct adsm_object *object, bool populate)
+static void populate(struct adsm_object *object)
 {
-	int error = adsm_arena_map(object->start, object->span,
-				   object->protocol->detects ? ADSM_PROT_READ : ADSM_PROT_RW);
-
-	if (error)
-		return error;
-	if (populate) {
-		adsm_os_populate(object->alias, object->span, true);
-		adsm_os_populate((void *)object->start, object->span, !object->protocol->detects);
-		for (uint32_t b = 0; b < object->n_blocks; b++)
-			object->blocks[b].flags = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
-	}
-	return 0;
+	adsm_os_populate(object->alias, object->span, true);
+	adsm_os_populate((void *)object->start, object->span, !object->protocol->detects);
+	for (uint32_t b = 0; b < object->n_blocks; b++)
+		object->blocks[b].flags = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
 }
 
 #ifndef NDEBUG
@@ -152,6 +144,19 @@ static void fill_patterns(struct adsm_object *object)
 }
 #endif
 
+/* Where the CPU has used the object there are pages. */
+static void give_range(struct adsm_object *object)
+{
+	bool pages = false;
+
+	for (uint32_t b = 0; b < object->n_blocks; b++)
+		pages = pages || object->blocks[b].flags & (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED);
+	if (object->device_only)
+		adsm_arena_give(object->start, object->span);
+	else
+		adsm_arena_give_view(object->start, object->span, pages);
+}
+
 /* Everything but making it known. */
 static int create(struct adsm_object *object, size_t size, const struct adsm_object_options *options)
 {
@@ -162,41 +167,37 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	object->span = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	object->device_only = options->device_only;
 	object->protocol = options->protocol;
-	error = adsm_arena_take(object->span, !object->device_only, &object->start);
+	error = object->device_only ? adsm_arena_take(object->span, &object->start) :
+		adsm_arena_take_view(object->span, options->protocol->detects ? ADSM_PROT_READ : ADSM_PROT_RW,
+				     &object->start);
 	if (error)
-		return adsm_fail(error, "no address space left in the arena for %zu bytes (ADSM_ARENA)", size);
+		return error;
 	object->alias = adsm_arena_alias(object->start);
+	object->blocks = NULL;
+	object->n_blocks = 0;
 	error = home->device->backend->alloc(home->device, object->span, object->start, &object->memory);
 	if (error)
 		goto give_range;
-	if (object->device_only) {
-		object->blocks = NULL;
-		object->n_blocks = 0;
-	} else {
+	if (!object->device_only) {
 		error = make_blocks(object, options->block_size);
 		if (error)
 			goto free_memory;
-		error = make_view(object, options->populate);
-		if (error) {
-			adsm_fail(error, "cannot map %zu bytes (vm.max_map_count, ulimit -v)", size);
-			goto free_blocks;
-		}
+		if (options->populate)
+			populate(object);
 	}
 	error = adsm_index_insert(object->start, object->span, object);
 	if (error)
-		goto unmap;
+		goto free_blocks;
 	fill_patterns(object);
 	return 0;
 
-unmap:
-	if (!object->device_only)
-		adsm_arena_unmap(object->start, object->span);
 free_blocks:
 	free(object->blocks);
+	object->n_blocks = 0;
 free_memory:
 	home->device->backend->free(object->memory);
 give_range:
-	adsm_arena_give(object->start, object->span, false);
+	give_range(object);
 	return error;
 }
 
@@ -249,15 +250,6 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	return 0;
 }
 
-/* Whether the CPU has used the object. */
-static bool has_pages(const struct adsm_object *object)
-{
-	for (uint32_t b = 0; b < object->n_blocks; b++)
-		if (object->blocks[b].flags & (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED))
-			return true;
-	return false;
-}
-
 void adsm_object_destroy(struct adsm_object *object)
 {
 	struct adsm_home *home = object->home;
@@ -272,10 +264,8 @@ void adsm_object_destroy(struct adsm_object *object)
 
 	pthread_mutex_lock(&mutex);
 	adsm_index_remove(object->start, object->span);
-	if (!object->device_only)
-		adsm_arena_unmap(object->start, object->span);
 	home->device->backend->free(object->memory);
-	adsm_arena_give(object->start, object->span, has_pages(object));
+	give_range(object);
 	free(object->blocks);
 	object->blocks = NULL;
 	give_slot(object);
