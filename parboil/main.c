@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - parboil: runs the benchmarks of the ADSM paper on libadsm, with shared memory and without. */
 #include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,6 +102,10 @@ int main(int argc, char **argv)
 	open_standard_streams();
 	/* A file that must not grow any more is an error like a full disk. */
 	signal(SIGXFSZ, SIG_IGN);
+	/* What one run frees is there for the next, as it is with shared memory. Else malloc() changes its mind
+	 * about that, depending on what ran before. */
+	mallopt(M_MMAP_MAX, 0);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	pb_args_parse(&args, argc, argv);
 	status = command(&args);
 	pb_close(stdout, "standard output");
