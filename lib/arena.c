@@ -24,6 +24,7 @@
 struct range {
 	uintptr_t start;
 	size_t size;
+	enum adsm_pages pages;
 };
 
 struct adsm_arena adsm_arena = { .fd = -1 };
@@ -68,7 +69,7 @@ static int create(uintptr_t address, size_t size)
 		error = -ENOMEM;
 		goto unmap_alias;
 	}
-	free_ranges[0] = (struct range){ (uintptr_t)base, size };
+	free_ranges[0] = (struct range){ (uintptr_t)base, size, ADSM_PAGES_NONE };
 	n_free = capacity = 1;
 	adsm_arena = (struct adsm_arena){ (uintptr_t)base, size, alias, fd };
 	return 0;
@@ -135,7 +136,7 @@ static int grow(void)
 static void insert_at(size_t i, uintptr_t start, size_t size)
 {
 	memmove(&free_ranges[i + 1], &free_ranges[i], (n_free - i) * sizeof(*free_ranges));
-	free_ranges[i] = (struct range){ start, size };
+	free_ranges[i] = (struct range){ start, size, ADSM_PAGES_NONE };
 	n_free++;
 }
 
@@ -235,7 +236,7 @@ int adsm_arena_take(size_t size, uintptr_t *ret_start)
 	return 0;
 }
 
-int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start)
+int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start, enum adsm_pages *ret_pages)
 {
 	void *address;
 	int error;
@@ -246,8 +247,10 @@ int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start)
 		if (kept[i].size != size)
 			continue;
 		range = remove_kept(i);
-		if (!adsm_os_protect((void *)range.start, size, (enum adsm_prot)prot)) {
+		if (prot == ADSM_PROT_NONE ||
+		    !adsm_os_protect((void *)range.start, size, (enum adsm_prot)prot)) {
 			*ret_start = range.start;
+			*ret_pages = range.pages;
 			return 0;
 		}
 		release(range);
@@ -262,14 +265,16 @@ int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start)
 		adsm_arena_give(*ret_start, size);
 		return adsm_fail(error, "cannot map %zu bytes (vm.max_map_count, ulimit -v)", size);
 	}
+	*ret_pages = ADSM_PAGES_NONE;
 	return 0;
 }
 
-void adsm_arena_give_view(uintptr_t start, size_t size, bool pages)
+void adsm_arena_give_view(uintptr_t start, size_t size, enum adsm_pages pages)
 {
-	struct range range = { start, size };
+	struct range range = { start, size, pages };
 
-	if (!pages || size > adsm_options.keep || adsm_os_protect((void *)start, size, ADSM_PROT_NONE)) {
+	if (pages == ADSM_PAGES_NONE || size > adsm_options.keep ||
+	    adsm_os_protect((void *)start, size, ADSM_PROT_NONE)) {
 		release(range);
 		return;
 	}

@@ -6,7 +6,6 @@
 #ifndef ADSM_ARENA_H
 #define ADSM_ARENA_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,10 +27,13 @@ void adsm_arena_child(void);
 /* A free range of whole pages, inaccessible; -ENOMEM when the arena is full. */
 int adsm_arena_take(size_t size, uintptr_t *ret_start);
 void adsm_arena_give(uintptr_t start, size_t size);
+/* How much of a view has host pages, and is in the page table. */
+enum adsm_pages { ADSM_PAGES_NONE, ADSM_PAGES_SOME, ADSM_PAGES_ALL };
+
 /* The same with a view of it, closed to accesses or open for all of them. */
-int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start);
-/* @pages: there are host pages behind it, worth keeping for the next view of this size (ADSM_KEEP). */
-void adsm_arena_give_view(uintptr_t start, size_t size, bool pages);
+int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start, enum adsm_pages *ret_pages);
+/* A view with pages is kept for the next one of its size, within limits (ADSM_KEEP). */
+void adsm_arena_give_view(uintptr_t start, size_t size, enum adsm_pages pages);
 
 static inline void *adsm_arena_alias(uintptr_t address)
 {

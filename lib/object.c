@@ -91,7 +91,7 @@ static unsigned shift_of(size_t size)
 }
 
 /* The blocks of a fresh object: all in the protocol's first state, the view as mapped. */
-static int make_blocks(struct adsm_object *object, size_t block_size)
+static int make_blocks(struct adsm_object *object, size_t block_size, enum adsm_prot view, bool paged)
 {
 	const struct adsm_protocol *protocol = object->protocol;
 	size_t n;
@@ -110,7 +110,8 @@ static int make_blocks(struct adsm_object *object, size_t block_size)
 	for (size_t b = 0; b < n; b++) {
 		object->blocks[b].object = object;
 		object->blocks[b].state = protocol->initial;
-		object->blocks[b].view = protocol->detects ? ADSM_PROT_READ : ADSM_PROT_RW;
+		object->blocks[b].view = view;
+		object->blocks[b].flags = paged ? ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED : 0;
 	}
 	memset(object->n_in, 0, sizeof(object->n_in));
 	object->n_in[protocol->initial] = object->n_blocks;
@@ -147,29 +148,42 @@ static void fill_patterns(struct adsm_object *object)
 /* Where the CPU has used the object there are pages. */
 static void give_range(struct adsm_object *object)
 {
-	bool pages = false;
+	unsigned some = 0, all = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
 
-	for (uint32_t b = 0; b < object->n_blocks; b++)
-		pages = pages || object->blocks[b].flags & (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED);
+	for (uint32_t b = 0; b < object->n_blocks; b++) {
+		some |= object->blocks[b].flags & (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED);
+		all &= object->blocks[b].flags;
+	}
 	if (object->device_only)
 		adsm_arena_give(object->start, object->span);
 	else
-		adsm_arena_give_view(object->start, object->span, pages);
+		adsm_arena_give_view(object->start, object->span, !some ? ADSM_PAGES_NONE :
+				     all == (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED) ? ADSM_PAGES_ALL :
+				     ADSM_PAGES_SOME);
 }
 
 /* Everything but making it known. */
 static int create(struct adsm_object *object, size_t size, const struct adsm_object_options *options)
 {
 	struct adsm_home *home = object->home;
+	enum adsm_pages pages = ADSM_PAGES_NONE;
+	enum adsm_prot view = ADSM_PROT_NONE;
 	int error;
 
 	object->size = size;
 	object->span = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	object->device_only = options->device_only;
 	object->protocol = options->protocol;
-	error = object->device_only ? adsm_arena_take(object->span, &object->start) :
-		adsm_arena_take_view(object->span, options->protocol->detects ? ADSM_PROT_READ : ADSM_PROT_RW,
-				     &object->start);
+	if (object->device_only) {
+		error = adsm_arena_take(object->span, &object->start);
+	} else {
+		/* Closed, though ReadOnly: nothing is there to be read, and what is written first is opened once. */
+		if (!object->protocol->detects)
+			view = ADSM_PROT_RW;
+		else if (options->populate)
+			view = ADSM_PROT_READ;
+		error = adsm_arena_take_view(object->span, view, &object->start, &pages);
+	}
 	if (error)
 		return error;
 	object->alias = adsm_arena_alias(object->start);
@@ -179,7 +193,7 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	if (error)
 		goto give_range;
 	if (!object->device_only) {
-		error = make_blocks(object, options->block_size);
+		error = make_blocks(object, options->block_size, view, pages == ADSM_PAGES_ALL);
 		if (error)
 			goto free_memory;
 		if (options->populate)

@@ -17,11 +17,13 @@ static size_t pages_in_use(void)
 	return (size_t)status.st_blocks * 512;
 }
 
+static enum adsm_pages was;		/* of what take() gave last */
+
 static uintptr_t take(size_t size)
 {
 	uintptr_t start;
 
-	CHECK(!adsm_arena_take_view(size, ADSM_PROT_RW, &start));
+	CHECK(!adsm_arena_take_view(size, ADSM_PROT_RW, &start, &was));
 	memset((void *)start, 1, size);
 	CHECK(*(char *)adsm_arena_alias(start) == 1);
 	return start;
@@ -50,33 +52,33 @@ int main(void)
 	a = take(64 * KIB);
 	b = take(64 * KIB);
 	c = take(128 * KIB);
-	adsm_arena_give_view(a, 64 * KIB, true);
+	adsm_arena_give_view(a, 64 * KIB, ADSM_PAGES_ALL);
 	CHECK(pages_in_use() == 256 * KIB);
 	d = take(32 * KIB);
-	CHECK(d != a && pages_in_use() == 288 * KIB);
-	CHECK(take(64 * KIB) == a && pages_in_use() == 288 * KIB);
+	CHECK(d != a && was == ADSM_PAGES_NONE && pages_in_use() == 288 * KIB);
+	CHECK(take(64 * KIB) == a && was == ADSM_PAGES_ALL && pages_in_use() == 288 * KIB);
 
 	/* Not to one that wants no view, nor kept where there are none. */
-	adsm_arena_give_view(a, 64 * KIB, true);
+	adsm_arena_give_view(a, 64 * KIB, ADSM_PAGES_SOME);
 	CHECK(is_closed(a));
 	CHECK(!adsm_arena_take(64 * KIB, &e) && e != a && is_closed(e));
-	CHECK(take(64 * KIB) == a);
-	adsm_arena_give_view(a, 64 * KIB, false);
+	CHECK(take(64 * KIB) == a && was == ADSM_PAGES_SOME);
+	adsm_arena_give_view(a, 64 * KIB, ADSM_PAGES_NONE);
 	CHECK(pages_in_use() == 224 * KIB);
 
 	/* Never more than the option says: the oldest go first. */
-	adsm_arena_give_view(b, 64 * KIB, true);
-	adsm_arena_give_view(c, 128 * KIB, true);
-	adsm_arena_give_view(d, 32 * KIB, true);
+	adsm_arena_give_view(b, 64 * KIB, ADSM_PAGES_ALL);
+	adsm_arena_give_view(c, 128 * KIB, ADSM_PAGES_ALL);
+	adsm_arena_give_view(d, 32 * KIB, ADSM_PAGES_ALL);
 	CHECK(pages_in_use() == 224 * KIB);
 	a = take(192 * KIB);
-	adsm_arena_give_view(a, 192 * KIB, true);
+	adsm_arena_give_view(a, 192 * KIB, ADSM_PAGES_ALL);
 	CHECK(pages_in_use() == 224 * KIB);	/* b and c are gone */
 	CHECK(take(32 * KIB) == d && take(192 * KIB) == a);
 
 	/* The whole arena is to be had, whatever is kept; e is still taken. */
-	adsm_arena_give_view(a, 192 * KIB, true);
-	adsm_arena_give_view(d, 32 * KIB, true);
+	adsm_arena_give_view(a, 192 * KIB, ADSM_PAGES_ALL);
+	adsm_arena_give_view(d, 32 * KIB, ADSM_PAGES_ALL);
 	take(512 * KIB);
 	CHECK(adsm_arena_take((size_t)1 << 20, &a) == -ENOMEM);
 	CHECK(pages_in_use() == 512 * KIB);
@@ -85,7 +87,7 @@ int main(void)
 	adsm_options.keep = 0;
 	CHECK(!adsm_arena_create(0, (size_t)1 << 20));
 	a = take(64 * KIB);
-	adsm_arena_give_view(a, 64 * KIB, true);
+	adsm_arena_give_view(a, 64 * KIB, ADSM_PAGES_ALL);
 	CHECK(!pages_in_use());
 	adsm_arena_destroy();
 	return 0;
