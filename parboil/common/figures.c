@@ -207,8 +207,8 @@ static void draw_as(struct session *session, struct figure *figure, char *captio
 	char *argv[] = { "gnuplot", "-d", "-c", script, figure->path, out, caption, NULL };
 	int status;
 
-	snprintf(name, sizeof(name), "figure%u.gp", figure->number);
-	pb_files_beside(script, sizeof(script), "figures", name);
+	snprintf(name, sizeof(name), "figures/figure%u.gp", figure->number);
+	pb_files_beside(script, sizeof(script), name);
 	name_file(out, session, figure, ending);
 	status = run_gnuplot(argv);
 	if (status == ENOENT) {

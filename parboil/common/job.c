@@ -152,13 +152,13 @@ void pb_settings(char *ret_text, size_t size)
 			length += (size_t)snprintf(ret_text + length, size - length, " %s", *variable);
 }
 
-/* Kernel modules lie beside the program: <folder of the program>/<benchmark>/kernels.adsm. */
-static adsmModule *load_module(const char *name)
+static adsmModule *load_module(const char *bench)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], name[32];
 	adsmModule *module;
 
-	pb_files_beside(path, sizeof(path), name, "kernels.adsm");
+	snprintf(name, sizeof(name), "%s.adsm", bench);
+	pb_files_beside(path, sizeof(path), name);
 	module = adsmModuleLoad(path);
 	if (!module)
 		pb_die("%s", adsmLastError());

@@ -66,7 +66,7 @@ void pb_files_keep(void)
 	folder[0] = '\0';
 }
 
-void pb_files_beside(char *ret_path, size_t size, const char *subfolder, const char *name)
+void pb_files_beside(char *ret_path, size_t size, const char *name)
 {
 	char self[PATH_MAX / 2];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -75,7 +75,7 @@ void pb_files_beside(char *ret_path, size_t size, const char *subfolder, const c
 		pb_die("/proc/self/exe: %s", strerror(errno));
 	self[n] = '\0';
 	*strrchr(self, '/') = '\0';
-	snprintf(ret_path, size, "%s/%s/%s", self, subfolder, name);
+	snprintf(ret_path, size, "%s/%s", self, name);
 }
 
 void pb_files_forget(void)
