@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -108,6 +109,7 @@ int main(int argc, char **argv)
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	pb_args_parse(&args, argc, argv);
 	status = command(&args);
+	free(args.names);
 	pb_close(stdout, "standard output");
 	return status;
 }

@@ -10,7 +10,7 @@ enum pb_command { PB_LIST, PB_RUN, PB_GENERATE, PB_TABLE, PB_COMPARE, PB_FIGURES
 /* An option not given is NULL. Values are checked by whoever knows what is valid. */
 struct pb_args {
 	enum pb_command command;
-	const char **names;		/* of benchmarks, or the numbers of figures */
+	const char **names;		/* of benchmarks, or the numbers of figures; free() it */
 	size_t n_names;
 	const char **inputs;		/* --input FILE... */
 	size_t n_inputs;

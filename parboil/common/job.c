@@ -82,6 +82,8 @@ static void generate(const struct pb_bench *bench, size_t size, const char *cons
 	free(outs);
 }
 
+static const char **made_inputs;	/* for the run being prepared or done, or NULL */
+
 static void make_inputs(struct pb_run *run, const struct pb_args *args)
 {
 	char prefix[PATH_MAX];
@@ -96,7 +98,7 @@ static void make_inputs(struct pb_run *run, const struct pb_args *args)
 	if (!run->n_inputs)
 		return;
 	snprintf(prefix, sizeof(prefix), "%s/input%s", pb_files_folder(), run->n_inputs == 1 ? ".0" : "");
-	run->inputs = number_paths(prefix, run->n_inputs);
+	run->inputs = made_inputs = number_paths(prefix, run->n_inputs);
 	generate(run->bench, run->size, run->inputs, run->n_inputs);
 }
 
@@ -120,6 +122,8 @@ void pb_job_prepare(struct pb_run *run, const struct pb_args *args)
 void pb_job_finish(struct pb_run *run)
 {
 	pb_files_remove();
+	free(made_inputs);
+	made_inputs = NULL;
 	free(run->data);
 	run->data = NULL;
 }
