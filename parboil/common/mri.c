@@ -151,17 +151,14 @@ static void axis_finish(struct axis *axis)
 }
 
 /* The next array of the file. */
-static float *read_array(struct pb_run *run, FILE *file, enum mri_array array, size_t bytes)
+static void read_array(struct pb_run *run, FILE *file, enum mri_array array, float *values, size_t bytes)
 {
-	float *values = pb_host_alloc(bytes);
-
 	pb_read(run, file, run->inputs[0], values, bytes);
 	for (size_t i = 0; i < bytes / sizeof(*values); i++)
 		if (!isfinite(values[i]))
 			pb_die("%s: byte %llu: this value of %s is %g, and must be finite", run->inputs[0],
 			       (unsigned long long)ftell(file) - bytes + i * sizeof(*values), array_names[array],
 			       values[i]);
-	return values;
 }
 
 void mri_prepare(struct pb_run *run, int n_arrays,
@@ -174,8 +171,10 @@ void mri_prepare(struct pb_run *run, int n_arrays,
 	size_t n_samples, n_voxels;
 	FILE *file = open_file(run, n_arrays, &n_samples, &n_voxels);
 
-	for (int a = 0; a < n_arrays; a++)
-		arrays[a] = read_array(run, file, a, bytes_of(a, n_samples, n_voxels));
+	for (int a = 0; a < n_arrays; a++) {
+		arrays[a] = pb_host_alloc(bytes_of(a, n_samples, n_voxels));
+		read_array(run, file, a, arrays[a], bytes_of(a, n_samples, n_voxels));
+	}
 	fclose(file);
 	for (int a = 0; a < 3; a++)
 		axis_init(&axes[a], arrays[MRI_X + a], n_voxels);
