@@ -85,10 +85,10 @@ static void write_caption(struct figure *figure, const struct pb_setup *setup, c
 	uname(&names);
 	strftime(date, sizeof(date), "%Y-%m-%d", localtime_r(&now, &tm));
 	pb_settings(settings, sizeof(settings));
-	snprintf(figure->caption, sizeof(figure->caption), "%s, %ld processor%s, %s %s; backend %s, device %s, "
-		 "link model %s;%s%s size %s; %u run%s%s; %s", processor(&names), n_processors,
-		 n_processors == 1 ? "" : "s", names.sysname, names.release, setup->backend, setup->device,
-		 setup->link, settings, *settings ? ";" : "", size, n,
+	snprintf(figure->caption, sizeof(figure->caption), "%s, %ld processor%s, %s %.*s; backend %s, "
+		 "device %s, link model %s;%s%s size %s; %u run%s%s; %s", processor(&names), n_processors,
+		 n_processors == 1 ? "" : "s", names.sysname, (int)strcspn(names.release, "-"), names.release,
+		 setup->backend, setup->device, setup->link, settings, *settings ? ";" : "", size, n,
 		 n == 1 ? " of each" : "s of each: median and quartiles", n == 1 ? "" : note, date);
 	for (char *c = figure->caption; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == '\x7f')
