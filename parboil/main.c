@@ -8,19 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "benches.h"
 #include "common/compare.h"
-#include "common/figures.h"
 #include "common/job.h"
-
-#define BENCHES(X) \
-	X(cp) X(mri_fhd) X(mri_q) X(pns) X(rpes) X(sad) X(tpacf) \
-	X(stencil3d) X(vecadd) X(blackscholes) X(scan)
-
-#define EXTERN(name) extern const struct pb_bench name##_bench;
-BENCHES(EXTERN)
-#define ROW(name) &name##_bench,
-static const struct pb_bench *const benches[] = { BENCHES(ROW) };
-#define N_BENCHES (sizeof(benches) / sizeof(benches[0]))
+#include "figures/figures.h"
 
 /* The lines of code of the two variants, counted at build time. */
 static const struct { const char *name; int adsm, explicit; } lines[] = {
@@ -29,14 +20,14 @@ static const struct { const char *name; int adsm, explicit; } lines[] = {
 
 static int list(void)
 {
-	for (size_t i = 0; i < N_BENCHES; i++) {
-		printf("%-13s%s; sizes:", benches[i]->name, benches[i]->about);
-		for (const char *const *size = benches[i]->sizes; *size; size++)
+	for (size_t i = 0; i < pb_n_benches; i++) {
+		printf("%-13s%s; sizes:", pb_benches[i]->name, pb_benches[i]->about);
+		for (const char *const *size = pb_benches[i]->sizes; *size; size++)
 			printf(" %s", *size);
-		if (benches[i]->inputs)
-			printf("; input: %s", benches[i]->inputs);
+		if (pb_benches[i]->inputs)
+			printf("; input: %s", pb_benches[i]->inputs);
 		for (size_t j = 0; j < sizeof(lines) / sizeof(lines[0]); j++)
-			if (strcmp(lines[j].name, benches[i]->name) == 0)
+			if (strcmp(lines[j].name, pb_benches[i]->name) == 0)
 				printf("; lines of code: %d, with explicit copies %d", lines[j].adsm,
 				       lines[j].explicit);
 		putchar('\n');
@@ -44,22 +35,23 @@ static int list(void)
 	return 0;
 }
 
-const struct pb_bench *pb_find_bench(const char *name)
+static int compare(const struct pb_args *args)
 {
-	char valid[256] = "";
+	const struct pb_bench **chosen;
+	int status;
 
-	for (size_t i = 0; i < N_BENCHES; i++) {
-		if (strcmp(benches[i]->name, name) == 0)
-			return benches[i];
-		strcat(strcat(valid, " "), benches[i]->name);
-	}
-	pb_usage("there is no benchmark \"%s\"; the benchmarks are%s", name, valid);
+	if (!args->n_names)
+		return pb_compare_benches(pb_benches, pb_n_benches, args);
+	chosen = pb_host_alloc(args->n_names * sizeof(*chosen));
+	for (size_t i = 0; i < args->n_names; i++)
+		chosen[i] = pb_find_bench(args->names[i]);
+	status = pb_compare_benches(chosen, args->n_names, args);
+	free(chosen);
+	return status;
 }
 
 static int command(const struct pb_args *args)
 {
-	const struct pb_bench *chosen[N_BENCHES];
-
 	switch (args->command) {
 	case PB_LIST:
 		return list();
@@ -71,16 +63,9 @@ static int command(const struct pb_args *args)
 		return pb_table(pb_find_bench(args->names[0]), args);
 	case PB_FIGURES:
 		return pb_figures(args);
-	case PB_COMPARE:
-		break;
+	default:
+		return compare(args);
 	}
-	/* None named: all of them. */
-	if (args->n_names > N_BENCHES)
-		pb_usage("there are only %zu benchmarks", N_BENCHES);
-	for (size_t i = 0; i < args->n_names; i++)
-		chosen[i] = pb_find_bench(args->names[i]);
-	return args->n_names ? pb_compare_benches(chosen, args->n_names, args) :
-			      pb_compare_benches(benches, N_BENCHES, args);
 }
 
 /* Where these were closed, a file of ours would have their numbers. This one lets nobody write. */

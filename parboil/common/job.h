@@ -22,8 +22,6 @@ struct pb_setup {
 
 extern const char *const pb_variant_names[PB_N_VARIANTS];
 
-/* The benchmark by that name out of main.c's list, or NULL: then a usage error lists them. */
-const struct pb_bench *pb_find_bench(const char *name);
 /* Index of a size by name; NULL: the first. Ends the program where the benchmark has none of that name. */
 size_t pb_find_size(const struct pb_bench *bench, const char *name);
 

@@ -16,9 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compare.h"
-#include "process.h"
-#include "report.h"
+#include "../benches.h"
+#include "../common/compare.h"
+#include "../common/process.h"
+#include "../common/report.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define FIRST 7

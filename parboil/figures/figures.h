@@ -3,7 +3,7 @@
 #ifndef PARBOIL_FIGURES_H
 #define PARBOIL_FIGURES_H
 
-#include "args.h"
+#include "../common/args.h"
 
 /* The command "figures [NUMBER ...]"; the exit status. */
 int pb_figures(const struct pb_args *args);
