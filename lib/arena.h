@@ -30,7 +30,8 @@ void adsm_arena_give(uintptr_t start, size_t size);
 /* How much of a view has host pages, and is in the page table. */
 enum adsm_pages { ADSM_PAGES_NONE, ADSM_PAGES_SOME, ADSM_PAGES_ALL };
 
-/* The same with a view of it, closed to accesses or open for all of them. */
+/* The same with a view of it that permits @prot (enum adsm_prot); also -ENOMEM where it cannot be mapped.
+ * @ret_pages: those of a kept one. */
 int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start, enum adsm_pages *ret_pages);
 /* A view with pages is kept for the next one of its size, within limits (ADSM_KEEP). */
 void adsm_arena_give_view(uintptr_t start, size_t size, enum adsm_pages pages);
