@@ -10,7 +10,12 @@
 #include <string.h>
 
 /* In the order in which "auto" tries them. */
-static const struct adsm_backend *const backends[] = { &adsm_backend_cpu };
+static const struct adsm_backend *const backends[] = {
+#ifdef ADSM_HAVE_OPENCL
+	&adsm_backend_opencl,
+#endif
+	&adsm_backend_cpu,
+};
 
 #define N_BACKENDS (sizeof(backends) / sizeof(backends[0]))
 
@@ -23,6 +28,14 @@ static int no_such_backend(const char *name)
 		length += (size_t)adsm_format(names + length, sizeof(names) - length, ", %s",
 					      backends[i]->name);
 	return adsm_fail(-EINVAL, "there is no backend '%s'; there are: %s", name, names);
+}
+
+const struct adsm_backend *adsm_backend_named(const char *name)
+{
+	for (size_t i = 0; i < N_BACKENDS; i++)
+		if (!strcmp(backends[i]->name, name))
+			return backends[i];
+	return NULL;
 }
 
 int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend, int *ret_n_devices)

@@ -20,7 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_BACKEND_VERSION 1
+#include "module.h"
+
+#define ADSM_BACKEND_VERSION 2
 
 enum { ADSM_QUEUE_COMPUTE, ADSM_QUEUE_TO_DEVICE, ADSM_QUEUE_TO_HOST, ADSM_N_QUEUES };
 
@@ -37,6 +39,7 @@ struct adsm_device_caps {
 	bool signal_safe;	/* synchronous copies and event waits may run in the fault handler */
 	bool unified;		/* device memory is the arena's file itself: copies may be left out */
 	bool survives;		/* device memory stays readable after the device was lost */
+	char memory[16];	/* how memory is kept, in one word, for people */
 	uint64_t memory_size;	/* bytes */
 	unsigned compute_units;
 	unsigned max_pending;	/* launches that may be outstanding */
@@ -56,6 +59,17 @@ struct adsm_memory {			/* device memory */
 	size_t size;			/* bytes, whole pages */
 };
 
+enum adsm_image_kind { ADSM_IMAGE_MODULE, ADSM_IMAGE_SOURCE, ADSM_IMAGE_SPIRV, ADSM_IMAGE_BINARY };
+
+/* What a module is made of; stays while the module is loaded. */
+struct adsm_image {
+	enum adsm_image_kind kind;
+	const void *data;		/* as adsmcc wrote it; or in a language, or made by a compiler, of the device */
+	size_t size;
+	const char *text;		/* of a module of adsmcc's: its source, "" where it has none */
+	const char *options;		/* for the device's compiler; never NULL */
+};
+
 struct adsm_code {			/* a module loaded on a device */
 	struct adsm_device *device;
 };
@@ -72,14 +86,20 @@ struct adsm_backend_config {
 	void *alias_base;		/* the always-writable mapping of the same file in this process */
 };
 
-enum adsm_launch_arg_kind { ADSM_LAUNCH_POINTER, ADSM_LAUNCH_VALUE, ADSM_LAUNCH_CONST };
+enum adsm_launch_arg_kind { ADSM_LAUNCH_POINTER, ADSM_LAUNCH_VALUE, ADSM_LAUNCH_CONST, ADSM_LAUNCH_LOCAL };
 
 struct adsm_launch_arg {
 	enum adsm_launch_arg_kind kind;
 	struct adsm_memory *memory;	/* pointer: NULL is the null pointer */
 	size_t offset;			/* pointer: from the start of memory */
 	const void *data;		/* value, const: the bytes, copied by launch() */
-	size_t size;
+	size_t size;			/* value, const; local: bytes of memory for each block of the grid */
+};
+
+/* What the driver calls a device and its parts; NULL where there is no such thing. */
+struct adsm_native {
+	void *platform, *device, *context;
+	void *queues[ADSM_N_QUEUES];
 };
 
 struct adsm_launch {
@@ -114,10 +134,15 @@ struct adsm_backend {
 	int (*fill)(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
 		    struct adsm_device_event *ret_event);
 
-	/* @image: a whole module as adsmcc wrote it. */
-	int (*module_load)(struct adsm_device *device, const void *image, size_t size, struct adsm_code **ret_code);
+	/* -ENOEXEC, with what the device's compiler said, where the device cannot take it. */
+	int (*module_load)(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code);
 	void (*module_unload)(struct adsm_code *code);
 	int (*kernel_get)(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry);
+	/* Modules of adsmcc's describe themselves; of others the driver may know something. The kernels' names,
+	 * each ended by NUL, then an empty one; the caller frees them. */
+	int (*module_names)(struct adsm_code *code, char **ret_names);
+	/* How many parameters, and of the first @max what is known: kind ADSM_ARG_NONE, size 0 where it is not. */
+	int (*kernel_params)(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
 	/* On ADSM_QUEUE_COMPUTE. Never blocks while fewer than caps.max_pending launches are outstanding. */
 	int (*launch)(struct adsm_entry *entry, const struct adsm_launch *launch,
 		      struct adsm_device_event *ret_event);
@@ -133,7 +158,18 @@ struct adsm_backend {
 
 	/* 0, or -ENODEV once the device is lost. */
 	int (*status)(struct adsm_device *device);
+
+	/* Programs that use the driver too; -ENOTSUP with adsm_fail() where there is none. */
+	int (*native)(struct adsm_device *device, struct adsm_native *ret_native);
+	int (*native_memory)(struct adsm_memory *memory, void **ret_handle);
+	/* A code of one kernel, which the program made (and the code retains); NULL: one that does nothing. */
+	int (*kernel_adopt)(struct adsm_device *device, void *kernel, struct adsm_code **ret_code);
+	/* From the next probe on: the program's context, and its device there as the only one; NULL: none. */
+	int (*use_context)(void *context, void *device);
 };
+
+/* A backend by its name, unwrapped; NULL where this library has none of that name. */
+const struct adsm_backend *adsm_backend_named(const char *name);
 
 /* The backend for a name ("auto" tries them in order), wrapped where adsm_options.wrap says so, and the
  * number of its devices; -ENODEV with adsm_fail(). */

@@ -6,6 +6,7 @@
 #include "backend.h"
 
 extern const struct adsm_backend adsm_backend_cpu;
+extern const struct adsm_backend adsm_backend_opencl;
 
 /*
  * Put the wrapper around @inner: it traces each operation, and makes some fail, late or impossible, by a

@@ -183,6 +183,33 @@ ADSM_API adsmModule *adsmModuleLoad(const char *file);
 /** adsmModuleLoad() from memory; @image is copied. */
 ADSM_API adsmModule *adsmModuleLoadMemory(const void *image, size_t size);
 
+/* What an image is. Only ADSM_MODULE_ADSM runs on every backend; the others are the device's own. */
+enum {
+	ADSM_MODULE_AUTO,		/* told by its first bytes: a module of adsmcc's, SPIR-V, text, else a binary */
+	ADSM_MODULE_ADSM,		/* as adsmcc writes it */
+	ADSM_MODULE_SOURCE,		/* in the device's language: OpenCL C */
+	ADSM_MODULE_SPIRV,		/* SPIR-V, where the device takes it */
+	ADSM_MODULE_BINARY		/* what the device's compiler made: clGetProgramInfo(CL_PROGRAM_BINARIES) */
+};
+
+/** What adsmModuleLoadWith() may be told; start from ADSM_MODULE_OPTIONS_INIT. */
+typedef struct adsmModuleOptions {
+	size_t struct_size;		/* sizeof(adsmModuleOptions) */
+	int kind;			/* ADSM_MODULE_* */
+	int device;			/* which compiles it first, and says which kernels it has */
+	const char *build_options;	/* for the device's compiler; NULL: none */
+} adsmModuleOptions;
+
+#define ADSM_MODULE_OPTIONS_INIT { sizeof(adsmModuleOptions), ADSM_MODULE_AUTO, ADSM_DEVICE_CURRENT, NULL }
+
+/**
+ * adsmModuleLoadMemory() with choices; @options may be NULL. Kernels of modules that are not adsmcc's are known as
+ * far as the driver tells: arguments are checked against that, a pointer to const data is ADSM_ACCESS_IN, other
+ * pointers have no access unless the call names one.
+ * Also ENOEXEC with the compiler's log in adsmLastError(), ENOTSUP where the backend takes no such image.
+ */
+ADSM_API adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options);
+
 /** Unload a module and its kernels; waits for calls of them. NULL is allowed. Returns 0 or -EINVAL. */
 ADSM_API int adsmModuleUnload(adsmModule *module);
 
@@ -201,7 +228,7 @@ typedef struct adsmArg {
 	size_t size;			/* of the value */
 } adsmArg;
 
-enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG_USE };
+enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG_USE, ADSM_ARG_LOCAL };
 
 #define ADSM_CONST_MAX ((size_t)64 << 10)	/* bytes of one adsmConst() argument */
 #define ADSM_ARGS_MAX 32			/* arguments of one call, adsmUse() included */
@@ -248,6 +275,7 @@ typedef struct adsmDeviceProps {
 	unsigned unified;		/* 1: both sides share the memory, nothing is copied */
 	unsigned signal_safe;		/* 1: transfers run in the faulting thread itself */
 	unsigned lost;			/* 1: the device has died */
+	char memory[16];		/* how objects are kept there, in one word: "discrete", "buffer", "usm", … */
 } adsmDeviceProps;
 
 /** Number of devices, or a negative errno. */
@@ -391,6 +419,12 @@ static inline adsmArg adsmInOut(volatile void *p)
 static inline adsmArg adsmConst(const void *p, size_t size)
 {
 	return adsmArgMake_(ADSM_ARG_CONST, ADSM_ACCESS_IN, p, size);
+}
+
+/* Of a native kernel: @size bytes of memory that the threads of a block share (__local in OpenCL C). */
+static inline adsmArg adsmLocal(size_t size)
+{
+	return adsmArgMake_(ADSM_ARG_LOCAL, 0, NULL, size);
 }
 
 /* No argument of the kernel: an object it reaches through pointers in data. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api.c - the public functions: check arguments, start the library, turn negative errnos into errno. */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -214,10 +215,51 @@ static int read_file(const char *name, void **ret_image, size_t *ret_size)
 	return 0;
 }
 
-static adsmModule *load(const void *image, size_t size)
+/* What an image is: text has no bytes that are 0. */
+static int kind_of(const void *image, size_t size)
+{
+	static const uint32_t spirv = 0x07230203;
+
+	if (size >= SELFMAG && !memcmp(image, ELFMAG, SELFMAG))
+		return ADSM_MODULE_ADSM;
+	if (size >= sizeof(spirv) && !memcmp(image, &spirv, sizeof(spirv)))
+		return ADSM_MODULE_SPIRV;
+	return memchr(image, '\0', size) ? ADSM_MODULE_BINARY : ADSM_MODULE_SOURCE;
+}
+
+static int load_with(const void *data, size_t size, const adsmModuleOptions *options, adsmModule **ret_module)
+{
+	static const enum adsm_image_kind kinds[] = {
+		[ADSM_MODULE_ADSM] = ADSM_IMAGE_MODULE, [ADSM_MODULE_SOURCE] = ADSM_IMAGE_SOURCE,
+		[ADSM_MODULE_SPIRV] = ADSM_IMAGE_SPIRV, [ADSM_MODULE_BINARY] = ADSM_IMAGE_BINARY,
+	};
+	struct adsm_image image = { .data = data, .size = size, .text = "", .options = "" };
+	int kind = ADSM_MODULE_AUTO, device = ADSM_DEVICE_CURRENT, error;
+	struct adsm_home *home;
+
+	if (options) {
+		if (options->struct_size != sizeof(*options))
+			return adsm_fail(-EINVAL, "adsmModuleOptions: set struct_size to sizeof(adsmModuleOptions)");
+		if (options->kind < ADSM_MODULE_AUTO || options->kind > ADSM_MODULE_BINARY)
+			return adsm_fail(-EINVAL, "adsmModuleOptions: kind %d is none of ADSM_MODULE_*", options->kind);
+		kind = options->kind;
+		device = options->device;
+		if (options->build_options)
+			image.options = options->build_options;
+	}
+	error = adsm_home_get(device, &home);
+	if (error)
+		return error;
+	if (kind == ADSM_MODULE_AUTO)
+		kind = size ? kind_of(data, size) : ADSM_MODULE_ADSM;
+	image.kind = kinds[kind];
+	return adsm_module_create(&image, home, ret_module);
+}
+
+static adsmModule *load(const void *image, size_t size, const adsmModuleOptions *options)
 {
 	adsmModule *module;
-	int error = adsm_module_create(image, size, &module);
+	int error = load_with(image, size, options, &module);
 
 	return error ? null_with(error) : module;
 }
@@ -235,7 +277,7 @@ adsmModule *adsmModuleLoad(const char *file)
 		error = read_file(file, &image, &size);
 	if (error)
 		return null_with(error);
-	module = load(image, size);
+	module = load(image, size, NULL);
 	error = errno;
 	free(image);
 	errno = error;
@@ -248,7 +290,16 @@ adsmModule *adsmModuleLoadMemory(const void *image, size_t size)
 
 	if (!error && !image)
 		error = adsm_fail(-EINVAL, "adsmModuleLoadMemory() takes an image");
-	return error ? null_with(error) : load(image, size);
+	return error ? null_with(error) : load(image, size, NULL);
+}
+
+adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options)
+{
+	int error = adsm_start();
+
+	if (!error && !image)
+		error = adsm_fail(-EINVAL, "adsmModuleLoadWith() takes an image");
+	return error ? null_with(error) : load(image, size, options);
 }
 
 int adsmModuleUnload(adsmModule *module)
@@ -337,6 +388,7 @@ int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
 	ret_props->unified = d->caps.unified;
 	ret_props->signal_safe = d->caps.signal_safe;
 	ret_props->lost = d->backend->status(home->device) != 0;
+	adsm_format(ret_props->memory, sizeof(ret_props->memory), "%s", d->caps.memory);
 	return 0;
 }
 

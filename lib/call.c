@@ -132,7 +132,8 @@ static int resolve(struct bound_call *call)
 static const char *kind_name(uint32_t kind)
 {
 	static const char *const names[] = { "nothing", "a pointer (adsmPtr)", "a value (adsmVal)",
-					     "constants (adsmConst)", "adsmUse" };
+					     "constants (adsmConst)", "adsmUse",
+					     "memory of the block (adsmLocal)" };
 
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "an unknown kind";
 }
@@ -141,16 +142,28 @@ static int bind_argument(struct bound_call *call, const struct adsm_param *param
 			 struct adsm_launch_arg *ret_arg)
 {
 	const char *kernel = call->kernel->info->name;
+	bool native = !call->kernel->module->info->image;
+	size_t size = param->size;
 
-	if (arg->kind != param->kind)
+	/* Of native kernels less may be known; and a value may be any bytes that the driver takes for a pointer. */
+	if (arg->kind != param->kind && !(native && (param->kind == ADSM_ARG_NONE || arg->kind == ADSM_ARG_VALUE)))
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': it takes %s, got %s", kernel, param->name,
 				 kind_name(param->kind), kind_name(arg->kind));
 	if (arg->kind == ADSM_ARG_POINTER)
 		return add_pointer(call, param->name, arg->data, arg->access ? arg->access : param->access,
 				   ret_arg);
-	if (arg->kind == ADSM_ARG_VALUE && (!arg->data || arg->size != param->size))
+	if (arg->kind > ADSM_ARG_LOCAL)
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': kind %u is none", kernel, param->name, arg->kind);
+	if (arg->kind == ADSM_ARG_LOCAL) {
+		*ret_arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_LOCAL, .size = arg->size };
+		return arg->size ? 0 : adsm_fail(-EINVAL, "kernel '%s', argument '%s': 0 bytes of memory of the "
+						 "block", kernel, param->name);
+	}
+	if (arg->kind == ADSM_ARG_VALUE && native && arg->size && arg->size <= ADSM_CONST_MAX)
+		size = param->kind == ADSM_ARG_VALUE && param->size ? param->size : arg->size;
+	if (arg->kind == ADSM_ARG_VALUE && (!arg->data || arg->size != size))
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': a %s of %u bytes, got %zu bytes", kernel,
-				 param->name, param->type, param->size, arg->size);
+				 param->name, param->type, (unsigned)size, arg->size);
 	if (arg->kind == ADSM_ARG_CONST && (!arg->data || !arg->size || arg->size > ADSM_CONST_MAX))
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': constants are 1 to %zu bytes, got %zu",
 				 kernel, param->name, ADSM_CONST_MAX, arg->size);
@@ -181,7 +194,7 @@ static int copy_values(struct bound_call *call)
 	for (size_t i = 0; i < call->n_args; i++) {
 		struct adsm_launch_arg *arg = &call->args[i];
 
-		if (arg->kind == ADSM_LAUNCH_POINTER)
+		if (arg->kind == ADSM_LAUNCH_POINTER || arg->kind == ADSM_LAUNCH_LOCAL)
 			continue;
 		memcpy(call->bytes + at, arg->data, arg->size);
 		arg->data = call->bytes + at;

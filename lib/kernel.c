@@ -11,24 +11,113 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static adsmModule *modules;
 
-int adsm_module_create(const void *image, size_t size, adsmModule **ret_module)
+static void free_module(adsmModule *module)
 {
-	adsmModule *module = calloc(1, sizeof(*module));
-	int error = -ENOMEM;
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		if (module->codes[i])
+			module->codes[i]->device->backend->module_unload(module->codes[i]);
+	free(module->kernels);
+	adsm_module_info_destroy(module->info);
+	free(module->data);
+	free(module->options);
+	free(module);
+}
 
-	if (!module)
-		return error;
-	error = adsm_module_info_create(image, size, &module->info);
-	if (error)
-		goto free_module;
-	module->kernels = calloc(module->info->n_kernels, sizeof(*module->kernels));
-	if (!module->kernels) {
-		error = -ENOMEM;
-		goto destroy_info;
-	}
+/* The kernels of info, none of them on a device yet. */
+static int make_kernels(adsmModule *module)
+{
+	module->kernels = calloc(module->info->n_kernels + 1, sizeof(*module->kernels));
+	if (!module->kernels)
+		return -ENOMEM;
 	for (size_t i = 0; i < module->info->n_kernels; i++) {
 		module->kernels[i].module = module;
 		module->kernels[i].info = &module->info->kernels[i];
+	}
+	return 0;
+}
+
+/* What the driver knows of one kernel, and the kernel on its device. */
+static int ask_kernel(adsmModule *module, size_t i, const char *name, struct adsm_home *home)
+{
+	const struct adsm_backend *backend = home->device->backend;
+	struct adsm_kernel_info *info = &module->info->kernels[i];
+	struct adsm_entry **entry = &module->kernels[i].entries[home->index];
+	int n;
+
+	n = backend->kernel_get(module->codes[home->index], name, entry);
+	if (n)
+		return n;
+	n = backend->kernel_params(*entry, adsm_module_params(module->info, i), ADSM_ARGS_MAX);
+	if (n < 0)
+		return n;
+	if (n > ADSM_ARGS_MAX)
+		return adsm_fail(-ENOEXEC, "kernel '%s' has %d parameters, a call takes %d", name, n, ADSM_ARGS_MAX);
+	strcpy(info->name, name);
+	info->n_params = (uint32_t)n;
+	info->max_threads = UINT32_MAX;		/* the device checks */
+	info->params = adsm_module_params(module->info, i);
+	return 0;
+}
+
+/* The kernels of a code that says nothing of itself. */
+static int ask_kernels(adsmModule *module, struct adsm_home *home)
+{
+	char *names;
+	size_t n = 0, i = 0;
+	int error = home->device->backend->module_names(module->codes[home->index], &names);
+
+	if (error)
+		return error;
+	for (const char *name = names; *name; name += strlen(name) + 1)
+		n++;
+	error = adsm_module_info_create_empty(n, &module->info);
+	if (!error)
+		error = make_kernels(module);
+	for (const char *name = names; *name && !error; name += strlen(name) + 1) {
+		if (strlen(name) >= sizeof(module->info->kernels[i].name))
+			error = adsm_fail(-ENOEXEC, "the kernel's name '%s' is longer than 63 characters", name);
+		else
+			error = ask_kernel(module, i++, name, home);
+	}
+	free(names);
+	return error;
+}
+
+static int load_native(adsmModule *module, const struct adsm_image *image, struct adsm_home *home)
+{
+	int error;
+
+	module->data = malloc(image->size + 1);
+	module->options = strdup(image->options);
+	if (!module->data || !module->options)
+		return adsm_fail(-ENOMEM, "no memory for a kernel module of %zu bytes", image->size);
+	memcpy(module->data, image->data, image->size);
+	((char *)module->data)[image->size] = '\0';
+	module->image = (struct adsm_image){ image->kind, module->data, image->size, "", module->options };
+	error = home->device->backend->module_load(home->device, &module->image, &module->codes[home->index]);
+	return error ? error : ask_kernels(module, home);
+}
+
+static int load_described(adsmModule *module, const struct adsm_image *image)
+{
+	int error = adsm_module_info_create(image->data, image->size, &module->info);
+
+	if (error)
+		return error;
+	module->options = strdup(image->options);
+	if (!module->options)
+		return -ENOMEM;
+	module->image = (struct adsm_image){ ADSM_IMAGE_MODULE, module->info->image, module->info->size,
+					     module->info->text, module->options };
+	return make_kernels(module);
+}
+
+/* Make a module known, or free it. */
+static int finish(adsmModule *module, int error, adsmModule **ret_module)
+{
+	if (error) {
+		free_module(module);
+		return error;
 	}
 	pthread_mutex_lock(&mutex);
 	module->next = modules;
@@ -36,12 +125,30 @@ int adsm_module_create(const void *image, size_t size, adsmModule **ret_module)
 	pthread_mutex_unlock(&mutex);
 	*ret_module = module;
 	return 0;
+}
 
-destroy_info:
-	adsm_module_info_destroy(module->info);
-free_module:
-	free(module);
-	return error;
+int adsm_module_create(const struct adsm_image *image, struct adsm_home *home, adsmModule **ret_module)
+{
+	adsmModule *module = calloc(1, sizeof(*module));
+
+	if (!module)
+		return -ENOMEM;
+	return finish(module, image->kind == ADSM_IMAGE_MODULE ? load_described(module, image) :
+		      load_native(module, image, home), ret_module);
+}
+
+int adsm_module_adopt(struct adsm_home *home, void *handle, adsmModule **ret_module)
+{
+	adsmModule *module = calloc(1, sizeof(*module));
+	int error;
+
+	if (!module)
+		return -ENOMEM;
+	module->only = home;
+	error = home->device->backend->kernel_adopt(home->device, handle, &module->codes[home->index]);
+	if (!error)
+		error = ask_kernels(module, home);
+	return finish(module, error, ret_module);
 }
 
 static adsmModule **find(const adsmModule *module)
@@ -65,12 +172,7 @@ int adsm_module_destroy(adsmModule *module)
 	}
 	*at = module->next;
 	pthread_mutex_unlock(&mutex);
-	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
-		if (module->codes[i])
-			module->codes[i]->device->backend->module_unload(module->codes[i]);
-	free(module->kernels);
-	adsm_module_info_destroy(module->info);
-	free(module);
+	free_module(module);
 	return 0;
 }
 
@@ -90,7 +192,7 @@ size_t adsm_modules_alive(void)
 
 	pthread_mutex_lock(&mutex);
 	for (adsmModule *m = modules; m; m = m->next)
-		n++;
+		n += !m->internal;
 	pthread_mutex_unlock(&mutex);
 	return n;
 }
@@ -101,6 +203,47 @@ adsmKernel *adsm_kernel_find(adsmModule *module, const char *name)
 		if (!strcmp(module->info->kernels[i].name, name))
 			return &module->kernels[i];
 	return NULL;
+}
+
+int adsm_kernel_nothing(struct adsm_home *home, adsmKernel **ret_kernel)
+{
+	static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+	adsmModule *module;
+	int error = 0;
+
+	pthread_mutex_lock(&making);
+	pthread_mutex_lock(&mutex);
+	for (module = modules; module; module = module->next)
+		if (module->internal && module->only == home)
+			break;
+	pthread_mutex_unlock(&mutex);
+	if (!module) {
+		error = adsm_module_adopt(home, NULL, &module);
+		if (!error)
+			module->internal = true;
+	}
+	pthread_mutex_unlock(&making);
+	if (!error)
+		*ret_kernel = &module->kernels[0];
+	return error;
+}
+
+void adsm_modules_end(void)
+{
+	adsmModule **at = &modules;
+
+	pthread_mutex_lock(&mutex);
+	while (*at) {
+		adsmModule *module = *at;
+
+		if (!module->internal) {
+			at = &module->next;
+			continue;
+		}
+		*at = module->next;
+		free_module(module);
+	}
+	pthread_mutex_unlock(&mutex);
 }
 
 static bool is_live(const adsmKernel *kernel)
@@ -127,9 +270,11 @@ static int load(adsmKernel *kernel, struct adsm_home *home)
 	adsmModule *module = kernel->module;
 	int error = 0;
 
+	if (module->only && module->only != home)
+		return adsm_fail(-EINVAL, "kernel '%s' was made for device %d, the call runs on device %d",
+				 kernel->info->name, module->only->index, home->index);
 	if (!module->codes[home->index])
-		error = backend->module_load(home->device, module->info->image, module->info->size,
-					     &module->codes[home->index]);
+		error = backend->module_load(home->device, &module->image, &module->codes[home->index]);
 	if (!error && !kernel->entries[home->index])
 		error = backend->kernel_get(module->codes[home->index], kernel->info->name,
 					    &kernel->entries[home->index]);

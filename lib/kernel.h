@@ -24,11 +24,23 @@ struct adsmKernel {
 struct adsmModule {
 	adsmModule *next;
 	struct adsm_module_info *info;
+	struct adsm_image image;	/* what devices are given */
+	void *data;			/* copies that the image points to, where info has none */
+	char *options;
+	struct adsm_home *only;		/* the kernel was made elsewhere, for this device; else NULL */
+	bool internal;			/* the library's own: see adsm_kernel_nothing() */
 	adsmKernel *kernels;		/* info->n_kernels of them */
 	struct adsm_code *codes[ADSM_MAX_DEVICES];
 };
 
-int adsm_module_create(const void *image, size_t size, adsmModule **ret_module);
+/* @image: copied. What does not describe itself is loaded on @home at once, and described by the driver. */
+int adsm_module_create(const struct adsm_image *image, struct adsm_home *home, adsmModule **ret_module);
+/* A module of one kernel, which is the driver's for @handle; NULL: one that does nothing. */
+int adsm_module_adopt(struct adsm_home *home, void *handle, adsmModule **ret_module);
+/* A device's kernel that does nothing, made when first needed; not among the modules alive. */
+int adsm_kernel_nothing(struct adsm_home *home, adsmKernel **ret_kernel);
+/* Before the devices are closed: free the library's own modules. */
+void adsm_modules_end(void);
 /* Every call of its kernels has ended, their assignments are gone. -EINVAL when it is no live module. */
 int adsm_module_destroy(adsmModule *module);
 bool adsm_module_is_live(const adsmModule *module);

@@ -170,6 +170,22 @@ void adsm_say(const char *format, ...)
 	memcpy(last_error, text, sizeof(text));
 }
 
+void adsm_say_long(const char *before, const char *text)
+{
+	size_t size = strlen(before) + strlen(text) + 1;
+	char *bigger;
+
+	adsm_say("%s%s", before, text);
+	if (size <= MESSAGE_MAX || !last_error || last_error == no_memory)
+		return;
+	bigger = realloc(last_error, size);
+	if (!bigger)
+		return;
+	last_error = bigger;
+	pthread_setspecific(last_error_key, last_error);
+	adsm_format(last_error, size, "%s%s", before, text);
+}
+
 const char *adsm_last_error(void)
 {
 	return last_error ? last_error : "";

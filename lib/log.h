@@ -36,6 +36,9 @@ void adsm_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	error_;					\
 })
 
+/* One that is as long as it is: a compiler's. Not in the fault handler. */
+void adsm_say_long(const char *before, const char *text);
+
 const char *adsm_last_error(void);
 
 /* The formatter itself: as snprintf, for the conversions above. */

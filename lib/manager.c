@@ -601,6 +601,7 @@ int adsm_stop(void)
 	atomic_store(&adsm_shared_range.size, 0);
 	atomic_store(&state, STOPPED);
 	adsm_engine->stop();
+	adsm_modules_end();
 	close_homes();
 	adsm_arena_destroy();
 unlock:

@@ -122,26 +122,54 @@ static int check_desc(const struct adsm_kernel_desc *desc)
 	return 0;
 }
 
+/* The parameters of all kernels lie behind the kernels. */
+static int alloc_kernels(struct adsm_module_info *info, size_t n)
+{
+	info->n_kernels = n;
+	info->kernels = calloc(n ? n : 1, sizeof(*info->kernels) + ADSM_KERNEL_PARAMS_MAX * sizeof(struct adsm_param));
+	return info->kernels ? 0 : adsm_fail(-ENOMEM, "no memory to describe %zu kernels", n);
+}
+
+struct adsm_param *adsm_module_params(struct adsm_module_info *info, size_t kernel)
+{
+	struct adsm_param *params = (struct adsm_param *)(info->kernels + info->n_kernels);
+
+	return params + kernel * ADSM_KERNEL_PARAMS_MAX;
+}
+
+int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info)
+{
+	struct adsm_module_info *info = calloc(1, sizeof(*info));
+	int ret;
+
+	if (!info)
+		return adsm_fail(-ENOMEM, "no memory for a kernel module");
+	ret = alloc_kernels(info, n);
+	if (ret) {
+		free(info);
+		return ret;
+	}
+	info->text = "";
+	*ret_info = info;
+	return 0;
+}
+
 static int read_kernels(struct adsm_module_info *info, const struct section *section)
 {
-	struct adsm_param *params;
+	int ret;
 
 	if (!section->size)
 		return adsm_fail(-ENOEXEC, "not a kernel module: a shared object without kernels");
 	if (section->size % DESC_SIZE)
 		return adsm_fail(-ENOEXEC, "the kernel module is of another version of the kernel dialect, or "
 				 "damaged: section adsm_kernels has %zu bytes", section->size);
-	info->n_kernels = section->size / DESC_SIZE;
-	/* The parameters of all kernels lie behind the kernels. */
-	info->kernels = calloc(info->n_kernels, sizeof(*info->kernels) +
-			       ADSM_KERNEL_PARAMS_MAX * sizeof(*params));
-	if (!info->kernels)
-		return adsm_fail(-ENOMEM, "no memory to describe %zu kernels", info->n_kernels);
-	params = (struct adsm_param *)(info->kernels + info->n_kernels);
+	ret = alloc_kernels(info, section->size / DESC_SIZE);
+	if (ret)
+		return ret;
 	for (size_t i = 0; i < info->n_kernels; i++) {
 		struct adsm_kernel_info *kernel = &info->kernels[i];
+		struct adsm_param *params = adsm_module_params(info, i);
 		struct adsm_kernel_desc desc;
-		int ret;
 
 		memcpy(&desc, section->data + i * DESC_SIZE, DESC_SIZE);
 		ret = check_desc(&desc);

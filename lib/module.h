@@ -14,9 +14,9 @@
 struct adsm_param {
 	char name[32];
 	char type[32];			/* as written: "float", "struct atom" */
-	uint32_t kind;			/* ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST */
+	uint32_t kind;			/* ADSM_ARG_POINTER, _VALUE, _CONST, _LOCAL; _NONE: not known */
 	uint32_t access;		/* pointers: ADSM_ACCESS_*; 0: not declared */
-	uint32_t size;			/* value: its bytes; pointer and const: of one element */
+	uint32_t size;			/* value: its bytes; pointer and const: of one element; 0: not known */
 };
 
 struct adsm_kernel_info {
@@ -27,13 +27,18 @@ struct adsm_kernel_info {
 };
 
 struct adsm_module_info {
-	void *image;			/* the module's bytes, a copy */
+	void *image;			/* the module's bytes, a copy; NULL where it does not describe itself */
 	size_t size;
 	size_t n_kernels;
 	struct adsm_kernel_info *kernels;
 	const char *text;		/* NUL-terminated source, "" where there is none; inside image */
 	size_t text_size;
 };
+
+/* Of @n kernels that the caller describes: kernels[i], and adsm_module_params() of it. -ENOMEM. */
+int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info);
+/* Room for ADSM_KERNEL_PARAMS_MAX of them. */
+struct adsm_param *adsm_module_params(struct adsm_module_info *info, size_t kernel);
 
 /* Check and describe an image; what it says of itself is not trusted. -ENOEXEC with adsm_fail() said
  * why, -ENOMEM. adsm_module_info_destroy() takes NULL. */

@@ -12,13 +12,17 @@ enum adsm_touch { ADSM_TOUCH_WAIT, ADSM_TOUCH_ERROR };
 
 #define ADSM_ROLLING_AUTO 0u
 
+enum adsm_opencl_memory {
+	ADSM_OPENCL_AUTO, ADSM_OPENCL_BUFFER, ADSM_OPENCL_USM, ADSM_OPENCL_ADDRESS, ADSM_OPENCL_SVM, ADSM_OPENCL_UNIFIED
+};
+
 struct adsm_options {
 	const char *protocol;		/* ADSM_PROTOCOL: batch, lazy, rolling */
 	size_t block_size;		/* ADSM_BLOCK_SIZE: bytes */
 	unsigned rolling_size;		/* ADSM_ROLLING_SIZE: blocks, or ADSM_ROLLING_AUTO */
 	size_t fault_ahead;		/* ADSM_FAULT_AHEAD: bytes of the largest window, 0 off */
 	size_t evict_batch;		/* ADSM_EVICT_BATCH: bytes; 1: one block, closed by the writer */
-	const char *backend;		/* ADSM_BACKEND: auto, cpu */
+	const char *backend;		/* ADSM_BACKEND: auto, opencl, cpu */
 	const char *wrap;		/* ADSM_WRAP: "" or the plan of the wrapper (backends/wrap) */
 	enum adsm_touch touch;		/* ADSM_TOUCH: wait, error */
 	bool paper;			/* ADSM_PAPER: fault_ahead 0, evict_batch 1, accesses ignored */
@@ -35,6 +39,11 @@ struct adsm_options {
 	uint64_t cpu_link_bandwidth;	/* ADSM_CPU_LINK: bytes per second, 0: as fast as the machine */
 	uint64_t cpu_link_latency_ns;	/* nanoseconds per transfer */
 	const char *cpu_device;		/* ADSM_CPU_DEVICE: the device program, "" beside the library */
+	/* of the opencl backend */
+	const char *opencl_device;	/* ADSM_OPENCL_DEVICE: "" all, or platform:device */
+	enum adsm_opencl_memory opencl_memory;
+	const char *opencl_cache;	/* ADSM_OPENCL_CACHE: "" the user's, "off", or a folder */
+	const char *opencl_library;	/* ADSM_OPENCL_LIBRARY: "" libOpenCL.so.1 */
 };
 
 extern struct adsm_options adsm_options;	/* valid once adsm_options_load() returned 0 */

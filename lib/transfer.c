@@ -41,8 +41,6 @@ static int transfer_now(void *arg)
 	uint64_t start, ns;
 	int error;
 
-	if (object->home->device->caps.unified)
-		return 0;	/* the bytes are there already: nothing moves, nothing is counted */
 	start = adsm_os_now_ns();
 	if (direction == ADSM_TO_HOST)
 		error = backend->to_host(object->alias + offset, object->memory, offset, size, NULL);
@@ -68,6 +66,9 @@ int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, siz
 {
 	struct transfer transfer = { object, direction, offset, size };
 
+	/* The bytes are there already: nothing moves, nothing is counted. */
+	if (object->home->device->caps.unified)
+		return 0;
 	return adsm_backend_run(object->home, transfer_now, &transfer);
 }
 

@@ -38,6 +38,7 @@ static void show_device(int i)
 	       human(props.memory_free, left));
 	printf("  compute units        %u\n", props.compute_units);
 	printf("  one address for both %s\n", props.same_address ? "yes" : "no");
+	printf("  memory is kept as    %s\n", props.memory);
 	printf("  memory is shared     %s\n", props.unified ? "yes, nothing is copied" : "no");
 	printf("  transfers run in     %s\n", props.signal_safe ? "the faulting thread" : "a helper thread");
 }

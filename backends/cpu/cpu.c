@@ -340,6 +340,7 @@ static int cpu_open(int index, const struct adsm_backend_config *config, struct 
 	if (!device->base.caps.memory_size)
 		device->base.caps.memory_size = adsm_os_memory_available() / 2 / n_devices;
 	adsm_format(device->base.name, sizeof(device->base.name), "cpu %d", index);
+	strcpy(device->base.caps.memory, unified ? "unified" : "discrete");
 	device->index = index;
 	device->arena_base = config->arena_base;
 	device->arena_size = config->arena_size;
@@ -637,18 +638,20 @@ static int cpu_event_elapsed(struct adsm_device *base, struct adsm_device_event 
 
 /* ---- modules and launches */
 
-static int cpu_module_load(struct adsm_device *base, const void *image, size_t size,
+static int cpu_module_load(struct adsm_device *base, const struct adsm_image *image,
 			   struct adsm_code **ret_code)
 {
 	struct cpu_device *device = (struct cpu_device *)base;
-	size_t pages = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	size_t pages = (image->size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	struct adsm_cpu_request request = { .op = ADSM_CPU_LOAD };
 	struct adsm_cpu_reply reply;
 	struct cpu_code *code;
 	void *copy;
 	int fd, ret;
 
-	if (!size)
+	if (image->kind != ADSM_IMAGE_MODULE)
+		return adsm_fail(-ENOEXEC, "not a kernel module: a cpu device takes what adsmcc writes");
+	if (!image->size)
 		return adsm_fail(-ENOEXEC, "the module is empty");
 	code = calloc(1, sizeof(*code));
 	if (!code)
@@ -659,7 +662,7 @@ static int cpu_module_load(struct adsm_device *base, const void *image, size_t s
 	ret = adsm_os_map(NULL, pages, fd, 0, ADSM_PROT_RW, &copy);
 	if (ret)
 		goto close_file;
-	memcpy(copy, image, size);
+	memcpy(copy, image->data, image->size);
 	adsm_os_unmap(copy, pages);
 	ret = ask(device, &request, &fd, 1, &reply);
 	if (ret == -ENOEXEC)
@@ -732,6 +735,16 @@ static int cpu_kernel_get(struct adsm_code *base, const char *name, struct adsm_
 	pthread_mutex_unlock(&device->request_lock);
 	*ret_entry = &entry->base;
 	return 0;
+}
+
+static int cpu_module_names(struct adsm_code *code, char **ret_names)
+{
+	return adsm_fail(-ENOTSUP, "a cpu device knows no kernels but those of modules that adsmcc writes");
+}
+
+static int cpu_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max)
+{
+	return cpu_module_names(entry->code, NULL);
 }
 
 /* Place the arguments' bytes; returns how many there are with what alignment adds. */
@@ -830,6 +843,33 @@ static int cpu_launch(struct adsm_entry *base, const struct adsm_launch *launch,
 	return ret ? ret : status;
 }
 
+/* ---- no driver underneath */
+
+static int no_driver(void)
+{
+	return adsm_fail(-ENOTSUP, "the backend 'cpu' has no driver to share");
+}
+
+static int cpu_native(struct adsm_device *device, struct adsm_native *ret_native)
+{
+	return no_driver();
+}
+
+static int cpu_native_memory(struct adsm_memory *memory, void **ret_handle)
+{
+	return no_driver();
+}
+
+static int cpu_kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_code **ret_code)
+{
+	return no_driver();
+}
+
+static int cpu_use_context(void *context, void *device)
+{
+	return no_driver();
+}
+
 const struct adsm_backend adsm_backend_cpu = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "cpu",
@@ -846,9 +886,15 @@ const struct adsm_backend adsm_backend_cpu = {
 	.module_load = cpu_module_load,
 	.module_unload = cpu_module_unload,
 	.kernel_get = cpu_kernel_get,
+	.module_names = cpu_module_names,
+	.kernel_params = cpu_kernel_params,
 	.launch = cpu_launch,
 	.event_query = cpu_event_query,
 	.event_wait = cpu_event_wait,
 	.event_elapsed = cpu_event_elapsed,
 	.status = cpu_status,
+	.native = cpu_native,
+	.native_memory = cpu_native_memory,
+	.kernel_adopt = cpu_kernel_adopt,
+	.use_context = cpu_use_context,
 };

@@ -374,17 +374,9 @@ static int wrap_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size
 	return ret;
 }
 
-static int wrap_module_load(struct adsm_device *device, const void *image, size_t size,
-			    struct adsm_code **ret_code)
+/* What module_load() and kernel_adopt() give. */
+static int give_code(struct adsm_device *device, int ret, struct wrap_code *code, struct adsm_code **ret_code)
 {
-	struct wrap_code *code = NULL;
-	int ret = step_or_fail(OP_MODULE_LOAD);
-
-	if (!ret) {
-		code = calloc(1, sizeof(*code));
-		ret = code ? inner->module_load(inside(device), image, size, &code->inner) : -ENOMEM;
-	}
-	trace("module_load(%zu bytes) = %d", size, ret);
 	if (ret) {
 		free(code);
 		return ret;
@@ -392,6 +384,54 @@ static int wrap_module_load(struct adsm_device *device, const void *image, size_
 	code->base.device = device;
 	*ret_code = &code->base;
 	return 0;
+}
+
+static int wrap_module_load(struct adsm_device *device, const struct adsm_image *image,
+			    struct adsm_code **ret_code)
+{
+	struct wrap_code *code = NULL;
+	int ret = step_or_fail(OP_MODULE_LOAD);
+
+	if (!ret) {
+		code = calloc(1, sizeof(*code));
+		ret = code ? inner->module_load(inside(device), image, &code->inner) : -ENOMEM;
+	}
+	trace("module_load(%zu bytes) = %d", image->size, ret);
+	return give_code(device, ret, code, ret_code);
+}
+
+static int wrap_kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_code **ret_code)
+{
+	struct wrap_code *code = calloc(1, sizeof(*code));
+	int ret = code ? inner->kernel_adopt(inside(device), kernel, &code->inner) : -ENOMEM;
+
+	trace("kernel_adopt(%p) = %d", kernel, ret);
+	return give_code(device, ret, code, ret_code);
+}
+
+static int wrap_module_names(struct adsm_code *code, char **ret_names)
+{
+	return inner->module_names(((struct wrap_code *)code)->inner, ret_names);
+}
+
+static int wrap_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max)
+{
+	return inner->kernel_params(((struct wrap_entry *)entry)->inner, ret_params, max);
+}
+
+static int wrap_native(struct adsm_device *device, struct adsm_native *ret_native)
+{
+	return inner->native(inside(device), ret_native);
+}
+
+static int wrap_native_memory(struct adsm_memory *memory, void **ret_handle)
+{
+	return inner->native_memory(inside_memory(memory), ret_handle);
+}
+
+static int wrap_use_context(void *context, void *device)
+{
+	return inner->use_context(context, device);
 }
 
 static void wrap_module_unload(struct adsm_code *base)
@@ -535,11 +575,17 @@ static struct adsm_backend wrap = {
 	.module_load = wrap_module_load,
 	.module_unload = wrap_module_unload,
 	.kernel_get = wrap_kernel_get,
+	.module_names = wrap_module_names,
+	.kernel_params = wrap_kernel_params,
 	.launch = wrap_launch,
 	.event_query = wrap_event_query,
 	.event_wait = wrap_event_wait,
 	.event_elapsed = wrap_event_elapsed,
 	.status = wrap_status,
+	.native = wrap_native,
+	.native_memory = wrap_native_memory,
+	.kernel_adopt = wrap_kernel_adopt,
+	.use_context = wrap_use_context,
 };
 
 int adsm_wrap(const struct adsm_backend *backend, const char *text, const struct adsm_backend **ret_backend)

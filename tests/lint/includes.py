@@ -14,13 +14,13 @@ LAYERS = [
     ["lib/block", "lib/transfer"],
     ["lib/object", "lib/kernel"],
     ["lib/manager", "lib/call", "lib/copy", "lib/io"],
-    ["lib/api", "interpose"],
+    ["lib/api", "lib/api_opencl", "interpose"],
 ]
 # The same height, and yet strangers: a backend knows no blocks, a protocol no device.
 STRANGERS = {("backends", "protocols"), ("protocols", "backends")}
 # Users of the library, like any other: these headers and their own.
 USERS = ["parboil", "tests/conform", "tests/interpose"]
-PUBLIC = ["adsm.h", "adsm_kernel.h"]
+PUBLIC = ["adsm.h", "adsm_kernel.h", "adsm_opencl.h"]
 
 
 def top(path):

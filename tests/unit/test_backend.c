@@ -141,13 +141,14 @@ static void *read_module(const char *name, size_t *ret_size)
 
 static struct adsm_code *load(const char *name)
 {
+	struct adsm_image image = { .text = "", .options = "" };
+	void *data = read_module(name, &image.size);
 	struct adsm_code *code;
-	size_t size;
-	void *image = read_module(name, &size);
 
-	CHECK(!backend->module_load(device, image, size, &code));
+	image.data = data;
+	CHECK(!backend->module_load(device, &image, &code));
 	CHECK(code->device == device);
-	free(image);
+	free(data);
 	return code;
 }
 
@@ -334,6 +335,8 @@ static void test_vecadd(void)
 	const size_t size = 400 * KIB;
 	struct adsm_memory *memory[3];
 	float *host = malloc(size), *result = malloc(size);
+	const struct adsm_image no_module = { ADSM_IMAGE_MODULE, "not a module", 12, "", "" };
+	const struct adsm_image source = { ADSM_IMAGE_SOURCE, "__kernel void k() {}", 20, "", "" };
 	struct adsm_launch_arg args[4];
 	struct adsm_code *code;
 	struct adsm_entry *entry;
@@ -342,8 +345,9 @@ static void test_vecadd(void)
 	int status;
 
 	open_device("");
-	CHECK(backend->module_load(device, "not a module", 12, &code) == -ENOEXEC);
+	CHECK(backend->module_load(device, &no_module, &code) == -ENOEXEC);
 	CHECK(*adsm_last_error());
+	CHECK(backend->module_load(device, &source, &code) == -ENOEXEC);
 	code = load("vecadd");
 	CHECK(backend->kernel_get(code, "vecsub", &entry) == -ENOENT);
 	CHECK(strstr(adsm_last_error(), "vecsub"));
@@ -525,17 +529,18 @@ static void check_lost(struct adsm_memory *memory, struct adsm_code *code, struc
 	struct adsm_device_event event;
 	struct adsm_entry *entry;
 	struct adsm_memory *more;
+	struct adsm_image image = { .text = "", .options = "" };
 	struct adsm_code *module;
-	size_t size;
-	void *image = read_module("spin", &size);
+	void *data = read_module("spin", &image.size);
 
 	CHECK(backend->status(device) == -ENODEV && strstr(adsm_last_error(), sentence));
 	CHECK(backend->alloc(device, ADSM_PAGE_SIZE, arena.arena_base + MIB, &more) == -ENODEV);
-	CHECK(backend->module_load(device, image, size, &module) == -ENODEV);
+	image.data = data;
+	CHECK(backend->module_load(device, &image, &module) == -ENODEV);
 	CHECK(backend->kernel_get(code, "spin", &entry) == -ENODEV);
 	CHECK(backend->launch(kernel, &l, &event) == -ENODEV);
 	CHECK(strstr(adsm_last_error(), sentence));
-	free(image);
+	free(data);
 	/* Device memory is still there. */
 	set_word(memory, 100, 99);
 	CHECK(word(memory, 100) == 99);

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* cache.c - what compilers made, on disk: a file for each key, which nobody ever finds half written. */
+#include "opencl.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "options.h"
+
+#define MAGIC 0x6c634441u	/* "ADcl" */
+#define VERSION 1u
+#define FILES_MAX 256
+#define HASH_START 0xcbf29ce484222325u
+#define HASH_DIGITS 16		/* all of a file's name */
+#define SUFFIX ".XXXXXX"	/* of a temporary one's, for mkostemp() */
+#define PATH_SIZE (PATH_MAX + sizeof("/") + HASH_DIGITS + sizeof(SUFFIX))
+
+/* A file is this, the key, the data; in the byte order of the machine, of which each has its own magic. */
+struct header {
+	uint32_t magic, version;
+	uint64_t key_size, data_size, checksum;
+};
+
+/* FNV-1a. To go on where another call ended, start with what it returned. */
+static uint64_t hash(uint64_t start, const void *bytes, size_t size)
+{
+	const unsigned char *byte = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		start = (start ^ byte[i]) * 0x100000001b3u;
+	return start;
+}
+
+/* ---- the folder */
+
+/* A variable with an absolute path, or NULL: the rule for XDG_CACHE_HOME, and good for HOME. */
+static const char *path_variable(const char *name)
+{
+	const char *path = adsm_os_getenv(name);
+
+	return path && *path == '/' ? path : NULL;
+}
+
+/* False where there is to be no cache. */
+static bool find_folder(char ret_folder[PATH_MAX])
+{
+	const char *base = adsm_options.opencl_cache, *below = "";
+
+	if (!strcmp(base, "off"))
+		return false;
+	if (!*base) {
+		base = path_variable("XDG_CACHE_HOME");
+		below = "/adsm/opencl";
+	}
+	if (!base) {
+		base = path_variable("HOME");
+		below = "/.cache/adsm/opencl";
+	}
+	if (!base)
+		return false;
+	if (adsm_format(ret_folder, PATH_MAX, "%s%s", base, below) >= PATH_MAX) {
+		adsm_info("opencl: no compiled programs are kept: the folder's name is longer than %d bytes",
+			  PATH_MAX - 1);
+		return false;
+	}
+	return true;
+}
+
+/* With all folders above it. @folder is the same again afterwards. */
+static int make_folder(char *folder)
+{
+	struct stat status;
+	int error = 0;
+
+	if (!stat(folder, &status))
+		return 0;
+	for (char *end = folder + 1;; end++) {
+		char c = *end;
+		bool is_there;
+
+		if (c && c != '/')
+			continue;
+		*end = '\0';
+		is_there = !mkdir(folder, 0700) || errno == EEXIST;
+		/* Some file systems refuse before they look: the last folder decides, the first error says why. */
+		if (!is_there && !error)
+			error = -errno;
+		*end = c;
+		if (!c)
+			return is_there ? 0 : error;
+	}
+}
+
+static void name_file(char ret_path[PATH_SIZE], const char *folder, uint64_t key_hash)
+{
+	snprintf(ret_path, PATH_SIZE, "%s/%0*" PRIx64, folder, HASH_DIGITS, key_hash);
+}
+
+/* Of the cache, or a temporary one? Users may have chosen a folder that holds other things. */
+static bool is_ours(const char *name)
+{
+	if (strspn(name, "0123456789abcdef") != HASH_DIGITS)
+		return false;
+	name += HASH_DIGITS;
+	return !*name || (*name == '.' && strlen(name) == strlen(SUFFIX));
+}
+
+struct file {
+	struct timespec used;
+	char name[HASH_DIGITS + sizeof(SUFFIX)];
+};
+
+static int compare_used(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct file *)a)->used, *y = &((const struct file *)b)->used;
+
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec < y->tv_sec ? -1 : 1;
+	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* Our files in a folder, as far as memory goes. The caller frees the result. */
+static struct file *list_files(DIR *folder, size_t *ret_n)
+{
+	struct file *files = NULL;
+	struct dirent *entry;
+	struct stat status;
+	size_t n = 0, room = 0;
+
+	while ((entry = readdir(folder))) {
+		if (!is_ours(entry->d_name) ||
+		    fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
+			continue;
+		if (n == room) {
+			struct file *more = realloc(files, (room + FILES_MAX + 1) * sizeof(*files));
+
+			if (!more)
+				break;
+			files = more;
+			room += FILES_MAX + 1;
+		}
+		files[n].used = status.st_mtim;
+		strcpy(files[n++].name, entry->d_name);
+	}
+	*ret_n = n;
+	return files;
+}
+
+/* Remove the files that were used least recently, temporary ones of processes that died among them. */
+static void trim(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct file *files;
+	size_t n;
+
+	if (!folder)
+		return;
+	files = list_files(folder, &n);
+	if (n > FILES_MAX) {
+		qsort(files, n, sizeof(*files), compare_used);
+		for (size_t i = 0; i < n - FILES_MAX; i++)
+			unlinkat(dirfd(folder), files[i].name, 0);
+	}
+	free(files);
+	closedir(folder);
+}
+
+/* ---- reading */
+
+/* -EBADMSG where the file ends before. */
+static int read_all(int fd, void *data, size_t size)
+{
+	for (char *at = data; size;) {
+		ssize_t n = read(fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EBADMSG;
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Open a file that nobody but this user wrote; -1 where there is none. */
+static int open_file(const char *path, size_t *ret_size)
+{
+	struct stat status;
+	int fd;
+
+	do	/* a pipe is opened without waiting for its writer, to be refused */
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	while (fd < 0 && errno == EINTR);
+	if (fd < 0) {
+		if (errno != ENOENT)
+			adsm_info("opencl: the compiled program %s cannot be opened: %s", path,
+				  strerrordesc_np(errno));
+		return -1;
+	}
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
+		adsm_info("opencl: the compiled program %s is not used: it is not a file of this user's own", path);
+		close(fd);
+		return -1;
+	}
+	*ret_size = (size_t)status.st_size;
+	return fd;
+}
+
+/* @size is the file's. -EBADMSG where it is damaged, -ENOENT where it is another key's. */
+static int read_file(int fd, size_t size, const void *key, size_t key_size, void **ret_data, size_t *ret_size)
+{
+	struct header header;
+	char *bytes;
+	int ret;
+
+	if (size < sizeof(header))
+		return -EBADMSG;
+	ret = read_all(fd, &header, sizeof(header));
+	if (ret)
+		return ret;
+	size -= sizeof(header);
+	if (header.magic != MAGIC || header.version != VERSION || header.key_size > size ||
+	    header.data_size != size - header.key_size)
+		return -EBADMSG;
+	bytes = malloc(size ? size : 1);
+	if (!bytes)
+		return adsm_fail(-ENOMEM, "no memory for a compiled program of %zu bytes", size);
+	ret = read_all(fd, bytes, size);
+	if (!ret && hash(HASH_START, bytes, size) != header.checksum)
+		ret = -EBADMSG;
+	if (!ret && (header.key_size != key_size || memcmp(bytes, key, key_size)))
+		ret = -ENOENT;
+	if (ret) {
+		free(bytes);
+		return ret;
+	}
+	memmove(bytes, bytes + key_size, header.data_size);
+	*ret_data = bytes;
+	*ret_size = header.data_size;
+	return 0;
+}
+
+int adsm_cl_cache_get(const void *key, size_t key_size, void **ret_data, size_t *ret_size)
+{
+	char folder[PATH_MAX], path[PATH_SIZE];
+	size_t size;
+	int fd, ret;
+
+	if (!find_folder(folder))
+		return -ENOENT;
+	name_file(path, folder, hash(HASH_START, key, key_size));
+	fd = open_file(path, &size);
+	if (fd < 0)
+		return -ENOENT;
+	ret = read_file(fd, size, key, key_size, ret_data, ret_size);
+	if (!ret)
+		futimens(fd, NULL);	/* used now; where that cannot be noted, files go by age */
+	close(fd);
+	if (!ret || ret == -ENOENT || ret == -ENOMEM)
+		return ret;
+	if (ret == -EBADMSG) {
+		unlink(path);
+		adsm_info("opencl: the compiled program %s is damaged: it is removed", path);
+	} else {
+		adsm_info("opencl: the compiled program %s cannot be read: %s", path, strerrordesc_np(-ret));
+	}
+	return -ENOENT;
+}
+
+/* ---- writing */
+
+static int write_all(int fd, const void *data, size_t size)
+{
+	for (const char *at = data; size;) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Under another name until all of it is there. No fsync(): what a power failure damages is compiled again. */
+static int write_file(const char *folder, const void *key, size_t key_size, const void *data, size_t size)
+{
+	uint64_t key_hash = hash(HASH_START, key, key_size);
+	struct header header = { MAGIC, VERSION, key_size, size, hash(key_hash, data, size) };
+	char path[PATH_SIZE], temporary[PATH_SIZE];
+	int fd, ret;
+
+	name_file(path, folder, key_hash);
+	adsm_format(temporary, sizeof(temporary), "%s" SUFFIX, path);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = write_all(fd, &header, sizeof(header));
+	if (!ret)
+		ret = write_all(fd, key, key_size);
+	if (!ret)
+		ret = write_all(fd, data, size);
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (!ret && rename(temporary, path))
+		ret = -errno;
+	if (ret)
+		unlink(temporary);
+	return ret;
+}
+
+void adsm_cl_cache_put(const void *key, size_t key_size, const void *data, size_t size)
+{
+	char folder[PATH_MAX];
+	int ret;
+
+	if (!find_folder(folder))
+		return;
+	ret = make_folder(folder);
+	if (!ret)
+		ret = write_file(folder, key, key_size, data, size);
+	if (ret)
+		adsm_info("opencl: a compiled program is not kept in %s: %s", folder, strerrordesc_np(-ret));
+	else
+		trim(folder);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.c - setting a kernel's arguments and enqueueing it. */
+#include "opencl.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "log.h"
+
+#define MAX_ARGS 64
+
+/* What one launch needs until it is enqueued. */
+struct launch {
+	struct adsm_cl_device *device;
+	const struct adsm_launch *asked;
+	struct adsm_cl_entry *entry;
+	cl_uint index;			/* the next argument of the kernel */
+	size_t n_made, n_memories;
+	cl_mem made[MAX_ARGS];		/* buffers for this launch only: constants, parts of objects */
+	struct adsm_cl_memory *memories[MAX_ARGS];	/* used by it, each once */
+};
+
+static int check(const struct launch *l)
+{
+	const struct adsm_launch *asked = l->asked;
+	uint64_t blocks = (uint64_t)asked->grid[0] * asked->grid[1] * asked->grid[2];
+	uint64_t threads = (uint64_t)asked->block[0] * asked->block[1] * asked->block[2];
+
+	if (asked->first_block || asked->n_blocks != blocks)
+		return adsm_fail(-ENOTSUP, "kernel '%s': an OpenCL device runs whole grids", asked->name);
+	if (asked->n_args > MAX_ARGS)
+		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", asked->name, MAX_ARGS);
+	if (threads > l->entry->max_group)
+		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block; on %s it takes at most %zu", asked->name,
+				 (unsigned long)threads, l->device->base.name, l->entry->max_group);
+	for (int i = 0; i < 3; i++)
+		if (l->device->max_group_dims[i] && asked->block[i] > l->device->max_group_dims[i])
+			return adsm_fail(-EINVAL, "kernel '%s': a block of %u threads along %c; %s takes at most %zu",
+					 asked->name, asked->block[i], 'x' + i, l->device->base.name,
+					 l->device->max_group_dims[i]);
+	return 0;
+}
+
+/* ---- arguments */
+
+static void note_memory(struct launch *l, struct adsm_cl_memory *memory)
+{
+	for (size_t i = 0; i < l->n_memories; i++)
+		if (l->memories[i] == memory)
+			return;
+	l->memories[l->n_memories++] = memory;
+}
+
+/* A buffer that its commands keep alive. */
+static cl_int set_made(struct launch *l, cl_mem buffer, cl_int error)
+{
+	if (error)
+		return error;
+	l->made[l->n_made++] = buffer;
+	return adsm_cl.clSetKernelArg(l->entry->kernel, l->index++, sizeof(buffer), &buffer);
+}
+
+/* The rest of an object from @offset on, as a buffer of its own. */
+static cl_int set_part(struct launch *l, struct adsm_cl_memory *memory, size_t offset)
+{
+	const cl_buffer_region region = { offset, memory->base.size - offset };
+	cl_int error = CL_SUCCESS;
+	cl_mem part = adsm_cl.clCreateSubBuffer(memory->buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region,
+						&error);
+
+	return set_made(l, part, error);
+}
+
+static cl_int set_pointer(struct launch *l, const struct adsm_launch_arg *arg)
+{
+	struct adsm_cl_memory *memory = (struct adsm_cl_memory *)arg->memory;
+	const struct adsm_cl_way *way = l->device->way;
+	cl_kernel kernel = l->entry->kernel;
+	cl_ulong offset = arg->offset;
+	cl_int error;
+
+	if (memory)
+		note_memory(l, memory);
+	if (!l->entry->dialect && memory && offset) {
+		if (way->set_place)
+			return way->set_place(l->device, kernel, l->index++, memory, offset);
+		return set_part(l, memory, offset);
+	}
+	error = memory ? way->set_arg(l->device, kernel, l->index++, memory) :
+		adsm_cl.clSetKernelArg(kernel, l->index++, sizeof(cl_mem), NULL);
+	if (!error && l->entry->dialect)
+		error = adsm_cl.clSetKernelArg(kernel, l->index++, sizeof(offset), &offset);
+	return error;
+}
+
+static cl_int set_const(struct launch *l, const struct adsm_launch_arg *arg)
+{
+	cl_int error;
+	cl_mem buffer = adsm_cl.clCreateBuffer(l->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, arg->size,
+					       (void *)(uintptr_t)arg->data, &error);
+
+	return set_made(l, buffer, error);
+}
+
+static cl_int set_arg(struct launch *l, const struct adsm_launch_arg *arg)
+{
+	switch (arg->kind) {
+	case ADSM_LAUNCH_POINTER:
+		return set_pointer(l, arg);
+	case ADSM_LAUNCH_CONST:
+		return set_const(l, arg);
+	case ADSM_LAUNCH_LOCAL:
+		return adsm_cl.clSetKernelArg(l->entry->kernel, l->index++, arg->size, NULL);
+	default:
+		return adsm_cl.clSetKernelArg(l->entry->kernel, l->index++, arg->size, arg->data);
+	}
+}
+
+static int arg_failed(struct launch *l, size_t i, cl_int error)
+{
+	const struct adsm_launch_arg *arg = &l->asked->args[i];
+
+	switch (error) {
+	case CL_MISALIGNED_SUB_BUFFER_OFFSET:
+		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes into its object; for kernels that are "
+				 "not adsmcc's %s takes multiples of %zu", l->asked->name, i, arg->offset,
+				 l->device->base.name, l->device->sub_buffer_align);
+	case CL_INVALID_ARG_SIZE:
+		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes are not the size it has",
+				 l->asked->name, i, arg->size);
+	case CL_INVALID_ARG_VALUE:
+	case CL_INVALID_ARG_INDEX:
+	case CL_INVALID_MEM_OBJECT:
+	case CL_INVALID_SAMPLER:
+		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: not of the kind that it takes (%s)",
+				 l->asked->name, i, adsm_cl_error_name(error));
+	default:
+		return adsm_cl_error(l->device, error, "setting a kernel's argument");
+	}
+}
+
+static int set_args(struct launch *l)
+{
+	const struct adsm_cl_way *way = l->device->way;
+
+	for (size_t i = 0; i < l->asked->n_args; i++) {
+		cl_int error = set_arg(l, &l->asked->args[i]);
+
+		if (error)
+			return arg_failed(l, i, error);
+	}
+	if (way->set_reachable && l->entry->told != l->device->memories_changed) {
+		uint64_t changed = l->device->memories_changed;
+		cl_int error = way->set_reachable(l->device, l->entry->kernel);
+
+		if (error)
+			return adsm_cl_error(l->device, error, "telling a kernel what it may reach");
+		l->entry->told = changed;
+	}
+	return 0;
+}
+
+/* ---- enqueueing */
+
+/* Unified memory is the CPU's, mapped, but while a kernel runs. */
+static cl_int unmap(struct launch *l, cl_command_queue queue)
+{
+	cl_int error = CL_SUCCESS;
+
+	for (size_t i = 0; i < l->n_memories && !error; i++)
+		error = adsm_cl.clEnqueueUnmapMemObject(queue, l->memories[i]->buffer, l->memories[i]->pointer, 0, NULL,
+							NULL);
+	return error;
+}
+
+static cl_int map(struct launch *l, cl_command_queue queue, cl_event *ret_event)
+{
+	cl_int error = CL_SUCCESS;
+
+	for (size_t i = 0; i < l->n_memories && !error; i++)
+		adsm_cl.clEnqueueMapBuffer(queue, l->memories[i]->buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0,
+					   l->memories[i]->base.size, 0, NULL,
+					   i + 1 == l->n_memories ? ret_event : NULL, &error);
+	return error;
+}
+
+static cl_int enqueue_kernel(struct launch *l, cl_command_queue queue, cl_event *ret_event)
+{
+	size_t global[3], local[3];
+
+	for (int i = 0; i < 3; i++) {
+		local[i] = l->asked->block[i];
+		global[i] = local[i] * l->asked->grid[i];
+	}
+	return adsm_cl.clEnqueueNDRangeKernel(queue, l->entry->kernel, 3, NULL, global, local, 0, NULL, ret_event);
+}
+
+static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *ret_event)
+{
+	bool maps = l->device->base.caps.unified && l->n_memories;
+	cl_event kernel;
+	cl_int error;
+
+	if (!l->entry->kernel)
+		return adsm_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, ret_event);
+	if (!maps)
+		return enqueue_kernel(l, queue->cl, ret_event);
+	error = unmap(l, queue->cl);
+	if (error)
+		return error;
+	error = enqueue_kernel(l, queue->cl, &kernel);
+	if (error) {
+		map(l, queue->cl, NULL);
+		return error;
+	}
+	queue->timed = kernel;
+	error = map(l, queue->cl, ret_event);
+	if (!error)
+		return CL_SUCCESS;
+	/* The kernel runs; what comes behind it says when it has. */
+	return adsm_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, ret_event);
+}
+
+int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, struct adsm_device_event *ret_event)
+{
+	struct adsm_cl_device *device = (struct adsm_cl_device *)base->code->device;
+	struct adsm_cl_queue *queue = &device->queues[ADSM_QUEUE_COMPUTE];
+	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
+	struct launch l = { .device = device, .asked = asked, .entry = (struct adsm_cl_entry *)base };
+	struct adsm_sigset old;
+	cl_event command = NULL;
+	int ret = check(&l), status = 0;
+	cl_int error = CL_SUCCESS;
+
+	if (!ret)
+		ret = adsm_cl_status(&device->base);
+	if (ret)
+		return ret;
+	adsm_cl_queue_begin(queue, &old);
+	ret = set_args(&l);
+	if (!ret)
+		error = enqueue(&l, queue, &command);
+	/* The command holds on to what it needs. */
+	for (size_t i = 0; i < l.n_made; i++)
+		adsm_cl.clReleaseMemObject(l.made[i]);
+	if (ret) {
+		adsm_cl_queue_abandon(queue, &old);
+		return ret;
+	}
+	ret = adsm_cl_queue_end(queue, &old, error, command, "a launch", &event.seq);
+	if (ret)
+		return adsm_fail(ret, "kernel '%s' could not be launched on %s: %s", asked->name, device->base.name,
+				 adsm_cl_error_name(error));
+	if (ret_event) {
+		*ret_event = event;
+		return 0;
+	}
+	while ((ret = adsm_cl_event_wait(&device->base, event, &status)) == -EINTR)
+		;
+	return ret ? ret : status;
+}

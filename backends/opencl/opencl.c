@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/* opencl.c - OpenCL devices: which there are, opening and closing them, what their errors mean. */
+#include "opencl.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "list.h"
+#include "log.h"
+#include "options.h"
+
+#define MAX_DEVICES 16			/* seen at once */
+#define MAX_PLATFORMS 16
+
+struct found {
+	cl_platform_id platform;
+	cl_device_id id;
+	cl_device_type type;
+};
+
+static struct found found[MAX_DEVICES];
+static int n_found;
+
+/* Of the program's own: adsmOpenCLUse(). */
+static cl_context program_context;
+static cl_device_id program_device;
+
+/* ---- errors */
+
+static void set_lost(struct adsm_cl_device *device, cl_int error, const char *what)
+{
+	struct adsm_sigset old;
+
+	adsm_os_signals_block(&old);
+	adsm_lock(&device->lost_lock);
+	if (!atomic_load(&device->lost)) {
+		adsm_format(device->lost_text, sizeof(device->lost_text), "%s was lost: %s failed with %s",
+			    device->base.name, what, adsm_cl_error_name(error));
+		adsm_error("%s", device->lost_text);
+		atomic_store(&device->lost, true);
+	}
+	adsm_unlock(&device->lost_lock);
+	adsm_os_signals_restore(&old);
+	adsm_cl_queues_wake(device);
+}
+
+int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
+{
+	switch (error) {
+	case CL_SUCCESS:
+		return 0;
+	case CL_DEVICE_NOT_AVAILABLE:
+	case CL_INVALID_COMMAND_QUEUE:	/* what some drivers say of queues after a kernel crashed */
+	case CL_INVALID_CONTEXT:
+		set_lost(device, error, what);
+		return -ENODEV;
+	case CL_OUT_OF_RESOURCES:
+	case CL_OUT_OF_HOST_MEMORY:
+	case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+		adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error));
+		return -ENOMEM;
+	default:
+		adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error));
+		return -EIO;
+	}
+}
+
+int adsm_cl_error(struct adsm_cl_device *device, cl_int error, const char *what)
+{
+	int ret = adsm_cl_errno(device, error, what);
+
+	return ret ? adsm_fail(ret, "%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error)) : 0;
+}
+
+int adsm_cl_status(struct adsm_device *base)
+{
+	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
+
+	return atomic_load(&device->lost) ? adsm_fail(-ENODEV, "%s", device->lost_text) : 0;
+}
+
+/* ---- which devices there are */
+
+void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_text, size_t size)
+{
+	size_t n = 0;
+
+	ret_text[0] = '\0';
+	if (adsm_cl.clGetDeviceInfo(device, what, size, ret_text, &n) || n > size)
+		ret_text[0] = '\0';
+}
+
+static void platform_text(cl_platform_id platform, cl_platform_info what, char *ret_text, size_t size)
+{
+	size_t n = 0;
+
+	ret_text[0] = '\0';
+	if (adsm_cl.clGetPlatformInfo(platform, what, size, ret_text, &n) || n > size)
+		ret_text[0] = '\0';
+}
+
+bool adsm_cl_has_extension(cl_device_id device, const char *name)
+{
+	size_t size = 0, length = strlen(name);
+	bool has = false;
+	char *list;
+
+	if (adsm_cl.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &size) || !size)
+		return false;
+	list = calloc(1, size + 1);
+	if (list && !adsm_cl.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, size, list, NULL))
+		for (const char *at = list; !has && (at = strstr(at, name)); at += length)
+			has = (at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length]);
+	free(list);
+	return has;
+}
+
+/* Is @part, of length @length, in @text, in whatever case; or is it @index, or nothing? */
+static bool matches(const char *part, size_t length, const char *text, unsigned index)
+{
+	char number[16];
+
+	adsm_format(number, sizeof(number), "%u", index);
+	if (!length || (strlen(number) == length && !strncmp(part, number, length)))
+		return true;
+	/* A number is an index, though many names have digits. */
+	if (strspn(part, "0123456789") >= length)
+		return false;
+	for (; *text; text++) {
+		size_t i = 0;
+
+		while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
+			i++;
+		if (i == length)
+			return true;
+	}
+	return false;
+}
+
+/* What ADSM_OPENCL_DEVICE has before and behind its colon. */
+static bool chosen(unsigned platform, const char *platform_name, unsigned device, const char *device_name)
+{
+	const char *wanted = adsm_options.opencl_device, *colon = strchr(wanted, ':');
+	size_t length = colon ? (size_t)(colon - wanted) : strlen(wanted);
+
+	return matches(wanted, length, platform_name, platform) &&
+		(!colon || matches(colon + 1, strlen(colon + 1), device_name, device));
+}
+
+/* "auto" never takes the CPU for an accelerator: for that there is the backend cpu. */
+static bool is_taken(cl_device_type type)
+{
+	return strcmp(adsm_options.backend, "auto") || (type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR));
+}
+
+static void look_at_platform(unsigned index, cl_platform_id platform, char *names, size_t names_size)
+{
+	cl_device_id devices[MAX_DEVICES];
+	cl_uint n = 0;
+	char platform_name[128];
+
+	platform_text(platform, CL_PLATFORM_NAME, platform_name, sizeof(platform_name));
+	if (adsm_cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, devices, &n))
+		return;
+	for (cl_uint i = 0; i < n && i < MAX_DEVICES; i++) {
+		size_t at = strlen(names);
+		cl_device_type type = 0;
+		char name[128];
+
+		adsm_cl_device_text(devices[i], CL_DEVICE_NAME, name, sizeof(name));
+		adsm_cl.clGetDeviceInfo(devices[i], CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+		adsm_format(names + at, names_size - at, "%s%u:%u %s: %s", at ? "; " : "", index, i, platform_name, name);
+		if (n_found < MAX_DEVICES && is_taken(type) && chosen(index, platform_name, i, name))
+			found[n_found++] = (struct found){ platform, devices[i], type };
+	}
+}
+
+/* GPUs first, then other accelerators; otherwise as the platforms have them. */
+static void sort_found(void)
+{
+	for (int i = 1; i < n_found; i++)
+		for (int j = i; j > 0; j--) {
+			struct found *a = &found[j - 1], *b = &found[j], swap = *a;
+			cl_device_type first = a->type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT;
+			cl_device_type second = b->type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT;
+			bool better = (second == CL_DEVICE_TYPE_GPU && first != CL_DEVICE_TYPE_GPU) ||
+				(second == CL_DEVICE_TYPE_ACCELERATOR && first == CL_DEVICE_TYPE_CPU);
+
+			if (!better)
+				break;
+			*a = *b;
+			*b = swap;
+		}
+}
+
+static int probe_all(void)
+{
+	cl_platform_id platforms[MAX_PLATFORMS];
+	char names[256] = "";
+	cl_uint n = 0;
+	cl_int error;
+
+	error = adsm_cl.clGetPlatformIDs(MAX_PLATFORMS, platforms, &n);
+	if (error || !n)
+		return adsm_fail(-ENODEV, "no OpenCL platform: no driver is installed (%s); Debian's "
+				 "pocl-opencl-icd is one for the CPU", adsm_cl_error_name(error));
+	for (cl_uint i = 0; i < n && i < MAX_PLATFORMS; i++)
+		look_at_platform(i, platforms[i], names, sizeof(names));
+	if (n_found) {
+		sort_found();
+		return n_found;
+	}
+	if (!*names)
+		return adsm_fail(-ENODEV, "no OpenCL device on %u platforms", n);
+	if (*adsm_options.opencl_device)
+		return adsm_fail(-ENODEV, "ADSM_OPENCL_DEVICE=%s: no such device; there are %s",
+				 adsm_options.opencl_device, names);
+	return adsm_fail(-ENODEV, "no OpenCL device but the CPU (%s)", names);
+}
+
+static int probe_program(void)
+{
+	found[0].id = program_device;
+	adsm_cl.clGetDeviceInfo(program_device, CL_DEVICE_PLATFORM, sizeof(found[0].platform), &found[0].platform, NULL);
+	adsm_cl.clGetDeviceInfo(program_device, CL_DEVICE_TYPE, sizeof(found[0].type), &found[0].type, NULL);
+	return n_found = 1;
+}
+
+static int adsm_cl_probe(void)
+{
+	struct adsm_sigset old;
+	int ret;
+
+	/* Drivers start threads; these inherit the mask. */
+	adsm_os_signals_block(&old);
+	n_found = 0;
+	ret = adsm_cl_open();
+	if (!ret)
+		ret = program_context ? probe_program() : probe_all();
+	adsm_os_signals_restore(&old);
+	return ret;
+}
+
+static int adsm_cl_use_context(void *context, void *device)
+{
+	cl_device_id devices[MAX_DEVICES];
+	size_t size = 0;
+	bool has = !context;
+	int ret = adsm_cl_open();
+
+	if (ret)
+		return ret;
+	if (context && !adsm_cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size))
+		for (size_t i = 0; i < size / sizeof(devices[0]); i++)
+			has |= devices[i] == device;
+	if (!has)
+		return adsm_fail(-EINVAL, "the device is not one of the context's first %d", MAX_DEVICES);
+	if (context) {
+		adsm_cl.clRetainContext(context);
+		adsm_cl.clRetainDevice(device);
+	}
+	if (program_context) {
+		adsm_cl.clReleaseContext(program_context);
+		adsm_cl.clReleaseDevice(program_device);
+	}
+	program_context = context;
+	program_device = device;
+	return 0;
+}
+
+/* ---- open and close */
+
+/* "OpenCL 3.0 …" is 30. */
+static unsigned version_of(cl_device_id id)
+{
+	static const char prefix[] = "OpenCL ";
+	char text[128];
+	const char *p = text + sizeof(prefix) - 1;
+
+	adsm_cl_device_text(id, CL_DEVICE_VERSION, text, sizeof(text));
+	if (strncmp(text, prefix, sizeof(prefix) - 1) || !isdigit((unsigned char)p[0]) || p[1] != '.' ||
+	    !isdigit((unsigned char)p[2]))
+		return 10;
+	return 10 * (unsigned)(p[0] - '0') + (unsigned)(p[2] - '0');
+}
+
+#define GET(id, what, var) adsm_cl.clGetDeviceInfo((id), (what), sizeof(var), &(var), NULL)
+
+/* What a device can do; -ENOTSUP where it cannot do what is needed. */
+static int describe(struct adsm_cl_device *device, int index)
+{
+	cl_ulong memory = 0, max_alloc = 0;
+	cl_uint units = 1, align = 1024;
+	size_t params = 1024, dims[3] = { 0 };
+	cl_bool compiler = CL_TRUE, little = CL_TRUE;
+	char name[64];
+
+	device->version = version_of(device->id);
+	adsm_cl_device_text(device->id, CL_DEVICE_NAME, name, sizeof(name));
+	adsm_format(device->base.name, sizeof(device->base.name), "opencl %d: %s", index, name);
+	if (device->version < 12)
+		return adsm_fail(-ENOTSUP, "%s is of OpenCL %u.%u; 1.2 is needed", device->base.name,
+				 device->version / 10, device->version % 10);
+	GET(device->id, CL_DEVICE_ENDIAN_LITTLE, little);
+	if (little != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__))
+		return adsm_fail(-ENOTSUP, "%s has another byte order than this machine", device->base.name);
+	GET(device->id, CL_DEVICE_COMPILER_AVAILABLE, compiler);
+	if (!compiler)
+		adsm_warn("%s has no compiler: it takes binaries only", device->base.name);
+	GET(device->id, CL_DEVICE_GLOBAL_MEM_SIZE, memory);
+	GET(device->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, max_alloc);
+	GET(device->id, CL_DEVICE_MAX_COMPUTE_UNITS, units);
+	GET(device->id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, align);
+	GET(device->id, CL_DEVICE_MAX_PARAMETER_SIZE, params);
+	GET(device->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, device->max_group);
+	if (!GET(device->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, dims))
+		memcpy(device->max_group_dims, dims, sizeof(dims));
+	device->max_alloc = max_alloc ? max_alloc : memory;
+	device->sub_buffer_align = align / 8;
+	device->base.caps = (struct adsm_device_caps){
+		.memory_size = memory,
+		.compute_units = units,
+		.max_pending = ADSM_CL_PENDING / 2,
+		.max_arg_bytes = params,
+	};
+	return 0;
+}
+
+static int create_context(struct adsm_cl_device *device)
+{
+	const cl_context_properties properties[] = {
+		CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0
+	};
+	cl_int error;
+
+	if (program_context) {
+		device->context = program_context;
+		return adsm_cl_error(device, adsm_cl.clRetainContext(program_context), "the program's context");
+	}
+	device->context = adsm_cl.clCreateContext(properties, 1, &device->id, NULL, NULL, &error);
+	return adsm_cl_error(device, error, "a context");
+}
+
+static void destroy(struct adsm_cl_device *device)
+{
+	for (int i = 0; i < ADSM_N_QUEUES; i++)
+		adsm_cl_queue_destroy(&device->queues[i]);
+	if (device->context)
+		adsm_cl.clReleaseContext(device->context);
+	free(device);
+}
+
+static int adsm_cl_open_device(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device)
+{
+	struct adsm_cl_device *device = calloc(1, sizeof(*device));
+	struct adsm_sigset old;
+	int ret;
+
+	if (!device)
+		return -ENOMEM;
+	device->base.backend = &adsm_backend_opencl;
+	device->platform = found[index].platform;
+	device->id = found[index].id;
+	device->alias_base = config->alias_base;
+	device->arena_base = config->arena_base;
+	adsm_os_signals_block(&old);
+	ret = describe(device, index);
+	if (!ret)
+		ret = create_context(device);
+	for (int i = 0; i < ADSM_N_QUEUES && !ret; i++)
+		ret = adsm_cl_queue_create(device, &device->queues[i], i == ADSM_QUEUE_COMPUTE);
+	if (!ret)
+		ret = adsm_cl_way_choose(device);
+	if (!ret)
+		adsm_cl_measure_copies(device);
+	if (ret)
+		destroy(device);
+	adsm_os_signals_restore(&old);
+	if (!ret)
+		*ret_device = &device->base;
+	return ret;
+}
+
+static void adsm_cl_close(struct adsm_device *base)
+{
+	struct adsm_sigset old;
+
+	if (!base)
+		return;
+	adsm_os_signals_block(&old);
+	destroy((struct adsm_cl_device *)base);
+	adsm_os_signals_restore(&old);
+}
+
+static int adsm_cl_native(struct adsm_device *base, struct adsm_native *ret_native)
+{
+	const struct adsm_cl_device *device = (struct adsm_cl_device *)base;
+
+	*ret_native = (struct adsm_native){ .platform = device->platform, .device = device->id,
+					    .context = device->context };
+	for (int i = 0; i < ADSM_N_QUEUES; i++)
+		ret_native->queues[i] = device->queues[i].cl;
+	return 0;
+}
+
+const struct adsm_backend adsm_backend_opencl = {
+	.version = ADSM_BACKEND_VERSION,
+	.name = "opencl",
+	.probe = adsm_cl_probe,
+	.open = adsm_cl_open_device,
+	.close = adsm_cl_close,
+	.alloc = adsm_cl_alloc,
+	.free = adsm_cl_free,
+	.memory_free = adsm_cl_memory_free,
+	.to_device = adsm_cl_to_device,
+	.to_host = adsm_cl_to_host,
+	.copy = adsm_cl_copy,
+	.fill = adsm_cl_fill,
+	.module_load = adsm_cl_module_load,
+	.module_unload = adsm_cl_module_unload,
+	.kernel_get = adsm_cl_kernel_get,
+	.module_names = adsm_cl_module_names,
+	.kernel_params = adsm_cl_kernel_params,
+	.launch = adsm_cl_launch,
+	.event_query = adsm_cl_event_query,
+	.event_wait = adsm_cl_event_wait,
+	.event_elapsed = adsm_cl_event_elapsed,
+	.status = adsm_cl_status,
+	.native = adsm_cl_native,
+	.native_memory = adsm_cl_native_memory,
+	.kernel_adopt = adsm_cl_kernel_adopt,
+	.use_context = adsm_cl_use_context,
+};

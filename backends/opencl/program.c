@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT */
+/* program.c - modules as OpenCL programs, compiled or from the cache, and their kernels. */
+#include "opencl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adsm.h"
+#include "log.h"
+
+/* Of kernel modules. */
+#define DIALECT_OPTIONS "-cl-std=CL1.2 "
+/* Of source: what kernels take is asked of the driver. */
+#define SOURCE_OPTIONS "-cl-kernel-arg-info "
+#define LOG_MAX ((size_t)16 << 10)
+
+/* ---- compiling */
+
+/* The options that a compiler is given; NULL: out of memory. */
+static char *make_options(const struct adsm_image *image)
+{
+	const char *ours = image->kind == ADSM_IMAGE_MODULE ? DIALECT_OPTIONS :
+		image->kind == ADSM_IMAGE_SOURCE ? SOURCE_OPTIONS : "";
+	size_t size = strlen(ours) + strlen(image->options) + 1;
+	char *options = malloc(size);
+
+	if (options)
+		adsm_format(options, size, "%s%s", ours, image->options);
+	return options;
+}
+
+/* The compiler refused: with what it said, as far as there is room. */
+static int build_failed(struct adsm_cl_device *device, cl_program program, cl_int error)
+{
+	char before[160], *log = calloc(1, LOG_MAX);
+	size_t size = 0;
+
+	adsm_format(before, sizeof(before), "%s cannot compile the program (%s): ", device->base.name,
+		    adsm_cl_error_name(error));
+	if (log && adsm_cl.clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, LOG_MAX - 1, log, &size)) {
+		/* Longer than that: drivers give all or nothing. */
+		char *all = calloc(1, size + 1);
+
+		if (all && !adsm_cl.clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, size, all, NULL))
+			memcpy(log, all, LOG_MAX - 1);
+		free(all);
+	}
+	adsm_say_long(before, log && *log ? log : "it does not say why");
+	free(log);
+	return error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY ? -ENOMEM :
+		error == CL_DEVICE_NOT_AVAILABLE ? adsm_cl_error(device, error, "clBuildProgram") : -ENOEXEC;
+}
+
+static int build(struct adsm_cl_device *device, cl_program program, const char *options)
+{
+	cl_int error = adsm_cl.clBuildProgram(program, 1, &device->id, options, NULL, NULL);
+
+	return error ? build_failed(device, program, error) : 0;
+}
+
+static int refused(struct adsm_cl_device *device, cl_int error, const char *what)
+{
+	int ret = adsm_cl_errno(device, error, what);
+
+	if (ret != -EIO)
+		return adsm_cl_error(device, error, what);
+	return adsm_fail(-ENOEXEC, "%s cannot take %s (%s)", device->base.name, what, adsm_cl_error_name(error));
+}
+
+static int from_source(struct adsm_cl_device *device, const char *text, size_t size, const char *options,
+		       cl_program *ret_program)
+{
+	cl_int error;
+	cl_program program = adsm_cl.clCreateProgramWithSource(device->context, 1, &text, &size, &error);
+	int ret;
+
+	if (error)
+		return refused(device, error, "the source");
+	ret = build(device, program, options);
+	if (ret)
+		adsm_cl.clReleaseProgram(program);
+	else
+		*ret_program = program;
+	return ret;
+}
+
+static int from_spirv(struct adsm_cl_device *device, const struct adsm_image *image, const char *options,
+		      cl_program *ret_program)
+{
+	char versions[64];
+	cl_program program;
+	cl_int error;
+	int ret;
+
+	adsm_cl_device_text(device->id, CL_DEVICE_IL_VERSION, versions, sizeof(versions));
+	if (device->version < 21 || !*versions || !adsm_cl.clCreateProgramWithIL)
+		return adsm_fail(-ENOEXEC, "%s takes no SPIR-V: give it OpenCL C source", device->base.name);
+	program = adsm_cl.clCreateProgramWithIL(device->context, image->data, image->size, &error);
+	if (error)
+		return refused(device, error, "this SPIR-V");
+	ret = build(device, program, options);
+	if (ret)
+		adsm_cl.clReleaseProgram(program);
+	else
+		*ret_program = program;
+	return ret;
+}
+
+static int from_binary(struct adsm_cl_device *device, const void *data, size_t size, const char *options,
+		       cl_program *ret_program)
+{
+	const unsigned char *bytes = data;
+	cl_int error, status = CL_SUCCESS;
+	cl_program program;
+	int ret;
+
+	program = adsm_cl.clCreateProgramWithBinary(device->context, 1, &device->id, &size, &bytes, &status, &error);
+	if (error || status) {
+		if (!error)
+			adsm_cl.clReleaseProgram(program);
+		return refused(device, error ? error : status, "this binary");
+	}
+	ret = build(device, program, options);
+	if (ret)
+		adsm_cl.clReleaseProgram(program);
+	else
+		*ret_program = program;
+	return ret;
+}
+
+/* ---- the cache: what a compiler made of source */
+
+struct key {
+	char *bytes;
+	size_t size, room;
+};
+
+static void add(struct key *key, const void *data, size_t size)
+{
+	if (key->size + size + 1 > key->room) {
+		size_t room = 2 * (key->size + size + 1);
+		char *bigger = key->bytes || !key->room ? realloc(key->bytes, room) : NULL;
+
+		if (!bigger)
+			free(key->bytes);
+		key->bytes = bigger;
+		key->room = room;
+	}
+	if (!key->bytes)
+		return;
+	memcpy(key->bytes + key->size, data, size);
+	key->bytes[key->size + size] = '\0';
+	key->size += size + 1;
+}
+
+/* Everything that what the compiler makes depends on; bytes is NULL when memory ran out. */
+static struct key make_key(struct adsm_cl_device *device, const char *source, size_t size, const char *options)
+{
+	static const cl_device_info of_device[] = {
+		CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION, CL_DRIVER_VERSION,
+	};
+	struct key key = { NULL, 0, 0 };
+	char text[256];
+
+	adsm_cl.clGetPlatformInfo(device->platform, CL_PLATFORM_VERSION, sizeof(text), text, NULL);
+	text[sizeof(text) - 1] = '\0';
+	add(&key, text, strlen(text));
+	for (size_t i = 0; i < sizeof(of_device) / sizeof(of_device[0]); i++) {
+		adsm_cl_device_text(device->id, of_device[i], text, sizeof(text));
+		add(&key, text, strlen(text));
+	}
+	add(&key, options, strlen(options));
+	add(&key, source, size);
+	return key;
+}
+
+/* Names of parameters and what they are get lost on some drivers, where a program is a binary. */
+static bool knows_arguments(cl_program program)
+{
+	cl_kernel kernels[64];
+	bool knows = true;
+	cl_uint n = 0;
+
+	if (adsm_cl.clCreateKernelsInProgram(program, 64, kernels, &n))
+		return false;
+	for (cl_uint i = 0; i < n; i++) {
+		cl_kernel_arg_address_qualifier space;
+		cl_uint n_args = 0;
+
+		adsm_cl.clGetKernelInfo(kernels[i], CL_KERNEL_NUM_ARGS, sizeof(n_args), &n_args, NULL);
+		knows &= !n_args || !adsm_cl.clGetKernelArgInfo(kernels[i], 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
+								sizeof(space), &space, NULL);
+		adsm_cl.clReleaseKernel(kernels[i]);
+	}
+	return knows;
+}
+
+static int from_cache(struct adsm_cl_device *device, const struct key *key, const char *options, bool arguments,
+		      cl_program *ret_program)
+{
+	size_t size;
+	void *data;
+	int ret;
+
+	ret = adsm_cl_cache_get(key->bytes, key->size, &data, &size);
+	if (ret)
+		return ret;
+	ret = from_binary(device, data, size, options, ret_program);
+	free(data);
+	if (!ret && arguments && !knows_arguments(*ret_program)) {
+		adsm_cl.clReleaseProgram(*ret_program);
+		ret = -ENOENT;
+	}
+	return ret;
+}
+
+static void to_cache(struct adsm_cl_device *device, const struct key *key, cl_program program)
+{
+	cl_device_id devices[16];
+	size_t sizes[16], size = 0;
+	unsigned char *binaries[16] = { NULL };
+
+	/* A program's context may have other devices, for which there is nothing. */
+	if (adsm_cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(devices), devices, &size) ||
+	    adsm_cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL))
+		return;
+	for (size_t i = 0; i < size / sizeof(devices[0]); i++)
+		if (devices[i] == device->id && sizes[i])
+			binaries[i] = malloc(sizes[i]);
+	if (!adsm_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binaries), binaries, NULL))
+		for (size_t i = 0; i < size / sizeof(devices[0]); i++)
+			if (binaries[i])
+				adsm_cl_cache_put(key->bytes, key->size, binaries[i], sizes[i]);
+	for (size_t i = 0; i < size / sizeof(devices[0]); i++)
+		free(binaries[i]);
+}
+
+static int compile(struct adsm_cl_device *device, const char *source, size_t size, const char *options,
+		   bool arguments, cl_program *ret_program)
+{
+	struct key key = make_key(device, source, size, options);
+	int ret = key.bytes ? from_cache(device, &key, options, arguments, ret_program) : -ENOMEM;
+
+	if (ret) {
+		ret = from_source(device, source, size, options, ret_program);
+		if (!ret && key.bytes)
+			to_cache(device, &key, *ret_program);
+	}
+	free(key.bytes);
+	return ret;
+}
+
+/* ---- modules */
+
+static int make_program(struct adsm_cl_device *device, const struct adsm_image *image, const char *options,
+			cl_program *ret_program)
+{
+	switch (image->kind) {
+	case ADSM_IMAGE_MODULE:
+		if (!*image->text)
+			return adsm_fail(-ENOEXEC, "the kernel module has no source for other devices: compile it "
+					 "again with adsmcc");
+		return compile(device, image->text, strlen(image->text), options, false, ret_program);
+	case ADSM_IMAGE_SOURCE:
+		return compile(device, image->data, image->size, options, true, ret_program);
+	case ADSM_IMAGE_SPIRV:
+		return from_spirv(device, image, options, ret_program);
+	default:
+		return from_binary(device, image->data, image->size, options, ret_program);
+	}
+}
+
+static int create_code(struct adsm_cl_device *device, struct adsm_cl_code **ret_code)
+{
+	struct adsm_cl_code *code = calloc(1, sizeof(*code));
+
+	if (!code)
+		return -ENOMEM;
+	code->base.device = &device->base;
+	pthread_mutex_init(&code->lock, NULL);
+	*ret_code = code;
+	return 0;
+}
+
+static void destroy_code(struct adsm_cl_code *code)
+{
+	pthread_mutex_destroy(&code->lock);
+	free(code);
+}
+
+int adsm_cl_module_load(struct adsm_device *base, const struct adsm_image *image, struct adsm_code **ret_code)
+{
+	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
+	char *options = make_options(image);
+	struct adsm_cl_code *code;
+	int ret = options ? adsm_cl_status(base) : -ENOMEM;
+
+	if (!ret)
+		ret = create_code(device, &code);
+	if (ret)
+		goto free_options;
+	code->dialect = image->kind == ADSM_IMAGE_MODULE;
+	ret = make_program(device, image, options, &code->program);
+	if (ret)
+		destroy_code(code);
+	else
+		*ret_code = &code->base;
+free_options:
+	free(options);
+	return ret;
+}
+
+int adsm_cl_kernel_adopt(struct adsm_device *base, void *handle, struct adsm_code **ret_code)
+{
+	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
+	cl_context context = NULL;
+	struct adsm_cl_code *code;
+	int ret;
+
+	if (handle && (adsm_cl.clGetKernelInfo(handle, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL) ||
+		       context != device->context))
+		return adsm_fail(-EINVAL, "%p is no kernel of the context that %s uses: see adsmOpenCLGet() and "
+				 "adsmOpenCLUse()", handle, base->name);
+	ret = create_code(device, &code);
+	if (ret)
+		return ret;
+	code->adopted = handle;
+	if (handle)
+		adsm_cl.clRetainKernel(handle);
+	*ret_code = &code->base;
+	return 0;
+}
+
+void adsm_cl_module_unload(struct adsm_code *base)
+{
+	struct adsm_cl_code *code = (struct adsm_cl_code *)base;
+	struct adsm_cl_entry *next;
+	struct adsm_sigset old;
+
+	if (!base)
+		return;
+	adsm_os_signals_block(&old);
+	for (struct adsm_cl_entry *entry = code->entries; entry; entry = next) {
+		next = entry->next;
+		if (entry->kernel && !code->adopted)
+			adsm_cl.clReleaseKernel(entry->kernel);
+		free(entry);
+	}
+	if (code->program)
+		adsm_cl.clReleaseProgram(code->program);
+	if (code->adopted)
+		adsm_cl.clReleaseKernel(code->adopted);
+	adsm_os_signals_restore(&old);
+	destroy_code(code);
+}
+
+/* ---- kernels */
+
+static int get_kernel(struct adsm_cl_code *code, const char *name, cl_kernel *ret_kernel)
+{
+	cl_int error;
+
+	if (!code->program) {
+		*ret_kernel = code->adopted;	/* the only one there is */
+		return 0;
+	}
+	*ret_kernel = adsm_cl.clCreateKernel(code->program, name, &error);
+	if (error == CL_INVALID_KERNEL_NAME)
+		return adsm_fail(-ENOENT, "the module has no kernel '%s'", name);
+	return adsm_cl_error((struct adsm_cl_device *)code->base.device, error, "clCreateKernel");
+}
+
+int adsm_cl_kernel_get(struct adsm_code *base, const char *name, struct adsm_entry **ret_entry)
+{
+	struct adsm_cl_code *code = (struct adsm_cl_code *)base;
+	struct adsm_cl_device *device = (struct adsm_cl_device *)base->device;
+	struct adsm_cl_entry *entry;
+	struct adsm_sigset old;
+	int ret = adsm_cl_status(base->device);
+
+	if (ret)
+		return ret;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	entry->base.code = base;
+	entry->dialect = code->dialect;
+	entry->max_group = device->max_group;
+	entry->told = UINT64_MAX;
+	adsm_os_signals_block(&old);
+	ret = get_kernel(code, name, &entry->kernel);
+	if (!ret && entry->kernel)
+		adsm_cl.clGetKernelWorkGroupInfo(entry->kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE,
+						 sizeof(entry->max_group), &entry->max_group, NULL);
+	adsm_os_signals_restore(&old);
+	if (ret) {
+		free(entry);
+		return ret;
+	}
+	pthread_mutex_lock(&code->lock);
+	entry->next = code->entries;
+	code->entries = entry;
+	pthread_mutex_unlock(&code->lock);
+	*ret_entry = &entry->base;
+	return 0;
+}
+
+int adsm_cl_module_names(struct adsm_code *base, char **ret_names)
+{
+	struct adsm_cl_code *code = (struct adsm_cl_code *)base;
+	struct adsm_cl_device *device = (struct adsm_cl_device *)base->device;
+	static const char nothing[] = "nothing\0";
+	size_t size = sizeof(nothing);
+	cl_int error = CL_SUCCESS;
+	char *names;
+
+	if (code->program)
+		error = adsm_cl.clGetProgramInfo(code->program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &size);
+	else if (code->adopted)
+		error = adsm_cl.clGetKernelInfo(code->adopted, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size);
+	if (error)
+		return adsm_cl_error(device, error, "asking for the names of kernels");
+	names = calloc(1, size + 2);
+	if (!names)
+		return -ENOMEM;
+	if (code->program)
+		error = adsm_cl.clGetProgramInfo(code->program, CL_PROGRAM_KERNEL_NAMES, size, names, NULL);
+	else if (code->adopted)
+		error = adsm_cl.clGetKernelInfo(code->adopted, CL_KERNEL_FUNCTION_NAME, size, names, NULL);
+	else
+		memcpy(names, nothing, size);
+	if (error) {
+		free(names);
+		return adsm_cl_error(device, error, "asking for the names of kernels");
+	}
+	/* "a;b" to "a\0b\0\0" */
+	for (char *p = names; *p; p++)
+		if (*p == ';')
+			*p = '\0';
+	*ret_names = names;
+	return 0;
+}
+
+/* Bytes of a type of OpenCL C by its name; 0: not one of these. */
+static uint32_t size_of_type(const char *name)
+{
+	static const struct { const char *name; uint32_t size; } types[] = {
+		{ "char", 1 }, { "uchar", 1 }, { "short", 2 }, { "ushort", 2 }, { "half", 2 }, { "int", 4 },
+		{ "uint", 4 }, { "float", 4 }, { "long", 8 }, { "ulong", 8 }, { "double", 8 },
+		{ "unsigned char", 1 }, { "unsigned short", 2 }, { "unsigned int", 4 }, { "unsigned long", 8 },
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		size_t length = strlen(types[i].name);
+		char *end = NULL;
+		unsigned long n;
+
+		if (strncmp(name, types[i].name, length))
+			continue;
+		if (!name[length])
+			return types[i].size;
+		n = strtoul(name + length, &end, 10);
+		if (end && !*end && n >= 2 && n <= 16)
+			return types[i].size * (uint32_t)(n == 3 ? 4 : n);
+	}
+	return 0;
+}
+
+static void describe_param(cl_kernel kernel, cl_uint i, struct adsm_param *ret_param)
+{
+	cl_kernel_arg_address_qualifier space = 0;
+	cl_kernel_arg_type_qualifier qualifiers = 0;
+	char name[256] = "", type[256] = "";
+
+	memset(ret_param, 0, sizeof(*ret_param));
+	adsm_format(ret_param->name, sizeof(ret_param->name), "%u", i);
+	if (adsm_cl.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(space), &space, NULL))
+		return;
+	adsm_cl.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof(qualifiers), &qualifiers, NULL);
+	if (!adsm_cl.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_NAME, sizeof(name), name, NULL) && *name)
+		adsm_format(ret_param->name, sizeof(ret_param->name), "%s", name);
+	adsm_cl.clGetKernelArgInfo(kernel, i, CL_KERNEL_ARG_TYPE_NAME, sizeof(type), type, NULL);
+	adsm_format(ret_param->type, sizeof(ret_param->type), "%s", type);
+	switch (space) {
+	case CL_KERNEL_ARG_ADDRESS_GLOBAL:
+		/* Images are global too, and no pointers. */
+		ret_param->kind = strchr(type, '*') ? ADSM_ARG_POINTER : ADSM_ARG_NONE;
+		ret_param->access = qualifiers & CL_KERNEL_ARG_TYPE_CONST ? ADSM_ACCESS_IN : 0;
+		break;
+	case CL_KERNEL_ARG_ADDRESS_LOCAL:
+		ret_param->kind = ADSM_ARG_LOCAL;
+		break;
+	case CL_KERNEL_ARG_ADDRESS_PRIVATE:
+		ret_param->kind = ADSM_ARG_VALUE;
+		ret_param->size = size_of_type(type);
+		break;
+	default:	/* __constant: a copy made at the call, or an object */
+		break;
+	}
+}
+
+int adsm_cl_kernel_params(struct adsm_entry *base, struct adsm_param *ret_params, size_t max)
+{
+	const struct adsm_cl_entry *entry = (struct adsm_cl_entry *)base;
+	cl_uint n = 0;
+	cl_int error;
+
+	if (!entry->kernel)
+		return 0;
+	error = adsm_cl.clGetKernelInfo(entry->kernel, CL_KERNEL_NUM_ARGS, sizeof(n), &n, NULL);
+	if (error)
+		return adsm_cl_error((struct adsm_cl_device *)base->code->device, error, "asking for a kernel's arguments");
+	for (cl_uint i = 0; i < n && i < max; i++)
+		describe_param(entry->kernel, i, &ret_params[i]);
+	return (int)n;
+}
