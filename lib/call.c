@@ -512,10 +512,10 @@ static int enter_call(struct bound_call *call, struct adsm_launch *launch)
 		take_back(home);
 	}
 	open_gate(home);
-	adsm_home_unlock(home, &old);
-	if (!error && home->has_service) {
+	/* While signals are blocked: a handler that comes then may wait for what the watcher tells. */
+	if (!error && home->has_service)
 		adsm_os_poke(&home->watch_word);
-	}
+	adsm_home_unlock(home, &old);
 	return error;
 }
 

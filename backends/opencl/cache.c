@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@
 #define SUFFIX ".XXXXXX"	/* of a temporary one's, for mkostemp() */
 #define PATH_SIZE (PATH_MAX + sizeof("/") + HASH_DIGITS + sizeof(SUFFIX))
 
-/* A file is this, the key, the data; in the byte order of the machine, of which each has its own magic. */
+/* A file is this, the key, the data. In the machine's byte order: in another's, the magic is another. */
 struct header {
 	uint32_t magic, version;
 	uint64_t key_size, data_size, checksum;
@@ -300,7 +301,12 @@ static int write_file(const char *folder, const void *key, size_t key_size, cons
 	uint64_t key_hash = hash(HASH_START, key, key_size);
 	struct header header = { MAGIC, VERSION, key_size, size, hash(key_hash, data, size) };
 	char path[PATH_SIZE], temporary[PATH_SIZE];
+	struct rlimit limit;
 	int fd, ret;
+
+	/* Writing beyond it would end the application by SIGXFSZ. */
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < sizeof(header) + key_size + size)
+		return -EFBIG;
 
 	name_file(path, folder, key_hash);
 	adsm_format(temporary, sizeof(temporary), "%s" SUFFIX, path);

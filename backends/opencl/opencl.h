@@ -3,8 +3,8 @@
  * opencl.h - the OpenCL backend's own structures. Its files: cl (the driver's functions), opencl (devices), queue
  * (order and events), memory (objects and copies), program (modules and kernels), launch, cache (programs on disk).
  *
- * No driver is called with asynchronous signals open, but by its compiler: a handler of the application that
- * interrupted one, and waits for shared memory, would wait for a driver's lock of its own thread.
+ * No driver is called with asynchronous signals open: a handler of the application that interrupted one, and waits
+ * for shared memory, would wait for a driver's lock of its own thread.
  */
 #ifndef ADSM_OPENCL_BACKEND_H
 #define ADSM_OPENCL_BACKEND_H

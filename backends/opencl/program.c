@@ -289,26 +289,63 @@ static void destroy_code(struct adsm_cl_code *code)
 	free(code);
 }
 
+/* What a compiling thread is told, and tells. */
+struct order {
+	struct adsm_cl_device *device;
+	const struct adsm_image *image;
+	cl_program program;
+	int ret;
+	char *sentence;			/* of its last error, which is its own */
+};
+
+static void run_order(void *arg)
+{
+	struct order *order = arg;
+	char *options = make_options(order->image);
+
+	order->ret = options ? make_program(order->device, order->image, options, &order->program) : -ENOMEM;
+	if (order->ret)
+		order->sentence = strdup(adsm_last_error());
+	free(options);
+}
+
+/*
+ * Compilers take long and start processes, which a timer of the application's could interrupt for ever; its
+ * handlers should not have to wait so long either.
+ */
+static int run_on_thread(struct order *order)
+{
+	struct adsm_thread thread;
+	int ret = adsm_os_thread_start(&thread, "adsm-compiler", run_order, order);
+
+	if (ret)
+		return adsm_fail(ret, "cannot start a thread to compile a program");
+	adsm_os_thread_join(&thread);
+	if (order->sentence)
+		adsm_say_long("", order->sentence);
+	free(order->sentence);
+	return order->ret;
+}
+
 int adsm_cl_module_load(struct adsm_device *base, const struct adsm_image *image, struct adsm_code **ret_code)
 {
-	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
-	char *options = make_options(image);
+	struct order order = { .device = (struct adsm_cl_device *)base, .image = image };
 	struct adsm_cl_code *code;
-	int ret = options ? adsm_cl_status(base) : -ENOMEM;
+	int ret = adsm_cl_status(base);
 
 	if (!ret)
-		ret = create_code(device, &code);
+		ret = create_code(order.device, &code);
 	if (ret)
-		goto free_options;
-	code->dialect = image->kind == ADSM_IMAGE_MODULE;
-	ret = make_program(device, image, options, &code->program);
-	if (ret)
+		return ret;
+	ret = run_on_thread(&order);
+	if (ret) {
 		destroy_code(code);
-	else
-		*ret_code = &code->base;
-free_options:
-	free(options);
-	return ret;
+		return ret;
+	}
+	code->dialect = image->kind == ADSM_IMAGE_MODULE;
+	code->program = order.program;
+	*ret_code = &code->base;
+	return 0;
 }
 
 int adsm_cl_kernel_adopt(struct adsm_device *base, void *handle, struct adsm_code **ret_code)
