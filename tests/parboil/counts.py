@@ -3,7 +3,7 @@
 each call, blocks of 4 KiB: counts.py PROGRAM BENCH SIZE"""
 import sys
 
-from program import expect, result
+from program import expect, need_backend, result
 
 BENCH, SIZE = sys.argv[2:]
 
@@ -30,6 +30,7 @@ def run(*args):
     return result(BENCH, "--size", SIZE, *args, ADSM_PAPER="1")
 
 
+need_backend()
 calls, explicit, batch, lazy, rolling = COUNTS[f"{BENCH} {SIZE}"]
 report = run("--variant", "explicit")
 expect(report, calls=calls, h2d_bytes=explicit[0], d2h_bytes=explicit[1], const_bytes=explicit[2], read_faults=0,
