@@ -153,7 +153,8 @@ static int bind_argument(struct bound_call *call, const struct adsm_param *param
 		return add_pointer(call, param->name, arg->data, arg->access ? arg->access : param->access,
 				   ret_arg);
 	if (arg->kind > ADSM_ARG_LOCAL)
-		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': kind %u is none", kernel, param->name, arg->kind);
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': kind %u is none", kernel, param->name,
+				 arg->kind);
 	if (arg->kind == ADSM_ARG_LOCAL) {
 		*ret_arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_LOCAL, .size = arg->size };
 		return arg->size ? 0 : adsm_fail(-EINVAL, "kernel '%s', argument '%s': 0 bytes of memory of the "

@@ -274,7 +274,8 @@ static const struct row rows[] = {
 	  "opencl: which devices; a part left out stands for any",
 	  FIELD(o.opencl_device), parse_text, .zero = "all" },
 	{ "OPENCL_MEMORY", "auto", "auto, buffer, usm, address, svm, unified",
-	  "opencl: how objects are kept; auto: with device addresses (usm, address) where there are; unified: nothing is copied",
+	  "opencl: how objects are kept; auto: usm or address, which give them device addresses, else buffer; "
+	  "unified: nothing is copied",
 	  FIELD(o.opencl_memory), parse_index },
 	{ "OPENCL_CACHE", "auto", "auto, off, or a folder",
 	  "opencl: where compiled programs are kept; auto: adsm/opencl in the user's cache folder",

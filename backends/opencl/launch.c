@@ -31,8 +31,8 @@ static int check(const struct launch *l)
 	if (asked->n_args > MAX_ARGS)
 		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", asked->name, MAX_ARGS);
 	if (threads > l->entry->max_group)
-		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block; on %s it takes at most %zu", asked->name,
-				 (unsigned long)threads, l->device->base.name, l->entry->max_group);
+		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block; on %s it takes at most %zu",
+				 asked->name, (unsigned long)threads, l->device->base.name, l->entry->max_group);
 	for (int i = 0; i < 3; i++)
 		if (l->device->max_group_dims[i] && asked->block[i] > l->device->max_group_dims[i])
 			return adsm_fail(-EINVAL, "kernel '%s': a block of %u threads along %c; %s takes at most %zu",
@@ -65,8 +65,8 @@ static cl_int set_part(struct launch *l, struct adsm_cl_memory *memory, size_t o
 {
 	const cl_buffer_region region = { offset, memory->base.size - offset };
 	cl_int error = CL_SUCCESS;
-	cl_mem part = adsm_cl.clCreateSubBuffer(memory->buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region,
-						&error);
+	cl_mem part = adsm_cl.clCreateSubBuffer(memory->buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+						&region, &error);
 
 	return set_made(l, part, error);
 }

@@ -32,8 +32,8 @@ static cl_int write_mapped(struct adsm_cl_queue *queue, cl_mem buffer, size_t of
 {
 	cl_event event;
 	cl_int error;
-	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, offset, size, 0,
-					     NULL, NULL, &error);
+	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, offset, size,
+					     0, NULL, NULL, &error);
 
 	if (error)
 		return error;
@@ -49,7 +49,8 @@ static cl_int write_mapped(struct adsm_cl_queue *queue, cl_mem buffer, size_t of
 static cl_int read_mapped(struct adsm_cl_queue *queue, void *dst, cl_mem buffer, size_t offset, size_t size)
 {
 	cl_int error;
-	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_READ, offset, size, 0, NULL, NULL, &error);
+	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_READ, offset, size, 0, NULL, NULL,
+					     &error);
 
 	if (error)
 		return error;
@@ -156,8 +157,8 @@ static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl
 
 static int address_init(struct adsm_cl_device *device)
 {
-	if (!adsm_cl_has_extension(device->id, "cl_ext_buffer_device_address") || !adsm_cl.clCreateBufferWithProperties ||
-	    !adsm_cl.clSetKernelExecInfo)
+	if (!adsm_cl_has_extension(device->id, "cl_ext_buffer_device_address") ||
+	    !adsm_cl.clCreateBufferWithProperties || !adsm_cl.clSetKernelExecInfo)
 		return 1;
 	*(void **)&device->address_set_arg = adsm_cl.clGetExtensionFunctionAddressForPlatform(
 		device->platform, "clSetKernelArgDevicePointerEXT");
@@ -173,7 +174,8 @@ static int address_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *m
 	memory->buffer = adsm_cl.clCreateBufferWithProperties(device->context, properties, CL_MEM_READ_WRITE,
 							      memory->base.size, NULL, &error);
 	if (!error) {
-		error = adsm_cl.clGetMemObjectInfo(memory->buffer, MEM_DEVICE_ADDRESS_EXT, sizeof(address), &address, NULL);
+		error = adsm_cl.clGetMemObjectInfo(memory->buffer, MEM_DEVICE_ADDRESS_EXT, sizeof(address), &address,
+						   NULL);
 		if (error)
 			adsm_cl.clReleaseMemObject(memory->buffer);
 	}
@@ -307,8 +309,8 @@ static int svm_init(struct adsm_cl_device *device)
 {
 	cl_device_svm_capabilities caps = 0;
 
-	if (device->version < 20 || !adsm_cl.clSVMAlloc || !adsm_cl.clEnqueueSVMMemcpy || !adsm_cl.clEnqueueSVMMemFill ||
-	    !adsm_cl.clSetKernelArgSVMPointer || !adsm_cl.clSetKernelExecInfo || !adsm_cl.clSVMFree)
+	if (device->version < 20 || !adsm_cl.clSVMAlloc || !adsm_cl.clSVMFree || !adsm_cl.clEnqueueSVMMemcpy ||
+	    !adsm_cl.clEnqueueSVMMemFill || !adsm_cl.clSetKernelArgSVMPointer || !adsm_cl.clSetKernelExecInfo)
 		return 1;
 	adsm_cl.clGetDeviceInfo(device->id, CL_DEVICE_SVM_CAPABILITIES, sizeof(caps), &caps, NULL);
 	return caps & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER ? 0 : 1;
@@ -329,13 +331,15 @@ static void svm_free(struct adsm_cl_device *device, struct adsm_cl_memory *memor
 static cl_int svm_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, const void *src,
 			size_t size, bool wait, cl_event *ret_event)
 {
-	return adsm_cl.clEnqueueSVMMemcpy(queue->cl, wait, (char *)dst->pointer + offset, src, size, 0, NULL, ret_event);
+	return adsm_cl.clEnqueueSVMMemcpy(queue->cl, wait, (char *)dst->pointer + offset, src, size, 0, NULL,
+					  ret_event);
 }
 
 static cl_int svm_read(struct adsm_cl_queue *queue, void *dst, struct adsm_cl_memory *src, size_t offset, size_t size,
 		       bool wait, cl_event *ret_event)
 {
-	return adsm_cl.clEnqueueSVMMemcpy(queue->cl, wait, dst, (char *)src->pointer + offset, size, 0, NULL, ret_event);
+	return adsm_cl.clEnqueueSVMMemcpy(queue->cl, wait, dst, (char *)src->pointer + offset, size, 0, NULL,
+					  ret_event);
 }
 
 static cl_int svm_copy(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t dst_offset,
@@ -348,8 +352,8 @@ static cl_int svm_copy(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, 
 static cl_int svm_fill(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
 		       size_t size, cl_event *ret_event)
 {
-	return adsm_cl.clEnqueueSVMMemFill(queue->cl, (char *)dst->pointer + offset, &value, sizeof(value), size, 0, NULL,
-					   ret_event);
+	return adsm_cl.clEnqueueSVMMemFill(queue->cl, (char *)dst->pointer + offset, &value, sizeof(value), size, 0,
+					   NULL, ret_event);
 }
 
 static cl_int svm_set_place(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,

@@ -14,6 +14,8 @@
 #define MAX_DEVICES 16			/* seen at once */
 #define MAX_PLATFORMS 16
 
+#define GET(id, what, var) adsm_cl.clGetDeviceInfo((id), (what), sizeof(var), &(var), NULL)
+
 struct found {
 	cl_platform_id platform;
 	cl_device_id id;
@@ -170,8 +172,9 @@ static void look_at_platform(unsigned index, cl_platform_id platform, char *name
 		char name[128];
 
 		adsm_cl_device_text(devices[i], CL_DEVICE_NAME, name, sizeof(name));
-		adsm_cl.clGetDeviceInfo(devices[i], CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-		adsm_format(names + at, names_size - at, "%s%u:%u %s: %s", at ? "; " : "", index, i, platform_name, name);
+		GET(devices[i], CL_DEVICE_TYPE, type);
+		adsm_format(names + at, names_size - at, "%s%u:%u %s: %s", at ? "; " : "", index, i, platform_name,
+			    name);
 		if (n_found < MAX_DEVICES && is_taken(type) && chosen(index, platform_name, i, name))
 			found[n_found++] = (struct found){ platform, devices[i], type };
 	}
@@ -222,9 +225,9 @@ static int probe_all(void)
 
 static int probe_program(void)
 {
-	found[0].id = program_device;
-	adsm_cl.clGetDeviceInfo(program_device, CL_DEVICE_PLATFORM, sizeof(found[0].platform), &found[0].platform, NULL);
-	adsm_cl.clGetDeviceInfo(program_device, CL_DEVICE_TYPE, sizeof(found[0].type), &found[0].type, NULL);
+	found[0] = (struct found){ .id = program_device };
+	GET(program_device, CL_DEVICE_PLATFORM, found[0].platform);
+	GET(program_device, CL_DEVICE_TYPE, found[0].type);
 	return n_found = 1;
 }
 
@@ -285,8 +288,6 @@ static unsigned version_of(cl_device_id id)
 		return 10;
 	return 10 * (unsigned)(p[0] - '0') + (unsigned)(p[2] - '0');
 }
-
-#define GET(id, what, var) adsm_cl.clGetDeviceInfo((id), (what), sizeof(var), &(var), NULL)
 
 /* What a device can do; -ENOTSUP where it cannot do what is needed. */
 static int describe(struct adsm_cl_device *device, int index)

@@ -142,10 +142,12 @@ struct adsm_cl_way {
 	cl_int (*fill)(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
 		       size_t size, cl_event *ret_event);
 	/* Set an argument to the start of memory; and, where ways can, to a place in it (else NULL). */
-	cl_int (*set_arg)(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index, struct adsm_cl_memory *memory);
+	cl_int (*set_arg)(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
+			  struct adsm_cl_memory *memory);
 	cl_int (*set_place)(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
 			    struct adsm_cl_memory *memory, size_t offset);
-	/* Tell a kernel of all memory it may reach through pointers in data: changed since it was told. NULL: no need. */
+	/* Tell a kernel of all memory it may reach through pointers in data, when that has changed. NULL: it can
+	 * reach none. */
 	cl_int (*set_reachable)(struct adsm_cl_device *device, cl_kernel kernel);
 };
 

@@ -547,7 +547,8 @@ int adsm_cl_kernel_params(struct adsm_entry *base, struct adsm_param *ret_params
 		return 0;
 	error = adsm_cl.clGetKernelInfo(entry->kernel, CL_KERNEL_NUM_ARGS, sizeof(n), &n, NULL);
 	if (error)
-		return adsm_cl_error((struct adsm_cl_device *)base->code->device, error, "asking for a kernel's arguments");
+		return adsm_cl_error((struct adsm_cl_device *)base->code->device, error,
+				     "asking for a kernel's arguments");
 	for (cl_uint i = 0; i < n && i < max; i++)
 		describe_param(entry->kernel, i, &ret_params[i]);
 	return (int)n;

@@ -8,8 +8,9 @@ import tree
 
 LANGUAGES = {
     # The public ones in the strictest standard mode, without extensions being asked for.
-    "c11": (["-x", "c", "-std=c11", "-Wpedantic", "-Wstrict-prototypes"], ["include/adsm.h"]),
-    "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"], ["include/adsm.h"]),
+    "c11": (["-x", "c", "-std=c11", "-Wpedantic", "-Wstrict-prototypes"], ["include/adsm.h", "include/adsm_opencl.h"]),
+    "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"],
+              ["include/adsm.h", "include/adsm_opencl.h"]),
     "gnu11": (["-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wstrict-prototypes"],
               sorted(tree.files(["include", "lib", "backends", "protocols", "parboil"], (".h",)))),
 }
@@ -42,6 +43,9 @@ folders = [f"-I{os.path.join(tree.ROOT, folder)}"
            for folder in ["include", "lib", "backends", "protocols", "parboil", "parboil/common"]]
 problems = []
 for header in headers:
+    # Not everybody has OpenCL's headers.
+    if "<CL/" in tree.read(header) and not os.path.exists("/usr/include/CL/cl.h"):
+        continue
     text = f'#include "{os.path.join(tree.ROOT, header)}"\n' + BODIES.get(header, "")
     done = subprocess.run(sys.argv[2:] + options + ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"] + folders + ["-"],
                           input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

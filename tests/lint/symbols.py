@@ -13,13 +13,14 @@ nm = subprocess.run([sys.argv[1], "-D", "--defined-only", sys.argv[2]], check=Tr
 exported = {line.split()[-1] for line in nm.splitlines()}
 # AddressSanitizer marks exported variables with symbols of its own.
 exported = {name for name in exported if not name.startswith("__odr_asan")}
-declared = set(re.findall(r"^ADSM_API [^;(]*?\b(adsm\w+)\(", tree.read("include/adsm.h"), re.M))
+declared = set(re.findall(r"^ADSM_API [^;(]*?\b(adsm\w+)\(",
+                          tree.read("include/adsm.h") + tree.read("include/adsm_opencl.h"), re.M))
 
-problems = [f"{name}: declared in adsm.h, but not exported" for name in sorted(declared - exported)]
+problems = [f"{name}: declared, but not exported" for name in sorted(declared - exported)]
 libc = ctypes.CDLL("libc.so.6")
 for name in sorted(exported - declared):
     if "@" in name:
         problems.append(f"{name}: has a version; it would not shadow libc's")
     elif name.startswith("adsm") or not hasattr(libc, name):
-        problems.append(f"{name}: exported, but neither declared in adsm.h nor a function of libc's")
+        problems.append(f"{name}: exported, but neither declared nor a function of libc's")
 tree.finish(problems, len(exported))
