@@ -116,7 +116,7 @@ struct adsm_backend {
 	/* How many devices there are: 0 or more; a negative errno with adsm_fail() where the backend cannot run. */
 	int (*probe)(void);
 	int (*open)(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device);
-	/* Waits for nothing: what still runs is ended. */
+	/* What still runs is ended, or waited for where it cannot be. */
 	void (*close)(struct adsm_device *device);
 
 	/* @wanted: the address the CPU uses (0: none). -ENOMEM when the device is full. */

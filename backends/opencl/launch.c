@@ -142,6 +142,7 @@ static int arg_failed(struct launch *l, size_t i, cl_int error)
 static int set_args(struct launch *l)
 {
 	const struct adsm_cl_way *way = l->device->way;
+	uint64_t changed;
 
 	for (size_t i = 0; i < l->asked->n_args; i++) {
 		cl_int error = set_arg(l, &l->asked->args[i]);
@@ -149,8 +150,8 @@ static int set_args(struct launch *l)
 		if (error)
 			return arg_failed(l, i, error);
 	}
-	if (way->set_reachable && l->entry->told != l->device->memories_changed) {
-		uint64_t changed = l->device->memories_changed;
+	changed = atomic_load(&l->device->memories_changed);
+	if (way->set_reachable && l->entry->kernel && l->entry->told != changed) {
 		cl_int error = way->set_reachable(l->device, l->entry->kernel);
 
 		if (error)

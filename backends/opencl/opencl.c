@@ -13,6 +13,7 @@
 
 #define MAX_DEVICES 16			/* seen at once */
 #define MAX_PLATFORMS 16
+#define VERSION_NEEDED 12u		/* of OpenCL: 1.2 */
 
 #define GET(id, what, var) adsm_cl.clGetDeviceInfo((id), (what), sizeof(var), &(var), NULL)
 
@@ -55,7 +56,6 @@ int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
 		return 0;
 	case CL_DEVICE_NOT_AVAILABLE:
 	case CL_INVALID_COMMAND_QUEUE:	/* what some drivers say of queues after a kernel crashed */
-	case CL_INVALID_CONTEXT:
 		set_lost(device, error, what);
 		return -ENODEV;
 	case CL_OUT_OF_RESOURCES:
@@ -63,6 +63,11 @@ int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
 	case CL_MEM_OBJECT_ALLOCATION_FAILURE:
 		adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error));
 		return -ENOMEM;
+	case CL_INVALID_KERNEL_ARGS:
+	case CL_INVALID_WORK_GROUP_SIZE:
+	case CL_INVALID_WORK_ITEM_SIZE:
+	case CL_INVALID_GLOBAL_WORK_SIZE:
+		return -EINVAL;		/* the caller's, who says so */
 	default:
 		adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error));
 		return -EIO;
@@ -92,6 +97,20 @@ void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_tex
 	ret_text[0] = '\0';
 	if (adsm_cl.clGetDeviceInfo(device, what, size, ret_text, &n) || n > size)
 		ret_text[0] = '\0';
+}
+
+/* "OpenCL 3.0 …" is 30. */
+static unsigned version_of(cl_device_id id)
+{
+	static const char prefix[] = "OpenCL ";
+	char text[128];
+	const char *p = text + sizeof(prefix) - 1;
+
+	adsm_cl_device_text(id, CL_DEVICE_VERSION, text, sizeof(text));
+	if (strncmp(text, prefix, sizeof(prefix) - 1) || !isdigit((unsigned char)p[0]) || p[1] != '.' ||
+	    !isdigit((unsigned char)p[2]))
+		return 10;
+	return 10 * (unsigned)(p[0] - '0') + (unsigned)(p[2] - '0');
 }
 
 static void platform_text(cl_platform_id platform, cl_platform_info what, char *ret_text, size_t size)
@@ -151,10 +170,14 @@ static bool chosen(unsigned platform, const char *platform_name, unsigned device
 		(!colon || matches(colon + 1, strlen(colon + 1), device_name, device));
 }
 
-/* "auto" never takes the CPU for an accelerator: for that there is the backend cpu. */
-static bool is_taken(cl_device_type type)
+/*
+ * "auto" never takes the CPU for an accelerator, for that there is the backend cpu; nor what cannot be opened, which
+ * is told to who asks for it.
+ */
+static bool is_taken(cl_device_id id, cl_device_type type)
 {
-	return strcmp(adsm_options.backend, "auto") || (type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR));
+	return strcmp(adsm_options.backend, "auto") ||
+		((type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR)) && version_of(id) >= VERSION_NEEDED);
 }
 
 static void look_at_platform(unsigned index, cl_platform_id platform, char *names, size_t names_size)
@@ -175,7 +198,7 @@ static void look_at_platform(unsigned index, cl_platform_id platform, char *name
 		GET(devices[i], CL_DEVICE_TYPE, type);
 		adsm_format(names + at, names_size - at, "%s%u:%u %s: %s", at ? "; " : "", index, i, platform_name,
 			    name);
-		if (n_found < MAX_DEVICES && is_taken(type) && chosen(index, platform_name, i, name))
+		if (n_found < MAX_DEVICES && is_taken(devices[i], type) && chosen(index, platform_name, i, name))
 			found[n_found++] = (struct found){ platform, devices[i], type };
 	}
 }
@@ -275,20 +298,6 @@ static int adsm_cl_use_context(void *context, void *device)
 
 /* ---- open and close */
 
-/* "OpenCL 3.0 …" is 30. */
-static unsigned version_of(cl_device_id id)
-{
-	static const char prefix[] = "OpenCL ";
-	char text[128];
-	const char *p = text + sizeof(prefix) - 1;
-
-	adsm_cl_device_text(id, CL_DEVICE_VERSION, text, sizeof(text));
-	if (strncmp(text, prefix, sizeof(prefix) - 1) || !isdigit((unsigned char)p[0]) || p[1] != '.' ||
-	    !isdigit((unsigned char)p[2]))
-		return 10;
-	return 10 * (unsigned)(p[0] - '0') + (unsigned)(p[2] - '0');
-}
-
 /* What a device can do; -ENOTSUP where it cannot do what is needed. */
 static int describe(struct adsm_cl_device *device, int index)
 {
@@ -301,9 +310,9 @@ static int describe(struct adsm_cl_device *device, int index)
 	device->version = version_of(device->id);
 	adsm_cl_device_text(device->id, CL_DEVICE_NAME, name, sizeof(name));
 	adsm_format(device->base.name, sizeof(device->base.name), "opencl %d: %s", index, name);
-	if (device->version < 12)
-		return adsm_fail(-ENOTSUP, "%s is of OpenCL %u.%u; 1.2 is needed", device->base.name,
-				 device->version / 10, device->version % 10);
+	if (device->version < VERSION_NEEDED)
+		return adsm_fail(-ENOTSUP, "%s is of OpenCL %u.%u; %u.%u is needed", device->base.name,
+				 device->version / 10, device->version % 10, VERSION_NEEDED / 10, VERSION_NEEDED % 10);
 	GET(device->id, CL_DEVICE_ENDIAN_LITTLE, little);
 	if (little != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__))
 		return adsm_fail(-ENOTSUP, "%s has another byte order than this machine", device->base.name);

@@ -92,7 +92,7 @@ struct adsm_cl_device {
 
 	struct adsm_lock memories_lock;	/* the list of them */
 	struct adsm_cl_memory *memories;
-	uint64_t memories_changed;	/* counts changes of the list */
+	_Atomic uint64_t memories_changed;	/* counts changes of the list */
 
 	/* of extensions, where the way needs them */
 	adsm_cl_usm_alloc *usm_alloc;
