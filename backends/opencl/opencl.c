@@ -355,11 +355,15 @@ static int create_context(struct adsm_cl_device *device)
 
 static void destroy(struct adsm_cl_device *device)
 {
+	bool quiet = true;
+
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
-		adsm_cl_queue_destroy(&device->queues[i]);
+		quiet &= adsm_cl_queue_destroy(&device->queues[i]);
 	if (device->context)
 		adsm_cl.clReleaseContext(device->context);
-	free(device);
+	/* Else its drivers may still write there. */
+	if (quiet)
+		free(device);
 }
 
 static int adsm_cl_open_device(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device)

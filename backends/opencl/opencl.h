@@ -41,13 +41,16 @@ struct adsm_cl_queue {
 	cl_event timed;			/* of the operation being submitted: see the slot's */
 	struct adsm_lock lock;		/* of submitting */
 	_Atomic uint64_t submitted, done;	/* operations; done: all up to it */
+	_Atomic uint64_t told;		/* callbacks that have come and gone */
 	_Atomic uint32_t tick, n_waiting;	/* futex: done has grown; those asleep on it */
+	_Atomic uint64_t last_failed;	/* an operation; 0: none did */
+	_Atomic int failure;		/* how */
 	struct adsm_cl_slot slots[ADSM_CL_PENDING];
 };
 
 int adsm_cl_queue_create(struct adsm_cl_device *device, struct adsm_cl_queue *queue, bool profiles);
-/* Waits for what is on it. */
-void adsm_cl_queue_destroy(struct adsm_cl_queue *queue);
+/* Waits for what is on it; false: of a lost device callbacks are outstanding, which may still come. */
+bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue);
 /* The device was lost: nobody waits on. */
 void adsm_cl_queues_wake(struct adsm_cl_device *device);
 

@@ -9,6 +9,7 @@
 #include "log.h"
 
 #define SPIN_NS 10000			/* awake for a kernel that ends at once, before sleeping */
+#define POLL_NS 20000			/* between looks at the end of callbacks */
 
 static void wake_waiters(struct adsm_cl_queue *queue)
 {
@@ -31,6 +32,10 @@ static void end(struct adsm_cl_slot *slot, int status, uint64_t elapsed_ns)
 
 	slot->status = status;
 	slot->elapsed_ns = elapsed_ns;
+	if (status) {
+		atomic_store(&queue->failure, status);
+		atomic_store(&queue->last_failed, slot->seq);
+	}
 	atomic_store(&slot->ended, slot->seq);
 	for (;;) {
 		done = atomic_load(&queue->done);
@@ -62,6 +67,7 @@ static void CL_CALLBACK told(cl_event event, cl_int status, void *arg)
 	if (slot->timed)
 		adsm_cl.clReleaseEvent(slot->timed);
 	end(slot, status < 0 ? adsm_cl_errno(queue->device, status, "a queued operation") : 0, ns);
+	atomic_fetch_add(&queue->told, 1);	/* the queue may be gone now */
 }
 
 int adsm_cl_queue_create(struct adsm_cl_device *device, struct adsm_cl_queue *queue, bool profiles)
@@ -81,21 +87,16 @@ int adsm_cl_queue_create(struct adsm_cl_device *device, struct adsm_cl_queue *qu
 	return adsm_cl_error(device, error, "a command queue");
 }
 
-void adsm_cl_queue_destroy(struct adsm_cl_queue *queue)
+bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue)
 {
 	if (!queue->cl)
-		return;
+		return true;
 	adsm_cl.clFinish(queue->cl);
-	/* Callbacks write to the queue: the last of them may still be about to. */
-	while (!atomic_load(&queue->device->lost) && atomic_load(&queue->done) < atomic_load(&queue->submitted)) {
-		uint32_t tick = atomic_load(&queue->tick);
-
-		atomic_fetch_add(&queue->n_waiting, 1);
-		if (atomic_load(&queue->done) < atomic_load(&queue->submitted))
-			adsm_os_wait(&queue->tick, tick, 0, false);
-		atomic_fetch_sub(&queue->n_waiting, 1);
-	}
+	/* Callbacks use the queue to their end, of which nobody tells. */
+	while (atomic_load(&queue->told) < atomic_load(&queue->submitted) && !atomic_load(&queue->device->lost))
+		adsm_os_sleep_until_ns(adsm_os_now_ns() + POLL_NS);
 	adsm_cl.clReleaseCommandQueue(queue->cl);
+	return atomic_load(&queue->told) == atomic_load(&queue->submitted);
 }
 
 /* Sleep until operation @seq is done, the device is lost, or (-EINTR) a signal handler ran. */
@@ -196,8 +197,10 @@ int adsm_cl_event_query(struct adsm_device *base, struct adsm_device_event event
 	if (atomic_load(&queue->done) >= event.seq) {
 		const struct adsm_cl_slot *slot = &queue->slots[event.seq % ADSM_CL_PENDING];
 
-		/* Of those long gone nobody asks; if somebody does, all is well. */
-		*ret_status = atomic_load(&slot->ended) == event.seq ? slot->status : 0;
+		/* Of those long gone only this is known; rather a failure too many than one too few. */
+		*ret_status = event.seq <= atomic_load(&queue->last_failed) ? atomic_load(&queue->failure) : 0;
+		if (atomic_load(&slot->ended) == event.seq)
+			*ret_status = slot->status;
 		return 1;
 	}
 	*ret_status = -ENODEV;
