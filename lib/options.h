@@ -30,7 +30,7 @@ struct adsm_options {
 	const char *stats;		/* ADSM_STATS: "" off, "1"/"text" to stderr at exit, else a file for JSON */
 	uintptr_t arena_address;	/* ADSM_ARENA=address[,size]; 0: the library chooses */
 	size_t arena_size;		/* bytes; 0: the library chooses */
-	size_t keep;			/* ADSM_KEEP: bytes of freed objects' host memory */
+	size_t keep;			/* ADSM_KEEP: bytes of freed objects' memory, on each side */
 	/* of the cpu backend */
 	uint64_t cpu_memory_size;	/* ADSM_CPU_MEMORY_SIZE: bytes, 0: half of what is available */
 	unsigned cpu_threads;		/* ADSM_CPU_THREADS: 0: one per processor */

@@ -555,6 +555,60 @@ uint64_t adsm_cl_memory_free(struct adsm_device *base)
 	return base->caps.memory_size - atomic_load(&((struct adsm_cl_device *)base)->memory_used);
 }
 
+/*
+ * Freed memory is kept, within ADSM_KEEP, for objects of the same size: making it anew is slow, and so is writing to
+ * it first.
+ */
+static struct adsm_cl_memory *reuse(struct adsm_cl_device *device, size_t size)
+{
+	struct adsm_cl_memory **at = &device->kept, *memory;
+
+	adsm_lock(&device->memories_lock);
+	while (*at && (*at)->base.size != size)
+		at = &(*at)->next;
+	memory = *at;
+	if (memory) {
+		*at = memory->next;
+		device->kept_size -= size;
+	}
+	adsm_unlock(&device->memories_lock);
+	return memory;
+}
+
+static bool keep(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	bool kept;
+
+	/* The program may have a use of its own for what it was given. */
+	if (memory->given || device->base.caps.unified || atomic_load(&device->lost))
+		return false;
+	adsm_lock(&device->memories_lock);
+	kept = memory->base.size <= adsm_options.keep && device->kept_size <= adsm_options.keep - memory->base.size;
+	if (kept) {
+		memory->next = device->kept;
+		device->kept = memory;
+		device->kept_size += memory->base.size;
+	}
+	adsm_unlock(&device->memories_lock);
+	return kept;
+}
+
+void adsm_cl_release_kept(struct adsm_cl_device *device)
+{
+	struct adsm_cl_memory *memory, *next;
+
+	adsm_lock(&device->memories_lock);
+	memory = device->kept;
+	device->kept = NULL;
+	device->kept_size = 0;
+	adsm_unlock(&device->memories_lock);
+	for (; memory; memory = next) {
+		next = memory->next;
+		device->way->free(device, memory);
+		free(memory);
+	}
+}
+
 static int take(struct adsm_cl_device *device, size_t size)
 {
 	uint64_t used = atomic_load(&device->memory_used), total = device->base.caps.memory_size;
@@ -593,6 +647,29 @@ static void unlink_memory(struct adsm_cl_device *device, struct adsm_cl_memory *
 	adsm_unlock(&device->memories_lock);
 }
 
+static int create(struct adsm_cl_device *device, size_t size, uint64_t wanted, struct adsm_cl_memory **ret_memory)
+{
+	struct adsm_cl_memory *memory = calloc(1, sizeof(*memory));
+	int ret;
+
+	if (!memory)
+		return -ENOMEM;
+	memory->base.device = &device->base;
+	memory->base.size = size;
+	if (device->base.caps.unified)
+		memory->pointer = (char *)device->alias_base + (wanted - device->arena_base);
+	ret = device->way->alloc(device, memory);
+	if (ret == -ENOMEM) {
+		adsm_cl_release_kept(device);
+		ret = device->way->alloc(device, memory);
+	}
+	if (ret)
+		free(memory);
+	else
+		*ret_memory = memory;
+	return ret;
+}
+
 int adsm_cl_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct adsm_memory **ret_memory)
 {
 	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
@@ -605,29 +682,17 @@ int adsm_cl_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct
 	ret = take(device, size);
 	if (ret)
 		return ret;
-	memory = calloc(1, sizeof(*memory));
-	if (!memory) {
-		ret = -ENOMEM;
-		goto give_back;
-	}
-	memory->base.device = base;
-	memory->base.size = size;
-	if (base->caps.unified)
-		memory->pointer = (char *)device->alias_base + (wanted - device->arena_base);
 	adsm_os_signals_block(&old);
-	ret = device->way->alloc(device, memory);
+	memory = reuse(device, size);
+	if (!memory)
+		ret = create(device, size, wanted, &memory);
 	if (!ret)
 		link_memory(device, memory);
 	adsm_os_signals_restore(&old);
 	if (ret)
-		goto free_memory;
-	*ret_memory = &memory->base;
-	return 0;
-
-free_memory:
-	free(memory);
-give_back:
-	atomic_fetch_sub(&device->memory_used, size);
+		atomic_fetch_sub(&device->memory_used, size);
+	else
+		*ret_memory = &memory->base;
 	return ret;
 }
 
@@ -640,12 +705,14 @@ void adsm_cl_free(struct adsm_memory *base)
 	if (!base)
 		return;
 	device = (struct adsm_cl_device *)base->device;
+	atomic_fetch_sub(&device->memory_used, base->size);
 	adsm_os_signals_block(&old);
 	unlink_memory(device, memory);
-	device->way->free(device, memory);
+	if (!keep(device, memory)) {
+		device->way->free(device, memory);
+		free(memory);
+	}
 	adsm_os_signals_restore(&old);
-	atomic_fetch_sub(&device->memory_used, base->size);
-	free(memory);
 }
 
 int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
@@ -655,6 +722,7 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 	if (!memory->buffer)
 		return adsm_fail(-ENOTSUP, "objects on %s are no buffers: ADSM_OPENCL_MEMORY=buffer makes them so",
 				 base->device->name);
+	memory->given = true;
 	*ret_handle = memory->buffer;
 	return 0;
 }

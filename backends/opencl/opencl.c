@@ -357,6 +357,8 @@ static void destroy(struct adsm_cl_device *device)
 {
 	bool quiet = true;
 
+	if (device->way)
+		adsm_cl_release_kept(device);
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		quiet &= adsm_cl_queue_destroy(&device->queues[i]);
 	if (device->context)

@@ -95,6 +95,8 @@ struct adsm_cl_device {
 
 	struct adsm_lock memories_lock;	/* the list of them */
 	struct adsm_cl_memory *memories;
+	struct adsm_cl_memory *kept;	/* freed, for the next of their size; the same lock */
+	size_t kept_size;
 	_Atomic uint64_t memories_changed;	/* counts changes of the list */
 
 	/* of extensions, where the way needs them */
@@ -127,6 +129,7 @@ struct adsm_cl_memory {
 	struct adsm_cl_memory *next, **at;	/* of the device's */
 	cl_mem buffer;			/* NULL where memory is a pointer */
 	void *pointer;			/* of the driver's; unified: the alias */
+	bool given;			/* to the program: not to be used again */
 };
 
 struct adsm_cl_way {
@@ -160,6 +163,8 @@ int adsm_cl_way_choose(struct adsm_cl_device *device);
 void adsm_cl_measure_copies(struct adsm_cl_device *device);
 int adsm_cl_alloc(struct adsm_device *device, size_t size, uint64_t wanted, struct adsm_memory **ret_memory);
 void adsm_cl_free(struct adsm_memory *memory);
+/* Give freed memory back to the driver. */
+void adsm_cl_release_kept(struct adsm_cl_device *device);
 uint64_t adsm_cl_memory_free(struct adsm_device *device);
 int adsm_cl_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
 		     struct adsm_device_event *ret_event);

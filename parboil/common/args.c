@@ -36,6 +36,7 @@ static const struct {
 	{ "--link", ON(PB_RUN) | MEASURES, offsetof(struct pb_args, link) },
 	{ "--repeat", ON(PB_RUN), offsetof(struct pb_args, repeat) },
 	{ "--pairs", ON(PB_COMPARE) | ON(PB_FIGURES), offsetof(struct pb_args, pairs) },
+	{ "--rivals", ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, rivals) },
 	{ "--input", ON(PB_RUN) | ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, inputs) },
 	{ "--output", ON(PB_RUN) | ON(PB_GENERATE), offsetof(struct pb_args, output) },
 	{ "--out", ON(PB_FIGURES), offsetof(struct pb_args, out) },

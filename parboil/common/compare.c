@@ -12,6 +12,7 @@
 
 #include "process.h"
 #include "report.h"
+#include "rival.h"
 #include "worker.h"
 
 const char *const pb_compared[PB_N_COMPARED] = {
@@ -28,13 +29,50 @@ static struct pb_config config_of(int compared, const struct pb_args *args)
 	};
 }
 
-/* What is wrong with them ends the program here, before what takes long. */
-static void check_options(const struct pb_args *args)
+/* The rivals of "opencl,svm", a bit for each variant. */
+static unsigned rivals_of(const struct pb_args *args)
 {
-	for (int i = 0; i < PB_N_COMPARED; i++) {
-		struct pb_config config = config_of(i, args);
+	unsigned rivals = 0;
 
-		pb_job_configure(&config);
+	for (const char *name = args->rivals; name; ) {
+		size_t length = strcspn(name, ",");
+		enum pb_variant variant = pb_find_variant(name, length);
+
+		if (!pb_is_rival(variant))
+			pb_usage("--rivals takes opencl, svm or both with a comma between them, not \"%s\"",
+				 args->rivals);
+		rivals |= 1u << variant;
+		name = name[length] ? name + length + 1 : NULL;
+	}
+	return rivals;
+}
+
+/* All ways that are compared: the protocols and explicit copies, then the rivals. How many. */
+static unsigned ways_of(const struct pb_args *args, struct pb_config ways[PB_MAX_WAYS])
+{
+	unsigned rivals = rivals_of(args), n = 0;
+
+	while (n < PB_N_COMPARED) {
+		ways[n] = config_of((int)n, args);
+		n++;
+	}
+	for (int variant = 0; variant < PB_N_VARIANTS; variant++)
+		if (rivals & 1u << variant)
+			ways[n++] = (struct pb_config){ .variant = variant };
+	return n;
+}
+
+/* What is wrong with them ends the program here, before what takes long. */
+static void check_options(const struct pb_bench *const *benches, size_t n, const struct pb_args *args)
+{
+	struct pb_config ways[PB_MAX_WAYS];
+	unsigned n_ways = ways_of(args, ways);
+
+	for (unsigned i = 0; i < n_ways; i++) {
+		for (size_t k = 0; k < n; k++)
+			pb_check_variant(benches[k], ways[i].variant);
+		if (!pb_is_rival(ways[i].variant))
+			pb_job_configure(&ways[i]);
 	}
 }
 
@@ -97,9 +135,10 @@ void pb_progress(const char *format, ...)
 /* A way in words. */
 static const char *name_of(const struct pb_config *way)
 {
+	const char *name = way->variant == PB_ADSM ? way->protocol : pb_variant_names[way->variant];
 	static char text[64];
 
-	snprintf(text, sizeof(text), "%s%s%s%s%s", way->variant == PB_EXPLICIT ? "explicit" : way->protocol,
+	snprintf(text, sizeof(text), "%s%s%s%s%s", name,
 		 way->block_size ? ", blocks of " : "", way->block_size ? way->block_size : "",
 		 way->rolling_size ? ", rolling size " : "", way->rolling_size ? way->rolling_size : "");
 	return text;
@@ -152,11 +191,9 @@ bool pb_take_turns(struct pb_run *run, const struct pb_turns *turns, struct pb_m
 
 bool pb_measure(struct pb_run *run, const struct pb_args *args, unsigned pairs, struct pb_measured *ret_measured)
 {
-	struct pb_config ways[PB_N_COMPARED];
-	const struct pb_turns turns = { .ways = ways, .n_ways = PB_N_COMPARED, .n = pairs, .warm_up = true };
+	struct pb_config ways[PB_MAX_WAYS];
+	const struct pb_turns turns = { .ways = ways, .n_ways = ways_of(args, ways), .n = pairs, .warm_up = true };
 
-	for (int i = 0; i < PB_N_COMPARED; i++)
-		ways[i] = config_of(i, args);
 	return pb_take_turns(run, &turns, ret_measured);
 }
 
@@ -193,24 +230,26 @@ struct pb_spread pb_spread(double *values, unsigned n)
 int pb_table(const struct pb_bench *bench, const struct pb_args *args)
 {
 	struct pb_run run = { .bench = bench, .size = pb_find_size(bench, args->size) };
+	struct pb_config ways[PB_MAX_WAYS];
+	unsigned n_ways = ways_of(args, ways);
 	bool failed = false, titled = false;
 
-	check_options(args);
+	check_options(&bench, 1, args);
 	pb_process_set_name(bench->name);
 	pb_catch_signals();
 	pb_job_prepare(&run, args);
-	for (int i = 0; i < PB_N_COMPARED; i++) {
-		struct pb_config config = config_of(i, args);
+	for (unsigned i = 0; i < n_ways; i++) {
 		struct pb_worker worker = { 0 };
 
-		if (pb_worker_start(&worker, &run, &config) && pb_worker_run(&worker, &run.result)) {
+		if (pb_worker_start(&worker, &run, &ways[i]) && pb_worker_run(&worker, &run.result)) {
 			if (!titled)
 				pb_report_title(&run, &worker.setup);
 			titled = true;
 			pb_report_row(&run, &worker.setup);
 			failed = failed || !pb_verified(&run.result);
 		} else {
-			printf("%-10sfailed\n", pb_compared[i]);
+			printf("%-10sfailed\n", i < PB_N_COMPARED ? pb_compared[i] :
+			       pb_variant_names[ways[i].variant]);
 			failed = true;
 		}
 		pb_worker_stop(&worker);
@@ -220,14 +259,14 @@ int pb_table(const struct pb_bench *bench, const struct pb_args *args)
 }
 
 /* Ratios of the medians' pairs: run k of one to run k of the other. */
-static struct pb_spread ratio(const struct pb_measured *measured, int compared)
+static struct pb_spread ratio(const struct pb_measured *measured, int compared, unsigned base)
 {
 	double *ratios = pb_host_alloc(measured->n * sizeof(*ratios));
 	struct pb_spread spread;
 
 	for (unsigned k = 0; k < measured->n; k++)
 		ratios[k] = (double)measured->results[compared][k].total_ns /
-			    (double)measured->results[EXPLICIT][k].total_ns;
+			    (double)measured->results[base][k].total_ns;
 	spread = pb_spread(ratios, measured->n);
 	free(ratios);
 	return spread;
@@ -240,38 +279,62 @@ static uint64_t bytes(const struct pb_measured *measured, int compared)
 	return stats->h2d_bytes + stats->d2h_bytes;
 }
 
-/* One row; the logarithms of the time ratios are added to @logs. */
-static void compare_row(const struct pb_run *run, const struct pb_measured *measured, unsigned pairs,
-			double logs[PB_N_COMPARED])
+/* The beginning of a row: seconds of @base, and the protocols' time to it, with the logarithms added to @logs. */
+static void time_columns(const char *name, const struct pb_measured *measured, unsigned base,
+			 double logs[PB_N_COMPARED])
 {
 	double *seconds = pb_host_alloc(measured->n * sizeof(*seconds));
 
 	for (unsigned k = 0; k < measured->n; k++)
-		seconds[k] = (double)measured->results[EXPLICIT][k].total_ns * 1e-9;
-	printf("%-13s%10.6f", run->bench->name, pb_spread(seconds, measured->n).median);
+		seconds[k] = (double)measured->results[base][k].total_ns * 1e-9;
+	printf("%-13s%10.6f", name, pb_spread(seconds, measured->n).median);
 	free(seconds);
 	for (int i = BATCH; i < PB_N_COMPARED; i++) {
-		struct pb_spread time = ratio(measured, i);
+		struct pb_spread time = ratio(measured, i, base);
 
 		printf("  %8.3f (%.3f-%.3f)", time.median, time.low, time.high);
 		logs[i] += log(time.median);
 	}
+}
+
+/* A row, and one for each rival below. */
+static void compare_rows(const struct pb_run *run, const struct pb_measured *measured, unsigned pairs,
+			 double logs[PB_MAX_WAYS][PB_N_COMPARED])
+{
+	time_columns(run->bench->name, measured, EXPLICIT, logs[EXPLICIT]);
 	for (int i = 0; i < PB_N_COMPARED; i++)
 		if (i != BATCH)
 			printf("%10.3g", (double)bytes(measured, i) / (double)bytes(measured, BATCH));
 	if (measured->n < pairs)
 		printf("  (only %u of %u pairs)", measured->n, pairs);
 	putchar('\n');
+	for (unsigned way = PB_N_COMPARED; way < measured->n_ways; way++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "  to %s", pb_variant_names[measured->setups[way].variant]);
+		time_columns(name, measured, way, logs[way]);
+		putchar('\n');
+	}
 	pb_report_flush();
 }
 
-static void compare_title(const struct pb_setup *setup, const char *size, unsigned pairs)
+static void geometric_means(const char *name, size_t n, const double logs[PB_N_COMPARED])
 {
+	printf("%-23s  %8.3f%22.3f%22.3f\n", name, exp(logs[BATCH] / (double)n), exp(logs[LAZY] / (double)n),
+	       exp(logs[ROLLING] / (double)n));
+}
+
+static void compare_title(const struct pb_measured *measured, const char *size, unsigned pairs)
+{
+	const struct pb_setup *setup = &measured->setups[ROLLING];
 	char settings[256];
 
 	pb_settings(settings, sizeof(settings));
 	printf("%s on %s, %s, link %s;%s%s %u pairs\n", size, setup->backend, setup->device, setup->link, settings,
 	       *settings ? ";" : "", pairs);
+	for (unsigned way = PB_N_COMPARED; way < measured->n_ways; way++)
+		printf("%s in plain OpenCL on %s\n", pb_variant_names[measured->setups[way].variant],
+		       measured->setups[way].device);
 	printf("%-13s%10s  %-66s%s\n", "", "explicit", "time to explicit: median (quartiles)", "bytes to batch");
 	printf("%-13s%10s  %-22s%-22s%-22s%10s%10s%10s\n", "benchmark", "seconds", "   batch", "   lazy", "   rolling",
 	       "explicit", "lazy", "rolling");
@@ -281,7 +344,9 @@ int pb_compare_benches(const struct pb_bench *const *benches, size_t n, const st
 {
 	unsigned pairs = pb_args_number("--pairs", args->pairs, 15, 1, 1000);
 	const char *size = args->size ? args->size : "medium";
-	double logs[PB_N_COMPARED] = { 0 };
+	double logs[PB_MAX_WAYS][PB_N_COMPARED] = { 0 };
+	struct pb_config ways[PB_MAX_WAYS];
+	unsigned n_ways = ways_of(args, ways);
 	size_t done = 0;
 	bool ok = true;
 
@@ -289,7 +354,7 @@ int pb_compare_benches(const struct pb_bench *const *benches, size_t n, const st
 		pb_find_size(benches[i], size);
 	if (args->n_inputs && n != 1)
 		pb_usage("--input is for one benchmark");
-	check_options(args);
+	check_options(benches, n, args);
 	pb_watch_interrupts();
 	for (size_t i = 0; i < n && ok && !interrupted; i++) {
 		struct pb_run run = { .bench = benches[i], .size = pb_find_size(benches[i], size) };
@@ -301,14 +366,19 @@ int pb_compare_benches(const struct pb_bench *const *benches, size_t n, const st
 		ok = pb_measure(&run, args, pairs, &measured);
 		if (measured.n) {
 			if (!done++)
-				compare_title(&measured.setups[ROLLING], size, pairs);
-			compare_row(&run, &measured, pairs, logs);
+				compare_title(&measured, size, pairs);
+			compare_rows(&run, &measured, pairs, logs);
 		}
 		pb_measured_free(&measured);
 		pb_job_finish(&run);
 	}
 	if (done > 1)
-		printf("%-23s  %8.3f%22.3f%22.3f\n", "geometric mean", exp(logs[BATCH] / (double)done),
-		       exp(logs[LAZY] / (double)done), exp(logs[ROLLING] / (double)done));
+		geometric_means("geometric mean", done, logs[EXPLICIT]);
+	for (unsigned way = PB_N_COMPARED; way < n_ways && done > 1; way++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "  to %s", pb_variant_names[ways[way].variant]);
+		geometric_means(name, done, logs[way]);
+	}
 	return interrupted ? 128 + interrupted : !ok;
 }

@@ -5,7 +5,7 @@
 
 #include "job.h"
 
-/* What is compared; the first is what the others are measured against. */
+/* What is compared; the first is what the others are measured against. Rivals come behind. */
 enum { EXPLICIT, BATCH, LAZY, ROLLING, PB_N_COMPARED };
 extern const char *const pb_compared[PB_N_COMPARED];	/* their names */
 
@@ -29,7 +29,7 @@ struct pb_measured {
  * pb_interrupted()). False, after a message, where one failed. A line of progress goes to standard error, on
  * a terminal all the time, else every 30 seconds. */
 bool pb_take_turns(struct pb_run *run, const struct pb_turns *turns, struct pb_measured *ret_measured);
-/* The protocols and explicit copies, with a warm-up. */
+/* The protocols, explicit copies and the rivals of @args, with a warm-up. */
 bool pb_measure(struct pb_run *run, const struct pb_args *args, unsigned pairs, struct pb_measured *ret_measured);
 void pb_measured_free(struct pb_measured *measured);
 

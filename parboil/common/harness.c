@@ -129,12 +129,14 @@ void pb_close(FILE *out, const char *path)
 void pb_start(struct pb_run *run)
 {
 	run->result = (struct pb_result){ .total_ns = 0 };
-	pb_check(adsmStatsReset());
+	if (run->module)
+		pb_check(adsmStatsReset());
 	run->start_ns = now_ns();
 }
 
 void pb_stop(struct pb_run *run)
 {
 	run->result.total_ns = now_ns() - run->start_ns;
-	pb_check(adsmStatsGet(&run->result.stats, sizeof(run->result.stats)));
+	if (run->module)
+		pb_check(adsmStatsGet(&run->result.stats, sizeof(run->result.stats)));
 }

@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum pb_variant { PB_ADSM, PB_EXPLICIT, PB_N_VARIANTS };
+/* Those behind PB_EXPLICIT are written in plain OpenCL: with buffers, with shared virtual memory. */
+enum pb_variant { PB_ADSM, PB_EXPLICIT, PB_OPENCL, PB_SVM, PB_N_VARIANTS };
 
 /* What one run of a variant came to. */
 struct pb_result {
@@ -28,6 +29,7 @@ struct pb_run {
 	size_t n_inputs;
 	const char *output;		/* path */
 	adsmModule *module;		/* the benchmark's kernels */
+	struct pb_opencl *opencl;	/* instead of the library, for variants in plain OpenCL */
 	void *data;			/* what prepare() made */
 	uint64_t start_ns, io_start_ns;
 	struct pb_result result;
@@ -49,9 +51,16 @@ struct pb_bench {
 	 * caller frees. */
 	void (*prepare)(struct pb_run *run);
 	/* The variants: from the input to the output file, then pb_stop(), then compare with what
-	 * prepare() found. */
+	 * prepare() found. NULL where there is none. */
 	void (*variants[PB_N_VARIANTS])(struct pb_run *run);
 };
+
+/* The rows of a benchmark that has opencl.c and svm.c: left out where the build found no OpenCL. */
+#ifdef PB_HAVE_OPENCL
+#define PB_RIVALS(bench) [PB_OPENCL] = bench##_opencl, [PB_SVM] = bench##_svm
+#else
+#define PB_RIVALS(bench)
+#endif
 
 /* ---- for benchmarks. All that can go wrong ends the program: one line, exit status 1. */
 

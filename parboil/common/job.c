@@ -8,11 +8,14 @@
 
 #include "process.h"
 #include "report.h"
+#include "rival.h"
 #include "rng.h"
 
 const char *const pb_variant_names[PB_N_VARIANTS] = {
 	[PB_ADSM] = "adsm",
 	[PB_EXPLICIT] = "explicit",
+	[PB_OPENCL] = "opencl",
+	[PB_SVM] = "svm",
 };
 
 size_t pb_find_size(const struct pb_bench *bench, const char *name)
@@ -27,12 +30,31 @@ size_t pb_find_size(const struct pb_bench *bench, const char *name)
 	pb_usage("%s has no size \"%s\"; its sizes are%s", bench->name, name, valid);
 }
 
-static enum pb_variant find_variant(const char *name)
+enum pb_variant pb_find_variant(const char *name, size_t length)
 {
 	for (int i = 0; i < PB_N_VARIANTS; i++)
-		if (!name || strcmp(pb_variant_names[i], name) == 0)
+		if (strncmp(pb_variant_names[i], name, length) == 0 && !pb_variant_names[i][length])
 			return i;
-	pb_usage("there is no variant \"%s\"; the variants are adsm and explicit", name);
+	pb_usage("there is no variant \"%.*s\"; the variants are adsm, explicit, opencl and svm", (int)length, name);
+}
+
+void pb_check_variant(const struct pb_bench *bench, enum pb_variant variant)
+{
+	if (bench->variants[variant])
+		return;
+	if (!PB_RIVALS_BUILT)
+		pb_usage("the variant %s was not built: the build found no OpenCL to link with (Debian's "
+			 "ocl-icd-opencl-dev); with it, set up the build folder again", pb_variant_names[variant]);
+	pb_usage("%s has no variant %s; \"parboil list\" says which have", bench->name, pb_variant_names[variant]);
+}
+
+/* Variants without the library would not do what its options ask for. */
+static void check_library_options(const struct pb_config *config)
+{
+	if (pb_is_rival(config->variant) && (config->backend || config->protocol || config->block_size ||
+					     config->rolling_size || config->link))
+		pb_usage("the variant %s does without the library: it takes no --backend, --protocol, --block-size, "
+			 "--rolling-size or --link", pb_variant_names[config->variant]);
 }
 
 /* ---- files */
@@ -212,10 +234,14 @@ void pb_job_open(struct pb_run *run, const struct pb_config *config, struct pb_s
 {
 	pb_process_set_name(run->bench->name);
 	pb_catch_signals();
+	*ret_setup = (struct pb_setup){ .variant = config->variant };
+	if (pb_is_rival(config->variant)) {
+		pb_rival_open(run, ret_setup);
+		return;
+	}
 	pb_job_configure(config);
 	pb_check(adsmInit());
 	run->module = load_module(run->bench->name);
-	*ret_setup = (struct pb_setup){ .variant = config->variant };
 	describe(config, ret_setup);
 }
 
@@ -227,6 +253,10 @@ void pb_job_run(struct pb_run *run, enum pb_variant variant)
 
 void pb_job_close(struct pb_run *run)
 {
+	if (run->opencl) {
+		pb_rival_close(run);
+		return;
+	}
 	pb_check(adsmModuleUnload(run->module));
 	pb_check(adsmShutdown());
 }
@@ -283,14 +313,16 @@ static void report(const struct pb_run *run, const struct pb_setup *setup, const
 int pb_run(const struct pb_bench *bench, const struct pb_args *args)
 {
 	const struct pb_config config = {
-		.variant = find_variant(args->variant), .backend = args->backend,
-		.protocol = args->protocol, .block_size = args->block_size,
+		.variant = args->variant ? pb_find_variant(args->variant, strlen(args->variant)) : PB_ADSM,
+		.backend = args->backend, .protocol = args->protocol, .block_size = args->block_size,
 		.rolling_size = args->rolling_size, .link = args->link,
 	};
 	struct pb_run run = { .bench = bench, .size = pb_find_size(bench, args->size) };
 	unsigned n = pb_args_number("--repeat", args->repeat, 1, 1, 1000);
 	struct pb_setup setup;
 
+	pb_check_variant(bench, config.variant);
+	check_library_options(&config);
 	/* In this order, because making files and a reference may take long. */
 	pb_job_open(&run, &config, &setup);
 	pb_job_prepare(&run, args);

@@ -22,6 +22,11 @@ struct pb_setup {
 
 extern const char *const pb_variant_names[PB_N_VARIANTS];
 
+/* The variant whose name has the first @length characters of @name. Ends the program where there is none of that
+ * name, and, the second, where the benchmark does not have it. */
+enum pb_variant pb_find_variant(const char *name, size_t length);
+void pb_check_variant(const struct pb_bench *bench, enum pb_variant variant);
+
 /* Index of a size by name; NULL: the first. Ends the program where the benchmark has none of that name. */
 size_t pb_find_size(const struct pb_bench *bench, const char *name);
 
@@ -30,8 +35,8 @@ void pb_settings(char *ret_text, size_t size);
 
 /* Give the library its settings; what is not valid there is a usage error. Before it starts. */
 void pb_job_configure(const struct pb_config *config);
-/* Start the library, load the kernels, find out what the settings came to. Needs bench and size of @run. All
- * that goes wrong here and below ends the program. */
+/* Start the library, or what a variant has instead, load the kernels, find out what the settings came to. Needs
+ * bench and size of @run. All that goes wrong here and below ends the program. */
 void pb_job_open(struct pb_run *run, const struct pb_config *config, struct pb_setup *ret_setup);
 /* Make the files of @run or take those of @args, and the reference. Does not need the library. */
 void pb_job_prepare(struct pb_run *run, const struct pb_args *args);

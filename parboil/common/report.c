@@ -74,9 +74,12 @@ void pb_report_json(FILE *out, const struct pb_run *run, const struct pb_setup *
 
 void pb_report_title(const struct pb_run *run, const struct pb_setup *setup)
 {
-	printf("%s %s on %s: %" PRIu64 " kernel calls; rolling: blocks of %zu bytes, rolling size %s\n",
-	       run->bench->name, run->bench->sizes[run->size], setup->backend, run->result.stats.calls,
-	       setup->block_size, rolling_size(setup));
+	printf("%s %s on %s: %" PRIu64 " kernel calls", run->bench->name, run->bench->sizes[run->size],
+	       setup->backend, run->result.stats.calls);
+	/* Not where the library is not used. */
+	if (setup->block_size)
+		printf("; rolling: blocks of %zu bytes, rolling size %s", setup->block_size, rolling_size(setup));
+	putchar('\n');
 	printf("%-10s%12s%14s%7s%15s%7s%13s%14s%9s%11s%14s%10s\n", "variant", "seconds", "sent bytes", "times",
 	       "fetched bytes", "times", "read faults", "write faults", "signals", "evictions", "max error",
 	       "verified");

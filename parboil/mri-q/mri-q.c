@@ -64,5 +64,5 @@ const struct pb_bench mri_q_bench = {
 	.writes = true,
 	.generate = generate,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = mri_q_adsm, [PB_EXPLICIT] = mri_q_explicit },
+	.variants = { [PB_ADSM] = mri_q_adsm, [PB_EXPLICIT] = mri_q_explicit, PB_RIVALS(mri_q) },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mri-q.h - what the two variants of mri-q share: everything that is not shared data. */
+/* mri-q.h - what the variants of mri-q share: everything that is not shared data. */
 #ifndef PARBOIL_MRI_Q_H
 #define PARBOIL_MRI_Q_H
 
@@ -22,6 +22,8 @@ extern const struct pb_bench mri_q_bench;
 
 void mri_q_adsm(struct pb_run *run);
 void mri_q_explicit(struct pb_run *run);
+void mri_q_opencl(struct pb_run *run);
+void mri_q_svm(struct pb_run *run);
 
 /* Open and check the input file, and read kx, ky, kz. */
 void mri_q_open(struct mri_q *ret_q, struct pb_run *run);

@@ -142,5 +142,5 @@ const struct pb_bench stencil3d_bench = {
 	.sizes = size_names,
 	.writes = true,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = stencil3d_adsm, [PB_EXPLICIT] = stencil3d_explicit },
+	.variants = { [PB_ADSM] = stencil3d_adsm, [PB_EXPLICIT] = stencil3d_explicit, PB_RIVALS(stencil3d) },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stencil3d.h - what the two variants of stencil3d share: everything that is not shared data. */
+/* stencil3d.h - what the variants of stencil3d share: everything that is not shared data. */
 #ifndef PARBOIL_STENCIL3D_H
 #define PARBOIL_STENCIL3D_H
 
@@ -29,6 +29,8 @@ extern const struct pb_bench stencil3d_bench;
 
 void stencil3d_adsm(struct pb_run *run);
 void stencil3d_explicit(struct pb_run *run);
+void stencil3d_opencl(struct pb_run *run);
+void stencil3d_svm(struct pb_run *run);
 
 struct stencil3d stencil3d_size(const struct pb_run *run);
 /* Write what the medium is like. */

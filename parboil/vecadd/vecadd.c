@@ -68,5 +68,5 @@ const struct pb_bench vecadd_bench = {
 	.about = "sum of two vectors",
 	.sizes = size_names,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = vecadd_adsm, [PB_EXPLICIT] = vecadd_explicit },
+	.variants = { [PB_ADSM] = vecadd_adsm, [PB_EXPLICIT] = vecadd_explicit, PB_RIVALS(vecadd) },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vecadd.h - what the two variants of vecadd share: everything that is not shared data. */
+/* vecadd.h - what the variants of vecadd share: everything that is not shared data. */
 #ifndef PARBOIL_VECADD_H
 #define PARBOIL_VECADD_H
 
@@ -19,6 +19,8 @@ extern const struct pb_bench vecadd_bench;
 
 void vecadd_adsm(struct pb_run *run);
 void vecadd_explicit(struct pb_run *run);
+void vecadd_opencl(struct pb_run *run);
+void vecadd_svm(struct pb_run *run);
 
 /* Elements of a vector. */
 size_t vecadd_length(const struct pb_run *run);
