@@ -206,7 +206,7 @@ typedef struct adsmModuleOptions {
  * adsmModuleLoadMemory() with choices; @options may be NULL. Kernels of modules that are not adsmcc's are known as
  * far as the driver tells: arguments are checked against that, a pointer to const data is ADSM_ACCESS_IN, other
  * pointers have no access unless the call names one.
- * Also ENOEXEC with the compiler's log in adsmLastError(), ENOTSUP where the backend takes no such image.
+ * Also ENOEXEC: the device takes no such image, or its compiler refused it, whose log is in adsmLastError().
  */
 ADSM_API adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options);
 

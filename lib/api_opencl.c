@@ -34,7 +34,9 @@ int adsmOpenCLUse(struct _cl_context *context, struct _cl_device_id *device)
 		return adsm_fail(-ENOTSUP, "the library was built without OpenCL's headers");
 	if (!context != !device)
 		return adsm_fail(-EINVAL, "adsmOpenCLUse() takes a context and one of its devices, or neither");
-	error = backend->use_context(context, device);
+	error = adsm_options_load();	/* which say what loader to open */
+	if (!error)
+		error = backend->use_context(context, device);
 	return error || !context ? error : adsm_options_set("backend", BACKEND);
 }
 

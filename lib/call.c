@@ -592,6 +592,7 @@ static int acquire(struct adsm_home *home)
 
 		if (!object->protocol->detects && ended && !object->freeing) {
 			int failed = 0;
+			bool lost;
 
 			if (object->n_busy || object->n_sending) {
 				/* Another thread's sync is fetching what this one needs too. */
@@ -600,9 +601,12 @@ static int acquire(struct adsm_home *home)
 				continue;
 			}
 
-			if (!object->n_in[ADSM_INVALID] || !adsm_check_lost(object)) {
+			lost = object->n_in[ADSM_INVALID] && adsm_check_lost(object);
+			if (!lost)
 				failed = adsm_object_sync(object);
-			} else if (object->blocks[0].view != ADSM_PROT_NONE) {
+			/* Or only the fetch has found out. */
+			lost |= failed == -ENODEV && object->n_in[ADSM_INVALID];
+			if (lost && object->blocks[0].view != ADSM_PROT_NONE) {
 				/* Told once, and never to be read as if it were there. */
 				adsm_object_close_view(object);
 				failed = -ENODEV;

@@ -249,6 +249,8 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 		return ret;
 	}
 	ret = adsm_cl_queue_end(queue, &old, error, command, "a launch", &event.seq);
+	if (ret == -ENODEV)
+		return adsm_cl_status(&device->base);
 	if (ret)
 		return adsm_fail(ret, "kernel '%s' could not be launched on %s: %s", asked->name, device->base.name,
 				 adsm_cl_error_name(error));

@@ -269,7 +269,7 @@ static int adsm_cl_probe(void)
 	return ret;
 }
 
-static int adsm_cl_use_context(void *context, void *device)
+static int take_context(void *context, void *device)
 {
 	cl_device_id devices[MAX_DEVICES];
 	size_t size = 0;
@@ -294,6 +294,17 @@ static int adsm_cl_use_context(void *context, void *device)
 	program_context = context;
 	program_device = device;
 	return 0;
+}
+
+static int adsm_cl_use_context(void *context, void *device)
+{
+	struct adsm_sigset old;
+	int ret;
+
+	adsm_os_signals_block(&old);
+	ret = take_context(context, device);
+	adsm_os_signals_restore(&old);
+	return ret;
 }
 
 /* ---- open and close */

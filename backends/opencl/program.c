@@ -178,12 +178,17 @@ static struct key make_key(struct adsm_cl_device *device, const char *source, si
 /* Names of parameters and what they are get lost on some drivers, where a program is a binary. */
 static bool knows_arguments(cl_program program)
 {
-	cl_kernel kernels[64];
+	cl_kernel *kernels;
 	bool knows = true;
 	cl_uint n = 0;
 
-	if (adsm_cl.clCreateKernelsInProgram(program, 64, kernels, &n))
+	if (adsm_cl.clCreateKernelsInProgram(program, 0, NULL, &n))
 		return false;
+	kernels = calloc(n + 1, sizeof(*kernels));
+	if (!kernels || adsm_cl.clCreateKernelsInProgram(program, n, kernels, NULL)) {
+		free(kernels);
+		return false;
+	}
 	for (cl_uint i = 0; i < n; i++) {
 		cl_kernel_arg_address_qualifier space;
 		cl_uint n_args = 0;
@@ -193,6 +198,7 @@ static bool knows_arguments(cl_program program)
 								sizeof(space), &space, NULL);
 		adsm_cl.clReleaseKernel(kernels[i]);
 	}
+	free(kernels);
 	return knows;
 }
 
@@ -218,21 +224,23 @@ static int from_cache(struct adsm_cl_device *device, const struct key *key, cons
 static void to_cache(struct adsm_cl_device *device, const struct key *key, cl_program program)
 {
 	cl_device_id devices[16];
-	size_t sizes[16], size = 0;
+	size_t sizes[16], size = 0, n;
 	unsigned char *binaries[16] = { NULL };
 
 	/* A program's context may have other devices, for which there is nothing. */
 	if (adsm_cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(devices), devices, &size) ||
 	    adsm_cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL))
 		return;
-	for (size_t i = 0; i < size / sizeof(devices[0]); i++)
+	n = size / sizeof(devices[0]);
+	for (size_t i = 0; i < n; i++)
 		if (devices[i] == device->id && sizes[i])
 			binaries[i] = malloc(sizes[i]);
-	if (!adsm_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binaries), binaries, NULL))
-		for (size_t i = 0; i < size / sizeof(devices[0]); i++)
+	/* Some drivers abort where the size is not exact. */
+	if (!adsm_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, n * sizeof(binaries[0]), binaries, NULL))
+		for (size_t i = 0; i < n; i++)
 			if (binaries[i])
 				adsm_cl_cache_put(key->bytes, key->size, binaries[i], sizes[i]);
-	for (size_t i = 0; i < size / sizeof(devices[0]); i++)
+	for (size_t i = 0; i < n; i++)
 		free(binaries[i]);
 }
 
@@ -348,9 +356,8 @@ int adsm_cl_module_load(struct adsm_device *base, const struct adsm_image *image
 	return 0;
 }
 
-int adsm_cl_kernel_adopt(struct adsm_device *base, void *handle, struct adsm_code **ret_code)
+static int adopt(struct adsm_cl_device *device, void *handle, struct adsm_code **ret_code)
 {
-	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
 	cl_context context = NULL;
 	struct adsm_cl_code *code;
 	int ret;
@@ -358,7 +365,7 @@ int adsm_cl_kernel_adopt(struct adsm_device *base, void *handle, struct adsm_cod
 	if (handle && (adsm_cl.clGetKernelInfo(handle, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL) ||
 		       context != device->context))
 		return adsm_fail(-EINVAL, "%p is no kernel of the context that %s uses: see adsmOpenCLGet() and "
-				 "adsmOpenCLUse()", handle, base->name);
+				 "adsmOpenCLUse()", handle, device->base.name);
 	ret = create_code(device, &code);
 	if (ret)
 		return ret;
@@ -367,6 +374,17 @@ int adsm_cl_kernel_adopt(struct adsm_device *base, void *handle, struct adsm_cod
 		adsm_cl.clRetainKernel(handle);
 	*ret_code = &code->base;
 	return 0;
+}
+
+int adsm_cl_kernel_adopt(struct adsm_device *base, void *handle, struct adsm_code **ret_code)
+{
+	struct adsm_sigset old;
+	int ret;
+
+	adsm_os_signals_block(&old);
+	ret = adopt((struct adsm_cl_device *)base, handle, ret_code);
+	adsm_os_signals_restore(&old);
+	return ret;
 }
 
 void adsm_cl_module_unload(struct adsm_code *base)
@@ -443,10 +461,9 @@ int adsm_cl_kernel_get(struct adsm_code *base, const char *name, struct adsm_ent
 	return 0;
 }
 
-int adsm_cl_module_names(struct adsm_code *base, char **ret_names)
+static int list_names(struct adsm_cl_code *code, char **ret_names)
 {
-	struct adsm_cl_code *code = (struct adsm_cl_code *)base;
-	struct adsm_cl_device *device = (struct adsm_cl_device *)base->device;
+	struct adsm_cl_device *device = (struct adsm_cl_device *)code->base.device;
 	static const char nothing[] = "nothing\0";
 	size_t size = sizeof(nothing);
 	cl_int error = CL_SUCCESS;
@@ -477,6 +494,17 @@ int adsm_cl_module_names(struct adsm_code *base, char **ret_names)
 			*p = '\0';
 	*ret_names = names;
 	return 0;
+}
+
+int adsm_cl_module_names(struct adsm_code *base, char **ret_names)
+{
+	struct adsm_sigset old;
+	int ret;
+
+	adsm_os_signals_block(&old);
+	ret = list_names((struct adsm_cl_code *)base, ret_names);
+	adsm_os_signals_restore(&old);
+	return ret;
 }
 
 /* Bytes of a type of OpenCL C by its name; 0: not one of these. */
@@ -537,9 +565,8 @@ static void describe_param(cl_kernel kernel, cl_uint i, struct adsm_param *ret_p
 	}
 }
 
-int adsm_cl_kernel_params(struct adsm_entry *base, struct adsm_param *ret_params, size_t max)
+static int describe_params(const struct adsm_cl_entry *entry, struct adsm_param *ret_params, size_t max)
 {
-	const struct adsm_cl_entry *entry = (struct adsm_cl_entry *)base;
 	cl_uint n = 0;
 	cl_int error;
 
@@ -547,9 +574,20 @@ int adsm_cl_kernel_params(struct adsm_entry *base, struct adsm_param *ret_params
 		return 0;
 	error = adsm_cl.clGetKernelInfo(entry->kernel, CL_KERNEL_NUM_ARGS, sizeof(n), &n, NULL);
 	if (error)
-		return adsm_cl_error((struct adsm_cl_device *)base->code->device, error,
+		return adsm_cl_error((struct adsm_cl_device *)entry->base.code->device, error,
 				     "asking for a kernel's arguments");
 	for (cl_uint i = 0; i < n && i < max; i++)
 		describe_param(entry->kernel, i, &ret_params[i]);
 	return (int)n;
+}
+
+int adsm_cl_kernel_params(struct adsm_entry *base, struct adsm_param *ret_params, size_t max)
+{
+	struct adsm_sigset old;
+	int ret;
+
+	adsm_os_signals_block(&old);
+	ret = describe_params((struct adsm_cl_entry *)base, ret_params, max);
+	adsm_os_signals_restore(&old);
+	return ret;
 }

@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * errors.c - no OpenCL, other devices than wanted, drivers that fail, devices that are lost.
+ * TEST_SHIM: the ICD loader that fails by a plan.
+ */
+#include "raw.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GROUP 32u			/* threads: few enough for any device */
+
+/* From here on the library has the shim for its loader, with a plan. */
+static void use_shim(const char *plan)
+{
+	const char *shim = getenv("TEST_SHIM");
+
+	CHECK(shim);
+	setenv("TEST_OPENCL", plan, 1);
+	set("opencl_library", shim);
+}
+
+/* Skip where there is no device at all. In another process: one that has used a driver cannot fork. */
+static void need_device(void)
+{
+	struct raw raw;
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		raw_find(&raw);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		_exit(77);
+	CHECK(!status);
+}
+
+/* ---- what is logged */
+
+static FILE *logged;
+
+static void capture(void)
+{
+	fflush(stderr);
+	logged = tmpfile();
+	CHECK(logged && dup2(fileno(logged), STDERR_FILENO) >= 0);
+}
+
+static size_t logged_lines(void)
+{
+	size_t n = 0;
+	char c;
+
+	for (off_t at = 0; pread(fileno(logged), &c, 1, at) == 1; at++)
+		n += c == '\n';
+	return n;
+}
+
+/* ---- what cannot be started */
+
+static void no_loader(void)
+{
+	set("opencl_library", "/nonexistent/libOpenCL.so");
+}
+
+static void no_opencl(void)
+{
+	set("opencl_library", "libm.so.6");
+}
+
+static char no_vendors[] = "/tmp/opencl-vendors-XXXXXX";
+
+static void no_platform(void)
+{
+	CHECK(mkdtemp(no_vendors));
+	setenv("OCL_ICD_VENDORS", no_vendors, 1);
+	unsetenv("OCL_ICD_FILENAMES");
+}
+
+static void no_such_device(void)
+{
+	set("opencl_device", "nonsense");
+}
+
+static void no_such_index(void)
+{
+	set("opencl_device", "0:15");
+}
+
+static void no_such_platform(void)
+{
+	set("opencl_device", "15:0");
+}
+
+static void no_usm(void)
+{
+	set("opencl_memory", "usm");
+}
+
+static const struct {
+	void (*arrange)(void);
+	bool needs_device;
+	int error;
+	const char *says[2];
+} starts[] = {
+	{ no_loader, false, ENODEV, { "/nonexistent/libOpenCL.so", "ADSM_OPENCL_LIBRARY" } },
+	{ no_opencl, false, ENODEV, { "libm.so.6", "OpenCL 1.2" } },
+	{ no_platform, false, ENODEV, { "no OpenCL platform", "pocl-opencl-icd" } },
+	{ no_such_device, true, ENODEV, { "ADSM_OPENCL_DEVICE=nonsense", "there are 0:0 " } },
+	{ no_such_index, true, ENODEV, { "ADSM_OPENCL_DEVICE=0:15", "there are 0:0 " } },
+	{ no_such_platform, true, ENODEV, { "ADSM_OPENCL_DEVICE=15:0", "there are 0:0 " } },
+	{ no_usm, true, ENOTSUP, { "ADSM_OPENCL_MEMORY=usm", "'buffer'" } },
+};
+
+#define N_STARTS (sizeof(starts) / sizeof(starts[0]))
+
+/* One process for each: what the driver's loader has found it keeps. */
+static void in_process(void (*run)(size_t i), size_t i)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		run(i);
+		rmdir(no_vendors);	/* where it was made */
+		fflush(NULL);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	if (status)
+		fail(__FILE__, __LINE__, "number %zu: status %x", i, status);
+}
+
+static void fail_to_start(size_t i)
+{
+	starts[i].arrange();
+	CHECK_ERROR(adsmInit(), starts[i].error);
+	for (int k = 0; k < 2; k++)
+		CHECK_SAYS(starts[i].says[k]);
+	/* And again. */
+	CHECK_NULL(adsmAlloc(PAGE), starts[i].error);
+	CHECK_OK(adsmShutdown());
+	/* The program may go on without. */
+	set("backend", "cpu");
+	CHECK_OK(adsmFree(words(16, 1)));
+	CHECK_OK(adsmShutdown());
+}
+
+static void start(void)
+{
+	need_device();
+	for (size_t i = 0; i < N_STARTS; i++)
+		in_process(fail_to_start, i);
+}
+
+/* ---- what "auto" takes */
+
+/* One word of a kernel of adsmcc's, on a backend of this name. */
+static void check_backend(const char *backend)
+{
+	adsmDeviceProps device = { .struct_size = sizeof(device) };
+	unsigned *p;
+
+	CHECK_OK(adsmInit());
+	CHECK_OK(adsmDeviceInfo(0, &device));
+	if (strcmp(device.backend, backend))
+		fail(__FILE__, __LINE__, "the backend is %s, not %s", device.backend, backend);
+	p = words(100, 1);
+	CHECK_OK(adsmCall(kernel("increment"), adsmDim3(4, 1, 1), adsmDim3(GROUP, 1, 1), adsmPtr(p), adsmVal(100u)));
+	CHECK_OK(adsmSync());
+	CHECK_EQ(p[99], 101);
+	CHECK_OK(adsmFree(p));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
+static void quietly_cpu(size_t i)
+{
+	set("backend", "auto");
+	if (i < N_STARTS)
+		starts[i].arrange();
+	capture();
+	check_backend("cpu");
+	CHECK_EQ(logged_lines(), 0);
+}
+
+static void automatic(void)
+{
+	/* The last: an OpenCL device that is the CPU only. */
+	for (size_t i = 0; i <= N_STARTS; i++)
+		in_process(quietly_cpu, i);
+}
+
+static void automatic_gpu(void)
+{
+	need_device();
+	set("backend", "auto");
+	use_shim("gpu");
+	check_backend("opencl");
+}
+
+/* Where nothing but the second device will do. */
+static void chosen_device(void)
+{
+	adsmDeviceProps device = { .struct_size = sizeof(device) };
+
+	need_device();
+	use_shim("devices=3");
+	set("opencl_device", "0:1");
+	CHECK_EQ(adsmDeviceCount(), 1);
+	CHECK_OK(adsmDeviceInfo(0, &device));
+	CHECK(strstr(device.name, "#1"));
+	check_backend("opencl");
+	set("opencl_device", "0");
+	CHECK_EQ(adsmDeviceCount(), 3);
+	CHECK_OK(adsmShutdown());
+}
+
+/* ---- limits */
+
+static void limits(void)
+{
+	unsigned *p;
+
+	need_device();
+	use_shim("small=1048576,group=16");
+	p = words(100, 1);
+	CHECK_ERROR(adsmCall(kernel("increment"), adsmDim3(4, 1, 1), adsmDim3(17, 1, 1), adsmPtr(p), adsmVal(100u)),
+		    EINVAL);
+	CHECK_SAYS("17 threads in a block");
+	CHECK_SAYS("at most 16");
+	CHECK_ERROR(adsmCall(kernel("increment"), adsmDim3(4, 1, 1), adsmDim3(5, 5, 1), adsmPtr(p), adsmVal(100u)),
+		    EINVAL);
+	CHECK_SAYS("25 threads in a block");
+	CHECK_OK(adsmCall(kernel("increment"), adsmDim3(7, 1, 1), adsmDim3(16, 1, 1), adsmPtr(p), adsmVal(100u)));
+	CHECK_OK(adsmSync());
+	CHECK_EQ(p[99], 101);
+	CHECK_NULL(adsmAlloc(2u << 20), ENOMEM);
+	CHECK_SAYS("1048576");
+	CHECK_NULL(adsmDeviceAlloc(2u << 20), ENOMEM);
+	CHECK_OK(adsmFree(alloc(1u << 20)));
+	CHECK_OK(adsmFree(p));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
+/* ---- operations that fail: repeated, they work, and nothing is lost */
+
+#define WORDS 40960u
+#define TRIES 20
+
+static const char source[] =
+	"__kernel void add(__global const uint *a, __global const uint *b, __global uint *sum)\n"
+	"{\n"
+	"	uint i = get_global_id(0);\n"
+	"\n"
+	"	sum[i] = a[i] + b[i];\n"
+	"}\n"
+	"\n"
+	"__kernel void increment(__global uint *a)\n"
+	"{\n"
+	"	a[get_global_id(0)]++;\n"
+	"}\n";
+
+static unsigned n_failures;
+
+/* Whether to do it again. What failed must say why. */
+static bool again(int error, unsigned *tries)
+{
+	if (!error)
+		return false;
+	if (error != -EIO && error != -ENOMEM)
+		fail(__FILE__, __LINE__, "error %d: %s", error, adsmLastError());
+	CHECK(adsmLastError()[0]);
+	CHECK(++*tries < TRIES);
+	n_failures++;
+	return true;
+}
+
+#define REPEAT(call) do { \
+	unsigned tries_ = 0; \
+	while (again((call), &tries_)) \
+		; \
+} while (0)
+
+static sigjmp_buf failed_touch;
+static volatile sig_atomic_t touching;
+
+static void on_sigbus(int signal)
+{
+	if (!touching)
+		_exit(3);
+	siglongjmp(failed_touch, 1);
+}
+
+static void catch_sigbus(void)
+{
+	struct sigaction action = { .sa_handler = on_sigbus };
+
+	CHECK(!sigaction(SIGBUS, &action, NULL));
+}
+
+/* Compare, or write, a word in each so many. */
+static void touch(unsigned *words, unsigned *model, unsigned step, bool write)
+{
+	volatile unsigned *p = words;
+	volatile unsigned i = 0, tries = 0;
+
+	if (sigsetjmp(failed_touch, 1)) {
+		touching = 0;
+		CHECK(++tries < TRIES);
+		n_failures++;
+	}
+	touching = 1;
+	for (; i < WORDS; i += step, tries = 0) {
+		if (write)
+			p[i] = model[i] = model[i] * 3 + i;
+		else
+			CHECK_AT(p[i], i, model[i]);
+	}
+	touching = 0;
+}
+
+static unsigned *alloc_again(void)
+{
+	unsigned tries = 0, *p;
+
+	while (!(p = adsmAlloc(WORDS * sizeof(*p))))
+		again(-errno, &tries);
+	return p;
+}
+
+static adsmModule *load_again(void)
+{
+	adsmModule *module;
+	unsigned tries = 0;
+
+	while (!(module = adsmModuleLoadWith(source, strlen(source), NULL)))
+		again(-errno, &tries);
+	return module;
+}
+
+/* A model of each object is in ordinary memory. */
+struct work {
+	unsigned *p[3], *model[3];
+	adsmModule *module;
+	adsmKernel *add, *increment;
+};
+
+static void create_work(struct work *w)
+{
+	w->module = load_again();
+	w->add = adsmKernelGet(w->module, "add");
+	w->increment = adsmKernelGet(w->module, "increment");
+	CHECK(w->add && w->increment);
+	for (int i = 0; i < 3; i++) {
+		w->p[i] = alloc_again();
+		w->model[i] = calloc(WORDS, sizeof(unsigned));
+		touch(w->p[i], w->model[i], 1, true);
+	}
+}
+
+static void destroy_work(struct work *w)
+{
+	for (int i = 0; i < 3; i++) {
+		REPEAT(adsmFree(w->p[i]));
+		free(w->model[i]);
+	}
+	REPEAT(adsmModuleUnload(w->module));
+}
+
+static const adsmDim grid = { WORDS / GROUP, 1, 1 }, block = { GROUP, 1, 1 };
+
+static void round_of_work(struct work *w)
+{
+	unsigned **p = w->p, **model = w->model;
+
+	touch(p[0], model[0], 1500, true);
+	REPEAT(adsmCall(w->add, grid, block, adsmPtr(p[0]), adsmPtr(p[1]), adsmOut(p[2])));
+	for (size_t i = 0; i < WORDS; i++)
+		model[2][i] = model[0][i] + model[1][i];
+	REPEAT(adsmCall(w->increment, grid, block, adsmInOut(p[1])));
+	for (size_t i = 0; i < WORDS; i++)
+		model[1][i]++;
+	/* Of the second half, which is a buffer of its own. */
+	REPEAT(adsmCall(w->increment, adsmDim3(WORDS / 2 / GROUP, 1, 1), block, adsmInOut(p[0] + WORDS / 2)));
+	for (size_t i = WORDS / 2; i < WORDS; i++)
+		model[0][i]++;
+	REPEAT(adsmSync());
+	touch(p[0], model[0], 1, false);
+	touch(p[1], model[1], 977, false);
+	touch(p[1], model[1], 1200, true);
+	REPEAT(adsmMemcpy(p[1], p[2], WORDS / 2 * sizeof(**p)));
+	memcpy(model[1], model[2], WORDS / 2 * sizeof(**p));
+	REPEAT(adsmMemset(p[2], 5, WORDS * sizeof(**p)));
+	memset(model[2], 5, WORDS * sizeof(**p));
+	for (int i = 0; i < 3; i++)
+		touch(p[i], model[i], 1, false);
+}
+
+static void do_work(void)
+{
+	struct work w;
+
+	catch_sigbus();
+	REPEAT(adsmInit());
+	create_work(&w);
+	for (int round = 0; round < 3; round++)
+		round_of_work(&w);
+	destroy_work(&w);
+	REPEAT(adsmShutdown());
+}
+
+/* Whether a process in which a function's nth call fails noticed it. */
+static bool fails_at(const char *function, int code, unsigned nth)
+{
+	char plan[128];
+	int status;
+	pid_t pid;
+
+	snprintf(plan, sizeof(plan), "fail=%s:%d:%u", function, code, nth);
+	fflush(NULL);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		use_shim(plan);
+		set("opencl_cache", "off");
+		set("log", "silent");
+		do_work();
+		_exit(n_failures ? 2 : 0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != 2))
+		fail(__FILE__, __LINE__, "%s: status %x", plan, status);
+	return status;
+}
+
+/* Each of some functions, at one call after the other; some failures at least were seen. */
+static void fail_each(const char *const *functions, unsigned most)
+{
+	unsigned n_seen = 0;
+
+	need_device();
+	for (; *functions; functions++)
+		for (unsigned nth = 1; nth <= most; nth++)
+			n_seen += fails_at(*functions, CL_OUT_OF_RESOURCES, nth);
+	/* With batch a call tries several times itself. */
+	CHECK(n_seen || batch());
+}
+
+#define FUNCTIONS(...) ((const char *const []){ __VA_ARGS__, NULL })
+
+static void fail_allocations(void)
+{
+	fail_each(FUNCTIONS("clCreateBuffer", "clCreateSubBuffer"), 6);
+}
+
+/* The first of these are those by which the device is measured. */
+static void fail_transfers(void)
+{
+	fail_each(FUNCTIONS("clEnqueueWriteBuffer", "clEnqueueReadBuffer"), 20);
+}
+
+static void fail_mappings(void)
+{
+	fail_each(FUNCTIONS("clEnqueueMapBuffer", "clEnqueueUnmapMemObject", "clWaitForEvents"), 20);
+}
+
+static void fail_copies(void)
+{
+	fail_each(FUNCTIONS("clEnqueueCopyBuffer", "clEnqueueFillBuffer"), 4);
+}
+
+static void fail_calls(void)
+{
+	fail_each(FUNCTIONS("clSetKernelArg", "clEnqueueNDRangeKernel"), 9);
+}
+
+static void fail_modules(void)
+{
+	fail_each(FUNCTIONS("clCreateProgramWithSource", "clBuildProgram", "clCreateKernel", "clGetKernelInfo",
+			    "clGetProgramInfo"), 2);
+}
+
+static void fail_starts(void)
+{
+	fail_each(FUNCTIONS("clCreateContext", "clCreateCommandQueueWithProperties"), 3);
+}
+
+/* Drivers that cannot say when a command has ended are waited for. */
+static void fail_telling(void)
+{
+	need_device();
+	for (unsigned nth = 0; nth <= 3; nth++)
+		fails_at("clSetEventCallback", CL_OUT_OF_RESOURCES, nth);
+}
+
+/* A kernel that ends with an error: the sync says so, once, and the next call works. */
+static void kernel_failed(void)
+{
+	struct work w;
+	int error;
+
+	need_device();
+	use_shim("event=clEnqueueNDRangeKernel:-5:2");
+	catch_sigbus();
+	CHECK_OK(adsmInit());
+	create_work(&w);
+	for (int i = 0; i < 3; i++) {
+		CHECK_OK(adsmCall(w.increment, grid, block, adsmInOut(w.p[0])));
+		error = adsmSync();
+		if (i == 1) {
+			CHECK(error == -ENOMEM || error == -EIO);
+			CHECK(adsmLastError()[0]);
+			CHECK_OK(adsmSync());
+		} else {
+			CHECK_OK(error);
+		}
+	}
+	touch(w.p[1], w.model[1], 1, false);
+	destroy_work(&w);
+	CHECK_OK(adsmShutdown());
+}
+
+/* ---- a device that is lost */
+
+/* What an access gives: false where it is SIGBUS. */
+static bool readable(const unsigned *p)
+{
+	if (sigsetjmp(failed_touch, 1)) {
+		touching = 0;
+		return false;
+	}
+	touching = 1;
+	*(const volatile unsigned *)p;
+	touching = 0;
+	return true;
+}
+
+/* Work until the device is lost; false where it was not. */
+static bool work_until_lost(const struct work *w, unsigned *ret_n_calls)
+{
+	for (*ret_n_calls = 0; *ret_n_calls < 100; ++*ret_n_calls) {
+		int error = adsmCall(w->increment, grid, block, adsmInOut(w->p[1]));
+
+		if (!error)
+			error = adsmSync();
+		if (error) {
+			CHECK_EQ(error, -ENODEV);
+			CHECK_SAYS("lost");
+			return true;
+		}
+		if (!readable(w->p[1]))
+			return true;
+	}
+	return false;
+}
+
+static void after_loss(struct work *w)
+{
+	adsmDeviceProps device = { .struct_size = sizeof(device) };
+	size_t before;
+
+	CHECK_OK(adsmDeviceInfo(0, &device));
+	CHECK_EQ(device.lost, 1);
+	CHECK_ERROR(adsmCall(w->increment, grid, block, adsmInOut(w->p[0])), ENODEV);
+	CHECK_SAYS("lost");
+	CHECK_NULL(adsmAlloc(PAGE), ENODEV);
+	/* What the CPU has stays, and can be written. */
+	touch(w->p[0], w->model[0], 1, false);
+	touch(w->p[0], w->model[0], 100, true);
+	touch(w->p[0], w->model[0], 1, false);
+	if (info(w->p[1]).n_invalid) {
+		adsmObjectProps object = info(w->p[1]);
+		unsigned *last = w->p[1] + WORDS - 1;
+
+		/* The device has them all, or the CPU the first. */
+		CHECK(object.n_invalid >= object.n_blocks - 1);
+		before = logged_lines();
+		CHECK(!readable(last));
+		CHECK_EQ(logged_lines(), before + 1);
+		CHECK(!readable(last));
+	}
+	destroy_work(w);
+	CHECK_OK(adsmShutdown());
+	set("backend", "cpu");
+	check_backend("cpu");
+	set("backend", "opencl");
+}
+
+static void lose(bool in_driver, unsigned nth)
+{
+	char plan[32];
+	struct work w;
+	unsigned n_calls;
+
+	snprintf(plan, sizeof(plan), "lost=%u", nth);
+	capture();
+	if (in_driver)
+		use_shim(plan);
+	else
+		set("wrap", plan);
+	CHECK_OK(adsmInit());
+	create_work(&w);
+	catch_sigbus();		/* after the driver's compiler, which has handlers too */
+	CHECK(work_until_lost(&w, &n_calls));
+	after_loss(&w);
+}
+
+/* The driver's: for good, in this process. */
+static void lose_in_driver(size_t nth)
+{
+	lose(true, (unsigned)nth);
+	CHECK_ERROR(adsmInit(), ENODEV);
+	CHECK_SAYS("CL_DEVICE_NOT_AVAILABLE");
+}
+
+/* The wrapper's: as if it had been repaired. */
+static void lose_in_wrapper(size_t nth)
+{
+	lose(false, (unsigned)nth);
+	set("wrap", "");
+	check_backend("opencl");
+}
+
+static void lost_in_driver(void)
+{
+	need_device();
+	/* After what it takes to start, and to send. */
+	for (size_t nth = 60; nth < 90; nth += 3)
+		in_process(lose_in_driver, nth);
+}
+
+static void lost_in_wrapper(void)
+{
+	need_device();
+	for (size_t nth = 20; nth < 50; nth += 3)
+		in_process(lose_in_wrapper, nth);
+}
+
+static const struct conform_case cases[] = {
+	CASE("start", start),
+	CASE("auto", automatic),
+	CASE("auto-gpu", automatic_gpu),
+	CASE("chosen-device", chosen_device),
+	CASE("limits", limits),
+	CASE("fail-allocations", fail_allocations),
+	CASE("fail-transfers", fail_transfers),
+	CASE("fail-mappings", fail_mappings),
+	CASE("fail-copies", fail_copies),
+	CASE("fail-calls", fail_calls),
+	CASE("fail-modules", fail_modules),
+	CASE("fail-starts", fail_starts),
+	CASE("fail-telling", fail_telling),
+	CASE("kernel-failed", kernel_failed),
+	CASE("lost-in-driver", lost_in_driver),
+	CASE("lost-in-wrapper", lost_in_wrapper),
+};
+
+CONFORM_MAIN(cases)
