@@ -407,9 +407,13 @@ const char *adsm_os_getenv(const char *name)
 
 void adsm_os_signals_block(struct adsm_sigset *ret_old)
 {
-	/* Of the calls a C library keeps for itself (32, 33) too: a cancelled thread would keep our lock. */
-	uint64_t set = ~(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) |
-			 SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGABRT));
+	/*
+	 * The C library's own to cancel a thread (32) too: it would keep our lock. But not the one by which setuid()
+	 * reaches all threads (33): threads that a driver starts meanwhile inherit the mask, and it would wait for
+	 * ever.
+	 */
+	uint64_t set = ~(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGILL) |
+			 SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGABRT) | SIGNAL_BIT(33));
 
 	sys(SYS_rt_sigprocmask, SIG_BLOCK, &set, ret_old->bits, KERNEL_SIGSET_SIZE);
 }

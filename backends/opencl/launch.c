@@ -20,19 +20,29 @@ struct launch {
 	struct adsm_cl_memory *memories[MAX_ARGS];	/* used by it, each once */
 };
 
+static uint64_t threads_of(const struct adsm_launch *asked)
+{
+	return (uint64_t)asked->block[0] * asked->block[1] * asked->block[2];
+}
+
+static int too_large(const struct launch *l, size_t most)
+{
+	return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block; on %s it takes at most %zu", l->asked->name,
+			 (unsigned long)threads_of(l->asked), l->device->base.name, most);
+}
+
 static int check(const struct launch *l)
 {
 	const struct adsm_launch *asked = l->asked;
 	uint64_t blocks = (uint64_t)asked->grid[0] * asked->grid[1] * asked->grid[2];
-	uint64_t threads = (uint64_t)asked->block[0] * asked->block[1] * asked->block[2];
 
 	if (asked->first_block || asked->n_blocks != blocks)
 		return adsm_fail(-ENOTSUP, "kernel '%s': an OpenCL device runs whole grids", asked->name);
 	if (asked->n_args > MAX_ARGS)
 		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", asked->name, MAX_ARGS);
-	if (threads > l->entry->max_group)
-		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block; on %s it takes at most %zu",
-				 asked->name, (unsigned long)threads, l->device->base.name, l->entry->max_group);
+	/* What the kernel itself takes may be less, or more than drivers say: enqueueing tells. */
+	if (threads_of(asked) > l->device->max_group)
+		return too_large(l, l->device->max_group);
 	for (int i = 0; i < 3; i++)
 		if (l->device->max_group_dims[i] && asked->block[i] > l->device->max_group_dims[i])
 			return adsm_fail(-EINVAL, "kernel '%s': a block of %u threads along %c; %s takes at most %zu",
@@ -251,6 +261,8 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 	ret = adsm_cl_queue_end(queue, &old, error, command, "a launch", &event.seq);
 	if (ret == -ENODEV)
 		return adsm_cl_status(&device->base);
+	if (error == CL_INVALID_WORK_GROUP_SIZE)
+		return too_large(&l, l.entry->max_group);
 	if (ret)
 		return adsm_fail(ret, "kernel '%s' could not be launched on %s: %s", asked->name, device->base.name,
 				 adsm_cl_error_name(error));

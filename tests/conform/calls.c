@@ -43,7 +43,7 @@ static void named(void)
 /* A call with a pointer of unknown access may use every object. */
 static void unnamed(void)
 {
-	unsigned n = 1000, *a = words(n, 1), *other = words(n, 4), **table = alloc(sizeof(*table));
+	unsigned n = 1000, *a = words(n, 1), *other = words(n, 4);
 
 	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
 	CHECK_EQ(info(a).n_invalid, 1);
@@ -51,18 +51,24 @@ static void unnamed(void)
 	SYNC();
 	CHECK_EQ(a[7], 9);
 	CHECK_EQ(other[7], 11);
-	/* So it may reach an object that no argument names. */
-	*table = other;
-	other[8] += 100;
-	CALL("through_any", n, adsmPtr(table), adsmVal(n));
-	SYNC();
-	CHECK_EQ(other[7], 12);
-	CHECK_EQ(other[8], 113);
 	/* Every pointer named: the others are left alone. */
 	CALL("increment_any", n, adsmInOut(a), adsmVal(n));
 	CHECK_EQ(info(other).n_invalid, 0);
 	SYNC();
 	CHECK_EQ(a[7], 10);
+}
+
+/* So it may reach an object that no argument names. */
+static void unnamed_reaches(void)
+{
+	unsigned n = 1000, *other = words(n, 4), **table = alloc(sizeof(*table));
+
+	*table = in_data(other);
+	other[8] += 100;
+	CALL("through_any", n, adsmPtr(table), adsmVal(n));
+	SYNC();
+	CHECK_EQ(other[7], 12);
+	CHECK_EQ(other[8], 113);
 }
 
 /* What is overwritten whole is not sent. */
@@ -206,14 +212,44 @@ static void values(void)
 {
 	struct { char a; short b; unsigned c; } t = { -3, -300, 4000000000u };
 	signed char c = -5;
-	double *p = alloc(5 * sizeof(*p));
+	long *p = alloc(5 * sizeof(*p)), l = -5000000000;
+	float *fraction = alloc(sizeof(*fraction));
 
-	CALL("values", 1, adsmPtr(p), adsmVal(c), adsmVal(0.1), adsmVal(t));
+	CALL("values", 1, adsmPtr(p), adsmPtr(fraction), adsmVal(c), adsmVal(l), adsmVal(0.1f), adsmVal(t));
 	/* Copied at the call. */
 	t.b = 0;
 	c = 0;
+	l = 0;
 	SYNC();
-	CHECK(p[0] == -5 && p[1] == 0.1 && p[2] == -3 && p[3] == -300 && p[4] == 4000000000.0);
+	CHECK_EQ(p[0], -5);
+	CHECK_EQ(p[1], -5000000000);
+	CHECK_EQ(p[2], -3);
+	CHECK_EQ(p[3], -300);
+	CHECK_EQ(p[4], 4000000000);
+	CHECK(*fraction == 0.1f);
+}
+
+static void values_double(void)
+{
+	adsmModule *module = adsmModuleLoad(module_path("double"));
+	adsmKernel *scale;
+	adsmDim three = { 3, 1, 1 };
+	double *p = alloc(3 * sizeof(*p));
+	int err;
+
+	CHECK(module);
+	scale = adsmKernelGet(module, "scale");
+	CHECK(scale);
+	for (unsigned i = 0; i < 3; i++)
+		p[i] = i + 0.1;
+	err = adsmCall(scale, blocks(1), three, adsmPtr(p), adsmVal(0.3));
+	if (err == -ENOEXEC && strstr(adsmLastError(), "fp64"))
+		skip("the device has no double precision");
+	CHECK_OK(err);
+	SYNC();
+	for (unsigned i = 0; i < 3; i++)
+		CHECK(p[i] == (i + 0.1) * 0.3);
+	CHECK_OK(adsmModuleUnload(module));
 }
 
 static void null(void)
@@ -247,12 +283,28 @@ static void dimensions(void)
 	CHECK_EQ(p[0], 2);
 }
 
+/* A kernel may use what none of its arguments points to. */
 static void use(void)
+{
+	unsigned n = 50000, *a = words(n, 0), *data = words(n, 0), *other = words(n, 0);
+
+	CALL("increment", n, adsmPtr(a), adsmVal(n), adsmUse(data + 5, ADSM_ACCESS_INOUT));
+	CHECK_EQ(info(data).n_invalid, info(data).n_blocks);
+	CHECK_EQ(info(other).n_invalid, 0);
+	SYNC();
+	for (unsigned i = 0; i < n; i++) {
+		CHECK_AT(a[i], i, i + 1);
+		CHECK_AT(data[i], i, i);
+		CHECK_AT(other[i], i, i);
+	}
+}
+
+static void use_reaches(void)
 {
 	unsigned n = 50000, *data = words(n, 0), *other = words(n, 0);
 	struct { unsigned *data; } *ref = alloc(sizeof(*ref));
 
-	ref->data = data + 10;
+	ref->data = in_data(data + 10);
 	CALL("through", n - 10, adsmPtr(ref), adsmUse(data + 5, ADSM_ACCESS_INOUT), adsmVal(n - 10));
 	CHECK_EQ(info(data).n_invalid, info(data).n_blocks);
 	CHECK_EQ(info(other).n_invalid, 0);
@@ -644,16 +696,19 @@ static void unload_running(void)
 static const struct conform_case cases[] = {
 	FAULT_CASE("named", named),
 	CASE("unnamed", unnamed),
+	CASE("unnamed-reaches", unnamed_reaches),
 	CASE("out-not-sent", out),
 	CASE("two-calls", two_calls),
 	CASE("many-calls", many_calls),
 	CASE("order", order),
 	CASE("constants", constants),
 	CASE("values", values),
+	CASE("values-double", values_double),
 	CASE("values-shared", values_shared),
 	CASE("null", null),
 	CASE("dimensions", dimensions),
 	CASE("use", use),
+	CASE("use-reaches", use_reaches),
 	CASE("assign", assign),
 	CASE("assign-unnamed", assign_unnamed),
 	CASE("assign-many", assign_many),

@@ -344,6 +344,8 @@ static void ends(void)
 		close(said[0]);
 		fd = device ? process(device) : -1;
 		CHECK_EQ(waitpid(child, &status, 0), child);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+			_exit(77);	/* it has said why */
 		if (how == 3)
 			CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 		else
@@ -363,9 +365,7 @@ static void ends_at_shutdown(void)
 	int fd;
 
 	work();
-	device = device_process();
-	if (!device)
-		skip("the accelerator has no process of its own");
+	device = own_process("the accelerator has no process of its own");
 	fd = process(device);
 	CHECK(fd >= 0);
 	unload();

@@ -91,7 +91,7 @@ _Noreturn void skip(const char *why);
 
 bool batch(void);	/* the protocol is batch */
 bool rolling(void);
-bool unified(void);	/* nothing is copied */
+bool unified(void);	/* nothing is copied: asks the device, so it starts the library */
 
 /* Objects; adsmOption(); what is known of an object and of the library. They must succeed. */
 void *alloc(size_t size);
@@ -101,10 +101,19 @@ adsmObjectProps info(const void *p);
 adsmStats stats(void);
 adsmStats object_stats(const void *p);
 
-/* A kernel of conform.adsm; unload() gives the module back. */
+/* The thread's device. */
+adsmDeviceProps device_props(void);
+
+/*
+ * What a pointer to @p, in an object or NULL, is in data that kernels read: the device's own address. Skips the case
+ * where the device has none.
+ */
+void *in_data(const void *p);
+
+/* A kernel of conform.adsm; unload() gives the module back. module_path(): another module's file. */
 adsmKernel *kernel(const char *name);
 void unload(void);
-const char *module_path(void);
+const char *module_path(const char *name);
 
 #define PAGE ((size_t)4096)
 #define SPIN 20000000ul		/* of the late kernels: some 20 ms */
@@ -148,5 +157,7 @@ void touch_write(volatile unsigned *p);
 bool asleep(pid_t tid);
 /* The process of this program's accelerator; 0: none found. */
 pid_t device_process(void);
+/* The same; skips the case where the accelerator has none. A cpu device must have one. */
+pid_t own_process(const char *why);
 
 #endif

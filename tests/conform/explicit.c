@@ -195,8 +195,15 @@ static void refused(void)
 static void exhausted(void)
 {
 	unsigned *d[64], n = 0, value = 0;
+	uint64_t total;
 
+	/* Of a device that cannot be made that small it is too much to fill it. */
 	set("cpu_memory_size", "16M");
+	total = device_props().memory_size;
+	CHECK_NULL(adsmDeviceAlloc(total + 1), ENOMEM);
+	CHECK_SAYS("bytes");
+	if (total > 16 << 20)
+		return;
 	while (n < 64 && (d[n] = adsmDeviceAlloc(1 << 20))) {
 		CHECK_OK(adsmCopyToDevice(d[n], &n, 4));
 		n++;

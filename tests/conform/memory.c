@@ -83,10 +83,16 @@ static void refused(void)
 static void exhausted(void)
 {
 	size_t size = (size_t)1 << 20, n_words = size / 4, n = 0;
+	uint64_t total;
 	unsigned *p[64];
 
+	/* Of a device that cannot be made that small it is too much to fill it. */
 	set("cpu_memory_size", "16M");
-	CHECK_NULL(adsmAlloc(size * 17), ENOMEM);
+	total = device_props().memory_size;
+	CHECK_NULL(adsmAlloc(total + 1), ENOMEM);
+	CHECK_SAYS("bytes");
+	if (total > size * 16)
+		return;
 	while (n < 64 && (p[n] = adsmAlloc(size)))
 		p[n][0] = p[n][n_words - 1] = (unsigned)n, n++;
 	CHECK_EQ(errno, ENOMEM);
@@ -193,7 +199,6 @@ static void fields(void)
 	CHECK_EQ(props.size, size);
 	CHECK_EQ(props.device, 0);
 	CHECK(!strcmp(props.protocol, getenv("ADSM_PROTOCOL") ? getenv("ADSM_PROTOCOL") : "rolling"));
-	CHECK_EQ(props.device_address, (uintptr_t)p);
 	if (rolling()) {
 		CHECK_EQ(props.block_size & (props.block_size - 1), 0);
 		CHECK_EQ(props.n_blocks, (size + props.block_size - 1) / props.block_size);
@@ -295,12 +300,12 @@ struct node {
 	struct node *next;
 };
 
-/* Pointers inside data mean the same on both sides. */
+/* Kernels follow pointers inside data, from object to object. */
 static void list(void)
 {
 	enum { N = 3000 };
 	struct node *near = alloc(N / 2 * sizeof(*near)), *far = alloc(N / 2 * sizeof(*far));
-	struct node *spare = alloc(sizeof(*spare)), *first = NULL, *node;
+	struct node *spare = alloc(sizeof(*spare)), *node;
 	static struct node *order[N];
 	uint64_t seed = 1;
 	unsigned i;
@@ -316,21 +321,17 @@ static void list(void)
 	}
 	for (i = 0; i < N; i++) {
 		order[i]->value = i * 3;
-		order[i]->next = first;
-		first = order[i];
+		order[i]->next = in_data(i ? order[i - 1] : NULL);
 	}
-	CALL("walk", 1, adsmPtr(first), adsmOut(spare), adsmUse(near, ADSM_ACCESS_INOUT),
+	CALL("walk", 1, adsmPtr(order[N - 1]), adsmOut(spare), adsmUse(near, ADSM_ACCESS_INOUT),
 	     adsmUse(far, ADSM_ACCESS_INOUT));
 	SETTLE();
 	CHECK_EQ(spare->value, 1000000);
-	CHECK(spare->next == first);
-	i = N;
-	for (node = spare->next; node; node = node->next) {
-		i--;
-		CHECK_AT(node->value, i, i * 3 + 1);
-		CHECK(node == order[i]);
+	CHECK(spare->next == in_data(order[N - 1]));
+	for (i = N; i-- > 0; ) {
+		CHECK_AT(order[i]->value, i, i * 3 + 1);
+		CHECK(order[i]->next == in_data(i ? order[i - 1] : NULL));
 	}
-	CHECK_EQ(i, 0);
 	CHECK_OK(adsmFree(near));
 	CHECK_OK(adsmFree(far));
 	CHECK_OK(adsmFree(spare));
@@ -587,15 +588,21 @@ static void copies_wait(void)
 static void safe(void)
 {
 	unsigned *p = adsmSafeAlloc(40000), private = 0;
-	adsmDeviceProps device = { .struct_size = sizeof(device) };
+	adsmDeviceProps device = device_props();
+	uint64_t address;
 
 	CHECK(p);
-	CHECK_OK(adsmDeviceInfo(ADSM_DEVICE_CURRENT, &device));
-	if (device.same_address) {
-		CHECK(adsmSafe(p) == (uintptr_t)p);
-		CHECK(adsmSafe(p + 777) == (uintptr_t)(p + 777));
+	errno = 0;
+	address = adsmSafe(p);
+	CHECK_EQ(info(p).device_address, address);
+	if (address) {
+		CHECK_EQ(adsmSafe(p + 777), address + 777 * 4);
+	} else {
+		CHECK_EQ(errno, ENOTSUP);
+		CHECK(!strcmp(device.memory, "buffer") || !strcmp(device.memory, "unified"));
 	}
-	CHECK_EQ(adsmSafe(p), info(p).device_address);
+	if (device.same_address)
+		CHECK_EQ(address, (uintptr_t)p);
 	errno = 0;
 	CHECK_EQ(adsmSafe(&private), 0);
 	CHECK_EQ(errno, EINVAL);

@@ -167,13 +167,15 @@ ADSM_KERNEL(from_const, ADSM_OUT(unsigned char, to), ADSM_CONST(unsigned char, t
 	}
 }
 
-ADSM_KERNEL(values, ADSM_OUT(double, out), ADSM_VAL(signed char, c), ADSM_VAL(double, d), ADSM_VAL(struct three, t))
+ADSM_KERNEL(values, ADSM_OUT(long, out), ADSM_OUT(float, fraction), ADSM_VAL(signed char, c), ADSM_VAL(long, l),
+	    ADSM_VAL(float, f), ADSM_VAL(struct three, t))
 {
 	ADSM_THREADS {
 		if (ADSM_GLOBAL_X != 0)
 			continue;
+		*fraction = f;
 		out[0] = c;
-		out[1] = d;
+		out[1] = l;
 		out[2] = t.a;
 		out[3] = t.b;
 		out[4] = t.c;

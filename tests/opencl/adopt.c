@@ -108,7 +108,8 @@ static void array_destroy(struct array *a)
 static void array_to_device(const struct program *p, const struct array *a)
 {
 	if (!a->shared)
-		CL(clEnqueueWriteBuffer(p->raw.queue, a->buffer, CL_TRUE, 0, a->n * sizeof(*a->p), a->p, 0, NULL, NULL));
+		CL(clEnqueueWriteBuffer(p->raw.queue, a->buffer, CL_TRUE, 0, a->n * sizeof(*a->p), a->p, 0, NULL,
+					NULL));
 }
 
 static void array_to_host(const struct program *p, const struct array *a)
