@@ -185,7 +185,7 @@ ADSM_API adsmModule *adsmModuleLoadMemory(const void *image, size_t size);
 
 /* What an image is. Only ADSM_MODULE_ADSM runs on every backend; the others are the device's own. */
 enum {
-	ADSM_MODULE_AUTO,		/* told by its first bytes: a module of adsmcc's, SPIR-V, text, else a binary */
+	ADSM_MODULE_AUTO,		/* told by its bytes: SPIR-V, text, else a module of adsmcc's */
 	ADSM_MODULE_ADSM,		/* as adsmcc writes it */
 	ADSM_MODULE_SOURCE,		/* in the device's language: OpenCL C */
 	ADSM_MODULE_SPIRV,		/* SPIR-V, where the device takes it */

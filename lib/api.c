@@ -215,17 +215,16 @@ static int read_file(const char *name, void **ret_image, size_t *ret_size)
 	return 0;
 }
 
-/* What an image is: text has no bytes that are 0, and drivers' binaries may be ELF files, too. */
+/* What an image is: text has no bytes that are 0. Never a driver's binary: drivers do not survive what is none. */
 static int kind_of(const void *image, size_t size)
 {
 	static const uint32_t spirv = 0x07230203;
-	static const char section[] = "adsm_kernels";
 
-	if (size >= SELFMAG && !memcmp(image, ELFMAG, SELFMAG))
-		return memmem(image, size, section, sizeof(section)) ? ADSM_MODULE_ADSM : ADSM_MODULE_BINARY;
 	if (size >= sizeof(spirv) && !memcmp(image, &spirv, sizeof(spirv)))
 		return ADSM_MODULE_SPIRV;
-	return memchr(image, '\0', size) ? ADSM_MODULE_BINARY : ADSM_MODULE_SOURCE;
+	if ((size >= SELFMAG && !memcmp(image, ELFMAG, SELFMAG)) || memchr(image, '\0', size))
+		return ADSM_MODULE_ADSM;
+	return ADSM_MODULE_SOURCE;
 }
 
 static int load_with(const void *data, size_t size, const adsmModuleOptions *options, adsmModule **ret_module)

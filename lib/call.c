@@ -436,12 +436,10 @@ static void take_objects(struct bound_call *call, uint64_t seq)
 /* ---- launching */
 
 /* Touches that came first go first: their calls end, and they get a moment for their fetch. */
-static void let_touches_pass(struct adsm_home *home)
+static void wait_for_touches(struct adsm_home *home)
 {
 	uint64_t until;
 
-	if (!atomic_load(&home->touching))
-		return;
 	adsm_wait_call(home, home->last_seq);
 	until = adsm_os_now_ns() + TOUCH_GRACE_NS;
 	while (atomic_load(&home->touching)) {
@@ -457,6 +455,20 @@ static void let_touches_pass(struct adsm_home *home)
 		if (atomic_load(&home->touching))
 			adsm_os_wait(&home->tick, tick, until - now, false);
 		atomic_fetch_sub(&home->n_waiting, 1);
+	}
+}
+
+static void let_touches_pass(struct adsm_home *home)
+{
+	uint64_t until;
+
+	if (atomic_load(&home->touching))
+		wait_for_touches(home);
+	/* And one that comes again and again gets the time to run its instruction, too. */
+	until = atomic_load(&home->calls_from_ns);
+	if (until) {
+		adsm_os_sleep_until_ns(until);
+		atomic_compare_exchange_strong(&home->calls_from_ns, &until, 0);
 	}
 }
 

@@ -29,6 +29,8 @@
 #define SPURIOUS_MAX 64		/* a fault that the view permits, again and again: somebody else's */
 #define TURNS_MAX 4		/* faults of one instruction at two addresses in turn: it needs both */
 #define ASK_TRIES 100		/* the backend may say so often that a call it waited for has not ended */
+#define AGAIN_NS ((uint64_t)12500)	/* a touch that comes again keeps calls off so long, doubled each time */
+#define AGAIN_MAX 6
 #define WAIT_TRIES 3		/* a touch asks the backend so often before it gives up */
 
 enum { STOPPED, STARTED, CHILD };
@@ -50,6 +52,8 @@ static _Thread_local struct {
 	uintptr_t spurious_address, spurious_instruction;
 	unsigned n_turns;
 	uintptr_t last_address[2], last_instruction;
+	unsigned n_again;
+	uintptr_t waited_address, waited_instruction;
 } thread;
 
 /* ---- the lock */
@@ -330,6 +334,22 @@ static bool straddles(const struct adsm_fault *fault)
 	return thread.n_turns >= TURNS_MAX;
 }
 
+/*
+ * A touch that has waited was served. Calls may close the block again before the instruction has run, each time: the
+ * thread that makes them is woken by what is done here, and may run first. So a touch that comes again keeps the next
+ * call off for a moment, a longer one each time.
+ */
+static void keep_calls_off(struct adsm_home *home, const struct adsm_fault *fault)
+{
+	bool again = fault->address == thread.waited_address && fault->instruction == thread.waited_instruction;
+
+	thread.n_again = again && thread.n_again < AGAIN_MAX ? thread.n_again + 1 : again ? AGAIN_MAX : 0;
+	thread.waited_address = fault->address;
+	thread.waited_instruction = fault->instruction;
+	if (thread.n_again > 1)
+		atomic_store(&home->calls_from_ns, adsm_os_now_ns() + (AGAIN_NS << thread.n_again));
+}
+
 static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b, const struct adsm_fault *fault,
 				   const char *why, int error)
 {
@@ -411,6 +431,8 @@ static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 	object = adsm_object_lock(fault->address);
 	if (object) {
 		result = serve(object, fault);
+		if (result == ADSM_FAULT_SERVED && thread.touching)
+			keep_calls_off(object->home, fault);
 		unlock(object->home);
 		adsm_count(&object->counters, fault_ns, adsm_os_now_ns() - start - (adsm_moved_ns - moved));
 	}

@@ -173,9 +173,7 @@ static void binary(void)
 	module = load_as(ADSM_MODULE_BINARY, image, size);
 	CHECK(module);
 	check_scale(module, 7);
-	CHECK_OK(adsmModuleUnload(module));
-	module = load_as(ADSM_MODULE_AUTO, image, size);
-	CHECK(module);
+	memset(image, 0, size);
 	free(image);		/* was copied */
 	check_scale(module, 7);
 	stop(module);
