@@ -302,9 +302,15 @@ static void compare_rows(const struct pb_run *run, const struct pb_measured *mea
 			 double logs[PB_MAX_WAYS][PB_N_COMPARED])
 {
 	time_columns(run->bench->name, measured, EXPLICIT, logs[EXPLICIT]);
-	for (int i = 0; i < PB_N_COMPARED; i++)
-		if (i != BATCH)
+	for (int i = 0; i < PB_N_COMPARED; i++) {
+		if (i == BATCH)
+			continue;
+		/* Where memory is shared nothing moves. */
+		if (bytes(measured, BATCH))
 			printf("%10.3g", (double)bytes(measured, i) / (double)bytes(measured, BATCH));
+		else
+			printf("%10s", "-");
+	}
 	if (measured->n < pairs)
 		printf("  (only %u of %u pairs)", measured->n, pairs);
 	putchar('\n');
