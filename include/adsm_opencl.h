@@ -49,15 +49,17 @@ ADSM_API int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles);
  * The buffer behind an address in an object, or in device-only memory, and where in the buffer it is.
  * Owned by the library, valid until the object is freed. Commands of the program's own that use it come after an
  * adsmOpenCLRelease() of the object.
- * Returns 0; -EINVAL where @p is in no live object; -ENOTSUP where objects are no buffers (ADSM_OPENCL_MEMORY).
+ * Returns 0; -EINVAL where @p is in no live object; -ENOTSUP where objects are no buffers of their own
+ * (ADSM_OPENCL_MEMORY=usm, svm, unified).
  */
 ADSM_API int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset);
 
 /**
  * Release objects to commands that the program enqueues itself, on any queue of the context: what is newer on the
- * CPU is sent; what the commands may write will be fetched. As adsmCall() of a kernel that does nothing would.
- * The program waits for its commands (clFinish, clWaitForEvents) before the CPU touches what they write; with the
- * protocol "batch" it then calls adsmSync().
+ * CPU is sent; what the commands may write will be fetched. As adsmCall() of a kernel that does nothing would, and
+ * waits for the calls before it.
+ * The program waits for its commands (clFinish, clWaitForEvents) before the CPU touches what they write or writes what
+ * they read, and before a call or adsmFree() of these objects; with the protocol "batch" it then calls adsmSync().
  * @uses: @n of adsmIn(), adsmOut(), adsmInOut(), adsmPtr() (which is adsmInOut() here) of addresses in objects.
  * Returns 0, or as adsmCall().
  */
@@ -68,7 +70,8 @@ ADSM_API int adsmOpenCLRelease(const adsmArg *uses, size_t n);
  * adsmOpenCLKernelFree(). Arguments are set at each call, all of them: adsmIn() and its sisters for addresses in
  * objects, adsmVal(buffer) for a cl_mem of the program's, adsmVal() for values, adsmLocal() for local memory.
  * The program may not set arguments of it or enqueue it while the library calls it.
- * Returns the kernel; NULL with errno EINVAL (no kernel of this context), ENODEV, ENOMEM, ENOTSUP.
+ * Returns the kernel; NULL with errno EINVAL (no kernel of this context), ENOEXEC (more than 32 parameters, or a name
+ * longer than 63 characters), ENODEV, ENOMEM, ENOTSUP.
  */
 ADSM_API adsmKernel *adsmOpenCLKernel(int device, struct _cl_kernel *kernel);
 

@@ -215,6 +215,14 @@ static int read_file(const char *name, void **ret_image, size_t *ret_size)
 	return 0;
 }
 
+/* Without the NUL bytes at its end, which a string in C has. */
+static size_t text_size(const char *text, size_t size)
+{
+	while (size > 1 && !text[size - 1])
+		size--;
+	return size;
+}
+
 /* What an image is: text has no bytes that are 0. Never a driver's binary: drivers do not survive what is none. */
 static int kind_of(const void *image, size_t size)
 {
@@ -222,7 +230,8 @@ static int kind_of(const void *image, size_t size)
 
 	if (size >= sizeof(spirv) && !memcmp(image, &spirv, sizeof(spirv)))
 		return ADSM_MODULE_SPIRV;
-	if ((size >= SELFMAG && !memcmp(image, ELFMAG, SELFMAG)) || memchr(image, '\0', size))
+	if ((size >= SELFMAG && !memcmp(image, ELFMAG, SELFMAG)) ||
+	    memchr(image, '\0', text_size(image, size)))
 		return ADSM_MODULE_ADSM;
 	return ADSM_MODULE_SOURCE;
 }
@@ -252,6 +261,8 @@ static int load_with(const void *data, size_t size, const adsmModuleOptions *opt
 		return error;
 	if (kind == ADSM_MODULE_AUTO)
 		kind = size ? kind_of(data, size) : ADSM_MODULE_ADSM;
+	if (kind == ADSM_MODULE_SOURCE)
+		image.size = text_size(data, size);
 	image.kind = kinds[kind];
 	return adsm_module_create(&image, home, ret_module);
 }

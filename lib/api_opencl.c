@@ -89,16 +89,17 @@ int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset
 int adsmOpenCLRelease(const adsmArg *uses, size_t n)
 {
 	adsmArg named[ADSM_ARGS_MAX];
-	struct adsm_object *object;
+	struct adsm_object *object = NULL;
 	struct adsm_sigset old;
 	struct adsm_home *home;
 	adsmKernel *nothing;
+	uint64_t seq;
 	int error;
 
 	if (n > ADSM_ARGS_MAX || (n && !uses))
-		return adsm_fail(-EINVAL, "adsmOpenCLRelease() takes 1 to %d addresses", ADSM_ARGS_MAX);
+		return adsm_fail(-EINVAL, "adsmOpenCLRelease() takes up to %d addresses", ADSM_ARGS_MAX);
 	error = get_home(ADSM_DEVICE_CURRENT, &home);
-	if (error)
+	if (error || !n)
 		return error;
 	for (size_t i = 0; i < n; i++) {
 		if (uses[i].kind != ADSM_ARG_POINTER)
@@ -110,13 +111,23 @@ int adsmOpenCLRelease(const adsmArg *uses, size_t n)
 			named[i].access = ADSM_ACCESS_INOUT;
 	}
 	/* On the device where they live; whether all of them do so the call says. */
-	object = n ? adsm_object_enter(uses[0].data, &old) : NULL;
-	if (object) {
-		home = object->home;
-		adsm_home_unlock(home, &old);
+	for (size_t i = 0; i < n && !object; i++) {
+		object = adsm_object_enter(uses[i].data, &old);
+		if (object) {
+			home = object->home;
+			adsm_home_unlock(home, &old);
+		}
 	}
 	error = adsm_kernel_nothing(home, &nothing);
-	return error ? error : adsm_call(nothing, (adsmDim){ 1, 1, 1 }, (adsmDim){ 1, 1, 1 }, named, n);
+	if (!error)
+		error = adsm_call(nothing, (adsmDim){ 1, 1, 1 }, (adsmDim){ 1, 1, 1 }, named, n);
+	if (error)
+		return error;
+	/* The program's queues know nothing of the order of calls. */
+	adsm_home_lock(home, &old);
+	seq = home->last_seq;
+	adsm_home_unlock(home, &old);
+	return adsm_wait_call(home, seq);
 }
 
 adsmKernel *adsmOpenCLKernel(int device, struct _cl_kernel *kernel)

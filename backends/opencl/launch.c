@@ -136,6 +136,8 @@ static int arg_failed(struct launch *l, size_t i, cl_int error)
 				 "not adsmcc's %s takes multiples of %zu", l->asked->name, i, arg->offset,
 				 l->device->base.name, l->device->sub_buffer_align);
 	case CL_INVALID_ARG_SIZE:
+		if (arg->kind == ADSM_LAUNCH_POINTER)
+			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: it takes no pointer", l->asked->name, i);
 		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes are not the size it has",
 				 l->asked->name, i, arg->size);
 	case CL_INVALID_ARG_VALUE:
@@ -178,9 +180,12 @@ static cl_int unmap(struct launch *l, cl_command_queue queue)
 {
 	cl_int error = CL_SUCCESS;
 
-	for (size_t i = 0; i < l->n_memories && !error; i++)
+	for (size_t i = 0; i < l->n_memories && !error; i++) {
 		error = adsm_cl.clEnqueueUnmapMemObject(queue, l->memories[i]->buffer, l->memories[i]->pointer, 0, NULL,
 							NULL);
+		if (error)
+			l->n_memories = i;	/* the others are to be mapped again */
+	}
 	return error;
 }
 
@@ -217,9 +222,8 @@ static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *r
 	if (!maps)
 		return enqueue_kernel(l, queue->cl, ret_event);
 	error = unmap(l, queue->cl);
-	if (error)
-		return error;
-	error = enqueue_kernel(l, queue->cl, &kernel);
+	if (!error)
+		error = enqueue_kernel(l, queue->cl, &kernel);
 	if (error) {
 		map(l, queue->cl, NULL);
 		return error;
@@ -229,7 +233,12 @@ static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *r
 	if (!error)
 		return CL_SUCCESS;
 	/* The kernel runs; what comes behind it says when it has. */
-	return adsm_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, ret_event);
+	error = adsm_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, ret_event);
+	if (error) {
+		adsm_cl.clReleaseEvent(kernel);
+		queue->timed = NULL;
+	}
+	return error;
 }
 
 int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, struct adsm_device_event *ret_event)
@@ -247,7 +256,8 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 		ret = adsm_cl_status(&device->base);
 	if (ret)
 		return ret;
-	adsm_cl_queue_begin(queue, &old);
+	if (adsm_cl_queue_begin(queue, &old))
+		return adsm_cl_status(&device->base);
 	ret = set_args(&l);
 	if (!ret)
 		error = enqueue(&l, queue, &command);
@@ -261,7 +271,7 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 	ret = adsm_cl_queue_end(queue, &old, error, command, "a launch", &event.seq);
 	if (ret == -ENODEV)
 		return adsm_cl_status(&device->base);
-	if (error == CL_INVALID_WORK_GROUP_SIZE)
+	if (error == CL_INVALID_WORK_GROUP_SIZE && threads_of(asked) > l.entry->max_group)
 		return too_large(&l, l.entry->max_group);
 	if (ret)
 		return adsm_fail(ret, "kernel '%s' could not be launched on %s: %s", asked->name, device->base.name,

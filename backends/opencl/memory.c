@@ -25,12 +25,24 @@
 #define MEASURED ((size_t)64 << 10)	/* bytes: what a fault moves */
 #define ROUNDS 5
 
+/* Wait for a command. */
+static cl_int settle(struct adsm_cl_queue *queue, cl_int error, cl_event event)
+{
+	if (error)
+		return error;
+	error = adsm_cl.clFlush(queue->cl);
+	if (!error)
+		error = adsm_cl.clWaitForEvents(1, &event);
+	adsm_cl.clReleaseEvent(event);
+	return error;
+}
+
 /* ---- buffers: for ways that differ in making them only */
 
 /* Through a mapping: some drivers copy faster that way, others slower. */
 static cl_int write_mapped(struct adsm_cl_queue *queue, cl_mem buffer, size_t offset, const void *src, size_t size)
 {
-	cl_event event;
+	cl_event event = NULL;
 	cl_int error;
 	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, offset, size,
 					     0, NULL, NULL, &error);
@@ -39,15 +51,12 @@ static cl_int write_mapped(struct adsm_cl_queue *queue, cl_mem buffer, size_t of
 		return error;
 	memcpy(p, src, size);
 	error = adsm_cl.clEnqueueUnmapMemObject(queue->cl, buffer, p, 0, NULL, &event);
-	if (error)
-		return error;
-	error = adsm_cl.clWaitForEvents(1, &event);
-	adsm_cl.clReleaseEvent(event);
-	return error;
+	return settle(queue, error, event);
 }
 
 static cl_int read_mapped(struct adsm_cl_queue *queue, void *dst, cl_mem buffer, size_t offset, size_t size)
 {
+	cl_event event = NULL;
 	cl_int error;
 	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_READ, offset, size, 0, NULL, NULL,
 					     &error);
@@ -55,8 +64,8 @@ static cl_int read_mapped(struct adsm_cl_queue *queue, void *dst, cl_mem buffer,
 	if (error)
 		return error;
 	memcpy(dst, p, size);
-	error = adsm_cl.clEnqueueUnmapMemObject(queue->cl, buffer, p, 0, NULL, NULL);
-	return error ? error : adsm_cl.clFlush(queue->cl);
+	error = adsm_cl.clEnqueueUnmapMemObject(queue->cl, buffer, p, 0, NULL, &event);
+	return settle(queue, error, event);
 }
 
 static cl_int buffer_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, const void *src,
@@ -147,6 +156,7 @@ static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl
 	adsm_os_signals_restore(&old);
 	if (!addresses)
 		return CL_OUT_OF_HOST_MEMORY;
+	/* An empty list is none; then there is nothing that could be followed either. */
 	if (n)
 		error = adsm_cl.clSetKernelExecInfo(kernel, what, n * sizeof(*addresses), addresses);
 	free(addresses);
@@ -154,16 +164,6 @@ static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl
 }
 
 /* ---- address: buffers that have one */
-
-static int address_init(struct adsm_cl_device *device)
-{
-	if (!adsm_cl_has_extension(device->id, "cl_ext_buffer_device_address") ||
-	    !adsm_cl.clCreateBufferWithProperties || !adsm_cl.clSetKernelExecInfo)
-		return 1;
-	*(void **)&device->address_set_arg = adsm_cl.clGetExtensionFunctionAddressForPlatform(
-		device->platform, "clSetKernelArgDevicePointerEXT");
-	return device->address_set_arg ? 0 : 1;
-}
 
 static int address_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
 {
@@ -181,6 +181,22 @@ static int address_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *m
 	}
 	memory->base.address = address;
 	return adsm_cl_error(device, error, "clCreateBufferWithProperties with a device address");
+}
+
+static int address_init(struct adsm_cl_device *device)
+{
+	struct adsm_cl_memory trial = { .base.size = ADSM_PAGE_SIZE };
+
+	if (!adsm_cl_has_extension(device->id, "cl_ext_buffer_device_address") ||
+	    !adsm_cl.clCreateBufferWithProperties || !adsm_cl.clSetKernelExecInfo)
+		return 1;
+	*(void **)&device->address_set_arg = adsm_cl.clGetExtensionFunctionAddressForPlatform(
+		device->platform, "clSetKernelArgDevicePointerEXT");
+	/* The extension has had other constants, and with several devices in a context there are as many addresses. */
+	if (!device->address_set_arg || address_alloc(device, &trial))
+		return 1;
+	buffer_free(device, &trial);
+	return 0;
 }
 
 static cl_int address_set_place(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
@@ -220,7 +236,7 @@ static int usm_init(struct adsm_cl_device *device)
 		{ "clSetKernelArgMemPointerINTEL", (void **)&device->usm_set_arg },
 	};
 
-	if (!adsm_cl_has_extension(device->id, "cl_intel_unified_shared_memory"))
+	if (!adsm_cl_has_extension(device->id, "cl_intel_unified_shared_memory") || !adsm_cl.clSetKernelExecInfo)
 		return 1;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		*functions[i].function = adsm_cl.clGetExtensionFunctionAddressForPlatform(device->platform,
@@ -406,7 +422,7 @@ static int unified_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *m
 						memory->base.size, memory->pointer, &error);
 	if (error)
 		return adsm_cl_error(device, error, "clCreateBuffer over host memory");
-	p = adsm_cl.clEnqueueMapBuffer(device->queues[ADSM_QUEUE_COMPUTE].cl, memory->buffer, CL_TRUE,
+	p = adsm_cl.clEnqueueMapBuffer(device->queues[ADSM_QUEUE_TO_HOST].cl, memory->buffer, CL_TRUE,
 				       CL_MAP_READ | CL_MAP_WRITE, 0, memory->base.size, 0, NULL, NULL, &error);
 	if (!error && p == memory->pointer)
 		return 0;
@@ -647,6 +663,18 @@ static void unlink_memory(struct adsm_cl_device *device, struct adsm_cl_memory *
 	adsm_unlock(&device->memories_lock);
 }
 
+/* Many drivers find out at the first use only that there is none. */
+static void make_room(struct adsm_cl_device *device)
+{
+	bool full;
+
+	adsm_lock(&device->memories_lock);
+	full = atomic_load(&device->memory_used) + device->kept_size > device->base.caps.memory_size;
+	adsm_unlock(&device->memories_lock);
+	if (full)
+		adsm_cl_release_kept(device);
+}
+
 static int create(struct adsm_cl_device *device, size_t size, uint64_t wanted, struct adsm_cl_memory **ret_memory)
 {
 	struct adsm_cl_memory *memory = calloc(1, sizeof(*memory));
@@ -685,6 +713,8 @@ int adsm_cl_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct
 	adsm_os_signals_block(&old);
 	memory = reuse(device, size);
 	if (!memory)
+		make_room(device);
+	if (!memory)
 		ret = create(device, size, wanted, &memory);
 	if (!ret)
 		link_memory(device, memory);
@@ -719,9 +749,10 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 {
 	struct adsm_cl_memory *memory = (struct adsm_cl_memory *)base;
 
-	if (!memory->buffer)
-		return adsm_fail(-ENOTSUP, "objects on %s are no buffers: ADSM_OPENCL_MEMORY=buffer makes them so",
-				 base->device->name);
+	/* Unified memory's are mapped: no commands but the library's may use them. */
+	if (!memory->buffer || base->device->caps.unified)
+		return adsm_fail(-ENOTSUP, "objects on %s are no buffers of their own: ADSM_OPENCL_MEMORY=buffer makes "
+				 "them so", base->device->name);
 	memory->given = true;
 	*ret_handle = memory->buffer;
 	return 0;
@@ -746,18 +777,6 @@ static int finish(struct adsm_cl_queue *queue, struct adsm_sigset *old, cl_int e
 	return ret;
 }
 
-/* Wait for a command. */
-static cl_int settle(struct adsm_cl_queue *queue, cl_int error, cl_event event)
-{
-	if (error)
-		return error;
-	error = adsm_cl.clFlush(queue->cl);
-	if (!error)
-		error = adsm_cl.clWaitForEvents(1, &event);
-	adsm_cl.clReleaseEvent(event);
-	return error;
-}
-
 int adsm_cl_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
 		      struct adsm_device_event *ret_event)
 {
@@ -767,20 +786,23 @@ int adsm_cl_to_device(struct adsm_memory *dst, size_t offset, const void *src, s
 	struct adsm_sigset old;
 	cl_event event = NULL;
 	cl_int error;
+	int ret;
 
 	if (!inside(dst, offset, size) || !size || !src)
 		return -EINVAL;
 	if (atomic_load(&device->lost))
 		return -ENODEV;
 	if (ret_event) {
-		adsm_cl_queue_begin(queue, &old);
+		ret = adsm_cl_queue_begin(queue, &old);
+		if (ret)
+			return ret;
 		error = device->way->write(queue, memory, offset, src, size, false, &event);
 		return finish(queue, &old, error, event, "a write", ret_event);
 	}
 	adsm_os_signals_block(&old);
 	error = device->way->write(queue, memory, offset, src, size, true, NULL);
 	adsm_os_signals_restore(&old);
-	return adsm_cl_errno(device, error, "a write");
+	return adsm_cl_moved(device, error, "a write");
 }
 
 int adsm_cl_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
@@ -792,20 +814,23 @@ int adsm_cl_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t si
 	struct adsm_sigset old;
 	cl_event event = NULL;
 	cl_int error;
+	int ret;
 
 	if (!inside(src, offset, size) || !size)
 		return -EINVAL;
 	if (atomic_load(&device->lost))
 		return -ENODEV;
 	if (ret_event) {
-		adsm_cl_queue_begin(queue, &old);
+		ret = adsm_cl_queue_begin(queue, &old);
+		if (ret)
+			return ret;
 		error = device->way->read(queue, dst, memory, offset, size, false, &event);
 		return finish(queue, &old, error, event, "a read", ret_event);
 	}
 	adsm_os_signals_block(&old);
 	error = device->way->read(queue, dst, memory, offset, size, true, NULL);
 	adsm_os_signals_restore(&old);
-	return adsm_cl_errno(device, error, "a read");
+	return adsm_cl_moved(device, error, "a read");
 }
 
 /* Ranges that overlap go through memory of their own. */
@@ -827,7 +852,7 @@ static int copy_overlapping(struct adsm_cl_device *device, struct adsm_cl_memory
 		error = settle(queue, error, event);
 	}
 	device->way->free(device, &between);
-	return adsm_cl_errno(device, error, "a copy");
+	return adsm_cl_moved(device, error, "a copy");
 }
 
 int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset, size_t size,
@@ -850,7 +875,9 @@ int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory 
 	if (ret_event) {
 		if (overlap)
 			return -ENOTSUP;
-		adsm_cl_queue_begin(queue, &old);
+		ret = adsm_cl_queue_begin(queue, &old);
+		if (ret)
+			return ret;
 		error = device->way->copy(queue, to, dst_offset, from, src_offset, size, &event);
 		return finish(queue, &old, error, event, "a copy", ret_event);
 	}
@@ -859,7 +886,7 @@ int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory 
 		ret = dst_offset == src_offset ? 0 : copy_overlapping(device, to, dst_offset, src_offset, size);
 	} else {
 		error = device->way->copy(queue, to, dst_offset, from, src_offset, size, &event);
-		ret = adsm_cl_errno(device, settle(queue, error, event), "a copy");
+		ret = adsm_cl_moved(device, settle(queue, error, event), "a copy");
 	}
 	adsm_os_signals_restore(&old);
 	return ret;
@@ -874,13 +901,16 @@ int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t s
 	struct adsm_sigset old;
 	cl_event event = NULL;
 	cl_int error;
+	int ret;
 
 	if (!inside(dst, offset, size) || !size)
 		return -EINVAL;
 	if (atomic_load(&device->lost))
 		return -ENODEV;
 	if (ret_event) {
-		adsm_cl_queue_begin(queue, &old);
+		ret = adsm_cl_queue_begin(queue, &old);
+		if (ret)
+			return ret;
 		error = device->way->fill(queue, memory, offset, value, size, &event);
 		return finish(queue, &old, error, event, "a fill", ret_event);
 	}
@@ -888,5 +918,5 @@ int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t s
 	error = device->way->fill(queue, memory, offset, value, size, &event);
 	error = settle(queue, error, event);
 	adsm_os_signals_restore(&old);
-	return adsm_cl_errno(device, error, "a fill");
+	return adsm_cl_moved(device, error, "a fill");
 }

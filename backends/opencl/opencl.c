@@ -74,6 +74,13 @@ int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
 	}
 }
 
+int adsm_cl_moved(struct adsm_cl_device *device, cl_int error, const char *what)
+{
+	int ret = adsm_cl_errno(device, error, what);
+
+	return ret == -ENOMEM ? -EIO : ret;
+}
+
 int adsm_cl_error(struct adsm_cl_device *device, cl_int error, const char *what)
 {
 	int ret = adsm_cl_errno(device, error, what);
@@ -176,8 +183,12 @@ static bool chosen(unsigned platform, const char *platform_name, unsigned device
  */
 static bool is_taken(cl_device_id id, cl_device_type type)
 {
+	cl_bool available = CL_TRUE;
+
+	GET(id, CL_DEVICE_AVAILABLE, available);
 	return strcmp(adsm_options.backend, "auto") ||
-		((type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR)) && version_of(id) >= VERSION_NEEDED);
+		((type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR)) && available &&
+		 version_of(id) >= VERSION_NEEDED);
 }
 
 static void look_at_platform(unsigned index, cl_platform_id platform, char *names, size_t names_size)
@@ -192,7 +203,7 @@ static void look_at_platform(unsigned index, cl_platform_id platform, char *name
 	for (cl_uint i = 0; i < n && i < MAX_DEVICES; i++) {
 		size_t at = strlen(names);
 		cl_device_type type = 0;
-		char name[128];
+		char name[256];
 
 		adsm_cl_device_text(devices[i], CL_DEVICE_NAME, name, sizeof(name));
 		GET(devices[i], CL_DEVICE_TYPE, type);
@@ -314,9 +325,9 @@ static int describe(struct adsm_cl_device *device, int index)
 {
 	cl_ulong memory = 0, max_alloc = 0;
 	cl_uint units = 1, align = 1024;
-	size_t params = 1024, dims[3] = { 0 };
 	cl_bool compiler = CL_TRUE, little = CL_TRUE;
-	char name[64];
+	size_t dims[3] = { 0 };
+	char name[256];
 
 	device->version = version_of(device->id);
 	adsm_cl_device_text(device->id, CL_DEVICE_NAME, name, sizeof(name));
@@ -334,7 +345,6 @@ static int describe(struct adsm_cl_device *device, int index)
 	GET(device->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, max_alloc);
 	GET(device->id, CL_DEVICE_MAX_COMPUTE_UNITS, units);
 	GET(device->id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, align);
-	GET(device->id, CL_DEVICE_MAX_PARAMETER_SIZE, params);
 	GET(device->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, device->max_group);
 	if (!GET(device->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, dims))
 		memcpy(device->max_group_dims, dims, sizeof(dims));
@@ -344,7 +354,6 @@ static int describe(struct adsm_cl_device *device, int index)
 		.memory_size = memory,
 		.compute_units = units,
 		.max_pending = ADSM_CL_PENDING / 2,
-		.max_arg_bytes = params,
 	};
 	return 0;
 }

@@ -55,10 +55,11 @@ bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue);
 void adsm_cl_queues_wake(struct adsm_cl_device *device);
 
 /*
- * Begin an operation: wait for room, take the lock. Then enqueue one or more commands, the last with an event, and
- * end with it. @error: what enqueueing returned; on failure nothing was submitted. The event is released.
+ * Begin an operation: wait for room, take the lock; -ENODEV when the device is lost. Then enqueue one or more
+ * commands, the last with an event, and end with it. @error: what enqueueing returned; on failure nothing was
+ * submitted. The event is released.
  */
-void adsm_cl_queue_begin(struct adsm_cl_queue *queue, struct adsm_sigset *old);
+int adsm_cl_queue_begin(struct adsm_cl_queue *queue, struct adsm_sigset *old);
 void adsm_cl_queue_abandon(struct adsm_cl_queue *queue, struct adsm_sigset *old);
 int adsm_cl_queue_end(struct adsm_cl_queue *queue, struct adsm_sigset *old, cl_int error, cl_event event,
 		     const char *what, uint64_t *ret_seq);
@@ -116,6 +117,8 @@ struct adsm_cl_device {
 int adsm_cl_error(struct adsm_cl_device *device, cl_int error, const char *what);
 /* The same without the sentence, which it logs: where none may be kept. */
 int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what);
+/* Of a copy, or of what was enqueued: that memory was short is not the caller's to mend. */
+int adsm_cl_moved(struct adsm_cl_device *device, cl_int error, const char *what);
 int adsm_cl_status(struct adsm_device *device);
 /* An information of a device as text; "" where there is none. */
 void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_text, size_t size);

@@ -13,7 +13,6 @@
 #define DIALECT_OPTIONS "-cl-std=CL1.2 "
 /* Of source: what kernels take is asked of the driver. */
 #define SOURCE_OPTIONS "-cl-kernel-arg-info "
-#define LOG_MAX ((size_t)16 << 10)
 
 /* ---- compiling */
 
@@ -30,22 +29,18 @@ static char *make_options(const struct adsm_image *image)
 	return options;
 }
 
-/* The compiler refused: with what it said, as far as there is room. */
+/* The compiler refused: with what it said. */
 static int build_failed(struct adsm_cl_device *device, cl_program program, cl_int error)
 {
-	char before[160], *log = calloc(1, LOG_MAX);
+	char before[160], *log = NULL;
 	size_t size = 0;
 
 	adsm_format(before, sizeof(before), "%s cannot compile the program (%s): ", device->base.name,
 		    adsm_cl_error_name(error));
-	if (log && adsm_cl.clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, LOG_MAX - 1, log, &size)) {
-		/* Longer than that: drivers give all or nothing. */
-		char *all = calloc(1, size + 1);
-
-		if (all && !adsm_cl.clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, size, all, NULL))
-			memcpy(log, all, LOG_MAX - 1);
-		free(all);
-	}
+	if (!adsm_cl.clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size))
+		log = calloc(1, size + 1);
+	if (log)
+		adsm_cl.clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
 	adsm_say_long(before, log && *log ? log : "it does not say why");
 	free(log);
 	return error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY ? -ENOMEM :
@@ -88,7 +83,7 @@ static int from_source(struct adsm_cl_device *device, const char *text, size_t s
 static int from_spirv(struct adsm_cl_device *device, const struct adsm_image *image, const char *options,
 		      cl_program *ret_program)
 {
-	char versions[64];
+	char versions[1024];
 	cl_program program;
 	cl_int error;
 	int ret;
@@ -161,7 +156,7 @@ static struct key make_key(struct adsm_cl_device *device, const char *source, si
 		CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION, CL_DRIVER_VERSION,
 	};
 	struct key key = { NULL, 0, 0 };
-	char text[256];
+	char text[256] = "";
 
 	adsm_cl.clGetPlatformInfo(device->platform, CL_PLATFORM_VERSION, sizeof(text), text, NULL);
 	text[sizeof(text) - 1] = '\0';
@@ -247,8 +242,10 @@ static void to_cache(struct adsm_cl_device *device, const struct key *key, cl_pr
 static int compile(struct adsm_cl_device *device, const char *source, size_t size, const char *options,
 		   bool arguments, cl_program *ret_program)
 {
-	struct key key = make_key(device, source, size, options);
-	int ret = key.bytes ? from_cache(device, &key, options, arguments, ret_program) : -ENOMEM;
+	/* What source includes is not in the key; modules have been made one text. */
+	bool closed = !arguments || !memmem(source, size, "include", strlen("include"));
+	struct key key = closed ? make_key(device, source, size, options) : (struct key){ NULL, 0, 0 };
+	int ret = key.bytes ? from_cache(device, &key, options, arguments, ret_program) : -ENOENT;
 
 	if (ret) {
 		ret = from_source(device, source, size, options, ret_program);

@@ -33,8 +33,12 @@ static void end(struct adsm_cl_slot *slot, int status, uint64_t elapsed_ns)
 	slot->status = status;
 	slot->elapsed_ns = elapsed_ns;
 	if (status) {
+		uint64_t last = atomic_load(&queue->last_failed);
+
 		atomic_store(&queue->failure, status);
-		atomic_store(&queue->last_failed, slot->seq);
+		while (last < slot->seq &&
+		       !atomic_compare_exchange_weak(&queue->last_failed, &last, slot->seq))
+			;
 	}
 	atomic_store(&slot->ended, slot->seq);
 	for (;;) {
@@ -61,12 +65,19 @@ static void CL_CALLBACK told(cl_event event, cl_int status, void *arg)
 {
 	struct adsm_cl_slot *slot = arg;
 	struct adsm_cl_queue *queue = slot->queue;
-	uint64_t ns = status < 0 ? 0 : elapsed(queue, slot->timed ? slot->timed : event);
+	cl_int timed = CL_COMPLETE;
+	uint64_t ns;
 
+	/* What came behind it need not have failed with it. */
+	if (slot->timed && status >= 0 &&
+	    !adsm_cl.clGetEventInfo(slot->timed, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(timed), &timed, NULL) &&
+	    timed < 0)
+		status = timed;
+	ns = status < 0 ? 0 : elapsed(queue, slot->timed ? slot->timed : event);
 	adsm_cl.clReleaseEvent(event);
 	if (slot->timed)
 		adsm_cl.clReleaseEvent(slot->timed);
-	end(slot, status < 0 ? adsm_cl_errno(queue->device, status, "a queued operation") : 0, ns);
+	end(slot, status < 0 ? adsm_cl_moved(queue->device, status, "a queued operation") : 0, ns);
 	atomic_fetch_add(&queue->told, 1);	/* the queue may be gone now */
 }
 
@@ -121,7 +132,13 @@ static int wait_done(struct adsm_cl_queue *queue, uint64_t seq, uint64_t spin_ns
 	}
 }
 
-void adsm_cl_queue_begin(struct adsm_cl_queue *queue, struct adsm_sigset *old)
+void adsm_cl_queue_abandon(struct adsm_cl_queue *queue, struct adsm_sigset *old)
+{
+	adsm_unlock(&queue->lock);
+	adsm_os_signals_restore(old);
+}
+
+int adsm_cl_queue_begin(struct adsm_cl_queue *queue, struct adsm_sigset *old)
 {
 	adsm_os_signals_block(old);
 	adsm_lock(&queue->lock);
@@ -133,6 +150,10 @@ void adsm_cl_queue_begin(struct adsm_cl_queue *queue, struct adsm_sigset *old)
 		wait_done(queue, oldest, 0);
 		adsm_lock(&queue->lock);
 	}
+	if (!atomic_load(&queue->device->lost))
+		return 0;
+	adsm_cl_queue_abandon(queue, old);
+	return -ENODEV;
 }
 
 static void submit(struct adsm_cl_queue *queue, cl_event event)
@@ -152,12 +173,6 @@ static void submit(struct adsm_cl_queue *queue, cl_event event)
 	/* A driver that cannot tell: then it is over before anybody asks. */
 	error = adsm_cl.clWaitForEvents(1, &event);
 	told(event, error ? error : CL_COMPLETE, slot);
-}
-
-void adsm_cl_queue_abandon(struct adsm_cl_queue *queue, struct adsm_sigset *old)
-{
-	adsm_unlock(&queue->lock);
-	adsm_os_signals_restore(old);
 }
 
 int adsm_cl_queue_end(struct adsm_cl_queue *queue, struct adsm_sigset *old, cl_int error, cl_event event,
@@ -196,11 +211,12 @@ int adsm_cl_event_query(struct adsm_device *base, struct adsm_device_event event
 	lost = atomic_load(&queue->device->lost);
 	if (atomic_load(&queue->done) >= event.seq) {
 		const struct adsm_cl_slot *slot = &queue->slots[event.seq % ADSM_CL_PENDING];
+		int status = slot->status;
 
 		/* Of those long gone only this is known; rather a failure too many than one too few. */
 		*ret_status = event.seq <= atomic_load(&queue->last_failed) ? atomic_load(&queue->failure) : 0;
-		if (atomic_load(&slot->ended) == event.seq)
-			*ret_status = slot->status;
+		if (atomic_load(&queue->submitted) < event.seq + ADSM_CL_PENDING)
+			*ret_status = status;
 		return 1;
 	}
 	*ret_status = -ENODEV;

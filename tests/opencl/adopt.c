@@ -403,6 +403,28 @@ static void release_fetches(void)
 	stale_destroy(&s);
 }
 
+/* The program's own queue knows nothing of the calls before. */
+static void release_waits(void)
+{
+	const unsigned n_calls = 60;
+	adsmKernel *increment;
+	unsigned seen[FEW];
+	struct stale s;
+	adsmArg in[1];
+
+	stale_create(&s);
+	increment = adsmOpenCLKernel(ADSM_DEVICE_CURRENT, s.increment);
+	CHECK(increment);
+	in[0] = adsmIn(s.p);
+	for (unsigned i = 0; i < n_calls; i++)
+		CHECK_OK(adsmCall(increment, adsmDim3(FEW / 64, 1, 1), adsmDim3(64, 1, 1), adsmPtr(s.p)));
+	CHECK_OK(adsmOpenCLRelease(in, 1));
+	CL(clEnqueueReadBuffer(s.raw.queue, s.buffer, CL_TRUE, 0, sizeof(seen), seen, 0, NULL, NULL));
+	CHECK_EQ(seen[7], 107 + n_calls);
+	CHECK_OK(adsmOpenCLKernelFree(increment));
+	stale_destroy(&s);
+}
+
 /* ---- what is refused */
 
 static void not_opencl(void)
@@ -526,6 +548,7 @@ static const struct conform_case cases[] = {
 	CASE("get-4", get_4),
 	CASE("release-sends", release_sends),
 	CASE("release-fetches", release_fetches),
+	CASE("release-waits", release_waits),
 	CASE("not-opencl", not_opencl),
 	CASE("refused-use", refused_use),
 	CASE("refused", refused),

@@ -579,6 +579,33 @@ static void cache_hit(void)
 	remove_folder();
 }
 
+static void write_header(const char *text)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/.scale.h", folder);
+	file = fopen(path, "we");
+	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
+}
+
+/* What source includes may change, so it is not kept. */
+static void cache_includes(void)
+{
+	static const char including[] = "#include \".scale.h\"\n__kernel void scale(__global const uint *in,"
+		"__global uint *out, uint n) { uint i = get_global_id(0); if (i < n) out[i] = SCALE * in[i]; }\n";
+	char options[64];
+
+	cache_create();
+	snprintf(options, sizeof(options), "-I%s", folder);
+	write_header("#define SCALE 3\n");
+	CHECK_EQ(elsewhere("", including, options, 3), WORKS);
+	CHECK_EQ(entries(false, false), 0);
+	write_header("#define SCALE 5\n");
+	CHECK_EQ(elsewhere("", including, options, 5), WORKS);
+	remove_folder();
+}
+
 static void cache_damaged(void)
 {
 	cache_create();
@@ -641,6 +668,7 @@ static const struct conform_case cases[] = {
 	CASE("null-pointer", null_pointer),
 	CASE("interior", interior),
 	CASE("cache-hit", cache_hit),
+	CASE("cache-includes", cache_includes),
 	CASE("cache-damaged", cache_damaged),
 	CASE("cache-refused", cache_refused),
 	CASE("cache-off", cache_off),
