@@ -406,7 +406,7 @@ static void release_fetches(void)
 /* The program's own queue knows nothing of the calls before. */
 static void release_waits(void)
 {
-	const unsigned n_calls = 60;
+	const unsigned n_calls = 120;	/* of one block each: another thread of the device is free */
 	adsmKernel *increment;
 	unsigned seen[FEW];
 	struct stale s;
@@ -417,7 +417,7 @@ static void release_waits(void)
 	CHECK(increment);
 	in[0] = adsmIn(s.p);
 	for (unsigned i = 0; i < n_calls; i++)
-		CHECK_OK(adsmCall(increment, adsmDim3(FEW / 64, 1, 1), adsmDim3(64, 1, 1), adsmPtr(s.p)));
+		CHECK_OK(adsmCall(increment, adsmDim3(1, 1, 1), adsmDim3(FEW, 1, 1), adsmPtr(s.p)));
 	CHECK_OK(adsmOpenCLRelease(in, 1));
 	CL(clEnqueueReadBuffer(s.raw.queue, s.buffer, CL_TRUE, 0, sizeof(seen), seen, 0, NULL, NULL));
 	CHECK_EQ(seen[7], 107 + n_calls);
