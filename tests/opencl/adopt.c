@@ -413,9 +413,11 @@ static void release_waits(void)
 		"		x = x * 1664525u + 1013904223u;\n"
 		"	p[7] = x | 1;\n"
 		"}\n";
-	cl_kernel own;
+	cl_command_queue queue;
 	cl_program program;
+	cl_kernel own;
 	adsmKernel *kernel;
+	cl_int error;
 	unsigned seen[FEW];
 	struct stale s;
 	adsmArg in[1];
@@ -425,12 +427,15 @@ static void release_waits(void)
 	own = raw_kernel(program, "slow");
 	kernel = adsmOpenCLKernel(ADSM_DEVICE_CURRENT, own);
 	CHECK(kernel);
+	queue = clCreateCommandQueueWithProperties(s.raw.context, s.raw.device, NULL, &error);
+	CL(error);
 	in[0] = adsmIn(s.p);
 	s.p[7] = 0;
 	CHECK_OK(adsmCall(kernel, adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmPtr(s.p), adsmVal(100000000u)));
 	CHECK_OK(adsmOpenCLRelease(in, 1));
-	CL(clEnqueueReadBuffer(s.raw.queue, s.buffer, CL_TRUE, 0, sizeof(seen), seen, 0, NULL, NULL));
+	CL(clEnqueueReadBuffer(queue, s.buffer, CL_TRUE, 0, sizeof(seen), seen, 0, NULL, NULL));
 	CHECK(seen[7]);
+	CL(clReleaseCommandQueue(queue));
 	CHECK_OK(adsmOpenCLKernelFree(kernel));
 	CL(clReleaseKernel(own));
 	CL(clReleaseProgram(program));
