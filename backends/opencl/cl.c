@@ -32,7 +32,7 @@ int adsm_cl_open(void)
 {
 	const char *file = *adsm_options.opencl_library ? adsm_options.opencl_library : LOADER;
 	static void *library;
-	struct adsm_cl found = { NULL };
+	struct adsm_cl found;
 	void *opened;
 
 	if (library)
