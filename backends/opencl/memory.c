@@ -478,7 +478,8 @@ static const struct adsm_cl_way unified_way = {
 
 /* ---- the choice */
 
-/* As the words of ADSM_OPENCL_MEMORY; "auto" takes the first of automatic[] that a device can do. */
+/* As the words of ADSM_OPENCL_MEMORY; "auto" takes the first of automatic[] that a device can do, else
+ * buffers. */
 static const struct adsm_cl_way *const ways[] = {
 	[ADSM_OPENCL_BUFFER] = &buffer_way,
 	[ADSM_OPENCL_USM] = &usm_way,
@@ -486,7 +487,7 @@ static const struct adsm_cl_way *const ways[] = {
 	[ADSM_OPENCL_SVM] = &svm_way,
 	[ADSM_OPENCL_UNIFIED] = &unified_way,
 };
-static const struct adsm_cl_way *const automatic[] = { &usm_way, &address_way, &buffer_way };
+static const struct adsm_cl_way *const automatic[] = { &usm_way, &address_way };
 
 static void use_way(struct adsm_cl_device *device, const struct adsm_cl_way *way)
 {
@@ -498,19 +499,15 @@ static void use_way(struct adsm_cl_device *device, const struct adsm_cl_way *way
 
 int adsm_cl_way_choose(struct adsm_cl_device *device)
 {
-	enum adsm_opencl_memory wanted = adsm_options.opencl_memory;
-	const struct adsm_cl_way *way = NULL;
+	const struct adsm_cl_way *way = ways[adsm_options.opencl_memory];
 
-	if (wanted != ADSM_OPENCL_AUTO) {
-		if (ways[wanted]->init(device))
-			return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s cannot do that; 'buffer' it can",
-					 ways[wanted]->name, device->base.name);
-		way = ways[wanted];
-	}
-	for (size_t i = 0; !way; i++)
+	if (way && way->init(device))
+		return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s cannot do that; 'buffer' it can", way->name,
+				 device->base.name);
+	for (size_t i = 0; !way && i < sizeof(automatic) / sizeof(automatic[0]); i++)
 		if (!automatic[i]->init(device))
 			way = automatic[i];
-	use_way(device, way);
+	use_way(device, way ? way : &buffer_way);
 	return 0;
 }
 
