@@ -1,565 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * memory.c - objects on a device, and copies. There are several ways to keep them, each a table of functions:
- *
- *	buffer		a cl_mem; works everywhere; kernels know no addresses
- *	usm		device memory of cl_intel_unified_shared_memory: pointers
- *	address		a cl_mem with an address, by cl_ext_buffer_device_address
- *	svm		coarse-grain shared virtual memory: pointers
- *	unified		a cl_mem over the CPU's own pages, where the device shares its memory: nothing is copied
- */
+/* memory.c - memory of a device, and copies. */
 #include "opencl.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "log.h"
 #include "options.h"
-
-/* Of extensions younger than the headers that may be there. */
-#define MEM_DEVICE_PRIVATE_ADDRESS_EXT 0x5000
-#define MEM_DEVICE_ADDRESS_EXT 0x5001
-#define KERNEL_EXEC_INFO_DEVICE_PTRS_EXT 0x5002
-
-#define MEASURED ((size_t)64 << 10)	/* bytes: what a fault moves */
-#define ROUNDS 5
-
-/* Wait for a command. */
-static cl_int settle(struct adsm_cl_queue *queue, cl_int error, cl_event event)
-{
-	if (error)
-		return error;
-	error = adsm_cl.clFlush(queue->cl);
-	if (!error)
-		error = adsm_cl.clWaitForEvents(1, &event);
-	adsm_cl.clReleaseEvent(event);
-	return error;
-}
-
-/* ---- buffers: for ways that differ in making them only */
-
-/* Through a mapping: some drivers copy faster that way, others slower. */
-static cl_int write_mapped(struct adsm_cl_queue *queue, cl_mem buffer, size_t offset, const void *src, size_t size)
-{
-	cl_event event = NULL;
-	cl_int error;
-	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, offset, size,
-					     0, NULL, NULL, &error);
-
-	if (error)
-		return error;
-	memcpy(p, src, size);
-	error = adsm_cl.clEnqueueUnmapMemObject(queue->cl, buffer, p, 0, NULL, &event);
-	return settle(queue, error, event);
-}
-
-static cl_int read_mapped(struct adsm_cl_queue *queue, void *dst, cl_mem buffer, size_t offset, size_t size)
-{
-	cl_event event = NULL;
-	cl_int error;
-	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_READ, offset, size, 0, NULL, NULL,
-					     &error);
-
-	if (error)
-		return error;
-	memcpy(dst, p, size);
-	error = adsm_cl.clEnqueueUnmapMemObject(queue->cl, buffer, p, 0, NULL, &event);
-	return settle(queue, error, event);
-}
-
-static cl_int buffer_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, const void *src,
-			   size_t size, bool wait, cl_event *ret_event)
-{
-	if (wait && queue->device->write_mapped)
-		return write_mapped(queue, dst->buffer, offset, src, size);
-	return adsm_cl.clEnqueueWriteBuffer(queue->cl, dst->buffer, wait, offset, size, src, 0, NULL, ret_event);
-}
-
-static cl_int buffer_read(struct adsm_cl_queue *queue, void *dst, struct adsm_cl_memory *src, size_t offset,
-			  size_t size, bool wait, cl_event *ret_event)
-{
-	if (wait && queue->device->read_mapped)
-		return read_mapped(queue, dst, src->buffer, offset, size);
-	return adsm_cl.clEnqueueReadBuffer(queue->cl, src->buffer, wait, offset, size, dst, 0, NULL, ret_event);
-}
-
-static cl_int buffer_copy(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t dst_offset,
-			  struct adsm_cl_memory *src, size_t src_offset, size_t size, cl_event *ret_event)
-{
-	return adsm_cl.clEnqueueCopyBuffer(queue->cl, src->buffer, dst->buffer, src_offset, dst_offset, size, 0, NULL,
-					   ret_event);
-}
-
-static cl_int buffer_fill(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
-			  size_t size, cl_event *ret_event)
-{
-	return adsm_cl.clEnqueueFillBuffer(queue->cl, dst->buffer, &value, sizeof(value), offset, size, 0, NULL,
-					   ret_event);
-}
-
-static cl_int buffer_set_arg(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
-			     struct adsm_cl_memory *memory)
-{
-	return adsm_cl.clSetKernelArg(kernel, index, sizeof(memory->buffer), &memory->buffer);
-}
-
-static void buffer_free(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
-{
-	adsm_cl.clReleaseMemObject(memory->buffer);
-}
-
-static int always(struct adsm_cl_device *device)
-{
-	return 0;
-}
-
-static int buffer_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
-{
-	cl_int error;
-
-	memory->buffer = adsm_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE, memory->base.size, NULL, &error);
-	return adsm_cl_error(device, error, "clCreateBuffer");
-}
-
-static const struct adsm_cl_way buffer_way = {
-	.name = "buffer",
-	.init = always,
-	.alloc = buffer_alloc,
-	.free = buffer_free,
-	.write = buffer_write,
-	.read = buffer_read,
-	.copy = buffer_copy,
-	.fill = buffer_fill,
-	.set_arg = buffer_set_arg,
-};
-
-/* ---- all memory that a kernel may reach by addresses it finds in data, for ways that have to say so */
-
-static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl_kernel_exec_info what)
-{
-	struct adsm_cl_memory *memory;
-	cl_int error = CL_SUCCESS;
-	cl_ulong *addresses;
-	struct adsm_sigset old;
-	size_t n = 0;
-
-	adsm_os_signals_block(&old);
-	adsm_lock(&device->memories_lock);
-	for (memory = device->memories; memory; memory = memory->next)
-		n++;
-	addresses = malloc(n * sizeof(*addresses) + 1);
-	n = 0;
-	for (memory = device->memories; memory && addresses; memory = memory->next)
-		addresses[n++] = memory->base.address;
-	adsm_unlock(&device->memories_lock);
-	adsm_os_signals_restore(&old);
-	if (!addresses)
-		return CL_OUT_OF_HOST_MEMORY;
-	/* An empty list is none; then there is nothing that could be followed either. */
-	if (n)
-		error = adsm_cl.clSetKernelExecInfo(kernel, what, n * sizeof(*addresses), addresses);
-	free(addresses);
-	return error;
-}
-
-/* ---- address: buffers that have one */
-
-static int address_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
-{
-	const cl_mem_properties properties[] = { MEM_DEVICE_PRIVATE_ADDRESS_EXT, CL_TRUE, 0 };
-	cl_ulong address = 0;
-	cl_int error;
-
-	memory->buffer = adsm_cl.clCreateBufferWithProperties(device->context, properties, CL_MEM_READ_WRITE,
-							      memory->base.size, NULL, &error);
-	if (!error) {
-		error = adsm_cl.clGetMemObjectInfo(memory->buffer, MEM_DEVICE_ADDRESS_EXT, sizeof(address), &address,
-						   NULL);
-		if (error)
-			adsm_cl.clReleaseMemObject(memory->buffer);
-	}
-	memory->base.address = address;
-	return adsm_cl_error(device, error, "clCreateBufferWithProperties with a device address");
-}
-
-static int address_init(struct adsm_cl_device *device)
-{
-	struct adsm_cl_memory trial = { .base.size = ADSM_PAGE_SIZE };
-
-	if (!adsm_cl_has_extension(device->id, "cl_ext_buffer_device_address") ||
-	    !adsm_cl.clCreateBufferWithProperties || !adsm_cl.clSetKernelExecInfo)
-		return 1;
-	*(void **)&device->address_set_arg = adsm_cl.clGetExtensionFunctionAddressForPlatform(
-		device->platform, "clSetKernelArgDevicePointerEXT");
-	/* The extension has had other constants, and with several devices in a context there are as many addresses. */
-	if (!device->address_set_arg || address_alloc(device, &trial))
-		return 1;
-	buffer_free(device, &trial);
-	return 0;
-}
-
-static cl_int address_set_place(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
-				struct adsm_cl_memory *memory, size_t offset)
-{
-	return device->address_set_arg(kernel, index, memory->base.address + offset);
-}
-
-static cl_int address_set_reachable(struct adsm_cl_device *device, cl_kernel kernel)
-{
-	return tell_reachable(device, kernel, KERNEL_EXEC_INFO_DEVICE_PTRS_EXT);
-}
-
-static const struct adsm_cl_way address_way = {
-	.name = "address",
-	.init = address_init,
-	.alloc = address_alloc,
-	.free = buffer_free,
-	.write = buffer_write,
-	.read = buffer_read,
-	.copy = buffer_copy,
-	.fill = buffer_fill,
-	.set_arg = buffer_set_arg,
-	.set_place = address_set_place,
-	.set_reachable = address_set_reachable,
-};
-
-/* ---- usm: pointers of the device's own memory */
-
-static int usm_init(struct adsm_cl_device *device)
-{
-	struct { const char *name; void **function; } functions[] = {
-		{ "clDeviceMemAllocINTEL", (void **)&device->usm_alloc },
-		{ "clMemFreeINTEL", (void **)&device->usm_free },
-		{ "clEnqueueMemcpyINTEL", (void **)&device->usm_memcpy },
-		{ "clEnqueueMemFillINTEL", (void **)&device->usm_fill },
-		{ "clSetKernelArgMemPointerINTEL", (void **)&device->usm_set_arg },
-	};
-
-	if (!adsm_cl_has_extension(device->id, "cl_intel_unified_shared_memory") || !adsm_cl.clSetKernelExecInfo)
-		return 1;
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		*functions[i].function = adsm_cl.clGetExtensionFunctionAddressForPlatform(device->platform,
-											    functions[i].name);
-		if (!*functions[i].function)
-			return 1;
-	}
-	return 0;
-}
-
-static int usm_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
-{
-	cl_int error;
-
-	memory->pointer = device->usm_alloc(device->context, device->id, NULL, memory->base.size, 0, &error);
-	memory->base.address = (uintptr_t)memory->pointer;
-	return adsm_cl_error(device, error, "clDeviceMemAllocINTEL");
-}
-
-static void usm_free(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
-{
-	device->usm_free(device->context, memory->pointer);
-}
-
-static cl_int usm_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, const void *src,
-			size_t size, bool wait, cl_event *ret_event)
-{
-	return queue->device->usm_memcpy(queue->cl, wait, (char *)dst->pointer + offset, src, size, 0, NULL, ret_event);
-}
-
-static cl_int usm_read(struct adsm_cl_queue *queue, void *dst, struct adsm_cl_memory *src, size_t offset, size_t size,
-		       bool wait, cl_event *ret_event)
-{
-	return queue->device->usm_memcpy(queue->cl, wait, dst, (char *)src->pointer + offset, size, 0, NULL, ret_event);
-}
-
-static cl_int usm_copy(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t dst_offset,
-		       struct adsm_cl_memory *src, size_t src_offset, size_t size, cl_event *ret_event)
-{
-	return queue->device->usm_memcpy(queue->cl, CL_FALSE, (char *)dst->pointer + dst_offset,
-					 (char *)src->pointer + src_offset, size, 0, NULL, ret_event);
-}
-
-static cl_int usm_fill(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
-		       size_t size, cl_event *ret_event)
-{
-	return queue->device->usm_fill(queue->cl, (char *)dst->pointer + offset, &value, sizeof(value), size, 0, NULL,
-				       ret_event);
-}
-
-static cl_int usm_set_place(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
-			    struct adsm_cl_memory *memory, size_t offset)
-{
-	return device->usm_set_arg(kernel, index, (char *)memory->pointer + offset);
-}
-
-static cl_int usm_set_arg(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index, struct adsm_cl_memory *memory)
-{
-	return usm_set_place(device, kernel, index, memory, 0);
-}
-
-static cl_int usm_set_reachable(struct adsm_cl_device *device, cl_kernel kernel)
-{
-	const cl_bool yes = CL_TRUE;
-
-	return adsm_cl.clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof(yes), &yes);
-}
-
-static const struct adsm_cl_way usm_way = {
-	.name = "usm",
-	.init = usm_init,
-	.alloc = usm_alloc,
-	.free = usm_free,
-	.write = usm_write,
-	.read = usm_read,
-	.copy = usm_copy,
-	.fill = usm_fill,
-	.set_arg = usm_set_arg,
-	.set_place = usm_set_place,
-	.set_reachable = usm_set_reachable,
-};
-
-/* ---- svm: pointers of shared virtual memory, which the CPU never uses */
-
-static int svm_init(struct adsm_cl_device *device)
-{
-	cl_device_svm_capabilities caps = 0;
-
-	if (device->version < 20 || !adsm_cl.clSVMAlloc || !adsm_cl.clSVMFree || !adsm_cl.clEnqueueSVMMemcpy ||
-	    !adsm_cl.clEnqueueSVMMemFill || !adsm_cl.clSetKernelArgSVMPointer || !adsm_cl.clSetKernelExecInfo)
-		return 1;
-	adsm_cl.clGetDeviceInfo(device->id, CL_DEVICE_SVM_CAPABILITIES, sizeof(caps), &caps, NULL);
-	return caps & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER ? 0 : 1;
-}
-
-static int svm_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
-{
-	memory->pointer = adsm_cl.clSVMAlloc(device->context, CL_MEM_READ_WRITE, memory->base.size, 0);
-	memory->base.address = (uintptr_t)memory->pointer;
-	return memory->pointer ? 0 : adsm_cl_error(device, CL_MEM_OBJECT_ALLOCATION_FAILURE, "clSVMAlloc");
-}
-
-static void svm_free(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
-{
-	adsm_cl.clSVMFree(device->context, memory->pointer);
-}
-
-static cl_int svm_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, const void *src,
-			size_t size, bool wait, cl_event *ret_event)
-{
-	return adsm_cl.clEnqueueSVMMemcpy(queue->cl, wait, (char *)dst->pointer + offset, src, size, 0, NULL,
-					  ret_event);
-}
-
-static cl_int svm_read(struct adsm_cl_queue *queue, void *dst, struct adsm_cl_memory *src, size_t offset, size_t size,
-		       bool wait, cl_event *ret_event)
-{
-	return adsm_cl.clEnqueueSVMMemcpy(queue->cl, wait, dst, (char *)src->pointer + offset, size, 0, NULL,
-					  ret_event);
-}
-
-static cl_int svm_copy(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t dst_offset,
-		       struct adsm_cl_memory *src, size_t src_offset, size_t size, cl_event *ret_event)
-{
-	return adsm_cl.clEnqueueSVMMemcpy(queue->cl, CL_FALSE, (char *)dst->pointer + dst_offset,
-					  (char *)src->pointer + src_offset, size, 0, NULL, ret_event);
-}
-
-static cl_int svm_fill(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
-		       size_t size, cl_event *ret_event)
-{
-	return adsm_cl.clEnqueueSVMMemFill(queue->cl, (char *)dst->pointer + offset, &value, sizeof(value), size, 0,
-					   NULL, ret_event);
-}
-
-static cl_int svm_set_place(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
-			    struct adsm_cl_memory *memory, size_t offset)
-{
-	return adsm_cl.clSetKernelArgSVMPointer(kernel, index, (char *)memory->pointer + offset);
-}
-
-static cl_int svm_set_arg(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index, struct adsm_cl_memory *memory)
-{
-	return svm_set_place(device, kernel, index, memory, 0);
-}
-
-static cl_int svm_set_reachable(struct adsm_cl_device *device, cl_kernel kernel)
-{
-	return tell_reachable(device, kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS);
-}
-
-static const struct adsm_cl_way svm_way = {
-	.name = "svm",
-	.init = svm_init,
-	.alloc = svm_alloc,
-	.free = svm_free,
-	.write = svm_write,
-	.read = svm_read,
-	.copy = svm_copy,
-	.fill = svm_fill,
-	.set_arg = svm_set_arg,
-	.set_place = svm_set_place,
-	.set_reachable = svm_set_reachable,
-};
-
-/* ---- unified: the CPU's pages themselves; mapped whenever no kernel uses them (launch.c) */
-
-static int unified_init(struct adsm_cl_device *device)
-{
-	cl_bool shared = CL_FALSE;
-
-	adsm_cl.clGetDeviceInfo(device->id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(shared), &shared, NULL);
-	device->base.caps.unified = shared;
-	return shared ? 0 : 1;
-}
-
-static int unified_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
-{
-	cl_int error;
-	void *p;
-
-	memory->buffer = adsm_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-						memory->base.size, memory->pointer, &error);
-	if (error)
-		return adsm_cl_error(device, error, "clCreateBuffer over host memory");
-	p = adsm_cl.clEnqueueMapBuffer(device->queues[ADSM_QUEUE_TO_HOST].cl, memory->buffer, CL_TRUE,
-				       CL_MAP_READ | CL_MAP_WRITE, 0, memory->base.size, 0, NULL, NULL, &error);
-	if (!error && p == memory->pointer)
-		return 0;
-	adsm_cl.clReleaseMemObject(memory->buffer);
-	return error ? adsm_cl_error(device, error, "mapping host memory") :
-		adsm_fail(-EIO, "%s does not use host memory where it lies", device->base.name);
-}
-
-static cl_int marker(struct adsm_cl_queue *queue, cl_event *ret_event)
-{
-	return ret_event ? adsm_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, ret_event) : CL_SUCCESS;
-}
-
-static cl_int unified_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, const void *src,
-			    size_t size, bool wait, cl_event *ret_event)
-{
-	memmove((char *)dst->pointer + offset, src, size);
-	return marker(queue, ret_event);
-}
-
-static cl_int unified_read(struct adsm_cl_queue *queue, void *dst, struct adsm_cl_memory *src, size_t offset,
-			   size_t size, bool wait, cl_event *ret_event)
-{
-	memmove(dst, (char *)src->pointer + offset, size);
-	return marker(queue, ret_event);
-}
-
-static cl_int unified_copy(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t dst_offset,
-			   struct adsm_cl_memory *src, size_t src_offset, size_t size, cl_event *ret_event)
-{
-	memmove((char *)dst->pointer + dst_offset, (char *)src->pointer + src_offset, size);
-	return marker(queue, ret_event);
-}
-
-static cl_int unified_fill(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
-			   size_t size, cl_event *ret_event)
-{
-	memset((char *)dst->pointer + offset, value, size);
-	return marker(queue, ret_event);
-}
-
-static const struct adsm_cl_way unified_way = {
-	.name = "unified",
-	.init = unified_init,
-	.alloc = unified_alloc,
-	.free = buffer_free,
-	.write = unified_write,
-	.read = unified_read,
-	.copy = unified_copy,
-	.fill = unified_fill,
-	.set_arg = buffer_set_arg,
-};
-
-/* ---- the choice */
-
-/* As the words of ADSM_OPENCL_MEMORY; "auto" takes the first of automatic[] that a device can do, else
- * buffers. */
-static const struct adsm_cl_way *const ways[] = {
-	[ADSM_OPENCL_BUFFER] = &buffer_way,
-	[ADSM_OPENCL_USM] = &usm_way,
-	[ADSM_OPENCL_ADDRESS] = &address_way,
-	[ADSM_OPENCL_SVM] = &svm_way,
-	[ADSM_OPENCL_UNIFIED] = &unified_way,
-};
-static const struct adsm_cl_way *const automatic[] = { &usm_way, &address_way };
-
-static void use_way(struct adsm_cl_device *device, const struct adsm_cl_way *way)
-{
-	device->way = way;
-	device->base.caps.has_address = way->set_reachable;
-	strcpy(device->base.caps.memory, way->name);
-	adsm_info("%s: memory is kept as '%s'", device->base.name, way->name);
-}
-
-int adsm_cl_way_choose(struct adsm_cl_device *device)
-{
-	const struct adsm_cl_way *way = ways[adsm_options.opencl_memory];
-
-	if (way && way->init(device))
-		return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s cannot do that; 'buffer' it can", way->name,
-				 device->base.name);
-	for (size_t i = 0; !way && i < sizeof(automatic) / sizeof(automatic[0]); i++)
-		if (!automatic[i]->init(device))
-			way = automatic[i];
-	use_way(device, way ? way : &buffer_way);
-	return 0;
-}
-
-static uint64_t time_copies(struct adsm_cl_device *device, struct adsm_cl_memory *memory, void *host, bool write)
-{
-	uint64_t best = UINT64_MAX;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t start = adsm_os_now_ns(), ns;
-		cl_int error = write ?
-			buffer_write(&device->queues[ADSM_QUEUE_TO_DEVICE], memory, 0, host, MEASURED, true, NULL) :
-			buffer_read(&device->queues[ADSM_QUEUE_TO_HOST], host, memory, 0, MEASURED, true, NULL);
-
-		ns = adsm_os_now_ns() - start;
-		if (error)
-			return UINT64_MAX;
-		if (ns < best)
-			best = ns;
-	}
-	return best;
-}
-
-void adsm_cl_measure_copies(struct adsm_cl_device *device)
-{
-	struct adsm_cl_memory memory = { .base.size = MEASURED };
-	uint64_t direct[2], mapped[2];
-	void *host;
-
-	/* The other ways have nothing that could be mapped. */
-	if (device->way != &buffer_way && device->way != &address_way)
-		return;
-	host = aligned_alloc(ADSM_PAGE_SIZE, MEASURED);
-	if (!host || buffer_alloc(device, &memory)) {
-		free(host);
-		return;
-	}
-	memset(host, 0, MEASURED);
-	for (int write = 0; write < 2; write++) {
-		direct[write] = time_copies(device, &memory, host, write);
-		device->write_mapped = device->read_mapped = true;
-		mapped[write] = time_copies(device, &memory, host, write);
-		device->write_mapped = device->read_mapped = false;
-	}
-	/* Clearly so: most drivers do the same either way, and measurements vary. */
-	device->read_mapped = mapped[0] < direct[0] / 4 * 3;
-	device->write_mapped = mapped[1] < direct[1] / 4 * 3;
-	adsm_info("%s: 64 KiB take %lu ns to the device, %lu mapped; %lu ns to the host, %lu mapped", device->base.name,
-		  (unsigned long)direct[1], (unsigned long)mapped[1], (unsigned long)direct[0],
-		  (unsigned long)mapped[0]);
-	buffer_free(device, &memory);
-	free(host);
-}
 
 /* ---- memory */
 
@@ -762,158 +209,140 @@ static bool inside(const struct adsm_memory *memory, size_t offset, size_t size)
 	return offset <= memory->size && size <= memory->size - offset;
 }
 
-/* The end of an operation that was begun on @queue, for whoever waits for its event or wants to. */
-static int finish(struct adsm_cl_queue *queue, struct adsm_sigset *old, cl_int error, cl_event event,
-		  const char *what, struct adsm_device_event *ret_event)
-{
-	struct adsm_device_event number = { .queue = (uint32_t)(queue - queue->device->queues) };
-	int ret = adsm_cl_queue_end(queue, old, error, event, what, &number.seq);
+/* One operation; what a kind has no use for is not set. */
+struct operation {
+	enum { WRITE, READ, COPY, FILL } kind;
+	struct adsm_cl_memory *dst, *src;
+	size_t dst_offset, src_offset, size;
+	const void *from;		/* the host's */
+	void *to;
+	uint8_t value;
+};
 
+static const char *const what[] = { "a write", "a read", "a copy", "a fill" };
+
+/* @wait: return when the bytes have moved; copies and fills still have to be waited for, by their event. */
+static cl_int enqueue(struct adsm_cl_queue *queue, const struct operation *o, bool wait, cl_event *ret_event)
+{
+	const struct adsm_cl_way *way = queue->device->way;
+
+	switch (o->kind) {
+	case WRITE:
+		return way->write(queue, o->dst, o->dst_offset, o->from, o->size, wait, ret_event);
+	case READ:
+		return way->read(queue, o->to, o->src, o->src_offset, o->size, wait, ret_event);
+	case COPY:
+		return way->copy(queue, o->dst, o->dst_offset, o->src, o->src_offset, o->size, ret_event);
+	default:
+		return way->fill(queue, o->dst, o->dst_offset, o->value, o->size, ret_event);
+	}
+}
+
+/* Signals blocked. */
+static int run_now(struct adsm_cl_queue *queue, const struct operation *o)
+{
+	bool waits = o->kind == WRITE || o->kind == READ;
+	cl_event event = NULL;
+	cl_int error = enqueue(queue, o, waits, waits ? NULL : &event);
+
+	if (!waits)
+		error = adsm_cl_settle(queue, error, event);
+	return adsm_cl_moved(queue->device, error, what[o->kind]);
+}
+
+/* Ranges that overlap go through memory of their own. Signals blocked. */
+static int copy_overlapping(struct adsm_cl_queue *queue, const struct operation *o)
+{
+	struct adsm_cl_device *device = queue->device;
+	struct adsm_cl_memory between = { .base = { .device = &device->base, .size = o->size } };
+	struct operation out = *o, back = *o;
+	int ret = device->way->alloc(device, &between);
+
+	if (ret)
+		return ret;
+	out.dst = back.src = &between;
+	out.dst_offset = back.src_offset = 0;
+	ret = run_now(queue, &out);
 	if (!ret)
-		*ret_event = number;
+		ret = run_now(queue, &back);
+	device->way->free(device, &between);
+	return ret;
+}
+
+static bool overlaps(const struct operation *o)
+{
+	/* Unified memory is moved by memmove(). */
+	return o->kind == COPY && o->dst == o->src && o->dst_offset < o->src_offset + o->size &&
+		o->src_offset < o->dst_offset + o->size && !o->dst->base.device->caps.unified;
+}
+
+static int run(const struct operation *o, struct adsm_device_event *ret_event)
+{
+	struct adsm_cl_memory *memory = o->dst ? o->dst : o->src;
+	struct adsm_cl_device *device = (struct adsm_cl_device *)memory->base.device;
+	uint32_t number = o->kind == READ ? ADSM_QUEUE_TO_HOST : ADSM_QUEUE_TO_DEVICE;
+	struct adsm_cl_queue *queue = &device->queues[number];
+	struct adsm_device_event event = { .queue = number };
+	struct adsm_sigset old;
+	cl_event command = NULL;
+	cl_int error;
+	int ret;
+
+	if (!o->size || (o->dst && !inside(&o->dst->base, o->dst_offset, o->size)) ||
+	    (o->src && !inside(&o->src->base, o->src_offset, o->size)))
+		return -EINVAL;
+	if (atomic_load(&device->lost))
+		return -ENODEV;
+	if (!ret_event) {
+		adsm_os_signals_block(&old);
+		ret = overlaps(o) ? copy_overlapping(queue, o) : run_now(queue, o);
+		adsm_os_signals_restore(&old);
+		return ret;
+	}
+	if (overlaps(o))
+		return -ENOTSUP;
+	ret = adsm_cl_queue_begin(queue, &old);
+	if (ret)
+		return ret;
+	error = enqueue(queue, o, false, &command);
+	ret = adsm_cl_queue_end(queue, &old, error, command, what[o->kind], &event.seq);
+	if (!ret)
+		*ret_event = event;
 	return ret;
 }
 
 int adsm_cl_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
 		      struct adsm_device_event *ret_event)
 {
-	struct adsm_cl_device *device = (struct adsm_cl_device *)dst->device;
-	struct adsm_cl_queue *queue = &device->queues[ADSM_QUEUE_TO_DEVICE];
-	struct adsm_cl_memory *memory = (struct adsm_cl_memory *)dst;
-	struct adsm_sigset old;
-	cl_event event = NULL;
-	cl_int error;
-	int ret;
+	const struct operation o = { .kind = WRITE, .dst = (struct adsm_cl_memory *)dst, .dst_offset = offset,
+				     .from = src, .size = size };
 
-	if (!inside(dst, offset, size) || !size || !src)
-		return -EINVAL;
-	if (atomic_load(&device->lost))
-		return -ENODEV;
-	if (ret_event) {
-		ret = adsm_cl_queue_begin(queue, &old);
-		if (ret)
-			return ret;
-		error = device->way->write(queue, memory, offset, src, size, false, &event);
-		return finish(queue, &old, error, event, "a write", ret_event);
-	}
-	adsm_os_signals_block(&old);
-	error = device->way->write(queue, memory, offset, src, size, true, NULL);
-	adsm_os_signals_restore(&old);
-	return adsm_cl_moved(device, error, "a write");
+	return src ? run(&o, ret_event) : -EINVAL;
 }
 
 int adsm_cl_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
 		    struct adsm_device_event *ret_event)
 {
-	struct adsm_cl_device *device = (struct adsm_cl_device *)src->device;
-	struct adsm_cl_queue *queue = &device->queues[ADSM_QUEUE_TO_HOST];
-	struct adsm_cl_memory *memory = (struct adsm_cl_memory *)src;
-	struct adsm_sigset old;
-	cl_event event = NULL;
-	cl_int error;
-	int ret;
+	const struct operation o = { .kind = READ, .to = dst, .src = (struct adsm_cl_memory *)src,
+				     .src_offset = offset, .size = size };
 
-	if (!inside(src, offset, size) || !size)
-		return -EINVAL;
-	if (atomic_load(&device->lost))
-		return -ENODEV;
-	if (ret_event) {
-		ret = adsm_cl_queue_begin(queue, &old);
-		if (ret)
-			return ret;
-		error = device->way->read(queue, dst, memory, offset, size, false, &event);
-		return finish(queue, &old, error, event, "a read", ret_event);
-	}
-	adsm_os_signals_block(&old);
-	error = device->way->read(queue, dst, memory, offset, size, true, NULL);
-	adsm_os_signals_restore(&old);
-	return adsm_cl_moved(device, error, "a read");
-}
-
-/* Ranges that overlap go through memory of their own. */
-static int copy_overlapping(struct adsm_cl_device *device, struct adsm_cl_memory *memory, size_t dst_offset,
-			    size_t src_offset, size_t size)
-{
-	struct adsm_cl_queue *queue = &device->queues[ADSM_QUEUE_TO_DEVICE];
-	struct adsm_cl_memory between = { .base = { .device = &device->base, .size = size } };
-	cl_event event = NULL;
-	cl_int error;
-	int ret = device->way->alloc(device, &between);
-
-	if (ret)
-		return ret;
-	error = device->way->copy(queue, &between, 0, memory, src_offset, size, &event);
-	error = settle(queue, error, event);
-	if (!error) {
-		error = device->way->copy(queue, memory, dst_offset, &between, 0, size, &event);
-		error = settle(queue, error, event);
-	}
-	device->way->free(device, &between);
-	return adsm_cl_moved(device, error, "a copy");
+	return run(&o, ret_event);
 }
 
 int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset, size_t size,
 		 struct adsm_device_event *ret_event)
 {
-	struct adsm_cl_device *device = (struct adsm_cl_device *)dst->device;
-	struct adsm_cl_queue *queue = &device->queues[ADSM_QUEUE_TO_DEVICE];
-	struct adsm_cl_memory *to = (struct adsm_cl_memory *)dst, *from = (struct adsm_cl_memory *)src;
-	bool overlap = dst == src && dst_offset < src_offset + size && src_offset < dst_offset + size;
-	struct adsm_sigset old;
-	cl_event event = NULL;
-	cl_int error;
-	int ret = 0;
+	const struct operation o = { .kind = COPY, .dst = (struct adsm_cl_memory *)dst, .dst_offset = dst_offset,
+				     .src = (struct adsm_cl_memory *)src, .src_offset = src_offset, .size = size };
 
-	if (!inside(dst, dst_offset, size) || !inside(src, src_offset, size) || !size)
-		return -EINVAL;
-	if (atomic_load(&device->lost))
-		return -ENODEV;
-	overlap &= !dst->device->caps.unified;
-	if (ret_event) {
-		if (overlap)
-			return -ENOTSUP;
-		ret = adsm_cl_queue_begin(queue, &old);
-		if (ret)
-			return ret;
-		error = device->way->copy(queue, to, dst_offset, from, src_offset, size, &event);
-		return finish(queue, &old, error, event, "a copy", ret_event);
-	}
-	adsm_os_signals_block(&old);
-	if (overlap) {
-		ret = dst_offset == src_offset ? 0 : copy_overlapping(device, to, dst_offset, src_offset, size);
-	} else {
-		error = device->way->copy(queue, to, dst_offset, from, src_offset, size, &event);
-		ret = adsm_cl_moved(device, settle(queue, error, event), "a copy");
-	}
-	adsm_os_signals_restore(&old);
-	return ret;
+	return run(&o, ret_event);
 }
 
 int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
 		 struct adsm_device_event *ret_event)
 {
-	struct adsm_cl_device *device = (struct adsm_cl_device *)dst->device;
-	struct adsm_cl_queue *queue = &device->queues[ADSM_QUEUE_TO_DEVICE];
-	struct adsm_cl_memory *memory = (struct adsm_cl_memory *)dst;
-	struct adsm_sigset old;
-	cl_event event = NULL;
-	cl_int error;
-	int ret;
+	const struct operation o = { .kind = FILL, .dst = (struct adsm_cl_memory *)dst, .dst_offset = offset,
+				     .value = value, .size = size };
 
-	if (!inside(dst, offset, size) || !size)
-		return -EINVAL;
-	if (atomic_load(&device->lost))
-		return -ENODEV;
-	if (ret_event) {
-		ret = adsm_cl_queue_begin(queue, &old);
-		if (ret)
-			return ret;
-		error = device->way->fill(queue, memory, offset, value, size, &event);
-		return finish(queue, &old, error, event, "a fill", ret_event);
-	}
-	adsm_os_signals_block(&old);
-	error = device->way->fill(queue, memory, offset, value, size, &event);
-	error = settle(queue, error, event);
-	adsm_os_signals_restore(&old);
-	return adsm_cl_moved(device, error, "a fill");
+	return run(&o, ret_event);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * opencl.h - the OpenCL backend's own structures. Its files: cl (the driver's functions), opencl (devices), queue
- * (order and events), memory (objects and copies), program (modules and kernels), launch, cache (programs on disk).
+ * (order and events), ways (how objects are kept), memory (objects and copies), program (modules and kernels), launch,
+ * cache (programs on disk).
  *
  * No driver is called with asynchronous signals open: a handler of the application that interrupted one, and waits
  * for shared memory, would wait for a driver's lock of its own thread.
@@ -51,6 +52,8 @@ struct adsm_cl_queue {
 int adsm_cl_queue_create(struct adsm_cl_device *device, struct adsm_cl_queue *queue, bool profiles);
 /* Waits for what is on it; false: of a lost device callbacks are outstanding, which may still come. */
 bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue);
+/* Wait for a command, where @error, from enqueueing it, is 0. Releases its event. */
+cl_int adsm_cl_settle(struct adsm_cl_queue *queue, cl_int error, cl_event event);
 /* The device was lost: nobody waits on. */
 void adsm_cl_queues_wake(struct adsm_cl_device *device);
 
@@ -71,11 +74,11 @@ int adsm_cl_event_elapsed(struct adsm_device *device, struct adsm_device_event e
 
 typedef void *CL_API_CALL adsm_cl_usm_alloc(cl_context, cl_device_id, const cl_ulong *, size_t, cl_uint, cl_int *);
 typedef cl_int CL_API_CALL adsm_cl_usm_free(cl_context, void *);
-typedef cl_int CL_API_CALL adsm_cl_usm_memcpy(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint,
+typedef cl_int CL_API_CALL adsm_cl_pointer_memcpy(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint,
 					     const cl_event *, cl_event *);
-typedef cl_int CL_API_CALL adsm_cl_usm_fill(cl_command_queue, void *, const void *, size_t, size_t, cl_uint,
+typedef cl_int CL_API_CALL adsm_cl_pointer_fill(cl_command_queue, void *, const void *, size_t, size_t, cl_uint,
 					   const cl_event *, cl_event *);
-typedef cl_int CL_API_CALL adsm_cl_usm_set_arg(cl_kernel, cl_uint, const void *);
+typedef cl_int CL_API_CALL adsm_cl_pointer_set_arg(cl_kernel, cl_uint, const void *);
 typedef cl_int CL_API_CALL adsm_cl_address_set_arg(cl_kernel, cl_uint, cl_ulong);
 
 struct adsm_cl_device {
@@ -103,9 +106,9 @@ struct adsm_cl_device {
 	/* of extensions, where the way needs them */
 	adsm_cl_usm_alloc *usm_alloc;
 	adsm_cl_usm_free *usm_free;
-	adsm_cl_usm_memcpy *usm_memcpy;
-	adsm_cl_usm_fill *usm_fill;
-	adsm_cl_usm_set_arg *usm_set_arg;
+	adsm_cl_pointer_memcpy *pointer_memcpy;
+	adsm_cl_pointer_fill *pointer_fill;
+	adsm_cl_pointer_set_arg *pointer_set_arg;
 	adsm_cl_address_set_arg *address_set_arg;
 
 	_Atomic bool lost;		/* lost_text is written before, under lost_lock */
@@ -125,7 +128,7 @@ void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_tex
 /* Does a list of words, as drivers keep their extensions, have this one? */
 bool adsm_cl_has_extension(cl_device_id device, const char *name);
 
-/* ---- memory.c: objects and copies, in one of several ways */
+/* ---- ways.c: how objects are kept */
 
 struct adsm_cl_memory {
 	struct adsm_memory base;
@@ -164,6 +167,9 @@ struct adsm_cl_way {
 int adsm_cl_way_choose(struct adsm_cl_device *device);
 /* Find out how copies are faster. */
 void adsm_cl_measure_copies(struct adsm_cl_device *device);
+
+/* ---- memory.c: objects and copies */
+
 int adsm_cl_alloc(struct adsm_device *device, size_t size, uint64_t wanted, struct adsm_memory **ret_memory);
 void adsm_cl_free(struct adsm_memory *memory);
 /* Give freed memory back to the driver. */

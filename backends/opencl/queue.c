@@ -188,6 +188,17 @@ int adsm_cl_queue_end(struct adsm_cl_queue *queue, struct adsm_sigset *old, cl_i
 	return ret;
 }
 
+cl_int adsm_cl_settle(struct adsm_cl_queue *queue, cl_int error, cl_event event)
+{
+	if (error)
+		return error;
+	error = adsm_cl.clFlush(queue->cl);
+	if (!error)
+		error = adsm_cl.clWaitForEvents(1, &event);
+	adsm_cl.clReleaseEvent(event);
+	return error;
+}
+
 /* ---- events */
 
 static struct adsm_cl_queue *find(struct adsm_device *base, struct adsm_device_event event)

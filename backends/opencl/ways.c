@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ways.c - the ways to keep objects on a device, each a table of functions:
+ *
+ *	buffer		a cl_mem; works everywhere; kernels know no addresses
+ *	usm		device memory of cl_intel_unified_shared_memory: pointers
+ *	address		a cl_mem with an address, by cl_ext_buffer_device_address
+ *	svm		coarse-grain shared virtual memory: pointers
+ *	unified		a cl_mem over the CPU's own pages, where the device shares its memory: nothing is copied
+ */
+#include "opencl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "options.h"
+
+/* Of extensions younger than the headers that may be there. */
+#define MEM_DEVICE_PRIVATE_ADDRESS_EXT 0x5000
+#define MEM_DEVICE_ADDRESS_EXT 0x5001
+#define KERNEL_EXEC_INFO_DEVICE_PTRS_EXT 0x5002
+
+#define MEASURED ((size_t)64 << 10)	/* bytes: what a fault moves */
+#define ROUNDS 5
+
+/* ---- buffers: for ways that differ in making them only */
+
+/* Through a mapping: some drivers copy faster that way, others slower. */
+static cl_int write_mapped(struct adsm_cl_queue *queue, cl_mem buffer, size_t offset, const void *src, size_t size)
+{
+	cl_event event = NULL;
+	cl_int error;
+	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, offset, size,
+					     0, NULL, NULL, &error);
+
+	if (error)
+		return error;
+	memcpy(p, src, size);
+	error = adsm_cl.clEnqueueUnmapMemObject(queue->cl, buffer, p, 0, NULL, &event);
+	return adsm_cl_settle(queue, error, event);
+}
+
+static cl_int read_mapped(struct adsm_cl_queue *queue, void *dst, cl_mem buffer, size_t offset, size_t size)
+{
+	cl_event event = NULL;
+	cl_int error;
+	void *p = adsm_cl.clEnqueueMapBuffer(queue->cl, buffer, CL_TRUE, CL_MAP_READ, offset, size, 0, NULL, NULL,
+					     &error);
+
+	if (error)
+		return error;
+	memcpy(dst, p, size);
+	error = adsm_cl.clEnqueueUnmapMemObject(queue->cl, buffer, p, 0, NULL, &event);
+	return adsm_cl_settle(queue, error, event);
+}
+
+static cl_int buffer_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, const void *src,
+			   size_t size, bool wait, cl_event *ret_event)
+{
+	if (wait && queue->device->write_mapped)
+		return write_mapped(queue, dst->buffer, offset, src, size);
+	return adsm_cl.clEnqueueWriteBuffer(queue->cl, dst->buffer, wait, offset, size, src, 0, NULL, ret_event);
+}
+
+static cl_int buffer_read(struct adsm_cl_queue *queue, void *dst, struct adsm_cl_memory *src, size_t offset,
+			  size_t size, bool wait, cl_event *ret_event)
+{
+	if (wait && queue->device->read_mapped)
+		return read_mapped(queue, dst, src->buffer, offset, size);
+	return adsm_cl.clEnqueueReadBuffer(queue->cl, src->buffer, wait, offset, size, dst, 0, NULL, ret_event);
+}
+
+static cl_int buffer_copy(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t dst_offset,
+			  struct adsm_cl_memory *src, size_t src_offset, size_t size, cl_event *ret_event)
+{
+	return adsm_cl.clEnqueueCopyBuffer(queue->cl, src->buffer, dst->buffer, src_offset, dst_offset, size, 0, NULL,
+					   ret_event);
+}
+
+static cl_int buffer_fill(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
+			  size_t size, cl_event *ret_event)
+{
+	return adsm_cl.clEnqueueFillBuffer(queue->cl, dst->buffer, &value, sizeof(value), offset, size, 0, NULL,
+					   ret_event);
+}
+
+static cl_int buffer_set_arg(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
+			     struct adsm_cl_memory *memory)
+{
+	return adsm_cl.clSetKernelArg(kernel, index, sizeof(memory->buffer), &memory->buffer);
+}
+
+static void buffer_free(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	adsm_cl.clReleaseMemObject(memory->buffer);
+}
+
+static int always(struct adsm_cl_device *device)
+{
+	return 0;
+}
+
+static int buffer_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	cl_int error;
+
+	memory->buffer = adsm_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE, memory->base.size, NULL, &error);
+	return adsm_cl_error(device, error, "clCreateBuffer");
+}
+
+static const struct adsm_cl_way buffer_way = {
+	.name = "buffer",
+	.init = always,
+	.alloc = buffer_alloc,
+	.free = buffer_free,
+	.write = buffer_write,
+	.read = buffer_read,
+	.copy = buffer_copy,
+	.fill = buffer_fill,
+	.set_arg = buffer_set_arg,
+};
+
+/* ---- all memory that a kernel may reach by addresses it finds in data, for ways that have to say so */
+
+static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl_kernel_exec_info what)
+{
+	struct adsm_cl_memory *memory;
+	cl_int error = CL_SUCCESS;
+	cl_ulong *addresses;
+	struct adsm_sigset old;
+	size_t n = 0;
+
+	adsm_os_signals_block(&old);
+	adsm_lock(&device->memories_lock);
+	for (memory = device->memories; memory; memory = memory->next)
+		n++;
+	addresses = malloc(n * sizeof(*addresses) + 1);
+	n = 0;
+	for (memory = device->memories; memory && addresses; memory = memory->next)
+		addresses[n++] = memory->base.address;
+	adsm_unlock(&device->memories_lock);
+	adsm_os_signals_restore(&old);
+	if (!addresses)
+		return CL_OUT_OF_HOST_MEMORY;
+	/* An empty list is none; then there is nothing that could be followed either. */
+	if (n)
+		error = adsm_cl.clSetKernelExecInfo(kernel, what, n * sizeof(*addresses), addresses);
+	free(addresses);
+	return error;
+}
+
+/* ---- address: buffers that have one */
+
+static int address_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	const cl_mem_properties properties[] = { MEM_DEVICE_PRIVATE_ADDRESS_EXT, CL_TRUE, 0 };
+	cl_ulong address = 0;
+	cl_int error;
+
+	memory->buffer = adsm_cl.clCreateBufferWithProperties(device->context, properties, CL_MEM_READ_WRITE,
+							      memory->base.size, NULL, &error);
+	if (!error) {
+		error = adsm_cl.clGetMemObjectInfo(memory->buffer, MEM_DEVICE_ADDRESS_EXT, sizeof(address), &address,
+						   NULL);
+		if (error)
+			adsm_cl.clReleaseMemObject(memory->buffer);
+	}
+	memory->base.address = address;
+	return adsm_cl_error(device, error, "clCreateBufferWithProperties with a device address");
+}
+
+static int address_init(struct adsm_cl_device *device)
+{
+	struct adsm_cl_memory trial = { .base.size = ADSM_PAGE_SIZE };
+
+	if (!adsm_cl_has_extension(device->id, "cl_ext_buffer_device_address") ||
+	    !adsm_cl.clCreateBufferWithProperties || !adsm_cl.clSetKernelExecInfo)
+		return 1;
+	*(void **)&device->address_set_arg = adsm_cl.clGetExtensionFunctionAddressForPlatform(
+		device->platform, "clSetKernelArgDevicePointerEXT");
+	/* The extension has had other constants, and with several devices in a context there are as many addresses. */
+	if (!device->address_set_arg || address_alloc(device, &trial))
+		return 1;
+	buffer_free(device, &trial);
+	return 0;
+}
+
+static cl_int address_set_place(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
+				struct adsm_cl_memory *memory, size_t offset)
+{
+	return device->address_set_arg(kernel, index, memory->base.address + offset);
+}
+
+static cl_int address_set_reachable(struct adsm_cl_device *device, cl_kernel kernel)
+{
+	return tell_reachable(device, kernel, KERNEL_EXEC_INFO_DEVICE_PTRS_EXT);
+}
+
+static const struct adsm_cl_way address_way = {
+	.name = "address",
+	.init = address_init,
+	.alloc = address_alloc,
+	.free = buffer_free,
+	.write = buffer_write,
+	.read = buffer_read,
+	.copy = buffer_copy,
+	.fill = buffer_fill,
+	.set_arg = buffer_set_arg,
+	.set_place = address_set_place,
+	.set_reachable = address_set_reachable,
+};
+
+/* ---- pointers: of the device's own memory, or of shared virtual memory that the CPU never uses */
+
+static cl_int pointer_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, const void *src,
+			    size_t size, bool wait, cl_event *ret_event)
+{
+	return queue->device->pointer_memcpy(queue->cl, wait, (char *)dst->pointer + offset, src, size, 0, NULL,
+					     ret_event);
+}
+
+static cl_int pointer_read(struct adsm_cl_queue *queue, void *dst, struct adsm_cl_memory *src, size_t offset,
+			   size_t size, bool wait, cl_event *ret_event)
+{
+	return queue->device->pointer_memcpy(queue->cl, wait, dst, (char *)src->pointer + offset, size, 0, NULL,
+					     ret_event);
+}
+
+static cl_int pointer_copy(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t dst_offset,
+			   struct adsm_cl_memory *src, size_t src_offset, size_t size, cl_event *ret_event)
+{
+	return queue->device->pointer_memcpy(queue->cl, CL_FALSE, (char *)dst->pointer + dst_offset,
+					     (char *)src->pointer + src_offset, size, 0, NULL, ret_event);
+}
+
+static cl_int pointer_fill(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
+			   size_t size, cl_event *ret_event)
+{
+	return queue->device->pointer_fill(queue->cl, (char *)dst->pointer + offset, &value, sizeof(value), size, 0,
+					   NULL, ret_event);
+}
+
+static cl_int pointer_set_place(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
+				struct adsm_cl_memory *memory, size_t offset)
+{
+	return device->pointer_set_arg(kernel, index, (char *)memory->pointer + offset);
+}
+
+static cl_int pointer_set_arg(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
+			      struct adsm_cl_memory *memory)
+{
+	return pointer_set_place(device, kernel, index, memory, 0);
+}
+
+/* ---- usm */
+
+static int usm_init(struct adsm_cl_device *device)
+{
+	struct { const char *name; void **function; } functions[] = {
+		{ "clDeviceMemAllocINTEL", (void **)&device->usm_alloc },
+		{ "clMemFreeINTEL", (void **)&device->usm_free },
+		{ "clEnqueueMemcpyINTEL", (void **)&device->pointer_memcpy },
+		{ "clEnqueueMemFillINTEL", (void **)&device->pointer_fill },
+		{ "clSetKernelArgMemPointerINTEL", (void **)&device->pointer_set_arg },
+	};
+
+	if (!adsm_cl_has_extension(device->id, "cl_intel_unified_shared_memory") || !adsm_cl.clSetKernelExecInfo)
+		return 1;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		*functions[i].function = adsm_cl.clGetExtensionFunctionAddressForPlatform(device->platform,
+											    functions[i].name);
+		if (!*functions[i].function)
+			return 1;
+	}
+	return 0;
+}
+
+static int usm_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	cl_int error;
+
+	memory->pointer = device->usm_alloc(device->context, device->id, NULL, memory->base.size, 0, &error);
+	memory->base.address = (uintptr_t)memory->pointer;
+	return adsm_cl_error(device, error, "clDeviceMemAllocINTEL");
+}
+
+static void usm_free(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	device->usm_free(device->context, memory->pointer);
+}
+
+static cl_int usm_set_reachable(struct adsm_cl_device *device, cl_kernel kernel)
+{
+	const cl_bool yes = CL_TRUE;
+
+	return adsm_cl.clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL, sizeof(yes), &yes);
+}
+
+static const struct adsm_cl_way usm_way = {
+	.name = "usm",
+	.init = usm_init,
+	.alloc = usm_alloc,
+	.free = usm_free,
+	.write = pointer_write,
+	.read = pointer_read,
+	.copy = pointer_copy,
+	.fill = pointer_fill,
+	.set_arg = pointer_set_arg,
+	.set_place = pointer_set_place,
+	.set_reachable = usm_set_reachable,
+};
+
+/* ---- svm */
+
+static int svm_init(struct adsm_cl_device *device)
+{
+	cl_device_svm_capabilities caps = 0;
+
+	if (device->version < 20 || !adsm_cl.clSVMAlloc || !adsm_cl.clSVMFree || !adsm_cl.clEnqueueSVMMemcpy ||
+	    !adsm_cl.clEnqueueSVMMemFill || !adsm_cl.clSetKernelArgSVMPointer || !adsm_cl.clSetKernelExecInfo)
+		return 1;
+	adsm_cl.clGetDeviceInfo(device->id, CL_DEVICE_SVM_CAPABILITIES, sizeof(caps), &caps, NULL);
+	device->pointer_memcpy = adsm_cl.clEnqueueSVMMemcpy;
+	device->pointer_fill = adsm_cl.clEnqueueSVMMemFill;
+	device->pointer_set_arg = adsm_cl.clSetKernelArgSVMPointer;
+	return caps & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER ? 0 : 1;
+}
+
+static int svm_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	memory->pointer = adsm_cl.clSVMAlloc(device->context, CL_MEM_READ_WRITE, memory->base.size, 0);
+	memory->base.address = (uintptr_t)memory->pointer;
+	return memory->pointer ? 0 : adsm_cl_error(device, CL_MEM_OBJECT_ALLOCATION_FAILURE, "clSVMAlloc");
+}
+
+static void svm_free(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	adsm_cl.clSVMFree(device->context, memory->pointer);
+}
+
+static cl_int svm_set_reachable(struct adsm_cl_device *device, cl_kernel kernel)
+{
+	return tell_reachable(device, kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS);
+}
+
+static const struct adsm_cl_way svm_way = {
+	.name = "svm",
+	.init = svm_init,
+	.alloc = svm_alloc,
+	.free = svm_free,
+	.write = pointer_write,
+	.read = pointer_read,
+	.copy = pointer_copy,
+	.fill = pointer_fill,
+	.set_arg = pointer_set_arg,
+	.set_place = pointer_set_place,
+	.set_reachable = svm_set_reachable,
+};
+
+/* ---- unified: the CPU's pages themselves; mapped whenever no kernel uses them (launch.c) */
+
+static int unified_init(struct adsm_cl_device *device)
+{
+	cl_bool shared = CL_FALSE;
+
+	adsm_cl.clGetDeviceInfo(device->id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(shared), &shared, NULL);
+	device->base.caps.unified = shared;
+	return shared ? 0 : 1;
+}
+
+static int unified_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
+{
+	cl_int error;
+	void *p;
+
+	memory->buffer = adsm_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+						memory->base.size, memory->pointer, &error);
+	if (error)
+		return adsm_cl_error(device, error, "clCreateBuffer over host memory");
+	p = adsm_cl.clEnqueueMapBuffer(device->queues[ADSM_QUEUE_TO_HOST].cl, memory->buffer, CL_TRUE,
+				       CL_MAP_READ | CL_MAP_WRITE, 0, memory->base.size, 0, NULL, NULL, &error);
+	if (!error && p == memory->pointer)
+		return 0;
+	adsm_cl.clReleaseMemObject(memory->buffer);
+	return error ? adsm_cl_error(device, error, "mapping host memory") :
+		adsm_fail(-EIO, "%s does not use host memory where it lies", device->base.name);
+}
+
+static cl_int marker(struct adsm_cl_queue *queue, cl_event *ret_event)
+{
+	return ret_event ? adsm_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, ret_event) : CL_SUCCESS;
+}
+
+static cl_int unified_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, const void *src,
+			    size_t size, bool wait, cl_event *ret_event)
+{
+	memmove((char *)dst->pointer + offset, src, size);
+	return marker(queue, ret_event);
+}
+
+static cl_int unified_read(struct adsm_cl_queue *queue, void *dst, struct adsm_cl_memory *src, size_t offset,
+			   size_t size, bool wait, cl_event *ret_event)
+{
+	memmove(dst, (char *)src->pointer + offset, size);
+	return marker(queue, ret_event);
+}
+
+static cl_int unified_copy(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t dst_offset,
+			   struct adsm_cl_memory *src, size_t src_offset, size_t size, cl_event *ret_event)
+{
+	memmove((char *)dst->pointer + dst_offset, (char *)src->pointer + src_offset, size);
+	return marker(queue, ret_event);
+}
+
+static cl_int unified_fill(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
+			   size_t size, cl_event *ret_event)
+{
+	memset((char *)dst->pointer + offset, value, size);
+	return marker(queue, ret_event);
+}
+
+static const struct adsm_cl_way unified_way = {
+	.name = "unified",
+	.init = unified_init,
+	.alloc = unified_alloc,
+	.free = buffer_free,
+	.write = unified_write,
+	.read = unified_read,
+	.copy = unified_copy,
+	.fill = unified_fill,
+	.set_arg = buffer_set_arg,
+};
+
+/* ---- the choice */
+
+/* As the words of ADSM_OPENCL_MEMORY; "auto" takes the first of automatic[] that a device can do, else
+ * buffers. */
+static const struct adsm_cl_way *const ways[] = {
+	[ADSM_OPENCL_BUFFER] = &buffer_way,
+	[ADSM_OPENCL_USM] = &usm_way,
+	[ADSM_OPENCL_ADDRESS] = &address_way,
+	[ADSM_OPENCL_SVM] = &svm_way,
+	[ADSM_OPENCL_UNIFIED] = &unified_way,
+};
+static const struct adsm_cl_way *const automatic[] = { &usm_way, &address_way };
+
+static void use_way(struct adsm_cl_device *device, const struct adsm_cl_way *way)
+{
+	device->way = way;
+	device->base.caps.has_address = way->set_reachable;
+	strcpy(device->base.caps.memory, way->name);
+	adsm_info("%s: memory is kept as '%s'", device->base.name, way->name);
+}
+
+int adsm_cl_way_choose(struct adsm_cl_device *device)
+{
+	const struct adsm_cl_way *way = ways[adsm_options.opencl_memory];
+
+	if (way && way->init(device))
+		return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s cannot do that; 'buffer' it can", way->name,
+				 device->base.name);
+	for (size_t i = 0; !way && i < sizeof(automatic) / sizeof(automatic[0]); i++)
+		if (!automatic[i]->init(device))
+			way = automatic[i];
+	use_way(device, way ? way : &buffer_way);
+	return 0;
+}
+
+static uint64_t time_copies(struct adsm_cl_device *device, struct adsm_cl_memory *memory, void *host, bool write)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t start = adsm_os_now_ns(), ns;
+		cl_int error = write ?
+			buffer_write(&device->queues[ADSM_QUEUE_TO_DEVICE], memory, 0, host, MEASURED, true, NULL) :
+			buffer_read(&device->queues[ADSM_QUEUE_TO_HOST], host, memory, 0, MEASURED, true, NULL);
+
+		ns = adsm_os_now_ns() - start;
+		if (error)
+			return UINT64_MAX;
+		if (ns < best)
+			best = ns;
+	}
+	return best;
+}
+
+void adsm_cl_measure_copies(struct adsm_cl_device *device)
+{
+	struct adsm_cl_memory memory = { .base.size = MEASURED };
+	uint64_t direct[2], mapped[2];
+	void *host;
+
+	/* The other ways have nothing that could be mapped. */
+	if (device->way != &buffer_way && device->way != &address_way)
+		return;
+	host = aligned_alloc(ADSM_PAGE_SIZE, MEASURED);
+	if (!host || buffer_alloc(device, &memory)) {
+		free(host);
+		return;
+	}
+	memset(host, 0, MEASURED);
+	for (int write = 0; write < 2; write++) {
+		direct[write] = time_copies(device, &memory, host, write);
+		device->write_mapped = device->read_mapped = true;
+		mapped[write] = time_copies(device, &memory, host, write);
+		device->write_mapped = device->read_mapped = false;
+	}
+	/* Clearly so: most drivers do the same either way, and measurements vary. */
+	device->read_mapped = mapped[0] < direct[0] / 4 * 3;
+	device->write_mapped = mapped[1] < direct[1] / 4 * 3;
+	adsm_info("%s: 64 KiB take %lu ns to the device, %lu mapped; %lu ns to the host, %lu mapped", device->base.name,
+		  (unsigned long)direct[1], (unsigned long)mapped[1], (unsigned long)direct[0],
+		  (unsigned long)mapped[0]);
+	buffer_free(device, &memory);
+	free(host);
+}
