@@ -276,10 +276,9 @@ static bool overlaps(const struct operation *o)
 		o->src_offset < o->dst_offset + o->size && !o->dst->base.device->caps.unified;
 }
 
-static int run(const struct operation *o, struct adsm_device_event *ret_event)
+static int run(struct adsm_device *base, const struct operation *o, struct adsm_device_event *ret_event)
 {
-	struct adsm_cl_memory *memory = o->dst ? o->dst : o->src;
-	struct adsm_cl_device *device = (struct adsm_cl_device *)memory->base.device;
+	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
 	uint32_t number = o->kind == READ ? ADSM_QUEUE_TO_HOST : ADSM_QUEUE_TO_DEVICE;
 	struct adsm_cl_queue *queue = &device->queues[number];
 	struct adsm_device_event event = { .queue = number };
@@ -317,7 +316,7 @@ int adsm_cl_to_device(struct adsm_memory *dst, size_t offset, const void *src, s
 	const struct operation o = { .kind = WRITE, .dst = (struct adsm_cl_memory *)dst, .dst_offset = offset,
 				     .from = src, .size = size };
 
-	return src ? run(&o, ret_event) : -EINVAL;
+	return src ? run(dst->device, &o, ret_event) : -EINVAL;
 }
 
 int adsm_cl_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
@@ -326,7 +325,7 @@ int adsm_cl_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t si
 	const struct operation o = { .kind = READ, .to = dst, .src = (struct adsm_cl_memory *)src,
 				     .src_offset = offset, .size = size };
 
-	return run(&o, ret_event);
+	return run(src->device, &o, ret_event);
 }
 
 int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset, size_t size,
@@ -335,7 +334,7 @@ int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory 
 	const struct operation o = { .kind = COPY, .dst = (struct adsm_cl_memory *)dst, .dst_offset = dst_offset,
 				     .src = (struct adsm_cl_memory *)src, .src_offset = src_offset, .size = size };
 
-	return run(&o, ret_event);
+	return run(dst->device, &o, ret_event);
 }
 
 int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
@@ -344,5 +343,5 @@ int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t s
 	const struct operation o = { .kind = FILL, .dst = (struct adsm_cl_memory *)dst, .dst_offset = offset,
 				     .value = value, .size = size };
 
-	return run(&o, ret_event);
+	return run(dst->device, &o, ret_event);
 }
