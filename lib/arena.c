@@ -19,7 +19,6 @@
 
 #define DEFAULT_SIZE ((size_t)256 << 30)
 #define LEAST_SIZE ((size_t)1 << 30)
-#define LARGE ((size_t)2 << 20)		/* objects from here on start at a multiple of it: huge pages */
 
 struct range {
 	uintptr_t start;
@@ -148,7 +147,7 @@ static void remove_at(size_t i)
 
 static int take_free(size_t size, uintptr_t *ret_start)
 {
-	size_t align = size >= LARGE ? LARGE : ADSM_PAGE_SIZE;
+	size_t align = size >= ADSM_HUGE_PAGE_SIZE ? ADSM_HUGE_PAGE_SIZE : ADSM_PAGE_SIZE;
 
 	if (grow())
 		return -ENOMEM;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -196,6 +197,8 @@ static void test_memory(void)
 	int fd = -1, pid, status;
 
 	errno = 77;
+	/* Pages are counted below. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	CHECK(adsm_os_reserve(0, big, &reserved) == 0);
 	CHECK(adsm_os_reserve((uintptr_t)reserved + size, size, &again) == -EEXIST);
 	CHECK(again == &reserved);
