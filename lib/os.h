@@ -25,7 +25,7 @@ enum adsm_prot { ADSM_PROT_NONE, ADSM_PROT_READ, ADSM_PROT_RW };
 int adsm_os_memfd(const char *name, size_t size, int *ret_fd);
 /* Reserve address space at exactly @wanted (0: anywhere), inaccessible, costing nothing, not inherited. */
 int adsm_os_reserve(uintptr_t wanted, size_t size, void **ret_address);
-/* Map @fd at @offset over @address (part of a reservation; NULL: anywhere), shared, not inherited; in huge pages if there are. */
+/* Map @fd at @offset over @address (part of a reservation; NULL: anywhere), shared, not inherited, with huge pages. */
 int adsm_os_map(void *address, size_t size, int fd, size_t offset, enum adsm_prot prot,
 		void **ret_address);
 /* Turn a mapped range back into a reservation. */

@@ -173,8 +173,8 @@ int adsm_os_map(void *address, size_t size, int fd, size_t offset, enum adsm_pro
 		return ret;
 	sys(SYS_madvise, *ret_address, size, MADV_DONTFORK);
 	/*
-	 * Where /sys/kernel/mm/transparent_hugepage/shmem_enabled says "advise", opening or closing a whole object costs
-	 * microseconds, not 70 ns for each page.
+	 * Where /sys/kernel/mm/transparent_hugepage/shmem_enabled says "advise", opening or closing a whole object
+	 * costs microseconds, not 70 ns for each page.
 	 */
 	if (size >= ADSM_HUGE_PAGE_SIZE)
 		sys(SYS_madvise, *ret_address, size, MADV_HUGEPAGE);
