@@ -11,6 +11,7 @@
 
 /* In the order in which "auto" tries them. */
 static const struct adsm_backend *const backends[] = {
+	&adsm_backend_cuda,
 #ifdef ADSM_HAVE_OPENCL
 	&adsm_backend_opencl,
 #endif

@@ -22,7 +22,7 @@
 
 #include "module.h"
 
-#define ADSM_BACKEND_VERSION 2
+#define ADSM_BACKEND_VERSION 3
 
 enum { ADSM_QUEUE_COMPUTE, ADSM_QUEUE_TO_DEVICE, ADSM_QUEUE_TO_HOST, ADSM_N_QUEUES };
 
@@ -119,7 +119,9 @@ struct adsm_backend {
 	/* What still runs is ended, or waited for where it cannot be. */
 	void (*close)(struct adsm_device *device);
 
-	/* @wanted: the address the CPU uses (0: none). -ENOMEM when the device is full. */
+	/* @wanted: where the object's bytes are in the arena (0: none), which with caps.given_address is its address
+	 * for both sides. With caps.dictates_address the CPU's view goes to memory->address, and is gone again, the
+	 * range inaccessible, when free() is called. -ENOMEM when the device is full. */
 	int (*alloc)(struct adsm_device *device, size_t size, uint64_t wanted, struct adsm_memory **ret_memory);
 	void (*free)(struct adsm_memory *memory);
 	uint64_t (*memory_free)(struct adsm_device *device);
@@ -164,8 +166,17 @@ struct adsm_backend {
 	int (*native_memory)(struct adsm_memory *memory, void **ret_handle);
 	/* A code of one kernel, which the program made (and the code retains); NULL: one that does nothing. */
 	int (*kernel_adopt)(struct adsm_device *device, void *kernel, struct adsm_code **ret_code);
-	/* From the next probe on: the program's context, and its device there as the only one; NULL: none. */
+	/* From the next probe on: the program's context, and its device there as the only one; NULL: none. While a
+	 * device is open a backend may take further ones: they follow those there are, and probe() counts them. */
 	int (*use_context)(void *context, void *device);
+	/* Memory that the program allocated with the driver: free() leaves it alone. Its pages are the driver's, so
+	 * the address is what the CPU's view takes. */
+	int (*memory_adopt)(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
+			    struct adsm_memory **ret_memory);
+	/* Queues of the program's own. follow: what it enqueues there from now on runs after the launches that the
+	 * library made. join: an event on ADSM_QUEUE_COMPUTE, complete when all that @queue has now is. */
+	int (*queue_follow)(struct adsm_device *device, void *queue);
+	int (*queue_join)(struct adsm_device *device, void *queue, struct adsm_device_event *ret_event);
 };
 
 /* A backend by its name, unwrapped; NULL where this library has none of that name. */

@@ -7,6 +7,7 @@
 
 extern const struct adsm_backend adsm_backend_cpu;
 extern const struct adsm_backend adsm_backend_opencl;
+extern const struct adsm_backend adsm_backend_cuda;
 
 /*
  * Put the wrapper around @inner: it traces each operation, and makes some fail, late or impossible, by a

@@ -16,13 +16,16 @@ enum adsm_opencl_memory {
 	ADSM_OPENCL_AUTO, ADSM_OPENCL_BUFFER, ADSM_OPENCL_USM, ADSM_OPENCL_ADDRESS, ADSM_OPENCL_SVM, ADSM_OPENCL_UNIFIED
 };
 
+enum adsm_cuda_memory { ADSM_CUDA_AUTO, ADSM_CUDA_ARENA, ADSM_CUDA_VIEW, ADSM_CUDA_SEPARATE };
+enum adsm_cuda_objects { ADSM_CUDA_OBJECTS_AUTO, ADSM_CUDA_OBJECTS_ON, ADSM_CUDA_OBJECTS_OFF };
+
 struct adsm_options {
 	const char *protocol;		/* ADSM_PROTOCOL: batch, lazy, rolling */
 	size_t block_size;		/* ADSM_BLOCK_SIZE: bytes */
 	unsigned rolling_size;		/* ADSM_ROLLING_SIZE: blocks, or ADSM_ROLLING_AUTO */
 	size_t fault_ahead;		/* ADSM_FAULT_AHEAD: bytes of the largest window, 0 off */
 	size_t evict_batch;		/* ADSM_EVICT_BATCH: bytes; 1: one block, closed by the writer */
-	const char *backend;		/* ADSM_BACKEND: auto, opencl, cpu */
+	const char *backend;		/* ADSM_BACKEND: auto, cuda, opencl, cpu */
 	const char *wrap;		/* ADSM_WRAP: "" or the plan of the wrapper (backends/wrap) */
 	enum adsm_touch touch;		/* ADSM_TOUCH: wait, error */
 	bool paper;			/* ADSM_PAPER: fault_ahead 0, evict_batch 1, accesses ignored */
@@ -44,6 +47,14 @@ struct adsm_options {
 	enum adsm_opencl_memory opencl_memory;
 	const char *opencl_cache;	/* ADSM_OPENCL_CACHE: "" the user's, "off", or a folder */
 	const char *opencl_library;	/* ADSM_OPENCL_LIBRARY: "" libOpenCL.so.1 */
+	/* of the cuda backend, and of the wrappers of its driver */
+	const char *cuda_device;	/* ADSM_CUDA_DEVICE: "" all, or an index or part of a name */
+	enum adsm_cuda_memory cuda_memory;
+	size_t cuda_pin;		/* ADSM_CUDA_PIN: bytes of objects that may be pinned */
+	enum adsm_cuda_objects cuda_objects;
+	const char *cuda_cache;		/* ADSM_CUDA_CACHE: "" the user's, "off", or a folder */
+	const char *cuda_library;	/* ADSM_CUDA_LIBRARY: "" libcuda.so.1 */
+	const char *cuda_compiler;	/* ADSM_CUDA_COMPILER: "" the toolkit's, "off", or a file */
 };
 
 extern struct adsm_options adsm_options;	/* valid once adsm_options_load() returned 0 */

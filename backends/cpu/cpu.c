@@ -870,6 +870,22 @@ static int cpu_use_context(void *context, void *device)
 	return no_driver();
 }
 
+static int cpu_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
+				 struct adsm_memory **ret_memory)
+{
+	return adsm_fail(-ENOTSUP, "%s does not take memory that the program allocated", device->name);
+}
+
+static int cpu_queue_follow(struct adsm_device *device, void *queue)
+{
+	return -ENOTSUP;
+}
+
+static int cpu_queue_join(struct adsm_device *device, void *queue, struct adsm_device_event *ret_event)
+{
+	return -ENOTSUP;
+}
+
 const struct adsm_backend adsm_backend_cpu = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "cpu",
@@ -897,4 +913,7 @@ const struct adsm_backend adsm_backend_cpu = {
 	.native_memory = cpu_native_memory,
 	.kernel_adopt = cpu_kernel_adopt,
 	.use_context = cpu_use_context,
+	.memory_adopt = cpu_memory_adopt,
+	.queue_follow = cpu_queue_follow,
+	.queue_join = cpu_queue_join,
 };

@@ -318,6 +318,22 @@ static int adsm_cl_use_context(void *context, void *device)
 	return ret;
 }
 
+static int adsm_cl_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
+				 struct adsm_memory **ret_memory)
+{
+	return adsm_fail(-ENOTSUP, "%s does not take memory that the program allocated", device->name);
+}
+
+static int adsm_cl_queue_follow(struct adsm_device *device, void *queue)
+{
+	return -ENOTSUP;
+}
+
+static int adsm_cl_queue_join(struct adsm_device *device, void *queue, struct adsm_device_event *ret_event)
+{
+	return -ENOTSUP;
+}
+
 /* ---- open and close */
 
 /* What a device can do; -ENOTSUP where it cannot do what is needed. */
@@ -468,4 +484,7 @@ const struct adsm_backend adsm_backend_opencl = {
 	.native_memory = adsm_cl_native_memory,
 	.kernel_adopt = adsm_cl_kernel_adopt,
 	.use_context = adsm_cl_use_context,
+	.memory_adopt = adsm_cl_memory_adopt,
+	.queue_follow = adsm_cl_queue_follow,
+	.queue_join = adsm_cl_queue_join,
 };

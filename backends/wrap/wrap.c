@@ -286,6 +286,19 @@ static void wrap_close(struct adsm_device *device)
 	free(device);
 }
 
+/* What alloc() and memory_adopt() give. */
+static int give_memory(struct adsm_device *device, int ret, struct wrap_memory *memory, struct adsm_memory **ret_memory)
+{
+	if (ret) {
+		free(memory);
+		return ret;
+	}
+	memory->base = *memory->inner;
+	memory->base.device = device;
+	*ret_memory = &memory->base;
+	return 0;
+}
+
 static int wrap_alloc(struct adsm_device *device, size_t size, uint64_t wanted,
 		      struct adsm_memory **ret_memory)
 {
@@ -297,14 +310,7 @@ static int wrap_alloc(struct adsm_device *device, size_t size, uint64_t wanted,
 		ret = memory ? inner->alloc(inside(device), size, wanted, &memory->inner) : -ENOMEM;
 	}
 	trace("alloc(%zu at %lx) = %d", size, (unsigned long)wanted, ret);
-	if (ret) {
-		free(memory);
-		return ret;
-	}
-	memory->base = *memory->inner;
-	memory->base.device = device;
-	*ret_memory = &memory->base;
-	return 0;
+	return give_memory(device, ret, memory, ret_memory);
 }
 
 static void wrap_free(struct adsm_memory *memory)
@@ -432,6 +438,30 @@ static int wrap_native_memory(struct adsm_memory *memory, void **ret_handle)
 static int wrap_use_context(void *context, void *device)
 {
 	return inner->use_context(context, device);
+}
+
+static int wrap_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
+			     struct adsm_memory **ret_memory)
+{
+	struct wrap_memory *memory = calloc(1, sizeof(*memory));
+	int ret = memory ? inner->memory_adopt(inside(device), address, size, wanted, &memory->inner) : -ENOMEM;
+
+	trace("memory_adopt(%zu at %lx) = %d", size, (unsigned long)address, ret);
+	return give_memory(device, ret, memory, ret_memory);
+}
+
+static int wrap_queue_follow(struct adsm_device *device, void *queue)
+{
+	return inner->queue_follow(inside(device), queue);
+}
+
+static int wrap_queue_join(struct adsm_device *device, void *queue, struct adsm_device_event *ret_event)
+{
+	int ret = inner->queue_join(inside(device), queue, ret_event);
+
+	trace("queue_join(%p) = %d", queue, ret);
+	trace_event("it", ret, ret_event);
+	return ret;
 }
 
 static void wrap_module_unload(struct adsm_code *base)
@@ -586,6 +616,9 @@ static struct adsm_backend wrap = {
 	.native_memory = wrap_native_memory,
 	.kernel_adopt = wrap_kernel_adopt,
 	.use_context = wrap_use_context,
+	.memory_adopt = wrap_memory_adopt,
+	.queue_follow = wrap_queue_follow,
+	.queue_join = wrap_queue_join,
 };
 
 int adsm_wrap(const struct adsm_backend *backend, const char *text, const struct adsm_backend **ret_backend)

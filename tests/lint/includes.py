@@ -13,14 +13,14 @@ LAYERS = [
     ["backends", "protocols"],
     ["lib/block", "lib/transfer"],
     ["lib/object", "lib/kernel"],
-    ["lib/manager", "lib/call", "lib/copy", "lib/io"],
-    ["lib/api", "lib/api_opencl", "interpose"],
+    ["lib/manager", "lib/call", "lib/copy", "lib/io", "lib/foreign"],
+    ["lib/api", "lib/api_opencl", "lib/api_cuda", "interpose"],
 ]
 # The same height, and yet strangers: a backend knows no blocks, a protocol no device.
 STRANGERS = {("backends", "protocols"), ("protocols", "backends")}
 # Users of the library, like any other: these headers and their own.
 USERS = ["parboil", "tests/conform", "tests/interpose"]
-PUBLIC = ["adsm.h", "adsm_kernel.h", "adsm_opencl.h"]
+PUBLIC = ["adsm.h", "adsm_kernel.h", "adsm_opencl.h", "adsm_cuda.h"]
 
 
 def top(path):

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cuda.h - the CUDA backend's own structures. Its files: cu (the driver's functions), cuda (devices, errors), queue
+ * (order and events), address (where objects lie), memory (objects, pinning and copies), module (images and kernels),
+ * launch, nvrtc (compiling).
+ *
+ * No driver is called with asynchronous signals open, nor in the fault handler: a handler of the application that
+ * interrupted one would wait for a driver's lock of its own thread. Every use of the driver is between
+ * adsm_cuda_enter() and adsm_cuda_leave(), which leave the thread's own current context alone.
+ */
+#ifndef ADSM_CUDA_BACKEND_H
+#define ADSM_CUDA_BACKEND_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "backend.h"
+#include "cu.h"
+#include "os.h"
+
+#define ADSM_CUDA_PENDING 256		/* operations on a queue that may be outstanding */
+#define ADSM_CUDA_TEXT 192		/* a device's own sentence */
+
+struct adsm_cuda_device;
+struct adsm_cuda_memory;
+
+/* ---- queue.c: order and events. A thread for each queue waits in the driver; everybody else waits for it. */
+
+struct adsm_cuda_slot {
+	uint64_t seq;			/* the operation that has it */
+	CUevent begin, end;		/* begin: of launches, for their time */
+	bool timed;
+	int status;			/* how it ended */
+};
+
+struct adsm_cuda_queue {
+	struct adsm_cuda_device *device;
+	CUstream stream;
+	struct adsm_lock lock;		/* of submitting */
+	_Atomic uint64_t submitted, done;	/* operations; done: all up to it */
+	_Atomic uint32_t tick, n_waiting;	/* futex: done has grown; those asleep on it */
+	_Atomic uint32_t work;		/* futex: submitted has grown; the queue's thread sleeps on it */
+	_Atomic bool stop;
+	bool has_thread;
+	struct adsm_thread thread;
+	_Atomic uint64_t last_failed;	/* an operation; 0: none did */
+	_Atomic int failure;		/* how */
+	uint64_t last_launch;		/* the last operation that was the library's own launch */
+	struct adsm_cuda_slot slots[ADSM_CUDA_PENDING];
+};
+
+int adsm_cuda_queue_create(struct adsm_cuda_device *device, struct adsm_cuda_queue *queue);
+/* Waits for what is on it; of a lost device nothing is waited for. */
+void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue);
+/* The device was lost: nobody waits on. */
+void adsm_cuda_queues_wake(struct adsm_cuda_device *device);
+
+/*
+ * One operation: begin (room, lock, context; -ENODEV when the device is lost), enqueue commands on queue->stream, end.
+ * @error: what enqueueing returned; on failure nothing was submitted, and 0 commands count.
+ */
+struct adsm_cuda_scope { struct adsm_sigset old; };
+int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm_cuda_scope *scope);
+int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *scope, CUresult error, const char *what,
+			uint64_t *ret_seq);
+/* Wait for what @enqueue puts on the queue's stream, without numbering it; any thread, several at once. */
+int adsm_cuda_queue_now(struct adsm_cuda_queue *queue, CUresult (*enqueue)(void *arg, CUstream stream), void *arg,
+			const char *what);
+int adsm_cuda_event_query(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
+int adsm_cuda_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
+int adsm_cuda_event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
+int adsm_cuda_queue_follow(struct adsm_device *device, void *stream);
+int adsm_cuda_queue_join(struct adsm_device *device, void *stream, struct adsm_device_event *ret_event);
+
+/* ---- cuda.c: devices */
+
+struct adsm_cuda_device {
+	struct adsm_device base;
+	CUdevice id;
+	CUcontext context;
+	bool given;			/* the context is the program's: adsmCudaUse(), or the preload's */
+	int capability;			/* 10 * major + minor */
+	int max_threads, max_block[3], max_grid[3];
+	const struct adsm_cuda_way *way;	/* where objects lie */
+	struct adsm_cuda_queue queues[ADSM_N_QUEUES];
+	char *alias_base;		/* the CPU's side of objects, for pinning */
+	uintptr_t arena_base;
+	size_t arena_size, granularity;
+	_Atomic uint64_t memory_used;	/* by the library */
+	_Atomic uint64_t pinned;	/* bytes of the CPU's side */
+
+	_Atomic bool lost;		/* lost_text is written before, under lost_lock */
+	struct adsm_lock lost_lock;
+	char lost_text[ADSM_CUDA_TEXT];
+};
+
+/* Block signals and make the device's context current; back. */
+CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope *scope);
+void adsm_cuda_leave(struct adsm_cuda_scope *scope);
+/* An errno for a driver's error, with one sentence of @what failed; marks the device lost where it is (the errors that
+ * stick to a context). 0 for 0. */
+int adsm_cuda_error(struct adsm_cuda_device *device, CUresult error, const char *what);
+/* The same without the sentence, which it logs: where none may be kept. */
+int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char *what);
+int adsm_cuda_status(struct adsm_device *device);
+
+/* ---- address.c: where objects lie */
+
+struct adsm_cuda_memory {
+	struct adsm_memory base;
+	CUdeviceptr allocated;		/* what the driver gave; base.address is the first whole page in it */
+	CUmemGenericAllocationHandle handle;	/* arena */
+	size_t mapped;			/* arena: bytes, whole granules */
+	char *alias;			/* of the object on the CPU's side; NULL where it is not known */
+	bool adopted;			/* the program's */
+	_Atomic uint64_t moved;		/* bytes copied so far: what is used much gets pinned */
+	_Atomic int pinned;		/* 0: not, 1: somebody is at it, 2: yes, -1: cannot be */
+};
+
+/*
+ *	arena		in a range that the driver reserved where the library's arena is: the same address
+ *	view		where the driver allocated it, and the CPU's view over it: the same address
+ *	separate	wherever the driver puts it: adsmSafe()
+ */
+struct adsm_cuda_way {
+	const char *name;
+	bool given_address, dictates_address;
+	/* 0, 1 where the device cannot do it (with a line at level info why), or an error with adsm_fail(). */
+	int (*init)(struct adsm_cuda_device *device);
+	void (*end)(struct adsm_cuda_device *device);
+	CUresult (*alloc)(struct adsm_cuda_device *device, struct adsm_cuda_memory *memory, uint64_t wanted);
+	void (*free)(struct adsm_cuda_device *device, struct adsm_cuda_memory *memory);
+};
+
+/* Choose a way for ADSM_CUDA_MEMORY: device->way and what depends on it. */
+int adsm_cuda_way_choose(struct adsm_cuda_device *device);
+
+/* ---- memory.c */
+
+int adsm_cuda_alloc(struct adsm_device *device, size_t size, uint64_t wanted, struct adsm_memory **ret_memory);
+int adsm_cuda_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
+			   struct adsm_memory **ret_memory);
+void adsm_cuda_free(struct adsm_memory *memory);
+uint64_t adsm_cuda_memory_free(struct adsm_device *device);
+int adsm_cuda_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
+			struct adsm_device_event *ret_event);
+int adsm_cuda_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
+		      struct adsm_device_event *ret_event);
+int adsm_cuda_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset, size_t size,
+		   struct adsm_device_event *ret_event);
+int adsm_cuda_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
+		   struct adsm_device_event *ret_event);
+int adsm_cuda_native_memory(struct adsm_memory *memory, void **ret_handle);
+
+/* ---- module.c: images and kernels */
+
+struct adsm_cuda_entry {
+	struct adsm_entry base;
+	struct adsm_cuda_entry *next;
+	CUfunction function;		/* NULL: does nothing */
+	bool dialect;			/* of adsmcc */
+	int max_threads;		/* in a block */
+};
+
+struct adsm_cuda_code {
+	struct adsm_code base;
+	CUmodule module;		/* NULL: an adopted kernel, or one that does nothing */
+	CUfunction adopted;
+	bool dialect;
+	pthread_mutex_t lock;		/* of entries */
+	struct adsm_cuda_entry *entries;
+};
+
+int adsm_cuda_module_load(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code);
+void adsm_cuda_module_unload(struct adsm_code *code);
+int adsm_cuda_kernel_get(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry);
+int adsm_cuda_module_names(struct adsm_code *code, char **ret_names);
+int adsm_cuda_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
+int adsm_cuda_kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_code **ret_code);
+
+/* ---- nvrtc.c: CUDA C to a device's code, by the toolkit's compiler where it is found (ADSM_CUDA_COMPILER) */
+
+/* @capability: 10 * major + minor. -ENOEXEC with its log in adsm_fail(); -ENOTSUP where there is no compiler. The
+ * caller frees *ret_image. */
+int adsm_cuda_compile(const char *text, const char *options, int capability, char **ret_image, size_t *ret_size);
+
+/* ---- launch.c */
+
+int adsm_cuda_launch(struct adsm_entry *entry, const struct adsm_launch *launch, struct adsm_device_event *ret_event);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cuda.h - what the wrappers of CUDA's driver share.
+ *
+ * A wrapper has the name of the driver's symbol, version suffix and stream flavour included, and calls the driver's own
+ * through real_cu(). Programs reach it by linking (the name), by dlsym() or by cuGetProcAddress() (cuda_hook.c: when
+ * the pointer that the driver hands out is that of a symbol with a wrapper, the wrapper's is handed out).
+ *
+ *	CUresult cuMemFree_v2(CUdeviceptr p);
+ *	ADSM_CU(cuMemFree_v2);
+ *	ADSM_WRAPPER CUresult cuMemFree_v2(CUdeviceptr p)
+ *	{
+ *		…
+ *		return real_cu(cuMemFree_v2)(p);
+ *	}
+ */
+#ifndef ADSM_INTERPOSE_CUDA_H
+#define ADSM_INTERPOSE_CUDA_H
+
+#include "cuda/cu.h"
+#include "foreign.h"
+#include "interpose.h"
+
+struct adsm_cu_entry {
+	const char *name;
+	void *wrapper;
+	_Atomic(void *) function;	/* the driver's; NULL: not looked up yet */
+};
+
+#define ADSM_CU(function_)								\
+	static struct adsm_cu_entry cu_##function_					\
+		__attribute__((section("adsm_cu"), used, aligned(sizeof(void *)))) =	\
+		{ .name = #function_, .wrapper = (void *)(uintptr_t)function_ }
+
+/* Never NULL: what the driver has not got returns CUDA_ERROR_NOT_FOUND. */
+void *adsm_cu_find(struct adsm_cu_entry *entry);
+
+static inline void *adsm_cu_get(struct adsm_cu_entry *entry)
+{
+	void *function = atomic_load_explicit(&entry->function, memory_order_acquire);
+
+	return __builtin_expect(function != NULL, 1) ? function : adsm_cu_find(entry);
+}
+
+#define real_cu(function_) ((__typeof__(&(function_)))adsm_cu_get(&cu_##function_))
+
+/* The real dlsym(), whatever else is preloaded. */
+void *adsm_real_dlsym(void *handle, const char *name);
+
+/* The program's current context has a home: objects there may be concerned. NULL: no, go straight to the driver. */
+struct adsm_home *adsm_cuda_current_home(void);
+/* Is what the program allocates to be shared memory? (ADSM_CUDA_OBJECTS) */
+bool adsm_cuda_makes_objects(void);
+/* An errno of the library as the driver would say it; logs the sentence once. */
+CUresult adsm_cuda_result(int error);
+/* The stream a NULL handle means: the flavours with _ptsz and _ptds mean another one. */
+static inline CUstream adsm_cuda_stream(CUstream stream, bool per_thread)
+{
+	return stream || !per_thread ? stream : CU_STREAM_PER_THREAD;
+}
+
+#endif
