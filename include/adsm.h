@@ -185,11 +185,11 @@ ADSM_API adsmModule *adsmModuleLoadMemory(const void *image, size_t size);
 
 /* What an image is. Only ADSM_MODULE_ADSM runs on every backend; the others are the device's own. */
 enum {
-	ADSM_MODULE_AUTO,		/* told by its bytes: SPIR-V, text, else a module of adsmcc's */
+	ADSM_MODULE_AUTO,		/* told by its bytes: SPIR-V, text, code of CUDA, else a module of adsmcc's */
 	ADSM_MODULE_ADSM,		/* as adsmcc writes it */
-	ADSM_MODULE_SOURCE,		/* in the device's language: OpenCL C */
+	ADSM_MODULE_SOURCE,		/* in the device's language: OpenCL C; CUDA C++ or PTX */
 	ADSM_MODULE_SPIRV,		/* SPIR-V, where the device takes it */
-	ADSM_MODULE_BINARY		/* what the device's compiler made: clGetProgramInfo(CL_PROGRAM_BINARIES) */
+	ADSM_MODULE_BINARY		/* what its compiler made: CL_PROGRAM_BINARIES of OpenCL; cubin, fatbin */
 };
 
 /** What adsmModuleLoadWith() may be told; start from ADSM_MODULE_OPTIONS_INIT. */
@@ -197,7 +197,7 @@ typedef struct adsmModuleOptions {
 	size_t struct_size;		/* sizeof(adsmModuleOptions) */
 	int kind;			/* ADSM_MODULE_* */
 	int device;			/* which compiles it first, and says which kernels it has */
-	const char *build_options;	/* for the device's compiler; NULL: none */
+	const char *build_options;	/* for the device's compiler, separated by blanks; NULL: none */
 } adsmModuleOptions;
 
 #define ADSM_MODULE_OPTIONS_INIT { sizeof(adsmModuleOptions), ADSM_MODULE_AUTO, ADSM_DEVICE_CURRENT, NULL }
@@ -205,7 +205,9 @@ typedef struct adsmModuleOptions {
 /**
  * adsmModuleLoadMemory() with choices; @options may be NULL. Kernels of modules that are not adsmcc's are known as
  * far as the driver tells: arguments are checked against that, a pointer to const data is ADSM_ACCESS_IN, other
- * pointers have no access unless the call names one.
+ * pointers have no access unless the call names one. CUDA tells the sizes of arguments and nothing else, and names in
+ * C++ as compilers do: declare kernels extern "C".
+ * Modules of adsmcc's become CUDA code with --fmad=false, for the same numbers as elsewhere, unless @options name fmad.
  * Also ENOEXEC: the device takes no such image, or its compiler refused it, whose log is in adsmLastError().
  */
 ADSM_API adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options);
@@ -421,7 +423,10 @@ static inline adsmArg adsmConst(const void *p, size_t size)
 	return adsmArgMake_(ADSM_ARG_CONST, ADSM_ACCESS_IN, p, size);
 }
 
-/* Of a native kernel: @size bytes of memory that the threads of a block share (__local in OpenCL C). */
+/*
+ * Of a native kernel: @size bytes of memory that the threads of a block share. __local in OpenCL C; on CUDA, where it is
+ * no parameter but extern __shared__, it comes behind the others.
+ */
 static inline adsmArg adsmLocal(size_t size)
 {
 	return adsmArgMake_(ADSM_ARG_LOCAL, 0, NULL, size);

@@ -134,7 +134,10 @@
 
 #elif defined(__CUDACC__)
 
-/* CUDA: one argument for each parameter, a pointer also for a constant. */
+/*
+ * CUDA: one argument for each parameter, a pointer also for a constant. NVRTC needs --std=c++20 for the macros, and
+ * --fmad=false for the numbers that other compilers make.
+ */
 #define ADSM_KERNEL_MAX(name, max, ...) extern "C" __global__ void __launch_bounds__(max) \
 	name(ADSM_TAIL_(0 ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)))
 #define ADSM_ENTER(...)

@@ -24,7 +24,8 @@
 struct adsm_cu_entry {
 	const char *name;
 	void *wrapper;
-	_Atomic(void *) function;	/* the driver's; NULL: not looked up yet */
+	_Atomic(void *) function;	/* the driver's, which the wrapper calls; NULL: not looked up yet */
+	_Atomic(void *) symbol;		/* the driver's, as dlsym() finds it; NULL: the same */
 };
 
 #define ADSM_CU(function_)								\

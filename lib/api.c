@@ -118,7 +118,7 @@ int adsmFree(void *p)
 {
 	int error = p ? adsm_start() : 0;
 
-	return error || !p ? error : adsm_object_free(p, false);
+	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_ALLOC, true);
 }
 
 uint64_t adsmSafe(const void *p)
@@ -430,7 +430,7 @@ int adsmDeviceFree(void *p)
 {
 	int error = p ? adsm_start() : 0;
 
-	return error || !p ? error : adsm_object_free(p, true);
+	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_DEVICE_ALLOC, true);
 }
 
 int adsmCopyToDevice(void *device_dst, const void *host_src, size_t size)

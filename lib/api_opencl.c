@@ -1,56 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* api_opencl.c - the public functions for programs that use OpenCL themselves. */
 #include <errno.h>
-#include <string.h>
 
 #include "adsm_opencl.h"
+#include "api_native.h"
 #include "log.h"
 #include "manager.h"
-#include "options.h"
 
-#define BACKEND "opencl"
-
-/* A device of the right backend. */
-static int get_home(int device, struct adsm_home **ret_home)
-{
-	int error = adsm_start();
-
-	if (!error)
-		error = adsm_home_get(device, ret_home);
-	if (!error && strcmp((*ret_home)->device->backend->name, BACKEND))
-		error = adsm_fail(-ENOTSUP, "device %d is one of the backend '%s': choose ADSM_BACKEND=" BACKEND,
-				  (*ret_home)->index, (*ret_home)->device->backend->name);
-	return error;
-}
+static const struct adsm_native_api api = {
+	"opencl", "adsmOpenCL", "the library was built without OpenCL's headers",
+};
 
 int adsmOpenCLUse(struct _cl_context *context, struct _cl_device_id *device)
 {
-	const struct adsm_backend *backend = adsm_backend_named(BACKEND);
-	int error;
-
-	if (adsm_started())
-		return adsm_fail(-EBUSY, "adsmOpenCLUse() comes before adsmInit() and whatever starts the library");
-	if (!backend)
-		return adsm_fail(-ENOTSUP, "the library was built without OpenCL's headers");
 	if (!context != !device)
 		return adsm_fail(-EINVAL, "adsmOpenCLUse() takes a context and one of its devices, or neither");
-	error = adsm_options_load();	/* which say what loader to open */
-	if (!error)
-		error = backend->use_context(context, device);
-	return error || !context ? error : adsm_options_set("backend", BACKEND);
+	return adsm_native_use(&api, context, device);
 }
 
 int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles)
 {
 	struct adsm_native native;
-	struct adsm_home *home;
-	int error;
+	int error = adsm_native_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
+				    &native);
 
-	if (!ret_handles || ret_handles->struct_size != sizeof(*ret_handles))
-		return adsm_fail(-EINVAL, "adsmOpenCLHandles: set struct_size to sizeof(adsmOpenCLHandles)");
-	error = get_home(device, &home);
-	if (!error)
-		error = home->device->backend->native(home->device, &native);
 	if (error)
 		return error;
 	ret_handles->platform = native.platform;
@@ -88,71 +61,20 @@ int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset
 
 int adsmOpenCLRelease(const adsmArg *uses, size_t n)
 {
-	adsmArg named[ADSM_ARGS_MAX];
-	struct adsm_object *object = NULL;
-	struct adsm_sigset old;
 	struct adsm_home *home;
-	adsmKernel *nothing;
 	uint64_t seq;
-	int error;
+	int error = adsm_native_release(&api, uses, n, &home, &seq);
 
-	if (n > ADSM_ARGS_MAX || (n && !uses))
-		return adsm_fail(-EINVAL, "adsmOpenCLRelease() takes up to %d addresses", ADSM_ARGS_MAX);
-	error = get_home(ADSM_DEVICE_CURRENT, &home);
-	if (error || !n)
-		return error;
-	for (size_t i = 0; i < n; i++) {
-		if (uses[i].kind != ADSM_ARG_POINTER)
-			return adsm_fail(-EINVAL, "adsmOpenCLRelease(), entry %zu: it takes adsmIn(), adsmOut(), "
-					 "adsmInOut() and adsmPtr()", i);
-		named[i] = uses[i];
-		named[i].kind = ADSM_ARG_USE;
-		if (!named[i].access)
-			named[i].access = ADSM_ACCESS_INOUT;
-	}
-	/* On the device where they live; whether all of them do so the call says. */
-	for (size_t i = 0; i < n && !object; i++) {
-		object = adsm_object_enter(uses[i].data, &old);
-		if (object) {
-			home = object->home;
-			adsm_home_unlock(home, &old);
-		}
-	}
-	error = adsm_kernel_nothing(home, &nothing);
-	if (!error)
-		error = adsm_call(nothing, (adsmDim){ 1, 1, 1 }, (adsmDim){ 1, 1, 1 }, named, n);
-	if (error)
-		return error;
 	/* The program's queues know nothing of the order of calls. */
-	adsm_home_lock(home, &old);
-	seq = home->last_seq;
-	adsm_home_unlock(home, &old);
-	return adsm_wait_call(home, seq);
+	return error || !n ? error : adsm_wait_call(home, seq);
 }
 
 adsmKernel *adsmOpenCLKernel(int device, struct _cl_kernel *kernel)
 {
-	adsmModule *module;
-	struct adsm_home *home;
-	int error;
-
-	error = kernel ? get_home(device, &home) : adsm_fail(-EINVAL, "adsmOpenCLKernel() takes a kernel");
-	if (!error)
-		error = adsm_module_adopt(home, kernel, &module);
-	if (error) {
-		errno = -error;
-		return NULL;
-	}
-	return &module->kernels[0];
+	return adsm_native_kernel(&api, device, kernel);
 }
 
 int adsmOpenCLKernelFree(adsmKernel *kernel)
 {
-	int error = kernel ? adsm_start() : 0;
-
-	if (error || !kernel)
-		return error;
-	if (!adsm_kernel_is_live(kernel) || !kernel->module->only || kernel->module->internal)
-		return adsm_fail(-EINVAL, "%p is no kernel that adsmOpenCLKernel() gave", (void *)kernel);
-	return adsmModuleUnload(kernel->module);
+	return adsm_native_kernel_free(&api, kernel);
 }

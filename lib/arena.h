@@ -6,6 +6,7 @@
 #ifndef ADSM_ARENA_H
 #define ADSM_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,12 @@ enum adsm_pages { ADSM_PAGES_NONE, ADSM_PAGES_SOME, ADSM_PAGES_ALL };
 int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start, enum adsm_pages *ret_pages);
 /* A view with pages is kept for the next one of its size, within limits (ADSM_KEEP). */
 void adsm_arena_give_view(uintptr_t start, size_t size, enum adsm_pages pages);
+
+/* Is an address in the arena's range? Not of objects that lie where a driver wants them: object.c. */
+static inline bool adsm_arena_has(uintptr_t address)
+{
+	return address - adsm_arena.base < adsm_arena.size;
+}
 
 static inline void *adsm_arena_alias(uintptr_t address)
 {

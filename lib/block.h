@@ -59,6 +59,7 @@ struct adsm_object {
 	bool live;
 	bool freeing;
 	bool device_only;		/* adsmDeviceAlloc(): an address and memory, no view, no blocks */
+	bool adopted;			/* the program's own memory: foreign.h */
 	bool assigned;			/* belongs to the kernels it was assigned to only */
 	bool open;			/* in home->open */
 	uint32_t n_blocks;
@@ -89,7 +90,7 @@ struct adsm_object {
 
 struct adsm_call {			/* a call that has been launched and not yet been seen to end */
 	uint64_t seq;
-	uint64_t thread;
+	uint64_t thread;		/* 0: the program's own commands, no thread's sync asks */
 	struct adsm_device_event event;
 };
 
@@ -98,6 +99,7 @@ struct adsm_home {
 	struct adsm_lock lock;		/* everything below that says nothing else, and the objects */
 	int index;
 	struct adsm_device *device;
+	_Atomic(void *) native_context;	/* what its driver calls it; NULL: not asked yet */
 	pthread_mutex_t call_mutex;	/* not under the lock: the order of calls */
 	_Atomic uint32_t tick;		/* futex: something a waiter waits for may have happened */
 	_Atomic uint32_t n_waiting;	/* on tick */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "index.h"
 #include "io.h"
 #include "log.h"
@@ -31,9 +32,11 @@ struct use {
 };
 
 struct bound_call {
-	adsmKernel *kernel;
+	adsmKernel *kernel;		/* NULL: commands of the program's, see foreign.h */
 	struct adsm_home *home;		/* NULL while no argument said which */
 	bool named;
+	adsm_starter *start;
+	void *start_arg;
 	size_t n_args, n_pointers, n_uses;
 	struct adsm_launch_arg args[ADSM_ARGS_MAX];
 	struct named_pointer pointers[USES_MAX];
@@ -97,6 +100,18 @@ static int add_pointer(struct bound_call *call, const char *what, const void *p,
 		call->home = object->home;
 	if (!access)
 		call->named = false;
+	return 0;
+}
+
+/* The objects that commands of the program's use; others are nobody's, or concern another home. Lock held. */
+static int resolve_uses(struct bound_call *call)
+{
+	for (size_t i = 0; i < call->n_pointers; i++) {
+		struct adsm_object *object = adsm_object_find_locked(call->home, (uintptr_t)call->pointers[i].p);
+
+		if (object && !object->freeing)
+			add_use(call, object, call->pointers[i].access);
+	}
 	return 0;
 }
 
@@ -217,6 +232,7 @@ static void list_params(const struct adsm_kernel_info *info, char *ret_text, siz
 static int bind(struct bound_call *call, const adsmArg *args, size_t n)
 {
 	const struct adsm_kernel_info *info = call->kernel->info;
+	size_t n_params = info->n_params;
 	int error;
 
 	if (!args && n)
@@ -228,7 +244,15 @@ static int bind(struct bound_call *call, const adsmArg *args, size_t n)
 			return adsm_fail(-EINVAL, "kernel '%s': access %u is not one", info->name, args[i].access);
 		if (args[i].kind == ADSM_ARG_USE) {
 			error = add_pointer(call, "adsmUse", args[i].data, args[i].access, NULL);
-		} else if (call->n_args == info->n_params || call->n_args == ADSM_ARGS_MAX) {
+		} else if (args[i].kind == ADSM_ARG_LOCAL && !call->kernel->module->info->image &&
+			   call->n_args == info->n_params && n_params == info->n_params && n_params < ADSM_ARGS_MAX) {
+			/* On some devices memory of the block is no parameter, and comes behind them. */
+			n_params++;
+			call->args[call->n_args++] = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_LOCAL,
+									       .size = args[i].size };
+			error = args[i].size ? 0 : adsm_fail(-EINVAL, "kernel '%s': 0 bytes of memory of the block",
+							     info->name);
+		} else if (call->n_args == n_params || call->n_args == ADSM_ARGS_MAX) {
 			call->n_args++;
 			break;
 		} else {
@@ -239,12 +263,12 @@ static int bind(struct bound_call *call, const adsmArg *args, size_t n)
 		if (error)
 			return error;
 	}
-	if (call->n_args != info->n_params) {
+	if (call->n_args != n_params) {
 		char list[256];
 
 		list_params(info, list, sizeof(list));
 		return adsm_fail(-EINVAL, "kernel '%s' takes %u arguments (%s), got %s%zu", info->name,
-				 info->n_params, list, call->n_args > info->n_params ? "at least " : "",
+				 info->n_params, list, call->n_args > n_params ? "at least " : "",
 				 call->n_args);
 	}
 	return 0;
@@ -334,6 +358,12 @@ static unsigned access_of(const struct bound_call *call, size_t i)
 	return known ? call->uses[i].access : ADSM_ACCESS_INOUT;
 }
 
+/* The lock was away, and somebody has freed it. */
+static bool is_gone(const struct use *use)
+{
+	return !use->object->live || use->object->freeing || use->object->birth != use->birth;
+}
+
 static int release_named(struct bound_call *call)
 {
 	int moved = 0;
@@ -342,7 +372,9 @@ static int release_named(struct bound_call *call)
 		struct adsm_object *object = call->uses[i].object;
 		int result;
 
-		if (!object->live || object->freeing || object->birth != call->uses[i].birth)
+		if (is_gone(&call->uses[i]) && !call->kernel)
+			continue;
+		if (is_gone(&call->uses[i]))
 			return adsm_fail(-EINVAL, "kernel '%s': an object of its was freed meanwhile",
 					 call->kernel->info->name);
 		result = object->device_only ? 0 : release(object, access_of(call, i));
@@ -417,6 +449,8 @@ static void take_objects(struct bound_call *call, uint64_t seq)
 		struct adsm_object *object = call->uses[i].object;
 		unsigned access = access_of(call, i);
 
+		if (is_gone(&call->uses[i]))
+			continue;
 		object->use_seq = seq;
 		if (access != ADSM_ACCESS_IN)
 			object->write_seq = seq;
@@ -472,34 +506,57 @@ static void let_touches_pass(struct adsm_home *home)
 	}
 }
 
-static int start(struct adsm_home *home, struct adsm_entry *entry, const struct adsm_launch *launch,
-		 struct adsm_device_event *ret_event)
+struct kernel_start {
+	struct adsm_home *home;
+	struct adsm_entry *entry;
+	const struct adsm_launch *launch;
+};
+
+static int start_kernel(void *arg, struct adsm_device_event *ret_event)
 {
-	int tries = home->n_undetected ? ADSM_UNDETECTED_TRIES : 1, error;
+	const struct kernel_start *s = arg;
+	int tries = s->home->n_undetected ? ADSM_UNDETECTED_TRIES : 1, error;
 
 	do
-		error = home->device->backend->launch(entry, launch, ret_event);
+		error = s->home->device->backend->launch(s->entry, s->launch, ret_event);
 	while (error && error != -ENODEV && --tries > 0);
 	return error;
 }
 
+/* It runs. Where nobody can know when it ends, it only has changed its objects. Lock held. */
+static void note_call(struct bound_call *call, struct adsm_device_event event)
+{
+	struct adsm_home *home = call->home;
+	uint64_t seq = home->last_seq;
+
+	if (event.seq) {
+		seq = ++home->last_seq;
+		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){ seq, call->kernel ? thread.id : 0, event };
+	}
+	take_objects(call, seq);
+	/* The program's own commands are not for this thread's sync. */
+	if (!call->kernel)
+		return;
+	thread.last_seq[home->index] = seq;
+	thread.n_calls[home->index]++;
+	thread.last_event[home->index] = event;
+}
+
 /* One call at a time per device gets here: this is the order of calls. */
-static int enter_call(struct bound_call *call, struct adsm_launch *launch)
+static int enter_call(struct bound_call *call)
 {
 	struct adsm_home *home = call->home;
 	const struct adsm_backend *backend = home->device->backend;
 	unsigned max = home->device->caps.max_pending < ADSM_PENDING_MAX ?
 		home->device->caps.max_pending : ADSM_PENDING_MAX;
 	struct adsm_device_event event;
-	struct adsm_entry *entry;
 	struct adsm_sigset old;
-	uint64_t seq;
 	int error;
 
 	let_touches_pass(home);
 	error = backend->status(home->device);
-	if (!error)
-		error = adsm_kernel_entry(call->kernel, home, &entry);
+	if (!error && call->kernel)
+		error = adsm_kernel_entry(call->kernel, home, &((struct kernel_start *)call->start_arg)->entry);
 	if (!error && home->last_seq - atomic_load(&home->completed) >= max)
 		error = adsm_wait_call(home, home->last_seq - max + 1);
 	if (!error)
@@ -509,21 +566,15 @@ static int enter_call(struct bound_call *call, struct adsm_launch *launch)
 
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	error = resolve(call);
+	error = call->kernel ? resolve(call) : resolve_uses(call);
 	if (!error)
 		error = release_objects(call);
 	if (!error)
-		error = start(home, entry, launch, &event);
-	if (!error) {
-		seq = ++home->last_seq;
-		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){ seq, thread.id, event };
-		take_objects(call, seq);
-		thread.last_seq[home->index] = seq;
-		thread.n_calls[home->index]++;
-		thread.last_event[home->index] = event;
-	} else {
+		error = call->start(call->start_arg, &event);
+	if (!error)
+		note_call(call, event);
+	else
 		take_back(home);
-	}
 	open_gate(home);
 	/* While signals are blocked: a handler that comes then may wait for what the watcher tells. */
 	if (!error && home->has_service)
@@ -532,11 +583,43 @@ static int enter_call(struct bound_call *call, struct adsm_launch *launch)
 	return error;
 }
 
+static int enter_in_turn(struct bound_call *call)
+{
+	void (*finish_detached)(void) = atomic_load(&adsm_io_finish_detached);
+	int error;
+
+	if (finish_detached)
+		finish_detached();
+	pthread_mutex_lock(&call->home->call_mutex);
+	error = enter_call(call);
+	pthread_mutex_unlock(&call->home->call_mutex);
+	if (!error)
+		adsm_count(NULL, calls, 1);
+	return error;
+}
+
+int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, adsm_starter *start,
+		      void *arg)
+{
+	struct bound_call call;		/* as below */
+
+	call.kernel = NULL;
+	call.home = home;
+	call.named = n && n <= USES_MAX && !adsm_options.paper;
+	call.start = start;
+	call.start_arg = arg;
+	call.n_uses = 0;
+	call.n_pointers = call.named ? n : 0;
+	for (size_t i = 0; i < call.n_pointers; i++)
+		call.pointers[i] = (struct named_pointer){ NULL, uses[i].p, uses[i].access, NULL };
+	return enter_in_turn(&call);
+}
+
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)
 {
 	struct bound_call call;		/* large, and only what is used of it is filled in */
 	struct adsm_launch launch = { 0 };
-	void (*finish_detached)(void);
+	struct kernel_start start = { .launch = &launch };
 	int error;
 
 	if (!kernel || !adsm_kernel_is_live(kernel))
@@ -561,17 +644,14 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	launch.name = kernel->info->name;
 	launch.n_args = call.n_args;
 	launch.args = call.args;
-	finish_detached = atomic_load(&adsm_io_finish_detached);
-	if (finish_detached)
-		finish_detached();
-	pthread_mutex_lock(&call.home->call_mutex);
-	error = enter_call(&call, &launch);
-	pthread_mutex_unlock(&call.home->call_mutex);
+	start.home = call.home;
+	call.start = start_kernel;
+	call.start_arg = &start;
+	error = enter_in_turn(&call);
 	if (call.bytes != call.few_bytes)
 		free(call.bytes);
 	if (error)
 		return error;
-	adsm_count(NULL, calls, 1);
 	adsm_count(NULL, const_bytes, call.const_bytes);
 	return 0;
 }
@@ -686,6 +766,19 @@ static int sync_home(struct adsm_home *home)
 		return adsm_fail(failed, "an object could not be fetched from device %d: %s", home->index,
 				 adsmErrorString(failed));
 	return 0;
+}
+
+int adsm_sync_foreign(struct adsm_home *home)
+{
+	struct adsm_sigset old;
+	int error;
+
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	error = acquire(home);
+	adsm_home_unlock(home, &old);
+	return error ? adsm_fail(error, "an object could not be fetched from device %d: %s", home->index,
+				 adsmErrorString(error)) : 0;
 }
 
 int adsm_sync(void)

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "manager.h"
 #include "options.h"
+#include "transfer.h"
 
 /* The CPU's bytes at a time: they are fetched, copied and entered while a cache still has them. */
 #define STEP ((size_t)1 << 20)
@@ -33,6 +34,7 @@ struct bulk {
 	bool fill;
 	int value;
 	bool strict;			/* failures are told; else libc goes on on the views, and meets them there */
+	bool direct;			/* strict, and see adsm_copy_direct() */
 	bool in_handler;		/* of a signal, maybe: no sentences, no backend that is not made for it */
 	void *(*move)(void *, const void *, size_t);
 	void *(*set)(void *, int, size_t);
@@ -66,14 +68,16 @@ static int part_at(const char *p, bool in_handler, struct adsm_object **ret_obje
 {
 	struct adsm_object *object = shared_at(p);
 	uintptr_t a = (uintptr_t)p;
-	size_t rest = SIZE_MAX;
+	size_t rest;
 
 	if (object)
 		rest = object->start + object->size - a;
-	else if (a - adsm_arena.base < adsm_arena.size || adsm_index_find(a))
+	else if (adsm_arena_has(a) || adsm_index_find(a))
 		return in_handler ? -EINVAL : adsm_fail(-EINVAL, "%p is in no live shared object", (void *)a);
-	else if (a < adsm_arena.base)
-		rest = adsm_arena.base - a;
+	else if (a < adsm_arena.base && *size > adsm_arena.base - a)
+		rest = adsm_index_next(a, adsm_arena.base - a) - a;
+	else
+		rest = adsm_index_next(a, *size) - a;
 	*ret_object = object;
 	*size = *size < rest ? *size : rest;
 	return 0;
@@ -88,16 +92,39 @@ static int device_failed(int error, const char *what, size_t size)
 /* ---- whole blocks on the device */
 
 struct device_write {
-	struct adsm_object *dst, *src;	/* no source: a fill */
+	struct adsm_object *dst, *src;
+	const char *host;		/* where the source is no object; without that either: a fill */
 	size_t dst_offset, src_offset, size;
 	uint8_t value;
 };
+
+static void count_sent(struct adsm_object *object, size_t size, uint64_t start)
+{
+	adsm_count(&object->counters, h2d_bytes, size);
+	adsm_count(&object->counters, h2d_transfers, 1);
+	adsm_count(&object->counters, h2d_ns, adsm_os_now_ns() - start);
+}
+
+static void count_fetched(struct adsm_object *object, size_t size, uint64_t start)
+{
+	adsm_count(&object->counters, d2h_bytes, size);
+	adsm_count(&object->counters, d2h_transfers, 1);
+	adsm_count(&object->counters, d2h_ns, adsm_os_now_ns() - start);
+}
 
 static int device_write(void *arg)
 {
 	const struct device_write *w = arg;
 	const struct adsm_backend *backend = w->dst->home->device->backend;
+	uint64_t start = adsm_os_now_ns();
+	int error;
 
+	if (w->host) {
+		error = backend->to_device(w->dst->memory, w->dst_offset, w->host, w->size, NULL);
+		if (!error)
+			count_sent(w->dst, w->size, start);
+		return error;
+	}
 	return w->src ? backend->copy(w->dst->memory, w->dst_offset, w->src->memory, w->src_offset, w->size, NULL) :
 		backend->fill(w->dst->memory, w->dst_offset, w->value, w->size, NULL);
 }
@@ -155,21 +182,39 @@ static bool device_has(const struct adsm_object *object, size_t offset, size_t s
 	return true;
 }
 
-/* Of @n blocks, how many from the first on the device can write; or, where it cannot write that, how many it cannot. */
-static uint32_t same_way(const struct device_write *w, uint32_t first, uint32_t n, bool *ret_device)
+/* Can the device write what @w says of a block? A part of it only where the CPU did not write the rest. */
+static bool can_write(const struct device_write *w, uint32_t b)
 {
 	const struct adsm_object *dst = w->dst;
+	size_t start = (size_t)b << dst->block_shift, end = start + adsm_run_size(dst, b, 1);
+	size_t from = w->dst_offset > start ? w->dst_offset : start;
+	size_t to = w->dst_offset + w->size < end ? w->dst_offset + w->size : end;
+
+	if (dst->blocks[b].holds || (dst->blocks[b].state == ADSM_DIRTY && (from > start || to < end)))
+		return false;
+	return !w->src || device_has(w->src, w->src_offset + (from - w->dst_offset), to - from);
+}
+
+/*
+ * Of @n blocks, how many from the first on the device can write; or, where it cannot write that, how many it cannot:
+ * *w is what there is of these.
+ */
+static uint32_t same_way(struct device_write *w, uint32_t first, uint32_t n, bool *ret_device)
+{
+	unsigned shift = w->dst->block_shift;
 	uint32_t count = 0;
+	size_t end;
 
 	for (; count < n; count++) {
-		bool device = !dst->blocks[first + count].holds &&
-			(!w->src || device_has(w->src, w->src_offset + ((size_t)count << dst->block_shift),
-					       adsm_run_size(dst, first + count, 1)));
+		bool device = can_write(w, first + count);
 
-		if (count && (device != *ret_device || (!device && (size_t)count << dst->block_shift >= STEP)))
+		if (count && (device != *ret_device || (!device && (size_t)count << shift >= STEP)))
 			break;
 		*ret_device = device;
 	}
+	end = (size_t)(first + count) << shift;
+	if (w->size > end - w->dst_offset)
+		w->size = end - w->dst_offset;
 	return count;
 }
 
@@ -183,7 +228,7 @@ static long on_device(const struct bulk *bulk, struct part *part)
 	struct adsm_object *object = adsm_object_enter(bulk->dst, &old);
 	struct device_write w = { .dst = object, .value = (uint8_t)bulk->value };
 	size_t offset, head, end;
-	uint32_t first, n;
+	uint32_t first, n, same;
 	bool device = false;
 	long result = 0;
 
@@ -191,11 +236,13 @@ static long on_device(const struct bulk *bulk, struct part *part)
 		return bulk->in_handler ? -EINVAL : adsm_fail(-EINVAL, "the object was freed meanwhile");
 	adsm_in_fault += bulk->in_handler;
 	offset = (uintptr_t)bulk->dst - object->start;
-	head = -offset & (adsm_block_size(object) - 1);
+	head = bulk->direct ? 0 : -offset & (adsm_block_size(object) - 1);
 	end = offset + part->size;
 	if (object != part->to || head >= part->size || !may_take(object))
 		goto unlock;
-	if (!bulk->fill) {
+	if (!bulk->fill && !part->from) {
+		w.host = bulk->src;
+	} else if (!bulk->fill) {
 		/* Both live under one lock, or not on one device. */
 		w.src = adsm_object_find_locked(object->home, (uintptr_t)bulk->src);
 		if (!w.src || w.src != part->from)
@@ -204,24 +251,25 @@ static long on_device(const struct bulk *bulk, struct part *part)
 	}
 	adsm_retire(object->home);
 	first = (uint32_t)((offset + head) >> object->block_shift);
-	n = (end == object->size ? object->n_blocks : (uint32_t)(end >> object->block_shift)) - first;
+	if (bulk->direct || end == object->size)
+		end += adsm_block_size(object) - 1;	/* and a part of one more */
+	n = (uint32_t)(end >> object->block_shift) - first;
 	result = n ? quiet(object, w.src, first, n, &old) : 0;
 	if (result || !n || !may_take(object))
 		goto unlock;
-	end = n;
-	n = same_way(&w, first, n, &device);
-	w.dst_offset = (size_t)first << object->block_shift;
-	w.size = adsm_run_size(object, first, n);
+	w.dst_offset = offset + head;
+	w.size = part->size - head;
+	same = same_way(&w, first, n, &device);
 	if (!device) {
-		if (n < end)
+		if (same < n)
 			part->size = head + w.size;
 	} else if (head) {
 		part->size = head;
 	} else {
 		if (w.src)
 			w.src->n_busy++;	/* no call and no free comes in between */
-		result = device_failed(adsm_blocks_device_write(object, first, n, device_write, &w),
-				       w.src ? "copy" : "fill", w.size);
+		result = device_failed(adsm_blocks_device_write(object, first, same, device_write, &w),
+				       bulk->fill ? "fill" : "copy", w.size);
 		if (w.src) {
 			w.src->n_busy--;
 			adsm_home_notify(object->home);
@@ -259,10 +307,113 @@ static int io_failed(bool in_handler, int error, size_t size, const void *dst)
 					      adsmErrorString(error));
 }
 
+/*
+ * Of the next bytes of the source, how many go together: those of one block that only the device has and that is not
+ * wanted whole (*ret_straight), or those before such a block. As it looks now.
+ */
+static size_t source_step(const struct bulk *bulk, const struct part *part, size_t size, bool *ret_straight)
+{
+	struct adsm_sigset old;
+	struct adsm_object *object = adsm_object_enter(bulk->src, &old);
+	size_t offset, at, next;
+
+	*ret_straight = false;
+	if (!object)
+		return size;
+	offset = at = (uintptr_t)bulk->src - object->start;
+	for (; object == part->from && !object->device_only && at < offset + size; at = next) {
+		uint32_t b = (uint32_t)(at >> object->block_shift);
+		size_t start = (size_t)b << object->block_shift;
+
+		next = start + adsm_block_size(object);
+		if (object->blocks[b].state != ADSM_INVALID ||
+		    (start >= offset && start + adsm_run_size(object, b, 1) <= offset + part->size))
+			continue;
+		if (at > offset) {
+			size = at - offset;
+			break;
+		}
+		*ret_straight = true;
+		if (size > next - offset)
+			size = next - offset;
+		break;
+	}
+	adsm_home_unlock(object->home, &old);
+	return size;
+}
+
+struct device_read {
+	struct adsm_object *src;
+	void *dst;
+	size_t offset, size;
+};
+
+static int device_read(void *arg)
+{
+	const struct device_read *r = arg;
+	uint64_t start = adsm_os_now_ns();
+	int error = r->src->home->device->backend->to_host(r->dst, r->src->memory, r->offset, r->size, NULL);
+
+	if (!error)
+		count_fetched(r->src, r->size, start);
+	return error;
+}
+
+/* Bytes of one block, to memory that is no view: from the device, states stay. */
+static int read_straight(const struct bulk *bulk, const struct part *part, void *dst, size_t size)
+{
+	struct adsm_sigset old;
+	struct adsm_object *object = adsm_object_enter(bulk->src, &old);
+	struct device_read r = { object, dst, 0, size };
+	struct adsm_home *home = object ? object->home : NULL;
+	uint64_t birth = object ? object->birth : 0;
+	bool valid = false;
+	int error = object && object == part->from && !object->device_only ? 0 : -EINVAL;
+
+	while (!error) {
+		const struct adsm_block *block;
+		uint64_t seq;
+
+		if (!object->live || object->freeing || object->birth != birth) {
+			error = -EINVAL;
+			break;
+		}
+		r.offset = (uintptr_t)bulk->src - object->start;
+		block = &object->blocks[r.offset >> object->block_shift];
+		seq = adsm_object_write_seq(object);
+		/* Or somebody has fetched it meanwhile. */
+		valid = block->state != ADSM_INVALID;
+		if (block->flags & ADSM_BLOCK_BUSY)
+			adsm_home_wait(home);
+		else if (!valid && seq > atomic_load(&home->completed))
+			error = adsm_wait_unlocked(home, seq, &old);
+		else
+			break;
+	}
+	if (!error && !valid && adsm_check_lost(object))
+		error = -ENODEV;
+	if (!error) {
+		object->n_busy++;	/* no call and no free comes in between */
+		adsm_unlock(&home->lock);
+		if (valid)
+			memcpy(dst, object->alias + r.offset, size);
+		else
+			error = adsm_backend_run(home, device_read, &r);
+		adsm_lock(&home->lock);
+		object->n_busy--;
+		adsm_home_notify(home);
+	}
+	if (object)
+		adsm_home_unlock(home, &old);
+	return error;
+}
+
 /* One step through the aliases. The bytes done, or an error. */
 static long by_alias(const struct bulk *bulk, const struct part *part)
 {
-	size_t size = step_size(bulk, part);
+	bool straight = false;
+	size_t size = bulk->direct && part->from && part->from != part->to ?
+		source_step(bulk, part, step_size(bulk, part), &straight) : step_size(bulk, part);
 	struct iovec to = { bulk->dst, size }, from = { (char *)bulk->src, size };
 	struct iovec to_room[ADSM_IO_ROOM(1)], from_room[ADSM_IO_ROOM(1)];
 	struct adsm_io output = { .vector = &from, .n = 1 };
@@ -270,14 +421,16 @@ static long by_alias(const struct bulk *bulk, const struct part *part)
 	int error = 0;
 
 	/* In this order: where they share a block, its fetch leaves no hole for the input. */
-	if (part->from)
+	if (part->from && !straight)
 		error = adsm_io_begin_output(&output, &from, 1, from_room);
 	if (!error && part->to)
 		error = adsm_io_begin_input(&input, &to, 1, to_room);
-	if (!error) {
+	if (!error && straight)
+		error = read_straight(bulk, part, input.vector->iov_base, size);
+	else if (!error)
 		run(bulk, input.vector->iov_base, output.vector->iov_base, size);
+	if (!error)
 		error = adsm_io_end(&input, size);
-	}
 	return error ? io_failed(bulk->in_handler, error, size, bulk->dst) : (long)size;
 }
 
@@ -330,7 +483,7 @@ static long next(const struct bulk *bulk, bool device, struct part *part)
 
 	if (!done && !bulk->fill)
 		done = part_at(bulk->src, bulk->in_handler, &part->from, &part->size);
-	if (!done && device && part->to && (bulk->fill || part->from))
+	if (!done && device && part->to && (bulk->fill || part->from || bulk->direct))
 		done = on_device(bulk, part);
 	return done;
 }
@@ -341,7 +494,7 @@ static int work(struct bulk bulk)
 	bool to = adsm_may_be_shared(bulk.dst, bulk.size);
 	bool from = !bulk.fill && adsm_may_be_shared(bulk.src, bulk.size);
 	bool overlap = !bulk.fill && bulk.dst < bulk.src + bulk.size && bulk.src < bulk.dst + bulk.size;
-	bool device = to && (from || bulk.fill) && !overlap;
+	bool device = to && (from || bulk.fill || bulk.direct) && !overlap;
 
 	if (!bulk.strict && (overlap || for_libc(&bulk, to, from, &device))) {
 		run(&bulk, bulk.dst, bulk.src, bulk.size);
@@ -387,6 +540,18 @@ int adsm_memset(void *dst, int value, size_t size)
 {
 	return work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .strict = true,
 				   .set = memset });
+}
+
+int adsm_copy_direct(void *dst, const void *src, size_t size)
+{
+	return work((struct bulk){ .dst = dst, .src = src, .size = size, .strict = true, .direct = true,
+				   .move = memmove });
+}
+
+int adsm_fill_direct(void *dst, int value, size_t size)
+{
+	return work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .strict = true,
+				   .direct = true, .set = memset });
 }
 
 void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(void *, const void *, size_t))
@@ -537,15 +702,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 		*ret_event = (adsmEvent){ (uint64_t)object->home->index, event.queue, event.seq };
 		note_copy(object->home, event);
 	}
-	if (direction == ADSM_TO_DEVICE) {
-		adsm_count(&object->counters, h2d_bytes, size);
-		adsm_count(&object->counters, h2d_transfers, 1);
-		adsm_count(&object->counters, h2d_ns, adsm_os_now_ns() - start);
-	} else {
-		adsm_count(&object->counters, d2h_bytes, size);
-		adsm_count(&object->counters, d2h_transfers, 1);
-		adsm_count(&object->counters, d2h_ns, adsm_os_now_ns() - start);
-	}
+	(direction == ADSM_TO_DEVICE ? count_sent : count_fetched)(object, size, start);
 	return 0;
 }
 

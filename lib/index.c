@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "index.h"
 #include "os.h"
@@ -76,8 +77,11 @@ static int set(uintptr_t start, size_t size, struct adsm_object *object)
 
 int adsm_index_insert(uintptr_t start, size_t size, struct adsm_object *object)
 {
-	int error = set(start, size, object);
+	int error;
 
+	if (start >> ADDRESS_BITS || (start + size - 1) >> ADDRESS_BITS)
+		return -EINVAL;
+	error = set(start, size, object);
 	if (error)
 		adsm_index_remove(start, size);
 	return error;
@@ -111,4 +115,22 @@ struct adsm_object *adsm_index_find(uintptr_t address)
 		return (struct adsm_object *)entry;
 	return atomic_load_explicit(&leaf_of(entry)->page[(address & (CHUNK - 1)) / ADSM_PAGE_SIZE],
 				    memory_order_acquire);
+}
+
+uintptr_t adsm_index_next(uintptr_t start, size_t size)
+{
+	uintptr_t last = start + size - 1, limit = ((uintptr_t)1 << ADDRESS_BITS) - 1, next = start;
+	bool stop = !chunks || !size || start > limit;
+
+	if (!stop && (last < start || last > limit))
+		last = limit;
+	while (!stop && next <= last) {
+		uintptr_t entry = atomic_load_explicit(&chunks[next >> CHUNK_SHIFT], memory_order_acquire);
+
+		if (entry && (!(entry & IS_LEAF) || adsm_index_find(next)))
+			return next;
+		/* Addresses stay far below the largest number, so these sums are none too large. */
+		next = (next | (entry ? ADSM_PAGE_SIZE - 1 : CHUNK - 1)) + 1;
+	}
+	return start + size;
 }

@@ -16,5 +16,7 @@ int adsm_index_init(void);
 int adsm_index_insert(uintptr_t start, size_t size, struct adsm_object *object);
 void adsm_index_remove(uintptr_t start, size_t size);
 struct adsm_object *adsm_index_find(uintptr_t address);
+/* The first address from @start on that is in an object, @size bytes further at most. */
+uintptr_t adsm_index_next(uintptr_t start, size_t size);
 
 #endif

@@ -145,6 +145,12 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 
 /* ---- ranges and objects */
 
+bool adsm_range_is_near(uintptr_t start, size_t size)
+{
+	return start + size - adsm_arena.base < adsm_arena.size + size ||
+		adsm_index_next(start, size) - start < size;
+}
+
 bool adsm_is_shared(const void *p)
 {
 	const struct adsm_object *object = adsm_index_find((uintptr_t)p);
@@ -223,12 +229,12 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	return 0;
 }
 
-/* What is in no object: up to where shared memory begins, or all of it. */
+/* What is in no object: up to the next one. */
 static size_t private_part(const char *p, size_t size)
 {
-	uintptr_t start = atomic_load(&adsm_shared_range.start);
+	size_t part = adsm_index_next((uintptr_t)p, size) - (uintptr_t)p;
 
-	return (uintptr_t)p < start && size > start - (uintptr_t)p ? start - (uintptr_t)p : size;
+	return part ? part : size;	/* an object that is just being freed */
 }
 
 /*
@@ -274,7 +280,7 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 					error = access_range(object, NULL, offset, end, &old);
 			}
 		} else {
-			part = private_part(p, size);
+			part = object ? size : private_part(p, size);
 		}
 		if (object)
 			leave(object->home, &old);

@@ -127,14 +127,32 @@ static int finish(adsmModule *module, int error, adsmModule **ret_module)
 	return 0;
 }
 
+/* Code of CUDA devices is known by its bytes. Other drivers are not given it, as not all of them survive that. */
+static int load_cuda(adsmModule *module, const struct adsm_image *image, struct adsm_home *home)
+{
+	struct adsm_image binary = *image;
+
+	if (strcmp(home->device->backend->name, "cuda"))
+		return adsm_fail(-ENOEXEC, "the image is code of CUDA devices, device %d is one of the backend '%s'",
+				 home->index, home->device->backend->name);
+	binary.kind = ADSM_IMAGE_BINARY;
+	return load_native(module, &binary, home);
+}
+
 int adsm_module_create(const struct adsm_image *image, struct adsm_home *home, adsmModule **ret_module)
 {
 	adsmModule *module = calloc(1, sizeof(*module));
+	int error;
 
 	if (!module)
 		return -ENOMEM;
-	return finish(module, image->kind == ADSM_IMAGE_MODULE ? load_described(module, image) :
-		      load_native(module, image, home), ret_module);
+	if (image->kind != ADSM_IMAGE_MODULE)
+		error = load_native(module, image, home);
+	else if (adsm_module_is_cuda(image->data, image->size))
+		error = load_cuda(module, image, home);
+	else
+		error = load_described(module, image);
+	return finish(module, error, ret_module);
 }
 
 int adsm_module_adopt(struct adsm_home *home, void *handle, adsmModule **ret_module)

@@ -36,7 +36,7 @@
 enum { STOPPED, STARTED, CHILD };
 
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
-int adsm_n_homes;
+_Atomic int adsm_n_homes;
 
 static pthread_mutex_t start_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int state;
@@ -113,7 +113,8 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 	uint64_t ns;
 
 	if (status) {
-		note_failure(home, call, status);
+		if (call->thread)	/* else the program asks its driver */
+			note_failure(home, call, status);
 		if (status == -ENODEV && !home->lost_seq)
 			home->lost_seq = call->seq;
 	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
@@ -455,6 +456,7 @@ static void become_child(void)
 	atomic_store(&state, CHILD);
 	atomic_store(&adsm_shared_range.size, 0);
 	adsm_arena_child();
+	adsm_objects_child();
 }
 
 static void in_child(void)
@@ -508,6 +510,7 @@ static void set_policy(struct adsm_policy *policy)
 		policy->keep_bytes = 2 * adsm_options.fault_ahead;
 }
 
+/* The next home, for a backend's device; known once it is ready. */
 static int open_home(const struct adsm_backend *backend, int index)
 {
 	const struct adsm_backend_config config = {
@@ -516,7 +519,7 @@ static int open_home(const struct adsm_backend *backend, int index)
 		.arena_size = adsm_arena.size,
 		.alias_base = adsm_arena.alias,
 	};
-	struct adsm_home *home = &adsm_homes[index];
+	struct adsm_home *home = &adsm_homes[adsm_n_homes];
 	struct adsm_device *device;
 	int error = backend->open(index, &config, &device);
 
@@ -524,11 +527,17 @@ static int open_home(const struct adsm_backend *backend, int index)
 		return error;
 	memset(home, 0, sizeof(*home));
 	pthread_mutex_init(&home->call_mutex, NULL);
-	home->index = index;
+	home->index = adsm_n_homes;
 	home->device = device;
 	set_policy(&home->policy);
+	error = adsm_service_start(home);
+	if (error) {
+		backend->close(device);
+		home->device = NULL;
+		return error;
+	}
 	adsm_n_homes++;
-	return adsm_service_start(home);
+	return 0;
 }
 
 static void warn_if_bypassed(void)
@@ -581,27 +590,114 @@ destroy_arena:
 	return error;
 }
 
+/* With start_mutex. */
+static int start_now(void)
+{
+	int error = atomic_load(&state) == STARTED ? 0 : start();
+
+	if (error || atomic_load(&state) == STARTED)
+		return error;
+	adsm_epoch++;
+	adsm_counters_reset(&adsm_total);
+	atomic_store(&adsm_shared_range.start, adsm_arena.base);
+	atomic_store(&adsm_shared_range.size, adsm_arena.size);
+	atomic_store(&state, STARTED);
+	return 0;
+}
+
 int adsm_start(void)
 {
-	int error = 0;
+	int error;
 
 	if (adsm_is_child())
 		return adsm_fail(-ENOTSUP, "the child of a fork cannot use the library before it calls exec");
 	if (atomic_load_explicit(&state, memory_order_acquire) == STARTED)
 		return 0;
 	pthread_mutex_lock(&start_mutex);
-	if (atomic_load(&state) != STARTED) {
-		error = start();
+	error = start_now();
+	pthread_mutex_unlock(&start_mutex);
+	return error;
+}
+
+/* Start on a context of the program's. With start_mutex. */
+static int start_on(const struct adsm_backend *backend, void *context, void *device)
+{
+	char name[64];
+	int error;
+
+	error = adsm_options_load();	/* which say where the driver is */
+	if (!error)
+		error = backend->use_context(context, device);
+	if (error)
+		return error;
+	adsm_format(name, sizeof(name), "%s", adsm_options.backend);
+	error = adsm_options_set("backend", backend->name);
+	if (!error)
+		error = start_now();
+	if (error) {
+		backend->use_context(NULL, NULL);
+		adsm_options_set("backend", name);
+	}
+	return error;
+}
+
+/* A further home, for a context of the program's. With start_mutex. */
+static int add_home(const struct adsm_backend *backend, void *context, void *device)
+{
+	int error, n;
+
+	/* The wrapped one, where all are. */
+	if (!strcmp(adsm_homes[0].device->backend->name, backend->name))
+		backend = adsm_homes[0].device->backend;
+	if (adsm_n_homes == ADSM_MAX_DEVICES)
+		return adsm_fail(-ENODEV, "there are %d devices already", ADSM_MAX_DEVICES);
+	error = backend->use_context(context, device);
+	n = error ? error : backend->probe();
+	if (n <= 0)
+		return n ? n : -ENODEV;
+	return open_home(backend, n - 1);
+}
+
+int adsm_start_with(const char *name, void *context, void *device, struct adsm_home **ret_home)
+{
+	const struct adsm_backend *backend = adsm_backend_named(name);
+	int error = 0;
+
+	if (adsm_is_child())
+		return adsm_start();
+	if (!backend)
+		return adsm_fail(-ENOTSUP, "the library was built without the backend '%s'", name);
+	pthread_mutex_lock(&start_mutex);
+	*ret_home = adsm_home_of(context);
+	if (!*ret_home) {
+		error = adsm_started() ? add_home(backend, context, device) : start_on(backend, context, device);
 		if (!error) {
-			adsm_epoch++;
-			adsm_counters_reset(&adsm_total);
-			atomic_store(&state, STARTED);
-			atomic_store(&adsm_shared_range.start, adsm_arena.base);
-			atomic_store(&adsm_shared_range.size, adsm_arena.size);
+			*ret_home = &adsm_homes[adsm_n_homes - 1];
+			atomic_store(&(*ret_home)->native_context, context);
 		}
 	}
 	pthread_mutex_unlock(&start_mutex);
 	return error;
+}
+
+struct adsm_home *adsm_home_of(void *context)
+{
+	static char none;
+
+	for (int i = 0; i < adsm_n_homes; i++) {
+		struct adsm_home *home = &adsm_homes[i];
+		void *known = atomic_load_explicit(&home->native_context, memory_order_relaxed);
+		struct adsm_native native;
+
+		if (!known) {
+			known = !home->device->backend->native(home->device, &native) && native.context ?
+				native.context : &none;
+			atomic_store_explicit(&home->native_context, known, memory_order_relaxed);
+		}
+		if (known == context)
+			return home;
+	}
+	return NULL;
 }
 
 int adsm_stop(void)
@@ -662,6 +758,23 @@ void adsm_quiesce(void)
 
 /* ---- objects */
 
+/* There is an object outside the arena. */
+static void widen_shared_range(uintptr_t start, size_t size)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	uintptr_t end = start + size, was;
+
+	pthread_mutex_lock(&mutex);
+	was = atomic_load(&adsm_shared_range.start);
+	if (end < was + atomic_load(&adsm_shared_range.size))
+		end = was + atomic_load(&adsm_shared_range.size);
+	if (start > was)
+		start = was;
+	atomic_store(&adsm_shared_range.size, end - start);
+	atomic_store(&adsm_shared_range.start, start);
+	pthread_mutex_unlock(&mutex);
+}
+
 int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
 		      void **ret_address)
 {
@@ -679,12 +792,29 @@ int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_obj
 			return adsm_fail(error, "cannot start a thread for early transfers");
 	}
 	error = adsm_object_create(home, size, options, &object);
-	if (!error)
-		*ret_address = (void *)object->start;
-	return error;
+	if (error)
+		return error;
+	if (!adsm_arena_has(object->start))
+		widen_shared_range(object->start, object->span);
+	*ret_address = (void *)object->start;
+	return 0;
 }
 
-int adsm_object_free(void *p, bool device_only)
+/* Who frees an object has made it, one way or another. */
+static int check_maker(const struct adsm_object *object, const void *p, enum adsm_maker maker)
+{
+	static const char *const texts[][2] = {
+		[ADSM_MAKER_ALLOC] = { "a shared object", "adsmFree()" },
+		[ADSM_MAKER_DEVICE_ALLOC] = { "device-only memory", "adsmDeviceFree()" },
+		[ADSM_MAKER_FOREIGN] = { "the program's own memory", "what it has from its driver" },
+	};
+	enum adsm_maker made = object->adopted ? ADSM_MAKER_FOREIGN :
+		object->device_only ? ADSM_MAKER_DEVICE_ALLOC : ADSM_MAKER_ALLOC;
+
+	return made == maker ? 0 : adsm_fail(-EINVAL, "%p is %s: free it with %s", p, texts[made][0], texts[made][1]);
+}
+
+int adsm_object_free(void *p, enum adsm_maker maker, bool wait)
 {
 	struct adsm_object *object;
 	struct adsm_home *home;
@@ -700,11 +830,9 @@ int adsm_object_free(void *p, bool device_only)
 	home = object->home;
 	if (object->start != (uintptr_t)p)
 		error = adsm_fail(-EINVAL, "%p is inside the object at %p, not its start", p, (void *)object->start);
-	else if (object->device_only != device_only)
-		error = adsm_fail(-EINVAL, "%p is %s: free it with %s", p,
-				  device_only ? "a shared object" : "device-only memory",
-				  device_only ? "adsmFree()" : "adsmDeviceFree()");
-	else if (object->n_holds)
+	else
+		error = check_maker(object, p, maker);
+	if (!error && object->n_holds)
 		error = adsm_fail(-EBUSY, "the object at %p is held (adsmUnhold() first)", p);
 	if (error) {
 		adsm_home_unlock(home, &old);
@@ -712,13 +840,13 @@ int adsm_object_free(void *p, bool device_only)
 	}
 	object->freeing = true;
 	adsm_home_unlock(home, &old);
-	if (device_only)
+	if (maker == ADSM_MAKER_DEVICE_ALLOC)
 		error = adsm_wait_copies(home);
 	else
 		adsm_kernel_assign(NULL, (uintptr_t)p, 0);
 	adsm_home_lock(home, &old);
 	while (!error) {
-		uint64_t seq = adsm_object_use_seq(object);
+		uint64_t seq = wait ? adsm_object_use_seq(object) : 0;
 
 		if (seq > atomic_load(&home->completed))
 			error = adsm_wait_unlocked(home, seq, &old);

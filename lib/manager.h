@@ -12,7 +12,7 @@
 #include "object.h"
 
 extern struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
-extern int adsm_n_homes;
+extern _Atomic int adsm_n_homes;
 
 /* ---- life */
 
@@ -22,6 +22,11 @@ extern unsigned adsm_epoch;	/* counts the starts */
 int adsm_stop(void);
 bool adsm_started(void);
 bool adsm_is_child(void);	/* of a fork: nothing works there */
+
+/* The home of a driver's context; NULL where none has it. */
+struct adsm_home *adsm_home_of(void *context);
+/* The same, opened where there is none: the library starts with it, or goes on with one device more. */
+int adsm_start_with(const char *backend, void *context, void *device, struct adsm_home **ret_home);
 
 /* The device of this thread, or the one of an index. */
 int adsm_home_get(int index, struct adsm_home **ret_home);
@@ -58,8 +63,20 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 
 int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
 		      void **ret_address);
-int adsm_object_free(void *p, bool device_only);
+enum adsm_maker { ADSM_MAKER_ALLOC, ADSM_MAKER_DEVICE_ALLOC, ADSM_MAKER_FOREIGN };
+/* @maker: what it has to have been made by. @wait: for the calls that use it; else the caller knows that none does. */
+int adsm_object_free(void *p, enum adsm_maker maker, bool wait);
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n);
+/*
+ * Has the device begin something, with its home's lock held. 0 with its event (seq 0: nobody can know when it ends),
+ * or 1 or a negative errno: it has not begun.
+ */
+typedef int adsm_starter(void *arg, struct adsm_device_event *ret_event);
+struct adsm_foreign_use;
+/* A call that the program makes itself, by @start: returns what that does, or a negative errno before it. */
+int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, adsm_starter *start,
+		      void *arg);
+int adsm_sync_foreign(struct adsm_home *home);
 int adsm_sync(void);
 int adsm_assign(void *p, adsmKernel *kernel, int access);
 /* Take the assignments of a module's kernels away: before it goes. */
@@ -70,6 +87,10 @@ int adsm_hold(void *p, size_t size, unsigned access);
 int adsm_unhold(void *p, size_t size);
 int adsm_memcpy(void *dst, const void *src, size_t size);
 int adsm_memset(void *dst, int value, size_t size);
+/* The same for who would have had the device do it: it gets the bytes now, unless the CPU wrote their block last; and
+ * of a block that only the device has, but is not wanted whole, no more than that is fetched. */
+int adsm_copy_direct(void *dst, const void *src, size_t size);
+int adsm_fill_direct(void *dst, int value, size_t size);
 /*
  * The same for who takes them for libc's: any overlap, any thread, signal handlers too. What this cannot do, or has no
  * reason to do, @libc does on the views, with all that may happen there.

@@ -25,6 +25,11 @@
 #define HOST_DATA ELFDATA2MSB
 #endif
 
+#ifndef EM_CUDA
+#define EM_CUDA 190
+#endif
+#define FATBIN_MAGIC 0xBA55ED50u
+
 #define DESC_SIZE sizeof(struct adsm_kernel_desc)
 
 _Static_assert(DESC_SIZE % _Alignof(struct adsm_kernel_desc) == 0, "the section is an array without gaps");
@@ -45,9 +50,9 @@ static bool inside(uint64_t offset, uint64_t size, uint64_t total)
 	return offset <= total && size <= total - offset;
 }
 
-/* Find the two sections of a module. Nothing in the image is aligned for sure, so headers are copied out. */
-static int find_sections(const char *image, size_t size, struct section *ret_kernels,
-			 struct section *ret_text)
+/* Find the sections of a module. Nothing in the image is aligned for sure, so headers are copied out. */
+static int find_sections(const char *image, size_t size, struct section *ret_kernels, struct section *ret_text,
+			 struct section *ret_ptx)
 {
 	Elf64_Ehdr elf;
 	Elf64_Shdr names;
@@ -82,6 +87,8 @@ static int find_sections(const char *image, size_t size, struct section *ret_ker
 			section = ret_kernels;
 		else if (!strcmp(name, "adsm_text"))
 			section = ret_text;
+		else if (!strcmp(name, "adsm_ptx"))
+			section = ret_ptx;
 		else
 			continue;
 		if (header.sh_type != SHT_PROGBITS || !inside(header.sh_offset, header.sh_size, size))
@@ -149,7 +156,7 @@ int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info)
 		free(info);
 		return ret;
 	}
-	info->text = "";
+	info->text = info->ptx = "";
 	*ret_info = info;
 	return 0;
 }
@@ -190,10 +197,25 @@ static int read_kernels(struct adsm_module_info *info, const struct section *sec
 	return 0;
 }
 
+/* A section that is a string; "" where there is none. */
+static int read_string(const struct section *section, const char *name, const char **ret_text, size_t *ret_size)
+{
+	*ret_text = "";
+	*ret_size = 0;
+	if (!section->size)
+		return 0;
+	if (strnlen(section->data, section->size) != section->size - 1)
+		return adsm_fail(-ENOEXEC, "the kernel module is damaged: section %s is no string", name);
+	*ret_text = section->data;
+	*ret_size = section->size - 1;
+	return 0;
+}
+
 int adsm_module_info_create(const void *image, size_t size, struct adsm_module_info **ret_info)
 {
-	struct section kernels = { NULL, 0 }, text = { NULL, 0 };
+	struct section kernels = { NULL, 0 }, text = { NULL, 0 }, ptx = { NULL, 0 };
 	struct adsm_module_info *info = calloc(1, sizeof(*info));
+	size_t ptx_size;
 	int ret;
 
 	if (!info)
@@ -206,21 +228,17 @@ int adsm_module_info_create(const void *image, size_t size, struct adsm_module_i
 	if (size)
 		memcpy(info->image, image, size);
 	info->size = size;
-	ret = find_sections(info->image, size, &kernels, &text);
+	ret = find_sections(info->image, size, &kernels, &text, &ptx);
 	if (ret)
 		goto destroy;
 	ret = read_kernels(info, &kernels);
 	if (ret)
 		goto destroy;
-	info->text = "";
-	if (text.size) {
-		info->text = text.data;
-		info->text_size = text.size - 1;
-		if (strnlen(text.data, text.size) != info->text_size) {
-			ret = adsm_fail(-ENOEXEC, "the kernel module is damaged: section adsm_text is no string");
-			goto destroy;
-		}
-	}
+	ret = read_string(&text, "adsm_text", &info->text, &info->text_size);
+	if (!ret)
+		ret = read_string(&ptx, "adsm_ptx", &info->ptx, &ptx_size);
+	if (ret)
+		goto destroy;
 	*ret_info = info;
 	return 0;
 
@@ -236,4 +254,62 @@ void adsm_module_info_destroy(struct adsm_module_info *info)
 	free(info->kernels);
 	free(info->image);
 	free(info);
+}
+
+/* ---- what an image is */
+
+static const unsigned char *skip_blanks(const unsigned char *p, const unsigned char *end)
+{
+	while (p < end) {
+		if (*p == ' ' || (*p >= '\t' && *p <= '\r')) {
+			p++;
+		} else if (end - p >= 2 && p[0] == '/' && p[1] == '/') {
+			while (p < end && *p != '\n')
+				p++;
+		} else if (end - p >= 2 && p[0] == '/' && p[1] == '*') {
+			for (p += 2; end - p >= 2 && !(p[0] == '*' && p[1] == '/'); p++)
+				;
+			p = end - p >= 2 ? p + 2 : end;
+		} else {
+			break;
+		}
+	}
+	return p;
+}
+
+bool adsm_module_is_ptx(const void *image, size_t size)
+{
+	static const char first[] = ".version";
+	const unsigned char *end = (const unsigned char *)image + size, *p = skip_blanks(image, end);
+
+	return (size_t)(end - p) >= strlen(first) && !memcmp(p, first, strlen(first));
+}
+
+bool adsm_module_is_binary(const void *image, size_t size)
+{
+	struct { uint32_t magic; uint16_t version, header_size; uint64_t size; } fat;
+	Elf64_Ehdr elf;
+
+	if (size >= sizeof(fat)) {
+		memcpy(&fat, image, sizeof(fat));
+		if (fat.magic == FATBIN_MAGIC)
+			return inside(fat.header_size, fat.size, size);
+	}
+	if (size < sizeof(elf))
+		return false;
+	memcpy(&elf, image, sizeof(elf));
+	return !memcmp(elf.e_ident, ELFMAG, SELFMAG) && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       inside(elf.e_shoff, (uint64_t)elf.e_shnum * elf.e_shentsize, size);
+}
+
+bool adsm_module_is_cuda(const void *image, size_t size)
+{
+	Elf64_Ehdr elf;
+
+	if (!adsm_module_is_binary(image, size))
+		return false;
+	if (memcmp(image, ELFMAG, SELFMAG))
+		return true;
+	memcpy(&elf, image, sizeof(elf));
+	return elf.e_machine == EM_CUDA;
 }

@@ -3,11 +3,13 @@
  * module.h - kernel modules as files: what adsmcc writes, read without running any of it.
  *
  * A module is a shared object. Section "adsm_kernels" is an array of struct adsm_kernel_desc (from
- * adsm_kernel.h: plain bytes, no pointers), section "adsm_text" the source for other compilers.
+ * adsm_kernel.h: plain bytes, no pointers), section "adsm_text" the source for other compilers, and
+ * section "adsm_ptx", where there is one, what a CUDA compiler made of it.
  */
 #ifndef ADSM_MODULE_H
 #define ADSM_MODULE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +35,7 @@ struct adsm_module_info {
 	struct adsm_kernel_info *kernels;
 	const char *text;		/* NUL-terminated source, "" where there is none; inside image */
 	size_t text_size;
+	const char *ptx;		/* the same */
 };
 
 /* Of @n kernels that the caller describes: kernels[i], and adsm_module_params() of it. -ENOMEM. */
@@ -44,5 +47,12 @@ struct adsm_param *adsm_module_params(struct adsm_module_info *info, size_t kern
  * why, -ENOMEM. adsm_module_info_destroy() takes NULL. */
 int adsm_module_info_create(const void *image, size_t size, struct adsm_module_info **ret_info);
 void adsm_module_info_destroy(struct adsm_module_info *info);
+
+/* Text in the assembly language of CUDA devices: its first directive is .version. */
+bool adsm_module_is_ptx(const void *image, size_t size);
+/* A 64-bit ELF file, or a fatbin with code for several CUDA devices, and all of it. */
+bool adsm_module_is_binary(const void *image, size_t size);
+/* One of CUDA devices. */
+bool adsm_module_is_cuda(const void *image, size_t size);
 
 #endif

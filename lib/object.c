@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* object.c - making and ending objects; type-stable slots, so that lookups need no lock. */
+/*
+ * object.c - making and ending objects; type-stable slots, so that lookups need no lock.
+ *
+ * An object's bytes are in the arena's file, and its view is where they are in the arena's range: on devices that take
+ * an address (or have none), start is that place. Where the driver dictates the address, start is there, and so is the
+ * view; the place in the arena's range stays closed, and only says which bytes of the file, and of the alias, it has.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,17 +22,23 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* slots, arena ranges, index changes */
 static struct adsm_object *chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];	/* never given back */
 static uint32_t n_slots;
-static size_t n_alive;
+static _Atomic size_t n_alive;
 static struct adsm_object *free_slots[ADSM_MAX_DEVICES];	/* a slot never changes its home */
 
 size_t adsm_objects_alive(void)
 {
-	size_t n;
+	return atomic_load(&n_alive);
+}
 
-	pthread_mutex_lock(&mutex);
-	n = n_alive;
-	pthread_mutex_unlock(&mutex);
-	return n;
+void adsm_objects_child(void)
+{
+	for (uint32_t i = 0; i < n_slots; i++) {
+		const struct adsm_object *object = &chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK];
+		void *base;
+
+		if (object->live && !object->device_only && !adsm_arena_has(object->start))
+			adsm_os_reserve(object->start, object->span, &base);
+	}
 }
 
 struct adsm_object *adsm_object_lock(uintptr_t address)
@@ -136,7 +148,8 @@ static void fill_patterns(struct adsm_object *object)
 		return;
 	if (!object->device_only)
 		memset(object->alias, 0xc5, object->span);
-	if (!object->home->device->caps.unified)
+	/* What the program allocated may not be its yet in the order of its commands. */
+	if (!object->home->device->caps.unified && !object->adopted)
 		backend->fill(object->memory, 0, 0xd5, object->span, NULL);
 }
 #else
@@ -145,11 +158,21 @@ static void fill_patterns(struct adsm_object *object)
 }
 #endif
 
+static uintptr_t place_of(const struct adsm_object *object)
+{
+	return adsm_arena.base + (uintptr_t)(object->alias - adsm_arena.alias);
+}
+
 /* Where the CPU has used the object there are pages. */
 static void give_range(struct adsm_object *object)
 {
 	unsigned some = 0, all = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
 
+	if (!adsm_arena_has(object->start)) {
+		if (object->alias)
+			adsm_arena_give_view(place_of(object), object->span, ADSM_PAGES_NONE);
+		return;
+	}
 	for (uint32_t b = 0; b < object->n_blocks; b++) {
 		some |= object->blocks[b].flags & (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED);
 		all &= object->blocks[b].flags;
@@ -162,10 +185,92 @@ static void give_range(struct adsm_object *object)
 				     ADSM_PAGES_SOME);
 }
 
+/* Address, memory and view where the address is the arena's. */
+static int place_here(struct adsm_object *object, enum adsm_prot view, enum adsm_pages *ret_pages)
+{
+	struct adsm_device *device = object->home->device;
+	int error = object->device_only ? adsm_arena_take(object->span, &object->start) :
+		adsm_arena_take_view(object->span, view, &object->start, ret_pages);
+
+	if (error)
+		return error;
+	object->alias = adsm_arena_alias(object->start);
+	error = device->backend->alloc(device, object->span, object->start, &object->memory);
+	if (error)
+		give_range(object);
+	return error;
+}
+
+static void unmap_view(struct adsm_object *object)
+{
+	int error = adsm_os_unmap_to_reserve((void *)object->start, object->span);
+
+	if (error)
+		adsm_warn("cannot close %zu bytes at %p: error %d", object->span, (void *)object->start, error);
+}
+
+/* The view takes the address of the memory. */
+static int map_there(struct adsm_object *object, uintptr_t place, enum adsm_prot view)
+{
+	uint64_t start = object->memory->address, last = start + object->span - 1;
+	void *address;
+	int error;
+
+	if (!start || start % ADSM_PAGE_SIZE || last < start || adsm_arena_has(start) || adsm_arena_has(last))
+		return adsm_fail(-EINVAL, "%zu bytes at 0x%lx are no place for a view", object->span,
+				 (unsigned long)start);
+	if (adsm_index_next(start, object->span) != start + object->span)
+		return adsm_fail(-EEXIST, "%zu bytes at 0x%lx are in another object", object->span,
+				 (unsigned long)start);
+	object->start = start;
+	if (object->device_only)
+		return 0;
+	error = adsm_os_map((void *)object->start, object->span, adsm_arena.fd, place - adsm_arena.base, view,
+			    &address);
+	return error ? adsm_fail(error, "cannot map %zu bytes (vm.max_map_count, ulimit -v)", object->span) : 0;
+}
+
+/* The same where the driver dictates the address. */
+static int place_there(struct adsm_object *object, uint64_t adopt, enum adsm_prot view)
+{
+	struct adsm_device *device = object->home->device;
+	const struct adsm_backend *backend = device->backend;
+	uintptr_t place = 0;
+	int error = object->device_only ? 0 : adsm_arena_take(object->span, &place);
+
+	if (error)
+		return error;
+	object->start = 0;
+	object->alias = place ? adsm_arena_alias(place) : NULL;
+	error = adopt ? backend->memory_adopt(device, adopt, object->span, place, &object->memory) :
+		backend->alloc(device, object->span, place, &object->memory);
+	if (error)
+		goto give_range;
+	error = map_there(object, place, view);
+	if (error)
+		goto free_memory;
+	return 0;
+
+free_memory:
+	backend->free(object->memory);
+give_range:
+	give_range(object);
+	return error;
+}
+
+/* The end of both. */
+static void leave_place(struct adsm_object *object)
+{
+	/* What the driver had there before it may give the range to somebody else, or to nobody. */
+	if (!object->device_only && !adsm_arena_has(object->start))
+		unmap_view(object);
+	object->home->device->backend->free(object->memory);
+	give_range(object);
+}
+
 /* Everything but making it known. */
 static int create(struct adsm_object *object, size_t size, const struct adsm_object_options *options)
 {
-	struct adsm_home *home = object->home;
 	enum adsm_pages pages = ADSM_PAGES_NONE;
 	enum adsm_prot view = ADSM_PROT_NONE;
 	int error;
@@ -173,29 +278,25 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	object->size = size;
 	object->span = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	object->device_only = options->device_only;
+	object->adopted = options->adopt;
 	object->protocol = options->protocol;
-	if (object->device_only) {
-		error = adsm_arena_take(object->span, &object->start);
-	} else {
-		/* Closed, though ReadOnly: nothing is there to be read, and what is written first is opened once. */
-		if (!object->protocol->detects)
-			view = ADSM_PROT_RW;
-		else if (options->populate)
-			view = ADSM_PROT_READ;
-		error = adsm_arena_take_view(object->span, view, &object->start, &pages);
-	}
-	if (error)
-		return error;
-	object->alias = adsm_arena_alias(object->start);
 	object->blocks = NULL;
 	object->n_blocks = 0;
-	error = home->device->backend->alloc(home->device, object->span, object->start, &object->memory);
+	/* Closed, though ReadOnly: nothing is there to be read, and what is written first is opened once. */
+	if (!object->device_only && !object->protocol->detects)
+		view = ADSM_PROT_RW;
+	else if (!object->device_only && options->populate)
+		view = ADSM_PROT_READ;
+	if (object->adopted || object->home->device->caps.dictates_address)
+		error = place_there(object, options->adopt, view);
+	else
+		error = place_here(object, view, &pages);
 	if (error)
-		goto give_range;
+		return error;
 	if (!object->device_only) {
 		error = make_blocks(object, options->block_size, view, pages == ADSM_PAGES_ALL);
 		if (error)
-			goto free_memory;
+			goto leave_place;
 		if (options->populate)
 			populate(object);
 	}
@@ -208,10 +309,8 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 free_blocks:
 	free(object->blocks);
 	object->n_blocks = 0;
-free_memory:
-	home->device->backend->free(object->memory);
-give_range:
-	give_range(object);
+leave_place:
+	leave_place(object);
 	return error;
 }
 
@@ -278,8 +377,7 @@ void adsm_object_destroy(struct adsm_object *object)
 
 	pthread_mutex_lock(&mutex);
 	adsm_index_remove(object->start, object->span);
-	home->device->backend->free(object->memory);
-	give_range(object);
+	leave_place(object);
 	free(object->blocks);
 	object->blocks = NULL;
 	give_slot(object);

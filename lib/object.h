@@ -10,10 +10,14 @@ struct adsm_object_options {
 	size_t block_size;
 	bool populate;
 	bool device_only;
+	uint64_t adopt;			/* where the program's own memory is, which it becomes; 0: none */
 };
 
 /* How many objects are alive, device-only ones included. */
 size_t adsm_objects_alive(void);
+
+/* In the child of a fork: keep the views closed, as adsm_arena_child() does. */
+void adsm_objects_child(void);
 
 /* Set the counters of all objects to 0. */
 void adsm_objects_reset_counters(void);

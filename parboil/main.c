@@ -24,8 +24,9 @@ static int list(void)
 		printf("%-13s%s; sizes:", pb_benches[i]->name, pb_benches[i]->about);
 		for (const char *const *size = pb_benches[i]->sizes; *size; size++)
 			printf(" %s", *size);
-		if (pb_benches[i]->variants[PB_OPENCL])
-			printf("; rivals: opencl svm");
+		for (int j = PB_EXPLICIT + 1, n = 0; j < PB_N_VARIANTS; j++)
+			if (pb_benches[i]->variants[j])
+				printf("%s%s", n++ ? " " : "; rivals: ", pb_variant_names[j]);
 		if (pb_benches[i]->inputs)
 			printf("; input: %s", pb_benches[i]->inputs);
 		for (size_t j = 0; j < sizeof(lines) / sizeof(lines[0]); j++)

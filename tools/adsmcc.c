@@ -5,7 +5,8 @@
  *
  * The source is flattened into one text without includes, checked for what a C compiler would accept
  * and a GPU could not run, and given to cc on its standard input. The module carries the same text in
- * section "adsm_text", for compilers of other devices. A run is short: memory is never freed.
+ * section "adsm_text", for compilers of other devices; with --ptx also what nvcc makes of it, in section
+ * "adsm_ptx". A run is short: memory is never freed.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -24,6 +25,7 @@
 #include "adsm.h"
 
 #define PATH_SIZE 4096
+#define NVCC "CUDA compiler"
 
 extern char **environ;
 
@@ -155,6 +157,21 @@ static bool read_file(const char *path, struct text *ret_text)
 	fclose(file);
 	*ret_text = text;
 	return true;
+}
+
+static void write_text(const struct text *text, const char *path)
+{
+	FILE *file = path ? fopen(path, "w") : stdout;
+
+	if (!file || fwrite(text->bytes, 1, text->size, file) != text->size || fflush(file))
+		die("%s: %s", path ? path : "standard output", strerror(errno));
+	if (path)
+		fclose(file);
+}
+
+static bool starts(const char *string, const char *prefix)
+{
+	return !strncmp(string, prefix, strlen(prefix));
 }
 
 /* ---- flattening -------------------------------------------------------------------------- */
@@ -548,8 +565,11 @@ static void on_signal(int sig)
 		kill(child, sig);
 }
 
-/* Run @argv with @input as its standard input. Returns its exit status. */
-static int run(char *const *argv, const struct text *input)
+/*
+ * Run @argv with @input as its standard input. @ret_output: what it writes to its standard output; NULL: that is ours.
+ * @what it is, and how to choose another, for messages. Returns its exit status.
+ */
+static int run(char *const *argv, const struct text *input, struct text *ret_output, const char *what)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct sigaction action = { .sa_handler = on_signal };
@@ -560,8 +580,9 @@ static int run(char *const *argv, const struct text *input)
 	int status, error;
 	int fd = memfd_create("adsmcc", MFD_CLOEXEC);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	int out = ret_output ? memfd_create("adsmcc", MFD_CLOEXEC) : STDOUT_FILENO;
 
-	if (!file || fwrite(input->bytes, 1, input->size, file) != input->size || fflush(file) ||
+	if (!file || out < 0 || fwrite(input->bytes, 1, input->size, file) != input->size || fflush(file) ||
 	    lseek(fd, 0, SEEK_SET)) {
 		fprintf(stderr, "adsmcc: cannot pass the source to %s: %s\n", argv[0], strerror(errno));
 		return 1;
@@ -580,6 +601,8 @@ static int run(char *const *argv, const struct text *input)
 	}
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, fd, 0);
+	if (ret_output)
+		posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &old);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
@@ -588,8 +611,8 @@ static int run(char *const *argv, const struct text *input)
 		child = pid;
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (error) {
-		fprintf(stderr, "adsmcc: cannot run the C compiler '%s': %s (choose one with --cc or CC)\n",
-			argv[0], strerror(error));
+		fprintf(stderr, "adsmcc: cannot run the %s '%s': %s (choose one with %s)\n", what, argv[0],
+			strerror(error), strcmp(what, NVCC) ? "--cc or CC" : "--nvcc or NVCC");
 		return 1;
 	}
 	while (waitpid(pid, &status, 0) < 0)
@@ -601,15 +624,110 @@ static int run(char *const *argv, const struct text *input)
 			fprintf(stderr, "adsmcc: %s: %s\n", argv[0], strsignal(WTERMSIG(status)));
 		return 128 + WTERMSIG(status);
 	}
+	if (ret_output && !read_file(format_string("/proc/self/fd/%d", out), ret_output))
+		die("%s: %s", argv[0], strerror(errno));
 	return WEXITSTATUS(status);
+}
+
+/* What a signal ended is gone, and so are we. */
+static void end_if_caught(void)
+{
+	if (caught_signal) {
+		signal(caught_signal, SIG_DFL);
+		raise(caught_signal);
+	}
+}
+
+/* The bytes of @text and a NUL, as an array in section @name. */
+static void add_section(struct text *source, const char *name, const struct text *text)
+{
+	text_print(source, "#line 1 \"%s\"\nstatic const unsigned char %s_[] "
+		   "__attribute__((used, section(\"%s\"), aligned(1))) = {\n", name, name, name);
+	for (size_t i = 0; i < text->size; i++)
+		text_print(source, "%u,%s", (unsigned char)text->bytes[i], i % 32 == 31 ? "\n" : "");
+	text_print(source, "0};\n");
+}
+
+/* ---- PTX --------------------------------------------------------------------------------- */
+
+static const char *find_nvcc(void)
+{
+	const char *toolkit = getenv("CUDA_PATH"), *named = getenv("NVCC"), *path = getenv("PATH");
+	char *folder, *rest = format_string("%s:%s/bin:/usr/local/cuda/bin", path ? path : "", toolkit ? toolkit : "");
+
+	if (named && *named)
+		return named;
+	while ((folder = strsep(&rest, ":"))) {
+		char *nvcc = format_string("%s/nvcc", folder);
+
+		if (*folder && !access(nvcc, X_OK))
+			return nvcc;
+	}
+	die("--ptx needs nvcc, a part of the CUDA toolkit, which was not found (choose one with --nvcc or NVCC)");
+}
+
+/* As old as can be, so that all devices take it: compute_75, or the lowest there is. */
+static const char *choose_architecture(const char *nvcc)
+{
+	char *const argv[] = { (char *)nvcc, "--list-gpu-arch", NULL };
+	const struct text nothing = { "", 0, 0 };
+	struct text list = { 0 };
+	char *line, *rest;
+	int lowest = 0;
+
+	if (run(argv, &nothing, &list, NVCC))
+		return "compute_75";
+	for (rest = list.bytes; (line = strsep(&rest, "\n")); ) {
+		const int number = starts(line, "compute_") ? atoi(line + strlen("compute_")) : 0;
+
+		if (number >= 75 && (!lowest || number < lowest))
+			lowest = number;
+	}
+	return format_string("compute_%d", lowest ? lowest : 75);
+}
+
+/* Add what nvcc makes of @text to the module's @source; it works in @dir. Returns its exit status. */
+static int add_ptx(struct text *source, const struct text *text, const char *nvcc, const char *architecture,
+		   const char *dir)
+{
+	const struct text nothing = { "", 0, 0 };
+	char *input = format_string("%s/text.cu", dir), *output = format_string("%s/text.ptx", dir);
+	struct list argv = { 0 };
+	struct text ptx;
+	int status;
+
+	if (!*architecture)
+		architecture = choose_architecture(nvcc);
+	list_add(&argv, nvcc);
+	list_add(&argv, "-x");
+	list_add(&argv, "cu");
+	list_add(&argv, "--ptx");
+	list_add(&argv, "--fmad=false");	/* the same numbers, as above */
+	list_add(&argv, "-Wno-deprecated-gpu-targets");
+	list_add(&argv, format_string("-arch=%s", architecture));
+	list_add(&argv, "-o");
+	list_add(&argv, output);
+	list_add(&argv, input);
+	list_add(&argv, NULL);
+	write_text(text, input);
+	status = run((char *const *)argv.items, &nothing, NULL, NVCC);
+	if (status)
+		fprintf(stderr, "adsmcc: --ptx: %s made no PTX\n", nvcc);
+	else if (read_file(output, &ptx))
+		add_section(source, "adsm_ptx", &ptx);
+	else
+		die("%s: %s", output, strerror(errno));
+	unlink(input);
+	unlink(output);
+	return status;
 }
 
 /*
  * Compile @text into the module @output, which appears only when all went well: the linker writes into a
- * directory next to it, removed in any case.
+ * directory next to it, removed in any case. @nvcc: NULL: no PTX.
  */
-static int compile(const char *compiler, const struct list *options, const struct text *text,
-		   const char *output)
+static int compile(const char *compiler, const struct list *options, const struct text *text, const char *nvcc,
+		   const char *architecture, const char *output)
 {
 	static const char *const fixed[] = {
 		/*
@@ -648,32 +766,18 @@ static int compile(const char *compiler, const struct list *options, const struc
 	list_add(&argv, NULL);
 
 	text_add(&source, text->bytes, text->size);
-	text_print(&source, "#line 1 \"adsm_text\"\nstatic const unsigned char adsm_text_[] "
-		   "__attribute__((used, section(\"adsm_text\"), aligned(1))) = {\n");
-	for (size_t i = 0; i < text->size; i++)
-		text_print(&source, "%u,%s", (unsigned char)text->bytes[i], i % 32 == 31 ? "\n" : "");
-	text_print(&source, "0};\n");
-
-	status = run((char *const *)argv.items, &source);
+	add_section(&source, "adsm_text", text);
+	status = nvcc ? add_ptx(&source, text, nvcc, architecture, dir) : 0;
+	if (!status && !caught_signal)
+		status = run((char *const *)argv.items, &source, NULL, "C compiler");
 	if (!status && !caught_signal && rename(module, output)) {
 		fprintf(stderr, "adsmcc: %s: %s\n", output, strerror(errno));
 		status = 1;
 	}
 	unlink(module);
 	rmdir(dir);
-	if (caught_signal) {
-		signal(caught_signal, SIG_DFL);
-		raise(caught_signal);
-	}
+	end_if_caught();
 	return status;
-}
-
-static void write_text(const struct text *text, const char *path)
-{
-	FILE *file = path ? fopen(path, "w") : stdout;
-
-	if (!file || fwrite(text->bytes, 1, text->size, file) != text->size || fflush(file))
-		die("%s: %s", path ? path : "standard output", strerror(errno));
 }
 
 /* The files @output was made of, as a rule of make. */
@@ -702,6 +806,9 @@ static const char help[] =
 	"  -D NAME[=VALUE]   define a macro, for every device\n"
 	"  -O.. -f.. -g.. -m.. -W..  passed to the C compiler (default: -O3)\n"
 	"  --cc CC           the C compiler (default: $CC, else cc)\n"
+	"  --ptx[=ARCH]      also embed PTX for CUDA devices, which then need no compiler at run time;\n"
+	"                    for compute_75, or the lowest nvcc knows, or ARCH\n"
+	"  --nvcc NVCC       the CUDA compiler (default: $NVCC, else nvcc)\n"
 	"  --emit-text       write the flattened text instead, to -o or standard output\n"
 	"  -MF FILE          write a make rule that names the files read\n"
 	"  --version, --help\n";
@@ -734,11 +841,6 @@ static const char *option_value(int argc, char **argv, int *i, const char *name)
 	return argv[++*i];
 }
 
-static bool starts(const char *string, const char *prefix)
-{
-	return !strncmp(string, prefix, strlen(prefix));
-}
-
 static const char *default_output(const char *input)
 {
 	const char *slash = strrchr(input, '/'), *name = slash ? slash + 1 : input;
@@ -757,6 +859,7 @@ const char *__asan_default_options(void)
 int main(int argc, char **argv)
 {
 	const char *compiler = getenv("CC"), *input = NULL, *output = NULL, *dependencies = NULL;
+	const char *architecture = NULL, *nvcc = NULL;
 	struct list options = { 0 };
 	struct text flat = { 0 }, text = { 0 }, contents;
 	bool emit_text = false;
@@ -774,6 +877,10 @@ int main(int argc, char **argv)
 			return 0;
 		} else if (!strcmp(arg, "--emit-text")) {
 			emit_text = true;
+		} else if (!strcmp(arg, "--ptx") || starts(arg, "--ptx=")) {
+			architecture = arg[5] ? arg + 6 : "";
+		} else if (!strcmp(arg, "--nvcc") || starts(arg, "--nvcc=")) {
+			nvcc = option_value(argc, argv, &i, "--nvcc");
 		} else if (!strcmp(arg, "--cc") || starts(arg, "--cc=")) {
 			compiler = option_value(argc, argv, &i, "--cc");
 		} else if (starts(arg, "-MF")) {
@@ -804,6 +911,11 @@ int main(int argc, char **argv)
 	if (!compiler || !*compiler)
 		compiler = "cc";
 
+	if (architecture && !nvcc)
+		nvcc = find_nvcc();
+	if (architecture && strchr(nvcc, '/') && access(nvcc, X_OK))
+		die("--ptx needs nvcc: %s: %s (choose one with --nvcc or NVCC)", nvcc, strerror(errno));
+
 	kernel_header = find_kernel_header();
 	if (!read_file(input, &contents))
 		die("%s: %s", input, strerror(errno));
@@ -818,7 +930,7 @@ int main(int argc, char **argv)
 	if (emit_text)
 		write_text(&text, output);
 	else
-		status = compile(compiler, &options, &text, output);
+		status = compile(compiler, &options, &text, architecture ? nvcc : NULL, architecture, output);
 	if (!status && dependencies)
 		write_dependencies(dependencies, output ? output : "-");
 	return status;

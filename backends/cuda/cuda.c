@@ -2,10 +2,426 @@
 /* cuda.c - CUDA devices: which there are, opening and closing them, what their errors mean. */
 #include "cuda.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "list.h"
+#include "log.h"
+#include "options.h"
+
+#define MAX_DEVICES 16			/* seen at once */
+#define MAX_ARG_BYTES ((size_t)4 << 10)	/* of a launch: what every device takes */
+
+struct found {
+	CUdevice id;
+	CUcontext context;		/* the program's; NULL: the device's primary one */
+	bool is_open;
+};
+
+static struct found found[MAX_DEVICES];
+static int n_found;
+static bool given;			/* they are what the program gave: use_context() */
+
+/* ---- contexts */
+
+CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope *scope)
+{
+	CUresult error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+
+	adsm_os_signals_block(&scope->old);
+	/* What was lost may be gone, and answers nothing any more. */
+	if (!atomic_load(&device->lost))
+		error = adsm_cu.cuCtxPushCurrent_v2(device->context);
+	scope->entered = !error;
+	if (error)
+		adsm_os_signals_restore(&scope->old);
+	return error;
+}
+
+void adsm_cuda_leave(struct adsm_cuda_scope *scope)
+{
+	CUcontext context;
+
+	if (!scope->entered)
+		return;
+	adsm_cu.cuCtxPopCurrent_v2(&context);
+	adsm_os_signals_restore(&scope->old);
+}
+
+/* ---- errors */
+
+/* After these a context answers every call with the same: what is to be said of them, or NULL for others. */
+static const char *meaning_of_loss(CUresult error)
+{
+	switch (error) {
+	case CUDA_ERROR_ILLEGAL_ADDRESS:
+		return "a kernel used an address where no memory is";
+	case CUDA_ERROR_MISALIGNED_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+		return "a kernel used an address that is none for what it did";
+	case CUDA_ERROR_ASSERT:
+		return "a kernel's assert() did not hold";
+	case CUDA_ERROR_HARDWARE_STACK_ERROR:
+		return "a kernel's stack overflowed or was overwritten";
+	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case CUDA_ERROR_INVALID_PC:
+		return "a kernel ran into what is no code";
+	case CUDA_ERROR_LAUNCH_FAILED:
+		return "a kernel crashed";
+	case CUDA_ERROR_LAUNCH_TIMEOUT:
+		return "a kernel ran for longer than the display's device permits";
+	case CUDA_ERROR_ECC_UNCORRECTABLE:
+		return "its memory had an error that cannot be corrected: see nvidia-smi";
+	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+		return "the program destroyed its context";
+	case CUDA_ERROR_DEVICE_UNAVAILABLE:
+		return "others use it, or it is being taken away";
+	case CUDA_ERROR_DEINITIALIZED:
+		return "the driver has ended, as it does when the process exits";
+	default:
+		return NULL;
+	}
+}
+
+static void set_lost(struct adsm_cuda_device *device, CUresult error, const char *what)
+{
+	/* At the end of a process nobody is concerned any more. */
+	enum adsm_log_level level = error == CUDA_ERROR_DEINITIALIZED ? ADSM_LOG_INFO : ADSM_LOG_ERROR;
+	struct adsm_sigset old;
+
+	adsm_os_signals_block(&old);
+	adsm_lock(&device->lost_lock);
+	if (!atomic_load(&device->lost)) {
+		adsm_format(device->lost_text, sizeof(device->lost_text),
+			    "%s was lost: %s failed with %s: %s; only a new process can use it again",
+			    device->base.name, what, adsm_cu_error_name(error), meaning_of_loss(error));
+		adsm_log(level, "%s", device->lost_text);
+		atomic_store(&device->lost, true);
+	}
+	adsm_unlock(&device->lost_lock);
+	adsm_os_signals_restore(&old);
+	adsm_cuda_queues_wake(device);
+}
+
+int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char *what)
+{
+	if (!error)
+		return 0;
+	/* How drivers say it of a handle that is no context any more. */
+	if (error == CUDA_ERROR_INVALID_CONTEXT)
+		error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	if (meaning_of_loss(error)) {
+		set_lost(device, error, what);
+		return -ENODEV;
+	}
+	adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cu_error_name(error));
+	switch (error) {
+	case CUDA_ERROR_OUT_OF_MEMORY:
+		return -ENOMEM;
+	case CUDA_ERROR_INVALID_VALUE:
+	case CUDA_ERROR_INVALID_HANDLE:
+	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+		return -EINVAL;
+	case CUDA_ERROR_NOT_SUPPORTED:
+		return -ENOTSUP;
+	default:
+		return -EIO;
+	}
+}
+
+int adsm_cuda_error(struct adsm_cuda_device *device, CUresult error, const char *what)
+{
+	int ret = adsm_cuda_errno(device, error, what);
+
+	if (ret == -ENODEV)
+		return adsm_cuda_status(&device->base);
+	return ret ? adsm_fail(ret, "%s: %s failed with %s", device->base.name, what, adsm_cu_error_name(error)) : 0;
+}
+
+int adsm_cuda_status(struct adsm_device *base)
+{
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
+
+	return atomic_load(&device->lost) ? adsm_fail(-ENODEV, "%s", device->lost_text) : 0;
+}
+
+/* ---- which devices there are */
+
+/* Is @part in @text, in whatever case? */
+static bool is_part(const char *part, const char *text)
+{
+	size_t length = strlen(part);
+
+	for (; *text; text++) {
+		size_t i = 0;
+
+		while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
+			i++;
+		if (i == length)
+			return true;
+	}
+	return false;
+}
+
+/* ADSM_CUDA_DEVICE: a number is an index, though many names have digits. */
+static bool is_chosen(int index, const char *name)
+{
+	const char *wanted = adsm_options.cuda_device;
+	char number[16];
+
+	adsm_format(number, sizeof(number), "%d", index);
+	if (wanted[strspn(wanted, "0123456789")])
+		return is_part(wanted, name);
+	return !*wanted || !strcmp(wanted, number);
+}
+
+static int probe_all(void)
+{
+	char names[256] = "";
+	CUresult error;
+	int n = 0;
+
+	error = adsm_cu.cuDeviceGetCount(&n);
+	if (error || !n)
+		return adsm_fail(-ENODEV, "the CUDA driver has no device here (%s)", adsm_cu_error_name(error));
+	for (int i = 0; i < n; i++) {
+		size_t at = strlen(names);
+		char name[128] = "";
+		CUdevice id;
+
+		if (adsm_cu.cuDeviceGet(&id, i) || adsm_cu.cuDeviceGetName(name, sizeof(name), id))
+			continue;
+		adsm_format(names + at, sizeof(names) - at, "%s%d: %s", at ? "; " : "", i, name);
+		if (n_found < MAX_DEVICES && is_chosen(i, name))
+			found[n_found++] = (struct found){ .id = id };
+	}
+	if (!n_found)
+		return adsm_fail(-ENODEV, "ADSM_CUDA_DEVICE=%s: no such device; there are %s", adsm_options.cuda_device,
+				 names);
+	return n_found;
+}
+
+/* Those that are open come first: they keep their numbers. */
+static int n_open(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < n_found; i++)
+		if (found[i].is_open)
+			n = i + 1;
+	return n;
+}
 
 static int adsm_cuda_probe(void)
 {
+	struct adsm_sigset old;
+	int ret;
+
+	/* Drivers start threads; these inherit the mask. */
+	adsm_os_signals_block(&old);
+	ret = adsm_cu_open();
+	if (!ret && (given || n_open())) {
+		ret = n_found;
+	} else if (!ret) {
+		n_found = 0;
+		ret = probe_all();
+	}
+	adsm_os_signals_restore(&old);
+	/* Who did not ask for it hears of other backends. */
+	if (ret < 0 && !strcmp(adsm_options.backend, "auto"))
+		adsm_info("cuda: %s", adsm_last_error());
+	return ret;
+}
+
+/* The device of a context, which is @device where that is one. */
+static int check_context(CUcontext context, void *device, CUdevice *ret_id)
+{
+	CUcontext popped;
+	CUresult error = adsm_cu.cuCtxPushCurrent_v2(context);
+
+	if (!error) {
+		error = adsm_cu.cuCtxGetDevice(ret_id);
+		adsm_cu.cuCtxPopCurrent_v2(&popped);
+	}
+	if (error)
+		return adsm_fail(-EINVAL, "this is no context of the CUDA driver (%s)", adsm_cu_error_name(error));
+	if (*ret_id != (CUdevice)(intptr_t)device)
+		return adsm_fail(-EINVAL, "the context is one of device %d, not of %d", *ret_id,
+				 (CUdevice)(intptr_t)device);
+	return 0;
+}
+
+static int take_context(CUcontext context, void *device)
+{
+	CUdevice id = 0;
+	int ret;
+
+	ret = adsm_cu_open();
+	if (!ret && context)
+		ret = check_context(context, device, &id);
+	if (ret)
+		return ret;
+	if (!n_open())
+		given = context;
+	n_found = n_open();
+	if (!context)
+		return 0;
+	for (int i = 0; i < n_found; i++)
+		if (found[i].context == context)
+			return 0;
+	if (n_found == MAX_DEVICES)
+		return adsm_fail(-ENOMEM, "more than %d contexts of the program", MAX_DEVICES);
+	found[n_found++] = (struct found){ .id = id, .context = context };
+	return 0;
+}
+
+static int adsm_cuda_use_context(void *context, void *device)
+{
+	struct adsm_sigset old;
+	int ret;
+
+	adsm_os_signals_block(&old);
+	ret = take_context(context, device);
+	adsm_os_signals_restore(&old);
+	return ret;
+}
+
+/* ---- open and close */
+
+static int attribute(const struct adsm_cuda_device *device, int which, int otherwise)
+{
+	int value = otherwise;
+
+	return adsm_cu.cuDeviceGetAttribute(&value, which, device->id) ? otherwise : value;
+}
+
+static void describe(struct adsm_cuda_device *device, int index)
+{
+	char name[128] = "";
+	size_t memory = 0;
+
+	adsm_cu.cuDeviceGetName(name, sizeof(name), device->id);
+	adsm_format(device->base.name, sizeof(device->base.name), "cuda %d: %s", index, name);
+	adsm_cu.cuDeviceTotalMem_v2(&memory, device->id);
+	device->capability = 10 * attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) +
+		attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
+	device->max_threads = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024);
+	for (int i = 0; i < 3; i++) {
+		device->max_block[i] = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i, 64);
+		device->max_grid[i] = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i, 65535);
+	}
+	device->base.caps = (struct adsm_device_caps){
+		.has_address = true,
+		.memory_size = memory,
+		.compute_units = (unsigned)attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1),
+		.max_pending = ADSM_CUDA_PENDING / 2,
+		.max_arg_bytes = MAX_ARG_BYTES,
+	};
+}
+
+static int open_context(struct adsm_cuda_device *device, CUcontext context)
+{
+	CUresult error;
+
+	device->given = context;
+	device->context = context;
+	if (context)
+		return 0;
+	error = adsm_cu.cuDevicePrimaryCtxRetain(&device->context, device->id);
+	if (!error)
+		return 0;
+	device->context = NULL;
+	if (error == CUDA_ERROR_DEVICE_UNAVAILABLE)
+		return adsm_fail(-ENODEV, "%s cannot be opened: another process has it for itself (nvidia-smi -c)",
+				 device->base.name);
+	return adsm_fail(error == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENODEV, "%s cannot be opened: %s",
+			 device->base.name, adsm_cu_error_name(error));
+}
+
+/* What needs the context current. */
+static int open_parts(struct adsm_cuda_device *device)
+{
+	struct adsm_cuda_scope scope;
+	CUresult error = adsm_cuda_enter(device, &scope);
+	int ret = 0;
+
+	if (error)
+		return adsm_cuda_error(device, error, "making a context current");
+	for (int i = 0; i < ADSM_N_QUEUES && !ret; i++)
+		ret = adsm_cuda_queue_create(device, &device->queues[i]);
+	if (!ret)
+		ret = adsm_cuda_way_choose(device);
+	adsm_cuda_leave(&scope);
+	return ret;
+}
+
+static void destroy(struct adsm_cuda_device *device)
+{
+	struct adsm_cuda_scope scope = { .entered = false };
+
+	if (device->context)
+		adsm_cuda_enter(device, &scope);
+	for (int i = 0; i < ADSM_N_QUEUES; i++)
+		adsm_cuda_queue_destroy(&device->queues[i]);
+	if (device->way)
+		device->way->end(device);
+	adsm_cuda_leave(&scope);
+	if (device->context && !device->given)
+		adsm_cu.cuDevicePrimaryCtxRelease_v2(device->id);
+	free(device);
+}
+
+static int adsm_cuda_open(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device)
+{
+	struct adsm_cuda_device *device = calloc(1, sizeof(*device));
+	struct adsm_sigset old;
+	int ret;
+
+	if (!device)
+		return -ENOMEM;
+	device->base.backend = &adsm_backend_cuda;
+	device->id = found[index].id;
+	device->index = index;
+	device->arena_fd = config->arena_fd;
+	device->arena_base = config->arena_base;
+	device->arena_size = config->arena_size;
+	device->alias_base = config->alias_base;
+	adsm_os_signals_block(&old);
+	describe(device, index);
+	ret = open_context(device, found[index].context);
+	if (!ret)
+		ret = open_parts(device);
+	if (ret)
+		destroy(device);
+	else
+		found[index].is_open = true;
+	adsm_os_signals_restore(&old);
+	if (!ret)
+		*ret_device = &device->base;
+	return ret;
+}
+
+static void adsm_cuda_close(struct adsm_device *base)
+{
+	struct adsm_sigset old;
+
+	if (!base)
+		return;
+	adsm_os_signals_block(&old);
+	found[((struct adsm_cuda_device *)base)->index].is_open = false;
+	destroy((struct adsm_cuda_device *)base);
+	adsm_os_signals_restore(&old);
+}
+
+static int adsm_cuda_native(struct adsm_device *base, struct adsm_native *ret_native)
+{
+	const struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
+
+	*ret_native = (struct adsm_native){ .device = (void *)(intptr_t)device->id, .context = device->context };
+	for (int i = 0; i < ADSM_N_QUEUES; i++)
+		ret_native->queues[i] = device->queues[i].stream;
 	return 0;
 }
 
@@ -13,4 +429,30 @@ const struct adsm_backend adsm_backend_cuda = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "cuda",
 	.probe = adsm_cuda_probe,
+	.open = adsm_cuda_open,
+	.close = adsm_cuda_close,
+	.alloc = adsm_cuda_alloc,
+	.free = adsm_cuda_free,
+	.memory_free = adsm_cuda_memory_free,
+	.to_device = adsm_cuda_to_device,
+	.to_host = adsm_cuda_to_host,
+	.copy = adsm_cuda_copy,
+	.fill = adsm_cuda_fill,
+	.module_load = adsm_cuda_module_load,
+	.module_unload = adsm_cuda_module_unload,
+	.kernel_get = adsm_cuda_kernel_get,
+	.module_names = adsm_cuda_module_names,
+	.kernel_params = adsm_cuda_kernel_params,
+	.launch = adsm_cuda_launch,
+	.event_query = adsm_cuda_event_query,
+	.event_wait = adsm_cuda_event_wait,
+	.event_elapsed = adsm_cuda_event_elapsed,
+	.status = adsm_cuda_status,
+	.native = adsm_cuda_native,
+	.native_memory = adsm_cuda_native_memory,
+	.kernel_adopt = adsm_cuda_kernel_adopt,
+	.use_context = adsm_cuda_use_context,
+	.memory_adopt = adsm_cuda_memory_adopt,
+	.queue_follow = adsm_cuda_queue_follow,
+	.queue_join = adsm_cuda_queue_join,
 };

@@ -20,24 +20,26 @@
 #include "os.h"
 
 #define ADSM_CUDA_PENDING 256		/* operations on a queue that may be outstanding */
-#define ADSM_CUDA_TEXT 192		/* a device's own sentence */
+#define ADSM_CUDA_TEXT 256		/* a device's own sentence */
+#define ADSM_CUDA_NOW 32		/* events kept for operations that are waited for at once */
 
 struct adsm_cuda_device;
-struct adsm_cuda_memory;
+struct adsm_cuda_mem;
 
 /* ---- queue.c: order and events. A thread for each queue waits in the driver; everybody else waits for it. */
 
 struct adsm_cuda_slot {
-	uint64_t seq;			/* the operation that has it */
-	CUevent begin, end;		/* begin: of launches, for their time */
+	CUevent begin, end;		/* made once; begin: of launches, for their time, and of joined streams */
 	bool timed;
-	int status;			/* how it ended */
+	_Atomic int status;		/* how it ended */
+	_Atomic uint64_t elapsed_ns;
 };
 
 struct adsm_cuda_queue {
 	struct adsm_cuda_device *device;
 	CUstream stream;
 	struct adsm_lock lock;		/* of submitting */
+	struct adsm_lock end_lock;	/* of telling that operations are done */
 	_Atomic uint64_t submitted, done;	/* operations; done: all up to it */
 	_Atomic uint32_t tick, n_waiting;	/* futex: done has grown; those asleep on it */
 	_Atomic uint32_t work;		/* futex: submitted has grown; the queue's thread sleeps on it */
@@ -48,8 +50,11 @@ struct adsm_cuda_queue {
 	_Atomic int failure;		/* how */
 	uint64_t last_launch;		/* the last operation that was the library's own launch */
 	struct adsm_cuda_slot slots[ADSM_CUDA_PENDING];
+	CUevent now[ADSM_CUDA_NOW];	/* made at first use */
+	_Atomic uint32_t now_used;	/* a bit for each */
 };
 
+/* Both with the device's context current. */
 int adsm_cuda_queue_create(struct adsm_cuda_device *device, struct adsm_cuda_queue *queue);
 /* Waits for what is on it; of a lost device nothing is waited for. */
 void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue);
@@ -58,9 +63,10 @@ void adsm_cuda_queues_wake(struct adsm_cuda_device *device);
 
 /*
  * One operation: begin (room, lock, context; -ENODEV when the device is lost), enqueue commands on queue->stream, end.
- * @error: what enqueueing returned; on failure nothing was submitted, and 0 commands count.
+ * @timed: a launch of the library's own. @error: what enqueueing returned; on failure nothing was submitted, and the
+ * value is its errno.
  */
-struct adsm_cuda_scope { struct adsm_sigset old; };
+struct adsm_cuda_scope { struct adsm_sigset old; bool entered; };
 int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm_cuda_scope *scope);
 int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *scope, CUresult error, const char *what,
 			uint64_t *ret_seq);
@@ -78,15 +84,17 @@ int adsm_cuda_queue_join(struct adsm_device *device, void *stream, struct adsm_d
 struct adsm_cuda_device {
 	struct adsm_device base;
 	CUdevice id;
+	int index;			/* among the backend's */
 	CUcontext context;
 	bool given;			/* the context is the program's: adsmCudaUse(), or the preload's */
 	int capability;			/* 10 * major + minor */
 	int max_threads, max_block[3], max_grid[3];
 	const struct adsm_cuda_way *way;	/* where objects lie */
 	struct adsm_cuda_queue queues[ADSM_N_QUEUES];
+	int arena_fd;
 	char *alias_base;		/* the CPU's side of objects, for pinning */
 	uintptr_t arena_base;
-	size_t arena_size, granularity;
+	size_t arena_size;
 	_Atomic uint64_t memory_used;	/* by the library */
 	_Atomic uint64_t pinned;	/* bytes of the CPU's side */
 
@@ -95,7 +103,7 @@ struct adsm_cuda_device {
 	char lost_text[ADSM_CUDA_TEXT];
 };
 
-/* Block signals and make the device's context current; back. */
+/* Block signals and make the device's context current; on failure neither. Back: nothing after a failure. */
 CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope *scope);
 void adsm_cuda_leave(struct adsm_cuda_scope *scope);
 /* An errno for a driver's error, with one sentence of @what failed; marks the device lost where it is (the errors that
@@ -107,11 +115,9 @@ int adsm_cuda_status(struct adsm_device *device);
 
 /* ---- address.c: where objects lie */
 
-struct adsm_cuda_memory {
+struct adsm_cuda_mem {
 	struct adsm_memory base;
 	CUdeviceptr allocated;		/* what the driver gave; base.address is the first whole page in it */
-	CUmemGenericAllocationHandle handle;	/* arena */
-	size_t mapped;			/* arena: bytes, whole granules */
 	char *alias;			/* of the object on the CPU's side; NULL where it is not known */
 	bool adopted;			/* the program's */
 	_Atomic uint64_t moved;		/* bytes copied so far: what is used much gets pinned */
@@ -126,11 +132,12 @@ struct adsm_cuda_memory {
 struct adsm_cuda_way {
 	const char *name;
 	bool given_address, dictates_address;
-	/* 0, 1 where the device cannot do it (with a line at level info why), or an error with adsm_fail(). */
-	int (*init)(struct adsm_cuda_device *device);
+	/* All with the device's context current. 0, 1 where the device cannot do it (and why), or an error with
+	 * adsm_fail(). */
+	int (*init)(struct adsm_cuda_device *device, const char **ret_reason);
 	void (*end)(struct adsm_cuda_device *device);
-	CUresult (*alloc)(struct adsm_cuda_device *device, struct adsm_cuda_memory *memory, uint64_t wanted);
-	void (*free)(struct adsm_cuda_device *device, struct adsm_cuda_memory *memory);
+	CUresult (*alloc)(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, uint64_t wanted);
+	void (*free)(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory);
 };
 
 /* Choose a way for ADSM_CUDA_MEMORY: device->way and what depends on it. */
@@ -170,6 +177,7 @@ struct adsm_cuda_code {
 	bool dialect;
 	pthread_mutex_t lock;		/* of entries */
 	struct adsm_cuda_entry *entries;
+	struct adsm_cuda_constants *constants;	/* of launches: launch.c; the compute queue's lock */
 };
 
 int adsm_cuda_module_load(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code);
@@ -187,6 +195,8 @@ int adsm_cuda_compile(const char *text, const char *options, int capability, cha
 
 /* ---- launch.c */
 
+/* Of a module that is unloaded: none of its launches is outstanding. */
+void adsm_cuda_constants_destroy(struct adsm_cuda_code *code);
 int adsm_cuda_launch(struct adsm_entry *entry, const struct adsm_launch *launch, struct adsm_device_event *ret_event);
 
 #endif

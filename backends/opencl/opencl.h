@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * opencl.h - the OpenCL backend's own structures. Its files: cl (the driver's functions), opencl (devices), queue
- * (order and events), ways (how objects are kept), memory (objects and copies), program (modules and kernels), launch,
- * cache (programs on disk).
+ * (order and events), ways (how objects are kept), memory (objects and copies), program (modules and kernels), launch.
  *
  * No driver is called with asynchronous signals open: a handler of the application that interrupted one, and waits
  * for shared memory, would wait for a driver's lock of its own thread.
@@ -215,12 +214,5 @@ int adsm_cl_kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_c
 /* ---- launch.c */
 
 int adsm_cl_launch(struct adsm_entry *entry, const struct adsm_launch *launch, struct adsm_device_event *ret_event);
-
-/* ---- cache.c: what compilers made, on disk. A file for each key, found by its hash, holding the whole key. */
-
-/* 0, -ENOENT where there is none (a damaged one is removed), -ENOMEM. The caller frees *ret_data. */
-int adsm_cl_cache_get(const void *key, size_t key_size, void **ret_data, size_t *ret_size);
-/* Keep it, as far as that goes: failures are logged at level info only. */
-void adsm_cl_cache_put(const void *key, size_t key_size, const void *data, size_t size);
 
 #endif

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "adsm.h"
+#include "cache.h"
 #include "log.h"
+#include "options.h"
 
 /* Of kernel modules. */
 #define DIALECT_OPTIONS "-cl-std=CL1.2 "
@@ -126,47 +128,27 @@ static int from_binary(struct adsm_cl_device *device, const void *data, size_t s
 
 /* ---- the cache: what a compiler made of source */
 
-struct key {
-	char *bytes;
-	size_t size, room;
-};
-
-static void add(struct key *key, const void *data, size_t size)
-{
-	if (key->size + size + 1 > key->room) {
-		size_t room = 2 * (key->size + size + 1);
-		char *bigger = key->bytes || !key->room ? realloc(key->bytes, room) : NULL;
-
-		if (!bigger)
-			free(key->bytes);
-		key->bytes = bigger;
-		key->room = room;
-	}
-	if (!key->bytes)
-		return;
-	memcpy(key->bytes + key->size, data, size);
-	key->bytes[key->size + size] = '\0';
-	key->size += size + 1;
-}
+#define CACHE { "opencl", adsm_options.opencl_cache }
 
 /* Everything that what the compiler makes depends on; bytes is NULL when memory ran out. */
-static struct key make_key(struct adsm_cl_device *device, const char *source, size_t size, const char *options)
+static struct adsm_cache_key make_key(struct adsm_cl_device *device, const char *source, size_t size,
+				      const char *options)
 {
 	static const cl_device_info of_device[] = {
 		CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION, CL_DRIVER_VERSION,
 	};
-	struct key key = { NULL, 0, 0 };
+	struct adsm_cache_key key = { NULL, 0, 0 };
 	char text[256] = "";
 
 	adsm_cl.clGetPlatformInfo(device->platform, CL_PLATFORM_VERSION, sizeof(text), text, NULL);
 	text[sizeof(text) - 1] = '\0';
-	add(&key, text, strlen(text));
+	adsm_cache_key_add(&key, text, strlen(text));
 	for (size_t i = 0; i < sizeof(of_device) / sizeof(of_device[0]); i++) {
 		adsm_cl_device_text(device->id, of_device[i], text, sizeof(text));
-		add(&key, text, strlen(text));
+		adsm_cache_key_add(&key, text, strlen(text));
 	}
-	add(&key, options, strlen(options));
-	add(&key, source, size);
+	adsm_cache_key_add(&key, options, strlen(options));
+	adsm_cache_key_add(&key, source, size);
 	return key;
 }
 
@@ -197,14 +179,15 @@ static bool knows_arguments(cl_program program)
 	return knows;
 }
 
-static int from_cache(struct adsm_cl_device *device, const struct key *key, const char *options, bool arguments,
-		      cl_program *ret_program)
+static int from_cache(struct adsm_cl_device *device, const struct adsm_cache_key *key, const char *options,
+		      bool arguments, cl_program *ret_program)
 {
+	const struct adsm_cache cache = CACHE;
 	size_t size;
 	void *data;
 	int ret;
 
-	ret = adsm_cl_cache_get(key->bytes, key->size, &data, &size);
+	ret = adsm_cache_get(&cache, key->bytes, key->size, &data, &size);
 	if (ret)
 		return ret;
 	ret = from_binary(device, data, size, options, ret_program);
@@ -216,8 +199,9 @@ static int from_cache(struct adsm_cl_device *device, const struct key *key, cons
 	return ret;
 }
 
-static void to_cache(struct adsm_cl_device *device, const struct key *key, cl_program program)
+static void to_cache(struct adsm_cl_device *device, const struct adsm_cache_key *key, cl_program program)
 {
+	const struct adsm_cache cache = CACHE;
 	cl_device_id devices[16];
 	size_t sizes[16], size = 0, n;
 	unsigned char *binaries[16] = { NULL };
@@ -234,7 +218,7 @@ static void to_cache(struct adsm_cl_device *device, const struct key *key, cl_pr
 	if (!adsm_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, n * sizeof(binaries[0]), binaries, NULL))
 		for (size_t i = 0; i < n; i++)
 			if (binaries[i])
-				adsm_cl_cache_put(key->bytes, key->size, binaries[i], sizes[i]);
+				adsm_cache_put(&cache, key->bytes, key->size, binaries[i], sizes[i]);
 	for (size_t i = 0; i < n; i++)
 		free(binaries[i]);
 }
@@ -244,9 +228,12 @@ static int compile(struct adsm_cl_device *device, const char *source, size_t siz
 {
 	/* What source includes is not in the key; modules have been made one text. */
 	bool closed = !arguments || !memmem(source, size, "include", strlen("include"));
-	struct key key = closed ? make_key(device, source, size, options) : (struct key){ NULL, 0, 0 };
-	int ret = key.bytes ? from_cache(device, &key, options, arguments, ret_program) : -ENOENT;
+	struct adsm_cache_key key = { NULL, 0, 0 };
+	int ret;
 
+	if (closed)
+		key = make_key(device, source, size, options);
+	ret = key.bytes ? from_cache(device, &key, options, arguments, ret_program) : -ENOENT;
 	if (ret) {
 		ret = from_source(device, source, size, options, ret_program);
 		if (!ret && key.bytes)
@@ -299,37 +286,16 @@ struct order {
 	struct adsm_cl_device *device;
 	const struct adsm_image *image;
 	cl_program program;
-	int ret;
-	char *sentence;			/* of its last error, which is its own */
 };
 
-static void run_order(void *arg)
+static int run_order(void *arg)
 {
 	struct order *order = arg;
 	char *options = make_options(order->image);
+	int ret = options ? make_program(order->device, order->image, options, &order->program) : -ENOMEM;
 
-	order->ret = options ? make_program(order->device, order->image, options, &order->program) : -ENOMEM;
-	if (order->ret)
-		order->sentence = strdup(adsm_last_error());
 	free(options);
-}
-
-/*
- * Compilers take long and start processes, which a timer of the application's could interrupt for ever; its
- * handlers should not have to wait so long either.
- */
-static int run_on_thread(struct order *order)
-{
-	struct adsm_thread thread;
-	int ret = adsm_os_thread_start(&thread, "adsm-compiler", run_order, order);
-
-	if (ret)
-		return adsm_fail(ret, "cannot start a thread to compile a program");
-	adsm_os_thread_join(&thread);
-	if (order->sentence)
-		adsm_say_long("", order->sentence);
-	free(order->sentence);
-	return order->ret;
+	return ret;
 }
 
 int adsm_cl_module_load(struct adsm_device *base, const struct adsm_image *image, struct adsm_code **ret_code)
@@ -342,7 +308,7 @@ int adsm_cl_module_load(struct adsm_device *base, const struct adsm_image *image
 		ret = create_code(order.device, &code);
 	if (ret)
 		return ret;
-	ret = run_on_thread(&order);
+	ret = adsm_compile_aside(run_order, &order);
 	if (ret) {
 		destroy_code(code);
 		return ret;

@@ -29,7 +29,7 @@ static struct pb_config config_of(int compared, const struct pb_args *args)
 	};
 }
 
-/* The rivals of "opencl,svm", a bit for each variant. */
+/* The rivals of "opencl,cuda", a bit for each variant. */
 static unsigned rivals_of(const struct pb_args *args)
 {
 	unsigned rivals = 0;
@@ -39,7 +39,7 @@ static unsigned rivals_of(const struct pb_args *args)
 		enum pb_variant variant = pb_find_variant(name, length);
 
 		if (!pb_is_rival(variant))
-			pb_usage("--rivals takes opencl, svm or both with a comma between them, not \"%s\"",
+			pb_usage("--rivals takes variants without the library, with commas between them, not \"%s\"",
 				 args->rivals);
 		rivals |= 1u << variant;
 		name = name[length] ? name + length + 1 : NULL;
@@ -339,8 +339,8 @@ static void compare_title(const struct pb_measured *measured, const char *size, 
 	printf("%s on %s, %s, link %s;%s%s %u pairs\n", size, setup->backend, setup->device, setup->link, settings,
 	       *settings ? ";" : "", pairs);
 	for (unsigned way = PB_N_COMPARED; way < measured->n_ways; way++)
-		printf("%s in plain OpenCL on %s\n", pb_variant_names[measured->setups[way].variant],
-		       measured->setups[way].device);
+		printf("%s %s on %s\n", pb_variant_names[measured->setups[way].variant],
+		       pb_rival_about(measured->setups[way].variant), measured->setups[way].device);
 	printf("%-13s%10s  %-66s%s\n", "", "explicit", "time to explicit: median (quartiles)", "bytes to batch");
 	printf("%-13s%10s  %-22s%-22s%-22s%10s%10s%10s\n", "benchmark", "seconds", "   batch", "   lazy", "   rolling",
 	       "explicit", "lazy", "rolling");

@@ -10,7 +10,7 @@ enum { EXPLICIT, BATCH, LAZY, ROLLING, PB_N_COMPARED };
 extern const char *const pb_compared[PB_N_COMPARED];	/* their names */
 
 /* Ways to run one benchmark that are measured against each other. */
-#define PB_MAX_WAYS 8
+#define PB_MAX_WAYS (PB_N_COMPARED + PB_N_VARIANTS)
 struct pb_turns {
 	const struct pb_config *ways;
 	unsigned n_ways, n;		/* @n runs of each */

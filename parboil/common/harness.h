@@ -10,8 +10,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Those behind PB_EXPLICIT are written in plain OpenCL: with buffers, with shared virtual memory. */
-enum pb_variant { PB_ADSM, PB_EXPLICIT, PB_OPENCL, PB_SVM, PB_N_VARIANTS };
+/* Those behind PB_EXPLICIT do without the library: in plain OpenCL, with buffers and with shared virtual memory; on
+ * CUDA's driver, with the kinds of memory that it has (cuda.h). */
+enum pb_variant { PB_ADSM, PB_EXPLICIT, PB_OPENCL, PB_SVM, PB_CUDA, PB_CUDA_PINNED, PB_MANAGED, PB_MANAGED_PREFETCH,
+		  PB_ZEROCOPY, PB_N_VARIANTS };
 
 /* What one run of a variant came to. */
 struct pb_result {
@@ -29,7 +31,8 @@ struct pb_run {
 	size_t n_inputs;
 	const char *output;		/* path */
 	adsmModule *module;		/* the benchmark's kernels */
-	struct pb_opencl *opencl;	/* instead of the library, for variants in plain OpenCL */
+	struct pb_opencl *opencl;	/* instead of the library, for variants without it */
+	struct pb_cuda *cuda;
 	void *data;			/* what prepare() made */
 	uint64_t start_ns, io_start_ns;
 	struct pb_result result;
@@ -55,12 +58,14 @@ struct pb_bench {
 	void (*variants[PB_N_VARIANTS])(struct pb_run *run);
 };
 
-/* The rows of a benchmark that has opencl.c and svm.c: left out where the build found no OpenCL. */
+/* The rows of a benchmark that has opencl.c, svm.c and cuda.c: the first two where the build found OpenCL. */
 #ifdef PB_HAVE_OPENCL
-#define PB_RIVALS(bench) [PB_OPENCL] = bench##_opencl, [PB_SVM] = bench##_svm
+#define PB_RIVALS(bench) [PB_OPENCL] = bench##_opencl, [PB_SVM] = bench##_svm, PB_CUDA_RIVALS(bench)
 #else
-#define PB_RIVALS(bench)
+#define PB_RIVALS(bench) PB_CUDA_RIVALS(bench)
 #endif
+#define PB_CUDA_RIVALS(bench) [PB_CUDA] = bench##_cuda, [PB_CUDA_PINNED] = bench##_cuda, [PB_MANAGED] = bench##_cuda, \
+	[PB_MANAGED_PREFETCH] = bench##_cuda, [PB_ZEROCOPY] = bench##_cuda
 
 /* ---- for benchmarks. All that can go wrong ends the program: one line, exit status 1. */
 

@@ -16,6 +16,11 @@ const char *const pb_variant_names[PB_N_VARIANTS] = {
 	[PB_EXPLICIT] = "explicit",
 	[PB_OPENCL] = "opencl",
 	[PB_SVM] = "svm",
+	[PB_CUDA] = "cuda",
+	[PB_CUDA_PINNED] = "cuda-pinned",
+	[PB_MANAGED] = "managed",
+	[PB_MANAGED_PREFETCH] = "managed-prefetch",
+	[PB_ZEROCOPY] = "zerocopy",
 };
 
 size_t pb_find_size(const struct pb_bench *bench, const char *name)
@@ -32,19 +37,25 @@ size_t pb_find_size(const struct pb_bench *bench, const char *name)
 
 enum pb_variant pb_find_variant(const char *name, size_t length)
 {
-	for (int i = 0; i < PB_N_VARIANTS; i++)
+	char valid[256] = "";
+
+	for (int i = 0; i < PB_N_VARIANTS; i++) {
 		if (strncmp(pb_variant_names[i], name, length) == 0 && !pb_variant_names[i][length])
 			return i;
-	pb_usage("there is no variant \"%.*s\"; the variants are adsm, explicit, opencl and svm", (int)length, name);
+		strcat(strcat(valid, " "), pb_variant_names[i]);
+	}
+	pb_usage("there is no variant \"%.*s\"; the variants are%s", (int)length, name, valid);
 }
 
 void pb_check_variant(const struct pb_bench *bench, enum pb_variant variant)
 {
 	if (bench->variants[variant])
 		return;
-	if (!PB_RIVALS_BUILT)
+#ifndef PB_HAVE_OPENCL
+	if (pb_is_opencl(variant))
 		pb_usage("the variant %s was not built: the build found no OpenCL to link with (Debian's "
 			 "ocl-icd-opencl-dev); with it, set up the build folder again", pb_variant_names[variant]);
+#endif
 	pb_usage("%s has no variant %s; \"parboil list\" says which have", bench->name, pb_variant_names[variant]);
 }
 
@@ -253,7 +264,7 @@ void pb_job_run(struct pb_run *run, enum pb_variant variant)
 
 void pb_job_close(struct pb_run *run)
 {
-	if (run->opencl) {
+	if (!run->module) {
 		pb_rival_close(run);
 		return;
 	}

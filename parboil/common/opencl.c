@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "process.h"
-#include "rival.h"
 
 #define MAX_KERNELS 8
 #define MAX_MEMORIES 16
@@ -157,7 +156,7 @@ static void build(struct pb_opencl *cl, const char *bench)
 	      "clCreateKernelsInProgram");
 }
 
-void pb_rival_open(struct pb_run *run, struct pb_setup *setup)
+void pb_opencl_open(struct pb_run *run, enum pb_variant variant, char *ret_device, size_t size)
 {
 	struct pb_opencl *cl = pb_host_alloc(sizeof(*cl));
 	char name[NAME_SIZE];
@@ -165,7 +164,8 @@ void pb_rival_open(struct pb_run *run, struct pb_setup *setup)
 
 	*cl = (struct pb_opencl){ .device = find_device() };
 	device_name(cl->device, name);
-	if (setup->variant == PB_SVM)
+	snprintf(ret_device, size, "%.*s", (int)size - 1, name);
+	if (variant == PB_SVM)
 		check_svm(cl->device, name);
 	cl->context = clCreateContext(NULL, 1, &cl->device, NULL, NULL, &error);
 	check(error, "clCreateContext");
@@ -173,13 +173,9 @@ void pb_rival_open(struct pb_run *run, struct pb_setup *setup)
 	check(error, "clCreateCommandQueue");
 	build(cl, run->bench->name);
 	run->opencl = cl;
-	snprintf(setup->backend, sizeof(setup->backend), "opencl");
-	snprintf(setup->device, sizeof(setup->device), "%.*s", (int)sizeof(setup->device) - 1, name);
-	snprintf(setup->protocol, sizeof(setup->protocol), "none");
-	snprintf(setup->link, sizeof(setup->link), "off");
 }
 
-void pb_rival_close(struct pb_run *run)
+void pb_opencl_close(struct pb_run *run)
 {
 	struct pb_opencl *cl = run->opencl;
 

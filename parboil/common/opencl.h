@@ -10,6 +10,9 @@
 
 /* The queue runs commands in order. As in harness.h, all that can go wrong ends the program. */
 
+void pb_opencl_open(struct pb_run *run, enum pb_variant variant, char *ret_device, size_t size);
+void pb_opencl_close(struct pb_run *run);
+
 /* Freed memory is kept for the next run, as programs that allocate the same again keep it. */
 cl_mem pb_cl_alloc(struct pb_run *run, size_t size);
 void *pb_svm_alloc(struct pb_run *run, size_t size);

@@ -24,6 +24,7 @@ void mri_q_adsm(struct pb_run *run);
 void mri_q_explicit(struct pb_run *run);
 void mri_q_opencl(struct pb_run *run);
 void mri_q_svm(struct pb_run *run);
+void mri_q_cuda(struct pb_run *run);
 
 /* Open and check the input file, and read kx, ky, kz. */
 void mri_q_open(struct mri_q *ret_q, struct pb_run *run);

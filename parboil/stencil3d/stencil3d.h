@@ -31,6 +31,7 @@ void stencil3d_adsm(struct pb_run *run);
 void stencil3d_explicit(struct pb_run *run);
 void stencil3d_opencl(struct pb_run *run);
 void stencil3d_svm(struct pb_run *run);
+void stencil3d_cuda(struct pb_run *run);
 
 struct stencil3d stencil3d_size(const struct pb_run *run);
 /* Write what the medium is like. */

@@ -21,6 +21,7 @@ void vecadd_adsm(struct pb_run *run);
 void vecadd_explicit(struct pb_run *run);
 void vecadd_opencl(struct pb_run *run);
 void vecadd_svm(struct pb_run *run);
+void vecadd_cuda(struct pb_run *run);
 
 /* Elements of a vector. */
 size_t vecadd_length(const struct pb_run *run);

@@ -4,22 +4,25 @@
  * write of a ReadOnly one (becomes Dirty).
  *
  * Floor: a bare SIGSEGV handler over a memfd mapped twice: the signal, for a read the same copy from a
- * second memfd, one mprotect(); no bookkeeping. It runs in a process of its own, forked before the library
- * starts and asked for rounds through a socket: inside ours its faults would pass through the library's
- * handler first. Both threads are bound to one CPU. All pages have been touched before, on both sides; the
- * cold figure is the first write of a fresh object's blocks.
+ * second memfd (on the backend cuda from the GPU, to pinned memory), one mprotect(); no bookkeeping. It runs in a
+ * process of its own, forked before the library starts and asked for rounds through a socket: inside ours its
+ * faults would pass through the library's handler first. Both threads are bound to one CPU. All pages have been touched
+ * before, on both sides; the cold figure is the first write of a fresh object's blocks.
  */
-#include "bench.h"
+#include "bench_cuda.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "options.h"
 
 struct walk {				/* one access to each block */
 	size_t block_size;
@@ -48,6 +51,7 @@ static double touch(volatile char *view, size_t block_size, bool write)
 /* ---- the floor's process */
 
 static char *floor_view, *floor_alias, *floor_device;
+static CUdeviceptr floor_gpu;		/* instead of floor_device */
 static size_t floor_block;
 static bool floor_fetch;		/* the next fault is a read's */
 
@@ -55,8 +59,12 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	size_t at = (size_t)((char *)info->si_addr - floor_view) & ~(floor_block - 1);
 
-	if (floor_fetch)
+	if (floor_fetch && floor_gpu) {
+		adsm_cu.cuMemcpyDtoHAsync_v2(floor_alias + at, floor_gpu + at, floor_block, NULL);
+		adsm_cu.cuStreamSynchronize(NULL);
+	} else if (floor_fetch) {
 		memcpy(floor_alias + at, floor_device + at, floor_block);
+	}
 	mprotect(floor_view + at, floor_block, floor_fetch ? PROT_READ : PROT_READ | PROT_WRITE);
 }
 
@@ -70,6 +78,30 @@ static char *map(int fd)
 	return memset(p, 1, total);
 }
 
+static void open_floor_gpu(void)
+{
+	const char *backend = getenv("ADSM_BACKEND");
+
+	if (!backend || strcmp(backend, "cuda"))
+		return;
+	bench_check(adsm_options_load());
+	bench_check(adsm_cu_open());
+	CU(cuCtxPushCurrent_v2, bench_cu_context());
+	CU(cuMemAlloc_v2, &floor_gpu, total);
+	CU(cuMemHostRegister_v2, floor_alias, total, 0);
+}
+
+/* As a call does with ours: the caches are in the same state. */
+static void send_floor(void)
+{
+	if (!floor_gpu) {
+		memcpy(floor_device, floor_alias, total);
+		return;
+	}
+	CU(cuMemcpyHtoDAsync_v2, floor_gpu, floor_alias, total, NULL);
+	CU(cuStreamSynchronize, NULL);
+}
+
 static void serve_floor(void)
 {
 	const struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER };
@@ -80,11 +112,11 @@ static void serve_floor(void)
 	floor_view = map(object);
 	floor_alias = map(object);
 	floor_device = map(memfd_create("floor-device", MFD_CLOEXEC));
+	open_floor_gpu();
 	sigaction(SIGSEGV, &action, NULL);
 	while (read(ends[1], &walk, sizeof(walk)) == sizeof(walk)) {
 		floor_block = walk.block_size;
-		/* As a call does with ours: the caches are in the same state. */
-		memcpy(floor_device, floor_alias, total);
+		send_floor();
 		mprotect(floor_view, total, PROT_NONE);
 		floor_fetch = true;
 		us = touch(floor_view, floor_block, false);

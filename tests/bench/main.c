@@ -227,7 +227,8 @@ static void list(FILE *out)
 
 static _Noreturn void usage(const char *problem, const char *what)
 {
-	fprintf(stderr, "adsm-bench: %s%s\nusage: adsm-bench NAME [--json -|FILE] [--repeat N] [--smoke]\n"
+	fprintf(stderr, "adsm-bench: %s%s\n"
+		"usage: adsm-bench NAME [--backend NAME] [--json -|FILE] [--repeat N] [--smoke]\n"
 		"NAME is all, list, or one of\n", problem, what);
 	list(stderr);
 	exit(2);
@@ -248,6 +249,9 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[i], "--smoke")) {
 			bench_smoke = true;
 			bench_repeat = 1;
+		} else if (!strcmp(argv[i], "--backend") && i + 1 < argc) {
+			/* The programs that some benchmarks run take it too. */
+			setenv("ADSM_BACKEND", argv[++i], 1);
 		} else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
 			file = argv[++i];
 		} else if (!strcmp(argv[i], "--repeat") && i + 1 < argc) {

@@ -14,7 +14,7 @@ LAYERS = [
     ["lib/block", "lib/transfer"],
     ["lib/object", "lib/kernel"],
     ["lib/manager", "lib/call", "lib/copy", "lib/io", "lib/foreign"],
-    ["lib/api", "lib/api_opencl", "lib/api_cuda", "interpose"],
+    ["lib/api", "lib/api_opencl", "lib/api_cuda", "lib/api_native", "interpose"],
 ]
 # The same height, and yet strangers: a backend knows no blocks, a protocol no device.
 STRANGERS = {("backends", "protocols"), ("protocols", "backends")}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The library exports its public names and its wrappers of libc's, without versions, and nothing else:
-symbols.py NM LIBRARY."""
+"""The library exports its public names and its wrappers, of libc's functions and of CUDA's driver's, without versions,
+and nothing else: symbols.py NM LIBRARY."""
 import ctypes
 import re
 import subprocess
@@ -8,19 +8,30 @@ import sys
 
 import tree
 
-nm = subprocess.run([sys.argv[1], "-D", "--defined-only", sys.argv[2]], check=True, text=True,
-                    stdout=subprocess.PIPE).stdout
-exported = {line.split()[-1] for line in nm.splitlines()}
+
+def symbols(*options):
+    """Addresses by the names that nm prints."""
+    out = subprocess.run([sys.argv[1], *options, "--defined-only", sys.argv[2]], check=True, text=True,
+                         stdout=subprocess.PIPE).stdout
+    return {line.split()[-1]: int(line.split()[0], 16) for line in out.splitlines()}
+
+
+exported = set(symbols("-D"))
 # AddressSanitizer marks exported variables with symbols of its own.
 exported = {name for name in exported if not name.startswith("__odr_asan")}
 declared = set(re.findall(r"^ADSM_API [^;(]*?\b(adsm\w+)\(",
-                          tree.read("include/adsm.h") + tree.read("include/adsm_opencl.h"), re.M))
+                          "".join(map(tree.read, tree.files(["include"], (".h",)))), re.M))
+# What is exported and not in the table of wrappers would never be handed out; what is in it and not exported, never
+# be linked with.
+inside = symbols()
+table = range(inside["__start_adsm_cu"], inside["__stop_adsm_cu"])
+declared |= {name[3:] for name, address in inside.items() if name.startswith("cu_") and address in table}
 
 problems = [f"{name}: declared, but not exported" for name in sorted(declared - exported)]
 libc = ctypes.CDLL("libc.so.6")
 for name in sorted(exported - declared):
     if "@" in name:
         problems.append(f"{name}: has a version; it would not shadow libc's")
-    elif name.startswith("adsm") or not hasattr(libc, name):
+    elif name.startswith("adsm") or not (name == "dlsym" or hasattr(libc, name)):
         problems.append(f"{name}: exported, but neither declared nor a function of libc's")
 tree.finish(problems, len(exported))

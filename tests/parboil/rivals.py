@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The variants in plain OpenCL, on PoCL: right output, and no more bytes moved than needed: rivals.py PROGRAM BENCH"""
+"""The variants without the library: right output, and no more bytes moved than needed: rivals.py PROGRAM BENCH WHICH
+WHICH: opencl, on PoCL; cuda, on the driver that ADSM_CUDA_LIBRARY names"""
 import json
 import re
 import sys
@@ -14,6 +15,22 @@ COUNTS = {
     "mri-q": (9, 61440, 13, 34816, 3),
     "stencil3d": (64, 131328, 65, 1024256, 68),
 }
+# On CUDA the samples of mri-q go at once.
+CUDA_COUNTS = COUNTS | {"mri-q": (9, 61440, 6, 34816, 3)}
+CUDA = ["cuda", "cuda-pinned", "managed", "managed-prefetch", "zerocopy"]
+
+
+def counts(which, all_counts):
+    """What a report of a variant that copies has to say."""
+    names = ["calls", "h2d_bytes", "h2d_transfers", "d2h_bytes", "d2h_transfers"]
+    return dict(zip(names, all_counts[BENCH], strict=True)) | {"variant": which}
+
+
+def times(rows, variants):
+    """The last rows of "compare"."""
+    names = [BENCH] + ["  to " + variant for variant in variants]
+    for row, name in zip(rows[-len(names):], names, strict=True):
+        assert re.match(name + r" +[0-9.]+( +[0-9.]+ \([0-9.]+-[0-9.]+\)){3}", row), (name, row)
 
 
 def pocl(*args, cache):
@@ -34,24 +51,53 @@ def run(variant, cache):
     return report
 
 
-calls, sent, sent_times, fetched, fetched_times = COUNTS[BENCH]
-with tempfile.TemporaryDirectory() as folder:
-    expect(run("opencl", folder), calls=calls, h2d_bytes=sent, h2d_transfers=sent_times, d2h_bytes=fetched,
-           d2h_transfers=fetched_times)
-    expect(run("svm", folder), calls=calls, h2d_bytes=0, d2h_bytes=0)
-    rows = pocl("compare", BENCH, "--size", "small", "--pairs", "1", "--backend", "cpu", "--rivals", "svm,opencl",
-                cache=folder).splitlines()
-    table = pocl("table", BENCH, "--size", "small", "--backend", "cpu", "--rivals", "opencl", cache=folder).splitlines()
-assert rows[1].startswith("opencl in plain OpenCL on ") and rows[2].startswith("svm in plain OpenCL on "), rows
-for row, name in zip(rows[-3:], [BENCH, "  to opencl", "  to svm"], strict=True):
-    assert re.match(name + r" +[0-9.]+( +[0-9.]+ \([0-9.]+-[0-9.]+\)){3}", row), (name, row)
-assert table[-1].split()[0] == "opencl" and table[-1].split()[-1] == "true", table
-assert f"{BENCH} " in parboil("list").stdout and parboil("list").stdout.count("; rivals: opencl svm") == 3
+def opencl():
+    with tempfile.TemporaryDirectory() as folder:
+        expect(run("opencl", folder), **counts("opencl", COUNTS))
+        expect(run("svm", folder), calls=COUNTS[BENCH][0], h2d_bytes=0, d2h_bytes=0)
+        rows = pocl("compare", BENCH, "--size", "small", "--pairs", "1", "--backend", "cpu", "--rivals", "svm,opencl",
+                    cache=folder).splitlines()
+        table = pocl("table", BENCH, "--size", "small", "--backend", "cpu", "--rivals", "opencl",
+                     cache=folder).splitlines()
+    assert rows[1].startswith("opencl in plain OpenCL on ") and rows[2].startswith("svm in plain OpenCL on "), rows
+    times(rows, ["opencl", "svm"])
+    assert table[-1].split()[0] == "opencl" and table[-1].split()[-1] == "true", table
+    assert parboil("list").stdout.count("; rivals: opencl svm " + " ".join(CUDA)) == 3
+    fails(2, "cp has no variant svm", "run", "cp", "--variant", "svm")
+    fails(2, "scan has no variant opencl", "compare", "--size", "small", "scan", "--rivals", "opencl")
+    fails(2, "does without the library", "run", BENCH, "--variant", "opencl", "--link", "1GB/s")
+    fails(1, "ADSM_OPENCL_DEVICE=none such: no such device; there are ", "run", BENCH, "--variant", "opencl",
+          ADSM_OPENCL_DEVICE="none such")
 
-fails(2, "cp has no variant svm", "run", "cp", "--variant", "svm")
-fails(2, "scan has no variant opencl", "compare", "--size", "small", "scan", "--rivals", "opencl")
-fails(2, "--rivals takes opencl, svm or both", "compare", BENCH, "--rivals", "opencl,explicit")
+
+def cuda():
+    """Memory of a kind that the driver's double lacks is left out."""
+    had = []
+    for variant in CUDA:
+        done = parboil("run", BENCH, "--size", "small", "--variant", variant, "--repeat", "2", "--json", "-")
+        if "cuda" not in variant and "the driver has no cuMem" in done.stderr:
+            continue
+        assert (done.returncode, done.stderr) == (0, ""), done
+        report = json.loads(done.stdout)
+        expect(report, verified=True, variant=variant, backend="cuda", protocol="none")
+        if "cuda" in variant:
+            expect(report, **counts(variant, CUDA_COUNTS))
+        else:
+            expect(report, calls=COUNTS[BENCH][0], h2d_bytes=0, d2h_bytes=0)
+        had.append(variant)
+    assert had[:2] == CUDA[:2], had
+    done = parboil("compare", BENCH, "--size", "small", "--pairs", "1", "--backend", "cpu", "--rivals", ",".join(had))
+    assert (done.returncode, done.stderr) == (0, ""), done
+    rows = done.stdout.splitlines()
+    assert any(row.startswith("cuda-pinned on CUDA's driver on ") for row in rows), rows
+    times(rows, had)
+    fails(2, "scan has no variant managed", "compare", "--size", "small", "scan", "--rivals", "managed")
+    fails(2, "does without the library", "run", BENCH, "--variant", "zerocopy", "--protocol", "lazy")
+    fails(1, "ADSM_CUDA_DEVICE=none such: no such device; there are ", "run", BENCH, "--variant", "cuda",
+          ADSM_CUDA_DEVICE="none such")
+    fails(1, "no CUDA driver: /none: cannot open", "run", BENCH, "--variant", "cuda", ADSM_CUDA_LIBRARY="/none")
+
+
+{"opencl": opencl, "cuda": cuda}[sys.argv[3]]()
+fails(2, "--rivals takes variants without the library", "compare", BENCH, "--rivals", "opencl,explicit")
 fails(2, "there is no variant \"openc\"", "compare", BENCH, "--rivals", "openc")
-fails(2, "does without the library", "run", BENCH, "--variant", "opencl", "--link", "1GB/s")
-fails(1, "ADSM_OPENCL_DEVICE=none such: no such device; there are ", "run", BENCH, "--variant", "opencl",
-      ADSM_OPENCL_DEVICE="none such")

@@ -64,7 +64,7 @@ def test_options():
     fails(2, "options are --size --variant --protocol", "run", "mri-q", "--siz", "small")
     fails(2, "options are --size --output", "generate", "mri-q", "--json", "-")
     fails(2, "sizes are small medium paper large32", "run", "mri-q", "--size", "huge")
-    fails(2, "variants are adsm, explicit, opencl and svm", "run", "mri-q", "--variant", "eager")
+    fails(2, "variants are adsm explicit opencl svm cuda", "run", "mri-q", "--variant", "eager")
     fails(2, "--size needs a value", "run", "mri-q", "--size")
     for repeat in ["0", "-1", "1001", "two", "", "2x"]:
         fails(2, "from 1 to 1000", "run", "mri-q", "--repeat", repeat)

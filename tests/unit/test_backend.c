@@ -217,7 +217,8 @@ static void test_find(void)
 	CHECK(strstr(adsm_last_error(), "'gpu'") && strstr(adsm_last_error(), "cpu"));
 	/* Whatever OpenCL there is here. */
 	adsm_options.backend = "auto";
-	adsm_options.opencl_library = "/nonexistent/loader";
+	adsm_options.opencl_library = adsm_options.cuda_library = "/nonexistent/driver";
+	adsm_options.cuda_device = adsm_options.cuda_compiler = "";
 	CHECK(!adsm_backend_find("auto", &found, &n) && found == &adsm_backend_cpu && n == 1);
 	adsm_options.cpu_devices = 3;
 	CHECK(!adsm_backend_find("cpu", &found, &n) && n == 3);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cache.c - compiled programs on disk: what comes back is what was put there, or nothing. */
-#include "opencl/opencl.h"
+#include "cache.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,7 +16,6 @@
 
 #include "core.h"
 #include "log.h"
-#include "options.h"
 
 #define KEY "a device, a driver, a source"
 #define OTHER_KEY "a device, a driver, B source"
@@ -52,6 +52,7 @@ ssize_t write(int fd, const void *data, size_t size)
 
 /* ---- the calls, with their lines of the log counted */
 
+static struct adsm_cache cache = { "some", "" };
 static char root[256], folder[300], scratch[300];
 static int n_lines;			/* of the log, by the last call */
 
@@ -83,13 +84,13 @@ static void put(const void *key, size_t key_size, const void *data, size_t size)
 {
 	int old, fd = listen(&old);
 
-	adsm_cl_cache_put(key, key_size, data, size);
+	adsm_cache_put(&cache, key, key_size, data, size);
 	count_lines(fd, old);
 }
 
 static int get(const void *key, size_t key_size, void **ret_data, size_t *ret_size)
 {
-	int old, fd = listen(&old), ret = adsm_cl_cache_get(key, key_size, ret_data, ret_size);
+	int old, fd = listen(&old), ret = adsm_cache_get(&cache, key, key_size, ret_data, ret_size);
 
 	count_lines(fd, old);
 	return ret;
@@ -159,11 +160,11 @@ static const char *path_of(const char *key)
 	static char path[600];
 	char elsewhere[600];
 
-	adsm_options.opencl_cache = scratch;
+	cache.folder = scratch;
 	put_text(key, "");
 	CHECK_EQ(n_files(scratch, elsewhere, sizeof(elsewhere)), 1);
 	clean(scratch);
-	adsm_options.opencl_cache = folder;
+	cache.folder = folder;
 	snprintf(path, sizeof(path), "%s%s", folder, strrchr(elsewhere, '/'));
 	return path;
 }
@@ -405,9 +406,9 @@ static void test_no_access(void)
 		CHECK_EQ(n_lines, 1);
 		CHECK(!has(KEY, DATA) && n_lines == 1);
 		snprintf(deeper, sizeof(deeper), "%s/one/two", folder);
-		adsm_options.opencl_cache = deeper;
+		cache.folder = deeper;
 	}
-	adsm_options.opencl_cache = folder;
+	cache.folder = folder;
 	clean(folder);
 }
 
@@ -429,9 +430,9 @@ static void test_choice(void)
 
 	snprintf(xdg, sizeof(xdg), "%s/x/cache", root);
 	snprintf(home, sizeof(home), "%s/home", root);
-	snprintf(xdg_folder, sizeof(xdg_folder), "%s/adsm/opencl", xdg);
-	snprintf(home_folder, sizeof(home_folder), "%s/.cache/adsm/opencl", home);
-	adsm_options.opencl_cache = "";
+	snprintf(xdg_folder, sizeof(xdg_folder), "%s/adsm/some", xdg);
+	snprintf(home_folder, sizeof(home_folder), "%s/.cache/adsm/some", home);
+	cache.folder = "";
 	setenv("XDG_CACHE_HOME", xdg, 1);
 	setenv("HOME", home, 1);
 	CHECK(is_used(xdg_folder) && !is_there(home));
@@ -446,11 +447,11 @@ static void test_choice(void)
 	CHECK(!n_lines && !has(KEY, DATA) && !n_lines && !is_there(home_folder));
 
 	setenv("HOME", home, 1);
-	adsm_options.opencl_cache = "off";
+	cache.folder = "off";
 	put_text(KEY, DATA);
 	CHECK(!n_lines && !has(KEY, DATA) && !n_lines && !is_there(home_folder) && !is_there("off"));
 
-	adsm_options.opencl_cache = "below/here/";
+	cache.folder = "below/here/";
 	CHECK(is_used("below/here"));
 
 	/* Too long for any path; and only with a file's name. */
@@ -459,7 +460,7 @@ static void test_choice(void)
 	for (size_t i = 100; i < PATH_MAX; i += 100)
 		long_name[i] = '/';
 	long_name[PATH_MAX] = '\0';
-	adsm_options.opencl_cache = long_name;
+	cache.folder = long_name;
 	for (int i = 0; i < 2; i++) {
 		put_text(KEY, DATA);
 		CHECK_EQ(n_lines, 1);
@@ -471,7 +472,7 @@ static void test_choice(void)
 		long_name[PATH_MAX - 10] = '\0';
 	}
 	free(long_name);
-	adsm_options.opencl_cache = folder;
+	cache.folder = folder;
 }
 
 /* ---- several processes */
@@ -583,7 +584,7 @@ int main(void)
 	atexit(clean_up);
 	snprintf(folder, sizeof(folder), "%s/a/folder", root);
 	snprintf(scratch, sizeof(scratch), "%s/scratch", root);
-	adsm_options.opencl_cache = folder;
+	cache.folder = folder;
 	adsm_log_level = ADSM_LOG_INFO;
 	umask(022);
 	n_open = n_files("/proc/self/fd", NULL, 0);

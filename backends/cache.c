@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* cache.c - what compilers made, on disk: a file for each key, which nobody ever finds half written. */
-#include "opencl.h"
+/*
+ * cache.c - what compilers made, on disk: a file for each key, which nobody ever finds half written; and the thread
+ * they run on.
+ */
+#include "cache.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +20,7 @@
 #include <unistd.h>
 
 #include "log.h"
-#include "options.h"
+#include "os.h"
 
 #define MAGIC 0x6c634441u	/* "ADcl" */
 #define VERSION 1u
@@ -52,24 +57,26 @@ static const char *path_variable(const char *name)
 }
 
 /* False where there is to be no cache. */
-static bool find_folder(char ret_folder[PATH_MAX])
+static bool find_folder(const struct adsm_cache *cache, char ret_folder[PATH_MAX])
 {
-	const char *base = adsm_options.opencl_cache, *below = "";
+	const char *base = cache->folder, *below = "", *name = "";
 
 	if (!strcmp(base, "off"))
 		return false;
 	if (!*base) {
 		base = path_variable("XDG_CACHE_HOME");
-		below = "/adsm/opencl";
+		below = "/adsm/";
+		name = cache->name;
 	}
 	if (!base) {
 		base = path_variable("HOME");
-		below = "/.cache/adsm/opencl";
+		below = "/.cache/adsm/";
+		name = cache->name;
 	}
 	if (!base)
 		return false;
-	if (adsm_format(ret_folder, PATH_MAX, "%s%s", base, below) >= PATH_MAX) {
-		adsm_info("opencl: no compiled programs are kept: the folder's name is longer than %d bytes",
+	if (adsm_format(ret_folder, PATH_MAX, "%s%s%s", base, below, name) >= PATH_MAX) {
+		adsm_info("%s: no compiled programs are kept: the folder's name is longer than %d bytes", cache->name,
 			  PATH_MAX - 1);
 		return false;
 	}
@@ -194,7 +201,7 @@ static int read_all(int fd, void *data, size_t size)
 }
 
 /* Open a file that nobody but this user wrote; -1 where there is none. */
-static int open_file(const char *path, size_t *ret_size)
+static int open_file(const struct adsm_cache *cache, const char *path, size_t *ret_size)
 {
 	struct stat status;
 	int fd;
@@ -204,12 +211,13 @@ static int open_file(const char *path, size_t *ret_size)
 	while (fd < 0 && errno == EINTR);
 	if (fd < 0) {
 		if (errno != ENOENT)
-			adsm_info("opencl: the compiled program %s cannot be opened: %s", path,
+			adsm_info("%s: the compiled program %s cannot be opened: %s", cache->name, path,
 				  strerrordesc_np(errno));
 		return -1;
 	}
 	if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
-		adsm_info("opencl: the compiled program %s is not used: it is not a file of this user's own", path);
+		adsm_info("%s: the compiled program %s is not used: it is not a file of this user's own", cache->name,
+			  path);
 		close(fd);
 		return -1;
 	}
@@ -251,16 +259,17 @@ static int read_file(int fd, size_t size, const void *key, size_t key_size, void
 	return 0;
 }
 
-int adsm_cl_cache_get(const void *key, size_t key_size, void **ret_data, size_t *ret_size)
+int adsm_cache_get(const struct adsm_cache *cache, const void *key, size_t key_size, void **ret_data,
+		   size_t *ret_size)
 {
 	char folder[PATH_MAX], path[PATH_SIZE];
 	size_t size;
 	int fd, ret;
 
-	if (!find_folder(folder))
+	if (!find_folder(cache, folder))
 		return -ENOENT;
 	name_file(path, folder, hash(HASH_START, key, key_size));
-	fd = open_file(path, &size);
+	fd = open_file(cache, path, &size);
 	if (fd < 0)
 		return -ENOENT;
 	ret = read_file(fd, size, key, key_size, ret_data, ret_size);
@@ -271,9 +280,10 @@ int adsm_cl_cache_get(const void *key, size_t key_size, void **ret_data, size_t 
 		return ret;
 	if (ret == -EBADMSG) {
 		unlink(path);
-		adsm_info("opencl: the compiled program %s is damaged: it is removed", path);
+		adsm_info("%s: the compiled program %s is damaged: it is removed", cache->name, path);
 	} else {
-		adsm_info("opencl: the compiled program %s cannot be read: %s", path, strerrordesc_np(-ret));
+		adsm_info("%s: the compiled program %s cannot be read: %s", cache->name, path,
+			  strerrordesc_np(-ret));
 	}
 	return -ENOENT;
 }
@@ -327,18 +337,71 @@ static int write_file(const char *folder, const void *key, size_t key_size, cons
 	return ret;
 }
 
-void adsm_cl_cache_put(const void *key, size_t key_size, const void *data, size_t size)
+void adsm_cache_put(const struct adsm_cache *cache, const void *key, size_t key_size, const void *data, size_t size)
 {
 	char folder[PATH_MAX];
 	int ret;
 
-	if (!find_folder(folder))
+	if (!find_folder(cache, folder))
 		return;
 	ret = make_folder(folder);
 	if (!ret)
 		ret = write_file(folder, key, key_size, data, size);
 	if (ret)
-		adsm_info("opencl: a compiled program is not kept in %s: %s", folder, strerrordesc_np(-ret));
+		adsm_info("%s: a compiled program is not kept in %s: %s", cache->name, folder, strerrordesc_np(-ret));
 	else
 		trim(folder);
+}
+
+/* ---- keys */
+
+void adsm_cache_key_add(struct adsm_cache_key *key, const void *data, size_t size)
+{
+	if (key->size + size + 1 > key->room) {
+		size_t room = 2 * (key->size + size + 1);
+		char *bigger = key->bytes || !key->room ? realloc(key->bytes, room) : NULL;
+
+		if (!bigger)
+			free(key->bytes);
+		key->bytes = bigger;
+		key->room = room;
+	}
+	if (!key->bytes)
+		return;
+	memcpy(key->bytes + key->size, data, size);
+	key->bytes[key->size + size] = '\0';
+	key->size += size + 1;
+}
+
+/* ---- compilers */
+
+struct order {
+	int (*compile)(void *arg);
+	void *arg;
+	int ret;
+	char *sentence;			/* of its last error, which is its own */
+};
+
+static void run_order(void *arg)
+{
+	struct order *order = arg;
+
+	order->ret = order->compile(order->arg);
+	if (order->ret)
+		order->sentence = strdup(adsm_last_error());
+}
+
+int adsm_compile_aside(int (*compile)(void *arg), void *arg)
+{
+	struct order order = { compile, arg, 0, NULL };
+	struct adsm_thread thread;
+	int ret = adsm_os_thread_start(&thread, "adsm-compiler", run_order, &order);
+
+	if (ret)
+		return adsm_fail(ret, "cannot start a thread to compile a program");
+	adsm_os_thread_join(&thread);
+	if (order.sentence)
+		adsm_say_long("", order.sentence);
+	free(order.sentence);
+	return order.ret;
 }

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * address.c - where objects lie: in the library's range, or where the driver puts them with the CPU's view over it, or
+ * apart.
+ */
+#include "cuda.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "options.h"
+
+/* ---- separate: wherever the driver puts them */
+
+static int separate_init(struct adsm_cuda_device *device, const char **ret_reason)
+{
+	return 0;
+}
+
+static void nothing_to_end(struct adsm_cuda_device *device)
+{
+}
+
+static CUresult separate_alloc(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, uint64_t wanted)
+{
+	CUresult error = adsm_cu.cuMemAlloc_v2(&memory->allocated, memory->base.size);
+
+	memory->base.address = memory->allocated;
+	return error;
+}
+
+static void separate_free(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory)
+{
+	adsm_cuda_errno(device, adsm_cu.cuMemFree_v2(memory->allocated), "cuMemFree");
+}
+
+static const struct adsm_cuda_way separate_way = {
+	.name = "separate",
+	.init = separate_init,
+	.end = nothing_to_end,
+	.alloc = separate_alloc,
+	.free = separate_free,
+};
+
+/* ---- view: where the driver puts them, in pages of their own, over which the CPU's view is mapped */
+
+static CUresult view_alloc(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, uint64_t wanted)
+{
+	CUresult error = separate_alloc(device, memory, wanted);
+
+	if (error || memory->allocated % ADSM_PAGE_SIZE == 0)
+		return error;
+	/* A part of a larger piece of the driver's: with one page more there are enough whole ones in it. */
+	adsm_cu.cuMemFree_v2(memory->allocated);
+	error = adsm_cu.cuMemAlloc_v2(&memory->allocated, memory->base.size + ADSM_PAGE_SIZE);
+	memory->base.address = (memory->allocated + ADSM_PAGE_SIZE - 1) & ~(CUdeviceptr)(ADSM_PAGE_SIZE - 1);
+	return error;
+}
+
+/* Would the CPU find something there? By a system call, which says so without a fault. */
+static bool is_readable(const void *p)
+{
+	int fds[2];
+	bool readable;
+
+	if (syscall(SYS_pipe2, fds, O_CLOEXEC))
+		return true;
+	readable = syscall(SYS_write, fds[1], p, 1) == 1;
+	syscall(SYS_close, fds[0]);
+	syscall(SYS_close, fds[1]);
+	return readable;
+}
+
+/* The driver keeps the CPU's side of its addresses reserved and closed, and lets it be used. */
+static const char *try_view(struct adsm_cuda_device *device, void *p)
+{
+	void *at;
+
+	if (!adsm_os_reserve((uintptr_t)p, ADSM_PAGE_SIZE, &at)) {
+		adsm_os_unmap(at, ADSM_PAGE_SIZE);
+		return "the driver does not reserve its addresses on the CPU's side";
+	}
+	if (is_readable(p))
+		return "the driver's addresses are in use on the CPU's side";
+	if (adsm_os_map(p, ADSM_PAGE_SIZE, device->arena_fd, 0, ADSM_PROT_NONE, &at))
+		return "nothing can be mapped over the driver's addresses";
+	adsm_os_unmap_to_reserve(p, ADSM_PAGE_SIZE);
+	return NULL;
+}
+
+static int view_init(struct adsm_cuda_device *device, const char **ret_reason)
+{
+	struct adsm_cuda_mem trial = { .base = { .device = &device->base, .size = ADSM_PAGE_SIZE } };
+	CUresult error;
+	int unified = 0;
+
+	*ret_reason = "it has no unified addressing";
+	if (adsm_cu.cuDeviceGetAttribute(&unified, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, device->id) || !unified)
+		return 1;
+	error = view_alloc(device, &trial, 0);
+	if (error) {
+		*ret_reason = adsm_cu_error_name(error);
+		return 1;
+	}
+	*ret_reason = try_view(device, (void *)(uintptr_t)trial.base.address);
+	separate_free(device, &trial);
+	return *ret_reason ? 1 : 0;
+}
+
+static const struct adsm_cuda_way view_way = {
+	.name = "view",
+	.dictates_address = true,
+	.init = view_init,
+	.end = nothing_to_end,
+	.alloc = view_alloc,
+	.free = separate_free,
+};
+
+/* ---- arena: in a range that the driver reserved where the library's arena is */
+
+/*
+ * Device memory is mapped there by the granule. Small objects share them, and lie at the end of a large one: so
+ * granules are counted. What one object covers wholly is one mapping.
+ */
+struct granule {
+	CUmemGenericAllocationHandle handle;
+	uint32_t n_users;
+	uint32_t n;			/* granules of the mapping that starts here; 0: none does */
+};
+
+/* One for the process. The first device has it, and what is opened on that one again. */
+static struct {
+	struct adsm_lock lock;
+	unsigned n_devices;		/* that share it */
+	CUdevice id;
+	uintptr_t base;
+	size_t size, granularity;
+	size_t n_mapped;		/* mappings */
+	struct granule *granules;
+} arena;
+
+static CUmemAllocationProp properties(CUdevice id)
+{
+	return (CUmemAllocationProp){
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { CU_MEM_LOCATION_TYPE_DEVICE, id },
+	};
+}
+
+static size_t table_size(void)
+{
+	size_t bytes = arena.size / arena.granularity * sizeof(struct granule);
+
+	return (bytes + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+}
+
+static CUresult map_granules(size_t first, size_t n)
+{
+	const CUmemAccessDesc access = { { CU_MEM_LOCATION_TYPE_DEVICE, arena.id },
+					 CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	const CUmemAllocationProp prop = properties(arena.id);
+	CUdeviceptr p = arena.base + first * arena.granularity;
+	struct granule *granule = &arena.granules[first];
+	size_t size = n * arena.granularity;
+	CUresult error;
+
+	error = adsm_cu.cuMemCreate(&granule->handle, size, &prop, 0);
+	if (error)
+		return error;
+	error = adsm_cu.cuMemMap(p, size, 0, granule->handle, 0);
+	if (error)
+		goto release;
+	error = adsm_cu.cuMemSetAccess(p, size, &access, 1);
+	if (error)
+		goto unmap;
+	granule->n = (uint32_t)n;
+	for (size_t i = 0; i < n; i++)
+		granule[i].n_users = 1;
+	arena.n_mapped++;
+	return CUDA_SUCCESS;
+
+unmap:
+	adsm_cu.cuMemUnmap(p, size);
+release:
+	adsm_cu.cuMemRelease(granule->handle);
+	return error;
+}
+
+/* Views in the range stay as they are. */
+static CUresult unmap_granules(size_t first)
+{
+	struct granule *granule = &arena.granules[first];
+	CUresult error = adsm_cu.cuMemUnmap(arena.base + first * arena.granularity, granule->n * arena.granularity);
+	CUresult released = adsm_cu.cuMemRelease(granule->handle);
+
+	granule->n = 0;
+	arena.n_mapped--;
+	return error ? error : released;
+}
+
+/* One user less of granules from @first up to @end. */
+static CUresult drop_granules(size_t first, size_t end)
+{
+	CUresult error = CUDA_SUCCESS;
+
+	while (first < end) {
+		size_t n = arena.granules[first].n, left = 0;
+
+		for (size_t i = 0; i < n; i++)
+			left = --arena.granules[first + i].n_users;
+		if (!left) {
+			CUresult failed = unmap_granules(first);
+
+			error = error ? error : failed;
+		}
+		first += n;
+	}
+	return error;
+}
+
+/* How many granules from @i on are to be one mapping: those that are the object's alone, one after the other. */
+static size_t run_length(size_t i, uintptr_t start, uintptr_t end)
+{
+	size_t n = 0, granularity = arena.granularity;
+
+	while (arena.base + (i + n) * granularity >= start && arena.base + (i + n + 1) * granularity <= end &&
+	       !arena.granules[i + n].n_users)
+		n++;
+	return n ? n : 1;
+}
+
+static CUresult take_granules(uintptr_t start, uintptr_t end)
+{
+	size_t first = (start - arena.base) / arena.granularity;
+	size_t last = (end - 1 - arena.base) / arena.granularity;
+	CUresult error = CUDA_SUCCESS;
+	size_t i = first;
+
+	while (i <= last) {
+		size_t n = 1;
+
+		if (arena.granules[i].n_users) {
+			arena.granules[i].n_users++;
+		} else {
+			n = run_length(i, start, end);
+			error = map_granules(i, n);
+			if (error)
+				break;
+		}
+		i += n;
+	}
+	if (error)
+		drop_granules(first, i);
+	return error;
+}
+
+static CUresult arena_alloc(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, uint64_t wanted)
+{
+	CUresult error;
+
+	if (!wanted)
+		return separate_alloc(device, memory, wanted);
+	adsm_lock(&arena.lock);
+	error = take_granules(wanted, wanted + memory->base.size);
+	adsm_unlock(&arena.lock);
+	memory->base.address = wanted;
+	return error;
+}
+
+static void arena_free(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory)
+{
+	uintptr_t start = memory->base.address, end = start + memory->base.size;
+	CUresult error;
+
+	if (memory->allocated) {
+		separate_free(device, memory);
+		return;
+	}
+	adsm_lock(&arena.lock);
+	error = drop_granules((start - arena.base) / arena.granularity,
+			      (end - 1 - arena.base) / arena.granularity + 1);
+	adsm_unlock(&arena.lock);
+	adsm_cuda_errno(device, error, "cuMemUnmap");
+}
+
+/* The range becomes the library's again, inaccessible. */
+static int take_back(uintptr_t base, size_t size)
+{
+	void *p;
+	int ret = adsm_os_reserve(base, size, &p);
+
+	/* The driver has not let go of it: then it is inaccessible as well. */
+	if (ret == -EEXIST)
+		return 0;
+	return ret ? adsm_fail(ret, "the arena's addresses cannot be reserved again after the driver had them") : 0;
+}
+
+static void end_range(void)
+{
+	for (size_t i = 0; i < arena.size / arena.granularity && arena.n_mapped; i++)
+		if (arena.granules[i].n)
+			unmap_granules(i);
+	adsm_cu.cuMemAddressFree(arena.base, arena.size);
+	adsm_os_unmap(arena.granules, table_size());
+	arena.granules = NULL;
+	arena.n_devices = 0;
+}
+
+static void arena_end(struct adsm_cuda_device *device)
+{
+	if (--arena.n_devices)
+		return;
+	end_range();
+	if (take_back(device->arena_base, device->arena_size))
+		adsm_warn("%s", adsm_last_error());
+}
+
+static bool has_virtual_memory(const struct adsm_cuda_device *device)
+{
+	int supported = 0;
+
+	return adsm_cu.cuMemAddressReserve && adsm_cu.cuMemAddressFree && adsm_cu.cuMemCreate && adsm_cu.cuMemRelease &&
+		adsm_cu.cuMemMap && adsm_cu.cuMemUnmap && adsm_cu.cuMemSetAccess &&
+		adsm_cu.cuMemGetAllocationGranularity &&
+		!adsm_cu.cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+					      device->id) &&
+		supported;
+}
+
+/* Have the driver reserve the range, which is free. What is refused leaves it free. */
+static const char *reserve_range(struct adsm_cuda_device *device)
+{
+	CUdeviceptr p = 0;
+	CUresult error = adsm_cu.cuMemAddressReserve(&p, arena.size, 0, arena.base, 0);
+
+	if (error)
+		return adsm_cu_error_name(error);
+	if (p != arena.base) {
+		adsm_cu.cuMemAddressFree(p, arena.size);
+		return "the driver reserves other addresses than it was asked for";
+	}
+	/* As before: closed, and not there in the child of a fork. */
+	if (adsm_os_unmap_to_reserve((void *)arena.base, arena.size)) {
+		adsm_cu.cuMemAddressFree(p, arena.size);
+		return "nothing can be mapped over the driver's addresses";
+	}
+	return NULL;
+}
+
+/* Reserve it and use a granule once. */
+static const char *start_range(struct adsm_cuda_device *device)
+{
+	const char *reason;
+	CUresult error;
+
+	arena.granules = adsm_os_table(table_size());
+	if (!arena.granules)
+		return "there is no address space for its table";
+	reason = reserve_range(device);
+	if (reason) {
+		adsm_os_unmap(arena.granules, table_size());
+		return reason;
+	}
+	error = map_granules(0, 1);
+	if (!error)
+		error = drop_granules(0, 1);
+	if (error)
+		end_range();
+	return error ? adsm_cu_error_name(error) : NULL;
+}
+
+static int arena_init(struct adsm_cuda_device *device, const char **ret_reason)
+{
+	const CUmemAllocationProp prop = properties(device->id);
+	size_t granularity = 0;
+
+	*ret_reason = "it has no virtual memory management";
+	if (!has_virtual_memory(device))
+		return 1;
+	if (arena.n_devices && arena.id == device->id) {
+		arena.n_devices++;
+		return 0;
+	}
+	/* Granules are shared, and a granule is one device's. And objects may lie in the range. */
+	*ret_reason = "only the first device can have the library's range";
+	if (device->index)
+		return 1;
+	*ret_reason = "the library's range is not a whole number of its granules";
+	if (adsm_cu.cuMemGetAllocationGranularity(&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) ||
+	    !granularity || device->arena_base % granularity || device->arena_size % granularity)
+		return 1;
+	arena.id = device->id;
+	arena.base = device->arena_base;
+	arena.size = device->arena_size;
+	arena.granularity = granularity;
+	adsm_os_unmap((void *)arena.base, arena.size);
+	*ret_reason = start_range(device);
+	if (*ret_reason)
+		return take_back(arena.base, arena.size) ? -ENOMEM : 1;
+	arena.n_devices = 1;
+	return 0;
+}
+
+static const struct adsm_cuda_way arena_way = {
+	.name = "arena",
+	.given_address = true,
+	.init = arena_init,
+	.end = arena_end,
+	.alloc = arena_alloc,
+	.free = arena_free,
+};
+
+/* ---- the choice */
+
+/* As the words of ADSM_CUDA_MEMORY, and in the order in which "auto" tries them. */
+static const struct adsm_cuda_way *const ways[] = {
+	[ADSM_CUDA_ARENA] = &arena_way,
+	[ADSM_CUDA_VIEW] = &view_way,
+	[ADSM_CUDA_SEPARATE] = &separate_way,
+};
+
+int adsm_cuda_way_choose(struct adsm_cuda_device *device)
+{
+	enum adsm_cuda_memory asked = adsm_options.cuda_memory;
+
+	for (int i = ADSM_CUDA_ARENA; i <= ADSM_CUDA_SEPARATE; i++) {
+		const struct adsm_cuda_way *way = ways[i];
+		const char *reason = NULL;
+		int ret;
+
+		if (asked != ADSM_CUDA_AUTO && asked != (enum adsm_cuda_memory)i)
+			continue;
+		ret = way->init(device, &reason);
+		if (ret < 0)
+			return ret;
+		if (!ret) {
+			device->way = way;
+			device->base.caps.given_address = way->given_address;
+			device->base.caps.dictates_address = way->dictates_address;
+			strcpy(device->base.caps.memory, way->name);
+			adsm_info("%s: memory is kept as '%s'", device->base.name, way->name);
+			return 0;
+		}
+		adsm_info("%s: not '%s': %s", device->base.name, way->name, reason);
+		if (asked != ADSM_CUDA_AUTO)
+			return adsm_fail(-ENOTSUP, "ADSM_CUDA_MEMORY=%s: %s cannot do that: %s", way->name,
+					 device->base.name, reason);
+	}
+	return -ENOTSUP;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* cu.c - opening the driver; names of errors. */
+#include "cu.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "log.h"
+#include "options.h"
+
+#define DRIVER "libcuda.so.1"
+
+struct adsm_cu adsm_cu;
+
+/* dlsym() below the wrappers of a preload, which would hand out wrappers; not there where the core is linked alone. */
+void *adsm_real_dlsym(void *handle, const char *name) __attribute__((weak));
+
+static const struct {
+	const char *name;
+	size_t offset;
+	bool required;
+} functions[] = {
+#define REQUIRED(name, params) { #name, offsetof(struct adsm_cu, name), true },
+#define OPTIONAL(name, params) { #name, offsetof(struct adsm_cu, name), false },
+	ADSM_CU_FUNCTIONS(REQUIRED, OPTIONAL)
+#undef REQUIRED
+#undef OPTIONAL
+};
+
+static const char *driver_file(void)
+{
+	return *adsm_options.cuda_library ? adsm_options.cuda_library : DRIVER;
+}
+
+static int find_functions(void *library, struct adsm_cu *ret_found)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		const char *name = functions[i].name;
+		void *function = adsm_real_dlsym ? adsm_real_dlsym(library, name) : dlsym(library, name);
+
+		if (!function && functions[i].required)
+			return adsm_fail(-ENODEV, "no CUDA driver: %s has no %s, which is part of CUDA 11",
+					 driver_file(), name);
+		memcpy((char *)ret_found + functions[i].offset, &function, sizeof(function));
+	}
+	return 0;
+}
+
+static int init_failed(CUresult error)
+{
+	switch (error) {
+	case CUDA_ERROR_STUB_LIBRARY:
+		return adsm_fail(-ENODEV, "no CUDA driver: the %s that was found is the toolkit's, to link programs "
+				 "with; take its folder out of LD_LIBRARY_PATH", driver_file());
+	case CUDA_ERROR_NO_DEVICE:
+		return adsm_fail(-ENODEV, "the CUDA driver has no device here (nvidia-smi, CUDA_VISIBLE_DEVICES)");
+	case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+		return adsm_fail(-ENODEV, "%s is of another version than the kernel's part of the driver; restarting "
+				 "the machine loads the same", driver_file());
+	default:
+		return adsm_fail(-ENODEV, "the CUDA driver cannot be used: cuInit failed with %s",
+				 adsm_cu_error_name(error));
+	}
+}
+
+static int open_driver(void)
+{
+	static bool is_open;
+	struct adsm_cu found;
+	CUresult error;
+	void *library;
+	int ret;
+
+	if (is_open)
+		return 0;
+	library = dlopen(driver_file(), RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return adsm_fail(-ENODEV, "no CUDA driver: %s; install NVIDIA's driver, or choose another backend "
+				 "(ADSM_BACKEND)", dlerror());
+	ret = find_functions(library, &found);
+	if (ret) {
+		dlclose(library);
+		return ret;
+	}
+	/* From here on for good: it has threads. */
+	adsm_cu = found;
+	error = adsm_cu.cuInit(0);
+	if (error)
+		return init_failed(error);
+	is_open = true;
+	return 0;
+}
+
+int adsm_cu_open(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	int ret;
+
+	pthread_mutex_lock(&mutex);
+	ret = open_driver();
+	pthread_mutex_unlock(&mutex);
+	return ret;
+}
+
+const char *adsm_cu_error_name(CUresult error)
+{
+	static __thread char number[24];
+	const char *name = NULL;
+
+	if (adsm_cu.cuGetErrorName && !adsm_cu.cuGetErrorName(error, &name) && name)
+		return name;
+	adsm_format(number, sizeof(number), "error %d", error);
+	return number;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.c - a kernel's arguments, the memory that its constants take, and its launch. */
+#include "cuda.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+#define MAX_ARGS 64
+#define SHARED_MAX ((size_t)48 << 10)	/* of a block, without asking for more */
+#define CONST_ALIGN ((size_t)256)	/* what memory of the driver's has at least */
+
+/* What one launch needs until it is enqueued. */
+struct launch {
+	struct adsm_cuda_device *device;
+	const struct adsm_launch *asked;
+	struct adsm_cuda_entry *entry;
+	size_t n_params, shared, const_size;
+	uint64_t addresses[MAX_ARGS];
+	void *params[MAX_ARGS];
+	struct adsm_cuda_constants *constants;	/* NULL: there are none */
+};
+
+/* ---- constants: copied by way of pinned memory, so that nobody waits, into memory that the launch has for itself */
+
+struct adsm_cuda_constants {
+	struct adsm_cuda_constants *next;	/* of the code's */
+	CUdeviceptr address;
+	char *staging;
+	bool registered;
+	size_t size;
+	uint64_t seq;			/* the last launch that used it */
+};
+
+/* In the device's context. */
+static void free_constants(struct adsm_cuda_constants *constants)
+{
+	if (constants->registered)
+		adsm_cu.cuMemHostUnregister(constants->staging);
+	if (constants->address)
+		adsm_cu.cuMemFree_v2(constants->address);
+	free(constants->staging);
+	free(constants);
+}
+
+/* In the device's context. */
+static CUresult create_constants(size_t size, struct adsm_cuda_constants **ret_constants)
+{
+	struct adsm_cuda_constants *constants = calloc(1, sizeof(*constants));
+	CUresult error;
+
+	if (!constants)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	constants->size = ADSM_PAGE_SIZE;
+	while (constants->size < size)
+		constants->size *= 2;
+	constants->staging = aligned_alloc(ADSM_PAGE_SIZE, constants->size);
+	error = constants->staging ? adsm_cu.cuMemAlloc_v2(&constants->address, constants->size) :
+		CUDA_ERROR_OUT_OF_MEMORY;
+	if (error) {
+		constants->address = 0;
+		free_constants(constants);
+		return error;
+	}
+	/* Where it cannot be, copies may wait, and that is all. */
+	constants->registered = !adsm_cu.cuMemHostRegister_v2(constants->staging, constants->size,
+							      CU_MEMHOSTREGISTER_PORTABLE);
+	*ret_constants = constants;
+	return CUDA_SUCCESS;
+}
+
+/* Memory that no launch uses any more, or else new memory. The queue's lock is held. */
+static CUresult take_constants(struct launch *l, const struct adsm_cuda_queue *queue)
+{
+	struct adsm_cuda_code *code = (struct adsm_cuda_code *)l->entry->base.code;
+	uint64_t done = atomic_load(&queue->done);
+	CUresult error;
+
+	for (l->constants = code->constants; l->constants; l->constants = l->constants->next)
+		if (l->constants->seq <= done && l->constants->size >= l->const_size)
+			return CUDA_SUCCESS;
+	error = create_constants(l->const_size, &l->constants);
+	if (error)
+		return error;
+	l->constants->next = code->constants;
+	code->constants = l->constants;
+	return CUDA_SUCCESS;
+}
+
+static size_t const_room(size_t size)
+{
+	return (size + CONST_ALIGN - 1) & ~(CONST_ALIGN - 1);
+}
+
+static CUresult send_constants(struct launch *l, struct adsm_cuda_queue *queue)
+{
+	CUresult error = take_constants(l, queue);
+	size_t at = 0, param = 0;
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < l->asked->n_args; i++) {
+		const struct adsm_launch_arg *arg = &l->asked->args[i];
+
+		if (arg->kind == ADSM_LAUNCH_CONST) {
+			memcpy(l->constants->staging + at, arg->data, arg->size);
+			l->addresses[param] = l->constants->address + at;
+			at += const_room(arg->size);
+		}
+		param += arg->kind != ADSM_LAUNCH_LOCAL;
+	}
+	return adsm_cu.cuMemcpyHtoDAsync_v2(l->constants->address, l->constants->staging, at, queue->stream);
+}
+
+void adsm_cuda_constants_destroy(struct adsm_cuda_code *code)
+{
+	struct adsm_cuda_constants *next;
+	struct adsm_cuda_scope scope;
+	bool entered;
+
+	if (!code->constants)
+		return;
+	/* Of a context that is gone nothing is left but our own memory: the driver's errors say so. */
+	entered = !adsm_cuda_enter((struct adsm_cuda_device *)code->base.device, &scope);
+	for (struct adsm_cuda_constants *constants = code->constants; constants; constants = next) {
+		next = constants->next;
+		free_constants(constants);
+	}
+	if (entered)
+		adsm_cuda_leave(&scope);
+	code->constants = NULL;
+}
+
+/* ---- what is asked for */
+
+static uint64_t threads_of(const struct adsm_launch *asked)
+{
+	return (uint64_t)asked->block[0] * asked->block[1] * asked->block[2];
+}
+
+static int check_sizes(const struct launch *l)
+{
+	const struct adsm_launch *asked = l->asked;
+	const struct adsm_cuda_device *device = l->device;
+	uint64_t blocks = (uint64_t)asked->grid[0] * asked->grid[1] * asked->grid[2];
+	int most = l->entry->max_threads < device->max_threads ? l->entry->max_threads : device->max_threads;
+
+	if (asked->first_block || asked->n_blocks != blocks)
+		return adsm_fail(-ENOTSUP, "kernel '%s': a CUDA device runs whole grids", asked->name);
+	if (asked->n_args > MAX_ARGS)
+		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", asked->name, MAX_ARGS);
+	if (threads_of(asked) > (uint64_t)most)
+		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block; on %s it takes at most %d", asked->name,
+				 (unsigned long)threads_of(asked), device->base.name, most);
+	for (int i = 0; i < 3; i++) {
+		if (asked->block[i] > (unsigned)device->max_block[i])
+			return adsm_fail(-EINVAL, "kernel '%s': a block of %u threads along %c; %s takes at most %d",
+					 asked->name, asked->block[i], 'x' + i, device->base.name,
+					 device->max_block[i]);
+		if (asked->grid[i] > (unsigned)device->max_grid[i])
+			return adsm_fail(-EINVAL, "kernel '%s': a grid of %u blocks along %c; %s takes at most %d",
+					 asked->name, asked->grid[i], 'x' + i, device->base.name, device->max_grid[i]);
+	}
+	return 0;
+}
+
+static int bind(struct launch *l)
+{
+	size_t n_locals = 0;
+
+	for (size_t i = 0; i < l->asked->n_args; i++) {
+		const struct adsm_launch_arg *arg = &l->asked->args[i];
+		struct adsm_memory *memory = arg->memory;
+		size_t param = l->n_params;
+
+		if (arg->kind == ADSM_LAUNCH_LOCAL) {
+			l->shared = arg->size;
+			if (n_locals++)
+				return adsm_fail(-EINVAL, "kernel '%s', argument %zu: CUDA has one piece of memory of "
+						 "the block (adsmLocal)", l->asked->name, i);
+			if (arg->size > INT_MAX)
+				return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes of memory of the block",
+						 l->asked->name, i, arg->size);
+			continue;
+		}
+		l->params[param] = &l->addresses[param];
+		l->n_params++;
+		if (arg->kind == ADSM_LAUNCH_POINTER)
+			l->addresses[param] = memory ? memory->address + arg->offset : 0;
+		else if (arg->kind == ADSM_LAUNCH_CONST)
+			l->const_size += const_room(arg->size);
+		else
+			l->params[param] = (void *)(uintptr_t)arg->data;
+	}
+	return 0;
+}
+
+/*
+ * Has the kernel these parameters? The driver copies as many bytes as it knows of, and looks at nothing else. In the
+ * device's context.
+ */
+static int check_params(const struct launch *l)
+{
+	size_t param = 0, offset, size;
+
+	for (size_t i = 0; i < l->asked->n_args; i++) {
+		const struct adsm_launch_arg *arg = &l->asked->args[i];
+		bool is_value = arg->kind == ADSM_LAUNCH_VALUE;
+
+		if (arg->kind == ADSM_LAUNCH_LOCAL)
+			continue;
+		if (adsm_cu.cuFuncGetParamInfo(l->entry->function, param++, &offset, &size))
+			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: it takes %zu", l->asked->name, i,
+					 param - 1);
+		if (is_value && arg->size != size)
+			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes are not the size it has, which "
+					 "is %zu", l->asked->name, i, arg->size, size);
+		if (!is_value && size != sizeof(CUdeviceptr))
+			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: it takes no pointer, but %zu bytes",
+					 l->asked->name, i, size);
+	}
+	if (!adsm_cu.cuFuncGetParamInfo(l->entry->function, param, &offset, &size))
+		return adsm_fail(-EINVAL, "kernel '%s': %zu arguments are too few; memory of the block (adsmLocal) "
+				 "comes behind them", l->asked->name, param);
+	return 0;
+}
+
+static int check_native(const struct launch *l)
+{
+	struct adsm_cuda_scope scope;
+	CUresult error;
+	int ret;
+
+	if (l->entry->dialect || !l->entry->function || !adsm_cu.cuFuncGetParamInfo)
+		return 0;
+	error = adsm_cuda_enter(l->device, &scope);
+	if (error)
+		return adsm_cuda_error(l->device, error, "asking for a kernel's arguments");
+	ret = check_params(l);
+	adsm_cuda_leave(&scope);
+	return ret;
+}
+
+/* ---- enqueueing */
+
+static CUresult enqueue(struct launch *l, struct adsm_cuda_queue *queue)
+{
+	const struct adsm_launch *asked = l->asked;
+	CUresult error = CUDA_SUCCESS;
+
+	if (!l->entry->function)
+		return CUDA_SUCCESS;
+	if (l->const_size)
+		error = send_constants(l, queue);
+	if (!error && l->shared > SHARED_MAX)
+		error = adsm_cu.cuFuncSetAttribute(l->entry->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+						   (int)l->shared);
+	if (!error)
+		error = adsm_cu.cuLaunchKernel(l->entry->function, asked->grid[0], asked->grid[1], asked->grid[2],
+					       asked->block[0], asked->block[1], asked->block[2], (unsigned)l->shared,
+					       queue->stream, l->params, NULL);
+	/* The number that it will get. */
+	if (!error && l->constants)
+		l->constants->seq = atomic_load(&queue->submitted) + 1;
+	return error;
+}
+
+/* The driver refused; @ret: as the queue has it. */
+static int refused(const struct launch *l, CUresult error, int ret)
+{
+	const char *name = l->asked->name, *device = l->device->base.name;
+
+	if (error == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
+		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block are more than %s has registers for",
+				 name, (unsigned long)threads_of(l->asked), device);
+	if (error == CUDA_ERROR_INVALID_VALUE && l->shared)
+		return adsm_fail(-EINVAL, "kernel '%s': %zu bytes of memory of the block are more than %s has", name,
+				 l->shared, device);
+	return adsm_fail(ret, "kernel '%s' could not be launched on %s: %s", name, device, adsm_cu_error_name(error));
+}
+
+int adsm_cuda_launch(struct adsm_entry *base, const struct adsm_launch *asked, struct adsm_device_event *ret_event)
+{
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base->code->device;
+	struct adsm_cuda_queue *queue = &device->queues[ADSM_QUEUE_COMPUTE];
+	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
+	struct launch l = { .device = device, .asked = asked, .entry = (struct adsm_cuda_entry *)base };
+	struct adsm_cuda_scope scope;
+	int ret = check_sizes(&l), status = 0;
+	CUresult error;
+
+	if (!ret)
+		ret = adsm_cuda_status(&device->base);
+	if (!ret)
+		ret = bind(&l);
+	if (!ret)
+		ret = check_native(&l);
+	if (ret)
+		return ret;
+	ret = adsm_cuda_queue_begin(queue, l.entry->function, &scope);
+	if (ret)
+		return ret == -ENODEV ? adsm_cuda_status(&device->base) : ret;
+	error = enqueue(&l, queue);
+	ret = adsm_cuda_queue_end(queue, &scope, error, "a launch", &event.seq);
+	if (ret == -ENODEV)
+		return adsm_cuda_status(&device->base);
+	if (ret)
+		return error ? refused(&l, error, ret) : ret;
+	if (ret_event) {
+		*ret_event = event;
+		return 0;
+	}
+	while ((ret = adsm_cuda_event_wait(&device->base, event, &status)) == -EINTR)
+		;
+	return ret ? ret : status;
+}

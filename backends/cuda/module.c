@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/* module.c - modules: embedded PTX, what the compiler makes of text, what the driver takes as it is; their kernels. */
+#include "cuda.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adsm.h"
+#include "cache.h"
+#include "log.h"
+
+#define LOG_SIZE 8192
+#define PARAMS_MAX 256
+
+/* ---- giving code to the driver */
+
+/* Is it what the image is that the driver does not like? */
+static bool is_refusal(CUresult error)
+{
+	return error == CUDA_ERROR_INVALID_IMAGE || error == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+	       error == CUDA_ERROR_INVALID_PTX || error == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
+	       error == CUDA_ERROR_INVALID_SOURCE || error == CUDA_ERROR_NOT_FOUND ||
+	       error == CUDA_ERROR_INVALID_VALUE;
+}
+
+static int load_failed(struct adsm_cuda_device *device, CUresult error, const char *what, const char *log)
+{
+	char before[192];
+
+	if (!is_refusal(error))
+		return adsm_cuda_error(device, error, "loading a module");
+	adsm_format(before, sizeof(before), "%s cannot take %s (%s)%s", device->base.name, what,
+		    adsm_cu_error_name(error), *log ? ": " : "");
+	adsm_say_long(before, log);
+	return -ENOEXEC;
+}
+
+/* @data: PTX ends with a NUL. */
+static int load_data(struct adsm_cuda_device *device, const void *data, const char *what, CUmodule *ret_module)
+{
+	int names[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+	struct adsm_cuda_scope scope;
+	char *log = calloc(1, LOG_SIZE + 1);
+	void *values[] = { log, (void *)(uintptr_t)LOG_SIZE };
+	CUmodule module = NULL;
+	CUresult error;
+	int ret;
+
+	if (!log)
+		return adsm_fail(-ENOMEM, "no memory to load a module");
+	error = adsm_cuda_enter(device, &scope);
+	if (!error) {
+		error = adsm_cu.cuModuleLoadDataEx(&module, data, sizeof(names) / sizeof(names[0]), names, values);
+		adsm_cuda_leave(&scope);
+	}
+	ret = error ? load_failed(device, error, what, log) : 0;
+	if (!ret)
+		*ret_module = module;
+	free(log);
+	return ret;
+}
+
+static int load_compiled(struct adsm_cuda_device *device, const char *text, const char *options, CUmodule *ret_module)
+{
+	size_t size;
+	char *image;
+	int ret = adsm_cuda_compile(text, options, device->capability, &image, &size);
+
+	if (ret)
+		return ret;
+	ret = load_data(device, image, "what NVRTC made of the source", ret_module);
+	free(image);
+	return ret;
+}
+
+/* ---- images */
+
+/*
+ * The options of kernel modules, where the program's do not say otherwise. The dialect's macros need C++20, and numbers
+ * are those of other compilers, which may not contract either. NULL: out of memory.
+ */
+static char *make_options(const char *asked)
+{
+	const char *language = strstr(asked, "std=") ? "" : "--std=c++20 ";
+	const char *numbers = strstr(asked, "fmad") || strstr(asked, "use_fast_math") ? "" : "--fmad=false ";
+	size_t size = strlen(language) + strlen(numbers) + strlen(asked) + 1;
+	char *options = malloc(size);
+
+	if (options)
+		adsm_format(options, size, "%s%s%s", language, numbers, asked);
+	return options;
+}
+
+/* The text of a module of adsmcc's. @embedded: of its PTX the driver says this, or it has none. */
+static int load_text(struct adsm_cuda_device *device, const struct adsm_image *image, int embedded,
+		     CUmodule *ret_module)
+{
+	char *options, *before = embedded ? strdup(adsm_last_error()) : NULL;
+	int ret;
+
+	if (!*image->text) {
+		free(before);
+		return embedded ? embedded : adsm_fail(-ENOEXEC, "the kernel module has neither PTX nor source for "
+						       "other devices: compile it again with adsmcc");
+	}
+	options = make_options(image->options);
+	if (!options) {
+		free(before);
+		return adsm_fail(-ENOMEM, "no memory for a compiler's options");
+	}
+	ret = load_compiled(device, image->text, options, ret_module);
+	free(options);
+	if (ret == -ENOTSUP && before) {
+		adsm_say_long("", before);
+		ret = embedded;
+	} else if (ret == -ENOTSUP) {
+		before = strdup(adsm_last_error());
+		adsm_say_long("the kernel module has no code for CUDA devices: NVRTC of the CUDA toolkit would make it "
+			      "when it is loaded, adsmcc --ptx when it is built; ", before ? before : "");
+		ret = -ENOEXEC;
+	}
+	free(before);
+	return ret;
+}
+
+static int load_module(struct adsm_cuda_device *device, const struct adsm_image *image, CUmodule *ret_module)
+{
+	struct adsm_module_info *info;
+	int ret = adsm_module_info_create(image->data, image->size, &info);
+
+	if (ret)
+		return ret;
+	if (*info->ptx)
+		ret = load_data(device, info->ptx, "the kernel module's PTX", ret_module);
+	/* A newer toolkit's may be more than this driver knows: a compiler here will do. */
+	if (!*info->ptx || ret == -ENOEXEC)
+		ret = load_text(device, image, ret, ret_module);
+	adsm_module_info_destroy(info);
+	return ret;
+}
+
+static int load_source(struct adsm_cuda_device *device, const struct adsm_image *image, CUmodule *ret_module)
+{
+	const char *text = image->data;
+	int ret;
+
+	if (strnlen(text, image->size) != image->size)
+		return adsm_fail(-ENOEXEC, "the source has a byte that is 0");
+	if (adsm_module_is_ptx(text, image->size))
+		return load_data(device, text, "this PTX", ret_module);
+	ret = load_compiled(device, text, image->options, ret_module);
+	return ret == -ENOTSUP ? -ENOEXEC : ret;
+}
+
+static int load_image(struct adsm_cuda_device *device, const struct adsm_image *image, CUmodule *ret_module)
+{
+	switch (image->kind) {
+	case ADSM_IMAGE_MODULE:
+		return load_module(device, image, ret_module);
+	case ADSM_IMAGE_SOURCE:
+		return load_source(device, image, ret_module);
+	case ADSM_IMAGE_BINARY:
+		/* The driver is not told how long it is. */
+		if (!adsm_module_is_binary(image->data, image->size))
+			return adsm_fail(-ENOEXEC, "neither a cubin nor a fatbin, or not all of one");
+		return load_data(device, image->data, "this binary", ret_module);
+	default:
+		return adsm_fail(-ENOEXEC, "%s takes no SPIR-V: give it CUDA C++, PTX or a cubin", device->base.name);
+	}
+}
+
+/* ---- modules */
+
+static int create_code(struct adsm_cuda_device *device, struct adsm_cuda_code **ret_code)
+{
+	struct adsm_cuda_code *code = calloc(1, sizeof(*code));
+
+	if (!code)
+		return -ENOMEM;
+	code->base.device = &device->base;
+	pthread_mutex_init(&code->lock, NULL);
+	*ret_code = code;
+	return 0;
+}
+
+static void destroy_code(struct adsm_cuda_code *code)
+{
+	pthread_mutex_destroy(&code->lock);
+	free(code);
+}
+
+struct order {
+	struct adsm_cuda_device *device;
+	const struct adsm_image *image;
+	CUmodule module;
+};
+
+static int run_order(void *arg)
+{
+	struct order *order = arg;
+
+	return load_image(order->device, order->image, &order->module);
+}
+
+int adsm_cuda_module_load(struct adsm_device *base, const struct adsm_image *image, struct adsm_code **ret_code)
+{
+	struct order order = { (struct adsm_cuda_device *)base, image, NULL };
+	struct adsm_cuda_code *code;
+	int ret = adsm_cuda_status(base);
+
+	if (!ret)
+		ret = create_code(order.device, &code);
+	if (ret)
+		return ret;
+	ret = adsm_compile_aside(run_order, &order);
+	if (ret) {
+		destroy_code(code);
+		return ret;
+	}
+	code->dialect = image->kind == ADSM_IMAGE_MODULE;
+	code->module = order.module;
+	*ret_code = &code->base;
+	return 0;
+}
+
+int adsm_cuda_kernel_adopt(struct adsm_device *base, void *kernel, struct adsm_code **ret_code)
+{
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
+	struct adsm_cuda_scope scope;
+	struct adsm_cuda_code *code;
+	const int asked = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+	CUresult error = CUDA_SUCCESS;
+	int value, ret;
+
+	if (kernel) {
+		error = adsm_cuda_enter(device, &scope);
+		if (!error) {
+			error = adsm_cu.cuFuncGetAttribute(&value, asked, kernel);
+			adsm_cuda_leave(&scope);
+		}
+	}
+	if (error == CUDA_ERROR_INVALID_VALUE || error == CUDA_ERROR_INVALID_HANDLE ||
+	    error == CUDA_ERROR_INVALID_CONTEXT || error == CUDA_ERROR_NOT_FOUND)
+		return adsm_fail(-EINVAL, "%p is no kernel of the context that %s uses (%s): see adsmCudaGet() and "
+				 "adsmCudaUse()", kernel, base->name, adsm_cu_error_name(error));
+	if (error)
+		return adsm_cuda_error(device, error, "asking for a kernel");
+	ret = create_code(device, &code);
+	if (ret)
+		return ret;
+	code->adopted = kernel;
+	*ret_code = &code->base;
+	return 0;
+}
+
+void adsm_cuda_module_unload(struct adsm_code *base)
+{
+	struct adsm_cuda_code *code = (struct adsm_cuda_code *)base;
+	struct adsm_cuda_entry *next;
+	struct adsm_cuda_scope scope;
+
+	if (!base)
+		return;
+	adsm_cuda_constants_destroy(code);
+	if (code->module && !adsm_cuda_enter((struct adsm_cuda_device *)base->device, &scope)) {
+		adsm_cu.cuModuleUnload(code->module);
+		adsm_cuda_leave(&scope);
+	}
+	for (struct adsm_cuda_entry *entry = code->entries; entry; entry = next) {
+		next = entry->next;
+		free(entry);
+	}
+	destroy_code(code);
+}
+
+/* ---- kernels */
+
+static int get_function(struct adsm_cuda_code *code, const char *name, struct adsm_cuda_entry *entry)
+{
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)code->base.device;
+	struct adsm_cuda_scope scope;
+	CUresult error;
+
+	entry->max_threads = device->max_threads;
+	entry->function = code->adopted;
+	if (!code->module && !code->adopted)
+		return 0;
+	error = adsm_cuda_enter(device, &scope);
+	if (error)
+		return adsm_cuda_error(device, error, "asking for a kernel");
+	if (code->module)
+		error = adsm_cu.cuModuleGetFunction(&entry->function, code->module, name);
+	if (!error)
+		error = adsm_cu.cuFuncGetAttribute(&entry->max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+						   entry->function);
+	adsm_cuda_leave(&scope);
+	if (error == CUDA_ERROR_NOT_FOUND)
+		return adsm_fail(-ENOENT, "the module has no kernel '%s'", name);
+	return adsm_cuda_error(device, error, "asking for a kernel");
+}
+
+int adsm_cuda_kernel_get(struct adsm_code *base, const char *name, struct adsm_entry **ret_entry)
+{
+	struct adsm_cuda_code *code = (struct adsm_cuda_code *)base;
+	struct adsm_cuda_entry *entry;
+	int ret = adsm_cuda_status(base->device);
+
+	if (ret)
+		return ret;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	entry->base.code = base;
+	entry->dialect = code->dialect;
+	ret = get_function(code, name, entry);
+	if (ret) {
+		free(entry);
+		return ret;
+	}
+	pthread_mutex_lock(&code->lock);
+	entry->next = code->entries;
+	code->entries = entry;
+	pthread_mutex_unlock(&code->lock);
+	*ret_entry = &entry->base;
+	return 0;
+}
+
+/* ---- what is known of kernels that do not describe themselves */
+
+/* One name and an empty one behind it. */
+static int list_one(const char *name, char **ret_names)
+{
+	size_t size = strlen(name) + 1;
+	char *names = calloc(1, size + 1);
+
+	if (!names)
+		return -ENOMEM;
+	memcpy(names, name, size);
+	*ret_names = names;
+	return 0;
+}
+
+/* In the device's context. @functions: NULL, to be freed by the caller. *ret_names is NULL where memory ran out. */
+static CUresult list_functions(CUmodule module, CUfunction **functions, char **ret_names)
+{
+	size_t size = 1, at = 0;
+	const char *name;
+	unsigned n = 0;
+	CUresult error;
+
+	error = adsm_cu.cuModuleGetFunctionCount(&n, module);
+	if (error)
+		return error;
+	*functions = calloc(n + 1, sizeof(**functions));
+	if (!*functions)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (n)
+		error = adsm_cu.cuModuleEnumerateFunctions(*functions, n, module);
+	for (unsigned i = 0; i < n && !error; i++) {
+		error = adsm_cu.cuFuncGetName(&name, (*functions)[i]);
+		size += error ? 0 : strlen(name) + 1;
+	}
+	if (error)
+		return error;
+	*ret_names = calloc(1, size);
+	for (unsigned i = 0; i < n && !error && *ret_names; i++) {
+		error = adsm_cu.cuFuncGetName(&name, (*functions)[i]);
+		if (!error) {
+			size_t length = strlen(name) + 1;
+
+			memcpy(*ret_names + at, name, length);
+			at += length;
+		}
+	}
+	return error ? error : *ret_names ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+int adsm_cuda_module_names(struct adsm_code *base, char **ret_names)
+{
+	struct adsm_cuda_code *code = (struct adsm_cuda_code *)base;
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base->device;
+	CUfunction *functions = NULL;
+	struct adsm_cuda_scope scope;
+	const char *name = "kernel";
+	char *names = NULL;
+	CUresult error;
+	int ret = 0;
+
+	if (!code->module && !code->adopted)
+		return list_one("nothing", ret_names);
+	if (code->module && (!adsm_cu.cuModuleGetFunctionCount || !adsm_cu.cuModuleEnumerateFunctions ||
+			     !adsm_cu.cuFuncGetName))
+		return adsm_fail(-ENOTSUP, "the CUDA driver is too old to say which kernels a module has: from version "
+				 "12.4 on it does; a module of adsmcc's needs no driver for that");
+	error = adsm_cuda_enter(device, &scope);
+	if (!error) {
+		if (code->module)
+			error = list_functions(code->module, &functions, &names);
+		else if (adsm_cu.cuFuncGetName)
+			error = adsm_cu.cuFuncGetName(&name, code->adopted);
+		adsm_cuda_leave(&scope);
+	}
+	free(functions);
+	if (error) {
+		free(names);
+		return adsm_cuda_error(device, error, "asking for the names of kernels");
+	}
+	if (code->adopted)
+		ret = list_one(name, &names);
+	if (!ret)
+		*ret_names = names;
+	return ret;
+}
+
+int adsm_cuda_kernel_params(struct adsm_entry *base, struct adsm_param *ret_params, size_t max)
+{
+	struct adsm_cuda_entry *entry = (struct adsm_cuda_entry *)base;
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base->code->device;
+	struct adsm_cuda_scope scope;
+	size_t offset, size;
+	CUresult error;
+	int n = 0;
+
+	if (!entry->function)
+		return 0;
+	if (!adsm_cu.cuFuncGetParamInfo)
+		return adsm_fail(-ENOTSUP, "the CUDA driver is too old to say what a kernel takes: from version 12.4 "
+				 "on it does; a kernel of adsmcc's needs no driver for that");
+	error = adsm_cuda_enter(device, &scope);
+	if (error)
+		return adsm_cuda_error(device, error, "asking for a kernel's arguments");
+	while (n < PARAMS_MAX) {
+		error = adsm_cu.cuFuncGetParamInfo(entry->function, (size_t)n, &offset, &size);
+		if (error)
+			break;
+		if ((size_t)n < max) {
+			struct adsm_param *param = &ret_params[n];
+
+			memset(param, 0, sizeof(*param));
+			adsm_format(param->name, sizeof(param->name), "%d", n);
+			param->size = (uint32_t)size;
+		}
+		n++;
+	}
+	adsm_cuda_leave(&scope);
+	/* It says so of the first one that there is not. */
+	return error && error != CUDA_ERROR_INVALID_VALUE ?
+		adsm_cuda_error(device, error, "asking for a kernel's arguments") : n;
+}

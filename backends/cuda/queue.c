@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/* queue.c - streams: operations counted, and seen to be complete by a thread for each queue. */
+#include "cuda.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "log.h"
+
+#define SPIN_NS 20000			/* asking for what ends at once, before sleeping */
+#define SPIN_NOW_NS 50000		/* the same for copies: sleeping in the driver costs as much as 2 MiB */
+
+static bool is_lost(const struct adsm_cuda_queue *queue)
+{
+	return atomic_load(&queue->device->lost);
+}
+
+static struct adsm_cuda_slot *slot_of(struct adsm_cuda_queue *queue, uint64_t seq)
+{
+	return &queue->slots[seq % ADSM_CUDA_PENDING];
+}
+
+static void wake_waiters(struct adsm_cuda_queue *queue)
+{
+	atomic_fetch_add(&queue->tick, 1);
+	if (atomic_load(&queue->n_waiting))
+		adsm_os_wake(&queue->tick, INT_MAX, false);
+}
+
+void adsm_cuda_queues_wake(struct adsm_cuda_device *device)
+{
+	for (int i = 0; i < ADSM_N_QUEUES; i++)
+		wake_waiters(&device->queues[i]);
+}
+
+/* ---- operations end: seen by the queue's thread, or by who waits for them */
+
+static uint64_t elapsed(const struct adsm_cuda_slot *slot)
+{
+	float milliseconds = 0;
+
+	if (!slot->timed || adsm_cu.cuEventElapsedTime(&milliseconds, slot->begin, slot->end) || milliseconds < 0)
+		return 0;
+	return (uint64_t)((double)milliseconds * 1e6);
+}
+
+/* All up to @seq are done, the last of them with @error. Signals blocked, the context current. */
+static void publish(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
+{
+	int status = adsm_cuda_errno(queue->device, error, "a queued operation");
+	uint64_t done;
+
+	/* What is outstanding ends by that. */
+	if (is_lost(queue))
+		return;
+	adsm_lock(&queue->end_lock);
+	for (done = atomic_load(&queue->done); done < seq; done++) {
+		struct adsm_cuda_slot *slot = slot_of(queue, done + 1);
+
+		atomic_store(&slot->status, done + 1 == seq ? status : 0);
+		atomic_store(&slot->elapsed_ns, elapsed(slot));
+		if (done + 1 == seq && status) {
+			atomic_store(&queue->failure, status);
+			atomic_store(&queue->last_failed, seq);
+		}
+		atomic_store(&queue->done, done + 1);
+	}
+	adsm_unlock(&queue->end_lock);
+	wake_waiters(queue);
+}
+
+static void run_queue(void *arg)
+{
+	struct adsm_cuda_queue *queue = arg;
+	struct adsm_cuda_scope scope;
+
+	/* Without, the driver says so below. */
+	adsm_cuda_errno(queue->device, adsm_cuda_enter(queue->device, &scope), "making a context current");
+	while (!atomic_load(&queue->stop)) {
+		uint32_t work = atomic_load(&queue->work);
+		uint64_t seq = atomic_load(&queue->done) + 1;
+
+		if (is_lost(queue) || seq > atomic_load(&queue->submitted))
+			adsm_os_wait(&queue->work, work, 0, false);
+		else
+			publish(queue, seq, adsm_cu.cuEventSynchronize(slot_of(queue, seq)->end));
+	}
+	adsm_cuda_leave(&scope);
+}
+
+/* Is @seq done by now? Asks the driver, which knows before the queue's thread has woken. */
+static void hurry(struct adsm_cuda_queue *queue, uint64_t seq)
+{
+	struct adsm_cuda_scope scope;
+
+	if (adsm_cuda_enter(queue->device, &scope))
+		return;
+	/* What else than success it may say is the thread's. */
+	if (!adsm_cu.cuEventQuery(slot_of(queue, seq)->end))
+		publish(queue, seq, CUDA_SUCCESS);
+	adsm_cuda_leave(&scope);
+}
+
+/* Sleep until operation @seq is done, the device is lost, or (-EINTR) a signal handler ran. */
+static int wait_done(struct adsm_cuda_queue *queue, uint64_t seq, uint64_t spin_ns)
+{
+	uint64_t until = spin_ns ? adsm_os_now_ns() + spin_ns : 0;
+
+	for (;;) {
+		uint32_t tick = atomic_load(&queue->tick);
+		int ret = 0;
+
+		if (atomic_load(&queue->done) >= seq || is_lost(queue))
+			return 0;
+		if (until && adsm_os_now_ns() < until) {
+			hurry(queue, seq);
+			continue;
+		}
+		atomic_fetch_add(&queue->n_waiting, 1);
+		if (atomic_load(&queue->done) < seq && !is_lost(queue))
+			ret = adsm_os_wait(&queue->tick, tick, 0, false);
+		atomic_fetch_sub(&queue->n_waiting, 1);
+		if (ret == -EINTR)
+			return ret;
+	}
+}
+
+/* ---- making and ending queues */
+
+int adsm_cuda_queue_create(struct adsm_cuda_device *device, struct adsm_cuda_queue *queue)
+{
+	queue->device = device;
+	return adsm_cuda_error(device, adsm_cu.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING), "a stream");
+}
+
+static void destroy_event(CUevent event)
+{
+	if (event)
+		adsm_cu.cuEventDestroy_v2(event);
+}
+
+void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue)
+{
+	if (!queue->stream)
+		return;
+	if (!is_lost(queue))
+		adsm_cuda_errno(queue->device, adsm_cu.cuStreamSynchronize(queue->stream), "waiting for a stream");
+	if (queue->has_thread) {
+		atomic_store(&queue->stop, true);
+		adsm_os_poke(&queue->work);
+		adsm_os_thread_join(&queue->thread);
+	}
+	/* Then the context may be gone, and these with it. */
+	if (is_lost(queue))
+		return;
+	for (size_t i = 0; i < ADSM_CUDA_PENDING; i++) {
+		destroy_event(queue->slots[i].begin);
+		destroy_event(queue->slots[i].end);
+	}
+	for (size_t i = 0; i < ADSM_CUDA_NOW; i++)
+		destroy_event(queue->now[i]);
+	adsm_cu.cuStreamDestroy_v2(queue->stream);
+}
+
+/* ---- numbered operations */
+
+static CUresult need_event(CUevent *event, unsigned flags)
+{
+	return *event ? CUDA_SUCCESS : adsm_cu.cuEventCreate(event, flags);
+}
+
+/* The events of the next operation; under the lock. */
+static CUresult prepare(struct adsm_cuda_queue *queue, bool timed)
+{
+	struct adsm_cuda_slot *slot = slot_of(queue, atomic_load(&queue->submitted) + 1);
+	unsigned times = queue == &queue->device->queues[ADSM_QUEUE_COMPUTE] ? 0 : CU_EVENT_DISABLE_TIMING;
+	CUresult error = need_event(&slot->end, CU_EVENT_BLOCKING_SYNC | times);
+
+	slot->timed = timed;
+	if (!error && timed) {
+		error = need_event(&slot->begin, CU_EVENT_BLOCKING_SYNC | times);
+		if (!error)
+			error = adsm_cu.cuEventRecord(slot->begin, queue->stream);
+	}
+	return error;
+}
+
+static int need_thread(struct adsm_cuda_queue *queue)
+{
+	int ret = queue->has_thread ? 0 : adsm_os_thread_start(&queue->thread, "adsm-cuda", run_queue, queue);
+
+	queue->has_thread = !ret;
+	return ret;
+}
+
+static void wait_for_room(struct adsm_cuda_queue *queue)
+{
+	while (atomic_load(&queue->submitted) - atomic_load(&queue->done) >= ADSM_CUDA_PENDING && !is_lost(queue)) {
+		uint64_t oldest = atomic_load(&queue->submitted) - ADSM_CUDA_PENDING + 1;
+
+		adsm_unlock(&queue->lock);
+		wait_done(queue, oldest, 0);
+		adsm_lock(&queue->lock);
+	}
+}
+
+static void finish(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *scope)
+{
+	adsm_unlock(&queue->lock);
+	adsm_cuda_leave(scope);
+}
+
+int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm_cuda_scope *scope)
+{
+	CUresult error;
+	int ret;
+
+	if (is_lost(queue))
+		return -ENODEV;
+	error = adsm_cuda_enter(queue->device, scope);
+	if (error)
+		return adsm_cuda_errno(queue->device, error, "making a context current");
+	adsm_lock(&queue->lock);
+	wait_for_room(queue);
+	ret = is_lost(queue) ? -ENODEV : need_thread(queue);
+	if (!ret)
+		ret = adsm_cuda_errno(queue->device, prepare(queue, timed), "an event");
+	if (ret)
+		finish(queue, scope);
+	return ret;
+}
+
+int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *scope, CUresult error, const char *what,
+			uint64_t *ret_seq)
+{
+	uint64_t seq = atomic_load(&queue->submitted) + 1;
+	struct adsm_cuda_slot *slot = slot_of(queue, seq);
+	int ret;
+
+	if (!error) {
+		error = adsm_cu.cuEventRecord(slot->end, queue->stream);
+		/* It must not run on, uncounted. */
+		if (error)
+			adsm_cu.cuStreamSynchronize(queue->stream);
+	}
+	ret = adsm_cuda_errno(queue->device, error, what);
+	if (!ret) {
+		if (slot->timed)
+			queue->last_launch = seq;
+		atomic_store(&queue->submitted, seq);
+		adsm_os_poke(&queue->work);
+		*ret_seq = seq;
+	}
+	finish(queue, scope);
+	return ret;
+}
+
+/* ---- operations that are waited for at once: many threads' at the same time */
+
+static CUevent *take_event(struct adsm_cuda_queue *queue)
+{
+	uint32_t used = atomic_load(&queue->now_used);
+
+	do
+		if (used == UINT32_MAX)
+			return NULL;
+	while (!atomic_compare_exchange_weak(&queue->now_used, &used, used | (used + 1)));
+	return &queue->now[__builtin_ctz(~used)];
+}
+
+static void give_event(struct adsm_cuda_queue *queue, const CUevent *event)
+{
+	atomic_fetch_and(&queue->now_used, ~((uint32_t)1 << (event - queue->now)));
+}
+
+static CUresult wait_event(CUevent event)
+{
+	uint64_t until = adsm_os_now_ns() + SPIN_NOW_NS;
+	CUresult error;
+
+	do
+		error = adsm_cu.cuEventQuery(event);
+	while (error == CUDA_ERROR_NOT_READY && adsm_os_now_ns() < until);
+	return error == CUDA_ERROR_NOT_READY ? adsm_cu.cuEventSynchronize(event) : error;
+}
+
+int adsm_cuda_queue_now(struct adsm_cuda_queue *queue, CUresult (*enqueue)(void *arg, CUstream stream), void *arg,
+			const char *what)
+{
+	struct adsm_cuda_scope scope;
+	CUevent *kept, own = NULL;
+	CUresult error;
+
+	if (is_lost(queue))
+		return -ENODEV;
+	error = adsm_cuda_enter(queue->device, &scope);
+	if (error)
+		return adsm_cuda_errno(queue->device, error, "making a context current");
+	kept = take_event(queue);
+	error = need_event(kept ? kept : &own, CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
+	if (!error)
+		error = enqueue(arg, queue->stream);
+	if (!error) {
+		CUevent event = kept ? *kept : own;
+
+		error = adsm_cu.cuEventRecord(event, queue->stream);
+		/* What was enqueued may use the caller's memory. */
+		error = error ? adsm_cu.cuStreamSynchronize(queue->stream) : wait_event(event);
+	}
+	if (kept)
+		give_event(queue, kept);
+	destroy_event(own);
+	/* Before leaving: what it says of a lost device is for who comes next. */
+	adsm_cuda_leave(&scope);
+	return adsm_cuda_errno(queue->device, error, what);
+}
+
+/* ---- events */
+
+static struct adsm_cuda_queue *find(struct adsm_device *base, struct adsm_device_event event)
+{
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
+
+	if (event.queue >= ADSM_N_QUEUES || !event.seq ||
+	    event.seq > atomic_load(&device->queues[event.queue].submitted))
+		return NULL;
+	return &device->queues[event.queue];
+}
+
+/* Does the slot still tell of @seq? To be asked after what was read there. */
+static bool is_kept(const struct adsm_cuda_queue *queue, uint64_t seq)
+{
+	return atomic_load(&queue->submitted) < seq + ADSM_CUDA_PENDING;
+}
+
+int adsm_cuda_event_query(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
+{
+	struct adsm_cuda_queue *queue = find(base, event);
+	bool lost;
+
+	if (!queue)
+		return -EINVAL;
+	/* Before the number: what was done when the device was lost has been done. */
+	lost = is_lost(queue);
+	if (atomic_load(&queue->done) >= event.seq) {
+		int status = atomic_load(&slot_of(queue, event.seq)->status);
+
+		/* Of those long gone only this is known; rather a failure too many than one too few. */
+		*ret_status = event.seq <= atomic_load(&queue->last_failed) ? atomic_load(&queue->failure) : 0;
+		if (is_kept(queue, event.seq))
+			*ret_status = status;
+		return 1;
+	}
+	*ret_status = -ENODEV;
+	return lost;
+}
+
+int adsm_cuda_event_wait(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
+{
+	struct adsm_cuda_queue *queue = find(base, event);
+	int ret = queue ? wait_done(queue, event.seq, SPIN_NS) : -EINVAL;
+
+	if (ret)
+		return ret;
+	adsm_cuda_event_query(base, event, ret_status);
+	return 0;
+}
+
+int adsm_cuda_event_elapsed(struct adsm_device *base, struct adsm_device_event event, uint64_t *ret_ns)
+{
+	struct adsm_cuda_queue *queue = find(base, event);
+	uint64_t ns;
+
+	if (!queue || event.queue != ADSM_QUEUE_COMPUTE || atomic_load(&queue->done) < event.seq)
+		return -EINVAL;
+	ns = atomic_load(&slot_of(queue, event.seq)->elapsed_ns);
+	if (!is_kept(queue, event.seq))
+		return -EINVAL;
+	*ret_ns = ns;
+	return 0;
+}
+
+/* ---- streams of the program's own */
+
+int adsm_cuda_queue_follow(struct adsm_device *base, void *stream)
+{
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
+	struct adsm_cuda_queue *queue = &device->queues[ADSM_QUEUE_COMPUTE];
+	CUresult error = CUDA_SUCCESS;
+	struct adsm_cuda_scope scope;
+	uint64_t last;
+
+	if (is_lost(queue))
+		return adsm_cuda_status(base);
+	error = adsm_cuda_enter(device, &scope);
+	if (error)
+		return adsm_cuda_error(device, error, "making a context current");
+	/* Under the lock the slot stays that launch's. */
+	adsm_lock(&queue->lock);
+	last = queue->last_launch;
+	if (last && last > atomic_load(&queue->done))
+		error = adsm_cu.cuStreamWaitEvent(stream, slot_of(queue, last)->end, 0);
+	finish(queue, &scope);
+	return adsm_cuda_error(device, error, "cuStreamWaitEvent on the program's stream");
+}
+
+int adsm_cuda_queue_join(struct adsm_device *base, void *stream, struct adsm_device_event *ret_event)
+{
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
+	struct adsm_cuda_queue *queue = &device->queues[ADSM_QUEUE_COMPUTE];
+	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
+	struct adsm_cuda_scope scope;
+	struct adsm_cuda_slot *slot;
+	CUresult error;
+	int ret;
+
+	ret = adsm_cuda_queue_begin(queue, false, &scope);
+	if (ret)
+		return ret == -ENODEV ? adsm_cuda_status(base) : ret;
+	slot = slot_of(queue, atomic_load(&queue->submitted) + 1);
+	error = need_event(&slot->begin, CU_EVENT_BLOCKING_SYNC);
+	if (!error)
+		error = adsm_cu.cuEventRecord(slot->begin, stream);
+	if (!error)
+		error = adsm_cu.cuStreamWaitEvent(queue->stream, slot->begin, 0);
+	ret = adsm_cuda_queue_end(queue, &scope, error, "cuEventRecord on the program's stream", &event.seq);
+	if (!ret)
+		*ret_event = event;
+	return ret ? adsm_fail(ret, "%s cannot wait for the program's stream: %s", base->name,
+			       adsm_cu_error_name(error)) : 0;
+}

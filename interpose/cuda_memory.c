@@ -1,0 +1,643 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cuda_memory.c - the program's own device memory becomes objects: allocation, the end of it and of its context, and
+ * questions about it.
+ *
+ * An object has pages of its own. So sizes are rounded up to whole pages, and where the driver's address is in the
+ * middle of one, the allocation is repeated one page larger and the first whole page is handed out. The table knows
+ * what the driver gave.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_entries.h"
+#include "log.h"
+
+#define DEVICES_MAX 64		/* whose primary contexts are counted */
+#define CONTEXTS_MAX 64		/* that are open to their peers */
+
+CUresult cuCtxGetCurrent(CUcontext *context);
+CUresult cuCtxGetDevice(CUdevice *device);
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active);
+ADSM_CU_CALLED(cuCtxGetCurrent);
+ADSM_CU_CALLED(cuCtxGetDevice);
+ADSM_CU_CALLED(cuDevicePrimaryCtxGetState);
+
+_Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
+
+/* ---- the table: what was handed out, in order of addresses. No handler of signals may use the driver, so none comes
+ * here; and the lock is a leaf. */
+
+struct allocation {
+	CUdeviceptr given, driver;	/* to the program; by the driver */
+	size_t size;			/* as the program asked for it */
+	CUcontext context;
+};
+
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct allocation *table;
+static size_t table_room;
+static _Atomic size_t n_table;
+
+/* The index of the first one that begins after @p. */
+static size_t table_above(CUdeviceptr p)
+{
+	size_t low = 0, high = n_table;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table[middle].given <= p)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int table_put(const struct allocation *allocation)
+{
+	int error = 0;
+	size_t i;
+
+	pthread_mutex_lock(&table_lock);
+	if (n_table == table_room) {
+		size_t room = table_room ? 2 * table_room : 64;
+		struct allocation *larger = realloc(table, room * sizeof(*larger));
+
+		if (larger) {
+			table = larger;
+			table_room = room;
+		} else {
+			error = adsm_fail(-ENOMEM, "no memory for the table of allocations");
+		}
+	}
+	if (!error) {
+		i = table_above(allocation->given);
+		memmove(table + i + 1, table + i, (n_table - i) * sizeof(*table));
+		table[i] = *allocation;
+		n_table++;
+	}
+	pthread_mutex_unlock(&table_lock);
+	return error;
+}
+
+static void remove_locked(size_t i)
+{
+	n_table--;
+	memmove(table + i, table + i + 1, (n_table - i) * sizeof(*table));
+}
+
+/* Most programs ask about what is not here: they do not take the lock. */
+static bool table_empty(void)
+{
+	return !atomic_load_explicit(&n_table, memory_order_acquire);
+}
+
+/* Take out the one that begins at @p: one thread only has it then. */
+static bool table_take(CUdeviceptr p, struct allocation *ret_allocation)
+{
+	bool found = false;
+	size_t i;
+
+	if (table_empty())
+		return false;
+	pthread_mutex_lock(&table_lock);
+	i = table_above(p);
+	if (i && table[i - 1].given == p) {
+		*ret_allocation = table[i - 1];
+		remove_locked(i - 1);
+		found = true;
+	}
+	pthread_mutex_unlock(&table_lock);
+	return found;
+}
+
+/* Take out any one of a context. */
+static bool table_take_of(CUcontext context, struct allocation *ret_allocation)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&table_lock);
+	for (size_t i = n_table; i-- && !found; )
+		if (table[i].context == context) {
+			*ret_allocation = table[i];
+			remove_locked(i);
+			found = true;
+		}
+	pthread_mutex_unlock(&table_lock);
+	return found;
+}
+
+/* The one that @p is in. */
+static bool table_find(CUdeviceptr p, struct allocation *ret_allocation)
+{
+	bool found = false;
+	size_t i;
+
+	if (table_empty())
+		return false;
+	pthread_mutex_lock(&table_lock);
+	i = table_above(p);
+	if (i && p - table[i - 1].given < table[i - 1].size) {
+		*ret_allocation = table[i - 1];
+		found = true;
+	}
+	pthread_mutex_unlock(&table_lock);
+	return found;
+}
+
+/* The next one of a context above @p. */
+static bool table_next_of(CUcontext context, CUdeviceptr p, struct allocation *ret_allocation)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&table_lock);
+	for (size_t i = table_above(p); i < n_table && !found; i++)
+		if (table[i].context == context) {
+			*ret_allocation = table[i];
+			found = true;
+		}
+	pthread_mutex_unlock(&table_lock);
+	return found;
+}
+
+/* ---- contexts whose memory other contexts' kernels may use: no objects are made there */
+
+static _Atomic(CUcontext) shared_contexts[CONTEXTS_MAX];
+
+/* Is it one? @add: from now on; false where there are too many. */
+static bool context_shared(CUcontext context, bool add)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+		CUcontext other = atomic_load_explicit(&shared_contexts[i], memory_order_acquire);
+
+		if (!other && (!add || atomic_compare_exchange_strong(&shared_contexts[i], &other, context)))
+			return add;
+		if (other == context)
+			return true;
+	}
+	return false;
+}
+
+/* ---- allocation */
+
+/* How the program allocates. */
+struct source {
+	CUresult (*alloc)(const struct source *source, CUdeviceptr *p, size_t size);
+	CUresult (*free)(const struct source *source, CUdeviceptr p);
+	CUmemoryPool pool;
+	bool ordered, per_thread;	/* in the order of a stream; what NULL means as one */
+	CUstream stream;
+};
+
+static int nothing(void *arg)
+{
+	(void)arg;
+	return CUDA_SUCCESS;
+}
+
+static size_t whole_pages(size_t size)
+{
+	return (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+}
+
+/* Make an object of it. Negative: it is the driver's memory, as before. */
+static int adopt(const struct source *source, const struct allocation *allocation, CUdevice device)
+{
+	struct adsm_foreign_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_OUT };
+	struct adsm_home *home;
+	struct allocation gone;
+	int result = CUDA_SUCCESS;
+	int error;
+
+	if (context_shared(allocation->context, false))
+		return adsm_fail(-ENOTSUP, "other devices' kernels may use it");
+	error = adsm_foreign_home("cuda", allocation->context, (void *)(intptr_t)device, &home);
+	if (error)
+		return error;
+	if (adsm_cuda_has_ended(home))
+		return adsm_fail(-ENODEV, "the program has ended this context before");
+	error = table_put(allocation);
+	if (error)
+		return error;
+	error = adsm_foreign_adopt(home, allocation->given, allocation->size);
+	if (error)
+		goto take;
+	/* The memory is the program's once the stream has come here: before, another's kernel may be using it. */
+	if (source->ordered)
+		error = adsm_foreign_call(home, &use, 1, adsm_cuda_stream(source->stream, source->per_thread), nothing,
+					  NULL, &result);
+	if (error)
+		goto forget;
+	return 0;
+forget:
+	adsm_foreign_forget(use.p, true);
+take:
+	table_take(allocation->given, &gone);
+	return error;
+}
+
+/* Pools may be anywhere: on the CPU's side, on another device. */
+static bool is_of_device(CUdeviceptr p, CUdevice device);
+
+static CUresult allocate(const struct source *source, CUdeviceptr *ret_p, size_t size)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+	struct allocation allocation = { .size = size };
+	CUdevice device;
+	CUresult result;
+	int error;
+
+	if (!ret_p || !size || size > SIZE_MAX / 2 || !adsm_cuda_makes_objects() ||
+	    (source->ordered && adsm_cuda_capturing(adsm_cuda_stream(source->stream, source->per_thread))) ||
+	    real_cu(cuCtxGetCurrent)(&allocation.context) || !allocation.context ||
+	    real_cu(cuCtxGetDevice)(&device))
+		return source->alloc(source, ret_p, size);
+
+	result = source->alloc(source, &allocation.driver, whole_pages(size));
+	if (result == CUDA_SUCCESS && allocation.driver % ADSM_PAGE_SIZE) {
+		source->free(source, allocation.driver);
+		result = source->alloc(source, &allocation.driver, whole_pages(size) + ADSM_PAGE_SIZE);
+	}
+	if (result != CUDA_SUCCESS)	/* may be because of the rounding */
+		return source->alloc(source, ret_p, size);
+	allocation.given = whole_pages(allocation.driver);
+	if (source->ordered && !is_of_device(allocation.driver, device)) {
+		*ret_p = allocation.driver;
+		return CUDA_SUCCESS;
+	}
+	error = adopt(source, &allocation, device);
+	if (error && !atomic_flag_test_and_set(&said))
+		adsm_warn("the program's device memory stays the driver's alone: %s", adsm_last_error());
+	*ret_p = error ? allocation.driver : allocation.given;
+	return CUDA_SUCCESS;
+}
+
+ADSM_CU(cuMemAlloc_v2);
+ADSM_CU(cuMemAllocPitch_v2);
+ADSM_CU(cuMemAllocAsync);
+ADSM_CU(cuMemAllocAsync_ptsz);
+ADSM_CU(cuMemAllocFromPoolAsync);
+ADSM_CU(cuMemAllocFromPoolAsync_ptsz);
+ADSM_CU(cuMemFree_v2);
+ADSM_CU(cuMemFreeAsync);
+ADSM_CU(cuMemFreeAsync_ptsz);
+
+static CUresult alloc_plain(const struct source *source, CUdeviceptr *p, size_t size)
+{
+	(void)source;
+	return real_cu(cuMemAlloc_v2)(p, size);
+}
+
+static CUresult free_plain(const struct source *source, CUdeviceptr p)
+{
+	(void)source;
+	return real_cu(cuMemFree_v2)(p);
+}
+
+static CUresult alloc_ordered(const struct source *source, CUdeviceptr *p, size_t size)
+{
+	return source->per_thread ? real_cu(cuMemAllocAsync_ptsz)(p, size, source->stream) :
+		real_cu(cuMemAllocAsync)(p, size, source->stream);
+}
+
+static CUresult alloc_pool(const struct source *source, CUdeviceptr *p, size_t size)
+{
+	return source->per_thread ? real_cu(cuMemAllocFromPoolAsync_ptsz)(p, size, source->pool, source->stream) :
+		real_cu(cuMemAllocFromPoolAsync)(p, size, source->pool, source->stream);
+}
+
+static CUresult free_ordered(const struct source *source, CUdeviceptr p)
+{
+	return source->per_thread ? real_cu(cuMemFreeAsync_ptsz)(p, source->stream) :
+		real_cu(cuMemFreeAsync)(p, source->stream);
+}
+
+ADSM_WRAPPER CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size)
+{
+	return allocate(&(struct source){ .alloc = alloc_plain, .free = free_plain }, p, size);
+}
+
+/* The driver says what the pitch is; the memory has to be larger than it would make it. */
+ADSM_WRAPPER CUresult cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element)
+{
+	CUresult result = real_cu(cuMemAllocPitch_v2)(p, pitch, width, height, element);
+	CUdeviceptr shared;
+
+	if (result != CUDA_SUCCESS || !adsm_cuda_makes_objects())
+		return result;
+	/* Not before: two of the size may not fit; and if the driver has changed its mind, this one is lost. */
+	real_cu(cuMemFree_v2)(*p);
+	result = allocate(&(struct source){ .alloc = alloc_plain, .free = free_plain }, &shared, *pitch * height);
+	if (result == CUDA_SUCCESS)
+		*p = shared;
+	return result;
+}
+
+#define ALLOC_ORDERED(name, per_thread_)								\
+	ADSM_WRAPPER CUresult name(CUdeviceptr *p, size_t size, CUstream stream)			\
+	{												\
+		struct source source = { .alloc = alloc_ordered, .free = free_ordered, .ordered = true,	\
+					 .per_thread = per_thread_, .stream = stream };		\
+													\
+		return allocate(&source, p, size);							\
+	}
+ALLOC_ORDERED(cuMemAllocAsync, false)
+ALLOC_ORDERED(cuMemAllocAsync_ptsz, true)
+
+#define ALLOC_POOL(name, per_thread_)									\
+	ADSM_WRAPPER CUresult name(CUdeviceptr *p, size_t size, CUmemoryPool pool, CUstream stream)	\
+	{												\
+		struct source source = { .alloc = alloc_pool, .free = free_ordered, .pool = pool,	\
+					 .ordered = true, .per_thread = per_thread_, .stream = stream };	\
+													\
+		return allocate(&source, p, size);							\
+	}
+ALLOC_POOL(cuMemAllocFromPoolAsync, false)
+ALLOC_POOL(cuMemAllocFromPoolAsync_ptsz, true)
+
+/* ---- freeing: the pages are the driver's again before it hears of it */
+
+static CUresult give_back(const struct source *source, CUdeviceptr p)
+{
+	struct allocation allocation;
+	CUresult result;
+	int error;
+
+	if (source->ordered && !table_empty() &&
+	    adsm_cuda_capturing(adsm_cuda_stream(source->stream, source->per_thread)))
+		return source->free(source, table_find(p, &allocation) && allocation.given == p ? allocation.driver : p);
+	if (!table_take(p, &allocation))
+		return source->free(source, p);
+	/* In a stream's order nothing is waited for: what uses it comes before, and the driver's memory stays. */
+	error = adsm_foreign_forget((void *)(uintptr_t)p, !source->ordered);
+	if (error == -EBUSY) {
+		table_put(&allocation);
+		return adsm_cuda_result(error);
+	}
+	/* Any other error: the library was shut down meanwhile, and the object with it. */
+	result = source->free(source, allocation.driver);
+	if (result != CUDA_SUCCESS)
+		table_put(&allocation);
+	return result;
+}
+
+ADSM_WRAPPER CUresult cuMemFree_v2(CUdeviceptr p)
+{
+	return give_back(&(struct source){ .free = free_plain }, p);
+}
+
+ADSM_WRAPPER CUresult cuMemFreeAsync(CUdeviceptr p, CUstream stream)
+{
+	return give_back(&(struct source){ .free = free_ordered, .ordered = true, .stream = stream }, p);
+}
+
+ADSM_WRAPPER CUresult cuMemFreeAsync_ptsz(CUdeviceptr p, CUstream stream)
+{
+	struct source source = { .free = free_ordered, .ordered = true, .per_thread = true, .stream = stream };
+
+	return give_back(&source, p);
+}
+
+/* ---- the end of contexts, with all memory that is there */
+
+ADSM_CU(cuCtxDestroy);
+ADSM_CU(cuCtxDestroy_v2);
+ADSM_CU(cuDevicePrimaryCtxRetain);
+ADSM_CU(cuDevicePrimaryCtxRelease);
+ADSM_CU(cuDevicePrimaryCtxRelease_v2);
+ADSM_CU(cuDevicePrimaryCtxReset);
+ADSM_CU(cuDevicePrimaryCtxReset_v2);
+
+/* How often the program has a device's primary context: only the last release ends it. */
+static struct { CUcontext context; unsigned n; } primary[DEVICES_MAX];
+static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void forget_context(CUcontext context)
+{
+	struct allocation allocation;
+
+	if (!context || table_empty())
+		return;
+	while (table_take_of(context, &allocation))
+		if (adsm_foreign_forget((void *)(uintptr_t)allocation.given, true) == -EBUSY)
+			adsm_warn("the program ends the context of shared memory that is held, at %p",
+				  (void *)(uintptr_t)allocation.given);
+}
+
+/* It is gone: what the library has there is of no use. */
+static void end_context(CUcontext context)
+{
+	struct adsm_home *home = context ? adsm_foreign_home_of(context) : NULL;
+
+	if (home)
+		adsm_cuda_ended[home->index] = adsm_epoch;
+}
+
+static CUresult destroy(__typeof__(&cuCtxDestroy) driver, CUcontext context)
+{
+	CUresult result;
+
+	forget_context(context);
+	result = driver(context);
+	if (result == CUDA_SUCCESS)
+		end_context(context);
+	return result;
+}
+
+ADSM_WRAPPER CUresult cuCtxDestroy(CUcontext context)
+{
+	return destroy(real_cu(cuCtxDestroy), context);
+}
+
+ADSM_WRAPPER CUresult cuCtxDestroy_v2(CUcontext context)
+{
+	return destroy(real_cu(cuCtxDestroy_v2), context);
+}
+
+ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+	CUresult result = real_cu(cuDevicePrimaryCtxRetain)(context, device);
+
+	if (result == CUDA_SUCCESS && device >= 0 && device < DEVICES_MAX) {
+		pthread_mutex_lock(&primary_lock);
+		primary[device].context = *context;
+		primary[device].n++;
+		pthread_mutex_unlock(&primary_lock);
+	}
+	return result;
+}
+
+/* @last: whatever the count says. */
+static CUresult release_primary(CUresult (*driver)(CUdevice device), CUdevice device, bool last)
+{
+	CUcontext context = NULL;
+	CUresult result;
+	unsigned flags;
+	int active = 1;
+
+	if (device >= 0 && device < DEVICES_MAX) {
+		pthread_mutex_lock(&primary_lock);
+		if (last || primary[device].n == 1)
+			context = primary[device].context;
+		if (!last && primary[device].n)
+			primary[device].n--;
+		pthread_mutex_unlock(&primary_lock);
+	}
+	forget_context(context);
+	result = driver(device);
+	/* The library may have it too. */
+	if (context && adsm_foreign_home_of(context) && result == CUDA_SUCCESS &&
+	    real_cu(cuDevicePrimaryCtxGetState)(device, &flags, &active) == CUDA_SUCCESS && !active)
+		end_context(context);
+	return result;
+}
+
+#define PRIMARY(name, last)						\
+	ADSM_WRAPPER CUresult name(CUdevice device)			\
+	{								\
+		return release_primary(real_cu(name), device, last);	\
+	}
+PRIMARY(cuDevicePrimaryCtxRelease, false)
+PRIMARY(cuDevicePrimaryCtxRelease_v2, false)
+PRIMARY(cuDevicePrimaryCtxReset, true)
+PRIMARY(cuDevicePrimaryCtxReset_v2, true)
+
+/* ---- questions: the answers speak of what the program was given */
+
+ADSM_CU(cuMemGetAddressRange_v2);
+ADSM_CU(cuPointerGetAttribute);
+ADSM_CU(cuPointerGetAttributes);
+
+static bool is_of_device(CUdeviceptr p, CUdevice device)
+{
+	unsigned type;
+	int ordinal;
+
+	return real_cu(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CUDA_SUCCESS &&
+		type == CU_MEMORYTYPE_DEVICE &&
+		real_cu(cuPointerGetAttribute)(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p) == CUDA_SUCCESS &&
+		ordinal == device;
+}
+
+ADSM_WRAPPER CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, CUdeviceptr p)
+{
+	struct allocation allocation;
+	CUresult result = real_cu(cuMemGetAddressRange_v2)(start, size, p);
+
+	if (result == CUDA_SUCCESS && table_find(p, &allocation)) {
+		if (start)
+			*start = allocation.given;
+		if (size)
+			*size = allocation.size;
+	}
+	return result;
+}
+
+/* Ours to answer? */
+static bool answer(const struct allocation *allocation, void *value, int attribute, CUdeviceptr p)
+{
+	struct adsm_foreign_place place;
+
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		if (!adsm_foreign_find((void *)(uintptr_t)p, &place))
+			return false;
+		*(void **)value = (void *)(uintptr_t)p;
+		return true;
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		*(CUdeviceptr *)value = allocation->given;
+		return true;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*(size_t *)value = allocation->size;
+		return true;
+	default:
+		return false;
+	}
+}
+
+ADSM_WRAPPER CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr p)
+{
+	struct allocation allocation;
+
+	if (value && table_find(p, &allocation) && answer(&allocation, value, attribute, p))
+		return CUDA_SUCCESS;
+	return real_cu(cuPointerGetAttribute)(value, attribute, p);
+}
+
+ADSM_WRAPPER CUresult cuPointerGetAttributes(unsigned n, int *attributes, void **values, CUdeviceptr p)
+{
+	struct allocation allocation;
+	CUresult result = real_cu(cuPointerGetAttributes)(n, attributes, values, p);
+
+	if (result == CUDA_SUCCESS && table_find(p, &allocation))
+		for (unsigned i = 0; i < n; i++)
+			answer(&allocation, values[i], attributes[i], p);
+	return result;
+}
+
+/* ---- memory that others get at: it is the driver's alone again, since nobody says when they write it */
+
+ADSM_CU(cuIpcGetMemHandle);
+ADSM_CU(cuMemGetHandleForAddressRange);
+ADSM_CU(cuCtxEnablePeerAccess);
+
+/* What the CPU has written goes to the device, then the object ends; the allocation goes on. */
+static CUresult surrender(const struct allocation *allocation)
+{
+	struct adsm_foreign_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_INOUT };
+	struct adsm_foreign_place place;
+	int result, error;
+
+	if (!adsm_foreign_active() || !adsm_foreign_find(use.p, &place) || adsm_cuda_has_ended(place.home))
+		return CUDA_SUCCESS;
+	error = adsm_foreign_call(place.home, &use, 1, NULL, nothing, NULL, &result);
+	if (!error)
+		error = adsm_foreign_forget(use.p, true);
+	if (!error)
+		adsm_info("memory at %p is shared with others from now on: the CPU cannot use it", use.p);
+	return error ? adsm_cuda_result(error) : CUDA_SUCCESS;
+}
+
+ADSM_WRAPPER CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
+{
+	struct allocation allocation;
+	CUresult result;
+
+	if (!handle || !table_find(p, &allocation))
+		return real_cu(cuIpcGetMemHandle)(handle, p);
+	result = surrender(&allocation);
+	if (result != CUDA_SUCCESS)
+		return result;
+	/* The other process gets what the driver allocated. */
+	if (allocation.given != allocation.driver)
+		adsm_warn("in other processes, memory at %p begins %zu bytes later",
+			  (void *)(uintptr_t)allocation.given, (size_t)(allocation.given - allocation.driver));
+	return real_cu(cuIpcGetMemHandle)(handle, p == allocation.given ? allocation.driver : p);
+}
+
+ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p, size_t size, int type,
+						    unsigned long long flags)
+{
+	struct allocation allocation;
+	CUresult result = table_find(p, &allocation) ? surrender(&allocation) : CUDA_SUCCESS;
+
+	return result != CUDA_SUCCESS ? result : real_cu(cuMemGetHandleForAddressRange)(handle, p, size, type, flags);
+}
+
+/* Kernels of the current context may use all of the peer's memory from now on, and only its own are released to. */
+ADSM_WRAPPER CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
+{
+	struct allocation allocation;
+	CUresult result = real_cu(cuCtxEnablePeerAccess)(peer, flags);
+
+	if (result != CUDA_SUCCESS || !context_shared(peer, true))
+		return result;
+	for (CUdeviceptr p = 0; table_next_of(peer, p, &allocation); p = allocation.given)
+		if (surrender(&allocation) != CUDA_SUCCESS)
+			adsm_warn("memory at %p stays shared memory, which other devices' kernels must not use",
+				  (void *)(uintptr_t)allocation.given);
+	return result;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* foreign.c - programs that use a driver themselves: their memory as objects, their commands as calls. */
+#include "foreign.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "index.h"
+#include "log.h"
+#include "manager.h"
+#include "options.h"
+
+#define BOUNCE ((size_t)1 << 20)	/* between the memories of two devices */
+
+bool adsm_foreign_active(void)
+{
+	return adsm_started() && adsm_objects_alive();
+}
+
+bool adsm_foreign_find(const void *p, struct adsm_foreign_place *ret_place)
+{
+	const struct adsm_object *object = adsm_started() ? adsm_index_find((uintptr_t)p) : NULL;
+
+	if (!object || !object->live || object->freeing || (uintptr_t)p - object->start >= object->size)
+		return false;
+	*ret_place = (struct adsm_foreign_place){
+		.home = object->home,
+		.start = object->start,
+		.offset = (uintptr_t)p - object->start,
+		.size = object->size,
+		.device_only = object->device_only,
+	};
+	return true;
+}
+
+struct adsm_home *adsm_foreign_home_of(void *context)
+{
+	return adsm_started() ? adsm_home_of(context) : NULL;
+}
+
+int adsm_foreign_home(const char *backend, void *context, void *device, struct adsm_home **ret_home)
+{
+	*ret_home = adsm_foreign_home_of(context);
+	return *ret_home ? 0 : adsm_start_with(backend, context, device, ret_home);
+}
+
+int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size)
+{
+	const struct adsm_object_options options = {
+		.protocol = adsm_protocol_find(adsm_options.protocol),
+		.block_size = adsm_options.block_size,
+		.adopt = address,
+	};
+	void *start;
+
+	if (!address || address % ADSM_PAGE_SIZE)
+		return adsm_fail(-EINVAL, "0x%lx is not the address of whole pages", (unsigned long)address);
+	return adsm_object_alloc(home, size, &options, &start);
+}
+
+int adsm_foreign_forget(const void *p, bool wait)
+{
+	return adsm_object_free((void *)p, ADSM_MAKER_FOREIGN, wait);
+}
+
+/* ---- commands */
+
+struct commands {
+	struct adsm_device *device;
+	void *queue;
+	int (*enqueue)(void *arg);
+	void *arg;
+	int result;			/* of that */
+	int error;			/* they run, but when they end nobody knows */
+};
+
+static int start_commands(void *arg, struct adsm_device_event *ret_event)
+{
+	struct commands *c = arg;
+	const struct adsm_backend *backend = c->device->backend;
+	int error = backend->queue_follow(c->device, c->queue);
+
+	if (error)
+		return error;
+	c->result = c->enqueue(c->arg);
+	if (c->result)
+		return 1;
+	c->error = backend->queue_join(c->device, c->queue, ret_event);
+	if (c->error)
+		ret_event->seq = 0;
+	return 0;
+}
+
+int adsm_foreign_call(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, void *queue,
+		      int (*enqueue)(void *arg), void *arg, int *ret_result)
+{
+	struct commands c = { .device = home->device, .queue = queue, .enqueue = enqueue, .arg = arg };
+	int error = adsm_call_foreign(home, uses, n, start_commands, &c);
+
+	if (error < 0)
+		return error;
+	if (c.error)
+		return c.error;
+	*ret_result = c.result;
+	return 0;
+}
+
+int adsm_foreign_sync(struct adsm_home *home)
+{
+	return adsm_sync_foreign(home);
+}
+
+/* ---- copies */
+
+/* The home whose device-only memory an address is in; NULL: it is anything else. */
+static struct adsm_home *device_only_at(const void *p)
+{
+	struct adsm_foreign_place place;
+
+	return adsm_foreign_find(p, &place) && place.device_only ? place.home : NULL;
+}
+
+static int copy_bounced(char *dst, const char *src, size_t size)
+{
+	size_t room = size < BOUNCE ? size : BOUNCE;
+	char *bounce = malloc(room);
+	int error = bounce ? 0 : adsm_fail(-ENOMEM, "no memory to copy %zu bytes between two devices", size);
+
+	while (!error && size) {
+		size_t part = size < room ? size : room;
+
+		error = adsm_copy_explicit(bounce, src, part, ADSM_TO_HOST, NULL);
+		if (!error)
+			error = adsm_copy_explicit(dst, bounce, part, ADSM_TO_DEVICE, NULL);
+		dst += part;
+		src += part;
+		size -= part;
+	}
+	free(bounce);
+	return error;
+}
+
+int adsm_foreign_copy(void *dst, const void *src, size_t size)
+{
+	struct adsm_home *to = device_only_at(dst), *from = device_only_at(src);
+
+	if (to && from)
+		return to == from ? adsm_copy_device(dst, src, size) : copy_bounced(dst, src, size);
+	if (to)
+		return adsm_copy_explicit(dst, src, size, ADSM_TO_DEVICE, NULL);
+	if (from)
+		return adsm_copy_explicit(dst, src, size, ADSM_TO_HOST, NULL);
+	return adsm_copy_direct(dst, src, size);
+}
+
+int adsm_foreign_fill(void *dst, int value, size_t size)
+{
+	return device_only_at(dst) ? adsm_fill_device(dst, value, size) : adsm_fill_direct(dst, value, size);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* cuda.c - what the variants on CUDA's driver ask for. Neither building nor running without it needs the toolkit. */
+#include "cuda.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process.h"
+
+#define MAX_ARRAYS 32
+#define NAME_SIZE 128
+
+/* ---- the driver's interface and the compiler's, as much as is used; numbers and names are theirs */
+
+enum { MAJOR = 75, MINOR = 76 };	/* of a device: its compute capability */
+enum { HOST_DEVICEMAP = 2, ATTACH_GLOBAL = 1, STREAM_NON_BLOCKING = 1, TO_CPU = -1 };
+
+#define DRIVER(F) \
+	F(cuInit, (unsigned flags)) \
+	F(cuGetErrorName, (int error, const char **name)) \
+	F(cuDeviceGetCount, (int *count)) \
+	F(cuDeviceGet, (int *device, int ordinal)) \
+	F(cuDeviceGetName, (char *name, int size, int device)) \
+	F(cuDeviceGetAttribute, (int *value, int attribute, int device)) \
+	F(cuDevicePrimaryCtxRetain, (void **context, int device)) \
+	F(cuDevicePrimaryCtxRelease_v2, (int device)) \
+	F(cuCtxPushCurrent_v2, (void *context)) \
+	F(cuStreamCreate, (void **stream, unsigned flags)) \
+	F(cuStreamDestroy_v2, (void *stream)) \
+	F(cuStreamSynchronize, (void *stream)) \
+	F(cuMemAlloc_v2, (uint64_t *p, size_t size)) \
+	F(cuMemFree_v2, (uint64_t p)) \
+	F(cuMemAllocManaged, (uint64_t *p, size_t size, unsigned flags)) \
+	F(cuMemPrefetchAsync, (uint64_t p, size_t size, int device, void *stream)) \
+	F(cuMemHostAlloc, (void **p, size_t size, unsigned flags)) \
+	F(cuMemFreeHost, (void *p)) \
+	F(cuMemHostGetDevicePointer_v2, (uint64_t *p, void *host, unsigned flags)) \
+	F(cuMemcpyHtoDAsync_v2, (uint64_t dst, const void *src, size_t size, void *stream)) \
+	F(cuMemcpyDtoHAsync_v2, (void *dst, uint64_t src, size_t size, void *stream)) \
+	F(cuMemsetD8Async, (uint64_t p, unsigned char value, size_t n, void *stream)) \
+	F(cuModuleLoadData, (void **module, const void *image)) \
+	F(cuModuleUnload, (void *module)) \
+	F(cuModuleGetFunction, (void **function, void *module, const char *name)) \
+	F(cuLaunchKernel, (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
+			   unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **params, \
+			   void **extra))
+#define COMPILER(F) \
+	F(nvrtcCreateProgram, (void **program, const char *text, const char *name, int n_headers, \
+			       const char *const *headers, const char *const *names)) \
+	F(nvrtcCompileProgram, (void *program, int n_options, const char *const *options)) \
+	F(nvrtcGetPTXSize, (void *program, size_t *size)) \
+	F(nvrtcGetPTX, (void *program, char *ptx)) \
+	F(nvrtcGetProgramLogSize, (void *program, size_t *size)) \
+	F(nvrtcGetProgramLog, (void *program, char *log)) \
+	F(nvrtcDestroyProgram, (void **program))
+
+#define FIELD(name, params) int (*name) params;
+static struct { DRIVER(FIELD) } cu;
+static struct { COMPILER(FIELD) } rtc;
+
+/* What a library has not got is NULL. */
+#define LOOK_UP_CU(name, params) *(void **)&cu.name = dlsym(handle, #name);
+#define LOOK_UP_RTC(name, params) *(void **)&rtc.name = dlsym(handle, #name);
+
+struct array {				/* used or kept */
+	struct pb_array base;
+	bool used;
+};
+
+struct pb_cuda {
+	enum pb_variant variant;
+	int device;
+	void *stream, *module;
+	struct array arrays[MAX_ARRAYS];
+	size_t n_arrays;
+};
+
+static void check(int error, const char *function)
+{
+	const char *name = NULL;
+
+	if (!error)
+		return;
+	cu.cuGetErrorName(error, &name);
+	pb_die("%s: %s (%d)", function, name ? name : "unknown error", error);
+}
+
+/* Memory of some kinds not every driver has. */
+#define CALL(function, ...) \
+	(cu.function ? check(cu.function(__VA_ARGS__), #function) : pb_die("the driver has no %s()", #function))
+
+/* ---- opening and closing */
+
+/* What the environment says, or "" where the library would look for it itself. */
+static const char *setting(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && strcmp(value, "auto") != 0 ? value : "";
+}
+
+static void open_driver(void)
+{
+	const char *path = setting("ADSM_CUDA_LIBRARY");
+	void *handle = dlopen(*path ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (!handle)
+		pb_die("no CUDA driver: %s", dlerror());
+	DRIVER(LOOK_UP_CU)
+	if (!cu.cuInit || !cu.cuGetErrorName)
+		pb_die("%s is no CUDA driver", *path ? path : "libcuda.so.1");
+	CALL(cuInit, 0);
+}
+
+static void open_compiler(void)
+{
+	static const char *const usual[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+		"/usr/local/cuda/lib64/libnvrtc.so" };
+	const char *path = setting("ADSM_CUDA_COMPILER");
+	void *handle = *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+
+	for (size_t i = 0; !*path && !handle && i < sizeof(usual) / sizeof(usual[0]); i++)
+		handle = dlopen(usual[i], RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		pb_die("no NVRTC, which compiles the kernels: %s", *path ? dlerror() :
+		       "install the toolkit's, or name its file in ADSM_CUDA_COMPILER");
+	COMPILER(LOOK_UP_RTC)
+	if (!rtc.nvrtcCreateProgram || !rtc.nvrtcCompileProgram || !rtc.nvrtcGetPTXSize || !rtc.nvrtcGetPTX ||
+	    !rtc.nvrtcGetProgramLogSize || !rtc.nvrtcGetProgramLog || !rtc.nvrtcDestroyProgram)
+		pb_die("NVRTC lacks a function");
+}
+
+/* The first whose index is ADSM_CUDA_DEVICE, or that has it in its name. */
+static int find_device(char *ret_name, size_t size)
+{
+	const char *wanted = setting("ADSM_CUDA_DEVICE");
+	bool any = !*wanted || strcmp(wanted, "all") == 0, number = *wanted && !wanted[strspn(wanted, "0123456789")];
+	int count = 0, device;
+
+	CALL(cuDeviceGetCount, &count);
+	for (int i = 0; i < count; i++) {
+		CALL(cuDeviceGet, &device, i);
+		CALL(cuDeviceGetName, ret_name, (int)size, device);
+		if (any || (number ? atoi(wanted) == i : strcasestr(ret_name, wanted) != NULL))
+			return device;
+	}
+	if (!count)
+		pb_die("no CUDA device");
+	pb_die("ADSM_CUDA_DEVICE=%s: no such device; there are %d", wanted, count);
+}
+
+static char *read_text(const char *path)
+{
+	FILE *file = pb_open(path, "r");
+	size_t size = pb_file_size(file, path);
+	char *text = pb_host_alloc(size + 1);
+
+	if (fread(text, 1, size, file) != size)
+		pb_die("%s: cannot be read", path);
+	text[size] = '\0';
+	fclose(file);
+	return text;
+}
+
+/* The same text that the library gives to the device. */
+static void build(struct pb_cuda *cuda, const char *bench)
+{
+	char path[PATH_MAX], name[32], arch[32], *log, *ptx, *text;
+	/* As the library does: the dialect needs the one, and results like a CPU's the other. */
+	const char *const options[] = { arch, "--std=c++20", "--fmad=false" };
+	int major = 0, minor = 0;
+	size_t size = 0;
+	void *program;
+
+	snprintf(name, sizeof(name), "%s.cl", bench);
+	pb_files_beside(path, sizeof(path), name);
+	text = read_text(path);
+	CALL(cuDeviceGetAttribute, &major, MAJOR, cuda->device);
+	CALL(cuDeviceGetAttribute, &minor, MINOR, cuda->device);
+	snprintf(arch, sizeof(arch), "--gpu-architecture=compute_%d%d", major, minor);
+	if (rtc.nvrtcCreateProgram(&program, text, name, 0, NULL, NULL))
+		pb_die("%s: nvrtcCreateProgram failed", path);
+	if (rtc.nvrtcCompileProgram(program, 3, options)) {
+		rtc.nvrtcGetProgramLogSize(program, &size);
+		log = pb_host_alloc(size + 1);
+		log[0] = log[size] = '\0';
+		rtc.nvrtcGetProgramLog(program, log);
+		pb_die("%s: NVRTC: %s", path, log);
+	}
+	if (rtc.nvrtcGetPTXSize(program, &size))
+		pb_die("%s: NVRTC made nothing", path);
+	ptx = pb_host_alloc(size);
+	if (rtc.nvrtcGetPTX(program, ptx))
+		pb_die("%s: NVRTC made nothing", path);
+	CALL(cuModuleLoadData, &cuda->module, ptx);
+	rtc.nvrtcDestroyProgram(&program);
+	free(ptx);
+	free(text);
+}
+
+void pb_cuda_open(struct pb_run *run, enum pb_variant variant, char *ret_device, size_t size)
+{
+	struct pb_cuda *cuda = pb_host_alloc(sizeof(*cuda));
+	char name[NAME_SIZE] = "";
+	void *context;
+
+	*cuda = (struct pb_cuda){ .variant = variant };
+	open_driver();
+	open_compiler();
+	cuda->device = find_device(name, sizeof(name));
+	snprintf(ret_device, size, "%.*s", (int)size - 1, name);
+	CALL(cuDevicePrimaryCtxRetain, &context, cuda->device);
+	CALL(cuCtxPushCurrent_v2, context);
+	CALL(cuStreamCreate, &cuda->stream, STREAM_NON_BLOCKING);
+	build(cuda, run->bench->name);
+	run->cuda = cuda;
+}
+
+static bool copies(const struct pb_run *run)
+{
+	return run->cuda->variant == PB_CUDA || run->cuda->variant == PB_CUDA_PINNED;
+}
+
+static void give_back(const struct pb_run *run, struct pb_array array)
+{
+	if (run->cuda->variant == PB_CUDA)
+		free(array.host);
+	else if (run->cuda->variant == PB_CUDA_PINNED || run->cuda->variant == PB_ZEROCOPY)
+		CALL(cuMemFreeHost, array.host);
+	if (run->cuda->variant != PB_ZEROCOPY)
+		CALL(cuMemFree_v2, array.device);
+}
+
+void pb_cuda_close(struct pb_run *run)
+{
+	struct pb_cuda *cuda = run->cuda;
+
+	CALL(cuStreamSynchronize, cuda->stream);
+	for (size_t i = 0; i < cuda->n_arrays; i++)
+		give_back(run, cuda->arrays[i].base);
+	CALL(cuModuleUnload, cuda->module);
+	CALL(cuStreamDestroy_v2, cuda->stream);
+	CALL(cuDevicePrimaryCtxRelease_v2, cuda->device);
+	free(cuda);
+	run->cuda = NULL;
+}
+
+/* ---- memory */
+
+static struct pb_array new_array(const struct pb_run *run, size_t size)
+{
+	struct pb_array array = { .size = size };
+
+	switch (run->cuda->variant) {
+	case PB_MANAGED:
+	case PB_MANAGED_PREFETCH:
+		CALL(cuMemAllocManaged, &array.device, size, ATTACH_GLOBAL);
+		array.host = (void *)(uintptr_t)array.device;
+		break;
+	case PB_ZEROCOPY:
+		CALL(cuMemHostAlloc, &array.host, size, HOST_DEVICEMAP);
+		CALL(cuMemHostGetDevicePointer_v2, &array.device, array.host, 0);
+		break;
+	case PB_CUDA_PINNED:
+		CALL(cuMemHostAlloc, &array.host, size, 0);
+		CALL(cuMemAlloc_v2, &array.device, size);
+		break;
+	default:
+		array.host = pb_host_alloc(size);
+		CALL(cuMemAlloc_v2, &array.device, size);
+	}
+	return array;
+}
+
+struct pb_array pb_cu_alloc(struct pb_run *run, size_t size)
+{
+	struct pb_cuda *cuda = run->cuda;
+
+	for (size_t i = 0; i < cuda->n_arrays; i++) {
+		if (!cuda->arrays[i].used && cuda->arrays[i].base.size == size) {
+			cuda->arrays[i].used = true;
+			return cuda->arrays[i].base;
+		}
+	}
+	if (cuda->n_arrays == MAX_ARRAYS)
+		pb_die("more than %d arrays", MAX_ARRAYS);
+	cuda->arrays[cuda->n_arrays] = (struct array){ .base = new_array(run, size), .used = true };
+	return cuda->arrays[cuda->n_arrays++].base;
+}
+
+void pb_cu_free(struct pb_run *run, struct pb_array array)
+{
+	struct pb_cuda *cuda = run->cuda;
+
+	for (size_t i = 0; i < cuda->n_arrays; i++)
+		if (cuda->arrays[i].base.host == array.host)
+			cuda->arrays[i].used = false;
+}
+
+/* ---- transfers */
+
+void pb_cu_send(struct pb_run *run, struct pb_array array, size_t offset, size_t size)
+{
+	const struct pb_cuda *cuda = run->cuda;
+
+	if (cuda->variant == PB_MANAGED_PREFETCH)
+		CALL(cuMemPrefetchAsync, array.device + offset, size, cuda->device, cuda->stream);
+	if (!copies(run))
+		return;
+	CALL(cuMemcpyHtoDAsync_v2, array.device + offset, (char *)array.host + offset, size, cuda->stream);
+	run->result.stats.h2d_bytes += size;
+	run->result.stats.h2d_transfers++;
+}
+
+void pb_cu_fetch(struct pb_run *run, struct pb_array array, size_t offset, size_t size)
+{
+	const struct pb_cuda *cuda = run->cuda;
+
+	if (copies(run)) {
+		CALL(cuMemcpyDtoHAsync_v2, (char *)array.host + offset, array.device + offset, size, cuda->stream);
+		run->result.stats.d2h_bytes += size;
+		run->result.stats.d2h_transfers++;
+	}
+	if (cuda->variant == PB_MANAGED_PREFETCH)
+		CALL(cuMemPrefetchAsync, array.device + offset, size, TO_CPU, cuda->stream);
+	CALL(cuStreamSynchronize, cuda->stream);
+}
+
+void pb_cu_zero(struct pb_run *run, struct pb_array array)
+{
+	if (run->cuda->variant != PB_ZEROCOPY) {
+		CALL(cuMemsetD8Async, array.device, 0, array.size, run->cuda->stream);
+		return;
+	}
+	CALL(cuStreamSynchronize, run->cuda->stream);
+	memset(array.host, 0, array.size);
+}
+
+/* ---- kernels */
+
+void *pb_cu_kernel(struct pb_run *run, const char *name)
+{
+	void *kernel;
+
+	CALL(cuModuleGetFunction, &kernel, run->cuda->module, name);
+	return kernel;
+}
+
+void pb_cu_launch(struct pb_run *run, void *kernel, adsmDim grid, adsmDim block, void **args)
+{
+	CALL(cuLaunchKernel, kernel, grid.x, grid.y ? grid.y : 1, grid.z ? grid.z : 1, block.x,
+	     block.y ? block.y : 1, block.z ? block.z : 1, 0, run->cuda->stream, args, NULL);
+	run->result.stats.calls++;
+}

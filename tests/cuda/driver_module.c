@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * driver_module.c - images and launches. An image is a kernel module as a native compiler makes it, an ELF file that
+ * describes its kernels in section "adsm_kernels"; the device loads it. Nothing else is one.
+ */
+#include "driver.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "adsm_kernel.h"
+
+#define MAX_THREADS 1024u
+#define MAX_SHARED (227 * 1024)
+#define CONST_KIND 3
+#define POINTER_KIND 1
+
+struct CUfunc_st {
+	struct CUmod_st *module;
+	struct adsm_kernel_desc desc;
+	uint32_t index;			/* the device's */
+	int max_shared;
+};
+
+struct CUmod_st {
+	struct CUmod_st *next;
+	struct context *ctx;
+	uint32_t index;
+	size_t n;
+	struct CUfunc_st *functions;
+};
+
+struct CUlib_st {
+	struct CUmod_st module;
+};
+
+static struct CUmod_st *modules;
+
+static bool within(size_t offset, size_t size, size_t whole)
+{
+	return offset <= whole && size <= whole - offset;
+}
+
+/* How large an image is, by what its headers say. Images have no size of their own. */
+static size_t elf_size(const Elf64_Ehdr *header)
+{
+	const Elf64_Shdr *sections = (const void *)((const char *)header + header->e_shoff);
+	size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+
+	for (unsigned i = 0; i < header->e_shnum; i++) {
+		if (sections[i].sh_type != SHT_NOBITS && sections[i].sh_offset + sections[i].sh_size > size)
+			size = sections[i].sh_offset + sections[i].sh_size;
+	}
+	return size;
+}
+
+/* The kernels' descriptions, n of them; NULL: it has none. */
+static const char *find_kernels(const char *image, size_t size, size_t *ret_n)
+{
+	const Elf64_Ehdr *header = (const void *)image;
+	const Elf64_Shdr *sections = (const void *)(image + header->e_shoff);
+	const Elf64_Shdr *names = &sections[header->e_shstrndx];
+
+	for (unsigned i = 0; i < header->e_shnum; i++) {
+		if (strcmp(image + names->sh_offset + sections[i].sh_name, "adsm_kernels"))
+			continue;
+		if (!within(sections[i].sh_offset, sections[i].sh_size, size))
+			return NULL;
+		*ret_n = sections[i].sh_size / sizeof(struct adsm_kernel_desc);
+		return image + sections[i].sh_offset;
+	}
+	return NULL;
+}
+
+static CUresult load_kernels(struct CUmod_st *module, const char *descs)
+{
+	struct driver_message *message = calloc(1, sizeof(*message));
+	struct driver_reply reply;
+	int ret = message ? 0 : ENOMEM;
+
+	for (size_t i = 0; i < module->n && !ret; i++) {
+		struct CUfunc_st *function = &module->functions[i];
+
+		function->module = module;
+		function->max_shared = 48 * 1024;
+		memcpy(&function->desc, descs + i * sizeof(function->desc), sizeof(function->desc));
+		message->op = DRIVER_KERNEL;
+		message->index = module->index;
+		memcpy(message->name, function->desc.name, sizeof(message->name));
+		ret = device_ask(message, -1, &reply);
+		function->index = reply.index;
+	}
+	free(message);
+	return ret ? CUDA_ERROR_INVALID_IMAGE : 0;
+}
+
+static CUresult load_image(struct context *ctx, struct CUmod_st *module, const void *image, char *ret_text,
+			   size_t text_size)
+{
+	struct driver_message message = { .op = DRIVER_LOAD };
+	struct driver_reply reply = { 0 };
+	const char *descs;
+	size_t size;
+	int fd, ret;
+
+	if (!image)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (memcmp(image, ELFMAG, SELFMAG)) {
+		snprintf(ret_text, text_size, "the driver double takes native modules only");
+		return !strncmp(image, ".version", 8) || !strncmp(image, "//", 2) ? CUDA_ERROR_INVALID_PTX :
+		       CUDA_ERROR_NO_BINARY_FOR_GPU;
+	}
+	if (((const Elf64_Ehdr *)image)->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    ((const Elf64_Ehdr *)image)->e_type != ET_DYN)
+		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	size = elf_size(image);
+	descs = find_kernels(image, size, &module->n);
+	if (!descs)
+		return CUDA_ERROR_INVALID_IMAGE;
+	fd = memfd_create("cuda-module", MFD_CLOEXEC);
+	if (fd < 0)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pwrite(fd, (const char *)image + done, size - done, (off_t)done);
+
+		if (n <= 0) {
+			close(fd);
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+		done += (size_t)n;
+	}
+	ret = device_ask(&message, fd, &reply);
+	close(fd);
+	if (ret) {
+		snprintf(ret_text, text_size, "%s", reply.text);
+		return ret == ENODEV ? CUDA_ERROR_LAUNCH_FAILED : CUDA_ERROR_INVALID_IMAGE;
+	}
+	module->index = reply.index;
+	module->ctx = ctx;
+	module->functions = calloc(module->n ? module->n : 1, sizeof(*module->functions));
+	if (!module->functions)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	return load_kernels(module, descs);
+}
+
+static CUresult load(struct context *ctx, struct CUmod_st **ret, const void *image, unsigned n, const int *options,
+		     void **values)
+{
+	struct CUmod_st *module;
+	char text[192] = "", *log = NULL;
+	size_t log_size = 0;
+	CUresult error;
+
+	if (!ret)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < n; i++) {
+		if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+			log = values[i];
+		if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+			log_size = (size_t)(uintptr_t)values[i];
+	}
+	module = calloc(1, sizeof(*module));
+	if (!module)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	error = load_image(ctx, module, image, text, sizeof(text));
+	if (log && log_size)
+		snprintf(log, log_size, "%s", text);
+	if (error) {
+		free(module->functions);
+		free(module);
+		return error;
+	}
+	pthread_mutex_lock(&lock);
+	module->next = modules;
+	modules = module;
+	counts.modules++;
+	pthread_mutex_unlock(&lock);
+	*ret = module;
+	return 0;
+}
+
+static CUresult load_file(struct context *ctx, struct CUmod_st **ret, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+	CUresult error = CUDA_ERROR_FILE_NOT_FOUND;
+	void *image;
+
+	if (fd < 0)
+		return error;
+	if (!fstat(fd, &status) && status.st_size > 0) {
+		image = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (image != MAP_FAILED) {
+			error = load(ctx, ret, image, 0, NULL, NULL);
+			munmap(image, (size_t)status.st_size);
+		}
+	}
+	close(fd);
+	return error;
+}
+
+static void unload_locked(struct CUmod_st **at)
+{
+	struct driver_message message = { .op = DRIVER_UNLOAD, .index = (*at)->index };
+	struct CUmod_st *module = *at;
+	struct driver_reply reply;
+
+	*at = module->next;
+	device_ask(&message, -1, &reply);
+	free(module->functions);
+	free(module);
+	counts.modules--;
+}
+
+static CUresult unload(struct context *ctx, struct CUmod_st *module)
+{
+	struct CUmod_st **at = &modules;
+	CUresult error = CUDA_ERROR_INVALID_HANDLE;
+
+	stream_drain(ctx);
+	pthread_mutex_lock(&lock);
+	while (*at && *at != module)
+		at = &(*at)->next;
+	if (*at) {
+		unload_locked(at);
+		error = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+void module_end_context(struct context *ctx)
+{
+	pthread_mutex_lock(&lock);
+	for (struct CUmod_st **at = &modules; *at;) {
+		if ((*at)->ctx == ctx)
+			unload_locked(at);
+		else
+			at = &(*at)->next;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static bool is_module(const struct CUmod_st *module)
+{
+	const struct CUmod_st *each;
+
+	pthread_mutex_lock(&lock);
+	for (each = modules; each && each != module; each = each->next)
+		;
+	pthread_mutex_unlock(&lock);
+	return each;
+}
+
+static CUresult get_function(struct CUfunc_st **ret, struct CUmod_st *module, const char *name)
+{
+	if (!ret || !name)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!is_module(module))
+		return CUDA_ERROR_INVALID_HANDLE;
+	for (size_t i = 0; i < module->n; i++) {
+		if (!strcmp(module->functions[i].desc.name, name)) {
+			*ret = &module->functions[i];
+			return 0;
+		}
+	}
+	return CUDA_ERROR_NOT_FOUND;
+}
+
+static CUresult list_functions(struct CUfunc_st **ret, unsigned n, struct CUmod_st *module)
+{
+	if (!is_module(module))
+		return CUDA_ERROR_INVALID_HANDLE;
+	for (unsigned i = 0; i < n && i < module->n; i++)
+		ret[i] = &module->functions[i];
+	return 0;
+}
+
+CU_IN(cuModuleLoad, (CUmodule *ret, const char *path), load_file(ctx, ret, path))
+CU_IN(cuModuleLoadData, (CUmodule *ret, const void *image), load(ctx, ret, image, 0, NULL, NULL))
+CU_IN(cuModuleLoadDataEx, (CUmodule *ret, const void *image, unsigned n, int *options, void **values),
+      load(ctx, ret, image, n, options, values))
+CU_IN(cuModuleLoadFatBinary, (CUmodule *ret, const void *image), load(ctx, ret, image, 0, NULL, NULL))
+CU_IN(cuModuleUnload, (CUmodule module), unload(ctx, module))
+CU_IN(cuModuleGetFunction, (CUfunction *ret, CUmodule module, const char *name), get_function(ret, module, name))
+CU_IN(cuModuleGetFunctionCount, (unsigned *n, CUmodule module),
+      plan.old ? CUDA_ERROR_NOT_SUPPORTED : !is_module(module) ? CUDA_ERROR_INVALID_HANDLE :
+      (*n = (unsigned)module->n, 0))
+CU_IN(cuModuleEnumerateFunctions, (CUfunction *ret, unsigned n, CUmodule module),
+      plan.old ? CUDA_ERROR_NOT_SUPPORTED : list_functions(ret, n, module))
+CU_IN(cuModuleGetGlobal_v2, (CUdeviceptr *p, size_t *size, CUmodule module, const char *name), CUDA_ERROR_NOT_FOUND)
+CU_OBSOLETE(cuModuleGetGlobal)
+CU_IN(cuModuleGetTexRef, (void **ret, CUmodule module, const char *name), CUDA_ERROR_NOT_FOUND)
+CU_IN(cuModuleGetSurfRef, (void **ret, CUmodule module, const char *name), CUDA_ERROR_NOT_FOUND)
+
+CU(cuModuleGetLoadingMode, (int *mode))
+{
+	ENTER(cuModuleGetLoadingMode, INITIALISED);
+	*mode = 1;	/* eager */
+	return 0;
+}
+
+/* ---- libraries: of every context in the driver, of the current one here */
+
+CU_IN(cuLibraryLoadData, (CUlibrary *ret, const void *image, int *options, void **values, unsigned n,
+			  int *library_options, void **library_values, unsigned n_library),
+      load(ctx, (struct CUmod_st **)ret, image, n, options, values))
+CU_IN(cuLibraryLoadFromFile, (CUlibrary *ret, const char *path, int *options, void **values, unsigned n,
+			      int *library_options, void **library_values, unsigned n_library),
+      load_file(ctx, (struct CUmod_st **)ret, path))
+CU_IN(cuLibraryUnload, (CUlibrary library), unload(ctx, (struct CUmod_st *)library))
+CU_IN(cuLibraryGetKernel, (CUkernel *ret, CUlibrary library, const char *name),
+      get_function((struct CUfunc_st **)ret, (struct CUmod_st *)library, name))
+CU_IN(cuLibraryGetModule, (CUmodule *ret, CUlibrary library),
+      is_module((struct CUmod_st *)library) ? (*ret = (CUmodule)library, 0) : CUDA_ERROR_INVALID_HANDLE)
+CU_IN(cuLibraryGetKernelCount, (unsigned *n, CUlibrary library),
+      is_module((struct CUmod_st *)library) ? (*n = (unsigned)((struct CUmod_st *)library)->n, 0) :
+      CUDA_ERROR_INVALID_HANDLE)
+CU_IN(cuLibraryEnumerateKernels, (CUkernel *ret, unsigned n, CUlibrary library),
+      list_functions((struct CUfunc_st **)ret, n, (struct CUmod_st *)library))
+CU_IN(cuLibraryGetGlobal, (CUdeviceptr *p, size_t *size, CUlibrary library, const char *name), CUDA_ERROR_NOT_FOUND)
+CU_IN(cuLibraryGetManaged, (CUdeviceptr *p, size_t *size, CUlibrary library, const char *name), CUDA_ERROR_NOT_FOUND)
+CU_IN(cuKernelGetFunction, (CUfunction *ret, CUkernel kernel), (*ret = (CUfunction)kernel, 0))
+CU_IN(cuKernelGetName, (const char **ret, CUkernel kernel), (*ret = ((CUfunction)kernel)->desc.name, 0))
+
+/* ---- functions */
+
+static CUresult get_attribute(int *value, int attribute, const struct CUfunc_st *function)
+{
+	if (!value || !function)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch (attribute) {
+	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+		*value = (int)(function->desc.max_threads < MAX_THREADS ? function->desc.max_threads : MAX_THREADS);
+		return 0;
+	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+		*value = function->max_shared;
+		return 0;
+	default:
+		*value = 0;
+		return attribute >= 0 && attribute < 16 ? 0 : CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+static CUresult set_attribute(struct CUfunc_st *function, int attribute, int value)
+{
+	if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+		if (value < 0 || value > MAX_SHARED)
+			return CUDA_ERROR_INVALID_VALUE;
+		function->max_shared = value;
+	}
+	return 0;
+}
+
+static size_t param_size(const struct adsm_kernel_param *param)
+{
+	return param->kind == 2 ? param->size : sizeof(CUdeviceptr);
+}
+
+/* Where a parameter is, as a compiler would place it. */
+static CUresult param_info(const struct CUfunc_st *function, size_t index, size_t *ret_offset, size_t *ret_size)
+{
+	size_t offset = 0, size = 0;
+
+	if (!function || !ret_offset || index >= function->desc.n_params)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i <= index; i++) {
+		size_t align = 16;
+
+		offset += size;
+		size = param_size(&function->desc.params[i]);
+		while (size % align)
+			align /= 2;
+		offset = (offset + align - 1) / align * align;
+	}
+	*ret_offset = offset;
+	if (ret_size)
+		*ret_size = size;
+	return 0;
+}
+
+CU_IN(cuFuncGetAttribute, (int *value, int attribute, CUfunction function), get_attribute(value, attribute, function))
+CU_IN(cuFuncSetAttribute, (CUfunction function, int attribute, int value), set_attribute(function, attribute, value))
+CU_IN(cuKernelGetAttribute, (int *value, int attribute, CUkernel kernel, CUdevice device),
+      get_attribute(value, attribute, (CUfunction)kernel))
+CU_IN(cuKernelSetAttribute, (int attribute, int value, CUkernel kernel, CUdevice device),
+      set_attribute((CUfunction)kernel, attribute, value))
+CU_IN(cuFuncSetCacheConfig, (CUfunction function, int config), 0)
+CU_IN(cuFuncSetSharedMemConfig, (CUfunction function, int config), 0)
+CU_IN(cuFuncGetParamInfo, (CUfunction function, size_t index, size_t *offset, size_t *size),
+      plan.old ? CUDA_ERROR_NOT_SUPPORTED : param_info(function, index, offset, size))
+CU_IN(cuKernelGetParamInfo, (CUkernel kernel, size_t index, size_t *offset, size_t *size),
+      param_info((CUfunction)kernel, index, offset, size))
+CU_IN(cuFuncGetName, (const char **name, CUfunction function),
+      plan.old ? CUDA_ERROR_NOT_SUPPORTED : (*name = function->desc.name, 0))
+CU_IN(cuFuncGetModule, (CUmodule *module, CUfunction function), (*module = function->module, 0))
+CU_IN(cuFuncLoad, (CUfunction function), 0)
+CU_IN(cuFuncIsLoaded, (int *state, CUfunction function), (*state = 1, 0))
+CU_IN(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, CUfunction function, int threads, size_t shared),
+      (*n = 1, 0))
+CU_IN(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int *n, CUfunction function, int threads, size_t shared,
+							      unsigned flags), (*n = 1, 0))
+
+/* ---- launches */
+
+static CUresult run_launch(struct op *op)
+{
+	const struct driver_message *message = op->data;
+	struct driver_reply reply = { 0 };
+	int worker = stream_worker(op);
+
+	__atomic_fetch_add(&counts.launches, 1, __ATOMIC_RELAXED);
+	if (worker < 0 || device_run(worker, message, &reply))
+		return CUDA_ERROR_LAUNCH_FAILED;
+	if (reply.error)
+		driver_say("kernel '%s' failed with %d at %p", message->name, reply.error,
+			   (void *)(uintptr_t)reply.address);
+	return reply.error;
+}
+
+/* The bytes of the parameters, from pointers to them or from one buffer. */
+static CUresult collect(const struct CUfunc_st *function, void **params, void **extra, struct driver_message *message)
+{
+	const char *buffer = NULL;
+	size_t buffer_size = 0, offset, size;
+
+	for (size_t i = 0; extra && extra[i]; i += 2) {
+		if (extra[i] == (void *)1)
+			buffer = extra[i + 1];
+		else if (extra[i] == (void *)2)
+			buffer_size = *(size_t *)extra[i + 1];
+	}
+	if (params && buffer)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < function->desc.n_params; i++) {
+		if (param_info(function, i, &offset, &size) || offset + size > DRIVER_PARAM_BYTES)
+			return CUDA_ERROR_INVALID_VALUE;
+		if (buffer ? offset + size > buffer_size : !params || !params[i])
+			return CUDA_ERROR_INVALID_VALUE;
+		memcpy(message->params + offset, buffer ? buffer + offset : params[i], size);
+		message->param_offset[i] = (uint16_t)offset;
+		message->param_const[i] = function->desc.params[i].kind == CONST_KIND;
+	}
+	message->n_params = function->desc.n_params;
+	return 0;
+}
+
+static CUresult launch(struct context *ctx, struct CUfunc_st *function, const unsigned grid[3], const unsigned block[3],
+		       unsigned shared, CUstream stream, bool per_thread, void **params, void **extra)
+{
+	struct op op = { .run = run_launch, .data_size = sizeof(struct driver_message) };
+	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+	struct driver_message *message;
+	CUresult error;
+
+	if (!function || !is_module(function->module))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (function->module->ctx != ctx)
+		return CUDA_ERROR_INVALID_HANDLE;
+	for (int i = 0; i < 3; i++) {
+		if (!grid[i] || !block[i] || grid[i] > (i ? 65535u : INT32_MAX) || block[i] > (i < 2 ? 1024u : 64u))
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (threads > MAX_THREADS || threads > function->desc.max_threads || shared > (unsigned)function->max_shared)
+		return CUDA_ERROR_INVALID_VALUE;
+	message = calloc(1, sizeof(*message));
+	if (!message)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	message->op = DRIVER_LAUNCH;
+	message->index = function->index;
+	memcpy(message->name, function->desc.name, sizeof(message->name));
+	memcpy(message->grid, grid, sizeof(message->grid));
+	memcpy(message->block, block, sizeof(message->block));
+	error = collect(function, params, extra, message);
+	if (error) {
+		free(message);
+		return error;
+	}
+	op.data = message;
+	return stream_submit(ctx, stream, per_thread, op, false);
+}
+
+#define GRID ((const unsigned[]){ grid_x, grid_y, grid_z })
+#define BLOCK ((const unsigned[]){ block_x, block_y, block_z })
+
+CU_TWO(cuLaunchKernel, _ptsz, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, CUstream stream,
+			       void **params, void **extra),
+       launch(ctx, function, GRID, BLOCK, shared, stream, per_thread, params, extra))
+CU_TWO(cuLaunchCooperativeKernel, _ptsz, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+					  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+					  CUstream stream, void **params),
+       launch(ctx, function, GRID, BLOCK, shared, stream, per_thread, params, NULL))
+CU_TWO(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig *c, CUfunction function, void **params, void **extra),
+       launch(ctx, function, (const unsigned[]){ c->gridDimX, c->gridDimY, c->gridDimZ },
+	      (const unsigned[]){ c->blockDimX, c->blockDimY, c->blockDimZ }, c->sharedMemBytes, c->hStream, per_thread,
+	      params, extra))
+CU_IN(cuLaunchCooperativeKernelMultiDevice, (void *list, unsigned n, unsigned flags), CUDA_ERROR_NOT_SUPPORTED)
+CU_OBSOLETE(cuLaunch)
+CU_OBSOLETE(cuLaunchGrid)
+CU_OBSOLETE(cuLaunchGridAsync)

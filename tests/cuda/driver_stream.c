@@ -1,0 +1,1017 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * driver_stream.c - order: streams (a thread each), events, callbacks, capture and graphs.
+ *
+ * A command waits for those before it on its stream and for those it needs: what the default stream means, and what
+ * cuStreamWaitEvent() asked for.
+ */
+#include "driver.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HELD_NS 2000000u		/* nothing is held back longer */
+#define MAX_POLLS 4
+
+struct CUgraph_st {
+	struct op *ops;			/* as they were submitted: templates */
+	size_t n, max;
+	bool broken;
+};
+
+struct CUgraphExec_st {
+	struct CUgraph_st graph;
+};
+
+struct CUstream_st {
+	struct CUstream_st *next;	/* of its context */
+	struct context *ctx;
+	unsigned id, flags;
+	int priority;
+	bool blocking;			/* the default stream waits for it, and it for that one */
+	long thread_id;			/* of a thread's default stream */
+	bool destroyed, stop, running;
+	struct op *head, *tail;		/* not done */
+	struct op *last;		/* submitted; a reference */
+	pthread_t thread;
+	int worker;			/* the device's thread of it; -1: none yet */
+	struct CUgraph_st *capture;
+	bool captures_origin;
+};
+
+struct CUevent_st {
+	struct CUevent_st *next;
+	struct context *ctx;
+	unsigned flags;
+	struct op *op;			/* what it was recorded behind; NULL: never */
+	struct CUgraph_st *capture;	/* recorded while capturing */
+};
+
+static struct CUevent_st *events;
+static unsigned n_streams;
+
+static long thread_id(void)
+{
+	return syscall(SYS_gettid);
+}
+
+static bool is_sticky(CUresult error)
+{
+	return error != 0;
+}
+
+/* ---- commands; under the lock */
+
+static void op_put(struct op *op)
+{
+	if (!op || --op->refs)
+		return;
+	for (size_t i = 0; i < op->n_needs; i++)
+		op_put(op->needs[i]);
+	free(op->needs);
+	free(op->data);
+	free(op);
+}
+
+static void op_need(struct op *op, struct op *other)
+{
+	struct op **more;
+
+	if (!other || other->done)
+		return;
+	more = realloc(op->needs, (op->n_needs + 1) * sizeof(*more));
+	if (!more)
+		return;
+	op->needs = more;
+	op->needs[op->n_needs++] = other;
+	other->refs++;
+}
+
+static bool needs_done(const struct op *op)
+{
+	for (size_t i = 0; i < op->n_needs; i++) {
+		if (!op->needs[i]->done)
+			return false;
+	}
+	return true;
+}
+
+static bool is_held(const struct op *op)
+{
+	return op->held_until && !op->hurried && op->polls > 0 && driver_now_ns() < op->held_until;
+}
+
+/* Streams made later go first, where nothing says otherwise. */
+static bool has_to_let_pass(const struct op *op)
+{
+	if (!plan.order)
+		return false;
+	for (struct CUstream_st *each = op->stream->ctx->streams; each; each = each->next) {
+		if (each->id > op->stream->id && each->head && !each->head->started && needs_done(each->head))
+			return true;
+	}
+	return false;
+}
+
+/* Somebody waits: nothing is held back any more. */
+static void hurry(struct context *ctx)
+{
+	for (struct CUstream_st *each = ctx->streams; each; each = each->next) {
+		for (struct op *op = each->head; op; op = op->next)
+			op->hurried = true;
+	}
+	pthread_cond_broadcast(&changed);
+}
+
+static void asked(struct CUstream_st *stream)
+{
+	for (struct op *op = stream->head; op; op = op->next)
+		op->polls--;
+	pthread_cond_broadcast(&changed);
+}
+
+static void finish(struct CUstream_st *stream, struct op *op, CUresult error)
+{
+	op->error = error;
+	if (is_sticky(error))
+		driver_fail_context(stream->ctx, error);
+	op->done = true;
+	op->done_ns = driver_now_ns();
+	stream->head = op->next;
+	if (!stream->head)
+		stream->tail = NULL;
+	pthread_cond_broadcast(&changed);
+	op_put(op);
+}
+
+static void *stream_main(void *arg)
+{
+	struct CUstream_st *stream = arg;
+
+	pthread_mutex_lock(&lock);
+	while (stream->head || !stream->stop) {
+		struct op *op = stream->head;
+		CUresult error;
+
+		if (!op || !needs_done(op) || has_to_let_pass(op)) {
+			pthread_cond_wait(&changed, &lock);
+			continue;
+		}
+		if (is_held(op)) {
+			struct timespec until = { (time_t)(op->held_until / 1000000000),
+						  (long)(op->held_until % 1000000000) };
+
+			pthread_cond_timedwait(&changed, &lock, &until);
+			continue;
+		}
+		op->started = true;
+		pthread_cond_broadcast(&changed);
+		error = stream->ctx->error;
+		if (!error || op->in_callback) {
+			pthread_mutex_unlock(&lock);
+			error = op->run ? op->run(op) : 0;
+			pthread_mutex_lock(&lock);
+			if (!error)
+				error = stream->ctx->error;
+		}
+		finish(stream, op, error);
+	}
+	if (stream->worker >= 0)
+		close(stream->worker);
+	stream->worker = -1;
+	stream->running = false;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+/* A thread for launches in the device, which the stream keeps. */
+int stream_worker(struct op *op)
+{
+	if (op->stream->worker < 0)
+		op->stream->worker = device_worker();
+	return op->stream->worker;
+}
+
+/* ---- streams */
+
+static struct CUstream_st *stream_make(struct context *ctx, unsigned flags, int priority)
+{
+	struct CUstream_st *stream = calloc(1, sizeof(*stream));
+	pthread_attr_t attr;
+	sigset_t all, old;
+	int ret;
+
+	if (!stream)
+		return NULL;
+	stream->ctx = ctx;
+	stream->flags = flags;
+	stream->priority = priority;
+	stream->blocking = !(flags & CU_STREAM_NON_BLOCKING);
+	stream->id = ++n_streams;
+	stream->worker = -1;
+	stream->running = true;
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, 256 * KiB);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	ret = pthread_create(&stream->thread, &attr, stream_main, stream);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (ret) {
+		free(stream);
+		return NULL;
+	}
+	stream->next = ctx->streams;
+	ctx->streams = stream;
+	counts.streams++;
+	return stream;
+}
+
+void stream_begin_context(struct context *ctx)
+{
+	ctx->streams = NULL;
+	ctx->legacy = stream_make(ctx, 0, 0);
+	counts.streams--;	/* of no program's */
+}
+
+void stream_end_context(struct context *ctx)
+{
+	pthread_mutex_lock(&lock);
+	hurry(ctx);
+	for (struct CUstream_st *each = ctx->streams; each; each = each->next) {
+		each->stop = true;
+		if (!each->destroyed && each != ctx->legacy && !each->thread_id)
+			counts.streams--;
+	}
+	pthread_cond_broadcast(&changed);
+	for (struct CUstream_st *each = ctx->streams; each; each = each->next) {
+		while (each->running)
+			pthread_cond_wait(&changed, &lock);
+	}
+	while (ctx->streams) {
+		struct CUstream_st *stream = ctx->streams;
+
+		ctx->streams = stream->next;
+		op_put(stream->last);
+		free(stream);
+	}
+	ctx->legacy = NULL;
+	for (struct CUevent_st **at = &events; *at;) {
+		struct CUevent_st *event = *at;
+
+		if (event->ctx != ctx) {
+			at = &event->next;
+			continue;
+		}
+		*at = event->next;
+		op_put(event->op);
+		free(event);
+		counts.events--;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static struct CUstream_st *thread_stream(struct context *ctx)
+{
+	long id = thread_id();
+	struct CUstream_st *stream = ctx->streams;
+
+	while (stream && stream->thread_id != id)
+		stream = stream->next;
+	if (!stream) {
+		stream = stream_make(ctx, 0, 0);
+		if (stream) {
+			stream->thread_id = id;
+			counts.streams--;
+		}
+	}
+	return stream;
+}
+
+struct CUstream_st *stream_find_locked(struct context *ctx, CUstream handle, bool per_thread)
+{
+	struct CUstream_st *stream = ctx->streams;
+
+	if (handle == CU_STREAM_PER_THREAD || (!handle && per_thread))
+		return thread_stream(ctx);
+	if (!handle || handle == CU_STREAM_LEGACY)
+		return ctx->legacy;
+	while (stream && (stream != handle || stream->destroyed || stream == ctx->legacy || stream->thread_id))
+		stream = stream->next;
+	return stream;
+}
+
+static CUresult submit(struct CUstream_st *stream, struct op template, struct op **ret_op)
+{
+	struct context *ctx = stream->ctx;
+	struct op *op = malloc(sizeof(*op));
+
+	if (!op) {
+		free(template.data);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*op = template;
+	op->stream = stream;
+	op->refs = 2;			/* the queue's, and stream->last */
+	if (stream == ctx->legacy) {
+		for (struct CUstream_st *each = ctx->streams; each; each = each->next) {
+			if (each->blocking && each != stream)
+				op_need(op, each->last);
+		}
+	} else if (stream->blocking) {
+		op_need(op, ctx->legacy->last);
+	}
+	if (plan.late || plan.order) {
+		op->held_until = driver_now_ns() + HELD_NS;
+		op->polls = plan.order ? MAX_POLLS : (int)(driver_random() % MAX_POLLS);
+	}
+	for (struct op *each = stream->head; each; each = each->next)
+		each->polls--;
+	if (stream->tail)
+		stream->tail->next = op;
+	else
+		stream->head = op;
+	stream->tail = op;
+	op_put(stream->last);
+	stream->last = op;
+	if (ret_op) {
+		*ret_op = op;
+		op->refs++;
+	}
+	pthread_cond_broadcast(&changed);
+	return 0;
+}
+
+static CUresult wait_for(struct context *ctx, struct op *op)
+{
+	if (!op->done)
+		hurry(op->stream->ctx);
+	while (!op->done)
+		pthread_cond_wait(&changed, &lock);
+	return op->error ? op->error : ctx->error;
+}
+
+static CUresult break_capture(struct context *ctx, CUresult error)
+{
+	for (struct CUstream_st *each = ctx->streams; each; each = each->next) {
+		if (each->capture)
+			each->capture->broken = true;
+	}
+	return error;
+}
+
+static CUresult append(struct CUgraph_st *graph, struct op template)
+{
+	if (graph->broken) {
+		free(template.data);
+		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	}
+	if (graph->n == graph->max) {
+		size_t max = graph->max ? 2 * graph->max : 16;
+		struct op *more = realloc(graph->ops, max * sizeof(*more));
+
+		if (!more) {
+			free(template.data);
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+		graph->ops = more;
+		graph->max = max;
+	}
+	graph->ops[graph->n++] = template;
+	return 0;
+}
+
+CUresult stream_submit(struct context *ctx, CUstream handle, bool per_thread, struct op template, bool wait)
+{
+	struct CUstream_st *stream;
+	struct op *op = NULL;
+	CUresult error;
+
+	pthread_mutex_lock(&lock);
+	stream = stream_find_locked(ctx, handle, per_thread);
+	if (!stream) {
+		free(template.data);
+		error = CUDA_ERROR_INVALID_HANDLE;
+	} else if (stream->capture && wait) {
+		free(template.data);
+		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	} else if (stream->capture) {
+		error = append(stream->capture, template);
+	} else if (stream == ctx->legacy && ctx->n_capturing) {
+		free(template.data);
+		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+	} else {
+		error = submit(stream, template, wait ? &op : NULL);
+		if (op) {
+			error = wait_for(ctx, op);
+			op_put(op);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+bool stream_is_capturing(struct context *ctx, CUstream handle, bool per_thread)
+{
+	struct CUstream_st *stream;
+	bool is;
+
+	pthread_mutex_lock(&lock);
+	stream = stream_find_locked(ctx, handle, per_thread);
+	is = stream && stream->capture;
+	pthread_mutex_unlock(&lock);
+	return is;
+}
+
+CUresult stream_check_capture(struct context *ctx, bool legacy)
+{
+	CUresult error = 0;
+
+	pthread_mutex_lock(&lock);
+	if (ctx->n_capturing)
+		error = break_capture(ctx, legacy ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT :
+				      CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+void stream_drain(struct context *ctx)
+{
+	pthread_mutex_lock(&lock);
+	hurry(ctx);
+	for (struct CUstream_st *each = ctx->streams; each;) {
+		if (!each->head) {
+			each = each->next;
+			continue;
+		}
+		pthread_cond_wait(&changed, &lock);
+		each = ctx->streams;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static CUresult create(struct context *ctx, CUstream *ret, unsigned flags, int priority)
+{
+	struct CUstream_st *stream;
+
+	if (!ret || flags > CU_STREAM_NON_BLOCKING)
+		return CUDA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&lock);
+	stream = stream_make(ctx, flags, priority);
+	pthread_mutex_unlock(&lock);
+	if (!stream)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*ret = stream;
+	return 0;
+}
+
+/* What is on it goes on. The structure stays until the context ends: nobody takes the handle for another stream's. */
+static CUresult destroy(struct context *ctx, CUstream handle)
+{
+	struct CUstream_st *stream;
+
+	pthread_mutex_lock(&lock);
+	stream = stream_find_locked(ctx, handle, false);
+	if (!stream || stream == ctx->legacy || stream->thread_id) {
+		pthread_mutex_unlock(&lock);
+		return CUDA_ERROR_INVALID_HANDLE;
+	}
+	stream->destroyed = true;
+	stream->stop = true;
+	counts.streams--;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static CUresult query(struct context *ctx, CUstream handle, bool per_thread)
+{
+	struct CUstream_st *stream;
+	CUresult error = 0;
+
+	pthread_mutex_lock(&lock);
+	stream = stream_find_locked(ctx, handle, per_thread);
+	if (!stream) {
+		error = CUDA_ERROR_INVALID_HANDLE;
+	} else if (stream->capture) {
+		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	} else if (stream == ctx->legacy && ctx->n_capturing) {
+		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+	} else {
+		if (stream->head)
+			asked(stream);
+		error = ctx->error ? ctx->error : stream->head ? CUDA_ERROR_NOT_READY : 0;
+		/* The default stream is all blocking ones. */
+		for (struct CUstream_st *each = ctx->streams; each && !error && stream == ctx->legacy; each = each->next) {
+			if (each->blocking && each->head)
+				error = CUDA_ERROR_NOT_READY;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+static CUresult synchronize(struct context *ctx, CUstream handle, bool per_thread)
+{
+	struct CUstream_st *stream;
+	CUresult error = 0;
+
+	pthread_mutex_lock(&lock);
+	stream = stream_find_locked(ctx, handle, per_thread);
+	if (!stream) {
+		error = CUDA_ERROR_INVALID_HANDLE;
+	} else if (stream->capture) {
+		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	} else if (stream == ctx->legacy && ctx->n_capturing) {
+		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+	} else {
+		struct op *op = NULL;
+
+		/* Behind it there is also what the default stream waits for. */
+		if (stream == ctx->legacy)
+			error = submit(stream, (struct op){ 0 }, &op);
+		else if (stream->last) {
+			op = stream->last;
+			op->refs++;
+		}
+		if (op) {
+			error = wait_for(ctx, op);
+			op_put(op);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+static CUresult context_synchronize(struct context *ctx)
+{
+	CUresult error = stream_check_capture(ctx, false);
+
+	if (error)
+		return error;
+	stream_drain(ctx);
+	pthread_mutex_lock(&lock);
+	error = ctx->error;
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+CU_IN(cuStreamCreate, (CUstream *ret, unsigned flags), create(ctx, ret, flags, 0))
+CU_IN(cuStreamCreateWithPriority, (CUstream *ret, unsigned flags, int priority), create(ctx, ret, flags, priority))
+CU_IN(cuStreamDestroy, (CUstream stream), destroy(ctx, stream))
+CU_IN(cuStreamDestroy_v2, (CUstream stream), destroy(ctx, stream))
+CU_TWO(cuStreamQuery, _ptsz, (CUstream stream), query(ctx, stream, per_thread))
+CU_TWO(cuStreamSynchronize, _ptsz, (CUstream stream), synchronize(ctx, stream, per_thread))
+CU_IN(cuCtxSynchronize, (void), context_synchronize(ctx))
+
+CU(cuCtxSynchronize_v2, (CUcontext handle))
+{
+	struct context *ctx;
+	CUresult error = driver_enter(&call_cuCtxSynchronize_v2, handle ? INITIALISED : IN_CONTEXT, &ctx);
+
+	if (error)
+		return error;
+	return context_synchronize(handle ? (struct context *)handle : ctx);
+}
+
+/* ---- what may be asked of a stream */
+
+static CUresult ask(struct context *ctx, CUstream handle, bool per_thread, unsigned *flags, int *priority,
+		    unsigned long long *id, CUcontext *context)
+{
+	struct CUstream_st *stream;
+
+	pthread_mutex_lock(&lock);
+	stream = stream_find_locked(ctx, handle, per_thread);
+	if (stream && flags)
+		*flags = stream->flags;
+	if (stream && priority)
+		*priority = stream->priority;
+	if (stream && id)
+		*id = stream->id;
+	if (stream && context)
+		*context = (CUcontext)ctx;
+	pthread_mutex_unlock(&lock);
+	return stream ? 0 : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CU_TWO(cuStreamGetFlags, _ptsz, (CUstream stream, unsigned *flags),
+       ask(ctx, stream, per_thread, flags, NULL, NULL, NULL))
+CU_TWO(cuStreamGetPriority, _ptsz, (CUstream stream, int *priority),
+       ask(ctx, stream, per_thread, NULL, priority, NULL, NULL))
+CU_TWO(cuStreamGetId, _ptsz, (CUstream stream, unsigned long long *id),
+       ask(ctx, stream, per_thread, NULL, NULL, id, NULL))
+CU_TWO(cuStreamGetCtx, _ptsz, (CUstream stream, CUcontext *context),
+       ask(ctx, stream, per_thread, NULL, NULL, NULL, context))
+CU_TWO(cuStreamGetDevice, _ptsz, (CUstream stream, CUdevice *device), (*device = 0))
+CU_TWO(cuStreamAttachMemAsync, _ptsz, (CUstream stream, CUdeviceptr p, size_t size, unsigned flags), 0)
+
+/* ---- events */
+
+static struct CUevent_st *event_of(CUevent handle)
+{
+	struct CUevent_st *event = events;
+
+	while (event && event != handle)
+		event = event->next;
+	return event;
+}
+
+static CUresult event_create(struct context *ctx, CUevent *ret, unsigned flags)
+{
+	struct CUevent_st *event;
+
+	if (!ret || flags > 7)
+		return CUDA_ERROR_INVALID_VALUE;
+	event = calloc(1, sizeof(*event));
+	if (!event)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	event->ctx = ctx;
+	event->flags = flags;
+	pthread_mutex_lock(&lock);
+	event->next = events;
+	events = event;
+	counts.events++;
+	pthread_mutex_unlock(&lock);
+	*ret = event;
+	return 0;
+}
+
+static CUresult event_destroy(CUevent handle)
+{
+	struct CUevent_st **at = &events, *event;
+
+	pthread_mutex_lock(&lock);
+	while (*at && *at != handle)
+		at = &(*at)->next;
+	event = *at;
+	if (event) {
+		*at = event->next;
+		op_put(event->op);
+		counts.events--;
+	}
+	pthread_mutex_unlock(&lock);
+	free(event);
+	return event ? 0 : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult event_record(struct context *ctx, CUevent handle, CUstream on, bool per_thread)
+{
+	struct CUevent_st *event;
+	struct CUstream_st *stream;
+	struct op *op;
+	CUresult error = 0;
+
+	pthread_mutex_lock(&lock);
+	event = event_of(handle);
+	stream = stream_find_locked(ctx, on, per_thread);
+	if (!event || !stream || event->ctx != ctx) {
+		error = CUDA_ERROR_INVALID_HANDLE;
+	} else if (stream->capture) {
+		event->capture = stream->capture;
+	} else if (stream == ctx->legacy && ctx->n_capturing) {
+		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+	} else {
+		error = submit(stream, (struct op){ .marker = true }, &op);
+		if (!error) {
+			op_put(event->op);
+			event->op = op;
+			event->capture = NULL;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+static CUresult event_query(struct context *ctx, CUevent handle, bool wait)
+{
+	struct CUevent_st *event;
+	CUresult error = 0;
+	struct op *op;
+
+	pthread_mutex_lock(&lock);
+	event = event_of(handle);
+	op = event ? event->op : NULL;
+	if (!event) {
+		error = CUDA_ERROR_INVALID_HANDLE;
+	} else if (event->capture) {
+		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	} else if (op && wait) {
+		op->refs++;
+		error = wait_for(event->ctx, op);
+		op_put(op);
+	} else if (op && !op->done) {
+		asked(op->stream);
+		error = CUDA_ERROR_NOT_READY;
+	} else if (op) {
+		error = op->error ? op->error : event->ctx->error;
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+static CUresult elapsed(float *ms, CUevent start, CUevent end)
+{
+	struct CUevent_st *from, *to;
+	CUresult error = 0;
+
+	pthread_mutex_lock(&lock);
+	from = event_of(start);
+	to = event_of(end);
+	if (!from || !to || !from->op || !to->op || (from->flags | to->flags) & CU_EVENT_DISABLE_TIMING)
+		error = CUDA_ERROR_INVALID_HANDLE;
+	else if (!from->op->done || !to->op->done)
+		error = CUDA_ERROR_NOT_READY;
+	else
+		*ms = (float)((double)(int64_t)(to->op->done_ns - from->op->done_ns) / 1e6);
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+static CUresult wait_event(struct context *ctx, CUstream on, bool per_thread, CUevent handle, unsigned flags)
+{
+	struct CUevent_st *event;
+	struct CUstream_st *stream;
+	struct op template = { .marker = true };
+	CUresult error = 0;
+
+	if (flags > 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&lock);
+	event = event_of(handle);
+	stream = stream_find_locked(ctx, on, per_thread);
+	if (!event || !stream) {
+		error = CUDA_ERROR_INVALID_HANDLE;
+	} else if (event->capture && (!stream->capture || stream->capture == event->capture)) {
+		if (stream == ctx->legacy)
+			error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+		else
+			stream->capture = event->capture;	/* it captures too, until the end */
+	} else if (stream->capture) {
+		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	} else if (event->op && !event->op->done) {
+		op_need(&template, event->op);
+		error = submit(stream, template, NULL);
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+CU_IN(cuEventCreate, (CUevent *ret, unsigned flags), event_create(ctx, ret, flags))
+CU_IN(cuEventDestroy, (CUevent event), event_destroy(event))
+CU_IN(cuEventDestroy_v2, (CUevent event), event_destroy(event))
+CU_TWO(cuEventRecord, _ptsz, (CUevent event, CUstream stream), event_record(ctx, event, stream, per_thread))
+CU_TWO(cuEventRecordWithFlags, _ptsz, (CUevent event, CUstream stream, unsigned flags),
+       event_record(ctx, event, stream, per_thread))
+CU_IN(cuEventQuery, (CUevent event), event_query(ctx, event, false))
+CU_IN(cuEventSynchronize, (CUevent event), event_query(ctx, event, true))
+CU_IN(cuEventElapsedTime, (float *ms, CUevent start, CUevent end), elapsed(ms, start, end))
+CU_IN(cuEventElapsedTime_v2, (float *ms, CUevent start, CUevent end), elapsed(ms, start, end))
+CU_TWO(cuStreamWaitEvent, _ptsz, (CUstream stream, CUevent event, unsigned flags),
+       wait_event(ctx, stream, per_thread, event, flags))
+
+/* ---- callbacks, which may not use the driver */
+
+struct callback {
+	CUhostFn *function;
+	CUstreamCallback *old;
+	CUstream stream;
+	void *data;
+};
+
+static CUresult run_callback(struct op *op)
+{
+	struct callback callback;
+	CUresult error;
+
+	memcpy(&callback, op->data, sizeof(callback));
+	pthread_mutex_lock(&lock);
+	error = op->stream->ctx->error;
+	pthread_mutex_unlock(&lock);
+	driver_in_callback = true;
+	if (callback.old)
+		callback.old(callback.stream, error, callback.data);
+	else if (!error)
+		callback.function(callback.data);
+	driver_in_callback = false;
+	return 0;
+}
+
+static CUresult add_callback(struct context *ctx, CUstream stream, bool per_thread, struct callback callback)
+{
+	struct op op = { .run = run_callback, .data_size = sizeof(callback), .in_callback = true };
+
+	if (!callback.function && !callback.old)
+		return CUDA_ERROR_INVALID_VALUE;
+	op.data = malloc(sizeof(callback));
+	if (!op.data)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(op.data, &callback, sizeof(callback));
+	return stream_submit(ctx, stream, per_thread, op, false);
+}
+
+CU_TWO(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn *function, void *data),
+       add_callback(ctx, stream, per_thread, (struct callback){ .function = function, .data = data }))
+CU_TWO(cuStreamAddCallback, _ptsz, (CUstream stream, CUstreamCallback *function, void *data, unsigned flags),
+       add_callback(ctx, stream, per_thread, (struct callback){ .old = function, .stream = stream, .data = data }))
+
+/* ---- capture and graphs: a line of commands */
+
+static CUresult begin_capture(struct context *ctx, CUstream handle, bool per_thread)
+{
+	struct CUstream_st *stream;
+	CUresult error = 0;
+
+	pthread_mutex_lock(&lock);
+	stream = stream_find_locked(ctx, handle, per_thread);
+	if (!stream)
+		error = CUDA_ERROR_INVALID_HANDLE;
+	else if (stream == ctx->legacy)
+		error = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	else if (stream->capture)
+		error = CUDA_ERROR_ILLEGAL_STATE;
+	else
+		stream->capture = calloc(1, sizeof(*stream->capture));
+	if (!error && !stream->capture)
+		error = CUDA_ERROR_OUT_OF_MEMORY;
+	if (!error) {
+		stream->captures_origin = true;
+		ctx->n_capturing++;
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+static void graph_free(struct CUgraph_st *graph)
+{
+	for (size_t i = 0; i < graph->n; i++)
+		free(graph->ops[i].data);
+	free(graph->ops);
+	graph->ops = NULL;
+	graph->n = 0;
+}
+
+static CUresult end_capture(struct context *ctx, CUstream handle, bool per_thread, CUgraph *ret)
+{
+	struct CUstream_st *stream;
+	struct CUgraph_st *graph;
+	CUresult error = 0;
+
+	pthread_mutex_lock(&lock);
+	stream = stream_find_locked(ctx, handle, per_thread);
+	if (!stream || !stream->capture) {
+		pthread_mutex_unlock(&lock);
+		return stream ? CUDA_ERROR_ILLEGAL_STATE : CUDA_ERROR_INVALID_HANDLE;
+	}
+	if (!stream->captures_origin) {
+		pthread_mutex_unlock(&lock);
+		return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+	}
+	graph = stream->capture;
+	for (struct CUstream_st *each = ctx->streams; each; each = each->next) {
+		if (each->capture == graph)
+			each->capture = NULL;
+	}
+	for (struct CUevent_st *each = events; each; each = each->next) {
+		if (each->capture == graph)
+			each->capture = NULL;
+	}
+	stream->captures_origin = false;
+	ctx->n_capturing--;
+	if (graph->broken) {
+		graph_free(graph);
+		free(graph);
+		graph = NULL;
+		error = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+	}
+	pthread_mutex_unlock(&lock);
+	*ret = graph;
+	return error;
+}
+
+static CUresult capture_status(struct context *ctx, CUstream handle, bool per_thread, int *status,
+			       unsigned long long *id)
+{
+	struct CUstream_st *stream;
+
+	pthread_mutex_lock(&lock);
+	stream = stream_find_locked(ctx, handle, per_thread);
+	if (stream)
+		*status = !stream->capture ? CU_STREAM_CAPTURE_STATUS_NONE : stream->capture->broken ?
+			CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	if (stream && id)
+		*id = stream->id;
+	pthread_mutex_unlock(&lock);
+	return stream ? 0 : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult graph_copy(struct CUgraphExec_st **ret, const struct CUgraph_st *graph)
+{
+	struct CUgraphExec_st *exec;
+
+	if (!graph || !ret)
+		return CUDA_ERROR_INVALID_VALUE;
+	exec = calloc(1, sizeof(*exec));
+	if (!exec)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (size_t i = 0; i < graph->n; i++) {
+		struct op op = graph->ops[i];
+
+		if (op.data) {
+			op.data = malloc(op.data_size);
+			if (op.data)
+				memcpy(op.data, graph->ops[i].data, op.data_size);
+		}
+		append(&exec->graph, op);
+	}
+	*ret = exec;
+	return 0;
+}
+
+static CUresult graph_launch(struct context *ctx, struct CUgraphExec_st *exec, CUstream stream, bool per_thread)
+{
+	CUresult error = exec ? 0 : CUDA_ERROR_INVALID_VALUE;
+
+	for (size_t i = 0; !error && i < exec->graph.n; i++) {
+		struct op op = exec->graph.ops[i];
+
+		if (op.data) {
+			op.data = malloc(op.data_size);
+			if (!op.data)
+				return CUDA_ERROR_OUT_OF_MEMORY;
+			memcpy(op.data, exec->graph.ops[i].data, op.data_size);
+		}
+		error = stream_submit(ctx, stream, per_thread, op, false);
+	}
+	return error;
+}
+
+static CUresult graph_destroy(struct CUgraph_st *graph)
+{
+	if (!graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	graph_free(graph);
+	free(graph);
+	return 0;
+}
+
+static CUresult exec_destroy(struct CUgraphExec_st *exec)
+{
+	if (!exec)
+		return CUDA_ERROR_INVALID_VALUE;
+	graph_free(&exec->graph);
+	free(exec);
+	return 0;
+}
+
+CU_TWO(cuStreamBeginCapture, _ptsz, (CUstream stream), begin_capture(ctx, stream, per_thread))
+CU_TWO(cuStreamBeginCapture_v2, _ptsz, (CUstream stream, int mode), begin_capture(ctx, stream, per_thread))
+CU_TWO(cuStreamBeginCaptureToGraph, _ptsz, (CUstream stream, CUgraph graph, const void *dependencies,
+					    const void *data, size_t n, int mode), CUDA_ERROR_NOT_SUPPORTED)
+CU_TWO(cuStreamEndCapture, _ptsz, (CUstream stream, CUgraph *ret), end_capture(ctx, stream, per_thread, ret))
+CU_TWO(cuStreamIsCapturing, _ptsz, (CUstream stream, int *status),
+       capture_status(ctx, stream, per_thread, status, NULL))
+CU_TWO(cuStreamGetCaptureInfo, _ptsz, (CUstream stream, int *status, unsigned long long *id),
+       capture_status(ctx, stream, per_thread, status, id))
+CU_TWO(cuStreamGetCaptureInfo_v2, _ptsz, (CUstream stream, int *status, unsigned long long *id, CUgraph *graph,
+					  const void **dependencies, size_t *n),
+       capture_status(ctx, stream, per_thread, status, id))
+CU_TWO(cuStreamGetCaptureInfo_v3, _ptsz, (CUstream stream, int *status, unsigned long long *id, CUgraph *graph,
+					  const void **dependencies, const void **data, size_t *n),
+       capture_status(ctx, stream, per_thread, status, id))
+CU_IN(cuThreadExchangeStreamCaptureMode, (int *mode), (*mode = 0))
+CU_IN(cuGraphInstantiate, (CUgraphExec *ret, CUgraph graph, void *node, char *text, size_t size),
+      graph_copy(ret, graph))
+CU_IN(cuGraphInstantiate_v2, (CUgraphExec *ret, CUgraph graph, void *node, char *text, size_t size),
+      graph_copy(ret, graph))
+CU_IN(cuGraphInstantiateWithFlags, (CUgraphExec *ret, CUgraph graph, unsigned long long flags),
+      graph_copy(ret, graph))
+CU_TWO(cuGraphInstantiateWithParams, _ptsz, (CUgraphExec *ret, CUgraph graph,
+					     CUDA_GRAPH_INSTANTIATE_PARAMS *params),
+       (params->result_out = 0, graph_copy(ret, graph)))
+CU_TWO(cuGraphUpload, _ptsz, (CUgraphExec exec, CUstream stream), 0)
+CU_TWO(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), graph_launch(ctx, exec, stream, per_thread))
+CU_IN(cuGraphDestroy, (CUgraph graph), graph_destroy(graph))
+CU_IN(cuGraphExecDestroy, (CUgraphExec exec), exec_destroy(exec))
+
+/* ---- values that streams wait for */
+
+#define MEMOP(name, value_type) \
+	CU_TWO(name, _ptsz, (CUstream stream, CUdeviceptr p, value_type value, unsigned flags), \
+	       CUDA_ERROR_NOT_SUPPORTED) \
+	CU_TWO(name##_v2, _ptsz, (CUstream stream, CUdeviceptr p, value_type value, unsigned flags), \
+	       CUDA_ERROR_NOT_SUPPORTED)
+MEMOP(cuStreamWaitValue32, uint32_t)
+MEMOP(cuStreamWaitValue64, uint64_t)
+MEMOP(cuStreamWriteValue32, uint32_t)
+MEMOP(cuStreamWriteValue64, uint64_t)
+CU_TWO(cuStreamBatchMemOp, _ptsz, (CUstream stream, unsigned n, void *ops, unsigned flags), CUDA_ERROR_NOT_SUPPORTED)
+CU_TWO(cuStreamBatchMemOp_v2, _ptsz, (CUstream stream, unsigned n, void *ops, unsigned flags),
+       CUDA_ERROR_NOT_SUPPORTED)

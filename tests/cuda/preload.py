@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""A program of CUDA's without the library and with it: preload.py HOW LIBADSM PROGRAM MODE.
+
+HOW: same    without and with it, the same output and nothing on standard error
+     shared  with it only: the program ends well, and nothing on standard error
+     once    as same; and all that came from the device is what the program's first copy fetched
+     dies    without it: ends by SIGSEGV
+     spoken  as same, but it may say something on standard error
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+ONE_COPY = 1 << 20
+
+
+def fail(what):
+    print(what)
+    sys.exit(1)
+
+
+def run(preload, more=None):
+    environment = dict(os.environ)
+    # The tests' default is the CPU's device; here it is the program's driver that decides.
+    environment.pop("ADSM_BACKEND", None)
+    if preload:
+        environment["LD_PRELOAD"] = preload
+    environment.update(more or {})
+    return subprocess.run([program, mode], env=environment, capture_output=True, text=True, check=False)
+
+
+def good(result, what, quiet=True):
+    if result.returncode:
+        fail(f"{what}: status {result.returncode}\n{result.stdout}{result.stderr}")
+    if quiet and result.stderr:
+        fail(f"{what}: said\n{result.stderr}")
+    if not result.stdout.startswith(mode + ": "):
+        fail(f"{what}: printed\n{result.stdout}")
+
+
+if os.environ.get("TEST_SKIP"):
+    print(os.environ["TEST_SKIP"])
+    sys.exit(77)
+how, library, program, mode = sys.argv[1:]
+if how == "dies":
+    alone = run(None)
+    if alone.returncode != -signal.SIGSEGV:
+        fail(f"without the library: status {alone.returncode}, not SIGSEGV\n{alone.stdout}{alone.stderr}")
+    sys.exit(0)
+if how == "shared":
+    good(run(library), "with the library")
+    sys.exit(0)
+
+alone = run(None)
+good(alone, "without the library", how != "spoken")
+with tempfile.TemporaryDirectory() as folder:
+    stats = os.path.join(folder, "stats")
+    both = run(library, {"ADSM_STATS": stats} if how == "once" else None)
+    good(both, "with the library", how != "spoken")
+    if both.stdout != alone.stdout:
+        fail(f"not the same:\n{alone.stdout}{both.stdout}")
+    if how == "once":
+        with open(stats, encoding="utf-8") as file:
+            fetched = json.load(file)["d2h_bytes"]
+        if fetched != ONE_COPY:
+            fail(f"{fetched} bytes came from the device, should be {ONE_COPY}")

@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_foreign.c - objects where a driver wants them, and commands that the program gives to its driver itself.
+ *
+ * The driver is made of the cpu backend: memory has the address it is told, queues of the program's are lists of fills,
+ * and these run as late as they may: when somebody waits for them.
+ */
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include "core.h"
+#include "foreign.h"
+#include "io.h"
+#include "object.h"
+#include "options.h"
+
+#define JOBS 512
+#define BLOCK ((size_t)64 << 10)
+#define SIZE (4 * BLOCK)
+#define NO_ACCESS 0u
+
+/* ---- the driver */
+
+struct job {			/* of one call: bytes of an object that its commands write */
+	struct adsm_object *object;
+	uint64_t birth;
+	size_t offset, size;
+	uint8_t value;
+	int status;
+};
+
+static const struct adsm_backend *inner;
+static struct adsm_backend driver;
+static struct job jobs[ADSM_MAX_DEVICES][JOBS];
+static _Atomic uint64_t n_jobs[ADSM_MAX_DEVICES], n_done[ADSM_MAX_DEVICES];
+static pthread_mutex_t job_mutex = PTHREAD_MUTEX_INITIALIZER;
+static unsigned n_follows, n_frees;
+static bool join_fails;
+static void *dictated;			/* the address of the next allocation */
+
+static int index_of(const struct adsm_device *device)
+{
+	for (int i = 0; i < adsm_n_homes; i++)
+		if (adsm_homes[i].device == device)
+			return i;
+	_exit(1);
+}
+
+/* All up to the @seq-th of a device. */
+static void run_jobs(int device, uint64_t seq)
+{
+	pthread_mutex_lock(&job_mutex);
+	while (n_done[device] < seq) {
+		const struct job *job = &jobs[device][n_done[device] % JOBS];
+
+		/* What is freed meanwhile is the program's fault, and must not be the library's. */
+		if (job->object && job->object->live && job->object->birth == job->birth)
+			inner->fill(job->object->memory, job->offset, job->value, job->size, NULL);
+		n_done[device]++;
+	}
+	pthread_mutex_unlock(&job_mutex);
+}
+
+static int driver_query(struct adsm_device *device, struct adsm_device_event event, int *ret_status)
+{
+	int i = index_of(device);
+
+	if (event.queue != ADSM_QUEUE_COMPUTE)
+		return inner->event_query(device, event, ret_status);
+	*ret_status = jobs[i][(event.seq - 1) % JOBS].status;
+	return n_done[i] >= event.seq;
+}
+
+static int driver_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status)
+{
+	if (event.queue != ADSM_QUEUE_COMPUTE)
+		return inner->event_wait(device, event, ret_status);
+	run_jobs(index_of(device), event.seq);
+	return driver_query(device, event, ret_status) == 1 ? 0 : -EIO;
+}
+
+static int driver_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns)
+{
+	return -EINVAL;
+}
+
+static int driver_native(struct adsm_device *device, struct adsm_native *ret_native)
+{
+	*ret_native = (struct adsm_native){ .context = &jobs[index_of(device)] };
+	return 0;
+}
+
+static int driver_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
+			struct adsm_memory **ret_memory)
+{
+	int error = inner->alloc(device, size, wanted, ret_memory);
+
+	if (!error)
+		(*ret_memory)->address = address;
+	return error;
+}
+
+/* Where the device's memory is in the backend; one that has no place in the arena takes the last bytes there. */
+static int driver_alloc(struct adsm_device *device, size_t size, uint64_t wanted, struct adsm_memory **ret_memory)
+{
+	return driver_adopt(device, (uintptr_t)dictated, size,
+			    wanted ? wanted : adsm_arena.base + adsm_arena.size - size, ret_memory);
+}
+
+static void check_reserved(void *p, size_t size);
+
+/* Before the driver has it back, what is over it is gone; but where another object was in the way, that stays. */
+static void driver_free(struct adsm_memory *memory)
+{
+	if (!adsm_index_find(memory->address))
+		check_reserved((void *)(uintptr_t)memory->address, memory->size);
+	n_frees++;
+	inner->free(memory);
+}
+
+static int driver_follow(struct adsm_device *device, void *queue)
+{
+	n_follows++;
+	return 0;
+}
+
+static int driver_join(struct adsm_device *device, void *queue, struct adsm_device_event *ret_event)
+{
+	if (join_fails)
+		return -EIO;
+	*ret_event = (struct adsm_device_event){ ADSM_QUEUE_COMPUTE, n_jobs[index_of(device)] };
+	return 0;
+}
+
+/* ---- the program */
+
+static struct adsm_home *home;
+
+static void *reserve(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	return p;
+}
+
+static void start(const char *protocol)
+{
+	CHECK(!adsmOption("protocol", protocol));
+	CHECK(!adsmOption("block_size", "64K"));
+	CHECK(!adsmOption("cpu_devices", "2"));
+	CHECK(!adsmOption("cpu_memory", "discrete"));
+	CHECK(!adsm_foreign_active());
+	CHECK(!adsmInit());
+	CHECK(!adsm_foreign_active());
+	inner = adsm_homes[0].device->backend;
+	driver = *inner;
+	driver.alloc = driver_alloc;
+	driver.free = driver_free;
+	driver.memory_adopt = driver_adopt;
+	driver.event_query = driver_query;
+	driver.event_wait = driver_wait;
+	driver.event_elapsed = driver_elapsed;
+	driver.native = driver_native;
+	driver.queue_follow = driver_follow;
+	driver.queue_join = driver_join;
+	for (int i = 0; i < 2; i++)
+		adsm_homes[i].device->backend = &driver;
+	home = &adsm_homes[0];
+}
+
+static bool batch(void)
+{
+	return !strcmp(adsm_options.protocol, "batch");
+}
+
+static void *adopt_on(struct adsm_home *on, size_t size)
+{
+	void *p = reserve(size);
+
+	CHECK(!adsm_foreign_adopt(on, (uintptr_t)p, size));
+	return p;
+}
+
+static unsigned *adopt(size_t size)
+{
+	return adopt_on(home, size);
+}
+
+static void forget(void *p)
+{
+	CHECK(!adsm_foreign_forget(p, true));
+}
+
+/* What a driver leaves where it keeps no accessible memory: neither free nor to be touched. */
+static void check_reserved(void *p, size_t size)
+{
+	int ends[2];
+
+	CHECK(mmap(p, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED);
+	CHECK_EQ(errno, EEXIST);
+	CHECK(!pipe(ends));
+	for (size_t at = 0; at < size; at += PAGE)
+		CHECK(write(ends[1], (char *)p + at, 1) < 0 && errno == EFAULT);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+struct command {
+	volatile void *p;
+	size_t offset, size;
+	uint8_t value;
+	int status;
+	int refuse;
+	bool ran;
+	unsigned seen;			/* of the object's first word on the device, when it was enqueued */
+};
+
+/* Under the lock, as a launch would be: what the device has now is what the commands begin with. */
+static int enqueue(void *arg)
+{
+	struct command *c = arg;
+	struct adsm_object *object = c->p ? adsm_index_find((uintptr_t)c->p) : NULL;
+	int i = object ? object->home->index : 0;
+
+	c->ran = true;
+	if (object)
+		CHECK(!inner->to_host(&c->seen, object->memory, 0, sizeof(c->seen), NULL));
+	if (c->refuse)
+		return c->refuse;
+	CHECK(n_jobs[i] - n_done[i] < JOBS);
+	jobs[i][n_jobs[i] % JOBS] = (struct job){ object, object ? object->birth : 0, c->offset, c->size, c->value,
+						  c->status };
+	n_jobs[i]++;
+	return 0;
+}
+
+/* Commands that fill a range of an object; access NO_ACCESS: it is not named. */
+static unsigned call(volatile void *p, unsigned access, size_t offset, size_t size, uint8_t value)
+{
+	const struct adsm_foreign_use use = { (const void *)p, access };
+	struct command c = { .p = p, .offset = offset, .size = size, .value = value };
+	int result = -1;
+
+	CHECK(!adsm_foreign_call(object_of(p)->home, &use, access != NO_ACCESS, NULL, enqueue, &c, &result));
+	CHECK(c.ran && !result);
+	return c.seen;
+}
+
+/* Wait as the program does: the driver knows, then the library is told. */
+static void sync_all(void)
+{
+	for (int i = 0; i < 2; i++) {
+		run_jobs(i, n_jobs[i]);
+		CHECK(!adsm_foreign_sync(&adsm_homes[i]));
+	}
+}
+
+static unsigned word_of(uint8_t value)
+{
+	return value * 0x01010101u;
+}
+
+/* ---- the cases */
+
+static void check_object(void)
+{
+	volatile unsigned *p = adopt(SIZE - 100);
+	adsmObjectProps props = { .struct_size = sizeof(props) };
+	struct adsm_foreign_place place;
+	unsigned on_stack;
+
+	CHECK(adsm_foreign_active());
+	CHECK(!adsmObjectInfo((void *)p, &props));
+	CHECK(props.address == p && props.device_address == (uintptr_t)p && props.size == SIZE - 100);
+	CHECK(adsm_foreign_find((char *)p + 5, &place));
+	CHECK(place.home == home && place.start == (uintptr_t)p && place.offset == 5 && place.size == SIZE - 100 &&
+	      !place.device_only);
+	CHECK(adsm_foreign_find((char *)p + SIZE - 101, &place));
+	CHECK(!adsm_foreign_find((char *)p + SIZE - 100, &place));
+	CHECK(!adsm_foreign_find(&on_stack, &place));
+	/* Ordinary memory beside it, inside the range and outside, is not taken for shared. */
+	CHECK(adsm_may_be_shared((void *)p, 1) && adsm_may_be_shared((char *)p - 1, 2));
+	CHECK(!adsm_may_be_shared((char *)p - 1, 1) && !adsm_may_be_shared((char *)p + SIZE, 1));
+	CHECK(!adsm_may_be_shared(&on_stack, sizeof(on_stack)));
+	CHECK_EQ(adsm_index_next((uintptr_t)p - 3 * PAGE, SIZE), (uintptr_t)p);
+	CHECK_EQ(adsm_index_next((uintptr_t)p - 3 * PAGE, 3 * PAGE), (uintptr_t)p);
+	CHECK_EQ(adsm_index_next((uintptr_t)p + 5, 1), (uintptr_t)p + 5);
+	CHECK_EQ(adsm_index_next((uintptr_t)p + SIZE, 10), (uintptr_t)p + SIZE + 10);
+
+	CHECK_EQ(adsm_foreign_adopt(home, (uintptr_t)p, SIZE), -EEXIST);
+	CHECK_EQ(adsm_foreign_adopt(home, (uintptr_t)p + SIZE - PAGE, SIZE), -EEXIST);
+	CHECK_EQ(adsm_foreign_adopt(home, (uintptr_t)p + 512, SIZE), -EINVAL);
+	CHECK_EQ(adsmFree((void *)p), -EINVAL);
+	CHECK_EQ(adsm_foreign_forget((char *)p + PAGE, true), -EINVAL);
+	CHECK(!adsmHold((void *)p, 1, ADSM_ACCESS_IN));
+	CHECK_EQ(adsm_foreign_forget((void *)p, true), -EBUSY);
+	CHECK(!adsmUnhold((void *)p, 1));
+	CHECK_EQ(adsmShutdown(), -EBUSY);
+	for (unsigned i = 0; i < 5; i++) {
+		p[0] = p[SIZE / 4 - 100] = i + 1;
+		CHECK_EQ(call(p, ADSM_ACCESS_INOUT, 0, 4, 7), i + 1);
+		forget((void *)p);
+		check_reserved((void *)p, SIZE);
+		CHECK(!adsm_foreign_find((void *)p, &place));
+		CHECK_EQ(adsm_foreign_forget((void *)p, true), -EINVAL);
+		/* The bytes of the file were given back with it. */
+		CHECK(!adsm_foreign_adopt(home, (uintptr_t)p, SIZE - 100));
+		CHECK(p[SIZE / 4 - 100] != i + 1);
+	}
+	forget((void *)p);
+	CHECK_EQ(n_frees, 6 + 2);
+	CHECK(!adsm_foreign_active());
+}
+
+static void check_calls(void)
+{
+	volatile unsigned *p = adopt(SIZE), *q = adopt(SIZE), *r = adopt(PAGE);
+	struct command c = { .p = p, .size = 4 };
+	const struct adsm_foreign_use both[] = { { (char *)p + 9, ADSM_ACCESS_IN }, { (char *)q, ADSM_ACCESS_OUT },
+						 { &c, ADSM_ACCESS_INOUT } };
+	int result = 0;
+
+	n_follows = 0;
+	/* What the CPU wrote is there before, and what the device writes is waited for. */
+	p[0] = 1;
+	q[0] = 2;
+	CHECK_EQ(call(p, ADSM_ACCESS_INOUT, 0, SIZE, 3), 1);
+	if (batch())
+		sync_all();
+	CHECK_EQ(p[0], word_of(3));
+	CHECK_EQ(p[SIZE / 4 - 1], word_of(3));
+	CHECK_EQ(device_word(p), word_of(3));
+	/* One that is not named was not touched, until an unnamed call comes. */
+	CHECK_EQ(q[0], 2);
+	CHECK(device_word(q) != 2);
+	p[1] = 4;
+	CHECK_EQ(call(q, NO_ACCESS, 4, 4, 5), 2);
+	CHECK_EQ(device_word(&p[1]), 4);
+	if (batch())
+		sync_all();
+	CHECK_EQ(q[1], word_of(5));
+	CHECK_EQ(q[0], 2);
+	CHECK_EQ(n_follows, 2);
+
+	/* Named objects by what is done to them; others are passed over. */
+	p[0] = 6;
+	r[0] = 8;
+	c.p = q;
+	c.value = 9;
+	CHECK(!adsm_foreign_call(home, both, 3, NULL, enqueue, &c, &result));
+	CHECK_EQ(device_word(p), 6);
+	CHECK_EQ(n_jobs[0] - n_done[0], 1);
+	CHECK_EQ(p[0], 6);
+	CHECK_EQ(n_jobs[0] - n_done[0], 1);
+	if (batch())
+		sync_all();
+	CHECK_EQ(q[0], word_of(9));
+	CHECK_EQ(n_jobs[0], n_done[0]);
+
+	/* The driver refuses: nothing has happened. */
+	p[0] = 10;
+	c = (struct command){ .p = p, .refuse = 77 };
+	CHECK(!adsm_foreign_call(home, both, 1, NULL, enqueue, &c, &result));
+	CHECK_EQ(result, 77);
+	CHECK_EQ(home->last_seq, n_jobs[0]);
+	CHECK_EQ(p[0], 10);
+	/* It is running, but when it ends nobody knows: the program waits, then the bytes are there. */
+	join_fails = true;
+	c = (struct command){ .p = p, .size = 4, .value = 11 };
+	CHECK_EQ(adsm_foreign_call(home, (struct adsm_foreign_use[]){ { (void *)p, ADSM_ACCESS_INOUT } }, 1, NULL,
+				   enqueue, &c, &result), -EIO);
+	join_fails = false;
+	CHECK(c.ran && c.seen == 10);
+	n_done[0] = n_jobs[0] - 1;
+	sync_all();
+	CHECK_EQ(p[0], word_of(11));
+	forget((void *)p);
+	forget((void *)q);
+	forget((void *)r);
+}
+
+/* The oldest is waited for when there are too many; failures are nobody's here. */
+static void check_many(void)
+{
+	volatile unsigned *p = adopt(PAGE);
+	unsigned max = home->device->caps.max_pending < ADSM_PENDING_MAX ?
+		home->device->caps.max_pending : ADSM_PENDING_MAX;
+	const struct adsm_foreign_use use = { (void *)p, ADSM_ACCESS_IN };
+
+	run_jobs(0, n_jobs[0]);
+	for (unsigned i = 0; i < 2 * max; i++) {
+		struct command c = { .p = p, .size = 4, .value = (uint8_t)i, .status = i % 2 ? -EIO : 0 };
+		int result;
+
+		CHECK(!adsm_foreign_call(home, &use, 1, NULL, enqueue, &c, &result));
+		CHECK(n_jobs[0] - n_done[0] <= max);
+	}
+	CHECK_EQ(n_jobs[0] - n_done[0], max);
+	sync_all();
+	CHECK_EQ(home->n_failed, 0);
+	CHECK_EQ(adsmSync(), 0);
+	CHECK_EQ(home->last_seq, home->completed);
+	forget((void *)p);
+}
+
+/* Freed in the order of the program's commands: nobody waits, and what ends later finds nothing of it. */
+static void check_forget(void)
+{
+	volatile unsigned *p = adopt(SIZE), *q;
+	uint64_t done;
+
+	p[0] = 1;
+	call(p, ADSM_ACCESS_INOUT, 0, 4, 2);
+	done = n_done[0];
+	CHECK(!adsm_foreign_forget((void *)p, false));
+	CHECK_EQ(n_done[0], done);
+	check_reserved((void *)p, SIZE);
+	q = adopt(SIZE);
+	q[0] = 3;
+	sync_all();
+	CHECK_EQ(home->last_seq, home->completed);
+	CHECK_EQ(q[0], 3);
+	/* And the other way. */
+	call(q, ADSM_ACCESS_INOUT, 0, 4, 2);
+	CHECK_EQ(n_jobs[0] - n_done[0], 1);
+	forget((void *)q);
+	CHECK_EQ(n_jobs[0], n_done[0]);
+}
+
+/* Bytes moved each way since the last time. */
+static void moved(uint64_t to_device, uint64_t to_host, int line)
+{
+	adsmStats stats;
+
+	CHECK(!adsmStatsGet(&stats, sizeof(stats)));
+	CHECK(!adsmStatsReset());
+	if (stats.h2d_bytes == to_device && stats.d2h_bytes == to_host)
+		return;
+	fprintf(stderr, "line %d: %lu bytes sent, %lu fetched; not %lu, %lu\n", line, (unsigned long)stats.h2d_bytes,
+		(unsigned long)stats.d2h_bytes, (unsigned long)to_device, (unsigned long)to_host);
+	_exit(1);
+}
+
+#define MOVED(to_device, to_host) moved(to_device, to_host, __LINE__)
+
+static unsigned char bytes[SIZE], back[SIZE];
+
+static void copy(volatile void *dst, const volatile void *src, size_t size)
+{
+	CHECK(!adsm_foreign_copy((void *)dst, (const void *)src, size));
+}
+
+static void check_back(size_t at, size_t size, int value)
+{
+	for (size_t i = at; i < at + size; i++)
+		CHECK_AT(back[i], i, value);
+}
+
+static void check_copies(void)
+{
+	volatile unsigned char *p = (unsigned char *)adopt(SIZE), *q = (unsigned char *)adopt(SIZE);
+	bool rolling = !strcmp(adsm_options.protocol, "rolling");
+
+	/* To the device at once, and no more than that. */
+	memset(bytes, 1, SIZE);
+	CHECK(!adsmStatsReset());
+	copy(p, bytes, SIZE);
+	MOVED(SIZE, 0);
+	copy(p + 5, bytes, 10);
+	CHECK(!adsm_foreign_fill((void *)(p + BLOCK), 2, 100));
+	MOVED(10, 0);
+	call(p, ADSM_ACCESS_INOUT, 3, 4, 3);
+	MOVED(0, 0);
+	/* A few bytes cost a few bytes, after the call that writes them, each time. */
+	for (int i = 0; i < 2; i++) {
+		copy(back, p + 4, 8);
+		CHECK_EQ(n_jobs[0], n_done[0]);
+		check_back(0, 3, 3);
+		check_back(3, 5, 1);
+		MOVED(0, 8);
+	}
+	/* All of it is fetched once. */
+	copy(back, p, SIZE);
+	MOVED(0, SIZE);
+	check_back(0, 3, 1);
+	check_back(3, 4, 3);
+	check_back(BLOCK, 100, 2);
+	check_back(BLOCK + 100, BLOCK - 100, 1);
+	back[7] = 0;
+	copy(back, p, SIZE);
+	CHECK_EQ(back[7], 1);
+	CHECK_EQ(p[SIZE - 1], 1);
+	MOVED(0, 0);
+	/* Blocks, and parts of blocks beside them. */
+	call(p, ADSM_ACCESS_INOUT, SIZE - 1, 1, 4);
+	MOVED(0, 0);
+	copy(back, p + BLOCK - 10, SIZE - BLOCK + 10);
+	CHECK_EQ(back[SIZE - BLOCK + 9], 4);
+	MOVED(0, SIZE - BLOCK + 10);
+	copy(back, p + BLOCK - 10, SIZE - BLOCK + 10);
+	MOVED(0, rolling ? 10 : SIZE - BLOCK + 10);
+
+	/* What the CPU wrote stays with it until a call, and is copied from there. */
+	call(p, ADSM_ACCESS_INOUT, 0, 1, 5);
+	p[1] = 6;
+	MOVED(0, rolling ? BLOCK : SIZE);
+	copy(p + 2, bytes, 3);
+	copy(back, p, 6);
+	MOVED(0, 0);
+	CHECK_EQ(back[0], 5);
+	CHECK_EQ(back[1], 6);
+	check_back(2, 3, 1);
+	CHECK_EQ(back[5], 3);
+	/* But blocks that are overwritten go to the device. */
+	copy(p, bytes, SIZE);
+	MOVED(SIZE, 0);
+	copy(back, p, 6);
+	check_back(0, 6, 1);
+	MOVED(0, 6);
+
+	/* From one to the other on the device; not where the CPU has the bytes. */
+	copy(q, p, SIZE);
+	copy(q + 7, p + 1, 3);
+	CHECK(!adsm_foreign_fill((void *)(q + 9), 8, 2));
+	MOVED(0, 0);
+	copy(back, q + 6, 8);
+	check_back(0, 3, 1);
+	check_back(3, 2, 8);
+	check_back(5, 3, 1);
+	MOVED(0, 8);
+	p[0] = 9;
+	MOVED(0, rolling ? BLOCK : SIZE);
+	copy(q + SIZE - 1, p, 1);
+	CHECK_EQ(q[SIZE - 1], 9);
+	forget((void *)p);
+	forget((void *)q);
+}
+
+/* Where accesses are not seen, copies are the CPU's, and the program's waits fetch all. */
+static void check_batch_copies(void)
+{
+	volatile unsigned char *p = (unsigned char *)adopt(SIZE);
+
+	memset(bytes, 1, SIZE);
+	CHECK(!adsmStatsReset());
+	copy(p, bytes, SIZE);
+	copy(back, p, SIZE);
+	check_back(0, SIZE, 1);
+	MOVED(0, 0);
+	call(p, ADSM_ACCESS_INOUT, 0, 4, 2);
+	MOVED(SIZE, 0);
+	copy(back, p + 2, 4);
+	check_back(0, 2, 2);
+	check_back(2, 2, 1);
+	MOVED(0, 4);
+	sync_all();
+	MOVED(0, SIZE);
+	CHECK_EQ(p[3], 2);
+	forget((void *)p);
+}
+
+static void check_two_homes(void)
+{
+	volatile unsigned char *p = (unsigned char *)adopt(SIZE), *q = adopt_on(&adsm_homes[1], SIZE);
+	const struct adsm_foreign_use uses[] = { { (void *)p, ADSM_ACCESS_INOUT }, { (void *)q, ADSM_ACCESS_INOUT } };
+	struct command c = { .p = p, .size = 4, .value = 1 };
+	struct adsm_foreign_place place;
+	struct adsm_home *found;
+	int result;
+
+	CHECK(adsm_foreign_find((void *)q, &place) && place.home == &adsm_homes[1]);
+	for (int i = 0; i < 2; i++) {
+		CHECK(adsm_foreign_home_of(&jobs[i]) == &adsm_homes[i]);
+		CHECK(!adsm_foreign_home("cpu", &jobs[i], NULL, &found) && found == &adsm_homes[i]);
+	}
+	CHECK(!adsm_foreign_home_of(&c));
+	/* Nobody's context: the backend has none, and says so. */
+	CHECK(adsm_foreign_home("cpu", &c, NULL, &found) < 0);
+	CHECK(adsm_foreign_home("none", &c, NULL, &found) == -ENOTSUP);
+	/* The other home's objects are not part of the call. */
+	p[0] = 1;
+	q[0] = 2;
+	CHECK(!adsm_foreign_call(home, uses, 2, NULL, enqueue, &c, &result));
+	CHECK_EQ(adsm_homes[1].last_seq, 0);
+	CHECK_EQ(q[0], 2);
+	memset(bytes, 3, SIZE);
+	copy(p, bytes, SIZE);
+	call(q, ADSM_ACCESS_INOUT, 0, SIZE, 4);
+	/* Fourteen bytes from one device to another: these are fetched, and go there at the next call. */
+	copy(p + 10, q + 4, 14);
+	copy(back, p + 9, 16);
+	CHECK_EQ(back[0], 3);
+	check_back(1, 14, 4);
+	CHECK_EQ(back[15], 3);
+	copy(p, q, SIZE);
+	copy(back, p, SIZE);
+	check_back(0, SIZE, 4);
+	call(p, ADSM_ACCESS_INOUT, 1, 1, 5);
+	run_jobs(0, n_jobs[0]);
+	CHECK_EQ(device_word((unsigned *)p), 0x04040504);
+	forget((void *)p);
+	forget((void *)q);
+}
+
+/* The same for what the library allocates. */
+static void check_dictated(void)
+{
+	volatile unsigned *p, *d[2];
+	struct adsm_foreign_place place;
+
+	for (int i = 0; i < 2; i++)
+		adsm_homes[i].device->caps.dictates_address = true;
+	dictated = reserve(SIZE);
+	p = adsmAlloc(SIZE);
+	CHECK(p == dictated);
+	CHECK(adsmAlloc(SIZE) == NULL && errno == EEXIST);
+	p[0] = 1;
+	CHECK_EQ(call(p, ADSM_ACCESS_INOUT, 0, 4, 2), 1);
+	if (batch())
+		sync_all();
+	CHECK_EQ(p[0], word_of(2));
+	CHECK_EQ(adsm_foreign_forget((void *)p, true), -EINVAL);
+	for (int i = 0; i < 2; i++) {
+		CHECK(!adsmDeviceSet(i));
+		dictated = reserve(SIZE);
+		d[i] = adsmDeviceAlloc(SIZE);
+		CHECK(d[i] == dictated);
+		CHECK(adsm_foreign_find((void *)d[i], &place) && place.device_only);
+		check_reserved((void *)d[i], SIZE);
+	}
+	CHECK(!adsmDeviceSet(0));
+	/* Its parts are copied like any other. */
+	p[1] = 3;
+	copy(d[0], p, SIZE);
+	copy(d[0] + 2, d[0], 8);
+	CHECK(!adsm_foreign_fill((void *)(d[0] + 4), 5, 4));
+	copy(d[1], d[0], SIZE);
+	copy(back, d[1], 20);
+	CHECK(!memcmp(back, (unsigned[]){ word_of(2), 3, word_of(2), 3, word_of(5) }, 20));
+	copy(p, d[1] + 1, 12);
+	CHECK_EQ(p[2], 3);
+	CHECK_EQ(p[1], word_of(2));
+	CHECK(adsm_foreign_copy((void *)d[0], back, SIZE + 1) == -EINVAL);
+	CHECK(!adsmDeviceFree((void *)d[0]));
+	CHECK(!adsmDeviceFree((void *)d[1]));
+	CHECK(!adsmFree((void *)p));
+	check_reserved((void *)p, SIZE);
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 2);
+	start(argv[1]);
+	check_object();
+	check_calls();
+	check_many();
+	check_forget();
+	if (batch())
+		check_batch_copies();
+	else
+		check_copies();
+	check_two_homes();
+	check_dictated();
+	CHECK(!adsmShutdown());
+	return 0;
+}
