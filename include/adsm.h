@@ -424,8 +424,8 @@ static inline adsmArg adsmConst(const void *p, size_t size)
 }
 
 /*
- * Of a native kernel: @size bytes of memory that the threads of a block share. __local in OpenCL C; on CUDA, where it is
- * no parameter but extern __shared__, it comes behind the others.
+ * Of a native kernel: @size bytes of memory that the threads of a block share. __local in OpenCL C; on CUDA, where
+ * it is no parameter but extern __shared__, it comes behind the others.
  */
 static inline adsmArg adsmLocal(size_t size)
 {

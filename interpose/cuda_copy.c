@@ -122,7 +122,7 @@ static CUresult copy_now(struct copy *copy)
 		return result;
 	if (is_ordinary(&copy->dst) && is_ordinary(&copy->src)) {
 		error = adsm_foreign_copy((void *)(uintptr_t)copy->dst.p, (void *)(uintptr_t)copy->src.p, copy->size);
-		return error ? adsm_cuda_result(error) : CUDA_SUCCESS;
+		return error ? adsm_cuda_failure(error, copy->stream) : CUDA_SUCCESS;
 	}
 	result = copy_driver(copy, copy->dst.object ? copy->dst.place.home : copy->src.place.home);
 	return result == CUDA_SUCCESS ? adsm_cuda_wait(copy->stream) : result;
@@ -290,7 +290,11 @@ static CUresult copy_shaped(struct shaped *shaped)
 		    a.start == b.start)
 			shaped->n_uses = 1;
 	}
-	result = adsm_cuda_command(shaped->home, shaped->uses, shaped->n_uses, shaped->stream, enqueue_shaped, shaped);
+	/* It may wait inside the driver, for all that comes before: better out here, where nothing is locked. */
+	result = shaped->now ? adsm_cuda_wait(shaped->stream) : CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS)
+		result = adsm_cuda_command(shaped->home, shaped->uses, shaped->n_uses, shaped->stream, enqueue_shaped,
+					   shaped);
 	/* For the driver that was a copy on the device, which it need not wait for. */
 	if (result == CUDA_SUCCESS && shaped->now && shaped->to_host)
 		result = adsm_cuda_wait(shaped->stream);
@@ -572,7 +576,7 @@ static CUresult fill_now(struct fill *fill)
 	if (result != CUDA_SUCCESS)
 		return result;
 	error = adsm_foreign_fill((void *)(uintptr_t)fill->dst.p, (int)fill->value, fill->n);
-	return error ? adsm_cuda_result(error) : CUDA_SUCCESS;
+	return error ? adsm_cuda_failure(error, fill->stream) : CUDA_SUCCESS;
 }
 
 #define FILL(name, per_thread, params, args, given, run, ...)						\

@@ -166,6 +166,8 @@ static inline struct adsm_home *adsm_cuda_concerned(void)
 	return home && !adsm_cuda_has_ended(home) ? home : NULL;
 }
 
+/* What the library could not do, as a CUresult; of a context that has failed the driver's own error (cuda_sync.c). */
+CUresult adsm_cuda_failure(int error, CUstream stream);
 /* adsm_foreign_call() for wrappers: its result is the driver's (cuda_launch.c). */
 CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, CUstream stream,
 			   int (*enqueue)(void *arg), void *arg);

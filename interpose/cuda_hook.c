@@ -30,7 +30,7 @@ extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
 /* For dlsym.S. */
-void *adsm_dlsym_answer(void *handle, const char *name, const void *caller);
+void *adsm_dlsym_answer(void *handle, const char *name);
 void *adsm_dlsym_find(void);
 extern _Atomic(void *) adsm_dlsym_real;
 
@@ -43,7 +43,7 @@ static void *no_dlsym(void *handle, const char *name)
 	return NULL;
 }
 
-/* By its version, which this library's own has not got: no name of dlsym() is looked up by dlsym(). */
+/* By its version, which this library's own has not got; dlsym() itself cannot be asked for it. */
 void *adsm_dlsym_find(void)
 {
 	static const char *const versions[] = { "GLIBC_2.34",
@@ -81,7 +81,7 @@ void *adsm_real_dlsym(void *handle, const char *name)
 
 static _Atomic(void *) driver;
 
-static bool is_ours(const void *address)
+static bool is_own(const void *address)
 {
 	return (const char *)address >= __ehdr_start && (const char *)address < _end;
 }
@@ -94,7 +94,7 @@ static void *open_owner(const void *symbol)
 	Dl_info info, own;
 	void *handle;
 
-	if (!symbol || is_ours(symbol) || !dladdr1(symbol, &info, (void **)&map, RTLD_DL_LINKMAP) || !*map->l_name)
+	if (!symbol || is_own(symbol) || !dladdr1(symbol, &info, (void **)&map, RTLD_DL_LINKMAP) || !*map->l_name)
 		return NULL;
 	handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 	for (size_t i = 0; handle && i < sizeof(marks) / sizeof(*marks); i++) {
@@ -141,8 +141,8 @@ static CUresult missing(void)
 }
 
 /*
- * For a wrapper that is called before it was handed out: by a program that is linked with the driver, then. What is
- * next behind this library is used where nothing is a driver; else the driver, as it is for those handed out.
+ * The first call of a wrapper, which may be all that a program does, where it is linked with the driver: the one of
+ * this process, or what is next behind this library, or the one that is installed.
  */
 void *adsm_cu_find(struct adsm_cu_entry *entry)
 {
@@ -174,17 +174,14 @@ static bool has_prefix(const char *name, const char *prefix)
 }
 
 /* For cu[A-Z] names only. NULL: the real one's answer, to the caller itself. */
-void *adsm_dlsym_answer(void *handle, const char *name, const void *caller)
+void *adsm_dlsym_answer(void *handle, const char *name)
 {
 	struct adsm_cu_entry *entry;
 	void *symbol, *own, *answer = NULL;
 	int saved_errno;
 
-	/* Of those two the answer depends on the caller. RTLD_DEFAULT finds the wrappers: they are exported. */
+	/* Their answers depend on the caller. RTLD_DEFAULT finds the wrappers: they are exported. */
 	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
-		return NULL;
-	/* The library itself means the driver. */
-	if (is_ours(caller))
 		return NULL;
 	for (entry = __start_adsm_cu; entry != __stop_adsm_cu && strcmp(entry->name, name); entry++)
 		;
@@ -217,7 +214,7 @@ static const char *const families[] = {
 	"cuThread", "cuUserObject", "cuVDPAU", "cuWaitExternal",
 };
 
-/* Is it @symbol of a version or a flavour? The driver asks for names without them. */
+/* Is it @symbol, of a version or a flavour? One asks for names without them. */
 static bool is_variant(const struct adsm_cu_entry *entry, const char *symbol)
 {
 	size_t length = strlen(symbol);
@@ -278,7 +275,7 @@ static void *substitute(const char *symbol, void *function)
 		entry++;
 	if (entry != __stop_adsm_cu)
 		function = entry->wrapper;
-	else if (handle && !is_ours(function) && is_told() && !is_known(symbol))
+	else if (handle && !is_own(function) && is_told() && !is_known(symbol))
 		name_unknown(symbol);
 	errno = saved_errno;
 	return function;

@@ -421,5 +421,5 @@ CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use
 
 	let_functions_run(home, stream);
 	error = adsm_foreign_call(home, uses, n, stream, enqueue, arg, &result);
-	return error ? adsm_cuda_result(error) : result;
+	return error ? adsm_cuda_failure(error, stream) : result;
 }

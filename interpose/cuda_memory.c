@@ -242,9 +242,17 @@ take:
 /* Pools may be anywhere: on the CPU's side, on another device. */
 static bool is_of_device(CUdeviceptr p, CUdevice device);
 
-static CUresult allocate(const struct source *source, CUdeviceptr *ret_p, size_t size)
+/* Once: a touch of it is the program's end. */
+static void stays_driver(const char *why)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&said))
+		adsm_warn("the program's device memory stays the driver's alone: %s", why);
+}
+
+static CUresult allocate(const struct source *source, CUdeviceptr *ret_p, size_t size)
+{
 	struct allocation allocation = { .size = size };
 	CUdevice device;
 	CUresult result;
@@ -261,16 +269,20 @@ static CUresult allocate(const struct source *source, CUdeviceptr *ret_p, size_t
 		source->free(source, allocation.driver);
 		result = source->alloc(source, &allocation.driver, whole_pages(size) + ADSM_PAGE_SIZE);
 	}
-	if (result != CUDA_SUCCESS)	/* may be because of the rounding */
-		return source->alloc(source, ret_p, size);
+	if (result != CUDA_SUCCESS) {	/* may be because of the rounding */
+		result = source->alloc(source, ret_p, size);
+		if (result == CUDA_SUCCESS)
+			stays_driver("no room for whole pages");
+		return result;
+	}
 	allocation.given = whole_pages(allocation.driver);
 	if (source->ordered && !is_of_device(allocation.driver, device)) {
 		*ret_p = allocation.driver;
 		return CUDA_SUCCESS;
 	}
 	error = adopt(source, &allocation, device);
-	if (error && !atomic_flag_test_and_set(&said))
-		adsm_warn("the program's device memory stays the driver's alone: %s", adsm_last_error());
+	if (error)
+		stays_driver(adsm_last_error());
 	*ret_p = error ? allocation.driver : allocation.given;
 	return CUDA_SUCCESS;
 }
@@ -488,9 +500,10 @@ static CUresult release_primary(CUresult (*driver)(CUdevice device), CUdevice de
 	}
 	forget_context(context);
 	result = driver(device);
-	/* The library may have it too. */
-	if (context && adsm_foreign_home_of(context) && result == CUDA_SUCCESS &&
-	    real_cu(cuDevicePrimaryCtxGetState)(device, &flags, &active) == CUDA_SUCCESS && !active)
+	if (result != CUDA_SUCCESS || !context || !adsm_foreign_home_of(context))
+		return result;
+	/* The library may have it too: then releasing is not the end. */
+	if (last || (!real_cu(cuDevicePrimaryCtxGetState)(device, &flags, &active) && !active))
 		end_context(context);
 	return result;
 }

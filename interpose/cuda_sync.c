@@ -2,6 +2,9 @@
 /* cuda_sync.c - waiting for the driver's commands: when it succeeds, objects may be looked at. */
 #include "cuda_entries.h"
 
+#define CAPTURE_ERRORS_FIRST 900
+#define CAPTURE_ERRORS_LAST 909
+
 CUresult cuStreamIsCapturing(CUstream stream, int *status);
 ADSM_CU_CALLED(cuStreamIsCapturing);
 
@@ -59,10 +62,18 @@ bool adsm_cuda_capturing(CUstream stream)
 	int status = CU_STREAM_CAPTURE_STATUS_NONE;
 	CUresult result = real_cu(cuStreamIsCapturing)(stream, &status);
 
-	if (result == CUDA_ERROR_NOT_FOUND)	/* a driver that cannot capture */
-		return false;
-	/* An error: the program's own command meets it too, and it is the driver that says so. */
-	return result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
+	/* The program's own command meets that too, and it is the driver that says so. */
+	if (result == CUDA_ERROR_INVALID_HANDLE || (result >= CAPTURE_ERRORS_FIRST && result <= CAPTURE_ERRORS_LAST))
+		return true;
+	/* Any other says nothing about it: a driver that cannot capture, a context that has failed. */
+	return result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+CUresult adsm_cuda_failure(int error, CUstream stream)
+{
+	CUresult result = error == -ENODEV || error == -EIO ? real_cu(cuStreamQuery)(stream) : CUDA_SUCCESS;
+
+	return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY ? result : adsm_cuda_result(error);
 }
 
 ADSM_WRAPPER CUresult cuCtxSynchronize(void)

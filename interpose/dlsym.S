@@ -32,7 +32,6 @@ dlsym:
 	subl	$'A', %eax
 	cmpl	$25, %eax
 	ja	1f
-	movq	(%rsp), %rdx		/* who calls */
 	pushq	%rdi
 	.cfi_adjust_cfa_offset 8
 	pushq	%rsi
@@ -89,7 +88,6 @@ dlsym:
 	.cfi_rel_offset x29, 0
 	.cfi_rel_offset x30, 8
 	stp	x0, x1, [sp, #16]
-	mov	x2, x30			/* who calls */
 	bl	adsm_dlsym_answer
 	mov	x16, x0
 	ldp	x0, x1, [sp, #16]

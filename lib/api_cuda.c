@@ -25,7 +25,7 @@ int adsmCudaGet(int device, adsmCudaHandles *ret_handles)
 	int error = adsm_native_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
 				    &native);
 
-	if (error)
+	if (error || !ret_handles)
 		return error;
 	ret_handles->context = native.context;
 	ret_handles->device = (int)(intptr_t)native.device;

@@ -24,7 +24,7 @@ int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles)
 	int error = adsm_native_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
 				    &native);
 
-	if (error)
+	if (error || !ret_handles)
 		return error;
 	ret_handles->platform = native.platform;
 	ret_handles->device = native.device;

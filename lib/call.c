@@ -372,11 +372,12 @@ static int release_named(struct bound_call *call)
 		struct adsm_object *object = call->uses[i].object;
 		int result;
 
-		if (is_gone(&call->uses[i]) && !call->kernel)
-			continue;
-		if (is_gone(&call->uses[i]))
+		if (is_gone(&call->uses[i])) {
+			if (!call->kernel)
+				continue;
 			return adsm_fail(-EINVAL, "kernel '%s': an object of its was freed meanwhile",
 					 call->kernel->info->name);
+		}
 		result = object->device_only ? 0 : release(object, access_of(call, i));
 		if (result < 0)
 			return result;
@@ -771,8 +772,16 @@ static int sync_home(struct adsm_home *home)
 int adsm_sync_foreign(struct adsm_home *home)
 {
 	struct adsm_sigset old;
+	uint64_t seq;
 	int error;
 
+	adsm_home_lock(home, &old);
+	/* Objects whose accesses are not seen need all of it now; and that a call has ended backends may tell late. */
+	seq = home->n_undetected ? home->last_seq : 0;
+	adsm_home_unlock(home, &old);
+	error = adsm_wait_call(home, seq);
+	if (error)
+		return error;
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
 	error = acquire(home);

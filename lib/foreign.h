@@ -34,8 +34,8 @@ struct adsm_home *adsm_foreign_home_of(void *context);
 int adsm_foreign_home(const char *backend, void *context, void *device, struct adsm_home **ret_home);
 
 /*
- * Make an object of memory that the program allocated: whole pages from @address on, inaccessible so far, @size bytes of
- * them its own. Contents are undefined. -EINVAL where that is no page, -EEXIST where another object is.
+ * Make an object of memory that the program allocated: whole pages from @address on, inaccessible so far, @size bytes
+ * of them its own. Contents are undefined. -EINVAL where that is no page, -EEXIST where another object is.
  */
 int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size);
 /*
@@ -47,14 +47,17 @@ int adsm_foreign_forget(const void *p, bool wait);
 /*
  * Release objects to commands of the program's, have @enqueue give them to the driver's queue @queue, and take note of
  * when they end. @n 0: they may use any object, as an unnamed call. What is in no object, or one of another home's, is
- * passed over. @enqueue runs once, with the home's lock held and signals blocked, so that no access comes in between: it
- * touches no shared memory and waits for nothing.
+ * passed over. @enqueue runs once, with the home's lock held and signals blocked, so that no access comes in between:
+ * it touches no shared memory and waits for nothing.
  * Returns 0, with what @enqueue returned in *ret_result (not 0: the driver refused, nothing was taken note of); or a
  * negative errno: @enqueue has not run, or its end cannot be known; then the objects are the device's all the same.
  */
 int adsm_foreign_call(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, void *queue,
 		      int (*enqueue)(void *arg), void *arg, int *ret_result);
-/* After the program has waited for its commands: take note of it, and fetch what the protocol wants back. */
+/*
+ * After the program has waited for its commands: take note of it, and fetch what the protocol wants back. Where there
+ * are objects whose accesses are not seen (batch), this waits for all commands.
+ */
 int adsm_foreign_sync(struct adsm_home *home);
 
 /*

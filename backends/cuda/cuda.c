@@ -89,14 +89,16 @@ static void set_lost(struct adsm_cuda_device *device, CUresult error, const char
 {
 	/* At the end of a process nobody is concerned any more. */
 	enum adsm_log_level level = error == CUDA_ERROR_DEINITIALIZED ? ADSM_LOG_INFO : ADSM_LOG_ERROR;
+	bool for_good = error != CUDA_ERROR_DEINITIALIZED && error != CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	struct adsm_sigset old;
 
 	adsm_os_signals_block(&old);
 	adsm_lock(&device->lost_lock);
 	if (!atomic_load(&device->lost)) {
 		adsm_format(device->lost_text, sizeof(device->lost_text),
-			    "%s was lost: %s failed with %s: %s; only a new process can use it again",
-			    device->base.name, what, adsm_cu_error_name(error), meaning_of_loss(error));
+			    "%s was lost: %s failed with %s: %s%s", device->base.name, what,
+			    adsm_cu_error_name(error), meaning_of_loss(error),
+			    for_good ? "; only a new process can use it again" : "");
 		adsm_log(level, "%s", device->lost_text);
 		atomic_store(&device->lost, true);
 	}
@@ -263,7 +265,7 @@ static int take_context(CUcontext context, void *device)
 		ret = check_context(context, device, &id);
 	if (ret)
 		return ret;
-	if (!n_open())
+	if (!context || !n_open())
 		given = context;
 	n_found = n_open();
 	if (!context)

@@ -31,6 +31,7 @@ struct adsm_cuda_mem;
 struct adsm_cuda_slot {
 	CUevent begin, end;		/* made once; begin: of launches, for their time, and of joined streams */
 	bool timed;
+	char name[48];			/* of the kernel; "" where there is none */
 	_Atomic int status;		/* how it ended */
 	_Atomic uint64_t elapsed_ns;
 };
@@ -68,6 +69,8 @@ void adsm_cuda_queues_wake(struct adsm_cuda_device *device);
  */
 struct adsm_cuda_scope { struct adsm_sigset old; bool entered; };
 int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm_cuda_scope *scope);
+/* In between: what it is, for messages. */
+void adsm_cuda_queue_name(struct adsm_cuda_queue *queue, const char *kernel);
 int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *scope, CUresult error, const char *what,
 			uint64_t *ret_seq);
 /* Wait for what @enqueue puts on the queue's stream, without numbering it; any thread, several at once. */

@@ -45,10 +45,23 @@ static uint64_t elapsed(const struct adsm_cuda_slot *slot)
 	return (uint64_t)((double)milliseconds * 1e6);
 }
 
+/* What @seq was that ended with @error. Of several the driver does not say which. */
+static int failure_of(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
+{
+	const char *name = slot_of(queue, seq)->name;
+	char what[128];
+
+	if (!error)
+		return 0;
+	adsm_format(what, sizeof(what), *name ? "kernel '%s'%s" : "%sa queued operation%s", name,
+		    atomic_load(&queue->submitted) > seq ? " or what is behind it" : "");
+	return adsm_cuda_errno(queue->device, error, what);
+}
+
 /* All up to @seq are done, the last of them with @error. Signals blocked, the context current. */
 static void publish(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
 {
-	int status = adsm_cuda_errno(queue->device, error, "a queued operation");
+	int status = failure_of(queue, seq, error);
 	uint64_t done;
 
 	/* What is outstanding ends by that. */
@@ -178,6 +191,7 @@ static CUresult prepare(struct adsm_cuda_queue *queue, bool timed)
 	CUresult error = need_event(&slot->end, CU_EVENT_BLOCKING_SYNC | times);
 
 	slot->timed = timed;
+	slot->name[0] = '\0';
 	if (!error && timed) {
 		error = need_event(&slot->begin, CU_EVENT_BLOCKING_SYNC | times);
 		if (!error)
@@ -229,6 +243,13 @@ int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm
 	if (ret)
 		finish(queue, scope);
 	return ret;
+}
+
+void adsm_cuda_queue_name(struct adsm_cuda_queue *queue, const char *kernel)
+{
+	struct adsm_cuda_slot *slot = slot_of(queue, atomic_load(&queue->submitted) + 1);
+
+	adsm_format(slot->name, sizeof(slot->name), "%s", kernel);
 }
 
 int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *scope, CUresult error, const char *what,

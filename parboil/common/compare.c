@@ -279,6 +279,8 @@ static uint64_t bytes(const struct pb_measured *measured, int compared)
 	return stats->h2d_bytes + stats->d2h_bytes;
 }
 
+static int name_width = 13;		/* of a row's name: more where rivals have long ones */
+
 /* The beginning of a row: seconds of @base, and the protocols' time to it, with the logarithms added to @logs. */
 static void time_columns(const char *name, const struct pb_measured *measured, unsigned base,
 			 double logs[PB_N_COMPARED])
@@ -287,7 +289,7 @@ static void time_columns(const char *name, const struct pb_measured *measured, u
 
 	for (unsigned k = 0; k < measured->n; k++)
 		seconds[k] = (double)measured->results[base][k].total_ns * 1e-9;
-	printf("%-13s%10.6f", name, pb_spread(seconds, measured->n).median);
+	printf("%-*s%10.6f", name_width, name, pb_spread(seconds, measured->n).median);
 	free(seconds);
 	for (int i = BATCH; i < PB_N_COMPARED; i++) {
 		struct pb_spread time = ratio(measured, i, base);
@@ -326,8 +328,8 @@ static void compare_rows(const struct pb_run *run, const struct pb_measured *mea
 
 static void geometric_means(const char *name, size_t n, const double logs[PB_N_COMPARED])
 {
-	printf("%-23s  %8.3f%22.3f%22.3f\n", name, exp(logs[BATCH] / (double)n), exp(logs[LAZY] / (double)n),
-	       exp(logs[ROLLING] / (double)n));
+	printf("%-*s  %8.3f%22.3f%22.3f\n", name_width + 10, name, exp(logs[BATCH] / (double)n),
+	       exp(logs[LAZY] / (double)n), exp(logs[ROLLING] / (double)n));
 }
 
 static void compare_title(const struct pb_measured *measured, const char *size, unsigned pairs)
@@ -341,9 +343,10 @@ static void compare_title(const struct pb_measured *measured, const char *size, 
 	for (unsigned way = PB_N_COMPARED; way < measured->n_ways; way++)
 		printf("%s %s on %s\n", pb_variant_names[measured->setups[way].variant],
 		       pb_rival_about(measured->setups[way].variant), measured->setups[way].device);
-	printf("%-13s%10s  %-66s%s\n", "", "explicit", "time to explicit: median (quartiles)", "bytes to batch");
-	printf("%-13s%10s  %-22s%-22s%-22s%10s%10s%10s\n", "benchmark", "seconds", "   batch", "   lazy", "   rolling",
-	       "explicit", "lazy", "rolling");
+	printf("%-*s%10s  %-66s%s\n", name_width, "", "explicit", "time to explicit: median (quartiles)",
+	       "bytes to batch");
+	printf("%-*s%10s  %-22s%-22s%-22s%10s%10s%10s\n", name_width, "benchmark", "seconds", "   batch", "   lazy",
+	       "   rolling", "explicit", "lazy", "rolling");
 }
 
 int pb_compare_benches(const struct pb_bench *const *benches, size_t n, const struct pb_args *args)
@@ -356,6 +359,11 @@ int pb_compare_benches(const struct pb_bench *const *benches, size_t n, const st
 	size_t done = 0;
 	bool ok = true;
 
+	for (unsigned way = PB_N_COMPARED; way < n_ways; way++) {
+		int width = (int)strlen(pb_variant_names[ways[way].variant]) + 6;
+
+		name_width = width > name_width ? width : name_width;
+	}
 	for (size_t i = 0; i < n; i++)
 		pb_find_size(benches[i], size);
 	if (args->n_inputs && n != 1)

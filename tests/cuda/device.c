@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "adsm_kernel.h"
-#include "driver.h"
+#include "driver_own.h"
 
 #define SOCKET 3
 #define APPLICATION 4			/* pidfd, where the system has them */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* driver.c - the driver double: its plan, what every function begins with, contexts, and queries. */
-#include "driver.h"
+#include "driver_own.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -225,6 +225,13 @@ struct context *driver_current(void)
 	return depth ? stack[depth - 1] : NULL;
 }
 
+void driver_count(uint64_t *n)
+{
+	pthread_mutex_lock(&lock);
+	++*n;
+	pthread_mutex_unlock(&lock);
+}
+
 void driver_fail_context(struct context *ctx, CUresult error)
 {
 	if (!ctx->error)
@@ -312,9 +319,11 @@ CU(cuInit, (unsigned flags))
 		return CUDA_ERROR_NO_DEVICE;
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (state == FORKED)		/* the lock may be somebody's who is not here */
+		return CUDA_ERROR_NOT_INITIALIZED;
 	pthread_mutex_lock(&lock);
-	if (state == FORKED || state == ENDED) {
-		error = state == ENDED ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED;
+	if (state == ENDED) {
+		error = CUDA_ERROR_DEINITIALIZED;
 	} else if (state == NOT_STARTED) {
 		if (device_start()) {
 			error = CUDA_ERROR_OPERATING_SYSTEM;

@@ -3,7 +3,7 @@
  * driver_copy.c - copies and fills. An address of the device's is device memory, wherever it is given; the CPU's memory
  * is reached by a system call, since it may be anything: what cannot be read is an error that sticks.
  */
-#include "driver.h"
+#include "driver_own.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +149,7 @@ static CUresult classify(struct end *end, const struct copy *copy, enum told tol
 	if (told == HOST && device) {
 		if (plan.strict)
 			return CUDA_ERROR_INVALID_VALUE;
-		__atomic_fetch_add(&counts.device_to_itself, 1, __ATOMIC_RELAXED);
+		driver_count(&counts.device_to_itself);
 	}
 	if (told == DEVICE && !device) {
 		/* Pinned memory has an address there too. */
@@ -182,7 +182,7 @@ static CUresult copy_box(struct context *ctx, CUstream stream, bool per_thread, 
 		const struct end *host = copy.dst.device ? &copy.src : &copy.dst;
 
 		pinned = memory_is_pinned((void *)(uintptr_t)host->p, extent(host, &copy));
-		__atomic_fetch_add(pinned ? &counts.pinned : &counts.pageable, 1, __ATOMIC_RELAXED);
+		driver_count(pinned ? &counts.pinned : &counts.pageable);
 		if (copy.dst.device && !pinned && async && !plan.late && !stream_is_capturing(ctx, stream, per_thread))
 			staged = size;
 	}
@@ -350,16 +350,21 @@ static CUresult run_fill(struct op *op)
 {
 	struct fill fill;
 	CUresult error = 0;
+	size_t size;
 	char *row;
 
 	memcpy(&fill, op->data, sizeof(fill));
-	row = malloc(fill.width * fill.size);
+	size = fill.width * fill.size;
+	row = malloc(size < BOUNCE ? size : BOUNCE);
 	if (!row)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	for (size_t i = 0; i < fill.width; i++)
-		memcpy(row + i * fill.size, &fill.value, fill.size);
-	for (size_t y = 0; y < fill.height && !error; y++)
-		error = move_end(true, fill.p + y * fill.pitch, row, fill.width * fill.size, true);
+	for (size_t i = 0; i < size && i < BOUNCE; i += fill.size)
+		memcpy(row + i, &fill.value, fill.size);
+	for (size_t y = 0; y < fill.height; y++) {
+		for (size_t x = 0; x < size && !error; x += BOUNCE)
+			error = move_end(true, fill.p + y * fill.pitch + x, row, size - x < BOUNCE ? size - x : BOUNCE,
+					 true);
+	}
 	free(row);
 	return error;
 }

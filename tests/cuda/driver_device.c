@@ -17,8 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "driver.h"
-#include "driver_memory.h"
+#include "driver_own.h"
 
 #define PROGRAM "cuda-device"
 
@@ -29,7 +28,7 @@ char *memory_bytes;
 static int sock = -1, device_pid;
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
-int driver_send(int to, const void *data, size_t size, int fd)
+static int send_message(int to, const void *data, size_t size, int fd)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -202,7 +201,7 @@ int device_ask(struct driver_message *message, int fd, struct driver_reply *ret_
 
 	memset(ret_reply, 0, sizeof(*ret_reply));
 	pthread_mutex_lock(&asking);
-	ret = driver_send(sock, message, sizeof(*message), fd);
+	ret = send_message(sock, message, sizeof(*message), fd);
 	if (!ret)
 		ret = receive(sock, ret_reply, sizeof(*ret_reply));
 	pthread_mutex_unlock(&asking);
@@ -244,7 +243,7 @@ int device_worker(void)
 
 int device_run(int worker, const struct driver_message *message, struct driver_reply *ret_reply)
 {
-	int ret = driver_send(worker, message, sizeof(*message), -1);
+	int ret = send_message(worker, message, sizeof(*message), -1);
 
 	return ret ? ret : receive(worker, ret_reply, sizeof(*ret_reply));
 }

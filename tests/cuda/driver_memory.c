@@ -6,8 +6,7 @@
  * Memory is handed out in granules of one sparse file. In this process a device address is a PROT_NONE mapping; the
  * bytes are at memory_bytes.
  */
-#include "driver_memory.h"
-#include "driver.h"
+#include "driver_own.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +21,16 @@
 #define N_FREED 64
 #define POISON 0xa5
 #define HANDLE_FIRST 0x1000
+#define POOL_ADDRESS 0x7eb000000000	/* below what is mapped anywhere, and within what sanitizers allow */
+#define ASYNC_POOL_ADDRESS 0x302000000
+#ifdef __SANITIZE_THREAD__
+#define LOWEST 0x7e8000000000		/* below it programs may have nothing */
+#else
+#define LOWEST 0x10000
+#endif
 #define IPC_MAGIC 0x6370692d6d736461u
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -167,7 +172,11 @@ static int prot(void)
 /* Address space of this process and of the device's: exactly at @wanted, or 0. */
 static uint64_t reserve_at(uint64_t wanted, size_t size)
 {
-	void *p = mmap((void *)(uintptr_t)wanted, size, prot(),
+	void *p;
+
+	if (wanted < LOWEST)
+		return 0;
+	p = mmap((void *)(uintptr_t)wanted, size, prot(),
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 
 	if (p == MAP_FAILED)
@@ -319,15 +328,20 @@ char *memory_place(uint64_t address, size_t *ret_size)
 
 bool memory_is_device(uint64_t address, size_t size)
 {
-	size_t n;
+	const struct range *range;
+	bool is = false;
 
-	while (memory_place(address, &n)) {
-		if (n >= size)
-			return true;
-		address += n;
-		size -= n;
-	}
-	return false;
+	pthread_mutex_lock(&lock);
+	do {
+		range = memory_find_locked(address);
+		if (!range || range->kind == RANGE_HOST)
+			break;
+		is = size <= range->size - (address - range->address);
+		size -= range->size - (address - range->address);
+		address = range->address + range->size;
+	} while (!is && range->kind == RANGE_VMM);
+	pthread_mutex_unlock(&lock);
+	return is;
 }
 
 bool memory_is_allocation(uint64_t address)
@@ -615,8 +629,8 @@ void memory_reset(void)
 		fallocate(memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)MEMORY_FILE);
 	counts.used = 0;
 	make_granules(&file, 0, MEMORY_FILE);
-	make_pool(&pool, 0x7d0000000000, POOL_SIZE);
-	make_pool(&async_pool, 0x302000000, ASYNC_POOL_SIZE);
+	make_pool(&pool, POOL_ADDRESS, POOL_SIZE);
+	make_pool(&async_pool, ASYNC_POOL_ADDRESS, ASYNC_POOL_SIZE);
 	make_pool(&vmm_pool, 0, VMM_POOL_SIZE);
 }
 
@@ -819,8 +833,9 @@ static CUresult host_register(void *p, size_t size, unsigned flags)
 		error = CUDA_ERROR_INVALID_VALUE;
 	else if (registered_at(start, end))
 		error = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-	/* Pinned pages are there; what cannot be written to cannot be pinned. */
-	else if (madvise((void *)start, end - start, MADV_POPULATE_WRITE) && errno != EINVAL)
+	/* Pinned pages are there; what cannot be written to cannot be pinned. Old systems do not tell. */
+	else if (madvise((void *)start, end - start, MADV_POPULATE_WRITE) &&
+		 !madvise((void *)((uintptr_t)&error / PAGE * PAGE), PAGE, MADV_POPULATE_WRITE))
 		error = CUDA_ERROR_INVALID_VALUE;
 	if (!error) {
 		new->next = registrations;

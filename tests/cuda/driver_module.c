@@ -3,7 +3,7 @@
  * driver_module.c - images and launches. An image is a kernel module as a native compiler makes it, an ELF file that
  * describes its kernels in section "adsm_kernels"; the device loads it. Nothing else is one.
  */
-#include "driver.h"
+#include "driver_own.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -19,8 +19,8 @@
 
 #define MAX_THREADS 1024u
 #define MAX_SHARED (227 * 1024)
+#define VALUE_KIND 2
 #define CONST_KIND 3
-#define POINTER_KIND 1
 
 struct CUfunc_st {
 	struct CUmod_st *module;
@@ -361,7 +361,7 @@ static CUresult set_attribute(struct CUfunc_st *function, int attribute, int val
 
 static size_t param_size(const struct adsm_kernel_param *param)
 {
-	return param->kind == 2 ? param->size : sizeof(CUdeviceptr);
+	return param->kind == VALUE_KIND ? param->size : sizeof(CUdeviceptr);
 }
 
 /* Where a parameter is, as a compiler would place it. */
@@ -416,7 +416,7 @@ static CUresult run_launch(struct op *op)
 	struct driver_reply reply = { 0 };
 	int worker = stream_worker(op);
 
-	__atomic_fetch_add(&counts.launches, 1, __ATOMIC_RELAXED);
+	driver_count(&counts.launches);
 	if (worker < 0 || device_run(worker, message, &reply))
 		return CUDA_ERROR_LAUNCH_FAILED;
 	if (reply.error)

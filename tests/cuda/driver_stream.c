@@ -5,7 +5,7 @@
  * A command waits for those before it on its stream and for those it needs: what the default stream means, and what
  * cuStreamWaitEvent() asked for.
  */
-#include "driver.h"
+#include "driver_own.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -42,6 +42,8 @@ struct CUstream_st {
 	int worker;			/* the device's thread of it; -1: none yet */
 	struct CUgraph_st *capture;
 	bool captures_origin;
+	int capture_mode;		/* 0: nobody may allocate or wait; 1: this thread; 2: everybody may */
+	long capture_thread;
 };
 
 struct CUevent_st {
@@ -58,11 +60,6 @@ static unsigned n_streams;
 static long thread_id(void)
 {
 	return syscall(SYS_gettid);
-}
-
-static bool is_sticky(CUresult error)
-{
-	return error != 0;
 }
 
 /* ---- commands; under the lock */
@@ -101,21 +98,27 @@ static bool needs_done(const struct op *op)
 	return true;
 }
 
-static bool is_held(const struct op *op)
+/*
+ * Until when a command that could run does not: 0 where it may. Streams made later go first, where nothing says
+ * otherwise; but a command may wait for what an earlier stream does, so that nobody waits for its end for long.
+ */
+static uint64_t held_until(const struct op *op)
 {
-	return op->held_until && !op->hurried && op->polls > 0 && driver_now_ns() < op->held_until;
-}
+	uint64_t now = driver_now_ns(), until = 0;
 
-/* Streams made later go first, where nothing says otherwise. */
-static bool has_to_let_pass(const struct op *op)
-{
-	if (!plan.order)
-		return false;
-	for (struct CUstream_st *each = op->stream->ctx->streams; each; each = each->next) {
-		if (each->id > op->stream->id && each->head && !each->head->started && needs_done(each->head))
-			return true;
+	if (op->held_until > now && !op->hurried && op->polls > 0)
+		until = op->held_until;
+	for (struct CUstream_st *each = op->stream->ctx->streams; each && plan.order; each = each->next) {
+		struct op *other = each->head;
+
+		if (each->id <= op->stream->id || !other || !needs_done(other))
+			continue;
+		if (!other->started && until < now + HELD_NS)
+			until = now + HELD_NS;
+		else if (other->started_ns + HELD_NS > now && until < other->started_ns + HELD_NS)
+			until = other->started_ns + HELD_NS;
 	}
-	return false;
+	return until;
 }
 
 /* Somebody waits: nothing is held back any more. */
@@ -138,7 +141,7 @@ static void asked(struct CUstream_st *stream)
 static void finish(struct CUstream_st *stream, struct op *op, CUresult error)
 {
 	op->error = error;
-	if (is_sticky(error))
+	if (error)
 		driver_fail_context(stream->ctx, error);
 	op->done = true;
 	op->done_ns = driver_now_ns();
@@ -158,18 +161,21 @@ static void *stream_main(void *arg)
 		struct op *op = stream->head;
 		CUresult error;
 
-		if (!op || !needs_done(op) || has_to_let_pass(op)) {
+		uint64_t until;
+
+		if (!op || !needs_done(op)) {
 			pthread_cond_wait(&changed, &lock);
 			continue;
 		}
-		if (is_held(op)) {
-			struct timespec until = { (time_t)(op->held_until / 1000000000),
-						  (long)(op->held_until % 1000000000) };
+		until = held_until(op);
+		if (until) {
+			struct timespec when = { (time_t)(until / 1000000000), (long)(until % 1000000000) };
 
-			pthread_cond_timedwait(&changed, &lock, &until);
+			pthread_cond_timedwait(&changed, &lock, &when);
 			continue;
 		}
 		op->started = true;
+		op->started_ns = driver_now_ns();
 		pthread_cond_broadcast(&changed);
 		error = stream->ctx->error;
 		if (!error || op->in_callback) {
@@ -218,7 +224,6 @@ static struct CUstream_st *stream_make(struct context *ctx, unsigned flags, int 
 	stream->running = true;
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, 256 * KiB);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	ret = pthread_create(&stream->thread, &attr, stream_main, stream);
@@ -430,30 +435,34 @@ bool stream_is_capturing(struct context *ctx, CUstream handle, bool per_thread)
 	return is;
 }
 
-CUresult stream_check_capture(struct context *ctx, bool legacy)
+CUresult stream_check_capture(struct context *ctx, bool all)
 {
 	CUresult error = 0;
 
 	pthread_mutex_lock(&lock);
-	if (ctx->n_capturing)
-		error = break_capture(ctx, legacy ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT :
-				      CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	for (struct CUstream_st *each = ctx->streams; each && !error; each = each->next) {
+		if (each->captures_origin && (all || !each->capture_mode ||
+					      (each->capture_mode == 1 && each->capture_thread == thread_id())))
+			error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	}
 	pthread_mutex_unlock(&lock);
 	return error;
 }
 
 void stream_drain(struct context *ctx)
 {
+	struct op all = { 0 };
+
 	pthread_mutex_lock(&lock);
 	hurry(ctx);
-	for (struct CUstream_st *each = ctx->streams; each;) {
-		if (!each->head) {
-			each = each->next;
-			continue;
-		}
+	/* What there is now, not what ever comes. */
+	for (struct CUstream_st *each = ctx->streams; each; each = each->next)
+		op_need(&all, each->last);
+	while (!needs_done(&all))
 		pthread_cond_wait(&changed, &lock);
-		each = ctx->streams;
-	}
+	for (size_t i = 0; i < all.n_needs; i++)
+		op_put(all.needs[i]);
+	free(all.needs);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -509,8 +518,8 @@ static CUresult query(struct context *ctx, CUstream handle, bool per_thread)
 			asked(stream);
 		error = ctx->error ? ctx->error : stream->head ? CUDA_ERROR_NOT_READY : 0;
 		/* The default stream is all blocking ones. */
-		for (struct CUstream_st *each = ctx->streams; each && !error && stream == ctx->legacy; each = each->next) {
-			if (each->blocking && each->head)
+		for (struct CUstream_st *each = ctx->streams; each && stream == ctx->legacy; each = each->next) {
+			if (!error && each->blocking && each->head)
 				error = CUDA_ERROR_NOT_READY;
 		}
 	}
@@ -552,7 +561,7 @@ static CUresult synchronize(struct context *ctx, CUstream handle, bool per_threa
 
 static CUresult context_synchronize(struct context *ctx)
 {
-	CUresult error = stream_check_capture(ctx, false);
+	CUresult error = stream_check_capture(ctx, true);
 
 	if (error)
 		return error;
@@ -679,7 +688,7 @@ static CUresult event_record(struct context *ctx, CUevent handle, CUstream on, b
 	} else if (stream == ctx->legacy && ctx->n_capturing) {
 		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 	} else {
-		error = submit(stream, (struct op){ .marker = true }, &op);
+		error = submit(stream, (struct op){ 0 }, &op);
 		if (!error) {
 			op_put(event->op);
 			event->op = op;
@@ -739,7 +748,7 @@ static CUresult wait_event(struct context *ctx, CUstream on, bool per_thread, CU
 {
 	struct CUevent_st *event;
 	struct CUstream_st *stream;
-	struct op template = { .marker = true };
+	struct op template = { 0 };
 	CUresult error = 0;
 
 	if (flags > 1)
@@ -824,7 +833,7 @@ CU_TWO(cuStreamAddCallback, _ptsz, (CUstream stream, CUstreamCallback *function,
 
 /* ---- capture and graphs: a line of commands */
 
-static CUresult begin_capture(struct context *ctx, CUstream handle, bool per_thread)
+static CUresult begin_capture(struct context *ctx, CUstream handle, bool per_thread, int mode)
 {
 	struct CUstream_st *stream;
 	CUresult error = 0;
@@ -843,6 +852,8 @@ static CUresult begin_capture(struct context *ctx, CUstream handle, bool per_thr
 		error = CUDA_ERROR_OUT_OF_MEMORY;
 	if (!error) {
 		stream->captures_origin = true;
+		stream->capture_mode = mode;
+		stream->capture_thread = thread_id();
 		ctx->n_capturing++;
 	}
 	pthread_mutex_unlock(&lock);
@@ -971,8 +982,8 @@ static CUresult exec_destroy(struct CUgraphExec_st *exec)
 	return 0;
 }
 
-CU_TWO(cuStreamBeginCapture, _ptsz, (CUstream stream), begin_capture(ctx, stream, per_thread))
-CU_TWO(cuStreamBeginCapture_v2, _ptsz, (CUstream stream, int mode), begin_capture(ctx, stream, per_thread))
+CU_TWO(cuStreamBeginCapture, _ptsz, (CUstream stream), begin_capture(ctx, stream, per_thread, 0))
+CU_TWO(cuStreamBeginCapture_v2, _ptsz, (CUstream stream, int mode), begin_capture(ctx, stream, per_thread, mode))
 CU_TWO(cuStreamBeginCaptureToGraph, _ptsz, (CUstream stream, CUgraph graph, const void *dependencies,
 					    const void *data, size_t n, int mode), CUDA_ERROR_NOT_SUPPORTED)
 CU_TWO(cuStreamEndCapture, _ptsz, (CUstream stream, CUgraph *ret), end_capture(ctx, stream, per_thread, ret))

@@ -3,7 +3,7 @@
  * driver_table.c - which symbol a name means for which version of the interface: cuGetProcAddress, which gives the very
  * symbols that are exported.
  */
-#include "driver.h"
+#include "driver_own.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,11 +9,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cuda/cu.h"
@@ -450,10 +453,74 @@ static void linked(void)
 	CHECK(driver && function == raw(driver, "cuInit"));
 }
 
+/* ---- whose memory is shared: a process each, as it is decided once */
+
+static void *look_up(void *driver, const char *name)
+{
+	void *function = dlsym(driver, name);
+
+	if (!function)
+		_exit(10);
+	return function;
+}
+
+/* Ends with 0, or by a signal where the CPU has no access. */
+static void touch(const char *preload, const char *option)
+{
+	void *driver = open_env("TEST_DRIVER", RTLD_NOW | RTLD_LOCAL);
+	CUresult (*init)(unsigned flags) = (CUresult (*)(unsigned))look_up(driver, "cuInit");
+	CUresult (*retain)(CUcontext *context, CUdevice device) =
+		(CUresult (*)(CUcontext *, CUdevice))look_up(driver, "cuDevicePrimaryCtxRetain");
+	CUresult (*set)(CUcontext context) = (CUresult (*)(CUcontext))look_up(driver, "cuCtxSetCurrent");
+	CUresult (*alloc)(CUdeviceptr *p, size_t size) =
+		(CUresult (*)(CUdeviceptr *, size_t))look_up(driver, "cuMemAlloc_v2");
+	const struct rlimit none = { 0, 0 };
+	CUcontext context;
+	CUdeviceptr p;
+
+	setrlimit(RLIMIT_CORE, &none);
+	if (preload)
+		setenv("LD_PRELOAD", preload, 1);
+	else
+		unsetenv("LD_PRELOAD");
+	setenv("ADSM_CUDA_OBJECTS", option, 1);
+	if (init(0) || retain(&context, 0) || set(context) || alloc(&p, 65536))
+		_exit(11);
+	*(volatile char *)(uintptr_t)p = 1;
+	_exit(0);
+}
+
+static void objects(void)
+{
+	const char *path = getenv("TEST_LIBRARY");
+	char behind[4096], before[4096], between[4096];
+	const struct { const char *preload, *option; bool shared; } rows[] = {
+		{ path, "auto", true }, { behind, "auto", true }, { before, "auto", true }, { between, "auto", true },
+		{ "libadsm.so", "auto", true }, { "libadsm.so.0", "auto", true },
+		{ NULL, "auto", false }, { "", "auto", false }, { "libother.so", "auto", false },
+		{ "/none/libadsm.so", "auto", false }, { NULL, "on", true }, { path, "off", false },
+		{ path, "nonsense", false },
+	};
+
+	snprintf(behind, sizeof(behind), "libother.so:%s", path);
+	snprintf(before, sizeof(before), "%s libother.so", path);
+	snprintf(between, sizeof(between), ": libother.so %s:libother.so", path);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		pid_t child = fork();
+		int status = -1;
+
+		if (!child)
+			touch(rows[i].preload, rows[i].option);
+		CHECK(waitpid(child, &status, 0) == child);
+		CHECK_NAME(rows[i].shared ? !status : WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV,
+			   rows[i].preload ? rows[i].preload : rows[i].option);
+	}
+}
+
 static const struct { const char *name; void (*run)(void); } cases[] = {
 	{ "next", next }, { "early", early }, { "anywhere", anywhere }, { "others", others }, { "names", names },
 	{ "versions", by_version }, { "threads", threads }, { "unknown", unknown }, { "other-name", other_name },
-	{ "absent", absent }, { "linked", linked },
+	{ "absent", absent }, { "linked", linked }, { "objects", objects },
 };
 
 int main(int argc, char **argv)

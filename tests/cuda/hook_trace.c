@@ -17,7 +17,7 @@ typedef void *dlsym_fn(void *handle, const char *name);
 
 extern _Atomic(void *) adsm_dlsym_real;
 void *adsm_dlsym_find(void);
-void *adsm_dlsym_answer(void *handle, const char *name, const void *caller);
+void *adsm_dlsym_answer(void *handle, const char *name);
 
 _Atomic(void *) adsm_dlsym_real;
 static dlsym_fn *libc_dlsym;		/* which nobody hooks */
@@ -94,7 +94,7 @@ static CUresult get(const char *symbol, void **function, int version, uint64_t f
 	return error;
 }
 
-void *adsm_dlsym_answer(void *handle, const char *name, const void *caller)
+void *adsm_dlsym_answer(void *handle, const char *name)
 {
 	void *found;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modules.c - modules in a CUDA device's own languages, what is known of their kernels, their arguments, and the cache of
- * compiled ones. On the driver's double and the compiler's: TEST_TEXT is the text of texts.c, TEST_PTX a module with PTX
- * embedded, "" where there is no nvcc.
+ * modules.c - modules in a CUDA device's own languages, what is known of their kernels, their arguments, and the cache
+ * of compiled ones. On the driver's double and the compiler's: TEST_TEXT is the text of texts.c, TEST_PTX a module with
+ * PTX embedded, which there is where there is nvcc.
  */
 #include "conform.h"
 

@@ -56,7 +56,8 @@ check(compiled == COMPILATION and "error" in log and not ptx, f"CUDA that is not
 status, compiled, log, ptx = attempt(text + b"\n#ifdef BAD\n#error BAD is there\n#endif\n", "-DBAD")
 check(compiled == COMPILATION and "BAD is there" in log, f"-D: {compiled}\n{log}")
 
-for option in ["--gpu-architecture=sm_33", "-arch=compute_", "--fmad=maybe", "--nonsense", "nonsense", "-Z", "--use_fast_math=1"]:
+for option in ["--gpu-architecture=sm_33", "-arch=compute_", "--fmad=maybe", "--nonsense", "nonsense", "-Z",
+               "--use_fast_math=1"]:
     status, compiled, log, ptx = attempt(text, option)
     check(compiled == INVALID_OPTION and option in log, f"{option}: {compiled}\n{log}")
 

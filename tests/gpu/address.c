@@ -381,11 +381,12 @@ static double copy_us(CUdeviceptr p, void *host, size_t size, bool out)
 static void costs(void)
 {
 	const size_t largest = 64 * MIB;
-	void *memory[2] = { malloc(largest), NULL };	/* pageable, pinned */
+	static void *memory[2];			/* pageable, pinned */
 	struct view view = { .size = 1024 };
 	CUdeviceptr p;
 	double start;
 
+	memory[0] = malloc(largest);
 	must(!memory[0] || adsm_cu.cuMemAlloc_v2(&p, largest), "memory to copy");
 	memset(memory[0], 1, largest);
 	if (!host_alloc || host_alloc(&memory[1], largest, 0))

@@ -7,7 +7,8 @@ import sys
 from program import need_backend, parboil
 
 BENCH, SIZE = sys.argv[2:]
-MEMORY = {"cpu": {"ADSM_CPU_MEMORY": ["discrete", "unified"]}, "opencl": {"ADSM_OPENCL_MEMORY": ["buffer", "unified"]}}
+MEMORY = {"cpu": {"ADSM_CPU_MEMORY": ["discrete", "unified"]}, "opencl": {"ADSM_OPENCL_MEMORY": ["buffer", "unified"]},
+          "cuda": {"ADSM_CUDA_MEMORY": ["arena", "view", "separate"]}}
 
 need_backend()
 [(option, memories)] = MEMORY[os.environ.get("ADSM_BACKEND", "cpu")].items()

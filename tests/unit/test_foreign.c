@@ -3,12 +3,14 @@
  * test_foreign.c - objects where a driver wants them, and commands that the program gives to its driver itself.
  *
  * The driver is made of the cpu backend: memory has the address it is told, queues of the program's are lists of fills,
- * and these run as late as they may: when somebody waits for them.
+ * and these run as late as they may: when somebody waits for them. With a second argument it is CUDA's.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
 #include "core.h"
+#include "cuda/cu.h"
 #include "foreign.h"
 #include "io.h"
 #include "object.h"
@@ -648,9 +650,114 @@ static void check_dictated(void)
 	check_reserved((void *)p, SIZE);
 }
 
+/* ---- on CUDA */
+
+#define CONTEXTS 2
+
+struct set {			/* a command */
+	CUdeviceptr p;
+	size_t size;
+	uint8_t value;
+	CUstream stream;
+};
+
+static int enqueue_set(void *arg)
+{
+	const struct set *set = arg;
+
+	return adsm_cu.cuMemsetD8Async(set->p, set->value, set->size, set->stream);
+}
+
+/* A program with a context, on one home. */
+static void check_context(struct adsm_home *on, CUstream stream)
+{
+	volatile unsigned char *p, *last = NULL;
+	struct adsm_foreign_use use = { .access = ADSM_ACCESS_INOUT };
+	int result;
+
+	for (unsigned round = 0; round < 3; round++) {
+		struct set set = { .size = 100, .stream = stream };
+
+		CHECK(!adsm_cu.cuMemAlloc_v2(&set.p, SIZE));
+		p = (unsigned char *)(uintptr_t)set.p;
+		CHECK(!last || p == last);
+		last = p;
+		CHECK(!adsm_foreign_adopt(on, set.p, SIZE));
+		memset(bytes, 1, SIZE);
+		copy(p, bytes, SIZE);
+		p[0] = 2;
+		p[SIZE - 1] = 3;
+		use.p = (void *)(p + 1);
+		for (unsigned i = 0; i < 20; i++) {
+			set.p = (uintptr_t)p + 1 + i;
+			set.value = (uint8_t)(10 + i);
+			CHECK(!adsm_foreign_call(on, &use, i % 2, stream, enqueue_set, &set, &result));
+			CHECK(!result);
+			if (batch()) {
+				CHECK(!adsm_cu.cuStreamSynchronize(stream));
+				CHECK(!adsm_foreign_sync(on));
+			}
+			CHECK_EQ(p[1 + i], 10 + i);
+			CHECK_EQ(p[100 + i], 10 + i);
+			p[200] = (unsigned char)i;
+		}
+		copy(back, p, SIZE);
+		CHECK_EQ(back[0], 2);
+		for (unsigned i = 0; i < 20; i++)
+			CHECK_EQ(back[1 + i], 10 + i);
+		CHECK_EQ(back[120], 1);
+		CHECK_EQ(back[200], 19);
+		CHECK_EQ(back[SIZE - 1], 3);
+		CHECK(!adsm_foreign_call(on, &use, 1, stream, enqueue_set, &set, &result));
+		CHECK(!adsm_foreign_forget((void *)p, round % 2));
+		check_reserved((void *)p, SIZE);
+		CHECK(!adsm_cu.cuStreamSynchronize(stream));
+		CHECK(!adsm_cu.cuMemFree_v2((uintptr_t)p));
+	}
+}
+
+/* @started: the library by itself, before the program comes with its contexts. */
+static void check_cuda(const char *protocol, bool started)
+{
+	CUresult (*create)(CUcontext *context, unsigned flags, CUdevice device);
+	struct adsm_home *homes[CONTEXTS];
+	CUcontext context[CONTEXTS], primary;
+	void *library;
+	CUstream stream;
+
+	CHECK(!adsmOption("protocol", protocol));
+	CHECK(!adsmOption("block_size", "64K"));
+	CHECK(!adsm_options_load());
+	library = dlopen(adsm_options.cuda_library, RTLD_NOW);
+	CHECK(library);
+	*(void **)&create = dlsym(library, "cuCtxCreate_v2");
+	CHECK(!adsm_cu_open());
+	CHECK(!adsm_cu.cuDevicePrimaryCtxRetain(&primary, 0));
+	if (started)
+		CHECK(!adsmInit());
+	for (int i = 0; i < CONTEXTS; i++) {
+		CHECK(!create(&context[i], 0, 0));
+		CHECK(!adsm_foreign_home_of(context[i]));
+		CHECK(!adsm_foreign_home("cuda", context[i], NULL, &homes[i]));
+		CHECK_EQ(adsm_n_homes, i + 1 + started);
+		CHECK(adsm_foreign_home_of(context[i]) == homes[i]);
+		CHECK(!adsm_foreign_home("cuda", context[i], NULL, &homes[i]));
+		CHECK_EQ(adsm_n_homes, i + 1 + started);
+		CHECK(!adsm_cu.cuStreamCreate(&stream, 0));
+		check_context(homes[i], stream);
+	}
+	CHECK(homes[0] != homes[1]);
+	CHECK(adsm_foreign_home_of(primary) == (started ? &adsm_homes[0] : NULL));
+	CHECK(!adsmShutdown());
+}
+
 int main(int argc, char **argv)
 {
-	CHECK(argc == 2);
+	CHECK(argc >= 2);
+	if (argc > 2) {
+		check_cuda(argv[1], !strcmp(argv[2], "started"));
+		return 0;
+	}
 	start(argv[1]);
 	check_object();
 	check_calls();

@@ -23,6 +23,8 @@ extern const bool api_has_widths;			/* fills with 2 and 4 bytes */
 
 void api_start(void);
 void api_end(void);
+/* All that the device had is gone, kernels excepted: those come back. */
+void api_reset(void);
 void api_die(const char *what, int error) __attribute__((noreturn));
 
 void *api_alloc(size_t size);

@@ -15,6 +15,7 @@
 	F(cuDeviceGet, (CUdevice *device, int ordinal)) \
 	F(cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device)) \
 	F(cuDevicePrimaryCtxRelease_v2, (CUdevice device)) \
+	F(cuDevicePrimaryCtxReset_v2, (CUdevice device)) \
 	F(cuCtxGetCurrent, (CUcontext *context)) \
 	F(cuCtxSetCurrent, (CUcontext context)) \
 	F(cuCtxSynchronize, (void)) \
@@ -116,9 +117,9 @@ void api_die(const char *what, int error)
 
 void api_start(void)
 {
-	TRY(cuInit, 0);
 	CUdevice device;
 
+	TRY(cuInit, 0);
 	TRY(cuDeviceGet, &device, 0);
 	TRY(cuDevicePrimaryCtxRetain, &context, device);
 	TRY(cuCtxSetCurrent, context);
@@ -132,6 +133,14 @@ void api_end(void)
 	TRY(cuModuleUnload, module);
 	TRY(cuCtxSetCurrent, NULL);
 	TRY(cuDevicePrimaryCtxRelease_v2, 0);
+}
+
+void api_reset(void)
+{
+	TRY(cuDevicePrimaryCtxReset_v2, 0);
+	TRY(cuCtxSetCurrent, NULL);
+	TRY(cuDevicePrimaryCtxRelease_v2, 0);
+	api_start();
 }
 
 void *api_alloc(size_t size)

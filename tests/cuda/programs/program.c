@@ -936,6 +936,133 @@ static void do_touch_graphs(void)
 	graphs(true);
 }
 
+/* Copies in a graph: what they read is what is there when the graph runs. */
+static void graph_copies(bool touch)
+{
+	const unsigned n = 30000;
+	const size_t size = n * sizeof(unsigned);
+	unsigned *in = api_host_alloc(size), *out = api_host_alloc(size), *p = api_alloc(size), *q = api_alloc(size);
+	stream stream = api_stream();
+	graph graph;
+
+	api_begin_capture(stream);
+	if (!touch)
+		api_copy_async(p, in, size, TO_DEVICE, stream);
+	increment(p, n, stream);
+	api_copy_async(q, p, size, WITHIN, stream);
+	api_fill_async(p, 0x11, size, 1, stream);
+	increment(q, n, stream);
+	if (!touch)
+		api_copy_async(out, q, size, TO_HOST, stream);
+	graph = api_end_capture(stream);
+	for (unsigned round = 0; round < 3; round++) {
+		unsigned *from = touch ? p : in, *to = touch ? q : out;
+
+		for (unsigned i = 0; i < n; i++)
+			from[i] = value(i) + round;
+		api_graph_launch(graph, stream);
+		api_stream_wait(stream);
+		check_values(to, n, round + 2, "what came out");
+		for (unsigned i = 0; touch && i < n; i++)
+			expect(p[i] == 0x11111111, "[%u] is %#x", i, p[i]);
+	}
+	api_graph_free(graph);
+	api_stream_free(stream);
+	api_free(p);
+	api_free(q);
+	api_host_free(in);
+	api_host_free(out);
+}
+
+static void do_graph_copies(void)
+{
+	graph_copies(false);
+}
+
+static void do_touch_graph_copies(void)
+{
+	graph_copies(true);
+}
+
+/* ---- ends */
+
+/* After the device was reset everything is as in the beginning. */
+static void do_reset(void)
+{
+	const unsigned n = 30000;
+	const size_t size = n * sizeof(unsigned);
+	unsigned *in = host_values(n), *out = host(size);
+
+	for (unsigned round = 1; round <= 3; round++) {
+		unsigned *p = api_alloc(size), *left = api_alloc(size);
+
+		api_copy(p, in, size, TO_DEVICE);
+		api_copy(left, in, size, TO_DEVICE);
+		for (unsigned i = 0; i < round; i++)
+			increment(p, n, NULL);
+		api_copy(out, p, size, TO_HOST);
+		check_values(out, n, round, "out");
+		api_free(p);
+		api_reset();
+	}
+	free(in);
+	free(out);
+}
+
+/* It ends with memory that is not freed, and a kernel that runs. */
+static void do_leave(void)
+{
+	const unsigned n = 3000;
+	unsigned *in = host_values(n), *p = api_alloc(n * sizeof(*p));
+
+	api_copy(p, in, n * sizeof(*p), TO_DEVICE);
+	late_increment(p, n, NULL);
+	free(in);
+	printf("leave: at once\n");
+	exit(0);
+}
+
+static void do_touch_leave(void)
+{
+	const unsigned n = 3000;
+	unsigned *p = api_alloc(n * sizeof(*p)), *q = api_alloc(n * sizeof(*p));
+
+	for (unsigned i = 0; i < n; i++)
+		p[i] = q[i] = value(i);
+	late_increment(p, n, NULL);
+	printf("touch-leave: at once\n");
+	exit(0);
+}
+
+/* Many, that come and go. */
+static void do_touch_many(void)
+{
+	enum { COUNT = 24 };
+	unsigned *p[COUNT] = { NULL };
+
+	for (unsigned round = 0; round < 6 * COUNT; round++) {
+		unsigned k = value(round) % COUNT, n = value(round + 1) % 3000 + 1;
+
+		if (p[k]) {
+			unsigned had = p[k][0];
+
+			api_sync();
+			expect(p[k][had - 1] == had + 1, "allocation %u: %u", k, p[k][had - 1]);
+			api_free(p[k]);
+		}
+		p[k] = api_alloc((n + 1) * sizeof(unsigned));
+		p[k][0] = n + 1;
+		p[k][n] = n + 1;
+		increment(p[k] + n, 1, NULL);
+		api_sync();
+	}
+	for (unsigned k = 0; k < COUNT; k++)
+		if (p[k]) {
+			expect(p[k][p[k][0] - 1] == p[k][0] + 1, "allocation %u: %u at last", k, p[k][0]);
+			api_free(p[k]);
+		}
+}
+
 /* Given to other processes, memory is the device's; what is done by copies goes on as before. */
 static void do_ipc(void)
 {
@@ -975,6 +1102,9 @@ static const struct {
 	{ "launches", do_launches },
 	{ "graphs", do_graphs },
 	{ "ipc", do_ipc },
+	{ "graph-copies", do_graph_copies },
+	{ "reset", do_reset },
+	{ "leave", do_leave },
 	{ "touch", do_touch },
 	{ "touch-files", do_touch_files },
 	{ "touch-memory", do_touch_memory },
@@ -991,6 +1121,9 @@ static const struct {
 	{ "touch-sides", do_touch_sides },
 	{ "touch-launches", do_touch_launches },
 	{ "touch-graphs", do_touch_graphs },
+	{ "touch-graph-copies", do_touch_graph_copies },
+	{ "touch-leave", do_touch_leave },
+	{ "touch-many", do_touch_many },
 };
 
 /* Are all modes tested? */

@@ -90,6 +90,11 @@ void api_end(void)
 	TRY(cudaGetLastError);
 }
 
+void api_reset(void)
+{
+	TRY(cudaDeviceReset);
+}
+
 void *api_alloc(size_t size)
 {
 	void *p;

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * backend.c - the CUDA backend by its contract, on the driver's double, without the library above:
+ * cuda-backend WAY CASE, WAY as in ADSM_CUDA_MEMORY. TEST_KERNELS names the folder of the kernel modules.
+ */
+#include "backend.h"
+#include "cuda/cuda.h"
+#include "log.h"
+#include "module.h"
+#include "options.h"
+#include "os.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(x) \
+	do { \
+		if (!(x)) { \
+			fprintf(stderr, "%s:%d: %s (errno %d, last error '%s')\n", __FILE__, __LINE__, #x, errno, \
+				adsm_last_error()); \
+			exit(1); \
+		} \
+	} while (0)
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+#define ARENA_SIZE ((size_t)64 << 30)
+#define N_LAUNCHES 128
+#define N_PLACES (sizeof(places) / sizeof(places[0]))
+
+static struct adsm_backend_config arena;
+static const struct adsm_backend *backend;
+static struct adsm_device *device;
+
+static void make_arena(void)
+{
+	void *p;
+
+	CHECK(!adsm_os_memfd("test-arena", ARENA_SIZE, &arena.arena_fd));
+	CHECK(!adsm_os_reserve(0x7e8000000000, ARENA_SIZE, &p) || !adsm_os_reserve(0x110000000000, ARENA_SIZE, &p));
+	arena.arena_base = (uintptr_t)p;
+	arena.arena_size = ARENA_SIZE;
+	CHECK(!adsm_os_map(NULL, ARENA_SIZE, arena.arena_fd, 0, ADSM_PROT_RW, &arena.alias_base));
+}
+
+static void open_device(void)
+{
+	CHECK(backend->probe() >= 1);
+	CHECK(!backend->open(0, &arena, &device));
+}
+
+/* Afterwards the arena is the library's again. */
+static void close_device(void)
+{
+	void *p;
+
+	backend->close(device);
+	CHECK(adsm_os_reserve(arena.arena_base, ADSM_PAGE_SIZE, &p) == -EEXIST);
+	CHECK(adsm_os_reserve(arena.arena_base + ARENA_SIZE - ADSM_PAGE_SIZE, ADSM_PAGE_SIZE, &p) == -EEXIST);
+}
+
+static char *alias(size_t at)
+{
+	return (char *)arena.alias_base + at;
+}
+
+static struct adsm_memory *take_on(struct adsm_device *d, size_t at, size_t size)
+{
+	struct adsm_memory *memory;
+
+	CHECK(!backend->alloc(d, size, arena.arena_base + at, &memory));
+	CHECK(memory->size == size && memory->address && memory->device == d);
+	CHECK(!d->caps.given_address || memory->address == arena.arena_base + at);
+	CHECK(!d->caps.dictates_address || memory->address % ADSM_PAGE_SIZE == 0);
+	return memory;
+}
+
+static struct adsm_memory *take(size_t at, size_t size)
+{
+	return take_on(device, at, size);
+}
+
+static void fill(struct adsm_memory *memory, int value)
+{
+	CHECK(!backend->fill(memory, 0, (uint8_t)value, memory->size, NULL));
+}
+
+static void check_value(struct adsm_memory *memory, int value)
+{
+	char *bytes = malloc(memory->size);
+
+	CHECK(bytes && !backend->to_host(bytes, memory, 0, memory->size, NULL));
+	for (size_t i = 0; i < memory->size; i++)
+		CHECK(bytes[i] == (char)value);
+	free(bytes);
+}
+
+/* ---- places: objects in whatever order, sharing what the driver maps, with the CPU's views over them */
+
+static const struct { size_t at, size; } places[] = {
+	{ 0, 8 * KIB }, { 8 * KIB, 4 * KIB }, { 12 * KIB, 64 * KIB }, { 2 * MIB - 4 * KIB, 4 * KIB },
+	{ 4 * MIB, 5 * MIB }, { 9 * MIB, 4 * KIB }, { 9 * MIB + 4 * KIB, MIB }, { 19 * MIB, MIB },
+	{ 26 * MIB + 8 * KIB, 4 * KIB }, { 20 * MIB, 6 * MIB + 4 * KIB }, { 27 * MIB, 2 * MIB },
+};
+
+static char *map_view(struct adsm_memory *memory, size_t at)
+{
+	void *p = (void *)(uintptr_t)memory->address, *ret;
+
+	if (!device->caps.given_address && !device->caps.dictates_address)
+		return NULL;
+	CHECK(!adsm_os_map(p, memory->size, arena.arena_fd, at, ADSM_PROT_RW, &ret) && ret == p);
+	return p;
+}
+
+static void check_places(struct adsm_memory **memories, char **views)
+{
+	for (size_t i = 0; i < N_PLACES; i++) {
+		if (!memories[i])
+			continue;
+		check_value(memories[i], (int)i + 1);
+		for (size_t b = 0; views[i] && b < places[i].size; b++)
+			CHECK(views[i][b] == (char)(100 + i));
+	}
+}
+
+static void test_places(void)
+{
+	struct adsm_memory *memories[N_PLACES];
+	char *views[N_PLACES];
+	uint64_t before;
+
+	open_device();
+	before = backend->memory_free(device);
+	for (size_t round = 0; round < 3; round++) {
+		for (size_t i = 0; i < N_PLACES; i++) {
+			size_t k = (i * 3 + round) % N_PLACES;
+
+			memories[k] = take(places[k].at, places[k].size);
+			views[k] = map_view(memories[k], places[k].at);
+			memset(alias(places[k].at), 100 + (int)k, places[k].size);
+			fill(memories[k], (int)k + 1);
+		}
+		check_places(memories, views);
+		for (size_t i = 0; i < N_PLACES; i++) {
+			size_t k = (i * 5 + round) % N_PLACES;
+
+			if (views[k])
+				CHECK(!adsm_os_unmap_to_reserve(views[k], places[k].size));
+			backend->free(memories[k]);
+			memories[k] = NULL;
+			check_places(memories, views);
+		}
+	}
+	CHECK(backend->memory_free(device) == before);
+	close_device();
+}
+
+static void test_full(void)
+{
+	struct adsm_memory *all[1024], *more;
+	uint64_t before;
+	size_t n = 0;
+	int error;
+
+	open_device();
+	before = backend->memory_free(device);
+	CHECK(backend->alloc(device, device->caps.memory_size + ADSM_PAGE_SIZE, arena.arena_base, &more) == -ENOMEM);
+	for (;;) {
+		CHECK(n < sizeof(all) / sizeof(all[0]));
+		error = backend->alloc(device, 16 * MIB, arena.arena_base + n * 16 * MIB, &all[n]);
+		if (error)
+			break;
+		n++;
+	}
+	CHECK(error == -ENOMEM && n);
+	while (n)
+		backend->free(all[--n]);
+	CHECK(backend->memory_free(device) == before);
+	close_device();
+}
+
+/* ---- copies */
+
+static void test_copies(void)
+{
+	struct adsm_memory *memory, *other;
+	char *p = alias(0), *copy = malloc(MIB), *back = malloc(MIB);
+	struct adsm_device_event event, last = { 0 };
+	uint64_t ns;
+	int status;
+
+	CHECK(copy && back);
+	open_device();
+	memory = take(0, MIB);
+	other = take(MIB, MIB);
+	for (size_t i = 0; i < MIB; i++)
+		copy[i] = p[i] = (char)(i * 7 + i / 256);
+	CHECK(!backend->to_device(memory, 0, p, MIB, NULL));
+	CHECK(!backend->copy(memory, 100, memory, 0, MIB - 100, NULL));
+	memmove(copy + 100, copy, MIB - 100);
+	CHECK(!backend->copy(memory, 0, memory, 77, MIB - 77, NULL));
+	memmove(copy, copy + 77, MIB - 77);
+	CHECK(!backend->to_host(back, memory, 0, MIB, NULL) && !memcmp(back, copy, MIB));
+	CHECK(!backend->copy(other, 5, memory, 9, MIB - 10, NULL));
+	CHECK(!backend->to_host(back, other, 5, MIB - 10, NULL) && !memcmp(back, copy + 9, MIB - 10));
+
+	CHECK(backend->to_device(memory, 0, NULL, 5, NULL) == -EINVAL);
+	CHECK(backend->to_device(memory, 0, p, 0, NULL) == -EINVAL);
+	CHECK(backend->to_device(memory, 1, p, MIB, NULL) == -EINVAL);
+	CHECK(backend->to_host(p, memory, SIZE_MAX, 2, NULL) == -EINVAL);
+	CHECK(backend->copy(memory, 0, other, MIB, 1, NULL) == -EINVAL);
+	CHECK(backend->fill(memory, MIB - 1, 0, 2, NULL) == -EINVAL);
+
+	/* More than may be outstanding. */
+	for (size_t i = 0; i < 1000; i++) {
+		CHECK(!backend->to_device(memory, i * 1000, p + i * 1000, 1000, &event));
+		CHECK(event.queue == ADSM_QUEUE_TO_DEVICE && event.seq == last.seq + 1);
+		last = event;
+	}
+	CHECK(!backend->event_wait(device, last, &status) && !status);
+	event.seq = 1;
+	CHECK(backend->event_query(device, event, &status) == 1 && !status);
+	event.seq = last.seq + 1;
+	CHECK(backend->event_query(device, event, &status) == -EINVAL);
+	CHECK(!backend->to_host(back, memory, 0, MIB, &event) && event.queue == ADSM_QUEUE_TO_HOST);
+	CHECK(!backend->event_wait(device, event, &status) && !status && !memcmp(back, p, 1000000));
+	CHECK(backend->event_elapsed(device, event, &ns) == -EINVAL);
+	backend->free(memory);
+	backend->free(other);
+	close_device();
+	free(copy);
+	free(back);
+}
+
+static struct adsm_memory *shared;
+
+static void *copy_much(void *arg)
+{
+	size_t number = (size_t)(uintptr_t)arg, at = number * 64 * KIB;
+	char out[4096], back[4096];
+	struct adsm_device_event event;
+	int status;
+
+	for (int i = 0; i < 50; i++) {
+		memset(out, (int)number * 16 + i, sizeof(out));
+		CHECK(!backend->to_device(shared, at, out, sizeof(out), i % 2 ? &event : NULL));
+		if (i % 2)
+			CHECK(!backend->event_wait(device, event, &status) && !status);
+		CHECK(!backend->to_host(back, shared, at, sizeof(back), NULL));
+		CHECK(!memcmp(out, back, sizeof(back)));
+	}
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	pthread_t threads[8];
+
+	open_device();
+	shared = take(0, MIB);
+	for (size_t i = 0; i < 8; i++)
+		CHECK(!pthread_create(&threads[i], NULL, copy_much, (void *)(uintptr_t)i));
+	for (size_t i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	backend->free(shared);
+	close_device();
+}
+
+/* ---- pins: what moves much, within the budget, until it is freed */
+
+static uint64_t pinned(void)
+{
+	return atomic_load(&((struct adsm_cuda_device *)device)->pinned);
+}
+
+static void move(struct adsm_memory *memory, size_t at, int times)
+{
+	while (times--)
+		CHECK(!backend->to_device(memory, 0, alias(at), memory->size, NULL));
+}
+
+static void test_pins(void)
+{
+	struct adsm_memory *large, *other, *small;
+
+	open_device();
+	adsm_options.cuda_pin = MIB;
+	large = take(0, MIB);
+	other = take(4 * MIB, MIB);
+	small = take(8 * MIB, 64 * KIB);
+	move(small, 8 * MIB, 20);
+	move(large, 0, 4);
+	CHECK(!pinned());
+	move(large, 0, 1);
+	CHECK(pinned() == MIB);
+	move(other, 4 * MIB, 10);
+	CHECK(pinned() == MIB);
+	backend->free(large);
+	CHECK(!pinned());
+	move(other, 4 * MIB, 1);
+	CHECK(pinned() == MIB);
+	backend->free(other);
+	CHECK(!pinned());
+	/* The same pages again. */
+	large = take(0, MIB);
+	move(large, 0, 5);
+	CHECK(pinned() == MIB);
+	backend->free(large);
+	backend->free(small);
+	close_device();
+}
+
+/* ---- streams: launches and the program's own */
+
+static struct adsm_code *load(const char *name, struct adsm_entry **ret_entry)
+{
+	static char bytes[4 << 20];
+	struct adsm_image image = { .kind = ADSM_IMAGE_MODULE, .data = bytes, .options = "" };
+	static struct adsm_module_info *info;	/* stays, as the image does */
+	struct adsm_code *code;
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s.adsm", getenv("TEST_KERNELS"), name);
+	file = fopen(path, "re");
+	CHECK(file);
+	image.size = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	CHECK(!adsm_module_info_create(bytes, image.size, &info));
+	image.text = info->text;
+	CHECK(!backend->module_load(device, &image, &code));
+	CHECK(!backend->kernel_get(code, name, ret_entry));
+	return code;
+}
+
+static int launch(struct adsm_entry *entry, const char *name, const struct adsm_launch_arg *args, size_t n,
+		  struct adsm_device_event *ret_event)
+{
+	const struct adsm_launch l = { .name = name, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .n_blocks = 1,
+				       .n_args = n, .args = args };
+
+	return backend->launch(entry, &l, ret_event);
+}
+
+/* A stream of the program's waits for what the library launched, and the library for a stream. */
+static void test_streams(void)
+{
+	struct adsm_device_event events[N_LAUNCHES], event;
+	int flags[2], one = 1, status;
+	struct adsm_launch_arg arg = { .kind = ADSM_LAUNCH_POINTER };
+	struct adsm_cuda_scope scope;
+	struct adsm_native native;
+	CUcontext before, after;
+	struct adsm_entry *spin;
+	struct adsm_memory *memory;
+	struct adsm_code *code;
+	uint64_t ns;
+	CUstream s;
+
+	open_device();
+	CHECK(!backend->native(device, &native) && native.context && native.queues[ADSM_QUEUE_COMPUTE]);
+	code = load("spin", &spin);
+	arg.memory = memory = take(0, 4 * KIB);
+	fill(memory, 0);
+	CHECK(!adsm_cuda_enter((struct adsm_cuda_device *)device, &scope));
+	CHECK(!adsm_cu.cuCtxGetCurrent(&before) && before == native.context);
+	CHECK(!adsm_cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < N_LAUNCHES; i++)
+		CHECK(!launch(spin, "spin", &arg, 1, &events[i]));
+	CHECK(!backend->queue_follow(device, s));
+	CHECK(!adsm_cu.cuMemsetD8Async(memory->address + 1024, 7, 4, s));
+	/* Copies that return when they are done do not wait for launches. */
+	do
+		CHECK(!backend->to_host(flags, memory, 0, sizeof(flags), NULL));
+	while (!flags[0]);
+	CHECK(adsm_cu.cuStreamQuery(s) == CUDA_ERROR_NOT_READY);
+	CHECK(backend->event_query(device, events[0], &status) == 0);
+	CHECK(!backend->to_host(flags, memory, 1024, 4, NULL) && !flags[0]);
+	CHECK(!backend->to_device(memory, 4, &one, 4, NULL));
+	CHECK(!backend->event_wait(device, events[N_LAUNCHES - 1], &status) && !status);
+	for (int i = 0; i < N_LAUNCHES; i++) {
+		CHECK(backend->event_query(device, events[i], &status) == 1 && !status);
+		CHECK(!backend->event_elapsed(device, events[i], &ns));
+		CHECK(i || ns);
+	}
+	for (int i = 0; i < 300; i++) {
+		CHECK(!adsm_cu.cuMemsetD8Async(memory->address + 1024, (unsigned char)i, 4, s));
+		CHECK(!backend->queue_join(device, i % 2 ? s : NULL, &event));
+		CHECK(event.queue == ADSM_QUEUE_COMPUTE);
+	}
+	CHECK(!backend->event_wait(device, event, &status) && !status);
+	CHECK(!backend->to_host(flags, memory, 1024, 4, NULL) && (flags[0] & 0xff) == 299 % 256);
+	CHECK(!adsm_cu.cuStreamDestroy_v2(s));
+	CHECK(!adsm_cu.cuCtxGetCurrent(&after) && after == before);
+	adsm_cuda_leave(&scope);
+	backend->module_unload(code);
+	backend->free(memory);
+	close_device();
+}
+
+/* ---- loss: an error that sticks to a context ends everything, and nobody waits */
+
+static void test_loss(void)
+{
+	unsigned index = 1u << 30;
+	struct adsm_launch_arg args[2] = { { .kind = ADSM_LAUNCH_POINTER },
+					   { .kind = ADSM_LAUNCH_VALUE, .data = &index, .size = sizeof(index) } };
+	struct adsm_device_event event, second, none;
+	struct adsm_memory *memory, *more;
+	struct adsm_entry *crash;
+	struct adsm_code *code;
+	int status, error;
+
+	open_device();
+	code = load("crash", &crash);
+	args[0].memory = memory = take(0, 4 * KIB);
+	CHECK(!launch(crash, "crash", args, 2, &event));
+	error = launch(crash, "crash", args, 2, &second);
+	CHECK(!error || error == -ENODEV);
+	CHECK(!backend->event_wait(device, event, &status) && status == -ENODEV);
+	CHECK(error || (!backend->event_wait(device, second, &status) && status == -ENODEV));
+	CHECK(backend->status(device) == -ENODEV && strstr(adsm_last_error(), "CUDA_ERROR_ILLEGAL_ADDRESS"));
+	CHECK(launch(crash, "crash", args, 2, &none) == -ENODEV);
+	CHECK(backend->to_host(&index, memory, 0, 4, NULL) == -ENODEV);
+	CHECK(backend->to_host(&index, memory, 0, 4, &none) == -ENODEV);
+	CHECK(backend->alloc(device, 4 * KIB, arena.arena_base, &more) == -ENODEV);
+	CHECK(backend->queue_join(device, NULL, &none) == -ENODEV && backend->queue_follow(device, NULL) == -ENODEV);
+	backend->free(memory);
+	backend->module_unload(code);
+	close_device();
+}
+
+/* ---- contexts of the program's, taken while others are open; one is destroyed under the library */
+
+static void test_contexts(void)
+{
+	const char *file = *adsm_options.cuda_library ? adsm_options.cuda_library : "libcuda.so.1";
+	void *driver = dlopen(file, RTLD_NOW);
+	CUresult (*create)(CUcontext *, unsigned, CUdevice);
+	CUresult (*destroy)(CUcontext);
+	struct adsm_memory *mine, *theirs;
+	struct adsm_device *first, *second;
+	struct adsm_native native;
+	struct adsm_sigset old;
+	CUcontext contexts[3];
+	char bytes[16];
+
+	adsm_os_signals_block(&old);
+	CHECK(driver && !adsm_cu_open());
+	*(void **)&create = dlsym(driver, "cuCtxCreate_v2");
+	*(void **)&destroy = dlsym(driver, "cuCtxDestroy_v2");
+	for (int i = 0; i < 3; i++)
+		CHECK(!create(&contexts[i], 0, 0));
+	CHECK(backend->use_context(contexts[0], (void *)7) == -EINVAL);
+	CHECK(!backend->use_context(contexts[0], NULL) && backend->probe() == 1);
+	CHECK(!backend->open(0, &arena, &first));
+	CHECK(!backend->native(first, &native) && native.context == contexts[0]);
+	/* One that is not opened makes place for the next. */
+	CHECK(!backend->use_context(contexts[1], NULL) && backend->probe() == 2);
+	CHECK(!backend->use_context(contexts[2], NULL) && backend->probe() == 2);
+	CHECK(!backend->open(1, &arena, &second));
+	CHECK(!backend->native(second, &native) && native.context == contexts[2]);
+	mine = take_on(first, 0, 4 * KIB);
+	theirs = take_on(second, 4 * KIB, 4 * KIB);
+	fill(mine, 1);
+	fill(theirs, 2);
+	check_value(mine, 1);
+	check_value(theirs, 2);
+	CHECK(!destroy(contexts[2]));
+	CHECK(backend->to_host(bytes, theirs, 0, sizeof(bytes), NULL) == -ENODEV);
+	CHECK(backend->status(second) == -ENODEV && strstr(adsm_last_error(), "destroyed"));
+	backend->free(theirs);
+	check_value(mine, 1);
+	backend->close(second);
+	check_value(mine, 1);
+	backend->free(mine);
+	CHECK(!backend->use_context(NULL, NULL));
+	backend->close(first);
+	open_device();
+	CHECK(!backend->native(device, &native) && native.context != contexts[0]);
+	close_device();
+	adsm_os_signals_restore(&old);
+}
+
+static const struct { const char *name; void (*run)(void); } cases[] = {
+	{ "places", test_places }, { "full", test_full }, { "copies", test_copies }, { "threads", test_threads },
+	{ "pins", test_pins }, { "streams", test_streams }, { "loss", test_loss }, { "contexts", test_contexts },
+};
+
+int main(int argc, char **argv)
+{
+	CHECK(argc == 3);
+	CHECK(!adsm_options_set("cuda_memory", argv[1]) && !adsm_options_load());
+	backend = adsm_backend_named("cuda");
+	CHECK(backend);
+	make_arena();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (strcmp(cases[i].name, argv[2]))
+			continue;
+		cases[i].run();
+		return 0;
+	}
+	fprintf(stderr, "no case '%s'\n", argv[2]);
+	return 2;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * driver_own.h - what the files of the driver double share: driver (the plan, contexts, queries), driver_device (the
+ * child), driver_memory (addresses, allocations), driver_stream (order, events, capture), driver_copy (copies, fills),
+ * driver_module (images, launches), driver_table (cuGetProcAddress), and device.c, the program of the child.
+ */
+#ifndef TEST_CUDA_DRIVER_OWN_H
+#define TEST_CUDA_DRIVER_OWN_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "driver.h"
+
+#define DRIVER_PARAMS_MAX 64
+#define DRIVER_PARAM_BYTES 4096
+#define MEMORY_FILE ((size_t)32 << 30)	/* sparse; the device has plan.memory of it at once */
+#define POOL_SIZE ((size_t)32 << 30)	/* of cuMemAlloc's addresses */
+#define ASYNC_POOL_SIZE ((size_t)8 << 30)
+#define VMM_POOL_SIZE ((size_t)8 << 30)	/* of reservations too small for a mapping of their own */
+#define VMM_OWN ((size_t)64 << 30)	/* from there on hints are honoured */
+#define OWN_MAPPING ((size_t)32 << 20)	/* allocations from there on have one */
+
+
+/* ---- messages to the child; one reply each */
+
+enum driver_op {
+	DRIVER_HELLO,			/* descriptor: device memory */
+	DRIVER_RESERVE,			/* address, size: has to be free there; inaccessible */
+	DRIVER_UNRESERVE,
+	DRIVER_MAP,			/* address, size, offset; a descriptor where it is not of device memory */
+	DRIVER_UNMAP,			/* inaccessible again */
+	DRIVER_LOAD,			/* descriptor: an image; the reply's index */
+	DRIVER_UNLOAD,			/* index */
+	DRIVER_KERNEL,			/* index of the image, name; the reply's index */
+	DRIVER_WORKER,			/* descriptor: a socket on which a thread of its own runs launches */
+	DRIVER_LAUNCH,
+};
+
+struct driver_message {
+	uint32_t op, index;
+	uint64_t address, size, offset;
+	char name[64];
+	/* launch */
+	uint32_t grid[3], block[3], n_params;
+	uint16_t param_offset[DRIVER_PARAMS_MAX];
+	uint8_t param_const[DRIVER_PARAMS_MAX];	/* it is a pointer, and the kernel wants the bytes */
+	uint8_t params[DRIVER_PARAM_BYTES];
+};
+
+struct driver_reply {
+	int32_t error;			/* errno, or of a launch a CUresult */
+	uint32_t index;
+	uint64_t address;		/* of a launch that failed: where */
+	char text[192];
+};
+
+/* ---- driver.c: the plan, and what each function begins with */
+
+struct plan {
+	bool no_device, stub, old, no_vmm, no_unified, elsewhere, strict, late, order, readable, poison, signals;
+	uint64_t memory, seed;
+	const char *count;
+};
+
+extern struct plan plan;
+
+/* Of each exported function: made by CU(). */
+struct call {
+	const char *name;
+	void *function;
+	uint64_t n;
+};
+
+enum { ANY, INITIALISED, IN_CONTEXT };
+
+struct context {
+	struct context *next;
+	bool primary, alive;
+	unsigned flags, id;
+	CUresult error;			/* sticky */
+	struct CUstream_st *streams, *legacy;
+	unsigned n_capturing;
+};
+
+/* Under the lock: everything, but for copying and running. */
+extern pthread_mutex_t lock;
+extern pthread_cond_t changed;
+
+/* 0, or the error with which the function has to end. @ret_ctx: the current context, with IN_CONTEXT. */
+CUresult driver_enter(struct call *call, int needs, struct context **ret_ctx);
+struct call *driver_find(const char *name);
+void driver_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Is this thread in a callback of ours? */
+extern _Thread_local bool driver_in_callback;
+/* The thread's stack of contexts has it on top; NULL: none. */
+struct context *driver_current(void);
+void driver_fail_context(struct context *ctx, CUresult error);
+uint64_t driver_now_ns(void);
+uint64_t driver_random(void);
+extern struct test_cuda_counts counts;
+void driver_count(uint64_t *n);
+
+/* An exported function: a prototype, its entry in the table, and the head of its definition. */
+#define CU(name_, params) \
+	__attribute__((visibility("default"))) CUresult name_ params; \
+	static struct call call_##name_ __attribute__((section("driver_calls"), used, aligned(8))) = \
+		{ #name_, (void *)(uintptr_t)name_, 0 }; \
+	CUresult name_ params
+
+#define ENTER(name_, needs) do { \
+		CUresult error_ = driver_enter(&call_##name_, needs, NULL); \
+		if (error_) \
+			return error_; \
+	} while (0)
+
+#define ENTER_CONTEXT(name_) \
+	struct context *ctx; \
+	CUresult enter_error = driver_enter(&call_##name_, IN_CONTEXT, &ctx); \
+	if (enter_error) \
+		return enter_error
+
+/* A function in a context whose body is one expression of ctx. */
+#define CU_IN(name_, params, expression) \
+	CU(name_, params) { ENTER_CONTEXT(name_); (void)ctx; return expression; }
+/* The same in two flavours of the default stream: the expression has `per_thread` too. */
+#define CU_TWO(name_, suffix, params, expression) \
+	CU(name_, params) { ENTER_CONTEXT(name_); const bool per_thread = false; (void)per_thread; \
+		return expression; } \
+	CU(name_##suffix, params) { ENTER_CONTEXT(name_##suffix); const bool per_thread = true; (void)per_thread; \
+		return expression; }
+/* For 32-bit programs. */
+#define CU_OBSOLETE(name_) \
+	CU(name_, (void)) { ENTER(name_, ANY); driver_say("%s is for 32-bit programs", #name_); \
+		return CUDA_ERROR_NOT_SUPPORTED; }
+
+/* ---- driver_device.c. Not under the lock. */
+
+extern int memory_fd;			/* device memory: a sparse file */
+extern char *memory_bytes;		/* its mapping here */
+/* Start the child, where it does not run. 0 or errno. */
+int device_start(void);
+bool device_gone(void);
+/* One request: 0 or errno (ENODEV: the child is gone). @fd: -1 for none. */
+int device_ask(struct driver_message *message, int fd, struct driver_reply *ret_reply);
+int device_range(enum driver_op op, uint64_t address, size_t size, uint64_t offset);
+/* A thread of the device for launches: a socket, or -1. */
+int device_worker(void);
+int device_run(int worker, const struct driver_message *message, struct driver_reply *ret_reply);
+
+/* ---- driver_memory.c. With the lock where the name ends in _locked. */
+
+enum range_kind { RANGE_DEVICE, RANGE_ASYNC, RANGE_VMM, RANGE_MANAGED, RANGE_HOST, RANGE_IPC };
+
+struct range {				/* what may be used: an allocation, or a mapping with access */
+	uint64_t address;
+	size_t size;			/* as asked for */
+	char *bytes;			/* here */
+	enum range_kind kind;
+	struct context *ctx;
+	uint64_t id;
+};
+
+/* The range that has an address, NULL. */
+const struct range *memory_find_locked(uint64_t address);
+/* Its place here, and how many bytes go on from there without a gap; NULL: nothing of the device's. */
+char *memory_place(uint64_t address, size_t *ret_size);
+/* All of it is memory of the device's that may be used: one allocation, or mappings side by side. */
+bool memory_is_device(uint64_t address, size_t size);
+bool memory_is_pinned(const void *p, size_t size);
+void memory_end_context(struct context *ctx);
+/* The child is a new one: nothing is left of what it had. */
+void memory_reset(void);
+/* What cuMemFreeAsync does, at its place in the stream. */
+void memory_free_now(uint64_t address);
+CUresult memory_alloc(struct context *ctx, size_t size, enum range_kind kind, CUdeviceptr *ret);
+bool memory_is_allocation(uint64_t address);
+
+/* ---- driver_stream.c */
+
+struct op {				/* a command */
+	struct op *next;		/* on its stream */
+	unsigned refs;
+	struct CUstream_st *stream;
+	struct op **needs;		/* what has to be done before */
+	size_t n_needs;
+	bool started, done, hurried;
+	CUresult error;
+	int polls;			/* held back so many questions long */
+	uint64_t held_until, started_ns, done_ns;
+	CUresult (*run)(struct op *op);
+	void *data;			/* freed with it; graphs copy it */
+	size_t data_size;
+	bool in_callback;		/* run on an error too */
+};
+
+/* Takes the data. @wait: until it is done; returns its error then. */
+CUresult stream_submit(struct context *ctx, CUstream stream, bool per_thread, struct op op, bool wait);
+/* NULL where there is no such stream. With the lock. */
+struct CUstream_st *stream_find_locked(struct context *ctx, CUstream stream, bool per_thread);
+int stream_worker(struct op *op);
+void stream_drain(struct context *ctx);
+/* A call that may not be made while one captures (@all: not even while it would not mind): 0 or the error. */
+CUresult stream_check_capture(struct context *ctx, bool all);
+void stream_begin_context(struct context *ctx);
+void stream_end_context(struct context *ctx);
+bool stream_is_capturing(struct context *ctx, CUstream stream, bool per_thread);
+
+/* ---- driver_module.c */
+
+void module_end_context(struct context *ctx);
+
+#endif
