@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -325,6 +326,7 @@ static struct {
 	char *program, *environment;
 	const char *text;		/* the one that counts; NULL: not loaded yet */
 } given[N_ROWS];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* all of these, and loading */
 
 /* ---- names that are almost right */
 
@@ -420,6 +422,21 @@ static void warn_unknown(void)
 	warned = true;
 }
 
+/* What says the same as before stays where it is: the options in force point to it. */
+static int keep(char **at, const char *text)
+{
+	char *copy;
+
+	if (!text == !*at && (!text || !strcmp(text, *at)))
+		return 0;
+	copy = text ? strdup(text) : NULL;
+	if (text && !copy)
+		return -ENOMEM;
+	free(*at);
+	*at = copy;
+	return 0;
+}
+
 /* The value of one row into @s, from whoever may say it. @s already holds ADSM_PAPER. */
 static int load(const struct row *row, struct settings *s)
 {
@@ -430,9 +447,7 @@ static int load(const struct row *row, struct settings *s)
 
 	adsm_format(name, sizeof(name), "ADSM_%s", row->name);
 	text = adsm_os_getenv(name);
-	free(given[i].environment);
-	given[i].environment = NULL;
-	if (text && *text && !(given[i].environment = strdup(text)))
+	if (keep(&given[i].environment, text && *text ? text : NULL))
 		return adsm_fail(-ENOMEM, "out of memory while reading %s", name);
 	text = given[i].program ? given[i].program : given[i].environment;
 	given[i].text = text ? text : row->text;
@@ -450,15 +465,17 @@ static int load(const struct row *row, struct settings *s)
 	return 0;
 }
 
-int adsm_options_load(void)
+/* With the mutex. */
+static int load_all(void)
 {
-	struct settings s = { .o.paper = false };
+	struct settings s;
 	int error = 0;
 
+	memset(&s, 0, sizeof(s));	/* what is between the fields, too */
 	/* From the last row, LOG, to the first: it says how loud the rest is; and PAPER changes defaults. */
 	for (size_t i = N_ROWS; i-- && !error;) {
 		error = load(&rows[i], &s);
-		if (!error)
+		if (!error && adsm_log_level != s.log)
 			adsm_log_level = s.log;
 	}
 	warn_unknown();
@@ -466,8 +483,20 @@ int adsm_options_load(void)
 		adsm_error("%s", adsm_last_error());
 		return error;
 	}
-	adsm_options = s.o;
+	/* Others may be reading them. */
+	if (memcmp(&adsm_options, &s.o, sizeof(s.o)))
+		memcpy(&adsm_options, &s.o, sizeof(s.o));
 	return 0;
+}
+
+int adsm_options_load(void)
+{
+	int error;
+
+	pthread_mutex_lock(&mutex);
+	error = load_all();
+	pthread_mutex_unlock(&mutex);
+	return error;
 }
 
 int adsm_options_set(const char *name, const char *value)
@@ -475,7 +504,7 @@ int adsm_options_set(const char *name, const char *value)
 	struct settings scratch;
 	char upper[NAME_SIZE] = "";
 	const struct row *row;
-	char *text;
+	int error;
 
 	if (!name || !value)
 		return adsm_fail(-EINVAL, "an option needs a name and a value");
@@ -491,12 +520,10 @@ int adsm_options_set(const char *name, const char *value)
 	}
 	if (row->parse(row, value, &scratch))
 		return fail_value(row, value);
-	text = strdup(value);
-	if (!text)
-		return adsm_fail(-ENOMEM, "out of memory while setting %s", row->name);
-	free(given[row - rows].program);
-	given[row - rows].program = text;
-	return 0;
+	pthread_mutex_lock(&mutex);
+	error = keep(&given[row - rows].program, value);
+	pthread_mutex_unlock(&mutex);
+	return error ? adsm_fail(error, "out of memory while setting %s", row->name) : 0;
 }
 
 void adsm_options_print(FILE *out, bool markdown)

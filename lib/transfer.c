@@ -90,12 +90,19 @@ int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
 	return request.error;
 }
 
+/* In this order: stop is set before the word changes for it, so who sees the new word sees stop, too. */
+static bool goes_on(struct adsm_home *home, const _Atomic uint32_t *word, uint32_t *ret_word)
+{
+	*ret_word = atomic_load(word);
+	return !atomic_load(&home->stop);
+}
+
 static void run_copier(void *arg)
 {
 	struct adsm_home *home = arg;
+	uint32_t word;
 
-	while (!atomic_load(&home->stop)) {
-		uint32_t word = atomic_load(&home->copy_word);
+	while (goes_on(home, &home->copy_word, &word)) {
 		struct adsm_copy_request *request = atomic_exchange(&home->copy_requests, NULL), *next;
 
 		if (!request)
@@ -114,10 +121,9 @@ static void run_copier(void *arg)
 static void run_watcher(void *arg)
 {
 	struct adsm_home *home = arg;
+	uint32_t word;
 
-	while (!atomic_load(&home->stop)) {
-		uint32_t word = atomic_load(&home->watch_word);
-
+	while (goes_on(home, &home->watch_word, &word)) {
 		adsm_watch(home);
 		adsm_os_wait(&home->watch_word, word, 0, false);
 	}
@@ -126,10 +132,9 @@ static void run_watcher(void *arg)
 static void run_evictor(void *arg)
 {
 	struct adsm_home *home = arg;
+	uint32_t word;
 
-	while (!atomic_load(&home->stop)) {
-		uint32_t word = atomic_load(&home->evict_word);
-
+	while (goes_on(home, &home->evict_word, &word)) {
 		adsm_lock(&home->lock);
 		while (adsm_send_queued(home))
 			;
