@@ -140,6 +140,7 @@ static struct {
 	uintptr_t base;
 	size_t size, granularity;
 	size_t n_mapped;		/* mappings */
+	bool vacant;			/* the range is neither the library's nor the driver's */
 	struct granule *granules;
 } arena;
 
@@ -287,15 +288,25 @@ static void arena_free(struct adsm_cuda_device *device, struct adsm_cuda_mem *me
 	adsm_cuda_errno(device, error, "cuMemUnmap");
 }
 
+static void free_range(void)
+{
+	arena.vacant = !adsm_cu.cuMemAddressFree(arena.base, arena.size);
+}
+
 /* The range becomes the library's again, inaccessible. */
-static int take_back(uintptr_t base, size_t size)
+static int take_back(void)
 {
 	void *p;
-	int ret = adsm_os_reserve(base, size, &p);
+	int ret;
 
-	/* The driver has not let go of it: then it is inaccessible as well. */
-	if (ret == -EEXIST)
+	/* What the driver does not let go of is inaccessible as well. */
+	if (!arena.vacant)
 		return 0;
+	arena.vacant = false;
+	ret = adsm_os_reserve(arena.base, arena.size, &p);
+	if (ret == -EEXIST)
+		return adsm_fail(ret, "another thread mapped memory into the arena while the driver was to have it: "
+				 "ADSM_CUDA_MEMORY=view or separate leaves it alone");
 	return ret ? adsm_fail(ret, "the arena's addresses cannot be reserved again after the driver had them") : 0;
 }
 
@@ -304,7 +315,7 @@ static void end_range(void)
 	for (size_t i = 0; i < arena.size / arena.granularity && arena.n_mapped; i++)
 		if (arena.granules[i].n)
 			unmap_granules(i);
-	adsm_cu.cuMemAddressFree(arena.base, arena.size);
+	free_range();
 	adsm_os_unmap(arena.granules, table_size());
 	arena.granules = NULL;
 	arena.n_devices = 0;
@@ -315,7 +326,7 @@ static void arena_end(struct adsm_cuda_device *device)
 	if (--arena.n_devices)
 		return;
 	end_range();
-	if (take_back(device->arena_base, device->arena_size))
+	if (take_back())
 		adsm_warn("%s", adsm_last_error());
 }
 
@@ -331,12 +342,15 @@ static bool has_virtual_memory(const struct adsm_cuda_device *device)
 		supported;
 }
 
-/* Have the driver reserve the range, which is free. What is refused leaves it free. */
-static const char *reserve_range(struct adsm_cuda_device *device)
+/* Have the driver reserve the range, which is free then. What is refused leaves it free. */
+static const char *reserve_range(void)
 {
 	CUdeviceptr p = 0;
-	CUresult error = adsm_cu.cuMemAddressReserve(&p, arena.size, 0, arena.base, 0);
+	CUresult error;
 
+	adsm_os_unmap((void *)arena.base, arena.size);
+	arena.vacant = true;
+	error = adsm_cu.cuMemAddressReserve(&p, arena.size, 0, arena.base, 0);
 	if (error)
 		return adsm_cu_error_name(error);
 	if (p != arena.base) {
@@ -344,15 +358,16 @@ static const char *reserve_range(struct adsm_cuda_device *device)
 		return "the driver reserves other addresses than it was asked for";
 	}
 	/* As before: closed, and not there in the child of a fork. */
+	arena.vacant = false;
 	if (adsm_os_unmap_to_reserve((void *)arena.base, arena.size)) {
-		adsm_cu.cuMemAddressFree(p, arena.size);
+		free_range();
 		return "nothing can be mapped over the driver's addresses";
 	}
 	return NULL;
 }
 
-/* Reserve it and use a granule once. */
-static const char *start_range(struct adsm_cuda_device *device)
+/* Reserve it and use a granule once. The table comes first, lest it lie where the arena was. */
+static const char *start_range(void)
 {
 	const char *reason;
 	CUresult error;
@@ -360,7 +375,7 @@ static const char *start_range(struct adsm_cuda_device *device)
 	arena.granules = adsm_os_table(table_size());
 	if (!arena.granules)
 		return "there is no address space for its table";
-	reason = reserve_range(device);
+	reason = reserve_range();
 	if (reason) {
 		adsm_os_unmap(arena.granules, table_size());
 		return reason;
@@ -397,10 +412,9 @@ static int arena_init(struct adsm_cuda_device *device, const char **ret_reason)
 	arena.base = device->arena_base;
 	arena.size = device->arena_size;
 	arena.granularity = granularity;
-	adsm_os_unmap((void *)arena.base, arena.size);
-	*ret_reason = start_range(device);
+	*ret_reason = start_range();
 	if (*ret_reason)
-		return take_back(arena.base, arena.size) ? -ENOMEM : 1;
+		return take_back() ? -ENOMEM : 1;
 	arena.n_devices = 1;
 	return 0;
 }

@@ -26,6 +26,13 @@ static bool given;			/* they are what the program gave: use_context() */
 
 /* ---- contexts */
 
+/* A program that captures a stream forbids allocating and waiting to all threads that do not say this. */
+static void exchange_capture(int *mode)
+{
+	if (adsm_cu.cuThreadExchangeStreamCaptureMode)
+		adsm_cu.cuThreadExchangeStreamCaptureMode(mode);
+}
+
 CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope *scope)
 {
 	CUresult error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -35,8 +42,11 @@ CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope
 	if (!atomic_load(&device->lost))
 		error = adsm_cu.cuCtxPushCurrent_v2(device->context);
 	scope->entered = !error;
+	scope->capture = CU_STREAM_CAPTURE_MODE_RELAXED;
 	if (error)
 		adsm_os_signals_restore(&scope->old);
+	else
+		exchange_capture(&scope->capture);
 	return error;
 }
 
@@ -46,6 +56,7 @@ void adsm_cuda_leave(struct adsm_cuda_scope *scope)
 
 	if (!scope->entered)
 		return;
+	exchange_capture(&scope->capture);
 	adsm_cu.cuCtxPopCurrent_v2(&context);
 	adsm_os_signals_restore(&scope->old);
 }
@@ -69,11 +80,15 @@ static const char *meaning_of_loss(CUresult error)
 	case CUDA_ERROR_INVALID_PC:
 		return "a kernel ran into what is no code";
 	case CUDA_ERROR_LAUNCH_FAILED:
+	case CUDA_ERROR_TENSOR_MEMORY_LEAK:
 		return "a kernel crashed";
 	case CUDA_ERROR_LAUNCH_TIMEOUT:
 		return "a kernel ran for longer than the display's device permits";
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
 		return "its memory had an error that cannot be corrected: see nvidia-smi";
+	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+	case CUDA_ERROR_CONTAINED:
+		return "it had an error that cannot be corrected: see nvidia-smi";
 	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
 		return "the program destroyed its context";
 	case CUDA_ERROR_DEVICE_UNAVAILABLE:
@@ -363,8 +378,9 @@ static void destroy(struct adsm_cuda_device *device)
 {
 	struct adsm_cuda_scope scope = { .entered = false };
 
-	if (device->context)
-		adsm_cuda_enter(device, &scope);
+	/* A context that the program has destroyed takes nothing any more, nor do its streams. */
+	if (device->context && adsm_cuda_enter(device, &scope))
+		atomic_store(&device->lost, true);
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		adsm_cuda_queue_destroy(&device->queues[i]);
 	if (device->way)

@@ -67,7 +67,7 @@ void adsm_cuda_queues_wake(struct adsm_cuda_device *device);
  * @timed: a launch of the library's own. @error: what enqueueing returned; on failure nothing was submitted, and the
  * value is its errno.
  */
-struct adsm_cuda_scope { struct adsm_sigset old; bool entered; };
+struct adsm_cuda_scope { struct adsm_sigset old; int capture; bool entered; };
 int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm_cuda_scope *scope);
 /* In between: what it is, for messages. */
 void adsm_cuda_queue_name(struct adsm_cuda_queue *queue, const char *kernel);
@@ -106,7 +106,8 @@ struct adsm_cuda_device {
 	char lost_text[ADSM_CUDA_TEXT];
 };
 
-/* Block signals and make the device's context current; on failure neither. Back: nothing after a failure. */
+/* Block signals and make the device's context current, with calls that the program's captures do not mind; on failure
+ * neither. Back: nothing after a failure. */
 CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope *scope);
 void adsm_cuda_leave(struct adsm_cuda_scope *scope);
 /* An errno for a driver's error, with one sentence of @what failed; marks the device lost where it is (the errors that

@@ -10,7 +10,6 @@
 #include "log.h"
 
 #define MAX_ARGS 64
-#define SHARED_MAX ((size_t)48 << 10)	/* of a block, without asking for more */
 #define CONST_ALIGN ((size_t)256)	/* what memory of the driver's has at least */
 
 /* What one launch needs until it is enqueued. */
@@ -246,6 +245,17 @@ static int check_native(const struct launch *l)
 
 /* ---- enqueueing */
 
+/* What a block gets without asking for more: 48 KiB, less what the kernel declares itself. */
+static CUresult ask_for_shared(const struct launch *l)
+{
+	const int most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+	CUfunction function = l->entry->function;
+	int now = 0;
+	CUresult error = adsm_cu.cuFuncGetAttribute(&now, most, function);
+
+	return error || l->shared <= (size_t)now ? error : adsm_cu.cuFuncSetAttribute(function, most, (int)l->shared);
+}
+
 static CUresult enqueue(struct launch *l, struct adsm_cuda_queue *queue)
 {
 	const struct adsm_launch *asked = l->asked;
@@ -255,9 +265,8 @@ static CUresult enqueue(struct launch *l, struct adsm_cuda_queue *queue)
 		return CUDA_SUCCESS;
 	if (l->const_size)
 		error = send_constants(l, queue);
-	if (!error && l->shared > SHARED_MAX)
-		error = adsm_cu.cuFuncSetAttribute(l->entry->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-						   (int)l->shared);
+	if (!error && l->shared)
+		error = ask_for_shared(l);
 	if (!error)
 		error = adsm_cu.cuLaunchKernel(l->entry->function, asked->grid[0], asked->grid[1], asked->grid[2],
 					       asked->block[0], asked->block[1], asked->block[2], (unsigned)l->shared,
@@ -303,6 +312,7 @@ int adsm_cuda_launch(struct adsm_entry *base, const struct adsm_launch *asked, s
 	ret = adsm_cuda_queue_begin(queue, l.entry->function, &scope);
 	if (ret)
 		return ret == -ENODEV ? adsm_cuda_status(&device->base) : ret;
+	adsm_cuda_queue_name(queue, asked->name);
 	error = enqueue(&l, queue);
 	ret = adsm_cuda_queue_end(queue, &scope, error, "a launch", &event.seq);
 	if (ret == -ENODEV)

@@ -15,11 +15,12 @@
 
 /* ---- giving code to the driver */
 
-/* Is it what the image is that the driver does not like? */
+/* Is it what the image is that the driver does not like? Code for the very device may be what it takes. */
 static bool is_refusal(CUresult error)
 {
 	return error == CUDA_ERROR_INVALID_IMAGE || error == CUDA_ERROR_NO_BINARY_FOR_GPU ||
 	       error == CUDA_ERROR_INVALID_PTX || error == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
+	       error == CUDA_ERROR_JIT_COMPILER_NOT_FOUND || error == CUDA_ERROR_JIT_COMPILATION_DISABLED ||
 	       error == CUDA_ERROR_INVALID_SOURCE || error == CUDA_ERROR_NOT_FOUND ||
 	       error == CUDA_ERROR_INVALID_VALUE;
 }
@@ -385,7 +386,6 @@ int adsm_cuda_module_names(struct adsm_code *base, char **ret_names)
 	const char *name = "kernel";
 	char *names = NULL;
 	CUresult error;
-	int ret = 0;
 
 	if (!code->module && !code->adopted)
 		return list_one("nothing", ret_names);
@@ -406,11 +406,10 @@ int adsm_cuda_module_names(struct adsm_code *base, char **ret_names)
 		free(names);
 		return adsm_cuda_error(device, error, "asking for the names of kernels");
 	}
-	if (code->adopted)
-		ret = list_one(name, &names);
-	if (!ret)
-		*ret_names = names;
-	return ret;
+	if (!code->module)
+		return list_one(name, ret_names);
+	*ret_names = names;
+	return 0;
 }
 
 int adsm_cuda_kernel_params(struct adsm_entry *base, struct adsm_param *ret_params, size_t max)

@@ -90,10 +90,13 @@ static void run_queue(void *arg)
 
 	/* Without, the driver says so below. */
 	adsm_cuda_errno(queue->device, adsm_cuda_enter(queue->device, &scope), "making a context current");
-	while (!atomic_load(&queue->stop)) {
+	for (;;) {
 		uint32_t work = atomic_load(&queue->work);
 		uint64_t seq = atomic_load(&queue->done) + 1;
 
+		/* After the word, which changes behind it: else the last wake could be missed. */
+		if (atomic_load(&queue->stop))
+			break;
 		if (is_lost(queue) || seq > atomic_load(&queue->submitted))
 			adsm_os_wait(&queue->work, work, 0, false);
 		else
@@ -257,6 +260,7 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 {
 	uint64_t seq = atomic_load(&queue->submitted) + 1;
 	struct adsm_cuda_slot *slot = slot_of(queue, seq);
+	char of_kernel[96];
 	int ret;
 
 	if (!error) {
@@ -264,6 +268,10 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 		/* It must not run on, uncounted. */
 		if (error)
 			adsm_cu.cuStreamSynchronize(queue->stream);
+	}
+	if (error && *slot->name) {
+		adsm_format(of_kernel, sizeof(of_kernel), "%s of kernel '%s'", what, slot->name);
+		what = of_kernel;
 	}
 	ret = adsm_cuda_errno(queue->device, error, what);
 	if (!ret) {
