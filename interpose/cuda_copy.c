@@ -49,13 +49,19 @@ static struct end end_of(enum side side, CUdeviceptr p)
 	return end;
 }
 
-/* May the CPU read and write it with nothing but the program's own waiting? */
-static bool is_ordinary(const struct end *end)
+/* Does it end in the object that it begins in? */
+static bool is_inside(const struct end *end, size_t size)
+{
+	return size <= end->place.size - end->place.offset;
+}
+
+/* May the CPU read and write it with nothing but the program's own waiting? What is wrong is the driver's to say. */
+static bool is_ordinary(const struct end *end, size_t size)
 {
 	unsigned type = 0, managed = 0;
 
-	if (end->object || end->side == DEVICE)
-		return end->object;
+	if (end->object || end->side == DEVICE || !end->p)
+		return end->object && is_inside(end, size);
 	if (real_cu(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, end->p) != CUDA_SUCCESS)
 		return true;
 	real_cu(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, end->p);
@@ -120,7 +126,7 @@ static CUresult copy_now(struct copy *copy)
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (is_ordinary(&copy->dst) && is_ordinary(&copy->src)) {
+	if (is_ordinary(&copy->dst, copy->size) && is_ordinary(&copy->src, copy->size)) {
 		error = adsm_foreign_copy((void *)(uintptr_t)copy->dst.p, (void *)(uintptr_t)copy->src.p, copy->size);
 		return error ? adsm_cuda_failure(error, copy->stream) : CUDA_SUCCESS;
 	}
@@ -570,7 +576,7 @@ static CUresult fill_now(struct fill *fill)
 	CUresult result;
 	int error;
 
-	if (fill->height > 1 || fill->unit > 1)
+	if (fill->height > 1 || fill->unit > 1 || !is_inside(&fill->dst, fill->n))
 		return fill_ordered(fill);
 	result = adsm_cuda_wait(fill->stream);
 	if (result != CUDA_SUCCESS)
@@ -683,3 +689,56 @@ WORDS(cuStreamWriteValue32, uint32_t, word)
 WORDS(cuStreamWriteValue32_v2, uint32_t, word)
 WORDS(cuStreamWriteValue64, uint64_t, two)
 WORDS(cuStreamWriteValue64_v2, uint64_t, two)
+
+/* ---- several of them, and what a stream waits for: only the objects that are written */
+
+#define WRITE_VALUE_32 2
+#define WRITE_VALUE_64 5
+
+struct operations {
+	__typeof__(&cuStreamBatchMemOp) driver;
+	CUstream given;			/* for the driver */
+	unsigned n, flags;
+	CUstreamBatchMemOpParams *list;
+};
+
+static int enqueue_operations(void *arg)
+{
+	const struct operations *o = arg;
+
+	return o->driver(o->given, o->n, o->list, o->flags);
+}
+
+static CUresult run_operations(struct operations *operations, bool per_thread)
+{
+	CUstream stream = adsm_cuda_stream(operations->given, per_thread);
+	struct adsm_home *home = operations->list ? adsm_cuda_concerned() : NULL;
+	struct adsm_foreign_use uses[ADSM_FOREIGN_USES];
+	struct adsm_foreign_place place;
+	size_t n = 0;
+
+	for (unsigned i = 0; home && i < operations->n && n <= ADSM_FOREIGN_USES; i++) {
+		const void *p = (void *)(uintptr_t)operations->list[i].any.address;
+		int operation = operations->list[i].any.operation;
+
+		if ((operation != WRITE_VALUE_32 && operation != WRITE_VALUE_64) || !adsm_foreign_find(p, &place))
+			continue;
+		if (n < ADSM_FOREIGN_USES)
+			uses[n] = (struct adsm_foreign_use){ p, ADSM_ACCESS_INOUT };
+		n++;
+	}
+	if (!n || adsm_cuda_capturing(stream))
+		return enqueue_operations(operations);
+	return adsm_cuda_command(home, uses, n <= ADSM_FOREIGN_USES ? n : 0, stream, enqueue_operations, operations);
+}
+
+#define OPERATIONS(name, per_thread)									\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name(CUstream stream, unsigned n, CUstreamBatchMemOpParams *list, unsigned flags) \
+	{												\
+		return run_operations(&(struct operations){ real_cu(name), stream, n, flags, list }, per_thread); \
+	}
+OPERATIONS(cuStreamBatchMemOp, false)
+OPERATIONS(cuStreamBatchMemOp_ptsz, true)
+OPERATIONS(cuStreamBatchMemOp_v2, false)
+OPERATIONS(cuStreamBatchMemOp_v2_ptsz, true)

@@ -31,6 +31,8 @@ typedef struct {
 } CUDA_MEMCPY3D_PEER;
 
 typedef struct { char reserved[64]; } CUipcMemHandle;
+/* The beginning is the same for each operation that has an address. */
+typedef union { struct { int operation; CUdeviceptr address; } any; uint64_t pad[6]; } CUstreamBatchMemOpParams;
 
 /* Both flavours. */
 #define ADSM_CU_PTDS(name, params) CUresult name params; CUresult name##_ptds params;
@@ -55,6 +57,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, CUdeviceptr p
 CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr p);
 CUresult cuPointerGetAttributes(unsigned n, int *attributes, void **values, CUdeviceptr p);
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p);
+CUresult cuMemPoolExportPointer(void *data, CUdeviceptr p);
 CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p, size_t size, int type, unsigned long long flags);
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags);
 
@@ -113,6 +116,8 @@ ADSM_CU_PTSZ(cuStreamWriteValue32, (CUstream stream, CUdeviceptr dst, uint32_t v
 ADSM_CU_PTSZ(cuStreamWriteValue32_v2, (CUstream stream, CUdeviceptr dst, uint32_t value, unsigned flags))
 ADSM_CU_PTSZ(cuStreamWriteValue64, (CUstream stream, CUdeviceptr dst, uint64_t value, unsigned flags))
 ADSM_CU_PTSZ(cuStreamWriteValue64_v2, (CUstream stream, CUdeviceptr dst, uint64_t value, unsigned flags))
+ADSM_CU_PTSZ(cuStreamBatchMemOp, (CUstream stream, unsigned n, CUstreamBatchMemOpParams *operations, unsigned flags))
+ADSM_CU_PTSZ(cuStreamBatchMemOp_v2, (CUstream stream, unsigned n, CUstreamBatchMemOpParams *operations, unsigned flags))
 
 /* ---- cuda_launch.c */
 

@@ -316,7 +316,7 @@ struct adsm_home *adsm_cuda_current_home(void)
 	return adsm_foreign_home_of(context);
 }
 
-/* Was this library preloaded by its path, or by its name? */
+/* Was this library preloaded by its path, or by its name? What the path is from elsewhere, or to the linker, is lost. */
 static bool is_preloaded(void)
 {
 	const char *list = adsm_os_getenv("LD_PRELOAD");
@@ -328,10 +328,13 @@ static bool is_preloaded(void)
 		size_t length = strcspn(list, ": ");
 
 		if (length < sizeof(path)) {
+			const char *name;
+
 			memcpy(path, list, length);
 			path[length] = '\0';
-			if (strchr(path, '/') ? realpath(path, found) && !strcmp(found, own) :
-						has_prefix(path, "libadsm.so"))
+			name = strrchr(path, '/');
+			if (*path == '/' && !strchr(path, '$') ? realpath(path, found) && !strcmp(found, own) :
+								 has_prefix(name ? name + 1 : path, "libadsm.so"))
 				return true;
 		}
 		list += length;

@@ -594,6 +594,7 @@ ADSM_WRAPPER CUresult cuPointerGetAttributes(unsigned n, int *attributes, void *
 /* ---- memory that others get at: it is the driver's alone again, since nobody says when they write it */
 
 ADSM_CU(cuIpcGetMemHandle);
+ADSM_CU(cuMemPoolExportPointer);
 ADSM_CU(cuMemGetHandleForAddressRange);
 ADSM_CU(cuCtxEnablePeerAccess);
 
@@ -614,21 +615,37 @@ static CUresult surrender(const struct allocation *allocation)
 	return error ? adsm_cuda_result(error) : CUDA_SUCCESS;
 }
 
-ADSM_WRAPPER CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
+/* To other processes, which get what the driver allocated: *p becomes that. */
+static CUresult export(CUdeviceptr *p)
 {
 	struct allocation allocation;
 	CUresult result;
 
-	if (!handle || !table_find(p, &allocation))
-		return real_cu(cuIpcGetMemHandle)(handle, p);
+	if (!table_find(*p, &allocation))
+		return CUDA_SUCCESS;
 	result = surrender(&allocation);
 	if (result != CUDA_SUCCESS)
 		return result;
-	/* The other process gets what the driver allocated. */
 	if (allocation.given != allocation.driver)
 		adsm_warn("in other processes, memory at %p begins %zu bytes later",
 			  (void *)(uintptr_t)allocation.given, (size_t)(allocation.given - allocation.driver));
-	return real_cu(cuIpcGetMemHandle)(handle, p == allocation.given ? allocation.driver : p);
+	if (*p == allocation.given)
+		*p = allocation.driver;
+	return CUDA_SUCCESS;
+}
+
+ADSM_WRAPPER CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
+{
+	CUresult result = handle ? export(&p) : CUDA_SUCCESS;
+
+	return result != CUDA_SUCCESS ? result : real_cu(cuIpcGetMemHandle)(handle, p);
+}
+
+ADSM_WRAPPER CUresult cuMemPoolExportPointer(void *data, CUdeviceptr p)
+{
+	CUresult result = data ? export(&p) : CUDA_SUCCESS;
+
+	return result != CUDA_SUCCESS ? result : real_cu(cuMemPoolExportPointer)(data, p);
 }
 
 ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p, size_t size, int type,
