@@ -157,7 +157,5 @@ void touch_write(volatile unsigned *p);
 bool asleep(pid_t tid);
 /* The process of this program's accelerator; 0: none found. */
 pid_t device_process(void);
-/* The same; skips the case where the accelerator has none. A cpu device must have one. */
-pid_t own_process(const char *why);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adopt.c - programs that use the driver themselves, through adsm_cuda.h: its calls do not go through the library
- * (ADSM_CUDA_OBJECTS=off), so they say what their commands use.
+ * adopt.c - programs that use the driver themselves. Through adsm_cuda.h: their calls go past the library, so they
+ * say what their commands use. Or with calls that do not, and nothing said.
  */
 #include "conform.h"
 
@@ -24,6 +24,17 @@
 	F(cuStreamCreate, (CUstream *stream, unsigned flags)) \
 	F(cuStreamDestroy_v2, (CUstream stream)) \
 	F(cuStreamSynchronize, (CUstream stream)) \
+	F(cuCtxSynchronize, (void)) \
+	F(cuMemAlloc_v2, (CUdeviceptr *p, size_t size)) \
+	F(cuMemFree_v2, (CUdeviceptr p)) \
+	F(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size)) \
+	F(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)) \
+	F(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t size)) \
+	F(cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t size, CUstream stream)) \
+	F(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t size)) \
+	F(cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t size, CUstream stream)) \
+	F(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *copy)) \
+	F(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream)) \
 	F(cuModuleLoadData, (CUmodule *module, const void *image)) \
 	F(cuModuleUnload, (CUmodule module)) \
 	F(cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name)) \
@@ -45,16 +56,20 @@ static struct {
 
 static CUmodule module;
 
-/* The driver, by itself. */
-static void open_driver(void)
+/* The driver; @past: not by way of the library, whose dlsym() hands out functions of its own. */
+static void open_driver(bool past)
 {
 	const char *file = getenv("ADSM_CUDA_LIBRARY");
 	void *library = dlopen(file && *file ? file : "libcuda.so.1", RTLD_NOW);
+	void *(*look_up)(void *, const char *) = dlsym;
 
 	if (!library)
 		skip("no driver");
-	set("cuda_objects", "off");
-#define LOOK_UP(name, params) CHECK((*(void **)&cu.name = dlsym(library, #name)));
+	if (past)
+		*(void **)&look_up = dlvsym(dlopen("libc.so.6", RTLD_NOW), "dlsym", "GLIBC_2.34");
+	if (!look_up)
+		skip("the C library is of before 2.34");
+#define LOOK_UP(name, params) CHECK((*(void **)&cu.name = look_up(library, #name)));
 	FUNCTIONS(LOOK_UP)
 #undef LOOK_UP
 	CU(cu.cuInit(0));
@@ -69,7 +84,7 @@ static adsmCudaHandles start(void)
 	char *image;
 
 	if (!cu.cuInit)
-		open_driver();
+		open_driver(true);
 	CHECK_OK(adsmCudaGet(ADSM_DEVICE_CURRENT, &handles));
 	CU(cu.cuCtxPushCurrent_v2(handles.context));
 	file = fopen(module_path("conform"), "re");
@@ -136,7 +151,7 @@ static void use(void)
 	CUcontext context, other;
 	unsigned *p;
 
-	open_driver();
+	open_driver(true);
 	CU(cu.cuCtxCreate_v2(&context, 0, 0));
 	CU(cu.cuCtxPopCurrent_v2(&other));
 	CHECK_ERROR(adsmCudaUse(context, -1), EINVAL);
@@ -257,12 +272,151 @@ static void follows(void)
 	stop();
 }
 
+/* ---- nothing said: the calls of the driver go through the library */
+
+/* Kernels of the program's on what adsmAlloc() gave. */
+static void launches(void)
+{
+	unsigned *p, *q;
+	CUstream stream;
+
+	open_driver(false);
+	start();
+	CU(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	p = words(FEW, 0);
+	q = words(FEW, 0);
+	for (unsigned round = 1; round <= 4; round++) {
+		CUstream which = round & 1 ? stream : NULL;
+
+		increment(which, p, FEW);
+		increment(which, q + 1, FEW - 1);
+		if (round == 3)
+			CU(cu.cuCtxSynchronize());
+		else
+			CU(cu.cuStreamSynchronize(which));
+		for (unsigned i = 0; i < FEW; i++) {
+			CHECK_AT(p[i], i, i + 2 * round - 1);
+			CHECK_AT(q[i], i, i ? i + round : 0);
+			p[i]++;
+		}
+	}
+	CU(cu.cuStreamDestroy_v2(stream));
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmFree(q));
+	stop();
+}
+
+/* No waiting: what is touched is what the commands before have made of it. */
+static void launches_at_once(void)
+{
+	unsigned *p;
+	CUstream stream;
+	unsigned long spins = SPIN / 10;
+	unsigned n = FEW;
+	uint64_t address;
+	void *params[] = { &spins, &address, &n };
+
+	open_driver(false);
+	start();
+	CU(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	p = words(FEW, 0);
+	address = adsmSafe(p);
+	for (unsigned round = 1; round <= 3; round++) {
+		CU(cu.cuLaunchKernel(function("late_increment"), 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+		for (unsigned i = 0; i < FEW; i++)
+			CHECK_AT(p[i], i, i + 2 * round - 1);
+		for (unsigned i = 0; i < FEW; i++)
+			p[i]++;
+	}
+	CU(cu.cuStreamDestroy_v2(stream));
+	CHECK_OK(adsmFree(p));
+	stop();
+}
+
+#define ROW 256u		/* bytes of a line, of each of which 3 quarters are copied */
+
+static CUDA_MEMCPY2D lines_of(int to, const void *dst, int from, const void *src)
+{
+	return (CUDA_MEMCPY2D){
+		.srcMemoryType = from, .dstMemoryType = to,
+		.srcHost = src, .srcDevice = (CUdeviceptr)(uintptr_t)src, .srcPitch = ROW,
+		.dstHost = (void *)(uintptr_t)dst, .dstDevice = (CUdeviceptr)(uintptr_t)dst, .dstPitch = ROW,
+		.WidthInBytes = ROW / 4 * 3, .Height = FEW * sizeof(unsigned) / ROW,
+	};
+}
+
+/* Copies with objects for their host side, or for both. */
+static void copies(void)
+{
+	const size_t size = FEW * sizeof(unsigned);
+	unsigned n = 0;
+	CUdeviceptr d;
+	CUstream stream;
+	unsigned *p, *q;
+
+	open_driver(false);
+	start();
+	CU(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CU(cu.cuMemAlloc_v2(&d, size));
+	p = words(FEW, 0);
+	q = words(FEW, 0);
+	for (int way = 0; way < 8; way++) {
+		const bool lines = way >= 4, async = way & 1, untyped = way & 2;
+		const CUDA_MEMCPY2D there = lines_of(untyped ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_DEVICE,
+			(void *)(uintptr_t)d, untyped ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST, p);
+		const CUDA_MEMCPY2D back = lines_of(untyped ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_HOST, q,
+			untyped ? CU_MEMORYTYPE_UNIFIED : CU_MEMORYTYPE_DEVICE, (void *)(uintptr_t)d);
+
+		/* What is newest is on the device, or, every other round, here. */
+		increment(stream, p, FEW);
+		CU(cu.cuStreamSynchronize(stream));
+		n++;
+		if (way & 1)
+			p[5]++, p[5]--;
+		for (unsigned i = 0; i < FEW; i++)
+			q[i] = 7;
+		if (lines)
+			CU(async ? cu.cuMemcpy2DAsync_v2(&there, stream) : cu.cuMemcpy2D_v2(&there));
+		else if (untyped)
+			CU(async ? cu.cuMemcpyAsync(d, (CUdeviceptr)(uintptr_t)p, size, stream) :
+			   cu.cuMemcpy(d, (CUdeviceptr)(uintptr_t)p, size));
+		else
+			CU(async ? cu.cuMemcpyHtoDAsync_v2(d, p, size, stream) : cu.cuMemcpyHtoD_v2(d, p, size));
+		if (lines)
+			CU(async ? cu.cuMemcpy2DAsync_v2(&back, stream) : cu.cuMemcpy2D_v2(&back));
+		else if (untyped)
+			CU(async ? cu.cuMemcpyAsync((CUdeviceptr)(uintptr_t)q, d, size, stream) :
+			   cu.cuMemcpy((CUdeviceptr)(uintptr_t)q, d, size));
+		else
+			CU(async ? cu.cuMemcpyDtoHAsync_v2(q, d, size, stream) : cu.cuMemcpyDtoH_v2(q, d, size));
+		CU(async ? cu.cuStreamSynchronize(stream) : cu.cuCtxSynchronize());
+		for (unsigned i = 0; i < FEW; i++)
+			CHECK_AT(q[i], i, lines && i % (ROW / 4) >= ROW / 16 * 3 ? 7 : i + n);
+		/* From one to the other. */
+		for (unsigned i = 0; i < FEW; i++)
+			q[i] = 8;
+		CU(async ? cu.cuMemcpyHtoDAsync_v2((CUdeviceptr)(uintptr_t)q, p, size, stream) :
+		   cu.cuMemcpyDtoH_v2(q, (CUdeviceptr)(uintptr_t)p, size));
+		CU(async ? cu.cuStreamSynchronize(stream) : cu.cuCtxSynchronize());
+		for (unsigned i = 0; i < FEW; i++)
+			CHECK_AT(q[i], i, i + n);
+	}
+	CU(cu.cuMemFree_v2(d));
+	CU(cu.cuStreamDestroy_v2(stream));
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmFree(q));
+	stop();
+}
+
 static const struct conform_case cases[] = {
 	CASE("get", get),
 	CASE("use", use),
 	CASE("kernels", kernels),
 	CASE("release", release),
 	CASE("follows", follows),
+	CASE("launches", launches),
+	FAULT_CASE("launches-at-once", launches_at_once),
+	CASE("copies", copies),
 };
 
 CONFORM_MAIN(cases)

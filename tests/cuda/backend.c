@@ -414,17 +414,20 @@ static void test_loss(void)
 	struct adsm_memory *memory, *more;
 	struct adsm_entry *crash;
 	struct adsm_code *code;
-	int status, error;
+	int status, error, also;
 
 	open_device();
 	code = load("crash", &crash);
 	args[0].memory = memory = take(0, 4 * KIB);
-	CHECK(!launch(crash, "crash", args, 2, &event));
-	error = launch(crash, "crash", args, 2, &second);
+	/* It may have crashed before launch() returns. */
+	error = launch(crash, "crash", args, 2, &event);
 	CHECK(!error || error == -ENODEV);
-	CHECK(!backend->event_wait(device, event, &status) && status == -ENODEV);
-	CHECK(error || (!backend->event_wait(device, second, &status) && status == -ENODEV));
+	also = launch(crash, "crash", args, 2, &second);
+	CHECK(!also || also == -ENODEV);
+	CHECK(error || (!backend->event_wait(device, event, &status) && status == -ENODEV));
+	CHECK(also || (!backend->event_wait(device, second, &status) && status == -ENODEV));
 	CHECK(backend->status(device) == -ENODEV && strstr(adsm_last_error(), "CUDA_ERROR_ILLEGAL_ADDRESS"));
+	CHECK(strstr(adsm_last_error(), "kernel 'crash'"));
 	CHECK(launch(crash, "crash", args, 2, &none) == -ENODEV);
 	CHECK(backend->to_host(&index, memory, 0, 4, NULL) == -ENODEV);
 	CHECK(backend->to_host(&index, memory, 0, 4, &none) == -ENODEV);
@@ -480,6 +483,8 @@ static void test_contexts(void)
 	check_value(mine, 1);
 	backend->free(mine);
 	CHECK(!backend->use_context(NULL, NULL));
+	/* Nobody has noticed when it is closed. */
+	CHECK(!destroy(contexts[0]));
 	backend->close(first);
 	open_device();
 	CHECK(!backend->native(device, &native) && native.context != contexts[0]);
@@ -487,9 +492,207 @@ static void test_contexts(void)
 	adsm_os_signals_restore(&old);
 }
 
+/* ---- capture: what a program captures is not ended by what the library does meanwhile */
+
+static CUresult (*begin_capture)(CUstream, int);
+static CUresult (*end_capture)(CUstream, CUgraph *);
+
+static void open_capture(void)
+{
+	const char *file = *adsm_options.cuda_library ? adsm_options.cuda_library : "libcuda.so.1";
+	void *driver = dlopen(file, RTLD_NOW);
+
+	CHECK(driver);
+	*(void **)&begin_capture = dlsym(driver, "cuStreamBeginCapture_v2");
+	*(void **)&end_capture = dlsym(driver, "cuStreamEndCapture");
+	CHECK(begin_capture && end_capture);
+}
+
+static void test_capture(void)
+{
+	int mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+	struct adsm_device_event event;
+	struct adsm_cuda_scope scope;
+	struct adsm_memory *memory;
+	CUgraph graph = NULL;
+	CUstream s;
+	CUdeviceptr p;
+	int status;
+
+	open_device();
+	open_capture();
+	CHECK(!adsm_cuda_enter((struct adsm_cuda_device *)device, &scope));
+	CHECK(!adsm_cu.cuThreadExchangeStreamCaptureMode(&mode) && mode == CU_STREAM_CAPTURE_MODE_RELAXED);
+	CHECK(!adsm_cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	CHECK(!begin_capture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	memory = take(0, MIB);
+	fill(memory, 3);
+	move(memory, 0, 10);
+	CHECK(!backend->copy(memory, 100, memory, 0, MIB - 100, NULL));
+	CHECK(!backend->to_host(alias(0), memory, 0, MIB, &event));
+	CHECK(!backend->event_wait(device, event, &status) && !status);
+	backend->free(memory);
+	CHECK(!end_capture(s, &graph) && graph);
+	/* And the thread is as it was. */
+	CHECK(!begin_capture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	CHECK(adsm_cu.cuMemAlloc_v2(&p, MIB) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	CHECK(end_capture(s, &graph) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	CHECK(!adsm_cu.cuStreamDestroy_v2(s));
+	mode = scope.capture;
+	CHECK(!adsm_cu.cuThreadExchangeStreamCaptureMode(&mode) && mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+	adsm_cuda_leave(&scope);
+	close_device();
+}
+
+/* ---- refusals: the driver refuses in the middle of things, which are then as they were */
+
+static struct adsm_cu drivers;		/* the driver's own */
+static int n_creates;
+
+static CUresult create_few(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
+			   unsigned long long flags)
+{
+	return n_creates-- > 0 ? drivers.cuMemCreate(handle, size, prop, flags) : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult access_none(CUdeviceptr p, size_t size, const CUmemAccessDesc *desc, size_t n)
+{
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult pin_none(void *p, size_t size, unsigned flags)
+{
+	return CUDA_ERROR_NOT_PERMITTED;
+}
+
+static void test_refusals(void)
+{
+	const size_t at = MIB, size = 8 * MIB;	/* part of a granule, whole ones, part of a granule */
+	struct adsm_memory *memory, *neighbour, *none;
+	uint64_t before;
+
+	open_device();
+	drivers = adsm_cu;
+	neighbour = take(0, MIB);
+	fill(neighbour, 7);
+	before = backend->memory_free(device);
+	adsm_cu.cuMemCreate = create_few;
+	for (int i = 0; !strcmp(device->caps.memory, "arena") && i < 4; i++) {
+		n_creates = i % 2;
+		if (i >= 2)
+			adsm_cu.cuMemSetAccess = access_none;
+		CHECK(backend->alloc(device, size, arena.arena_base + at, &none) == -ENOMEM);
+		CHECK(backend->memory_free(device) == before);
+		check_value(neighbour, 7);
+	}
+	adsm_cu.cuMemCreate = drivers.cuMemCreate;
+	adsm_cu.cuMemSetAccess = drivers.cuMemSetAccess;
+	memory = take(at, size);
+	fill(memory, 8);
+	adsm_cu.cuMemHostRegister_v2 = pin_none;
+	memset(alias(at), 9, size);
+	move(memory, at, 10);
+	CHECK(!pinned());
+	check_value(memory, 9);
+	check_value(neighbour, 7);
+	backend->free(memory);
+	CHECK(backend->memory_free(device) == before);
+	adsm_cu.cuMemHostRegister_v2 = drivers.cuMemHostRegister_v2;
+	adsm_options.cuda_pin = 0;
+	move(neighbour, 0, 10);
+	CHECK(!pinned());
+	backend->free(neighbour);
+	close_device();
+}
+
+/* A kernel that declares 20 KiB of memory of the block has to be asked for more than 28. */
+static int allowed = 28 << 10, n_asked;
+
+static CUresult get_allowed(int *value, int which, CUfunction function)
+{
+	if (which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+		return drivers.cuFuncGetAttribute(value, which, function);
+	*value = allowed;
+	return CUDA_SUCCESS;
+}
+
+static CUresult set_allowed(CUfunction function, int which, int value)
+{
+	allowed = value;
+	n_asked++;
+	return drivers.cuFuncSetAttribute(function, which, value);
+}
+
+static void test_shared(void)
+{
+	unsigned index = 0;
+	struct adsm_launch_arg args[3] = { { .kind = ADSM_LAUNCH_POINTER },
+					   { .kind = ADSM_LAUNCH_VALUE, .data = &index, .size = sizeof(index) },
+					   { .kind = ADSM_LAUNCH_LOCAL } };
+	struct adsm_memory *memory;
+	struct adsm_entry *entry;
+	struct adsm_code *code;
+
+	open_device();
+	drivers = adsm_cu;
+	adsm_cu.cuFuncGetAttribute = get_allowed;
+	adsm_cu.cuFuncSetAttribute = set_allowed;
+	code = load("crash", &entry);
+	args[0].memory = memory = take(0, 4 * KIB);
+	args[2].size = 28 * KIB;
+	CHECK(!launch(entry, "crash", args, 3, NULL) && !n_asked);
+	args[2].size = 40 * KIB;
+	CHECK(!launch(entry, "crash", args, 3, NULL) && n_asked == 1 && allowed == 40 << 10);
+	args[2].size = 36 * KIB;
+	CHECK(!launch(entry, "crash", args, 3, NULL) && n_asked == 1);
+	backend->free(memory);
+	backend->module_unload(code);
+	close_device();
+}
+
+/* Another thread takes a page of the range just when it is neither the library's nor the driver's. */
+static void *taken;
+
+static CUresult reserve_late(CUdeviceptr *p, size_t size, size_t align, CUdeviceptr wanted, unsigned long long flags)
+{
+	CHECK(!adsm_os_map((void *)(uintptr_t)(wanted + MIB), ADSM_PAGE_SIZE, arena.arena_fd, 0, ADSM_PROT_RW, &taken));
+	return drivers.cuMemAddressReserve(p, size, align, wanted, flags);
+}
+
+static CUresult reserve_none(CUdeviceptr *p, size_t size, size_t align, CUdeviceptr wanted, unsigned long long flags)
+{
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static void test_intruders(void)
+{
+	bool arena_only = adsm_options.cuda_memory == ADSM_CUDA_ARENA;
+	void *p;
+
+	CHECK(backend->probe() >= 1);
+	drivers = adsm_cu;
+	adsm_cu.cuMemAddressReserve = reserve_none;
+	CHECK(backend->open(0, &arena, &device) == (arena_only ? -ENOTSUP : 0));
+	CHECK(adsm_os_reserve(arena.arena_base, ADSM_PAGE_SIZE, &p) == -EEXIST);
+	if (!arena_only)
+		close_device();
+	adsm_cu.cuMemAddressReserve = reserve_late;
+	if (arena_only) {
+		CHECK(backend->open(0, &arena, &device) == -ENOMEM);
+		CHECK(taken && strstr(adsm_last_error(), "another thread"));
+		*(int *)taken = 1;
+	} else {
+		open_device();
+		close_device();
+		CHECK(!taken);
+	}
+}
+
 static const struct { const char *name; void (*run)(void); } cases[] = {
 	{ "places", test_places }, { "full", test_full }, { "copies", test_copies }, { "threads", test_threads },
 	{ "pins", test_pins }, { "streams", test_streams }, { "loss", test_loss }, { "contexts", test_contexts },
+	{ "capture", test_capture }, { "refusals", test_refusals },
+	{ "shared", test_shared }, { "intruders", test_intruders },
 };
 
 int main(int argc, char **argv)

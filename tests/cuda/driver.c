@@ -32,7 +32,9 @@ static struct {
 } rules[MAX_RULES];
 static size_t n_rules;
 
-static enum { NOT_STARTED, STARTED, ENDED, FORKED } state;
+enum { NOT_STARTED, STARTED, ENDED, FORKED };
+
+static _Atomic int state;		/* helper threads come here when the process ends, too */
 static struct context *contexts;
 static struct context primary = { .primary = true };
 static unsigned n_retained, n_contexts_made;

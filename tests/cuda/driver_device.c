@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -91,6 +92,8 @@ static void become_device(const char *path, char **envp, int end, int pidfd)
 		dup2(pidfd, 4);
 	close_from(pidfd >= 0 ? 5 : 4);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
+	/* Where addresses are not random, the same ones mean something there. */
+	syscall(SYS_personality, syscall(SYS_personality, 0xffffffff) & ~ADDR_NO_RANDOMIZE);
 	syscall(SYS_execve, path, argv, envp);
 	_exit(127);
 }

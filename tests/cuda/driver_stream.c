@@ -435,18 +435,31 @@ bool stream_is_capturing(struct context *ctx, CUstream handle, bool per_thread)
 	return is;
 }
 
+static _Thread_local int thread_mode;	/* as capture_mode */
+
 CUresult stream_check_capture(struct context *ctx, bool all)
 {
 	CUresult error = 0;
 
+	if (!all && thread_mode == 2)
+		return 0;
 	pthread_mutex_lock(&lock);
 	for (struct CUstream_st *each = ctx->streams; each && !error; each = each->next) {
-		if (each->captures_origin && (all || !each->capture_mode ||
-					      (each->capture_mode == 1 && each->capture_thread == thread_id())))
+		if (each->captures_origin && (all || (!each->capture_mode && !thread_mode) ||
+					      (each->capture_mode != 2 && each->capture_thread == thread_id())))
 			error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	}
 	pthread_mutex_unlock(&lock);
 	return error;
+}
+
+static CUresult exchange_mode(int *mode)
+{
+	int old = thread_mode;
+
+	thread_mode = *mode;
+	*mode = old;
+	return 0;
 }
 
 void stream_drain(struct context *ctx)
@@ -997,7 +1010,12 @@ CU_TWO(cuStreamGetCaptureInfo_v2, _ptsz, (CUstream stream, int *status, unsigned
 CU_TWO(cuStreamGetCaptureInfo_v3, _ptsz, (CUstream stream, int *status, unsigned long long *id, CUgraph *graph,
 					  const void **dependencies, const void **data, size_t *n),
        capture_status(ctx, stream, per_thread, status, id))
-CU_IN(cuThreadExchangeStreamCaptureMode, (int *mode), (*mode = 0))
+CU(cuThreadExchangeStreamCaptureMode, (int *mode))
+{
+	ENTER(cuThreadExchangeStreamCaptureMode, INITIALISED);
+	return exchange_mode(mode);
+}
+
 CU_IN(cuGraphInstantiate, (CUgraphExec *ret, CUgraph graph, void *node, char *text, size_t size),
       graph_copy(ret, graph))
 CU_IN(cuGraphInstantiate_v2, (CUgraphExec *ret, CUgraph graph, void *node, char *text, size_t size),

@@ -190,14 +190,15 @@ static const char *const driver_names[] = {
 	"cuStreamDestroy_v2", "cuStreamSynchronize", "cuStreamSynchronize_ptsz", "cuStreamQuery", "cuStreamWaitEvent",
 	"cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventQuery", "cuModuleLoadData",
 	"cuModuleGetFunction", "cuModuleUnload", "cuPointerGetAttribute", "cuMemGetAddressRange_v2",
-	"cuGetProcAddress", "cuGetProcAddress_v2", "cuGetExportTable", "cuBlasThing", "cuNothing", "cuda", "cu",
+	"cuStreamBatchMemOp_v2_ptsz", "cuGetProcAddress", "cuGetProcAddress_v2", "cuGetExportTable", "cuBlasThing",
+	"cuNothing", "cuda", "cu",
 };
 #define N_DRIVER_NAMES (sizeof(driver_names) / sizeof(*driver_names))
 /* These at least have wrappers. */
 static const char *const wrapped[] = {
 	"cuMemAlloc_v2", "cuMemFree_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2_ptsz",
 	"cuMemcpyBatchAsync_v2", "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuCtxSynchronize_v2", "cuStreamSynchronize",
-	"cuGetProcAddress", "cuGetProcAddress_v2",
+	"cuStreamBatchMemOp_v2_ptsz", "cuGetProcAddress", "cuGetProcAddress_v2",
 };
 static const char *const passed[] = { "cuInit", "cuDeviceGet", "cuDriverGetVersion", "cuGetExportTable" };
 
@@ -464,19 +465,28 @@ static void *look_up(void *driver, const char *name)
 	return function;
 }
 
-/* Ends with 0, or by a signal where the CPU has no access. */
-static void touch(const char *preload, const char *option)
+/* Of the program's own, on the first device. */
+static CUdeviceptr allocate(void *driver, size_t size)
 {
-	void *driver = open_env("TEST_DRIVER", RTLD_NOW | RTLD_LOCAL);
 	CUresult (*init)(unsigned flags) = (CUresult (*)(unsigned))look_up(driver, "cuInit");
 	CUresult (*retain)(CUcontext *context, CUdevice device) =
 		(CUresult (*)(CUcontext *, CUdevice))look_up(driver, "cuDevicePrimaryCtxRetain");
 	CUresult (*set)(CUcontext context) = (CUresult (*)(CUcontext))look_up(driver, "cuCtxSetCurrent");
 	CUresult (*alloc)(CUdeviceptr *p, size_t size) =
 		(CUresult (*)(CUdeviceptr *, size_t))look_up(driver, "cuMemAlloc_v2");
-	const struct rlimit none = { 0, 0 };
 	CUcontext context;
 	CUdeviceptr p;
+
+	if (init(0) || retain(&context, 0) || set(context) || alloc(&p, size))
+		_exit(11);
+	return p;
+}
+
+/* Ends with 0, or by a signal where the CPU has no access. */
+static void touch(const char *preload, const char *option)
+{
+	void *driver = open_env("TEST_DRIVER", RTLD_NOW | RTLD_LOCAL);
+	const struct rlimit none = { 0, 0 };
 
 	setrlimit(RLIMIT_CORE, &none);
 	if (preload)
@@ -484,9 +494,7 @@ static void touch(const char *preload, const char *option)
 	else
 		unsetenv("LD_PRELOAD");
 	setenv("ADSM_CUDA_OBJECTS", option, 1);
-	if (init(0) || retain(&context, 0) || set(context) || alloc(&p, 65536))
-		_exit(11);
-	*(volatile char *)(uintptr_t)p = 1;
+	*(volatile char *)(uintptr_t)allocate(driver, 65536) = 1;
 	_exit(0);
 }
 
@@ -498,7 +506,9 @@ static void objects(void)
 		{ path, "auto", true }, { behind, "auto", true }, { before, "auto", true }, { between, "auto", true },
 		{ "libadsm.so", "auto", true }, { "libadsm.so.0", "auto", true },
 		{ NULL, "auto", false }, { "", "auto", false }, { "libother.so", "auto", false },
-		{ "/none/libadsm.so", "auto", false }, { NULL, "on", true }, { path, "off", false },
+		{ "../lib/libadsm.so", "auto", true }, { "/opt/$LIB/libadsm.so", "auto", true },
+		{ "/none/libadsm.so", "auto", false }, { "lib/libother.so", "auto", false },
+		{ NULL, "on", true }, { path, "off", false },
 		{ path, "nonsense", false },
 	};
 
@@ -517,10 +527,39 @@ static void objects(void)
 	}
 }
 
+/* Copies and fills that reach beyond shared memory: the driver says what it thinks of them, and nothing is written. */
+static void beyond(void)
+{
+	enum { SIZE = 5000, TOO_MUCH = 1 << 20 };
+	void *driver = open_env("TEST_DRIVER", RTLD_NOW | RTLD_LOCAL);
+	CUresult (*to_device)(CUdeviceptr dst, const void *src, size_t size) =
+		(CUresult (*)(CUdeviceptr, const void *, size_t))look_up(driver, "cuMemcpyHtoD_v2");
+	CUresult (*to_host)(void *dst, CUdeviceptr src, size_t size) =
+		(CUresult (*)(void *, CUdeviceptr, size_t))look_up(driver, "cuMemcpyDtoH_v2");
+	CUresult (*within)(CUdeviceptr dst, CUdeviceptr src, size_t size) =
+		(CUresult (*)(CUdeviceptr, CUdeviceptr, size_t))look_up(driver, "cuMemcpyDtoD_v2");
+	CUresult (*fill)(CUdeviceptr dst, unsigned char value, size_t n) =
+		(CUresult (*)(CUdeviceptr, unsigned char, size_t))look_up(driver, "cuMemsetD8_v2");
+	CUdeviceptr p = allocate(driver, SIZE);
+	unsigned char *bytes = (unsigned char *)(uintptr_t)p, *host = calloc(1, TOO_MUCH);
+
+	CHECK(host);
+	for (int i = 0; i < SIZE; i++)
+		bytes[i] = (unsigned char)i;
+	CHECK(to_device(p + 4000, host, TOO_MUCH) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(to_host(host, p + 4000, TOO_MUCH) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(within(p + 4000, p, TOO_MUCH) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(fill(p + 4000, 0xff, TOO_MUCH) == CUDA_ERROR_INVALID_VALUE);
+	for (int i = 0; i < SIZE; i++)
+		CHECK(bytes[i] == (unsigned char)i);
+	free(host);
+}
+
 static const struct { const char *name; void (*run)(void); } cases[] = {
 	{ "next", next }, { "early", early }, { "anywhere", anywhere }, { "others", others }, { "names", names },
 	{ "versions", by_version }, { "threads", threads }, { "unknown", unknown }, { "other-name", other_name },
 	{ "absent", absent }, { "linked", linked }, { "objects", objects },
+	{ "beyond", beyond },
 };
 
 int main(int argc, char **argv)

@@ -5,6 +5,7 @@ HOW: same    without and with it, the same output and nothing on standard error
      shared  with it only: the program ends well, and nothing on standard error
      once    as same; and all that came from the device is what the program's first copy fetched
      dies    without it: ends by SIGSEGV
+     fails   without and with it, status 1 and the same error of the program's own
      spoken  as same, but it may say something on standard error
 """
 import json
@@ -55,6 +56,14 @@ if how == "shared":
     sys.exit(0)
 
 alone = run(None)
+if how == "fails":
+    both = run(library)
+    if alone.returncode != 1 or both.returncode != 1:
+        fail(f"status {alone.returncode} without, {both.returncode} with the library\n{both.stderr}")
+    said = alone.stderr.splitlines()[-1]
+    if said not in both.stderr.splitlines():
+        fail(f"without the library: {said}\nwith it: {both.stderr}")
+    sys.exit(0)
 good(alone, "without the library", how != "spoken")
 with tempfile.TemporaryDirectory() as folder:
     stats = os.path.join(folder, "stats")

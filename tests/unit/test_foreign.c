@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "core.h"
 #include "cuda/cu.h"
@@ -36,7 +37,7 @@ static struct adsm_backend driver;
 static struct job jobs[ADSM_MAX_DEVICES][JOBS];
 static _Atomic uint64_t n_jobs[ADSM_MAX_DEVICES], n_done[ADSM_MAX_DEVICES];
 static pthread_mutex_t job_mutex = PTHREAD_MUTEX_INITIALIZER;
-static unsigned n_follows, n_frees;
+static _Atomic unsigned n_follows, n_frees;
 static bool join_fails;
 static void *dictated;			/* the address of the next allocation */
 
@@ -313,6 +314,29 @@ static void check_object(void)
 	forget((void *)p);
 	CHECK_EQ(n_frees, 6 + 2);
 	CHECK(!adsm_foreign_active());
+}
+
+/* In the child of a fork nothing is there, and nothing else comes there. */
+static void check_child(void)
+{
+	volatile unsigned *p = adopt(SIZE);
+	pid_t child;
+	int status;
+
+	p[0] = 1;
+	for (int touch = 0; touch < 2; touch++) {
+		child = fork();
+		CHECK(child >= 0);
+		if (!child) {
+			check_reserved((void *)p, SIZE);
+			if (touch)
+				p[0] = 2;
+			_exit(0);
+		}
+		CHECK(waitpid(child, &status, 0) == child && !status == !touch);
+	}
+	CHECK_EQ(p[0], 1);
+	forget((void *)p);
 }
 
 static void check_calls(void)
@@ -716,6 +740,144 @@ static void check_context(struct adsm_home *on, CUstream stream)
 	}
 }
 
+/* ---- many threads */
+
+#define THREADS 4
+#define ROUNDS 40
+
+struct worker {
+	pthread_t thread;
+	unsigned number;
+	struct adsm_home *home;
+	volatile unsigned char *common;	/* a block of it for each; NULL: accesses are not seen */
+	CUcontext context;		/* NULL: not on CUDA */
+	CUstream stream;
+};
+
+/* Fill bytes, and wait where the CPU's accesses do not. */
+static void command(const struct worker *w, volatile unsigned char *p, size_t size, uint8_t value, bool named)
+{
+	const struct adsm_foreign_use use = { (void *)p, ADSM_ACCESS_INOUT };
+	struct set set = { (uintptr_t)p, size, value, w->stream };
+	struct command c = { .p = p, .offset = (uintptr_t)p - object_of(p)->start, .size = size, .value = value };
+	int i = w->home->index, result = -1;
+
+	CHECK(!adsm_foreign_call(w->home, &use, named, w->stream, w->context ? enqueue_set : enqueue,
+				 w->context ? (void *)&set : &c, &result));
+	CHECK(!result);
+	if (!batch())
+		return;
+	if (w->context)
+		CHECK(!adsm_cu.cuStreamSynchronize(w->stream));
+	else
+		run_jobs(i, n_jobs[i]);
+	CHECK(!adsm_foreign_sync(w->home));
+}
+
+static unsigned char *worker_adopt(const struct worker *w)
+{
+	CUdeviceptr p;
+
+	if (!w->context)
+		return adopt_on(w->home, SIZE);
+	CHECK(!adsm_cu.cuMemAlloc_v2(&p, SIZE));
+	CHECK(!adsm_foreign_adopt(w->home, p, SIZE));
+	return (unsigned char *)(uintptr_t)p;
+}
+
+static void worker_forget(const struct worker *w, volatile unsigned char *p)
+{
+	forget((void *)p);
+	if (w->context)
+		CHECK(!adsm_cu.cuMemFree_v2((uintptr_t)p));
+}
+
+/* Launches, touches and copies of one thread's objects, and of its block of one that it shares. */
+static void work_round(const struct worker *w, volatile unsigned char *p, volatile unsigned char *q, unsigned round)
+{
+	volatile unsigned char *block = w->common ? w->common + w->number * BLOCK : NULL;
+	uint8_t v = (uint8_t)(w->number * ROUNDS + round + 1);
+	unsigned char here[SIZE];
+
+	p[3] = p[SIZE - 1] = v;
+	command(w, p + 100, BLOCK, v, batch() || round % 3);
+	CHECK_EQ(p[100], v);
+	CHECK_EQ(p[3], v);
+	memset(here, v + 1, SIZE);
+	copy(p + BLOCK, here, BLOCK + 7);
+	copy(q, p, SIZE);
+	CHECK(!adsm_foreign_fill((void *)(q + 50), v + 2, 60));
+	if (block) {
+		block[0] = v;
+		command(w, block + 1, 10, v, round % 2);
+	}
+	copy(here, q, SIZE);
+	CHECK_EQ(here[3], v);
+	CHECK_EQ(here[50], (uint8_t)(v + 2));
+	CHECK_EQ(here[110], v);
+	CHECK_EQ(here[BLOCK], (uint8_t)(v + 1));
+	CHECK_EQ(here[2 * BLOCK + 6], (uint8_t)(v + 1));
+	CHECK_EQ(here[SIZE - 1], v);
+	CHECK_EQ(p[110], v);
+	CHECK_EQ(q[109], (uint8_t)(v + 2));
+	if (block) {
+		CHECK_EQ(block[0], v);
+		copy(here, block, 11);
+		CHECK_EQ(here[0], v);
+		CHECK_EQ(here[10], v);
+	}
+}
+
+static void *work(void *arg)
+{
+	const struct worker *w = arg;
+	unsigned char *p = NULL, *q = NULL;
+
+	if (w->context)
+		CHECK(!adsm_cu.cuCtxPushCurrent_v2(w->context));
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		if (round % 8 == 0) {
+			if (round) {
+				worker_forget(w, p);
+				worker_forget(w, q);
+			}
+			p = worker_adopt(w);
+			q = worker_adopt(w);
+		}
+		work_round(w, p, q, round);
+	}
+	worker_forget(w, p);
+	worker_forget(w, q);
+	return NULL;
+}
+
+/* All on one home, then on two. @contexts: NULL or theirs. */
+static void check_threads(struct adsm_home *const homes[2], const CUcontext *contexts)
+{
+	struct worker workers[THREADS];
+
+	for (unsigned n_homes = 1; n_homes <= 2; n_homes++) {
+		for (unsigned i = 0; i < THREADS; i++) {
+			struct worker *w = &workers[i];
+
+			*w = (struct worker){ .number = i, .home = homes[i % n_homes],
+					      .context = contexts ? contexts[i % n_homes] : NULL };
+			if (w->context) {
+				CHECK(!adsm_cu.cuCtxPushCurrent_v2(w->context));
+				CHECK(!adsm_cu.cuStreamCreate(&w->stream, i % 2 ? CU_STREAM_NON_BLOCKING : 0));
+			}
+			if (!batch())
+				w->common = i < n_homes ? worker_adopt(w) : workers[i - n_homes].common;
+		}
+		for (unsigned i = 0; i < THREADS; i++)
+			CHECK(!pthread_create(&workers[i].thread, NULL, work, &workers[i]));
+		for (unsigned i = 0; i < THREADS; i++)
+			CHECK(!pthread_join(workers[i].thread, NULL));
+		for (unsigned i = 0; i < n_homes && !batch(); i++)
+			worker_forget(&workers[i], workers[i].common);
+	}
+}
+
 /* @started: the library by itself, before the program comes with its contexts. */
 static void check_cuda(const char *protocol, bool started)
 {
@@ -747,6 +909,7 @@ static void check_cuda(const char *protocol, bool started)
 		check_context(homes[i], stream);
 	}
 	CHECK(homes[0] != homes[1]);
+	check_threads(homes, context);
 	CHECK(adsm_foreign_home_of(primary) == (started ? &adsm_homes[0] : NULL));
 	CHECK(!adsmShutdown());
 }
@@ -760,6 +923,7 @@ int main(int argc, char **argv)
 	}
 	start(argv[1]);
 	check_object();
+	check_child();
 	check_calls();
 	check_many();
 	check_forget();
@@ -768,6 +932,7 @@ int main(int argc, char **argv)
 	else
 		check_copies();
 	check_two_homes();
+	check_threads((struct adsm_home *[]){ &adsm_homes[0], &adsm_homes[1] }, NULL);
 	check_dictated();
 	CHECK(!adsmShutdown());
 	return 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_options.c - what the option table accepts, what it says of the rest, and who wins. */
 #include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,6 +149,29 @@ static void set(void)
 	CHECK(!adsm_options_load() && !strcmp(adsm_options.protocol, "rolling"));
 }
 
+static void *load_often(void *arg)
+{
+	for (int i = 0; i < 100; i++)
+		CHECK(!adsm_options_load() && adsm_options.cuda_cache == arg);
+	return NULL;
+}
+
+/* Several threads may load: what says the same as before stays in place for those that read it. */
+static void again(void)
+{
+	pthread_t threads[4];
+
+	setenv("ADSM_CUDA_CACHE", "/a/folder", 1);
+	CHECK(!adsm_options_load());
+	for (int i = 0; i < 4; i++)
+		CHECK(!pthread_create(&threads[i], NULL, load_often, (void *)(uintptr_t)adsm_options.cuda_cache));
+	for (int i = 0; i < 4; i++)
+		CHECK(!pthread_join(threads[i], NULL));
+	CHECK(!strcmp(adsm_options.cuda_cache, "/a/folder"));
+	unsetenv("ADSM_CUDA_CACHE");
+	CHECK(!adsm_options_load() && !*adsm_options.cuda_cache);
+}
+
 /* Standard error goes to a file; what was written there is compared, then forgotten. */
 static bool said(FILE *file, const char *text)
 {
@@ -206,5 +231,6 @@ int main(void)
 	refusals();
 	paper();
 	set();
+	again();
 	return failures ? 1 : 0;
 }

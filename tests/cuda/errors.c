@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * errors.c - no driver, no device, memory that is kept in other ways, calls of the driver that fail, devices that are
+ * lost: each is said in a sentence, what the CPU has stays, and the program goes on, on another backend where it must.
+ */
+#include "conform.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORDS 40960u
+#define TRIES 20
+
+/* The plan is read when the driver is opened. */
+static void plan(const char *words)
+{
+	setenv("TEST_CUDA", words, 1);
+}
+
+/* A driver is opened once in a process. */
+static void in_process(void (*run)(size_t i), size_t i)
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		run(i);
+		fflush(NULL);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	if (status)
+		fail(__FILE__, __LINE__, "number %zu: status %x", i, status);
+}
+
+/* A kernel works here, on a backend of this name. */
+static void check_backend(const char *backend)
+{
+	unsigned *p = words(1000, 1);
+
+	if (strcmp(device_props().backend, backend))
+		fail(__FILE__, __LINE__, "the backend is %s, not %s", device_props().backend, backend);
+	CALL("increment", 1000, adsmPtr(p), adsmVal(1000u));
+	SYNC();
+	CHECK_EQ(p[999], 1001);
+	CHECK_OK(adsmFree(p));
+	unload();
+	CHECK_OK(adsmShutdown());
+}
+
+/* ---- what cannot be started */
+
+static const struct {
+	const char *plan, *option, *value;
+	int error;
+	const char *says[2];
+} starts[] = {
+	{ "", "cuda_library", "/nonexistent/libcuda.so", ENODEV, { "/nonexistent/libcuda.so", "ADSM_BACKEND" } },
+	{ "", "cuda_library", "libm.so.6", ENODEV, { "libm.so.6", "which is part of CUDA 11" } },
+	{ "no-device", NULL, NULL, ENODEV, { "no device", "nvidia-smi" } },
+	{ "stub", NULL, NULL, ENODEV, { "toolkit's", "no CUDA driver" } },
+	{ "fail=cuInit:1:803", NULL, NULL, ENODEV, { "version", "restart" } },
+	{ "fail=cuInit:1:304", NULL, NULL, ENODEV, { "cuInit", "OPERATING_SYSTEM" } },
+	{ "", "cuda_device", "nonsense", ENODEV, { "ADSM_CUDA_DEVICE=nonsense", "there are 0: " } },
+	{ "", "cuda_device", "7", ENODEV, { "ADSM_CUDA_DEVICE=7", "there are 0: " } },
+	/* From here on there is a device, though it cannot be opened. */
+	{ "fail=cuDevicePrimaryCtxRetain:1:46", NULL, NULL, ENODEV, { "another process", "nvidia-smi -c" } },
+	{ "fail=cuDevicePrimaryCtxRetain:1:2", NULL, NULL, ENOMEM, { "cannot be opened", "OUT_OF_MEMORY" } },
+	{ "no-vmm", "cuda_memory", "arena", ENOTSUP, { "ADSM_CUDA_MEMORY=arena", "cannot do that" } },
+	{ "elsewhere", "cuda_memory", "arena", ENOTSUP, { "ADSM_CUDA_MEMORY=arena", "cannot do that" } },
+};
+
+#define N_ABSENT 8
+#define N_STARTS (sizeof(starts) / sizeof(starts[0]))
+
+static void arrange(size_t i)
+{
+	plan(starts[i].plan);
+	if (starts[i].option)
+		set(starts[i].option, starts[i].value);
+}
+
+static void fail_to_start(size_t i)
+{
+	arrange(i);
+	CHECK_ERROR(adsmInit(), starts[i].error);
+	for (int k = 0; k < 2; k++)
+		CHECK_SAYS(starts[i].says[k]);
+	/* Again, where it was not the first call only. */
+	if (!strstr(starts[i].plan, "fail="))
+		CHECK_NULL(adsmAlloc(PAGE), starts[i].error);
+	CHECK_OK(adsmShutdown());
+	set("backend", "cpu");
+	check_backend("cpu");
+}
+
+static void start(void)
+{
+	for (size_t i = 0; i < N_STARTS; i++)
+		in_process(fail_to_start, i);
+}
+
+static void quietly_cpu(size_t i)
+{
+	FILE *logged = tmpfile();
+
+	CHECK(logged && dup2(fileno(logged), STDERR_FILENO) >= 0);
+	set("backend", "auto");
+	set("opencl_library", "/nonexistent/libOpenCL.so");
+	arrange(i);
+	check_backend("cpu");
+	CHECK_EQ(lseek(fileno(logged), 0, SEEK_END), 0);
+}
+
+static void automatic(void)
+{
+	for (size_t i = 0; i < N_ABSENT; i++)
+		in_process(quietly_cpu, i);
+}
+
+/* ---- where objects lie: the best way that the driver allows */
+
+static const struct { const char *plan, *memory; bool same; } ways[] = {
+	{ "", "arena", true }, { "elsewhere", "view", true }, { "no-vmm", "view", true }, { "old", "view", true },
+	{ "fail=cuMemAddressReserve:1", "view", true }, { "no-vmm,no-unified", "separate", false },
+	{ "elsewhere,no-unified", "separate", false }, { "old,no-unified", "separate", false },
+};
+
+static void lies(size_t i)
+{
+	plan(ways[i].plan);
+	if (strcmp(device_props().memory, ways[i].memory))
+		fail(__FILE__, __LINE__, "%s: objects lie in '%s'", ways[i].plan, device_props().memory);
+	CHECK_EQ(device_props().same_address, ways[i].same);
+	check_backend("cuda");
+}
+
+static void memory_ways(void)
+{
+	unsetenv("ADSM_CUDA_MEMORY");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		in_process(lies, i);
+}
+
+/* ---- out of memory */
+
+static void full(void)
+{
+	const size_t size = 4u << 20;
+	unsigned *p[64];
+	size_t n = 0;
+
+	plan("memory=64M");
+	CHECK_NULL(adsmAlloc(128u << 20), ENOMEM);
+	CHECK_SAYS("full");
+	while (n < 64 && (p[n] = adsmAlloc(size)))
+		p[n++][7] = 7;
+	CHECK(n > 4 && n < 20);
+	CHECK_SAYS("full");
+	CHECK_NULL(adsmAlloc(size), ENOMEM);
+	/* Nothing is the worse for it. */
+	CALL("increment", 1000, adsmPtr(p[0]), adsmVal(1000u));
+	SYNC();
+	CHECK_EQ(p[0][7], 8);
+	CHECK_OK(adsmFree(p[0]));
+	p[0] = alloc(size);
+	for (size_t i = 0; i < n; i++)
+		CHECK_OK(adsmFree(p[i]));
+	unload();
+	CHECK_OK(adsmShutdown());
+	check_backend("cuda");
+}
+
+/* ---- calls that fail once: repeated, they work, and nothing is lost */
+
+static unsigned n_failures;
+
+static bool again(int error, unsigned *tries, const char *call)
+{
+	if (!error)
+		return false;
+	/* The way to keep objects that was asked for may be what fails. */
+	if (error != -EIO && error != -ENOMEM && error != -ENOTSUP)
+		fail(__FILE__, __LINE__, "error %d: %s", error, adsmLastError());
+	if (!adsmLastError()[0])
+		fail(__FILE__, __LINE__, "%s failed without a sentence", call);
+	CHECK(++*tries < TRIES);
+	n_failures++;
+	return true;
+}
+
+#define REPEAT(call) do { \
+	unsigned tries_ = 0; \
+	while (again((call), &tries_, #call)) \
+		; \
+} while (0)
+
+static sigjmp_buf failed_touch;
+static volatile sig_atomic_t touching;
+
+static void on_sigbus(int signal)
+{
+	if (!touching)
+		_exit(3);
+	touching = 0;
+	siglongjmp(failed_touch, 1);
+}
+
+static void catch_sigbus(void)
+{
+	struct sigaction action = { .sa_handler = on_sigbus };
+
+	CHECK(!sigaction(SIGBUS, &action, NULL));
+}
+
+/* Read and write: false where it is SIGBUS. */
+static bool usable(volatile unsigned *p)
+{
+	if (sigsetjmp(failed_touch, 1))
+		return false;
+	touching = 1;
+	(*p)++;
+	touching = 0;
+	return true;
+}
+
+/* Compare, or write, a word in each so many. */
+static void touch(unsigned *words, unsigned *model, unsigned step, bool write)
+{
+	volatile unsigned *p = words;
+	volatile unsigned i = 0, tries = 0;
+
+	if (sigsetjmp(failed_touch, 1)) {
+		CHECK(++tries < TRIES);
+		n_failures++;
+	}
+	touching = 1;
+	for (; i < WORDS; i += step, tries = 0) {
+		if (write)
+			p[i] = model[i] = model[i] * 3 + i;
+		else
+			CHECK_AT(p[i], i, model[i]);
+	}
+	touching = 0;
+}
+
+/* A model of each object is in ordinary memory. */
+struct work {
+	unsigned *p[3], *model[3];
+	adsmModule *module;
+	adsmKernel *add, *increment;
+};
+
+static void create_work(struct work *w)
+{
+	unsigned tries = 0;
+
+	while (!(w->module = adsmModuleLoad(module_path("conform"))))
+		again(-errno, &tries, "adsmModuleLoad");
+	w->add = adsmKernelGet(w->module, "add");
+	w->increment = adsmKernelGet(w->module, "increment");
+	CHECK(w->add && w->increment);
+	for (int i = 0; i < 3; i++) {
+		while (!(w->p[i] = adsmAlloc(WORDS * sizeof(unsigned))))
+			again(-errno, &tries, "adsmAlloc");
+		w->model[i] = calloc(WORDS, sizeof(unsigned));
+		touch(w->p[i], w->model[i], 1, true);
+	}
+}
+
+static void destroy_work(struct work *w)
+{
+	for (int i = 0; i < 3; i++) {
+		REPEAT(adsmFree(w->p[i]));
+		free(w->model[i]);
+	}
+	REPEAT(adsmModuleUnload(w->module));
+}
+
+static void round_of_work(struct work *w)
+{
+	unsigned **p = w->p, **model = w->model;
+
+	touch(p[0], model[0], 1500, true);
+	REPEAT(adsmCall(w->add, blocks(WORDS), lanes(), adsmPtr(p[0]), adsmPtr(p[1]), adsmOut(p[2]), adsmVal(WORDS)));
+	for (size_t i = 0; i < WORDS; i++)
+		model[2][i] = model[0][i] + model[1][i];
+	REPEAT(adsmCall(w->increment, blocks(WORDS), lanes(), adsmInOut(p[1]), adsmVal(WORDS)));
+	for (size_t i = 0; i < WORDS; i++)
+		model[1][i]++;
+	REPEAT(adsmSync());
+	touch(p[0], model[0], 1, false);
+	touch(p[1], model[1], 977, false);
+	touch(p[1], model[1], 1200, true);
+	REPEAT(adsmMemcpy(p[1], p[2], WORDS / 2 * sizeof(**p)));
+	memcpy(model[1], model[2], WORDS / 2 * sizeof(**p));
+	REPEAT(adsmMemset(p[2], 5, WORDS * sizeof(**p)));
+	memset(model[2], 5, WORDS * sizeof(**p));
+	for (int i = 0; i < 3; i++)
+		touch(p[i], model[i], 1, false);
+}
+
+/* Whether a process in which a function's nth call fails noticed it. */
+static bool fails_at(const char *function, int error, unsigned nth)
+{
+	char words[128];
+	struct work w;
+	int status;
+	pid_t pid;
+
+	snprintf(words, sizeof(words), "fail=%s:%u:%d", function, nth, error);
+	fflush(NULL);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		plan(words);
+		set("log", "silent");
+		catch_sigbus();
+		REPEAT(adsmInit());
+		create_work(&w);
+		for (int round = 0; round < 3; round++)
+			round_of_work(&w);
+		destroy_work(&w);
+		REPEAT(adsmShutdown());
+		_exit(n_failures ? 2 : 0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != 2))
+		fail(__FILE__, __LINE__, "%s: status %x", words, status);
+	return status;
+}
+
+static void fail_each(const char *const *functions, int error, unsigned most)
+{
+	unsigned n_seen = 0;
+
+	for (; *functions; functions++)
+		for (unsigned nth = 1; nth <= most; nth++)
+			n_seen += fails_at(*functions, error, nth);
+	/* With batch a call tries several times itself. */
+	CHECK(n_seen || batch());
+}
+
+#define FUNCTIONS(...) ((const char *const []){ __VA_ARGS__, NULL })
+
+static void fail_allocations(void)
+{
+	fail_each(FUNCTIONS("cuMemAlloc_v2", "cuMemCreate", "cuMemMap", "cuMemSetAccess"), 2, 3);
+}
+
+static void fail_transfers(void)
+{
+	fail_each(FUNCTIONS("cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async",
+			    "cuStreamWaitEvent"), 999, 7);
+}
+
+static void fail_calls(void)
+{
+	fail_each(FUNCTIONS("cuLaunchKernel", "cuModuleLoadDataEx", "cuModuleGetFunction"), 999, 4);
+}
+
+/* ---- devices that are lost */
+
+static const char *lost_in;
+
+static void lose(size_t nth)
+{
+	char words[64];
+	struct work w;
+	int error = 0;
+
+	snprintf(words, sizeof(words), "lost=%s:%zu", lost_in, nth);
+	plan(words);
+	set("log", "silent");
+	CHECK_OK(adsmInit());
+	catch_sigbus();
+	create_work(&w);
+	for (int i = 0; i < 100 && !error; i++) {
+		error = adsmCall(w.increment, blocks(WORDS), lanes(), adsmInOut(w.p[1]), adsmVal(WORDS));
+		if (!error)
+			error = adsmSync();
+		if (!error && !usable(w.p[1]))
+			error = -ENODEV;
+		else if (error)
+			CHECK_SAYS("lost");
+	}
+	CHECK_EQ(error, -ENODEV);
+	CHECK_EQ(device_props().lost, 1);
+	CHECK_ERROR(adsmCall(w.increment, blocks(WORDS), lanes(), adsmInOut(w.p[0]), adsmVal(WORDS)), ENODEV);
+	CHECK_SAYS("lost");
+	CHECK_NULL(adsmAlloc(PAGE), ENODEV);
+	/* What the CPU has stays, and can be written. */
+	touch(w.p[0], w.model[0], 1, false);
+	touch(w.p[0], w.model[0], 100, true);
+	touch(w.p[0], w.model[0], 1, false);
+	destroy_work(&w);
+	CHECK_OK(adsmShutdown());
+	set("backend", "cpu");
+	check_backend("cpu");
+}
+
+static void lost(void)
+{
+	const char *const *functions = FUNCTIONS("cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",
+						 "cuEventRecord");
+
+	for (; (lost_in = *functions); functions++)
+		for (size_t nth = 20; nth < 23; nth++)
+			in_process(lose, nth);
+}
+
+static const struct conform_case cases[] = {
+	CASE("start", start),
+	CASE("auto", automatic),
+	CASE("memory-ways", memory_ways),
+	CASE("full", full),
+	CASE("fail-allocations", fail_allocations),
+	CASE("fail-transfers", fail_transfers),
+	CASE("fail-calls", fail_calls),
+	CASE("lost", lost),
+};
+
+CONFORM_MAIN(cases)
