@@ -7,8 +7,8 @@
  *
  * Kernels that are launched with <<<>>>, cudaLaunchKernel() or cuLaunchKernel() need nothing of what is here: where the
  * program links the library, or it is preloaded, CUDA's calls go through it, and objects are released to launches and
- * come back after them by themselves. adsmCudaRelease() is for programs that have switched that off
- * (ADSM_CUDA_OBJECTS=off), or whose calls of the driver do not go through the library.
+ * come back after them by themselves. adsmCudaRelease() is for programs whose calls of the driver do not go through
+ * the library (docs/cuda.md).
  *
  * The types are those of cuda.h, which need not be included; a cudaStream_t is a CUstream. Conventions as in adsm.h;
  * where the library runs on another backend: ENOTSUP.

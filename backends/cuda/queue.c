@@ -263,11 +263,10 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 	char of_kernel[96];
 	int ret;
 
-	if (!error) {
-		error = adsm_cu.cuEventRecord(slot->end, queue->stream);
-		/* It must not run on, uncounted. */
-		if (error)
-			adsm_cu.cuStreamSynchronize(queue->stream);
+	/* What runs already is counted: waited for here, where the event cannot tell (an old one, which is over). */
+	if (!error && adsm_cu.cuEventRecord(slot->end, queue->stream)) {
+		error = adsm_cu.cuStreamSynchronize(queue->stream);
+		slot->timed = false;
 	}
 	if (error && *slot->name) {
 		adsm_format(of_kernel, sizeof(of_kernel), "%s of kernel '%s'", what, slot->name);
