@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arena.h"
 #include "index.h"
 #include "log.h"
 #include "manager.h"
@@ -147,8 +146,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 
 bool adsm_range_is_near(uintptr_t start, size_t size)
 {
-	return start + size - adsm_arena.base < adsm_arena.size + size ||
-		adsm_index_next(start, size) - start < size;
+	return adsm_index_next(start, size) - start < size;
 }
 
 bool adsm_is_shared(const void *p)

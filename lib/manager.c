@@ -619,10 +619,25 @@ int adsm_start(void)
 	return error;
 }
 
+/* The library runs on a context of the program's, and otherwise would have looked for devices as @option says. */
+static struct {
+	const struct adsm_backend *backend;	/* NULL: it does not */
+	char option[64];
+} lent;
+
+/* The program may end it as soon as the library has: the next start is without. With start_mutex. */
+static void forget_context(void)
+{
+	if (!lent.backend)
+		return;
+	lent.backend->use_context(NULL, NULL);
+	adsm_options_set("backend", lent.option);
+	lent.backend = NULL;
+}
+
 /* Start on a context of the program's. With start_mutex. */
 static int start_on(const struct adsm_backend *backend, void *context, void *device)
 {
-	char name[64];
 	int error;
 
 	error = adsm_options_load();	/* which say where the driver is */
@@ -630,14 +645,13 @@ static int start_on(const struct adsm_backend *backend, void *context, void *dev
 		error = backend->use_context(context, device);
 	if (error)
 		return error;
-	adsm_format(name, sizeof(name), "%s", adsm_options.backend);
+	lent.backend = backend;
+	adsm_format(lent.option, sizeof(lent.option), "%s", adsm_options.backend);
 	error = adsm_options_set("backend", backend->name);
 	if (!error)
 		error = start_now();
-	if (error) {
-		backend->use_context(NULL, NULL);
-		adsm_options_set("backend", name);
-	}
+	if (error)
+		forget_context();
 	return error;
 }
 
@@ -721,6 +735,7 @@ int adsm_stop(void)
 	adsm_engine->stop();
 	adsm_modules_end();
 	close_homes();
+	forget_context();
 	adsm_arena_destroy();
 unlock:
 	pthread_mutex_unlock(&start_mutex);

@@ -484,7 +484,7 @@ static int load_all(void)
 		return error;
 	}
 	/* Others may be reading them. */
-	if (memcmp(&adsm_options, &s.o, sizeof(s.o)))
+	if (memcmp((char *)&adsm_options, (char *)&s.o, sizeof(s.o)))
 		memcpy(&adsm_options, &s.o, sizeof(s.o));
 	return 0;
 }

@@ -64,38 +64,36 @@ static int receive(int from, void *data, size_t size)
 	return n == (ssize_t)size ? 0 : ENODEV;
 }
 
-static void close_from(int first)
-{
-	if (!syscall(SYS_close_range, first, ~0u, 0))
-		return;
-	for (int fd = first; fd < 65536; fd++)
-		close(fd);
-}
-
-/* The new process: its parent is gone at once, so that nobody here has a child. Raw calls only. */
+/*
+ * The new process: its parent is gone at once, so that nobody here has a child. Raw calls only, and nothing of a
+ * sanitizer's, whose locks other threads may have had.
+ */
+__attribute__((no_sanitize("thread")))
 static void become_device(const char *path, char **envp, int end, int pidfd)
 {
 	char *argv[] = { (char *)(uintptr_t)PROGRAM, NULL };
+	int null, first = pidfd >= 0 ? 5 : 4;
 	uint64_t none = 0;
-	int null;
 
 	syscall(SYS_setsid);
 	if (syscall(SYS_clone, 0, NULL, NULL, NULL, NULL))
-		_exit(0);
-	end = fcntl(end, F_DUPFD, 16);
-	pidfd = pidfd < 0 ? -1 : fcntl(pidfd, F_DUPFD, 16);
-	null = open("/dev/null", O_RDWR);
+		syscall(SYS_exit_group, 0);
+	end = (int)syscall(SYS_fcntl, end, F_DUPFD, 16);
+	pidfd = pidfd < 0 ? -1 : (int)syscall(SYS_fcntl, pidfd, F_DUPFD, 16);
+	null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
 	for (int fd = 0; fd < 3; fd++)
-		dup2(null, fd);
-	dup2(end, 3);
+		syscall(SYS_dup3, null, fd, 0);
+	syscall(SYS_dup3, end, 3, 0);
 	if (pidfd >= 0)
-		dup2(pidfd, 4);
-	close_from(pidfd >= 0 ? 5 : 4);
+		syscall(SYS_dup3, pidfd, 4, 0);
+	if (syscall(SYS_close_range, first, ~0u, 0))
+		for (int fd = first; fd < 65536; fd++)
+			syscall(SYS_close, fd);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 	/* Where addresses are not random, the same ones mean something there. */
 	syscall(SYS_personality, syscall(SYS_personality, 0xffffffff) & ~ADDR_NO_RANDOMIZE);
 	syscall(SYS_execve, path, argv, envp);
-	_exit(127);
+	syscall(SYS_exit_group, 127);
 }
 
 static int spawn(const char *path, int end)

@@ -882,6 +882,7 @@ static void check_threads(struct adsm_home *const homes[2], const CUcontext *con
 static void check_cuda(const char *protocol, bool started)
 {
 	CUresult (*create)(CUcontext *context, unsigned flags, CUdevice device);
+	CUresult (*destroy)(CUcontext context);
 	struct adsm_home *homes[CONTEXTS];
 	CUcontext context[CONTEXTS], primary;
 	void *library;
@@ -893,6 +894,7 @@ static void check_cuda(const char *protocol, bool started)
 	library = dlopen(adsm_options.cuda_library, RTLD_NOW);
 	CHECK(library);
 	*(void **)&create = dlsym(library, "cuCtxCreate_v2");
+	*(void **)&destroy = dlsym(library, "cuCtxDestroy_v2");
 	CHECK(!adsm_cu_open());
 	CHECK(!adsm_cu.cuDevicePrimaryCtxRetain(&primary, 0));
 	if (started)
@@ -911,6 +913,12 @@ static void check_cuda(const char *protocol, bool started)
 	CHECK(homes[0] != homes[1]);
 	check_threads(homes, context);
 	CHECK(adsm_foreign_home_of(primary) == (started ? &adsm_homes[0] : NULL));
+	CHECK(!adsmShutdown());
+	/* The next start is not on them: they may be gone. */
+	for (int i = 0; i < CONTEXTS; i++)
+		CHECK(!destroy(context[i]));
+	CHECK(!adsmInit());
+	CHECK(adsm_n_homes == 1 && adsm_foreign_home_of(primary) == &adsm_homes[0]);
 	CHECK(!adsmShutdown());
 }
 
