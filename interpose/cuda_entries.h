@@ -124,6 +124,9 @@ ADSM_CU_PTSZ(cuStreamBatchMemOp_v2, (CUstream stream, unsigned n, CUstreamBatchM
 ADSM_CU_PTSZ(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
 			      unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,
 			      void **extra))
+/* Since 12.4. */
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size);
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size);
 ADSM_CU_PTSZ(cuLaunchCooperativeKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 					 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
 					 CUstream stream, void **params))

@@ -6,15 +6,20 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cuda_entries.h"
 #include "log.h"
 #include "os.h"
 #include "stats.h"
 
+#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)
 #define FUNCTION_CHECK_NS 100000000u	/* a look at the context's state, now and then */
 
 ADSM_CU_CALLED(cuStreamQuery);
+ADSM_CU_CALLED(cuFuncGetParamInfo);
+ADSM_CU_CALLED(cuKernelGetParamInfo);
 
 /* The commands of a stream that captures run later, by cuGraphLaunch(). */
 static struct adsm_home *home_of_launch(CUstream stream)
@@ -22,6 +27,120 @@ static struct adsm_home *home_of_launch(CUstream stream)
 	struct adsm_home *home = adsm_cuda_concerned();
 
 	return home && !adsm_cuda_capturing(stream) ? home : NULL;
+}
+
+/* ---- arguments */
+
+/*
+ * What the driver reads while it is given a kernel: values, and lists of them. What lies in objects is copied before,
+ * for at that time they are the device's, and this thread has the lock that a touch takes.
+ */
+struct arguments {
+	void **params, **extra;
+	struct copy *copies;
+};
+
+struct copy {
+	struct copy *next;
+	max_align_t bytes[];
+};
+
+static bool is_shared(const void *p)
+{
+	struct adsm_foreign_place place;
+
+	return adsm_foreign_find(p, &place);
+}
+
+/* Without memory it is not copied: the fault handler will say so. */
+static void *copy_of(struct arguments *arguments, const void *p, size_t size)
+{
+	struct copy *copy = malloc(sizeof(*copy) + size);
+
+	if (!copy)
+		return (void *)p;
+	copy->next = arguments->copies;
+	arguments->copies = copy;
+	return memcpy(copy->bytes, p, size);
+}
+
+static void *unshared(struct arguments *arguments, void *p, size_t size)
+{
+	return is_shared(p) ? copy_of(arguments, p, size) : p;
+}
+
+/* An error: there is no such parameter, or the driver does not tell. */
+static CUresult param_size(CUfunction function, bool is_kernel, size_t index, size_t *ret_size)
+{
+	size_t offset;
+
+	return is_kernel ? real_cu(cuKernelGetParamInfo)((CUkernel)function, index, &offset, ret_size) :
+		real_cu(cuFuncGetParamInfo)(function, index, &offset, ret_size);
+}
+
+static void copy_params(struct arguments *arguments, CUfunction function)
+{
+	bool shared = is_shared(arguments->params), is_kernel;
+	size_t n = 0, size;
+	void **params;
+
+	/* Launches take both. */
+	is_kernel = param_size(function, false, 0, &size);
+	while (!param_size(function, is_kernel, n, &size))
+		shared |= is_shared(arguments->params[n++]);
+	if (!shared || !n)
+		return;
+	params = copy_of(arguments, arguments->params, n * sizeof(*params));
+	if (params == arguments->params)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (!param_size(function, is_kernel, i, &size))
+			params[i] = unshared(arguments, params[i], size);
+	arguments->params = params;
+}
+
+/* One buffer with all values. */
+static void copy_extra(struct arguments *arguments)
+{
+	bool shared = is_shared(arguments->extra);
+	size_t n = 0, size = 0;
+	void **extra;
+
+	for (; arguments->extra[n] == CU_LAUNCH_PARAM_BUFFER_POINTER ||
+	     arguments->extra[n] == CU_LAUNCH_PARAM_BUFFER_SIZE; n += 2) {
+		shared |= is_shared(arguments->extra[n + 1]);
+		if (arguments->extra[n] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			size = *(const size_t *)arguments->extra[n + 1];
+	}
+	if (!shared)
+		return;
+	extra = copy_of(arguments, arguments->extra, (n + 1) * sizeof(*extra));
+	if (extra == arguments->extra)
+		return;
+	for (size_t i = 0; i < n; i += 2)
+		extra[i + 1] = unshared(arguments, extra[i + 1],
+					extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE ? sizeof(size) : size);
+	arguments->extra = extra;
+}
+
+static void copy_shared(struct arguments *arguments, CUfunction function)
+{
+	if (!adsm_foreign_active())
+		return;
+	if (function && arguments->params)
+		copy_params(arguments, function);
+	if (arguments->extra)
+		copy_extra(arguments);
+}
+
+static void free_copies(struct arguments *arguments)
+{
+	while (arguments->copies) {
+		struct copy *copy = arguments->copies;
+
+		arguments->copies = copy->next;
+		free(copy);
+	}
 }
 
 /* ---- kernels */
@@ -32,7 +151,7 @@ struct kernel {
 	CUfunction function;
 	unsigned grid[3], block[3], shared;
 	CUstream stream;
-	void **params, **extra;
+	struct arguments arguments;
 };
 
 static int enqueue_kernel(void *arg)
@@ -41,17 +160,21 @@ static int enqueue_kernel(void *arg)
 
 	if (k->cooperative)
 		return k->cooperative(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
-				      k->block[2], k->shared, k->stream, k->params);
+				      k->block[2], k->shared, k->stream, k->arguments.params);
 	return k->driver(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
-			 k->shared, k->stream, k->params, k->extra);
+			 k->shared, k->stream, k->arguments.params, k->arguments.extra);
 }
 
 static CUresult launch_kernel(struct kernel *kernel, bool per_thread)
 {
 	CUstream stream = adsm_cuda_stream(kernel->stream, per_thread);
 	struct adsm_home *home = home_of_launch(stream);
+	CUresult result;
 
-	return home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel, kernel) : enqueue_kernel(kernel);
+	copy_shared(&kernel->arguments, kernel->function);
+	result = home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel, kernel) : enqueue_kernel(kernel);
+	free_copies(&kernel->arguments);
+	return result;
 }
 
 #define KERNEL(name, per_thread)									\
@@ -63,7 +186,7 @@ static CUresult launch_kernel(struct kernel *kernel, bool per_thread)
 		struct kernel kernel = {								\
 			.driver = real_cu(name), .function = function, .grid = { grid_x, grid_y, grid_z },	\
 			.block = { block_x, block_y, block_z }, .shared = shared, .stream = stream,	\
-			.params = params, .extra = extra						\
+			.arguments = { params, extra, NULL }						\
 		};											\
 													\
 		return launch_kernel(&kernel, per_thread);						\
@@ -80,7 +203,7 @@ KERNEL(cuLaunchKernel_ptsz, true)
 		struct kernel kernel = {								\
 			.cooperative = real_cu(name), .function = function,				\
 			.grid = { grid_x, grid_y, grid_z }, .block = { block_x, block_y, block_z },	\
-			.shared = shared, .stream = stream, .params = params				\
+			.shared = shared, .stream = stream, .arguments = { .params = params }		\
 		};											\
 													\
 		return launch_kernel(&kernel, per_thread);						\
@@ -92,29 +215,33 @@ struct kernel_ex {
 	__typeof__(&cuLaunchKernelEx) driver;
 	const CUlaunchConfig *config;
 	CUfunction function;
-	void **params, **extra;
+	struct arguments arguments;
 };
 
 static int enqueue_kernel_ex(void *arg)
 {
 	const struct kernel_ex *k = arg;
 
-	return k->driver(k->config, k->function, k->params, k->extra);
+	return k->driver(k->config, k->function, k->arguments.params, k->arguments.extra);
 }
 
 static CUresult launch_kernel_ex(struct kernel_ex *kernel, bool per_thread)
 {
 	CUstream stream = adsm_cuda_stream(kernel->config ? kernel->config->hStream : NULL, per_thread);
 	struct adsm_home *home = home_of_launch(stream);
+	CUresult result;
 
-	return home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel_ex, kernel) : enqueue_kernel_ex(kernel);
+	copy_shared(&kernel->arguments, kernel->function);
+	result = home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel_ex, kernel) : enqueue_kernel_ex(kernel);
+	free_copies(&kernel->arguments);
+	return result;
 }
 
 #define KERNEL_EX(name, per_thread)									\
 	ADSM_CU(name);											\
 	ADSM_WRAPPER CUresult name(const CUlaunchConfig *config, CUfunction function, void **params, void **extra) \
 	{												\
-		struct kernel_ex kernel = { real_cu(name), config, function, params, extra };		\
+		struct kernel_ex kernel = { real_cu(name), config, function, { params, extra, NULL } };	\
 													\
 		return launch_kernel_ex(&kernel, per_thread);						\
 	}

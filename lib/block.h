@@ -118,6 +118,7 @@ struct adsm_home {
 	struct { uint64_t thread; int error; } failed[ADSM_FAILED_MAX];
 	unsigned n_failed;
 	_Atomic int touching;		/* threads in a fault that wait for a call to end */
+	uint64_t touch_grace_ns;	/* what the next call waits for them at most; 0: the usual. With call_mutex. */
 	_Atomic uint64_t calls_from_ns;	/* no call begins before: a touch wants its turn; 0: none does */
 	_Atomic uint64_t async_seq[ADSM_N_QUEUES];	/* the last explicit copies, by queue; 0: none */
 

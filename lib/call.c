@@ -14,7 +14,8 @@
 
 #define USES_MAX 128			/* objects named by one call, assignments included */
 #define PATIENCE 3			/* passes over busy objects before new accesses have to wait */
-#define TOUCH_GRACE_NS 5000000		/* for threads whose touch came before this call */
+#define TOUCH_GRACE_NS 5000000		/* for threads whose touch came before this call; twice after each vain one */
+#define TOUCH_GRACE_MAX_NS 320000000
 
 /* A pointer that a call names: an argument, an adsmUse(), an assignment. */
 struct named_pointer {
@@ -55,6 +56,7 @@ static _Thread_local struct {
 } thread;
 
 static _Atomic uint64_t next_thread_id = 1;
+_Thread_local const struct adsm_home *adsm_enqueuing;
 
 /* What a thread knows of its calls ends when the library does. */
 static void renew_thread(void)
@@ -473,17 +475,20 @@ static void take_objects(struct bound_call *call, uint64_t seq)
 /* Touches that came first go first: their calls end, and they get a moment for their fetch. */
 static void wait_for_touches(struct adsm_home *home)
 {
-	uint64_t until;
+	uint64_t grace = home->touch_grace_ns ? home->touch_grace_ns : TOUCH_GRACE_NS, until;
 
 	adsm_wait_call(home, home->last_seq);
-	until = adsm_os_now_ns() + TOUCH_GRACE_NS;
+	until = adsm_os_now_ns() + grace;
+	home->touch_grace_ns = 0;
 	while (atomic_load(&home->touching)) {
 		uint32_t tick = atomic_load(&home->tick);
 		uint64_t now = adsm_os_now_ns();
 
 		if (now >= until) {
-			/* A thread that left its wait by longjmp() does not count itself out. */
+			/* One that has not got the processor yet; or one that left its wait by longjmp(), which does
+			 * not count itself out. */
 			atomic_store(&home->touching, 0);
+			home->touch_grace_ns = grace < TOUCH_GRACE_MAX_NS ? 2 * grace : grace;
 			break;
 		}
 		atomic_fetch_add(&home->n_waiting, 1);
@@ -543,6 +548,16 @@ static void note_call(struct bound_call *call, struct adsm_device_event event)
 	thread.last_event[home->index] = event;
 }
 
+static int start(struct bound_call *call, struct adsm_device_event *ret_event)
+{
+	int error;
+
+	adsm_enqueuing = call->home;
+	error = call->start(call->start_arg, ret_event);
+	adsm_enqueuing = NULL;
+	return error;
+}
+
 /* One call at a time per device gets here: this is the order of calls. */
 static int enter_call(struct bound_call *call)
 {
@@ -571,7 +586,7 @@ static int enter_call(struct bound_call *call)
 	if (!error)
 		error = release_objects(call);
 	if (!error)
-		error = call->start(call->start_arg, &event);
+		error = start(call, &event);
 	if (!error)
 		note_call(call, event);
 	else

@@ -417,6 +417,14 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	return ADSM_FAULT_SERVED;
 }
 
+/* This thread has the lock of the object's home. */
+static bool enqueues_for(uintptr_t address)
+{
+	const struct adsm_object *object = adsm_enqueuing ? adsm_index_find(address) : NULL;
+
+	return object && object->home == adsm_enqueuing;
+}
+
 static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 {
 	uint64_t start = adsm_os_now_ns(), moved = adsm_moved_ns;
@@ -428,6 +436,12 @@ static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 			   (void *)fault->address);
 	if (atomic_load(&state) != STARTED)
 		return ADSM_FAULT_FOREIGN;
+	if (enqueues_for(fault->address)) {
+		adsm_error("%s of %p fails: what the driver needs while it is given a command (a kernel's values, a "
+			   "list of copies) must not be in shared memory", fault->write ? "write" : "read",
+			   (void *)fault->address);
+		return ADSM_FAULT_LOST;
+	}
 	adsm_in_fault++;
 	object = adsm_object_lock(fault->address);
 	if (object) {

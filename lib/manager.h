@@ -72,6 +72,8 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
  * or 1 or a negative errno: it has not begun.
  */
 typedef int adsm_starter(void *arg, struct adsm_device_event *ret_event);
+/* In this thread that goes on; a touch of the home's objects would wait for itself. */
+extern _Thread_local const struct adsm_home *adsm_enqueuing;
 struct adsm_foreign_use;
 /* A call that the program makes itself, by @start: returns what that does, or a negative errno before it. */
 int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, adsm_starter *start,

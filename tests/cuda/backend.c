@@ -496,6 +496,7 @@ static void test_contexts(void)
 
 static CUresult (*begin_capture)(CUstream, int);
 static CUresult (*end_capture)(CUstream, CUgraph *);
+static CUresult (*graph_destroy)(CUgraph graph);
 
 static void open_capture(void)
 {
@@ -505,7 +506,8 @@ static void open_capture(void)
 	CHECK(driver);
 	*(void **)&begin_capture = dlsym(driver, "cuStreamBeginCapture_v2");
 	*(void **)&end_capture = dlsym(driver, "cuStreamEndCapture");
-	CHECK(begin_capture && end_capture);
+	*(void **)&graph_destroy = dlsym(driver, "cuGraphDestroy");
+	CHECK(begin_capture && end_capture && graph_destroy);
 }
 
 static void test_capture(void)
@@ -532,7 +534,7 @@ static void test_capture(void)
 	CHECK(!backend->to_host(alias(0), memory, 0, MIB, &event));
 	CHECK(!backend->event_wait(device, event, &status) && !status);
 	backend->free(memory);
-	CHECK(!end_capture(s, &graph) && graph);
+	CHECK(!end_capture(s, &graph) && graph && !graph_destroy(graph));
 	/* And the thread is as it was. */
 	CHECK(!begin_capture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	CHECK(adsm_cu.cuMemAlloc_v2(&p, MIB) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);

@@ -62,6 +62,8 @@ bool api_event_done(event event);
 void api_sync(void);
 
 void api_launch(enum kernel kernel, enum how how, unsigned grid, unsigned block, stream stream, void **args);
+/* With all values in one buffer. false: the interface has no such thing. */
+bool api_launch_packed(enum kernel kernel, unsigned grid, unsigned block, stream stream, void **extra);
 void api_begin_capture(stream stream);
 graph api_end_capture(stream stream);
 void api_graph_launch(graph graph, stream stream);

@@ -373,6 +373,12 @@ void api_launch(enum kernel kernel, enum how how, unsigned grid, unsigned block,
 		TRY(cuLaunchKernel, functions[kernel], grid, 1, 1, block, 1, 1, 0, stream, args, NULL);
 }
 
+bool api_launch_packed(enum kernel kernel, unsigned grid, unsigned block, stream stream, void **extra)
+{
+	TRY(cuLaunchKernel, functions[kernel], grid, 1, 1, block, 1, 1, 0, stream, NULL, extra);
+	return true;
+}
+
 void api_begin_capture(stream stream)
 {
 	TRY(cuStreamBeginCapture_v2, stream, 0);

@@ -892,6 +892,56 @@ static void do_touch_launches(void)
 	launches(true);
 }
 
+/* The values of parameters, and the lists of them, where kernels write. */
+static void do_touch_parameters(void)
+{
+	struct arguments {
+		unsigned words[1000];
+		struct { unsigned *p; unsigned n; } values;
+		size_t size;
+		void *list[2], *extra[5];
+	} *shared = api_alloc(sizeof(*shared));
+	const unsigned n = N(shared->words);
+	size_t size = sizeof(shared->values);
+	stream stream = api_stream();
+	unsigned more = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		shared->words[i] = value(i);
+	shared->values.p = shared->words;
+	shared->values.n = n;
+	shared->size = size;
+	shared->list[0] = &shared->values.p;
+	shared->list[1] = &shared->values.n;
+	shared->extra[0] = (void *)1;
+	shared->extra[1] = &shared->values;
+	shared->extra[2] = (void *)2;
+	shared->extra[3] = &shared->size;
+	shared->extra[4] = NULL;
+	for (enum how how = PLAIN; how <= EX; how++) {
+		unsigned *p = shared->words;
+		unsigned long spins = SPINS / 10;
+
+		api_launch(INCREMENT, how, GRID(n), BLOCK, stream, (void *[]){ &p, &shared->values.n });
+		api_launch(LATE_INCREMENT, how, 1, 1, stream,
+			   (void *[]){ &spins, &shared->values.p, &shared->values.n });
+		api_launch(INCREMENT, how, GRID(n), BLOCK, stream, shared->list);
+		more += 3;
+		api_stream_wait(stream);
+		check_values(shared->words, n, more, "words");
+	}
+	/* The values alone, then the lists too. */
+	if (api_launch_packed(INCREMENT, GRID(n), BLOCK, stream,
+			      (void *[]){ (void *)1, &shared->values, (void *)2, &size, NULL }) &&
+	    api_launch_packed(INCREMENT, GRID(n), BLOCK, stream, shared->extra))
+		more += 2;
+	api_stream_wait(stream);
+	check_values(shared->words, n, more, "words at last");
+	expect(shared->list[1] == &shared->values.n && shared->extra[1] == &shared->values, "the lists were written");
+	api_stream_free(stream);
+	api_free(shared);
+}
+
 static void graphs(bool touch)
 {
 	const unsigned n = 30000;
@@ -1120,6 +1170,7 @@ static const struct {
 	{ "touch-memsets", do_touch_memsets },
 	{ "touch-sides", do_touch_sides },
 	{ "touch-launches", do_touch_launches },
+	{ "touch-parameters", do_touch_parameters },
 	{ "touch-graphs", do_touch_graphs },
 	{ "touch-graph-copies", do_touch_graph_copies },
 	{ "touch-leave", do_touch_leave },

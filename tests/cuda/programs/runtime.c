@@ -300,6 +300,11 @@ void api_launch(enum kernel kernel, enum how how, unsigned grid, unsigned block,
 		stubs[kernel](args);
 }
 
+bool api_launch_packed(enum kernel kernel, unsigned grid, unsigned block, stream stream, void **extra)
+{
+	return false;
+}
+
 void api_begin_capture(stream stream)
 {
 	TRY(cudaStreamBeginCapture, stream, 0);
