@@ -268,14 +268,17 @@ static long on_device(const struct bulk *bulk, struct part *part)
 	} else {
 		if (w.src)
 			w.src->n_busy++;	/* no call and no free comes in between */
-		result = device_failed(adsm_blocks_device_write(object, first, same, device_write, &w),
-				       bulk->fill ? "fill" : "copy", w.size);
+		result = adsm_blocks_device_write(object, first, same, device_write, &w);
 		if (w.src) {
 			w.src->n_busy--;
 			adsm_home_notify(object->home);
 		}
 		if (!result)
 			result = (long)w.size;
+		else if (result == -ENODEV)	/* a loss that nothing had shown before: for the CPU, as after it */
+			result = 0;
+		else
+			result = device_failed((int)result, bulk->fill ? "fill" : "copy", w.size);
 	}
 unlock:
 	adsm_in_fault -= bulk->in_handler;

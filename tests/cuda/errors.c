@@ -415,6 +415,56 @@ static void lost(void)
 			in_process(lose, nth);
 }
 
+/* Lost while nothing runs: what the CPU has, or what it overwrites, it copies and fills itself. */
+static void lose_idle(size_t i)
+{
+	/* New objects are filled once each. */
+	static const char *const calls[] = { "cuMemsetD8Async:4", "cuMemcpyDtoDAsync_v2:1" };
+	const size_t size = WORDS * sizeof(unsigned);
+	char words[64];
+	struct work w;
+	bool gone;
+
+	snprintf(words, sizeof(words), "lost=%s", calls[i]);
+	plan(words);
+	set("log", "silent");
+	CHECK_OK(adsmInit());
+	catch_sigbus();
+	create_work(&w);
+	CALL("add", WORDS, adsmPtr(w.p[0]), adsmPtr(w.p[1]), adsmOut(w.p[2]), adsmVal(WORDS));
+	SYNC();
+	touch(w.p[0], w.model[0], 1, false);
+	gone = info(w.p[2]).n_invalid;
+	if (i) {
+		CHECK_OK(adsmMemcpy(w.p[1], w.p[0], size));
+		memcpy(w.model[1], w.model[0], size);
+	}
+	CHECK_OK(adsmMemset(w.p[0], 5, size));
+	memset(w.model[0], 5, size);
+	/* Where all writes are the CPU's, nobody has noticed. */
+	CHECK_EQ(device_props().lost, !batch());
+	if (gone) {
+		CHECK_ERROR(adsmMemcpy(w.p[0], w.p[2], size), ENODEV);
+		CHECK_ERROR(adsmMemset(w.p[2], 6, size - PAGE - 4), ENODEV);
+		CHECK(!usable(w.p[2] + WORDS - 1));
+	}
+	CHECK_OK(adsmMemset(w.p[2], 7, size));
+	memset(w.model[2], 7, size);
+	CHECK_OK(adsmMemcpy(w.p[0] + WORDS / 2, w.p[2], size / 2));
+	memcpy(w.model[0] + WORDS / 2, w.model[2], size / 2);
+	for (int k = 0; k < 3; k++)
+		touch(w.p[k], w.model[k], 1, false);
+	unload();
+	destroy_work(&w);
+	CHECK_OK(adsmShutdown());
+}
+
+static void lost_idle(void)
+{
+	for (size_t i = 0; i < 2; i++)
+		in_process(lose_idle, i);
+}
+
 static const struct conform_case cases[] = {
 	CASE("start", start),
 	CASE("auto", automatic),
@@ -424,6 +474,7 @@ static const struct conform_case cases[] = {
 	CASE("fail-transfers", fail_transfers),
 	CASE("fail-calls", fail_calls),
 	CASE("lost", lost),
+	CASE("lost-idle", lost_idle),
 };
 
 CONFORM_MAIN(cases)

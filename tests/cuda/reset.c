@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reset.c - a program of CUDA's whose device fails, and that resets it and goes on. crash: a kernel does it; killed:
+ * the device goes while nothing runs; lost: the failure is TEST_CUDA's, at the second launch. With driver- before it
+ * all is done by the driver's interface, else what the runtime has is done by that.
+ *
+ * It prints what every call returned. Device pointers it only tries: where nobody made them pointers, nothing is there.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+#include "module.inc"
+#include "runtime.h"
+
+#define N 30000u
+#define SIZE (N * sizeof(unsigned))
+#define BLOCK 256u
+
+CUresult cuInit(unsigned flags);
+CUresult cuGetErrorName(CUresult error, const char **name);
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device);
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
+CUresult cuCtxSetCurrent(CUcontext context);
+CUresult cuCtxSynchronize(void);
+CUresult cuModuleLoadData(CUmodule *module, const void *image);
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
+CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size);
+CUresult cuMemFree_v2(CUdeviceptr p);
+CUresult cuMemAllocAsync(CUdeviceptr *p, size_t size, CUstream stream);
+CUresult cuMemFreeAsync(CUdeviceptr p, CUstream stream);
+CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t size);
+CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t size);
+CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size);
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size, CUstream stream);
+CUresult cuMemsetD8_v2(CUdeviceptr p, unsigned char value, size_t n);
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+			unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,
+			void **extra);
+test_cuda_counts_fn test_cuda_counts;
+
+static bool runtime;
+static CUfunction increment, crash;
+
+#define expect(condition, ...) do {						\
+	if (!(condition)) {							\
+		fprintf(stderr, "%s:%d: not %s: ", __FILE__, __LINE__, #condition); \
+		fprintf(stderr, __VA_ARGS__);					\
+		fputc('\n', stderr);						\
+		_Exit(1);							\
+	}									\
+} while (0)
+
+/* ---- calls */
+
+static int say(int error, const char *what)
+{
+	const char *name = NULL;
+
+	if (error)
+		cuGetErrorName(error, &name);
+	printf("%s: %s\n", what, !error ? "good" : name ? name : "unknown error");
+	return error;
+}
+#define GOOD(...) expect(!say(__VA_ARGS__), "it failed")
+#define FAILS(...) expect(say(__VA_ARGS__), "it did not fail")
+#define DEVICE(p) ((CUdeviceptr)(uintptr_t)(p))
+
+static int allocate(unsigned **ret_p)
+{
+	CUdeviceptr p = 0;
+	void *q = NULL;
+	int error = runtime ? cudaMalloc(&q, SIZE) : cuMemAlloc_v2(&p, SIZE);
+
+	*ret_p = runtime ? q : (void *)(uintptr_t)p;
+	return error;
+}
+
+static int release(unsigned *p)
+{
+	return runtime ? cudaFree(p) : cuMemFree_v2(DEVICE(p));
+}
+
+static int allocate_async(unsigned **ret_p)
+{
+	CUdeviceptr p = 0;
+	void *q = NULL;
+	int error = runtime ? cudaMallocAsync(&q, SIZE, NULL) : cuMemAllocAsync(&p, SIZE, NULL);
+
+	*ret_p = runtime ? q : (void *)(uintptr_t)p;
+	return error;
+}
+
+static int release_async(unsigned *p)
+{
+	return runtime ? cudaFreeAsync(p, NULL) : cuMemFreeAsync(DEVICE(p), NULL);
+}
+
+static int to_device(unsigned *dst, const unsigned *src)
+{
+	return runtime ? cudaMemcpy(dst, src, SIZE, cudaMemcpyHostToDevice) : cuMemcpyHtoD_v2(DEVICE(dst), src, SIZE);
+}
+
+static int to_device_async(unsigned *dst, const unsigned *src)
+{
+	return runtime ? cudaMemcpyAsync(dst, src, SIZE, cudaMemcpyHostToDevice, NULL) :
+		cuMemcpyHtoDAsync_v2(DEVICE(dst), src, SIZE, NULL);
+}
+
+static int to_host(unsigned *dst, const unsigned *src)
+{
+	return runtime ? cudaMemcpy(dst, src, SIZE, cudaMemcpyDeviceToHost) : cuMemcpyDtoH_v2(dst, DEVICE(src), SIZE);
+}
+
+static int within(unsigned *dst, const unsigned *src)
+{
+	return runtime ? cudaMemcpy(dst, src, SIZE, cudaMemcpyDeviceToDevice) :
+		cuMemcpyDtoD_v2(DEVICE(dst), DEVICE(src), SIZE);
+}
+
+static int fill(unsigned *p, unsigned char value)
+{
+	return runtime ? cudaMemset(p, value, SIZE) : cuMemsetD8_v2(DEVICE(p), value, SIZE);
+}
+
+static int launch(CUfunction function, unsigned *p)
+{
+	unsigned n = N;
+
+	return cuLaunchKernel(function, (N + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, (void *[]){ &p, &n },
+			      NULL);
+}
+
+static int synchronize(void)
+{
+	return runtime ? cudaDeviceSynchronize() : cuCtxSynchronize();
+}
+
+static int reset(void)
+{
+	return runtime ? cudaDeviceReset() : cuDevicePrimaryCtxReset_v2(0);
+}
+
+/* ---- tries */
+
+static sigjmp_buf caught;
+
+static void on_signal(int signal)
+{
+	siglongjmp(caught, signal);
+}
+
+/* The signal, or 0. */
+static int try(volatile unsigned *p, unsigned *value, bool write)
+{
+	int signal = sigsetjmp(caught, 1);
+
+	if (signal)
+		return signal;
+	if (write)
+		*p = *value;
+	else
+		*value = *p;
+	return 0;
+}
+
+static void must_be(unsigned *p, unsigned i, unsigned value, bool there)
+{
+	unsigned found = 0;
+	int signal = try(p + i, &found, false);
+
+	expect(signal ? signal == SIGBUS && !there : found == value, "[%u] is %u, should be %u; signal %d", i, found,
+	       value, signal);
+}
+
+/* ---- a life of the device */
+
+enum way { CRASH, KILLED, LOST };
+
+static unsigned in[N], out[N];
+
+static unsigned value(unsigned i)
+{
+	return i * 2654435761u + 12345u;
+}
+
+static void check_out(unsigned more)
+{
+	for (unsigned i = 0; i < N; i++)
+		expect(out[i] == value(i) + more, "[%u] is %u", i, out[i]);
+	memset(out, 0, SIZE);
+}
+
+static void begin(void)
+{
+	CUcontext context;
+	CUmodule module;
+
+	GOOD(cuDevicePrimaryCtxRetain(&context, 0), "retain");
+	GOOD(cuCtxSetCurrent(context), "current");
+	GOOD(cuModuleLoadData(&module, module_image), "module");
+	GOOD(cuModuleGetFunction(&increment, module, "increment"), "increment");
+	GOOD(cuModuleGetFunction(&crash, module, "crash"), "crash");
+}
+
+static void kill_device(void)
+{
+	struct test_cuda_counts counts;
+
+	test_cuda_counts(&counts);
+	expect(counts.device_pid > 0 && !kill(counts.device_pid, SIGKILL), "device %d", counts.device_pid);
+	while (!cuCtxSynchronize())
+		;
+}
+
+static void fail(enum way way)
+{
+	bool kernel = way == CRASH;
+	unsigned *p, *q, *left, *more, word = 55;
+	bool shared;
+
+	GOOD(allocate(&p), "allocate");
+	GOOD(allocate(&q), "allocate");
+	GOOD(allocate(&left), "allocate");
+	GOOD(to_device(p, in), "to device");
+	GOOD(to_device(q, in), "to device");
+	GOOD(launch(increment, p), "launch");
+	GOOD(synchronize(), "synchronize");
+	GOOD(to_host(out, p), "to host");
+	check_out(1);
+	shared = !try(q + 5, &word, true);
+	if (shared) {
+		must_be(p, 7, value(7) + 1, true);
+		must_be(q, 5, 55, true);
+		for (unsigned i = 0; i < N; i++)
+			left[i] = i;
+	}
+
+	if (kernel)
+		launch(crash, p);	/* which may say it already, if that is what ends first */
+	else if (way == LOST)
+		FAILS(launch(increment, p), "lost");
+	else
+		kill_device();
+	if (shared && kernel)
+		must_be(p, 7, value(7) + 1, false);
+	FAILS(synchronize(), "synchronize");
+	if (shared) {
+		must_be(p, 7, value(7) + 1, !kernel);
+		must_be(q, 5, 55, !kernel);
+		must_be(left, N - 1, N - 1, !kernel);
+	}
+	FAILS(to_host(out, p), "to host");
+	FAILS(to_device(p, in), "to device");
+	FAILS(to_device_async(q, in), "to device, some time");
+	FAILS(within(q, p), "within");
+	FAILS(fill(q, 1), "fill");
+	FAILS(launch(increment, q), "launch");
+	FAILS(allocate(&more), "allocate");
+	FAILS(allocate_async(&more), "allocate, some time");
+	FAILS(release(p), "free");
+	FAILS(release_async(q), "free, some time");
+	FAILS(synchronize(), "synchronize");
+	GOOD(reset(), "reset");
+	/* All of it went with the context. */
+	expect(try(p, &word, false) == SIGSEGV && try(q, &word, false) == SIGSEGV &&
+	       try(left, &word, false) == SIGSEGV, "it is still there");
+}
+
+static void work(void)
+{
+	unsigned *p, *q;
+
+	GOOD(allocate(&p), "allocate");
+	GOOD(allocate(&q), "allocate");
+	GOOD(to_device_async(p, in), "to device, some time");
+	for (int i = 0; i < 3; i++)
+		GOOD(launch(increment, p), "launch");
+	GOOD(fill(q, 1), "fill");
+	GOOD(within(q, p), "within");
+	GOOD(launch(increment, q), "launch");
+	GOOD(to_host(out, p), "to host");
+	check_out(3);
+	GOOD(synchronize(), "synchronize");
+	GOOD(to_host(out, q), "to host");
+	check_out(4);
+	GOOD(release(q), "free");
+	GOOD(release(p), "free");
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const ways[] = { [CRASH] = "crash", [KILLED] = "killed", [LOST] = "lost" };
+	const struct sigaction action = { .sa_handler = on_signal };
+	const char *mode = argv[1];
+	enum way way = CRASH;
+
+	expect(argc == 2, "%d arguments", argc);
+	runtime = strncmp(mode, "driver-", 7);
+	while (way <= LOST && strcmp(mode + (runtime ? 0 : 7), ways[way]))
+		way++;
+	expect(way <= LOST, "it is %s", mode);
+	expect(!sigaction(SIGBUS, &action, NULL) && !sigaction(SIGSEGV, &action, NULL), "signals");
+	for (unsigned i = 0; i < N; i++)
+		in[i] = value(i);
+	printf("%s: at first\n", mode);
+	GOOD(cuInit(0), "init");
+	begin();
+	for (int i = 0; i < (way == LOST ? 1 : 3); i++) {
+		fail(way);
+		begin();
+		work();
+	}
+	GOOD(reset(), "reset");
+	begin();
+	work();
+	return 0;
+}
