@@ -37,19 +37,19 @@
 struct cpu_device {
 	struct adsm_device base;
 	struct cpu_device *next;	/* of those that are open */
-	int index;
-	int sock, pid, pidfd;
-	int memory_fd;			/* -1 when unified */
+	struct adsm_cpu_copy_queue copies[2];	/* by queue, from ADSM_QUEUE_TO_DEVICE */
 	uint8_t *memory;		/* where this process maps what the device has at arena_base */
 	uint8_t *warm;			/* for each COLD_SIZE bytes: written since they were allocated */
 	uintptr_t arena_base;
 	size_t arena_size;
 	_Atomic uint64_t memory_used;
 	struct adsm_cpu_shared *shared;
-	struct adsm_cpu_copy_queue copies[2];	/* by queue, from ADSM_QUEUE_TO_DEVICE */
 	pthread_mutex_t request_lock;	/* one request and its reply */
 	pthread_mutex_t launch_lock;	/* writers of slots */
 	struct adsm_thread monitor;
+	int index;
+	int sock, pid, pidfd;
+	int memory_fd;			/* -1 when unified */
 	_Atomic bool closing;
 	_Atomic uint32_t lost;		/* futex; lost_text is written before */
 	char lost_text[ADSM_CPU_TEXT];

@@ -15,8 +15,8 @@
 #define MAX_ARG_BYTES ((size_t)4 << 10)	/* of a launch: what every device takes */
 
 struct found {
-	CUdevice id;
 	CUcontext context;		/* the program's; NULL: the device's primary one */
+	CUdevice id;
 	bool is_open;
 };
 
