@@ -538,18 +538,41 @@ void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size)
 			object->blocks[b].flags &= ~ADSM_BLOCK_HOLED;
 }
 
+#define HUGE_FROM (ADSM_HUGE_PAGE_SIZE / 4)	/* who takes so much at once does not just look here and there */
+
+/* Give a run pages: a long one whole huge pages, which may reach over its ends. Drops the lock meanwhile. */
+static void back(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	const size_t page = ADSM_HUGE_PAGE_SIZE, block = adsm_block_size(object);
+	size_t start = (size_t)first << object->block_shift, size = run_span(object, first, n);
+	size_t from = start & ~(page - 1), end = (start + size + page - 1) & ~(page - 1);
+	bool huge;
+
+	if (end > object->span)
+		end = object->span & ~(page - 1);
+	adsm_unlock(&object->home->lock);
+	huge = size >= HUGE_FROM && from < end && adsm_os_huge(object->alias + from, end - from);
+	adsm_os_populate(object->alias + start, size, true);
+	adsm_lock(&object->home->lock);
+	if (!huge)
+		return;
+	/* Their small pages are gone, also from the view. */
+	first = (uint32_t)((from + block - 1) >> object->block_shift);
+	n = (uint32_t)(end >> object->block_shift);
+	if (first < n) {
+		clear_flags(object, first, n - first, ADSM_BLOCK_MAPPED);
+		set_flags(object, first, n - first, ADSM_BLOCK_BACKED);
+	}
+}
+
 /* Fetch a run into the alias, or only give it pages: cold ones cost more than the transfer. */
 static int fill(struct adsm_object *object, uint32_t first, uint32_t n, bool wanted)
 {
-	size_t offset = (size_t)first << object->block_shift;
 	int error = 0;
 
 	begin_busy(object, first, n);
-	if (!all_have(object, first, n, ADSM_BLOCK_BACKED)) {
-		adsm_unlock(&object->home->lock);
-		adsm_os_populate(object->alias + offset, run_span(object, first, n), true);
-		adsm_lock(&object->home->lock);
-	}
+	if (!all_have(object, first, n, ADSM_BLOCK_BACKED))
+		back(object, first, n);
 	if (wanted)
 		error = fetch(object, first, n);
 	end_busy(object, first, n);

@@ -132,6 +132,7 @@ static int make_blocks(struct adsm_object *object, size_t block_size, enum adsm_
 
 static void populate(struct adsm_object *object)
 {
+	adsm_os_huge(object->alias, object->span & ~(ADSM_HUGE_PAGE_SIZE - 1));
 	adsm_os_populate(object->alias, object->span, true);
 	adsm_os_populate((void *)object->start, object->span, !object->protocol->detects);
 	for (uint32_t b = 0; b < object->n_blocks; b++)

@@ -34,6 +34,11 @@ void adsm_os_unmap(void *address, size_t size);
 int adsm_os_protect(void *address, size_t size, enum adsm_prot prot);			/* [signal] */
 /* Take the pages of a mapped range now, so that first use does not fault page by page. Best effort. */
 void adsm_os_populate(void *address, size_t size, bool write);			/* [signal] */
+/*
+ * Have whole huge pages under a mapped, writable range, which begins and ends with one: 0.2 ms for each, where 512
+ * small ones cost 2 ms; and opening and closing costs nothing any more. What is there stays. False: not everywhere.
+ */
+bool adsm_os_huge(void *address, size_t size);					/* [signal] */
 /* Give the pages of a file range back. */
 int adsm_os_punch(int fd, size_t offset, size_t size);
 /* Sparse zeroed private memory for tables; costs only what is touched. NULL when there is none. */

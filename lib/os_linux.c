@@ -25,6 +25,9 @@
 #define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
@@ -163,23 +166,46 @@ int adsm_os_reserve(uintptr_t wanted, size_t size, void **ret_address)
 	return 0;
 }
 
-int adsm_os_map(void *address, size_t size, int fd, size_t offset, enum adsm_prot prot,
-		void **ret_address)
+/* Huge pages lie on multiples of their size, in the file as in memory. */
+static int reserve_for_huge_pages(size_t size, void **ret_address)
 {
-	int flags = MAP_SHARED | MAP_NORESERVE | (address ? MAP_FIXED : 0);
-	int ret = map_memory(address, size, prot_bits[prot], flags, fd, offset, ret_address);
+	uintptr_t start;
+	size_t before;
+	int ret = reserve(NULL, size + ADSM_HUGE_PAGE_SIZE, 0, ret_address);
 
 	if (ret)
 		return ret;
+	start = (uintptr_t)*ret_address;
+	before = -start % ADSM_HUGE_PAGE_SIZE;
+	if (before)
+		adsm_os_unmap((void *)start, before);
+	adsm_os_unmap((void *)(start + before + size), ADSM_HUGE_PAGE_SIZE - before);
+	*ret_address = (void *)(start + before);
+	return 0;
+}
+
+int adsm_os_map(void *address, size_t size, int fd, size_t offset, enum adsm_prot prot,
+		void **ret_address)
+{
+	bool anywhere = !address;
+	int flags = MAP_SHARED | MAP_NORESERVE, ret;
+
+	if (anywhere && size >= ADSM_HUGE_PAGE_SIZE) {
+		ret = reserve_for_huge_pages(size, &address);
+		if (ret)
+			return ret;
+	}
+	ret = map_memory(address, size, prot_bits[prot], flags | (address ? MAP_FIXED : 0), fd, offset, ret_address);
+	if (ret && anywhere && address)
+		adsm_os_unmap(address, size);
+	if (ret)
+		return ret;
 	sys(SYS_madvise, *ret_address, size, MADV_DONTFORK);
-	/*
-	 * Where /sys/kernel/mm/transparent_hugepage/shmem_enabled says "advise", opening or closing a whole object
-	 * costs microseconds, not 70 ns for each page.
-	 */
+	/* Taken where /sys/kernel/mm/transparent_hugepage/shmem_enabled says "advise"; else see adsm_os_huge(). */
 	if (size >= ADSM_HUGE_PAGE_SIZE)
 		sys(SYS_madvise, *ret_address, size, MADV_HUGEPAGE);
 	/* A second mapping of the same bytes: one is enough in a core file. */
-	if (!address)
+	if (anywhere)
 		sys(SYS_madvise, *ret_address, size, MADV_DONTDUMP);
 	return 0;
 }
@@ -202,6 +228,27 @@ int adsm_os_protect(void *address, size_t size, enum adsm_prot prot)
 void adsm_os_populate(void *address, size_t size, bool write)
 {
 	sys(SYS_madvise, address, size, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+}
+
+bool adsm_os_huge(void *address, size_t size)
+{
+	static atomic_bool refused;
+
+	for (char *p = address; size; p += ADSM_HUGE_PAGE_SIZE, size -= ADSM_HUGE_PAGE_SIZE) {
+		long ret = atomic_load_explicit(&refused, memory_order_relaxed) ? -EINVAL : 0;
+
+		/* Of nothing at all the system makes none. */
+		if (!ret)
+			ret = sys(SYS_madvise, p, ADSM_PAGE_SIZE, MADV_POPULATE_WRITE);
+		if (!ret)
+			ret = sys(SYS_madvise, p, ADSM_HUGE_PAGE_SIZE, MADV_COLLAPSE);
+		/* Before Linux 6.1, or forbidden: each try would cost more than it brings. */
+		if (ret == -EINVAL)
+			atomic_store_explicit(&refused, true, memory_order_relaxed);
+		if (ret)
+			return false;
+	}
+	return true;
 }
 
 int adsm_os_punch(int fd, size_t offset, size_t size)

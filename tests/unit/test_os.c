@@ -188,6 +188,31 @@ static void test_spawn(void)
 
 /* ---- memory */
 
+/* Where the system gives none, nothing else may change. */
+static void test_huge_pages(void)
+{
+	const size_t size = 4 * ADSM_HUGE_PAGE_SIZE;
+	void *alias, *view = NULL;
+	struct stat st;
+	int fd = -1;
+
+	CHECK(adsm_os_memfd("test", size, &fd) == 0);
+	CHECK(adsm_os_map(NULL, size, fd, 0, ADSM_PROT_RW, &alias) == 0);
+	CHECK((uintptr_t)alias % ADSM_HUGE_PAGE_SIZE == 0);
+	CHECK(adsm_os_map(NULL, size, fd, 0, ADSM_PROT_READ, &view) == 0);
+	memset(alias, 'a', 3 * ADSM_PAGE_SIZE);
+	CHECK(((char *)view)[ADSM_PAGE_SIZE] == 'a');
+	if (adsm_os_huge(alias, 2 * ADSM_HUGE_PAGE_SIZE))
+		CHECK(fstat(fd, &st) == 0 && st.st_blocks * 512 == 2 * (blkcnt_t)ADSM_HUGE_PAGE_SIZE);
+	CHECK(!memcmp(view, alias, size));
+	CHECK(((char *)view)[3 * ADSM_PAGE_SIZE - 1] == 'a' && ((char *)view)[3 * ADSM_PAGE_SIZE] == 0);
+	((char *)alias)[ADSM_HUGE_PAGE_SIZE] = 'b';
+	CHECK(((char *)view)[ADSM_HUGE_PAGE_SIZE] == 'b');
+	adsm_os_unmap(alias, size);
+	adsm_os_unmap(view, size);
+	close(fd);
+}
+
 static void test_memory(void)
 {
 	const size_t size = 16 * ADSM_PAGE_SIZE, big = (size_t)1 << 38;
@@ -387,6 +412,7 @@ int main(int argc, char **argv)
 	for (int fd = 3; fd < 100; fd++)
 		close(fd);
 	test_spawn();
+	test_huge_pages();
 	test_memory();
 	test_file_limit();
 	test_threads();
