@@ -341,6 +341,15 @@ typedef struct adsmObjectProps {
 	uint64_t device_address;	/* 0: the device has no addresses */
 } adsmObjectProps;
 
+#define ADSM_NAME_SIZE 32		/* of an object's name, with its NUL */
+
+/**
+ * Give an object a name for reports, traces and messages.
+ * @p: in the object. @name: copied, cut to ADSM_NAME_SIZE - 1 bytes; NULL or "" takes the name away.
+ * Returns 0, or -EINVAL where there is no object.
+ */
+ADSM_API int adsmSetName(const void *p, const char *name);
+
 /** Describe the object that contains @p. Returns 0, or -EINVAL where there is none. */
 ADSM_API int adsmObjectInfo(const void *p, adsmObjectProps *ret_props);
 

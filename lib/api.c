@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "manager.h"
+#include "observe.h"
 #include "options.h"
 
 static void *null_with(int error)
@@ -349,14 +350,14 @@ int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg 
 {
 	int error = adsm_start();
 
-	return error ? error : adsm_call(kernel, grid, block, args, n);
+	return error ? error : adsm_call(kernel, grid, block, args, n, __builtin_return_address(0));
 }
 
 int adsmSync(void)
 {
 	int error = adsm_start();
 
-	return error ? error : adsm_sync();
+	return error ? error : adsm_sync(__builtin_return_address(0));
 }
 
 int adsmAssign(void *p, adsmKernel *kernel, int access)
@@ -487,6 +488,25 @@ int adsmEventWait(adsmEvent event)
 }
 
 /* ---- looking inside */
+
+int adsmSetName(const void *p, const char *name)
+{
+	struct adsm_object *object;
+	struct adsm_record *record;
+	struct adsm_sigset old;
+	int error = adsm_start();
+
+	if (error)
+		return error;
+	object = adsm_object_enter(p, &old);
+	if (!object)
+		return adsm_fail(-EINVAL, "%p is in no live object", p);
+	adsm_format(object->name, sizeof(object->name), "%s", name ? name : "");
+	record = object->record;
+	adsm_home_unlock(object->home, &old);
+	adsm_record_name(record, name ? name : "");
+	return 0;
+}
 
 int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 {

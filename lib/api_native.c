@@ -83,7 +83,7 @@ int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, 
 	if (n) {
 		error = adsm_kernel_nothing(home, &nothing);
 		if (!error)
-			error = adsm_call(nothing, (adsmDim){ 1, 1, 1 }, (adsmDim){ 1, 1, 1 }, named, n);
+			error = adsm_call(nothing, (adsmDim){ 1, 1, 1 }, (adsmDim){ 1, 1, 1 }, named, n, NULL);
 		if (error)
 			return error;
 	}

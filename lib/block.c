@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "advise.h"
 #include "arena.h"
 #include "block.h"
 #include "log.h"
+#include "observe.h"
 #include "options.h"
 #include "transfer.h"
 
@@ -152,9 +154,15 @@ static void set_views(struct adsm_object *object, uint32_t first, uint32_t n, en
 		object->blocks[b].view = view;
 }
 
+static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
+{
+	return adsm_advises(object) ? adsm_advice_view(object, offset, size, ADSM_PROT_NONE) :
+		adsm_engine->close((char *)object->start + offset, size);
+}
+
 void adsm_object_close_view(struct adsm_object *object)
 {
-	if (!adsm_engine->close((void *)object->start, object->span))
+	if (!close_bytes(object, 0, object->span))
 		set_views(object, 0, object->n_blocks, ADSM_PROT_NONE);
 }
 
@@ -179,6 +187,8 @@ static int change_view(struct adsm_object *object, uint32_t first, uint32_t n, e
 	size_t size = run_span(object, first, n);
 	enum adsm_prot now = object->blocks[first].view;
 
+	if (adsm_advises(object))
+		return adsm_advice_view(object, (size_t)first << object->block_shift, size, view);
 	if (view == ADSM_PROT_NONE)
 		return adsm_engine->close(address, size);
 	if (now == ADSM_PROT_RW)
@@ -201,7 +211,7 @@ static int set_view(struct adsm_object *object, uint32_t first, uint32_t n, enum
 	if (error)
 		return error;
 	set_views(object, first, n, view);
-	if (view != ADSM_PROT_NONE && !all_have(object, first, n, ADSM_BLOCK_MAPPED)) {
+	if (view != ADSM_PROT_NONE && !all_have(object, first, n, ADSM_BLOCK_MAPPED) && !adsm_advises(object)) {
 		adsm_os_populate(run_view(object, first), run_span(object, first, n),
 				 view == ADSM_PROT_RW);
 		set_flags(object, first, n, ADSM_BLOCK_MAPPED);
@@ -223,11 +233,11 @@ int adsm_object_close(struct adsm_object *object)
 		end--;
 	if (first == end)
 		return 0;
-	error = adsm_engine->close(run_view(object, first), run_span(object, first, end - first));
+	error = close_bytes(object, (size_t)first << object->block_shift, run_span(object, first, end - first));
 	if (error == -ENOMEM) {
 		/* With its neighbours closed there is nothing to split. */
 		recover_mappings(object, true);
-		error = adsm_engine->close((void *)object->start, object->span);
+		error = close_bytes(object, 0, object->span);
 	}
 	if (!error)
 		set_views(object, first, end - first, ADSM_PROT_NONE);
@@ -236,7 +246,7 @@ int adsm_object_close(struct adsm_object *object)
 
 static bool may_close(const struct adsm_object *object)
 {
-	return object->protocol->detects && !object->assigned && !object->n_holds;
+	return object->protocol->detects && !object->assigned && !object->n_holds && !adsm_advises(object);
 }
 
 void adsm_close_neighbours(struct adsm_home *home)
@@ -614,7 +624,7 @@ void adsm_evict_now(struct adsm_home *home)
 		block->flags |= ADSM_BLOCK_QUEUED;
 		adsm_queue_push(&home->send, block);
 		object->n_sending++;
-		adsm_count(&object->counters, evictions, 1);
+		adsm_note_evicted(object, b, 1);
 	}
 }
 
@@ -641,9 +651,11 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	}
 	widen_open(object, first, n);
 	if (object->protocol->detects && becomes_dirty && event != ADSM_EVENT_SYNC)
-		adsm_count(&object->counters, write_faults, n);
+		adsm_note_opened(object, first, n, true);
 	if (object->protocol->detects && state == ADSM_INVALID && event == ADSM_EVENT_READ)
-		adsm_count(&object->counters, read_faults, n);
+		adsm_note_opened(object, first, n, false);
+	if (adsm_advises(object))
+		adsm_advice_access(object, first, n, event);
 	set_states(object, first, n, step.next);
 	if (event == ADSM_EVENT_OVERWRITE)
 		clear_flags(object, first, n, ADSM_BLOCK_HOLED);
@@ -755,7 +767,7 @@ bool adsm_evict_batch(struct adsm_home *home, bool started)
 		return false;
 	}
 	check(object);
-	adsm_count(&object->counters, evictions, n);
+	adsm_note_evicted(object, first, n);
 	if (send_run(object, first, n))
 		home->send_failed = true;
 	return true;
@@ -793,6 +805,8 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 {
 	bool all_invalid = true;
 
+	if (adsm_advises(object))
+		adsm_advice_called(object, event);
 	for (uint32_t b = object->open_first; b < object->open_end; b++) {
 		set_state(object, b, step_of(object, b, event).next);
 		all_invalid &= object->blocks[b].state == ADSM_INVALID;

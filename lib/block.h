@@ -86,10 +86,13 @@ struct adsm_object {
 	struct adsm_stream streams[ADSM_STREAMS];
 	unsigned next_stream;
 	struct adsm_counters counters;
+	char name[ADSM_NAME_SIZE];
+	struct adsm_record *record;	/* while somebody observes: observe.h; NULL: none */
 };
 
 struct adsm_call {			/* a call that has been launched and not yet been seen to end */
 	uint64_t seq;
+	const char *kernel;		/* "": the program's own commands */
 	uint64_t thread;		/* 0: the program's own commands, no thread's sync asks */
 	struct adsm_device_event event;
 };

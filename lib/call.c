@@ -9,6 +9,7 @@
 #include "io.h"
 #include "log.h"
 #include "manager.h"
+#include "observe.h"
 #include "options.h"
 #include "transfer.h"
 
@@ -35,6 +36,7 @@ struct use {
 struct bound_call {
 	adsmKernel *kernel;		/* NULL: commands of the program's, see foreign.h */
 	struct adsm_home *home;		/* NULL while no argument said which */
+	const void *where;		/* code address of who makes it */
 	bool named;
 	adsm_starter *start;
 	void *start_arg;
@@ -537,7 +539,9 @@ static void note_call(struct bound_call *call, struct adsm_device_event event)
 
 	if (event.seq) {
 		seq = ++home->last_seq;
-		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){ seq, call->kernel ? thread.id : 0, event };
+		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){
+			seq, call->kernel ? call->kernel->info->name : "", call->kernel ? thread.id : 0, event
+		};
 	}
 	take_objects(call, seq);
 	/* The program's own commands are not for this thread's sync. */
@@ -602,15 +606,21 @@ static int enter_call(struct bound_call *call)
 static int enter_in_turn(struct bound_call *call)
 {
 	void (*finish_detached)(void) = atomic_load(&adsm_io_finish_detached);
+	const char *name = call->kernel ? call->kernel->info->name : "";
+	uint64_t start = adsm_observes(~0u) ? adsm_os_now_ns() : 0, seq = 0;
 	int error;
+
+	adsm_because(ADSM_WHY_CALL, call->where, name);
 
 	if (finish_detached)
 		finish_detached();
 	pthread_mutex_lock(&call->home->call_mutex);
 	error = enter_call(call);
+	seq = call->home->last_seq;
 	pthread_mutex_unlock(&call->home->call_mutex);
 	if (!error)
-		adsm_count(NULL, calls, 1);
+		adsm_note_call(call->home->index, name, seq, start);
+	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	return error;
 }
 
@@ -620,6 +630,7 @@ int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *use
 	struct bound_call call;		/* as below */
 
 	call.kernel = NULL;
+	call.where = NULL;
 	call.home = home;
 	call.named = n && n <= USES_MAX && !adsm_options.paper;
 	call.start = start;
@@ -631,7 +642,7 @@ int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *use
 	return enter_in_turn(&call);
 }
 
-int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)
+int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
 {
 	struct bound_call call;		/* large, and only what is used of it is filled in */
 	struct adsm_launch launch = { 0 };
@@ -641,6 +652,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	if (!kernel || !adsm_kernel_is_live(kernel))
 		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
 	call.kernel = kernel;
+	call.where = where;
 	call.home = NULL;
 	call.named = true;
 	call.n_args = call.n_pointers = call.n_uses = call.const_bytes = call.n_bytes = 0;
@@ -736,7 +748,7 @@ static int wait_for_one(struct adsm_home *home, int *ret_status)
 	do
 		error = home->device->backend->event_wait(home->device, thread.last_event[home->index], ret_status);
 	while (error == -EINTR);
-	adsm_count(NULL, wait_ns, adsm_os_now_ns() - start);
+	adsm_note_wait(home->index, start);
 	return error ? adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
 				 adsmErrorString(error)) : 0;
 }
@@ -805,12 +817,12 @@ int adsm_sync_foreign(struct adsm_home *home)
 				 adsmErrorString(error)) : 0;
 }
 
-int adsm_sync(void)
+int adsm_sync(const void *where)
 {
 	int error = 0;
 
 	renew_thread();
-
+	adsm_because(ADSM_WHY_SYNC, where, "");
 	for (int i = 0; i < adsm_n_homes; i++) {
 		int failed = sync_home(&adsm_homes[i]);
 

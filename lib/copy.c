@@ -13,6 +13,7 @@
 #include "io.h"
 #include "log.h"
 #include "manager.h"
+#include "observe.h"
 #include "options.h"
 #include "transfer.h"
 
@@ -98,20 +99,6 @@ struct device_write {
 	uint8_t value;
 };
 
-static void count_sent(struct adsm_object *object, size_t size, uint64_t start)
-{
-	adsm_count(&object->counters, h2d_bytes, size);
-	adsm_count(&object->counters, h2d_transfers, 1);
-	adsm_count(&object->counters, h2d_ns, adsm_os_now_ns() - start);
-}
-
-static void count_fetched(struct adsm_object *object, size_t size, uint64_t start)
-{
-	adsm_count(&object->counters, d2h_bytes, size);
-	adsm_count(&object->counters, d2h_transfers, 1);
-	adsm_count(&object->counters, d2h_ns, adsm_os_now_ns() - start);
-}
-
 static int device_write(void *arg)
 {
 	const struct device_write *w = arg;
@@ -122,7 +109,8 @@ static int device_write(void *arg)
 	if (w->host) {
 		error = backend->to_device(w->dst->memory, w->dst_offset, w->host, w->size, NULL);
 		if (!error)
-			count_sent(w->dst, w->size, start);
+			adsm_note_transfer(w->dst, ADSM_TO_DEVICE, w->dst_offset, w->size, start,
+					   adsm_os_now_ns() - start);
 		return error;
 	}
 	return w->src ? backend->copy(w->dst->memory, w->dst_offset, w->src->memory, w->src_offset, w->size, NULL) :
@@ -358,7 +346,7 @@ static int device_read(void *arg)
 	int error = r->src->home->device->backend->to_host(r->dst, r->src->memory, r->offset, r->size, NULL);
 
 	if (!error)
-		count_fetched(r->src, r->size, start);
+		adsm_note_transfer(r->src, ADSM_TO_HOST, r->offset, r->size, start, adsm_os_now_ns() - start);
 	return error;
 }
 
@@ -492,7 +480,7 @@ static long next(const struct bulk *bulk, bool device, struct part *part)
 }
 
 /* 0, or what went wrong; never that where libc goes on. */
-static int work(struct bulk bulk)
+static int work_on(struct bulk bulk)
 {
 	bool to = adsm_may_be_shared(bulk.dst, bulk.size);
 	bool from = !bulk.fill && adsm_may_be_shared(bulk.src, bulk.size);
@@ -522,6 +510,16 @@ static int work(struct bulk bulk)
 		bulk.size -= (size_t)done;
 	}
 	return 0;
+}
+
+static int work(struct bulk bulk)
+{
+	int error;
+
+	adsm_because(bulk.fill ? ADSM_WHY_FILL : ADSM_WHY_COPY, NULL, "");
+	error = work_on(bulk);
+	adsm_because(ADSM_WHY_OTHER, NULL, "");
+	return error;
 }
 
 int adsm_memcpy(void *dst, const void *src, size_t size)
@@ -705,7 +703,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 		*ret_event = (adsmEvent){ (uint64_t)object->home->index, event.queue, event.seq };
 		note_copy(object->home, event);
 	}
-	(direction == ADSM_TO_DEVICE ? count_sent : count_fetched)(object, size, start);
+	adsm_note_transfer(object, direction, offset, size, start, adsm_os_now_ns() - start);
 	return 0;
 }
 

@@ -88,6 +88,16 @@ static uintptr_t stack_pointer(const ucontext_t *context)
 #endif
 }
 
+/* As it is at the start of a function, and all through one that keeps nothing on the stack, as memcpy() does. */
+static uintptr_t caller(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+	return *(const uintptr_t *)stack_pointer(context);
+#else
+	return (uintptr_t)context->uc_mcontext.regs[30];
+#endif
+}
+
 /* ---- masks and signals, in the handler */
 
 /* The kernel stores only this much of a sigset_t in the context. */
@@ -431,6 +441,7 @@ static enum adsm_fault_result serve(const siginfo_t *info, const ucontext_t *con
 		struct adsm_fault fault = {
 			.address = (uintptr_t)info->si_addr,
 			.instruction = instruction,
+			.caller = caller(context),
 			.write = write,
 		};
 		enum adsm_fault_result result = handler(&fault);

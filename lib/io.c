@@ -19,6 +19,7 @@
 #include "index.h"
 #include "log.h"
 #include "manager.h"
+#include "observe.h"
 #include "options.h"
 
 #define RUN_MAX ((size_t)4 << 20)	/* bytes that change state, or are fetched, at once */
@@ -300,6 +301,8 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 
 	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .start_ns = adsm_os_now_ns() };
 	io->serial = atomic_fetch_add(&last_serial, 1) + 1;
+	if (adsm_cause.why != ADSM_WHY_COPY && adsm_cause.why != ADSM_WHY_FILL)
+		adsm_because(ADSM_WHY_IO, NULL, "");
 	for (int i = 0; i < n && !error; i++)
 		error = begin_range(io, input, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n), &last);
 	if (!io->n)
@@ -402,7 +405,7 @@ int adsm_io_end(struct adsm_io *io, size_t delivered)
 	struct adsm_input *input = io->inputs;
 
 	if (io->start_ns)
-		adsm_count(NULL, io_ns, adsm_os_now_ns() - io->start_ns);
+		adsm_note_io(io->start_ns, delivered);
 	io->start_ns = 0;
 	/* In a child that was forked meanwhile it is the parent's. */
 	if (!input || atomic_load(&input->serial) != io->serial || adsm_is_child())

@@ -18,11 +18,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "advise.h"
 #include "arena.h"
 #include "index.h"
 #include "io.h"
 #include "log.h"
 #include "manager.h"
+#include "observe.h"
 #include "options.h"
 #include "transfer.h"
 
@@ -118,7 +120,7 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 		if (status == -ENODEV && !home->lost_seq)
 			home->lost_seq = call->seq;
 	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
-		adsm_count(NULL, kernel_ns, ns);
+		adsm_note_kernel(home->index, call->kernel, call->seq, ns);
 	}
 	atomic_store(&home->completed, call->seq);
 	adsm_home_notify(home);
@@ -201,7 +203,7 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
 		if (ask && !error && !done && ++tries > ASK_TRIES)
 			error = -EIO;
 	} while (!done && (!error || error == -EINTR));
-	adsm_count(NULL, wait_ns, adsm_os_now_ns() - start);
+	adsm_note_wait(home->index, start);
 	if (error)
 		return adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
 				 adsmErrorString(error));
@@ -294,7 +296,7 @@ static void wait_for_call(const struct adsm_fault *fault)
 
 	start_touching(home);
 	error = wait_once(home, fault->wait_seq, !home->has_service, &done);
-	adsm_count(NULL, wait_ns, adsm_os_now_ns() - start);
+	adsm_note_wait(home->index, start);
 	if (error && error != -EINTR)
 		thread.failed_waits++;
 	else
@@ -360,7 +362,8 @@ static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b,
 	return ADSM_FAULT_LOST;
 }
 
-static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_fault *fault)
+static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_fault *fault, unsigned *ret_signals,
+				    uint32_t *ret_ahead)
 {
 	enum adsm_block_event event = fault->write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
 	unsigned needed = fault->write ? ADSM_PROT_RW : ADSM_PROT_READ;
@@ -372,8 +375,12 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 
 	if (object->device_only)
 		return ADSM_FAULT_FOREIGN;
-	if (!thread.touching)	/* else it is the same signal, that has waited */
+	if (adsm_advises(object) && adsm_advice_touch(object, fault->address, fault->write))
+		return ADSM_FAULT_SERVED;
+	if (!thread.touching) {	/* else it is the same signal, that has waited */
 		adsm_count(&object->counters, signals, 1);
+		*ret_signals = 1;
+	}
 	for (;;) {
 		uint64_t seq;
 
@@ -413,6 +420,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	if (error)
 		return lost(object, b, fault, "its transfer failed", error);
 	adsm_count(&object->counters, ahead_blocks, n - 1);
+	*ret_ahead = n - 1;
 	thread.n_spurious = 0;
 	return ADSM_FAULT_SERVED;
 }
@@ -427,9 +435,12 @@ static bool enqueues_for(uintptr_t address)
 
 static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 {
-	uint64_t start = adsm_os_now_ns(), moved = adsm_moved_ns;
+	uint64_t start = adsm_os_now_ns(), moved = adsm_moved_ns, ns;
 	enum adsm_fault_result result = ADSM_FAULT_FOREIGN;
 	struct adsm_object *object;
+	struct adsm_cause cause;
+	uint32_t ahead = 0;
+	unsigned n_signals = 0;
 
 	if (adsm_is_child() && adsm_index_find(fault->address))
 		adsm_error("access to %p in the child of a fork: shared objects stay with the parent",
@@ -445,11 +456,20 @@ static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 	adsm_in_fault++;
 	object = adsm_object_lock(fault->address);
 	if (object) {
-		result = serve(object, fault);
+		if (adsm_observes(~0u)) {
+			cause = adsm_cause;
+			adsm_set_cause_of_fault(fault);
+		}
+		result = serve(object, fault, &n_signals, &ahead);
 		if (result == ADSM_FAULT_SERVED && thread.touching)
 			keep_calls_off(object->home, fault);
 		unlock(object->home);
-		adsm_count(&object->counters, fault_ns, adsm_os_now_ns() - start - (adsm_moved_ns - moved));
+		ns = adsm_os_now_ns() - start - (adsm_moved_ns - moved);
+		adsm_count(&object->counters, fault_ns, ns);
+		if (adsm_observes(~0u)) {
+			adsm_observe_fault(object, fault->address, fault->write, n_signals, ahead, start, ns);
+			adsm_cause = cause;
+		}
 	}
 	adsm_in_fault--;
 	if (result != ADSM_FAULT_WAIT)
@@ -462,7 +482,7 @@ static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 static void report_at_exit(void)
 {
 	if (adsm_started())
-		adsm_stats_report();
+		adsm_observe_end();
 }
 
 static void become_child(void)
@@ -570,6 +590,9 @@ static int start(void)
 	int n_devices, error;
 
 	error = adsm_options_load();
+	if (error)
+		return error;
+	error = adsm_observe_start();
 	if (error)
 		return error;
 	adsm_watch = watch;
@@ -743,7 +766,7 @@ int adsm_stop(void)
 		goto unlock;
 	}
 	adsm_quiesce();
-	adsm_stats_report();
+	adsm_observe_end();
 	atomic_store(&adsm_shared_range.size, 0);
 	atomic_store(&state, STOPPED);
 	adsm_engine->stop();

@@ -66,7 +66,8 @@ int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_obj
 enum adsm_maker { ADSM_MAKER_ALLOC, ADSM_MAKER_DEVICE_ALLOC, ADSM_MAKER_FOREIGN };
 /* @maker: what it has to have been made by. @wait: for the calls that use it; else the caller knows that none does. */
 int adsm_object_free(void *p, enum adsm_maker maker, bool wait);
-int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n);
+/* @where: code address of who asks. */
+int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where);
 /*
  * Has the device begin something, with its home's lock held. 0 with its event (seq 0: nobody can know when it ends),
  * or 1 or a negative errno: it has not begun.
@@ -79,7 +80,7 @@ struct adsm_foreign_use;
 int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, adsm_starter *start,
 		      void *arg);
 int adsm_sync_foreign(struct adsm_home *home);
-int adsm_sync(void);
+int adsm_sync(const void *where);
 int adsm_assign(void *p, adsmKernel *kernel, int access);
 /* Take the assignments of a module's kernels away: before it goes. */
 void adsm_unassign_module(adsmModule *module);

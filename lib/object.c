@@ -15,6 +15,7 @@
 #include "index.h"
 #include "log.h"
 #include "object.h"
+#include "observe.h"
 
 #define SLOTS_PER_CHUNK ((uint32_t)1024)
 #define MAX_OBJECTS (SLOTS_PER_CHUNK * 1024)
@@ -301,9 +302,13 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 		if (options->populate)
 			populate(object);
 	}
+	adsm_counters_reset(&object->counters);
+	object->name[0] = '\0';
+	object->record = NULL;
 	error = adsm_index_insert(object->start, object->span, object);
 	if (error)
 		goto free_blocks;
+	object->record = adsm_record_make(object);
 	fill_patterns(object);
 	return 0;
 
@@ -351,7 +356,6 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	memset(object->streams, 0, sizeof(object->streams));
 	object->open_first = 0;
 	object->open_end = object->n_blocks;
-	adsm_counters_reset(&object->counters);
 	if (!object->device_only) {
 		adsm_object_mark_open(object);
 		object->protocol->object(&home->policy, 1);
@@ -377,6 +381,8 @@ void adsm_object_destroy(struct adsm_object *object)
 	adsm_unlock(&home->lock);
 
 	pthread_mutex_lock(&mutex);
+	adsm_record_end(object->record);
+	object->record = NULL;
 	adsm_index_remove(object->start, object->span);
 	leave_place(object);
 	free(object->blocks);

@@ -30,7 +30,10 @@ struct adsm_options {
 	enum adsm_touch touch;		/* ADSM_TOUCH: wait, error */
 	bool paper;			/* ADSM_PAPER: fault_ahead 0, evict_batch 1, accesses ignored */
 	const char *engine;		/* ADSM_ENGINE: sigsegv */
-	const char *stats;		/* ADSM_STATS: "" off, "1"/"text" to stderr at exit, else a file for JSON */
+	const char *stats;		/* ADSM_STATS: "" off, "text" to stderr at exit, else [text:|json:]file */
+	const char *trace;		/* ADSM_TRACE: "" off, or a file */
+	bool advise;			/* ADSM_ADVISE */
+	bool files_new;			/* ADSM_FILES: files of these that are there already: replace, new */
 	uintptr_t arena_address;	/* ADSM_ARENA=address[,size]; 0: the library chooses */
 	size_t arena_size;		/* bytes; 0: the library chooses */
 	size_t keep;			/* ADSM_KEEP: bytes of freed objects' memory, on each side */

@@ -27,7 +27,5 @@ extern struct adsm_counters adsm_total;
 
 void adsm_counters_read(const struct adsm_counters *counters, adsmStats *ret_stats);
 void adsm_counters_reset(struct adsm_counters *counters);
-/* What ADSM_STATS asked for: the totals as text on standard error, or as JSON in a file. */
-void adsm_stats_report(void);
 
 #endif

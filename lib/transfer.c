@@ -10,7 +10,9 @@
 #include <stddef.h>
 
 #include "log.h"
+#include "observe.h"
 #include "options.h"
+#include "advise.h"
 #include "transfer.h"
 
 /* What a thread lets the copier do; lies on its stack, which stays: signals are blocked there. */
@@ -26,6 +28,7 @@ struct transfer {
 	struct adsm_object *object;
 	enum adsm_direction direction;
 	size_t offset, size;
+	const struct adsm_cause *cause;
 };
 
 _Thread_local uint64_t adsm_moved_ns;
@@ -38,33 +41,33 @@ static int transfer_now(void *arg)
 	enum adsm_direction direction = transfer->direction;
 	size_t offset = transfer->offset, size = transfer->size;
 	const struct adsm_backend *backend = object->home->device->backend;
+	void *before = NULL;
 	uint64_t start, ns;
 	int error;
 
+	/* The copier does it for another thread. */
+	if (adsm_observes(~0u) && transfer->cause != &adsm_cause)
+		adsm_cause = *transfer->cause;
+	if (direction == ADSM_TO_HOST && adsm_advises(object))
+		before = adsm_advice_before_fetch(object, offset, size);
 	start = adsm_os_now_ns();
 	if (direction == ADSM_TO_HOST)
 		error = backend->to_host(object->alias + offset, object->memory, offset, size, NULL);
 	else
 		error = backend->to_device(object->memory, offset, object->alias + offset, size, NULL);
+	if (before)
+		adsm_advice_after_fetch(object, before, offset, size, !error);
 	if (error)
 		return error;
 	ns = adsm_os_now_ns() - start;
 	adsm_moved_ns += ns;
-	if (direction == ADSM_TO_HOST) {
-		adsm_count(&object->counters, d2h_bytes, size);
-		adsm_count(&object->counters, d2h_transfers, 1);
-		adsm_count(&object->counters, d2h_ns, ns);
-	} else {
-		adsm_count(&object->counters, h2d_bytes, size);
-		adsm_count(&object->counters, h2d_transfers, 1);
-		adsm_count(&object->counters, h2d_ns, ns);
-	}
+	adsm_note_transfer(object, direction, offset, size, start, ns);
 	return 0;
 }
 
 int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size)
 {
-	struct transfer transfer = { object, direction, offset, size };
+	struct transfer transfer = { object, direction, offset, size, &adsm_cause };
 
 	/* The bytes are there already: nothing moves, nothing is counted. */
 	if (object->home->device->caps.unified)
@@ -134,6 +137,7 @@ static void run_evictor(void *arg)
 	struct adsm_home *home = arg;
 	uint32_t word;
 
+	adsm_because(ADSM_WHY_EVICT, NULL, "");
 	while (goes_on(home, &home->evict_word, &word)) {
 		adsm_lock(&home->lock);
 		while (adsm_send_queued(home))

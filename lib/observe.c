@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * observe.c - who observes, what is known of objects and of why their bytes moved, and the helper thread that keeps
+ * files as whole as they can be when the program is killed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "advise.h"
+#include "log.h"
+#include "observe.h"
+#include "options.h"
+#include "os.h"
+#include "report.h"
+#include "site.h"
+#include "trace.h"
+
+#define FLUSH_NS 100000000	/* between two looks at the rings */
+#define SNAPSHOT_LOOKS 10	/* looks between two reports of the state so far */
+
+unsigned adsm_observing;
+uint64_t adsm_start_ns;
+_Thread_local struct adsm_cause adsm_cause;
+
+/* ---- causes */
+
+static uintptr_t libc_start, libc_end;		/* its code */
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *name = strrchr(info->dlpi_name, '/');
+
+	if (!name || strncmp(name, "/libc.so", 8))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
+			libc_start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+			libc_end = libc_start + info->dlpi_phdr[i].p_memsz;
+		}
+	return 1;
+}
+
+void adsm_set_cause(enum adsm_why why, const void *where, const char *name)
+{
+	adsm_cause.why = why;
+	adsm_cause.in_libc = false;
+	adsm_cause.where = (uintptr_t)where;
+	adsm_format(adsm_cause.name, sizeof(adsm_cause.name), "%s", name);
+}
+
+void adsm_set_cause_of_fault(const struct adsm_fault *fault)
+{
+	adsm_cause.why = fault->write ? ADSM_WHY_WRITE : ADSM_WHY_READ;
+	adsm_cause.in_libc = fault->instruction - libc_start < libc_end - libc_start;
+	adsm_cause.where = adsm_cause.in_libc ? fault->caller : fault->instruction;
+	adsm_cause.name[0] = '\0';
+}
+
+static uint64_t key_of(const struct adsm_cause *cause)
+{
+	uint64_t key = (cause->where << 4 | (uint64_t)cause->why) * UINT64_C(0x9e3779b97f4a7c15);
+
+	/* Kernels are told apart where calls have no address. */
+	for (const char *c = cause->name; *c; c++)
+		key = (key ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	return key | 1;
+}
+
+/* The place of a cause in an object's table; the last one is for all that found none. */
+static struct adsm_cause_count *count_of(struct adsm_record *record, const struct adsm_cause *cause)
+{
+	uint64_t key = key_of(cause);
+
+	for (unsigned i = 0; i < ADSM_CAUSES_MAX - 1; i++) {
+		struct adsm_cause_count *count = &record->causes[(key + i) % (ADSM_CAUSES_MAX - 1)];
+		uint64_t found = atomic_load_explicit(&count->key, memory_order_relaxed);
+
+		if (found == key)
+			return count;
+		if (!found && atomic_compare_exchange_strong(&count->key, &found, key)) {
+			count->cause = *cause;
+			atomic_store(&count->complete, true);
+			return count;
+		}
+		if (found == key)
+			return count;
+	}
+	atomic_store(&record->causes[ADSM_CAUSES_MAX - 1].key, 1);
+	atomic_store(&record->causes[ADSM_CAUSES_MAX - 1].complete, true);
+	return &record->causes[ADSM_CAUSES_MAX - 1];
+}
+
+static struct adsm_cause_count *counts_here(const struct adsm_object *object)
+{
+	return adsm_observes(ADSM_OBSERVE_REPORT) && object->record ? count_of(object->record, &adsm_cause) : NULL;
+}
+
+#define ADD(field, n) atomic_fetch_add_explicit(&(field), (n), memory_order_relaxed)
+
+/* ---- the points */
+
+static uint32_t id_of(const struct adsm_object *object)
+{
+	return object->record ? object->record->id : 0;
+}
+
+static void trace(const struct adsm_trace_event *event)
+{
+	if (adsm_observes(ADSM_OBSERVE_TRACE))
+		adsm_trace_put(event);
+}
+
+void adsm_observe_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size,
+			   uint64_t start_ns, uint64_t ns)
+{
+	struct adsm_cause_count *count = counts_here(object);
+
+	if (count) {
+		ADD(count->transfers[direction], 1);
+		ADD(count->bytes[direction], size);
+	}
+	trace(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_TRANSFER, .detail = (uint8_t)direction, .start_ns = start_ns, .ns = ns, .a = offset,
+		.b = size, .object = id_of(object), .device = (uint8_t)object->home->index,
+		.why = (uint8_t)adsm_cause.why,
+	});
+}
+
+void adsm_observe_opened(struct adsm_object *object, uint32_t first, uint32_t n, bool writing)
+{
+	struct adsm_cause_count *count = counts_here(object);
+
+	if (count)
+		ADD(*(writing ? &count->opened_writing : &count->opened), n);
+	trace(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_OPENED, .detail = writing, .start_ns = adsm_os_now_ns(), .a = first, .b = n,
+		.object = id_of(object), .device = (uint8_t)object->home->index, .why = (uint8_t)adsm_cause.why,
+	});
+}
+
+void adsm_observe_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	if (adsm_advises(object))
+		adsm_advice_evicted(object, first, n);
+	trace(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_EVICTED, .start_ns = adsm_os_now_ns(), .a = first, .b = n, .object = id_of(object),
+		.device = (uint8_t)object->home->index, .why = (uint8_t)adsm_cause.why,
+	});
+}
+
+void adsm_observe_fault(struct adsm_object *object, uintptr_t address, bool write, unsigned n_signals, uint32_t ahead,
+			uint64_t start_ns, uint64_t ns)
+{
+	struct adsm_cause_count *count = n_signals ? counts_here(object) : NULL;
+
+	if (count)
+		ADD(count->faults, n_signals);
+	trace(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_FAULT, .detail = (uint8_t)(write | n_signals << 1), .start_ns = start_ns, .ns = ns,
+		.a = address, .b = ahead, .object = id_of(object), .device = (uint8_t)object->home->index,
+		.why = (uint8_t)adsm_cause.why,
+	});
+}
+
+void adsm_observe_wait(int device, uint64_t start_ns, uint64_t ns)
+{
+	trace(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_WAITED, .start_ns = start_ns, .ns = ns, .device = (uint8_t)device,
+		.why = (uint8_t)adsm_cause.why,
+	});
+}
+
+void adsm_observe_call(int device, const char *kernel, uint64_t seq, uint64_t start_ns, uint64_t ns)
+{
+	struct adsm_trace_event event = {
+		.type = ADSM_TRACE_CALLED, .start_ns = start_ns, .ns = ns, .a = seq, .device = (uint8_t)device,
+	};
+
+	adsm_format(event.name, sizeof(event.name), "%s", kernel);
+	trace(&event);
+}
+
+void adsm_observe_kernel(int device, const char *kernel, uint64_t seq, uint64_t end_ns, uint64_t ns)
+{
+	struct adsm_trace_event event = {
+		.type = ADSM_TRACE_KERNEL, .start_ns = end_ns - ns, .ns = ns, .a = seq, .device = (uint8_t)device,
+	};
+
+	adsm_format(event.name, sizeof(event.name), "%s", kernel);
+	trace(&event);
+}
+
+void adsm_observe_io(uint64_t start_ns, uint64_t ns, size_t size)
+{
+	trace(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_IO, .start_ns = start_ns, .ns = ns, .b = size, .why = (uint8_t)adsm_cause.why,
+	});
+}
+
+/* ---- records. Taken inside object.c's mutex; nothing is taken inside this one. */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct adsm_record *records;
+static uint32_t n_records;
+static uint64_t n_more;
+
+struct adsm_record *adsm_records_lock(uint64_t *ret_n_more)
+{
+	pthread_mutex_lock(&mutex);
+	*ret_n_more = n_more;
+	return records;
+}
+
+void adsm_records_unlock(void)
+{
+	pthread_mutex_unlock(&mutex);
+}
+
+void adsm_record_stats(const struct adsm_record *record, adsmStats *ret_stats)
+{
+	if (record->object)
+		adsm_counters_read(&record->object->counters, ret_stats);
+	else
+		*ret_stats = record->stats;
+}
+
+struct adsm_record *adsm_record_make(const struct adsm_object *object)
+{
+	struct adsm_record *record;
+
+	if (!adsm_observes(~0u))
+		return NULL;
+	record = n_records < ADSM_RECORDS_MAX ? calloc(1, sizeof(*record)) : NULL;
+	pthread_mutex_lock(&mutex);
+	if (!record) {
+		n_more++;
+		pthread_mutex_unlock(&mutex);
+		return NULL;
+	}
+	record->id = ++n_records;
+	record->device = object->home->index;
+	record->device_only = object->device_only;
+	record->adopted = object->adopted;
+	record->start = object->start;
+	record->size = object->size;
+	record->protocol = object->device_only ? "" : object->protocol->name;
+	record->n_blocks = object->n_blocks;
+	record->block_size = object->device_only ? 0 : object->protocol->whole_object ? object->span :
+		adsm_block_size(object);
+	record->n_site = adsm_site_take(record->site, ADSM_SITE_DEPTH);
+	record->made_ns = adsm_os_now_ns();
+	record->object = object;
+	if (adsm_observes(ADSM_OBSERVE_ADVICE) && !object->device_only)
+		record->advice = adsm_advice_make(object);
+	record->next = records;
+	records = record;
+	pthread_mutex_unlock(&mutex);
+	trace(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_MADE, .start_ns = record->made_ns, .b = record->size, .object = record->id,
+		.device = (uint8_t)record->device,
+	});
+	return record;
+}
+
+void adsm_record_end(struct adsm_record *record)
+{
+	if (!record)
+		return;
+	pthread_mutex_lock(&mutex);
+	adsm_counters_read(&record->object->counters, &record->stats);
+	record->object = NULL;
+	record->freed_ns = adsm_os_now_ns();
+	pthread_mutex_unlock(&mutex);
+	trace(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_FREED, .start_ns = record->freed_ns, .b = record->size, .object = record->id,
+		.device = (uint8_t)record->device,
+	});
+}
+
+void adsm_record_name(struct adsm_record *record, const char *name)
+{
+	if (!record)
+		return;
+	pthread_mutex_lock(&mutex);
+	adsm_format(record->name, sizeof(record->name), "%s", name);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void forget_records(void)
+{
+	struct adsm_record *record = records, *next;
+
+	for (; record; record = next) {
+		next = record->next;
+		if (record->advice)
+			adsm_advice_end(record->advice);
+		free(record);
+	}
+	records = NULL;
+	n_records = 0;
+	n_more = 0;
+}
+
+/* ---- the report's file */
+
+enum form { NO_REPORT, TEXT, JSON };
+
+static struct {
+	enum form form;
+	bool to_file;			/* else to standard error, at the end */
+	bool is_regular;		/* may be written again and again */
+	char path[PATH_MAX];
+} report;
+
+static void write_to(FILE *out, bool final)
+{
+	if (report.form == JSON)
+		adsm_report_json(out, final);
+	else
+		adsm_report_text(out, final);
+}
+
+/* Whoever reads the file finds a whole report. */
+static void write_report(bool final)
+{
+	char temporary[PATH_MAX + 32];
+	FILE *out;
+	bool failed;
+
+	if (report.form == NO_REPORT)
+		return;
+	if (!report.to_file) {
+		if (final)
+			write_to(stderr, true);
+		return;
+	}
+	if (!report.is_regular && !final)
+		return;
+	adsm_format(temporary, sizeof(temporary), report.is_regular ? "%s.%d.part" : "%s", report.path, getpid());
+	out = fopen(temporary, "we");
+	if (!out) {
+		adsm_error("ADSM_STATS: cannot write to %s: %s", temporary, strerror(errno));
+		return;
+	}
+	write_to(out, final);
+	failed = ferror(out);
+	failed |= fclose(out) != 0;
+	if (!failed && report.is_regular)
+		failed = rename(temporary, report.path) != 0;
+	if (!failed)
+		return;
+	adsm_error("ADSM_STATS: cannot write to %s: %s", report.path, strerror(errno));
+	if (report.is_regular)
+		unlink(temporary);
+}
+
+/* What an option names, or, where that has been taken by another process and may not be replaced, a file beside it. */
+static void choose_path(const char *wanted, char ret_path[PATH_MAX])
+{
+	adsm_format(ret_path, PATH_MAX, "%s", wanted);
+	for (int i = 0; adsm_options.files_new && i < 1000 && !access(ret_path, F_OK); i++)
+		adsm_format(ret_path, PATH_MAX, i ? "%s.%d.%d" : "%s.%d", wanted, getpid(), i);
+}
+
+static int open_report(void)
+{
+	const char *where = adsm_options.stats;
+	struct stat status;
+	FILE *out;
+
+	memset(&report, 0, sizeof(report));
+	if (!*where && !adsm_options.advise)
+		return 0;
+	report.form = TEXT;
+	if (!*where || !strcmp(where, "text"))
+		return 0;
+	report.to_file = true;
+	report.form = strncmp(where, "text:", 5) ? JSON : TEXT;
+	if (report.form == TEXT || !strncmp(where, "json:", 5))
+		where += 5;
+	choose_path(where, report.path);
+	report.is_regular = stat(report.path, &status) || S_ISREG(status.st_mode);
+	out = fopen(report.path, report.is_regular ? "we" : "ae");
+	if (!out)
+		return adsm_fail(-errno, "ADSM_STATS: cannot write to %s: %s", report.path, strerror(errno));
+	fclose(out);
+	return 0;
+}
+
+/* ---- life */
+
+static struct adsm_thread helper;
+static bool has_helper;
+static _Atomic uint32_t helper_word;
+static _Atomic bool helper_stop;
+static pthread_mutex_t file_mutex = PTHREAD_MUTEX_INITIALIZER;	/* around writing; outside the records' mutex */
+static int owner;		/* the process that observes */
+static bool ended;
+
+static void run_helper(void *arg)
+{
+	for (unsigned look = 0; !atomic_load(&helper_stop); look++) {
+		adsm_os_wait(&helper_word, 0, FLUSH_NS, false);
+		pthread_mutex_lock(&file_mutex);
+		if (!ended && adsm_observes(ADSM_OBSERVE_TRACE))
+			adsm_trace_flush();
+		if (!ended && look % SNAPSHOT_LOOKS == 0)
+			write_report(false);
+		pthread_mutex_unlock(&file_mutex);
+	}
+}
+
+int adsm_observe_start(void)
+{
+	char path[PATH_MAX];
+	int error;
+
+	adsm_observing = 0;
+	adsm_start_ns = adsm_os_now_ns();
+	owner = getpid();
+	ended = false;
+	forget_records();
+	error = open_report();
+	if (!error && *adsm_options.trace) {
+		choose_path(adsm_options.trace, path);
+		error = adsm_trace_open(path);
+	}
+	if (error)
+		return error;
+	dl_iterate_phdr(find_libc, NULL);
+	if (report.form)
+		adsm_observing |= ADSM_OBSERVE_REPORT;
+	if (*adsm_options.trace)
+		adsm_observing |= ADSM_OBSERVE_TRACE;
+	if (adsm_options.advise)
+		adsm_observing |= ADSM_OBSERVE_ADVICE;
+	if (!(adsm_observing & ADSM_OBSERVE_TRACE) && !report.is_regular)
+		return 0;
+	atomic_store(&helper_stop, false);
+	atomic_store(&helper_word, 0);
+	error = adsm_os_thread_start(&helper, "adsm-observer", run_helper, NULL);
+	has_helper = !error;
+	return error ? adsm_fail(error, "cannot start a thread for reports and traces") : 0;
+}
+
+static void end(bool final, const char *why)
+{
+	pthread_mutex_lock(&file_mutex);
+	if (!ended && adsm_observes(ADSM_OBSERVE_TRACE))
+		adsm_trace_close(why);
+	if (!ended)
+		write_report(final);
+	ended = true;
+	pthread_mutex_unlock(&file_mutex);
+}
+
+void adsm_observe_end(void)
+{
+	if (getpid() != owner || ended)
+		return;
+	if (has_helper) {
+		atomic_store(&helper_stop, true);
+		atomic_store(&helper_word, 1);
+		adsm_os_wake(&helper_word, 1, false);
+		adsm_os_thread_join(&helper);
+		has_helper = false;
+	}
+	end(true, NULL);
+}
+
+void adsm_observe_exec(bool failed)
+{
+	if (!adsm_observing || getpid() != owner)
+		return;
+	if (!failed) {
+		end(true, "the process became another program");
+		return;
+	}
+	pthread_mutex_lock(&file_mutex);
+	if (adsm_observes(ADSM_OBSERVE_TRACE))
+		adsm_trace_reopen();
+	ended = false;
+	pthread_mutex_unlock(&file_mutex);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.h - the timeline (ADSM_TRACE): events into a ring of each thread's own, and from there by a helper into a file
+ * of Chrome's trace-event format, which Perfetto opens. Every counter is the sum of its events.
+ */
+#ifndef ADSM_TRACE_H
+#define ADSM_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What happened; by type, what the fields mean and which counters they sum up to. */
+enum adsm_trace_type {
+	ADSM_TRACE_FAULT,	/* detail: 1 write, 2 signals; ns: fault_ns; a: address; b: ahead_blocks */
+	ADSM_TRACE_OPENED,	/* detail: 1 write; a: first block; b: read_faults or write_faults */
+	ADSM_TRACE_TRANSFER,	/* detail: direction; a: offset; b: bytes; ns: h2d_ns, d2h_ns */
+	ADSM_TRACE_EVICTED,	/* a: first block; b: evictions */
+	ADSM_TRACE_CALLED,	/* name: kernel; a: seq; counts calls */
+	ADSM_TRACE_KERNEL,	/* name: kernel; a: seq; ns: kernel_ns */
+	ADSM_TRACE_WAITED,	/* ns: wait_ns */
+	ADSM_TRACE_IO,		/* ns: io_ns; b: bytes */
+	ADSM_TRACE_MADE, ADSM_TRACE_FREED,	/* an object; b: its size */
+};
+
+struct adsm_trace_event {		/* a cache line */
+	uint64_t start_ns, ns;
+	uint64_t a, b;
+	uint32_t object;	/* its record's id; 0: none */
+	uint8_t type, detail, device, why;	/* why: enum adsm_why */
+	char name[24];
+};
+
+/* Any thread, signal handlers, with and without locks. Full: dropped, and counted. */
+void adsm_trace_put(const struct adsm_trace_event *event);
+
+/* The rest from ordinary threads, one at a time (observe.c). 0 or a negative errno, with its sentence. */
+int adsm_trace_open(const char *path);
+/* Write what has come. */
+void adsm_trace_flush(void);
+/* The same, and end the file. @why: what makes it incomplete, in words; NULL: nothing. */
+void adsm_trace_close(const char *why);
+/* Go on where it was closed. */
+void adsm_trace_reopen(void);
+
+#endif
