@@ -36,7 +36,7 @@ static bool move_host(uint64_t host, void *ours, size_t size, bool to_host)
 {
 	struct iovec local = { (void *)(uintptr_t)host, size }, remote = { ours, size };
 	long call = to_host ? SYS_process_vm_readv : SYS_process_vm_writev;
-	ssize_t n = syscall(call, getpid(), &local, 1, &remote, 1, 0);
+	ssize_t n = syscall(call, getpid(), &local, 1UL, &remote, 1UL, 0UL);
 
 	if (n == (ssize_t)size)
 		return true;
