@@ -686,6 +686,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 		return adsm_fail(-EINVAL, "%p is in a shared object: asynchronous copies take ordinary memory",
 				 direction == ADSM_TO_DEVICE ? src : dst);
 	}
+	adsm_because(ADSM_WHY_COPY, NULL, "");
 	backend = object->home->device->backend;
 	start = adsm_os_now_ns();
 	/* On one queue they come in order; what is on another comes before this one too. */
@@ -704,6 +705,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 		note_copy(object->home, event);
 	}
 	adsm_note_transfer(object, direction, offset, size, start, adsm_os_now_ns() - start);
+	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	return 0;
 }
 

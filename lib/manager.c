@@ -1030,7 +1030,9 @@ int adsm_hold(void *p, size_t size, unsigned access)
 		free(hold);
 		return -EINVAL;
 	}
+	adsm_because(ADSM_WHY_HOLD, NULL, "");
 	error = hold_blocks(object, (uintptr_t)p - object->start, size, access, &old);
+	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	if (!error) {
 		*hold = (struct adsm_hold){ object->holds, (uintptr_t)p, size };
 		object->holds = hold;
