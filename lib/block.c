@@ -336,13 +336,14 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 	size_t limit = adsm_options.fault_ahead >> object->block_shift;
 	const struct adsm_policy *policy = &object->home->policy;
 	struct adsm_stream *stream = NULL;
-	uint32_t n = 1, window = 1;
+	uint32_t n = 1, window = 1, end;
 
 	/* Blocks opened ahead for writing count as Dirty: they must not push each other out. */
 	if (event != ADSM_EVENT_READ && policy->fixed_limit && limit > policy->fixed_limit / 2)
 		limit = policy->fixed_limit / 2;
 	if (limit < 2 || object->n_blocks == 1)
 		return 1;
+	limit = (size_t)1 << (63 - __builtin_clzl(limit));
 	for (unsigned i = 0; i < ADSM_STREAMS && !stream; i++)
 		if (object->streams[i].window && object->streams[i].next == b)
 			stream = &object->streams[i];
@@ -352,7 +353,9 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 		stream = &object->streams[object->next_stream];
 		object->next_stream = (object->next_stream + 1) % ADSM_STREAMS;
 	}
-	while (n < window && b + n < object->n_blocks) {
+	/* It ends where windows of its size do: the largest are whole huge pages. */
+	end = (b + window) & ~(window - 1);
+	while (b + n < end && b + n < object->n_blocks) {
 		const struct adsm_block *next = &object->blocks[b + n];
 
 		if (next->state != block->state || next->view != block->view ||

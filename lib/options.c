@@ -229,7 +229,7 @@ static const struct row rows[] = {
 	{ "ROLLING_SIZE", "auto", "auto, or a number of blocks from 1",
 	  "how many blocks may be Dirty on a device before the oldest is sent; auto: 2 per live object",
 	  FIELD(o.rolling_size), parse_number, 1, UINT32_MAX, .zero = "auto" },
-	{ "FAULT_AHEAD", "1M", "bytes from 0 to 1G",
+	{ "FAULT_AHEAD", "2M", "bytes from 0 to 1G",
 	  "largest window that a fault in sequence opens or fetches at once; 0: off",
 	  FIELD(o.fault_ahead), parse_number, 0, (uint64_t)1 << 30, .paper = "0" },
 	{ "EVICT_BATCH", "1M", "bytes from 1 to 1G",
