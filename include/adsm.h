@@ -44,9 +44,10 @@ ADSM_API int adsmVersion(void);
 ADSM_API int adsmInit(void);
 
 /**
- * Stop the library and give everything back: devices, arena, helper threads. Returns 0 (also when it
- * never started), or -EBUSY while objects, device-only memory or modules are alive. adsmInit() may
- * start it again. No other thread may be inside the library.
+ * Stop the library and give everything back: devices, arena, helper threads. Reports and timelines
+ * (ADSM_STATS, ADSM_TRACE) end here, or with the program. Returns 0 (also when it never started), or
+ * -EBUSY while objects, device-only memory or modules are alive. adsmInit() may start it again. No
+ * other thread may be inside the library.
  */
 ADSM_API int adsmShutdown(void);
 
@@ -389,7 +390,7 @@ ADSM_API int adsmStatsGet(adsmStats *ret_stats, size_t size);
 /** Counters of the object that contains @p (calls and kernel time are the whole's only). */
 ADSM_API int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size);
 
-/** Set all counters to 0. Returns 0. */
+/** Set all counters to 0; a report counts from here. Returns 0. */
 ADSM_API int adsmStatsReset(void);
 
 /* ---- making arguments -------------------------------------------------------------------- */

@@ -176,7 +176,7 @@ static ssize_t end(struct adsm_io *io, ssize_t n)
 	ADSM_REAL(name); \
 	SLOW ssize_t name##_shared parameters \
 	{ \
-		struct adsm_io io CLEANUP(adsm_io_cleanup) = { 0 }; \
+		struct adsm_io io CLEANUP(adsm_io_cleanup) = { .where = __builtin_return_address(0) }; \
 		struct iovec room[ADSM_IO_ROOM(n)]; \
 		int error = begin_vector(&io, vector, (size_t)n, room, begin); \
  \
@@ -226,7 +226,7 @@ VECTOR((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? INPUT : OUTPUT,
 	SLOW ssize_t name##_shared parameters \
 	{ \
 		const struct iovec whole = { (void *)p, size }; \
-		struct adsm_io io CLEANUP(adsm_io_cleanup) = { 0 }; \
+		struct adsm_io io CLEANUP(adsm_io_cleanup) = { .where = __builtin_return_address(0) }; \
 		struct iovec room[ADSM_IO_ROOM(1)]; \
  \
 		if ((begin)(&io, &whole, 1, room)) \

@@ -51,33 +51,35 @@ static void *early_set(void *dst, int value, size_t size)
 	return dst;
 }
 
-static __attribute__((noinline)) void *move_shared(void *dst, const void *src, size_t size)
+static __attribute__((noinline)) void *move_shared(void *dst, const void *src, size_t size,
+						    const void *where)
 {
-	adsm_move_shared(dst, src, size, real(memmove));
+	adsm_move_shared(dst, src, size, real(memmove), where);
 	return dst;
 }
 
-static __attribute__((noinline)) void *set_shared(void *dst, int value, size_t size)
+static __attribute__((noinline)) void *set_shared(void *dst, int value, size_t size, const void *where)
 {
-	adsm_set_shared(dst, value, size, real(memset));
+	adsm_set_shared(dst, value, size, real(memset), where);
 	return dst;
 }
 
-static inline void *move(void *dst, const void *src, size_t size)
+/* Part of the wrappers: what they return to is where the program calls them. */
+static inline __attribute__((always_inline)) void *move(void *dst, const void *src, size_t size)
 {
 	__typeof__(&memmove) libc = atomic_load_explicit(&real_memmove.function, memory_order_relaxed);
 
 	if (adsm_may_be_shared(dst, size) || adsm_may_be_shared(src, size))
-		return move_shared(dst, src, size);
+		return move_shared(dst, src, size, __builtin_return_address(0));
 	return __builtin_expect(libc != NULL, 1) ? libc(dst, src, size) : early_move(dst, src, size);
 }
 
-static inline void *set(void *dst, int value, size_t size)
+static inline __attribute__((always_inline)) void *set(void *dst, int value, size_t size)
 {
 	__typeof__(&memset) libc = atomic_load_explicit(&real_memset.function, memory_order_relaxed);
 
 	if (adsm_may_be_shared(dst, size))
-		return set_shared(dst, value, size);
+		return set_shared(dst, value, size, __builtin_return_address(0));
 	return __builtin_expect(libc != NULL, 1) ? libc(dst, value, size) : early_set(dst, value, size);
 }
 

@@ -13,6 +13,7 @@
 
 #include "engine.h"
 #include "interpose.h"
+#include "observe.h"
 
 ADSM_REAL(execve);
 ADSM_REAL(execv);
@@ -89,18 +90,33 @@ static char *const *copy_vector(const char **copy, char *const *vector, size_t n
 	return n ? (char *const *)copy : vector;
 }
 
+/* What is observed ends with the program; in the child of vfork(), whose parent goes on, it does not. */
+static int go(const struct exec *exec)
+{
+	int ret, saved_errno;
+
+	if (exec->spawns)
+		return exec->go(exec);
+	adsm_observe_exec(false);
+	ret = exec->go(exec);
+	saved_errno = errno;
+	adsm_observe_exec(true);
+	errno = saved_errno;
+	return ret;
+}
+
 /* In the child of vfork() too: nothing is left behind there when the call succeeds. */
 static int run(struct exec *exec)
 {
 	size_t size = 0, n_argv, n_envp;
 
 	if (!atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
-		return exec->go(exec);
+		return go(exec);
 	n_argv = count(exec->argv, &size);
 	n_envp = count(exec->envp, &size);
 	size += is_shared(exec->path) ? strlen(exec->path) + 1 : 0;
 	if (!size)
-		return exec->go(exec);
+		return go(exec);
 	if (size + (n_argv + n_envp) * sizeof(char *) > COPY_MAX)
 		return exec->spawns ? E2BIG : adsm_refuse(E2BIG);
 
@@ -110,7 +126,7 @@ static int run(struct exec *exec)
 	exec->path = copy_string(exec->path, &room, strings + size);
 	exec->argv = copy_vector(argv, exec->argv, n_argv, &room, strings + size);
 	exec->envp = copy_vector(envp, exec->envp, n_envp, &room, strings + size);
-	return exec->go(exec);
+	return go(exec);
 }
 
 static int go_execve(const struct exec *exec)

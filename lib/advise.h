@@ -16,6 +16,10 @@ struct adsm_advice;
 /* What an object needs for that; NULL: none, its views open as always (batch, device-only, out of memory). */
 struct adsm_advice *adsm_advice_make(const struct adsm_object *object);
 void adsm_advice_end(struct adsm_advice *advice);
+/* The object has been freed: what is known of it stays. */
+void adsm_advice_freed(struct adsm_advice *advice);
+/* The counters begin again at 0. */
+void adsm_advice_reset(struct adsm_advice *advice);
 
 static inline bool adsm_advises(const struct adsm_object *object)
 {
@@ -28,11 +32,31 @@ static inline bool adsm_advises(const struct adsm_object *object)
 int adsm_advice_view(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot view);
 /* Where a fault is, before anything else. True: its block is open, now its page is too; that was all. */
 bool adsm_advice_touch(struct adsm_object *object, uintptr_t address, bool write);
+/* The fault has been served, or not. */
+void adsm_advice_touched(void);
 /*
  * Each access to blocks that changes their state, or may: just before it does. In a fault only the page of that is
- * used; else all of the run may be.
+ * used; else all of the run may be, unless adsm_advice_range() has said what.
  */
 void adsm_advice_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event);
+/* Before input (it has come) or output (it will be read) of these bytes: io.c. */
+void adsm_advice_range(struct adsm_object *object, size_t at, size_t end, bool input);
+/* A bulk copy or fill; who does its parts, and how, depends on the blocks: copy.c. */
+struct adsm_advice_bulk {
+	size_t offset, size;		/* in the object */
+	bool input;			/* it writes the object */
+	bool fill;
+	bool strict;			/* it is never left to libc */
+	size_t device_min;		/* fewer bytes that are open are not filled by the device */
+	size_t step;			/* bytes read at a time */
+};
+/* This thread begins one between an object and ordinary memory; ends it. */
+void adsm_advice_bulk(struct adsm_object *object, const struct adsm_advice_bulk *bulk);
+void adsm_advice_bulk_end(struct adsm_object *object);
+/* The device has written these blocks, for a copy or a fill. */
+void adsm_advice_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n);
+/* Something happens to it that would be done another way with other blocks: what is promised is only about right. */
+void adsm_advice_inexact(struct adsm_object *object);
 /* A call does this to the object. */
 void adsm_advice_called(struct adsm_object *object, enum adsm_block_event event);
 
@@ -45,15 +69,22 @@ void adsm_advice_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 
 /* ---- between adsm_records_lock() and unlock: the advice for an object, each with what it promises */
 
-enum adsm_advice_kind { ADSM_ADVICE_IN, ADSM_ADVICE_BLOCKS, ADSM_ADVICE_PROTOCOL, ADSM_ADVICE_ROLLING_SIZE, ADSM_ADVICE_REDUNDANT };
+enum adsm_advice_kind {
+	ADSM_ADVICE_IN, ADSM_ADVICE_BLOCKS, ADSM_ADVICE_PROTOCOL, ADSM_ADVICE_ROLLING_SIZE, ADSM_ADVICE_REDUNDANT
+};
 
 struct adsm_advice_item {
 	enum adsm_advice_kind kind;
 	char text[200];			/* a sentence */
 	char setting[80];		/* what to say: "ADSM_BLOCK_SIZE=4K", "adsmPtrIn(p)"; "" */
 	bool exact;			/* else about */
-	adsmStats now, then;		/* of the object: as it was, as it would be; only bytes, transfers, faults, evictions */
+	/* Of the object: as it was, as it would be; only bytes, transfers, faults, evictions; about: signals. */
+	adsmStats now, then;
 };
+
+/* What its counters would be under another protocol, with blocks of so many bytes, and nothing sent early. */
+bool adsm_advice_what_if(const struct adsm_record *record, const char *protocol, size_t block_size,
+			 adsmStats *ret_stats);
 
 /* How many there are, the best first, at most @n. */
 unsigned adsm_advice_list(const struct adsm_record *record, struct adsm_advice_item *ret_items, unsigned n);

@@ -150,21 +150,21 @@ int adsmMemcpy(void *dst, const void *src, size_t size)
 {
 	int error = adsm_start();
 
-	return error ? error : adsm_memcpy(dst, src, size);
+	return error ? error : adsm_memcpy(dst, src, size, __builtin_return_address(0));
 }
 
 int adsmMemset(void *dst, int value, size_t size)
 {
 	int error = adsm_start();
 
-	return error ? error : adsm_memset(dst, value, size);
+	return error ? error : adsm_memset(dst, value, size, __builtin_return_address(0));
 }
 
 int adsmHold(void *p, size_t size, int access)
 {
 	int error = adsm_start();
 
-	return error ? error : adsm_hold(p, size, (unsigned)access);
+	return error ? error : adsm_hold(p, size, (unsigned)access, __builtin_return_address(0));
 }
 
 int adsmUnhold(void *p, size_t size)
@@ -581,5 +581,6 @@ int adsmStatsReset(void)
 		return adsm_start();
 	adsm_counters_reset(&adsm_total);
 	adsm_objects_reset_counters();
+	adsm_observe_reset();
 	return 0;
 }

@@ -20,10 +20,12 @@ _Thread_local bool adsm_spare;
 void adsm_home_wait(struct adsm_home *home)
 {
 	uint32_t tick = atomic_load(&home->tick);
+	uint64_t start = adsm_os_now_ns();
 
 	atomic_fetch_add(&home->n_waiting, 1);
 	adsm_unlock(&home->lock);
 	adsm_os_wait(&home->tick, tick, 0, false);
+	adsm_spend(adsm_os_now_ns() - start);
 	atomic_fetch_sub(&home->n_waiting, 1);
 	adsm_lock(&home->lock);
 }
@@ -368,6 +370,42 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 	return n;
 }
 
+#define RANGE_STEP_MAX ((size_t)4 << 20)	/* bytes that change state, or are fetched, at once */
+
+static bool covered(const struct adsm_object *object, uint32_t b, size_t start, size_t end)
+{
+	size_t at = (size_t)b << object->block_shift;
+
+	return start <= at && end - at >= adsm_run_size(object, b, 1);
+}
+
+/* May block @b go on in one step with block @first? */
+static bool alike(const struct adsm_object *object, uint32_t first, uint32_t b)
+{
+	const struct adsm_block *one = &object->blocks[first], *other = &object->blocks[b];
+
+	return one->state == other->state && one->view == other->view &&
+		!((one->flags | other->flags) & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_BUSY));
+}
+
+uint32_t adsm_range_step(const struct adsm_object *object, bool input, size_t at, size_t end,
+			 enum adsm_block_event *ret_event)
+{
+	/* Where every block that becomes Dirty may push another one out: one by one. */
+	size_t most = adsm_options.evict_batch == 1 ? 1 : RANGE_STEP_MAX >> object->block_shift;
+	uint32_t first = (uint32_t)(at >> object->block_shift), n = 1;
+	bool whole = input && covered(object, first, at, end);
+
+	*ret_event = whole ? ADSM_EVENT_OVERWRITE : input ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
+	if (!input && object->blocks[first].state != ADSM_INVALID && !(object->blocks[first].flags & ADSM_BLOCK_BUSY))
+		return 0;
+	for (; n < most && first + n < object->n_blocks && alike(object, first, first + n); n++)
+		if (input ? !whole || !covered(object, first + n, at, end) :
+			    (size_t)(first + n) << object->block_shift >= end)
+			break;
+	return n;
+}
+
 /* Blocks are busy while the lock is given away to move their bytes. */
 static void begin_busy(struct adsm_object *object, uint32_t first, uint32_t n)
 {
@@ -458,6 +496,7 @@ static bool has_input(const struct adsm_object *object, uint32_t b)
 static int fetch(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	size_t start = (size_t)first << object->block_shift;
+	uint64_t moved = adsm_moved_ns;
 	int error = move_around(object, (struct around){ 0 }, ADSM_TO_HOST, start,
 				start + adsm_run_size(object, first, n));
 
@@ -466,6 +505,7 @@ static int fetch(struct adsm_object *object, uint32_t first, uint32_t n)
 			object->blocks[b].flags |= ADSM_BLOCK_HOLED;
 			object->blocks[b].holes_until = object->last_input;
 		}
+	adsm_habit_fetch(object, &object->habits, adsm_run_size(object, first, n), adsm_moved_ns - moved);
 	return error;
 }
 
@@ -610,6 +650,27 @@ static void send_before_write(struct adsm_object *object, uint32_t b)
 		set_state(object, b, ADSM_DIRTY);	/* as it will be anyhow: it goes again */
 }
 
+static void note_early(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	set_flags(object, first, n, ADSM_BLOCK_EARLY);
+	object->habits.early += n;
+	adsm_note_evicted(object, first, n);
+}
+
+/* A run becomes Dirty: were some sent early, in vain? */
+static void note_again(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	uint32_t again = 0;
+
+	for (uint32_t b = first; b < first + n; b++)
+		if (object->blocks[b].flags & ADSM_BLOCK_EARLY) {
+			object->blocks[b].flags &= ~ADSM_BLOCK_EARLY;
+			again++;
+		}
+	if (again)
+		adsm_habit_again(object, &object->habits, again);
+}
+
 /* In the paper's exact mode whoever writes closes the oldest block; only the copy is left to others. */
 void adsm_evict_now(struct adsm_home *home)
 {
@@ -627,7 +688,7 @@ void adsm_evict_now(struct adsm_home *home)
 		block->flags |= ADSM_BLOCK_QUEUED;
 		adsm_queue_push(&home->send, block);
 		object->n_sending++;
-		adsm_note_evicted(object, b, 1);
+		note_early(object, b, 1);
 	}
 }
 
@@ -665,6 +726,7 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	check(object);
 	if (!becomes_dirty)
 		return 0;
+	note_again(object, first, n);
 	/* Where all others are held, these are the only ones that could go: not before they were used. */
 	for (uint32_t b = first; b < first + n; b++)
 		object->blocks[b].holds++;
@@ -770,7 +832,7 @@ bool adsm_evict_batch(struct adsm_home *home, bool started)
 		return false;
 	}
 	check(object);
-	adsm_note_evicted(object, first, n);
+	note_early(object, first, n);
 	if (send_run(object, first, n))
 		home->send_failed = true;
 	return true;
@@ -812,6 +874,7 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 		adsm_advice_called(object, event);
 	for (uint32_t b = object->open_first; b < object->open_end; b++) {
 		set_state(object, b, step_of(object, b, event).next);
+		object->blocks[b].flags &= ~ADSM_BLOCK_EARLY;
 		all_invalid &= object->blocks[b].state == ADSM_INVALID;
 	}
 	if (all_invalid && object->protocol->detects)
@@ -863,6 +926,8 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 			set_state(object, b, step_of(object, b, ADSM_EVENT_CALL_OUT).next);
 		else if (object->blocks[b].state == ADSM_READ_ONLY)
 			set_state(object, b, ADSM_DIRTY);
+	if (adsm_advises(object))
+		adsm_advice_device_wrote(object, first, n);
 	check(object);
 	return error;
 }

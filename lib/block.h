@@ -21,6 +21,7 @@
 #include "os.h"
 #include "protocol.h"
 #include "stats.h"
+#include "warnings.h"
 
 #define ADSM_MAX_DEVICES 8
 #define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
@@ -86,6 +87,7 @@ struct adsm_object {
 	struct adsm_stream streams[ADSM_STREAMS];
 	unsigned next_stream;
 	struct adsm_counters counters;
+	struct adsm_habits habits;
 	char name[ADSM_NAME_SIZE];
 	struct adsm_record *record;	/* while somebody observes: observe.h; NULL: none */
 };
@@ -95,6 +97,7 @@ struct adsm_call {			/* a call that has been launched and not yet been seen to e
 	const char *kernel;		/* "": the program's own commands */
 	uint64_t thread;		/* 0: the program's own commands, no thread's sync asks */
 	struct adsm_device_event event;
+	uint64_t given_ns;		/* when it was given to the device; 0: nobody asks */
 };
 
 /* A device and all that happens to its objects. */
@@ -114,6 +117,7 @@ struct adsm_home {
 	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
 
 	uint64_t last_seq;		/* of the calls launched */
+	uint64_t kernel_end_ns;		/* of the last that is known to have ended, where somebody asks */
 	_Atomic uint64_t completed;	/* all calls up to here have ended */
 	uint64_t unnamed_seq;		/* the last call that may use any object */
 	uint64_t lost_seq;		/* the first call that the loss of the device ended; 0: none */
@@ -134,6 +138,9 @@ struct adsm_home {
 	_Atomic uint32_t evict_word, copy_word, watch_word;
 	_Atomic(struct adsm_copy_request *) copy_requests;
 };
+
+extern struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
+extern _Atomic int adsm_n_homes;
 
 extern const struct adsm_engine *adsm_engine;
 
@@ -206,6 +213,13 @@ void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size);
 
 /* How many blocks from @b on a fault there should open: one, or more where it continues a stream. */
 uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event);
+
+/*
+ * Of the blocks that input or output of the bytes from @at to @end uses, how many from the first on take one step, were
+ * there nothing to wait for; 0: the first needs none.
+ */
+uint32_t adsm_range_step(const struct adsm_object *object, bool input, size_t at, size_t end,
+			 enum adsm_block_event *ret_event);
 
 /* Shut the view of an object; states stay. -ENOMEM: the process has no mappings left. */
 int adsm_object_close(struct adsm_object *object);

@@ -39,6 +39,7 @@ struct bound_call {
 	const void *where;		/* code address of who makes it */
 	bool named;
 	adsm_starter *start;
+	uint64_t given_ns;		/* as in struct adsm_call */
 	void *start_arg;
 	size_t n_args, n_pointers, n_uses;
 	struct adsm_launch_arg args[ADSM_ARGS_MAX];
@@ -540,7 +541,8 @@ static void note_call(struct bound_call *call, struct adsm_device_event event)
 	if (event.seq) {
 		seq = ++home->last_seq;
 		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){
-			seq, call->kernel ? call->kernel->info->name : "", call->kernel ? thread.id : 0, event
+			seq, call->kernel ? call->kernel->info->name : "", call->kernel ? thread.id : 0, event,
+			call->given_ns
 		};
 	}
 	take_objects(call, seq);
@@ -556,6 +558,7 @@ static int start(struct bound_call *call, struct adsm_device_event *ret_event)
 {
 	int error;
 
+	call->given_ns = adsm_observes(ADSM_OBSERVE_TRACE) ? adsm_os_now_ns() : 0;
 	adsm_enqueuing = call->home;
 	error = call->start(call->start_arg, ret_event);
 	adsm_enqueuing = NULL;
@@ -607,7 +610,7 @@ static int enter_in_turn(struct bound_call *call)
 {
 	void (*finish_detached)(void) = atomic_load(&adsm_io_finish_detached);
 	const char *name = call->kernel ? call->kernel->info->name : "";
-	uint64_t start = adsm_observes(~0u) ? adsm_os_now_ns() : 0, seq = 0;
+	uint64_t start = adsm_observes(ADSM_OBSERVE_TRACE) ? adsm_os_now_ns() : 0, seq = 0;
 	int error;
 
 	adsm_because(ADSM_WHY_CALL, call->where, name);
@@ -829,6 +832,7 @@ int adsm_sync(const void *where)
 		if (!error)
 			error = failed;
 	}
+	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	return error;
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "advise.h"
 #include "arena.h"
 #include "index.h"
 #include "io.h"
@@ -37,6 +38,7 @@ struct bulk {
 	bool strict;			/* failures are told; else libc goes on on the views, and meets them there */
 	bool direct;			/* strict, and see adsm_copy_direct() */
 	bool in_handler;		/* of a signal, maybe: no sentences, no backend that is not made for it */
+	const void *where;		/* who wants it: a return address; NULL: not known */
 	void *(*move)(void *, const void *, size_t);
 	void *(*set)(void *, int, size_t);
 };
@@ -479,6 +481,30 @@ static long next(const struct bulk *bulk, bool device, struct part *part)
 	return done;
 }
 
+/* Tell what is about to be done, or has been: how that is, depends on the blocks. */
+static void tell_advice(const struct bulk *bulk, const char *p, bool input, bool ended)
+{
+	struct adsm_advice_bulk told = {
+		.size = bulk->size, .input = input, .fill = bulk->fill, .strict = bulk->strict, .step = STEP,
+		.device_min = adsm_options.paper ? 0 : DEVICE_MIN,
+	};
+	struct adsm_sigset old;
+	struct adsm_object *object = adsm_object_enter(p, &old);
+	bool other;
+
+	if (!object)
+		return;
+	other = !bulk->fill && shared_at(input ? bulk->src : bulk->dst);
+	told.offset = (uintptr_t)p - object->start;
+	if (adsm_advises(object) && ended)
+		adsm_advice_bulk_end(object);
+	else if (adsm_advises(object) && (other || bulk->direct || told.size > object->size - told.offset))
+		adsm_advice_inexact(object);
+	else if (adsm_advises(object))
+		adsm_advice_bulk(object, &told);
+	adsm_home_unlock(object->home, &old);
+}
+
 /* 0, or what went wrong; never that where libc goes on. */
 static int work_on(struct bulk bulk)
 {
@@ -512,19 +538,31 @@ static int work_on(struct bulk bulk)
 	return 0;
 }
 
+static void tell_ends(const struct bulk *bulk, bool ended)
+{
+	if (!adsm_observes(ADSM_OBSERVE_ADVICE) || !bulk->size)
+		return;
+	tell_advice(bulk, bulk->dst, true, ended);
+	if (!bulk->fill)
+		tell_advice(bulk, bulk->src, false, ended);
+}
+
 static int work(struct bulk bulk)
 {
 	int error;
 
-	adsm_because(bulk.fill ? ADSM_WHY_FILL : ADSM_WHY_COPY, NULL, "");
+	adsm_because(bulk.fill ? ADSM_WHY_FILL : ADSM_WHY_COPY, bulk.where, "");
+	tell_ends(&bulk, false);
 	error = work_on(bulk);
+	tell_ends(&bulk, true);
 	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	return error;
 }
 
-int adsm_memcpy(void *dst, const void *src, size_t size)
+int adsm_memcpy(void *dst, const void *src, size_t size, const void *where)
 {
-	return work((struct bulk){ .dst = dst, .src = src, .size = size, .strict = true, .move = memmove });
+	return work((struct bulk){ .dst = dst, .src = src, .size = size, .strict = true, .move = memmove,
+				   .where = where });
 }
 
 int adsm_io_copy(void *dst, const void *src, size_t size)
@@ -537,10 +575,10 @@ int adsm_io_copy(void *dst, const void *src, size_t size)
 	return error;
 }
 
-int adsm_memset(void *dst, int value, size_t size)
+int adsm_memset(void *dst, int value, size_t size, const void *where)
 {
 	return work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .strict = true,
-				   .set = memset });
+				   .set = memset, .where = where });
 }
 
 int adsm_copy_direct(void *dst, const void *src, size_t size)
@@ -555,29 +593,35 @@ int adsm_fill_direct(void *dst, int value, size_t size)
 				   .direct = true, .set = memset });
 }
 
-void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(void *, const void *, size_t))
+void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(void *, const void *, size_t),
+		      const void *where)
 {
 	int saved_errno = errno;
 
 	/* No block is smaller: what covers none is libc's. */
 	if (size < ADSM_PAGE_SIZE) {
+		adsm_because(ADSM_WHY_COPY, where, "");
 		libc(dst, src, size);
+		adsm_because(ADSM_WHY_OTHER, NULL, "");
 		return;
 	}
-	work((struct bulk){ .dst = dst, .src = src, .size = size, .in_handler = true, .move = libc });
+	work((struct bulk){ .dst = dst, .src = src, .size = size, .in_handler = true, .move = libc, .where = where });
 	errno = saved_errno;
 }
 
-void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, int, size_t))
+void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, int, size_t), const void *where)
 {
 	int saved_errno = errno;
 
 	/* No block is smaller: what covers none is libc's. */
 	if (size < ADSM_PAGE_SIZE) {
+		adsm_because(ADSM_WHY_FILL, where, "");
 		libc(dst, value, size);
+		adsm_because(ADSM_WHY_OTHER, NULL, "");
 		return;
 	}
-	work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .in_handler = true, .set = libc });
+	work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .in_handler = true, .set = libc,
+			    .where = where });
 	errno = saved_errno;
 }
 

@@ -16,13 +16,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "advise.h"
 #include "index.h"
 #include "log.h"
 #include "manager.h"
 #include "observe.h"
 #include "options.h"
+#include "site.h"
 
-#define RUN_MAX ((size_t)4 << 20)	/* bytes that change state, or are fetched, at once */
 #define N_NEW 256			/* entries made at a time */
 
 struct adsm_shared_range adsm_shared_range;
@@ -77,22 +78,6 @@ static void unlink_input(struct adsm_input *input)
 
 /* ---- accesses of a range, block by block */
 
-static bool covered(const struct adsm_object *object, uint32_t b, size_t start, size_t end)
-{
-	size_t at = (size_t)b << object->block_shift;
-
-	return start <= at && end - at >= adsm_run_size(object, b, 1);
-}
-
-/* May block @b go on in one step with block @first? */
-static bool alike(const struct adsm_object *object, uint32_t first, uint32_t b)
-{
-	const struct adsm_block *one = &object->blocks[first], *other = &object->blocks[b];
-
-	return one->state == other->state && one->view == other->view &&
-		!((one->flags | other->flags) & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_BUSY));
-}
-
 /* An input lets go of its bytes up to @at: they are the object's again. */
 static void shrink(struct adsm_input *input, size_t at)
 {
@@ -111,26 +96,25 @@ static void shrink(struct adsm_input *input, size_t at)
 static int access_range(struct adsm_object *object, struct adsm_input *input, size_t at, size_t end,
 			struct adsm_sigset *old)
 {
-	/* Where every block that becomes Dirty may push another one out: one by one. */
-	size_t most = adsm_options.evict_batch == 1 ? 1 : RUN_MAX >> object->block_shift;
 	int failed = 0;
 
+	if (adsm_advises(object))
+		adsm_advice_range(object, at, end, input != NULL);
 	while (at < end) {
-		uint32_t first = (uint32_t)(at >> object->block_shift), n = 1;
-		struct adsm_block *block = &object->blocks[first];
-		enum adsm_block_event event = !input ? ADSM_EVENT_READ :
-			covered(object, first, at, end) ? ADSM_EVENT_OVERWRITE : ADSM_EVENT_WRITE;
+		uint32_t first = (uint32_t)(at >> object->block_shift), n;
+		enum adsm_block_event event;
 		int error = 0;
 
-		if (input || block->state == ADSM_INVALID || (block->flags & ADSM_BLOCK_BUSY)) {
+		n = adsm_range_step(object, input != NULL, at, end, &event);
+		if (n) {
 			/* What needs no waiting and is all of one kind goes in one step. */
-			bool now = !adsm_block_blocked(object, first) && !adsm_block_must_wait(object, first, event);
-
-			while (now && n < most && first + n < object->n_blocks && alike(object, first, first + n) &&
-			       (!input ? (size_t)(first + n) << object->block_shift < end :
-				event == ADSM_EVENT_OVERWRITE && covered(object, first + n, at, end)))
-				n++;
+			if (n > 1 && adsm_block_must_wait(object, first, event))
+				adsm_retire(object->home);
+			if (n > 1 && (adsm_block_blocked(object, first) || adsm_block_must_wait(object, first, event)))
+				n = 1;
 			error = adsm_blocks_ready(object, first, n, event, false, old);
+		} else {
+			n = 1;
 		}
 		/* What has come to the other blocks is there all the same. */
 		if (error && (!input || input->object != object))
@@ -294,15 +278,33 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 	return 0;
 }
 
+/* Who calls the wrapper. */
+static void begin_cause(const void *caller)
+{
+	uintptr_t where = (uintptr_t)caller;
+
+	if (!adsm_observes(~0u) || adsm_cause.why == ADSM_WHY_COPY || adsm_cause.why == ADSM_WHY_FILL)
+		return;
+	if (adsm_observes(ADSM_OBSERVE_REPORT) && (!where || adsm_site_is_own(where)))
+		adsm_site_take(&where, 1);
+	adsm_set_cause(ADSM_WHY_IO, (const void *)where, "");
+}
+
+static void end_cause(void)
+{
+	if (adsm_observes(~0u) && adsm_cause.why == ADSM_WHY_IO)
+		adsm_set_cause(ADSM_WHY_OTHER, NULL, "");
+}
+
 static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int n, struct iovec *room)
 {
 	struct adsm_input *last = NULL;
 	int saved_errno = errno, error = 0;
 
-	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .start_ns = adsm_os_now_ns() };
+	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .where = io->where,
+				.start_ns = adsm_os_now_ns() };
 	io->serial = atomic_fetch_add(&last_serial, 1) + 1;
-	if (adsm_cause.why != ADSM_WHY_COPY && adsm_cause.why != ADSM_WHY_FILL)
-		adsm_because(ADSM_WHY_IO, NULL, "");
+	begin_cause(io->where);
 	for (int i = 0; i < n && !error; i++)
 		error = begin_range(io, input, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n), &last);
 	if (!io->n)
@@ -403,14 +405,16 @@ static int end_inputs(struct adsm_input *input, size_t delivered)
 int adsm_io_end(struct adsm_io *io, size_t delivered)
 {
 	struct adsm_input *input = io->inputs;
+	int error = 0;
 
 	if (io->start_ns)
 		adsm_note_io(io->start_ns, delivered);
 	io->start_ns = 0;
 	/* In a child that was forked meanwhile it is the parent's. */
-	if (!input || atomic_load(&input->serial) != io->serial || adsm_is_child())
-		return 0;
-	return end_inputs(input, delivered);
+	if (input && atomic_load(&input->serial) == io->serial && !adsm_is_child())
+		error = end_inputs(input, delivered);
+	end_cause();
+	return error;
 }
 
 void adsm_io_cleanup(struct adsm_io *io)

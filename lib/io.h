@@ -53,6 +53,7 @@ struct adsm_io {
 	int n;
 	size_t size;			/* of all of it */
 	bool detached;			/* set before: not a call of this thread's, any thread may end it */
+	const void *where;		/* set before: who calls the wrapper; NULL: the stack tells, slowly */
 	struct adsm_input *inputs;	/* in the order of the vector; theirs while the serial is this */
 	uint64_t serial;
 	uint64_t start_ns;

@@ -26,6 +26,7 @@
 #include "manager.h"
 #include "observe.h"
 #include "options.h"
+#include "trace.h"
 #include "transfer.h"
 
 #define SPURIOUS_MAX 64		/* a fault that the view permits, again and again: somebody else's */
@@ -120,7 +121,7 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 		if (status == -ENODEV && !home->lost_seq)
 			home->lost_seq = call->seq;
 	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
-		adsm_note_kernel(home->index, call->kernel, call->seq, ns);
+		adsm_note_kernel(home, call, ns);
 	}
 	atomic_store(&home->completed, call->seq);
 	adsm_home_notify(home);
@@ -435,7 +436,7 @@ static bool enqueues_for(uintptr_t address)
 
 static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 {
-	uint64_t start = adsm_os_now_ns(), moved = adsm_moved_ns, ns;
+	uint64_t start = adsm_os_now_ns(), moved = adsm_moved_ns, spent = adsm_spent_ns(), ns;
 	enum adsm_fault_result result = ADSM_FAULT_FOREIGN;
 	struct adsm_object *object;
 	struct adsm_cause cause;
@@ -461,10 +462,15 @@ static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 			adsm_set_cause_of_fault(fault);
 		}
 		result = serve(object, fault, &n_signals, &ahead);
+		if (adsm_observes(ADSM_OBSERVE_ADVICE))
+			adsm_advice_touched();
 		if (result == ADSM_FAULT_SERVED && thread.touching)
 			keep_calls_off(object->home, fault);
 		unlock(object->home);
-		ns = adsm_os_now_ns() - start - (adsm_moved_ns - moved);
+		ns = adsm_os_now_ns() - start;
+		/* What was spent meanwhile is in it. */
+		adsm_set_spent(spent + ns);
+		ns -= adsm_moved_ns - moved;
 		adsm_count(&object->counters, fault_ns, ns);
 		if (adsm_observes(~0u)) {
 			adsm_observe_fault(object, fault->address, fault->write, n_signals, ahead, start, ns);
@@ -570,6 +576,7 @@ static int open_home(const struct adsm_backend *backend, int index)
 		home->device = NULL;
 		return error;
 	}
+	adsm_trace_device(home->index, backend->name, device->name);
 	adsm_n_homes++;
 	return 0;
 }
@@ -599,11 +606,13 @@ static int start(void)
 	error = adsm_index_init();
 	if (!error && !unforked)
 		error = adsm_os_fork_mark(&unforked);
-	if (error)
-		return adsm_fail(error, "no address space for the library's tables (ulimit -v)");
+	if (error) {
+		adsm_say("no address space for the library's tables (ulimit -v)");
+		goto end_observing;
+	}
 	error = adsm_arena_create(adsm_options.arena_address, adsm_options.arena_size);
 	if (error)
-		return error;
+		goto end_observing;
 	error = adsm_backend_find(adsm_options.backend, &backend, &n_devices);
 	if (error)
 		goto destroy_arena;
@@ -624,6 +633,8 @@ close:
 	close_homes();
 destroy_arena:
 	adsm_arena_destroy();
+end_observing:
+	adsm_observe_end();
 	return error;
 }
 
@@ -1013,7 +1024,7 @@ struct adsm_object *adsm_enter_range(const void *p, size_t size, struct adsm_sig
 	return NULL;
 }
 
-int adsm_hold(void *p, size_t size, unsigned access)
+int adsm_hold(void *p, size_t size, unsigned access, const void *where)
 {
 	struct adsm_hold *hold;
 	struct adsm_object *object;
@@ -1030,7 +1041,7 @@ int adsm_hold(void *p, size_t size, unsigned access)
 		free(hold);
 		return -EINVAL;
 	}
-	adsm_because(ADSM_WHY_HOLD, NULL, "");
+	adsm_because(ADSM_WHY_HOLD, where, "");
 	error = hold_blocks(object, (uintptr_t)p - object->start, size, access, &old);
 	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	if (!error) {

@@ -11,9 +11,6 @@
 #include "kernel.h"
 #include "object.h"
 
-extern struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
-extern _Atomic int adsm_n_homes;
-
 /* ---- life */
 
 /* Start where needed. Every public call that needs the library goes through here first: one load. */
@@ -86,10 +83,10 @@ int adsm_assign(void *p, adsmKernel *kernel, int access);
 void adsm_unassign_module(adsmModule *module);
 /* Wait for the calls of every device: before a module goes. */
 void adsm_quiesce(void);
-int adsm_hold(void *p, size_t size, unsigned access);
+int adsm_hold(void *p, size_t size, unsigned access, const void *where);
 int adsm_unhold(void *p, size_t size);
-int adsm_memcpy(void *dst, const void *src, size_t size);
-int adsm_memset(void *dst, int value, size_t size);
+int adsm_memcpy(void *dst, const void *src, size_t size, const void *where);
+int adsm_memset(void *dst, int value, size_t size, const void *where);
 /* The same for who would have had the device do it: it gets the bytes now, unless the CPU wrote their block last; and
  * of a block that only the device has, but is not wanted whole, no more than that is fetched. */
 int adsm_copy_direct(void *dst, const void *src, size_t size);
@@ -98,8 +95,9 @@ int adsm_fill_direct(void *dst, int value, size_t size);
  * The same for who takes them for libc's: any overlap, any thread, signal handlers too. What this cannot do, or has no
  * reason to do, @libc does on the views, with all that may happen there.
  */
-void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(void *, const void *, size_t));
-void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, int, size_t));
+void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(void *, const void *, size_t),
+		      const void *where);
+void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, int, size_t), const void *where);
 int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direction direction,
 		       adsmEvent *ret_event);
 int adsm_copy_device(void *dst, const void *src, size_t size);

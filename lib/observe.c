@@ -24,10 +24,10 @@
 #include "trace.h"
 
 #define FLUSH_NS 100000000	/* between two looks at the rings */
-#define SNAPSHOT_LOOKS 10	/* looks between two reports of the state so far */
+#define SNAPSHOT_NS 1000000000	/* between two reports of the state so far */
 
 unsigned adsm_observing;
-uint64_t adsm_start_ns;
+uint64_t adsm_start_ns, adsm_counted_ns;
 _Thread_local struct adsm_cause adsm_cause;
 
 /* ---- causes */
@@ -53,24 +53,37 @@ void adsm_set_cause(enum adsm_why why, const void *where, const char *name)
 	adsm_cause.why = why;
 	adsm_cause.in_libc = false;
 	adsm_cause.where = (uintptr_t)where;
-	adsm_format(adsm_cause.name, sizeof(adsm_cause.name), "%s", name);
+	memset(adsm_cause.name, 0, sizeof(adsm_cause.name));
+	for (size_t i = 0; name[i] && i < sizeof(adsm_cause.name) - 1; i++)
+		adsm_cause.name[i] = name[i];
 }
 
 void adsm_set_cause_of_fault(const struct adsm_fault *fault)
 {
+	bool in_libc = fault->instruction - libc_start < libc_end - libc_start;
+
+	/* A wrapper lets libc do it, and has said for whom. */
+	if (in_libc && (adsm_cause.why == ADSM_WHY_COPY || adsm_cause.why == ADSM_WHY_FILL))
+		return;
 	adsm_cause.why = fault->write ? ADSM_WHY_WRITE : ADSM_WHY_READ;
-	adsm_cause.in_libc = fault->instruction - libc_start < libc_end - libc_start;
+	adsm_cause.in_libc = in_libc;
 	adsm_cause.where = adsm_cause.in_libc ? fault->caller : fault->instruction;
-	adsm_cause.name[0] = '\0';
+	memset(adsm_cause.name, 0, sizeof(adsm_cause.name));
 }
 
 static uint64_t key_of(const struct adsm_cause *cause)
 {
 	uint64_t key = (cause->where << 4 | (uint64_t)cause->why) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t words[sizeof(cause->name) / sizeof(uint64_t)];
 
 	/* Kernels are told apart where calls have no address. */
-	for (const char *c = cause->name; *c; c++)
-		key = (key ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	if (!cause->name[0])
+		return key | 1;
+	memcpy(words, cause->name, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		key = (key ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		key ^= key >> 32;
+	}
 	return key | 1;
 }
 
@@ -112,11 +125,11 @@ static uint32_t id_of(const struct adsm_object *object)
 	return object->record ? object->record->id : 0;
 }
 
-static void trace(const struct adsm_trace_event *event)
-{
-	if (adsm_observes(ADSM_OBSERVE_TRACE))
-		adsm_trace_put(event);
-}
+/* An event is made only where it is wanted. */
+#define trace(...) do {				\
+	if (adsm_observes(ADSM_OBSERVE_TRACE))	\
+		adsm_trace_put(__VA_ARGS__);	\
+} while (0)
 
 void adsm_observe_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size,
 			   uint64_t start_ns, uint64_t ns)
@@ -124,8 +137,8 @@ void adsm_observe_transfer(struct adsm_object *object, enum adsm_direction direc
 	struct adsm_cause_count *count = counts_here(object);
 
 	if (count) {
-		ADD(count->transfers[direction], 1);
-		ADD(count->bytes[direction], size);
+		ADD(count->transfers[direction == ADSM_TO_DEVICE], 1);
+		ADD(count->bytes[direction == ADSM_TO_DEVICE], size);
 	}
 	trace(&(struct adsm_trace_event){
 		.type = ADSM_TRACE_TRANSFER, .detail = (uint8_t)direction, .start_ns = start_ns, .ns = ns, .a = offset,
@@ -166,7 +179,7 @@ void adsm_observe_fault(struct adsm_object *object, uintptr_t address, bool writ
 	trace(&(struct adsm_trace_event){
 		.type = ADSM_TRACE_FAULT, .detail = (uint8_t)(write | n_signals << 1), .start_ns = start_ns, .ns = ns,
 		.a = address, .b = ahead, .object = id_of(object), .device = (uint8_t)object->home->index,
-		.why = (uint8_t)adsm_cause.why,
+		.why = (uint8_t)adsm_cause.why, .span_ns = adsm_os_now_ns() - start_ns,
 	});
 }
 
@@ -188,13 +201,21 @@ void adsm_observe_call(int device, const char *kernel, uint64_t seq, uint64_t st
 	trace(&event);
 }
 
-void adsm_observe_kernel(int device, const char *kernel, uint64_t seq, uint64_t end_ns, uint64_t ns)
+/*
+ * Devices tell how long a kernel ran, not when. It ended just now, if it is the last one; where others follow that may
+ * have been long ago: it began when it could.
+ */
+void adsm_observe_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
 {
 	struct adsm_trace_event event = {
-		.type = ADSM_TRACE_KERNEL, .start_ns = end_ns - ns, .ns = ns, .a = seq, .device = (uint8_t)device,
+		.type = ADSM_TRACE_KERNEL, .ns = ns, .a = call->seq, .device = (uint8_t)home->index,
 	};
+	uint64_t first = call->given_ns > home->kernel_end_ns ? call->given_ns : home->kernel_end_ns;
+	uint64_t last = adsm_os_now_ns() - ns;
 
-	adsm_format(event.name, sizeof(event.name), "%s", kernel);
+	event.start_ns = call->seq < home->last_seq && first < last ? first : last;
+	home->kernel_end_ns = event.start_ns + ns;
+	adsm_format(event.name, sizeof(event.name), "%s", call->kernel);
 	trace(&event);
 }
 
@@ -276,6 +297,8 @@ void adsm_record_end(struct adsm_record *record)
 		return;
 	pthread_mutex_lock(&mutex);
 	adsm_counters_read(&record->object->counters, &record->stats);
+	if (record->advice)
+		adsm_advice_freed(record->advice);
 	record->object = NULL;
 	record->freed_ns = adsm_os_now_ns();
 	pthread_mutex_unlock(&mutex);
@@ -291,6 +314,34 @@ void adsm_record_name(struct adsm_record *record, const char *name)
 		return;
 	pthread_mutex_lock(&mutex);
 	adsm_format(record->name, sizeof(record->name), "%s", name);
+	if (adsm_observes(ADSM_OBSERVE_TRACE))
+		adsm_trace_name(record->id, record->name);
+	pthread_mutex_unlock(&mutex);
+}
+
+void adsm_observe_reset(void)
+{
+	if (!adsm_observes(~0u))
+		return;
+	trace(&(struct adsm_trace_event){ .type = ADSM_TRACE_RESET, .start_ns = adsm_os_now_ns() });
+	pthread_mutex_lock(&mutex);
+	adsm_counted_ns = adsm_os_now_ns();
+	for (struct adsm_record *record = records; record; record = record->next) {
+		memset(&record->stats, 0, sizeof(record->stats));
+		if (record->advice)
+			adsm_advice_reset(record->advice);
+		for (int i = 0; i < ADSM_CAUSES_MAX; i++) {
+			struct adsm_cause_count *count = &record->causes[i];
+
+			atomic_store(&count->opened, 0);
+			atomic_store(&count->opened_writing, 0);
+			atomic_store(&count->faults, 0);
+			for (int d = 0; d < 2; d++) {
+				atomic_store(&count->transfers[d], 0);
+				atomic_store(&count->bytes[d], 0);
+			}
+		}
+	}
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -388,6 +439,9 @@ static int open_report(void)
 		where += 5;
 	choose_path(where, report.path);
 	report.is_regular = stat(report.path, &status) || S_ISREG(status.st_mode);
+	/* Whoever reads a pipe reads until it is closed once. */
+	if (!report.is_regular && S_ISFIFO(status.st_mode) && !access(report.path, W_OK))
+		return 0;
 	out = fopen(report.path, report.is_regular ? "we" : "ae");
 	if (!out)
 		return adsm_fail(-errno, "ADSM_STATS: cannot write to %s: %s", report.path, strerror(errno));
@@ -397,34 +451,93 @@ static int open_report(void)
 
 /* ---- life */
 
-static struct adsm_thread helper;
-static bool has_helper;
-static _Atomic uint32_t helper_word;
+/* Two, as a report may take longer than rings have room. */
+static struct helper {
+	struct adsm_thread thread;
+	bool runs;
+	_Atomic uint32_t word;		/* not 0: look now */
+} tracer, reporter;
 static _Atomic bool helper_stop;
-static pthread_mutex_t file_mutex = PTHREAD_MUTEX_INITIALIZER;	/* around writing; outside the records' mutex */
+/* Around writing either file; the first one is the outer one, both outside the records' mutex. */
+static pthread_mutex_t trace_mutex = PTHREAD_MUTEX_INITIALIZER, report_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int owner;		/* the process that observes */
-static bool ended;
+static bool ended;		/* changes under both */
 
-static void run_helper(void *arg)
+static void run_tracer(void *arg)
 {
-	for (unsigned look = 0; !atomic_load(&helper_stop); look++) {
-		adsm_os_wait(&helper_word, 0, FLUSH_NS, false);
-		pthread_mutex_lock(&file_mutex);
-		if (!ended && adsm_observes(ADSM_OBSERVE_TRACE))
+	while (!atomic_load(&helper_stop)) {
+		adsm_os_wait(&tracer.word, 0, FLUSH_NS, false);
+		atomic_store(&tracer.word, 0);
+		pthread_mutex_lock(&trace_mutex);
+		if (!ended)
 			adsm_trace_flush();
-		if (!ended && look % SNAPSHOT_LOOKS == 0)
-			write_report(false);
-		pthread_mutex_unlock(&file_mutex);
+		pthread_mutex_unlock(&trace_mutex);
 	}
+}
+
+static void run_reporter(void *arg)
+{
+	uint64_t wait = FLUSH_NS;	/* soon there is one */
+
+	while (!atomic_load(&helper_stop)) {
+		adsm_os_wait(&reporter.word, 0, wait, false);
+		wait = SNAPSHOT_NS;
+		pthread_mutex_lock(&report_mutex);
+		if (!ended && !atomic_load(&helper_stop))
+			write_report(false);
+		pthread_mutex_unlock(&report_mutex);
+	}
+}
+
+static void poke(struct helper *helper)
+{
+	atomic_store(&helper->word, 1);
+	adsm_os_wake(&helper->word, 1, false);
+}
+
+void adsm_observe_poke(void)
+{
+	poke(&tracer);
+}
+
+static int start_helper(struct helper *helper, const char *name, void (*run)(void *))
+{
+	int error;
+
+	atomic_store(&helper->word, 0);
+	error = adsm_os_thread_start(&helper->thread, name, run, NULL);
+	helper->runs = !error;
+	return error ? adsm_fail(error, "cannot start a thread for reports and traces") : 0;
+}
+
+static void stop_helper(struct helper *helper)
+{
+	if (!helper->runs)
+		return;
+	poke(helper);
+	adsm_os_thread_join(&helper->thread);
+	helper->runs = false;
+}
+
+static void stop_helpers(void)
+{
+	atomic_store(&helper_stop, true);
+	stop_helper(&tracer);
+	stop_helper(&reporter);
+	atomic_store(&helper_stop, false);
 }
 
 int adsm_observe_start(void)
 {
+	uintptr_t site;
 	char path[PATH_MAX];
 	int error;
 
+	stop_helpers();		/* of a start that failed */
 	adsm_observing = 0;
 	adsm_start_ns = adsm_os_now_ns();
+	atomic_store(&adsm_most_spent_ns, 0);
+	adsm_counted_ns = 0;
 	owner = getpid();
 	ended = false;
 	forget_records();
@@ -436,43 +549,39 @@ int adsm_observe_start(void)
 	if (error)
 		return error;
 	dl_iterate_phdr(find_libc, NULL);
+	adsm_site_take(&site, 1);	/* what that needs is loaded now */
 	if (report.form)
 		adsm_observing |= ADSM_OBSERVE_REPORT;
 	if (*adsm_options.trace)
 		adsm_observing |= ADSM_OBSERVE_TRACE;
 	if (adsm_options.advise)
 		adsm_observing |= ADSM_OBSERVE_ADVICE;
-	if (!(adsm_observing & ADSM_OBSERVE_TRACE) && !report.is_regular)
-		return 0;
-	atomic_store(&helper_stop, false);
-	atomic_store(&helper_word, 0);
-	error = adsm_os_thread_start(&helper, "adsm-observer", run_helper, NULL);
-	has_helper = !error;
-	return error ? adsm_fail(error, "cannot start a thread for reports and traces") : 0;
+	if (adsm_observes(ADSM_OBSERVE_TRACE))
+		error = start_helper(&tracer, "adsm-tracer", run_tracer);
+	if (!error && report.is_regular)
+		error = start_helper(&reporter, "adsm-reporter", run_reporter);
+	return error;
 }
 
 static void end(bool final, const char *why)
 {
-	pthread_mutex_lock(&file_mutex);
+	pthread_mutex_lock(&trace_mutex);
+	pthread_mutex_lock(&report_mutex);
 	if (!ended && adsm_observes(ADSM_OBSERVE_TRACE))
 		adsm_trace_close(why);
 	if (!ended)
 		write_report(final);
 	ended = true;
-	pthread_mutex_unlock(&file_mutex);
+	pthread_mutex_unlock(&report_mutex);
+	pthread_mutex_unlock(&trace_mutex);
 }
 
 void adsm_observe_end(void)
 {
 	if (getpid() != owner || ended)
 		return;
-	if (has_helper) {
-		atomic_store(&helper_stop, true);
-		atomic_store(&helper_word, 1);
-		adsm_os_wake(&helper_word, 1, false);
-		adsm_os_thread_join(&helper);
-		has_helper = false;
-	}
+	adsm_warn_at_end();
+	stop_helpers();
 	end(true, NULL);
 }
 
@@ -484,9 +593,11 @@ void adsm_observe_exec(bool failed)
 		end(true, "the process became another program");
 		return;
 	}
-	pthread_mutex_lock(&file_mutex);
+	pthread_mutex_lock(&trace_mutex);
+	pthread_mutex_lock(&report_mutex);
 	if (adsm_observes(ADSM_OBSERVE_TRACE))
 		adsm_trace_reopen();
 	ended = false;
-	pthread_mutex_unlock(&file_mutex);
+	pthread_mutex_unlock(&report_mutex);
+	pthread_mutex_unlock(&trace_mutex);
 }

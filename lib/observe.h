@@ -16,11 +16,12 @@
 #include "backend.h"
 #include "block.h"
 #include "stats.h"
+#include "warnings.h"
 
 /* Who asks; fixed from the library's start to its end. */
 enum { ADSM_OBSERVE_REPORT = 1, ADSM_OBSERVE_TRACE = 2, ADSM_OBSERVE_ADVICE = 4 };
 
-extern unsigned adsm_observing;
+extern unsigned adsm_observing __attribute__((visibility("hidden")));	/* no detour to it */
 
 static inline bool adsm_observes(unsigned who)
 {
@@ -44,7 +45,7 @@ struct adsm_cause {
 	enum adsm_why why;
 	bool in_libc;			/* where: who called the C library, which did it */
 	uintptr_t where;		/* code address; 0: not known */
-	char name[24];			/* the kernel's, cut; "" */
+	char name[24];			/* the kernel's, cut, and zeros; "" */
 };
 
 /* What this thread does. Whoever sets it in a signal handler sets it back. */
@@ -67,7 +68,7 @@ struct adsm_cause_count {
 	_Atomic bool complete;		/* the cause has been written */
 	_Atomic uint64_t opened, opened_writing;	/* blocks: read faults, write faults */
 	_Atomic uint64_t faults;	/* entries of the fault handler */
-	_Atomic uint64_t transfers[2], bytes[2];	/* by enum adsm_direction */
+	_Atomic uint64_t transfers[2], bytes[2];	/* [0] to the host, [1] to the device */
 };
 
 /* ---- objects, while somebody observes */
@@ -89,7 +90,7 @@ struct adsm_record {
 	size_t size, block_size;
 	uint32_t n_blocks;
 	const char *protocol;
-	uintptr_t site[ADSM_SITE_DEPTH];	/* who allocated it: return addresses outside the library, inner first */
+	uintptr_t site[ADSM_SITE_DEPTH];	/* who allocated it: return addresses, inner first */
 	unsigned n_site;
 	uint64_t made_ns, freed_ns;	/* adsm_os_now_ns(); 0: it is alive */
 	const struct adsm_object *object;	/* while it is alive */
@@ -107,7 +108,7 @@ void adsm_records_unlock(void);
 /* The counters of a record's object, alive or not. */
 void adsm_record_stats(const struct adsm_record *record, adsmStats *ret_stats);
 
-/* By object.c: an object has been made, about to be freed; before it is known, after it is forgotten. NULL: no record. */
+/* By object.c: an object has been made, before it is known; is freed, after it is forgotten. NULL: no record. */
 struct adsm_record *adsm_record_make(const struct adsm_object *object);
 void adsm_record_end(struct adsm_record *record);
 /* adsmSetName(). */
@@ -121,8 +122,12 @@ int adsm_observe_start(void);
 void adsm_observe_end(void);
 /* The process becomes another program; @failed: it has not. Called by the wrappers of exec. */
 void adsm_observe_exec(bool failed);
-/* adsm_os_now_ns() at the library's start. */
-extern uint64_t adsm_start_ns;
+/* Have the helper look at the rings now. Any thread, signal handlers. */
+void adsm_observe_poke(void);
+/* adsmStatsReset(): what has been counted so far is forgotten. */
+void adsm_observe_reset(void);
+/* adsm_os_now_ns() at the library's start, and where counting began anew; 0: at the start. */
+extern uint64_t adsm_start_ns, adsm_counted_ns;
 
 /* ---- the points. Any thread, the fault handler, with and without the lock. Those with a counter count as well. */
 
@@ -135,7 +140,8 @@ void adsm_observe_fault(struct adsm_object *object, uintptr_t address, bool writ
 			uint32_t ahead, uint64_t start_ns, uint64_t ns);
 void adsm_observe_wait(int device, uint64_t start_ns, uint64_t ns);
 void adsm_observe_call(int device, const char *kernel, uint64_t seq, uint64_t start_ns, uint64_t ns);
-void adsm_observe_kernel(int device, const char *kernel, uint64_t seq, uint64_t end_ns, uint64_t ns);
+/* Lock held. */
+void adsm_observe_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns);
 void adsm_observe_io(uint64_t start_ns, uint64_t ns, size_t size);
 
 static inline void adsm_note_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset,
@@ -150,6 +156,7 @@ static inline void adsm_note_transfer(struct adsm_object *object, enum adsm_dire
 		adsm_count(&object->counters, h2d_transfers, 1);
 		adsm_count(&object->counters, h2d_ns, ns);
 	}
+	adsm_spend(ns);
 	if (adsm_observes(~0u))
 		adsm_observe_transfer(object, direction, offset, size, start_ns, ns);
 }
@@ -171,17 +178,17 @@ static inline void adsm_note_evicted(struct adsm_object *object, uint32_t first,
 		adsm_observe_evicted(object, first, n);
 }
 
-static inline void adsm_note_kernel(int device, const char *kernel, uint64_t seq, uint64_t ns)
+static inline void adsm_note_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
 {
 	adsm_count(NULL, kernel_ns, ns);
-	if (adsm_observes(~0u))
-		adsm_observe_kernel(device, kernel, seq, adsm_os_now_ns(), ns);
+	if (adsm_observes(ADSM_OBSERVE_TRACE))
+		adsm_observe_kernel(home, call, ns);
 }
 
 static inline void adsm_note_call(int device, const char *kernel, uint64_t seq, uint64_t start_ns)
 {
 	adsm_count(NULL, calls, 1);
-	if (adsm_observes(~0u))
+	if (adsm_observes(ADSM_OBSERVE_TRACE))
 		adsm_observe_call(device, kernel, seq, start_ns, adsm_os_now_ns() - start_ns);
 }
 
@@ -190,7 +197,7 @@ static inline void adsm_note_io(uint64_t start_ns, size_t size)
 	uint64_t ns = adsm_os_now_ns() - start_ns;
 
 	adsm_count(NULL, io_ns, ns);
-	if (adsm_observes(~0u))
+	if (adsm_observes(ADSM_OBSERVE_TRACE))
 		adsm_observe_io(start_ns, ns, size);
 }
 
@@ -199,7 +206,7 @@ static inline void adsm_note_wait(int device, uint64_t start_ns)
 	uint64_t ns = adsm_os_now_ns() - start_ns;
 
 	adsm_count(NULL, wait_ns, ns);
-	if (adsm_observes(~0u))
+	if (adsm_observes(ADSM_OBSERVE_TRACE))
 		adsm_observe_wait(device, start_ns, ns);
 }
 

@@ -254,7 +254,7 @@ static const struct row rows[] = {
 	  "1: find out what the CPU really uses, page by page, and let the report say what would help, and how much",
 	  FIELD(o.advise), parse_index },
 	{ "FILES", "replace", "replace, new",
-	  "reports and traces whose file is there already: replace it, or write beside it, with the number of the process "
+	  "reports and traces whose file is there already: replace it, or write beside it, with the process's number "
 	  "behind the name",
 	  FIELD(o.files_new), parse_index },
 	{ "ARENA", "auto", "auto or address[,size] such as 0x7e8000000000,64G, in whole pages",

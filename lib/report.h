@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* report.h - the report (ADSM_STATS, ADSM_ADVISE): what moved, per object and in total, when, why, and what would help. */
+/*
+ * report.h - the report (ADSM_STATS, ADSM_ADVISE): what moved, per object and in total, when, why, and what would
+ * help.
+ */
 #ifndef ADSM_REPORT_H
 #define ADSM_REPORT_H
 

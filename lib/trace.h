@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace.h - the timeline (ADSM_TRACE): events into a ring of each thread's own, and from there by a helper into a file
- * of Chrome's trace-event format, which Perfetto opens. Every counter is the sum of its events.
+ * of Chrome's trace-event format, which Perfetto opens. Every counter but const_bytes is the sum of its events: the
+ * events' arguments of its name add up to it.
+ *
+ * The file: "[", one event a line, "]". Each line between is an object and a comma; only the last, which says how many
+ * events were dropped and whether the trace is complete, has none. Each write(2) ends with a line, so what a killed
+ * program leaves lacks only the end. Process 1 is the program, a track for each thread; process 2 + D is device D,
+ * with a track for kernels and one for each direction. What does not nest on its track has one more beside it.
  */
 #ifndef ADSM_TRACE_H
 #define ADSM_TRACE_H
@@ -11,7 +17,7 @@
 
 /* What happened; by type, what the fields mean and which counters they sum up to. */
 enum adsm_trace_type {
-	ADSM_TRACE_FAULT,	/* detail: 1 write, 2 signals; ns: fault_ns; a: address; b: ahead_blocks */
+	ADSM_TRACE_FAULT,	/* detail: 1 write, 2 signals; ns: fault_ns; span_ns; a: address; b: ahead_blocks */
 	ADSM_TRACE_OPENED,	/* detail: 1 write; a: first block; b: read_faults or write_faults */
 	ADSM_TRACE_TRANSFER,	/* detail: direction; a: offset; b: bytes; ns: h2d_ns, d2h_ns */
 	ADSM_TRACE_EVICTED,	/* a: first block; b: evictions */
@@ -20,6 +26,8 @@ enum adsm_trace_type {
 	ADSM_TRACE_WAITED,	/* ns: wait_ns */
 	ADSM_TRACE_IO,		/* ns: io_ns; b: bytes */
 	ADSM_TRACE_MADE, ADSM_TRACE_FREED,	/* an object; b: its size */
+	ADSM_TRACE_RESET,	/* counters begin anew, and sums with them */
+	ADSM_TRACE_N_TYPES
 };
 
 struct adsm_trace_event {		/* a cache line */
@@ -27,11 +35,18 @@ struct adsm_trace_event {		/* a cache line */
 	uint64_t a, b;
 	uint32_t object;	/* its record's id; 0: none */
 	uint8_t type, detail, device, why;	/* why: enum adsm_why */
-	char name[24];
+	union {
+		char name[24];
+		uint64_t span_ns;	/* of a fault: how long it took, transfers and waits too */
+	};
 };
 
 /* Any thread, signal handlers, with and without locks. Full: dropped, and counted. */
 void adsm_trace_put(const struct adsm_trace_event *event);
+
+/* What a device is called, before its first event; and an object, from now on. Ordinary threads, at any time. */
+void adsm_trace_device(int device, const char *backend, const char *name);
+void adsm_trace_name(uint32_t object, const char *name);
 
 /* The rest from ordinary threads, one at a time (observe.c). 0 or a negative errno, with its sentence. */
 int adsm_trace_open(const char *path);

@@ -89,7 +89,9 @@ int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
 	adsm_os_poke(&home->copy_word);
 	while (!atomic_load(&request.done))
 		adsm_os_wait(&request.done, 0, 0, false);
-	adsm_moved_ns += adsm_os_now_ns() - start;
+	start = adsm_os_now_ns() - start;
+	adsm_moved_ns += start;
+	adsm_spend(start);
 	return request.error;
 }
 
@@ -105,6 +107,7 @@ static void run_copier(void *arg)
 	struct adsm_home *home = arg;
 	uint32_t word;
 
+	adsm_spent.in_background = true;
 	while (goes_on(home, &home->copy_word, &word)) {
 		struct adsm_copy_request *request = atomic_exchange(&home->copy_requests, NULL), *next;
 
@@ -138,6 +141,7 @@ static void run_evictor(void *arg)
 	uint32_t word;
 
 	adsm_because(ADSM_WHY_EVICT, NULL, "");
+	adsm_spent.in_background = true;
 	while (goes_on(home, &home->evict_word, &word)) {
 		adsm_lock(&home->lock);
 		while (adsm_send_queued(home))

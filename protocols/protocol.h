@@ -49,6 +49,7 @@ enum {
 	ADSM_BLOCK_BACKED = 8,		/* the host has its pages */
 	ADSM_BLOCK_MAPPED = 16,		/* and the view's page table knows them */
 	ADSM_BLOCK_HOLED = 32,		/* a fetch left out the bytes of inputs in progress: no send may take them */
+	ADSM_BLOCK_EARLY = 64,		/* sent early, and since then neither written nor taken by a call */
 };
 
 struct adsm_object;

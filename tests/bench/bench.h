@@ -56,6 +56,7 @@ void bench_call(void);
 void bench_fault(void);
 void bench_io(void);
 void bench_memcpy(void);
+void bench_observe(void);
 void bench_overlap(void);
 void bench_parity(void);
 void bench_startup(void);

@@ -28,6 +28,7 @@ static const struct {
 	{ "call", "an empty call and its sync, against the backend alone", bench_call },
 	{ "io", "read() and write() with shared memory, against ordinary memory", bench_io },
 	{ "memcpy", "memcpy() and small reads through the wrappers, against libc's own", bench_memcpy },
+	{ "observe", "events with statistics and a trace, against neither", bench_observe },
 	{ "overlap", "how much of a transfer hides behind the CPU's writes", bench_overlap },
 	{ "parity", "mri-q, lazy and rolling, against explicit copies", bench_parity },
 	{ "startup", "a program that never uses the library, preloaded, against without", bench_startup },

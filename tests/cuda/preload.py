@@ -73,6 +73,6 @@ with tempfile.TemporaryDirectory() as folder:
         fail(f"not the same:\n{alone.stdout}{both.stdout}")
     if how == "once":
         with open(stats, encoding="utf-8") as file:
-            fetched = json.load(file)["d2h_bytes"]
+            fetched = json.load(file)["totals"]["d2h_bytes"]
         if fetched != ONE_COPY:
             fail(f"{fetched} bytes came from the device, should be {ONE_COPY}")

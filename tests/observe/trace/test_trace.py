@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: MIT
+"""The timeline of real programs: test_trace.py TRACED PARBOIL CASE"""
+import collections
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from tracefile import Trace, counters, expect_equal
+
+TRACED, PARBOIL, CASE = sys.argv[1:]
+# Each page is a block, opened by itself.
+SMALL = {"ADSM_PROTOCOL": "rolling", "ADSM_BLOCK_SIZE": "4K", "ADSM_FAULT_AHEAD": "0"}
+
+
+def command(folder, *args, **environment):
+    return dict(args=args, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=dict(os.environ, ADSM_TRACE=folder + "/trace", ADSM_STATS="json:" + folder + "/stats",
+                         **environment))
+
+
+def run(folder, *args, status=0, says=(), limit=None, **environment):
+    """Run a program to its @status; on standard error it says a line with each of @says, no more."""
+    done = subprocess.run(**command(folder, *args, **environment), check=False, preexec_fn=limit)
+    lines = done.stderr.splitlines()
+    assert done.returncode == status and len(lines) == len(says), done
+    assert all(text in line for text, line in zip(says, lines)), done
+    return done
+
+
+def whole(folder, *args, **environment):
+    """Nothing is dropped, and every counter is the sum of its events."""
+    run(folder, *args, **environment)
+    trace = Trace(folder + "/trace")
+    assert trace.dropped == 0 and trace.end["args"]["complete"], trace.end
+    expect_equal(trace, folder + "/stats")
+    return trace
+
+
+def loaded(folder, *args, **environment):
+    """The same where more comes than a busy machine can write."""
+    done = subprocess.run(**command(folder, *args, **environment), check=False)
+    trace = Trace(folder + "/trace")
+    assert done.returncode == 0 and ("events were dropped" in done.stderr) == (trace.dropped > 0), done
+    assert len(done.stderr.splitlines()) == (trace.dropped > 0), done
+    if not trace.dropped:
+        expect_equal(trace, folder + "/stats")
+    return trace
+
+
+def in_trace(trace, *names):
+    """What the program did, by counter, is there at all."""
+    sums = trace.sums()
+    assert all(sums[name] for name in names), sums
+
+
+def parboil(folder):
+    for protocol in ["batch", "lazy", "rolling"]:
+        # So small a rolling size evicts, so small blocks have neighbours to open.
+        trace = whole(folder, PARBOIL, "run", "stencil3d", "--size", "small", "--protocol", protocol,
+                      ADSM_BLOCK_SIZE="4K", ADSM_ROLLING_SIZE="8", ADSM_EVICT_BATCH="8K")
+        in_trace(trace, "calls", "kernel_ns", "h2d_bytes", "d2h_bytes", "io_ns", "wait_ns")
+        if protocol != "batch":
+            in_trace(trace, "read_faults", "write_faults", "signals", "fault_ns")
+        if protocol == "rolling":
+            in_trace(trace, "evictions", "ahead_blocks")
+        assert len(trace.of("kernel")) == len(trace.of("call")) == counters(folder + "/stats")["calls"]
+
+
+def everything(folder):
+    trace = whole(folder, TRACED, "all", **SMALL)
+    made = {event["args"]["label"] for event in trace.of("object") if event["name"].startswith("made")}
+    assert made == {'a "name"\\\t\x7f\u00e9\ufffd', "other"}, made
+    # The main thread's track has the program's name.
+    assert trace.threads()[trace.of("call")[0]["tid"]] == "traced", trace.threads()
+    devices = {event["args"]["name"] for event in trace.events if event["name"] == "process_name"}
+    assert devices == {"program traced", "device 0: cpu cpu 0"}, devices
+    # Each call and its kernel have the same number.
+    calls = {event["args"]["seq"]: event for event in trace.of("call")}
+    for kernel in trace.of("kernel"):
+        assert kernel["name"] == "increment" and kernel["ts"] >= calls[kernel["args"]["seq"]]["ts"], kernel
+        # One after the other, also those that nobody has waited for one by one.
+        assert kernel["tid"] == 0, kernel
+    whole(folder, TRACED, "all", **SMALL, ADSM_CPU_MEMORY="unified")
+    whole(folder, TRACED, "all", **SMALL, ADSM_CPU_DEVICES="2")
+
+
+def expect_dropped(trace, totals):
+    """What was dropped is known exactly, where an event counts one."""
+    dropped = collections.Counter(trace.end["args"]["dropped_by"])
+    assert len(trace.of("transfer")) + dropped["transfer"] == totals["h2d_transfers"] + totals["d2h_transfers"]
+    # A fault that had to wait has two events, of which one counts.
+    assert 0 <= totals["signals"] - trace.sums()["signals"] <= dropped["fault"]
+    assert totals["write_faults"] > 4 * 256 * 29
+    assert len(trace.of("opened")) + dropped["opened"] == totals["read_faults"] + totals["write_faults"]
+    assert len(trace.of("call")) + dropped["call"] == len(trace.of("kernel")) + dropped["kernel"] == totals["calls"]
+
+
+def threads(folder):
+    """More events than all rings hold: they are written meanwhile, or known to be dropped."""
+    trace = loaded(folder, TRACED, "threads", **SMALL)
+    expect_dropped(trace, counters(folder + "/stats"))
+    assert {f"worker {i}" for i in range(1, 5)} <= set(trace.threads().values()), trace.threads()
+
+
+def dropped(folder):
+    """Nobody reads what is written: the rings fill, and what is dropped is counted."""
+    os.mkfifo(folder + "/trace")
+    process = subprocess.Popen(**command(folder, TRACED, "threads", **SMALL))
+    with open(folder + "/trace", encoding="utf-8") as pipe, open(folder + "/copy", "w", encoding="utf-8") as copy:
+        assert process.stdout.readline() == "ready\n"
+        copy.write(pipe.read())
+    _, stderr = process.communicate()
+    trace = Trace(folder + "/copy")
+    assert process.returncode == 0 and trace.dropped > 0, (process.returncode, stderr)
+    assert f"ADSM_TRACE: {trace.dropped} events were dropped" in stderr and len(stderr.splitlines()) == 1, stderr
+    expect_dropped(trace, counters(folder + "/stats"))
+
+
+def ended(folder):
+    """Threads that end leave their events and their names, and their rings to others."""
+    trace = loaded(folder, TRACED, "ended")
+    calls = trace.sums()["calls"]
+    # Without that 1024 have one.
+    assert 1200 < calls <= 1500, calls
+    names = [name for name in trace.threads().values() if name.startswith("short ")]
+    assert len(names) == len(set(names)) >= calls, (len(names), calls)
+
+
+def signals(folder):
+    """Handlers that fault come in the middle of everything."""
+    trace = loaded(folder, TRACED, "signals", **SMALL)
+    assert any(event["args"]["label"] == "handlers" for event in trace.of("fault"))
+
+
+def killed(folder):
+    """What a killed program leaves are whole lines, and lacks only the end."""
+    process = subprocess.Popen(**command(folder, TRACED, "killed", **SMALL))
+    assert process.stdout.readline() == "ready\n"
+    # Until the helper has written something of what came after.
+    while os.stat(folder + "/trace").st_size < 1000000:
+        assert process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    with open(folder + "/trace", "a", encoding="utf-8") as file:
+        file.write('{"ph":"M","pid":1,"tid":0,"name":"trace_end","args":{"dropped":0,"complete":false,"why":"killed",'
+                   '"dropped_by":{}}}\n]\n')
+    in_trace(Trace(folder + "/trace"), "calls", "kernel_ns", "h2d_bytes", "d2h_bytes", "signals")
+
+
+def unwritable(folder):
+    for path, why in [("/nowhere/trace", "No such file"), (folder, "Is a directory"), ("/dev/full", "No space left")]:
+        environment = command(folder, TRACED, "all")
+        environment["env"]["ADSM_TRACE"] = path
+        done = subprocess.run(**environment, check=False)
+        assert done.returncode == 1, done
+        assert f"ADSM_TRACE: cannot write to {path}: {why}" in done.stderr, done
+
+
+def limited(folder):
+    """The file may not grow any more: said once, the program goes on, and lines stay whole."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100000, resource.RLIM_INFINITY))
+    run(folder, TRACED, "forks", says=["ADSM_TRACE: cannot write any more: File too large"], limit=limit, **SMALL)
+    with open(folder + "/trace", encoding="utf-8") as file:
+        text = file.read()
+    assert text.startswith("[\n{") and text.endswith("},\n") and len(text) <= 100000, text[-100:]
+
+
+def forks(folder):
+    """The child of a fork writes nothing to its parent's file."""
+    trace = whole(folder, TRACED, "forks", **SMALL)
+    assert trace.sums()["calls"] == 3
+
+
+def execs(folder):
+    """After an exec that fails it goes on; one that does not ends it, and says so."""
+    run(folder, TRACED, "execs", **SMALL)
+    trace = Trace(folder + "/trace")
+    assert trace.end["args"] == {"dropped": 0, "complete": False, "why": "the process became another program",
+                                 "dropped_by": {}}, trace.end
+    assert trace.sums()["calls"] == 2
+    expect_equal(trace, folder + "/stats")
+
+
+def closes(folder):
+    """Whoever closes the file and has its number for another finds nothing of ours in that."""
+    done = run(folder, TRACED, "closes", says=["ADSM_TRACE: cannot write any more: Bad file"], **SMALL)
+    assert done.stdout == "", done
+
+
+def restart(folder):
+    trace = whole(folder, TRACED, "restart", **SMALL)
+    assert {event["args"]["label"] for event in trace.of("object")} == {"second"} and trace.sums()["calls"] == 2
+
+
+def rings(folder):
+    """Whatever comes, bars nest on their tracks, and each event is there once."""
+    program = os.path.join(os.path.dirname(TRACED), "rings")
+    done = subprocess.run([program, folder + "/trace"], text=True, check=True, stdout=subprocess.PIPE)
+    trace = Trace(folder + "/trace")
+    assert trace.dropped == 0, trace.end
+    for category, n in json.loads(done.stdout).items():
+        assert len(trace.of(category)) == n, (category, n)
+    # What nests is on the thread's own track, and the first that does not on the one beside it.
+    tids = sorted({event["tid"] for event in trace.of("io")})
+    own = [event for event in trace.of("io") if event["tid"] == tids[0]]
+    assert {(5000, 45000), (25000, 20000), (10000, 10000), (70000, 10000)} <= {(e["ts"], e["dur"]) for e in own}, own
+    # One that is told late is no reason for another track.
+    assert {e["ts"] for e in trace.of("kernel") if e["tid"] == 0} == {5000, 10000, 20000}
+    assert trace.threads()[tids[0]] == "rings" and "rings (2)" in trace.threads().values(), trace.threads()
+    devices = {event["args"]["name"] for event in trace.events if event["name"] == "process_name"}
+    assert devices == {"program rings", "device 1: by hand"}, devices
+
+
+def picture(folder):
+    """docs/timeline.py draws it, and what a killed program left of one."""
+    if not shutil.which("gnuplot"):
+        print("skipped: no gnuplot")
+        sys.exit(77)
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/timeline.py")
+    loaded(folder, TRACED, "forks", **SMALL)
+    with open(folder + "/trace", encoding="utf-8") as file:
+        text = file.read()
+    with open(folder + "/cut", "w", encoding="utf-8") as file:
+        file.write(text[:text.index("},\n", 100000) + 3])
+    for trace in ["trace", "cut"]:
+        out = folder + "/picture.svg"
+        subprocess.run([sys.executable, script, f"{folder}/{trace}", out, "--from", "1"], check=True)
+        with open(out, encoding="utf-8") as file:
+            drawn = file.read()
+        assert all(text in drawn for text in ["kernels", "to the device", "write faults", "</svg>"]), drawn[:1000]
+
+
+with tempfile.TemporaryDirectory() as directory:
+    {"parboil": parboil, "all": everything, "threads": threads, "dropped": dropped, "ended": ended,
+     "signals": signals, "killed": killed, "unwritable": unwritable, "limited": limited, "forks": forks,
+     "execs": execs, "closes": closes, "restart": restart, "rings": rings,
+     "picture": picture}[CASE](directory)

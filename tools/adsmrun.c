@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/* adsmrun.c - start a program with the library preloaded and its options checked; wait for it, and end as it did. */
+#include "adsmrun.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "adsm.h"
+#include "log.h"
+#include "options.h"
+
+static const char usage[] =
+	"usage: adsmrun [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
+	"Run a program with libadsm preloaded.\n"
+	"\n"
+	"  --stats               report what moved and why, on standard error when the program has ended\n"
+	"  --stats=text:FILE     the same into a file\n"
+	"  --stats=json:FILE     the same as JSON\n"
+	"  --trace FILE          timeline in Chrome's trace-event format, for Perfetto\n"
+	"  --advise              let the report say what would help, and how much\n"
+	"  --audit               before running, say what of the program the library can follow\n"
+	"  --list                show the devices, and the options with their values; run nothing\n"
+	"  -v, --verbose         print the settings and the command\n"
+	"  --help, --version\n"
+	"\n"
+	"Every option of the library is one here: --block-size 4K or --block-size=4K sets ADSM_BLOCK_SIZE=4K.\n"
+	"Each process that uses shared memory writes a report and a trace of its own: the first one FILE, which is\n"
+	"replaced, further ones FILE.PID.\n"
+	"\n"
+	"The exit status is the program's; a signal that ends it ends adsmrun. Else it is 2: an option is not valid,\n"
+	"125: adsmrun failed, 126: the program cannot be run, or not with a library preloaded, 127: there is no such\n"
+	"program.\n"
+	"\n";
+
+void complain(const char *format, ...)
+{
+	va_list list;
+
+	fputs("adsmrun: ", stderr);
+	va_start(list, format);
+	vfprintf(stderr, format, list);
+	va_end(list);
+	fputc('\n', stderr);
+}
+
+/* ---- options */
+
+struct request {
+	bool verbose, audit, list;
+	bool observe;		/* files are wanted: adsmrun stays until the program has ended */
+	bool files;		/* --files was given */
+};
+
+static int set_option(const char *name, const char *value)
+{
+	char variable[64] = "ADSM_";
+	size_t n = strlen(variable);
+
+	if (adsm_options_set(name, value)) {
+		complain("%s", adsm_last_error());
+		return RUN_USAGE;
+	}
+	for (; *name; name++)
+		variable[n++] = (char)(*name == '-' ? '_' : toupper((unsigned char)*name));
+	variable[n] = '\0';
+	if (!setenv(variable, value, 1))
+		return 0;
+	complain("cannot set %s: %s", variable, strerror(errno));
+	return RUN_FAILED;
+}
+
+static _Noreturn void print_and_exit(bool help)
+{
+	int version = adsmVersion();
+
+	if (help) {
+		fputs(usage, stdout);
+		adsm_options_print(stdout, false);
+	} else {
+		printf("adsmrun (libadsm) %d.%d.%d\n", version / 10000, version / 100 % 100, version % 100);
+	}
+	exit(fflush(stdout) ? RUN_FAILED : 0);
+}
+
+/* To *@ret_next comes the index of the first argument that is none of adsmrun's. 0 or a status. */
+static int parse(int argc, char **argv, struct request *request, int *ret_next)
+{
+	int i = 1, status = 0;
+
+	for (; i < argc && argv[i][0] == '-' && argv[i][1] && !status; i++) {
+		char *name = argv[i] + 2, *equals = strchr(name, '=');
+		const char *value = equals ? equals + 1 : NULL;
+
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		if (!strcmp(argv[i], "-v") || !strcmp(argv[i], "--verbose")) {
+			request->verbose = true;
+		} else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "--version")) {
+			print_and_exit(argv[i][2] == 'h');
+		} else if (!strcmp(argv[i], "--audit")) {
+			request->audit = true;
+		} else if (!strcmp(argv[i], "--list")) {
+			request->list = true;
+		} else if (argv[i][1] != '-') {
+			complain("no option %s; adsmrun --help lists them", argv[i]);
+			status = RUN_USAGE;
+		} else {
+			if (equals)
+				*equals = '\0';
+			if (!value)
+				value = !strcmp(name, "stats") ? "text" : !strcmp(name, "advise") ? "1" : argv[++i];
+			if (value) {
+				status = set_option(name, value);
+			} else {
+				complain("--%s needs a value", name);
+				status = RUN_USAGE;
+			}
+			request->observe |= !strcmp(name, "stats") || !strcmp(name, "trace") || !strcmp(name, "advise");
+			request->files |= !strcmp(name, "files");
+		}
+	}
+	*ret_next = i;
+	if (!status && request->files && request->observe) {
+		complain("--files is adsmrun's to choose with --stats, --trace and --advise");
+		status = RUN_USAGE;
+	}
+	return status;
+}
+
+/* All values, those that are in the environment already too, and how they go together. */
+static int check_environment(void)
+{
+	const char *level = getenv("ADSM_LOG");
+	int error = level && *level ? adsm_options_set("log", level) : 0;
+
+	/* Said once, here, whatever the level. */
+	if (!error) {
+		adsm_options_set("log", "silent");
+		error = adsm_options_load();
+	}
+	if (!error)
+		return 0;
+	complain("%s", adsm_last_error());
+	return RUN_USAGE;
+}
+
+/* ---- what to run */
+
+/* The folder that adsmrun is in, with whatever follows: a path, or a status. */
+static int beside(const char *rest, char ret_path[PATH_MAX])
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0) {
+		complain("cannot read /proc/self/exe: %s", strerror(errno));
+		return RUN_FAILED;
+	}
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	if (snprintf(ret_path, PATH_MAX, "%s/%s", self, rest) < PATH_MAX)
+		return 0;
+	complain("its path is too long");
+	return RUN_FAILED;
+}
+
+/* As execvp() does; ENOENT where nothing is found, EACCES where what is may not be executed. */
+static int find_program(const char *name, char ret_path[PATH_MAX])
+{
+	const char *path = strchr(name, '/') ? NULL : getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin";
+	int error = ENOENT;
+
+	if (!*name)
+		return ENOENT;
+	do {
+		size_t n = path ? strcspn(path, ":") : 0;
+		struct stat status;
+
+		if (snprintf(ret_path, PATH_MAX, "%.*s%s%s", (int)n, n ? path : "", n ? "/" : "", name) >= PATH_MAX)
+			error = ENAMETOOLONG;
+		else if (stat(ret_path, &status))
+			error = errno == ENOENT || errno == ENOTDIR || error == EACCES ? error : errno;
+		else if (S_ISREG(status.st_mode) && !eaccess(ret_path, X_OK))
+			return 0;
+		else
+			error = !path && S_ISDIR(status.st_mode) ? EISDIR : EACCES;
+		path = path && path[n] ? path + n + 1 : NULL;
+	} while (path);
+	return error;
+}
+
+static int find_library(char ret_path[PATH_MAX])
+{
+	/* Installed, in the build folder, and where it was to be installed. */
+	static const char *const places[] = { ADSM_LIBRARY_RELATIVE, ("../lib/" ADSM_LIBRARY), ADSM_LIBRARY_INSTALLED };
+	char path[PATH_MAX], *name;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (places[i][0] == '/')
+			snprintf(path, sizeof(path), "%s", places[i]);
+		else if (beside(places[i], path))
+			return RUN_FAILED;
+		name = strrchr(path, '/') + 1;
+		if (access(path, R_OK))
+			continue;
+		/* Under its own name: what is linked with it asks for it by that. */
+		name[-1] = '\0';
+		if (realpath(path, ret_path) && strlen(ret_path) + strlen(name) + 2 <= PATH_MAX) {
+			strcat(strcat(ret_path, "/"), name);
+			return 0;
+		}
+	}
+	complain(ADSM_LIBRARY " is not there: neither %s and ../lib beside adsmrun, nor %s", places[0], places[2]);
+	return RUN_FAILED;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Put the library first into LD_PRELOAD, where it is not there yet; another libadsm goes. */
+static int preload(const char *library)
+{
+	const char *old_list = getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "";
+	const char *old_folders = getenv("LD_LIBRARY_PATH") ? getenv("LD_LIBRARY_PATH") : "";
+	char *list = strdup(old_list), *value = NULL, *folders = NULL, *entry, *rest, *longer;
+	const char *name = strrchr(library, '/');
+	bool spaces = strchr(library, ' '), there = false;
+	int error = 0;
+
+	if (strchr(library, ':') || (spaces && strchr(library, ';'))) {
+		complain("%s: a library cannot be preloaded from such a path", library);
+		free(list);
+		return RUN_FAILED;
+	}
+	/* A list of files is split at spaces, one of folders is not. */
+	if (spaces && asprintf(&folders, "%.*s%s%s", (int)(name - library), library, *old_folders ? ":" : "",
+			       old_folders) < 0)
+		folders = NULL;
+	value = strdup(spaces ? name + 1 : library);
+	entry = list ? strtok_r(list, ": ", &rest) : NULL;
+	for (; entry && value; entry = strtok_r(NULL, ": ", &rest)) {
+		name = strrchr(entry, '/') ? strrchr(entry, '/') + 1 : entry;
+		there |= same_file(entry, library);
+		if (!strncmp(name, "libadsm.so", 10))
+			continue;
+		if (asprintf(&longer, "%s:%s", value, entry) < 0)
+			longer = NULL;
+		free(value);
+		value = longer;
+	}
+	if (!list || !value || (spaces && !folders))
+		error = ENOMEM;
+	/* Where it is there already, it is where somebody wants it: behind a sanitizer, say. */
+	else if (!there && (setenv("LD_PRELOAD", value, 1) || (spaces && setenv("LD_LIBRARY_PATH", folders, 1))))
+		error = errno;
+	if (error)
+		complain("cannot set LD_PRELOAD: %s", strerror(error));
+	free(list);
+	free(value);
+	free(folders);
+	return error ? RUN_FAILED : 0;
+}
+
+static void print_quoted(const char *text)
+{
+	if (*text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%")]) {
+		fprintf(stderr, " %s", text);
+		return;
+	}
+	fputs(" '", stderr);
+	for (; *text; text++)
+		fprintf(stderr, *text == '\'' ? "'\\''" : "%c", *text);
+	fputc('\'', stderr);
+}
+
+static void print_settings(char *const *argv)
+{
+	fputs("adsmrun:", stderr);
+	for (char **e = environ; *e; e++)
+		if (!strncmp(*e, "ADSM_", 5) || !strncmp(*e, "LD_", 3))
+			print_quoted(*e);
+	for (; *argv; argv++)
+		print_quoted(*argv);
+	fputc('\n', stderr);
+}
+
+/* ---- the run */
+
+static int cannot_execute(const char *name, int error)
+{
+	complain("cannot run %s: %s", name, strerror(error));
+	return error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT_EXECUTE;
+}
+
+/*
+ * Program and adsmrun are in one process group: what the terminal sends reaches both, and is the program's alone to
+ * obey. What another process sends to adsmrun is passed on, and so is an alarm that was set before adsmrun began.
+ */
+static void pass_on(pid_t child, const siginfo_t *info)
+{
+	bool sent = info->si_code <= 0 && info->si_code != SI_TIMER && info->si_pid != child;
+
+	if (!sent && info->si_signo != SIGALRM)
+		return;
+	if (info->si_code == SI_QUEUE)
+		sigqueue(child, info->si_signo, info->si_value);
+	else
+		kill(child, info->si_signo);
+}
+
+/* The program has stopped, and so does adsmrun, for the shell to see. Returns when it is continued. */
+static void stop_with(int signal_number)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL }, old;
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, signal_number);
+	sigaction(signal_number, &action, &old);
+	raise(signal_number);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	sigprocmask(SIG_BLOCK, &one, NULL);
+	sigaction(signal_number, &old, NULL);
+}
+
+/* With @all signals blocked, until the child has ended: its status. */
+static int supervise(pid_t child, const sigset_t *all)
+{
+	bool continued = false;		/* by somebody else, since it stopped */
+	siginfo_t info;
+	int status;
+
+	for (;;) {
+		if (sigwaitinfo(all, &info) < 0)
+			continue;
+		while (waitpid(child, &status, WNOHANG | WUNTRACED | WCONTINUED) == child) {
+			if (WIFEXITED(status) || WIFSIGNALED(status))
+				return status;
+			continued = WIFCONTINUED(status);
+			if (!WIFSTOPPED(status))
+				continue;
+			stop_with(WSTOPSIG(status));
+			/* What told both to stop has done so. */
+			if (info.si_signo == SIGTSTP || info.si_signo == SIGTTIN || info.si_signo == SIGTTOU)
+				info.si_signo = SIGCHLD;
+		}
+		if (info.si_signo == SIGCONT && continued)
+			continued = false;
+		else if (info.si_signo != SIGCHLD)
+			pass_on(child, &info);
+	}
+}
+
+/* Start the program and wait for it: 0, or the status of adsmrun's own failure. */
+static int run(const char *path, char **argv, struct outcome *outcome)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL }, old_action;
+	struct timespec start, now;
+	sigset_t all, old;
+	int report[2], error = 0, fd;
+
+	/* Everything is blocked to be waited for; no handler, no change that the program would inherit. */
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	sigaction(SIGCHLD, &action, &old_action);
+	if (pipe2(report, O_CLOEXEC) || (outcome->pid = fork()) < 0) {
+		complain("cannot start a process: %s", strerror(errno));
+		return RUN_FAILED;
+	}
+	if (!outcome->pid) {
+		sigaction(SIGCHLD, &old_action, NULL);
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		execv(path, argv);
+		error = errno;
+		_exit(write(report[1], &error, sizeof(error)) < 0);
+	}
+	close(report[1]);
+	while (read(report[0], &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	close(report[0]);
+	/* What is opened from here on is none of the three standard streams. */
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+	outcome->status = supervise(outcome->pid, &all);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	outcome->seconds = (double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec);
+	return error ? cannot_execute(outcome->name, error) : 0;
+}
+
+/* As the program did, for whoever waits for adsmrun. */
+static _Noreturn void end_as(int status)
+{
+	const struct rlimit no_core = { 0, 0 };
+	sigset_t one;
+
+	if (WIFEXITED(status))
+		exit(WEXITSTATUS(status));
+	setrlimit(RLIMIT_CORE, &no_core);
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, WTERMSIG(status));
+	raise(WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	/* The first process of a container lives on. */
+	exit(128 + WTERMSIG(status));
+}
+
+int main(int argc, char **argv)
+{
+	struct request request = { 0 };
+	struct program program = { 0 };
+	struct outcome outcome = { 0 };
+	char library[PATH_MAX];
+	int next, status, error;
+
+	status = parse(argc, argv, &request, &next);
+	if (!status)
+		status = check_environment();
+	if (status)
+		return status;
+	request.observe &= *adsm_options.stats || *adsm_options.trace || adsm_options.advise;
+	if (request.list) {
+		if (beside("adsm-info", library))
+			return RUN_FAILED;
+		execl(library, library, NULL);
+		complain("cannot run %s: %s", library, strerror(errno));
+		return RUN_FAILED;
+	}
+	argv += next;
+	if (!*argv) {
+		complain("no program is named; adsmrun --help shows how");
+		return RUN_USAGE;
+	}
+	outcome.name = argv[0];
+	error = find_program(argv[0], program.path);
+	if (!error)
+		error = program_examine(&program);
+	if (error)
+		return cannot_execute(argv[0], error);
+	if (find_library(library))
+		return RUN_FAILED;
+	if (request.audit)
+		program_audit(&program, library);
+	if (*program.why_not) {
+		complain("cannot preload a library into %s: %s", argv[0], program.why_not);
+		return RUN_CANNOT_EXECUTE;
+	}
+	status = preload(library);
+	if (!status && request.observe)
+		status = files_prepare();
+	if (status)
+		return status;
+	if (request.verbose)
+		print_settings(argv);
+	fflush(NULL);
+	if (!request.observe) {
+		execv(program.path, argv);
+		return cannot_execute(argv[0], errno);
+	}
+	status = run(program.path, argv, &outcome);
+	if (status) {
+		files_discard();
+		return status;
+	}
+	files_finish(&outcome);
+	fflush(NULL);
+	end_as(outcome.status);
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/* adsmrun_elf.c - the program's file: can a library be preloaded, and what of the program would that one follow? */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "adsmrun.h"
+
+#define SCRIPTS_MAX 5		/* interpreters that are scripts; as the kernel has it */
+
+struct elf {
+	const char *data;
+	size_t size;
+};
+
+/* ---- reading; whatever the file says, nothing outside it is read */
+
+static const void *at(const struct elf *elf, uint64_t offset, uint64_t size)
+{
+	return offset <= elf->size && size <= elf->size - offset ? elf->data + offset : NULL;
+}
+
+static const char *string_at(const struct elf *elf, uint64_t offset)
+{
+	return offset < elf->size && memchr(elf->data + offset, '\0', elf->size - offset) ? elf->data + offset : NULL;
+}
+
+/* 0 or an errno. */
+static int map(const char *path, struct elf *ret_elf)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+	struct stat status;
+	void *data;
+
+	if (fd < 0)
+		return errno;
+	error = fstat(fd, &status) ? errno : 0;
+	if (!error && !status.st_size)
+		error = ENOEXEC;
+	data = error ? NULL : mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		error = errno;
+	close(fd);
+	if (!error)
+		*ret_elf = (struct elf){ data, (size_t)status.st_size };
+	return error;
+}
+
+static void unmap(const struct elf *elf)
+{
+	munmap((void *)(uintptr_t)elf->data, elf->size);
+}
+
+static bool is_elf(const struct elf *elf)
+{
+	return elf->size >= sizeof(ElfW(Ehdr)) && !memcmp(elf->data, ELFMAG, SELFMAG);
+}
+
+/* Of this machine: what the rest reads. */
+static bool is_native(const struct elf *elf)
+{
+	const ElfW(Ehdr) *header = (const void *)elf->data;
+#if defined(__x86_64__)
+	const unsigned machine = EM_X86_64;
+#else
+	const unsigned machine = EM_AARCH64;
+#endif
+
+	return header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
+		header->e_machine == machine && header->e_phentsize == sizeof(ElfW(Phdr)) &&
+		(header->e_type == ET_EXEC || header->e_type == ET_DYN);
+}
+
+/* The loader that it asks for; NULL: none. */
+static const char *loader_of(const struct elf *elf)
+{
+	const ElfW(Ehdr) *header = (const void *)elf->data;
+
+	for (unsigned i = 0; i < header->e_phnum; i++) {
+		const ElfW(Phdr) *segment = at(elf, header->e_phoff + i * sizeof(*segment), sizeof(*segment));
+
+		if (segment && segment->p_type == PT_INTERP)
+			return string_at(elf, segment->p_offset);
+	}
+	return NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	return strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+}
+
+static void own_loader(char ret_path[PATH_MAX])
+{
+	const char *loader;
+	struct elf elf;
+
+	*ret_path = '\0';
+	if (map("/proc/self/exe", &elf))
+		return;
+	loader = is_elf(&elf) ? loader_of(&elf) : NULL;
+	if (loader)
+		snprintf(ret_path, PATH_MAX, "%s", loader);
+	unmap(&elf);
+}
+
+/* ---- can a library be preloaded? */
+
+/* Does the kernel give it rights that its caller has not? Then its loader takes nothing from the environment. */
+static const char *privileges(const char *path)
+{
+	struct statvfs system;
+	struct stat status;
+
+	if (stat(path, &status) || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+	    (!statvfs(path, &system) && system.f_flag & ST_NOSUID))
+		return NULL;
+	if (status.st_mode & S_ISUID && status.st_uid != getuid())
+		return "it is a set-user-ID program";
+	if (status.st_mode & S_ISGID && status.st_mode & S_IXGRP && status.st_gid != getgid())
+		return "it is a set-group-ID program";
+	if (getuid() && getxattr(path, "security.capability", NULL, 0) > 0)
+		return "its file has capabilities";
+	return NULL;
+}
+
+static void examine_elf(const struct elf *elf, struct program *program)
+{
+	const char *loader = is_native(elf) ? loader_of(elf) : NULL, *why = NULL;
+	char own[PATH_MAX];
+
+	own_loader(own);
+	if (!is_native(elf))
+		why = "it is made for another kind of machine";
+	else if (!loader && strcmp(base_name(program->elf), base_name(own)))
+		why = "it is statically linked";
+	else
+		why = privileges(program->elf);
+	if (why)
+		snprintf(program->why_not, sizeof(program->why_not), "%s", why);
+	else if (loader && *own && strcmp(base_name(loader), base_name(own)))
+		snprintf(program->why_not, sizeof(program->why_not), "it uses another C library (%s)", loader);
+}
+
+/* The interpreter that a script names in its first line, as the kernel reads it; false: it is no script. */
+static bool read_script(const struct elf *elf, char ret_path[PATH_MAX])
+{
+	const char *line = elf->data + 2, *end;
+
+	if (elf->size < 3 || memcmp(elf->data, "#!", 2))
+		return false;
+	end = elf->data + elf->size;
+	while (line < end && (*line == ' ' || *line == '\t'))
+		line++;
+	for (end = line; end < elf->data + elf->size && !strchr(" \t\n", *end); end++)
+		;
+	snprintf(ret_path, PATH_MAX, "%.*s", (int)(end - line), line);
+	return true;
+}
+
+int program_examine(struct program *program)
+{
+	struct elf elf;
+
+	strcpy(program->elf, program->path);
+	for (int i = 0; i < SCRIPTS_MAX; i++) {
+		int error = map(program->elf, &elf);
+
+		/* Which may be executed all the same. */
+		if (error == EACCES) {
+			program->elf[0] = '\0';
+			return 0;
+		}
+		if (error)
+			return error;
+		if (is_elf(&elf)) {
+			examine_elf(&elf, program);
+			unmap(&elf);
+			return 0;
+		}
+		if (!read_script(&elf, program->elf))
+			error = ENOEXEC;
+		unmap(&elf);
+		if (error)
+			return error;
+	}
+	return ELOOP;
+}
+
+/* ---- the audit: symbols that files ask for, and what follows from them */
+
+struct finding {
+	const char *name, *patterns, *says;
+	char files[256];
+};
+
+static struct finding findings[] = {
+	{ "CUDA driver", "cu[A-Z]*", "followed; see --cuda-objects", "" },
+	{ "CUDA runtime", "cuda[A-Z]* __cuda[A-Z]*", "followed, through the driver below it", "" },
+	{ "CUDA, opened", "", "a static runtime, or a driver opened at run time: followed, through dlsym()", "" },
+	{ "OpenCL", "cl[A-Z]*", "its own buffers stay its own; adsm_opencl.h shares arrays", "" },
+	{ "io_uring", "io_uring_*", "NOT followed: shared memory needs adsmHold()", "" },
+	{ "RDMA", "ibv_* rdma_*", "NOT followed: shared memory needs adsmHold()", "" },
+	{ "syscall()", "syscall", "NOT followed: shared memory needs adsmHold()", "" },
+	{ "dlmopen()", "dlmopen", "NOT followed: what it loads calls another libc", "" },
+	{ "dlopen()", "dlopen", "what it loads is followed too, but for RTLD_DEEPBIND", "" },
+	{ "signals", "sigaction signal sigset bsd_signal __sysv_signal",
+	  "SIGSEGV is shared: the program's handler gets what is not the library's", "" },
+	{ "fork", "fork _Fork clone", "a child may not use shared memory before it calls exec", "" },
+	{ "other code", "", "makes its system calls itself (Go): NOT followed", "" },
+};
+
+enum { CUDA_OPENED = 2, OTHER_CODE = 11 };
+
+#define N_FINDINGS (sizeof(findings) / sizeof(findings[0]))
+
+/* Names of functions, sorted. */
+struct names {
+	const char **names;
+	bool *used;
+	size_t n;
+};
+
+static void found(struct finding *finding, const char *path)
+{
+	const char *name = base_name(path);
+	size_t n = strlen(name), used = strlen(finding->files);
+
+	/* A file's symbols come one after the other. */
+	if (used < n || strcmp(finding->files + used - n, name))
+		snprintf(finding->files + used, sizeof(finding->files) - used, "%s%s", used ? ", " : "", name);
+}
+
+static bool matches(const char *patterns, const char *name)
+{
+	char pattern[32];
+
+	while (*patterns) {
+		size_t n = strcspn(patterns, " ");
+
+		snprintf(pattern, sizeof(pattern), "%.*s", (int)n, patterns);
+		if (!fnmatch(pattern, name, 0))
+			return true;
+		patterns += n + (patterns[n] == ' ');
+	}
+	return false;
+}
+
+static const ElfW(Shdr) *section_at(const struct elf *elf, unsigned i)
+{
+	const ElfW(Ehdr) *header = (const void *)elf->data;
+
+	return i < header->e_shnum ? at(elf, header->e_shoff + i * sizeof(ElfW(Shdr)), sizeof(ElfW(Shdr))) : NULL;
+}
+
+/* Call @each with the names of the dynamic symbols that are defined here, or are not. */
+static void for_symbols(const struct elf *elf, bool defined, void (*each)(const char *name, void *arg), void *arg)
+{
+	const ElfW(Shdr) *section, *strings;
+
+	for (unsigned i = 0; (section = section_at(elf, i)); i++) {
+		if (section->sh_type != SHT_DYNSYM || !(strings = section_at(elf, section->sh_link)))
+			continue;
+		for (uint64_t k = 1; k < section->sh_size / sizeof(ElfW(Sym)); k++) {
+			const ElfW(Sym) *symbol = at(elf, section->sh_offset + k * sizeof(*symbol), sizeof(*symbol));
+			const char *name = symbol ? string_at(elf, strings->sh_offset + symbol->st_name) : NULL;
+
+			if (name && *name && (symbol->st_shndx != SHN_UNDEF) == defined)
+				each(name, arg);
+		}
+	}
+}
+
+static bool has_section(const struct elf *elf, const char *name)
+{
+	const ElfW(Ehdr) *header = (const void *)elf->data;
+	const ElfW(Shdr) *section, *names = section_at(elf, header->e_shstrndx);
+
+	for (unsigned i = 0; names && (section = section_at(elf, i)); i++) {
+		const char *found_name = string_at(elf, names->sh_offset + section->sh_name);
+
+		if (found_name && !strcmp(found_name, name))
+			return true;
+	}
+	return false;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The wrappers of libc's functions: what the library exports, but for its own and the driver's. */
+static void add_wrapper(const char *name, void *arg)
+{
+	struct names *wrappers = arg;
+	const char **longer;
+
+	if (!strncmp(name, "adsm", 4) || matches("cu[A-Z]*", name))
+		return;
+	longer = realloc(wrappers->names, (wrappers->n + 1) * sizeof(*longer));
+	if (!longer)
+		return;
+	wrappers->names = longer;
+	wrappers->names[wrappers->n++] = name;
+}
+
+struct file {
+	const char *path;
+	struct names *wrappers;
+};
+
+static void note_import(const char *name, void *arg)
+{
+	struct file *file = arg;
+	const char **wrapper = bsearch(&name, file->wrappers->names, file->wrappers->n, sizeof(name), compare);
+
+	if (wrapper && file->wrappers->used)
+		file->wrappers->used[wrapper - file->wrappers->names] = true;
+	for (size_t i = 0; i < N_FINDINGS; i++)
+		if (matches(findings[i].patterns, name))
+			found(&findings[i], file->path);
+}
+
+static void audit_file(const char *path, struct names *wrappers)
+{
+	struct file file = { path, wrappers };
+	struct elf elf;
+
+	/* The C library is what the wrappers stand before; drivers do not come by themselves. */
+	if (matches("libc.so* libm.so* ld-linux* libpthread.so* libdl.so* librt.so* libadsm.so* libcuda* libOpenCL*",
+		    base_name(path)) || map(path, &elf))
+		return;
+	if (is_elf(&elf) && is_native(&elf)) {
+		for_symbols(&elf, false, note_import, &file);
+		if (memmem(elf.data, elf.size, "libcuda.so.1", sizeof("libcuda.so.1")))
+			found(&findings[CUDA_OPENED], path);
+		if (has_section(&elf, ".note.go.buildid"))
+			found(&findings[OTHER_CODE], path);
+	}
+	unmap(&elf);
+}
+
+/* The libraries that the loader would load; the program does not run. How many. */
+static unsigned audit_libraries(const char *elf, struct names *wrappers)
+{
+	char loader[PATH_MAX], *line = NULL;
+	unsigned n = 0;
+	size_t size = 0;
+	int ends[2];
+	FILE *list;
+	pid_t pid;
+
+	own_loader(loader);
+	if (!*loader || pipe2(ends, O_CLOEXEC))
+		return 0;
+	pid = fork();
+	if (!pid) {
+		/* As ldd does; its option --list gives up where a library is missing. */
+		dup2(ends[1], STDOUT_FILENO);
+		setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+		execl(loader, loader, elf, NULL);
+		_exit(RUN_NOT_FOUND);
+	}
+	close(ends[1]);
+	list = fdopen(ends[0], "r");
+	while (list && pid > 0 && getline(&line, &size, list) > 0) {
+		char *path = strchr(line, '/'), *end = path ? strstr(path, " (0x") : NULL;
+
+		if (strstr(line, "not found"))
+			fprintf(stderr, "  %-15s %s", "missing", line + strspn(line, " \t"));
+		/* "name => path (address)"; the name may be a path, too. */
+		if (!end || (strstr(line, " => ") && !(path = strchr(strstr(line, " => "), '/'))))
+			continue;
+		*end = '\0';
+		audit_file(path, wrappers);
+		n++;
+	}
+	free(line);
+	if (list)
+		fclose(list);
+	else
+		close(ends[0]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	return n;
+}
+
+/* In lines of a width that is read easily. */
+static void print_used(const struct names *wrappers)
+{
+	unsigned n = 0, column = 100;
+
+	for (size_t i = 0; i < wrappers->n; i++)
+		n += wrappers->used[i];
+	fprintf(stderr, "  %-15s %u of the %zu functions of libc's that the library follows%s", "calls", n, wrappers->n,
+		n ? ":" : "");
+	for (size_t i = 0; i < wrappers->n; i++) {
+		if (!wrappers->used[i])
+			continue;
+		if (column + strlen(wrappers->names[i]) >= 100) {
+			fprintf(stderr, "\n  %-15s", "");
+			column = 17;
+		}
+		column += (unsigned)fprintf(stderr, " %s", wrappers->names[i]);
+	}
+	fputc('\n', stderr);
+}
+
+void program_audit(const struct program *program, const char *library)
+{
+	char *elf = *program->elf ? realpath(program->elf, NULL) : NULL;
+	struct names wrappers = { 0 };
+	struct elf library_elf = { 0 };
+	unsigned n;
+
+	fprintf(stderr, "adsmrun: audit of %s\n", program->path);
+	if (!elf) {
+		fprintf(stderr, "  %-15s cannot be read\n", "file");
+		return;
+	}
+	if (strcmp(program->elf, program->path))
+		fprintf(stderr, "  %-15s a script, run by %s\n", "file", program->elf);
+	fprintf(stderr, "  %-15s %s%s\n", "preload", *program->why_not ? "NO: " : "yes", program->why_not);
+	if (!*program->why_not && !map(library, &library_elf)) {
+		for_symbols(&library_elf, true, add_wrapper, &wrappers);
+		wrappers.used = calloc(wrappers.n + 1, sizeof(*wrappers.used));
+	}
+	if (wrappers.names && wrappers.used) {
+		qsort(wrappers.names, wrappers.n, sizeof(*wrappers.names), compare);
+		audit_file(elf, &wrappers);
+		n = audit_libraries(elf, &wrappers);
+		fprintf(stderr, "  %-15s %u\n", "libraries", n);
+		print_used(&wrappers);
+		for (size_t i = 0; i < N_FINDINGS; i++)
+			if (*findings[i].files)
+				fprintf(stderr, "  %-15s %s (%s)\n", findings[i].name, findings[i].says,
+					findings[i].files);
+		fprintf(stderr, "  %-15s system calls by instructions of the program's own, and what it loads later\n",
+			"cannot be seen");
+	}
+	if (library_elf.data)
+		unmap(&library_elf);
+	free(wrappers.names);
+	free(wrappers.used);
+	free(elf);
+}

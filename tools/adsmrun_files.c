@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adsmrun_files.c - reports and traces of a run: where the library shall write them; and, when the program has ended,
+ * completing what it could not end itself, and printing.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "adsmrun.h"
+#include "options.h"
+
+#define TAIL_SIZE ((off_t)65536)	/* of a trace: the end of a last line lies in that */
+
+/* What is written into one file by each process: the first into FILE, others into FILE.PID or FILE.PID.N. */
+struct output {
+	bool wanted, json, print;
+	char copy_to[PATH_MAX];		/* where it is printed; "": standard error */
+	char folder[PATH_MAX], *name;	/* FILE */
+	struct dirent **before;		/* what was in the folder */
+	int n_before;
+};
+
+static struct output report, trace;
+static char temporary[PATH_MAX];	/* folder of a report that is printed; "" */
+
+/* ---- before */
+
+static bool in_folder(struct dirent **list, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcmp(list[i]->d_name, name))
+			return true;
+	return false;
+}
+
+static void free_list(struct dirent **list, int n)
+{
+	while (n > 0)
+		free(list[--n]);
+	free(list);
+}
+
+/* The path of a file that is to be made, and what is beside it. 0 or a status. */
+static int set_file(struct output *output, const char *path)
+{
+	snprintf(output->folder, sizeof(output->folder), "%s", path);
+	output->name = strrchr(output->folder, '/');
+	*output->name++ = '\0';
+	output->wanted = true;
+	output->n_before = scandir(*output->folder ? output->folder : "/", &output->before, NULL, alphasort);
+	if (output->n_before >= 0)
+		return 0;
+	complain("cannot read %s: %s", output->folder, strerror(errno));
+	return RUN_FAILED;
+}
+
+static int set_temporary(struct output *output)
+{
+	const char *folder = getenv("TMPDIR");
+	char path[PATH_MAX];
+
+	snprintf(temporary, sizeof(temporary), "%s/adsmrun.XXXXXX", folder && *folder ? folder : "/tmp");
+	if (!mkdtemp(temporary)) {
+		complain("cannot make a folder %s: %s", temporary, strerror(errno));
+		*temporary = '\0';
+		return RUN_FAILED;
+	}
+	output->print = true;
+	if (!realpath(temporary, path) || strlen(path) + sizeof("/report") > sizeof(path)) {
+		complain("%s: %s", temporary, strerror(errno));
+		return RUN_FAILED;
+	}
+	strcat(path, "/report");
+	return set_file(output, path);
+}
+
+/* A file that somebody named: it must be possible to make it anew. */
+static int choose(struct output *output, const char *wanted, const char *option)
+{
+	char path[PATH_MAX];
+	struct stat status;
+	int fd;
+
+	if (!stat(wanted, &status) && !S_ISREG(status.st_mode)) {
+		/* A report can be printed into whatever it is; a trace is completed in its place. */
+		if (output == &trace || S_ISDIR(status.st_mode)) {
+			complain("--%s: %s is no regular file", option, wanted);
+			return RUN_USAGE;
+		}
+		snprintf(output->copy_to, sizeof(output->copy_to), "%s", wanted);
+		return set_temporary(output);
+	}
+	fd = open(wanted, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	if (fd < 0 || close(fd) || !realpath(wanted, path) || unlink(path)) {
+		complain("--%s: cannot write to %s: %s", option, wanted, strerror(errno));
+		return RUN_USAGE;
+	}
+	return set_file(output, path);
+}
+
+static int tell(const char *variable, const char *before, const struct output *output)
+{
+	char value[2 * PATH_MAX];
+
+	snprintf(value, sizeof(value), "%s%s/%s", before, output->folder, output->name);
+	if (!setenv(variable, value, 1))
+		return 0;
+	complain("cannot set %s: %s", variable, strerror(errno));
+	return RUN_FAILED;
+}
+
+int files_prepare(void)
+{
+	const char *stats = adsm_options.stats;
+	int status = 0;
+
+	if (!*stats && adsm_options.advise)
+		stats = "text";
+	if (!strcmp(stats, "text")) {
+		status = set_temporary(&report);
+	} else if (*stats) {
+		report.json = strncmp(stats, "text:", 5);
+		status = choose(&report, stats + (!report.json || !strncmp(stats, "json:", 5) ? 5 : 0), "stats");
+	}
+	if (!status && *adsm_options.trace)
+		status = choose(&trace, adsm_options.trace, "trace");
+	if (!status && report.wanted && trace.wanted && !strcmp(report.folder, trace.folder) &&
+	    !strcmp(report.name, trace.name)) {
+		complain("one file cannot be the report and the trace");
+		status = RUN_USAGE;
+	}
+	if (!status && report.wanted)
+		status = tell("ADSM_STATS", report.json ? "json:" : "text:", &report);
+	if (!status && trace.wanted)
+		status = tell("ADSM_TRACE", "", &trace);
+	if (!status && setenv("ADSM_FILES", "new", 1))
+		status = RUN_FAILED;
+	if (status)
+		files_discard();
+	return status;
+}
+
+void files_discard(void)
+{
+	if (*temporary)
+		rmdir(temporary);
+}
+
+/* ---- after: one file at a time */
+
+struct piece {
+	const struct output *output;
+	char path[2 * PATH_MAX];
+	pid_t pid;		/* of the process that wrote it; 0: not known */
+	char why[400];		/* what ended it early, in words */
+};
+
+static char *read_all(const char *path)
+{
+	FILE *in = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0;
+
+	/* Text without NULs. */
+	if (in && getdelim(&text, &size, '\0', in) < 0 && !ferror(in)) {
+		free(text);
+		text = strdup("");
+	}
+	if (in)
+		fclose(in);
+	return text;
+}
+
+static bool is_running(pid_t pid)
+{
+	const char *state;
+	char path[64], *text;
+	bool running;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	text = read_all(path);
+	state = text ? strrchr(text, ')') : NULL;
+	running = state && state[1] && !strchr("ZX", state[2]);
+	free(text);
+	return running;
+}
+
+/* Has any process the file open? A lease can be had only where none has. */
+static bool is_open(int fd)
+{
+	if (!fcntl(fd, F_SETLEASE, F_WRLCK)) {
+		fcntl(fd, F_SETLEASE, F_UNLCK);
+		return false;
+	}
+	return errno == EAGAIN;
+}
+
+static void explain(struct piece *piece, const struct outcome *outcome, const char *what)
+{
+	struct timespec now;
+	struct stat status;
+	double before = 0;
+	int n = 0;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (what && !stat(piece->path, &status))
+		before = (double)(now.tv_sec - status.st_mtim.tv_sec) +
+			1e-9 * (double)(now.tv_nsec - status.st_mtim.tv_nsec);
+	if (piece->pid && piece->pid != outcome->pid)
+		n = snprintf(piece->why, sizeof(piece->why),
+			     "process %d was killed, or ended by _exit() or became another program", piece->pid);
+	else if (WIFSIGNALED(outcome->status))
+		n = snprintf(piece->why, sizeof(piece->why), "killed by signal %d (%s) after %.1f s",
+			     WTERMSIG(outcome->status), strsignal(WTERMSIG(outcome->status)), outcome->seconds);
+	else
+		n = snprintf(piece->why, sizeof(piece->why),
+			     "%sended by _exit() or became another program; the run's status was %d, after %.1f s",
+			     piece->pid ? "" : "its process was killed, or ", WEXITSTATUS(outcome->status),
+			     outcome->seconds);
+	if (what)
+		snprintf(piece->why + n, sizeof(piece->why) - (size_t)n, "; the %s is of %.1f s before", what,
+			 before > 0 ? before : 0);
+	else
+		snprintf(piece->why + n, sizeof(piece->why) - (size_t)n, ", before the first report");
+}
+
+/* The number behind the first @key in a text, or 0. */
+static pid_t number_after(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? (pid_t)strtol(at + strlen(key), NULL, 10) : 0;
+}
+
+static bool is_final(const char *text, bool json)
+{
+	if (json)
+		return strstr(text, "\"final\": true");
+	return *text && !strstr(text, "\nadsm: incomplete:");
+}
+
+static void print_report(const struct piece *piece, const char *text, bool several)
+{
+	FILE *out = *piece->output->copy_to ? fopen(piece->output->copy_to, "ae") : stderr;
+
+	if (!out) {
+		complain("--stats: cannot write to %s: %s", piece->output->copy_to, strerror(errno));
+		return;
+	}
+	if (several && piece->pid && !piece->output->json)
+		fprintf(out, "adsmrun: process %d:\n", piece->pid);
+	fputs(text, out);
+	if (ferror(out) | (out == stderr ? fflush(out) : fclose(out)))
+		complain("--stats: cannot write all of the report: %s", strerror(errno));
+}
+
+/* Make a report that is not final say why, in its place. */
+static void rewrite(const struct piece *piece, const char *text)
+{
+	char path[sizeof(piece->path) + 16];
+	FILE *out;
+	bool failed;
+
+	snprintf(path, sizeof(path), "%s.%d.part", piece->path, getpid());
+	out = fopen(path, "we");
+	failed = !out || fputs(text, out) < 0;
+	failed |= out && fclose(out);
+	if (failed || rename(path, piece->path)) {
+		complain("cannot write to %s: %s", piece->path, strerror(errno));
+		unlink(path);
+	}
+}
+
+static void finish_report(struct piece *piece, const struct outcome *outcome, bool several)
+{
+	char *text = read_all(piece->path), *whole = NULL;
+	const char *rest;
+	bool json = piece->output->json;
+
+	if (!text) {
+		complain("cannot read %s: %s", piece->path, strerror(errno));
+		return;
+	}
+	if (*text)
+		piece->pid = number_after(text, json ? "\"pid\": " : "(process ");
+	if (piece->pid && piece->pid != outcome->pid && is_running(piece->pid)) {
+		complain("%s: process %d still runs, and writes its report there", piece->path, piece->pid);
+	} else if (!is_final(text, json)) {
+		explain(piece, outcome, *text ? "report" : NULL);
+		rest = strchr(text, '\n') ? strchr(text, '\n') + 1 : "";
+		if ((json ? *text ? asprintf(&whole, "{\n\t\"ended\": \"%s\",\n%s", piece->why, rest) :
+				asprintf(&whole, "{\n\t\"ended\": \"%s\",\n\t\"final\": false\n}\n", piece->why) :
+		     asprintf(&whole, "%sadsmrun: %s: %s\n", text, outcome->name, piece->why)) < 0)
+			whole = NULL;
+		else if (!piece->output->print)
+			rewrite(piece, whole);
+	}
+	if (piece->output->print)
+		print_report(piece, whole ? whole : text, several);
+	free(text);
+	free(whole);
+}
+
+/* End a trace that its process could not: without a partial last line, with a line that says what is missing. */
+static void finish_trace(struct piece *piece, const struct outcome *outcome)
+{
+	int fd = open(piece->path, O_RDWR | O_CLOEXEC);
+	char tail[TAIL_SIZE + 1], end[sizeof(piece->why) + 200];
+	struct stat status;
+	off_t start;
+	ssize_t n = -1;
+
+	if (fd < 0 || fstat(fd, &status))
+		goto failed;
+	start = status.st_size > TAIL_SIZE ? status.st_size - TAIL_SIZE : 0;
+	n = pread(fd, tail, TAIL_SIZE, start);
+	if (n < 0)
+		goto failed;
+	if (n >= 2 && !memcmp(tail + n - 2, "]\n", 2) && (n == 2 || tail[n - 3] == '\n'))
+		goto close;
+	if (piece->pid != outcome->pid && is_open(fd)) {
+		complain("%s: a process still writes it", piece->path);
+		goto close;
+	}
+	explain(piece, outcome, "trace");
+	while (n && tail[n - 1] != '\n')
+		n--;
+	if (!n && start) {
+		errno = EBADMSG;
+		goto failed;
+	}
+	snprintf(end, sizeof(end), "%s{\"ph\":\"M\",\"pid\":1,\"tid\":0,\"name\":\"trace_end\","
+		 "\"args\":{\"complete\":false,\"why\":\"%s\"}}\n]\n", start + n ? "" : "[\n", piece->why);
+	/* Its own end was there, but for the bracket. */
+	if (n > 2 && tail[n - 2] == '}')
+		strcpy(end, "]\n");
+	if (ftruncate(fd, start + n) || pwrite(fd, end, strlen(end), start + n) != (ssize_t)strlen(end))
+		goto failed;
+	goto close;
+failed:
+	complain("cannot complete %s: %s", piece->path, strerror(errno));
+close:
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---- after: all of them */
+
+/* Is @name FILE, or FILE with numbers behind dots? ret_part: a report that was being written; ret_pid: 0 for FILE. */
+static bool is_of(const struct output *output, const char *name, bool *ret_part, pid_t *ret_pid)
+{
+	size_t n = strlen(output->name);
+	unsigned n_numbers = 0;
+	pid_t first = 0, last = 0;
+
+	if (strncmp(name, output->name, n))
+		return false;
+	for (name += n; name[0] == '.' && isdigit((unsigned char)name[1]); n_numbers++) {
+		last = (pid_t)strtol(name + 1, (char **)&name, 10);
+		first = n_numbers ? first : last;
+	}
+	*ret_part = n_numbers && !strcmp(name, ".part");
+	*ret_pid = *ret_part ? last : first;
+	return *ret_part ? n_numbers <= 3 : n_numbers <= 2 && !*name;
+}
+
+/* How many there are. */
+static unsigned finish(const struct output *output, const struct outcome *outcome, bool count_only, bool several)
+{
+	const char *folder = *output->folder ? output->folder : "/";
+	struct piece piece = { .output = output };
+	struct dirent **list = NULL;
+	int n_list = scandir(folder, &list, NULL, alphasort);
+	unsigned n = 0;
+
+	for (int i = 0; i < n_list; i++) {
+		bool part;
+
+		if (!is_of(output, list[i]->d_name, &part, &piece.pid) ||
+		    in_folder(output->before, output->n_before, list[i]->d_name))
+			continue;
+		snprintf(piece.path, sizeof(piece.path), "%s/%s", output->folder, list[i]->d_name);
+		n += !part;
+		if (count_only)
+			continue;
+		if (part && !is_running(piece.pid))
+			unlink(piece.path);
+		else if (!part && output == &trace)
+			finish_trace(&piece, outcome);
+		else if (!part)
+			finish_report(&piece, outcome, several);
+		/* One of a process that still runs stays, and so does the folder. */
+		if (!part && output->print && (!piece.pid || piece.pid == outcome->pid || !is_running(piece.pid)))
+			unlink(piece.path);
+	}
+	free_list(list, n_list);
+	return n;
+}
+
+void files_finish(const struct outcome *outcome)
+{
+	unsigned n_reports = report.wanted ? finish(&report, outcome, true, false) : 0;
+	unsigned n_traces = trace.wanted ? finish(&trace, outcome, false, false) : 0;
+
+	if (n_reports)
+		finish(&report, outcome, false, n_reports > 1);
+	if (!n_reports && !n_traces)
+		complain("%s used no shared memory", outcome->name);
+	if (*temporary)
+		rmdir(temporary);
+	free_list(report.before, report.n_before);
+	free_list(trace.before, trace.n_before);
+}
