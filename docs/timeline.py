@@ -48,16 +48,15 @@ def end_of(event):
 def rows_of(events, shown):
     """From the top: the names of the rows, and each track's row."""
     names = {"process_name": {}, "thread_name": {}}
-    order = {}
     for event in events:
         key = (event["pid"], event["tid"]) if event["name"].startswith("thread") else event["pid"]
         if event["name"] in names:
             names[event["name"]][key] = event["args"]["name"]
-        elif event["name"] == "thread_sort_index":
-            order[key] = event["args"]["sort_index"]
     used = {(event["pid"], event["tid"]) for event, _ in shown}
     n_devices = len({pid for pid, _ in used if pid != PROGRAM})
-    tracks = sorted(used, key=lambda track: (track[0], order.get(track, 0)))
+    # Tracks beside another have its number, and so many more.
+    beside = lambda pid: 10000000 if pid == PROGRAM else 10
+    tracks = sorted(used, key=lambda track: (track[0], track[1] % beside(track[0]), track[1]))
     labels = [names["thread_name"].get(track, str(track[1])) for track in tracks]
     for i, (pid, _) in enumerate(tracks):
         if pid != PROGRAM and n_devices > 1:
@@ -100,10 +99,12 @@ def script(args, events):
     title = args.title or next(event["args"]["name"] for event in events if event["name"] == "process_name")
     tics = ", ".join(f"{quoted(label)} {len(labels) - 1 - i}" for i, label in enumerate(labels))
     lines = [f"csv = ''; out = {quoted(args.out)}; caption = {quoted(caption_of(shown))}; title = {quoted(title)}",
-             f"load {quoted(STYLE)}", "unset datafile", "set datafile separator whitespace", "set xlabel 'time, ms'",
+             f"load {quoted(STYLE)}", "unset datafile", "set datafile separator whitespace",
+             "set xlabel 'time, ms' offset 0,0.4",
              f"set xrange [{begin / 1000}:{end / 1000}]", f"set yrange [-0.6:{len(labels) - 0.4}]",
              "set lmargin at screen 0.14", "unset grid", "set grid xtics lc rgb '#d0d0d0' lw 1", "set tics scale 0.5",
              "set key maxrows 2 samplen 1", "set tmargin at screen 0.83",
+             "set label 1 at screen 0.015, screen 0.025",
              f"set ytics ({tics})"]
     plots = []
     for number, (kind, (name, colour)) in enumerate(KINDS.items()):

@@ -107,13 +107,6 @@ static struct sim *make_sim(const struct adsm_object *object, const struct adsm_
 	return sim;
 }
 
-static void end_sim(struct sim *sim)
-{
-	if (sim)
-		free(sim->object.blocks);
-	free(sim);
-}
-
 static struct adsm_step step_of(const struct sim *sim, uint32_t b, enum adsm_block_event event)
 {
 	return sim->object.protocol->steps[sim->object.blocks[b].state][event];
@@ -394,7 +387,7 @@ void adsm_advice_end(struct adsm_advice *advice)
 {
 	forget(advice);
 	for (int i = 0; i < N_SIMS; i++)
-		end_sim(advice->sims[i]);
+		free(advice->sims[i]);
 	free(advice);
 	if (--n_advices == 0)
 		memset(devices, 0, sizeof(devices));
@@ -658,13 +651,14 @@ void adsm_advice_bulk(struct adsm_object *object, const struct adsm_advice_bulk 
 	struct adsm_advice *advice = object->record->advice;
 	bool open, real = for_libc(advice->sims[AS_IS], bulk, &open);
 
+	/* It may be that of a signal handler, in the middle of another; or another was left by a jump. */
+	if (object->n_holds || copying.object == object)
+		atomic_store(&advice->inexact, ~0u);
 	copying.object = object;
 	copying.done = 0;
 	copying.differs = false;
 	copying.offset = bulk->offset;
 	copying.size = bulk->size;
-	if (object->n_holds)
-		atomic_store(&advice->inexact, ~0u);
 	take_from_sum(advice);
 	FOR_EACH_SIM(advice, i) {
 		struct sim *sim = advice->sims[i];
@@ -758,8 +752,8 @@ void *adsm_advice_before_fetch(struct adsm_object *object, size_t offset, size_t
 	struct adsm_advice *advice = object->record->advice;
 	void *before = NULL;
 
-	for (size_t at = offset; at < offset + size && !atomic_load(&advice->unknown); at += ADSM_PAGE_SIZE)
-		if (!atomic_load_explicit(&advice->known[at / ADSM_PAGE_SIZE], memory_order_relaxed))
+	for (size_t page = offset / ADSM_PAGE_SIZE; page * ADSM_PAGE_SIZE < offset + size; page++)
+		if (!atomic_load_explicit(&advice->known[page], memory_order_relaxed))
 			atomic_store(&advice->unknown, true);
 	/* Enough is known of what kernels change. */
 	if (!atomic_load(&advice->unknown) && !atomic_load(&advice->changed))
@@ -792,8 +786,8 @@ struct choice {
 	adsmStats as_is;		/* as simulated */
 	bool exact;
 	bool unified;
-	struct adsm_advice_item items[ADSM_ADVICE_REDUNDANT + 1];
-	uint64_t costs[ADSM_ADVICE_REDUNDANT + 1];	/* with it; by kind; 0: no such advice */
+	struct adsm_advice_item items[ADSM_N_ADVICE_KINDS];
+	uint64_t costs[ADSM_N_ADVICE_KINDS];	/* with it; by kind; 0: no such advice */
 };
 
 #define PROMISED(X) X(h2d_bytes) X(d2h_bytes) X(h2d_transfers) X(d2h_transfers) X(read_faults) X(write_faults) \
@@ -925,29 +919,26 @@ static void set_blocks(const struct choice *choice, struct adsm_advice_item *ite
 
 static void advise_blocks(struct choice *choice)
 {
-	size_t now = choice->record->block_size, used;
-	char brought_text[24], used_text[24], size[24];
+	char all[24], used[24], size[24];
 	struct adsm_advice_item *item;
 	const struct sim *smallest = NULL;
 
 	for (int i = ROLLING; i < N_SIMS; i++) {
 		smallest = smallest ? smallest : choice->advice->sims[i];
-		item = sizes[i - ROLLING] < now ? offer(choice, ADSM_ADVICE_BLOCKS, i) : NULL;
+		item = sizes[i - ROLLING] < choice->record->block_size ? offer(choice, ADSM_ADVICE_BLOCKS, i) : NULL;
 		if (!item)
 			continue;
 		set_blocks(choice, item, i);
-		used = smallest->stats.d2h_bytes;
-		if (item->now.d2h_bytes - item->then.d2h_bytes < item->now.h2d_bytes - item->then.h2d_bytes &&
-		    item->then.h2d_bytes < item->now.h2d_bytes)
+		if (item->now.d2h_bytes + item->then.h2d_bytes < item->then.d2h_bytes + item->now.h2d_bytes)
 			adsm_format(item->text, sizeof(item->text), "%s were sent to the device, of which the CPU had "
-				    "written %s: smaller blocks send less (adsmAllocOptions.block_size)",
-				    amount(item->now.h2d_bytes, brought_text),
-				    amount(smallest->stats.h2d_bytes, used_text));
+				    "written %s: blocks of %s send less (adsmAllocOptions.block_size)",
+				    amount(item->now.h2d_bytes, all), amount(smallest->stats.h2d_bytes, used),
+				    size_word(sizes[i - ROLLING], size));
 		else
 			adsm_format(item->text, sizeof(item->text), "fetched %lu times, %s in all, of which the CPU "
 				    "used %s: blocks of %s fetch less (adsmAllocOptions.block_size)",
-				    (unsigned long)item->now.d2h_transfers, amount(item->now.d2h_bytes, brought_text),
-				    amount(used, used_text), size_word(sizes[i - ROLLING], size));
+				    (unsigned long)item->now.d2h_transfers, amount(item->now.d2h_bytes, all),
+				    amount(smallest->stats.d2h_bytes, used), size_word(sizes[i - ROLLING], size));
 	}
 }
 
@@ -968,7 +959,7 @@ static void advise_protocol(struct choice *choice)
 			adsm_format(item->setting, sizeof(item->setting), "ADSM_PROTOCOL=lazy");
 		else
 			set_blocks(choice, item, i);
-		adsm_format(item->text, sizeof(item->text), "it takes %lu faults to use nearly all of it: %s takes %lu "
+		adsm_format(item->text, sizeof(item->text), "it takes %lu faults to use it as it is: %s takes %lu "
 			    "(adsmAllocOptions.%s)", (unsigned long)item->now.signals,
 			    i == LAZY ? "as one block it" : "in larger blocks it", (unsigned long)item->then.signals,
 			    i == LAZY ? "protocol" : "block_size");
@@ -987,8 +978,8 @@ static void advise_in(struct choice *choice)
 	if (!item)
 		return;
 	adsm_format(item->setting, sizeof(item->setting), "adsmIn(p)");
-	adsm_format(item->text, sizeof(item->text), "kernels never changed it, and yet it was fetched %lu times: name "
-		    "it as input, by adsmIn(p) in the calls or ADSM_IN in the kernel's parameters",
+	adsm_format(item->text, sizeof(item->text), "fetched %lu times, and no kernel had changed anything: name it "
+		    "as input, by adsmIn(p) in the calls or ADSM_IN in the kernel's parameters",
 		    (unsigned long)item->now.d2h_transfers);
 }
 
@@ -1016,7 +1007,7 @@ static unsigned collect(struct choice *choice, struct adsm_advice_item *ret_item
 	while (found < n) {
 		int best = -1;
 
-		for (int kind = 0; kind <= ADSM_ADVICE_REDUNDANT; kind++)
+		for (int kind = 0; kind < ADSM_N_ADVICE_KINDS; kind++)
 			if (choice->costs[kind] && (best < 0 || choice->costs[kind] < choice->costs[best]))
 				best = kind;
 		if (best < 0)

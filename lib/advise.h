@@ -70,7 +70,7 @@ void adsm_advice_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 /* ---- between adsm_records_lock() and unlock: the advice for an object, each with what it promises */
 
 enum adsm_advice_kind {
-	ADSM_ADVICE_IN, ADSM_ADVICE_BLOCKS, ADSM_ADVICE_PROTOCOL, ADSM_ADVICE_ROLLING_SIZE, ADSM_ADVICE_REDUNDANT
+	ADSM_ADVICE_IN, ADSM_ADVICE_BLOCKS, ADSM_ADVICE_PROTOCOL, ADSM_ADVICE_ROLLING_SIZE, ADSM_N_ADVICE_KINDS
 };
 
 struct adsm_advice_item {

@@ -610,11 +610,10 @@ static int enter_in_turn(struct bound_call *call)
 {
 	void (*finish_detached)(void) = atomic_load(&adsm_io_finish_detached);
 	const char *name = call->kernel ? call->kernel->info->name : "";
-	uint64_t start = adsm_observes(ADSM_OBSERVE_TRACE) ? adsm_os_now_ns() : 0, seq = 0;
+	uint64_t start = adsm_observes(ADSM_OBSERVE_TRACE) ? adsm_os_now_ns() : 0, seq;
 	int error;
 
 	adsm_because(ADSM_WHY_CALL, call->where, name);
-
 	if (finish_detached)
 		finish_detached();
 	pthread_mutex_lock(&call->home->call_mutex);

@@ -547,15 +547,31 @@ static void tell_ends(const struct bulk *bulk, bool ended)
 		tell_advice(bulk, bulk->src, false, ended);
 }
 
+/* A signal handler copies, too, and what it interrupted goes on. */
+static void begin_cause(struct adsm_cause *ret_before, enum adsm_why why, const void *where)
+{
+	if (!adsm_observes(~0u))
+		return;
+	*ret_before = adsm_cause;
+	adsm_set_cause(why, where, "");
+}
+
+static void end_cause(const struct adsm_cause *before)
+{
+	if (adsm_observes(~0u))
+		adsm_cause = *before;
+}
+
 static int work(struct bulk bulk)
 {
+	struct adsm_cause before;
 	int error;
 
-	adsm_because(bulk.fill ? ADSM_WHY_FILL : ADSM_WHY_COPY, bulk.where, "");
+	begin_cause(&before, bulk.fill ? ADSM_WHY_FILL : ADSM_WHY_COPY, bulk.where);
 	tell_ends(&bulk, false);
 	error = work_on(bulk);
 	tell_ends(&bulk, true);
-	adsm_because(ADSM_WHY_OTHER, NULL, "");
+	end_cause(&before);
 	return error;
 }
 
@@ -597,12 +613,13 @@ void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(voi
 		      const void *where)
 {
 	int saved_errno = errno;
+	struct adsm_cause before;
 
 	/* No block is smaller: what covers none is libc's. */
 	if (size < ADSM_PAGE_SIZE) {
-		adsm_because(ADSM_WHY_COPY, where, "");
+		begin_cause(&before, ADSM_WHY_COPY, where);
 		libc(dst, src, size);
-		adsm_because(ADSM_WHY_OTHER, NULL, "");
+		end_cause(&before);
 		return;
 	}
 	work((struct bulk){ .dst = dst, .src = src, .size = size, .in_handler = true, .move = libc, .where = where });
@@ -612,12 +629,13 @@ void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(voi
 void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, int, size_t), const void *where)
 {
 	int saved_errno = errno;
+	struct adsm_cause before;
 
 	/* No block is smaller: what covers none is libc's. */
 	if (size < ADSM_PAGE_SIZE) {
-		adsm_because(ADSM_WHY_FILL, where, "");
+		begin_cause(&before, ADSM_WHY_FILL, where);
 		libc(dst, value, size);
-		adsm_because(ADSM_WHY_OTHER, NULL, "");
+		end_cause(&before);
 		return;
 	}
 	work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .in_handler = true, .set = libc,
@@ -730,7 +748,6 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 		return adsm_fail(-EINVAL, "%p is in a shared object: asynchronous copies take ordinary memory",
 				 direction == ADSM_TO_DEVICE ? src : dst);
 	}
-	adsm_because(ADSM_WHY_COPY, NULL, "");
 	backend = object->home->device->backend;
 	start = adsm_os_now_ns();
 	/* On one queue they come in order; what is on another comes before this one too. */
@@ -748,6 +765,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 		*ret_event = (adsmEvent){ (uint64_t)object->home->index, event.queue, event.seq };
 		note_copy(object->home, event);
 	}
+	adsm_because(ADSM_WHY_COPY, NULL, "");
 	adsm_note_transfer(object, direction, offset, size, start, adsm_os_now_ns() - start);
 	adsm_because(ADSM_WHY_OTHER, NULL, "");
 	return 0;

@@ -22,7 +22,9 @@ enum adsm_fault_result {
 struct adsm_fault {
 	uintptr_t address;
 	uintptr_t instruction;
-	uintptr_t caller;	/* what its function returns to, if that is one without a frame; else anything */
+	/* Here is what its function returns to, if that is one without a frame; else anything may be. Who has not seen
+	 * that it is ordinary code on an ordinary stack must not look. */
+	const uintptr_t *caller;
 	bool write;
 	/* Set with ADSM_FAULT_WAIT; run with no lock held and the interrupted code's signal mask. It may be
 	 * left by siglongjmp(), so it keeps no state. */

@@ -89,12 +89,12 @@ static uintptr_t stack_pointer(const ucontext_t *context)
 }
 
 /* As it is at the start of a function, and all through one that keeps nothing on the stack, as memcpy() does. */
-static uintptr_t caller(const ucontext_t *context)
+static const uintptr_t *caller(const ucontext_t *context)
 {
 #if defined(__x86_64__)
-	return *(const uintptr_t *)stack_pointer(context);
+	return (const uintptr_t *)stack_pointer(context);
 #else
-	return (uintptr_t)context->uc_mcontext.regs[30];
+	return (const uintptr_t *)&context->uc_mcontext.regs[30];
 #endif
 }
 

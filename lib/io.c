@@ -107,7 +107,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 
 		n = adsm_range_step(object, input != NULL, at, end, &event);
 		if (n) {
-			/* What needs no waiting and is all of one kind goes in one step. */
+			/* What needs no waiting, also not for a call that has ended by now, goes in one step. */
 			if (n > 1 && adsm_block_must_wait(object, first, event))
 				adsm_retire(object->home);
 			if (n > 1 && (adsm_block_blocked(object, first) || adsm_block_must_wait(object, first, event)))

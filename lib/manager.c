@@ -506,8 +506,10 @@ static void in_child(void)
 
 	if (!between)
 		pthread_mutex_unlock(&start_mutex);
-	if (atomic_load(&state) == STARTED)
+	if (atomic_load(&state) == STARTED) {
 		close(adsm_arena.fd);
+		adsm_trace_forget();
+	}
 	if (between || atomic_load(&state) != STOPPED)
 		become_child();
 }

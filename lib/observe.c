@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "advise.h"
+#include "index.h"
 #include "log.h"
 #include "observe.h"
 #include "options.h"
@@ -25,6 +26,7 @@
 
 #define FLUSH_NS 100000000	/* between two looks at the rings */
 #define SNAPSHOT_NS 1000000000	/* between two reports of the state so far */
+#define EXEC_NS 5000000000	/* an exec waits no longer */
 
 unsigned adsm_observing;
 uint64_t adsm_start_ns, adsm_counted_ns;
@@ -67,7 +69,9 @@ void adsm_set_cause_of_fault(const struct adsm_fault *fault)
 		return;
 	adsm_cause.why = fault->write ? ADSM_WHY_WRITE : ADSM_WHY_READ;
 	adsm_cause.in_libc = in_libc;
-	adsm_cause.where = adsm_cause.in_libc ? fault->caller : fault->instruction;
+	/* The lock is held: a stack in shared memory could not be read. */
+	adsm_cause.where = !in_libc ? fault->instruction :
+		adsm_index_find((uintptr_t)fault->caller) ? 0 : *fault->caller;
 	memset(adsm_cause.name, 0, sizeof(adsm_cause.name));
 }
 
@@ -454,39 +458,72 @@ static int open_report(void)
 /* Two, as a report may take longer than rings have room. */
 static struct helper {
 	struct adsm_thread thread;
-	bool runs;
+	_Atomic bool runs;
 	_Atomic uint32_t word;		/* not 0: look now */
-} tracer, reporter;
+	_Atomic uint32_t left;		/* not 0: its file is as an exec shall find it */
+} tracer, reporter, *const helpers[] = { &tracer, &reporter };
 static _Atomic bool helper_stop;
-/* Around writing either file; the first one is the outer one, both outside the records' mutex. */
-static pthread_mutex_t trace_mutex = PTHREAD_MUTEX_INITIALIZER, report_mutex = PTHREAD_MUTEX_INITIALIZER;
-static int owner;		/* the process that observes */
-static bool ended;		/* changes under both */
+static _Atomic unsigned n_execs;	/* on their way */
+static pthread_mutex_t life_mutex = PTHREAD_MUTEX_INITIALIZER;	/* start and end; outside the records' mutex */
+static bool ended = true;
+static int owner;			/* the process that observes */
+
+#define N_HELPERS (sizeof(helpers) / sizeof(helpers[0]))
+
+/* Until there is something to do. An exec to make ready for? Once for each. */
+static bool exec_comes(struct helper *helper, uint64_t timeout_ns)
+{
+	adsm_os_wait(&helper->word, 0, timeout_ns, false);
+	atomic_store(&helper->word, 0);
+	return atomic_load(&n_execs) && !atomic_load(&helper->left);
+}
+
+static void leave(struct helper *helper)
+{
+	atomic_store(&helper->left, 1);
+	adsm_os_wake(&helper->left, INT_MAX, false);
+}
 
 static void run_tracer(void *arg)
 {
+	bool closed = false;
+
 	while (!atomic_load(&helper_stop)) {
-		adsm_os_wait(&tracer.word, 0, FLUSH_NS, false);
-		atomic_store(&tracer.word, 0);
-		pthread_mutex_lock(&trace_mutex);
-		if (!ended)
+		bool exec = exec_comes(&tracer, FLUSH_NS);
+
+		if (!exec && atomic_load(&n_execs))
+			continue;
+		if (closed)
+			adsm_trace_reopen();
+		closed = exec;
+		if (exec) {
+			adsm_trace_close("the process became another program");
+			leave(&tracer);
+		} else {
 			adsm_trace_flush();
-		pthread_mutex_unlock(&trace_mutex);
+		}
 	}
+	if (closed)
+		adsm_trace_reopen();
+	adsm_trace_close(NULL);
+	leave(&tracer);
 }
 
 static void run_reporter(void *arg)
 {
-	uint64_t wait = FLUSH_NS;	/* soon there is one */
+	uint64_t wait = report.is_regular ? FLUSH_NS : 0;	/* soon there is one */
 
-	while (!atomic_load(&helper_stop)) {
-		adsm_os_wait(&reporter.word, 0, wait, false);
-		wait = SNAPSHOT_NS;
-		pthread_mutex_lock(&report_mutex);
-		if (!ended && !atomic_load(&helper_stop))
-			write_report(false);
-		pthread_mutex_unlock(&report_mutex);
+	for (;; wait = report.is_regular ? SNAPSHOT_NS : 0) {
+		bool exec = exec_comes(&reporter, wait);
+
+		if (atomic_load(&helper_stop))
+			break;
+		if (exec || !atomic_load(&n_execs))
+			write_report(exec);
+		if (exec)
+			leave(&reporter);
 	}
+	leave(&reporter);
 }
 
 static void poke(struct helper *helper)
@@ -527,77 +564,100 @@ static void stop_helpers(void)
 	atomic_store(&helper_stop, false);
 }
 
-int adsm_observe_start(void)
+/* What a launcher asks for has been tried: where this process cannot do it, it runs all the same. */
+static int may_go_on(int error)
+{
+	if (!error || !adsm_options.files_new)
+		return error;
+	adsm_warn("%s; the program goes on without", adsm_last_error());
+	return 0;
+}
+
+static int start(void)
 {
 	uintptr_t site;
 	char path[PATH_MAX];
+	bool traced = false;
 	int error;
 
-	stop_helpers();		/* of a start that failed */
 	adsm_observing = 0;
 	adsm_start_ns = adsm_os_now_ns();
 	atomic_store(&adsm_most_spent_ns, 0);
 	adsm_counted_ns = 0;
 	owner = getpid();
-	ended = false;
 	forget_records();
 	error = open_report();
+	if (error) {
+		memset(&report, 0, sizeof(report));
+		error = may_go_on(error);
+	}
 	if (!error && *adsm_options.trace) {
 		choose_path(adsm_options.trace, path);
 		error = adsm_trace_open(path);
+		traced = !error;
+		error = may_go_on(error);
 	}
 	if (error)
 		return error;
 	dl_iterate_phdr(find_libc, NULL);
 	adsm_site_take(&site, 1);	/* what that needs is loaded now */
-	if (report.form)
-		adsm_observing |= ADSM_OBSERVE_REPORT;
-	if (*adsm_options.trace)
-		adsm_observing |= ADSM_OBSERVE_TRACE;
-	if (adsm_options.advise)
-		adsm_observing |= ADSM_OBSERVE_ADVICE;
-	if (adsm_observes(ADSM_OBSERVE_TRACE))
+	if (traced)
 		error = start_helper(&tracer, "adsm-tracer", run_tracer);
-	if (!error && report.is_regular)
+	if (!error && report.form)
 		error = start_helper(&reporter, "adsm-reporter", run_reporter);
-	return error;
+	if (error) {
+		stop_helpers();
+		return error;
+	}
+	adsm_observing = (report.form ? ADSM_OBSERVE_REPORT : 0) | (traced ? ADSM_OBSERVE_TRACE : 0) |
+		(report.form && adsm_options.advise ? ADSM_OBSERVE_ADVICE : 0);
+	ended = false;
+	return 0;
 }
 
-static void end(bool final, const char *why)
+int adsm_observe_start(void)
 {
-	pthread_mutex_lock(&trace_mutex);
-	pthread_mutex_lock(&report_mutex);
-	if (!ended && adsm_observes(ADSM_OBSERVE_TRACE))
-		adsm_trace_close(why);
-	if (!ended)
-		write_report(final);
-	ended = true;
-	pthread_mutex_unlock(&report_mutex);
-	pthread_mutex_unlock(&trace_mutex);
+	int error;
+
+	pthread_mutex_lock(&life_mutex);
+	error = start();
+	pthread_mutex_unlock(&life_mutex);
+	return error;
 }
 
 void adsm_observe_end(void)
 {
-	if (getpid() != owner || ended)
+	if (getpid() != owner)
 		return;
-	adsm_warn_at_end();
-	stop_helpers();
-	end(true, NULL);
+	pthread_mutex_lock(&life_mutex);
+	if (!ended) {
+		adsm_warn_at_end();
+		stop_helpers();
+		write_report(true);
+		ended = true;
+	}
+	pthread_mutex_unlock(&life_mutex);
 }
 
+/*
+ * In a signal handler too, whatever the interrupted code was about to do: so the helpers write, and where they cannot,
+ * as that code has a lock they need, the exec goes on without.
+ */
 void adsm_observe_exec(bool failed)
 {
+	uint64_t limit = adsm_os_now_ns() + EXEC_NS, now;
+
 	if (!adsm_observing || getpid() != owner)
 		return;
-	if (!failed) {
-		end(true, "the process became another program");
-		return;
+	if (failed)
+		atomic_fetch_sub(&n_execs, 1);
+	else
+		atomic_fetch_add(&n_execs, 1);
+	for (size_t i = 0; i < N_HELPERS; i++) {
+		atomic_store(&helpers[i]->left, 0);
+		poke(helpers[i]);
 	}
-	pthread_mutex_lock(&trace_mutex);
-	pthread_mutex_lock(&report_mutex);
-	if (adsm_observes(ADSM_OBSERVE_TRACE))
-		adsm_trace_reopen();
-	ended = false;
-	pthread_mutex_unlock(&report_mutex);
-	pthread_mutex_unlock(&trace_mutex);
+	for (size_t i = 0; i < N_HELPERS && !failed; i++)
+		while (helpers[i]->runs && !atomic_load(&helpers[i]->left) && (now = adsm_os_now_ns()) < limit)
+			adsm_os_wait(&helpers[i]->left, 0, limit - now, false);
 }

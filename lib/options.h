@@ -23,17 +23,17 @@ struct adsm_options {
 	const char *protocol;		/* ADSM_PROTOCOL: batch, lazy, rolling */
 	size_t block_size;		/* ADSM_BLOCK_SIZE: bytes */
 	unsigned rolling_size;		/* ADSM_ROLLING_SIZE: blocks, or ADSM_ROLLING_AUTO */
+	enum adsm_touch touch;		/* ADSM_TOUCH: wait, error */
 	size_t fault_ahead;		/* ADSM_FAULT_AHEAD: bytes of the largest window, 0 off */
 	size_t evict_batch;		/* ADSM_EVICT_BATCH: bytes; 1: one block, closed by the writer */
 	const char *backend;		/* ADSM_BACKEND: auto, cuda, opencl, cpu */
 	const char *wrap;		/* ADSM_WRAP: "" or the plan of the wrapper (backends/wrap) */
-	enum adsm_touch touch;		/* ADSM_TOUCH: wait, error */
-	bool paper;			/* ADSM_PAPER: fault_ahead 0, evict_batch 1, accesses ignored */
 	const char *engine;		/* ADSM_ENGINE: sigsegv */
 	const char *stats;		/* ADSM_STATS: "" off, "text" to stderr at exit, else [text:|json:]file */
 	const char *trace;		/* ADSM_TRACE: "" off, or a file */
 	bool advise;			/* ADSM_ADVISE */
 	bool files_new;			/* ADSM_FILES: files of these that are there already: replace, new */
+	bool paper;			/* ADSM_PAPER: fault_ahead 0, evict_batch 1, accesses ignored */
 	uintptr_t arena_address;	/* ADSM_ARENA=address[,size]; 0: the library chooses */
 	size_t arena_size;		/* bytes; 0: the library chooses */
 	size_t keep;			/* ADSM_KEEP: bytes of freed objects' memory, on each side */

@@ -801,7 +801,7 @@ static void json_advice(FILE *out, const struct adsm_advice_item *item)
 {
 	static const char *const kinds[] = {
 		[ADSM_ADVICE_IN] = "in", [ADSM_ADVICE_BLOCKS] = "blocks", [ADSM_ADVICE_PROTOCOL] = "protocol",
-		[ADSM_ADVICE_ROLLING_SIZE] = "rolling_size", [ADSM_ADVICE_REDUNDANT] = "redundant",
+		[ADSM_ADVICE_ROLLING_SIZE] = "rolling_size",
 	};
 
 	fprintf(out, "{\"kind\": \"%s\", ", kinds[item->kind]);

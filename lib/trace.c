@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,10 +21,8 @@
 #define MANY_RINGS 64
 #define NAME_SIZE 16			/* of a thread, with its NUL */
 #define LANES 8				/* of a track */
-#define SPANS 256			/* of a lane, that are remembered */
 #define ABANDONED_NS 1000000000		/* after that nobody will finish a place in a ring any more */
-#define LOOK_NS 20000000			/* between two looks at what threads are called */
-#define COUNTER_NS 1000000		/* between two points of the curve of bytes moved */
+#define LATE_NS 1000000			/* from an event's end until it is surely in its ring */
 #define LINE_SIZE 2048			/* more than any */
 #define TEXT_SIZE 65536			/* of a write */
 #define LANE_TID 10000000		/* more than any thread's id */
@@ -33,57 +30,28 @@
 enum { PROGRAM = 1, FIRST_DEVICE = 2 };	/* the file's processes */
 enum { KERNELS, N_DEVICE_TRACKS = 3 };	/* then one for each enum adsm_direction */
 
-/* ---- what keeps the bars of a track nested */
+/* ---- what keeps bars on one track apart */
 
 struct span { uint64_t start, end; };
 
 struct lane {
-	struct span spans[SPANS];	/* disjoint and in order, without what is inside one */
-	unsigned n;
-	uint64_t forgotten;		/* the end of those no longer there */
+	uint64_t end;			/* of its last bar */
 	bool named;
 };
 
-/*
- * Does a bar fit? @inside: others may lie within it, as in a thread; else all are disjoint. Bars come in the order of
- * their ends, or nearly so.
- */
-static bool fit(struct lane *lane, struct span bar, bool inside)
+/* The lane for a bar; where the last one has no place either, the bar is cut. They come in the order of their ends. */
+static unsigned choose_lane(struct lane lanes[LANES], struct span *bar)
 {
-	unsigned after = lane->n, i;
+	unsigned i = 0;
 
-	while (after && lane->spans[after - 1].start >= bar.end)
-		after--;
-	i = after;
-	while (inside && i && lane->spans[i - 1].start >= bar.start && lane->spans[i - 1].end <= bar.end)
-		i--;
-	if ((i ? lane->spans[i - 1].end : lane->forgotten) > bar.start)
-		return false;
-	memmove(&lane->spans[i + 1], &lane->spans[after], (lane->n - after) * sizeof(bar));
-	lane->spans[i] = bar;
-	lane->n -= after - i;
-	if (++lane->n < SPANS)
-		return true;
-	lane->n = SPANS / 2;
-	lane->forgotten = lane->spans[SPANS - SPANS / 2 - 1].end;
-	memmove(lane->spans, &lane->spans[SPANS - SPANS / 2], SPANS / 2 * sizeof(bar));
-	return true;
-}
-
-/* The lane for a bar; where the last one has no place either, the bar is cut. */
-static unsigned choose_lane(struct lane lanes[LANES], struct span *bar, bool inside)
-{
-	struct lane *last = &lanes[LANES - 1];
-	uint64_t end;
-
-	for (unsigned i = 0; i < LANES; i++)
-		if (fit(&lanes[i], *bar, inside))
-			return i;
-	end = last->n ? last->spans[last->n - 1].end : last->forgotten;
-	bar->start = end;
-	bar->end = bar->end < end ? end : bar->end;
-	fit(last, *bar, inside);
-	return LANES - 1;
+	while (i < LANES - 1 && lanes[i].end > bar->start)
+		i++;
+	if (bar->start < lanes[i].end)
+		bar->start = lanes[i].end;
+	if (bar->end < bar->start)
+		bar->end = bar->start;
+	lanes[i].end = bar->end;
+	return i;
 }
 
 /* ---- rings */
@@ -96,24 +64,20 @@ struct ring {
 	/* The thread's, where it is USED. */
 	int tid;
 	char name[NAME_SIZE];
-	unsigned number;
 	/* A place is reserved by moving the head, and complete when its stamp is its position and one. */
 	_Alignas(64) _Atomic uint64_t head;
 	_Atomic uint64_t dropped[ADSM_TRACE_N_TYPES + 1];	/* by type; the last: abandoned */
 	_Alignas(64) _Atomic uint64_t tail;
 	/* From here on the reader's. */
-	uint64_t until;			/* the head, when it looked */
 	uint64_t stuck, stuck_ns;	/* an incomplete place, and since when */
-	char known[NAME_SIZE];		/* the name in the file; "": none yet */
-	bool ended;			/* the thread, as far as is known */
-	struct lane lanes[LANES];
+	bool named;			/* in the file */
+	struct lane lanes[LANES];	/* of its I/O */
 	_Atomic uint32_t stamps[RING_EVENTS];
 	struct adsm_trace_event events[RING_EVENTS];
 };
 
 static struct ring *_Atomic rings;
 static _Atomic unsigned n_rings;
-static _Atomic unsigned n_threads;
 static _Atomic uint64_t ringless[ADSM_TRACE_N_TYPES];	/* dropped without a ring */
 static _Thread_local struct ring *_Atomic ring_here;
 
@@ -163,7 +127,6 @@ static struct ring *take_ring(void)
 	if (!ring)
 		return NULL;
 	ring->tid = adsm_os_thread_id();
-	ring->number = atomic_fetch_add(&n_threads, 1);
 	prctl(PR_GET_NAME, ring->name);
 	errno = saved_errno;
 	/* A signal handler may have been here meanwhile. */
@@ -226,15 +189,10 @@ static bool written_here(void)
 /* 0 or a negative errno. */
 static int write_all(void)
 {
-	struct rlimit limit;
 	size_t done = 0;
 
 	if (!written_here())
 		return -EBADF;
-	/* Or a signal would end the program. */
-	if (file.is_regular && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
-	    (rlim_t)file.size + file.n > limit.rlim_cur)
-		return -EFBIG;
 	while (done < file.n) {
 		ssize_t n = write(file.fd, file.text + done, file.n - done);
 
@@ -386,31 +344,25 @@ static void end_line(void)
 	add("}},\n");
 }
 
-/* What a process or a thread is called, and where it stands. */
-static void name_track(const char *what, uint64_t pid, uint64_t tid, const char *before, const char *name,
-		       unsigned lane, unsigned position)
+/* What a process or a thread is called. */
+static void name_track(const char *what, uint64_t pid, uint64_t tid, const char *name, const char *more, unsigned lane)
 {
 	begin_line("M", pid, tid);
 	begin_name();
 	add(what);
-	add("_name");
 	begin_args();
+	/* The program's, as others know it. */
+	if (pid == PROGRAM && !tid)
+		add_value("pid", (uint64_t)getpid());
 	begin_name();
-	add_escaped(before);
 	add_escaped(name);
+	add_escaped(more);
 	if (lane) {
 		add(" (");
 		add_number(lane + 1);
 		add(")");
 	}
 	add("\"");
-	end_line();
-	begin_line("M", pid, tid);
-	begin_name();
-	add(what);
-	add("_sort_index");
-	begin_args();
-	add_value("sort_index", position * LANES + lane);
 	end_line();
 }
 
@@ -425,7 +377,6 @@ static struct device *devices;		/* ADSM_MAX_DEVICES */
 static pthread_mutex_t names_mutex = PTHREAD_MUTEX_INITIALIZER;
 static char device_names[ADSM_MAX_DEVICES][96];
 static char (*labels)[ADSM_NAME_SIZE];	/* by id: names of objects, "" where they have none */
-static uint64_t moved[2], moved_ns;	/* bytes by direction, and when they were told last */
 
 void adsm_trace_device(int device, const char *backend, const char *name)
 {
@@ -499,18 +450,25 @@ static void begin_bar(uint64_t pid, uint64_t tid, struct span bar, const char *c
 	begin_name();
 }
 
-/* On the track of the event's thread. */
-static void begin_thread_bar(struct ring *ring, const struct adsm_trace_event *event, const char *category)
+/* Those of a thread nest. */
+static void begin_thread_bar(const struct ring *ring, const struct adsm_trace_event *event, const char *category)
 {
 	struct span bar = { since_start(event->start_ns), since_start(end_of(event)) };
-	unsigned lane = choose_lane(ring->lanes, &bar, true);
-	uint64_t tid = (uint64_t)ring->tid + (uint64_t)lane * LANE_TID;
 
-	if (lane && !ring->lanes[lane].named) {
-		name_track("thread", PROGRAM, tid, "", ring->name, lane, ring->number);
-		ring->lanes[lane].named = true;
-	}
-	begin_bar(PROGRAM, tid, bar, category);
+	begin_bar(PROGRAM, (uint64_t)ring->tid, bar, category);
+}
+
+/* I/O need not nest with what else its thread does, nor with other I/O: it has tracks of its own. */
+static void begin_io_bar(struct ring *ring, const struct adsm_trace_event *event)
+{
+	struct span bar = { since_start(event->start_ns), since_start(end_of(event)) };
+	unsigned lane = choose_lane(ring->lanes, &bar);
+	uint64_t tid = (uint64_t)ring->tid + (uint64_t)(lane + 1) * LANE_TID;
+
+	if (!ring->lanes[lane].named)
+		name_track("thread_name", PROGRAM, tid, ring->name, ": I/O", lane);
+	ring->lanes[lane].named = true;
+	begin_bar(PROGRAM, tid, bar, "io");
 }
 
 static void begin_device_bar(const struct adsm_trace_event *event, unsigned track, const char *category)
@@ -519,7 +477,7 @@ static void begin_device_bar(const struct adsm_trace_event *event, unsigned trac
 	unsigned index = event->device < ADSM_MAX_DEVICES ? event->device : 0;
 	struct device *device = &devices[index];
 	struct span bar = { since_start(event->start_ns), since_start(end_of(event)) };
-	unsigned lane = choose_lane(device->lanes[track], &bar, false);
+	unsigned lane = choose_lane(device->lanes[track], &bar);
 	uint64_t pid = FIRST_DEVICE + index, tid = track + lane * 10;
 
 	if (!device->named) {
@@ -529,11 +487,11 @@ static void begin_device_bar(const struct adsm_trace_event *event, unsigned trac
 		pthread_mutex_lock(&names_mutex);
 		memcpy(rest, device_names[index], sizeof(rest));
 		pthread_mutex_unlock(&names_mutex);
-		name_track("process", pid, 0, name, rest, 0, (unsigned)pid);
+		name_track("process_name", pid, 0, name, rest, 0);
 		device->named = true;
 	}
 	if (!device->lanes[track][lane].named) {
-		name_track("thread", pid, tid, "", names[track], lane, track);
+		name_track("thread_name", pid, tid, names[track], "", lane);
 		device->lanes[track][lane].named = true;
 	}
 	begin_bar(pid, tid, bar, category);
@@ -554,7 +512,7 @@ static void add_kernel(const char *name)
 	add_escaped(*name ? name : "commands");
 }
 
-static void add_fault(struct ring *ring, const struct adsm_trace_event *event)
+static void add_fault(const struct ring *ring, const struct adsm_trace_event *event)
 {
 	bool write = event->detail & 1;
 
@@ -583,29 +541,10 @@ static void add_opened(const struct ring *ring, const struct adsm_trace_event *e
 	add_value(event->detail ? "write_faults" : "read_faults", event->b);
 }
 
-/* Now and then a point of the curve. */
-static void add_moved(const struct adsm_trace_event *event)
-{
-	moved[event->detail != ADSM_TO_DEVICE] += event->b;
-	if (end_of(event) < moved_ns + COUNTER_NS)
-		return;
-	moved_ns = end_of(event);
-	begin_line("C", PROGRAM, 0);
-	add_key("ts");
-	add_time(since_start(moved_ns));
-	begin_name();
-	add("bytes moved");
-	begin_args();
-	add_value("to device", moved[0]);
-	add_value("to host", moved[1]);
-	end_line();
-}
-
 static void add_transfer(const struct ring *ring, const struct adsm_trace_event *event)
 {
 	bool to_device = event->detail == ADSM_TO_DEVICE;
 
-	add_moved(event);
 	begin_device_bar(event, to_device ? 1 : 2, "transfer");
 	add_label(event->object);
 	begin_args();
@@ -666,7 +605,7 @@ static void add_event(struct ring *ring, const struct adsm_trace_event *event)
 		add_value("wait_ns", event->ns);
 		break;
 	case ADSM_TRACE_IO:
-		begin_thread_bar(ring, event, "io");
+		begin_io_bar(ring, event);
 		add("I/O");
 		begin_args();
 		add_value("bytes", event->b);
@@ -703,8 +642,9 @@ static bool is_complete(const struct ring *ring, uint64_t at)
 static const struct adsm_trace_event *next_of(struct ring *ring, bool all)
 {
 	uint64_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 
-	for (; at < ring->until; atomic_store_explicit(&ring->tail, ++at, memory_order_release)) {
+	for (; at < head; atomic_store_explicit(&ring->tail, ++at, memory_order_release)) {
 		if (is_complete(ring, at))
 			return &ring->events[at % RING_EVENTS];
 		if (ring->stuck != at + 1) {
@@ -718,116 +658,86 @@ static const struct adsm_trace_event *next_of(struct ring *ring, bool all)
 	return NULL;
 }
 
-static void pass(struct ring *ring)
-{
-	atomic_fetch_add_explicit(&ring->tail, 1, memory_order_release);
-}
-
-/* Whether a ring's thread is there, and what it is called now. */
-static bool look_at_thread(struct ring *ring)
-{
-	char path[48], name[NAME_SIZE] = "";
-	ssize_t n;
-	int fd;
-
-	adsm_format(path, sizeof(path), "/proc/self/task/%d/comm", ring->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return syscall(SYS_tgkill, getpid(), ring->tid, 0) == 0;
-	n = read(fd, name, sizeof(name) - 1);
-	close(fd);
-	if (n > 1) {
-		name[n - (name[n - 1] == '\n')] = '\0';
-		memcpy(ring->name, name, sizeof(name));
-	}
-	return true;
-}
-
+/* A thread is called what it is when it is first seen here, or, if it has ended, what it was at its first event. */
 static void tell_name(struct ring *ring)
 {
-	if (!strcmp(ring->name, ring->known))
+	char path[48];
+	ssize_t n = 0;
+	int fd;
+
+	if (ring->named)
 		return;
-	memcpy(ring->known, ring->name, sizeof(ring->known));
-	name_track("thread", PROGRAM, (uint64_t)ring->tid, "", *ring->name ? ring->name : "thread", 0, ring->number);
+	adsm_format(path, sizeof(path), "/proc/self/task/%d/comm", ring->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		char name[NAME_SIZE] = "";
+
+		n = read(fd, name, sizeof(name));
+		close(fd);
+		/* It ends with a newline. */
+		if (n > 1) {
+			name[n - 1] = '\0';
+			memcpy(ring->name, name, sizeof(name));
+		}
+	}
+	name_track("thread_name", PROGRAM, (uint64_t)ring->tid, *ring->name ? ring->name : "thread", "", 0);
+	ring->named = true;
 }
 
 /* Another track begins, or another file. */
 static void forget_lines(struct ring *ring)
 {
-	for (unsigned i = 0; i < LANES; i++) {
-		ring->lanes[i].n = 0;
-		ring->lanes[i].forgotten = 0;
-		ring->lanes[i].named = false;
-	}
-	ring->known[0] = '\0';
+	memset(ring->lanes, 0, sizeof(ring->lanes));
+	ring->named = false;
 }
 
-/* For the next thread that needs one. */
-static void give_back(struct ring *ring)
-{
-	forget_lines(ring);
-	atomic_store(&ring->state, FREE);
-}
-
-/* What the rings have now, in the order of its end. */
-static void drain(bool all)
+/* What the rings have that ended until @limit, in that order. @all: there is no later. */
+static void drain(uint64_t limit, bool all)
 {
 	for (;;) {
-		const struct adsm_trace_event *event, *best_event = NULL;
+		const struct adsm_trace_event *event;
 		struct ring *best = NULL;
-		uint64_t next = UINT64_MAX;
+		uint64_t first = limit, next = limit;
 
 		for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
-			event = ring->until ? next_of(ring, all) : NULL;
-			if (!event)
+			event = next_of(ring, all);
+			if (!event || end_of(event) > next)
 				continue;
-			if (!best_event || end_of(event) < end_of(best_event)) {
-				next = best_event ? end_of(best_event) : next;
-				best_event = event;
+			if (!best || end_of(event) < first) {
+				next = best ? first : limit;
+				first = end_of(event);
 				best = ring;
-			} else if (end_of(event) < next) {
+			} else {
 				next = end_of(event);
 			}
 		}
 		if (!best)
 			return;
 		tell_name(best);
-		for (event = best_event; event && end_of(event) <= next; event = next_of(best, all)) {
+		for (event = next_of(best, all); event && end_of(event) <= next; event = next_of(best, all)) {
 			add_event(best, event);
-			pass(best);
+			atomic_fetch_add_explicit(&best->tail, 1, memory_order_release);
 		}
 	}
 }
 
-static void look(struct ring *ring, bool at_threads)
-{
-	ring->until = 0;
-	if (atomic_load(&ring->state) != USED)
-		return;
-	if (at_threads || !*ring->known)
-		ring->ended = !look_at_thread(ring);
-	ring->until = atomic_load(&ring->head);
-}
-
-/* @all: there is no later. */
 static void flush(bool all)
 {
-	static uint64_t looked_ns;
-	uint64_t now = adsm_os_now_ns();
-	bool at_threads = all || now - looked_ns >= LOOK_NS, more = false;
+	bool more = false;
 
-	if (at_threads)
-		looked_ns = now;
-	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next)
-		look(ring, at_threads);
-	drain(all);
+	drain(adsm_os_now_ns() - (all ? 0 : LATE_NS), all);
 	write_out();
 	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
+		bool is_over = atomic_load(&ring->state) == USED && syscall(SYS_tgkill, getpid(), ring->tid, 0) &&
+			errno == ESRCH;
 		uint64_t n = atomic_load(&ring->head) - atomic_load(&ring->tail);
 
 		more |= n >= RING_EVENTS / 2;
-		if (ring->until && ring->ended && !n)
-			give_back(ring);
+		/* For the next thread that needs one. */
+		if (is_over && !n) {
+			forget_lines(ring);
+			atomic_store(&ring->state, FREE);
+		}
 	}
 	if (more)
 		adsm_observe_poke();
@@ -840,8 +750,7 @@ static int open_file(const char *path)
 	struct stat status;
 	int error;
 
-	if (file.fd >= 0 && written_here())
-		close(file.fd);
+	adsm_trace_forget();
 	file.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (file.fd < 0 || fstat(file.fd, &status)) {
 		error = -errno;
@@ -852,7 +761,7 @@ static int open_file(const char *path)
 		file.size = file.end = 0;
 		file.n = 0;
 		add("[\n");
-		name_track("process", PROGRAM, 0, "program ", program_invocation_short_name, 0, PROGRAM);
+		name_track("process_name", PROGRAM, 0, "program ", program_invocation_short_name, 0);
 		error = write_all();
 		file.size = (off_t)file.n;
 		file.n = 0;
@@ -877,7 +786,6 @@ int adsm_trace_open(const char *path)
 	memset(labels, 0, (ADSM_RECORDS_MAX + 1) * sizeof(*labels));
 	pthread_mutex_unlock(&names_mutex);
 	memset(devices, 0, ADSM_MAX_DEVICES * sizeof(*devices));
-	moved[0] = moved[1] = moved_ns = 0;
 	/* What came after the end of the trace before. */
 	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
 		atomic_store(&ring->tail, atomic_load(&ring->head));
@@ -912,12 +820,15 @@ void adsm_trace_close(const char *why)
 		[ADSM_TRACE_WAITED] = "wait", [ADSM_TRACE_IO] = "io", [ADSM_TRACE_MADE] = "made",
 		[ADSM_TRACE_FREED] = "freed", [ADSM_TRACE_RESET] = "reset", [ADSM_TRACE_N_TYPES] = "abandoned",
 	};
-	uint64_t n = 0;
+	uint64_t dropped[ADSM_TRACE_N_TYPES + 1], n = 0;
 
 	flush(true);
+	/* Where it cannot be taken back it is left away. */
+	if (why && !file.is_regular)
+		return;
 	file.end = file.size;
 	for (unsigned i = 0; i <= ADSM_TRACE_N_TYPES; i++)
-		n += count_dropped(i);
+		n += dropped[i] = count_dropped(i);
 	begin_line("M", PROGRAM, 0);
 	begin_name();
 	add("trace_end");
@@ -930,11 +841,11 @@ void adsm_trace_close(const char *why)
 	add_key("dropped_by");
 	add("{");
 	for (unsigned i = 0; i <= ADSM_TRACE_N_TYPES; i++)
-		if (count_dropped(i))
-			add_value(names[i], count_dropped(i));
+		if (dropped[i])
+			add_value(names[i], dropped[i]);
 	add("}}}\n]\n");
 	write_out();
-	if (n)
+	if (n && !why)
 		adsm_warn("ADSM_TRACE: %lu events were dropped, they came faster than they could be written; larger "
 			  "blocks (ADSM_BLOCK_SIZE) make fewer, and the file may be on a faster disk", n);
 }
@@ -949,4 +860,11 @@ void adsm_trace_reopen(void)
 		return;
 	}
 	file.size = file.end;
+}
+
+void adsm_trace_forget(void)
+{
+	if (file.fd >= 0 && written_here())
+		close(file.fd);
+	file.fd = -1;
 }

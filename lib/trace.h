@@ -6,8 +6,9 @@
  *
  * The file: "[", one event a line, "]". Each line between is an object and a comma; only the last, which says how many
  * events were dropped and whether the trace is complete, has none. Each write(2) ends with a line, so what a killed
- * program leaves lacks only the end. Process 1 is the program, a track for each thread; process 2 + D is device D,
- * with a track for kernels and one for each direction. What does not nest on its track has one more beside it.
+ * program leaves lacks only the end. Process 1 is the program, whose own number the first line tells; each thread has a
+ * track, and one beside it for its I/O. Process 2 + D is device D, with a track for kernels and one for each direction.
+ * What overlaps on those has one more beside it.
  */
 #ifndef ADSM_TRACE_H
 #define ADSM_TRACE_H
@@ -52,9 +53,11 @@ void adsm_trace_name(uint32_t object, const char *name);
 int adsm_trace_open(const char *path);
 /* Write what has come. */
 void adsm_trace_flush(void);
-/* The same, and end the file. @why: what makes it incomplete, in words; NULL: nothing. */
+/* The same, and end the file. @why: NULL, or what will have ended it, in words: then it may go on after all. */
 void adsm_trace_close(const char *why);
-/* Go on where it was closed. */
+/* Then it goes on. A pipe was not ended. */
 void adsm_trace_reopen(void);
+/* In the child of a fork: it is the parent's. Or who reads a pipe would wait for the child's end too. */
+void adsm_trace_forget(void);
 
 #endif

@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "advise.h"
 #include "log.h"
 #include "observe.h"
 #include "options.h"
-#include "advise.h"
 #include "transfer.h"
 
 /* What a thread lets the copier do; lies on its stack, which stays: signals are blocked there. */

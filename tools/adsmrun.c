@@ -32,7 +32,6 @@ static const char usage[] =
 	"  --advise              let the report say what would help, and how much\n"
 	"  --audit               before running, say what of the program the library can follow\n"
 	"  --list                show the devices, and the options with their values; run nothing\n"
-	"  -v, --verbose         print the settings and the command\n"
 	"  --help, --version\n"
 	"\n"
 	"Every option of the library is one here: --block-size 4K or --block-size=4K sets ADSM_BLOCK_SIZE=4K.\n"
@@ -58,7 +57,7 @@ void complain(const char *format, ...)
 /* ---- options */
 
 struct request {
-	bool verbose, audit, list;
+	bool audit, list;
 	bool observe;		/* files are wanted: adsmrun stays until the program has ended */
 	bool files;		/* --files was given */
 };
@@ -86,6 +85,7 @@ static _Noreturn void print_and_exit(bool help)
 	int version = adsmVersion();
 
 	if (help) {
+		adsm_options_load();
 		fputs(usage, stdout);
 		adsm_options_print(stdout, false);
 	} else {
@@ -107,9 +107,7 @@ static int parse(int argc, char **argv, struct request *request, int *ret_next)
 			i++;
 			break;
 		}
-		if (!strcmp(argv[i], "-v") || !strcmp(argv[i], "--verbose")) {
-			request->verbose = true;
-		} else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "--version")) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "--version")) {
 			print_and_exit(argv[i][2] == 'h');
 		} else if (!strcmp(argv[i], "--audit")) {
 			request->audit = true;
@@ -279,29 +277,6 @@ static int preload(const char *library)
 	return error ? RUN_FAILED : 0;
 }
 
-static void print_quoted(const char *text)
-{
-	if (*text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%")]) {
-		fprintf(stderr, " %s", text);
-		return;
-	}
-	fputs(" '", stderr);
-	for (; *text; text++)
-		fprintf(stderr, *text == '\'' ? "'\\''" : "%c", *text);
-	fputc('\'', stderr);
-}
-
-static void print_settings(char *const *argv)
-{
-	fputs("adsmrun:", stderr);
-	for (char **e = environ; *e; e++)
-		if (!strncmp(*e, "ADSM_", 5) || !strncmp(*e, "LD_", 3))
-			print_quoted(*e);
-	for (; *argv; argv++)
-		print_quoted(*argv);
-	fputc('\n', stderr);
-}
-
 /* ---- the run */
 
 static int cannot_execute(const char *name, int error)
@@ -313,6 +288,7 @@ static int cannot_execute(const char *name, int error)
 /*
  * Program and adsmrun are in one process group: what the terminal sends reaches both, and is the program's alone to
  * obey. What another process sends to adsmrun is passed on, and so is an alarm that was set before adsmrun began.
+ * Whether it was sent to the whole group cannot be told: that the program gets it twice then is better than not at all.
  */
 static void pass_on(pid_t child, const siginfo_t *info)
 {
@@ -456,14 +432,15 @@ int main(int argc, char **argv)
 	}
 	outcome.name = argv[0];
 	error = find_program(argv[0], program.path);
-	if (!error)
-		error = program_examine(&program);
 	if (error)
 		return cannot_execute(argv[0], error);
+	error = program_examine(&program);
+	if (error)
+		return cannot_execute(program.elf, error);	/* a script's interpreter, perhaps */
 	if (find_library(library))
 		return RUN_FAILED;
 	if (request.audit)
-		program_audit(&program, library);
+		program_audit(&program);
 	if (*program.why_not) {
 		complain("cannot preload a library into %s: %s", argv[0], program.why_not);
 		return RUN_CANNOT_EXECUTE;
@@ -473,8 +450,6 @@ int main(int argc, char **argv)
 		status = files_prepare();
 	if (status)
 		return status;
-	if (request.verbose)
-		print_settings(argv);
 	fflush(NULL);
 	if (!request.observe) {
 		execv(program.path, argv);

@@ -24,7 +24,7 @@ struct program {
 /* Look at the file: 0, or an errno for one that is no program. */
 int program_examine(struct program *program);
 /* Say on standard error what of the program the library can follow. */
-void program_audit(const struct program *program, const char *library);
+void program_audit(const struct program *program);
 
 /* ---- adsmrun_files.c */
 

@@ -200,39 +200,28 @@ int program_examine(struct program *program)
 	return ELOOP;
 }
 
-/* ---- the audit: symbols that files ask for, and what follows from them */
+/* ---- the audit: what files ask for, and what follows from that */
 
-struct finding {
-	const char *name, *patterns, *says;
+static struct finding {
+	const char *name, *patterns, *says;	/* of the symbols that a file takes from others */
+	const char *bytes;			/* or something in it */
 	char files[256];
+} findings[] = {
+	{ "CUDA driver", "cu[A-Z]*", "followed; see --cuda-objects", NULL, "" },
+	{ "CUDA runtime", "cuda[A-Z]* __cuda[A-Z]*", "followed, through the driver below it", NULL, "" },
+	{ "CUDA, opened", "", "a static runtime, or a driver opened at run time: followed, through dlsym()",
+	  "libcuda.so.1", "" },
+	{ "OpenCL", "cl[A-Z]*", "its own buffers stay its own; adsm_opencl.h shares arrays", NULL, "" },
+	{ "io_uring", "io_uring_*", "NOT followed: shared memory needs adsmHold()", NULL, "" },
+	{ "RDMA", "ibv_* rdma_*", "NOT followed: shared memory needs adsmHold()", NULL, "" },
+	{ "syscall()", "syscall", "NOT followed: shared memory needs adsmHold()", NULL, "" },
+	{ "Go", "", "NOT followed: it makes its system calls itself", "\xff Go buildinf:", "" },
+	{ "dlmopen()", "dlmopen", "NOT followed: what it loads calls another libc", NULL, "" },
+	{ "dlopen()", "dlopen", "what it loads is followed too, but for RTLD_DEEPBIND", NULL, "" },
+	{ "fork()", "fork _Fork clone", "a child may not use shared memory before it calls exec", NULL, "" },
 };
-
-static struct finding findings[] = {
-	{ "CUDA driver", "cu[A-Z]*", "followed; see --cuda-objects", "" },
-	{ "CUDA runtime", "cuda[A-Z]* __cuda[A-Z]*", "followed, through the driver below it", "" },
-	{ "CUDA, opened", "", "a static runtime, or a driver opened at run time: followed, through dlsym()", "" },
-	{ "OpenCL", "cl[A-Z]*", "its own buffers stay its own; adsm_opencl.h shares arrays", "" },
-	{ "io_uring", "io_uring_*", "NOT followed: shared memory needs adsmHold()", "" },
-	{ "RDMA", "ibv_* rdma_*", "NOT followed: shared memory needs adsmHold()", "" },
-	{ "syscall()", "syscall", "NOT followed: shared memory needs adsmHold()", "" },
-	{ "dlmopen()", "dlmopen", "NOT followed: what it loads calls another libc", "" },
-	{ "dlopen()", "dlopen", "what it loads is followed too, but for RTLD_DEEPBIND", "" },
-	{ "signals", "sigaction signal sigset bsd_signal __sysv_signal",
-	  "SIGSEGV is shared: the program's handler gets what is not the library's", "" },
-	{ "fork", "fork _Fork clone", "a child may not use shared memory before it calls exec", "" },
-	{ "other code", "", "makes its system calls itself (Go): NOT followed", "" },
-};
-
-enum { CUDA_OPENED = 2, OTHER_CODE = 11 };
 
 #define N_FINDINGS (sizeof(findings) / sizeof(findings[0]))
-
-/* Names of functions, sorted. */
-struct names {
-	const char **names;
-	bool *used;
-	size_t n;
-};
 
 static void found(struct finding *finding, const char *path)
 {
@@ -266,8 +255,7 @@ static const ElfW(Shdr) *section_at(const struct elf *elf, unsigned i)
 	return i < header->e_shnum ? at(elf, header->e_shoff + i * sizeof(ElfW(Shdr)), sizeof(ElfW(Shdr))) : NULL;
 }
 
-/* Call @each with the names of the dynamic symbols that are defined here, or are not. */
-static void for_symbols(const struct elf *elf, bool defined, void (*each)(const char *name, void *arg), void *arg)
+static void audit_symbols(const struct elf *elf, const char *path)
 {
 	const ElfW(Shdr) *section, *strings;
 
@@ -276,68 +264,18 @@ static void for_symbols(const struct elf *elf, bool defined, void (*each)(const 
 			continue;
 		for (uint64_t k = 1; k < section->sh_size / sizeof(ElfW(Sym)); k++) {
 			const ElfW(Sym) *symbol = at(elf, section->sh_offset + k * sizeof(*symbol), sizeof(*symbol));
-			const char *name = symbol ? string_at(elf, strings->sh_offset + symbol->st_name) : NULL;
+			const char *name = symbol && symbol->st_shndx == SHN_UNDEF ?
+				string_at(elf, strings->sh_offset + symbol->st_name) : NULL;
 
-			if (name && *name && (symbol->st_shndx != SHN_UNDEF) == defined)
-				each(name, arg);
+			for (size_t f = 0; name && f < N_FINDINGS; f++)
+				if (matches(findings[f].patterns, name))
+					found(&findings[f], path);
 		}
 	}
 }
 
-static bool has_section(const struct elf *elf, const char *name)
+static void audit_file(const char *path)
 {
-	const ElfW(Ehdr) *header = (const void *)elf->data;
-	const ElfW(Shdr) *section, *names = section_at(elf, header->e_shstrndx);
-
-	for (unsigned i = 0; names && (section = section_at(elf, i)); i++) {
-		const char *found_name = string_at(elf, names->sh_offset + section->sh_name);
-
-		if (found_name && !strcmp(found_name, name))
-			return true;
-	}
-	return false;
-}
-
-static int compare(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The wrappers of libc's functions: what the library exports, but for its own and the driver's. */
-static void add_wrapper(const char *name, void *arg)
-{
-	struct names *wrappers = arg;
-	const char **longer;
-
-	if (!strncmp(name, "adsm", 4) || matches("cu[A-Z]*", name))
-		return;
-	longer = realloc(wrappers->names, (wrappers->n + 1) * sizeof(*longer));
-	if (!longer)
-		return;
-	wrappers->names = longer;
-	wrappers->names[wrappers->n++] = name;
-}
-
-struct file {
-	const char *path;
-	struct names *wrappers;
-};
-
-static void note_import(const char *name, void *arg)
-{
-	struct file *file = arg;
-	const char **wrapper = bsearch(&name, file->wrappers->names, file->wrappers->n, sizeof(name), compare);
-
-	if (wrapper && file->wrappers->used)
-		file->wrappers->used[wrapper - file->wrappers->names] = true;
-	for (size_t i = 0; i < N_FINDINGS; i++)
-		if (matches(findings[i].patterns, name))
-			found(&findings[i], file->path);
-}
-
-static void audit_file(const char *path, struct names *wrappers)
-{
-	struct file file = { path, wrappers };
 	struct elf elf;
 
 	/* The C library is what the wrappers stand before; drivers do not come by themselves. */
@@ -345,20 +283,19 @@ static void audit_file(const char *path, struct names *wrappers)
 		    base_name(path)) || map(path, &elf))
 		return;
 	if (is_elf(&elf) && is_native(&elf)) {
-		for_symbols(&elf, false, note_import, &file);
-		if (memmem(elf.data, elf.size, "libcuda.so.1", sizeof("libcuda.so.1")))
-			found(&findings[CUDA_OPENED], path);
-		if (has_section(&elf, ".note.go.buildid"))
-			found(&findings[OTHER_CODE], path);
+		audit_symbols(&elf, path);
+		for (size_t f = 0; f < N_FINDINGS; f++)
+			if (findings[f].bytes &&
+			    memmem(elf.data, elf.size, findings[f].bytes, strlen(findings[f].bytes)))
+				found(&findings[f], path);
 	}
 	unmap(&elf);
 }
 
-/* The libraries that the loader would load; the program does not run. How many. */
-static unsigned audit_libraries(const char *elf, struct names *wrappers)
+/* The libraries that the loader would load; the program does not run. */
+static void audit_libraries(const char *elf)
 {
 	char loader[PATH_MAX], *line = NULL;
-	unsigned n = 0;
 	size_t size = 0;
 	int ends[2];
 	FILE *list;
@@ -366,10 +303,10 @@ static unsigned audit_libraries(const char *elf, struct names *wrappers)
 
 	own_loader(loader);
 	if (!*loader || pipe2(ends, O_CLOEXEC))
-		return 0;
+		return;
 	pid = fork();
 	if (!pid) {
-		/* As ldd does; its option --list gives up where a library is missing. */
+		/* As ldd does; the loader's option --list gives up where a library is missing. */
 		dup2(ends[1], STDOUT_FILENO);
 		setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
 		execl(loader, loader, elf, NULL);
@@ -380,14 +317,11 @@ static unsigned audit_libraries(const char *elf, struct names *wrappers)
 	while (list && pid > 0 && getline(&line, &size, list) > 0) {
 		char *path = strchr(line, '/'), *end = path ? strstr(path, " (0x") : NULL;
 
-		if (strstr(line, "not found"))
-			fprintf(stderr, "  %-15s %s", "missing", line + strspn(line, " \t"));
 		/* "name => path (address)"; the name may be a path, too. */
 		if (!end || (strstr(line, " => ") && !(path = strchr(strstr(line, " => "), '/'))))
 			continue;
 		*end = '\0';
-		audit_file(path, wrappers);
-		n++;
+		audit_file(path);
 	}
 	free(line);
 	if (list)
@@ -396,36 +330,11 @@ static unsigned audit_libraries(const char *elf, struct names *wrappers)
 		close(ends[0]);
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
-	return n;
 }
 
-/* In lines of a width that is read easily. */
-static void print_used(const struct names *wrappers)
-{
-	unsigned n = 0, column = 100;
-
-	for (size_t i = 0; i < wrappers->n; i++)
-		n += wrappers->used[i];
-	fprintf(stderr, "  %-15s %u of the %zu functions of libc's that the library follows%s", "calls", n, wrappers->n,
-		n ? ":" : "");
-	for (size_t i = 0; i < wrappers->n; i++) {
-		if (!wrappers->used[i])
-			continue;
-		if (column + strlen(wrappers->names[i]) >= 100) {
-			fprintf(stderr, "\n  %-15s", "");
-			column = 17;
-		}
-		column += (unsigned)fprintf(stderr, " %s", wrappers->names[i]);
-	}
-	fputc('\n', stderr);
-}
-
-void program_audit(const struct program *program, const char *library)
+void program_audit(const struct program *program)
 {
 	char *elf = *program->elf ? realpath(program->elf, NULL) : NULL;
-	struct names wrappers = { 0 };
-	struct elf library_elf = { 0 };
-	unsigned n;
 
 	fprintf(stderr, "adsmrun: audit of %s\n", program->path);
 	if (!elf) {
@@ -435,26 +344,15 @@ void program_audit(const struct program *program, const char *library)
 	if (strcmp(program->elf, program->path))
 		fprintf(stderr, "  %-15s a script, run by %s\n", "file", program->elf);
 	fprintf(stderr, "  %-15s %s%s\n", "preload", *program->why_not ? "NO: " : "yes", program->why_not);
-	if (!*program->why_not && !map(library, &library_elf)) {
-		for_symbols(&library_elf, true, add_wrapper, &wrappers);
-		wrappers.used = calloc(wrappers.n + 1, sizeof(*wrappers.used));
-	}
-	if (wrappers.names && wrappers.used) {
-		qsort(wrappers.names, wrappers.n, sizeof(*wrappers.names), compare);
-		audit_file(elf, &wrappers);
-		n = audit_libraries(elf, &wrappers);
-		fprintf(stderr, "  %-15s %u\n", "libraries", n);
-		print_used(&wrappers);
+	if (!*program->why_not) {
+		audit_file(elf);
+		audit_libraries(elf);
 		for (size_t i = 0; i < N_FINDINGS; i++)
 			if (*findings[i].files)
 				fprintf(stderr, "  %-15s %s (%s)\n", findings[i].name, findings[i].says,
 					findings[i].files);
-		fprintf(stderr, "  %-15s system calls by instructions of the program's own, and what it loads later\n",
+		fprintf(stderr, "  %-15s system calls by instructions of its own; what it opens later or starts\n",
 			"cannot be seen");
 	}
-	if (library_elf.data)
-		unmap(&library_elf);
-	free(wrappers.names);
-	free(wrappers.used);
 	free(elf);
 }

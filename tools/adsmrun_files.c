@@ -249,7 +249,7 @@ static bool is_final(const char *text, bool json)
 	return *text && !strstr(text, "\nadsm: incomplete:");
 }
 
-static void print_report(const struct piece *piece, const char *text, bool several)
+static void print_report(const struct piece *piece, const char *text)
 {
 	FILE *out = *piece->output->copy_to ? fopen(piece->output->copy_to, "ae") : stderr;
 
@@ -257,8 +257,6 @@ static void print_report(const struct piece *piece, const char *text, bool sever
 		complain("--stats: cannot write to %s: %s", piece->output->copy_to, strerror(errno));
 		return;
 	}
-	if (several && piece->pid && !piece->output->json)
-		fprintf(out, "adsmrun: process %d:\n", piece->pid);
 	fputs(text, out);
 	if (ferror(out) | (out == stderr ? fflush(out) : fclose(out)))
 		complain("--stats: cannot write all of the report: %s", strerror(errno));
@@ -281,11 +279,11 @@ static void rewrite(const struct piece *piece, const char *text)
 	}
 }
 
-static void finish_report(struct piece *piece, const struct outcome *outcome, bool several)
+static void finish_report(struct piece *piece, const struct outcome *outcome)
 {
 	char *text = read_all(piece->path), *whole = NULL;
 	const char *rest;
-	bool json = piece->output->json;
+	bool json = piece->output->json, stays = false;
 
 	if (!text) {
 		complain("cannot read %s: %s", piece->path, strerror(errno));
@@ -293,9 +291,12 @@ static void finish_report(struct piece *piece, const struct outcome *outcome, bo
 	}
 	if (*text)
 		piece->pid = number_after(text, json ? "\"pid\": " : "(process ");
-	if (piece->pid && piece->pid != outcome->pid && is_running(piece->pid)) {
+	if (is_final(text, json)) {
+		/* As its process wanted it; the number may be another one's by now. */
+	} else if (piece->pid && piece->pid != outcome->pid && is_running(piece->pid)) {
 		complain("%s: process %d still runs, and writes its report there", piece->path, piece->pid);
-	} else if (!is_final(text, json)) {
+		stays = true;
+	} else {
 		explain(piece, outcome, *text ? "report" : NULL);
 		rest = strchr(text, '\n') ? strchr(text, '\n') + 1 : "";
 		if ((json ? *text ? asprintf(&whole, "{\n\t\"ended\": \"%s\",\n%s", piece->why, rest) :
@@ -306,7 +307,10 @@ static void finish_report(struct piece *piece, const struct outcome *outcome, bo
 			rewrite(piece, whole);
 	}
 	if (piece->output->print)
-		print_report(piece, whole ? whole : text, several);
+		print_report(piece, whole ? whole : text);
+	/* And with it the folder. */
+	if (piece->output->print && !stays)
+		unlink(piece->path);
 	free(text);
 	free(whole);
 }
@@ -375,7 +379,7 @@ static bool is_of(const struct output *output, const char *name, bool *ret_part,
 }
 
 /* How many there are. */
-static unsigned finish(const struct output *output, const struct outcome *outcome, bool count_only, bool several)
+static unsigned finish(const struct output *output, const struct outcome *outcome)
 {
 	const char *folder = *output->folder ? output->folder : "/";
 	struct piece piece = { .output = output };
@@ -391,17 +395,12 @@ static unsigned finish(const struct output *output, const struct outcome *outcom
 			continue;
 		snprintf(piece.path, sizeof(piece.path), "%s/%s", output->folder, list[i]->d_name);
 		n += !part;
-		if (count_only)
-			continue;
 		if (part && !is_running(piece.pid))
 			unlink(piece.path);
 		else if (!part && output == &trace)
 			finish_trace(&piece, outcome);
 		else if (!part)
-			finish_report(&piece, outcome, several);
-		/* One of a process that still runs stays, and so does the folder. */
-		if (!part && output->print && (!piece.pid || piece.pid == outcome->pid || !is_running(piece.pid)))
-			unlink(piece.path);
+			finish_report(&piece, outcome);
 	}
 	free_list(list, n_list);
 	return n;
@@ -409,12 +408,10 @@ static unsigned finish(const struct output *output, const struct outcome *outcom
 
 void files_finish(const struct outcome *outcome)
 {
-	unsigned n_reports = report.wanted ? finish(&report, outcome, true, false) : 0;
-	unsigned n_traces = trace.wanted ? finish(&trace, outcome, false, false) : 0;
+	unsigned n = trace.wanted ? finish(&trace, outcome) : 0;
 
-	if (n_reports)
-		finish(&report, outcome, false, n_reports > 1);
-	if (!n_reports && !n_traces)
+	n += report.wanted ? finish(&report, outcome) : 0;
+	if (!n)
 		complain("%s used no shared memory", outcome->name);
 	if (*temporary)
 		rmdir(temporary);

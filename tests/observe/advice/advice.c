@@ -224,7 +224,7 @@ static void tell_what_if(const struct adsm_record *record, const char *protocol,
 
 static void tell_advice(void)
 {
-	static const char *const kinds[] = { "in", "blocks", "protocol", "rolling_size", "redundant" };
+	static const char *const kinds[] = { "in", "blocks", "protocol", "rolling_size" };
 	uint64_t n_more;
 	struct adsm_record *record = adsm_records_lock(&n_more);
 	struct adsm_advice_item items[8];

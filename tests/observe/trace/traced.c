@@ -196,6 +196,24 @@ static void killed(void)
 		touch(p, 64, 20);
 }
 
+/* The file's; 64: none. */
+static int trace_fd(void)
+{
+	int fd;
+
+	for (fd = 3; fd < 64; fd++) {
+		char path[64], target[4096];
+		ssize_t n;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, target, sizeof(target) - 1);
+		target[n < 0 ? 0 : n] = '\0';
+		if (!strcmp(target, getenv("ADSM_TRACE")))
+			break;
+	}
+	return fd;
+}
+
 static void forks(void)
 {
 	unsigned *p;
@@ -209,7 +227,7 @@ static void forks(void)
 	CHECK(child >= 0);
 	if (!child) {
 		/* It may not use the library; whatever it does comes here by other ways. */
-		if (adsmAlloc(PAGE) || adsmSync() == 0)
+		if (adsmAlloc(PAGE) || adsmSync() == 0 || trace_fd() < 64)
 			_exit(1);
 		exit(0);
 	}
@@ -240,6 +258,53 @@ static void execs(void)
 	CHECK(false);
 }
 
+/* exec that fails after the library's end. */
+static void exec_late(void)
+{
+	unsigned *p;
+
+	start();
+	p = make(64 * PAGE, "p");
+	touch(p, 64, 1);
+	CHECK(!adsmFree(p) && !adsmModuleUnload(module) && !adsmShutdown());
+	CHECK(execl("/nowhere", "nowhere", (char *)NULL) < 0 && errno == ENOENT);
+}
+
+/* ---- exec by a handler, at any time */
+
+static void become_another(int signal)
+{
+	CHECK(execl("/nowhere", "nowhere", (char *)NULL) < 0 && errno == ENOENT);
+	execl("/bin/true", "true", (char *)NULL);
+	_exit(1);
+}
+
+static void exec_handler(void)
+{
+	void *volatile some;
+	struct itimerspec soon = { .it_value = { 0, 5000000 } };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	timer_t timer;
+	unsigned *p;
+
+	start();
+	unsetenv("LD_PRELOAD");
+	p = make(PAGE, "p");
+	touch(p, 1, 1);
+	signal(SIGUSR1, become_another);
+	soon.it_value.tv_nsec += getpid() % 16 * 100000;
+	CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timer) && !timer_settime(timer, 0, &soon, NULL));
+	for (;;) {
+		/* Mostly with a lock of malloc(), and now and then with one of the library's. */
+		for (int i = 0; i < 1000; i++) {
+				some = malloc(100000);
+				free(some);
+			}
+		touch(p, 1, 1);
+		CHECK(!adsmSetName(p, "q"));
+	}
+}
+
 /* Whoever closes everything, and has the numbers for files of its own. */
 static void closes(void)
 {
@@ -249,16 +314,7 @@ static void closes(void)
 	start();
 	p = make(64 * PAGE, "p");
 	touch(p, 64, 1);
-	for (fd = 3; fd < 64; fd++) {
-		char path[64], target[4096];
-		ssize_t n;
-
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		n = readlink(path, target, sizeof(target) - 1);
-		target[n < 0 ? 0 : n] = '\0';
-		if (!strcmp(target, getenv("ADSM_TRACE")))
-			break;
-	}
+	fd = trace_fd();
 	CHECK(fd < 64);
 	CHECK(dup2(fileno(stdout), fd) == fd);
 	touch(p, 64, 1);
@@ -282,7 +338,8 @@ int main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "all", all }, { "threads", threads }, { "ended", ended }, { "signals", signals },
-		{ "killed", killed }, { "forks", forks }, { "execs", execs }, { "closes", closes },
+		{ "killed", killed }, { "forks", forks }, { "execs", execs },
+		{ "exec_late", exec_late }, { "exec_handler", exec_handler }, { "closes", closes },
 		{ "restart", restart },
 	};
 

@@ -6,9 +6,7 @@ import json
 COUNTERS = ["h2d_bytes", "d2h_bytes", "h2d_transfers", "d2h_transfers", "read_faults", "write_faults", "signals",
             "ahead_blocks", "evictions", "calls", "kernel_ns", "h2d_ns", "d2h_ns", "fault_ns", "io_ns", "wait_ns"]
 PROGRAM = 1
-LAST_TRACK = 70000000
-METADATA = {"process_name": "name", "process_sort_index": "sort_index", "thread_name": "name",
-            "thread_sort_index": "sort_index"}
+IO_TRACK, LAST_TRACK = 10000000, 80000000
 # The category says where an event is and what it is; the counter its time adds to.
 BARS = {"fault": None, "call": "ns", "wait": "wait_ns", "io": "io_ns", "kernel": "kernel_ns", "transfer": None}
 INSTANTS = ["opened", "evicted", "object", "reset"]
@@ -40,21 +38,22 @@ def check_bar(event):
         assert event["tid"] % 10 == 0, event
     # A bar is as long as what it stands for, but on the last track, where it may be cut; a fault's has its transfers.
     cut = event["tid"] // (LAST_TRACK if event["pid"] == PROGRAM else 70) > 0
+    assert event["pid"] != PROGRAM or (event["tid"] >= IO_TRACK) == (category == "io"), event
     assert 0 <= event["dur"] and (not exact or cut or event["dur"] == event["args"][exact]), event
     assert category != "fault" or event["dur"] >= event["args"]["fault_ns"], event
 
 
 def check_event(event):
     fields = {"ph": str, "pid": int, "tid": int, "name": str, "args": dict}
-    more = {"X": {"ts": int, "dur": int, "cat": str}, "i": {"ts": int, "s": str, "cat": str}, "C": {"ts": int}, "M": {}}
+    more = {"X": {"ts": int, "dur": int, "cat": str}, "i": {"ts": int, "s": str, "cat": str}, "M": {}}
     assert event.get("ph") in more, event
     fields.update(more[event["ph"]])
     assert {name: type(value) for name, value in event.items()} == fields, event
     assert event["pid"] >= PROGRAM and event["tid"] >= 0 and event["name"], event
     if event["ph"] == "M":
-        assert list(event["args"]) == [METADATA[event["name"]]], event
-    elif event["ph"] == "C":
-        assert sorted(event["args"]) == ["to device", "to host"], event
+        is_program = event["name"] == "process_name" and event["pid"] == PROGRAM
+        assert event["name"] in ("process_name", "thread_name"), event
+        assert list(event["args"]) == (["pid", "name"] if is_program else ["name"]), event
     elif event["ph"] == "i":
         assert event["s"] == "t" and event["cat"] in INSTANTS and event["pid"] == PROGRAM, event
     else:
@@ -62,22 +61,23 @@ def check_event(event):
 
 
 def check_nesting(events):
-    """On one track two bars are apart or one is inside the other; on a device's they are apart."""
+    """On one track two bars are apart or one is inside the other; of a device or of I/O they are apart."""
     tracks = collections.defaultdict(list)
     for event in events:
         if event["ph"] == "X":
             tracks[event["pid"], event["tid"]].append((event["ts"], -event["dur"], event))
-    for (pid, _), bars in tracks.items():
+    for (pid, tid), bars in tracks.items():
+        nests = pid == PROGRAM and tid < IO_TRACK
         open_ends = []
         for start, length, event in sorted(bars, key=lambda bar: bar[:2]):
             while open_ends and open_ends[-1] <= start:
                 open_ends.pop()
-            assert not open_ends or (pid == PROGRAM and start - length <= open_ends[-1]), f"does not nest: {event}"
+            assert not open_ends or (nests and start - length <= open_ends[-1]), f"does not nest: {event}"
             open_ends.append(start - length)
 
 
 def check_names(events):
-    """Every track that has something is named, and once, but for threads, which may change their names."""
+    """Every track that has something is named."""
     named = {(event["pid"], event["tid"]) for event in events if event["name"] == "thread_name"}
     used = {(event["pid"], event["tid"]) for event in events if event["ph"] in ("X", "i")}
     assert used <= named, used - named
