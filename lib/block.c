@@ -870,6 +870,7 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 {
 	bool all_invalid = true;
 
+	adsm_note_called(object);
 	if (adsm_advises(object))
 		adsm_advice_called(object, event);
 	for (uint32_t b = object->open_first; b < object->open_end; b++) {

@@ -111,6 +111,19 @@ int adsm_format(char *buffer, unsigned long size, const char *format, ...)
 	return length;
 }
 
+unsigned adsm_utf8_length(const char *text)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	unsigned n = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
+
+	for (unsigned i = 1; i < n; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f))
+		return 0;	/* too long, or half a character */
+	return (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f) ? 0 : n;
+}
+
 void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 {
 	static const char *const names[] = { "", "error", "warning", "info", "debug" };

@@ -45,4 +45,7 @@ const char *adsm_last_error(void);
 int adsm_format(char *buffer, unsigned long size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Bytes of the character that @text begins with, by the rules of UTF-8; 0: none does. */
+unsigned adsm_utf8_length(const char *text);
+
 #endif

@@ -173,13 +173,25 @@ void adsm_observe_evicted(struct adsm_object *object, uint32_t first, uint32_t n
 	});
 }
 
+static void add_place(struct adsm_cause_count *count, uint64_t place)
+{
+	uint64_t old = atomic_load_explicit(&count->place, memory_order_relaxed);
+
+	if (!old && atomic_compare_exchange_strong(&count->place, &old, place))
+		return;
+	if (old != place)
+		atomic_store_explicit(&count->place, ADSM_MANY_PLACES, memory_order_relaxed);
+}
+
 void adsm_observe_fault(struct adsm_object *object, uintptr_t address, bool write, unsigned n_signals, uint32_t ahead,
 			uint64_t start_ns, uint64_t ns)
 {
 	struct adsm_cause_count *count = n_signals ? counts_here(object) : NULL;
 
-	if (count)
+	if (count) {
 		ADD(count->faults, n_signals);
+		add_place(count, address - object->start + 1);
+	}
 	trace(&(struct adsm_trace_event){
 		.type = ADSM_TRACE_FAULT, .detail = (uint8_t)(write | n_signals << 1), .start_ns = start_ns, .ns = ns,
 		.a = address, .b = ahead, .object = id_of(object), .device = (uint8_t)object->home->index,
@@ -332,6 +344,7 @@ void adsm_observe_reset(void)
 	adsm_counted_ns = adsm_os_now_ns();
 	for (struct adsm_record *record = records; record; record = record->next) {
 		memset(&record->stats, 0, sizeof(record->stats));
+		atomic_store(&record->calls, 0);
 		if (record->advice)
 			adsm_advice_reset(record->advice);
 		for (int i = 0; i < ADSM_CAUSES_MAX; i++) {
@@ -340,6 +353,7 @@ void adsm_observe_reset(void)
 			atomic_store(&count->opened, 0);
 			atomic_store(&count->opened_writing, 0);
 			atomic_store(&count->faults, 0);
+			atomic_store(&count->place, 0);
 			for (int d = 0; d < 2; d++) {
 				atomic_store(&count->transfers[d], 0);
 				atomic_store(&count->bytes[d], 0);
@@ -575,7 +589,6 @@ static int may_go_on(int error)
 
 static int start(void)
 {
-	uintptr_t site;
 	char path[PATH_MAX];
 	bool traced = false;
 	int error;
@@ -600,7 +613,7 @@ static int start(void)
 	if (error)
 		return error;
 	dl_iterate_phdr(find_libc, NULL);
-	adsm_site_take(&site, 1);	/* what that needs is loaded now */
+	adsm_site_start();
 	if (traced)
 		error = start_helper(&tracer, "adsm-tracer", run_tracer);
 	if (!error && report.form)

@@ -68,8 +68,11 @@ struct adsm_cause_count {
 	_Atomic bool complete;		/* the cause has been written */
 	_Atomic uint64_t opened, opened_writing;	/* blocks: read faults, write faults */
 	_Atomic uint64_t faults;	/* entries of the fault handler */
+	_Atomic uint64_t place;		/* in the object, of its faults: 1 + the offset of all; 0: none */
 	_Atomic uint64_t transfers[2], bytes[2];	/* [0] to the host, [1] to the device */
 };
+
+#define ADSM_MANY_PLACES UINT64_MAX
 
 /* ---- objects, while somebody observes */
 
@@ -93,6 +96,7 @@ struct adsm_record {
 	uintptr_t site[ADSM_SITE_DEPTH];	/* who allocated it: return addresses, inner first */
 	unsigned n_site;
 	uint64_t made_ns, freed_ns;	/* adsm_os_now_ns(); 0: it is alive */
+	_Atomic uint64_t calls;		/* of kernels, that took it */
 	const struct adsm_object *object;	/* while it is alive */
 	adsmStats stats;		/* once it is freed */
 	struct adsm_cause_count causes[ADSM_CAUSES_MAX];
@@ -176,6 +180,12 @@ static inline void adsm_note_evicted(struct adsm_object *object, uint32_t first,
 	adsm_count(&object->counters, evictions, n);
 	if (adsm_observes(~0u))
 		adsm_observe_evicted(object, first, n);
+}
+
+static inline void adsm_note_called(struct adsm_object *object)
+{
+	if (adsm_observes(~0u) && object->record)
+		atomic_fetch_add_explicit(&object->record->calls, 1, memory_order_relaxed);
 }
 
 static inline void adsm_note_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)

@@ -12,16 +12,19 @@
 #include <unistd.h>
 
 #include "advise.h"
+#include "log.h"
 #include "observe.h"
 #include "options.h"
 #include "site.h"
 #include "stats.h"
 
 #define TEXT_SIZE 192		/* of a place in words, or of a number and its noun */
-#define OBJECTS_SHOWN 20	/* in the text; JSON has all */
+/* In the text; JSON has all. */
+#define OBJECTS_SHOWN 20
+#define OBJECTS_EXPLAINED 10	/* with their causes */
 #define CAUSES_SHOWN 5		/* of one object */
-#define ADVICE_SHOWN 20
-#define ADVICE_MAX 16		/* of one object */
+#define ADVICE_SHOWN 10
+#define ADVICE_MAX 8		/* of one object, that there may be */
 
 enum { TO_HOST, TO_DEVICE };	/* in a cause's counts */
 
@@ -34,8 +37,11 @@ static const char *const why_words[ADSM_N_WHYS] = {
 struct cause {
 	struct adsm_cause cause;
 	char where[TEXT_SIZE];		/* ""; not known */
-	uint64_t opened, opened_writing, faults, transfers[2], bytes[2];
+	uint64_t opened, opened_writing, faults, transfers[2], bytes[2], place;
 };
+
+/* All that a cause counts. */
+#define COUNTS(X) X(opened) X(opened_writing) X(faults) X(transfers[0]) X(transfers[1]) X(bytes[0]) X(bytes[1])
 
 /* One object, or in the text several that are alike. */
 struct entry {
@@ -43,6 +49,7 @@ struct entry {
 	size_t n;
 	char name[ADSM_NAME_SIZE];
 	uint64_t freed_ns;
+	uint64_t calls;			/* several: 0 */
 	adsmStats stats;
 	struct cause *causes;
 	size_t n_causes;
@@ -104,13 +111,13 @@ static void add_stats(adsmStats *sum, const adsmStats *stats)
 
 static void add_cause(struct cause *sum, const struct cause *cause)
 {
-	sum->opened += cause->opened;
-	sum->opened_writing += cause->opened_writing;
-	sum->faults += cause->faults;
-	for (int d = 0; d < 2; d++) {
-		sum->transfers[d] += cause->transfers[d];
-		sum->bytes[d] += cause->bytes[d];
-	}
+#define ADD(count) sum->count += cause->count;
+	COUNTS(ADD)
+#undef ADD
+	if (!sum->place)
+		sum->place = cause->place;
+	else if (cause->place && cause->place != sum->place)
+		sum->place = ADSM_MANY_PLACES;
 }
 
 /* One loop has several instructions on a line, and objects that are alike have causes that are. */
@@ -137,60 +144,52 @@ static void fold_causes(struct entry *entry)
 		qsort(entry->causes, n, sizeof(*entry->causes), compare_causes);
 }
 
-#define LOAD(field) atomic_load_explicit(&(field), memory_order_relaxed)
-
-/* Under the records' lock, as is the next. */
-static bool copy_causes(const struct adsm_record *record, struct entry *entry)
+/* NULL where there is nothing or no memory; the latter is said in @no_memory. */
+static void *duplicate(const void *items, size_t n, size_t size, bool *no_memory)
 {
-	size_t n = 0;
+	void *copy = n ? malloc(n * size) : NULL;
 
-	for (int i = 0; i < ADSM_CAUSES_MAX; i++)
-		n += atomic_load(&record->causes[i].complete);
-	if (!n)
-		return true;
-	entry->causes = calloc(n, sizeof(*entry->causes));
-	if (!entry->causes)
-		return false;
-	for (int i = 0; i < ADSM_CAUSES_MAX && entry->n_causes < n; i++) {
-		const struct adsm_cause_count *count = &record->causes[i];
-		struct cause *cause = &entry->causes[entry->n_causes];
-
-		if (!atomic_load(&count->complete))
-			continue;
-		cause->cause = count->cause;
-		cause->opened = LOAD(count->opened);
-		cause->opened_writing = LOAD(count->opened_writing);
-		cause->faults = LOAD(count->faults);
-		for (int d = 0; d < 2; d++) {
-			cause->transfers[d] = LOAD(count->transfers[d]);
-			cause->bytes[d] = LOAD(count->bytes[d]);
-		}
-		if (cause->opened | cause->opened_writing | cause->faults | cause->transfers[0] | cause->transfers[1])
-			entry->n_causes++;
-	}
-	return true;
+	if (copy)
+		memcpy(copy, items, n * size);
+	else if (n)
+		*no_memory = true;
+	return copy;
 }
 
+/* Under the records' lock. */
 static bool copy_record(const struct adsm_record *record, struct entry *entry)
 {
 	struct adsm_advice_item items[ADVICE_MAX];
-	size_t n = 0;
+	struct cause causes[ADSM_CAUSES_MAX];
+	bool no_memory = false;
+	size_t n = 0, n_advice;
 
 	entry->record = record;
 	entry->n = 1;
 	memcpy(entry->name, record->name, sizeof(entry->name));
 	entry->freed_ns = record->freed_ns;
+	entry->calls = atomic_load(&record->calls);
 	adsm_record_stats(record, &entry->stats);
-	if (record->advice)
-		n = adsm_advice_list(record, items, ADVICE_MAX);
-	if (n) {
-		entry->advice = malloc(n * sizeof(*items));
-		if (!entry->advice)
-			return false;
-		memcpy(entry->advice, items, n * sizeof(*items));
-		entry->n_advice = n;
+	n_advice = record->advice ? adsm_advice_list(record, items, ADVICE_MAX) : 0;
+	for (int i = 0; i < ADSM_CAUSES_MAX; i++) {
+		const struct adsm_cause_count *from = &record->causes[i];
+		struct cause *to = &causes[n];
+		uint64_t any = 0;
+
+		if (!atomic_load(&from->complete))
+			continue;
+		*to = (struct cause){ .cause = from->cause };
+		to->place = atomic_load_explicit(&from->place, memory_order_relaxed);
+#define COPY(count) any |= to->count = atomic_load_explicit(&from->count, memory_order_relaxed);
+		COUNTS(COPY)
+#undef COPY
+		n += any != 0;
 	}
-	return copy_causes(record, entry);
+	entry->advice = duplicate(items, n_advice, sizeof(*items), &no_memory);
+	entry->n_advice = entry->advice ? n_advice : 0;
+	entry->causes = duplicate(causes, n, sizeof(*causes), &no_memory);
+	entry->n_causes = entry->causes ? n : 0;
+	return !no_memory;
 }
 
 /*
@@ -200,17 +199,18 @@ static bool copy_record(const struct adsm_record *record, struct entry *entry)
 static void find_site(struct entry *entry)
 {
 	const struct adsm_record *record = entry->record;
-	enum adsm_site_kind kind;
 	char text[TEXT_SIZE];
 
-	if (!record->n_site)
-		return;
-	kind = adsm_site_text(record->site[0], true, entry->site, sizeof(entry->site));
-	for (unsigned i = 1; i < record->n_site && kind != ADSM_SITE_LINE &&
-	     adsm_site_same_module(record->site[0], record->site[i]); i++) {
-		kind = adsm_site_text(record->site[i], true, text, sizeof(text));
-		if (kind == ADSM_SITE_LINE)
+	for (unsigned i = 0; i < record->n_site; i++) {
+		bool has_line;
+
+		if (i && !adsm_site_same_module(record->site[0], record->site[i]))
+			return;
+		has_line = adsm_site_text(record->site[i], true, text, sizeof(text));
+		if (!i || has_line)
 			memcpy(entry->site, text, sizeof(text));
+		if (has_line)
+			return;
 	}
 }
 
@@ -425,10 +425,13 @@ static void text_table(FILE *out, const struct entry *entries, size_t n)
 {
 	char object[2 * TEXT_SIZE];
 
-	fprintf(out, "adsm:\nadsm: objects, most bytes moved first (reads, writes: blocks opened; signals: entries of "
-		"the fault handler; early: blocks\nadsm: sent before a call; time: of transfers and faults)\n");
+	if (!n)
+		return;
+	fputs("adsm:\nadsm: objects, most bytes moved first\n"
+	      "adsm: (reads, writes: blocks opened; early: blocks sent before a call; time: of transfers and faults)\n",
+	      out);
 	fprintf(out, "adsm: %10s %10s %7s %10s %7s %8s %8s %8s %7s %9s  %s\n", "size", "sent", "times", "fetched",
-		"times", "reads", "writes", "signals", "early", "time", "object");
+		"times", "reads", "writes", "faults", "early", "time", "object");
 	for (size_t i = 0; i < n && i < OBJECTS_SHOWN; i++)
 		text_row(out, entries[i].record->size, &entries[i].stats, title(&entries[i], object));
 	if (n > OBJECTS_SHOWN) {
@@ -446,64 +449,57 @@ static void text_table(FILE *out, const struct entry *entries, size_t n)
 	}
 }
 
-static void reason_text(const struct cause *cause, char buffer[2 * TEXT_SIZE])
-{
-	const char *at = *cause->where ? " at " : "", *where = cause->where, *name = cause->cause.name;
+/* Why bytes moved, in words; the others have some of their own. */
+static const char *const reasons[ADSM_N_WHYS] = {
+	[ADSM_WHY_OTHER] = "other causes", [ADSM_WHY_COPY] = "a copy (memcpy() or the like)",
+	[ADSM_WHY_FILL] = "a fill (memset() or the like)", [ADSM_WHY_IO] = "input or output",
+	[ADSM_WHY_HOLD] = "adsmHold()", [ADSM_WHY_SYNC] = "adsmSync()", [ADSM_WHY_EVICT] = "early, before a call",
+};
 
-	switch (cause->cause.why) {
-	case ADSM_WHY_READ:
-	case ADSM_WHY_WRITE:
-		snprintf(buffer, 2 * TEXT_SIZE, "%s %s%s%s%s",
-			 cause->cause.in_libc ? "a function of libc" : "the CPU",
-			 cause->cause.why == ADSM_WHY_READ ? "read" : "wrote",
-			 cause->cause.in_libc && *at ? ", called" : "", at, where);
-		return;
-	case ADSM_WHY_COPY:
-		snprintf(buffer, 2 * TEXT_SIZE, "a copy (memcpy() or the like)%s%s", at, where);
-		return;
-	case ADSM_WHY_FILL:
-		snprintf(buffer, 2 * TEXT_SIZE, "a fill (memset() or the like)%s%s", at, where);
-		return;
-	case ADSM_WHY_IO:
-		snprintf(buffer, 2 * TEXT_SIZE, "input or output%s%s", at, where);
-		return;
-	case ADSM_WHY_HOLD:
-		snprintf(buffer, 2 * TEXT_SIZE, "adsmHold()%s%s", at, where);
-		return;
-	case ADSM_WHY_CALL:
-		snprintf(buffer, 2 * TEXT_SIZE, "kernel%s%s%s called%s%s", *name ? " '" : "s", name, *name ? "'" : "",
-			 at, where);
-		return;
-	case ADSM_WHY_SYNC:
-		snprintf(buffer, 2 * TEXT_SIZE, "adsmSync()%s%s", at, where);
-		return;
-	case ADSM_WHY_EVICT:
-		snprintf(buffer, 2 * TEXT_SIZE, "early, before a call");
-		return;
-	default:
-		snprintf(buffer, 2 * TEXT_SIZE, "other causes");
-	}
+static void text_reason(FILE *out, const struct cause *cause)
+{
+	bool in_libc = cause->cause.in_libc;
+
+	if (cause->cause.why == ADSM_WHY_READ || cause->cause.why == ADSM_WHY_WRITE)
+		fprintf(out, "%s %s%s", in_libc ? "a function of libc" : "the CPU",
+			cause->cause.why == ADSM_WHY_READ ? "read" : "wrote",
+			in_libc && *cause->where ? ", called" : "");
+	else if (cause->cause.why != ADSM_WHY_CALL)
+		fputs(reasons[cause->cause.why], out);
+	else if (*cause->cause.name)
+		fprintf(out, "kernel '%s' called", cause->cause.name);
+	else
+		fputs("kernels called", out);
+	if (*cause->where)
+		fprintf(out, " at %s", cause->where);
 }
 
-static void text_cause(FILE *out, const struct cause *cause)
+static void text_cause(FILE *out, const struct cause *cause, uint64_t n_calls)
 {
-	char moved[3 * TEXT_SIZE] = "", reason[2 * TEXT_SIZE], count[TEXT_SIZE], size[TEXT_SIZE];
-	const char *const verbs[2] = { [TO_DEVICE] = "sent", [TO_HOST] = "fetched" };
 	uint64_t n_opened = cause->opened + cause->opened_writing;
-	size_t n = 0;
+	const char *separator = "";
+	char text[2][TEXT_SIZE];
 
+	fputs("adsm:   ", out);
 	for (int d = 0; d < 2; d++)
-		if (cause->transfers[d])
-			n += (size_t)snprintf(moved + n, sizeof(moved) - n, "%s%s %s, %s", n ? "; " : "", verbs[d],
-					      times_text(cause->transfers[d], count), size_text(cause->bytes[d], size));
-	if (!n && n_opened)
-		snprintf(moved, sizeof(moved), "opened %s%s", count_text(n_opened, "block", count),
-			 cause->opened ? "" : " to write");
-	else if (!n)
-		snprintf(moved, sizeof(moved), "nothing moved");
-	reason_text(cause, reason);
-	fprintf(out, "adsm:   %s: %s%s%s\n", moved, reason, cause->faults ? ", " : "",
-		cause->faults ? count_text(cause->faults, "fault", count) : "");
+		if (cause->transfers[d]) {
+			fprintf(out, "%s%s %s, %s", separator, d == TO_DEVICE ? "sent" : "fetched",
+				times_text(cause->transfers[d], text[0]), size_text(cause->bytes[d], text[1]));
+			separator = "; ";
+		}
+	if (!*separator && n_opened)
+		fprintf(out, "opened %s%s", count_text(n_opened, "block", text[0]), cause->opened ? "" : " to write");
+	else if (!*separator)
+		fputs("nothing moved", out);
+	fputs(": ", out);
+	text_reason(out, cause);
+	if (cause->faults)
+		fprintf(out, ", %s", count_text(cause->faults, "fault", text[0]));
+	if (cause->faults && n_calls)
+		fprintf(out, " in %s", count_text(n_calls, "call", text[0]));
+	if (cause->faults > 1 && cause->place && cause->place != ADSM_MANY_PLACES)
+		fprintf(out, ", each at byte %" PRIu64, cause->place - 1);
+	fputc('\n', out);
 }
 
 static void text_causes(FILE *out, const struct entry *entry)
@@ -512,37 +508,61 @@ static void text_causes(FILE *out, const struct entry *entry)
 
 	for (size_t i = 0; i < entry->n_causes; i++)
 		if (i < CAUSES_SHOWN || entry->n_causes == CAUSES_SHOWN + 1)
-			text_cause(out, &entry->causes[i]);
+			text_cause(out, &entry->causes[i], entry->calls);
 		else
 			add_cause(&rest, &entry->causes[i]);
 	if (entry->n_causes > CAUSES_SHOWN + 1)
-		text_cause(out, &rest);
+		text_cause(out, &rest, entry->calls);
 }
 
 static void text_object(FILE *out, const struct entry *entry)
 {
 	const struct adsm_record *record = entry->record;
-	char object[2 * TEXT_SIZE], sizes[2][TEXT_SIZE], times[3][TEXT_SIZE], blocks[TEXT_SIZE];
+	char object[2 * TEXT_SIZE], sizes[2][TEXT_SIZE], times[3][TEXT_SIZE], count[TEXT_SIZE];
 
 	fprintf(out, "adsm:\nadsm: %s: %s", title(entry, object), size_text(record->size, sizes[0]));
 	if (record->device_only)
 		fprintf(out, ", on device %d only", record->device);
 	else if (record->n_blocks > 1)
-		fprintf(out, ", %s, %s of %s", record->protocol, count_text(record->n_blocks, "block", blocks),
+		fprintf(out, ", %s, %s of %s", record->protocol, count_text(record->n_blocks, "block", count),
 			size_text(record->block_size, sizes[1]));
 	else
 		fprintf(out, ", %s", record->protocol);
-	fprintf(out, "%s; sending took %s, fetching %s, faults %s\n", record->adopted ? ", the program's own" : "",
-		time_text(entry->stats.h2d_ns, times[0]), time_text(entry->stats.d2h_ns, times[1]),
-		time_text(entry->stats.fault_ns, times[2]));
+	if (record->adopted)
+		fputs(", the program's own", out);
+	if (entry->calls)
+		fprintf(out, ", %s", count_text(entry->calls, "kernel call", count));
+	fprintf(out, "; sending took %s, fetching %s, faults %s\n", time_text(entry->stats.h2d_ns, times[0]),
+		time_text(entry->stats.d2h_ns, times[1]), time_text(entry->stats.fault_ns, times[2]));
 	text_causes(out, entry);
 }
 
 /* ---- text: advice */
 
+/* Objects that are told as one are equal here. */
+static int compare_kinds(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	const struct adsm_record *p = x->record, *q = y->record;
+	int order = strcmp(x->site, y->site);
+
+	if (!order)
+		order = strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(p->protocol, q->protocol);
+	if (!order)
+		order = compare(p->size, q->size);
+	if (!order)
+		order = compare(p->block_size, q->block_size);
+	if (!order)
+		order = compare((uint64_t)p->device << 1 | p->adopted, (uint64_t)q->device << 1 | q->adopted);
+	return order;
+}
+
 struct advice {
 	const struct adsm_advice_item *item;
 	const struct entry *entry;
+	size_t n_alike;			/* objects that are told the same, more or less */
 };
 
 /* To compare advice about different objects: a transfer costs like so many bytes more, and so does a fault. */
@@ -551,156 +571,116 @@ static uint64_t cost(const adsmStats *stats)
 	return traffic(stats) + (stats->h2d_transfers + stats->d2h_transfers + stats->signals) * 16384;
 }
 
-static uint64_t saves(const struct adsm_advice_item *item)
-{
-	uint64_t now = cost(&item->now), then = cost(&item->then);
-
-	return now > then ? now - then : 0;
-}
-
 static int compare_advice(const void *a, const void *b)
 {
-	const struct advice *x = a, *y = b;
+	const struct adsm_advice_item *x = ((const struct advice *)a)->item, *y = ((const struct advice *)b)->item;
+	int64_t saves_x = (int64_t)(cost(&x->now) - cost(&x->then));
+	int64_t saves_y = (int64_t)(cost(&y->now) - cost(&y->then));
 
-	return compare(saves(x->item), saves(y->item));
+	return saves_x < saves_y ? 1 : saves_x > saves_y ? -1 : 0;
 }
 
-static void text_change(FILE *out, const char *what, uint64_t now, uint64_t then, bool is_size)
+static void text_moved(FILE *out, const char *verb, uint64_t bytes, uint64_t n, uint64_t then_bytes, uint64_t then_n)
 {
-	char texts[2][TEXT_SIZE];
+	char texts[2][TEXT_SIZE], count[TEXT_SIZE];
 
-	if (now == then)
-		return;
-	if (is_size)
-		fprintf(out, "; %s: %s, then %s", what, size_text(now, texts[0]), size_text(then, texts[1]));
-	else
-		fprintf(out, "; %s: %" PRIu64 ", then %" PRIu64, what, now, then);
+	if (bytes != then_bytes || n != then_n)
+		fprintf(out, "; %s %s in %s, then %s in %" PRIu64, verb, size_text(bytes, texts[0]),
+			count_text(n, "transfer", count), size_text(then_bytes, texts[1]), then_n);
+}
+
+static void text_one_advice(FILE *out, const struct advice *advice)
+{
+	const adsmStats *now = &advice->item->now, *then = &advice->item->then;
+	char text[2 * TEXT_SIZE];
+
+	fprintf(out, "%s: %s\n", title(advice->entry, text), advice->item->text);
+	fprintf(out, "adsm:    %s, %s", advice->item->setting, advice->item->exact ? "exactly" : "about");
+	text_moved(out, "sent", now->h2d_bytes, now->h2d_transfers, then->h2d_bytes, then->h2d_transfers);
+	text_moved(out, "fetched", now->d2h_bytes, now->d2h_transfers, then->d2h_bytes, then->d2h_transfers);
+	if (now->signals != then->signals)
+		fprintf(out, "; %s, then %" PRIu64, count_text(now->signals, "fault", text), then->signals);
+	if (advice->n_alike)
+		fprintf(out, "; the same for %s like it", count_text(advice->n_alike, "object", text));
+	fputc('\n', out);
 }
 
 static void text_advice(FILE *out, const struct state *state)
 {
 	struct advice *all;
-	size_t n = 0;
+	size_t n = 0, max = 0, n_shown = 0, n_hidden = 0;
 
-	for (size_t i = 0; i < state->n_entries; i++)
-		n += state->entries[i].n_advice;
 	if (!adsm_options.advise)
 		return;
-	all = n ? calloc(n, sizeof(*all)) : NULL;
-	fprintf(out, "adsm:\nadsm: advice, the best first%s\n", all ? "" : ": none");
-	if (!all)
-		return;
-	n = 0;
 	for (size_t i = 0; i < state->n_entries; i++)
+		max += state->entries[i].n_advice;
+	all = calloc(max + 1, sizeof(*all));
+	for (size_t i = 0; all && i < state->n_entries; i++)
 		for (size_t j = 0; j < state->entries[i].n_advice; j++)
-			all[n++] = (struct advice){ &state->entries[i].advice[j], &state->entries[i] };
-	qsort(all, n, sizeof(*all), compare_advice);
-	for (size_t i = 0; i < n && i < ADVICE_SHOWN; i++) {
-		const struct adsm_advice_item *item = all[i].item;
-		char object[2 * TEXT_SIZE];
-
-		fprintf(out, "adsm: %zu. %s: %s\n", i + 1, title(all[i].entry, object), item->text);
-		fprintf(out, "adsm:    %s%s%s", *item->setting ? item->setting : "it would change",
-			*item->setting ? "" : " this", item->exact ? "" : ", about");
-		text_change(out, "sent", item->now.h2d_bytes, item->then.h2d_bytes, true);
-		text_change(out, "in transfers", item->now.h2d_transfers, item->then.h2d_transfers, false);
-		text_change(out, "fetched", item->now.d2h_bytes, item->then.d2h_bytes, true);
-		text_change(out, "in transfers", item->now.d2h_transfers, item->then.d2h_transfers, false);
-		text_change(out, "blocks read", item->now.read_faults, item->then.read_faults, false);
-		text_change(out, "blocks written", item->now.write_faults, item->then.write_faults, false);
-		text_change(out, "signals", item->now.signals, item->then.signals, false);
-		text_change(out, "sent early", item->now.evictions, item->then.evictions, false);
-		fputc('\n', out);
+			all[n++] = (struct advice){ &state->entries[i].advice[j], &state->entries[i], 0 };
+	fprintf(out, "adsm:\nadsm: advice, the best first%s\n", n ? "" : ": none");
+	if (n)
+		qsort(all, n, sizeof(*all), compare_advice);
+	for (size_t i = 0, j; i < n; i++) {
+		for (j = 0; j < n_shown; j++)
+			if (all[j].item->kind == all[i].item->kind && !compare_kinds(all[j].entry, all[i].entry))
+				break;
+		if (j < n_shown)
+			all[j].n_alike++;
+		else if (n_shown < ADVICE_SHOWN)
+			all[n_shown++] = all[i];
+		else
+			n_hidden++;
 	}
-	if (n > ADVICE_SHOWN)
-		fprintf(out, "adsm: and %zu more, in JSON (ADSM_STATS=FILE)\n", n - ADVICE_SHOWN);
+	for (size_t i = 0; i < n_shown; i++) {
+		fprintf(out, "adsm: %zu. ", i + 1);
+		text_one_advice(out, &all[i]);
+	}
+	if (n_hidden)
+		fprintf(out, "adsm: and %zu more, in JSON (ADSM_STATS=json:FILE)\n", n_hidden);
 	free(all);
 }
 
 /* ---- text: all of it */
 
-static bool alike(const struct entry *a, const struct entry *b)
-{
-	const struct adsm_record *x = a->record, *y = b->record;
-
-	return x->size == y->size && x->device == y->device && x->block_size == y->block_size &&
-		x->device_only == y->device_only && x->adopted == y->adopted && !strcmp(x->protocol, y->protocol) &&
-		!strcmp(a->name, b->name) && !strcmp(a->site, b->site) && *a->site;
-}
-
-static int compare_kinds(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-	int order = compare(x->record->size, y->record->size);
-
-	if (!order)
-		order = strcmp(x->site, y->site);
-	if (!order)
-		order = strcmp(x->name, y->name);
-	if (!order)
-		order = compare((uint64_t)y->record->device, (uint64_t)x->record->device);
-	if (!order)
-		order = strcmp(x->record->protocol, y->record->protocol);
-	return order ? order : compare(y->record->id, x->record->id);
-}
-
 static bool join(struct entry *sum, struct entry *entry)
 {
 	size_t n = sum->n_causes + entry->n_causes;
-	struct cause *causes = n ? realloc(sum->causes, n * sizeof(*causes)) : sum->causes;
+	struct cause *causes = realloc(sum->causes, (n + 1) * sizeof(*causes));
 
-	if (n && !causes)
+	if (!causes)
 		return false;
 	if (entry->n_causes)
 		memcpy(causes + sum->n_causes, entry->causes, entry->n_causes * sizeof(*causes));
 	sum->causes = causes;
 	sum->n_causes = n;
 	sum->n++;
+	sum->calls = 0;		/* they may share some */
 	add_stats(&sum->stats, &entry->stats);
+	free(entry->causes);
 	return true;
 }
 
-/* Objects that are alike into one entry; advice stays with its object. */
-static size_t fold(struct entry *entries, size_t n)
+/* Objects that are alike into one entry. */
+static void fold(struct state *state)
 {
-	size_t n_kinds = 0;
+	struct entry *entries = state->entries;
+	size_t n = 0;
 
-	if (n)
-		qsort(entries, n, sizeof(*entries), compare_kinds);
-	for (size_t i = 0; i < n; i++) {
-		if (n_kinds && alike(&entries[n_kinds - 1], &entries[i]) && join(&entries[n_kinds - 1], &entries[i])) {
-			free(entries[i].causes);
-			continue;
-		}
-		if (n_kinds)
-			fold_causes(&entries[n_kinds - 1]);
-		entries[n_kinds++] = entries[i];
-	}
-	if (n_kinds) {
-		fold_causes(&entries[n_kinds - 1]);
-		qsort(entries, n_kinds, sizeof(*entries), compare_entries);
-	}
-	return n_kinds;
-}
-
-static void text_objects(FILE *out, struct state *state)
-{
-	size_t n;
-
-	text_advice(out, state);
+	if (!state->n_entries)
+		return;
+	qsort(entries, state->n_entries, sizeof(*entries), compare_kinds);
 	for (size_t i = 0; i < state->n_entries; i++) {
-		free(state->entries[i].advice);
-		state->entries[i].advice = NULL;
+		free(entries[i].advice);	/* it has been told */
+		entries[i].advice = NULL;
+		if (!n || !*entries[i].site || compare_kinds(&entries[n - 1], &entries[i]) ||
+		    !join(&entries[n - 1], &entries[i]))
+			entries[n++] = entries[i];
 	}
-	state->n_entries = n = fold(state->entries, state->n_entries);
-	if (n)
-		text_table(out, state->entries, n);
-	if (state->n_not_listed)
-		fprintf(out, "adsm: %" PRIu64 " objects are not listed, because there were too many\n",
-			state->n_not_listed);
-	for (size_t i = 0; i < n && i < OBJECTS_SHOWN; i++)
-		if (state->entries[i].n_causes)
-			text_object(out, &state->entries[i]);
+	for (size_t i = 0; i < n; i++)
+		fold_causes(&entries[i]);
+	qsort(entries, n, sizeof(*entries), compare_entries);
+	state->n_entries = n;
 }
 
 void adsm_report_text(FILE *out, bool final)
@@ -711,11 +691,20 @@ void adsm_report_text(FILE *out, bool final)
 		fprintf(out, "adsm: no report on %s: the library has no devices\n", program_invocation_name);
 		return;
 	}
-	adsm_site_begin();
 	take(&state, final);
 	text_head(out, &state);
 	text_time(out, &state);
-	text_objects(out, &state);
+	text_advice(out, &state);
+	fold(&state);
+	text_table(out, state.entries, state.n_entries);
+	if (state.n_not_listed)
+		fprintf(out, "adsm: %" PRIu64 " objects are not listed, because there were too many\n",
+			state.n_not_listed);
+	for (size_t i = 0; i < state.n_entries && i < OBJECTS_EXPLAINED; i++)
+		if (state.entries[i].n_causes)
+			text_object(out, &state.entries[i]);
+	if (state.n_entries > OBJECTS_EXPLAINED)
+		fprintf(out, "adsm:\nadsm: why others moved is in JSON (ADSM_STATS=json:FILE)\n");
 	fprintf(out, "adsm:\nadsm: totals\n");
 #define LINE(name, help) fprintf(out, "adsm: %-14s %15" PRIu64 "  %s\n", #name, state.totals.name, help);
 	ADSM_STATS(LINE)
@@ -726,38 +715,21 @@ void adsm_report_text(FILE *out, bool final)
 
 /* ---- JSON */
 
-/* Bytes of the character that begins here; 0: none does. */
-static unsigned utf8_length(const unsigned char *s)
-{
-	unsigned n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
-
-	for (unsigned i = 1; i < n; i++)
-		if (s[i] >> 6 != 2)
-			return 0;
-	/* Too long for what they say, surrogates, and what lies above Unicode. */
-	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] >= 0xa0) || (*s == 0xf0 && s[1] < 0x90) ||
-	    (*s == 0xf4 && s[1] >= 0x90))
-		return 0;
-	return n;
-}
-
 static void json_string(FILE *out, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	unsigned n;
 
 	fputc('"', out);
-	while (*s) {
-		unsigned n = utf8_length(s);
-
+	for (; *text; text += n ? n : 1) {
+		n = adsm_utf8_length(text);
 		if (!n)
 			fputs("\\ufffd", out);
-		else if (*s == '"' || *s == '\\')
-			fprintf(out, "\\%c", *s);
-		else if (*s < ' ' || *s == 0x7f)
-			fprintf(out, "\\u%04x", *s);
+		else if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else if (n == 1 && (*text < ' ' || *text == 0x7f))
+			fprintf(out, "\\u%04x", *text);
 		else
-			fwrite(s, 1, n, out);
-		s += n ? n : 1;
+			fwrite(text, 1, n, out);
 	}
 	fputc('"', out);
 }
@@ -791,10 +763,24 @@ static void json_cause(FILE *out, const struct cause *cause)
 	json_member(out, "kernel", cause->cause.name);
 	fprintf(out, ", \"read_faults\": %" PRIu64 ", \"write_faults\": %" PRIu64 ", \"faults\": %" PRIu64,
 		cause->opened, cause->opened_writing, cause->faults);
+	if (cause->place && cause->place != ADSM_MANY_PLACES)
+		fprintf(out, ", \"offset\": %" PRIu64, cause->place - 1);
+	else
+		fputs(", \"offset\": null", out);
 	fprintf(out, ", \"to_device\": {\"transfers\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
 		cause->transfers[TO_DEVICE], cause->bytes[TO_DEVICE]);
 	fprintf(out, ", \"to_host\": {\"transfers\": %" PRIu64 ", \"bytes\": %" PRIu64 "}}",
 		cause->transfers[TO_HOST], cause->bytes[TO_HOST]);
+}
+
+/* What advice promises. */
+static void json_promise(FILE *out, const char *name, const adsmStats *stats)
+{
+	fprintf(out, ", \"%s\": {\"h2d_bytes\": %" PRIu64 ", \"h2d_transfers\": %" PRIu64 ", \"d2h_bytes\": %" PRIu64
+		", \"d2h_transfers\": %" PRIu64 ", \"read_faults\": %" PRIu64 ", \"write_faults\": %" PRIu64
+		", \"signals\": %" PRIu64 ", \"evictions\": %" PRIu64 "}", name, stats->h2d_bytes, stats->h2d_transfers,
+		stats->d2h_bytes, stats->d2h_transfers, stats->read_faults, stats->write_faults, stats->signals,
+		stats->evictions);
 }
 
 static void json_advice(FILE *out, const struct adsm_advice_item *item)
@@ -808,10 +794,9 @@ static void json_advice(FILE *out, const struct adsm_advice_item *item)
 	json_member(out, "text", item->text);
 	fputs(", ", out);
 	json_member(out, "setting", item->setting);
-	fprintf(out, ", \"exact\": %s, \"now\": ", item->exact ? "true" : "false");
-	json_stats(out, &item->now);
-	fputs(", \"then\": ", out);
-	json_stats(out, &item->then);
+	fprintf(out, ", \"exact\": %s", item->exact ? "true" : "false");
+	json_promise(out, "now", &item->now);
+	json_promise(out, "then", &item->then);
 	fputc('}', out);
 }
 
@@ -840,7 +825,7 @@ static void json_object(FILE *out, const struct entry *entry)
 		fprintf(out, "%" PRIu64, entry->freed_ns - adsm_start_ns);
 	else
 		fputs("null", out);
-	fputs(",\n\t\t\"counters\": ", out);
+	fprintf(out, ", \"calls\": %" PRIu64 ",\n\t\t\"counters\": ", entry->calls);
 	json_stats(out, &entry->stats);
 	fputs(",\n\t\t\"causes\": [", out);
 	for (size_t i = 0; i < entry->n_causes; i++) {
@@ -884,7 +869,6 @@ void adsm_report_json(FILE *out, bool final)
 {
 	struct state state;
 
-	adsm_site_begin();
 	take(&state, final);
 	fprintf(out, "{\n\t\"adsm\": \"%d.%d.%d\",\n\t\"final\": %s,\n\t\"program\": ", ADSM_VERSION_MAJOR,
 		ADSM_VERSION_MINOR, ADSM_VERSION_PATCH, final ? "true" : "false");

@@ -7,43 +7,33 @@
 #include "site.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
-#include <stdatomic.h>
-#include <stdio.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "log.h"
+#include "observe.h"
 
-#define FRAMES_MAX 32			/* of a stack, looked at */
-#define FRAMES_OURS 16			/* of these, the library's and CUDA's at most */
+#define FRAMES_OURS 16			/* of a stack: the library's and CUDA's, at most */
 #define TEXT_SIZE 192			/* of a place, kept */
 
 /* ---- modules: what the dynamic linker has loaded */
 
 struct module {
-	uintptr_t address;		/* what is looked for; 0: this library */
+	uintptr_t address;		/* what is looked for */
 	uintptr_t bias;			/* addresses in its file lie so much lower */
 	uintptr_t start, end;		/* the segment that has the address */
-	bool is_program;		/* the main executable */
-	char path[PATH_MAX];		/* of the main executable: "" */
-};
-
-struct search {
-	struct module *module;
-	unsigned n_seen;
+	char path[PATH_MAX];		/* of the program itself: "" */
 };
 
 static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct search *search = arg;
-	struct module *module = search->module;
-	bool is_first = !search->n_seen++;
+	struct module *module = arg;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
@@ -54,8 +44,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 		module->bias = info->dlpi_addr;
 		module->start = start;
 		module->end = start + info->dlpi_phdr[i].p_memsz;
-		module->is_program = is_first;
-		adsm_format(module->path, sizeof(module->path), "%s", is_first ? "" : info->dlpi_name);
+		adsm_format(module->path, sizeof(module->path), "%s", info->dlpi_name);
 		return 1;
 	}
 	return 0;
@@ -64,19 +53,8 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 /* The module whose code has the address. */
 static bool find_module(uintptr_t address, struct module *ret_module)
 {
-	struct search search = { .module = ret_module };
-
 	ret_module->address = address;
-	return dl_iterate_phdr(look_at_module, &search);
-}
-
-/* The main executable's path, which the dynamic linker does not tell. */
-static void name_program(struct module *module)
-{
-	ssize_t n = module->is_program ? readlink("/proc/self/exe", module->path, sizeof(module->path) - 1) : -1;
-
-	if (n > 0)
-		module->path[n] = '\0';
+	return dl_iterate_phdr(look_at_module, ret_module);
 }
 
 static const char *last_part(const char *path)
@@ -88,26 +66,11 @@ static const char *last_part(const char *path)
 
 /* ---- the stack */
 
-static _Atomic uintptr_t own_start, own_end;	/* this library's code */
-static _Atomic bool is_linked_in;		/* into the program: its code is ours too */
+static uintptr_t own_start, own_end;	/* this library's code */
 
-/* Linked in, its functions cannot be told from others': so many at least lie on the stack above whoever called it. */
-#define FRAMES_LINKED_IN 4
-
-static void find_own_code(void)
+bool adsm_site_is_own(uintptr_t address)
 {
-	struct module module;
-
-	if (!find_module((uintptr_t)find_own_code, &module))
-		return;
-	atomic_store(&is_linked_in, module.is_program);
-	atomic_store(&own_start, module.start);
-	atomic_store(&own_end, module.end);
-}
-
-static bool is_ours(uintptr_t address)
-{
-	return !atomic_load(&is_linked_in) && address - own_start < own_end - own_start;
+	return address - own_start < own_end - own_start;
 }
 
 /* CUDA's own libraries call the driver, which is wrapped: whoever called them is of interest. */
@@ -115,36 +78,35 @@ static bool is_cudas(uintptr_t address)
 {
 	struct module module;
 
-	return find_module(address, &module) && !module.is_program && !strncmp(last_part(module.path), "libcuda", 7);
+	return find_module(address, &module) && !strncmp(last_part(module.path), "libcuda", 7);
 }
 
-bool adsm_site_is_own(uintptr_t address)
+void adsm_site_start(void)
 {
-	if (!atomic_load(&own_end))
-		find_own_code();
-	return address - own_start < own_end - own_start;
+	struct module module;
+	uintptr_t address;
+
+	if (find_module((uintptr_t)adsm_site_start, &module)) {
+		own_start = module.start;
+		own_end = module.end;
+	}
+	adsm_site_take(&address, 1);	/* what that needs is loaded now */
 }
 
 unsigned adsm_site_take(uintptr_t *ret_addresses, unsigned n)
 {
-	void *frames[FRAMES_MAX];
+	void *frames[ADSM_SITE_DEPTH + FRAMES_OURS];
+	int n_frames = backtrace(frames, (int)n + FRAMES_OURS), i = 0;
 	unsigned n_taken = 0;
-	int n_frames, i = 0;
 
-	if (!atomic_load(&own_end))
-		find_own_code();
-	n_frames = backtrace(frames, n + FRAMES_OURS < FRAMES_MAX ? (int)(n + FRAMES_OURS) : FRAMES_MAX);
-	if (atomic_load(&is_linked_in))
-		i = FRAMES_LINKED_IN;
-	else	/* A sanitizer has a backtrace() of its own. */
-		while (i < n_frames && !is_ours((uintptr_t)frames[i]))
-			i++;
+	/* A sanitizer has a backtrace() of its own. */
+	while (i < n_frames && !adsm_site_is_own((uintptr_t)frames[i]))
+		i++;
 	for (; i < n_frames && n_taken < n; i++) {
 		uintptr_t address = (uintptr_t)frames[i];
 
-		if (is_ours(address) || (!n_taken && i + 1 < n_frames && is_cudas(address - 1)))
-			continue;
-		ret_addresses[n_taken++] = address;
+		if (!adsm_site_is_own(address) && (n_taken || i + 1 == n_frames || !is_cudas(address - 1)))
+			ret_addresses[n_taken++] = address;
 	}
 	return n_taken;
 }
@@ -189,6 +151,15 @@ struct dwfl_callbacks {
 	char **debuginfo_path;
 };
 
+static int find_elf(struct dwfl_module *module, void **data, const char *name, uint64_t base, char **ret_path,
+		    void **ret_elf)
+{
+	return -1;	/* each module is told with its file */
+}
+
+/* Debug information outside of a file is looked for in the distribution's folder, by build id; never in the network. */
+static struct dwfl_callbacks callbacks = { .find_elf = find_elf };
+
 static struct {
 	void *library;
 	struct dwfl *(*begin)(const struct dwfl_callbacks *callbacks);
@@ -203,7 +174,6 @@ static struct {
 	const char *(*lineinfo)(struct dwfl_line *line, uint64_t *address, int *ret_line, int *column,
 				uint64_t *time, uint64_t *length);
 	const char *(*module_addrname)(struct dwfl_module *module, uint64_t address);
-	int (*module_build_id)(struct dwfl_module *module, const unsigned char **ret_bits, uint64_t *ret_address);
 } dw;
 
 static const struct {
@@ -219,7 +189,7 @@ static const struct {
 	{ "dwfl_module_getsrc", &dw.module_getsrc },
 	{ "dwfl_lineinfo", &dw.lineinfo },
 	{ "dwfl_module_addrname", &dw.module_addrname },
-	{ "dwfl_module_build_id", &dw.module_build_id },
+	{ "dwfl_build_id_find_debuginfo", &callbacks.find_debuginfo },
 };
 
 static bool libdw_missing;	/* looked for, in vain */
@@ -249,56 +219,12 @@ static bool open_libdw(void)
 	return false;
 }
 
-static int find_elf(struct dwfl_module *module, void **data, const char *name, uint64_t base, char **ret_path,
-		    void **ret_elf)
-{
-	return -1;	/* each module is told with its file */
-}
-
-static int open_file(const char *path)
-{
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* Debug information of a file without: in the distribution's folder, by build id, or by name, or beside the file. */
-static int find_debuginfo(struct dwfl_module *module, void **data, const char *name, uint64_t base, const char *path,
-			  const char *link, uint32_t crc, char **ret_path)
-{
-	static const char *const folders[][2] = { { "", "" }, { "", ".debug/" }, { "/usr/lib/debug", "" } };
-	const unsigned char *id;
-	char file[PATH_MAX], hex[2 * 64 + 1] = "";
-	uint64_t address;
-	int n = dw.module_build_id(module, &id, &address), fd;
-
-	for (int i = 0; i < n && i < 64; i++)
-		adsm_format(hex + 2 * i, 3, "%x%x", id[i] >> 4, id[i] & 15);
-	if (n > 1) {
-		adsm_format(file, sizeof(file), "/usr/lib/debug/.build-id/%c%c/%s.debug", hex[0], hex[1], hex + 2);
-		fd = open_file(file);
-		if (fd >= 0)
-			goto found;
-	}
-	for (int i = 0; path && link && i < 3; i++) {
-		snprintf(file, sizeof(file), "%s%.*s%s%s", folders[i][0], (int)(last_part(path) - path), path,
-			 folders[i][1], link);
-		fd = open_file(file);
-		if (fd >= 0)
-			goto found;
-	}
-	return -1;
-
-found:
-	*ret_path = strdup(file);
-	return fd;
-}
-
-static const struct dwfl_callbacks callbacks = { .find_elf = find_elf, .find_debuginfo = find_debuginfo };
 static struct dwfl *session;
 
 /* The module as libdw sees it; NULL: not at all. */
 static struct dwfl_module *debug_module(uintptr_t address, const struct module *module)
 {
-	struct dwfl_module *found = NULL;
+	struct dwfl_module *found;
 	int fd;
 
 	if (!session && open_libdw())
@@ -309,7 +235,7 @@ static struct dwfl_module *debug_module(uintptr_t address, const struct module *
 	if (found)
 		return found;
 	/* This is what runs, whatever has its name now. */
-	fd = open_file(module->is_program ? "/proc/self/exe" : module->path);
+	fd = open(*module->path ? module->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
 	dw.report_begin_add(session);
@@ -323,40 +249,20 @@ static struct dwfl_module *debug_module(uintptr_t address, const struct module *
 
 /* ---- words */
 
-static struct known {
-	uintptr_t address;		/* 0: this place is free */
-	enum adsm_site_kind kind;
-	char *text;
-} *known;
-static size_t n_known, known_size;	/* size: a power of two */
+/* The kept ones, in a tree. */
+struct place {
+	uintptr_t address;
+	bool has_line;
+	char text[TEXT_SIZE];
+};
 
-static struct known *known_place(uintptr_t address)
+static void *places;
+
+static int compare_places(const void *a, const void *b)
 {
-	size_t i = (address * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (known_size - 1);
+	const struct place *x = a, *y = b;
 
-	while (known[i].address && known[i].address != address)
-		i = (i + 1) & (known_size - 1);
-	return &known[i];
-}
-
-static bool make_room(void)
-{
-	struct known *old = known;
-	size_t old_size = known_size;
-
-	if (n_known < known_size / 2)
-		return true;
-	known = calloc(known_size ? 2 * known_size : 256, sizeof(*known));
-	if (!known) {
-		known = old;
-		return false;
-	}
-	known_size = known_size ? 2 * known_size : 256;
-	for (size_t i = 0; i < old_size; i++)
-		if (old[i].address)
-			*known_place(old[i].address) = old[i];
-	free(old);
-	return true;
+	return x->address < y->address ? -1 : x->address > y->address;
 }
 
 /* The name as its source has it, where the program has C++'s runtime; to be freed. */
@@ -374,75 +280,64 @@ static char *source_name(const char *name)
 	return plain ? plain : strdup(name);
 }
 
-static enum adsm_site_kind describe(uintptr_t address, char ret_text[TEXT_SIZE])
+static void describe(struct place *place)
 {
 	struct dwfl_module *debug;
-	struct dwfl_line *line;
+	struct dwfl_line *line = NULL;
 	const char *file = NULL, *function = NULL;
 	char *name = NULL;
 	struct module module;
 	Dl_info info;
-	int number = 0;
-	size_t n;
+	int number = 0, n;
+	ssize_t length;
 
-	if (!find_module(address, &module)) {
-		adsm_format(ret_text, TEXT_SIZE, "0x%lx", (unsigned long)address);
-		return ADSM_SITE_UNKNOWN;
+	if (!find_module(place->address, &module)) {
+		adsm_format(place->text, TEXT_SIZE, "0x%lx", (unsigned long)place->address);
+		return;
 	}
-	name_program(&module);
-	debug = debug_module(address, &module);
+	debug = debug_module(place->address, &module);
 	if (debug) {
-		line = dw.module_getsrc(debug, address);
-		file = line ? dw.lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-		function = dw.module_addrname(debug, address);
-	} else if (dladdr((void *)address, &info)) {
+		line = dw.module_getsrc(debug, place->address);
+		function = dw.module_addrname(debug, place->address);
+	} else if (dladdr((void *)place->address, &info)) {
 		function = info.dli_sname;
 	}
+	if (line)
+		file = dw.lineinfo(line, NULL, &number, NULL, NULL, NULL);
+	place->has_line = file && number > 0;
 	if (function)
 		name = source_name(function);
-	if (file && number > 0)
-		adsm_format(ret_text, TEXT_SIZE, "%s:%d", last_part(file), number);
+	if (!*module.path) {	/* the dynamic linker does not tell */
+		length = readlink("/proc/self/exe", module.path, sizeof(module.path) - 1);
+		module.path[length > 0 ? length : 0] = '\0';
+	}
+	if (place->has_line)
+		n = adsm_format(place->text, TEXT_SIZE, "%s:%d", last_part(file), number);
 	else
-		adsm_format(ret_text, TEXT_SIZE, "%s+0x%lx", last_part(module.path),
-			    (unsigned long)(address - module.bias));
-	n = strlen(ret_text);
-	if (name && n + 8 < TEXT_SIZE) {
-		adsm_format(ret_text + n, TEXT_SIZE - n - 1, " (%s", name);
-		strcat(ret_text, ")");
-	}
+		n = adsm_format(place->text, TEXT_SIZE, "%s+0x%lx", last_part(module.path),
+				(unsigned long)(place->address - module.bias));
+	if (name && n < TEXT_SIZE)
+		adsm_format(place->text + n, TEXT_SIZE - (size_t)n, " (%s)", name);
 	free(name);
-	return file && number > 0 ? ADSM_SITE_LINE : ADSM_SITE_MODULE;
 }
 
-void adsm_site_begin(void)
+bool adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t size)
 {
-}
+	struct place place = { .address = address - is_return }, *kept, **found;
 
-enum adsm_site_kind adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t size)
-{
-	enum adsm_site_kind kind;
-	struct known *place = NULL;
-	char text[TEXT_SIZE];
-
-	address -= is_return;
-	if (address && make_room()) {
-		place = known_place(address);
-		if (place->address) {
-			adsm_format(ret_text, size, "%s", place->text);
-			return place->kind;
-		}
+	found = tfind(&place, &places, compare_places);
+	if (found) {
+		place = **found;
+	} else {
+		describe(&place);
+		kept = malloc(sizeof(*kept));
+		if (kept)
+			*kept = place;
+		if (kept && !tsearch(kept, &places, compare_places))
+			free(kept);
 	}
-	kind = describe(address, text);
-	adsm_format(ret_text, size, "%s", text);
-	if (!place)
-		return kind;
-	place->text = strdup(text);
-	if (place->text) {
-		place->address = address;
-		place->kind = kind;
-		n_known++;
-	}
-	return kind;
+	adsm_format(ret_text, size, "%s", place.text);
+	return place.has_line;
 }
 
 bool adsm_site_lacks_libdw(void)

@@ -7,31 +7,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Before all else, with no lock held. */
+void adsm_site_start(void);
 /*
- * The return addresses of this thread that lie outside the library, inner ones first; outside CUDA's libraries, too,
- * where they are the inner ones. Not in signal handlers. The first time no lock may be held.
+ * The return addresses of this thread that lie outside the library, inner ones first, ADSM_SITE_DEPTH at most; outside
+ * CUDA's libraries, too, where they are the inner ones. Not in signal handlers.
  */
 unsigned adsm_site_take(uintptr_t *ret_addresses, unsigned n);
 /* Does a code address lie inside the library? */
 bool adsm_site_is_own(uintptr_t address);
 
-/* What the words of a place rest on. */
-enum adsm_site_kind { ADSM_SITE_UNKNOWN, ADSM_SITE_MODULE, ADSM_SITE_LINE };
-
 /*
  * A code address in words: file:line and function through debug information, where libdw is found; else
- * module+0xoffset. A return address stands for the call before it. Between begin and end, one thread at a time; not in
+ * module+0xoffset. A return address stands for the call before it. True: there is a line. One thread at a time; not in
  * signal handlers, and with no lock held that another thread may need to allocate memory or to load a library.
  */
-void adsm_site_begin(void);
-enum adsm_site_kind adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t size);
+bool adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t size);
+/* What has been opened for that is closed, until words are asked for again. */
 void adsm_site_end(void);
 
 /* Of return addresses. */
 bool adsm_site_same_module(uintptr_t a, uintptr_t b);
 /* Does the code before the address look like a call? What is taken for a return address may be anything. */
 bool adsm_site_follows_call(uintptr_t address);
-/* Between begin and end: lines cannot be told, since there is no libdw. */
+/* Lines cannot be told, since there is no libdw. As adsm_site_text(). */
 bool adsm_site_lacks_libdw(void);
 
 #endif

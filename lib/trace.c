@@ -256,19 +256,6 @@ static void add_time(uint64_t ns)
 	add(rest);
 }
 
-/* How many bytes the character has that begins here; 0: it is none. */
-static unsigned utf8_size(const unsigned char *c)
-{
-	unsigned n = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
-
-	for (unsigned i = 1; i < n; i++)
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f))
-		return 0;	/* too long, or half a character */
-	return (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f) ? 0 : n;
-}
-
 /* Between quotes; a NUL ends it. */
 static void add_escaped(const char *text)
 {
@@ -276,7 +263,7 @@ static void add_escaped(const char *text)
 
 	while (*text) {
 		unsigned char c = (unsigned char)*text;
-		unsigned n = utf8_size((const unsigned char *)text);
+		unsigned n = adsm_utf8_length(text);
 
 		if (!n) {
 			add("\\ufffd");

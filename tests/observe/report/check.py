@@ -205,13 +205,14 @@ def check_turns_text(text):
     has(lines, r" +[\d.]+ [mu]?s +[\d.]+%  fetching from devices")
     has(lines, rf' +1\.0 MiB +3\.0 MiB +3 +3\.0 MiB +48 +48 +48 +96 +0 .*s  "matrix" {line["make"]} \(make\)')
     has(lines, rf' +64\.0 KiB +640\.0 KiB +10 +0 B +0 +0 +10 +10 +0 .*s  {line["freed"]} \(\w+\) ×10')
-    has(lines, rf'"matrix" {line["make"]} \(make\): 1\.0 MiB, rolling, 16 blocks of 64\.0 KiB; sending took .*')
-    has(lines, rf"  fetched 48 times, 3\.0 MiB: the CPU read at {line['sum']} \(sum\), 48 faults")
+    has(lines, rf'"matrix" {line["make"]} \(make\): 1\.0 MiB, rolling, 16 blocks of 64\.0 KiB, 3 '
+        r'kernel calls; sending took .*')
+    has(lines, rf"  fetched 48 times, 3\.0 MiB: the CPU read at {line['sum']} \(sum\), 48 faults in 3 calls")
     has(lines, rf"  sent 3 times, 3\.0 MiB: kernel 'increment' called at {line['run']} \(run\)")
-    has(lines, rf"  opened 48 blocks to write: the CPU wrote at {line['fill']} \(fill\), 48 faults")
+    has(lines, rf"  opened 48 blocks to write: the CPU wrote at {line['fill']} \(fill\), 48 faults in 3 calls")
     has(lines, rf"  fetched (once|\d+ times), 1\.0 MiB: a copy \(memcpy\(\) or the like\) at {line['out']} \(\w+\)")
     has(lines, rf"  opened 16 blocks to write: input or output at {line[INPUT] if INPUT else '.*'} \(.*\)")
-    has(lines, rf"  opened 10 blocks to write: the CPU wrote at {line['byte']} \(\w+\), 10 faults")
+    has(lines, rf"  opened 10 blocks to write: the CPU wrote at {line['byte']} \(\w+\), 10 faults, each at byte 0")
     has(lines, r"signals +111  entries of the fault handler")
 
 
@@ -285,7 +286,7 @@ def case_libdw():
                 fail(f"{mark}: {place} is {line.stdout}, not {at(mark)}")
     lines = check_text(run("turns", {"ADSM_STATS": "text"}))
     has(lines, r"lines of source files cannot be told without libdw\.so\.1 .*")
-    has(lines, rf"  fetched 48 times, 3\.0 MiB: the CPU read at {modules}, 48 faults")
+    has(lines, rf"  fetched 48 times, 3\.0 MiB: the CPU read at {modules}, 48 faults in 3 calls")
 
 
 def case_wrapped():
@@ -317,7 +318,49 @@ def case_libc():
         fail(f"called at {counted['where']}, not {at('libc')}")
     counts(counted, read=1, faults=1, fetches=1, fetched=BLOCK)
     lines = check_text(run("libc", {"ADSM_STATS": "text"}))
-    has(lines, r"  fetched once, 64\.0 KiB: a function of libc read(, called at .*)?, 1 fault")
+    has(lines, r"  fetched once, 64\.0 KiB: a function of libc read(, called at .*)?, 1 fault in 1 call")
+
+
+def promised(counters):
+    return {name: counters[name] for name in ["h2d_bytes", "h2d_transfers", "d2h_bytes", "d2h_transfers",
+                                              "read_faults", "write_faults", "signals", "evictions"]}
+
+
+def case_advice():
+    """A word is read after each call: told by itself, and as advice, which then is followed."""
+    need_libdw()
+    quiet("a word", {"ADSM_STATS": path, "ADSM_ADVISE": "1"})
+    one = named(load(), "a word")
+    same(one["calls"], 20, "calls")
+    read = cause(one, "read", "word_read")
+    same(read["offset"], 0, "where it was read")
+    counts(read, read=20, faults=20, fetches=20, fetched=20 * BLOCK)
+    same(cause(one, "write", "fill")["offset"], None, "where it was written")
+    advice = {item["kind"]: item for item in one["advice"]}["blocks"]
+    settings = dict(word.split("=") for word in advice["setting"].split(" "))
+    same((settings["ADSM_BLOCK_SIZE"], advice["exact"]), ("4K", True), "advice")
+    if not advice["text"].startswith("fetched 20 times"):
+        fail(advice["text"])
+    same(advice["now"], promised(one["counters"]), "counters now")
+    same((advice["then"]["d2h_bytes"], advice["then"]["d2h_transfers"]), (20 * 4096, 20), "what is promised")
+    lines = check_text(run("a word", {"ADSM_ADVISE": "1"}))
+    has(lines, r"advice, the best first")
+    has(lines, rf'1\. "a word" {re.escape(at("make"))} \(make\): fetched 20 times, .*')
+    has(lines, r"   ADSM_BLOCK_SIZE=4K.*, exactly; sent 1\.0 MiB in 1 transfer, then 64\.0 KiB in 16; "
+        r"fetched 1\.3 MiB in 20 transfers, then 80\.0 KiB in 20")
+    has(lines, rf"  fetched 20 times, 1\.3 MiB: the CPU read at {re.escape(at('word_read'))} \(\w+\), "
+        "20 faults in 20 calls, each at byte 0")
+    quiet("a word", {"ADSM_STATS": path, **settings})
+    same(promised(named(load(), "a word")["counters"]), advice["then"], "counters then")
+
+
+def case_different():
+    """A report on many objects is not too long."""
+    lines = check_text(run("different", {"ADSM_STATS": "text"}))
+    if len(lines) > 120:
+        fail(f"{len(lines)} lines on 40 objects")
+    has(lines, r" +1\.3 MiB +1\.3 MiB +20 +0 B .* and 20 more objects")
+    has(lines, r"why others moved is in JSON .*")
 
 
 def case_many():

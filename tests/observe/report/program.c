@@ -178,6 +178,36 @@ static void reset(void)
 	sum(words);
 }
 
+/* A word of all that a kernel may have changed. */
+static void a_word(void)
+{
+	unsigned *words = make("a word");
+
+	load();
+	fill(words);
+	for (unsigned i = 1; i <= 20; i++) {
+		MUST(!adsmCall(kernel, adsmDim3(1, 1, 1), adsmDim3(32, 1, 1), adsmPtr(words), adsmVal(1u)));
+		settle();
+		MUST(*(volatile unsigned *)words == i); /* at: word_read */
+	}
+}
+
+/* Objects that are not alike. */
+static void different(void)
+{
+	char name[16], *bytes;
+
+	load();
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "number %d", i);
+		bytes = adsmAlloc(BLOCK);
+		MUST(bytes && !adsmSetName(bytes, name));
+		*(volatile char *)bytes = 1;
+		run((unsigned *)bytes);
+	}
+	settle();
+}
+
 static bool told(const char *path, const char *what)
 {
 	static char text[1 << 20];
@@ -261,6 +291,10 @@ int main(int argc, char **argv)
 		many();
 	else if (!strcmp(what, "reset"))
 		reset();
+	else if (!strcmp(what, "a word"))
+		a_word();
+	else if (!strcmp(what, "different"))
+		different();
 	else if (!strcmp(what, "wrapped"))
 		wrapped();
 	else if (!strcmp(what, "libc"))
