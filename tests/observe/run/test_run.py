@@ -425,7 +425,9 @@ def terminal():
     for key, line in [(b"\x03", "INT"), (b"\x1c", "QUIT")] * 100:
         os.write(master, key)
         same(process.stdout.readline(), line + "\n")
-    # One who is told by somebody else.
+    # One who is told by somebody else; not while one from the terminal waits, into which it would go.
+    while not re.search(r"^ShdPnd:\s0+$", open(f"/proc/{process.pid}/status", encoding="ascii").read(), re.M):
+        pass
     process.send_signal(signal.SIGINT)
     same(process.stdout.readline(), "INT\n")
     os.write(master, b"\x04")
