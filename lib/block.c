@@ -350,7 +350,7 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 		if (object->streams[i].window && object->streams[i].next == b)
 			stream = &object->streams[i];
 	if (stream) {
-		window = stream->window < limit / 2 ? stream->window * 2 : (uint32_t)limit;
+		window = stream->window < limit / 4 ? stream->window * 4 : (uint32_t)limit;
 	} else {
 		stream = &object->streams[object->next_stream];
 		object->next_stream = (object->next_stream + 1) % ADSM_STREAMS;
