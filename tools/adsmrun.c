@@ -320,27 +320,26 @@ static void stop_with(int signal_number)
 /* With @all signals blocked, until the child has ended: its status. */
 static int supervise(pid_t child, const sigset_t *all)
 {
-	bool continued = false;		/* by somebody else, since it stopped */
+	sigset_t pending;
 	siginfo_t info;
 	int status;
 
 	for (;;) {
 		if (sigwaitinfo(all, &info) < 0)
 			continue;
-		while (waitpid(child, &status, WNOHANG | WUNTRACED | WCONTINUED) == child) {
-			if (WIFEXITED(status) || WIFSIGNALED(status))
-				return status;
-			continued = WIFCONTINUED(status);
+		while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
 			if (!WIFSTOPPED(status))
+				return status;
+			/* No more, if the whole job has been continued. */
+			sigpending(&pending);
+			if (sigismember(&pending, SIGCONT))
 				continue;
 			stop_with(WSTOPSIG(status));
 			/* What told both to stop has done so. */
 			if (info.si_signo == SIGTSTP || info.si_signo == SIGTTIN || info.si_signo == SIGTTOU)
 				info.si_signo = SIGCHLD;
 		}
-		if (info.si_signo == SIGCONT && continued)
-			continued = false;
-		else if (info.si_signo != SIGCHLD)
+		if (info.si_signo != SIGCHLD)
 			pass_on(child, &info);
 	}
 }

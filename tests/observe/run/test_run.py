@@ -397,17 +397,19 @@ def job_control():
         puppet.stopped(number)
         puppet.kill(signal.SIGCONT)
         puppet.expect("CONT")
-    # The whole job, as a shell does; and while nothing is stopped.
+    puppet.kill(signal.SIGCONT)     # while nothing is stopped
+    puppet.expect("CONT")
+    # The whole job, as a shell does. The program may be continued by both: that says it twice at most, at any time.
     for number in [signal.SIGTSTP, signal.SIGSTOP] * 50:
         os.killpg(puppet.process.pid, number)
         puppet.stopped(number)
         os.killpg(puppet.process.pid, signal.SIGCONT)
-        puppet.expect("CONT")
-    puppet.kill(signal.SIGCONT)
-    puppet.expect("CONT")
-    puppet.kill(signal.SIGUSR1)
-    puppet.expect("USR1")
-    puppet.end()
+        puppet.kill(signal.SIGUSR1)
+        while (line := puppet.process.stdout.readline()) != "USR1\n":
+            same(line, "CONT\n")
+    puppet.process.stdin.close()
+    same(puppet.process.stdout.read().replace("CONT\n", ""), "end\n")
+    same(puppet.process.wait(), 3)
 
 
 @case
