@@ -115,9 +115,17 @@ static struct adsm_cause_count *count_of(struct adsm_record *record, const struc
 	return &record->causes[ADSM_CAUSES_MAX - 1];
 }
 
+/* Read once: the program may free the object of a fault that has just been served, and records outlive that. */
+static struct adsm_record *record_of(const struct adsm_object *object)
+{
+	return *(struct adsm_record *const volatile *)&object->record;
+}
+
 static struct adsm_cause_count *counts_here(const struct adsm_object *object)
 {
-	return adsm_observes(ADSM_OBSERVE_REPORT) && object->record ? count_of(object->record, &adsm_cause) : NULL;
+	struct adsm_record *record = adsm_observes(ADSM_OBSERVE_REPORT) ? record_of(object) : NULL;
+
+	return record ? count_of(record, &adsm_cause) : NULL;
 }
 
 #define ADD(field, n) atomic_fetch_add_explicit(&(field), (n), memory_order_relaxed)
@@ -126,7 +134,9 @@ static struct adsm_cause_count *counts_here(const struct adsm_object *object)
 
 static uint32_t id_of(const struct adsm_object *object)
 {
-	return object->record ? object->record->id : 0;
+	const struct adsm_record *record = record_of(object);
+
+	return record ? record->id : 0;
 }
 
 /* An event is made only where it is wanted. */
@@ -242,7 +252,7 @@ void adsm_observe_io(uint64_t start_ns, uint64_t ns, size_t size)
 	});
 }
 
-/* ---- records. Taken inside object.c's mutex; nothing is taken inside this one. */
+/* ---- records. Taken inside object.c's mutex; inside this one only homes' locks, by advice. */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct adsm_record *records;
