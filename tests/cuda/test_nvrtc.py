@@ -71,7 +71,8 @@ with tempfile.TemporaryDirectory() as folder:
     os.environ["TEST_NVRTC_CACHE"] = folder
     first = attempt(text)[3]
     check(len(os.listdir(folder)) == 1, "kept")
+    usual = os.environ.get("CC")
     os.environ["CC"] = "false"
     check(attempt(text)[1] == COMPILATION, "another compiler is another key")
-    os.environ.pop("CC")
+    os.environ.pop("CC") if usual is None else os.environ.update(CC=usual)
     check(attempt(text)[3] == first and len(os.listdir(folder)) == 1, "found again")
