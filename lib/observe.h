@@ -76,7 +76,7 @@ struct adsm_cause_count {
 
 /* ---- objects, while somebody observes */
 
-#define ADSM_CAUSES_MAX 32		/* of one object; further ones are counted as ADSM_WHY_OTHER */
+#define ADSM_CAUSES_MAX 64		/* of one object; further ones are counted as ADSM_WHY_OTHER */
 #define ADSM_SITE_DEPTH 8
 #define ADSM_RECORDS_MAX 4096
 

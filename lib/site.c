@@ -140,6 +140,8 @@ bool adsm_site_follows_call(uintptr_t address)
 struct dwfl;
 struct dwfl_module;
 struct dwfl_line;
+struct dwarf_die;
+struct dwarf_line;
 
 struct dwfl_callbacks {
 	int (*find_elf)(struct dwfl_module *module, void **data, const char *name, uint64_t base, char **ret_path,
@@ -174,6 +176,11 @@ static struct {
 	const char *(*lineinfo)(struct dwfl_line *line, uint64_t *address, int *ret_line, int *column,
 				uint64_t *time, uint64_t *length);
 	const char *(*module_addrname)(struct dwfl_module *module, uint64_t address);
+	struct dwarf_die *(*module_nextcu)(struct dwfl_module *module, struct dwarf_die *last, uint64_t *ret_bias);
+	int (*haspc)(struct dwarf_die *unit, uint64_t address);
+	struct dwarf_line *(*getsrc_die)(struct dwarf_die *unit, uint64_t address);
+	int (*lineno)(struct dwarf_line *line, int *ret_number);
+	const char *(*linesrc)(struct dwarf_line *line, uint64_t *time, uint64_t *length);
 } dw;
 
 static const struct {
@@ -189,6 +196,11 @@ static const struct {
 	{ "dwfl_module_getsrc", &dw.module_getsrc },
 	{ "dwfl_lineinfo", &dw.lineinfo },
 	{ "dwfl_module_addrname", &dw.module_addrname },
+	{ "dwfl_module_nextcu", &dw.module_nextcu },
+	{ "dwarf_haspc", &dw.haspc },
+	{ "dwarf_getsrc_die", &dw.getsrc_die },
+	{ "dwarf_lineno", &dw.lineno },
+	{ "dwarf_linesrc", &dw.linesrc },
 	{ "dwfl_build_id_find_debuginfo", &callbacks.find_debuginfo },
 };
 
@@ -280,10 +292,25 @@ static char *source_name(const char *name)
 	return plain ? plain : strdup(name);
 }
 
+static const char *find_line(struct dwfl_module *debug, uint64_t address, int *ret_number)
+{
+	struct dwfl_line *found = dw.module_getsrc(debug, address);
+	struct dwarf_die *unit = NULL;
+	struct dwarf_line *line = NULL;
+	uint64_t bias;
+
+	if (found)
+		return dw.lineinfo(found, NULL, ret_number, NULL, NULL, NULL);
+	/* clang writes no index of compilation units. */
+	while (!line && (unit = dw.module_nextcu(debug, unit, &bias)))
+		if (dw.haspc(unit, address - bias) > 0)
+			line = dw.getsrc_die(unit, address - bias);
+	return line && !dw.lineno(line, ret_number) ? dw.linesrc(line, NULL, NULL) : NULL;
+}
+
 static void describe(struct place *place)
 {
 	struct dwfl_module *debug;
-	struct dwfl_line *line = NULL;
 	const char *file = NULL, *function = NULL;
 	char *name = NULL;
 	struct module module;
@@ -297,13 +324,11 @@ static void describe(struct place *place)
 	}
 	debug = debug_module(place->address, &module);
 	if (debug) {
-		line = dw.module_getsrc(debug, place->address);
+		file = find_line(debug, place->address, &number);
 		function = dw.module_addrname(debug, place->address);
 	} else if (dladdr((void *)place->address, &info)) {
 		function = info.dli_sname;
 	}
-	if (line)
-		file = dw.lineinfo(line, NULL, &number, NULL, NULL, NULL);
 	place->has_line = file && number > 0;
 	if (function)
 		name = source_name(function);

@@ -257,6 +257,7 @@ static void wrapped(void)
 	run((unsigned *)words);
 	settle();
 	memcpy(heap, words, few); /* at: copy */
+	sink = (unsigned)heap[0];
 	run((unsigned *)words);
 	settle();
 	memset(words, 1, few); /* at: set */

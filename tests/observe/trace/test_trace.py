@@ -68,7 +68,8 @@ def parboil(folder):
     for protocol in ["batch", "lazy", "rolling"]:
         # So small a rolling size evicts, so small blocks have neighbours to open.
         trace = whole(folder, PARBOIL, "run", "stencil3d", "--size", "small", "--protocol", protocol,
-                      ADSM_BLOCK_SIZE="4K", ADSM_ROLLING_SIZE="8", ADSM_EVICT_BATCH="8K")
+                      # That may be warned of.
+                      ADSM_BLOCK_SIZE="4K", ADSM_ROLLING_SIZE="8", ADSM_EVICT_BATCH="8K", ADSM_LOG="error")
         in_trace(trace, "calls", "kernel_ns", "h2d_bytes", "d2h_bytes", "io_ns", "wait_ns")
         if protocol != "batch":
             in_trace(trace, "read_faults", "write_faults", "signals", "fault_ns")
