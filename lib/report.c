@@ -335,6 +335,7 @@ static const char *percent_text(uint64_t part, uint64_t whole, char *buffer)
 /* What an object is called: its name, or where it was allocated. */
 static const char *title(const struct entry *entry, char buffer[2 * TEXT_SIZE])
 {
+	const size_t size = (size_t)2 * TEXT_SIZE;
 	char number[32] = "", name[ADSM_NAME_SIZE + 4] = "";
 
 	if (entry->n > 1)
@@ -345,11 +346,11 @@ static const char *title(const struct entry *entry, char buffer[2 * TEXT_SIZE])
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	if (*entry->site)
-		snprintf(buffer, 2 * TEXT_SIZE, "%s%s%s", name, entry->site, number);
+		snprintf(buffer, size, "%s%s%s", name, entry->site, number);
 	else if (*name)
-		snprintf(buffer, 2 * TEXT_SIZE, "%.*s%s", (int)strlen(name) - 1, name, number);
+		snprintf(buffer, size, "%.*s%s", (int)strlen(name) - 1, name, number);
 	else
-		snprintf(buffer, 2 * TEXT_SIZE, "object %u%s", entry->record->id, number);
+		snprintf(buffer, size, "object %u%s", entry->record->id, number);
 	return buffer;
 }
 

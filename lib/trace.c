@@ -65,9 +65,9 @@ struct ring {
 	int tid;
 	char name[NAME_SIZE];
 	/* A place is reserved by moving the head, and complete when its stamp is its position and one. */
-	_Alignas(64) _Atomic uint64_t head;
+	_Atomic uint64_t head;
 	_Atomic uint64_t dropped[ADSM_TRACE_N_TYPES + 1];	/* by type; the last: abandoned */
-	_Alignas(64) _Atomic uint64_t tail;
+	_Atomic uint64_t tail;
 	/* From here on the reader's. */
 	uint64_t stuck, stuck_ns;	/* an incomplete place, and since when */
 	bool named;			/* in the file */
