@@ -32,9 +32,10 @@ static struct adsm_block *victim(const struct adsm_policy *policy, bool started)
 	size_t floor = policy->keep_bytes * (policy->n_objects < 8 ? policy->n_objects : 8);
 	struct adsm_block *block = policy->dirty.oldest;
 
-	if (!started)
-		floor += policy->batch_bytes;
-	if (policy->dirty.n <= limit || policy->dirty_bytes < floor)
+	if (policy->dirty.n <= limit)
+		return NULL;
+	/* A batch begins when so much is Dirty above the floor, and ends at it, not a block below. */
+	if (started ? policy->dirty_bytes <= floor : policy->dirty_bytes < floor + policy->batch_bytes)
 		return NULL;
 	while (block && (block->holds || (block->flags & ADSM_BLOCK_BUSY)))
 		block = block->newer;
