@@ -59,7 +59,7 @@ static struct device {
 	size_t peaks[N_SIMS], peak_bytes[N_SIMS];
 } devices[ADSM_MAX_DEVICES];
 
-static struct adsm_home unlimited;	/* as many blocks may be Dirty as there are */
+static struct adsm_home unlimited[ADSM_MAX_DEVICES];	/* as many blocks may be Dirty as there are */
 static unsigned n_advices;
 static _Atomic size_t n_mappings;
 static _Thread_local struct {
@@ -189,6 +189,10 @@ static void touch(struct sim *sim, size_t offset, bool write)
 	sim->stats.signals++;
 	sim->stats.ahead_blocks += n - 1;
 	access_blocks(sim, b, n, event, true, 0, 0);
+	b += n;
+	n = write ? 0 : adsm_block_ahead(&sim->object, b);
+	if (n)
+		access_blocks(sim, b, n, event, false, 0, 0);
 }
 
 /* As access_range() in io.c. */
@@ -396,16 +400,18 @@ void adsm_advice_end(struct adsm_advice *advice)
 static void make_sims(struct adsm_advice *advice, const struct adsm_object *object)
 {
 	const struct adsm_protocol *protocol = object->protocol;
+	struct adsm_home *unlimited_home = &unlimited[object->home->index];
 	size_t block = adsm_block_size(object);
 
+	unlimited_home->device = object->home->device;
 	advice->sims[AS_IS] = make_sim(object, protocol, block, object->home);
-	advice->sims[UNEVICTED] = make_sim(object, protocol, block, &unlimited);
+	advice->sims[UNEVICTED] = make_sim(object, protocol, block, unlimited_home);
 	advice->sims[INPUT] = make_sim(object, protocol, block, object->home);
 	if (!protocol->whole_object)
-		advice->sims[LAZY] = make_sim(object, &adsm_protocol_lazy, block, &unlimited);
+		advice->sims[LAZY] = make_sim(object, &adsm_protocol_lazy, block, unlimited_home);
 	for (size_t i = 0; i < N_SIZES; i++)
 		if (sizes[i] < object->span && (protocol->whole_object || sizes[i] != block))
-			advice->sims[ROLLING + i] = make_sim(object, &adsm_protocol_rolling, sizes[i], &unlimited);
+			advice->sims[ROLLING + i] = make_sim(object, &adsm_protocol_rolling, sizes[i], unlimited_home);
 }
 
 struct adsm_advice *adsm_advice_make(const struct adsm_object *object)

@@ -332,20 +332,27 @@ uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum
 	return seq > atomic_load(&object->home->completed) ? seq : 0;
 }
 
-uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event)
+/* The largest window, in blocks. */
+static size_t window_limit(const struct adsm_object *object, enum adsm_block_event event)
 {
-	const struct adsm_block *block = &object->blocks[b];
 	size_t limit = adsm_options.fault_ahead >> object->block_shift;
 	const struct adsm_policy *policy = &object->home->policy;
-	struct adsm_stream *stream = NULL;
-	uint32_t n = 1, window = 1, end;
 
 	/* Blocks opened ahead for writing count as Dirty: they must not push each other out. */
 	if (event != ADSM_EVENT_READ && policy->fixed_limit && limit > policy->fixed_limit / 2)
 		limit = policy->fixed_limit / 2;
-	if (limit < 2 || object->n_blocks == 1)
+	return limit < 2 || object->n_blocks == 1 ? 1 : (size_t)1 << (63 - __builtin_clzl(limit));
+}
+
+uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event)
+{
+	const struct adsm_block *block = &object->blocks[b];
+	size_t limit = window_limit(object, event);
+	struct adsm_stream *stream = NULL;
+	uint32_t n = 1, window = 1, end;
+
+	if (limit == 1)
 		return 1;
-	limit = (size_t)1 << (63 - __builtin_clzl(limit));
 	for (unsigned i = 0; i < ADSM_STREAMS && !stream; i++)
 		if (object->streams[i].window && object->streams[i].next == b)
 			stream = &object->streams[i];
@@ -367,6 +374,22 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 	}
 	stream->next = b + n;
 	stream->window = window;
+	return n;
+}
+
+uint32_t adsm_block_ahead(const struct adsm_object *object, uint32_t b)
+{
+	size_t limit = window_limit(object, ADSM_EVENT_READ), end = (b + limit) & ~(limit - 1);
+	bool streams = false;
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < ADSM_STREAMS; i++)
+		streams |= object->streams[i].next == b && object->streams[i].window == limit;
+	if (limit == 1 || !streams || object->home->device->caps.unified)
+		return 0;
+	while (b + n < end && b + n < object->n_blocks && object->blocks[b + n].state == ADSM_INVALID &&
+	       !(object->blocks[b + n].flags & ADSM_BLOCK_BUSY))
+		n++;
 	return n;
 }
 
@@ -858,9 +881,45 @@ bool adsm_send_queued(struct adsm_home *home)
 	return true;
 }
 
+void adsm_want_ahead(struct adsm_object *object, uint32_t b)
+{
+	struct adsm_home *home = object->home;
+	uint32_t n = home->n_ahead < ADSM_AHEAD_MAX && !home->gate ? adsm_block_ahead(object, b) : 0;
+
+	if (!n)
+		return;
+	begin_busy(object, b, n);
+	home->ahead[(home->first_ahead + home->n_ahead++) % ADSM_AHEAD_MAX] = (struct adsm_ahead){
+		.object = object, .first = b, .n = n, .cause = adsm_cause,
+	};
+}
+
+bool adsm_fetch_ahead(struct adsm_home *home)
+{
+	const struct adsm_ahead ahead = home->ahead[home->first_ahead];
+	const struct adsm_cause cause = adsm_cause;
+	struct adsm_object *object = ahead.object;
+
+	if (!home->n_ahead)
+		return false;
+	home->first_ahead = (home->first_ahead + 1) % ADSM_AHEAD_MAX;
+	home->n_ahead--;
+	adsm_cause = ahead.cause;
+	/* If that fails, they are Invalid as before: the reader tries itself, and says why. */
+	if (!fill(object, ahead.first, ahead.n, true)) {
+		adsm_note_opened(object, ahead.first, ahead.n, false);
+		widen_open(object, ahead.first, ahead.n);
+		set_states(object, ahead.first, ahead.n, step_of(object, ahead.first, ADSM_EVENT_READ).next);
+	}
+	adsm_cause = cause;
+	end_busy(object, ahead.first, ahead.n);
+	check(object);
+	return true;
+}
+
 bool adsm_evict_due(const struct adsm_home *home)
 {
-	return home->send.oldest || (!home->send_failed && adsm_options.evict_batch != 1 &&
+	return home->n_ahead || home->send.oldest || (!home->send_failed && adsm_options.evict_batch != 1 &&
 				     adsm_policy_victim(&home->policy, false));
 }
 

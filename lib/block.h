@@ -17,6 +17,7 @@
 
 #include "adsm.h"
 #include "backend.h"
+#include "cause.h"
 #include "engine.h"
 #include "os.h"
 #include "protocol.h"
@@ -29,6 +30,7 @@
 /* A call that fails begins anew with objects whose writes are not seen: so their part is tried again at once. */
 #define ADSM_UNDETECTED_TRIES 2
 #define ADSM_STREAMS 8			/* sequential accesses told apart in one object */
+#define ADSM_AHEAD_MAX 16		/* windows that may wait to be fetched ahead */
 
 /* One access pattern that walks through an object: where it should fault next, what it opened last. */
 struct adsm_stream {
@@ -100,6 +102,13 @@ struct adsm_call {			/* a call that has been launched and not yet been seen to e
 	uint64_t given_ns;		/* when it was given to the device; 0: nobody asks */
 };
 
+/* Blocks that a reader in sequence will want next; busy until the evictor has fetched them. */
+struct adsm_ahead {
+	struct adsm_object *object;
+	uint32_t first, n;
+	struct adsm_cause cause;	/* of the reader's fault */
+};
+
 /* A device and all that happens to its objects. */
 struct adsm_home {
 	struct adsm_lock lock;		/* everything below that says nothing else, and the objects */
@@ -113,6 +122,8 @@ struct adsm_home {
 	struct adsm_policy policy;
 	struct adsm_queue send;		/* closed blocks on their way to the device, block by block */
 	bool send_failed;		/* the last early send failed: none until the next write */
+	struct adsm_ahead ahead[ADSM_AHEAD_MAX];	/* a ring */
+	unsigned first_ahead, n_ahead;
 	bool gate;			/* a call waits for quiet: accesses wait for it */
 	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
 
@@ -182,6 +193,15 @@ static inline uint64_t adsm_object_write_seq(const struct adsm_object *object)
 	return unnamed > object->write_seq ? unnamed : object->write_seq;
 }
 
+/* Did the bytes of the Invalid blocks of an object go down with the device? */
+static inline bool adsm_object_lost(const struct adsm_object *object)
+{
+	const struct adsm_home *home = object->home;
+
+	return home->lost_seq &&
+		(!home->device->caps.survives || adsm_object_write_seq(object) >= home->lost_seq);
+}
+
 /* Look for the object of an address and lock its home; NULL (and nothing locked) when none is live there. */
 struct adsm_object *adsm_object_lock(uintptr_t address);
 
@@ -213,6 +233,14 @@ void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size);
 
 /* How many blocks from @b on a fault there should open: one, or more where it continues a stream. */
 uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event);
+
+/*
+ * A reader's window ends before @b: how many blocks from there on to fetch while it reads. 0, but in a sequence whose
+ * windows have become as large as they may.
+ */
+uint32_t adsm_block_ahead(const struct adsm_object *object, uint32_t b);
+/* Let the evictor fetch them; they are busy from now on. */
+void adsm_want_ahead(struct adsm_object *object, uint32_t b);
 
 /*
  * Of the blocks that input or output of the bytes from @at to @end uses, how many from the first on take one step, were
@@ -262,7 +290,9 @@ void adsm_evict_now(struct adsm_home *home);
 bool adsm_evict_batch(struct adsm_home *home, bool started);
 /* Copy one block of home->send; false: there was none. */
 bool adsm_send_queued(struct adsm_home *home);
-/* Is a batch due, or a block queued? */
+/* Fetch one window that was wanted; false: there was none. */
+bool adsm_fetch_ahead(struct adsm_home *home);
+/* Is a batch due, a block queued, or a window wanted? */
 bool adsm_evict_due(const struct adsm_home *home);
 
 #endif

@@ -723,7 +723,7 @@ static int acquire(struct adsm_home *home)
 				continue;
 			}
 
-			lost = object->n_in[ADSM_INVALID] && adsm_check_lost(object);
+			lost = object->n_in[ADSM_INVALID] && adsm_object_lost(object);
 			if (!lost)
 				failed = adsm_object_sync(object);
 			/* Or only the fetch has found out. */

@@ -383,7 +383,7 @@ static int read_straight(const struct bulk *bulk, const struct part *part, void 
 		else
 			break;
 	}
-	if (!error && !valid && adsm_check_lost(object))
+	if (!error && !valid && adsm_object_lost(object))
 		error = -ENODEV;
 	if (!error) {
 		object->n_busy++;	/* no call and no free comes in between */

@@ -274,17 +274,6 @@ static void watch(struct adsm_home *home)
 	}
 }
 
-int adsm_check_lost(const struct adsm_object *object)
-{
-	const struct adsm_home *home = object->home;
-
-	if (!home->lost_seq)
-		return 0;
-	if (!home->device->caps.survives || adsm_object_write_seq(object) >= home->lost_seq)
-		return -ENODEV;
-	return 0;
-}
-
 /* ---- faults */
 
 /* Under the interrupted code's signal mask, without a lock; may be left by siglongjmp(). */
@@ -409,7 +398,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 		if (!object->live || object->birth != birth)
 			return ADSM_FAULT_FOREIGN;
 	}
-	if (object->blocks[b].state == ADSM_INVALID && adsm_check_lost(object))
+	if (object->blocks[b].state == ADSM_INVALID && adsm_object_lost(object))
 		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
 			    -ENODEV);
 	n = adsm_block_window(object, b, event);
@@ -420,6 +409,8 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 		return lost(object, b, fault, "the process has no memory mappings left (vm.max_map_count)", error);
 	if (error)
 		return lost(object, b, fault, "its transfer failed", error);
+	if (!fault->write)
+		adsm_want_ahead(object, b + n);
 	adsm_count(&object->counters, ahead_blocks, n - 1);
 	*ret_ahead = n - 1;
 	thread.n_spurious = 0;
@@ -964,7 +955,7 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 		if (error)
 			return error;
 	}
-	if (object->blocks[b].state == ADSM_INVALID && event != ADSM_EVENT_OVERWRITE && adsm_check_lost(object))
+	if (object->blocks[b].state == ADSM_INVALID && event != ADSM_EVENT_OVERWRITE && adsm_object_lost(object))
 		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device", b,
 				 (void *)object->start);
 	error = adsm_blocks_access(object, b, n, event, open);

@@ -47,8 +47,6 @@ void adsm_retire(struct adsm_home *home);
 int adsm_wait_call(struct adsm_home *home, uint64_t seq);
 /* Lock held: give it away, wait for a call as a touch does, which later calls let pass, and take it again. */
 int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old);
-/* -ENODEV when the bytes of an Invalid block went down with the device. */
-int adsm_check_lost(const struct adsm_object *object);
 /* Let one event happen to one block, whatever it has to wait for; lock held, in ordinary code. */
 int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, bool open,
 		     struct adsm_sigset *old);

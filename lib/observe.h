@@ -15,6 +15,7 @@
 #include "adsm.h"
 #include "backend.h"
 #include "block.h"
+#include "cause.h"
 #include "stats.h"
 #include "warnings.h"
 
@@ -28,25 +29,7 @@ static inline bool adsm_observes(unsigned who)
 	return __builtin_expect((adsm_observing & who) != 0, 0);
 }
 
-/* ---- causes: why bytes move */
-
-enum adsm_why {
-	ADSM_WHY_OTHER,
-	ADSM_WHY_READ, ADSM_WHY_WRITE,	/* the CPU did, and faulted */
-	ADSM_WHY_COPY, ADSM_WHY_FILL,	/* adsmMemcpy(), memcpy() and the like; adsmMemset() */
-	ADSM_WHY_IO,			/* a system call through a wrapper */
-	ADSM_WHY_HOLD,
-	ADSM_WHY_CALL, ADSM_WHY_SYNC,	/* a kernel is called; a thread waits for its calls */
-	ADSM_WHY_EVICT,			/* the protocol, early */
-	ADSM_N_WHYS
-};
-
-struct adsm_cause {
-	enum adsm_why why;
-	bool in_libc;			/* where: who called the C library, which did it */
-	uintptr_t where;		/* code address; 0: not known */
-	char name[24];			/* the kernel's, cut, and zeros; "" */
-};
+/* ---- causes */
 
 /* What this thread does. Whoever sets it in a signal handler sets it back. */
 extern _Thread_local struct adsm_cause adsm_cause;

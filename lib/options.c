@@ -230,9 +230,10 @@ static const struct row rows[] = {
 	  "how many blocks may be Dirty on a device before the oldest is sent; auto: 2 per live object",
 	  FIELD(o.rolling_size), parse_number, 1, UINT32_MAX, .zero = "auto" },
 	{ "FAULT_AHEAD", "2M", "bytes from 0 to 1G",
-	  "largest window that a fault in sequence opens or fetches at once; 0: off",
+	  "largest window that a fault in sequence opens or fetches at once; once reads have come so far, the next is "
+	  "fetched meanwhile; 0: off",
 	  FIELD(o.fault_ahead), parse_number, 0, (uint64_t)1 << 30, .paper = "0" },
-	{ "EVICT_BATCH", "1M", "bytes from 1 to 1G",
+	{ "EVICT_BATCH", "2M", "bytes from 1 to 1G",
 	  "how much is sent early at a time; 1: one block, closed by the writer",
 	  FIELD(o.evict_batch), parse_number, 1, (uint64_t)1 << 30, .paper = "1" },
 	{ "BACKEND", "auto", "auto, cuda, opencl, cpu",

@@ -2,7 +2,8 @@
 /*
  * transfer.c - transfers and the helper threads of a home.
  *
- * evictor: sends what the policy says is due, or the queue of closed blocks in the paper's mode.
+ * evictor: sends what the policy says is due, or the queue of closed blocks in the paper's mode; fetches what a
+ *	    reader in sequence will want next.
  * copier:  calls the backend for threads inside a fault or signal handler, where it may not be called.
  * watcher: waits for calls, where a fault handler may not ask the backend whether they have ended.
  */
@@ -144,11 +145,13 @@ static void run_evictor(void *arg)
 	adsm_spent.in_background = true;
 	while (goes_on(home, &home->evict_word, &word)) {
 		adsm_lock(&home->lock);
-		while (adsm_send_queued(home))
-			;
-		if (adsm_options.evict_batch != 1 && adsm_evict_batch(home, false))
-			while (adsm_evict_batch(home, true))
+		do {
+			while (adsm_fetch_ahead(home) || adsm_send_queued(home))
 				;
+			if (adsm_options.evict_batch != 1 && adsm_evict_batch(home, false))
+				while (adsm_fetch_ahead(home) || adsm_evict_batch(home, true))
+					;
+		} while (home->n_ahead);
 		home->evictor_sleeps = true;
 		adsm_unlock(&home->lock);
 		adsm_os_wait(&home->evict_word, word, 0, false);

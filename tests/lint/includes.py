@@ -11,7 +11,7 @@ LAYERS = [
     ["lib/os", "lib/os_linux", "lib/log", "lib/options", "lib/module", "lib/engine", "lib/engine_sigsegv",
      "lib/index", "lib/stats", "lib/arena"],
     ["backends", "protocols"],
-    ["lib/block", "lib/transfer", "lib/observe", "lib/advise", "lib/report", "lib/site", "lib/trace",
+    ["lib/block", "lib/transfer", "lib/cause", "lib/observe", "lib/advise", "lib/report", "lib/site", "lib/trace",
      "lib/warnings"],
     ["lib/object", "lib/kernel"],
     ["lib/manager", "lib/call", "lib/copy", "lib/io", "lib/foreign"],

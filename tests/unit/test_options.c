@@ -48,7 +48,7 @@ static void defaults(void)
 	CHECK(adsm_options.block_size == 64 << 10);
 	CHECK(adsm_options.rolling_size == ADSM_ROLLING_AUTO);
 	CHECK(adsm_options.fault_ahead == 2 << 20);
-	CHECK(adsm_options.evict_batch == 1 << 20);
+	CHECK(adsm_options.evict_batch == 2 << 20);
 	CHECK(!strcmp(adsm_options.backend, "auto"));
 	CHECK(!strcmp(adsm_options.wrap, ""));
 	CHECK(adsm_options.touch == ADSM_TOUCH_WAIT);

@@ -345,13 +345,15 @@ static bool waits(void)
 	return waits_for_block() || waits_for_lock();
 }
 
+static const char *fault_ahead = "0";
+
 static void start_hooked(const char *rolling_size, const char *evict_batch)
 {
 	static struct adsm_engine wrapped_engine;
 	static struct adsm_backend wrapped_backend;
 
 	CHECK(!adsmOption("block_size", "4K"));
-	CHECK(!adsmOption("fault_ahead", "0"));
+	CHECK(!adsmOption("fault_ahead", fault_ahead));
 	CHECK(!adsmOption("rolling_size", rolling_size));
 	CHECK(!adsmOption("evict_batch", evict_batch));
 	CHECK(!adsmInit());
@@ -439,6 +441,148 @@ static void filling(const char *protocol)
 	for (unsigned i = 0; i < WORDS; i++)
 		CHECK_AT(a[i], i, i + increments + 1);
 	CHECK(!adsmFree((void *)a));
+}
+
+/* ---- a reader in sequence: the evictor fetches what comes next, and whoever else wants it waits for all of it */
+
+#define AHEAD 2u	/* the largest window, and what is fetched ahead after blocks 0 and 1 */
+#define MANY (ADSM_AHEAD_MAX + 4)
+
+static pthread_t main_thread;
+static atomic_uint n_ahead;
+static int ahead_error;
+static atomic_bool sent;
+static volatile unsigned *many[MANY];
+
+static int other_during_ahead(void *dst, struct adsm_memory *src, size_t offset, size_t size,
+			      struct adsm_device_event *event)
+{
+	int error = ahead_error;
+
+	if (is_other || pthread_equal(pthread_self(), main_thread) || offset != AHEAD * PAGE)
+		return 0;
+	CHECK_EQ(size, AHEAD * PAGE);
+	if (job)
+		n_passed += other();
+	ahead_error = 0;
+	n_ahead++;
+	return error;
+}
+
+static void read_sequence(volatile unsigned *p, unsigned n)
+{
+	for (unsigned b = 0; b < n; b++)
+		CHECK_AT(p[b * PAGE_WORDS], b, b * PAGE_WORDS + increments);
+}
+
+static void other_reads_ahead(void)
+{
+	unsigned last_word = 2 * AHEAD * PAGE_WORDS - 1;
+
+	CHECK_EQ(a[last_word], last_word + increments);
+}
+
+static void other_writes_ahead(void)
+{
+	a[AHEAD * PAGE_WORDS] += 0;
+}
+
+static void other_calls(void)
+{
+	increment();
+	increments++;
+}
+
+static void other_frees(void)
+{
+	CHECK(!adsmFree((void *)a));
+}
+
+/* As many at once that not all can wait to be fetched. */
+static void other_reads_many(void)
+{
+	for (unsigned i = 0; i < MANY; i++)
+		read_sequence(many[i], 2);
+}
+
+static void other_reads_one(void)
+{
+	read_sequence(many[0], 2);
+}
+
+static int other_during_send(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
+			     struct adsm_device_event *event)
+{
+	if (job && !sent) {
+		n_passed += other();
+		sent = true;
+	}
+	return 0;
+}
+
+static void read_ahead(void (*other_job)(void), int error)
+{
+	unsigned before = n_ahead;
+
+	job = other_job;
+	ahead_error = error;
+	read_sequence(a, 2);
+	while (n_ahead == before)
+		sched_yield();
+	join_other();
+	job = NULL;
+}
+
+static void reading_ahead(const char *unused)
+{
+	static void (*const jobs[])(void) = { NULL, other_reads_ahead, other_writes_ahead, other_calls };
+
+	fault_ahead = "8K";
+	main_thread = pthread_self();
+	start_hooked("2", "4K");
+	start_other(waits_for_block);
+	watch("rolling");
+	hooks.to_host = other_during_ahead;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		increment();
+		increments++;
+		read_ahead(jobs[round % 4], round % 5 ? 0 : -EIO);
+		for (unsigned i = 0; i < WORDS; i++)
+			CHECK_AT(a[i], i, i + increments);
+	}
+	CHECK_EQ(n_passed, 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		many[i] = alloc_with(WORDS * sizeof(*a), "rolling", PAGE);
+		for (unsigned k = 0; k < WORDS; k++)
+			many[i][k] = k + increments;
+		CHECK(!call_words(kernel("increment"), WORDS, adsmPtr(many[i])));
+		CHECK(!adsmSync());
+	}
+	increment();
+	increments++;
+	read_ahead(other_reads_many, 0);
+	CHECK_EQ(n_passed, 1);
+	for (unsigned i = 0; i < MANY; i++)
+		read_sequence(many[i], BLOCKS);
+	/* The evictor sends when it is wanted. */
+	CHECK(!call_words(kernel("increment"), WORDS, adsmPtr(many[0])));
+	increments++;
+	increment();
+	hooks.to_device = other_during_send;
+	job = other_reads_one;
+	for (unsigned b = 0; b < BLOCKS; b++)
+		a[b * PAGE_WORDS] = b * PAGE_WORDS + increments;
+	while (!sent)
+		sched_yield();
+	join_other();
+	CHECK_EQ(n_passed, 2);
+	read_sequence(many[0], BLOCKS);
+	job = NULL;
+	increment();
+	increments++;
+	read_ahead(other_frees, 0);
+	CHECK_EQ(n_passed, 2);
+	CHECK_EQ(adsm_homes[0].n_ahead, 0);
 }
 
 /* ---- blocks are on their way to the device: their writer neither waits nor loses */
@@ -674,6 +818,12 @@ static void delays(const char *evict_batch)
 		pthread_join(threads[t], NULL);
 }
 
+static void delays_ahead(const char *evict_batch)
+{
+	fault_ahead = "8K";
+	delays(evict_batch);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -684,6 +834,7 @@ int main(int argc, char **argv)
 		{ "wrong", wrong, NULL },
 		{ "fill-lazy", filling, "lazy" },
 		{ "fill-rolling", filling, "rolling" },
+		{ "ahead", reading_ahead, NULL },
 		{ "evict", evicting, "4K" },
 		{ "evict-paper", evicting, "1" },
 		{ "flush", flushing, "4K" },
@@ -691,6 +842,7 @@ int main(int argc, char **argv)
 		{ "device-write", device_writing, "4K" },
 		{ "device-write-paper", device_writing, "1" },
 		{ "delays", delays, "4K" },
+		{ "delays-ahead", delays_ahead, "4K" },
 		{ "delays-paper", delays, "1" },
 	};
 
