@@ -599,8 +599,8 @@ static int enter_call(struct bound_call *call)
 	else
 		take_back(home);
 	open_gate(home);
-	/* While signals are blocked: a handler that comes then may wait for what the watcher tells. */
-	if (!error && home->has_service)
+	/* To note at once when it ends. Otherwise the watcher sleeps until somebody waits who may not ask the backend. */
+	if (!error && home->has_service && adsm_observes(ADSM_OBSERVE_TRACE))
 		adsm_os_poke(&home->watch_word);
 	adsm_home_unlock(home, &old);
 	return error;

@@ -154,8 +154,10 @@ static void wait_told(struct adsm_home *home, uint64_t seq, bool *ret_done)
 	*ret_done = atomic_load(&home->completed) >= seq;
 	atomic_fetch_add(&home->n_waiting, 1);	/* left behind, it costs a needless wake */
 	adsm_home_unlock(home, &old);
-	if (!*ret_done)
+	if (!*ret_done) {
+		adsm_os_poke(&home->watch_word);
 		adsm_os_wait(&home->tick, tick, 0, false);
+	}
 	atomic_fetch_sub(&home->n_waiting, 1);
 }
 

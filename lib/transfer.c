@@ -5,7 +5,7 @@
  * evictor: sends what the policy says is due, or the queue of closed blocks in the paper's mode; fetches what a
  *	    reader in sequence will want next.
  * copier:  calls the backend for threads inside a fault or signal handler, where it may not be called.
- * watcher: waits for calls, where a fault handler may not ask the backend whether they have ended.
+ * watcher: asks the backend whether calls have ended, for those who wait inside a fault and may not.
  */
 #include <errno.h>
 #include <stddef.h>

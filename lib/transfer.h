@@ -29,7 +29,7 @@ void adsm_helpers_stop(struct adsm_home *home);
 /* Wake the evictor. Lock held or not. */
 void adsm_evictor_wake(struct adsm_home *home);
 
-/* The watcher looks after calls where a fault handler may not ask the backend. Set by the manager. */
+/* What the watcher does when it is poked: until all calls have ended. Set by the manager. */
 extern void (*adsm_watch)(struct adsm_home *home);
 
 #endif
