@@ -429,7 +429,7 @@ uint32_t adsm_range_step(const struct adsm_object *object, bool input, size_t at
 	return n;
 }
 
-/* Blocks are busy while the lock is given away to move their bytes. */
+/* Blocks are busy while the lock is given away to move their bytes, and before, when that is the evictor's to do. */
 static void begin_busy(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	set_flags(object, first, n, ADSM_BLOCK_BUSY);
@@ -884,9 +884,10 @@ bool adsm_send_queued(struct adsm_home *home)
 void adsm_want_ahead(struct adsm_object *object, uint32_t b)
 {
 	struct adsm_home *home = object->home;
-	uint32_t n = home->n_ahead < ADSM_AHEAD_MAX && !home->gate ? adsm_block_ahead(object, b) : 0;
+	uint32_t n = adsm_block_ahead(object, b);
 
-	if (!n)
+	/* What went down with the device may still be had from it, by mistake. */
+	if (!n || home->n_ahead == ADSM_AHEAD_MAX || home->gate || adsm_object_lost(object))
 		return;
 	begin_busy(object, b, n);
 	home->ahead[(home->first_ahead + home->n_ahead++) % ADSM_AHEAD_MAX] = (struct adsm_ahead){
@@ -896,16 +897,18 @@ void adsm_want_ahead(struct adsm_object *object, uint32_t b)
 
 bool adsm_fetch_ahead(struct adsm_home *home)
 {
-	const struct adsm_ahead ahead = home->ahead[home->first_ahead];
 	const struct adsm_cause cause = adsm_cause;
-	struct adsm_object *object = ahead.object;
+	struct adsm_object *object;
+	struct adsm_ahead ahead;
 
 	if (!home->n_ahead)
 		return false;
+	ahead = home->ahead[home->first_ahead];
+	object = ahead.object;
 	home->first_ahead = (home->first_ahead + 1) % ADSM_AHEAD_MAX;
 	home->n_ahead--;
 	adsm_cause = ahead.cause;
-	/* If that fails, they are Invalid as before: the reader tries itself, and says why. */
+	/* Then the lock is ours to the end. If it fails, they are Invalid as before: the reader tries itself. */
 	if (!fill(object, ahead.first, ahead.n, true)) {
 		adsm_note_opened(object, ahead.first, ahead.n, false);
 		widen_open(object, ahead.first, ahead.n);

@@ -76,7 +76,7 @@ struct adsm_object {
 	struct adsm_block *blocks;
 	uint32_t n_in[ADSM_N_STATES];	/* blocks in each state */
 	uint32_t open_first, open_end;	/* blocks outside are Invalid and closed */
-	uint32_t n_busy, n_sending;	/* fetches and fills; sends under way or queued */
+	uint32_t n_busy, n_sending;	/* fetches, wanted ahead too, and fills; sends under way or queued */
 	uint32_t n_holds;
 	uint64_t birth;			/* another for each object that has the slot */
 	uint64_t born_seq;		/* calls up to here cannot use it */

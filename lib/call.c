@@ -599,9 +599,9 @@ static int enter_call(struct bound_call *call)
 	else
 		take_back(home);
 	open_gate(home);
-	/* Otherwise the watcher sleeps until somebody waits who may not ask the backend. */
+	/* Else the watcher sleeps until somebody waits who may not ask the backend. */
 	if (!error && home->has_service &&
-	    (adsm_options.touch == ADSM_TOUCH_ERROR || adsm_observes(ADSM_OBSERVE_TRACE)))
+	    (adsm_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))
 		adsm_os_poke(&home->watch_word);
 	adsm_home_unlock(home, &old);
 	return error;

@@ -129,7 +129,7 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 
 void adsm_retire(struct adsm_home *home)
 {
-	/* Where the backend may not be asked inside a fault, the watcher asks. */
+	/* Where the backend may not be asked inside a fault, the watcher asks, when somebody waits. */
 	if (adsm_in_fault && home->has_service)
 		return;
 	while (atomic_load(&home->completed) < home->last_seq) {
@@ -396,7 +396,9 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 			fault->wait_seq = seq;
 			return ADSM_FAULT_WAIT;
 		}
-		adsm_home_wait(home);
+		/* What is waited for may be this; the evictor may be at work elsewhere. */
+		if (!adsm_fetch_ahead(home))
+			adsm_home_wait(home);
 		if (!object->live || object->birth != birth)
 			return ADSM_FAULT_FOREIGN;
 	}

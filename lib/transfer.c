@@ -140,18 +140,16 @@ static void run_evictor(void *arg)
 {
 	struct adsm_home *home = arg;
 	uint32_t word;
+	bool started;
 
 	adsm_because(ADSM_WHY_EVICT, NULL, "");
 	adsm_spent.in_background = true;
 	while (goes_on(home, &home->evict_word, &word)) {
 		adsm_lock(&home->lock);
-		do {
-			while (adsm_fetch_ahead(home) || adsm_send_queued(home))
-				;
-			if (adsm_options.evict_batch != 1 && adsm_evict_batch(home, false))
-				while (adsm_fetch_ahead(home) || adsm_evict_batch(home, true))
-					;
-		} while (home->n_ahead);
+		started = false;
+		while (adsm_fetch_ahead(home) || adsm_send_queued(home) ||
+		       (adsm_options.evict_batch != 1 && (started = adsm_evict_batch(home, started))))
+			;
 		home->evictor_sleeps = true;
 		adsm_unlock(&home->lock);
 		adsm_os_wait(&home->evict_word, word, 0, false);

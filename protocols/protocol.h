@@ -43,7 +43,7 @@ struct adsm_step {
 };
 
 enum {
-	ADSM_BLOCK_BUSY = 1,		/* being fetched or filled: whoever wants it waits */
+	ADSM_BLOCK_BUSY = 1,		/* being fetched or filled, or about to be: whoever wants it waits */
 	ADSM_BLOCK_QUEUED = 2,		/* closed and ReadOnly, its copy to the device still to be made */
 	ADSM_BLOCK_SENDING = 4,		/* that copy is being made: a second one waits, or it could come first */
 	ADSM_BLOCK_BACKED = 8,		/* the host has its pages */
