@@ -447,6 +447,27 @@ static void crash_fill(void)
 	after_loss(o);
 }
 
+/* What is lost is not fetched for a reader in sequence that comes near it. */
+static void crash_ahead(void)
+{
+	struct objects o;
+
+	if (!rolling())
+		skip("an object is one block");
+	set("block_size", "4K");
+	set("fault_ahead", "8K");
+	o = before_loss();
+	CHECK_OK(adsmFree(o.broken));
+	o.broken = words(8 * PAGE / 4, 4);
+	call_crash(o);
+	CHECK(adsmSync() < 0);
+	CHECK_OK(adsmMemset(o.broken, 3, 2 * PAGE));
+	CHECK_EQ(o.broken[0], 0x03030303);
+	CHECK_EQ(o.broken[PAGE / 4], 0x03030303);
+	CHECK(raises(SIGBUS, touch_read, &o.broken[2 * PAGE / 4], 4));
+	after_loss(o);
+}
+
 /* The same, of a device that is a process. */
 static struct objects before_kill(void)
 {
@@ -556,6 +577,7 @@ static const struct conform_case cases[] = {
 	FAULT_CASE("crash-touch", crash_touch),
 	FAULT_CASE("crash-copies", crash_copies),
 	FAULT_CASE("crash-fill", crash_fill),
+	FAULT_CASE("crash-ahead", crash_ahead),
 	CASE("killed", killed),
 	CASE("killed-many", killed_many),
 	FAULT_CASE("killed-waiting", killed_waiting),
