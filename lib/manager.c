@@ -544,7 +544,7 @@ static void set_policy(struct adsm_policy *policy)
 		return;
 	policy->batch_bytes = adsm_options.evict_batch;
 	if (adsm_options.rolling_size == ADSM_ROLLING_AUTO)
-		policy->keep_bytes = 2 * adsm_options.fault_ahead;
+		policy->keep_bytes = adsm_options.fault_ahead;
 }
 
 /* The next home, for a backend's device; known once it is ready. */
