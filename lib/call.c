@@ -599,9 +599,12 @@ static int enter_call(struct bound_call *call)
 	else
 		take_back(home);
 	open_gate(home);
-	/* Else the watcher sleeps until somebody waits who may not ask the backend. */
+	/*
+	 * adsmSync() asks itself: then the watcher sleeps until somebody waits who may not ask the backend. Of a program's own
+	 * commands, and where more depends on it than time, it notes at once that they have ended.
+	 */
 	if (!error && home->has_service &&
-	    (adsm_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))
+	    (!call->kernel || adsm_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))
 		adsm_os_poke(&home->watch_word);
 	adsm_home_unlock(home, &old);
 	return error;
