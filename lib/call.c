@@ -600,8 +600,8 @@ static int enter_call(struct bound_call *call)
 		take_back(home);
 	open_gate(home);
 	/*
-	 * adsmSync() asks itself: then the watcher sleeps until somebody waits who may not ask the backend. Of a program's own
-	 * commands, and where more depends on it than time, it notes at once that they have ended.
+	 * adsmSync() asks itself: then the watcher sleeps until somebody waits who may not ask the backend. Of a
+	 * program's own commands, and where more depends on it than time, it notes at once that they have ended.
 	 */
 	if (!error && home->has_service &&
 	    (!call->kernel || adsm_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))
