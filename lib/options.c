@@ -260,7 +260,7 @@ static const struct row rows[] = {
 	  FIELD(o.files_new), parse_index },
 	{ "ARENA", "auto", "auto or address[,size] such as 0x7e8000000000,64G, in whole pages",
 	  "where shared objects live, and how much address space they have",
-	  FIELD(o.arena_address), parse_arena, (uint64_t)1 << 20, (uint64_t)1 << 46, .zero = "auto" },
+	  FIELD(o.arena_address), parse_arena, (uint64_t)1 << 20, (uint64_t)1 << 47, .zero = "auto" },
 	{ "KEEP", "256M", "bytes from 0 to 1024G",
 	  "how much memory of freed objects is kept for new ones: on the CPU's side, and on each OpenCL device",
 	  FIELD(o.keep), parse_number, 0, (uint64_t)1 << 40 },

@@ -85,6 +85,8 @@ static void values(void)
 	      adsm_options.cpu_link_bandwidth == 12500000000 && !adsm_options.cpu_link_latency_ns);
 	CHECK(!load_with("ADSM_ARENA", "0x110000000000,1G") &&
 	      adsm_options.arena_address == 0x110000000000 && adsm_options.arena_size == 1 << 30);
+	CHECK(!load_with("ADSM_ARENA", "0x7e8000000000,64G") &&
+	      adsm_options.arena_address == 0x7e8000000000 && adsm_options.arena_size == (size_t)64 << 30);
 	CHECK(!load_with("ADSM_ARENA", "auto,64M") &&
 	      !adsm_options.arena_address && adsm_options.arena_size == 64 << 20);
 	CHECK(!load_with("ADSM_LOG", "debug") && adsm_log_level == ADSM_LOG_DEBUG);
@@ -98,7 +100,7 @@ static void refusals(void)
 	static const char *const links[] = { "3", "3GB", "0GB/s", "GB/s", "3GB/s,", "3GB/s,10", "3GB/s,10us,",
 					     "-3GB/s" };
 	static const char *const arenas[] = { "0x1001", "here", "0x10000000,1K", "0x10000000,", "auto,0", "auto64M",
-					      "-4096" };
+					      "-4096", "0x800000001000" };
 	char message[256];
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
