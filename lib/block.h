@@ -121,11 +121,11 @@ struct adsm_home {
 	struct adsm_object *open;	/* objects with a block that is not Invalid and closed */
 	struct adsm_policy policy;
 	struct adsm_queue send;		/* closed blocks on their way to the device, block by block */
-	bool send_failed;		/* the last early send failed: none until the next write */
 	struct adsm_ahead ahead[ADSM_AHEAD_MAX];	/* a ring */
 	unsigned first_ahead, n_ahead;
-	bool gate;			/* a call waits for quiet: accesses wait for it */
 	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
+	bool send_failed;		/* the last early send failed: none until the next write */
+	bool gate;			/* a call waits for quiet: accesses wait for it */
 
 	uint64_t last_seq;		/* of the calls launched */
 	uint64_t kernel_end_ns;		/* of the last that is known to have ended, where somebody asks */
