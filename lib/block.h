@@ -102,7 +102,7 @@ struct adsm_call {			/* a call that has been launched and not yet been seen to e
 	uint64_t given_ns;		/* when it was given to the device; 0: nobody asks */
 };
 
-/* Blocks that a reader in sequence will want next; busy until the evictor has fetched them. */
+/* Blocks that a reader in sequence will want next; busy until the evictor, or who waits for them, has fetched them. */
 struct adsm_ahead {
 	struct adsm_object *object;
 	uint32_t first, n;
