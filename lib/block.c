@@ -95,6 +95,10 @@ static void set_state(struct adsm_object *object, uint32_t b, unsigned next)
 	object->n_in[state]--;
 	object->n_in[next]++;
 	block->state = next;
+	if (state == ADSM_DIRTY && !object->n_in[ADSM_DIRTY])
+		object->protocol->object_dirty(&object->home->policy, -1);
+	if (next == ADSM_DIRTY && object->n_in[ADSM_DIRTY] == 1)
+		object->protocol->object_dirty(&object->home->policy, 1);
 	if (next == ADSM_INVALID)
 		block->flags &= ~ADSM_BLOCK_HOLED;
 	if (next == ADSM_DIRTY) {
@@ -383,8 +387,10 @@ uint32_t adsm_block_ahead(const struct adsm_object *object, uint32_t b)
 	bool streams = false;
 	uint32_t n = 0;
 
+	/* Once what is fetched ahead is no more than what was read. */
 	for (unsigned i = 0; i < ADSM_STREAMS; i++)
-		streams |= object->streams[i].next == b && object->streams[i].window == limit;
+		streams |= object->streams[i].next == b && object->streams[i].window > 1 &&
+			object->streams[i].window >= limit / 2;
 	if (limit == 1 || !streams || object->home->device->caps.unified)
 		return 0;
 	while (b + n < end && b + n < object->n_blocks && object->blocks[b + n].state == ADSM_INVALID &&
@@ -997,6 +1003,8 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 
 void adsm_object_drop(struct adsm_object *object)
 {
+	if (object->n_in[ADSM_DIRTY])
+		object->protocol->object_dirty(&object->home->policy, -1);
 	for (uint32_t b = 0; b < object->n_blocks; b++) {
 		struct adsm_block *block = &object->blocks[b];
 

@@ -46,6 +46,7 @@ const struct adsm_protocol adsm_protocol_batch = {
 		},
 	},
 	.object = adsm_policy_no_object,
+	.object_dirty = adsm_policy_no_object,
 	.dirtied = adsm_policy_no_block,
 	.cleaned = adsm_policy_no_block,
 	.victim = adsm_policy_no_victim,

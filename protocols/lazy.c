@@ -10,6 +10,7 @@ const struct adsm_protocol adsm_protocol_lazy = {
 	.initial = ADSM_READ_ONLY,
 	.steps = ADSM_STEPS_ON_ACCESS,
 	.object = adsm_policy_no_object,
+	.object_dirty = adsm_policy_no_object,
 	.dirtied = adsm_policy_no_block,
 	.cleaned = adsm_policy_no_block,
 	.victim = adsm_policy_no_victim,

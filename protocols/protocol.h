@@ -77,9 +77,9 @@ void adsm_queue_remove(struct adsm_queue *queue, struct adsm_block *block);
 struct adsm_policy {
 	struct adsm_queue dirty;	/* the Dirty blocks of rolling objects */
 	size_t dirty_bytes;
-	size_t n_objects;		/* live rolling objects */
+	size_t n_objects, n_dirty;	/* live rolling objects; those of them with Dirty blocks */
 	size_t fixed_limit;		/* blocks that may be Dirty; 0: two per live object */
-	size_t keep_bytes;		/* per live object: not sent early below this many bytes in all */
+	size_t keep_bytes;		/* per object with Dirty blocks: not sent early below this many bytes in all */
 	size_t batch_bytes;		/* sending early starts this far above; 0: at once, block by block */
 };
 
@@ -92,6 +92,8 @@ struct adsm_protocol {
 	struct adsm_step steps[ADSM_N_STATES][ADSM_N_EVENTS];
 	/* An object comes (+1) or goes (-1). */
 	void (*object)(struct adsm_policy *policy, int change);
+	/* One has Dirty blocks now (+1), has none left (-1). */
+	void (*object_dirty)(struct adsm_policy *policy, int change);
 	/* A block of @size bytes became Dirty; is no longer Dirty. */
 	void (*dirtied)(struct adsm_policy *policy, struct adsm_block *block, size_t size);
 	void (*cleaned)(struct adsm_policy *policy, struct adsm_block *block, size_t size);

@@ -13,6 +13,11 @@ static void object(struct adsm_policy *policy, int change)
 	policy->n_objects += (size_t)change;
 }
 
+static void object_dirty(struct adsm_policy *policy, int change)
+{
+	policy->n_dirty += (size_t)change;
+}
+
 static void dirtied(struct adsm_policy *policy, struct adsm_block *block, size_t size)
 {
 	adsm_queue_push(&policy->dirty, block);
@@ -29,7 +34,7 @@ static struct adsm_block *victim(const struct adsm_policy *policy, bool started)
 {
 	size_t limit = policy->fixed_limit ? policy->fixed_limit : 2 * policy->n_objects;
 	/* Only so many streams are being written at once, however many objects there are. */
-	size_t floor = policy->keep_bytes * (policy->n_objects < 8 ? policy->n_objects : 8);
+	size_t floor = policy->keep_bytes * (policy->n_dirty < 8 ? policy->n_dirty : 8);
 	struct adsm_block *block = policy->dirty.oldest;
 
 	if (policy->dirty.n <= limit)
@@ -50,6 +55,7 @@ const struct adsm_protocol adsm_protocol_rolling = {
 	.initial = ADSM_READ_ONLY,
 	.steps = ADSM_STEPS_ON_ACCESS,
 	.object = object,
+	.object_dirty = object_dirty,
 	.dirtied = dirtied,
 	.cleaned = cleaned,
 	.victim = victim,

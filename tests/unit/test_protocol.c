@@ -202,13 +202,14 @@ static void holds(void)
 	CHECK(rolling->victim(&policy, false) == &b[0]);
 }
 
-/* Batches: begun when so many bytes above the floor are Dirty, ended at it; for each object at most 8. */
+/* Batches: begun when so much above the floor is Dirty, ended at it; per object that is being written, at most 8. */
 static void floors(void)
 {
 	struct adsm_policy policy = { .keep_bytes = 6 * BLOCK, .batch_bytes = 2 * BLOCK };
 	struct adsm_block b[64] = { 0 };
 
 	rolling->object(&policy, 1);
+	rolling->object_dirty(&policy, 1);
 	dirty(&policy, b, 0, 7);
 	CHECK(!rolling->victim(&policy, false) && rolling->victim(&policy, true) == &b[0]);
 	dirty(&policy, b, 7, 8);
@@ -218,7 +219,7 @@ static void floors(void)
 	CHECK(!rolling->victim(&policy, true) && !rolling->victim(&policy, false));
 	/* 20 objects: a floor of 8 times 6 blocks. */
 	for (int i = 0; i < 19; i++)
-		rolling->object(&policy, 1);
+		rolling->object_dirty(&policy, 1);
 	dirty(&policy, b, 8, 50);
 	CHECK(policy.dirty.n == 48 && !rolling->victim(&policy, true));
 	dirty(&policy, b, 50, 51);
@@ -227,7 +228,7 @@ static void floors(void)
 	CHECK(rolling->victim(&policy, false) == &b[2]);
 	/* Five: of 30. */
 	for (int i = 0; i < 15; i++)
-		rolling->object(&policy, -1);
+		rolling->object_dirty(&policy, -1);
 	while (policy.dirty.n > 31)
 		rolling->cleaned(&policy, policy.dirty.oldest, BLOCK);
 	CHECK(rolling->victim(&policy, true) && !rolling->victim(&policy, false));
