@@ -203,12 +203,26 @@ static cl_int map(struct launch *l, cl_command_queue queue, cl_event *ret_event)
 static cl_int enqueue_kernel(struct launch *l, cl_command_queue queue, cl_event *ret_event)
 {
 	size_t global[3], local[3];
+	cl_event deferred;
+	cl_int error;
+	int n;
 
 	for (int i = 0; i < 3; i++) {
 		local[i] = l->asked->block[i];
 		global[i] = local[i] * l->asked->grid[i];
 	}
-	return adsm_cl.clEnqueueNDRangeKernel(queue, l->entry->kernel, 3, NULL, global, local, 0, NULL, ret_event);
+	n = adsm_cl_deferred_begin(l->device, &deferred);
+	if (n < 0)
+		return CL_OUT_OF_RESOURCES;
+	if (atomic_load(&l->device->lost))
+		error = CL_DEVICE_NOT_AVAILABLE;	/* one of them failed */
+	else if (l->entry->kernel)
+		error = adsm_cl.clEnqueueNDRangeKernel(queue, l->entry->kernel, 3, NULL, global, local, (cl_uint)n,
+						       n ? &deferred : NULL, ret_event);
+	else
+		error = adsm_cl.clEnqueueMarkerWithWaitList(queue, (cl_uint)n, n ? &deferred : NULL, ret_event);
+	adsm_unlock(&l->device->deferred_lock);
+	return error;
 }
 
 static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *ret_event)
@@ -217,9 +231,7 @@ static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *r
 	cl_event kernel;
 	cl_int error;
 
-	if (!l->entry->kernel)
-		return adsm_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, ret_event);
-	if (!maps)
+	if (!l->entry->kernel || !maps)
 		return enqueue_kernel(l, queue->cl, ret_event);
 	error = unmap(l, queue->cl);
 	if (!error)

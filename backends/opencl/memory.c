@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "log.h"
 #include "options.h"
+
+#define DEFERRED_MAX ((size_t)64 << 10)	/* bytes of a write that is copied rather than waited for */
 
 /* ---- memory */
 
@@ -181,6 +184,7 @@ void adsm_cl_free(struct adsm_memory *base)
 	device = (struct adsm_cl_device *)base->device;
 	atomic_fetch_sub(&device->memory_used, base->size);
 	adsm_os_signals_block(&old);
+	adsm_cl_settle_deferred(device);
 	unlink_memory(device, memory);
 	if (!keep(device, memory)) {
 		device->way->free(device, memory);
@@ -192,14 +196,19 @@ void adsm_cl_free(struct adsm_memory *base)
 int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 {
 	struct adsm_cl_memory *memory = (struct adsm_cl_memory *)base;
+	struct adsm_sigset old;
+	int ret;
 
 	/* Unified memory's are mapped: no commands but the library's may use them. */
 	if (!memory->buffer || base->device->caps.unified)
 		return adsm_fail(-ENOTSUP, "objects on %s are no buffers of their own: ADSM_OPENCL_MEMORY=buffer makes "
 				 "them so", base->device->name);
 	memory->given = true;
+	adsm_os_signals_block(&old);
+	ret = adsm_cl_settle_deferred((struct adsm_cl_device *)base->device);
+	adsm_os_signals_restore(&old);
 	*ret_handle = memory->buffer;
-	return 0;
+	return ret;
 }
 
 /* ---- copies */
@@ -236,6 +245,119 @@ static cl_int enqueue(struct adsm_cl_queue *queue, const struct operation *o, bo
 	default:
 		return way->fill(queue, o->dst, o->dst_offset, o->value, o->size, ret_event);
 	}
+}
+
+/*
+ * Small writes and fills return at once: waiting for them costs more than they do, and the call that they are for may
+ * wait for them on the device. A write's bytes are copied meanwhile. They are on the queue of copies to the device, so
+ * what comes on it comes behind them; launches wait for them, and everybody else does for all.
+ *
+ * That they fail then nobody is there to be told, so the device is lost. But memory that the driver has not found room
+ * for is such a failure, and a common one: of what has never been written the first write is waited for.
+ */
+
+/* Forget those that have ended. Are there others? */
+static bool reap(struct adsm_cl_device *device)
+{
+	bool any = false;
+
+	for (int i = 0; i < ADSM_CL_DEFERRED; i++) {
+		struct adsm_cl_deferred *deferred = &device->deferred[i];
+		cl_int status = CL_QUEUED;
+
+		if (!deferred->event)
+			continue;
+		adsm_cl.clGetEventInfo(deferred->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status,
+				       NULL);
+		if (status > CL_COMPLETE) {
+			any = true;
+			continue;
+		}
+		if (status < 0)
+			adsm_cl_lose(device, status, "a write that had been deferred");
+		adsm_cl.clReleaseEvent(deferred->event);
+		deferred->event = NULL;
+	}
+	atomic_store(&device->defers, any);
+	return any;
+}
+
+/* The youngest: all have ended when it has. */
+static cl_event *last_deferred(struct adsm_cl_device *device)
+{
+	return &device->deferred[(device->next_deferred + ADSM_CL_DEFERRED - 1) % ADSM_CL_DEFERRED].event;
+}
+
+int adsm_cl_deferred_begin(struct adsm_cl_device *device, cl_event *ret_event)
+{
+	cl_int error;
+
+	adsm_lock(&device->deferred_lock);
+	if (!atomic_load(&device->defers) || !reap(device))
+		return 0;
+	*ret_event = *last_deferred(device);
+	if (!*ret_event)	/* it ended just now, so all have */
+		return 0;
+	error = adsm_cl.clFlush(device->queues[ADSM_QUEUE_TO_DEVICE].cl);
+	if (!error)
+		return 1;
+	adsm_unlock(&device->deferred_lock);
+	return adsm_cl_moved(device, error, "a flush");
+}
+
+int adsm_cl_settle_deferred(struct adsm_cl_device *device)
+{
+	cl_int error = CL_SUCCESS;
+	cl_event last;
+	int n;
+
+	if (!atomic_load(&device->defers))
+		return 0;
+	n = adsm_cl_deferred_begin(device, &last);
+	if (n < 0)
+		return n;
+	if (n)
+		error = adsm_cl.clWaitForEvents(1, &last);
+	reap(device);
+	adsm_unlock(&device->deferred_lock);
+	return atomic_load(&device->lost) ? -ENODEV : adsm_cl_moved(device, error, "a wait");
+}
+
+static bool may_defer(const struct operation *o)
+{
+	return (o->kind == FILL || (o->kind == WRITE && o->size <= DEFERRED_MAX)) && atomic_load(&o->dst->used) &&
+		!o->dst->given && !o->dst->base.device->caps.unified;
+}
+
+/* 0, 1 where it is to be waited for after all, or a negative errno. Signals blocked. */
+static int defer(struct adsm_cl_queue *queue, const struct operation *o)
+{
+	struct adsm_cl_device *device = queue->device;
+	struct operation later = *o;
+	struct adsm_cl_deferred *deferred;
+	cl_int error = CL_SUCCESS;
+	bool room;
+
+	adsm_lock(&device->deferred_lock);
+	deferred = &device->deferred[device->next_deferred];
+	if (deferred->event)
+		reap(device);
+	if (o->kind == WRITE && !deferred->bytes)
+		deferred->bytes = malloc(DEFERRED_MAX);
+	room = !deferred->event && (o->kind == FILL || deferred->bytes);
+	if (room && o->kind == WRITE)
+		later.from = memcpy(deferred->bytes, o->from, o->size);
+	if (room)
+		error = enqueue(queue, &later, false, &deferred->event);
+	if (error) {
+		deferred->event = NULL;
+	} else if (room) {
+		device->next_deferred = (device->next_deferred + 1) % ADSM_CL_DEFERRED;
+		atomic_store(&device->defers, true);
+		adsm_cl.clFlush(queue->cl);
+	}
+	adsm_unlock(&device->deferred_lock);
+	return room ? adsm_cl_moved(device, error, what[o->kind]) : 1;
 }
 
 /* Signals blocked. */
@@ -276,6 +398,23 @@ static bool overlaps(const struct operation *o)
 		o->src_offset < o->dst_offset + o->size && !o->dst->base.device->caps.unified;
 }
 
+/* Signals blocked. */
+static int run_waiting(struct adsm_cl_queue *queue, const struct operation *o)
+{
+	int ret = 1;
+
+	if (o->kind == READ)
+		ret = adsm_cl_settle_deferred(queue->device);
+	else if (may_defer(o))
+		ret = defer(queue, o);
+	if (ret < 0 || (!ret && o->kind != READ))
+		return ret;
+	ret = overlaps(o) ? copy_overlapping(queue, o) : run_now(queue, o);
+	if (!ret && o->dst)
+		atomic_store(&o->dst->used, true);
+	return ret;
+}
+
 static int run(struct adsm_device *base, const struct operation *o, struct adsm_device_event *ret_event)
 {
 	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
@@ -294,7 +433,7 @@ static int run(struct adsm_device *base, const struct operation *o, struct adsm_
 		return -ENODEV;
 	if (!ret_event) {
 		adsm_os_signals_block(&old);
-		ret = overlaps(o) ? copy_overlapping(queue, o) : run_now(queue, o);
+		ret = run_waiting(queue, o);
 		adsm_os_signals_restore(&old);
 		return ret;
 	}
@@ -303,6 +442,11 @@ static int run(struct adsm_device *base, const struct operation *o, struct adsm_
 	ret = adsm_cl_queue_begin(queue, &old);
 	if (ret)
 		return ret;
+	ret = o->kind == READ ? adsm_cl_settle_deferred(device) : 0;
+	if (ret) {
+		adsm_cl_queue_abandon(queue, &old);
+		return ret;
+	}
 	error = enqueue(queue, o, false, &command);
 	ret = adsm_cl_queue_end(queue, &old, error, command, what[o->kind], &event.seq);
 	if (!ret)

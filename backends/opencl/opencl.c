@@ -32,7 +32,7 @@ static cl_device_id program_device;
 
 /* ---- errors */
 
-static void set_lost(struct adsm_cl_device *device, cl_int error, const char *what)
+void adsm_cl_lose(struct adsm_cl_device *device, cl_int error, const char *what)
 {
 	struct adsm_sigset old;
 
@@ -56,7 +56,7 @@ int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
 		return 0;
 	case CL_DEVICE_NOT_AVAILABLE:
 	case CL_INVALID_COMMAND_QUEUE:	/* what some drivers say of queues after a kernel crashed */
-		set_lost(device, error, what);
+		adsm_cl_lose(device, error, what);
 		return -ENODEV;
 	case CL_OUT_OF_RESOURCES:
 	case CL_OUT_OF_HOST_MEMORY:
@@ -397,6 +397,12 @@ static void destroy(struct adsm_cl_device *device)
 		adsm_cl_release_kept(device);
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		quiet &= adsm_cl_queue_destroy(&device->queues[i]);
+	for (int i = 0; i < ADSM_CL_DEFERRED; i++) {
+		if (device->deferred[i].event)
+			adsm_cl.clReleaseEvent(device->deferred[i].event);
+		if (quiet)
+			free(device->deferred[i].bytes);
+	}
 	if (device->context)
 		adsm_cl.clReleaseContext(device->context);
 	/* Else its drivers may still write there. */

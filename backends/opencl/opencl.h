@@ -19,6 +19,7 @@
 
 #define ADSM_CL_PENDING 256		/* operations on a queue that may be outstanding */
 #define ADSM_CL_TEXT 192		/* a device's own sentence */
+#define ADSM_CL_DEFERRED 8		/* operations that nobody waits for, of a device at a time */
 
 struct adsm_cl_device;
 struct adsm_cl_memory;
@@ -80,6 +81,12 @@ typedef cl_int CL_API_CALL adsm_cl_pointer_fill(cl_command_queue, void *, const 
 typedef cl_int CL_API_CALL adsm_cl_pointer_set_arg(cl_kernel, cl_uint, const void *);
 typedef cl_int CL_API_CALL adsm_cl_address_set_arg(cl_kernel, cl_uint, cl_ulong);
 
+/* A small write, or a fill, that has been given to the device and that nobody waits for; see memory.c. */
+struct adsm_cl_deferred {
+	cl_event event;			/* NULL: free */
+	char *bytes;			/* of a write, for the next one too */
+};
+
 struct adsm_cl_device {
 	struct adsm_device base;
 	cl_platform_id platform;
@@ -102,6 +109,11 @@ struct adsm_cl_device {
 	size_t kept_size;
 	_Atomic uint64_t memories_changed;	/* counts changes of the list */
 
+	struct adsm_lock deferred_lock;
+	struct adsm_cl_deferred deferred[ADSM_CL_DEFERRED];	/* a ring */
+	unsigned next_deferred;
+	_Atomic bool defers;		/* some may not have ended */
+
 	/* of extensions, where the way needs them */
 	adsm_cl_usm_alloc *usm_alloc;
 	adsm_cl_usm_free *usm_free;
@@ -115,6 +127,8 @@ struct adsm_cl_device {
 	char lost_text[ADSM_CL_TEXT];
 };
 
+/* From now on the device is lost: @what failed. */
+void adsm_cl_lose(struct adsm_cl_device *device, cl_int error, const char *what);
 /* An errno for a driver's error, with one sentence of @what failed; marks the device lost where it is. 0 for 0. */
 int adsm_cl_error(struct adsm_cl_device *device, cl_int error, const char *what);
 /* The same without the sentence, which it logs: where none may be kept. */
@@ -134,7 +148,8 @@ struct adsm_cl_memory {
 	struct adsm_cl_memory *next, **at;	/* of the device's */
 	cl_mem buffer;			/* NULL where memory is a pointer */
 	void *pointer;			/* of the driver's; unified: the alias */
-	bool given;			/* to the program: not to be used again */
+	_Atomic bool used;		/* a write has arrived: the driver has found room for it */
+	_Atomic bool given;		/* to the program: not to be used again */
 };
 
 struct adsm_cl_way {
@@ -183,6 +198,11 @@ int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory 
 int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
 		struct adsm_device_event *ret_event);
 int adsm_cl_native_memory(struct adsm_memory *memory, void **ret_handle);
+/* Wait for what nobody has waited for; where it failed the device is lost. Signals blocked. */
+int adsm_cl_settle_deferred(struct adsm_cl_device *device);
+/* The same for a command about to be enqueued: how many events it has to wait for, 0 or 1. Takes deferred_lock, which
+ * the caller gives back once it is enqueued; a negative errno: then it is free. */
+int adsm_cl_deferred_begin(struct adsm_cl_device *device, cl_event *ret_event);
 
 /* ---- program.c: modules and kernels */
 

@@ -95,6 +95,39 @@ static void in_order(void)
 	CHECK_OK(adsmDeviceFree(d));
 }
 
+/* Backends may put copies and fills off: whatever comes after them finds them done, and their source is free. */
+static void put_off(void)
+{
+	enum { SIZE = 1 << 20, WORDS = 12, STEP = SIZE / WORDS };	/* of the fill, and of more copies than are put off */
+	static unsigned to[STEP * WORDS];
+	unsigned *d = device(SIZE * 4), *e = device(SIZE * 4), value;
+
+	for (unsigned round = 1; round < 60; round++) {
+		unsigned filled = (round & 0xff) * 0x01010101u;
+
+		CHECK_OK(adsmDeviceFill(d, (int)round, SIZE * 4));
+		CHECK_OK(adsmCopyToHost(&value, d + SIZE - 1, 4));
+		CHECK_EQ(value, filled);
+		CHECK_OK(adsmDeviceFill(e, 0, SIZE * 4));
+		for (unsigned i = 0; i < WORDS; i++) {
+			value = round + i;
+			CHECK_OK(adsmCopyToDevice(d + i * STEP, &value, 4));
+		}
+		value = 0;
+		if (round % 2)
+			CALL("add", STEP * WORDS, adsmPtr(d), adsmPtr(e), adsmPtr(e), adsmVal(STEP * WORDS));
+		else
+			CHECK_OK(adsmCopyDevice(e, d, SIZE * 4));
+		CHECK_OK(adsmCopyToHost(to, e, sizeof(to)));
+		for (unsigned i = 0; i < STEP * WORDS; i++)
+			CHECK_AT(to[i], i, i % STEP ? filled : round + i / STEP);
+	}
+	value = 5;
+	CHECK_OK(adsmCopyToDevice(d, &value, 4));
+	CHECK_OK(adsmDeviceFree(d));
+	CHECK_OK(adsmDeviceFree(e));
+}
+
 static void after_calls(void)
 {
 	static unsigned w[N];
@@ -226,6 +259,7 @@ static const struct conform_case cases[] = {
 	CASE("explicit-round-trip", round_trip),
 	CASE("explicit-asynchronous", asynchronous),
 	CASE("explicit-in-order", in_order),
+	CASE("explicit-put-off", put_off),
 	CASE("explicit-after-calls", after_calls),
 	CASE("explicit-mixed", mixed),
 	CASE("explicit-objects", objects),

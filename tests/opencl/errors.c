@@ -445,8 +445,8 @@ static bool fails_at(const char *function, int code, unsigned nth)
 	return status;
 }
 
-/* Each of some functions, at one call after the other; some failures at least were seen. */
-static void fail_each(const char *const *functions, unsigned most)
+/* Each of some functions, at one call after the other. How many failures were seen. */
+static unsigned fail_some(const char *const *functions, unsigned most)
 {
 	unsigned n_seen = 0;
 
@@ -454,6 +454,13 @@ static void fail_each(const char *const *functions, unsigned most)
 	for (; *functions; functions++)
 		for (unsigned nth = 1; nth <= most; nth++)
 			n_seen += fails_at(*functions, CL_OUT_OF_RESOURCES, nth);
+	return n_seen;
+}
+
+static void fail_each(const char *const *functions, unsigned most)
+{
+	unsigned n_seen = fail_some(functions, most);
+
 	/* With batch a call tries several times itself. */
 	CHECK(n_seen || batch());
 }
@@ -471,9 +478,10 @@ static void fail_transfers(void)
 	fail_each(FUNCTIONS("clEnqueueWriteBuffer", "clEnqueueReadBuffer"), 20);
 }
 
+/* Whether anything is mapped, or waited for so, depends on what is fast. */
 static void fail_mappings(void)
 {
-	fail_each(FUNCTIONS("clEnqueueMapBuffer", "clEnqueueUnmapMemObject", "clWaitForEvents"), 20);
+	fail_some(FUNCTIONS("clEnqueueMapBuffer", "clEnqueueUnmapMemObject", "clWaitForEvents"), 24);
 }
 
 static void fail_copies(void)
@@ -648,6 +656,35 @@ static void lost_in_wrapper(void)
 		in_process(lose_in_wrapper, nth);
 }
 
+/* A fill or write that nobody waits for fails: whoever comes next is told that the device is lost, not given old bytes. */
+static void deferred_failed(void)
+{
+	unsigned value = 7, n = 0, *d;
+	struct work w;
+	int error = 0;
+
+	need_device();
+	capture();
+	use_shim("event=clEnqueueFillBuffer:-5:6");	/* not those by which objects begin */
+	CHECK_OK(adsmInit());
+	create_work(&w);
+	catch_sigbus();
+	d = adsmDeviceAlloc(PAGE);
+	CHECK(d);
+	CHECK_OK(adsmCopyToDevice(d, &value, 4));	/* the first is waited for */
+	for (; !error && n < 20; n++) {
+		error = adsmDeviceFill(d, 1, PAGE);
+		if (error)
+			break;
+		error = n % 2 ? adsmCopyToHost(&value, d, 4) :
+			adsmCall(w.increment, adsmDim3(1, 1, 1), block, adsmInOut(d));
+	}
+	CHECK_EQ(error, -ENODEV);
+	CHECK_SAYS("lost");
+	CHECK_OK(adsmDeviceFree(d));
+	after_loss(&w);
+}
+
 static const struct conform_case cases[] = {
 	CASE("start", start),
 	CASE("auto", automatic),
@@ -663,6 +700,7 @@ static const struct conform_case cases[] = {
 	CASE("fail-starts", fail_starts),
 	CASE("fail-telling", fail_telling),
 	CASE("kernel-failed", kernel_failed),
+	CASE("deferred-failed", deferred_failed),
 	CASE("lost-in-driver", lost_in_driver),
 	CASE("lost-in-wrapper", lost_in_wrapper),
 };
