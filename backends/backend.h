@@ -109,6 +109,11 @@ struct adsm_launch {
 	uint64_t first_block, n_blocks;	/* the interval of the grid to run, linear, x fastest */
 	size_t n_args;
 	const struct adsm_launch_arg *args;
+	/* A hint: when it has ended the host is likely to fetch this. No memory: nothing. */
+	struct {
+		struct adsm_memory *memory;
+		size_t offset, size;
+	} expected;
 };
 
 struct adsm_backend {

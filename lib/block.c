@@ -887,10 +887,9 @@ bool adsm_send_queued(struct adsm_home *home)
 	return true;
 }
 
-void adsm_want_ahead(struct adsm_object *object, uint32_t b)
+static void want(struct adsm_object *object, uint32_t b, uint32_t n)
 {
 	struct adsm_home *home = object->home;
-	uint32_t n = adsm_block_ahead(object, b);
 
 	/* What went down with the device may still be had from it, by mistake. */
 	if (!n || home->n_ahead == ADSM_AHEAD_MAX || home->gate || adsm_object_lost(object))
@@ -899,6 +898,11 @@ void adsm_want_ahead(struct adsm_object *object, uint32_t b)
 	home->ahead[(home->first_ahead + home->n_ahead++) % ADSM_AHEAD_MAX] = (struct adsm_ahead){
 		.object = object, .first = b, .n = n, .cause = adsm_cause,
 	};
+}
+
+void adsm_want_ahead(struct adsm_object *object, uint32_t b)
+{
+	want(object, b, adsm_block_ahead(object, b));
 }
 
 bool adsm_fetch_ahead(struct adsm_home *home)
@@ -926,6 +930,70 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 	return true;
 }
 
+/* ---- the first read after a call: where it is the same each time, the sync fetches it */
+
+#define AGAIN_MIN 2			/* calls in a row, before one is expected */
+#define EXPECTED_BYTES ((size_t)64 << 10)	/* of a block: in vain it must cost little */
+
+void adsm_note_read(struct adsm_object *object, uint32_t b)
+{
+	struct adsm_first_read *first = &object->first_read;
+
+	if (first->seen)
+		return;
+	first->again = b != first->block ? 0 : first->again < AGAIN_MIN ? first->again + 1 : AGAIN_MIN;
+	first->block = b;
+	first->seen = true;
+}
+
+bool adsm_expects_read(const struct adsm_object *object)
+{
+	const struct adsm_home *home = object->home;
+
+	/* Where a fault fetches by itself it is as quick; and advice watches single pages. */
+	return object->first_read.seen && object->first_read.again == AGAIN_MIN && home->has_service &&
+		adsm_options.fault_ahead && adsm_block_size(object) <= EXPECTED_BYTES && !home->device->caps.unified &&
+		!adsm_advises(object);
+}
+
+static void note_written(struct adsm_object *object)
+{
+	struct adsm_home *home = object->home;
+
+	if (adsm_expects_read(object) && home->n_expected < ADSM_EXPECTED_MAX)
+		home->expected[home->n_expected++] = object;
+	if (!object->first_read.seen)
+		object->first_read.again = 0;
+	object->first_read.seen = false;
+}
+
+void adsm_fetch_expected(struct adsm_home *home)
+{
+	unsigned n = home->n_expected;
+
+	/* Whoever is not ready now does without. */
+	home->n_expected = 0;
+	for (unsigned i = 0; i < n; i++) {
+		struct adsm_object *object = home->expected[i];
+		uint32_t b = object->first_read.block;
+
+		if (object->blocks[b].state == ADSM_INVALID && !adsm_block_blocked(object, b) &&
+		    !adsm_block_must_wait(object, b, ADSM_EVENT_READ))
+			want(object, b, 1);
+	}
+	while (n && adsm_fetch_ahead(home))
+		;
+}
+
+static void forget_expected(struct adsm_object *object)
+{
+	struct adsm_home *home = object->home;
+
+	for (unsigned i = home->n_expected; i-- > 0; )
+		if (home->expected[i] == object)
+			home->expected[i] = home->expected[--home->n_expected];
+}
+
 bool adsm_evict_due(const struct adsm_home *home)
 {
 	return home->n_ahead || home->send.oldest || (!home->send_failed && adsm_options.evict_batch != 1 &&
@@ -939,6 +1007,8 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 	bool all_invalid = true;
 
 	adsm_note_called(object);
+	if (event != ADSM_EVENT_CALL_IN)
+		note_written(object);
 	if (adsm_advises(object))
 		adsm_advice_called(object, event);
 	for (uint32_t b = object->open_first; b < object->open_end; b++) {
@@ -1003,6 +1073,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 
 void adsm_object_drop(struct adsm_object *object)
 {
+	forget_expected(object);
 	if (object->n_in[ADSM_DIRTY])
 		object->protocol->object_dirty(&object->home->policy, -1);
 	for (uint32_t b = 0; b < object->n_blocks; b++) {

@@ -31,10 +31,18 @@
 #define ADSM_UNDETECTED_TRIES 2
 #define ADSM_STREAMS 8			/* sequential accesses told apart in one object */
 #define ADSM_AHEAD_MAX 16		/* windows that may wait to be fetched ahead */
+#define ADSM_EXPECTED_MAX 8		/* objects of which a sync fetches what is expected to be read first */
 
 /* One access pattern that walks through an object: where it should fault next, what it opened last. */
 struct adsm_stream {
 	uint32_t next, window;		/* blocks */
+};
+
+/* The block that the CPU reads first after a call that may write the object. */
+struct adsm_first_read {
+	uint32_t block;
+	uint8_t again;			/* so many calls in a row it has been the same */
+	bool seen;			/* since the last one */
 };
 
 struct adsm_hold {
@@ -88,6 +96,7 @@ struct adsm_object {
 	uint32_t last_input;		/* the number of the youngest ever */
 	struct adsm_stream streams[ADSM_STREAMS];
 	unsigned next_stream;
+	struct adsm_first_read first_read;
 	struct adsm_counters counters;
 	struct adsm_habits habits;
 	char name[ADSM_NAME_SIZE];
@@ -123,6 +132,8 @@ struct adsm_home {
 	struct adsm_queue send;		/* closed blocks on their way to the device, block by block */
 	struct adsm_ahead ahead[ADSM_AHEAD_MAX];	/* a ring */
 	unsigned first_ahead, n_ahead;
+	struct adsm_object *expected[ADSM_EXPECTED_MAX];	/* written by a call; the next sync fetches their first reads */
+	unsigned n_expected;
 	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
 	bool send_failed;		/* the last early send failed: none until the next write */
 	bool gate;			/* a call waits for quiet: accesses wait for it */
@@ -290,6 +301,12 @@ void adsm_evict_now(struct adsm_home *home);
 bool adsm_evict_batch(struct adsm_home *home, bool started);
 /* Copy one block of home->send; false: there was none. */
 bool adsm_send_queued(struct adsm_home *home);
+/* A fault reads block @b. */
+void adsm_note_read(struct adsm_object *object, uint32_t b);
+/* Is that of the next call's that writes it known? adsm_fetch_expected() will fetch it then. */
+bool adsm_expects_read(const struct adsm_object *object);
+/* Once calls have ended, and outside faults: fetch what is likely to be read next. Drops the lock meanwhile. */
+void adsm_fetch_expected(struct adsm_home *home);
 /* Fetch one window that was wanted; false: there was none. */
 bool adsm_fetch_ahead(struct adsm_home *home);
 /* Is a batch due, a block queued, or a window wanted? */

@@ -518,8 +518,25 @@ static void let_touches_pass(struct adsm_home *home)
 struct kernel_start {
 	struct adsm_home *home;
 	struct adsm_entry *entry;
-	const struct adsm_launch *launch;
+	struct adsm_launch *launch;
 };
+
+/* What the CPU has read first after the last calls it will read first after this one, too. */
+static void expect(struct bound_call *call)
+{
+	struct adsm_launch *launch = ((struct kernel_start *)call->start_arg)->launch;
+
+	for (size_t i = 0; i < call->n_uses && !launch->expected.memory; i++) {
+		const struct adsm_object *object = call->uses[i].object;
+		uint32_t b = object->first_read.block;
+
+		if (access_of(call, i) == ADSM_ACCESS_IN || is_gone(&call->uses[i]) || !adsm_expects_read(object))
+			continue;
+		launch->expected.memory = object->memory;
+		launch->expected.offset = (size_t)b << object->block_shift;
+		launch->expected.size = adsm_run_size(object, b, 1);
+	}
+}
 
 static int start_kernel(void *arg, struct adsm_device_event *ret_event)
 {
@@ -592,6 +609,8 @@ static int enter_call(struct bound_call *call)
 	error = call->kernel ? resolve(call) : resolve_uses(call);
 	if (!error)
 		error = release_objects(call);
+	if (!error && call->kernel)
+		expect(call);
 	if (!error)
 		error = start(call, &event);
 	if (!error)
@@ -788,6 +807,7 @@ static int sync_home(struct adsm_home *home)
 	adsm_retire(home);
 	error = collect_error(home);
 	failed = acquire(home);
+	adsm_fetch_expected(home);
 	adsm_home_unlock(home, &old);
 	thread.last_seq[home->index] = thread.n_calls[home->index] = 0;
 	if (error) {

@@ -354,6 +354,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	object->use_seq = object->write_seq = 0;
 	object->holds = NULL;
 	memset(object->streams, 0, sizeof(object->streams));
+	memset(&object->first_read, 0, sizeof(object->first_read));
 	memset(&object->habits, 0, sizeof(object->habits));
 	object->open_first = 0;
 	object->open_end = object->n_blocks;

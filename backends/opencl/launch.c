@@ -271,8 +271,11 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 	if (adsm_cl_queue_begin(queue, &old))
 		return adsm_cl_status(&device->base);
 	ret = set_args(&l);
+	adsm_cl_behind_forget(device, NULL);
 	if (!ret)
 		error = enqueue(&l, queue, &command);
+	if (!ret && !error)
+		adsm_cl_read_behind(queue, asked, atomic_load(&queue->submitted) + 1);
 	/* The command holds on to what it needs. */
 	for (size_t i = 0; i < l.n_made; i++)
 		adsm_cl.clReleaseMemObject(l.made[i]);

@@ -185,6 +185,7 @@ void adsm_cl_free(struct adsm_memory *base)
 	atomic_fetch_sub(&device->memory_used, base->size);
 	adsm_os_signals_block(&old);
 	adsm_cl_settle_deferred(device);
+	adsm_cl_behind_forget(device, memory);
 	unlink_memory(device, memory);
 	if (!keep(device, memory)) {
 		device->way->free(device, memory);
@@ -206,6 +207,7 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 	memory->given = true;
 	adsm_os_signals_block(&old);
 	ret = adsm_cl_settle_deferred((struct adsm_cl_device *)base->device);
+	adsm_cl_behind_forget((struct adsm_cl_device *)base->device, memory);
 	adsm_os_signals_restore(&old);
 	*ret_handle = memory->buffer;
 	return ret;
@@ -403,6 +405,8 @@ static int run_waiting(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	int ret = 1;
 
+	if (o->kind == READ && adsm_cl_behind_take(queue->device, o->src, o->src_offset, o->size, o->to))
+		return 0;
 	if (o->kind == READ)
 		ret = adsm_cl_settle_deferred(queue->device);
 	else if (may_defer(o))
@@ -431,12 +435,14 @@ static int run(struct adsm_device *base, const struct operation *o, struct adsm_
 		return -EINVAL;
 	if (atomic_load(&device->lost))
 		return -ENODEV;
-	if (!ret_event) {
-		adsm_os_signals_block(&old);
+	adsm_os_signals_block(&old);
+	if (o->dst)
+		adsm_cl_behind_forget(device, o->dst);
+	if (!ret_event)
 		ret = run_waiting(queue, o);
-		adsm_os_signals_restore(&old);
+	adsm_os_signals_restore(&old);
+	if (!ret_event)
 		return ret;
-	}
 	if (overlaps(o))
 		return -ENOTSUP;
 	ret = adsm_cl_queue_begin(queue, &old);

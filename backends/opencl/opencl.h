@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * opencl.h - the OpenCL backend's own structures. Its files: cl (the driver's functions), opencl (devices), queue
- * (order and events), ways (how objects are kept), memory (objects and copies), program (modules and kernels), launch.
+ * (order and events), ways (how objects are kept), memory (objects and copies), program (modules and kernels), launch,
+ * behind (reads that follow a launch).
  *
  * No driver is called with asynchronous signals open: a handler of the application that interrupted one, and waits
  * for shared memory, would wait for a driver's lock of its own thread.
@@ -87,6 +88,16 @@ struct adsm_cl_deferred {
 	char *bytes;			/* of a write, for the next one too */
 };
 
+/* What a read behind a launch has brought, or will; see behind.c. */
+struct adsm_cl_behind {
+	struct adsm_lock lock;
+	_Atomic(struct adsm_cl_memory *) memory;	/* NULL: good for nothing */
+	cl_event event;			/* of the read; NULL: it has ended */
+	char *bytes;
+	size_t offset, size;
+	uint64_t seq;			/* of the launch */
+};
+
 struct adsm_cl_device {
 	struct adsm_device base;
 	cl_platform_id platform;
@@ -113,6 +124,7 @@ struct adsm_cl_device {
 	struct adsm_cl_deferred deferred[ADSM_CL_DEFERRED];	/* a ring */
 	unsigned next_deferred;
 	_Atomic bool defers;		/* some may not have ended */
+	struct adsm_cl_behind behind;
 
 	/* of extensions, where the way needs them */
 	adsm_cl_usm_alloc *usm_alloc;
@@ -203,6 +215,17 @@ int adsm_cl_settle_deferred(struct adsm_cl_device *device);
 /* The same for a command about to be enqueued: how many events it has to wait for, 0 or 1. Takes deferred_lock, which
  * the caller gives back once it is enqueued; a negative errno: then it is free. */
 int adsm_cl_deferred_begin(struct adsm_cl_device *device, cl_event *ret_event);
+
+/* ---- behind.c: all with signals blocked */
+
+/* After a launch, the operation @seq of the queue, whose lock is held: begin to read what is expected. */
+void adsm_cl_read_behind(struct adsm_cl_queue *queue, const struct adsm_launch *launch, uint64_t seq);
+/* Something is given to the device that may write to @memory (NULL: to any), or that is gone. */
+void adsm_cl_behind_forget(struct adsm_cl_device *device, const struct adsm_cl_memory *memory);
+/* Take bytes from there; false: they are not. */
+bool adsm_cl_behind_take(struct adsm_cl_device *device, const struct adsm_cl_memory *memory, size_t offset, size_t size,
+			 void *dst);
+void adsm_cl_behind_end(struct adsm_cl_device *device, bool quiet);
 
 /* ---- program.c: modules and kernels */
 

@@ -515,6 +515,7 @@ static int wrap_launch(struct adsm_entry *entry, const struct adsm_launch *launc
 				args[i].memory = inside_memory(args[i].memory);
 		}
 		through.args = args;
+		through.expected.memory = inside_memory(launch->expected.memory);
 		ret = inner->launch(((struct wrap_entry *)entry)->inner, &through, ret_event);
 	}
 	trace("launch(%s, grid %u %u %u, block %u %u %u, blocks %lu + %lu, %zu arguments) = %d", launch->name,

@@ -693,6 +693,63 @@ static void unload_running(void)
 	CHECK_OK(adsmModuleUnload(NULL));
 }
 
+/*
+ * The same word is read first after each call: from some time on syncs fetch it. Whatever happens to the object between
+ * call, sync and touch, the touch finds what is there.
+ */
+static void first_read(void)
+{
+	enum { N = 100000, AT = N / 2, LEARNED = 8, ROUNDS = 12 * LEARNED };
+	static unsigned models[2][N];
+	unsigned *words_of[2] = { words(N, 0), words(N, 0) };
+	bool fetches = strcmp(device_props().backend, "cpu") && !unified();
+
+	for (unsigned i = 0; i < N; i++)
+		models[0][i] = models[1][i] = words_of[0][i];
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned which = round / 2 % 2, disturbance = round / LEARNED % 2 ? round / LEARNED / 2 : 0;
+		unsigned *p = words_of[which], *other = words_of[!which], *model = models[which];
+
+		CALL("increment", N, adsmPtr(p), adsmVal(N));
+		for (unsigned i = 0; i < N; i++)
+			model[i]++;
+		if (disturbance == 1) {
+			CALL("increment", AT + 1, adsmPtr(p), adsmVal(AT + 1));
+			for (unsigned i = 0; i <= AT; i++)
+				model[i]++;
+		}
+		if (disturbance == 2) {
+			CHECK_OK(adsmFree(p));
+			p = words_of[which] = words(N, 0);
+			memcpy(model, p, sizeof(models[0]));
+		}
+		SYNC();
+		if (round == LEARNED - 1 && fetches && info(p).n_blocks > 1)
+			CHECK_EQ(info(p).n_invalid, info(p).n_blocks - 1);
+		if (disturbance == 3) {
+			CHECK_OK(adsmMemset(p, (int)round, N * 4));
+			memset(model, (int)round, N * 4);
+		}
+		if (disturbance == 4) {
+			CHECK_OK(adsmMemcpy(p, other, N * 4));
+			memcpy(model, models[!which], N * 4);
+		}
+		if (disturbance == 5) {
+			CALL("increment", N, adsmPtr(p), adsmVal(N));
+			for (unsigned i = 0; i < N; i++)
+				model[i]++;
+			SYNC();
+		}
+		CHECK_EQ(p[AT], model[AT]);
+		p[AT] = model[AT] += round;
+		for (unsigned i = 0; i < N; i += N / 7)
+			CHECK_AT(p[i], i, model[i]);
+	}
+	for (unsigned k = 0; k < 2; k++)
+		for (unsigned i = 0; i < N; i++)
+			CHECK_AT(words_of[k][i], i, models[k][i]);
+}
+
 static const struct conform_case cases[] = {
 	FAULT_CASE("named", named),
 	CASE("unnamed", unnamed),
@@ -721,6 +778,7 @@ static const struct conform_case cases[] = {
 	FAULT_CASE("touch-error", touch_error),
 	FAULT_CASE("sync-own", sync_own),
 	CASE("sync-none", sync_none),
+	CASE("first-read", first_read),
 	CASE("free-running", free_running),
 	CASE("unload-running", unload_running),
 };

@@ -436,7 +436,7 @@ static void test_launches(void)
 	CHECK(word(other, 0) == expect + byte && word(other, 4) == 4711 && word(other, 8) == 0);
 	for (unsigned i = 0; i < 17; i++)
 		args[i] = args[1];
-	l = (struct adsm_launch){ "sum", { 1, 1, 1 }, { 1, 1, 1 }, 0, 1, 17, args };
+	l = (struct adsm_launch){ "sum", { 1, 1, 1 }, { 1, 1, 1 }, 0, 1, 17, args, { 0 } };
 	CHECK(backend->launch(get(code, "sum"), &l, NULL) == -EINVAL);
 
 	/* More launches than are outstanding at once, of two modules, in order. */
@@ -709,7 +709,7 @@ static void test_link(void)
 static void test_wrap(void)
 {
 	struct adsm_launch_arg args[1];
-	struct adsm_launch l = { "twice", { 1, 1, 1 }, { 1, 1, 1 }, 0, 1, 1, args };
+	struct adsm_launch l = { "twice", { 1, 1, 1 }, { 1, 1, 1 }, 0, 1, 1, args, { 0 } };
 	struct adsm_device_event event, done;
 	struct adsm_memory *memory, *more;
 	struct adsm_code *code;
