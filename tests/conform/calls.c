@@ -693,6 +693,14 @@ static void unload_running(void)
 	CHECK_OK(adsmModuleUnload(NULL));
 }
 
+static void *overwrite_late(void *words)
+{
+	unsigned **p = words;
+
+	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(p[0]), adsmPtr(p[1]), adsmVal(100000u));
+	return NULL;
+}
+
 /*
  * The same word is read first after each call: from some time on syncs fetch it. Whatever happens to the object between
  * call, sync and touch, the touch finds what is there.
@@ -748,6 +756,18 @@ static void first_read(void)
 	for (unsigned k = 0; k < 2; k++)
 		for (unsigned i = 0; i < N; i++)
 			CHECK_AT(words_of[k][i], i, models[k][i]);
+	/* Or it is written by another thread's call, which this thread's sync does not wait for. */
+	for (unsigned round = 0; round < LEARNED; round++) {
+		pthread_t thread;
+
+		CALL("increment", N, adsmPtr(words_of[1]), adsmVal(N));
+		if (round == LEARNED - 1) {
+			CHECK(!pthread_create(&thread, NULL, overwrite_late, words_of));
+			CHECK(!pthread_join(thread, NULL));
+		}
+		SYNC();
+		CHECK_EQ(words_of[1][AT], round == LEARNED - 1 ? models[0][AT] : models[1][AT] + round + 1);
+	}
 }
 
 static const struct conform_case cases[] = {
