@@ -391,7 +391,8 @@ static void increment(void)
 
 /* ---- a fetch is under way: whoever else wants the block gets all of it or waits */
 
-static unsigned increments, n_fetches, n_passed;
+static unsigned n_fetches, n_passed;
+static atomic_uint increments;		/* counted by either thread */
 
 static int other_during_fetch(void *dst, struct adsm_memory *src, size_t offset, size_t size,
 			      struct adsm_device_event *event)
