@@ -933,6 +933,7 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 /* ---- the first read after a call: where it is the same each time, the sync fetches it */
 
 #define AGAIN_MIN 2			/* calls in a row, before one is expected */
+#define TRUST 15			/* calls after one for which a fault has told that it was right */
 #define EXPECTED_BYTES ((size_t)64 << 10)	/* of a block: in vain it must cost little */
 
 void adsm_note_read(struct adsm_object *object, uint32_t b)
@@ -941,6 +942,7 @@ void adsm_note_read(struct adsm_object *object, uint32_t b)
 
 	if (first->seen)
 		return;
+	first->trust = b == first->block && first->again == AGAIN_MIN ? TRUST : 0;
 	first->again = b != first->block ? 0 : first->again < AGAIN_MIN ? first->again + 1 : AGAIN_MIN;
 	first->block = b;
 	first->seen = true;
@@ -969,20 +971,26 @@ static void note_written(struct adsm_object *object)
 
 void adsm_fetch_expected(struct adsm_home *home)
 {
-	unsigned n = home->n_expected;
+	while (home->n_expected) {
+		struct adsm_object *object = home->expected[--home->n_expected];
+		struct adsm_first_read *first = &object->first_read;
+		const struct adsm_block *block = &object->blocks[first->block];
+		uint64_t birth = object->birth;
 
-	/* Whoever is not ready now does without. */
-	home->n_expected = 0;
-	for (unsigned i = 0; i < n; i++) {
-		struct adsm_object *object = home->expected[i];
-		uint32_t b = object->first_read.block;
-
-		if (object->blocks[b].state == ADSM_INVALID && !adsm_block_blocked(object, b) &&
-		    !adsm_block_must_wait(object, b, ADSM_EVENT_READ))
-			want(object, b, 1);
+		/* Whoever is not ready now does without. */
+		if (block->state != ADSM_INVALID || adsm_block_blocked(object, first->block) ||
+		    adsm_block_must_wait(object, first->block, ADSM_EVENT_READ))
+			continue;
+		want(object, first->block, 1);
+		while (adsm_fetch_ahead(home))
+			;
+		if (!object->live || object->birth != birth || !first->trust || block->state != ADSM_READ_ONLY ||
+		    block->view != ADSM_PROT_NONE || adsm_block_blocked(object, first->block) ||
+		    set_view(object, first->block, 1, ADSM_PROT_READ))
+			continue;
+		first->trust--;
+		first->seen = true;
 	}
-	while (n && adsm_fetch_ahead(home))
-		;
 }
 
 static void forget_expected(struct adsm_object *object)

@@ -42,6 +42,7 @@ struct adsm_stream {
 struct adsm_first_read {
 	uint32_t block;
 	uint8_t again;			/* so many calls in a row it has been the same */
+	uint8_t trust;			/* for so many more the view is opened with it, and no fault tells */
 	bool seen;			/* since the last one */
 };
 
