@@ -133,7 +133,7 @@ struct adsm_home {
 	struct adsm_queue send;		/* closed blocks on their way to the device, block by block */
 	struct adsm_ahead ahead[ADSM_AHEAD_MAX];	/* a ring */
 	unsigned first_ahead, n_ahead;
-	struct adsm_object *expected[ADSM_EXPECTED_MAX];	/* written by a call; the next sync fetches their first reads */
+	struct adsm_object *expected[ADSM_EXPECTED_MAX];	/* whose first reads the next sync fetches */
 	unsigned n_expected;
 	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
 	bool send_failed;		/* the last early send failed: none until the next write */

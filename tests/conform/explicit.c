@@ -98,7 +98,7 @@ static void in_order(void)
 /* Backends may put copies and fills off: whatever comes after them finds them done, and their source is free. */
 static void put_off(void)
 {
-	enum { SIZE = 1 << 20, WORDS = 12, STEP = SIZE / WORDS };	/* of the fill, and of more copies than are put off */
+	enum { SIZE = 1 << 20, WORDS = 12, STEP = SIZE / WORDS };	/* more copies than are put off at a time */
 	static unsigned to[STEP * WORDS];
 	unsigned *d = device(SIZE * 4), *e = device(SIZE * 4), value;
 

@@ -656,7 +656,7 @@ static void lost_in_wrapper(void)
 		in_process(lose_in_wrapper, nth);
 }
 
-/* A fill or write that nobody waits for fails: whoever comes next is told that the device is lost, not given old bytes. */
+/* A fill that nobody waits for fails: whoever comes next is told that the device is lost, not given old bytes. */
 static void deferred_failed(void)
 {
 	unsigned value = 7, n = 0, *d;
