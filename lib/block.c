@@ -958,10 +958,21 @@ bool adsm_expects_read(const struct adsm_object *object)
 		!adsm_advises(object);
 }
 
+static void forget_expected(struct adsm_object *object)
+{
+	struct adsm_home *home = object->home;
+
+	for (unsigned i = home->n_expected; i-- > 0; )
+		if (home->expected[i] == object)
+			home->expected[i] = home->expected[--home->n_expected];
+}
+
 static void note_written(struct adsm_object *object)
 {
 	struct adsm_home *home = object->home;
 
+	/* It may still be there: not all calls are followed by a sync. */
+	forget_expected(object);
 	if (adsm_expects_read(object) && home->n_expected < ADSM_EXPECTED_MAX)
 		home->expected[home->n_expected++] = object;
 	if (!object->first_read.seen)
@@ -982,7 +993,9 @@ void adsm_fetch_expected(struct adsm_home *home)
 		    adsm_block_must_wait(object, first->block, ADSM_EVENT_READ))
 			continue;
 		want(object, first->block, 1);
-		while (adsm_fetch_ahead(home))
+		/* Its turn comes after what others want, unless the evictor has taken it. */
+		while (object->live && object->birth == birth && (block->flags & ADSM_BLOCK_BUSY) &&
+		       adsm_fetch_ahead(home))
 			;
 		if (!object->live || object->birth != birth || !first->trust || block->state != ADSM_READ_ONLY ||
 		    block->view != ADSM_PROT_NONE || adsm_block_blocked(object, first->block) ||
@@ -991,15 +1004,6 @@ void adsm_fetch_expected(struct adsm_home *home)
 		first->trust--;
 		first->seen = true;
 	}
-}
-
-static void forget_expected(struct adsm_object *object)
-{
-	struct adsm_home *home = object->home;
-
-	for (unsigned i = home->n_expected; i-- > 0; )
-		if (home->expected[i] == object)
-			home->expected[i] = home->expected[--home->n_expected];
 }
 
 bool adsm_evict_due(const struct adsm_home *home)

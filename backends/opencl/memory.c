@@ -315,6 +315,8 @@ int adsm_cl_settle_deferred(struct adsm_cl_device *device)
 
 	if (!atomic_load(&device->defers))
 		return 0;
+	if (atomic_load(&device->lost))
+		return -ENODEV;
 	n = adsm_cl_deferred_begin(device, &last);
 	if (n < 0)
 		return n;
