@@ -12,7 +12,8 @@
  * other: the library waits where it needs an order. An event is a value: a queue and a sequence number
  * that counts the operations given to it, from 1. A NULL event makes the operation synchronous: it
  * returns when the bytes have moved, or when the caller cannot tell that they have not: memory of its own is
- * free again, and what it asks of the device from then on finds them moved. Such copies wait for no queue.
+ * free again, and what it asks of the device from then on finds them moved. Such copies wait for no queue, but for
+ * others of them that were put off in that way.
  */
 #ifndef ADSM_BACKEND_H
 #define ADSM_BACKEND_H

@@ -967,15 +967,15 @@ static void forget_expected(struct adsm_object *object)
 			home->expected[i] = home->expected[--home->n_expected];
 }
 
-static void note_written(struct adsm_object *object)
+void adsm_note_written(struct adsm_object *object, bool told)
 {
 	struct adsm_home *home = object->home;
 
 	/* It may still be there: not all calls are followed by a sync. */
 	forget_expected(object);
-	if (adsm_expects_read(object) && home->n_expected < ADSM_EXPECTED_MAX)
+	if (told && adsm_expects_read(object) && home->n_expected < ADSM_EXPECTED_MAX)
 		home->expected[home->n_expected++] = object;
-	if (!object->first_read.seen)
+	if (!told || !object->first_read.seen)
 		object->first_read.again = 0;
 	object->first_read.seen = false;
 }
@@ -985,21 +985,22 @@ void adsm_fetch_expected(struct adsm_home *home)
 	while (home->n_expected) {
 		struct adsm_object *object = home->expected[--home->n_expected];
 		struct adsm_first_read *first = &object->first_read;
-		const struct adsm_block *block = &object->blocks[first->block];
+		uint32_t b = first->block;
+		const struct adsm_block *block = &object->blocks[b];
 		uint64_t birth = object->birth;
 
 		/* Whoever is not ready now does without. */
-		if (block->state != ADSM_INVALID || adsm_block_blocked(object, first->block) ||
-		    adsm_block_must_wait(object, first->block, ADSM_EVENT_READ))
+		if (block->state != ADSM_INVALID || adsm_block_blocked(object, b) ||
+		    adsm_block_must_wait(object, b, ADSM_EVENT_READ))
 			continue;
-		want(object, first->block, 1);
+		want(object, b, 1);
 		/* Its turn comes after what others want, unless the evictor has taken it. */
 		while (object->live && object->birth == birth && (block->flags & ADSM_BLOCK_BUSY) &&
 		       adsm_fetch_ahead(home))
 			;
-		if (!object->live || object->birth != birth || !first->trust || block->state != ADSM_READ_ONLY ||
-		    block->view != ADSM_PROT_NONE || adsm_block_blocked(object, first->block) ||
-		    set_view(object, first->block, 1, ADSM_PROT_READ))
+		if (!object->live || object->birth != birth || !first->trust || first->block != b ||
+		    block->state != ADSM_READ_ONLY || block->view != ADSM_PROT_NONE || adsm_block_blocked(object, b) ||
+		    set_view(object, b, 1, ADSM_PROT_READ))
 			continue;
 		first->trust--;
 		first->seen = true;
@@ -1019,8 +1020,6 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 	bool all_invalid = true;
 
 	adsm_note_called(object);
-	if (event != ADSM_EVENT_CALL_IN)
-		note_written(object);
 	if (adsm_advises(object))
 		adsm_advice_called(object, event);
 	for (uint32_t b = object->open_first; b < object->open_end; b++) {

@@ -248,7 +248,7 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 
 /*
  * A reader's window ends before @b: how many blocks from there on to fetch while it reads. 0, but in a sequence whose
- * windows have become as large as they may.
+ * windows have become half as large as they may.
  */
 uint32_t adsm_block_ahead(const struct adsm_object *object, uint32_t b);
 /* Let the evictor fetch them; they are busy from now on. */
@@ -304,6 +304,8 @@ bool adsm_evict_batch(struct adsm_home *home, bool started);
 bool adsm_send_queued(struct adsm_home *home);
 /* A fault reads block @b. */
 void adsm_note_read(struct adsm_object *object, uint32_t b);
+/* A call has been launched that may write it. @told: all that does has ended when the call has. */
+void adsm_note_written(struct adsm_object *object, bool told);
 /* Is that of the next call's that writes it known? adsm_fetch_expected() will fetch it then. */
 bool adsm_expects_read(const struct adsm_object *object);
 /* Once calls have ended, and outside faults: fetch what is likely to be read next. Drops the lock meanwhile. */

@@ -447,6 +447,19 @@ static void open_gate(struct adsm_home *home)
 	adsm_home_notify(home);
 }
 
+/* Else it stands for commands of the program's, and of some nobody tells when they have ended. */
+static bool is_own(const struct bound_call *call)
+{
+	return call->kernel && !call->kernel->module->internal;
+}
+
+static void take_object(const struct bound_call *call, struct adsm_object *object, enum adsm_block_event event)
+{
+	if (event != ADSM_EVENT_CALL_IN)
+		adsm_note_written(object, is_own(call));
+	adsm_object_called(object, event);
+}
+
 static void take_objects(struct bound_call *call, uint64_t seq)
 {
 	struct adsm_home *home = call->home;
@@ -461,15 +474,17 @@ static void take_objects(struct bound_call *call, uint64_t seq)
 		if (access != ADSM_ACCESS_IN)
 			object->write_seq = seq;
 		if (!object->device_only)
-			adsm_object_called(object, event_of(access));
+			take_object(call, object, event_of(access));
 	}
 	if (call->named)
 		return;
+	if (!is_own(call))
+		home->n_expected = 0;
 	home->unnamed_seq = seq;
 	for (struct adsm_object *object = home->open, *next; object; object = next) {
 		next = object->open_next;
 		if (!object->assigned)
-			adsm_object_called(object, ADSM_EVENT_CALL_INOUT);
+			take_object(call, object, ADSM_EVENT_CALL_INOUT);
 	}
 }
 
@@ -524,8 +539,11 @@ struct kernel_start {
 /* What the CPU has read first after the last calls it will read first after this one, too. */
 static void expect(struct bound_call *call)
 {
-	struct adsm_launch *launch = ((struct kernel_start *)call->start_arg)->launch;
+	struct adsm_launch *launch;
 
+	if (!is_own(call))
+		return;
+	launch = ((struct kernel_start *)call->start_arg)->launch;
 	for (size_t i = 0; i < call->n_uses && !launch->expected.memory; i++) {
 		const struct adsm_object *object = call->uses[i].object;
 		uint32_t b = object->first_read.block;
@@ -609,7 +627,7 @@ static int enter_call(struct bound_call *call)
 	error = call->kernel ? resolve(call) : resolve_uses(call);
 	if (!error)
 		error = release_objects(call);
-	if (!error && call->kernel)
+	if (!error)
 		expect(call);
 	if (!error)
 		error = start(call, &event);

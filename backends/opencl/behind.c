@@ -13,19 +13,22 @@
 
 #define SIZE_MAX_BEHIND ((size_t)64 << 10)
 
-/* Of the last one: has it ended? Then its place is free. Lock held. */
-static bool has_ended(struct adsm_cl_behind *behind)
+/* The last one has ended: its place is free. Lock held. */
+static void end(struct adsm_cl_behind *behind)
+{
+	if (behind->event)
+		adsm_cl.clReleaseEvent(behind->event);
+	behind->event = NULL;
+	behind->reads = NULL;
+}
+
+static bool has_ended(const struct adsm_cl_behind *behind)
 {
 	cl_int status = CL_QUEUED;
 
-	if (!behind->event)
-		return true;
-	adsm_cl.clGetEventInfo(behind->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-	if (status > CL_COMPLETE)
-		return false;
-	adsm_cl.clReleaseEvent(behind->event);
-	behind->event = NULL;
-	return true;
+	if (behind->event)
+		adsm_cl.clGetEventInfo(behind->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+	return !behind->event || status <= CL_COMPLETE;
 }
 
 void adsm_cl_read_behind(struct adsm_cl_queue *queue, const struct adsm_launch *launch, uint64_t seq)
@@ -40,8 +43,11 @@ void adsm_cl_read_behind(struct adsm_cl_queue *queue, const struct adsm_launch *
 	adsm_lock(&behind->lock);
 	if (!behind->bytes)
 		behind->bytes = malloc(SIZE_MAX_BEHIND);
-	if (behind->bytes && has_ended(behind) &&
+	if (has_ended(behind))
+		end(behind);
+	if (behind->bytes && !behind->event &&
 	    !device->way->read(queue, behind->bytes, memory, offset, size, false, &behind->event)) {
+		behind->reads = memory;
 		behind->offset = offset;
 		behind->size = size;
 		behind->seq = seq;
@@ -75,17 +81,33 @@ bool adsm_cl_behind_take(struct adsm_cl_device *device, const struct adsm_cl_mem
 	has = atomic_load(&behind->memory) == memory && offset >= behind->offset &&
 		offset + size <= behind->offset + behind->size &&
 		atomic_load(&device->queues[ADSM_QUEUE_COMPUTE].done) >= behind->seq &&
-		(!behind->event || !adsm_cl.clWaitForEvents(1, &behind->event));
+		!adsm_cl.clWaitForEvents(1, &behind->event);
 	if (has)
 		memcpy(dst, behind->bytes + (offset - behind->offset), size);
 	adsm_unlock(&behind->lock);
 	return has;
 }
 
-void adsm_cl_behind_end(struct adsm_cl_device *device, bool quiet)
+void adsm_cl_behind_settle(struct adsm_cl_device *device, const struct adsm_cl_memory *memory)
 {
-	if (device->behind.event)
-		adsm_cl.clReleaseEvent(device->behind.event);
+	struct adsm_cl_behind *behind = &device->behind;
+
+	adsm_cl_behind_forget(device, memory);
+	adsm_lock(&behind->lock);
+	if (behind->reads == memory) {
+		adsm_cl.clWaitForEvents(1, &behind->event);
+		end(behind);
+	}
+	adsm_unlock(&behind->lock);
+}
+
+bool adsm_cl_behind_end(struct adsm_cl_device *device)
+{
+	struct adsm_cl_behind *behind = &device->behind;
+	bool quiet = has_ended(behind);
+
+	end(behind);
 	if (quiet)
-		free(device->behind.bytes);
+		free(behind->bytes);
+	return quiet;
 }

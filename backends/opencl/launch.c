@@ -203,25 +203,24 @@ static cl_int map(struct launch *l, cl_command_queue queue, cl_event *ret_event)
 static cl_int enqueue_kernel(struct launch *l, cl_command_queue queue, cl_event *ret_event)
 {
 	size_t global[3], local[3];
-	cl_event deferred;
+	struct adsm_cl_deferred *deferred;
+	const cl_event *wait;
 	cl_int error;
-	int n;
 
 	for (int i = 0; i < 3; i++) {
 		local[i] = l->asked->block[i];
 		global[i] = local[i] * l->asked->grid[i];
 	}
-	n = adsm_cl_deferred_begin(l->device, &deferred);
-	if (n < 0)
-		return CL_OUT_OF_RESOURCES;
+	deferred = adsm_cl_deferred_use(l->device);
+	wait = deferred ? &deferred->event : NULL;
 	if (atomic_load(&l->device->lost))
 		error = CL_DEVICE_NOT_AVAILABLE;	/* one of them failed */
 	else if (l->entry->kernel)
-		error = adsm_cl.clEnqueueNDRangeKernel(queue, l->entry->kernel, 3, NULL, global, local, (cl_uint)n,
-						       n ? &deferred : NULL, ret_event);
+		error = adsm_cl.clEnqueueNDRangeKernel(queue, l->entry->kernel, 3, NULL, global, local, wait != NULL,
+						       wait, ret_event);
 	else
-		error = adsm_cl.clEnqueueMarkerWithWaitList(queue, (cl_uint)n, n ? &deferred : NULL, ret_event);
-	adsm_unlock(&l->device->deferred_lock);
+		error = adsm_cl.clEnqueueMarkerWithWaitList(queue, wait != NULL, wait, ret_event);
+	adsm_cl_deferred_used(l->device, deferred, false);
 	return error;
 }
 

@@ -185,7 +185,7 @@ void adsm_cl_free(struct adsm_memory *base)
 	atomic_fetch_sub(&device->memory_used, base->size);
 	adsm_os_signals_block(&old);
 	adsm_cl_settle_deferred(device);
-	adsm_cl_behind_forget(device, memory);
+	adsm_cl_behind_settle(device, memory);
 	unlink_memory(device, memory);
 	if (!keep(device, memory)) {
 		device->way->free(device, memory);
@@ -252,17 +252,20 @@ static cl_int enqueue(struct adsm_cl_queue *queue, const struct operation *o, bo
 /*
  * Small writes and fills return at once: waiting for them costs more than they do, and the call that they are for may
  * wait for them on the device. A write's bytes are copied meanwhile. They are on the queue of copies to the device, so
- * what comes on it comes behind them; launches wait for them, and everybody else does for all.
+ * what comes on it comes behind them; launches wait for the youngest, and so does whoever reads, or frees memory.
  *
  * That they fail then nobody is there to be told, so the device is lost. But memory that the driver has not found room
  * for is such a failure, and a common one: of what has never been written the first write is waited for.
  */
 
-/* Forget those that have ended. Are there others? */
-static bool reap(struct adsm_cl_device *device)
+static struct adsm_cl_deferred *youngest(struct adsm_cl_device *device)
 {
-	bool any = false;
+	return &device->deferred[(device->next_deferred + ADSM_CL_DEFERRED - 1) % ADSM_CL_DEFERRED];
+}
 
+/* Free the places of those that have ended, but the youngest's while it is to be waited for. Lock held. */
+static void reap(struct adsm_cl_device *device)
+{
 	for (int i = 0; i < ADSM_CL_DEFERRED; i++) {
 		struct adsm_cl_deferred *deferred = &device->deferred[i];
 		cl_int status = CL_QUEUED;
@@ -271,66 +274,77 @@ static bool reap(struct adsm_cl_device *device)
 			continue;
 		adsm_cl.clGetEventInfo(deferred->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status,
 				       NULL);
-		if (status > CL_COMPLETE) {
-			any = true;
-			continue;
-		}
 		if (status < 0)
 			adsm_cl_lose(device, status, "a write that had been deferred");
+		if (status > CL_COMPLETE || deferred->n_users ||
+		    (atomic_load(&device->defers) && deferred == youngest(device)))
+			continue;
 		adsm_cl.clReleaseEvent(deferred->event);
 		deferred->event = NULL;
 	}
-	atomic_store(&device->defers, any);
-	return any;
 }
 
-/* The youngest: all have ended when it has. */
-static cl_event *last_deferred(struct adsm_cl_device *device)
+struct adsm_cl_deferred *adsm_cl_deferred_use(struct adsm_cl_device *device)
 {
-	return &device->deferred[(device->next_deferred + ADSM_CL_DEFERRED - 1) % ADSM_CL_DEFERRED].event;
-}
+	struct adsm_cl_deferred *deferred = NULL;
 
-int adsm_cl_deferred_begin(struct adsm_cl_device *device, cl_event *ret_event)
-{
-	cl_int error;
-
+	if (!atomic_load(&device->defers))
+		return NULL;
 	adsm_lock(&device->deferred_lock);
-	if (!atomic_load(&device->defers) || !reap(device))
-		return 0;
-	*ret_event = *last_deferred(device);
-	if (!*ret_event)	/* it ended just now, so all have */
-		return 0;
-	error = adsm_cl.clFlush(device->queues[ADSM_QUEUE_TO_DEVICE].cl);
-	if (!error)
-		return 1;
+	reap(device);
+	if (atomic_load(&device->defers))
+		deferred = youngest(device);
+	if (deferred)
+		deferred->n_users++;
 	adsm_unlock(&device->deferred_lock);
-	return adsm_cl_moved(device, error, "a flush");
+	return deferred;
+}
+
+void adsm_cl_deferred_used(struct adsm_cl_device *device, struct adsm_cl_deferred *deferred, bool ended)
+{
+	if (!deferred)
+		return;
+	adsm_lock(&device->deferred_lock);
+	deferred->n_users--;
+	if (ended && deferred == youngest(device))
+		atomic_store(&device->defers, false);
+	reap(device);
+	adsm_unlock(&device->deferred_lock);
 }
 
 int adsm_cl_settle_deferred(struct adsm_cl_device *device)
 {
-	cl_int error = CL_SUCCESS;
-	cl_event last;
-	int n;
+	struct adsm_cl_deferred *deferred = atomic_load(&device->lost) ? NULL : adsm_cl_deferred_use(device);
+	cl_int error = deferred ? adsm_cl.clWaitForEvents(1, &deferred->event) : CL_SUCCESS;
 
-	if (!atomic_load(&device->defers))
-		return 0;
-	if (atomic_load(&device->lost))
-		return -ENODEV;
-	n = adsm_cl_deferred_begin(device, &last);
-	if (n < 0)
-		return n;
-	if (n)
-		error = adsm_cl.clWaitForEvents(1, &last);
-	reap(device);
-	adsm_unlock(&device->deferred_lock);
+	adsm_cl_deferred_used(device, deferred, !error);
 	return atomic_load(&device->lost) ? -ENODEV : adsm_cl_moved(device, error, "a wait");
 }
 
-static bool may_defer(const struct operation *o)
+bool adsm_cl_deferred_end(struct adsm_cl_device *device)
+{
+	bool quiet = true;
+
+	atomic_store(&device->defers, false);
+	reap(device);
+	for (int i = 0; i < ADSM_CL_DEFERRED; i++) {
+		struct adsm_cl_deferred *deferred = &device->deferred[i];
+
+		if (!deferred->event)
+			free(deferred->bytes);
+		else
+			adsm_cl.clReleaseEvent(deferred->event);
+		quiet &= !deferred->event;
+	}
+	return quiet;
+}
+
+/* Not behind copies that take their time: then who waits for it would wait for them. */
+static bool may_defer(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	return (o->kind == FILL || (o->kind == WRITE && o->size <= DEFERRED_MAX)) && atomic_load(&o->dst->used) &&
-		!o->dst->given && !o->dst->base.device->caps.unified;
+		!atomic_load(&o->dst->given) && !queue->device->base.caps.unified &&
+		atomic_load(&queue->submitted) == atomic_load(&queue->done);
 }
 
 /* 0, 1 where it is to be waited for after all, or a negative errno. Signals blocked. */
@@ -407,14 +421,14 @@ static int run_waiting(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	int ret = 1;
 
-	if (o->kind == READ && adsm_cl_behind_take(queue->device, o->src, o->src_offset, o->size, o->to))
-		return 0;
 	if (o->kind == READ)
 		ret = adsm_cl_settle_deferred(queue->device);
-	else if (may_defer(o))
+	else if (may_defer(queue, o))
 		ret = defer(queue, o);
 	if (ret < 0 || (!ret && o->kind != READ))
 		return ret;
+	if (o->kind == READ && adsm_cl_behind_take(queue->device, o->src, o->src_offset, o->size, o->to))
+		return 0;
 	ret = overlaps(o) ? copy_overlapping(queue, o) : run_now(queue, o);
 	if (!ret && o->dst)
 		atomic_store(&o->dst->used, true);

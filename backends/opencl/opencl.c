@@ -397,13 +397,8 @@ static void destroy(struct adsm_cl_device *device)
 		adsm_cl_release_kept(device);
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		quiet &= adsm_cl_queue_destroy(&device->queues[i]);
-	adsm_cl_behind_end(device, quiet);
-	for (int i = 0; i < ADSM_CL_DEFERRED; i++) {
-		if (device->deferred[i].event)
-			adsm_cl.clReleaseEvent(device->deferred[i].event);
-		if (quiet)
-			free(device->deferred[i].bytes);
-	}
+	quiet &= adsm_cl_behind_end(device);
+	quiet &= adsm_cl_deferred_end(device);
 	if (device->context)
 		adsm_cl.clReleaseContext(device->context);
 	/* Else its drivers may still write there. */

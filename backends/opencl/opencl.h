@@ -86,13 +86,15 @@ typedef cl_int CL_API_CALL adsm_cl_address_set_arg(cl_kernel, cl_uint, cl_ulong)
 struct adsm_cl_deferred {
 	cl_event event;			/* NULL: free */
 	char *bytes;			/* of a write, for the next one too */
+	unsigned n_users;		/* who wait for the event, or have others do so */
 };
 
 /* What a read behind a launch has brought, or will; see behind.c. */
 struct adsm_cl_behind {
 	struct adsm_lock lock;
 	_Atomic(struct adsm_cl_memory *) memory;	/* NULL: good for nothing */
-	cl_event event;			/* of the read; NULL: it has ended */
+	cl_event event;			/* of the last read */
+	const struct adsm_cl_memory *reads;	/* from this; NULL: it has ended */
 	char *bytes;
 	size_t offset, size;
 	uint64_t seq;			/* of the launch */
@@ -123,7 +125,7 @@ struct adsm_cl_device {
 	struct adsm_lock deferred_lock;
 	struct adsm_cl_deferred deferred[ADSM_CL_DEFERRED];	/* a ring */
 	unsigned next_deferred;
-	_Atomic bool defers;		/* some may not have ended */
+	_Atomic bool defers;		/* nobody has waited for the youngest yet */
 	struct adsm_cl_behind behind;
 
 	/* of extensions, where the way needs them */
@@ -212,20 +214,26 @@ int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t s
 int adsm_cl_native_memory(struct adsm_memory *memory, void **ret_handle);
 /* Wait for what nobody has waited for; where it failed the device is lost. Signals blocked. */
 int adsm_cl_settle_deferred(struct adsm_cl_device *device);
-/* The same for a command about to be enqueued: how many events it has to wait for, 0 or 1. Takes deferred_lock, which
- * the caller gives back once it is enqueued; a negative errno: then it is free. */
-int adsm_cl_deferred_begin(struct adsm_cl_device *device, cl_event *ret_event);
+/* For a command about to be enqueued: what it has to wait for, or NULL; stays until it is given back. @ended: the
+ * caller has waited for it. Where one failed the device is lost now. */
+struct adsm_cl_deferred *adsm_cl_deferred_use(struct adsm_cl_device *device);
+void adsm_cl_deferred_used(struct adsm_cl_device *device, struct adsm_cl_deferred *deferred, bool ended);
+/* The queues are gone. False: of a lost device the driver may still read from there. */
+bool adsm_cl_deferred_end(struct adsm_cl_device *device);
 
 /* ---- behind.c: all with signals blocked */
 
 /* After a launch, the operation @seq of the queue, whose lock is held: begin to read what is expected. */
 void adsm_cl_read_behind(struct adsm_cl_queue *queue, const struct adsm_launch *launch, uint64_t seq);
-/* Something is given to the device that may write to @memory (NULL: to any), or that is gone. */
+/* Something is given to the device that may write to @memory (NULL: to any). */
 void adsm_cl_behind_forget(struct adsm_cl_device *device, const struct adsm_cl_memory *memory);
+/* That is gone as soon as this returns. */
+void adsm_cl_behind_settle(struct adsm_cl_device *device, const struct adsm_cl_memory *memory);
 /* Take bytes from there; false: they are not. */
 bool adsm_cl_behind_take(struct adsm_cl_device *device, const struct adsm_cl_memory *memory, size_t offset, size_t size,
 			 void *dst);
-void adsm_cl_behind_end(struct adsm_cl_device *device, bool quiet);
+/* The queues are gone. False: of a lost device the driver may still write there. */
+bool adsm_cl_behind_end(struct adsm_cl_device *device);
 
 /* ---- program.c: modules and kernels */
 

@@ -404,6 +404,31 @@ static void release_fetches(void)
 }
 
 /* The program's own queue knows nothing of the calls before. */
+/* What the program's commands write no sync fetches before they have run, however often it was read after them. */
+static void release_expected(void)
+{
+	unsigned *other = words(FEW, 0);
+	struct stale s;
+	adsmArg inout[1];
+
+	stale_create(&s);
+	inout[0] = adsmInOut(s.p);
+	for (unsigned round = 1; round < 8; round++) {
+		CHECK_OK(adsmOpenCLRelease(inout, 1));
+		if (!batch()) {
+			CALL("increment", FEW, adsmPtr(other), adsmVal(FEW));
+			SYNC();
+		}
+		stale_run(&s, s.increment);
+		if (batch())
+			CHECK_OK(adsmSync());
+		CHECK_EQ(s.p[7], 107 + round);
+	}
+	CHECK_OK(adsmFree(other));
+	unload();
+	stale_destroy(&s);
+}
+
 static void release_waits(void)
 {
 	static const char slow[] = "__kernel void slow(__global uint *p, uint n)\n"
@@ -565,6 +590,7 @@ static const struct conform_case cases[] = {
 	CASE("get-4", get_4),
 	CASE("release-sends", release_sends),
 	CASE("release-fetches", release_fetches),
+	CASE("release-expected", release_expected),
 	CASE("release-waits", release_waits),
 	CASE("not-opencl", not_opencl),
 	CASE("refused-use", refused_use),

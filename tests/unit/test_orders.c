@@ -591,7 +591,7 @@ static void reading_ahead(const char *unused)
 /* ---- a sync fetches what is always read first: whoever else wants it meanwhile waits for it */
 
 #define FIRST 3u			/* the block that is */
-#define LEARNED 4u			/* rounds, of which the last is with a sync that does */
+#define LEARNED 6u			/* rounds: the fourth sync fetches it, the next ones open it, too */
 
 static unsigned n_synced;
 
@@ -632,11 +632,12 @@ static void expecting(const char *unused)
 	watch("rolling");
 	hooks.to_host = other_during_sync;
 	for (unsigned round = 0; round < 5 * 2 * LEARNED; round++) {
-		bool learned = round % LEARNED == LEARNED - 1;
+		bool learned = round % LEARNED >= 3;
+		bool last_one = round % LEARNED == LEARNED - 1;
 
 		n_synced = 0;
-		job = learned ? jobs[round / LEARNED / 2] : NULL;
-		ahead_error = learned && round / LEARNED % 2 ? -EIO : 0;
+		job = last_one ? jobs[round / LEARNED / 2] : NULL;
+		ahead_error = last_one && round / LEARNED % 2 ? -EIO : 0;
 		increments++;
 		increment();
 		join_other();
@@ -646,7 +647,7 @@ static void expecting(const char *unused)
 		job = NULL;
 		/* Not the first block again: then it is another habit. */
 		for (unsigned i = 0; i < WORDS; i++) {
-			unsigned at = (i + (learned ? 0 : FIRST * PAGE_WORDS)) % WORDS;
+			unsigned at = (i + (last_one ? 0 : FIRST * PAGE_WORDS)) % WORDS;
 
 			CHECK_AT(a[at], at, at + increments);
 		}
