@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * advise.h - what would make the program faster, and by how much (ADSM_ADVISE). To know what the CPU really touches,
- * views are opened page by page; states, transfers and their counters stay as they would be without, but that syncs fetch
- * nothing because it is expected to be read: faults do.
+ * views are opened page by page; states, transfers and their counters stay as they would be without, but that no sync
+ * fetches what is expected to be read: faults do.
  */
 #ifndef ADSM_ADVISE_H
 #define ADSM_ADVISE_H
