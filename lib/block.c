@@ -936,11 +936,13 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 #define TRUST 15			/* calls after one for which a fault has told that it was right */
 #define EXPECTED_BYTES ((size_t)64 << 10)	/* of a block: in vain it must cost little */
 
-void adsm_note_read(struct adsm_object *object, uint32_t b)
+void adsm_note_fault(struct adsm_object *object, uint32_t b, bool write)
 {
 	struct adsm_first_read *first = &object->first_read;
 
-	if (first->seen)
+	if (write)
+		first->written |= first->seen && b == first->block;
+	if (write || first->seen)
 		return;
 	first->trust = b == first->block && first->again == AGAIN_MIN ? TRUST : 0;
 	first->again = b != first->block ? 0 : first->again < AGAIN_MIN ? first->again + 1 : AGAIN_MIN;
@@ -969,15 +971,17 @@ static void forget_expected(struct adsm_object *object)
 
 void adsm_note_written(struct adsm_object *object, bool told)
 {
+	struct adsm_first_read *first = &object->first_read;
 	struct adsm_home *home = object->home;
 
 	/* It may still be there: not all calls are followed by a sync. */
 	forget_expected(object);
 	if (told && adsm_expects_read(object) && home->n_expected < ADSM_EXPECTED_MAX)
 		home->expected[home->n_expected++] = object;
-	if (!told || !object->first_read.seen)
-		object->first_read.again = 0;
-	object->first_read.seen = false;
+	if (!told || !first->seen)
+		first->again = 0;
+	first->writes = !first->written ? 0 : first->writes < AGAIN_MIN ? first->writes + 1 : AGAIN_MIN;
+	first->seen = first->written = false;
 }
 
 void adsm_fetch_expected(struct adsm_home *home)
@@ -988,6 +992,7 @@ void adsm_fetch_expected(struct adsm_home *home)
 		uint32_t b = first->block;
 		const struct adsm_block *block = &object->blocks[b];
 		uint64_t birth = object->birth;
+		bool write;
 
 		/* Whoever is not ready now does without. */
 		if (block->state != ADSM_INVALID || adsm_block_blocked(object, b) ||
@@ -999,11 +1004,14 @@ void adsm_fetch_expected(struct adsm_home *home)
 		       adsm_fetch_ahead(home))
 			;
 		if (!object->live || object->birth != birth || !first->trust || first->block != b ||
-		    block->state != ADSM_READ_ONLY || block->view != ADSM_PROT_NONE || adsm_block_blocked(object, b) ||
-		    set_view(object, b, 1, ADSM_PROT_READ))
+		    block->state != ADSM_READ_ONLY || block->view != ADSM_PROT_NONE || adsm_block_blocked(object, b))
+			continue;
+		write = first->writes == AGAIN_MIN && !adsm_block_must_wait(object, b, ADSM_EVENT_WRITE);
+		if (adsm_blocks_access(object, b, 1, write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ, true))
 			continue;
 		first->trust--;
 		first->seen = true;
+		first->written = write;
 	}
 }
 

@@ -42,8 +42,9 @@ struct adsm_stream {
 struct adsm_first_read {
 	uint32_t block;
 	uint8_t again;			/* so many calls in a row it has been the same */
+	uint8_t writes;			/* and after so many it was written, too */
 	uint8_t trust;			/* for so many more the view is opened with it, and no fault tells */
-	bool seen;			/* since the last one */
+	bool seen, written;		/* since the last one */
 };
 
 struct adsm_hold {
@@ -302,8 +303,8 @@ void adsm_evict_now(struct adsm_home *home);
 bool adsm_evict_batch(struct adsm_home *home, bool started);
 /* Copy one block of home->send; false: there was none. */
 bool adsm_send_queued(struct adsm_home *home);
-/* A fault reads block @b. */
-void adsm_note_read(struct adsm_object *object, uint32_t b);
+/* A fault reads, or writes, block @b. */
+void adsm_note_fault(struct adsm_object *object, uint32_t b, bool write);
 /* A call has been launched that may write it. @told: all that does has ended when the call has. */
 void adsm_note_written(struct adsm_object *object, bool told);
 /* Is that of the next call's that writes it known? adsm_fetch_expected() will fetch it then. */

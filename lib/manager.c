@@ -405,8 +405,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	if (object->blocks[b].state == ADSM_INVALID && adsm_object_lost(object))
 		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
 			    -ENODEV);
-	if (!fault->write)
-		adsm_note_read(object, b);
+	adsm_note_fault(object, b, fault->write);
 	n = adsm_block_window(object, b, event);
 	adsm_spare = straddles(fault);
 	error = adsm_blocks_access(object, b, n, event, true);

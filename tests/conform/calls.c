@@ -734,6 +734,9 @@ static void first_read(void)
 		SYNC();
 		if (round == LEARNED - 1 && fetches && info(p).n_blocks > 1)
 			CHECK_EQ(info(p).n_invalid, info(p).n_blocks - 1);
+		/* Later it is even open, for what is always written, too. */
+		if (round == LEARNED + 4 && fetches && info(p).n_blocks > 1)
+			CHECK_EQ(info(p).n_dirty, 1);
 		if (disturbance == 3) {
 			CHECK_OK(adsmMemset(p, (int)round, N * 4));
 			memset(model, (int)round, N * 4);
