@@ -305,9 +305,9 @@ bool adsm_evict_batch(struct adsm_home *home, bool started);
 bool adsm_send_queued(struct adsm_home *home);
 /* A fault reads, or writes, block @b. */
 void adsm_note_fault(struct adsm_object *object, uint32_t b, bool write);
-/* A call has been launched that may write it. @told: all that does has ended when the call has. */
+/* A call has been launched that may write an object. @told: whatever writes it has ended when the call has. */
 void adsm_note_written(struct adsm_object *object, bool told);
-/* Is that of the next call's that writes it known? adsm_fetch_expected() will fetch it then. */
+/* Is it known what will be read first after the next call that may write it? adsm_fetch_expected() fetches that. */
 bool adsm_expects_read(const struct adsm_object *object);
 /* Once calls have ended, and outside faults: fetch what is likely to be read next. Drops the lock meanwhile. */
 void adsm_fetch_expected(struct adsm_home *home);

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_PROTOCOL_VERSION 1
+#define ADSM_PROTOCOL_VERSION 2
 
 enum adsm_state {
 	ADSM_INVALID,			/* only the device has the data */

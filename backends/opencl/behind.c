@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIZE_MAX_BEHIND ((size_t)64 << 10)
+#define BEHIND_MAX ((size_t)64 << 10)	/* bytes of a read: more would hold up the next launch */
 
 /* The last one has ended: its place is free. Lock held. */
 static void end(struct adsm_cl_behind *behind)
@@ -38,11 +38,11 @@ void adsm_cl_read_behind(struct adsm_cl_queue *queue, const struct adsm_launch *
 	struct adsm_cl_behind *behind = &device->behind;
 	size_t offset = launch->expected.offset, size = launch->expected.size;
 
-	if (!memory || size > SIZE_MAX_BEHIND || atomic_load(&memory->given) || device->base.caps.unified)
+	if (!memory || size > BEHIND_MAX || atomic_load(&memory->given) || device->base.caps.unified)
 		return;
 	adsm_lock(&behind->lock);
 	if (!behind->bytes)
-		behind->bytes = malloc(SIZE_MAX_BEHIND);
+		behind->bytes = malloc(BEHIND_MAX);
 	if (has_ended(behind))
 		end(behind);
 	if (behind->bytes && !behind->event &&

@@ -209,8 +209,11 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 	ret = adsm_cl_settle_deferred((struct adsm_cl_device *)base->device);
 	adsm_cl_behind_forget((struct adsm_cl_device *)base->device, memory);
 	adsm_os_signals_restore(&old);
+	if (ret)
+		return adsm_fail(ret, "%s: what was written to an object before may not have arrived",
+				 base->device->name);
 	*ret_handle = memory->buffer;
-	return ret;
+	return 0;
 }
 
 /* ---- copies */
@@ -417,18 +420,21 @@ static bool overlaps(const struct operation *o)
 }
 
 /* Signals blocked. */
-static int run_waiting(struct adsm_cl_queue *queue, const struct operation *o)
+static int run_synchronous(struct adsm_cl_queue *queue, const struct operation *o)
 {
-	int ret = 1;
+	int ret;
 
-	if (o->kind == READ)
+	if (o->kind == READ) {
 		ret = adsm_cl_settle_deferred(queue->device);
-	else if (may_defer(queue, o))
+		if (ret)
+			return ret;
+		if (adsm_cl_behind_take(queue->device, o->src, o->src_offset, o->size, o->to))
+			return 0;
+	} else if (may_defer(queue, o)) {
 		ret = defer(queue, o);
-	if (ret < 0 || (!ret && o->kind != READ))
-		return ret;
-	if (o->kind == READ && adsm_cl_behind_take(queue->device, o->src, o->src_offset, o->size, o->to))
-		return 0;
+		if (ret <= 0)
+			return ret;
+	}
 	ret = overlaps(o) ? copy_overlapping(queue, o) : run_now(queue, o);
 	if (!ret && o->dst)
 		atomic_store(&o->dst->used, true);
@@ -455,7 +461,7 @@ static int run(struct adsm_device *base, const struct operation *o, struct adsm_
 	if (o->dst)
 		adsm_cl_behind_forget(device, o->dst);
 	if (!ret_event)
-		ret = run_waiting(queue, o);
+		ret = run_synchronous(queue, o);
 	adsm_os_signals_restore(&old);
 	if (!ret_event)
 		return ret;
