@@ -77,8 +77,8 @@ static void tables(void)
 		static const char *const names[] = { "batch", "lazy", "rolling" };
 		const struct adsm_protocol *protocol = adsm_protocol_find(names[i]);
 
-		CHECK(protocol->version == ADSM_PROTOCOL_VERSION && protocol->object && protocol->object_dirty && protocol->dirtied &&
-		      protocol->cleaned && protocol->victim);
+		CHECK(protocol->version == ADSM_PROTOCOL_VERSION && protocol->object && protocol->object_dirty &&
+		      protocol->dirtied && protocol->cleaned && protocol->victim);
 	}
 }
 
