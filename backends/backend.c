@@ -25,6 +25,11 @@ static int no_such_backend(const char *name)
 	char names[128] = "auto";
 	size_t length = strlen(names);
 
+#ifndef ADSM_HAVE_OPENCL
+	if (!strcmp(name, "opencl"))
+		return adsm_fail(-ENODEV, "this library was built without OpenCL's headers (Debian's opencl-headers), "
+				 "so it has no backend 'opencl'; install them and build it again from an empty folder");
+#endif
 	for (size_t i = 0; i < N_BACKENDS && length < sizeof(names); i++)
 		length += (size_t)adsm_format(names + length, sizeof(names) - length, ", %s",
 					      backends[i]->name);

@@ -24,7 +24,7 @@
 
 #include "module.h"
 
-#define ADSM_BACKEND_VERSION 4
+#define ADSM_BACKEND_VERSION 5
 
 enum { ADSM_QUEUE_COMPUTE, ADSM_QUEUE_TO_DEVICE, ADSM_QUEUE_TO_HOST, ADSM_N_QUEUES };
 
@@ -82,8 +82,8 @@ struct adsm_entry {			/* a kernel of it, owned by the code */
 
 /* Where the CPU's side lives: for backends that map it. */
 struct adsm_backend_config {
-	int arena_fd;			/* the file of all objects; the backend may dup() it */
-	uintptr_t arena_base;		/* address of its first byte as applications see it */
+	int arena_fd;			/* the file of all objects, during open(); -1 for devices that come later */
+	uintptr_t arena_base;		/* address of its first byte as applications see it: a closed mapping of it */
 	size_t arena_size;
 	void *alias_base;		/* the always-writable mapping of the same file in this process */
 };
@@ -126,9 +126,10 @@ struct adsm_backend {
 	/* What still runs is ended, or waited for where it cannot be. */
 	void (*close)(struct adsm_device *device);
 
-	/* @wanted: where the object's bytes are in the arena (0: none), which with caps.given_address is its address
-	 * for both sides. With caps.dictates_address the CPU's view goes to memory->address, and is gone again, the
-	 * range inaccessible, when free() is called. -ENOMEM when the device is full. */
+	/* @wanted: where the object's bytes are in the arena (0: nowhere, or not before its address is known), which
+	 * with caps.given_address is its address for both sides. With caps.dictates_address the CPU's view goes to
+	 * memory->address, and the range is inaccessible again when free() is called. -ENOMEM when the device is
+	 * full. */
 	int (*alloc)(struct adsm_device *device, size_t size, uint64_t wanted, struct adsm_memory **ret_memory);
 	void (*free)(struct adsm_memory *memory);
 	uint64_t (*memory_free)(struct adsm_device *device);

@@ -61,7 +61,7 @@ static bool find_folder(const struct adsm_cache *cache, char ret_folder[PATH_MAX
 {
 	const char *base = cache->folder, *below = "", *name = "";
 
-	if (!strcmp(base, "off"))
+	if (!strcmp(base, "off") || adsm_os_is_privileged())
 		return false;
 	if (!*base) {
 		base = path_variable("XDG_CACHE_HOME");

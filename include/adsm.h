@@ -39,7 +39,8 @@ ADSM_API int adsmVersion(void);
 /**
  * Start the library: read the options, reserve the arena, open the devices. Implicit at first use;
  * calling it again does nothing. Returns 0; -EINVAL for an option that is not valid; -ENODEV when no
- * accelerator could be opened; -ENOMEM; -ENOTSUP in the child of a fork.
+ * accelerator could be opened; -ENOMEM; -ENOTSUP in the child of a fork. A failure is told once in the log, as an
+ * error; the next call that needs the library tries again.
  */
 ADSM_API int adsmInit(void);
 
@@ -74,7 +75,7 @@ ADSM_API const char *adsmLastError(void);
 
 /**
  * Allocate shared memory: one address for the CPU and for kernels (paper §3.3, Table 1).
- * @size: bytes, more than 0; rounded up to whole pages. Contents are undefined.
+ * @size: bytes, more than 0; rounded up to whole pages. Contents are undefined: see ADSM_ALLOC_ZERO.
  * Returns the address, page aligned, owned by the caller until adsmFree(); NULL with errno EINVAL
  * (size 0), ENODEV (no accelerator) or ENOMEM (device full).
  */
@@ -82,6 +83,7 @@ ADSM_API void *adsmAlloc(size_t size);
 
 #define ADSM_DEVICE_CURRENT (-1)	/* the device adsmDeviceSet() chose for this thread */
 #define ADSM_ALLOC_POPULATE 1u		/* take the host's pages now, not at first use */
+#define ADSM_ALLOC_ZERO 2u		/* contents are zeros, as calloc()'s: filled by the device; also EIO */
 
 /** What adsmAllocWith() may be told; start from ADSM_ALLOC_OPTIONS_INIT. */
 typedef struct adsmAllocOptions {
@@ -122,7 +124,8 @@ ADSM_API uint64_t adsmSafe(const void *p);
 
 /**
  * memcpy() between any mix of shared and ordinary memory, on whichever side moves fewer bytes.
- * The ranges may not overlap. Returns 0; -EINVAL; -EIO or -ENODEV when a transfer failed.
+ * The ranges may not overlap. Returns 0; -EINVAL, with nothing done, where a range does not end in the object that it
+ * begins in, or is larger than memory can be; -EIO or -ENODEV when a transfer failed.
  */
 ADSM_API int adsmMemcpy(void *dst, const void *src, size_t size);
 
@@ -175,9 +178,10 @@ typedef struct adsmModule adsmModule;
 typedef struct adsmKernel adsmKernel;
 
 /**
- * Load a kernel module as adsmcc writes it.
+ * Load a kernel module: what adsmcc wrote, for any backend; or, told by its bytes, the device's own: source (OpenCL C,
+ * CUDA C++ or PTX), SPIR-V, code of CUDA. adsmModuleLoadWith() takes it from memory, with choices, and has the details.
  * @file: a path. Returns the module, owned by the caller until adsmModuleUnload(); NULL with errno
- * ENOENT and the like, or ENOEXEC where the file is no kernel module.
+ * ENOENT and the like, or ENOEXEC where the file is none of these, or the device's compiler refused it.
  */
 ADSM_API adsmModule *adsmModuleLoad(const char *file);
 

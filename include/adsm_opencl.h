@@ -25,7 +25,8 @@ struct _cl_kernel;
 
 /**
  * Have the library work in a context of the program's, instead of one of its own, on one device of it. Chooses the
- * backend "opencl" too. Only before adsmInit(); both are retained until another call of this function.
+ * backend "opencl" too, and, with ADSM_OPENCL_MEMORY=auto, objects that are buffers. Only before adsmInit(), which
+ * the first allocation implies; both are retained until another call of this function.
  * @context, @device: NULL, NULL: contexts of its own again.
  * Returns 0; -EINVAL where the device is not one of the context's; -EBUSY once the library has started; -ENODEV where
  * there is no OpenCL.
@@ -42,7 +43,10 @@ typedef struct adsmOpenCLHandles {
 	struct _cl_command_queue *to_device, *to_host;
 } adsmOpenCLHandles;
 
-/** Of device @device (0 … count-1, or ADSM_DEVICE_CURRENT). Returns 0, -EINVAL or -ENOTSUP. */
+/**
+ * Of device @device (0 … count-1, or ADSM_DEVICE_CURRENT). Before the first allocation on the device: with
+ * ADSM_OPENCL_MEMORY=auto its objects will be buffers, for adsmOpenCLMem(). Returns 0, -EINVAL or -ENOTSUP.
+ */
 ADSM_API int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles);
 
 /**
@@ -50,7 +54,7 @@ ADSM_API int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles);
  * Owned by the library, valid until the object is freed. Commands of the program's own that use it come after an
  * adsmOpenCLRelease() of the object.
  * Returns 0; -EINVAL where @p is in no live object; -ENOTSUP where objects are no buffers of their own
- * (ADSM_OPENCL_MEMORY=usm, svm, unified).
+ * (ADSM_OPENCL_MEMORY=usm, svm, unified; usm chosen by auto, where the library's own context was asked for too late).
  */
 ADSM_API int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset);
 

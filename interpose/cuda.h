@@ -28,10 +28,13 @@ struct adsm_cu_entry {
 	_Atomic(void *) symbol;		/* the driver's, as dlsym() finds it; NULL: the same */
 };
 
+/* By a name of its own, which needs no look-up when the library is loaded. */
 #define ADSM_CU(function_)								\
+	extern __typeof__(function_) cu_own_##function_					\
+		__attribute__((alias(#function_), visibility("hidden")));		\
 	static struct adsm_cu_entry cu_##function_					\
 		__attribute__((section("adsm_cu"), used, aligned(sizeof(void *)))) =	\
-		{ .name = #function_, .wrapper = (void *)(uintptr_t)function_ }
+		{ .name = #function_, .wrapper = (void *)(uintptr_t)cu_own_##function_ }
 
 /* Never NULL: what the driver has not got returns CUDA_ERROR_NOT_FOUND. */
 void *adsm_cu_find(struct adsm_cu_entry *entry);

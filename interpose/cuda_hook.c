@@ -43,20 +43,14 @@ static void *no_dlsym(void *handle, const char *name)
 	return NULL;
 }
 
-/* By its version, which this library's own has not got; dlsym() itself cannot be asked for it. */
+/* libc's; other people's wrappers of it would be asked for what they ask us for. */
 void *adsm_dlsym_find(void)
 {
-	static const char *const versions[] = { "GLIBC_2.34",
-#ifdef __x86_64__
-		"GLIBC_2.2.5",
-#else
-		"GLIBC_2.17",
-#endif
-	};
+	struct adsm_library library = { 0 };
 	void *function = NULL;
 
-	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions) && !function; i++)
-		function = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+	while (!function && adsm_library_next(&library))
+		function = adsm_library_find(&library, "dlsym", true);
 	if (!function)
 		function = (void *)(uintptr_t)no_dlsym;
 	atomic_store_explicit(&adsm_dlsym_real, function, memory_order_relaxed);
@@ -153,7 +147,7 @@ void *adsm_cu_find(struct adsm_cu_entry *entry)
 		function = adsm_real_dlsym(RTLD_NEXT, entry->name);
 		handle = find_driver(function);
 	}
-	if (!handle && !function && dlopen(DRIVER, RTLD_NOW))
+	if (!handle && !function && !adsm_os_is_privileged() && dlopen(DRIVER, RTLD_NOW))
 		handle = find_driver(NULL);
 	if (handle)
 		function = symbol_of(handle, entry);
@@ -379,6 +373,6 @@ CUresult adsm_cuda_result(int error)
 	while (i < sizeof(rows) / sizeof(*rows) && rows[i].error != -error)
 		i++;
 	if (!atomic_exchange(&said[i], true))
-		adsm_error("%s", adsm_last_error());
+		adsm_error_once();
 	return i < sizeof(rows) / sizeof(*rows) ? rows[i].result : CUDA_ERROR_UNKNOWN;
 }

@@ -376,13 +376,13 @@ struct function {
 
 /* Protocols that see no accesses need objects fetched before a function runs, and the driver's threads may not. */
 static struct {
-	pthread_mutex_t turn;
+	struct adsm_mutex turn;
 	pthread_once_t once;
 	struct adsm_thread thread;
 	bool runs;
 	_Atomic(struct adsm_home *) home;	/* to be looked after */
 	_Atomic uint32_t asked, done;		/* futexes: how often */
-} fetcher = { .turn = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
+} fetcher = { .turn = ADSM_MUTEX_INIT, .once = PTHREAD_ONCE_INIT };
 
 static void run_fetcher(void *arg)
 {
@@ -411,13 +411,13 @@ static void fetch_elsewhere(struct adsm_home *home)
 
 	if (!fetcher.runs)
 		return;
-	pthread_mutex_lock(&fetcher.turn);
+	adsm_mutex_lock(&fetcher.turn);
 	done = atomic_load(&fetcher.done);
 	atomic_store(&fetcher.home, home);
 	adsm_os_poke(&fetcher.asked);
 	while (atomic_load(&fetcher.done) == done)
 		adsm_os_wait(&fetcher.done, done, 0, false);
-	pthread_mutex_unlock(&fetcher.turn);
+	adsm_mutex_unlock(&fetcher.turn);
 }
 
 static _Atomic uint32_t n_functions;	/* futex: those that have not run yet */

@@ -35,7 +35,7 @@ struct allocation {
 	CUcontext context;
 };
 
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct adsm_mutex table_lock = ADSM_MUTEX_INIT;
 static struct allocation *table;
 static size_t table_room;
 static _Atomic size_t n_table;
@@ -61,7 +61,7 @@ static int table_put(const struct allocation *allocation)
 	int error = 0;
 	size_t i;
 
-	pthread_mutex_lock(&table_lock);
+	adsm_mutex_lock(&table_lock);
 	if (n_table == table_room) {
 		size_t room = table_room ? 2 * table_room : 64;
 		struct allocation *larger = realloc(table, room * sizeof(*larger));
@@ -79,7 +79,7 @@ static int table_put(const struct allocation *allocation)
 		table[i] = *allocation;
 		n_table++;
 	}
-	pthread_mutex_unlock(&table_lock);
+	adsm_mutex_unlock(&table_lock);
 	return error;
 }
 
@@ -103,14 +103,14 @@ static bool table_take(CUdeviceptr p, struct allocation *ret_allocation)
 
 	if (table_empty())
 		return false;
-	pthread_mutex_lock(&table_lock);
+	adsm_mutex_lock(&table_lock);
 	i = table_above(p);
 	if (i && table[i - 1].given == p) {
 		*ret_allocation = table[i - 1];
 		remove_locked(i - 1);
 		found = true;
 	}
-	pthread_mutex_unlock(&table_lock);
+	adsm_mutex_unlock(&table_lock);
 	return found;
 }
 
@@ -119,14 +119,14 @@ static bool table_take_of(CUcontext context, struct allocation *ret_allocation)
 {
 	bool found = false;
 
-	pthread_mutex_lock(&table_lock);
+	adsm_mutex_lock(&table_lock);
 	for (size_t i = n_table; i-- && !found; )
 		if (table[i].context == context) {
 			*ret_allocation = table[i];
 			remove_locked(i);
 			found = true;
 		}
-	pthread_mutex_unlock(&table_lock);
+	adsm_mutex_unlock(&table_lock);
 	return found;
 }
 
@@ -138,13 +138,13 @@ static bool table_find(CUdeviceptr p, struct allocation *ret_allocation)
 
 	if (table_empty())
 		return false;
-	pthread_mutex_lock(&table_lock);
+	adsm_mutex_lock(&table_lock);
 	i = table_above(p);
 	if (i && p - table[i - 1].given < table[i - 1].size) {
 		*ret_allocation = table[i - 1];
 		found = true;
 	}
-	pthread_mutex_unlock(&table_lock);
+	adsm_mutex_unlock(&table_lock);
 	return found;
 }
 
@@ -153,13 +153,13 @@ static bool table_next_of(CUcontext context, CUdeviceptr p, struct allocation *r
 {
 	bool found = false;
 
-	pthread_mutex_lock(&table_lock);
+	adsm_mutex_lock(&table_lock);
 	for (size_t i = table_above(p); i < n_table && !found; i++)
 		if (table[i].context == context) {
 			*ret_allocation = table[i];
 			found = true;
 		}
-	pthread_mutex_unlock(&table_lock);
+	adsm_mutex_unlock(&table_lock);
 	return found;
 }
 
@@ -425,7 +425,7 @@ ADSM_CU(cuDevicePrimaryCtxReset_v2);
 
 /* How often the program has a device's primary context: only the last release ends it. */
 static struct { CUcontext context; unsigned n; } primary[DEVICES_MAX];
-static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct adsm_mutex primary_lock = ADSM_MUTEX_INIT;
 
 static void forget_context(CUcontext context)
 {
@@ -474,10 +474,10 @@ ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice devi
 	CUresult result = real_cu(cuDevicePrimaryCtxRetain)(context, device);
 
 	if (result == CUDA_SUCCESS && device >= 0 && device < DEVICES_MAX) {
-		pthread_mutex_lock(&primary_lock);
+		adsm_mutex_lock(&primary_lock);
 		primary[device].context = *context;
 		primary[device].n++;
-		pthread_mutex_unlock(&primary_lock);
+		adsm_mutex_unlock(&primary_lock);
 	}
 	return result;
 }
@@ -491,12 +491,12 @@ static CUresult release_primary(CUresult (*driver)(CUdevice device), CUdevice de
 	int active = 1;
 
 	if (device >= 0 && device < DEVICES_MAX) {
-		pthread_mutex_lock(&primary_lock);
+		adsm_mutex_lock(&primary_lock);
 		if (last || primary[device].n == 1)
 			context = primary[device].context;
 		if (!last && primary[device].n)
 			primary[device].n--;
-		pthread_mutex_unlock(&primary_lock);
+		adsm_mutex_unlock(&primary_lock);
 	}
 	forget_context(context);
 	result = driver(device);

@@ -11,6 +11,7 @@
 #define ADSM_INTERPOSE_H
 
 #include <errno.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,22 @@ struct adsm_real {
 };
 
 void *adsm_real_find(struct adsm_real *real);
+/*
+ * The libraries that dlsym(RTLD_NEXT) would search, one by one: from { 0 } on, until it is false. For constructors, not
+ * for signal handlers.
+ */
+struct adsm_library {
+	const struct link_map *own, *map;
+	bool before;			/* this one, in the order of all */
+	uintptr_t base;
+	const ElfW(Sym) *table;
+	const char *names;
+	const uint16_t *versions;	/* NULL: it has none */
+	const uint32_t *gnu_hash, *hash;	/* one of the two */
+};
+bool adsm_library_next(struct adsm_library *library);
+/* A function of it, or NULL. @versioned: only one with a version: libc's have one, other people's wrappers none. */
+void *adsm_library_find(const struct adsm_library *library, const char *name, bool versioned);
 
 static inline void *adsm_real_get(struct adsm_real *real)
 {

@@ -13,12 +13,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <time.h>
 
 #include "engine.h"
 #include "interpose.h"
+#include "log.h"
 
 /* Functions of old are wrapped too. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -43,6 +45,7 @@ ADSM_REAL(siginterrupt);
 ADSM_REAL(sigprocmask);
 ADSM_REAL(pthread_sigmask);
 ADSM_REAL(sigsuspend);
+ADSM_REAL(sigaltstack);
 ADSM_REAL(pthread_attr_setsigmask_np);
 ADSM_REAL(ppoll);
 ADSM_REAL(__ppoll_chk);
@@ -513,6 +516,36 @@ ADSM_WRAPPER int epoll_pwait2(int fd, struct epoll_event *events, int n, const s
 	result = real(epoll_pwait2)(fd, events, n, get_timeout(timeout, &copy), enter(&waiting, mask));
 	if (adsm_io_end(&lent.io, result > 0 ? (size_t)result * sizeof(*events) : 0))
 		return adsm_refuse(EIO);
+	return result;
+}
+
+/* ---- alternate stacks */
+
+/* Where faults on objects are served, once such a stack is set: it must have room for that. */
+static void check_size(const stack_t *stack)
+{
+	const size_t needed = getauxval(AT_MINSIGSTKSZ) + ADSM_SIGSEGV_STACK_TOLD;
+	static atomic_bool told;
+
+	if (!(stack->ss_flags & SS_DISABLE) && stack->ss_size < needed && !atomic_exchange(&told, true))
+		adsm_warn("sigaltstack() with %zu bytes: touching shared memory on that thread may need %zu",
+			  stack->ss_size, needed);
+}
+
+ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	const bool shared = adsm_may_be_shared(old, sizeof(*old));
+	stack_t copy, was;
+	int result;
+
+	/* A sanitizer's start calls this: nothing here may be looked at by it where nothing is shared. */
+	if (adsm_may_be_shared(stack, sizeof(copy)) && !adsm_io_copy(&copy, stack, sizeof(copy)))
+		stack = &copy;
+	result = real(sigaltstack)(stack, shared ? &was : old);
+	if (!result && stack && used())
+		check_size(stack);
+	if (!result && shared && adsm_io_copy(old, &was, sizeof(was)))
+		return adsm_refuse(EFAULT);
 	return result;
 }
 

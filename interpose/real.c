@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* real.c - the functions behind the wrappers. */
-#include <dlfcn.h>
-
 #include "interpose.h"
 
 extern struct adsm_real __start_adsm_real[], __stop_adsm_real[];
@@ -12,21 +10,44 @@ static long missing(void)
 	return adsm_refuse(ENOSYS);
 }
 
+/* All from @first on that are not known yet. */
+static void find(struct adsm_real *first, struct adsm_real *end)
+{
+	struct adsm_library library = { 0 };
+	bool all = false;
+
+	while (!all && adsm_library_next(&library)) {
+		all = true;
+		for (struct adsm_real *real = first; real != end; real++) {
+			void *function = atomic_load_explicit(&real->function, memory_order_relaxed);
+
+			if (!function)
+				function = adsm_library_find(&library, real->name, false);
+			atomic_store_explicit(&real->function, function, memory_order_relaxed);
+			all &= function != NULL;
+		}
+	}
+}
+
 void *adsm_real_find(struct adsm_real *real)
 {
 	int saved_errno = errno;
-	void *function = dlsym(RTLD_NEXT, real->name);
+	void *function;
 
-	if (!function)
+	find(real, real + 1);
+	function = atomic_load_explicit(&real->function, memory_order_relaxed);
+	if (!function) {
 		function = (void *)(uintptr_t)missing;
-	atomic_store_explicit(&real->function, function, memory_order_relaxed);
+		atomic_store_explicit(&real->function, function, memory_order_relaxed);
+	}
 	errno = saved_errno;
 	return function;
 }
 
-/* Early, so that later no signal handler has to: dlsym() takes locks. */
+/* Early, so that later no signal handler has to: dladdr1() takes a lock. */
 __attribute__((constructor(101))) static void find_all(void)
 {
+	find(__start_adsm_real, __stop_adsm_real);
 	for (struct adsm_real *real = __start_adsm_real; real != __stop_adsm_real; real++)
-		adsm_real_find(real);
+		adsm_real_get(real);
 }

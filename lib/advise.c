@@ -575,14 +575,32 @@ int adsm_advice_view(struct adsm_object *object, size_t offset, size_t size, enu
 	return open_pages(object, first, n, view);
 }
 
-/* All of a block, of which the view says already that it is open. */
-static int open_held(struct adsm_object *object, uint32_t b)
+static void pages_of(const struct adsm_object *object, uint32_t b, size_t *ret_first, size_t *ret_n)
 {
 	size_t start = (size_t)b << object->block_shift, size = object->span - start;
 
 	if (size > adsm_block_size(object))
 		size = adsm_block_size(object);
-	return open_pages(object, start / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, object->blocks[b].view);
+	*ret_first = start / ADSM_PAGE_SIZE;
+	*ret_n = size / ADSM_PAGE_SIZE;
+}
+
+int adsm_advice_hold(struct adsm_object *object, uint32_t b)
+{
+	size_t first, n;
+
+	pages_of(object, b, &first, &n);
+	return open_pages(object, first, n, object->blocks[b].view);
+}
+
+void adsm_advice_unhold(struct adsm_object *object, uint32_t b)
+{
+	struct adsm_advice *advice = object->record->advice;
+	size_t first, n;
+
+	pages_of(object, b, &first, &n);
+	if (!advice->whole && !adsm_engine->close((char *)object->start + first * ADSM_PAGE_SIZE, n * ADSM_PAGE_SIZE))
+		set_pages(advice, first, n, ADSM_PROT_NONE);
 }
 
 bool adsm_advice_touch(struct adsm_object *object, uintptr_t address, bool write)
@@ -603,7 +621,7 @@ bool adsm_advice_touch(struct adsm_object *object, uintptr_t address, bool write
 		if (object->blocks[b].view < needed)
 			return false;
 		/* It is held. */
-		return !open_held(object, b);
+		return !adsm_advice_hold(object, b);
 	}
 	touch_all(object);
 	return true;
@@ -668,18 +686,19 @@ void adsm_advice_bulk(struct adsm_object *object, const struct adsm_advice_bulk 
 	take_from_sum(advice);
 	FOR_EACH_SIM(advice, i) {
 		struct sim *sim = advice->sims[i];
+		size_t mask = adsm_block_size(&sim->object) - 1;
+		bool libc;
 
 		/* That one does as the object does; so do others where both leave it to libc. */
 		if (i == AS_IS)
 			continue;
-		if (!for_libc(sim, bulk, &open))
-			copy(sim, bulk);
-		else if (real)
+		libc = for_libc(sim, bulk, &open);
+		if (libc && real)
 			continue;
-		else if (sim->object.n_blocks == 1)
-			touch(sim, bulk->offset, bulk->input);
-		else if (!open)	/* in which order does libc touch it? */
-			atomic_fetch_or(&advice->inexact, 1u << i);
+		if (!libc)
+			copy(sim, bulk);
+		for (size_t at = bulk->offset; libc && at < bulk->offset + bulk->size; at = (at | mask) + 1)
+			touch(sim, at, bulk->input);
 		copying.done |= 1u << i;
 		copying.differs |= real || bulk->fill;
 	}

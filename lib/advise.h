@@ -33,6 +33,10 @@ static inline bool adsm_advises(const struct adsm_object *object)
 int adsm_advice_view(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot view);
 /* Where a fault is, before anything else. True: its block is open, now its page is too; that was all. */
 bool adsm_advice_touch(struct adsm_object *object, uintptr_t address, bool write);
+/* Block @b is held, and open; now all of its pages are, too. A negative errno: they are not. */
+int adsm_advice_hold(struct adsm_object *object, uint32_t b);
+/* It is held no longer: what is used from here on is seen again. */
+void adsm_advice_unhold(struct adsm_object *object, uint32_t b);
 /* The fault has been served, or not. */
 void adsm_advice_touched(void);
 /*

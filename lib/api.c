@@ -19,6 +19,23 @@ static void *null_with(int error)
 	return NULL;
 }
 
+/*
+ * The sentence with which this thread was given NULL for a module or kernel. Whoever passes that on without a look is
+ * told the same: what went wrong is that.
+ */
+static _Thread_local unsigned n_said_null;
+
+static void *no_handle(int error)
+{
+	n_said_null = adsm_n_said();
+	return null_with(error);
+}
+
+static bool has_said_why_null(const void *handle)
+{
+	return !handle && n_said_null && n_said_null == adsm_n_said();
+}
+
 int adsmVersion(void)
 {
 	return ADSM_VERSION;
@@ -76,7 +93,7 @@ static int alloc_options(const adsmAllocOptions *in, struct adsm_object_options 
 	if (in->struct_size != sizeof(*in))
 		return adsm_fail(-EINVAL, "adsmAllocOptions of %zu bytes: start from ADSM_ALLOC_OPTIONS_INIT",
 				 in->struct_size);
-	if (in->flags & ~ADSM_ALLOC_POPULATE)
+	if (in->flags & ~(ADSM_ALLOC_POPULATE | ADSM_ALLOC_ZERO))
 		return adsm_fail(-EINVAL, "unknown flags 0x%x", in->flags);
 	ret_options->protocol = adsm_protocol_find(protocol);
 	if (!ret_options->protocol)
@@ -88,6 +105,20 @@ static int alloc_options(const adsmAllocOptions *in, struct adsm_object_options 
 				 ret_options->block_size, ADSM_PAGE_SIZE);
 	ret_options->populate = in->flags & ADSM_ALLOC_POPULATE;
 	return adsm_home_get(in->device, ret_home);
+}
+
+/* The device does it, block by block, and what the CPU may have kept of an older object is fetched anew. */
+static int fill_with_zeros(void *address, size_t size, const void *where)
+{
+	int error = adsm_memset(address, 0, size, where);
+	char *why;
+
+	if (error) {
+		why = adsm_error_keep();
+		adsm_object_free(address, ADSM_MAKER_ALLOC, true);
+		adsm_error_back(why);
+	}
+	return error;
 }
 
 void *adsmAllocWith(size_t size, const adsmAllocOptions *options)
@@ -102,6 +133,8 @@ void *adsmAllocWith(size_t size, const adsmAllocOptions *options)
 		error = alloc_options(options ? options : &defaults, &internal, &home);
 	if (!error)
 		error = adsm_object_alloc(home, size, &internal, &address);
+	if (!error && options && options->flags & ADSM_ALLOC_ZERO)
+		error = fill_with_zeros(address, size, __builtin_return_address(0));
 	return error ? null_with(error) : address;
 }
 
@@ -273,11 +306,12 @@ static adsmModule *load(const void *image, size_t size, const adsmModuleOptions 
 	adsmModule *module;
 	int error = load_with(image, size, options, &module);
 
-	return error ? null_with(error) : module;
+	return error ? no_handle(error) : module;
 }
 
 adsmModule *adsmModuleLoad(const char *file)
 {
+	ADSM_UNCANCELLED;
 	adsmModule *module;
 	void *image = NULL;
 	size_t size = 0;
@@ -288,7 +322,7 @@ adsmModule *adsmModuleLoad(const char *file)
 	if (!error)
 		error = read_file(file, &image, &size);
 	if (error)
-		return null_with(error);
+		return no_handle(error);
 	module = load(image, size, NULL);
 	error = errno;
 	free(image);
@@ -302,7 +336,7 @@ adsmModule *adsmModuleLoadMemory(const void *image, size_t size)
 
 	if (!error && !image)
 		error = adsm_fail(-EINVAL, "adsmModuleLoadMemory() takes an image");
-	return error ? null_with(error) : load(image, size, NULL);
+	return error ? no_handle(error) : load(image, size, NULL);
 }
 
 adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options)
@@ -311,7 +345,7 @@ adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleO
 
 	if (!error && !image)
 		error = adsm_fail(-EINVAL, "adsmModuleLoadWith() takes an image");
-	return error ? null_with(error) : load(image, size, options);
+	return error ? no_handle(error) : load(image, size, options);
 }
 
 int adsmModuleUnload(adsmModule *module)
@@ -332,10 +366,12 @@ adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
 	size_t at = 0;
 	int error = adsm_start();
 
+	if (!error && has_said_why_null(module))
+		return no_handle(-EINVAL);
 	if (!error && (!name || !adsm_module_is_live(module)))
 		error = adsm_fail(-EINVAL, "adsmKernelGet() takes a loaded module and a name");
 	if (error)
-		return null_with(error);
+		return no_handle(error);
 	kernel = adsm_kernel_find(module, name);
 	if (kernel)
 		return kernel;
@@ -343,13 +379,15 @@ adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
 	for (size_t i = 0; i < module->info->n_kernels && at < sizeof(names); i++)
 		at += (size_t)adsm_format(names + at, sizeof(names) - at, "%s%s", i ? ", " : "",
 					  module->info->kernels[i].name);
-	return null_with(adsm_fail(-ENOENT, "no kernel '%s' in this module; it has: %s", name, names));
+	return no_handle(adsm_fail(-ENOENT, "no kernel '%s' in this module; it has: %s", name, names));
 }
 
 int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)
 {
 	int error = adsm_start();
 
+	if (!error && has_said_why_null(kernel))
+		return -EINVAL;
 	return error ? error : adsm_call(kernel, grid, block, args, n, __builtin_return_address(0));
 }
 

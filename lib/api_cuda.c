@@ -39,7 +39,7 @@ int adsmCudaRelease(const adsmArg *uses, size_t n, struct CUstream_st *stream)
 {
 	struct adsm_home *home;
 	uint64_t seq;
-	int error = adsm_native_release(&api, uses, n, &home, &seq);
+	int error = adsm_native_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
 
 	return error || !n ? error : home->device->backend->queue_follow(home->device, stream);
 }

@@ -48,7 +48,7 @@ int adsm_native_get(const struct adsm_native_api *api, int device, size_t struct
 	return error ? error : home->device->backend->native(home->device, ret_native);
 }
 
-int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, size_t n,
+int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, size_t n, const void *where,
 			struct adsm_home **ret_home, uint64_t *ret_seq)
 {
 	adsmArg named[ADSM_ARGS_MAX];
@@ -83,7 +83,7 @@ int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, 
 	if (n) {
 		error = adsm_kernel_nothing(home, &nothing);
 		if (!error)
-			error = adsm_call(nothing, (adsmDim){ 1, 1, 1 }, (adsmDim){ 1, 1, 1 }, named, n, NULL);
+			error = adsm_call(nothing, (adsmDim){ 1, 1, 1 }, (adsmDim){ 1, 1, 1 }, named, n, where);
 		if (error)
 			return error;
 	}

@@ -19,8 +19,11 @@ int adsm_native_use(const struct adsm_native_api *api, void *context, void *devi
 /* What the driver calls a device's parts. @struct_size: as the caller set it, and as it should be. */
 int adsm_native_get(const struct adsm_native_api *api, int device, size_t struct_size, size_t right_size,
 		    struct adsm_native *ret_native);
-/* Release objects to what the program enqueues next: they live on *ret_home, and the call there is *ret_seq. */
-int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, size_t n,
+/*
+ * Release objects to what the program enqueues next: they live on *ret_home, and the call there is *ret_seq. @where:
+ * code address of who asks.
+ */
+int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, size_t n, const void *where,
 			struct adsm_home **ret_home, uint64_t *ret_seq);
 adsmKernel *adsm_native_kernel(const struct adsm_native_api *api, int device, void *handle);
 int adsm_native_kernel_free(const struct adsm_native_api *api, adsmKernel *kernel);

@@ -63,7 +63,7 @@ int adsmOpenCLRelease(const adsmArg *uses, size_t n)
 {
 	struct adsm_home *home;
 	uint64_t seq;
-	int error = adsm_native_release(&api, uses, n, &home, &seq);
+	int error = adsm_native_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
 
 	/* The program's queues know nothing of the order of calls. */
 	return error || !n ? error : adsm_wait_call(home, seq);

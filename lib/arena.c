@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.c - reservation, file, alias, and which pages are free: an ordered array of free ranges, first
+ * arena.c - file, view, alias, and which pages are free: an ordered array of free ranges, first
  * fit. Callers of take and give are serialised by the manager.
  *
  * Fresh pages are slow (the system zeroes them, 1.6 GB/s against 15) and so are fresh page tables. The views
@@ -8,17 +8,19 @@
  * again.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "arena.h"
+#include "descriptors.h"
 #include "log.h"
 #include "options.h"
 #include "os.h"
 
 #define DEFAULT_SIZE ((size_t)256 << 30)
-#define LEAST_SIZE ((size_t)1 << 30)
+#define LEAST_SIZE ((size_t)32 << 20)
 
 struct range {
 	uintptr_t start;
@@ -35,6 +37,7 @@ static size_t n_free, capacity;
 
 static struct range kept[MAX_KEPT];	/* not among the free ranges; the oldest first */
 static size_t n_kept, kept_size;
+static atomic_bool undumped;		/* objects are not in core files: adsm_arena_merge() */
 
 static int reserve(uintptr_t address, size_t size, void **ret_base)
 {
@@ -54,12 +57,16 @@ static int create(uintptr_t address, size_t size)
 	void *base, *alias;
 	int fd, error;
 
-	error = adsm_os_memfd("adsm-arena", size, &fd);
+	error = adsm_fd_memory("adsm-arena", size, &fd);
 	if (error)
 		return error;
 	error = reserve(address, size, &base);
 	if (error)
 		goto close_fd;
+	error = adsm_os_map(base, size, fd, 0, ADSM_PROT_NONE, &base);
+	if (error)
+		goto unmap_base;
+	adsm_os_dump(base, size, false);
 	error = adsm_os_map(NULL, size, fd, 0, ADSM_PROT_RW, &alias);
 	if (error)
 		goto unmap_base;
@@ -71,6 +78,7 @@ static int create(uintptr_t address, size_t size)
 	free_ranges[0] = (struct range){ (uintptr_t)base, size, ADSM_PAGES_NONE };
 	n_free = capacity = 1;
 	adsm_arena = (struct adsm_arena){ (uintptr_t)base, size, alias, fd };
+	atomic_store(&undumped, false);
 	return 0;
 
 unmap_alias:
@@ -91,17 +99,56 @@ int adsm_arena_create(uintptr_t address, size_t size)
 	else
 		for (size = DEFAULT_SIZE, error = -ENOMEM; error && size >= LEAST_SIZE; size /= 2)
 			error = create(address, size);
+	if (error == -EFBIG)
+		return adsm_fail(error, "there can be no file for the arena: files may not be so large (ulimit -f)");
+	if (error == -EMFILE || error == -ENFILE)
+		return adsm_fail(error, "there can be no file for the arena: too many descriptors (ulimit -n)");
 	if (error)
-		return adsm_fail(error, "cannot reserve address space for the arena (ADSM_ARENA, ulimit -v)");
+		return adsm_fail(error, "cannot reserve address space for the arena: %s (ADSM_ARENA, ulimit -v)",
+				 strerror(-error));
 	adsm_info("arena: %zu MiB at %p", adsm_arena.size >> 20, (void *)adsm_arena.base);
 	return 0;
 }
 
+bool adsm_arena_is_too_large(int error)
+{
+	uint64_t limit = adsm_os_address_limit();
+	void *room;
+
+	if (limit == UINT64_MAX || adsm_options.arena_size || adsm_arena.size / 2 < LEAST_SIZE)
+		return false;
+	if (error)
+		return error == -ENOMEM || error == -EAGAIN;	/* the latter: no stack for a thread */
+	/* A quarter is the program's. */
+	if (adsm_os_reserve(0, limit / 4 & ~(ADSM_PAGE_SIZE - 1), &room))
+		return true;
+	adsm_os_unmap(room, limit / 4 & ~(ADSM_PAGE_SIZE - 1));
+	return false;
+}
+
+int adsm_arena_shrink(void)
+{
+	size_t size = adsm_arena.size / 2;
+
+	adsm_arena_destroy();
+	return adsm_arena_create(adsm_options.arena_address, size);
+}
+
+void adsm_arena_close_file(void)
+{
+	if (adsm_arena.fd >= 0)
+		close(adsm_arena.fd);
+	adsm_arena.fd = -1;
+}
+
 void adsm_arena_destroy(void)
 {
+	adsm_arena_close_file();
+	/* Where a driver dictated addresses there are still mappings of it, closed. */
+	if (n_kept)
+		adsm_os_discard(adsm_arena.alias, adsm_arena.size);
 	adsm_os_unmap((void *)adsm_arena.base, adsm_arena.size);
 	adsm_os_unmap(adsm_arena.alias, adsm_arena.size);
-	close(adsm_arena.fd);
 	free(free_ranges);
 	free_ranges = NULL;
 	n_free = capacity = n_kept = kept_size = 0;
@@ -209,16 +256,36 @@ static struct range remove_kept(size_t i)
 	return range;
 }
 
+void adsm_arena_merge(void)
+{
+	/* Once: after that no more of it is in core files, and what is closed is one by itself. */
+	if (atomic_load(&undumped))
+		return;
+	adsm_os_dump((void *)adsm_arena.base, adsm_arena.size, false);
+	if (!atomic_exchange(&undumped, true))
+		adsm_info("so many mappings (vm.max_map_count) that core files are without objects from now on");
+}
+
+static void set_dump(uintptr_t start, size_t size, bool dump)
+{
+	if (!atomic_load_explicit(&undumped, memory_order_relaxed) &&
+	    adsm_os_dump((void *)start, size, dump) == -ENOMEM)
+		adsm_arena_merge();
+}
+
+void adsm_arena_discard(uintptr_t start, size_t size)
+{
+	int error = adsm_os_discard(adsm_arena_alias(start), size);
+
+	if (error)
+		adsm_warn("cannot give %zu bytes at %p back: error %d", size, (void *)start, error);
+}
+
 /* Give pages back to the system, and the range to the free ones. */
 static void release(struct range range)
 {
-	int error = adsm_os_unmap_to_reserve((void *)range.start, range.size);
-
-	if (error)
-		adsm_warn("cannot close %zu bytes at %p: error %d", range.size, (void *)range.start, error);
-	error = adsm_os_punch(adsm_arena.fd, range.start - adsm_arena.base, range.size);
-	if (error)
-		adsm_warn("cannot give %zu bytes at %p back: error %d", range.size, (void *)range.start, error);
+	set_dump(range.start, range.size, false);
+	adsm_arena_discard(range.start, range.size);
 	adsm_arena_give(range.start, range.size);
 }
 
@@ -235,9 +302,8 @@ int adsm_arena_take(size_t size, uintptr_t *ret_start)
 	return 0;
 }
 
-int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start, enum adsm_pages *ret_pages)
+int adsm_arena_take_view(size_t size, uintptr_t *ret_start, enum adsm_pages *ret_pages)
 {
-	void *address;
 	int error;
 
 	for (size_t i = n_kept; i-- > 0; ) {
@@ -246,8 +312,7 @@ int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start, enum adsm_
 		if (kept[i].size != size)
 			continue;
 		range = remove_kept(i);
-		if (prot == ADSM_PROT_NONE ||
-		    !adsm_os_protect((void *)range.start, size, (enum adsm_prot)prot)) {
+		if (!adsm_os_protect((void *)range.start, size, ADSM_PROT_NONE)) {
 			*ret_start = range.start;
 			*ret_pages = range.pages;
 			return 0;
@@ -258,12 +323,13 @@ int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start, enum adsm_
 	error = adsm_arena_take(size, ret_start);
 	if (error)
 		return error;
-	error = adsm_os_map((void *)*ret_start, size, adsm_arena.fd, *ret_start - adsm_arena.base,
-			    (enum adsm_prot)prot, &address);
+	/* Who gave it may not have been able to. */
+	error = adsm_os_protect((void *)*ret_start, size, ADSM_PROT_NONE);
 	if (error) {
 		adsm_arena_give(*ret_start, size);
-		return adsm_fail(error, "cannot map %zu bytes (vm.max_map_count, ulimit -v)", size);
+		return adsm_fail(error, "cannot close %zu bytes: no mappings are left (vm.max_map_count)", size);
 	}
+	set_dump(*ret_start, size, true);
 	*ret_pages = ADSM_PAGES_NONE;
 	return 0;
 }
@@ -272,8 +338,7 @@ void adsm_arena_give_view(uintptr_t start, size_t size, enum adsm_pages pages)
 {
 	struct range range = { start, size, pages };
 
-	if (pages == ADSM_PAGES_NONE || size > adsm_options.keep ||
-	    adsm_os_protect((void *)start, size, ADSM_PROT_NONE)) {
+	if (pages == ADSM_PAGES_NONE || size > adsm_options.keep) {
 		release(range);
 		return;
 	}

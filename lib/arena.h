@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * arena.h - the address range of all objects, one sparse file behind it, and its two mappings: the view
- * that applications use, mapped object by object, and the alias that only the library uses.
+ * that applications use, closed but for what objects open of it, and the alias that only the library uses.
+ *
+ * The view is one mapping of the system's wherever it is closed, of objects or not: what is opened takes mappings,
+ * and closing gives them back. That holds while all of it has the same flags. One is not: what is in a core file.
  */
 #ifndef ADSM_ARENA_H
 #define ADSM_ARENA_H
@@ -14,13 +17,22 @@ struct adsm_arena {
 	uintptr_t base;			/* of the views */
 	size_t size;
 	char *alias;			/* alias - base is the same for every byte */
-	int fd;
+	int fd;				/* while devices are opened; then -1: the mappings are enough */
 };
 
 extern struct adsm_arena adsm_arena;
 
-/* @address, @size: wanted, 0: the library chooses. */
+/* @address, @size: wanted, 0: the library chooses, the largest that there is room for. */
 int adsm_arena_create(uintptr_t address, size_t size);
+/*
+ * Under a limit on address space (ulimit -v), where the library chooses: is one half as large to be tried? @error: of
+ * what came after the arena, devices above all, which map as much again; 0: is too little left for the program?
+ */
+bool adsm_arena_is_too_large(int error);
+/* No range of it is taken. */
+int adsm_arena_shrink(void);
+/* The mappings stay. */
+void adsm_arena_close_file(void);
 void adsm_arena_destroy(void);
 /* In the child of a fork: keep the range reserved and closed. */
 void adsm_arena_child(void);
@@ -31,11 +43,15 @@ void adsm_arena_give(uintptr_t start, size_t size);
 /* How much of a view has host pages, and is in the page table. */
 enum adsm_pages { ADSM_PAGES_NONE, ADSM_PAGES_SOME, ADSM_PAGES_ALL };
 
-/* The same with a view of it that permits @prot (enum adsm_prot); also -ENOMEM where it cannot be mapped.
- * @ret_pages: those of a kept one. */
-int adsm_arena_take_view(size_t size, int prot, uintptr_t *ret_start, enum adsm_pages *ret_pages);
-/* A view with pages is kept for the next one of its size, within limits (ADSM_KEEP). */
+/* The same with a view of it, closed; also -ENOMEM where it cannot be closed. @ret_pages: those of a kept one. */
+int adsm_arena_take_view(size_t size, uintptr_t *ret_start, enum adsm_pages *ret_pages);
+/* It is closed. With pages it is kept for the next one of its size, within limits (ADSM_KEEP). */
 void adsm_arena_give_view(uintptr_t start, size_t size, enum adsm_pages pages);
+
+/* Have the bytes of a range, taken without a view, no pages any more. */
+void adsm_arena_discard(uintptr_t start, size_t size);
+/* The process has no mappings left: make the view one again where it is closed, without it in core files. */
+void adsm_arena_merge(void);							/* [signal] */
 
 /* Is an address in the arena's range? Not of objects that lie where a driver wants them: object.c. */
 static inline bool adsm_arena_has(uintptr_t address)

@@ -172,6 +172,43 @@ void adsm_object_close_view(struct adsm_object *object)
 		set_views(object, 0, object->n_blocks, ADSM_PROT_NONE);
 }
 
+static bool is_shut(const struct adsm_object *object)
+{
+	for (uint32_t b = object->open_first; b < object->open_end; b++)
+		if (object->blocks[b].view != ADSM_PROT_NONE)
+			return false;
+	return true;
+}
+
+/* Shut what is open of a home, but what must stay so. Did that change anything? */
+static bool close_views(struct adsm_home *home)
+{
+	bool any = false;
+
+	for (struct adsm_object *o = home->open; o; o = o->open_next)
+		if (o->protocol->detects && !o->n_holds && !is_shut(o)) {
+			adsm_object_close_view(o);
+			any |= is_shut(o);
+		}
+	return any;
+}
+
+/* Where an object lies between open ones, closing it alone would take mappings: those on the outside go first. */
+static void close_everything(struct adsm_home *home)
+{
+	adsm_arena_merge();
+	while (close_views(home))
+		;
+	/* Others' too, where nobody is at work, who might be here for the same reason. */
+	for (int i = 0; i < adsm_n_homes; i++) {
+		if (&adsm_homes[i] == home || !adsm_trylock(&adsm_homes[i].lock))
+			continue;
+		while (close_views(&adsm_homes[i]))
+			;
+		adsm_unlock(&adsm_homes[i].lock);
+	}
+}
+
 /*
  * The process has no mappings left (vm.max_map_count). Views may be shut without changing any state: a
  * later access only opens them again. So make whole objects one mapping again: this one, or all others.
@@ -180,11 +217,30 @@ static void recover_mappings(struct adsm_object *object, bool all)
 {
 	if (!all && object->protocol->detects && !object->n_holds)
 		adsm_object_close_view(object);
-	if (!all)
-		return;
-	for (struct adsm_object *o = object->home->open; o; o = o->open_next)
-		if (o->protocol->detects && !o->n_holds)
-			adsm_object_close_view(o);
+	if (all)
+		close_everything(object->home);
+}
+
+int adsm_home_protect(struct adsm_home *home, uintptr_t start, size_t size, enum adsm_prot prot)
+{
+	int error = adsm_os_protect((void *)start, size, prot);
+
+	if (error == -ENOMEM) {
+		adsm_home_recover(home);
+		error = adsm_os_protect((void *)start, size, prot);
+	}
+	return error;
+}
+
+void adsm_home_recover(struct adsm_home *home)
+{
+	struct adsm_sigset old;
+
+	adsm_os_signals_block(&old);
+	adsm_lock(&home->lock);
+	close_everything(home);
+	adsm_unlock(&home->lock);
+	adsm_os_signals_restore(&old);
 }
 
 static int change_view(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)

@@ -26,7 +26,6 @@
 
 #define ADSM_MAX_DEVICES 8
 #define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
-#define ADSM_FAILED_MAX 64		/* failed calls remembered until their threads sync */
 /* A call that fails begins anew with objects whose writes are not seen: so their part is tried again at once. */
 #define ADSM_UNDETECTED_TRIES 2
 #define ADSM_STREAMS 8			/* sequential accesses told apart in one object */
@@ -75,6 +74,7 @@ struct adsm_object {
 	bool adopted;			/* the program's own memory: foreign.h */
 	bool assigned;			/* belongs to the kernels it was assigned to only */
 	bool open;			/* in home->open */
+	bool chunked;			/* where the driver dictated it: its place is one of a chunk's, object.c */
 	uint32_t n_blocks;
 	unsigned block_shift;
 	uintptr_t start;
@@ -105,10 +105,13 @@ struct adsm_object {
 	struct adsm_record *record;	/* while somebody observes: observe.h; NULL: none */
 };
 
+struct adsm_caller;
+
 struct adsm_call {			/* a call that has been launched and not yet been seen to end */
 	uint64_t seq;
 	const char *kernel;		/* "": the program's own commands */
-	uint64_t thread;		/* 0: the program's own commands, no thread's sync asks */
+	uint64_t thread;		/* whose sync asks how it ended; 0: none's, the program's own commands */
+	struct adsm_caller *caller;	/* the same: caller.h */
 	struct adsm_device_event event;
 	uint64_t given_ns;		/* when it was given to the device; 0: nobody asks */
 };
@@ -126,7 +129,7 @@ struct adsm_home {
 	int index;
 	struct adsm_device *device;
 	_Atomic(void *) native_context;	/* what its driver calls it; NULL: not asked yet */
-	pthread_mutex_t call_mutex;	/* not under the lock: the order of calls */
+	struct adsm_mutex call_mutex;	/* not under the lock: the order of calls */
 	_Atomic uint32_t tick;		/* futex: something a waiter waits for may have happened */
 	_Atomic uint32_t n_waiting;	/* on tick */
 	struct adsm_object *open;	/* objects with a block that is not Invalid and closed */
@@ -146,8 +149,6 @@ struct adsm_home {
 	uint64_t unnamed_seq;		/* the last call that may use any object */
 	uint64_t lost_seq;		/* the first call that the loss of the device ended; 0: none */
 	struct adsm_call pending[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
-	struct { uint64_t thread; int error; } failed[ADSM_FAILED_MAX];
-	unsigned n_failed;
 	_Atomic int touching;		/* threads in a fault that wait for a call to end */
 	uint64_t touch_grace_ns;	/* what the next call waits for them at most; 0: the usual. With call_mutex. */
 	_Atomic uint64_t calls_from_ns;	/* no call begins before: a touch wants its turn; 0: none does */
@@ -155,6 +156,7 @@ struct adsm_home {
 
 	/* the helper threads: see transfer.c */
 	struct adsm_thread evictor, copier, watcher;
+	_Atomic int copier_id;		/* of its thread; 0: it has not begun */
 	_Atomic bool has_evictor;
 	bool has_service;
 	bool evictor_sleeps;
@@ -171,7 +173,7 @@ extern const struct adsm_engine *adsm_engine;
 /* Set while an access of this thread needs more blocks at once than may be Dirty: none is closed for it. */
 extern _Thread_local bool adsm_spare;
 
-/* ---- all of the following: home->lock held, asynchronous signals blocked, unless said otherwise */
+/* ---- all of the following: home->lock held, signals blocked by adsm_os_signals_block(), unless said otherwise */
 
 static inline size_t adsm_block_size(const struct adsm_object *object)
 {
@@ -264,6 +266,13 @@ uint32_t adsm_range_step(const struct adsm_object *object, bool input, size_t at
 
 /* Shut the view of an object; states stay. -ENOMEM: the process has no mappings left. */
 int adsm_object_close(struct adsm_object *object);
+/*
+ * The process has no mappings left (vm.max_map_count): shut what may be shut, of other homes too. The lock is taken,
+ * so that the caller must not have it.
+ */
+void adsm_home_recover(struct adsm_home *home);
+/* Open or close pages that are no object's yet, or no longer; without the lock, likewise. */
+int adsm_home_protect(struct adsm_home *home, uintptr_t start, size_t size, enum adsm_prot prot);
 /* Shut the views of all open objects an unnamed call may use that lie side by side, with one call for each run
  * of them. Best effort: adsm_object_close() does the rest. */
 void adsm_close_neighbours(struct adsm_home *home);

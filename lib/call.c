@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "caller.h"
 #include "foreign.h"
 #include "index.h"
 #include "io.h"
@@ -14,6 +15,7 @@
 #include "transfer.h"
 
 #define USES_MAX 128			/* objects named by one call, assignments included */
+#define FEW 17				/* arguments and assignments without malloc(): 16, and adsmCall()'s empty one */
 #define PATIENCE 3			/* passes over busy objects before new accesses have to wait */
 #define TOUCH_GRACE_NS 5000000		/* for threads whose touch came before this call; twice after each vain one */
 #define TOUCH_GRACE_MAX_NS 320000000
@@ -42,16 +44,30 @@ struct bound_call {
 	uint64_t given_ns;		/* as in struct adsm_call */
 	void *start_arg;
 	size_t n_args, n_pointers, n_uses;
+	size_t max;			/* of each of these; USES_MAX once there is @many */
+	struct adsm_launch_arg *args;
+	struct named_pointer *pointers;
+	struct use *uses;
+	size_t const_bytes, n_bytes;
+	char *bytes;			/* copies of the values and constants */
+	/* Where they are when there are few: stacks may be small. */
+	struct adsm_launch_arg few_args[FEW];
+	struct named_pointer few_pointers[FEW];
+	struct use few_uses[FEW];
+	char few_bytes[256];
+	struct many *many;
+};
+
+struct many {
 	struct adsm_launch_arg args[ADSM_ARGS_MAX];
 	struct named_pointer pointers[USES_MAX];
 	struct use uses[USES_MAX];
-	size_t const_bytes, n_bytes;
-	char *bytes;			/* copies of the values and constants */
-	char few_bytes[1024];		/* where they are when there are few */
+	struct adsm_assignment assignments[USES_MAX];
 };
 
 static _Thread_local struct {
 	uint64_t id;			/* of the thread, never reused */
+	struct adsm_caller *caller;	/* since its first call */
 	unsigned epoch;			/* adsm_epoch when the rest was true */
 	uint64_t last_seq[ADSM_MAX_DEVICES];
 	unsigned n_calls[ADSM_MAX_DEVICES];	/* since its last sync */
@@ -73,6 +89,48 @@ static void renew_thread(void)
 
 /* ---- binding */
 
+/* Only what is used of it is filled in. */
+static void begin(struct bound_call *call, adsmKernel *kernel, const void *where)
+{
+	call->kernel = kernel;
+	call->where = where;
+	call->home = NULL;
+	call->n_args = call->n_pointers = call->n_uses = call->const_bytes = call->n_bytes = 0;
+	call->max = FEW;
+	call->args = call->few_args;
+	call->pointers = call->few_pointers;
+	call->uses = call->few_uses;
+	call->bytes = call->few_bytes;
+	call->many = NULL;
+}
+
+static void end(struct bound_call *call)
+{
+	free(call->many);
+	if (call->bytes != call->few_bytes)
+		free(call->bytes);
+}
+
+/* Room for as many as there may be. Before any lock, and before objects are known. */
+static int grow(struct bound_call *call)
+{
+	struct many *many = malloc(sizeof(*many));
+
+	if (!many)
+		return adsm_fail(-ENOMEM, "no memory for a call of more than %d arguments", FEW - 1);
+	memcpy(many->args, call->args, call->n_args * sizeof(*call->args));
+	memcpy(many->pointers, call->pointers, call->n_pointers * sizeof(*call->pointers));
+	for (size_t i = 0; i < call->n_pointers; i++)
+		if (many->pointers[i].arg)
+			many->pointers[i].arg = many->args + (many->pointers[i].arg - call->args);
+	call->args = many->args;
+	call->pointers = many->pointers;
+	call->uses = many->uses;
+	call->max = USES_MAX;
+	call->many = many;
+	return 0;
+}
+
 static int add_use(struct bound_call *call, struct adsm_object *object, unsigned access)
 {
 	for (size_t i = 0; i < call->n_uses; i++)
@@ -80,7 +138,7 @@ static int add_use(struct bound_call *call, struct adsm_object *object, unsigned
 			call->uses[i].access |= access;
 			return 0;
 		}
-	if (call->n_uses == USES_MAX)
+	if (call->n_uses == call->max)
 		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", USES_MAX);
 	call->uses[call->n_uses++] = (struct use){ object, object->birth, access };
 	return 0;
@@ -96,7 +154,7 @@ static int add_pointer(struct bound_call *call, const char *what, const void *p,
 		*arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_POINTER };
 	if (!p)
 		return 0;
-	if (call->n_pointers == USES_MAX)
+	if (call->n_pointers == call->max)
 		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", USES_MAX);
 	call->pointers[call->n_pointers++] = (struct named_pointer){ what, p, access, arg };
 	/* A slot never changes its home, so this needs no lock, whatever becomes of the object. */
@@ -281,9 +339,17 @@ static int bind(struct bound_call *call, const adsmArg *args, size_t n)
 
 static int bind_assignments(struct bound_call *call)
 {
-	struct adsm_assignment list[USES_MAX];
-	size_t n = adsm_kernel_assignments(call->kernel, list, USES_MAX);
+	struct adsm_assignment few[4], *list = few;
+	size_t n = adsm_kernel_assignments(call->kernel, few, sizeof(few) / sizeof(few[0]));
 
+	if (n > sizeof(few) / sizeof(few[0]) || call->n_pointers + n > call->max) {
+		int error = call->many ? 0 : grow(call);
+
+		if (error)
+			return error;
+		list = call->many->assignments;
+		n = adsm_kernel_assignments(call->kernel, list, USES_MAX);
+	}
 	if (n > USES_MAX)
 		return adsm_fail(-EINVAL, "kernel '%s' has %zu objects assigned, a call takes %d",
 				 call->kernel->info->name, n, USES_MAX);
@@ -453,6 +519,12 @@ static bool is_own(const struct bound_call *call)
 	return call->kernel && !call->kernel->module->internal;
 }
 
+/* The kernel's; "" for what the program gives its driver itself. */
+static const char *name_of(const struct bound_call *call)
+{
+	return is_own(call) ? call->kernel->info->name : "";
+}
+
 static void take_object(const struct bound_call *call, struct adsm_object *object, enum adsm_block_event event)
 {
 	if (event != ADSM_EVENT_CALL_IN)
@@ -576,8 +648,8 @@ static void note_call(struct bound_call *call, struct adsm_device_event event)
 	if (event.seq) {
 		seq = ++home->last_seq;
 		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){
-			seq, call->kernel ? call->kernel->info->name : "", call->kernel ? thread.id : 0, event,
-			call->given_ns
+			seq, name_of(call), call->kernel ? thread.id : 0,
+			thread.caller, event, call->given_ns
 		};
 	}
 	take_objects(call, seq);
@@ -650,17 +722,17 @@ static int enter_call(struct bound_call *call)
 static int enter_in_turn(struct bound_call *call)
 {
 	void (*finish_detached)(void) = atomic_load(&adsm_io_finish_detached);
-	const char *name = call->kernel ? call->kernel->info->name : "";
+	const char *name = name_of(call);
 	uint64_t start = adsm_observes(ADSM_OBSERVE_TRACE) ? adsm_os_now_ns() : 0, seq;
 	int error;
 
 	adsm_because(ADSM_WHY_CALL, call->where, name);
 	if (finish_detached)
 		finish_detached();
-	pthread_mutex_lock(&call->home->call_mutex);
+	adsm_mutex_lock(&call->home->call_mutex);
 	error = enter_call(call);
 	seq = call->home->last_seq;
-	pthread_mutex_unlock(&call->home->call_mutex);
+	adsm_mutex_unlock(&call->home->call_mutex);
 	if (!error)
 		adsm_note_call(call->home->index, name, seq, start);
 	adsm_because(ADSM_WHY_OTHER, NULL, "");
@@ -670,79 +742,74 @@ static int enter_in_turn(struct bound_call *call)
 int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, adsm_starter *start,
 		      void *arg)
 {
-	struct bound_call call;		/* as below */
+	struct bound_call call;
+	int error;
 
-	call.kernel = NULL;
-	call.where = NULL;
+	begin(&call, NULL, NULL);
 	call.home = home;
 	call.named = n && n <= USES_MAX && !adsm_options.paper;
 	call.start = start;
 	call.start_arg = arg;
-	call.n_uses = 0;
+	error = call.named && n > FEW ? grow(&call) : 0;
+	if (error)
+		return error;
 	call.n_pointers = call.named ? n : 0;
 	for (size_t i = 0; i < call.n_pointers; i++)
 		call.pointers[i] = (struct named_pointer){ NULL, uses[i].p, uses[i].access, NULL };
-	return enter_in_turn(&call);
+	error = enter_in_turn(&call);
+	end(&call);
+	return error;
+}
+
+static int prepare(struct bound_call *call, const adsmArg *args, size_t n, adsmDim grid, adsmDim block,
+		   struct adsm_launch *launch)
+{
+	int error = n > FEW ? grow(call) : 0;
+
+	call->named = true;
+	if (!error)
+		error = bind(call, args, n);
+	if (!error)
+		error = bind_assignments(call);
+	if (!error)
+		error = check_dims(call->kernel->info, grid, block, launch);
+	if (!error)
+		error = copy_values(call);
+	if (adsm_options.paper)
+		call->named = false;
+	launch->name = call->kernel->info->name;
+	launch->n_args = call->n_args;
+	launch->args = call->args;
+	return error;
 }
 
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
 {
-	struct bound_call call;		/* large, and only what is used of it is filled in */
+	struct bound_call call;
 	struct adsm_launch launch = { 0 };
 	struct kernel_start start = { .launch = &launch };
 	int error;
 
 	if (!kernel || !adsm_kernel_is_live(kernel))
 		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
-	call.kernel = kernel;
-	call.where = where;
-	call.home = NULL;
-	call.named = true;
-	call.n_args = call.n_pointers = call.n_uses = call.const_bytes = call.n_bytes = 0;
-	call.bytes = call.few_bytes;
-	error = bind(&call, args, n);
-	if (!error)
-		error = bind_assignments(&call);
-	if (!error)
-		error = check_dims(kernel->info, grid, block, &launch);
-	if (!error)
-		error = copy_values(&call);
-	if (error)
-		return error;
-	if (adsm_options.paper)
-		call.named = false;
 	renew_thread();
-	launch.name = kernel->info->name;
-	launch.n_args = call.n_args;
-	launch.args = call.args;
+	thread.caller = adsm_caller_get(thread.id);
+	if (!thread.caller)
+		return adsm_fail(-ENOMEM, "no memory to note calls of another thread");
+	begin(&call, kernel, where);
+	error = prepare(&call, args, n, grid, block, &launch);
 	start.home = call.home;
 	call.start = start_kernel;
 	call.start_arg = &start;
-	error = enter_in_turn(&call);
-	if (call.bytes != call.few_bytes)
-		free(call.bytes);
-	if (error)
-		return error;
-	adsm_count(NULL, const_bytes, call.const_bytes);
-	return 0;
+	if (!error)
+		error = enter_in_turn(&call);
+	end(&call);
+	if (!error)
+		adsm_count(NULL, const_bytes, call.const_bytes);
+	return error;
 }
 
 /* ---- sync */
-
-/* The first error among this thread's calls on a device, forgotten with it. Lock held. */
-static int collect_error(struct adsm_home *home)
-{
-	for (unsigned i = 0; i < home->n_failed; i++)
-		if (home->failed[i].thread == thread.id) {
-			int error = home->failed[i].error;
-
-			home->n_failed--;
-			memmove(&home->failed[i], &home->failed[i + 1],
-				(home->n_failed - i) * sizeof(home->failed[0]));
-			return error;
-		}
-	return 0;
-}
 
 /* Protocols that see no accesses fetch here what the calls that have ended wrote. Lock held. */
 static int acquire(struct adsm_home *home)
@@ -823,7 +890,7 @@ static int sync_home(struct adsm_home *home)
 	}
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	error = collect_error(home);
+	error = adsm_caller_collect(home->index);
 	failed = acquire(home);
 	adsm_fetch_expected(home);
 	adsm_home_unlock(home, &old);

@@ -17,6 +17,7 @@
 #include "observe.h"
 #include "options.h"
 #include "transfer.h"
+#include "views.h"
 
 /* The CPU's bytes at a time: they are fetched, copied and entered while a cache still has them. */
 #define STEP ((size_t)1 << 20)
@@ -83,6 +84,36 @@ static int part_at(const char *p, bool in_handler, struct adsm_object **ret_obje
 		rest = adsm_index_next(a, *size) - a;
 	*ret_object = object;
 	*size = *size < rest ? *size : rest;
+	return 0;
+}
+
+/* What is told of its failure begins nothing that it cannot end: no range ends beyond the object that it begins in. */
+static int check_range(const char *start, size_t total, bool in_handler)
+{
+	const struct adsm_object *inside = NULL;
+	const char *p = start;
+	size_t left = total, size;
+
+	if (total > PTRDIFF_MAX || (uintptr_t)start > UINTPTR_MAX - total)
+		return in_handler ? -EINVAL :
+			adsm_fail(-EINVAL, "%zu bytes at %p: no memory is that large", total, start);
+	if (!adsm_may_be_shared(start, total))
+		return 0;
+	for (; left; p += size, left -= size) {
+		struct adsm_object *object;
+		int error;
+
+		size = left;
+		error = part_at(p, in_handler, &object, &size);
+		if (!error && inside && !object)
+			error = -EINVAL;
+		if (error && inside && !in_handler)
+			adsm_fail(error, "%zu bytes at %p are not inside live objects: the one at %p has %zu bytes",
+				  total, start, (void *)inside->start, inside->size);
+		if (error)
+			return error;
+		inside = object;
+	}
 	return 0;
 }
 
@@ -455,8 +486,9 @@ static void look_at(const char *p, size_t size, unsigned needed, struct look *lo
 		look->open = object->blocks[offset >> object->block_shift].view >= needed;
 }
 
-/* Is there no reason to do it otherwise than libc would, on the views? Or else: @device: not on the device. */
-static bool for_libc(const struct bulk *bulk, bool to, bool from, bool *device)
+/* Is there no reason to do it otherwise than libc would, on the views? *ret_open: nothing of it is seen. Or else:
+ * @device: not on the device. */
+static bool for_libc(const struct bulk *bulk, bool to, bool from, bool *device, bool *ret_open)
 {
 	struct look look = { .open = true };
 
@@ -466,6 +498,7 @@ static bool for_libc(const struct bulk *bulk, bool to, bool from, bool *device)
 		look_at(bulk->src, bulk->size, ADSM_PROT_READ, &look);
 	if (look.open && bulk->size < DEVICE_MIN && !adsm_options.paper)
 		*device = false;
+	*ret_open = look.open && !adsm_observes(ADSM_OBSERVE_ADVICE);
 	return !look.whole || look.unseen || (look.open && !*device);
 }
 
@@ -505,16 +538,27 @@ static void tell_advice(const struct bulk *bulk, const char *p, bool input, bool
 	adsm_home_unlock(object->home, &old);
 }
 
+static void run_on_views(const struct bulk *bulk)
+{
+	if (bulk->fill)
+		adsm_views_set(bulk->dst, bulk->value, bulk->size, bulk->set);
+	else
+		adsm_views_move(bulk->dst, bulk->src, bulk->size, bulk->move);
+}
+
 /* 0, or what went wrong; never that where libc goes on. */
 static int work_on(struct bulk bulk)
 {
 	bool to = adsm_may_be_shared(bulk.dst, bulk.size);
 	bool from = !bulk.fill && adsm_may_be_shared(bulk.src, bulk.size);
 	bool overlap = !bulk.fill && bulk.dst < bulk.src + bulk.size && bulk.src < bulk.dst + bulk.size;
-	bool device = to && (from || bulk.fill || bulk.direct) && !overlap;
+	bool device = to && (from || bulk.fill || bulk.direct) && !overlap, open = false;
 
-	if (!bulk.strict && (overlap || for_libc(&bulk, to, from, &device))) {
-		run(&bulk, bulk.dst, bulk.src, bulk.size);
+	if (!bulk.strict && (overlap || for_libc(&bulk, to, from, &device, &open))) {
+		if (open)
+			run(&bulk, bulk.dst, bulk.src, bulk.size);
+		else
+			run_on_views(&bulk);
 		return 0;
 	}
 	while (bulk.size) {
@@ -527,7 +571,7 @@ static int work_on(struct bulk bulk)
 		if (done < 0 && bulk.strict)
 			return (int)done;
 		if (done < 0) {
-			run(&bulk, bulk.dst, bulk.src, bulk.size);
+			run_on_views(&bulk);
 			return 0;
 		}
 		bulk.dst += done;
@@ -562,11 +606,20 @@ static void end_cause(const struct adsm_cause *before)
 		adsm_cause = *before;
 }
 
+static int check_ranges(const struct bulk *bulk)
+{
+	int error = bulk->strict ? check_range(bulk->dst, bulk->size, bulk->in_handler) : 0;
+
+	return error || !bulk->strict || bulk->fill ? error : check_range(bulk->src, bulk->size, bulk->in_handler);
+}
+
 static int work(struct bulk bulk)
 {
 	struct adsm_cause before;
-	int error;
+	int error = check_ranges(&bulk);
 
+	if (error)
+		return error;
 	begin_cause(&before, bulk.fill ? ADSM_WHY_FILL : ADSM_WHY_COPY, bulk.where);
 	tell_ends(&bulk, false);
 	error = work_on(bulk);
@@ -618,7 +671,7 @@ void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(voi
 	/* No block is smaller: what covers none is libc's. */
 	if (size < ADSM_PAGE_SIZE) {
 		begin_cause(&before, ADSM_WHY_COPY, where);
-		libc(dst, src, size);
+		adsm_views_move(dst, src, size, libc);
 		end_cause(&before);
 		return;
 	}
@@ -634,7 +687,7 @@ void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, in
 	/* No block is smaller: what covers none is libc's. */
 	if (size < ADSM_PAGE_SIZE) {
 		begin_cause(&before, ADSM_WHY_FILL, where);
-		libc(dst, value, size);
+		adsm_views_set(dst, value, size, libc);
 		end_cause(&before);
 		return;
 	}
@@ -699,13 +752,14 @@ static void note_copy(struct adsm_home *home, struct adsm_device_event event)
 static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direction direction)
 {
 	bool out = direction == ADSM_TO_DEVICE;
+	int error = check_range(out ? src : dst, size, false);
 
-	while (size) {
+	while (!error && size) {
 		struct iovec whole = { out ? (char *)src : dst, size }, room[ADSM_IO_ROOM(1)];
 		struct adsm_object *object;
 		struct adsm_io io __attribute__((cleanup(adsm_io_cleanup))) = { .vector = &whole, .n = 1 };
-		int error = part_at(whole.iov_base, false, &object, &whole.iov_len);
 
+		error = part_at(whole.iov_base, false, &object, &whole.iov_len);
 		if (error)
 			return error;
 		if (object)
@@ -725,7 +779,7 @@ static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direct
 		src += whole.iov_len;
 		size -= whole.iov_len;
 	}
-	return 0;
+	return error;
 }
 
 int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direction direction,

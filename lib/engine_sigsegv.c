@@ -13,6 +13,7 @@
 
 #define KERNEL_SIGSET_SIZE 8	/* bytes of a signal mask, as the kernel counts and stores it */
 #define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig) - 1))
+#define OVERRUN ((uintptr_t)65536)	/* so far below its end a stack that ends is used at first */
 
 static _Atomic(adsm_fault_handler *) fault_handler;	/* NULL: stopped; every fault is foreign */
 
@@ -111,9 +112,10 @@ static uint64_t mask_bits(const sigset_t *set)
 
 static void set_mask(uint64_t bits)
 {
-	const struct adsm_sigset set = { .bits = { bits } };
+	const int saved_errno = errno;
 
-	adsm_os_signals_restore(&set);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &bits, NULL, KERNEL_SIGSET_SIZE);
+	errno = saved_errno;
 }
 
 /* SIG_DFL is all zeros. Not through libc: its sigaction() may be wrapped. */
@@ -170,18 +172,18 @@ __attribute__((weak)) int adsm_engine_sigaction(int sig, const struct sigaction 
 
 /* ---- the application's action, of which the kernel does not know */
 
-static void lock_action(struct adsm_sigset *ret_old)
+static void lock_action(uint64_t *ret_old)
 {
 	uint64_t all = UINT64_MAX;
 
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, ret_old->bits, KERNEL_SIGSET_SIZE);
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, ret_old, KERNEL_SIGSET_SIZE);
 	adsm_lock(&action_lock);
 }
 
-static void unlock_action(const struct adsm_sigset *old)
+static void unlock_action(uint64_t old)
 {
 	adsm_unlock(&action_lock);
-	adsm_os_signals_restore(old);
+	set_mask(old);
 }
 
 /* Where our handler runs, and whether a system call goes on after it, is as the application's handler wants. */
@@ -200,7 +202,7 @@ int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_ol
 	const int flags = SA_NOCLDSTOP | SA_NOCLDWAIT | SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER |
 		SA_RESETHAND;
 	struct sigaction now;
-	struct adsm_sigset old;
+	uint64_t old;
 	int error;
 
 	atomic_store(&is_virtual, true);
@@ -226,7 +228,7 @@ int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_ol
 		}
 		now = found;
 	}
-	unlock_action(&old);
+	unlock_action(old);
 	if (!error)
 		*ret_old = now;
 	return error;
@@ -244,13 +246,13 @@ void adsm_sigsegv_in_process(void)
 static struct sigaction use_action(void)
 {
 	struct sigaction action;
-	struct adsm_sigset old;
+	uint64_t old;
 
 	lock_action(&old);
 	action = previous;
 	if (action.sa_flags & SA_RESETHAND && action.sa_handler != SIG_IGN)
 		previous.sa_handler = SIG_DFL;
-	unlock_action(&old);
+	unlock_action(old);
 	return action;
 }
 
@@ -387,12 +389,16 @@ static ucontext_t been_here;	/* marks the context of a signal that is being forw
 static void forward(int sig, siginfo_t *info, ucontext_t *context)
 {
 	const bool sent = info->si_code <= 0;	/* by a process; else raised by the instruction itself */
-	const uintptr_t sp = stack_pointer(context), alternate = (uintptr_t)context->uc_stack.ss_sp;
+	const uintptr_t alternate = (uintptr_t)context->uc_stack.ss_sp;
+	uintptr_t sp = stack_pointer(context);
 	struct sigaction action;
 
 	/* What is on the alternate stack was not called from any other. */
 	if (belief.bounded && !belief.stack && sp - alternate < context->uc_stack.ss_size)
 		belief.blocked = false;
+	/* Its handler has not been left, but has gone beyond the end of that stack. */
+	if (!sent && belief.stack - (uintptr_t)info->si_addr - 1 < OVERRUN)
+		sp = belief.stack;
 	/* Fresh from the kernel it is NULL. */
 	if (context->uc_link == &been_here) {
 		set_default(sig);
@@ -425,12 +431,29 @@ static void forward(int sig, siginfo_t *info, ucontext_t *context)
 	context->uc_link = NULL;
 }
 
-/* FOREIGN, SERVED or LOST. Asynchronous signals are blocked; errno is kept. */
+static bool has_room(const ucontext_t *context)
+{
+	const uintptr_t here = (uintptr_t)__builtin_frame_address(0), end = (uintptr_t)context->uc_stack.ss_sp;
+
+	/* What the kernel puts there is all on the alternate stack; this may be beyond the end already. */
+	return (uintptr_t)context - end >= context->uc_stack.ss_size ||
+		here + ADSM_SIGSEGV_STACK - end >= 2 * ADSM_SIGSEGV_STACK;
+}
+
+/* Told without the formatter: that needs more room than there is. */
+static void tell_cramped(void)
+{
+	static const char text[] = "adsm: error: shared memory is touched on an alternate stack that is too small: "
+		"sigaltstack() with getauxval(AT_MINSIGSTKSZ) + 4096 bytes, at least\n";
+
+	adsm_os_write(2, text, sizeof(text) - 1);
+}
+
+/* FOREIGN, SERVED or LOST. All signals are blocked; errno is kept. */
 static enum adsm_fault_result serve(const siginfo_t *info, const ucontext_t *context)
 {
 	const int saved_errno = errno;
 	adsm_fault_handler *handler = atomic_load(&fault_handler);
-	struct adsm_sigset unused;
 	uintptr_t instruction;
 	bool write;
 
@@ -443,24 +466,47 @@ static enum adsm_fault_result serve(const siginfo_t *info, const ucontext_t *con
 			.instruction = instruction,
 			.caller = caller(context),
 			.write = write,
+			.cramped = !has_room(context),
 		};
 		enum adsm_fault_result result = handler(&fault);
 
+		if (fault.cramped && result == ADSM_FAULT_LOST) {
+			tell_cramped();
+			/* The instruction faults again, for good. */
+			set_default(SIGSEGV);
+			result = ADSM_FAULT_SERVED;
+		}
 		errno = saved_errno;
 		if (result != ADSM_FAULT_WAIT)
 			return result;
 		/* The application's signal handlers run meanwhile, and may never come back. */
 		set_mask(mask_bits(&context->uc_sigmask));
 		fault.wait(&fault);
-		adsm_os_signals_block(&unused);
+		set_mask(UINT64_MAX);
 		errno = saved_errno;
 	}
 }
 
+/*
+ * Somebody sent it while this thread has a lock that its handler may want: it comes again as soon as the mask is
+ * restored that the interrupted code had before. What an instruction raises cannot wait.
+ */
+static bool keep(int sig, const siginfo_t *info, ucontext_t *context)
+{
+	if (info->si_code > 0 || !adsm_os_signals_are_blocked(mask_bits(&context->uc_sigmask)))
+		return false;
+	queue_to_self(sig, info);
+	sigaddset(&context->uc_sigmask, sig);
+	return true;
+}
+
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
-	enum adsm_fault_result result = serve(info, context);
+	enum adsm_fault_result result;
 
+	if (keep(sig, info, context))
+		return;
+	result = serve(info, context);
 	if (result == ADSM_FAULT_FOREIGN)
 		forward(sig, info, context);
 	else if (result == ADSM_FAULT_LOST)
@@ -470,13 +516,16 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 bool adsm_sigsegv_handle(int sig, siginfo_t *info, void *context)
 {
 	enum adsm_fault_result result;
-	struct adsm_sigset old;
+	uint64_t all = UINT64_MAX, old;
 
 	if (sig != SIGSEGV)
 		return false;
-	adsm_os_signals_block(&old);
+	if (keep(sig, info, context))
+		return true;
+	/* As in our own handler: cancellation is as it was, since a handler may leave while this waits. */
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, KERNEL_SIGSET_SIZE);
 	result = serve(info, context);
-	adsm_os_signals_restore(&old);
+	set_mask(old);
 	if (result == ADSM_FAULT_LOST)
 		raise_sigbus((uintptr_t)info->si_addr, context);
 	return result != ADSM_FAULT_FOREIGN;
@@ -486,21 +535,18 @@ bool adsm_sigsegv_handle(int sig, siginfo_t *info, void *context)
 
 static int take(adsm_fault_handler *handler)
 {
-	/* What an instruction raises: it kills while blocked. */
-	static const int synchronous[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT };
 	struct sigaction found;
 	int error;
 
 	if (adsm_engine_sigaction(SIGSEGV, NULL, &found))
 		return -errno;
 	/*
-	 * All others are masked: their handlers may touch objects, and wait for locks of this thread. Not by
-	 * sigfillset(), which leaves out what the C library keeps for itself: a cancelled thread keeps a lock.
+	 * All are masked: handlers may touch objects, and wait for locks of this thread. Not by sigfillset(), which
+	 * leaves out what the C library keeps for itself: a cancelled thread keeps a lock. SIGSEGV too: our handler
+	 * raises none but where its stack is too small, and each would begin at the top of that stack, for ever.
 	 */
-	ours = (struct sigaction){ .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_NODEFER };
+	ours = (struct sigaction){ .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
 	memset(&ours.sa_mask, 0xff, sizeof(ours.sa_mask));
-	for (size_t i = 0; i < sizeof(synchronous) / sizeof(synchronous[0]); i++)
-		sigdelset(&ours.sa_mask, synchronous[i]);
 	/* Chained to by somebody who had it after us: forward to where we did. */
 	if (found.sa_sigaction != on_signal)
 		previous = found;
@@ -517,12 +563,12 @@ static int take(adsm_fault_handler *handler)
 
 static int start(adsm_fault_handler *handler)
 {
-	struct adsm_sigset old;
+	uint64_t old;
 	int error;
 
 	lock_action(&old);
 	error = take(handler);
-	unlock_action(&old);
+	unlock_action(old);
 	/* As it may be after a handler that ran before this, and was left by longjmp(). */
 	if (!error)
 		unblock_in_kernel();
@@ -532,7 +578,7 @@ static int start(adsm_fault_handler *handler)
 static void stop(void)
 {
 	struct sigaction now;
-	struct adsm_sigset old;
+	uint64_t old;
 
 	atomic_store(&fault_handler, NULL);
 	lock_action(&old);
@@ -540,7 +586,7 @@ static void stop(void)
 	if (!adsm_engine_sigaction(SIGSEGV, NULL, &now) && now.sa_sigaction == on_signal)
 		adsm_engine_sigaction(SIGSEGV, &previous, NULL);
 	taken = false;
-	unlock_action(&old);
+	unlock_action(old);
 }
 
 static int protect_ro(void *view, size_t size)

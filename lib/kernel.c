@@ -8,7 +8,7 @@
 #include "kernel.h"
 #include "log.h"
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
 static adsmModule *modules;
 
 static void free_module(adsmModule *module)
@@ -119,10 +119,10 @@ static int finish(adsmModule *module, int error, adsmModule **ret_module)
 		free_module(module);
 		return error;
 	}
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	module->next = modules;
 	modules = module;
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	*ret_module = module;
 	return 0;
 }
@@ -182,14 +182,14 @@ int adsm_module_destroy(adsmModule *module)
 {
 	adsmModule **at;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	at = find(module);
 	if (!*at) {
-		pthread_mutex_unlock(&mutex);
+		adsm_mutex_unlock(&mutex);
 		return adsm_fail(-EINVAL, "%p is not a loaded module", (void *)module);
 	}
 	*at = module->next;
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	free_module(module);
 	return 0;
 }
@@ -198,9 +198,9 @@ bool adsm_module_is_live(const adsmModule *module)
 {
 	bool live;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	live = module && *find(module);
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return live;
 }
 
@@ -208,10 +208,10 @@ size_t adsm_modules_alive(void)
 {
 	size_t n = 0;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	for (adsmModule *m = modules; m; m = m->next)
 		n += !m->internal;
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return n;
 }
 
@@ -225,22 +225,22 @@ adsmKernel *adsm_kernel_find(adsmModule *module, const char *name)
 
 int adsm_kernel_nothing(struct adsm_home *home, adsmKernel **ret_kernel)
 {
-	static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+	static struct adsm_mutex making = ADSM_MUTEX_INIT;
 	adsmModule *module;
 	int error = 0;
 
-	pthread_mutex_lock(&making);
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&making);
+	adsm_mutex_lock(&mutex);
 	for (module = modules; module; module = module->next)
 		if (module->internal && module->only == home)
 			break;
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	if (!module) {
 		error = adsm_module_adopt(home, NULL, &module);
 		if (!error)
 			module->internal = true;
 	}
-	pthread_mutex_unlock(&making);
+	adsm_mutex_unlock(&making);
 	if (!error)
 		*ret_kernel = &module->kernels[0];
 	return error;
@@ -250,7 +250,7 @@ void adsm_modules_end(void)
 {
 	adsmModule **at = &modules;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	while (*at) {
 		adsmModule *module = *at;
 
@@ -261,7 +261,7 @@ void adsm_modules_end(void)
 		*at = module->next;
 		free_module(module);
 	}
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 }
 
 static bool is_live(const adsmKernel *kernel)
@@ -276,9 +276,9 @@ bool adsm_kernel_is_live(const adsmKernel *kernel)
 {
 	bool live;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	live = is_live(kernel);
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return live;
 }
 
@@ -303,12 +303,12 @@ int adsm_kernel_entry(adsmKernel *kernel, struct adsm_home *home, struct adsm_en
 {
 	int error = 0;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	if (!kernel->entries[home->index])
 		error = load(kernel, home);
 	if (!error)
 		*ret_entry = kernel->entries[home->index];
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return error;
 }
 
@@ -337,7 +337,7 @@ int adsm_kernel_assign(adsmKernel *kernel, uintptr_t start, unsigned access)
 		if (!a)
 			return -ENOMEM;
 	}
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	if (kernel) {
 		unassign(kernel, start);
 		*a = (struct adsm_assignment){ kernel->assignments, start, access };
@@ -347,7 +347,7 @@ int adsm_kernel_assign(adsmKernel *kernel, uintptr_t start, unsigned access)
 			for (size_t i = 0; i < m->info->n_kernels; i++)
 				unassign(&m->kernels[i], start);
 	}
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return 0;
 }
 
@@ -355,11 +355,11 @@ size_t adsm_kernel_assignments(adsmKernel *kernel, struct adsm_assignment *ret_l
 {
 	size_t n = 0;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	for (struct adsm_assignment *a = kernel->assignments; a; a = a->next, n++)
 		if (n < max)
 			ret_list[n] = *a;
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return n;
 }
 
@@ -367,12 +367,12 @@ bool adsm_kernel_is_assigned(uintptr_t start)
 {
 	bool found = false;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	for (adsmModule *m = modules; m; m = m->next)
 		for (size_t i = 0; i < m->info->n_kernels; i++)
 			for (struct adsm_assignment *a = m->kernels[i].assignments; a; a = a->next)
 				found |= a->start == start;
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return found;
 }
 
@@ -380,7 +380,7 @@ bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start)
 {
 	bool found = false;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	for (size_t i = 0; *find(module) && i < module->info->n_kernels && !found; i++) {
 		struct adsm_assignment *a = module->kernels[i].assignments;
 
@@ -390,6 +390,6 @@ bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start)
 			unassign(&module->kernels[i], a->start);
 		}
 	}
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return found;
 }

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,9 +29,9 @@ static void put(struct text *text, char c)
 	text->length++;
 }
 
-static void put_string(struct text *text, const char *s)
+static void put_string(struct text *text, const char *s, int most)
 {
-	for (s = s ? s : "(null)"; *s; s++)
+	for (s = s ? s : "(null)"; most-- && *s; s++)
 		put(text, *s);
 }
 
@@ -54,19 +55,24 @@ static int format_text(char *buffer, size_t size, const char *format, va_list ar
 	for (; *format; format++) {
 		bool wide = false;
 		int64_t number;
+		int most = -1;
 
 		if (*format != '%') {
 			put(&text, *format);
 			continue;
 		}
 		format++;
+		if (format[0] == '.' && format[1] == '*') {
+			most = va_arg(args, int);
+			format += 2;
+		}
 		while (*format == 'l' || *format == 'z') {
 			wide = true;	/* long and size_t are both 64 bits here */
 			format++;
 		}
 		switch (*format) {
 		case 's':
-			put_string(&text, va_arg(args, const char *));
+			put_string(&text, va_arg(args, const char *), most);
 			break;
 		case 'c':
 			put(&text, (char)va_arg(args, int));
@@ -83,14 +89,14 @@ static int format_text(char *buffer, size_t size, const char *format, va_list ar
 				   *format == 'u' ? 10 : 16);
 			break;
 		case 'p':
-			put_string(&text, "0x");
+			put_string(&text, "0x", -1);
 			put_number(&text, (uintptr_t)va_arg(args, void *), 16);
 			break;
 		case '%':
 			put(&text, '%');
 			break;
 		default:	/* not ours to format: what follows cannot be told apart, so stop here */
-			put_string(&text, "%?");
+			put_string(&text, "%?", -1);
 			goto end;
 		}
 	}
@@ -145,6 +151,7 @@ void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 __thread int adsm_in_fault;
 
 static char no_memory[] = "there was no memory to say what went wrong";
+static __thread unsigned n_said;
 static __thread char *last_error;	/* malloc()ed, no_memory, or NULL before the first failure */
 static pthread_key_t last_error_key;	/* holds the same, only to free it when its thread ends */
 static pthread_once_t last_error_once = PTHREAD_ONCE_INIT;
@@ -166,6 +173,7 @@ void adsm_say(const char *format, ...)
 	char text[MESSAGE_MAX];	/* not at once into place: an argument may be the last error itself */
 	va_list args;
 
+	n_said++;
 	va_start(args, format);
 	format_text(text, sizeof(text), format, args);
 	va_end(args);
@@ -202,4 +210,39 @@ void adsm_say_long(const char *before, const char *text)
 const char *adsm_last_error(void)
 {
 	return last_error ? last_error : "";
+}
+
+char *adsm_error_keep(void)
+{
+	return strdup(adsm_last_error());
+}
+
+void adsm_error_back(char *kept)
+{
+	if (kept && strcmp(kept, adsm_last_error()))
+		adsm_say_long("", kept);
+	free(kept);
+}
+
+unsigned adsm_n_said(void)
+{
+	return n_said;
+}
+
+/* Of the last error that was told, 0: none. No sentence under a mutex, which the child of a fork may find locked. */
+static _Atomic uint64_t told;
+
+void adsm_error_once(void)
+{
+	uint64_t hash = 14695981039346656037u;	/* FNV-1a */
+
+	for (const char *p = adsm_last_error(); *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+	if (atomic_exchange(&told, hash) != hash)
+		adsm_error("%s", adsm_last_error());
+}
+
+void adsm_error_forget(void)
+{
+	atomic_store(&told, 0);
 }

@@ -8,7 +8,7 @@ enum adsm_log_level { ADSM_LOG_SILENT, ADSM_LOG_ERROR, ADSM_LOG_WARN, ADSM_LOG_I
 extern enum adsm_log_level adsm_log_level;
 
 /* Formats into its own stack buffer, writes with write(2), keeps errno: safe in the fault handler for
- * the conversions %s %d %u %x %lx %lu %ld %zu %zx %p %c %% (own formatter, no libc stdio). */
+ * the conversions %s %.*s %d %u %x %lx %lu %ld %zu %zx %p %c %% (own formatter, no libc stdio). */
 void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -40,6 +40,15 @@ void adsm_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void adsm_say_long(const char *before, const char *text);
 
 const char *adsm_last_error(void);
+/* Whatever is said between these two is not the last error: that stays. NULL, as there was no memory: it does not. */
+char *adsm_error_keep(void);
+void adsm_error_back(char *kept);
+/* Counts the sentences of this thread: has what failed said something? */
+unsigned adsm_n_said(void);
+
+/* The last error as a line of the log, but not once more while it stays the same; until it is forgotten. */
+void adsm_error_once(void);
+void adsm_error_forget(void);
 
 /* The formatter itself: as snprintf, for the conversions above. */
 int adsm_format(char *buffer, unsigned long size, const char *format, ...)

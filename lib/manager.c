@@ -8,8 +8,10 @@
  *   object.c's mutex    slots, arena ranges
  *   kernel.c's mutex    modules, assignments
  *   home->lock          states, views, queues, pending calls; the only one the fault path takes, held only
- *                       with asynchronous signals blocked, never across a wait for a kernel, a system call of
- *                       the application's or a callback
+ *                       with signals blocked by adsm_os_signals_block(), never across a wait for a kernel, a
+ *                       system call of the application's or a callback
+ *
+ * A thread that has any of them, or is in a driver, cannot be cancelled: adsm_mutex_lock(), adsm_os_signals_block().
  */
 #include <errno.h>
 #include <limits.h>
@@ -20,6 +22,7 @@
 
 #include "advise.h"
 #include "arena.h"
+#include "caller.h"
 #include "index.h"
 #include "io.h"
 #include "log.h"
@@ -41,7 +44,7 @@ enum { STOPPED, STARTED, CHILD };
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 _Atomic int adsm_n_homes;
 
-static pthread_mutex_t start_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct adsm_mutex start_mutex = ADSM_MUTEX_INIT;
 static _Atomic int state;
 static _Atomic uint32_t *unforked;	/* 1; where the system can do that, 0 in a child that was never told */
 unsigned adsm_epoch;
@@ -98,18 +101,6 @@ struct adsm_object *adsm_object_enter(const void *p, struct adsm_sigset *ret_old
 
 /* ---- calls that run */
 
-/* For its thread's next sync, which tells only the first failure. Of too many threads the oldest is forgotten. */
-static void note_failure(struct adsm_home *home, const struct adsm_call *call, int status)
-{
-	for (unsigned i = 0; i < home->n_failed; i++)
-		if (home->failed[i].thread == call->thread)
-			return;
-	if (home->n_failed == ADSM_FAILED_MAX)
-		memmove(&home->failed[0], &home->failed[1], --home->n_failed * sizeof(home->failed[0]));
-	home->failed[home->n_failed].thread = call->thread;
-	home->failed[home->n_failed++].error = status;
-}
-
 /* A call has ended with @status: in order, under the lock. */
 static void finish(struct adsm_home *home, const struct adsm_call *call, int status)
 {
@@ -117,7 +108,7 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 
 	if (status) {
 		if (call->thread)	/* else the program asks its driver */
-			note_failure(home, call, status);
+			adsm_caller_failed(call->caller, call->thread, home->index, status);
 		if (status == -ENODEV && !home->lost_seq)
 			home->lost_seq = call->seq;
 	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
@@ -430,7 +421,7 @@ static bool enqueues_for(uintptr_t address)
 	return object && object->home == adsm_enqueuing;
 }
 
-static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
+static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 {
 	uint64_t start = adsm_os_now_ns(), moved = adsm_moved_ns, spent = adsm_spent_ns(), ns;
 	enum adsm_fault_result result = ADSM_FAULT_FOREIGN;
@@ -479,6 +470,14 @@ static enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 	return result;
 }
 
+static enum adsm_fault_result on_fault(struct adsm_fault *fault)
+{
+	if (!fault->cramped)
+		return handle_fault(fault);
+	return atomic_load(&state) == STARTED && adsm_is_shared((void *)fault->address) ? ADSM_FAULT_LOST :
+		ADSM_FAULT_FOREIGN;
+}
+
 /* ---- start and stop */
 
 static void report_at_exit(void)
@@ -497,15 +496,14 @@ static void become_child(void)
 
 static void in_child(void)
 {
+	adsm_options_child();
 	/* Or the thread that was starting or stopping it, and is not here, leaves it as it is. */
-	bool between = pthread_mutex_trylock(&start_mutex);
+	bool between = pthread_mutex_trylock(&start_mutex.mutex);
 
 	if (!between)
-		pthread_mutex_unlock(&start_mutex);
-	if (atomic_load(&state) == STARTED) {
-		close(adsm_arena.fd);
+		pthread_mutex_unlock(&start_mutex.mutex);
+	if (atomic_load(&state) == STARTED)
 		adsm_trace_forget();
-	}
 	if (between || atomic_load(&state) != STOPPED)
 		become_child();
 }
@@ -564,7 +562,7 @@ static int open_home(const struct adsm_backend *backend, int index)
 	if (error)
 		return error;
 	memset(home, 0, sizeof(*home));
-	pthread_mutex_init(&home->call_mutex, NULL);
+	adsm_mutex_init(&home->call_mutex);
 	home->index = adsm_n_homes;
 	home->device = device;
 	set_policy(&home->policy);
@@ -586,6 +584,41 @@ static void warn_if_bypassed(void)
 	if (adsm_os_is_bypassed() && !adsm_os_library_path(path, sizeof(path)))
 		adsm_warn("opened with dlopen: read(), memcpy() and others do not know shared memory; preload the "
 			  "library (LD_PRELOAD=%s) or use adsmHold() around them", path);
+}
+
+/* Drivers take signals of the program's, when they are only asked for devices, too: LLVM in them those that end it. */
+static struct adsm_actions actions;
+
+/* All of them, or none. */
+static int open_homes(const struct adsm_backend *backend, int n_devices)
+{
+	int error = 0;
+
+	for (int i = 0; i < n_devices && i < ADSM_MAX_DEVICES && !error; i++)
+		error = open_home(backend, i);
+	adsm_os_actions_restore(&actions);
+	if (!error)
+		error = adsm_engine->start(on_fault);
+	if (error)
+		close_homes();
+	return error;
+}
+
+/* With an arena for which there is room, and for what the devices want. */
+static int open_homes_with_room(const struct adsm_backend *backend, int n_devices)
+{
+	int error = open_homes(backend, n_devices);
+
+	while (adsm_arena_is_too_large(error)) {
+		if (!error) {
+			adsm_engine->stop();
+			close_homes();
+		}
+		error = adsm_arena_shrink();
+		if (!error)
+			error = open_homes(backend, n_devices);
+	}
+	return error;
 }
 
 static int start(void)
@@ -611,15 +644,15 @@ static int start(void)
 	error = adsm_arena_create(adsm_options.arena_address, adsm_options.arena_size);
 	if (error)
 		goto end_observing;
+	adsm_os_actions_get(&actions);
 	error = adsm_backend_find(adsm_options.backend, &backend, &n_devices);
+	adsm_os_actions_restore(&actions);
 	if (error)
 		goto destroy_arena;
-	for (int i = 0; i < n_devices && i < ADSM_MAX_DEVICES && !error; i++)
-		error = open_home(backend, i);
-	if (!error)
-		error = adsm_engine->start(handle_fault);
+	error = open_homes_with_room(backend, n_devices);
 	if (error)
-		goto close;
+		goto destroy_arena;
+	adsm_arena_close_file();
 	if (!registered) {
 		atexit(report_at_exit);
 		registered = true;
@@ -627,8 +660,6 @@ static int start(void)
 	}
 	return 0;
 
-close:
-	close_homes();
 destroy_arena:
 	adsm_arena_destroy();
 end_observing:
@@ -636,19 +667,58 @@ end_observing:
 	return error;
 }
 
+/* What the system refuses to whoever asks for more than it may have. */
+static void say_limit(int error)
+{
+	static const struct { int error; const char *limits; } rows[] = {
+		{ EMFILE, " (ulimit -n)" }, { ENFILE, " (of all programs together)" }, { EFBIG, " (ulimit -f)" },
+		{ ENOMEM, " (ulimit -v)" }, { EAGAIN, " (ulimit -u, ulimit -v)" },
+	};
+	const char *limits = "";
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		limits = rows[i].error == -error ? rows[i].limits : limits;
+	adsm_say("the library cannot start: %s%s", strerror(-error), limits);
+}
+
 /* With start_mutex. */
 static int start_now(void)
 {
-	int error = atomic_load(&state) == STARTED ? 0 : start();
+	unsigned n_said;
+	char *before;
+	int error;
 
-	if (error || atomic_load(&state) == STARTED)
+	if (atomic_load(&state) == STARTED)
+		return 0;
+	before = adsm_error_keep();
+	n_said = adsm_n_said();
+	error = start();
+	if (error) {
+		free(before);
+		if (n_said == adsm_n_said())
+			say_limit(error);
 		return error;
+	}
+	/* Backends that were looked for in vain have said why. */
+	adsm_error_back(before);
 	adsm_epoch++;
 	adsm_counters_reset(&adsm_total);
 	atomic_store(&adsm_shared_range.start, adsm_arena.base);
 	atomic_store(&adsm_shared_range.size, adsm_arena.size);
 	atomic_store(&state, STARTED);
 	return 0;
+}
+
+/* Whoever needed it may not look at what it was told: why it failed is told once. With start_mutex. */
+static int start_and_tell(void)
+{
+	int error = start_now();
+
+	if (error)
+		adsm_error_once();
+	else
+		adsm_error_forget();
+	return error;
 }
 
 int adsm_start(void)
@@ -659,9 +729,9 @@ int adsm_start(void)
 		return adsm_fail(-ENOTSUP, "the child of a fork cannot use the library before it calls exec");
 	if (atomic_load_explicit(&state, memory_order_acquire) == STARTED)
 		return 0;
-	pthread_mutex_lock(&start_mutex);
-	error = start_now();
-	pthread_mutex_unlock(&start_mutex);
+	adsm_mutex_lock(&start_mutex);
+	error = start_and_tell();
+	adsm_mutex_unlock(&start_mutex);
 	return error;
 }
 
@@ -727,7 +797,7 @@ int adsm_start_with(const char *name, void *context, void *device, struct adsm_h
 		return adsm_start();
 	if (!backend)
 		return adsm_fail(-ENOTSUP, "the library was built without the backend '%s'", name);
-	pthread_mutex_lock(&start_mutex);
+	adsm_mutex_lock(&start_mutex);
 	*ret_home = adsm_home_of(context);
 	if (!*ret_home) {
 		error = adsm_started() ? add_home(backend, context, device) : start_on(backend, context, device);
@@ -736,7 +806,7 @@ int adsm_start_with(const char *name, void *context, void *device, struct adsm_h
 			atomic_store(&(*ret_home)->native_context, context);
 		}
 	}
-	pthread_mutex_unlock(&start_mutex);
+	adsm_mutex_unlock(&start_mutex);
 	return error;
 }
 
@@ -766,7 +836,7 @@ int adsm_stop(void)
 
 	if (adsm_is_child())
 		return adsm_start();
-	pthread_mutex_lock(&start_mutex);
+	adsm_mutex_lock(&start_mutex);
 	if (atomic_load(&state) != STARTED)
 		goto unlock;
 	if (adsm_objects_alive() || adsm_modules_alive()) {
@@ -784,7 +854,7 @@ int adsm_stop(void)
 	forget_context();
 	adsm_arena_destroy();
 unlock:
-	pthread_mutex_unlock(&start_mutex);
+	adsm_mutex_unlock(&start_mutex);
 	return error;
 }
 
@@ -813,8 +883,16 @@ int adsm_home_set(int index)
 
 void adsm_quiesce(void)
 {
-	for (int i = 0; i < adsm_n_homes; i++)
-		adsm_wait_call(&adsm_homes[i], adsm_homes[i].last_seq);
+	for (int i = 0; i < adsm_n_homes; i++) {
+		struct adsm_home *home = &adsm_homes[i];
+		struct adsm_sigset old;
+		uint64_t seq;
+
+		adsm_home_lock(home, &old);
+		seq = home->last_seq;
+		adsm_home_unlock(home, &old);
+		adsm_wait_call(home, seq);
+	}
 }
 
 /* ---- objects */
@@ -822,10 +900,10 @@ void adsm_quiesce(void)
 /* There is an object outside the arena. */
 static void widen_shared_range(uintptr_t start, size_t size)
 {
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
 	uintptr_t end = start + size, was;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	was = atomic_load(&adsm_shared_range.start);
 	if (end < was + atomic_load(&adsm_shared_range.size))
 		end = was + atomic_load(&adsm_shared_range.size);
@@ -833,7 +911,7 @@ static void widen_shared_range(uintptr_t start, size_t size)
 		start = was;
 	atomic_store(&adsm_shared_range.size, end - start);
 	atomic_store(&adsm_shared_range.start, start);
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 }
 
 int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
@@ -850,7 +928,7 @@ int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_obj
 	if (!options->device_only && !options->protocol->whole_object) {
 		error = adsm_evictor_start(home);
 		if (error)
-			return adsm_fail(error, "cannot start a thread for early transfers");
+			return adsm_fail(error, "cannot start a thread for early transfers (ulimit -u, ulimit -v)");
 	}
 	error = adsm_object_create(home, size, options, &object);
 	if (error)
@@ -975,7 +1053,8 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 static void drop_holds(struct adsm_object *object, uint32_t first, uint32_t end)
 {
 	for (uint32_t b = first; b < end; b++)
-		object->blocks[b].holds--;
+		if (!--object->blocks[b].holds && adsm_advises(object))
+			adsm_advice_unhold(object, b);
 	object->n_holds--;
 	adsm_evict_now(object->home);
 }
@@ -998,6 +1077,9 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 				  (void *)object->start) :
 			adsm_block_ready(object, b, event, true, old);
 
+		if (!error && adsm_advises(object) && adsm_advice_hold(object, b))
+			error = adsm_fail(-ENOMEM, "block %u of the object at %p: the process has no memory mappings "
+					  "left (vm.max_map_count)", b, (void *)object->start);
 		if (error) {
 			drop_holds(object, first, b);
 			return error;

@@ -29,7 +29,7 @@ int adsm_start_with(const char *backend, void *context, void *device, struct ads
 int adsm_home_get(int index, struct adsm_home **ret_home);
 int adsm_home_set(int index);
 
-/* ---- the lock, from ordinary code: asynchronous signals stay blocked while it is held */
+/* ---- the lock, from ordinary code: signals are blocked by adsm_os_signals_block() while it is held */
 
 void adsm_home_lock(struct adsm_home *home, struct adsm_sigset *ret_old);
 void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old);

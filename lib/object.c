@@ -5,6 +5,9 @@
  * An object's bytes are in the arena's file, and its view is where they are in the arena's range: on devices that take
  * an address (or have none), start is that place. Where the driver dictates the address, start is there, and so is the
  * view; the place in the arena's range stays closed, and only says which bytes of the file, and of the alias, it has.
+ * There a view stays mapped, closed, when its object has ended. Small ones have their places in chunks of the arena as
+ * they lie in chunks of the driver's addresses: so neighbours that are closed are one mapping there too, and what
+ * ends between them takes none.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,7 +23,7 @@
 #define SLOTS_PER_CHUNK ((uint32_t)1024)
 #define MAX_OBJECTS (SLOTS_PER_CHUNK * 1024)
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* slots, arena ranges, index changes */
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT;	/* slots, arena ranges, index changes */
 static struct adsm_object *chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];	/* never given back */
 static uint32_t n_slots;
 static _Atomic size_t n_alive;
@@ -66,10 +69,10 @@ struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t ad
 
 void adsm_objects_reset_counters(void)
 {
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	for (uint32_t i = 0; i < n_slots; i++)
 		adsm_counters_reset(&chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK].counters);
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 }
 
 static struct adsm_object *take_slot(struct adsm_home *home)
@@ -165,6 +168,64 @@ static uintptr_t place_of(const struct adsm_object *object)
 	return adsm_arena.base + (uintptr_t)(object->alias - adsm_arena.alias);
 }
 
+/* ---- places of objects whose addresses are dictated */
+
+#define CHUNK ADSM_HUGE_PAGE_SIZE
+#define SMALL_SPAN ((size_t)128 << 10)	/* bytes: these are never pinned, so the backend need not know the place */
+#define DUMPED_SPAN CHUNK		/* bytes: those in core files have mappings of their own */
+
+/* Another object that has its place in the chunk of @address; NULL: there is none. */
+static struct adsm_object *find_mate(uintptr_t address)
+{
+	uintptr_t at = address & ~(CHUNK - 1), end = at + CHUNK;
+
+	while (at < end && (at = adsm_index_next(at, end - at)) < end) {
+		struct adsm_object *object = adsm_index_find(at);
+
+		if (object->chunked)
+			return object;
+		at = object->start + object->span;
+	}
+	return NULL;
+}
+
+/* Where its address is known already and it is small, that decides. */
+static int take_place(struct adsm_object *object)
+{
+	uintptr_t start = object->start, chunk = start & ~(CHUNK - 1), place = 0;
+	struct adsm_object *mate;
+	int error = 0;
+
+	if (start && start + object->span <= chunk + CHUNK) {
+		mate = find_mate(start);
+		if (mate)
+			place = place_of(mate) - mate->start + start;
+		else if (!adsm_arena_take(CHUNK, &place))
+			place += start - chunk;
+		object->chunked = place != 0;
+	}
+	if (!place)
+		error = adsm_arena_take(object->span, &place);
+	if (!error)
+		object->alias = adsm_arena_alias(place);
+	return error;
+}
+
+/* The object is in the index no more. */
+static void give_place(struct adsm_object *object)
+{
+	uintptr_t place = place_of(object);
+
+	adsm_arena_discard(place, object->span);
+	if (!object->chunked)
+		adsm_arena_give(place, object->span);
+	else if (!find_mate(object->start))
+		adsm_arena_give(place - object->start % CHUNK, CHUNK);
+	object->chunked = false;
+}
+
+/* ---- both ways */
+
 /* Where the CPU has used the object there are pages. */
 static void give_range(struct adsm_object *object)
 {
@@ -172,7 +233,7 @@ static void give_range(struct adsm_object *object)
 
 	if (!adsm_arena_has(object->start)) {
 		if (object->alias)
-			adsm_arena_give_view(place_of(object), object->span, ADSM_PAGES_NONE);
+			give_place(object);
 		return;
 	}
 	for (uint32_t b = 0; b < object->n_blocks; b++) {
@@ -187,36 +248,68 @@ static void give_range(struct adsm_object *object)
 				     ADSM_PAGES_SOME);
 }
 
+static void close_view(struct adsm_object *object)
+{
+	int error = adsm_home_protect(object->home, object->start, object->span, ADSM_PROT_NONE);
+
+	if (error)
+		adsm_warn("cannot close %zu bytes at %p: error %d", object->span, (void *)object->start, error);
+	if (!adsm_arena_has(object->start) && object->span >= DUMPED_SPAN)
+		adsm_os_dump((void *)object->start, object->span, false);
+}
+
 /* Address, memory and view where the address is the arena's. */
 static int place_here(struct adsm_object *object, enum adsm_prot view, enum adsm_pages *ret_pages)
 {
 	struct adsm_device *device = object->home->device;
 	int error = object->device_only ? adsm_arena_take(object->span, &object->start) :
-		adsm_arena_take_view(object->span, view, &object->start, ret_pages);
+		adsm_arena_take_view(object->span, &object->start, ret_pages);
 
 	if (error)
 		return error;
 	object->alias = adsm_arena_alias(object->start);
-	error = device->backend->alloc(device, object->span, object->start, &object->memory);
-	if (error)
+	if (view != ADSM_PROT_NONE) {
+		error = adsm_home_protect(object->home, object->start, object->span, view);
+		if (error)
+			adsm_fail(error, "cannot open %zu bytes: no mappings are left (vm.max_map_count)",
+				  object->span);
+	}
+	if (!error)
+		error = device->backend->alloc(device, object->span, object->start, &object->memory);
+	if (error) {
+		if (!object->device_only)
+			close_view(object);
 		give_range(object);
+	}
 	return error;
 }
 
-static void unmap_view(struct adsm_object *object)
+/* Over what the driver has there. */
+static int map_view(struct adsm_object *object, enum adsm_prot view)
 {
-	int error = adsm_os_unmap_to_reserve((void *)object->start, object->span);
+	void *from = (void *)place_of(object), *to = (void *)object->start;
+	int error = adsm_os_duplicate(from, object->span, to);
 
-	if (error)
-		adsm_warn("cannot close %zu bytes at %p: error %d", object->span, (void *)object->start, error);
+	if (error == -ENOMEM) {
+		adsm_home_recover(object->home);
+		error = adsm_os_duplicate(from, object->span, to);
+	}
+	if (!error && view != ADSM_PROT_NONE)
+		error = adsm_home_protect(object->home, object->start, object->span, view);
+	if (error) {
+		/* It may be there no more. */
+		adsm_os_unmap_to_reserve(to, object->span);
+		return adsm_fail(error, "cannot map %zu bytes (vm.max_map_count, ulimit -v)", object->span);
+	}
+	if (object->span >= DUMPED_SPAN)
+		adsm_os_dump(to, object->span, true);
+	return 0;
 }
 
 /* The view takes the address of the memory. */
-static int map_there(struct adsm_object *object, uintptr_t place, enum adsm_prot view)
+static int take_address(struct adsm_object *object, uint64_t start)
 {
-	uint64_t start = object->memory->address, last = start + object->span - 1;
-	void *address;
-	int error;
+	uint64_t last = start + object->span - 1;
 
 	if (!start || start % ADSM_PAGE_SIZE || last < start || adsm_arena_has(start) || adsm_arena_has(last))
 		return adsm_fail(-EINVAL, "%zu bytes at 0x%lx are no place for a view", object->span,
@@ -225,11 +318,7 @@ static int map_there(struct adsm_object *object, uintptr_t place, enum adsm_prot
 		return adsm_fail(-EEXIST, "%zu bytes at 0x%lx are in another object", object->span,
 				 (unsigned long)start);
 	object->start = start;
-	if (object->device_only)
-		return 0;
-	error = adsm_os_map((void *)object->start, object->span, adsm_arena.fd, place - adsm_arena.base, view,
-			    &address);
-	return error ? adsm_fail(error, "cannot map %zu bytes (vm.max_map_count, ulimit -v)", object->span) : 0;
+	return 0;
 }
 
 /* The same where the driver dictates the address. */
@@ -237,18 +326,29 @@ static int place_there(struct adsm_object *object, uint64_t adopt, enum adsm_pro
 {
 	struct adsm_device *device = object->home->device;
 	const struct adsm_backend *backend = device->backend;
-	uintptr_t place = 0;
-	int error = object->device_only ? 0 : adsm_arena_take(object->span, &place);
+	bool has_view = !object->device_only;
+	int error;
 
+	object->start = 0;
+	object->alias = NULL;
+	error = adopt ? take_address(object, adopt) : 0;
+	if (!error && has_view && (adopt || object->span > SMALL_SPAN))
+		error = take_place(object);
 	if (error)
 		return error;
-	object->start = 0;
-	object->alias = place ? adsm_arena_alias(place) : NULL;
-	error = adopt ? backend->memory_adopt(device, adopt, object->span, place, &object->memory) :
-		backend->alloc(device, object->span, place, &object->memory);
+	if (adopt)
+		error = backend->memory_adopt(device, adopt, object->span,
+					      has_view ? place_of(object) : 0, &object->memory);
+	else
+		error = backend->alloc(device, object->span, object->alias ? place_of(object) : 0, &object->memory);
 	if (error)
 		goto give_range;
-	error = map_there(object, place, view);
+	if (!adopt)
+		error = take_address(object, object->memory->address);
+	if (!error && has_view && !object->alias)
+		error = take_place(object);
+	if (!error && has_view)
+		error = map_view(object, view);
 	if (error)
 		goto free_memory;
 	return 0;
@@ -263,9 +363,9 @@ give_range:
 /* The end of both. */
 static void leave_place(struct adsm_object *object)
 {
-	/* What the driver had there before it may give the range to somebody else, or to nobody. */
-	if (!object->device_only && !adsm_arena_has(object->start))
-		unmap_view(object);
+	/* Before the driver may give the range to somebody else, or to nobody. */
+	if (!object->device_only)
+		close_view(object);
 	object->home->device->backend->free(object->memory);
 	give_range(object);
 }
@@ -284,6 +384,7 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	object->protocol = options->protocol;
 	object->blocks = NULL;
 	object->n_blocks = 0;
+	object->chunked = false;
 	/* Closed, though ReadOnly: nothing is there to be read, and what is written first is opened once. */
 	if (!object->device_only && !object->protocol->detects)
 		view = ADSM_PROT_RW;
@@ -329,21 +430,21 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 
 	if (size > adsm_arena.size)
 		return adsm_fail(-ENOMEM, "%zu bytes are more than the arena has (ADSM_ARENA)", size);
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	object = take_slot(home);
 	if (!object) {
-		pthread_mutex_unlock(&mutex);
+		adsm_mutex_unlock(&mutex);
 		return adsm_fail(-ENOMEM, "no room for another object: out of memory, or %u of them already",
 				 MAX_OBJECTS);
 	}
 	error = create(object, size, options);
 	if (error) {
 		give_slot(object);
-		pthread_mutex_unlock(&mutex);
+		adsm_mutex_unlock(&mutex);
 		return error;
 	}
 	n_alive++;
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 
 	adsm_os_signals_block(&old);
 	adsm_lock(&home->lock);
@@ -382,7 +483,7 @@ void adsm_object_destroy(struct adsm_object *object)
 	}
 	adsm_unlock(&home->lock);
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	adsm_record_end(object->record);
 	object->record = NULL;
 	adsm_index_remove(object->start, object->span);
@@ -391,5 +492,5 @@ void adsm_object_destroy(struct adsm_object *object)
 	object->blocks = NULL;
 	give_slot(object);
 	n_alive--;
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 }

@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "advise.h"
+#include "descriptors.h"
 #include "index.h"
 #include "log.h"
 #include "observe.h"
 #include "options.h"
 #include "os.h"
+#include "output.h"
 #include "report.h"
 #include "site.h"
 #include "trace.h"
@@ -254,21 +256,21 @@ void adsm_observe_io(uint64_t start_ns, uint64_t ns, size_t size)
 
 /* ---- records. Taken inside object.c's mutex; inside this one only homes' locks, by advice. */
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
 static struct adsm_record *records;
 static uint32_t n_records;
 static uint64_t n_more;
 
 struct adsm_record *adsm_records_lock(uint64_t *ret_n_more)
 {
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	*ret_n_more = n_more;
 	return records;
 }
 
 void adsm_records_unlock(void)
 {
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 }
 
 void adsm_record_stats(const struct adsm_record *record, adsmStats *ret_stats)
@@ -286,10 +288,10 @@ struct adsm_record *adsm_record_make(const struct adsm_object *object)
 	if (!adsm_observes(~0u))
 		return NULL;
 	record = n_records < ADSM_RECORDS_MAX ? calloc(1, sizeof(*record)) : NULL;
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	if (!record) {
 		n_more++;
-		pthread_mutex_unlock(&mutex);
+		adsm_mutex_unlock(&mutex);
 		return NULL;
 	}
 	record->id = ++n_records;
@@ -309,7 +311,7 @@ struct adsm_record *adsm_record_make(const struct adsm_object *object)
 		record->advice = adsm_advice_make(object);
 	record->next = records;
 	records = record;
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	trace(&(struct adsm_trace_event){
 		.type = ADSM_TRACE_MADE, .start_ns = record->made_ns, .b = record->size, .object = record->id,
 		.device = (uint8_t)record->device,
@@ -321,13 +323,13 @@ void adsm_record_end(struct adsm_record *record)
 {
 	if (!record)
 		return;
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	adsm_counters_read(&record->object->counters, &record->stats);
 	if (record->advice)
 		adsm_advice_freed(record->advice);
 	record->object = NULL;
 	record->freed_ns = adsm_os_now_ns();
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	trace(&(struct adsm_trace_event){
 		.type = ADSM_TRACE_FREED, .start_ns = record->freed_ns, .b = record->size, .object = record->id,
 		.device = (uint8_t)record->device,
@@ -338,11 +340,11 @@ void adsm_record_name(struct adsm_record *record, const char *name)
 {
 	if (!record)
 		return;
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	adsm_format(record->name, sizeof(record->name), "%s", name);
 	if (adsm_observes(ADSM_OBSERVE_TRACE))
 		adsm_trace_name(record->id, record->name);
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 }
 
 void adsm_observe_reset(void)
@@ -350,7 +352,7 @@ void adsm_observe_reset(void)
 	if (!adsm_observes(~0u))
 		return;
 	trace(&(struct adsm_trace_event){ .type = ADSM_TRACE_RESET, .start_ns = adsm_os_now_ns() });
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	adsm_counted_ns = adsm_os_now_ns();
 	for (struct adsm_record *record = records; record; record = record->next) {
 		memset(&record->stats, 0, sizeof(record->stats));
@@ -370,7 +372,7 @@ void adsm_observe_reset(void)
 			}
 		}
 	}
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 }
 
 static void forget_records(void)
@@ -395,7 +397,7 @@ enum form { NO_REPORT, TEXT, JSON };
 static struct {
 	enum form form;
 	bool to_file;			/* else to standard error, at the end */
-	bool is_regular;		/* may be written again and again */
+	bool is_new;			/* made by us, again and again; else what was there is written to at the end */
 	char path[PATH_MAX];
 } report;
 
@@ -407,12 +409,21 @@ static void write_to(FILE *out, bool final)
 		adsm_report_text(out, final);
 }
 
+/* What is there, and stays what it is. */
+static int open_as_is(void)
+{
+	int fd = open(report.path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? -errno : adsm_fd_lift(fd);
+}
+
 /* Whoever reads the file finds a whole report. */
 static void write_report(bool final)
 {
-	char temporary[PATH_MAX + 32];
-	FILE *out;
+	char temporary[ADSM_OUTPUT_PATH_SIZE];
+	FILE *out = NULL;
 	bool failed;
+	int fd;
 
 	if (report.form == NO_REPORT)
 		return;
@@ -421,23 +432,27 @@ static void write_report(bool final)
 			write_to(stderr, true);
 		return;
 	}
-	if (!report.is_regular && !final)
+	/* Nor while the library is still looking for its devices: it would be no report. */
+	if (!final && (!report.is_new || !atomic_load(&adsm_n_homes)))
 		return;
-	adsm_format(temporary, sizeof(temporary), report.is_regular ? "%s.%d.part" : "%s", report.path, getpid());
-	out = fopen(temporary, "we");
+	fd = report.is_new ? adsm_output_make(report.path, temporary) : open_as_is();
+	if (fd >= 0)
+		out = fdopen(fd, "w");
 	if (!out) {
-		adsm_error("ADSM_STATS: cannot write to %s: %s", temporary, strerror(errno));
+		adsm_error("ADSM_STATS: cannot write to %s: %s", report.path, strerror(fd < 0 ? -fd : errno));
+		if (fd >= 0)
+			close(fd);
 		return;
 	}
 	write_to(out, final);
 	failed = ferror(out);
 	failed |= fclose(out) != 0;
-	if (!failed && report.is_regular)
+	if (!failed && report.is_new)
 		failed = rename(temporary, report.path) != 0;
 	if (!failed)
 		return;
 	adsm_error("ADSM_STATS: cannot write to %s: %s", report.path, strerror(errno));
-	if (report.is_regular)
+	if (report.is_new)
 		unlink(temporary);
 }
 
@@ -453,7 +468,7 @@ static int open_report(void)
 {
 	const char *where = adsm_options.stats;
 	struct stat status;
-	FILE *out;
+	int fd;
 
 	memset(&report, 0, sizeof(report));
 	if (!*where && !adsm_options.advise)
@@ -463,17 +478,15 @@ static int open_report(void)
 		return 0;
 	report.to_file = true;
 	report.form = strncmp(where, "text:", 5) ? JSON : TEXT;
-	if (report.form == TEXT || !strncmp(where, "json:", 5))
-		where += 5;
-	choose_path(where, report.path);
-	report.is_regular = stat(report.path, &status) || S_ISREG(status.st_mode);
+	choose_path(where + 5, report.path);
+	report.is_new = adsm_output_is_new(report.path);
 	/* Whoever reads a pipe reads until it is closed once. */
-	if (!report.is_regular && S_ISFIFO(status.st_mode) && !access(report.path, W_OK))
+	if (!report.is_new && !stat(report.path, &status) && S_ISFIFO(status.st_mode) && !access(report.path, W_OK))
 		return 0;
-	out = fopen(report.path, report.is_regular ? "we" : "ae");
-	if (!out)
-		return adsm_fail(-errno, "ADSM_STATS: cannot write to %s: %s", report.path, strerror(errno));
-	fclose(out);
+	fd = report.is_new ? adsm_output_replace(report.path) : open_as_is();
+	if (fd < 0)
+		return adsm_fail(fd, "ADSM_STATS: cannot write to %s: %s", report.path, strerror(-fd));
+	close(fd);
 	return 0;
 }
 
@@ -488,7 +501,7 @@ static struct helper {
 } tracer, reporter, *const helpers[] = { &tracer, &reporter };
 static _Atomic bool helper_stop;
 static _Atomic unsigned n_execs;	/* on their way */
-static pthread_mutex_t life_mutex = PTHREAD_MUTEX_INITIALIZER;	/* start and end; outside the records' mutex */
+static struct adsm_mutex life_mutex = ADSM_MUTEX_INIT;	/* start and end; outside the records' mutex */
 static bool ended = true;
 static int owner;			/* the process that observes */
 
@@ -535,9 +548,9 @@ static void run_tracer(void *arg)
 
 static void run_reporter(void *arg)
 {
-	uint64_t wait = report.is_regular ? FLUSH_NS : 0;	/* soon there is one */
+	uint64_t wait = report.is_new ? FLUSH_NS : 0;	/* soon there is one */
 
-	for (;; wait = report.is_regular ? SNAPSHOT_NS : 0) {
+	for (;; wait = report.is_new ? SNAPSHOT_NS : 0) {
 		bool exec = exec_comes(&reporter, wait);
 
 		if (atomic_load(&helper_stop))
@@ -623,7 +636,8 @@ static int start(void)
 	if (error)
 		return error;
 	dl_iterate_phdr(find_libc, NULL);
-	adsm_site_start();
+	if (traced || report.form)
+		adsm_site_start();
 	if (traced)
 		error = start_helper(&tracer, "adsm-tracer", run_tracer);
 	if (!error && report.form)
@@ -642,9 +656,9 @@ int adsm_observe_start(void)
 {
 	int error;
 
-	pthread_mutex_lock(&life_mutex);
+	adsm_mutex_lock(&life_mutex);
 	error = start();
-	pthread_mutex_unlock(&life_mutex);
+	adsm_mutex_unlock(&life_mutex);
 	return error;
 }
 
@@ -652,14 +666,14 @@ void adsm_observe_end(void)
 {
 	if (getpid() != owner)
 		return;
-	pthread_mutex_lock(&life_mutex);
+	adsm_mutex_lock(&life_mutex);
 	if (!ended) {
 		adsm_warn_at_end();
 		stop_helpers();
 		write_report(true);
 		ended = true;
 	}
-	pthread_mutex_unlock(&life_mutex);
+	adsm_mutex_unlock(&life_mutex);
 }
 
 /*

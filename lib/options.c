@@ -86,6 +86,14 @@ static int parse_word(const struct row *row, const char *text, struct settings *
 	return word_index(row->valid, text) < 0 ? -EINVAL : parse_text(row, text, s);
 }
 
+/* A bare word would be a file that nobody meant. */
+static int parse_stats(const struct row *row, const char *text, struct settings *s)
+{
+	bool file = (!strncmp(text, "text:", 5) || !strncmp(text, "json:", 5)) && text[5];
+
+	return file || !strcmp(text, "text") || !strcmp(text, row->zero) ? parse_text(row, text, s) : -EINVAL;
+}
+
 /* Enums stand in the order of their words. */
 static int parse_index(const struct row *row, const char *text, struct settings *s)
 {
@@ -247,7 +255,7 @@ static const struct row rows[] = {
 	  FIELD(o.engine), parse_word },
 	{ "STATS", "off", "off, text, text:FILE or json:FILE",
 	  "report at exit of what moved and why: as text on standard error or in a file, or as JSON in a file",
-	  FIELD(o.stats), parse_text, .zero = "off" },
+	  FIELD(o.stats), parse_stats, .zero = "off" },
 	{ "TRACE", "off", "off, or a file",
 	  "timeline in Chrome's trace-event format, for Perfetto",
 	  FIELD(o.trace), parse_text, .zero = "off" },
@@ -286,8 +294,8 @@ static const struct row rows[] = {
 	  "opencl: which devices; a part left out stands for any",
 	  FIELD(o.opencl_device), parse_text, .zero = "all" },
 	{ "OPENCL_MEMORY", "auto", "auto, buffer, usm, address, svm, unified",
-	  "opencl: how objects are kept; auto: usm or address, which give them device addresses, else buffer; "
-	  "unified: nothing is copied",
+	  "opencl: how objects are kept; auto: usm or address, which give them device addresses, else buffer; no usm "
+	  "where the program uses OpenCL, too; unified: nothing is copied",
 	  FIELD(o.opencl_memory), parse_index },
 	{ "OPENCL_CACHE", "auto", "auto, off, or a folder",
 	  "opencl: where compiled programs are kept; auto: adsm/opencl in the user's cache folder",
@@ -337,7 +345,7 @@ static struct {
 	char *program, *environment;
 	const char *text;		/* the one that counts; NULL: not loaded yet */
 } given[N_ROWS];
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* all of these, and loading */
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT;	/* all of these, and loading */
 
 /* ---- names that are almost right */
 
@@ -391,16 +399,21 @@ static const struct row *nearest_row(const char *name)
 
 static int fail_value(const struct row *row, const char *text)
 {
+	bool stats = row->parse == parse_stats;
+	const char *list = stats ? "off, text, text:FILE, json:FILE" : row->valid, *file = "";
 	char word[NAME_SIZE], near[NAME_SIZE] = "";
-	const char *list = row->valid;
 	unsigned best = 0;
 
-	if (row->parse == parse_word || row->parse == parse_index)
+	if (stats && !strchr(text, ':') && strpbrk(text, "./")) {
+		memcpy(near, "json:", sizeof("json:"));
+		file = text;
+	} else if (stats || row->parse == parse_word || row->parse == parse_index) {
 		while (next_word(&list, word))
 			if (nearer(text, word, &best))
 				memcpy(near, word, sizeof(near));
-	return adsm_fail(-EINVAL, "ADSM_%s=%s is not valid; valid: %s%s%s%s", row->name, text, row->valid,
-			 *near ? " (did you mean " : "", near, *near ? "?)" : "");
+	}
+	return adsm_fail(-EINVAL, "ADSM_%s=%s is not valid; valid: %s%s%s%s%s", row->name, text, row->valid,
+			 *near ? " (did you mean " : "", near, file, *near ? "?)" : "");
 }
 
 /* ---- loading */
@@ -436,15 +449,16 @@ static void warn_unknown(void)
 /* What says the same as before stays where it is: the options in force point to it. */
 static int keep(char **at, const char *text)
 {
-	char *copy;
+	char *copy, *old;
 
 	if (!text == !*at && (!text || !strcmp(text, *at)))
 		return 0;
 	copy = text ? strdup(text) : NULL;
 	if (text && !copy)
 		return -ENOMEM;
-	free(*at);
-	*at = copy;
+	old = *at;
+	*at = copy;	/* first: the child of a fork in between frees it once more */
+	free(old);
 	return 0;
 }
 
@@ -491,7 +505,7 @@ static int load_all(void)
 	}
 	warn_unknown();
 	if (error) {
-		adsm_error("%s", adsm_last_error());
+		adsm_error_once();
 		return error;
 	}
 	/* Others may be reading them. */
@@ -504,10 +518,16 @@ int adsm_options_load(void)
 {
 	int error;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	error = load_all();
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return error;
+}
+
+void adsm_options_child(void)
+{
+	/* A thread that is not here may have locked it. */
+	adsm_mutex_init(&mutex);
 }
 
 int adsm_options_set(const char *name, const char *value)
@@ -531,9 +551,10 @@ int adsm_options_set(const char *name, const char *value)
 	}
 	if (row->parse(row, value, &scratch))
 		return fail_value(row, value);
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	error = keep(&given[row - rows].program, value);
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
+	adsm_error_forget();	/* with it the same may be worth saying again */
 	return error ? adsm_fail(error, "out of memory while setting %s", row->name) : 0;
 }
 

@@ -29,7 +29,7 @@ struct adsm_options {
 	const char *backend;		/* ADSM_BACKEND: auto, cuda, opencl, cpu */
 	const char *wrap;		/* ADSM_WRAP: "" or the plan of the wrapper (backends/wrap) */
 	const char *engine;		/* ADSM_ENGINE: sigsegv */
-	const char *stats;		/* ADSM_STATS: "" off, "text" to stderr at exit, else [text:|json:]file */
+	const char *stats;		/* ADSM_STATS: "" off, "text" to stderr, text:FILE, json:FILE */
 	const char *trace;		/* ADSM_TRACE: "" off, or a file */
 	bool advise;			/* ADSM_ADVISE */
 	bool files_new;			/* ADSM_FILES: files of these that are there already: replace, new */
@@ -65,6 +65,8 @@ extern struct adsm_options adsm_options;	/* valid once adsm_options_load() retur
 /* Read defaults, then the environment, then what adsm_options_set() was told. Logs and records the
  * first value that is not valid: -EINVAL. Warns about unknown ADSM_ variables, with the nearest name. */
 int adsm_options_load(void);
+/* In the child of a fork, before anything else: whoever was here may have been changing them. */
+void adsm_options_child(void);
 /* adsmOption() before start: checks name and value now, remembers it for adsm_options_load(). */
 int adsm_options_set(const char *name, const char *value);
 /* For tools: each option as a line of name, default, current value and help; or as a Markdown table. */

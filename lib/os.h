@@ -9,6 +9,7 @@
 #ifndef ADSM_OS_H
 #define ADSM_OS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,8 +40,14 @@ void adsm_os_populate(void *address, size_t size, bool write);			/* [signal] */
  * small ones cost 2 ms; and opening and closing costs nothing any more. What is there stays. False: not everywhere.
  */
 bool adsm_os_huge(void *address, size_t size);					/* [signal] */
-/* Give the pages of a file range back. */
-int adsm_os_punch(int fd, size_t offset, size_t size);
+/* Have @to be, over what is there, another mapping of what a shared mapping has at @from: as that one is. */
+int adsm_os_duplicate(void *from, size_t size, void *to);
+/* Give the pages of a file, mapped shared and writable here, back. */
+int adsm_os_discard(void *address, size_t size);
+/* Is it to be in a core file? -ENOMEM: the process has no mappings left. */
+int adsm_os_dump(void *address, size_t size, bool dump);			/* [signal] */
+/* Bytes of address space that this process may have (ulimit -v); UINT64_MAX: as much as there is. */
+uint64_t adsm_os_address_limit(void);
 /* Sparse zeroed private memory for tables; costs only what is touched. NULL when there is none. */
 void *adsm_os_table(size_t size);
 /* A word that is 1, and 0 in the child of a fork, however that was made; before Linux 4.14 it is 1 there too. */
@@ -67,23 +74,59 @@ int adsm_os_thread_id(void);							/* [signal] */
 unsigned adsm_os_n_cpus(void);
 /* Bytes of memory this process may still take: the machine's and its control group's, the smaller. */
 uint64_t adsm_os_memory_available(void);
+/* Processes of this one's control group, or else of the system, that were killed for lack of memory so far. */
+uint64_t adsm_os_oom_kills(void);
 /* getenv() that answers NULL in set-user-ID programs. */
 const char *adsm_os_getenv(const char *name);
+/*
+ * This program has rights that whoever started it has not (set-user-ID, file capabilities). What asks the environment
+ * by itself, as drivers and their loaders do, must not be opened in it.
+ */
+bool adsm_os_is_privileged(void);
 
 /* ---- threads and signals */
 
-struct adsm_sigset { uint64_t bits[16]; };	/* a sigset_t, opaque here */
+struct adsm_sigset { uint64_t mask; int cancel; };	/* the kernel's mask; a state of pthread_setcancelstate() */
 
-/* Block every asynchronous signal (not SEGV, BUS, FPE, ILL, TRAP, ABRT). */
+/*
+ * Block every signal, and cancellation: drivers have points of it. But not SIGSEGV, which the engine keeps where it was
+ * sent, nor the one by which the C library's setuid() reaches all threads. What an instruction raises kills
+ * meanwhile: nothing under it touches the program's own memory.
+ */
 void adsm_os_signals_block(struct adsm_sigset *ret_old);			/* [signal] */
+/* But not what instructions raise: a driver starts threads, which inherit the mask and run kernels. */
+void adsm_os_signals_block_for_threads(struct adsm_sigset *ret_old);
 void adsm_os_signals_restore(const struct adsm_sigset *old);			/* [signal] */
+/*
+ * What the program has all signals do, and giving back what libraries that were loaded since took of it; but what
+ * instructions raise, where the program takes none of that, may be theirs.
+ */
+struct adsm_actions {
+	uint64_t words[65][4];
+	size_t n_libraries;
+};
+void adsm_os_actions_get(struct adsm_actions *ret_actions);
+void adsm_os_actions_restore(const struct adsm_actions *actions);
+/* Is that the mask of a thread that has blocked them? */
+bool adsm_os_signals_are_blocked(uint64_t mask);				/* [signal] */
 
 /* A helper thread with every signal blocked. */
 struct adsm_thread { uint64_t handle; };
 int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void (*run)(void *), void *arg);
 void adsm_os_thread_join(struct adsm_thread *thread);
 
-/* ---- locks: a futex mutex the fault path may take; held only with asynchronous signals blocked. */
+/*
+ * How a thread of this process waits, and in turn who has the lock that it waits for, where that is known and not the
+ * caller: @lock, the address of the last one's word, 0 when its holder does something else, and @ran_ns, for how long
+ * all of them have run so far. Where neither changes between two looks, the caller has the lock, or nobody gives it
+ * back, or it is of a kind that does not say who has it.
+ */
+struct adsm_os_look { uint64_t lock, ran_ns; };
+struct adsm_os_look adsm_os_look_at(int thread_id);				/* [signal] */
+/* End the process as this signal does by default. */
+_Noreturn void adsm_os_die(int sig);						/* [signal] */
+
+/* ---- locks: a futex mutex the fault path may take; held only with signals blocked, by adsm_os_signals_block(). */
 
 struct adsm_lock { _Atomic uint32_t word; };
 
@@ -98,16 +141,45 @@ static inline void adsm_lock(struct adsm_lock *lock)				/* [signal] */
 		adsm_lock_slow(lock);
 }
 
+static inline bool adsm_trylock(struct adsm_lock *lock)				/* [signal] */
+{
+	uint32_t free = 0;
+
+	return atomic_compare_exchange_strong_explicit(&lock->word, &free, 1, memory_order_acquire,
+						       memory_order_relaxed);
+}
+
 static inline void adsm_unlock(struct adsm_lock *lock)				/* [signal] */
 {
 	if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2)
 		adsm_os_wake(&lock->word, 1, false);
 }
 
+/* ---- cancellation: in the rest of a block, which no signal handler leaves, there is no point of it. */
+
+int adsm_os_cancel_block(void);
+void adsm_os_cancel_restore(const int *old);
+
+#define ADSM_UNCANCELLED \
+	__attribute__((cleanup(adsm_os_cancel_restore), unused)) const int uncancelled_ = adsm_os_cancel_block()
+
+/* ---- mutexes: not for the fault path. Who has one cannot be cancelled. */
+
+struct adsm_mutex { pthread_mutex_t mutex; int cancel; };	/* the state that its holder had before */
+
+#define ADSM_MUTEX_INIT { .mutex = PTHREAD_MUTEX_INITIALIZER }
+
+void adsm_mutex_init(struct adsm_mutex *mutex);
+void adsm_mutex_destroy(struct adsm_mutex *mutex);
+void adsm_mutex_lock(struct adsm_mutex *mutex);
+void adsm_mutex_unlock(struct adsm_mutex *mutex);
+
 /* ---- processes and files */
 
 /* write(2) without libc, all of it, errors ignored. */
 void adsm_os_write(int fd, const void *data, size_t size);			/* [signal] */
+/* The first bytes of a file as a string, and that is the value; "" when it cannot be read. */
+const char *adsm_os_read_text(const char *path, char *buffer, size_t size);	/* [signal] */
 /*
  * Start @path as a process of its own session that the caller's wait(), SIGCHLD handler and terminal
  * never see: /dev/null as descriptors 0-2, @fds as 3, 4, …, no other; default dispositions, empty

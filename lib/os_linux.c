@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -251,9 +253,34 @@ bool adsm_os_huge(void *address, size_t size)
 	return true;
 }
 
-int adsm_os_punch(int fd, size_t offset, size_t size)
+int adsm_os_duplicate(void *from, size_t size, void *to)
 {
-	return (int)sys(SYS_fallocate, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size);
+	long p = sys(SYS_mremap, from, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+
+	return p < 0 && p >= -4095 ? (int)p : 0;
+}
+
+int adsm_os_discard(void *address, size_t size)
+{
+	long ret = sys(SYS_madvise, address, size, MADV_REMOVE);
+
+	/* The program has had all its memory locked. */
+	if (ret == -EINVAL && !sys(SYS_munlock, address, size))
+		ret = sys(SYS_madvise, address, size, MADV_REMOVE);
+	return (int)ret;
+}
+
+int adsm_os_dump(void *address, size_t size, bool dump)
+{
+	return (int)sys(SYS_madvise, address, size, dump ? MADV_DODUMP : MADV_DONTDUMP);
+}
+
+uint64_t adsm_os_address_limit(void)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+
+	sys(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit);
+	return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
 void *adsm_os_table(size_t size)
@@ -293,6 +320,7 @@ void adsm_os_wake(_Atomic uint32_t *word, int n, bool shared)
 }
 
 #define LOCK_SPIN_NS 50000
+#define LOOK_MAX 8		/* threads that wait for one another */
 
 void adsm_lock_slow(struct adsm_lock *lock)
 {
@@ -332,7 +360,7 @@ int adsm_os_thread_id(void)
 
 unsigned adsm_os_n_cpus(void)
 {
-	unsigned long mask[1024] = { 0 };
+	unsigned long mask[128] = { 0 };	/* as many as Linux may have on these processors */
 	long size = sys(SYS_sched_getaffinity, 0, sizeof(mask), mask);
 	unsigned n = 0;
 
@@ -341,8 +369,7 @@ unsigned adsm_os_n_cpus(void)
 	return n ? n : 1;
 }
 
-/* The first bytes of a file as a string, "" when it cannot be read. */
-static const char *read_text(const char *path, char *buffer, size_t size)
+const char *adsm_os_read_text(const char *path, char *buffer, size_t size)
 {
 	long fd = sys(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC), n;
 	size_t length = 0;
@@ -375,80 +402,118 @@ static uint64_t number_after(const char *text, const char *key)
 
 /* One version of control groups: where it is mounted, what its files are called. */
 struct cgroup_files {
-	const char *mount, *limit, *used, *cache;
+	const char *mount, *limit, *used, *cache, *events;
 };
 
-/* What the group at @path and all groups above it leave; file cache that can be dropped is not use. */
-static uint64_t cgroup_available(const struct cgroup_files *files, const char *path)
+/* For what files say: stacks may be small. */
+struct room {
+	char groups[4096], path[PATH_MAX], text[16384];
+};
+
+/* The next memory group in lines "number:controllers:path", NULL: there is none. Version 2 has no controllers. */
+static const char *next_group(const char **line, const struct cgroup_files **ret_files)
 {
-	const size_t buffer_size = 16384;
-	char *buffer = malloc(buffer_size), *file = malloc(PATH_MAX);
+	static const struct cgroup_files v1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+						"memory.usage_in_bytes", "total_inactive_file", "memory.oom_control" };
+	static const struct cgroup_files v2 = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file",
+						"memory.events" };
+
+	while (*line && **line) {
+		const char *names = strchr(*line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+		const char *memory = names ? strstr(names, "memory") : NULL;
+
+		*line = strchr(*line, '\n');
+		*line += !!*line;
+		if (!path)
+			break;
+		if (path == names + 1 || (memory && memory < path)) {
+			*ret_files = path == names + 1 ? &v2 : &v1;
+			return path + 1;
+		}
+	}
+	return NULL;
+}
+
+/* The number after @key in a file of the group whose path is the first @length bytes of @path; or UINT64_MAX. */
+static uint64_t group_number(struct room *room, const struct cgroup_files *files, const char *path, size_t length,
+			     const char *name, const char *key)
+{
+	char *p;
+
+	if (strlen(files->mount) + length + 64 >= PATH_MAX)
+		return UINT64_MAX;
+	p = mempcpy(stpcpy(room->path, files->mount), path, length);
+	*p++ = '/';
+	strcpy(p, name);
+	return number_after(adsm_os_read_text(room->path, room->text, sizeof(room->text)), key);
+}
+
+/* What the group at @path and all groups above it leave; file cache that can be dropped is not use. */
+static uint64_t group_available(struct room *room, const struct cgroup_files *files, const char *path)
+{
 	uint64_t least = UINT64_MAX;
 
-	for (size_t end = strcspn(path, "\n"); buffer && file; end--) {
-		const char *names[] = { files->limit, files->used, "memory.stat" };
-		const char *keys[] = { "", "", files->cache };
-		uint64_t value[3];
+	for (size_t end = strcspn(path, "\n");; end--) {
+		uint64_t limit = group_number(room, files, path, end, files->limit, "");
+		uint64_t used = group_number(room, files, path, end, files->used, "");
+		uint64_t cache = group_number(room, files, path, end, "memory.stat", files->cache);
 
-		if (strlen(files->mount) + end + 64 < PATH_MAX) {
-			for (int i = 0; i < 3; i++) {
-				char *p = stpcpy(file, files->mount);
-
-				p = mempcpy(p, path, end);
-				*p++ = '/';
-				strcpy(p, names[i]);
-				value[i] = number_after(read_text(file, buffer, buffer_size), keys[i]);
-			}
-			if (value[0] != UINT64_MAX && value[1] != UINT64_MAX) {
-				if (value[2] != UINT64_MAX && value[2] < value[1])
-					value[1] -= value[2];
-				value[0] = value[0] > value[1] ? value[0] - value[1] : 0;
-				if (value[0] < least)
-					least = value[0];
-			}
+		if (limit != UINT64_MAX && used != UINT64_MAX) {
+			if (cache != UINT64_MAX && cache < used)
+				used -= cache;
+			limit = limit > used ? limit - used : 0;
+			if (limit < least)
+				least = limit;
 		}
 		while (end && path[end - 1] != '/')
 			end--;
 		if (!end)
-			break;
+			return least;
 	}
-	free(buffer);
-	free(file);
-	return least;
 }
 
 uint64_t adsm_os_memory_available(void)
 {
-	static const struct cgroup_files v1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-						"memory.usage_in_bytes", "total_inactive_file" };
-	static const struct cgroup_files v2 = { "/sys/fs/cgroup", "memory.max", "memory.current",
-						"inactive_file" };
-	char buffer[4096];
+	struct room *room = malloc(sizeof(*room));
+	const struct cgroup_files *files;
+	const char *line, *path;
 	uint64_t least, group;
 	int saved_errno = errno;
 
-	least = number_after(read_text("/proc/meminfo", buffer, sizeof(buffer)), "MemAvailable:");
+	if (!room)
+		return UINT64_MAX;
+	least = number_after(adsm_os_read_text("/proc/meminfo", room->text, sizeof(room->text)), "MemAvailable:");
 	if (least != UINT64_MAX)
 		least *= 1024;
-	/* Lines "number:controllers:path"; version 2 has no controllers. */
-	read_text("/proc/self/cgroup", buffer, sizeof(buffer));
-	for (const char *line = buffer; line && *line; line = strchr(line, '\n'), line += !!line) {
-		const char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
-		const char *memory = names ? strstr(names, "memory") : NULL;
-
-		if (!path)
-			break;
-		if (path == names + 1)
-			group = cgroup_available(&v2, path + 1);
-		else if (memory && memory < path)
-			group = cgroup_available(&v1, path + 1);
-		else
-			continue;
+	line = adsm_os_read_text("/proc/self/cgroup", room->groups, sizeof(room->groups));
+	while ((path = next_group(&line, &files))) {
+		group = group_available(room, files, path);
 		if (group < least)
 			least = group;
 	}
+	free(room);
 	errno = saved_errno;
 	return least;
+}
+
+uint64_t adsm_os_oom_kills(void)
+{
+	struct room *room = malloc(sizeof(*room));
+	const struct cgroup_files *files;
+	const char *line, *path;
+	uint64_t number = UINT64_MAX;
+	int saved_errno = errno;
+
+	if (!room)
+		return 0;
+	line = adsm_os_read_text("/proc/self/cgroup", room->groups, sizeof(room->groups));
+	while (number == UINT64_MAX && (path = next_group(&line, &files)))
+		number = group_number(room, files, path, strcspn(path, "\n"), files->events, "oom_kill ");
+	if (number == UINT64_MAX)
+		number = number_after(adsm_os_read_text("/proc/vmstat", room->text, sizeof(room->text)), "oom_kill ");
+	free(room);
+	errno = saved_errno;
+	return number == UINT64_MAX ? 0 : number;
 }
 
 const char *adsm_os_getenv(const char *name)
@@ -456,24 +521,228 @@ const char *adsm_os_getenv(const char *name)
 	return secure_getenv(name);
 }
 
+bool adsm_os_is_privileged(void)
+{
+	return getauxval(AT_SECURE);
+}
+
 /* ---- threads and signals */
+
+#define RAISED (SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | \
+		SIGNAL_BIT(SIGABRT))
+/*
+ * The C library's own to cancel a thread (32) too: it would keep our lock. But not the one by which setuid() reaches
+ * all threads (33): threads that a driver starts meanwhile inherit the mask, and it would wait for ever.
+ */
+#define ASYNCHRONOUS (~(RAISED | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(33)))
+
+static void block(uint64_t set, struct adsm_sigset *ret_old)
+{
+	/* In this order, and back in the other: a handler that runs next to either may leave by siglongjmp(). */
+	sys(SYS_rt_sigprocmask, SIG_BLOCK, &set, &ret_old->mask, KERNEL_SIGSET_SIZE);
+	ret_old->cancel = adsm_os_cancel_block();
+}
 
 void adsm_os_signals_block(struct adsm_sigset *ret_old)
 {
-	/*
-	 * The C library's own to cancel a thread (32) too: it would keep our lock. But not the one by which setuid()
-	 * reaches all threads (33): threads that a driver starts meanwhile inherit the mask, and it would wait for
-	 * ever.
-	 */
-	uint64_t set = ~(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGILL) |
-			 SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGABRT) | SIGNAL_BIT(33));
+	block(ASYNCHRONOUS | RAISED, ret_old);
+}
 
-	sys(SYS_rt_sigprocmask, SIG_BLOCK, &set, ret_old->bits, KERNEL_SIGSET_SIZE);
+void adsm_os_signals_block_for_threads(struct adsm_sigset *ret_old)
+{
+	block(ASYNCHRONOUS, ret_old);
+}
+
+bool adsm_os_signals_are_blocked(uint64_t mask)
+{
+	return mask & SIGNAL_BIT(32);
+}
+
+/* The place of a library in the order in which they were loaded: the one with @address, or how many there are. */
+struct place {
+	uintptr_t address;		/* 0: in none */
+	size_t n;
+};
+
+static int look_for_place(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct place *place = arg;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    place->address - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) < info->dlpi_phdr[i].p_memsz)
+			return 1;
+	place->n++;
+	return 0;
+}
+
+void adsm_os_actions_get(struct adsm_actions *ret_actions)
+{
+	struct place all = { 0, 0 };
+
+	for (int sig = 1; sig <= 64; sig++)
+		sys(SYS_rt_sigaction, sig, NULL, ret_actions->words[sig], KERNEL_SIGSET_SIZE);
+	dl_iterate_phdr(look_for_place, &all);
+	ret_actions->n_libraries = all.n;
+}
+
+void adsm_os_actions_restore(const struct adsm_actions *actions)
+{
+	for (int sig = 1; sig <= 64; sig++) {
+		const uint64_t *was = actions->words[sig], raised = RAISED | SIGNAL_BIT(SIGSEGV);
+		struct place place = { 0, 0 };
+		uint64_t now[4];
+
+		if (sys(SYS_rt_sigaction, sig, NULL, now, KERNEL_SIGSET_SIZE) || !memcmp(now, was, sizeof(now)) ||
+		    (raised & SIGNAL_BIT(sig) && was[0] == (uintptr_t)SIG_DFL))
+			continue;
+		/* Else it is the C library's, or another thread of the program's has set it meanwhile. */
+		place.address = now[0];
+		if (dl_iterate_phdr(look_for_place, &place) && place.n >= actions->n_libraries)
+			sys(SYS_rt_sigaction, sig, was, NULL, KERNEL_SIGSET_SIZE);
+	}
 }
 
 void adsm_os_signals_restore(const struct adsm_sigset *old)
 {
-	sys(SYS_rt_sigprocmask, SIG_SETMASK, old->bits, NULL, KERNEL_SIGSET_SIZE);
+	/* What is pending is handled in the second. */
+	adsm_os_cancel_restore(&old->cancel);
+	sys(SYS_rt_sigprocmask, SIG_SETMASK, &old->mask, NULL, KERNEL_SIGSET_SIZE);
+}
+
+/* ---- cancellation, mutexes */
+
+int adsm_os_cancel_block(void)
+{
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	return old;
+}
+
+void adsm_os_cancel_restore(const int *old)
+{
+	pthread_setcancelstate(*old, NULL);
+}
+
+void adsm_mutex_init(struct adsm_mutex *mutex)
+{
+	pthread_mutex_init(&mutex->mutex, NULL);
+}
+
+void adsm_mutex_destroy(struct adsm_mutex *mutex)
+{
+	pthread_mutex_destroy(&mutex->mutex);
+}
+
+void adsm_mutex_lock(struct adsm_mutex *mutex)
+{
+	const int cancel = adsm_os_cancel_block();
+
+	pthread_mutex_lock(&mutex->mutex);
+	mutex->cancel = cancel;
+}
+
+void adsm_mutex_unlock(struct adsm_mutex *mutex)
+{
+	const int cancel = mutex->cancel;
+
+	pthread_mutex_unlock(&mutex->mutex);
+	adsm_os_cancel_restore(&cancel);
+}
+
+/* The @n-th word of a text, as a number of base 10, or 16 with "0x" before it. */
+static uint64_t word_at(const char *text, unsigned n)
+{
+	uint64_t value = 0;
+	unsigned base = 10;
+
+	for (; n && *text; text++)
+		n -= *text == ' ';
+	if (text[0] == '0' && text[1] == 'x') {
+		base = 16;
+		text += 2;
+	}
+	for (; (*text >= '0' && *text <= '9') || (*text >= 'a' && *text <= 'f'); text++)
+		value = value * base + (uint64_t)(*text <= '9' ? *text - '0' : *text - 'a' + 10);
+	return value;
+}
+
+/* A file about a thread: "" where there is none. */
+static const char *read_of_thread(int thread_id, const char *name, char *buffer, size_t size)
+{
+	char path[64] = "/proc/self/task/", digits[12];
+	char *p = path + strlen(path), *digit = digits;
+
+	do
+		*digit++ = (char)('0' + thread_id % 10);
+	while (thread_id /= 10);
+	while (digit > digits)
+		*p++ = *--digit;
+	*p++ = '/';
+	strcpy(p, name);
+	return adsm_os_read_text(path, buffer, size);
+}
+
+/*
+ * Who has the lock with this word, where it is a mutex of the C library's; 0: nobody that lives. The word is followed
+ * by a count, the thread and how many use it, which is 0 in malloc()'s own locks, whatever else they have there.
+ */
+static int owner_of(uint64_t lock)
+{
+	int words[4] = { 0 };
+	/* Not by its address: it may be gone. */
+	long fd = sys(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	if (sys(SYS_pread64, fd, words, sizeof(words), lock) != sizeof(words))
+		words[2] = 0;
+	sys(SYS_close, fd);
+	return words[2] > 0 && words[3] && !sys(SYS_tgkill, sys(SYS_getpid), words[2], 0) ? words[2] : 0;
+}
+
+/* The word of the lock that a thread waits for, 0 when it does something else. */
+static uint64_t lock_of(int thread_id, char *text, size_t size)
+{
+	uint64_t how;
+
+	/* "number 0xargument 0xargument …"; "running", or with a number below 0, in no system call. */
+	read_of_thread(thread_id, "syscall", text, size);
+	how = word_at(text, 2) & FUTEX_CMD_MASK;
+	/* Mutexes and malloc() wait so, while the word is 2; conditions, and ends of threads, otherwise. */
+	if (text[0] >= '0' && text[0] <= '9' && word_at(text, 0) == SYS_futex &&
+	    ((how == FUTEX_WAIT && word_at(text, 3) == 2) || how == FUTEX_LOCK_PI))
+		return word_at(text, 1);
+	return 0;
+}
+
+struct adsm_os_look adsm_os_look_at(int thread_id)
+{
+	const int self = adsm_os_thread_id();
+	struct adsm_os_look look = { 0, 0 };
+	char text[256];
+
+	/* Who waits for itself goes round. */
+	for (int i = 0; i < LOOK_MAX && thread_id; i++) {
+		look.lock = lock_of(thread_id, text, sizeof(text));
+		look.ran_ns += word_at(read_of_thread(thread_id, "schedstat", text, sizeof(text)), 0);
+		thread_id = look.lock ? owner_of(look.lock) : 0;
+		if (thread_id == self)
+			break;
+	}
+	return look;
+}
+
+void adsm_os_die(int sig)
+{
+	const uint64_t action[4] = { 0 }, set = SIGNAL_BIT(sig);
+
+	sys(SYS_rt_sigaction, sig, action, NULL, KERNEL_SIGSET_SIZE);
+	sys(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, KERNEL_SIGSET_SIZE);
+	sys(SYS_tgkill, sys(SYS_getpid), sys(SYS_gettid), sig);
+	for (;;)
+		sys(SYS_exit_group, 128 + sig);
 }
 
 struct thread_start {
@@ -522,6 +791,8 @@ int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void 
 
 void adsm_os_thread_join(struct adsm_thread *thread)
 {
+	ADSM_UNCANCELLED;	/* what it works on may lie on this stack */
+
 	pthread_join((pthread_t)thread->handle, NULL);
 }
 
@@ -758,43 +1029,4 @@ free_lists:
 	free(spawn.envp);
 	free(spawn.fds);
 	return ret;
-}
-
-int adsm_os_library_path(char *ret_path, size_t size)
-{
-	int saved_errno = errno, ret = -ENOENT;
-	char *path = NULL;
-	Dl_info info;
-
-	if (dladdr((void *)(uintptr_t)adsm_os_library_path, &info) && info.dli_fname)
-		path = realpath(info.dli_fname, NULL);
-	if (path) {
-		ret = strlen(path) < size ? 0 : -ENAMETOOLONG;
-		if (!ret)
-			strcpy(ret_path, path);
-	}
-	free(path);
-	errno = saved_errno;
-	return ret;
-}
-
-int adsm_os_library_dir(char *ret_path, size_t size)
-{
-	int ret = adsm_os_library_path(ret_path, size);
-
-	if (!ret)
-		*strrchr(ret_path, '/') = '\0';
-	return ret;
-}
-
-/* The wrappers, where they were linked with this. */
-struct adsm_real;
-extern void *adsm_real_find(struct adsm_real *real) __attribute__((weak));
-
-bool adsm_os_is_bypassed(void)
-{
-	Dl_info read, libc;
-
-	return adsm_real_find && dladdr(dlsym(RTLD_DEFAULT, "read"), &read) &&
-		dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &libc) && read.dli_fbase == libc.dli_fbase;
 }

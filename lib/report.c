@@ -470,7 +470,7 @@ static void text_reason(FILE *out, const struct cause *cause)
 	else if (*cause->cause.name)
 		fprintf(out, "kernel '%s' called", cause->cause.name);
 	else
-		fputs("kernels called", out);
+		fputs("commands that the program gave its driver itself", out);
 	if (*cause->where)
 		fprintf(out, " at %s", cause->where);
 }

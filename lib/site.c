@@ -18,6 +18,7 @@
 
 #include "log.h"
 #include "observe.h"
+#include "os.h"
 
 #define FRAMES_OURS 16			/* of a stack: the library's and CUDA's, at most */
 #define TEXT_SIZE 192			/* of a place, kept */
@@ -212,8 +213,12 @@ static bool open_libdw(void)
 
 	if (dw.library || libdw_missing)
 		return dw.library;
-	dw.library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!dw.library)
+	/* It fetches from where the environment says (DEBUGINFOD_URLS). */
+	if (adsm_os_is_privileged())
+		problem = "not in a set-user-ID program";
+	else
+		dw.library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!problem && !dw.library)
 		problem = dlerror();
 	for (size_t i = 0; !problem && i < sizeof(functions) / sizeof(functions[0]); i++) {
 		void *function = dlsym(dw.library, functions[i].name);

@@ -8,13 +8,14 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "log.h"
 #include "observe.h"
 #include "os.h"
+#include "output.h"
 
 #define RING_EVENTS 16384		/* a megabyte, where all are in use */
 #define RINGS_MAX 1024			/* events of further threads are dropped */
@@ -168,40 +169,31 @@ void adsm_trace_put(const struct adsm_trace_event *event)
 /* ---- the file */
 
 static struct {
-	int fd;				/* -1: none, or no more */
+	struct adsm_fd *own;		/* NULL: none, or no more */
 	bool is_regular;
-	dev_t device;
-	ino_t inode;
 	off_t size;			/* whole lines */
 	off_t end;			/* before the lines that close it */
 	size_t n;
 	char text[TEXT_SIZE];		/* what comes next */
-} file = { .fd = -1 };
-
-static bool written_here(void)
-{
-	struct stat status;
-
-	/* Who closes every descriptor there is closes this one, and its number may be another file's by now. */
-	return !fstat(file.fd, &status) && status.st_dev == file.device && status.st_ino == file.inode;
-}
+} file;
 
 /* 0 or a negative errno. */
 static int write_all(void)
 {
+	int fd = adsm_fd_number(file.own);
 	size_t done = 0;
 
-	if (!written_here())
-		return -EBADF;
+	if (fd < 0)
+		return fd;
 	while (done < file.n) {
-		ssize_t n = write(file.fd, file.text + done, file.n - done);
+		ssize_t n = write(fd, file.text + done, file.n - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
 			int error = n ? -errno : -EIO;
 
-			if (file.is_regular && ftruncate(file.fd, file.size))
+			if (file.is_regular && ftruncate(fd, file.size))
 				adsm_debug("the trace ends in the middle of a line");
 			return error;
 		}
@@ -212,14 +204,11 @@ static int write_all(void)
 
 static void write_out(void)
 {
-	int error = file.fd < 0 || !file.n ? 0 : write_all();
+	int error = !file.own || !file.n ? 0 : write_all();
 
 	if (error) {
 		adsm_error("ADSM_TRACE: cannot write any more: %s", strerror(-error));
-		/* What has another file's number is not closed. */
-		if (error != -EBADF)
-			close(file.fd);
-		file.fd = -1;
+		adsm_trace_forget();
 	}
 	file.size += (off_t)file.n;
 	file.n = 0;
@@ -361,24 +350,24 @@ struct device {
 };
 
 static struct device *devices;		/* ADSM_MAX_DEVICES */
-static pthread_mutex_t names_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct adsm_mutex names_mutex = ADSM_MUTEX_INIT;
 static char device_names[ADSM_MAX_DEVICES][96];
 static char (*labels)[ADSM_NAME_SIZE];	/* by id: names of objects, "" where they have none */
 
 void adsm_trace_device(int device, const char *backend, const char *name)
 {
-	pthread_mutex_lock(&names_mutex);
+	adsm_mutex_lock(&names_mutex);
 	if (device >= 0 && device < ADSM_MAX_DEVICES)
 		adsm_format(device_names[device], sizeof(device_names[device]), ": %s %s", backend, name);
-	pthread_mutex_unlock(&names_mutex);
+	adsm_mutex_unlock(&names_mutex);
 }
 
 void adsm_trace_name(uint32_t object, const char *name)
 {
-	pthread_mutex_lock(&names_mutex);
+	adsm_mutex_lock(&names_mutex);
 	if (object <= ADSM_RECORDS_MAX)
 		adsm_format(labels[object], sizeof(labels[object]), "%s", name);
-	pthread_mutex_unlock(&names_mutex);
+	adsm_mutex_unlock(&names_mutex);
 }
 
 static void add_label(uint32_t object)
@@ -387,10 +376,10 @@ static void add_label(uint32_t object)
 
 	if (object)
 		adsm_format(label, sizeof(label), "object %u", object);
-	pthread_mutex_lock(&names_mutex);
+	adsm_mutex_lock(&names_mutex);
 	if (object && object <= ADSM_RECORDS_MAX && *labels[object])
 		memcpy(label, labels[object], sizeof(label));
-	pthread_mutex_unlock(&names_mutex);
+	adsm_mutex_unlock(&names_mutex);
 	add_escaped(label);
 }
 
@@ -471,9 +460,9 @@ static void begin_device_bar(const struct adsm_trace_event *event, unsigned trac
 		char name[16], rest[sizeof(device_names[0])];
 
 		adsm_format(name, sizeof(name), "device %u", index);
-		pthread_mutex_lock(&names_mutex);
+		adsm_mutex_lock(&names_mutex);
 		memcpy(rest, device_names[index], sizeof(rest));
-		pthread_mutex_unlock(&names_mutex);
+		adsm_mutex_unlock(&names_mutex);
 		name_track("process_name", pid, 0, name, rest, 0);
 		device->named = true;
 	}
@@ -734,17 +723,20 @@ static void flush(bool all)
 
 static int open_file(const char *path)
 {
-	struct stat status;
-	int error;
+	int fd, error;
 
 	adsm_trace_forget();
-	file.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (file.fd < 0 || fstat(file.fd, &status)) {
-		error = -errno;
+	file.is_regular = adsm_output_is_new(path);
+	if (file.is_regular) {
+		fd = adsm_output_replace(path);
+		error = fd < 0 ? fd : 0;
 	} else {
-		file.is_regular = S_ISREG(status.st_mode);
-		file.device = status.st_dev;
-		file.inode = status.st_ino;
+		fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+		error = fd < 0 ? -errno : 0;
+	}
+	if (!error)
+		error = adsm_fd_keep(fd, &file.own);
+	if (!error) {
 		file.size = file.end = 0;
 		file.n = 0;
 		add("[\n");
@@ -755,9 +747,7 @@ static int open_file(const char *path)
 	}
 	if (!error)
 		return 0;
-	if (file.fd >= 0)
-		close(file.fd);
-	file.fd = -1;
+	adsm_trace_forget();
 	return adsm_fail(error, "ADSM_TRACE: cannot write to %s: %s", path, strerror(-error));
 }
 
@@ -769,9 +759,9 @@ int adsm_trace_open(const char *path)
 		devices = adsm_os_table(ADSM_MAX_DEVICES * sizeof(*devices));
 	if (!labels || !devices)
 		return adsm_fail(-ENOMEM, "ADSM_TRACE: no address space for the trace (ulimit -v)");
-	pthread_mutex_lock(&names_mutex);
+	adsm_mutex_lock(&names_mutex);
 	memset(labels, 0, (ADSM_RECORDS_MAX + 1) * sizeof(*labels));
-	pthread_mutex_unlock(&names_mutex);
+	adsm_mutex_unlock(&names_mutex);
 	memset(devices, 0, ADSM_MAX_DEVICES * sizeof(*devices));
 	/* What came after the end of the trace before. */
 	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
@@ -839,11 +829,13 @@ void adsm_trace_close(const char *why)
 
 void adsm_trace_reopen(void)
 {
-	if (file.fd < 0 || !file.is_regular)
+	int fd = adsm_fd_number(file.own);
+
+	if (!file.own || !file.is_regular)
 		return;
-	if (!written_here() || ftruncate(file.fd, file.end) || lseek(file.fd, file.end, SEEK_SET) < 0) {
-		adsm_error("ADSM_TRACE: cannot go on after an exec that failed: %s", strerror(errno));
-		file.fd = -1;
+	if (fd < 0 || ftruncate(fd, file.end) || lseek(fd, file.end, SEEK_SET) < 0) {
+		adsm_error("ADSM_TRACE: cannot go on after an exec that failed: %s", strerror(fd < 0 ? -fd : errno));
+		adsm_trace_forget();
 		return;
 	}
 	file.size = file.end;
@@ -851,7 +843,6 @@ void adsm_trace_reopen(void)
 
 void adsm_trace_forget(void)
 {
-	if (file.fd >= 0 && written_here())
-		close(file.fd);
-	file.fd = -1;
+	adsm_fd_drop(file.own);
+	file.own = NULL;
 }

@@ -8,6 +8,7 @@
  * watcher: asks the backend whether calls have ended, for those who wait inside a fault and may not.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 
 #include "advise.h"
@@ -76,6 +77,30 @@ int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, siz
 	return adsm_backend_run(object->home, transfer_now, &transfer);
 }
 
+uint64_t adsm_look_ns = 1000000000;
+
+/* It works on what is on this stack, so this thread cannot go on without it. */
+static void wait_for_copier(struct adsm_home *home, struct adsm_copy_request *request)
+{
+	struct adsm_os_look last = { 0, 0 }, now;
+	unsigned n = 0;
+
+	while (!atomic_load(&request->done)) {
+		if (adsm_os_wait(&request->done, 0, adsm_look_ns, false) != -ETIMEDOUT ||
+		    !atomic_load(&home->copier_id))
+			continue;
+		now = adsm_os_look_at(atomic_load(&home->copier_id));
+		n = now.lock && now.lock == last.lock && now.ran_ns == last.ran_ns ? n + 1 : 0;
+		last = now;
+		if (n < ADSM_LOOKS || atomic_load(&request->done))
+			continue;
+		adsm_error("a touch of shared memory of device %d does not end: the driver waits for the lock at %p, "
+			   "held by this thread, in a signal handler that has interrupted malloc(), free() or the "
+			   "driver, or stuck", home->index, (void *)(uintptr_t)now.lock);
+		adsm_os_die(SIGBUS);
+	}
+}
+
 int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
 {
 	struct adsm_copy_request request = { .run = run, .arg = arg };
@@ -88,8 +113,7 @@ int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
 	while (!atomic_compare_exchange_weak(&home->copy_requests, &request.next, &request))
 		;
 	adsm_os_poke(&home->copy_word);
-	while (!atomic_load(&request.done))
-		adsm_os_wait(&request.done, 0, 0, false);
+	wait_for_copier(home, &request);
 	start = adsm_os_now_ns() - start;
 	adsm_moved_ns += start;
 	adsm_spend(start);
@@ -109,6 +133,7 @@ static void run_copier(void *arg)
 	uint32_t word;
 
 	adsm_spent.in_background = true;
+	atomic_store(&home->copier_id, adsm_os_thread_id());
 	while (goes_on(home, &home->copy_word, &word)) {
 		struct adsm_copy_request *request = atomic_exchange(&home->copy_requests, NULL), *next;
 
@@ -183,18 +208,18 @@ int adsm_service_start(struct adsm_home *home)
 
 int adsm_evictor_start(struct adsm_home *home)
 {
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
 	int error = 0;
 
 	if (atomic_load(&home->has_evictor))
 		return 0;
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	if (!atomic_load(&home->has_evictor)) {
 		error = adsm_os_thread_start(&home->evictor, "adsm-evictor", run_evictor, home);
 		if (!error)
 			atomic_store(&home->has_evictor, true);
 	}
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return error;
 }
 

@@ -18,8 +18,16 @@ extern _Thread_local uint64_t adsm_moved_ns;
 int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size);
 
 /* Run something that calls the backend: in another thread, where this one may be in a signal handler and the
- * backend is not made for that. Asynchronous signals are blocked. */
+ * backend is not made for that. Signals are blocked. */
 int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg);
+
+/*
+ * Who waits for that other thread looks at it, each time after so long. Has it waited for one lock all through
+ * ADSM_LOOKS of them, that no other thread is known to have and go on, then the waiting thread itself has it, whose
+ * handler has interrupted malloc() or a driver, or nobody gives it back: that ends the process.
+ */
+extern uint64_t adsm_look_ns;
+#define ADSM_LOOKS 5
 
 /* Start the helpers a home needs: the service threads, or (once an object needs it) the evictor. */
 int adsm_service_start(struct adsm_home *home);

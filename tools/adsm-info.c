@@ -23,14 +23,14 @@ static const char *human(uint64_t bytes, char text[32])
 	return text;
 }
 
-static void show_device(int i)
+static bool show_device(int i)
 {
 	adsmDeviceProps props = { .struct_size = sizeof(props) };
 	char total[32], left[32];
 
 	if (adsmDeviceInfo(i, &props)) {
 		printf("device %d: %s\n", i, adsmLastError());
-		return;
+		return false;
 	}
 	printf("device %d: %s%s\n", i, props.name, props.lost ? " (lost)" : "");
 	printf("  backend              %s\n", props.backend);
@@ -41,11 +41,12 @@ static void show_device(int i)
 	printf("  memory is kept as    %s\n", props.memory);
 	printf("  memory is shared     %s\n", props.unified ? "yes, nothing is copied" : "no");
 	printf("  transfers run in     %s\n", props.signal_safe ? "the faulting thread" : "a helper thread");
+	return true;
 }
 
 int main(int argc, char **argv)
 {
-	int version = adsmVersion(), n;
+	int version = adsmVersion(), n, n_shown = 0;
 
 	if (argc == 2 && !strcmp(argv[1], "--options-markdown")) {
 		adsm_options_print(stdout, true);
@@ -62,8 +63,8 @@ int main(int argc, char **argv)
 	if (n < 0)
 		printf("no device: %s\n", *adsmLastError() ? adsmLastError() : adsmErrorString(n));
 	for (int i = 0; i < n; i++)
-		show_device(i);
+		n_shown += show_device(i);
 	putchar('\n');
 	adsm_options_print(stdout, false);
-	return n > 0 ? 0 : 1;
+	return n_shown > 0 ? 0 : 1;
 }

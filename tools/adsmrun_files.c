@@ -18,6 +18,7 @@
 
 #include "adsmrun.h"
 #include "options.h"
+#include "output.h"
 
 #define TAIL_SIZE ((off_t)65536)	/* of a trace: the end of a last line lies in that */
 
@@ -87,11 +88,12 @@ static int set_temporary(struct output *output)
 /* A file that somebody named: it must be possible to make it anew. */
 static int choose(struct output *output, const char *wanted, const char *option)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], folder[PATH_MAX], temporary_path[ADSM_OUTPUT_PATH_SIZE];
+	const char *name = strrchr(wanted, '/') ? strrchr(wanted, '/') + 1 : wanted;
 	struct stat status;
 	int fd;
 
-	if (!stat(wanted, &status) && !S_ISREG(status.st_mode)) {
+	if (!adsm_output_is_new(wanted) && !stat(wanted, &status)) {
 		/* A report can be printed into whatever it is; a trace is completed in its place. */
 		if (output == &trace || S_ISDIR(status.st_mode)) {
 			complain("--%s: %s is no regular file", option, wanted);
@@ -100,9 +102,16 @@ static int choose(struct output *output, const char *wanted, const char *option)
 		snprintf(output->copy_to, sizeof(output->copy_to), "%s", wanted);
 		return set_temporary(output);
 	}
-	fd = open(wanted, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-	if (fd < 0 || close(fd) || !realpath(wanted, path) || unlink(path)) {
-		complain("--%s: cannot write to %s: %s", option, wanted, strerror(errno));
+	/* The name itself is what is made anew, not what a link of that name leads to. */
+	snprintf(path, sizeof(path), "%.*s", (int)(name - wanted), wanted);
+	errno = ENAMETOOLONG;
+	if (!realpath(name == wanted ? "." : path, folder) ||
+	    snprintf(path, sizeof(path), "%s/%s", strcmp(folder, "/") ? folder : "", name) >= (int)sizeof(path))
+		fd = -errno;
+	else
+		fd = adsm_output_make(path, temporary_path);
+	if (fd < 0 || close(fd) || unlink(temporary_path) || (unlink(path) && errno != ENOENT)) {
+		complain("--%s: cannot write to %s: %s", option, wanted, strerror(fd < 0 ? -fd : errno));
 		return RUN_USAGE;
 	}
 	return set_file(output, path);
@@ -130,7 +139,7 @@ int files_prepare(void)
 		status = set_temporary(&report);
 	} else if (*stats) {
 		report.json = strncmp(stats, "text:", 5);
-		status = choose(&report, stats + (!report.json || !strncmp(stats, "json:", 5) ? 5 : 0), "stats");
+		status = choose(&report, stats + 5, "stats");
 	}
 	if (!status && *adsm_options.trace)
 		status = choose(&trace, adsm_options.trace, "trace");
@@ -165,19 +174,37 @@ struct piece {
 	char why[400];		/* what ended it early, in words */
 };
 
+/* Text without NULs; NULL with errno where it cannot be read. */
 static char *read_all(const char *path)
 {
-	FILE *in = fopen(path, "re");
-	char *text = NULL;
-	size_t size = 0;
+	enum { CHUNK = 65536 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC), saved_errno;
+	size_t length = 0, size = 0;
+	char *text = NULL, *more;
+	ssize_t n = fd < 0 ? -1 : 1;
 
-	/* Text without NULs. */
-	if (in && getdelim(&text, &size, '\0', in) < 0 && !ferror(in)) {
-		free(text);
-		text = strdup("");
+	while (n > 0) {
+		if (size - length < CHUNK) {
+			size += size + 2 * CHUNK;
+			more = realloc(text, size);
+			if (!more) {
+				n = -1;
+				break;
+			}
+			text = more;
+		}
+		n = read(fd, text + length, CHUNK - 1);
+		length += n > 0 ? (size_t)n : 0;
 	}
-	if (in)
-		fclose(in);
+	saved_errno = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = saved_errno;
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	text[length] = '\0';
 	return text;
 }
 
@@ -265,17 +292,16 @@ static void print_report(const struct piece *piece, const char *text)
 /* Make a report that is not final say why, in its place. */
 static void rewrite(const struct piece *piece, const char *text)
 {
-	char path[sizeof(piece->path) + 16];
-	FILE *out;
-	bool failed;
+	char path[ADSM_OUTPUT_PATH_SIZE];
+	int fd = adsm_output_make(piece->path, path);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	bool failed = !out || fputs(text, out) < 0;
 
-	snprintf(path, sizeof(path), "%s.%d.part", piece->path, getpid());
-	out = fopen(path, "we");
-	failed = !out || fputs(text, out) < 0;
 	failed |= out && fclose(out);
 	if (failed || rename(path, piece->path)) {
-		complain("cannot write to %s: %s", piece->path, strerror(errno));
-		unlink(path);
+		complain("cannot write to %s: %s", piece->path, strerror(fd < 0 ? -fd : errno));
+		if (fd >= 0)
+			unlink(path);
 	}
 }
 
@@ -318,7 +344,7 @@ static void finish_report(struct piece *piece, const struct outcome *outcome)
 /* End a trace that its process could not: without a partial last line, with a line that says what is missing. */
 static void finish_trace(struct piece *piece, const struct outcome *outcome)
 {
-	int fd = open(piece->path, O_RDWR | O_CLOEXEC);
+	int fd = open(piece->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	char tail[TAIL_SIZE + 1], end[sizeof(piece->why) + 200];
 	struct stat status;
 	off_t start;
@@ -375,7 +401,7 @@ static bool is_of(const struct output *output, const char *name, bool *ret_part,
 	}
 	*ret_part = n_numbers && !strcmp(name, ".part");
 	*ret_pid = *ret_part ? last : first;
-	return *ret_part ? n_numbers <= 3 : n_numbers <= 2 && !*name;
+	return *ret_part ? n_numbers <= 4 : n_numbers <= 2 && !*name;
 }
 
 /* How many there are. */
@@ -385,6 +411,7 @@ static unsigned finish(const struct output *output, const struct outcome *outcom
 	struct piece piece = { .output = output };
 	struct dirent **list = NULL;
 	int n_list = scandir(folder, &list, NULL, alphasort);
+	struct stat status;
 	unsigned n = 0;
 
 	for (int i = 0; i < n_list; i++) {
@@ -394,6 +421,9 @@ static unsigned finish(const struct output *output, const struct outcome *outcom
 		    in_folder(output->before, output->n_before, list[i]->d_name))
 			continue;
 		snprintf(piece.path, sizeof(piece.path), "%s/%s", output->folder, list[i]->d_name);
+		/* Somebody else may have laid a file or a link there. */
+		if (lstat(piece.path, &status) || !S_ISREG(status.st_mode) || status.st_uid != geteuid())
+			continue;
 		n += !part;
 		if (part && !is_running(piece.pid))
 			unlink(piece.path);

@@ -5,6 +5,8 @@
  * a queue in shared memory, everything rare through a socket.
  */
 #include "copy.h"
+#include "descriptors.h"
+#include "ended.h"
 #include "list.h"
 #include "log.h"
 #include "options.h"
@@ -36,7 +38,6 @@
 
 struct cpu_device {
 	struct adsm_device base;
-	struct cpu_device *next;	/* of those that are open */
 	struct adsm_cpu_copy_queue copies[2];	/* by queue, from ADSM_QUEUE_TO_DEVICE */
 	uint8_t *memory;		/* where this process maps what the device has at arena_base */
 	uint8_t *warm;			/* for each COLD_SIZE bytes: written since they were allocated */
@@ -44,12 +45,13 @@ struct cpu_device {
 	size_t arena_size;
 	_Atomic uint64_t memory_used;
 	struct adsm_cpu_shared *shared;
-	pthread_mutex_t request_lock;	/* one request and its reply */
-	pthread_mutex_t launch_lock;	/* writers of slots */
+	struct adsm_mutex request_lock;	/* one request and its reply */
+	struct adsm_mutex launch_lock;	/* writers of slots */
 	struct adsm_thread monitor;
 	int index;
-	int sock, pid, pidfd;
-	int memory_fd;			/* -1 when unified */
+	int pid;
+	struct adsm_fd *sock, *pidfd;	/* pidfd: NULL where the system has none */
+	uint64_t oom_kills;		/* of this control group, when it was started */
 	_Atomic bool closing;
 	_Atomic uint32_t lost;		/* futex; lost_text is written before */
 	char lost_text[ADSM_CPU_TEXT];
@@ -82,31 +84,48 @@ static int cpu_status(struct adsm_device *base)
 
 /* ---- the process */
 
-static int find_program(char *path, size_t size)
+/* The caller frees the path: it is too large for the stacks that threads may have. */
+static int find_program(char **ret_path)
 {
-	/* Installed, installed in a folder of its architecture; in a build folder: library, test. */
+	/* Installed, in a folder of its architecture too; in a build folder: library, test. Or where it was to be. */
 	static const char *const places[] = { "../libexec/adsm", "../../libexec/adsm", "../backends/cpu",
 					      "../../backends/cpu" };
-	char folder[PATH_MAX];
+	static const char whole[] = ADSM_LIBEXEC "/" PROGRAM;
+	const char *option = adsm_options.cpu_device;
+	char *path;
+	size_t length;
 	int ret;
 
-	if (adsm_options.cpu_device && *adsm_options.cpu_device) {
-		if ((size_t)adsm_format(path, size, "%s", adsm_options.cpu_device) >= size)
-			return adsm_fail(-ENAMETOOLONG, "ADSM_CPU_DEVICE is too long");
-		if (access(path, X_OK))
-			return adsm_fail(-ENOENT, "ADSM_CPU_DEVICE: '%s' is not a program", path);
-		return 0;
+	if (option && *option) {
+		if (access(option, X_OK))
+			return adsm_fail(-ENOENT, "ADSM_CPU_DEVICE: '%s' is not a program", option);
+		*ret_path = strdup(option);
+		return *ret_path ? 0 : -ENOMEM;
 	}
-	ret = adsm_os_library_dir(folder, sizeof(folder));
-	if (ret)
+	path = malloc(PATH_MAX);
+	if (!path)
+		return -ENOMEM;
+	*ret_path = path;
+	ret = adsm_os_library_dir(path, PATH_MAX);
+	if (ret) {
+		free(path);
 		return adsm_fail(ret, "the folder of the library is not known; set ADSM_CPU_DEVICE");
+	}
+	length = strlen(path);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if ((size_t)adsm_format(path, size, "%s/%s/%s", folder, places[i], PROGRAM) < size &&
-		    !access(path, X_OK))
+		if ((size_t)adsm_format(path + length, PATH_MAX - length, "/%s/%s", places[i], PROGRAM) <
+		    PATH_MAX - length && !access(path, X_OK))
 			return 0;
 	}
-	return adsm_fail(-ENOENT, "there is no %s in %s, %s, %s or %s beside %s; set ADSM_CPU_DEVICE", PROGRAM,
-			 places[0], places[1], places[2], places[3], folder);
+	if (!access(whole, X_OK)) {
+		adsm_format(path, PATH_MAX, "%s", whole);
+		return 0;
+	}
+	path[length] = '\0';
+	ret = adsm_fail(-ENOENT, "there is no %s in %s, %s, %s or %s beside %s, nor in %s; set ADSM_CPU_DEVICE",
+			PROGRAM, places[0], places[1], places[2], places[3], path, ADSM_LIBEXEC);
+	free(path);
+	return ret;
 }
 
 static int send_hello(struct cpu_device *device, int memory_fd, int shared_fd)
@@ -117,11 +136,12 @@ static int send_hello(struct cpu_device *device, int memory_fd, int shared_fd)
 		.base = device->arena_base, .size = device->arena_size,
 	};
 	const int fds[] = { memory_fd, shared_fd };
-	struct pollfd polled = { .fd = device->sock, .events = POLLIN };
+	const int sock = adsm_fd_number(device->sock);
+	struct pollfd polled = { .fd = sock, .events = POLLIN };
 	struct adsm_cpu_reply reply;
 	int ret, n;
 
-	ret = adsm_cpu_send(device->sock, &request, sizeof(request), fds, 2);
+	ret = adsm_cpu_send(sock, &request, sizeof(request), fds, 2);
 	if (ret)
 		return ret;
 	do
@@ -129,61 +149,69 @@ static int send_hello(struct cpu_device *device, int memory_fd, int shared_fd)
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return n ? -errno : -ETIMEDOUT;
-	ret = adsm_cpu_receive(device->sock, &reply, sizeof(reply), NULL);
+	ret = adsm_cpu_receive(sock, &reply, sizeof(reply), NULL);
 	if (ret)
 		return ret;
 	return reply.version == ADSM_CPU_VERSION ? reply.error : -EPROTO;
 }
 
-/* End the process, whatever it does. */
-static void end_process(struct cpu_device *device)
+/* End the process, whatever it does. False: both ways to it were taken from us; it ends with the application. */
+static bool end_process(struct cpu_device *device)
 {
-	shutdown(device->sock, SHUT_RDWR);	/* not close(): a child of ours may have it too */
-	if (device->pidfd >= 0)
-		syscall(SYS_pidfd_send_signal, device->pidfd, SIGKILL, NULL, 0);
+	int sock = adsm_fd_number(device->sock), pidfd = adsm_fd_number(device->pidfd);
+
+	if (sock >= 0)
+		shutdown(sock, SHUT_RDWR);	/* not close(): a child of ours may have it too */
+	if (pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	return sock >= 0 || pidfd >= 0;
 }
 
 static void close_process(struct cpu_device *device)
 {
-	close(device->sock);
-	if (device->pidfd >= 0)
-		close(device->pidfd);
+	adsm_fd_drop(device->sock);
+	adsm_fd_drop(device->pidfd);
+	device->sock = device->pidfd = NULL;
 }
 
 static int start_once(struct cpu_device *device, const char *program, int memory_fd, int shared_fd)
 {
 	char *const argv[] = { (char *)(uintptr_t)PROGRAM, NULL };
-	int pair[2], fds[2], n_fds = 1, ret;
+	int pair[2], fds[2], n_fds = 1, pidfd, ret;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	fds[0] = pair[1];
-	fds[1] = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	fds[0] = adsm_fd_lift(pair[1]);
+	ret = adsm_fd_keep(pair[0], &device->sock);
+	if (!ret && fds[0] < 0)
+		ret = fds[0];
+	if (ret)
+		goto close_end;
+	fds[1] = adsm_fd_lift((int)syscall(SYS_pidfd_open, getpid(), 0));
 	if (fds[1] >= 0)
 		n_fds = 2;
-	ret = adsm_os_spawn_daemon(program, argv, fds, (size_t)n_fds, &device->pid, &device->pidfd);
-	close(pair[1]);
+	ret = adsm_os_spawn_daemon(program, argv, fds, (size_t)n_fds, &device->pid, &pidfd);
 	if (n_fds == 2)
 		close(fds[1]);
-	if (ret) {
-		close(pair[0]);
-		return ret;
-	}
-	device->sock = pair[0];
-	ret = send_hello(device, memory_fd, shared_fd);
-	if (ret) {
+	if (!ret && pidfd >= 0)
+		ret = adsm_fd_keep(pidfd, &device->pidfd);
+	if (!ret)
+		ret = send_hello(device, memory_fd, shared_fd);
+	if (ret)
 		end_process(device);
+close_end:
+	if (fds[0] >= 0)
+		close(fds[0]);
+	if (ret)
 		close_process(device);
-	}
 	return ret;
 }
 
 static int start_process(struct cpu_device *device, int memory_fd, int shared_fd)
 {
-	char program[PATH_MAX];
-	int ret;
+	char *program;
+	int ret = find_program(&program);
 
-	ret = find_program(program, sizeof(program));
 	if (ret)
 		return ret;
 	for (int i = 0; i < MAX_STARTS; i++) {
@@ -192,64 +220,70 @@ static int start_process(struct cpu_device *device, int memory_fd, int shared_fd
 			break;
 	}
 	if (ret == -EEXIST)
-		return adsm_fail(-ENODEV, "cpu device %d: %zu bytes at %p are taken in its process, %d times "
-				 "in a row; set ADSM_ARENA", device->index, device->arena_size,
-				 (void *)device->arena_base, MAX_STARTS);
-	if (ret == -EPROTO || ret == -EPIPE || ret == -ETIMEDOUT)
-		return adsm_fail(-ENODEV, "cpu device %d: %s does not answer as this version of the library "
-				 "expects", device->index, program);
-	if (ret)
-		return adsm_fail(ret, "cpu device %d: %s could not be started: %s", device->index, program,
-				 strerror(-ret));
-	return 0;
+		ret = adsm_fail(-ENODEV, "cpu device %d: %zu bytes at %p are taken in its process, %d times "
+				"in a row; set ADSM_ARENA", device->index, device->arena_size,
+				(void *)device->arena_base, MAX_STARTS);
+	else if (ret == -EPROTO || ret == -EPIPE || ret == -ETIMEDOUT)
+		ret = adsm_fail(-ENODEV, "cpu device %d: %s does not answer as this version of the library "
+				"expects", device->index, program);
+	else if (ret)
+		ret = adsm_fail(ret, "cpu device %d: %s could not be started: %s%s", device->index, program,
+				strerror(-ret), ret == -EMFILE ? " (ulimit -n)" : ret == -ENOMEM ? " (ulimit -v)" :
+				ret == -EAGAIN ? " (ulimit -u, ulimit -v)" : "");
+	free(program);
+	return ret;
 }
 
 /* What is known of the end of the process. */
 static void describe_loss(struct cpu_device *device)
 {
-	static const struct { int number; const char *name; } signals[] = {
-		{ SIGSEGV, "SIGSEGV" }, { SIGBUS, "SIGBUS" }, { SIGFPE, "SIGFPE" }, { SIGILL, "SIGILL" },
-		{ SIGABRT, "SIGABRT" }, { SIGTRAP, "SIGTRAP" }, { SIGSYS, "SIGSYS" },
-	};
 	struct adsm_cpu_shared *shared = device->shared;
 	uint64_t done = atomic_load(&shared->queue.done);
+	int n;
 	bool busy = done < atomic_load(&shared->queue.submitted);
-	const char *kernel = busy ? shared->slots[done % ADSM_CPU_SLOTS].name : "", *name = "a signal";
+	const char *kernel = busy ? shared->slots[done % ADSM_CPU_SLOTS].name : "", *name;
 	int number = (int)atomic_load(&shared->crash_signal);
-	char *text = device->lost_text;
+	char *text = device->lost_text, how[ADSM_CPU_TEXT];
 
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		if (signals[i].number == number)
-			name = signals[i].name;
-	}
-	if (number && shared->crash_in_kernel)
-		adsm_format(text, ADSM_CPU_TEXT, "cpu device %d: kernel '%s' crashed with %s at address %p",
+	name = number && sigabbrev_np(number) ? sigabbrev_np(number) : "";
+	if (number && !shared->crash_sent && shared->crash_in_kernel) {
+		adsm_format(text, ADSM_CPU_TEXT, "cpu device %d: kernel '%s' crashed with SIG%s at address %p",
 			    device->index, kernel, name, (void *)shared->crash_address);
-	else if (number)
-		adsm_format(text, ADSM_CPU_TEXT, "cpu device %d: the device process (pid %d) crashed with %s "
+		return;
+	}
+	if (number && !shared->crash_sent) {
+		adsm_format(text, ADSM_CPU_TEXT, "cpu device %d: the device process (pid %d) crashed with SIG%s "
 			    "at address %p, in no kernel", device->index, device->pid, name,
 			    (void *)shared->crash_address);
-	else
-		adsm_format(text, ADSM_CPU_TEXT, "cpu device %d: the device process (pid %d) was killed or "
-			    "has exited%s%s%s", device->index, device->pid, busy ? " while kernel '" : "",
-			    kernel, busy ? "' ran" : "");
+		return;
+	}
+	if (number) {
+		n = adsm_format(how, sizeof(how), "was ended by ");
+		adsm_cpu_who_sent(number, (pid_t)shared->crash_sender, shared->crash_user, how + n,
+				  sizeof(how) - (size_t)n);
+	} else {
+		adsm_cpu_how_ended(device->pid, adsm_fd_number(device->pidfd), device->oom_kills, how, sizeof(how));
+	}
+	adsm_format(text, ADSM_CPU_TEXT, "cpu device %d: the device process (pid %d) %s%s%s%s", device->index,
+		    device->pid, how, busy ? ", while kernel '" : "", kernel, busy ? "' ran" : "");
 }
 
 static void watch(void *arg)
 {
 	struct cpu_device *device = arg;
-	struct pollfd polled[] = {
-		{ .fd = device->sock, .events = POLLRDHUP },
-		{ .fd = device->pidfd, .events = POLLIN },
-	};
+	struct pollfd polled[] = { { .events = POLLRDHUP }, { .events = POLLIN } };
 
-	while (poll(polled, 2, -1) < 0 && errno == EINTR)
-		;
+	/* While it waits it has both, whatever becomes of the numbers. */
+	do {
+		polled[0].fd = adsm_fd_number(device->sock);
+		polled[1].fd = adsm_fd_number(device->pidfd);
+	} while (poll(polled, 2, -1) < 0 && errno == EINTR);
 	if (atomic_load(&device->closing))
 		return;
 	/* A process that only closed its socket must not write on; requests must not wait on. */
 	end_process(device);
-	if (device->pidfd >= 0)
+	polled[1].fd = adsm_fd_number(device->pidfd);
+	if (polled[1].fd >= 0)
 		poll(&polled[1], 1, HELLO_TIMEOUT_MS);
 	describe_loss(device);
 	adsm_error("%s", device->lost_text);
@@ -262,19 +296,24 @@ static void watch(void *arg)
 static int ask(struct cpu_device *device, struct adsm_cpu_request *request, const int *fds, int n_fds,
 	       struct adsm_cpu_reply *ret_reply)
 {
-	int cancel, ret;
+	bool sent;
+	int sock, ret;
 
 	ret = cpu_status(&device->base);
 	if (ret)
 		return ret;
 	request->version = ADSM_CPU_VERSION;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_mutex_lock(&device->request_lock);
-	ret = adsm_cpu_send(device->sock, request, sizeof(*request), fds, n_fds);
-	if (!ret)
-		ret = adsm_cpu_receive(device->sock, ret_reply, sizeof(*ret_reply), NULL);
-	pthread_mutex_unlock(&device->request_lock);
-	pthread_setcancelstate(cancel, NULL);
+	adsm_mutex_lock(&device->request_lock);
+	/* Not before: while others' requests were served the program may have wanted the number. */
+	sock = adsm_fd_number(device->sock);
+	ret = sock < 0 ? sock : adsm_cpu_send(sock, request, sizeof(*request), fds, n_fds);
+	sent = !ret;
+	if (sent)
+		ret = adsm_cpu_receive(sock, ret_reply, sizeof(*ret_reply), NULL);
+	adsm_mutex_unlock(&device->request_lock);
+	if (!sent && ret == -EBADF)
+		return adsm_fail(ret, "cpu device %d: its process cannot be asked: the program has closed a "
+				 "descriptor of the library's", device->index);
 	if (!ret)
 		return ret_reply->error;
 	/* The monitor is about to say why. */
@@ -286,19 +325,6 @@ static int ask(struct cpu_device *device, struct adsm_cpu_request *request, cons
 
 /* ---- open and close */
 
-static struct cpu_device *open_devices;
-
-/* Of a fork: it keeps nothing that leads to the device. The mappings are not inherited. */
-static void in_child(void)
-{
-	for (struct cpu_device *device = open_devices; device; device = device->next) {
-		close_process(device);
-		if (device->memory_fd >= 0)
-			close(device->memory_fd);
-	}
-	open_devices = NULL;
-}
-
 static size_t warm_size(const struct cpu_device *device)
 {
 	return (device->arena_size / COLD_SIZE + ADSM_PAGE_SIZE) & ~(ADSM_PAGE_SIZE - 1);
@@ -306,9 +332,11 @@ static size_t warm_size(const struct cpu_device *device)
 
 static int cpu_probe(void)
 {
-	char program[PATH_MAX];
-	int ret = find_program(program, sizeof(program));
+	char *program;
+	int ret = find_program(&program);
 
+	if (!ret)
+		free(program);
 	return ret ? ret : adsm_options.cpu_devices ? (int)adsm_options.cpu_devices : 1;
 }
 
@@ -316,9 +344,8 @@ static int cpu_open(int index, const struct adsm_backend_config *config, struct 
 {
 	unsigned n_devices = adsm_options.cpu_devices ? adsm_options.cpu_devices : 1;
 	bool unified = adsm_options.cpu_unified;
-	static bool registered;
 	struct cpu_device *device;
-	int shared_fd, ret;
+	int memory_fd = config->arena_fd, shared_fd, ret;
 	void *p;
 
 	device = aligned_alloc(_Alignof(struct cpu_device), sizeof(*device));
@@ -345,15 +372,14 @@ static int cpu_open(int index, const struct adsm_backend_config *config, struct 
 	device->arena_base = config->arena_base;
 	device->arena_size = config->arena_size;
 	device->memory = config->alias_base;
-	device->memory_fd = -1;
-	pthread_mutex_init(&device->request_lock, NULL);
-	pthread_mutex_init(&device->launch_lock, NULL);
+	adsm_mutex_init(&device->request_lock);
+	adsm_mutex_init(&device->launch_lock);
 
 	if (!unified) {
-		ret = adsm_os_memfd("adsm-device-memory", config->arena_size, &device->memory_fd);
+		ret = adsm_fd_memory("adsm-device-memory", config->arena_size, &memory_fd);
 		if (ret)
 			goto free_device;
-		ret = adsm_os_map(NULL, config->arena_size, device->memory_fd, 0, ADSM_PROT_RW, &p);
+		ret = adsm_os_map(NULL, config->arena_size, memory_fd, 0, ADSM_PROT_RW, &p);
 		if (ret)
 			goto close_memory;
 		device->memory = p;
@@ -362,25 +388,25 @@ static int cpu_open(int index, const struct adsm_backend_config *config, struct 
 		if (ret)
 			goto unmap_memory;
 	}
-	ret = adsm_os_memfd("adsm-device-queue", sizeof(*device->shared), &shared_fd);
+	ret = adsm_fd_memory("adsm-device-queue", sizeof(*device->shared), &shared_fd);
 	if (ret)
 		goto unmap_warm;
 	ret = adsm_os_map(NULL, sizeof(*device->shared), shared_fd, 0, ADSM_PROT_RW, &p);
 	if (ret)
 		goto close_shared;
 	device->shared = p;
+	device->oom_kills = adsm_os_oom_kills();
 	adsm_os_populate(p, offsetof(struct adsm_cpu_shared, areas), true);
-	ret = start_process(device, unified ? config->arena_fd : device->memory_fd, shared_fd);
+	ret = start_process(device, memory_fd, shared_fd);
 	if (ret)
 		goto unmap_shared;
 	ret = adsm_os_thread_start(&device->monitor, "adsm-monitor", watch, device);
 	if (ret)
 		goto end_process;
+	/* The mappings are enough from here on. */
 	close(shared_fd);
-	if (!registered)
-		registered = !pthread_atfork(NULL, NULL, in_child);
-	device->next = open_devices;
-	open_devices = device;
+	if (!unified)
+		close(memory_fd);
 	*ret_device = &device->base;
 	return 0;
 
@@ -399,7 +425,7 @@ unmap_memory:
 		adsm_os_unmap(device->memory, device->arena_size);
 close_memory:
 	if (!unified)
-		close(device->memory_fd);
+		close(memory_fd);
 free_device:
 	free(device);
 	return ret;
@@ -407,27 +433,27 @@ free_device:
 
 static void cpu_close(struct adsm_device *base)
 {
-	struct cpu_device *device = (struct cpu_device *)base, **at = &open_devices;
+	struct cpu_device *device = (struct cpu_device *)base;
 
 	if (!device)
 		return;
-	while (*at != device)
-		at = &(*at)->next;
-	*at = device->next;
 	atomic_store(&device->closing, true);
-	end_process(device);
+	if (!end_process(device)) {
+		adsm_error("cpu device %d: its process cannot be ended before this one: the program has closed "
+			   "descriptors of the library's", device->index);
+		return;		/* what watches it needs all the rest */
+	}
 	adsm_os_thread_join(&device->monitor);
 	close_process(device);
 	for (int i = 0; i < 2; i++)
 		adsm_cpu_copy_finish(&device->copies[i]);
 	adsm_os_unmap(device->shared, sizeof(*device->shared));
-	if (device->memory_fd >= 0) {
+	if (!base->caps.unified) {
 		adsm_os_unmap(device->warm, warm_size(device));
 		adsm_os_unmap(device->memory, device->arena_size);
-		close(device->memory_fd);
 	}
-	pthread_mutex_destroy(&device->request_lock);
-	pthread_mutex_destroy(&device->launch_lock);
+	adsm_mutex_destroy(&device->request_lock);
+	adsm_mutex_destroy(&device->launch_lock);
 	free(device);
 }
 
@@ -482,11 +508,11 @@ static void cpu_free(struct adsm_memory *base)
 	device = (struct cpu_device *)base->device;
 	offset = (size_t)(memory->bytes - device->memory);
 	/* Unified memory is the arena's: who owns the range gives its pages back. */
-	if (device->memory_fd >= 0) {
+	if (!base->device->caps.unified) {
 		/* Small neighbours share an entry; a copy may be looking at it. */
 		for (size_t i = 0; i < (base->size + COLD_SIZE - 1) / COLD_SIZE; i++)
 			__atomic_store_n(&device->warm[offset / COLD_SIZE + i], 0, __ATOMIC_RELAXED);
-		adsm_os_punch(device->memory_fd, offset, base->size);
+		adsm_os_discard(memory->bytes, base->size);
 	}
 	atomic_fetch_sub(&device->memory_used, base->size);
 	free(memory);
@@ -646,6 +672,7 @@ static int cpu_module_load(struct adsm_device *base, const struct adsm_image *im
 	struct adsm_cpu_request request = { .op = ADSM_CPU_LOAD };
 	struct adsm_cpu_reply reply;
 	struct cpu_code *code;
+	struct adsm_fd *file;
 	void *copy;
 	int fd, ret;
 
@@ -657,26 +684,30 @@ static int cpu_module_load(struct adsm_device *base, const struct adsm_image *im
 	if (!code)
 		return -ENOMEM;
 	ret = adsm_os_memfd("adsm-module", pages, &fd);
+	if (!ret)
+		ret = adsm_fd_keep(fd, &file);	/* other threads may close what they do not know */
 	if (ret)
 		goto free_code;
+	fd = adsm_fd_number(file);
 	ret = adsm_os_map(NULL, pages, fd, 0, ADSM_PROT_RW, &copy);
 	if (ret)
 		goto close_file;
 	memcpy(copy, image->data, image->size);
 	adsm_os_unmap(copy, pages);
+	fd = adsm_fd_number(file);
 	ret = ask(device, &request, &fd, 1, &reply);
 	if (ret == -ENOEXEC)
 		adsm_fail(ret, "cpu device %d cannot load the module: %s", device->index, reply.text);
 	if (ret)
 		goto close_file;
-	close(fd);
+	adsm_fd_drop(file);
 	code->base.device = base;
 	code->index = reply.index;
 	*ret_code = &code->base;
 	return 0;
 
 close_file:
-	close(fd);
+	adsm_fd_drop(file);
 free_code:
 	free(code);
 	return ret;
@@ -729,10 +760,10 @@ static int cpu_kernel_get(struct adsm_code *base, const char *name, struct adsm_
 	}
 	entry->base.code = base;
 	entry->index = reply.index;
-	pthread_mutex_lock(&device->request_lock);
+	adsm_mutex_lock(&device->request_lock);
 	entry->next = code->entries;
 	code->entries = entry;
-	pthread_mutex_unlock(&device->request_lock);
+	adsm_mutex_unlock(&device->request_lock);
 	*ret_entry = &entry->base;
 	return 0;
 }
@@ -804,11 +835,11 @@ static int cpu_launch(struct adsm_entry *base, const struct adsm_launch *launch,
 		ret = cpu_status(&device->base);
 		if (ret)
 			return ret;
-		pthread_mutex_lock(&device->launch_lock);
+		adsm_mutex_lock(&device->launch_lock);
 		given = atomic_load(&queue->submitted);
 		if (given - atomic_load(&queue->done) < ADSM_CPU_SLOTS)
 			break;
-		pthread_mutex_unlock(&device->launch_lock);
+		adsm_mutex_unlock(&device->launch_lock);
 		adsm_cpu_queue_wait(queue, given - ADSM_CPU_SLOTS + 1, &device->lost, SPIN_NS, true);
 	}
 	slot = &device->shared->slots[given % ADSM_CPU_SLOTS];
@@ -832,7 +863,7 @@ static int cpu_launch(struct adsm_entry *base, const struct adsm_launch *launch,
 		}
 	}
 	event.seq = adsm_cpu_queue_submit(queue, true);
-	pthread_mutex_unlock(&device->launch_lock);
+	adsm_mutex_unlock(&device->launch_lock);
 	if (ret_event) {
 		*ret_event = event;
 		return 0;

@@ -145,7 +145,13 @@ static void run_launch(struct adsm_cpu_slot *slot, const uint8_t *area)
 
 /* ---- threads */
 
-/* What a kernel did wrong is written down, and ends this process: the library tells the application. */
+/* By an instruction, where nobody sent it. */
+static bool is_raised(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
+}
+
+/* What a kernel did wrong, or who ends this process, is written down: the library tells the application. */
 static void crashed(int sig, siginfo_t *info, void *context)
 {
 	static _Atomic bool first;
@@ -155,6 +161,11 @@ static void crashed(int sig, siginfo_t *info, void *context)
 		pause();
 	if (shared) {
 		shared->crash_in_kernel = in_kernel;
+		shared->crash_sent = info->si_code <= 0 ? info->si_pid != getpid() : !is_raised(sig);
+		if (info->si_code <= 0 && shared->crash_sent) {
+			shared->crash_sender = (uint32_t)info->si_pid;
+			shared->crash_user = info->si_uid;
+		}
 		/* A signal that somebody sent has no address. */
 		shared->crash_address = info->si_code > 0 ? (uintptr_t)info->si_addr : 0;
 		atomic_store(&shared->crash_signal, (uint32_t)sig);
@@ -313,7 +324,10 @@ static int kernel(const struct adsm_cpu_request *request, struct adsm_cpu_reply 
 
 int main(void)
 {
-	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS };
+	/* What kernels raise, and all that would end this process and can be caught. */
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGHUP, SIGINT,
+				       SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ,
+				       SIGVTALRM, SIGPROF };
 	struct sigaction action = { .sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	bool watched = fcntl(ADSM_CPU_APPLICATION, F_GETFD) >= 0;
 	struct pollfd polled[] = {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_CPU_VERSION 0x61637001u
+#define ADSM_CPU_VERSION 0x61637002u
 
 #define ADSM_CPU_SLOTS 256		/* launches outstanding at most */
 #define ADSM_CPU_MAX_ARGS 64
@@ -76,6 +76,8 @@ struct adsm_cpu_shared {
 	/* Why the device ended, written by its signal handler. */
 	_Alignas(64) _Atomic uint32_t crash_signal;	/* 0: it did not crash */
 	uint32_t crash_in_kernel;	/* in the launch after queue.done; else outside of any */
+	uint32_t crash_sent;		/* by another process or by the system; else it was raised */
+	uint32_t crash_sender, crash_user;	/* who sent it: a process; 0: none that can be seen from here */
 	uint64_t crash_address;
 	struct adsm_cpu_slot slots[ADSM_CPU_SLOTS];
 	_Alignas(4096) uint8_t areas[ADSM_CPU_SLOTS][ADSM_CPU_ARG_AREA];

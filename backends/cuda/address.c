@@ -86,7 +86,7 @@ static const char *try_view(struct adsm_cuda_device *device, void *p)
 	}
 	if (is_readable(p))
 		return "the driver's addresses are in use on the CPU's side";
-	if (adsm_os_map(p, ADSM_PAGE_SIZE, device->arena_fd, 0, ADSM_PROT_NONE, &at))
+	if (adsm_os_duplicate(device->alias_base, ADSM_PAGE_SIZE, p))
 		return "nothing can be mapped over the driver's addresses";
 	adsm_os_unmap_to_reserve(p, ADSM_PAGE_SIZE);
 	return NULL;
@@ -138,6 +138,7 @@ static struct {
 	unsigned n_devices;		/* that share it */
 	CUdevice id;
 	uintptr_t base;
+	char *alias;			/* the same bytes, mapped elsewhere */
 	size_t size, granularity;
 	size_t n_mapped;		/* mappings */
 	bool vacant;			/* the range is neither the library's nor the driver's */
@@ -293,6 +294,14 @@ static void free_range(void)
 	arena.vacant = !adsm_cu.cuMemAddressFree(arena.base, arena.size);
 }
 
+/* Over what is reserved there: the file's bytes, closed, and not there in the child of a fork. */
+static int map_range(void)
+{
+	int ret = adsm_os_duplicate(arena.alias, arena.size, (void *)arena.base);
+
+	return ret ? ret : adsm_os_protect((void *)arena.base, arena.size, ADSM_PROT_NONE);
+}
+
 /* The range becomes the library's again, inaccessible. */
 static int take_back(void)
 {
@@ -304,6 +313,8 @@ static int take_back(void)
 		return 0;
 	arena.vacant = false;
 	ret = adsm_os_reserve(arena.base, arena.size, &p);
+	if (!ret)
+		ret = map_range();
 	if (ret == -EEXIST)
 		return adsm_fail(ret, "another thread mapped memory into the arena while the driver was to have it: "
 				 "ADSM_CUDA_MEMORY=view or separate leaves it alone");
@@ -357,9 +368,9 @@ static const char *reserve_range(void)
 		adsm_cu.cuMemAddressFree(p, arena.size);
 		return "the driver reserves other addresses than it was asked for";
 	}
-	/* As before: closed, and not there in the child of a fork. */
+	/* As before. */
 	arena.vacant = false;
-	if (adsm_os_unmap_to_reserve((void *)arena.base, arena.size)) {
+	if (map_range()) {
 		free_range();
 		return "nothing can be mapped over the driver's addresses";
 	}
@@ -410,6 +421,7 @@ static int arena_init(struct adsm_cuda_device *device, const char **ret_reason)
 		return 1;
 	arena.id = device->id;
 	arena.base = device->arena_base;
+	arena.alias = device->alias_base;
 	arena.size = device->arena_size;
 	arena.granularity = granularity;
 	*ret_reason = start_range();

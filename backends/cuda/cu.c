@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "options.h"
+#include "os.h"
 
 #define DRIVER "libcuda.so.1"
 
@@ -76,6 +77,9 @@ static int open_driver(void)
 
 	if (is_open)
 		return 0;
+	if (adsm_os_is_privileged())
+		return adsm_fail(-EPERM, "no CUDA: its driver is not opened in a set-user-ID program, as it obeys the "
+				 "caller's environment; the backend cpu works");
 	library = dlopen(driver_file(), RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return adsm_fail(-ENODEV, "no CUDA driver: %s; install NVIDIA's driver, or choose another backend "
@@ -96,12 +100,12 @@ static int open_driver(void)
 
 int adsm_cu_open(void)
 {
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
 	int ret;
 
-	pthread_mutex_lock(&mutex);
+	adsm_mutex_lock(&mutex);
 	ret = open_driver();
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	return ret;
 }
 

@@ -237,7 +237,7 @@ static int adsm_cuda_probe(void)
 	int ret;
 
 	/* Drivers start threads; these inherit the mask. */
-	adsm_os_signals_block(&old);
+	adsm_os_signals_block_for_threads(&old);
 	ret = adsm_cu_open();
 	if (!ret && (given || n_open())) {
 		ret = n_found;
@@ -299,7 +299,7 @@ static int adsm_cuda_use_context(void *context, void *device)
 	struct adsm_sigset old;
 	int ret;
 
-	adsm_os_signals_block(&old);
+	adsm_os_signals_block_for_threads(&old);
 	ret = take_context(context, device);
 	adsm_os_signals_restore(&old);
 	return ret;
@@ -402,11 +402,10 @@ static int adsm_cuda_open(int index, const struct adsm_backend_config *config, s
 	device->base.backend = &adsm_backend_cuda;
 	device->id = found[index].id;
 	device->index = index;
-	device->arena_fd = config->arena_fd;
 	device->arena_base = config->arena_base;
 	device->arena_size = config->arena_size;
 	device->alias_base = config->alias_base;
-	adsm_os_signals_block(&old);
+	adsm_os_signals_block_for_threads(&old);
 	describe(device, index);
 	ret = open_context(device, found[index].context);
 	if (!ret)

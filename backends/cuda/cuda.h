@@ -94,7 +94,6 @@ struct adsm_cuda_device {
 	int max_threads, max_block[3], max_grid[3];
 	const struct adsm_cuda_way *way;	/* where objects lie */
 	struct adsm_cuda_queue queues[ADSM_N_QUEUES];
-	int arena_fd;
 	char *alias_base;		/* the CPU's side of objects, for pinning */
 	uintptr_t arena_base;
 	size_t arena_size;
@@ -179,7 +178,7 @@ struct adsm_cuda_code {
 	CUmodule module;		/* NULL: an adopted kernel, or one that does nothing */
 	CUfunction adopted;
 	bool dialect;
-	pthread_mutex_t lock;		/* of entries */
+	struct adsm_mutex lock;		/* of entries */
 	struct adsm_cuda_entry *entries;
 	struct adsm_cuda_constants *constants;	/* of launches: launch.c; the compute queue's lock */
 };

@@ -180,14 +180,14 @@ static int create_code(struct adsm_cuda_device *device, struct adsm_cuda_code **
 	if (!code)
 		return -ENOMEM;
 	code->base.device = &device->base;
-	pthread_mutex_init(&code->lock, NULL);
+	adsm_mutex_init(&code->lock);
 	*ret_code = code;
 	return 0;
 }
 
 static void destroy_code(struct adsm_cuda_code *code)
 {
-	pthread_mutex_destroy(&code->lock);
+	adsm_mutex_destroy(&code->lock);
 	free(code);
 }
 
@@ -319,10 +319,10 @@ int adsm_cuda_kernel_get(struct adsm_code *base, const char *name, struct adsm_e
 		free(entry);
 		return ret;
 	}
-	pthread_mutex_lock(&code->lock);
+	adsm_mutex_lock(&code->lock);
 	entry->next = code->entries;
 	code->entries = entry;
-	pthread_mutex_unlock(&code->lock);
+	adsm_mutex_unlock(&code->lock);
 	*ret_entry = &entry->base;
 	return 0;
 }

@@ -122,14 +122,16 @@ static int look_up(struct compiler *compiler)
 /* The one that the option names. Libraries stay open: they are large, and have threads. */
 static int find_compiler(const struct compiler **ret_compiler)
 {
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
 	static struct compiler found;
 	const char *file = adsm_options.cuda_compiler;
 	int ret = 0;
 
 	if (!strcmp(file, "off"))
 		return adsm_fail(-ENOTSUP, "ADSM_CUDA_COMPILER=off: no module is compiled");
-	pthread_mutex_lock(&mutex);
+	if (adsm_os_is_privileged())
+		return adsm_fail(-EPERM, "no CUDA compiler: none is opened in a set-user-ID program");
+	adsm_mutex_lock(&mutex);
 	if (!found.library) {
 		found.library = *file ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : open_library();
 		if (!found.library && *file)
@@ -144,7 +146,7 @@ static int find_compiler(const struct compiler **ret_compiler)
 			found.library = NULL;
 		}
 	}
-	pthread_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&mutex);
 	if (!ret)
 		*ret_compiler = &found;
 	return ret;

@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "options.h"
+#include "os.h"
 
 #define LOADER "libOpenCL.so.1"
 
@@ -37,6 +38,10 @@ int adsm_cl_open(void)
 
 	if (library)
 		return 0;
+	/* Loaders look into OCL_ICD_VENDORS, drivers into more: whoever calls the program would choose its code. */
+	if (adsm_os_is_privileged())
+		return adsm_fail(-EPERM, "no OpenCL: its drivers are not opened in a set-user-ID program, as they "
+				 "obey the caller's environment; the backend cpu works");
 	opened = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	if (!opened)
 		return adsm_fail(-ENODEV, "no OpenCL: the ICD loader cannot be opened (%s); Debian has it in "

@@ -116,6 +116,7 @@ static void make_room(struct adsm_cl_device *device)
 	bool full;
 
 	adsm_lock(&device->memories_lock);
+	device->way_stays = true;
 	full = atomic_load(&device->memory_used) + device->kept_size > device->base.caps.memory_size;
 	adsm_unlock(&device->memories_lock);
 	if (full)
@@ -203,7 +204,8 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 	/* Unified memory's are mapped: no commands but the library's may use them. */
 	if (!memory->buffer || base->device->caps.unified)
 		return adsm_fail(-ENOTSUP, "objects on %s are no buffers of their own: ADSM_OPENCL_MEMORY=buffer makes "
-				 "them so", base->device->name);
+				 "them so; left alone, so does adsmOpenCLGet() before the first allocation",
+				 base->device->name);
 	memory->given = true;
 	adsm_os_signals_block(&old);
 	ret = adsm_cl_settle_deferred((struct adsm_cl_device *)base->device);

@@ -271,7 +271,7 @@ static int adsm_cl_probe(void)
 	int ret;
 
 	/* Drivers start threads; these inherit the mask. */
-	adsm_os_signals_block(&old);
+	adsm_os_signals_block_for_threads(&old);
 	n_found = 0;
 	ret = adsm_cl_open();
 	if (!ret)
@@ -312,7 +312,7 @@ static int adsm_cl_use_context(void *context, void *device)
 	struct adsm_sigset old;
 	int ret;
 
-	adsm_os_signals_block(&old);
+	adsm_os_signals_block_for_threads(&old);
 	ret = take_context(context, device);
 	adsm_os_signals_restore(&old);
 	return ret;
@@ -419,14 +419,14 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 	device->id = found[index].id;
 	device->alias_base = config->alias_base;
 	device->arena_base = config->arena_base;
-	adsm_os_signals_block(&old);
+	adsm_os_signals_block_for_threads(&old);
 	ret = describe(device, index);
 	if (!ret)
 		ret = create_context(device);
 	for (int i = 0; i < ADSM_N_QUEUES && !ret; i++)
 		ret = adsm_cl_queue_create(device, &device->queues[i], i == ADSM_QUEUE_COMPUTE);
 	if (!ret)
-		ret = adsm_cl_way_choose(device);
+		ret = adsm_cl_way_choose(device, program_context != NULL);
 	if (!ret)
 		adsm_cl_measure_copies(device);
 	if (ret)
@@ -450,8 +450,13 @@ static void adsm_cl_close(struct adsm_device *base)
 
 static int adsm_cl_native(struct adsm_device *base, struct adsm_native *ret_native)
 {
-	const struct adsm_cl_device *device = (struct adsm_cl_device *)base;
+	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
+	struct adsm_sigset old;
 
+	/* Whoever asks has kernels of its own, for which there are buffers. */
+	adsm_os_signals_block(&old);
+	adsm_cl_way_with_buffers(device);
+	adsm_os_signals_restore(&old);
 	*ret_native = (struct adsm_native){ .platform = device->platform, .device = device->id,
 					    .context = device->context };
 	for (int i = 0; i < ADSM_N_QUEUES; i++)

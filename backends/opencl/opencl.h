@@ -117,6 +117,7 @@ struct adsm_cl_device {
 	bool write_mapped, read_mapped;	/* copies are faster by mapping than by the driver: measured */
 
 	struct adsm_lock memories_lock;	/* the list of them */
+	bool way_stays;			/* memory has been asked for; the same lock */
 	struct adsm_cl_memory *memories;
 	struct adsm_cl_memory *kept;	/* freed, for the next of their size; the same lock */
 	size_t kept_size;
@@ -191,8 +192,10 @@ struct adsm_cl_way {
 	cl_int (*set_reachable)(struct adsm_cl_device *device, cl_kernel kernel);
 };
 
-/* Choose a way for ADSM_OPENCL_MEMORY: device->way and what depends on it. */
-int adsm_cl_way_choose(struct adsm_cl_device *device);
+/* Choose a way for ADSM_OPENCL_MEMORY: device->way and what depends on it. @wants_buffers: "auto" is one with them. */
+int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers);
+/* "auto" is one with buffers from now on, if memory has not been asked for yet. Signals blocked. */
+void adsm_cl_way_with_buffers(struct adsm_cl_device *device);
 /* Find out how copies are faster. */
 void adsm_cl_measure_copies(struct adsm_cl_device *device);
 
@@ -251,7 +254,7 @@ struct adsm_cl_code {
 	cl_program program;		/* NULL: an adopted kernel */
 	cl_kernel adopted;
 	bool dialect;
-	pthread_mutex_t lock;		/* of entries */
+	struct adsm_mutex lock;		/* of entries */
 	struct adsm_cl_entry *entries;
 };
 

@@ -435,8 +435,7 @@ static const struct adsm_cl_way unified_way = {
 
 /* ---- the choice */
 
-/* As the words of ADSM_OPENCL_MEMORY; "auto" takes the first of automatic[] that a device can do, else
- * buffers. */
+/* As the words of ADSM_OPENCL_MEMORY; "auto" takes the first of automatic[] that a device can do, else buffers. */
 static const struct adsm_cl_way *const ways[] = {
 	[ADSM_OPENCL_BUFFER] = &buffer_way,
 	[ADSM_OPENCL_USM] = &usm_way,
@@ -454,18 +453,40 @@ static void use_way(struct adsm_cl_device *device, const struct adsm_cl_way *way
 	adsm_info("%s: memory is kept as '%s'", device->base.name, way->name);
 }
 
-int adsm_cl_way_choose(struct adsm_cl_device *device)
+static const struct adsm_cl_way *best_way(struct adsm_cl_device *device, bool wants_buffers)
+{
+	for (size_t i = 0; i < sizeof(automatic) / sizeof(automatic[0]); i++)
+		if (!(wants_buffers && automatic[i] == &usm_way) && !automatic[i]->init(device))
+			return automatic[i];
+	return &buffer_way;
+}
+
+int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers)
 {
 	const struct adsm_cl_way *way = ways[adsm_options.opencl_memory];
 
 	if (way && way->init(device))
 		return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s cannot do that; 'buffer' it can", way->name,
 				 device->base.name);
-	for (size_t i = 0; !way && i < sizeof(automatic) / sizeof(automatic[0]); i++)
-		if (!automatic[i]->init(device))
-			way = automatic[i];
-	use_way(device, way ? way : &buffer_way);
+	use_way(device, way ? way : best_way(device, wants_buffers));
 	return 0;
+}
+
+void adsm_cl_way_with_buffers(struct adsm_cl_device *device)
+{
+	const struct adsm_cl_way *way;
+	bool changes;
+
+	if (ways[adsm_options.opencl_memory] || device->way != &usm_way)
+		return;
+	way = best_way(device, true);
+	adsm_lock(&device->memories_lock);
+	changes = !device->way_stays;
+	if (changes)
+		use_way(device, way);
+	adsm_unlock(&device->memories_lock);
+	if (changes)
+		adsm_cl_measure_copies(device);
 }
 
 static uint64_t time_copies(struct adsm_cl_device *device, struct adsm_cl_memory *memory, void *host, bool write)

@@ -15,7 +15,7 @@ struct pb_args {
 	const char **inputs;		/* --input FILE... */
 	size_t n_inputs;
 	const char *size, *variant, *protocol, *block_size, *rolling_size, *backend, *link;
-	const char *repeat, *pairs, *rivals, *json, *output, *out;
+	const char *repeat, *pairs, *rivals, *json, *output, *out, *points;
 	const char *keep;		/* given: not NULL */
 };
 

@@ -29,6 +29,7 @@ struct pb_run {
 	size_t size;			/* index in bench->sizes */
 	const char *const *inputs;	/* paths */
 	size_t n_inputs;
+	size_t n_points;		/* of each input file, the first ones; 0: all */
 	const char *output;		/* path */
 	adsmModule *module;		/* the benchmark's kernels */
 	struct pb_opencl *opencl;	/* instead of the library, for variants without it */
@@ -46,6 +47,7 @@ struct pb_bench {
 	const char *inputs;
 	size_t n_inputs;		/* how many; 0: count_inputs() of a size, and any number from 2 of others */
 	size_t (*count_inputs)(size_t size);
+	size_t max_points;		/* of a file, where run->n_points may choose; else 0 */
 	/* Write the input files of a size. */
 	void (*generate)(size_t size, FILE *const *outs);
 	bool writes;			/* writes an output file */

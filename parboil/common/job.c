@@ -142,6 +142,9 @@ void pb_job_prepare(struct pb_run *run, const struct pb_args *args)
 	run->output = args->output;
 	if (args->output && !run->bench->writes)
 		pb_usage("%s writes no output file", run->bench->name);
+	if (args->points && !run->bench->max_points)
+		pb_usage("%s has no points: it takes no --points", run->bench->name);
+	run->n_points = pb_args_number("--points", args->points, 0, 1, (unsigned)run->bench->max_points);
 	make_inputs(run, args);
 	if (!args->output && run->bench->writes) {
 		snprintf(output, sizeof(output), "%s/output", pb_files_folder());

@@ -68,7 +68,8 @@ void pb_files_keep(void)
 
 void pb_files_beside(char *ret_path, size_t size, const char *name)
 {
-	char self[PATH_MAX / 2];
+	const bool whole = PB_INSTALLED[0] == '/';
+	char self[PATH_MAX / 2], installed[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	if (n < 0)
@@ -76,6 +77,9 @@ void pb_files_beside(char *ret_path, size_t size, const char *name)
 	self[n] = '\0';
 	*strrchr(self, '/') = '\0';
 	snprintf(ret_path, size, "%s/%s", self, name);
+	snprintf(installed, sizeof(installed), "%s%s%s/%s", whole ? "" : self, whole ? "" : "/", PB_INSTALLED, name);
+	if (access(ret_path, R_OK) && !access(installed, R_OK))
+		snprintf(ret_path, size, "%s", installed);
 }
 
 void pb_files_forget(void)

@@ -16,7 +16,7 @@ void pb_process_set_name(const char *name);
 const char *pb_files_folder(void);
 void pb_files_keep(void);
 void pb_files_remove(void);
-/* The path of a file beside the program: <folder of the program>/@name. */
+/* The path of a file beside the program, <folder of the program>/@name, or in the folder where such are installed. */
 void pb_files_beside(char *ret_path, size_t size, const char *name);
 /* In a child: the files are its parent's. */
 void pb_files_forget(void);

@@ -31,7 +31,7 @@ void cp_adsm(struct pb_run *run)
 
 	checksum = cp_checksum(energy, cp.n);
 	out = pb_open(run->output, "w");
-	cp_write(run, out, energy, cp.n, checksum);
+	cp_write(run, out, energy, &cp, checksum);
 	pb_close(out, run->output);
 	pb_stop(run);
 	cp_verify(run, energy, checksum);

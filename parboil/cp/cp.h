@@ -26,6 +26,7 @@ struct cp_reference {
 	size_t n;
 	double checksum;
 	double *energy;			/* behind the struct, in the same memory */
+	double *slope;			/* of it: at most so much, by the atoms that are near */
 };
 
 extern const struct pb_bench cp_bench;
@@ -39,8 +40,8 @@ void cp_open(struct cp *ret_cp, const struct pb_run *run);
 void cp_pack(struct cp *cp, size_t first, size_t n);
 /* The sum over all points of the potential, cut off at +-20, where near atoms give spikes. */
 double cp_checksum(const float *energy, size_t n);
-/* Write the checksum and the first rows as text. */
-void cp_write(struct pb_run *run, FILE *out, const float *energy, size_t n, double checksum);
+/* Write the size, the checksum and the first rows as text. */
+void cp_write(struct pb_run *run, FILE *out, const float *energy, const struct cp *cp, double checksum);
 /* Compare with the reference, and note the result. */
 void cp_verify(struct pb_run *run, const float *energy, double checksum);
 /* Free the atoms. */

@@ -77,7 +77,7 @@ void pns_write(struct pns *pns, struct pb_run *run)
 	out = pb_open(run->output, "w");
 	pb_io_start(run);
 	for (int i = 0; i < PNS_N_NUMBERS; i++)
-		fprintf(out, "%.9g\n", numbers[i]);
+		fprintf(out, "%f%c", numbers[i], i + 1 < PNS_N_NUMBERS ? ' ' : '\n');
 	pb_io_stop(run);
 	pb_close(out, run->output);
 }

@@ -13,18 +13,21 @@
  *
  * The geometry file lists the atoms, at coordinates in the unit of length that the exponents are made for:
  *
- *	ATOMS 2			how many lines follow
+ *	ATOMS 2			how many of them count; more may follow, and are not read
  *	H 0 0 0			symbol, x, y, z
  *	H 1.4 0 0
  *
  * The basis file lists the shells of each kind of atom, and the primitives of each shell:
  *
- *	ATOM H 2		symbol, number of shells
- *	SHELL 2			number of primitives
- *	13 0.03			exponent, coefficient
- *	2 0.23
- *	SHELL 1
- *	0.12 1
+ *	TOTAL ATOMS 1		kinds of atom in the file
+ *	TOTAL SHELLS 2		of all of them
+ *	ATOM H			symbol
+ *	SHELLS 2		of this kind
+ *	SHELL 1 PRIMITIVES 2	number of the shell, and of its primitives
+ *	1 S 1 13 0.03		numbers in the basis that it is taken from, around the type; exponent, coefficient
+ *	1 S 2 2 0.23
+ *	SHELL 2 PRIMITIVES 1
+ *	2 S 3 0.12 1
  *
  * Blank lines are skipped in both.
  */
@@ -66,11 +69,13 @@ static void generate_geometry(int n_waters, FILE *out)
 	}
 }
 
-static void print_shell(FILE *out, const struct primitive *primitives, int n)
+/* @shell and @first: numbers of the shell in its atom, and of its first primitive in the file. */
+static void print_shell(FILE *out, int shell, int first, const struct primitive *primitives, int n)
 {
-	fprintf(out, "SHELL %d\n", n);
+	fprintf(out, "\nSHELL\t%d\tPRIMITIVES\t%d\n", shell, n);
 	for (int i = 0; i < n; i++)
-		fprintf(out, "%.9g %.9g\n", primitives[i].exponent, primitives[i].coefficient);
+		fprintf(out, "%7d   S %7d %18.9g %18.9g\n", shell, first + i, primitives[i].exponent,
+			primitives[i].coefficient);
 }
 
 static void generate_basis(FILE *out)
@@ -87,13 +92,13 @@ static void generate_basis(FILE *out)
 		core[1][i] = (struct primitive){ exponent, coefficient * (i < 6 ? -0.5f : 1.5f) };
 		exponent = 0.26f * exponent;
 	}
-	fprintf(out, "ATOM O 3\n");
-	print_shell(out, core[0], 8);
-	print_shell(out, core[1], 8);
-	print_shell(out, &outer, 1);
-	fprintf(out, "ATOM H 2\n");
-	print_shell(out, h, 3);
-	print_shell(out, h + 3, 1);
+	fprintf(out, "TOTAL ATOMS\t\t2\nTOTAL SHELLS\t5\n\nATOM\t\tO\nSHELLS\t3\n");
+	print_shell(out, 1, 1, core[0], 8);
+	print_shell(out, 2, 9, core[1], 8);
+	print_shell(out, 3, 17, &outer, 1);
+	fprintf(out, "\nATOM\t\tH\nSHELLS\t2\n");
+	print_shell(out, 1, 18, h, 3);
+	print_shell(out, 2, 21, h + 3, 1);
 }
 
 static void generate(size_t size, FILE *const *outs)
@@ -113,9 +118,9 @@ struct element {
 
 struct basis {
 	size_t n_elements, n_shells;
-	/* Each shell has an offset of its own; and one more kind of atom is begun before its shell is refused. */
-	struct element elements[RPES_OFFSET_MAX + 2];
-	struct shell shells[RPES_OFFSET_MAX + 1];
+	/* Each shell has an offset of its own; and one more is begun before it is refused. */
+	struct element elements[RPES_OFFSET_MAX + 1];
+	struct shell shells[RPES_OFFSET_MAX + 2];
 };
 
 /* Go to the next line; @what it is to be. */
@@ -125,12 +130,36 @@ static void next_line(struct pb_text *text, const char *what)
 		pb_text_die(text, "the file ends, and %s is missing", what);
 }
 
-static void read_keyword(struct pb_text *text, const char *keyword)
+/* One word of @keyword. */
+static void read_word(struct pb_text *text, const char *expected, const char *keyword)
 {
 	const char *word = pb_text_word(text, keyword);
 
-	if (strcmp(word, keyword) != 0)
+	if (strcmp(word, expected) != 0)
 		pb_text_die(text, "\"%s\" stands where %s must be", word, keyword);
+}
+
+static void read_keyword(struct pb_text *text, const char *keyword)
+{
+	read_word(text, keyword, keyword);
+}
+
+/* What is left of a line: a number. */
+static size_t read_count(struct pb_text *text, const char *what, long max)
+{
+	long n = pb_text_count(text, what, 1, max);
+
+	pb_text_line_end(text);
+	return (size_t)n;
+}
+
+/* The next line: @keyword, which is "TOTAL " and @second, and a number. */
+static size_t read_total(struct pb_text *text, const char *keyword, const char *second, const char *what)
+{
+	next_line(text, keyword);
+	read_word(text, "TOTAL", keyword);
+	read_word(text, second, keyword);
+	return read_count(text, what, RPES_OFFSET_MAX + 1);
 }
 
 static const char *read_symbol(struct pb_text *text)
@@ -160,59 +189,80 @@ static const struct element *find_element(const struct basis *basis, const char 
 	return NULL;
 }
 
+/* The columns around the type are the primitive's place in a larger basis, and say nothing here. */
+static struct primitive read_primitive(struct pb_text *text)
+{
+	struct primitive primitive;
+	const char *type;
+
+	next_line(text, "a primitive");
+	pb_text_number(text, "the number of the shell");
+	type = pb_text_word(text, "the type");
+	if (strcmp(type, "S") != 0)
+		pb_text_die(text, "the type is \"%s\", and must be S", type);
+	pb_text_number(text, "the number of the primitive");
+	primitive.exponent = read_float(text, "the exponent");
+	if (!(primitive.exponent > 0))
+		pb_text_die(text, "the exponent is %g, and must be more than 0", primitive.exponent);
+	primitive.coefficient = read_float(text, "the coefficient");
+	pb_text_line_end(text);
+	return primitive;
+}
+
 static void read_shell(struct pb_text *text, struct rpes *r, struct shell *ret_shell)
 {
 	struct shell shell = { .first = (uint32_t)r->n_primitives };
 
 	next_line(text, "SHELL");
 	read_keyword(text, "SHELL");
-	shell.n = (uint32_t)pb_text_count(text, "the number of primitives", 1, RPES_COUNT_MAX);
-	pb_text_line_end(text);
+	pb_text_number(text, "the number of the shell");
+	read_keyword(text, "PRIMITIVES");
+	shell.n = (uint32_t)read_count(text, "the number of primitives", RPES_COUNT_MAX);
 	if (shell.first > RPES_OFFSET_MAX)
 		pb_text_die(text, "%u primitives come before this shell, and at most %d may", shell.first,
 			    RPES_OFFSET_MAX);
-	for (uint32_t i = 0; i < shell.n; i++) {
-		struct primitive primitive;
-
-		next_line(text, "a primitive");
-		primitive.exponent = read_float(text, "the exponent");
-		if (!(primitive.exponent > 0))
-			pb_text_die(text, "the exponent is %g, and must be more than 0", primitive.exponent);
-		primitive.coefficient = read_float(text, "the coefficient");
-		pb_text_line_end(text);
-		r->primitives[r->n_primitives++] = primitive;
-	}
+	for (uint32_t i = 0; i < shell.n; i++)
+		r->primitives[r->n_primitives++] = read_primitive(text);
 	*ret_shell = shell;
+}
+
+static void read_element(struct pb_text *text, struct rpes *r, struct basis *basis)
+{
+	struct element *element = &basis->elements[basis->n_elements];
+	const char *symbol;
+
+	next_line(text, "ATOM");
+	read_keyword(text, "ATOM");
+	symbol = read_symbol(text);
+	if (find_element(basis, symbol))
+		pb_text_die(text, "the atom \"%s\" comes a second time", symbol);
+	strcpy(element->symbol, symbol);
+	pb_text_line_end(text);
+	next_line(text, "SHELLS");
+	read_keyword(text, "SHELLS");
+	element->n_shells = read_count(text, "the number of shells", RPES_OFFSET_MAX + 1);
+	element->shells = &basis->shells[basis->n_shells];
+	for (size_t i = 0; i < element->n_shells; i++)
+		read_shell(text, r, &basis->shells[basis->n_shells++]);
+	basis->n_elements++;
 }
 
 static void read_basis(const char *path, struct rpes *r, struct basis *ret_basis)
 {
 	struct basis *basis = ret_basis;
+	size_t n_elements, n_shells;
 	struct pb_text text;
 
 	pb_text_open(&text, path);
 	basis->n_elements = basis->n_shells = r->n_primitives = 0;
-	next_line(&text, "ATOM");
-	do {
-		struct element *element = &basis->elements[basis->n_elements];
-		const char *symbol;
-
-		read_keyword(&text, "ATOM");
-		symbol = read_symbol(&text);
-		if (find_element(basis, symbol))
-			pb_text_die(&text, "the atom \"%s\" comes a second time", symbol);
-		strcpy(element->symbol, symbol);
-		element->n_shells = (size_t)pb_text_count(&text, "the number of shells", 1, RPES_OFFSET_MAX + 1);
-		pb_text_line_end(&text);
-		element->shells = &basis->shells[basis->n_shells];
-		for (size_t i = 0; i < element->n_shells; i++) {
-			struct shell shell;
-
-			read_shell(&text, r, &shell);
-			basis->shells[basis->n_shells++] = shell;
-		}
-		basis->n_elements++;
-	} while (pb_text_line(&text));
+	n_elements = read_total(&text, "TOTAL ATOMS", "ATOMS", "the number of atoms");
+	n_shells = read_total(&text, "TOTAL SHELLS", "SHELLS", "the number of shells");
+	while (basis->n_elements < n_elements)
+		read_element(&text, r, basis);
+	if (pb_text_line(&text))
+		pb_text_die(&text, "the file goes on after %zu atoms, as many as TOTAL ATOMS says", n_elements);
+	if (basis->n_shells != n_shells)
+		pb_die("%s: TOTAL SHELLS is %zu, and the atoms have %zu", path, n_shells, basis->n_shells);
 	pb_text_close(&text);
 }
 
@@ -223,8 +273,7 @@ static void read_geometry(const char *path, struct rpes *r, const struct basis *
 	pb_text_open(&text, path);
 	next_line(&text, "ATOMS");
 	read_keyword(&text, "ATOMS");
-	r->n_atoms = (size_t)pb_text_count(&text, "the number of atoms", 1, RPES_ATOMS_MAX);
-	pb_text_line_end(&text);
+	r->n_atoms = read_count(&text, "the number of atoms", RPES_ATOMS_MAX);
 	r->n_shells = 0;
 	for (size_t a = 0; a < r->n_atoms; a++) {
 		const struct element *element;
@@ -249,8 +298,7 @@ static void read_geometry(const char *path, struct rpes *r, const struct basis *
 			r->shells[r->n_shells++].atom = (uint32_t)a;
 		}
 	}
-	if (pb_text_line(&text))
-		pb_text_die(&text, "the file goes on after %zu atoms", r->n_atoms);
+	/* The published file has more atoms than its first line says. */
 	pb_text_close(&text);
 }
 

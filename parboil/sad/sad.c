@@ -5,8 +5,8 @@
  *
  * The current frame is cut into macroblocks of 16x16 pixels, and each of these into blocks of seven types. For
  * every block and displacement (dx, dy) there is the sum over the block's pixels of |reference(x + dx, y + dy)
- * - current(x, y)|, where coordinates are clamped to the image; the sums of one block are a vector. Vectors are
- * ordered by type, then by macroblock, then by block within it, all of these row by row.
+ * - current(x, y)|, where coordinates are clamped to the image; the sums of one block are a vector. On the
+ * device vectors are ordered by type, then by macroblock, then by block within it, all of these row by row.
  */
 #include "sad.h"
 
@@ -155,12 +155,26 @@ adsmArg sad_search_reference(const struct sad *sad)
 	return sad->d_reference ? adsmPtr(sad->d_reference) : adsmConst(sad->reference, sad->frame_bytes);
 }
 
-/* ---- the output file: uint32 macroblocks in it, uint32 0, then their vectors, in order and without padding */
+/*
+ * ---- the output file: uint32 macroblocks in it, uint32 0, then their sums without padding: row by row, macroblock by
+ * macroblock, and the vectors of one as above, type by type
+ */
 
 /* The rows of macroblocks that the original writes: two at the top, in the middle and at the bottom. */
 static bool row_is_written(int row, int n_rows)
 {
 	return row < 2 || row >= n_rows - 2 || row == n_rows / 2 - 1 || row == n_rows / 2;
+}
+
+static void write_macroblock(const struct sad *sad, struct pb_run *run, FILE *out, const uint16_t *sads,
+			     size_t macroblock)
+{
+	for (int t = 0; t < N_TYPES; t++) {
+		size_t first = sad->n_macroblocks * types[t].first + macroblock * types[t].n;
+
+		for (int i = 0; i < types[t].n; i++)
+			pb_write(run, out, sads + (first + i) * SAD_VECTOR, SAD_POSITIONS * sizeof(*sads));
+	}
 }
 
 void sad_write(const struct sad *sad, struct pb_run *run, const uint16_t *sads)
@@ -173,14 +187,9 @@ void sad_write(const struct sad *sad, struct pb_run *run, const uint16_t *sads)
 	for (int row = 0; row < n_rows; row++)
 		header[0] += row_is_written(row, n_rows) ? row_macroblocks : 0;
 	pb_write(run, out, header, sizeof(header));
-	for (int t = 0; t < N_TYPES; t++) {
-		const size_t n = row_macroblocks * types[t].n;	/* vectors of a row */
-		const uint16_t *vector = sads + sad->n_macroblocks * types[t].first * SAD_VECTOR;
-
-		for (int row = 0; row < n_rows; row++, vector += n * SAD_VECTOR)
-			for (size_t i = 0; i < n && row_is_written(row, n_rows); i++)
-				pb_write(run, out, vector + i * SAD_VECTOR, SAD_POSITIONS * sizeof(*vector));
-	}
+	for (int row = 0; row < n_rows; row++)
+		for (size_t i = 0; i < row_macroblocks && row_is_written(row, n_rows); i++)
+			write_macroblock(sad, run, out, sads, row * row_macroblocks + i);
 	pb_close(out, run->output);
 }
 

@@ -11,8 +11,9 @@
  * the rest the pairs between the observed set and each random set.
  *
  * Each thread counts on its own, so there is nothing to lose and nothing to wait for: row by row, the
- * counters of the threads side by side. The bin of a pair is how many boundaries lie above its dot
- * product; that takes more comparisons than a search, but no branch.
+ * counters of the threads side by side. The bin of a pair is how many boundaries lie below the square of its
+ * chord; that takes more comparisons than a search, but no branch. The original has dot products; those of
+ * near points are so near to 1 that single precision has two numbers for the first bin.
  */
 ADSM_KERNEL_MAX(Histograms, THREADS, ADSM_IN(float, points), ADSM_OUT(unsigned long, histograms),
 		ADSM_CONST(float, boundaries), ADSM_VAL(int, n_points), ADSM_VAL(int, n_random))
@@ -64,13 +65,13 @@ ADSM_KERNEL_MAX(Histograms, THREADS, ADSM_IN(float, points), ADSM_OUT(unsigned l
 				int end = inside ? j0 + j : n_points;
 
 				ADSM_THREADS {
-					float dot = ADSM_MY(my_x) * tile_x[j] + ADSM_MY(my_y) * tile_y[j] +
-						    ADSM_MY(my_z) * tile_z[j];
-					int above = 0;
+					float x = ADSM_MY(my_x) - tile_x[j], y = ADSM_MY(my_y) - tile_y[j];
+					float z = ADSM_MY(my_z) - tile_z[j], chord2 = x * x + y * y + z * z;
+					int below = 0;
 
 					for (int k = 0; k <= N_BINS; k++)
-						above += dot < boundaries[k];
-					ADSM_MY(row) = i0 + ADSM_THREAD_X < end ? above : 0;
+						below += boundaries[k] < chord2;
+					ADSM_MY(row) = i0 + ADSM_THREAD_X < end ? below : 0;
 				}
 				/* Apart: the phase before is vectorised as long as it scatters nothing. */
 				ADSM_THREADS {

@@ -8,8 +8,8 @@
 #define TPACF_BINS 20
 #define TPACF_THREADS 256u
 
-/* A direction, as a unit vector. */
-struct tpacf_point { float x, y, z; };
+/* A direction, as a unit vector. The device has it in single precision. */
+struct tpacf_point { double x, y, z; };
 
 /* Numbers of pairs, by distance: inside the observed set, between it and the random sets, inside these. */
 struct tpacf_sums { uint64_t dd[TPACF_BINS], dr[TPACF_BINS], rr[TPACF_BINS]; };
@@ -24,7 +24,7 @@ struct tpacf_reference {
 struct tpacf {
 	size_t n_sets, n_points;	/* S + 1, and N of each */
 	struct tpacf_point *points;
-	float boundaries[TPACF_BINS + 1];	/* of the bins: dot products, falling */
+	float boundaries[TPACF_BINS + 1];	/* of the bins: squares of chords, rising */
 	struct tpacf_sums sums;
 };
 
@@ -37,7 +37,7 @@ void tpacf_explicit(struct pb_run *run);
 void tpacf_open(struct tpacf *ret_t, struct pb_run *run);
 /* Spread @n points over an array of all x, then all y, then all z: three streams, one element of each in turn. */
 void tpacf_fill(float *array, const struct tpacf_point *points, size_t n);
-/* Add up the kernel's histograms, and write the output file: w, DD, DR and RR of each bin, from near to far. */
+/* Add up the kernel's histograms, and write the output file: DD, DR and RR of each bin, from near to far. */
 void tpacf_write(struct tpacf *t, struct pb_run *run, const uint64_t *histograms);
 /* Compare the sums with the reference, and note the result. */
 void tpacf_verify(struct pb_run *run, const struct tpacf *t);

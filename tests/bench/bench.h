@@ -12,7 +12,7 @@ static const adsmDim bench_one = { 1, 1, 1 };	/* the grid and block of an empty 
 
 struct bench_row {
 	const char *unit;
-	char name[40];			/* the case */
+	char name[48];			/* the case */
 	double ours;
 	double floor;			/* what cannot be beaten: each benchmark says what that is */
 	const char *target;		/* of ours / floor; "" where there is none */

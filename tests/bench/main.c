@@ -31,7 +31,7 @@ static const struct {
 	{ "observe", "events with statistics and a trace, against neither", bench_observe },
 	{ "overlap", "how much of a transfer hides behind the CPU's writes", bench_overlap },
 	{ "parity", "mri-q, lazy and rolling, against explicit copies", bench_parity },
-	{ "startup", "a program that never uses the library, preloaded, against without", bench_startup },
+	{ "startup", "programs that never use the library, preloaded, by processor time", bench_startup },
 	{ "vecadd", "a vector addition by block size, against explicit copies", bench_vecadd },
 };
 #define N_BENCHES (sizeof(benches) / sizeof(benches[0]))

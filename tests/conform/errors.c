@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define N 1000u
@@ -21,6 +23,14 @@ static void modules(void)
 
 	CHECK_NULL(adsmModuleLoad("/nowhere/kernels.adsm"), ENOENT);
 	CHECK_SAYS("/nowhere/kernels.adsm");
+	/* It is what went wrong, too, for those who did not look at it. */
+	CHECK_NULL(adsmKernelGet(adsmModuleLoad("/nowhere/kernels.adsm"), "add"), EINVAL);
+	CHECK_SAYS("/nowhere/kernels.adsm");
+	CHECK_ERROR(adsmCall(NULL, adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmPtr(NULL)), EINVAL);
+	CHECK_SAYS("/nowhere/kernels.adsm");
+	CHECK_NULL(adsmAlloc(0), EINVAL);
+	CHECK_ERROR(adsmCall(NULL, adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmPtr(NULL)), EINVAL);
+	CHECK_SAYS("not a kernel");
 	CHECK_EQ(write(fd, "no kernels in here\n", 19), 19);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	CHECK_NULL(adsmModuleLoad(path), ENOEXEC);
@@ -122,6 +132,70 @@ static void frees(void)
 	SYNC();
 	CHECK_EQ(a[5], 6);
 	CHECK_OK(adsmFree(a));
+}
+
+/* How often standard error has had @text since the last look, of lines of errors; -1: and something else. */
+static int said(int fd, const char *text)
+{
+	static off_t seen;
+	char lines[8192] = "";
+	ssize_t size = pread(fd, lines, sizeof(lines) - 1, seen);
+	int n = 0;
+
+	CHECK(size >= 0);
+	seen += size;
+	for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n")) {
+		if (strncmp(line, "adsm: error: ", 13) || !strstr(line, text))
+			return -1;
+		n++;
+	}
+	return n;
+}
+
+static void fail_to_start(void)
+{
+	CHECK(adsmInit() < 0);
+	CHECK(adsmInit() < 0);
+	CHECK(!adsmAlloc(100) && errno);
+	CHECK(!adsmKernelGet(adsmModuleLoad("kernel.adsm"), "vecadd"));
+}
+
+/* A start that fails is told once, whoever asked for it; and again when there is something else to tell. */
+static void told(void)
+{
+	int fd = memfd_create("stderr", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+
+	CHECK(fd >= 0 && before >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+	set("backend", "cpu");
+	set("cpu_device", "/nowhere/device");
+	fail_to_start();
+	CHECK_EQ(said(fd, "/nowhere/device"), 1);
+	CHECK_SAYS("/nowhere/device");
+	set("cpu_device", "/dev/null");
+	fail_to_start();
+	CHECK_EQ(said(fd, "/dev/null"), 1);
+	set("backend", "cuda");
+	set("cuda_library", "/nowhere/libcuda.so");
+	fail_to_start();
+	CHECK_EQ(said(fd, "/nowhere/libcuda.so"), 1);
+	/* In vain, but somebody has tried to mend it. */
+	set("cuda_library", "/nowhere/libcuda.so");
+	fail_to_start();
+	CHECK_EQ(said(fd, "/nowhere/libcuda.so"), 1);
+	setenv("ADSM_TOUCH", "maybe", 1);
+	fail_to_start();
+	CHECK_EQ(said(fd, "ADSM_TOUCH=maybe"), 1);
+	unsetenv("ADSM_TOUCH");
+	/* A start that succeeds says nothing, in its search for a backend neither: what failed before it stays. */
+	set("backend", "auto");
+	set("opencl_library", "/nowhere/libOpenCL.so");
+	set("cpu_device", "auto");
+	CHECK_ERROR(adsmOption("nonsense", "1"), EINVAL);
+	CHECK_OK(adsmInit());
+	CHECK_SAYS("nonsense");
+	CHECK_EQ(said(fd, ""), 0);
+	CHECK(dup2(before, STDERR_FILENO) >= 0);
+	close(before);
 }
 
 static void *other_thread(void *unused)
@@ -302,6 +376,101 @@ static void restart_calls(void)
 	CHECK_OK(adsmShutdown());
 }
 
+/* From the start to the last call, with more arguments than a call usually has. */
+static void *all_on_small_stack(void *unused)
+{
+	unsigned *a = words(N, 0), *b = words(N, 0);
+	adsmArg many[ADSM_ARGS_MAX - 2];
+
+	CALL("increment", N, adsmPtr(a), adsmVal(N));
+	SYNC();
+	many[0] = adsmPtr(a);
+	many[1] = adsmVal(N);
+	for (size_t i = 2; i < sizeof(many) / sizeof(many[0]); i++)
+		many[i] = adsmUse(i % 2 ? a : b, ADSM_ACCESS_INOUT);
+	CHECK_OK(adsmCallArgs(kernel("increment"), blocks(N), lanes(), many, sizeof(many) / sizeof(many[0])));
+	SYNC();
+	CHECK_OK(adsmMemcpy(b, a, N * 4));
+	CHECK_EQ(b[7], 9);
+	CHECK_OK(adsmFree(a));
+	CHECK_OK(adsmFree(b));
+	return NULL;
+}
+
+static void small_stack(void)
+{
+	size_t size = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+	const char *backend = getenv("ADSM_BACKEND");
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (!backend || strcmp(backend, "cpu"))
+		skip("what a driver needs of a stack is not known");
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
+	size *= 16;	/* sanitizers take theirs */
+#endif
+	CHECK(!pthread_attr_init(&attributes));
+	CHECK(!pthread_attr_setstacksize(&attributes, size));
+	CHECK(!pthread_create(&thread, &attributes, all_on_small_stack, NULL));
+	CHECK(!pthread_join(thread, NULL));
+}
+
+enum { STARTED = 41, REFUSED };		/* no failed check ends with these */
+
+/* One that starts, or says what keeps it from that. In a child, which has never started it. */
+static void start_within(int resource, rlim_t most, const char *word)
+{
+	struct rlimit limit = { most, most };
+	pid_t child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (!child) {
+		CHECK(!setrlimit(resource, &limit));
+		if (!adsmInit()) {
+			/* With a quarter left for the program, which has much more than this. */
+			if (resource == RLIMIT_AS && most >= (rlim_t)1 << 30) {
+				unsigned *a = words(N, 0);
+
+				CALL("increment", N, adsmPtr(a), adsmVal(N));
+				SYNC();
+				CHECK_EQ(a[N - 1], N);
+			}
+			_exit(STARTED);
+		}
+		CHECK_SAYS(word);
+		_exit(REFUSED);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	if (WEXITSTATUS(status) != REFUSED || (resource == RLIMIT_AS && most >= (rlim_t)3 << 29))
+		CHECK_EQ(WEXITSTATUS(status), STARTED);
+}
+
+/* Limits of a process, from those in which nothing starts. */
+static void limits(void)
+{
+	static const rlim_t files[] = { 4, 6, 8, 12, 40 }, sizes[] = { 4096, 1 << 20, 100 << 20, (rlim_t)1 << 30 };
+	const char *backend = getenv("ADSM_BACKEND");
+
+	if (!backend || strcmp(backend, "cpu"))
+		skip("what a driver needs is not known");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip("a sanitizer needs all address space");
+#endif
+	/* From 64 MiB to 512 GiB, and once again half of each. */
+	for (unsigned i = 0; i < 14; i++) {
+		start_within(RLIMIT_AS, (rlim_t)1 << (26 + i), "ulimit -v");
+		if (i > 3 && i < 10)
+			start_within(RLIMIT_AS, (rlim_t)3 << (25 + i), "ulimit -v");
+	}
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		start_within(RLIMIT_NOFILE, files[i], "ulimit -n");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		start_within(RLIMIT_FSIZE, sizes[i], "ulimit -f");
+}
+
 struct objects {
 	unsigned *dirty, *read, *left, *broken;
 	pid_t process;		/* the device's; 0: it has none */
@@ -478,11 +647,13 @@ static struct objects before_kill(void)
 	return o;
 }
 
-static void killed(void)
+static void kill_with(int by)
 {
 	struct objects o = before_kill();
+	char sender[64];
 
-	CHECK(!kill(o.process, SIGKILL));
+	/* Which of them it was is told, where the system knows, and who sent what can be caught. */
+	CHECK(!kill(o.process, by));
 	/* Entered before or after its death is known. */
 	for (unsigned i = 0; i < 1000; i++) {
 		if (adsmCall(kernel("late_increment"), blocks(1), lanes(), adsmVal(1ul << 40), adsmPtr(o.broken),
@@ -490,33 +661,61 @@ static void killed(void)
 			break;
 		CHECK(adsmSync() < 0);
 	}
+	snprintf(sender, sizeof(sender), "SIGTERM, which process %d (conform-", getpid());
+	if (on_cpu())
+		CHECK(by == SIGKILL ? !strstr(adsmLastError(), "has exited with") : !!strstr(adsmLastError(), sender));
 	after_loss(o);
 }
 
+static void killed(void)
+{
+	kill_with(SIGKILL);
+}
+
+static void terminated(void)
+{
+	kill_with(SIGTERM);
+}
+
+#define CALLERS 100
+
 static pthread_barrier_t in_turn;
 
+/* With no data: a thread that makes no call. */
 static void *call_once(void *data)
 {
-	CALL("increment", N, adsmPtr(data), adsmVal(N));
+	if (data)
+		CALL("increment", N, adsmPtr(data), adsmVal(N));
 	pthread_barrier_wait(&in_turn);
 	pthread_barrier_wait(&in_turn);
-	CHECK_ERROR(adsmSync(), ENODEV);
+	if (data)
+		CHECK_ERROR(adsmSync(), ENODEV);
 	SYNC();
 	return NULL;
 }
 
-/* Each thread is told of its lost calls, however many others were lost. */
+/* One that ends without a sync, and whose number nobody else may be taken for. */
+static void *call_and_end(void *data)
+{
+	CALL("increment", N, adsmPtr(data), adsmVal(N));
+	return NULL;
+}
+
+/* Each thread is told of its lost calls, however many others were lost, and no thread of those that were not its. */
 static void killed_many(void)
 {
 	struct objects o = before_kill();
 	unsigned *other = words(N, 0);
-	pthread_t thread;
+	pthread_t ended, threads[CALLERS];
 
-	pthread_barrier_init(&in_turn, NULL, 2);
+	pthread_barrier_init(&in_turn, NULL, CALLERS + 1);
 	CALL("late_increment", 1, adsmVal(1ul << 40), adsmPtr(o.broken), adsmVal(1u));
-	for (unsigned i = 0; i < 70; i++)
+	CHECK(!pthread_create(&ended, NULL, call_and_end, other));
+	CHECK(!pthread_join(ended, NULL));
+	for (unsigned i = 0; i < 10; i++)
 		CALL("increment", N, adsmPtr(o.broken), adsmVal(N));
-	CHECK(!pthread_create(&thread, NULL, call_once, other));
+	for (unsigned i = 0; i < CALLERS; i++)
+		CHECK(!pthread_create(&threads[i], NULL, call_once, i ? other : NULL));
 	pthread_barrier_wait(&in_turn);
 	for (unsigned i = 0; i < 10; i++)
 		CALL("increment", N, adsmPtr(o.broken), adsmVal(N));
@@ -524,7 +723,8 @@ static void killed_many(void)
 	CHECK_ERROR(adsmSync(), ENODEV);
 	SYNC();
 	pthread_barrier_wait(&in_turn);
-	CHECK(!pthread_join(thread, NULL));
+	for (unsigned i = 0; i < CALLERS; i++)
+		CHECK(!pthread_join(threads[i], NULL));
 	CHECK_OK(adsmFree(other));
 	after_loss(o);
 }
@@ -571,14 +771,18 @@ static const struct conform_case cases[] = {
 	CASE("error-devices", devices),
 	CASE("error-options", options),
 	CASE("error-environment", environment),
+	CASE("error-told", told),
 	CASE("restart", restart),
 	CASE("restart-calls", restart_calls),
+	CASE("small-stack", small_stack),
+	CASE("limits", limits),
 	CASE("crash", crash),
 	FAULT_CASE("crash-touch", crash_touch),
 	FAULT_CASE("crash-copies", crash_copies),
 	FAULT_CASE("crash-fill", crash_fill),
 	FAULT_CASE("crash-ahead", crash_ahead),
 	CASE("killed", killed),
+	CASE("terminated", terminated),
 	CASE("killed-many", killed_many),
 	FAULT_CASE("killed-waiting", killed_waiting),
 };

@@ -213,6 +213,13 @@ static void refused(void)
 	CHECK_ERROR(adsmCopyToHostAsync(a + 1, d, 8, &event), EINVAL);
 	CHECK_ERROR(adsmCopyToDeviceAsync(d + 249, w, 8, &event), EINVAL);
 	CHECK_ERROR(adsmCopyToHostAsync(w, d + 249, 8, &event), EINVAL);
+	/* Beyond the shared object: nothing of it is done. */
+	CHECK_OK(adsmDeviceFill(d, 9, 1000));
+	CHECK_ERROR(adsmCopyToHost(a + 1, d, 1000), EINVAL);
+	CHECK_ERROR(adsmCopyToDevice(d, a + 1, 1000), EINVAL);
+	CHECK_EQ(a[1], 1);
+	CHECK_OK(adsmCopyToHost(w, d, 4));
+	CHECK_EQ(w[0], 0x09090909);
 	CHECK_ERROR(adsmDeviceFree(d + 1), EINVAL);
 	CHECK_ERROR(adsmDeviceFree(a), EINVAL);
 	CHECK_ERROR(adsmDeviceFree(w), EINVAL);

@@ -51,6 +51,8 @@ static void in(void)
 	int fd = file_of(0);
 	unsigned *p = on_device(10), *back = malloc(N * 4);
 
+	/* Some of it is open already. */
+	CHECK_EQ(p[150], 161);
 	CHECK_OK(adsmHold(p + 100, (N - 100) * 4, ADSM_ACCESS_IN));
 	CHECK_EQ(raw_write(fd, p + 100, (N - 100) * 4, 400), (N - 100) * 4);
 	CHECK_EQ(pread(fd, back, N * 4, 0), N * 4);
@@ -68,8 +70,10 @@ static void out(void)
 {
 	int fd = file_of(1000);
 	unsigned *p = on_device(10);
-	uint64_t fetched = object_stats(p).d2h_bytes;
+	uint64_t fetched;
 
+	p[17] = 1;
+	fetched = object_stats(p).d2h_bytes;
 	CHECK_OK(adsmHold(p, N * 4, ADSM_ACCESS_OUT));
 	CHECK_EQ(object_stats(p).d2h_bytes, fetched);
 	CHECK_EQ(raw_read(fd, p, N * 4, 0), N * 4);
@@ -101,6 +105,8 @@ static void inout(void)
 	int fd = file_of(5000);
 	unsigned *p = on_device(10);
 
+	p[3] = p[90000]++;
+	p[3] = 14, p[90000]--;
 	CHECK_OK(adsmHold(p, N * 4, ADSM_ACCESS_INOUT));
 	/* Not all of it is overwritten. */
 	CHECK_EQ(raw_read(fd, p + 50, 2000 * 4, 0), 2000 * 4);

@@ -44,6 +44,25 @@ static void interior(void)
 	CHECK_OK(adsmFree(p));
 }
 
+/* A copy or fill of more than the 100 words at @p, which hold 1, 2, …: nothing of it is done. */
+static void copies_refused(unsigned *p)
+{
+	static const size_t sizes[] = { 401, PAGE, PAGE + 1, SIZE_MAX / 2, SIZE_MAX - PAGE, SIZE_MAX };
+	unsigned private[PAGE / 2] = { 0 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		CHECK_ERROR(adsmMemset(p, 7, sizes[i]), EINVAL);
+		CHECK_ERROR(adsmMemset(p + 40, 7, sizes[i] - 160), EINVAL);
+		CHECK_ERROR(adsmMemcpy(p, private, sizes[i]), EINVAL);
+		CHECK_ERROR(adsmMemcpy(private, p, sizes[i]), EINVAL);
+		CHECK_ERROR(adsmMemset(private, 7, SIZE_MAX - sizes[i] % PAGE), EINVAL);
+	}
+	for (unsigned i = 0; i < 100; i++)
+		CHECK_AT(p[i], i, i + 1);
+	for (size_t i = 0; i < sizeof(private) / sizeof(private[0]); i++)
+		CHECK_AT(private[i], i, 0);
+}
+
 static void refused(void)
 {
 	adsmAllocOptions options = ADSM_ALLOC_OPTIONS_INIT;
@@ -76,6 +95,7 @@ static void refused(void)
 	SETTLE();
 	for (unsigned i = 0; i < 100; i++)
 		CHECK_AT(p[i], i, i + 1);
+	copies_refused(p);
 	CHECK_OK(adsmFree(p));
 	CHECK_ERROR(adsmObjectInfo(p, &props), EINVAL);
 }
@@ -176,6 +196,47 @@ static void populate(void)
 	for (size_t i = 0; i < n; i++)
 		CHECK_AT(p[i * PAGE / 4], i, i + 1);
 	CHECK_OK(adsmFree(p));
+}
+
+/* As calloc(): on both sides, whatever was there before, whichever looks first. */
+static void zeros(void)
+{
+	static const size_t sizes[] = { 1, 4100, 65536, 300001, 1 << 20 };
+	adsmAllocOptions options = ADSM_ALLOC_OPTIONS_INIT;
+	unsigned char *old, *p, *q;
+	uint64_t sent;
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		unsigned size = (unsigned)sizes[s];
+
+		old = alloc(size);
+		memset(old, 0x5a, size);
+		CALL("increment_bytes", size, adsmPtr(old), adsmVal(size));
+		SYNC();
+		CHECK_EQ(old[size - 1], 0x5b);
+		CHECK_OK(adsmFree(old));
+		options.flags = ADSM_ALLOC_ZERO | (s % 2 ? ADSM_ALLOC_POPULATE : 0);
+		sent = stats().h2d_bytes;
+		p = adsmAllocWith(size, &options);
+		q = adsmAllocWith(size, &options);
+		CHECK(p && q);
+		if (!batch())
+			CHECK_EQ(stats().h2d_bytes, sent);
+		for (unsigned i = 0; i < size; i++)
+			CHECK_AT(p[i], i, 0);
+		CALL("increment_bytes", size, adsmPtr(p), adsmVal(size));
+		CALL("increment_bytes", size, adsmPtr(q), adsmVal(size));
+		SYNC();
+		for (unsigned i = 0; i < size; i++) {
+			CHECK_AT(p[i], i, 1);
+			CHECK_AT(q[i], i, 1);
+		}
+		CHECK_OK(adsmFree(p));
+		CHECK_OK(adsmFree(q));
+	}
+	CHECK_NULL(adsmAllocWith(0, &options), EINVAL);
+	options.flags = 4;
+	CHECK_NULL(adsmAllocWith(1, &options), EINVAL);
 }
 
 #define STATES(p, invalid, read_only, dirty) do { \
@@ -635,6 +696,7 @@ static const struct conform_case cases[] = {
 	CASE("pages", pages),
 	CASE("many-objects", many),
 	CASE("populate", populate),
+	CASE("zeros", zeros),
 	CASE("fields", fields),
 	CASE("states", states),
 	CASE("list", list),

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -202,6 +203,27 @@ static int kernel(const struct driver_message *message, struct driver_reply *rep
 	return 0;
 }
 
+/* A variable that has its pages for itself can be memory of the device's, too. */
+static int global(const struct driver_message *message, struct driver_reply *reply)
+{
+	char *p = dlsym(images[message->index].handle, message->name), *bytes = (char *)(uintptr_t)message->address;
+	const ElfW(Sym) *symbol;
+	Dl_info info;
+	size_t size;
+
+	if (!p || !dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || !symbol->st_size)
+		return ENOENT;
+	size = (symbol->st_size + PAGE - 1) / PAGE * PAGE;
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || (uintptr_t)p % PAGE || symbol->st_size % PAGE)
+		return ENOENT;
+	reply->index = (uint32_t)symbol->st_size;
+	if (!bytes)
+		return 0;
+	memcpy(bytes, p, size);
+	return mmap(p, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory, (off_t)message->offset) ==
+		MAP_FAILED ? errno : 0;
+}
+
 static int answer(const struct driver_message *message, int fd, struct driver_reply *reply)
 {
 	const int shared = MAP_SHARED | MAP_FIXED | MAP_NORESERVE;
@@ -236,6 +258,8 @@ static int answer(const struct driver_message *message, int fd, struct driver_re
 		return 0;
 	case DRIVER_KERNEL:
 		return kernel(message, reply);
+	case DRIVER_GLOBAL:
+		return global(message, reply);
 	case DRIVER_WORKER:
 		return start_worker(fd);
 	default:

@@ -20,7 +20,8 @@
  *   lost=NAME:N[:ERROR]  the Nth call and all later ones of that context do (719)
  *   readable             device addresses are readable memory of the CPU's
  *   poison               fresh and freed memory is full of 0xa5
- *   signals              ends the process with status 99 where a function is entered with SIGUSR1 unblocked
+ *   signals              ends the process with status 99 where a function is entered with SIGUSR1 unblocked, or by a
+ *                        thread of the program's that can be cancelled
  *   count=FILE           written when the process ends: "name n" for each function that was called
  *   seed=N               some of elsewhere, no-vmm, strict, late, order, poison; which, goes to stderr
  */

@@ -21,7 +21,7 @@
 #define N_FREED 64
 #define POISON 0xa5
 #define HANDLE_FIRST 0x1000
-#define POOL_ADDRESS 0x7eb000000000	/* below what is mapped anywhere, and within what sanitizers allow */
+#define POOL_ADDRESS 0x7ee000000000	/* below what is mapped anywhere, above the arena; sanitizers allow it */
 #define ASYNC_POOL_ADDRESS 0x302000000
 #ifdef __SANITIZE_THREAD__
 #define LOWEST 0x7e8000000000		/* below it programs may have nothing */
@@ -351,7 +351,8 @@ bool memory_is_allocation(uint64_t address)
 
 	pthread_mutex_lock(&lock);
 	range = find_start(address);
-	is = range && range->kind != RANGE_VMM && range->kind != RANGE_HOST && range->kind != RANGE_IPC;
+	is = range && range->kind != RANGE_VMM && range->kind != RANGE_HOST && range->kind != RANGE_IPC &&
+		range->kind != RANGE_GLOBAL;
 	pthread_mutex_unlock(&lock);
 	return is;
 }
@@ -558,7 +559,23 @@ CUresult memory_alloc(struct context *ctx, size_t size, enum range_kind kind, CU
 	return error;
 }
 
-static void free_locked(uint64_t address)
+CUresult memory_alloc_global(struct context *ctx, size_t size, CUdeviceptr *ret, uint64_t *ret_offset)
+{
+	struct block *block;
+
+	pthread_mutex_lock(&lock);
+	block = block_make(round_up(size, GRANULE), &pool, false);
+	if (block) {
+		add_range((struct range){ .address = block->address, .size = size, .kind = RANGE_GLOBAL, .ctx = ctx,
+					  .bytes = block->bytes });
+		*ret = block->address;
+		*ret_offset = block->offset;
+	}
+	pthread_mutex_unlock(&lock);
+	return block ? 0 : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void memory_free_now_locked(uint64_t address)
 {
 	const struct range *range = find_start(address);
 	struct block *block = block_of(address);
@@ -579,7 +596,7 @@ static void free_locked(uint64_t address)
 void memory_free_now(uint64_t address)
 {
 	pthread_mutex_lock(&lock);
-	free_locked(address);
+	memory_free_now_locked(address);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -588,7 +605,7 @@ void memory_end_context(struct context *ctx)
 	pthread_mutex_lock(&lock);
 	for (size_t i = n_ranges; i-- > 0;) {
 		if (i < n_ranges && ranges[i].ctx == ctx && ranges[i].kind != RANGE_VMM)
-			free_locked(ranges[i].address);
+			memory_free_now_locked(ranges[i].address);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -789,22 +806,6 @@ CU_IN(cuMemHostAlloc, (void **p, size_t size, unsigned flags), host_alloc(ctx, p
 CU_IN(cuMemAllocHost_v2, (void **p, size_t size), host_alloc(ctx, p, size))
 CU_IN(cuMemFreeHost, (void *p), host_free(ctx, p))
 
-static CUresult host_device_pointer(CUdeviceptr *ret, const void *p)
-{
-	const struct range *range;
-	CUresult error = CUDA_ERROR_INVALID_VALUE;
-
-	pthread_mutex_lock(&lock);
-	range = memory_find_locked((uintptr_t)p);
-	if (range && range->kind == RANGE_HOST) {
-		*ret = (uintptr_t)p;
-		error = 0;
-	}
-	pthread_mutex_unlock(&lock);
-	return error;
-}
-
-CU_IN(cuMemHostGetDevicePointer_v2, (CUdeviceptr *ret, void *p, unsigned flags), host_device_pointer(ret, p))
 CU_IN(cuMemHostGetFlags, (unsigned *flags, void *p), (*flags = 0, 0))
 
 static struct registered *registered_at(uintptr_t start, uintptr_t end)
@@ -815,6 +816,23 @@ static struct registered *registered_at(uintptr_t start, uintptr_t end)
 		each = each->next;
 	return each;
 }
+
+static CUresult host_device_pointer(CUdeviceptr *ret, const void *p)
+{
+	const struct range *range;
+	CUresult error = CUDA_ERROR_INVALID_VALUE;
+
+	pthread_mutex_lock(&lock);
+	range = memory_find_locked((uintptr_t)p);
+	if ((range && range->kind == RANGE_HOST) || registered_at((uintptr_t)p, (uintptr_t)p + 1)) {
+		*ret = (uintptr_t)p;
+		error = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+CU_IN(cuMemHostGetDevicePointer_v2, (CUdeviceptr *ret, void *p, unsigned flags), host_device_pointer(ret, p))
 
 static CUresult host_register(void *p, size_t size, unsigned flags)
 {
@@ -1403,7 +1421,7 @@ static CUresult ipc_close(struct context *ctx, CUdeviceptr p)
 	pthread_mutex_lock(&lock);
 	range = find_start(p);
 	if (range && range->kind == RANGE_IPC)
-		free_locked(p);
+		memory_free_now_locked(p);
 	else
 		range = NULL;
 	pthread_mutex_unlock(&lock);

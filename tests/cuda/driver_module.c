@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * driver_module.c - images and launches. An image is a kernel module as a native compiler makes it, an ELF file that
- * describes its kernels in section "adsm_kernels"; the device loads it. Nothing else is one.
+ * describes its kernels in section "adsm_kernels"; the device loads it. Nothing else is one. What it exports besides,
+ * in whole pages, are its variables.
  */
 #include "driver_own.h"
 
@@ -29,8 +30,16 @@ struct CUfunc_st {
 	int max_shared;
 };
 
+struct global {
+	struct global *next;
+	CUdeviceptr address;
+	size_t size;
+	char name[64];
+};
+
 struct CUmod_st {
 	struct CUmod_st *next;
+	struct global *globals;		/* those that somebody has asked for */
 	struct context *ctx;
 	uint32_t index;
 	size_t n;
@@ -42,6 +51,7 @@ struct CUlib_st {
 };
 
 static struct CUmod_st *modules;
+static pthread_mutex_t globals_lock = PTHREAD_MUTEX_INITIALIZER;	/* outside the other */
 
 static bool within(size_t offset, size_t size, size_t whole)
 {
@@ -214,6 +224,11 @@ static void unload_locked(struct CUmod_st **at)
 
 	*at = module->next;
 	device_ask(&message, -1, &reply);
+	for (struct global *global = module->globals, *next; global; global = next) {
+		next = global->next;
+		memory_free_now_locked(global->address);
+		free(global);
+	}
 	free(module->functions);
 	free(module);
 	counts.modules--;
@@ -283,6 +298,83 @@ static CUresult list_functions(struct CUfunc_st **ret, unsigned n, struct CUmod_
 	return 0;
 }
 
+/* Moves to memory of the device's that copies reach, once. */
+static CUresult make_global(struct context *ctx, struct CUmod_st *module, const char *name, struct global **ret)
+{
+	struct driver_message *message = calloc(1, sizeof(*message));
+	struct global *global = calloc(1, sizeof(*global));
+	struct driver_reply reply = { 0 };
+	CUresult error = CUDA_ERROR_NOT_FOUND;
+
+	if (!message || !global) {
+		error = CUDA_ERROR_OUT_OF_MEMORY;
+		goto free_both;
+	}
+	message->op = DRIVER_GLOBAL;
+	message->index = module->index;
+	snprintf(message->name, sizeof(message->name), "%s", name);
+	strcpy(global->name, message->name);
+	if (device_ask(message, -1, &reply))
+		goto free_both;
+	global->size = reply.index;
+	error = memory_alloc_global(ctx, global->size, &global->address, &message->offset);
+	if (error)
+		goto free_both;
+	message->address = global->address;
+	if (device_ask(message, -1, &reply)) {
+		memory_free_now(global->address);
+		error = CUDA_ERROR_UNKNOWN;
+		goto free_both;
+	}
+	free(message);
+	*ret = global;
+	return 0;
+
+free_both:
+	free(message);
+	free(global);
+	return error;
+}
+
+static struct global *find_global_locked(const struct CUmod_st *module, const char *name)
+{
+	struct global *global = module->globals;
+
+	while (global && strcmp(global->name, name))
+		global = global->next;
+	return global;
+}
+
+/* Either result may be left out. */
+static CUresult get_global(struct context *ctx, CUdeviceptr *ret, size_t *ret_size, struct CUmod_st *module,
+			   const char *name)
+{
+	struct global *global;
+	CUresult error = 0;
+
+	if (!name || (!ret && !ret_size))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!is_module(module))
+		return CUDA_ERROR_INVALID_HANDLE;
+	pthread_mutex_lock(&globals_lock);
+	global = find_global_locked(module, name);
+	if (!global) {
+		error = make_global(ctx, module, name, &global);
+		if (!error) {
+			pthread_mutex_lock(&lock);
+			global->next = module->globals;
+			module->globals = global;
+			pthread_mutex_unlock(&lock);
+		}
+	}
+	pthread_mutex_unlock(&globals_lock);
+	if (!error && ret)
+		*ret = global->address;
+	if (!error && ret_size)
+		*ret_size = global->size;
+	return error;
+}
+
 CU_IN(cuModuleLoad, (CUmodule *ret, const char *path), load_file(ctx, ret, path))
 CU_IN(cuModuleLoadData, (CUmodule *ret, const void *image), load(ctx, ret, image, 0, NULL, NULL))
 CU_IN(cuModuleLoadDataEx, (CUmodule *ret, const void *image, unsigned n, int *options, void **values),
@@ -295,7 +387,8 @@ CU_IN(cuModuleGetFunctionCount, (unsigned *n, CUmodule module),
       (*n = (unsigned)module->n, 0))
 CU_IN(cuModuleEnumerateFunctions, (CUfunction *ret, unsigned n, CUmodule module),
       plan.old ? CUDA_ERROR_NOT_SUPPORTED : list_functions(ret, n, module))
-CU_IN(cuModuleGetGlobal_v2, (CUdeviceptr *p, size_t *size, CUmodule module, const char *name), CUDA_ERROR_NOT_FOUND)
+CU_IN(cuModuleGetGlobal_v2, (CUdeviceptr *p, size_t *size, CUmodule module, const char *name),
+      get_global(ctx, p, size, module, name))
 CU_OBSOLETE(cuModuleGetGlobal)
 CU_IN(cuModuleGetTexRef, (void **ret, CUmodule module, const char *name), CUDA_ERROR_NOT_FOUND)
 CU_IN(cuModuleGetSurfRef, (void **ret, CUmodule module, const char *name), CUDA_ERROR_NOT_FOUND)
@@ -325,7 +418,8 @@ CU_IN(cuLibraryGetKernelCount, (unsigned *n, CUlibrary library),
       CUDA_ERROR_INVALID_HANDLE)
 CU_IN(cuLibraryEnumerateKernels, (CUkernel *ret, unsigned n, CUlibrary library),
       list_functions((struct CUfunc_st **)ret, n, (struct CUmod_st *)library))
-CU_IN(cuLibraryGetGlobal, (CUdeviceptr *p, size_t *size, CUlibrary library, const char *name), CUDA_ERROR_NOT_FOUND)
+CU_IN(cuLibraryGetGlobal, (CUdeviceptr *p, size_t *size, CUlibrary library, const char *name),
+      get_global(ctx, p, size, (struct CUmod_st *)library, name))
 CU_IN(cuLibraryGetManaged, (CUdeviceptr *p, size_t *size, CUlibrary library, const char *name), CUDA_ERROR_NOT_FOUND)
 CU_IN(cuKernelGetFunction, (CUfunction *ret, CUkernel kernel), (*ret = (CUfunction)kernel, 0))
 CU_IN(cuKernelGetName, (const char **ret, CUkernel kernel), (*ret = ((CUfunction)kernel)->desc.name, 0))

@@ -33,6 +33,8 @@ enum driver_op {
 	DRIVER_LOAD,			/* descriptor: an image; the reply's index */
 	DRIVER_UNLOAD,			/* index */
 	DRIVER_KERNEL,			/* index of the image, name; the reply's index */
+	DRIVER_GLOBAL,			/* index of the image, name; the reply's index is its size. With an address and
+					 * an offset it moves there, with its bytes */
 	DRIVER_WORKER,			/* descriptor: a socket on which a thread of its own runs launches */
 	DRIVER_LAUNCH,
 };
@@ -150,7 +152,7 @@ int device_run(int worker, const struct driver_message *message, struct driver_r
 
 /* ---- driver_memory.c. With the lock where the name ends in _locked. */
 
-enum range_kind { RANGE_DEVICE, RANGE_ASYNC, RANGE_VMM, RANGE_MANAGED, RANGE_HOST, RANGE_IPC };
+enum range_kind { RANGE_DEVICE, RANGE_ASYNC, RANGE_VMM, RANGE_MANAGED, RANGE_HOST, RANGE_IPC, RANGE_GLOBAL };
 
 struct range {				/* what may be used: an allocation, or a mapping with access */
 	uint64_t address;
@@ -173,8 +175,11 @@ void memory_end_context(struct context *ctx);
 void memory_reset(void);
 /* What cuMemFreeAsync does, at its place in the stream. */
 void memory_free_now(uint64_t address);
+void memory_free_now_locked(uint64_t address);
 CUresult memory_alloc(struct context *ctx, size_t size, enum range_kind kind, CUdeviceptr *ret);
 bool memory_is_allocation(uint64_t address);
+/* For a variable of a module's: pages of their own, and where they are in the file. */
+CUresult memory_alloc_global(struct context *ctx, size_t size, CUdeviceptr *ret, uint64_t *ret_offset);
 
 /* ---- driver_stream.c */
 

@@ -10,12 +10,15 @@ HOW: same    without and with it, the same output and nothing on standard error
 """
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 
 ONE_COPY = 1 << 20
+# Whether the library says that moving data took long is a matter of the machine.
+TIMES = re.compile(r"adsm: warning: (moving data took|.* was fetched) .*\n")
 
 
 def fail(what):
@@ -36,7 +39,7 @@ def run(preload, more=None):
 def good(result, what, quiet=True):
     if result.returncode:
         fail(f"{what}: status {result.returncode}\n{result.stdout}{result.stderr}")
-    if quiet and result.stderr:
+    if quiet and TIMES.sub("", result.stderr):
         fail(f"{what}: said\n{result.stderr}")
     if not result.stdout.startswith(mode + ": "):
         fail(f"{what}: printed\n{result.stdout}")
@@ -67,7 +70,7 @@ if how == "fails":
 good(alone, "without the library", how != "spoken")
 with tempfile.TemporaryDirectory() as folder:
     stats = os.path.join(folder, "stats")
-    both = run(library, {"ADSM_STATS": stats} if how == "once" else None)
+    both = run(library, {"ADSM_STATS": "json:" + stats} if how == "once" else None)
     good(both, "with the library", how != "spoken")
     if both.stdout != alone.stdout:
         fail(f"not the same:\n{alone.stdout}{both.stdout}")

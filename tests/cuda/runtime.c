@@ -20,6 +20,9 @@
 #include "runtime.h"
 
 #define VERSION 13000
+_Static_assert(sizeof(struct cudaDeviceProp) == 1008 && offsetof(struct cudaDeviceProp, managedMemory) == 636,
+	       "not as programs have it");
+_Static_assert(sizeof(struct cudaFuncAttributes) == 144, "not as programs have it");
 #define MAX_BINARIES 16
 #define MAX_FUNCTIONS 128
 #define MAX_DEPTH 8			/* launches begun */
@@ -34,6 +37,11 @@
 	F(cuDeviceGet, 2000, 0, (CUdevice *device, int ordinal)) \
 	F(cuDeviceGetCount, 2000, 0, (int *count)) \
 	F(cuDeviceGetAttribute, 2000, 0, (int *value, int attribute, CUdevice device)) \
+	F(cuDeviceGetName, 2000, 0, (char *name, int size, CUdevice device)) \
+	F(cuDeviceTotalMem, 3020, 0, (size_t *size, CUdevice device)) \
+	F(cuDevicePrimaryCtxSetFlags, 11000, 0, (CUdevice device, unsigned flags)) \
+	F(cuProfilerStart, 4000, 0, (void)) \
+	F(cuProfilerStop, 4000, 0, (void)) \
 	F(cuDevicePrimaryCtxRetain, 7000, 0, (CUcontext *context, CUdevice device)) \
 	F(cuDevicePrimaryCtxRelease, 11000, 0, (CUdevice device)) \
 	F(cuDevicePrimaryCtxReset, 11000, 0, (CUdevice device)) \
@@ -48,6 +56,10 @@
 	F(cuMemFreeAsync, 11020, 11020, (CUdeviceptr p, CUstream stream)) \
 	F(cuMemHostAlloc, 2020, 0, (void **p, size_t size, unsigned flags)) \
 	F(cuMemFreeHost, 2000, 0, (void *p)) \
+	F(cuMemHostRegister, 6050, 0, (void *p, size_t size, unsigned flags)) \
+	F(cuMemHostUnregister, 4000, 0, (void *p)) \
+	F(cuMemHostGetDevicePointer, 3020, 0, (CUdeviceptr *device, void *p, unsigned flags)) \
+	F(cuMemAllocManaged, 6000, 0, (CUdeviceptr *p, size_t size, unsigned flags)) \
 	F(cuPointerGetAttribute, 4000, 0, (void *value, int attribute, CUdeviceptr p)) \
 	F(cuIpcGetMemHandle, 4010, 0, (cudaIpcMemHandle_t *handle, CUdeviceptr p)) \
 	F(cuMemcpy, 4000, 7000, (CUdeviceptr dst, CUdeviceptr src, size_t size)) \
@@ -85,6 +97,10 @@
 	F(cuLibraryLoadData, 12000, 0, (CUlibrary *library, const void *code, int *options, void **values, unsigned n, \
 					int *library_options, void **library_values, unsigned n_library)) \
 	F(cuLibraryGetKernel, 12000, 0, (CUkernel *kernel, CUlibrary library, const char *name)) \
+	F(cuLibraryGetGlobal, 12000, 0, (CUdeviceptr *p, size_t *size, CUlibrary library, const char *name)) \
+	F(cuKernelGetAttribute, 12000, 0, (int *value, int attribute, CUkernel kernel, CUdevice device)) \
+	F(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000, 0, (int *n, CUfunction function, int threads, \
+									   size_t shared, unsigned flags)) \
 	F(cuLibraryUnload, 12000, 0, (CUlibrary library)) \
 	F(cuLaunchKernel, 4000, 7000, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, \
 				       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, \
@@ -119,6 +135,12 @@ static struct function {
 	struct binary *binary;
 	CUkernel kernel;		/* NULL: not looked up */
 } functions[MAX_FUNCTIONS];
+static struct variable {
+	const void *host;
+	const char *name;
+	struct binary *binary;
+} variables[MAX_FUNCTIONS];
+static size_t n_variables;
 static size_t n_functions;
 
 static __thread cudaError_t last_error;
@@ -222,6 +244,13 @@ static cudaError_t ready(void)
 
 #define DEVICE(p) ((CUdeviceptr)(uintptr_t)(p))
 
+/* The driver's library of a binary. With the lock. */
+static cudaError_t load(struct binary *binary)
+{
+	return binary->library ? cudaSuccess : CALL(cuLibraryLoadData, &binary->library, binary->image, NULL, NULL, 0,
+						    NULL, NULL, 0);
+}
+
 /* ---- what a compiler's stubs call */
 
 void **__cudaRegisterFatBinary(void *wrapper)
@@ -261,6 +290,9 @@ void __cudaUnregisterFatBinary(void **handle)
 	for (size_t i = 0; i < n_functions; i++)
 		if (functions[i].binary == binary)
 			memset(&functions[i], 0, sizeof(functions[i]));
+	for (size_t i = 0; i < n_variables; i++)
+		if (variables[i].binary == binary)
+			memset(&variables[i], 0, sizeof(variables[i]));
 	if (binary->library)
 		driver.cuLibraryUnload(binary->library);
 	memset(binary, 0, sizeof(*binary));
@@ -284,7 +316,10 @@ void __cudaRegisterFunction(void **binary, const char *host, char *device, const
 void __cudaRegisterVar(void **binary, char *host, char *device, const char *name, int ext, size_t size, int constant,
 		       int global)
 {
-	/* Modules of the dialect have no variables. */
+	pthread_mutex_lock(&lock);
+	if (binary && n_variables < MAX_FUNCTIONS)
+		variables[n_variables++] = (struct variable){ host, name, (struct binary *)binary };
+	pthread_mutex_unlock(&lock);
 }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream)
@@ -377,6 +412,46 @@ cudaError_t cudaSetDevice(int device)
 cudaError_t cudaDeviceGetAttribute(int *value, int attribute, int device)
 {
 	PASS(cuDeviceGetAttribute, value, attribute, device);
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned flags)
+{
+	cudaError_t error = started();
+
+	return note(error ? error : CALL(cuDevicePrimaryCtxSetFlags, 0, flags));
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
+{
+	const struct { int attribute, *value; } rows[] = {
+		{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &properties->major },
+		{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &properties->minor },
+		{ CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &properties->multiProcessorCount },
+		{ CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, &properties->unifiedAddressing },
+	};
+	cudaError_t error = started();
+
+	memset(properties, 0, sizeof(*properties));
+	properties->warpSize = 32;
+	properties->maxThreadsPerBlock = 1024;
+	properties->managedMemory = 1;
+	if (!error)
+		error = CALL(cuDeviceGetName, properties->name, sizeof(properties->name), device);
+	if (!error)
+		error = CALL(cuDeviceTotalMem, &properties->totalGlobalMem, device);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && !error; i++)
+		error = CALL(cuDeviceGetAttribute, rows[i].value, rows[i].attribute, device);
+	return note(error);
+}
+
+cudaError_t cudaProfilerStart(void)
+{
+	PASS(cuProfilerStart);
+}
+
+cudaError_t cudaProfilerStop(void)
+{
+	PASS(cuProfilerStop);
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -472,6 +547,77 @@ cudaError_t cudaMallocHost(void **p, size_t size)
 cudaError_t cudaFreeHost(void *p)
 {
 	PASS(cuMemFreeHost, p);
+}
+
+cudaError_t cudaHostRegister(void *p, size_t size, unsigned flags)
+{
+	PASS(cuMemHostRegister, p, size, flags);
+}
+
+cudaError_t cudaHostUnregister(void *p)
+{
+	PASS(cuMemHostUnregister, p);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *p, unsigned flags)
+{
+	PASS(cuMemHostGetDevicePointer, (CUdeviceptr *)device, p, flags);
+}
+
+cudaError_t cudaMallocManaged(void **p, size_t size, unsigned flags)
+{
+	PASS(cuMemAllocManaged, (CUdeviceptr *)p, size, flags);
+}
+
+/* Of a variable whose host side is @symbol; loads what was registered with it. */
+static cudaError_t find_symbol(const void *symbol, CUdeviceptr *ret, size_t *ret_size)
+{
+	struct variable *variable = NULL;
+	cudaError_t error = ready();
+
+	if (error)
+		return error;
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < n_variables && !variable; i++)
+		if (variables[i].host && variables[i].host == symbol)
+			variable = &variables[i];
+	error = variable ? load(variable->binary) : cudaErrorInvalidSymbol;
+	if (!error)
+		error = CALL(cuLibraryGetGlobal, ret, ret_size, variable->binary->library, variable->name);
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+cudaError_t cudaGetSymbolAddress(void **p, const void *symbol)
+{
+	return note(find_symbol(symbol, (CUdeviceptr *)p, NULL));
+}
+
+cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
+{
+	return note(find_symbol(symbol, NULL, size));
+}
+
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t size, size_t offset, int kind)
+{
+	CUdeviceptr p;
+	size_t whole;
+	cudaError_t error = find_symbol(symbol, &p, &whole);
+
+	if (!error && (offset > whole || size > whole - offset))
+		error = cudaErrorInvalidValue;
+	return error ? note(error) : cudaMemcpy((void *)(uintptr_t)(p + offset), src, size, kind);
+}
+
+cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t size, size_t offset, int kind)
+{
+	CUdeviceptr p;
+	size_t whole;
+	cudaError_t error = find_symbol(symbol, &p, &whole);
+
+	if (!error && (offset > whole || size > whole - offset))
+		error = cudaErrorInvalidValue;
+	return error ? note(error) : cudaMemcpy(dst, (const void *)(uintptr_t)(p + offset), size, kind);
 }
 
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
@@ -687,9 +833,8 @@ static cudaError_t kernel_of(const void *host, CUfunction *ret_kernel)
 			function = &functions[i];
 	if (!function)
 		error = cudaErrorInvalidDeviceFunction;
-	else if (!function->binary->library)
-		error = CALL(cuLibraryLoadData, &function->binary->library, function->binary->image, NULL, NULL, 0,
-			     NULL, NULL, 0);
+	else
+		error = load(function->binary);
 	if (!error && !function->kernel)
 		error = CALL(cuLibraryGetKernel, &function->kernel, function->binary->library, function->name);
 	if (!error)
@@ -706,6 +851,45 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
 
 	return note(error ? error : CALL(cuLaunchKernel, kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
 					 (unsigned)shared, stream, args, NULL));
+}
+
+cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function)
+{
+	CUfunction found;
+	cudaError_t error = kernel_of(function, &found);
+
+	if (!error)
+		*kernel = (cudaKernel_t)found;
+	return note(error);
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+			       cudaStream_t stream)
+{
+	PASS(cuLaunchKernel, (CUfunction)kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, (unsigned)shared,
+	     stream, args, NULL);
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
+{
+	CUfunction kernel;
+	cudaError_t error = kernel_of(function, &kernel);
+
+	memset(attributes, 0, sizeof(*attributes));
+	if (!error)
+		error = CALL(cuKernelGetAttribute, &attributes->maxThreadsPerBlock,
+			     CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, (CUkernel)kernel, 0);
+	return note(error);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, const void *function, int threads,
+								   size_t shared, unsigned flags)
+{
+	CUfunction kernel;
+	cudaError_t error = kernel_of(function, &kernel);
+
+	return note(error ? error : CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, n, kernel, threads,
+					 shared, flags));
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args, size_t shared,

@@ -26,6 +26,33 @@ typedef struct {
 	void *attrs;
 	unsigned numAttrs;
 } cudaLaunchConfig_t;
+typedef struct CUkern_st *cudaKernel_t;
+struct cudaFuncAttributes {
+	size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+	int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
+	int preferredShmemCarveout, clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight;
+	int requiredClusterDepth, clusterSchedulingPolicyAllowed, nonPortableClusterSizeAllowed, reserved[16];
+};
+struct cudaDeviceProp {			/* of version 13 */
+	char name[256], uuid[16], luid[8];
+	unsigned luidDeviceNodeMask;
+	size_t totalGlobalMem, sharedMemPerBlock;
+	int regsPerBlock, warpSize;
+	size_t memPitch;
+	int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
+	size_t totalConstMem;
+	int major, minor;
+	size_t textureAlignment, texturePitchAlignment;
+	int multiProcessorCount, integrated, canMapHostMemory;
+	int textures[39];		/* and surfaces: sizes */
+	size_t surfaceAlignment;
+	int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount;
+	int unifiedAddressing, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor;
+	int streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
+	size_t sharedMemPerMultiprocessor;
+	int regsPerMultiprocessor, managedMemory;
+	char more[368];
+};
 struct cudaPointerAttributes {
 	int type, device;
 	void *devicePointer, *hostPointer;
@@ -37,6 +64,7 @@ enum {
 	cudaErrorInvalidValue = 1,
 	cudaErrorMemoryAllocation = 2,
 	cudaErrorInvalidPitchValue = 12,
+	cudaErrorInvalidSymbol = 13,
 	cudaErrorInvalidMemcpyDirection = 21,
 	cudaErrorInsufficientDriver = 35,
 	cudaErrorMissingConfiguration = 52,
@@ -51,6 +79,7 @@ enum { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cud
        cudaMemcpyDefault };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
+enum { cudaMemAttachGlobal = 1 };
 enum { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
 
 CUDART_API void **__cudaRegisterFatBinary(void *wrapper);
@@ -64,6 +93,10 @@ CUDART_API char __cudaInitModule(void **binary);
 CUDART_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
 CUDART_API cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 
+CUDART_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function);
+CUDART_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args, size_t shared,
+					  cudaStream_t stream);
+
 CUDART_API cudaError_t cudaGetLastError(void);
 CUDART_API cudaError_t cudaPeekAtLastError(void);
 CUDART_API const char *cudaGetErrorName(cudaError_t error);
@@ -74,6 +107,10 @@ CUDART_API cudaError_t cudaGetDeviceCount(int *count);
 CUDART_API cudaError_t cudaGetDevice(int *device);
 CUDART_API cudaError_t cudaSetDevice(int device);
 CUDART_API cudaError_t cudaDeviceGetAttribute(int *value, int attribute, int device);
+CUDART_API cudaError_t cudaSetDeviceFlags(unsigned flags);
+CUDART_API cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
+CUDART_API cudaError_t cudaProfilerStart(void);
+CUDART_API cudaError_t cudaProfilerStop(void);
 CUDART_API cudaError_t cudaDeviceSynchronize(void);
 CUDART_API cudaError_t cudaDeviceReset(void);
 
@@ -85,6 +122,14 @@ CUDART_API cudaError_t cudaFreeAsync(void *p, cudaStream_t stream);
 CUDART_API cudaError_t cudaHostAlloc(void **p, size_t size, unsigned flags);
 CUDART_API cudaError_t cudaMallocHost(void **p, size_t size);
 CUDART_API cudaError_t cudaFreeHost(void *p);
+CUDART_API cudaError_t cudaHostRegister(void *p, size_t size, unsigned flags);
+CUDART_API cudaError_t cudaHostUnregister(void *p);
+CUDART_API cudaError_t cudaHostGetDevicePointer(void **device, void *p, unsigned flags);
+CUDART_API cudaError_t cudaMallocManaged(void **p, size_t size, unsigned flags);
+CUDART_API cudaError_t cudaGetSymbolAddress(void **p, const void *symbol);
+CUDART_API cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol);
+CUDART_API cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t size, size_t offset, int kind);
+CUDART_API cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t size, size_t offset, int kind);
 CUDART_API cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
 CUDART_API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p);
 CUDART_API cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *p);
@@ -121,6 +166,9 @@ CUDART_API cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 bl
 CUDART_API cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **args,
 						   size_t shared, cudaStream_t stream);
 CUDART_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **args);
+CUDART_API cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function);
+CUDART_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, const void *function, int threads,
+									      size_t shared, unsigned flags);
 CUDART_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode);
 CUDART_API cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
 CUDART_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);

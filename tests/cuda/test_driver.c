@@ -1426,6 +1426,7 @@ static void signals_blocked(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	open_driver("signals");
 	OK(cu.cuInit(0));
 	_exit(0);

@@ -1243,6 +1243,72 @@ static void vforked(void)
 	CHECK_EQ(n_segv, 4);
 }
 
+/* ---- cancellation */
+
+static adsmModule *module;
+static unsigned *array;
+static unsigned plain[N];
+
+static bool enter_init(void) { return !adsmInit(); }
+static bool enter_load(void) { return (module = adsmModuleLoad(module_path("conform"))); }
+static bool enter_get(void) { return adsmKernelGet(module, "increment"); }
+static bool enter_alloc(void) { return (array = adsmAlloc(N * sizeof(*array))); }
+static bool enter_memset(void) { return !adsmMemset(array, 0, N * sizeof(*array)); }
+static bool enter_call(void)
+{
+	const adsmDim grid = { (N + 255) / 256, 1, 1 }, block = { 256, 1, 1 };
+
+	return !adsmCall(adsmKernelGet(module, "increment"), grid, block, adsmPtr(array), adsmVal(N));
+}
+static bool enter_sync(void) { return !adsmSync(); }
+static bool enter_touch(void) { return array[N - 1]++ < 9; }
+static bool enter_memcpy(void) { return memcpy(plain, array, sizeof(plain)) && plain[N - 1] > 0; }
+static bool enter_stats(void)
+{
+	adsmStats now;
+
+	return !adsmStatsGet(&now, sizeof(now)) && !adsmStatsReset();
+}
+static bool enter_assign(void) { return !adsmAssign(array, adsmKernelGet(module, "increment"), ADSM_ACCESS_INOUT); }
+static bool enter_free(void) { return !adsmFree(array); }
+static bool enter_unload(void) { return !adsmModuleUnload(module); }
+static bool enter_shutdown(void) { return !adsmShutdown(); }
+
+static bool (*const entries[])(void) = {
+	enter_init, enter_load, enter_get, enter_alloc, enter_memset, enter_call, enter_sync, enter_call, enter_touch,
+	enter_call, enter_memcpy, enter_assign, enter_stats, enter_free, enter_unload, enter_shutdown,
+};
+static volatile bool returned;
+
+static void *enter_cancelled(void *entry)
+{
+	CHECK(!pthread_cancel(pthread_self()));
+	returned = (*(bool (*const *)(void))entry)();
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Nothing of the library's is a point of cancellation: it would keep a lock, or half of what it does. */
+static void cancelled_entries(void)
+{
+	pthread_t thread;
+	void *result;
+
+	for (unsigned round = 0; round < 2; round++) {
+		for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+			returned = false;
+			CHECK(!pthread_create(&thread, NULL, enter_cancelled, (void *)(uintptr_t)&entries[i]));
+			CHECK(!pthread_join(thread, &result));
+			if (!returned)
+				printf("entry %zu\n", i);
+			CHECK(result == PTHREAD_CANCELED);
+			CHECK(returned);
+		}
+	}
+	open_object();
+	touch_object();
+}
+
 static const struct conform_case cases[] = {
 	CASE("faults", faults),
 	CASE("sent", sent),
@@ -1261,5 +1327,6 @@ static const struct conform_case cases[] = {
 	FAULT_CASE("restarts", restarts),
 	CASE("forked", forked),
 	FAULT_CASE("vforked", vforked),
+	CASE("cancelled-entries", cancelled_entries),
 };
 CONFORM_MAIN(cases)

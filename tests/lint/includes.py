@@ -8,13 +8,14 @@ import tree
 # From the lowest layer up; a folder stands for the files in it. One layer's files may include each other.
 LAYERS = [
     ["include"],
-    ["lib/os", "lib/os_linux", "lib/log", "lib/options", "lib/module", "lib/engine", "lib/engine_sigsegv",
-     "lib/index", "lib/stats", "lib/arena"],
+    ["lib/os", "lib/os_linux", "lib/os_path", "lib/log", "lib/options", "lib/module", "lib/engine",
+     "lib/engine_sigsegv", "lib/index", "lib/stats", "lib/arena", "lib/descriptors",
+     "lib/output"],
     ["backends", "protocols"],
     ["lib/block", "lib/transfer", "lib/cause", "lib/observe", "lib/advise", "lib/report", "lib/site", "lib/trace",
      "lib/warnings"],
     ["lib/object", "lib/kernel"],
-    ["lib/manager", "lib/call", "lib/copy", "lib/io", "lib/foreign"],
+    ["lib/manager", "lib/call", "lib/caller", "lib/copy", "lib/io", "lib/foreign", "lib/views"],
     ["lib/api", "lib/api_opencl", "lib/api_cuda", "lib/api_native", "interpose"],
 ]
 # The same height, and yet strangers: a backend knows no blocks, a protocol no device.

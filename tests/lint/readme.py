@@ -10,6 +10,8 @@ import tempfile
 import tree
 
 README = tree.read("README.md")
+# What the programs say where they find what belongs to them.
+INSTALLED = {"device 0: cpu 0\n": "adsm-info", "vecadd small on cpu": "parboil run vecadd --size small"}
 
 
 def options(info):
@@ -43,6 +45,16 @@ def program(meson, build, sanitizer):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode or "c[999] = 2997" not in done.stdout:
             return [f"README.md: its program ended with {done.returncode} and said:\n{done.stdout}"]
+        return [problem for words, command in INSTALLED.items()
+                for problem in installed(command, words, folder, environment)]
+
+
+def installed(command, words, folder, environment):
+    """Found by the shell, whatever the folder is: how a program finds the library's other files."""
+    done = subprocess.run(command.split(), cwd=folder, env=environment, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
+    if done.returncode or words not in done.stdout:
+        return [f"{command}, installed: ended with {done.returncode} and said:\n{done.stdout}"]
     return []
 
 

@@ -9,11 +9,14 @@ import sys
 import tree
 
 
+def listed(*options):
+    return subprocess.run([sys.argv[1], *options, sys.argv[2]], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.splitlines()
+
+
 def symbols(*options):
     """Addresses by the names that nm prints."""
-    out = subprocess.run([sys.argv[1], *options, "--defined-only", sys.argv[2]], check=True, text=True,
-                         stdout=subprocess.PIPE).stdout
-    return {line.split()[-1]: int(line.split()[0], 16) for line in out.splitlines()}
+    return {line.split()[-1]: int(line.split()[0], 16) for line in listed(*options, "--defined-only")}
 
 
 exported = set(symbols("-D"))
@@ -34,4 +37,7 @@ for name in sorted(exported - declared):
         problems.append(f"{name}: has a version; it would not shadow libc's")
     elif name.startswith("adsm") or not (name == "dlsym" or hasattr(libc, name)):
         problems.append(f"{name}: exported, but neither declared nor a function of libc's")
+# Each start of a program would load libgcc_s for them: interpose/unwind.c.
+problems += [f"{line.split()[-1]}: not the library's own" for line in listed("-D", "--undefined-only")
+             if line.split()[-1].split("@")[0] in ("_Unwind_Resume", "__gcc_personality_v0")]
 tree.finish(problems, len(exported))

@@ -407,11 +407,12 @@ static void release_fetches(void)
 /* What the program's commands write no sync fetches before they have run, however often it was read after them. */
 static void release_expected(void)
 {
-	unsigned *other = words(FEW, 0);
 	struct stale s;
 	adsmArg inout[1];
+	unsigned *other;
 
 	stale_create(&s);
+	other = words(FEW, 0);
 	inout[0] = adsmInOut(s.p);
 	for (unsigned round = 1; round < 8; round++) {
 		CHECK_OK(adsmOpenCLRelease(inout, 1));
@@ -579,6 +580,32 @@ static void device_only(void)
 	CHECK_OK(adsmShutdown());
 }
 
+/* Who allocates first, and then asks what the device is, may have objects that are no buffers. */
+static void too_late(void)
+{
+	const char *plan = getenv("TEST_OPENCL");
+	unsigned *before, *behind;
+	size_t offset;
+	cl_mem buffer;
+	struct raw raw;
+
+	CHECK_OK(adsmInit());
+	before = words(FEW, 1);
+	raw_take(&raw);
+	behind = words(FEW, 1);
+	if (adsmOpenCLMem(before, &buffer, &offset) || (plan && !strcmp(plan, "usm"))) {
+		CHECK_ERROR(adsmOpenCLMem(before, &buffer, &offset), ENOTSUP);
+		CHECK_SAYS("ADSM_OPENCL_MEMORY=buffer");
+		CHECK_SAYS("adsmOpenCLGet()");
+		CHECK_ERROR(adsmOpenCLMem(behind, &buffer, &offset), ENOTSUP);
+	} else {
+		CHECK_OK(adsmOpenCLMem(behind, &buffer, &offset));
+	}
+	CHECK_OK(adsmFree(before));
+	CHECK_OK(adsmFree(behind));
+	CHECK_OK(adsmShutdown());
+}
+
 static const struct conform_case cases[] = {
 	CASE("use-1", use_1),
 	CASE("use-2", use_2),
@@ -596,6 +623,7 @@ static const struct conform_case cases[] = {
 	CASE("refused-use", refused_use),
 	CASE("refused", refused),
 	CASE("device-only", device_only),
+	CASE("too-late", too_late),
 };
 
 CONFORM_MAIN(cases)

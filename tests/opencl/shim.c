@@ -18,13 +18,16 @@
  *   align=BITS               of a device's memory; enforced for sub-buffers
  *   no-svm                   no shared virtual memory
  *   address                  has cl_ext_buffer_device_address, where the device has SVM: such buffers are SVM blocks
+ *   usm                      has cl_intel_unified_shared_memory, where the device has SVM: device memory is SVM blocks
  *   strict                   with address: aborts where a kernel is enqueued that was not told all addressed buffers
  *                            there are, or was told one that is gone; for programs of one thread
  *   threads                  ends the process with status 99 where a function other than clBuildProgram and those
- *                            that create programs is called with SIGALRM unblocked
+ *                            that create programs is called with SIGALRM unblocked, or by a thread that can be
+ *                            cancelled, and knows of it: not all of its signals are blocked
  *   count                    prints at exit how many references were handed out, and how many were released
  *
- * Handles are the driver's own, except those of devices=N. What extensions' functions do is not seen.
+ * Handles are the driver's own, except those of devices=N. Whether the driver itself has the extensions of "address"
+ * and "usm" is not shown, so that a plan does the same on all; other extensions' functions are the driver's.
  */
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -48,6 +51,7 @@
 #define MEM_DEVICE_ADDRESS 0x5001
 #define KERNEL_EXEC_INFO_DEVICE_PTRS 0x5002
 #define ADDRESS_EXTENSION "cl_ext_buffer_device_address"
+#define USM_EXTENSION "cl_intel_unified_shared_memory"
 
 #define MAX_RULES 16
 #define MAX_DEVICES 64			/* of a platform */
@@ -55,7 +59,9 @@
 #define THREADS_STATUS 99
 #define INFO_AFTER_1_2(info) ((info) >= CL_DEVICE_IMAGE_PITCH_ALIGNMENT && (info) < 0x1080)
 
-#define FUNCTIONS(X) ADSM_CL_FUNCTIONS(X) ADSM_CL_LATER_FUNCTIONS(X) X(clSetKernelArgDevicePointerEXT)
+#define EXTENSIONS_FUNCTIONS(X) X(clSetKernelArgDevicePointerEXT) X(clDeviceMemAllocINTEL) X(clMemFreeINTEL) \
+	X(clEnqueueMemcpyINTEL) X(clEnqueueMemFillINTEL) X(clSetKernelArgMemPointerINTEL)
+#define FUNCTIONS(X) ADSM_CL_FUNCTIONS(X) ADSM_CL_LATER_FUNCTIONS(X) EXTENSIONS_FUNCTIONS(X)
 
 enum function {
 #define ID(name) F_##name,
@@ -83,7 +89,7 @@ struct rule {
 };
 
 static struct {
-	bool no_platform, no_device, gpu, old, no_svm, address, strict, threads, count, late;
+	bool no_platform, no_device, gpu, old, no_svm, address, usm, strict, threads, count, late;
 	uint64_t lost, devices, small, group, align, seed;
 	struct rule rules[MAX_RULES];
 	size_t n_rules;
@@ -162,7 +168,7 @@ static void plan_word(const char *word)
 	} words[] = {
 		{ "no-platform", &plan.no_platform, NULL }, { "no-device", &plan.no_device, NULL },
 		{ "gpu", &plan.gpu, NULL }, { "old", &plan.old, NULL }, { "no-svm", &plan.no_svm, NULL },
-		{ "address", &plan.address, NULL }, { "strict", &plan.strict, NULL },
+		{ "address", &plan.address, NULL }, { "usm", &plan.usm, NULL }, { "strict", &plan.strict, NULL },
 		{ "threads", &plan.threads, NULL }, { "count", &plan.count, NULL },
 		{ "late", &plan.late, &plan.seed }, { "lost", NULL, &plan.lost }, { "devices", NULL, &plan.devices },
 		{ "small", NULL, &plan.small }, { "group", NULL, &plan.group }, { "align", NULL, &plan.align },
@@ -274,15 +280,25 @@ static cl_int lost_error(const char *name)
 	return 0;
 }
 
+static _Thread_local bool in_callback;
+
 static void check_signals(const char *name)
 {
 	sigset_t mask;
+	int state;
 
 	if (begins(name, "clCreateProgram") || !strcmp(name, "clBuildProgram"))
 		return;
 	pthread_sigmask(SIG_BLOCK, NULL, &mask);
 	if (!sigismember(&mask, SIGALRM))
 		end_process(THREADS_STATUS, "%s was called with SIGALRM unblocked", name);
+	/* A thread that has all blocked is one that the program does not know; callbacks run in the driver's own. */
+	if (in_callback)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	if (state == PTHREAD_CANCEL_ENABLE && !sigismember(&mask, SIGSEGV))
+		end_process(THREADS_STATUS, "%s was called by a thread that can be cancelled", name);
+	pthread_setcancelstate(state, NULL);
 }
 
 /* Each function begins with it: 0, or the error it has to fail with. */
@@ -454,7 +470,19 @@ cl_int CL_API_CALL clGetDeviceIDs(cl_platform_id platform, cl_device_type type, 
 	return error ? error : n ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
 }
 
-/* A text of the device's with more behind it. */
+/* Take a word out of a list of them. */
+static void take_word(char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (char *at = list; (at = strstr(at, word));)
+		if ((at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+			memmove(at, at + length, strlen(at + length) + 1);
+		else
+			at += length;
+}
+
+/* A text of the device's with more behind it, and without the extensions that are the shim's. */
 static cl_int answer_appended(cl_device_id device, cl_device_info info, const char *more, size_t size, void *ret,
 			      size_t *ret_size)
 {
@@ -467,6 +495,8 @@ static cl_int answer_appended(cl_device_id device, cl_device_info info, const ch
 	text = allocated(length + strlen(more) + 1);
 	error = real.clGetDeviceInfo(below(device), info, length, text, NULL);
 	if (!error) {
+		take_word(text, ADDRESS_EXTENSION);
+		take_word(text, USM_EXTENSION);
 		strcat(text, more);
 		error = answer(text, strlen(text) + 1, size, ret, ret_size);
 	}
@@ -518,7 +548,7 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info info, siz
 	cl_int error = enter(F_clGetDeviceInfo);
 	uint64_t value;
 	size_t value_size;
-	char text[32];
+	char text[128];
 
 	if (error)
 		return error;
@@ -535,8 +565,11 @@ cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_info info, siz
 		snprintf(text, sizeof(text), " #%" PRIu64, shown ? shown->k : 0);
 		return answer_appended(device, info, text, size, ret, ret_size);
 	}
-	if (plan.address && info == CL_DEVICE_EXTENSIONS && has_svm(device))
-		return answer_appended(device, info, " " ADDRESS_EXTENSION, size, ret, ret_size);
+	if (info == CL_DEVICE_EXTENSIONS) {
+		snprintf(text, sizeof(text), "%s%s", plan.address && has_svm(device) ? " " ADDRESS_EXTENSION : "",
+			 plan.usm && has_svm(device) ? " " USM_EXTENSION : "");
+		return answer_appended(device, info, text, size, ret, ret_size);
+	}
 	return real.clGetDeviceInfo(below(device), info, size, ret, ret_size);
 }
 
@@ -930,7 +963,9 @@ static void deliver(struct callback *callback)
 	pthread_mutex_lock(&lock);
 	status = event_status(callback->event, callback->status);
 	pthread_mutex_unlock(&lock);
+	in_callback = true;
 	callback->function(callback->event->event, status, callback->user);
+	in_callback = false;
 	event_put(callback->event);
 	free(callback);
 }
@@ -1272,6 +1307,64 @@ void CL_API_CALL clSVMFree(cl_context context, void *svm)
 	real.clSVMFree(context, svm);
 }
 
+/* ---- of cl_intel_unified_shared_memory */
+
+static void *CL_API_CALL usm_alloc(cl_context context, cl_device_id device, const cl_ulong *properties, size_t size,
+				   cl_uint alignment, cl_int *ret_error)
+{
+	cl_int error = enter(F_clDeviceMemAllocINTEL);
+	void *svm;
+
+	if (!error && !room_take(size))
+		error = CL_OUT_OF_RESOURCES;
+	if (error)
+		return none(error, ret_error);
+	svm = real.clSVMAlloc(context, CL_MEM_READ_WRITE, size, alignment);
+	memory_made(svm, size, 0);
+	if (ret_error)
+		*ret_error = svm ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
+	return svm;
+}
+
+static cl_int CL_API_CALL usm_free(cl_context context, void *svm)
+{
+	cl_int error = enter(F_clMemFreeINTEL);
+
+	if (error)
+		return error;
+	if (svm)
+		memory_gone(svm);
+	real.clSVMFree(context, svm);
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL usm_memcpy(cl_command_queue queue, cl_bool block, void *dst, const void *src, size_t size,
+				     WAITS)
+{
+	cl_int failure, error = command_begin(F_clEnqueueMemcpyINTEL, n_waits, waits, &failure);
+
+	if (!error)
+		error = real.clEnqueueSVMMemcpy(queue, block, dst, src, size, n_waits, waits, event);
+	return error ? error : command_end(queue, block, failure, CL_SUCCESS, event);
+}
+
+static cl_int CL_API_CALL usm_fill(cl_command_queue queue, void *dst, const void *pattern, size_t pattern_size,
+				   size_t size, WAITS)
+{
+	cl_int failure, error = command_begin(F_clEnqueueMemFillINTEL, n_waits, waits, &failure);
+
+	if (!error)
+		error = real.clEnqueueSVMMemFill(queue, dst, pattern, pattern_size, size, n_waits, waits, event);
+	return error ? error : command_end(queue, false, failure, CL_SUCCESS, event);
+}
+
+static cl_int CL_API_CALL usm_set_arg(cl_kernel kernel, cl_uint index, const void *pointer)
+{
+	cl_int error = enter(F_clSetKernelArgMemPointerINTEL);
+
+	return error ? error : real.clSetKernelArgSVMPointer(kernel, index, pointer);
+}
+
 /* ---- programs */
 
 static cl_program program_made(cl_program program)
@@ -1416,7 +1509,7 @@ static void kernel_tell(cl_kernel handle, const void *addresses, size_t size)
 static bool kernel_knows(const struct kernel *kernel, const struct memory *memory)
 {
 	for (size_t i = 0; kernel && i < kernel->n_told; i++)
-		if (memory_at(kernel->told[i]) == memory)
+		if (kernel->told[i] >= memory->address && kernel->told[i] - memory->address < memory->size)
 			return true;
 	return false;
 }
@@ -1529,6 +1622,9 @@ cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info inf
 
 	if (error)
 		return error;
+	/* Kernels of the drivers here reach SVM blocks without being told. */
+	if (plan.usm && info == CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL)
+		return size == sizeof(cl_bool) && value ? CL_SUCCESS : CL_INVALID_VALUE;
 	if (!plan.address || info != KERNEL_EXEC_INFO_DEVICE_PTRS)
 		return real.clSetKernelExecInfo(kernel, info, size, value);
 	if (size % sizeof(cl_ulong) || (size && !value))
@@ -1573,10 +1669,24 @@ cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
 
 void *CL_API_CALL clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
 {
+	static const struct {
+		enum function function;
+		void *ours;
+		const bool *shown;
+	} functions[] = {
+		{ F_clSetKernelArgDevicePointerEXT, (void *)set_arg_address, &plan.address },
+		{ F_clDeviceMemAllocINTEL, (void *)usm_alloc, &plan.usm },
+		{ F_clMemFreeINTEL, (void *)usm_free, &plan.usm },
+		{ F_clEnqueueMemcpyINTEL, (void *)usm_memcpy, &plan.usm },
+		{ F_clEnqueueMemFillINTEL, (void *)usm_fill, &plan.usm },
+		{ F_clSetKernelArgMemPointerINTEL, (void *)usm_set_arg, &plan.usm },
+	};
+
 	if (enter(F_clGetExtensionFunctionAddressForPlatform))
 		return NULL;
-	if (plan.address && !strcmp(name, names[F_clSetKernelArgDevicePointerEXT]))
-		return (void *)set_arg_address;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!strcmp(name, names[functions[i].function]))
+			return *functions[i].shown ? functions[i].ours : NULL;
 	return real.clGetExtensionFunctionAddressForPlatform(platform, name);
 }
 

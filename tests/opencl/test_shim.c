@@ -513,6 +513,62 @@ static void no_svm(void)
 	CHECK(cl.clSetKernelArgSVMPointer(make_kernel(), 0, NULL) == CL_INVALID_OPERATION);
 }
 
+/* ---- device memory by address */
+
+static void *usm_function(const char *name)
+{
+	return cl.clGetExtensionFunctionAddressForPlatform(platform, name);
+}
+
+static void usm(void)
+{
+	void *(CL_API_CALL *alloc)(cl_context, cl_device_id, const cl_ulong *, size_t, cl_uint, cl_int *);
+	cl_int (CL_API_CALL *release)(cl_context, void *);
+	cl_int (CL_API_CALL *copy)(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint, const cl_event *,
+				   cl_event *);
+	cl_int (CL_API_CALL *fill)(cl_command_queue, void *, const void *, size_t, size_t, cl_uint, const cl_event *,
+				   cl_event *);
+	cl_int (CL_API_CALL *set_arg)(cl_kernel, cl_uint, const void *);
+	int data[4] = { 1, 2, 3, 4 }, seven = 7;
+	const cl_bool yes = CL_TRUE;
+	size_t two = 2;
+	cl_int error = 1;
+	cl_kernel kernel;
+	int *p;
+
+	open_all("usm,small=4096,fail=clMemFreeINTEL:-5:2");
+	CHECK(strstr(text_of(device, CL_DEVICE_EXTENSIONS), " cl_intel_unified_shared_memory"));
+	*(void **)&alloc = usm_function("clDeviceMemAllocINTEL");
+	*(void **)&release = usm_function("clMemFreeINTEL");
+	*(void **)&copy = usm_function("clEnqueueMemcpyINTEL");
+	*(void **)&fill = usm_function("clEnqueueMemFillINTEL");
+	*(void **)&set_arg = usm_function("clSetKernelArgMemPointerINTEL");
+	CHECK(alloc && release && copy && fill && set_arg);
+	CHECK(!alloc(context, device, NULL, SIZE + 1, 0, &error) && error == CL_OUT_OF_RESOURCES);
+	p = alloc(context, device, NULL, SIZE, 0, &error);
+	CHECK(p && !error);
+	CHECK(!fill(queue, p, &seven, sizeof(seven), SIZE, 0, NULL, NULL));
+	CHECK(!copy(queue, CL_TRUE, p, data, sizeof(data), 0, NULL, NULL));
+	kernel = make_kernel();
+	CHECK(!cl.clSetKernelExecInfo(kernel, 0x4201, sizeof(yes), &yes));
+	/* From its fourth number on. */
+	CHECK(!set_arg(kernel, 0, p + 3));
+	CHECK(!cl.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &two, NULL, 0, NULL, NULL));
+	CHECK(!cl.clFinish(queue));
+	CHECK(!copy(queue, CL_TRUE, data, p + 2, sizeof(data), 0, NULL, NULL));
+	CHECK(data[0] == 3 && data[1] == 8 && data[2] == 14 && data[3] == 7);
+	CHECK(!release(context, p));
+	CHECK(release(context, NULL) == -5);
+}
+
+/* It is shown by the plan only, whatever the driver has. */
+static void no_usm(void)
+{
+	open_device("");
+	CHECK(!strstr(text_of(device, CL_DEVICE_EXTENSIONS), "cl_intel_unified_shared_memory"));
+	CHECK(!usm_function("clDeviceMemAllocINTEL"));
+}
+
 /* ---- buffers with addresses */
 
 static cl_mem make_addressed(cl_ulong *ret_address)
@@ -690,8 +746,8 @@ static const struct {
 	{ "plain", plain }, { "words", words }, { "fail", fail }, { "event", event }, { "lost", is_lost },
 	{ "late", late }, { "no-platform", no_platform }, { "no-device", no_device }, { "gpu", gpu },
 	{ "devices", devices }, { "old", old }, { "small", small }, { "group", group }, { "align", align },
-	{ "no-svm", no_svm }, { "address", addresses }, { "strict", strict }, { "threads", threads },
-	{ "count", count },
+	{ "no-svm", no_svm }, { "usm", usm }, { "no-usm", no_usm }, { "address", addresses }, { "strict", strict },
+	{ "threads", threads }, { "count", count },
 };
 
 int main(int argc, char **argv)

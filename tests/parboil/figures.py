@@ -112,7 +112,7 @@ def interrupted(folder):
                 with open(path, encoding="utf-8") as file:
                     before = file.read()
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate()
         assert process.returncode == 128 + number, (process.returncode, stderr)
         assert not os.listdir(temporary), os.listdir(temporary)
         with open(path, encoding="utf-8") as file:

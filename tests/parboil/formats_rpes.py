@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The files of rpes: what is wrong with one is said in one line, and what is right is run:
 formats_rpes.py PROGRAM"""
+import itertools
+import math
 import os
 import re
 import tempfile
@@ -30,7 +32,21 @@ def refused(path, text):
     assert said == f"parboil: rpes: {path}:{text}\n", (text, said)
 
 
-def bad_geometry(text, geometry, basis="ATOM H 1\nSHELL 1\n0.12 1\n"):
+def basis_of(**atoms):
+    """A basis of these atoms, with shells of so many primitives."""
+    lines = [f"TOTAL ATOMS\t\t{len(atoms)}", f"TOTAL SHELLS\t{sum(map(len, atoms.values()))}", ""]
+    for symbol, counts in atoms.items():
+        lines += [f"ATOM \t\t{symbol}", f"SHELLS\t{len(counts)}", ""]
+        for k, n in enumerate(counts, 1):
+            lines += [f"SHELL\t{k}\tPRIMITIVES\t{n}"]
+            lines += [f"  {k}   S   {i}   {0.1 * i:.9g}   {1 / n:.9g}" for i in range(1, n + 1)]
+    return "\n".join(lines) + "\n"
+
+
+ONE = "TOTAL ATOMS 1\nTOTAL SHELLS 1\nATOM H\nSHELLS 1\nSHELL 1 PRIMITIVES 1\n1 S 1 0.12 1\n"
+
+
+def bad_geometry(text, geometry, basis=ONE):
     write(geometry, basis)
     refused(GEOMETRY, text)
 
@@ -40,18 +56,10 @@ def bad_basis(text, basis):
     refused(BASIS, text)
 
 
-def shells(symbol, counts):
-    """An atom of the basis with shells of so many primitives."""
-    lines = [f"ATOM {symbol} {len(counts)}"]
-    for n in counts:
-        lines += [f"SHELL {n}"] + [f"{0.1 * (i + 1):.9g} {1 / n:.9g}" for i in range(n)]
-    return "\n".join(lines) + "\n"
-
-
 def test_generated():
     done = parboil("generate", "rpes", "--size", "small", "--output", os.path.join(FOLDER, "files"))
     assert done.stdout == (f"{GEOMETRY}: 338 bytes, FNV-1a ed6d97bacf2c2d4e\n"
-                           f"{BASIS}: 492 bytes, FNV-1a 3806fdd3fcad1628\n"), done.stdout
+                           f"{BASIS}: 1394 bytes, FNV-1a 44f8e42968528be5\n"), done.stdout
     outputs = [run(*args) for args in [["--variant", "explicit"], ["--protocol", "batch"], ["--protocol", "lazy"],
                                        ["--protocol", "rolling", "--block-size", "4K"]]]
     assert all(output == outputs[0] for output in outputs)
@@ -63,42 +71,93 @@ def test_generated():
 
 def test_limits():
     """Shells as large as they may be, and the last offset that a shell may have."""
-    write("ATOMS 2\n\nX 0 0 0\nX 1.5 0 -0.25\n", shells("X", [15]))
+    write("ATOMS 2\n\nX 0 0 0\nX 1.5 0 -0.25\n", basis_of(X=[15]))
     assert len(run()) == 5
-    write("ATOMS 2\nY 0 0 0\n  Y\t1 1 1  \n\n", shells("X", [15] * 17) + "\n" + shells("Y", [2]))
+    write("ATOMS 2\nY 0 0 0\n  Y\t1 1 1  \n\n", basis_of(X=[15] * 17, Y=[2]))
     assert len(run("--variant", "explicit")) == 5
 
 
+def erf_integral(x):
+    return 1 - x / 3 if x < 1e-7 else 0.5 * math.sqrt(math.pi / x) * math.erf(math.sqrt(x))
+
+
+def contracted(centres, shells):
+    """One integral, as it is defined; four centres and four lists of primitives."""
+    total = 0
+    for (a, ca), (b, cb), (c, cc), (d, cd) in itertools.product(*shells):
+        p, q = a + b, c + d
+        first = [(a * x + b * y) / p for x, y in zip(centres[0], centres[1])]
+        second = [(c * x + d * y) / q for x, y in zip(centres[2], centres[3])]
+        factor = math.exp(-a * b / p * math.dist(centres[0], centres[1])**2
+                          - c * d / q * math.dist(centres[2], centres[3])**2) / (p * q * math.sqrt(p + q))
+        total += ca * cb * cc * cd * factor * erf_integral(math.dist(first, second)**2 * p * q / (p + q))
+    return 2 * math.pi**2.5 * total
+
+
+def test_archived():
+    """Files as they are published: lines that end in \\r\\n, columns between tabs, numbers of a larger basis in the
+    columns that say nothing, and more atoms than the geometry states, the last without an end of line."""
+    basis = ["TOTAL ATOMS\t\t2", "TOTAL SHELLS\t3", "", "", "ATOM \t\tO", "SHELLS\t2", "",
+             "SHELL\t1\tPRIMITIVES\t2", "      1   S       1         11.7200000    0.309645947",
+             "      1   S       2          1.7590000   -0.405467272", "",
+             "SHELL\t2\tPRIMITIVES\t1", "      3   S      17         0.3023000    1.000000000000", "", "",
+             "ATOM \t\tH", "SHELLS\t1", "", "SHELL\t1\tPRIMITIVES\t1",
+             "      7   S      23         0.1220000    0.950000000000", "", ""]
+    geometry = ["ATOMS\t2", "H\t1.661\t0.681\t1.943", "O\t1.943\t0.739\t1.981", "He\t2.71\t6.185\t7.54", "H\t1\t1\t1"]
+    write("\r\n".join(geometry), "\r\n".join(basis))
+    lines = run()
+    hydrogen, oxygen = [[(0.122, 0.95)]], [[(11.72, 0.309645947), (1.759, -0.405467272)], [(0.3023, 1)]]
+    shells = [((1.661, 0.681, 1.943), s) for s in hydrogen] + [((1.943, 0.739, 1.981), s) for s in oxygen]
+    quartets = list(itertools.combinations_with_replacement(shells, 4))
+    assert len(lines) == len(quartets) == 15, lines
+    for i, (line, quartet) in enumerate(zip(lines, quartets)):
+        expected = contracted([centre for centre, _ in quartet], [primitives for _, primitives in quartet])
+        index, value = line.split("\t")
+        assert int(index) == i and abs(float(value) - expected) <= 1e-9 + 1e-3 * abs(expected), (line, expected)
+
+
 def test_basis():
-    good = "ATOM H 1\nSHELL 1\n0.12 1\n"
-    bad_basis("1: the file ends, and ATOM is missing", "")
-    bad_basis("3: the file ends, and ATOM is missing", "\n  \n")
-    bad_basis('1: "SHELL" stands where ATOM must be', "SHELL 1\n0.12 1\n")
-    bad_basis("1: the symbol is missing", "ATOM\n")
-    bad_basis('1: the symbol "Hydrogen" is longer than 7 characters', "ATOM Hydrogen 1\n")
-    bad_basis("1: the number of shells is missing", "ATOM H\n")
-    bad_basis('1: the number of shells is "0", and must be a number from 1 to 256', "ATOM H 0\n")
-    bad_basis('1: "more" is too much in this line', "ATOM H 1 more\n")
-    bad_basis("2: the file ends, and SHELL is missing", "ATOM H 1\n")
-    bad_basis('4: "ATOM" stands where SHELL must be', "ATOM H 2\nSHELL 1\n0.12 1\nATOM O 1\n")
-    bad_basis('2: the number of primitives is "16", and must be a number from 1 to 15', "ATOM H 1\nSHELL 16\n")
-    bad_basis('2: the number of primitives is "-1", and must be a number from 1 to 15', "ATOM H 1\nSHELL -1\n")
-    bad_basis('2: "x" is too much in this line', "ATOM H 1\nSHELL 1 x\n")
-    bad_basis("4: the file ends, and a primitive is missing", "ATOM H 1\nSHELL 2\n0.12 1\n")
-    bad_basis('3: the exponent is "a", and must be a number', "ATOM H 1\nSHELL 1\na 1\n")
-    bad_basis("3: the exponent is 0, and must be more than 0", "ATOM H 1\nSHELL 1\n0 1\n")
-    bad_basis("3: the exponent is -2, and must be more than 0", "ATOM H 1\nSHELL 1\n-2 1\n")
-    bad_basis("3: the exponent is 1e+39, which is too large for single precision", "ATOM H 1\nSHELL 1\n1e39 1\n")
-    bad_basis("3: the coefficient is missing", "ATOM H 1\nSHELL 1\n0.12\n")
-    bad_basis('3: the coefficient is "nan", and must be a number', "ATOM H 1\nSHELL 1\n0.12 nan\n")
-    bad_basis('3: "1" is too much in this line', "ATOM H 1\nSHELL 1\n0.12 1 1\n")
-    bad_basis('4: "0.3" stands where ATOM must be', good + "0.3 1\n")
-    bad_basis('4: the atom "H" comes a second time', good + good)
+    head = "TOTAL ATOMS 1\nTOTAL SHELLS 1\n"
+    atom = head + "ATOM H\nSHELLS 1\n"
+    shell = atom + "SHELL 1 PRIMITIVES 1\n"
+    bad_basis("1: the file ends, and TOTAL ATOMS is missing", "")
+    bad_basis("3: the file ends, and TOTAL ATOMS is missing", "\n  \n")
+    bad_basis('1: "ATOM" stands where TOTAL ATOMS must be', "ATOM H 1\nSHELL 1\n0.12 1\n")
+    bad_basis('1: "MASS" stands where TOTAL ATOMS must be', "TOTAL MASS 1\n")
+    bad_basis('1: the number of atoms is "0", and must be a number from 1 to 256', "TOTAL ATOMS 0\n")
+    bad_basis("2: the file ends, and TOTAL SHELLS is missing", "TOTAL ATOMS 1\n")
+    bad_basis('2: the number of shells is "x", and must be a number from 1 to 256', "TOTAL ATOMS 1\nTOTAL SHELLS x\n")
+    bad_basis("3: the file ends, and ATOM is missing", head)
+    bad_basis('3: "SHELLS" stands where ATOM must be', head + "SHELLS 1\n")
+    bad_basis("3: the symbol is missing", head + "ATOM\n")
+    bad_basis('3: the symbol "Hydrogen" is longer than 7 characters', head + "ATOM Hydrogen\n")
+    bad_basis('3: "1" is too much in this line', head + "ATOM H 1\n")
+    bad_basis("4: the number of shells is missing", head + "ATOM H\nSHELLS\n")
+    bad_basis('4: the number of shells is "0", and must be a number from 1 to 256', head + "ATOM H\nSHELLS 0\n")
+    bad_basis('4: "more" is too much in this line', head + "ATOM H\nSHELLS 1 more\n")
+    bad_basis("5: the file ends, and SHELL is missing", atom)
+    bad_basis('5: "ATOM" stands where SHELL must be', atom + "ATOM O\n")
+    bad_basis('5: "15" stands where PRIMITIVES must be', atom + "SHELL 1 15\n")
+    bad_basis('5: the number of primitives is "16", and must be a number from 1 to 15',
+              atom + "SHELL 1 PRIMITIVES 16\n")
+    bad_basis('5: the number of primitives is "-1", and must be a number from 1 to 15',
+              atom + "SHELL 1 PRIMITIVES -1\n")
+    bad_basis('5: "x" is too much in this line', atom + "SHELL 1 PRIMITIVES 1 x\n")
+    bad_basis("6: the file ends, and a primitive is missing", shell)
+    bad_basis('6: the number of the shell is "S", and must be a number', shell + "S 1 0.12 1\n")
+    bad_basis('6: the type is "P", and must be S', shell + "1 P 1 0.12 1\n")
+    bad_basis('6: the exponent is "a", and must be a number', shell + "1 S 1 a 1\n")
+    bad_basis("6: the exponent is 0, and must be more than 0", shell + "1 S 1 0 1\n")
+    bad_basis("6: the exponent is -2, and must be more than 0", shell + "1 S 1 -2 1\n")
+    bad_basis("6: the exponent is 1e+39, which is too large for single precision", shell + "1 S 1 1e39 1\n")
+    bad_basis("6: the coefficient is missing", shell + "1 S 1 0.12\n")
+    bad_basis('6: the coefficient is "nan", and must be a number', shell + "1 S 1 0.12 nan\n")
+    bad_basis('6: "1" is too much in this line', shell + "1 S 1 0.12 1 1\n")
+    bad_basis("7: the file goes on after 1 atoms, as many as TOTAL ATOMS says", ONE + "1 S 2 0.3 1\n")
+    bad_basis(" TOTAL SHELLS is 2, and the atoms have 1", ONE.replace("SHELLS 1", "SHELLS 2", 1))
+    bad_basis('7: the atom "H" comes a second time', ONE.replace("ATOMS 1", "ATOMS 2") + "ATOM H\n")
     # 255 primitives in 17 shells, one at the last offset, and one more.
-    bad_basis("278: 256 primitives come before this shell, and at most 255 may",
-              shells("H", [15] * 17) + shells("O", [1]) + "ATOM N 1\nSHELL 1\n1 1\n")
-    bad_basis("770: 256 primitives come before this shell, and at most 255 may",
-              "".join(shells(f"H{i}", [1]) for i in range(257)))
+    bad_basis("287: 256 primitives come before this shell, and at most 255 may", basis_of(H=[15] * 17, O=[1], N=[1]))
 
 
 def test_geometry():
@@ -114,15 +173,14 @@ def test_geometry():
     bad_geometry('2: z is "zero", and must be a number', "ATOMS 1\nH 0 0 zero\n")
     bad_geometry("2: x is -1e+40, which is too large for single precision", "ATOMS 1\nH -1e40 0 0\n")
     bad_geometry('2: "0" is too much in this line', "ATOMS 1\nH 0 0 0 0\n")
-    bad_geometry("3: the file goes on after 1 atoms", "ATOMS 1\nH 0 0 0\nH 1 0 0\n")
     bad_geometry("3: with this atom there are 512 shells, and at most 474 may be", "ATOMS 2\nX 0 0 0\nX 1 0 0\n",
-                 shells("X", [1] * 256))
+                 basis_of(X=[1] * 256))
     bad_geometry(" its 340 shells make more than 2147483647 blocks of work", "ATOMS 20\n" + "X 0 0 0\n" * 20,
-                 shells("X", [15] * 17))
+                 basis_of(X=[15] * 17))
 
 
 def test_missing():
-    write("ATOMS 1\nH 0 0 0\n", "ATOM H 1\nSHELL 1\n0.12 1\n")
+    write("ATOMS 1\nH 0 0 0\n", ONE)
     run()
     os.unlink(BASIS)
     refused(BASIS, " No such file or directory")
@@ -130,7 +188,7 @@ def test_missing():
 
 
 try:
-    for test in test_generated, test_limits, test_basis, test_geometry, test_missing:
+    for test in test_generated, test_limits, test_archived, test_basis, test_geometry, test_missing:
         test()
 finally:
     for path in GEOMETRY, BASIS, OUTPUT:

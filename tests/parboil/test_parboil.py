@@ -190,7 +190,7 @@ def interrupt(moment, victim, number, args):
         time.sleep(moment)
         if device:
             os.kill(device if victim == "device" else run.pid, number)
-        stdout, stderr = run.communicate(timeout=60)
+        stdout, stderr = run.communicate()
         assert device, (args, run.returncode, stdout, stderr)
         assert not os.listdir(folder), os.listdir(folder)
         return run.returncode, stderr
@@ -227,12 +227,12 @@ def test_workers():
             assert run.poll() is None, (args, run.communicate())
             os.kill(run.pid if victim == "program" else found["parboil"][1], number)
             if victim == "program" or "compare" in args:
-                stdout, stderr = run.communicate(timeout=60)
+                stdout, stderr = run.communicate()
             else:
                 while "signal" not in (stderr := run.stderr.readline()):
                     assert stderr, "nothing is said"
                 run.kill()
-                run.communicate(timeout=60)
+                run.communicate()
             if victim == "worker":
                 assert "vecadd: its process was ended by signal 9" in stderr, (args, stderr)
             else:
@@ -246,7 +246,7 @@ def test_workers():
             pass
         time.sleep(1)
         run.send_signal(signal.SIGINT)
-        stdout, stderr = run.communicate(timeout=60)
+        stdout, stderr = run.communicate()
         assert run.returncode == 128 + signal.SIGINT and " of 1000 pairs)" in stdout, (run.returncode, stdout, stderr)
     # A signal is not caught where it is ignored, as nohup(1) has it.
     with tempfile.TemporaryDirectory() as folder:
@@ -256,7 +256,7 @@ def test_workers():
         while device_of(f"TMPDIR={folder}") is None and run.poll() is None:
             pass
         run.send_signal(signal.SIGHUP)
-        stdout, _ = run.communicate(timeout=60)
+        stdout, _ = run.communicate()
         assert run.returncode == 0 and "only" not in stdout, (run.returncode, stdout)
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_mappings.c - more alternating blocks than a process may have mappings (vm.max_map_count): nothing
+ * test_mappings.c - more alternating blocks, or objects, than a process may have mappings (vm.max_map_count): nothing
  * dies, nothing loops, nothing is lost, and the rest of the program still gets mappings.
  */
 #include <pthread.h>
@@ -57,16 +57,81 @@ static void check_block(unsigned b, bool written)
 	CHECK_AT(a[(size_t)b * PAGE_WORDS + 1023], b, calls);
 }
 
-int main(void)
+static size_t n_mappings(void)
 {
-	unsigned max = max_map_count();
+	FILE *file = fopen("/proc/self/maps", "re");
+	size_t n = 0;
+	int c;
+
+	CHECK(file);
+	while ((c = getc(file)) != EOF)
+		n += c == '\n';
+	fclose(file);
+	return n;
+}
+
+static unsigned *make_page(unsigned value)
+{
+	unsigned *p = alloc_with(PAGE, "lazy", PAGE);
+
+	*p = value;
+	return p;
+}
+
+/* Take mappings until @left are left. */
+static void take_mappings(unsigned max, unsigned left)
+{
+	unsigned n = max - left - (unsigned)n_mappings();
+	char *p = mmap(NULL, n * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	for (unsigned i = 1; i < n; i += 2)
+		CHECK(!mprotect(p + i * PAGE, PAGE, PROT_READ));
+}
+
+/* Objects of a page, and what is between two of them is freed. More than what is left, so that it is quick. */
+static void test_objects(unsigned max)
+{
+	const unsigned left = 1500, n = 3 * left;
+	unsigned **p = calloc(n, sizeof(*p));
+	size_t before;
+
+	CHECK(p);
+	CHECK(!adsmInit());
+	take_mappings(max, left);
+	before = n_mappings();
+	for (unsigned i = 0; i < n; i++)
+		p[i] = make_page(i);
+	for (unsigned i = 1; i < n; i += 2)
+		CHECK(!adsmFree(p[i]));
+	want_mappings();
+	for (unsigned i = 0; i < n; i += 2)
+		CHECK_AT(*p[i], i, i);
+	want_mappings();
+	/* Others in the gaps, from the last to the first, so that they go elsewhere than those before. */
+	for (unsigned i = n - 1; i < n; i -= 2)
+		p[i] = make_page(i);
+	/* All but every fourth. */
+	for (unsigned i = 0; i < n; i += 4)
+		CHECK(!adsmFree(p[i]));
+	for (unsigned i = 0; i < n; i++)
+		if (i % 4)
+			CHECK_AT(*p[i], i, i);
+	want_mappings();
+	for (unsigned i = 0; i < n; i++)
+		if (i % 4)
+			CHECK(!adsmFree(p[i]));
+	/* All of it is closed: little is left of it, which the C library keeps. */
+	CHECK(n_mappings() < before + left / 2);
+	free(p);
+	want_mappings();
+}
+
+static void test_blocks(unsigned max)
+{
 	uint64_t signals;
 	size_t size;
 
-	if (!max || max > 200000) {
-		printf("skipped: vm.max_map_count is %u: an object to exceed it would be too large\n", max);
-		return 77;
-	}
 	n_blocks = (max + 4096) & ~1023u;
 	size = (size_t)n_blocks * PAGE;
 	CHECK(!adsmOption("fault_ahead", "0"));
@@ -114,5 +179,19 @@ int main(void)
 	}
 	CHECK(!adsmFree((void *)a));
 	want_mappings();
+}
+
+int main(int argc, char **argv)
+{
+	unsigned max = max_map_count();
+
+	if (!max || max > 200000) {
+		printf("skipped: vm.max_map_count is %u: to exceed it would take too much memory\n", max);
+		return 77;
+	}
+	if (argc > 1)
+		test_objects(max);
+	else
+		test_blocks(max);
 	return 0;
 }

@@ -2,9 +2,11 @@
 /* test_options.c - what the option table accepts, what it says of the rest, and who wins. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -74,7 +76,10 @@ static void values(void)
 	CHECK(!load_with("ADSM_FAULT_AHEAD", "0") && adsm_options.fault_ahead == 0);
 	CHECK(!load_with("ADSM_EVICT_BATCH", "1") && adsm_options.evict_batch == 1);
 	CHECK(!load_with("ADSM_TOUCH", "error") && adsm_options.touch == ADSM_TOUCH_ERROR);
-	CHECK(!load_with("ADSM_STATS", "out.json") && !strcmp(adsm_options.stats, "out.json"));
+	CHECK(!load_with("ADSM_STATS", "json:out") && !strcmp(adsm_options.stats, "json:out"));
+	CHECK(!load_with("ADSM_STATS", "text:on") && !strcmp(adsm_options.stats, "text:on"));
+	CHECK(!load_with("ADSM_STATS", "text") && !strcmp(adsm_options.stats, "text"));
+	CHECK(!load_with("ADSM_STATS", "off") && !*adsm_options.stats);
 	CHECK(!load_with("ADSM_CPU_MEMORY", "unified") && adsm_options.cpu_unified);
 	CHECK(!load_with("ADSM_CPU_MEMORY_SIZE", "8G") && adsm_options.cpu_memory_size == 8ull << 30);
 	CHECK(!load_with("ADSM_CPU_LINK", "3GB/s,10us") &&
@@ -101,6 +106,12 @@ static void refusals(void)
 					     "-3GB/s" };
 	static const char *const arenas[] = { "0x1001", "here", "0x10000000,1K", "0x10000000,", "auto,0", "auto64M",
 					      "-4096", "0x800000001000" };
+	static const char *const stats[][2] = {
+		{ "1", "" }, { "on", "" }, { "true", "" }, { "TEXT", " (did you mean text?)" }, { "json:", "" },
+		{ "text:", " (did you mean text?)" }, { "jsn:FILE", " (did you mean json:FILE?)" },
+		{ "out.json", " (did you mean json:out.json?)" }, { "/tmp/report",
+		  " (did you mean json:/tmp/report?)" },
+	};
 	char message[256];
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
@@ -119,6 +130,12 @@ static void refusals(void)
 	CHECK(refused("ADSM_CPU_DEVICES", "9", "ADSM_CPU_DEVICES=9 is not valid; valid: a number from 1 to 8"));
 	CHECK(refused("ADSM_LOG", "verbose",
 		      "ADSM_LOG=verbose is not valid; valid: silent, error, warn, info, debug"));
+	for (size_t i = 0; i < sizeof(stats) / sizeof(*stats); i++) {
+		snprintf(message, sizeof(message),
+			 "ADSM_STATS=%s is not valid; valid: off, text, text:FILE or json:FILE%s", stats[i][0],
+			 stats[i][1]);
+		CHECK(refused("ADSM_STATS", stats[i][0], message));
+	}
 	CHECK(load_with("ADSM_ROLLING_SIZE", "0") == -EINVAL);
 	CHECK(load_with("ADSM_PROTOCOL", "rolling,") == -EINVAL);
 }
@@ -172,6 +189,33 @@ static void again(void)
 	CHECK(!strcmp(adsm_options.cuda_cache, "/a/folder"));
 	unsetenv("ADSM_CUDA_CACHE");
 	CHECK(!adsm_options_load() && !*adsm_options.cuda_cache);
+}
+
+static atomic_bool stop;
+
+static void *set_often(void *unused)
+{
+	for (unsigned i = 0; !stop; i++)
+		CHECK(!adsm_options_set("protocol", i % 2 ? "batch" : "lazy"));
+	return NULL;
+}
+
+/* A child starts with the locks as they were; where it waits for ever, so does this. */
+static void forks(void)
+{
+	pthread_t thread;
+	int pid, status;
+
+	CHECK(!pthread_create(&thread, NULL, set_often, NULL));
+	for (int i = 0; i < 200; i++) {
+		pid = fork();
+		if (pid == 0)
+			_exit(adsm_options_set("protocol", "rolling") || adsm_options_load() ||
+			      strcmp(adsm_options.protocol, "rolling"));
+		CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && !status);
+	}
+	stop = true;
+	CHECK(!pthread_join(thread, NULL));
 }
 
 /* Standard error goes to a file; what was written there is compared, then forgotten. */
@@ -234,5 +278,6 @@ int main(void)
 	paper();
 	set();
 	again();
+	forks();
 	return failures ? 1 : 0;
 }

@@ -22,7 +22,7 @@
 
 /* ---- the second thread: runs a job in the windows of the first */
 
-static void (*volatile job)(void);
+static void (*_Atomic job)(void);
 static _Atomic unsigned wanted, done;
 static _Thread_local bool is_other;
 static bool (*blocked)(void);	/* does something keep the job from going on? */

@@ -243,7 +243,7 @@ static void test_memory(void)
 	CHECK(!strcmp((char *)alias + size, "other"));
 	adsm_os_populate(view, size, true);
 	CHECK(fstat(fd, &st) == 0 && st.st_blocks * 512 == (blkcnt_t)size);
-	CHECK(adsm_os_punch(fd, size, size) == 0);
+	CHECK(adsm_os_discard((char *)alias + size, size) == 0);
 	CHECK(fstat(fd, &st) == 0 && st.st_blocks == 0 && (size_t)st.st_size == big);
 	CHECK(((char *)view)[0] == '\0');
 	CHECK(adsm_os_unmap_to_reserve(view, size) == 0);
@@ -266,6 +266,7 @@ static void test_memory(void)
 	CHECK(adsm_os_protect((void *)(ADSM_PAGE_SIZE * 16), size, ADSM_PROT_RW) == -ENOMEM);
 	CHECK(errno == 77 || errno == ENOMEM);
 	CHECK(adsm_os_memory_available() > 1 << 20);
+	CHECK(adsm_os_oom_kills() < 1 << 30);
 	CHECK(adsm_os_n_cpus() >= 1);
 }
 
@@ -367,6 +368,8 @@ static void test_text(void)
 			  255u, (long)INT64_MIN, UINT64_MAX, 0xabcdul, (size_t)9, (size_t)16,
 			  (void *)0x1234, 'c') == (int)strlen(buffer));
 	CHECK(!strcmp(buffer, "s -5 7 ff -9223372036854775808 18446744073709551615 abcd 9 10 0x1234 c %"));
+	CHECK(adsm_format(buffer, sizeof(buffer), "%.*s|%.*s|%s", 2, "abcdef", 9, "abc", "d") == 8 &&
+	      !strcmp(buffer, "ab|abc|d"));
 	CHECK(adsm_format(buffer, 4, "%s", "abcdef") == 6 && !strcmp(buffer, "abc"));
 	CHECK(adsm_format(NULL, 0, "%d", 123) == 3);
 

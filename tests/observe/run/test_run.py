@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 
 MESON, COMPILER = sys.argv[1], sys.argv[7]
 BUILD, RUN, SHARES, PUPPET, KERNELS = map(os.path.abspath, sys.argv[2:7])
@@ -519,6 +520,32 @@ def reports():
 
 
 @case
+def links():
+    """Laid by others in a folder where everybody may write: they are replaced, what they lead to is not."""
+    library = {**os.environ, "LD_LIBRARY_PATH": os.path.dirname(glob.glob(BUILD + "/lib/libadsm.so.0")[0])}
+    os.chmod(".", 0o1777)
+    with open("victim", "w", encoding="ascii") as file:
+        file.write("precious")
+    for stats, trace, start in [("", "", [RUN, "--stats=json:r", "--trace=t", SHARES]),
+                                ("json:r", "t", ["sh", "-c", 'ln -s victim r.$$.part; exec "$@"', "sh", SHARES])]:
+        for name in "r", "t":
+            os.symlink("victim", name)
+        environment = {**library, "ADSM_STATS": stats, "ADSM_TRACE": trace} if stats else library
+        same(run(*start, KERNELS, "return", env=environment), (0, b"", ""))
+        assert report("r")["final"]
+        trace_end("t")
+        for name in "r", "t":
+            same(stat.S_IMODE(os.lstat(name).st_mode), 0o600)
+            os.unlink(name)
+        for left in glob.glob("r.*.part"):
+            assert os.path.islink(left)
+            os.unlink(left)
+        with open("victim", encoding="ascii") as file:
+            same(file.read(), "precious")
+    same(sorted(os.listdir(".")), ["victim"])
+
+
+@case
 def advises():
     status, out, errors = run(RUN, "--advise", SHARES, KERNELS, "return")
     same((status, out), (0, b""))
@@ -551,16 +578,21 @@ def processes():
     same(len(glob.glob("t*")), 2)
 
 
+def events_of(path):
+    with open(path, "rb") as file:
+        return file.read().count(b'"ph"')
+
+
 def ended(status, how, *words, first_snapshot=False):
     """A program that could not end its report and its trace: who reads them is told."""
     wanted = ["--stats=json:r", "--trace=t", SHARES, KERNELS]
     if first_snapshot:
-        # Killed from outside, after the library has written a report.
+        # Killed from outside, after the library has written a report, and some events.
         with subprocess.Popen([RUN, *wanted, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
             same(process.stdout.readline(), b"ready\n")
-            while not os.path.getsize("r"):
-                os.sched_yield()
+            while not os.path.getsize("r") or events_of("t") < 4:
+                time.sleep(0.01)
             os.kill(report("r")["pid"], -status)
             same((process.stdout.read(), process.stderr.read()), (b"", b""))
             same(process.wait(), status)

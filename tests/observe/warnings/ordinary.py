@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Programs that do nothing unusual are told nothing, whatever the protocol. Usage: ordinary.py PARBOIL BENCH."""
+"""Programs that do nothing unusual are told nothing, whatever the protocol; but of what takes long on a busy machine.
+Usage: ordinary.py PARBOIL BENCH."""
 import os
+import re
 import subprocess
 import sys
 
@@ -11,4 +13,4 @@ for blocks in "4K", "64K", "1M":
     done = subprocess.run([PARBOIL, "table", BENCH, "--size", "small"], env={**env, "ADSM_BLOCK_SIZE": blocks},
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 0 and "rolling" in done.stdout, done
-    assert "warning" not in done.stderr, done
+    assert "warning" not in re.sub(r"adsm: warning: (moving data took|.* was fetched) .*\n", "", done.stderr), done

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* warned.c - programs with habits that warnings are about, and some with none. The options make each count certain. */
 #include <adsm.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PAGE ((size_t)4096)		/* a block */
 
@@ -132,7 +132,7 @@ static void run_background(void)
 
 	write_blocks(make(8 * PAGE, "grid"), 0, 6);
 	do {
-		sched_yield();
+		usleep(1000);
 		CHECK(adsmStatsGet(&stats, sizeof(stats)));
 	} while (stats.h2d_transfers < 4);
 }

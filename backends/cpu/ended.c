@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* ended.c - the end of a process, from /proc and its pidfd. */
+#include "ended.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "os.h"
+
+#define REAPED_TIMEOUT_MS 200		/* whose child it has become waits for it at once, mostly */
+
+/* Newer than the headers of the oldest system we build on: linux/pidfd.h. */
+struct pidfd_info_v0 {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid, ids[8];
+	int32_t exit_code;
+};
+#define PIDFD_GET_INFO_V0 _IOWR(0xFF, 11, struct pidfd_info_v0)
+#define PIDFD_INFO_EXIT_BIT (UINT64_C(1) << 3)
+
+/* As wait() would tell it: of one that nobody has waited for yet, else from the pidfd, which remembers. */
+static bool find_status(pid_t pid, int pidfd, int *ret_status)
+{
+	struct pollfd polled = { .fd = pidfd };		/* asked for nothing, it says when it has been waited for */
+	struct pidfd_info_v0 info = { .mask = PIDFD_INFO_EXIT_BIT };
+	char path[32], text[1024];
+	const char *at;
+	int status = 0, fields = 0;
+
+	if (pidfd < 0)
+		return false;
+	poll(&polled, 1, REAPED_TIMEOUT_MS);
+	if (!ioctl(pidfd, PIDFD_GET_INFO_V0, &info) && info.mask & PIDFD_INFO_EXIT_BIT) {
+		*ret_status = info.exit_code;
+		return true;
+	}
+	adsm_format(path, sizeof(path), "/proc/%d/stat", pid);
+	at = strrchr(adsm_os_read_text(path, text, sizeof(text)), ')');
+	if (!at || at[2] != 'Z')
+		return false;
+	/* The last field; 0 where it may not be known, too. */
+	for (at = text; (at = strchr(at, ' ')); fields++)
+		status = atoi(++at);
+	*ret_status = status;
+	return status;
+}
+
+void adsm_cpu_how_ended(pid_t pid, int pidfd, uint64_t oom_kills, char *ret_text, size_t size)
+{
+	uint64_t killed = adsm_os_oom_kills() - oom_kills;
+	bool known;
+	int status, n;
+
+	known = find_status(pid, pidfd, &status);
+	if (known && WIFSIGNALED(status))
+		n = adsm_format(ret_text, size, "was killed by signal %d (%s)", WTERMSIG(status),
+				sigdescr_np(WTERMSIG(status)));
+	else if (known)
+		n = adsm_format(ret_text, size, "has exited with status %d", WEXITSTATUS(status));
+	else
+		n = adsm_format(ret_text, size, "was killed or has exited");
+	if (killed && !(known && WIFEXITED(status)) && (size_t)n < size)
+		adsm_format(ret_text + n, size - (size_t)n, ", and the system has killed %" PRIu64 " process%s for "
+			    "lack of memory since the device was opened (ADSM_CPU_MEMORY_SIZE)", killed,
+			    killed == 1 ? "" : "es");
+}
+
+void adsm_cpu_who_sent(int signal, pid_t sender, uid_t user, char *ret_text, size_t size)
+{
+	char path[32], name[32];
+
+	if (!sender) {
+		adsm_format(ret_text, size, "SIG%s, which the system sent, or a process that cannot be seen from here",
+			    sigabbrev_np(signal));
+		return;
+	}
+	adsm_format(path, sizeof(path), "/proc/%d/comm", sender);
+	adsm_os_read_text(path, name, sizeof(name));
+	name[strcspn(name, "\n")] = '\0';
+	adsm_format(ret_text, size, "SIG%s, which process %d (%s) of user %u sent", sigabbrev_np(signal), sender,
+		    *name ? name : "that has ended", user);
+}
