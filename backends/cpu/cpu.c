@@ -273,11 +273,14 @@ static void watch(void *arg)
 	struct cpu_device *device = arg;
 	struct pollfd polled[] = { { .events = POLLRDHUP }, { .events = POLLIN } };
 
-	/* While it waits it has both, whatever becomes of the numbers. */
+	bool closed;
+
+	/* While it waits it has both, whatever becomes of the numbers; what is gone before is the end of the process. */
 	do {
 		polled[0].fd = adsm_fd_number(device->sock);
 		polled[1].fd = adsm_fd_number(device->pidfd);
-	} while (poll(polled, 2, -1) < 0 && errno == EINTR);
+		closed = polled[0].fd < 0;
+	} while (!closed && poll(polled, 2, -1) < 0 && errno == EINTR);
 	if (atomic_load(&device->closing))
 		return;
 	/* A process that only closed its socket must not write on; requests must not wait on. */
@@ -285,7 +288,12 @@ static void watch(void *arg)
 	polled[1].fd = adsm_fd_number(device->pidfd);
 	if (polled[1].fd >= 0)
 		poll(&polled[1], 1, HELLO_TIMEOUT_MS);
-	describe_loss(device);
+	if (closed)
+		adsm_format(device->lost_text, sizeof(device->lost_text), "cpu device %d: the device process (pid %d) "
+			    "has ended: the program has closed the library's descriptor that it listens to",
+			    device->index, device->pid);
+	else
+		describe_loss(device);
 	adsm_error("%s", device->lost_text);
 	atomic_store(&device->lost, 1);
 	adsm_os_wake(&device->lost, INT_MAX, false);

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -19,6 +20,11 @@
 #define N 20000u
 #define FROM 500			/* the library's are from there on */
 #define MOST 16
+#ifdef SYS_poll
+#define POLL SYS_poll
+#else
+#define POLL SYS_ppoll
+#endif
 
 static int own[MOST], n_own;
 
@@ -152,6 +158,37 @@ static void closed_from(void)
 	check_files();
 }
 
+/* The process is watched by one poll(), which has its files whatever becomes of the numbers: from then on. */
+static bool is_watched(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	struct dirent *entry;
+	bool found = false;
+
+	CHECK(folder);
+	while (!found && (entry = readdir(folder))) {
+		char path[300], text[64] = "";
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		found = fgets(text, sizeof(text), file) && !strcmp(text, "adsm-monitor\n");
+		fclose(file);
+		if (!found)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/syscall", entry->d_name);
+		file = fopen(path, "r");
+		CHECK(file);
+		found = fgets(text, sizeof(text), file) && (atoi(text) == SYS_ppoll || atoi(text) == POLL);
+		fclose(file);
+		break;
+	}
+	closedir(folder);
+	return found;
+}
+
 /* By system calls that the library does not see. */
 static void closed_raw(void)
 {
@@ -159,6 +196,8 @@ static void closed_raw(void)
 
 	CALL("increment", N, adsmPtr(a), adsmVal(N));
 	SYNC();
+	while (!is_watched())
+		sched_yield();
 	find_own();
 	CHECK(n_own > 0);
 	CHECK_EQ(syscall(SYS_close_range, 3, ~0u, 0), 0);
