@@ -275,7 +275,7 @@ static void watch(void *arg)
 
 	bool closed;
 
-	/* While it waits it has both, whatever becomes of the numbers; what is gone before is the end of the process. */
+	/* While it waits it has both, whatever becomes of the numbers; what is gone before that is an end, too. */
 	do {
 		polled[0].fd = adsm_fd_number(device->sock);
 		polled[1].fd = adsm_fd_number(device->pidfd);
