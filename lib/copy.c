@@ -332,38 +332,43 @@ static int io_failed(bool in_handler, int error, size_t size, const void *dst)
 }
 
 /*
- * Of the next bytes of the source, how many go together: those of one block that only the device has and that is not
- * wanted whole (*ret_straight), or those before such a block. As it looks now.
+ * Is block @b, of which the bytes from @start to @end are wanted, read from the device past the alias? What the CPU has
+ * never used takes no memory there; of the rest, whole blocks are kept, so that another copy is served there.
  */
-static size_t source_step(const struct bulk *bulk, const struct part *part, size_t size, bool *ret_straight)
+static bool goes_straight(const struct adsm_object *object, uint32_t b, size_t start, size_t end)
 {
+	size_t at = (size_t)b << object->block_shift;
+	bool whole = at >= start && at + adsm_run_size(object, b, 1) <= end;
+
+	return object->blocks[b].state == ADSM_INVALID && (!whole || !(object->blocks[b].flags & ADSM_BLOCK_BACKED));
+}
+
+/*
+ * Of the next bytes of the source, how many go together: those that are read straight from the device, up to @limit, or
+ * those before such. As it looks now.
+ */
+static size_t source_step(const struct bulk *bulk, const struct part *part, size_t limit, bool *ret_straight)
+{
+	size_t step = step_size(bulk, part), offset, at, end;
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_object_enter(bulk->src, &old);
-	size_t offset, at, next;
 
 	*ret_straight = false;
 	if (!object)
-		return size;
+		return step;
 	offset = at = (uintptr_t)bulk->src - object->start;
-	for (; object == part->from && !object->device_only && at < offset + size; at = next) {
-		uint32_t b = (uint32_t)(at >> object->block_shift);
-		size_t start = (size_t)b << object->block_shift;
-
-		next = start + adsm_block_size(object);
-		if (object->blocks[b].state != ADSM_INVALID ||
-		    (start >= offset && start + adsm_run_size(object, b, 1) <= offset + part->size))
-			continue;
-		if (at > offset) {
-			size = at - offset;
-			break;
-		}
-		*ret_straight = true;
-		if (size > next - offset)
-			size = next - offset;
-		break;
+	end = offset + part->size;
+	if (object == part->from && !object->device_only) {
+		*ret_straight = goes_straight(object, (uint32_t)(at >> object->block_shift), offset, end);
+		step = *ret_straight ? limit : step;
+		do
+			at = (at | (adsm_block_size(object) - 1)) + 1;
+		while (at < offset + step &&
+		       goes_straight(object, (uint32_t)(at >> object->block_shift), offset, end) == *ret_straight);
+		step = at - offset < step ? at - offset : step;
 	}
 	adsm_home_unlock(object->home, &old);
-	return size;
+	return step;
 }
 
 struct device_read {
@@ -383,49 +388,62 @@ static int device_read(void *arg)
 	return error;
 }
 
-/* Bytes of one block, to memory that is no view: from the device, states stay. */
-static int read_straight(const struct bulk *bulk, const struct part *part, void *dst, size_t size)
+/* Of the bytes from @start to @end, how many of the first ones only the device has, or else, of one block, the CPU. */
+static size_t on_one_side(const struct adsm_object *object, size_t start, size_t end, bool *ret_device)
+{
+	size_t at = start;
+
+	*ret_device = object->blocks[start >> object->block_shift].state == ADSM_INVALID;
+	do
+		at = (at | (adsm_block_size(object) - 1)) + 1;
+	while (*ret_device && at < end && object->blocks[at >> object->block_shift].state == ADSM_INVALID &&
+	       !(object->blocks[at >> object->block_shift].flags & ADSM_BLOCK_BUSY));
+	return (at < end ? at : end) - start;
+}
+
+/* Bytes of an object, to memory that is no view; what only the device has comes from there, and states stay. */
+static int read_straight(const struct bulk *bulk, const struct part *part, char *dst, size_t size)
 {
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_object_enter(bulk->src, &old);
-	struct device_read r = { object, dst, 0, size };
 	struct adsm_home *home = object ? object->home : NULL;
 	uint64_t birth = object ? object->birth : 0;
-	bool valid = false;
+	size_t at = object ? (uintptr_t)bulk->src - object->start : 0, end = at + size;
 	int error = object && object == part->from && !object->device_only ? 0 : -EINVAL;
 
-	while (!error) {
-		const struct adsm_block *block;
-		uint64_t seq;
+	while (!error && at < end) {
+		struct device_read r = { object, dst, at, 0 };
+		bool device;
 
 		if (!object->live || object->freeing || object->birth != birth) {
 			error = -EINVAL;
 			break;
 		}
-		r.offset = (uintptr_t)bulk->src - object->start;
-		block = &object->blocks[r.offset >> object->block_shift];
-		seq = adsm_object_write_seq(object);
-		/* Or somebody has fetched it meanwhile. */
-		valid = block->state != ADSM_INVALID;
-		if (block->flags & ADSM_BLOCK_BUSY)
+		/* Or somebody has fetched some meanwhile. */
+		r.size = on_one_side(object, at, end, &device);
+		if (object->blocks[at >> object->block_shift].flags & ADSM_BLOCK_BUSY) {
 			adsm_home_wait(home);
-		else if (!valid && seq > atomic_load(&home->completed))
-			error = adsm_wait_unlocked(home, seq, &old);
-		else
+			continue;
+		}
+		if (device && adsm_object_write_seq(object) > atomic_load(&home->completed)) {
+			error = adsm_wait_unlocked(home, adsm_object_write_seq(object), &old);
+			continue;
+		}
+		if (device && adsm_object_lost(object)) {
+			error = -ENODEV;
 			break;
-	}
-	if (!error && !valid && adsm_object_lost(object))
-		error = -ENODEV;
-	if (!error) {
+		}
 		object->n_busy++;	/* no call and no free comes in between */
 		adsm_unlock(&home->lock);
-		if (valid)
-			memcpy(dst, object->alias + r.offset, size);
-		else
+		if (device)
 			error = adsm_backend_run(home, device_read, &r);
+		else
+			memcpy(dst, object->alias + at, r.size);
 		adsm_lock(&home->lock);
 		object->n_busy--;
 		adsm_home_notify(home);
+		at += r.size;
+		dst += r.size;
 	}
 	if (object)
 		adsm_home_unlock(home, &old);
@@ -437,7 +455,8 @@ static long by_alias(const struct bulk *bulk, const struct part *part)
 {
 	bool straight = false;
 	size_t size = bulk->direct && part->from && part->from != part->to ?
-		source_step(bulk, part, step_size(bulk, part), &straight) : step_size(bulk, part);
+		source_step(bulk, part, part->to ? step_size(bulk, part) : part->size, &straight) :
+		step_size(bulk, part);
 	struct iovec to = { bulk->dst, size }, from = { (char *)bulk->src, size };
 	struct iovec to_room[ADSM_IO_ROOM(1)], from_room[ADSM_IO_ROOM(1)];
 	struct adsm_io output = { .vector = &from, .n = 1 };

@@ -256,7 +256,13 @@ static bool overlaps(const struct operation *o)
 	return o->kind == COPY && o->dst < o->src + o->size && o->src < o->dst + o->size;
 }
 
-/* @memory: whose the host's side is, where that is known. */
+/* Is that on the CPU's side of it? Any other memory there is the program's. */
+static bool is_alias(const struct adsm_cuda_mem *memory, const char *host)
+{
+	return host >= memory->alias && host < memory->alias + memory->base.size;
+}
+
+/* @memory: which of the library's is copied to or from the host; NULL: none. */
 static int run(struct adsm_device *base, struct adsm_cuda_mem *memory, struct operation *o,
 	       struct adsm_device_event *ret_event)
 {
@@ -279,7 +285,7 @@ static int run(struct adsm_device *base, struct adsm_cuda_mem *memory, struct op
 		if (!ret)
 			*ret_event = event;
 	}
-	if (!ret && memory)
+	if (!ret && memory && is_alias(memory, o->kind == READ ? o->to : o->from))
 		note_moved(device, memory, o->size);
 	return ret;
 }

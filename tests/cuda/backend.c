@@ -287,6 +287,7 @@ static void move(struct adsm_memory *memory, size_t at, int times)
 static void test_pins(void)
 {
 	struct adsm_memory *large, *other, *small;
+	static char own[MIB];
 
 	open_device();
 	adsm_options.cuda_pin = MIB;
@@ -306,8 +307,13 @@ static void test_pins(void)
 	CHECK(pinned() == MIB);
 	backend->free(other);
 	CHECK(!pinned());
-	/* The same pages again. */
+	/* The same pages again; but not for what moves between the device and the program's own memory. */
 	large = take(0, MIB);
+	for (int i = 0; i < 10; i++) {
+		CHECK(!backend->to_host(own, large, 0, MIB, NULL));
+		CHECK(!backend->to_device(large, 0, own, MIB, NULL));
+	}
+	CHECK(!pinned());
 	move(large, 0, 5);
 	CHECK(pinned() == MIB);
 	backend->free(large);

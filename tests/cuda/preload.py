@@ -4,6 +4,9 @@
 HOW: same    without and with it, the same output and nothing on standard error
      shared  with it only: the program ends well, and nothing on standard error
      once    as same; and all that came from the device is what the program's first copy fetched
+     twice   as same; and both copies came from the device, unless the protocol is batch, which fetches all once
+     kept    as shared; and all that came from the device is one copy
+     lean    as same; each says the most memory it had, and they are less than 16 MiB apart
      dies    without it: ends by SIGSEGV
      fails   without and with it, status 1 and the same error of the program's own
      spoken  as same, but it may say something on standard error
@@ -17,6 +20,8 @@ import sys
 import tempfile
 
 ONE_COPY = 1 << 20
+COPIES = {"once": 1, "twice": 1 if os.environ.get("ADSM_PROTOCOL") == "batch" else 2}
+LEAN = 16 << 20
 # Whether the library says that moving data took long is a matter of the machine.
 TIMES = re.compile(r"adsm: warning: (moving data took|.* was fetched) .*\n")
 
@@ -45,6 +50,22 @@ def good(result, what, quiet=True):
         fail(f"{what}: printed\n{result.stdout}")
 
 
+def check_fetched(copies):
+    with tempfile.TemporaryDirectory() as folder:
+        stats = os.path.join(folder, "stats")
+        result = run(library, {"ADSM_STATS": "json:" + stats})
+        good(result, "with the library")
+        with open(stats, encoding="utf-8") as file:
+            fetched = json.load(file)["totals"]["d2h_bytes"]
+    if fetched != copies * ONE_COPY:
+        fail(f"{fetched} bytes came from the device, should be {copies * ONE_COPY}")
+    return result
+
+
+def peak(result):
+    return int(re.search(r"VmHWM:\s*([0-9]+) kB", result.stderr)[1]) << 10
+
+
 if os.environ.get("TEST_SKIP"):
     print(os.environ["TEST_SKIP"])
     sys.exit(77)
@@ -57,6 +78,9 @@ if how == "dies":
 if how == "shared":
     good(run(library), "with the library")
     sys.exit(0)
+if how == "kept":
+    check_fetched(1)
+    sys.exit(0)
 
 alone = run(None)
 if how == "fails":
@@ -67,15 +91,10 @@ if how == "fails":
     if said not in both.stderr.splitlines():
         fail(f"without the library: {said}\nwith it: {both.stderr}")
     sys.exit(0)
-good(alone, "without the library", how != "spoken")
-with tempfile.TemporaryDirectory() as folder:
-    stats = os.path.join(folder, "stats")
-    both = run(library, {"ADSM_STATS": "json:" + stats} if how == "once" else None)
-    good(both, "with the library", how != "spoken")
-    if both.stdout != alone.stdout:
-        fail(f"not the same:\n{alone.stdout}{both.stdout}")
-    if how == "once":
-        with open(stats, encoding="utf-8") as file:
-            fetched = json.load(file)["totals"]["d2h_bytes"]
-        if fetched != ONE_COPY:
-            fail(f"{fetched} bytes came from the device, should be {ONE_COPY}")
+good(alone, "without the library", how not in ("spoken", "lean"))
+both = check_fetched(COPIES[how]) if how in COPIES else run(library)
+good(both, "with the library", how not in ("spoken", "lean"))
+if both.stdout != alone.stdout:
+    fail(f"not the same:\n{alone.stdout}{both.stdout}")
+if how == "lean" and peak(both) - peak(alone) > LEAN:
+    fail(f"{peak(alone)} bytes of memory without, {peak(both)} with the library")

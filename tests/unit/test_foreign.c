@@ -505,17 +505,22 @@ static void check_copies(void)
 		check_back(3, 5, 1);
 		MOVED(0, 8);
 	}
-	/* All of it is fetched once. */
-	copy(back, p, SIZE);
-	MOVED(0, SIZE);
-	check_back(0, 3, 1);
-	check_back(3, 4, 3);
-	check_back(BLOCK, 100, 2);
-	check_back(BLOCK + 100, BLOCK - 100, 1);
-	back[7] = 0;
-	copy(back, p, SIZE);
-	CHECK_EQ(back[7], 1);
+	/* So does all of it, past the CPU's side, which has no pages yet. */
+	for (int i = 0; i < 2; i++) {
+		memset(back, 0, SIZE);
+		copy(back, p, SIZE);
+		MOVED(0, SIZE);
+		check_back(0, 3, 1);
+		check_back(3, 4, 3);
+		check_back(BLOCK, 100, 2);
+		check_back(BLOCK + 100, BLOCK - 100, 1);
+		CHECK_EQ(object_of(p)->n_in[ADSM_INVALID], object_of(p)->n_blocks);
+	}
+	/* What the CPU has used is fetched once. */
+	call(p, ADSM_ACCESS_INOUT, 3, 4, 3);
 	CHECK_EQ(p[SIZE - 1], 1);
+	MOVED(0, rolling ? BLOCK : SIZE);
+	copy(back, p + SIZE - BLOCK, BLOCK);
 	MOVED(0, 0);
 	/* Blocks, and parts of blocks beside them. */
 	call(p, ADSM_ACCESS_INOUT, SIZE - 1, 1, 4);
@@ -524,7 +529,7 @@ static void check_copies(void)
 	CHECK_EQ(back[SIZE - BLOCK + 9], 4);
 	MOVED(0, SIZE - BLOCK + 10);
 	copy(back, p + BLOCK - 10, SIZE - BLOCK + 10);
-	MOVED(0, rolling ? 10 : SIZE - BLOCK + 10);
+	MOVED(0, rolling ? 2 * BLOCK + 10 : SIZE - BLOCK + 10);
 
 	/* What the CPU wrote stays with it until a call, and is copied from there. */
 	call(p, ADSM_ACCESS_INOUT, 0, 1, 5);

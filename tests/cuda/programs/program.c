@@ -214,6 +214,44 @@ static void do_redundant(void)
 	free(twice);
 }
 
+/* What the CPU has used it keeps. */
+static void do_touch_redundant(void)
+{
+	const unsigned n = 1 << 18;
+	const size_t size = n * sizeof(unsigned);
+	unsigned *once = host(size), *twice = host(size), *p = api_alloc(size);
+
+	for (unsigned i = 0; i < n; i++)
+		p[i] = value(i);
+	increment(p, n, NULL);
+	api_copy(once, p, size, TO_HOST);
+	api_copy(twice, p, size, TO_HOST);
+	check_values(once, n, 1, "the first");
+	check_values(twice, n, 1, "the second");
+	api_free(p);
+	free(once);
+	free(twice);
+}
+
+/* Tells how much memory the process had at most. */
+static void do_readback(void)
+{
+	const size_t size = (size_t)256 << 20;
+	char *back = host(size), *p = api_alloc(size), line[128];
+	FILE *status = fopen("/proc/self/status", "r");
+
+	api_fill(p, 7, size, 1);
+	api_copy(back, p, size, TO_HOST);
+	expect(back[0] == 7 && !memcmp(back, back + 1, size - 1), "other bytes");
+	expect(status, "no /proc/self/status");
+	while (fgets(line, sizeof(line), status))
+		if (!strncmp(line, "VmHWM:", 6))
+			fputs(line, stderr);
+	fclose(status);
+	api_free(p);
+	free(back);
+}
+
 /* ---- libc */
 
 static void do_touch_files(void)
@@ -1143,6 +1181,7 @@ static const struct {
 } modes[] = {
 	{ "copies", do_copies },
 	{ "redundant", do_redundant },
+	{ "readback", do_readback },
 	{ "pipeline", do_pipeline },
 	{ "callbacks", do_callbacks },
 	{ "pool", do_pool },
@@ -1156,6 +1195,7 @@ static const struct {
 	{ "reset", do_reset },
 	{ "leave", do_leave },
 	{ "touch", do_touch },
+	{ "touch-redundant", do_touch_redundant },
 	{ "touch-files", do_touch_files },
 	{ "touch-memory", do_touch_memory },
 	{ "touch-threads", do_touch_threads },
