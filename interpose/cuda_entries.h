@@ -124,9 +124,6 @@ ADSM_CU_PTSZ(cuStreamBatchMemOp_v2, (CUstream stream, unsigned n, CUstreamBatchM
 ADSM_CU_PTSZ(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
 			      unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,
 			      void **extra))
-/* Since 12.4. */
-CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size);
-CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size);
 ADSM_CU_PTSZ(cuLaunchCooperativeKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 					 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
 					 CUstream stream, void **params))
@@ -139,6 +136,20 @@ ADSM_CU_PTSZ(cuGraphLaunch, (CUgraphExec graph, CUstream stream))
 ADSM_CU_PTSZ(cuLaunchHostFunc, (CUstream stream, CUhostFn *function, void *data))
 ADSM_CU_PTSZ(cuStreamAddCallback, (CUstream stream, CUstreamCallback *function, void *data, unsigned flags))
 
+/* ---- cuda_handles.c */
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name);
+CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library);
+CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel);
+CUresult cuModuleUnload(CUmodule module);
+CUresult cuLibraryUnload(CUlibrary library);
+/* Since 12.4. */
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module);
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library);
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size);
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size);
+
 /* ---- cuda_sync.c */
 
 CUresult cuCtxSynchronize(void);
@@ -149,6 +160,20 @@ CUresult cuEventSynchronize(CUevent event);
 CUresult cuEventQuery(CUevent event);
 
 /* ---- shared by these files */
+
+/* A kernel's parameters (cuda_handles.c). */
+struct adsm_cuda_param { size_t offset, size; };
+struct adsm_cuda_layout {
+	size_t n;
+	struct adsm_cuda_param params[];
+};
+/*
+ * Of what a launch is given, a CUfunction or a CUkernel; the driver is asked once. NULL: nobody knows. Valid until its
+ * module or library is unloaded, or its context ends. Takes no lock.
+ */
+const struct adsm_cuda_layout *adsm_cuda_layout(CUfunction function);
+/* The program ends a context, and with it the functions there. */
+void adsm_cuda_forget_handles(CUcontext context);
 
 /* When the program ended a home's context, in starts of the library (cuda_memory.c): nothing there is concerned then. */
 extern _Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];

@@ -18,8 +18,6 @@
 #define FUNCTION_CHECK_NS 100000000u	/* a look at the context's state, now and then */
 
 ADSM_CU_CALLED(cuStreamQuery);
-ADSM_CU_CALLED(cuFuncGetParamInfo);
-ADSM_CU_CALLED(cuKernelGetParamInfo);
 
 /* The commands of a stream that captures run later, by cuGraphLaunch(). */
 static struct adsm_home *home_of_launch(CUstream stream)
@@ -69,33 +67,23 @@ static void *unshared(struct arguments *arguments, void *p, size_t size)
 	return is_shared(p) ? copy_of(arguments, p, size) : p;
 }
 
-/* An error: there is no such parameter, or the driver does not tell. */
-static CUresult param_size(CUfunction function, bool is_kernel, size_t index, size_t *ret_size)
-{
-	size_t offset;
-
-	return is_kernel ? real_cu(cuKernelGetParamInfo)((CUkernel)function, index, &offset, ret_size) :
-		real_cu(cuFuncGetParamInfo)(function, index, &offset, ret_size);
-}
-
 static void copy_params(struct arguments *arguments, CUfunction function)
 {
-	bool shared = is_shared(arguments->params), is_kernel;
-	size_t n = 0, size;
+	const struct adsm_cuda_layout *layout = adsm_cuda_layout(function);
+	bool shared = is_shared(arguments->params);
 	void **params;
 
-	/* Launches take both. */
-	is_kernel = param_size(function, false, 0, &size);
-	while (!param_size(function, is_kernel, n, &size))
-		shared |= is_shared(arguments->params[n++]);
-	if (!shared || !n)
+	if (!layout || !layout->n)
 		return;
-	params = copy_of(arguments, arguments->params, n * sizeof(*params));
+	for (size_t i = 0; i < layout->n && !shared; i++)
+		shared = is_shared(arguments->params[i]);
+	if (!shared)
+		return;
+	params = copy_of(arguments, arguments->params, layout->n * sizeof(*params));
 	if (params == arguments->params)
 		return;
-	for (size_t i = 0; i < n; i++)
-		if (!param_size(function, is_kernel, i, &size))
-			params[i] = unshared(arguments, params[i], size);
+	for (size_t i = 0; i < layout->n; i++)
+		params[i] = unshared(arguments, params[i], layout->params[i].size);
 	arguments->params = params;
 }
 

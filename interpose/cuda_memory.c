@@ -431,9 +431,10 @@ static void forget_context(CUcontext context)
 {
 	struct allocation allocation;
 
-	if (!context || table_empty())
+	if (!context)
 		return;
-	while (table_take_of(context, &allocation))
+	adsm_cuda_forget_handles(context);
+	while (!table_empty() && table_take_of(context, &allocation))
 		if (adsm_foreign_forget((void *)(uintptr_t)allocation.given, true) == -EBUSY)
 			adsm_warn("the program ends the context of shared memory that is held, at %p",
 				  (void *)(uintptr_t)allocation.given);

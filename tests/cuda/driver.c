@@ -313,6 +313,14 @@ void test_cuda_counts(struct test_cuda_counts *ret_counts)
 	pthread_mutex_unlock(&lock);
 }
 
+__attribute__((visibility("default"))) test_cuda_function_fn test_cuda_function;
+void *test_cuda_function(const char *name)
+{
+	struct call *call = driver_find(name);
+
+	return call ? call->function : NULL;
+}
+
 /* ---- starting */
 
 CU(cuInit, (unsigned flags))

@@ -24,6 +24,8 @@
  *                        thread of the program's that can be cancelled
  *   count=FILE           written when the process ends: "name n" for each function that was called
  *   seed=N               some of elsewhere, no-vmm, strict, late, order, poison; which, goes to stderr
+ *
+ * Asked about a handle of another kind, a CUkernel that is taken for a CUfunction say, it crashes.
  */
 #ifndef TEST_CUDA_DRIVER_H
 #define TEST_CUDA_DRIVER_H
@@ -47,6 +49,7 @@ struct test_cuda_counts {
 	uint64_t pinned, pageable;	/* copies whose host side was registered, or not */
 	uint64_t device_to_itself;	/* copies whose host side was taken for device memory */
 	uint64_t launches;
+	uint64_t asked_params;		/* calls of cuFuncGetParamInfo() and cuKernelGetParamInfo() */
 	uint64_t registered;		/* bytes, now */
 	uint64_t used;			/* bytes of device memory, now */
 	uint64_t contexts, streams, events, modules;	/* there are now */
@@ -54,6 +57,8 @@ struct test_cuda_counts {
 };
 
 typedef void test_cuda_counts_fn(struct test_cuda_counts *ret_counts);
+/* The driver's own function of a name, past those that somebody puts in front of it: test_cuda_function(). */
+typedef void *test_cuda_function_fn(const char *name);
 
 /* ---- what cu.h has no need of */
 

@@ -16,38 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "adsm_kernel.h"
-
 #define MAX_THREADS 1024u
 #define MAX_SHARED (227 * 1024)
 #define VALUE_KIND 2
 #define CONST_KIND 3
-
-struct CUfunc_st {
-	struct CUmod_st *module;
-	struct adsm_kernel_desc desc;
-	uint32_t index;			/* the device's */
-	int max_shared;
-};
 
 struct global {
 	struct global *next;
 	CUdeviceptr address;
 	size_t size;
 	char name[64];
-};
-
-struct CUmod_st {
-	struct CUmod_st *next;
-	struct global *globals;		/* those that somebody has asked for */
-	struct context *ctx;
-	uint32_t index;
-	size_t n;
-	struct CUfunc_st *functions;
-};
-
-struct CUlib_st {
-	struct CUmod_st module;
 };
 
 static struct CUmod_st *modules;
@@ -59,8 +37,9 @@ static bool within(size_t offset, size_t size, size_t whole)
 }
 
 /* How large an image is, by what its headers say. Images have no size of their own. */
-static size_t elf_size(const Elf64_Ehdr *header)
+size_t module_image_size(const void *image)
 {
+	const Elf64_Ehdr *header = image;
 	const Elf64_Shdr *sections = (const void *)((const char *)header + header->e_shoff);
 	size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
 
@@ -96,7 +75,7 @@ static CUresult load_kernels(struct CUmod_st *module, const char *descs)
 	int ret = message ? 0 : ENOMEM;
 
 	for (size_t i = 0; i < module->n && !ret; i++) {
-		struct CUfunc_st *function = &module->functions[i];
+		struct CUfunc_st *function = module->functions[i] = (struct CUfunc_st *)handle_take(FUNCTION);
 
 		function->module = module;
 		function->max_shared = 48 * 1024;
@@ -130,7 +109,7 @@ static CUresult load_image(struct context *ctx, struct CUmod_st *module, const v
 	if (((const Elf64_Ehdr *)image)->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    ((const Elf64_Ehdr *)image)->e_type != ET_DYN)
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	size = elf_size(image);
+	size = module_image_size(image);
 	descs = find_kernels(image, size, &module->n);
 	if (!descs)
 		return CUDA_ERROR_INVALID_IMAGE;
@@ -160,7 +139,18 @@ static CUresult load_image(struct context *ctx, struct CUmod_st *module, const v
 	return load_kernels(module, descs);
 }
 
-static CUresult load(struct context *ctx, struct CUmod_st **ret, const void *image, unsigned n, const int *options,
+/* Handles of kernels are taken in this order, and given back in the other: the next module has the same. */
+static void free_module(struct CUmod_st *module)
+{
+	for (size_t i = module->functions ? module->n : 0; i--;) {
+		if (module->functions[i])
+			handle_give((union kernel_handle *)module->functions[i]);
+	}
+	free(module->functions);
+	free(module);
+}
+
+CUresult module_load(struct context *ctx, struct CUmod_st **ret, const void *image, unsigned n, const int *options,
 		     void **values)
 {
 	struct CUmod_st *module;
@@ -183,8 +173,7 @@ static CUresult load(struct context *ctx, struct CUmod_st **ret, const void *ima
 	if (log && log_size)
 		snprintf(log, log_size, "%s", text);
 	if (error) {
-		free(module->functions);
-		free(module);
+		free_module(module);
 		return error;
 	}
 	pthread_mutex_lock(&lock);
@@ -196,7 +185,7 @@ static CUresult load(struct context *ctx, struct CUmod_st **ret, const void *ima
 	return 0;
 }
 
-static CUresult load_file(struct context *ctx, struct CUmod_st **ret, const char *path)
+CUresult module_read(const char *path, void **ret_image, size_t *ret_size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat status;
@@ -208,11 +197,25 @@ static CUresult load_file(struct context *ctx, struct CUmod_st **ret, const char
 	if (!fstat(fd, &status) && status.st_size > 0) {
 		image = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (image != MAP_FAILED) {
-			error = load(ctx, ret, image, 0, NULL, NULL);
-			munmap(image, (size_t)status.st_size);
+			*ret_image = image;
+			*ret_size = (size_t)status.st_size;
+			error = 0;
 		}
 	}
 	close(fd);
+	return error;
+}
+
+static CUresult load_file(struct context *ctx, struct CUmod_st **ret, const char *path)
+{
+	void *image;
+	size_t size;
+	CUresult error = module_read(path, &image, &size);
+
+	if (error)
+		return error;
+	error = module_load(ctx, ret, image, 0, NULL, NULL);
+	munmap(image, size);
 	return error;
 }
 
@@ -229,12 +232,11 @@ static void unload_locked(struct CUmod_st **at)
 		memory_free_now_locked(global->address);
 		free(global);
 	}
-	free(module->functions);
-	free(module);
+	free_module(module);
 	counts.modules--;
 }
 
-static CUresult unload(struct context *ctx, struct CUmod_st *module)
+CUresult module_unload(struct context *ctx, struct CUmod_st *module)
 {
 	struct CUmod_st **at = &modules;
 	CUresult error = CUDA_ERROR_INVALID_HANDLE;
@@ -263,6 +265,17 @@ void module_end_context(struct context *ctx)
 	pthread_mutex_unlock(&lock);
 }
 
+struct CUmod_st *module_of_library(const struct context *ctx, const struct CUlib_st *library)
+{
+	struct CUmod_st *each;
+
+	pthread_mutex_lock(&lock);
+	for (each = modules; each && (each->library != library || (ctx && each->ctx != ctx)); each = each->next)
+		;
+	pthread_mutex_unlock(&lock);
+	return each;
+}
+
 static bool is_module(const struct CUmod_st *module)
 {
 	const struct CUmod_st *each;
@@ -281,8 +294,8 @@ static CUresult get_function(struct CUfunc_st **ret, struct CUmod_st *module, co
 	if (!is_module(module))
 		return CUDA_ERROR_INVALID_HANDLE;
 	for (size_t i = 0; i < module->n; i++) {
-		if (!strcmp(module->functions[i].desc.name, name)) {
-			*ret = &module->functions[i];
+		if (!strcmp(module->functions[i]->desc.name, name)) {
+			*ret = module->functions[i];
 			return 0;
 		}
 	}
@@ -294,7 +307,7 @@ static CUresult list_functions(struct CUfunc_st **ret, unsigned n, struct CUmod_
 	if (!is_module(module))
 		return CUDA_ERROR_INVALID_HANDLE;
 	for (unsigned i = 0; i < n && i < module->n; i++)
-		ret[i] = &module->functions[i];
+		ret[i] = module->functions[i];
 	return 0;
 }
 
@@ -346,8 +359,8 @@ static struct global *find_global_locked(const struct CUmod_st *module, const ch
 }
 
 /* Either result may be left out. */
-static CUresult get_global(struct context *ctx, CUdeviceptr *ret, size_t *ret_size, struct CUmod_st *module,
-			   const char *name)
+CUresult module_global(struct context *ctx, CUdeviceptr *ret, size_t *ret_size, struct CUmod_st *module,
+		       const char *name)
 {
 	struct global *global;
 	CUresult error = 0;
@@ -376,11 +389,11 @@ static CUresult get_global(struct context *ctx, CUdeviceptr *ret, size_t *ret_si
 }
 
 CU_IN(cuModuleLoad, (CUmodule *ret, const char *path), load_file(ctx, ret, path))
-CU_IN(cuModuleLoadData, (CUmodule *ret, const void *image), load(ctx, ret, image, 0, NULL, NULL))
+CU_IN(cuModuleLoadData, (CUmodule *ret, const void *image), module_load(ctx, ret, image, 0, NULL, NULL))
 CU_IN(cuModuleLoadDataEx, (CUmodule *ret, const void *image, unsigned n, int *options, void **values),
-      load(ctx, ret, image, n, options, values))
-CU_IN(cuModuleLoadFatBinary, (CUmodule *ret, const void *image), load(ctx, ret, image, 0, NULL, NULL))
-CU_IN(cuModuleUnload, (CUmodule module), unload(ctx, module))
+      module_load(ctx, ret, image, n, options, values))
+CU_IN(cuModuleLoadFatBinary, (CUmodule *ret, const void *image), module_load(ctx, ret, image, 0, NULL, NULL))
+CU_IN(cuModuleUnload, (CUmodule module), module_unload(ctx, module))
 CU_IN(cuModuleGetFunction, (CUfunction *ret, CUmodule module, const char *name), get_function(ret, module, name))
 CU_IN(cuModuleGetFunctionCount, (unsigned *n, CUmodule module),
       plan.old ? CUDA_ERROR_NOT_SUPPORTED : !is_module(module) ? CUDA_ERROR_INVALID_HANDLE :
@@ -388,7 +401,7 @@ CU_IN(cuModuleGetFunctionCount, (unsigned *n, CUmodule module),
 CU_IN(cuModuleEnumerateFunctions, (CUfunction *ret, unsigned n, CUmodule module),
       plan.old ? CUDA_ERROR_NOT_SUPPORTED : list_functions(ret, n, module))
 CU_IN(cuModuleGetGlobal_v2, (CUdeviceptr *p, size_t *size, CUmodule module, const char *name),
-      get_global(ctx, p, size, module, name))
+      module_global(ctx, p, size, module, name))
 CU_OBSOLETE(cuModuleGetGlobal)
 CU_IN(cuModuleGetTexRef, (void **ret, CUmodule module, const char *name), CUDA_ERROR_NOT_FOUND)
 CU_IN(cuModuleGetSurfRef, (void **ret, CUmodule module, const char *name), CUDA_ERROR_NOT_FOUND)
@@ -400,35 +413,11 @@ CU(cuModuleGetLoadingMode, (int *mode))
 	return 0;
 }
 
-/* ---- libraries: of every context in the driver, of the current one here */
-
-CU_IN(cuLibraryLoadData, (CUlibrary *ret, const void *image, int *options, void **values, unsigned n,
-			  int *library_options, void **library_values, unsigned n_library),
-      load(ctx, (struct CUmod_st **)ret, image, n, options, values))
-CU_IN(cuLibraryLoadFromFile, (CUlibrary *ret, const char *path, int *options, void **values, unsigned n,
-			      int *library_options, void **library_values, unsigned n_library),
-      load_file(ctx, (struct CUmod_st **)ret, path))
-CU_IN(cuLibraryUnload, (CUlibrary library), unload(ctx, (struct CUmod_st *)library))
-CU_IN(cuLibraryGetKernel, (CUkernel *ret, CUlibrary library, const char *name),
-      get_function((struct CUfunc_st **)ret, (struct CUmod_st *)library, name))
-CU_IN(cuLibraryGetModule, (CUmodule *ret, CUlibrary library),
-      is_module((struct CUmod_st *)library) ? (*ret = (CUmodule)library, 0) : CUDA_ERROR_INVALID_HANDLE)
-CU_IN(cuLibraryGetKernelCount, (unsigned *n, CUlibrary library),
-      is_module((struct CUmod_st *)library) ? (*n = (unsigned)((struct CUmod_st *)library)->n, 0) :
-      CUDA_ERROR_INVALID_HANDLE)
-CU_IN(cuLibraryEnumerateKernels, (CUkernel *ret, unsigned n, CUlibrary library),
-      list_functions((struct CUfunc_st **)ret, n, (struct CUmod_st *)library))
-CU_IN(cuLibraryGetGlobal, (CUdeviceptr *p, size_t *size, CUlibrary library, const char *name),
-      get_global(ctx, p, size, (struct CUmod_st *)library, name))
-CU_IN(cuLibraryGetManaged, (CUdeviceptr *p, size_t *size, CUlibrary library, const char *name), CUDA_ERROR_NOT_FOUND)
-CU_IN(cuKernelGetFunction, (CUfunction *ret, CUkernel kernel), (*ret = (CUfunction)kernel, 0))
-CU_IN(cuKernelGetName, (const char **ret, CUkernel kernel), (*ret = ((CUfunction)kernel)->desc.name, 0))
-
 /* ---- functions */
 
-static CUresult get_attribute(int *value, int attribute, const struct CUfunc_st *function)
+CUresult function_attribute(int *value, int attribute, const struct CUfunc_st *function)
 {
-	if (!value || !function)
+	if (!value)
 		return CUDA_ERROR_INVALID_VALUE;
 	switch (attribute) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
@@ -443,7 +432,7 @@ static CUresult get_attribute(int *value, int attribute, const struct CUfunc_st 
 	}
 }
 
-static CUresult set_attribute(struct CUfunc_st *function, int attribute, int value)
+CUresult function_set_attribute(struct CUfunc_st *function, int attribute, int value)
 {
 	if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
 		if (value < 0 || value > MAX_SHARED)
@@ -459,11 +448,11 @@ static size_t param_size(const struct adsm_kernel_param *param)
 }
 
 /* Where a parameter is, as a compiler would place it. */
-static CUresult param_info(const struct CUfunc_st *function, size_t index, size_t *ret_offset, size_t *ret_size)
+CUresult function_param(const struct CUfunc_st *function, size_t index, size_t *ret_offset, size_t *ret_size)
 {
 	size_t offset = 0, size = 0;
 
-	if (!function || !ret_offset || index >= function->desc.n_params)
+	if (!ret_offset || index >= function->desc.n_params)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i <= index; i++) {
 		size_t align = 16;
@@ -480,23 +469,21 @@ static CUresult param_info(const struct CUfunc_st *function, size_t index, size_
 	return 0;
 }
 
-CU_IN(cuFuncGetAttribute, (int *value, int attribute, CUfunction function), get_attribute(value, attribute, function))
-CU_IN(cuFuncSetAttribute, (CUfunction function, int attribute, int value), set_attribute(function, attribute, value))
-CU_IN(cuKernelGetAttribute, (int *value, int attribute, CUkernel kernel, CUdevice device),
-      get_attribute(value, attribute, (CUfunction)kernel))
-CU_IN(cuKernelSetAttribute, (int attribute, int value, CUkernel kernel, CUdevice device),
-      set_attribute((CUfunction)kernel, attribute, value))
-CU_IN(cuFuncSetCacheConfig, (CUfunction function, int config), 0)
-CU_IN(cuFuncSetSharedMemConfig, (CUfunction function, int config), 0)
+#define F handle_function(__func__, function)
+CU_IN(cuFuncGetAttribute, (int *value, int attribute, CUfunction function), function_attribute(value, attribute, F))
+CU_IN(cuFuncSetAttribute, (CUfunction function, int attribute, int value), function_set_attribute(F, attribute, value))
+CU_IN(cuFuncSetCacheConfig, (CUfunction function, int config), (F, 0))
+CU_IN(cuFuncSetSharedMemConfig, (CUfunction function, int config), (F, 0))
 CU_IN(cuFuncGetParamInfo, (CUfunction function, size_t index, size_t *offset, size_t *size),
-      plan.old ? CUDA_ERROR_NOT_SUPPORTED : param_info(function, index, offset, size))
-CU_IN(cuKernelGetParamInfo, (CUkernel kernel, size_t index, size_t *offset, size_t *size),
-      param_info((CUfunction)kernel, index, offset, size))
+      plan.old ? CUDA_ERROR_NOT_SUPPORTED :
+      (driver_count(&counts.asked_params), function_param(F, index, offset, size)))
 CU_IN(cuFuncGetName, (const char **name, CUfunction function),
-      plan.old ? CUDA_ERROR_NOT_SUPPORTED : (*name = function->desc.name, 0))
-CU_IN(cuFuncGetModule, (CUmodule *module, CUfunction function), (*module = function->module, 0))
-CU_IN(cuFuncLoad, (CUfunction function), 0)
-CU_IN(cuFuncIsLoaded, (int *state, CUfunction function), (*state = 1, 0))
+      plan.old ? CUDA_ERROR_NOT_SUPPORTED : (*name = F->desc.name, 0))
+CU_IN(cuFuncGetModule, (CUmodule *module, CUfunction function), (*module = F->module, 0))
+CU_IN(cuFuncLoad, (CUfunction function), (F, 0))
+CU_IN(cuFuncIsLoaded, (int *state, CUfunction function), (F, *state = 1, 0))
+#undef F
+/* As launches, they take either. */
 CU_IN(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, CUfunction function, int threads, size_t shared),
       (*n = 1, 0))
 CU_IN(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int *n, CUfunction function, int threads, size_t shared,
@@ -534,7 +521,7 @@ static CUresult collect(const struct CUfunc_st *function, void **params, void **
 	if (params && buffer)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < function->desc.n_params; i++) {
-		if (param_info(function, i, &offset, &size) || offset + size > DRIVER_PARAM_BYTES)
+		if (function_param(function, i, &offset, &size) || offset + size > DRIVER_PARAM_BYTES)
 			return CUDA_ERROR_INVALID_VALUE;
 		if (buffer ? offset + size > buffer_size : !params || !params[i])
 			return CUDA_ERROR_INVALID_VALUE;
@@ -554,9 +541,8 @@ static CUresult launch(struct context *ctx, struct CUfunc_st *function, const un
 	struct driver_message *message;
 	CUresult error;
 
-	if (!function || !is_module(function->module))
-		return CUDA_ERROR_INVALID_HANDLE;
-	if (function->module->ctx != ctx)
+	function = handle_launched(ctx, function);
+	if (!function || function->module->ctx != ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
 	for (int i = 0; i < 3; i++) {
 		if (!grid[i] || !block[i] || grid[i] > (i ? 65535u : INT32_MAX) || block[i] > (i < 2 ? 1024u : 64u))

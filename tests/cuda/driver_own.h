@@ -2,7 +2,8 @@
 /*
  * driver_own.h - what the files of the driver double share: driver (the plan, contexts, queries), driver_device (the
  * child), driver_memory (addresses, allocations), driver_stream (order, events, capture), driver_copy (copies, fills),
- * driver_module (images, launches), driver_table (cuGetProcAddress), and device.c, the program of the child.
+ * driver_module (images, launches), driver_library (kernels of no context), driver_table (cuGetProcAddress), and
+ * device.c, the program of the child.
  */
 #ifndef TEST_CUDA_DRIVER_OWN_H
 #define TEST_CUDA_DRIVER_OWN_H
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "adsm_kernel.h"
 #include "driver.h"
 
 #define DRIVER_PARAMS_MAX 64
@@ -211,8 +213,65 @@ void stream_begin_context(struct context *ctx);
 void stream_end_context(struct context *ctx);
 bool stream_is_capturing(struct context *ctx, CUstream stream, bool per_thread);
 
-/* ---- driver_module.c */
+/* ---- driver_module.c: modules, each in a context, and their functions */
+
+struct CUmod_st {
+	struct CUmod_st *next;
+	struct global *globals;		/* those that somebody has asked for */
+	struct context *ctx;
+	const struct CUlib_st *library;	/* whose it is; NULL: the program's */
+	uint32_t index;			/* the device's */
+	size_t n;
+	struct CUfunc_st **functions;
+};
 
 void module_end_context(struct context *ctx);
+CUresult module_load(struct context *ctx, struct CUmod_st **ret, const void *image, unsigned n, const int *options,
+		     void **values);
+/* A file as it is, to be unmapped. */
+CUresult module_read(const char *path, void **ret_image, size_t *ret_size);
+size_t module_image_size(const void *image);
+CUresult module_unload(struct context *ctx, struct CUmod_st *module);
+/* One of the library's: that in @ctx, or (NULL) any. */
+struct CUmod_st *module_of_library(const struct context *ctx, const struct CUlib_st *library);
+CUresult module_global(struct context *ctx, CUdeviceptr *ret, size_t *ret_size, struct CUmod_st *module,
+		       const char *name);
+CUresult function_attribute(int *value, int attribute, const struct CUfunc_st *function);
+CUresult function_set_attribute(struct CUfunc_st *function, int attribute, int value);
+CUresult function_param(const struct CUfunc_st *function, size_t index, size_t *ret_offset, size_t *ret_size);
+
+/* ---- driver_library.c: handles of kernels; libraries, which are of every context, and their kernels */
+
+/* Two kinds that launches take alike, and nothing else. One that has ended is given out again at once, as either. */
+enum handle_kind { ENDED_HANDLE, FUNCTION, KERNEL };
+
+struct CUfunc_st {
+	enum handle_kind kind;
+	struct CUmod_st *module;
+	uint32_t index;			/* the device's */
+	int max_shared;
+	struct adsm_kernel_desc desc;
+};
+
+struct CUkern_st {
+	enum handle_kind kind;
+	struct CUlib_st *library;
+	size_t index;			/* in each of its modules */
+	char name[64];
+};
+
+union kernel_handle {
+	enum handle_kind kind;
+	struct CUfunc_st function;
+	struct CUkern_st kernel;
+	struct { enum handle_kind kind; union kernel_handle *next; } free;
+};
+
+union kernel_handle *handle_take(enum handle_kind kind);
+void handle_give(union kernel_handle *handle);
+/* The process crashes where it is none. */
+struct CUfunc_st *handle_function(const char *name, CUfunction function);
+/* What is to run, of either kind; NULL: it has ended. */
+struct CUfunc_st *handle_launched(struct context *ctx, CUfunction function);
 
 #endif

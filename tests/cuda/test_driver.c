@@ -85,6 +85,7 @@ static CUcontext context;
 	F(cuLibraryGetKernel, (CUkernel *ret, CUlibrary library, const char *name)) \
 	F(cuLibraryUnload, (CUlibrary library)) \
 	F(cuKernelGetFunction, (CUfunction *ret, CUkernel kernel)) \
+	F(cuKernelGetParamInfo, (CUkernel kernel, size_t index, size_t *offset, size_t *size)) \
 	F(cuGetExportTable, (const void **table, const CUuuid *id)) \
 	F(cuGetProcAddress, (const char *name, void **ret, int version, uint64_t flags)) \
 	F(cuGetProcAddress_v2, (const char *name, void **ret, int version, uint64_t flags, int *status))
@@ -1020,8 +1021,55 @@ static void modules(void)
 	OK(more.cuLibraryLoadData(&loaded, image, NULL, NULL, 0, NULL, NULL, 0));
 	OK(more.cuLibraryGetKernel(&from, loaded, "twice"));
 	OK(more.cuKernelGetFunction(&function, from));
+	/* The kernel is no context's, and its function is of this one. */
+	CHECK((void *)function != (void *)from);
+	OK(more.cuKernelGetParamInfo(from, 0, &offset, &size));
+	OK(cu.cuFuncGetParamInfo(function, 0, &offset, &size));
 	OK(more.cuLibraryUnload(loaded));
+	IS(CUDA_ERROR_INVALID_HANDLE, cu.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+	CHECK(counts().modules == 0);
 	free(image);
+}
+
+/* Each kind is one's only. */
+static CUkernel any_kernel(void)
+{
+	char *image = read_image("launch");
+	CUlibrary loaded;
+	CUkernel found;
+
+	start("");
+	OK(more.cuLibraryLoadData(&loaded, image, NULL, NULL, 0, NULL, NULL, 0));
+	OK(more.cuLibraryGetKernel(&found, loaded, "twice"));
+	return found;
+}
+
+static void kernel_as_function(void)
+{
+	CUkernel found = any_kernel();
+	size_t offset, size;
+
+	cu.cuFuncGetParamInfo((CUfunction)found, 0, &offset, &size);
+}
+
+static void function_as_kernel(void)
+{
+	CUkernel found = any_kernel();
+	CUfunction function;
+	size_t offset, size;
+
+	OK(more.cuKernelGetFunction(&function, found));
+	more.cuKernelGetParamInfo((CUkernel)function, 0, &offset, &size);
+}
+
+static void handles(void)
+{
+	char said[256] = "";
+	int status = child(kernel_as_function, said, sizeof(said));
+
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && strstr(said, "was given a CUkernel"));
+	status = child(function_as_kernel, said, sizeof(said));
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && strstr(said, "was given a CUfunction"));
 }
 
 static void launches(void)
@@ -1506,7 +1554,8 @@ static const struct {
 	{ "copies", copies }, { "unified", unified }, { "strict", strict }, { "protected", protected_host },
 	{ "staged", staged }, { "late", late }, { "streams", streams }, { "per-thread", per_thread },
 	{ "events", event_cases }, { "callbacks", callbacks }, { "order", order }, { "capture", capture },
-	{ "modules", modules }, { "launches", launches }, { "fault", fault }, { "killed", killed }, { "vmm", vmm },
+	{ "modules", modules }, { "handles", handles },
+	{ "launches", launches }, { "fault", fault }, { "killed", killed }, { "vmm", vmm },
 	{ "vmm-fault", vmm_fault }, { "elsewhere", elsewhere }, { "no-vmm", no_vmm }, { "ipc", ipc },
 	{ "proc-address", proc_address }, { "export-table", export_table }, { "no-device", no_device },
 	{ "stub", stub }, { "old", old }, { "no-unified", no_unified }, { "fail", fail }, { "lost", lost },
