@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * address.c - what a driver does that one address for both sides depends on. Each question is a line of Markdown with
- * its answer; what is measured follows. Driver API only, opened at run time: address [LIBRARY]
+ * its answer; what is measured follows: address [LIBRARY [name | hold]]
  */
-#include <dlfcn.h>
-#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,63 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "cuda/cu.h"
+#include "gpu.h"
 
-#define MIB ((size_t)1 << 20)
 #define SIZE (4 * MIB)
-#define GIB ((size_t)1 << 30)
 
-struct adsm_cu adsm_cu;
 static CUresult (*host_alloc)(void **p, size_t size, unsigned flags);
 static CUresult (*alloc_async)(CUdeviceptr *p, size_t size, CUstream stream);
-
-/* Add 1 to each of n words. */
-static const char ptx[] =
-	".version 6.4\n.target sm_70\n.address_size 64\n"
-	".visible .entry increment(.param .u64 words, .param .u32 n)\n"
-	"{\n"
-	"	.reg .pred %out;\n	.reg .b32 %r<6>;\n	.reg .b64 %a<3>;\n"
-	"	ld.param.u64 %a1, [words];\n	ld.param.u32 %r1, [n];\n"
-	"	mov.u32 %r2, %ctaid.x;\n	mov.u32 %r3, %ntid.x;\n	mov.u32 %r4, %tid.x;\n"
-	"	mad.lo.s32 %r5, %r2, %r3, %r4;\n	setp.ge.u32 %out, %r5, %r1;\n	@%out ret;\n"
-	"	mul.wide.u32 %a2, %r5, 4;\n	add.s64 %a1, %a1, %a2;\n"
-	"	ld.global.u32 %r4, [%a1];\n	add.u32 %r4, %r4, 1;\n	st.global.u32 [%a1], %r4;\n	ret;\n"
-	"}\n";
-static CUfunction increment;		/* NULL: the driver takes no PTX */
-
-static double now_us(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
-}
-
-static const char *name(CUresult error)
-{
-	const char *text = "an unknown error";
-
-	if (!error)
-		return "works";
-	adsm_cu.cuGetErrorName(error, &text);
-	return text;
-}
-
-static void must(CUresult error, const char *what)
-{
-	if (!error)
-		return;
-	printf("- %s: %s; the experiment ends here\n", what, name(error));
-	exit(1);
-}
-
-static void answer(const char *question, bool yes, const char *seen)
-{
-	printf("- **%s** %s: %s\n", question, yes ? "yes" : "NO", seen);
-}
 
 /* ---- what the CPU sees */
 
@@ -120,7 +69,7 @@ static void addresses(void)
 	printf("\nAddresses of cuMemAlloc and the CPU's side of them:\n\n"
 	       "| bytes | address | aligned to | mapping | a touch |\n|---|---|---|---|---|\n");
 	for (size_t i = 0; i < 6; i++) {
-		must(adsm_cu.cuMemAlloc_v2(&p[i], sizes[i]), "cuMemAlloc");
+		gpu_must(adsm_cu.cuMemAlloc_v2(&p[i], sizes[i]), "cuMemAlloc");
 		printf("| %zu | %#llx | %llu | %s | ", sizes[i], p[i], p[i] & -p[i], mapping(p[i]));
 		if (readable(p[i]))
 			printf("can be read |\n");
@@ -183,8 +132,8 @@ static CUresult run(const struct view *view)
 	void *args[] = { (void *)&view->p, &n };
 	CUresult error;
 
-	if (increment) {
-		error = adsm_cu.cuLaunchKernel(increment, (n + 255) / 256, 1, 1, 256, 1, 1, 0, NULL, args, NULL);
+	if (gpu_increment) {
+		error = adsm_cu.cuLaunchKernel(gpu_increment, (n + 255) / 256, 1, 1, 256, 1, 1, 0, NULL, args, NULL);
 		return error ? error : adsm_cu.cuCtxSynchronize();
 	}
 	words = malloc(view->size);
@@ -214,19 +163,19 @@ static void pinned(const struct view *view)
 	char seen[160];
 	double start;
 
-	snprintf(seen, sizeof(seen), "%s", name(error));
+	snprintf(seen, sizeof(seen), "%s", gpu_error(error));
 	if (!error) {
 		to_device(view, view->alias);
-		start = now_us();
+		start = gpu_now_us();
 		for (int i = 0; i < 20; i++)
 			to_device(view, view->alias);
 		snprintf(seen, sizeof(seen), "works; copies of %zu MiB then run at %.1f GB/s", view->size / MIB,
-			 20 * (double)view->size / (now_us() - start) / 1e3);
+			 20 * (double)view->size / (gpu_now_us() - start) / 1e3);
 		adsm_cu.cuMemHostUnregister(view->alias);
 	}
-	answer("Does cuMemHostRegister(alias) give pinned DMA?", !error, seen);
+	gpu_answer("Does cuMemHostRegister(alias) give pinned DMA?", !error, "%s", seen);
 	error = adsm_cu.cuMemHostRegister_v2(view->cpu, view->size, 0);
-	printf("- Registering the device's own address: %s\n", name(error));
+	printf("- Registering the device's own address: %s\n", gpu_error(error));
 	if (!error)
 		adsm_cu.cuMemHostUnregister(view->cpu);
 }
@@ -241,31 +190,32 @@ static void views(void)
 	int type = 0;
 
 	printf("\nA view over cuMemAlloc's address, %zu MiB:\n\n", SIZE / MIB);
-	must(adsm_cu.cuMemAlloc_v2(&p, SIZE), "cuMemAlloc");
+	gpu_must(adsm_cu.cuMemAlloc_v2(&p, SIZE), "cuMemAlloc");
 	works = view_over(&view, p, SIZE) && both_sides(&view);
-	answer("Is mmap(MAP_FIXED) of a memfd over the device's address safe (cuMemAlloc + view)?", works,
-	       works ? "the CPU's writes and the kernel's arrive on the other side, by one pointer" :
-		       "the two sides do not agree");
+	gpu_answer("Is mmap(MAP_FIXED) of a memfd over the device's address safe (cuMemAlloc + view)?", works, "%s",
+		   works ? "the CPU's writes and the kernel's arrive on the other side, by one pointer" :
+		   "the two sides do not agree");
 	if (!works)
 		return;
 	mprotect(view.cpu, view.size, PROT_NONE);
 	error = run(&view);
 	mprotect(view.cpu, view.size, PROT_READ | PROT_WRITE);
-	answer("Do kernels run while the view is PROT_NONE?", !error, name(error));
+	gpu_answer("Do kernels run while the view is PROT_NONE?", !error, "%s", gpu_error(error));
 	/* The device has 6 at 5 or more; the view says 40. */
 	view.cpu[0] = 40;
 	error = to_device(&view, view.cpu);
 	to_host(&word, &view, sizeof(word));
-	printf("- A copy whose host side is the view: %s, and the device %s\n", name(error),
+	printf("- A copy whose host side is the view: %s, and the device %s\n", gpu_error(error),
 	       word == 40 ? "has the CPU's bytes" : "keeps its own: it was taken for device memory");
 	error = adsm_cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p);
 	printf("- The view's kind of memory to the driver: %d (2: device)%s%s\n", type, error ? ", " : "",
-	       error ? name(error) : "");
+	       error ? gpu_error(error) : "");
 	pinned(&view);
 	reserve_again(&view);
 	error = adsm_cu.cuMemFree_v2(p);
 	works = !error && !adsm_cu.cuMemAlloc_v2(&again, SIZE);
-	answer("Does the free work once the PROT_NONE reservation is there again?", works, name(error));
+	gpu_answer("Does the free work once the PROT_NONE reservation is there again?", works, "%s",
+		   gpu_error(error));
 	if (works) {
 		printf("- The next allocation is at %s address; its mapping: %s\n", again == p ? "the same" : "another",
 		       mapping(again));
@@ -285,7 +235,7 @@ static const CUmemAccessDesc access_desc = {
 
 static double lap(double *start)
 {
-	double now = now_us(), us = now - *start;
+	double now = gpu_now_us(), us = now - *start;
 
 	*start = now;
 	return us;
@@ -295,21 +245,21 @@ static double lap(double *start)
 static bool object(CUdeviceptr p, size_t size)
 {
 	CUmemGenericAllocationHandle handle;
-	double start = now_us(), us[5];
+	double start = gpu_now_us(), us[5];
 	struct view view;
 	bool works;
 
-	must(adsm_cu.cuMemCreate(&handle, size, &prop, 0), "cuMemCreate");
+	gpu_must(adsm_cu.cuMemCreate(&handle, size, &prop, 0), "cuMemCreate");
 	us[0] = lap(&start);
-	must(adsm_cu.cuMemMap(p, size, 0, handle, 0), "cuMemMap");
+	gpu_must(adsm_cu.cuMemMap(p, size, 0, handle, 0), "cuMemMap");
 	us[1] = lap(&start);
-	must(adsm_cu.cuMemSetAccess(p, size, &access_desc, 1), "cuMemSetAccess");
+	gpu_must(adsm_cu.cuMemSetAccess(p, size, &access_desc, 1), "cuMemSetAccess");
 	us[2] = lap(&start);
 	works = view_over(&view, p, size) && both_sides(&view);
-	start = now_us();
-	must(adsm_cu.cuMemUnmap(p, size), "cuMemUnmap");
+	start = gpu_now_us();
+	gpu_must(adsm_cu.cuMemUnmap(p, size), "cuMemUnmap");
 	us[3] = lap(&start);
-	must(adsm_cu.cuMemRelease(handle), "cuMemRelease");
+	gpu_must(adsm_cu.cuMemRelease(handle), "cuMemRelease");
 	us[4] = lap(&start);
 	printf("| %zu MiB | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %s |\n", size / MIB, us[0], us[1], us[2],
 	       us[3], us[4], works && view.cpu[5] == 6 ? "one pointer" : "FAILS");
@@ -327,7 +277,6 @@ static void arena(void)
 	unsigned honoured = 0;
 	bool works = true;
 	CUdeviceptr p, small;
-	char seen[128];
 
 	if (!adsm_cu.cuMemAddressReserve || !adsm_cu.cuMemCreate || !adsm_cu.cuMemGetAllocationGranularity) {
 		printf("\nVirtual memory management: the driver has none.\n");
@@ -343,21 +292,21 @@ static void arena(void)
 		honoured += p == hints[i];
 		adsm_cu.cuMemAddressFree(p, 64 * GIB);
 	}
-	snprintf(seen, sizeof(seen), "%u of 6 reservations of 64 GiB are where they were wanted", honoured);
-	answer("Are hints of cuMemAddressReserve honoured?", honoured > 0, seen);
+	gpu_answer("Are hints of cuMemAddressReserve honoured?", honoured > 0,
+		   "%u of 6 reservations of 64 GiB are where they were wanted", honoured);
 	if (!adsm_cu.cuMemAddressReserve(&small, 2 * MIB, 0, hints[0], 0)) {
 		printf("- One of 2 MiB: %s\n", small == hints[0] ? "where it was wanted" : "elsewhere");
 		adsm_cu.cuMemAddressFree(small, 2 * MIB);
 	}
-	must(adsm_cu.cuMemAddressReserve(&p, 64 * GIB, 0, hints[0], 0), "cuMemAddressReserve");
+	gpu_must(adsm_cu.cuMemAddressReserve(&p, 64 * GIB, 0, hints[0], 0), "cuMemAddressReserve");
 	printf("\n| object | create | map | set access | unmap under the live view | release | |\n"
 	       "|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < 3; i++)
 		works &= object(p, sizes[i]);
 	printf("\n");
-	answer("Does an arena of the driver's, views over it, give one address?", works,
-	       works ? "objects of all three sizes" : "see the table");
-	must(adsm_cu.cuMemAddressFree(p, 64 * GIB), "cuMemAddressFree");
+	gpu_answer("Does an arena of the driver's, views over it, give one address?", works, "%s",
+		   works ? "objects of all three sizes" : "see the table");
+	gpu_must(adsm_cu.cuMemAddressFree(p, 64 * GIB), "cuMemAddressFree");
 }
 
 /* ---- costs */
@@ -366,7 +315,7 @@ static void arena(void)
 static double copy_us(CUdeviceptr p, void *host, size_t size, bool out)
 {
 	int n = size < MIB ? 100 : 5;
-	double start = now_us();
+	double start = gpu_now_us();
 
 	for (int i = 0; i < n; i++) {
 		if (out)
@@ -375,7 +324,7 @@ static double copy_us(CUdeviceptr p, void *host, size_t size, bool out)
 			adsm_cu.cuMemcpyDtoHAsync_v2(host, p, size, NULL);
 		adsm_cu.cuCtxSynchronize();
 	}
-	return (now_us() - start) / n;
+	return (gpu_now_us() - start) / n;
 }
 
 static void costs(void)
@@ -387,7 +336,7 @@ static void costs(void)
 	double start;
 
 	memory[0] = malloc(largest);
-	must(!memory[0] || adsm_cu.cuMemAlloc_v2(&p, largest), "memory to copy");
+	gpu_must(!memory[0] || adsm_cu.cuMemAlloc_v2(&p, largest), "memory to copy");
 	memset(memory[0], 1, largest);
 	if (!host_alloc || host_alloc(&memory[1], largest, 0))
 		return;
@@ -403,11 +352,22 @@ static void costs(void)
 		printf("\n");
 	}
 	view.p = p;
-	start = now_us();
-	for (int i = 0; increment && i < 1000; i++)
+	start = gpu_now_us();
+	for (int i = 0; gpu_increment && i < 1000; i++)
 		run(&view);
-	if (increment)
-		printf("\nLaunch and wait of a small kernel: %.1f µs.\n", (now_us() - start) / 1e3);
+	if (gpu_increment)
+		printf("\nLaunch and wait of a small kernel: %.1f µs.\n", (gpu_now_us() - start) / 1e3);
+}
+
+/* Keep the context, and so the device awake, until nobody holds the other end of standard input. */
+static int hold(void)
+{
+	char byte;
+
+	printf("held\n");
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -419,42 +379,27 @@ int main(int argc, char **argv)
 		{ CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "virtual memory management" },
 	};
 	const struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER };
-	void *library = dlopen(argc > 1 ? argv[1] : "libcuda.so.1", RTLD_NOW);
 	char device_name[64] = "";
-	CUcontext context;
-	CUmodule module;
 	int version = 0, value;
-	CUdevice device;
 
-	if (!library) {
-		printf("no driver: %s\n", dlerror());
-		return 77;
-	}
-#define LOOK_UP(function, params) *(void **)&adsm_cu.function = dlsym(library, #function);
-	ADSM_CU_FUNCTIONS(LOOK_UP, LOOK_UP)
-	*(void **)&host_alloc = dlsym(library, "cuMemHostAlloc");
-	*(void **)&alloc_async = dlsym(library, "cuMemAllocAsync");
-	/* What ends here was written. */
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	gpu_open(argc > 1 ? argv[1] : NULL);
+	*(void **)&host_alloc = gpu_function("cuMemHostAlloc");
+	*(void **)&alloc_async = gpu_function("cuMemAllocAsync");
 	sigaction(SIGSEGV, &action, NULL);
-	if (adsm_cu.cuInit(0) || adsm_cu.cuDeviceGet(&device, 0)) {
-		printf("no device\n");
-		return 77;
-	}
-	adsm_cu.cuDeviceGetName(device_name, sizeof(device_name), device);
+	adsm_cu.cuDeviceGetName(device_name, sizeof(device_name), gpu_device);
 	adsm_cu.cuDriverGetVersion(&version);
 	printf("device: %s, driver interface %d.%d\n", device_name, version / 1000, version % 1000 / 10);
 	/* The line above is all that is wanted. */
 	if (argc > 2 && !strcmp(argv[2], "name"))
 		return 0;
-	must(adsm_cu.cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
-	must(adsm_cu.cuCtxPushCurrent_v2(context), "cuCtxPushCurrent");
-	if (adsm_cu.cuModuleLoadDataEx(&module, ptx, 0, NULL, NULL) ||
-	    adsm_cu.cuModuleGetFunction(&increment, module, "increment"))
-		printf("\nThe driver takes no PTX: the CPU stands in for the kernel.\n");
+	gpu_start();
+	if (argc > 2 && !strcmp(argv[2], "hold"))
+		return hold();
+	if (!gpu_module)
+		printf("\nThere are no kernels: the CPU stands in for them.\n");
 	printf("\n");
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
-		if (!adsm_cu.cuDeviceGetAttribute(&value, attributes[i].attribute, device))
+		if (!adsm_cu.cuDeviceGetAttribute(&value, attributes[i].attribute, gpu_device))
 			printf("%s%s %d", i ? ", " : "", attributes[i].name, value);
 	printf("\n");
 	addresses();
