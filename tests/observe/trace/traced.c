@@ -64,6 +64,23 @@ static void touch(unsigned *p, size_t pages, unsigned rounds)
 	}
 }
 
+/* More is written than may be Dirty; the rest goes when the evictor comes to it. */
+static void evicts(void)
+{
+	volatile unsigned *p;
+	adsmStats stats;
+
+	start();
+	p = make(8 * PAGE, "p");
+	for (size_t i = 0; i < 8; i++)
+		p[i * PAGE / sizeof(*p)] = 1;
+	do
+		CHECK(!adsmObjectStatsGet((void *)p, &stats, sizeof(stats)));
+	while (stats.h2d_bytes < 6 * PAGE);
+	call((unsigned *)p, 1);
+	CHECK(!adsmSync());
+}
+
 static void all(void)
 {
 	unsigned *p, *q;
@@ -341,7 +358,7 @@ static void restart(void)
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
-		{ "all", all }, { "threads", threads }, { "ended", ended }, { "signals", signals },
+		{ "all", all }, { "evicts", evicts }, { "threads", threads }, { "ended", ended }, { "signals", signals },
 		{ "killed", killed }, { "forks", forks }, { "execs", execs },
 		{ "exec_late", exec_late }, { "exec_handler", exec_handler }, { "closes", closes },
 		{ "restart", restart },
