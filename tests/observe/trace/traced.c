@@ -358,8 +358,8 @@ static void restart(void)
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
-		{ "all", all }, { "evicts", evicts }, { "threads", threads }, { "ended", ended }, { "signals", signals },
-		{ "killed", killed }, { "forks", forks }, { "execs", execs },
+		{ "all", all }, { "evicts", evicts }, { "threads", threads }, { "ended", ended },
+		{ "signals", signals }, { "killed", killed }, { "forks", forks }, { "execs", execs },
 		{ "exec_late", exec_late }, { "exec_handler", exec_handler }, { "closes", closes },
 		{ "restart", restart },
 	};
