@@ -10,6 +10,7 @@ HOW: same    without and with it, the same output and nothing on standard error
      dies    without it: ends by SIGSEGV
      fails   without and with it, status 1 and the same error of the program's own
      spoken  as same, but it may say something on standard error
+     off     as same, with its objects turned off; and the driver is called as often, but for one function
 """
 import json
 import os
@@ -20,6 +21,7 @@ import sys
 import tempfile
 
 ONE_COPY = 1 << 20
+ASKED = "cuCtxGetCurrent"       # of the driver, by wrappers that then leave the call alone
 COPIES = {"once": 1, "twice": 1 if os.environ.get("ADSM_PROTOCOL") == "batch" else 2}
 LEAN = 16 << 20
 # Whether the library says that moving data took long is a matter of the machine.
@@ -66,6 +68,12 @@ def peak(result):
     return int(re.search(r"VmHWM:\s*([0-9]+) kB", result.stderr)[1]) << 10
 
 
+def counts(path):
+    """How often each function of the driver was called."""
+    with open(path, encoding="utf-8") as file:
+        return {name: n for name, n in map(str.split, file) if name != ASKED}
+
+
 if os.environ.get("TEST_SKIP"):
     print(os.environ["TEST_SKIP"])
     sys.exit(77)
@@ -82,6 +90,16 @@ if how == "kept":
     check_fetched(1)
     sys.exit(0)
 
+if how == "off":
+    with tempfile.TemporaryDirectory() as folder:
+        said = []
+        for preload in (None, library):
+            path = os.path.join(folder, str(len(said)))
+            said.append(run(preload, {"TEST_CUDA": "count=" + path, "ADSM_CUDA_OBJECTS": "off"}))
+            good(said[-1], f"with preload {preload}")
+        if said[0].stdout != said[1].stdout or counts(os.path.join(folder, "0")) != counts(os.path.join(folder, "1")):
+            fail(f"not the same:\n{counts(os.path.join(folder, '0'))}\n{counts(os.path.join(folder, '1'))}")
+    sys.exit(0)
 alone = run(None)
 if how == "fails":
     both = run(library)
