@@ -51,6 +51,29 @@ static inline void *adsm_cu_get(struct adsm_cu_entry *entry)
 /* The real dlsym(), whatever else is preloaded. */
 void *adsm_real_dlsym(void *handle, const char *name);
 
+/*
+ * What the driver reads or writes during a call, at a pointer among the arguments, is lent to it where it is in shared
+ * memory (cuda_query.c): in between *argument is another place, with the same bytes. Not with a lock held.
+ */
+typedef uintptr_t adsm_cuda_word __attribute__((may_alias));
+struct adsm_cuda_loan {
+	adsm_cuda_word *argument;
+	size_t size;			/* bytes; ADSM_CUDA_TEXT: up to and with the NUL */
+	void *own, *lent;		/* the program's (NULL: nothing is lent), and what the driver gets */
+};
+#define ADSM_CUDA_TEXT SIZE_MAX
+#define ADSM_CUDA_LOAN(argument, size) { (adsm_cuda_word *)&(argument), (size), NULL, NULL }
+void adsm_cuda_lend(struct adsm_cuda_loan *loans, size_t n);
+void adsm_cuda_take_back(struct adsm_cuda_loan *loans, size_t n);
+/* result_ = call_, with these loans. */
+#define ADSM_CUDA_LENT(result_, call_, ...) do {						\
+		struct adsm_cuda_loan loans_[] = { __VA_ARGS__ };				\
+												\
+		adsm_cuda_lend(loans_, sizeof(loans_) / sizeof(*loans_));			\
+		result_ = call_;								\
+		adsm_cuda_take_back(loans_, sizeof(loans_) / sizeof(*loans_));			\
+	} while (0)
+
 /* The program's current context has a home: objects there may be concerned. NULL: no, go straight to the driver. */
 struct adsm_home *adsm_cuda_current_home(void);
 /* Is what the program allocates to be shared memory? (ADSM_CUDA_OBJECTS) */

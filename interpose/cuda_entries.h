@@ -147,8 +147,6 @@ CUresult cuLibraryUnload(CUlibrary library);
 /* Since 12.4. */
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module);
 CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library);
-CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size);
-CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size);
 
 /* ---- cuda_sync.c */
 

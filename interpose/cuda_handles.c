@@ -31,6 +31,9 @@ struct handle {
 CUresult cuCtxGetCurrent(CUcontext *context);
 CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module);
 CUresult cuLibraryGetKernelCount(unsigned *count, CUlibrary library);
+/* Since 12.4. */
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size);
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size);
 ADSM_CU_CALLED(cuCtxGetCurrent);
 ADSM_CU_CALLED(cuModuleGetFunctionCount);
 ADSM_CU_CALLED(cuLibraryGetKernelCount);
@@ -219,8 +222,10 @@ ADSM_CU(cuKernelGetFunction);
 
 ADSM_WRAPPER CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-	CUresult result = real_cu(cuModuleGetFunction)(function, module, name);
+	CUresult result;
 
+	ADSM_CUDA_LENT(result, real_cu(cuModuleGetFunction)(function, module, name),
+		       ADSM_CUDA_LOAN(function, sizeof(*function)), ADSM_CUDA_LOAN(name, ADSM_CUDA_TEXT));
 	if (result == CUDA_SUCCESS && function)
 		remember(*function, FUNCTION, owner_of(module));
 	return result;
@@ -229,10 +234,12 @@ ADSM_WRAPPER CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
 /* What is behind the last one in the program's buffer is anything. */
 ADSM_WRAPPER CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module)
 {
-	CUresult result = real_cu(cuModuleEnumerateFunctions)(functions, n, module);
+	CUresult result;
 	const void *owner = owner_of(module);
 	unsigned count = 0;
 
+	ADSM_CUDA_LENT(result, real_cu(cuModuleEnumerateFunctions)(functions, n, module),
+		       ADSM_CUDA_LOAN(functions, n * sizeof(*functions)));
 	if (result == CUDA_SUCCESS && n)
 		real_cu(cuModuleGetFunctionCount)(&count, module);
 	for (unsigned i = 0; i < n && i < count; i++)
@@ -242,8 +249,10 @@ ADSM_WRAPPER CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned
 
 ADSM_WRAPPER CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
-	CUresult result = real_cu(cuLibraryGetKernel)(kernel, library, name);
+	CUresult result;
 
+	ADSM_CUDA_LENT(result, real_cu(cuLibraryGetKernel)(kernel, library, name),
+		       ADSM_CUDA_LOAN(kernel, sizeof(*kernel)), ADSM_CUDA_LOAN(name, ADSM_CUDA_TEXT));
 	if (result == CUDA_SUCCESS && kernel)
 		remember(*kernel, KERNEL, library);
 	return result;
@@ -251,9 +260,11 @@ ADSM_WRAPPER CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, co
 
 ADSM_WRAPPER CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library)
 {
-	CUresult result = real_cu(cuLibraryEnumerateKernels)(kernels, n, library);
+	CUresult result;
 	unsigned count = 0;
 
+	ADSM_CUDA_LENT(result, real_cu(cuLibraryEnumerateKernels)(kernels, n, library),
+		       ADSM_CUDA_LOAN(kernels, n * sizeof(*kernels)));
 	if (result == CUDA_SUCCESS && n)
 		real_cu(cuLibraryGetKernelCount)(&count, library);
 	for (unsigned i = 0; i < n && i < count; i++)
@@ -263,8 +274,9 @@ ADSM_WRAPPER CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, C
 
 ADSM_WRAPPER CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
-	CUresult result = real_cu(cuLibraryGetModule)(module, library);
+	CUresult result;
 
+	ADSM_CUDA_LENT(result, real_cu(cuLibraryGetModule)(module, library), ADSM_CUDA_LOAN(module, sizeof(*module)));
 	if (result == CUDA_SUCCESS && module)
 		remember(*module, MODULE, library);
 	return result;
@@ -273,8 +285,10 @@ ADSM_WRAPPER CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 ADSM_WRAPPER CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 {
 	const void *library = owner_of(kernel);
-	CUresult result = real_cu(cuKernelGetFunction)(function, kernel);
+	CUresult result;
 
+	ADSM_CUDA_LENT(result, real_cu(cuKernelGetFunction)(function, kernel),
+		       ADSM_CUDA_LOAN(function, sizeof(*function)));
 	if (result == CUDA_SUCCESS && function)
 		remember(*function, FUNCTION, library == kernel ? NULL : library);
 	return result;

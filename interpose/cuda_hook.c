@@ -282,8 +282,10 @@ ADSM_CU(cuGetProcAddress_v2);
 
 ADSM_WRAPPER CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
 {
-	CUresult error = real_cu(cuGetProcAddress)(symbol, function, version, flags);
+	CUresult error;
 
+	ADSM_CUDA_LENT(error, real_cu(cuGetProcAddress)(symbol, function, version, flags),
+		       ADSM_CUDA_LOAN(symbol, ADSM_CUDA_TEXT), ADSM_CUDA_LOAN(function, sizeof(*function)));
 	if (!error && function)
 		*function = substitute(symbol, *function);
 	return error;
@@ -291,8 +293,11 @@ ADSM_WRAPPER CUresult cuGetProcAddress(const char *symbol, void **function, int 
 
 ADSM_WRAPPER CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags, int *status)
 {
-	CUresult error = real_cu(cuGetProcAddress_v2)(symbol, function, version, flags, status);
+	CUresult error;
 
+	ADSM_CUDA_LENT(error, real_cu(cuGetProcAddress_v2)(symbol, function, version, flags, status),
+		       ADSM_CUDA_LOAN(symbol, ADSM_CUDA_TEXT), ADSM_CUDA_LOAN(function, sizeof(*function)),
+		       ADSM_CUDA_LOAN(status, sizeof(*status)));
 	if (!error && function)
 		*function = substitute(symbol, *function);
 	return error;

@@ -251,7 +251,7 @@ static void stays_driver(const char *why)
 		adsm_warn("the program's device memory stays the driver's alone: %s", why);
 }
 
-static CUresult allocate(const struct source *source, CUdeviceptr *ret_p, size_t size)
+static CUresult allocate_at(const struct source *source, CUdeviceptr *ret_p, size_t size)
 {
 	struct allocation allocation = { .size = size };
 	CUdevice device;
@@ -285,6 +285,14 @@ static CUresult allocate(const struct source *source, CUdeviceptr *ret_p, size_t
 		stays_driver(adsm_last_error());
 	*ret_p = error ? allocation.driver : allocation.given;
 	return CUDA_SUCCESS;
+}
+
+static CUresult allocate(const struct source *source, CUdeviceptr *ret_p, size_t size)
+{
+	CUresult result;
+
+	ADSM_CUDA_LENT(result, allocate_at(source, ret_p, size), ADSM_CUDA_LOAN(ret_p, sizeof(*ret_p)));
+	return result;
 }
 
 ADSM_CU(cuMemAlloc_v2);
@@ -335,9 +343,11 @@ ADSM_WRAPPER CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size)
 /* The driver says what the pitch is; the memory has to be larger than it would make it. */
 ADSM_WRAPPER CUresult cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element)
 {
-	CUresult result = real_cu(cuMemAllocPitch_v2)(p, pitch, width, height, element);
 	CUdeviceptr shared;
+	CUresult result;
 
+	ADSM_CUDA_LENT(result, real_cu(cuMemAllocPitch_v2)(p, pitch, width, height, element),
+		       ADSM_CUDA_LOAN(p, sizeof(*p)), ADSM_CUDA_LOAN(pitch, sizeof(*pitch)));
 	if (result != CUDA_SUCCESS || !adsm_cuda_makes_objects())
 		return result;
 	/* Not before: two of the size may not fit; and if the driver has changed its mind, this one is lost. */
@@ -472,8 +482,10 @@ ADSM_WRAPPER CUresult cuCtxDestroy_v2(CUcontext context)
 
 ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
-	CUresult result = real_cu(cuDevicePrimaryCtxRetain)(context, device);
+	CUresult result;
 
+	ADSM_CUDA_LENT(result, real_cu(cuDevicePrimaryCtxRetain)(context, device),
+		       ADSM_CUDA_LOAN(context, sizeof(*context)));
 	if (result == CUDA_SUCCESS && device >= 0 && device < DEVICES_MAX) {
 		adsm_mutex_lock(&primary_lock);
 		primary[device].context = *context;
@@ -539,8 +551,10 @@ static bool is_of_device(CUdeviceptr p, CUdevice device)
 ADSM_WRAPPER CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, CUdeviceptr p)
 {
 	struct allocation allocation;
-	CUresult result = real_cu(cuMemGetAddressRange_v2)(start, size, p);
+	CUresult result;
 
+	ADSM_CUDA_LENT(result, real_cu(cuMemGetAddressRange_v2)(start, size, p),
+		       ADSM_CUDA_LOAN(start, sizeof(*start)), ADSM_CUDA_LOAN(size, sizeof(*size)));
 	if (result == CUDA_SUCCESS && table_find(p, &allocation)) {
 		if (start)
 			*start = allocation.given;
@@ -548,6 +562,12 @@ ADSM_WRAPPER CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, 
 			*size = allocation.size;
 	}
 	return result;
+}
+
+/* Of the longest value there is, as far as it goes on. */
+static size_t value_size(const void *value, int attribute)
+{
+	return attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS ? 16 : (uintptr_t)value % 8 ? 4 : 8;
 }
 
 /* Ours to answer? */
@@ -575,16 +595,48 @@ static bool answer(const struct allocation *allocation, void *value, int attribu
 ADSM_WRAPPER CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr p)
 {
 	struct allocation allocation;
+	CUresult result;
 
 	if (value && table_find(p, &allocation) && answer(&allocation, value, attribute, p))
 		return CUDA_SUCCESS;
-	return real_cu(cuPointerGetAttribute)(value, attribute, p);
+	ADSM_CUDA_LENT(result, real_cu(cuPointerGetAttribute)(value, attribute, p),
+		       ADSM_CUDA_LOAN(value, value_size(value, attribute)));
+	return result;
+}
+
+/* The lists, and what they point to, which only a list of the library's own can have elsewhere. */
+static CUresult get_attributes(unsigned n, int *attributes, void **values, CUdeviceptr p)
+{
+	struct adsm_cuda_loan *loans = NULL;
+	void **own = NULL;
+	bool shared = false;
+	CUresult result;
+
+	for (unsigned i = 0; attributes && values && i < n; i++)
+		shared |= adsm_may_be_shared(values[i], value_size(values[i], attributes[i]));
+	if (shared) {
+		loans = calloc(n, sizeof(*loans));
+		own = calloc(n, sizeof(*own));
+	}
+	for (unsigned i = 0; loans && own && i < n; i++) {
+		own[i] = values[i];
+		loans[i] = (struct adsm_cuda_loan)ADSM_CUDA_LOAN(own[i], value_size(own[i], attributes[i]));
+	}
+	if (loans && own)
+		adsm_cuda_lend(loans, n);
+	ADSM_CUDA_LENT(result, real_cu(cuPointerGetAttributes)(n, attributes, loans && own ? own : values, p),
+		       ADSM_CUDA_LOAN(attributes, n * sizeof(*attributes)), ADSM_CUDA_LOAN(values, n * sizeof(*values)));
+	if (loans && own)
+		adsm_cuda_take_back(loans, n);
+	free(own);
+	free(loans);
+	return result;
 }
 
 ADSM_WRAPPER CUresult cuPointerGetAttributes(unsigned n, int *attributes, void **values, CUdeviceptr p)
 {
 	struct allocation allocation;
-	CUresult result = real_cu(cuPointerGetAttributes)(n, attributes, values, p);
+	CUresult result = get_attributes(n, attributes, values, p);
 
 	if (result == CUDA_SUCCESS && table_find(p, &allocation))
 		for (unsigned i = 0; i < n; i++)
@@ -639,14 +691,18 @@ ADSM_WRAPPER CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
 {
 	CUresult result = handle ? export(&p) : CUDA_SUCCESS;
 
-	return result != CUDA_SUCCESS ? result : real_cu(cuIpcGetMemHandle)(handle, p);
+	if (result == CUDA_SUCCESS)
+		ADSM_CUDA_LENT(result, real_cu(cuIpcGetMemHandle)(handle, p), ADSM_CUDA_LOAN(handle, sizeof(*handle)));
+	return result;
 }
 
 ADSM_WRAPPER CUresult cuMemPoolExportPointer(void *data, CUdeviceptr p)
 {
 	CUresult result = data ? export(&p) : CUDA_SUCCESS;
 
-	return result != CUDA_SUCCESS ? result : real_cu(cuMemPoolExportPointer)(data, p);
+	if (result == CUDA_SUCCESS)
+		ADSM_CUDA_LENT(result, real_cu(cuMemPoolExportPointer)(data, p), ADSM_CUDA_LOAN(data, 64));
+	return result;
 }
 
 ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p, size_t size, int type,
@@ -655,7 +711,9 @@ ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p,
 	struct allocation allocation;
 	CUresult result = table_find(p, &allocation) ? surrender(&allocation) : CUDA_SUCCESS;
 
-	return result != CUDA_SUCCESS ? result : real_cu(cuMemGetHandleForAddressRange)(handle, p, size, type, flags);
+	if (result == CUDA_SUCCESS)
+		ADSM_CUDA_LENT(result, real_cu(cuMemGetHandleForAddressRange)(handle, p, size, type, flags), ADSM_CUDA_LOAN(handle, sizeof(int)));
+	return result;
 }
 
 /* Kernels of the current context may use all of the peer's memory from now on, and only its own are released to. */

@@ -25,6 +25,7 @@
  *   count=FILE           written when the process ends: "name n" for each function that was called
  *   seed=N               some of elsewhere, no-vmm, strict, late, order, poison; which, goes to stderr
  *
+ * While it answers, writing to the caller's memory, it is locked, and every other call waits.
  * Asked about a handle of another kind, a CUkernel that is taken for a CUfunction say, it crashes.
  */
 #ifndef TEST_CUDA_DRIVER_H

@@ -74,6 +74,7 @@ struct call {
 	const char *name;
 	void *function;
 	uint64_t n;
+	bool answers;			/* it writes to the caller's memory, and meanwhile nobody else comes in */
 };
 
 enum { ANY, INITIALISED, IN_CONTEXT };
@@ -93,6 +94,9 @@ extern pthread_cond_t changed;
 
 /* 0, or the error with which the function has to end. @ret_ctx: the current context, with IN_CONTEXT. */
 CUresult driver_enter(struct call *call, int needs, struct context **ret_ctx);
+/* From here on until it has answered, where that is what it does. */
+bool driver_answers(const struct call *call);
+void driver_answered(const bool *answers);
 struct call *driver_find(const char *name);
 void driver_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Is this thread in a callback of ours? */
@@ -109,20 +113,24 @@ void driver_count(uint64_t *n);
 #define CU(name_, params) \
 	__attribute__((visibility("default"))) CUresult name_ params; \
 	static struct call call_##name_ __attribute__((section("driver_calls"), used, aligned(8))) = \
-		{ #name_, (void *)(uintptr_t)name_, 0 }; \
+		{ #name_, (void *)(uintptr_t)name_, 0, false }; \
 	CUresult name_ params
 
-#define ENTER(name_, needs) do { \
-		CUresult error_ = driver_enter(&call_##name_, needs, NULL); \
-		if (error_) \
-			return error_; \
-	} while (0)
+#define ANSWERS(name_) \
+	__attribute__((cleanup(driver_answered), unused)) const bool answers_ = driver_answers(&call_##name_)
+
+#define ENTER(name_, needs) \
+	CUresult enter_error = driver_enter(&call_##name_, needs, NULL); \
+	if (enter_error) \
+		return enter_error; \
+	ANSWERS(name_)
 
 #define ENTER_CONTEXT(name_) \
 	struct context *ctx; \
 	CUresult enter_error = driver_enter(&call_##name_, IN_CONTEXT, &ctx); \
 	if (enter_error) \
-		return enter_error
+		return enter_error; \
+	ANSWERS(name_)
 
 /* A function in a context whose body is one expression of ctx. */
 #define CU_IN(name_, params, expression) \

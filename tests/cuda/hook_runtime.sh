@@ -28,4 +28,4 @@ cat "$folder/alone" "$folder/trace"
 diff "$folder/alone" "$folder/preloaded" && diff "$folder/alone" "$folder/traced" &&
 	diff "$folder/alone.errors" "$folder/preloaded.errors" || exit 1
 grep -q '^[1-9][0-9]* cuda' "$folder/alone" && grep -q '^status 3$' "$folder/alone" || exit 1
-awk '$1 == "asked" { found = $2 >= 400 && $4 >= 60 && $6 >= 60 && $8 == 0 } END { exit !found }' "$folder/trace"
+awk '$1 == "asked" { found = $2 >= 400 && $4 >= 60 && $6 >= 20 && $8 == 0 } END { exit !found }' "$folder/trace"

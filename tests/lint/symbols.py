@@ -15,11 +15,11 @@ def listed(*options):
 
 
 def symbols(*options):
-    """Addresses by the names that nm prints."""
-    return {line.split()[-1]: int(line.split()[0], 16) for line in listed(*options, "--defined-only")}
+    """Names and addresses that nm prints; static variables of several files may have one name."""
+    return [(line.split()[-1], int(line.split()[0], 16)) for line in listed(*options, "--defined-only")]
 
 
-exported = set(symbols("-D"))
+exported = set(dict(symbols("-D")))
 # AddressSanitizer marks exported variables with symbols of its own.
 exported = {name for name in exported if not name.startswith("__odr_asan")}
 declared = set(re.findall(r"^ADSM_API [^;(]*?\b(adsm\w+)\(",
@@ -27,8 +27,8 @@ declared = set(re.findall(r"^ADSM_API [^;(]*?\b(adsm\w+)\(",
 # What is exported and not in the table of wrappers would never be handed out; what is in it and not exported, never
 # be linked with.
 inside = symbols()
-table = range(inside["__start_adsm_cu"], inside["__stop_adsm_cu"])
-declared |= {name[3:] for name, address in inside.items() if name.startswith("cu_") and address in table}
+table = range(dict(inside)["__start_adsm_cu"], dict(inside)["__stop_adsm_cu"])
+declared |= {name[3:] for name, address in inside if name.startswith("cu_") and address in table}
 
 problems = [f"{name}: declared, but not exported" for name in sorted(declared - exported)]
 libc = ctypes.CDLL("libc.so.6")

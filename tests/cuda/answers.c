@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * answers.c - what a program asks the driver, with the answer in shared memory whose page is closed, and the question
+ * too, where there is one: answers.c CASE. The driver is locked while it writes, so whoever opens the page then waits
+ * for ever. The library is preloaded; with TEST_ALLOC=adsm the memory is of adsmAlloc(), else the program's own.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+#include "module.inc"
+
+#define FUNCTIONS(F) \
+	F(cuInit, (unsigned flags)) \
+	F(cuGetErrorName, (CUresult error, const char **name)) \
+	F(cuDriverGetVersion, (int *version)) \
+	F(cuDeviceGet, (CUdevice *device, int ordinal)) \
+	F(cuDeviceGetCount, (int *count)) \
+	F(cuDeviceGetName, (char *name, int size, CUdevice device)) \
+	F(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice device)) \
+	F(cuDeviceTotalMem_v2, (size_t *bytes, CUdevice device)) \
+	F(cuDeviceGetAttribute, (int *value, int attribute, CUdevice device)) \
+	F(cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device)) \
+	F(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned *flags, int *active)) \
+	F(cuCtxSetCurrent, (CUcontext context)) \
+	F(cuCtxGetCurrent, (CUcontext *context)) \
+	F(cuCtxGetDevice, (CUdevice *device)) \
+	F(cuCtxGetStreamPriorityRange, (int *least, int *greatest)) \
+	F(cuModuleLoadData, (CUmodule *module, const void *image)) \
+	F(cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name)) \
+	F(cuModuleGetFunctionCount, (unsigned *n, CUmodule module)) \
+	F(cuModuleEnumerateFunctions, (CUfunction *functions, unsigned n, CUmodule module)) \
+	F(cuLibraryLoadData, (CUlibrary *library, const void *image, int *options, void **values, unsigned n, \
+			      int *library_options, void **library_values, unsigned n_library)) \
+	F(cuLibraryGetKernel, (CUkernel *kernel, CUlibrary library, const char *name)) \
+	F(cuKernelGetFunction, (CUfunction *function, CUkernel kernel)) \
+	F(cuFuncGetAttribute, (int *value, int attribute, CUfunction function)) \
+	F(cuFuncGetParamInfo, (CUfunction function, size_t index, size_t *offset, size_t *size)) \
+	F(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, CUfunction function, int threads, size_t shared)) \
+	F(cuMemAlloc_v2, (CUdeviceptr *p, size_t size)) \
+	F(cuMemFree_v2, (CUdeviceptr p)) \
+	F(cuMemAllocPitch_v2, (CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element)) \
+	F(cuMemAllocAsync, (CUdeviceptr *p, size_t size, CUstream stream)) \
+	F(cuMemHostAlloc, (void **p, size_t size, unsigned flags)) \
+	F(cuMemGetInfo_v2, (size_t *free, size_t *total)) \
+	F(cuMemGetAddressRange_v2, (CUdeviceptr *start, size_t *size, CUdeviceptr p)) \
+	F(cuMemGetAllocationGranularity, (size_t *bytes, const CUmemAllocationProp *prop, int which)) \
+	F(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr p)) \
+	F(cuPointerGetAttributes, (unsigned n, int *attributes, void **values, CUdeviceptr p)) \
+	F(cuStreamCreate, (CUstream *stream, unsigned flags)) \
+	F(cuStreamSynchronize, (CUstream stream)) \
+	F(cuStreamGetFlags, (CUstream stream, unsigned *flags)) \
+	F(cuStreamGetCtx, (CUstream stream, CUcontext *context)) \
+	F(cuStreamIsCapturing, (CUstream stream, int *status)) \
+	F(cuStreamIsCapturing_ptsz, (CUstream stream, int *status)) \
+	F(cuStreamBeginCapture_v2, (CUstream stream, int mode)) \
+	F(cuStreamEndCapture, (CUstream stream, CUgraph *graph)) \
+	F(cuStreamGetCaptureInfo_v2, (CUstream stream, int *status, unsigned long long *id, CUgraph *graph, \
+				      const void **nodes, size_t *n)) \
+	F(cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags)) \
+	F(cuEventCreate, (CUevent *event, unsigned flags)) \
+	F(cuEventRecord, (CUevent event, CUstream stream)) \
+	F(cuEventElapsedTime, (float *milliseconds, CUevent start, CUevent end)) \
+	F(cuThreadExchangeStreamCaptureMode, (int *mode)) \
+	F(cuGetProcAddress_v2, (const char *symbol, void **function, int version, uint64_t flags, int *status)) \
+	F(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
+			   unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params, \
+			   void **extra))
+#define DECLARE(name, params) CUresult name params;
+FUNCTIONS(DECLARE)
+
+#define TRY(call) do { int error_ = (call); if (error_) fail(#call, error_, __LINE__); } while (0)
+#define EXPECT(condition) do { if (!(condition)) fail(#condition, 0, __LINE__); } while (0)
+
+static void fail(const char *what, int error, int line)
+{
+	fprintf(stderr, "answers.c:%d: %s: %d\n", line, what, error);
+	exit(1);
+}
+
+/* ---- closed pages */
+
+static CUcontext context;
+static CUmodule module;
+static CUfunction increment;
+static CUdeviceptr data;
+static CUstream stream, other;
+static CUevent begin, end;
+
+/* What answers and questions are in: both in one page, and not at its start. */
+struct page {
+	unsigned words[5];
+	struct { uint64_t words[64]; } answer[4];
+	char text[64];
+	CUmemAllocationProp prop;
+	int attributes[4];
+	void *values[4];
+};
+static struct page *page;
+
+static void *allocate(size_t size)
+{
+	void *(*alloc)(size_t) = (void *(*)(size_t))(uintptr_t)dlsym(RTLD_DEFAULT, "adsmAlloc");
+	const char *how = getenv("TEST_ALLOC");
+	CUdeviceptr p;
+
+	if (how && !strcmp(how, "adsm")) {
+		EXPECT(alloc);
+		return alloc(size);
+	}
+	TRY(cuMemAlloc_v2(&p, size));
+	return (void *)(uintptr_t)p;
+}
+
+/* Any kernel may write anywhere. */
+static void close_pages(void)
+{
+	CUdeviceptr p = data;
+	unsigned n = 1;
+
+	TRY(cuLaunchKernel(increment, 1, 1, 1, 32, 1, 1, 0, other, (void *[]){ &p, &n }, NULL));
+	TRY(cuStreamSynchronize(other));
+}
+
+/* The same call with its answers in the program's own memory, and in shared memory that holds the same before. */
+#define SAME(call) do {								\
+		static struct page own;						\
+		struct page *at = &own;						\
+										\
+		ask_first(&own);						\
+		TRY(call);							\
+		ask_first(page);						\
+		close_pages();							\
+		at = page;							\
+		TRY(call);							\
+		for (size_t i_ = 0; i_ < 4; i_++)				\
+			EXPECT(!memcmp(&page->answer[i_], &own.answer[i_], sizeof(own.answer[i_])));	\
+		EXPECT(page->words[4] == 77 && page->attributes[3] == 99);	\
+	} while (0)
+/* That make something new each time: @set is what has to be there then. */
+#define MAKES(call, set) do {							\
+		struct page *at = page;						\
+										\
+		ask_first(page);						\
+		close_pages();							\
+		TRY(call);							\
+		EXPECT(set);							\
+	} while (0)
+#define A(i, type) ((type *)(void *)&at->answer[i])
+#define ANSWER(i, type) (*(type *)memcpy(&(type){ 0 }, &page->answer[i], sizeof(type)))
+
+static void ask_first(struct page *p)
+{
+	memset(p, 0xee, sizeof(*p));
+	memset(p->answer, 0x11, sizeof(p->answer));
+	memset(&p->prop, 0, sizeof(p->prop));
+	p->words[4] = 77;
+	strcpy(p->text, "increment");
+	p->prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	p->prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	p->attributes[0] = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+	p->attributes[1] = CU_POINTER_ATTRIBUTE_CONTEXT;
+	p->attributes[2] = CU_POINTER_ATTRIBUTE_RANGE_SIZE;
+	p->attributes[3] = 99;
+	for (int i = 0; i < 4; i++)
+		p->values[i] = &p->answer[i];
+}
+
+/* ---- cases */
+
+static void queries(void)
+{
+	SAME(cuGetErrorName(CUDA_ERROR_NOT_READY, A(0, const char *)));
+	SAME(cuDriverGetVersion(A(0, int)));
+	SAME(cuDeviceGet(A(0, CUdevice), 0));
+	SAME(cuDeviceGetCount(A(0, int)));
+	SAME(cuDeviceGetName(A(0, char), 40, 0));
+	SAME(cuDeviceGetUuid_v2(A(0, CUuuid), 0));
+	SAME(cuDeviceTotalMem_v2(A(0, size_t), 0));
+	SAME(cuDeviceGetAttribute(A(0, int), CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+	SAME(cuDevicePrimaryCtxGetState(0, A(0, unsigned), A(1, int)));
+	SAME(cuCtxGetCurrent(A(0, CUcontext)));
+	SAME(cuCtxGetDevice(A(0, CUdevice)));
+	SAME(cuCtxGetStreamPriorityRange(A(0, int), A(1, int)));
+	SAME(cuModuleGetFunction(A(0, CUfunction), module, at->text));
+	SAME(cuModuleGetFunctionCount(A(0, unsigned), module));
+	SAME(cuModuleEnumerateFunctions(A(0, CUfunction), 3, module));
+	SAME(cuFuncGetAttribute(A(0, int), CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, increment));
+	SAME(cuFuncGetParamInfo(increment, 1, A(0, size_t), A(1, size_t)));
+	SAME(cuOccupancyMaxActiveBlocksPerMultiprocessor(A(0, int), increment, 32, 0));
+	SAME(cuMemGetInfo_v2(A(0, size_t), A(1, size_t)));
+	SAME(cuMemGetAddressRange_v2(A(0, CUdeviceptr), A(1, size_t), data));
+	SAME(cuMemGetAllocationGranularity(A(0, size_t), &at->prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	SAME(cuPointerGetAttribute(A(0, int), CU_POINTER_ATTRIBUTE_MEMORY_TYPE, data));
+	SAME(cuPointerGetAttribute(A(0, CUcontext), CU_POINTER_ATTRIBUTE_CONTEXT, data));
+	SAME(cuPointerGetAttribute((char *)A(0, int) + 4, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, data));
+	SAME(cuPointerGetAttributes(3, at->attributes, at->values, data));
+	SAME(cuPointerGetAttributes(3, at->attributes, (void *[]){ A(0, int), A(1, int), A(2, int) }, data));
+	SAME(cuStreamGetFlags(stream, A(0, unsigned)));
+	SAME(cuStreamGetCtx(stream, A(0, CUcontext)));
+	SAME(cuStreamIsCapturing(stream, A(0, int)));
+	SAME(cuStreamIsCapturing_ptsz(NULL, A(0, int)));
+	SAME(cuStreamGetCaptureInfo_v2(stream, A(0, int), A(1, unsigned long long), NULL, NULL, A(2, size_t)));
+	SAME(cuEventElapsedTime(A(0, float), begin, end));
+	SAME(cuGetProcAddress_v2(strcpy(at->text, "cuInit"), A(0, void *), 12000, 0, A(1, int)));
+}
+
+static void makers(void)
+{
+	CUlibrary library;
+	CUkernel kernel;
+
+	TRY(cuLibraryLoadData(&library, module_image, NULL, NULL, 0, NULL, NULL, 0));
+	MAKES(cuLibraryGetKernel(A(0, CUkernel), library, at->text), (kernel = ANSWER(0, CUkernel)));
+	MAKES(cuKernelGetFunction(A(0, CUfunction), kernel), (void *)ANSWER(0, CUfunction) != (void *)kernel);
+	MAKES(cuMemAlloc_v2(A(0, CUdeviceptr), 100), !cuMemFree_v2(ANSWER(0, CUdeviceptr)));
+	MAKES(cuMemAllocPitch_v2(A(0, CUdeviceptr), A(1, size_t), 100, 10, 4),
+	      ANSWER(1, size_t) >= 100 && !cuMemFree_v2(ANSWER(0, CUdeviceptr)));
+	MAKES(cuMemAllocAsync(A(0, CUdeviceptr), 100, stream), !cuMemFree_v2(ANSWER(0, CUdeviceptr)));
+	MAKES(cuMemHostAlloc(A(0, void *), 100, 0), memset(ANSWER(0, void *), 1, 100));
+	MAKES(cuStreamCreate(A(0, CUstream), CU_STREAM_NON_BLOCKING), ANSWER(0, CUstream) != stream);
+	MAKES(cuEventCreate(A(0, CUevent), 0), !cuEventRecord(ANSWER(0, CUevent), stream));
+	MAKES(cuModuleLoadData(A(0, CUmodule), module_image), ANSWER(0, CUmodule) != module);
+	MAKES(cuDevicePrimaryCtxRetain(A(0, CUcontext), 0), ANSWER(0, CUcontext) == context);
+}
+
+static void captures(void)
+{
+	CUdeviceptr p = data;
+	unsigned n = 1;
+	CUgraph graph;
+
+	TRY(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	TRY(cuLaunchKernel(increment, 1, 1, 1, 32, 1, 1, 0, stream, (void *[]){ &p, &n }, NULL));
+	MAKES(cuStreamIsCapturing(stream, A(0, int)), ANSWER(0, int) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	MAKES(cuStreamEndCapture(stream, A(0, CUgraph)), (graph = ANSWER(0, CUgraph)));
+	MAKES(cuGraphInstantiateWithFlags(A(0, CUgraphExec), graph, 0), ANSWER(0, CUgraphExec));
+	/* What goes in and comes out. */
+	page->words[0] = CU_STREAM_CAPTURE_MODE_RELAXED;
+	close_pages();
+	TRY(cuThreadExchangeStreamCaptureMode((int *)&page->words[0]));
+	EXPECT(page->words[0] == CU_STREAM_CAPTURE_MODE_GLOBAL);
+	close_pages();
+	TRY(cuThreadExchangeStreamCaptureMode((int *)&page->words[0]));
+	EXPECT(page->words[0] == CU_STREAM_CAPTURE_MODE_RELAXED);
+}
+
+/* What the driver refuses, it refuses in the same words, and writes nothing. */
+static void refusals(void)
+{
+	ask_first(page);
+	close_pages();
+	EXPECT(cuDeviceGetAttribute((int *)&page->answer[0], 0, 0) == CUDA_ERROR_INVALID_VALUE);
+	EXPECT(ANSWER(0, int) == 0x11111111);
+	close_pages();
+	EXPECT(cuModuleGetFunction((CUfunction *)&page->answer[0], module, (char *)page->words + 19) ==
+	       CUDA_ERROR_NOT_FOUND);
+	EXPECT(ANSWER(0, int) == 0x11111111);
+	EXPECT(cuDeviceGetCount(NULL) == CUDA_ERROR_INVALID_VALUE);
+	close_pages();
+	EXPECT(cuPointerGetAttribute(&page->answer[0], CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 8) ==
+	       CUDA_ERROR_INVALID_VALUE);
+	EXPECT(ANSWER(0, int) == 0x11111111);
+}
+
+static const struct { const char *name; void (*run)(void); } cases[] = {
+	{ "queries", queries }, { "makers", makers }, { "captures", captures }, { "refusals", refusals },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(*cases); i++) {
+		if (strcmp(cases[i].name, argv[1]))
+			continue;
+		TRY(cuInit(0));
+		TRY(cuDevicePrimaryCtxRetain(&context, 0));
+		TRY(cuCtxSetCurrent(context));
+		TRY(cuModuleLoadData(&module, module_image));
+		TRY(cuModuleGetFunction(&increment, module, "increment"));
+		TRY(cuMemAlloc_v2(&data, 4096));
+		TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		TRY(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+		TRY(cuEventCreate(&begin, 0));
+		TRY(cuEventCreate(&end, 0));
+		TRY(cuEventRecord(begin, NULL));
+		TRY(cuEventRecord(end, NULL));
+		page = allocate(sizeof(*page));
+		cases[i].run();
+		printf("%s: good\n", argv[1]);
+		return 0;
+	}
+	fprintf(stderr, "usage: answers CASE\n");
+	return 2;
+}
