@@ -41,6 +41,7 @@ struct adsm_device_caps {
 	bool signal_safe;	/* synchronous copies and event waits may run in the fault handler */
 	bool unified;		/* device memory is the arena's file itself: copies may be left out */
 	bool survives;		/* device memory stays readable after the device was lost */
+	bool keeps;		/* alloc() and free() take long: freed memory is kept for new objects */
 	char memory[16];	/* how memory is kept, in one word, for people */
 	uint64_t memory_size;	/* bytes */
 	unsigned compute_units;

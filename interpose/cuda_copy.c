@@ -175,7 +175,7 @@ COPIES_NOW(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr sr
 													\
 		if (!copy_begin(&copy, to, (uintptr_t)dst, from, (uintptr_t)src, size,			\
 				adsm_cuda_stream(stream, per_thread)))					\
-			return real_cu(name) args;							\
+			return adsm_cuda_passed(real_cu(name) args);					\
 		return copy_ordered(&copy);								\
 	}
 #define COPIES_ORDERED(name, params, args, to, from)							\
@@ -379,7 +379,8 @@ SHAPED_NOW(cuMemcpy3DPeer_ptds, true, CUDA_MEMCPY3D_PEER, peer, shaped_peer)
 		struct shaped shaped = { .driver.kind = real_cu(name), .given = given,			\
 					 .stream = adsm_cuda_stream(given, per_thread) };		\
 													\
-		return ends(&shaped, copy) ? copy_shaped(&shaped) : shaped.driver.kind(copy, given);	\
+		return ends(&shaped, copy) ? copy_shaped(&shaped) :					\
+			adsm_cuda_passed(shaped.driver.kind(copy, given));				\
 	}
 SHAPED_ORDERED(cuMemcpy2DAsync_v2, false, CUDA_MEMCPY2D, two_async, shaped_2d)
 SHAPED_ORDERED(cuMemcpy2DAsync_v2_ptsz, true, CUDA_MEMCPY2D, two_async, shaped_2d)
@@ -436,7 +437,8 @@ ARRAYS_NOW(cuMemcpyAtoH_v2, (void *dst, CUarray src, size_t offset, size_t size)
 					 .stream = adsm_cuda_stream(stream, per_thread) };		\
 		CUDA_MEMCPY2D copy = __VA_ARGS__;							\
 													\
-		return size && shaped_2d(&shaped, &copy) ? copy_shaped(&shaped) : real_cu(name) args;	\
+		return size && shaped_2d(&shaped, &copy) ? copy_shaped(&shaped) :			\
+			adsm_cuda_passed(real_cu(name) args);						\
 	}
 #define ARRAYS_ORDERED(name, params, args, ...)								\
 	ARRAY_ORDERED(name, cuMemcpy2DAsync_v2, false, params, args, __VA_ARGS__)			\
@@ -481,7 +483,7 @@ static CUresult copy_batch(struct batch *batch, bool per_thread)
 	struct adsm_home *home = adsm_cuda_concerned();
 
 	if (!home || adsm_cuda_capturing(stream))
-		return enqueue_batch(batch);
+		return adsm_cuda_passed(enqueue_batch(batch));
 	return adsm_cuda_command(home, NULL, 0, stream, enqueue_batch, batch);
 }
 
@@ -592,7 +594,7 @@ static CUresult fill_now(struct fill *fill)
 		struct fill fill = { .stream = adsm_cuda_stream(given, per_thread), .unit = sizeof(value),	\
 				     .value = value, .n = n, __VA_ARGS__ };				\
 													\
-		return fill_begin(&fill, dst) ? run(&fill) : real_cu(name) args;			\
+		return fill_begin(&fill, dst) ? run(&fill) : adsm_cuda_passed(real_cu(name) args);	\
 	}
 #define FILLS(now, ordered, type)									\
 	FILL(now, false, (CUdeviceptr dst, type value, size_t n), (dst, value, n), NULL, fill_now, .height = 1)	\
@@ -667,7 +669,7 @@ static CUresult write_word(struct word *word, bool per_thread)
 
 	if (!adsm_foreign_active() || !adsm_foreign_find(use.p, &place) || adsm_cuda_capturing(stream) ||
 	    place.home != adsm_cuda_current_home())
-		return enqueue_word(word);
+		return adsm_cuda_passed(enqueue_word(word));
 	word->dst = device_address(word->dst);
 	return adsm_cuda_command(place.home, &use, 1, stream, enqueue_word, word);
 }
@@ -728,7 +730,7 @@ static CUresult run_operations(struct operations *operations, bool per_thread)
 		n++;
 	}
 	if (!n || adsm_cuda_capturing(stream))
-		return enqueue_operations(operations);
+		return adsm_cuda_passed(enqueue_operations(operations));
 	return adsm_cuda_command(home, uses, n <= ADSM_FOREIGN_USES ? n : 0, stream, enqueue_operations, operations);
 }
 

@@ -182,10 +182,23 @@ static inline bool adsm_cuda_has_ended(const struct adsm_home *home)
 
 	return epoch && epoch == adsm_epoch;
 }
+/* Bits of homes, by index: commands have gone to the driver past the library since it last freed memory there. */
+extern _Atomic uint32_t adsm_cuda_past;
+
+/* After such a command: cuMemFree() waits for it. */
+static inline CUresult adsm_cuda_passed(CUresult result)
+{
+	if (atomic_load(&adsm_cuda_past) != UINT32_MAX)
+		atomic_store(&adsm_cuda_past, UINT32_MAX);
+	return result;
+}
+
 /* Commands of this stream are recorded, not run; or it is in no state to tell (cuda_sync.c). */
 bool adsm_cuda_capturing(CUstream stream);
 /* The program has waited for commands: with protocols that see no accesses, objects are fetched (cuda_sync.c). */
 int adsm_cuda_acquire(struct adsm_home *home);
+/* Wait for the calls that the library knows of (cuda_sync.c). */
+int adsm_cuda_wait_calls(struct adsm_home *home);
 /* Wait for a stream of the program's, as cuStreamSynchronize() does (cuda_sync.c); after it, objects may be looked at. */
 CUresult adsm_cuda_wait(CUstream stream);
 

@@ -160,7 +160,8 @@ static CUresult launch_kernel(struct kernel *kernel, bool per_thread)
 	CUresult result;
 
 	copy_shared(&kernel->arguments, kernel->function);
-	result = home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel, kernel) : enqueue_kernel(kernel);
+	result = home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel, kernel) :
+		adsm_cuda_passed(enqueue_kernel(kernel));
 	free_copies(&kernel->arguments);
 	return result;
 }
@@ -220,7 +221,8 @@ static CUresult launch_kernel_ex(struct kernel_ex *kernel, bool per_thread)
 	CUresult result;
 
 	copy_shared(&kernel->arguments, kernel->function);
-	result = home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel_ex, kernel) : enqueue_kernel_ex(kernel);
+	result = home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel_ex, kernel) :
+		adsm_cuda_passed(enqueue_kernel_ex(kernel));
 	free_copies(&kernel->arguments);
 	return result;
 }
@@ -273,7 +275,8 @@ static CUresult launch_grid(struct grid *grid, int (*enqueue)(void *arg))
 {
 	struct adsm_home *home = home_of_launch(grid->stream);
 
-	return home ? adsm_cuda_command(home, NULL, 0, grid->stream, enqueue, grid) : enqueue(grid);
+	return home ? adsm_cuda_command(home, NULL, 0, grid->stream, enqueue, grid) :
+		adsm_cuda_passed(enqueue(grid));
 }
 
 ADSM_WRAPPER CUresult cuLaunch(CUfunction function)
@@ -312,7 +315,8 @@ ADSM_WRAPPER CUresult cuLaunchCooperativeKernelMultiDevice(void *launches, unsig
 	struct devices devices = { launches, n, flags };
 	struct adsm_home *home = home_of_launch(NULL);
 
-	return home ? adsm_cuda_command(home, NULL, 0, NULL, enqueue_devices, &devices) : enqueue_devices(&devices);
+	return home ? adsm_cuda_command(home, NULL, 0, NULL, enqueue_devices, &devices) :
+		adsm_cuda_passed(enqueue_devices(&devices));
 }
 
 /* ---- graphs */
@@ -335,7 +339,8 @@ static CUresult launch_graph(struct graph *graph, bool per_thread)
 	CUstream stream = adsm_cuda_stream(graph->stream, per_thread);
 	struct adsm_home *home = home_of_launch(stream);
 
-	return home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_graph, graph) : enqueue_graph(graph);
+	return home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_graph, graph) :
+		adsm_cuda_passed(enqueue_graph(graph));
 }
 
 #define GRAPH(name, per_thread)									\
@@ -467,7 +472,7 @@ static CUresult launch_host(__typeof__(&cuLaunchHostFunc) driver, CUstream strea
 
 	if (function && result != CUDA_SUCCESS)
 		function_ended(function);
-	return result;
+	return adsm_cuda_passed(result);
 }
 
 static CUresult add_callback(__typeof__(&cuStreamAddCallback) driver, CUstream stream, bool per_thread,
@@ -479,7 +484,7 @@ static CUresult add_callback(__typeof__(&cuStreamAddCallback) driver, CUstream s
 
 	if (function && result != CUDA_SUCCESS)
 		function_ended(function);
-	return result;
+	return adsm_cuda_passed(result);
 }
 
 ADSM_WRAPPER CUresult cuLaunchHostFunc(CUstream stream, CUhostFn *function, void *data)

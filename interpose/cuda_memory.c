@@ -23,8 +23,15 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *activ
 ADSM_CU_CALLED(cuCtxGetCurrent);
 ADSM_CU_CALLED(cuCtxGetDevice);
 ADSM_CU_CALLED(cuDevicePrimaryCtxGetState);
+CUresult cuCtxPushCurrent_v2(CUcontext context);
+CUresult cuCtxPopCurrent_v2(CUcontext *context);
+CUresult cuThreadExchangeStreamCaptureMode(int *mode);
+ADSM_CU_CALLED(cuCtxPushCurrent_v2);
+ADSM_CU_CALLED(cuCtxPopCurrent_v2);
+ADSM_CU_CALLED(cuThreadExchangeStreamCaptureMode);
 
 _Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
+_Atomic uint32_t adsm_cuda_past;
 
 /* ---- the table: what was handed out, in order of addresses. No handler of signals may use the driver, so none comes
  * here; and the lock is a leaf. */
@@ -33,6 +40,8 @@ struct allocation {
 	CUdeviceptr given, driver;	/* to the program; by the driver */
 	size_t size;			/* as the program asked for it */
 	CUcontext context;
+	bool ordered;			/* in a stream's order, from a pool: such memory is not kept */
+	bool freed;			/* by the program, and kept: kept.h */
 };
 
 static struct adsm_mutex table_lock = ADSM_MUTEX_INIT;
@@ -95,23 +104,58 @@ static bool table_empty(void)
 	return !atomic_load_explicit(&n_table, memory_order_acquire);
 }
 
-/* Take out the one that begins at @p: one thread only has it then. */
+/* The one that begins at @p, freed or not; with the lock. */
+static struct allocation *table_at(CUdeviceptr p)
+{
+	size_t i = table_above(p);
+
+	return i && table[i - 1].given == p ? &table[i - 1] : NULL;
+}
+
+/* Take it out. */
 static bool table_take(CUdeviceptr p, struct allocation *ret_allocation)
 {
-	bool found = false;
-	size_t i;
+	struct allocation *found;
+
+	adsm_mutex_lock(&table_lock);
+	found = table_at(p);
+	if (found) {
+		*ret_allocation = *found;
+		remove_locked((size_t)(found - table));
+	}
+	adsm_mutex_unlock(&table_lock);
+	return found;
+}
+
+/* The program frees it: one thread only has it then. */
+static bool table_free(CUdeviceptr p, struct allocation *ret_allocation)
+{
+	struct allocation *found;
 
 	if (table_empty())
 		return false;
 	adsm_mutex_lock(&table_lock);
-	i = table_above(p);
-	if (i && table[i - 1].given == p) {
-		*ret_allocation = table[i - 1];
-		remove_locked(i - 1);
-		found = true;
+	found = table_at(p);
+	if (found) {
+		*ret_allocation = *found;
+		found->freed = true;
 	}
 	adsm_mutex_unlock(&table_lock);
 	return found;
+}
+
+/* It is the program's, again. */
+static void table_hand_out(CUdeviceptr p, size_t size)
+{
+	struct allocation *found;
+
+	adsm_mutex_lock(&table_lock);
+	found = table_at(p);
+	if (found) {
+		found->size = size;
+		found->freed = false;
+	}
+	adsm_mutex_unlock(&table_lock);
 }
 
 /* Take out any one of a context. */
@@ -140,7 +184,7 @@ static bool table_find(CUdeviceptr p, struct allocation *ret_allocation)
 		return false;
 	adsm_mutex_lock(&table_lock);
 	i = table_above(p);
-	if (i && p - table[i - 1].given < table[i - 1].size) {
+	if (i && p - table[i - 1].given < table[i - 1].size && !table[i - 1].freed) {
 		*ret_allocation = table[i - 1];
 		found = true;
 	}
@@ -155,7 +199,7 @@ static bool table_next_of(CUcontext context, CUdeviceptr p, struct allocation *r
 
 	adsm_mutex_lock(&table_lock);
 	for (size_t i = table_above(p); i < n_table && !found; i++)
-		if (table[i].context == context) {
+		if (table[i].context == context && !table[i].freed) {
 			*ret_allocation = table[i];
 			found = true;
 		}
@@ -233,7 +277,7 @@ static int adopt(const struct source *source, const struct allocation *allocatio
 		goto forget;
 	return 0;
 forget:
-	adsm_foreign_forget(use.p, true);
+	adsm_foreign_forget(use.p, true, NULL);
 take:
 	table_take(allocation->given, &gone);
 	return error;
@@ -251,24 +295,50 @@ static void stays_driver(const char *why)
 		adsm_warn("the program's device memory stays the driver's alone: %s", why);
 }
 
+/* Of what the program has freed before, in the same context: without the driver. */
+static bool allocate_kept(CUcontext context, CUdeviceptr *ret_p, size_t size)
+{
+	struct adsm_home *home = adsm_foreign_home_of(context);
+	uint64_t p;
+
+	if (!home || adsm_cuda_has_ended(home) || context_shared(context, false) ||
+	    adsm_foreign_reuse(home, size, &p))
+		return false;
+	table_hand_out(p, size);
+	*ret_p = p;
+	return true;
+}
+
+static CUresult allocate_pages(const struct source *source, CUdeviceptr *ret_p, size_t size)
+{
+	CUresult result = source->alloc(source, ret_p, whole_pages(size));
+
+	if (result == CUDA_SUCCESS && *ret_p % ADSM_PAGE_SIZE) {
+		source->free(source, *ret_p);
+		result = source->alloc(source, ret_p, whole_pages(size) + ADSM_PAGE_SIZE);
+	}
+	return result;
+}
+
 static CUresult allocate_at(const struct source *source, CUdeviceptr *ret_p, size_t size)
 {
-	struct allocation allocation = { .size = size };
+	struct allocation allocation = { .size = size, .ordered = source->ordered };
 	CUdevice device;
 	CUresult result;
 	int error;
 
 	if (!ret_p || !size || size > SIZE_MAX / 2 || !adsm_cuda_makes_objects() ||
 	    (source->ordered && adsm_cuda_capturing(adsm_cuda_stream(source->stream, source->per_thread))) ||
-	    real_cu(cuCtxGetCurrent)(&allocation.context) || !allocation.context ||
-	    real_cu(cuCtxGetDevice)(&device))
+	    real_cu(cuCtxGetCurrent)(&allocation.context) || !allocation.context)
 		return source->alloc(source, ret_p, size);
+	if (!source->ordered && allocate_kept(allocation.context, ret_p, size))
+		return CUDA_SUCCESS;
 
-	result = source->alloc(source, &allocation.driver, whole_pages(size));
-	if (result == CUDA_SUCCESS && allocation.driver % ADSM_PAGE_SIZE) {
-		source->free(source, allocation.driver);
-		result = source->alloc(source, &allocation.driver, whole_pages(size) + ADSM_PAGE_SIZE);
-	}
+	if (real_cu(cuCtxGetDevice)(&device))
+		return source->alloc(source, ret_p, size);
+	result = allocate_pages(source, &allocation.driver, size);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_foreign_give_up(NULL))
+		result = allocate_pages(source, &allocation.driver, size);
 	if (result != CUDA_SUCCESS) {	/* may be because of the rounding */
 		result = source->alloc(source, ret_p, size);
 		if (result == CUDA_SUCCESS)
@@ -382,27 +452,74 @@ ALLOC_POOL(cuMemAllocFromPoolAsync_ptsz, true)
 
 /* ---- freeing: the pages are the driver's again before it hears of it */
 
+/*
+ * The driver waits for all commands when it frees memory, and so does this where it is kept instead: for the calls that
+ * the library knows of. Where others have passed it by since the driver did so last, the driver has to: false.
+ */
+static bool wait_as_driver(struct adsm_home *home)
+{
+	static _Atomic unsigned epochs[ADSM_MAX_DEVICES];	/* of the last time */
+	uint32_t bit = (uint32_t)1 << home->index;
+	bool first = atomic_exchange(&epochs[home->index], adsm_epoch) != adsm_epoch;
+
+	if ((atomic_fetch_and(&adsm_cuda_past, ~bit) & bit) || first || adsm_cuda_has_ended(home))
+		return false;
+	return !adsm_cuda_wait_calls(home);
+}
+
+/* What was kept of freed memory goes back to the driver. Any thread, any context current, captures or not. */
+static void free_kept(uintptr_t start)
+{
+	int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	struct allocation allocation;
+	struct adsm_sigset old;
+	CUcontext popped;
+
+	if (!table_take(start, &allocation))
+		return;
+	adsm_os_signals_block(&old);
+	if (real_cu(cuCtxPushCurrent_v2)(allocation.context) == CUDA_SUCCESS) {
+		real_cu(cuThreadExchangeStreamCaptureMode)(&mode);
+		real_cu(cuMemFree_v2)(allocation.driver);
+		real_cu(cuThreadExchangeStreamCaptureMode)(&mode);
+		real_cu(cuCtxPopCurrent_v2)(&popped);
+	}
+	adsm_os_signals_restore(&old);
+}
+
 static CUresult give_back(const struct source *source, CUdeviceptr p)
 {
 	struct allocation allocation;
+	struct adsm_home *home;
 	CUresult result;
+	bool may_keep;
 	int error;
 
 	if (source->ordered && !table_empty() &&
 	    adsm_cuda_capturing(adsm_cuda_stream(source->stream, source->per_thread)))
 		return source->free(source, table_find(p, &allocation) && allocation.given == p ? allocation.driver : p);
-	if (!table_take(p, &allocation))
+	if (!table_free(p, &allocation))
 		return source->free(source, p);
+	if (allocation.freed)
+		return CUDA_ERROR_INVALID_VALUE;
+	home = adsm_foreign_home_of(allocation.context);
+	may_keep = !source->ordered && !allocation.ordered && home && wait_as_driver(home);
 	/* In a stream's order nothing is waited for: what uses it comes before, and the driver's memory stays. */
-	error = adsm_foreign_forget((void *)(uintptr_t)p, !source->ordered);
+	error = adsm_foreign_forget((void *)(uintptr_t)p, !source->ordered, may_keep ? free_kept : NULL);
+	if (error == 1)
+		return CUDA_SUCCESS;
 	if (error == -EBUSY) {
-		table_put(&allocation);
+		table_hand_out(p, allocation.size);
 		return adsm_cuda_result(error);
 	}
 	/* Any other error: the library was shut down meanwhile, and the object with it. */
+	table_take(p, &allocation);
 	result = source->free(source, allocation.driver);
-	if (result != CUDA_SUCCESS)
+	if (result != CUDA_SUCCESS) {
+		allocation.freed = false;
 		table_put(&allocation);
+		adsm_cuda_passed(result);
+	}
 	return result;
 }
 
@@ -444,8 +561,10 @@ static void forget_context(CUcontext context)
 	if (!context)
 		return;
 	adsm_cuda_forget_handles(context);
+	if (adsm_foreign_home_of(context))
+		adsm_foreign_give_up(adsm_foreign_home_of(context));
 	while (!table_empty() && table_take_of(context, &allocation))
-		if (adsm_foreign_forget((void *)(uintptr_t)allocation.given, true) == -EBUSY)
+		if (adsm_foreign_forget((void *)(uintptr_t)allocation.given, true, NULL) == -EBUSY)
 			adsm_warn("the program ends the context of shared memory that is held, at %p",
 				  (void *)(uintptr_t)allocation.given);
 }
@@ -662,7 +781,7 @@ static CUresult surrender(const struct allocation *allocation)
 		return CUDA_SUCCESS;
 	error = adsm_foreign_call(place.home, &use, 1, NULL, nothing, NULL, &result);
 	if (!error)
-		error = adsm_foreign_forget(use.p, true);
+		error = adsm_foreign_forget(use.p, true, NULL);
 	if (!error)
 		adsm_info("memory at %p is shared with others from now on: the CPU cannot use it", use.p);
 	return error ? adsm_cuda_result(error) : CUDA_SUCCESS;

@@ -4,6 +4,8 @@
  * may be closed, and what opens it needs the driver, which is locked by then. So it gets memory of the library's
  * instead, which holds what is in the program's, and what it has changed there is copied back.
  *
+ * Where there is no room for what a function makes, memory that is kept (kept.h) is given up, and the driver asked again.
+ *
  * A row for each function that does no more than ask: how many parameters it has, which of them (a, b, …) are pointers,
  * and to how many bytes. Numbers and pointers are passed alike, in registers or words of the stack of their own, so the
  * functions here take words; none of these has a parameter of another kind.
@@ -94,7 +96,9 @@ typedef adsm_cuda_word word;
 	{										\
 		CUresult result;							\
 											\
-		ADSM_CUDA_LENT(result, real_cu(name) ARGS_##n, __VA_ARGS__);		\
+		do									\
+			ADSM_CUDA_LENT(result, real_cu(name) ARGS_##n, __VA_ARGS__);	\
+		while (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_foreign_give_up(NULL));	\
 		return result;								\
 	}
 #define QUERY_PTSZ(n, name, ...)		\
@@ -189,7 +193,28 @@ QUERY(2, cuFuncIsLoaded, OUT(a, 4))
 
 /* ---- memory */
 
-QUERY(2, cuMemGetInfo_v2, OUT(a, 8), OUT(b, 8))
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total);
+ADSM_CU(cuMemGetInfo_v2);
+
+/* What is kept of freed memory counts as free. */
+ADSM_WRAPPER CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
+{
+	size_t left, all;
+	CUdevice device;
+	CUresult result;
+
+	if (!free || !total)
+		return real_cu(cuMemGetInfo_v2)(free, total);
+	result = real_cu(cuMemGetInfo_v2)(&left, &all);
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (adsm_started() && real_cu(cuCtxGetDevice)((word)&device) == CUDA_SUCCESS)
+		left += adsm_foreign_kept((void *)(intptr_t)device);
+	*free = left < all ? left : all;
+	*total = all;
+	return CUDA_SUCCESS;
+}
+
 QUERY(2, cuMemAllocHost_v2, OUT(a, 8))
 QUERY(3, cuMemHostAlloc, OUT(a, 8))
 QUERY(3, cuMemAllocManaged, OUT(a, 8))
@@ -221,6 +246,7 @@ QUERY(2, cuArrayCreate_v2, OUT(a, 8), OUT(b, 24))
 QUERY(2, cuArrayGetDescriptor_v2, OUT(a, 24))
 QUERY(2, cuArray3DCreate_v2, OUT(a, 8), OUT(b, 40))
 QUERY(2, cuArray3DGetDescriptor_v2, OUT(a, 40))
+QUERY(3, cuMipmappedArrayCreate, OUT(a, 8), OUT(b, 40))
 
 /* ---- streams */
 

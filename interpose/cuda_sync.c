@@ -18,7 +18,7 @@ ADSM_CU(cuEventSynchronize);
 ADSM_CU(cuEventQuery);
 
 /* What the driver has waited for, the library sees end a little later. */
-static int wait_for_calls(struct adsm_home *home)
+int adsm_cuda_wait_calls(struct adsm_home *home)
 {
 	struct adsm_sigset old;
 	uint64_t seq;
@@ -35,7 +35,7 @@ int adsm_cuda_acquire(struct adsm_home *home)
 
 	/* A touch waits for what it needs; where none is seen, all there is now has to end before objects are fetched. */
 	if (atomic_load_explicit(&home->n_undetected, memory_order_relaxed))
-		error = wait_for_calls(home);
+		error = adsm_cuda_wait_calls(home);
 	return error ? error : adsm_foreign_sync(home);
 }
 

@@ -115,7 +115,7 @@ static int fill_with_zeros(void *address, size_t size, const void *where)
 
 	if (error) {
 		why = adsm_error_keep();
-		adsm_object_free(address, ADSM_MAKER_ALLOC, true);
+		adsm_object_free(address, ADSM_MAKER_ALLOC, true, NULL);
 		adsm_error_back(why);
 	}
 	return error;
@@ -152,7 +152,7 @@ int adsmFree(void *p)
 {
 	int error = p ? adsm_start() : 0;
 
-	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_ALLOC, true);
+	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_ALLOC, true, NULL);
 }
 
 uint64_t adsmSafe(const void *p)
@@ -432,7 +432,7 @@ int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
 	adsm_format(ret_props->name, sizeof(ret_props->name), "%s", d->name);
 	adsm_format(ret_props->backend, sizeof(ret_props->backend), "%s", d->backend->name);
 	ret_props->memory_size = d->caps.memory_size;
-	ret_props->memory_free = d->backend->memory_free(home->device);
+	ret_props->memory_free = adsm_objects_memory_free(home);
 	ret_props->compute_units = d->caps.compute_units;
 	ret_props->same_address = d->caps.given_address || d->caps.dictates_address;
 	ret_props->unified = d->caps.unified;
@@ -469,7 +469,7 @@ int adsmDeviceFree(void *p)
 {
 	int error = p ? adsm_start() : 0;
 
-	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_DEVICE_ALLOC, true);
+	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_DEVICE_ALLOC, true, NULL);
 }
 
 int adsmCopyToDevice(void *device_dst, const void *host_src, size_t size)

@@ -58,9 +58,44 @@ int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size)
 	return adsm_object_alloc(home, size, &options, &start);
 }
 
-int adsm_foreign_forget(const void *p, bool wait)
+int adsm_foreign_reuse(struct adsm_home *home, size_t size, uint64_t *ret_address)
 {
-	return adsm_object_free((void *)p, ADSM_MAKER_FOREIGN, wait);
+	const struct adsm_object_options options = {
+		.protocol = adsm_protocol_find(adsm_options.protocol),
+		.block_size = adsm_options.block_size,
+		.reuse = true,
+	};
+	void *start;
+	int error = adsm_object_alloc(home, size, &options, &start);
+
+	if (!error)
+		*ret_address = (uintptr_t)start;
+	return error;
+}
+
+int adsm_foreign_forget(const void *p, bool wait, adsm_kept_free *driver_free)
+{
+	return adsm_object_free((void *)p, ADSM_MAKER_FOREIGN, wait, driver_free);
+}
+
+bool adsm_foreign_give_up(struct adsm_home *home)
+{
+	return adsm_started() && adsm_objects_give_up(home);
+}
+
+size_t adsm_foreign_kept(void *device)
+{
+	struct adsm_native native;
+	size_t size = 0;
+
+	for (int i = 0; adsm_started() && i < adsm_n_homes; i++) {
+		struct adsm_home *home = &adsm_homes[i];
+
+		if (adsm_kept_size(home) && !home->device->backend->native(home->device, &native) &&
+		    native.device == device)
+			size += adsm_kept_size(home);
+	}
+	return size;
 }
 
 /* ---- commands */

@@ -6,7 +6,7 @@
 #ifndef ADSM_FOREIGN_H
 #define ADSM_FOREIGN_H
 
-#include "block.h"
+#include "kept.h"
 
 #define ADSM_FOREIGN_USES 8
 
@@ -41,8 +41,16 @@ int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size);
 /*
  * Before the program frees it: waits (@wait) for the calls that may use it, else the caller knows that none does; then
  * the range is inaccessible, as the driver left it. -EINVAL where no adopted object starts there; -EBUSY while held.
+ * @driver_free: NULL, or the memory may be kept, which 1 says it is: it is the library's then, until it is handed out
+ * again, or @driver_free is called, with a lock held: to free it and nothing else.
  */
-int adsm_foreign_forget(const void *p, bool wait);
+int adsm_foreign_forget(const void *p, bool wait, adsm_kept_free *driver_free);
+/* Make an object of memory that is kept there, of as many pages as @size bytes take; -ENOENT where there is none. */
+int adsm_foreign_reuse(struct adsm_home *home, size_t size, uint64_t *ret_address);
+/* Free what is kept of freed memory, the library's own too: of a home, or of all (NULL). Was there any? */
+bool adsm_foreign_give_up(struct adsm_home *home);
+/* How many bytes are kept on a driver's device. */
+size_t adsm_foreign_kept(void *device);
 
 /*
  * Release objects to commands of the program's, have @enqueue give them to the driver's queue @queue, and take note of

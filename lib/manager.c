@@ -530,6 +530,7 @@ static void close_homes(void)
 {
 	for (int i = 0; i < adsm_n_homes; i++) {
 		adsm_helpers_stop(&adsm_homes[i]);
+		adsm_objects_give_up(&adsm_homes[i]);
 		adsm_homes[i].device->backend->close(adsm_homes[i].device);
 		adsm_homes[i].device = NULL;
 	}
@@ -953,7 +954,7 @@ static int check_maker(const struct adsm_object *object, const void *p, enum ads
 	return made == maker ? 0 : adsm_fail(-EINVAL, "%p is %s: free it with %s", p, texts[made][0], texts[made][1]);
 }
 
-int adsm_object_free(void *p, enum adsm_maker maker, bool wait)
+int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *driver_free)
 {
 	struct adsm_object *object;
 	struct adsm_home *home;
@@ -1004,9 +1005,9 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait)
 		adsm_home_unlock(home, &old);
 		return error;
 	}
-	adsm_object_destroy(object);
+	error = adsm_object_destroy(object, driver_free) && driver_free;
 	adsm_os_signals_restore(&old);
-	return 0;
+	return error;
 }
 
 int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, bool open,

@@ -59,8 +59,11 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
 		      void **ret_address);
 enum adsm_maker { ADSM_MAKER_ALLOC, ADSM_MAKER_DEVICE_ALLOC, ADSM_MAKER_FOREIGN };
-/* @maker: what it has to have been made by. @wait: for the calls that use it; else the caller knows that none does. */
-int adsm_object_free(void *p, enum adsm_maker maker, bool wait);
+/*
+ * @maker: what it has to have been made by. @wait: for the calls that use it; else the caller knows that none does.
+ * @driver_free: as adsm_object_destroy() has it, NULL elsewhere. Returns 1 where the program's own memory is kept.
+ */
+int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *driver_free);
 /* @where: code address of who asks. */
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where);
 /*

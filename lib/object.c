@@ -19,6 +19,7 @@
 #include "log.h"
 #include "object.h"
 #include "observe.h"
+#include "options.h"
 
 #define SLOTS_PER_CHUNK ((uint32_t)1024)
 #define MAX_OBJECTS (SLOTS_PER_CHUNK * 1024)
@@ -36,13 +37,18 @@ size_t adsm_objects_alive(void)
 
 void adsm_objects_child(void)
 {
+	const struct adsm_kept *kept;
+	void *base;
+
 	for (uint32_t i = 0; i < n_slots; i++) {
 		const struct adsm_object *object = &chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK];
-		void *base;
 
 		if (object->live && !object->device_only && !adsm_arena_has(object->start))
 			adsm_os_reserve(object->start, object->span, &base);
 	}
+	for (size_t i = 0; (kept = adsm_kept_at(i)); i++)
+		if (!kept->device_only && !adsm_arena_has(kept->start))
+			adsm_os_reserve(kept->start, kept->span, &base);
 }
 
 struct adsm_object *adsm_object_lock(uintptr_t address)
@@ -163,9 +169,9 @@ static void fill_patterns(struct adsm_object *object)
 }
 #endif
 
-static uintptr_t place_of(const struct adsm_object *object)
+static uintptr_t place_of(const char *alias)
 {
-	return adsm_arena.base + (uintptr_t)(object->alias - adsm_arena.alias);
+	return adsm_arena.base + (uintptr_t)(alias - adsm_arena.alias);
 }
 
 /* ---- places of objects whose addresses are dictated */
@@ -174,35 +180,37 @@ static uintptr_t place_of(const struct adsm_object *object)
 #define SMALL_SPAN ((size_t)128 << 10)	/* bytes: these are never pinned, so the backend need not know the place */
 #define DUMPED_SPAN CHUNK		/* bytes: those in core files have mappings of their own */
 
-/* Another object that has its place in the chunk of @address; NULL: there is none. */
-static struct adsm_object *find_mate(uintptr_t address)
+/* Does another object have its place in the chunk of @address, or what is kept of one? *ret_chunk: the chunk's own. */
+static bool find_mate(uintptr_t address, uintptr_t *ret_chunk)
 {
-	uintptr_t at = address & ~(CHUNK - 1), end = at + CHUNK;
+	uintptr_t chunk = address & ~(CHUNK - 1), at = chunk, end = at + CHUNK;
+	const struct adsm_kept *kept;
 
 	while (at < end && (at = adsm_index_next(at, end - at)) < end) {
 		struct adsm_object *object = adsm_index_find(at);
 
+		*ret_chunk = place_of(object->alias) - (object->start - chunk);
 		if (object->chunked)
-			return object;
+			return true;
 		at = object->start + object->span;
 	}
-	return NULL;
+	for (size_t i = 0; (kept = adsm_kept_at(i)); i++) {
+		*ret_chunk = place_of(kept->alias) - (kept->start - chunk);
+		if (kept->chunked && kept->start - chunk < CHUNK)
+			return true;
+	}
+	return false;
 }
 
 /* Where its address is known already and it is small, that decides. */
 static int take_place(struct adsm_object *object)
 {
 	uintptr_t start = object->start, chunk = start & ~(CHUNK - 1), place = 0;
-	struct adsm_object *mate;
 	int error = 0;
 
 	if (start && start + object->span <= chunk + CHUNK) {
-		mate = find_mate(start);
-		if (mate)
-			place = place_of(mate) - mate->start + start;
-		else if (!adsm_arena_take(CHUNK, &place))
-			place += start - chunk;
-		object->chunked = place != 0;
+		object->chunked = find_mate(start, &place) || !adsm_arena_take(CHUNK, &place);
+		place = object->chunked ? place + (start - chunk) : 0;
 	}
 	if (!place)
 		error = adsm_arena_take(object->span, &place);
@@ -214,12 +222,12 @@ static int take_place(struct adsm_object *object)
 /* The object is in the index no more. */
 static void give_place(struct adsm_object *object)
 {
-	uintptr_t place = place_of(object);
+	uintptr_t place = place_of(object->alias), chunk;
 
 	adsm_arena_discard(place, object->span);
 	if (!object->chunked)
 		adsm_arena_give(place, object->span);
-	else if (!find_mate(object->start))
+	else if (!find_mate(object->start, &chunk))
 		adsm_arena_give(place - object->start % CHUNK, CHUNK);
 	object->chunked = false;
 }
@@ -227,35 +235,121 @@ static void give_place(struct adsm_object *object)
 /* ---- both ways */
 
 /* Where the CPU has used the object there are pages. */
-static void give_range(struct adsm_object *object)
+static enum adsm_pages pages_of(const struct adsm_object *object)
 {
 	unsigned some = 0, all = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
 
-	if (!adsm_arena_has(object->start)) {
-		if (object->alias)
-			give_place(object);
-		return;
-	}
 	for (uint32_t b = 0; b < object->n_blocks; b++) {
 		some |= object->blocks[b].flags & (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED);
 		all &= object->blocks[b].flags;
 	}
-	if (object->device_only)
-		adsm_arena_give(object->start, object->span);
-	else
-		adsm_arena_give_view(object->start, object->span, !some ? ADSM_PAGES_NONE :
-				     all == (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED) ? ADSM_PAGES_ALL :
-				     ADSM_PAGES_SOME);
+	return !some ? ADSM_PAGES_NONE :
+		all == (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED) ? ADSM_PAGES_ALL : ADSM_PAGES_SOME;
 }
 
-static void close_view(struct adsm_object *object)
+static void give_range(struct adsm_object *object)
+{
+	bool has_view = !object->device_only;
+
+	if (!adsm_arena_has(object->start)) {
+		if (has_view && object->span >= DUMPED_SPAN)
+			adsm_os_dump((void *)object->start, object->span, false);
+		if (object->alias)
+			give_place(object);
+	} else if (has_view) {
+		adsm_arena_give_view(object->start, object->span, pages_of(object));
+	} else {
+		adsm_arena_give(object->start, object->span);
+	}
+}
+
+static int close_view(struct adsm_object *object)
 {
 	int error = adsm_home_protect(object->home, object->start, object->span, ADSM_PROT_NONE);
 
 	if (error)
 		adsm_warn("cannot close %zu bytes at %p: error %d", object->span, (void *)object->start, error);
-	if (!adsm_arena_has(object->start) && object->span >= DUMPED_SPAN)
-		adsm_os_dump((void *)object->start, object->span, false);
+	return error;
+}
+
+/* ---- what is kept for new objects */
+
+static void end_kept(const struct adsm_kept *kept)
+{
+	struct adsm_object object = { .home = kept->home, .start = kept->start, .span = kept->span,
+				      .alias = kept->alias, .device_only = kept->device_only,
+				      .chunked = kept->chunked };
+
+	kept->home->device->backend->free(kept->memory);
+	give_range(&object);
+	if (kept->driver_free)
+		kept->driver_free(kept->start);
+}
+
+static bool give_up_oldest(const struct adsm_home *home)
+{
+	struct adsm_kept kept;
+
+	if (!adsm_kept_take_oldest(home, &kept))
+		return false;
+	end_kept(&kept);
+	return true;
+}
+
+/* The view is closed. */
+static bool keep(const struct adsm_object *object, adsm_kept_free *driver_free)
+{
+	const struct adsm_kept kept = {
+		.home = object->home, .memory = object->memory, .start = object->start, .span = object->span,
+		.alias = object->alias, .driver_free = driver_free, .pages = pages_of(object),
+		.device_only = object->device_only, .chunked = object->chunked,
+	};
+
+	if (!kept.home->device->caps.keeps || (object->adopted && !driver_free) || kept.span > adsm_options.keep)
+		return false;
+	while (!adsm_kept_put(&kept))
+		if (!give_up_oldest(kept.home) && !give_up_oldest(NULL))
+			return false;
+	return true;
+}
+
+static bool take_kept(struct adsm_object *object, enum adsm_prot view, enum adsm_pages *ret_pages,
+		      adsm_kept_free **ret_driver_free)
+{
+	struct adsm_kept kept;
+
+	if (!adsm_kept_take(object->home, object->span, object->device_only, !object->adopted, &kept))
+		return false;
+	if (view != ADSM_PROT_NONE && adsm_home_protect(kept.home, kept.start, kept.span, view)) {
+		end_kept(&kept);
+		return false;
+	}
+	object->start = kept.start;
+	object->alias = kept.alias;
+	object->memory = kept.memory;
+	object->chunked = kept.chunked;
+	*ret_pages = kept.pages;
+	*ret_driver_free = kept.driver_free;
+	return true;
+}
+
+bool adsm_objects_give_up(const struct adsm_home *home)
+{
+	bool any = false;
+
+	adsm_mutex_lock(&mutex);
+	while (give_up_oldest(home))
+		any = true;
+	adsm_mutex_unlock(&mutex);
+	return any;
+}
+
+uint64_t adsm_objects_memory_free(const struct adsm_home *home)
+{
+	struct adsm_device *device = home->device;
+	uint64_t size = device->backend->memory_free(device) + adsm_kept_size(home);
+
+	return size < device->caps.memory_size ? size : device->caps.memory_size;
 }
 
 /* Address, memory and view where the address is the arena's. */
@@ -287,7 +381,7 @@ static int place_here(struct adsm_object *object, enum adsm_prot view, enum adsm
 /* Over what the driver has there. */
 static int map_view(struct adsm_object *object, enum adsm_prot view)
 {
-	void *from = (void *)place_of(object), *to = (void *)object->start;
+	void *from = (void *)place_of(object->alias), *to = (void *)object->start;
 	int error = adsm_os_duplicate(from, object->span, to);
 
 	if (error == -ENOMEM) {
@@ -338,9 +432,10 @@ static int place_there(struct adsm_object *object, uint64_t adopt, enum adsm_pro
 		return error;
 	if (adopt)
 		error = backend->memory_adopt(device, adopt, object->span,
-					      has_view ? place_of(object) : 0, &object->memory);
+					      has_view ? place_of(object->alias) : 0, &object->memory);
 	else
-		error = backend->alloc(device, object->span, object->alias ? place_of(object) : 0, &object->memory);
+		error = backend->alloc(device, object->span, object->alias ? place_of(object->alias) : 0,
+				       &object->memory);
 	if (error)
 		goto give_range;
 	if (!adopt)
@@ -360,14 +455,29 @@ give_range:
 	return error;
 }
 
-/* The end of both. */
-static void leave_place(struct adsm_object *object)
+/* The end of both, unless they are kept: true. */
+static bool leave_place(struct adsm_object *object, adsm_kept_free *driver_free)
 {
 	/* Before the driver may give the range to somebody else, or to nobody. */
-	if (!object->device_only)
-		close_view(object);
+	int error = object->device_only ? 0 : close_view(object);
+
+	if (!error && keep(object, driver_free))
+		return true;
 	object->home->device->backend->free(object->memory);
 	give_range(object);
+	return false;
+}
+
+/* Out of memory, or of addresses: what is kept is given up first. */
+static int take_new(struct adsm_object *object, uint64_t adopt, enum adsm_prot view, enum adsm_pages *ret_pages)
+{
+	bool there = adopt || object->home->device->caps.dictates_address;
+	int error;
+
+	do
+		error = there ? place_there(object, adopt, view) : place_here(object, view, ret_pages);
+	while (error == -ENOMEM && give_up_oldest(NULL));
+	return error;
 }
 
 /* Everything but making it known. */
@@ -375,12 +485,13 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 {
 	enum adsm_pages pages = ADSM_PAGES_NONE;
 	enum adsm_prot view = ADSM_PROT_NONE;
-	int error;
+	adsm_kept_free *driver_free = NULL;
+	int error = 0;
 
 	object->size = size;
 	object->span = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	object->device_only = options->device_only;
-	object->adopted = options->adopt;
+	object->adopted = options->adopt || options->reuse;
 	object->protocol = options->protocol;
 	object->blocks = NULL;
 	object->n_blocks = 0;
@@ -390,10 +501,8 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 		view = ADSM_PROT_RW;
 	else if (!object->device_only && options->populate)
 		view = ADSM_PROT_READ;
-	if (object->adopted || object->home->device->caps.dictates_address)
-		error = place_there(object, options->adopt, view);
-	else
-		error = place_here(object, view, &pages);
+	if (options->adopt || !take_kept(object, view, &pages, &driver_free))
+		error = options->reuse ? -ENOENT : take_new(object, options->adopt, view, &pages);
 	if (error)
 		return error;
 	if (!object->device_only) {
@@ -417,7 +526,7 @@ free_blocks:
 	free(object->blocks);
 	object->n_blocks = 0;
 leave_place:
-	leave_place(object);
+	leave_place(object, driver_free);
 	return error;
 }
 
@@ -471,9 +580,10 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	return 0;
 }
 
-void adsm_object_destroy(struct adsm_object *object)
+bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free)
 {
 	struct adsm_home *home = object->home;
+	bool kept;
 
 	object->live = false;
 	if (!object->device_only) {
@@ -487,10 +597,11 @@ void adsm_object_destroy(struct adsm_object *object)
 	adsm_record_end(object->record);
 	object->record = NULL;
 	adsm_index_remove(object->start, object->span);
-	leave_place(object);
+	kept = leave_place(object, driver_free);
 	free(object->blocks);
 	object->blocks = NULL;
 	give_slot(object);
 	n_alive--;
 	adsm_mutex_unlock(&mutex);
+	return kept;
 }

@@ -3,7 +3,7 @@
 #ifndef ADSM_OBJECT_H
 #define ADSM_OBJECT_H
 
-#include "block.h"
+#include "kept.h"
 
 struct adsm_object_options {
 	const struct adsm_protocol *protocol;
@@ -11,6 +11,7 @@ struct adsm_object_options {
 	bool populate;
 	bool device_only;
 	uint64_t adopt;			/* where the program's own memory is, which it becomes; 0: none */
+	bool reuse;			/* its own memory too, but such that is kept: kept.h; -ENOENT: there is none */
 };
 
 /* How many objects are alive, device-only ones included. */
@@ -18,6 +19,11 @@ size_t adsm_objects_alive(void);
 
 /* In the child of a fork: keep the views closed, as adsm_arena_child() does. */
 void adsm_objects_child(void);
+
+/* What a device has left, that which is kept for new objects included. */
+uint64_t adsm_objects_memory_free(const struct adsm_home *home);
+/* Free what a home keeps for new objects, NULL: what all do. Is it anything? No lock held. */
+bool adsm_objects_give_up(const struct adsm_home *home);
 
 /* Set the counters of all objects to 0. */
 void adsm_objects_reset_counters(void);
@@ -27,8 +33,9 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 		       struct adsm_object **ret_object);
 /*
  * The end of an object that no call, transfer or hold uses any more and whose freeing flag is the caller's.
- * home->lock held; it is given back.
+ * home->lock held; it is given back. @driver_free: of the program's own memory, where that may be kept. True:
+ * it is, and @driver_free will be called, with the lock of all objects held.
  */
-void adsm_object_destroy(struct adsm_object *object);
+bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free);
 
 #endif

@@ -270,7 +270,8 @@ static const struct row rows[] = {
 	  "where shared objects live, and how much address space they have",
 	  FIELD(o.arena_address), parse_arena, (uint64_t)1 << 20, (uint64_t)1 << 47, .zero = "auto" },
 	{ "KEEP", "256M", "bytes from 0 to 1024G",
-	  "how much memory of freed objects is kept for new ones: on the CPU's side, and on each OpenCL device",
+	  "how much memory of freed objects is kept for new ones: on the CPU's side, and on each OpenCL or CUDA "
+	  "device",
 	  FIELD(o.keep), parse_number, 0, (uint64_t)1 << 40 },
 	{ "CPU_MEMORY", "discrete", "discrete, unified",
 	  "cpu device: memory of its own, or the application's",

@@ -331,6 +331,7 @@ static void describe(struct adsm_cuda_device *device, int index)
 	}
 	device->base.caps = (struct adsm_device_caps){
 		.has_address = true,
+		.keeps = true,
 		.memory_size = memory,
 		.compute_units = (unsigned)attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1),
 		.max_pending = ADSM_CUDA_PENDING / 2,

@@ -52,6 +52,7 @@ double bench_compare(struct bench_row *row, int rounds, double (*ours)(void *), 
 void bench_emit(const struct bench_row *row);
 
 /* The benchmarks; each runs in a process of its own, where the library has not started. */
+void bench_alloc(void);
 void bench_call(void);
 void bench_fault(void);
 void bench_io(void);

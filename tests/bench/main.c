@@ -24,6 +24,7 @@ static const struct {
 	const char *name, *about;
 	void (*run)(void);
 } benches[] = {
+	{ "alloc", "memory allocated and freed in a loop, against the backend cpu", bench_alloc },
 	{ "fault", "a block's read and write fault, against a bare signal handler", bench_fault },
 	{ "call", "an empty call and its sync, against the backend alone", bench_call },
 	{ "io", "read() and write() with shared memory, against ordinary memory", bench_io },

@@ -283,6 +283,8 @@ CUresult driver_enter(struct call *call, int needs, struct context **ret_ctx)
 	CUresult error = 0;
 
 	__atomic_fetch_add(&call->n, 1, __ATOMIC_RELAXED);
+	if (strcmp(call->name, "cuCtxGetCurrent"))
+		__atomic_fetch_add(&counts.calls, 1, __ATOMIC_RELAXED);
 	if (plan.signals)
 		check_signals(call->name);
 	if (state == FORKED)

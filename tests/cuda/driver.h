@@ -51,6 +51,7 @@ struct test_cuda_counts {
 	uint64_t device_to_itself;	/* copies whose host side was taken for device memory */
 	uint64_t launches;
 	uint64_t asked_params;		/* calls of cuFuncGetParamInfo() and cuKernelGetParamInfo() */
+	uint64_t calls;			/* of all functions but cuCtxGetCurrent, which only reads what the thread has */
 	uint64_t registered;		/* bytes, now */
 	uint64_t used;			/* bytes of device memory, now */
 	uint64_t contexts, streams, events, modules;	/* there are now */

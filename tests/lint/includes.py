@@ -14,7 +14,7 @@ LAYERS = [
     ["backends", "protocols"],
     ["lib/block", "lib/transfer", "lib/cause", "lib/observe", "lib/advise", "lib/report", "lib/site", "lib/trace",
      "lib/warnings"],
-    ["lib/object", "lib/kernel"],
+    ["lib/object", "lib/kept", "lib/kernel"],
     ["lib/manager", "lib/call", "lib/caller", "lib/copy", "lib/io", "lib/foreign", "lib/views"],
     ["lib/api", "lib/api_opencl", "lib/api_cuda", "lib/api_native", "interpose"],
 ]

@@ -192,7 +192,7 @@ static unsigned *adopt(size_t size)
 
 static void forget(void *p)
 {
-	CHECK(!adsm_foreign_forget(p, true));
+	CHECK(!adsm_foreign_forget(p, true, NULL));
 }
 
 /* What a driver leaves where it keeps no accessible memory: neither free nor to be touched. */
@@ -295,9 +295,9 @@ static void check_object(void)
 	CHECK_EQ(adsm_foreign_adopt(home, (uintptr_t)p + SIZE - PAGE, SIZE), -EEXIST);
 	CHECK_EQ(adsm_foreign_adopt(home, (uintptr_t)p + 512, SIZE), -EINVAL);
 	CHECK_EQ(adsmFree((void *)p), -EINVAL);
-	CHECK_EQ(adsm_foreign_forget((char *)p + PAGE, true), -EINVAL);
+	CHECK_EQ(adsm_foreign_forget((char *)p + PAGE, true, NULL), -EINVAL);
 	CHECK(!adsmHold((void *)p, 1, ADSM_ACCESS_IN));
-	CHECK_EQ(adsm_foreign_forget((void *)p, true), -EBUSY);
+	CHECK_EQ(adsm_foreign_forget((void *)p, true, NULL), -EBUSY);
 	CHECK(!adsmUnhold((void *)p, 1));
 	CHECK_EQ(adsmShutdown(), -EBUSY);
 	for (unsigned i = 0; i < 5; i++) {
@@ -306,7 +306,7 @@ static void check_object(void)
 		forget((void *)p);
 		check_reserved((void *)p, SIZE);
 		CHECK(!adsm_foreign_find((void *)p, &place));
-		CHECK_EQ(adsm_foreign_forget((void *)p, true), -EINVAL);
+		CHECK_EQ(adsm_foreign_forget((void *)p, true, NULL), -EINVAL);
 		/* The bytes of the file were given back with it. */
 		CHECK(!adsm_foreign_adopt(home, (uintptr_t)p, SIZE - 100));
 		CHECK(p[SIZE / 4 - 100] != i + 1);
@@ -438,7 +438,7 @@ static void check_forget(void)
 	p[0] = 1;
 	call(p, ADSM_ACCESS_INOUT, 0, 4, 2);
 	done = n_done[0];
-	CHECK(!adsm_foreign_forget((void *)p, false));
+	CHECK(!adsm_foreign_forget((void *)p, false, NULL));
 	CHECK_EQ(n_done[0], done);
 	check_reserved((void *)p, SIZE);
 	q = adopt(SIZE);
@@ -650,7 +650,7 @@ static void check_dictated(void)
 	if (batch())
 		sync_all();
 	CHECK_EQ(p[0], word_of(2));
-	CHECK_EQ(adsm_foreign_forget((void *)p, true), -EINVAL);
+	CHECK_EQ(adsm_foreign_forget((void *)p, true, NULL), -EINVAL);
 	for (int i = 0; i < 2; i++) {
 		CHECK(!adsmDeviceSet(i));
 		dictated = reserve(SIZE);
@@ -737,7 +737,7 @@ static void check_context(struct adsm_home *on, CUstream stream)
 		CHECK_EQ(back[200], 19);
 		CHECK_EQ(back[SIZE - 1], 3);
 		CHECK(!adsm_foreign_call(on, &use, 1, stream, enqueue_set, &set, &result));
-		CHECK(!adsm_foreign_forget((void *)p, round % 2));
+		CHECK(!adsm_foreign_forget((void *)p, round % 2, NULL));
 		check_reserved((void *)p, SIZE);
 		CHECK(!adsm_cu.cuStreamSynchronize(stream));
 		CHECK(!adsm_cu.cuMemFree_v2((uintptr_t)p));

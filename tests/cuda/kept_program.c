@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kept_program.c - a program of CUDA's, with the library preloaded: what it frees is kept for what it allocates next,
+ * and it cannot tell but by the time that takes.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+#include "module.inc"
+
+#define SIZE (2 * MiB)
+#define N 1000u
+#define SPINS 20000000ul
+
+CUresult cuInit(unsigned flags);
+CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
+CUresult cuCtxDestroy_v2(CUcontext context);
+CUresult cuCtxSetCurrent(CUcontext context);
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
+CUresult cuModuleLoadData(CUmodule *module, const void *image);
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
+CUresult cuStreamCreate(CUstream *stream, unsigned flags);
+CUresult cuStreamQuery(CUstream stream);
+CUresult cuStreamSynchronize(CUstream stream);
+CUresult cuStreamBeginCapture_v2(CUstream stream, int mode);
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph);
+CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size);
+CUresult cuMemAllocManaged(CUdeviceptr *p, size_t size, unsigned flags);
+CUresult cuMemAllocAsync(CUdeviceptr *p, size_t size, CUstream stream);
+CUresult cuMemHostAlloc(void **p, size_t size, unsigned flags);
+CUresult cuMemFree_v2(CUdeviceptr p);
+CUresult cuMemFreeAsync(CUdeviceptr p, CUstream stream);
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total);
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, CUdeviceptr p);
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
+		     unsigned long long flags);
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle);
+CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t size, CUstream stream);
+CUresult cuMemsetD8_v2(CUdeviceptr p, unsigned char value, size_t n);
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+			unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,
+			void **extra);
+test_cuda_counts_fn test_cuda_counts;
+
+#define expect(condition, ...) do {						\
+	if (!(condition)) {							\
+		fprintf(stderr, "%s:%d: not %s: ", __FILE__, __LINE__, #condition); \
+		fprintf(stderr, __VA_ARGS__);					\
+		fputc('\n', stderr);						\
+		_Exit(1);							\
+	}									\
+} while (0)
+#define GOOD(call) do { \
+	CUresult error_ = (call); \
+	expect(!error_, "it is %d", error_); \
+} while (0)
+
+static CUcontext context;
+static CUfunction late_increment;
+static CUstream stream;
+
+static struct test_cuda_counts counts(void)
+{
+	struct test_cuda_counts now;
+
+	test_cuda_counts(&now);
+	return now;
+}
+
+static CUdeviceptr take(size_t size)
+{
+	CUdeviceptr p = 0;
+
+	GOOD(cuMemAlloc_v2(&p, size));
+	expect(p, "no memory");
+	return p;
+}
+
+static void turn(size_t size)
+{
+	GOOD(cuMemFree_v2(take(size)));
+}
+
+/* On the stream: @p has been incremented some milliseconds later. */
+static void launch_late(CUdeviceptr p)
+{
+	unsigned long spins = SPINS;
+	unsigned n = N;
+
+	GOOD(cuLaunchKernel(late_increment, 1, 1, 1, 1, 1, 1, 0, stream, (void *[]){ &spins, &p, &n }, NULL));
+}
+
+/* The driver hears nothing of it, and the CPU may use it each time. */
+static void turns(void)
+{
+	CUdeviceptr p;
+	uint64_t before;
+
+	turn(SIZE);
+	turn(SIZE);
+	before = counts().calls;
+	for (int i = 0; i < 100; i++) {
+		p = take(SIZE - 100);
+		((volatile char *)(uintptr_t)p)[i] = 1;
+		GOOD(cuMemFree_v2(p));
+	}
+	expect(counts().calls == before, "%lu calls", (unsigned long)(counts().calls - before));
+}
+
+/* Whatever was launched has ended when memory has been freed: the library's calls, and what it does not see. */
+static void waits(void)
+{
+	CUdeviceptr used, managed, p;
+	unsigned *back;
+
+	turn(SIZE);
+	used = take(SIZE);
+	GOOD(cuMemsetD8_v2(used, 0, SIZE));
+	GOOD(cuMemHostAlloc((void **)&back, SIZE, 0));
+	for (unsigned i = 1; i <= 3; i++) {
+		p = take(SIZE);
+		launch_late(used);
+		GOOD(cuMemcpyDtoHAsync_v2(back, used, SIZE, stream));
+		GOOD(cuMemFree_v2(p));
+		expect(back[0] == i, "round %u: it is %u", i, back[0]);
+	}
+	GOOD(cuMemFree_v2(used));
+
+	/* There is no object now. */
+	GOOD(cuMemAllocManaged(&managed, SIZE, 1));
+	*(unsigned *)(uintptr_t)managed = 0;
+	for (unsigned i = 1; i <= 3; i++) {
+		launch_late(managed);
+		p = take(SIZE);
+		GOOD(cuMemFree_v2(p));
+		expect(*(volatile unsigned *)(uintptr_t)managed == i, "round %u: %u", i,
+		       *(unsigned *)(uintptr_t)managed);
+		GOOD(cuMemcpyDtoHAsync_v2(back, managed, SIZE, stream));
+		p = take(SIZE);
+		GOOD(cuMemFree_v2(p));
+		expect(back[0] == i, "round %u: the copy is %u", i, back[0]);
+	}
+	GOOD(cuMemFree_v2(managed));
+}
+
+/* It is not the program's any more, then it is another one's. */
+static void freed(void)
+{
+	CUdeviceptr p, q, start;
+	size_t size;
+
+	turn(SIZE);
+	p = take(SIZE);
+	GOOD(cuMemFree_v2(p));
+	expect(cuMemFree_v2(p) == CUDA_ERROR_INVALID_VALUE, "freed twice");
+	q = take(SIZE - PAGE / 2);
+	expect(q == p, "%lx is not %lx", (unsigned long)q, (unsigned long)p);
+	GOOD(cuMemGetAddressRange_v2(&start, &size, q + 5));
+	expect(start == q && size == SIZE - PAGE / 2, "%lx, %zu bytes", (unsigned long)start, size);
+	GOOD(cuMemFree_v2(q));
+	expect(cuMemFree_v2(q) == CUDA_ERROR_INVALID_VALUE, "freed twice");
+}
+
+static size_t left(void)
+{
+	size_t free, total;
+
+	GOOD(cuMemGetInfo_v2(&free, &total));
+	expect(free <= total && total == 64 * MiB, "%zu of %zu", free, total);
+	return free;
+}
+
+/* It counts as free, and everybody gets it. */
+static void room(void)
+{
+	const CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					   .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr p[6], q;
+	size_t before;
+
+	turn(8 * MiB);
+	turn(8 * MiB);
+	before = left();
+	for (int round = 0; round < 4; round++) {
+		for (int i = 0; i < 6; i++)
+			p[i] = take(8 * MiB);
+		expect(left() == before - 48 * MiB, "%zu", left());
+		for (int i = 0; i < 6; i++)
+			GOOD(cuMemFree_v2(p[i]));
+		expect(counts().used >= 48 * MiB, "nothing is kept");
+		expect(left() == before, "%zu, not %zu", left(), before);
+		if (round == 0) {
+			GOOD(cuMemFree_v2(take(44 * MiB)));
+		} else if (round == 1) {
+			GOOD(cuMemAllocManaged(&q, 40 * MiB, 1));
+			GOOD(cuMemFree_v2(q));
+		} else if (round == 2) {
+			GOOD(cuMemCreate(&handle, 40 * MiB, &prop, 0));
+			GOOD(cuMemRelease(handle));
+		} else {
+			GOOD(cuMemAllocAsync(&q, 40 * MiB, stream));
+			GOOD(cuMemFreeAsync(q, stream));
+			GOOD(cuStreamSynchronize(stream));
+		}
+		expect(left() == before, "round %d: %zu, not %zu", round, left(), before);
+	}
+}
+
+/* Of a pool nothing is kept, nor for another context. */
+static void others(void)
+{
+	CUcontext other;
+	CUdeviceptr p, q;
+	uint64_t before;
+
+	turn(SIZE);
+	before = counts().used;
+	GOOD(cuMemAllocAsync(&p, SIZE, stream));
+	GOOD(cuMemFree_v2(p));
+	GOOD(cuMemAllocAsync(&p, SIZE, stream));
+	GOOD(cuMemFreeAsync(p, stream));
+	GOOD(cuStreamSynchronize(stream));
+	expect(counts().used == before, "%lu bytes", (unsigned long)counts().used);
+
+	p = take(SIZE);
+	GOOD(cuMemFree_v2(p));
+	GOOD(cuCtxCreate_v2(&other, 0, 0));
+	q = take(SIZE);
+	expect(q != p, "it is the other context's");
+	GOOD(cuMemFree_v2(q));
+	q = take(SIZE);
+	expect(take(SIZE) != p, "it is the other context's");
+	GOOD(cuMemFree_v2(q));
+	expect(take(SIZE) == q, "nothing is kept");
+	GOOD(cuCtxDestroy_v2(other));
+	/* What was kept there has ended with it; what is kept here has not. */
+	GOOD(cuCtxSetCurrent(context));
+	expect(take(SIZE) == p, "it was not kept");
+}
+
+/* A capture knows nothing of it, whatever its mode allows, not even where more is freed than may be kept. */
+static void captures(void)
+{
+	CUdeviceptr p[3];
+	CUgraph graph;
+
+	turn(SIZE);
+	for (int i = 0; i < 3; i++)
+		p[i] = take(SIZE);
+	GOOD(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	for (int i = 0; i < 3; i++)
+		GOOD(cuMemFree_v2(p[i]));
+	for (int i = 0; i < 2; i++)
+		p[i] = take(SIZE);
+	GOOD(cuStreamEndCapture(stream, &graph));
+	for (int i = 0; i < 2; i++)
+		GOOD(cuMemFree_v2(p[i]));
+}
+
+static void *turn_much(void *arg)
+{
+	const char value = (char)(uintptr_t)arg;
+
+	GOOD(cuCtxSetCurrent(context));
+	for (int i = 0; i < 200; i++) {
+		size_t size = (size_t)(1 + i % 3) * SIZE;
+		CUdeviceptr p = take(size);
+		volatile char *bytes = (volatile char *)(uintptr_t)p;
+
+		for (size_t at = 0; at < size; at += SIZE)
+			bytes[at] = value;
+		for (size_t at = 0; at < size; at += SIZE)
+			expect(bytes[at] == value, "another's");
+		GOOD(cuMemFree_v2(p));
+	}
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t thread[4];
+
+	for (size_t i = 0; i < 4; i++)
+		expect(!pthread_create(&thread[i], NULL, turn_much, (void *)(i + 1)), "thread %zu", i);
+	for (size_t i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct { const char *name; void (*run)(void); } modes[] = {
+		{ "turns", turns }, { "waits", waits }, { "freed", freed }, { "room", room }, { "others", others },
+		{ "captures", captures }, { "threads", threads },
+	};
+	CUmodule module;
+
+	expect(argc == 2, "%d arguments", argc);
+	if (!strcmp(argv[1], "captures"))
+		setenv("ADSM_KEEP", "4M", 1);
+	GOOD(cuInit(0));
+	GOOD(cuDevicePrimaryCtxRetain(&context, 0));
+	GOOD(cuCtxSetCurrent(context));
+	GOOD(cuModuleLoadData(&module, module_image));
+	GOOD(cuModuleGetFunction(&late_increment, module, "late_increment"));
+	GOOD(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (strcmp(argv[1], modes[i].name))
+			continue;
+		modes[i].run();
+		printf("%s: good\n", argv[1]);
+		return 0;
+	}
+	expect(false, "there is no mode %s", argv[1]);
+}
