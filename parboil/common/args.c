@@ -37,6 +37,7 @@ static const struct {
 	{ "--repeat", ON(PB_RUN), offsetof(struct pb_args, repeat) },
 	{ "--pairs", ON(PB_COMPARE) | ON(PB_FIGURES), offsetof(struct pb_args, pairs) },
 	{ "--rivals", ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, rivals) },
+	{ "--base", ON(PB_FIGURES), offsetof(struct pb_args, rivals) },
 	{ "--input", ON(PB_RUN) | ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, inputs) },
 	{ "--points", ON(PB_RUN) | ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, points) },
 	{ "--output", ON(PB_RUN) | ON(PB_GENERATE), offsetof(struct pb_args, output) },

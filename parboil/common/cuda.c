@@ -10,12 +10,15 @@
 #include "process.h"
 
 #define MAX_ARRAYS 32
+#define MAX_PIECES 64
+#define PIECE ((size_t)1 << 20)	/* of an array, where there are not too many */
 #define NAME_SIZE 128
 
 /* ---- the driver's interface and the compiler's, as much as is used; numbers and names are theirs */
 
 enum { MAJOR = 75, MINOR = 76 };	/* of a device: its compute capability */
-enum { HOST_DEVICEMAP = 2, ATTACH_GLOBAL = 1, STREAM_NON_BLOCKING = 1, TO_CPU = -1 };
+enum { HOST_DEVICEMAP = 2, ATTACH_GLOBAL = 1, STREAM_NON_BLOCKING = 1, TO_CPU = -1, PREFERRED_LOCATION = 3,
+       NO_TIMING = 2 };
 
 #define DRIVER(F) \
 	F(cuInit, (unsigned flags)) \
@@ -30,15 +33,22 @@ enum { HOST_DEVICEMAP = 2, ATTACH_GLOBAL = 1, STREAM_NON_BLOCKING = 1, TO_CPU = 
 	F(cuStreamCreate, (void **stream, unsigned flags)) \
 	F(cuStreamDestroy_v2, (void *stream)) \
 	F(cuStreamSynchronize, (void *stream)) \
+	F(cuStreamWaitEvent, (void *stream, void *event, unsigned flags)) \
+	F(cuEventCreate, (void **event, unsigned flags)) \
+	F(cuEventDestroy_v2, (void *event)) \
+	F(cuEventRecord, (void *event, void *stream)) \
+	F(cuEventSynchronize, (void *event)) \
 	F(cuMemAlloc_v2, (uint64_t *p, size_t size)) \
 	F(cuMemFree_v2, (uint64_t p)) \
 	F(cuMemAllocManaged, (uint64_t *p, size_t size, unsigned flags)) \
+	F(cuMemAdvise, (uint64_t p, size_t size, int advice, int device)) \
 	F(cuMemPrefetchAsync, (uint64_t p, size_t size, int device, void *stream)) \
 	F(cuMemHostAlloc, (void **p, size_t size, unsigned flags)) \
 	F(cuMemFreeHost, (void *p)) \
 	F(cuMemHostGetDevicePointer_v2, (uint64_t *p, void *host, unsigned flags)) \
 	F(cuMemcpyHtoDAsync_v2, (uint64_t dst, const void *src, size_t size, void *stream)) \
 	F(cuMemcpyDtoHAsync_v2, (void *dst, uint64_t src, size_t size, void *stream)) \
+	F(cuMemcpyDtoH_v2, (void *dst, uint64_t src, size_t size)) \
 	F(cuMemsetD8Async, (uint64_t p, unsigned char value, size_t n, void *stream)) \
 	F(cuModuleLoadData, (void **module, const void *image)) \
 	F(cuModuleUnload, (void *module)) \
@@ -72,7 +82,9 @@ struct array {				/* used or kept */
 struct pb_cuda {
 	enum pb_variant variant;
 	int device;
-	void *stream, *module;
+	void *stream, *copies, *module;	/* copies: a stream, too; of all variants but one the same */
+	void *events[MAX_PIECES];	/* made where they are needed */
+	bool sent;			/* the next kernel has to wait for the stream of copies */
 	struct array arrays[MAX_ARRAYS];
 	size_t n_arrays;
 };
@@ -214,22 +226,32 @@ void pb_cuda_open(struct pb_run *run, enum pb_variant variant, char *ret_device,
 	CALL(cuDevicePrimaryCtxRetain, &context, cuda->device);
 	CALL(cuCtxPushCurrent_v2, context);
 	CALL(cuStreamCreate, &cuda->stream, STREAM_NON_BLOCKING);
+	cuda->copies = cuda->stream;
+	if (variant == PB_CUDA_PIPELINE)
+		CALL(cuStreamCreate, &cuda->copies, STREAM_NON_BLOCKING);
 	build(cuda, run->bench->name);
 	run->cuda = cuda;
 }
 
+/* Its arrays are two pieces of memory, of which the CPU's is pinned. */
+static bool pins(const struct pb_run *run)
+{
+	return run->cuda->variant == PB_CUDA_PINNED || run->cuda->variant == PB_CUDA_PINNED_COLD ||
+	       run->cuda->variant == PB_CUDA_PIPELINE;
+}
+
 static bool copies(const struct pb_run *run)
 {
-	return run->cuda->variant == PB_CUDA || run->cuda->variant == PB_CUDA_PINNED;
+	return run->cuda->variant == PB_CUDA || pins(run);
 }
 
 static void give_back(const struct pb_run *run, struct pb_array array)
 {
 	if (run->cuda->variant == PB_CUDA)
 		free(array.host);
-	else if (run->cuda->variant == PB_CUDA_PINNED || run->cuda->variant == PB_ZEROCOPY)
+	else if (array.host && (pins(run) || run->cuda->variant == PB_ZEROCOPY))
 		CALL(cuMemFreeHost, array.host);
-	if (run->cuda->variant != PB_ZEROCOPY)
+	if (!array.host || run->cuda->variant != PB_ZEROCOPY)
 		CALL(cuMemFree_v2, array.device);
 }
 
@@ -240,7 +262,11 @@ void pb_cuda_close(struct pb_run *run)
 	CALL(cuStreamSynchronize, cuda->stream);
 	for (size_t i = 0; i < cuda->n_arrays; i++)
 		give_back(run, cuda->arrays[i].base);
+	for (size_t i = 0; i < MAX_PIECES && cuda->events[i]; i++)
+		CALL(cuEventDestroy_v2, cuda->events[i]);
 	CALL(cuModuleUnload, cuda->module);
+	if (cuda->copies != cuda->stream)
+		CALL(cuStreamDestroy_v2, cuda->copies);
 	CALL(cuStreamDestroy_v2, cuda->stream);
 	CALL(cuDevicePrimaryCtxRelease_v2, cuda->device);
 	free(cuda);
@@ -249,88 +275,172 @@ void pb_cuda_close(struct pb_run *run)
 
 /* ---- memory */
 
-static struct pb_array new_array(const struct pb_run *run, size_t size)
+static struct pb_array new_array(const struct pb_run *run, size_t size, bool device_only)
 {
 	struct pb_array array = { .size = size };
+	enum pb_variant variant = run->cuda->variant;
 
-	switch (run->cuda->variant) {
-	case PB_MANAGED:
-	case PB_MANAGED_PREFETCH:
-		CALL(cuMemAllocManaged, &array.device, size, ATTACH_GLOBAL);
-		array.host = (void *)(uintptr_t)array.device;
-		break;
-	case PB_ZEROCOPY:
+	if (variant == PB_ZEROCOPY && !device_only) {
 		CALL(cuMemHostAlloc, &array.host, size, HOST_DEVICEMAP);
 		CALL(cuMemHostGetDevicePointer_v2, &array.device, array.host, 0);
-		break;
-	case PB_CUDA_PINNED:
-		CALL(cuMemHostAlloc, &array.host, size, 0);
+	} else if ((variant == PB_MANAGED || variant == PB_MANAGED_PREFETCH) && !device_only) {
+		CALL(cuMemAllocManaged, &array.device, size, ATTACH_GLOBAL);
+		array.host = (void *)(uintptr_t)array.device;
+		if (variant == PB_MANAGED_PREFETCH)
+			CALL(cuMemAdvise, array.device, size, PREFERRED_LOCATION, run->cuda->device);
+	} else {
 		CALL(cuMemAlloc_v2, &array.device, size);
-		break;
-	default:
-		array.host = pb_host_alloc(size);
-		CALL(cuMemAlloc_v2, &array.device, size);
+		if (pins(run) && !device_only)
+			CALL(cuMemHostAlloc, &array.host, size, 0);
+		else if (!device_only)
+			array.host = pb_host_alloc(size);
 	}
 	return array;
 }
 
-struct pb_array pb_cu_alloc(struct pb_run *run, size_t size)
+static struct pb_array alloc(struct pb_run *run, size_t size, bool device_only)
 {
 	struct pb_cuda *cuda = run->cuda;
 
 	for (size_t i = 0; i < cuda->n_arrays; i++) {
-		if (!cuda->arrays[i].used && cuda->arrays[i].base.size == size) {
-			cuda->arrays[i].used = true;
-			return cuda->arrays[i].base;
+		struct array *array = &cuda->arrays[i];
+
+		if (!array->used && array->base.size == size && !array->base.host == device_only) {
+			array->used = true;
+			return array->base;
 		}
 	}
 	if (cuda->n_arrays == MAX_ARRAYS)
 		pb_die("more than %d arrays", MAX_ARRAYS);
-	cuda->arrays[cuda->n_arrays] = (struct array){ .base = new_array(run, size), .used = true };
+	cuda->arrays[cuda->n_arrays] = (struct array){ .base = new_array(run, size, device_only), .used = true };
 	return cuda->arrays[cuda->n_arrays++].base;
+}
+
+struct pb_array pb_cu_alloc(struct pb_run *run, size_t size)
+{
+	return alloc(run, size, false);
+}
+
+struct pb_array pb_cu_alloc_device(struct pb_run *run, size_t size)
+{
+	return alloc(run, size, true);
 }
 
 void pb_cu_free(struct pb_run *run, struct pb_array array)
 {
 	struct pb_cuda *cuda = run->cuda;
+	size_t i = 0;
 
-	for (size_t i = 0; i < cuda->n_arrays; i++)
-		if (cuda->arrays[i].base.host == array.host)
-			cuda->arrays[i].used = false;
+	while (i < cuda->n_arrays && cuda->arrays[i].base.device != array.device)
+		i++;
+	if (i == cuda->n_arrays)
+		return;
+	cuda->arrays[i].used = false;
+	if (cuda->variant == PB_CUDA_PINNED_COLD) {
+		give_back(run, array);
+		cuda->arrays[i] = cuda->arrays[--cuda->n_arrays];
+	}
 }
 
 /* ---- transfers */
 
+/* An event of the program's; they are kept. */
+static void *event(struct pb_cuda *cuda, size_t i)
+{
+	if (!cuda->events[i])
+		CALL(cuEventCreate, &cuda->events[i], NO_TIMING);
+	return cuda->events[i];
+}
+
+/* What is enqueued in the one stream from now on waits for what the other has. */
+static void follow(struct pb_cuda *cuda, void *after, void *before)
+{
+	if (after == before)
+		return;
+	CALL(cuEventRecord, event(cuda, 0), before);
+	CALL(cuStreamWaitEvent, after, event(cuda, 0), 0);
+}
+
 void pb_cu_send(struct pb_run *run, struct pb_array array, size_t offset, size_t size)
 {
-	const struct pb_cuda *cuda = run->cuda;
+	struct pb_cuda *cuda = run->cuda;
 
 	if (cuda->variant == PB_MANAGED_PREFETCH)
 		CALL(cuMemPrefetchAsync, array.device + offset, size, cuda->device, cuda->stream);
 	if (!copies(run))
 		return;
-	CALL(cuMemcpyHtoDAsync_v2, array.device + offset, (char *)array.host + offset, size, cuda->stream);
+	CALL(cuMemcpyHtoDAsync_v2, array.device + offset, (char *)array.host + offset, size, cuda->copies);
+	cuda->sent = true;
 	run->result.stats.h2d_bytes += size;
 	run->result.stats.h2d_transfers++;
 }
 
-void pb_cu_fetch(struct pb_run *run, struct pb_array array, size_t offset, size_t size)
+/* Enqueue the copy. */
+static void begin_fetch(struct pb_run *run, struct pb_array array, size_t offset, size_t size)
 {
 	const struct pb_cuda *cuda = run->cuda;
 
 	if (copies(run)) {
-		CALL(cuMemcpyDtoHAsync_v2, (char *)array.host + offset, array.device + offset, size, cuda->stream);
+		CALL(cuMemcpyDtoHAsync_v2, (char *)array.host + offset, array.device + offset, size, cuda->copies);
 		run->result.stats.d2h_bytes += size;
 		run->result.stats.d2h_transfers++;
 	}
 	if (cuda->variant == PB_MANAGED_PREFETCH)
 		CALL(cuMemPrefetchAsync, array.device + offset, size, TO_CPU, cuda->stream);
-	CALL(cuStreamSynchronize, cuda->stream);
+}
+
+void pb_cu_fetch(struct pb_run *run, struct pb_array array, size_t offset, size_t size)
+{
+	follow(run->cuda, run->cuda->copies, run->cuda->stream);
+	begin_fetch(run, array, offset, size);
+	CALL(cuStreamSynchronize, run->cuda->copies);
+}
+
+/* Of an array that goes to or comes from a file. */
+static size_t piece_of(const struct pb_run *run, size_t size)
+{
+	size_t least = (size + MAX_PIECES - 1) / MAX_PIECES;
+
+	if (run->cuda->variant != PB_CUDA_PIPELINE)
+		return size;
+	return least > PIECE ? least : PIECE;
+}
+
+void pb_cu_read(struct pb_run *run, FILE *in, const char *path, struct pb_array array)
+{
+	for (size_t at = 0, n; at < array.size; at += n) {
+		n = piece_of(run, array.size);
+		n = n < array.size - at ? n : array.size - at;
+		pb_read(run, in, path, (char *)array.host + at, n);
+		pb_cu_send(run, array, at, n);
+	}
+}
+
+void pb_cu_write(struct pb_run *run, FILE *out, struct pb_array array)
+{
+	const size_t piece = piece_of(run, array.size);
+	struct pb_cuda *cuda = run->cuda;
+
+	follow(cuda, cuda->copies, cuda->stream);
+	for (size_t at = 0; at < array.size; at += piece) {
+		begin_fetch(run, array, at, piece < array.size - at ? piece : array.size - at);
+		CALL(cuEventRecord, event(cuda, at / piece), cuda->copies);
+	}
+	for (size_t at = 0; at < array.size; at += piece) {
+		CALL(cuEventSynchronize, event(cuda, at / piece));
+		pb_write(run, out, (char *)array.host + at, piece < array.size - at ? piece : array.size - at);
+	}
+}
+
+int pb_cu_copy_out(void *dst, const void *src, size_t size)
+{
+	CALL(cuMemcpyDtoH_v2, dst, (uintptr_t)src, size);
+	return 0;
 }
 
 void pb_cu_zero(struct pb_run *run, struct pb_array array)
 {
-	if (run->cuda->variant != PB_ZEROCOPY) {
+	if (run->cuda->variant != PB_ZEROCOPY || !array.host) {
 		CALL(cuMemsetD8Async, array.device, 0, array.size, run->cuda->stream);
 		return;
 	}
@@ -350,6 +460,9 @@ void *pb_cu_kernel(struct pb_run *run, const char *name)
 
 void pb_cu_launch(struct pb_run *run, void *kernel, adsmDim grid, adsmDim block, void **args)
 {
+	if (run->cuda->sent)
+		follow(run->cuda, run->cuda->stream, run->cuda->copies);
+	run->cuda->sent = false;
 	CALL(cuLaunchKernel, kernel, grid.x, grid.y ? grid.y : 1, grid.z ? grid.z : 1, block.x,
 	     block.y ? block.y : 1, block.z ? block.z : 1, 0, run->cuda->stream, args, NULL);
 	run->result.stats.calls++;

@@ -12,8 +12,8 @@
 
 /* Those behind PB_EXPLICIT do without the library: in plain OpenCL, with buffers and with shared virtual memory; on
  * CUDA's driver, with the kinds of memory that it has (cuda.h). */
-enum pb_variant { PB_ADSM, PB_EXPLICIT, PB_OPENCL, PB_SVM, PB_CUDA, PB_CUDA_PINNED, PB_MANAGED, PB_MANAGED_PREFETCH,
-		  PB_ZEROCOPY, PB_N_VARIANTS };
+enum pb_variant { PB_ADSM, PB_EXPLICIT, PB_OPENCL, PB_SVM, PB_CUDA, PB_CUDA_PINNED, PB_CUDA_PINNED_COLD,
+		  PB_CUDA_PIPELINE, PB_MANAGED, PB_MANAGED_PREFETCH, PB_ZEROCOPY, PB_N_VARIANTS };
 
 /* What one run of a variant came to. */
 struct pb_result {
@@ -66,7 +66,8 @@ struct pb_bench {
 #else
 #define PB_RIVALS(bench) PB_CUDA_RIVALS(bench)
 #endif
-#define PB_CUDA_RIVALS(bench) [PB_CUDA] = bench##_cuda, [PB_CUDA_PINNED] = bench##_cuda, [PB_MANAGED] = bench##_cuda, \
+#define PB_CUDA_RIVALS(bench) [PB_CUDA] = bench##_cuda, [PB_CUDA_PINNED] = bench##_cuda, \
+	[PB_CUDA_PINNED_COLD] = bench##_cuda, [PB_CUDA_PIPELINE] = bench##_cuda, [PB_MANAGED] = bench##_cuda, \
 	[PB_MANAGED_PREFETCH] = bench##_cuda, [PB_ZEROCOPY] = bench##_cuda
 
 /* ---- for benchmarks. All that can go wrong ends the program: one line, exit status 1. */

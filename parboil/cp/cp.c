@@ -249,5 +249,5 @@ const struct pb_bench cp_bench = {
 	.sizes = size_names,
 	.writes = true,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = cp_adsm, [PB_EXPLICIT] = cp_explicit },
+	.variants = { [PB_ADSM] = cp_adsm, [PB_EXPLICIT] = cp_explicit, PB_CUDA_RIVALS(cp) },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cp.h - what the two variants of cp share: everything that is not shared data. */
+/* cp.h - what the variants of cp share: everything that is not shared data. */
 #ifndef PARBOIL_CP_H
 #define PARBOIL_CP_H
 
@@ -33,6 +33,7 @@ extern const struct pb_bench cp_bench;
 
 void cp_adsm(struct pb_run *run);
 void cp_explicit(struct pb_run *run);
+void cp_cuda(struct pb_run *run);
 
 /* Make the atoms. */
 void cp_open(struct cp *ret_cp, const struct pb_run *run);

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 csv = ARG1; out = ARG2; caption = ARG3
-title = "Figure 7: slow-down of the protocols against explicit copies"
+against = ARG4 eq "explicit" ? "explicit copies" : ARG4
+title = "Figure 7: slow-down of the protocols against ".against
 load ARG0[1:strstrt(ARG0, "figure7.gp") - 1]."style.gp"
 
-set ylabel "time / time with explicit copies"
+set ylabel "time / time with ".against
 stats csv using "batch_ratio_high" name "batch" nooutput
 stats csv using "rolling_ratio_high" name "rolling" nooutput
 top = batch_max > rolling_max ? batch_max : rolling_max

@@ -20,6 +20,7 @@
 #include "../common/compare.h"
 #include "../common/process.h"
 #include "../common/report.h"
+#include "../common/rival.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define FIRST 7
@@ -30,6 +31,7 @@ struct session {
 	const struct pb_args *args;
 	const char *size;
 	unsigned pairs;
+	unsigned base;			/* of Figure 7: EXPLICIT, or the rival behind all that are compared */
 	char folder[PATH_MAX - 32];
 	bool failed, undrawn, no_gnuplot;
 };
@@ -201,11 +203,17 @@ static int run_gnuplot(char *const *argv)
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -128;
 }
 
+/* What Figure 7 is drawn against. */
+static const char *base_name(const struct session *session)
+{
+	return session->base == EXPLICIT ? "explicit" : session->args->rivals;
+}
+
 static void draw_as(struct session *session, struct figure *figure, char *caption, const char *ending)
 {
 	char script[PATH_MAX], out[PATH_MAX], name[32];
 	/* Of the user's own settings, none; the arguments are not interpreted by gnuplot. */
-	char *argv[] = { "gnuplot", "-d", "-c", script, figure->path, out, caption, NULL };
+	char *argv[] = { "gnuplot", "-d", "-c", script, figure->path, out, caption, (char *)base_name(session), NULL };
 	int status;
 
 	snprintf(name, sizeof(name), "figures/figure%u.gp", figure->number);
@@ -334,20 +342,22 @@ struct logs {
 	double low[PB_N_COMPARED], median[PB_N_COMPARED], high[PB_N_COMPARED];
 };
 
-static void names_7(struct figure *figure)
+static void names_7(struct figure *figure, const char *base)
 {
 	put(figure, "benchmark");
-	put_names(figure, "explicit", "seconds");
+	put_names(figure, base, "seconds");
 	for (int i = BATCH; i < PB_N_COMPARED; i++)
 		put_names(figure, pb_compared[i], "ratio");
 	end_row(figure);
 }
 
-static void row_7(struct figure *figure, const char *name, const struct pb_measured *measured, struct logs *logs)
+static void row_7(struct figure *figure, const char *name, const struct pb_measured *measured, unsigned base,
+		  struct logs *logs)
 {
 	put(figure, "%s", name);
 	for (int i = 0; i < PB_N_COMPARED; i++) {
-		struct pb_spread spread = spread_of(measured, i, seconds, i == EXPLICIT ? -1 : EXPLICIT);
+		struct pb_spread spread = i == EXPLICIT ? spread_of(measured, base, seconds, -1) :
+					  spread_of(measured, i, seconds, (int)base);
 
 		put_spread(figure, spread);
 		logs->low[i] += log(spread.low);
@@ -444,13 +454,13 @@ static void parboil(struct session *session, struct figure *f7, struct figure *f
 			const struct pb_setup *setup = &measured.setups[ROLLING];
 
 			if (f7->wanted && begin(session, f7, setup, size, session->pairs, ""))
-				names_7(f7);
+				names_7(f7, base_name(session));
 			if (f8->wanted && begin(session, f8, setup, size, session->pairs, ""))
 				names_8(f8);
 			if (f10->wanted && begin(session, f10, setup, size, session->pairs, ""))
 				names_10(f10);
 			if (f7->csv)
-				row_7(f7, benches[i], &measured, &logs);
+				row_7(f7, benches[i], &measured, session->base, &logs);
 			if (f8->csv)
 				row_8(f8, benches[i], &measured);
 			if (f10->csv)
@@ -706,8 +716,13 @@ static void check(const struct session *session)
 {
 	static const char *const sizes[] = { "small", "medium", "paper" };
 	const struct pb_config config = { .backend = session->args->backend, .link = session->args->link };
+	const char *base = session->args->rivals;
 	size_t n = 0;
 
+	if (base && !pb_is_rival(pb_find_variant(base, strlen(base))))
+		pb_usage("--base takes a variant without the library, not \"%s\"", base);
+	for (size_t i = 0; base && i < LENGTH(benches); i++)
+		pb_check_variant(pb_find_bench(benches[i]), pb_find_variant(base, strlen(base)));
 	while (n < LENGTH(sizes) && strcmp(session->size, sizes[n]) != 0)
 		n++;
 	if (n == LENGTH(sizes))
@@ -747,6 +762,7 @@ int pb_figures(const struct pb_args *args)
 	struct session session = {
 		.args = args, .size = args->size ? args->size : "medium",
 		.pairs = pb_args_number("--pairs", args->pairs, 15, 1, 1000),
+		.base = args->rivals ? PB_N_COMPARED : EXPLICIT,
 	};
 
 	choose(figures, args);

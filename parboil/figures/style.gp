@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What all figures have in common. They are called as gnuplot -d -c figureN.gp CSV OUT CAPTION; each has these
-# in csv, out, caption, and its own name in title, before it loads this file.
+# What all figures have in common. They are called as gnuplot -d -c figureN.gp CSV OUT CAPTION BASE; each has
+# the first three in csv, out, caption, and its own name in title, before it loads this file.
 
 if (out[strlen(out) - 3:] eq ".svg") {
 	set terminal svg size 800,500 font "DejaVu Sans,12" noenhanced background rgb "white"

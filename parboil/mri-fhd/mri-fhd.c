@@ -66,5 +66,5 @@ const struct pb_bench mri_fhd_bench = {
 	.writes = true,
 	.generate = generate,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = mri_fhd_adsm, [PB_EXPLICIT] = mri_fhd_explicit },
+	.variants = { [PB_ADSM] = mri_fhd_adsm, [PB_EXPLICIT] = mri_fhd_explicit, PB_CUDA_RIVALS(mri_fhd) },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mri-fhd.h - what the two variants of mri-fhd share: everything that is not shared data. */
+/* mri-fhd.h - what the variants of mri-fhd share: everything that is not shared data. */
 #ifndef PARBOIL_MRI_FHD_H
 #define PARBOIL_MRI_FHD_H
 
@@ -22,6 +22,7 @@ extern const struct pb_bench mri_fhd_bench;
 
 void mri_fhd_adsm(struct pb_run *run);
 void mri_fhd_explicit(struct pb_run *run);
+void mri_fhd_cuda(struct pb_run *run);
 
 /* Open and check the input file, and read kx, ky, kz. */
 void mri_fhd_open(struct mri_fhd *ret_fhd, struct pb_run *run);

@@ -10,8 +10,7 @@ static struct pb_array load(struct pb_run *run, const struct mri_q *q, size_t si
 {
 	struct pb_array array = pb_cu_alloc(run, size);
 
-	pb_read(run, q->in.file, run->inputs[0], array.host, size);
-	pb_cu_send(run, array, 0, size);
+	pb_cu_read(run, q->in.file, run->inputs[0], array);
 	return array;
 }
 
@@ -60,14 +59,12 @@ void mri_q_cuda(struct pb_run *run)
 		pb_cu_call(run, compute_q, grid, block, &tile, &n, &x.device, &y.device, &z.device, &Qr.device,
 			   &Qi.device);
 	}
-	pb_cu_fetch(run, Qr, 0, x_bytes);
-	pb_cu_fetch(run, Qi, 0, x_bytes);
 
 	n_voxels = q.in.n_voxels;
 	out = pb_open(run->output, "wb");
 	pb_write(run, out, &n_voxels, sizeof(n_voxels));
-	pb_write(run, out, Qr.host, x_bytes);
-	pb_write(run, out, Qi.host, x_bytes);
+	pb_cu_write(run, out, Qr);
+	pb_cu_write(run, out, Qi);
 	pb_close(out, run->output);
 	pb_stop(run);
 	mri_verify(run, Qr.host, Qi.host);

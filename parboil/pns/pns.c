@@ -297,5 +297,5 @@ const struct pb_bench pns_bench = {
 	.sizes = size_names,
 	.writes = true,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = pns_adsm, [PB_EXPLICIT] = pns_explicit },
+	.variants = { [PB_ADSM] = pns_adsm, [PB_EXPLICIT] = pns_explicit, PB_CUDA_RIVALS(pns) },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pns.h - what the two variants of pns share: everything that is not shared data. */
+/* pns.h - what the variants of pns share: everything that is not shared data. */
 #ifndef PARBOIL_PNS_H
 #define PARBOIL_PNS_H
 
@@ -39,6 +39,7 @@ extern const struct pb_bench pns_bench;
 
 void pns_adsm(struct pb_run *run);
 void pns_explicit(struct pb_run *run);
+void pns_cuda(struct pb_run *run);
 
 void pns_open(struct pns *ret_pns, const struct pb_run *run);
 /* Trajectories of the launch that starts with number @base. */

@@ -523,5 +523,5 @@ const struct pb_bench rpes_bench = {
 	.writes = true,
 	.generate = generate,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = rpes_adsm, [PB_EXPLICIT] = rpes_explicit },
+	.variants = { [PB_ADSM] = rpes_adsm, [PB_EXPLICIT] = rpes_explicit, PB_CUDA_RIVALS(rpes) },
 };

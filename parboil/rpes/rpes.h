@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rpes.h - what the two variants of rpes share: everything that is not shared data. */
+/* rpes.h - what the variants of rpes share: everything that is not shared data. */
 #ifndef PARBOIL_RPES_H
 #define PARBOIL_RPES_H
 
@@ -43,6 +43,7 @@ extern const struct pb_bench rpes_bench;
 
 void rpes_adsm(struct pb_run *run);
 void rpes_explicit(struct pb_run *run);
+void rpes_cuda(struct pb_run *run);
 
 /* Read and check the input files. */
 void rpes_open(struct rpes *ret_rpes, struct pb_run *run);

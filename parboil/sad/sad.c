@@ -132,21 +132,22 @@ void sad_open(struct sad *ret_sad, struct pb_run *run)
 	pb_read(run, ins[REFERENCE], run->inputs[REFERENCE], sad->reference, sad->frame_bytes);
 	fclose(ins[REFERENCE]);
 	sad->d_reference = NULL;
-	if (sad->frame_bytes > ADSM_CONST_MAX) {
-		sad->d_reference = pb_device_alloc(sad->frame_bytes);
-		pb_check(adsmCopyToDevice(sad->d_reference, sad->reference, sad->frame_bytes));
-	}
 }
 
 void sad_close(struct sad *sad)
 {
 	fclose(sad->in);
-	pb_check(adsmDeviceFree(sad->d_reference));
+	if (sad->d_reference)
+		pb_check(adsmDeviceFree(sad->d_reference));
 	free(sad->reference);
 }
 
-adsmKernel *sad_search_kernel(const struct sad *sad, struct pb_run *run)
+adsmKernel *sad_search_kernel(struct sad *sad, struct pb_run *run)
 {
+	if (sad->frame_bytes > ADSM_CONST_MAX) {
+		sad->d_reference = pb_device_alloc(sad->frame_bytes);
+		pb_check(adsmCopyToDevice(sad->d_reference, sad->reference, sad->frame_bytes));
+	}
 	return pb_kernel(run, sad->d_reference ? "Search" : "SearchConst");
 }
 
@@ -306,5 +307,5 @@ const struct pb_bench sad_bench = {
 	.writes = true,
 	.generate = generate,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = sad_adsm, [PB_EXPLICIT] = sad_explicit },
+	.variants = { [PB_ADSM] = sad_adsm, [PB_EXPLICIT] = sad_explicit, PB_CUDA_RIVALS(sad) },
 };

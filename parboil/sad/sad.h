@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sad.h - what the two variants of sad share: everything that is not shared data. */
+/* sad.h - what the variants of sad share: everything that is not shared data. */
 #ifndef PARBOIL_SAD_H
 #define PARBOIL_SAD_H
 
@@ -35,11 +35,12 @@ extern const struct pb_bench sad_bench;
 
 void sad_adsm(struct pb_run *run);
 void sad_explicit(struct pb_run *run);
+void sad_cuda(struct pb_run *run);
 
 /* Open and check both files, and read the reference image. */
 void sad_open(struct sad *ret_sad, struct pb_run *run);
-/* The kernel of the search, and its argument: the reference image where it has to be. */
-adsmKernel *sad_search_kernel(const struct sad *sad, struct pb_run *run);
+/* The kernel of the search, and its argument: the reference image where it has to be. Once, in this order. */
+adsmKernel *sad_search_kernel(struct sad *sad, struct pb_run *run);
 adsmArg sad_search_reference(const struct sad *sad);
 /* Write the output file: the sums of six rows of macroblocks. */
 void sad_write(const struct sad *sad, struct pb_run *run, const uint16_t *sads);

@@ -27,10 +27,8 @@ void stencil3d_cuda(struct pb_run *run)
 		pb_cu_fetch(run, next, source, sizeof(float));
 		((float *)next.host)[s.source] += stencil3d_wavelet(t);
 		pb_cu_send(run, next, source, sizeof(float));
-		if ((t + 1) % s.write_every == 0) {
-			pb_cu_fetch(run, next, 0, s.volume_bytes);
-			pb_write(run, out, next.host, s.volume_bytes);
-		}
+		if ((t + 1) % s.write_every == 0)
+			pb_cu_write(run, out, next);
 		swap = u;
 		u = next;
 		next = swap;

@@ -358,5 +358,5 @@ const struct pb_bench tpacf_bench = {
 	.writes = true,
 	.generate = generate,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = tpacf_adsm, [PB_EXPLICIT] = tpacf_explicit },
+	.variants = { [PB_ADSM] = tpacf_adsm, [PB_EXPLICIT] = tpacf_explicit, PB_CUDA_RIVALS(tpacf) },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tpacf.h - what the two variants of tpacf share: everything that is not shared data. */
+/* tpacf.h - what the variants of tpacf share: everything that is not shared data. */
 #ifndef PARBOIL_TPACF_H
 #define PARBOIL_TPACF_H
 
@@ -32,6 +32,7 @@ extern const struct pb_bench tpacf_bench;
 
 void tpacf_adsm(struct pb_run *run);
 void tpacf_explicit(struct pb_run *run);
+void tpacf_cuda(struct pb_run *run);
 
 /* Read the sets. */
 void tpacf_open(struct tpacf *ret_t, struct pb_run *run);
