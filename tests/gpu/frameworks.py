@@ -21,7 +21,7 @@ def resident():
 
 
 def skip(why):
-    print(f"skipped: {why}")
+    print(why)
     sys.exit(77)
 
 
@@ -42,6 +42,8 @@ def timed(run, wait):
 # ---- PyTorch
 
 def torch_case(run):
+    # Without it matrix products refuse to be the same each time.
+    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
     try:
         import torch
     except ImportError as error:
@@ -84,6 +86,7 @@ def allocator(torch):
 def graph(torch):
     x = torch.zeros(SIZE, SIZE, device="cuda")
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         x.add_(1).mul_(0.5)
     torch.cuda.current_stream().wait_stream(stream)
@@ -134,10 +137,11 @@ def cupy_case():
 
     def run():
         cupy.random.seed(1)
-        a = cupy.random.rand(SIZE, SIZE, dtype=cupy.float32)
-        for _ in range(10):
-            a = cupy.fft.ifft2(cupy.fft.fft2(a @ a.T / SIZE)).real.astype(cupy.float32)
-        return a
+        a, b = (cupy.sign(cupy.random.rand(SIZE, SIZE, dtype=cupy.float32) - 0.5) for _ in range(2))
+        # Sums of so many signs are exact, whatever the order.
+        for _ in range(TURNS):
+            a = cupy.sign(a @ b)
+        return cupy.fft.ifft2(cupy.fft.fft2(a)).real
     seconds, result = timed(run, cupy.cuda.Device().synchronize)
     free, total = cupy.cuda.runtime.memGetInfo()
     tell(seconds, zlib.crc32(cupy.asnumpy(result).tobytes()), (total - free) >> 20)
@@ -145,7 +149,6 @@ def cupy_case():
 
 def jax_case():
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    os.environ.setdefault("XLA_FLAGS", "--xla_gpu_deterministic_ops=true --xla_gpu_autotune_level=0")
     try:
         import jax
         import numpy
@@ -153,10 +156,11 @@ def jax_case():
             skip("JAX finds no device")
     except Exception as error:          # as above
         skip(error)
-    step = jax.jit(lambda a, b: (a @ b) / SIZE ** 0.5)
+    # It tries several ways to multiply, and takes the fastest: sums of signs are exact in all of them.
+    step = jax.jit(lambda a, b: jax.numpy.sign(a @ b))
 
     def run():
-        a, b = (jax.random.normal(jax.random.PRNGKey(i), (SIZE, SIZE)) for i in range(2))
+        a, b = (jax.numpy.sign(jax.random.normal(jax.random.PRNGKey(i), (SIZE, SIZE))) for i in range(2))
         for _ in range(TURNS):
             a = step(a, b)
         return a.block_until_ready()
@@ -166,6 +170,8 @@ def jax_case():
 
 
 def triton_case():
+    # Where Triton looks for what its kernels name.
+    global triton, tl
     try:
         import torch
         import triton
