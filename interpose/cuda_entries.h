@@ -58,6 +58,7 @@ CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr p);
 CUresult cuPointerGetAttributes(unsigned n, int *attributes, void **values, CUdeviceptr p);
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p);
 CUresult cuMemPoolExportPointer(void *data, CUdeviceptr p);
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t n);
 CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p, size_t size, int type, unsigned long long flags);
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags);
 

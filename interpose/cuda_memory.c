@@ -16,6 +16,7 @@
 
 #define DEVICES_MAX 64		/* whose primary contexts are counted */
 #define CONTEXTS_MAX 64		/* that are open to their peers */
+#define POOLS_MAX 64		/* that are open to others */
 
 CUresult cuCtxGetCurrent(CUcontext *context);
 CUresult cuCtxGetDevice(CUdevice *device);
@@ -23,6 +24,8 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *activ
 ADSM_CU_CALLED(cuCtxGetCurrent);
 ADSM_CU_CALLED(cuCtxGetDevice);
 ADSM_CU_CALLED(cuDevicePrimaryCtxGetState);
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device);
+ADSM_CU_CALLED(cuDeviceGetMemPool);
 CUresult cuCtxPushCurrent_v2(CUcontext context);
 CUresult cuCtxPopCurrent_v2(CUcontext *context);
 CUresult cuThreadExchangeStreamCaptureMode(int *mode);
@@ -40,7 +43,9 @@ struct allocation {
 	CUdeviceptr given, driver;	/* to the program; by the driver */
 	size_t size;			/* as the program asked for it */
 	CUcontext context;
+	CUdevice device;
 	bool ordered;			/* in a stream's order, from a pool: such memory is not kept */
+	CUmemoryPool pool;		/* NULL: that which the device had then */
 	bool freed;			/* by the program, and kept: kept.h */
 };
 
@@ -225,6 +230,46 @@ static bool context_shared(CUcontext context, bool add)
 	return false;
 }
 
+/* ---- pools whose memory others than their own device may use: likewise */
+
+static struct { CUmemoryPool pool; uint64_t devices; } open_pools[POOLS_MAX];	/* devices: a bit each */
+static _Atomic size_t n_open_pools;
+static struct adsm_mutex pools_lock = ADSM_MUTEX_INIT;
+
+static uint64_t device_bit(int device)
+{
+	return (uint64_t)1 << (device & 63);
+}
+
+/* @devices: further ones. Who may use it then; what there are too many of, all may use. */
+static uint64_t pool_devices(CUmemoryPool pool, uint64_t devices)
+{
+	size_t i = 0;
+
+	adsm_mutex_lock(&pools_lock);
+	while (i < n_open_pools && open_pools[i].pool != pool)
+		i++;
+	if (i < POOLS_MAX && devices) {
+		open_pools[i].pool = pool;
+		open_pools[i].devices |= devices;
+		if (i == n_open_pools)
+			n_open_pools++;
+	}
+	devices = i < n_open_pools ? open_pools[i].devices : i == POOLS_MAX ? UINT64_MAX : 0;
+	adsm_mutex_unlock(&pools_lock);
+	return devices;
+}
+
+/* May others use what is allocated there now? @pool: NULL: the one that the device has. */
+static bool pool_shared(CUmemoryPool pool, CUdevice device)
+{
+	if (!atomic_load_explicit(&n_open_pools, memory_order_acquire))
+		return false;
+	if (!pool && real_cu(cuDeviceGetMemPool)(&pool, device))
+		return true;
+	return pool_devices(pool, 0) & ~device_bit(device);
+}
+
 /* ---- allocation */
 
 /* How the program allocates. */
@@ -248,7 +293,7 @@ static size_t whole_pages(size_t size)
 }
 
 /* Make an object of it. Negative: it is the driver's memory, as before. */
-static int adopt(const struct source *source, const struct allocation *allocation, CUdevice device)
+static int adopt(const struct source *source, const struct allocation *allocation)
 {
 	struct adsm_foreign_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_OUT };
 	struct adsm_home *home;
@@ -256,9 +301,11 @@ static int adopt(const struct source *source, const struct allocation *allocatio
 	int result = CUDA_SUCCESS;
 	int error;
 
-	if (context_shared(allocation->context, false))
+	if (context_shared(allocation->context, false) ||
+	    (source->ordered && pool_shared(allocation->pool, allocation->device)))
 		return adsm_fail(-ENOTSUP, "other devices' kernels may use it");
-	error = adsm_foreign_home("cuda", allocation->context, (void *)(intptr_t)device, &home);
+	error = adsm_foreign_home("cuda", allocation->context, (void *)(intptr_t)allocation->device,
+				  &home);
 	if (error)
 		return error;
 	if (adsm_cuda_has_ended(home))
@@ -283,7 +330,7 @@ take:
 	return error;
 }
 
-/* Pools may be anywhere: on the CPU's side, on another device. */
+/* Pools may be anywhere: on the CPU's side, on another device, or of managed memory, which moves by itself. */
 static bool is_of_device(CUdeviceptr p, CUdevice device);
 
 /* Once: a touch of it is the program's end. */
@@ -322,8 +369,7 @@ static CUresult allocate_pages(const struct source *source, CUdeviceptr *ret_p, 
 
 static CUresult allocate_at(const struct source *source, CUdeviceptr *ret_p, size_t size)
 {
-	struct allocation allocation = { .size = size, .ordered = source->ordered };
-	CUdevice device;
+	struct allocation allocation = { .size = size, .ordered = source->ordered, .pool = source->pool };
 	CUresult result;
 	int error;
 
@@ -334,7 +380,7 @@ static CUresult allocate_at(const struct source *source, CUdeviceptr *ret_p, siz
 	if (!source->ordered && allocate_kept(allocation.context, ret_p, size))
 		return CUDA_SUCCESS;
 
-	if (real_cu(cuCtxGetDevice)(&device))
+	if (real_cu(cuCtxGetDevice)(&allocation.device))
 		return source->alloc(source, ret_p, size);
 	result = allocate_pages(source, &allocation.driver, size);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_foreign_give_up(NULL))
@@ -346,11 +392,11 @@ static CUresult allocate_at(const struct source *source, CUdeviceptr *ret_p, siz
 		return result;
 	}
 	allocation.given = whole_pages(allocation.driver);
-	if (source->ordered && !is_of_device(allocation.driver, device)) {
+	if (source->ordered && !is_of_device(allocation.driver, allocation.device)) {
 		*ret_p = allocation.driver;
 		return CUDA_SUCCESS;
 	}
-	error = adopt(source, &allocation, device);
+	error = adopt(source, &allocation);
 	if (error)
 		stays_driver(adsm_last_error());
 	*ret_p = error ? allocation.driver : allocation.given;
@@ -658,10 +704,11 @@ ADSM_CU(cuPointerGetAttributes);
 
 static bool is_of_device(CUdeviceptr p, CUdevice device)
 {
-	unsigned type;
+	unsigned type, managed = 0;
 	int ordinal;
 
-	return real_cu(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CUDA_SUCCESS &&
+	real_cu(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, p);
+	return !managed && real_cu(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CUDA_SUCCESS &&
 		type == CU_MEMORYTYPE_DEVICE &&
 		real_cu(cuPointerGetAttribute)(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, p) == CUDA_SUCCESS &&
 		ordinal == device;
@@ -767,11 +814,31 @@ ADSM_WRAPPER CUresult cuPointerGetAttributes(unsigned n, int *attributes, void *
 
 ADSM_CU(cuIpcGetMemHandle);
 ADSM_CU(cuMemPoolExportPointer);
+ADSM_CU(cuMemPoolSetAccess);
 ADSM_CU(cuMemGetHandleForAddressRange);
 ADSM_CU(cuCtxEnablePeerAccess);
 
+enum reason { IPC, POOL_POINTER, RANGE_HANDLE, PEER, POOL_ACCESS, N_REASONS };
+
+/* Once for each reason. */
+static void stops_sharing(const struct allocation *allocation, enum reason reason)
+{
+	static const char *const texts[] = {
+		[IPC] = "other processes may open it (cuIpcGetMemHandle)",
+		[POOL_POINTER] = "other processes may import it (cuMemPoolExportPointer)",
+		[RANGE_HANDLE] = "other devices may get at it (cuMemGetHandleForAddressRange)",
+		[PEER] = "other devices' kernels may use it (cuCtxEnablePeerAccess)",
+		[POOL_ACCESS] = "other devices may use its pool (cuMemPoolSetAccess)",
+	};
+	static atomic_flag said[N_REASONS];
+
+	adsm_log(atomic_flag_test_and_set(&said[reason]) ? ADSM_LOG_INFO : ADSM_LOG_WARN,
+		 "the CPU cannot use the %zu bytes at %p any more: %s, and nobody would say when they write there",
+		 allocation->size, (void *)(uintptr_t)allocation->given, texts[reason]);
+}
+
 /* What the CPU has written goes to the device, then the object ends; the allocation goes on. */
-static CUresult surrender(const struct allocation *allocation)
+static CUresult surrender(const struct allocation *allocation, enum reason reason)
 {
 	struct adsm_foreign_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_INOUT };
 	struct adsm_foreign_place place;
@@ -783,19 +850,19 @@ static CUresult surrender(const struct allocation *allocation)
 	if (!error)
 		error = adsm_foreign_forget(use.p, true, NULL);
 	if (!error)
-		adsm_info("memory at %p is shared with others from now on: the CPU cannot use it", use.p);
+		stops_sharing(allocation, reason);
 	return error ? adsm_cuda_result(error) : CUDA_SUCCESS;
 }
 
 /* To other processes, which get what the driver allocated: *p becomes that. */
-static CUresult export(CUdeviceptr *p)
+static CUresult export(CUdeviceptr *p, enum reason reason)
 {
 	struct allocation allocation;
 	CUresult result;
 
 	if (!table_find(*p, &allocation))
 		return CUDA_SUCCESS;
-	result = surrender(&allocation);
+	result = surrender(&allocation, reason);
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (allocation.given != allocation.driver)
@@ -808,7 +875,7 @@ static CUresult export(CUdeviceptr *p)
 
 ADSM_WRAPPER CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
 {
-	CUresult result = handle ? export(&p) : CUDA_SUCCESS;
+	CUresult result = handle ? export(&p, IPC) : CUDA_SUCCESS;
 
 	if (result == CUDA_SUCCESS)
 		ADSM_CUDA_LENT(result, real_cu(cuIpcGetMemHandle)(handle, p), ADSM_CUDA_LOAN(handle, sizeof(*handle)));
@@ -817,7 +884,7 @@ ADSM_WRAPPER CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
 
 ADSM_WRAPPER CUresult cuMemPoolExportPointer(void *data, CUdeviceptr p)
 {
-	CUresult result = data ? export(&p) : CUDA_SUCCESS;
+	CUresult result = data ? export(&p, POOL_POINTER) : CUDA_SUCCESS;
 
 	if (result == CUDA_SUCCESS)
 		ADSM_CUDA_LENT(result, real_cu(cuMemPoolExportPointer)(data, p), ADSM_CUDA_LOAN(data, 64));
@@ -828,7 +895,7 @@ ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p,
 						    unsigned long long flags)
 {
 	struct allocation allocation;
-	CUresult result = table_find(p, &allocation) ? surrender(&allocation) : CUDA_SUCCESS;
+	CUresult result = table_find(p, &allocation) ? surrender(&allocation, RANGE_HANDLE) : CUDA_SUCCESS;
 
 	if (result == CUDA_SUCCESS)
 		ADSM_CUDA_LENT(result, real_cu(cuMemGetHandleForAddressRange)(handle, p, size, type, flags), ADSM_CUDA_LOAN(handle, sizeof(int)));
@@ -844,8 +911,48 @@ ADSM_WRAPPER CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 	if (result != CUDA_SUCCESS || !context_shared(peer, true))
 		return result;
 	for (CUdeviceptr p = 0; table_next_of(peer, p, &allocation); p = allocation.given)
-		if (surrender(&allocation) != CUDA_SUCCESS)
+		if (surrender(&allocation, PEER) != CUDA_SUCCESS)
 			adsm_warn("memory at %p stays shared memory, which other devices' kernels must not use",
+				  (void *)(uintptr_t)allocation.given);
+	return result;
+}
+
+/* The next one of a pool above @p, which others of these devices may use. */
+static bool table_next_in(CUmemoryPool pool, uint64_t devices, CUdeviceptr p, struct allocation *ret_allocation)
+{
+	bool found = false;
+	size_t i;
+
+	adsm_mutex_lock(&table_lock);
+	for (i = table_above(p); i < n_table && !found; i++)
+		if (table[i].ordered && (!table[i].pool || table[i].pool == pool) &&
+		    (devices & ~device_bit(table[i].device))) {
+			*ret_allocation = table[i];
+			found = true;
+		}
+	adsm_mutex_unlock(&table_lock);
+	return found;
+}
+
+/* Of allocations that name no pool it is not known whether they are of this one. */
+ADSM_WRAPPER CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t n)
+{
+	struct allocation allocation;
+	uint64_t devices = 0;
+	CUresult result;
+
+	ADSM_CUDA_LENT(result, real_cu(cuMemPoolSetAccess)(pool, access, n),
+		       ADSM_CUDA_LOAN(access, n * sizeof(*access)));
+	if (result != CUDA_SUCCESS)
+		return result;
+	for (size_t i = 0; i < n; i++)
+		if (access[i].flags)
+			devices |= access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ?
+				device_bit(access[i].location.id) : UINT64_MAX;
+	devices = pool_devices(pool, devices);
+	for (CUdeviceptr p = 0; devices && table_next_in(pool, devices, p, &allocation); p = allocation.given)
+		if (surrender(&allocation, POOL_ACCESS) != CUDA_SUCCESS)
+			adsm_warn("memory at %p stays shared memory, which other devices must not use",
 				  (void *)(uintptr_t)allocation.given);
 	return result;
 }

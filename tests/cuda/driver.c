@@ -143,6 +143,7 @@ static void plan_word(const char *word)
 		{ "no-vmm", &plan.no_vmm }, { "no-unified", &plan.no_unified }, { "elsewhere", &plan.elsewhere },
 		{ "strict", &plan.strict }, { "late", &plan.late }, { "order", &plan.order },
 		{ "readable", &plan.readable }, { "poison", &plan.poison }, { "signals", &plan.signals },
+		{ "peers", &plan.peers },
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -932,6 +933,6 @@ CU_IN(cuCtxGetLimit, (size_t *value, int limit), (*value = 1024, 0))
 CU_IN(cuCtxSetCacheConfig, (int config), 0)
 CU_IN(cuCtxGetCacheConfig, (int *config), (*config = 0))
 CU_IN(cuCtxGetStreamPriorityRange, (int *least, int *greatest), (*least = 0, *greatest = -5, 0))
-CU_IN(cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags), CUDA_ERROR_INVALID_DEVICE)
+CU_IN(cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags), plan.peers ? 0 : CUDA_ERROR_INVALID_DEVICE)
 CU_IN(cuProfilerStart, (void), 0)
 CU_IN(cuProfilerStop, (void), 0)

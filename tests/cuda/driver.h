@@ -19,6 +19,7 @@
  *   fail=NAME:N[:ERROR]  the Nth call of a function fails (with 999)
  *   lost=NAME:N[:ERROR]  the Nth call and all later ones of that context do (719)
  *   readable             device addresses are readable memory of the CPU's
+ *   peers                contexts may be given access to each other's memory
  *   poison               fresh and freed memory is full of 0xa5
  *   signals              ends the process with status 99 where a function is entered with SIGUSR1 unblocked, or by a
  *                        thread of the program's that can be cancelled

@@ -29,6 +29,7 @@
 #define LOWEST 0x10000
 #endif
 #define IPC_MAGIC 0x6370692d6d736461u
+#define ALLOCATION_TYPE_MANAGED 2
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -704,11 +705,14 @@ CU_IN(cuMemAllocPitch_v2, (CUdeviceptr *p, size_t *pitch, size_t width, size_t h
       alloc_pitch(ctx, p, pitch, width, height, element))
 CU_IN(cuMemAllocManaged, (CUdeviceptr *p, size_t size, unsigned flags), memory_alloc(ctx, size, RANGE_MANAGED, p))
 
-static CUresult alloc_async(struct context *ctx, CUdeviceptr *p, size_t size, CUstream stream, bool per_thread)
+static CUresult alloc_async(struct context *ctx, CUdeviceptr *p, size_t size, CUmemoryPool from, CUstream stream,
+			    bool per_thread)
 {
+	bool managed = from && *(int *)from == ALLOCATION_TYPE_MANAGED;
+
 	if (plan.old || stream_is_capturing(ctx, stream, per_thread))
 		return CUDA_ERROR_NOT_SUPPORTED;
-	return memory_alloc(ctx, size, RANGE_ASYNC, p);
+	return memory_alloc(ctx, size, managed ? RANGE_MANAGED : RANGE_ASYNC, p);
 }
 
 static CUresult run_free(struct op *op)
@@ -736,16 +740,36 @@ static CUresult free_async(struct context *ctx, CUdeviceptr p, CUstream stream, 
 }
 
 CU_TWO(cuMemAllocAsync, _ptsz, (CUdeviceptr *p, size_t size, CUstream stream),
-       alloc_async(ctx, p, size, stream, per_thread))
+       alloc_async(ctx, p, size, NULL, stream, per_thread))
 CU_TWO(cuMemAllocFromPoolAsync, _ptsz, (CUdeviceptr *p, size_t size, CUmemoryPool from, CUstream stream),
-       alloc_async(ctx, p, size, stream, per_thread))
+       alloc_async(ctx, p, size, from, stream, per_thread))
 CU_TWO(cuMemFreeAsync, _ptsz, (CUdeviceptr p, CUstream stream), free_async(ctx, p, stream, per_thread))
 
+/* A handle is the address of its type. */
 static CUresult get_pool(CUmemoryPool *ret)
 {
-	*ret = (CUmemoryPool)&async_pool;
+	static int type = CU_MEM_ALLOCATION_TYPE_PINNED;
+
+	*ret = (CUmemoryPool)&type;
 	return plan.old ? CUDA_ERROR_NOT_SUPPORTED : 0;
 }
+
+static CUresult make_pool_of(CUmemoryPool *ret, const int *type)
+{
+	int *own = malloc(sizeof(*own));
+
+	if (!own)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*own = *type;
+	*ret = (CUmemoryPool)own;
+	return 0;
+}
+
+CU_IN(cuMemPoolCreate, (CUmemoryPool *ret, const void *properties), make_pool_of(ret, properties))
+CU_IN(cuMemPoolDestroy, (CUmemoryPool from), (free(from), 0))
+/* Of a second device too, though there is none. */
+CU_IN(cuMemPoolSetAccess, (CUmemoryPool from, const CUmemAccessDesc *access, size_t n),
+      n && access->location.id <= 1 ? 0 : CUDA_ERROR_INVALID_VALUE)
 
 CU(cuDeviceGetDefaultMemPool, (CUmemoryPool *ret, CUdevice device))
 {

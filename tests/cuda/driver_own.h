@@ -62,7 +62,7 @@ struct driver_reply {
 /* ---- driver.c: the plan, and what each function begins with */
 
 struct plan {
-	bool no_device, stub, old, no_vmm, no_unified, elsewhere, strict, late, order, readable, poison, signals;
+	bool no_device, stub, old, no_vmm, no_unified, elsewhere, strict, late, order, readable, poison, signals, peers;
 	uint64_t memory, seed;
 	const char *count;
 };
