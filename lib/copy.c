@@ -11,6 +11,7 @@
 #include "advise.h"
 #include "arena.h"
 #include "index.h"
+#include "inside.h"
 #include "io.h"
 #include "log.h"
 #include "manager.h"
@@ -681,17 +682,30 @@ int adsm_fill_direct(void *dst, int value, size_t size)
 				   .direct = true, .set = memset });
 }
 
+/* What the caller is, when libc touches shared memory for it; what it was before. */
+static uintptr_t enter_for(const void *where)
+{
+	uintptr_t outer = adsm_inside_frame;
+
+	if (adsm_inside_has(where))
+		adsm_inside_frame = (uintptr_t)__builtin_frame_address(0);
+	return outer;
+}
+
 void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(void *, const void *, size_t),
 		      const void *where)
 {
 	int saved_errno = errno;
 	struct adsm_cause before;
 
-	/* No block is smaller: what covers none is libc's. */
-	if (size < ADSM_PAGE_SIZE) {
+	/* No block is smaller: what covers none is libc's. And nothing may wait for a driver that waits for this. */
+	if (size < ADSM_PAGE_SIZE || adsm_inside_has(where)) {
+		uintptr_t outer = enter_for(where);
+
 		begin_cause(&before, ADSM_WHY_COPY, where);
 		adsm_views_move(dst, src, size, libc);
 		end_cause(&before);
+		adsm_inside_frame = outer;
 		return;
 	}
 	work((struct bulk){ .dst = dst, .src = src, .size = size, .in_handler = true, .move = libc, .where = where });
@@ -703,11 +717,13 @@ void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, in
 	int saved_errno = errno;
 	struct adsm_cause before;
 
-	/* No block is smaller: what covers none is libc's. */
-	if (size < ADSM_PAGE_SIZE) {
+	if (size < ADSM_PAGE_SIZE || adsm_inside_has(where)) {
+		uintptr_t outer = enter_for(where);
+
 		begin_cause(&before, ADSM_WHY_FILL, where);
 		adsm_views_set(dst, value, size, libc);
 		end_cause(&before);
+		adsm_inside_frame = outer;
 		return;
 	}
 	work((struct bulk){ .dst = dst, .size = size, .fill = true, .value = value, .in_handler = true, .set = libc,

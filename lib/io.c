@@ -18,6 +18,7 @@
 
 #include "advise.h"
 #include "index.h"
+#include "inside.h"
 #include "log.h"
 #include "manager.h"
 #include "observe.h"
@@ -300,12 +301,17 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 {
 	struct adsm_input *last = NULL;
 	int saved_errno = errno, error = 0;
+	bool inside;
 
 	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .where = io->where,
 				.start_ns = adsm_os_now_ns() };
 	io->serial = atomic_fetch_add(&last_serial, 1) + 1;
 	begin_cause(io->where);
-	for (int i = 0; i < n && !error; i++)
+	/* A driver's call is the system's as it is: where a page is closed, that refuses it. */
+	inside = adsm_inside_has(io->where);
+	for (int i = 0; i < n && inside; i++)
+		append(io, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n));
+	for (int i = 0; i < n && !inside && !error; i++)
 		error = begin_range(io, input, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n), &last);
 	if (!io->n)
 		io->vector[io->n++] = (struct iovec){ n ? vector[0].iov_base : NULL, 0 };
@@ -427,6 +433,7 @@ void adsm_io_leave(uintptr_t stack)
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	struct adsm_input *input = inputs_here, *next;
 
+	adsm_inside_leave(stack);
 	for (; input; input = next) {
 		uintptr_t frame = input->frame;
 

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include "arena.h"
 #include "caller.h"
 #include "index.h"
+#include "inside.h"
 #include "io.h"
 #include "log.h"
 #include "manager.h"
@@ -421,6 +423,17 @@ static bool enqueues_for(uintptr_t address)
 	return object && object->home == adsm_enqueuing;
 }
 
+static _Thread_local const struct adsm_fault *fault_inside;
+
+static void out_of_patience(void)
+{
+	adsm_error("%s of %p by the driver fails: its page is closed, and what opens it has waited for the driver for "
+		   "%u seconds; what the driver reads and writes during a call must not be in shared memory",
+		   fault_inside->write ? "write" : "read", (void *)fault_inside->address,
+		   (unsigned)(ADSM_INSIDE_NS / 1000000000));
+	adsm_os_die(SIGBUS);
+}
+
 static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 {
 	uint64_t start = adsm_os_now_ns(), moved = adsm_moved_ns, spent = adsm_spent_ns(), ns;
@@ -470,10 +483,26 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 	return result;
 }
 
+/* Its locks are held: no handler of the program's runs meanwhile, and it does not go on for ever. */
+static __attribute__((noinline)) enum adsm_fault_result handle_inside(struct adsm_fault *fault)
+{
+	const struct adsm_os_patience patience = adsm_os_patience;
+	const struct adsm_fault *outer = fault_inside;
+	enum adsm_fault_result result;
+
+	fault_inside = fault;
+	adsm_os_patience = (struct adsm_os_patience){ adsm_os_now_ns() + ADSM_INSIDE_NS, out_of_patience };
+	while ((result = handle_fault(fault)) == ADSM_FAULT_WAIT)
+		fault->wait(fault);
+	adsm_os_patience = patience;
+	fault_inside = outer;
+	return result;
+}
+
 static enum adsm_fault_result on_fault(struct adsm_fault *fault)
 {
 	if (!fault->cramped)
-		return handle_fault(fault);
+		return adsm_inside_faults(fault) ? handle_inside(fault) : handle_fault(fault);
 	return atomic_load(&state) == STARTED && adsm_is_shared((void *)fault->address) ? ADSM_FAULT_LOST :
 		ADSM_FAULT_FOREIGN;
 }

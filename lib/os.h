@@ -55,6 +55,13 @@ int adsm_os_fork_mark(_Atomic uint32_t **ret_mark);
 
 /* ---- waiting. A futex word is 32 bits; @shared when another process waits on it too. */
 
+/*
+ * Until when this thread sleeps in what follows, in all; then @over is called, which does not return. @until_ns 0: as
+ * long as it takes. Set while signals are blocked, and set back.
+ */
+struct adsm_os_patience { uint64_t until_ns; void (*over)(void); };
+extern _Thread_local struct adsm_os_patience adsm_os_patience;
+
 /* Sleep while *word == value, at most @timeout_ns (0: no limit). 0, -EAGAIN, -EINTR, -ETIMEDOUT. */
 int adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared); /* [signal] */
 void adsm_os_wake(_Atomic uint32_t *word, int n, bool shared);			/* [signal] */

@@ -306,10 +306,21 @@ int adsm_os_fork_mark(_Atomic uint32_t **ret_mark)
 
 /* ---- waiting, time, identity */
 
+_Thread_local struct adsm_os_patience adsm_os_patience;
+
 int adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared)
 {
-	struct timespec timeout = { (time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000) };
+	struct timespec timeout;
 
+	if (adsm_os_patience.until_ns) {
+		uint64_t now = adsm_os_now_ns(), until = adsm_os_patience.until_ns;
+
+		if (now >= until)
+			adsm_os_patience.over();
+		if (!timeout_ns || timeout_ns > until - now)
+			timeout_ns = until - now;
+	}
+	timeout = (struct timespec){ (time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000) };
 	return (int)sys(SYS_futex, word, shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE, value,
 			timeout_ns ? &timeout : NULL);
 }

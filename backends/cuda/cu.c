@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "inside.h"
 #include "log.h"
 #include "options.h"
 #include "os.h"
@@ -91,6 +92,7 @@ static int open_driver(void)
 	}
 	/* From here on for good: it has threads. */
 	adsm_cu = found;
+	adsm_inside_code((const void *)(uintptr_t)adsm_cu.cuInit);
 	error = adsm_cu.cuInit(0);
 	if (error)
 		return init_failed(error);

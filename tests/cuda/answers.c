@@ -5,11 +5,17 @@
  * for ever. The library is preloaded; with TEST_ALLOC=adsm the memory is of adsmAlloc(), else the program's own.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "driver.h"
 #include "module.inc"
@@ -21,6 +27,7 @@
 	F(cuDeviceGet, (CUdevice *device, int ordinal)) \
 	F(cuDeviceGetCount, (int *count)) \
 	F(cuDeviceGetName, (char *name, int size, CUdevice device)) \
+	F(cuDeviceComputeCapability, (int *major, int *minor, CUdevice device)) \
 	F(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice device)) \
 	F(cuDeviceTotalMem_v2, (size_t *bytes, CUdevice device)) \
 	F(cuDeviceGetAttribute, (int *value, int attribute, CUdevice device)) \
@@ -72,6 +79,9 @@
 			   void **extra))
 #define DECLARE(name, params) CUresult name params;
 FUNCTIONS(DECLARE)
+test_cuda_function_fn test_cuda_function;
+test_cuda_copy_fn test_cuda_copy;
+test_cuda_read_fn test_cuda_read;
 
 #define TRY(call) do { int error_ = (call); if (error_) fail(#call, error_, __LINE__); } while (0)
 #define EXPECT(condition) do { if (!(condition)) fail(#condition, 0, __LINE__); } while (0)
@@ -91,16 +101,17 @@ static CUdeviceptr data;
 static CUstream stream, other;
 static CUevent begin, end;
 
-/* What answers and questions are in: both in one page, and not at its start. */
+/* What answers and questions are in; and a page more. */
 struct page {
 	unsigned words[5];
 	struct { uint64_t words[64]; } answer[4];
-	char text[64];
+	char text[64], more[4096];
 	CUmemAllocationProp prop;
 	int attributes[4];
 	void *values[4];
 };
 static struct page *page;
+static bool watched;			/* the page is closed, and not just old */
 
 static void *allocate(size_t size)
 {
@@ -151,6 +162,7 @@ static void close_pages(void)
 		EXPECT(set);							\
 	} while (0)
 #define A(i, type) ((type *)(void *)&at->answer[i])
+#define A_OF(page_, i) ((void *)&(page_)->answer[i])
 #define ANSWER(i, type) (*(type *)memcpy(&(type){ 0 }, &page->answer[i], sizeof(type)))
 
 static void ask_first(struct page *p)
@@ -267,28 +279,189 @@ static void refusals(void)
 	EXPECT(ANSWER(0, int) == 0x11111111);
 }
 
-static const struct { const char *name; void (*run)(void); } cases[] = {
-	{ "queries", queries }, { "makers", makers }, { "captures", captures }, { "refusals", refusals },
+/* ---- past the wrappers: the driver touches shared memory itself */
+
+#define HIDDEN(name) ((__typeof__(&name))(uintptr_t)test_cuda_function(#name))
+
+/* What needs no driver, or one that is not locked, is served. */
+static void served(void)
+{
+	int major = 0, count = 0;
+	CUdeviceptr p = data;
+	unsigned n = 1;
+	unsigned long spins = 1000;
+	CUfunction late;
+	char own[sizeof(*page)];
+
+	ask_first(page);
+	close_pages();
+	TRY(HIDDEN(cuDeviceComputeCapability)(A_OF(page, 0), A_OF(page, 1), 0));
+	TRY(cuDeviceComputeCapability(&major, &count, 0));
+	EXPECT(ANSWER(0, int) == major && ANSWER(1, int) == count && page->words[4] == 77);
+	/* While a kernel runs, too. */
+	TRY(cuModuleGetFunction(&late, module, "late_increment"));
+	TRY(cuLaunchKernel(late, 1, 1, 1, 1, 1, 1, 0, other, (void *[]){ &spins, &p, &n }, NULL));
+	TRY(HIDDEN(cuDeviceComputeCapability)(A_OF(page, 1), A_OF(page, 0), 0));
+	EXPECT(!watched || (ANSWER(1, int) == major && ANSWER(0, int) == count));
+	TRY(cuStreamSynchronize(other));
+	/* What the CPU has read it has. */
+	close_pages();
+	EXPECT(page->words[4] == 77);
+	TRY(HIDDEN(cuDeviceGetCount)(A_OF(page, 0)));
+	TRY(cuDeviceGetCount(&count));
+	EXPECT(ANSWER(0, int) == count);
+	close_pages();
+	EXPECT(page->words[4] == 77);
+	test_cuda_copy(own, page, sizeof(own));
+	test_cuda_copy(page, own, sizeof(own));
+	EXPECT(ANSWER(0, int) == count && page->words[4] == 77);
+}
+
+static void reads(void)
+{
+	int ends[2];
+
+	EXPECT(!pipe(ends) && write(ends[1], "words", 5) == 5);
+	ask_first(page);
+	EXPECT(test_cuda_read(ends[0], page->text, 2) == 2 && !memcmp(page->text, "wo", 2));
+	close_pages();
+	if (watched)
+		EXPECT(test_cuda_read(ends[0], page->text, 3) == -1 && errno == EFAULT);
+	page->text[2] = 0;
+	EXPECT(!strcmp(page->text, "wo"));
+	EXPECT(!watched || (test_cuda_read(ends[0], page->text + 2, 3) == 3 && !memcmp(page->text, "words", 5)));
+}
+
+/* What the driver would have to fetch ends the process, and not after all time. */
+static void stuck_answer(void)
+{
+	HIDDEN(cuDeviceGetCount)(A_OF(page, 0));
+}
+
+static void stuck_copy(void)
+{
+	test_cuda_copy(page, strdup("words"), 6);
+}
+
+static void stuck_long_copy(void)
+{
+	test_cuda_copy(page, calloc(2, sizeof(*page)), sizeof(*page));
+}
+
+static void stuck_source(void)
+{
+	test_cuda_copy(calloc(2, sizeof(*page)), page, sizeof(*page));
+}
+
+static void *launch_on(void *arg)
+{
+	TRY(cuCtxSetCurrent(context));
+	for (;;)
+		close_pages();
+	return arg;
+}
+
+/* Whoever launches has the library's lock, and waits for the driver's. */
+static void stuck_launch(void)
+{
+	pthread_t thread;
+
+	EXPECT(!pthread_create(&thread, NULL, launch_on, NULL));
+	do
+		HIDDEN(cuDeviceGetCount)(A_OF(page, 0));
+	while (watched);
+	_exit(0);
+}
+
+static void start(void);
+
+/* Each in a process of its own: this one has not used the driver. */
+struct process {
+	void (*run)(void);
+	pid_t pid;
+	int said;
 };
+
+static void begin_process(struct process *process)
+{
+	const struct rlimit none = { 0, 0 };
+	int ends[2];
+
+	EXPECT(!pipe(ends));
+	process->pid = fork();
+	process->said = ends[0];
+	if (!process->pid) {
+		setrlimit(RLIMIT_CORE, &none);
+		dup2(ends[1], STDERR_FILENO);
+		start();
+		ask_first(page);
+		close_pages();
+		process->run();
+		_exit(0);
+	}
+	EXPECT(process->pid > 0);
+	close(ends[1]);
+}
+
+static void must_die(const struct process *process)
+{
+	char said[1024] = "";
+	int status;
+	ssize_t n;
+
+	for (size_t at = 0; (n = read(process->said, said + at, sizeof(said) - 1 - at)) > 0;)
+		at += (size_t)n;
+	EXPECT(waitpid(process->pid, &status, 0) == process->pid);
+	if (!watched && WIFEXITED(status) && !WEXITSTATUS(status))
+		return;
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGBUS || !strstr(said, "by the driver fails")) {
+		fprintf(stderr, "status %#x: %s", (unsigned)status, said);
+		exit(1);
+	}
+}
+
+static void stuck(void)
+{
+	struct process processes[] = { { .run = stuck_answer }, { .run = stuck_copy }, { .run = stuck_long_copy },
+				       { .run = stuck_source }, { .run = stuck_launch } };
+
+	for (size_t i = 0; i < sizeof(processes) / sizeof(*processes); i++)
+		begin_process(&processes[i]);
+	for (size_t i = 0; i < sizeof(processes) / sizeof(*processes); i++)
+		must_die(&processes[i]);
+}
+
+static const struct { const char *name; void (*run)(void); bool alone; } cases[] = {
+	{ "queries", queries, false }, { "makers", makers, false }, { "captures", captures, false },
+	{ "refusals", refusals, false }, { "served", served, false }, { "reads", reads, false },
+	{ "stuck", stuck, true },
+};
+
+static void start(void)
+{
+	TRY(cuInit(0));
+	TRY(cuDevicePrimaryCtxRetain(&context, 0));
+	TRY(cuCtxSetCurrent(context));
+	TRY(cuModuleLoadData(&module, module_image));
+	TRY(cuModuleGetFunction(&increment, module, "increment"));
+	TRY(cuMemAlloc_v2(&data, 4096));
+	TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	TRY(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	TRY(cuEventCreate(&begin, 0));
+	TRY(cuEventCreate(&end, 0));
+	TRY(cuEventRecord(begin, NULL));
+	TRY(cuEventRecord(end, NULL));
+	page = allocate(sizeof(*page));
+}
 
 int main(int argc, char **argv)
 {
 	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(*cases); i++) {
 		if (strcmp(cases[i].name, argv[1]))
 			continue;
-		TRY(cuInit(0));
-		TRY(cuDevicePrimaryCtxRetain(&context, 0));
-		TRY(cuCtxSetCurrent(context));
-		TRY(cuModuleLoadData(&module, module_image));
-		TRY(cuModuleGetFunction(&increment, module, "increment"));
-		TRY(cuMemAlloc_v2(&data, 4096));
-		TRY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-		TRY(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-		TRY(cuEventCreate(&begin, 0));
-		TRY(cuEventCreate(&end, 0));
-		TRY(cuEventRecord(begin, NULL));
-		TRY(cuEventRecord(end, NULL));
-		page = allocate(sizeof(*page));
+		watched = !getenv("ADSM_PROTOCOL") || strcmp(getenv("ADSM_PROTOCOL"), "batch");
+		if (!cases[i].alone)
+			start();
 		cases[i].run();
 		printf("%s: good\n", argv[1]);
 		return 0;

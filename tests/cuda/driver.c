@@ -347,6 +347,25 @@ void *test_cuda_function(const char *name)
 	return call ? call->function : NULL;
 }
 
+__attribute__((visibility("default"))) test_cuda_copy_fn test_cuda_copy;
+void test_cuda_copy(void *dst, const void *src, size_t size)
+{
+	pthread_mutex_lock(&answering);
+	memcpy(dst, src, size);
+	pthread_mutex_unlock(&answering);
+}
+
+__attribute__((visibility("default"))) test_cuda_read_fn test_cuda_read;
+long test_cuda_read(int fd, void *p, size_t size)
+{
+	long n;
+
+	pthread_mutex_lock(&answering);
+	n = read(fd, p, size);
+	pthread_mutex_unlock(&answering);
+	return n;
+}
+
 /* ---- starting */
 
 CU(cuInit, (unsigned flags))

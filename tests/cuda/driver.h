@@ -62,6 +62,9 @@ struct test_cuda_counts {
 typedef void test_cuda_counts_fn(struct test_cuda_counts *ret_counts);
 /* The driver's own function of a name, past those that somebody puts in front of it: test_cuda_function(). */
 typedef void *test_cuda_function_fn(const char *name);
+/* What a driver may do inside, while it is locked: memcpy() and read(). */
+typedef void test_cuda_copy_fn(void *dst, const void *src, size_t size);
+typedef long test_cuda_read_fn(int fd, void *p, size_t size);
 
 /* ---- what cu.h has no need of */
 

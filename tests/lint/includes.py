@@ -9,7 +9,7 @@ import tree
 LAYERS = [
     ["include"],
     ["lib/os", "lib/os_linux", "lib/os_path", "lib/log", "lib/options", "lib/module", "lib/engine",
-     "lib/engine_sigsegv", "lib/index", "lib/stats", "lib/arena", "lib/descriptors",
+     "lib/engine_sigsegv", "lib/index", "lib/inside", "lib/stats", "lib/arena", "lib/descriptors",
      "lib/output"],
     ["backends", "protocols"],
     ["lib/block", "lib/transfer", "lib/cause", "lib/observe", "lib/advise", "lib/report", "lib/site", "lib/trace",

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inside.h - threads that are inside a driver. Its code may touch shared memory, or call a wrapper of libc's for that,
+ * while it has locks which the library's own calls of it need. So what such a touch waits for may wait for it in turn,
+ * and it does not wait for ever.
+ */
+#ifndef ADSM_INSIDE_H
+#define ADSM_INSIDE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ADSM_INSIDE_NS ((uint64_t)2000000000)	/* so long it waits at most */
+
+struct adsm_fault;
+
+/* What has this function is a driver: before there is shared memory that it may touch. */
+void adsm_inside_code(const void *function);
+/* Is this in a driver's code? Any thread, fault handlers included. */
+bool adsm_inside_has(const void *address);
+/* Does a driver's code touch this, itself or by a function of libc's? No signal comes in between. */
+bool adsm_inside_faults(const struct adsm_fault *fault);
+
+/* A wrapper that a driver has called lets libc do it: until then faults of this thread count as the driver's. */
+extern _Thread_local uintptr_t adsm_inside_frame;	/* of the wrapper; 0: there is none */
+/* This thread leaves all functions whose frames lie below @stack. */
+void adsm_inside_leave(uintptr_t stack);
+
+#endif
