@@ -59,7 +59,8 @@ typedef uintptr_t adsm_cuda_word __attribute__((may_alias));
 struct adsm_cuda_loan {
 	adsm_cuda_word *argument;
 	size_t size;			/* bytes; ADSM_CUDA_TEXT: up to and with the NUL */
-	void *own, *lent;		/* the program's (NULL: nothing is lent), and what the driver gets */
+	void *own;			/* the program's; NULL: nothing is lent */
+	char *lent;			/* what the driver gets */
 };
 #define ADSM_CUDA_TEXT SIZE_MAX
 #define ADSM_CUDA_LOAN(argument, size) { (adsm_cuda_word *)&(argument), (size), NULL, NULL }

@@ -352,6 +352,58 @@ static CUresult launch_graph(struct graph *graph, bool per_thread)
 GRAPH(cuGraphLaunch, false)
 GRAPH(cuGraphLaunch_ptsz, true)
 
+/* ---- kernels in graphs: the driver reads their arguments when it is told of them */
+
+/* CUDA_KERNEL_NODE_PARAMS; the first version ends with the arguments. */
+struct node {
+	CUfunction function;
+	unsigned grid[3], block[3], shared;
+	void **params, **extra;
+	CUkernel kernel;		/* instead */
+	CUcontext context;
+};
+#define NODE offsetof(struct node, kernel)
+#define NODE_V2 sizeof(struct node)
+
+static void node_begin(struct node *node, struct arguments *arguments, const void *given, size_t size)
+{
+	memcpy(memset(node, 0, sizeof(*node)), given, size);
+	*arguments = (struct arguments){ node->params, node->extra, NULL };
+	copy_shared(arguments, node->function ? node->function : (CUfunction)node->kernel);
+	node->params = arguments->params;
+	node->extra = arguments->extra;
+}
+
+/* @size bytes at @given; the driver's function is called with `own` instead. */
+#define KERNEL_NODE(name, size, params_, args, ...)							\
+	CUresult name params_;										\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name params_								\
+	{												\
+		struct arguments arguments = { NULL, NULL, NULL };					\
+		struct node node;									\
+		const void *own = NULL;									\
+		CUresult result;									\
+													\
+		if (given) {										\
+			node_begin(&node, &arguments, given, size);					\
+			own = &node;									\
+		}											\
+		ADSM_CUDA_LENT(result, real_cu(name) args, __VA_ARGS__);				\
+		free_copies(&arguments);								\
+		return result;										\
+	}
+#define KERNEL_NODES(name, params_, args, ...)			\
+	KERNEL_NODE(name, NODE, params_, args, __VA_ARGS__)	\
+	KERNEL_NODE(name##_v2, NODE_V2, params_, args, __VA_ARGS__)
+
+KERNEL_NODES(cuGraphAddKernelNode, (CUgraphNode *ret, CUgraph graph, const CUgraphNode *after, size_t n,
+				    const void *given),
+	     (ret, graph, after, n, own), ADSM_CUDA_LOAN(ret, sizeof(*ret)), ADSM_CUDA_LOAN(after, n * sizeof(*after)))
+KERNEL_NODES(cuGraphKernelNodeSetParams, (CUgraphNode of, const void *given), (of, own), ADSM_CUDA_LOAN(own, 0))
+KERNEL_NODES(cuGraphExecKernelNodeSetParams, (CUgraphExec graph, CUgraphNode of, const void *given),
+	     (graph, of, own), ADSM_CUDA_LOAN(own, 0))
+
 /* ---- the program's functions in the order of a stream */
 
 ADSM_CU(cuLaunchHostFunc);

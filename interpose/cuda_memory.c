@@ -898,7 +898,8 @@ ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p,
 	CUresult result = table_find(p, &allocation) ? surrender(&allocation, RANGE_HANDLE) : CUDA_SUCCESS;
 
 	if (result == CUDA_SUCCESS)
-		ADSM_CUDA_LENT(result, real_cu(cuMemGetHandleForAddressRange)(handle, p, size, type, flags), ADSM_CUDA_LOAN(handle, sizeof(int)));
+		ADSM_CUDA_LENT(result, real_cu(cuMemGetHandleForAddressRange)(handle, p, size, type, flags),
+			       ADSM_CUDA_LOAN(handle, sizeof(int)));
 	return result;
 }
 

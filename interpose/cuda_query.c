@@ -21,12 +21,15 @@
 
 /* ---- lending */
 
-static void *copy_of(const void *p, size_t size)
+/* Twice: what it was is kept behind, for two arguments may point to one place, and the driver write one of them. */
+static char *copy_of(const void *p, size_t size)
 {
-	char *copy = calloc(1, size + SPARE);
+	char *copy = calloc(1, 2 * size + SPARE);
 
 	/* Without memory the driver uses the program's own; if it comes to that, the fault handler says so. */
-	return copy ? memcpy(copy, p, size) : NULL;
+	if (copy)
+		memcpy(copy + size + SPARE, memcpy(copy, p, size), size);
+	return copy;
 }
 
 void adsm_cuda_lend(struct adsm_cuda_loan *loans, size_t n)
@@ -56,7 +59,7 @@ void adsm_cuda_take_back(struct adsm_cuda_loan *loans, size_t n)
 		if (!loan->own)
 			continue;
 		*loan->argument = (uintptr_t)loan->own;
-		if (memcmp(loan->own, loan->lent, loan->size))
+		if (memcmp(loan->lent, loan->lent + loan->size + SPARE, loan->size))
 			memcpy(loan->own, loan->lent, loan->size);
 		free(loan->lent);
 	}
@@ -300,14 +303,8 @@ QUERY(2, cuGraphEventWaitNodeGetEvent, OUT(b, 8))
 
 /* ---- nodes of kernels */
 
-QUERY(5, cuGraphAddKernelNode, OUT(a, 8), OUT(c, d * 8), OUT(e, 56))
-QUERY(5, cuGraphAddKernelNode_v2, OUT(a, 8), OUT(c, d * 8), OUT(e, 72))
 QUERY(2, cuGraphKernelNodeGetParams, OUT(b, 56))
 QUERY(2, cuGraphKernelNodeGetParams_v2, OUT(b, 72))
-QUERY(2, cuGraphKernelNodeSetParams, OUT(b, 56))
-QUERY(2, cuGraphKernelNodeSetParams_v2, OUT(b, 72))
-QUERY(3, cuGraphExecKernelNodeSetParams, OUT(c, 56))
-QUERY(3, cuGraphExecKernelNodeSetParams_v2, OUT(c, 72))
 QUERY(3, cuGraphKernelNodeGetAttribute, OUT(c, 64))
 QUERY(3, cuGraphKernelNodeSetAttribute, OUT(c, 64))
 

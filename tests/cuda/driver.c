@@ -192,8 +192,9 @@ static void start(void)
 	for (struct call *call = __start_driver_calls; call < __stop_driver_calls; call++)
 		call->answers = strstr(call->name, "Get") || strstr(call->name, "Is") ||
 			strstr(call->name, "Elapsed") || strstr(call->name, "Occupancy") ||
-			strstr(call->name, "Create") || strstr(call->name, "HostAlloc") ||
-			strstr(call->name, "TotalMem") || strstr(call->name, "EndCapture");
+			strstr(call->name, "Create") || strstr(call->name, "KernelNode") ||
+			strstr(call->name, "HostAlloc") || strstr(call->name, "TotalMem") ||
+			strstr(call->name, "EndCapture");
 	pthread_atfork(NULL, NULL, in_fork);
 }
 

@@ -533,10 +533,9 @@ static CUresult collect(const struct CUfunc_st *function, void **params, void **
 	return 0;
 }
 
-static CUresult launch(struct context *ctx, struct CUfunc_st *function, const unsigned grid[3], const unsigned block[3],
-		       unsigned shared, CUstream stream, bool per_thread, void **params, void **extra)
+CUresult module_launch(struct context *ctx, struct CUfunc_st *function, const unsigned grid[3], const unsigned block[3],
+		       unsigned shared, void **params, void **extra, struct op *ret_op)
 {
-	struct op op = { .run = run_launch, .data_size = sizeof(struct driver_message) };
 	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
 	struct driver_message *message;
 	CUresult error;
@@ -563,8 +562,17 @@ static CUresult launch(struct context *ctx, struct CUfunc_st *function, const un
 		free(message);
 		return error;
 	}
-	op.data = message;
-	return stream_submit(ctx, stream, per_thread, op, false);
+	*ret_op = (struct op){ .run = run_launch, .data_size = sizeof(*message), .data = message };
+	return 0;
+}
+
+static CUresult launch(struct context *ctx, struct CUfunc_st *function, const unsigned grid[3], const unsigned block[3],
+		       unsigned shared, CUstream stream, bool per_thread, void **params, void **extra)
+{
+	struct op op;
+	CUresult error = module_launch(ctx, function, grid, block, shared, params, extra, &op);
+
+	return error ? error : stream_submit(ctx, stream, per_thread, op, false);
 }
 
 #define GRID ((const unsigned[]){ grid_x, grid_y, grid_z })

@@ -2,8 +2,8 @@
 /*
  * driver_own.h - what the files of the driver double share: driver (the plan, contexts, queries), driver_device (the
  * child), driver_memory (addresses, allocations), driver_stream (order, events, capture), driver_copy (copies, fills),
- * driver_module (images, launches), driver_library (kernels of no context), driver_table (cuGetProcAddress), and
- * device.c, the program of the child.
+ * driver_graph (kernels in graphs), driver_module (images, launches), driver_library (kernels of no context),
+ * driver_table (cuGetProcAddress), and device.c, the program of the child.
  */
 #ifndef TEST_CUDA_DRIVER_OWN_H
 #define TEST_CUDA_DRIVER_OWN_H
@@ -221,6 +221,14 @@ void stream_begin_context(struct context *ctx);
 void stream_end_context(struct context *ctx);
 bool stream_is_capturing(struct context *ctx, CUstream stream, bool per_thread);
 
+/* A graph is a line of commands, each a node; takes the data. */
+struct CUgraph_st {
+	struct op *ops;			/* as they were submitted: templates */
+	size_t n, max;
+	bool broken;
+};
+CUresult graph_append(struct CUgraph_st *graph, struct op template);
+
 /* ---- driver_module.c: modules, each in a context, and their functions */
 
 struct CUmod_st {
@@ -244,6 +252,9 @@ CUresult module_unload(struct context *ctx, struct CUmod_st *module);
 struct CUmod_st *module_of_library(const struct context *ctx, const struct CUlib_st *library);
 CUresult module_global(struct context *ctx, CUdeviceptr *ret, size_t *ret_size, struct CUmod_st *module,
 		       const char *name);
+/* A kernel as a command. */
+CUresult module_launch(struct context *ctx, struct CUfunc_st *function, const unsigned grid[3], const unsigned block[3],
+		       unsigned shared, void **params, void **extra, struct op *ret_op);
 CUresult function_attribute(int *value, int attribute, const struct CUfunc_st *function);
 CUresult function_set_attribute(struct CUfunc_st *function, int attribute, int value);
 CUresult function_param(const struct CUfunc_st *function, size_t index, size_t *ret_offset, size_t *ret_size);

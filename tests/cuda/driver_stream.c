@@ -18,12 +18,6 @@
 #define HELD_NS 2000000u		/* nothing is held back longer */
 #define MAX_POLLS 4
 
-struct CUgraph_st {
-	struct op *ops;			/* as they were submitted: templates */
-	size_t n, max;
-	bool broken;
-};
-
 struct CUgraphExec_st {
 	struct CUgraph_st graph;
 };
@@ -372,7 +366,7 @@ static CUresult break_capture(struct context *ctx, CUresult error)
 	return error;
 }
 
-static CUresult append(struct CUgraph_st *graph, struct op template)
+CUresult graph_append(struct CUgraph_st *graph, struct op template)
 {
 	if (graph->broken) {
 		free(template.data);
@@ -408,7 +402,7 @@ CUresult stream_submit(struct context *ctx, CUstream handle, bool per_thread, st
 		free(template.data);
 		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 	} else if (stream->capture) {
-		error = append(stream->capture, template);
+		error = graph_append(stream->capture, template);
 	} else if (stream == ctx->legacy && ctx->n_capturing) {
 		free(template.data);
 		error = break_capture(ctx, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
@@ -953,7 +947,7 @@ static CUresult graph_copy(struct CUgraphExec_st **ret, const struct CUgraph_st 
 			if (op.data)
 				memcpy(op.data, graph->ops[i].data, op.data_size);
 		}
-		append(&exec->graph, op);
+		graph_append(&exec->graph, op);
 	}
 	*ret = exec;
 	return 0;
