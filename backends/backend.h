@@ -24,7 +24,7 @@
 
 #include "module.h"
 
-#define ADSM_BACKEND_VERSION 5
+#define ADSM_BACKEND_VERSION 6
 
 enum { ADSM_QUEUE_COMPUTE, ADSM_QUEUE_TO_DEVICE, ADSM_QUEUE_TO_HOST, ADSM_N_QUEUES };
 
@@ -183,9 +183,11 @@ struct adsm_backend {
 	int (*memory_adopt)(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
 			    struct adsm_memory **ret_memory);
 	/* Queues of the program's own. follow: what it enqueues there from now on runs after the launches that the
-	 * library made. join: an event on ADSM_QUEUE_COMPUTE, complete when all that @queue has now is. */
+	 * library made. join: an event on ADSM_QUEUE_COMPUTE, complete when all that these queues have now is; -EAGAIN
+	 * where one of them is in no state to tell. */
 	int (*queue_follow)(struct adsm_device *device, void *queue);
-	int (*queue_join)(struct adsm_device *device, void *queue, struct adsm_device_event *ret_event);
+	int (*queue_join)(struct adsm_device *device, void *const *queues, size_t n,
+			  struct adsm_device_event *ret_event);
 };
 
 /* A backend by its name, unwrapped; NULL where this library has none of that name. */

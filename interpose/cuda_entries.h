@@ -149,6 +149,16 @@ CUresult cuLibraryUnload(CUlibrary library);
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module);
 CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library);
 
+/* ---- cuda_stream.c */
+
+CUresult cuStreamDestroy(CUstream stream);
+CUresult cuStreamDestroy_v2(CUstream stream);
+ADSM_CU_PTSZ(cuStreamBeginCapture, (CUstream stream))
+ADSM_CU_PTSZ(cuStreamBeginCapture_v2, (CUstream stream, int mode))
+ADSM_CU_PTSZ(cuStreamBeginCaptureToGraph, (CUstream stream, CUgraph graph, const void *dependencies, const void *data,
+					   size_t n, int mode))
+ADSM_CU_PTSZ(cuStreamEndCapture, (CUstream stream, CUgraph *graph))
+
 /* ---- cuda_sync.c */
 
 CUresult cuCtxSynchronize(void);
@@ -194,7 +204,9 @@ static inline CUresult adsm_cuda_passed(CUresult result)
 	return result;
 }
 
-/* Commands of this stream are recorded, not run; or it is in no state to tell (cuda_sync.c). */
+/* Does any stream capture? (cuda_stream.c) */
+bool adsm_cuda_captures(void);
+/* Commands of this stream are recorded, not run; or it is in no state to tell (cuda_stream.c). */
 bool adsm_cuda_capturing(CUstream stream);
 /* The program has waited for commands: with protocols that see no accesses, objects are fetched (cuda_sync.c). */
 int adsm_cuda_acquire(struct adsm_home *home);

@@ -10,6 +10,7 @@
 
 #include "cuda_entries.h"
 #include "log.h"
+#include "options.h"
 #include "os.h"
 #include "stats.h"
 
@@ -510,6 +511,8 @@ static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamC
 	if (!function)
 		return NULL;
 	*function = (struct function){ host, callback, data, home };
+	/* A touch in it waits for what comes before, not for the function itself. */
+	adsm_foreign_launched(home);
 	if (atomic_load(&home->n_undetected))
 		pthread_once(&fetcher.once, start_fetcher);
 	atomic_fetch_add(&n_functions, 1);
@@ -586,12 +589,20 @@ static void let_functions_run(struct adsm_home *home, CUstream stream)
 
 /* ---- commands of any kind */
 
+/* May another thread record the event by which their end is known, and later? */
+static bool may_wait(CUstream stream)
+{
+	return stream != CU_STREAM_PER_THREAD && !adsm_cuda_captures() &&
+		adsm_options.cuda_events == ADSM_CUDA_EVENTS_LATE;
+}
+
 CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, CUstream stream,
 			   int (*enqueue)(void *arg), void *arg)
 {
 	int result = CUDA_SUCCESS, error;
 
 	let_functions_run(home, stream);
-	error = adsm_foreign_call(home, uses, n, stream, enqueue, arg, &result);
+	error = !n && may_wait(stream) ? adsm_foreign_launch(home, stream, enqueue, arg, &result) :
+		adsm_foreign_call(home, uses, n, stream, enqueue, arg, &result);
 	return error ? adsm_cuda_failure(error, stream) : result;
 }

@@ -602,10 +602,14 @@ static struct adsm_mutex primary_lock = ADSM_MUTEX_INIT;
 
 static void forget_context(CUcontext context)
 {
+	struct adsm_home *home = context ? adsm_foreign_home_of(context) : NULL;
 	struct allocation allocation;
 
 	if (!context)
 		return;
+	/* Its streams end with it. */
+	if (home && !adsm_cuda_has_ended(home))
+		adsm_foreign_launched(home);
 	adsm_cuda_forget_handles(context);
 	if (adsm_foreign_home_of(context))
 		adsm_foreign_give_up(adsm_foreign_home_of(context));

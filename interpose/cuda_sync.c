@@ -2,12 +2,6 @@
 /* cuda_sync.c - waiting for the driver's commands: when it succeeds, objects may be looked at. */
 #include "cuda_entries.h"
 
-#define CAPTURE_ERRORS_FIRST 900
-#define CAPTURE_ERRORS_LAST 909
-
-CUresult cuStreamIsCapturing(CUstream stream, int *status);
-ADSM_CU_CALLED(cuStreamIsCapturing);
-
 ADSM_CU(cuCtxSynchronize);
 ADSM_CU(cuCtxSynchronize_v2);
 ADSM_CU(cuStreamSynchronize);
@@ -55,18 +49,6 @@ static CUresult acquire(CUresult result)
 CUresult adsm_cuda_wait(CUstream stream)
 {
 	return acquire(real_cu(cuStreamSynchronize)(stream));
-}
-
-bool adsm_cuda_capturing(CUstream stream)
-{
-	int status = CU_STREAM_CAPTURE_STATUS_NONE;
-	CUresult result = real_cu(cuStreamIsCapturing)(stream, &status);
-
-	/* The program's own command meets that too, and it is the driver that says so. */
-	if (result == CUDA_ERROR_INVALID_HANDLE || (result >= CAPTURE_ERRORS_FIRST && result <= CAPTURE_ERRORS_LAST))
-		return true;
-	/* Any other says nothing about it: a driver that cannot capture, a context that has failed. */
-	return result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 CUresult adsm_cuda_failure(int error, CUstream stream)

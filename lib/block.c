@@ -45,6 +45,7 @@ void adsm_object_mark_open(struct adsm_object *object)
 
 	if (object->open)
 		return;
+	atomic_store(&home->gather.open, false);
 	object->open = true;
 	object->open_prev = NULL;
 	object->open_next = home->open;

@@ -30,6 +30,7 @@
 #define ADSM_UNDETECTED_TRIES 2
 #define ADSM_STREAMS 8			/* sequential accesses told apart in one object */
 #define ADSM_AHEAD_MAX 16		/* windows that may wait to be fetched ahead */
+#define ADSM_GATHER_MAX 64		/* queues of the program's whose commands are one call */
 #define ADSM_EXPECTED_MAX 8		/* objects of which a sync fetches what is expected to be read first */
 
 /* One access pattern that walks through an object: where it should fault next, what it opened last. */
@@ -112,7 +113,8 @@ struct adsm_call {			/* a call that has been launched and not yet been seen to e
 	const char *kernel;		/* "": the program's own commands */
 	uint64_t thread;		/* whose sync asks how it ended; 0: none's, the program's own commands */
 	struct adsm_caller *caller;	/* the same: caller.h */
-	struct adsm_device_event event;
+	struct adsm_device_event event;	/* seq 0: it has none yet, or never will */
+	int failed;			/* then: its end is not known, and will not be; 0: it gets one */
 	uint64_t given_ns;		/* when it was given to the device; 0: nobody asks */
 };
 
@@ -121,6 +123,15 @@ struct adsm_ahead {
 	struct adsm_object *object;
 	uint32_t first, n;
 	struct adsm_cause cause;	/* of the reader's fault */
+};
+
+/* See gather.h. */
+struct adsm_gather {
+	_Atomic bool open;		/* for more commands; changed with the lock */
+	_Atomic uint32_t n_inside;	/* futex: threads that are giving one to the driver */
+	uint64_t seq;			/* the call that stands for them, while it has no event; 0: there is none */
+	bool ending;			/* somebody is about to give it that */
+	_Atomic uintptr_t queues[ADSM_GATHER_MAX];	/* that have some, each plus 1; 0 behind the last */
 };
 
 /* A device and all that happens to its objects. */
@@ -147,6 +158,8 @@ struct adsm_home {
 	uint64_t kernel_end_ns;		/* of the last that is known to have ended, where somebody asks */
 	_Atomic uint64_t completed;	/* all calls up to here have ended */
 	uint64_t unnamed_seq;		/* the last call that may use any object */
+	uint64_t own_seq;		/* the last one of a kernel of the library's */
+	struct adsm_gather gather;
 	uint64_t lost_seq;		/* the first call that the loss of the device ended; 0: none */
 	struct adsm_call pending[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
 	_Atomic int touching;		/* threads in a fault that wait for a call to end */

@@ -6,6 +6,7 @@
 
 #include "caller.h"
 #include "foreign.h"
+#include "gather.h"
 #include "index.h"
 #include "io.h"
 #include "log.h"
@@ -40,6 +41,8 @@ struct bound_call {
 	struct adsm_home *home;		/* NULL while no argument said which */
 	const void *where;		/* code address of who makes it */
 	bool named;
+	bool gather;			/* it may be one with others on its queue: gather.h */
+	void *queue;
 	adsm_starter *start;
 	uint64_t given_ns;		/* as in struct adsm_call */
 	void *start_arg;
@@ -95,6 +98,8 @@ static void begin(struct bound_call *call, adsmKernel *kernel, const void *where
 	call->kernel = kernel;
 	call->where = where;
 	call->home = NULL;
+	call->queue = NULL;
+	call->gather = false;
 	call->n_args = call->n_pointers = call->n_uses = call->const_bytes = call->n_bytes = 0;
 	call->max = FEW;
 	call->args = call->few_args;
@@ -639,23 +644,41 @@ static int start_kernel(void *arg, struct adsm_device_event *ret_event)
 	return error;
 }
 
-/* It runs. Where nobody can know when it ends, it only has changed its objects. Lock held. */
-static void note_call(struct bound_call *call, struct adsm_device_event event)
+/* Commands that may use any object, and behind which nothing of the library's has to wait. Lock held. */
+static bool may_gather(const struct bound_call *call)
+{
+	struct adsm_home *home = call->home;
+	bool copies = false;
+
+	for (uint32_t q = 0; q < ADSM_N_QUEUES; q++)
+		copies |= atomic_load(&home->async_seq[q]) != 0;
+	return call->gather && !call->named && !home->n_undetected && !copies && !adsm_observes(~0u) &&
+		home->own_seq <= atomic_load(&home->completed);
+}
+
+/*
+ * It runs. Where nobody can know when it ends, it only has changed its objects; where nobody asks yet, it stands for
+ * what comes. Lock held.
+ */
+static void note_call(struct bound_call *call, struct adsm_device_event event, bool gathers)
 {
 	struct adsm_home *home = call->home;
 	uint64_t seq = home->last_seq;
 
-	if (event.seq) {
+	if (event.seq || gathers) {
 		seq = ++home->last_seq;
 		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){
-			seq, name_of(call), call->kernel ? thread.id : 0,
-			thread.caller, event, call->given_ns
+			.seq = seq, .kernel = name_of(call), .thread = call->kernel ? thread.id : 0,
+			.caller = thread.caller, .event = event, .given_ns = call->given_ns
 		};
 	}
 	take_objects(call, seq);
+	if (gathers)
+		adsm_gather_begin(home, call->queue, seq);
 	/* The program's own commands are not for this thread's sync. */
 	if (!call->kernel)
 		return;
+	home->own_seq = seq;
 	thread.last_seq[home->index] = seq;
 	thread.n_calls[home->index]++;
 	thread.last_event[home->index] = event;
@@ -672,6 +695,18 @@ static int start(struct bound_call *call, struct adsm_device_event *ret_event)
 	return error;
 }
 
+/* Later calls end after it, and there may be @max: they must not wait for what its queues have at the last moment. */
+static bool gathered_too_long(struct adsm_home *home, unsigned max)
+{
+	struct adsm_sigset old;
+	bool is;
+
+	adsm_home_lock(home, &old);
+	is = home->gather.seq && home->last_seq - home->gather.seq >= max / 2;
+	adsm_home_unlock(home, &old);
+	return is;
+}
+
 /* One call at a time per device gets here: this is the order of calls. */
 static int enter_call(struct bound_call *call)
 {
@@ -679,12 +714,15 @@ static int enter_call(struct bound_call *call)
 	const struct adsm_backend *backend = home->device->backend;
 	unsigned max = home->device->caps.max_pending < ADSM_PENDING_MAX ?
 		home->device->caps.max_pending : ADSM_PENDING_MAX;
-	struct adsm_device_event event;
+	struct adsm_device_event event = { 0 };
 	struct adsm_sigset old;
+	bool gathers = false;
 	int error;
 
 	let_touches_pass(home);
 	error = backend->status(home->device);
+	if (!error && (call->kernel || call->gather || gathered_too_long(home, max)))
+		error = adsm_gather_end(home);
 	if (!error && call->kernel)
 		error = adsm_kernel_entry(call->kernel, home, &((struct kernel_start *)call->start_arg)->entry);
 	if (!error && home->last_seq - atomic_load(&home->completed) >= max)
@@ -701,10 +739,12 @@ static int enter_call(struct bound_call *call)
 		error = release_objects(call);
 	if (!error)
 		expect(call);
+	if (!error) {
+		gathers = may_gather(call);
+		error = start(call, gathers ? NULL : &event);
+	}
 	if (!error)
-		error = start(call, &event);
-	if (!error)
-		note_call(call, event);
+		note_call(call, event, gathers);
 	else
 		take_back(home);
 	open_gate(home);
@@ -712,7 +752,7 @@ static int enter_call(struct bound_call *call)
 	 * adsmSync() asks itself: then the watcher sleeps until somebody waits who may not ask the backend. Of a
 	 * program's own commands, and where more depends on it than time, it notes at once that they have ended.
 	 */
-	if (!error && home->has_service &&
+	if (!error && home->has_service && !gathers &&
 	    (!call->kernel || adsm_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))
 		adsm_os_poke(&home->watch_word);
 	adsm_home_unlock(home, &old);
@@ -740,13 +780,15 @@ static int enter_in_turn(struct bound_call *call)
 }
 
 int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, adsm_starter *start,
-		      void *arg)
+		      void *arg, void *queue, bool gather)
 {
 	struct bound_call call;
 	int error;
 
 	begin(&call, NULL, NULL);
 	call.home = home;
+	call.queue = queue;
+	call.gather = gather;
 	call.named = n && n <= USES_MAX && !adsm_options.paper;
 	call.start = start;
 	call.start_arg = arg;
@@ -913,9 +955,12 @@ int adsm_sync_foreign(struct adsm_home *home)
 	uint64_t seq;
 	int error;
 
+	/* A touch waits for what it needs. */
+	if (!atomic_load(&home->n_undetected))
+		return 0;
 	adsm_home_lock(home, &old);
 	/* Objects whose accesses are not seen need all of it now; and that a call has ended backends may tell late. */
-	seq = home->n_undetected ? home->last_seq : 0;
+	seq = home->last_seq;
 	adsm_home_unlock(home, &old);
 	error = adsm_wait_call(home, seq);
 	if (error)
@@ -959,6 +1004,7 @@ void adsm_unassign_module(adsmModule *module)
 			continue;
 		object->assigned = false;
 		object->born_seq = object->home->last_seq;
+		adsm_gather_close(object->home);
 		adsm_home_unlock(object->home, &old);
 	}
 }
@@ -995,6 +1041,7 @@ int adsm_assign(void *p, adsmKernel *kernel, int access)
 		object->assigned = kernel;
 		if (!kernel)
 			object->born_seq = home->last_seq;
+		adsm_gather_close(home);
 	}
 	adsm_home_unlock(home, &old);
 	return 0;

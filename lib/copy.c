@@ -10,6 +10,7 @@
 
 #include "advise.h"
 #include "arena.h"
+#include "gather.h"
 #include "index.h"
 #include "inside.h"
 #include "io.h"
@@ -778,9 +779,14 @@ static void note_copy(struct adsm_home *home, struct adsm_device_event event)
 {
 	_Atomic uint64_t *last = &home->async_seq[event.queue];
 	uint64_t seq = atomic_load(last);
+	struct adsm_sigset old;
 
 	while (seq < event.seq && !atomic_compare_exchange_weak(last, &seq, event.seq))
 		;
+	/* Calls from now on wait for it. */
+	adsm_home_lock(home, &old);
+	adsm_gather_close(home);
+	adsm_home_unlock(home, &old);
 }
 
 /* The host's side is shared memory: no backend may touch its view, so it is given the alias. */

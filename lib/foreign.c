@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "gather.h"
 #include "index.h"
 #include "log.h"
 #include "manager.h"
@@ -113,16 +114,31 @@ static int start_commands(void *arg, struct adsm_device_event *ret_event)
 {
 	struct commands *c = arg;
 	const struct adsm_backend *backend = c->device->backend;
-	int error = backend->queue_follow(c->device, c->queue);
+	int error = ret_event ? backend->queue_follow(c->device, c->queue) : 0;
 
 	if (error)
 		return error;
 	c->result = c->enqueue(c->arg);
 	if (c->result)
 		return 1;
-	c->error = backend->queue_join(c->device, c->queue, ret_event);
+	if (!ret_event)
+		return 0;
+	c->error = backend->queue_join(c->device, &c->queue, 1, ret_event);
 	if (c->error)
 		ret_event->seq = 0;
+	return 0;
+}
+
+static int call(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, struct commands *c,
+		bool gather, int *ret_result)
+{
+	int error = adsm_call_foreign(home, uses, n, start_commands, c, c->queue, gather);
+
+	if (error < 0)
+		return error;
+	if (c->error)
+		return c->error;
+	*ret_result = c->result;
 	return 0;
 }
 
@@ -130,14 +146,38 @@ int adsm_foreign_call(struct adsm_home *home, const struct adsm_foreign_use *use
 		      int (*enqueue)(void *arg), void *arg, int *ret_result)
 {
 	struct commands c = { .device = home->device, .queue = queue, .enqueue = enqueue, .arg = arg };
-	int error = adsm_call_foreign(home, uses, n, start_commands, &c);
 
-	if (error < 0)
-		return error;
-	if (c.error)
-		return c.error;
-	*ret_result = c.result;
+	return call(home, uses, n, &c, false, ret_result);
+}
+
+int adsm_foreign_launch(struct adsm_home *home, void *queue, int (*enqueue)(void *arg), void *arg, int *ret_result)
+{
+	struct commands c = { .device = home->device, .queue = queue, .enqueue = enqueue, .arg = arg };
+	ADSM_UNCANCELLED;
+
+	if (!adsm_gather_enter(home, queue))
+		return call(home, NULL, 0, &c, true, ret_result);
+	adsm_enqueuing = home;
+	*ret_result = enqueue(arg);
+	adsm_enqueuing = NULL;
+	adsm_gather_leave(home, queue, !*ret_result);
+	if (!*ret_result)
+		adsm_count(NULL, calls, 1);
 	return 0;
+}
+
+void adsm_foreign_launched(struct adsm_home *home)
+{
+	for (int i = 0; adsm_started() && i < adsm_n_homes; i++)
+		if (!home || home == &adsm_homes[i])
+			adsm_gather_end(&adsm_homes[i]);
+}
+
+void adsm_foreign_launched_on(void *queue)
+{
+	for (int i = 0; adsm_started() && i < adsm_n_homes; i++)
+		if (adsm_gather_has(&adsm_homes[i], queue))
+			adsm_gather_end(&adsm_homes[i]);
 }
 
 int adsm_foreign_sync(struct adsm_home *home)

@@ -63,6 +63,16 @@ size_t adsm_foreign_kept(void *device);
 int adsm_foreign_call(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, void *queue,
 		      int (*enqueue)(void *arg), void *arg, int *ret_result);
 /*
+ * The same for commands that may use any object; but while none is open, signals are not blocked, and nobody takes note
+ * of when they end before somebody waits for it: for all that @queue has then. Before @queue ends, or is in a state in
+ * which it cannot be asked, adsm_foreign_launched_on(); before commands that such a wait must not be for,
+ * adsm_foreign_launched().
+ */
+int adsm_foreign_launch(struct adsm_home *home, void *queue, int (*enqueue)(void *arg), void *arg, int *ret_result);
+/* Take note of when the commands launched so far end: of one home's, or of all (NULL); of what has some on a queue. */
+void adsm_foreign_launched(struct adsm_home *home);
+void adsm_foreign_launched_on(void *queue);
+/*
  * After the program has waited for its commands: take note of it, and fetch what the protocol wants back. Where there
  * are objects whose accesses are not seen (batch), this waits for all commands.
  */

@@ -24,6 +24,7 @@
 #include "advise.h"
 #include "arena.h"
 #include "caller.h"
+#include "gather.h"
 #include "index.h"
 #include "inside.h"
 #include "io.h"
@@ -128,9 +129,11 @@ void adsm_retire(struct adsm_home *home)
 	while (atomic_load(&home->completed) < home->last_seq) {
 		uint64_t seq = atomic_load(&home->completed) + 1;
 		const struct adsm_call *call = &home->pending[seq % ADSM_PENDING_MAX];
-		int status;
+		int status = call->failed;
 
-		if (home->device->backend->event_query(home->device, call->event, &status) <= 0)
+		if (!status && !call->event.seq)
+			break;
+		if (!status && home->device->backend->event_query(home->device, call->event, &status) <= 0)
 			break;
 		finish(home, call, status);
 	}
@@ -160,6 +163,7 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	struct adsm_sigset old;
 	struct adsm_call call;
 	int status, error;
+	bool gathered;
 
 	if (!ask) {
 		wait_told(home, seq, ret_done);
@@ -169,9 +173,13 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	adsm_retire(home);
 	*ret_done = atomic_load(&home->completed) >= seq;
 	call = home->pending[seq % ADSM_PENDING_MAX];
+	gathered = home->gather.seq && home->gather.seq <= seq;
 	adsm_home_unlock(home, &old);
 	if (*ret_done)
 		return 0;
+	/* It has to end, so it needs an event. */
+	if (gathered)
+		return adsm_gather_end(home);
 	error = home->device->backend->event_wait(home->device, call.event, &status);
 	if (error)
 		return error;
@@ -180,8 +188,11 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	if (atomic_load(&home->completed) + 1 == seq)
 		finish(home, &call, status);
 	*ret_done = atomic_load(&home->completed) >= seq;
+	if (!*ret_done)
+		call = home->pending[(atomic_load(&home->completed) + 1) % ADSM_PENDING_MAX];
 	adsm_home_unlock(home, &old);
-	return 0;
+	/* One that came before may have got its event after it (gather.h), and end later. */
+	return *ret_done || !call.event.seq ? 0 : home->device->backend->event_wait(home->device, call.event, &status);
 }
 
 static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
@@ -1030,6 +1041,7 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 			/* Its assignments are gone; unnamed calls so far could not use it. */
 			object->assigned = false;
 			object->born_seq = home->last_seq;
+			adsm_gather_close(home);
 		}
 		adsm_home_unlock(home, &old);
 		return error;

@@ -68,15 +68,18 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where);
 /*
  * Has the device begin something, with its home's lock held. 0 with its event (seq 0: nobody can know when it ends),
- * or 1 or a negative errno: it has not begun.
+ * or 1 or a negative errno: it has not begun. @ret_event NULL: nobody asks for that yet (gather.h).
  */
 typedef int adsm_starter(void *arg, struct adsm_device_event *ret_event);
 /* In this thread that goes on; a touch of the home's objects would wait for itself. */
 extern _Thread_local const struct adsm_home *adsm_enqueuing;
 struct adsm_foreign_use;
-/* A call that the program makes itself, by @start: returns what that does, or a negative errno before it. */
+/*
+ * A call that the program makes itself, by @start, on @queue: returns what that does, or a negative errno before it.
+ * @gather: it may be one with others.
+ */
 int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, adsm_starter *start,
-		      void *arg);
+		      void *arg, void *queue, bool gather);
 int adsm_sync_foreign(struct adsm_home *home);
 int adsm_sync(const void *where);
 int adsm_assign(void *p, adsmKernel *kernel, int access);

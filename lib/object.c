@@ -561,6 +561,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	object->n_busy = object->n_sending = object->n_holds = 0;
 	object->birth++;
 	object->born_seq = home->last_seq;
+	atomic_store(&home->gather.open, false);	/* what stands for calls so far cannot use it */
 	object->use_seq = object->write_seq = 0;
 	object->holds = NULL;
 	memset(object->streams, 0, sizeof(object->streams));

@@ -318,6 +318,10 @@ static const struct row rows[] = {
 	  "is what a program allocates with cudaMalloc() or cuMemAlloc() shared memory? auto: where the library is "
 	  "preloaded",
 	  FIELD(o.cuda_objects), parse_index },
+	{ "CUDA_EVENTS", "late", "late, each",
+	  "cuda: how the end of what a program launches is known; late: by one event when the CPU touches what it may "
+	  "use, behind all that its streams have then; each: by an event behind each launch",
+	  FIELD(o.cuda_events), parse_index },
 	{ "CUDA_CACHE", "auto", "auto, off, or a folder",
 	  "cuda: where compiled modules are kept; auto: adsm/cuda in the user's cache folder",
 	  FIELD(o.cuda_cache), parse_text, .zero = "auto" },

@@ -17,6 +17,7 @@ enum adsm_opencl_memory {
 };
 
 enum adsm_cuda_memory { ADSM_CUDA_AUTO, ADSM_CUDA_ARENA, ADSM_CUDA_VIEW, ADSM_CUDA_SEPARATE };
+enum adsm_cuda_events { ADSM_CUDA_EVENTS_LATE, ADSM_CUDA_EVENTS_EACH };
 enum adsm_cuda_objects { ADSM_CUDA_OBJECTS_AUTO, ADSM_CUDA_OBJECTS_ON, ADSM_CUDA_OBJECTS_OFF };
 
 struct adsm_options {
@@ -55,6 +56,7 @@ struct adsm_options {
 	enum adsm_cuda_memory cuda_memory;
 	size_t cuda_pin;		/* ADSM_CUDA_PIN: bytes of objects that may be pinned */
 	enum adsm_cuda_objects cuda_objects;
+	enum adsm_cuda_events cuda_events;
 	const char *cuda_cache;		/* ADSM_CUDA_CACHE: "" the user's, "off", or a folder */
 	const char *cuda_library;	/* ADSM_CUDA_LIBRARY: "" libcuda.so.1 */
 	const char *cuda_compiler;	/* ADSM_CUDA_COMPILER: "" the toolkit's, "off", or a file */

@@ -920,7 +920,8 @@ static int cpu_queue_follow(struct adsm_device *device, void *queue)
 	return -ENOTSUP;
 }
 
-static int cpu_queue_join(struct adsm_device *device, void *queue, struct adsm_device_event *ret_event)
+static int cpu_queue_join(struct adsm_device *device, void *const *queues, size_t n,
+			  struct adsm_device_event *ret_event)
 {
 	return -ENOTSUP;
 }

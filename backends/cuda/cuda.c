@@ -143,6 +143,9 @@ int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char 
 		return -EINVAL;
 	case CUDA_ERROR_NOT_SUPPORTED:
 		return -ENOTSUP;
+	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+	case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+		return -EAGAIN;
 	default:
 		return -EIO;
 	}

@@ -29,8 +29,11 @@ struct adsm_cuda_mem;
 /* ---- queue.c: order and events. A thread for each queue waits in the driver; everybody else waits for it. */
 
 struct adsm_cuda_slot {
-	CUevent begin, end;		/* made once; begin: of launches, for their time, and of joined streams */
+	CUevent begin, timed_end;	/* of launches of the library's own; these and the next are made once */
+	CUevent end;			/* of others, whose time nobody asks for */
+	CUevent joined;			/* recorded on streams of the program's */
 	bool timed;
+	bool recorded;			/* the end is; else it was waited for */
 	char name[48];			/* of the kernel; "" where there is none */
 	_Atomic int status;		/* how it ended */
 	_Atomic uint64_t elapsed_ns;
@@ -49,7 +52,7 @@ struct adsm_cuda_queue {
 	struct adsm_thread thread;
 	_Atomic uint64_t last_failed;	/* an operation; 0: none did */
 	_Atomic int failure;		/* how */
-	uint64_t last_launch;		/* the last operation that was the library's own launch */
+	_Atomic uint64_t last_launch;	/* the last operation that was the library's own launch */
 	struct adsm_cuda_slot slots[ADSM_CUDA_PENDING];
 	CUevent now[ADSM_CUDA_NOW];	/* made at first use */
 	_Atomic uint32_t now_used;	/* a bit for each */
@@ -80,7 +83,8 @@ int adsm_cuda_event_query(struct adsm_device *device, struct adsm_device_event e
 int adsm_cuda_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
 int adsm_cuda_event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
 int adsm_cuda_queue_follow(struct adsm_device *device, void *stream);
-int adsm_cuda_queue_join(struct adsm_device *device, void *stream, struct adsm_device_event *ret_event);
+int adsm_cuda_queue_join(struct adsm_device *device, void *const *streams, size_t n,
+			 struct adsm_device_event *ret_event);
 
 /* ---- cuda.c: devices */
 

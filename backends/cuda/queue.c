@@ -21,6 +21,12 @@ static struct adsm_cuda_slot *slot_of(struct adsm_cuda_queue *queue, uint64_t se
 	return &queue->slots[seq % ADSM_CUDA_PENDING];
 }
 
+/* Recorded behind the operation. */
+static CUevent end_of(const struct adsm_cuda_slot *slot)
+{
+	return slot->timed ? slot->timed_end : slot->end;
+}
+
 static void wake_waiters(struct adsm_cuda_queue *queue)
 {
 	atomic_fetch_add(&queue->tick, 1);
@@ -40,7 +46,8 @@ static uint64_t elapsed(const struct adsm_cuda_slot *slot)
 {
 	float milliseconds = 0;
 
-	if (!slot->timed || adsm_cu.cuEventElapsedTime(&milliseconds, slot->begin, slot->end) || milliseconds < 0)
+	if (!slot->timed || !slot->recorded ||
+	    adsm_cu.cuEventElapsedTime(&milliseconds, slot->begin, slot->timed_end) || milliseconds < 0)
 		return 0;
 	return (uint64_t)((double)milliseconds * 1e6);
 }
@@ -100,39 +107,37 @@ static void run_queue(void *arg)
 		if (is_lost(queue) || seq > atomic_load(&queue->submitted))
 			adsm_os_wait(&queue->work, work, 0, false);
 		else
-			publish(queue, seq, adsm_cu.cuEventSynchronize(slot_of(queue, seq)->end));
+			publish(queue, seq, adsm_cu.cuEventSynchronize(end_of(slot_of(queue, seq))));
 	}
 	adsm_cuda_leave(&scope);
 }
 
-/* Is @seq done by now? Asks the driver, which knows before the queue's thread has woken. */
-static void hurry(struct adsm_cuda_queue *queue, uint64_t seq)
+/* Ask the driver for a while, which knows that @seq is done before the queue's thread has woken. */
+static void spin(struct adsm_cuda_queue *queue, uint64_t seq, uint64_t until)
 {
 	struct adsm_cuda_scope scope;
 
 	if (adsm_cuda_enter(queue->device, &scope))
 		return;
-	/* What else than success it may say is the thread's. */
-	if (!adsm_cu.cuEventQuery(slot_of(queue, seq)->end))
-		publish(queue, seq, CUDA_SUCCESS);
+	do
+		/* What else than success it may say is the thread's. */
+		if (!adsm_cu.cuEventQuery(end_of(slot_of(queue, seq))))
+			publish(queue, seq, CUDA_SUCCESS);
+	while (atomic_load(&queue->done) < seq && !is_lost(queue) && adsm_os_now_ns() < until);
 	adsm_cuda_leave(&scope);
 }
 
 /* Sleep until operation @seq is done, the device is lost, or (-EINTR) a signal handler ran. */
 static int wait_done(struct adsm_cuda_queue *queue, uint64_t seq, uint64_t spin_ns)
 {
-	uint64_t until = spin_ns ? adsm_os_now_ns() + spin_ns : 0;
-
+	if (spin_ns && atomic_load(&queue->done) < seq && !is_lost(queue))
+		spin(queue, seq, adsm_os_now_ns() + spin_ns);
 	for (;;) {
 		uint32_t tick = atomic_load(&queue->tick);
 		int ret = 0;
 
 		if (atomic_load(&queue->done) >= seq || is_lost(queue))
 			return 0;
-		if (until && adsm_os_now_ns() < until) {
-			hurry(queue, seq);
-			continue;
-		}
 		atomic_fetch_add(&queue->n_waiting, 1);
 		if (atomic_load(&queue->done) < seq && !is_lost(queue))
 			ret = adsm_os_wait(&queue->tick, tick, 0, false);
@@ -172,7 +177,9 @@ void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue)
 		return;
 	for (size_t i = 0; i < ADSM_CUDA_PENDING; i++) {
 		destroy_event(queue->slots[i].begin);
+		destroy_event(queue->slots[i].timed_end);
 		destroy_event(queue->slots[i].end);
+		destroy_event(queue->slots[i].joined);
 	}
 	for (size_t i = 0; i < ADSM_CUDA_NOW; i++)
 		destroy_event(queue->now[i]);
@@ -183,24 +190,24 @@ void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue)
 
 static CUresult need_event(CUevent *event, unsigned flags)
 {
-	return *event ? CUDA_SUCCESS : adsm_cu.cuEventCreate(event, flags);
+	return *event ? CUDA_SUCCESS : adsm_cu.cuEventCreate(event, CU_EVENT_BLOCKING_SYNC | flags);
 }
 
 /* The events of the next operation; under the lock. */
 static CUresult prepare(struct adsm_cuda_queue *queue, bool timed)
 {
 	struct adsm_cuda_slot *slot = slot_of(queue, atomic_load(&queue->submitted) + 1);
-	unsigned times = queue == &queue->device->queues[ADSM_QUEUE_COMPUTE] ? 0 : CU_EVENT_DISABLE_TIMING;
-	CUresult error = need_event(&slot->end, CU_EVENT_BLOCKING_SYNC | times);
+	CUresult error;
 
 	slot->timed = timed;
+	slot->recorded = true;
 	slot->name[0] = '\0';
-	if (!error && timed) {
-		error = need_event(&slot->begin, CU_EVENT_BLOCKING_SYNC | times);
-		if (!error)
-			error = adsm_cu.cuEventRecord(slot->begin, queue->stream);
-	}
-	return error;
+	if (!timed)
+		return need_event(&slot->end, CU_EVENT_DISABLE_TIMING);
+	error = need_event(&slot->timed_end, CU_EVENT_DEFAULT);
+	if (!error)
+		error = need_event(&slot->begin, CU_EVENT_DEFAULT);
+	return error ? error : adsm_cu.cuEventRecord(slot->begin, queue->stream);
 }
 
 static int need_thread(struct adsm_cuda_queue *queue)
@@ -264,9 +271,9 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 	int ret;
 
 	/* What runs already is counted: waited for here, where the event cannot tell (an old one, which is over). */
-	if (!error && adsm_cu.cuEventRecord(slot->end, queue->stream)) {
+	if (!error && adsm_cu.cuEventRecord(end_of(slot), queue->stream)) {
 		error = adsm_cu.cuStreamSynchronize(queue->stream);
-		slot->timed = false;
+		slot->recorded = false;
 	}
 	if (error && *slot->name) {
 		adsm_format(of_kernel, sizeof(of_kernel), "%s of kernel '%s'", what, slot->name);
@@ -275,7 +282,7 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 	ret = adsm_cuda_errno(queue->device, error, what);
 	if (!ret) {
 		if (slot->timed)
-			queue->last_launch = seq;
+			atomic_store(&queue->last_launch, seq);
 		atomic_store(&queue->submitted, seq);
 		adsm_os_poke(&queue->work);
 		*ret_seq = seq;
@@ -326,7 +333,7 @@ int adsm_cuda_queue_now(struct adsm_cuda_queue *queue, CUresult (*enqueue)(void 
 	if (error)
 		return adsm_cuda_errno(queue->device, error, "making a context current");
 	kept = take_event(queue);
-	error = need_event(kept ? kept : &own, CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING);
+	error = need_event(kept ? kept : &own, CU_EVENT_DISABLE_TIMING);
 	if (!error)
 		error = enqueue(arg, queue->stream);
 	if (!error) {
@@ -421,19 +428,41 @@ int adsm_cuda_queue_follow(struct adsm_device *base, void *stream)
 
 	if (is_lost(queue))
 		return adsm_cuda_status(base);
+	if (atomic_load(&queue->last_launch) <= atomic_load(&queue->done))
+		return 0;
 	error = adsm_cuda_enter(device, &scope);
 	if (error)
 		return adsm_cuda_error(device, error, "making a context current");
 	/* Under the lock the slot stays that launch's. */
 	adsm_lock(&queue->lock);
-	last = queue->last_launch;
-	if (last && last > atomic_load(&queue->done))
-		error = adsm_cu.cuStreamWaitEvent(stream, slot_of(queue, last)->end, 0);
+	last = atomic_load(&queue->last_launch);
+	if (last > atomic_load(&queue->done))
+		error = adsm_cu.cuStreamWaitEvent(stream, end_of(slot_of(queue, last)), 0);
 	finish(queue, &scope);
 	return adsm_cuda_error(device, error, "cuStreamWaitEvent on the program's stream");
 }
 
-int adsm_cuda_queue_join(struct adsm_device *base, void *stream, struct adsm_device_event *ret_event)
+/* What the queue gets from now on comes after what the stream has now. */
+static CUresult come_after(struct adsm_cuda_queue *queue, CUstream stream, CUevent event)
+{
+	int capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+	CUresult error = CUDA_SUCCESS;
+
+	/* One that captures would be spoilt; and the default stream may not be used while others do. */
+	if (adsm_cu.cuStreamIsCapturing)
+		error = adsm_cu.cuStreamIsCapturing(stream, &capturing);
+	if (capturing != CU_STREAM_CAPTURE_STATUS_NONE)
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (error == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+		return error;
+	error = adsm_cu.cuEventRecord(event, stream);
+	if (!error)
+		error = adsm_cu.cuStreamWaitEvent(queue->stream, event, 0);
+	/* Where no event tells: one is short, or of another context. */
+	return error ? adsm_cu.cuStreamSynchronize(stream) : CUDA_SUCCESS;
+}
+
+int adsm_cuda_queue_join(struct adsm_device *base, void *const *streams, size_t n, struct adsm_device_event *ret_event)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
 	struct adsm_cuda_queue *queue = &device->queues[ADSM_QUEUE_COMPUTE];
@@ -447,14 +476,13 @@ int adsm_cuda_queue_join(struct adsm_device *base, void *stream, struct adsm_dev
 	if (ret)
 		return ret == -ENODEV ? adsm_cuda_status(base) : ret;
 	slot = slot_of(queue, atomic_load(&queue->submitted) + 1);
-	error = need_event(&slot->begin, CU_EVENT_BLOCKING_SYNC);
-	if (!error)
-		error = adsm_cu.cuEventRecord(slot->begin, stream);
-	if (!error)
-		error = adsm_cu.cuStreamWaitEvent(queue->stream, slot->begin, 0);
+	error = need_event(&slot->joined, CU_EVENT_DISABLE_TIMING);
+	/* A wait is for what was recorded before it: one event does for all. */
+	for (size_t i = 0; i < n && !error; i++)
+		error = come_after(queue, streams[i], slot->joined);
 	ret = adsm_cuda_queue_end(queue, &scope, error, "cuEventRecord on the program's stream", &event.seq);
 	if (!ret)
 		*ret_event = event;
-	return ret ? adsm_fail(ret, "%s cannot wait for the program's stream: %s", base->name,
+	return ret ? adsm_fail(ret, "%s cannot wait for the program's streams: %s", base->name,
 			       adsm_cu_error_name(error)) : 0;
 }

@@ -329,7 +329,8 @@ static int adsm_cl_queue_follow(struct adsm_device *device, void *queue)
 	return -ENOTSUP;
 }
 
-static int adsm_cl_queue_join(struct adsm_device *device, void *queue, struct adsm_device_event *ret_event)
+static int adsm_cl_queue_join(struct adsm_device *device, void *const *queues, size_t n,
+			      struct adsm_device_event *ret_event)
 {
 	return -ENOTSUP;
 }

@@ -455,11 +455,12 @@ static int wrap_queue_follow(struct adsm_device *device, void *queue)
 	return inner->queue_follow(inside(device), queue);
 }
 
-static int wrap_queue_join(struct adsm_device *device, void *queue, struct adsm_device_event *ret_event)
+static int wrap_queue_join(struct adsm_device *device, void *const *queues, size_t n,
+			   struct adsm_device_event *ret_event)
 {
-	int ret = inner->queue_join(inside(device), queue, ret_event);
+	int ret = inner->queue_join(inside(device), queues, n, ret_event);
 
-	trace("queue_join(%p) = %d", queue, ret);
+	trace("queue_join(%zu queues) = %d", n, ret);
 	trace_event("it", ret, ret_event);
 	return ret;
 }

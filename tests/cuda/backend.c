@@ -396,7 +396,7 @@ static void test_streams(void)
 	}
 	for (int i = 0; i < 300; i++) {
 		CHECK(!adsm_cu.cuMemsetD8Async(memory->address + 1024, (unsigned char)i, 4, s));
-		CHECK(!backend->queue_join(device, i % 2 ? s : NULL, &event));
+		CHECK(!backend->queue_join(device, (void *[]){ i % 2 ? s : NULL, s }, 1 + i % 2, &event));
 		CHECK(event.queue == ADSM_QUEUE_COMPUTE);
 	}
 	CHECK(!backend->event_wait(device, event, &status) && !status);
@@ -439,7 +439,8 @@ static void test_loss(void)
 	CHECK(backend->to_host(&index, memory, 0, 4, NULL) == -ENODEV);
 	CHECK(backend->to_host(&index, memory, 0, 4, &none) == -ENODEV);
 	CHECK(backend->alloc(device, 4 * KIB, arena.arena_base, &more) == -ENODEV);
-	CHECK(backend->queue_join(device, NULL, &none) == -ENODEV && backend->queue_follow(device, NULL) == -ENODEV);
+	CHECK(backend->queue_join(device, (void *[]){ NULL }, 1, &none) == -ENODEV);
+	CHECK(backend->queue_follow(device, NULL) == -ENODEV);
 	backend->free(memory);
 	backend->module_unload(code);
 	close_device();

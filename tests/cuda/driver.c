@@ -158,7 +158,10 @@ static void plan_word(const char *word)
 		plan.memory = number(word, word + 7);
 	else if (!strncmp(word, "seed=", 5))
 		plan_seed(number(word, word + 5));
-	else if (!strncmp(word, "count=", 6))
+	else if (!strncmp(word, "launch=", 7)) {
+		plan.instant = true;
+		plan.launch_ns = number(word, word + 7);
+	} else if (!strncmp(word, "count=", 6))
 		plan.count = strdup(word + 6);
 	else if (!strncmp(word, "fail=", 5))
 		add_rule(word, word + 5, false);
@@ -305,7 +308,7 @@ CUresult driver_enter(struct call *call, int needs, struct context **ret_ctx)
 			error = CUDA_ERROR_INVALID_CONTEXT;
 		else if (!ctx->alive)
 			error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-		if (!error && !ctx->error && device_gone())
+		if (!error && !ctx->error && !plan.instant && device_gone())
 			for (struct context *each = contexts; each; each = each->next)
 				driver_fail_context(each, CUDA_ERROR_LAUNCH_FAILED);
 		if (!error)
@@ -335,9 +338,14 @@ void driver_answered(const bool *answers)
 __attribute__((visibility("default"))) test_cuda_counts_fn test_cuda_counts;
 void test_cuda_counts(struct test_cuda_counts *ret_counts)
 {
+	uint64_t calls = 0;
+
+	for (struct call *call = __start_driver_calls; call < __stop_driver_calls; call++)
+		calls += __atomic_load_n(&call->n, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&lock);
 	*ret_counts = counts;
 	pthread_mutex_unlock(&lock);
+	ret_counts->all_calls = calls;
 }
 
 __attribute__((visibility("default"))) test_cuda_function_fn test_cuda_function;

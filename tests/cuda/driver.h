@@ -23,6 +23,7 @@
  *   poison               fresh and freed memory is full of 0xa5
  *   signals              ends the process with status 99 where a function is entered with SIGUSR1 unblocked, or by a
  *                        thread of the program's that can be cancelled
+ *   launch=NS            a kernel runs in the thread that launches it, for so many nanoseconds, and does nothing
  *   count=FILE           written when the process ends: "name n" for each function that was called
  *   seed=N               some of elsewhere, no-vmm, strict, late, order, poison; which, goes to stderr
  *
@@ -53,6 +54,7 @@ struct test_cuda_counts {
 	uint64_t launches;
 	uint64_t asked_params;		/* calls of cuFuncGetParamInfo() and cuKernelGetParamInfo() */
 	uint64_t calls;			/* of all functions but cuCtxGetCurrent, which only reads what the thread has */
+	uint64_t all_calls;		/* of any */
 	uint64_t registered;		/* bytes, now */
 	uint64_t used;			/* bytes of device memory, now */
 	uint64_t contexts, streams, events, modules;	/* there are now */

@@ -572,6 +572,14 @@ static CUresult launch(struct context *ctx, struct CUfunc_st *function, const un
 	struct op op;
 	CUresult error = module_launch(ctx, function, grid, block, shared, params, extra, &op);
 
+	if (!error && plan.instant && !stream_is_capturing(ctx, stream, per_thread)) {
+		uint64_t until = plan.launch_ns ? driver_now_ns() + plan.launch_ns : 0;
+
+		free(op.data);
+		while (until && driver_now_ns() < until)
+			;
+		return 0;
+	}
 	return error ? error : stream_submit(ctx, stream, per_thread, op, false);
 }
 

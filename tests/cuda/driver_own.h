@@ -62,6 +62,8 @@ struct driver_reply {
 /* ---- driver.c: the plan, and what each function begins with */
 
 struct plan {
+	bool instant;			/* launch=: kernels do nothing but take time */
+	uint64_t launch_ns;
 	bool no_device, stub, old, no_vmm, no_unified, elsewhere, strict, late, order, readable, poison, signals, peers;
 	uint64_t memory, seed;
 	const char *count;

@@ -918,6 +918,7 @@ static CUresult capture_status(struct context *ctx, CUstream handle, bool per_th
 			       unsigned long long *id)
 {
 	struct CUstream_st *stream;
+	CUresult error = 0;
 
 	pthread_mutex_lock(&lock);
 	stream = stream_find_locked(ctx, handle, per_thread);
@@ -926,8 +927,12 @@ static CUresult capture_status(struct context *ctx, CUstream handle, bool per_th
 			CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 	if (stream && id)
 		*id = stream->id;
+	if (!stream)
+		error = CUDA_ERROR_INVALID_HANDLE;
+	else if (stream == ctx->legacy && ctx->n_capturing)
+		error = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	pthread_mutex_unlock(&lock);
-	return stream ? 0 : CUDA_ERROR_INVALID_HANDLE;
+	return error;
 }
 
 static CUresult graph_copy(struct CUgraphExec_st **ret, const struct CUgraph_st *graph)

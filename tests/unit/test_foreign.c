@@ -37,8 +37,8 @@ static struct adsm_backend driver;
 static struct job jobs[ADSM_MAX_DEVICES][JOBS];
 static _Atomic uint64_t n_jobs[ADSM_MAX_DEVICES], n_done[ADSM_MAX_DEVICES];
 static pthread_mutex_t job_mutex = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic unsigned n_follows, n_frees;
-static bool join_fails;
+static _Atomic unsigned n_follows, n_frees, n_joins, n_joined;
+static _Atomic bool join_fails;
 static void *dictated;			/* the address of the next allocation */
 
 static int index_of(const struct adsm_device *device)
@@ -127,10 +127,12 @@ static int driver_follow(struct adsm_device *device, void *queue)
 	return 0;
 }
 
-static int driver_join(struct adsm_device *device, void *queue, struct adsm_device_event *ret_event)
+static int driver_join(struct adsm_device *device, void *const *queues, size_t n, struct adsm_device_event *ret_event)
 {
 	if (join_fails)
 		return -EIO;
+	n_joins++;
+	n_joined = n;
 	*ret_event = (struct adsm_device_event){ ADSM_QUEUE_COMPUTE, n_jobs[index_of(device)] };
 	return 0;
 }
@@ -231,10 +233,12 @@ static int enqueue(void *arg)
 		CHECK(!inner->to_host(&c->seen, object->memory, 0, sizeof(c->seen), NULL));
 	if (c->refuse)
 		return c->refuse;
+	pthread_mutex_lock(&job_mutex);
 	CHECK(n_jobs[i] - n_done[i] < JOBS);
 	jobs[i][n_jobs[i] % JOBS] = (struct job){ object, object ? object->birth : 0, c->offset, c->size, c->value,
 						  c->status };
 	n_jobs[i]++;
+	pthread_mutex_unlock(&job_mutex);
 	return 0;
 }
 
@@ -250,12 +254,13 @@ static unsigned call(volatile void *p, unsigned access, size_t offset, size_t si
 	return c.seen;
 }
 
-/* Wait as the program does: the driver knows, then the library is told. */
+/* Wait as the program does: the driver knows, then the library is told; and for the library to know all of it. */
 static void sync_all(void)
 {
 	for (int i = 0; i < 2; i++) {
 		run_jobs(i, n_jobs[i]);
 		CHECK(!adsm_foreign_sync(&adsm_homes[i]));
+		CHECK(!adsm_wait_call(&adsm_homes[i], adsm_homes[i].last_seq));
 	}
 }
 
@@ -427,6 +432,79 @@ static void check_many(void)
 	CHECK_EQ(adsmSync(), 0);
 	CHECK_EQ(home->last_seq, home->completed);
 	forget((void *)p);
+}
+
+/* One that may use any object. */
+static void launch(volatile void *p, void *queue, uint8_t value)
+{
+	struct command c = { .p = p, .size = 4, .value = value };
+	int result = -1;
+
+	CHECK(!adsm_foreign_launch(object_of(p)->home, queue, enqueue, &c, &result));
+	CHECK(c.ran && !result);
+}
+
+/* Launches are one call, and nobody asks for its end before somebody waits for it; with batch each is one. */
+static void check_gather(void)
+{
+	volatile unsigned *p = adopt(PAGE), *q;
+	struct command bad = { .refuse = 7 };
+	unsigned joins;
+	uint64_t seq;
+	int result;
+
+	p[0] = 1;
+	sync_all();
+	joins = n_joins;
+	seq = home->last_seq;
+	for (uint8_t i = 1; i <= 200; i++)
+		launch(p, i % 3 ? &jobs[i % 3] : NULL, i);
+	if (batch()) {
+		CHECK_EQ(n_joins - joins, 200);
+		sync_all();
+		forget((void *)p);
+		return;
+	}
+	CHECK(!adsm_foreign_launch(home, &bad, enqueue, &bad, &result) && result == 7);
+	CHECK_EQ(home->last_seq, seq + 1);
+	CHECK_EQ(n_joins, joins);
+	CHECK_EQ(p[0], word_of(200));
+	CHECK(n_joins == joins + 1 && n_joined == 3);
+
+	/* What names its objects does not end it, but comes after it. */
+	launch(p, NULL, 2);
+	call(p, ADSM_ACCESS_INOUT, 1, 1, 3);
+	launch(p, NULL, 4);
+	CHECK_EQ(n_joins, joins + 2);
+	CHECK_EQ(p[0], word_of(4));
+	CHECK(n_joins == joins + 3 && n_joined == 1);
+	/* An object that is made meanwhile does: launches before cannot use it. */
+	launch(p, NULL, 5);
+	q = adopt(PAGE);
+	q[0] = 1;
+	CHECK_EQ(n_jobs[0] - n_done[0], 1);
+	launch(q, NULL, 6);
+	CHECK_EQ(n_joins, joins + 4);
+	CHECK_EQ(q[0], word_of(6));
+	/* And so does who asks for that, once. */
+	launch(q, &jobs[1], 7);
+	launch(q, NULL, 7);
+	joins = n_joins;
+	adsm_foreign_launched_on(&jobs[2]);
+	adsm_foreign_launched(&adsm_homes[1]);
+	CHECK_EQ(n_joins, joins);
+	adsm_foreign_launched_on(&jobs[1]);
+	adsm_foreign_launched(NULL);
+	CHECK(n_joins == joins + 1 && n_joined == 2);
+	CHECK_EQ(n_jobs[0] - n_done[0], 2);
+	/* Where that fails, a touch waits until it does not. */
+	launch(q, NULL, 8);
+	join_fails = true;
+	CHECK_EQ(adsm_wait_call(home, home->last_seq), -EIO);
+	join_fails = false;
+	CHECK_EQ(q[0], word_of(8));
+	forget((void *)p);
+	forget((void *)q);
 }
 
 /* Freed in the order of the program's commands: nobody waits, and what ends later finds nothing of it. */
@@ -766,8 +844,12 @@ static void command(const struct worker *w, volatile unsigned char *p, size_t si
 	struct command c = { .p = p, .offset = (uintptr_t)p - object_of(p)->start, .size = size, .value = value };
 	int i = w->home->index, result = -1;
 
-	CHECK(!adsm_foreign_call(w->home, &use, named, w->stream, w->context ? enqueue_set : enqueue,
-				 w->context ? (void *)&set : &c, &result));
+	if (named)
+		CHECK(!adsm_foreign_call(w->home, &use, 1, w->stream, w->context ? enqueue_set : enqueue,
+					 w->context ? (void *)&set : &c, &result));
+	else
+		CHECK(!adsm_foreign_launch(w->home, w->stream, w->context ? enqueue_set : enqueue,
+					   w->context ? (void *)&set : &c, &result));
 	CHECK(!result);
 	if (!batch())
 		return;
@@ -938,6 +1020,7 @@ int main(int argc, char **argv)
 	check_child();
 	check_calls();
 	check_many();
+	check_gather();
 	check_forget();
 	if (batch())
 		check_batch_copies();

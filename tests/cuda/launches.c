@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launches.c - what a launch costs with the library preloaded, where no shared memory is open: launches CASE. Nothing
+ * is asked of the driver for it before the CPU touches something; so what streams do in between is tried, too.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "driver.h"
+#include "module.inc"
+
+#define SPINS 20000000ul
+#define ROUNDS 200
+#define MANY 300			/* more than may be outstanding of the library's calls, and of its events */
+#define STREAMS 70			/* more than it remembers at a time */
+
+#define FUNCTIONS(F) \
+	F(cuInit, (unsigned flags)) \
+	F(cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device)) \
+	F(cuCtxSetCurrent, (CUcontext context)) \
+	F(cuCtxSynchronize, (void)) \
+	F(cuModuleLoadData, (CUmodule *module, const void *image)) \
+	F(cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name)) \
+	F(cuMemAlloc_v2, (CUdeviceptr *p, size_t size)) \
+	F(cuMemFree_v2, (CUdeviceptr p)) \
+	F(cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t size, CUstream stream)) \
+	F(cuMemsetD32_v2, (CUdeviceptr p, unsigned value, size_t n)) \
+	F(cuStreamCreate, (CUstream *stream, unsigned flags)) \
+	F(cuStreamDestroy_v2, (CUstream stream)) \
+	F(cuStreamSynchronize, (CUstream stream)) \
+	F(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags)) \
+	F(cuLaunchHostFunc, (CUstream stream, CUhostFn *function, void *data)) \
+	F(cuStreamBeginCapture_v2, (CUstream stream, int mode)) \
+	F(cuStreamEndCapture, (CUstream stream, CUgraph *graph)) \
+	F(cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags)) \
+	F(cuGraphLaunch, (CUgraphExec exec, CUstream stream)) \
+	F(cuEventCreate, (CUevent *event, unsigned flags)) \
+	F(cuEventRecord, (CUevent event, CUstream stream)) \
+	F(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
+			   unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params, \
+			   void **extra))
+#define DECLARE(name, params) CUresult name params;
+FUNCTIONS(DECLARE)
+test_cuda_counts_fn test_cuda_counts;
+
+static CUfunction increment, late_increment;
+
+#define expect(condition) do {								\
+	if (!(condition)) {								\
+		fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition);	\
+		_exit(1);								\
+	}										\
+} while (0)
+#define OK(call) do {									\
+	CUresult error_ = (call);							\
+											\
+	if (error_) {									\
+		fprintf(stderr, "%s:%d: %s gave %d\n", __FILE__, __LINE__, #call, error_); \
+		_exit(1);								\
+	}										\
+} while (0)
+
+static CUresult try_launch(CUfunction function, volatile unsigned *p, unsigned threads, CUstream stream)
+{
+	unsigned long spins = SPINS;
+	unsigned n = 1;
+	void *late[] = { &spins, &p, &n };
+
+	return cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, stream, function == late_increment ? late : late + 1,
+			      NULL);
+}
+
+static void launch(CUfunction function, volatile unsigned *p, CUstream stream)
+{
+	OK(try_launch(function, p, 1, stream));
+}
+
+/* Of zeros, and the launches before are known: so that the next is the first of many. */
+static volatile unsigned *allocate(size_t n)
+{
+	CUdeviceptr p;
+
+	OK(cuMemAlloc_v2(&p, n * sizeof(unsigned)));
+	OK(cuMemsetD32_v2(p, 0, n));
+	OK(cuCtxSynchronize());
+	return (unsigned *)(uintptr_t)p;
+}
+
+static CUstream make_stream(unsigned flags)
+{
+	CUstream stream;
+
+	OK(cuStreamCreate(&stream, flags));
+	return stream;
+}
+
+/* ---- what it costs */
+
+static uint64_t driver_calls(void)
+{
+	struct test_cuda_counts counts;
+
+	test_cuda_counts(&counts);
+	return counts.all_calls;
+}
+
+static void on_system_call(int sig, siginfo_t *info, void *context)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "system call %d\n", info->si_syscall);
+
+	(void)sig;
+	(void)context;
+	if (write(2, text, (size_t)n) != n)
+		_exit(2);
+	_exit(1);
+}
+
+/* From here on each system call of this thread is its last. */
+static bool forbid_system_calls(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof(filter) / sizeof(filter[0]), .filter = filter };
+	struct sigaction action = { .sa_sigaction = on_system_call, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGSYS, &action, NULL);
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* On streams that the library knows, and that it does not. @touch: what the CPU has used is closed once. */
+static void count(bool touch)
+{
+	CUstream streams[4] = { NULL, make_stream(0), make_stream(CU_STREAM_NON_BLOCKING), make_stream(0) };
+	volatile unsigned *p = allocate(3 << 18);
+	uint64_t before;
+
+	if (touch)
+		for (size_t i = 0; i < 3 << 18; i++)
+			p[i] = 1;
+	for (int i = 0; i < 3; i++)
+		launch(increment, p, streams[i]);
+	before = driver_calls();
+	if (!forbid_system_calls()) {
+		fprintf(stderr, "no seccomp: %s\n", strerror(errno));
+		_exit(77);
+	}
+	for (int i = 0; i < ROUNDS; i++)
+		launch(increment, p, streams[i % 4]);
+	expect(driver_calls() - before <= 2 * ROUNDS);
+	_exit(0);
+}
+
+static void do_costs(void)
+{
+	count(false);
+}
+
+static void do_costs_after_touch(void)
+{
+	count(true);
+}
+
+/* ---- what is outstanding */
+
+static atomic_bool go;
+
+static void wait_for_go(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&go))
+		usleep(1000);
+}
+
+static void do_many(void)
+{
+	volatile unsigned *p = allocate(1);
+	CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+
+	OK(cuLaunchHostFunc(stream, wait_for_go, NULL));
+	for (int i = 0; i < MANY; i++)
+		launch(increment, p, stream);
+	atomic_store(&go, true);
+	expect(p[0] == MANY);
+}
+
+static void do_streams(void)
+{
+	volatile unsigned *p = allocate(STREAMS + 1);
+	CUstream streams[STREAMS];
+
+	for (int i = 0; i < STREAMS; i++)
+		streams[i] = make_stream(i % 2 ? CU_STREAM_NON_BLOCKING : 0);
+	for (int round = 1; round <= 2; round++) {
+		launch(late_increment, p + STREAMS, NULL);
+		for (int i = 0; i < STREAMS; i++)
+			launch(i % 8 ? increment : late_increment, p + i, streams[i]);
+		for (int i = 0; i <= STREAMS; i++)
+			expect(p[i] == (unsigned)round);
+	}
+	for (int i = 0; i < STREAMS; i++)
+		OK(cuStreamDestroy_v2(streams[i]));
+}
+
+/* ---- what comes between a launch and the touch */
+
+static void do_destroyed(void)
+{
+	volatile unsigned *p = allocate(2);
+
+	for (unsigned round = 1; round <= 3; round++) {
+		CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
+
+		launch(late_increment, p, stream);
+		launch(late_increment, p + 1, NULL);
+		OK(cuStreamDestroy_v2(stream));
+		expect(p[0] == round && p[1] == round);
+	}
+}
+
+/* A stream that has kernels captures, and so does one beside the default stream, which has some. */
+static void do_captured(void)
+{
+	volatile unsigned *p = allocate(2);
+	CUstream stream = make_stream(0);
+	CUgraphExec exec;
+	CUgraph graph;
+	unsigned back;
+
+	for (unsigned round = 1; round <= 2; round++) {
+		launch(late_increment, p, round == 1 ? stream : NULL);
+		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+		launch(increment, p + 1, stream);
+		expect(p[0] == round);
+		launch(increment, p + 1, stream);
+		/* What comes while one captures is known at once. */
+		launch(late_increment, p, make_stream(CU_STREAM_NON_BLOCKING));
+		expect(p[0] == round + 1);
+		p[0]--;
+		OK(cuStreamEndCapture(stream, &graph));
+		OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+		OK(cuGraphLaunch(exec, stream));
+		expect(p[1] == 2 * round && p[0] == round);
+		/* And afterwards as before. */
+		OK(cuMemcpyDtoHAsync_v2(&back, (uintptr_t)(p + 1), sizeof(back), stream));
+		OK(cuStreamSynchronize(stream));
+		expect(back == 2 * round);
+	}
+}
+
+/* Launches that come later may use it, those before need not be waited for. */
+static void do_born(void)
+{
+	volatile unsigned *p = allocate(1), *q;
+	CUdeviceptr fresh;
+
+	launch(increment, p, NULL);
+	OK(cuMemAlloc_v2(&fresh, sizeof(*q)));
+	q = (unsigned *)(uintptr_t)fresh;
+	*q = 5;
+	launch(late_increment, q, NULL);
+	expect(*q == 6 && *p == 1);
+	OK(cuMemFree_v2(fresh));
+	launch(late_increment, p, NULL);
+	expect(*p == 2);
+}
+
+static volatile unsigned *seen_by_function;
+
+static void look(void *arg)
+{
+	*(unsigned *)arg = seen_by_function[0];
+}
+
+/* A function in the stream waits for what was launched before it, not for itself. */
+static void do_function(void)
+{
+	CUstream stream;
+	unsigned seen = 0;
+
+	seen_by_function = allocate(1);
+	stream = make_stream(CU_STREAM_NON_BLOCKING);
+	launch(late_increment, seen_by_function, stream);
+	OK(cuLaunchHostFunc(stream, look, &seen));
+	OK(cuCtxSynchronize());
+	expect(seen == 1);
+}
+
+static void do_errors(void)
+{
+	volatile unsigned *p = allocate(1);
+
+	launch(increment, p, NULL);
+	for (int i = 0; i < 3; i++) {
+		expect(try_launch(increment, p, 1u << 20, NULL) == CUDA_ERROR_INVALID_VALUE);
+		expect(try_launch(increment, p, 1, (CUstream)&go) == CUDA_ERROR_INVALID_HANDLE);
+		launch(increment, p, NULL);
+	}
+	expect(p[0] == 4);
+}
+
+static void *launch_often(void *arg)
+{
+	volatile unsigned *p = arg;
+	CUcontext context;
+	CUstream stream;
+
+	OK(cuDevicePrimaryCtxRetain(&context, 0));
+	OK(cuCtxSetCurrent(context));
+	stream = make_stream(CU_STREAM_NON_BLOCKING);
+	for (unsigned i = 1; i <= ROUNDS; i++) {
+		launch(increment, p, stream);
+		if (i % 10 == 0)
+			expect(*p == i);
+	}
+	return NULL;
+}
+
+static void do_threads(void)
+{
+	volatile unsigned *p = allocate(4 << 10);
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		expect(!pthread_create(&threads[i], NULL, launch_often, (void *)(p + ((ptrdiff_t)i << 10))));
+	for (int i = 0; i < 4; i++)
+		expect(!pthread_join(threads[i], NULL));
+}
+
+/* With an event for each: a touch waits for no more than the launch. */
+static void do_each(void)
+{
+	CUstream held = make_stream(CU_STREAM_NON_BLOCKING), stream = make_stream(CU_STREAM_NON_BLOCKING);
+	volatile unsigned *p = allocate(1);
+	CUevent event;
+
+	OK(cuLaunchHostFunc(held, wait_for_go, NULL));
+	OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	OK(cuEventRecord(event, held));
+	launch(late_increment, p, stream);
+	OK(cuStreamWaitEvent(stream, event, 0));
+	expect(p[0] == 1);
+	atomic_store(&go, true);
+	OK(cuCtxSynchronize());
+}
+
+static const struct { const char *name; void (*run)(void); } cases[] = {
+	{ "costs", do_costs }, { "costs-after-touch", do_costs_after_touch }, { "many", do_many },
+	{ "streams", do_streams }, { "destroyed", do_destroyed }, { "captured", do_captured }, { "born", do_born },
+	{ "function", do_function }, { "errors", do_errors }, { "threads", do_threads }, { "each", do_each },
+};
+
+int main(int argc, char **argv)
+{
+	const char *skip = getenv("TEST_SKIP");
+	CUcontext context;
+	CUmodule module;
+
+	if (skip) {
+		puts(skip);
+		return 77;
+	}
+	OK(cuInit(0));
+	OK(cuDevicePrimaryCtxRetain(&context, 0));
+	OK(cuCtxSetCurrent(context));
+	OK(cuModuleLoadData(&module, module_image));
+	OK(cuModuleGetFunction(&increment, module, "increment"));
+	OK(cuModuleGetFunction(&late_increment, module, "late_increment"));
+	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (!strcmp(cases[i].name, argv[1])) {
+			cases[i].run();
+			return 0;
+		}
+	fprintf(stderr, "usage: launches CASE\n");
+	return 2;
+}
