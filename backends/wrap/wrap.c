@@ -5,11 +5,12 @@
  *
  *	trace		log each operation with its arguments and result
  *	fail=N		every Nth operation fails before it is done: -ENOMEM from alloc, else -EIO
+ *	random		each with a chance of one in N: so no number of operations fails each time that it is tried
  *	once		only the first of them
  *	lost=N		after N operations the device is lost: -ENODEV from everything
  *	delay=T		each operation comes late by a random time up to T (ns, us, ms, s)
  *	ops=A+B		which operations the words above count and meet; all of op_names by default
- *	seed=N		shifts which operations fail, and chooses the delays
+ *	seed=N		shifts or draws which operations fail, and chooses the delays
  *	unsafe		no operation may be called in the fault handler, and is reported when it is
  */
 #include "list.h"
@@ -33,7 +34,7 @@ static const char *const op_names[N_OPS] = {
 #define MAX_ARGS 64
 
 struct plan {
-	bool trace, once, unsafe;
+	bool trace, random, once, unsafe;
 	unsigned ops;		/* a bit for each enum op */
 	uint64_t seed, fail, lost, delay_ns;
 };
@@ -136,6 +137,8 @@ static bool parse_word(const char *word, struct plan *p)
 {
 	if (!strcmp(word, "trace"))
 		return p->trace = true;
+	if (!strcmp(word, "random"))
+		return p->random = true;
 	if (!strcmp(word, "once"))
 		return p->once = true;
 	if (!strcmp(word, "unsafe"))
@@ -164,7 +167,7 @@ static int parse_plan(const char *text, struct plan *ret_plan)
 		adsm_format(word, length < sizeof(word) ? length + 1 : sizeof(word), "%s", text);
 		if (length >= sizeof(word) || !parse_word(word, &parsed))
 			return adsm_fail(-EINVAL, "ADSM_WRAP: '%s' is not valid; valid are trace, fail=N, "
-					 "once, lost=N, delay=100us, seed=N, unsafe, ops= and some of "
+					 "random, once, lost=N, delay=100us, seed=N, unsafe, ops= and some of "
 					 "alloc+to_device+to_host+copy+fill+launch+wait+query+module_load",
 					 word);
 		text += length;
@@ -186,6 +189,18 @@ static uint64_t mix(uint64_t x)
 static bool is_lost(void)
 {
 	return atomic_load(&lost);
+}
+
+/* What chance has for the operation of this number. */
+static uint64_t draw(uint64_t n)
+{
+	return mix(plan.seed + n * 0x9e3779b97f4a7c15u);
+}
+
+static bool fails(uint64_t n)
+{
+	return plan.fail && (plan.random ? draw(~n) : n + plan.seed) % plan.fail == 0 &&
+		!(plan.once && atomic_exchange(&failed, true));
 }
 
 /*
@@ -211,9 +226,8 @@ static int step(enum op op)
 		return -ENODEV;
 	}
 	if (plan.delay_ns)
-		adsm_os_sleep_until_ns(adsm_os_now_ns() +
-				       mix(plan.seed + n * 0x9e3779b97f4a7c15u) % (plan.delay_ns + 1));
-	if (!plan.fail || (n + plan.seed) % plan.fail || (plan.once && atomic_exchange(&failed, true)))
+		adsm_os_sleep_until_ns(adsm_os_now_ns() + draw(n) % (plan.delay_ns + 1));
+	if (!fails(n))
 		return 0;
 	return op == OP_ALLOC ? -ENOMEM : -EIO;
 }

@@ -715,6 +715,7 @@ static void test_wrap(void)
 	struct adsm_code *code;
 	struct adsm_entry *entry;
 	char text[4096];
+	uint64_t before = 0;
 	int fds[2], saved, status, n_failed = 0;
 	unsigned value = 1;
 	ssize_t n;
@@ -757,6 +758,21 @@ static void test_wrap(void)
 	CHECK(strstr(adsm_last_error(), "alloc"));
 	backend->free(memory);
 	close_device();
+
+	/* One in three, by chance: the same each time, and in no order that a number of operations has. */
+	for (int turn = 0; turn < 2; turn++) {
+		uint64_t drawn = 0;
+
+		open_device("fail=3,random,seed=1,ops=fill");
+		memory = take(2, ADSM_PAGE_SIZE);
+		for (int i = 0; i < 60; i++)
+			drawn |= (uint64_t)(backend->fill(memory, 0, 1, 4, NULL) == -EIO) << i;
+		CHECK(__builtin_popcountll(drawn) > 10 && __builtin_popcountll(drawn) < 30);
+		CHECK((drawn & 077777) != (drawn >> 15 & 077777) && (!turn || drawn == before));
+		before = drawn;
+		backend->free(memory);
+		close_device();
+	}
 
 	open_device("fail=2,once,ops=fill");
 	memory = take(2, ADSM_PAGE_SIZE);

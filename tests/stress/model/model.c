@@ -104,14 +104,15 @@ static void draw_plan(void)
 		set("ADSM_WRAP", "unsafe");
 		break;
 	case 3:
-		snprintf(text, sizeof(text), "fail=%zu,seed=%zu", drawn(200) + 20, drawn(100));
+		snprintf(text, sizeof(text), "fail=%zu,random,seed=%zu", drawn(200) + 20, drawn(100));
 		set("ADSM_WRAP", text);
 		set("ADSM_LOG", "silent");
 		break;
 	case 4:
 		/* Of a hundred objects that go whole with each call one would fail each time. */
 		set("ADSM_WRAP", strcmp(getenv("ADSM_PROTOCOL"), "batch") ?
-		    "fail=5,ops=to_device,seed=1,delay=100us" : "fail=60,ops=to_device,seed=1,delay=100us");
+		    "fail=5,random,ops=to_device,seed=1,delay=100us" :
+		    "fail=60,random,ops=to_device,seed=1,delay=100us");
 		set("ADSM_LOG", "silent");
 		break;
 	}

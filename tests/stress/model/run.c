@@ -172,9 +172,6 @@ bool again(int error, unsigned *tries, int line)
 		return false;
 	if (!round_is.fails || (error != -EIO && error != -ENOMEM) || ++*tries == 1000)
 		fail(line, "error %d", error);
-	/* Where a try has as many operations as lie between two that fail, each fails: one more, then. */
-	if (*tries % 10 == 0)
-		adsmFree(adsmAlloc(1));
 	return true;
 }
 
