@@ -385,6 +385,7 @@ static void destroy(struct adsm_cuda_device *device)
 	/* A context that the program has destroyed takes nothing any more, nor do its streams. */
 	if (device->context && adsm_cuda_enter(device, &scope))
 		atomic_store(&device->lost, true);
+	adsm_cuda_pinner_end(device);
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		adsm_cuda_queue_destroy(&device->queues[i]);
 	if (device->way)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cuda.h - the CUDA backend's own structures. Its files: cu (the driver's functions), cuda (devices, errors), queue
- * (order and events), address (where objects lie), memory (objects, pinning and copies), module (images and kernels),
+ * (order and events), address (where objects lie), memory (objects and copies), pin, module (images and kernels),
  * launch, nvrtc (compiling).
  *
  * No driver is called with asynchronous signals open, nor in the fault handler: a handler of the application that
@@ -88,6 +88,15 @@ int adsm_cuda_queue_join(struct adsm_device *device, void *const *streams, size_
 
 /* ---- cuda.c: devices */
 
+struct adsm_cuda_pinner {		/* pin.c */
+	struct adsm_lock lock;
+	struct adsm_cuda_mem *first, *now;	/* to be pinned, the latest first; being pinned */
+	_Atomic uint32_t work, done;	/* futexes: first, and now, have changed */
+	_Atomic bool stop;
+	bool has_thread;
+	struct adsm_thread thread;
+};
+
 struct adsm_cuda_device {
 	struct adsm_device base;
 	CUdevice id;
@@ -102,7 +111,8 @@ struct adsm_cuda_device {
 	uintptr_t arena_base;
 	size_t arena_size;
 	_Atomic uint64_t memory_used;	/* by the library */
-	_Atomic uint64_t pinned;	/* bytes of the CPU's side */
+	_Atomic uint64_t pinned;	/* bytes of the CPU's side, those that are to be included */
+	struct adsm_cuda_pinner pinner;
 
 	_Atomic bool lost;		/* lost_text is written before, under lost_lock */
 	struct adsm_lock lost_lock;
@@ -128,7 +138,8 @@ struct adsm_cuda_mem {
 	char *alias;			/* of the object on the CPU's side; NULL where it is not known */
 	bool adopted;			/* the program's */
 	_Atomic uint64_t moved;		/* bytes copied so far: what is used much gets pinned */
-	_Atomic int pinned;		/* 0: not, 1: somebody is at it, 2: yes, -1: cannot be */
+	_Atomic int pinned;		/* ADSM_CUDA_PIN_… */
+	struct adsm_cuda_mem *next_to_pin;
 };
 
 /*
@@ -149,6 +160,17 @@ struct adsm_cuda_way {
 
 /* Choose a way for ADSM_CUDA_MEMORY: device->way and what depends on it. */
 int adsm_cuda_way_choose(struct adsm_cuda_device *device);
+
+/* ---- pin.c */
+
+/* Not so far; on the list, or somebody is at it; yes; it cannot be. */
+enum { ADSM_CUDA_PIN_NOT, ADSM_CUDA_PIN_WANTED, ADSM_CUDA_PINNED, ADSM_CUDA_PIN_NEVER };
+
+/* So many bytes of it have been copied. */
+void adsm_cuda_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, size_t size);
+/* Nobody copies it any more. */
+CUresult adsm_cuda_unpin(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory);
+void adsm_cuda_pinner_end(struct adsm_cuda_device *device);
 
 /* ---- memory.c */
 

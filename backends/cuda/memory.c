@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c - memory of a device, its other side pinned where that pays, and copies. */
+/* memory.c - memory of a device, and copies. */
 #include "cuda.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "log.h"
-#include "options.h"
-
-#define PIN_LEAST ((size_t)256 << 10)	/* bytes: smaller objects gain nothing */
-#define PIN_MOVED 4			/* pinning costs about what moving an object so often does */
 
 /* ---- memory */
 
@@ -98,53 +94,6 @@ int adsm_cuda_memory_adopt(struct adsm_device *base, uint64_t address, size_t si
 	return 0;
 }
 
-/* Within ADSM_CUDA_PIN. */
-static bool take_pinned(struct adsm_cuda_device *device, size_t size)
-{
-	uint64_t pinned = atomic_load(&device->pinned);
-
-	do
-		if (size > adsm_options.cuda_pin || pinned > adsm_options.cuda_pin - size)
-			return false;
-	while (!atomic_compare_exchange_weak(&device->pinned, &pinned, pinned + size));
-	return true;
-}
-
-/* Pin the CPU's side of what is moved much. No lock is held: it takes the longer the more pages are new. */
-static void pin(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory)
-{
-	size_t size = memory->base.size;
-	struct adsm_cuda_scope scope;
-	int not_yet = 0;
-	CUresult error;
-
-	if (!take_pinned(device, size))
-		return;
-	if (!atomic_compare_exchange_strong(&memory->pinned, &not_yet, 1)) {
-		atomic_fetch_sub(&device->pinned, size);
-		return;
-	}
-	error = adsm_cuda_enter(device, &scope);
-	if (!error) {
-		error = adsm_cu.cuMemHostRegister_v2(memory->alias, size, CU_MEMHOSTREGISTER_PORTABLE);
-		adsm_cuda_leave(&scope);
-	}
-	if (error) {
-		adsm_cuda_errno(device, error, "pinning an object's pages");
-		atomic_fetch_sub(&device->pinned, size);
-	}
-	atomic_store(&memory->pinned, error ? -1 : 2);
-}
-
-static void note_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, size_t size)
-{
-	uint64_t moved = atomic_fetch_add(&memory->moved, size) + size;
-
-	if (memory->alias && memory->base.size >= PIN_LEAST && moved > PIN_MOVED * (uint64_t)memory->base.size &&
-	    !atomic_load(&memory->pinned) && !atomic_load(&device->lost))
-		pin(device, memory);
-}
-
 void adsm_cuda_free(struct adsm_memory *base)
 {
 	struct adsm_cuda_mem *memory = (struct adsm_cuda_mem *)base;
@@ -155,20 +104,17 @@ void adsm_cuda_free(struct adsm_memory *base)
 	if (!base)
 		return;
 	device = (struct adsm_cuda_device *)base->device;
-	error = adsm_cuda_enter(device, &scope);
-	if (!error) {
-		/* First: its pages go back to the system afterwards. */
-		if (atomic_load(&memory->pinned) == 2)
-			error = adsm_cu.cuMemHostUnregister(memory->alias);
-		if (!memory->adopted)
+	/* First: its pages go back to the system afterwards. */
+	adsm_cuda_errno(device, adsm_cuda_unpin(device, memory), "unpinning an object's pages");
+	if (!memory->adopted) {
+		error = adsm_cuda_enter(device, &scope);
+		if (!error) {
 			device->way->free(device, memory);
-		adsm_cuda_leave(&scope);
-	}
-	adsm_cuda_errno(device, error, "freeing an object");
-	if (atomic_load(&memory->pinned) == 2)
-		atomic_fetch_sub(&device->pinned, base->size);
-	if (!memory->adopted)
+			adsm_cuda_leave(&scope);
+		}
+		adsm_cuda_errno(device, error, "freeing an object");
 		atomic_fetch_sub(&device->memory_used, base->size);
+	}
 	free(memory);
 }
 
@@ -286,7 +232,7 @@ static int run(struct adsm_device *base, struct adsm_cuda_mem *memory, struct op
 			*ret_event = event;
 	}
 	if (!ret && memory && is_alias(memory, o->kind == READ ? o->to : o->from))
-		note_moved(device, memory, o->size);
+		adsm_cuda_moved(device, memory, o->size);
 	return ret;
 }
 

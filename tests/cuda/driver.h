@@ -56,6 +56,7 @@ struct test_cuda_counts {
 	uint64_t calls;			/* of all functions but cuCtxGetCurrent, which only reads what the thread has */
 	uint64_t all_calls;		/* of any */
 	uint64_t registered;		/* bytes, now */
+	int registered_by;		/* the thread that did so last */
 	uint64_t used;			/* bytes of device memory, now */
 	uint64_t contexts, streams, events, modules;	/* there are now */
 	int device_pid;

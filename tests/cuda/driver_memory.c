@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SLOT ((size_t)512)
@@ -883,6 +884,7 @@ static CUresult host_register(void *p, size_t size, unsigned flags)
 		new->next = registrations;
 		registrations = new;
 		counts.registered += end - start;
+		counts.registered_by = (int)syscall(SYS_gettid);
 	}
 	pthread_mutex_unlock(&lock);
 	if (error)

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "driver.h"
 
@@ -119,7 +120,7 @@ static void limits(void)
 	CHECK_OK(adsmShutdown());
 }
 
-/* What was pinned stays so with its pages, as long as the memory is kept. */
+/* What was pinned, by a thread that copies nothing, stays so with its pages as long as the memory is kept. */
 static void pins(void)
 {
 	const size_t n = OBJECT / sizeof(unsigned);
@@ -131,6 +132,7 @@ static void pins(void)
 		CALL("increment", n, adsmPtr(p), adsmVal((unsigned)n));
 		SYNC();
 	}
+	CHECK(counts().registered_by != gettid());
 	CHECK_OK(adsmFree(p));
 	CHECK_EQ(counts().registered, OBJECT);
 	CHECK(alloc(OBJECT) == p);
