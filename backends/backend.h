@@ -18,6 +18,7 @@
 #ifndef ADSM_BACKEND_H
 #define ADSM_BACKEND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,7 @@ struct adsm_device_caps {
 	bool unified;		/* device memory is the arena's file itself: copies may be left out */
 	bool survives;		/* device memory stays readable after the device was lost */
 	bool keeps;		/* alloc() and free() take long: freed memory is kept for new objects */
+	bool ends_at_exit;	/* the driver ends in exit(), before handlers that were registered before it started */
 	char memory[16];	/* how memory is kept, in one word, for people */
 	uint64_t memory_size;	/* bytes */
 	unsigned compute_units;
@@ -54,6 +56,7 @@ struct adsm_device {
 	const struct adsm_backend *backend;
 	struct adsm_device_caps caps;
 	char name[64];
+	_Atomic(const char *) lost;	/* once it is lost: how, in a sentence that stays; or NULL */
 };
 
 struct adsm_memory {			/* device memory */
@@ -126,6 +129,12 @@ struct adsm_backend {
 	int (*open)(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device);
 	/* What still runs is ended, or waited for where it cannot be. */
 	void (*close)(struct adsm_device *device);
+	/*
+	 * The driver is about to end, or the program to end the context that the device is in: the device is lost, for
+	 * the reason @why (which stays), and no thread begins a call of the driver any more. @wait: what is under way
+	 * ends before, and the device's queues and their threads are gone when this returns.
+	 */
+	void (*end)(struct adsm_device *device, const char *why, bool wait);
 
 	/* @wanted: where the object's bytes are in the arena (0: nowhere, or not before its address is known), which
 	 * with caps.given_address is its address for both sides. With caps.dictates_address the CPU's view goes to

@@ -38,6 +38,17 @@ typedef union { struct { int operation; CUdeviceptr address; } any; uint64_t pad
 #define ADSM_CU_PTDS(name, params) CUresult name params; CUresult name##_ptds params;
 #define ADSM_CU_PTSZ(name, params) CUresult name params; CUresult name##_ptsz params;
 
+/* ---- cuda_context.c */
+
+CUresult cuInit(unsigned flags);
+CUresult cuCtxDestroy(CUcontext context);
+CUresult cuCtxDestroy_v2(CUcontext context);
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
+CUresult cuDevicePrimaryCtxRelease(CUdevice device);
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device);
+CUresult cuDevicePrimaryCtxReset(CUdevice device);
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
+
 /* ---- cuda_memory.c */
 
 CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size);
@@ -46,13 +57,6 @@ ADSM_CU_PTSZ(cuMemAllocAsync, (CUdeviceptr *p, size_t size, CUstream stream))
 ADSM_CU_PTSZ(cuMemAllocFromPoolAsync, (CUdeviceptr *p, size_t size, CUmemoryPool pool, CUstream stream))
 CUresult cuMemFree_v2(CUdeviceptr p);
 ADSM_CU_PTSZ(cuMemFreeAsync, (CUdeviceptr p, CUstream stream))
-CUresult cuCtxDestroy(CUcontext context);
-CUresult cuCtxDestroy_v2(CUcontext context);
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
-CUresult cuDevicePrimaryCtxRelease(CUdevice device);
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device);
-CUresult cuDevicePrimaryCtxReset(CUdevice device);
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, CUdeviceptr p);
 CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr p);
 CUresult cuPointerGetAttributes(unsigned n, int *attributes, void **values, CUdeviceptr p);
@@ -184,7 +188,7 @@ const struct adsm_cuda_layout *adsm_cuda_layout(CUfunction function);
 /* The program ends a context, and with it the functions there. */
 void adsm_cuda_forget_handles(CUcontext context);
 
-/* When the program ended a home's context, in starts of the library (cuda_memory.c): nothing there is concerned then. */
+/* When the program ended a home's context, in starts of the library (cuda_context.c): nothing there is concerned then. */
 extern _Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
 
 static inline bool adsm_cuda_has_ended(const struct adsm_home *home)
@@ -204,6 +208,8 @@ static inline CUresult adsm_cuda_passed(CUresult result)
 	return result;
 }
 
+/* Objects of the program's memory in this context end (cuda_memory.c). */
+void adsm_cuda_forget(CUcontext context);
 /* Does any stream capture? (cuda_stream.c) */
 bool adsm_cuda_captures(void);
 /* Commands of this stream are recorded, not run; or it is in no state to tell (cuda_stream.c). */

@@ -196,7 +196,7 @@ void *adsm_dlsym_answer(void *handle, const char *name)
 static const char *const families[] = {
 	"cuArray", "cuCheckpoint", "cuCoredump", "cuCtx", "cuDestroyExternal", "cuDev", "cuDriver", "cuEGL",
 	"cuEvent", "cuExternal", "cuFlush", "cuFunc", "cuGL", "cuGet", "cuGraph", "cuGreen", "cuImportExternal",
-	"cuInit", "cuIpcClose", "cuIpcGetEvent", "cuIpcOpen", "cuKernel", "cuLibrary", "cuLink", "cuLogs",
+	"cuIpcClose", "cuIpcGetEvent", "cuIpcOpen", "cuKernel", "cuLibrary", "cuLink", "cuLogs",
 	"cuMemAddress", "cuMemAdvise", "cuMemAllocHost", "cuMemDiscard",
 	"cuMemExportTo", "cuMemFreeHost", "cuMemGetAccess", "cuMemGetAllocation", "cuMemGetDefaultMemPool",
 	"cuMemGetMemPool", "cuMemHost", "cuMemImportFrom", "cuMemMap", "cuMemPool", "cuMemPrefetch",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cuda_memory.c - the program's own device memory becomes objects: allocation, the end of it and of its context, and
- * questions about it.
+ * cuda_memory.c - the program's own device memory becomes objects: allocation, the end of it, and questions about it.
  *
  * An object has pages of its own. So sizes are rounded up to whole pages, and where the driver's address is in the
  * middle of one, the allocation is repeated one page larger and the first whole page is handed out. The table knows
@@ -14,16 +13,13 @@
 #include "cuda_entries.h"
 #include "log.h"
 
-#define DEVICES_MAX 64		/* whose primary contexts are counted */
 #define CONTEXTS_MAX 64		/* that are open to their peers */
 #define POOLS_MAX 64		/* that are open to others */
 
 CUresult cuCtxGetCurrent(CUcontext *context);
 CUresult cuCtxGetDevice(CUdevice *device);
-CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active);
 ADSM_CU_CALLED(cuCtxGetCurrent);
 ADSM_CU_CALLED(cuCtxGetDevice);
-ADSM_CU_CALLED(cuDevicePrimaryCtxGetState);
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device);
 ADSM_CU_CALLED(cuDeviceGetMemPool);
 CUresult cuCtxPushCurrent_v2(CUcontext context);
@@ -33,7 +29,6 @@ ADSM_CU_CALLED(cuCtxPushCurrent_v2);
 ADSM_CU_CALLED(cuCtxPopCurrent_v2);
 ADSM_CU_CALLED(cuThreadExchangeStreamCaptureMode);
 
-_Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
 _Atomic uint32_t adsm_cuda_past;
 
 /* ---- the table: what was handed out, in order of addresses. No handler of signals may use the driver, so none comes
@@ -588,117 +583,15 @@ ADSM_WRAPPER CUresult cuMemFreeAsync_ptsz(CUdeviceptr p, CUstream stream)
 
 /* ---- the end of contexts, with all memory that is there */
 
-ADSM_CU(cuCtxDestroy);
-ADSM_CU(cuCtxDestroy_v2);
-ADSM_CU(cuDevicePrimaryCtxRetain);
-ADSM_CU(cuDevicePrimaryCtxRelease);
-ADSM_CU(cuDevicePrimaryCtxRelease_v2);
-ADSM_CU(cuDevicePrimaryCtxReset);
-ADSM_CU(cuDevicePrimaryCtxReset_v2);
-
-/* How often the program has a device's primary context: only the last release ends it. */
-static struct { CUcontext context; unsigned n; } primary[DEVICES_MAX];
-static struct adsm_mutex primary_lock = ADSM_MUTEX_INIT;
-
-static void forget_context(CUcontext context)
+void adsm_cuda_forget(CUcontext context)
 {
-	struct adsm_home *home = context ? adsm_foreign_home_of(context) : NULL;
 	struct allocation allocation;
 
-	if (!context)
-		return;
-	/* Its streams end with it. */
-	if (home && !adsm_cuda_has_ended(home))
-		adsm_foreign_launched(home);
-	adsm_cuda_forget_handles(context);
-	if (adsm_foreign_home_of(context))
-		adsm_foreign_give_up(adsm_foreign_home_of(context));
 	while (!table_empty() && table_take_of(context, &allocation))
 		if (adsm_foreign_forget((void *)(uintptr_t)allocation.given, true, NULL) == -EBUSY)
 			adsm_warn("the program ends the context of shared memory that is held, at %p",
 				  (void *)(uintptr_t)allocation.given);
 }
-
-/* It is gone: what the library has there is of no use. */
-static void end_context(CUcontext context)
-{
-	struct adsm_home *home = context ? adsm_foreign_home_of(context) : NULL;
-
-	if (home)
-		adsm_cuda_ended[home->index] = adsm_epoch;
-}
-
-static CUresult destroy(__typeof__(&cuCtxDestroy) driver, CUcontext context)
-{
-	CUresult result;
-
-	forget_context(context);
-	result = driver(context);
-	if (result == CUDA_SUCCESS)
-		end_context(context);
-	return result;
-}
-
-ADSM_WRAPPER CUresult cuCtxDestroy(CUcontext context)
-{
-	return destroy(real_cu(cuCtxDestroy), context);
-}
-
-ADSM_WRAPPER CUresult cuCtxDestroy_v2(CUcontext context)
-{
-	return destroy(real_cu(cuCtxDestroy_v2), context);
-}
-
-ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
-{
-	CUresult result;
-
-	ADSM_CUDA_LENT(result, real_cu(cuDevicePrimaryCtxRetain)(context, device),
-		       ADSM_CUDA_LOAN(context, sizeof(*context)));
-	if (result == CUDA_SUCCESS && device >= 0 && device < DEVICES_MAX) {
-		adsm_mutex_lock(&primary_lock);
-		primary[device].context = *context;
-		primary[device].n++;
-		adsm_mutex_unlock(&primary_lock);
-	}
-	return result;
-}
-
-/* @last: whatever the count says. */
-static CUresult release_primary(CUresult (*driver)(CUdevice device), CUdevice device, bool last)
-{
-	CUcontext context = NULL;
-	CUresult result;
-	unsigned flags;
-	int active = 1;
-
-	if (device >= 0 && device < DEVICES_MAX) {
-		adsm_mutex_lock(&primary_lock);
-		if (last || primary[device].n == 1)
-			context = primary[device].context;
-		if (!last && primary[device].n)
-			primary[device].n--;
-		adsm_mutex_unlock(&primary_lock);
-	}
-	forget_context(context);
-	result = driver(device);
-	if (result != CUDA_SUCCESS || !context || !adsm_foreign_home_of(context))
-		return result;
-	/* The library may have it too: then releasing is not the end. */
-	if (last || (!real_cu(cuDevicePrimaryCtxGetState)(device, &flags, &active) && !active))
-		end_context(context);
-	return result;
-}
-
-#define PRIMARY(name, last)						\
-	ADSM_WRAPPER CUresult name(CUdevice device)			\
-	{								\
-		return release_primary(real_cu(name), device, last);	\
-	}
-PRIMARY(cuDevicePrimaryCtxRelease, false)
-PRIMARY(cuDevicePrimaryCtxRelease_v2, false)
-PRIMARY(cuDevicePrimaryCtxReset, true)
-PRIMARY(cuDevicePrimaryCtxReset_v2, true)
 
 /* ---- questions: the answers speak of what the program was given */
 

@@ -37,6 +37,7 @@ static size_t n_free, capacity;
 
 static struct range kept[MAX_KEPT];	/* not among the free ranges; the oldest first */
 static size_t n_kept, kept_size;
+static bool left;			/* adsm_arena_leave() */
 static atomic_bool undumped;		/* objects are not in core files: adsm_arena_merge() */
 
 static int reserve(uintptr_t address, size_t size, void **ret_base)
@@ -147,12 +148,21 @@ void adsm_arena_destroy(void)
 	/* Where a driver dictated addresses there are still mappings of it, closed. */
 	if (n_kept)
 		adsm_os_discard(adsm_arena.alias, adsm_arena.size);
-	adsm_os_unmap((void *)adsm_arena.base, adsm_arena.size);
+	if (left)
+		adsm_os_unmap_to_reserve((void *)adsm_arena.base, adsm_arena.size);
+	else
+		adsm_os_unmap((void *)adsm_arena.base, adsm_arena.size);
+	left = false;
 	adsm_os_unmap(adsm_arena.alias, adsm_arena.size);
 	free(free_ranges);
 	free_ranges = NULL;
 	n_free = capacity = n_kept = kept_size = 0;
 	adsm_arena = (struct adsm_arena){ .fd = -1 };
+}
+
+void adsm_arena_leave(void)
+{
+	left = true;
 }
 
 void adsm_arena_child(void)

@@ -34,6 +34,8 @@ int adsm_arena_shrink(void);
 /* The mappings stay. */
 void adsm_arena_close_file(void);
 void adsm_arena_destroy(void);
+/* A driver does not give the range back: it stays reserved, and the next arena is elsewhere. */
+void adsm_arena_leave(void);
 /* In the child of a fork: keep the range reserved and closed. */
 void adsm_arena_child(void);
 

@@ -45,6 +45,34 @@ int adsm_foreign_home(const char *backend, void *context, void *device, struct a
 	return *ret_home ? 0 : adsm_start_with(backend, context, device, ret_home);
 }
 
+/* Has it objects that no program's driver made? */
+static bool has_own(struct adsm_home *home)
+{
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	bool found = false;
+
+	adsm_home_lock(home, &old);
+	for (uint32_t i = 0; !found && (object = adsm_object_slot(i)); i++)
+		found = object->home == home && object->live && !object->adopted;
+	adsm_home_unlock(home, &old);
+	return found;
+}
+
+bool adsm_foreign_end(struct adsm_home *home, bool always)
+{
+	struct adsm_sigset old;
+
+	if (!always && (has_own(home) || adsm_modules_alive()))
+		return false;
+	home->device->backend->end(home->device, "the program has ended its context", true);
+	/* What was under way has ended by that. */
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	adsm_home_unlock(home, &old);
+	return true;
+}
+
 int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size)
 {
 	const struct adsm_object_options options = {

@@ -34,6 +34,13 @@ struct adsm_home *adsm_foreign_home_of(void *context);
 int adsm_foreign_home(const char *backend, void *context, void *device, struct adsm_home **ret_home);
 
 /*
+ * The program is about to end the context of a home, whose adopted objects are forgotten: the backend's queues and
+ * threads end, and its share in the context. Not where objects or kernels of the library's own are there, unless
+ * @always: then that share keeps the context. Did it end? Then its device is lost.
+ */
+bool adsm_foreign_end(struct adsm_home *home, bool always);
+
+/*
  * Make an object of memory that the program allocated: whole pages from @address on, inaccessible so far, @size bytes
  * of them its own. Contents are undefined. -EINVAL where that is no page, -EEXIST where another object is.
  */

@@ -23,6 +23,7 @@
 
 #include "advise.h"
 #include "arena.h"
+#include "at_exit.h"
 #include "caller.h"
 #include "gather.h"
 #include "index.h"
@@ -139,8 +140,8 @@ void adsm_retire(struct adsm_home *home)
 	}
 }
 
-/* The same where the backend may not be asked: the watcher asks, and tells. */
-static void wait_told(struct adsm_home *home, uint64_t seq, bool *ret_done)
+/* The same where the backend may not be asked: the watcher asks, and tells. @timeout_ns 0: whenever that is. */
+static void wait_told(struct adsm_home *home, uint64_t seq, uint64_t timeout_ns, bool *ret_done)
 {
 	struct adsm_sigset old;
 	uint32_t tick;
@@ -152,7 +153,7 @@ static void wait_told(struct adsm_home *home, uint64_t seq, bool *ret_done)
 	adsm_home_unlock(home, &old);
 	if (!*ret_done) {
 		adsm_os_poke(&home->watch_word);
-		adsm_os_wait(&home->tick, tick, 0, false);
+		adsm_os_wait(&home->tick, tick, timeout_ns, false);
 	}
 	atomic_fetch_sub(&home->n_waiting, 1);
 }
@@ -166,7 +167,7 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	bool gathered;
 
 	if (!ask) {
-		wait_told(home, seq, ret_done);
+		wait_told(home, seq, 0, ret_done);
 		return 0;
 	}
 	adsm_home_lock(home, &old);
@@ -220,6 +221,16 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
 int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 {
 	return wait_call(home, seq, true);
+}
+
+bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns)
+{
+	bool done = atomic_load(&home->completed) >= seq;
+	uint64_t now;
+
+	while (!done && (now = adsm_os_now_ns()) < until_ns)
+		wait_told(home, seq, until_ns - now, &done);
+	return done;
 }
 
 /* Later calls let those pass that wait in a touch. A wait left by a jump is forgotten at the thread's next one. */
@@ -349,9 +360,19 @@ static void keep_calls_off(struct adsm_home *home, const struct adsm_fault *faul
 		atomic_store(&home->calls_from_ns, adsm_os_now_ns() + (AGAIN_NS << thread.n_again));
 }
 
+/* The device knows best what happened to it. */
+static const char *reason(const struct adsm_home *home, int error)
+{
+	const char *how = error == -ENODEV ? atomic_load(&home->device->lost) : NULL;
+
+	return how ? how : adsmErrorString(error);
+}
+
 static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b, const struct adsm_fault *fault,
 				   const char *why, int error)
 {
+	if (error == -ENODEV && atomic_load(&object->home->device->lost))
+		why = reason(object->home, error);
 	adsm_error("%s of %p fails: block %u of the object at %p (%zu bytes): %s (error %d)",
 		   fault->write ? "write" : "read", (void *)fault->address, b, (void *)object->start,
 		   object->size, why, error);
@@ -613,6 +634,8 @@ static int open_home(const struct adsm_backend *backend, int index)
 		home->device = NULL;
 		return error;
 	}
+	if (device->caps.ends_at_exit)
+		adsm_at_exit_watch();
 	adsm_trace_device(home->index, backend->name, device->name);
 	adsm_n_homes++;
 	return 0;
@@ -1081,12 +1104,12 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 			return error;
 	}
 	if (object->blocks[b].state == ADSM_INVALID && event != ADSM_EVENT_OVERWRITE && adsm_object_lost(object))
-		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device", b,
-				 (void *)object->start);
+		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device: %s", b,
+				 (void *)object->start, reason(home, -ENODEV));
 	error = adsm_blocks_access(object, b, n, event, open);
 	if (error)
 		return adsm_fail(error, "block %u of the object at %p: its transfer failed: %s", b,
-				 (void *)object->start, adsmErrorString(error));
+				 (void *)object->start, reason(home, error));
 	return 0;
 }
 

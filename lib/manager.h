@@ -45,6 +45,8 @@ struct adsm_object *adsm_enter_range(const void *p, size_t size, struct adsm_sig
 void adsm_retire(struct adsm_home *home);
 /* Wait until the calls up to @seq have ended, however they ended. Negative: could not wait. */
 int adsm_wait_call(struct adsm_home *home, uint64_t seq);
+/* The same until @until_ns at most, and without asking the backend: true when they have ended. */
+bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns);
 /* Lock held: give it away, wait for a call as a touch does, which later calls let pass, and take it again. */
 int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old);
 /* Let one event happen to one block, whatever it has to wait for; lock held, in ordinary code. */

@@ -26,13 +26,18 @@
 
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT;	/* slots, arena ranges, index changes */
 static struct adsm_object *chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];	/* never given back */
-static uint32_t n_slots;
+static _Atomic uint32_t n_slots;
 static _Atomic size_t n_alive;
 static struct adsm_object *free_slots[ADSM_MAX_DEVICES];	/* a slot never changes its home */
 
 size_t adsm_objects_alive(void)
 {
 	return atomic_load(&n_alive);
+}
+
+struct adsm_object *adsm_object_slot(uint32_t i)
+{
+	return i < n_slots ? &chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK] : NULL;
 }
 
 void adsm_objects_child(void)
@@ -96,8 +101,9 @@ static struct adsm_object *take_slot(struct adsm_home *home)
 		*chunk = calloc(SLOTS_PER_CHUNK, sizeof(**chunk));
 	if (!*chunk)
 		return NULL;
-	object = &(*chunk)[n_slots++ % SLOTS_PER_CHUNK];
+	object = &(*chunk)[n_slots % SLOTS_PER_CHUNK];
 	object->home = home;
+	n_slots++;
 	return object;
 }
 

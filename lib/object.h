@@ -17,6 +17,9 @@ struct adsm_object_options {
 /* How many objects are alive, device-only ones included. */
 size_t adsm_objects_alive(void);
 
+/* Slot number @i, of an object or of none (live says so, under its home's lock); NULL: there are not so many. */
+struct adsm_object *adsm_object_slot(uint32_t i);
+
 /* In the child of a fork: keep the views closed, as adsm_arena_child() does. */
 void adsm_objects_child(void);
 

@@ -101,6 +101,29 @@ static void wait_for_copier(struct adsm_home *home, struct adsm_copy_request *re
 	}
 }
 
+static void ask_copier(struct adsm_home *home, struct adsm_copy_request *request)
+{
+	request->next = atomic_load(&home->copy_requests);
+	while (!atomic_compare_exchange_weak(&home->copy_requests, &request->next, request))
+		;
+	adsm_os_poke(&home->copy_word);
+}
+
+bool adsm_service_run_until(struct adsm_home *home, int (*run)(void *arg), void *arg, uint64_t until_ns)
+{
+	static struct adsm_copy_request requests[ADSM_MAX_DEVICES];
+	struct adsm_copy_request *request = &requests[home->index];
+	uint64_t now;
+
+	if (!home->has_service)
+		return false;
+	*request = (struct adsm_copy_request){ .run = run, .arg = arg };
+	ask_copier(home, request);
+	while (!atomic_load(&request->done) && (now = adsm_os_now_ns()) < until_ns)
+		adsm_os_wait(&request->done, 0, until_ns - now, false);
+	return atomic_load(&request->done);
+}
+
 int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
 {
 	struct adsm_copy_request request = { .run = run, .arg = arg };
@@ -109,10 +132,7 @@ int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
 	if (!adsm_in_fault || !home->has_service)
 		return run(arg);
 	start = adsm_os_now_ns();
-	request.next = atomic_load(&home->copy_requests);
-	while (!atomic_compare_exchange_weak(&home->copy_requests, &request.next, &request))
-		;
-	adsm_os_poke(&home->copy_word);
+	ask_copier(home, &request);
 	wait_for_copier(home, &request);
 	start = adsm_os_now_ns() - start;
 	adsm_moved_ns += start;

@@ -22,6 +22,12 @@ int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, siz
 int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg);
 
 /*
+ * Let the copier run something, and wait for it until @until_ns at most: true when it has ended. Else @arg stays in
+ * use. Once for each home.
+ */
+bool adsm_service_run_until(struct adsm_home *home, int (*run)(void *arg), void *arg, uint64_t until_ns);
+
+/*
  * Who waits for that other thread looks at it, each time after so long. Has it waited for one lock all through
  * ADSM_LOOKS of them, that no other thread is known to have and go on, then the waiting thread itself has it, whose
  * handler has interrupted malloc() or a driver, or nobody gives it back: that ends the process.

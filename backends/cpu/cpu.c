@@ -295,6 +295,7 @@ static void watch(void *arg)
 	else
 		describe_loss(device);
 	adsm_error("%s", device->lost_text);
+	atomic_store(&device->base.lost, device->lost_text);
 	atomic_store(&device->lost, 1);
 	adsm_os_wake(&device->lost, INT_MAX, false);
 	adsm_cpu_queue_tick(&device->shared->queue, true);
@@ -926,12 +927,18 @@ static int cpu_queue_join(struct adsm_device *device, void *const *queues, size_
 	return -ENOTSUP;
 }
 
+/* Its driver is this library. */
+static void cpu_end(struct adsm_device *base, const char *why, bool wait)
+{
+}
+
 const struct adsm_backend adsm_backend_cpu = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "cpu",
 	.probe = cpu_probe,
 	.open = cpu_open,
 	.close = cpu_close,
+	.end = cpu_end,
 	.alloc = cpu_alloc,
 	.free = cpu_free,
 	.memory_free = cpu_memory_free,

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arena.h"
 #include "log.h"
 #include "options.h"
 
@@ -337,6 +338,9 @@ static void arena_end(struct adsm_cuda_device *device)
 	if (--arena.n_devices)
 		return;
 	end_range();
+	/* After a crash the driver may refuse, and take the range away when it ends. */
+	if (!arena.vacant)
+		adsm_arena_leave();
 	if (take_back())
 		adsm_warn("%s", adsm_last_error());
 }

@@ -202,6 +202,7 @@ typedef struct {
 	F(cuDeviceTotalMem_v2, (size_t *bytes, CUdevice device)) \
 	F(cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device)) \
 	F(cuDevicePrimaryCtxRelease_v2, (CUdevice device)) \
+	F(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned *flags, int *active)) \
 	F(cuCtxGetCurrent, (CUcontext *context)) \
 	F(cuCtxGetDevice, (CUdevice *device)) \
 	F(cuCtxPushCurrent_v2, (CUcontext context)) \

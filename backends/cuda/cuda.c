@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,20 +34,30 @@ static void exchange_capture(int *mode)
 		adsm_cu.cuThreadExchangeStreamCaptureMode(mode);
 }
 
+static void go_outside(struct adsm_cuda_device *device)
+{
+	if (atomic_fetch_sub(&device->n_inside, 1) == 1 && atomic_load(&device->lost))
+		adsm_os_wake(&device->n_inside, INT_MAX, false);
+}
+
 CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope *scope)
 {
 	CUresult error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 
 	adsm_os_signals_block(&scope->old);
+	/* Before the question, which adsm_cuda_end() answers before it waits for those who are inside. */
+	atomic_fetch_add(&device->n_inside, 1);
 	/* What was lost may be gone, and answers nothing any more. */
 	if (!atomic_load(&device->lost))
 		error = adsm_cu.cuCtxPushCurrent_v2(device->context);
-	scope->entered = !error;
+	scope->device = error ? NULL : device;
 	scope->capture = CU_STREAM_CAPTURE_MODE_RELAXED;
-	if (error)
+	if (error) {
+		go_outside(device);
 		adsm_os_signals_restore(&scope->old);
-	else
+	} else {
 		exchange_capture(&scope->capture);
+	}
 	return error;
 }
 
@@ -54,10 +65,11 @@ void adsm_cuda_leave(struct adsm_cuda_scope *scope)
 {
 	CUcontext context;
 
-	if (!scope->entered)
+	if (!scope->device)
 		return;
 	exchange_capture(&scope->capture);
 	adsm_cu.cuCtxPopCurrent_v2(&context);
+	go_outside(scope->device);
 	adsm_os_signals_restore(&scope->old);
 }
 
@@ -100,26 +112,33 @@ static const char *meaning_of_loss(CUresult error)
 	}
 }
 
-static void set_lost(struct adsm_cuda_device *device, CUresult error, const char *what)
+/* The first reason counts. Signals blocked. */
+static void set_lost(struct adsm_cuda_device *device, enum adsm_log_level level, const char *text)
+{
+	adsm_lock(&device->lost_lock);
+	if (!atomic_load(&device->lost)) {
+		adsm_format(device->lost_text, sizeof(device->lost_text), "%s was lost: %s", device->base.name, text);
+		adsm_log(level, "%s", device->lost_text);
+		atomic_store(&device->base.lost, device->lost_text);
+		atomic_store(&device->lost, true);
+	}
+	adsm_unlock(&device->lost_lock);
+	adsm_cuda_queues_wake(device);
+}
+
+static void lose(struct adsm_cuda_device *device, CUresult error, const char *what)
 {
 	/* At the end of a process nobody is concerned any more. */
 	enum adsm_log_level level = error == CUDA_ERROR_DEINITIALIZED ? ADSM_LOG_INFO : ADSM_LOG_ERROR;
 	bool for_good = error != CUDA_ERROR_DEINITIALIZED && error != CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	char text[ADSM_CUDA_TEXT];
 	struct adsm_sigset old;
 
 	adsm_os_signals_block(&old);
-	adsm_lock(&device->lost_lock);
-	if (!atomic_load(&device->lost)) {
-		adsm_format(device->lost_text, sizeof(device->lost_text),
-			    "%s was lost: %s failed with %s: %s%s", device->base.name, what,
-			    adsm_cu_error_name(error), meaning_of_loss(error),
-			    for_good ? "; only a new process can use it again" : "");
-		adsm_log(level, "%s", device->lost_text);
-		atomic_store(&device->lost, true);
-	}
-	adsm_unlock(&device->lost_lock);
+	adsm_format(text, sizeof(text), "%s failed with %s: %s%s", what, adsm_cu_error_name(error),
+		    meaning_of_loss(error), for_good ? "; only a new process can use it again" : "");
+	set_lost(device, level, text);
 	adsm_os_signals_restore(&old);
-	adsm_cuda_queues_wake(device);
 }
 
 int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char *what)
@@ -130,7 +149,7 @@ int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char 
 	if (error == CUDA_ERROR_INVALID_CONTEXT)
 		error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	if (meaning_of_loss(error)) {
-		set_lost(device, error, what);
+		lose(device, error, what);
 		return -ENODEV;
 	}
 	adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cu_error_name(error));
@@ -204,6 +223,9 @@ static int probe_all(void)
 	int n = 0;
 
 	error = adsm_cu.cuDeviceGetCount(&n);
+	if (meaning_of_loss(error))
+		return adsm_fail(-ENODEV, "the CUDA driver has lost its devices (%s): %s", adsm_cu_error_name(error),
+				 meaning_of_loss(error));
 	if (error || !n)
 		return adsm_fail(-ENODEV, "the CUDA driver has no device here (%s)", adsm_cu_error_name(error));
 	for (int i = 0; i < n; i++) {
@@ -335,6 +357,7 @@ static void describe(struct adsm_cuda_device *device, int index)
 	device->base.caps = (struct adsm_device_caps){
 		.has_address = true,
 		.keeps = true,
+		.ends_at_exit = true,
 		.memory_size = memory,
 		.compute_units = (unsigned)attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1),
 		.max_pending = ADSM_CUDA_PENDING / 2,
@@ -342,21 +365,43 @@ static void describe(struct adsm_cuda_device *device, int index)
 	};
 }
 
+/* Where the program's context is the primary one, the library has a share in it, and it does not end unseen. */
+static CUresult share_context(struct adsm_cuda_device *device)
+{
+	CUcontext primary;
+	unsigned flags;
+	int active = 0;
+	CUresult error = adsm_cu.cuDevicePrimaryCtxGetState(device->id, &flags, &active);
+
+	if (error || !active)
+		return error;
+	error = adsm_cu.cuDevicePrimaryCtxRetain(&primary, device->id);
+	device->retained = !error && primary == device->context;
+	if (!error && !device->retained)
+		adsm_cu.cuDevicePrimaryCtxRelease_v2(device->id);
+	return error;
+}
+
 static int open_context(struct adsm_cuda_device *device, CUcontext context)
 {
 	CUresult error;
 
-	device->given = context;
 	device->context = context;
-	if (context)
-		return 0;
-	error = adsm_cu.cuDevicePrimaryCtxRetain(&device->context, device->id);
+	if (context) {
+		error = share_context(device);
+	} else {
+		error = adsm_cu.cuDevicePrimaryCtxRetain(&device->context, device->id);
+		device->retained = !error;
+	}
 	if (!error)
 		return 0;
 	device->context = NULL;
 	if (error == CUDA_ERROR_DEVICE_UNAVAILABLE)
 		return adsm_fail(-ENODEV, "%s cannot be opened: another process has it for itself (nvidia-smi -c)",
 				 device->base.name);
+	if (meaning_of_loss(error))
+		return adsm_fail(-ENODEV, "%s was lost before and cannot be opened again (%s): %s; only a new process "
+				 "can use it", device->base.name, adsm_cu_error_name(error), meaning_of_loss(error));
 	return adsm_fail(error == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENODEV, "%s cannot be opened: %s",
 			 device->base.name, adsm_cu_error_name(error));
 }
@@ -378,9 +423,16 @@ static int open_parts(struct adsm_cuda_device *device)
 	return ret;
 }
 
+static void release_context(struct adsm_cuda_device *device)
+{
+	if (device->retained)
+		adsm_cu.cuDevicePrimaryCtxRelease_v2(device->id);
+	device->retained = false;
+}
+
 static void destroy(struct adsm_cuda_device *device)
 {
-	struct adsm_cuda_scope scope = { .entered = false };
+	struct adsm_cuda_scope scope = { .device = NULL };
 
 	/* A context that the program has destroyed takes nothing any more, nor do its streams. */
 	if (device->context && adsm_cuda_enter(device, &scope))
@@ -391,9 +443,39 @@ static void destroy(struct adsm_cuda_device *device)
 	if (device->way)
 		device->way->end(device);
 	adsm_cuda_leave(&scope);
-	if (device->context && !device->given)
-		adsm_cu.cuDevicePrimaryCtxRelease_v2(device->id);
+	release_context(device);
 	free(device);
+}
+
+/* Nobody is in the driver, and nobody comes there. What a context that has failed has, ends with it. */
+static void end_parts(struct adsm_cuda_device *device, bool failed)
+{
+	CUcontext context;
+
+	for (int i = 0; i < ADSM_N_QUEUES; i++)
+		adsm_cuda_queue_stop(&device->queues[i]);
+	for (uint32_t n; (n = atomic_load(&device->n_inside)); )
+		adsm_os_wait(&device->n_inside, n, 0, false);
+	if (!failed && !adsm_cu.cuCtxPushCurrent_v2(device->context)) {
+		for (int i = 0; i < ADSM_N_QUEUES; i++)
+			if (device->queues[i].stream)
+				adsm_cuda_queue_drop(&device->queues[i]);
+		adsm_cu.cuCtxPopCurrent_v2(&context);
+	}
+	release_context(device);
+}
+
+static void adsm_cuda_end(struct adsm_device *base, const char *why, bool wait)
+{
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
+	bool failed = atomic_load(&device->lost);
+	struct adsm_sigset old;
+
+	adsm_os_signals_block(&old);
+	set_lost(device, ADSM_LOG_INFO, why);
+	if (wait)
+		end_parts(device, failed);
+	adsm_os_signals_restore(&old);
 }
 
 static int adsm_cuda_open(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device)
@@ -453,6 +535,7 @@ const struct adsm_backend adsm_backend_cuda = {
 	.probe = adsm_cuda_probe,
 	.open = adsm_cuda_open,
 	.close = adsm_cuda_close,
+	.end = adsm_cuda_end,
 	.alloc = adsm_cuda_alloc,
 	.free = adsm_cuda_free,
 	.memory_free = adsm_cuda_memory_free,

@@ -62,6 +62,9 @@ struct adsm_cuda_queue {
 int adsm_cuda_queue_create(struct adsm_cuda_device *device, struct adsm_cuda_queue *queue);
 /* Waits for what is on it; of a lost device nothing is waited for. */
 void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue);
+/* The two halves of that: its thread, which may be waiting in the driver; then what is the driver's. */
+void adsm_cuda_queue_stop(struct adsm_cuda_queue *queue);
+void adsm_cuda_queue_drop(struct adsm_cuda_queue *queue);
 /* The device was lost: nobody waits on. */
 void adsm_cuda_queues_wake(struct adsm_cuda_device *device);
 
@@ -70,7 +73,7 @@ void adsm_cuda_queues_wake(struct adsm_cuda_device *device);
  * @timed: a launch of the library's own. @error: what enqueueing returned; on failure nothing was submitted, and the
  * value is its errno.
  */
-struct adsm_cuda_scope { struct adsm_sigset old; int capture; bool entered; };
+struct adsm_cuda_scope { struct adsm_sigset old; int capture; struct adsm_cuda_device *device; };
 int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm_cuda_scope *scope);
 /* In between: what it is, for messages. */
 void adsm_cuda_queue_name(struct adsm_cuda_queue *queue, const char *kernel);
@@ -102,7 +105,7 @@ struct adsm_cuda_device {
 	CUdevice id;
 	int index;			/* among the backend's */
 	CUcontext context;
-	bool given;			/* the context is the program's: adsmCudaUse(), or the preload's */
+	bool retained;			/* the context is the device's primary one, and the library has a share in it */
 	int capability;			/* 10 * major + minor */
 	int max_threads, max_block[3], max_grid[3];
 	const struct adsm_cuda_way *way;	/* where objects lie */
@@ -114,7 +117,8 @@ struct adsm_cuda_device {
 	_Atomic uint64_t pinned;	/* bytes of the CPU's side, those that are to be included */
 	struct adsm_cuda_pinner pinner;
 
-	_Atomic bool lost;		/* lost_text is written before, under lost_lock */
+	_Atomic bool lost;		/* base.lost and lost_text are written before, under lost_lock */
+	_Atomic uint32_t n_inside;	/* futex: threads between enter and leave */
 	struct adsm_lock lost_lock;
 	char lost_text[ADSM_CUDA_TEXT];
 };

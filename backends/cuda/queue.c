@@ -161,20 +161,18 @@ static void destroy_event(CUevent event)
 		adsm_cu.cuEventDestroy_v2(event);
 }
 
-void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue)
+void adsm_cuda_queue_stop(struct adsm_cuda_queue *queue)
 {
-	if (!queue->stream)
+	if (!queue->has_thread)
 		return;
-	if (!is_lost(queue))
-		adsm_cuda_errno(queue->device, adsm_cu.cuStreamSynchronize(queue->stream), "waiting for a stream");
-	if (queue->has_thread) {
-		atomic_store(&queue->stop, true);
-		adsm_os_poke(&queue->work);
-		adsm_os_thread_join(&queue->thread);
-	}
-	/* Then the context may be gone, and these with it. */
-	if (is_lost(queue))
-		return;
+	atomic_store(&queue->stop, true);
+	adsm_os_poke(&queue->work);
+	adsm_os_thread_join(&queue->thread);
+	queue->has_thread = false;
+}
+
+void adsm_cuda_queue_drop(struct adsm_cuda_queue *queue)
+{
 	for (size_t i = 0; i < ADSM_CUDA_PENDING; i++) {
 		destroy_event(queue->slots[i].begin);
 		destroy_event(queue->slots[i].timed_end);
@@ -184,6 +182,19 @@ void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue)
 	for (size_t i = 0; i < ADSM_CUDA_NOW; i++)
 		destroy_event(queue->now[i]);
 	adsm_cu.cuStreamDestroy_v2(queue->stream);
+	queue->stream = NULL;
+}
+
+void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue)
+{
+	if (!queue->stream)
+		return;
+	if (!is_lost(queue))
+		adsm_cuda_errno(queue->device, adsm_cu.cuStreamSynchronize(queue->stream), "waiting for a stream");
+	adsm_cuda_queue_stop(queue);
+	/* Then the context may be gone, and these with it. */
+	if (!is_lost(queue))
+		adsm_cuda_queue_drop(queue);
 }
 
 /* ---- numbered operations */

@@ -42,6 +42,7 @@ void adsm_cl_lose(struct adsm_cl_device *device, cl_int error, const char *what)
 		adsm_format(device->lost_text, sizeof(device->lost_text), "%s was lost: %s failed with %s",
 			    device->base.name, what, adsm_cl_error_name(error));
 		adsm_error("%s", device->lost_text);
+		atomic_store(&device->base.lost, device->lost_text);
 		atomic_store(&device->lost, true);
 	}
 	adsm_unlock(&device->lost_lock);
@@ -465,12 +466,18 @@ static int adsm_cl_native(struct adsm_device *base, struct adsm_native *ret_nati
 	return 0;
 }
 
+/* Contexts are counted by the driver: the library's share in one ends with the device. */
+static void adsm_cl_end(struct adsm_device *base, const char *why, bool wait)
+{
+}
+
 const struct adsm_backend adsm_backend_opencl = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "opencl",
 	.probe = adsm_cl_probe,
 	.open = adsm_cl_open_device,
 	.close = adsm_cl_close,
+	.end = adsm_cl_end,
 	.alloc = adsm_cl_alloc,
 	.free = adsm_cl_free,
 	.memory_free = adsm_cl_memory_free,

@@ -300,6 +300,13 @@ static void wrap_close(struct adsm_device *device)
 	free(device);
 }
 
+static void wrap_end(struct adsm_device *device, const char *why, bool wait)
+{
+	trace("end(%s, '%s', %d)", device->name, why, wait);
+	inner->end(inside(device), why, wait);
+	atomic_store(&device->lost, atomic_load(&inside(device)->lost));
+}
+
 /* What alloc() and memory_adopt() give. */
 static int give_memory(struct adsm_device *device, int ret, struct wrap_memory *memory, struct adsm_memory **ret_memory)
 {
@@ -611,6 +618,7 @@ static struct adsm_backend wrap = {
 	.probe = wrap_probe,
 	.open = wrap_open,
 	.close = wrap_close,
+	.end = wrap_end,
 	.alloc = wrap_alloc,
 	.free = wrap_free,
 	.memory_free = wrap_memory_free,

@@ -39,6 +39,7 @@ static _Atomic int state;		/* helper threads come here when the process ends, to
 static struct context *contexts;
 static struct context primary = { .primary = true };
 static unsigned n_retained, n_contexts_made;
+static CUresult lost_for_good;		/* what every call says that needs a device that works */
 static _Thread_local struct context *stack[STACK];
 static _Thread_local unsigned depth;
 static uint64_t random_state = 1;
@@ -144,6 +145,7 @@ static void plan_word(const char *word)
 		{ "strict", &plan.strict }, { "late", &plan.late }, { "order", &plan.order },
 		{ "readable", &plan.readable }, { "poison", &plan.poison }, { "signals", &plan.signals },
 		{ "peers", &plan.peers },
+		{ "stays-lost", &plan.stays_lost },
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -201,15 +203,20 @@ static void start(void)
 	pthread_atfork(NULL, NULL, in_fork);
 }
 
-__attribute__((destructor))
+/* As the real one ends: by a handler of exit(), so that those that were registered before cuInit() find it gone. */
 static void end(void)
+{
+	if (state == STARTED)
+		state = ENDED;
+}
+
+__attribute__((destructor))
+static void write_counts(void)
 {
 	FILE *file;
 
 	if (state == FORKED)
 		return;
-	if (state == STARTED)
-		state = ENDED;
 	file = plan.count ? fopen(plan.count, "w") : NULL;
 	if (!file)
 		return;
@@ -249,6 +256,15 @@ void driver_fail_context(struct context *ctx, CUresult error)
 {
 	if (!ctx->error)
 		ctx->error = error;
+	if (plan.stays_lost)
+		lost_for_good = ctx->error;
+}
+
+/* Those that make and end things do; those that say what is current, or which devices there are, do not. */
+static bool needs_device(const char *name)
+{
+	return !strncmp(name, "cuMem", 5) || !strncmp(name, "cuCtxCreate", 11) || !strncmp(name, "cuCtxDestroy", 12) ||
+		!strncmp(name, "cuDevicePrimaryCtxRe", 20);
 }
 
 static void check_signals(const char *name)
@@ -301,6 +317,8 @@ CUresult driver_enter(struct call *call, int needs, struct context **ret_ctx)
 		error = planned(call->name);
 	if (!error && needs != ANY && state != STARTED)
 		error = state == ENDED ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED;
+	if (!error && lost_for_good && (needs == IN_CONTEXT || needs_device(call->name)))
+		error = lost_for_good;
 	if (!error && needs == IN_CONTEXT) {
 		if (driver_in_callback)
 			error = CUDA_ERROR_NOT_PERMITTED;
@@ -399,6 +417,7 @@ CU(cuInit, (unsigned flags))
 		} else {
 			memory_reset();
 			state = STARTED;
+			atexit(end);
 		}
 	}
 	pthread_mutex_unlock(&lock);

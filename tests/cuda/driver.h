@@ -21,6 +21,8 @@
  *   readable             device addresses are readable memory of the CPU's
  *   peers                contexts may be given access to each other's memory
  *   poison               fresh and freed memory is full of 0xa5
+ *   stays-lost           a kernel's crash is for ever: resetting, releasing and retaining the context says 700, and
+ *                        reserved addresses stay reserved
  *   signals              ends the process with status 99 where a function is entered with SIGUSR1 unblocked, or by a
  *                        thread of the program's that can be cancelled
  *   launch=NS            a kernel runs in the thread that launches it, for so many nanoseconds, and does nothing
@@ -39,6 +41,7 @@
 
 #define DRIVER_DEVICE_NAME "adsm-cuda-dev"	/* what the child is called in /proc */
 #define DRIVER_SIGNALS_STATUS 99
+#define DRIVER_DEAD_STATUS 98		/* a stream or an event was used whose context is gone */
 #define DRIVER_VERSION 13000
 #define DRIVER_OLD_VERSION 11030
 #define KiB ((size_t)1 << 10)
@@ -59,6 +62,7 @@ struct test_cuda_counts {
 	int registered_by;		/* the thread that did so last */
 	uint64_t used;			/* bytes of device memory, now */
 	uint64_t contexts, streams, events, modules;	/* there are now */
+	uint64_t left_behind;		/* streams and events that ended with their contexts, so far */
 	int device_pid;
 };
 

@@ -50,6 +50,9 @@ struct CUevent_st {
 
 static struct CUevent_st *events;
 static unsigned n_streams;
+/* Of contexts that are gone: whoever still has a handle uses memory that is somebody else's. */
+static struct CUevent_st *dead_events;
+static struct CUstream_st *dead_streams;
 
 static long thread_id(void)
 {
@@ -233,6 +236,20 @@ static struct CUstream_st *stream_make(struct context *ctx, unsigned flags, int 
 	return stream;
 }
 
+__attribute__((noreturn))
+static void die_of_dead(const char *what, const void *handle)
+{
+	driver_say("%s %p is used, whose context is gone", what, handle);
+	_exit(DRIVER_DEAD_STATUS);
+}
+
+static void check_stream(CUstream handle)
+{
+	for (struct CUstream_st *each = dead_streams; each; each = each->next)
+		if (each == handle)
+			die_of_dead("stream", handle);
+}
+
 void stream_begin_context(struct context *ctx)
 {
 	ctx->streams = NULL;
@@ -246,8 +263,10 @@ void stream_end_context(struct context *ctx)
 	hurry(ctx);
 	for (struct CUstream_st *each = ctx->streams; each; each = each->next) {
 		each->stop = true;
-		if (!each->destroyed && each != ctx->legacy && !each->thread_id)
+		if (!each->destroyed && each != ctx->legacy && !each->thread_id) {
 			counts.streams--;
+			counts.left_behind++;
+		}
 	}
 	pthread_cond_broadcast(&changed);
 	for (struct CUstream_st *each = ctx->streams; each; each = each->next) {
@@ -259,7 +278,8 @@ void stream_end_context(struct context *ctx)
 
 		ctx->streams = stream->next;
 		op_put(stream->last);
-		free(stream);
+		stream->next = dead_streams;
+		dead_streams = stream;
 	}
 	ctx->legacy = NULL;
 	for (struct CUevent_st **at = &events; *at;) {
@@ -271,8 +291,10 @@ void stream_end_context(struct context *ctx)
 		}
 		*at = event->next;
 		op_put(event->op);
-		free(event);
+		event->next = dead_events;
+		dead_events = event;
 		counts.events--;
+		counts.left_behind++;
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -304,6 +326,8 @@ struct CUstream_st *stream_find_locked(struct context *ctx, CUstream handle, boo
 		return ctx->legacy;
 	while (stream && (stream != handle || stream->destroyed || stream == ctx->legacy || stream->thread_id))
 		stream = stream->next;
+	if (!stream)
+		check_stream(handle);
 	return stream;
 }
 
@@ -637,6 +661,9 @@ static struct CUevent_st *event_of(CUevent handle)
 
 	while (event && event != handle)
 		event = event->next;
+	for (struct CUevent_st *each = event ? NULL : dead_events; each; each = each->next)
+		if (each == handle)
+			die_of_dead("event", handle);
 	return event;
 }
 
@@ -665,9 +692,9 @@ static CUresult event_destroy(CUevent handle)
 	struct CUevent_st **at = &events, *event;
 
 	pthread_mutex_lock(&lock);
-	while (*at && *at != handle)
+	event = event_of(handle);
+	while (event && *at != event)
 		at = &(*at)->next;
-	event = *at;
 	if (event) {
 		*at = event->next;
 		op_put(event->op);

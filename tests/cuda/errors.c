@@ -465,6 +465,80 @@ static void lost_idle(void)
 		in_process(lose_idle, i);
 }
 
+/* ---- a crash after which the driver does nothing any more, and gives nothing back: only the process's end does */
+
+static char said[8192];
+
+static void check_said(const char *part)
+{
+	if (!strstr(said, part))
+		fail(__FILE__, __LINE__, "'%s' is not in what was said: %s", part, said);
+}
+
+/* A touch that fails says why. */
+static void check_touch(const unsigned *p)
+{
+	FILE *logged = tmpfile();
+	int saved = dup(STDERR_FILENO);
+
+	CHECK(logged && saved >= 0 && dup2(fileno(logged), STDERR_FILENO) >= 0);
+	CHECK(!usable((unsigned *)p));
+	CHECK(dup2(saved, STDERR_FILENO) >= 0 && pread(fileno(logged), said, sizeof(said) - 1, 0) > 0);
+	fclose(logged);
+	close(saved);
+	check_said("was lost: ");
+	check_said("an address where no memory is");
+	check_said("new process");
+}
+
+static void lose_for_good(size_t unused)
+{
+	uintptr_t was;
+	struct work w;
+	unsigned *p;
+	bool arena;
+
+	plan("stays-lost,lost=cuLaunchKernel:2:700");
+	CHECK_OK(adsmInit());
+	catch_sigbus();
+	arena = !strcmp(device_props().memory, "arena");
+	create_work(&w);
+	was = (uintptr_t)w.p[0];
+	CALL("add", WORDS, adsmPtr(w.p[0]), adsmPtr(w.p[1]), adsmOut(w.p[2]), adsmVal(WORDS));
+	if (!batch())
+		SYNC();
+	CHECK_ERROR(adsmCall(w.increment, blocks(WORDS), lanes(), adsmInOut(w.p[1]), adsmVal(WORDS)), ENODEV);
+	CHECK_SAYS("lost");
+	CHECK_SAYS("an address where no memory is");
+	if (!batch())
+		check_touch(w.p[2]);
+	CHECK_NULL(adsmAlloc(PAGE), ENODEV);
+	CHECK_SAYS("new process");
+	/* The CPU has these. */
+	touch(w.p[0], w.model[0], 100, true);
+	touch(w.p[0], w.model[0], 1, false);
+	unload();
+	destroy_work(&w);
+	CHECK_OK(adsmShutdown());
+	for (int i = 0; i < 2; i++) {
+		CHECK_ERROR(adsmInit(), ENODEV);
+		CHECK_SAYS("lost before");
+		CHECK_SAYS("an address where no memory is");
+		CHECK_SAYS("new process");
+	}
+	set("backend", "cpu");
+	/* What the driver has kept it may take away at any time. */
+	p = words(1000, 1);
+	CHECK(!arena || (uintptr_t)p - was > (size_t)64 << 30);
+	CHECK_OK(adsmFree(p));
+	check_backend("cpu");
+}
+
+static void lost_for_good(void)
+{
+	in_process(lose_for_good, 0);
+}
+
 static const struct conform_case cases[] = {
 	CASE("start", start),
 	CASE("auto", automatic),
@@ -475,6 +549,7 @@ static const struct conform_case cases[] = {
 	CASE("fail-calls", fail_calls),
 	CASE("lost", lost),
 	CASE("lost-idle", lost_idle),
+	CASE("lost-for-good", lost_for_good),
 };
 
 CONFORM_MAIN(cases)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * reset.c - a program of CUDA's whose device fails, and that resets it and goes on. crash: a kernel does it; killed:
- * the device goes while nothing runs; lost: the failure is TEST_CUDA's, at the second launch. With driver- before it
- * all is done by the driver's interface, else what the runtime has is done by that.
+ * the device goes while nothing runs; lost: the failure is TEST_CUDA's, at the second launch; stays: a kernel does it,
+ * and nothing mends it. With driver- before it all is done by the driver's interface, else what the runtime has is done
+ * by that.
  *
  * It prints what every call returned. Device pointers it only tries: where nobody made them pointers, nothing is there.
  */
@@ -181,7 +182,7 @@ static void must_be(unsigned *p, unsigned i, unsigned value, bool there)
 
 /* ---- a life of the device */
 
-enum way { CRASH, KILLED, LOST };
+enum way { CRASH, KILLED, LOST, STAYS };
 
 static unsigned in[N], out[N];
 
@@ -221,7 +222,7 @@ static void kill_device(void)
 
 static void fail(enum way way)
 {
-	bool kernel = way == CRASH;
+	bool kernel = way == CRASH || way == STAYS;
 	unsigned *p, *q, *left, *more, word = 55;
 	bool shared;
 
@@ -267,7 +268,10 @@ static void fail(enum way way)
 	FAILS(release(p), "free");
 	FAILS(release_async(q), "free, some time");
 	FAILS(synchronize(), "synchronize");
-	GOOD(reset(), "reset");
+	if (way == STAYS)
+		FAILS(reset(), "reset");
+	else
+		GOOD(reset(), "reset");
 	/* All of it went with the context. */
 	expect(try(p, &word, false) == SIGSEGV && try(q, &word, false) == SIGSEGV &&
 	       try(left, &word, false) == SIGSEGV, "it is still there");
@@ -296,22 +300,31 @@ static void work(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const ways[] = { [CRASH] = "crash", [KILLED] = "killed", [LOST] = "lost" };
+	static const char *const ways[] = { [CRASH] = "crash", [KILLED] = "killed", [LOST] = "lost",
+					      [STAYS] = "stays" };
 	const struct sigaction action = { .sa_handler = on_signal };
 	const char *mode = argv[1];
 	enum way way = CRASH;
 
 	expect(argc == 2, "%d arguments", argc);
 	runtime = strncmp(mode, "driver-", 7);
-	while (way <= LOST && strcmp(mode + (runtime ? 0 : 7), ways[way]))
+	while (way <= STAYS && strcmp(mode + (runtime ? 0 : 7), ways[way]))
 		way++;
-	expect(way <= LOST, "it is %s", mode);
+	expect(way <= STAYS, "it is %s", mode);
 	expect(!sigaction(SIGBUS, &action, NULL) && !sigaction(SIGSEGV, &action, NULL), "signals");
 	for (unsigned i = 0; i < N; i++)
 		in[i] = value(i);
 	printf("%s: at first\n", mode);
 	GOOD(cuInit(0), "init");
 	begin();
+	if (way == STAYS) {
+		CUcontext context;
+
+		fail(way);
+		FAILS(cuDevicePrimaryCtxRelease_v2(0), "release");
+		FAILS(cuDevicePrimaryCtxRetain(&context, 0), "retain");
+		return 0;
+	}
 	for (int i = 0; i < (way == LOST ? 1 : 3); i++) {
 		fail(way);
 		begin();

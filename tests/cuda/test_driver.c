@@ -319,7 +319,6 @@ static void contexts(void)
 	OK(more.cuCtxDestroy_v2(own));
 	OK(cu.cuCtxGetCurrent(&current));
 	CHECK(current == context && !counts().used && !counts().streams && counts().contexts == 1);
-	IS(CUDA_ERROR_INVALID_HANDLE, cu.cuStreamSynchronize(stream));
 	OK(more.cuCtxSetCurrent(own));
 	IS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu.cuCtxSynchronize());
 	OK(more.cuCtxSetCurrent(NULL));
@@ -1461,6 +1460,73 @@ static void lost(void)
 	OK(cu.cuCtxSynchronize());
 }
 
+static void ended(void)
+{
+	int n;
+
+	IS(CUDA_ERROR_DEINITIALIZED, cu.cuDeviceGetCount(&n));
+	IS(CUDA_ERROR_DEINITIALIZED, cu.cuInit(0));
+	IS(CUDA_ERROR_DEINITIALIZED, cu.cuCtxSynchronize());
+	_exit(7);
+}
+
+static void not_ended(void)
+{
+	OK(cu.cuCtxSynchronize());
+}
+
+static void leave(void)
+{
+	atexit(ended);
+	start("");
+	/* Once more is not again. */
+	OK(cu.cuInit(0));
+	atexit(not_ended);
+	exit(0);
+}
+
+/* Handlers of exit() find it as it was, or ended, by when they were registered. */
+static void at_exit(void)
+{
+	char said[1024] = "";
+	int status = child(leave, said, sizeof(said));
+
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+/* What a context had is nobody's when it has ended, whatever comes to its place. */
+static void dead_event(void)
+{
+	CUevent event;
+
+	start("");
+	OK(cu.cuEventCreate(&event, 0));
+	OK(more.cuDevicePrimaryCtxReset_v2(0));
+	cu.cuEventQuery(event);
+}
+
+static void dead_stream(void)
+{
+	CUstream stream;
+
+	start("");
+	OK(cu.cuStreamCreate(&stream, 0));
+	OK(more.cuDevicePrimaryCtxReset_v2(0));
+	cu.cuStreamQuery(stream);
+}
+
+static void dead(void)
+{
+	void (*const uses[])(void) = { dead_event, dead_stream };
+
+	for (int i = 0; i < 2; i++) {
+		char said[1024] = "";
+		int status = child(uses[i], said, sizeof(said));
+
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == DRIVER_DEAD_STATUS && strstr(said, "gone"));
+	}
+}
+
 static void signals_open(void)
 {
 	open_driver("signals");
@@ -1559,7 +1625,7 @@ static const struct {
 	{ "vmm-fault", vmm_fault }, { "elsewhere", elsewhere }, { "no-vmm", no_vmm }, { "ipc", ipc },
 	{ "proc-address", proc_address }, { "export-table", export_table }, { "no-device", no_device },
 	{ "stub", stub }, { "old", old }, { "no-unified", no_unified }, { "fail", fail }, { "lost", lost },
-	{ "signals", signals }, { "count", count }, { "words", words },
+	{ "at-exit", at_exit }, { "dead", dead }, { "signals", signals }, { "count", count }, { "words", words },
 };
 
 int main(int argc, char **argv)

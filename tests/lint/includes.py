@@ -15,7 +15,7 @@ LAYERS = [
     ["lib/block", "lib/transfer", "lib/cause", "lib/observe", "lib/advise", "lib/report", "lib/site", "lib/trace",
      "lib/warnings"],
     ["lib/object", "lib/kept", "lib/kernel"],
-    ["lib/manager", "lib/call", "lib/caller", "lib/copy", "lib/io", "lib/foreign", "lib/gather",
+    ["lib/manager", "lib/at_exit", "lib/call", "lib/caller", "lib/copy", "lib/io", "lib/foreign", "lib/gather",
      "lib/views"],
     ["lib/api", "lib/api_opencl", "lib/api_cuda", "lib/api_native", "interpose"],
 ]
