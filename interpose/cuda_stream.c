@@ -67,28 +67,29 @@ BEGIN(cuStreamBeginCaptureToGraph_ptsz, (CUstream stream, CUgraph graph, const v
 					 size_t n, int mode), (stream, graph, dependencies, data, n, mode))
 
 /* A capture that was broken ends with an error; after others it goes on. */
-static CUresult end_capture(__typeof__(&cuStreamEndCapture) driver, CUstream stream, bool per_thread, CUgraph *graph)
+static CUresult end_capture(__typeof__(&cuStreamEndCapture) driver, CUstream stream, CUgraph *graph)
 {
-	CUstream asked = adsm_cuda_stream(stream, per_thread);
-	bool captured = adsm_cuda_capturing(asked);
 	CUgraph made = graph ? *graph : NULL;	/* the driver may not write to shared memory: cuda_query.c */
 	CUresult result = driver(stream, graph ? &made : NULL);
+	bool ended = result == CUDA_SUCCESS || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
+		result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+	unsigned n = atomic_load(&n_captures);
 
 	if (graph)
 		*graph = made;
-	if (captured && !adsm_cuda_capturing(asked))
-		atomic_fetch_sub(&n_captures, 1);
+	while (ended && n && !atomic_compare_exchange_weak(&n_captures, &n, n - 1))
+		;
 	return result;
 }
 
-#define END(name, per_thread)								\
-	ADSM_CU(name);									\
-	ADSM_WRAPPER CUresult name(CUstream stream, CUgraph *graph)			\
-	{										\
-		return end_capture(real_cu(name), stream, per_thread, graph);		\
+#define END(name)							\
+	ADSM_CU(name);							\
+	ADSM_WRAPPER CUresult name(CUstream stream, CUgraph *graph)	\
+	{								\
+		return end_capture(real_cu(name), stream, graph);	\
 	}
-END(cuStreamEndCapture, false)
-END(cuStreamEndCapture_ptsz, true)
+END(cuStreamEndCapture)
+END(cuStreamEndCapture_ptsz)
 
 /* ---- the end of streams; what they have goes on */
 
