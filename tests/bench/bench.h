@@ -56,6 +56,7 @@ void bench_alloc(void);
 void bench_call(void);
 void bench_fault(void);
 void bench_io(void);
+void bench_launch(void);
 void bench_memcpy(void);
 void bench_observe(void);
 void bench_overlap(void);

@@ -28,6 +28,7 @@ static const struct {
 	{ "fault", "a block's read and write fault, against a bare signal handler", bench_fault },
 	{ "call", "an empty call and its sync, against the backend alone", bench_call },
 	{ "io", "read() and write() with shared memory, against ordinary memory", bench_io },
+	{ "launch", "CUDA programs preloaded: launches, copies to the host, against the same alone", bench_launch },
 	{ "memcpy", "memcpy() and small reads through the wrappers, against libc's own", bench_memcpy },
 	{ "observe", "events with statistics and a trace, against neither", bench_observe },
 	{ "overlap", "how much of a transfer hides behind the CPU's writes", bench_overlap },
