@@ -88,6 +88,7 @@ typedef adsm_cuda_word word;
 
 /* So many bytes. A value is an int or a larger number, which its place tells. Of an array somebody else has the length. */
 #define OUT(x, size) { &x, (size), NULL, NULL }
+#define OUTS(x, n, size) OUT(x, (size_t)(unsigned)n * (size))
 #define VALUE(x) OUT(x, x % 8 ? 4 : 8)
 #define MANY(x, size, n) OUT(x, n ? *(const size_t *)n * (size) : 0)
 #define TEXT(x) OUT(x, ADSM_CUDA_TEXT)
@@ -139,7 +140,7 @@ QUERY(3, cuDeviceGetPCIBusId, OUT(a, (unsigned)b))
 /* ---- contexts */
 
 QUERY(3, cuCtxCreate_v2, OUT(a, 8))
-QUERY(5, cuCtxCreate_v3, OUT(a, 8), OUT(b, (unsigned)c * 8))
+QUERY(5, cuCtxCreate_v3, OUT(a, 8), OUTS(b, c, 8))
 QUERY(4, cuCtxCreate_v4, OUT(a, 8), OUT(b, 24))
 QUERY(2, cuCtxAttach, OUT(a, 8))
 QUERY(1, cuCtxPopCurrent_v2, OUT(a, 8))
@@ -159,22 +160,22 @@ QUERY(2, cuCtxGetExecAffinity, OUT(a, 8))
 
 QUERY(2, cuModuleLoad, OUT(a, 8), TEXT(b))
 QUERY(2, cuModuleLoadData, OUT(a, 8))
-QUERY(5, cuModuleLoadDataEx, OUT(a, 8), OUT(d, (unsigned)c * 4), OUT(e, (unsigned)c * 8))
+QUERY(5, cuModuleLoadDataEx, OUT(a, 8), OUTS(d, c, 4), OUTS(e, c, 8))
 QUERY(2, cuModuleLoadFatBinary, OUT(a, 8))
 QUERY(1, cuModuleGetLoadingMode, OUT(a, 4))
 QUERY(2, cuModuleGetFunctionCount, OUT(a, 4))
 QUERY(4, cuModuleGetGlobal_v2, OUT(a, 8), OUT(b, 8), TEXT(d))
 QUERY(3, cuModuleGetTexRef, OUT(a, 8), TEXT(c))
 QUERY(3, cuModuleGetSurfRef, OUT(a, 8), TEXT(c))
-QUERY(4, cuLinkCreate_v2, OUT(b, (unsigned)a * 4), OUT(c, (unsigned)a * 8), OUT(d, 8))
+QUERY(4, cuLinkCreate_v2, OUTS(b, a, 4), OUTS(c, a, 8), OUT(d, 8))
 QUERY(3, cuLinkComplete, OUT(b, 8), OUT(c, 8))
 
 /* ---- libraries */
 
-QUERY(8, cuLibraryLoadData, OUT(a, 8), OUT(c, (unsigned)e * 4), OUT(d, (unsigned)e * 8), OUT(f, (unsigned)h * 4),
-      OUT(g, (unsigned)h * 8))
-QUERY(8, cuLibraryLoadFromFile, OUT(a, 8), TEXT(b), OUT(c, (unsigned)e * 4), OUT(d, (unsigned)e * 8),
-      OUT(f, (unsigned)h * 4), OUT(g, (unsigned)h * 8))
+QUERY(8, cuLibraryLoadData, OUT(a, 8), OUTS(c, e, 4), OUTS(d, e, 8), OUTS(f, h, 4),
+      OUTS(g, h, 8))
+QUERY(8, cuLibraryLoadFromFile, OUT(a, 8), TEXT(b), OUTS(c, e, 4), OUTS(d, e, 8),
+      OUTS(f, h, 4), OUTS(g, h, 8))
 QUERY(2, cuLibraryGetKernelCount, OUT(a, 4))
 QUERY(4, cuLibraryGetGlobal, OUT(a, 8), OUT(b, 8), TEXT(d))
 QUERY(4, cuLibraryGetManaged, OUT(a, 8), OUT(b, 8), TEXT(d))

@@ -151,6 +151,7 @@ struct adsm_home {
 	struct adsm_object *expected[ADSM_EXPECTED_MAX];	/* whose first reads the next sync fetches */
 	unsigned n_expected;
 	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
+	_Atomic int touching;		/* threads in a fault that wait for a call to end */
 	bool send_failed;		/* the last early send failed: none until the next write */
 	bool gate;			/* a call waits for quiet: accesses wait for it */
 
@@ -162,8 +163,7 @@ struct adsm_home {
 	struct adsm_gather gather;
 	uint64_t lost_seq;		/* the first call that the loss of the device ended; 0: none */
 	struct adsm_call pending[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
-	_Atomic int touching;		/* threads in a fault that wait for a call to end */
-	uint64_t touch_grace_ns;	/* what the next call waits for them at most; 0: the usual. With call_mutex. */
+	uint64_t touch_grace_ns;	/* what the next call waits for those at most; 0: the usual. With call_mutex. */
 	_Atomic uint64_t calls_from_ns;	/* no call begins before: a touch wants its turn; 0: none does */
 	_Atomic uint64_t async_seq[ADSM_N_QUEUES];	/* the last explicit copies, by queue; 0: none */
 

@@ -602,7 +602,7 @@ void adsm_os_actions_restore(const struct adsm_actions *actions)
 	for (int sig = 1; sig <= 64; sig++) {
 		const uint64_t *was = actions->words[sig], raised = RAISED | SIGNAL_BIT(SIGSEGV);
 		struct place place = { 0, 0 };
-		uint64_t now[4];
+		uint64_t now[4] = { 0 };
 
 		if (sys(SYS_rt_sigaction, sig, NULL, now, KERNEL_SIGSET_SIZE) || !memcmp(now, was, sizeof(now)) ||
 		    (raised & SIGNAL_BIT(sig) && was[0] == (uintptr_t)SIG_DFL))

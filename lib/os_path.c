@@ -52,8 +52,8 @@ int adsm_os_library_path(char *ret_path, size_t size)
 
 	if (dladdr1((void *)here, &info, (void **)&map, RTLD_DL_LINKMAP) && map && map->l_name[0] == '/')
 		name = map->l_name;
-	else if ((text = malloc(2 * PATH_MAX)))
-		name = mapped_at(here, text, 2 * PATH_MAX);
+	else if ((text = malloc(2 * (size_t)PATH_MAX)))
+		name = mapped_at(here, text, 2 * (size_t)PATH_MAX);
 	path = name ? realpath(name, NULL) : NULL;
 	if (path) {
 		ret = strlen(path) < size ? 0 : -ENAMETOOLONG;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c - many threads at once, and signal handlers, lose nothing. */
+#include "../sanitizers.h"
 #include "conform.h"
 
 #include <pthread.h>
@@ -342,14 +343,6 @@ static void leave(void)
 	CHECK_OK(adsmFree(a));
 }
 
-#if defined(__SANITIZE_THREAD__)
-#define LATE_SIGNALS 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LATE_SIGNALS 1
-#endif
-#endif
-
 static volatile unsigned *counter;
 static volatile sig_atomic_t ticks;
 
@@ -366,9 +359,8 @@ static void ticking(void)
 	unsigned n = 20000, *a, rounds = 0, calls = 0;
 	unsigned *far;
 
-#ifdef LATE_SIGNALS
-	skip("ThreadSanitizer runs handlers of signals that are blocked");
-#endif
+	if (WITH_TSAN)
+		skip("ThreadSanitizer runs handlers of signals that are blocked");
 	counter = words(20001, 0);
 	counter[20000] = 0;
 	far = words(20001, 0);

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../sanitizers.h"
 #include "engine.h"
 #include "os.h"
 
@@ -23,18 +24,6 @@
 			_exit(1); \
 		} \
 	} while (0)
-
-/* ThreadSanitizer runs every handler with all signals masked. */
-#if defined(__SANITIZE_THREAD__)
-#define WITH_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WITH_TSAN 1
-#endif
-#endif
-#ifndef WITH_TSAN
-#define WITH_TSAN 0
-#endif
 
 /* Accesses that fault on purpose; no compiler may move them, no sanitizer look at them. */
 #define WILD static __attribute__((noinline, unused, no_sanitize("address", "thread", "undefined")))

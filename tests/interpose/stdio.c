@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stdio.c - streams and asynchronous input and output, each held against the same call on ordinary memory. */
+#include "../sanitizers.h"
 #include "conform.h"
 #include "pair.h"
 
@@ -787,20 +788,11 @@ static void on_done(union sigval value)
 	sem_post(&notified);
 }
 
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1
-#endif
-#endif
-
 /* Tell of completion by a thread that libc starts. */
 static void tell(struct sigevent *event, void (*function)(union sigval value))
 {
-#ifdef THREAD_SANITIZER
-	skip("ThreadSanitizer dies in threads that libc starts");
-#endif
+	if (WITH_TSAN)
+		skip("ThreadSanitizer dies in threads that libc starts");
 	event->sigev_notify = SIGEV_THREAD;
 	event->sigev_notify_function = function;
 	event->sigev_value.sival_ptr = &notified;

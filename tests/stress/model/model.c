@@ -13,6 +13,7 @@
  * ADSM_BACKEND says which backend, cpu where it does not; other options in the environment win over those drawn. A
  * failure names the command that repeats the round: with the same operations, though threads may take other turns.
  */
+#include "../../sanitizers.h"
 #include "model.h"
 
 #include <errno.h>
@@ -137,7 +138,9 @@ static void draw_options(uint64_t round)
 	}
 	maybe(10, "ADSM_TOUCH", "error");
 	maybe(3, "ADSM_KEEP", "0 64K 1M");
-	maybe(6, "ADSM_ARENA", "auto,256M 0x7d0000000000,1G 0x7c0000000000,256M");
+	/* ThreadSanitizer keeps such addresses from others. */
+	maybe(6, "ADSM_ARENA", WITH_TSAN ? "auto,256M auto,1G" :
+	      "auto,256M 0x7d0000000000,1G 0x7c0000000000,256M");
 	draw_reports();
 	draw_plan();
 	if (!strcmp(getenv("ADSM_BACKEND"), "cpu")) {

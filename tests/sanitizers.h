@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* sanitizers.h - what tests must know of the sanitizer that they are built with. */
+#ifndef ADSM_TESTS_SANITIZERS_H
+#define ADSM_TESTS_SANITIZERS_H
+
+/* ThreadSanitizer runs handlers with all signals masked, makes vfork() a fork(), keeps addresses for itself. */
+#if defined(__SANITIZE_THREAD__)
+#define WITH_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WITH_TSAN 1
+#endif
+#endif
+#ifndef WITH_TSAN
+#define WITH_TSAN 0
+#endif
+
+#endif
