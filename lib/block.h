@@ -130,7 +130,7 @@ struct adsm_gather {
 	_Atomic bool open;		/* for more commands; changed with the lock */
 	_Atomic uint32_t n_inside;	/* futex: threads that are giving one to the driver */
 	uint64_t seq;			/* the call that stands for them, while it has no event; 0: there is none */
-	bool ending;			/* somebody is about to give it that */
+	_Atomic bool ending;		/* somebody is about to give it that; changed with the lock */
 	_Atomic uintptr_t queues[ADSM_GATHER_MAX];	/* that have some, each plus 1; 0 behind the last */
 };
 

@@ -43,7 +43,7 @@ void adsm_gather_leave(struct adsm_home *home, void *queue, bool given)
 
 		found = found || atomic_compare_exchange_strong(&gather->queues[i], &none, (uintptr_t)queue + 1);
 	}
-	if (atomic_fetch_sub(&gather->n_inside, 1) == 1 && !atomic_load(&gather->open))
+	if (atomic_fetch_sub(&gather->n_inside, 1) == 1 && atomic_load(&gather->ending))
 		adsm_os_wake(&gather->n_inside, INT_MAX, false);
 }
 
@@ -89,12 +89,12 @@ static int end(struct adsm_home *home)
 	struct adsm_device_event event = { 0 };
 	int error;
 
-	gather->ending = true;
+	atomic_store(&gather->ending, true);
 	adsm_gather_close(home);
 	adsm_unlock(&home->lock);
 	error = join(home, &event);
 	adsm_lock(&home->lock);
-	gather->ending = false;
+	atomic_store(&gather->ending, false);
 	if (!error || error == -ENODEV) {
 		call->event = event;
 		call->failed = error;
@@ -113,7 +113,7 @@ int adsm_gather_end(struct adsm_home *home)
 	int error = 0;
 
 	adsm_home_lock(home, &old);
-	while (home->gather.ending)
+	while (atomic_load(&home->gather.ending))
 		adsm_home_wait(home);
 	if (home->gather.seq)
 		error = end(home);

@@ -283,6 +283,9 @@ static void watch(struct adsm_home *home)
 		adsm_home_lock(home, &old);
 		if (atomic_load(&home->completed) < home->last_seq)
 			seq = atomic_load(&home->completed) + 1;
+		/* One that gathers commands goes on doing so until somebody waits for it. */
+		if (seq == home->gather.seq && !atomic_load(&home->n_waiting))
+			seq = 0;
 		adsm_home_unlock(home, &old);
 		if (!seq)
 			return;
