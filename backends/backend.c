@@ -3,8 +3,8 @@
 #include "backend.h"
 
 #include "list.h"
-#include "log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 
 #include <errno.h>
 #include <string.h>

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "module.h"
+#include "base/module.h"
 
 #define ADSM_BACKEND_VERSION 6
 

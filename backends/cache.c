@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "os.h"
+#include "base/log.h"
+#include "base/os.h"
 
 #define MAGIC 0x6c634441u	/* "ADcl" */
 #define VERSION 1u

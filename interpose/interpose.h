@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io.h"
+#include "run/io.h"
 
 /* Before a wrapper. Exported without a version: in a version node it would not shadow libc's name. */
 #define ADSM_WRAPPER __attribute__((visibility("default")))

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "cuda.h"
+#include "cuda/wrapper.h"
 
 #define CONTINUE 8	/* _URC_CONTINUE_UNWIND: nothing to do here */
 

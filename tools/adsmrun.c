@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "adsm.h"
-#include "log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 
 static const char usage[] =
 	"usage: adsmrun [OPTION...] [--] PROGRAM [ARGUMENT...]\n"

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "adsmrun.h"
-#include "options.h"
-#include "output.h"
+#include "base/options.h"
+#include "base/output.h"
 
 #define TAIL_SIZE ((off_t)65536)	/* of a trace: the end of a last line lies in that */
 

@@ -2,7 +2,7 @@
 /* copy.c - the copy engine of a cpu device, and the model of a link slower than memory. */
 #include "copy.h"
 
-#include "options.h"
+#include "base/options.h"
 
 #include <string.h>
 #ifdef __SSE2__

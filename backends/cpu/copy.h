@@ -6,7 +6,7 @@
 #ifndef ADSM_CPU_COPY_H
 #define ADSM_CPU_COPY_H
 
-#include "os.h"
+#include "base/os.h"
 #include "shared.h"
 
 #define ADSM_CPU_COPY_RING 1024

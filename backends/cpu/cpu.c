@@ -5,12 +5,12 @@
  * a queue in shared memory, everything rare through a socket.
  */
 #include "copy.h"
-#include "descriptors.h"
+#include "base/descriptors.h"
 #include "ended.h"
 #include "list.h"
-#include "log.h"
-#include "options.h"
-#include "os.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/os.h"
 #include "shared.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
  * also in the middle of a kernel. One thread takes launches in order and runs them with the others.
  */
 #include "adsm_kernel.h"
-#include "os.h"
+#include "base/os.h"
 #include "shared.h"
 
 #include <dlfcn.h>

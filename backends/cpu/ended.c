@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "os.h"
+#include "base/log.h"
+#include "base/os.h"
 
 #define REAPED_TIMEOUT_MS 200		/* whose child it has become waits for it at once, mostly */
 

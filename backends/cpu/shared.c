@@ -2,7 +2,7 @@
 /* shared.c - the queue and the messages between the library and the process of a cpu device. */
 #include "shared.h"
 
-#include "os.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <limits.h>

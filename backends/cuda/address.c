@@ -11,9 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "arena.h"
-#include "log.h"
-#include "options.h"
+#include "core/arena.h"
+#include "base/log.h"
+#include "base/options.h"
 
 /* ---- separate: wherever the driver puts them */
 

@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "inside.h"
-#include "log.h"
-#include "options.h"
-#include "os.h"
+#include "run/inside.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/os.h"
 
 #define DRIVER "libcuda.so.1"
 

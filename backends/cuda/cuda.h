@@ -17,7 +17,7 @@
 
 #include "backend.h"
 #include "cu.h"
-#include "os.h"
+#include "base/os.h"
 
 #define ADSM_CUDA_PENDING 256		/* operations on a queue that may be outstanding */
 #define ADSM_CUDA_TEXT 256		/* a device's own sentence */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
+#include "base/log.h"
 
 #define MAX_ARGS 64
 #define CONST_ALIGN ((size_t)256)	/* what memory of the driver's has at least */

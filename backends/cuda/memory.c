@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "log.h"
+#include "base/log.h"
 
 /* ---- memory */
 

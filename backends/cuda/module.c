@@ -8,7 +8,7 @@
 
 #include "adsm.h"
 #include "cache.h"
-#include "log.h"
+#include "base/log.h"
 
 #define LOG_SIZE 8192
 #define PARAMS_MAX 256

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "cache.h"
-#include "log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 
 #define OPTIONS_MAX 64
 #define ARCHS_MAX 64

@@ -5,8 +5,8 @@
  */
 #include "cuda.h"
 
-#include "log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 
 #define PIN_LEAST ((size_t)256 << 10)	/* bytes: smaller objects gain nothing */
 #define PIN_MOVED 4			/* pinning costs about what moving an object so often does */

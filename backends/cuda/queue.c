@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "log.h"
+#include "base/log.h"
 
 #define SPIN_NS 20000			/* asking for what ends at once, before sleeping */
 #define SPIN_NOW_NS 50000		/* the same for copies: sleeping in the driver costs as much as 2 MiB */

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "log.h"
-#include "options.h"
-#include "os.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/os.h"
 
 #define LOADER "libOpenCL.so.1"
 

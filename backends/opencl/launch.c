@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "log.h"
+#include "base/log.h"
 
 #define MAX_ARGS 64
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 
 #define DEFERRED_MAX ((size_t)64 << 10)	/* bytes of a write that is copied rather than waited for */
 

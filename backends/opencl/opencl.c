@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "list.h"
-#include "log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 
 #define MAX_DEVICES 16			/* seen at once */
 #define MAX_PLATFORMS 16

@@ -16,7 +16,7 @@
 
 #include "backend.h"
 #include "cl.h"
-#include "os.h"
+#include "base/os.h"
 
 #define ADSM_CL_PENDING 256		/* operations on a queue that may be outstanding */
 #define ADSM_CL_TEXT 192		/* a device's own sentence */

@@ -8,8 +8,8 @@
 
 #include "adsm.h"
 #include "cache.h"
-#include "log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 
 /* Of kernel modules. */
 #define DIALECT_OPTIONS "-cl-std=CL1.2 "

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "log.h"
+#include "base/log.h"
 
 #define SPIN_NS 10000			/* awake for a kernel that ends at once, before sleeping */
 #define POLL_NS 20000			/* between looks at the end of callbacks */

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 
 /* Of extensions younger than the headers that may be there. */
 #define MEM_DEVICE_PRIVATE_ADDRESS_EXT 0x5000

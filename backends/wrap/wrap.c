@@ -14,8 +14,8 @@
  *	unsafe		no operation may be called in the fault handler, and is reported when it is
  */
 #include "list.h"
-#include "log.h"
-#include "os.h"
+#include "base/log.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -8,8 +8,8 @@
  * the call that closed the blocks, each with one byte written.
  */
 #include "bench.h"
-#include "index.h"
-#include "manager.h"
+#include "core/index.h"
+#include "run/manager.h"
 
 #include <errno.h>
 #include <stdio.h>

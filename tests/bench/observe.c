@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "os.h"
+#include "base/os.h"
 
 #define EVENTS 1000		/* of a round */
 #define ROUNDS 12		/* for each repetition that is asked for */

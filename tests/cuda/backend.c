@@ -5,10 +5,10 @@
  */
 #include "backend.h"
 #include "cuda/cuda.h"
-#include "log.h"
-#include "module.h"
-#include "options.h"
-#include "os.h"
+#include "base/log.h"
+#include "base/module.h"
+#include "base/options.h"
+#include "base/os.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -19,9 +19,9 @@
 
 #include "adsm.h"
 #include "cuda/cuda.h"
-#include "log.h"
-#include "module.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/module.h"
+#include "base/options.h"
 
 #define DIALECT "--std=c++20 --fmad=false"	/* as modules are compiled */
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "../sanitizers.h"
-#include "engine.h"
-#include "os.h"
+#include "engine/engine.h"
+#include "base/os.h"
 
 #define CHECK(x) \
 	do { \

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 
 #include "fault.h"
-#include "log.h"
-#include "transfer.h"
+#include "base/log.h"
+#include "core/transfer.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* malloc()'s, or a driver's */
 static pthread_mutex_t inner = PTHREAD_MUTEX_INITIALIZER;	/* what a driver takes within it */

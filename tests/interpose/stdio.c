@@ -670,7 +670,7 @@ static void fgets_waits(void)
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-	return "leak:libc_stdio.c";
+	return "leak:libc/stdio.c";
 }
 
 static void set_buffer(FILE *file, int how, char *buffer, size_t size)

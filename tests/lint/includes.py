@@ -8,16 +8,12 @@ import tree
 # From the lowest layer up; a folder stands for the files in it. One layer's files may include each other.
 LAYERS = [
     ["include"],
-    ["lib/os", "lib/os_linux", "lib/os_path", "lib/log", "lib/options", "lib/module", "lib/engine",
-     "lib/engine_sigsegv", "lib/index", "lib/inside", "lib/stats", "lib/arena", "lib/descriptors",
-     "lib/output"],
+    ["lib/base", "lib/engine", "lib/core/index", "lib/core/arena", "lib/run/inside"],
     ["backends", "protocols"],
-    ["lib/block", "lib/transfer", "lib/cause", "lib/observe", "lib/advise", "lib/report", "lib/site", "lib/trace",
-     "lib/warnings"],
-    ["lib/object", "lib/kept", "lib/kernel"],
-    ["lib/manager", "lib/at_exit", "lib/call", "lib/caller", "lib/copy", "lib/io", "lib/foreign", "lib/gather",
-     "lib/views"],
-    ["lib/api", "lib/api_opencl", "lib/api_cuda", "lib/api_native", "interpose"],
+    ["lib/core/block", "lib/core/transfer", "lib/observe"],
+    ["lib/core/object", "lib/core/kept", "lib/run/kernel"],
+    ["lib/run", "lib/start", "lib/driver/foreign"],
+    ["lib/api", "lib/driver/native", "interpose"],
 ]
 # The same height, and yet strangers: a backend knows no blocks, a protocol no device.
 STRANGERS = {("backends", "protocols"), ("protocols", "backends")}
@@ -31,10 +27,13 @@ def top(path):
 
 
 def layer(path):
+    """Of the file, else of the nearest folder that has one."""
     unit = os.path.splitext(path)[0]
-    for height, members in enumerate(LAYERS):
-        if unit in members or top(path) in members:
-            return height
+    while unit:
+        for height, members in enumerate(LAYERS):
+            if unit in members:
+                return height
+        unit = os.path.dirname(unit)
     return None
 
 
@@ -46,8 +45,9 @@ def included(text):
 
 problems = []
 n_checked = 0
-headers = {os.path.basename(path): path
-           for path in tree.files(["include", "lib", "backends", "protocols", "interpose"], (".h",))}
+headers = {}
+for path in tree.files(["include", "lib", "backends", "protocols", "interpose"], (".h",)):
+    headers["/".join(path.split("/")[-2:])] = headers[os.path.basename(path)] = path
 
 for path in tree.files(["include", "lib", "backends", "protocols", "interpose"], (".c", ".h")):
     if layer(path) is None:
@@ -55,7 +55,7 @@ for path in tree.files(["include", "lib", "backends", "protocols", "interpose"],
         continue
     for name in included(tree.read(path)):
         own = os.path.join(os.path.dirname(path), name)
-        target = own if os.path.exists(os.path.join(tree.ROOT, own)) else headers.get(os.path.basename(name))
+        target = own if os.path.exists(os.path.join(tree.ROOT, own)) else headers.get(name)
         if not target:
             continue
         n_checked += 1
@@ -66,7 +66,7 @@ for path in tree.files(["include", "lib", "backends", "protocols", "interpose"],
 
 for path in tree.files(USERS, (".c", ".h")):
     for name in included(tree.read(path)):
-        target = headers.get(os.path.basename(name))
+        target = headers.get(name)
         own = any(os.path.exists(os.path.join(tree.ROOT, folder, name))
                   for folder in [os.path.dirname(path), top(path), top(path) + "/common"])
         n_checked += 1

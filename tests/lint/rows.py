@@ -4,6 +4,6 @@ import re
 
 import tree
 
-wrapped = re.findall(r"^(?:ROW|ADSM_REAL)\((\w+)", tree.read("interpose/libc_args.c"), re.M)
+wrapped = re.findall(r"^(?:ROW|ADSM_REAL)\((\w+)", tree.read("interpose/libc/args.c"), re.M)
 tested = set(re.findall(r'^\t\{ "(\w+)", \.args', tree.read("tests/interpose/args.c"), re.M))
 tree.finish([f"{name}: no row in tests/interpose/args.c" for name in wrapped if name not in tested], len(wrapped))

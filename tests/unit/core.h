@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "adsm.h"
-#include "arena.h"
-#include "block.h"
-#include "index.h"
-#include "manager.h"
+#include "core/arena.h"
+#include "core/block.h"
+#include "core/index.h"
+#include "run/manager.h"
 
 #define CHECK(x) do { \
 	if (!(x)) { \

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "arena.h"
+#include "core/arena.h"
 #include "core.h"
-#include "options.h"
+#include "base/options.h"
 
 #define KIB ((size_t)1 << 10)
 

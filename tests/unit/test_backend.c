@@ -5,9 +5,9 @@
  */
 #include "backend.h"
 #include "list.h"
-#include "log.h"
-#include "options.h"
-#include "os.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 #include "core.h"
-#include "log.h"
+#include "base/log.h"
 
 #define KEY "a device, a driver, a source"
 #define OTHER_KEY "a device, a driver, B source"

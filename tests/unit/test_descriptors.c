@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_descriptors.c - the descriptors that the library has: known again, whatever has their numbers; never 0 to 2. */
-#include "descriptors.h"
+#include "base/descriptors.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core.h"
-#include "output.h"
+#include "base/output.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434

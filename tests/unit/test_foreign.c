@@ -12,10 +12,10 @@
 
 #include "core.h"
 #include "cuda/cu.h"
-#include "foreign.h"
-#include "io.h"
-#include "object.h"
-#include "options.h"
+#include "driver/foreign.h"
+#include "run/io.h"
+#include "core/object.h"
+#include "base/options.h"
 
 #define JOBS 512
 #define BLOCK ((size_t)64 << 10)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "index.h"
-#include "os.h"
+#include "core/index.h"
+#include "base/os.h"
 
 #define CHECK(x) do { \
 	if (!(x)) { \

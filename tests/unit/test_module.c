@@ -9,8 +9,8 @@
 
 #include "adsm.h"
 #include "adsm_kernel.h"
-#include "log.h"
-#include "module.h"
+#include "base/log.h"
+#include "base/module.h"
 
 #define CHECK(x) \
 	do { \

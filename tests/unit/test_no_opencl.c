@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_no_opencl.c - what a library that was built without OpenCL's headers says to whoever asks for it. */
 #include "backend.h"
-#include "log.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 
 static int failures;
 

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #include "core.h"
-#include "log.h"
+#include "base/log.h"
 
 #define ROUNDS 50u
 #define BLOCKS 8u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_os.c - the operating system layer: daemons nobody sees, reservations, files, locks, formatting. */
-#include "log.h"
-#include "os.h"
+#include "base/log.h"
+#include "base/os.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "../../unit/core.h"
-#include "advise.h"
-#include "io.h"
-#include "manager.h"
-#include "observe.h"
+#include "observe/advice.h"
+#include "run/io.h"
+#include "run/manager.h"
+#include "observe/observe.h"
 
 #define WORDS_PER_PAGE 1024u
 

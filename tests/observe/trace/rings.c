@@ -10,9 +10,9 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "observe.h"
-#include "os.h"
-#include "trace.h"
+#include "observe/observe.h"
+#include "base/os.h"
+#include "observe/trace.h"
 
 #define CHECK(x) do { \
 	if (!(x)) { \

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context.c - the driver's beginning, and the end of it and of its contexts: what the library has there goes
+ * before.
+ */
+#include "start/at_exit.h"
+#include "entries.h"
+
+#define DEVICES_MAX 64		/* whose primary contexts are counted */
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active);
+ADSM_CU_CALLED(cuDevicePrimaryCtxGetState);
+ADSM_CU(cuInit);
+ADSM_CU(cuCtxDestroy);
+ADSM_CU(cuCtxDestroy_v2);
+ADSM_CU(cuDevicePrimaryCtxRetain);
+ADSM_CU(cuDevicePrimaryCtxRelease);
+ADSM_CU(cuDevicePrimaryCtxRelease_v2);
+ADSM_CU(cuDevicePrimaryCtxReset);
+ADSM_CU(cuDevicePrimaryCtxReset_v2);
+
+_Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
+
+/* What the program has exit() do from here on comes before the end of the driver, and finds the library as it was. */
+ADSM_WRAPPER CUresult cuInit(unsigned flags)
+{
+	CUresult result = real_cu(cuInit)(flags);
+
+	if (result == CUDA_SUCCESS)
+		adsm_at_exit_watch();
+	return result;
+}
+
+/*
+ * How often the program has a device's primary context: its last release ends it, but for the share that the library
+ * has, which keeps it where releases are counted wrong, as not all of them are seen.
+ */
+static struct { CUcontext context; unsigned n; } primary[DEVICES_MAX];
+static struct adsm_mutex primary_lock = ADSM_MUTEX_INIT;
+
+/*
+ * It is about to go, and what the library has there goes first: nothing there is concerned any more. @always: whoever
+ * has a share in it.
+ */
+static void end_context(CUcontext context, bool always)
+{
+	struct adsm_home *home;
+
+	if (!context)
+		return;
+	home = adsm_foreign_home_of(context);
+	/* Its streams end with it. */
+	if (home && !adsm_cuda_has_ended(home))
+		adsm_foreign_launched(home);
+	adsm_cuda_forget_handles(context);
+	if (home)
+		adsm_foreign_give_up(home);
+	adsm_cuda_forget(context);
+	if (home && !adsm_cuda_has_ended(home) && adsm_foreign_end(home, always))
+		adsm_cuda_ended[home->index] = adsm_epoch;
+}
+
+static CUresult destroy(__typeof__(&cuCtxDestroy) driver, CUcontext context)
+{
+	end_context(context, true);
+	return driver(context);
+}
+
+ADSM_WRAPPER CUresult cuCtxDestroy(CUcontext context)
+{
+	return destroy(real_cu(cuCtxDestroy), context);
+}
+
+ADSM_WRAPPER CUresult cuCtxDestroy_v2(CUcontext context)
+{
+	return destroy(real_cu(cuCtxDestroy_v2), context);
+}
+
+ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+	CUresult result;
+
+	ADSM_CUDA_LENT(result, real_cu(cuDevicePrimaryCtxRetain)(context, device),
+		       ADSM_CUDA_LOAN(context, sizeof(*context)));
+	if (result == CUDA_SUCCESS && device >= 0 && device < DEVICES_MAX) {
+		adsm_mutex_lock(&primary_lock);
+		primary[device].context = *context;
+		primary[device].n++;
+		adsm_mutex_unlock(&primary_lock);
+	}
+	return result;
+}
+
+/* Also where it was not seen that the program retained it. */
+static CUcontext context_to_reset(CUdevice device)
+{
+	CUcontext context = NULL;
+	unsigned flags;
+	int active;
+
+	if (device >= 0 && device < DEVICES_MAX) {
+		adsm_mutex_lock(&primary_lock);
+		context = primary[device].context;
+		adsm_mutex_unlock(&primary_lock);
+	}
+	if (context)
+		return context;
+	if (!adsm_started() || real_cu(cuDevicePrimaryCtxGetState)(device, &flags, &active) || !active ||
+	    real_cu(cuDevicePrimaryCtxRetain)(&context, device))
+		return NULL;
+	real_cu(cuDevicePrimaryCtxRelease)(device);
+	return context;
+}
+
+/* One share less of the program's; where that was the last, the context. */
+static CUcontext context_to_release(CUdevice device)
+{
+	CUcontext context = NULL;
+
+	if (device < 0 || device >= DEVICES_MAX)
+		return NULL;
+	adsm_mutex_lock(&primary_lock);
+	if (primary[device].n && !--primary[device].n) {
+		context = primary[device].context;
+		primary[device].context = NULL;
+	}
+	adsm_mutex_unlock(&primary_lock);
+	return context;
+}
+
+#define RELEASE(name)							\
+	ADSM_WRAPPER CUresult name(CUdevice device)			\
+	{								\
+		end_context(context_to_release(device), false);		\
+		return real_cu(name)(device);				\
+	}
+RELEASE(cuDevicePrimaryCtxRelease)
+RELEASE(cuDevicePrimaryCtxRelease_v2)
+
+#define RESET(name)							\
+	ADSM_WRAPPER CUresult name(CUdevice device)			\
+	{								\
+		end_context(context_to_reset(device), true);		\
+		return real_cu(name)(device);				\
+	}
+RESET(cuDevicePrimaryCtxReset)
+RESET(cuDevicePrimaryCtxReset_v2)

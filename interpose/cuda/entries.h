@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entries.h - the driver's functions that have a wrapper, each under the names of all its flavours, and what the
+ * wrappers share among themselves.
+ *
+ * Names that end in _ptds or _ptsz are the flavours of programs whose threads have default streams of their own. Of
+ * functions that have a _v2 with 64-bit addresses the first version, with 32-bit ones, has no wrapper.
+ */
+#ifndef ADSM_CUDA_ENTRIES_H
+#define ADSM_CUDA_ENTRIES_H
+
+#include "wrapper.h"
+#include "run/manager.h"
+
+typedef struct {
+	size_t srcXInBytes, srcY, srcZ, srcLOD;
+	int srcMemoryType;
+	const void *srcHost;
+	CUdeviceptr srcDevice;
+	CUarray srcArray;
+	CUcontext srcContext;
+	size_t srcPitch, srcHeight;
+	size_t dstXInBytes, dstY, dstZ, dstLOD;
+	int dstMemoryType;
+	void *dstHost;
+	CUdeviceptr dstDevice;
+	CUarray dstArray;
+	CUcontext dstContext;
+	size_t dstPitch, dstHeight;
+	size_t WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D_PEER;
+
+typedef struct { char reserved[64]; } CUipcMemHandle;
+/* The beginning is the same for each operation that has an address. */
+typedef union { struct { int operation; CUdeviceptr address; } any; uint64_t pad[6]; } CUstreamBatchMemOpParams;
+
+/* Both flavours. */
+#define ADSM_CU_PTDS(name, params) CUresult name params; CUresult name##_ptds params;
+#define ADSM_CU_PTSZ(name, params) CUresult name params; CUresult name##_ptsz params;
+
+/* ---- context.c */
+
+CUresult cuInit(unsigned flags);
+CUresult cuCtxDestroy(CUcontext context);
+CUresult cuCtxDestroy_v2(CUcontext context);
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
+CUresult cuDevicePrimaryCtxRelease(CUdevice device);
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device);
+CUresult cuDevicePrimaryCtxReset(CUdevice device);
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
+
+/* ---- memory.c */
+
+CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size);
+CUresult cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element);
+ADSM_CU_PTSZ(cuMemAllocAsync, (CUdeviceptr *p, size_t size, CUstream stream))
+ADSM_CU_PTSZ(cuMemAllocFromPoolAsync, (CUdeviceptr *p, size_t size, CUmemoryPool pool, CUstream stream))
+CUresult cuMemFree_v2(CUdeviceptr p);
+ADSM_CU_PTSZ(cuMemFreeAsync, (CUdeviceptr p, CUstream stream))
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, CUdeviceptr p);
+CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr p);
+CUresult cuPointerGetAttributes(unsigned n, int *attributes, void **values, CUdeviceptr p);
+CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p);
+CUresult cuMemPoolExportPointer(void *data, CUdeviceptr p);
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t n);
+CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p, size_t size, int type, unsigned long long flags);
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags);
+
+/* ---- copy.c */
+
+ADSM_CU_PTDS(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size))
+ADSM_CU_PTDS(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t size))
+ADSM_CU_PTDS(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t size))
+ADSM_CU_PTDS(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size))
+ADSM_CU_PTDS(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t size))
+ADSM_CU_PTSZ(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream))
+ADSM_CU_PTSZ(cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t size, CUstream stream))
+ADSM_CU_PTSZ(cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t size, CUstream stream))
+ADSM_CU_PTSZ(cuMemcpyDtoDAsync_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream))
+ADSM_CU_PTSZ(cuMemcpyPeerAsync, (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t size,
+				 CUstream stream))
+ADSM_CU_PTSZ(cuMemcpyBatchAsync, (CUdeviceptr *dst, CUdeviceptr *src, size_t *sizes, size_t n, void *attributes,
+				  size_t *indices, size_t n_attributes, size_t *failed, CUstream stream))
+ADSM_CU_PTSZ(cuMemcpyBatchAsync_v2, (CUdeviceptr *dst, CUdeviceptr *src, size_t *sizes, size_t n, void *attributes,
+				     size_t *indices, size_t n_attributes, CUstream stream))
+
+ADSM_CU_PTDS(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *copy))
+ADSM_CU_PTDS(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *copy))
+ADSM_CU_PTSZ(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream))
+ADSM_CU_PTDS(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *copy))
+ADSM_CU_PTSZ(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream stream))
+ADSM_CU_PTDS(cuMemcpy3DPeer, (const CUDA_MEMCPY3D_PEER *copy))
+ADSM_CU_PTSZ(cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *copy, CUstream stream))
+ADSM_CU_PTSZ(cuMemcpy3DBatchAsync, (size_t n, void *copies, size_t *failed, unsigned long long flags, CUstream stream))
+ADSM_CU_PTSZ(cuMemcpy3DBatchAsync_v2, (size_t n, void *copies, unsigned long long flags, CUstream stream))
+
+ADSM_CU_PTDS(cuMemcpyDtoA_v2, (CUarray dst, size_t offset, CUdeviceptr src, size_t size))
+ADSM_CU_PTDS(cuMemcpyAtoD_v2, (CUdeviceptr dst, CUarray src, size_t offset, size_t size))
+ADSM_CU_PTDS(cuMemcpyHtoA_v2, (CUarray dst, size_t offset, const void *src, size_t size))
+ADSM_CU_PTDS(cuMemcpyAtoH_v2, (void *dst, CUarray src, size_t offset, size_t size))
+ADSM_CU_PTSZ(cuMemcpyHtoAAsync_v2, (CUarray dst, size_t offset, const void *src, size_t size, CUstream stream))
+ADSM_CU_PTSZ(cuMemcpyAtoHAsync_v2, (void *dst, CUarray src, size_t offset, size_t size, CUstream stream))
+
+ADSM_CU_PTDS(cuMemsetD8_v2, (CUdeviceptr dst, unsigned char value, size_t n))
+ADSM_CU_PTDS(cuMemsetD16_v2, (CUdeviceptr dst, unsigned short value, size_t n))
+ADSM_CU_PTDS(cuMemsetD32_v2, (CUdeviceptr dst, unsigned value, size_t n))
+ADSM_CU_PTSZ(cuMemsetD8Async, (CUdeviceptr dst, unsigned char value, size_t n, CUstream stream))
+ADSM_CU_PTSZ(cuMemsetD16Async, (CUdeviceptr dst, unsigned short value, size_t n, CUstream stream))
+ADSM_CU_PTSZ(cuMemsetD32Async, (CUdeviceptr dst, unsigned value, size_t n, CUstream stream))
+ADSM_CU_PTDS(cuMemsetD2D8_v2, (CUdeviceptr dst, size_t pitch, unsigned char value, size_t n, size_t height))
+ADSM_CU_PTDS(cuMemsetD2D16_v2, (CUdeviceptr dst, size_t pitch, unsigned short value, size_t n, size_t height))
+ADSM_CU_PTDS(cuMemsetD2D32_v2, (CUdeviceptr dst, size_t pitch, unsigned value, size_t n, size_t height))
+ADSM_CU_PTSZ(cuMemsetD2D8Async, (CUdeviceptr dst, size_t pitch, unsigned char value, size_t n, size_t height,
+				 CUstream stream))
+ADSM_CU_PTSZ(cuMemsetD2D16Async, (CUdeviceptr dst, size_t pitch, unsigned short value, size_t n, size_t height,
+				  CUstream stream))
+ADSM_CU_PTSZ(cuMemsetD2D32Async, (CUdeviceptr dst, size_t pitch, unsigned value, size_t n, size_t height,
+				  CUstream stream))
+
+ADSM_CU_PTSZ(cuStreamWriteValue32, (CUstream stream, CUdeviceptr dst, uint32_t value, unsigned flags))
+ADSM_CU_PTSZ(cuStreamWriteValue32_v2, (CUstream stream, CUdeviceptr dst, uint32_t value, unsigned flags))
+ADSM_CU_PTSZ(cuStreamWriteValue64, (CUstream stream, CUdeviceptr dst, uint64_t value, unsigned flags))
+ADSM_CU_PTSZ(cuStreamWriteValue64_v2, (CUstream stream, CUdeviceptr dst, uint64_t value, unsigned flags))
+ADSM_CU_PTSZ(cuStreamBatchMemOp, (CUstream stream, unsigned n, CUstreamBatchMemOpParams *operations, unsigned flags))
+ADSM_CU_PTSZ(cuStreamBatchMemOp_v2, (CUstream stream, unsigned n, CUstreamBatchMemOpParams *operations, unsigned flags))
+
+/* ---- launch.c */
+
+ADSM_CU_PTSZ(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+			      unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,
+			      void **extra))
+ADSM_CU_PTSZ(cuLaunchCooperativeKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+					 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+					 CUstream stream, void **params))
+ADSM_CU_PTSZ(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra))
+CUresult cuLaunchCooperativeKernelMultiDevice(void *launches, unsigned n, unsigned flags);
+CUresult cuLaunch(CUfunction function);
+CUresult cuLaunchGrid(CUfunction function, int width, int height);
+CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream);
+ADSM_CU_PTSZ(cuGraphLaunch, (CUgraphExec graph, CUstream stream))
+ADSM_CU_PTSZ(cuLaunchHostFunc, (CUstream stream, CUhostFn *function, void *data))
+ADSM_CU_PTSZ(cuStreamAddCallback, (CUstream stream, CUstreamCallback *function, void *data, unsigned flags))
+
+/* ---- handles.c */
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name);
+CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library);
+CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel);
+CUresult cuModuleUnload(CUmodule module);
+CUresult cuLibraryUnload(CUlibrary library);
+/* Since 12.4. */
+CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module);
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library);
+
+/* ---- stream.c */
+
+CUresult cuStreamDestroy(CUstream stream);
+CUresult cuStreamDestroy_v2(CUstream stream);
+ADSM_CU_PTSZ(cuStreamBeginCapture, (CUstream stream))
+ADSM_CU_PTSZ(cuStreamBeginCapture_v2, (CUstream stream, int mode))
+ADSM_CU_PTSZ(cuStreamBeginCaptureToGraph, (CUstream stream, CUgraph graph, const void *dependencies, const void *data,
+					   size_t n, int mode))
+ADSM_CU_PTSZ(cuStreamEndCapture, (CUstream stream, CUgraph *graph))
+
+/* ---- sync.c */
+
+CUresult cuCtxSynchronize(void);
+CUresult cuCtxSynchronize_v2(CUcontext context);
+ADSM_CU_PTSZ(cuStreamSynchronize, (CUstream stream))
+ADSM_CU_PTSZ(cuStreamQuery, (CUstream stream))
+CUresult cuEventSynchronize(CUevent event);
+CUresult cuEventQuery(CUevent event);
+
+/* ---- shared by these files */
+
+/* A kernel's parameters (handles.c). */
+struct adsm_cuda_param { size_t offset, size; };
+struct adsm_cuda_layout {
+	size_t n;
+	struct adsm_cuda_param params[];
+};
+/*
+ * Of what a launch is given, a CUfunction or a CUkernel; the driver is asked once. NULL: nobody knows. Valid until its
+ * module or library is unloaded, or its context ends. Takes no lock.
+ */
+const struct adsm_cuda_layout *adsm_cuda_layout(CUfunction function);
+/* The program ends a context, and with it the functions there. */
+void adsm_cuda_forget_handles(CUcontext context);
+
+/* When the program ended a home's context, in starts of the library (context.c): nothing there is concerned then. */
+extern _Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
+
+static inline bool adsm_cuda_has_ended(const struct adsm_home *home)
+{
+	unsigned epoch = atomic_load_explicit(&adsm_cuda_ended[home->index], memory_order_relaxed);
+
+	return epoch && epoch == adsm_epoch;
+}
+/* Bits of homes, by index: commands have gone to the driver past the library since it last freed memory there. */
+extern _Atomic uint32_t adsm_cuda_past;
+
+/* After such a command: cuMemFree() waits for it. */
+static inline CUresult adsm_cuda_passed(CUresult result)
+{
+	if (atomic_load(&adsm_cuda_past) != UINT32_MAX)
+		atomic_store(&adsm_cuda_past, UINT32_MAX);
+	return result;
+}
+
+/* Objects of the program's memory in this context end (memory.c). */
+void adsm_cuda_forget(CUcontext context);
+/* Does any stream capture? (stream.c) */
+bool adsm_cuda_captures(void);
+/* Commands of this stream are recorded, not run; or it is in no state to tell (stream.c). */
+bool adsm_cuda_capturing(CUstream stream);
+/* The program has waited for commands: with protocols that see no accesses, objects are fetched (sync.c). */
+int adsm_cuda_acquire(struct adsm_home *home);
+/* Wait for the calls that the library knows of (sync.c). */
+int adsm_cuda_wait_calls(struct adsm_home *home);
+/* Wait for a stream of the program's, as cuStreamSynchronize() does (sync.c); after it, objects may be looked at. */
+CUresult adsm_cuda_wait(CUstream stream);
+
+/* The home whose objects commands on @stream may use; NULL: straight to the driver. */
+static inline struct adsm_home *adsm_cuda_concerned(void)
+{
+	struct adsm_home *home = adsm_foreign_active() ? adsm_cuda_current_home() : NULL;
+
+	return home && !adsm_cuda_has_ended(home) ? home : NULL;
+}
+
+/* What the library could not do, as a CUresult; of a context that has failed the driver's own error (sync.c). */
+CUresult adsm_cuda_failure(int error, CUstream stream);
+/* adsm_foreign_call() for wrappers: its result is the driver's (launch.c). */
+CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, CUstream stream,
+			   int (*enqueue)(void *arg), void *arg);
+
+/* A function of the driver's without a wrapper: real_cu() after this. */
+#define ADSM_CU_CALLED(function_) static struct adsm_cu_entry cu_##function_ = { .name = #function_ }
+
+#endif

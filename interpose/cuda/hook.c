@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook.c - how programs come to the wrappers of CUDA's driver: by dlsym() (dlsym.S), and by cuGetProcAddress().
+ *
+ * The driver answers first. Where its answer is a symbol of its own that has a wrapper, the wrapper is handed out: so
+ * versions, flavours, failures and other libraries' functions of the same name stay what they are.
+ *
+ * No lock: a constructor may look symbols up, with the dynamic linker's lock held, which dlopen() takes.
+ */
+#include "wrapper.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "run/manager.h"
+#include "base/options.h"
+#include "base/os.h"
+
+#define DRIVER "libcuda.so.1"
+#define N_NAMED 64
+
+extern struct adsm_cu_entry __start_adsm_cu[], __stop_adsm_cu[];
+/* Where this library begins and ends; the linker's. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+/* For dlsym.S. */
+void *adsm_dlsym_answer(void *handle, const char *name);
+void *adsm_dlsym_find(void);
+extern _Atomic(void *) adsm_dlsym_real;
+
+/* ---- the real dlsym() */
+
+_Atomic(void *) adsm_dlsym_real;
+
+static void *no_dlsym(void *handle, const char *name)
+{
+	return NULL;
+}
+
+/* libc's; other people's wrappers of it would be asked for what they ask us for. */
+void *adsm_dlsym_find(void)
+{
+	struct adsm_library library = { 0 };
+	void *function = NULL;
+
+	while (!function && adsm_library_next(&library))
+		function = adsm_library_find(&library, "dlsym", true);
+	if (!function)
+		function = (void *)(uintptr_t)no_dlsym;
+	atomic_store_explicit(&adsm_dlsym_real, function, memory_order_relaxed);
+	return function;
+}
+
+__attribute__((constructor(101))) static void find_early(void)
+{
+	adsm_dlsym_find();
+}
+
+void *adsm_real_dlsym(void *handle, const char *name)
+{
+	void *function = atomic_load_explicit(&adsm_dlsym_real, memory_order_relaxed);
+
+	if (!function)
+		function = adsm_dlsym_find();
+	return ((__typeof__(&dlsym))(uintptr_t)function)(handle, name);
+}
+
+/* ---- the driver of this process */
+
+static _Atomic(void *) driver;
+
+static bool is_own(const void *address)
+{
+	return (const char *)address >= __ehdr_start && (const char *)address < _end;
+}
+
+/* The library with this symbol in it, opened once more, if it is a driver whatever its name: it starts one itself. */
+static void *open_owner(const void *symbol)
+{
+	static const char *const marks[] = { "cuInit", "cuDriverGetVersion", "cuGetProcAddress" };
+	struct link_map *map;
+	Dl_info info, own;
+	void *handle;
+
+	if (!symbol || is_own(symbol) || !dladdr1(symbol, &info, (void **)&map, RTLD_DL_LINKMAP) || !*map->l_name)
+		return NULL;
+	handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	for (size_t i = 0; handle && i < sizeof(marks) / sizeof(*marks); i++) {
+		if (dladdr(adsm_real_dlsym(handle, marks[i]), &own) && own.dli_fbase == info.dli_fbase)
+			continue;
+		dlclose(handle);
+		handle = NULL;
+	}
+	return handle;
+}
+
+/* A handle on it, kept: what was looked up stays valid. NULL: none is loaded, unless @symbol is one's. */
+static void *find_driver(const void *symbol)
+{
+	void *handle = atomic_load_explicit(&driver, memory_order_acquire), *other = NULL;
+
+	if (handle)
+		return handle;
+	handle = dlopen(DRIVER, RTLD_LAZY | RTLD_NOLOAD);
+	if (!handle)
+		handle = open_owner(symbol);
+	if (handle && !atomic_compare_exchange_strong(&driver, &other, handle)) {
+		dlclose(handle);
+		handle = other;
+	}
+	return handle;
+}
+
+/* The driver's own; NULL: it has none. */
+static void *symbol_of(void *handle, struct adsm_cu_entry *entry)
+{
+	void *symbol = atomic_load_explicit(&entry->symbol, memory_order_relaxed);
+
+	if (!symbol) {
+		symbol = adsm_real_dlsym(handle, entry->name);
+		atomic_store_explicit(&entry->symbol, symbol, memory_order_relaxed);
+	}
+	return symbol;
+}
+
+static CUresult missing(void)
+{
+	return CUDA_ERROR_NOT_FOUND;
+}
+
+/*
+ * The first call of a wrapper, which may be all that a program does, where it is linked with the driver: the one of
+ * this process, or what is next behind this library, or the one that is installed.
+ */
+void *adsm_cu_find(struct adsm_cu_entry *entry)
+{
+	int saved_errno = errno;
+	void *handle = find_driver(NULL), *function = NULL;
+
+	if (!handle) {
+		function = adsm_real_dlsym(RTLD_NEXT, entry->name);
+		handle = find_driver(function);
+	}
+	if (!handle && !function && !adsm_os_is_privileged() && dlopen(DRIVER, RTLD_NOW))
+		handle = find_driver(NULL);
+	if (handle)
+		function = symbol_of(handle, entry);
+	/* Without a driver not for ever: one may come yet. */
+	if (function || handle) {
+		function = function ? function : (void *)(uintptr_t)missing;
+		atomic_store_explicit(&entry->function, function, memory_order_release);
+	}
+	errno = saved_errno;
+	return function ? function : (void *)(uintptr_t)missing;
+}
+
+/* ---- look-ups by dlsym() */
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
+/* For cu[A-Z] names only. NULL: the real one's answer, to the caller itself. */
+void *adsm_dlsym_answer(void *handle, const char *name)
+{
+	struct adsm_cu_entry *entry;
+	void *symbol, *own, *answer = NULL;
+	int saved_errno;
+
+	/* Their answers depend on the caller. RTLD_DEFAULT finds the wrappers: they are exported. */
+	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
+		return NULL;
+	for (entry = __start_adsm_cu; entry != __stop_adsm_cu && strcmp(entry->name, name); entry++)
+		;
+	if (entry == __stop_adsm_cu)
+		return NULL;
+	saved_errno = errno;
+	symbol = adsm_real_dlsym(handle, name);
+	own = symbol ? find_driver(symbol) : NULL;
+	if (own && symbol_of(own, entry) == symbol)
+		answer = entry->wrapper;
+	errno = saved_errno;
+	return answer;
+}
+
+/* ---- look-ups by cuGetProcAddress() */
+
+/* Entry points that need no wrapper, by how they begin: they take no memory, or none that can be an object. */
+static const char *const families[] = {
+	"cuArray", "cuCheckpoint", "cuCoredump", "cuCtx", "cuDestroyExternal", "cuDev", "cuDriver", "cuEGL",
+	"cuEvent", "cuExternal", "cuFlush", "cuFunc", "cuGL", "cuGet", "cuGraph", "cuGreen", "cuImportExternal",
+	"cuIpcClose", "cuIpcGetEvent", "cuIpcOpen", "cuKernel", "cuLibrary", "cuLink", "cuLogs",
+	"cuMemAddress", "cuMemAdvise", "cuMemAllocHost", "cuMemDiscard",
+	"cuMemExportTo", "cuMemFreeHost", "cuMemGetAccess", "cuMemGetAllocation", "cuMemGetDefaultMemPool",
+	"cuMemGetMemPool", "cuMemHost", "cuMemImportFrom", "cuMemMap", "cuMemPool", "cuMemPrefetch",
+	"cuMemRange", "cuMemRelease", "cuMemRetain", "cuMemSetAccess", "cuMemSetMemPool", "cuMemUnmap",
+	"cuMemcpyAtoA", "cuMipmapped", "cuModule", "cuMulticast", "cuOccupancy", "cuParam", "cuPointerSet",
+	"cuProfiler", "cuSignalExternal", "cuStreamAttach", "cuStreamBeginCapture", "cuStreamCopyAttributes",
+	"cuStreamCreate", "cuStreamDestroy", "cuStreamEndCapture", "cuStreamGet", "cuStreamIsCapturing",
+	"cuStreamSetAttribute", "cuStreamUpdateCapture", "cuStreamWaitEvent", "cuSurf", "cuTensorMap", "cuTex",
+	"cuThread", "cuUserObject", "cuVDPAU", "cuWaitExternal",
+};
+
+/* Is it @symbol, of a version or a flavour? One asks for names without them. */
+static bool is_variant(const struct adsm_cu_entry *entry, const char *symbol)
+{
+	size_t length = strlen(symbol);
+
+	return !strncmp(entry->name, symbol, length) && (!entry->name[length] || entry->name[length] == '_');
+}
+
+/* Nothing to say about it. A version that the wrappers do not know is not one of those, whatever its family. */
+static bool is_known(const char *symbol)
+{
+	for (struct adsm_cu_entry *entry = __start_adsm_cu; entry != __stop_adsm_cu; entry++)
+		if (is_variant(entry, symbol))
+			return false;
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+		if (has_prefix(symbol, families[i]))
+			return true;
+	return false;
+}
+
+/* Before the library starts nobody has read the options. */
+static bool is_told(void)
+{
+	const char *level = adsm_started() ? NULL : adsm_os_getenv("ADSM_LOG");
+
+	return adsm_log_level >= ADSM_LOG_INFO || (level && (!strcmp(level, "info") || !strcmp(level, "debug")));
+}
+
+/* Once for each. When there have been too many, no more. */
+static void name_unknown(const char *symbol)
+{
+	static _Atomic uint64_t named[N_NAMED];
+	uint64_t hash = 14695981039346656037u;
+
+	for (const char *p = symbol; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+	hash |= 1;
+	for (size_t i = 0; i < N_NAMED; i++) {
+		uint64_t other = 0;
+
+		if (atomic_compare_exchange_strong(&named[i], &other, hash)) {
+			adsm_log_write(ADSM_LOG_INFO, "CUDA's %s is not known here: it goes to the driver as it is",
+				       symbol);
+			return;
+		}
+		if (other == hash)
+			return;
+	}
+}
+
+/* What to hand out for what the driver did. */
+static void *substitute(const char *symbol, void *function)
+{
+	int saved_errno = errno;
+	void *handle = symbol && *symbol && function ? find_driver(function) : NULL;
+	struct adsm_cu_entry *entry = handle ? __start_adsm_cu : __stop_adsm_cu;
+
+	while (entry != __stop_adsm_cu && !(is_variant(entry, symbol) && symbol_of(handle, entry) == function))
+		entry++;
+	if (entry != __stop_adsm_cu)
+		function = entry->wrapper;
+	else if (handle && !is_own(function) && is_told() && !is_known(symbol))
+		name_unknown(symbol);
+	errno = saved_errno;
+	return function;
+}
+
+CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
+CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags, int *status);
+ADSM_CU(cuGetProcAddress);
+ADSM_CU(cuGetProcAddress_v2);
+
+ADSM_WRAPPER CUresult cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags)
+{
+	CUresult error;
+
+	ADSM_CUDA_LENT(error, real_cu(cuGetProcAddress)(symbol, function, version, flags),
+		       ADSM_CUDA_LOAN(symbol, ADSM_CUDA_TEXT), ADSM_CUDA_LOAN(function, sizeof(*function)));
+	if (!error && function)
+		*function = substitute(symbol, *function);
+	return error;
+}
+
+ADSM_WRAPPER CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags, int *status)
+{
+	CUresult error;
+
+	ADSM_CUDA_LENT(error, real_cu(cuGetProcAddress_v2)(symbol, function, version, flags, status),
+		       ADSM_CUDA_LOAN(symbol, ADSM_CUDA_TEXT), ADSM_CUDA_LOAN(function, sizeof(*function)),
+		       ADSM_CUDA_LOAN(status, sizeof(*status)));
+	if (!error && function)
+		*function = substitute(symbol, *function);
+	return error;
+}
+
+/* ---- what the wrappers ask */
+
+struct adsm_home *adsm_cuda_current_home(void)
+{
+	static struct adsm_cu_entry entry = { .name = "cuCtxGetCurrent" };
+	CUcontext context = NULL;
+
+	if (!adsm_foreign_active() || ((CUresult (*)(CUcontext *))adsm_cu_get(&entry))(&context) || !context)
+		return NULL;
+	return adsm_foreign_home_of(context);
+}
+
+/* Was this library preloaded by its path, or by its name? What the path is from elsewhere, or to the linker, is lost. */
+static bool is_preloaded(void)
+{
+	const char *list = adsm_os_getenv("LD_PRELOAD");
+	char own[PATH_MAX], path[PATH_MAX], found[PATH_MAX];
+
+	if (!list || adsm_os_library_path(own, sizeof(own)))
+		return false;
+	for (; *list; list += strspn(list, ": ")) {
+		size_t length = strcspn(list, ": ");
+
+		if (length < sizeof(path)) {
+			const char *name;
+
+			memcpy(path, list, length);
+			path[length] = '\0';
+			name = strrchr(path, '/');
+			if (*path == '/' && !strchr(path, '$') ? realpath(path, found) && !strcmp(found, own) :
+								 has_prefix(name ? name + 1 : path, "libadsm.so"))
+				return true;
+		}
+		list += length;
+	}
+	return false;
+}
+
+static bool makes_objects;
+
+/* It is asked before the library starts: it starts for the first object. */
+static void choose_objects(void)
+{
+	int saved_errno = errno;
+
+	if ((adsm_started() || !adsm_options_load()) && adsm_options.cuda_objects != ADSM_CUDA_OBJECTS_OFF)
+		makes_objects = adsm_options.cuda_objects == ADSM_CUDA_OBJECTS_ON || is_preloaded();
+	errno = saved_errno;
+}
+
+bool adsm_cuda_makes_objects(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, choose_objects);
+	return makes_objects;
+}
+
+CUresult adsm_cuda_result(int error)
+{
+	static const struct { int error; CUresult result; } rows[] = {
+		{ ENOMEM, CUDA_ERROR_OUT_OF_MEMORY }, { EINVAL, CUDA_ERROR_INVALID_VALUE },
+		{ ENODEV, CUDA_ERROR_DEVICE_UNAVAILABLE }, { EFAULT, CUDA_ERROR_ILLEGAL_ADDRESS },
+		{ ENOTSUP, CUDA_ERROR_NOT_SUPPORTED }, { EBUSY, CUDA_ERROR_NOT_PERMITTED },
+		{ EPERM, CUDA_ERROR_NOT_PERMITTED }, { ENOENT, CUDA_ERROR_NOT_FOUND },
+		{ ENOEXEC, CUDA_ERROR_INVALID_IMAGE }, { ETIMEDOUT, CUDA_ERROR_LAUNCH_TIMEOUT },
+	};
+	static _Atomic bool said[sizeof(rows) / sizeof(*rows) + 1];
+	size_t i = 0;
+
+	if (!error)
+		return CUDA_SUCCESS;
+	while (i < sizeof(rows) / sizeof(*rows) && rows[i].error != -error)
+		i++;
+	if (!atomic_exchange(&said[i], true))
+		adsm_error_once();
+	return i < sizeof(rows) / sizeof(*rows) ? rows[i].result : CUDA_ERROR_UNKNOWN;
+}

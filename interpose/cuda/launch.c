@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - kernels and graphs: objects are released to them. What a kernel uses is not known, so it may use every
+ * object of its context.
+ */
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "entries.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/os.h"
+#include "base/stats.h"
+
+#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)
+#define FUNCTION_CHECK_NS 100000000u	/* a look at the context's state, now and then */
+
+ADSM_CU_CALLED(cuStreamQuery);
+
+/* The commands of a stream that captures run later, by cuGraphLaunch(). */
+static struct adsm_home *home_of_launch(CUstream stream)
+{
+	struct adsm_home *home = adsm_cuda_concerned();
+
+	return home && !adsm_cuda_capturing(stream) ? home : NULL;
+}
+
+/* ---- arguments */
+
+/*
+ * What the driver reads while it is given a kernel: values, and lists of them. What lies in objects is copied before,
+ * for at that time they are the device's, and this thread has the lock that a touch takes.
+ */
+struct arguments {
+	void **params, **extra;
+	struct copy *copies;
+};
+
+struct copy {
+	struct copy *next;
+	max_align_t bytes[];
+};
+
+static bool is_shared(const void *p)
+{
+	struct adsm_foreign_place place;
+
+	return adsm_foreign_find(p, &place);
+}
+
+/* Without memory it is not copied: the fault handler will say so. */
+static void *copy_of(struct arguments *arguments, const void *p, size_t size)
+{
+	struct copy *copy = malloc(sizeof(*copy) + size);
+
+	if (!copy)
+		return (void *)p;
+	copy->next = arguments->copies;
+	arguments->copies = copy;
+	return memcpy(copy->bytes, p, size);
+}
+
+static void *unshared(struct arguments *arguments, void *p, size_t size)
+{
+	return is_shared(p) ? copy_of(arguments, p, size) : p;
+}
+
+static void copy_params(struct arguments *arguments, CUfunction function)
+{
+	const struct adsm_cuda_layout *layout = adsm_cuda_layout(function);
+	bool shared = is_shared(arguments->params);
+	void **params;
+
+	if (!layout || !layout->n)
+		return;
+	for (size_t i = 0; i < layout->n && !shared; i++)
+		shared = is_shared(arguments->params[i]);
+	if (!shared)
+		return;
+	params = copy_of(arguments, arguments->params, layout->n * sizeof(*params));
+	if (params == arguments->params)
+		return;
+	for (size_t i = 0; i < layout->n; i++)
+		params[i] = unshared(arguments, params[i], layout->params[i].size);
+	arguments->params = params;
+}
+
+/* One buffer with all values. */
+static void copy_extra(struct arguments *arguments)
+{
+	bool shared = is_shared(arguments->extra);
+	size_t n = 0, size = 0;
+	void **extra;
+
+	for (; arguments->extra[n] == CU_LAUNCH_PARAM_BUFFER_POINTER ||
+	     arguments->extra[n] == CU_LAUNCH_PARAM_BUFFER_SIZE; n += 2) {
+		shared |= is_shared(arguments->extra[n + 1]);
+		if (arguments->extra[n] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			size = *(const size_t *)arguments->extra[n + 1];
+	}
+	if (!shared)
+		return;
+	extra = copy_of(arguments, arguments->extra, (n + 1) * sizeof(*extra));
+	if (extra == arguments->extra)
+		return;
+	for (size_t i = 0; i < n; i += 2)
+		extra[i + 1] = unshared(arguments, extra[i + 1],
+					extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE ? sizeof(size) : size);
+	arguments->extra = extra;
+}
+
+static void copy_shared(struct arguments *arguments, CUfunction function)
+{
+	if (!adsm_foreign_active())
+		return;
+	if (function && arguments->params)
+		copy_params(arguments, function);
+	if (arguments->extra)
+		copy_extra(arguments);
+}
+
+static void free_copies(struct arguments *arguments)
+{
+	while (arguments->copies) {
+		struct copy *copy = arguments->copies;
+
+		arguments->copies = copy->next;
+		free(copy);
+	}
+}
+
+/* ---- kernels */
+
+struct kernel {
+	__typeof__(&cuLaunchKernel) driver;
+	__typeof__(&cuLaunchCooperativeKernel) cooperative;	/* instead */
+	CUfunction function;
+	unsigned grid[3], block[3], shared;
+	CUstream stream;
+	struct arguments arguments;
+};
+
+static int enqueue_kernel(void *arg)
+{
+	const struct kernel *k = arg;
+
+	if (k->cooperative)
+		return k->cooperative(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
+				      k->block[2], k->shared, k->stream, k->arguments.params);
+	return k->driver(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
+			 k->shared, k->stream, k->arguments.params, k->arguments.extra);
+}
+
+static CUresult launch_kernel(struct kernel *kernel, bool per_thread)
+{
+	CUstream stream = adsm_cuda_stream(kernel->stream, per_thread);
+	struct adsm_home *home = home_of_launch(stream);
+	CUresult result;
+
+	copy_shared(&kernel->arguments, kernel->function);
+	result = home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel, kernel) :
+		adsm_cuda_passed(enqueue_kernel(kernel));
+	free_copies(&kernel->arguments);
+	return result;
+}
+
+#define KERNEL(name, per_thread)									\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,	\
+				   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,	\
+				   CUstream stream, void **params, void **extra)			\
+	{												\
+		struct kernel kernel = {								\
+			.driver = real_cu(name), .function = function, .grid = { grid_x, grid_y, grid_z },	\
+			.block = { block_x, block_y, block_z }, .shared = shared, .stream = stream,	\
+			.arguments = { params, extra, NULL }						\
+		};											\
+													\
+		return launch_kernel(&kernel, per_thread);						\
+	}
+KERNEL(cuLaunchKernel, false)
+KERNEL(cuLaunchKernel_ptsz, true)
+
+#define COOPERATIVE(name, per_thread)									\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,	\
+				   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,	\
+				   CUstream stream, void **params)					\
+	{												\
+		struct kernel kernel = {								\
+			.cooperative = real_cu(name), .function = function,				\
+			.grid = { grid_x, grid_y, grid_z }, .block = { block_x, block_y, block_z },	\
+			.shared = shared, .stream = stream, .arguments = { .params = params }		\
+		};											\
+													\
+		return launch_kernel(&kernel, per_thread);						\
+	}
+COOPERATIVE(cuLaunchCooperativeKernel, false)
+COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
+
+struct kernel_ex {
+	__typeof__(&cuLaunchKernelEx) driver;
+	const CUlaunchConfig *config;
+	CUfunction function;
+	struct arguments arguments;
+};
+
+static int enqueue_kernel_ex(void *arg)
+{
+	const struct kernel_ex *k = arg;
+
+	return k->driver(k->config, k->function, k->arguments.params, k->arguments.extra);
+}
+
+static CUresult launch_kernel_ex(struct kernel_ex *kernel, bool per_thread)
+{
+	CUstream stream = adsm_cuda_stream(kernel->config ? kernel->config->hStream : NULL, per_thread);
+	struct adsm_home *home = home_of_launch(stream);
+	CUresult result;
+
+	copy_shared(&kernel->arguments, kernel->function);
+	result = home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_kernel_ex, kernel) :
+		adsm_cuda_passed(enqueue_kernel_ex(kernel));
+	free_copies(&kernel->arguments);
+	return result;
+}
+
+#define KERNEL_EX(name, per_thread)									\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name(const CUlaunchConfig *config, CUfunction function, void **params, void **extra) \
+	{												\
+		struct kernel_ex kernel = { real_cu(name), config, function, { params, extra, NULL } };	\
+													\
+		return launch_kernel_ex(&kernel, per_thread);						\
+	}
+KERNEL_EX(cuLaunchKernelEx, false)
+KERNEL_EX(cuLaunchKernelEx_ptsz, true)
+
+/* ---- launches of early days, on the default stream but for one */
+
+struct grid {
+	CUfunction function;
+	int width, height;
+	CUstream stream;
+};
+
+ADSM_CU(cuLaunch);
+ADSM_CU(cuLaunchGrid);
+ADSM_CU(cuLaunchGridAsync);
+
+static int enqueue_one(void *arg)
+{
+	const struct grid *g = arg;
+
+	return real_cu(cuLaunch)(g->function);
+}
+
+static int enqueue_grid(void *arg)
+{
+	const struct grid *g = arg;
+
+	return real_cu(cuLaunchGrid)(g->function, g->width, g->height);
+}
+
+static int enqueue_grid_async(void *arg)
+{
+	const struct grid *g = arg;
+
+	return real_cu(cuLaunchGridAsync)(g->function, g->width, g->height, g->stream);
+}
+
+static CUresult launch_grid(struct grid *grid, int (*enqueue)(void *arg))
+{
+	struct adsm_home *home = home_of_launch(grid->stream);
+
+	return home ? adsm_cuda_command(home, NULL, 0, grid->stream, enqueue, grid) :
+		adsm_cuda_passed(enqueue(grid));
+}
+
+ADSM_WRAPPER CUresult cuLaunch(CUfunction function)
+{
+	return launch_grid(&(struct grid){ .function = function }, enqueue_one);
+}
+
+ADSM_WRAPPER CUresult cuLaunchGrid(CUfunction function, int width, int height)
+{
+	return launch_grid(&(struct grid){ function, width, height, NULL }, enqueue_grid);
+}
+
+ADSM_WRAPPER CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream)
+{
+	return launch_grid(&(struct grid){ function, width, height, stream }, enqueue_grid_async);
+}
+
+/* ---- one kernel on several devices: only the current context's objects are released */
+
+struct devices {
+	void *launches;
+	unsigned n, flags;
+};
+
+ADSM_CU(cuLaunchCooperativeKernelMultiDevice);
+
+static int enqueue_devices(void *arg)
+{
+	const struct devices *d = arg;
+
+	return real_cu(cuLaunchCooperativeKernelMultiDevice)(d->launches, d->n, d->flags);
+}
+
+ADSM_WRAPPER CUresult cuLaunchCooperativeKernelMultiDevice(void *launches, unsigned n, unsigned flags)
+{
+	struct devices devices = { launches, n, flags };
+	struct adsm_home *home = home_of_launch(NULL);
+
+	return home ? adsm_cuda_command(home, NULL, 0, NULL, enqueue_devices, &devices) :
+		adsm_cuda_passed(enqueue_devices(&devices));
+}
+
+/* ---- graphs */
+
+struct graph {
+	__typeof__(&cuGraphLaunch) driver;
+	CUgraphExec graph;
+	CUstream stream;
+};
+
+static int enqueue_graph(void *arg)
+{
+	const struct graph *g = arg;
+
+	return g->driver(g->graph, g->stream);
+}
+
+static CUresult launch_graph(struct graph *graph, bool per_thread)
+{
+	CUstream stream = adsm_cuda_stream(graph->stream, per_thread);
+	struct adsm_home *home = home_of_launch(stream);
+
+	return home ? adsm_cuda_command(home, NULL, 0, stream, enqueue_graph, graph) :
+		adsm_cuda_passed(enqueue_graph(graph));
+}
+
+#define GRAPH(name, per_thread)									\
+	ADSM_CU(name);										\
+	ADSM_WRAPPER CUresult name(CUgraphExec graph, CUstream stream)				\
+	{											\
+		return launch_graph(&(struct graph){ real_cu(name), graph, stream }, per_thread);	\
+	}
+GRAPH(cuGraphLaunch, false)
+GRAPH(cuGraphLaunch_ptsz, true)
+
+/* ---- kernels in graphs: the driver reads their arguments when it is told of them */
+
+/* CUDA_KERNEL_NODE_PARAMS; the first version ends with the arguments. */
+struct node {
+	CUfunction function;
+	unsigned grid[3], block[3], shared;
+	void **params, **extra;
+	CUkernel kernel;		/* instead */
+	CUcontext context;
+};
+#define NODE offsetof(struct node, kernel)
+#define NODE_V2 sizeof(struct node)
+
+static void node_begin(struct node *node, struct arguments *arguments, const void *given, size_t size)
+{
+	memcpy(memset(node, 0, sizeof(*node)), given, size);
+	*arguments = (struct arguments){ node->params, node->extra, NULL };
+	copy_shared(arguments, node->function ? node->function : (CUfunction)node->kernel);
+	node->params = arguments->params;
+	node->extra = arguments->extra;
+}
+
+/* @size bytes at @given; the driver's function is called with `own` instead. */
+#define KERNEL_NODE(name, size, params_, args, ...)							\
+	CUresult name params_;										\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name params_								\
+	{												\
+		struct arguments arguments = { NULL, NULL, NULL };					\
+		struct node node;									\
+		const void *own = NULL;									\
+		CUresult result;									\
+													\
+		if (given) {										\
+			node_begin(&node, &arguments, given, size);					\
+			own = &node;									\
+		}											\
+		ADSM_CUDA_LENT(result, real_cu(name) args, __VA_ARGS__);				\
+		free_copies(&arguments);								\
+		return result;										\
+	}
+#define KERNEL_NODES(name, params_, args, ...)			\
+	KERNEL_NODE(name, NODE, params_, args, __VA_ARGS__)	\
+	KERNEL_NODE(name##_v2, NODE_V2, params_, args, __VA_ARGS__)
+
+KERNEL_NODES(cuGraphAddKernelNode, (CUgraphNode *ret, CUgraph graph, const CUgraphNode *after, size_t n,
+				    const void *given),
+	     (ret, graph, after, n, own), ADSM_CUDA_LOAN(ret, sizeof(*ret)), ADSM_CUDA_LOAN(after, n * sizeof(*after)))
+KERNEL_NODES(cuGraphKernelNodeSetParams, (CUgraphNode of, const void *given), (of, own), ADSM_CUDA_LOAN(own, 0))
+KERNEL_NODES(cuGraphExecKernelNodeSetParams, (CUgraphExec graph, CUgraphNode of, const void *given),
+	     (graph, of, own), ADSM_CUDA_LOAN(own, 0))
+
+/* ---- the program's functions in the order of a stream */
+
+ADSM_CU(cuLaunchHostFunc);
+ADSM_CU(cuLaunchHostFunc_ptsz);
+ADSM_CU(cuStreamAddCallback);
+ADSM_CU(cuStreamAddCallback_ptsz);
+
+/* One of them, until it has run. */
+struct function {
+	CUhostFn *host;
+	CUstreamCallback *callback;	/* instead */
+	void *data;
+	struct adsm_home *home;
+};
+
+/* Protocols that see no accesses need objects fetched before a function runs, and the driver's threads may not. */
+static struct {
+	struct adsm_mutex turn;
+	pthread_once_t once;
+	struct adsm_thread thread;
+	bool runs;
+	_Atomic(struct adsm_home *) home;	/* to be looked after */
+	_Atomic uint32_t asked, done;		/* futexes: how often */
+} fetcher = { .turn = ADSM_MUTEX_INIT, .once = PTHREAD_ONCE_INIT };
+
+static void run_fetcher(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		uint32_t done = atomic_load(&fetcher.done);
+
+		if (atomic_load(&fetcher.asked) == done) {
+			adsm_os_wait(&fetcher.asked, done, 0, false);
+			continue;
+		}
+		if (adsm_cuda_acquire(atomic_load(&fetcher.home)))
+			adsm_error("a function in a stream sees old bytes: %s", adsm_last_error());
+		adsm_os_poke(&fetcher.done);
+	}
+}
+
+static void start_fetcher(void)
+{
+	fetcher.runs = !adsm_os_thread_start(&fetcher.thread, "adsm-cuda-fetch", run_fetcher, NULL);
+}
+
+static void fetch_elsewhere(struct adsm_home *home)
+{
+	uint32_t done;
+
+	if (!fetcher.runs)
+		return;
+	adsm_mutex_lock(&fetcher.turn);
+	done = atomic_load(&fetcher.done);
+	atomic_store(&fetcher.home, home);
+	adsm_os_poke(&fetcher.asked);
+	while (atomic_load(&fetcher.done) == done)
+		adsm_os_wait(&fetcher.done, done, 0, false);
+	adsm_mutex_unlock(&fetcher.turn);
+}
+
+static _Atomic uint32_t n_functions;	/* futex: those that have not run yet */
+
+static void function_begins(const struct function *function)
+{
+	if (adsm_foreign_active() && atomic_load(&function->home->n_undetected))
+		fetch_elsewhere(function->home);
+}
+
+static void function_ended(struct function *function)
+{
+	free(function);
+	atomic_fetch_sub(&n_functions, 1);
+	adsm_os_wake(&n_functions, INT_MAX, false);
+}
+
+static void run_host(void *data)
+{
+	struct function *function = data;
+
+	function_begins(function);
+	function->host(function->data);
+	function_ended(function);
+}
+
+static void run_callback(CUstream stream, CUresult status, void *data)
+{
+	struct function *function = data;
+
+	function_begins(function);
+	function->callback(stream, status, function->data);
+	function_ended(function);
+}
+
+/* The library is concerned: what it gives the driver instead. In a graph they run again and again: there as they are. */
+static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamCallback *callback, void *data)
+{
+	struct adsm_home *home = adsm_cuda_concerned();
+	struct function *function;
+
+	if ((!host && !callback) || !home || adsm_cuda_capturing(stream))
+		return NULL;
+	function = malloc(sizeof(*function));
+	if (!function)
+		return NULL;
+	*function = (struct function){ host, callback, data, home };
+	/* A touch in it waits for what comes before, not for the function itself. */
+	adsm_foreign_launched(home);
+	if (atomic_load(&home->n_undetected))
+		pthread_once(&fetcher.once, start_fetcher);
+	atomic_fetch_add(&n_functions, 1);
+	return function;
+}
+
+static CUresult launch_host(__typeof__(&cuLaunchHostFunc) driver, CUstream stream, bool per_thread, CUhostFn *host,
+			    void *data)
+{
+	struct function *function = function_make(adsm_cuda_stream(stream, per_thread), host, NULL, data);
+	CUresult result = function ? driver(stream, run_host, function) : driver(stream, host, data);
+
+	if (function && result != CUDA_SUCCESS)
+		function_ended(function);
+	return adsm_cuda_passed(result);
+}
+
+static CUresult add_callback(__typeof__(&cuStreamAddCallback) driver, CUstream stream, bool per_thread,
+			     CUstreamCallback *callback, void *data, unsigned flags)
+{
+	struct function *function = function_make(adsm_cuda_stream(stream, per_thread), NULL, callback, data);
+	CUresult result = function ? driver(stream, run_callback, function, flags) :
+		driver(stream, callback, data, flags);
+
+	if (function && result != CUDA_SUCCESS)
+		function_ended(function);
+	return adsm_cuda_passed(result);
+}
+
+ADSM_WRAPPER CUresult cuLaunchHostFunc(CUstream stream, CUhostFn *function, void *data)
+{
+	return launch_host(real_cu(cuLaunchHostFunc), stream, false, function, data);
+}
+
+ADSM_WRAPPER CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn *function, void *data)
+{
+	return launch_host(real_cu(cuLaunchHostFunc_ptsz), stream, true, function, data);
+}
+
+ADSM_WRAPPER CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback *function, void *data, unsigned flags)
+{
+	return add_callback(real_cu(cuStreamAddCallback), stream, false, function, data, flags);
+}
+
+ADSM_WRAPPER CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback *function, void *data, unsigned flags)
+{
+	return add_callback(real_cu(cuStreamAddCallback_ptsz), stream, true, function, data, flags);
+}
+
+/*
+ * A touch waits for the calls that may write the object, those behind a function in a stream too; these wait for the
+ * function, and one that touches would never end. So in programs that do touch shared memory, a command is given to the
+ * driver when no function is outstanding. Others are let alone: their functions know nothing of it.
+ */
+static void let_functions_run(struct adsm_home *home, CUstream stream)
+{
+	uint32_t n;
+
+	if (!atomic_load_explicit(&n_functions, memory_order_acquire) ||
+	    !(atomic_load_explicit(&adsm_total.read_faults, memory_order_relaxed) ||
+	      atomic_load_explicit(&adsm_total.write_faults, memory_order_relaxed) ||
+	      atomic_load_explicit(&home->n_undetected, memory_order_relaxed)))
+		return;
+	while ((n = atomic_load(&n_functions))) {
+		CUresult result;
+
+		adsm_os_wait(&n_functions, n, FUNCTION_CHECK_NS, false);
+		/* In a context with an error they never run. */
+		result = real_cu(cuStreamQuery)(stream);
+		if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+			return;
+	}
+}
+
+/* ---- commands of any kind */
+
+/* May another thread record the event by which their end is known, and later? */
+static bool may_wait(CUstream stream)
+{
+	return stream != CU_STREAM_PER_THREAD && !adsm_cuda_captures() &&
+		adsm_options.cuda_events == ADSM_CUDA_EVENTS_LATE;
+}
+
+CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, CUstream stream,
+			   int (*enqueue)(void *arg), void *arg)
+{
+	int result = CUDA_SUCCESS, error;
+
+	let_functions_run(home, stream);
+	error = !n && may_wait(stream) ? adsm_foreign_launch(home, stream, enqueue, arg, &result) :
+		adsm_foreign_call(home, uses, n, stream, enqueue, arg, &result);
+	return error ? adsm_cuda_failure(error, stream) : result;
+}

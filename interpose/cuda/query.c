@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query.c - answers. Where the driver is to write one into shared memory, or to read a question there, the page
+ * may be closed, and what opens it needs the driver, which is locked by then. So it gets memory of the library's
+ * instead, which holds what is in the program's, and what it has changed there is copied back.
+ *
+ * Where there is no room for what a function makes, memory that is kept (kept.h) is given up, and the driver asked again.
+ *
+ * A row for each function that does no more than ask: how many parameters it has, which of them (a, b, …) are pointers,
+ * and to how many bytes. Numbers and pointers are passed alike, in registers or words of the stack of their own, so the
+ * functions here take words; none of these has a parameter of another kind.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "entries.h"
+#include "run/io.h"
+
+#define SPARE 64	/* behind what is lent: should a newer driver know of more */
+#define FABRIC 8	/* a kind of handles */
+
+/* ---- lending */
+
+/* Twice: what it was is kept behind, for two arguments may point to one place, and the driver write one of them. */
+static char *copy_of(const void *p, size_t size)
+{
+	char *copy = calloc(1, 2 * size + SPARE);
+
+	/* Without memory the driver uses the program's own; if it comes to that, the fault handler says so. */
+	if (copy)
+		memcpy(copy + size + SPARE, memcpy(copy, p, size), size);
+	return copy;
+}
+
+void adsm_cuda_lend(struct adsm_cuda_loan *loans, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct adsm_cuda_loan *loan = &loans[i];
+		void *own = (void *)*loan->argument;
+		bool text = loan->size == ADSM_CUDA_TEXT;
+
+		if (!loan->size || !adsm_may_be_shared(own, text ? 1 : loan->size))
+			continue;
+		if (text)
+			loan->size = strlen(own) + 1;
+		loan->lent = copy_of(own, loan->size);
+		if (!loan->lent)
+			continue;
+		loan->own = own;
+		*loan->argument = (uintptr_t)loan->lent;
+	}
+}
+
+void adsm_cuda_take_back(struct adsm_cuda_loan *loans, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct adsm_cuda_loan *loan = &loans[i];
+
+		if (!loan->own)
+			continue;
+		*loan->argument = (uintptr_t)loan->own;
+		if (memcmp(loan->lent, loan->lent + loan->size + SPARE, loan->size))
+			memcpy(loan->own, loan->lent, loan->size);
+		free(loan->lent);
+	}
+}
+
+/* ---- the table */
+
+typedef adsm_cuda_word word;
+
+#define PARAMS_1 (word a)
+#define PARAMS_2 (word a, word b)
+#define PARAMS_3 (word a, word b, word c)
+#define PARAMS_4 (word a, word b, word c, word d)
+#define PARAMS_5 (word a, word b, word c, word d, word e)
+#define PARAMS_6 (word a, word b, word c, word d, word e, word f)
+#define PARAMS_7 (word a, word b, word c, word d, word e, word f, word g)
+#define PARAMS_8 (word a, word b, word c, word d, word e, word f, word g, word h)
+#define ARGS_1 (a)
+#define ARGS_2 (a, b)
+#define ARGS_3 (a, b, c)
+#define ARGS_4 (a, b, c, d)
+#define ARGS_5 (a, b, c, d, e)
+#define ARGS_6 (a, b, c, d, e, f)
+#define ARGS_7 (a, b, c, d, e, f, g)
+#define ARGS_8 (a, b, c, d, e, f, g, h)
+
+/* So many bytes. A value is an int or a larger number, which its place tells. Of an array somebody else has the length. */
+#define OUT(x, size) { &x, (size), NULL, NULL }
+#define OUTS(x, n, size) OUT(x, (size_t)(unsigned)n * (size))
+#define VALUE(x) OUT(x, x % 8 ? 4 : 8)
+#define MANY(x, size, n) OUT(x, n ? *(const size_t *)n * (size) : 0)
+#define TEXT(x) OUT(x, ADSM_CUDA_TEXT)
+
+#define QUERY(n, name, ...)								\
+	CUresult name PARAMS_##n;							\
+	ADSM_CU(name);									\
+	ADSM_WRAPPER CUresult name PARAMS_##n						\
+	{										\
+		CUresult result;							\
+											\
+		do									\
+			ADSM_CUDA_LENT(result, real_cu(name) ARGS_##n, __VA_ARGS__);	\
+		while (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_foreign_give_up(NULL));	\
+		return result;								\
+	}
+#define QUERY_PTSZ(n, name, ...)		\
+	QUERY(n, name, __VA_ARGS__)		\
+	QUERY(n, name##_ptsz, __VA_ARGS__)
+
+/* ---- errors */
+
+QUERY(2, cuGetErrorName, OUT(b, 8))
+QUERY(2, cuGetErrorString, OUT(b, 8))
+QUERY(1, cuDriverGetVersion, OUT(a, 4))
+
+/* ---- devices */
+
+QUERY(2, cuDeviceGet, OUT(a, 4))
+QUERY(1, cuDeviceGetCount, OUT(a, 4))
+QUERY(3, cuDeviceGetName, OUT(a, (unsigned)b))
+QUERY(2, cuDeviceGetUuid, OUT(a, 16))
+QUERY(2, cuDeviceGetUuid_v2, OUT(a, 16))
+QUERY(3, cuDeviceGetLuid, OUT(a, 8), OUT(b, 4))
+QUERY(2, cuDeviceTotalMem_v2, OUT(a, 8))
+QUERY(4, cuDeviceGetTexture1DLinearMaxWidth, OUT(a, 8))
+QUERY(3, cuDeviceGetAttribute, OUT(a, 4))
+QUERY(2, cuDeviceGetMemPool, OUT(a, 8))
+QUERY(2, cuDeviceGetDefaultMemPool, OUT(a, 8))
+QUERY(3, cuDeviceGetExecAffinitySupport, OUT(a, 4))
+QUERY(3, cuDeviceComputeCapability, OUT(a, 4), OUT(b, 4))
+QUERY(2, cuDeviceGetProperties, OUT(a, 56))
+QUERY(3, cuDevicePrimaryCtxGetState, OUT(b, 4), OUT(c, 4))
+QUERY(3, cuDeviceCanAccessPeer, OUT(a, 4))
+QUERY(4, cuDeviceGetP2PAttribute, OUT(a, 4))
+QUERY(2, cuDeviceGetByPCIBusId, OUT(a, 4), TEXT(b))
+QUERY(3, cuDeviceGetPCIBusId, OUT(a, (unsigned)b))
+
+/* ---- contexts */
+
+QUERY(3, cuCtxCreate_v2, OUT(a, 8))
+QUERY(5, cuCtxCreate_v3, OUT(a, 8), OUTS(b, c, 8))
+QUERY(4, cuCtxCreate_v4, OUT(a, 8), OUT(b, 24))
+QUERY(2, cuCtxAttach, OUT(a, 8))
+QUERY(1, cuCtxPopCurrent_v2, OUT(a, 8))
+QUERY(1, cuCtxGetCurrent, OUT(a, 8))
+QUERY(1, cuCtxGetDevice, OUT(a, 4))
+QUERY(2, cuCtxGetDevice_v2, OUT(a, 4))
+QUERY(1, cuCtxGetFlags, OUT(a, 4))
+QUERY(2, cuCtxGetId, OUT(b, 8))
+QUERY(2, cuCtxGetLimit, OUT(a, 8))
+QUERY(1, cuCtxGetCacheConfig, OUT(a, 4))
+QUERY(2, cuCtxGetApiVersion, OUT(b, 4))
+QUERY(2, cuCtxGetStreamPriorityRange, OUT(a, 4), OUT(b, 4))
+QUERY(1, cuCtxGetSharedMemConfig, OUT(a, 4))
+QUERY(2, cuCtxGetExecAffinity, OUT(a, 8))
+
+/* ---- modules */
+
+QUERY(2, cuModuleLoad, OUT(a, 8), TEXT(b))
+QUERY(2, cuModuleLoadData, OUT(a, 8))
+QUERY(5, cuModuleLoadDataEx, OUT(a, 8), OUTS(d, c, 4), OUTS(e, c, 8))
+QUERY(2, cuModuleLoadFatBinary, OUT(a, 8))
+QUERY(1, cuModuleGetLoadingMode, OUT(a, 4))
+QUERY(2, cuModuleGetFunctionCount, OUT(a, 4))
+QUERY(4, cuModuleGetGlobal_v2, OUT(a, 8), OUT(b, 8), TEXT(d))
+QUERY(3, cuModuleGetTexRef, OUT(a, 8), TEXT(c))
+QUERY(3, cuModuleGetSurfRef, OUT(a, 8), TEXT(c))
+QUERY(4, cuLinkCreate_v2, OUTS(b, a, 4), OUTS(c, a, 8), OUT(d, 8))
+QUERY(3, cuLinkComplete, OUT(b, 8), OUT(c, 8))
+
+/* ---- libraries */
+
+QUERY(8, cuLibraryLoadData, OUT(a, 8), OUTS(c, e, 4), OUTS(d, e, 8), OUTS(f, h, 4),
+      OUTS(g, h, 8))
+QUERY(8, cuLibraryLoadFromFile, OUT(a, 8), TEXT(b), OUTS(c, e, 4), OUTS(d, e, 8),
+      OUTS(f, h, 4), OUTS(g, h, 8))
+QUERY(2, cuLibraryGetKernelCount, OUT(a, 4))
+QUERY(4, cuLibraryGetGlobal, OUT(a, 8), OUT(b, 8), TEXT(d))
+QUERY(4, cuLibraryGetManaged, OUT(a, 8), OUT(b, 8), TEXT(d))
+QUERY(3, cuLibraryGetUnifiedFunction, OUT(a, 8), TEXT(c))
+QUERY(2, cuKernelGetLibrary, OUT(a, 8))
+QUERY(4, cuKernelGetAttribute, OUT(a, 4))
+QUERY(2, cuKernelGetName, OUT(a, 8))
+QUERY(4, cuKernelGetParamInfo, OUT(c, 8), OUT(d, 8))
+QUERY(2, cuKernelGetParamCount, OUT(b, 8))
+
+/* ---- functions */
+
+QUERY(3, cuFuncGetAttribute, OUT(a, 4))
+QUERY(2, cuFuncGetName, OUT(a, 8))
+QUERY(2, cuFuncGetModule, OUT(a, 8))
+QUERY(4, cuFuncGetParamInfo, OUT(c, 8), OUT(d, 8))
+QUERY(2, cuFuncGetParamCount, OUT(b, 8))
+QUERY(2, cuFuncIsLoaded, OUT(a, 4))
+
+/* ---- memory */
+
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total);
+ADSM_CU(cuMemGetInfo_v2);
+
+/* What is kept of freed memory counts as free. */
+ADSM_WRAPPER CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
+{
+	size_t left, all;
+	CUdevice device;
+	CUresult result;
+
+	if (!free || !total)
+		return real_cu(cuMemGetInfo_v2)(free, total);
+	result = real_cu(cuMemGetInfo_v2)(&left, &all);
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (adsm_started() && real_cu(cuCtxGetDevice)((word)&device) == CUDA_SUCCESS)
+		left += adsm_foreign_kept((void *)(intptr_t)device);
+	*free = left < all ? left : all;
+	*total = all;
+	return CUDA_SUCCESS;
+}
+
+QUERY(2, cuMemAllocHost_v2, OUT(a, 8))
+QUERY(3, cuMemHostAlloc, OUT(a, 8))
+QUERY(3, cuMemAllocManaged, OUT(a, 8))
+QUERY(3, cuMemHostGetDevicePointer_v2, OUT(a, 8))
+QUERY(2, cuMemHostGetFlags, OUT(a, 4))
+QUERY(5, cuMemAddressReserve, OUT(a, 8))
+QUERY(4, cuMemCreate, OUT(a, 8), OUT(c, 32))
+QUERY(4, cuMemSetAccess, OUT(c, d * 12))
+QUERY(3, cuMemGetAccess, OUT(a, 8), OUT(b, 8))
+QUERY(3, cuMemGetAllocationGranularity, OUT(a, 8), OUT(b, 32))
+QUERY(2, cuMemGetAllocationPropertiesFromHandle, OUT(a, 32))
+QUERY(2, cuMemRetainAllocationHandle, OUT(a, 8))
+QUERY(2, cuMemPoolCreate, OUT(a, 8), OUT(b, 88))
+QUERY(3, cuMemPoolGetAccess, OUT(a, 4), OUT(c, 8))
+QUERY(3, cuMemPoolGetAttribute, VALUE(c))
+QUERY(3, cuMemPoolSetAttribute, VALUE(c))
+QUERY(5, cuMemRangeGetAttribute, OUT(a, b))
+QUERY(3, cuMemGetDefaultMemPool, OUT(a, 8), OUT(b, 8))
+QUERY(3, cuMemGetMemPool, OUT(a, 8), OUT(b, 8))
+QUERY(3, cuPointerSetAttribute, VALUE(a))
+QUERY(2, cuIpcGetEventHandle, OUT(a, 64))
+QUERY(4, cuMemExportToShareableHandle, OUT(a, (unsigned)c == FABRIC ? 64 : 4))
+QUERY(3, cuMemImportFromShareableHandle, OUT(a, 8), OUT(b, (unsigned)c == FABRIC ? 64 : 0))
+
+/* ---- arrays */
+
+QUERY(2, cuArrayCreate_v2, OUT(a, 8), OUT(b, 24))
+QUERY(2, cuArrayGetDescriptor_v2, OUT(a, 24))
+QUERY(2, cuArray3DCreate_v2, OUT(a, 8), OUT(b, 40))
+QUERY(2, cuArray3DGetDescriptor_v2, OUT(a, 40))
+QUERY(3, cuMipmappedArrayCreate, OUT(a, 8), OUT(b, 40))
+
+/* ---- streams */
+
+QUERY(2, cuStreamCreate, OUT(a, 8))
+QUERY(3, cuStreamCreateWithPriority, OUT(a, 8))
+QUERY_PTSZ(2, cuStreamGetPriority, OUT(b, 4))
+QUERY_PTSZ(2, cuStreamGetFlags, OUT(b, 4))
+QUERY_PTSZ(2, cuStreamGetId, OUT(b, 8))
+QUERY_PTSZ(2, cuStreamGetCtx, OUT(b, 8))
+QUERY_PTSZ(3, cuStreamGetCtx_v2, OUT(b, 8), OUT(c, 8))
+QUERY_PTSZ(2, cuStreamGetDevice, OUT(b, 4))
+QUERY_PTSZ(2, cuStreamIsCapturing, OUT(b, 4))
+QUERY_PTSZ(3, cuStreamGetCaptureInfo, OUT(b, 4), OUT(c, 8))
+QUERY_PTSZ(6, cuStreamGetCaptureInfo_v2, OUT(b, 4), OUT(c, 8), OUT(d, 8), OUT(e, 8), OUT(f, 8))
+QUERY_PTSZ(7, cuStreamGetCaptureInfo_v3, OUT(b, 4), OUT(c, 8), OUT(d, 8), OUT(e, 8), OUT(f, 8), OUT(g, 8))
+QUERY_PTSZ(3, cuStreamGetAttribute, OUT(c, 64))
+QUERY_PTSZ(3, cuStreamSetAttribute, OUT(c, 64))
+QUERY(1, cuThreadExchangeStreamCaptureMode, OUT(a, 4))
+
+/* ---- events */
+
+QUERY(2, cuEventCreate, OUT(a, 8))
+QUERY(3, cuEventElapsedTime, OUT(a, 4))
+QUERY(3, cuEventElapsedTime_v2, OUT(a, 4))
+
+/* ---- graphs */
+
+QUERY(2, cuGraphCreate, OUT(a, 8))
+QUERY(2, cuGraphClone, OUT(a, 8))
+QUERY(5, cuGraphInstantiate, OUT(a, 8), OUT(c, 8), OUT(d, e))
+QUERY(5, cuGraphInstantiate_v2, OUT(a, 8), OUT(c, 8), OUT(d, e))
+QUERY(3, cuGraphInstantiateWithFlags, OUT(a, 8))
+QUERY_PTSZ(3, cuGraphInstantiateWithParams, OUT(a, 8), OUT(c, 32))
+QUERY(2, cuGraphExecGetFlags, OUT(b, 8))
+QUERY(4, cuGraphExecUpdate, OUT(c, 8), OUT(d, 4))
+QUERY(3, cuGraphExecUpdate_v2, OUT(c, 24))
+QUERY(3, cuGraphGetNodes, MANY(b, 8, c), OUT(c, 8))
+QUERY(3, cuGraphGetRootNodes, MANY(b, 8, c), OUT(c, 8))
+QUERY(4, cuGraphGetEdges, MANY(b, 8, d), MANY(c, 8, d), OUT(d, 8))
+QUERY(5, cuGraphGetEdges_v2, MANY(b, 8, e), MANY(c, 8, e), MANY(d, 8, e), OUT(e, 8))
+QUERY(2, cuGraphNodeGetType, OUT(b, 4))
+QUERY(3, cuGraphNodeGetDependencies, MANY(b, 8, c), OUT(c, 8))
+QUERY(4, cuGraphNodeGetDependencies_v2, MANY(b, 8, d), MANY(c, 8, d), OUT(d, 8))
+QUERY(3, cuGraphNodeGetDependentNodes, MANY(b, 8, c), OUT(c, 8))
+QUERY(4, cuGraphNodeGetDependentNodes_v2, MANY(b, 8, d), MANY(c, 8, d), OUT(d, 8))
+QUERY(3, cuGraphNodeFindInClone, OUT(a, 8))
+QUERY(3, cuGraphNodeGetEnabled, OUT(c, 4))
+QUERY(2, cuGraphChildGraphNodeGetGraph, OUT(b, 8))
+QUERY(2, cuGraphEventRecordNodeGetEvent, OUT(b, 8))
+QUERY(2, cuGraphEventWaitNodeGetEvent, OUT(b, 8))
+
+/* ---- nodes of kernels */
+
+QUERY(2, cuGraphKernelNodeGetParams, OUT(b, 56))
+QUERY(2, cuGraphKernelNodeGetParams_v2, OUT(b, 72))
+QUERY(3, cuGraphKernelNodeGetAttribute, OUT(c, 64))
+QUERY(3, cuGraphKernelNodeSetAttribute, OUT(c, 64))
+
+/* ---- other nodes */
+
+QUERY(6, cuGraphAddMemcpyNode, OUT(a, 8), OUT(c, d * 8), OUT(e, 200))
+QUERY(2, cuGraphMemcpyNodeGetParams, OUT(b, 200))
+QUERY(2, cuGraphMemcpyNodeSetParams, OUT(b, 200))
+QUERY(4, cuGraphExecMemcpyNodeSetParams, OUT(c, 200))
+QUERY(6, cuGraphAddMemsetNode, OUT(a, 8), OUT(c, d * 8), OUT(e, 40))
+QUERY(2, cuGraphMemsetNodeGetParams, OUT(b, 40))
+QUERY(2, cuGraphMemsetNodeSetParams, OUT(b, 40))
+QUERY(4, cuGraphExecMemsetNodeSetParams, OUT(c, 40))
+QUERY(5, cuGraphAddHostNode, OUT(a, 8), OUT(c, d * 8), OUT(e, 16))
+QUERY(2, cuGraphHostNodeGetParams, OUT(b, 16))
+QUERY(2, cuGraphHostNodeSetParams, OUT(b, 16))
+QUERY(3, cuGraphExecHostNodeSetParams, OUT(c, 16))
+QUERY(5, cuGraphAddChildGraphNode, OUT(a, 8), OUT(c, d * 8))
+QUERY(4, cuGraphAddEmptyNode, OUT(a, 8), OUT(c, d * 8))
+QUERY(5, cuGraphAddEventRecordNode, OUT(a, 8), OUT(c, d * 8))
+QUERY(5, cuGraphAddEventWaitNode, OUT(a, 8), OUT(c, d * 8))
+QUERY(5, cuGraphAddMemAllocNode, OUT(a, 8), OUT(c, d * 8), OUT(e, 120))
+QUERY(2, cuGraphMemAllocNodeGetParams, OUT(b, 120))
+QUERY(5, cuGraphAddMemFreeNode, OUT(a, 8), OUT(c, d * 8))
+QUERY(2, cuGraphMemFreeNodeGetParams, OUT(b, 8))
+QUERY(5, cuGraphAddNode, OUT(a, 8), OUT(c, d * 8), OUT(e, 256))
+QUERY(6, cuGraphAddNode_v2, OUT(a, 8), OUT(c, e * 8), OUT(d, e * 8), OUT(f, 256))
+QUERY(2, cuGraphNodeSetParams, OUT(b, 256))
+QUERY(3, cuGraphExecNodeSetParams, OUT(c, 256))
+QUERY(4, cuGraphAddDependencies, OUT(b, d * 8), OUT(c, d * 8))
+QUERY(5, cuGraphAddDependencies_v2, OUT(b, e * 8), OUT(c, e * 8), OUT(d, e * 8))
+QUERY(4, cuGraphRemoveDependencies, OUT(b, d * 8), OUT(c, d * 8))
+QUERY(5, cuGraphRemoveDependencies_v2, OUT(b, e * 8), OUT(c, e * 8), OUT(d, e * 8))
+QUERY(3, cuDeviceGetGraphMemAttribute, VALUE(c))
+QUERY(3, cuDeviceSetGraphMemAttribute, VALUE(c))
+
+/* ---- the rest */
+
+QUERY(5, cuUserObjectCreate, OUT(a, 8))
+
+/* ---- occupancy */
+
+QUERY(4, cuOccupancyMaxActiveBlocksPerMultiprocessor, OUT(a, 4))
+QUERY(5, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, OUT(a, 4))
+QUERY(6, cuOccupancyMaxPotentialBlockSize, OUT(a, 4), OUT(b, 4))
+QUERY(7, cuOccupancyMaxPotentialBlockSizeWithFlags, OUT(a, 4), OUT(b, 4))
+QUERY(4, cuOccupancyAvailableDynamicSMemPerBlock, OUT(a, 8))
+QUERY(3, cuOccupancyMaxPotentialClusterSize, OUT(a, 4), OUT(c, 56))
+QUERY(3, cuOccupancyMaxActiveClusters, OUT(a, 4), OUT(c, 56))

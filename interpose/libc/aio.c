@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aio.c - asynchronous input and output.
+ *
+ * libc's helper threads use a request's aiocb and its buffer long after the call, with every signal
+ * blocked: a fault there would be the end of the process. So a request with either in shared memory is
+ * made of a *shadow*: a copy of the aiocb, in ordinary memory, whose buffer is the alias. While it is in
+ * progress the caller's aiocb stands for it. Whoever first sees that it has completed ends the input: a call
+ * of a kernel too, for a notification may be all that the program waited for. Whoever first asks copies libc's
+ * result into the caller's aiocb, which need not be there any longer before; from then on that speaks for itself.
+ *
+ * A buffer that runs out of shared memory is used up to there, and the result is short, as it is for
+ * pread() on a file and a buffer whose end is not there. (Objects side by side are one buffer.)
+ */
+#undef _FILE_OFFSET_BITS	/* aio_read() and aio_read64() are two names here */
+#include <aio.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "interpose.h"
+#include "base/os.h"
+
+ADSM_REAL(aio_read);
+ADSM_REAL(aio_write);
+ADSM_REAL(aio_fsync);
+ADSM_REAL(lio_listio);
+ADSM_REAL(aio_error);
+ADSM_REAL(aio_return);
+ADSM_REAL(aio_suspend);
+ADSM_REAL(aio_cancel);
+
+_Static_assert(sizeof(struct aiocb) == sizeof(struct aiocb64), "the names for large files mean the same");
+
+struct shadow {
+	struct aiocb cb;		/* what libc knows */
+	struct adsm_io io;
+	struct iovec room[ADSM_IO_ROOM(1)];
+	_Atomic unsigned refs;		/* 0: free; 1 for the request in progress, and for each who looks */
+	_Atomic(uintptr_t) of;		/* the caller's aiocb, while it stands for this; odd: it is being told */
+	_Atomic(pthread_t) finisher;
+	_Atomic uint32_t finished;
+	struct shadow *next;		/* of all there ever were: aio_error() may come from a signal handler */
+};
+
+static _Atomic(struct shadow *) shadows;
+static _Atomic unsigned n_in_use;
+
+/* ---- finding and keeping them */
+
+static bool take(struct shadow *s)
+{
+	unsigned refs = atomic_load(&s->refs);
+
+	while (refs)
+		if (atomic_compare_exchange_weak(&s->refs, &refs, refs + 1))
+			return true;
+	return false;
+}
+
+static void put(struct shadow *s)
+{
+	if (s && atomic_fetch_sub(&s->refs, 1) == 1)
+		atomic_fetch_sub(&n_in_use, 1);
+}
+
+/* The request that an aiocb stands for, or NULL. To be put back. */
+static struct shadow *get(const struct aiocb *cb)
+{
+	if (!atomic_load_explicit(&n_in_use, memory_order_relaxed) || !cb)
+		return NULL;
+	for (struct shadow *s = atomic_load(&shadows); s; s = s->next) {
+		if ((atomic_load(&s->of) & ~(uintptr_t)1) != (uintptr_t)cb || !take(s))
+			continue;
+		if ((atomic_load(&s->of) & ~(uintptr_t)1) == (uintptr_t)cb)
+			return s;
+		put(s);
+	}
+	return NULL;
+}
+
+static struct shadow *new_shadow(void)
+{
+	struct shadow *s;
+	unsigned refs;
+
+	for (s = atomic_load(&shadows); s; s = s->next) {
+		refs = 0;
+		if (atomic_compare_exchange_strong(&s->refs, &refs, 1))
+			break;
+	}
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return NULL;
+		atomic_store(&s->refs, 1);
+		s->next = atomic_load(&shadows);
+		while (!atomic_compare_exchange_weak(&shadows, &s->next, s))
+			;
+	}
+	atomic_fetch_add(&n_in_use, 1);
+	return s;
+}
+
+/* ---- the end of a request */
+
+static void set_result(struct aiocb *cb, int error, ssize_t result)
+{
+	cb->__error_code = error;
+	cb->__return_value = result;
+}
+
+/*
+ * libc has done with it, or never had it. Once, by whoever comes first; the others wait: the memory is not
+ * theirs yet.
+ */
+static void finish(struct shadow *s)
+{
+	pthread_t nobody = 0;
+	ssize_t n;
+
+	if (!atomic_compare_exchange_strong(&s->finisher, &nobody, pthread_self())) {
+		/* From a handler on top of the one who does it there is no way to wait. */
+		while (!pthread_equal(nobody, pthread_self()) && !atomic_load(&s->finished))
+			adsm_os_wait(&s->finished, 0, 0, false);
+		return;
+	}
+	n = real(aio_return)(&s->cb);
+	if (adsm_io_end(&s->io, n > 0 ? (size_t)n : 0))
+		set_result(&s->cb, EIO, -1);
+	atomic_store(&s->finished, 1);
+	adsm_os_wake(&s->finished, INT32_MAX, false);
+}
+
+/* It has ended; let the caller's aiocb say so. Once. */
+static void tell(struct shadow *s, struct aiocb *cb)
+{
+	uintptr_t of = (uintptr_t)cb;
+
+	finish(s);
+	if (!atomic_compare_exchange_strong(&s->of, &of, (uintptr_t)cb | 1))
+		return;
+	set_result(cb, s->cb.__error_code, s->cb.__return_value);
+	atomic_store(&s->of, 0);
+	put(s);
+}
+
+/* The inputs that have completed, asked for or not: before a kernel is called. */
+static void finish_completed(void)
+{
+	if (!atomic_load(&n_in_use))
+		return;
+	for (struct shadow *s = atomic_load(&shadows); s; s = s->next) {
+		int error;
+
+		if (!atomic_load(&s->of) || !take(s))
+			continue;
+		error = real(aio_error)(&s->cb);
+		/* EAGAIN: libc has yet to take it, or never will. */
+		if (atomic_load(&s->of) && error != EINPROGRESS && error != EAGAIN)
+			finish(s);
+		put(s);
+	}
+}
+
+/* See how far it has come; errno stays. */
+static int look(struct shadow *s, const struct aiocb *cb)
+{
+	if (real(aio_error)(&s->cb) != EINPROGRESS)
+		tell(s, (struct aiocb *)cb);
+	return real(aio_error)(&s->cb);
+}
+
+static void look_at(const struct aiocb *cb)
+{
+	struct shadow *s = get(cb);
+
+	if (s)
+		look(s, cb);
+	put(s);
+}
+
+/* ---- the start of a request */
+
+/* Make a shadow where a request needs one. 0 or a negative errno. */
+static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
+{
+	bool moves = opcode == LIO_READ || opcode == LIO_WRITE;
+	const struct iovec whole = { (void *)cb->aio_buf, moves ? cb->aio_nbytes : 0 };
+	bool shared = whole.iov_len && adsm_may_be_shared(whole.iov_base, whole.iov_len);
+	struct shadow *s;
+
+	/* One that has ended, and nobody asked. */
+	look_at(cb);
+	*ret_shadow = NULL;
+	if (!shared && !adsm_may_be_shared(cb, sizeof(*cb)))
+		return 0;
+	s = new_shadow();
+	if (!s)
+		return -EAGAIN;
+	s->cb = *cb;
+	/* What a request comes to that libc never takes. */
+	set_result(&s->cb, EAGAIN, -1);
+	s->io = (struct adsm_io){ .detached = true };
+	if (shared) {
+		if ((opcode == LIO_READ ? adsm_io_begin_input : adsm_io_begin_output)(&s->io, &whole, 1, s->room)) {
+			put(s);
+			return -EIO;
+		}
+		s->cb.aio_buf = s->io.vector->iov_base;
+		s->cb.aio_nbytes = s->io.vector->iov_len;
+	}
+	atomic_store(&s->finisher, 0);
+	atomic_store(&s->finished, 0);
+	/* From here on a notification may come. */
+	atomic_store(&s->of, (uintptr_t)cb);
+	atomic_store(&adsm_io_finish_detached, finish_completed);
+	*ret_shadow = s;
+	return 0;
+}
+
+typedef int submit_function(struct aiocb *cb);
+
+static int submit(struct aiocb *cb, int opcode, submit_function *libc)
+{
+	struct shadow *s;
+	int error = cast(cb, opcode, &s);
+
+	if (error)
+		return adsm_refuse(-error);
+	if (!s)
+		return libc(cb);
+	if (!libc(&s->cb))
+		return 0;
+	tell(s, cb);
+	return -1;
+}
+
+ADSM_WRAPPER int aio_read(struct aiocb *cb)
+{
+	return submit(cb, LIO_READ, real(aio_read));
+}
+
+ADSM_WRAPPER int aio_write(struct aiocb *cb)
+{
+	return submit(cb, LIO_WRITE, real(aio_write));
+}
+
+ADSM_WRAPPER int aio_fsync(int operation, struct aiocb *cb)
+{
+	struct shadow *s;
+	int error = cast(cb, LIO_NOP, &s);
+
+	if (error)
+		return adsm_refuse(-error);
+	if (!s)
+		return real(aio_fsync)(operation, cb);
+	if (!real(aio_fsync)(operation, &s->cb))
+		return 0;
+	tell(s, cb);
+	return -1;
+}
+
+static bool any_in(struct aiocb *const list[], int n)
+{
+	if (atomic_load(&n_in_use))
+		return true;
+	for (int i = 0; i < n; i++)
+		if (list[i] && (adsm_may_be_shared(list[i], sizeof(*list[i])) ||
+				adsm_may_be_shared((void *)list[i]->aio_buf, list[i]->aio_nbytes)))
+			return true;
+	return false;
+}
+
+static int submit_list(int mode, struct aiocb *const list[], int n, struct sigevent *event)
+{
+	struct aiocb *own[n];
+	struct shadow *s;
+	int error = 0, result;
+
+	for (int i = 0; i < n; i++) {
+		own[i] = list[i];
+		if (!list[i] || list[i]->aio_lio_opcode == LIO_NOP)
+			continue;
+		if (cast(list[i], list[i]->aio_lio_opcode, &s)) {
+			/* The others go on, as they do in libc. */
+			set_result(list[i], EIO, -1);
+			own[i] = NULL;
+			error = EIO;
+		} else if (s) {
+			own[i] = &s->cb;
+		}
+	}
+	result = real(lio_listio)(mode, own, n, event);
+	/* Those libc did not take, and those that have ended. */
+	for (int i = 0; i < n; i++)
+		if (list[i])
+			look_at(list[i]);
+	return result || !error ? result : adsm_refuse(error);
+}
+
+ADSM_WRAPPER int lio_listio(int mode, struct aiocb *const list[], int n, struct sigevent *event)
+{
+	return n > 0 && any_in(list, n) ? submit_list(mode, list, n, event) : real(lio_listio)(mode, list, n, event);
+}
+
+/* ---- the rest of its life */
+
+ADSM_WRAPPER int aio_error(const struct aiocb *cb)
+{
+	struct shadow *s = get(cb);
+	int error;
+
+	if (!s)
+		return real(aio_error)(cb);
+	error = look(s, cb);
+	put(s);
+	return error;
+}
+
+ADSM_WRAPPER ssize_t aio_return(struct aiocb *cb)
+{
+	struct shadow *s = get(cb);
+	ssize_t n;
+
+	if (!s)
+		return real(aio_return)(cb);
+	look(s, cb);
+	n = real(aio_return)(&s->cb);
+	put(s);
+	return n;
+}
+
+ADSM_WRAPPER int aio_cancel(int fd, struct aiocb *cb)
+{
+	struct shadow *s = get(cb);
+	int result;
+
+	if (!s)
+		return real(aio_cancel)(fd, cb);
+	result = real(aio_cancel)(fd, &s->cb);
+	look(s, cb);
+	put(s);
+	return result;
+}
+
+/* A list of which some entries are shadows, kept while libc waits for them: that is a cancellation point. */
+struct kept {
+	const struct aiocb **list;
+	struct shadow **shadows;
+	int n;
+};
+
+static void put_kept(struct kept *kept)
+{
+	for (int i = 0; i < kept->n; i++)
+		put(kept->shadows[i]);
+}
+
+static int suspend(const struct aiocb *const list[], int n, const struct timespec *timeout)
+{
+	const struct aiocb *own[n];
+	struct shadow *shadow[n];
+	struct kept kept __attribute__((cleanup(put_kept))) = { own, shadow, 0 };
+	int result;
+
+	for (int i = 0; i < n; i++) {
+		shadow[i] = get(list[i]);
+		own[i] = shadow[i] ? &shadow[i]->cb : list[i];
+		kept.n = i + 1;
+	}
+	result = real(aio_suspend)(own, n, timeout);
+	for (int i = 0; i < n; i++)
+		if (shadow[i])
+			look(shadow[i], list[i]);
+	return result;
+}
+
+ADSM_WRAPPER int aio_suspend(const struct aiocb *const list[], int n, const struct timespec *timeout)
+{
+	return n > 0 && atomic_load(&n_in_use) ? suspend(list, n, timeout) : real(aio_suspend)(list, n, timeout);
+}
+
+/* ---- the names for large files */
+
+#define ALSO(name)									\
+	extern __typeof__(name) name##_large __asm__(#name "64")			\
+		__attribute__((alias(#name), visibility("default"), nothrow, leaf))
+ALSO(aio_read);
+ALSO(aio_write);
+ALSO(aio_fsync);
+ALSO(lio_listio);
+ALSO(aio_error);
+ALSO(aio_return);
+ALSO(aio_suspend);
+ALSO(aio_cancel);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fd.c - descriptors of the library's, in its own process: programs that close what they do not know leave them,
+ * and who wants their numbers has them. All may be called in signal handlers.
+ */
+#include <linux/close_range.h>
+#include <unistd.h>
+
+#include "base/descriptors.h"
+#include "interpose.h"
+
+ADSM_REAL(close);
+ADSM_REAL(closefrom);
+ADSM_REAL(close_range);
+ADSM_REAL(dup2);
+ADSM_REAL(dup3);
+
+ADSM_WRAPPER int close(int fd)
+{
+	/* EBADF as of any that is not open; and a thread can be cancelled there. */
+	return real(close)(adsm_fd_is_own(fd) ? -1 : fd);
+}
+
+ADSM_WRAPPER int close_range(unsigned first, unsigned last, int flags)
+{
+	unsigned own;
+
+	/* Which is what they are already. */
+	if ((flags & (int)CLOSE_RANGE_CLOEXEC) || first > last)
+		return real(close_range)(first, last, flags);
+	for (; first <= last; first = own + 1) {
+		own = first > INT_MAX ? INT_MAX : (unsigned)adsm_fd_next((int)first);
+		if (own == INT_MAX || own > last)
+			return real(close_range)(first, last, flags);
+		if (own > first && real(close_range)(first, own - 1, flags))
+			return -1;
+	}
+	/* Ours was the last; the flags may ask for more than closing. */
+	return real(close_range)(UINT_MAX, UINT_MAX, flags);
+}
+
+ADSM_WRAPPER void closefrom(int first)
+{
+	int own = adsm_fd_next(first);
+
+	/* As closefrom() does without close_range(), if slower: that is not there before Linux 5.9. */
+	for (int fd = first < 0 ? 0 : first; own != INT_MAX; fd = own + 1, own = adsm_fd_next(fd)) {
+		if (own > fd && real(close_range)((unsigned)fd, (unsigned)own - 1, 0))
+			for (int i = fd; i < own; i++)
+				real(close)(i);
+		first = own + 1;
+	}
+	real(closefrom)(first);
+}
+
+/* Whoever wants a number of ours has it. 1 where one has moved, 0, or a negative errno. */
+static int make_way(int old_fd, int new_fd)
+{
+	int error;
+
+	if (old_fd == new_fd || !adsm_fd_is_own(new_fd))
+		return 0;
+	error = adsm_fd_move(new_fd);
+	return error ? error : 1;
+}
+
+ADSM_WRAPPER int dup2(int old_fd, int new_fd)
+{
+	int moved = make_way(old_fd, new_fd), ret;
+
+	if (moved < 0)
+		return adsm_refuse(-moved);
+	ret = real(dup2)(old_fd, new_fd);
+	/* Nobody would close it. */
+	if (ret < 0 && moved)
+		adsm_fd_left(new_fd);
+	return ret;
+}
+
+ADSM_WRAPPER int dup3(int old_fd, int new_fd, int flags)
+{
+	int moved = make_way(old_fd, new_fd), ret;
+
+	if (moved < 0)
+		return adsm_refuse(-moved);
+	ret = real(dup3)(old_fd, new_fd, flags);
+	if (ret < 0 && moved)
+		adsm_fd_left(new_fd);
+	return ret;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mem.c - bulk memory: memcpy and its family.
+ *
+ * All copies are libc's memmove(): the same code as its memcpy(), and what programs older than glibc 2.14
+ * count on. These functions are called before anything of ours has run, and by whatever looks functions up: so
+ * while libc's are not known yet, bytes go one by one.
+ */
+#include <string.h>
+
+#include "interpose.h"
+#include "run/manager.h"
+
+ADSM_REAL(memmove);
+ADSM_REAL(memset);
+
+void *__mempcpy(void *dst, const void *src, size_t size);
+void *__memcpy_chk(void *dst, const void *src, size_t size, size_t room);
+void *__memmove_chk(void *dst, const void *src, size_t size, size_t room);
+void *__mempcpy_chk(void *dst, const void *src, size_t size, size_t room);
+void *__memset_chk(void *dst, int value, size_t size, size_t room);
+void __explicit_bzero_chk(void *dst, size_t size, size_t room);
+
+ADSM_REAL(__memcpy_chk);
+ADSM_REAL(__memmove_chk);
+ADSM_REAL(__mempcpy_chk);
+ADSM_REAL(__memset_chk);
+ADSM_REAL(__explicit_bzero_chk);
+
+/* Volatile: else the compiler sees what these loops do, and calls memmove() and memset() instead. */
+static void *early_move(void *dst, const void *src, size_t size)
+{
+	volatile char *to = dst;
+	const char *from = src;
+
+	if ((uintptr_t)dst - (uintptr_t)src < size)
+		while (size--)
+			to[size] = from[size];
+	else
+		for (size_t i = 0; i < size; i++)
+			to[i] = from[i];
+	return dst;
+}
+
+static void *early_set(void *dst, int value, size_t size)
+{
+	volatile char *to = dst;
+
+	for (size_t i = 0; i < size; i++)
+		to[i] = (char)value;
+	return dst;
+}
+
+static __attribute__((noinline)) void *move_shared(void *dst, const void *src, size_t size,
+						    const void *where)
+{
+	adsm_move_shared(dst, src, size, real(memmove), where);
+	return dst;
+}
+
+static __attribute__((noinline)) void *set_shared(void *dst, int value, size_t size, const void *where)
+{
+	adsm_set_shared(dst, value, size, real(memset), where);
+	return dst;
+}
+
+/* Part of the wrappers: what they return to is where the program calls them. */
+static inline __attribute__((always_inline)) void *move(void *dst, const void *src, size_t size)
+{
+	__typeof__(&memmove) libc = atomic_load_explicit(&real_memmove.function, memory_order_relaxed);
+
+	if (adsm_may_be_shared(dst, size) || adsm_may_be_shared(src, size))
+		return move_shared(dst, src, size, __builtin_return_address(0));
+	return __builtin_expect(libc != NULL, 1) ? libc(dst, src, size) : early_move(dst, src, size);
+}
+
+static inline __attribute__((always_inline)) void *set(void *dst, int value, size_t size)
+{
+	__typeof__(&memset) libc = atomic_load_explicit(&real_memset.function, memory_order_relaxed);
+
+	if (adsm_may_be_shared(dst, size))
+		return set_shared(dst, value, size, __builtin_return_address(0));
+	return __builtin_expect(libc != NULL, 1) ? libc(dst, value, size) : early_set(dst, value, size);
+}
+
+ADSM_WRAPPER void *memcpy(void *dst, const void *src, size_t size)
+{
+	return move(dst, src, size);
+}
+
+ADSM_WRAPPER void *memmove(void *dst, const void *src, size_t size)
+{
+	return move(dst, src, size);
+}
+
+ADSM_WRAPPER void *mempcpy(void *dst, const void *src, size_t size)
+{
+	return (char *)move(dst, src, size) + size;
+}
+
+ADSM_WRAPPER void *__mempcpy(void *dst, const void *src, size_t size)
+{
+	return (char *)move(dst, src, size) + size;
+}
+
+ADSM_WRAPPER void bcopy(const void *src, void *dst, size_t size)
+{
+	move(dst, src, size);
+}
+
+ADSM_WRAPPER void *memset(void *dst, int value, size_t size)
+{
+	return set(dst, value, size);
+}
+
+ADSM_WRAPPER void bzero(void *dst, size_t size)
+{
+	set(dst, 0, size);
+}
+
+ADSM_WRAPPER void explicit_bzero(void *dst, size_t size)
+{
+	set(dst, 0, size);
+}
+
+/* What the compiler calls where it knows the room: an overflow is libc's to report. */
+
+ADSM_WRAPPER void *__memcpy_chk(void *dst, const void *src, size_t size, size_t room)
+{
+	return size > room ? real(__memcpy_chk)(dst, src, size, room) : move(dst, src, size);
+}
+
+ADSM_WRAPPER void *__memmove_chk(void *dst, const void *src, size_t size, size_t room)
+{
+	return size > room ? real(__memmove_chk)(dst, src, size, room) : move(dst, src, size);
+}
+
+ADSM_WRAPPER void *__mempcpy_chk(void *dst, const void *src, size_t size, size_t room)
+{
+	return size > room ? real(__mempcpy_chk)(dst, src, size, room) : (char *)move(dst, src, size) + size;
+}
+
+ADSM_WRAPPER void *__memset_chk(void *dst, int value, size_t size, size_t room)
+{
+	return size > room ? real(__memset_chk)(dst, value, size, room) : set(dst, value, size);
+}
+
+ADSM_WRAPPER void __explicit_bzero_chk(void *dst, size_t size, size_t room)
+{
+	if (size > room)
+		real(__explicit_bzero_chk)(dst, size, room);
+	else
+		set(dst, 0, size);
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/* proc.c - other programs and children: exec, spawn, wait; and the ways out of a call by longjmp. */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "interpose.h"
+#include "observe/observe.h"
+
+ADSM_REAL(execve);
+ADSM_REAL(execv);
+ADSM_REAL(execvp);
+ADSM_REAL(execvpe);
+ADSM_REAL(fexecve);
+ADSM_REAL(execveat);
+ADSM_REAL(posix_spawn);
+ADSM_REAL(posix_spawnp);
+ADSM_REAL(system);
+ADSM_REAL(popen);
+ADSM_REAL(wait);
+ADSM_REAL(waitpid);
+ADSM_REAL(wait4);
+ADSM_REAL(waitid);
+ADSM_REAL(longjmp);
+ADSM_REAL(_longjmp);
+ADSM_REAL(siglongjmp);
+
+/* ---- exec: the kernel reads the arguments, so what is shared of them is copied to this stack */
+
+#define COPY_MAX ((size_t)256 << 10)	/* bytes */
+
+/* One call of the family; each uses what it needs. */
+struct exec {
+	int (*go)(const struct exec *exec);
+	const char *path;
+	char *const *argv, *const *envp;
+	int fd, flags;
+	pid_t *pid;
+	const posix_spawn_file_actions_t *actions;
+	const posix_spawnattr_t *attr;
+	bool spawns;			/* its result is the error */
+};
+
+/* Inside an object; elsewhere in the range the kernel says EFAULT. */
+static bool is_shared(const void *p)
+{
+	return adsm_may_be_shared(p, 1) && adsm_is_shared(p);
+}
+
+/* Entries of a vector, its NULL among them; to @size comes what must be copied. */
+static size_t count(char *const *vector, size_t *size)
+{
+	size_t n = 0;
+
+	if (!vector)
+		return 0;
+	*size += is_shared(vector);
+	do
+		*size += is_shared(vector[n]) ? strlen(vector[n]) + 1 : 0;
+	while (vector[n++]);
+	return n;
+}
+
+static const char *copy_string(const char *s, char **room, const char *end)
+{
+	char *copy = *room;
+	size_t length;
+
+	if (!is_shared(s) || copy == end)
+		return s;
+	length = strnlen(s, (size_t)(end - copy) - 1);	/* others may write there meanwhile */
+	memcpy(copy, s, length);
+	copy[length] = '\0';
+	*room += length + 1;
+	return copy;
+}
+
+static char *const *copy_vector(const char **copy, char *const *vector, size_t n, char **room, const char *end)
+{
+	for (size_t i = 0; i < n; i++)
+		copy[i] = copy_string(vector[i], room, end);
+	return n ? (char *const *)copy : vector;
+}
+
+/* What is observed ends with the program; in the child of vfork(), whose parent goes on, it does not. */
+static int go(const struct exec *exec)
+{
+	int ret, saved_errno;
+
+	if (exec->spawns)
+		return exec->go(exec);
+	adsm_observe_exec(false);
+	ret = exec->go(exec);
+	saved_errno = errno;
+	adsm_observe_exec(true);
+	errno = saved_errno;
+	return ret;
+}
+
+/* In the child of vfork() too: nothing is left behind there when the call succeeds. */
+static int run(struct exec *exec)
+{
+	size_t size = 0, n_argv, n_envp;
+
+	if (!atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
+		return go(exec);
+	n_argv = count(exec->argv, &size);
+	n_envp = count(exec->envp, &size);
+	size += is_shared(exec->path) ? strlen(exec->path) + 1 : 0;
+	if (!size)
+		return go(exec);
+	if (size + (n_argv + n_envp) * sizeof(char *) > COPY_MAX)
+		return exec->spawns ? E2BIG : adsm_refuse(E2BIG);
+
+	const char *argv[n_argv + 1], *envp[n_envp + 1];
+	char strings[size], *room = strings;
+
+	exec->path = copy_string(exec->path, &room, strings + size);
+	exec->argv = copy_vector(argv, exec->argv, n_argv, &room, strings + size);
+	exec->envp = copy_vector(envp, exec->envp, n_envp, &room, strings + size);
+	return go(exec);
+}
+
+static int go_execve(const struct exec *exec)
+{
+	return real(execve)(exec->path, exec->argv, exec->envp);
+}
+
+static int go_execv(const struct exec *exec)
+{
+	return exec->envp == environ ? real(execv)(exec->path, exec->argv) : go_execve(exec);
+}
+
+static int go_execvpe(const struct exec *exec)
+{
+	return real(execvpe)(exec->path, exec->argv, exec->envp);
+}
+
+static int go_execvp(const struct exec *exec)
+{
+	return exec->envp == environ ? real(execvp)(exec->path, exec->argv) : go_execvpe(exec);
+}
+
+static int go_fexecve(const struct exec *exec)
+{
+	return real(fexecve)(exec->fd, exec->argv, exec->envp);
+}
+
+static int go_execveat(const struct exec *exec)
+{
+	return real(execveat)(exec->fd, exec->path, exec->argv, exec->envp, exec->flags);
+}
+
+static int go_posix_spawn(const struct exec *exec)
+{
+	return real(posix_spawn)(exec->pid, exec->path, exec->actions, exec->attr, exec->argv, exec->envp);
+}
+
+static int go_posix_spawnp(const struct exec *exec)
+{
+	return real(posix_spawnp)(exec->pid, exec->path, exec->actions, exec->attr, exec->argv, exec->envp);
+}
+
+ADSM_WRAPPER int execve(const char *path, char *const argv[], char *const envp[])
+{
+	return run(&(struct exec){ .go = go_execve, .path = path, .argv = argv, .envp = envp });
+}
+
+ADSM_WRAPPER int execv(const char *path, char *const argv[])
+{
+	return run(&(struct exec){ .go = go_execv, .path = path, .argv = argv, .envp = environ });
+}
+
+ADSM_WRAPPER int execvp(const char *file, char *const argv[])
+{
+	return run(&(struct exec){ .go = go_execvp, .path = file, .argv = argv, .envp = environ });
+}
+
+ADSM_WRAPPER int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	return run(&(struct exec){ .go = go_execvpe, .path = file, .argv = argv, .envp = envp });
+}
+
+ADSM_WRAPPER int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	return run(&(struct exec){ .go = go_fexecve, .fd = fd, .argv = argv, .envp = envp });
+}
+
+ADSM_WRAPPER int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	return run(&(struct exec){ .go = go_execveat, .fd = fd, .path = path, .argv = argv, .envp = envp,
+				   .flags = flags });
+}
+
+static int run_list(int (*go)(const struct exec *), const char *path, const char *first, va_list list)
+{
+	size_t n = 1;
+	va_list again;
+
+	va_copy(again, list);
+	for (const char *s = first; s; s = va_arg(again, const char *))
+		n++;
+	va_end(again);
+
+	char *argv[n];
+
+	argv[0] = (char *)(uintptr_t)first;
+	for (size_t i = 1; i < n; i++)
+		argv[i] = va_arg(list, char *);
+	return run(&(struct exec){ .go = go, .path = path, .argv = argv,
+				   .envp = go == go_execve ? va_arg(list, char *const *) : environ });
+}
+
+ADSM_WRAPPER int execl(const char *path, const char *arg, ...)
+{
+	va_list list;
+	int ret;
+
+	va_start(list, arg);
+	ret = run_list(go_execv, path, arg, list);
+	va_end(list);
+	return ret;
+}
+
+ADSM_WRAPPER int execlp(const char *file, const char *arg, ...)
+{
+	va_list list;
+	int ret;
+
+	va_start(list, arg);
+	ret = run_list(go_execvp, file, arg, list);
+	va_end(list);
+	return ret;
+}
+
+ADSM_WRAPPER int execle(const char *path, const char *arg, ...)
+{
+	va_list list;
+	int ret;
+
+	va_start(list, arg);
+	ret = run_list(go_execve, path, arg, list);
+	va_end(list);
+	return ret;
+}
+
+/* The C library looks at the rest, and tells the child's id, with all signals blocked. */
+static int spawn(struct exec *exec)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	pid_t *ret_pid = exec->pid, pid;
+	int ret;
+
+	if (is_shared(ret_pid))
+		exec->pid = &pid;
+	if (is_shared(exec->actions)) {
+		actions = *exec->actions;
+		exec->actions = &actions;
+	}
+	if (is_shared(exec->attr)) {
+		attr = *exec->attr;
+		exec->attr = &attr;
+	}
+	ret = run(exec);
+	if (!ret && exec->pid == &pid)
+		*ret_pid = pid;
+	return ret;
+}
+
+ADSM_WRAPPER int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			     const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	return spawn(&(struct exec){ .go = go_posix_spawn, .pid = pid, .path = path, .actions = actions,
+				     .attr = attr, .argv = argv, .envp = envp, .spawns = true });
+}
+
+ADSM_WRAPPER int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			      const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	return spawn(&(struct exec){ .go = go_posix_spawnp, .pid = pid, .path = file, .actions = actions,
+				     .attr = attr, .argv = argv, .envp = envp, .spawns = true });
+}
+
+/* A longer one no shell would be given either. */
+#define PRIVATE(s) (is_shared(s) && strlen(s) < COPY_MAX ? strdupa(s) : (s))
+
+ADSM_WRAPPER int system(const char *command)
+{
+	return real(system)(PRIVATE(command));
+}
+
+ADSM_WRAPPER FILE *popen(const char *command, const char *mode)
+{
+	return real(popen)(PRIVATE(command), mode);
+}
+
+/* ---- wait */
+
+ADSM_WRAPPER pid_t wait(int *status)
+{
+	if (!adsm_may_be_shared(status, sizeof(*status)))
+		return real(wait)(status);
+	return wait4(-1, status, 0, NULL);
+}
+
+ADSM_WRAPPER pid_t waitpid(pid_t pid, int *status, int options)
+{
+	if (!adsm_may_be_shared(status, sizeof(*status)))
+		return real(waitpid)(pid, status, options);
+	return wait4(pid, status, options, NULL);
+}
+
+ADSM_WRAPPER pid_t wait3(int *status, int options, struct rusage *usage)
+{
+	return wait4(-1, status, options, usage);
+}
+
+ADSM_WRAPPER pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+	bool shared = adsm_may_be_shared(status, sizeof(*status));
+	bool shared_usage = adsm_may_be_shared(usage, sizeof(*usage));
+	struct rusage private_usage;
+	int private;
+
+	pid = real(wait4)(pid, shared ? &private : status, options, shared_usage ? &private_usage : usage);
+	if (pid > 0 && ((shared && adsm_io_copy(status, &private, sizeof(private))) ||
+			(shared_usage && adsm_io_copy(usage, &private_usage, sizeof(private_usage)))))
+		return adsm_refuse(EFAULT);
+	return pid;
+}
+
+ADSM_WRAPPER int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+	siginfo_t private;
+	int ret;
+
+	/* It writes some of it, whatever it returns. */
+	if (!adsm_may_be_shared(info, sizeof(*info)) || adsm_io_copy(&private, info, sizeof(private)))
+		return real(waitid)(type, id, info, options);
+	ret = real(waitid)(type, id, &private, options);
+	return adsm_io_copy(info, &private, sizeof(private)) ? adsm_refuse(EFAULT) : ret;
+}
+
+/* ---- longjmp */
+
+/* glibc's, which has no public prototype; not every C library has it. */
+void __longjmp_chk(jmp_buf env, int value) __attribute__((noreturn));
+ADSM_REAL(__longjmp_chk);
+
+static bool target_known;	/* this C library's jmp_buf is what we take it for */
+
+static const uintptr_t *guard;	/* aarch64: what its addresses are mixed with */
+
+static uintptr_t stack_pointer(const struct __jmp_buf_tag *env)
+{
+#if defined(__x86_64__)
+	uintptr_t stack = (uintptr_t)env->__jmpbuf[6];
+
+	__asm__("ror $17, %0\n\txor %%fs:0x30, %0" : "+r"(stack) : : "cc");
+	return stack;
+#elif defined(__aarch64__)
+	return (uintptr_t)env->__jmpbuf[13] ^ (guard ? *guard : 0);
+#else
+#error "the jmp_buf of this processor is not known here"
+#endif
+}
+
+__attribute__((constructor)) static void try_setjmp(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	jmp_buf env;
+
+	guard = dlsym(RTLD_DEFAULT, "__pointer_chk_guard");
+	_setjmp(env);
+	target_known = here - stack_pointer(env) < 65536;
+}
+
+/* Where its target is not known, all functions of the thread are left: an input that goes on is lost then. */
+static void leave(const struct __jmp_buf_tag *env)
+{
+	uintptr_t stack = target_known ? stack_pointer(env) : UINTPTR_MAX;
+
+	adsm_sigsegv_jump(stack, env->__mask_was_saved);
+	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
+		adsm_io_leave(stack);
+}
+
+ADSM_WRAPPER void longjmp(jmp_buf env, int value)
+{
+	leave(env);
+	real(longjmp)(env, value);
+	__builtin_unreachable();
+}
+
+ADSM_WRAPPER void _longjmp(jmp_buf env, int value)
+{
+	leave(env);
+	real(_longjmp)(env, value);
+	__builtin_unreachable();
+}
+
+ADSM_WRAPPER void siglongjmp(sigjmp_buf env, int value)
+{
+	leave(env);
+	real(siglongjmp)(env, value);
+	__builtin_unreachable();
+}
+
+ADSM_WRAPPER void __longjmp_chk(jmp_buf env, int value)
+{
+	leave(env);
+	real(__longjmp_chk)(env, value);
+	__builtin_unreachable();
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stdio.c - streams.
+ *
+ * libc copies between a stream's buffer and its caller's memory like any code of the CPU's, and a fault there
+ * is served. But what is as large as the buffer it lets the system read and write where it lies, by calls of
+ * its own that we do not see. So those get the alias.
+ *
+ * Not here, for they only copy, and after the bytes have come: fgets(), getline(), scanf(), getc(), wide
+ * characters, fmemopen(). Nor printf(): it has read a string to its end before it writes it.
+ */
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "interpose.h"
+
+#undef fread_unlocked	/* macros, where the compiler optimizes */
+#undef fwrite_unlocked
+
+/* Declared only where the caller's memory is checked. */
+size_t __fread_chk(void *p, size_t room, size_t size, size_t n, FILE *stream);
+size_t __fread_unlocked_chk(void *p, size_t room, size_t size, size_t n, FILE *stream);
+
+ADSM_REAL(fread);
+ADSM_REAL(fread_unlocked);
+ADSM_REAL(__fread_chk);
+ADSM_REAL(__fread_unlocked_chk);
+ADSM_REAL(fwrite);
+ADSM_REAL(fwrite_unlocked);
+ADSM_REAL(fputs);
+ADSM_REAL(fputs_unlocked);
+ADSM_REAL(puts);
+ADSM_REAL(setvbuf);
+ADSM_REAL(setbuf);
+ADSM_REAL(setbuffer);
+
+/* ---- what they share */
+
+enum way { READ, READ_UNLOCKED, WRITE, WRITE_UNLOCKED };
+
+static size_t move_bytes(enum way way, void *p, size_t n, FILE *stream)
+{
+	switch (way) {
+	case READ:
+		return real(fread)(p, 1, n, stream);
+	case READ_UNLOCKED:
+		return real(fread_unlocked)(p, 1, n, stream);
+	case WRITE:
+		return real(fwrite)(p, 1, n, stream);
+	default:
+		return real(fwrite_unlocked)(p, 1, n, stream);
+	}
+}
+
+/* Is the whole range one whose pages may be closed? What overflows is libc's to judge. */
+static inline bool shared(const void *p, size_t size, size_t n)
+{
+	size_t total;
+
+	return !__builtin_mul_overflow(size, n, &total) && total && adsm_may_be_shared(p, total);
+}
+
+/* The stream is locked. libc copies what is smaller than the buffer; when it writes, only if that is no tiny one. */
+static bool is_copied(FILE *stream, size_t size)
+{
+	size_t buffer = __fbufsize(stream);
+
+	return size < buffer && buffer >= 128 && fwide(stream, 0) <= 0;
+}
+
+static void unlock(FILE **stream)
+{
+	if (*stream)
+		funlockfile(*stream);
+}
+
+static FILE *lock(FILE *stream, bool wanted)
+{
+	if (wanted)
+		flockfile(stream);
+	return wanted ? stream : NULL;
+}
+
+/* As libc fails: who loops until one of the stream's flags is set comes to an end. */
+static void set_failed(FILE *stream)
+{
+	stream->_flags |= _IO_ERR_SEEN;
+	errno = EIO;
+}
+
+static __attribute__((noinline)) size_t move_shared(enum way way, void *p, size_t size, size_t n,
+						    FILE *stream)
+{
+	FILE *locked __attribute__((cleanup(unlock), unused)) = lock(stream, way == READ || way == WRITE);
+	struct adsm_io io __attribute__((cleanup(adsm_io_cleanup))) = { 0 };
+	const struct iovec whole = { p, size * n };
+	struct iovec room[ADSM_IO_ROOM(1)];
+	bool input = way == READ || way == READ_UNLOCKED;
+	size_t done = 0, part;
+
+	if (is_copied(stream, whole.iov_len))
+		return move_bytes(way, p, whole.iov_len, stream) / size;
+	if ((input ? adsm_io_begin_input : adsm_io_begin_output)(&io, &whole, 1, room)) {
+		set_failed(stream);
+		return 0;
+	}
+	for (int i = 0; i < io.n; i++) {
+		part = move_bytes(way, io.vector[i].iov_base, io.vector[i].iov_len, stream);
+		done += part;
+		if (part < io.vector[i].iov_len)
+			break;
+	}
+	if (adsm_io_end(&io, done)) {
+		set_failed(stream);
+		return 0;
+	}
+	return done / size;
+}
+
+/* ---- fread and fwrite */
+
+ADSM_WRAPPER size_t fread(void *p, size_t size, size_t n, FILE *stream)
+{
+	return shared(p, size, n) ? move_shared(READ, p, size, n, stream) : real(fread)(p, size, n, stream);
+}
+
+ADSM_WRAPPER size_t fread_unlocked(void *p, size_t size, size_t n, FILE *stream)
+{
+	return shared(p, size, n) ? move_shared(READ_UNLOCKED, p, size, n, stream) :
+		real(fread_unlocked)(p, size, n, stream);
+}
+
+/* Too much for the room is libc's to report. */
+ADSM_WRAPPER size_t __fread_chk(void *p, size_t room, size_t size, size_t n, FILE *stream)
+{
+	return shared(p, size, n) && size * n <= room ? move_shared(READ, p, size, n, stream) :
+		real(__fread_chk)(p, room, size, n, stream);
+}
+
+ADSM_WRAPPER size_t __fread_unlocked_chk(void *p, size_t room, size_t size, size_t n, FILE *stream)
+{
+	return shared(p, size, n) && size * n <= room ? move_shared(READ_UNLOCKED, p, size, n, stream) :
+		real(__fread_unlocked_chk)(p, room, size, n, stream);
+}
+
+ADSM_WRAPPER size_t fwrite(const void *p, size_t size, size_t n, FILE *stream)
+{
+	return shared(p, size, n) ? move_shared(WRITE, (void *)p, size, n, stream) :
+		real(fwrite)(p, size, n, stream);
+}
+
+ADSM_WRAPPER size_t fwrite_unlocked(const void *p, size_t size, size_t n, FILE *stream)
+{
+	return shared(p, size, n) ? move_shared(WRITE_UNLOCKED, (void *)p, size, n, stream) :
+		real(fwrite_unlocked)(p, size, n, stream);
+}
+
+/* ---- strings: libc's own function is given the alias, for its result */
+
+enum putter { FPUTS, FPUTS_UNLOCKED, PUTS };
+
+static int put(enum putter putter, const char *s, FILE *stream)
+{
+	switch (putter) {
+	case FPUTS:
+		return real(fputs)(s, stream);
+	case FPUTS_UNLOCKED:
+		return real(fputs_unlocked)(s, stream);
+	default:
+		return real(puts)(s);
+	}
+}
+
+static __attribute__((noinline)) int put_shared(enum putter putter, const char *s, FILE *stream)
+{
+	FILE *locked __attribute__((cleanup(unlock), unused)) = lock(stream, putter != FPUTS_UNLOCKED);
+	const struct iovec whole = { (void *)s, strlen(s) + 1 };
+	struct iovec room[ADSM_IO_ROOM(1)];
+	struct adsm_io io = { 0 };
+
+	if (is_copied(stream, whole.iov_len))
+		return put(putter, s, stream);
+	if (adsm_io_begin_output(&io, &whole, 1, room)) {
+		set_failed(stream);
+		return EOF;
+	}
+	/* In pieces where it leaves shared memory for a neighbour of another kind; it has just been read there. */
+	return put(putter, io.n == 1 ? io.vector->iov_base : s, stream);
+}
+
+ADSM_WRAPPER int fputs(const char *s, FILE *stream)
+{
+	return adsm_may_be_shared(s, 1) ? put_shared(FPUTS, s, stream) : real(fputs)(s, stream);
+}
+
+ADSM_WRAPPER int fputs_unlocked(const char *s, FILE *stream)
+{
+	return adsm_may_be_shared(s, 1) ? put_shared(FPUTS_UNLOCKED, s, stream) : real(fputs_unlocked)(s, stream);
+}
+
+ADSM_WRAPPER int puts(const char *s)
+{
+	return adsm_may_be_shared(s, 1) ? put_shared(PUTS, s, stdout) : real(puts)(s);
+}
+
+/*
+ * ---- buffers. The system gets at a stream's buffer at any time: so it takes an ordinary one of that size, which
+ * is lost with the stream: nobody tells us when that ends.
+ */
+
+static char *ordinary(char *buffer, size_t size)
+{
+	return size && adsm_may_be_shared(buffer, size) ? malloc(size) : buffer;
+}
+
+ADSM_WRAPPER int setvbuf(FILE *stream, char *buffer, int mode, size_t size)
+{
+	char *own = mode == _IONBF ? NULL : ordinary(buffer, size);
+	int result = real(setvbuf)(stream, own, mode, size);
+
+	if (result && own != buffer)
+		free(own);
+	return result;
+}
+
+ADSM_WRAPPER void setbuffer(FILE *stream, char *buffer, size_t size)
+{
+	real(setbuffer)(stream, ordinary(buffer, size), size);
+}
+
+ADSM_WRAPPER void setbuf(FILE *stream, char *buffer)
+{
+	real(setbuf)(stream, ordinary(buffer, BUFSIZ));
+}

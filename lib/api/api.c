@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: MIT */
+/* api.c - the public functions: check arguments, start the library, turn negative errnos into errno. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "run/manager.h"
+#include "observe/observe.h"
+#include "base/options.h"
+
+static void *null_with(int error)
+{
+	errno = -error;
+	return NULL;
+}
+
+/*
+ * The sentence with which this thread was given NULL for a module or kernel. Whoever passes that on without a look is
+ * told the same: what went wrong is that.
+ */
+static _Thread_local unsigned n_said_null;
+
+static void *no_handle(int error)
+{
+	n_said_null = adsm_n_said();
+	return null_with(error);
+}
+
+static bool has_said_why_null(const void *handle)
+{
+	return !handle && n_said_null && n_said_null == adsm_n_said();
+}
+
+int adsmVersion(void)
+{
+	return ADSM_VERSION;
+}
+
+int adsmInit(void)
+{
+	return adsm_start();
+}
+
+int adsmShutdown(void)
+{
+	return adsm_stop();
+}
+
+int adsmOption(const char *name, const char *value)
+{
+	if (!name || !value)
+		return adsm_fail(-EINVAL, "adsmOption() takes a name and a value");
+	if (adsm_is_child())
+		return adsm_start();
+	if (adsm_started())
+		return adsm_fail(-EBUSY, "options are read at start: adsmOption(\"%s\") comes too late", name);
+	return adsm_options_set(name, value);
+}
+
+const char *adsmErrorString(int error)
+{
+	switch (-error) {
+	case 0: return "no error";
+	case EINVAL: return "an argument or option is not valid";
+	case ENODEV: return "no accelerator, or it was lost";
+	case ENOMEM: return "out of memory, of the device or the host";
+	case EBUSY: return "still in use";
+	case EIO: return "a transfer or a kernel failed";
+	case ENOENT: return "no such file or kernel";
+	case ENOEXEC: return "not a kernel module";
+	case ENOTSUP: return "not possible here";
+	}
+	return strerrordesc_np(-error) ? strerrordesc_np(-error) : "unknown error";
+}
+
+const char *adsmLastError(void)
+{
+	return adsm_last_error();
+}
+
+/* ---- shared memory */
+
+static int alloc_options(const adsmAllocOptions *in, struct adsm_object_options *ret_options,
+			 struct adsm_home **ret_home)
+{
+	const char *protocol = in->protocol ? in->protocol : adsm_options.protocol;
+
+	if (in->struct_size != sizeof(*in))
+		return adsm_fail(-EINVAL, "adsmAllocOptions of %zu bytes: start from ADSM_ALLOC_OPTIONS_INIT",
+				 in->struct_size);
+	if (in->flags & ~(ADSM_ALLOC_POPULATE | ADSM_ALLOC_ZERO))
+		return adsm_fail(-EINVAL, "unknown flags 0x%x", in->flags);
+	ret_options->protocol = adsm_protocol_find(protocol);
+	if (!ret_options->protocol)
+		return adsm_fail(-EINVAL, "no protocol '%s': batch, lazy or rolling", protocol);
+	ret_options->block_size = in->block_size ? in->block_size : adsm_options.block_size;
+	if (ret_options->block_size < ADSM_PAGE_SIZE || ret_options->block_size > (size_t)1 << 30 ||
+	    (ret_options->block_size & (ret_options->block_size - 1)))
+		return adsm_fail(-EINVAL, "a block size of %zu bytes: a power of two from %zu to 1 GiB",
+				 ret_options->block_size, ADSM_PAGE_SIZE);
+	ret_options->populate = in->flags & ADSM_ALLOC_POPULATE;
+	return adsm_home_get(in->device, ret_home);
+}
+
+/* The device does it, block by block, and what the CPU may have kept of an older object is fetched anew. */
+static int fill_with_zeros(void *address, size_t size, const void *where)
+{
+	int error = adsm_memset(address, 0, size, where);
+	char *why;
+
+	if (error) {
+		why = adsm_error_keep();
+		adsm_object_free(address, ADSM_MAKER_ALLOC, true, NULL);
+		adsm_error_back(why);
+	}
+	return error;
+}
+
+void *adsmAllocWith(size_t size, const adsmAllocOptions *options)
+{
+	static const adsmAllocOptions defaults = ADSM_ALLOC_OPTIONS_INIT;
+	struct adsm_object_options internal = { 0 };
+	struct adsm_home *home;
+	void *address;
+	int error = adsm_start();
+
+	if (!error)
+		error = alloc_options(options ? options : &defaults, &internal, &home);
+	if (!error)
+		error = adsm_object_alloc(home, size, &internal, &address);
+	if (!error && options && options->flags & ADSM_ALLOC_ZERO)
+		error = fill_with_zeros(address, size, __builtin_return_address(0));
+	return error ? null_with(error) : address;
+}
+
+void *adsmAlloc(size_t size)
+{
+	return adsmAllocWith(size, NULL);
+}
+
+void *adsmSafeAlloc(size_t size)
+{
+	return adsmAllocWith(size, NULL);
+}
+
+int adsmFree(void *p)
+{
+	int error = p ? adsm_start() : 0;
+
+	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_ALLOC, true, NULL);
+}
+
+uint64_t adsmSafe(const void *p)
+{
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	uint64_t address = 0;
+	int error = adsm_start();
+
+	if (!error) {
+		object = adsm_object_enter(p, &old);
+		if (!object) {
+			error = adsm_fail(-EINVAL, "%p is in no live object", p);
+		} else {
+			if (object->home->device->caps.has_address)
+				address = object->memory->address + ((uintptr_t)p - object->start);
+			else
+				error = adsm_fail(-ENOTSUP, "this device's memory has no addresses");
+			adsm_home_unlock(object->home, &old);
+		}
+	}
+	if (error)
+		errno = -error;
+	return address;
+}
+
+int adsmMemcpy(void *dst, const void *src, size_t size)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_memcpy(dst, src, size, __builtin_return_address(0));
+}
+
+int adsmMemset(void *dst, int value, size_t size)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_memset(dst, value, size, __builtin_return_address(0));
+}
+
+int adsmHold(void *p, size_t size, int access)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_hold(p, size, (unsigned)access, __builtin_return_address(0));
+}
+
+int adsmUnhold(void *p, size_t size)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_unhold(p, size);
+}
+
+int adsmHandleFault(int sig, void *info, void *context)
+{
+	return info && context && adsm_sigsegv_handle(sig, info, context);
+}
+
+/* ---- modules, kernels, calls */
+
+static int read_file(const char *name, void **ret_image, size_t *ret_size)
+{
+	struct stat status;
+	char *image;
+	size_t at = 0;
+	int fd = open(name, O_RDONLY | O_CLOEXEC), error = 0;
+
+	if (fd < 0)
+		return adsm_fail(-errno, "kernel module %s: %s", name, strerrordesc_np(errno));
+	if (fstat(fd, &status))
+		error = -errno;
+	else if (!S_ISREG(status.st_mode))
+		error = -ENOEXEC;
+	if (error) {
+		close(fd);
+		return adsm_fail(error, "kernel module %s: not a file that can be read", name);
+	}
+	image = malloc((size_t)status.st_size + 1);
+	while (image && at < (size_t)status.st_size) {
+		ssize_t n = read(fd, image + at, (size_t)status.st_size - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		at += (size_t)n;
+	}
+	close(fd);
+	if (!image)
+		return adsm_fail(-ENOMEM, "kernel module %s: out of memory", name);
+	*ret_image = image;
+	*ret_size = at;
+	return 0;
+}
+
+/* Without the NUL bytes at its end, which a string in C has. */
+static size_t text_size(const char *text, size_t size)
+{
+	while (size > 1 && !text[size - 1])
+		size--;
+	return size;
+}
+
+/* What an image is: text has no bytes that are 0. Never a driver's binary: drivers do not survive what is none. */
+static int kind_of(const void *image, size_t size)
+{
+	static const uint32_t spirv = 0x07230203;
+
+	if (size >= sizeof(spirv) && !memcmp(image, &spirv, sizeof(spirv)))
+		return ADSM_MODULE_SPIRV;
+	if ((size >= SELFMAG && !memcmp(image, ELFMAG, SELFMAG)) ||
+	    memchr(image, '\0', text_size(image, size)))
+		return ADSM_MODULE_ADSM;
+	return ADSM_MODULE_SOURCE;
+}
+
+static int load_with(const void *data, size_t size, const adsmModuleOptions *options, adsmModule **ret_module)
+{
+	static const enum adsm_image_kind kinds[] = {
+		[ADSM_MODULE_ADSM] = ADSM_IMAGE_MODULE, [ADSM_MODULE_SOURCE] = ADSM_IMAGE_SOURCE,
+		[ADSM_MODULE_SPIRV] = ADSM_IMAGE_SPIRV, [ADSM_MODULE_BINARY] = ADSM_IMAGE_BINARY,
+	};
+	struct adsm_image image = { .data = data, .size = size, .text = "", .options = "" };
+	int kind = ADSM_MODULE_AUTO, device = ADSM_DEVICE_CURRENT, error;
+	struct adsm_home *home;
+
+	if (options) {
+		if (options->struct_size != sizeof(*options))
+			return adsm_fail(-EINVAL, "adsmModuleOptions: set struct_size to sizeof(adsmModuleOptions)");
+		if (options->kind < ADSM_MODULE_AUTO || options->kind > ADSM_MODULE_BINARY)
+			return adsm_fail(-EINVAL, "adsmModuleOptions: kind %d is none of ADSM_MODULE_*", options->kind);
+		kind = options->kind;
+		device = options->device;
+		if (options->build_options)
+			image.options = options->build_options;
+	}
+	error = adsm_home_get(device, &home);
+	if (error)
+		return error;
+	if (kind == ADSM_MODULE_AUTO)
+		kind = size ? kind_of(data, size) : ADSM_MODULE_ADSM;
+	if (kind == ADSM_MODULE_SOURCE)
+		image.size = text_size(data, size);
+	image.kind = kinds[kind];
+	return adsm_module_create(&image, home, ret_module);
+}
+
+static adsmModule *load(const void *image, size_t size, const adsmModuleOptions *options)
+{
+	adsmModule *module;
+	int error = load_with(image, size, options, &module);
+
+	return error ? no_handle(error) : module;
+}
+
+adsmModule *adsmModuleLoad(const char *file)
+{
+	ADSM_UNCANCELLED;
+	adsmModule *module;
+	void *image = NULL;
+	size_t size = 0;
+	int error = adsm_start();
+
+	if (!error && !file)
+		error = adsm_fail(-EINVAL, "adsmModuleLoad() takes a file name");
+	if (!error)
+		error = read_file(file, &image, &size);
+	if (error)
+		return no_handle(error);
+	module = load(image, size, NULL);
+	error = errno;
+	free(image);
+	errno = error;
+	return module;
+}
+
+adsmModule *adsmModuleLoadMemory(const void *image, size_t size)
+{
+	int error = adsm_start();
+
+	if (!error && !image)
+		error = adsm_fail(-EINVAL, "adsmModuleLoadMemory() takes an image");
+	return error ? no_handle(error) : load(image, size, NULL);
+}
+
+adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options)
+{
+	int error = adsm_start();
+
+	if (!error && !image)
+		error = adsm_fail(-EINVAL, "adsmModuleLoadWith() takes an image");
+	return error ? no_handle(error) : load(image, size, options);
+}
+
+int adsmModuleUnload(adsmModule *module)
+{
+	int error = module ? adsm_start() : 0;
+
+	if (error || !module)
+		return error;
+	adsm_quiesce();
+	adsm_unassign_module(module);
+	return adsm_module_destroy(module);
+}
+
+adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
+{
+	char names[512];
+	adsmKernel *kernel;
+	size_t at = 0;
+	int error = adsm_start();
+
+	if (!error && has_said_why_null(module))
+		return no_handle(-EINVAL);
+	if (!error && (!name || !adsm_module_is_live(module)))
+		error = adsm_fail(-EINVAL, "adsmKernelGet() takes a loaded module and a name");
+	if (error)
+		return no_handle(error);
+	kernel = adsm_kernel_find(module, name);
+	if (kernel)
+		return kernel;
+	names[0] = '\0';
+	for (size_t i = 0; i < module->info->n_kernels && at < sizeof(names); i++)
+		at += (size_t)adsm_format(names + at, sizeof(names) - at, "%s%s", i ? ", " : "",
+					  module->info->kernels[i].name);
+	return no_handle(adsm_fail(-ENOENT, "no kernel '%s' in this module; it has: %s", name, names));
+}
+
+int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)
+{
+	int error = adsm_start();
+
+	if (!error && has_said_why_null(kernel))
+		return -EINVAL;
+	return error ? error : adsm_call(kernel, grid, block, args, n, __builtin_return_address(0));
+}
+
+int adsmSync(void)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_sync(__builtin_return_address(0));
+}
+
+int adsmAssign(void *p, adsmKernel *kernel, int access)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_assign(p, kernel, access);
+}
+
+/* ---- devices */
+
+int adsmDeviceCount(void)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_n_homes;
+}
+
+int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
+{
+	const struct adsm_device *d;
+	struct adsm_home *home;
+	int error = adsm_start();
+
+	if (!error && (!ret_props || ret_props->struct_size != sizeof(*ret_props)))
+		error = adsm_fail(-EINVAL, "adsmDeviceProps: set struct_size to sizeof(adsmDeviceProps)");
+	if (!error)
+		error = adsm_home_get(device, &home);
+	if (error)
+		return error;
+	d = home->device;
+	memset(ret_props, 0, sizeof(*ret_props));
+	ret_props->struct_size = sizeof(*ret_props);
+	adsm_format(ret_props->name, sizeof(ret_props->name), "%s", d->name);
+	adsm_format(ret_props->backend, sizeof(ret_props->backend), "%s", d->backend->name);
+	ret_props->memory_size = d->caps.memory_size;
+	ret_props->memory_free = adsm_objects_memory_free(home);
+	ret_props->compute_units = d->caps.compute_units;
+	ret_props->same_address = d->caps.given_address || d->caps.dictates_address;
+	ret_props->unified = d->caps.unified;
+	ret_props->signal_safe = d->caps.signal_safe;
+	ret_props->lost = d->backend->status(home->device) != 0;
+	adsm_format(ret_props->memory, sizeof(ret_props->memory), "%s", d->caps.memory);
+	return 0;
+}
+
+int adsmDeviceSet(int device)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_home_set(device);
+}
+
+/* ---- explicit copies */
+
+void *adsmDeviceAlloc(size_t size)
+{
+	const struct adsm_object_options options = { .device_only = true };
+	struct adsm_home *home;
+	void *address;
+	int error = adsm_start();
+
+	if (!error)
+		error = adsm_home_get(ADSM_DEVICE_CURRENT, &home);
+	if (!error)
+		error = adsm_object_alloc(home, size, &options, &address);
+	return error ? null_with(error) : address;
+}
+
+int adsmDeviceFree(void *p)
+{
+	int error = p ? adsm_start() : 0;
+
+	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_DEVICE_ALLOC, true, NULL);
+}
+
+int adsmCopyToDevice(void *device_dst, const void *host_src, size_t size)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, NULL);
+}
+
+int adsmCopyToHost(void *host_dst, const void *device_src, size_t size)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, NULL);
+}
+
+int adsmCopyDevice(void *device_dst, const void *device_src, size_t size)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_copy_device(device_dst, device_src, size);
+}
+
+int adsmDeviceFill(void *device_dst, int value, size_t size)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_fill_device(device_dst, value, size);
+}
+
+int adsmCopyToDeviceAsync(void *device_dst, const void *host_src, size_t size, adsmEvent *ret_event)
+{
+	int error = adsm_start();
+
+	if (!error && (!ret_event || !size))
+		error = adsm_fail(-EINVAL, "an asynchronous copy needs a size and a place for its event");
+	return error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, ret_event);
+}
+
+int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t size, adsmEvent *ret_event)
+{
+	int error = adsm_start();
+
+	if (!error && (!ret_event || !size))
+		error = adsm_fail(-EINVAL, "an asynchronous copy needs a size and a place for its event");
+	return error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, ret_event);
+}
+
+int adsmEventWait(adsmEvent event)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_event_wait(event);
+}
+
+/* ---- looking inside */
+
+int adsmSetName(const void *p, const char *name)
+{
+	struct adsm_object *object;
+	struct adsm_record *record;
+	struct adsm_sigset old;
+	int error = adsm_start();
+
+	if (error)
+		return error;
+	object = adsm_object_enter(p, &old);
+	if (!object)
+		return adsm_fail(-EINVAL, "%p is in no live object", p);
+	adsm_format(object->name, sizeof(object->name), "%s", name ? name : "");
+	record = object->record;
+	adsm_home_unlock(object->home, &old);
+	adsm_record_name(record, name ? name : "");
+	return 0;
+}
+
+int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
+{
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	int error = adsm_start();
+
+	if (!error && (!ret_props || ret_props->struct_size != sizeof(*ret_props)))
+		error = adsm_fail(-EINVAL, "adsmObjectProps: set struct_size to sizeof(adsmObjectProps)");
+	if (error)
+		return error;
+	object = adsm_object_enter(p, &old);
+	if (!object)
+		return adsm_fail(-EINVAL, "%p is in no live object", p);
+	memset(ret_props, 0, sizeof(*ret_props));
+	ret_props->struct_size = sizeof(*ret_props);
+	ret_props->address = (void *)object->start;
+	ret_props->size = object->size;
+	ret_props->device = object->home->index;
+	ret_props->device_address = object->memory->address;
+	if (!object->device_only) {
+		ret_props->block_size = object->protocol->whole_object ? object->span : adsm_block_size(object);
+		ret_props->n_blocks = object->n_blocks;
+		ret_props->n_invalid = object->n_in[ADSM_INVALID];
+		ret_props->n_read_only = object->n_in[ADSM_READ_ONLY];
+		ret_props->n_dirty = object->n_in[ADSM_DIRTY];
+		adsm_format(ret_props->protocol, sizeof(ret_props->protocol), "%s", object->protocol->name);
+	}
+	adsm_home_unlock(object->home, &old);
+	return 0;
+}
+
+int adsmStatsGet(adsmStats *ret_stats, size_t size)
+{
+	if (adsm_is_child())
+		return adsm_start();
+	if (!ret_stats || size != sizeof(*ret_stats))
+		return adsm_fail(-EINVAL, "adsmStatsGet() takes sizeof(adsmStats)");
+	/* Kernels that have ended count, even where nobody has looked yet. */
+	for (int i = 0; i < adsm_n_homes; i++) {
+		struct adsm_sigset old;
+
+		adsm_home_lock(&adsm_homes[i], &old);
+		adsm_retire(&adsm_homes[i]);
+		adsm_home_unlock(&adsm_homes[i], &old);
+	}
+	adsm_counters_read(&adsm_total, ret_stats);
+	return 0;
+}
+
+int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size)
+{
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	int error = adsm_start();
+
+	if (!error && (!ret_stats || size != sizeof(*ret_stats)))
+		error = adsm_fail(-EINVAL, "adsmObjectStatsGet() takes sizeof(adsmStats)");
+	if (error)
+		return error;
+	object = adsm_object_enter(p, &old);
+	if (!object)
+		return adsm_fail(-EINVAL, "%p is in no live object", p);
+	adsm_counters_read(&object->counters, ret_stats);
+	adsm_home_unlock(object->home, &old);
+	return 0;
+}
+
+int adsmStatsReset(void)
+{
+	if (adsm_is_child())
+		return adsm_start();
+	adsm_counters_reset(&adsm_total);
+	adsm_objects_reset_counters();
+	adsm_observe_reset();
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* api_cuda.c - the public functions for programs that use CUDA themselves. */
+#include <errno.h>
+
+#include "adsm_cuda.h"
+#include "driver/native.h"
+#include "base/log.h"
+#include "run/manager.h"
+
+static const struct adsm_native_api api = {
+	"cuda", "adsmCuda", "the library was built without CUDA",
+};
+
+/* Contexts and devices of the backend are pointers; CUDA's devices are numbers. */
+int adsmCudaUse(struct CUctx_st *context, int device)
+{
+	if (device < 0)
+		return adsm_fail(-EINVAL, "adsmCudaUse(): %d is no device", device);
+	return adsm_native_use(&api, context, (void *)(intptr_t)device);
+}
+
+int adsmCudaGet(int device, adsmCudaHandles *ret_handles)
+{
+	struct adsm_native native;
+	int error = adsm_native_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
+				    &native);
+
+	if (error || !ret_handles)
+		return error;
+	ret_handles->context = native.context;
+	ret_handles->device = (int)(intptr_t)native.device;
+	ret_handles->compute = native.queues[ADSM_QUEUE_COMPUTE];
+	ret_handles->to_device = native.queues[ADSM_QUEUE_TO_DEVICE];
+	ret_handles->to_host = native.queues[ADSM_QUEUE_TO_HOST];
+	return 0;
+}
+
+int adsmCudaRelease(const adsmArg *uses, size_t n, struct CUstream_st *stream)
+{
+	struct adsm_home *home;
+	uint64_t seq;
+	int error = adsm_native_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
+
+	return error || !n ? error : home->device->backend->queue_follow(home->device, stream);
+}
+
+adsmKernel *adsmCudaKernel(int device, struct CUfunc_st *function)
+{
+	return adsm_native_kernel(&api, device, function);
+}
+
+int adsmCudaKernelFree(adsmKernel *kernel)
+{
+	return adsm_native_kernel_free(&api, kernel);
+}

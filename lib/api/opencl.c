@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* api_opencl.c - the public functions for programs that use OpenCL themselves. */
+#include <errno.h>
+
+#include "adsm_opencl.h"
+#include "driver/native.h"
+#include "base/log.h"
+#include "run/manager.h"
+
+static const struct adsm_native_api api = {
+	"opencl", "adsmOpenCL", "the library was built without OpenCL's headers",
+};
+
+int adsmOpenCLUse(struct _cl_context *context, struct _cl_device_id *device)
+{
+	if (!context != !device)
+		return adsm_fail(-EINVAL, "adsmOpenCLUse() takes a context and one of its devices, or neither");
+	return adsm_native_use(&api, context, device);
+}
+
+int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles)
+{
+	struct adsm_native native;
+	int error = adsm_native_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
+				    &native);
+
+	if (error || !ret_handles)
+		return error;
+	ret_handles->platform = native.platform;
+	ret_handles->device = native.device;
+	ret_handles->context = native.context;
+	ret_handles->compute = native.queues[ADSM_QUEUE_COMPUTE];
+	ret_handles->to_device = native.queues[ADSM_QUEUE_TO_DEVICE];
+	ret_handles->to_host = native.queues[ADSM_QUEUE_TO_HOST];
+	return 0;
+}
+
+int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset)
+{
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	void *handle;
+	int error;
+
+	if (!ret_buffer || !ret_offset)
+		return adsm_fail(-EINVAL, "adsmOpenCLMem() takes places for a buffer and an offset");
+	error = adsm_start();
+	if (error)
+		return error;
+	object = adsm_object_enter(p, &old);
+	if (!object)
+		return adsm_fail(-EINVAL, "%p is in no live object", p);
+	error = object->home->device->backend->native_memory(object->memory, &handle);
+	if (!error) {
+		*ret_buffer = handle;
+		*ret_offset = (uintptr_t)p - object->start;
+	}
+	adsm_home_unlock(object->home, &old);
+	return error;
+}
+
+int adsmOpenCLRelease(const adsmArg *uses, size_t n)
+{
+	struct adsm_home *home;
+	uint64_t seq;
+	int error = adsm_native_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
+
+	/* The program's queues know nothing of the order of calls. */
+	return error || !n ? error : adsm_wait_call(home, seq);
+}
+
+adsmKernel *adsmOpenCLKernel(int device, struct _cl_kernel *kernel)
+{
+	return adsm_native_kernel(&api, device, kernel);
+}
+
+int adsmOpenCLKernelFree(adsmKernel *kernel)
+{
+	return adsm_native_kernel_free(&api, kernel);
+}

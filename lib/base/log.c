@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* log.c - messages and the last error of a thread, with a formatter that allocates and locks nothing. */
+#include "base/log.h"
+
+#include "base/os.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MESSAGE_MAX 512	/* bytes of a line or an error, terminator included; longer ones are cut */
+
+enum adsm_log_level adsm_log_level = ADSM_LOG_WARN;
+
+/* ---- the formatter */
+
+struct text {
+	char *buffer;
+	size_t size, length;	/* length: as if there were room for all of it */
+};
+
+static void put(struct text *text, char c)
+{
+	if (text->length + 1 < text->size)
+		text->buffer[text->length] = c;
+	text->length++;
+}
+
+static void put_string(struct text *text, const char *s, int most)
+{
+	for (s = s ? s : "(null)"; most-- && *s; s++)
+		put(text, *s);
+}
+
+static void put_number(struct text *text, uint64_t value, unsigned base)
+{
+	char digits[20];
+	int n = 0;
+
+	do {
+		digits[n++] = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	while (n)
+		put(text, digits[--n]);
+}
+
+static int format_text(char *buffer, size_t size, const char *format, va_list args)
+{
+	struct text text = { buffer, size, 0 };
+
+	for (; *format; format++) {
+		bool wide = false;
+		int64_t number;
+		int most = -1;
+
+		if (*format != '%') {
+			put(&text, *format);
+			continue;
+		}
+		format++;
+		if (format[0] == '.' && format[1] == '*') {
+			most = va_arg(args, int);
+			format += 2;
+		}
+		while (*format == 'l' || *format == 'z') {
+			wide = true;	/* long and size_t are both 64 bits here */
+			format++;
+		}
+		switch (*format) {
+		case 's':
+			put_string(&text, va_arg(args, const char *), most);
+			break;
+		case 'c':
+			put(&text, (char)va_arg(args, int));
+			break;
+		case 'd':
+			number = wide ? va_arg(args, long) : va_arg(args, int);
+			if (number < 0)
+				put(&text, '-');
+			put_number(&text, number < 0 ? -(uint64_t)number : (uint64_t)number, 10);
+			break;
+		case 'u':
+		case 'x':
+			put_number(&text, wide ? va_arg(args, unsigned long) : va_arg(args, unsigned),
+				   *format == 'u' ? 10 : 16);
+			break;
+		case 'p':
+			put_string(&text, "0x", -1);
+			put_number(&text, (uintptr_t)va_arg(args, void *), 16);
+			break;
+		case '%':
+			put(&text, '%');
+			break;
+		default:	/* not ours to format: what follows cannot be told apart, so stop here */
+			put_string(&text, "%?", -1);
+			goto end;
+		}
+	}
+end:
+	if (size)
+		buffer[text.length < size ? text.length : size - 1] = '\0';
+	return (int)text.length;
+}
+
+int adsm_format(char *buffer, unsigned long size, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = format_text(buffer, size, format, args);
+	va_end(args);
+	return length;
+}
+
+unsigned adsm_utf8_length(const char *text)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	unsigned n = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
+
+	for (unsigned i = 1; i < n; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f))
+		return 0;	/* too long, or half a character */
+	return (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f) ? 0 : n;
+}
+
+void adsm_log_write(enum adsm_log_level level, const char *format, ...)
+{
+	static const char *const names[] = { "", "error", "warning", "info", "debug" };
+	char line[MESSAGE_MAX];
+	size_t length = (size_t)adsm_format(line, sizeof(line), "adsm: %s: ", names[level]);
+	va_list args;
+
+	va_start(args, format);
+	length += (size_t)format_text(line + length, sizeof(line) - length, format, args);
+	va_end(args);
+	if (length > sizeof(line) - 1)
+		length = sizeof(line) - 1;
+	line[length] = '\n';	/* in the terminator's place */
+	adsm_os_write(STDERR_FILENO, line, length + 1);
+}
+
+/* ---- the last error */
+
+__thread int adsm_in_fault;
+
+static char no_memory[] = "there was no memory to say what went wrong";
+static __thread unsigned n_said;
+static __thread char *last_error;	/* malloc()ed, no_memory, or NULL before the first failure */
+static pthread_key_t last_error_key;	/* holds the same, only to free it when its thread ends */
+static pthread_once_t last_error_once = PTHREAD_ONCE_INIT;
+static bool last_error_has_key;
+
+static void free_last_error(void *buffer)
+{
+	last_error = NULL;
+	free(buffer);
+}
+
+static void make_last_error_key(void)
+{
+	last_error_has_key = !pthread_key_create(&last_error_key, free_last_error);
+}
+
+void adsm_say(const char *format, ...)
+{
+	char text[MESSAGE_MAX];	/* not at once into place: an argument may be the last error itself */
+	va_list args;
+
+	n_said++;
+	va_start(args, format);
+	format_text(text, sizeof(text), format, args);
+	va_end(args);
+	if (adsm_in_fault && (!last_error || last_error == no_memory))
+		return;
+	if (!last_error || last_error == no_memory) {
+		pthread_once(&last_error_once, make_last_error_key);
+		last_error = last_error_has_key ? malloc(MESSAGE_MAX) : NULL;
+		if (!last_error || pthread_setspecific(last_error_key, last_error)) {
+			free(last_error);
+			last_error = no_memory;
+			return;
+		}
+	}
+	memcpy(last_error, text, sizeof(text));
+}
+
+void adsm_say_long(const char *before, const char *text)
+{
+	size_t size = strlen(before) + strlen(text) + 1;
+	char *bigger;
+
+	adsm_say("%s%s", before, text);
+	if (size <= MESSAGE_MAX || !last_error || last_error == no_memory)
+		return;
+	bigger = realloc(last_error, size);
+	if (!bigger)
+		return;
+	last_error = bigger;
+	pthread_setspecific(last_error_key, last_error);
+	adsm_format(last_error, size, "%s%s", before, text);
+}
+
+const char *adsm_last_error(void)
+{
+	return last_error ? last_error : "";
+}
+
+char *adsm_error_keep(void)
+{
+	return strdup(adsm_last_error());
+}
+
+void adsm_error_back(char *kept)
+{
+	if (kept && strcmp(kept, adsm_last_error()))
+		adsm_say_long("", kept);
+	free(kept);
+}
+
+unsigned adsm_n_said(void)
+{
+	return n_said;
+}
+
+/* Of the last error that was told, 0: none. No sentence under a mutex, which the child of a fork may find locked. */
+static _Atomic uint64_t told;
+
+void adsm_error_once(void)
+{
+	uint64_t hash = 14695981039346656037u;	/* FNV-1a */
+
+	for (const char *p = adsm_last_error(); *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+	if (atomic_exchange(&told, hash) != hash)
+		adsm_error("%s", adsm_last_error());
+}
+
+void adsm_error_forget(void)
+{
+	atomic_store(&told, 0);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* module.c - reads a kernel module as an ELF file. What it says of itself is checked, not trusted. */
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adsm.h"
+#include "adsm_kernel.h"
+#include "base/log.h"
+#include "base/module.h"
+
+#if defined(__x86_64__)
+#define HOST_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define HOST_MACHINE EM_AARCH64
+#else
+#error "kernel modules need to know this machine's number in ELF files"
+#endif
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define HOST_DATA ELFDATA2LSB
+#else
+#define HOST_DATA ELFDATA2MSB
+#endif
+
+#ifndef EM_CUDA
+#define EM_CUDA 190
+#endif
+#define FATBIN_MAGIC 0xBA55ED50u
+
+#define DESC_SIZE sizeof(struct adsm_kernel_desc)
+
+_Static_assert(DESC_SIZE % _Alignof(struct adsm_kernel_desc) == 0, "the section is an array without gaps");
+_Static_assert(ADSM_KIND_POINTER_ == ADSM_ARG_POINTER && ADSM_KIND_VALUE_ == ADSM_ARG_VALUE &&
+	       ADSM_KIND_CONST_ == ADSM_ARG_CONST, "adsm.h and adsm_kernel.h agree");
+_Static_assert(sizeof(((struct adsm_param *)0)->name) == sizeof(((struct adsm_kernel_param *)0)->name) &&
+	       sizeof(((struct adsm_param *)0)->type) == sizeof(((struct adsm_kernel_param *)0)->type) &&
+	       sizeof(((struct adsm_kernel_info *)0)->name) == sizeof(((struct adsm_kernel_desc *)0)->name),
+	       "names fit");
+
+struct section {
+	const char *data;		/* NULL: there is none */
+	size_t size;
+};
+
+static bool inside(uint64_t offset, uint64_t size, uint64_t total)
+{
+	return offset <= total && size <= total - offset;
+}
+
+/* Find the sections of a module. Nothing in the image is aligned for sure, so headers are copied out. */
+static int find_sections(const char *image, size_t size, struct section *ret_kernels, struct section *ret_text,
+			 struct section *ret_ptx)
+{
+	Elf64_Ehdr elf;
+	Elf64_Shdr names;
+
+	if (size < sizeof(elf))
+		return adsm_fail(-ENOEXEC, "not a kernel module: %zu bytes are too few for an ELF file", size);
+	memcpy(&elf, image, sizeof(elf));
+	if (memcmp(elf.e_ident, ELFMAG, SELFMAG) || elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_type != ET_DYN)
+		return adsm_fail(-ENOEXEC, "not a kernel module: not a 64-bit ELF shared object");
+	if (elf.e_ident[EI_DATA] != HOST_DATA || elf.e_machine != HOST_MACHINE)
+		return adsm_fail(-ENOEXEC, "the kernel module is for another machine (ELF machine %u)",
+				 (unsigned)elf.e_machine);
+	if (elf.e_shentsize != sizeof(Elf64_Shdr) || elf.e_shstrndx >= elf.e_shnum ||
+	    !inside(elf.e_shoff, (uint64_t)elf.e_shnum * sizeof(Elf64_Shdr), size))
+		return adsm_fail(-ENOEXEC, "the kernel module is truncated: no section headers");
+
+	memcpy(&names, image + elf.e_shoff + elf.e_shstrndx * sizeof(names), sizeof(names));
+	if (!inside(names.sh_offset, names.sh_size, size))
+		return adsm_fail(-ENOEXEC, "the kernel module is truncated: no section names");
+	for (unsigned i = 0; i < elf.e_shnum; i++) {
+		struct section *section;
+		Elf64_Shdr header;
+		const char *name;
+
+		memcpy(&header, image + elf.e_shoff + i * sizeof(header), sizeof(header));
+		if (header.sh_name >= names.sh_size)
+			continue;
+		name = image + names.sh_offset + header.sh_name;
+		if (!memchr(name, '\0', names.sh_size - header.sh_name))
+			continue;
+		if (!strcmp(name, "adsm_kernels"))
+			section = ret_kernels;
+		else if (!strcmp(name, "adsm_text"))
+			section = ret_text;
+		else if (!strcmp(name, "adsm_ptx"))
+			section = ret_ptx;
+		else
+			continue;
+		if (header.sh_type != SHT_PROGBITS || !inside(header.sh_offset, header.sh_size, size))
+			return adsm_fail(-ENOEXEC, "the kernel module is truncated: section %s", name);
+		section->data = image + header.sh_offset;
+		section->size = header.sh_size;
+	}
+	return 0;
+}
+
+static bool is_string(const char *string, size_t size)
+{
+	return *string && memchr(string, '\0', size);
+}
+
+/* Everything here is NUL-terminated and in range, or -ENOEXEC. */
+static int check_desc(const struct adsm_kernel_desc *desc)
+{
+	if (memcmp(desc->magic, ADSM_KERNEL_MAGIC, sizeof(desc->magic)))
+		return adsm_fail(-ENOEXEC, "not a kernel module: section adsm_kernels holds something else");
+	if (desc->version != ADSM_KERNEL_VERSION || desc->size != DESC_SIZE)
+		return adsm_fail(-ENOEXEC, "the kernel module is of version %u of the kernel dialect, not %u: "
+				 "compile it again", desc->version, ADSM_KERNEL_VERSION);
+	if (!is_string(desc->name, sizeof(desc->name)))
+		return adsm_fail(-ENOEXEC, "the kernel module is damaged: a kernel without a name");
+	if (!desc->max_threads || desc->n_params > ADSM_KERNEL_PARAMS_MAX)
+		return adsm_fail(-ENOEXEC, "the kernel module is damaged: kernel %s of %u threads, %u parameters",
+				 desc->name, desc->max_threads, desc->n_params);
+	for (uint32_t i = 0; i < desc->n_params; i++) {
+		const struct adsm_kernel_param *param = &desc->params[i];
+
+		if (!is_string(param->name, sizeof(param->name)) || !is_string(param->type, sizeof(param->type)) ||
+		    param->kind < ADSM_ARG_POINTER || param->kind > ADSM_ARG_CONST ||
+		    param->access > ADSM_ACCESS_INOUT)
+			return adsm_fail(-ENOEXEC, "the kernel module is damaged: parameter %u of kernel %s", i,
+					 desc->name);
+	}
+	return 0;
+}
+
+/* The parameters of all kernels lie behind the kernels. */
+static int alloc_kernels(struct adsm_module_info *info, size_t n)
+{
+	info->n_kernels = n;
+	info->kernels = calloc(n ? n : 1, sizeof(*info->kernels) + ADSM_KERNEL_PARAMS_MAX * sizeof(struct adsm_param));
+	return info->kernels ? 0 : adsm_fail(-ENOMEM, "no memory to describe %zu kernels", n);
+}
+
+struct adsm_param *adsm_module_params(struct adsm_module_info *info, size_t kernel)
+{
+	struct adsm_param *params = (struct adsm_param *)(info->kernels + info->n_kernels);
+
+	return params + kernel * ADSM_KERNEL_PARAMS_MAX;
+}
+
+int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info)
+{
+	struct adsm_module_info *info = calloc(1, sizeof(*info));
+	int ret;
+
+	if (!info)
+		return adsm_fail(-ENOMEM, "no memory for a kernel module");
+	ret = alloc_kernels(info, n);
+	if (ret) {
+		free(info);
+		return ret;
+	}
+	info->text = info->ptx = "";
+	*ret_info = info;
+	return 0;
+}
+
+static int read_kernels(struct adsm_module_info *info, const struct section *section)
+{
+	int ret;
+
+	if (!section->size)
+		return adsm_fail(-ENOEXEC, "not a kernel module: a shared object without kernels");
+	if (section->size % DESC_SIZE)
+		return adsm_fail(-ENOEXEC, "the kernel module is of another version of the kernel dialect, or "
+				 "damaged: section adsm_kernels has %zu bytes", section->size);
+	ret = alloc_kernels(info, section->size / DESC_SIZE);
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < info->n_kernels; i++) {
+		struct adsm_kernel_info *kernel = &info->kernels[i];
+		struct adsm_param *params = adsm_module_params(info, i);
+		struct adsm_kernel_desc desc;
+
+		memcpy(&desc, section->data + i * DESC_SIZE, DESC_SIZE);
+		ret = check_desc(&desc);
+		if (ret)
+			return ret;
+		memcpy(kernel->name, desc.name, sizeof(kernel->name));
+		kernel->n_params = desc.n_params;
+		kernel->max_threads = desc.max_threads;
+		kernel->params = params;
+		for (uint32_t p = 0; p < desc.n_params; p++, params++) {
+			memcpy(params->name, desc.params[p].name, sizeof(params->name));
+			memcpy(params->type, desc.params[p].type, sizeof(params->type));
+			params->kind = desc.params[p].kind;
+			params->access = desc.params[p].access;
+			params->size = desc.params[p].size;
+		}
+	}
+	return 0;
+}
+
+/* A section that is a string; "" where there is none. */
+static int read_string(const struct section *section, const char *name, const char **ret_text, size_t *ret_size)
+{
+	*ret_text = "";
+	*ret_size = 0;
+	if (!section->size)
+		return 0;
+	if (strnlen(section->data, section->size) != section->size - 1)
+		return adsm_fail(-ENOEXEC, "the kernel module is damaged: section %s is no string", name);
+	*ret_text = section->data;
+	*ret_size = section->size - 1;
+	return 0;
+}
+
+int adsm_module_info_create(const void *image, size_t size, struct adsm_module_info **ret_info)
+{
+	struct section kernels = { NULL, 0 }, text = { NULL, 0 }, ptx = { NULL, 0 };
+	struct adsm_module_info *info = calloc(1, sizeof(*info));
+	size_t ptx_size;
+	int ret;
+
+	if (!info)
+		return adsm_fail(-ENOMEM, "no memory for a kernel module");
+	info->image = malloc(size ? size : 1);
+	if (!info->image) {
+		ret = adsm_fail(-ENOMEM, "no memory for a kernel module of %zu bytes", size);
+		goto destroy;
+	}
+	if (size)
+		memcpy(info->image, image, size);
+	info->size = size;
+	ret = find_sections(info->image, size, &kernels, &text, &ptx);
+	if (ret)
+		goto destroy;
+	ret = read_kernels(info, &kernels);
+	if (ret)
+		goto destroy;
+	ret = read_string(&text, "adsm_text", &info->text, &info->text_size);
+	if (!ret)
+		ret = read_string(&ptx, "adsm_ptx", &info->ptx, &ptx_size);
+	if (ret)
+		goto destroy;
+	*ret_info = info;
+	return 0;
+
+destroy:
+	adsm_module_info_destroy(info);
+	return ret;
+}
+
+void adsm_module_info_destroy(struct adsm_module_info *info)
+{
+	if (!info)
+		return;
+	free(info->kernels);
+	free(info->image);
+	free(info);
+}
+
+/* ---- what an image is */
+
+static const unsigned char *skip_blanks(const unsigned char *p, const unsigned char *end)
+{
+	while (p < end) {
+		if (*p == ' ' || (*p >= '\t' && *p <= '\r')) {
+			p++;
+		} else if (end - p >= 2 && p[0] == '/' && p[1] == '/') {
+			while (p < end && *p != '\n')
+				p++;
+		} else if (end - p >= 2 && p[0] == '/' && p[1] == '*') {
+			for (p += 2; end - p >= 2 && !(p[0] == '*' && p[1] == '/'); p++)
+				;
+			p = end - p >= 2 ? p + 2 : end;
+		} else {
+			break;
+		}
+	}
+	return p;
+}
+
+bool adsm_module_is_ptx(const void *image, size_t size)
+{
+	static const char first[] = ".version";
+	const unsigned char *end = (const unsigned char *)image + size, *p = skip_blanks(image, end);
+
+	return (size_t)(end - p) >= strlen(first) && !memcmp(p, first, strlen(first));
+}
+
+bool adsm_module_is_binary(const void *image, size_t size)
+{
+	struct { uint32_t magic; uint16_t version, header_size; uint64_t size; } fat;
+	Elf64_Ehdr elf;
+
+	if (size >= sizeof(fat)) {
+		memcpy(&fat, image, sizeof(fat));
+		if (fat.magic == FATBIN_MAGIC)
+			return inside(fat.header_size, fat.size, size);
+	}
+	if (size < sizeof(elf))
+		return false;
+	memcpy(&elf, image, sizeof(elf));
+	return !memcmp(elf.e_ident, ELFMAG, SELFMAG) && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       inside(elf.e_shoff, (uint64_t)elf.e_shnum * elf.e_shentsize, size);
+}
+
+bool adsm_module_is_cuda(const void *image, size_t size)
+{
+	Elf64_Ehdr elf;
+
+	if (!adsm_module_is_binary(image, size))
+		return false;
+	if (memcmp(image, ELFMAG, SELFMAG))
+		return true;
+	memcpy(&elf, image, sizeof(elf));
+	return elf.e_machine == EM_CUDA;
+}

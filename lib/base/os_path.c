@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* os_path.c - os.h on Linux: which file this code comes from, and whether it stands before the C library. */
+#include "base/os.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What the kernel says is mapped at @address: a line of it is "begin-end rights offset device inode  /path". */
+static char *mapped_at(uintptr_t address, char *text, size_t size)
+{
+	long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC), n;
+	char *found = NULL, *line, *end;
+	size_t length = 0;
+
+	while (fd >= 0 && !found && (n = syscall(SYS_read, fd, text + length, size - 1 - length)) > 0) {
+		text[length + (size_t)n] = '\0';
+		for (line = text; !found && (end = strchr(line, '\n')); line = end + 1) {
+			char *rest;
+			uintptr_t begin = strtoul(line, &rest, 16);
+
+			*end = '\0';
+			if (begin <= address && *rest == '-' && address < strtoul(rest + 1, &rest, 16))
+				found = strchr(rest, '/');
+		}
+		length = strlen(line);
+		if (!found)
+			memmove(text, line, length + 1);
+	}
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	return found;
+}
+
+/*
+ * The loader's name, where it is whole. That of a program it does not tell (dladdr() would give argv[0], which is
+ * whatever its parent wrote), and one that is relative is so to a folder that may have been left since.
+ */
+int adsm_os_library_path(char *ret_path, size_t size)
+{
+	uintptr_t here = (uintptr_t)adsm_os_library_path;
+	char *text = NULL, *name = NULL, *path;	/* stacks may be small, and realpath() takes its part */
+	int saved_errno = errno, ret = -ENOENT;
+	struct link_map *map;
+	Dl_info info;
+
+	if (dladdr1((void *)here, &info, (void **)&map, RTLD_DL_LINKMAP) && map && map->l_name[0] == '/')
+		name = map->l_name;
+	else if ((text = malloc(2 * (size_t)PATH_MAX)))
+		name = mapped_at(here, text, 2 * (size_t)PATH_MAX);
+	path = name ? realpath(name, NULL) : NULL;
+	if (path) {
+		ret = strlen(path) < size ? 0 : -ENAMETOOLONG;
+		if (!ret)
+			strcpy(ret_path, path);
+	}
+	free(path);
+	free(text);
+	errno = saved_errno;
+	return ret;
+}
+
+int adsm_os_library_dir(char *ret_path, size_t size)
+{
+	int ret = adsm_os_library_path(ret_path, size);
+
+	if (!ret)
+		*strrchr(ret_path, '/') = '\0';
+	return ret;
+}
+
+/* The wrappers, where they were linked with this. */
+struct adsm_real;
+extern void *adsm_real_find(struct adsm_real *real) __attribute__((weak));
+
+bool adsm_os_is_bypassed(void)
+{
+	Dl_info read, libc;
+
+	return adsm_real_find && dladdr(dlsym(RTLD_DEFAULT, "read"), &read) &&
+		dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &libc) && read.dli_fbase == libc.dli_fbase;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* foreign.c - programs that use a driver themselves: their memory as objects, their commands as calls. */
+#include "driver/foreign.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "run/gather.h"
+#include "core/index.h"
+#include "base/log.h"
+#include "run/manager.h"
+#include "base/options.h"
+
+#define BOUNCE ((size_t)1 << 20)	/* between the memories of two devices */
+
+bool adsm_foreign_active(void)
+{
+	return adsm_started() && adsm_objects_alive();
+}
+
+bool adsm_foreign_find(const void *p, struct adsm_foreign_place *ret_place)
+{
+	const struct adsm_object *object = adsm_started() ? adsm_index_find((uintptr_t)p) : NULL;
+
+	if (!object || !object->live || object->freeing || (uintptr_t)p - object->start >= object->size)
+		return false;
+	*ret_place = (struct adsm_foreign_place){
+		.home = object->home,
+		.start = object->start,
+		.offset = (uintptr_t)p - object->start,
+		.size = object->size,
+		.device_only = object->device_only,
+	};
+	return true;
+}
+
+struct adsm_home *adsm_foreign_home_of(void *context)
+{
+	return adsm_started() ? adsm_home_of(context) : NULL;
+}
+
+int adsm_foreign_home(const char *backend, void *context, void *device, struct adsm_home **ret_home)
+{
+	*ret_home = adsm_foreign_home_of(context);
+	return *ret_home ? 0 : adsm_start_with(backend, context, device, ret_home);
+}
+
+/* Has it objects that no program's driver made? */
+static bool has_own(struct adsm_home *home)
+{
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	bool found = false;
+
+	adsm_home_lock(home, &old);
+	for (uint32_t i = 0; !found && (object = adsm_object_slot(i)); i++)
+		found = object->home == home && object->live && !object->adopted;
+	adsm_home_unlock(home, &old);
+	return found;
+}
+
+bool adsm_foreign_end(struct adsm_home *home, bool always)
+{
+	struct adsm_sigset old;
+
+	if (!always && (has_own(home) || adsm_modules_alive()))
+		return false;
+	home->device->backend->end(home->device, "the program has ended its context", true);
+	/* What was under way has ended by that. */
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	adsm_home_unlock(home, &old);
+	return true;
+}
+
+int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size)
+{
+	const struct adsm_object_options options = {
+		.protocol = adsm_protocol_find(adsm_options.protocol),
+		.block_size = adsm_options.block_size,
+		.adopt = address,
+	};
+	void *start;
+
+	if (!address || address % ADSM_PAGE_SIZE)
+		return adsm_fail(-EINVAL, "0x%lx is not the address of whole pages", (unsigned long)address);
+	return adsm_object_alloc(home, size, &options, &start);
+}
+
+int adsm_foreign_reuse(struct adsm_home *home, size_t size, uint64_t *ret_address)
+{
+	const struct adsm_object_options options = {
+		.protocol = adsm_protocol_find(adsm_options.protocol),
+		.block_size = adsm_options.block_size,
+		.reuse = true,
+	};
+	void *start;
+	int error = adsm_object_alloc(home, size, &options, &start);
+
+	if (!error)
+		*ret_address = (uintptr_t)start;
+	return error;
+}
+
+int adsm_foreign_forget(const void *p, bool wait, adsm_kept_free *driver_free)
+{
+	return adsm_object_free((void *)p, ADSM_MAKER_FOREIGN, wait, driver_free);
+}
+
+bool adsm_foreign_give_up(struct adsm_home *home)
+{
+	return adsm_started() && adsm_objects_give_up(home);
+}
+
+size_t adsm_foreign_kept(void *device)
+{
+	struct adsm_native native;
+	size_t size = 0;
+
+	for (int i = 0; adsm_started() && i < adsm_n_homes; i++) {
+		struct adsm_home *home = &adsm_homes[i];
+
+		if (adsm_kept_size(home) && !home->device->backend->native(home->device, &native) &&
+		    native.device == device)
+			size += adsm_kept_size(home);
+	}
+	return size;
+}
+
+/* ---- commands */
+
+struct commands {
+	struct adsm_device *device;
+	void *queue;
+	int (*enqueue)(void *arg);
+	void *arg;
+	int result;			/* of that */
+	int error;			/* they run, but when they end nobody knows */
+};
+
+static int start_commands(void *arg, struct adsm_device_event *ret_event)
+{
+	struct commands *c = arg;
+	const struct adsm_backend *backend = c->device->backend;
+	int error = ret_event ? backend->queue_follow(c->device, c->queue) : 0;
+
+	if (error)
+		return error;
+	c->result = c->enqueue(c->arg);
+	if (c->result)
+		return 1;
+	if (!ret_event)
+		return 0;
+	c->error = backend->queue_join(c->device, &c->queue, 1, ret_event);
+	if (c->error)
+		ret_event->seq = 0;
+	return 0;
+}
+
+static int call(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, struct commands *c,
+		bool gather, int *ret_result)
+{
+	int error = adsm_call_foreign(home, uses, n, start_commands, c, c->queue, gather);
+
+	if (error < 0)
+		return error;
+	if (c->error)
+		return c->error;
+	*ret_result = c->result;
+	return 0;
+}
+
+int adsm_foreign_call(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, void *queue,
+		      int (*enqueue)(void *arg), void *arg, int *ret_result)
+{
+	struct commands c = { .device = home->device, .queue = queue, .enqueue = enqueue, .arg = arg };
+
+	return call(home, uses, n, &c, false, ret_result);
+}
+
+int adsm_foreign_launch(struct adsm_home *home, void *queue, int (*enqueue)(void *arg), void *arg, int *ret_result)
+{
+	struct commands c = { .device = home->device, .queue = queue, .enqueue = enqueue, .arg = arg };
+	ADSM_UNCANCELLED;
+
+	if (!adsm_gather_enter(home, queue))
+		return call(home, NULL, 0, &c, true, ret_result);
+	adsm_enqueuing = home;
+	*ret_result = enqueue(arg);
+	adsm_enqueuing = NULL;
+	adsm_gather_leave(home, queue, !*ret_result);
+	if (!*ret_result)
+		adsm_count(NULL, calls, 1);
+	return 0;
+}
+
+void adsm_foreign_launched(struct adsm_home *home)
+{
+	for (int i = 0; adsm_started() && i < adsm_n_homes; i++)
+		if (!home || home == &adsm_homes[i])
+			adsm_gather_end(&adsm_homes[i]);
+}
+
+void adsm_foreign_launched_on(void *queue)
+{
+	for (int i = 0; adsm_started() && i < adsm_n_homes; i++)
+		if (adsm_gather_has(&adsm_homes[i], queue))
+			adsm_gather_end(&adsm_homes[i]);
+}
+
+int adsm_foreign_sync(struct adsm_home *home)
+{
+	return adsm_sync_foreign(home);
+}
+
+/* ---- copies */
+
+/* The home whose device-only memory an address is in; NULL: it is anything else. */
+static struct adsm_home *device_only_at(const void *p)
+{
+	struct adsm_foreign_place place;
+
+	return adsm_foreign_find(p, &place) && place.device_only ? place.home : NULL;
+}
+
+static int copy_bounced(char *dst, const char *src, size_t size)
+{
+	size_t room = size < BOUNCE ? size : BOUNCE;
+	char *bounce = malloc(room);
+	int error = bounce ? 0 : adsm_fail(-ENOMEM, "no memory to copy %zu bytes between two devices", size);
+
+	while (!error && size) {
+		size_t part = size < room ? size : room;
+
+		error = adsm_copy_explicit(bounce, src, part, ADSM_TO_HOST, NULL);
+		if (!error)
+			error = adsm_copy_explicit(dst, bounce, part, ADSM_TO_DEVICE, NULL);
+		dst += part;
+		src += part;
+		size -= part;
+	}
+	free(bounce);
+	return error;
+}
+
+int adsm_foreign_copy(void *dst, const void *src, size_t size)
+{
+	struct adsm_home *to = device_only_at(dst), *from = device_only_at(src);
+
+	if (to && from)
+		return to == from ? adsm_copy_device(dst, src, size) : copy_bounced(dst, src, size);
+	if (to)
+		return adsm_copy_explicit(dst, src, size, ADSM_TO_DEVICE, NULL);
+	if (from)
+		return adsm_copy_explicit(dst, src, size, ADSM_TO_HOST, NULL);
+	return adsm_copy_direct(dst, src, size);
+}
+
+int adsm_foreign_fill(void *dst, int value, size_t size)
+{
+	return device_only_at(dst) ? adsm_fill_device(dst, value, size) : adsm_fill_direct(dst, value, size);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * foreign.h - what the wrappers of a driver do for programs that use that driver themselves: their memory becomes
+ * objects, their kernels and copies become calls. Negative errnos, sentences set. Ordinary code only.
+ */
+#ifndef ADSM_FOREIGN_H
+#define ADSM_FOREIGN_H
+
+#include "core/kept.h"
+
+#define ADSM_FOREIGN_USES 8
+
+/* What a command of the program's does with an object. */
+struct adsm_foreign_use {
+	const void *p;			/* anywhere in it */
+	unsigned access;		/* ADSM_ACCESS_* */
+};
+
+/* An object and the place of an address in it; valid until somebody frees it. */
+struct adsm_foreign_place {
+	struct adsm_home *home;
+	uintptr_t start;
+	size_t offset, size;		/* size: of the object, as the program asked for it */
+	bool device_only;
+};
+
+/* Has the library started, and is there any object? Cheap: it stands before everything else. */
+bool adsm_foreign_active(void);
+/* Which object has an address: false where none has. Cheap, no lock. */
+bool adsm_foreign_find(const void *p, struct adsm_foreign_place *ret_place);
+/* The home of a driver's context, one there is. */
+struct adsm_home *adsm_foreign_home_of(void *context);
+/* The same; made where there is none, which starts the library on @backend with this one where it had not. */
+int adsm_foreign_home(const char *backend, void *context, void *device, struct adsm_home **ret_home);
+
+/*
+ * The program is about to end the context of a home, whose adopted objects are forgotten: the backend's queues and
+ * threads end, and its share in the context. Not where objects or kernels of the library's own are there, unless
+ * @always: then that share keeps the context. Did it end? Then its device is lost.
+ */
+bool adsm_foreign_end(struct adsm_home *home, bool always);
+
+/*
+ * Make an object of memory that the program allocated: whole pages from @address on, inaccessible so far, @size bytes
+ * of them its own. Contents are undefined. -EINVAL where that is no page, -EEXIST where another object is.
+ */
+int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size);
+/*
+ * Before the program frees it: waits (@wait) for the calls that may use it, else the caller knows that none does; then
+ * the range is inaccessible, as the driver left it. -EINVAL where no adopted object starts there; -EBUSY while held.
+ * @driver_free: NULL, or the memory may be kept, which 1 says it is: it is the library's then, until it is handed out
+ * again, or @driver_free is called, with a lock held: to free it and nothing else.
+ */
+int adsm_foreign_forget(const void *p, bool wait, adsm_kept_free *driver_free);
+/* Make an object of memory that is kept there, of as many pages as @size bytes take; -ENOENT where there is none. */
+int adsm_foreign_reuse(struct adsm_home *home, size_t size, uint64_t *ret_address);
+/* Free what is kept of freed memory, the library's own too: of a home, or of all (NULL). Was there any? */
+bool adsm_foreign_give_up(struct adsm_home *home);
+/* How many bytes are kept on a driver's device. */
+size_t adsm_foreign_kept(void *device);
+
+/*
+ * Release objects to commands of the program's, have @enqueue give them to the driver's queue @queue, and take note of
+ * when they end. @n 0: they may use any object, as an unnamed call. What is in no object, or one of another home's, is
+ * passed over. @enqueue runs once, with the home's lock held and signals blocked, so that no access comes in between:
+ * it touches no shared memory and waits for nothing.
+ * Returns 0, with what @enqueue returned in *ret_result (not 0: the driver refused, nothing was taken note of); or a
+ * negative errno: @enqueue has not run, or its end cannot be known; then the objects are the device's all the same.
+ */
+int adsm_foreign_call(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, void *queue,
+		      int (*enqueue)(void *arg), void *arg, int *ret_result);
+/*
+ * The same for commands that may use any object; but while none is open, signals are not blocked, and nobody takes note
+ * of when they end before somebody waits for it: for all that @queue has then. Before @queue ends, or is in a state in
+ * which it cannot be asked, adsm_foreign_launched_on(); before commands that such a wait must not be for,
+ * adsm_foreign_launched().
+ */
+int adsm_foreign_launch(struct adsm_home *home, void *queue, int (*enqueue)(void *arg), void *arg, int *ret_result);
+/* Take note of when the commands launched so far end: of one home's, or of all (NULL); of what has some on a queue. */
+void adsm_foreign_launched(struct adsm_home *home);
+void adsm_foreign_launched_on(void *queue);
+/*
+ * After the program has waited for its commands: take note of it, and fetch what the protocol wants back. Where there
+ * are objects whose accesses are not seen (batch), this waits for all commands.
+ */
+int adsm_foreign_sync(struct adsm_home *home);
+
+/*
+ * Copies that return when the bytes have moved, in the order of calls. Both ends may be in objects. What covers whole
+ * blocks goes to the device at once; from the device, a copy of whole blocks leaves them valid for the CPU, so that
+ * another one is served there, and a smaller one fetches its own bytes only.
+ */
+int adsm_foreign_copy(void *dst, const void *src, size_t size);
+int adsm_foreign_fill(void *dst, int value, size_t size);
+
+#endif

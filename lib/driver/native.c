@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* native.c - what the public functions for programs that use a driver themselves have in common. */
+#include <errno.h>
+#include <string.h>
+
+#include "driver/native.h"
+#include "base/log.h"
+#include "run/manager.h"
+#include "base/options.h"
+
+int adsm_native_home(const struct adsm_native_api *api, int device, struct adsm_home **ret_home)
+{
+	int error = adsm_start();
+
+	if (!error)
+		error = adsm_home_get(device, ret_home);
+	if (!error && strcmp((*ret_home)->device->backend->name, api->backend))
+		error = adsm_fail(-ENOTSUP, "device %d is one of the backend '%s': choose ADSM_BACKEND=%s",
+				  (*ret_home)->index, (*ret_home)->device->backend->name, api->backend);
+	return error;
+}
+
+int adsm_native_use(const struct adsm_native_api *api, void *context, void *device)
+{
+	const struct adsm_backend *backend = adsm_backend_named(api->backend);
+	int error;
+
+	if (adsm_started())
+		return adsm_fail(-EBUSY, "%sUse() comes before adsmInit() and whatever starts the library",
+				 api->prefix);
+	if (!backend)
+		return adsm_fail(-ENOTSUP, "%s", api->missing);
+	error = adsm_options_load();	/* which say what driver to open */
+	if (!error)
+		error = backend->use_context(context, device);
+	return error || !context ? error : adsm_options_set("backend", api->backend);
+}
+
+int adsm_native_get(const struct adsm_native_api *api, int device, size_t struct_size, size_t right_size,
+		    struct adsm_native *ret_native)
+{
+	struct adsm_home *home;
+	int error;
+
+	if (struct_size != right_size)
+		return adsm_fail(-EINVAL, "%sHandles: set struct_size to sizeof(%sHandles)", api->prefix, api->prefix);
+	error = adsm_native_home(api, device, &home);
+	return error ? error : home->device->backend->native(home->device, ret_native);
+}
+
+int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, size_t n, const void *where,
+			struct adsm_home **ret_home, uint64_t *ret_seq)
+{
+	adsmArg named[ADSM_ARGS_MAX];
+	struct adsm_object *object = NULL;
+	struct adsm_sigset old;
+	struct adsm_home *home;
+	adsmKernel *nothing;
+	int error;
+
+	if (n > ADSM_ARGS_MAX || (n && !uses))
+		return adsm_fail(-EINVAL, "%sRelease() takes up to %d addresses", api->prefix, ADSM_ARGS_MAX);
+	error = adsm_native_home(api, ADSM_DEVICE_CURRENT, &home);
+	if (error)
+		return error;
+	for (size_t i = 0; i < n; i++) {
+		if (uses[i].kind != ADSM_ARG_POINTER)
+			return adsm_fail(-EINVAL, "%sRelease(), entry %zu: it takes adsmIn(), adsmOut(), adsmInOut() "
+					 "and adsmPtr()", api->prefix, i);
+		named[i] = uses[i];
+		named[i].kind = ADSM_ARG_USE;
+		if (!named[i].access)
+			named[i].access = ADSM_ACCESS_INOUT;
+	}
+	/* On the device where they live; whether all of them do so the call says. */
+	for (size_t i = 0; i < n && !object; i++) {
+		object = adsm_object_enter(uses[i].data, &old);
+		if (object) {
+			home = object->home;
+			adsm_home_unlock(home, &old);
+		}
+	}
+	if (n) {
+		error = adsm_kernel_nothing(home, &nothing);
+		if (!error)
+			error = adsm_call(nothing, (adsmDim){ 1, 1, 1 }, (adsmDim){ 1, 1, 1 }, named, n, where);
+		if (error)
+			return error;
+	}
+	adsm_home_lock(home, &old);
+	*ret_seq = home->last_seq;
+	adsm_home_unlock(home, &old);
+	*ret_home = home;
+	return 0;
+}
+
+adsmKernel *adsm_native_kernel(const struct adsm_native_api *api, int device, void *handle)
+{
+	adsmModule *module;
+	struct adsm_home *home;
+	int error;
+
+	error = handle ? adsm_native_home(api, device, &home) :
+		adsm_fail(-EINVAL, "%sKernel() takes a kernel", api->prefix);
+	if (!error)
+		error = adsm_module_adopt(home, handle, &module);
+	if (error) {
+		errno = -error;
+		return NULL;
+	}
+	return &module->kernels[0];
+}
+
+int adsm_native_kernel_free(const struct adsm_native_api *api, adsmKernel *kernel)
+{
+	int error = kernel ? adsm_start() : 0;
+
+	if (error || !kernel)
+		return error;
+	if (!adsm_kernel_is_live(kernel) || !kernel->module->only || kernel->module->internal)
+		return adsm_fail(-EINVAL, "%p is no kernel that %sKernel() gave", (void *)kernel, api->prefix);
+	return adsmModuleUnload(kernel->module);
+}

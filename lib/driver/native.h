@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* native.h - what the public functions for programs that use a driver themselves have in common. */
+#ifndef ADSM_API_NATIVE_H
+#define ADSM_API_NATIVE_H
+
+#include "adsm.h"
+#include "core/block.h"
+
+struct adsm_native_api {
+	const char *backend;
+	const char *prefix;		/* of its functions' names */
+	const char *missing;		/* the sentence where this library has no such backend */
+};
+
+/* A device of the right backend; starts the library. */
+int adsm_native_home(const struct adsm_native_api *api, int device, struct adsm_home **ret_home);
+/* The program's context and its device; NULL: none. */
+int adsm_native_use(const struct adsm_native_api *api, void *context, void *device);
+/* What the driver calls a device's parts. @struct_size: as the caller set it, and as it should be. */
+int adsm_native_get(const struct adsm_native_api *api, int device, size_t struct_size, size_t right_size,
+		    struct adsm_native *ret_native);
+/*
+ * Release objects to what the program enqueues next: they live on *ret_home, and the call there is *ret_seq. @where:
+ * code address of who asks.
+ */
+int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, size_t n, const void *where,
+			struct adsm_home **ret_home, uint64_t *ret_seq);
+adsmKernel *adsm_native_kernel(const struct adsm_native_api *api, int device, void *handle);
+int adsm_native_kernel_free(const struct adsm_native_api *api, adsmKernel *kernel);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warnings.c - which cases are gross, and the lines about them. Said in the fault handler too: the formatter is the
+ * log's own.
+ */
+#include "observe/warnings.h"
+
+#include <stddef.h>
+
+#include "core/block.h"
+#include "base/log.h"
+#include "observe/observe.h"
+#include "base/options.h"
+#include "base/os.h"
+
+#define LINES_MAX 10			/* of a process */
+#define LONG_NS ((uint64_t)1000000000)	/* what takes less is no matter, whatever its share */
+#define LARGE_BLOCK ((size_t)256 << 10)	/* worth moving in smaller parts */
+#define TEXT_SIZE 24
+#define OBJECT_TEXT_SIZE (ADSM_NAME_SIZE + 80)
+
+_Thread_local struct adsm_spent adsm_spent;
+_Atomic uint64_t adsm_most_spent_ns;
+
+static bool may_say(void)
+{
+	static _Atomic unsigned n_lines;
+	unsigned n;
+
+	if (adsm_log_level < ADSM_LOG_WARN)
+		return false;
+	n = atomic_fetch_add(&n_lines, 1);
+	if (n == LINES_MAX)
+		adsm_warn("further warnings are not shown");
+	return n < LINES_MAX;
+}
+
+/* ---- words */
+
+static const char *size_text(char text[TEXT_SIZE], uint64_t size)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	uint64_t tenths = size * 10;
+	unsigned unit = 0;
+
+	for (; tenths >= 10240 && unit < 4; unit++)
+		tenths /= 1024;
+	if (unit)
+		adsm_format(text, TEXT_SIZE, "%lu.%lu %s", tenths / 10, tenths % 10, units[unit]);
+	else
+		adsm_format(text, TEXT_SIZE, "%lu B", size);
+	return text;
+}
+
+static const char *seconds_text(char text[TEXT_SIZE], uint64_t ns)
+{
+	uint64_t tenths = ns / 100000000;
+
+	adsm_format(text, TEXT_SIZE, "%lu.%lu", tenths / 10, tenths % 10);
+	return text;
+}
+
+/* "object 'a' (16.0 MiB, rolling)" */
+static const char *object_text(char text[OBJECT_TEXT_SIZE], const struct adsm_object *object)
+{
+	char size[TEXT_SIZE], address[TEXT_SIZE];
+
+	adsm_format(address, sizeof(address), "at %p", (void *)object->start);
+	adsm_format(text, OBJECT_TEXT_SIZE, "object %s%s%s (%s, %s)", *object->name ? "'" : "",
+		    *object->name ? object->name : address, *object->name ? "'" : "", size_text(size, object->size),
+		    object->protocol->name);
+	return text;
+}
+
+/* ---- sent early, and written again */
+
+/* How many blocks would have to be Dirty at once, for none to be sent that is in use. */
+static size_t blocks_in_use(const struct adsm_home *home)
+{
+	size_t n = 0;
+
+	for (const struct adsm_object *object = home->open; object; object = object->open_next)
+		for (uint32_t b = object->open_first; b < object->open_end && !object->protocol->whole_object; b++)
+			n += object->blocks[b].state == ADSM_DIRTY || (object->blocks[b].flags & ADSM_BLOCK_EARLY);
+	return n;
+}
+
+/*
+ * Data that is made in several steps is written again too, a part of it once or twice: that is what sending early
+ * risks. But not three of four times that it is sent.
+ */
+void adsm_judge_again(struct adsm_object *object, struct adsm_habits *habits)
+{
+	char text[OBJECT_TEXT_SIZE], now[TEXT_SIZE];
+	size_t needed, size = 1;
+
+	/* Who asks for the paper's exact behaviour wants to see what it does. */
+	if (adsm_options.paper || habits->again * 4 < habits->early * 3)
+		return;
+	habits->told_again = true;
+	if (!may_say())
+		return;
+	needed = blocks_in_use(object->home);
+	while (size < needed)
+		size *= 2;
+	adsm_format(now, sizeof(now), "%u", adsm_options.rolling_size);
+	adsm_warn("%s: %lu blocks were sent early and written again before a call took them: ADSM_ROLLING_SIZE=%zu or "
+		  "more (it is %s) would keep them; `adsmrun --advise` says by how much", object_text(text, object),
+		  habits->again, size, adsm_options.rolling_size == ADSM_ROLLING_AUTO ? "auto" : now);
+}
+
+/* ---- fetched again and again, in large blocks */
+
+void adsm_judge_fetches(struct adsm_object *object, struct adsm_habits *habits)
+{
+	uint64_t faults = atomic_load_explicit(&object->counters.signals, memory_order_relaxed);
+	bool whole = object->n_blocks == 1;
+	size_t block = whole ? object->size : adsm_block_size(object);
+	char text[OBJECT_TEXT_SIZE], bytes[TEXT_SIZE], seconds[TEXT_SIZE], blocks[TEXT_SIZE];
+
+	if (habits->told_fetches || !object->protocol->detects || block < LARGE_BLOCK)
+		return;
+	/* For single accesses, the same bytes many times, and for most of the time so far. */
+	if (faults < habits->fetches / 2 || habits->fetched_bytes / 8 < object->size)
+		return;
+	if (habits->fetch_ns < LONG_NS || habits->fetch_ns < (adsm_os_now_ns() - adsm_start_ns) / 2)
+		return;
+	habits->told_fetches = true;
+	if (!may_say())
+		return;
+	adsm_warn("%s was fetched %s%s %lu times (%s, %s s): `adsmrun --advise` says what the CPU used of it; smaller "
+		  "blocks (%sADSM_BLOCK_SIZE=64K) move less where it is little", object_text(text, object),
+		  whole ? "whole" : "in blocks of ", whole ? "" : size_text(blocks, block), habits->fetches,
+		  size_text(bytes, habits->fetched_bytes), seconds_text(seconds, habits->fetch_ns),
+		  object->protocol->whole_object ? "ADSM_PROTOCOL=rolling " : "");
+}
+
+/* ---- at the end */
+
+void adsm_warn_at_end(void)
+{
+	uint64_t all = adsm_os_now_ns() - adsm_start_ns, spent = atomic_load(&adsm_most_spent_ns);
+	char part[TEXT_SIZE], whole[TEXT_SIZE];
+	static bool told;
+
+	/* The report says it, and more. */
+	if (told || adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_ADVICE))
+		return;
+	if (spent < LONG_NS || spent <= all / 2)
+		return;
+	told = true;
+	if (may_say())
+		adsm_warn("moving data took %s of %s s (%lu %%): `adsmrun --advise -- PROGRAM` says what would help",
+			  seconds_text(part, spent), seconds_text(whole, all), spent * 100 / all);
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * io.c - ranges of shared memory in the hands of system calls and bulk copies.
+ *
+ * An input in progress is a list entry of its object: the bytes that somebody writes through the alias, and may
+ * write until the entry is gone. A fetch of their block goes around them (the block then has holes, and sends
+ * leave those out), so that nothing waits for an input, whatever that waits for. When it ends, what has come is
+ * a write of the CPU's, and what has not come is fetched into the holes. A program that stores into bytes whose
+ * input is in progress may lose that store, even from a signal handler: it races with whoever delivers. So do two
+ * inputs for the same bytes.
+ *
+ * Entries are never given back to the system: one that is left behind by a jump nobody saw is only stale.
+ */
+#include "run/io.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "observe/advice.h"
+#include "core/index.h"
+#include "run/inside.h"
+#include "base/log.h"
+#include "run/manager.h"
+#include "observe/observe.h"
+#include "base/options.h"
+#include "observe/site.h"
+
+#define N_NEW 256			/* entries made at a time */
+
+struct adsm_shared_range adsm_shared_range;
+void (*_Atomic adsm_io_finish_detached)(void);
+
+static struct adsm_lock free_lock;	/* innermost */
+static struct adsm_input *free_inputs;
+static _Atomic uint64_t last_serial;
+static _Thread_local struct adsm_input *inputs_here;	/* the first of each io of this thread's */
+
+/* ---- the entries */
+
+static struct adsm_input *new_input(void)
+{
+	struct adsm_input *input;
+
+	adsm_lock(&free_lock);
+	if (!free_inputs) {
+		struct adsm_input *more = adsm_os_table(N_NEW * sizeof(*more));
+
+		for (size_t i = 0; more && i < N_NEW; i++) {
+			more[i].next = free_inputs;
+			free_inputs = &more[i];
+		}
+	}
+	input = free_inputs;
+	if (input)
+		free_inputs = input->next;
+	adsm_unlock(&free_lock);
+	return input;
+}
+
+/* Signals are blocked. */
+static void free_input(struct adsm_input *input)
+{
+	atomic_store(&input->serial, 0);
+	input->object = NULL;
+	adsm_lock(&free_lock);
+	input->next = free_inputs;
+	free_inputs = input;
+	adsm_unlock(&free_lock);
+}
+
+static void unlink_input(struct adsm_input *input)
+{
+	struct adsm_input **at = &input->object->inputs;
+
+	while (*at != input)
+		at = &(*at)->next;
+	*at = input->next;
+}
+
+/* ---- accesses of a range, block by block */
+
+/* An input lets go of its bytes up to @at: they are the object's again. */
+static void shrink(struct adsm_input *input, size_t at)
+{
+	size_t offset = input->offset, end = offset + input->size;
+
+	at = at < end ? at : end;
+	input->offset = at;
+	input->size = end - at;
+	adsm_input_closed(input->object, offset, at - offset);
+}
+
+/*
+ * Let the CPU read the bytes from @at to @end, or, with @input, take what that has brought as written. Lock held;
+ * dropped for transfers and to wait.
+ */
+static int access_range(struct adsm_object *object, struct adsm_input *input, size_t at, size_t end,
+			struct adsm_sigset *old)
+{
+	int failed = 0;
+
+	if (adsm_advises(object))
+		adsm_advice_range(object, at, end, input != NULL);
+	while (at < end) {
+		uint32_t first = (uint32_t)(at >> object->block_shift), n;
+		enum adsm_block_event event;
+		int error = 0;
+
+		n = adsm_range_step(object, input != NULL, at, end, &event);
+		if (n) {
+			/* What needs no waiting, also not for a call that has ended by now, goes in one step. */
+			if (n > 1 && adsm_block_must_wait(object, first, event))
+				adsm_retire(object->home);
+			if (n > 1 && (adsm_block_blocked(object, first) || adsm_block_must_wait(object, first, event)))
+				n = 1;
+			error = adsm_blocks_ready(object, first, n, event, false, old);
+		} else {
+			n = 1;
+		}
+		/* What has come to the other blocks is there all the same. */
+		if (error && (!input || input->object != object))
+			return error;
+		failed = failed ? failed : error;
+		at = (size_t)(first + n) << object->block_shift;
+		if (input)
+			shrink(input, at);
+	}
+	return failed;
+}
+
+/* ---- ranges and objects */
+
+bool adsm_range_is_near(uintptr_t start, size_t size)
+{
+	return adsm_index_next(start, size) - start < size;
+}
+
+bool adsm_is_shared(const void *p)
+{
+	const struct adsm_object *object = adsm_index_find((uintptr_t)p);
+
+	return object && object->live && !object->device_only;
+}
+
+/* Add bytes to what the system is given; false when there is no room: what is there comes short. */
+static bool append(struct adsm_io *io, void *p, size_t size, int room)
+{
+	struct iovec *end = io->vector + io->n;
+
+	if (io->n && (char *)end[-1].iov_base + end[-1].iov_len == p) {
+		end[-1].iov_len += size;
+		return true;
+	}
+	if (io->n == room)
+		return false;
+	*end = (struct iovec){ p, size };
+	io->n++;
+	return true;
+}
+
+static int start_input(struct adsm_io *io, struct adsm_object *object, size_t offset, size_t size,
+		       struct adsm_input **last, struct adsm_sigset *old)
+{
+	uint32_t first = (uint32_t)(offset >> object->block_shift);
+	uint32_t end = (uint32_t)((offset + size - 1) >> object->block_shift) + 1;
+	struct adsm_home *home = object->home;
+	uint64_t birth = object->birth;
+	struct adsm_input *input;
+	int error = 0;
+
+	for (uint32_t b = first; b < end; b++) {
+		/* Where both sides have the same memory, nothing can be put right afterwards. */
+		uint64_t seq = home->device->caps.unified ? adsm_object_use_seq(object) : 0;
+		bool busy = object->blocks[b].flags & ADSM_BLOCK_BUSY;
+
+		if (!busy && seq <= atomic_load(&home->completed))
+			continue;
+		if (busy)
+			adsm_home_wait(home);
+		else
+			error = adsm_wait_unlocked(home, seq, old);
+		if (error)
+			return error;
+		if (!object->live || object->birth != birth)
+			return -EINVAL;
+		b = first - 1;	/* all of them at one time */
+	}
+	input = new_input();
+	if (!input)
+		return adsm_fail(-ENOMEM, "no memory to note an input");
+	input->home = home;
+	input->object = object;
+	input->number = ++object->last_input;
+	input->offset = offset;
+	input->size = size;
+	input->position = io->size;
+	input->next = object->inputs;
+	object->inputs = input;
+	input->next_of_io = NULL;
+	input->prev_of_io = *last;
+	atomic_store(&input->serial, io->serial);
+	if (*last) {
+		(*last)->next_of_io = input;
+	} else {
+		io->inputs = input;
+		input->frame = io->detached ? 0 : (uintptr_t)io;
+		if (!io->detached) {
+			input->next_of_thread = inputs_here;
+			inputs_here = input;
+		}
+	}
+	*last = input;
+	return 0;
+}
+
+/* What is in no object: up to the next one. */
+static size_t private_part(const char *p, size_t size)
+{
+	size_t part = adsm_index_next((uintptr_t)p, size) - (uintptr_t)p;
+
+	return part ? part : size;	/* an object that is just being freed */
+}
+
+/*
+ * This may as well be a signal handler. But only while no signal comes in between: one that did could leave by
+ * siglongjmp(), and the thread would be in a handler for ever.
+ */
+static struct adsm_object *enter(const void *p, struct adsm_sigset *ret_old)
+{
+	struct adsm_object *object = adsm_object_enter(p, ret_old);
+
+	adsm_in_fault += object != NULL;
+	return object;
+}
+
+static void leave(struct adsm_home *home, const struct adsm_sigset *old)
+{
+	adsm_in_fault--;
+	adsm_home_unlock(home, old);
+}
+
+/* One range: split where objects begin and end. */
+static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int room, struct adsm_input **last)
+{
+	while (size) {
+		struct adsm_object *object;
+		struct adsm_sigset old;
+		size_t offset, part;
+		void *base = p;
+		int error = 0;
+
+		object = enter(p, &old);
+		if (object && !object->device_only && !object->freeing) {
+			offset = (uintptr_t)p - object->start;
+			part = size < object->span - offset ? size : object->span - offset;
+			base = object->alias + offset;
+			/* Behind the caller's size there is only the rest of a page, which is nobody's. */
+			if (offset < object->size) {
+				size_t end = offset + part < object->size ? offset + part : object->size;
+
+				if (input)
+					error = start_input(io, object, offset, end - offset, last, &old);
+				else
+					error = access_range(object, NULL, offset, end, &old);
+			}
+		} else {
+			part = object ? size : private_part(p, size);
+		}
+		if (object)
+			leave(object->home, &old);
+		if (error)
+			return error;
+		if (!append(io, base, part, room))
+			return 0;
+		io->size += part;
+		p += part;
+		size -= part;
+	}
+	return 0;
+}
+
+/* Who calls the wrapper. */
+static void begin_cause(const void *caller)
+{
+	uintptr_t where = (uintptr_t)caller;
+
+	if (!adsm_observes(~0u) || adsm_cause.why == ADSM_WHY_COPY || adsm_cause.why == ADSM_WHY_FILL)
+		return;
+	if (adsm_observes(ADSM_OBSERVE_REPORT) && (!where || adsm_site_is_own(where)))
+		adsm_site_take(&where, 1);
+	adsm_set_cause(ADSM_WHY_IO, (const void *)where, "");
+}
+
+static void end_cause(void)
+{
+	if (adsm_observes(~0u) && adsm_cause.why == ADSM_WHY_IO)
+		adsm_set_cause(ADSM_WHY_OTHER, NULL, "");
+}
+
+static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int n, struct iovec *room)
+{
+	struct adsm_input *last = NULL;
+	int saved_errno = errno, error = 0;
+	bool inside;
+
+	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .where = io->where,
+				.start_ns = adsm_os_now_ns() };
+	io->serial = atomic_fetch_add(&last_serial, 1) + 1;
+	begin_cause(io->where);
+	/* A driver's call is the system's as it is: where a page is closed, that refuses it. */
+	inside = adsm_inside_has(io->where);
+	for (int i = 0; i < n && inside; i++)
+		append(io, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n));
+	for (int i = 0; i < n && !inside && !error; i++)
+		error = begin_range(io, input, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n), &last);
+	if (!io->n)
+		io->vector[io->n++] = (struct iovec){ n ? vector[0].iov_base : NULL, 0 };
+	if (error) {
+		/* All that the program is told otherwise is EIO. */
+		adsm_error("%s of shared memory at %p fails: %s (error %d)", input ? "input" : "output",
+			   vector[0].iov_base, adsmErrorString(error), error);
+		adsm_io_end(io, 0);
+	}
+	errno = saved_errno;
+	return error;
+}
+
+int adsm_io_begin_output(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room)
+{
+	return begin(io, false, vector, n, room);
+}
+
+int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room)
+{
+	return begin(io, true, vector, n, room);
+}
+
+/* ---- the end of inputs */
+
+/* Signals are blocked. */
+static void forget(struct adsm_input *input)
+{
+	struct adsm_input **at = &inputs_here;
+
+	if (input->prev_of_io)
+		input->prev_of_io->next_of_io = NULL;
+
+	while (*at && *at != input)
+		at = &(*at)->next_of_thread;
+	if (*at)
+		*at = input->next_of_thread;
+}
+
+/* Lock held. */
+static int settle(struct adsm_object *object, struct adsm_input *input, size_t delivered, struct adsm_sigset *old)
+{
+	size_t offset = input->offset, rest = input->size - delivered;
+	int error = adsm_input_fill(object, input, delivered), failed = 0;
+
+	if (error)
+		adsm_error("%zu bytes at %p could not be fetched after an input that brought less: error %d", rest,
+			   (void *)(object->start + offset + delivered), error);
+	if (input->object == object)
+		failed = access_range(object, input, offset, offset + delivered, old);
+	/* While the lock was away the object may have been freed. */
+	if (input->object == object) {
+		unlink_input(input);
+		adsm_input_closed(object, input->offset, input->size);
+	}
+	return error ? error : failed;
+}
+
+static int end_input(struct adsm_input *input, size_t delivered)
+{
+	struct adsm_home *home = input->home;
+	struct adsm_sigset old;
+	int error = 0;
+
+	adsm_home_lock(home, &old);
+	adsm_in_fault++;
+	if (input->object)
+		error = settle(input->object, input, delivered, &old);
+	/* Not before: a handler that runs while this waits may leave it. */
+	forget(input);
+	free_input(input);
+	leave(home, &old);
+	return error;
+}
+
+/* The inputs of an io, of which this is the first. The last goes first: where they overlap, what it has not brought
+ * another may have. */
+static int end_inputs(struct adsm_input *input, size_t delivered)
+{
+	int saved_errno = errno, error = 0;
+	struct adsm_input *previous;
+
+	while (input->next_of_io)
+		input = input->next_of_io;
+	for (; input; input = previous) {
+		size_t n = delivered > input->position ? delivered - input->position : 0;
+		int failed;
+
+		previous = input->prev_of_io;
+		failed = end_input(input, n < input->size ? n : input->size);
+		error = error ? error : failed;
+	}
+	errno = saved_errno;
+	return error;
+}
+
+int adsm_io_end(struct adsm_io *io, size_t delivered)
+{
+	struct adsm_input *input = io->inputs;
+	int error = 0;
+
+	if (io->start_ns)
+		adsm_note_io(io->start_ns, delivered);
+	io->start_ns = 0;
+	/* In a child that was forked meanwhile it is the parent's. */
+	if (input && atomic_load(&input->serial) == io->serial && !adsm_is_child())
+		error = end_inputs(input, delivered);
+	end_cause();
+	return error;
+}
+
+void adsm_io_cleanup(struct adsm_io *io)
+{
+	adsm_io_end(io, 0);
+}
+
+void adsm_io_leave(uintptr_t stack)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	struct adsm_input *input = inputs_here, *next;
+
+	adsm_inside_leave(stack);
+	for (; input; input = next) {
+		uintptr_t frame = input->frame;
+
+		next = input->next_of_thread;
+		/* From a stack of a signal handler's own, which may lie anywhere, to another: all of it goes. */
+		if (here < stack ? frame >= here && frame < stack : frame < stack || frame >= here)
+			end_inputs(input, 0);
+	}
+}
+
+/* ---- small arguments */
+
+long adsm_io_copy_string(char *buffer, const char *s, size_t size)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		/* To the end of the page: behind that there may be no object. */
+		size_t part = ADSM_PAGE_SIZE - ((uintptr_t)(s + at) & (ADSM_PAGE_SIZE - 1));
+		struct adsm_object *object;
+		struct adsm_sigset old;
+		const char *end;
+		int error;
+
+		object = adsm_object_enter(s + at, &old);
+		if (!object)
+			return -EINVAL;
+		if (part > object->start + object->size - (uintptr_t)(s + at))
+			part = object->start + object->size - (uintptr_t)(s + at);
+		adsm_home_unlock(object->home, &old);
+		part = part < size - at ? part : size - at;
+		error = adsm_io_copy(buffer + at, s + at, part);
+		if (error)
+			return error;
+		end = memchr(buffer + at, 0, part);
+		if (end)
+			return end + 1 - buffer;
+		at += part;
+	}
+	return (long)at;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel.c - the list of modules, their kernels by name, their code on each device. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/kernel.h"
+#include "base/log.h"
+
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
+static adsmModule *modules;
+
+static void free_module(adsmModule *module)
+{
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		if (module->codes[i])
+			module->codes[i]->device->backend->module_unload(module->codes[i]);
+	free(module->kernels);
+	adsm_module_info_destroy(module->info);
+	free(module->data);
+	free(module->options);
+	free(module);
+}
+
+/* The kernels of info, none of them on a device yet. */
+static int make_kernels(adsmModule *module)
+{
+	module->kernels = calloc(module->info->n_kernels + 1, sizeof(*module->kernels));
+	if (!module->kernels)
+		return -ENOMEM;
+	for (size_t i = 0; i < module->info->n_kernels; i++) {
+		module->kernels[i].module = module;
+		module->kernels[i].info = &module->info->kernels[i];
+	}
+	return 0;
+}
+
+/* What the driver knows of one kernel, and the kernel on its device. */
+static int ask_kernel(adsmModule *module, size_t i, const char *name, struct adsm_home *home)
+{
+	const struct adsm_backend *backend = home->device->backend;
+	struct adsm_kernel_info *info = &module->info->kernels[i];
+	struct adsm_entry **entry = &module->kernels[i].entries[home->index];
+	int n;
+
+	n = backend->kernel_get(module->codes[home->index], name, entry);
+	if (n)
+		return n;
+	n = backend->kernel_params(*entry, adsm_module_params(module->info, i), ADSM_ARGS_MAX);
+	if (n < 0)
+		return n;
+	if (n > ADSM_ARGS_MAX)
+		return adsm_fail(-ENOEXEC, "kernel '%s' has %d parameters, a call takes %d", name, n, ADSM_ARGS_MAX);
+	strcpy(info->name, name);
+	info->n_params = (uint32_t)n;
+	info->max_threads = UINT32_MAX;		/* the device checks */
+	info->params = adsm_module_params(module->info, i);
+	return 0;
+}
+
+/* The kernels of a code that says nothing of itself. */
+static int ask_kernels(adsmModule *module, struct adsm_home *home)
+{
+	char *names;
+	size_t n = 0, i = 0;
+	int error = home->device->backend->module_names(module->codes[home->index], &names);
+
+	if (error)
+		return error;
+	for (const char *name = names; *name; name += strlen(name) + 1)
+		n++;
+	error = adsm_module_info_create_empty(n, &module->info);
+	if (!error)
+		error = make_kernels(module);
+	for (const char *name = names; *name && !error; name += strlen(name) + 1) {
+		if (strlen(name) >= sizeof(module->info->kernels[i].name))
+			error = adsm_fail(-ENOEXEC, "the kernel's name '%s' is longer than 63 characters", name);
+		else
+			error = ask_kernel(module, i++, name, home);
+	}
+	free(names);
+	return error;
+}
+
+static int load_native(adsmModule *module, const struct adsm_image *image, struct adsm_home *home)
+{
+	int error;
+
+	module->data = malloc(image->size + 1);
+	module->options = strdup(image->options);
+	if (!module->data || !module->options)
+		return adsm_fail(-ENOMEM, "no memory for a kernel module of %zu bytes", image->size);
+	memcpy(module->data, image->data, image->size);
+	((char *)module->data)[image->size] = '\0';
+	module->image = (struct adsm_image){ image->kind, module->data, image->size, "", module->options };
+	error = home->device->backend->module_load(home->device, &module->image, &module->codes[home->index]);
+	return error ? error : ask_kernels(module, home);
+}
+
+static int load_described(adsmModule *module, const struct adsm_image *image)
+{
+	int error = adsm_module_info_create(image->data, image->size, &module->info);
+
+	if (error)
+		return error;
+	module->options = strdup(image->options);
+	if (!module->options)
+		return -ENOMEM;
+	module->image = (struct adsm_image){ ADSM_IMAGE_MODULE, module->info->image, module->info->size,
+					     module->info->text, module->options };
+	return make_kernels(module);
+}
+
+/* Make a module known, or free it. */
+static int finish(adsmModule *module, int error, adsmModule **ret_module)
+{
+	if (error) {
+		free_module(module);
+		return error;
+	}
+	adsm_mutex_lock(&mutex);
+	module->next = modules;
+	modules = module;
+	adsm_mutex_unlock(&mutex);
+	*ret_module = module;
+	return 0;
+}
+
+/* Code of CUDA devices is known by its bytes. Other drivers are not given it, as not all of them survive that. */
+static int load_cuda(adsmModule *module, const struct adsm_image *image, struct adsm_home *home)
+{
+	struct adsm_image binary = *image;
+
+	if (strcmp(home->device->backend->name, "cuda"))
+		return adsm_fail(-ENOEXEC, "the image is code of CUDA devices, device %d is one of the backend '%s'",
+				 home->index, home->device->backend->name);
+	binary.kind = ADSM_IMAGE_BINARY;
+	return load_native(module, &binary, home);
+}
+
+int adsm_module_create(const struct adsm_image *image, struct adsm_home *home, adsmModule **ret_module)
+{
+	adsmModule *module = calloc(1, sizeof(*module));
+	int error;
+
+	if (!module)
+		return -ENOMEM;
+	if (image->kind != ADSM_IMAGE_MODULE)
+		error = load_native(module, image, home);
+	else if (adsm_module_is_cuda(image->data, image->size))
+		error = load_cuda(module, image, home);
+	else
+		error = load_described(module, image);
+	return finish(module, error, ret_module);
+}
+
+int adsm_module_adopt(struct adsm_home *home, void *handle, adsmModule **ret_module)
+{
+	adsmModule *module = calloc(1, sizeof(*module));
+	int error;
+
+	if (!module)
+		return -ENOMEM;
+	module->only = home;
+	error = home->device->backend->kernel_adopt(home->device, handle, &module->codes[home->index]);
+	if (!error)
+		error = ask_kernels(module, home);
+	return finish(module, error, ret_module);
+}
+
+static adsmModule **find(const adsmModule *module)
+{
+	adsmModule **at = &modules;
+
+	while (*at && *at != module)
+		at = &(*at)->next;
+	return at;
+}
+
+int adsm_module_destroy(adsmModule *module)
+{
+	adsmModule **at;
+
+	adsm_mutex_lock(&mutex);
+	at = find(module);
+	if (!*at) {
+		adsm_mutex_unlock(&mutex);
+		return adsm_fail(-EINVAL, "%p is not a loaded module", (void *)module);
+	}
+	*at = module->next;
+	adsm_mutex_unlock(&mutex);
+	free_module(module);
+	return 0;
+}
+
+bool adsm_module_is_live(const adsmModule *module)
+{
+	bool live;
+
+	adsm_mutex_lock(&mutex);
+	live = module && *find(module);
+	adsm_mutex_unlock(&mutex);
+	return live;
+}
+
+size_t adsm_modules_alive(void)
+{
+	size_t n = 0;
+
+	adsm_mutex_lock(&mutex);
+	for (adsmModule *m = modules; m; m = m->next)
+		n += !m->internal;
+	adsm_mutex_unlock(&mutex);
+	return n;
+}
+
+adsmKernel *adsm_kernel_find(adsmModule *module, const char *name)
+{
+	for (size_t i = 0; i < module->info->n_kernels; i++)
+		if (!strcmp(module->info->kernels[i].name, name))
+			return &module->kernels[i];
+	return NULL;
+}
+
+int adsm_kernel_nothing(struct adsm_home *home, adsmKernel **ret_kernel)
+{
+	static struct adsm_mutex making = ADSM_MUTEX_INIT;
+	adsmModule *module;
+	int error = 0;
+
+	adsm_mutex_lock(&making);
+	adsm_mutex_lock(&mutex);
+	for (module = modules; module; module = module->next)
+		if (module->internal && module->only == home)
+			break;
+	adsm_mutex_unlock(&mutex);
+	if (!module) {
+		error = adsm_module_adopt(home, NULL, &module);
+		if (!error)
+			module->internal = true;
+	}
+	adsm_mutex_unlock(&making);
+	if (!error)
+		*ret_kernel = &module->kernels[0];
+	return error;
+}
+
+void adsm_modules_end(void)
+{
+	adsmModule **at = &modules;
+
+	adsm_mutex_lock(&mutex);
+	while (*at) {
+		adsmModule *module = *at;
+
+		if (!module->internal) {
+			at = &module->next;
+			continue;
+		}
+		*at = module->next;
+		free_module(module);
+	}
+	adsm_mutex_unlock(&mutex);
+}
+
+static bool is_live(const adsmKernel *kernel)
+{
+	for (adsmModule *m = modules; m; m = m->next)
+		if (kernel >= m->kernels && kernel < m->kernels + m->info->n_kernels)
+			return true;
+	return false;
+}
+
+bool adsm_kernel_is_live(const adsmKernel *kernel)
+{
+	bool live;
+
+	adsm_mutex_lock(&mutex);
+	live = is_live(kernel);
+	adsm_mutex_unlock(&mutex);
+	return live;
+}
+
+static int load(adsmKernel *kernel, struct adsm_home *home)
+{
+	const struct adsm_backend *backend = home->device->backend;
+	adsmModule *module = kernel->module;
+	int error = 0;
+
+	if (module->only && module->only != home)
+		return adsm_fail(-EINVAL, "kernel '%s' was made for device %d, the call runs on device %d",
+				 kernel->info->name, module->only->index, home->index);
+	if (!module->codes[home->index])
+		error = backend->module_load(home->device, &module->image, &module->codes[home->index]);
+	if (!error && !kernel->entries[home->index])
+		error = backend->kernel_get(module->codes[home->index], kernel->info->name,
+					    &kernel->entries[home->index]);
+	return error;
+}
+
+int adsm_kernel_entry(adsmKernel *kernel, struct adsm_home *home, struct adsm_entry **ret_entry)
+{
+	int error = 0;
+
+	adsm_mutex_lock(&mutex);
+	if (!kernel->entries[home->index])
+		error = load(kernel, home);
+	if (!error)
+		*ret_entry = kernel->entries[home->index];
+	adsm_mutex_unlock(&mutex);
+	return error;
+}
+
+static void unassign(adsmKernel *kernel, uintptr_t start)
+{
+	struct adsm_assignment **at = &kernel->assignments;
+
+	while (*at) {
+		struct adsm_assignment *a = *at;
+
+		if (a->start == start) {
+			*at = a->next;
+			free(a);
+		} else {
+			at = &a->next;
+		}
+	}
+}
+
+int adsm_kernel_assign(adsmKernel *kernel, uintptr_t start, unsigned access)
+{
+	struct adsm_assignment *a = NULL;
+
+	if (kernel) {
+		a = malloc(sizeof(*a));
+		if (!a)
+			return -ENOMEM;
+	}
+	adsm_mutex_lock(&mutex);
+	if (kernel) {
+		unassign(kernel, start);
+		*a = (struct adsm_assignment){ kernel->assignments, start, access };
+		kernel->assignments = a;
+	} else {
+		for (adsmModule *m = modules; m; m = m->next)
+			for (size_t i = 0; i < m->info->n_kernels; i++)
+				unassign(&m->kernels[i], start);
+	}
+	adsm_mutex_unlock(&mutex);
+	return 0;
+}
+
+size_t adsm_kernel_assignments(adsmKernel *kernel, struct adsm_assignment *ret_list, size_t max)
+{
+	size_t n = 0;
+
+	adsm_mutex_lock(&mutex);
+	for (struct adsm_assignment *a = kernel->assignments; a; a = a->next, n++)
+		if (n < max)
+			ret_list[n] = *a;
+	adsm_mutex_unlock(&mutex);
+	return n;
+}
+
+bool adsm_kernel_is_assigned(uintptr_t start)
+{
+	bool found = false;
+
+	adsm_mutex_lock(&mutex);
+	for (adsmModule *m = modules; m; m = m->next)
+		for (size_t i = 0; i < m->info->n_kernels; i++)
+			for (struct adsm_assignment *a = m->kernels[i].assignments; a; a = a->next)
+				found |= a->start == start;
+	adsm_mutex_unlock(&mutex);
+	return found;
+}
+
+bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start)
+{
+	bool found = false;
+
+	adsm_mutex_lock(&mutex);
+	for (size_t i = 0; *find(module) && i < module->info->n_kernels && !found; i++) {
+		struct adsm_assignment *a = module->kernels[i].assignments;
+
+		if (a) {
+			*ret_start = a->start;
+			found = true;
+			unassign(&module->kernels[i], a->start);
+		}
+	}
+	adsm_mutex_unlock(&mutex);
+	return found;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * at_exit.c - the end of the process where a driver ends with it, by a handler of exit() that it registers when it is
+ * initialised. Handlers of the program's that were registered before, and destructors, run after that: for them, what
+ * only the device has is fetched just before.
+ *
+ * exit() may have been called in a signal handler that interrupted the driver. So others call it (the copiers), and
+ * nothing is waited for without end.
+ */
+#include <stdlib.h>
+
+#include "start/at_exit.h"
+#include "base/log.h"
+#include "run/manager.h"
+#include "core/object.h"
+#include "core/transfer.h"
+
+#define CALLS_NS ((uint64_t)1000000000)		/* for the calls that run, of all devices */
+#define FETCH_NS ((uint64_t)5000000000)		/* for what a device has then */
+#define FETCH_BYTES ((size_t)256 << 20)		/* of all devices */
+#define RUN_BYTES ((size_t)16 << 20)		/* fetched at once */
+#define WHY "the driver has ended with the process"
+
+static _Atomic size_t left = FETCH_BYTES;
+
+/* Of its own memory the program has read what it wants by copies, unless the CPU has touched it before. */
+static bool is_wanted(const struct adsm_object *object)
+{
+	const struct adsm_counters *c = &object->counters;
+
+	return object->live && !object->freeing && !object->device_only && object->n_in[ADSM_INVALID] &&
+		!adsm_object_lost(object) &&
+		(!object->adopted || atomic_load(&c->signals) || atomic_load(&c->read_faults) ||
+		 atomic_load(&c->write_faults));
+}
+
+/* The next one from slot @at on, with its home locked; NULL: there is none. */
+static struct adsm_object *next_wanted(struct adsm_home *home, uint32_t *at, struct adsm_sigset *ret_old)
+{
+	struct adsm_object *object;
+
+	while ((object = adsm_object_slot((*at)++))) {
+		if (object->home != home)
+			continue;
+		adsm_home_lock(home, ret_old);
+		if (is_wanted(object))
+			return object;
+		adsm_home_unlock(home, ret_old);
+	}
+	return NULL;
+}
+
+/* Can this be had now? What others are at, they may only finish when this is done. */
+static bool is_ready(const struct adsm_object *object, uint32_t b)
+{
+	return object->blocks[b].state == ADSM_INVALID && !adsm_block_blocked(object, b) &&
+		!adsm_block_must_wait(object, b, ADSM_EVENT_READ);
+}
+
+/* From block @b on; how many there are in one run, within the limits. */
+static uint32_t run_of(const struct adsm_object *object, uint32_t b)
+{
+	size_t most = atomic_load(&left);
+	uint32_t n = 0;
+
+	while (b + n < object->n_blocks && is_ready(object, b + n) && adsm_run_size(object, b, n + 1) <= most &&
+	       (!n || adsm_run_size(object, b, n + 1) <= RUN_BYTES))
+		n++;
+	return n;
+}
+
+/* The lock is given away meanwhile, and the object may end. */
+static void fetch_object(struct adsm_object *object, uint64_t until)
+{
+	uint64_t birth = object->birth;
+	int error = 0;
+
+	for (uint32_t b = 0; !error && object->live && object->birth == birth && b < object->n_blocks;) {
+		uint32_t n = adsm_os_now_ns() < until ? run_of(object, b) : 0;
+
+		if (n) {
+			atomic_fetch_sub(&left, adsm_run_size(object, b, n));
+			error = adsm_blocks_access(object, b, n, ADSM_EVENT_READ, false);
+		}
+		b += n ? n : 1;
+	}
+}
+
+struct work {
+	struct adsm_home *home;
+	uint64_t until;
+};
+
+/* Those come first of which all fits. */
+static bool fits(const struct adsm_object *object)
+{
+	uint32_t n = object->n_in[ADSM_INVALID];
+
+	return (n == object->n_blocks ? object->size : (size_t)n << object->block_shift) <= atomic_load(&left);
+}
+
+static int fetch_home(void *arg)
+{
+	const struct work *work = arg;
+	struct adsm_object *object;
+	struct adsm_sigset old;
+
+	for (int all = 1; all >= 0; all--)
+		for (uint32_t at = 0; (object = next_wanted(work->home, &at, &old));) {
+			if (!all || fits(object))
+				fetch_object(object, work->until);
+			adsm_home_unlock(work->home, &old);
+		}
+	return 0;
+}
+
+/* A later touch would wait for what runs. */
+static void wait_for_calls(struct adsm_home *home, uint64_t until)
+{
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	uint32_t at = 0;
+	uint64_t seq;
+
+	object = next_wanted(home, &at, &old);
+	if (!object)
+		return;
+	seq = home->last_seq;
+	adsm_home_unlock(home, &old);
+	if (!adsm_wait_call_until(home, seq, until))
+		adsm_info("exit(): device %d still runs a call: what it may write is not fetched", home->index);
+}
+
+static void at_exit(void)
+{
+	static struct work works[ADSM_MAX_DEVICES];	/* a copier may go on with it */
+	uint64_t calls_until = adsm_os_now_ns() + CALLS_NS;
+
+	for (int i = 0; adsm_started() && i < adsm_n_homes; i++) {
+		struct adsm_home *home = &adsm_homes[i];
+
+		if (!home->device->caps.ends_at_exit)
+			continue;
+		wait_for_calls(home, calls_until);
+		works[i] = (struct work){ home, adsm_os_now_ns() + FETCH_NS };
+		if (!adsm_service_run_until(home, fetch_home, &works[i], works[i].until))
+			adsm_info("exit(): fetching from device %d takes too long", home->index);
+		home->device->backend->end(home->device, WHY, false);
+	}
+}
+
+void adsm_at_exit_watch(void)
+{
+	static atomic_flag registered = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&registered))
+		atexit(at_exit);
+}
