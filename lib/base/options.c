@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options.c - the table of options: one row each; parser, adsm-info and the README's table come from it. */
+/* options.c - the table of options: one row each; parser, adsm-info and the table of docs/options.md come from it. */
 #include "base/options.h"
 
 #include <ctype.h>

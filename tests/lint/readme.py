@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the README shows is so: its options table is adsm-info's, and its program, built the way it says
+"""What the documents show is so: the options table is adsm-info's, and the README's program, built the way it says
 from an installed library, runs: readme.py options ADSM_INFO | readme.py program MESON BUILD_FOLDER SANITIZER"""
 import os
 import re
@@ -15,10 +15,10 @@ INSTALLED = {"device 0: cpu 0\n": "adsm-info", "vecadd small on cpu": "parboil r
 
 
 def options(info):
-    table = re.search(r"<!-- options -->\n(.*?)<!-- /options -->", README, re.S).group(1).strip()
+    table = re.search(r"<!-- options -->\n(.*?)<!-- /options -->", tree.read("docs/options.md"), re.S).group(1).strip()
     real = subprocess.run([info, "--options-markdown"], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.strip()
-    return [] if table == real else ["README.md: the options are not those of adsm-info --options-markdown:", real]
+    return [] if table == real else ["docs/options.md: its options are not adsm-info --options-markdown's:", real]
 
 
 def program(meson, build, sanitizer):
