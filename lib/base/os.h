@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os.h - what the library asks of the operating system; one file per system implements it.
+ * os.h - what the library asks of the operating system: os_*.c are Linux.
  *
  * Preconditions: addresses and sizes are whole pages unless said otherwise. Functions return 0 or a
  * negative errno, never touch errno, and those marked [signal] may run in the fault handler: they

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* os_spawn.c - os.h on Linux: a process that no wait of the application's sees. */
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/syscall.h"
+
+/* Newer than the headers of the oldest system we build on. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+/* What the processes of a start tell, in a page they share. */
+struct spawn_answer {
+	volatile int pid, error;	/* of the daemon, or 0; a negative errno, or 0 */
+	_Atomic uint32_t given;
+};
+
+/* All the rest is prepared before. */
+struct spawn {
+	const char *path;
+	char *const *argv;
+	char **envp;
+	int *fds;		/* of the daemon, in order */
+	int n_fds;
+	bool keep;		/* the intermediate stays */
+	uintptr_t thread;	/* where this thread's own data lie */
+	struct spawn_answer *answer;
+};
+
+NO_SANITIZE static void close_from(int first)
+{
+	struct rlimit limit = { 0 };
+
+	if (!sys(SYS_close_range, first, ~0u, 0))
+		return;
+	sys(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+	for (rlim_t fd = (rlim_t)first; fd < limit.rlim_cur; fd++)
+		sys(SYS_close, fd);
+}
+
+/* The daemon, up to exec; returns only the error that prevented it. */
+NO_SANITIZE static int spawn_exec(struct spawn *spawn)
+{
+	const uint64_t action[4] = { 0 }, empty = 0;	/* SIG_DFL with nothing set */
+	const int first = 3 + spawn->n_fds;
+	int null, ret;
+
+	sys(SYS_setsid);
+	for (int sig = 1; sig <= 64; sig++)
+		sys(SYS_rt_sigaction, sig, action, NULL, KERNEL_SIGSET_SIZE);
+	/* First out of the way of the final numbers, then to them. */
+	for (int i = 0; i < spawn->n_fds; i++) {
+		ret = (int)sys(SYS_fcntl, spawn->fds[i], F_DUPFD, first);
+		if (ret < 0)
+			return ret;
+		spawn->fds[i] = ret;
+	}
+	null = (int)sys(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+	if (null < 0)
+		return null;
+	for (int fd = 0; fd < first; fd++) {
+		int from = fd < 3 ? null : spawn->fds[fd - 3];
+
+		ret = fd == from ? 0 : (int)sys(SYS_dup3, from, fd, 0);
+		if (ret < 0)
+			return ret;
+	}
+	close_from(first);
+	sys(SYS_rt_sigprocmask, SIG_SETMASK, &empty, NULL, KERNEL_SIGSET_SIZE);
+	return (int)sys(SYS_execve, spawn->path, spawn->argv, spawn->envp);
+}
+
+/*
+ * The intermediate stays for as long as the daemon: holding none of the application's files, and of its memory,
+ * which would be kept as it is now, only what lies near its stack, its thread's data and its code.
+ */
+NO_SANITIZE static void spawn_keep(const struct spawn *spawn, long pid)
+{
+	const uintptr_t near = (uintptr_t)1 << 20, stack = (uintptr_t)__builtin_frame_address(0);
+	const uintptr_t keep[] = { stack, spawn->thread, (uintptr_t)spawn_keep };
+	uintptr_t end = 0;
+
+	sys(SYS_setsid);
+	sys(SYS_prctl, PR_SET_NAME, "adsm-keeper");
+	close_from(0);
+	atomic_store(&spawn->answer->given, 1);
+	sys(SYS_futex, &spawn->answer->given, FUTEX_WAKE, 1);
+	for (int i = 0; i < 3; i++) {
+		uintptr_t next = UINTPTR_MAX;
+
+		for (int k = 0; k < 3; k++)
+			if (keep[k] > end && keep[k] < next)
+				next = keep[k];
+		if (next == UINTPTR_MAX)
+			break;
+		next &= ~(ADSM_PAGE_SIZE - 1);
+		if (next > near + end)
+			sys(SYS_munmap, end, next - near - end);
+		end = next + near;
+	}
+	/* To the end of user memory, wherever that is. */
+	for (int bits = 56; bits > 38 && sys(SYS_munmap, end, (1ul << bits) - ADSM_PAGE_SIZE - end); bits--)
+		;
+	while (sys(SYS_wait4, pid, NULL, __WALL, NULL) == -EINTR)
+		;
+}
+
+/*
+ * The intermediate: makes the daemon, waits until it has called exec or ended (CLONE_VFORK, but with
+ * memory of its own), and exits. Without exec its exit signal stays 0, so nobody is told of it.
+ */
+NO_SANITIZE __attribute__((noreturn)) static void spawn_intermediate(struct spawn *spawn)
+{
+	long pid = sys(SYS_clone, CLONE_VFORK);
+
+	if (pid == 0) {
+		spawn->answer->error = spawn_exec(spawn);
+	} else if (pid < 0) {
+		spawn->answer->error = (int)pid;
+	} else {
+		spawn->answer->pid = (int)pid;
+		if (spawn->keep && !spawn->answer->error)
+			spawn_keep(spawn, pid);
+	}
+	for (;;)
+		sys(SYS_exit_group, 0);
+}
+
+/* On its own because the other side of the clone, too, must not be seen by a sanitizer. */
+NO_SANITIZE __attribute__((noinline)) static long spawn_start(struct spawn *spawn)
+{
+	long pid = sys(SYS_clone, 0);
+
+	if (pid == 0)
+		spawn_intermediate(spawn);
+	return pid;
+}
+
+/*
+ * Orphans come to the first process of a namespace and to a subreaper, so the daemon would become its child. An
+ * intermediate that stays is one that no wait sees, which does not ask for such with __WALL or __WCLONE.
+ */
+static bool gets_orphans(void)
+{
+	int is_subreaper = 0;
+
+	sys(SYS_prctl, PR_GET_CHILD_SUBREAPER, &is_subreaper);
+	return is_subreaper || sys(SYS_getpid) == 1;
+}
+
+/* Intermediates that stayed, until they are found to have ended: at the next start. */
+static int keepers[64];
+
+static void reap_keepers(int new_keeper)
+{
+	for (size_t i = 0; i < sizeof(keepers) / sizeof(keepers[0]); i++) {
+		if (keepers[i] && sys(SYS_wait4, keepers[i], NULL, WNOHANG | __WCLONE, NULL))
+			keepers[i] = 0;
+		if (!keepers[i]) {
+			keepers[i] = new_keeper;
+			new_keeper = 0;
+		}
+	}
+}
+
+/* What the daemon gets: the environment but for what would load libraries into it, and its descriptors. */
+static int prepare(struct spawn *spawn, const int *fds)
+{
+	size_t n_env = 0, n = 0;
+	long page;
+
+	while (environ && environ[n_env])
+		n_env++;
+	spawn->envp = calloc(n_env + 1, sizeof(*spawn->envp));
+	spawn->fds = calloc((size_t)spawn->n_fds + 1, sizeof(*spawn->fds));
+	if (!spawn->envp || !spawn->fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_env; i++) {
+		if (strncmp(environ[i], "LD_PRELOAD=", 11) && strncmp(environ[i], "LD_AUDIT=", 9))
+			spawn->envp[n++] = environ[i];
+	}
+	for (int i = 0; i < spawn->n_fds; i++)
+		spawn->fds[i] = fds[i];
+	page = sys(SYS_mmap, NULL, ADSM_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (page < 0 && page >= -4095)
+		return (int)page;
+	spawn->answer = (struct spawn_answer *)page;
+	return 0;
+}
+
+/* Until the intermediate has ended, or stays. */
+static void await(struct spawn *spawn, long pid)
+{
+	long ret;
+
+	/* -ECHILD: the application took it with __WALL; then it has ended all the same. */
+	do {
+		if (spawn->keep)
+			adsm_os_wait(&spawn->answer->given, 0, 10000000, true);
+		ret = sys(SYS_wait4, pid, NULL, __WALL | (spawn->keep ? WNOHANG : 0), NULL);
+	} while (ret == -EINTR || (!ret && !atomic_load(&spawn->answer->given)));
+	if (!ret)
+		reap_keepers((int)pid);
+}
+
+int adsm_os_spawn_daemon(const char *path, char *const argv[], const int *fds, size_t n_fds,
+			 int *ret_pid, int *ret_pidfd)
+{
+	struct spawn spawn = { .path = path, .argv = argv, .n_fds = (int)n_fds, .keep = gets_orphans(),
+			       .thread = (uintptr_t)&errno };
+	struct adsm_sigset old;
+	int ret = prepare(&spawn, fds);
+	long pid;
+
+	if (ret)
+		goto end;
+	/* No handler of the application may run in the new processes. */
+	adsm_os_signals_block(&old);
+	pid = spawn_start(&spawn);
+	adsm_os_signals_restore(&old);
+	if (pid < 0) {
+		ret = (int)pid;
+		goto end;
+	}
+	await(&spawn, pid);
+	ret = spawn.answer->error;
+	if (!ret && !spawn.answer->pid)
+		ret = -ECHILD;	/* the intermediate was killed */
+	if (!ret) {
+		*ret_pid = spawn.answer->pid;
+		*ret_pidfd = (int)sys(SYS_pidfd_open, spawn.answer->pid, 0);
+		if (*ret_pidfd < 0)
+			*ret_pidfd = -1;
+	}
+end:
+	if (spawn.answer)
+		adsm_os_unmap(spawn.answer, ADSM_PAGE_SIZE);
+	free(spawn.envp);
+	free(spawn.fds);
+	return ret;
+}

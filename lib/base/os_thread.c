@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* os_thread.c - os.h on Linux: signals, cancellation, mutexes, threads and what they wait for. */
+#include "base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/syscall.h"
+
+#define LOOK_MAX 8		/* threads that wait for one another */
+
+/* ---- signals */
+
+#define RAISED (SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | \
+		SIGNAL_BIT(SIGABRT))
+/*
+ * The C library's own to cancel a thread (32) too: it would keep our lock. But not the one by which setuid() reaches
+ * all threads (33): threads that a driver starts meanwhile inherit the mask, and it would wait for ever.
+ */
+#define ASYNCHRONOUS (~(RAISED | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(33)))
+
+static void block(uint64_t set, struct adsm_sigset *ret_old)
+{
+	/* In this order, and back in the other: a handler that runs next to either may leave by siglongjmp(). */
+	sys(SYS_rt_sigprocmask, SIG_BLOCK, &set, &ret_old->mask, KERNEL_SIGSET_SIZE);
+	ret_old->cancel = adsm_os_cancel_block();
+}
+
+void adsm_os_signals_block(struct adsm_sigset *ret_old)
+{
+	block(ASYNCHRONOUS | RAISED, ret_old);
+}
+
+void adsm_os_signals_block_for_threads(struct adsm_sigset *ret_old)
+{
+	block(ASYNCHRONOUS, ret_old);
+}
+
+bool adsm_os_signals_are_blocked(uint64_t mask)
+{
+	return mask & SIGNAL_BIT(32);
+}
+
+/* The place of a library in the order in which they were loaded: the one with @address, or how many there are. */
+struct place {
+	uintptr_t address;		/* 0: in none */
+	size_t n;
+};
+
+static int look_for_place(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct place *place = arg;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    place->address - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) < info->dlpi_phdr[i].p_memsz)
+			return 1;
+	place->n++;
+	return 0;
+}
+
+void adsm_os_actions_get(struct adsm_actions *ret_actions)
+{
+	struct place all = { 0, 0 };
+
+	for (int sig = 1; sig <= 64; sig++)
+		sys(SYS_rt_sigaction, sig, NULL, ret_actions->words[sig], KERNEL_SIGSET_SIZE);
+	dl_iterate_phdr(look_for_place, &all);
+	ret_actions->n_libraries = all.n;
+}
+
+void adsm_os_actions_restore(const struct adsm_actions *actions)
+{
+	for (int sig = 1; sig <= 64; sig++) {
+		const uint64_t *was = actions->words[sig], raised = RAISED | SIGNAL_BIT(SIGSEGV);
+		struct place place = { 0, 0 };
+		uint64_t now[4] = { 0 };
+
+		if (sys(SYS_rt_sigaction, sig, NULL, now, KERNEL_SIGSET_SIZE) || !memcmp(now, was, sizeof(now)) ||
+		    (raised & SIGNAL_BIT(sig) && was[0] == (uintptr_t)SIG_DFL))
+			continue;
+		/* Else it is the C library's, or another thread of the program's has set it meanwhile. */
+		place.address = now[0];
+		if (dl_iterate_phdr(look_for_place, &place) && place.n >= actions->n_libraries)
+			sys(SYS_rt_sigaction, sig, was, NULL, KERNEL_SIGSET_SIZE);
+	}
+}
+
+void adsm_os_signals_restore(const struct adsm_sigset *old)
+{
+	/* What is pending is handled in the second. */
+	adsm_os_cancel_restore(&old->cancel);
+	sys(SYS_rt_sigprocmask, SIG_SETMASK, &old->mask, NULL, KERNEL_SIGSET_SIZE);
+}
+
+void adsm_os_die(int sig)
+{
+	const uint64_t action[4] = { 0 }, set = SIGNAL_BIT(sig);
+
+	sys(SYS_rt_sigaction, sig, action, NULL, KERNEL_SIGSET_SIZE);
+	sys(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, KERNEL_SIGSET_SIZE);
+	sys(SYS_tgkill, sys(SYS_getpid), sys(SYS_gettid), sig);
+	for (;;)
+		sys(SYS_exit_group, 128 + sig);
+}
+
+/* ---- cancellation, mutexes */
+
+int adsm_os_cancel_block(void)
+{
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	return old;
+}
+
+void adsm_os_cancel_restore(const int *old)
+{
+	pthread_setcancelstate(*old, NULL);
+}
+
+void adsm_mutex_init(struct adsm_mutex *mutex)
+{
+	pthread_mutex_init(&mutex->mutex, NULL);
+}
+
+void adsm_mutex_destroy(struct adsm_mutex *mutex)
+{
+	pthread_mutex_destroy(&mutex->mutex);
+}
+
+void adsm_mutex_lock(struct adsm_mutex *mutex)
+{
+	const int cancel = adsm_os_cancel_block();
+
+	pthread_mutex_lock(&mutex->mutex);
+	mutex->cancel = cancel;
+}
+
+void adsm_mutex_unlock(struct adsm_mutex *mutex)
+{
+	const int cancel = mutex->cancel;
+
+	pthread_mutex_unlock(&mutex->mutex);
+	adsm_os_cancel_restore(&cancel);
+}
+
+/* ---- threads */
+
+/* The @n-th word of a text, as a number of base 10, or 16 with "0x" before it. */
+static uint64_t word_at(const char *text, unsigned n)
+{
+	uint64_t value = 0;
+	unsigned base = 10;
+
+	for (; n && *text; text++)
+		n -= *text == ' ';
+	if (text[0] == '0' && text[1] == 'x') {
+		base = 16;
+		text += 2;
+	}
+	for (; (*text >= '0' && *text <= '9') || (*text >= 'a' && *text <= 'f'); text++)
+		value = value * base + (uint64_t)(*text <= '9' ? *text - '0' : *text - 'a' + 10);
+	return value;
+}
+
+/* A file about a thread: "" where there is none. */
+static const char *read_of_thread(int thread_id, const char *name, char *buffer, size_t size)
+{
+	char path[64] = "/proc/self/task/", digits[12];
+	char *p = path + strlen(path), *digit = digits;
+
+	do
+		*digit++ = (char)('0' + thread_id % 10);
+	while (thread_id /= 10);
+	while (digit > digits)
+		*p++ = *--digit;
+	*p++ = '/';
+	strcpy(p, name);
+	return adsm_os_read_text(path, buffer, size);
+}
+
+/*
+ * Who has the lock with this word, where it is a mutex of the C library's; 0: nobody that lives. The word is followed
+ * by a count, the thread and how many use it, which is 0 in malloc()'s own locks, whatever else they have there.
+ */
+static int owner_of(uint64_t lock)
+{
+	int words[4] = { 0 };
+	/* Not by its address: it may be gone. */
+	long fd = sys(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	if (sys(SYS_pread64, fd, words, sizeof(words), lock) != sizeof(words))
+		words[2] = 0;
+	sys(SYS_close, fd);
+	return words[2] > 0 && words[3] && !sys(SYS_tgkill, sys(SYS_getpid), words[2], 0) ? words[2] : 0;
+}
+
+/* The word of the lock that a thread waits for, 0 when it does something else. */
+static uint64_t lock_of(int thread_id, char *text, size_t size)
+{
+	uint64_t how;
+
+	/* "number 0xargument 0xargument …"; "running", or with a number below 0, in no system call. */
+	read_of_thread(thread_id, "syscall", text, size);
+	how = word_at(text, 2) & FUTEX_CMD_MASK;
+	/* Mutexes and malloc() wait so, while the word is 2; conditions, and ends of threads, otherwise. */
+	if (text[0] >= '0' && text[0] <= '9' && word_at(text, 0) == SYS_futex &&
+	    ((how == FUTEX_WAIT && word_at(text, 3) == 2) || how == FUTEX_LOCK_PI))
+		return word_at(text, 1);
+	return 0;
+}
+
+struct adsm_os_look adsm_os_look_at(int thread_id)
+{
+	const int self = adsm_os_thread_id();
+	struct adsm_os_look look = { 0, 0 };
+	char text[256];
+
+	/* Who waits for itself goes round. */
+	for (int i = 0; i < LOOK_MAX && thread_id; i++) {
+		look.lock = lock_of(thread_id, text, sizeof(text));
+		look.ran_ns += word_at(read_of_thread(thread_id, "schedstat", text, sizeof(text)), 0);
+		thread_id = look.lock ? owner_of(look.lock) : 0;
+		if (thread_id == self)
+			break;
+	}
+	return look;
+}
+
+struct thread_start {
+	void (*run)(void *);
+	void *arg;
+	char name[16];
+};
+
+static void *thread_main(void *arg)
+{
+	struct thread_start start = *(struct thread_start *)arg;
+
+	free(arg);
+	sys(SYS_prctl, PR_SET_NAME, start.name);
+	start.run(start.arg);
+	return NULL;
+}
+
+int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void (*run)(void *), void *arg)
+{
+	struct thread_start *start = calloc(1, sizeof(*start));
+	struct adsm_sigset old;
+	pthread_t thread;
+	sigset_t all;
+	int ret;
+
+	if (!start)
+		return -ENOMEM;
+	start->run = run;
+	start->arg = arg;
+	strncpy(start->name, name, sizeof(start->name) - 1);
+	/* The C library keeps its own signals open in this mask: without them setuid() never returns. */
+	sigfillset(&all);
+	adsm_os_signals_block(&old);
+	/* Not pthread_sigmask(), which the application may have heard of. */
+	sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, KERNEL_SIGSET_SIZE);
+	ret = -pthread_create(&thread, NULL, thread_main, start);
+	adsm_os_signals_restore(&old);
+	if (ret) {
+		free(start);
+		return ret;
+	}
+	ret_thread->handle = (uint64_t)thread;
+	return 0;
+}
+
+void adsm_os_thread_join(struct adsm_thread *thread)
+{
+	ADSM_UNCANCELLED;	/* what it works on may lie on this stack */
+
+	pthread_join((pthread_t)thread->handle, NULL);
+}
