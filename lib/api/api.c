@@ -566,12 +566,12 @@ int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 	ret_props->device = object->home->index;
 	ret_props->device_address = object->memory->address;
 	if (!object->device_only) {
-		ret_props->block_size = object->protocol->whole_object ? object->span : adsm_block_size(object);
-		ret_props->n_blocks = object->n_blocks;
-		ret_props->n_invalid = object->n_in[ADSM_INVALID];
-		ret_props->n_read_only = object->n_in[ADSM_READ_ONLY];
-		ret_props->n_dirty = object->n_in[ADSM_DIRTY];
-		adsm_format(ret_props->protocol, sizeof(ret_props->protocol), "%s", object->protocol->name);
+		ret_props->block_size = object->blocks.protocol->whole_object ? object->span : adsm_block_size(object);
+		ret_props->n_blocks = object->blocks.n;
+		ret_props->n_invalid = object->blocks.n_in[ADSM_INVALID];
+		ret_props->n_read_only = object->blocks.n_in[ADSM_READ_ONLY];
+		ret_props->n_dirty = object->blocks.n_in[ADSM_DIRTY];
+		adsm_format(ret_props->protocol, sizeof(ret_props->protocol), "%s", object->blocks.protocol->name);
 	}
 	adsm_home_unlock(object->home, &old);
 	return 0;

@@ -56,7 +56,7 @@ void adsm_object_mark_open(struct adsm_object *object)
 
 void adsm_object_mark_closed(struct adsm_object *object)
 {
-	object->open_first = object->open_end = 0;
+	object->blocks.open_first = object->blocks.open_end = 0;
 	if (!object->open)
 		return;
 	object->open = false;
@@ -71,39 +71,39 @@ void adsm_object_mark_closed(struct adsm_object *object)
 static void widen_open(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	adsm_object_mark_open(object);
-	if (object->open_first == object->open_end) {
-		object->open_first = first;
-		object->open_end = first + n;
+	if (object->blocks.open_first == object->blocks.open_end) {
+		object->blocks.open_first = first;
+		object->blocks.open_end = first + n;
 		return;
 	}
-	if (first < object->open_first)
-		object->open_first = first;
-	if (first + n > object->open_end)
-		object->open_end = first + n;
+	if (first < object->blocks.open_first)
+		object->blocks.open_first = first;
+	if (first + n > object->blocks.open_end)
+		object->blocks.open_end = first + n;
 }
 
 /* ---- states */
 
 static void set_state(struct adsm_object *object, uint32_t b, unsigned next)
 {
-	struct adsm_block *block = &object->blocks[b];
+	struct adsm_block *block = &object->blocks.at[b];
 	unsigned state = block->state;
 
 	if (state == next)
 		return;
 	if (state == ADSM_DIRTY)
-		object->protocol->cleaned(&object->home->policy, block, adsm_run_size(object, b, 1));
-	object->n_in[state]--;
-	object->n_in[next]++;
+		object->blocks.protocol->cleaned(&object->home->policy, block, adsm_run_size(object, b, 1));
+	object->blocks.n_in[state]--;
+	object->blocks.n_in[next]++;
 	block->state = next;
-	if (state == ADSM_DIRTY && !object->n_in[ADSM_DIRTY])
-		object->protocol->object_dirty(&object->home->policy, -1);
-	if (next == ADSM_DIRTY && object->n_in[ADSM_DIRTY] == 1)
-		object->protocol->object_dirty(&object->home->policy, 1);
+	if (state == ADSM_DIRTY && !object->blocks.n_in[ADSM_DIRTY])
+		object->blocks.protocol->object_dirty(&object->home->policy, -1);
+	if (next == ADSM_DIRTY && object->blocks.n_in[ADSM_DIRTY] == 1)
+		object->blocks.protocol->object_dirty(&object->home->policy, 1);
 	if (next == ADSM_INVALID)
 		block->flags &= ~ADSM_BLOCK_HOLED;
 	if (next == ADSM_DIRTY) {
-		object->protocol->dirtied(&object->home->policy, block, adsm_run_size(object, b, 1));
+		object->blocks.protocol->dirtied(&object->home->policy, block, adsm_run_size(object, b, 1));
 		object->home->send_failed = false;
 	}
 }
@@ -116,25 +116,25 @@ static void set_states(struct adsm_object *object, uint32_t first, uint32_t n, u
 
 static struct adsm_step step_of(const struct adsm_object *object, uint32_t b, enum adsm_block_event event)
 {
-	return object->protocol->steps[object->blocks[b].state][event];
+	return object->blocks.protocol->steps[object->blocks.at[b].state][event];
 }
 
 static void set_flags(struct adsm_object *object, uint32_t first, uint32_t n, unsigned flags)
 {
 	for (uint32_t b = first; b < first + n; b++)
-		object->blocks[b].flags |= flags;
+		object->blocks.at[b].flags |= flags;
 }
 
 static void clear_flags(struct adsm_object *object, uint32_t first, uint32_t n, unsigned flags)
 {
 	for (uint32_t b = first; b < first + n; b++)
-		object->blocks[b].flags &= ~flags;
+		object->blocks.at[b].flags &= ~flags;
 }
 
 static bool all_have(const struct adsm_object *object, uint32_t first, uint32_t n, unsigned flags)
 {
 	for (uint32_t b = first; b < first + n; b++)
-		if ((object->blocks[b].flags & flags) != flags)
+		if ((object->blocks.at[b].flags & flags) != flags)
 			return false;
 	return true;
 }
@@ -143,14 +143,14 @@ static bool all_have(const struct adsm_object *object, uint32_t first, uint32_t 
 
 static void *run_view(const struct adsm_object *object, uint32_t first)
 {
-	return (void *)(object->start + ((size_t)first << object->block_shift));
+	return (void *)(object->start + ((size_t)first << object->blocks.shift));
 }
 
 /* Bytes of a run in whole pages. */
 static size_t run_span(const struct adsm_object *object, uint32_t first, uint32_t n)
 {
-	size_t start = (size_t)first << object->block_shift;
-	size_t size = (size_t)n << object->block_shift;
+	size_t start = (size_t)first << object->blocks.shift;
+	size_t size = (size_t)n << object->blocks.shift;
 
 	return size < object->span - start ? size : object->span - start;
 }
@@ -158,7 +158,7 @@ static size_t run_span(const struct adsm_object *object, uint32_t first, uint32_
 static void set_views(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
 {
 	for (uint32_t b = first; b < first + n; b++)
-		object->blocks[b].view = view;
+		object->blocks.at[b].view = view;
 }
 
 static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
@@ -170,13 +170,13 @@ static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
 void adsm_object_close_view(struct adsm_object *object)
 {
 	if (!close_bytes(object, 0, object->span))
-		set_views(object, 0, object->n_blocks, ADSM_PROT_NONE);
+		set_views(object, 0, object->blocks.n, ADSM_PROT_NONE);
 }
 
 static bool is_shut(const struct adsm_object *object)
 {
-	for (uint32_t b = object->open_first; b < object->open_end; b++)
-		if (object->blocks[b].view != ADSM_PROT_NONE)
+	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++)
+		if (object->blocks.at[b].view != ADSM_PROT_NONE)
 			return false;
 	return true;
 }
@@ -187,7 +187,7 @@ static bool close_views(struct adsm_home *home)
 	bool any = false;
 
 	for (struct adsm_object *o = home->open; o; o = o->open_next)
-		if (o->protocol->detects && !o->n_holds && !is_shut(o)) {
+		if (o->blocks.protocol->detects && !o->blocks.n_holds && !is_shut(o)) {
 			adsm_object_close_view(o);
 			any |= is_shut(o);
 		}
@@ -216,7 +216,7 @@ static void close_everything(struct adsm_home *home)
  */
 static void recover_mappings(struct adsm_object *object, bool all)
 {
-	if (!all && object->protocol->detects && !object->n_holds)
+	if (!all && object->blocks.protocol->detects && !object->blocks.n_holds)
 		adsm_object_close_view(object);
 	if (all)
 		close_everything(object->home);
@@ -248,10 +248,10 @@ static int change_view(struct adsm_object *object, uint32_t first, uint32_t n, e
 {
 	void *address = run_view(object, first);
 	size_t size = run_span(object, first, n);
-	enum adsm_prot now = object->blocks[first].view;
+	enum adsm_prot now = object->blocks.at[first].view;
 
 	if (adsm_advises(object))
-		return adsm_advice_view(object, (size_t)first << object->block_shift, size, view);
+		return adsm_advice_view(object, (size_t)first << object->blocks.shift, size, view);
 	if (view == ADSM_PROT_NONE)
 		return adsm_engine->close(address, size);
 	if (now == ADSM_PROT_RW)
@@ -269,7 +269,7 @@ static int set_view(struct adsm_object *object, uint32_t first, uint32_t n, enum
 
 	for (int all = 0; error == -ENOMEM && all <= 1; all++) {
 		recover_mappings(object, all);
-		error = object->blocks[first].view == view ? 0 : change_view(object, first, n, view);
+		error = object->blocks.at[first].view == view ? 0 : change_view(object, first, n, view);
 	}
 	if (error)
 		return error;
@@ -285,18 +285,18 @@ static int set_view(struct adsm_object *object, uint32_t first, uint32_t n, enum
 /* One call for all that is open, however many blocks. */
 int adsm_object_close(struct adsm_object *object)
 {
-	uint32_t first = object->open_first, end = object->open_end;
+	uint32_t first = object->blocks.open_first, end = object->blocks.open_end;
 	int error;
 
-	if (!object->protocol->detects)
+	if (!object->blocks.protocol->detects)
 		return 0;
-	while (first < end && object->blocks[first].view == ADSM_PROT_NONE)
+	while (first < end && object->blocks.at[first].view == ADSM_PROT_NONE)
 		first++;
-	while (first < end && object->blocks[end - 1].view == ADSM_PROT_NONE)
+	while (first < end && object->blocks.at[end - 1].view == ADSM_PROT_NONE)
 		end--;
 	if (first == end)
 		return 0;
-	error = close_bytes(object, (size_t)first << object->block_shift, run_span(object, first, end - first));
+	error = close_bytes(object, (size_t)first << object->blocks.shift, run_span(object, first, end - first));
 	if (error == -ENOMEM) {
 		/* With its neighbours closed there is nothing to split. */
 		recover_mappings(object, true);
@@ -309,7 +309,8 @@ int adsm_object_close(struct adsm_object *object)
 
 static bool may_close(const struct adsm_object *object)
 {
-	return object->protocol->detects && !object->assigned && !object->n_holds && !adsm_advises(object);
+	return object->blocks.protocol->detects && !object->assigned && !object->blocks.n_holds &&
+		!adsm_advises(object);
 }
 
 void adsm_close_neighbours(struct adsm_home *home)
@@ -331,8 +332,8 @@ void adsm_close_neighbours(struct adsm_home *home)
 		if (next == object->open_next || adsm_engine->close((void *)start, end - start))
 			continue;
 		for (; object != next; object = object->open_next)
-			set_views(object, object->open_first, object->open_end - object->open_first,
-				  ADSM_PROT_NONE);
+			set_views(object, object->blocks.open_first,
+				  object->blocks.open_end - object->blocks.open_first, ADSM_PROT_NONE);
 	}
 }
 
@@ -346,24 +347,24 @@ static void check(const struct adsm_object *object)
 {
 	uint32_t n_in[ADSM_N_STATES] = { 0 };
 
-	if (object->n_blocks > CHECKED_BLOCKS)
+	if (object->blocks.n > CHECKED_BLOCKS)
 		return;
-	for (uint32_t b = 0; b < object->n_blocks; b++) {
-		const struct adsm_block *block = &object->blocks[b];
-		bool inside = b >= object->open_first && b < object->open_end;
+	for (uint32_t b = 0; b < object->blocks.n; b++) {
+		const struct adsm_block *block = &object->blocks.at[b];
+		bool inside = b >= object->blocks.open_first && b < object->blocks.open_end;
 
 		n_in[block->state]++;
 		assert(!(block->flags & ADSM_BLOCK_QUEUED) || block->state == ADSM_READ_ONLY);
 		assert(!(block->flags & ADSM_BLOCK_HOLED) || object->inputs);
-		if (!object->protocol->detects)
+		if (!object->blocks.protocol->detects)
 			continue;
 		assert(block->view != ADSM_PROT_RW || block->state == ADSM_DIRTY);
 		assert(block->view == ADSM_PROT_NONE || block->state != ADSM_INVALID);
 		assert(inside || (block->state == ADSM_INVALID && block->view == ADSM_PROT_NONE));
 	}
 	for (int state = 0; state < ADSM_N_STATES; state++)
-		assert(n_in[state] == object->n_in[state]);
-	assert(object->open || !object->n_in[ADSM_DIRTY]);
+		assert(n_in[state] == object->blocks.n_in[state]);
+	assert(object->open || !object->blocks.n_in[ADSM_DIRTY]);
 }
 #else
 static void check(const struct adsm_object *object)
@@ -375,7 +376,7 @@ static void check(const struct adsm_object *object)
 
 bool adsm_block_blocked(const struct adsm_object *object, uint32_t b)
 {
-	unsigned flags = object->blocks[b].flags, both = ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING;
+	unsigned flags = object->blocks.at[b].flags, both = ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING;
 
 	return (flags & ADSM_BLOCK_BUSY) || (flags & both) == both || object->home->gate;
 }
@@ -386,7 +387,7 @@ uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum
 	uint64_t seq = 0;
 
 	/* What becomes Dirty may be sent at any time: not under a call that still reads the old bytes. */
-	if (step.next == ADSM_DIRTY && object->blocks[b].state != ADSM_DIRTY)
+	if (step.next == ADSM_DIRTY && object->blocks.at[b].state != ADSM_DIRTY)
 		seq = adsm_object_use_seq(object);
 	else if (step.transfer == ADSM_TO_HOST)
 		seq = adsm_object_write_seq(object);
@@ -396,18 +397,18 @@ uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum
 /* The largest window, in blocks. */
 static size_t window_limit(const struct adsm_object *object, enum adsm_block_event event)
 {
-	size_t limit = adsm_options.fault_ahead >> object->block_shift;
+	size_t limit = adsm_options.fault_ahead >> object->blocks.shift;
 	const struct adsm_policy *policy = &object->home->policy;
 
 	/* Blocks opened ahead for writing count as Dirty: they must not push each other out. */
 	if (event != ADSM_EVENT_READ && policy->fixed_limit && limit > policy->fixed_limit / 2)
 		limit = policy->fixed_limit / 2;
-	return limit < 2 || object->n_blocks == 1 ? 1 : (size_t)1 << (63 - __builtin_clzl(limit));
+	return limit < 2 || object->blocks.n == 1 ? 1 : (size_t)1 << (63 - __builtin_clzl(limit));
 }
 
 uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event)
 {
-	const struct adsm_block *block = &object->blocks[b];
+	const struct adsm_block *block = &object->blocks.at[b];
 	size_t limit = window_limit(object, event);
 	struct adsm_stream *stream = NULL;
 	uint32_t n = 1, window = 1, end;
@@ -415,18 +416,18 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 	if (limit == 1)
 		return 1;
 	for (unsigned i = 0; i < ADSM_STREAMS && !stream; i++)
-		if (object->streams[i].window && object->streams[i].next == b)
-			stream = &object->streams[i];
+		if (object->blocks.streams[i].window && object->blocks.streams[i].next == b)
+			stream = &object->blocks.streams[i];
 	if (stream) {
 		window = stream->window < limit / 4 ? stream->window * 4 : (uint32_t)limit;
 	} else {
-		stream = &object->streams[object->next_stream];
-		object->next_stream = (object->next_stream + 1) % ADSM_STREAMS;
+		stream = &object->blocks.streams[object->blocks.next_stream];
+		object->blocks.next_stream = (object->blocks.next_stream + 1) % ADSM_STREAMS;
 	}
 	/* It ends where windows of its size do: the largest are whole huge pages. */
 	end = (b + window) & ~(window - 1);
-	while (b + n < end && b + n < object->n_blocks) {
-		const struct adsm_block *next = &object->blocks[b + n];
+	while (b + n < end && b + n < object->blocks.n) {
+		const struct adsm_block *next = &object->blocks.at[b + n];
 
 		if (next->state != block->state || next->view != block->view ||
 		    ((next->flags | block->flags) & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED)))
@@ -446,12 +447,12 @@ uint32_t adsm_block_ahead(const struct adsm_object *object, uint32_t b)
 
 	/* Once what is fetched ahead is no more than what was read. */
 	for (unsigned i = 0; i < ADSM_STREAMS; i++)
-		streams |= object->streams[i].next == b && object->streams[i].window > 1 &&
-			object->streams[i].window >= limit / 2;
+		streams |= object->blocks.streams[i].next == b && object->blocks.streams[i].window > 1 &&
+			object->blocks.streams[i].window >= limit / 2;
 	if (limit == 1 || !streams || object->home->device->caps.unified)
 		return 0;
-	while (b + n < end && b + n < object->n_blocks && object->blocks[b + n].state == ADSM_INVALID &&
-	       !(object->blocks[b + n].flags & ADSM_BLOCK_BUSY))
+	while (b + n < end && b + n < object->blocks.n && object->blocks.at[b + n].state == ADSM_INVALID &&
+	       !(object->blocks.at[b + n].flags & ADSM_BLOCK_BUSY))
 		n++;
 	return n;
 }
@@ -460,7 +461,7 @@ uint32_t adsm_block_ahead(const struct adsm_object *object, uint32_t b)
 
 static bool covered(const struct adsm_object *object, uint32_t b, size_t start, size_t end)
 {
-	size_t at = (size_t)b << object->block_shift;
+	size_t at = (size_t)b << object->blocks.shift;
 
 	return start <= at && end - at >= adsm_run_size(object, b, 1);
 }
@@ -468,7 +469,7 @@ static bool covered(const struct adsm_object *object, uint32_t b, size_t start, 
 /* May block @b go on in one step with block @first? */
 static bool alike(const struct adsm_object *object, uint32_t first, uint32_t b)
 {
-	const struct adsm_block *one = &object->blocks[first], *other = &object->blocks[b];
+	const struct adsm_block *one = &object->blocks.at[first], *other = &object->blocks.at[b];
 
 	return one->state == other->state && one->view == other->view &&
 		!((one->flags | other->flags) & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_BUSY));
@@ -478,16 +479,17 @@ uint32_t adsm_range_step(const struct adsm_object *object, bool input, size_t at
 			 enum adsm_block_event *ret_event)
 {
 	/* Where every block that becomes Dirty may push another one out: one by one. */
-	size_t most = adsm_options.evict_batch == 1 ? 1 : RANGE_STEP_MAX >> object->block_shift;
-	uint32_t first = (uint32_t)(at >> object->block_shift), n = 1;
+	size_t most = adsm_options.evict_batch == 1 ? 1 : RANGE_STEP_MAX >> object->blocks.shift;
+	uint32_t first = (uint32_t)(at >> object->blocks.shift), n = 1;
 	bool whole = input && covered(object, first, at, end);
 
 	*ret_event = whole ? ADSM_EVENT_OVERWRITE : input ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
-	if (!input && object->blocks[first].state != ADSM_INVALID && !(object->blocks[first].flags & ADSM_BLOCK_BUSY))
+	if (!input && object->blocks.at[first].state != ADSM_INVALID &&
+	    !(object->blocks.at[first].flags & ADSM_BLOCK_BUSY))
 		return 0;
-	for (; n < most && first + n < object->n_blocks && alike(object, first, first + n); n++)
+	for (; n < most && first + n < object->blocks.n && alike(object, first, first + n); n++)
 		if (input ? !whole || !covered(object, first + n, at, end) :
-			    (size_t)(first + n) << object->block_shift >= end)
+			    (size_t)(first + n) << object->blocks.shift >= end)
 			break;
 	return n;
 }
@@ -496,14 +498,14 @@ uint32_t adsm_range_step(const struct adsm_object *object, bool input, size_t at
 static void begin_busy(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	set_flags(object, first, n, ADSM_BLOCK_BUSY);
-	object->n_busy++;
+	object->blocks.n_busy++;
 	adsm_object_mark_open(object);
 }
 
 static void end_busy(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	clear_flags(object, first, n, ADSM_BLOCK_BUSY);
-	object->n_busy--;
+	object->blocks.n_busy--;
 	adsm_home_notify(object->home);
 }
 
@@ -571,7 +573,7 @@ static bool overlaps(const struct adsm_input *input, size_t start, size_t end)
 /* Has any input bytes in a block? */
 static bool has_input(const struct adsm_object *object, uint32_t b)
 {
-	size_t start = (size_t)b << object->block_shift;
+	size_t start = (size_t)b << object->blocks.shift;
 
 	for (const struct adsm_input *input = object->inputs; input; input = input->next)
 		if (overlaps(input, start, start + adsm_block_size(object)))
@@ -581,15 +583,15 @@ static bool has_input(const struct adsm_object *object, uint32_t b)
 
 static int fetch(struct adsm_object *object, uint32_t first, uint32_t n)
 {
-	size_t start = (size_t)first << object->block_shift;
+	size_t start = (size_t)first << object->blocks.shift;
 	uint64_t moved = adsm_moved_ns;
 	int error = move_around(object, (struct around){ 0 }, ADSM_TO_HOST, start,
 				start + adsm_run_size(object, first, n));
 
 	for (uint32_t b = first; object->inputs && !error && b < first + n; b++)
 		if (has_input(object, b)) {
-			object->blocks[b].flags |= ADSM_BLOCK_HOLED;
-			object->blocks[b].holes_until = object->last_input;
+			object->blocks.at[b].flags |= ADSM_BLOCK_HOLED;
+			object->blocks.at[b].holes_until = object->last_input;
 		}
 	adsm_habit_fetch(object, &object->habits, adsm_run_size(object, first, n), adsm_moved_ns - moved);
 	return error;
@@ -602,14 +604,14 @@ static int send_bytes(struct adsm_object *object, uint32_t first, uint32_t n)
 	int error = 0;
 
 	for (uint32_t end; !error && n; n -= end - first, first = end) {
-		bool holed = object->blocks[first].flags & ADSM_BLOCK_HOLED;
-		size_t start = (size_t)first << object->block_shift;
+		bool holed = object->blocks.at[first].flags & ADSM_BLOCK_HOLED;
+		size_t start = (size_t)first << object->blocks.shift;
 
 		for (end = first + 1; end < first + n && !holed; end++)
-			if (object->blocks[end].flags & ADSM_BLOCK_HOLED)
+			if (object->blocks.at[end].flags & ADSM_BLOCK_HOLED)
 				break;
 		if (holed) {
-			error = move_around(object, (struct around){ .holed = &object->blocks[first] },
+			error = move_around(object, (struct around){ .holed = &object->blocks.at[first] },
 					    ADSM_TO_DEVICE, start, start + adsm_run_size(object, first, 1));
 			continue;
 		}
@@ -625,9 +627,10 @@ static int send_run(struct adsm_object *object, uint32_t first, uint32_t n);
 /* What a hole lacks cannot be had now: with the rest of the block sent, whoever wants it fetches all of it again. */
 static void give_back(struct adsm_object *object, uint32_t b)
 {
-	const struct adsm_block *block = &object->blocks[b];
+	const struct adsm_block *block = &object->blocks.at[b];
 
-	if (!object->protocol->detects || block->holds || (block->flags & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)))
+	if (!object->blocks.protocol->detects || block->holds ||
+	    (block->flags & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)))
 		return;
 	if (block->state == ADSM_DIRTY && (block->view != ADSM_PROT_RW || !set_view(object, b, 1, ADSM_PROT_READ))) {
 		set_state(object, b, ADSM_READ_ONLY);
@@ -646,15 +649,15 @@ int adsm_input_fill(struct adsm_object *object, struct adsm_input *input, size_t
 	/* What it has let go of is the object's again at once: a call may come while the lock is away. */
 	while (input->object == object && input->size > delivered) {
 		size_t end = input->offset + input->size, at = input->offset + delivered;
-		uint32_t b = (uint32_t)((end - 1) >> object->block_shift);
+		uint32_t b = (uint32_t)((end - 1) >> object->blocks.shift);
 
-		if (at < (size_t)b << object->block_shift)
-			at = (size_t)b << object->block_shift;
-		if (object->blocks[b].flags & ADSM_BLOCK_BUSY) {
+		if (at < (size_t)b << object->blocks.shift)
+			at = (size_t)b << object->blocks.shift;
+		if (object->blocks.at[b].flags & ADSM_BLOCK_BUSY) {
 			adsm_home_wait(object->home);
 			continue;
 		}
-		if (has_hole(&object->blocks[b], input)) {
+		if (has_hole(&object->blocks.at[b], input)) {
 			begin_busy(object, b, 1);
 			failed = move_around(object, (struct around){ .except = input }, ADSM_TO_HOST, at, end);
 			end_busy(object, b, 1);
@@ -670,11 +673,11 @@ int adsm_input_fill(struct adsm_object *object, struct adsm_input *input, size_t
 
 void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size)
 {
-	uint32_t last = (uint32_t)((offset + size - 1) >> object->block_shift);
+	uint32_t last = (uint32_t)((offset + size - 1) >> object->blocks.shift);
 
-	for (uint32_t b = (uint32_t)(offset >> object->block_shift); size && b <= last; b++)
-		if ((object->blocks[b].flags & ADSM_BLOCK_HOLED) && !has_input(object, b))
-			object->blocks[b].flags &= ~ADSM_BLOCK_HOLED;
+	for (uint32_t b = (uint32_t)(offset >> object->blocks.shift); size && b <= last; b++)
+		if ((object->blocks.at[b].flags & ADSM_BLOCK_HOLED) && !has_input(object, b))
+			object->blocks.at[b].flags &= ~ADSM_BLOCK_HOLED;
 }
 
 #define HUGE_FROM (ADSM_HUGE_PAGE_SIZE / 4)	/* who takes so much at once does not just look here and there */
@@ -683,7 +686,7 @@ void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size)
 static void back(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	const size_t page = ADSM_HUGE_PAGE_SIZE, block = adsm_block_size(object);
-	size_t start = (size_t)first << object->block_shift, size = run_span(object, first, n);
+	size_t start = (size_t)first << object->blocks.shift, size = run_span(object, first, n);
 	size_t from = start & ~(page - 1), end = (start + size + page - 1) & ~(page - 1);
 	bool huge;
 
@@ -696,8 +699,8 @@ static void back(struct adsm_object *object, uint32_t first, uint32_t n)
 	if (!huge)
 		return;
 	/* Their small pages are gone, also from the view. */
-	first = (uint32_t)((from + block - 1) >> object->block_shift);
-	n = (uint32_t)(end >> object->block_shift);
+	first = (uint32_t)((from + block - 1) >> object->blocks.shift);
+	n = (uint32_t)(end >> object->blocks.shift);
 	if (first < n) {
 		clear_flags(object, first, n - first, ADSM_BLOCK_MAPPED);
 		set_flags(object, first, n - first, ADSM_BLOCK_BACKED);
@@ -723,7 +726,7 @@ static int fill(struct adsm_object *object, uint32_t first, uint32_t n, bool wan
 /* A block that is about to become Dirty again is still queued: what it held must go first, counted. */
 static void send_before_write(struct adsm_object *object, uint32_t b)
 {
-	struct adsm_block *block = &object->blocks[b];
+	struct adsm_block *block = &object->blocks.at[b];
 	int error;
 
 	adsm_queue_remove(&object->home->send, block);
@@ -731,7 +734,7 @@ static void send_before_write(struct adsm_object *object, uint32_t b)
 	begin_busy(object, b, 1);
 	error = send_bytes(object, b, 1);
 	end_busy(object, b, 1);
-	object->n_sending--;
+	object->blocks.n_sending--;
 	if (error)
 		set_state(object, b, ADSM_DIRTY);	/* as it will be anyhow: it goes again */
 }
@@ -749,8 +752,8 @@ static void note_again(struct adsm_object *object, uint32_t first, uint32_t n)
 	uint32_t again = 0;
 
 	for (uint32_t b = first; b < first + n; b++)
-		if (object->blocks[b].flags & ADSM_BLOCK_EARLY) {
-			object->blocks[b].flags &= ~ADSM_BLOCK_EARLY;
+		if (object->blocks.at[b].flags & ADSM_BLOCK_EARLY) {
+			object->blocks.at[b].flags &= ~ADSM_BLOCK_EARLY;
 			again++;
 		}
 	if (again)
@@ -766,14 +769,14 @@ void adsm_evict_now(struct adsm_home *home)
 		return;
 	while ((block = adsm_policy_victim(&home->policy, false))) {
 		struct adsm_object *object = block->object;
-		uint32_t b = (uint32_t)(block - object->blocks);
+		uint32_t b = (uint32_t)(block - object->blocks.at);
 
 		if (block->view == ADSM_PROT_RW && set_view(object, b, 1, ADSM_PROT_READ))
 			return;
 		set_state(object, b, step_of(object, b, ADSM_EVENT_SEND).next);
 		block->flags |= ADSM_BLOCK_QUEUED;
 		adsm_queue_push(&home->send, block);
-		object->n_sending++;
+		object->blocks.n_sending++;
 		note_early(object, b, 1);
 	}
 }
@@ -783,26 +786,26 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 {
 	struct adsm_step step = step_of(object, first, event);
 	enum adsm_prot view = step.next == ADSM_DIRTY ? ADSM_PROT_RW : ADSM_PROT_READ;
-	enum adsm_state state = object->blocks[first].state;
+	enum adsm_state state = object->blocks.at[first].state;
 	bool becomes_dirty = state != ADSM_DIRTY && step.next == ADSM_DIRTY;
 	int error;
 
-	if (becomes_dirty && (object->blocks[first].flags & ADSM_BLOCK_QUEUED))
+	if (becomes_dirty && (object->blocks.at[first].flags & ADSM_BLOCK_QUEUED))
 		send_before_write(object, first);
 	if (step.transfer == ADSM_TO_HOST || !all_have(object, first, n, ADSM_BLOCK_BACKED)) {
 		error = fill(object, first, n, step.transfer == ADSM_TO_HOST);
 		if (error)
 			return error;
 	}
-	if (open && object->blocks[first].view < view) {
+	if (open && object->blocks.at[first].view < view) {
 		error = set_view(object, first, n, view);
 		if (error)
 			return error;
 	}
 	widen_open(object, first, n);
-	if (object->protocol->detects && becomes_dirty && event != ADSM_EVENT_SYNC)
+	if (object->blocks.protocol->detects && becomes_dirty && event != ADSM_EVENT_SYNC)
 		adsm_note_opened(object, first, n, true);
-	if (object->protocol->detects && state == ADSM_INVALID && event == ADSM_EVENT_READ)
+	if (object->blocks.protocol->detects && state == ADSM_INVALID && event == ADSM_EVENT_READ)
 		adsm_note_opened(object, first, n, false);
 	if (adsm_advises(object))
 		adsm_advice_access(object, first, n, event);
@@ -815,10 +818,10 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	note_again(object, first, n);
 	/* Where all others are held, these are the only ones that could go: not before they were used. */
 	for (uint32_t b = first; b < first + n; b++)
-		object->blocks[b].holds++;
+		object->blocks.at[b].holds++;
 	adsm_evict_now(object->home);
 	for (uint32_t b = first; b < first + n; b++)
-		object->blocks[b].holds--;
+		object->blocks.at[b].holds--;
 	return 0;
 }
 
@@ -830,38 +833,38 @@ static int send_run(struct adsm_object *object, uint32_t first, uint32_t n)
 	struct adsm_home *home = object->home;
 	int error;
 
-	object->n_sending++;
+	object->blocks.n_sending++;
 	set_flags(object, first, n, ADSM_BLOCK_SENDING);
 	error = send_bytes(object, first, n);
 	clear_flags(object, first, n, ADSM_BLOCK_SENDING);
-	object->n_sending--;
+	object->blocks.n_sending--;
 	adsm_home_notify(home);
 	if (!error)
 		return 0;
 	/* But what was written again, and closed again, is on its way already. */
 	for (uint32_t b = first; b < first + n; b++)
-		if (object->blocks[b].state == ADSM_READ_ONLY && !(object->blocks[b].flags & ADSM_BLOCK_QUEUED))
+		if (object->blocks.at[b].state == ADSM_READ_ONLY && !(object->blocks.at[b].flags & ADSM_BLOCK_QUEUED))
 			set_state(object, b, ADSM_DIRTY);
 	return error;
 }
 
 int adsm_object_flush(struct adsm_object *object)
 {
-	bool detects = object->protocol->detects;
+	bool detects = object->blocks.protocol->detects;
 	int tries = detects ? 1 : ADSM_UNDETECTED_TRIES;
 	/* "No two sends are merged" where sends are block by block. */
 	uint32_t most = adsm_options.evict_batch == 1 ? 1 : UINT32_MAX;
-
 	uint64_t birth = object->birth;
+	uint32_t first = object->blocks.open_first;
 
-	for (uint32_t first = object->open_first; first < object->open_end && object->n_in[ADSM_DIRTY];) {
-		const struct adsm_block *blocks = object->blocks;
+	while (first < object->blocks.open_end && object->blocks.n_in[ADSM_DIRTY]) {
+		const struct adsm_block *blocks = object->blocks.at;
 		uint32_t n = 0;
 		int error;
 
-		if (object->n_holds)
+		if (object->blocks.n_holds)
 			return -EBUSY;
-		while (first + n < object->open_end && n < most && blocks[first + n].state == ADSM_DIRTY &&
+		while (first + n < object->blocks.open_end && n < most && blocks[first + n].state == ADSM_DIRTY &&
 		       blocks[first + n].view == blocks[first].view &&
 		       !(blocks[first + n].flags & (ADSM_BLOCK_SENDING | ADSM_BLOCK_BUSY)))
 			n++;
@@ -901,15 +904,15 @@ bool adsm_evict_batch(struct adsm_home *home, bool started)
 	if (!block || (block->flags & ADSM_BLOCK_SENDING))
 		return false;
 	object = block->object;
-	first = (uint32_t)(block - object->blocks);
+	first = (uint32_t)(block - object->blocks.at);
 	view = block->view;
 	/* Oldest first, as one run while the next oldest is the next block. */
-	while (block == &object->blocks[first + n] && block->view == view &&
+	while (block == &object->blocks.at[first + n] && block->view == view &&
 	       !(block->flags & ADSM_BLOCK_SENDING) &&
-	       ((size_t)n << object->block_shift) < adsm_options.evict_batch) {
+	       ((size_t)n << object->blocks.shift) < adsm_options.evict_batch) {
 		set_state(object, first + n, step_of(object, first + n, ADSM_EVENT_SEND).next);
 		n++;
-		block = first + n < object->n_blocks ? adsm_policy_victim(&home->policy, true) : NULL;
+		block = first + n < object->blocks.n ? adsm_policy_victim(&home->policy, true) : NULL;
 	}
 	/* Still under the lock that state and protection change together. */
 	if (view == ADSM_PROT_RW && set_view(object, first, n, ADSM_PROT_READ)) {
@@ -935,11 +938,11 @@ bool adsm_send_queued(struct adsm_home *home)
 	if (!block)
 		return false;
 	object = block->object;
-	b = (uint32_t)(block - object->blocks);
+	b = (uint32_t)(block - object->blocks.at);
 	adsm_queue_remove(&home->send, block);
 	block->flags &= ~ADSM_BLOCK_QUEUED;
 	send_run(object, b, 1);
-	object->n_sending--;
+	object->blocks.n_sending--;
 	adsm_home_notify(home);
 	return true;
 }
@@ -1047,7 +1050,7 @@ void adsm_fetch_expected(struct adsm_home *home)
 		struct adsm_object *object = home->expected[--home->n_expected];
 		struct adsm_first_read *first = &object->first_read;
 		uint32_t b = first->block;
-		const struct adsm_block *block = &object->blocks[b];
+		const struct adsm_block *block = &object->blocks.at[b];
 		uint64_t birth = object->birth;
 		bool write;
 
@@ -1087,29 +1090,29 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 	adsm_note_called(object);
 	if (adsm_advises(object))
 		adsm_advice_called(object, event);
-	for (uint32_t b = object->open_first; b < object->open_end; b++) {
+	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++) {
 		set_state(object, b, step_of(object, b, event).next);
-		object->blocks[b].flags &= ~ADSM_BLOCK_EARLY;
-		all_invalid &= object->blocks[b].state == ADSM_INVALID;
+		object->blocks.at[b].flags &= ~ADSM_BLOCK_EARLY;
+		all_invalid &= object->blocks.at[b].state == ADSM_INVALID;
 	}
-	if (all_invalid && object->protocol->detects)
+	if (all_invalid && object->blocks.protocol->detects)
 		adsm_object_mark_closed(object);
 	check(object);
 }
 
 void adsm_object_may_be_written(struct adsm_object *object)
 {
-	for (uint32_t b = object->open_first; b < object->open_end; b++)
-		if (object->blocks[b].state == ADSM_READ_ONLY)
+	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++)
+		if (object->blocks.at[b].state == ADSM_READ_ONLY)
 			set_state(object, b, step_of(object, b, ADSM_EVENT_WRITE).next);
 }
 
 int adsm_object_sync(struct adsm_object *object)
 {
-	for (uint32_t b = object->open_first; b < object->open_end; b++) {
+	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++) {
 		int error = 0;
 
-		if (step_of(object, b, ADSM_EVENT_SYNC).next != object->blocks[b].state)
+		if (step_of(object, b, ADSM_EVENT_SYNC).next != object->blocks.at[b].state)
 			error = adsm_blocks_access(object, b, 1, ADSM_EVENT_SYNC, false);
 		if (error)
 			return error;
@@ -1124,7 +1127,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 
 	/* What the CPU writes from here on races with this and waits. */
 	for (uint32_t b = first; b < first + n; b++)
-		if (object->blocks[b].view != ADSM_PROT_NONE) {
+		if (object->blocks.at[b].view != ADSM_PROT_NONE) {
 			error = set_view(object, b, n - (b - first), ADSM_PROT_NONE);
 			if (error)
 				return error;
@@ -1139,7 +1142,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 	for (uint32_t b = first; b < first + n; b++)
 		if (!error)
 			set_state(object, b, step_of(object, b, ADSM_EVENT_CALL_OUT).next);
-		else if (object->blocks[b].state == ADSM_READ_ONLY)
+		else if (object->blocks.at[b].state == ADSM_READ_ONLY)
 			set_state(object, b, ADSM_DIRTY);
 	if (adsm_advises(object))
 		adsm_advice_device_wrote(object, first, n);
@@ -1150,13 +1153,13 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 void adsm_object_drop(struct adsm_object *object)
 {
 	forget_expected(object);
-	if (object->n_in[ADSM_DIRTY])
-		object->protocol->object_dirty(&object->home->policy, -1);
-	for (uint32_t b = 0; b < object->n_blocks; b++) {
-		struct adsm_block *block = &object->blocks[b];
+	if (object->blocks.n_in[ADSM_DIRTY])
+		object->blocks.protocol->object_dirty(&object->home->policy, -1);
+	for (uint32_t b = 0; b < object->blocks.n; b++) {
+		struct adsm_block *block = &object->blocks.at[b];
 
 		if (block->state == ADSM_DIRTY)
-			object->protocol->cleaned(&object->home->policy, block, adsm_run_size(object, b, 1));
+			object->blocks.protocol->cleaned(&object->home->policy, block, adsm_run_size(object, b, 1));
 	}
 	for (struct adsm_input *input = object->inputs; input; input = input->next)
 		input->object = NULL;

@@ -17,6 +17,7 @@
 
 #include "adsm.h"
 #include "backend.h"
+#include "core/blocks.h"
 #include "observe/cause.h"
 #include "engine/engine.h"
 #include "base/os.h"
@@ -28,15 +29,9 @@
 #define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
 /* A call that fails begins anew with objects whose writes are not seen: so their part is tried again at once. */
 #define ADSM_UNDETECTED_TRIES 2
-#define ADSM_STREAMS 8			/* sequential accesses told apart in one object */
 #define ADSM_AHEAD_MAX 16		/* windows that may wait to be fetched ahead */
 #define ADSM_GATHER_MAX 64		/* queues of the program's whose commands are one call */
 #define ADSM_EXPECTED_MAX 8		/* objects of which a sync fetches what is expected to be read first */
-
-/* One access pattern that walks through an object: where it should fault next, what it opened last. */
-struct adsm_stream {
-	uint32_t next, window;		/* blocks */
-};
 
 /* The block that the CPU reads first after a call that may write the object. */
 struct adsm_first_read {
@@ -76,19 +71,12 @@ struct adsm_object {
 	bool assigned;			/* belongs to the kernels it was assigned to only */
 	bool open;			/* in home->open */
 	bool chunked;			/* where the driver dictated it: its place is one of a chunk's, object.c */
-	uint32_t n_blocks;
-	unsigned block_shift;
 	uintptr_t start;
 	size_t size;			/* the caller's */
 	size_t span;			/* in whole pages */
 	char *alias;
-	const struct adsm_protocol *protocol;
+	struct adsm_blocks blocks;
 	struct adsm_memory *memory;
-	struct adsm_block *blocks;
-	uint32_t n_in[ADSM_N_STATES];	/* blocks in each state */
-	uint32_t open_first, open_end;	/* blocks outside are Invalid and closed */
-	uint32_t n_busy, n_sending;	/* fetches, wanted ahead too, and fills; sends under way or queued */
-	uint32_t n_holds;
 	uint64_t birth;			/* another for each object that has the slot */
 	uint64_t born_seq;		/* calls up to here cannot use it */
 	uint64_t use_seq, write_seq;	/* the last named call that uses it, that may write it */
@@ -97,8 +85,6 @@ struct adsm_object {
 	struct adsm_hold *holds;
 	struct adsm_input *inputs;	/* in progress */
 	uint32_t last_input;		/* the number of the youngest ever */
-	struct adsm_stream streams[ADSM_STREAMS];
-	unsigned next_stream;
 	struct adsm_first_read first_read;
 	struct adsm_counters counters;
 	struct adsm_habits habits;
@@ -190,14 +176,14 @@ extern _Thread_local bool adsm_spare;
 
 static inline size_t adsm_block_size(const struct adsm_object *object)
 {
-	return (size_t)1 << object->block_shift;
+	return (size_t)1 << object->blocks.shift;
 }
 
 /* Bytes of a run that are the caller's. */
 static inline size_t adsm_run_size(const struct adsm_object *object, uint32_t first, uint32_t n)
 {
-	size_t start = (size_t)first << object->block_shift;
-	size_t size = (size_t)n << object->block_shift;
+	size_t start = (size_t)first << object->blocks.shift;
+	size_t size = (size_t)n << object->blocks.shift;
 
 	return size < object->size - start ? size : object->size - start;
 }

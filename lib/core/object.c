@@ -121,28 +121,28 @@ static unsigned shift_of(size_t size)
 /* The blocks of a fresh object: all in the protocol's first state, the view as mapped. */
 static int make_blocks(struct adsm_object *object, size_t block_size, enum adsm_prot view, bool paged)
 {
-	const struct adsm_protocol *protocol = object->protocol;
+	const struct adsm_protocol *protocol = object->blocks.protocol;
 	size_t n;
 
 	/* A block that is the whole object: a power of two, so that finding it is a shift like any other. */
 	if (protocol->whole_object)
 		block_size = object->span == 1 ? 1 : (size_t)1 << (64 - __builtin_clzl(object->span - 1));
-	object->block_shift = shift_of(block_size);
-	n = (object->span + block_size - 1) >> object->block_shift;
+	object->blocks.shift = shift_of(block_size);
+	n = (object->span + block_size - 1) >> object->blocks.shift;
 	if (n > UINT32_MAX)
 		return adsm_fail(-EINVAL, "%zu bytes are too many blocks of %zu bytes", object->size, block_size);
-	object->blocks = calloc(n, sizeof(*object->blocks));
-	if (!object->blocks)
+	object->blocks.at = calloc(n, sizeof(*object->blocks.at));
+	if (!object->blocks.at)
 		return -ENOMEM;
-	object->n_blocks = (uint32_t)n;
+	object->blocks.n = (uint32_t)n;
 	for (size_t b = 0; b < n; b++) {
-		object->blocks[b].object = object;
-		object->blocks[b].state = protocol->initial;
-		object->blocks[b].view = view;
-		object->blocks[b].flags = paged ? ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED : 0;
+		object->blocks.at[b].object = object;
+		object->blocks.at[b].state = protocol->initial;
+		object->blocks.at[b].view = view;
+		object->blocks.at[b].flags = paged ? ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED : 0;
 	}
-	memset(object->n_in, 0, sizeof(object->n_in));
-	object->n_in[protocol->initial] = object->n_blocks;
+	memset(object->blocks.n_in, 0, sizeof(object->blocks.n_in));
+	object->blocks.n_in[protocol->initial] = object->blocks.n;
 	return 0;
 }
 
@@ -150,9 +150,9 @@ static void populate(struct adsm_object *object)
 {
 	adsm_os_huge(object->alias, object->span & ~(ADSM_HUGE_PAGE_SIZE - 1));
 	adsm_os_populate(object->alias, object->span, true);
-	adsm_os_populate((void *)object->start, object->span, !object->protocol->detects);
-	for (uint32_t b = 0; b < object->n_blocks; b++)
-		object->blocks[b].flags = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
+	adsm_os_populate((void *)object->start, object->span, !object->blocks.protocol->detects);
+	for (uint32_t b = 0; b < object->blocks.n; b++)
+		object->blocks.at[b].flags = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
 }
 
 #ifndef NDEBUG
@@ -245,9 +245,9 @@ static enum adsm_pages pages_of(const struct adsm_object *object)
 {
 	unsigned some = 0, all = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
 
-	for (uint32_t b = 0; b < object->n_blocks; b++) {
-		some |= object->blocks[b].flags & (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED);
-		all &= object->blocks[b].flags;
+	for (uint32_t b = 0; b < object->blocks.n; b++) {
+		some |= object->blocks.at[b].flags & (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED);
+		all &= object->blocks.at[b].flags;
 	}
 	return !some ? ADSM_PAGES_NONE :
 		all == (ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED) ? ADSM_PAGES_ALL : ADSM_PAGES_SOME;
@@ -498,12 +498,12 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	object->span = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	object->device_only = options->device_only;
 	object->adopted = options->adopt || options->reuse;
-	object->protocol = options->protocol;
-	object->blocks = NULL;
-	object->n_blocks = 0;
+	object->blocks.protocol = options->protocol;
+	object->blocks.at = NULL;
+	object->blocks.n = 0;
 	object->chunked = false;
 	/* Closed, though ReadOnly: nothing is there to be read, and what is written first is opened once. */
-	if (!object->device_only && !object->protocol->detects)
+	if (!object->device_only && !object->blocks.protocol->detects)
 		view = ADSM_PROT_RW;
 	else if (!object->device_only && options->populate)
 		view = ADSM_PROT_READ;
@@ -529,8 +529,8 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	return 0;
 
 free_blocks:
-	free(object->blocks);
-	object->n_blocks = 0;
+	free(object->blocks.at);
+	object->blocks.n = 0;
 leave_place:
 	leave_place(object, driver_free);
 	return error;
@@ -564,21 +564,21 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	adsm_os_signals_block(&old);
 	adsm_lock(&home->lock);
 	object->freeing = object->assigned = false;
-	object->n_busy = object->n_sending = object->n_holds = 0;
+	object->blocks.n_busy = object->blocks.n_sending = object->blocks.n_holds = 0;
 	object->birth++;
 	object->born_seq = home->last_seq;
 	atomic_store(&home->gather.open, false);	/* what stands for calls so far cannot use it */
 	object->use_seq = object->write_seq = 0;
 	object->holds = NULL;
-	memset(object->streams, 0, sizeof(object->streams));
+	memset(object->blocks.streams, 0, sizeof(object->blocks.streams));
 	memset(&object->first_read, 0, sizeof(object->first_read));
 	memset(&object->habits, 0, sizeof(object->habits));
-	object->open_first = 0;
-	object->open_end = object->n_blocks;
+	object->blocks.open_first = 0;
+	object->blocks.open_end = object->blocks.n;
 	if (!object->device_only) {
 		adsm_object_mark_open(object);
-		object->protocol->object(&home->policy, 1);
-		home->n_undetected += !object->protocol->detects;
+		object->blocks.protocol->object(&home->policy, 1);
+		home->n_undetected += !object->blocks.protocol->detects;
 	}
 	object->live = true;
 	adsm_unlock(&home->lock);
@@ -595,8 +595,8 @@ bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free
 	object->live = false;
 	if (!object->device_only) {
 		adsm_object_drop(object);
-		object->protocol->object(&home->policy, -1);
-		home->n_undetected -= !object->protocol->detects;
+		object->blocks.protocol->object(&home->policy, -1);
+		home->n_undetected -= !object->blocks.protocol->detects;
 	}
 	adsm_unlock(&home->lock);
 
@@ -605,8 +605,8 @@ bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free
 	object->record = NULL;
 	adsm_index_remove(object->start, object->span);
 	kept = leave_place(object, driver_free);
-	free(object->blocks);
-	object->blocks = NULL;
+	free(object->blocks.at);
+	object->blocks.at = NULL;
 	give_slot(object);
 	n_alive--;
 	adsm_mutex_unlock(&mutex);

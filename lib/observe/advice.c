@@ -88,33 +88,33 @@ static struct sim *make_sim(const struct adsm_object *object, const struct adsm_
 	sim = n <= SIM_BLOCKS_MAX ? calloc(1, sizeof(*sim)) : NULL;
 	if (!sim)
 		return NULL;
-	sim->object.blocks = calloc(n, sizeof(*sim->object.blocks));
-	if (!sim->object.blocks) {
+	sim->object.blocks.at = calloc(n, sizeof(*sim->object.blocks.at));
+	if (!sim->object.blocks.at) {
 		free(sim);
 		return NULL;
 	}
 	sim->object.home = home;
-	sim->object.protocol = protocol;
+	sim->object.blocks.protocol = protocol;
 	sim->object.size = object->size;
 	sim->object.span = object->span;
-	sim->object.block_shift = shift;
-	sim->object.n_blocks = sim->object.open_end = (uint32_t)n;
-	sim->object.n_in[protocol->initial] = (uint32_t)n;
+	sim->object.blocks.shift = shift;
+	sim->object.blocks.n = sim->object.blocks.open_end = (uint32_t)n;
+	sim->object.blocks.n_in[protocol->initial] = (uint32_t)n;
 	for (size_t b = 0; b < n; b++) {
-		sim->object.blocks[b].state = protocol->initial;
-		sim->object.blocks[b].view = object->blocks[0].view;
+		sim->object.blocks.at[b].state = protocol->initial;
+		sim->object.blocks.at[b].view = object->blocks.at[0].view;
 	}
 	return sim;
 }
 
 static struct adsm_step step_of(const struct sim *sim, uint32_t b, enum adsm_block_event event)
 {
-	return sim->object.protocol->steps[sim->object.blocks[b].state][event];
+	return sim->object.blocks.protocol->steps[sim->object.blocks.at[b].state][event];
 }
 
 static void set_state(struct sim *sim, uint32_t b, unsigned next)
 {
-	struct adsm_block *block = &sim->object.blocks[b];
+	struct adsm_block *block = &sim->object.blocks.at[b];
 	size_t size = adsm_run_size(&sim->object, b, 1);
 
 	if (block->state == next)
@@ -123,26 +123,26 @@ static void set_state(struct sim *sim, uint32_t b, unsigned next)
 		sim->dirty_bytes -= size;
 	if (next == ADSM_DIRTY)
 		sim->dirty_bytes += size;
-	sim->object.n_in[block->state]--;
-	sim->object.n_in[next]++;
+	sim->object.blocks.n_in[block->state]--;
+	sim->object.blocks.n_in[next]++;
 	block->state = next;
 }
 
 static void set_views(struct sim *sim, uint32_t first, uint32_t n, enum adsm_prot view)
 {
 	for (uint32_t b = first; b < first + n; b++)
-		sim->object.blocks[b].view = view;
+		sim->object.blocks.at[b].view = view;
 }
 
 static void widen_open(struct sim *sim, uint32_t first, uint32_t n)
 {
 	struct adsm_object *object = &sim->object;
-	bool none = object->open_first == object->open_end;
+	bool none = object->blocks.open_first == object->blocks.open_end;
 
-	if (none || first < object->open_first)
-		object->open_first = first;
-	if (none || first + n > object->open_end)
-		object->open_end = first + n;
+	if (none || first < object->blocks.open_first)
+		object->blocks.open_first = first;
+	if (none || first + n > object->blocks.open_end)
+		object->blocks.open_end = first + n;
 }
 
 static void count_fetch(struct sim *sim, size_t size)
@@ -157,8 +157,8 @@ static void access_blocks(struct sim *sim, uint32_t first, uint32_t n, enum adsm
 {
 	struct adsm_step step = step_of(sim, first, event);
 	enum adsm_prot view = step.next == ADSM_DIRTY ? ADSM_PROT_RW : ADSM_PROT_READ;
-	enum adsm_state state = sim->object.blocks[first].state;
-	size_t start = (size_t)first << sim->object.block_shift, end = start + adsm_run_size(&sim->object, first, n);
+	enum adsm_state state = sim->object.blocks.at[first].state;
+	size_t start = (size_t)first << sim->object.blocks.shift, end = start + adsm_run_size(&sim->object, first, n);
 
 	if (step.transfer == ADSM_TO_HOST && hole < hole_end) {
 		count_fetch(sim, hole - start);
@@ -166,7 +166,7 @@ static void access_blocks(struct sim *sim, uint32_t first, uint32_t n, enum adsm
 	} else if (step.transfer == ADSM_TO_HOST) {
 		count_fetch(sim, end - start);
 	}
-	if (open && sim->object.blocks[first].view < view)
+	if (open && sim->object.blocks.at[first].view < view)
 		set_views(sim, first, n, view);
 	widen_open(sim, first, n);
 	if (state != ADSM_DIRTY && step.next == ADSM_DIRTY)
@@ -181,9 +181,9 @@ static void access_blocks(struct sim *sim, uint32_t first, uint32_t n, enum adsm
 static void touch(struct sim *sim, size_t offset, bool write)
 {
 	enum adsm_block_event event = write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
-	uint32_t b = (uint32_t)(offset >> sim->object.block_shift), n;
+	uint32_t b = (uint32_t)(offset >> sim->object.blocks.shift), n;
 
-	if (sim->object.blocks[b].view >= (unsigned)(write ? ADSM_PROT_RW : ADSM_PROT_READ))
+	if (sim->object.blocks.at[b].view >= (unsigned)(write ? ADSM_PROT_RW : ADSM_PROT_READ))
 		return;
 	n = adsm_block_window(&sim->object, b, event);
 	sim->stats.signals++;
@@ -199,21 +199,21 @@ static void touch(struct sim *sim, size_t offset, bool write)
 static void access_range(struct sim *sim, bool input, size_t at, size_t end)
 {
 	while (at < end) {
-		uint32_t first = (uint32_t)(at >> sim->object.block_shift);
+		uint32_t first = (uint32_t)(at >> sim->object.blocks.shift);
 		enum adsm_block_event event;
 		uint32_t n = adsm_range_step(&sim->object, input, at, end, &event);
 
 		if (n)
 			access_blocks(sim, first, n, event, false, at, event == ADSM_EVENT_WRITE ? end : at);
-		at = (size_t)(first + (n ? n : 1)) << sim->object.block_shift;
+		at = (size_t)(first + (n ? n : 1)) << sim->object.blocks.shift;
 	}
 }
 
 /* As adsm_blocks_device_write(), of the blocks that hold these bytes. */
 static void write_by_device(struct sim *sim, size_t at, size_t end)
 {
-	uint32_t first = (uint32_t)(at >> sim->object.block_shift);
-	uint32_t last = (uint32_t)((end - 1) >> sim->object.block_shift);
+	uint32_t first = (uint32_t)(at >> sim->object.blocks.shift);
+	uint32_t last = (uint32_t)((end - 1) >> sim->object.blocks.shift);
 
 	for (uint32_t b = first; b <= last; b++)
 		set_state(sim, b, step_of(sim, b, ADSM_EVENT_CALL_OUT).next);
@@ -230,7 +230,7 @@ static bool for_libc(const struct sim *sim, const struct adsm_advice_bulk *bulk,
 
 	*ret_open = true;
 	for (size_t at = bulk->offset; at < end; at = (at | mask) + 1)
-		if (object->blocks[at >> object->block_shift].view <
+		if (object->blocks.at[at >> object->blocks.shift].view <
 		    (unsigned)(bulk->input ? ADSM_PROT_RW : ADSM_PROT_READ))
 			*ret_open = false;
 	if (*ret_open && bulk->size < bulk->device_min)
@@ -258,7 +258,7 @@ static void copy(struct sim *sim, const struct adsm_advice_bulk *bulk)
 /* Of what is Dirty in a run of blocks, the next that goes in one transfer. */
 static uint32_t next_dirty(const struct sim *sim, uint32_t *first, uint32_t end, uint32_t most)
 {
-	const struct adsm_block *blocks = sim->object.blocks;
+	const struct adsm_block *blocks = sim->object.blocks.at;
 	uint32_t n = 0;
 
 	while (*first < end && blocks[*first].state != ADSM_DIRTY)
@@ -274,15 +274,15 @@ static void send(struct sim *sim, uint32_t first, uint32_t end, _Atomic uint8_t 
 {
 	uint32_t most = adsm_options.evict_batch == 1 ? 1 : UINT32_MAX, n;
 
-	for (; sim->object.n_in[ADSM_DIRTY] && (n = next_dirty(sim, &first, end, most)); first += n) {
-		size_t start = (size_t)first << sim->object.block_shift;
+	for (; sim->object.blocks.n_in[ADSM_DIRTY] && (n = next_dirty(sim, &first, end, most)); first += n) {
+		size_t start = (size_t)first << sim->object.blocks.shift;
 		size_t size = adsm_run_size(&sim->object, first, n);
 
 		sim->stats.h2d_bytes += size;
 		sim->stats.h2d_transfers++;
 		for (size_t at = start; known && at < start + size; at += ADSM_PAGE_SIZE)
 			atomic_store_explicit(&known[at / ADSM_PAGE_SIZE], 1, memory_order_relaxed);
-		if (sim->object.blocks[first].view == ADSM_PROT_RW)
+		if (sim->object.blocks.at[first].view == ADSM_PROT_RW)
 			set_views(sim, first, n, ADSM_PROT_READ);
 		for (uint32_t b = first; b < first + n; b++)
 			set_state(sim, b, step_of(sim, b, ADSM_EVENT_SEND).next);
@@ -292,19 +292,19 @@ static void send(struct sim *sim, uint32_t first, uint32_t end, _Atomic uint8_t 
 static void call(struct sim *sim, enum adsm_block_event event, _Atomic uint8_t *known)
 {
 	struct adsm_object *object = &sim->object;
-	uint32_t first = object->open_first, end = object->open_end;
+	uint32_t first = object->blocks.open_first, end = object->blocks.open_end;
 	bool all_invalid = true;
 
 	if (event != ADSM_EVENT_CALL_IN)
 		set_views(sim, first, end - first, ADSM_PROT_NONE);
-	if (object->protocol->steps[ADSM_DIRTY][event].transfer == ADSM_TO_DEVICE)
+	if (object->blocks.protocol->steps[ADSM_DIRTY][event].transfer == ADSM_TO_DEVICE)
 		send(sim, first, end, known);
 	for (uint32_t b = first; b < end; b++) {
 		set_state(sim, b, step_of(sim, b, event).next);
-		all_invalid &= object->blocks[b].state == ADSM_INVALID;
+		all_invalid &= object->blocks.at[b].state == ADSM_INVALID;
 	}
 	if (all_invalid)
-		object->open_first = object->open_end = 0;
+		object->blocks.open_first = object->blocks.open_end = 0;
 }
 
 /* ---- all of them */
@@ -313,7 +313,7 @@ static void call(struct sim *sim, enum adsm_block_event event, _Atomic uint8_t *
 
 static bool counts_for_rolling_size(const struct adsm_advice *advice)
 {
-	return !advice->sims[UNEVICTED]->object.protocol->whole_object;
+	return !advice->sims[UNEVICTED]->object.blocks.protocol->whole_object;
 }
 
 /* Something has become Dirty, or has been sent. */
@@ -323,7 +323,7 @@ static void note_peaks(struct adsm_advice *advice)
 
 	FOR_EACH_SIM(advice, i) {
 		struct sim *sim = advice->sims[i];
-		uint32_t n = sim->object.n_in[ADSM_DIRTY];
+		uint32_t n = sim->object.blocks.n_in[ADSM_DIRTY];
 
 		if (n > sim->peak) {
 			device->peaks[i] += n - sim->peak;
@@ -340,7 +340,7 @@ static void note_peaks(struct adsm_advice *advice)
 static void take_from_sum(struct adsm_advice *advice)
 {
 	if (counts_for_rolling_size(advice))
-		devices[advice->home->index].n_dirty -= advice->sims[UNEVICTED]->object.n_in[ADSM_DIRTY];
+		devices[advice->home->index].n_dirty -= advice->sims[UNEVICTED]->object.blocks.n_in[ADSM_DIRTY];
 }
 
 static void add_to_sum(struct adsm_advice *advice)
@@ -348,7 +348,7 @@ static void add_to_sum(struct adsm_advice *advice)
 	struct device *device = &devices[advice->home->index];
 
 	if (counts_for_rolling_size(advice))
-		device->n_dirty += advice->sims[UNEVICTED]->object.n_in[ADSM_DIRTY];
+		device->n_dirty += advice->sims[UNEVICTED]->object.blocks.n_in[ADSM_DIRTY];
 	if (device->n_dirty > device->peak)
 		device->peak = device->n_dirty;
 	note_peaks(advice);
@@ -376,8 +376,8 @@ static void touch_all(const struct adsm_object *object)
 static void forget(struct adsm_advice *advice)
 {
 	FOR_EACH_SIM(advice, i) {
-		free(advice->sims[i]->object.blocks);
-		advice->sims[i]->object.blocks = NULL;
+		free(advice->sims[i]->object.blocks.at);
+		advice->sims[i]->object.blocks.at = NULL;
 	}
 	free(advice->views);
 	free((void *)advice->known);
@@ -399,7 +399,7 @@ void adsm_advice_end(struct adsm_advice *advice)
 
 static void make_sims(struct adsm_advice *advice, const struct adsm_object *object)
 {
-	const struct adsm_protocol *protocol = object->protocol;
+	const struct adsm_protocol *protocol = object->blocks.protocol;
 	struct adsm_home *unlimited_home = &unlimited[object->home->index];
 	size_t block = adsm_block_size(object);
 
@@ -416,7 +416,7 @@ static void make_sims(struct adsm_advice *advice, const struct adsm_object *obje
 
 struct adsm_advice *adsm_advice_make(const struct adsm_object *object)
 {
-	struct adsm_advice *advice = object->protocol->detects ? calloc(1, sizeof(*advice)) : NULL;
+	struct adsm_advice *advice = object->blocks.protocol->detects ? calloc(1, sizeof(*advice)) : NULL;
 	struct device *device = &devices[object->home->index];
 	struct adsm_sigset old;
 
@@ -432,7 +432,7 @@ struct adsm_advice *adsm_advice_make(const struct adsm_object *object)
 		adsm_advice_end(advice);
 		return NULL;
 	}
-	memset(advice->views, object->blocks[0].view, advice->n_pages);
+	memset(advice->views, object->blocks.at[0].view, advice->n_pages);
 	/* An object no larger than the block is one block. */
 	adsm_os_signals_block(&old);
 	adsm_lock(&object->home->lock);
@@ -522,7 +522,7 @@ static void give_up(struct adsm_object *object)
 		  "one by one", (void *)object->start, object->size);
 	advice->whole = true;
 	atomic_store(&advice->inexact, ~0u);
-	if (!object->n_holds)
+	if (!object->blocks.n_holds)
 		adsm_object_close_view(object);
 }
 
@@ -553,7 +553,7 @@ int adsm_advice_view(struct adsm_object *object, size_t offset, size_t size, enu
 {
 	struct adsm_advice *advice = object->record->advice;
 	size_t first = offset / ADSM_PAGE_SIZE, n = size / ADSM_PAGE_SIZE;
-	enum adsm_prot now = object->blocks[offset >> object->block_shift].view;
+	enum adsm_prot now = object->blocks.at[offset >> object->blocks.shift].view;
 	int error;
 
 	if (view == ADSM_PROT_NONE) {
@@ -577,7 +577,7 @@ int adsm_advice_view(struct adsm_object *object, size_t offset, size_t size, enu
 
 static void pages_of(const struct adsm_object *object, uint32_t b, size_t *ret_first, size_t *ret_n)
 {
-	size_t start = (size_t)b << object->block_shift, size = object->span - start;
+	size_t start = (size_t)b << object->blocks.shift, size = object->span - start;
 
 	if (size > adsm_block_size(object))
 		size = adsm_block_size(object);
@@ -590,7 +590,7 @@ int adsm_advice_hold(struct adsm_object *object, uint32_t b)
 	size_t first, n;
 
 	pages_of(object, b, &first, &n);
-	return open_pages(object, first, n, object->blocks[b].view);
+	return open_pages(object, first, n, object->blocks.at[b].view);
 }
 
 void adsm_advice_unhold(struct adsm_object *object, uint32_t b)
@@ -608,17 +608,17 @@ bool adsm_advice_touch(struct adsm_object *object, uintptr_t address, bool write
 	struct adsm_advice *advice = object->record->advice;
 	unsigned needed = write ? ADSM_PROT_RW : ADSM_PROT_READ;
 	size_t offset = address - object->start;
-	uint32_t b = (uint32_t)(offset >> object->block_shift);
+	uint32_t b = (uint32_t)(offset >> object->blocks.shift);
 
 	touched.in_fault = true;
 	touched.page = offset / ADSM_PAGE_SIZE;
 	touched.write = write;
 	/* Or it is open by now: another thread was faster. */
-	if (object->blocks[b].view < needed || advice->views[touched.page] >= needed)
+	if (object->blocks.at[b].view < needed || advice->views[touched.page] >= needed)
 		return false;
 	if (open_touched(object)) {
 		give_up(object);
-		if (object->blocks[b].view < needed)
+		if (object->blocks.at[b].view < needed)
 			return false;
 		/* It is held. */
 		return !adsm_advice_hold(object, b);
@@ -637,7 +637,7 @@ void adsm_advice_touched(void)
 void adsm_advice_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event)
 {
 	struct adsm_advice *advice = object->record->advice;
-	size_t start = (size_t)first << object->block_shift, end = start + adsm_run_size(object, first, n);
+	size_t start = (size_t)first << object->blocks.shift, end = start + adsm_run_size(object, first, n);
 
 	if (touched.in_fault) {
 		touch_all(object);
@@ -649,9 +649,9 @@ void adsm_advice_access(struct adsm_object *object, uint32_t first, uint32_t n, 
 	take_from_sum(advice);
 	FOR_EACH_SIM(advice, i) {
 		struct sim *sim = advice->sims[i];
-		uint32_t last = (uint32_t)((end - 1) >> sim->object.block_shift);
+		uint32_t last = (uint32_t)((end - 1) >> sim->object.blocks.shift);
 
-		for (uint32_t b = (uint32_t)(start >> sim->object.block_shift); b <= last; b++)
+		for (uint32_t b = (uint32_t)(start >> sim->object.blocks.shift); b <= last; b++)
 			access_blocks(sim, b, 1, event, true, 0, 0);
 	}
 	add_to_sum(advice);
@@ -676,7 +676,7 @@ void adsm_advice_bulk(struct adsm_object *object, const struct adsm_advice_bulk 
 	bool open, real = for_libc(advice->sims[AS_IS], bulk, &open);
 
 	/* It may be that of a signal handler, in the middle of another; or another was left by a jump. */
-	if (object->n_holds || copying.object == object)
+	if (object->blocks.n_holds || copying.object == object)
 		atomic_store(&advice->inexact, ~0u);
 	copying.object = object;
 	copying.done = 0;
@@ -709,7 +709,7 @@ void adsm_advice_bulk_end(struct adsm_object *object)
 {
 	struct adsm_advice *advice = object->record->advice;
 	size_t first = copying.offset / ADSM_PAGE_SIZE, last = (copying.offset + copying.size - 1) / ADSM_PAGE_SIZE;
-	bool close = copying.object == object && copying.differs && !advice->whole && !object->n_holds;
+	bool close = copying.object == object && copying.differs && !advice->whole && !object->blocks.n_holds;
 
 	copying.object = NULL;
 	/* What is used from here on is seen again. */
@@ -728,7 +728,7 @@ void adsm_advice_inexact(struct adsm_object *object)
 void adsm_advice_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	struct adsm_advice *advice = object->record->advice;
-	size_t start = (size_t)first << object->block_shift, end = start + adsm_run_size(object, first, n);
+	size_t start = (size_t)first << object->blocks.shift, end = start + adsm_run_size(object, first, n);
 
 	if (copying.object != object)
 		atomic_store(&advice->inexact, ~0u);

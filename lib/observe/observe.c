@@ -300,9 +300,9 @@ struct adsm_record *adsm_record_make(const struct adsm_object *object)
 	record->adopted = object->adopted;
 	record->start = object->start;
 	record->size = object->size;
-	record->protocol = object->device_only ? "" : object->protocol->name;
-	record->n_blocks = object->n_blocks;
-	record->block_size = object->device_only ? 0 : object->protocol->whole_object ? object->span :
+	record->protocol = object->device_only ? "" : object->blocks.protocol->name;
+	record->n_blocks = object->blocks.n;
+	record->block_size = object->device_only ? 0 : object->blocks.protocol->whole_object ? object->span :
 		adsm_block_size(object);
 	record->n_site = adsm_site_take(record->site, ADSM_SITE_DEPTH);
 	record->made_ns = adsm_os_now_ns();

@@ -68,7 +68,7 @@ static const char *object_text(char text[OBJECT_TEXT_SIZE], const struct adsm_ob
 	adsm_format(address, sizeof(address), "at %p", (void *)object->start);
 	adsm_format(text, OBJECT_TEXT_SIZE, "object %s%s%s (%s, %s)", *object->name ? "'" : "",
 		    *object->name ? object->name : address, *object->name ? "'" : "", size_text(size, object->size),
-		    object->protocol->name);
+		    object->blocks.protocol->name);
 	return text;
 }
 
@@ -79,9 +79,12 @@ static size_t blocks_in_use(const struct adsm_home *home)
 {
 	size_t n = 0;
 
-	for (const struct adsm_object *object = home->open; object; object = object->open_next)
-		for (uint32_t b = object->open_first; b < object->open_end && !object->protocol->whole_object; b++)
-			n += object->blocks[b].state == ADSM_DIRTY || (object->blocks[b].flags & ADSM_BLOCK_EARLY);
+	for (const struct adsm_object *object = home->open; object; object = object->open_next) {
+		const struct adsm_blocks *blocks = &object->blocks;
+
+		for (uint32_t b = blocks->open_first; b < blocks->open_end && !blocks->protocol->whole_object; b++)
+			n += blocks->at[b].state == ADSM_DIRTY || (blocks->at[b].flags & ADSM_BLOCK_EARLY);
+	}
 	return n;
 }
 
@@ -114,11 +117,11 @@ void adsm_judge_again(struct adsm_object *object, struct adsm_habits *habits)
 void adsm_judge_fetches(struct adsm_object *object, struct adsm_habits *habits)
 {
 	uint64_t faults = atomic_load_explicit(&object->counters.signals, memory_order_relaxed);
-	bool whole = object->n_blocks == 1;
+	bool whole = object->blocks.n == 1;
 	size_t block = whole ? object->size : adsm_block_size(object);
 	char text[OBJECT_TEXT_SIZE], bytes[TEXT_SIZE], seconds[TEXT_SIZE], blocks[TEXT_SIZE];
 
-	if (habits->told_fetches || !object->protocol->detects || block < LARGE_BLOCK)
+	if (habits->told_fetches || !object->blocks.protocol->detects || block < LARGE_BLOCK)
 		return;
 	/* For single accesses, the same bytes many times, and for most of the time so far. */
 	if (faults < habits->fetches / 2 || habits->fetched_bytes / 8 < object->size)
@@ -132,7 +135,7 @@ void adsm_judge_fetches(struct adsm_object *object, struct adsm_habits *habits)
 		  "blocks (%sADSM_BLOCK_SIZE=64K) move less where it is little", object_text(text, object),
 		  whole ? "whole" : "in blocks of ", whole ? "" : size_text(blocks, block), habits->fetches,
 		  size_text(bytes, habits->fetched_bytes), seconds_text(seconds, habits->fetch_ns),
-		  object->protocol->whole_object ? "ADSM_PROTOCOL=rolling " : "");
+		  object->blocks.protocol->whole_object ? "ADSM_PROTOCOL=rolling " : "");
 }
 
 /* ---- at the end */

@@ -402,9 +402,9 @@ static int release(struct adsm_object *object, unsigned access)
 	struct adsm_home *home = object->home;
 	int error;
 
-	if (object->n_holds)
+	if (object->blocks.n_holds)
 		return adsm_fail(-EBUSY, "the object at %p is held (adsmUnhold() first)", (void *)object->start);
-	if (object->n_busy || object->n_sending) {
+	if (object->blocks.n_busy || object->blocks.n_sending) {
 		if (!adsm_send_queued(home))
 			adsm_home_wait(home);
 		return 1;
@@ -414,8 +414,8 @@ static int release(struct adsm_object *object, unsigned access)
 	if (error)
 		return adsm_fail(error, "the object at %p cannot be closed: the process has no memory mappings left "
 				 "(vm.max_map_count)", (void *)object->start);
-	if (!object->n_in[ADSM_DIRTY] ||
-	    object->protocol->steps[ADSM_DIRTY][event_of(access)].transfer != ADSM_TO_DEVICE)
+	if (!object->blocks.n_in[ADSM_DIRTY] ||
+	    object->blocks.protocol->steps[ADSM_DIRTY][event_of(access)].transfer != ADSM_TO_DEVICE)
 		return 0;
 	error = adsm_object_flush(object);
 	if (error == -EBUSY)
@@ -506,7 +506,7 @@ static void take_back(struct adsm_home *home)
 {
 	for (struct adsm_object *object = home->n_undetected ? home->open : NULL; object;
 	     object = object->open_next)
-		if (!object->protocol->detects && adsm_object_use_seq(object) <= atomic_load(&home->completed))
+		if (!object->blocks.protocol->detects && adsm_object_use_seq(object) <= atomic_load(&home->completed))
 			adsm_object_may_be_written(object);
 }
 
@@ -628,7 +628,7 @@ static void expect(struct bound_call *call)
 		if (access_of(call, i) == ADSM_ACCESS_IN || is_gone(&call->uses[i]) || !adsm_expects_read(object))
 			continue;
 		launch->expected.memory = object->memory;
-		launch->expected.offset = (size_t)b << object->block_shift;
+		launch->expected.offset = (size_t)b << object->blocks.shift;
 		launch->expected.size = adsm_run_size(object, b, 1);
 	}
 }
@@ -862,23 +862,23 @@ static int acquire(struct adsm_home *home)
 	while (object) {
 		bool ended = adsm_object_use_seq(object) <= atomic_load(&home->completed);
 
-		if (!object->protocol->detects && ended && !object->freeing) {
+		if (!object->blocks.protocol->detects && ended && !object->freeing) {
 			int failed = 0;
 			bool lost;
 
-			if (object->n_busy || object->n_sending) {
+			if (object->blocks.n_busy || object->blocks.n_sending) {
 				/* Another thread's sync is fetching what this one needs too. */
 				adsm_home_wait(home);
 				object = home->open;
 				continue;
 			}
 
-			lost = object->n_in[ADSM_INVALID] && adsm_object_lost(object);
+			lost = object->blocks.n_in[ADSM_INVALID] && adsm_object_lost(object);
 			if (!lost)
 				failed = adsm_object_sync(object);
 			/* Or only the fetch has found out. */
-			lost |= failed == -ENODEV && object->n_in[ADSM_INVALID];
-			if (lost && object->blocks[0].view != ADSM_PROT_NONE) {
+			lost |= failed == -ENODEV && object->blocks.n_in[ADSM_INVALID];
+			if (lost && object->blocks.at[0].view != ADSM_PROT_NONE) {
 				/* Told once, and never to be read as if it were there. */
 				adsm_object_close_view(object);
 				failed = -ENODEV;

@@ -165,13 +165,13 @@ static int quiet(struct adsm_object *object, const struct adsm_object *source, u
 
 	for (;;) {
 		uint64_t seq = adsm_object_use_seq(object), written = source ? adsm_object_write_seq(source) : 0;
-		bool busy = home->gate || object->n_sending;
+		bool busy = home->gate || object->blocks.n_sending;
 
 		if (!object->live || object->freeing || object->birth != birth ||
 		    (source && (!source->live || source->freeing || source->birth != source_birth)))
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
 		for (uint32_t b = first; b < first + n && !busy; b++)
-			busy = object->blocks[b].flags & ADSM_BLOCK_BUSY;
+			busy = object->blocks.at[b].flags & ADSM_BLOCK_BUSY;
 		seq = seq > written ? seq : written;
 		if (busy) {
 			if (!adsm_send_queued(home))
@@ -190,17 +190,17 @@ static int quiet(struct adsm_object *object, const struct adsm_object *source, u
  * more after waiting: that is when a loss shows. */
 static bool may_take(const struct adsm_object *object)
 {
-	return object->protocol->detects && !object->home->lost_seq;
+	return object->blocks.protocol->detects && !object->home->lost_seq;
 }
 
 /* Does the device have the current bytes of the whole range? */
 static bool device_has(const struct adsm_object *object, size_t offset, size_t size)
 {
-	uint32_t last = (uint32_t)((offset + size - 1) >> object->block_shift);
+	uint32_t last = (uint32_t)((offset + size - 1) >> object->blocks.shift);
 
-	for (uint32_t b = (uint32_t)(offset >> object->block_shift); b <= last; b++)
-		if (object->blocks[b].state == ADSM_DIRTY ||
-		    (object->blocks[b].flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)))
+	for (uint32_t b = (uint32_t)(offset >> object->blocks.shift); b <= last; b++)
+		if (object->blocks.at[b].state == ADSM_DIRTY ||
+		    (object->blocks.at[b].flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)))
 			return false;
 	return true;
 }
@@ -209,11 +209,11 @@ static bool device_has(const struct adsm_object *object, size_t offset, size_t s
 static bool can_write(const struct device_write *w, uint32_t b)
 {
 	const struct adsm_object *dst = w->dst;
-	size_t start = (size_t)b << dst->block_shift, end = start + adsm_run_size(dst, b, 1);
+	size_t start = (size_t)b << dst->blocks.shift, end = start + adsm_run_size(dst, b, 1);
 	size_t from = w->dst_offset > start ? w->dst_offset : start;
 	size_t to = w->dst_offset + w->size < end ? w->dst_offset + w->size : end;
 
-	if (dst->blocks[b].holds || (dst->blocks[b].state == ADSM_DIRTY && (from > start || to < end)))
+	if (dst->blocks.at[b].holds || (dst->blocks.at[b].state == ADSM_DIRTY && (from > start || to < end)))
 		return false;
 	return !w->src || device_has(w->src, w->src_offset + (from - w->dst_offset), to - from);
 }
@@ -224,7 +224,7 @@ static bool can_write(const struct device_write *w, uint32_t b)
  */
 static uint32_t same_way(struct device_write *w, uint32_t first, uint32_t n, bool *ret_device)
 {
-	unsigned shift = w->dst->block_shift;
+	unsigned shift = w->dst->blocks.shift;
 	uint32_t count = 0;
 	size_t end;
 
@@ -273,10 +273,10 @@ static long on_device(const struct bulk *bulk, struct part *part)
 		w.src_offset = (uintptr_t)bulk->src + head - w.src->start;
 	}
 	adsm_retire(object->home);
-	first = (uint32_t)((offset + head) >> object->block_shift);
+	first = (uint32_t)((offset + head) >> object->blocks.shift);
 	if (bulk->direct || end == object->size)
 		end += adsm_block_size(object) - 1;	/* and a part of one more */
-	n = (uint32_t)(end >> object->block_shift) - first;
+	n = (uint32_t)(end >> object->blocks.shift) - first;
 	result = n ? quiet(object, w.src, first, n, &old) : 0;
 	if (result || !n || !may_take(object))
 		goto unlock;
@@ -290,10 +290,10 @@ static long on_device(const struct bulk *bulk, struct part *part)
 		part->size = head;
 	} else {
 		if (w.src)
-			w.src->n_busy++;	/* no call and no free comes in between */
+			w.src->blocks.n_busy++;	/* no call and no free comes in between */
 		result = adsm_blocks_device_write(object, first, same, device_write, &w);
 		if (w.src) {
-			w.src->n_busy--;
+			w.src->blocks.n_busy--;
 			adsm_home_notify(object->home);
 		}
 		if (!result)
@@ -339,10 +339,11 @@ static int io_failed(bool in_handler, int error, size_t size, const void *dst)
  */
 static bool goes_straight(const struct adsm_object *object, uint32_t b, size_t start, size_t end)
 {
-	size_t at = (size_t)b << object->block_shift;
+	const struct adsm_block *block = &object->blocks.at[b];
+	size_t at = (size_t)b << object->blocks.shift;
 	bool whole = at >= start && at + adsm_run_size(object, b, 1) <= end;
 
-	return object->blocks[b].state == ADSM_INVALID && (!whole || !(object->blocks[b].flags & ADSM_BLOCK_BACKED));
+	return block->state == ADSM_INVALID && (!whole || !(block->flags & ADSM_BLOCK_BACKED));
 }
 
 /*
@@ -361,12 +362,12 @@ static size_t source_step(const struct bulk *bulk, const struct part *part, size
 	offset = at = (uintptr_t)bulk->src - object->start;
 	end = offset + part->size;
 	if (object == part->from && !object->device_only) {
-		*ret_straight = goes_straight(object, (uint32_t)(at >> object->block_shift), offset, end);
+		*ret_straight = goes_straight(object, (uint32_t)(at >> object->blocks.shift), offset, end);
 		step = *ret_straight ? limit : step;
 		do
 			at = (at | (adsm_block_size(object) - 1)) + 1;
 		while (at < offset + step &&
-		       goes_straight(object, (uint32_t)(at >> object->block_shift), offset, end) == *ret_straight);
+		       goes_straight(object, (uint32_t)(at >> object->blocks.shift), offset, end) == *ret_straight);
 		step = at - offset < step ? at - offset : step;
 	}
 	adsm_home_unlock(object->home, &old);
@@ -395,11 +396,11 @@ static size_t on_one_side(const struct adsm_object *object, size_t start, size_t
 {
 	size_t at = start;
 
-	*ret_device = object->blocks[start >> object->block_shift].state == ADSM_INVALID;
+	*ret_device = object->blocks.at[start >> object->blocks.shift].state == ADSM_INVALID;
 	do
 		at = (at | (adsm_block_size(object) - 1)) + 1;
-	while (*ret_device && at < end && object->blocks[at >> object->block_shift].state == ADSM_INVALID &&
-	       !(object->blocks[at >> object->block_shift].flags & ADSM_BLOCK_BUSY));
+	while (*ret_device && at < end && object->blocks.at[at >> object->blocks.shift].state == ADSM_INVALID &&
+	       !(object->blocks.at[at >> object->blocks.shift].flags & ADSM_BLOCK_BUSY));
 	return (at < end ? at : end) - start;
 }
 
@@ -423,7 +424,7 @@ static int read_straight(const struct bulk *bulk, const struct part *part, char 
 		}
 		/* Or somebody has fetched some meanwhile. */
 		r.size = on_one_side(object, at, end, &device);
-		if (object->blocks[at >> object->block_shift].flags & ADSM_BLOCK_BUSY) {
+		if (object->blocks.at[at >> object->blocks.shift].flags & ADSM_BLOCK_BUSY) {
 			adsm_home_wait(home);
 			continue;
 		}
@@ -435,14 +436,14 @@ static int read_straight(const struct bulk *bulk, const struct part *part, char 
 			error = -ENODEV;
 			break;
 		}
-		object->n_busy++;	/* no call and no free comes in between */
+		object->blocks.n_busy++;	/* no call and no free comes in between */
 		adsm_unlock(&home->lock);
 		if (device)
 			error = adsm_backend_run(home, device_read, &r);
 		else
 			memcpy(dst, object->alias + at, r.size);
 		adsm_lock(&home->lock);
-		object->n_busy--;
+		object->blocks.n_busy--;
 		adsm_home_notify(home);
 		at += r.size;
 		dst += r.size;
@@ -494,7 +495,7 @@ static void look_at(const char *p, size_t size, unsigned needed, struct look *lo
 	const struct adsm_object *object = shared_at(p);
 	size_t offset, end, first;
 
-	if (!object || !object->protocol->detects) {
+	if (!object || !object->blocks.protocol->detects) {
 		look->unseen = true;
 		return;
 	}
@@ -504,7 +505,7 @@ static void look_at(const char *p, size_t size, unsigned needed, struct look *lo
 	if (first < end && (end == object->size || end - first >= adsm_block_size(object)))
 		look->whole = true;
 	for (; look->open && offset < end; offset = (offset | (adsm_block_size(object) - 1)) + 1)
-		look->open = object->blocks[offset >> object->block_shift].view >= needed;
+		look->open = object->blocks.at[offset >> object->blocks.shift].view >= needed;
 }
 
 /* Is there no reason to do it otherwise than libc would, on the views? *ret_open: nothing of it is seen. Or else:

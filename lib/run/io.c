@@ -102,7 +102,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 	if (adsm_advises(object))
 		adsm_advice_range(object, at, end, input != NULL);
 	while (at < end) {
-		uint32_t first = (uint32_t)(at >> object->block_shift), n;
+		uint32_t first = (uint32_t)(at >> object->blocks.shift), n;
 		enum adsm_block_event event;
 		int error = 0;
 
@@ -121,7 +121,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 		if (error && (!input || input->object != object))
 			return error;
 		failed = failed ? failed : error;
-		at = (size_t)(first + n) << object->block_shift;
+		at = (size_t)(first + n) << object->blocks.shift;
 		if (input)
 			shrink(input, at);
 	}
@@ -161,8 +161,8 @@ static bool append(struct adsm_io *io, void *p, size_t size, int room)
 static int start_input(struct adsm_io *io, struct adsm_object *object, size_t offset, size_t size,
 		       struct adsm_input **last, struct adsm_sigset *old)
 {
-	uint32_t first = (uint32_t)(offset >> object->block_shift);
-	uint32_t end = (uint32_t)((offset + size - 1) >> object->block_shift) + 1;
+	uint32_t first = (uint32_t)(offset >> object->blocks.shift);
+	uint32_t end = (uint32_t)((offset + size - 1) >> object->blocks.shift) + 1;
 	struct adsm_home *home = object->home;
 	uint64_t birth = object->birth;
 	struct adsm_input *input;
@@ -171,7 +171,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	for (uint32_t b = first; b < end; b++) {
 		/* Where both sides have the same memory, nothing can be put right afterwards. */
 		uint64_t seq = home->device->caps.unified ? adsm_object_use_seq(object) : 0;
-		bool busy = object->blocks[b].flags & ADSM_BLOCK_BUSY;
+		bool busy = object->blocks.at[b].flags & ADSM_BLOCK_BUSY;
 
 		if (!busy && seq <= atomic_load(&home->completed))
 			continue;

@@ -388,7 +388,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	enum adsm_block_event event = fault->write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
 	unsigned needed = fault->write ? ADSM_PROT_RW : ADSM_PROT_READ;
 	struct adsm_home *home = object->home;
-	uint32_t b = (uint32_t)((fault->address - object->start) >> object->block_shift);
+	uint32_t b = (uint32_t)((fault->address - object->start) >> object->blocks.shift);
 	uint64_t birth = object->birth;
 	uint32_t n;
 	int error;
@@ -404,7 +404,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	for (;;) {
 		uint64_t seq;
 
-		if (object->blocks[b].view >= needed)
+		if (object->blocks.at[b].view >= needed)
 			return spurious(home, fault);
 		if (!adsm_block_blocked(object, b)) {
 			seq = adsm_block_must_wait(object, b, event);
@@ -430,7 +430,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 		if (!object->live || object->birth != birth)
 			return ADSM_FAULT_FOREIGN;
 	}
-	if (object->blocks[b].state == ADSM_INVALID && adsm_object_lost(object))
+	if (object->blocks.at[b].state == ADSM_INVALID && adsm_object_lost(object))
 		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
 			    -ENODEV);
 	adsm_note_fault(object, b, fault->write);
@@ -1038,7 +1038,7 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 		error = adsm_fail(-EINVAL, "%p is inside the object at %p, not its start", p, (void *)object->start);
 	else
 		error = check_maker(object, p, maker);
-	if (!error && object->n_holds)
+	if (!error && object->blocks.n_holds)
 		error = adsm_fail(-EBUSY, "the object at %p is held (adsmUnhold() first)", p);
 	if (error) {
 		adsm_home_unlock(home, &old);
@@ -1056,7 +1056,7 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 
 		if (seq > atomic_load(&home->completed))
 			error = adsm_wait_unlocked(home, seq, &old);
-		else if (!object->n_busy && !object->n_sending)
+		else if (!object->blocks.n_busy && !object->blocks.n_sending)
 			break;
 		else if (!adsm_send_queued(home))
 			adsm_home_wait(home);
@@ -1106,7 +1106,7 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 		if (error)
 			return error;
 	}
-	if (object->blocks[b].state == ADSM_INVALID && event != ADSM_EVENT_OVERWRITE && adsm_object_lost(object))
+	if (object->blocks.at[b].state == ADSM_INVALID && event != ADSM_EVENT_OVERWRITE && adsm_object_lost(object))
 		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device: %s", b,
 				 (void *)object->start, reason(home, -ENODEV));
 	error = adsm_blocks_access(object, b, n, event, open);
@@ -1121,26 +1121,26 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 static void drop_holds(struct adsm_object *object, uint32_t first, uint32_t end)
 {
 	for (uint32_t b = first; b < end; b++)
-		if (!--object->blocks[b].holds && adsm_advises(object))
+		if (!--object->blocks.at[b].holds && adsm_advises(object))
 			adsm_advice_unhold(object, b);
-	object->n_holds--;
+	object->blocks.n_holds--;
 	adsm_evict_now(object->home);
 }
 
 static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, unsigned access,
 		       struct adsm_sigset *old)
 {
-	uint32_t first = (uint32_t)(offset >> object->block_shift);
-	uint32_t last = (uint32_t)((offset + size - 1) >> object->block_shift);
+	uint32_t first = (uint32_t)(offset >> object->blocks.shift);
+	uint32_t last = (uint32_t)((offset + size - 1) >> object->blocks.shift);
 
-	object->n_holds++;	/* from here on no call takes the object away */
+	object->blocks.n_holds++;	/* from here on no call takes the object away */
 	/* One less than fits: an access holds the blocks it opens while it goes on. */
 	for (uint32_t b = first; b <= last; b++) {
-		size_t start = (size_t)b << object->block_shift;
+		size_t start = (size_t)b << object->blocks.shift;
 		bool covered = offset <= start && offset + size >= start + adsm_run_size(object, b, 1);
 		enum adsm_block_event event = access == ADSM_ACCESS_IN ? ADSM_EVENT_READ :
 			access == ADSM_ACCESS_OUT && covered ? ADSM_EVENT_OVERWRITE : ADSM_EVENT_WRITE;
-		int error = object->blocks[b].holds >= UINT16_MAX - 1 ?
+		int error = object->blocks.at[b].holds >= UINT16_MAX - 1 ?
 			adsm_fail(-EBUSY, "block %u of the object at %p has too many holds", b,
 				  (void *)object->start) :
 			adsm_block_ready(object, b, event, true, old);
@@ -1152,7 +1152,7 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 			drop_holds(object, first, b);
 			return error;
 		}
-		object->blocks[b].holds++;
+		object->blocks.at[b].holds++;
 	}
 	return 0;
 }
@@ -1219,8 +1219,8 @@ int adsm_unhold(void *p, size_t size)
 		size_t offset = (uintptr_t)p - object->start;
 
 		*at = hold->next;
-		drop_holds(object, (uint32_t)(offset >> object->block_shift),
-			   (uint32_t)((offset + size - 1) >> object->block_shift) + 1);
+		drop_holds(object, (uint32_t)(offset >> object->blocks.shift),
+			   (uint32_t)((offset + size - 1) >> object->blocks.shift) + 1);
 	}
 	adsm_home_unlock(object->home, &old);
 	free(hold);

@@ -28,7 +28,7 @@ static bool is_wanted(const struct adsm_object *object)
 {
 	const struct adsm_counters *c = &object->counters;
 
-	return object->live && !object->freeing && !object->device_only && object->n_in[ADSM_INVALID] &&
+	return object->live && !object->freeing && !object->device_only && object->blocks.n_in[ADSM_INVALID] &&
 		!adsm_object_lost(object) &&
 		(!object->adopted || atomic_load(&c->signals) || atomic_load(&c->read_faults) ||
 		 atomic_load(&c->write_faults));
@@ -53,7 +53,7 @@ static struct adsm_object *next_wanted(struct adsm_home *home, uint32_t *at, str
 /* Can this be had now? What others are at, they may only finish when this is done. */
 static bool is_ready(const struct adsm_object *object, uint32_t b)
 {
-	return object->blocks[b].state == ADSM_INVALID && !adsm_block_blocked(object, b) &&
+	return object->blocks.at[b].state == ADSM_INVALID && !adsm_block_blocked(object, b) &&
 		!adsm_block_must_wait(object, b, ADSM_EVENT_READ);
 }
 
@@ -63,7 +63,7 @@ static uint32_t run_of(const struct adsm_object *object, uint32_t b)
 	size_t most = atomic_load(&left);
 	uint32_t n = 0;
 
-	while (b + n < object->n_blocks && is_ready(object, b + n) && adsm_run_size(object, b, n + 1) <= most &&
+	while (b + n < object->blocks.n && is_ready(object, b + n) && adsm_run_size(object, b, n + 1) <= most &&
 	       (!n || adsm_run_size(object, b, n + 1) <= RUN_BYTES))
 		n++;
 	return n;
@@ -75,7 +75,7 @@ static void fetch_object(struct adsm_object *object, uint64_t until)
 	uint64_t birth = object->birth;
 	int error = 0;
 
-	for (uint32_t b = 0; !error && object->live && object->birth == birth && b < object->n_blocks;) {
+	for (uint32_t b = 0; !error && object->live && object->birth == birth && b < object->blocks.n;) {
 		uint32_t n = adsm_os_now_ns() < until ? run_of(object, b) : 0;
 
 		if (n) {
@@ -94,9 +94,9 @@ struct work {
 /* Those come first of which all fits. */
 static bool fits(const struct adsm_object *object)
 {
-	uint32_t n = object->n_in[ADSM_INVALID];
+	uint32_t n = object->blocks.n_in[ADSM_INVALID];
 
-	return (n == object->n_blocks ? object->size : (size_t)n << object->block_shift) <= atomic_load(&left);
+	return (n == object->blocks.n ? object->size : (size_t)n << object->blocks.shift) <= atomic_load(&left);
 }
 
 static int fetch_home(void *arg)

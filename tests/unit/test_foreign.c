@@ -592,7 +592,7 @@ static void check_copies(void)
 		check_back(3, 4, 3);
 		check_back(BLOCK, 100, 2);
 		check_back(BLOCK + 100, BLOCK - 100, 1);
-		CHECK_EQ(object_of(p)->n_in[ADSM_INVALID], object_of(p)->n_blocks);
+		CHECK_EQ(object_of(p)->blocks.n_in[ADSM_INVALID], object_of(p)->blocks.n);
 	}
 	/* What the CPU has used is fetched once. */
 	call(p, ADSM_ACCESS_INOUT, 3, 4, 3);

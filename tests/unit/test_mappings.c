@@ -143,7 +143,7 @@ static void test_blocks(unsigned max)
 	for (unsigned b = 1; b < n_blocks; b += 2)
 		a[(size_t)b * PAGE_WORDS] = b;
 	want_mappings();
-	CHECK_EQ(object_of(a)->n_in[ADSM_DIRTY], n_blocks / 2);
+	CHECK_EQ(object_of(a)->blocks.n_in[ADSM_DIRTY], n_blocks / 2);
 	for (unsigned b = 1; b < n_blocks; b += 2)
 		check_block(b, true);
 	want_mappings();
@@ -157,7 +157,7 @@ static void test_blocks(unsigned max)
 	for (unsigned b = 0; b < n_blocks; b += 2)
 		check_block(b, false);
 	want_mappings();
-	CHECK_EQ(object_of(a)->n_in[ADSM_READ_ONLY], n_blocks / 2);
+	CHECK_EQ(object_of(a)->blocks.n_in[ADSM_READ_ONLY], n_blocks / 2);
 	for (unsigned b = 1; b < n_blocks; b += 2)
 		check_block(b, true);
 	want_mappings();

@@ -300,9 +300,9 @@ static void check_filled(const void *view, size_t size)
 	char device[PAGE];
 
 	for (size_t at = 0; at < size; at += PAGE) {
-		uint32_t b = (uint32_t)(((uintptr_t)view + at - object->start) >> object->block_shift);
+		uint32_t b = (uint32_t)(((uintptr_t)view + at - object->start) >> object->blocks.shift);
 
-		if (object != watched || object->blocks[b].state != ADSM_INVALID)
+		if (object != watched || object->blocks.at[b].state != ADSM_INVALID)
 			continue;
 		CHECK(!backend.to_host(device, object->memory, (uintptr_t)view + at - object->start, PAGE, NULL));
 		CHECK(!memcmp(device, (const void *)alias_of((const char *)view + at), PAGE));
@@ -326,7 +326,7 @@ static int protect(void *view, size_t size)
 	int error = engine.protect(view, size);
 
 	if (after_protect && object_of(view) == watched)
-		after_protect((uint32_t)(((uintptr_t)view - watched->start) >> watched->block_shift));
+		after_protect((uint32_t)(((uintptr_t)view - watched->start) >> watched->blocks.shift));
 	return error;
 }
 

@@ -221,7 +221,7 @@ static void early(void)
 	/* In this process: two blocks for each live object, sent one by one by the writer. */
 	CHECK(adsm_homes[0].policy.keep_bytes == 0);
 	a = object_with(10);
-	CHECK_EQ(object_of(a)->n_in[ADSM_DIRTY], 2);
+	CHECK_EQ(object_of(a)->blocks.n_in[ADSM_DIRTY], 2);
 	do
 		stats = object_stats(a);
 	while (stats.h2d_transfers < PAGES - 2);
@@ -233,7 +233,7 @@ static void early(void)
 	CHECK_EQ(*(volatile unsigned *)&a[0], 10);
 	a[0] = 4242;
 	for (unsigned i = 0; i < PAGES; i++)
-		n += object_of(a)->blocks[i].state == ADSM_DIRTY;
+		n += object_of(a)->blocks.at[i].state == ADSM_DIRTY;
 	CHECK_EQ(n, 2);
 	CHECK_EQ(device_word(a), 10);
 	increment(a);
