@@ -75,7 +75,7 @@ static void compare(const char *name, const char *target, struct work work)
 void bench_launch(void)
 {
 	if (asprintf(&preload, "LD_PRELOAD=%s", bench_beside("../../lib/libadsm.so")) < 0 ||
-	    asprintf(&driver, "LD_LIBRARY_PATH=%s", bench_beside("../cuda")) < 0)
+	    asprintf(&driver, "LD_LIBRARY_PATH=%s", bench_beside("../doubles/cuda")) < 0)
 		bench_die("no memory");
 	compare("a launch", "<= 1.11", (struct work){ "launch", bench_smoke ? "100" : "100000", false });
 	compare("a launch, a read of 1 of 1000", "<= 2",

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "driver.h"
+#include "../doubles/cuda/driver.h"
 #include "module.inc"
 
 #define FUNCTIONS(F) \

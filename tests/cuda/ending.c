@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
+#include "../doubles/cuda/driver.h"
 #include "module.inc"
 
 #define N 30000u

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
+#include "../doubles/cuda/driver.h"
 #include "module.inc"
 
 #define FUNCTIONS(F) \

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "driver.h"
+#include "../doubles/cuda/driver.h"
 
 #define OBJECT ((size_t)2 << 20)	/* more than what debug builds fill */
 

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "driver.h"
+#include "../doubles/cuda/driver.h"
 #include "module.inc"
 
 #define SPINS 20000000ul

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "driver.h"
+#include "../doubles/cuda/driver.h"
 #include "module.inc"
 
 #define SIZE (2 * MiB)

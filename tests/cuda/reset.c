@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
+#include "../doubles/cuda/driver.h"
 #include "module.inc"
-#include "runtime.h"
+#include "../doubles/cuda/runtime.h"
 
 #define N 30000u
 #define SIZE (N * sizeof(unsigned))

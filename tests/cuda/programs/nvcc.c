@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../runtime.h"
+#include "../../doubles/cuda/runtime.h"
 #include "globals.inc"
 
 #define N 5000u

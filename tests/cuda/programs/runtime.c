@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../runtime.h"
+#include "../../doubles/cuda/runtime.h"
 #include "api.h"
 #include "module.inc"
 
