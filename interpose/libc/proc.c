@@ -13,7 +13,7 @@
 
 #include "engine/engine.h"
 #include "interpose.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 
 ADSM_REAL(execve);
 ADSM_REAL(execv);

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "run/manager.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 #include "base/options.h"
 
 static void *null_with(int error)

@@ -4,11 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "observe/advice.h"
 #include "core/arena.h"
 #include "core/block.h"
 #include "base/log.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 #include "base/options.h"
 #include "core/transfer.h"
 

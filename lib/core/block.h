@@ -18,12 +18,11 @@
 #include "adsm.h"
 #include "backend.h"
 #include "core/blocks.h"
-#include "observe/cause.h"
+#include "core/cause.h"
 #include "engine/engine.h"
 #include "base/os.h"
 #include "protocol.h"
 #include "base/stats.h"
-#include "observe/warnings.h"
 
 #define ADSM_MAX_DEVICES 8
 #define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
@@ -61,6 +60,13 @@ struct adsm_input {
 	size_t position;		/* how much of its io comes before it */
 };
 
+/* What happens to an object, since it was made, that may be worth a warning. */
+struct adsm_habits {
+	uint64_t early, again;		/* blocks sent early; of these, written again before a call took them */
+	uint64_t fetches, fetched_bytes, fetch_ns;
+	bool told_again, told_fetches;	/* each once */
+};
+
 struct adsm_object {
 	/* Slots are never given back, so that a stale pointer can be looked at; valid while live. */
 	struct adsm_home *home;
@@ -70,6 +76,7 @@ struct adsm_object {
 	bool adopted;			/* the program's own memory: foreign.h */
 	bool assigned;			/* belongs to the kernels it was assigned to only */
 	bool open;			/* in home->open */
+	bool paged;			/* its view is opened page by page, so that each use is seen */
 	bool chunked;			/* where the driver dictated it: its place is one of a chunk's, object.c */
 	uintptr_t start;
 	size_t size;			/* the caller's */

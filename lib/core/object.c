@@ -18,7 +18,7 @@
 #include "core/index.h"
 #include "base/log.h"
 #include "core/object.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 #include "base/options.h"
 
 #define SLOTS_PER_CHUNK ((uint32_t)1024)
@@ -521,6 +521,7 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	adsm_counters_reset(&object->counters);
 	object->name[0] = '\0';
 	object->record = NULL;
+	object->paged = false;
 	error = adsm_index_insert(object->start, object->span, object);
 	if (error)
 		goto free_blocks;

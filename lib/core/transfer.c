@@ -11,9 +11,8 @@
 #include <signal.h>
 #include <stddef.h>
 
-#include "observe/advice.h"
 #include "base/log.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 #include "base/options.h"
 #include "core/transfer.h"
 

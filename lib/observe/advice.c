@@ -221,7 +221,7 @@ static void write_by_device(struct sim *sim, size_t at, size_t end)
 }
 
 /* As for_libc() in copy.c. *ret_open: nothing of it faults. */
-static bool for_libc(const struct sim *sim, const struct adsm_advice_bulk *bulk, bool *ret_open)
+static bool for_libc(const struct sim *sim, const struct adsm_bulk *bulk, bool *ret_open)
 {
 	const struct adsm_object *object = &sim->object;
 	size_t mask = adsm_block_size(object) - 1, end = bulk->offset + bulk->size;
@@ -239,7 +239,7 @@ static bool for_libc(const struct sim *sim, const struct adsm_advice_bulk *bulk,
 }
 
 /* What libc does not: whole blocks are filled by the device, all else is input or output. */
-static void copy(struct sim *sim, const struct adsm_advice_bulk *bulk)
+static void copy(struct sim *sim, const struct adsm_bulk *bulk)
 {
 	size_t mask = adsm_block_size(&sim->object) - 1, at = bulk->offset, end = at + bulk->size;
 	size_t first = (at + mask) & ~mask, last = end == sim->object.size ? end : end & ~mask;
@@ -549,7 +549,7 @@ static int lower_pages(struct adsm_object *object, size_t first, size_t n)
 	return 0;
 }
 
-int adsm_advice_view(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot view)
+int adsm_paged_view(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot view)
 {
 	struct adsm_advice *advice = object->record->advice;
 	size_t first = offset / ADSM_PAGE_SIZE, n = size / ADSM_PAGE_SIZE;
@@ -585,7 +585,7 @@ static void pages_of(const struct adsm_object *object, uint32_t b, size_t *ret_f
 	*ret_n = size / ADSM_PAGE_SIZE;
 }
 
-int adsm_advice_hold(struct adsm_object *object, uint32_t b)
+int adsm_paged_hold(struct adsm_object *object, uint32_t b)
 {
 	size_t first, n;
 
@@ -593,7 +593,7 @@ int adsm_advice_hold(struct adsm_object *object, uint32_t b)
 	return open_pages(object, first, n, object->blocks.at[b].view);
 }
 
-void adsm_advice_unhold(struct adsm_object *object, uint32_t b)
+void adsm_paged_unhold(struct adsm_object *object, uint32_t b)
 {
 	struct adsm_advice *advice = object->record->advice;
 	size_t first, n;
@@ -603,7 +603,7 @@ void adsm_advice_unhold(struct adsm_object *object, uint32_t b)
 		set_pages(advice, first, n, ADSM_PROT_NONE);
 }
 
-bool adsm_advice_touch(struct adsm_object *object, uintptr_t address, bool write)
+bool adsm_paged_touch(struct adsm_object *object, uintptr_t address, bool write)
 {
 	struct adsm_advice *advice = object->record->advice;
 	unsigned needed = write ? ADSM_PROT_RW : ADSM_PROT_READ;
@@ -621,20 +621,20 @@ bool adsm_advice_touch(struct adsm_object *object, uintptr_t address, bool write
 		if (object->blocks.at[b].view < needed)
 			return false;
 		/* It is held. */
-		return !adsm_advice_hold(object, b);
+		return !adsm_paged_hold(object, b);
 	}
 	touch_all(object);
 	return true;
 }
 
-void adsm_advice_touched(void)
+void adsm_paged_touched(void)
 {
 	touched.in_fault = false;
 }
 
 /* ---- accesses and calls */
 
-void adsm_advice_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event)
+void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event)
 {
 	struct adsm_advice *advice = object->record->advice;
 	size_t start = (size_t)first << object->blocks.shift, end = start + adsm_run_size(object, first, n);
@@ -643,7 +643,7 @@ void adsm_advice_access(struct adsm_object *object, uint32_t first, uint32_t n, 
 		touch_all(object);
 		return;
 	}
-	if (adsm_in_fault)	/* input or output: adsm_advice_range() */
+	if (adsm_in_fault)	/* input or output: adsm_use_range() */
 		return;
 	atomic_store(&advice->inexact, ~0u);
 	take_from_sum(advice);
@@ -657,7 +657,7 @@ void adsm_advice_access(struct adsm_object *object, uint32_t first, uint32_t n, 
 	add_to_sum(advice);
 }
 
-void adsm_advice_range(struct adsm_object *object, size_t at, size_t end, bool input)
+void adsm_use_range(struct adsm_object *object, size_t at, size_t end, bool input)
 {
 	struct adsm_advice *advice = object->record->advice;
 
@@ -670,7 +670,7 @@ void adsm_advice_range(struct adsm_object *object, size_t at, size_t end, bool i
 	add_to_sum(advice);
 }
 
-void adsm_advice_bulk(struct adsm_object *object, const struct adsm_advice_bulk *bulk)
+void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
 {
 	struct adsm_advice *advice = object->record->advice;
 	bool open, real = for_libc(advice->sims[AS_IS], bulk, &open);
@@ -705,7 +705,7 @@ void adsm_advice_bulk(struct adsm_object *object, const struct adsm_advice_bulk 
 	add_to_sum(advice);
 }
 
-void adsm_advice_bulk_end(struct adsm_object *object)
+void adsm_use_bulk_end(struct adsm_object *object)
 {
 	struct adsm_advice *advice = object->record->advice;
 	size_t first = copying.offset / ADSM_PAGE_SIZE, last = (copying.offset + copying.size - 1) / ADSM_PAGE_SIZE;
@@ -720,12 +720,12 @@ void adsm_advice_bulk_end(struct adsm_object *object)
 		set_pages(advice, first, last - first + 1, ADSM_PROT_NONE);
 }
 
-void adsm_advice_inexact(struct adsm_object *object)
+void adsm_use_inexact(struct adsm_object *object)
 {
 	atomic_store(&object->record->advice->inexact, ~0u);
 }
 
-void adsm_advice_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n)
+void adsm_use_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	struct adsm_advice *advice = object->record->advice;
 	size_t start = (size_t)first << object->blocks.shift, end = start + adsm_run_size(object, first, n);
@@ -739,7 +739,7 @@ void adsm_advice_device_wrote(struct adsm_object *object, uint32_t first, uint32
 	add_to_sum(advice);
 }
 
-void adsm_advice_called(struct adsm_object *object, enum adsm_block_event event)
+void adsm_use_called(struct adsm_object *object, enum adsm_block_event event)
 {
 	struct adsm_advice *advice = object->record->advice;
 
@@ -755,7 +755,7 @@ void adsm_advice_called(struct adsm_object *object, enum adsm_block_event event)
 	add_to_sum(advice);
 }
 
-void adsm_advice_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
+void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	static const int followers[] = { AS_IS, INPUT };
 	struct adsm_advice *advice = object->record->advice;
@@ -772,7 +772,7 @@ void adsm_advice_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 
 /* ---- what fetches bring */
 
-void *adsm_advice_before_fetch(struct adsm_object *object, size_t offset, size_t size)
+void *adsm_use_before_fetch(struct adsm_object *object, size_t offset, size_t size)
 {
 	struct adsm_advice *advice = object->record->advice;
 	void *before = NULL;
@@ -790,7 +790,7 @@ void *adsm_advice_before_fetch(struct adsm_object *object, size_t offset, size_t
 	return before;
 }
 
-void adsm_advice_after_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived)
+void adsm_use_after_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived)
 {
 	struct adsm_advice *advice = object->record->advice;
 	uint32_t seen = atomic_load(&advice->n_writing);

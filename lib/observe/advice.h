@@ -22,55 +22,41 @@ void adsm_advice_freed(struct adsm_advice *advice);
 /* The counters begin again at 0. */
 void adsm_advice_reset(struct adsm_advice *advice);
 
-static inline bool adsm_advises(const struct adsm_object *object)
-{
-	return adsm_observes(ADSM_OBSERVE_ADVICE) && object->record && object->record->advice;
-}
-
 /* ---- under the lock of the object's home, in the fault handler too; object->record->advice is not NULL */
 
 /* Change what the view of a run permits, as change_view() in block.c; opens only the page of a fault. */
-int adsm_advice_view(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot view);
+int adsm_paged_view(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot view);
 /* Where a fault is, before anything else. True: its block is open, now its page is too; that was all. */
-bool adsm_advice_touch(struct adsm_object *object, uintptr_t address, bool write);
+bool adsm_paged_touch(struct adsm_object *object, uintptr_t address, bool write);
 /* Block @b is held, and open; now all of its pages are, too. A negative errno: they are not. */
-int adsm_advice_hold(struct adsm_object *object, uint32_t b);
+int adsm_paged_hold(struct adsm_object *object, uint32_t b);
 /* It is held no longer: what is used from here on is seen again. */
-void adsm_advice_unhold(struct adsm_object *object, uint32_t b);
+void adsm_paged_unhold(struct adsm_object *object, uint32_t b);
 /* The fault has been served, or not. */
-void adsm_advice_touched(void);
+void adsm_paged_touched(void);
 /*
  * Each access to blocks that changes their state, or may: just before it does. In a fault only the page of that is
- * used; else all of the run may be, unless adsm_advice_range() has said what.
+ * used; else all of the run may be, unless adsm_use_range() has said what.
  */
-void adsm_advice_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event);
+void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event);
 /* Before input (it has come) or output (it will be read) of these bytes: io.c. */
-void adsm_advice_range(struct adsm_object *object, size_t at, size_t end, bool input);
-/* A bulk copy or fill; who does its parts, and how, depends on the blocks: copy.c. */
-struct adsm_advice_bulk {
-	size_t offset, size;		/* in the object */
-	bool input;			/* it writes the object */
-	bool fill;
-	bool strict;			/* it is never left to libc */
-	size_t device_min;		/* fewer bytes that are open are not filled by the device */
-	size_t step;			/* bytes read at a time */
-};
+void adsm_use_range(struct adsm_object *object, size_t at, size_t end, bool input);
 /* This thread begins one between an object and ordinary memory; ends it. */
-void adsm_advice_bulk(struct adsm_object *object, const struct adsm_advice_bulk *bulk);
-void adsm_advice_bulk_end(struct adsm_object *object);
+void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk);
+void adsm_use_bulk_end(struct adsm_object *object);
 /* The device has written these blocks, for a copy or a fill. */
-void adsm_advice_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n);
+void adsm_use_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n);
 /* Something happens to it that would be done another way with other blocks: what is promised is only about right. */
-void adsm_advice_inexact(struct adsm_object *object);
+void adsm_use_inexact(struct adsm_object *object);
 /* A call does this to the object. */
-void adsm_advice_called(struct adsm_object *object, enum adsm_block_event event);
+void adsm_use_called(struct adsm_object *object, enum adsm_block_event event);
 
 /* Around a fetch, without the lock: has it brought other bytes than the CPU had? */
-void *adsm_advice_before_fetch(struct adsm_object *object, size_t offset, size_t size);
-void adsm_advice_after_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived);
+void *adsm_use_before_fetch(struct adsm_object *object, size_t offset, size_t size);
+void adsm_use_after_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived);
 
 /* Sent early; in vain where they are written again before the next call. Lock held. */
-void adsm_advice_evicted(struct adsm_object *object, uint32_t first, uint32_t n);
+void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n);
 
 /* ---- between adsm_records_lock() and unlock: the advice for an object, each with what it promises */
 

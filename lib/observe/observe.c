@@ -25,14 +25,13 @@
 #include "observe/report.h"
 #include "observe/site.h"
 #include "observe/trace.h"
+#include "observe/warnings.h"
 
 #define FLUSH_NS 100000000	/* between two looks at the rings */
 #define SNAPSHOT_NS 1000000000	/* between two reports of the state so far */
 #define EXEC_NS 5000000000	/* an exec waits no longer */
 
-unsigned adsm_observing;
-uint64_t adsm_start_ns, adsm_counted_ns;
-_Thread_local struct adsm_cause adsm_cause;
+uint64_t adsm_counted_ns;
 
 /* ---- causes */
 
@@ -52,17 +51,7 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-void adsm_set_cause(enum adsm_why why, const void *where, const char *name)
-{
-	adsm_cause.why = why;
-	adsm_cause.in_libc = false;
-	adsm_cause.where = (uintptr_t)where;
-	memset(adsm_cause.name, 0, sizeof(adsm_cause.name));
-	for (size_t i = 0; name[i] && i < sizeof(adsm_cause.name) - 1; i++)
-		adsm_cause.name[i] = name[i];
-}
-
-void adsm_set_cause_of_fault(const struct adsm_fault *fault)
+static void fault_begins(const struct adsm_fault *fault)
 {
 	bool in_libc = fault->instruction - libc_start < libc_end - libc_start;
 
@@ -147,7 +136,7 @@ static uint32_t id_of(const struct adsm_object *object)
 		adsm_trace_put(__VA_ARGS__);	\
 } while (0)
 
-void adsm_observe_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size,
+static void observe_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size,
 			   uint64_t start_ns, uint64_t ns)
 {
 	struct adsm_cause_count *count = counts_here(object);
@@ -163,7 +152,7 @@ void adsm_observe_transfer(struct adsm_object *object, enum adsm_direction direc
 	});
 }
 
-void adsm_observe_opened(struct adsm_object *object, uint32_t first, uint32_t n, bool writing)
+static void observe_opened(struct adsm_object *object, uint32_t first, uint32_t n, bool writing)
 {
 	struct adsm_cause_count *count = counts_here(object);
 
@@ -175,10 +164,10 @@ void adsm_observe_opened(struct adsm_object *object, uint32_t first, uint32_t n,
 	});
 }
 
-void adsm_observe_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
+static void observe_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	if (adsm_advises(object))
-		adsm_advice_evicted(object, first, n);
+		adsm_use_evicted(object, first, n);
 	trace(&(struct adsm_trace_event){
 		.type = ADSM_TRACE_EVICTED, .start_ns = adsm_os_now_ns(), .a = first, .b = n, .object = id_of(object),
 		.device = (uint8_t)object->home->index, .why = (uint8_t)adsm_cause.why,
@@ -195,7 +184,7 @@ static void add_place(struct adsm_cause_count *count, uint64_t place)
 		atomic_store_explicit(&count->place, ADSM_MANY_PLACES, memory_order_relaxed);
 }
 
-void adsm_observe_fault(struct adsm_object *object, uintptr_t address, bool write, unsigned n_signals, uint32_t ahead,
+static void observe_fault(struct adsm_object *object, uintptr_t address, bool write, unsigned n_signals, uint32_t ahead,
 			uint64_t start_ns, uint64_t ns)
 {
 	struct adsm_cause_count *count = n_signals ? counts_here(object) : NULL;
@@ -211,7 +200,7 @@ void adsm_observe_fault(struct adsm_object *object, uintptr_t address, bool writ
 	});
 }
 
-void adsm_observe_wait(int device, uint64_t start_ns, uint64_t ns)
+static void observe_wait(int device, uint64_t start_ns, uint64_t ns)
 {
 	trace(&(struct adsm_trace_event){
 		.type = ADSM_TRACE_WAITED, .start_ns = start_ns, .ns = ns, .device = (uint8_t)device,
@@ -219,7 +208,7 @@ void adsm_observe_wait(int device, uint64_t start_ns, uint64_t ns)
 	});
 }
 
-void adsm_observe_call(int device, const char *kernel, uint64_t seq, uint64_t start_ns, uint64_t ns)
+static void observe_call(int device, const char *kernel, uint64_t seq, uint64_t start_ns, uint64_t ns)
 {
 	struct adsm_trace_event event = {
 		.type = ADSM_TRACE_CALLED, .start_ns = start_ns, .ns = ns, .a = seq, .device = (uint8_t)device,
@@ -233,7 +222,7 @@ void adsm_observe_call(int device, const char *kernel, uint64_t seq, uint64_t st
  * Devices tell how long a kernel ran, not when. It ended just now, if it is the last one; where others follow that may
  * have been long ago: it began when it could.
  */
-void adsm_observe_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
+static void observe_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
 {
 	struct adsm_trace_event event = {
 		.type = ADSM_TRACE_KERNEL, .ns = ns, .a = call->seq, .device = (uint8_t)home->index,
@@ -247,7 +236,24 @@ void adsm_observe_kernel(struct adsm_home *home, const struct adsm_call *call, u
 	trace(&event);
 }
 
-void adsm_observe_io(uint64_t start_ns, uint64_t ns, size_t size)
+static void observe_called(struct adsm_object *object)
+{
+	struct adsm_record *record = record_of(object);
+
+	if (record)
+		ADD(record->calls, 1);
+}
+
+static const void *find_caller(const void *caller)
+{
+	uintptr_t where = (uintptr_t)caller;
+
+	if (adsm_observes(ADSM_OBSERVE_REPORT) && (!where || adsm_site_is_own(where)))
+		adsm_site_take(&where, 1);
+	return (const void *)where;
+}
+
+static void observe_io(uint64_t start_ns, uint64_t ns, size_t size)
 {
 	trace(&(struct adsm_trace_event){
 		.type = ADSM_TRACE_IO, .start_ns = start_ns, .ns = ns, .b = size, .why = (uint8_t)adsm_cause.why,
@@ -281,12 +287,10 @@ void adsm_record_stats(const struct adsm_record *record, adsmStats *ret_stats)
 		*ret_stats = record->stats;
 }
 
-struct adsm_record *adsm_record_make(const struct adsm_object *object)
+static struct adsm_record *observe_made(struct adsm_object *object)
 {
 	struct adsm_record *record;
 
-	if (!adsm_observes(~0u))
-		return NULL;
 	record = n_records < ADSM_RECORDS_MAX ? calloc(1, sizeof(*record)) : NULL;
 	adsm_mutex_lock(&mutex);
 	if (!record) {
@@ -309,6 +313,8 @@ struct adsm_record *adsm_record_make(const struct adsm_object *object)
 	record->object = object;
 	if (adsm_observes(ADSM_OBSERVE_ADVICE) && !object->device_only)
 		record->advice = adsm_advice_make(object);
+	object->record = record;
+	object->paged = record->advice;
 	record->next = records;
 	records = record;
 	adsm_mutex_unlock(&mutex);
@@ -319,10 +325,8 @@ struct adsm_record *adsm_record_make(const struct adsm_object *object)
 	return record;
 }
 
-void adsm_record_end(struct adsm_record *record)
+static void observe_freed(struct adsm_record *record)
 {
-	if (!record)
-		return;
 	adsm_mutex_lock(&mutex);
 	adsm_counters_read(&record->object->counters, &record->stats);
 	if (record->advice)
@@ -336,10 +340,8 @@ void adsm_record_end(struct adsm_record *record)
 	});
 }
 
-void adsm_record_name(struct adsm_record *record, const char *name)
+static void observe_named(struct adsm_record *record, const char *name)
 {
-	if (!record)
-		return;
 	adsm_mutex_lock(&mutex);
 	adsm_format(record->name, sizeof(record->name), "%s", name);
 	if (adsm_observes(ADSM_OBSERVE_TRACE))
@@ -347,10 +349,8 @@ void adsm_record_name(struct adsm_record *record, const char *name)
 	adsm_mutex_unlock(&mutex);
 }
 
-void adsm_observe_reset(void)
+static void observe_reset(void)
 {
-	if (!adsm_observes(~0u))
-		return;
 	trace(&(struct adsm_trace_event){ .type = ADSM_TRACE_RESET, .start_ns = adsm_os_now_ns() });
 	adsm_mutex_lock(&mutex);
 	adsm_counted_ns = adsm_os_now_ns();
@@ -601,6 +601,64 @@ static void stop_helpers(void)
 	atomic_store(&helper_stop, false);
 }
 
+/*
+ * In a signal handler too, whatever the interrupted code was about to do: so the helpers write, and where they cannot,
+ * as that code has a lock they need, the exec goes on without.
+ */
+static void observe_exec(bool failed)
+{
+	uint64_t limit = adsm_os_now_ns() + EXEC_NS, now;
+
+	if (getpid() != owner)
+		return;
+	if (failed)
+		atomic_fetch_sub(&n_execs, 1);
+	else
+		atomic_fetch_add(&n_execs, 1);
+	for (size_t i = 0; i < N_HELPERS; i++) {
+		atomic_store(&helpers[i]->left, 0);
+		poke(helpers[i]);
+	}
+	for (size_t i = 0; i < N_HELPERS && !failed; i++)
+		while (helpers[i]->runs && !atomic_load(&helpers[i]->left) && (now = adsm_os_now_ns()) < limit)
+			adsm_os_wait(&helpers[i]->left, 0, limit - now, false);
+}
+
+static const struct adsm_observer observer = {
+	.made = observe_made,
+	.freed = observe_freed,
+	.named = observe_named,
+	.reset = observe_reset,
+	.exec = observe_exec,
+	.transfer = observe_transfer,
+	.opened = observe_opened,
+	.evicted = observe_evicted,
+	.fault_begins = fault_begins,
+	.fault = observe_fault,
+	.wait = observe_wait,
+	.call = observe_call,
+	.kernel = observe_kernel,
+	.called = observe_called,
+	.io = observe_io,
+	.caller = find_caller,
+	.advice_view = adsm_paged_view,
+	.advice_touch = adsm_paged_touch,
+	.advice_hold = adsm_paged_hold,
+	.advice_unhold = adsm_paged_unhold,
+	.advice_touched = adsm_paged_touched,
+	.advice_access = adsm_use_access,
+	.advice_range = adsm_use_range,
+	.advice_bulk = adsm_use_bulk,
+	.advice_bulk_end = adsm_use_bulk_end,
+	.advice_device_wrote = adsm_use_device_wrote,
+	.advice_inexact = adsm_use_inexact,
+	.advice_called = adsm_use_called,
+	.advice_before_fetch = adsm_use_before_fetch,
+	.advice_after_fetch = adsm_use_after_fetch,
+	.sent_again = adsm_judge_again,
+	.fetched_often = adsm_judge_fetches,
+};
+
 /* What a launcher asks for has been tried: where this process cannot do it, it runs all the same. */
 static int may_go_on(int error)
 {
@@ -617,6 +675,7 @@ static int start(void)
 	int error;
 
 	adsm_observing = 0;
+	adsm_observer = &observer;
 	adsm_start_ns = adsm_os_now_ns();
 	atomic_store(&adsm_most_spent_ns, 0);
 	adsm_counted_ns = 0;
@@ -674,27 +733,4 @@ void adsm_observe_end(void)
 		ended = true;
 	}
 	adsm_mutex_unlock(&life_mutex);
-}
-
-/*
- * In a signal handler too, whatever the interrupted code was about to do: so the helpers write, and where they cannot,
- * as that code has a lock they need, the exec goes on without.
- */
-void adsm_observe_exec(bool failed)
-{
-	uint64_t limit = adsm_os_now_ns() + EXEC_NS, now;
-
-	if (!adsm_observing || getpid() != owner)
-		return;
-	if (failed)
-		atomic_fetch_sub(&n_execs, 1);
-	else
-		atomic_fetch_add(&n_execs, 1);
-	for (size_t i = 0; i < N_HELPERS; i++) {
-		atomic_store(&helpers[i]->left, 0);
-		poke(helpers[i]);
-	}
-	for (size_t i = 0; i < N_HELPERS && !failed; i++)
-		while (helpers[i]->runs && !atomic_load(&helpers[i]->left) && (now = adsm_os_now_ns()) < limit)
-			adsm_os_wait(&helpers[i]->left, 0, limit - now, false);
 }

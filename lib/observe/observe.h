@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observe.h - what the library does, told as it happens: to the report, to advice and to the trace (report.h,
- * advice.h, trace.h). The counters are always kept, here too; while nobody asks for more, each point costs one load
- * and one branch.
+ * observe.h - the observer that the library's points call (core/observe.h): what is known of objects, for the report,
+ * advice and the trace, and the life of these three.
  */
 #ifndef ADSM_OBSERVE_H
 #define ADSM_OBSERVE_H
@@ -12,37 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "adsm.h"
-#include "backend.h"
 #include "core/block.h"
-#include "observe/cause.h"
-#include "base/stats.h"
-#include "observe/warnings.h"
-
-/* Who asks; fixed from the library's start to its end. */
-enum { ADSM_OBSERVE_REPORT = 1, ADSM_OBSERVE_TRACE = 2, ADSM_OBSERVE_ADVICE = 4 };
-
-extern unsigned adsm_observing __attribute__((visibility("hidden")));	/* no detour to it */
-
-static inline bool adsm_observes(unsigned who)
-{
-	return __builtin_expect((adsm_observing & who) != 0, 0);
-}
-
-/* ---- causes */
-
-/* What this thread does. Whoever sets it in a signal handler sets it back. */
-extern _Thread_local struct adsm_cause adsm_cause;
-
-void adsm_set_cause(enum adsm_why why, const void *where, const char *name);
-
-void adsm_set_cause_of_fault(const struct adsm_fault *fault);
-
-static inline void adsm_because(enum adsm_why why, const void *where, const char *name)
-{
-	if (adsm_observes(~0u))
-		adsm_set_cause(why, where, name);
-}
+#include "core/observe.h"
 
 /* What one cause did to one object. */
 struct adsm_cause_count {
@@ -95,112 +65,15 @@ void adsm_records_unlock(void);
 /* The counters of a record's object, alive or not. */
 void adsm_record_stats(const struct adsm_record *record, adsmStats *ret_stats);
 
-/* By object.c: an object has been made, before it is known; is freed, after it is forgotten. NULL: no record. */
-struct adsm_record *adsm_record_make(const struct adsm_object *object);
-void adsm_record_end(struct adsm_record *record);
-/* adsmSetName(). */
-void adsm_record_name(struct adsm_record *record, const char *name);
-
 /* ---- life */
 
 /* With the options in force, before the devices are opened: 0, or a negative errno and its sentence. */
 int adsm_observe_start(void);
 /* The library ends, or the process does: what is written is whole. May be called again. */
 void adsm_observe_end(void);
-/* The process becomes another program; @failed: it has not. Called by the wrappers of exec. */
-void adsm_observe_exec(bool failed);
 /* Have the helper look at the rings now. Any thread, signal handlers. */
 void adsm_observe_poke(void);
-/* adsmStatsReset(): what has been counted so far is forgotten. */
-void adsm_observe_reset(void);
-/* adsm_os_now_ns() at the library's start, and where counting began anew; 0: at the start. */
-extern uint64_t adsm_start_ns, adsm_counted_ns;
-
-/* ---- the points. Any thread, the fault handler, with and without the lock. Those with a counter count as well. */
-
-void adsm_observe_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size,
-			   uint64_t start_ns, uint64_t ns);
-void adsm_observe_opened(struct adsm_object *object, uint32_t first, uint32_t n, bool writing);
-void adsm_observe_evicted(struct adsm_object *object, uint32_t first, uint32_t n);
-/* @ns: as fault_ns counts it. @n_signals: 0 or 1. */
-void adsm_observe_fault(struct adsm_object *object, uintptr_t address, bool write, unsigned n_signals,
-			uint32_t ahead, uint64_t start_ns, uint64_t ns);
-void adsm_observe_wait(int device, uint64_t start_ns, uint64_t ns);
-void adsm_observe_call(int device, const char *kernel, uint64_t seq, uint64_t start_ns, uint64_t ns);
-/* Lock held. */
-void adsm_observe_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns);
-void adsm_observe_io(uint64_t start_ns, uint64_t ns, size_t size);
-
-static inline void adsm_note_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset,
-				      size_t size, uint64_t start_ns, uint64_t ns)
-{
-	if (direction == ADSM_TO_HOST) {
-		adsm_count(&object->counters, d2h_bytes, size);
-		adsm_count(&object->counters, d2h_transfers, 1);
-		adsm_count(&object->counters, d2h_ns, ns);
-	} else {
-		adsm_count(&object->counters, h2d_bytes, size);
-		adsm_count(&object->counters, h2d_transfers, 1);
-		adsm_count(&object->counters, h2d_ns, ns);
-	}
-	adsm_spend(ns);
-	if (adsm_observes(~0u))
-		adsm_observe_transfer(object, direction, offset, size, start_ns, ns);
-}
-
-static inline void adsm_note_opened(struct adsm_object *object, uint32_t first, uint32_t n, bool writing)
-{
-	if (writing)
-		adsm_count(&object->counters, write_faults, n);
-	else
-		adsm_count(&object->counters, read_faults, n);
-	if (adsm_observes(~0u))
-		adsm_observe_opened(object, first, n, writing);
-}
-
-static inline void adsm_note_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
-{
-	adsm_count(&object->counters, evictions, n);
-	if (adsm_observes(~0u))
-		adsm_observe_evicted(object, first, n);
-}
-
-static inline void adsm_note_called(struct adsm_object *object)
-{
-	if (adsm_observes(~0u) && object->record)
-		atomic_fetch_add_explicit(&object->record->calls, 1, memory_order_relaxed);
-}
-
-static inline void adsm_note_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
-{
-	adsm_count(NULL, kernel_ns, ns);
-	if (adsm_observes(ADSM_OBSERVE_TRACE))
-		adsm_observe_kernel(home, call, ns);
-}
-
-static inline void adsm_note_call(int device, const char *kernel, uint64_t seq, uint64_t start_ns)
-{
-	adsm_count(NULL, calls, 1);
-	if (adsm_observes(ADSM_OBSERVE_TRACE))
-		adsm_observe_call(device, kernel, seq, start_ns, adsm_os_now_ns() - start_ns);
-}
-
-static inline void adsm_note_io(uint64_t start_ns, size_t size)
-{
-	uint64_t ns = adsm_os_now_ns() - start_ns;
-
-	adsm_count(NULL, io_ns, ns);
-	if (adsm_observes(ADSM_OBSERVE_TRACE))
-		adsm_observe_io(start_ns, ns, size);
-}
-
-static inline void adsm_note_wait(int device, uint64_t start_ns)
-{
-	uint64_t ns = adsm_os_now_ns() - start_ns;
-
-	adsm_count(NULL, wait_ns, ns);
-	if (adsm_observes(ADSM_OBSERVE_TRACE))
-		adsm_observe_wait(device, start_ns, ns);
-}
+/* adsm_os_now_ns() where counting began anew; 0: at the library's start. */
+extern uint64_t adsm_counted_ns;
 
 #endif

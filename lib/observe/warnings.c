@@ -9,7 +9,7 @@
 
 #include "core/block.h"
 #include "base/log.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 #include "base/options.h"
 #include "base/os.h"
 
@@ -18,9 +18,6 @@
 #define LARGE_BLOCK ((size_t)256 << 10)	/* worth moving in smaller parts */
 #define TEXT_SIZE 24
 #define OBJECT_TEXT_SIZE (ADSM_NAME_SIZE + 80)
-
-_Thread_local struct adsm_spent adsm_spent;
-_Atomic uint64_t adsm_most_spent_ns;
 
 static bool may_say(void)
 {
@@ -92,8 +89,9 @@ static size_t blocks_in_use(const struct adsm_home *home)
  * Data that is made in several steps is written again too, a part of it once or twice: that is what sending early
  * risks. But not three of four times that it is sent.
  */
-void adsm_judge_again(struct adsm_object *object, struct adsm_habits *habits)
+void adsm_judge_again(struct adsm_object *object)
 {
+	struct adsm_habits *habits = &object->habits;
 	char text[OBJECT_TEXT_SIZE], now[TEXT_SIZE];
 	size_t needed, size = 1;
 
@@ -114,8 +112,9 @@ void adsm_judge_again(struct adsm_object *object, struct adsm_habits *habits)
 
 /* ---- fetched again and again, in large blocks */
 
-void adsm_judge_fetches(struct adsm_object *object, struct adsm_habits *habits)
+void adsm_judge_fetches(struct adsm_object *object)
 {
+	struct adsm_habits *habits = &object->habits;
 	uint64_t faults = atomic_load_explicit(&object->counters.signals, memory_order_relaxed);
 	bool whole = object->blocks.n == 1;
 	size_t block = whole ? object->size : adsm_block_size(object);

@@ -11,7 +11,7 @@
 #include "run/io.h"
 #include "base/log.h"
 #include "run/manager.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 #include "base/options.h"
 #include "core/transfer.h"
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "observe/advice.h"
 #include "core/arena.h"
 #include "run/gather.h"
 #include "core/index.h"
@@ -16,7 +15,7 @@
 #include "run/io.h"
 #include "base/log.h"
 #include "run/manager.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 #include "base/options.h"
 #include "core/transfer.h"
 #include "run/views.h"
@@ -539,7 +538,7 @@ static long next(const struct bulk *bulk, bool device, struct part *part)
 /* Tell what is about to be done, or has been: how that is, depends on the blocks. */
 static void tell_advice(const struct bulk *bulk, const char *p, bool input, bool ended)
 {
-	struct adsm_advice_bulk told = {
+	struct adsm_bulk told = {
 		.size = bulk->size, .input = input, .fill = bulk->fill, .strict = bulk->strict, .step = STEP,
 		.device_min = adsm_options.paper ? 0 : DEVICE_MIN,
 	};

@@ -16,14 +16,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "observe/advice.h"
 #include "core/index.h"
 #include "run/inside.h"
 #include "base/log.h"
 #include "run/manager.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 #include "base/options.h"
-#include "observe/site.h"
 
 #define N_NEW 256			/* entries made at a time */
 
@@ -282,13 +280,8 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 /* Who calls the wrapper. */
 static void begin_cause(const void *caller)
 {
-	uintptr_t where = (uintptr_t)caller;
-
-	if (!adsm_observes(~0u) || adsm_cause.why == ADSM_WHY_COPY || adsm_cause.why == ADSM_WHY_FILL)
-		return;
-	if (adsm_observes(ADSM_OBSERVE_REPORT) && (!where || adsm_site_is_own(where)))
-		adsm_site_take(&where, 1);
-	adsm_set_cause(ADSM_WHY_IO, (const void *)where, "");
+	if (adsm_observes(~0u) && adsm_cause.why != ADSM_WHY_COPY && adsm_cause.why != ADSM_WHY_FILL)
+		adsm_set_cause(ADSM_WHY_IO, adsm_observer->caller(caller), "");
 }
 
 static void end_cause(void)

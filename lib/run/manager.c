@@ -21,7 +21,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "observe/advice.h"
 #include "core/arena.h"
 #include "start/at_exit.h"
 #include "run/caller.h"

@@ -10,7 +10,7 @@
 #include "core/block.h"
 #include "core/index.h"
 #include "run/io.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 
 /* How many of the bytes from @p on lie in one block, or, where single pages are watched, in one page. */
 static size_t together(const char *p, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cause.h - why bytes move, as reports and traces tell it: observe.h. */
+/* cause.h - the causes for which bytes move: on whose behalf a thread opens, fetches and sends blocks. */
 #ifndef ADSM_CAUSE_H
 #define ADSM_CAUSE_H
 
