@@ -57,7 +57,7 @@ static void end_context(CUcontext context, bool always)
 		adsm_foreign_give_up(home);
 	adsm_cuda_forget(context);
 	if (home && !adsm_cuda_has_ended(home) && adsm_foreign_end(home, always))
-		adsm_cuda_ended[home->index] = adsm_epoch;
+		adsm_cuda_ended[home->index] = adsm_life.epoch;
 }
 
 static CUresult destroy(__typeof__(&cuCtxDestroy) driver, CUcontext context)

@@ -10,7 +10,7 @@
 #define ADSM_CUDA_ENTRIES_H
 
 #include "wrapper.h"
-#include "run/manager.h"
+#include "core/life.h"
 
 typedef struct {
 	size_t srcXInBytes, srcY, srcZ, srcLOD;
@@ -195,7 +195,7 @@ static inline bool adsm_cuda_has_ended(const struct adsm_home *home)
 {
 	unsigned epoch = atomic_load_explicit(&adsm_cuda_ended[home->index], memory_order_relaxed);
 
-	return epoch && epoch == adsm_epoch;
+	return epoch && epoch == adsm_life.epoch;
 }
 /* Bits of homes, by index: commands have gone to the driver past the library since it last freed memory there. */
 extern _Atomic uint32_t adsm_cuda_past;

@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "run/manager.h"
 #include "base/options.h"
 #include "base/os.h"
+#include "core/life.h"
 
 #define DRIVER "libcuda.so.1"
 #define N_NAMED 64

@@ -501,7 +501,7 @@ static bool wait_as_driver(struct adsm_home *home)
 {
 	static _Atomic unsigned epochs[ADSM_MAX_DEVICES];	/* of the last time */
 	uint32_t bit = (uint32_t)1 << home->index;
-	bool first = atomic_exchange(&epochs[home->index], adsm_epoch) != adsm_epoch;
+	bool first = atomic_exchange(&epochs[home->index], adsm_life.epoch) != adsm_life.epoch;
 
 	if ((atomic_fetch_and(&adsm_cuda_past, ~bit) & bit) || first || adsm_cuda_has_ended(home))
 		return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sync.c - waiting for the driver's commands: when it succeeds, objects may be looked at. */
 #include "entries.h"
+#include "run/wait.h"
 
 ADSM_CU(cuCtxSynchronize);
 ADSM_CU(cuCtxSynchronize_v2);

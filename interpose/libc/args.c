@@ -36,7 +36,8 @@
 #include <utime.h>
 
 #include "interpose.h"
-#include "run/manager.h"
+#include "run/copy.h"
+#include "run/enter.h"
 
 /* No result in a BUFFER is longer: the largest are extended attributes. */
 #define LARGEST ((size_t)64 << 10)

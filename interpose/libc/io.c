@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "interpose.h"
+#include "run/copy.h"
 
 #define CLEANUP(how) __attribute__((cleanup(how)))
 #define SLOW static __attribute__((noinline))

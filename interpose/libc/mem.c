@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "interpose.h"
-#include "run/manager.h"
+#include "run/copy.h"
 
 ADSM_REAL(memmove);
 ADSM_REAL(memset);

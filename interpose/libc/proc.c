@@ -13,6 +13,7 @@
 
 #include "engine/engine.h"
 #include "interpose.h"
+#include "run/copy.h"
 #include "core/observe.h"
 
 ADSM_REAL(execve);

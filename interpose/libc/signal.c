@@ -20,6 +20,7 @@
 
 #include "engine/engine.h"
 #include "interpose.h"
+#include "run/copy.h"
 #include "base/log.h"
 
 /* Functions of old are wrapped too. */

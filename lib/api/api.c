@@ -8,10 +8,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/log.h"
-#include "run/manager.h"
-#include "core/observe.h"
 #include "base/options.h"
+#include "core/life.h"
+#include "engine/engine.h"
+#include "core/observe.h"
+#include "run/alloc.h"
+#include "run/call.h"
+#include "run/copy.h"
+#include "run/enter.h"
+#include "run/explicit.h"
+#include "run/hold.h"
+#include "run/sync.h"
+#include "run/wait.h"
+#include "start/start.h"
 
 static void *null_with(int error)
 {
@@ -64,18 +75,7 @@ int adsmOption(const char *name, const char *value)
 
 const char *adsmErrorString(int error)
 {
-	switch (-error) {
-	case 0: return "no error";
-	case EINVAL: return "an argument or option is not valid";
-	case ENODEV: return "no accelerator, or it was lost";
-	case ENOMEM: return "out of memory, of the device or the host";
-	case EBUSY: return "still in use";
-	case EIO: return "a transfer or a kernel failed";
-	case ENOENT: return "no such file or kernel";
-	case ENOEXEC: return "not a kernel module";
-	case ENOTSUP: return "not possible here";
-	}
-	return strerrordesc_np(-error) ? strerrordesc_np(-error) : "unknown error";
+	return adsm_error_string(error);
 }
 
 const char *adsmLastError(void)

@@ -5,7 +5,6 @@
 #include "adsm_cuda.h"
 #include "driver/native.h"
 #include "base/log.h"
-#include "run/manager.h"
 
 static const struct adsm_native_api api = {
 	"cuda", "adsmCuda", "the library was built without CUDA",

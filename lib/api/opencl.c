@@ -5,7 +5,10 @@
 #include "adsm_opencl.h"
 #include "driver/native.h"
 #include "base/log.h"
-#include "run/manager.h"
+#include "core/object.h"
+#include "run/enter.h"
+#include "run/wait.h"
+#include "start/start.h"
 
 static const struct adsm_native_api api = {
 	"opencl", "adsmOpenCL", "the library was built without OpenCL's headers",

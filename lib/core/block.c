@@ -4,68 +4,17 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "core/arena.h"
 #include "core/block.h"
-#include "base/log.h"
+#include "core/copier.h"
 #include "core/observe.h"
-#include "base/options.h"
 #include "core/transfer.h"
 
 const struct adsm_engine *adsm_engine = &adsm_engine_sigsegv;
 _Thread_local bool adsm_spare;
 
-/* ---- waiting */
-
-void adsm_home_wait(struct adsm_home *home)
-{
-	uint32_t tick = atomic_load(&home->tick);
-	uint64_t start = adsm_os_now_ns();
-
-	atomic_fetch_add(&home->n_waiting, 1);
-	adsm_unlock(&home->lock);
-	adsm_os_wait(&home->tick, tick, 0, false);
-	adsm_spend(adsm_os_now_ns() - start);
-	atomic_fetch_sub(&home->n_waiting, 1);
-	adsm_lock(&home->lock);
-}
-
-void adsm_home_notify(struct adsm_home *home)
-{
-	atomic_fetch_add(&home->tick, 1);
-	if (atomic_load(&home->n_waiting))
-		adsm_os_wake(&home->tick, INT32_MAX, false);
-}
-
 /* ---- the list of open objects, the range of open blocks */
-
-void adsm_object_mark_open(struct adsm_object *object)
-{
-	struct adsm_home *home = object->home;
-
-	if (object->open)
-		return;
-	atomic_store(&home->gather.open, false);
-	object->open = true;
-	object->open_prev = NULL;
-	object->open_next = home->open;
-	if (home->open)
-		home->open->open_prev = object;
-	home->open = object;
-}
-
-void adsm_object_mark_closed(struct adsm_object *object)
-{
-	object->blocks.open_first = object->blocks.open_end = 0;
-	if (!object->open)
-		return;
-	object->open = false;
-	if (object->open_prev)
-		object->open_prev->open_next = object->open_next;
-	else
-		object->home->open = object->open_next;
-	if (object->open_next)
-		object->open_next->open_prev = object->open_prev;
-}
 
 static void widen_open(struct adsm_object *object, uint32_t first, uint32_t n)
 {
@@ -510,53 +459,14 @@ static void end_busy(struct adsm_object *object, uint32_t first, uint32_t n)
 
 /* ---- inputs in progress: bytes that no transfer may touch */
 
-/* Was @input left out when @block was fetched? Bytes of one that began later are as good as the others. */
-static bool has_hole(const struct adsm_block *block, const struct adsm_input *input)
-{
-	return (block->flags & ADSM_BLOCK_HOLED) && (int32_t)(input->number - block->holes_until) <= 0;
-}
-
-/* What a transfer has to go around: bytes that inputs (but @except) are for; with @holed only its holes. */
-struct around {
-	const struct adsm_input *except;
-	const struct adsm_block *holed;
-};
-
-static bool is_around(const struct around *around, const struct adsm_input *input)
-{
-	return input->size && input != around->except && (!around->holed || has_hole(around->holed, input));
-}
-
-/* The next bytes from *@at on, below @end, that may be touched; false: none are left. */
-static bool next_gap(const struct adsm_object *object, const struct around *around, size_t *at, size_t end,
-		     size_t *ret_size)
-{
-	const struct adsm_input *input = object->inputs;
-	size_t gap_end = end;
-
-	while (input) {
-		if (is_around(around, input) && input->offset <= *at && *at - input->offset < input->size) {
-			*at = input->offset + input->size;
-			input = object->inputs;	/* another may begin where this one ends */
-		} else {
-			input = input->next;
-		}
-	}
-	for (input = object->inputs; input; input = input->next)
-		if (is_around(around, input) && input->offset > *at && input->offset < gap_end)
-			gap_end = input->offset;
-	*ret_size = gap_end - *at;
-	return *at < end;
-}
-
 /* The lock is given away while bytes move. */
-static int move_around(struct adsm_object *object, struct around around, enum adsm_direction direction, size_t at,
+static int move_around(struct adsm_object *object, struct adsm_around around, enum adsm_direction direction, size_t at,
 		       size_t end)
 {
 	size_t size;
 	int error = 0;
 
-	for (; !error && next_gap(object, &around, &at, end, &size); at += size) {
+	for (; !error && adsm_input_next_gap(object, &around, &at, end, &size); at += size) {
 		adsm_unlock(&object->home->lock);
 		error = adsm_transfer(object, direction, at, size);
 		adsm_lock(&object->home->lock);
@@ -564,31 +474,15 @@ static int move_around(struct adsm_object *object, struct around around, enum ad
 	return error;
 }
 
-static bool overlaps(const struct adsm_input *input, size_t start, size_t end)
-{
-	return input->size && input->offset < end && input->offset + input->size > start;
-}
-
-/* Has any input bytes in a block? */
-static bool has_input(const struct adsm_object *object, uint32_t b)
-{
-	size_t start = (size_t)b << object->blocks.shift;
-
-	for (const struct adsm_input *input = object->inputs; input; input = input->next)
-		if (overlaps(input, start, start + adsm_block_size(object)))
-			return true;
-	return false;
-}
-
 static int fetch(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	size_t start = (size_t)first << object->blocks.shift;
 	uint64_t moved = adsm_moved_ns;
-	int error = move_around(object, (struct around){ 0 }, ADSM_TO_HOST, start,
+	int error = move_around(object, (struct adsm_around){ 0 }, ADSM_TO_HOST, start,
 				start + adsm_run_size(object, first, n));
 
 	for (uint32_t b = first; object->inputs && !error && b < first + n; b++)
-		if (has_input(object, b)) {
+		if (adsm_input_is_in(object, b)) {
 			object->blocks.at[b].flags |= ADSM_BLOCK_HOLED;
 			object->blocks.at[b].holes_until = object->last_input;
 		}
@@ -610,7 +504,7 @@ static int send_bytes(struct adsm_object *object, uint32_t first, uint32_t n)
 			if (object->blocks.at[end].flags & ADSM_BLOCK_HOLED)
 				break;
 		if (holed) {
-			error = move_around(object, (struct around){ .holed = &object->blocks.at[first] },
+			error = move_around(object, (struct adsm_around){ .holed = &object->blocks.at[first] },
 					    ADSM_TO_DEVICE, start, start + adsm_run_size(object, first, 1));
 			continue;
 		}
@@ -656,9 +550,9 @@ int adsm_input_fill(struct adsm_object *object, struct adsm_input *input, size_t
 			adsm_home_wait(object->home);
 			continue;
 		}
-		if (has_hole(&object->blocks.at[b], input)) {
+		if (adsm_input_left_hole(&object->blocks.at[b], input)) {
 			begin_busy(object, b, 1);
-			failed = move_around(object, (struct around){ .except = input }, ADSM_TO_HOST, at, end);
+			failed = move_around(object, (struct adsm_around){ .except = input }, ADSM_TO_HOST, at, end);
 			end_busy(object, b, 1);
 			if (failed)
 				give_back(object, b);
@@ -675,7 +569,7 @@ void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size)
 	uint32_t last = (uint32_t)((offset + size - 1) >> object->blocks.shift);
 
 	for (uint32_t b = (uint32_t)(offset >> object->blocks.shift); size && b <= last; b++)
-		if ((object->blocks.at[b].flags & ADSM_BLOCK_HOLED) && !has_input(object, b))
+		if ((object->blocks.at[b].flags & ADSM_BLOCK_HOLED) && !adsm_input_is_in(object, b))
 			object->blocks.at[b].flags &= ~ADSM_BLOCK_HOLED;
 }
 
@@ -1074,12 +968,6 @@ void adsm_fetch_expected(struct adsm_home *home)
 	}
 }
 
-bool adsm_evict_due(const struct adsm_home *home)
-{
-	return home->n_ahead || home->send.oldest || (!home->send_failed && adsm_options.evict_batch != 1 &&
-				     adsm_policy_victim(&home->policy, false));
-}
-
 /* ---- calls and syncs */
 
 void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
@@ -1160,8 +1048,6 @@ void adsm_object_drop(struct adsm_object *object)
 		if (block->state == ADSM_DIRTY)
 			object->blocks.protocol->cleaned(&object->home->policy, block, adsm_run_size(object, b, 1));
 	}
-	for (struct adsm_input *input = object->inputs; input; input = input->next)
-		input->object = NULL;
-	object->inputs = NULL;
+	adsm_inputs_drop(object);
 	adsm_object_mark_closed(object);
 }

@@ -8,7 +8,7 @@
 #define ADSM_KEPT_H
 
 #include "core/arena.h"
-#include "core/block.h"
+#include "core/home.h"
 
 /* How the program's own memory at an address is freed: by who wrapped its driver. */
 typedef void adsm_kept_free(uintptr_t start);

@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/arena.h"
-#include "core/index.h"
 #include "base/log.h"
+#include "base/options.h"
+#include "core/arena.h"
+#include "core/block.h"
+#include "core/index.h"
 #include "core/object.h"
 #include "core/observe.h"
-#include "base/options.h"
 
 #define SLOTS_PER_CHUNK ((uint32_t)1024)
 #define MAX_OBJECTS (SLOTS_PER_CHUNK * 1024)

@@ -1,9 +1,114 @@
 /* SPDX-License-Identifier: MIT */
-/* object.h - the life of objects: address range, device memory, blocks, and their slots. */
+/*
+ * object.h - objects: runs of blocks with one home device; their life: address range, device memory, blocks, slots.
+ */
 #ifndef ADSM_OBJECT_H
 #define ADSM_OBJECT_H
 
+#include "base/stats.h"
+#include "core/blocks.h"
+#include "core/home.h"
 #include "core/kept.h"
+
+/* The block that the CPU reads first after a call that may write the object. */
+struct adsm_first_read {
+	uint32_t block;
+	uint8_t again;			/* so many calls in a row it has been the same */
+	uint8_t writes;			/* and after so many it was written, too */
+	uint8_t trust;			/* for so many more the view is opened with it, and no fault tells */
+	bool seen, written;		/* since the last one */
+};
+
+/* What happens to an object, since it was made, that may be worth a warning. */
+struct adsm_habits {
+	uint64_t early, again;		/* blocks sent early; of these, written again before a call took them */
+	uint64_t fetches, fetched_bytes, fetch_ns;
+	bool told_again, told_fetches;	/* each once */
+};
+
+struct adsm_hold;
+struct adsm_input;
+struct adsm_record;
+
+struct adsm_object {
+	/* Slots are never given back, so that a stale pointer can be looked at; valid while live. */
+	struct adsm_home *home;
+	bool live;
+	bool freeing;
+	bool device_only;		/* adsmDeviceAlloc(): an address and memory, no view, no blocks */
+	bool adopted;			/* the program's own memory: foreign.h */
+	bool assigned;			/* belongs to the kernels it was assigned to only */
+	bool open;			/* in home->open */
+	bool paged;			/* its view is opened page by page, so that each use is seen */
+	bool chunked;			/* where the driver dictated it: its place is one of a chunk's, object.c */
+	uintptr_t start;
+	size_t size;			/* the caller's */
+	size_t span;			/* in whole pages */
+	char *alias;
+	struct adsm_blocks blocks;
+	struct adsm_memory *memory;
+	uint64_t birth;			/* another for each object that has the slot */
+	uint64_t born_seq;		/* calls up to here cannot use it */
+	uint64_t use_seq, write_seq;	/* the last named call that uses it, that may write it */
+	struct adsm_object *open_prev, *open_next;
+	struct adsm_object *next_free;
+	struct adsm_hold *holds;
+	struct adsm_input *inputs;	/* in progress */
+	uint32_t last_input;		/* the number of the youngest ever */
+	struct adsm_first_read first_read;
+	struct adsm_counters counters;
+	struct adsm_habits habits;
+	char name[ADSM_NAME_SIZE];
+	struct adsm_record *record;	/* while somebody observes: observe.h; NULL: none */
+};
+
+static inline size_t adsm_block_size(const struct adsm_object *object)
+{
+	return (size_t)1 << object->blocks.shift;
+}
+
+/* Bytes of a run that are the caller's. */
+static inline size_t adsm_run_size(const struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	size_t start = (size_t)first << object->blocks.shift;
+	size_t size = (size_t)n << object->blocks.shift;
+
+	return size < object->size - start ? size : object->size - start;
+}
+
+/* The calls that use (may write) an object have ended when home->completed reaches this. */
+static inline uint64_t adsm_object_use_seq(const struct adsm_object *object)
+{
+	uint64_t unnamed = object->assigned ? 0 : object->home->unnamed_seq;
+
+	if (unnamed <= object->born_seq)
+		unnamed = 0;
+	return unnamed > object->use_seq ? unnamed : object->use_seq;
+}
+
+static inline uint64_t adsm_object_write_seq(const struct adsm_object *object)
+{
+	uint64_t unnamed = object->assigned ? 0 : object->home->unnamed_seq;
+
+	if (unnamed <= object->born_seq)
+		unnamed = 0;
+	return unnamed > object->write_seq ? unnamed : object->write_seq;
+}
+
+/* Did the bytes of the Invalid blocks of an object go down with the device? */
+static inline bool adsm_object_lost(const struct adsm_object *object)
+{
+	const struct adsm_home *home = object->home;
+
+	return home->lost_seq &&
+		(!home->device->caps.survives || adsm_object_write_seq(object) >= home->lost_seq);
+}
+
+/* Look for the object of an address and lock its home; NULL (and nothing locked) when none is live there. */
+struct adsm_object *adsm_object_lock(uintptr_t address);
+
+/* The same with the home's lock already held: only an object of that home. */
+struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address);
 
 struct adsm_object_options {
 	const struct adsm_protocol *protocol;

@@ -13,8 +13,9 @@
 #include <stdint.h>
 
 #include "base/stats.h"
-#include "core/block.h"
 #include "core/cause.h"
+#include "core/object.h"
+#include "engine/engine.h"
 
 /* Who asks; fixed from the library's start to its end. */
 enum { ADSM_OBSERVE_REPORT = 1, ADSM_OBSERVE_TRACE = 2, ADSM_OBSERVE_ADVICE = 4 };

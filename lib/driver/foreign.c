@@ -5,11 +5,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "run/gather.h"
-#include "core/index.h"
 #include "base/log.h"
-#include "run/manager.h"
 #include "base/options.h"
+#include "core/block.h"
+#include "core/index.h"
+#include "core/life.h"
+#include "run/alloc.h"
+#include "run/copy.h"
+#include "run/explicit.h"
+#include "run/gather.h"
+#include "run/inside.h"
+#include "run/sync.h"
+#include "run/wait.h"
+#include "start/start.h"
 
 #define BOUNCE ((size_t)1 << 20)	/* between the memories of two devices */
 

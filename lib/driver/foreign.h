@@ -7,14 +7,9 @@
 #define ADSM_FOREIGN_H
 
 #include "core/kept.h"
+#include "run/call.h"
 
 #define ADSM_FOREIGN_USES 8
-
-/* What a command of the program's does with an object. */
-struct adsm_foreign_use {
-	const void *p;			/* anywhere in it */
-	unsigned access;		/* ADSM_ACCESS_* */
-};
 
 /* An object and the place of an address in it; valid until somebody frees it. */
 struct adsm_foreign_place {

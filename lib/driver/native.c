@@ -5,8 +5,11 @@
 
 #include "driver/native.h"
 #include "base/log.h"
-#include "run/manager.h"
 #include "base/options.h"
+#include "core/life.h"
+#include "run/call.h"
+#include "run/enter.h"
+#include "start/start.h"
 
 int adsm_native_home(const struct adsm_native_api *api, int device, struct adsm_home **ret_home)
 {

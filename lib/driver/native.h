@@ -4,7 +4,7 @@
 #define ADSM_API_NATIVE_H
 
 #include "adsm.h"
-#include "core/block.h"
+#include "core/home.h"
 
 struct adsm_native_api {
 	const char *backend;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the manager made of a fault. */
+/* What the handler made of a fault. */
 enum adsm_fault_result {
 	ADSM_FAULT_SERVED,	/* run the instruction again */
 	ADSM_FAULT_FOREIGN,	/* not ours: to whoever had the signal before */
@@ -35,7 +35,7 @@ struct adsm_fault {
 	uint64_t wait_seq;
 };
 
-/* The manager's side; signals are blocked, all that the kernel lets. */
+/* fault.c's side; signals are blocked, all that the kernel lets. */
 typedef enum adsm_fault_result adsm_fault_handler(struct adsm_fault *fault);
 
 struct adsm_engine {

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "core/block.h"
+#include "core/object.h"
 #include "base/log.h"
 #include "core/observe.h"
 #include "base/options.h"

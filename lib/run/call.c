@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* call.c - kernel calls: binding arguments, releasing objects, launching; sync; assignments. */
+/* call.c - kernel calls: binding arguments, releasing objects, launching. */
+#include "run/call.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/caller.h"
-#include "driver/foreign.h"
-#include "run/gather.h"
-#include "core/index.h"
-#include "run/io.h"
+#include "base/error.h"
 #include "base/log.h"
-#include "run/manager.h"
-#include "core/observe.h"
 #include "base/options.h"
-#include "core/transfer.h"
+#include "core/block.h"
+#include "core/index.h"
+#include "core/observe.h"
+#include "run/caller.h"
+#include "run/explicit.h"
+#include "run/gather.h"
+#include "run/inside.h"
+#include "run/io.h"
+#include "run/wait.h"
 
 #define USES_MAX 128			/* objects named by one call, assignments included */
 #define FEW 17				/* arguments and assignments without malloc(): 16, and adsmCall()'s empty one */
@@ -67,28 +71,6 @@ struct many {
 	struct use uses[USES_MAX];
 	struct adsm_assignment assignments[USES_MAX];
 };
-
-static _Thread_local struct {
-	uint64_t id;			/* of the thread, never reused */
-	struct adsm_caller *caller;	/* since its first call */
-	unsigned epoch;			/* adsm_epoch when the rest was true */
-	uint64_t last_seq[ADSM_MAX_DEVICES];
-	unsigned n_calls[ADSM_MAX_DEVICES];	/* since its last sync */
-	struct adsm_device_event last_event[ADSM_MAX_DEVICES];
-} thread;
-
-static _Atomic uint64_t next_thread_id = 1;
-_Thread_local const struct adsm_home *adsm_enqueuing;
-
-/* What a thread knows of its calls ends when the library does. */
-static void renew_thread(void)
-{
-	if (thread.id && thread.epoch == adsm_epoch)
-		return;
-	memset(&thread, 0, sizeof(thread));
-	thread.id = atomic_fetch_add(&next_thread_id, 1);
-	thread.epoch = adsm_epoch;
-}
 
 /* ---- binding */
 
@@ -422,7 +404,7 @@ static int release(struct adsm_object *object, unsigned access)
 		return adsm_fail(error, "the object at %p is held (adsmUnhold() first)", (void *)object->start);
 	if (error)
 		return adsm_fail(error, "the object at %p could not be sent: %s", (void *)object->start,
-				 adsmErrorString(error));
+				 adsm_error_string(error));
 	return 1;
 }
 
@@ -668,8 +650,8 @@ static void note_call(struct bound_call *call, struct adsm_device_event event, b
 	if (event.seq || gathers) {
 		seq = ++home->last_seq;
 		home->pending[seq % ADSM_PENDING_MAX] = (struct adsm_call){
-			.seq = seq, .kernel = name_of(call), .thread = call->kernel ? thread.id : 0,
-			.caller = thread.caller, .event = event, .given_ns = call->given_ns
+			.seq = seq, .kernel = name_of(call), .thread = call->kernel ? adsm_calls.id : 0,
+			.caller = adsm_calls.caller, .event = event, .given_ns = call->given_ns
 		};
 	}
 	take_objects(call, seq);
@@ -679,9 +661,9 @@ static void note_call(struct bound_call *call, struct adsm_device_event event, b
 	if (!call->kernel)
 		return;
 	home->own_seq = seq;
-	thread.last_seq[home->index] = seq;
-	thread.n_calls[home->index]++;
-	thread.last_event[home->index] = event;
+	adsm_calls.last_seq[home->index] = seq;
+	adsm_calls.n_calls[home->index]++;
+	adsm_calls.last_event[home->index] = event;
 }
 
 static int start(struct bound_call *call, struct adsm_device_event *ret_event)
@@ -834,9 +816,9 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 
 	if (!kernel || !adsm_kernel_is_live(kernel))
 		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
-	renew_thread();
-	thread.caller = adsm_caller_get(thread.id);
-	if (!thread.caller)
+	adsm_calls_renew();
+	adsm_calls.caller = adsm_caller_get(adsm_calls.id);
+	if (!adsm_calls.caller)
 		return adsm_fail(-ENOMEM, "no memory to note calls of another thread");
 	begin(&call, kernel, where);
 	error = prepare(&call, args, n, grid, block, &launch);
@@ -849,200 +831,4 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	if (!error)
 		adsm_count(NULL, const_bytes, call.const_bytes);
 	return error;
-}
-
-/* ---- sync */
-
-/* Protocols that see no accesses fetch here what the calls that have ended wrote. Lock held. */
-static int acquire(struct adsm_home *home)
-{
-	struct adsm_object *object = home->n_undetected ? home->open : NULL;
-	int error = 0;
-
-	while (object) {
-		bool ended = adsm_object_use_seq(object) <= atomic_load(&home->completed);
-
-		if (!object->blocks.protocol->detects && ended && !object->freeing) {
-			int failed = 0;
-			bool lost;
-
-			if (object->blocks.n_busy || object->blocks.n_sending) {
-				/* Another thread's sync is fetching what this one needs too. */
-				adsm_home_wait(home);
-				object = home->open;
-				continue;
-			}
-
-			lost = object->blocks.n_in[ADSM_INVALID] && adsm_object_lost(object);
-			if (!lost)
-				failed = adsm_object_sync(object);
-			/* Or only the fetch has found out. */
-			lost |= failed == -ENODEV && object->blocks.n_in[ADSM_INVALID];
-			if (lost && object->blocks.at[0].view != ADSM_PROT_NONE) {
-				/* Told once, and never to be read as if it were there. */
-				adsm_object_close_view(object);
-				failed = -ENODEV;
-			}
-			if (failed && !error)
-				error = failed;
-		}
-		object = object->open ? object->open_next : home->open;
-	}
-	return error;
-}
-
-/* Wait for this thread's only call. 0, with how it ended; negative: could not wait. */
-static int wait_for_one(struct adsm_home *home, int *ret_status)
-{
-	uint64_t start = adsm_os_now_ns();
-	int error;
-
-	do
-		error = home->device->backend->event_wait(home->device, thread.last_event[home->index], ret_status);
-	while (error == -EINTR);
-	adsm_note_wait(home->index, start);
-	return error ? adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
-				 adsmErrorString(error)) : 0;
-}
-
-static int sync_home(struct adsm_home *home)
-{
-	uint64_t seq = thread.last_seq[home->index];
-	/* Where a fault may not ask the backend whether a call has ended, somebody has to take note of it. */
-	bool one = thread.n_calls[home->index] == 1 && !home->n_undetected && !home->has_service;
-	struct adsm_sigset old;
-	int error = 0, failed;
-
-	if (!seq && !home->n_undetected)
-		return 0;
-	if (seq) {
-		/* The usual case, one call that goes well, needs no lock and no system call. */
-		int status = 0;
-
-		error = one ? wait_for_one(home, &status) : adsm_wait_call(home, seq);
-		if (error)
-			return error;
-		if (one && !status) {
-			thread.last_seq[home->index] = thread.n_calls[home->index] = 0;
-			return 0;
-		}
-		error = adsm_wait_call(home, seq);	/* ended, or about to be seen so */
-		if (error)
-			return error;
-	}
-	adsm_home_lock(home, &old);
-	adsm_retire(home);
-	error = adsm_caller_collect(home->index);
-	failed = acquire(home);
-	adsm_fetch_expected(home);
-	adsm_home_unlock(home, &old);
-	thread.last_seq[home->index] = thread.n_calls[home->index] = 0;
-	if (error) {
-		/* The device knows best what happened to it. */
-		if (!home->device->backend->status(home->device))
-			adsm_fail(error, "a call on device %d failed: %s", home->index, adsmErrorString(error));
-		return error;
-	}
-	if (failed)
-		return adsm_fail(failed, "an object could not be fetched from device %d: %s", home->index,
-				 adsmErrorString(failed));
-	return 0;
-}
-
-int adsm_sync_foreign(struct adsm_home *home)
-{
-	struct adsm_sigset old;
-	uint64_t seq;
-	int error;
-
-	/* A touch waits for what it needs. */
-	if (!atomic_load(&home->n_undetected))
-		return 0;
-	adsm_home_lock(home, &old);
-	/* Objects whose accesses are not seen need all of it now; and that a call has ended backends may tell late. */
-	seq = home->last_seq;
-	adsm_home_unlock(home, &old);
-	error = adsm_wait_call(home, seq);
-	if (error)
-		return error;
-	adsm_home_lock(home, &old);
-	adsm_retire(home);
-	error = acquire(home);
-	adsm_home_unlock(home, &old);
-	return error ? adsm_fail(error, "an object could not be fetched from device %d: %s", home->index,
-				 adsmErrorString(error)) : 0;
-}
-
-int adsm_sync(const void *where)
-{
-	int error = 0;
-
-	renew_thread();
-	adsm_because(ADSM_WHY_SYNC, where, "");
-	for (int i = 0; i < adsm_n_homes; i++) {
-		int failed = sync_home(&adsm_homes[i]);
-
-		if (!error)
-			error = failed;
-	}
-	adsm_because(ADSM_WHY_OTHER, NULL, "");
-	return error;
-}
-
-void adsm_unassign_module(adsmModule *module)
-{
-	uintptr_t start;
-
-	while (adsm_module_unassign(module, &start)) {
-		struct adsm_object *object;
-		struct adsm_sigset old;
-
-		if (adsm_kernel_is_assigned(start))
-			continue;
-		object = adsm_object_enter((void *)start, &old);
-		if (!object)
-			continue;
-		object->assigned = false;
-		object->born_seq = object->home->last_seq;
-		adsm_gather_close(object->home);
-		adsm_home_unlock(object->home, &old);
-	}
-}
-
-int adsm_assign(void *p, adsmKernel *kernel, int access)
-{
-	struct adsm_object *object;
-	struct adsm_home *home;
-	struct adsm_sigset old;
-	uintptr_t start;
-	int error;
-
-	if (kernel && (access < (int)ADSM_ACCESS_IN || access > (int)ADSM_ACCESS_INOUT))
-		return adsm_fail(-EINVAL, "access %d: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT", access);
-	if (kernel && !adsm_kernel_is_live(kernel))
-		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
-	object = adsm_object_enter(p, &old);
-	if (!object)
-		return adsm_fail(-EINVAL, "%p is in no live object", p);
-	home = object->home;
-	start = object->start;
-	error = object->device_only || object->freeing ?
-		adsm_fail(-EINVAL, "%p is in no live shared object", p) : 0;
-	adsm_home_unlock(home, &old);
-	if (!error)
-		error = adsm_kernel_assign(kernel, start, (unsigned)access);
-	if (error)
-		return error;
-	adsm_home_lock(home, &old);
-	if (object->live && object->start == start) {
-		/* Unnamed calls so far may use it; from here on the assigned ones may. */
-		object->use_seq = adsm_object_use_seq(object);
-		object->write_seq = adsm_object_write_seq(object);
-		object->assigned = kernel;
-		if (!kernel)
-			object->born_seq = home->last_seq;
-		adsm_gather_close(home);
-	}
-	adsm_home_unlock(home, &old);
-	return 0;
 }

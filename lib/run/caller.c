@@ -5,8 +5,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "run/manager.h"
+#include "core/life.h"
 
 #define ERRNO_BITS 12			/* of a negative errno; the rest is the thread's number */
 /*
@@ -26,12 +27,24 @@ struct adsm_caller {
 	_Atomic uint64_t failed[ADSM_MAX_DEVICES];	/* thread << ERRNO_BITS | errno */
 };
 
+_Thread_local struct adsm_calls adsm_calls;
+
+static _Atomic uint64_t next_thread_id = 1;
 static _Thread_local struct adsm_caller *own;
 static struct adsm_caller *free_callers;
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT;	/* of these; nothing is locked under it */
 static pthread_key_t key;		/* holds a thread's own, to learn when it ends */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_key;
+
+void adsm_calls_renew(void)
+{
+	if (adsm_calls.id && adsm_calls.epoch == adsm_life.epoch)
+		return;
+	memset(&adsm_calls, 0, sizeof(adsm_calls));
+	adsm_calls.id = atomic_fetch_add(&next_thread_id, 1);
+	adsm_calls.epoch = adsm_life.epoch;
+}
 
 static void renew(struct adsm_caller *caller, uint64_t thread)
 {

@@ -6,9 +6,20 @@
 #ifndef ADSM_CALLER_H
 #define ADSM_CALLER_H
 
-#include <stdint.h>
+#include "core/home.h"
 
-struct adsm_caller;
+/* What a thread knows of its calls; ends when the library does. */
+struct adsm_calls {
+	uint64_t id;			/* of the thread, never reused */
+	struct adsm_caller *caller;	/* since its first call */
+	unsigned epoch;			/* adsm_life.epoch when the rest was true */
+	uint64_t last_seq[ADSM_MAX_DEVICES];
+	unsigned n_calls[ADSM_MAX_DEVICES];	/* since its last sync */
+	struct adsm_device_event last_event[ADSM_MAX_DEVICES];
+};
+
+extern _Thread_local struct adsm_calls adsm_calls;
+void adsm_calls_renew(void);
 
 /*
  * The calling thread's, under the number that it has from now on: never 0, never another thread's. NULL: no memory.

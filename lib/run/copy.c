@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.c - bulk copies and fills of shared memory, and explicit copies of device-only memory.
+ * copy.c - bulk copies and fills of shared memory.
  *
  * Whole blocks are copied and filled by the device where that moves fewer bytes. The CPU works on the alias, in
  * large steps, as a system call would (io.h): ordinary memory, which may be anything, is touched with no lock held.
  */
+#include "run/copy.h"
+
 #include <errno.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/log.h"
+#include "base/options.h"
 #include "core/arena.h"
-#include "run/gather.h"
+#include "core/block.h"
+#include "core/copier.h"
 #include "core/index.h"
+#include "core/observe.h"
+#include "run/enter.h"
 #include "run/inside.h"
 #include "run/io.h"
-#include "base/log.h"
-#include "run/manager.h"
-#include "core/observe.h"
-#include "base/options.h"
-#include "core/transfer.h"
 #include "run/views.h"
+#include "run/wait.h"
 
 /* The CPU's bytes at a time: they are fetched, copied and entered while a cache still has them. */
 #define STEP ((size_t)1 << 20)
@@ -69,7 +73,7 @@ static struct adsm_object *shared_at(const char *p)
 }
 
 /* How many of the bytes from @p on belong together, and to what; *size at most. Errors for other memory of ours. */
-static int part_at(const char *p, bool in_handler, struct adsm_object **ret_object, size_t *size)
+int adsm_copy_part(const char *p, bool in_handler, struct adsm_object **ret_object, size_t *size)
 {
 	struct adsm_object *object = shared_at(p);
 	uintptr_t a = (uintptr_t)p;
@@ -89,7 +93,7 @@ static int part_at(const char *p, bool in_handler, struct adsm_object **ret_obje
 }
 
 /* What is told of its failure begins nothing that it cannot end: no range ends beyond the object that it begins in. */
-static int check_range(const char *start, size_t total, bool in_handler)
+int adsm_copy_check(const char *start, size_t total, bool in_handler)
 {
 	const struct adsm_object *inside = NULL;
 	const char *p = start;
@@ -105,7 +109,7 @@ static int check_range(const char *start, size_t total, bool in_handler)
 		int error;
 
 		size = left;
-		error = part_at(p, in_handler, &object, &size);
+		error = adsm_copy_part(p, in_handler, &object, &size);
 		if (!error && inside && !object)
 			error = -EINVAL;
 		if (error && inside && !in_handler)
@@ -121,7 +125,7 @@ static int check_range(const char *start, size_t total, bool in_handler)
 static int device_failed(int error, const char *what, size_t size)
 {
 	return error ? adsm_fail(error, "the device could not %s %zu bytes: %s", what, size,
-				 adsmErrorString(error)) : 0;
+				 adsm_error_string(error)) : 0;
 }
 
 /* ---- whole blocks on the device */
@@ -329,7 +333,7 @@ static size_t step_size(const struct bulk *bulk, const struct part *part)
 static int io_failed(bool in_handler, int error, size_t size, const void *dst)
 {
 	return in_handler ? error : adsm_fail(error, "%zu bytes could not be copied to %p: %s", size, dst,
-					      adsmErrorString(error));
+					      adsm_error_string(error));
 }
 
 /*
@@ -526,10 +530,10 @@ static bool for_libc(const struct bulk *bulk, bool to, bool from, bool *device, 
 /* The next bytes: what they belong to, and the device's share of the work. As on_device(). */
 static long next(const struct bulk *bulk, bool device, struct part *part)
 {
-	long done = part_at(bulk->dst, bulk->in_handler, &part->to, &part->size);
+	long done = adsm_copy_part(bulk->dst, bulk->in_handler, &part->to, &part->size);
 
 	if (!done && !bulk->fill)
-		done = part_at(bulk->src, bulk->in_handler, &part->from, &part->size);
+		done = adsm_copy_part(bulk->src, bulk->in_handler, &part->from, &part->size);
 	if (!done && device && part->to && (bulk->fill || part->from || bulk->direct))
 		done = on_device(bulk, part);
 	return done;
@@ -629,9 +633,9 @@ static void end_cause(const struct adsm_cause *before)
 
 static int check_ranges(const struct bulk *bulk)
 {
-	int error = bulk->strict ? check_range(bulk->dst, bulk->size, bulk->in_handler) : 0;
+	int error = bulk->strict ? adsm_copy_check(bulk->dst, bulk->size, bulk->in_handler) : 0;
 
-	return error || !bulk->strict || bulk->fill ? error : check_range(bulk->src, bulk->size, bulk->in_handler);
+	return error || !bulk->strict || bulk->fill ? error : adsm_copy_check(bulk->src, bulk->size, bulk->in_handler);
 }
 
 static int work(struct bulk bulk)
@@ -732,190 +736,34 @@ void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, in
 	errno = saved_errno;
 }
 
-/* ---- device-only memory */
+/* ---- small arguments */
 
-/* A range of device-only memory, every call that uses it ended. Nothing is held on return. */
-static int device_range(const void *p, size_t size, struct adsm_object **ret_object, size_t *ret_offset)
+long adsm_io_copy_string(char *buffer, const char *s, size_t size)
 {
-	struct adsm_sigset old;
-	struct adsm_object *object = adsm_object_enter(p, &old);
-	uint64_t seq;
-	bool inside;
+	size_t at = 0;
 
-	if (!object)
-		return adsm_fail(-EINVAL, "%p is not in device-only memory", p);
-	*ret_offset = (uintptr_t)p - object->start;
-	inside = object->device_only && !object->freeing && *ret_offset <= object->size &&
-		size <= object->size - *ret_offset;
-	seq = adsm_object_use_seq(object);
-	adsm_home_unlock(object->home, &old);
-	if (!inside)
-		return adsm_fail(-EINVAL, "%zu bytes at %p are not inside one device-only allocation", size, p);
-	*ret_object = object;
-	return adsm_wait_call(object->home, seq);
-}
-
-/* Wait for the last asynchronous copy of a queue; its own error is told to whoever waits for its event. */
-static int wait_queue(struct adsm_home *home, uint32_t queue)
-{
-	struct adsm_device_event event = { queue, atomic_load(&home->async_seq[queue]) };
-	int status, error = event.seq ? -EINTR : 0;
-
-	while (error == -EINTR)
-		error = home->device->backend->event_wait(home->device, event, &status);
-	return error ? adsm_fail(error, "cannot wait for an asynchronous copy") : 0;
-}
-
-int adsm_wait_copies(struct adsm_home *home)
-{
-	int error = 0;
-
-	for (uint32_t q = 0; q < ADSM_N_QUEUES && !error; q++)
-		error = wait_queue(home, q);
-	return error;
-}
-
-static void note_copy(struct adsm_home *home, struct adsm_device_event event)
-{
-	_Atomic uint64_t *last = &home->async_seq[event.queue];
-	uint64_t seq = atomic_load(last);
-	struct adsm_sigset old;
-
-	while (seq < event.seq && !atomic_compare_exchange_weak(last, &seq, event.seq))
-		;
-	/* Calls from now on wait for it. */
-	adsm_home_lock(home, &old);
-	adsm_gather_close(home);
-	adsm_home_unlock(home, &old);
-}
-
-/* The host's side is shared memory: no backend may touch its view, so it is given the alias. */
-static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direction direction)
-{
-	bool out = direction == ADSM_TO_DEVICE;
-	int error = check_range(out ? src : dst, size, false);
-
-	while (!error && size) {
-		struct iovec whole = { out ? (char *)src : dst, size }, room[ADSM_IO_ROOM(1)];
+	while (at < size) {
+		/* To the end of the page: behind that there may be no object. */
+		size_t part = ADSM_PAGE_SIZE - ((uintptr_t)(s + at) & (ADSM_PAGE_SIZE - 1));
 		struct adsm_object *object;
-		struct adsm_io io __attribute__((cleanup(adsm_io_cleanup))) = { .vector = &whole, .n = 1 };
+		struct adsm_sigset old;
+		const char *end;
+		int error;
 
-		error = part_at(whole.iov_base, false, &object, &whole.iov_len);
+		object = adsm_object_enter(s + at, &old);
+		if (!object)
+			return -EINVAL;
+		if (part > object->start + object->size - (uintptr_t)(s + at))
+			part = object->start + object->size - (uintptr_t)(s + at);
+		adsm_home_unlock(object->home, &old);
+		part = part < size - at ? part : size - at;
+		error = adsm_io_copy(buffer + at, s + at, part);
 		if (error)
 			return error;
-		if (object)
-			error = (out ? adsm_io_begin_output : adsm_io_begin_input)(&io, &whole, 1, room);
-		if (!error) {
-			void *host = io.vector->iov_base;
-			int ended;
-
-			error = adsm_copy_explicit(out ? dst : host, out ? host : (void *)src, whole.iov_len,
-						   direction, NULL);
-			ended = adsm_io_end(&io, error ? 0 : whole.iov_len);
-			error = error ? error : ended;
-		}
-		if (error)
-			return io_failed(true, error, whole.iov_len, dst);
-		dst += whole.iov_len;
-		src += whole.iov_len;
-		size -= whole.iov_len;
+		end = memchr(buffer + at, 0, part);
+		if (end)
+			return end + 1 - buffer;
+		at += part;
 	}
-	return error;
-}
-
-int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direction direction,
-		       adsmEvent *ret_event)
-{
-	const void *device = direction == ADSM_TO_DEVICE ? dst : src;
-	const struct adsm_backend *backend;
-	struct adsm_device_event event;
-	struct adsm_object *object;
-	uint64_t start;
-	size_t offset;
-	int error;
-
-	error = device_range(device, size, &object, &offset);
-	if (error || !size)
-		return error;
-	if (adsm_may_be_shared(direction == ADSM_TO_DEVICE ? src : dst, size)) {
-		if (!ret_event)
-			return copy_shared(dst, src, size, direction);
-		return adsm_fail(-EINVAL, "%p is in a shared object: asynchronous copies take ordinary memory",
-				 direction == ADSM_TO_DEVICE ? src : dst);
-	}
-	backend = object->home->device->backend;
-	start = adsm_os_now_ns();
-	/* On one queue they come in order; what is on another comes before this one too. */
-	for (uint32_t q = 0; q < ADSM_N_QUEUES && !error; q++)
-		if (!ret_event || q != (direction == ADSM_TO_DEVICE ? ADSM_QUEUE_TO_DEVICE : ADSM_QUEUE_TO_HOST))
-			error = wait_queue(object->home, q);
-	if (error)
-		return error;
-	error = direction == ADSM_TO_DEVICE ?
-		backend->to_device(object->memory, offset, src, size, ret_event ? &event : NULL) :
-		backend->to_host(dst, object->memory, offset, size, ret_event ? &event : NULL);
-	if (error)
-		return adsm_fail(error, "copying %zu bytes failed: %s", size, adsmErrorString(error));
-	if (ret_event) {
-		*ret_event = (adsmEvent){ (uint64_t)object->home->index, event.queue, event.seq };
-		note_copy(object->home, event);
-	}
-	adsm_because(ADSM_WHY_COPY, NULL, "");
-	adsm_note_transfer(object, direction, offset, size, start, adsm_os_now_ns() - start);
-	adsm_because(ADSM_WHY_OTHER, NULL, "");
-	return 0;
-}
-
-int adsm_copy_device(void *dst, const void *src, size_t size)
-{
-	struct adsm_object *to, *from;
-	size_t to_offset, from_offset;
-	int error;
-
-	error = device_range(dst, size, &to, &to_offset);
-	if (!error)
-		error = device_range(src, size, &from, &from_offset);
-	if (error || !size)
-		return error;
-	if (to->home != from->home)
-		return adsm_fail(-EINVAL, "%p and %p are on two devices", dst, src);
-	error = adsm_wait_copies(to->home);
-	if (error)
-		return error;
-	return device_failed(to->home->device->backend->copy(to->memory, to_offset, from->memory, from_offset,
-							     size, NULL), "copy", size);
-}
-
-int adsm_fill_device(void *dst, int value, size_t size)
-{
-	struct adsm_object *object;
-	size_t offset;
-	int error = device_range(dst, size, &object, &offset);
-
-	if (error || !size)
-		return error;
-	error = adsm_wait_copies(object->home);
-	if (error)
-		return error;
-	return device_failed(object->home->device->backend->fill(object->memory, offset, (uint8_t)value, size,
-								 NULL), "fill", size);
-}
-
-int adsm_event_wait(adsmEvent event)
-{
-	struct adsm_device_event e = { (uint32_t)event.queue, event.seq };
-	struct adsm_home *home;
-	int status = 0, error;
-
-	if (event.queue >= ADSM_N_QUEUES || !event.seq || event.device > INT32_MAX)
-		return adsm_fail(-EINVAL, "not an event of an asynchronous copy");
-	error = adsm_home_get((int)event.device, &home);
-	if (error)
-		return error;
-	do
-		error = home->device->backend->event_wait(home->device, e, &status);
-	while (error == -EINTR);
-	if (!error)
-		error = status;
-	return error ? adsm_fail(error, "an asynchronous copy failed: %s", adsmErrorString(error)) : 0;
+	return (long)at;
 }

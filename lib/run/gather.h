@@ -13,7 +13,7 @@
 #ifndef ADSM_GATHER_H
 #define ADSM_GATHER_H
 
-#include "run/manager.h"
+#include "core/home.h"
 
 /* May this thread give a command to a queue now? Then adsm_gather_leave(), with @given: the queue has it. */
 bool adsm_gather_enter(struct adsm_home *home, void *queue);

@@ -19,6 +19,7 @@ struct range {
 
 static struct range libc, drivers[N_RANGES];
 _Thread_local uintptr_t adsm_inside_frame;
+_Thread_local const struct adsm_home *adsm_enqueuing;
 
 struct search {
 	uintptr_t function;

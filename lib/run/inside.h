@@ -13,6 +13,7 @@
 #define ADSM_INSIDE_NS ((uint64_t)2000000000)	/* so long it waits at most */
 
 struct adsm_fault;
+struct adsm_home;
 
 /* What has this function is a driver: before there is shared memory that it may touch. */
 void adsm_inside_code(const void *function);
@@ -25,5 +26,8 @@ bool adsm_inside_faults(const struct adsm_fault *fault);
 extern _Thread_local uintptr_t adsm_inside_frame;	/* of the wrapper; 0: there is none */
 /* This thread leaves all functions whose frames lie below @stack. */
 void adsm_inside_leave(uintptr_t stack);
+
+/* Its driver is being given a command in this thread; a touch of the home's objects would wait for itself. */
+extern _Thread_local const struct adsm_home *adsm_enqueuing;
 
 #endif

@@ -2,78 +2,31 @@
 /*
  * io.c - ranges of shared memory in the hands of system calls and bulk copies.
  *
- * An input in progress is a list entry of its object: the bytes that somebody writes through the alias, and may
- * write until the entry is gone. A fetch of their block goes around them (the block then has holes, and sends
- * leave those out), so that nothing waits for an input, whatever that waits for. When it ends, what has come is
- * a write of the CPU's, and what has not come is fetched into the holes. A program that stores into bytes whose
- * input is in progress may lose that store, even from a signal handler: it races with whoever delivers. So do two
- * inputs for the same bytes.
+ * When an input in progress (input.h) ends, what has come is a write of the CPU's, and what has not come is fetched
+ * into the holes. A program that stores into bytes whose input is in progress may lose that store, even from a signal
+ * handler: it races with whoever delivers. So do two inputs for the same bytes.
  *
- * Entries are never given back to the system: one that is left behind by a jump nobody saw is only stale.
+ * An input that is left behind by a jump nobody saw is only stale.
  */
 #include "run/io.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "core/index.h"
-#include "run/inside.h"
+#include "base/error.h"
 #include "base/log.h"
-#include "run/manager.h"
+#include "core/block.h"
+#include "core/index.h"
+#include "core/life.h"
 #include "core/observe.h"
-#include "base/options.h"
+#include "run/enter.h"
+#include "run/inside.h"
+#include "run/wait.h"
 
-#define N_NEW 256			/* entries made at a time */
-
-struct adsm_shared_range adsm_shared_range;
 void (*_Atomic adsm_io_finish_detached)(void);
 
-static struct adsm_lock free_lock;	/* innermost */
-static struct adsm_input *free_inputs;
 static _Atomic uint64_t last_serial;
 static _Thread_local struct adsm_input *inputs_here;	/* the first of each io of this thread's */
-
-/* ---- the entries */
-
-static struct adsm_input *new_input(void)
-{
-	struct adsm_input *input;
-
-	adsm_lock(&free_lock);
-	if (!free_inputs) {
-		struct adsm_input *more = adsm_os_table(N_NEW * sizeof(*more));
-
-		for (size_t i = 0; more && i < N_NEW; i++) {
-			more[i].next = free_inputs;
-			free_inputs = &more[i];
-		}
-	}
-	input = free_inputs;
-	if (input)
-		free_inputs = input->next;
-	adsm_unlock(&free_lock);
-	return input;
-}
-
-/* Signals are blocked. */
-static void free_input(struct adsm_input *input)
-{
-	atomic_store(&input->serial, 0);
-	input->object = NULL;
-	adsm_lock(&free_lock);
-	input->next = free_inputs;
-	free_inputs = input;
-	adsm_unlock(&free_lock);
-}
-
-static void unlink_input(struct adsm_input *input)
-{
-	struct adsm_input **at = &input->object->inputs;
-
-	while (*at != input)
-		at = &(*at)->next;
-	*at = input->next;
-}
 
 /* ---- accesses of a range, block by block */
 
@@ -128,18 +81,6 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 
 /* ---- ranges and objects */
 
-bool adsm_range_is_near(uintptr_t start, size_t size)
-{
-	return adsm_index_next(start, size) - start < size;
-}
-
-bool adsm_is_shared(const void *p)
-{
-	const struct adsm_object *object = adsm_index_find((uintptr_t)p);
-
-	return object && object->live && !object->device_only;
-}
-
 /* Add bytes to what the system is given; false when there is no room: what is there comes short. */
 static bool append(struct adsm_io *io, void *p, size_t size, int room)
 {
@@ -183,17 +124,13 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 			return -EINVAL;
 		b = first - 1;	/* all of them at one time */
 	}
-	input = new_input();
+	input = adsm_input_new();
 	if (!input)
 		return adsm_fail(-ENOMEM, "no memory to note an input");
-	input->home = home;
-	input->object = object;
-	input->number = ++object->last_input;
+	adsm_input_link(object, input);
 	input->offset = offset;
 	input->size = size;
 	input->position = io->size;
-	input->next = object->inputs;
-	object->inputs = input;
 	input->next_of_io = NULL;
 	input->prev_of_io = *last;
 	atomic_store(&input->serial, io->serial);
@@ -311,7 +248,7 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 	if (error) {
 		/* All that the program is told otherwise is EIO. */
 		adsm_error("%s of shared memory at %p fails: %s (error %d)", input ? "input" : "output",
-			   vector[0].iov_base, adsmErrorString(error), error);
+			   vector[0].iov_base, adsm_error_string(error), error);
 		adsm_io_end(io, 0);
 	}
 	errno = saved_errno;
@@ -357,7 +294,7 @@ static int settle(struct adsm_object *object, struct adsm_input *input, size_t d
 		failed = access_range(object, input, offset, offset + delivered, old);
 	/* While the lock was away the object may have been freed. */
 	if (input->object == object) {
-		unlink_input(input);
+		adsm_input_unlink(input);
 		adsm_input_closed(object, input->offset, input->size);
 	}
 	return error ? error : failed;
@@ -375,7 +312,7 @@ static int end_input(struct adsm_input *input, size_t delivered)
 		error = settle(input->object, input, delivered, &old);
 	/* Not before: a handler that runs while this waits may leave it. */
 	forget(input);
-	free_input(input);
+	adsm_input_free(input);
 	leave(home, &old);
 	return error;
 }
@@ -435,36 +372,4 @@ void adsm_io_leave(uintptr_t stack)
 		if (here < stack ? frame >= here && frame < stack : frame < stack || frame >= here)
 			end_inputs(input, 0);
 	}
-}
-
-/* ---- small arguments */
-
-long adsm_io_copy_string(char *buffer, const char *s, size_t size)
-{
-	size_t at = 0;
-
-	while (at < size) {
-		/* To the end of the page: behind that there may be no object. */
-		size_t part = ADSM_PAGE_SIZE - ((uintptr_t)(s + at) & (ADSM_PAGE_SIZE - 1));
-		struct adsm_object *object;
-		struct adsm_sigset old;
-		const char *end;
-		int error;
-
-		object = adsm_object_enter(s + at, &old);
-		if (!object)
-			return -EINVAL;
-		if (part > object->start + object->size - (uintptr_t)(s + at))
-			part = object->start + object->size - (uintptr_t)(s + at);
-		adsm_home_unlock(object->home, &old);
-		part = part < size - at ? part : size - at;
-		error = adsm_io_copy(buffer + at, s + at, part);
-		if (error)
-			return error;
-		end = memchr(buffer + at, 0, part);
-		if (end)
-			return end + 1 - buffer;
-		at += part;
-	}
-	return (long)at;
 }

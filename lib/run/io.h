@@ -10,37 +10,12 @@
 #ifndef ADSM_IO_H
 #define ADSM_IO_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
-/*
- * All shared memory lies in this range; of size 0 while the library is not started, and in the child of a fork. The
- * arena mostly; where a driver says where objects lie it grows, first size, then start, and much else may be inside.
- */
-struct adsm_shared_range {
-	_Atomic uintptr_t start;
-	_Atomic size_t size;
-};
-
-extern struct adsm_shared_range adsm_shared_range;
-
-/* For what is in that range: false where no byte can be shared. */
-bool adsm_range_is_near(uintptr_t start, size_t size);
-
-/* Quick: false where no byte of a range can be shared. */
-static inline bool adsm_may_be_shared(const void *p, size_t size)
-{
-	uintptr_t start = atomic_load_explicit(&adsm_shared_range.start, memory_order_acquire);
-	size_t span = atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed);
-
-	return __builtin_expect((uintptr_t)p + size - start < span + size, 0) && adsm_range_is_near((uintptr_t)p, size);
-}
-
-/* Exact: is this in a live shared object? */
-bool adsm_is_shared(const void *p);
+#include "core/shared.h"
 
 struct adsm_input;
 
@@ -78,13 +53,5 @@ int adsm_io_end(struct adsm_io *io, size_t delivered);
 void adsm_io_cleanup(struct adsm_io *io);
 /* This thread leaves all functions whose frames lie below @stack, by longjmp: so their inputs end, with nothing. */
 void adsm_io_leave(uintptr_t stack);
-
-/*
- * Copy between ordinary memory and shared memory, for arguments that are small. Like adsmMemcpy(), but also
- * where the backend may not be called; no sentence is set. 0 or a negative errno; -EINVAL: not inside live objects.
- */
-int adsm_io_copy(void *dst, const void *src, size_t size);
-/* Copy a string from shared memory: up to and with its NUL, at most @size bytes. How many, or a negative errno. */
-long adsm_io_copy_string(char *buffer, const char *s, size_t size);
 
 #endif

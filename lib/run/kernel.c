@@ -7,6 +7,8 @@
 
 #include "run/kernel.h"
 #include "base/log.h"
+#include "run/enter.h"
+#include "run/gather.h"
 
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
 static adsmModule *modules;
@@ -392,4 +394,64 @@ bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start)
 	}
 	adsm_mutex_unlock(&mutex);
 	return found;
+}
+
+/* ---- assignments of objects */
+
+void adsm_unassign_module(adsmModule *module)
+{
+	uintptr_t start;
+
+	while (adsm_module_unassign(module, &start)) {
+		struct adsm_object *object;
+		struct adsm_sigset old;
+
+		if (adsm_kernel_is_assigned(start))
+			continue;
+		object = adsm_object_enter((void *)start, &old);
+		if (!object)
+			continue;
+		object->assigned = false;
+		object->born_seq = object->home->last_seq;
+		adsm_gather_close(object->home);
+		adsm_home_unlock(object->home, &old);
+	}
+}
+
+int adsm_assign(void *p, adsmKernel *kernel, int access)
+{
+	struct adsm_object *object;
+	struct adsm_home *home;
+	struct adsm_sigset old;
+	uintptr_t start;
+	int error;
+
+	if (kernel && (access < (int)ADSM_ACCESS_IN || access > (int)ADSM_ACCESS_INOUT))
+		return adsm_fail(-EINVAL, "access %d: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT", access);
+	if (kernel && !adsm_kernel_is_live(kernel))
+		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
+	object = adsm_object_enter(p, &old);
+	if (!object)
+		return adsm_fail(-EINVAL, "%p is in no live object", p);
+	home = object->home;
+	start = object->start;
+	error = object->device_only || object->freeing ?
+		adsm_fail(-EINVAL, "%p is in no live shared object", p) : 0;
+	adsm_home_unlock(home, &old);
+	if (!error)
+		error = adsm_kernel_assign(kernel, start, (unsigned)access);
+	if (error)
+		return error;
+	adsm_home_lock(home, &old);
+	if (object->live && object->start == start) {
+		/* Unnamed calls so far may use it; from here on the assigned ones may. */
+		object->use_seq = adsm_object_use_seq(object);
+		object->write_seq = adsm_object_write_seq(object);
+		object->assigned = kernel;
+		if (!kernel)
+			object->born_seq = home->last_seq;
+		adsm_gather_close(home);
+	}
+	adsm_home_unlock(home, &old);
+	return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "adsm.h"
 #include "backend.h"
-#include "core/block.h"
+#include "core/home.h"
 #include "base/module.h"
 
 struct adsm_assignment {		/* an object that belongs to a kernel (paper §3.3) */
@@ -59,5 +59,10 @@ size_t adsm_kernel_assignments(adsmKernel *kernel, struct adsm_assignment *ret_l
 bool adsm_kernel_is_assigned(uintptr_t start);
 /* Take one assignment of a module's kernels away: false when there was none. */
 bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start);
+
+/* adsmAssign(): @kernel NULL: no kernel's any more. */
+int adsm_assign(void *p, adsmKernel *kernel, int access);
+/* Take the assignments of a module's kernels away: before it goes. */
+void adsm_unassign_module(adsmModule *module);
 
 #endif

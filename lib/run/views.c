@@ -7,9 +7,9 @@
  */
 #include "run/views.h"
 
-#include "core/block.h"
+#include "core/object.h"
 #include "core/index.h"
-#include "run/io.h"
+#include "core/shared.h"
 #include "core/observe.h"
 
 /* How many of the bytes from @p on lie in one block, or, where single pages are watched, in one page. */

@@ -11,9 +11,10 @@
 
 #include "start/at_exit.h"
 #include "base/log.h"
-#include "run/manager.h"
-#include "core/object.h"
-#include "core/transfer.h"
+#include "core/block.h"
+#include "core/copier.h"
+#include "core/life.h"
+#include "run/wait.h"
 
 #define CALLS_NS ((uint64_t)1000000000)		/* for the calls that run, of all devices */
 #define FETCH_NS ((uint64_t)5000000000)		/* for what a device has then */
@@ -143,7 +144,7 @@ static void at_exit(void)
 			continue;
 		wait_for_calls(home, calls_until);
 		works[i] = (struct work){ home, adsm_os_now_ns() + FETCH_NS };
-		if (!adsm_service_run_until(home, fetch_home, &works[i], works[i].until))
+		if (!adsm_copier_run_until(home, fetch_home, &works[i], works[i].until))
 			adsm_info("exit(): fetching from device %d takes too long", home->index);
 		home->device->backend->end(home->device, WHY, false);
 	}

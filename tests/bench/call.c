@@ -9,7 +9,17 @@
  */
 #include "bench.h"
 #include "core/index.h"
-#include "run/manager.h"
+#include "core/block.h"
+#include "core/life.h"
+#include "run/alloc.h"
+#include "run/call.h"
+#include "run/copy.h"
+#include "run/enter.h"
+#include "run/gather.h"
+#include "run/hold.h"
+#include "run/sync.h"
+#include "run/wait.h"
+#include "start/start.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,8 @@
 
 #include "fault.h"
 #include "base/log.h"
-#include "core/transfer.h"
+#include "core/copier.h"
+#include "run/helpers.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* malloc()'s, or a driver's */
 static pthread_mutex_t inner = PTHREAD_MUTEX_INITIALIZER;	/* what a driver takes within it */
@@ -73,11 +74,6 @@ static int run_in_fault(int (*run)(void *))
 	return result;
 }
 
-static void watch_nothing(struct adsm_home *unused)
-{
-	(void)unused;
-}
-
 static void on_sigbus(int sig)
 {
 	(void)sig;
@@ -91,7 +87,6 @@ static void child(bool in_turn)
 	pthread_t keeper;
 
 	home.device = &device;
-	adsm_watch = watch_nothing;
 	CHECK(!adsm_service_start(&home));
 	CHECK(run_in_fault(sleep_long) == 8 && run_in_fault(take_lock) == 7);
 	keeper = start_keeper(NULL);

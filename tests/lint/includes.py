@@ -10,9 +10,10 @@ LAYERS = [
     ["include"],
     ["lib/base", "lib/engine", "lib/core/index", "lib/core/arena", "lib/run/inside"],
     ["backends", "protocols"],
-    ["lib/core/block", "lib/core/blocks", "lib/core/cause", "lib/core/observe", "lib/core/transfer", "lib/observe"],
-    ["lib/core/object", "lib/core/kept", "lib/run/kernel"],
-    ["lib/run", "lib/start", "lib/driver/foreign"],
+    ["lib/core", "lib/observe"],
+    ["lib/run"],
+    ["lib/start"],
+    ["lib/driver/foreign"],
     ["lib/api", "lib/driver/native", "interpose"],
 ]
 # The same height, and yet strangers: a backend knows no blocks, a protocol no device.

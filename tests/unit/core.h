@@ -14,7 +14,17 @@
 #include "core/arena.h"
 #include "core/block.h"
 #include "core/index.h"
-#include "run/manager.h"
+#include "core/block.h"
+#include "core/life.h"
+#include "run/alloc.h"
+#include "run/call.h"
+#include "run/copy.h"
+#include "run/enter.h"
+#include "run/gather.h"
+#include "run/hold.h"
+#include "run/sync.h"
+#include "run/wait.h"
+#include "start/start.h"
 
 #define CHECK(x) do { \
 	if (!(x)) { \

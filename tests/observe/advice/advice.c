@@ -11,7 +11,17 @@
 #include "../../unit/core.h"
 #include "observe/advice.h"
 #include "run/io.h"
-#include "run/manager.h"
+#include "core/block.h"
+#include "core/life.h"
+#include "run/alloc.h"
+#include "run/call.h"
+#include "run/copy.h"
+#include "run/enter.h"
+#include "run/gather.h"
+#include "run/hold.h"
+#include "run/sync.h"
+#include "run/wait.h"
+#include "start/start.h"
 #include "observe/observe.h"
 
 #define WORDS_PER_PAGE 1024u

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* error.c - the texts of adsmErrorString(). */
+#include "base/error.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *adsm_error_string(int error)
+{
+	switch (-error) {
+	case 0: return "no error";
+	case EINVAL: return "an argument or option is not valid";
+	case ENODEV: return "no accelerator, or it was lost";
+	case ENOMEM: return "out of memory, of the device or the host";
+	case EBUSY: return "still in use";
+	case EIO: return "a transfer or a kernel failed";
+	case ENOENT: return "no such file or kernel";
+	case ENOEXEC: return "not a kernel module";
+	case ENOTSUP: return "not possible here";
+	}
+	return strerrordesc_np(-error) ? strerrordesc_np(-error) : "unknown error";
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* error.h - what errors are called. */
+#ifndef ADSM_ERROR_H
+#define ADSM_ERROR_H
+
+/* What a negative errno, or 0, means here. Any thread, signal handlers. */
+const char *adsm_error_string(int error);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * copier.h - calling the backend in another thread: for threads inside a fault or signal handler, where a backend that
+ * is not made for that may not be called. Their requests queue here; the copier (helpers.c) serves them.
+ */
+#ifndef ADSM_COPIER_H
+#define ADSM_COPIER_H
+
+#include "core/home.h"
+
+/* Time this thread has spent in transfers. */
+extern _Thread_local uint64_t adsm_moved_ns;
+
+/* Run something that calls the backend: in another thread, where this one may be in a signal handler and the
+ * backend is not made for that. Signals are blocked. */
+int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg);
+
+/*
+ * Let the copier run something, and wait for it until @until_ns at most: true when it has ended. Else @arg stays in
+ * use. Once for each home.
+ */
+bool adsm_copier_run_until(struct adsm_home *home, int (*run)(void *arg), void *arg, uint64_t until_ns);
+/* The copier: run what there is; false: nothing was. */
+bool adsm_copier_serve(struct adsm_home *home);
+
+/*
+ * Who waits for that other thread looks at it, each time after so long. Has it waited for one lock all through
+ * ADSM_LOOKS of them, that no other thread is known to have and go on, then the waiting thread itself has it, whose
+ * handler has interrupted malloc() or a driver, or nobody gives it back: that ends the process.
+ */
+extern uint64_t adsm_look_ns;
+#define ADSM_LOOKS 5
+
+#endif

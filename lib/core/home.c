@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* home.c - the homes, their lock, what waits on them, their open objects. */
+#include "core/home.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "core/object.h"
+#include "core/observe.h"
+
+struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
+_Atomic int adsm_n_homes;
+
+static _Thread_local int device;	/* of this thread */
+
+int adsm_home_get(int index, struct adsm_home **ret_home)
+{
+	if (index == ADSM_DEVICE_CURRENT)
+		index = device < adsm_n_homes ? device : 0;
+	if (index < 0 || index >= adsm_n_homes)
+		return adsm_fail(-EINVAL, "device %d: there are %d, counted from 0", index, adsm_n_homes);
+	*ret_home = &adsm_homes[index];
+	return 0;
+}
+
+int adsm_home_set(int index)
+{
+	struct adsm_home *home;
+	int error;
+
+	if (index == ADSM_DEVICE_CURRENT)
+		return adsm_fail(-EINVAL, "device %d: devices are counted from 0", index);
+	error = adsm_home_get(index, &home);
+	if (!error)
+		device = index;
+	return error;
+}
+
+struct adsm_home *adsm_home_of(void *context)
+{
+	static char none;
+
+	for (int i = 0; i < adsm_n_homes; i++) {
+		struct adsm_home *home = &adsm_homes[i];
+		void *known = atomic_load_explicit(&home->native_context, memory_order_relaxed);
+		struct adsm_native native;
+
+		if (!known) {
+			known = !home->device->backend->native(home->device, &native) && native.context ?
+				native.context : &none;
+			atomic_store_explicit(&home->native_context, known, memory_order_relaxed);
+		}
+		if (known == context)
+			return home;
+	}
+	return NULL;
+}
+
+const char *adsm_home_reason(const struct adsm_home *home, int error)
+{
+	const char *how = error == -ENODEV ? atomic_load(&home->device->lost) : NULL;
+
+	return how ? how : adsm_error_string(error);
+}
+
+/* ---- the lock */
+
+void adsm_home_lock(struct adsm_home *home, struct adsm_sigset *ret_old)
+{
+	adsm_os_signals_block(ret_old);
+	adsm_lock(&home->lock);
+}
+
+/* Is a batch due, a block queued, or a window wanted? */
+static bool evict_due(const struct adsm_home *home)
+{
+	return home->n_ahead || home->send.oldest || (!home->send_failed && adsm_options.evict_batch != 1 &&
+				     adsm_policy_victim(&home->policy, false));
+}
+
+void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old)
+{
+	bool wake = home->evictor_sleeps && evict_due(home);
+
+	if (wake)
+		home->evictor_sleeps = false;
+	adsm_unlock(&home->lock);
+	if (wake)
+		adsm_os_poke(&home->evict_word);
+	if (old)
+		adsm_os_signals_restore(old);
+}
+
+void adsm_home_wait(struct adsm_home *home)
+{
+	uint32_t tick = atomic_load(&home->tick);
+	uint64_t start = adsm_os_now_ns();
+
+	atomic_fetch_add(&home->n_waiting, 1);
+	adsm_unlock(&home->lock);
+	adsm_os_wait(&home->tick, tick, 0, false);
+	adsm_spend(adsm_os_now_ns() - start);
+	atomic_fetch_sub(&home->n_waiting, 1);
+	adsm_lock(&home->lock);
+}
+
+void adsm_home_notify(struct adsm_home *home)
+{
+	atomic_fetch_add(&home->tick, 1);
+	if (atomic_load(&home->n_waiting))
+		adsm_os_wake(&home->tick, INT32_MAX, false);
+}
+
+/* ---- the list of open objects */
+
+void adsm_object_mark_open(struct adsm_object *object)
+{
+	struct adsm_home *home = object->home;
+
+	if (object->open)
+		return;
+	atomic_store(&home->gather.open, false);
+	object->open = true;
+	object->open_prev = NULL;
+	object->open_next = home->open;
+	if (home->open)
+		home->open->open_prev = object;
+	home->open = object;
+}
+
+void adsm_object_mark_closed(struct adsm_object *object)
+{
+	object->blocks.open_first = object->blocks.open_end = 0;
+	if (!object->open)
+		return;
+	object->open = false;
+	if (object->open_prev)
+		object->open_prev->open_next = object->open_next;
+	else
+		object->home->open = object->open_next;
+	if (object->open_next)
+		object->open_next->open_prev = object->open_prev;
+}

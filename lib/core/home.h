@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * home.h - a device and all that happens to its objects: the lock, the calls that run, the words that threads wait on,
+ * the list of open objects.
+ */
+#ifndef ADSM_HOME_H
+#define ADSM_HOME_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "adsm.h"
+#include "backend.h"
+#include "base/os.h"
+#include "core/cause.h"
+#include "protocol.h"
+
+#define ADSM_MAX_DEVICES 8
+#define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
+/* A call that fails begins anew with objects whose writes are not seen: so their part is tried again at once. */
+#define ADSM_UNDETECTED_TRIES 2
+#define ADSM_AHEAD_MAX 16		/* windows that may wait to be fetched ahead */
+#define ADSM_GATHER_MAX 64		/* queues of the program's whose commands are one call */
+#define ADSM_EXPECTED_MAX 8		/* objects of which a sync fetches what is expected to be read first */
+
+struct adsm_caller;
+struct adsm_copy_request;
+struct adsm_object;
+
+struct adsm_call {			/* a call that has been launched and not yet been seen to end */
+	uint64_t seq;
+	const char *kernel;		/* "": the program's own commands */
+	uint64_t thread;		/* whose sync asks how it ended; 0: none's, the program's own commands */
+	struct adsm_caller *caller;	/* the same: caller.h */
+	struct adsm_device_event event;	/* seq 0: it has none yet, or never will */
+	int failed;			/* then: its end is not known, and will not be; 0: it gets one */
+	uint64_t given_ns;		/* when it was given to the device; 0: nobody asks */
+};
+
+/* Blocks that a reader in sequence will want next; busy until the evictor, or who waits for them, has fetched them. */
+struct adsm_ahead {
+	struct adsm_object *object;
+	uint32_t first, n;
+	struct adsm_cause cause;	/* of the reader's fault */
+};
+
+/* See gather.h. */
+struct adsm_gather {
+	_Atomic bool open;		/* for more commands; changed with the lock */
+	_Atomic uint32_t n_inside;	/* futex: threads that are giving one to the driver */
+	uint64_t seq;			/* the call that stands for them, while it has no event; 0: there is none */
+	_Atomic bool ending;		/* somebody is about to give it that; changed with the lock */
+	_Atomic uintptr_t queues[ADSM_GATHER_MAX];	/* that have some, each plus 1; 0 behind the last */
+};
+
+/* A device and all that happens to its objects. */
+struct adsm_home {
+	struct adsm_lock lock;		/* everything below that says nothing else, and the objects */
+	int index;
+	struct adsm_device *device;
+	_Atomic(void *) native_context;	/* what its driver calls it; NULL: not asked yet */
+	struct adsm_mutex call_mutex;	/* not under the lock: the order of calls */
+	_Atomic uint32_t tick;		/* futex: something a waiter waits for may have happened */
+	_Atomic uint32_t n_waiting;	/* on tick */
+	struct adsm_object *open;	/* objects with a block that is not Invalid and closed */
+	struct adsm_policy policy;
+	struct adsm_queue send;		/* closed blocks on their way to the device, block by block */
+	struct adsm_ahead ahead[ADSM_AHEAD_MAX];	/* a ring */
+	unsigned first_ahead, n_ahead;
+	struct adsm_object *expected[ADSM_EXPECTED_MAX];	/* whose first reads the next sync fetches */
+	unsigned n_expected;
+	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
+	_Atomic int touching;		/* threads in a fault that wait for a call to end */
+	bool send_failed;		/* the last early send failed: none until the next write */
+	bool gate;			/* a call waits for quiet: accesses wait for it */
+
+	uint64_t last_seq;		/* of the calls launched */
+	uint64_t kernel_end_ns;		/* of the last that is known to have ended, where somebody asks */
+	_Atomic uint64_t completed;	/* all calls up to here have ended */
+	uint64_t unnamed_seq;		/* the last call that may use any object */
+	uint64_t own_seq;		/* the last one of a kernel of the library's */
+	struct adsm_gather gather;
+	uint64_t lost_seq;		/* the first call that the loss of the device ended; 0: none */
+	struct adsm_call pending[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
+	uint64_t touch_grace_ns;	/* what the next call waits for those at most; 0: the usual. With call_mutex. */
+	_Atomic uint64_t calls_from_ns;	/* no call begins before: a touch wants its turn; 0: none does */
+	_Atomic uint64_t async_seq[ADSM_N_QUEUES];	/* the last explicit copies, by queue; 0: none */
+
+	/* the helper threads: see helpers.c */
+	struct adsm_thread evictor, copier, watcher;
+	_Atomic int copier_id;		/* of its thread; 0: it has not begun */
+	_Atomic bool has_evictor;
+	bool has_service;
+	bool evictor_sleeps;
+	_Atomic bool stop;
+	_Atomic uint32_t evict_word, copy_word, watch_word;
+	_Atomic(struct adsm_copy_request *) copy_requests;
+};
+
+extern struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
+extern _Atomic int adsm_n_homes;
+
+/* The device of this thread, or the one of an index. */
+int adsm_home_get(int index, struct adsm_home **ret_home);
+int adsm_home_set(int index);
+/* The home of a driver's context; NULL where none has it. */
+struct adsm_home *adsm_home_of(void *context);
+/* Why something of a home fails: the device knows best what happened to it. */
+const char *adsm_home_reason(const struct adsm_home *home, int error);
+
+/* ---- the lock: signals are blocked by adsm_os_signals_block() while it is held */
+
+void adsm_home_lock(struct adsm_home *home, struct adsm_sigset *ret_old);
+/* Give the lock back, and wake the evictor if there is something for it to do. @old NULL: signals stay blocked. */
+void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old);
+
+/* ---- with the lock held */
+
+/* Wait for something to change: drops the lock, sleeps until home->tick moves, takes the lock again. */
+void adsm_home_wait(struct adsm_home *home);
+void adsm_home_notify(struct adsm_home *home);
+
+/* Put an object on its home's list of open ones, take it off. */
+void adsm_object_mark_open(struct adsm_object *object);
+void adsm_object_mark_closed(struct adsm_object *object);
+
+#endif

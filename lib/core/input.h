@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * input.h - bytes of objects that someone else writes through the alias, a system call mostly: which they are, and what
+ * a transfer has to go around. With the lock of the object's home.
+ *
+ * An input in progress is a list entry of its object: the bytes that somebody writes through the alias, and may
+ * write until the entry is gone. A fetch of their block goes around them (the block then has holes, and sends
+ * leave those out), so that nothing waits for an input, whatever that waits for.
+ */
+#ifndef ADSM_INPUT_H
+#define ADSM_INPUT_H
+
+#include "core/object.h"
+
+struct adsm_input {
+	struct adsm_input *next;	/* of the same object; of the free ones */
+	struct adsm_input *next_of_io, *prev_of_io, *next_of_thread;
+	_Atomic uint64_t serial;	/* another for each adsm_io_begin_input(), 0 while free */
+	uintptr_t frame;		/* whose, on the stack; 0: nobody's */
+	struct adsm_home *home;
+	struct adsm_object *object;	/* NULL: freed meanwhile */
+	uint32_t number;		/* the object's inputs, counted */
+	size_t offset, size;
+	size_t position;		/* how much of its io comes before it */
+};
+
+/* An entry; NULL: no memory. They are never given back to the system: a stale pointer can be looked at. Signals are
+ * blocked. */
+struct adsm_input *adsm_input_new(void);
+void adsm_input_free(struct adsm_input *input);
+void adsm_input_link(struct adsm_object *object, struct adsm_input *input);
+void adsm_input_unlink(struct adsm_input *input);
+/* The object goes: its inputs have none any more. */
+void adsm_inputs_drop(struct adsm_object *object);
+
+/* Was @input left out when @block was fetched? Bytes of one that began later are as good as the others. */
+static inline bool adsm_input_left_hole(const struct adsm_block *block, const struct adsm_input *input)
+{
+	return (block->flags & ADSM_BLOCK_HOLED) && (int32_t)(input->number - block->holes_until) <= 0;
+}
+
+/* What a transfer has to go around: bytes that inputs (but @except) are for; with @holed only its holes. */
+struct adsm_around {
+	const struct adsm_input *except;
+	const struct adsm_block *holed;
+};
+
+/* The next bytes from *@at on, below @end, that may be touched; false: none are left. */
+bool adsm_input_next_gap(const struct adsm_object *object, const struct adsm_around *around, size_t *at, size_t end,
+			 size_t *ret_size);
+
+/* Has any input bytes in a block? */
+bool adsm_input_is_in(const struct adsm_object *object, uint32_t b);
+
+#endif

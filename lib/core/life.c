@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* life.c - the words of life.h, and what becomes of shared memory in the child of a fork. */
+#include "core/life.h"
+
+#include "core/arena.h"
+#include "core/object.h"
+#include "core/shared.h"
+
+struct adsm_life adsm_life;
+
+void adsm_become_child(void)
+{
+	atomic_store(&adsm_life.state, ADSM_CHILD);
+	atomic_store(&adsm_shared_range.size, 0);
+	adsm_arena_child();
+	adsm_objects_child();
+}

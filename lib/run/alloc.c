@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* alloc.c - objects are made and freed. */
+#include "run/alloc.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "core/arena.h"
+#include "core/block.h"
+#include "core/shared.h"
+#include "run/enter.h"
+#include "run/explicit.h"
+#include "run/gather.h"
+#include "run/helpers.h"
+#include "run/kernel.h"
+#include "run/wait.h"
+
+int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
+		      void **ret_address)
+{
+	struct adsm_object *object;
+	int error;
+
+	if (!size)
+		return adsm_fail(-EINVAL, "an object of 0 bytes: sizes start at 1");
+	error = home->device->backend->status(home->device);
+	if (error)
+		return error;
+	if (!options->device_only && !options->protocol->whole_object) {
+		error = adsm_evictor_start(home);
+		if (error)
+			return adsm_fail(error, "cannot start a thread for early transfers (ulimit -u, ulimit -v)");
+	}
+	error = adsm_object_create(home, size, options, &object);
+	if (error)
+		return error;
+	if (!adsm_arena_has(object->start))
+		adsm_shared_widen(object->start, object->span);
+	*ret_address = (void *)object->start;
+	return 0;
+}
+
+/* Who frees an object has made it, one way or another. */
+static int check_maker(const struct adsm_object *object, const void *p, enum adsm_maker maker)
+{
+	static const char *const texts[][2] = {
+		[ADSM_MAKER_ALLOC] = { "a shared object", "adsmFree()" },
+		[ADSM_MAKER_DEVICE_ALLOC] = { "device-only memory", "adsmDeviceFree()" },
+		[ADSM_MAKER_FOREIGN] = { "the program's own memory", "what it has from its driver" },
+	};
+	enum adsm_maker made = object->adopted ? ADSM_MAKER_FOREIGN :
+		object->device_only ? ADSM_MAKER_DEVICE_ALLOC : ADSM_MAKER_ALLOC;
+
+	return made == maker ? 0 : adsm_fail(-EINVAL, "%p is %s: free it with %s", p, texts[made][0], texts[made][1]);
+}
+
+int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *driver_free)
+{
+	struct adsm_object *object;
+	struct adsm_home *home;
+	struct adsm_sigset old;
+	int error = 0;
+
+	object = adsm_object_enter(p, &old);
+	if (!object || object->freeing) {
+		if (object)
+			adsm_home_unlock(object->home, &old);
+		return adsm_fail(-EINVAL, "%p is not the address of a live object", p);
+	}
+	home = object->home;
+	if (object->start != (uintptr_t)p)
+		error = adsm_fail(-EINVAL, "%p is inside the object at %p, not its start", p, (void *)object->start);
+	else
+		error = check_maker(object, p, maker);
+	if (!error && object->blocks.n_holds)
+		error = adsm_fail(-EBUSY, "the object at %p is held (adsmUnhold() first)", p);
+	if (error) {
+		adsm_home_unlock(home, &old);
+		return error;
+	}
+	object->freeing = true;
+	adsm_home_unlock(home, &old);
+	if (maker == ADSM_MAKER_DEVICE_ALLOC)
+		error = adsm_wait_copies(home);
+	else
+		adsm_kernel_assign(NULL, (uintptr_t)p, 0);
+	adsm_home_lock(home, &old);
+	while (!error) {
+		uint64_t seq = wait ? adsm_object_use_seq(object) : 0;
+
+		if (seq > atomic_load(&home->completed))
+			error = adsm_wait_unlocked(home, seq, &old);
+		else if (!object->blocks.n_busy && !object->blocks.n_sending)
+			break;
+		else if (!adsm_send_queued(home))
+			adsm_home_wait(home);
+	}
+	if (error) {
+		object->freeing = false;
+		if (object->assigned) {
+			/* Its assignments are gone; unnamed calls so far could not use it. */
+			object->assigned = false;
+			object->born_seq = home->last_seq;
+			adsm_gather_close(home);
+		}
+		adsm_home_unlock(home, &old);
+		return error;
+	}
+	error = adsm_object_destroy(object, driver_free) && driver_free;
+	adsm_os_signals_restore(&old);
+	return error;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* call.h - kernel calls, and those that the program gives to its driver itself. */
+#ifndef ADSM_CALL_H
+#define ADSM_CALL_H
+
+#include "run/kernel.h"
+
+/* @where: code address of who asks. */
+int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where);
+
+/* What a command of the program's does with an object. */
+struct adsm_foreign_use {
+	const void *p;			/* anywhere in it */
+	unsigned access;		/* ADSM_ACCESS_* */
+};
+
+/*
+ * Has the device begin something, with its home's lock held. 0 with its event (seq 0: nobody can know when it ends),
+ * or 1 or a negative errno: it has not begun. @ret_event NULL: nobody asks for that yet (gather.h).
+ */
+typedef int adsm_starter(void *arg, struct adsm_device_event *ret_event);
+
+/*
+ * A call that the program makes itself, by @start, on @queue: returns what that does, or a negative errno before it.
+ * @gather: it may be one with others.
+ */
+int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, adsm_starter *start,
+		      void *arg, void *queue, bool gather);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* enter.c - from an address to its object, locked. */
+#include "run/enter.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "core/life.h"
+
+struct adsm_object *adsm_object_enter(const void *p, struct adsm_sigset *ret_old)
+{
+	struct adsm_object *object;
+
+	adsm_os_signals_block(ret_old);
+	object = adsm_is_child() ? NULL : adsm_object_lock((uintptr_t)p);
+	if (!object)
+		adsm_os_signals_restore(ret_old);
+	return object;
+}
+
+struct adsm_object *adsm_enter_range(const void *p, size_t size, struct adsm_sigset *ret_old)
+{
+	struct adsm_object *object = adsm_object_enter(p, ret_old);
+	bool inside = object && !object->device_only && !object->freeing && size &&
+		(uintptr_t)p - object->start < object->size &&
+		size <= object->size - ((uintptr_t)p - object->start);
+
+	if (inside)
+		return object;
+	if (object)
+		adsm_home_unlock(object->home, ret_old);
+	adsm_fail(-EINVAL, "%zu bytes at %p are not inside one live object", size, p);
+	return NULL;
+}

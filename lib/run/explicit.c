@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* explicit.c - explicit copies of device-only memory. */
+#include "run/explicit.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "core/shared.h"
+#include "core/observe.h"
+#include "run/copy.h"
+#include "run/enter.h"
+#include "run/gather.h"
+#include "run/io.h"
+#include "run/wait.h"
+
+static int device_failed(int error, const char *what, size_t size)
+{
+	return error ? adsm_fail(error, "the device could not %s %zu bytes: %s", what, size,
+				 adsm_error_string(error)) : 0;
+}
+
+/* A range of device-only memory, every call that uses it ended. Nothing is held on return. */
+static int device_range(const void *p, size_t size, struct adsm_object **ret_object, size_t *ret_offset)
+{
+	struct adsm_sigset old;
+	struct adsm_object *object = adsm_object_enter(p, &old);
+	uint64_t seq;
+	bool inside;
+
+	if (!object)
+		return adsm_fail(-EINVAL, "%p is not in device-only memory", p);
+	*ret_offset = (uintptr_t)p - object->start;
+	inside = object->device_only && !object->freeing && *ret_offset <= object->size &&
+		size <= object->size - *ret_offset;
+	seq = adsm_object_use_seq(object);
+	adsm_home_unlock(object->home, &old);
+	if (!inside)
+		return adsm_fail(-EINVAL, "%zu bytes at %p are not inside one device-only allocation", size, p);
+	*ret_object = object;
+	return adsm_wait_call(object->home, seq);
+}
+
+/* Wait for the last asynchronous copy of a queue; its own error is told to whoever waits for its event. */
+static int wait_queue(struct adsm_home *home, uint32_t queue)
+{
+	struct adsm_device_event event = { queue, atomic_load(&home->async_seq[queue]) };
+	int status, error = event.seq ? -EINTR : 0;
+
+	while (error == -EINTR)
+		error = home->device->backend->event_wait(home->device, event, &status);
+	return error ? adsm_fail(error, "cannot wait for an asynchronous copy") : 0;
+}
+
+int adsm_wait_copies(struct adsm_home *home)
+{
+	int error = 0;
+
+	for (uint32_t q = 0; q < ADSM_N_QUEUES && !error; q++)
+		error = wait_queue(home, q);
+	return error;
+}
+
+static void note_copy(struct adsm_home *home, struct adsm_device_event event)
+{
+	_Atomic uint64_t *last = &home->async_seq[event.queue];
+	uint64_t seq = atomic_load(last);
+	struct adsm_sigset old;
+
+	while (seq < event.seq && !atomic_compare_exchange_weak(last, &seq, event.seq))
+		;
+	/* Calls from now on wait for it. */
+	adsm_home_lock(home, &old);
+	adsm_gather_close(home);
+	adsm_home_unlock(home, &old);
+}
+
+/* The host's side is shared memory: no backend may touch its view, so it is given the alias. */
+static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direction direction)
+{
+	bool out = direction == ADSM_TO_DEVICE;
+	int error = adsm_copy_check(out ? src : dst, size, false);
+
+	while (!error && size) {
+		struct iovec whole = { out ? (char *)src : dst, size }, room[ADSM_IO_ROOM(1)];
+		struct adsm_object *object;
+		struct adsm_io io __attribute__((cleanup(adsm_io_cleanup))) = { .vector = &whole, .n = 1 };
+
+		error = adsm_copy_part(whole.iov_base, false, &object, &whole.iov_len);
+		if (error)
+			return error;
+		if (object)
+			error = (out ? adsm_io_begin_output : adsm_io_begin_input)(&io, &whole, 1, room);
+		if (!error) {
+			void *host = io.vector->iov_base;
+			int ended;
+
+			error = adsm_copy_explicit(out ? dst : host, out ? host : (void *)src, whole.iov_len,
+						   direction, NULL);
+			ended = adsm_io_end(&io, error ? 0 : whole.iov_len);
+			error = error ? error : ended;
+		}
+		if (error)
+			return error;
+		dst += whole.iov_len;
+		src += whole.iov_len;
+		size -= whole.iov_len;
+	}
+	return error;
+}
+
+int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direction direction,
+		       adsmEvent *ret_event)
+{
+	const void *device = direction == ADSM_TO_DEVICE ? dst : src;
+	const struct adsm_backend *backend;
+	struct adsm_device_event event;
+	struct adsm_object *object;
+	uint64_t start;
+	size_t offset;
+	int error;
+
+	error = device_range(device, size, &object, &offset);
+	if (error || !size)
+		return error;
+	if (adsm_may_be_shared(direction == ADSM_TO_DEVICE ? src : dst, size)) {
+		if (!ret_event)
+			return copy_shared(dst, src, size, direction);
+		return adsm_fail(-EINVAL, "%p is in a shared object: asynchronous copies take ordinary memory",
+				 direction == ADSM_TO_DEVICE ? src : dst);
+	}
+	backend = object->home->device->backend;
+	start = adsm_os_now_ns();
+	/* On one queue they come in order; what is on another comes before this one too. */
+	for (uint32_t q = 0; q < ADSM_N_QUEUES && !error; q++)
+		if (!ret_event || q != (direction == ADSM_TO_DEVICE ? ADSM_QUEUE_TO_DEVICE : ADSM_QUEUE_TO_HOST))
+			error = wait_queue(object->home, q);
+	if (error)
+		return error;
+	error = direction == ADSM_TO_DEVICE ?
+		backend->to_device(object->memory, offset, src, size, ret_event ? &event : NULL) :
+		backend->to_host(dst, object->memory, offset, size, ret_event ? &event : NULL);
+	if (error)
+		return adsm_fail(error, "copying %zu bytes failed: %s", size, adsm_error_string(error));
+	if (ret_event) {
+		*ret_event = (adsmEvent){ (uint64_t)object->home->index, event.queue, event.seq };
+		note_copy(object->home, event);
+	}
+	adsm_because(ADSM_WHY_COPY, NULL, "");
+	adsm_note_transfer(object, direction, offset, size, start, adsm_os_now_ns() - start);
+	adsm_because(ADSM_WHY_OTHER, NULL, "");
+	return 0;
+}
+
+int adsm_copy_device(void *dst, const void *src, size_t size)
+{
+	struct adsm_object *to, *from;
+	size_t to_offset, from_offset;
+	int error;
+
+	error = device_range(dst, size, &to, &to_offset);
+	if (!error)
+		error = device_range(src, size, &from, &from_offset);
+	if (error || !size)
+		return error;
+	if (to->home != from->home)
+		return adsm_fail(-EINVAL, "%p and %p are on two devices", dst, src);
+	error = adsm_wait_copies(to->home);
+	if (error)
+		return error;
+	return device_failed(to->home->device->backend->copy(to->memory, to_offset, from->memory, from_offset,
+							     size, NULL), "copy", size);
+}
+
+int adsm_fill_device(void *dst, int value, size_t size)
+{
+	struct adsm_object *object;
+	size_t offset;
+	int error = device_range(dst, size, &object, &offset);
+
+	if (error || !size)
+		return error;
+	error = adsm_wait_copies(object->home);
+	if (error)
+		return error;
+	return device_failed(object->home->device->backend->fill(object->memory, offset, (uint8_t)value, size,
+								 NULL), "fill", size);
+}
+
+int adsm_event_wait(adsmEvent event)
+{
+	struct adsm_device_event e = { (uint32_t)event.queue, event.seq };
+	struct adsm_home *home;
+	int status = 0, error;
+
+	if (event.queue >= ADSM_N_QUEUES || !event.seq || event.device > INT32_MAX)
+		return adsm_fail(-EINVAL, "not an event of an asynchronous copy");
+	error = adsm_home_get((int)event.device, &home);
+	if (error)
+		return error;
+	do
+		error = home->device->backend->event_wait(home->device, e, &status);
+	while (error == -EINTR);
+	if (!error)
+		error = status;
+	return error ? adsm_fail(error, "an asynchronous copy failed: %s", adsm_error_string(error)) : 0;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fault.c - the fault path: a touch of a closed block is served, waits for a call, or is not the library's.
+ *
+ * The only caller downwards on a fault; nothing below calls up.
+ */
+#include "run/fault.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "core/block.h"
+#include "core/copier.h"
+#include "core/index.h"
+#include "core/life.h"
+#include "core/shared.h"
+#include "core/observe.h"
+#include "run/inside.h"
+#include "run/wait.h"
+
+#define SPURIOUS_MAX 64		/* a fault that the view permits, again and again: somebody else's */
+#define TURNS_MAX 4		/* faults of one instruction at two addresses in turn: it needs both */
+#define AGAIN_NS ((uint64_t)12500)	/* a touch that comes again keeps calls off so long, doubled each time */
+#define AGAIN_MAX 6
+#define WAIT_TRIES 3		/* a touch asks the backend so often before it gives up */
+
+static _Thread_local struct {
+	const struct adsm_fault *inside;	/* a driver's touch that is being served */
+	int failed_waits;
+	unsigned n_spurious;
+	uint32_t spurious_tick;
+	uintptr_t spurious_address, spurious_instruction;
+	unsigned n_turns;
+	uintptr_t last_address[2], last_instruction;
+	unsigned n_again;
+	uintptr_t waited_address, waited_instruction;
+} thread;
+
+/* Under the interrupted code's signal mask, without a lock; may be left by siglongjmp(). */
+static void wait_for_call(const struct adsm_fault *fault)
+{
+	int error = adsm_touch_wait(fault->wait_device, fault->wait_seq);
+
+	thread.failed_waits = error ? thread.failed_waits + 1 : 0;
+}
+
+/* The access is permitted: another thread was faster; or nothing of ours is in its way. */
+static enum adsm_fault_result spurious(const struct adsm_home *home, const struct adsm_fault *fault)
+{
+	uint32_t tick = atomic_load(&home->tick);
+
+	/* Where blocks come and go, it may well happen to be open each time. */
+	if (fault->address != thread.spurious_address || fault->instruction != thread.spurious_instruction ||
+	    tick != thread.spurious_tick) {
+		thread.spurious_address = fault->address;
+		thread.spurious_instruction = fault->instruction;
+		thread.spurious_tick = tick;
+		thread.n_spurious = 0;
+	}
+	if (++thread.n_spurious < SPURIOUS_MAX)
+		return ADSM_FAULT_SERVED;
+	thread.n_spurious = 0;
+	return ADSM_FAULT_FOREIGN;
+}
+
+/*
+ * One instruction that needs two blocks, where the rolling size has room for one: opening each closes the
+ * other for ever. It shows as two addresses that fault in turn, at one instruction; then both may stay.
+ */
+static bool straddles(const struct adsm_fault *fault)
+{
+	bool again = fault->instruction == thread.last_instruction && fault->address == thread.last_address[1];
+
+	thread.n_turns = again ? thread.n_turns + 1 : 0;
+	thread.last_instruction = fault->instruction;
+	thread.last_address[1] = thread.last_address[0];
+	thread.last_address[0] = fault->address;
+	return thread.n_turns >= TURNS_MAX;
+}
+
+/*
+ * A touch that has waited was served. Calls may close the block again before the instruction has run, each time: the
+ * thread that makes them is woken by what is done here, and may run first. So a touch that comes again keeps the next
+ * call off for a moment, a longer one each time.
+ */
+static void keep_calls_off(struct adsm_home *home, const struct adsm_fault *fault)
+{
+	bool again = fault->address == thread.waited_address && fault->instruction == thread.waited_instruction;
+
+	thread.n_again = again && thread.n_again < AGAIN_MAX ? thread.n_again + 1 : again ? AGAIN_MAX : 0;
+	thread.waited_address = fault->address;
+	thread.waited_instruction = fault->instruction;
+	if (thread.n_again > 1)
+		atomic_store(&home->calls_from_ns, adsm_os_now_ns() + (AGAIN_NS << thread.n_again));
+}
+
+static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b, const struct adsm_fault *fault,
+				   const char *why, int error)
+{
+	if (error == -ENODEV && atomic_load(&object->home->device->lost))
+		why = adsm_home_reason(object->home, error);
+	adsm_error("%s of %p fails: block %u of the object at %p (%zu bytes): %s (error %d)",
+		   fault->write ? "write" : "read", (void *)fault->address, b, (void *)object->start,
+		   object->size, why, error);
+	return ADSM_FAULT_LOST;
+}
+
+static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_fault *fault, unsigned *ret_signals,
+				    uint32_t *ret_ahead)
+{
+	enum adsm_block_event event = fault->write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
+	unsigned needed = fault->write ? ADSM_PROT_RW : ADSM_PROT_READ;
+	struct adsm_home *home = object->home;
+	uint32_t b = (uint32_t)((fault->address - object->start) >> object->blocks.shift);
+	uint64_t birth = object->birth;
+	uint32_t n;
+	int error;
+
+	if (object->device_only)
+		return ADSM_FAULT_FOREIGN;
+	if (adsm_advises(object) && adsm_advice_touch(object, fault->address, fault->write))
+		return ADSM_FAULT_SERVED;
+	if (!adsm_touching) {	/* else it is the same signal, that has waited */
+		adsm_count(&object->counters, signals, 1);
+		*ret_signals = 1;
+	}
+	for (;;) {
+		uint64_t seq;
+
+		if (object->blocks.at[b].view >= needed)
+			return spurious(home, fault);
+		if (!adsm_block_blocked(object, b)) {
+			seq = adsm_block_must_wait(object, b, event);
+			if (!seq)
+				break;
+			adsm_retire(home);
+			if (!adsm_block_must_wait(object, b, event))
+				break;
+			if (adsm_options.touch == ADSM_TOUCH_ERROR)
+				return lost(object, b, fault, "a call that uses it runs, and ADSM_TOUCH=error", -EBUSY);
+			if (thread.failed_waits >= WAIT_TRIES) {
+				thread.failed_waits = 0;
+				return lost(object, b, fault, "cannot wait for the call that uses it", -EIO);
+			}
+			fault->wait = wait_for_call;
+			fault->wait_device = home;
+			fault->wait_seq = seq;
+			return ADSM_FAULT_WAIT;
+		}
+		/* What is waited for may be this; the evictor may be at work elsewhere. */
+		if (!adsm_fetch_ahead(home))
+			adsm_home_wait(home);
+		if (!object->live || object->birth != birth)
+			return ADSM_FAULT_FOREIGN;
+	}
+	if (object->blocks.at[b].state == ADSM_INVALID && adsm_object_lost(object))
+		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
+			    -ENODEV);
+	adsm_note_fault(object, b, fault->write);
+	n = adsm_block_window(object, b, event);
+	adsm_spare = straddles(fault);
+	error = adsm_blocks_access(object, b, n, event, true);
+	adsm_spare = false;
+	if (error == -ENOMEM)
+		return lost(object, b, fault, "the process has no memory mappings left (vm.max_map_count)", error);
+	if (error)
+		return lost(object, b, fault, "its transfer failed", error);
+	if (!fault->write)
+		adsm_want_ahead(object, b + n);
+	adsm_count(&object->counters, ahead_blocks, n - 1);
+	*ret_ahead = n - 1;
+	thread.n_spurious = 0;
+	return ADSM_FAULT_SERVED;
+}
+
+/* This thread has the lock of the object's home. */
+static bool enqueues_for(uintptr_t address)
+{
+	const struct adsm_object *object = adsm_enqueuing ? adsm_index_find(address) : NULL;
+
+	return object && object->home == adsm_enqueuing;
+}
+
+static void out_of_patience(void)
+{
+	adsm_error("%s of %p by the driver fails: its page is closed, and what opens it has waited for the driver for "
+		   "%u seconds; what the driver reads and writes during a call must not be in shared memory",
+		   thread.inside->write ? "write" : "read", (void *)thread.inside->address,
+		   (unsigned)(ADSM_INSIDE_NS / 1000000000));
+	adsm_os_die(SIGBUS);
+}
+
+static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm_fault *fault)
+{
+	uint64_t start = adsm_os_now_ns(), moved = adsm_moved_ns, spent = adsm_spent_ns(), ns;
+	enum adsm_fault_result result = ADSM_FAULT_FOREIGN;
+	struct adsm_object *object;
+	struct adsm_cause cause;
+	uint32_t ahead = 0;
+	unsigned n_signals = 0;
+
+	if (adsm_is_child() && adsm_index_find(fault->address))
+		adsm_error("access to %p in the child of a fork: shared objects stay with the parent",
+			   (void *)fault->address);
+	if (!adsm_started())
+		return ADSM_FAULT_FOREIGN;
+	if (enqueues_for(fault->address)) {
+		adsm_error("%s of %p fails: what the driver needs while it is given a command (a kernel's values, a "
+			   "list of copies) must not be in shared memory", fault->write ? "write" : "read",
+			   (void *)fault->address);
+		return ADSM_FAULT_LOST;
+	}
+	adsm_in_fault++;
+	object = adsm_object_lock(fault->address);
+	if (object) {
+		if (adsm_observes(~0u)) {
+			cause = adsm_cause;
+			adsm_set_cause_of_fault(fault);
+		}
+		result = serve(object, fault, &n_signals, &ahead);
+		if (adsm_observes(ADSM_OBSERVE_ADVICE))
+			adsm_advice_touched();
+		if (result == ADSM_FAULT_SERVED && adsm_touching)
+			keep_calls_off(object->home, fault);
+		adsm_home_unlock(object->home, NULL);
+		ns = adsm_os_now_ns() - start;
+		/* What was spent meanwhile is in it. */
+		adsm_set_spent(spent + ns);
+		ns -= adsm_moved_ns - moved;
+		adsm_count(&object->counters, fault_ns, ns);
+		if (adsm_observes(~0u)) {
+			adsm_observe_fault(object, fault->address, fault->write, n_signals, ahead, start, ns);
+			adsm_cause = cause;
+		}
+	}
+	adsm_in_fault--;
+	if (adsm_touching && result != ADSM_FAULT_WAIT)
+		adsm_touch_end();
+	return result;
+}
+
+/* Its locks are held: no handler of the program's runs meanwhile, and it does not go on for ever. */
+static __attribute__((noinline)) enum adsm_fault_result handle_inside(struct adsm_fault *fault)
+{
+	const struct adsm_os_patience patience = adsm_os_patience;
+	const struct adsm_fault *outer = thread.inside;
+	enum adsm_fault_result result;
+
+	thread.inside = fault;
+	adsm_os_patience = (struct adsm_os_patience){ adsm_os_now_ns() + ADSM_INSIDE_NS, out_of_patience };
+	while ((result = handle_fault(fault)) == ADSM_FAULT_WAIT)
+		fault->wait(fault);
+	adsm_os_patience = patience;
+	thread.inside = outer;
+	return result;
+}
+
+enum adsm_fault_result adsm_on_fault(struct adsm_fault *fault)
+{
+	bool ours;
+
+	if (!fault->cramped)
+		return adsm_inside_faults(fault) ? handle_inside(fault) : handle_fault(fault);
+	ours = atomic_load(&adsm_life.state) == ADSM_STARTED && adsm_is_shared((void *)fault->address);
+	return ours ? ADSM_FAULT_LOST : ADSM_FAULT_FOREIGN;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* hold.h - ranges that stay open: adsmHold(). */
+#ifndef ADSM_HOLD_H
+#define ADSM_HOLD_H
+
+#include <stddef.h>
+
+/* @where: code address of who asks. */
+int adsm_hold(void *p, size_t size, unsigned access, const void *where);
+int adsm_unhold(void *p, size_t size);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* sync.c - waiting for calls as threads do: what the protocol wants back is fetched, what failed is told. */
+#include "run/sync.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "core/block.h"
+#include "core/observe.h"
+#include "run/caller.h"
+#include "run/wait.h"
+
+/* Protocols that see no accesses fetch here what the calls that have ended wrote. Lock held. */
+static int acquire(struct adsm_home *home)
+{
+	struct adsm_object *object = home->n_undetected ? home->open : NULL;
+	int error = 0;
+
+	while (object) {
+		bool ended = adsm_object_use_seq(object) <= atomic_load(&home->completed);
+
+		if (!object->blocks.protocol->detects && ended && !object->freeing) {
+			int failed = 0;
+			bool lost;
+
+			if (object->blocks.n_busy || object->blocks.n_sending) {
+				/* Another thread's sync is fetching what this one needs too. */
+				adsm_home_wait(home);
+				object = home->open;
+				continue;
+			}
+
+			lost = object->blocks.n_in[ADSM_INVALID] && adsm_object_lost(object);
+			if (!lost)
+				failed = adsm_object_sync(object);
+			/* Or only the fetch has found out. */
+			lost |= failed == -ENODEV && object->blocks.n_in[ADSM_INVALID];
+			if (lost && object->blocks.at[0].view != ADSM_PROT_NONE) {
+				/* Told once, and never to be read as if it were there. */
+				adsm_object_close_view(object);
+				failed = -ENODEV;
+			}
+			if (failed && !error)
+				error = failed;
+		}
+		object = object->open ? object->open_next : home->open;
+	}
+	return error;
+}
+
+/* Wait for this thread's only call. 0, with how it ended; negative: could not wait. */
+static int wait_for_one(struct adsm_home *home, int *ret_status)
+{
+	uint64_t start = adsm_os_now_ns();
+	int error;
+
+	do
+		error = home->device->backend->event_wait(home->device, adsm_calls.last_event[home->index], ret_status);
+	while (error == -EINTR);
+	adsm_note_wait(home->index, start);
+	return error ? adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
+				 adsm_error_string(error)) : 0;
+}
+
+static int sync_home(struct adsm_home *home)
+{
+	uint64_t seq = adsm_calls.last_seq[home->index];
+	/* Where a fault may not ask the backend whether a call has ended, somebody has to take note of it. */
+	bool one = adsm_calls.n_calls[home->index] == 1 && !home->n_undetected && !home->has_service;
+	struct adsm_sigset old;
+	int error = 0, failed;
+
+	if (!seq && !home->n_undetected)
+		return 0;
+	if (seq) {
+		/* The usual case, one call that goes well, needs no lock and no system call. */
+		int status = 0;
+
+		error = one ? wait_for_one(home, &status) : adsm_wait_call(home, seq);
+		if (error)
+			return error;
+		if (one && !status) {
+			adsm_calls.last_seq[home->index] = adsm_calls.n_calls[home->index] = 0;
+			return 0;
+		}
+		error = adsm_wait_call(home, seq);	/* ended, or about to be seen so */
+		if (error)
+			return error;
+	}
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	error = adsm_caller_collect(home->index);
+	failed = acquire(home);
+	adsm_fetch_expected(home);
+	adsm_home_unlock(home, &old);
+	adsm_calls.last_seq[home->index] = adsm_calls.n_calls[home->index] = 0;
+	if (error) {
+		/* The device knows best what happened to it. */
+		if (!home->device->backend->status(home->device))
+			adsm_fail(error, "a call on device %d failed: %s", home->index, adsm_error_string(error));
+		return error;
+	}
+	if (failed)
+		return adsm_fail(failed, "an object could not be fetched from device %d: %s", home->index,
+				 adsm_error_string(failed));
+	return 0;
+}
+
+int adsm_sync_foreign(struct adsm_home *home)
+{
+	struct adsm_sigset old;
+	uint64_t seq;
+	int error;
+
+	/* A touch waits for what it needs. */
+	if (!atomic_load(&home->n_undetected))
+		return 0;
+	adsm_home_lock(home, &old);
+	/* Objects whose accesses are not seen need all of it now; and that a call has ended backends may tell late. */
+	seq = home->last_seq;
+	adsm_home_unlock(home, &old);
+	error = adsm_wait_call(home, seq);
+	if (error)
+		return error;
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	error = acquire(home);
+	adsm_home_unlock(home, &old);
+	return error ? adsm_fail(error, "an object could not be fetched from device %d: %s", home->index,
+				 adsm_error_string(error)) : 0;
+}
+
+int adsm_sync(const void *where)
+{
+	int error = 0;
+
+	adsm_calls_renew();
+	adsm_because(ADSM_WHY_SYNC, where, "");
+	for (int i = 0; i < adsm_n_homes; i++) {
+		int failed = sync_home(&adsm_homes[i]);
+
+		if (!error)
+			error = failed;
+	}
+	adsm_because(ADSM_WHY_OTHER, NULL, "");
+	return error;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* wait.c - waiting for calls. */
+#include "run/wait.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "core/observe.h"
+#include "run/caller.h"
+#include "run/gather.h"
+
+#define ASK_TRIES 100		/* the backend may say so often that a call it waited for has not ended */
+
+_Thread_local struct adsm_home *adsm_touching;	/* counted in its field of that name */
+
+/* A call has ended with @status: in order, under the lock. */
+static void finish(struct adsm_home *home, const struct adsm_call *call, int status)
+{
+	uint64_t ns;
+
+	if (status) {
+		if (call->thread)	/* else the program asks its driver */
+			adsm_caller_failed(call->caller, call->thread, home->index, status);
+		if (status == -ENODEV && !home->lost_seq)
+			home->lost_seq = call->seq;
+	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
+		adsm_note_kernel(home, call, ns);
+	}
+	atomic_store(&home->completed, call->seq);
+	adsm_home_notify(home);
+}
+
+void adsm_retire(struct adsm_home *home)
+{
+	/* Where the backend may not be asked inside a fault, the watcher asks, when somebody waits. */
+	if (adsm_in_fault && home->has_service)
+		return;
+	while (atomic_load(&home->completed) < home->last_seq) {
+		uint64_t seq = atomic_load(&home->completed) + 1;
+		const struct adsm_call *call = &home->pending[seq % ADSM_PENDING_MAX];
+		int status = call->failed;
+
+		if (!status && !call->event.seq)
+			break;
+		if (!status && home->device->backend->event_query(home->device, call->event, &status) <= 0)
+			break;
+		finish(home, call, status);
+	}
+}
+
+/* The same where the backend may not be asked: the watcher asks, and tells. @timeout_ns 0: whenever that is. */
+static void wait_told(struct adsm_home *home, uint64_t seq, uint64_t timeout_ns, bool *ret_done)
+{
+	struct adsm_sigset old;
+	uint32_t tick;
+
+	adsm_home_lock(home, &old);
+	tick = atomic_load(&home->tick);
+	*ret_done = atomic_load(&home->completed) >= seq;
+	atomic_fetch_add(&home->n_waiting, 1);	/* left behind, it costs a needless wake */
+	adsm_home_unlock(home, &old);
+	if (!*ret_done) {
+		adsm_os_poke(&home->watch_word);
+		adsm_os_wait(&home->tick, tick, timeout_ns, false);
+	}
+	atomic_fetch_sub(&home->n_waiting, 1);
+}
+
+/* Sleep until call @seq has ended, a signal handler has run, or waiting failed. No lock held. */
+static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_done)
+{
+	struct adsm_sigset old;
+	struct adsm_call call;
+	int status, error;
+	bool gathered;
+
+	if (!ask) {
+		wait_told(home, seq, 0, ret_done);
+		return 0;
+	}
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	*ret_done = atomic_load(&home->completed) >= seq;
+	call = home->pending[seq % ADSM_PENDING_MAX];
+	gathered = home->gather.seq && home->gather.seq <= seq;
+	adsm_home_unlock(home, &old);
+	if (*ret_done)
+		return 0;
+	/* It has to end, so it needs an event. */
+	if (gathered)
+		return adsm_gather_end(home);
+	error = home->device->backend->event_wait(home->device, call.event, &status);
+	if (error)
+		return error;
+	adsm_home_lock(home, &old);
+	adsm_retire(home);
+	if (atomic_load(&home->completed) + 1 == seq)
+		finish(home, &call, status);
+	*ret_done = atomic_load(&home->completed) >= seq;
+	if (!*ret_done)
+		call = home->pending[(atomic_load(&home->completed) + 1) % ADSM_PENDING_MAX];
+	adsm_home_unlock(home, &old);
+	/* One that came before may have got its event after it (gather.h), and end later. */
+	return *ret_done || !call.event.seq ? 0 : home->device->backend->event_wait(home->device, call.event, &status);
+}
+
+static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
+{
+	uint64_t start;
+	int error, tries = 0;
+	bool done;
+
+	if (atomic_load(&home->completed) >= seq)
+		return 0;
+	start = adsm_os_now_ns();
+	do {
+		error = wait_once(home, seq, ask, &done);
+		/* It has ended, they say, but when asked they do not know: not for ever. */
+		if (ask && !error && !done && ++tries > ASK_TRIES)
+			error = -EIO;
+	} while (!done && (!error || error == -EINTR));
+	adsm_note_wait(home->index, start);
+	if (error)
+		return adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
+				 adsm_error_string(error));
+	return 0;
+}
+
+int adsm_wait_call(struct adsm_home *home, uint64_t seq)
+{
+	return wait_call(home, seq, true);
+}
+
+bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns)
+{
+	bool done = atomic_load(&home->completed) >= seq;
+	uint64_t now;
+
+	while (!done && (now = adsm_os_now_ns()) < until_ns)
+		wait_told(home, seq, until_ns - now, &done);
+	return done;
+}
+
+void adsm_quiesce(void)
+{
+	for (int i = 0; i < adsm_n_homes; i++) {
+		struct adsm_home *home = &adsm_homes[i];
+		struct adsm_sigset old;
+		uint64_t seq;
+
+		adsm_home_lock(home, &old);
+		seq = home->last_seq;
+		adsm_home_unlock(home, &old);
+		adsm_wait_call(home, seq);
+	}
+}
+
+void adsm_watch_calls(struct adsm_home *home)
+{
+	while (!atomic_load(&home->stop)) {
+		struct adsm_sigset old;
+		uint64_t seq = 0;
+
+		adsm_home_lock(home, &old);
+		if (atomic_load(&home->completed) < home->last_seq)
+			seq = atomic_load(&home->completed) + 1;
+		/* One that gathers commands goes on doing so until somebody waits for it. */
+		if (seq == home->gather.seq && !atomic_load(&home->n_waiting))
+			seq = 0;
+		adsm_home_unlock(home, &old);
+		if (!seq)
+			return;
+		if (adsm_wait_call(home, seq))	/* an error that may pass: try again soon */
+			adsm_os_wait(&home->watch_word, atomic_load(&home->watch_word), 1000000, false);
+	}
+}
+
+/* ---- touches */
+
+/* Later calls let those pass that wait in a touch. A wait left by a jump is forgotten at the thread's next one. */
+static bool start_touching(struct adsm_home *home)
+{
+	if (adsm_touching)
+		return false;	/* this is a signal handler within another wait */
+	adsm_touching = home;
+	atomic_fetch_add(&home->touching, 1);
+	return true;
+}
+
+void adsm_touch_end(void)
+{
+	struct adsm_home *home = adsm_touching;
+	int n = home ? atomic_load(&home->touching) : 0;
+
+	adsm_touching = NULL;
+	while (n > 0 && !atomic_compare_exchange_weak(&home->touching, &n, n - 1))
+		;
+	if (home)
+		adsm_home_notify(home);
+}
+
+int adsm_touch_wait(struct adsm_home *home, uint64_t seq)
+{
+	uint64_t start = adsm_os_now_ns();
+	bool done;
+	int error;
+
+	start_touching(home);
+	error = wait_once(home, seq, !home->has_service, &done);
+	adsm_note_wait(home->index, start);
+	return error == -EINTR ? 0 : error;
+}
+
+int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset *old)
+{
+	int in_fault = adsm_in_fault, error;
+	bool started;
+
+	/* Signal handlers run meanwhile, and may never come back. */
+	adsm_in_fault = 0;
+	adsm_home_unlock(home, old);
+	started = start_touching(home);
+	error = wait_call(home, seq, !in_fault || !home->has_service);
+	adsm_home_lock(home, old);
+	adsm_in_fault = in_fault;
+	/* With the lock in hand: what waited is done before the next call. */
+	if (started)
+		adsm_touch_end();
+	return error;
+}
+
+/* ---- blocks */
+
+int adsm_block_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, bool open,
+		     struct adsm_sigset *old)
+{
+	return adsm_blocks_ready(object, b, 1, event, open, old);
+}
+
+int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum adsm_block_event event, bool open,
+		      struct adsm_sigset *old)
+{
+	struct adsm_home *home = object->home;
+	uint64_t birth = object->birth;
+	int error = 0;
+
+	for (;;) {
+		uint64_t seq;
+
+		if (!object->live || object->freeing || object->birth != birth)
+			return adsm_fail(-EINVAL, "the object was freed meanwhile");
+		if (adsm_block_blocked(object, b)) {
+			adsm_home_wait(home);
+			continue;
+		}
+		seq = adsm_block_must_wait(object, b, event);
+		if (!seq)
+			break;
+		error = adsm_wait_unlocked(home, seq, old);
+		if (error)
+			return error;
+	}
+	if (object->blocks.at[b].state == ADSM_INVALID && event != ADSM_EVENT_OVERWRITE && adsm_object_lost(object))
+		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device: %s", b,
+				 (void *)object->start, adsm_home_reason(home, -ENODEV));
+	error = adsm_blocks_access(object, b, n, event, open);
+	if (error)
+		return adsm_fail(error, "block %u of the object at %p: its transfer failed: %s", b,
+				 (void *)object->start, adsm_home_reason(home, error));
+	return 0;
+}

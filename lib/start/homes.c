@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* homes.c - homes are opened and closed. */
+#include "start/homes.h"
+
+#include <string.h>
+
+#include "base/options.h"
+#include "core/arena.h"
+#include "core/block.h"
+#include "observe/trace.h"
+#include "run/fault.h"
+#include "run/helpers.h"
+#include "start/at_exit.h"
+
+/* Drivers take signals of the program's, when they are only asked for devices, too: LLVM in them those that end it. */
+static struct adsm_actions actions;
+
+void adsm_homes_keep_actions(void)
+{
+	adsm_os_actions_get(&actions);
+}
+
+void adsm_homes_restore_actions(void)
+{
+	adsm_os_actions_restore(&actions);
+}
+
+void adsm_homes_close(void)
+{
+	for (int i = 0; i < adsm_n_homes; i++) {
+		adsm_helpers_stop(&adsm_homes[i]);
+		adsm_objects_give_up(&adsm_homes[i]);
+		adsm_homes[i].device->backend->close(adsm_homes[i].device);
+		adsm_homes[i].device = NULL;
+	}
+	adsm_n_homes = 0;
+}
+
+static void set_policy(struct adsm_policy *policy)
+{
+	*policy = (struct adsm_policy){ .fixed_limit = adsm_options.rolling_size };
+	if (adsm_options.evict_batch == 1)
+		return;
+	policy->batch_bytes = adsm_options.evict_batch;
+	if (adsm_options.rolling_size == ADSM_ROLLING_AUTO)
+		policy->keep_bytes = adsm_options.fault_ahead;
+}
+
+/* The next home, for a backend's device; known once it is ready. */
+int adsm_homes_add(const struct adsm_backend *backend, int index)
+{
+	const struct adsm_backend_config config = {
+		.arena_fd = adsm_arena.fd,
+		.arena_base = adsm_arena.base,
+		.arena_size = adsm_arena.size,
+		.alias_base = adsm_arena.alias,
+	};
+	struct adsm_home *home = &adsm_homes[adsm_n_homes];
+	struct adsm_device *device;
+	int error = backend->open(index, &config, &device);
+
+	if (error)
+		return error;
+	memset(home, 0, sizeof(*home));
+	adsm_mutex_init(&home->call_mutex);
+	home->index = adsm_n_homes;
+	home->device = device;
+	set_policy(&home->policy);
+	error = adsm_service_start(home);
+	if (error) {
+		backend->close(device);
+		home->device = NULL;
+		return error;
+	}
+	if (device->caps.ends_at_exit)
+		adsm_at_exit_watch();
+	adsm_trace_device(home->index, backend->name, device->name);
+	adsm_n_homes++;
+	return 0;
+}
+
+/* All of them, or none. */
+static int open_homes(const struct adsm_backend *backend, int n_devices)
+{
+	int error = 0;
+
+	for (int i = 0; i < n_devices && i < ADSM_MAX_DEVICES && !error; i++)
+		error = adsm_homes_add(backend, i);
+	adsm_os_actions_restore(&actions);
+	if (!error)
+		error = adsm_engine->start(adsm_on_fault);
+	if (error)
+		adsm_homes_close();
+	return error;
+}
+
+/* With an arena for which there is room, and for what the devices want. */
+int adsm_homes_open(const struct adsm_backend *backend, int n_devices)
+{
+	int error = open_homes(backend, n_devices);
+
+	while (adsm_arena_is_too_large(error)) {
+		if (!error) {
+			adsm_engine->stop();
+			adsm_homes_close();
+		}
+		error = adsm_arena_shrink();
+		if (!error)
+			error = open_homes(backend, n_devices);
+	}
+	return error;
+}

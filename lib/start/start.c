@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - start and stop.
+ *
+ * Locks, outermost first; none is taken while one further down is held:
+ *   start.c's mutex     starting and stopping
+ *   home->call_mutex    one call of a device is being entered: the order of calls
+ *   object.c's mutex    slots, arena ranges
+ *   kernel.c's mutex    modules, assignments
+ *   home->lock          states, views, queues, pending calls; the only one the fault path takes, held only
+ *                       with signals blocked by adsm_os_signals_block(), never across a wait for a kernel, a
+ *                       system call of the application's or a callback
+ *
+ * A thread that has any of them, or is in a driver, cannot be cancelled: adsm_mutex_lock(), adsm_os_signals_block().
+ */
+#include "start/start.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "core/arena.h"
+#include "core/block.h"
+#include "core/index.h"
+#include "core/life.h"
+#include "core/shared.h"
+#include "observe/observe.h"
+#include "observe/trace.h"
+#include "run/kernel.h"
+#include "run/wait.h"
+#include "start/homes.h"
+
+static struct adsm_mutex start_mutex = ADSM_MUTEX_INIT;
+
+static void report_at_exit(void)
+{
+	if (adsm_started())
+		adsm_observe_end();
+}
+
+static void in_child(void)
+{
+	adsm_options_child();
+	/* Or the thread that was starting or stopping it, and is not here, leaves it as it is. */
+	bool between = pthread_mutex_trylock(&start_mutex.mutex);
+
+	if (!between)
+		pthread_mutex_unlock(&start_mutex.mutex);
+	if (atomic_load(&adsm_life.state) == ADSM_STARTED)
+		adsm_trace_forget();
+	if (between || atomic_load(&adsm_life.state) != ADSM_STOPPED)
+		adsm_become_child();
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+static void warn_if_bypassed(void)
+{
+	char path[PATH_MAX];
+
+	if (adsm_os_is_bypassed() && !adsm_os_library_path(path, sizeof(path)))
+		adsm_warn("opened with dlopen: read(), memcpy() and others do not know shared memory; preload the "
+			  "library (LD_PRELOAD=%s) or use adsmHold() around them", path);
+}
+
+static int start(void)
+{
+	static bool registered;
+	const struct adsm_backend *backend;
+	int n_devices, error;
+
+	error = adsm_options_load();
+	if (error)
+		return error;
+	error = adsm_observe_start();
+	if (error)
+		return error;
+	error = adsm_index_init();
+	if (!error && !adsm_life.unforked)
+		error = adsm_os_fork_mark(&adsm_life.unforked);
+	if (error) {
+		adsm_say("no address space for the library's tables (ulimit -v)");
+		goto end_observing;
+	}
+	error = adsm_arena_create(adsm_options.arena_address, adsm_options.arena_size);
+	if (error)
+		goto end_observing;
+	adsm_homes_keep_actions();
+	error = adsm_backend_find(adsm_options.backend, &backend, &n_devices);
+	adsm_homes_restore_actions();
+	if (error)
+		goto destroy_arena;
+	error = adsm_homes_open(backend, n_devices);
+	if (error)
+		goto destroy_arena;
+	adsm_arena_close_file();
+	if (!registered) {
+		atexit(report_at_exit);
+		registered = true;
+		warn_if_bypassed();
+	}
+	return 0;
+
+destroy_arena:
+	adsm_arena_destroy();
+end_observing:
+	adsm_observe_end();
+	return error;
+}
+
+/* What the system refuses to whoever asks for more than it may have. */
+static void say_limit(int error)
+{
+	static const struct { int error; const char *limits; } rows[] = {
+		{ EMFILE, " (ulimit -n)" }, { ENFILE, " (of all programs together)" }, { EFBIG, " (ulimit -f)" },
+		{ ENOMEM, " (ulimit -v)" }, { EAGAIN, " (ulimit -u, ulimit -v)" },
+	};
+	const char *limits = "";
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		limits = rows[i].error == -error ? rows[i].limits : limits;
+	adsm_say("the library cannot start: %s%s", strerror(-error), limits);
+}
+
+/* With start_mutex. */
+static int start_now(void)
+{
+	unsigned n_said;
+	char *before;
+	int error;
+
+	if (atomic_load(&adsm_life.state) == ADSM_STARTED)
+		return 0;
+	before = adsm_error_keep();
+	n_said = adsm_n_said();
+	error = start();
+	if (error) {
+		free(before);
+		if (n_said == adsm_n_said())
+			say_limit(error);
+		return error;
+	}
+	/* Backends that were looked for in vain have said why. */
+	adsm_error_back(before);
+	adsm_life.epoch++;
+	adsm_counters_reset(&adsm_total);
+	atomic_store(&adsm_shared_range.start, adsm_arena.base);
+	atomic_store(&adsm_shared_range.size, adsm_arena.size);
+	atomic_store(&adsm_life.state, ADSM_STARTED);
+	return 0;
+}
+
+/* Whoever needed it may not look at what it was told: why it failed is told once. With start_mutex. */
+static int start_and_tell(void)
+{
+	int error = start_now();
+
+	if (error)
+		adsm_error_once();
+	else
+		adsm_error_forget();
+	return error;
+}
+
+int adsm_start(void)
+{
+	int error;
+
+	if (adsm_is_child())
+		return adsm_fail(-ENOTSUP, "the child of a fork cannot use the library before it calls exec");
+	if (atomic_load_explicit(&adsm_life.state, memory_order_acquire) == ADSM_STARTED)
+		return 0;
+	adsm_mutex_lock(&start_mutex);
+	error = start_and_tell();
+	adsm_mutex_unlock(&start_mutex);
+	return error;
+}
+
+/* The library runs on a context of the program's, and otherwise would have looked for devices as @option says. */
+static struct {
+	const struct adsm_backend *backend;	/* NULL: it does not */
+	char option[64];
+} lent;
+
+/* The program may end it as soon as the library has: the next start is without. With start_mutex. */
+static void forget_context(void)
+{
+	if (!lent.backend)
+		return;
+	lent.backend->use_context(NULL, NULL);
+	adsm_options_set("backend", lent.option);
+	lent.backend = NULL;
+}
+
+/* Start on a context of the program's. With start_mutex. */
+static int start_on(const struct adsm_backend *backend, void *context, void *device)
+{
+	int error;
+
+	error = adsm_options_load();	/* which say where the driver is */
+	if (!error)
+		error = backend->use_context(context, device);
+	if (error)
+		return error;
+	lent.backend = backend;
+	adsm_format(lent.option, sizeof(lent.option), "%s", adsm_options.backend);
+	error = adsm_options_set("backend", backend->name);
+	if (!error)
+		error = start_now();
+	if (error)
+		forget_context();
+	return error;
+}
+
+/* A further home, for a context of the program's. With start_mutex. */
+static int add_home(const struct adsm_backend *backend, void *context, void *device)
+{
+	int error, n;
+
+	/* The wrapped one, where all are. */
+	if (!strcmp(adsm_homes[0].device->backend->name, backend->name))
+		backend = adsm_homes[0].device->backend;
+	if (adsm_n_homes == ADSM_MAX_DEVICES)
+		return adsm_fail(-ENODEV, "there are %d devices already", ADSM_MAX_DEVICES);
+	error = backend->use_context(context, device);
+	n = error ? error : backend->probe();
+	if (n <= 0)
+		return n ? n : -ENODEV;
+	return adsm_homes_add(backend, n - 1);
+}
+
+int adsm_start_with(const char *name, void *context, void *device, struct adsm_home **ret_home)
+{
+	const struct adsm_backend *backend = adsm_backend_named(name);
+	int error = 0;
+
+	if (adsm_is_child())
+		return adsm_start();
+	if (!backend)
+		return adsm_fail(-ENOTSUP, "the library was built without the backend '%s'", name);
+	adsm_mutex_lock(&start_mutex);
+	*ret_home = adsm_home_of(context);
+	if (!*ret_home) {
+		error = adsm_started() ? add_home(backend, context, device) : start_on(backend, context, device);
+		if (!error) {
+			*ret_home = &adsm_homes[adsm_n_homes - 1];
+			atomic_store(&(*ret_home)->native_context, context);
+		}
+	}
+	adsm_mutex_unlock(&start_mutex);
+	return error;
+}
+
+int adsm_stop(void)
+{
+	int error = 0;
+
+	if (adsm_is_child())
+		return adsm_start();
+	adsm_mutex_lock(&start_mutex);
+	if (atomic_load(&adsm_life.state) != ADSM_STARTED)
+		goto unlock;
+	if (adsm_objects_alive() || adsm_modules_alive()) {
+		error = adsm_fail(-EBUSY, "%zu objects and %zu modules are still alive", adsm_objects_alive(),
+				  adsm_modules_alive());
+		goto unlock;
+	}
+	adsm_quiesce();
+	adsm_observe_end();
+	atomic_store(&adsm_shared_range.size, 0);
+	atomic_store(&adsm_life.state, ADSM_STOPPED);
+	adsm_engine->stop();
+	adsm_modules_end();
+	adsm_homes_close();
+	forget_context();
+	adsm_arena_destroy();
+unlock:
+	adsm_mutex_unlock(&start_mutex);
+	return error;
+}
