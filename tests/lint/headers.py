@@ -12,7 +12,8 @@ LANGUAGES = {
     "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"],
               ["include/adsm.h", "include/adsm_opencl.h"]),
     "gnu11": (["-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wstrict-prototypes"],
-              sorted(tree.files(["include", "lib", "backends", "protocols", "parboil"], (".h",)))),
+              sorted(tree.files(["include", "lib", "backends", "protocols", "interpose", "tools", "parboil"],
+                                (".h",)))),
 }
 # Small programs that a header must also carry.
 BODIES = {
@@ -40,7 +41,7 @@ ADSM_KERNEL(vecadd, ADSM_IN(float, a), ADSM_OUT(float, b), ADSM_VAL(int, n))
 
 options, headers = LANGUAGES[sys.argv[1]]
 folders = [f"-I{os.path.join(tree.ROOT, folder)}"
-           for folder in ["include", "lib", "backends", "protocols", "parboil", "parboil/common"]]
+           for folder in ["include", "lib", "backends", "protocols", "interpose", "parboil", "parboil/common"]]
 problems = []
 for header in headers:
     # Not everybody has OpenCL's headers.

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Files and functions are short enough to be read at once. sizes.py says which are not and have no reason in
+sizes.open; sizes.py --all says which are long."""
+import re
+import sys
+
+import tree
+
+FOLDERS = ["include", "lib", "protocols", "backends", "interpose", "tools"]
+LONGEST_FILE, LONGEST_TEST, LONGEST_FUNCTION = 600, 1000, 60
+
+
+def functions(text):
+    """Pairs of a function's name and the number of its lines, from the first of its head to its last brace."""
+    lines = text.splitlines()
+    for first, line in enumerate(lines):
+        if line != "{":
+            continue
+        head = first
+        while head > 0 and lines[head - 1] and not lines[head - 1].endswith((";", "}", "*/", "{")) and \
+                not lines[head - 1].startswith("#"):
+            head -= 1
+        last = lines.index("}", first)
+        name = re.search(r"(?!__attribute__)\b(\w+)\s*\(", " ".join(lines[head:first]))
+        yield name.group(1) if name else f"line {first + 1}", last - head + 1
+
+
+def measure():
+    """What is longer than it may be, and its length; and how many were measured."""
+    long, n_checked = {}, 0
+    for path in tree.files(FOLDERS + ["tests"], (".c", ".h", ".S", ".py")):
+        text = tree.read(path)
+        n_checked += 1
+        if len(text.splitlines()) > (LONGEST_TEST if path.startswith("tests/") else LONGEST_FILE):
+            long[path] = len(text.splitlines())
+        for name, length in functions(text) if path.endswith((".c", ".h")) and not path.startswith("tests/") else ():
+            n_checked += 1
+            if length > LONGEST_FUNCTION:
+                long[name + "()"] = length
+    return long, n_checked
+
+
+def compare(long, listed):
+    """What is wrong: the list only shrinks, and nothing on it grows."""
+    problems = []
+    for name, length in sorted(long.items()):
+        if length > listed.get(name, 0):
+            problems.append(f"{name}: {length} lines" + (f", {listed[name]} at most" if name in listed else ""))
+    return problems + [f"{name}: no longer long; take it off tests/lint/sizes.open"
+                       for name in sorted(listed.keys() - long.keys())]
+
+
+def main():
+    long, n_checked = measure()
+    if "--all" in sys.argv:
+        print("\n".join(f"{length:5} {name}" for name, length in sorted(long.items())))
+        return
+    # The name, the lines that it may have, and why.
+    rows = [line.split(None, 2) for line in tree.read("tests/lint/sizes.open").splitlines()]
+    problems = [f"{row[0]}: listed without a reason" for row in rows if len(row) < 3]
+    tree.finish(problems + compare(long, {row[0]: int(row[1]) for row in rows if len(row) > 1}), n_checked)
+
+
+if __name__ == "__main__":
+    main()
