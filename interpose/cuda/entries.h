@@ -72,13 +72,14 @@ ADSM_CU_PTDS(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size))
 ADSM_CU_PTDS(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t size))
 ADSM_CU_PTDS(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t size))
 ADSM_CU_PTDS(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size))
-ADSM_CU_PTDS(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t size))
+ADSM_CU_PTDS(cuMemcpyPeer, (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context,
+			    size_t size))
 ADSM_CU_PTSZ(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream))
 ADSM_CU_PTSZ(cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t size, CUstream stream))
 ADSM_CU_PTSZ(cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t size, CUstream stream))
 ADSM_CU_PTSZ(cuMemcpyDtoDAsync_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream))
-ADSM_CU_PTSZ(cuMemcpyPeerAsync, (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context, size_t size,
-				 CUstream stream))
+ADSM_CU_PTSZ(cuMemcpyPeerAsync, (CUdeviceptr dst, CUcontext dst_context, CUdeviceptr src, CUcontext src_context,
+				 size_t size, CUstream stream))
 ADSM_CU_PTSZ(cuMemcpyBatchAsync, (CUdeviceptr *dst, CUdeviceptr *src, size_t *sizes, size_t n, void *attributes,
 				  size_t *indices, size_t n_attributes, size_t *failed, CUstream stream))
 ADSM_CU_PTSZ(cuMemcpyBatchAsync_v2, (CUdeviceptr *dst, CUdeviceptr *src, size_t *sizes, size_t n, void *attributes,

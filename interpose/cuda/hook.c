@@ -315,7 +315,7 @@ struct adsm_home *adsm_cuda_current_home(void)
 	return adsm_foreign_home_of(context);
 }
 
-/* Was this library preloaded by its path, or by its name? What the path is from elsewhere, or to the linker, is lost. */
+/* Was this library preloaded by its path, or by its name? The path from elsewhere, or to the linker, is lost. */
 static bool is_preloaded(void)
 {
 	const char *list = adsm_os_getenv("LD_PRELOAD");

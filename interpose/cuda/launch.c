@@ -499,7 +499,7 @@ static void run_callback(CUstream stream, CUresult status, void *data)
 	function_ended(function);
 }
 
-/* The library is concerned: what it gives the driver instead. In a graph they run again and again: there as they are. */
+/* What the driver is given instead where the library is concerned. In a graph functions run again and again: as is. */
 static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamCallback *callback, void *data)
 {
 	struct adsm_home *home = adsm_cuda_concerned();

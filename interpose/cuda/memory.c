@@ -538,7 +538,8 @@ static CUresult give_back(const struct source *source, CUdeviceptr p)
 
 	if (source->ordered && !table_empty() &&
 	    adsm_cuda_capturing(adsm_cuda_stream(source->stream, source->per_thread)))
-		return source->free(source, table_find(p, &allocation) && allocation.given == p ? allocation.driver : p);
+		return source->free(source,
+				    table_find(p, &allocation) && allocation.given == p ? allocation.driver : p);
 	if (!table_free(p, &allocation))
 		return source->free(source, p);
 	if (allocation.freed)
@@ -688,7 +689,8 @@ static CUresult get_attributes(unsigned n, int *attributes, void **values, CUdev
 	if (loans && own)
 		adsm_cuda_lend(loans, n);
 	ADSM_CUDA_LENT(result, real_cu(cuPointerGetAttributes)(n, attributes, loans && own ? own : values, p),
-		       ADSM_CUDA_LOAN(attributes, n * sizeof(*attributes)), ADSM_CUDA_LOAN(values, n * sizeof(*values)));
+		       ADSM_CUDA_LOAN(attributes, n * sizeof(*attributes)),
+		       ADSM_CUDA_LOAN(values, n * sizeof(*values)));
 	if (loans && own)
 		adsm_cuda_take_back(loans, n);
 	free(own);

@@ -4,7 +4,7 @@
  * may be closed, and what opens it needs the driver, which is locked by then. So it gets memory of the library's
  * instead, which holds what is in the program's, and what it has changed there is copied back.
  *
- * Where there is no room for what a function makes, memory that is kept (kept.h) is given up, and the driver asked again.
+ * Where there is no room for what a function makes, memory that is kept (kept.h) is given up, the driver asked again.
  *
  * A row for each function that does no more than ask: how many parameters it has, which of them (a, b, …) are pointers,
  * and to how many bytes. Numbers and pointers are passed alike, in registers or words of the stack of their own, so the
@@ -86,7 +86,7 @@ typedef adsm_cuda_word word;
 #define ARGS_7 (a, b, c, d, e, f, g)
 #define ARGS_8 (a, b, c, d, e, f, g, h)
 
-/* So many bytes. A value is an int or a larger number, which its place tells. Of an array somebody else has the length. */
+/* So many bytes. A value is an int or a larger number, as its place tells; an array's length is somebody else's. */
 #define OUT(x, size) { &x, (size), NULL, NULL }
 #define OUTS(x, n, size) OUT(x, (size_t)(unsigned)n * (size))
 #define VALUE(x) OUT(x, x % 8 ? 4 : 8)

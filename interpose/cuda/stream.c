@@ -61,8 +61,8 @@ BEGIN(cuStreamBeginCapture, (CUstream stream), (stream))
 BEGIN(cuStreamBeginCapture_ptsz, (CUstream stream), (stream))
 BEGIN(cuStreamBeginCapture_v2, (CUstream stream, int mode), (stream, mode))
 BEGIN(cuStreamBeginCapture_v2_ptsz, (CUstream stream, int mode), (stream, mode))
-BEGIN(cuStreamBeginCaptureToGraph, (CUstream stream, CUgraph graph, const void *dependencies, const void *data, size_t n,
-				    int mode), (stream, graph, dependencies, data, n, mode))
+BEGIN(cuStreamBeginCaptureToGraph, (CUstream stream, CUgraph graph, const void *dependencies, const void *data,
+				    size_t n, int mode), (stream, graph, dependencies, data, n, mode))
 BEGIN(cuStreamBeginCaptureToGraph_ptsz, (CUstream stream, CUgraph graph, const void *dependencies, const void *data,
 					 size_t n, int mode), (stream, graph, dependencies, data, n, mode))
 

@@ -28,7 +28,7 @@ int adsm_cuda_acquire(struct adsm_home *home)
 {
 	int error = 0;
 
-	/* A touch waits for what it needs; where none is seen, all there is now has to end before objects are fetched. */
+	/* A touch waits for what it needs; where none is seen, all there is has to end before objects are fetched. */
 	if (atomic_load_explicit(&home->n_undetected, memory_order_relaxed))
 		error = adsm_cuda_wait_calls(home);
 	return error ? error : adsm_foreign_sync(home);

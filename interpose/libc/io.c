@@ -812,7 +812,8 @@ SLOW ssize_t mq_receive_shared(mqd_t queue, void *p, size_t size, unsigned *prio
 		error = begin_part(&io, &p, size, room, INPUT);
 	if (error)
 		return refuse(error);
-	n = end(&io, until ? real(mq_timedreceive)(queue, p, size, &own, &time) : real(mq_receive)(queue, p, size, &own));
+	n = end(&io, until ? real(mq_timedreceive)(queue, p, size, &own, &time) :
+			real(mq_receive)(queue, p, size, &own));
 	error = n >= 0 && priority ? give(priority, &own, sizeof(own)) : 0;
 	return error ? refuse(error) : n;
 }

@@ -58,7 +58,7 @@ ADSM_REAL(epoll_pwait2);
 
 static atomic_bool in_use;	/* there are shared objects, or it looks as if there will be */
 
-/* An object of the process: is it linked with the library, or is it the program, the first, and names a function of ours? */
+/* Is this object of the process linked with the library, or is it the program, the first, and names one of ours? */
 static int mentions_us(struct dl_phdr_info *info, size_t size, void *is_program)
 {
 	const char *strings = NULL;
