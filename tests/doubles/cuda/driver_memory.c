@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver_memory.c - the driver double's memory: where addresses come from, allocations, virtual memory management,
- * registered host memory, and what may be asked of a pointer.
+ * driver_memory.c - the driver double's memory: where addresses and bytes come from, allocations, and those of other
+ * processes.
  *
  * Memory is handed out in granules of one sparse file. In this process a device address is a PROT_NONE mapping; the
  * bytes are at memory_bytes.
  */
 #include "driver_own.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SLOT ((size_t)512)
 #define N_SLOTS (GRANULE / SLOT)
-#define N_FREED 64
 #define POISON 0xa5
-#define HANDLE_FIRST 0x1000
 #define POOL_ADDRESS 0x7ee000000000	/* below what is mapped anywhere, above the arena; sanitizers allow it */
 #define ASYNC_POOL_ADDRESS 0x302000000
 #ifdef __SANITIZE_THREAD__
@@ -32,21 +28,7 @@
 #define IPC_MAGIC 0x6370692d6d736461u
 #define ALLOCATION_TYPE_MANAGED 2
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 /* ---- granules: of the file, and of pools of addresses */
-
-struct granules {
-	uint64_t base;			/* of addresses; of the file 0 */
-	size_t n;
-	uint8_t *used;
-	struct {
-		size_t start, n;
-	} freed[N_FREED];		/* the last one freed is the next one used */
-	size_t n_freed;
-};
 
 static bool are_free(const struct granules *g, size_t start, size_t n)
 {
@@ -57,8 +39,7 @@ static bool are_free(const struct granules *g, size_t start, size_t n)
 	return true;
 }
 
-/* An address or offset; -1 where there is no room. */
-static uint64_t take(struct granules *g, size_t size)
+uint64_t granules_take(struct granules *g, size_t size)
 {
 	size_t n = size / GRANULE, start = g->n;
 
@@ -80,7 +61,7 @@ static uint64_t take(struct granules *g, size_t size)
 	return g->base + start * GRANULE;
 }
 
-static void give(struct granules *g, uint64_t at, size_t size)
+void granules_give(struct granules *g, uint64_t at, size_t size)
 {
 	size_t start = (at - g->base) / GRANULE, n = size / GRANULE;
 
@@ -89,6 +70,11 @@ static void give(struct granules *g, uint64_t at, size_t size)
 		memmove(g->freed, g->freed + 1, --g->n_freed * sizeof(g->freed[0]));
 	g->freed[g->n_freed].start = start;
 	g->freed[g->n_freed++].n = n;
+}
+
+bool granules_have(const struct granules *g, uint64_t address, size_t size)
+{
+	return address < g->base + g->n * GRANULE && g->base < address + size;
 }
 
 /* ---- what there is; all under the lock */
@@ -105,43 +91,11 @@ struct block {				/* memory at an address: one big allocation, or a chunk of sma
 	uint8_t *slots;			/* of a chunk: a use each */
 };
 
-struct reservation {
-	struct reservation *next;
-	uint64_t address;
-	size_t size;
-	bool own;
-};
-
-struct handle {
-	struct handle *next;
-	CUmemGenericAllocationHandle id;
-	size_t size;
-	uint64_t offset;
-	unsigned refs, mapped;
-};
-
-struct mapping {
-	struct mapping *next;
-	uint64_t address;
-	struct handle *handle;
-	bool access;
-};
-
-struct registered {
-	struct registered *next;
-	uintptr_t p, start, end;
-	unsigned flags;
-};
-
-static struct granules file, pool, async_pool, vmm_pool;
+static struct granules file, pool, async_pool;
 static struct block *blocks;
-static struct reservation *reservations;
-static struct handle *handles;
-static struct mapping *mappings;
-static struct registered *registrations;
 static struct range *ranges;		/* by address */
 static size_t n_ranges, max_ranges;
-static uint64_t n_made, n_handles = HANDLE_FIRST;
+static uint64_t n_made;
 /* Small ones that were freed: the last one is the next one used. */
 static struct {
 	struct granules *pool;
@@ -149,11 +103,6 @@ static struct {
 	size_t size;
 } freed[N_FREED];
 static size_t n_freed;
-
-static size_t round_up(size_t size, size_t to)
-{
-	return (size + to - 1) / to * to;
-}
 
 static void make_granules(struct granules *g, uint64_t base, size_t size)
 {
@@ -171,8 +120,7 @@ static int prot(void)
 	return plan.readable ? PROT_READ | PROT_WRITE : PROT_NONE;
 }
 
-/* Address space of this process and of the device's: exactly at @wanted, or 0. */
-static uint64_t reserve_at(uint64_t wanted, size_t size)
+uint64_t address_reserve_at(uint64_t wanted, size_t size)
 {
 	void *p;
 
@@ -189,8 +137,7 @@ static uint64_t reserve_at(uint64_t wanted, size_t size)
 	return 0;
 }
 
-/* Anywhere, aligned; 0: nowhere. */
-static uint64_t reserve(size_t size, size_t align)
+uint64_t address_reserve(size_t size, size_t align)
 {
 	uint64_t failed[8], address = 0;
 	size_t n_failed = 0;
@@ -214,29 +161,29 @@ static uint64_t reserve(size_t size, size_t align)
 	return address;
 }
 
-static void unreserve(uint64_t address, size_t size)
+void address_release(uint64_t address, size_t size)
 {
 	munmap((void *)(uintptr_t)address, size);
 	device_range(DRIVER_UNRESERVE, address, size, 0);
 }
 
-static void make_pool(struct granules *g, uint64_t wanted, size_t size)
+void granules_make(struct granules *g, uint64_t wanted, size_t size)
 {
 	uint64_t base = g->base;
 
 	/* A new device process has nothing yet. */
 	if (!base || device_range(DRIVER_RESERVE, base, size, 0))
-		base = wanted ? reserve_at(wanted, size) : 0;
+		base = wanted ? address_reserve_at(wanted, size) : 0;
 	if (!base)
-		base = reserve(size, GRANULE);
+		base = address_reserve(size, GRANULE);
 	make_granules(g, base, base ? size : 0);
 }
 
-static bool take_memory(size_t size, uint64_t *ret_offset)
+bool memory_take(size_t size, uint64_t *ret_offset)
 {
 	if (size > plan.memory || counts.used > plan.memory - size)
 		return false;
-	*ret_offset = take(&file, size);
+	*ret_offset = granules_take(&file, size);
 	if (*ret_offset == UINT64_MAX)
 		return false;
 	counts.used += size;
@@ -245,9 +192,9 @@ static bool take_memory(size_t size, uint64_t *ret_offset)
 	return true;
 }
 
-static void give_memory(uint64_t offset, size_t size)
+void memory_give(uint64_t offset, size_t size)
 {
-	give(&file, offset, size);
+	granules_give(&file, offset, size);
 	counts.used -= size;
 	fallocate(memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
 }
@@ -269,7 +216,7 @@ static size_t place_of(uint64_t address)
 	return low;
 }
 
-static bool add_range(struct range range)
+bool memory_add_range(struct range range)
 {
 	size_t at = place_of(range.address);
 
@@ -298,7 +245,7 @@ const struct range *memory_find_locked(uint64_t address)
 	return &ranges[at - 1];
 }
 
-static void remove_range(uint64_t address)
+void memory_remove_range(uint64_t address)
 {
 	size_t at = place_of(address);
 
@@ -306,7 +253,7 @@ static void remove_range(uint64_t address)
 	n_ranges--;
 }
 
-static const struct range *find_start(uint64_t address)
+const struct range *memory_find_start(uint64_t address)
 {
 	const struct range *range = memory_find_locked(address);
 
@@ -352,7 +299,7 @@ bool memory_is_allocation(uint64_t address)
 	bool is;
 
 	pthread_mutex_lock(&lock);
-	range = find_start(address);
+	range = memory_find_start(address);
 	is = range && range->kind != RANGE_VMM && range->kind != RANGE_HOST && range->kind != RANGE_IPC &&
 		range->kind != RANGE_GLOBAL;
 	pthread_mutex_unlock(&lock);
@@ -361,23 +308,15 @@ bool memory_is_allocation(uint64_t address)
 
 /* ---- blocks */
 
-static bool is_ours(uint64_t address, size_t size)
+bool memory_is_ours(uint64_t address, size_t size)
 {
-	const struct granules *pools[] = { &pool, &async_pool, &vmm_pool };
-
-	for (size_t i = 0; i < 3; i++) {
-		if (address < pools[i]->base + pools[i]->n * GRANULE && pools[i]->base < address + size)
-			return true;
-	}
+	if (granules_have(&pool, address, size) || granules_have(&async_pool, address, size))
+		return true;
 	for (struct block *block = blocks; block; block = block->next) {
 		if (address < block->address + block->size && block->address < address + size)
 			return true;
 	}
-	for (struct reservation *r = reservations; r; r = r->next) {
-		if (address < r->address + r->size && r->address < address + size)
-			return true;
-	}
-	return false;
+	return vmm_has(address, size);
 }
 
 static void block_free(struct block *block)
@@ -389,14 +328,14 @@ static void block_free(struct block *block)
 	*at = block->next;
 	if (block->pool) {
 		device_range(DRIVER_UNMAP, block->address, block->size, 0);
-		give(block->pool, block->address, block->size);
+		granules_give(block->pool, block->address, block->size);
 	} else {
-		unreserve(block->address, block->size);
+		address_release(block->address, block->size);
 	}
 	if (block->foreign)
 		munmap(block->bytes, block->size);
 	else
-		give_memory(block->offset, block->size);
+		memory_give(block->offset, block->size);
 	free(block->slots);
 	free(block);
 }
@@ -408,20 +347,20 @@ static struct block *block_make(size_t size, struct granules *from, bool shared)
 	struct block *block = calloc(1, sizeof(*block));
 	void *p;
 
-	if (!block || !take_memory(size, &block->offset))
+	if (!block || !memory_take(size, &block->offset))
 		goto free_block;
 	block->size = size;
 	block->bytes = memory_bytes + block->offset;
 	block->pool = from;
 	if (from) {
-		block->address = take(from, size);
+		block->address = granules_take(from, size);
 		if (block->address == UINT64_MAX)
 			goto give_back;
 	} else {
 		/* At the address of the last one, if it is free. */
-		block->address = last_own ? reserve_at(last_own, size) : 0;
+		block->address = last_own ? address_reserve_at(last_own, size) : 0;
 		if (!block->address)
-			block->address = reserve(size, GRANULE);
+			block->address = address_reserve(size, GRANULE);
 		if (!block->address)
 			goto give_back;
 		last_own = block->address;
@@ -443,7 +382,7 @@ static struct block *block_make(size_t size, struct granules *from, bool shared)
 	return block;
 
 give_back:
-	give_memory(block->offset, size);
+	memory_give(block->offset, size);
 free_block:
 	free(block);
 	return NULL;
@@ -552,8 +491,8 @@ CUresult memory_alloc(struct context *ctx, size_t size, enum range_kind kind, CU
 	}
 	if (address) {
 		block = block_of(address);
-		add_range((struct range){ .address = address, .size = size, .kind = kind, .ctx = ctx,
-					  .bytes = block->bytes + (address - block->address) });
+		memory_add_range((struct range){ .address = address, .size = size, .kind = kind, .ctx = ctx,
+						 .bytes = block->bytes + (address - block->address) });
 		*ret = address;
 		error = 0;
 	}
@@ -568,8 +507,8 @@ CUresult memory_alloc_global(struct context *ctx, size_t size, CUdeviceptr *ret,
 	pthread_mutex_lock(&lock);
 	block = block_make(round_up(size, GRANULE), &pool, false);
 	if (block) {
-		add_range((struct range){ .address = block->address, .size = size, .kind = RANGE_GLOBAL, .ctx = ctx,
-					  .bytes = block->bytes });
+		memory_add_range((struct range){ .address = block->address, .size = size, .kind = RANGE_GLOBAL,
+						 .ctx = ctx, .bytes = block->bytes });
 		*ret = block->address;
 		*ret_offset = block->offset;
 	}
@@ -579,7 +518,7 @@ CUresult memory_alloc_global(struct context *ctx, size_t size, CUdeviceptr *ret,
 
 void memory_free_now_locked(uint64_t address)
 {
-	const struct range *range = find_start(address);
+	const struct range *range = memory_find_start(address);
 	struct block *block = block_of(address);
 	size_t size;
 
@@ -588,7 +527,7 @@ void memory_free_now_locked(uint64_t address)
 	size = range->size;
 	if (plan.poison)
 		memset(range->bytes, POISON, size);
-	remove_range(address);
+	memory_remove_range(address);
 	if (block->slots)
 		small_free(block, address, size);
 	else
@@ -623,34 +562,14 @@ void memory_reset(void)
 		free(block->slots);
 		free(block);
 	}
-	while (reservations) {
-		struct reservation *r = reservations;
-
-		reservations = r->next;
-		if (r->own)
-			munmap((void *)(uintptr_t)r->address, r->size);
-		free(r);
-	}
-	while (mappings) {
-		struct mapping *mapping = mappings;
-
-		mappings = mapping->next;
-		free(mapping);
-	}
-	while (handles) {
-		struct handle *handle = handles;
-
-		handles = handle->next;
-		free(handle);
-	}
 	n_ranges = n_freed = 0;
 	if (counts.used)
 		fallocate(memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)MEMORY_FILE);
 	counts.used = 0;
 	make_granules(&file, 0, MEMORY_FILE);
-	make_pool(&pool, POOL_ADDRESS, POOL_SIZE);
-	make_pool(&async_pool, ASYNC_POOL_ADDRESS, ASYNC_POOL_SIZE);
-	make_pool(&vmm_pool, 0, VMM_POOL_SIZE);
+	granules_make(&pool, POOL_ADDRESS, POOL_SIZE);
+	granules_make(&async_pool, ASYNC_POOL_ADDRESS, ASYNC_POOL_SIZE);
+	vmm_reset();
 }
 
 /* ---- allocations */
@@ -799,569 +718,6 @@ static CUresult get_info(size_t *ret_free, size_t *ret_total)
 
 CU_IN(cuMemGetInfo_v2, (size_t *ret_free, size_t *ret_total), get_info(ret_free, ret_total))
 
-/* ---- host memory */
-
-static CUresult host_alloc(struct context *ctx, void **ret, size_t size)
-{
-	CUdeviceptr p;
-	CUresult error = memory_alloc(ctx, size, RANGE_HOST, &p);
-
-	if (!error)
-		*ret = (void *)(uintptr_t)p;
-	return error;
-}
-
-static CUresult host_free(struct context *ctx, void *p)
-{
-	const struct range *range;
-	CUresult error;
-
-	pthread_mutex_lock(&lock);
-	range = find_start((uintptr_t)p);
-	error = range && range->kind == RANGE_HOST ? 0 : CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_unlock(&lock);
-	if (error)
-		return error;
-	stream_drain(ctx);
-	memory_free_now((uintptr_t)p);
-	return 0;
-}
-
-CU_IN(cuMemHostAlloc, (void **p, size_t size, unsigned flags), host_alloc(ctx, p, size))
-CU_IN(cuMemAllocHost_v2, (void **p, size_t size), host_alloc(ctx, p, size))
-CU_IN(cuMemFreeHost, (void *p), host_free(ctx, p))
-
-CU_IN(cuMemHostGetFlags, (unsigned *flags, void *p), (*flags = 0, 0))
-
-static struct registered *registered_at(uintptr_t start, uintptr_t end)
-{
-	struct registered *each = registrations;
-
-	while (each && (each->start >= end || start >= each->end))
-		each = each->next;
-	return each;
-}
-
-static CUresult host_device_pointer(CUdeviceptr *ret, const void *p)
-{
-	const struct range *range;
-	CUresult error = CUDA_ERROR_INVALID_VALUE;
-
-	pthread_mutex_lock(&lock);
-	range = memory_find_locked((uintptr_t)p);
-	if ((range && range->kind == RANGE_HOST) || registered_at((uintptr_t)p, (uintptr_t)p + 1)) {
-		*ret = (uintptr_t)p;
-		error = 0;
-	}
-	pthread_mutex_unlock(&lock);
-	return error;
-}
-
-CU_IN(cuMemHostGetDevicePointer_v2, (CUdeviceptr *ret, void *p, unsigned flags), host_device_pointer(ret, p))
-
-static CUresult host_register(void *p, size_t size, unsigned flags)
-{
-	uintptr_t start = (uintptr_t)p / PAGE * PAGE, end = round_up((uintptr_t)p + size, PAGE);
-	struct registered *new;
-	CUresult error = 0;
-
-	if (!p || !size || flags > 15)
-		return CUDA_ERROR_INVALID_VALUE;
-	new = calloc(1, sizeof(*new));
-	if (!new)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	*new = (struct registered){ .p = (uintptr_t)p, .start = start, .end = end, .flags = flags };
-	pthread_mutex_lock(&lock);
-	if (is_ours(start, end - start))
-		error = CUDA_ERROR_INVALID_VALUE;
-	else if (registered_at(start, end))
-		error = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-	/* Pinned pages are there; what cannot be written to cannot be pinned. Old systems do not tell. */
-	else if (madvise((void *)start, end - start, MADV_POPULATE_WRITE) &&
-		 !madvise((void *)((uintptr_t)&error / PAGE * PAGE), PAGE, MADV_POPULATE_WRITE))
-		error = CUDA_ERROR_INVALID_VALUE;
-	if (!error) {
-		new->next = registrations;
-		registrations = new;
-		counts.registered += end - start;
-		counts.registered_by = (int)syscall(SYS_gettid);
-	}
-	pthread_mutex_unlock(&lock);
-	if (error)
-		free(new);
-	return error;
-}
-
-/* Only by the address that it was registered with; work that may use it is waited for. */
-static CUresult host_unregister(struct context *ctx, void *p)
-{
-	struct registered **at, *found;
-
-	stream_drain(ctx);
-	pthread_mutex_lock(&lock);
-	for (at = &registrations; *at && (*at)->p != (uintptr_t)p; at = &(*at)->next)
-		;
-	found = *at;
-	if (found) {
-		*at = found->next;
-		counts.registered -= found->end - found->start;
-	}
-	pthread_mutex_unlock(&lock);
-	free(found);
-	return found ? 0 : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-}
-
-CU_IN(cuMemHostRegister_v2, (void *p, size_t size, unsigned flags), host_register(p, size, flags))
-CU_IN(cuMemHostUnregister, (void *p), host_unregister(ctx, p))
-
-/* Every page of it; adjacent registrations count together. */
-bool memory_is_pinned(const void *p, size_t size)
-{
-	uintptr_t at = (uintptr_t)p, end = at + size;
-	const struct range *range;
-	struct registered *found;
-	bool pinned;
-
-	pthread_mutex_lock(&lock);
-	range = memory_find_locked(at);
-	pinned = range && range->kind == RANGE_HOST;
-	while (!pinned && (found = registered_at(at, at + 1))) {
-		at = found->end;
-		pinned = at >= end;
-	}
-	pthread_mutex_unlock(&lock);
-	return pinned;
-}
-
-/* ---- virtual memory management */
-
-#define VMM_ENTER(name) do { \
-		ENTER(name, INITIALISED); \
-		if (plan.old || plan.no_vmm) \
-			return CUDA_ERROR_NOT_SUPPORTED; \
-	} while (0)
-
-static struct handle *handle_of(CUmemGenericAllocationHandle id)
-{
-	struct handle *handle = handles;
-
-	while (handle && handle->id != id)
-		handle = handle->next;
-	return handle;
-}
-
-static struct mapping *mapping_in(uint64_t address, size_t size)
-{
-	struct mapping *mapping = mappings;
-
-	while (mapping && (mapping->address >= address + size ||
-			   address >= mapping->address + mapping->handle->size))
-		mapping = mapping->next;
-	return mapping;
-}
-
-/* Whole mappings and nothing else. */
-static bool is_mapped(uint64_t address, size_t size)
-{
-	for (uint64_t at = address; at < address + size;) {
-		struct mapping *mapping = mapping_in(at, 1);
-
-		if (!mapping || mapping->address != at || mapping->handle->size > address + size - at)
-			return false;
-		at += mapping->handle->size;
-	}
-	return size > 0;
-}
-
-static bool is_valid_prop(const CUmemAllocationProp *prop)
-{
-	return prop && prop->type == CU_MEM_ALLOCATION_TYPE_PINNED &&
-	       prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE && !prop->location.id;
-}
-
-CU(cuMemGetAllocationGranularity, (size_t *bytes, const CUmemAllocationProp *prop, int which))
-{
-	VMM_ENTER(cuMemGetAllocationGranularity);
-	if (!bytes || !is_valid_prop(prop) || which < 0 || which > 1)
-		return CUDA_ERROR_INVALID_VALUE;
-	*bytes = GRANULE;
-	return 0;
-}
-
-CU(cuMemAddressReserve, (CUdeviceptr *p, size_t size, size_t align, CUdeviceptr wanted, unsigned long long flags))
-{
-	struct reservation *r;
-	uint64_t address = 0;
-
-	VMM_ENTER(cuMemAddressReserve);
-	if (!p || !size || size % GRANULE || flags || (align & (align - 1)))
-		return CUDA_ERROR_INVALID_VALUE;
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (align < GRANULE)
-		align = GRANULE;
-	pthread_mutex_lock(&lock);
-	r->own = size >= VMM_OWN || align > GRANULE;
-	if (!r->own) {
-		address = take(&vmm_pool, size);
-		if (address == UINT64_MAX)
-			address = 0;
-		r->own = !address;
-	} else if (wanted && wanted % align == 0 && !plan.elsewhere) {
-		address = reserve_at(wanted, size);
-	}
-	if (!address)
-		address = reserve(size, align);
-	if (address) {
-		r->address = address;
-		r->size = size;
-		r->next = reservations;
-		reservations = r;
-		*p = address;
-	}
-	pthread_mutex_unlock(&lock);
-	if (!address)
-		free(r);
-	return address ? 0 : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-CU(cuMemAddressFree, (CUdeviceptr p, size_t size))
-{
-	struct reservation **at, *found;
-
-	VMM_ENTER(cuMemAddressFree);
-	pthread_mutex_lock(&lock);
-	for (at = &reservations; *at && (*at)->address != p; at = &(*at)->next)
-		;
-	found = *at;
-	if (!found || found->size != size || mapping_in(p, size)) {
-		pthread_mutex_unlock(&lock);
-		return CUDA_ERROR_INVALID_VALUE;
-	}
-	*at = found->next;
-	if (found->own)
-		unreserve(p, size);
-	else
-		give(&vmm_pool, p, size);
-	pthread_mutex_unlock(&lock);
-	free(found);
-	return 0;
-}
-
-CU(cuMemCreate, (CUmemGenericAllocationHandle *ret, size_t size, const CUmemAllocationProp *prop,
-		 unsigned long long flags))
-{
-	struct handle *handle;
-	bool taken;
-
-	VMM_ENTER(cuMemCreate);
-	if (!ret || !size || size % GRANULE || !is_valid_prop(prop) || flags)
-		return CUDA_ERROR_INVALID_VALUE;
-	handle = calloc(1, sizeof(*handle));
-	if (!handle)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	pthread_mutex_lock(&lock);
-	taken = take_memory(size, &handle->offset);
-	if (taken) {
-		handle->id = ++n_handles;
-		handle->size = size;
-		handle->refs = 1;
-		handle->next = handles;
-		handles = handle;
-		*ret = handle->id;
-	}
-	pthread_mutex_unlock(&lock);
-	if (!taken)
-		free(handle);
-	return taken ? 0 : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-static void handle_put(struct handle *handle)
-{
-	struct handle **at = &handles;
-
-	if (handle->refs || handle->mapped)
-		return;
-	while (*at != handle)
-		at = &(*at)->next;
-	*at = handle->next;
-	give_memory(handle->offset, handle->size);
-	free(handle);
-}
-
-CU(cuMemRelease, (CUmemGenericAllocationHandle id))
-{
-	struct handle *handle;
-	CUresult error = CUDA_ERROR_INVALID_VALUE;
-
-	VMM_ENTER(cuMemRelease);
-	pthread_mutex_lock(&lock);
-	handle = handle_of(id);
-	if (handle && handle->refs) {
-		handle->refs--;
-		handle_put(handle);
-		error = 0;
-	}
-	pthread_mutex_unlock(&lock);
-	return error;
-}
-
-CU(cuMemMap, (CUdeviceptr p, size_t size, size_t offset, CUmemGenericAllocationHandle id, unsigned long long flags))
-{
-	CUresult error = CUDA_ERROR_INVALID_VALUE;
-	struct reservation *r;
-	struct mapping *mapping;
-	struct handle *handle;
-
-	VMM_ENTER(cuMemMap);
-	if (p % GRANULE || offset || flags)
-		return CUDA_ERROR_INVALID_VALUE;
-	mapping = calloc(1, sizeof(*mapping));
-	if (!mapping)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	pthread_mutex_lock(&lock);
-	handle = handle_of(id);
-	for (r = reservations; r && p - r->address >= r->size; r = r->next)
-		;
-	if (handle && handle->refs && r && handle->size == size && size <= r->size - (p - r->address) &&
-	    !mapping_in(p, size)) {
-		*mapping = (struct mapping){ .next = mappings, .address = p, .handle = handle };
-		mappings = mapping;
-		handle->mapped++;
-		error = 0;
-	}
-	pthread_mutex_unlock(&lock);
-	if (error)
-		free(mapping);
-	return error;
-}
-
-static void set_access(struct mapping *mapping, bool access)
-{
-	if (mapping->access == access)
-		return;
-	mapping->access = access;
-	if (access) {
-		device_range(DRIVER_MAP, mapping->address, mapping->handle->size, mapping->handle->offset);
-		add_range((struct range){ .address = mapping->address, .size = mapping->handle->size, .kind = RANGE_VMM,
-					  .bytes = memory_bytes + mapping->handle->offset });
-	} else {
-		device_range(DRIVER_UNMAP, mapping->address, mapping->handle->size, 0);
-		remove_range(mapping->address);
-	}
-}
-
-CU(cuMemUnmap, (CUdeviceptr p, size_t size))
-{
-	CUresult error = CUDA_ERROR_INVALID_VALUE;
-
-	VMM_ENTER(cuMemUnmap);
-	if (driver_current())
-		stream_drain(driver_current());
-	pthread_mutex_lock(&lock);
-	if (is_mapped(p, size)) {
-		for (uint64_t at = p; at < p + size;) {
-			struct mapping **place = &mappings, *mapping = mapping_in(at, 1);
-
-			at += mapping->handle->size;
-			set_access(mapping, false);
-			while (*place != mapping)
-				place = &(*place)->next;
-			*place = mapping->next;
-			mapping->handle->mapped--;
-			handle_put(mapping->handle);
-			free(mapping);
-		}
-		error = 0;
-	}
-	pthread_mutex_unlock(&lock);
-	return error;
-}
-
-CU(cuMemSetAccess, (CUdeviceptr p, size_t size, const CUmemAccessDesc *desc, size_t n))
-{
-	CUresult error = CUDA_ERROR_INVALID_VALUE;
-
-	VMM_ENTER(cuMemSetAccess);
-	if (!desc || n != 1 || desc->location.type != CU_MEM_LOCATION_TYPE_DEVICE || desc->location.id ||
-	    (desc->flags != 0 && desc->flags != 1 && desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
-		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&lock);
-	if (is_mapped(p, size)) {
-		for (uint64_t at = p; at < p + size;) {
-			struct mapping *mapping = mapping_in(at, 1);
-
-			at += mapping->handle->size;
-			set_access(mapping, desc->flags != 0);
-		}
-		error = 0;
-	}
-	pthread_mutex_unlock(&lock);
-	return error;
-}
-
-CU(cuMemGetAccess, (unsigned long long *flags, const CUmemLocation *location, CUdeviceptr p))
-{
-	struct mapping *mapping;
-
-	VMM_ENTER(cuMemGetAccess);
-	pthread_mutex_lock(&lock);
-	mapping = mapping_in(p, 1);
-	if (mapping)
-		*flags = mapping->access ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : 0;
-	pthread_mutex_unlock(&lock);
-	return mapping ? 0 : CUDA_ERROR_INVALID_VALUE;
-}
-
-CU(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle *ret, void *p))
-{
-	struct mapping *mapping;
-
-	VMM_ENTER(cuMemRetainAllocationHandle);
-	pthread_mutex_lock(&lock);
-	mapping = mapping_in((uintptr_t)p, 1);
-	if (mapping) {
-		mapping->handle->refs++;
-		*ret = mapping->handle->id;
-	}
-	pthread_mutex_unlock(&lock);
-	return mapping ? 0 : CUDA_ERROR_INVALID_VALUE;
-}
-
-CU(cuMemMapArrayAsync, (void *infos, unsigned n, CUstream stream))
-{
-	VMM_ENTER(cuMemMapArrayAsync);
-	return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CU(cuMemMapArrayAsync_ptsz, (void *infos, unsigned n, CUstream stream))
-{
-	VMM_ENTER(cuMemMapArrayAsync_ptsz);
-	return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CU(cuMemExportToShareableHandle, (void *handle, CUmemGenericAllocationHandle id, int type, unsigned long long flags))
-{
-	VMM_ENTER(cuMemExportToShareableHandle);
-	return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CU_IN(cuMemGetHandleForAddressRange, (void *handle, CUdeviceptr p, size_t size, int type, unsigned long long flags),
-      CUDA_ERROR_NOT_SUPPORTED)
-
-/* ---- what may be asked of a pointer */
-
-static CUresult address_range(CUdeviceptr *base, size_t *size, CUdeviceptr p)
-{
-	const struct range *range;
-
-	pthread_mutex_lock(&lock);
-	range = memory_find_locked(p);
-	if (range && base)
-		*base = range->address;
-	if (range && size)
-		*size = range->size;
-	pthread_mutex_unlock(&lock);
-	return range ? 0 : CUDA_ERROR_INVALID_VALUE;
-}
-
-CU_IN(cuMemGetAddressRange_v2, (CUdeviceptr *base, size_t *size, CUdeviceptr p), address_range(base, size, p))
-
-/* With the lock. */
-static CUresult attribute_of(struct context *ctx, void *value, int attribute, CUdeviceptr p)
-{
-	const struct range *range = memory_find_locked(p);
-	struct registered *host = range ? NULL : registered_at((uintptr_t)p, (uintptr_t)p + 1);
-	bool on_host = host || (range && range->kind == RANGE_HOST);
-
-	if (!range && !host)
-		return CUDA_ERROR_INVALID_VALUE;
-	switch (attribute) {
-	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		*(CUcontext *)value = (CUcontext)(range && range->ctx ? range->ctx : ctx);
-		return 0;
-	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		*(unsigned *)value = on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-		return 0;
-	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-		*(CUdeviceptr *)value = p;
-		return 0;
-	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (!on_host && range->kind != RANGE_MANAGED)
-			return CUDA_ERROR_INVALID_VALUE;
-		*(void **)value = (void *)(uintptr_t)p;
-		return 0;
-	case 6:		/* whether copies always wait */
-		*(unsigned *)value = 0;
-		return 0;
-	case 7:		/* the allocation's number */
-		*(unsigned long long *)value = range ? range->id : 0;
-		return 0;
-	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-		*(unsigned *)value = range && range->kind == RANGE_MANAGED;
-		return 0;
-	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		*(int *)value = 0;
-		return 0;
-	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-		*(CUdeviceptr *)value = range ? range->address : host->start;
-		return 0;
-	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-		*(size_t *)value = range ? range->size : host->end - host->start;
-		return 0;
-	case CU_POINTER_ATTRIBUTE_MAPPED:
-		*(char *)value = 1;
-		return 0;
-	default:
-		return CUDA_ERROR_NOT_SUPPORTED;
-	}
-}
-
-static CUresult pointer_attribute(struct context *ctx, void *value, int attribute, CUdeviceptr p)
-{
-	CUresult error;
-
-	if (!value)
-		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&lock);
-	error = attribute_of(ctx, value, attribute, p);
-	pthread_mutex_unlock(&lock);
-	return error;
-}
-
-CU_IN(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr p), pointer_attribute(ctx, value, attribute, p))
-
-/* What is not known of the pointer is 0, and no error. */
-static CUresult pointer_attributes(struct context *ctx, unsigned n, const int *attributes, void **values, CUdeviceptr p)
-{
-	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < n; i++) {
-		if (!attribute_of(ctx, values[i], attributes[i], p))
-			continue;
-		switch (attributes[i]) {
-		case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-			*(unsigned *)values[i] = 0;
-			break;
-		case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-			*(int *)values[i] = -2;
-			break;
-		case CU_POINTER_ATTRIBUTE_MAPPED:
-			*(char *)values[i] = 0;
-			break;
-		default:
-			*(uint64_t *)values[i] = 0;
-		}
-	}
-	pthread_mutex_unlock(&lock);
-	return 0;
-}
-
-CU_IN(cuPointerGetAttributes, (unsigned n, int *attributes, void **values, CUdeviceptr p),
-      pointer_attributes(ctx, n, attributes, values, p))
-CU_IN(cuPointerSetAttribute, (const void *value, int attribute, CUdeviceptr p), 0)
-
 /* ---- other processes */
 
 struct ipc {
@@ -1411,7 +767,7 @@ static CUresult ipc_open(struct context *ctx, CUdeviceptr *ret, CUipcMemHandle h
 	if (p == MAP_FAILED)
 		goto fail;
 	pthread_mutex_lock(&lock);
-	*block = (struct block){ .address = reserve(ipc.size, GRANULE), .size = ipc.size, .bytes = p,
+	*block = (struct block){ .address = address_reserve(ipc.size, GRANULE), .size = ipc.size, .bytes = p,
 				 .foreign = true, .next = blocks };
 	message->op = DRIVER_MAP;
 	message->address = block->address;
@@ -1424,8 +780,8 @@ static CUresult ipc_open(struct context *ctx, CUdeviceptr *ret, CUipcMemHandle h
 	}
 	blocks = block;
 	*ret = block->address + ipc.start;
-	add_range((struct range){ .address = *ret, .size = ipc.length, .bytes = block->bytes + ipc.start,
-				  .kind = RANGE_IPC, .ctx = ctx });
+	memory_add_range((struct range){ .address = *ret, .size = ipc.length, .bytes = block->bytes + ipc.start,
+					 .kind = RANGE_IPC, .ctx = ctx });
 	pthread_mutex_unlock(&lock);
 	close(fd);
 	free(message);
@@ -1445,7 +801,7 @@ static CUresult ipc_close(struct context *ctx, CUdeviceptr p)
 
 	stream_drain(ctx);
 	pthread_mutex_lock(&lock);
-	range = find_start(p);
+	range = memory_find_start(p);
 	if (range && range->kind == RANGE_IPC)
 		memory_free_now_locked(p);
 	else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * driver_own.h - what the files of the driver double share: driver (the plan, contexts, queries), driver_device (the
- * child), driver_memory (addresses, allocations), driver_stream (order, events, capture), driver_copy (copies, fills),
- * driver_graph (kernels in graphs), driver_module (images, launches), driver_library (kernels of no context),
- * driver_table (cuGetProcAddress), and device.c, the program of the child.
+ * child), driver_memory (addresses, allocations), driver_vmm (virtual memory management), driver_host (host memory),
+ * driver_stream (order, events, capture), driver_copy (copies, fills), driver_graph (graphs), driver_module (images,
+ * launches), driver_library (kernels of no context), driver_table (cuGetProcAddress), and device.c, the child's own.
  */
 #ifndef TEST_CUDA_DRIVER_OWN_H
 #define TEST_CUDA_DRIVER_OWN_H
@@ -22,7 +22,6 @@
 #define VMM_POOL_SIZE ((size_t)8 << 30)	/* of reservations too small for a mapping of their own */
 #define VMM_OWN ((size_t)64 << 30)	/* from there on hints are honoured */
 #define OWN_MAPPING ((size_t)32 << 20)	/* allocations from there on have one */
-
 
 /* ---- messages to the child; one reply each */
 
@@ -182,7 +181,6 @@ const struct range *memory_find_locked(uint64_t address);
 char *memory_place(uint64_t address, size_t *ret_size);
 /* All of it is memory of the device's that may be used: one allocation, or mappings side by side. */
 bool memory_is_device(uint64_t address, size_t size);
-bool memory_is_pinned(const void *p, size_t size);
 void memory_end_context(struct context *ctx);
 /* The child is a new one: nothing is left of what it had. */
 void memory_reset(void);
@@ -193,6 +191,52 @@ CUresult memory_alloc(struct context *ctx, size_t size, enum range_kind kind, CU
 bool memory_is_allocation(uint64_t address);
 /* For a variable of a module's: pages of their own, and where they are in the file. */
 CUresult memory_alloc_global(struct context *ctx, size_t size, CUdeviceptr *ret, uint64_t *ret_offset);
+
+/* Of the file, and of pools of addresses. */
+#define N_FREED 64
+struct granules {
+	uint64_t base;			/* of addresses; of the file 0 */
+	size_t n;
+	uint8_t *used;
+	struct {
+		size_t start, n;
+	} freed[N_FREED];		/* the last one freed is the next one used */
+	size_t n_freed;
+};
+
+/* An address or offset; -1 where there is no room. */
+uint64_t granules_take(struct granules *g, size_t size);
+void granules_give(struct granules *g, uint64_t at, size_t size);
+/* A pool of addresses: where it was before, at @wanted, or anywhere. */
+void granules_make(struct granules *g, uint64_t wanted, size_t size);
+/* It has any of these addresses, used or not. */
+bool granules_have(const struct granules *g, uint64_t address, size_t size);
+/* Address space of this process and of the device's: exactly at @wanted; anywhere, aligned; 0: it is not free. */
+uint64_t address_reserve_at(uint64_t wanted, size_t size);
+uint64_t address_reserve(size_t size, size_t align);
+void address_release(uint64_t address, size_t size);
+/* With the lock, as all that follows. Bytes of the file, as far as the device has as many. */
+bool memory_take(size_t size, uint64_t *ret_offset);
+void memory_give(uint64_t offset, size_t size);
+bool memory_add_range(struct range range);
+void memory_remove_range(uint64_t address);
+/* The range that begins there, NULL. */
+const struct range *memory_find_start(uint64_t address);
+/* What has any of these addresses is the driver's. */
+bool memory_is_ours(uint64_t address, size_t size);
+
+static inline size_t round_up(size_t size, size_t to)
+{
+	return (size + to - 1) / to * to;
+}
+
+/* ---- driver_vmm.c and driver_host.c */
+
+/* As memory_reset() and memory_is_ours(), which call them. */
+void vmm_reset(void);
+bool vmm_has(uint64_t address, size_t size);
+/* All of it is registered, or was allocated as host memory. */
+bool memory_is_pinned(const void *p, size_t size);
 
 /* ---- driver_stream.c */
 
@@ -224,13 +268,17 @@ void stream_begin_context(struct context *ctx);
 void stream_end_context(struct context *ctx);
 bool stream_is_capturing(struct context *ctx, CUstream stream, bool per_thread);
 
-/* A graph is a line of commands, each a node; takes the data. */
+/* ---- driver_graph.c: a graph is a line of commands, each a node */
+
 struct CUgraph_st {
 	struct op *ops;			/* as they were submitted: templates */
 	size_t n, max;
 	bool broken;
 };
+
+/* Takes the data. */
 CUresult graph_append(struct CUgraph_st *graph, struct op template);
+void graph_free(struct CUgraph_st *graph);
 
 /* ---- driver_module.c: modules, each in a context, and their functions */
 

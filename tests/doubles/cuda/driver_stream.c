@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver_stream.c - order: streams (a thread each), events, callbacks, capture and graphs.
+ * driver_stream.c - order: streams (a thread each), events, callbacks, and capture.
  *
  * A command waits for those before it on its stream and for those it needs: what the default stream means, and what
  * cuStreamWaitEvent() asked for.
  */
 #include "driver_own.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +16,6 @@
 
 #define HELD_NS 2000000u		/* nothing is held back longer */
 #define MAX_POLLS 4
-
-struct CUgraphExec_st {
-	struct CUgraph_st graph;
-};
 
 struct CUstream_st {
 	struct CUstream_st *next;	/* of its context */
@@ -388,27 +383,6 @@ static CUresult break_capture(struct context *ctx, CUresult error)
 			each->capture->broken = true;
 	}
 	return error;
-}
-
-CUresult graph_append(struct CUgraph_st *graph, struct op template)
-{
-	if (graph->broken) {
-		free(template.data);
-		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-	}
-	if (graph->n == graph->max) {
-		size_t max = graph->max ? 2 * graph->max : 16;
-		struct op *more = realloc(graph->ops, max * sizeof(*more));
-
-		if (!more) {
-			free(template.data);
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		}
-		graph->ops = more;
-		graph->max = max;
-	}
-	graph->ops[graph->n++] = template;
-	return 0;
 }
 
 CUresult stream_submit(struct context *ctx, CUstream handle, bool per_thread, struct op template, bool wait)
@@ -865,7 +839,7 @@ CU_TWO(cuLaunchHostFunc, _ptsz, (CUstream stream, CUhostFn *function, void *data
 CU_TWO(cuStreamAddCallback, _ptsz, (CUstream stream, CUstreamCallback *function, void *data, unsigned flags),
        add_callback(ctx, stream, per_thread, (struct callback){ .old = function, .stream = stream, .data = data }))
 
-/* ---- capture and graphs: a line of commands */
+/* ---- capture: into a graph */
 
 static CUresult begin_capture(struct context *ctx, CUstream handle, bool per_thread, int mode)
 {
@@ -892,15 +866,6 @@ static CUresult begin_capture(struct context *ctx, CUstream handle, bool per_thr
 	}
 	pthread_mutex_unlock(&lock);
 	return error;
-}
-
-static void graph_free(struct CUgraph_st *graph)
-{
-	for (size_t i = 0; i < graph->n; i++)
-		free(graph->ops[i].data);
-	free(graph->ops);
-	graph->ops = NULL;
-	graph->n = 0;
 }
 
 static CUresult end_capture(struct context *ctx, CUstream handle, bool per_thread, CUgraph *ret)
@@ -962,65 +927,6 @@ static CUresult capture_status(struct context *ctx, CUstream handle, bool per_th
 	return error;
 }
 
-static CUresult graph_copy(struct CUgraphExec_st **ret, const struct CUgraph_st *graph)
-{
-	struct CUgraphExec_st *exec;
-
-	if (!graph || !ret)
-		return CUDA_ERROR_INVALID_VALUE;
-	exec = calloc(1, sizeof(*exec));
-	if (!exec)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	for (size_t i = 0; i < graph->n; i++) {
-		struct op op = graph->ops[i];
-
-		if (op.data) {
-			op.data = malloc(op.data_size);
-			if (op.data)
-				memcpy(op.data, graph->ops[i].data, op.data_size);
-		}
-		graph_append(&exec->graph, op);
-	}
-	*ret = exec;
-	return 0;
-}
-
-static CUresult graph_launch(struct context *ctx, struct CUgraphExec_st *exec, CUstream stream, bool per_thread)
-{
-	CUresult error = exec ? 0 : CUDA_ERROR_INVALID_VALUE;
-
-	for (size_t i = 0; !error && i < exec->graph.n; i++) {
-		struct op op = exec->graph.ops[i];
-
-		if (op.data) {
-			op.data = malloc(op.data_size);
-			if (!op.data)
-				return CUDA_ERROR_OUT_OF_MEMORY;
-			memcpy(op.data, exec->graph.ops[i].data, op.data_size);
-		}
-		error = stream_submit(ctx, stream, per_thread, op, false);
-	}
-	return error;
-}
-
-static CUresult graph_destroy(struct CUgraph_st *graph)
-{
-	if (!graph)
-		return CUDA_ERROR_INVALID_VALUE;
-	graph_free(graph);
-	free(graph);
-	return 0;
-}
-
-static CUresult exec_destroy(struct CUgraphExec_st *exec)
-{
-	if (!exec)
-		return CUDA_ERROR_INVALID_VALUE;
-	graph_free(&exec->graph);
-	free(exec);
-	return 0;
-}
-
 CU_TWO(cuStreamBeginCapture, _ptsz, (CUstream stream), begin_capture(ctx, stream, per_thread, 0))
 CU_TWO(cuStreamBeginCapture_v2, _ptsz, (CUstream stream, int mode), begin_capture(ctx, stream, per_thread, mode))
 CU_TWO(cuStreamBeginCaptureToGraph, _ptsz, (CUstream stream, CUgraph graph, const void *dependencies,
@@ -1041,20 +947,6 @@ CU(cuThreadExchangeStreamCaptureMode, (int *mode))
 	ENTER(cuThreadExchangeStreamCaptureMode, INITIALISED);
 	return exchange_mode(mode);
 }
-
-CU_IN(cuGraphInstantiate, (CUgraphExec *ret, CUgraph graph, void *node, char *text, size_t size),
-      graph_copy(ret, graph))
-CU_IN(cuGraphInstantiate_v2, (CUgraphExec *ret, CUgraph graph, void *node, char *text, size_t size),
-      graph_copy(ret, graph))
-CU_IN(cuGraphInstantiateWithFlags, (CUgraphExec *ret, CUgraph graph, unsigned long long flags),
-      graph_copy(ret, graph))
-CU_TWO(cuGraphInstantiateWithParams, _ptsz, (CUgraphExec *ret, CUgraph graph,
-					     CUDA_GRAPH_INSTANTIATE_PARAMS *params),
-       (params->result_out = 0, graph_copy(ret, graph)))
-CU_TWO(cuGraphUpload, _ptsz, (CUgraphExec exec, CUstream stream), 0)
-CU_TWO(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), graph_launch(ctx, exec, stream, per_thread))
-CU_IN(cuGraphDestroy, (CUgraph graph), graph_destroy(graph))
-CU_IN(cuGraphExecDestroy, (CUgraphExec exec), exec_destroy(exec))
 
 /* ---- values that streams wait for */
 
