@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Files and functions are short enough to be read at once. sizes.py says which are not and have no reason in
-sizes.open; sizes.py --all says which are long."""
+"""Files and functions are short enough to be read at once, and what the library has for each thread is little and in
+one place of a file. sizes.py LIBRARY says what is not and has no reason in sizes.open; sizes.py --all LIBRARY says
+all."""
 import re
+import struct
 import sys
 
 import tree
 
 FOLDERS = ["include", "lib", "protocols", "backends", "interpose", "tools"]
 LONGEST_FILE, LONGEST_TEST, LONGEST_FUNCTION = 600, 1000, 60
+# A library that is loaded late gets its thread-local memory from a small reserve of the loader's.
+MOST_THREAD_LOCAL = 744
+PT_TLS = 7
 
 
 def functions(text):
@@ -25,14 +30,29 @@ def functions(text):
         yield name.group(1) if name else f"line {first + 1}", last - head + 1
 
 
-def measure():
+def thread_local(library):
+    """Bytes that a 64-bit ELF file wants for each thread."""
+    with open(library, "rb") as file:
+        data = file.read()
+    headers, = struct.unpack_from("<Q", data, 32)
+    size, n = struct.unpack_from("<HH", data, 54)
+    return sum(struct.unpack_from("<Q", data, headers + i * size + 40)[0] for i in range(n)
+               if struct.unpack_from("<I", data, headers + i * size)[0] == PT_TLS)
+
+
+def measure(library):
     """What is longer than it may be, and its length; and how many were measured."""
-    long, n_checked = {}, 0
+    long, n_checked = {}, 1
+    if thread_local(library) > MOST_THREAD_LOCAL:
+        long["thread-local"] = thread_local(library)
     for path in tree.files(FOLDERS + ["tests"], (".c", ".h", ".S", ".py")):
         text = tree.read(path)
         n_checked += 1
         if len(text.splitlines()) > (LONGEST_TEST if path.startswith("tests/") else LONGEST_FILE):
             long[path] = len(text.splitlines())
+        n_variables = len(re.findall(r"^(?:static )?_Thread_local ", text, re.M))
+        if n_variables > 1 and path.startswith("lib/"):
+            long[path + ":thread-local"] = n_variables
         for name, length in functions(text) if path.endswith((".c", ".h")) and not path.startswith("tests/") else ():
             n_checked += 1
             if length > LONGEST_FUNCTION:
@@ -45,17 +65,17 @@ def compare(long, listed):
     problems = []
     for name, length in sorted(long.items()):
         if length > listed.get(name, 0):
-            problems.append(f"{name}: {length} lines" + (f", {listed[name]} at most" if name in listed else ""))
-    return problems + [f"{name}: no longer long; take it off tests/lint/sizes.open"
+            problems.append(f"{name}: {length}" + (f", {listed[name]} at most" if name in listed else ""))
+    return problems + [f"{name}: no longer so; take it off tests/lint/sizes.open"
                        for name in sorted(listed.keys() - long.keys())]
 
 
 def main():
-    long, n_checked = measure()
+    long, n_checked = measure(sys.argv[-1])
     if "--all" in sys.argv:
         print("\n".join(f"{length:5} {name}" for name, length in sorted(long.items())))
         return
-    # The name, the lines that it may have, and why.
+    # The name, how long it may be, and why.
     rows = [line.split(None, 2) for line in tree.read("tests/lint/sizes.open").splitlines()]
     problems = [f"{row[0]}: listed without a reason" for row in rows if len(row) < 3]
     tree.finish(problems + compare(long, {row[0]: int(row[1]) for row in rows if len(row) > 1}), n_checked)
