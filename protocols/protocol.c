@@ -1,29 +1,131 @@
 /* SPDX-License-Identifier: MIT */
-/* protocol.c - the list of protocols, queues of blocks, and the policy of those that have none. */
+/* protocol.c - the list of protocols and what each must keep, queues of blocks, the policy of those that have none. */
+#include <errno.h>
 #include <string.h>
 
 #include "protocol.h"
 
-static const struct adsm_protocol *const all[] = {
+static const struct adsm_protocol *all[ADSM_PROTOCOLS_MAX] = {
 	&adsm_protocol_batch, &adsm_protocol_lazy, &adsm_protocol_rolling,
 };
-
-#define N_PROTOCOLS (sizeof(all) / sizeof(all[0]))
+static size_t n_protocols = 3;
 
 const struct adsm_protocol *adsm_protocol_find(const char *name)
 {
-	for (size_t i = 0; i < N_PROTOCOLS; i++)
+	for (size_t i = 0; i < n_protocols; i++)
 		if (!strcmp(name, all[i]->name))
 			return all[i];
 	return NULL;
 }
 
-struct adsm_block *adsm_policy_victim(const struct adsm_policy *policy, bool started)
+int adsm_protocol_add(const struct adsm_protocol *protocol)
+{
+	if (adsm_protocol_broken(protocol))
+		return -EINVAL;
+	if (adsm_protocol_find(protocol->name))
+		return -EEXIST;
+	if (n_protocols == ADSM_PROTOCOLS_MAX)
+		return -ENOSPC;
+	all[n_protocols++] = protocol;
+	return 0;
+}
+
+/* ---- the contract */
+
+static const char *broken_state(const struct adsm_protocol *p, uint8_t state)
+{
+	const struct adsm_step *steps = p->steps[state];
+	bool sends = steps[ADSM_EVENT_SEND].transfer == ADSM_TO_DEVICE;
+	bool lacks = steps[ADSM_EVENT_READ].transfer == ADSM_TO_HOST;
+
+	if (sends && lacks)
+		return "a state sends bytes that it lacks";
+	if (adsm_protocol_detects(p) && lacks && p->permits[state] != ADSM_PERMIT_NONE)
+		return "the view may be open where bytes are lacking";
+	if (adsm_protocol_detects(p) && !sends && p->permits[state] == ADSM_PERMIT_WRITE)
+		return "the view may be written where nothing will be sent";
+	if (p->steps[steps[ADSM_EVENT_WRITE].next][ADSM_EVENT_SEND].transfer != ADSM_TO_DEVICE ||
+	    p->permits[steps[ADSM_EVENT_WRITE].next] != ADSM_PERMIT_WRITE)
+		return "what is written need not be sent, or may not be written";
+	if (p->steps[steps[ADSM_EVENT_CALL_OUT].next][ADSM_EVENT_READ].transfer != ADSM_TO_HOST)
+		return "what a kernel has written is not fetched";
+	return NULL;
+}
+
+static const char *broken_step(const struct adsm_protocol *p, uint8_t state, unsigned event)
+{
+	struct adsm_step step = p->steps[state][event];
+	bool cpu = event <= ADSM_EVENT_OVERWRITE, sends, sent, lacks, lacked;
+
+	if (step.next >= p->n_states || step.transfer > ADSM_TO_DEVICE || step.wait > ADSM_WAIT_UNIT ||
+	    step.result > ADSM_RESULT_REFUSE)
+		return "a step is none";
+	sent = p->steps[state][ADSM_EVENT_SEND].transfer == ADSM_TO_DEVICE;
+	lacked = p->steps[state][ADSM_EVENT_READ].transfer == ADSM_TO_HOST;
+	sends = p->steps[step.next][ADSM_EVENT_SEND].transfer == ADSM_TO_DEVICE;
+	lacks = p->steps[step.next][ADSM_EVENT_READ].transfer == ADSM_TO_HOST;
+	if (step.result == ADSM_RESULT_REFUSE && !cpu)
+		return "what is no access of the CPU is refused";
+	if (sends && !sent && step.wait < ADSM_WAIT_USERS)
+		return "what becomes dirty does not wait for the calls that use it";
+	if (step.transfer == ADSM_TO_HOST && step.wait < ADSM_WAIT_WRITERS)
+		return "a fetch does not wait for the calls that write";
+	if (step.transfer == ADSM_TO_HOST && !lacked)
+		return "a fetch overwrites what only the CPU has";
+	if (step.transfer == ADSM_TO_DEVICE && !sent)
+		return "what is sent is not newer than what the device has";
+	if (lacked && !lacks && step.transfer != ADSM_TO_HOST && event != ADSM_EVENT_OVERWRITE)
+		return "bytes that are lacking are not fetched";
+	if (sent && !sends && step.transfer != ADSM_TO_DEVICE && event != ADSM_EVENT_CALL_OUT)
+		return "bytes that only the CPU has are lost";
+	if ((event == ADSM_EVENT_CALL_INOUT || event == ADSM_EVENT_CALL_OUT) && !lacks)
+		return "what a kernel may write is not lacking afterwards";
+	if ((cpu || event == ADSM_EVENT_SYNC) && step.transfer == ADSM_TO_DEVICE)
+		return "an access sends";
+	return NULL;
+}
+
+const char *adsm_protocol_broken(const struct adsm_protocol *protocol)
+{
+	const char *broken = NULL;
+
+	if (protocol->version != ADSM_PROTOCOL_VERSION)
+		return "it is of another version";
+	if (protocol->n_states > ADSM_STATES_MAX || protocol->initial >= protocol->n_states ||
+	    protocol->policy_size > ADSM_POLICY_SIZE)
+		return "it has too many states, or too large a policy";
+	for (uint8_t state = 0; state < protocol->n_states; state++)
+		for (unsigned event = 0; event < ADSM_N_EVENTS && !broken; event++)
+			broken = broken_step(protocol, state, event);
+	for (uint8_t state = 0; state < protocol->n_states && !broken; state++)
+		broken = broken_state(protocol, state);
+	return broken;
+}
+
+/* ---- policies */
+
+void adsm_policies_init(struct adsm_policies *policies)
+{
+	memset(policies, 0, sizeof(*policies));
+	for (size_t i = 0; i < n_protocols; i++)
+		all[i]->init(policies->of[i]);
+}
+
+void *adsm_policy_of(struct adsm_policies *policies, const struct adsm_protocol *protocol)
+{
+	size_t i = 0;
+
+	while (all[i] != protocol)
+		i++;
+	return policies->of[i];
+}
+
+struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool started)
 {
 	struct adsm_block *block = NULL;
 
-	for (size_t i = 0; i < N_PROTOCOLS && !block; i++)
-		block = all[i]->victim(policy, started);
+	for (size_t i = 0; i < n_protocols && !block; i++)
+		block = all[i]->victim(policies->of[i], started);
 	return block;
 }
 
@@ -53,15 +155,24 @@ void adsm_queue_remove(struct adsm_queue *queue, struct adsm_block *block)
 	queue->n--;
 }
 
-void adsm_policy_no_object(struct adsm_policy *policy, int change)
+void adsm_policy_no_init(void *policy)
 {
 }
 
-void adsm_policy_no_block(struct adsm_policy *policy, struct adsm_block *block, size_t size)
+void adsm_policy_no_object(void *policy, int change)
 {
 }
 
-struct adsm_block *adsm_policy_no_victim(const struct adsm_policy *policy, bool started)
+void adsm_policy_no_block(void *policy, struct adsm_block *block, size_t size)
+{
+}
+
+struct adsm_block *adsm_policy_no_victim(const void *policy, bool started)
 {
 	return NULL;
+}
+
+size_t adsm_policy_no_window(const void *policy)
+{
+	return SIZE_MAX;
 }

@@ -6,32 +6,63 @@
  * The rolling size is counted in blocks; by default two for each live object. Where faults open whole
  * windows and sends are batched, a floor in bytes keeps what is just being written from leaving.
  */
+#include "base/options.h"
 #include "protocol.h"
 
-static void object(struct adsm_policy *policy, int change)
+struct policy {
+	struct adsm_queue dirty;	/* the Dirty blocks of rolling objects */
+	size_t dirty_bytes;
+	size_t n_objects, n_dirty;	/* live rolling objects; those of them with Dirty blocks */
+	size_t fixed_limit;		/* blocks that may be Dirty; 0: two per live object */
+	size_t keep_bytes;		/* per object with Dirty blocks: not sent early below this many bytes in all */
+	size_t batch_bytes;		/* sending early starts this far above; 0: at once, block by block */
+};
+
+static void init(void *arg)
 {
+	struct policy *policy = arg;
+
+	policy->fixed_limit = adsm_options.rolling_size;
+	if (adsm_options.evict_batch == 1)
+		return;
+	policy->batch_bytes = adsm_options.evict_batch;
+	if (adsm_options.rolling_size == ADSM_ROLLING_AUTO)
+		policy->keep_bytes = adsm_options.fault_ahead;
+}
+
+static void object(void *arg, int change)
+{
+	struct policy *policy = arg;
+
 	policy->n_objects += (size_t)change;
 }
 
-static void object_dirty(struct adsm_policy *policy, int change)
+static void object_dirty(void *arg, int change)
 {
+	struct policy *policy = arg;
+
 	policy->n_dirty += (size_t)change;
 }
 
-static void dirtied(struct adsm_policy *policy, struct adsm_block *block, size_t size)
+static void dirtied(void *arg, struct adsm_block *block, size_t size)
 {
+	struct policy *policy = arg;
+
 	adsm_queue_push(&policy->dirty, block);
 	policy->dirty_bytes += size;
 }
 
-static void cleaned(struct adsm_policy *policy, struct adsm_block *block, size_t size)
+static void cleaned(void *arg, struct adsm_block *block, size_t size)
 {
+	struct policy *policy = arg;
+
 	adsm_queue_remove(&policy->dirty, block);
 	policy->dirty_bytes -= size;
 }
 
-static struct adsm_block *victim(const struct adsm_policy *policy, bool started)
+static struct adsm_block *victim(const void *arg, bool started)
 {
+	const struct policy *policy = arg;
 	size_t limit = policy->fixed_limit ? policy->fixed_limit : 2 * policy->n_objects;
 	/* Only so many streams are being written at once, however many objects there are. */
 	size_t floor = policy->keep_bytes * (policy->n_dirty < 8 ? policy->n_dirty : 8);
@@ -47,16 +78,28 @@ static struct adsm_block *victim(const struct adsm_policy *policy, bool started)
 	return block;
 }
 
+/* Half of what may be Dirty. */
+static size_t window(const void *arg)
+{
+	const struct policy *policy = arg;
+
+	return policy->fixed_limit ? policy->fixed_limit / 2 : SIZE_MAX;
+}
+
 const struct adsm_protocol adsm_protocol_rolling = {
 	.version = ADSM_PROTOCOL_VERSION,
 	.name = "rolling",
 	.whole_object = false,
-	.detects = true,
+	.n_states = ADSM_N_STATES,
 	.initial = ADSM_READ_ONLY,
+	.permits = ADSM_PERMITS_ON_ACCESS,
 	.steps = ADSM_STEPS_ON_ACCESS,
+	.policy_size = sizeof(struct policy),
+	.init = init,
 	.object = object,
 	.object_dirty = object_dirty,
 	.dirtied = dirtied,
 	.cleaned = cleaned,
 	.victim = victim,
+	.window = window,
 };

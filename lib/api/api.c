@@ -568,9 +568,9 @@ int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 	if (!object->device_only) {
 		ret_props->block_size = object->blocks.protocol->whole_object ? object->span : adsm_block_size(object);
 		ret_props->n_blocks = object->blocks.n;
-		ret_props->n_invalid = object->blocks.n_in[ADSM_INVALID];
-		ret_props->n_read_only = object->blocks.n_in[ADSM_READ_ONLY];
-		ret_props->n_dirty = object->blocks.n_in[ADSM_DIRTY];
+		ret_props->n_invalid = adsm_blocks_n_lacking(&object->blocks);
+		ret_props->n_dirty = adsm_blocks_n_unsent(&object->blocks);
+		ret_props->n_read_only = object->blocks.n - ret_props->n_invalid - ret_props->n_dirty;
 		adsm_format(ret_props->protocol, sizeof(ret_props->protocol), "%s", object->blocks.protocol->name);
 	}
 	adsm_home_unlock(object->home, &old);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/options.h"
 #include "core/arena.h"
 #include "core/block.h"
@@ -11,61 +12,11 @@
 #include "core/observe.h"
 #include "core/transfer.h"
 
+_Static_assert((int)ADSM_PERMIT_READ == (int)ADSM_PROT_READ && (int)ADSM_PERMIT_WRITE == (int)ADSM_PROT_RW,
+	       "views are what states permit");
+
 const struct adsm_engine *adsm_engine = &adsm_engine_sigsegv;
 _Thread_local bool adsm_spare;
-
-/* ---- the list of open objects, the range of open blocks */
-
-static void widen_open(struct adsm_object *object, uint32_t first, uint32_t n)
-{
-	adsm_object_mark_open(object);
-	if (object->blocks.open_first == object->blocks.open_end) {
-		object->blocks.open_first = first;
-		object->blocks.open_end = first + n;
-		return;
-	}
-	if (first < object->blocks.open_first)
-		object->blocks.open_first = first;
-	if (first + n > object->blocks.open_end)
-		object->blocks.open_end = first + n;
-}
-
-/* ---- states */
-
-static void set_state(struct adsm_object *object, uint32_t b, unsigned next)
-{
-	struct adsm_block *block = &object->blocks.at[b];
-	unsigned state = block->state;
-
-	if (state == next)
-		return;
-	if (state == ADSM_DIRTY)
-		object->blocks.protocol->cleaned(&object->home->policy, block, adsm_run_size(object, b, 1));
-	object->blocks.n_in[state]--;
-	object->blocks.n_in[next]++;
-	block->state = next;
-	if (state == ADSM_DIRTY && !object->blocks.n_in[ADSM_DIRTY])
-		object->blocks.protocol->object_dirty(&object->home->policy, -1);
-	if (next == ADSM_DIRTY && object->blocks.n_in[ADSM_DIRTY] == 1)
-		object->blocks.protocol->object_dirty(&object->home->policy, 1);
-	if (next == ADSM_INVALID)
-		block->flags &= ~ADSM_BLOCK_HOLED;
-	if (next == ADSM_DIRTY) {
-		object->blocks.protocol->dirtied(&object->home->policy, block, adsm_run_size(object, b, 1));
-		object->home->send_failed = false;
-	}
-}
-
-static void set_states(struct adsm_object *object, uint32_t first, uint32_t n, unsigned next)
-{
-	for (uint32_t b = first; b < first + n; b++)
-		set_state(object, b, next);
-}
-
-static struct adsm_step step_of(const struct adsm_object *object, uint32_t b, enum adsm_block_event event)
-{
-	return object->blocks.protocol->steps[object->blocks.at[b].state][event];
-}
 
 static void set_flags(struct adsm_object *object, uint32_t first, uint32_t n, unsigned flags)
 {
@@ -103,12 +54,6 @@ static size_t run_span(const struct adsm_object *object, uint32_t first, uint32_
 	return size < object->span - start ? size : object->span - start;
 }
 
-static void set_views(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
-{
-	for (uint32_t b = first; b < first + n; b++)
-		object->blocks.at[b].view = view;
-}
-
 static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
 {
 	return adsm_advises(object) ? adsm_advice_view(object, offset, size, ADSM_PROT_NONE) :
@@ -118,7 +63,7 @@ static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
 void adsm_object_close_view(struct adsm_object *object)
 {
 	if (!close_bytes(object, 0, object->span))
-		set_views(object, 0, object->blocks.n, ADSM_PROT_NONE);
+		adsm_blocks_set_views(&object->blocks, 0, object->blocks.n, ADSM_PROT_NONE);
 }
 
 static bool is_shut(const struct adsm_object *object)
@@ -135,7 +80,7 @@ static bool close_views(struct adsm_home *home)
 	bool any = false;
 
 	for (struct adsm_object *o = home->open; o; o = o->open_next)
-		if (o->blocks.protocol->detects && !o->blocks.n_holds && !is_shut(o)) {
+		if (o->blocks.detects && !o->blocks.n_holds && !is_shut(o)) {
 			adsm_object_close_view(o);
 			any |= is_shut(o);
 		}
@@ -164,7 +109,7 @@ static void close_everything(struct adsm_home *home)
  */
 static void recover_mappings(struct adsm_object *object, bool all)
 {
-	if (!all && object->blocks.protocol->detects && !object->blocks.n_holds)
+	if (!all && object->blocks.detects && !object->blocks.n_holds)
 		adsm_object_close_view(object);
 	if (all)
 		close_everything(object->home);
@@ -221,7 +166,7 @@ static int set_view(struct adsm_object *object, uint32_t first, uint32_t n, enum
 	}
 	if (error)
 		return error;
-	set_views(object, first, n, view);
+	adsm_blocks_set_views(&object->blocks, first, n, view);
 	if (view != ADSM_PROT_NONE && !all_have(object, first, n, ADSM_BLOCK_MAPPED) && !adsm_advises(object)) {
 		adsm_os_populate(run_view(object, first), run_span(object, first, n),
 				 view == ADSM_PROT_RW);
@@ -236,7 +181,7 @@ int adsm_object_close(struct adsm_object *object)
 	uint32_t first = object->blocks.open_first, end = object->blocks.open_end;
 	int error;
 
-	if (!object->blocks.protocol->detects)
+	if (!object->blocks.detects)
 		return 0;
 	while (first < end && object->blocks.at[first].view == ADSM_PROT_NONE)
 		first++;
@@ -251,13 +196,13 @@ int adsm_object_close(struct adsm_object *object)
 		error = close_bytes(object, 0, object->span);
 	}
 	if (!error)
-		set_views(object, first, end - first, ADSM_PROT_NONE);
+		adsm_blocks_set_views(&object->blocks, first, end - first, ADSM_PROT_NONE);
 	return error;
 }
 
 static bool may_close(const struct adsm_object *object)
 {
-	return object->blocks.protocol->detects && !object->assigned && !object->blocks.n_holds &&
+	return object->blocks.detects && !object->assigned && !object->blocks.n_holds &&
 		!adsm_advises(object);
 }
 
@@ -280,7 +225,7 @@ void adsm_close_neighbours(struct adsm_home *home)
 		if (next == object->open_next || adsm_engine->close((void *)start, end - start))
 			continue;
 		for (; object != next; object = object->open_next)
-			set_views(object, object->blocks.open_first,
+			adsm_blocks_set_views(&object->blocks, object->blocks.open_first,
 				  object->blocks.open_end - object->blocks.open_first, ADSM_PROT_NONE);
 	}
 }
@@ -293,26 +238,17 @@ void adsm_close_neighbours(struct adsm_home *home)
 /* What holds of every object whenever the lock is given back. */
 static void check(const struct adsm_object *object)
 {
-	uint32_t n_in[ADSM_N_STATES] = { 0 };
+	const char *broken;
 
 	if (object->blocks.n > CHECKED_BLOCKS)
 		return;
-	for (uint32_t b = 0; b < object->blocks.n; b++) {
-		const struct adsm_block *block = &object->blocks.at[b];
-		bool inside = b >= object->blocks.open_first && b < object->blocks.open_end;
-
-		n_in[block->state]++;
-		assert(!(block->flags & ADSM_BLOCK_QUEUED) || block->state == ADSM_READ_ONLY);
-		assert(!(block->flags & ADSM_BLOCK_HOLED) || object->inputs);
-		if (!object->blocks.protocol->detects)
-			continue;
-		assert(block->view != ADSM_PROT_RW || block->state == ADSM_DIRTY);
-		assert(block->view == ADSM_PROT_NONE || block->state != ADSM_INVALID);
-		assert(inside || (block->state == ADSM_INVALID && block->view == ADSM_PROT_NONE));
-	}
-	for (int state = 0; state < ADSM_N_STATES; state++)
-		assert(n_in[state] == object->blocks.n_in[state]);
-	assert(object->open || !object->blocks.n_in[ADSM_DIRTY]);
+	broken = adsm_blocks_broken(&object->blocks);
+	if (broken)
+		adsm_error("the object at %p: %s", (void *)object->start, broken);
+	assert(!broken);
+	for (uint32_t b = 0; b < object->blocks.n; b++)
+		assert(!(object->blocks.at[b].flags & ADSM_BLOCK_HOLED) || object->inputs);
+	assert(object->open || !adsm_blocks_n_unsent(&object->blocks));
 }
 #else
 static void check(const struct adsm_object *object)
@@ -324,137 +260,60 @@ static void check(const struct adsm_object *object)
 
 bool adsm_block_blocked(const struct adsm_object *object, uint32_t b)
 {
-	unsigned flags = object->blocks.at[b].flags, both = ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING;
-
-	return (flags & ADSM_BLOCK_BUSY) || (flags & both) == both || object->home->gate;
+	return adsm_blocks_at_work(&object->blocks, b) || object->home->gate;
 }
 
 uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum adsm_block_event event)
 {
-	struct adsm_step step = step_of(object, b, event);
 	uint64_t seq = 0;
 
-	/* What becomes Dirty may be sent at any time: not under a call that still reads the old bytes. */
-	if (step.next == ADSM_DIRTY && object->blocks.at[b].state != ADSM_DIRTY)
-		seq = adsm_object_use_seq(object);
-	else if (step.transfer == ADSM_TO_HOST)
+	switch (adsm_blocks_step(&object->blocks, b, event).wait) {
+	case ADSM_WAIT_WRITERS:
 		seq = adsm_object_write_seq(object);
+		break;
+	case ADSM_WAIT_USERS:
+		seq = adsm_object_use_seq(object);
+		break;
+	case ADSM_WAIT_UNIT:
+		seq = object->home->last_seq;
+		break;
+	}
 	return seq > atomic_load(&object->home->completed) ? seq : 0;
-}
-
-/* The largest window, in blocks. */
-static size_t window_limit(const struct adsm_object *object, enum adsm_block_event event)
-{
-	size_t limit = adsm_options.fault_ahead >> object->blocks.shift;
-	const struct adsm_policy *policy = &object->home->policy;
-
-	/* Blocks opened ahead for writing count as Dirty: they must not push each other out. */
-	if (event != ADSM_EVENT_READ && policy->fixed_limit && limit > policy->fixed_limit / 2)
-		limit = policy->fixed_limit / 2;
-	return limit < 2 || object->blocks.n == 1 ? 1 : (size_t)1 << (63 - __builtin_clzl(limit));
 }
 
 uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event)
 {
-	const struct adsm_block *block = &object->blocks.at[b];
-	size_t limit = window_limit(object, event);
-	struct adsm_stream *stream = NULL;
-	uint32_t n = 1, window = 1, end;
-
-	if (limit == 1)
-		return 1;
-	for (unsigned i = 0; i < ADSM_STREAMS && !stream; i++)
-		if (object->blocks.streams[i].window && object->blocks.streams[i].next == b)
-			stream = &object->blocks.streams[i];
-	if (stream) {
-		window = stream->window < limit / 4 ? stream->window * 4 : (uint32_t)limit;
-	} else {
-		stream = &object->blocks.streams[object->blocks.next_stream];
-		object->blocks.next_stream = (object->blocks.next_stream + 1) % ADSM_STREAMS;
-	}
-	/* It ends where windows of its size do: the largest are whole huge pages. */
-	end = (b + window) & ~(window - 1);
-	while (b + n < end && b + n < object->blocks.n) {
-		const struct adsm_block *next = &object->blocks.at[b + n];
-
-		if (next->state != block->state || next->view != block->view ||
-		    ((next->flags | block->flags) & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED)))
-			break;
-		n++;
-	}
-	stream->next = b + n;
-	stream->window = window;
-	return n;
-}
-
-uint32_t adsm_block_ahead(const struct adsm_object *object, uint32_t b)
-{
-	size_t limit = window_limit(object, ADSM_EVENT_READ), end = (b + limit) & ~(limit - 1);
-	bool streams = false;
-	uint32_t n = 0;
-
-	/* Once what is fetched ahead is no more than what was read. */
-	for (unsigned i = 0; i < ADSM_STREAMS; i++)
-		streams |= object->blocks.streams[i].next == b && object->blocks.streams[i].window > 1 &&
-			object->blocks.streams[i].window >= limit / 2;
-	if (limit == 1 || !streams || object->home->device->caps.unified)
-		return 0;
-	while (b + n < end && b + n < object->blocks.n && object->blocks.at[b + n].state == ADSM_INVALID &&
-	       !(object->blocks.at[b + n].flags & ADSM_BLOCK_BUSY))
-		n++;
-	return n;
+	return adsm_blocks_window(&object->blocks, b, event, adsm_options.fault_ahead);
 }
 
 #define RANGE_STEP_MAX ((size_t)4 << 20)	/* bytes that change state, or are fetched, at once */
-
-static bool covered(const struct adsm_object *object, uint32_t b, size_t start, size_t end)
-{
-	size_t at = (size_t)b << object->blocks.shift;
-
-	return start <= at && end - at >= adsm_run_size(object, b, 1);
-}
-
-/* May block @b go on in one step with block @first? */
-static bool alike(const struct adsm_object *object, uint32_t first, uint32_t b)
-{
-	const struct adsm_block *one = &object->blocks.at[first], *other = &object->blocks.at[b];
-
-	return one->state == other->state && one->view == other->view &&
-		!((one->flags | other->flags) & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_BUSY));
-}
 
 uint32_t adsm_range_step(const struct adsm_object *object, bool input, size_t at, size_t end,
 			 enum adsm_block_event *ret_event)
 {
 	/* Where every block that becomes Dirty may push another one out: one by one. */
 	size_t most = adsm_options.evict_batch == 1 ? 1 : RANGE_STEP_MAX >> object->blocks.shift;
-	uint32_t first = (uint32_t)(at >> object->blocks.shift), n = 1;
-	bool whole = input && covered(object, first, at, end);
 
-	*ret_event = whole ? ADSM_EVENT_OVERWRITE : input ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
-	if (!input && object->blocks.at[first].state != ADSM_INVALID &&
-	    !(object->blocks.at[first].flags & ADSM_BLOCK_BUSY))
-		return 0;
-	for (; n < most && first + n < object->blocks.n && alike(object, first, first + n); n++)
-		if (input ? !whole || !covered(object, first + n, at, end) :
-			    (size_t)(first + n) << object->blocks.shift >= end)
-			break;
-	return n;
+	return adsm_blocks_range(&object->blocks, input, at, end, most, ret_event);
 }
 
-/* Blocks are busy while the lock is given away to move their bytes, and before, when that is the evictor's to do. */
-static void begin_busy(struct adsm_object *object, uint32_t first, uint32_t n)
+/* The lock is about to be given away while bytes move, by this thread or, later, by the evictor. */
+static void begin(struct adsm_object *object, struct adsm_change *change)
 {
-	set_flags(object, first, n, ADSM_BLOCK_BUSY);
-	object->blocks.n_busy++;
+	adsm_blocks_begin(&object->blocks, change);
 	adsm_object_mark_open(object);
 }
 
-static void end_busy(struct adsm_object *object, uint32_t first, uint32_t n)
+/* Bytes have moved, or not: who waits for these blocks looks again. */
+static int end(struct adsm_object *object, const struct adsm_change *change, int error)
 {
-	clear_flags(object, first, n, ADSM_BLOCK_BUSY);
-	object->blocks.n_busy--;
-	adsm_home_notify(object->home);
+	if (error)
+		adsm_blocks_abort(&object->blocks, change);
+	else
+		adsm_blocks_commit(&object->blocks, change);
+	if (change->marks)
+		adsm_home_notify(object->home);
+	return error;
 }
 
 /* ---- inputs in progress: bytes that no transfer may touch */
@@ -515,24 +374,26 @@ static int send_bytes(struct adsm_object *object, uint32_t first, uint32_t n)
 	return error;
 }
 
-static int send_run(struct adsm_object *object, uint32_t first, uint32_t n);
+static int send_run(struct adsm_object *object, struct adsm_change *change);
 
 /* What a hole lacks cannot be had now: with the rest of the block sent, whoever wants it fetches all of it again. */
 static void give_back(struct adsm_object *object, uint32_t b)
 {
 	const struct adsm_block *block = &object->blocks.at[b];
 
-	if (!object->blocks.protocol->detects || block->holds ||
+	if (!object->blocks.detects || block->holds ||
 	    (block->flags & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)))
 		return;
-	if (block->state == ADSM_DIRTY && (block->view != ADSM_PROT_RW || !set_view(object, b, 1, ADSM_PROT_READ))) {
-		set_state(object, b, ADSM_READ_ONLY);
-		send_run(object, b, 1);
+	if (adsm_blocks_unsent(&object->blocks, b) &&
+	    (block->view != ADSM_PROT_RW || !set_view(object, b, 1, ADSM_PROT_READ))) {
+		struct adsm_change change = adsm_blocks_plan(&object->blocks, b, 1, ADSM_EVENT_SEND);
+
+		send_run(object, &change);
 	}
-	if (block->state == ADSM_READ_ONLY &&
+	if (!adsm_blocks_lack(&object->blocks, b) && !adsm_blocks_unsent(&object->blocks, b) &&
 	    !(block->flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)) &&
 	    (block->view == ADSM_PROT_NONE || !set_view(object, b, 1, ADSM_PROT_NONE)))
-		set_state(object, b, ADSM_INVALID);
+		adsm_blocks_forget(&object->blocks, b);
 }
 
 int adsm_input_fill(struct adsm_object *object, struct adsm_input *input, size_t delivered)
@@ -541,8 +402,8 @@ int adsm_input_fill(struct adsm_object *object, struct adsm_input *input, size_t
 
 	/* What it has let go of is the object's again at once: a call may come while the lock is away. */
 	while (input->object == object && input->size > delivered) {
-		size_t end = input->offset + input->size, at = input->offset + delivered;
-		uint32_t b = (uint32_t)((end - 1) >> object->blocks.shift);
+		size_t upto = input->offset + input->size, at = input->offset + delivered;
+		uint32_t b = (uint32_t)((upto - 1) >> object->blocks.shift);
 
 		if (at < (size_t)b << object->blocks.shift)
 			at = (size_t)b << object->blocks.shift;
@@ -551,15 +412,17 @@ int adsm_input_fill(struct adsm_object *object, struct adsm_input *input, size_t
 			continue;
 		}
 		if (adsm_input_left_hole(&object->blocks.at[b], input)) {
-			begin_busy(object, b, 1);
-			failed = move_around(object, (struct adsm_around){ .except = input }, ADSM_TO_HOST, at, end);
-			end_busy(object, b, 1);
+			struct adsm_change change = adsm_blocks_plan_none(&object->blocks, b);
+
+			begin(object, &change);
+			failed = move_around(object, (struct adsm_around){ .except = input }, ADSM_TO_HOST, at, upto);
+			end(object, &change, 0);
 			if (failed)
 				give_back(object, b);
 			error = error ? error : failed;
 		}
 		input->size = at - input->offset;
-		adsm_input_closed(object, at, end - at);
+		adsm_input_closed(object, at, upto - at);
 	}
 	return error;
 }
@@ -600,36 +463,29 @@ static void back(struct adsm_object *object, uint32_t first, uint32_t n)
 	}
 }
 
-/* Fetch a run into the alias, or only give it pages: cold ones cost more than the transfer. */
-static int fill(struct adsm_object *object, uint32_t first, uint32_t n, bool wanted)
+/* Fetch a run into the alias where that is planned, or only give it pages: cold ones cost more than the transfer. */
+static int fill(struct adsm_object *object, const struct adsm_change *change)
 {
+	uint32_t first = change->first, n = change->n;
 	int error = 0;
 
-	begin_busy(object, first, n);
 	if (!all_have(object, first, n, ADSM_BLOCK_BACKED))
 		back(object, first, n);
-	if (wanted)
+	if (change->step.transfer == ADSM_TO_HOST)
 		error = fetch(object, first, n);
-	end_busy(object, first, n);
 	if (!error)
 		set_flags(object, first, n, ADSM_BLOCK_BACKED);
 	return error;
 }
 
-/* A block that is about to become Dirty again is still queued: what it held must go first, counted. */
+/* A block that is about to become Dirty again is still queued: what it held must go first, counted. If that fails, it
+ * is Dirty as it will be anyhow: it goes again. */
 static void send_before_write(struct adsm_object *object, uint32_t b)
 {
-	struct adsm_block *block = &object->blocks.at[b];
-	int error;
+	struct adsm_change change = adsm_blocks_plan_queued(&object->blocks, b, true);
 
-	adsm_queue_remove(&object->home->send, block);
-	block->flags &= ~ADSM_BLOCK_QUEUED;
-	begin_busy(object, b, 1);
-	error = send_bytes(object, b, 1);
-	end_busy(object, b, 1);
-	object->blocks.n_sending--;
-	if (error)
-		set_state(object, b, ADSM_DIRTY);	/* as it will be anyhow: it goes again */
+	begin(object, &change);
+	end(object, &change, send_bytes(object, b, 1));
 }
 
 static void note_early(struct adsm_object *object, uint32_t first, uint32_t n)
@@ -660,16 +516,14 @@ void adsm_evict_now(struct adsm_home *home)
 
 	if (adsm_options.evict_batch != 1 || adsm_spare)
 		return;
-	while ((block = adsm_policy_victim(&home->policy, false))) {
-		struct adsm_object *object = block->object;
+	while ((block = adsm_policy_victim(&home->policies, false))) {
+		struct adsm_object *object = adsm_object_of(block);
 		uint32_t b = (uint32_t)(block - object->blocks.at);
+		struct adsm_change change = adsm_blocks_plan(&object->blocks, b, 1, ADSM_EVENT_SEND);
 
-		if (block->view == ADSM_PROT_RW && set_view(object, b, 1, ADSM_PROT_READ))
+		if (block->view > change.view && set_view(object, b, 1, change.view))
 			return;
-		set_state(object, b, step_of(object, b, ADSM_EVENT_SEND).next);
-		block->flags |= ADSM_BLOCK_QUEUED;
-		adsm_queue_push(&home->send, block);
-		object->blocks.n_sending++;
+		adsm_blocks_queue(&object->blocks, &change);
 		note_early(object, b, 1);
 	}
 }
@@ -677,36 +531,30 @@ void adsm_evict_now(struct adsm_home *home)
 int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event,
 		       bool open)
 {
-	struct adsm_step step = step_of(object, first, event);
-	enum adsm_prot view = step.next == ADSM_DIRTY ? ADSM_PROT_RW : ADSM_PROT_READ;
-	enum adsm_state state = object->blocks.at[first].state;
-	bool becomes_dirty = state != ADSM_DIRTY && step.next == ADSM_DIRTY;
-	int error;
+	struct adsm_change change = adsm_blocks_plan(&object->blocks, first, n, event);
+	bool lacked = adsm_blocks_lack(&object->blocks, first);
+	int error = 0;
 
-	if (becomes_dirty && (object->blocks.at[first].flags & ADSM_BLOCK_QUEUED))
+	if (change.dirties && (object->blocks.at[first].flags & ADSM_BLOCK_QUEUED))
 		send_before_write(object, first);
-	if (step.transfer == ADSM_TO_HOST || !all_have(object, first, n, ADSM_BLOCK_BACKED)) {
-		error = fill(object, first, n, step.transfer == ADSM_TO_HOST);
-		if (error)
-			return error;
+	if (change.step.transfer == ADSM_TO_HOST || !all_have(object, first, n, ADSM_BLOCK_BACKED)) {
+		begin(object, &change);
+		error = fill(object, &change);
 	}
-	if (open && object->blocks.at[first].view < view) {
-		error = set_view(object, first, n, view);
-		if (error)
-			return error;
-	}
-	widen_open(object, first, n);
-	if (object->blocks.protocol->detects && becomes_dirty && event != ADSM_EVENT_SYNC)
+	if (!error && open && object->blocks.at[first].view < change.view)
+		error = set_view(object, first, n, change.view);
+	if (!error && object->blocks.detects && change.dirties && event != ADSM_EVENT_SYNC)
 		adsm_note_opened(object, first, n, true);
-	if (object->blocks.protocol->detects && state == ADSM_INVALID && event == ADSM_EVENT_READ)
+	if (!error && object->blocks.detects && lacked && event == ADSM_EVENT_READ)
 		adsm_note_opened(object, first, n, false);
-	if (adsm_advises(object))
+	if (!error && adsm_advises(object))
 		adsm_advice_access(object, first, n, event);
-	set_states(object, first, n, step.next);
-	if (event == ADSM_EVENT_OVERWRITE)
-		clear_flags(object, first, n, ADSM_BLOCK_HOLED);
+	end(object, &change, error);
+	if (error)
+		return error;
+	adsm_object_mark_open(object);
 	check(object);
-	if (!becomes_dirty)
+	if (!change.dirties)
 		return 0;
 	note_again(object, first, n);
 	/* Where all others are held, these are the only ones that could go: not before they were used. */
@@ -720,49 +568,29 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 
 /* ---- sending */
 
-/* Send a run that is ReadOnly and closed to writers; give the lock away meanwhile. */
-static int send_run(struct adsm_object *object, uint32_t first, uint32_t n)
+/* Send a run that is closed to writers; give the lock away meanwhile. */
+static int send_run(struct adsm_object *object, struct adsm_change *change)
 {
-	struct adsm_home *home = object->home;
-	int error;
-
-	object->blocks.n_sending++;
-	set_flags(object, first, n, ADSM_BLOCK_SENDING);
-	error = send_bytes(object, first, n);
-	clear_flags(object, first, n, ADSM_BLOCK_SENDING);
-	object->blocks.n_sending--;
-	adsm_home_notify(home);
-	if (!error)
-		return 0;
-	/* But what was written again, and closed again, is on its way already. */
-	for (uint32_t b = first; b < first + n; b++)
-		if (object->blocks.at[b].state == ADSM_READ_ONLY && !(object->blocks.at[b].flags & ADSM_BLOCK_QUEUED))
-			set_state(object, b, ADSM_DIRTY);
-	return error;
+	begin(object, change);
+	return end(object, change, send_bytes(object, change->first, change->n));
 }
 
 int adsm_object_flush(struct adsm_object *object)
 {
-	bool detects = object->blocks.protocol->detects;
-	int tries = detects ? 1 : ADSM_UNDETECTED_TRIES;
+	int tries = object->blocks.detects ? 1 : ADSM_UNDETECTED_TRIES;
 	/* "No two sends are merged" where sends are block by block. */
 	uint32_t most = adsm_options.evict_batch == 1 ? 1 : UINT32_MAX;
 	uint64_t birth = object->birth;
 	uint32_t first = object->blocks.open_first;
 
-	while (first < object->blocks.open_end && object->blocks.n_in[ADSM_DIRTY]) {
-		const struct adsm_block *blocks = object->blocks.at;
-		uint32_t n = 0;
+	while (first < object->blocks.open_end && adsm_blocks_n_unsent(&object->blocks)) {
+		struct adsm_change change = adsm_blocks_plan_send(&object->blocks, first, most);
 		int error;
 
 		if (object->blocks.n_holds)
 			return -EBUSY;
-		while (first + n < object->blocks.open_end && n < most && blocks[first + n].state == ADSM_DIRTY &&
-		       blocks[first + n].view == blocks[first].view &&
-		       !(blocks[first + n].flags & (ADSM_BLOCK_SENDING | ADSM_BLOCK_BUSY)))
-			n++;
-		if (!n) {
-			if (blocks[first].state != ADSM_DIRTY) {
+		if (!change.n) {
+			if (!adsm_blocks_unsent(&object->blocks, first)) {
 				first++;
 				continue;
 			}
@@ -772,16 +600,15 @@ int adsm_object_flush(struct adsm_object *object)
 				return 0;
 			continue;
 		}
-		if (detects && blocks[first].view == ADSM_PROT_RW) {
-			error = set_view(object, first, n, ADSM_PROT_READ);
+		if (object->blocks.at[first].view > change.view) {
+			error = set_view(object, first, change.n, change.view);
 			if (error)
 				return error;
 		}
-		set_states(object, first, n, step_of(object, first, ADSM_EVENT_SEND).next);
-		error = send_run(object, first, n);
+		error = send_run(object, &change);
 		if (error && --tries <= 0)
 			return error;
-		first += error ? 0 : n;
+		first += error ? 0 : change.n;
 	}
 	check(object);
 	return 0;
@@ -789,73 +616,69 @@ int adsm_object_flush(struct adsm_object *object)
 
 bool adsm_evict_batch(struct adsm_home *home, bool started)
 {
-	struct adsm_block *block = home->send_failed ? NULL : adsm_policy_victim(&home->policy, started);
+	struct adsm_block *block = home->sends.failed ? NULL : adsm_policy_victim(&home->policies, started);
+	struct adsm_change change;
 	struct adsm_object *object;
-	uint32_t first, n = 0;
-	enum adsm_prot view;
+	uint32_t most;
 
 	if (!block || (block->flags & ADSM_BLOCK_SENDING))
 		return false;
-	object = block->object;
-	first = (uint32_t)(block - object->blocks.at);
-	view = block->view;
+	object = adsm_object_of(block);
+	most = (uint32_t)((adsm_options.evict_batch + adsm_block_size(object) - 1) >> object->blocks.shift);
+	change = adsm_blocks_plan(&object->blocks, (uint32_t)(block - object->blocks.at), 1, ADSM_EVENT_SEND);
+	begin(object, &change);
 	/* Oldest first, as one run while the next oldest is the next block. */
-	while (block == &object->blocks.at[first + n] && block->view == view &&
-	       !(block->flags & ADSM_BLOCK_SENDING) &&
-	       ((size_t)n << object->blocks.shift) < adsm_options.evict_batch) {
-		set_state(object, first + n, step_of(object, first + n, ADSM_EVENT_SEND).next);
-		n++;
-		block = first + n < object->blocks.n ? adsm_policy_victim(&home->policy, true) : NULL;
-	}
+	while (change.n < most && change.first + change.n < object->blocks.n &&
+	       adsm_policy_victim(&home->policies, true) == block + change.n &&
+	       adsm_blocks_extend(&object->blocks, &change))
+		;
 	/* Still under the lock that state and protection change together. */
-	if (view == ADSM_PROT_RW && set_view(object, first, n, ADSM_PROT_READ)) {
-		set_states(object, first, n, ADSM_DIRTY);
-		home->send_failed = true;
+	if (block->view > change.view && set_view(object, change.first, change.n, change.view)) {
+		end(object, &change, -ENOMEM);
+		home->sends.failed = true;
 		return false;
 	}
-	check(object);
-	note_early(object, first, n);
-	if (send_run(object, first, n))
-		home->send_failed = true;
+	note_early(object, change.first, change.n);
+	if (end(object, &change, send_bytes(object, change.first, change.n)))
+		home->sends.failed = true;
 	return true;
 }
 
 bool adsm_send_queued(struct adsm_home *home)
 {
-	struct adsm_block *block = home->send.oldest;
+	struct adsm_block *block = home->sends.queued.oldest;
+	struct adsm_change change;
 	struct adsm_object *object;
-	uint32_t b;
 
 	while (block && (block->flags & ADSM_BLOCK_SENDING))
 		block = block->newer;
 	if (!block)
 		return false;
-	object = block->object;
-	b = (uint32_t)(block - object->blocks.at);
-	adsm_queue_remove(&home->send, block);
-	block->flags &= ~ADSM_BLOCK_QUEUED;
-	send_run(object, b, 1);
-	object->blocks.n_sending--;
-	adsm_home_notify(home);
+	object = adsm_object_of(block);
+	change = adsm_blocks_plan_queued(&object->blocks, (uint32_t)(block - object->blocks.at), false);
+	send_run(object, &change);
 	return true;
 }
 
 static void want(struct adsm_object *object, uint32_t b, uint32_t n)
 {
 	struct adsm_home *home = object->home;
+	struct adsm_change change;
 
 	/* What went down with the device may still be had from it, by mistake. */
 	if (!n || home->n_ahead == ADSM_AHEAD_MAX || home->gate || adsm_object_lost(object))
 		return;
-	begin_busy(object, b, n);
+	change = adsm_blocks_plan(&object->blocks, b, n, ADSM_EVENT_READ);
+	begin(object, &change);
 	home->ahead[(home->first_ahead + home->n_ahead++) % ADSM_AHEAD_MAX] = (struct adsm_ahead){
-		.object = object, .first = b, .n = n, .cause = adsm_cause,
+		.object = object, .change = change, .cause = adsm_cause,
 	};
 }
 
 void adsm_want_ahead(struct adsm_object *object, uint32_t b)
 {
-	want(object, b, adsm_block_ahead(object, b));
+	if (!object->home->device->caps.unified)
+		want(object, b, adsm_blocks_ahead(&object->blocks, b, adsm_options.fault_ahead));
 }
 
 bool adsm_fetch_ahead(struct adsm_home *home)
@@ -863,6 +686,7 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 	const struct adsm_cause cause = adsm_cause;
 	struct adsm_object *object;
 	struct adsm_ahead ahead;
+	int error;
 
 	if (!home->n_ahead)
 		return false;
@@ -872,13 +696,11 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 	home->n_ahead--;
 	adsm_cause = ahead.cause;
 	/* Then the lock is ours to the end. If it fails, they are Invalid as before: the reader tries itself. */
-	if (!fill(object, ahead.first, ahead.n, true)) {
-		adsm_note_opened(object, ahead.first, ahead.n, false);
-		widen_open(object, ahead.first, ahead.n);
-		set_states(object, ahead.first, ahead.n, step_of(object, ahead.first, ADSM_EVENT_READ).next);
-	}
+	error = fill(object, &ahead.change);
+	if (!error)
+		adsm_note_opened(object, ahead.change.first, ahead.change.n, false);
 	adsm_cause = cause;
-	end_busy(object, ahead.first, ahead.n);
+	end(object, &ahead.change, error);
 	check(object);
 	return true;
 }
@@ -948,7 +770,7 @@ void adsm_fetch_expected(struct adsm_home *home)
 		bool write;
 
 		/* Whoever is not ready now does without. */
-		if (block->state != ADSM_INVALID || adsm_block_blocked(object, b) ||
+		if (!adsm_blocks_lack(&object->blocks, b) || adsm_block_blocked(object, b) ||
 		    adsm_block_must_wait(object, b, ADSM_EVENT_READ))
 			continue;
 		want(object, b, 1);
@@ -957,7 +779,8 @@ void adsm_fetch_expected(struct adsm_home *home)
 		       adsm_fetch_ahead(home))
 			;
 		if (!object->live || object->birth != birth || !first->trust || first->block != b ||
-		    block->state != ADSM_READ_ONLY || block->view != ADSM_PROT_NONE || adsm_block_blocked(object, b))
+		    adsm_blocks_lack(&object->blocks, b) || adsm_blocks_unsent(&object->blocks, b) ||
+		    block->view != ADSM_PROT_NONE || adsm_block_blocked(object, b))
 			continue;
 		write = first->writes == AGAIN_MIN && !adsm_block_must_wait(object, b, ADSM_EVENT_WRITE);
 		if (adsm_blocks_access(object, b, 1, write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ, true))
@@ -972,26 +795,21 @@ void adsm_fetch_expected(struct adsm_home *home)
 
 void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 {
-	bool all_invalid = true;
+	uint32_t first = object->blocks.open_first, n = object->blocks.open_end - first;
 
 	adsm_note_called(object);
 	if (adsm_advises(object))
 		adsm_advice_called(object, event);
-	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++) {
-		set_state(object, b, step_of(object, b, event).next);
-		object->blocks.at[b].flags &= ~ADSM_BLOCK_EARLY;
-		all_invalid &= object->blocks.at[b].state == ADSM_INVALID;
-	}
-	if (all_invalid && object->blocks.protocol->detects)
+	if (object->habits.early)
+		clear_flags(object, first, n, ADSM_BLOCK_EARLY);
+	if (adsm_blocks_called(&object->blocks, event))
 		adsm_object_mark_closed(object);
 	check(object);
 }
 
 void adsm_object_may_be_written(struct adsm_object *object)
 {
-	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++)
-		if (object->blocks.at[b].state == ADSM_READ_ONLY)
-			set_state(object, b, step_of(object, b, ADSM_EVENT_WRITE).next);
+	adsm_blocks_may_be_written(&object->blocks);
 }
 
 int adsm_object_sync(struct adsm_object *object)
@@ -999,7 +817,7 @@ int adsm_object_sync(struct adsm_object *object)
 	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++) {
 		int error = 0;
 
-		if (step_of(object, b, ADSM_EVENT_SYNC).next != object->blocks.at[b].state)
+		if (adsm_blocks_step(&object->blocks, b, ADSM_EVENT_SYNC).next != object->blocks.at[b].state)
 			error = adsm_blocks_access(object, b, 1, ADSM_EVENT_SYNC, false);
 		if (error)
 			return error;
@@ -1010,6 +828,7 @@ int adsm_object_sync(struct adsm_object *object)
 int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_t n,
 			     int (*write)(void *arg), void *arg)
 {
+	struct adsm_change change;
 	int error;
 
 	/* What the CPU writes from here on races with this and waits. */
@@ -1020,17 +839,12 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 				return error;
 			break;
 		}
-	begin_busy(object, first, n);
+	change = adsm_blocks_plan(&object->blocks, first, n, ADSM_EVENT_CALL_OUT);
+	begin(object, &change);
 	adsm_unlock(&object->home->lock);
 	error = adsm_backend_run(object->home, write, arg);
 	adsm_lock(&object->home->lock);
-	end_busy(object, first, n);
-	/* After a failure nobody knows how far the device came, but what the host has is whole. */
-	for (uint32_t b = first; b < first + n; b++)
-		if (!error)
-			set_state(object, b, step_of(object, b, ADSM_EVENT_CALL_OUT).next);
-		else if (object->blocks.at[b].state == ADSM_READ_ONLY)
-			set_state(object, b, ADSM_DIRTY);
+	end(object, &change, error);
 	if (adsm_advises(object))
 		adsm_advice_device_wrote(object, first, n);
 	check(object);
@@ -1040,14 +854,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 void adsm_object_drop(struct adsm_object *object)
 {
 	forget_expected(object);
-	if (object->blocks.n_in[ADSM_DIRTY])
-		object->blocks.protocol->object_dirty(&object->home->policy, -1);
-	for (uint32_t b = 0; b < object->blocks.n; b++) {
-		struct adsm_block *block = &object->blocks.at[b];
-
-		if (block->state == ADSM_DIRTY)
-			object->blocks.protocol->cleaned(&object->home->policy, block, adsm_run_size(object, b, 1));
-	}
+	adsm_blocks_leave(&object->blocks);
 	adsm_inputs_drop(object);
 	adsm_object_mark_closed(object);
 }

@@ -46,11 +46,9 @@ void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size);
 uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event);
 
 /*
- * A reader's window ends before @b: how many blocks from there on to fetch while it reads. 0, but in a sequence whose
- * windows have become half as large as they may.
+ * A reader's window ends before @b: in a sequence whose windows have become half as large as they may, let the evictor
+ * fetch the next one while it reads; its blocks are busy from now on.
  */
-uint32_t adsm_block_ahead(const struct adsm_object *object, uint32_t b);
-/* Let the evictor fetch them; they are busy from now on. */
 void adsm_want_ahead(struct adsm_object *object, uint32_t b);
 
 /*
@@ -98,7 +96,7 @@ void adsm_object_drop(struct adsm_object *object);
 void adsm_evict_now(struct adsm_home *home);
 /* Send early what the policy says is due. @started as protocol.h has it. True: something was sent. */
 bool adsm_evict_batch(struct adsm_home *home, bool started);
-/* Copy one block of home->send; false: there was none. */
+/* Copy one block of home->sends; false: there was none. */
 bool adsm_send_queued(struct adsm_home *home);
 /* A fault reads, or writes, block @b. */
 void adsm_note_fault(struct adsm_object *object, uint32_t b, bool write);

@@ -77,8 +77,8 @@ void adsm_home_lock(struct adsm_home *home, struct adsm_sigset *ret_old)
 /* Is a batch due, a block queued, or a window wanted? */
 static bool evict_due(const struct adsm_home *home)
 {
-	return home->n_ahead || home->send.oldest || (!home->send_failed && adsm_options.evict_batch != 1 &&
-				     adsm_policy_victim(&home->policy, false));
+	return home->n_ahead || home->sends.queued.oldest || (!home->sends.failed && adsm_options.evict_batch != 1 &&
+							      adsm_policy_victim(&home->policies, false));
 }
 
 void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old)
@@ -133,7 +133,6 @@ void adsm_object_mark_open(struct adsm_object *object)
 
 void adsm_object_mark_closed(struct adsm_object *object)
 {
-	object->blocks.open_first = object->blocks.open_end = 0;
 	if (!object->open)
 		return;
 	object->open = false;

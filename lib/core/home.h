@@ -14,8 +14,8 @@
 #include "adsm.h"
 #include "backend.h"
 #include "base/os.h"
+#include "core/blocks.h"
 #include "core/cause.h"
-#include "protocol.h"
 
 #define ADSM_MAX_DEVICES 8
 #define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
@@ -42,7 +42,7 @@ struct adsm_call {			/* a call that has been launched and not yet been seen to e
 /* Blocks that a reader in sequence will want next; busy until the evictor, or who waits for them, has fetched them. */
 struct adsm_ahead {
 	struct adsm_object *object;
-	uint32_t first, n;
+	struct adsm_change change;	/* begun */
 	struct adsm_cause cause;	/* of the reader's fault */
 };
 
@@ -65,15 +65,14 @@ struct adsm_home {
 	_Atomic uint32_t tick;		/* futex: something a waiter waits for may have happened */
 	_Atomic uint32_t n_waiting;	/* on tick */
 	struct adsm_object *open;	/* objects with a block that is not Invalid and closed */
-	struct adsm_policy policy;
-	struct adsm_queue send;		/* closed blocks on their way to the device, block by block */
+	struct adsm_policies policies;
+	struct adsm_sends sends;
 	struct adsm_ahead ahead[ADSM_AHEAD_MAX];	/* a ring */
 	unsigned first_ahead, n_ahead;
 	struct adsm_object *expected[ADSM_EXPECTED_MAX];	/* whose first reads the next sync fetches */
 	unsigned n_expected;
 	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
 	_Atomic int touching;		/* threads in a fault that wait for a call to end */
-	bool send_failed;		/* the last early send failed: none until the next write */
 	bool gate;			/* a call waits for quiet: accesses wait for it */
 
 	uint64_t last_seq;		/* of the calls launched */

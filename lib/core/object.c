@@ -136,14 +136,10 @@ static int make_blocks(struct adsm_object *object, size_t block_size, enum adsm_
 	if (!object->blocks.at)
 		return -ENOMEM;
 	object->blocks.n = (uint32_t)n;
-	for (size_t b = 0; b < n; b++) {
-		object->blocks.at[b].object = object;
-		object->blocks.at[b].state = protocol->initial;
-		object->blocks.at[b].view = view;
-		object->blocks.at[b].flags = paged ? ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED : 0;
-	}
-	memset(object->blocks.n_in, 0, sizeof(object->blocks.n_in));
-	object->blocks.n_in[protocol->initial] = object->blocks.n;
+	object->blocks.last_size = object->size - ((n - 1) << object->blocks.shift);
+	adsm_blocks_init(&object->blocks, protocol, view);
+	for (size_t b = 0; paged && b < n; b++)
+		object->blocks.at[b].flags = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
 	return 0;
 }
 
@@ -151,7 +147,7 @@ static void populate(struct adsm_object *object)
 {
 	adsm_os_huge(object->alias, object->span & ~(ADSM_HUGE_PAGE_SIZE - 1));
 	adsm_os_populate(object->alias, object->span, true);
-	adsm_os_populate((void *)object->start, object->span, !object->blocks.protocol->detects);
+	adsm_os_populate((void *)object->start, object->span, !object->blocks.detects);
 	for (uint32_t b = 0; b < object->blocks.n; b++)
 		object->blocks.at[b].flags = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
 }
@@ -499,12 +495,13 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	object->span = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	object->device_only = options->device_only;
 	object->adopted = options->adopt || options->reuse;
-	object->blocks.protocol = options->protocol;
-	object->blocks.at = NULL;
-	object->blocks.n = 0;
+	object->blocks = (struct adsm_blocks){
+		.protocol = options->protocol,
+		.detects = options->protocol && adsm_protocol_detects(options->protocol),
+	};
 	object->chunked = false;
 	/* Closed, though ReadOnly: nothing is there to be read, and what is written first is opened once. */
-	if (!object->device_only && !object->blocks.protocol->detects)
+	if (!object->device_only && !object->blocks.detects)
 		view = ADSM_PROT_RW;
 	else if (!object->device_only && options->populate)
 		view = ADSM_PROT_READ;
@@ -566,21 +563,18 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	adsm_os_signals_block(&old);
 	adsm_lock(&home->lock);
 	object->freeing = object->assigned = false;
-	object->blocks.n_busy = object->blocks.n_sending = object->blocks.n_holds = 0;
 	object->birth++;
 	object->born_seq = home->last_seq;
 	atomic_store(&home->gather.open, false);	/* what stands for calls so far cannot use it */
 	object->use_seq = object->write_seq = 0;
 	object->holds = NULL;
-	memset(object->blocks.streams, 0, sizeof(object->blocks.streams));
 	memset(&object->first_read, 0, sizeof(object->first_read));
 	memset(&object->habits, 0, sizeof(object->habits));
-	object->blocks.open_first = 0;
-	object->blocks.open_end = object->blocks.n;
 	if (!object->device_only) {
 		adsm_object_mark_open(object);
-		object->blocks.protocol->object(&home->policy, 1);
-		home->n_undetected += !object->blocks.protocol->detects;
+		adsm_blocks_join(&object->blocks, adsm_policy_of(&home->policies, object->blocks.protocol),
+				 &home->sends);
+		home->n_undetected += !object->blocks.detects;
 	}
 	object->live = true;
 	adsm_unlock(&home->lock);
@@ -597,8 +591,7 @@ bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free
 	object->live = false;
 	if (!object->device_only) {
 		adsm_object_drop(object);
-		object->blocks.protocol->object(&home->policy, -1);
-		home->n_undetected -= !object->blocks.protocol->detects;
+		home->n_undetected -= !object->blocks.detects;
 	}
 	adsm_unlock(&home->lock);
 

@@ -67,13 +67,16 @@ static inline size_t adsm_block_size(const struct adsm_object *object)
 	return (size_t)1 << object->blocks.shift;
 }
 
+/* Whose block it is. */
+static inline struct adsm_object *adsm_object_of(const struct adsm_block *block)
+{
+	return (struct adsm_object *)((char *)block->owner - offsetof(struct adsm_object, blocks));
+}
+
 /* Bytes of a run that are the caller's. */
 static inline size_t adsm_run_size(const struct adsm_object *object, uint32_t first, uint32_t n)
 {
-	size_t start = (size_t)first << object->blocks.shift;
-	size_t size = (size_t)n << object->blocks.shift;
-
-	return size < object->size - start ? size : object->size - start;
+	return adsm_blocks_size(&object->blocks, first, n);
 }
 
 /* The calls that use (may write) an object have ended when home->completed reaches this. */

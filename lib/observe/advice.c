@@ -96,10 +96,12 @@ static struct sim *make_sim(const struct adsm_object *object, const struct adsm_
 	}
 	sim->object.home = home;
 	sim->object.blocks.protocol = protocol;
+	sim->object.blocks.policy = adsm_policy_of(&home->policies, protocol);
 	sim->object.size = object->size;
 	sim->object.span = object->span;
 	sim->object.blocks.shift = shift;
 	sim->object.blocks.n = sim->object.blocks.open_end = (uint32_t)n;
+	sim->object.blocks.last_size = object->size - ((n - 1) << shift);
 	sim->object.blocks.n_in[protocol->initial] = (uint32_t)n;
 	for (size_t b = 0; b < n; b++) {
 		sim->object.blocks.at[b].state = protocol->initial;
@@ -191,7 +193,8 @@ static void touch(struct sim *sim, size_t offset, bool write)
 	sim->stats.ahead_blocks += n - 1;
 	access_blocks(sim, b, n, event, true, 0, 0);
 	b += n;
-	n = write ? 0 : adsm_block_ahead(&sim->object, b);
+	n = write || sim->object.home->device->caps.unified ? 0 :
+		adsm_blocks_ahead(&sim->object.blocks, b, adsm_options.fault_ahead);
 	if (n)
 		access_blocks(sim, b, n, event, false, 0, 0);
 }
@@ -417,7 +420,7 @@ static void make_sims(struct adsm_advice *advice, const struct adsm_object *obje
 
 struct adsm_advice *adsm_advice_make(const struct adsm_object *object)
 {
-	struct adsm_advice *advice = object->blocks.protocol->detects ? calloc(1, sizeof(*advice)) : NULL;
+	struct adsm_advice *advice = object->blocks.detects ? calloc(1, sizeof(*advice)) : NULL;
 	struct device *device = &devices[object->home->index];
 	struct adsm_sigset old;
 
@@ -926,7 +929,7 @@ static void set_blocks(const struct choice *choice, struct adsm_advice_item *ite
 {
 	const struct sim *s = choice->advice->sims[sim];
 	const struct device *device = &devices[choice->advice->home->index];
-	const struct adsm_policy *policy = &choice->advice->home->policy;
+	size_t batch = adsm_options.evict_batch;
 	size_t n = device->peaks[UNEVICTED] + s->peak, bytes = device->peak_bytes[UNEVICTED] + s->peak_bytes, at = 0;
 	char *text = item->setting, size[24];
 
@@ -938,7 +941,8 @@ static void set_blocks(const struct choice *choice, struct adsm_advice_item *ite
 		at = (size_t)adsm_format(text, sizeof(item->setting), "ADSM_PROTOCOL=rolling ");
 	at += (size_t)adsm_format(text + at, sizeof(item->setting) - at, "ADSM_BLOCK_SIZE=%s",
 				  size_word(adsm_block_size(&s->object), size));
-	if (policy->fixed_limit || (n > 2 && bytes >= policy->keep_bytes + policy->batch_bytes))
+	if (adsm_options.rolling_size != ADSM_ROLLING_AUTO ||
+	    (n > 2 && bytes >= (batch == 1 ? 0 : batch + adsm_options.fault_ahead)))
 		adsm_format(text + at, sizeof(item->setting) - at, " ADSM_ROLLING_SIZE=%zu",
 			    rolling_size(n, adsm_block_size(&s->object)));
 }

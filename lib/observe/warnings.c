@@ -80,7 +80,7 @@ static size_t blocks_in_use(const struct adsm_home *home)
 		const struct adsm_blocks *blocks = &object->blocks;
 
 		for (uint32_t b = blocks->open_first; b < blocks->open_end && !blocks->protocol->whole_object; b++)
-			n += blocks->at[b].state == ADSM_DIRTY || (blocks->at[b].flags & ADSM_BLOCK_EARLY);
+			n += adsm_blocks_unsent(blocks, b) || (blocks->at[b].flags & ADSM_BLOCK_EARLY);
 	}
 	return n;
 }
@@ -120,7 +120,7 @@ void adsm_judge_fetches(struct adsm_object *object)
 	size_t block = whole ? object->size : adsm_block_size(object);
 	char text[OBJECT_TEXT_SIZE], bytes[TEXT_SIZE], seconds[TEXT_SIZE], blocks[TEXT_SIZE];
 
-	if (habits->told_fetches || !object->blocks.protocol->detects || block < LARGE_BLOCK)
+	if (habits->told_fetches || !object->blocks.detects || block < LARGE_BLOCK)
 		return;
 	/* For single accesses, the same bytes many times, and for most of the time so far. */
 	if (faults < habits->fetches / 2 || habits->fetched_bytes / 8 < object->size)

@@ -396,8 +396,7 @@ static int release(struct adsm_object *object, unsigned access)
 	if (error)
 		return adsm_fail(error, "the object at %p cannot be closed: the process has no memory mappings left "
 				 "(vm.max_map_count)", (void *)object->start);
-	if (!object->blocks.n_in[ADSM_DIRTY] ||
-	    object->blocks.protocol->steps[ADSM_DIRTY][event_of(access)].transfer != ADSM_TO_DEVICE)
+	if (!adsm_blocks_n_unsent(&object->blocks) || !adsm_blocks_sends(&object->blocks, event_of(access)))
 		return 0;
 	error = adsm_object_flush(object);
 	if (error == -EBUSY)
@@ -488,7 +487,7 @@ static void take_back(struct adsm_home *home)
 {
 	for (struct adsm_object *object = home->n_undetected ? home->open : NULL; object;
 	     object = object->open_next)
-		if (!object->blocks.protocol->detects && adsm_object_use_seq(object) <= atomic_load(&home->completed))
+		if (!object->blocks.detects && adsm_object_use_seq(object) <= atomic_load(&home->completed))
 			adsm_object_may_be_written(object);
 }
 

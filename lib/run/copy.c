@@ -193,7 +193,7 @@ static int quiet(struct adsm_object *object, const struct adsm_object *source, u
  * more after waiting: that is when a loss shows. */
 static bool may_take(const struct adsm_object *object)
 {
-	return object->blocks.protocol->detects && !object->home->lost_seq;
+	return object->blocks.detects && !object->home->lost_seq;
 }
 
 /* Does the device have the current bytes of the whole range? */
@@ -202,7 +202,7 @@ static bool device_has(const struct adsm_object *object, size_t offset, size_t s
 	uint32_t last = (uint32_t)((offset + size - 1) >> object->blocks.shift);
 
 	for (uint32_t b = (uint32_t)(offset >> object->blocks.shift); b <= last; b++)
-		if (object->blocks.at[b].state == ADSM_DIRTY ||
+		if (adsm_blocks_unsent(&object->blocks, b) ||
 		    (object->blocks.at[b].flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)))
 			return false;
 	return true;
@@ -216,7 +216,7 @@ static bool can_write(const struct device_write *w, uint32_t b)
 	size_t from = w->dst_offset > start ? w->dst_offset : start;
 	size_t to = w->dst_offset + w->size < end ? w->dst_offset + w->size : end;
 
-	if (dst->blocks.at[b].holds || (dst->blocks.at[b].state == ADSM_DIRTY && (from > start || to < end)))
+	if (dst->blocks.at[b].holds || (adsm_blocks_unsent(&dst->blocks, b) && (from > start || to < end)))
 		return false;
 	return !w->src || device_has(w->src, w->src_offset + (from - w->dst_offset), to - from);
 }
@@ -342,11 +342,11 @@ static int io_failed(bool in_handler, int error, size_t size, const void *dst)
  */
 static bool goes_straight(const struct adsm_object *object, uint32_t b, size_t start, size_t end)
 {
-	const struct adsm_block *block = &object->blocks.at[b];
 	size_t at = (size_t)b << object->blocks.shift;
 	bool whole = at >= start && at + adsm_run_size(object, b, 1) <= end;
 
-	return block->state == ADSM_INVALID && (!whole || !(block->flags & ADSM_BLOCK_BACKED));
+	return adsm_blocks_lack(&object->blocks, b) &&
+		(!whole || !(object->blocks.at[b].flags & ADSM_BLOCK_BACKED));
 }
 
 /*
@@ -399,10 +399,10 @@ static size_t on_one_side(const struct adsm_object *object, size_t start, size_t
 {
 	size_t at = start;
 
-	*ret_device = object->blocks.at[start >> object->blocks.shift].state == ADSM_INVALID;
+	*ret_device = adsm_blocks_lack(&object->blocks, (uint32_t)(start >> object->blocks.shift));
 	do
 		at = (at | (adsm_block_size(object) - 1)) + 1;
-	while (*ret_device && at < end && object->blocks.at[at >> object->blocks.shift].state == ADSM_INVALID &&
+	while (*ret_device && at < end && adsm_blocks_lack(&object->blocks, (uint32_t)(at >> object->blocks.shift)) &&
 	       !(object->blocks.at[at >> object->blocks.shift].flags & ADSM_BLOCK_BUSY));
 	return (at < end ? at : end) - start;
 }
@@ -498,7 +498,7 @@ static void look_at(const char *p, size_t size, unsigned needed, struct look *lo
 	const struct adsm_object *object = shared_at(p);
 	size_t offset, end, first;
 
-	if (!object || !object->blocks.protocol->detects) {
+	if (!object || !object->blocks.detects) {
 		look->unseen = true;
 		return;
 	}

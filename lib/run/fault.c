@@ -131,6 +131,8 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 
 		if (object->blocks.at[b].view >= needed)
 			return spurious(home, fault);
+		if (adsm_blocks_step(&object->blocks, b, event).result == ADSM_RESULT_REFUSE)
+			return lost(object, b, fault, "its protocol refuses it", -EACCES);
 		if (!adsm_block_blocked(object, b)) {
 			seq = adsm_block_must_wait(object, b, event);
 			if (!seq)
@@ -155,7 +157,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 		if (!object->live || object->birth != birth)
 			return ADSM_FAULT_FOREIGN;
 	}
-	if (object->blocks.at[b].state == ADSM_INVALID && adsm_object_lost(object))
+	if (adsm_blocks_lack(&object->blocks, b) && adsm_object_lost(object))
 		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
 			    -ENODEV);
 	adsm_note_fault(object, b, fault->write);

@@ -20,7 +20,7 @@ static int acquire(struct adsm_home *home)
 	while (object) {
 		bool ended = adsm_object_use_seq(object) <= atomic_load(&home->completed);
 
-		if (!object->blocks.protocol->detects && ended && !object->freeing) {
+		if (!object->blocks.detects && ended && !object->freeing) {
 			int failed = 0;
 			bool lost;
 
@@ -31,11 +31,11 @@ static int acquire(struct adsm_home *home)
 				continue;
 			}
 
-			lost = object->blocks.n_in[ADSM_INVALID] && adsm_object_lost(object);
+			lost = adsm_blocks_n_lacking(&object->blocks) && adsm_object_lost(object);
 			if (!lost)
 				failed = adsm_object_sync(object);
 			/* Or only the fetch has found out. */
-			lost |= failed == -ENODEV && object->blocks.n_in[ADSM_INVALID];
+			lost |= failed == -ENODEV && adsm_blocks_n_lacking(&object->blocks);
 			if (lost && object->blocks.at[0].view != ADSM_PROT_NONE) {
 				/* Told once, and never to be read as if it were there. */
 				adsm_object_close_view(object);

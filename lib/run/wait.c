@@ -250,6 +250,9 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 
 		if (!object->live || object->freeing || object->birth != birth)
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
+		if (adsm_blocks_step(&object->blocks, b, event).result == ADSM_RESULT_REFUSE)
+			return adsm_fail(-EACCES, "block %u of the object at %p: its protocol refuses this", b,
+					 (void *)object->start);
 		if (adsm_block_blocked(object, b)) {
 			adsm_home_wait(home);
 			continue;
@@ -261,7 +264,7 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 		if (error)
 			return error;
 	}
-	if (object->blocks.at[b].state == ADSM_INVALID && event != ADSM_EVENT_OVERWRITE && adsm_object_lost(object))
+	if (adsm_blocks_lack(&object->blocks, b) && event != ADSM_EVENT_OVERWRITE && adsm_object_lost(object))
 		return adsm_fail(-ENODEV, "block %u of the object at %p was lost with its device: %s", b,
 				 (void *)object->start, adsm_home_reason(home, -ENODEV));
 	error = adsm_blocks_access(object, b, n, event, open);

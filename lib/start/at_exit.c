@@ -29,7 +29,7 @@ static bool is_wanted(const struct adsm_object *object)
 {
 	const struct adsm_counters *c = &object->counters;
 
-	return object->live && !object->freeing && !object->device_only && object->blocks.n_in[ADSM_INVALID] &&
+	return object->live && !object->freeing && !object->device_only && adsm_blocks_n_lacking(&object->blocks) &&
 		!adsm_object_lost(object) &&
 		(!object->adopted || atomic_load(&c->signals) || atomic_load(&c->read_faults) ||
 		 atomic_load(&c->write_faults));
@@ -54,7 +54,7 @@ static struct adsm_object *next_wanted(struct adsm_home *home, uint32_t *at, str
 /* Can this be had now? What others are at, they may only finish when this is done. */
 static bool is_ready(const struct adsm_object *object, uint32_t b)
 {
-	return object->blocks.at[b].state == ADSM_INVALID && !adsm_block_blocked(object, b) &&
+	return adsm_blocks_lack(&object->blocks, b) && !adsm_block_blocked(object, b) &&
 		!adsm_block_must_wait(object, b, ADSM_EVENT_READ);
 }
 
@@ -95,7 +95,7 @@ struct work {
 /* Those come first of which all fits. */
 static bool fits(const struct adsm_object *object)
 {
-	uint32_t n = object->blocks.n_in[ADSM_INVALID];
+	uint32_t n = adsm_blocks_n_lacking(&object->blocks);
 
 	return (n == object->blocks.n ? object->size : (size_t)n << object->blocks.shift) <= atomic_load(&left);
 }

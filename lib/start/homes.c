@@ -36,16 +36,6 @@ void adsm_homes_close(void)
 	adsm_n_homes = 0;
 }
 
-static void set_policy(struct adsm_policy *policy)
-{
-	*policy = (struct adsm_policy){ .fixed_limit = adsm_options.rolling_size };
-	if (adsm_options.evict_batch == 1)
-		return;
-	policy->batch_bytes = adsm_options.evict_batch;
-	if (adsm_options.rolling_size == ADSM_ROLLING_AUTO)
-		policy->keep_bytes = adsm_options.fault_ahead;
-}
-
 /* The next home, for a backend's device; known once it is ready. */
 int adsm_homes_add(const struct adsm_backend *backend, int index)
 {
@@ -65,7 +55,7 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 	adsm_mutex_init(&home->call_mutex);
 	home->index = adsm_n_homes;
 	home->device = device;
-	set_policy(&home->policy);
+	adsm_policies_init(&home->policies);
 	error = adsm_service_start(home);
 	if (error) {
 		backend->close(device);

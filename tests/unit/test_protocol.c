@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_protocol.c - the tables of DESIGN.md section 1, row by row; queues; whom rolling sends early. */
+/* test_protocol.c - the tables of DESIGN.md section 1, row by row; their contract; queues; whom rolling sends early. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "protocol.h"
 
 #define CHECK(x) do { \
@@ -68,7 +70,8 @@ static void tables(void)
 	CHECK(adsm_protocol_lazy.initial == ADSM_READ_ONLY && adsm_protocol_rolling.initial == ADSM_READ_ONLY);
 	CHECK(adsm_protocol_batch.whole_object && adsm_protocol_lazy.whole_object);
 	CHECK(!adsm_protocol_rolling.whole_object);
-	CHECK(!adsm_protocol_batch.detects && adsm_protocol_lazy.detects && adsm_protocol_rolling.detects);
+	CHECK(!adsm_protocol_detects(&adsm_protocol_batch) && adsm_protocol_detects(&adsm_protocol_lazy));
+	CHECK(adsm_protocol_detects(&adsm_protocol_rolling));
 	CHECK(adsm_protocol_find("batch") == &adsm_protocol_batch);
 	CHECK(adsm_protocol_find("lazy") == &adsm_protocol_lazy);
 	CHECK(adsm_protocol_find("rolling") == &adsm_protocol_rolling);
@@ -77,9 +80,64 @@ static void tables(void)
 		static const char *const names[] = { "batch", "lazy", "rolling" };
 		const struct adsm_protocol *protocol = adsm_protocol_find(names[i]);
 
-		CHECK(protocol->version == ADSM_PROTOCOL_VERSION && protocol->object && protocol->object_dirty &&
-		      protocol->dirtied && protocol->cleaned && protocol->victim);
+		CHECK(protocol->version == ADSM_PROTOCOL_VERSION && protocol->init && protocol->object &&
+		      protocol->object_dirty && protocol->dirtied && protocol->cleaned && protocol->victim &&
+		      protocol->window);
+		CHECK(!adsm_protocol_broken(protocol) && adsm_protocol_add(protocol) == -EEXIST);
 	}
+}
+
+/* ---- the contract: one rule broken at a time */
+
+static void breaks(struct adsm_protocol protocol, const char *wanted)
+{
+	const char *broken = adsm_protocol_broken(&protocol);
+
+	if (!broken || strcmp(broken, wanted)) {
+		fprintf(stderr, "found: %s; not: %s\n", broken, wanted);
+		exit(1);
+	}
+	CHECK(adsm_protocol_add(&protocol) == -EINVAL);
+}
+
+#define BREAKS(what, wanted) do { \
+	struct adsm_protocol p = adsm_protocol_rolling; \
+	p.what; \
+	breaks(p, wanted); \
+} while (0)
+
+static void contract(void)
+{
+	const struct adsm_step syncs_back = ADSM_STEP_AFTER(ADSM_DIRTY, ADSM_TO_HOST, ADSM_WAIT_USERS);
+	const struct adsm_step reads_dirty = ADSM_STEP_AFTER(ADSM_READ_ONLY, ADSM_TO_DEVICE, ADSM_WAIT_NONE);
+
+	BREAKS(version = 2, "it is of another version");
+	BREAKS(n_states = 5, "it has too many states, or too large a policy");
+	BREAKS(policy_size = ADSM_POLICY_SIZE + 1, "it has too many states, or too large a policy");
+	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_SYNC].next = 3, "a step is none");
+	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_SEND].result = ADSM_RESULT_REFUSE,
+	       "what is no access of the CPU is refused");
+	BREAKS(steps[ADSM_INVALID][ADSM_EVENT_WRITE].wait = ADSM_WAIT_WRITERS,
+	       "what becomes dirty does not wait for the calls that use it");
+	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_OVERWRITE].wait = ADSM_WAIT_NONE,
+	       "what becomes dirty does not wait for the calls that use it");
+	BREAKS(steps[ADSM_INVALID][ADSM_EVENT_READ].wait = ADSM_WAIT_NONE,
+	       "a fetch does not wait for the calls that write");
+	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_SYNC] = syncs_back,
+	       "a fetch overwrites what only the CPU has");
+	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_CALL_IN].transfer = ADSM_TO_DEVICE,
+	       "what is sent is not newer than what the device has");
+	BREAKS(steps[ADSM_INVALID][ADSM_EVENT_WRITE].transfer = ADSM_NO_TRANSFER,
+	       "bytes that are lacking are not fetched");
+	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_CALL_IN].transfer = ADSM_NO_TRANSFER,
+	       "bytes that only the CPU has are lost");
+	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_CALL_INOUT].next = ADSM_READ_ONLY,
+	       "what a kernel may write is not lacking afterwards");
+	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_READ] = reads_dirty,
+	       "an access sends");
+	BREAKS(permits[ADSM_INVALID] = ADSM_PERMIT_READ, "the view may be open where bytes are lacking");
+	BREAKS(permits[ADSM_READ_ONLY] = ADSM_PERMIT_WRITE, "the view may be written where nothing will be sent");
+	BREAKS(permits[ADSM_DIRTY] = ADSM_PERMIT_READ, "what is written need not be sent, or may not be written");
 }
 
 /* ---- queues */
@@ -128,8 +186,19 @@ static void queues(void)
 
 #define BLOCK ((size_t)65536)
 static const struct adsm_protocol *const rolling = &adsm_protocol_rolling;
+static struct adsm_policies policies;
 
-static void dirty(struct adsm_policy *policy, struct adsm_block *b, unsigned first, unsigned end)
+/* A fresh policy; as in the paper's mode but for what is given. */
+static void *policy_with(unsigned rolling_size, size_t keep_bytes, size_t batch_bytes)
+{
+	adsm_options.rolling_size = rolling_size;
+	adsm_options.fault_ahead = keep_bytes;
+	adsm_options.evict_batch = batch_bytes ? batch_bytes : 1;
+	adsm_policies_init(&policies);
+	return adsm_policy_of(&policies, rolling);
+}
+
+static void dirty(void *policy, struct adsm_block *b, unsigned first, unsigned end)
 {
 	for (unsigned i = first; i < end; i++)
 		rolling->dirtied(policy, &b[i], BLOCK);
@@ -138,144 +207,148 @@ static void dirty(struct adsm_policy *policy, struct adsm_block *b, unsigned fir
 /* The paper's: two blocks for each live object, from the first one above, oldest first. */
 static void adaptive(void)
 {
-	struct adsm_policy policy = { 0 };
+	void *policy = policy_with(ADSM_ROLLING_AUTO, 0, 0);
 	struct adsm_block b[10] = { 0 };
 
-	CHECK(!rolling->victim(&policy, false) && !rolling->victim(&policy, true));
-	rolling->object(&policy, 1);
-	dirty(&policy, b, 0, 2);
-	CHECK(!rolling->victim(&policy, false));
-	dirty(&policy, b, 2, 3);
-	CHECK(rolling->victim(&policy, false) == &b[0]);
-	CHECK(policy.dirty.n == 3 && policy.dirty_bytes == 3 * BLOCK);
+	CHECK(rolling->window(policy) == SIZE_MAX);
+	CHECK(!rolling->victim(policy, false) && !rolling->victim(policy, true));
+	rolling->object(policy, 1);
+	dirty(policy, b, 0, 2);
+	CHECK(!rolling->victim(policy, false));
+	dirty(policy, b, 2, 3);
+	CHECK(rolling->victim(policy, false) == &b[0]);
 	/* Each object allows two more; one that goes takes them back. */
-	rolling->object(&policy, 1);
-	CHECK(!rolling->victim(&policy, false));
-	dirty(&policy, b, 3, 5);
-	CHECK(rolling->victim(&policy, false) == &b[0]);
-	rolling->cleaned(&policy, &b[0], BLOCK);
-	CHECK(!rolling->victim(&policy, true));
-	rolling->object(&policy, -1);
-	CHECK(rolling->victim(&policy, true) == &b[1]);
-	rolling->cleaned(&policy, &b[2], BLOCK);	/* out of order: its object was called or freed */
-	CHECK(rolling->victim(&policy, false) == &b[1]);
-	rolling->cleaned(&policy, &b[1], BLOCK);
-	CHECK(!rolling->victim(&policy, false) && policy.dirty.n == 2 && policy.dirty_bytes == 2 * BLOCK);
+	rolling->object(policy, 1);
+	CHECK(!rolling->victim(policy, false));
+	dirty(policy, b, 3, 5);
+	CHECK(rolling->victim(policy, false) == &b[0]);
+	rolling->cleaned(policy, &b[0], BLOCK);
+	CHECK(!rolling->victim(policy, true));
+	rolling->object(policy, -1);
+	CHECK(rolling->victim(policy, true) == &b[1]);
+	rolling->cleaned(policy, &b[2], BLOCK);	/* out of order: its object was called or freed */
+	CHECK(rolling->victim(policy, false) == &b[1]);
+	rolling->cleaned(policy, &b[1], BLOCK);
+	CHECK(!rolling->victim(policy, false));
 	/* A block that was sent and is written again is the newest. */
-	dirty(&policy, b, 1, 2);
-	CHECK(rolling->victim(&policy, false) == &b[3] && policy.dirty.newest == &b[1]);
+	dirty(policy, b, 1, 2);
+	CHECK(rolling->victim(policy, false) == &b[3]);
 }
 
 static void fixed(void)
 {
-	struct adsm_policy policy = { .fixed_limit = 3 };
+	void *policy = policy_with(3, 0, 0);
 	struct adsm_block b[10] = { 0 };
 
+	CHECK(rolling->window(policy) == 1);
 	for (int i = 0; i < 5; i++)
-		rolling->object(&policy, 1);
-	dirty(&policy, b, 0, 3);
-	CHECK(!rolling->victim(&policy, false));
-	dirty(&policy, b, 3, 4);
-	CHECK(rolling->victim(&policy, false) == &b[0]);
+		rolling->object(policy, 1);
+	dirty(policy, b, 0, 3);
+	CHECK(!rolling->victim(policy, false));
+	dirty(policy, b, 3, 4);
+	CHECK(rolling->victim(policy, false) == &b[0]);
 	for (int i = 0; i < 5; i++)
-		rolling->object(&policy, -1);
-	CHECK(rolling->victim(&policy, false) == &b[0]);
-	rolling->cleaned(&policy, &b[0], BLOCK);
-	CHECK(!rolling->victim(&policy, false));
+		rolling->object(policy, -1);
+	CHECK(rolling->victim(policy, false) == &b[0]);
+	rolling->cleaned(policy, &b[0], BLOCK);
+	CHECK(!rolling->victim(policy, false));
 }
 
 /* Held blocks stay, whatever their age. */
 static void holds(void)
 {
-	struct adsm_policy policy = { .fixed_limit = 1 };
+	void *policy = policy_with(1, 0, 0);
 	struct adsm_block b[4] = { 0 };
 
-	dirty(&policy, b, 0, 4);
+	dirty(policy, b, 0, 4);
 	b[0].holds = 1;
-	CHECK(rolling->victim(&policy, false) == &b[1]);
+	CHECK(rolling->victim(policy, false) == &b[1]);
 	b[1].holds = 2;
 	b[3].holds = 1;
-	CHECK(rolling->victim(&policy, true) == &b[2]);
+	CHECK(rolling->victim(policy, true) == &b[2]);
 	b[2].holds = 1;
-	CHECK(!rolling->victim(&policy, true) && !rolling->victim(&policy, false));
+	CHECK(!rolling->victim(policy, true) && !rolling->victim(policy, false));
 	b[0].holds = 0;
-	CHECK(rolling->victim(&policy, false) == &b[0]);
+	CHECK(rolling->victim(policy, false) == &b[0]);
 }
 
 /* Batches: begun when so much above the floor is Dirty, ended at it; per object that is being written, at most 8. */
 static void floors(void)
 {
-	struct adsm_policy policy = { .keep_bytes = 6 * BLOCK, .batch_bytes = 2 * BLOCK };
+	void *policy = policy_with(ADSM_ROLLING_AUTO, 6 * BLOCK, 2 * BLOCK);
 	struct adsm_block b[64] = { 0 };
 
-	rolling->object(&policy, 1);
-	rolling->object_dirty(&policy, 1);
-	dirty(&policy, b, 0, 7);
-	CHECK(!rolling->victim(&policy, false) && rolling->victim(&policy, true) == &b[0]);
-	dirty(&policy, b, 7, 8);
-	CHECK(rolling->victim(&policy, false) == &b[0]);
+	rolling->object(policy, 1);
+	rolling->object_dirty(policy, 1);
+	dirty(policy, b, 0, 7);
+	CHECK(!rolling->victim(policy, false) && rolling->victim(policy, true) == &b[0]);
+	dirty(policy, b, 7, 8);
+	CHECK(rolling->victim(policy, false) == &b[0]);
 	for (int i = 0; i < 2; i++)
-		rolling->cleaned(&policy, &b[i], BLOCK);
-	CHECK(!rolling->victim(&policy, true) && !rolling->victim(&policy, false));
+		rolling->cleaned(policy, &b[i], BLOCK);
+	CHECK(!rolling->victim(policy, true) && !rolling->victim(policy, false));
 	/* 20 objects: a floor of 8 times 6 blocks. */
 	for (int i = 0; i < 19; i++)
-		rolling->object_dirty(&policy, 1);
-	dirty(&policy, b, 8, 50);
-	CHECK(policy.dirty.n == 48 && !rolling->victim(&policy, true));
-	dirty(&policy, b, 50, 51);
-	CHECK(rolling->victim(&policy, true) == &b[2] && !rolling->victim(&policy, false));
-	dirty(&policy, b, 51, 52);
-	CHECK(rolling->victim(&policy, false) == &b[2]);
+		rolling->object_dirty(policy, 1);
+	dirty(policy, b, 8, 50);
+	CHECK(!rolling->victim(policy, true));
+	dirty(policy, b, 50, 51);
+	CHECK(rolling->victim(policy, true) == &b[2] && !rolling->victim(policy, false));
+	dirty(policy, b, 51, 52);
+	CHECK(rolling->victim(policy, false) == &b[2]);
 	/* Five: of 30. */
 	for (int i = 0; i < 15; i++)
-		rolling->object_dirty(&policy, -1);
-	while (policy.dirty.n > 31)
-		rolling->cleaned(&policy, policy.dirty.oldest, BLOCK);
-	CHECK(rolling->victim(&policy, true) && !rolling->victim(&policy, false));
-	rolling->cleaned(&policy, policy.dirty.oldest, BLOCK);
-	CHECK(!rolling->victim(&policy, true));
+		rolling->object_dirty(policy, -1);
+	for (int i = 2; i < 21; i++)
+		rolling->cleaned(policy, &b[i], BLOCK);
+	CHECK(rolling->victim(policy, true) && !rolling->victim(policy, false));
+	rolling->cleaned(policy, &b[21], BLOCK);
+	CHECK(!rolling->victim(policy, true));
 }
 
 /* However low the floor, two blocks for each object stay. */
 static void floor_below_limit(void)
 {
-	struct adsm_policy policy = { .keep_bytes = BLOCK, .batch_bytes = 2 * BLOCK };
+	void *policy = policy_with(ADSM_ROLLING_AUTO, BLOCK, 2 * BLOCK);
 	struct adsm_block b[64] = { 0 };
 
 	for (int i = 0; i < 20; i++)
-		rolling->object(&policy, 1);
-	dirty(&policy, b, 0, 40);
-	CHECK(!rolling->victim(&policy, true) && !rolling->victim(&policy, false));
-	dirty(&policy, b, 40, 41);
-	CHECK(rolling->victim(&policy, true) == &b[0] && rolling->victim(&policy, false) == &b[0]);
+		rolling->object(policy, 1);
+	dirty(policy, b, 0, 40);
+	CHECK(!rolling->victim(policy, true) && !rolling->victim(policy, false));
+	dirty(policy, b, 40, 41);
+	CHECK(rolling->victim(policy, true) == &b[0] && rolling->victim(policy, false) == &b[0]);
 }
 
 /* Any protocol's victim will do; those without a policy have none and keep none. */
 static void others(void)
 {
-	struct adsm_policy policy = { .fixed_limit = 1 }, before = policy;
+	struct adsm_policies before;
 	struct adsm_block b[2] = { 0 };
 
+	policy_with(1, 0, 0);
+	before = policies;
 	for (int i = 0; i < 2; i++) {
 		const struct adsm_protocol *protocol = i ? &adsm_protocol_lazy : &adsm_protocol_batch;
+		void *policy = adsm_policy_of(&policies, protocol);
 
-		protocol->object(&policy, 1);
-		protocol->dirtied(&policy, &b[0], BLOCK);
-		protocol->dirtied(&policy, &b[1], BLOCK);
-		CHECK(!protocol->victim(&policy, true));
-		CHECK(!memcmp(&policy, &before, sizeof(policy)));
-		protocol->cleaned(&policy, &b[0], BLOCK);
-		protocol->object(&policy, -1);
-		CHECK(!memcmp(&policy, &before, sizeof(policy)));
+		protocol->object(policy, 1);
+		protocol->dirtied(policy, &b[0], BLOCK);
+		protocol->dirtied(policy, &b[1], BLOCK);
+		CHECK(!protocol->victim(policy, true) && protocol->window(policy) == SIZE_MAX);
+		protocol->cleaned(policy, &b[0], BLOCK);
+		protocol->object(policy, -1);
+		CHECK(!memcmp(&policies, &before, sizeof(policies)));
 	}
-	CHECK(!adsm_policy_victim(&policy, true));
-	dirty(&policy, b, 0, 2);
-	CHECK(adsm_policy_victim(&policy, false) == &b[0]);
+	CHECK(!adsm_policy_victim(&policies, true));
+	dirty(adsm_policy_of(&policies, rolling), b, 0, 2);
+	CHECK(adsm_policy_victim(&policies, false) == &b[0]);
 }
 
 int main(void)
 {
 	tables();
+	contract();
 	queues();
 	adaptive();
 	fixed();

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* blocks.c - the automaton: every change of a block's state is here. */
+#include "core/blocks.h"
+
+#include <string.h>
+
+/* ---- states */
+
+static void set_state(struct adsm_blocks *blocks, uint32_t b, unsigned next)
+{
+	const struct adsm_protocol *protocol = blocks->protocol;
+	struct adsm_block *block = &blocks->at[b];
+	unsigned state = block->state;
+	bool unsent = blocks->unsent >> state & 1, dirties = blocks->unsent >> next & 1;
+
+	if (state == next)
+		return;
+	if (unsent && !dirties)
+		protocol->cleaned(blocks->policy, block, adsm_blocks_size(blocks, b, 1));
+	blocks->n_in[state]--;
+	blocks->n_in[next]++;
+	block->state = next;
+	if (blocks->lacking >> next & 1)
+		block->flags &= ~ADSM_BLOCK_HOLED;
+	if (unsent && !dirties && !adsm_blocks_n_unsent(blocks))
+		protocol->object_dirty(blocks->policy, -1);
+	if (unsent || !dirties)
+		return;
+	if (adsm_blocks_n_unsent(blocks) == 1)
+		protocol->object_dirty(blocks->policy, 1);
+	protocol->dirtied(blocks->policy, block, adsm_blocks_size(blocks, b, 1));
+	blocks->sends->failed = false;
+}
+
+static void set_states(struct adsm_blocks *blocks, uint32_t first, uint32_t n, unsigned next)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		set_state(blocks, b, next);
+}
+
+/* What both sides have, and is not on its way, is the CPU's alone again: as if it was written. */
+static void take_back(struct adsm_blocks *blocks, uint32_t first, uint32_t n)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		if (!adsm_blocks_lack(blocks, b) && !adsm_blocks_unsent(blocks, b) &&
+		    !(blocks->at[b].flags & ADSM_BLOCK_QUEUED))
+			set_state(blocks, b, adsm_blocks_step(blocks, b, ADSM_EVENT_WRITE).next);
+}
+
+static void widen_open(struct adsm_blocks *blocks, uint32_t first, uint32_t n)
+{
+	bool none = blocks->open_first == blocks->open_end;
+
+	if (none || first < blocks->open_first)
+		blocks->open_first = first;
+	if (none || first + n > blocks->open_end)
+		blocks->open_end = first + n;
+}
+
+static void set_flags(struct adsm_blocks *blocks, uint32_t first, uint32_t n, unsigned flags)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		blocks->at[b].flags |= flags;
+}
+
+static void clear_flags(struct adsm_blocks *blocks, uint32_t first, uint32_t n, unsigned flags)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		blocks->at[b].flags &= ~flags;
+}
+
+/* ---- windows */
+
+/* The largest window, in blocks. */
+static size_t window_limit(const struct adsm_blocks *blocks, enum adsm_block_event event, size_t most)
+{
+	size_t limit = most >> blocks->shift, room;
+
+	/* Blocks opened ahead for writing count as Dirty: they must not push each other out. */
+	if (event != ADSM_EVENT_READ) {
+		room = blocks->protocol->window(blocks->policy);
+		limit = limit < room ? limit : room;
+	}
+	return limit < 2 || blocks->n == 1 ? 1 : (size_t)1 << (63 - __builtin_clzl(limit));
+}
+
+uint32_t adsm_blocks_window(struct adsm_blocks *blocks, uint32_t b, enum adsm_block_event event, size_t most)
+{
+	const struct adsm_block *block = &blocks->at[b];
+	size_t limit = window_limit(blocks, event, most);
+	struct adsm_stream *stream = NULL;
+	uint32_t n = 1, window = 1, end;
+
+	if (limit == 1)
+		return 1;
+	for (unsigned i = 0; i < ADSM_STREAMS && !stream; i++)
+		if (blocks->streams[i].window && blocks->streams[i].next == b)
+			stream = &blocks->streams[i];
+	if (stream) {
+		window = stream->window < limit / 4 ? stream->window * 4 : (uint32_t)limit;
+	} else {
+		stream = &blocks->streams[blocks->next_stream];
+		blocks->next_stream = (blocks->next_stream + 1) % ADSM_STREAMS;
+	}
+	/* It ends where windows of its size do: the largest are whole huge pages. */
+	end = (b + window) & ~(window - 1);
+	while (b + n < end && b + n < blocks->n) {
+		const struct adsm_block *next = &blocks->at[b + n];
+
+		if (next->state != block->state || next->view != block->view ||
+		    ((next->flags | block->flags) & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED)))
+			break;
+		n++;
+	}
+	stream->next = b + n;
+	stream->window = window;
+	return n;
+}
+
+uint32_t adsm_blocks_ahead(const struct adsm_blocks *blocks, uint32_t b, size_t most)
+{
+	size_t limit = window_limit(blocks, ADSM_EVENT_READ, most), end = (b + limit) & ~(limit - 1);
+	bool streams = false;
+	uint32_t n = 0;
+
+	/* Once what is fetched ahead is no more than what was read. */
+	for (unsigned i = 0; i < ADSM_STREAMS; i++)
+		streams |= blocks->streams[i].next == b && blocks->streams[i].window > 1 &&
+			blocks->streams[i].window >= limit / 2;
+	if (limit == 1 || !streams)
+		return 0;
+	while (b + n < end && b + n < blocks->n && adsm_blocks_lack(blocks, b + n) &&
+	       !(blocks->at[b + n].flags & ADSM_BLOCK_BUSY))
+		n++;
+	return n;
+}
+
+static bool covered(const struct adsm_blocks *blocks, uint32_t b, size_t start, size_t end)
+{
+	size_t at = (size_t)b << blocks->shift;
+
+	return start <= at && end - at >= adsm_blocks_size(blocks, b, 1);
+}
+
+/* May block @b go on in one step with block @first? */
+static bool alike(const struct adsm_blocks *blocks, uint32_t first, uint32_t b)
+{
+	const struct adsm_block *one = &blocks->at[first], *other = &blocks->at[b];
+
+	return one->state == other->state && one->view == other->view &&
+		!((one->flags | other->flags) & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_BUSY));
+}
+
+uint32_t adsm_blocks_range(const struct adsm_blocks *blocks, bool input, size_t at, size_t end, size_t most,
+			   enum adsm_block_event *ret_event)
+{
+	uint32_t first = (uint32_t)(at >> blocks->shift), n = 1;
+	bool whole = input && covered(blocks, first, at, end);
+
+	*ret_event = whole ? ADSM_EVENT_OVERWRITE : input ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
+	if (!input && !adsm_blocks_lack(blocks, first) && !(blocks->at[first].flags & ADSM_BLOCK_BUSY))
+		return 0;
+	for (; n < most && first + n < blocks->n && alike(blocks, first, first + n); n++)
+		if (input ? !whole || !covered(blocks, first + n, at, end) :
+			    (size_t)(first + n) << blocks->shift >= end)
+			break;
+	return n;
+}
+
+/* ---- changes */
+
+struct adsm_change adsm_blocks_plan(const struct adsm_blocks *blocks, uint32_t first, uint32_t n,
+				    enum adsm_block_event event)
+{
+	struct adsm_step step = adsm_blocks_step(blocks, first, event);
+
+	return (struct adsm_change){
+		.first = first, .n = n, .event = event, .step = step,
+		.view = blocks->protocol->permits[step.next],
+		.dirties = (blocks->unsent >> step.next & 1) && !adsm_blocks_unsent(blocks, first),
+	};
+}
+
+struct adsm_change adsm_blocks_plan_send(const struct adsm_blocks *blocks, uint32_t first, uint32_t most)
+{
+	const struct adsm_block *at = &blocks->at[first];
+	struct adsm_change change = adsm_blocks_plan(blocks, first, 0, ADSM_EVENT_SEND);
+
+	while (first + change.n < blocks->n && change.n < most && adsm_blocks_unsent(blocks, first + change.n) &&
+	       at[change.n].state == at->state && at[change.n].view == at->view &&
+	       !(at[change.n].flags & (ADSM_BLOCK_SENDING | ADSM_BLOCK_BUSY)))
+		change.n++;
+	return change;
+}
+
+struct adsm_change adsm_blocks_plan_queued(const struct adsm_blocks *blocks, uint32_t b, bool alone)
+{
+	struct adsm_change change = adsm_blocks_plan(blocks, b, 1, ADSM_EVENT_SEND);
+
+	change.marks = alone ? ADSM_BLOCK_BUSY | ADSM_BLOCK_SENDING : ADSM_BLOCK_SENDING;
+	return change;
+}
+
+struct adsm_change adsm_blocks_plan_none(const struct adsm_blocks *blocks, uint32_t b)
+{
+	return (struct adsm_change){ .first = b, .n = 1, .event = ADSM_EVENT_NONE, .view = blocks->at[b].view };
+}
+
+/* It is in nobody's hands yet. */
+static void unqueue(struct adsm_blocks *blocks, uint32_t b)
+{
+	adsm_queue_remove(&blocks->sends->queued, &blocks->at[b]);
+	blocks->at[b].flags &= ~ADSM_BLOCK_QUEUED;
+	blocks->n_sending--;
+}
+
+void adsm_blocks_begin(struct adsm_blocks *blocks, struct adsm_change *change)
+{
+	if (!change->marks)
+		change->marks = change->event == ADSM_EVENT_SEND ? ADSM_BLOCK_SENDING : ADSM_BLOCK_BUSY;
+	if (change->event == ADSM_EVENT_SEND && (blocks->at[change->first].flags & ADSM_BLOCK_QUEUED))
+		unqueue(blocks, change->first);
+	blocks->n_busy += (change->marks & ADSM_BLOCK_BUSY) != 0;
+	blocks->n_sending += (change->marks & ADSM_BLOCK_SENDING) != 0;
+	set_flags(blocks, change->first, change->n, change->marks);
+	if (change->event == ADSM_EVENT_SEND)
+		set_states(blocks, change->first, change->n, change->step.next);
+}
+
+bool adsm_blocks_extend(struct adsm_blocks *blocks, struct adsm_change *change)
+{
+	uint32_t b = change->first + change->n;
+
+	if (b == blocks->n || !adsm_blocks_unsent(blocks, b) ||
+	    adsm_blocks_step(blocks, b, ADSM_EVENT_SEND).next != change->step.next ||
+	    blocks->at[b].view != blocks->at[change->first].view ||
+	    (blocks->at[b].flags & (ADSM_BLOCK_SENDING | ADSM_BLOCK_BUSY)))
+		return false;
+	set_flags(blocks, b, 1, change->marks);
+	set_state(blocks, b, change->step.next);
+	change->n++;
+	return true;
+}
+
+static void end(struct adsm_blocks *blocks, const struct adsm_change *change)
+{
+	if (change->marks)
+		clear_flags(blocks, change->first, change->n, change->marks);
+	blocks->n_busy -= (change->marks & ADSM_BLOCK_BUSY) != 0;
+	blocks->n_sending -= (change->marks & ADSM_BLOCK_SENDING) != 0;
+}
+
+void adsm_blocks_commit(struct adsm_blocks *blocks, const struct adsm_change *change)
+{
+	end(blocks, change);
+	if (change->event == ADSM_EVENT_SEND || change->event == ADSM_EVENT_NONE)
+		return;
+	if (change->event != ADSM_EVENT_CALL_OUT)
+		widen_open(blocks, change->first, change->n);
+	for (uint32_t b = change->first; b < change->first + change->n; b++)
+		set_state(blocks, b, adsm_blocks_step(blocks, b, change->event).next);
+	if (change->event == ADSM_EVENT_OVERWRITE)
+		clear_flags(blocks, change->first, change->n, ADSM_BLOCK_HOLED);
+}
+
+void adsm_blocks_abort(struct adsm_blocks *blocks, const struct adsm_change *change)
+{
+	end(blocks, change);
+	/* Of a write by the device nobody knows how far it came, but what the host has is whole. */
+	if (change->event == ADSM_EVENT_SEND || change->event == ADSM_EVENT_CALL_OUT)
+		take_back(blocks, change->first, change->n);
+	for (uint32_t b = change->first; b < change->first + change->n; b++)
+		if (adsm_blocks_lack(blocks, b))
+			blocks->at[b].flags &= ~ADSM_BLOCK_HOLED;
+}
+
+void adsm_blocks_queue(struct adsm_blocks *blocks, const struct adsm_change *change)
+{
+	set_states(blocks, change->first, change->n, change->step.next);
+	for (uint32_t b = change->first; b < change->first + change->n; b++) {
+		blocks->at[b].flags |= ADSM_BLOCK_QUEUED;
+		adsm_queue_push(&blocks->sends->queued, &blocks->at[b]);
+		blocks->n_sending++;
+	}
+}
+
+bool adsm_blocks_called(struct adsm_blocks *blocks, enum adsm_block_event event)
+{
+	bool all_lack = true;
+
+	for (uint32_t b = blocks->open_first; b < blocks->open_end; b++) {
+		set_state(blocks, b, adsm_blocks_step(blocks, b, event).next);
+		all_lack &= adsm_blocks_lack(blocks, b);
+	}
+	if (!all_lack || !blocks->detects)
+		return false;
+	blocks->open_first = blocks->open_end = 0;
+	return true;
+}
+
+void adsm_blocks_may_be_written(struct adsm_blocks *blocks)
+{
+	take_back(blocks, blocks->open_first, blocks->open_end - blocks->open_first);
+}
+
+void adsm_blocks_forget(struct adsm_blocks *blocks, uint32_t b)
+{
+	set_state(blocks, b, adsm_blocks_step(blocks, b, ADSM_EVENT_CALL_OUT).next);
+}
+
+/* ---- life */
+
+void adsm_blocks_init(struct adsm_blocks *blocks, const struct adsm_protocol *protocol, unsigned view)
+{
+	blocks->protocol = protocol;
+	blocks->detects = adsm_protocol_detects(protocol);
+	blocks->lacking = blocks->unsent = 0;
+	for (unsigned state = 0; state < protocol->n_states; state++) {
+		blocks->lacking |= (protocol->steps[state][ADSM_EVENT_READ].transfer == ADSM_TO_HOST) << state;
+		blocks->unsent |= (protocol->steps[state][ADSM_EVENT_SEND].transfer == ADSM_TO_DEVICE) << state;
+	}
+	memset(blocks->n_in, 0, sizeof(blocks->n_in));
+	blocks->n_in[protocol->initial] = blocks->n;
+	blocks->open_first = 0;
+	blocks->open_end = blocks->n;
+	blocks->n_busy = blocks->n_sending = blocks->n_holds = 0;
+	memset(blocks->streams, 0, sizeof(blocks->streams));
+	for (uint32_t b = 0; b < blocks->n; b++) {
+		blocks->at[b].owner = blocks;
+		blocks->at[b].state = protocol->initial;
+		blocks->at[b].view = view;
+	}
+}
+
+void adsm_blocks_join(struct adsm_blocks *blocks, void *policy, struct adsm_sends *sends)
+{
+	blocks->policy = policy;
+	blocks->sends = sends;
+	blocks->protocol->object(policy, 1);
+	if (adsm_blocks_n_unsent(blocks))
+		blocks->protocol->object_dirty(policy, 1);
+	for (uint32_t b = 0; b < blocks->n && adsm_blocks_unsent(blocks, b); b++)
+		blocks->protocol->dirtied(policy, &blocks->at[b], adsm_blocks_size(blocks, b, 1));
+}
+
+void adsm_blocks_leave(struct adsm_blocks *blocks)
+{
+	for (uint32_t b = 0; b < blocks->n; b++)
+		if (adsm_blocks_unsent(blocks, b))
+			blocks->protocol->cleaned(blocks->policy, &blocks->at[b], adsm_blocks_size(blocks, b, 1));
+	if (adsm_blocks_n_unsent(blocks))
+		blocks->protocol->object_dirty(blocks->policy, -1);
+	blocks->protocol->object(blocks->policy, -1);
+}
+
+/* ---- invariants */
+
+static const char *broken_block(const struct adsm_blocks *blocks, uint32_t b)
+{
+	const struct adsm_block *block = &blocks->at[b];
+	bool lacks = adsm_blocks_lack(blocks, b), unsent = adsm_blocks_unsent(blocks, b);
+	bool inside = b >= blocks->open_first && b < blocks->open_end;
+
+	if ((block->flags & ADSM_BLOCK_QUEUED) && (lacks || unsent))
+		return "a block is queued that has nothing to send";
+	if ((block->flags & ADSM_BLOCK_HOLED) && lacks)
+		return "a block has holes that has no bytes";
+	if (block->view > blocks->protocol->permits[block->state])
+		return "a view permits more than the state";
+	if (!inside && (!lacks || (blocks->detects && block->view != ADSM_PERMIT_NONE)))
+		return "a block is open outside of the open range";
+	return NULL;
+}
+
+const char *adsm_blocks_broken(const struct adsm_blocks *blocks)
+{
+	uint32_t n_in[ADSM_STATES_MAX] = { 0 }, n_busy = 0, n_sending = 0;
+	const char *broken = NULL;
+
+	for (uint32_t b = 0; b < blocks->n && !broken; b++) {
+		n_in[blocks->at[b].state]++;
+		n_busy += (blocks->at[b].flags & ADSM_BLOCK_BUSY) != 0;
+		n_sending += (blocks->at[b].flags & (ADSM_BLOCK_SENDING | ADSM_BLOCK_QUEUED)) != 0;
+		broken = broken_block(blocks, b);
+	}
+	if (!broken && memcmp(n_in, blocks->n_in, sizeof(n_in)))
+		return "blocks in each state are not counted";
+	if (!broken && n_busy && !blocks->n_busy)
+		return "changes that are begun are not counted";
+	if (!broken && !blocks->n_sending != !n_sending)
+		return "sends that are begun are not counted";
+	return broken;
+}
