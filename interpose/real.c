@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* real.c - the functions behind the wrappers. */
-#include "interpose.h"
+#include "real.h"
+#include "symbols.h"
 
 extern struct adsm_real __start_adsm_real[], __stop_adsm_real[];
 

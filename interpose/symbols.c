@@ -9,10 +9,11 @@
  */
 #include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <sys/auxv.h>
 
-#include "interpose.h"
+#include "symbols.h"
 
 /* Versions of symbols, from the lowest; 0 is nobody else's. Flag: not the one to link with today. */
 #define VERSION_ANY 1
@@ -152,4 +153,45 @@ bool adsm_library_next(struct adsm_library *l)
 		if (look_at(l, map))
 			return true;
 	return false;
+}
+
+/* ---- the real dlsym() */
+
+/* For dlsym.S. */
+void *adsm_dlsym_find(void);
+extern _Atomic(void *) adsm_dlsym_real;
+
+_Atomic(void *) adsm_dlsym_real;
+
+static void *no_dlsym(void *handle, const char *name)
+{
+	return NULL;
+}
+
+/* libc's; other people's wrappers of it would be asked for what they ask us for. */
+void *adsm_dlsym_find(void)
+{
+	struct adsm_library library = { 0 };
+	void *function = NULL;
+
+	while (!function && adsm_library_next(&library))
+		function = adsm_library_find(&library, "dlsym", true);
+	if (!function)
+		function = (void *)(uintptr_t)no_dlsym;
+	atomic_store_explicit(&adsm_dlsym_real, function, memory_order_relaxed);
+	return function;
+}
+
+__attribute__((constructor(101))) static void find_early(void)
+{
+	adsm_dlsym_find();
+}
+
+void *adsm_real_dlsym(void *handle, const char *name)
+{
+	void *function = atomic_load_explicit(&adsm_dlsym_real, memory_order_relaxed);
+
+	if (!function)
+		function = adsm_dlsym_find();
+	return ((__typeof__(&dlsym))(uintptr_t)function)(handle, name);
 }

@@ -6,9 +6,10 @@
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "cuda/wrapper.h"
+#include "symbols.h"
 
 #define CONTINUE 8	/* _URC_CONTINUE_UNWIND: nothing to do here */
 

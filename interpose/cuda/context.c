@@ -3,8 +3,12 @@
  * context.c - the driver's beginning, and the end of it and of its contexts: what the library has there goes
  * before.
  */
-#include "start/at_exit.h"
 #include "entries.h"
+#include "handles.h"
+#include "home.h"
+#include "loan.h"
+#include "memory.h"
+#include "start/at_exit.h"
 
 #define DEVICES_MAX 64		/* whose primary contexts are counted */
 
@@ -18,8 +22,6 @@ ADSM_CU(cuDevicePrimaryCtxRelease);
 ADSM_CU(cuDevicePrimaryCtxRelease_v2);
 ADSM_CU(cuDevicePrimaryCtxReset);
 ADSM_CU(cuDevicePrimaryCtxReset_v2);
-
-_Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
 
 /* What the program has exit() do from here on comes before the end of the driver, and finds the library as it was. */
 ADSM_WRAPPER CUresult cuInit(unsigned flags)

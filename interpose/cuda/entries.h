@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entries.h - the driver's functions that have a wrapper, each under the names of all its flavours, and what the
- * wrappers share among themselves.
+ * entries.h - the driver's functions that have a wrapper, each under the names of all its flavours.
  *
  * Names that end in _ptds or _ptsz are the flavours of programs whose threads have default streams of their own. Of
  * functions that have a _v2 with 64-bit addresses the first version, with 32-bit ones, has no wrapper.
@@ -9,8 +8,7 @@
 #ifndef ADSM_CUDA_ENTRIES_H
 #define ADSM_CUDA_ENTRIES_H
 
-#include "wrapper.h"
-#include "core/life.h"
+#include "cuda/cu.h"
 
 typedef struct {
 	size_t srcXInBytes, srcY, srcZ, srcLOD;
@@ -172,71 +170,5 @@ ADSM_CU_PTSZ(cuStreamSynchronize, (CUstream stream))
 ADSM_CU_PTSZ(cuStreamQuery, (CUstream stream))
 CUresult cuEventSynchronize(CUevent event);
 CUresult cuEventQuery(CUevent event);
-
-/* ---- shared by these files */
-
-/* A kernel's parameters (handles.c). */
-struct adsm_cuda_param { size_t offset, size; };
-struct adsm_cuda_layout {
-	size_t n;
-	struct adsm_cuda_param params[];
-};
-/*
- * Of what a launch is given, a CUfunction or a CUkernel; the driver is asked once. NULL: nobody knows. Valid until its
- * module or library is unloaded, or its context ends. Takes no lock.
- */
-const struct adsm_cuda_layout *adsm_cuda_layout(CUfunction function);
-/* The program ends a context, and with it the functions there. */
-void adsm_cuda_forget_handles(CUcontext context);
-
-/* When the program ended a home's context, in starts of the library (context.c): nothing there is concerned then. */
-extern _Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
-
-static inline bool adsm_cuda_has_ended(const struct adsm_home *home)
-{
-	unsigned epoch = atomic_load_explicit(&adsm_cuda_ended[home->index], memory_order_relaxed);
-
-	return epoch && epoch == adsm_life.epoch;
-}
-/* Bits of homes, by index: commands have gone to the driver past the library since it last freed memory there. */
-extern _Atomic uint32_t adsm_cuda_past;
-
-/* After such a command: cuMemFree() waits for it. */
-static inline CUresult adsm_cuda_passed(CUresult result)
-{
-	if (atomic_load(&adsm_cuda_past) != UINT32_MAX)
-		atomic_store(&adsm_cuda_past, UINT32_MAX);
-	return result;
-}
-
-/* Objects of the program's memory in this context end (memory.c). */
-void adsm_cuda_forget(CUcontext context);
-/* Does any stream capture? (stream.c) */
-bool adsm_cuda_captures(void);
-/* Commands of this stream are recorded, not run; or it is in no state to tell (stream.c). */
-bool adsm_cuda_capturing(CUstream stream);
-/* The program has waited for commands: with protocols that see no accesses, objects are fetched (sync.c). */
-int adsm_cuda_acquire(struct adsm_home *home);
-/* Wait for the calls that the library knows of (sync.c). */
-int adsm_cuda_wait_calls(struct adsm_home *home);
-/* Wait for a stream of the program's, as cuStreamSynchronize() does (sync.c); after it, objects may be looked at. */
-CUresult adsm_cuda_wait(CUstream stream);
-
-/* The home whose objects commands on @stream may use; NULL: straight to the driver. */
-static inline struct adsm_home *adsm_cuda_concerned(void)
-{
-	struct adsm_home *home = adsm_foreign_active() ? adsm_cuda_current_home() : NULL;
-
-	return home && !adsm_cuda_has_ended(home) ? home : NULL;
-}
-
-/* What the library could not do, as a CUresult; of a context that has failed the driver's own error (sync.c). */
-CUresult adsm_cuda_failure(int error, CUstream stream);
-/* adsm_foreign_call() for wrappers: its result is the driver's (launch.c). */
-CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, CUstream stream,
-			   int (*enqueue)(void *arg), void *arg);
-
-/* A function of the driver's without a wrapper: real_cu() after this. */
-#define ADSM_CU_CALLED(function_) static struct adsm_cu_entry cu_##function_ = { .name = #function_ }
 
 #endif

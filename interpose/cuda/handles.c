@@ -13,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "entries.h"
+#include "handles.h"
+#include "hook.h"
+#include "loan.h"
 
 #define N_CHAINS 4096
 

@@ -7,19 +7,18 @@
  *
  * No lock: a constructor may look symbols up, with the dynamic linker's lock held, which dlopen() takes.
  */
-#include "wrapper.h"
+#include "hook.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "base/options.h"
 #include "base/os.h"
+#include "loan.h"
 #include "core/life.h"
+#include "symbols.h"
 
 #define DRIVER "libcuda.so.1"
 #define N_NAMED 64
@@ -31,45 +30,6 @@ extern const char _end[] __attribute__((visibility("hidden")));
 
 /* For dlsym.S. */
 void *adsm_dlsym_answer(void *handle, const char *name);
-void *adsm_dlsym_find(void);
-extern _Atomic(void *) adsm_dlsym_real;
-
-/* ---- the real dlsym() */
-
-_Atomic(void *) adsm_dlsym_real;
-
-static void *no_dlsym(void *handle, const char *name)
-{
-	return NULL;
-}
-
-/* libc's; other people's wrappers of it would be asked for what they ask us for. */
-void *adsm_dlsym_find(void)
-{
-	struct adsm_library library = { 0 };
-	void *function = NULL;
-
-	while (!function && adsm_library_next(&library))
-		function = adsm_library_find(&library, "dlsym", true);
-	if (!function)
-		function = (void *)(uintptr_t)no_dlsym;
-	atomic_store_explicit(&adsm_dlsym_real, function, memory_order_relaxed);
-	return function;
-}
-
-__attribute__((constructor(101))) static void find_early(void)
-{
-	adsm_dlsym_find();
-}
-
-void *adsm_real_dlsym(void *handle, const char *name)
-{
-	void *function = atomic_load_explicit(&adsm_dlsym_real, memory_order_relaxed);
-
-	if (!function)
-		function = adsm_dlsym_find();
-	return ((__typeof__(&dlsym))(uintptr_t)function)(handle, name);
-}
 
 /* ---- the driver of this process */
 
@@ -301,83 +261,4 @@ ADSM_WRAPPER CUresult cuGetProcAddress_v2(const char *symbol, void **function, i
 	if (!error && function)
 		*function = substitute(symbol, *function);
 	return error;
-}
-
-/* ---- what the wrappers ask */
-
-struct adsm_home *adsm_cuda_current_home(void)
-{
-	static struct adsm_cu_entry entry = { .name = "cuCtxGetCurrent" };
-	CUcontext context = NULL;
-
-	if (!adsm_foreign_active() || ((CUresult (*)(CUcontext *))adsm_cu_get(&entry))(&context) || !context)
-		return NULL;
-	return adsm_foreign_home_of(context);
-}
-
-/* Was this library preloaded by its path, or by its name? The path from elsewhere, or to the linker, is lost. */
-static bool is_preloaded(void)
-{
-	const char *list = adsm_os_getenv("LD_PRELOAD");
-	char own[PATH_MAX], path[PATH_MAX], found[PATH_MAX];
-
-	if (!list || adsm_os_library_path(own, sizeof(own)))
-		return false;
-	for (; *list; list += strspn(list, ": ")) {
-		size_t length = strcspn(list, ": ");
-
-		if (length < sizeof(path)) {
-			const char *name;
-
-			memcpy(path, list, length);
-			path[length] = '\0';
-			name = strrchr(path, '/');
-			if (*path == '/' && !strchr(path, '$') ? realpath(path, found) && !strcmp(found, own) :
-								 has_prefix(name ? name + 1 : path, "libadsm.so"))
-				return true;
-		}
-		list += length;
-	}
-	return false;
-}
-
-static bool makes_objects;
-
-/* It is asked before the library starts: it starts for the first object. */
-static void choose_objects(void)
-{
-	int saved_errno = errno;
-
-	if ((adsm_started() || !adsm_options_load()) && adsm_options.cuda_objects != ADSM_CUDA_OBJECTS_OFF)
-		makes_objects = adsm_options.cuda_objects == ADSM_CUDA_OBJECTS_ON || is_preloaded();
-	errno = saved_errno;
-}
-
-bool adsm_cuda_makes_objects(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, choose_objects);
-	return makes_objects;
-}
-
-CUresult adsm_cuda_result(int error)
-{
-	static const struct { int error; CUresult result; } rows[] = {
-		{ ENOMEM, CUDA_ERROR_OUT_OF_MEMORY }, { EINVAL, CUDA_ERROR_INVALID_VALUE },
-		{ ENODEV, CUDA_ERROR_DEVICE_UNAVAILABLE }, { EFAULT, CUDA_ERROR_ILLEGAL_ADDRESS },
-		{ ENOTSUP, CUDA_ERROR_NOT_SUPPORTED }, { EBUSY, CUDA_ERROR_NOT_PERMITTED },
-		{ EPERM, CUDA_ERROR_NOT_PERMITTED }, { ENOENT, CUDA_ERROR_NOT_FOUND },
-		{ ENOEXEC, CUDA_ERROR_INVALID_IMAGE }, { ETIMEDOUT, CUDA_ERROR_LAUNCH_TIMEOUT },
-	};
-	static _Atomic bool said[sizeof(rows) / sizeof(*rows) + 1];
-	size_t i = 0;
-
-	if (!error)
-		return CUDA_SUCCESS;
-	while (i < sizeof(rows) / sizeof(*rows) && rows[i].error != -error)
-		i++;
-	if (!atomic_exchange(&said[i], true))
-		adsm_error_once();
-	return i < sizeof(rows) / sizeof(*rows) ? rows[i].result : CUDA_ERROR_UNKNOWN;
 }

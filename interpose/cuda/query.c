@@ -1,71 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query.c - answers. Where the driver is to write one into shared memory, or to read a question there, the page
- * may be closed, and what opens it needs the driver, which is locked by then. So it gets memory of the library's
- * instead, which holds what is in the program's, and what it has changed there is copied back.
- *
- * Where there is no room for what a function makes, memory that is kept (kept.h) is given up, the driver asked again.
+ * query.c - answers: where the driver is to write one into shared memory, or to read a question there, that is lent
+ * to it (loan.h). Where there is no room for what a function makes, memory that is kept (kept.h) is given up, and the
+ * driver asked again.
  *
  * A row for each function that does no more than ask: how many parameters it has, which of them (a, b, …) are pointers,
  * and to how many bytes. Numbers and pointers are passed alike, in registers or words of the stack of their own, so the
  * functions here take words; none of these has a parameter of another kind.
  */
-#include <stdlib.h>
-#include <string.h>
+#include "driver/foreign.h"
+#include "hook.h"
+#include "loan.h"
+#include "core/life.h"
 
-#include "entries.h"
-#include "run/io.h"
-
-#define SPARE 64	/* behind what is lent: should a newer driver know of more */
 #define FABRIC 8	/* a kind of handles */
-
-/* ---- lending */
-
-/* Twice: what it was is kept behind, for two arguments may point to one place, and the driver write one of them. */
-static char *copy_of(const void *p, size_t size)
-{
-	char *copy = calloc(1, 2 * size + SPARE);
-
-	/* Without memory the driver uses the program's own; if it comes to that, the fault handler says so. */
-	if (copy)
-		memcpy(copy + size + SPARE, memcpy(copy, p, size), size);
-	return copy;
-}
-
-void adsm_cuda_lend(struct adsm_cuda_loan *loans, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct adsm_cuda_loan *loan = &loans[i];
-		void *own = (void *)*loan->argument;
-		bool text = loan->size == ADSM_CUDA_TEXT;
-
-		if (!loan->size || !adsm_may_be_shared(own, text ? 1 : loan->size))
-			continue;
-		if (text)
-			loan->size = strlen(own) + 1;
-		loan->lent = copy_of(own, loan->size);
-		if (!loan->lent)
-			continue;
-		loan->own = own;
-		*loan->argument = (uintptr_t)loan->lent;
-	}
-}
-
-void adsm_cuda_take_back(struct adsm_cuda_loan *loans, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct adsm_cuda_loan *loan = &loans[i];
-
-		if (!loan->own)
-			continue;
-		*loan->argument = (uintptr_t)loan->own;
-		if (memcmp(loan->lent, loan->lent + loan->size + SPARE, loan->size))
-			memcpy(loan->own, loan->lent, loan->size);
-		free(loan->lent);
-	}
-}
-
-/* ---- the table */
 
 typedef adsm_cuda_word word;
 
@@ -86,7 +34,7 @@ typedef adsm_cuda_word word;
 #define ARGS_7 (a, b, c, d, e, f, g)
 #define ARGS_8 (a, b, c, d, e, f, g, h)
 
-/* So many bytes. A value is an int or a larger number, as its place tells; an array's length is somebody else's. */
+/* So many bytes. A value is an int, or a larger number: its place tells. Of an array another argument has its length. */
 #define OUT(x, size) { &x, (size), NULL, NULL }
 #define OUTS(x, n, size) OUT(x, (size_t)(unsigned)n * (size))
 #define VALUE(x) OUT(x, x % 8 ? 4 : 8)

@@ -3,7 +3,11 @@
  * stream.c - streams capture, and end. The library asks a stream for the end of its kernels later than they were
  * launched; so it does before it no longer may.
  */
+#include "stream.h"
+
+#include "driver/foreign.h"
 #include "entries.h"
+#include "hook.h"
 
 #define CAPTURE_ERRORS_FIRST 900
 #define CAPTURE_ERRORS_LAST 909

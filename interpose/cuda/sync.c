@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sync.c - waiting for the driver's commands: when it succeeds, objects may be looked at. */
+#include "sync.h"
+
 #include "entries.h"
+#include "home.h"
 #include "run/wait.h"
 
 ADSM_CU(cuCtxSynchronize);
@@ -28,7 +31,7 @@ int adsm_cuda_acquire(struct adsm_home *home)
 {
 	int error = 0;
 
-	/* A touch waits for what it needs; where none is seen, all there is has to end before objects are fetched. */
+	/* A touch waits for what it needs; where none is seen, all that runs now ends before objects are fetched. */
 	if (atomic_load_explicit(&home->n_undetected, memory_order_relaxed))
 		error = adsm_cuda_wait_calls(home);
 	return error ? error : adsm_foreign_sync(home);

@@ -17,8 +17,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "interpose.h"
+#include "real.h"
 #include "base/os.h"
+#include "core/shared.h"
+#include "run/io.h"
 
 ADSM_REAL(aio_read);
 ADSM_REAL(aio_write);

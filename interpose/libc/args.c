@@ -35,7 +35,7 @@
 #include <time.h>
 #include <utime.h>
 
-#include "interpose.h"
+#include "range.h"
 #include "run/copy.h"
 #include "run/enter.h"
 
@@ -188,14 +188,11 @@ static void large_cleanup(struct large *large)
 
 static int begin_large(struct adsm_io *io, long *given, size_t size, struct iovec *room)
 {
-	const struct iovec whole = { (void *)*given, size };
-	int error = adsm_io_begin_output(io, &whole, 1, room);
-
-	if (!error)
-		error = adsm_io_begin_input(io, &whole, 1, room);
+	void *p = (void *)*given;
 	/* In several pieces it leaves shared memory: the system has to say so. */
-	if (!error && io->n == 1)
-		*given = (long)io->vector->iov_base;
+	int error = adsm_range_begin(io, &p, size, room, ADSM_UPDATE);
+
+	*given = (long)p;
 	return error;
 }
 

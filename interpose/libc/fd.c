@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
-#include "interpose.h"
+#include "real.h"
 
 ADSM_REAL(close);
 ADSM_REAL(closefrom);

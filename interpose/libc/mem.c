@@ -8,7 +8,8 @@
  */
 #include <string.h>
 
-#include "interpose.h"
+#include "real.h"
+#include "core/shared.h"
 #include "run/copy.h"
 
 ADSM_REAL(memmove);

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
-#include "interpose.h"
-#include "run/copy.h"
+#include "real.h"
 #include "core/observe.h"
+#include "core/shared.h"
+#include "run/copy.h"
+#include "run/io.h"
 
 ADSM_REAL(execve);
 ADSM_REAL(execv);

@@ -19,14 +19,12 @@
 #include <time.h>
 
 #include "engine/engine.h"
-#include "interpose.h"
-#include "run/copy.h"
+#include "range.h"
 #include "base/log.h"
+#include "run/copy.h"
 
 /* Functions of old are wrapped too. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
-#define CLEANUP(how) __attribute__((cleanup(how)))
 
 /* Names that headers declare no more, or only in other dialects. */
 typedef void handler_function(int);
@@ -58,7 +56,7 @@ ADSM_REAL(epoll_pwait2);
 
 static atomic_bool in_use;	/* there are shared objects, or it looks as if there will be */
 
-/* Is this object of the process linked with the library, or is it the program, the first, and names one of ours? */
+/* An object of the process: is it linked with the library, or is it the program, the first, and names our functions? */
 static int mentions_us(struct dl_phdr_info *info, size_t size, void *is_program)
 {
 	const char *strings = NULL;
@@ -383,7 +381,7 @@ static void leave(struct waiting *waiting)
 
 ADSM_WRAPPER int sigsuspend(const sigset_t *mask)
 {
-	struct waiting waiting CLEANUP(leave) = { .entered = false };
+	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
 
 	return real(sigsuspend)(enter(&waiting, mask));
 }
@@ -426,17 +424,10 @@ static void lend_end(struct lent *lent)
 /* Where it is for the system: that can be told to nobody in pieces. 0, or a negative errno. */
 static int lend(struct lent *lent, void *p, size_t size, bool valid, void *ret_p)
 {
-	const struct iovec whole = { p, size };
-	int error = 0;
+	int error = adsm_range_begin(&lent->io, &p, size, lent->room, valid ? ADSM_UPDATE : ADSM_INPUT);
 
-	if (!adsm_may_be_shared(p, size))
-		return 0;
-	if (valid)
-		error = adsm_io_begin_output(&lent->io, &whole, 1, lent->room);
 	if (!error)
-		error = adsm_io_begin_input(&lent->io, &whole, 1, lent->room);
-	if (!error && lent->io.n == 1)
-		*(void **)ret_p = lent->io.vector->iov_base;
+		*(void **)ret_p = p;
 	return error;
 }
 
@@ -449,8 +440,8 @@ static const struct timespec *get_timeout(const struct timespec *timeout, struct
 
 ADSM_WRAPPER int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
-	struct waiting waiting CLEANUP(leave) = { .entered = false };
-	struct lent lent CLEANUP(lend_end) = { 0 };
+	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
+	struct lent lent ADSM_CLEANUP(lend_end) = { 0 };
 	struct timespec copy;
 	int result;
 
@@ -474,9 +465,9 @@ ADSM_WRAPPER int pselect(int n, fd_set *to_read, fd_set *to_write, fd_set *excep
 			 const sigset_t *mask)
 {
 	const size_t size = n > 0 ? ((size_t)n + 63) / 64 * sizeof(uint64_t) : 0;
-	struct waiting waiting CLEANUP(leave) = { .entered = false };
-	struct lent lent_read CLEANUP(lend_end) = { 0 }, lent_write CLEANUP(lend_end) = { 0 };
-	struct lent lent_except CLEANUP(lend_end) = { 0 };
+	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
+	struct lent lent_read ADSM_CLEANUP(lend_end) = { 0 }, lent_write ADSM_CLEANUP(lend_end) = { 0 };
+	struct lent lent_except ADSM_CLEANUP(lend_end) = { 0 };
 	struct timespec copy;
 	int result;
 
@@ -492,8 +483,8 @@ ADSM_WRAPPER int pselect(int n, fd_set *to_read, fd_set *to_write, fd_set *excep
 
 ADSM_WRAPPER int epoll_pwait(int fd, struct epoll_event *events, int n, int timeout, const sigset_t *mask)
 {
-	struct waiting waiting CLEANUP(leave) = { .entered = false };
-	struct lent lent CLEANUP(lend_end) = { 0 };
+	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
+	struct lent lent ADSM_CLEANUP(lend_end) = { 0 };
 	int result;
 
 	if (n > 0 && lend(&lent, events, (size_t)n * sizeof(*events), false, &events))
@@ -507,8 +498,8 @@ ADSM_WRAPPER int epoll_pwait(int fd, struct epoll_event *events, int n, int time
 ADSM_WRAPPER int epoll_pwait2(int fd, struct epoll_event *events, int n, const struct timespec *timeout,
 			      const sigset_t *mask)
 {
-	struct waiting waiting CLEANUP(leave) = { .entered = false };
-	struct lent lent CLEANUP(lend_end) = { 0 };
+	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
+	struct lent lent ADSM_CLEANUP(lend_end) = { 0 };
 	struct timespec copy;
 	int result;
 

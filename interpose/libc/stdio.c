@@ -15,7 +15,9 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "interpose.h"
+#include "real.h"
+#include "core/shared.h"
+#include "run/io.h"
 
 #undef fread_unlocked	/* macros, where the compiler optimizes */
 #undef fwrite_unlocked

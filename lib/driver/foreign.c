@@ -34,6 +34,7 @@ bool adsm_foreign_find(const void *p, struct adsm_foreign_place *ret_place)
 		return false;
 	*ret_place = (struct adsm_foreign_place){
 		.home = object->home,
+		.memory = object->memory,
 		.start = object->start,
 		.offset = (uintptr_t)p - object->start,
 		.size = object->size,
@@ -154,7 +155,7 @@ static int start_commands(void *arg, struct adsm_device_event *ret_event)
 
 	if (error)
 		return error;
-	c->result = c->enqueue(c->arg);
+	c->result = c->enqueue ? c->enqueue(c->arg) : 0;
 	if (c->result)
 		return 1;
 	if (!ret_event)
@@ -223,14 +224,6 @@ int adsm_foreign_sync(struct adsm_home *home)
 
 /* ---- copies */
 
-/* The home whose device-only memory an address is in; NULL: it is anything else. */
-static struct adsm_home *device_only_at(const void *p)
-{
-	struct adsm_foreign_place place;
-
-	return adsm_foreign_find(p, &place) && place.device_only ? place.home : NULL;
-}
-
 static int copy_bounced(char *dst, const char *src, size_t size)
 {
 	size_t room = size < BOUNCE ? size : BOUNCE;
@@ -251,20 +244,21 @@ static int copy_bounced(char *dst, const char *src, size_t size)
 	return error;
 }
 
-int adsm_foreign_copy(void *dst, const void *src, size_t size)
+int adsm_foreign_copy(void *dst, const struct adsm_foreign_place *to, const void *src,
+		      const struct adsm_foreign_place *from, size_t size)
 {
-	struct adsm_home *to = device_only_at(dst), *from = device_only_at(src);
+	bool to_device = to && to->device_only, from_device = from && from->device_only;
 
-	if (to && from)
-		return to == from ? adsm_copy_device(dst, src, size) : copy_bounced(dst, src, size);
-	if (to)
+	if (to_device && from_device)
+		return to->home == from->home ? adsm_copy_device(dst, src, size) : copy_bounced(dst, src, size);
+	if (to_device)
 		return adsm_copy_explicit(dst, src, size, ADSM_TO_DEVICE, NULL);
-	if (from)
+	if (from_device)
 		return adsm_copy_explicit(dst, src, size, ADSM_TO_HOST, NULL);
 	return adsm_copy_direct(dst, src, size);
 }
 
-int adsm_foreign_fill(void *dst, int value, size_t size)
+int adsm_foreign_fill(void *dst, const struct adsm_foreign_place *to, int value, size_t size)
 {
-	return device_only_at(dst) ? adsm_fill_device(dst, value, size) : adsm_fill_direct(dst, value, size);
+	return to->device_only ? adsm_fill_device(dst, value, size) : adsm_fill_direct(dst, value, size);
 }

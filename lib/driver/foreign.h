@@ -14,10 +14,29 @@
 /* An object and the place of an address in it; valid until somebody frees it. */
 struct adsm_foreign_place {
 	struct adsm_home *home;
+	const struct adsm_memory *memory;
 	uintptr_t start;
 	size_t offset, size;		/* size: of the object, as the program asked for it */
 	bool device_only;
 };
+
+/* The device's address of it. */
+static inline uint64_t adsm_foreign_address(const struct adsm_foreign_place *place)
+{
+	return place->memory->address + place->offset;
+}
+
+/* Does what begins there end in the same object? */
+static inline bool adsm_foreign_has(const struct adsm_foreign_place *place, size_t size)
+{
+	return size <= place->size - place->offset;
+}
+
+/* What a command does with the object that writes @size bytes there. */
+static inline unsigned adsm_foreign_written(const struct adsm_foreign_place *place, size_t size)
+{
+	return !place->offset && size >= place->size ? ADSM_ACCESS_OUT : ADSM_ACCESS_INOUT;
+}
 
 /* Has the library started, and is there any object? Cheap: it stands before everything else. */
 bool adsm_foreign_active(void);
@@ -57,8 +76,8 @@ size_t adsm_foreign_kept(void *device);
 /*
  * Release objects to commands of the program's, have @enqueue give them to the driver's queue @queue, and take note of
  * when they end. @n 0: they may use any object, as an unnamed call. What is in no object, or one of another home's, is
- * passed over. @enqueue runs once, with the home's lock held and signals blocked, so that no access comes in between:
- * it touches no shared memory and waits for nothing.
+ * passed over. @enqueue (NULL: nothing is given) runs once, with the home's lock held and signals blocked, so that no
+ * access comes in between: it touches no shared memory and waits for nothing.
  * Returns 0, with what @enqueue returned in *ret_result (not 0: the driver refused, nothing was taken note of); or a
  * negative errno: @enqueue has not run, or its end cannot be known; then the objects are the device's all the same.
  */
@@ -81,11 +100,13 @@ void adsm_foreign_launched_on(void *queue);
 int adsm_foreign_sync(struct adsm_home *home);
 
 /*
- * Copies that return when the bytes have moved, in the order of calls. Both ends may be in objects. What covers whole
+ * Copies that return when the bytes have moved, in the order of calls. Both ends may be in objects, at @to and @from
+ * (NULL: not in one). What covers whole
  * blocks goes to the device at once; from the device, a copy of whole blocks leaves them valid for the CPU, so that
  * another one is served there, and a smaller one fetches its own bytes only.
  */
-int adsm_foreign_copy(void *dst, const void *src, size_t size);
-int adsm_foreign_fill(void *dst, int value, size_t size);
+int adsm_foreign_copy(void *dst, const struct adsm_foreign_place *to, const void *src,
+		      const struct adsm_foreign_place *from, size_t size);
+int adsm_foreign_fill(void *dst, const struct adsm_foreign_place *to, int value, size_t size);
 
 #endif

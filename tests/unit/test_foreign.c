@@ -549,9 +549,26 @@ static void moved(uint64_t to_device, uint64_t to_host, int line)
 
 static unsigned char bytes[SIZE], back[SIZE];
 
+/* What a wrapper does with an address. */
+static int copy_found(void *dst, const void *src, size_t size)
+{
+	struct adsm_foreign_place to, from;
+	bool to_object = adsm_foreign_find(dst, &to), from_object = adsm_foreign_find(src, &from);
+
+	return adsm_foreign_copy(dst, to_object ? &to : NULL, src, from_object ? &from : NULL, size);
+}
+
+static int fill_found(void *dst, int value, size_t size)
+{
+	struct adsm_foreign_place to;
+
+	CHECK(adsm_foreign_find(dst, &to));
+	return adsm_foreign_fill(dst, &to, value, size);
+}
+
 static void copy(volatile void *dst, const volatile void *src, size_t size)
 {
-	CHECK(!adsm_foreign_copy((void *)dst, (const void *)src, size));
+	CHECK(!copy_found((void *)dst, (const void *)src, size));
 }
 
 static void check_back(size_t at, size_t size, int value)
@@ -571,7 +588,7 @@ static void check_copies(void)
 	copy(p, bytes, SIZE);
 	MOVED(SIZE, 0);
 	copy(p + 5, bytes, 10);
-	CHECK(!adsm_foreign_fill((void *)(p + BLOCK), 2, 100));
+	CHECK(!fill_found((void *)(p + BLOCK), 2, 100));
 	MOVED(10, 0);
 	call(p, ADSM_ACCESS_INOUT, 3, 4, 3);
 	MOVED(0, 0);
@@ -630,7 +647,7 @@ static void check_copies(void)
 	/* From one to the other on the device; not where the CPU has the bytes. */
 	copy(q, p, SIZE);
 	copy(q + 7, p + 1, 3);
-	CHECK(!adsm_foreign_fill((void *)(q + 9), 8, 2));
+	CHECK(!fill_found((void *)(q + 9), 8, 2));
 	MOVED(0, 0);
 	copy(back, q + 6, 8);
 	check_back(0, 3, 1);
@@ -742,14 +759,14 @@ static void check_dictated(void)
 	p[1] = 3;
 	copy(d[0], p, SIZE);
 	copy(d[0] + 2, d[0], 8);
-	CHECK(!adsm_foreign_fill((void *)(d[0] + 4), 5, 4));
+	CHECK(!fill_found((void *)(d[0] + 4), 5, 4));
 	copy(d[1], d[0], SIZE);
 	copy(back, d[1], 20);
 	CHECK(!memcmp(back, (unsigned[]){ word_of(2), 3, word_of(2), 3, word_of(5) }, 20));
 	copy(p, d[1] + 1, 12);
 	CHECK_EQ(p[2], 3);
 	CHECK_EQ(p[1], word_of(2));
-	CHECK(adsm_foreign_copy((void *)d[0], back, SIZE + 1) == -EINVAL);
+	CHECK(copy_found((void *)d[0], back, SIZE + 1) == -EINVAL);
 	CHECK(!adsmDeviceFree((void *)d[0]));
 	CHECK(!adsmDeviceFree((void *)d[1]));
 	CHECK(!adsmFree((void *)p));
@@ -892,7 +909,7 @@ static void work_round(const struct worker *w, volatile unsigned char *p, volati
 	memset(here, v + 1, SIZE);
 	copy(p + BLOCK, here, BLOCK + 7);
 	copy(q, p, SIZE);
-	CHECK(!adsm_foreign_fill((void *)(q + 50), v + 2, 60));
+	CHECK(!fill_found((void *)(q + 50), v + 2, 60));
 	if (block) {
 		block[0] = v;
 		command(w, block + 1, 10, v, round % 2);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* command.c - what the program has the driver do, as a call of the library's. */
+#include "command.h"
+
+#include "base/options.h"
+#include "function.h"
+#include "stream.h"
+#include "sync.h"
+
+/* May another thread record the event by which their end is known, and later? */
+static bool may_wait(CUstream stream)
+{
+	return stream != CU_STREAM_PER_THREAD && !adsm_cuda_captures() &&
+		adsm_options.cuda_events == ADSM_CUDA_EVENTS_LATE;
+}
+
+CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, CUstream stream,
+			   int (*enqueue)(void *arg), void *arg)
+{
+	int result = CUDA_SUCCESS, error;
+
+	adsm_cuda_let_functions_run(home, stream);
+	error = !n && may_wait(stream) ? adsm_foreign_launch(home, stream, enqueue, arg, &result) :
+		adsm_foreign_call(home, uses, n, stream, enqueue, arg, &result);
+	return error ? adsm_cuda_failure(error, stream) : result;
+}

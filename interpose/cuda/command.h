@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* command.h - what the program has the driver do, as a call of the library's. */
+#ifndef ADSM_CUDA_COMMAND_H
+#define ADSM_CUDA_COMMAND_H
+
+#include "cuda/cu.h"
+#include "driver/foreign.h"
+
+/* adsm_foreign_call() for wrappers: its result is the driver's. */
+CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, CUstream stream,
+			   int (*enqueue)(void *arg), void *arg);
+
+#endif

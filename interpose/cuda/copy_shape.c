@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* copy_shape.c - the program's copies in two and three dimensions, and of arrays. */
+#include "base/log.h"
+#include "command.h"
+#include "entries.h"
+#include "home.h"
+#include "stream.h"
+#include "sync.h"
+
+CUresult cuCtxGetCurrent(CUcontext *context);
+ADSM_CU_CALLED(cuCtxGetCurrent);
+
+/* ---- in two and three dimensions: the descriptor says which memory an end is in */
+
+union shape {
+	CUDA_MEMCPY2D two;
+	CUDA_MEMCPY3D three;
+	CUDA_MEMCPY3D_PEER peer;
+};
+
+/* The driver's functions for them: one of these. */
+struct by_shape {
+	CUresult (*two)(const CUDA_MEMCPY2D *copy);
+	CUresult (*two_async)(const CUDA_MEMCPY2D *copy, CUstream stream);
+	CUresult (*three)(const CUDA_MEMCPY3D *copy);
+	CUresult (*three_async)(const CUDA_MEMCPY3D *copy, CUstream stream);
+	CUresult (*peer)(const CUDA_MEMCPY3D_PEER *copy);
+	CUresult (*peer_async)(const CUDA_MEMCPY3D_PEER *copy, CUstream stream);
+};
+
+struct shaped {
+	struct by_shape driver;
+	union shape copy;		/* as the driver gets it */
+	CUstream stream;		/* of the program's; where it gave none, its default stream */
+	CUstream given;			/* for the driver: the function knows its flavour */
+	bool now;			/* returns when the bytes have moved, where the CPU's side is concerned */
+	struct adsm_foreign_use uses[2];
+	size_t n_uses;
+	struct adsm_home *home;
+	bool mixed;			/* objects of several homes */
+	bool to_host;			/* the program takes an object for the CPU's */
+};
+
+static int enqueue_shaped(void *arg)
+{
+	const struct shaped *s = arg;
+
+	if (s->driver.two)
+		return s->driver.two(&s->copy.two);
+	if (s->driver.two_async)
+		return s->driver.two_async(&s->copy.two, s->given);
+	if (s->driver.three)
+		return s->driver.three(&s->copy.three);
+	if (s->driver.three_async)
+		return s->driver.three_async(&s->copy.three, s->given);
+	if (s->driver.peer)
+		return s->driver.peer(&s->copy.peer);
+	return s->driver.peer_async(&s->copy.peer, s->given);
+}
+
+/* An end's first byte is @offset from its base. In an object it becomes the device's: true. */
+static bool shaped_end(struct shaped *shaped, int *type, const void *host, CUdeviceptr *device, size_t offset,
+		       unsigned access)
+{
+	CUdeviceptr p = *type == CU_MEMORYTYPE_HOST ? (uintptr_t)host : *device;
+	struct adsm_foreign_place place;
+
+	if (*type == CU_MEMORYTYPE_ARRAY || !adsm_foreign_find((void *)(uintptr_t)(p + offset), &place))
+		return false;
+	shaped->mixed |= shaped->home && shaped->home != place.home;
+	shaped->to_host |= *type == CU_MEMORYTYPE_HOST && access != ADSM_ACCESS_IN;
+	shaped->home = place.home;
+	shaped->uses[shaped->n_uses++] = (struct adsm_foreign_use){ (void *)(uintptr_t)(p + offset), access };
+	*type = CU_MEMORYTYPE_DEVICE;
+	*device = adsm_foreign_address(&place) - offset;
+	return true;
+}
+
+static CUresult copy_shaped(struct shaped *shaped)
+{
+	CUresult result;
+
+	if (adsm_cuda_capturing(shaped->stream))
+		return enqueue_shaped(shaped);
+	if (shaped->mixed || shaped->home != adsm_cuda_current_home())
+		return adsm_cuda_result(adsm_fail(-ENOTSUP, "a copy in two or three dimensions is of the current "
+						  "context's shared memory only"));
+	/* Both in one object: it is written. */
+	if (shaped->n_uses == 2) {
+		struct adsm_foreign_place a, b;
+
+		if (adsm_foreign_find(shaped->uses[0].p, &a) && adsm_foreign_find(shaped->uses[1].p, &b) &&
+		    a.start == b.start)
+			shaped->n_uses = 1;
+	}
+	/* It may wait inside the driver, for all that comes before: better out here, where nothing is locked. */
+	result = shaped->now ? adsm_cuda_wait(shaped->stream) : CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS)
+		result = adsm_cuda_command(shaped->home, shaped->uses, shaped->n_uses, shaped->stream, enqueue_shaped,
+					   shaped);
+	/* For the driver that was a copy on the device, which it need not wait for. */
+	if (result == CUDA_SUCCESS && shaped->now && shaped->to_host)
+		result = adsm_cuda_wait(shaped->stream);
+	return result;
+}
+
+/* Of the destination first: where both ends are in one object, its use is the one that counts. */
+#define SHAPED_ENDS(s, c, dst_offset, src_offset)							\
+	((int)shaped_end(s, &(c)->dstMemoryType, (c)->dstHost, &(c)->dstDevice, dst_offset, ADSM_ACCESS_INOUT) | \
+	 (int)shaped_end(s, &(c)->srcMemoryType, (c)->srcHost, &(c)->srcDevice, src_offset, ADSM_ACCESS_IN))
+#define OFFSET_2D(c, end) ((c)->end##Y * (c)->end##Pitch + (c)->end##XInBytes)
+#define OFFSET_3D(c, end) (((c)->end##Z * (c)->end##Height + (c)->end##Y) * (c)->end##Pitch + (c)->end##XInBytes)
+
+/* Is the library concerned? */
+static bool shaped_2d(struct shaped *shaped, const CUDA_MEMCPY2D *copy)
+{
+	CUDA_MEMCPY2D *own = &shaped->copy.two;
+
+	if (!copy || !adsm_foreign_active())
+		return false;
+	*own = *copy;
+	return SHAPED_ENDS(shaped, own, OFFSET_2D(own, dst), OFFSET_2D(own, src));
+}
+
+static bool shaped_3d(struct shaped *shaped, const CUDA_MEMCPY3D *copy)
+{
+	CUDA_MEMCPY3D *own = &shaped->copy.three;
+
+	if (!copy || !adsm_foreign_active())
+		return false;
+	*own = *copy;
+	return SHAPED_ENDS(shaped, own, OFFSET_3D(own, dst), OFFSET_3D(own, src));
+}
+
+static bool shaped_peer(struct shaped *shaped, const CUDA_MEMCPY3D_PEER *copy)
+{
+	CUDA_MEMCPY3D_PEER *own = &shaped->copy.peer;
+	CUcontext context = NULL;
+
+	if (!copy || !adsm_foreign_active())
+		return false;
+	*own = *copy;
+	if (!SHAPED_ENDS(shaped, own, OFFSET_3D(own, dst), OFFSET_3D(own, src)))
+		return false;
+	/* What was the CPU's had none. */
+	real_cu(cuCtxGetCurrent)(&context);
+	if (copy->dstMemoryType == CU_MEMORYTYPE_HOST)
+		own->dstContext = context;
+	if (copy->srcMemoryType == CU_MEMORYTYPE_HOST)
+		own->srcContext = context;
+	return true;
+}
+
+#define SHAPED_NOW(name, per_thread, type, kind, ends)							\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name(const type *copy)							\
+	{												\
+		struct shaped shaped = { .driver.kind = real_cu(name), .now = true,			\
+					 .stream = adsm_cuda_stream(NULL, per_thread) };		\
+													\
+		return ends(&shaped, copy) ? copy_shaped(&shaped) : shaped.driver.kind(copy);		\
+	}
+SHAPED_NOW(cuMemcpy2D_v2, false, CUDA_MEMCPY2D, two, shaped_2d)
+SHAPED_NOW(cuMemcpy2D_v2_ptds, true, CUDA_MEMCPY2D, two, shaped_2d)
+SHAPED_NOW(cuMemcpy2DUnaligned_v2, false, CUDA_MEMCPY2D, two, shaped_2d)
+SHAPED_NOW(cuMemcpy2DUnaligned_v2_ptds, true, CUDA_MEMCPY2D, two, shaped_2d)
+SHAPED_NOW(cuMemcpy3D_v2, false, CUDA_MEMCPY3D, three, shaped_3d)
+SHAPED_NOW(cuMemcpy3D_v2_ptds, true, CUDA_MEMCPY3D, three, shaped_3d)
+SHAPED_NOW(cuMemcpy3DPeer, false, CUDA_MEMCPY3D_PEER, peer, shaped_peer)
+SHAPED_NOW(cuMemcpy3DPeer_ptds, true, CUDA_MEMCPY3D_PEER, peer, shaped_peer)
+
+#define SHAPED_ORDERED(name, per_thread, type, kind, ends)						\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name(const type *copy, CUstream given)					\
+	{												\
+		struct shaped shaped = { .driver.kind = real_cu(name), .given = given,			\
+					 .stream = adsm_cuda_stream(given, per_thread) };		\
+													\
+		return ends(&shaped, copy) ? copy_shaped(&shaped) :					\
+			adsm_cuda_passed(shaped.driver.kind(copy, given));				\
+	}
+SHAPED_ORDERED(cuMemcpy2DAsync_v2, false, CUDA_MEMCPY2D, two_async, shaped_2d)
+SHAPED_ORDERED(cuMemcpy2DAsync_v2_ptsz, true, CUDA_MEMCPY2D, two_async, shaped_2d)
+SHAPED_ORDERED(cuMemcpy3DAsync_v2, false, CUDA_MEMCPY3D, three_async, shaped_3d)
+SHAPED_ORDERED(cuMemcpy3DAsync_v2_ptsz, true, CUDA_MEMCPY3D, three_async, shaped_3d)
+SHAPED_ORDERED(cuMemcpy3DPeerAsync, false, CUDA_MEMCPY3D_PEER, peer_async, shaped_peer)
+SHAPED_ORDERED(cuMemcpy3DPeerAsync_ptsz, true, CUDA_MEMCPY3D_PEER, peer_async, shaped_peer)
+
+/* ---- arrays: one row of a copy in two dimensions, where the other end is in an object */
+
+/* @p is what the function takes it for. */
+static CUDA_MEMCPY2D to_array(CUarray dst, size_t offset, int type, CUdeviceptr p, size_t size)
+{
+	return (CUDA_MEMCPY2D){ .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = dst, .dstXInBytes = offset,
+				.srcMemoryType = type, .srcHost = (void *)(uintptr_t)p, .srcDevice = p,
+				.srcPitch = size, .WidthInBytes = size, .Height = 1 };
+}
+
+static CUDA_MEMCPY2D from_array(int type, CUdeviceptr p, CUarray src, size_t offset, size_t size)
+{
+	return (CUDA_MEMCPY2D){ .srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = src, .srcXInBytes = offset,
+				.dstMemoryType = type, .dstHost = (void *)(uintptr_t)p, .dstDevice = p,
+				.dstPitch = size, .WidthInBytes = size, .Height = 1 };
+}
+
+#define ARRAY_NOW(name, row, per_thread, params, args, ...)						\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name params								\
+	{												\
+		struct shaped shaped = { .driver.two = real_cu(row), .now = true,			\
+					 .stream = adsm_cuda_stream(NULL, per_thread) };		\
+		CUDA_MEMCPY2D copy = __VA_ARGS__;							\
+													\
+		return size && shaped_2d(&shaped, &copy) ? copy_shaped(&shaped) : real_cu(name) args;	\
+	}
+#define ARRAYS_NOW(name, params, args, ...)								\
+	ARRAY_NOW(name, cuMemcpy2D_v2, false, params, args, __VA_ARGS__)				\
+	ARRAY_NOW(name##_ptds, cuMemcpy2D_v2_ptds, true, params, args, __VA_ARGS__)
+
+ARRAYS_NOW(cuMemcpyDtoA_v2, (CUarray dst, size_t offset, CUdeviceptr src, size_t size), (dst, offset, src, size),
+	   to_array(dst, offset, CU_MEMORYTYPE_DEVICE, src, size))
+ARRAYS_NOW(cuMemcpyAtoD_v2, (CUdeviceptr dst, CUarray src, size_t offset, size_t size), (dst, src, offset, size),
+	   from_array(CU_MEMORYTYPE_DEVICE, dst, src, offset, size))
+ARRAYS_NOW(cuMemcpyHtoA_v2, (CUarray dst, size_t offset, const void *src, size_t size), (dst, offset, src, size),
+	   to_array(dst, offset, CU_MEMORYTYPE_HOST, (uintptr_t)src, size))
+ARRAYS_NOW(cuMemcpyAtoH_v2, (void *dst, CUarray src, size_t offset, size_t size), (dst, src, offset, size),
+	   from_array(CU_MEMORYTYPE_HOST, (uintptr_t)dst, src, offset, size))
+
+#define ARRAY_ORDERED(name, row, per_thread, params, args, ...)						\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name params								\
+	{												\
+		struct shaped shaped = { .driver.two_async = real_cu(row), .given = stream,		\
+					 .stream = adsm_cuda_stream(stream, per_thread) };		\
+		CUDA_MEMCPY2D copy = __VA_ARGS__;							\
+													\
+		return size && shaped_2d(&shaped, &copy) ? copy_shaped(&shaped) :			\
+			adsm_cuda_passed(real_cu(name) args);						\
+	}
+#define ARRAYS_ORDERED(name, params, args, ...)								\
+	ARRAY_ORDERED(name, cuMemcpy2DAsync_v2, false, params, args, __VA_ARGS__)			\
+	ARRAY_ORDERED(name##_ptsz, cuMemcpy2DAsync_v2_ptsz, true, params, args, __VA_ARGS__)
+
+ARRAYS_ORDERED(cuMemcpyHtoAAsync_v2, (CUarray dst, size_t offset, const void *src, size_t size, CUstream stream),
+	       (dst, offset, src, size, stream), to_array(dst, offset, CU_MEMORYTYPE_HOST, (uintptr_t)src, size))
+ARRAYS_ORDERED(cuMemcpyAtoHAsync_v2, (void *dst, CUarray src, size_t offset, size_t size, CUstream stream),
+	       (dst, src, offset, size, stream), from_array(CU_MEMORYTYPE_HOST, (uintptr_t)dst, src, offset, size))

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* fill.c - the program's fills, and the words that it has written in the order of a stream. */
+#include "base/log.h"
+#include "command.h"
+#include "entries.h"
+#include "home.h"
+#include "stream.h"
+#include "sync.h"
+
+/* ---- fills */
+
+struct fill {
+	CUdeviceptr dst;		/* the program's */
+	struct adsm_foreign_place place;
+	unsigned unit, value;		/* bytes of an element: 1, 2 or 4 */
+	size_t pitch, n, height;	/* n: elements, of a row; height 1: in one dimension */
+	CUstream stream;
+};
+
+static inline bool fill_begin(struct fill *fill, CUdeviceptr dst)
+{
+	if (!adsm_foreign_active() || !fill->n || !fill->height)
+		return false;
+	fill->dst = dst;
+	return adsm_foreign_find((void *)(uintptr_t)dst, &fill->place);
+}
+
+static int enqueue_fill(void *arg);
+
+static CUresult fill_ordered(struct fill *fill)
+{
+	struct adsm_foreign_use use = { (void *)(uintptr_t)fill->dst, ADSM_ACCESS_INOUT };
+
+	if (adsm_cuda_capturing(fill->stream))
+		return enqueue_fill(fill);
+	if (fill->height == 1)
+		use.access = adsm_foreign_written(&fill->place, fill->n * fill->unit);
+	if (fill->place.home != adsm_cuda_current_home())
+		return adsm_cuda_result(adsm_fail(-ENOTSUP, "a fill is of the current context's shared memory only"));
+	return adsm_cuda_command(fill->place.home, &use, 1, fill->stream, enqueue_fill, fill);
+}
+
+/* Bytes the library fills; the rest is the driver's, which does not wait for fills. */
+static CUresult fill_now(struct fill *fill)
+{
+	CUresult result;
+	int error;
+
+	if (fill->height > 1 || fill->unit > 1 || !adsm_foreign_has(&fill->place, fill->n))
+		return fill_ordered(fill);
+	result = adsm_cuda_wait(fill->stream);
+	if (result != CUDA_SUCCESS)
+		return result;
+	error = adsm_foreign_fill((void *)(uintptr_t)fill->dst, &fill->place, (int)fill->value, fill->n);
+	return error ? adsm_cuda_failure(error, fill->stream) : CUDA_SUCCESS;
+}
+
+#define FILL(name, per_thread, params, args, given, run, ...)						\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name params								\
+	{												\
+		struct fill fill = { .stream = adsm_cuda_stream(given, per_thread), .unit = sizeof(value),	\
+				     .value = value, .n = n, __VA_ARGS__ };				\
+													\
+		return fill_begin(&fill, dst) ? run(&fill) : adsm_cuda_passed(real_cu(name) args);	\
+	}
+#define FILLS(now, ordered, type)									\
+	FILL(now, false, (CUdeviceptr dst, type value, size_t n), (dst, value, n), NULL, fill_now, .height = 1)	\
+	FILL(now##_ptds, true, (CUdeviceptr dst, type value, size_t n), (dst, value, n), NULL, fill_now,	\
+	     .height = 1)										\
+	FILL(ordered, false, (CUdeviceptr dst, type value, size_t n, CUstream stream),			\
+	     (dst, value, n, stream), stream, fill_ordered, .height = 1)				\
+	FILL(ordered##_ptsz, true, (CUdeviceptr dst, type value, size_t n, CUstream stream),		\
+	     (dst, value, n, stream), stream, fill_ordered, .height = 1)
+#define FILLS_2D(now, ordered, type)									\
+	FILL(now, false, (CUdeviceptr dst, size_t pitch, type value, size_t n, size_t height),		\
+	     (dst, pitch, value, n, height), NULL, fill_now, .pitch = pitch, .height = height)		\
+	FILL(now##_ptds, true, (CUdeviceptr dst, size_t pitch, type value, size_t n, size_t height),	\
+	     (dst, pitch, value, n, height), NULL, fill_now, .pitch = pitch, .height = height)		\
+	FILL(ordered, false, (CUdeviceptr dst, size_t pitch, type value, size_t n, size_t height, CUstream stream), \
+	     (dst, pitch, value, n, height, stream), stream, fill_ordered, .pitch = pitch, .height = height)	\
+	FILL(ordered##_ptsz, true,									\
+	     (CUdeviceptr dst, size_t pitch, type value, size_t n, size_t height, CUstream stream),	\
+	     (dst, pitch, value, n, height, stream), stream, fill_ordered, .pitch = pitch, .height = height)
+
+FILLS(cuMemsetD8_v2, cuMemsetD8Async, unsigned char)
+FILLS(cuMemsetD16_v2, cuMemsetD16Async, unsigned short)
+FILLS(cuMemsetD32_v2, cuMemsetD32Async, unsigned)
+FILLS_2D(cuMemsetD2D8_v2, cuMemsetD2D8Async, unsigned char)
+FILLS_2D(cuMemsetD2D16_v2, cuMemsetD2D16Async, unsigned short)
+FILLS_2D(cuMemsetD2D32_v2, cuMemsetD2D32Async, unsigned)
+
+static int enqueue_fill(void *arg)
+{
+	const struct fill *f = arg;
+	CUdeviceptr dst = adsm_foreign_address(&f->place);
+	unsigned char byte = (unsigned char)f->value;
+	unsigned short half = (unsigned short)f->value;
+
+	if (f->height > 1 && f->unit == 1)
+		return real_cu(cuMemsetD2D8Async)(dst, f->pitch, byte, f->n, f->height, f->stream);
+	if (f->height > 1 && f->unit == 2)
+		return real_cu(cuMemsetD2D16Async)(dst, f->pitch, half, f->n, f->height, f->stream);
+	if (f->height > 1)
+		return real_cu(cuMemsetD2D32Async)(dst, f->pitch, f->value, f->n, f->height, f->stream);
+	if (f->unit == 1)
+		return real_cu(cuMemsetD8Async)(dst, byte, f->n, f->stream);
+	if (f->unit == 2)
+		return real_cu(cuMemsetD16Async)(dst, half, f->n, f->stream);
+	return real_cu(cuMemsetD32Async)(dst, f->value, f->n, f->stream);
+}
+
+/* ---- words written in the order of a stream */
+
+struct word {
+	CUresult (*word)(CUstream stream, CUdeviceptr dst, uint32_t value, unsigned flags);
+	CUresult (*two)(CUstream stream, CUdeviceptr dst, uint64_t value, unsigned flags);	/* instead */
+	CUstream given;			/* for the driver */
+	CUdeviceptr dst;
+	uint64_t value;
+	unsigned flags;
+};
+
+static int enqueue_word(void *arg)
+{
+	const struct word *w = arg;
+
+	return w->two ? w->two(w->given, w->dst, w->value, w->flags) :
+		w->word(w->given, w->dst, (uint32_t)w->value, w->flags);
+}
+
+static CUresult write_word(struct word *word, bool per_thread)
+{
+	struct adsm_foreign_use use = { (void *)(uintptr_t)word->dst, ADSM_ACCESS_INOUT };
+	CUstream stream = adsm_cuda_stream(word->given, per_thread);
+	struct adsm_foreign_place place;
+
+	if (!adsm_foreign_active() || !adsm_foreign_find(use.p, &place) || adsm_cuda_capturing(stream) ||
+	    place.home != adsm_cuda_current_home())
+		return adsm_cuda_passed(enqueue_word(word));
+	word->dst = adsm_foreign_address(&place);
+	return adsm_cuda_command(place.home, &use, 1, stream, enqueue_word, word);
+}
+
+#define WORD(name, per_thread, type, which)								\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name(CUstream stream, CUdeviceptr dst, type value, unsigned flags)	\
+	{												\
+		struct word word = { .which = real_cu(name), .given = stream, .dst = dst, .value = value,	\
+				     .flags = flags };							\
+													\
+		return write_word(&word, per_thread);							\
+	}
+#define WORDS(name, type, which)	\
+	WORD(name, false, type, which)	\
+	WORD(name##_ptsz, true, type, which)
+
+WORDS(cuStreamWriteValue32, uint32_t, word)
+WORDS(cuStreamWriteValue32_v2, uint32_t, word)
+WORDS(cuStreamWriteValue64, uint64_t, two)
+WORDS(cuStreamWriteValue64_v2, uint64_t, two)
+
+/* ---- several of them, and what a stream waits for: only the objects that are written */
+
+#define WRITE_VALUE_32 2
+#define WRITE_VALUE_64 5
+
+struct operations {
+	__typeof__(&cuStreamBatchMemOp) driver;
+	CUstream given;			/* for the driver */
+	unsigned n, flags;
+	CUstreamBatchMemOpParams *list;
+};
+
+static int enqueue_operations(void *arg)
+{
+	const struct operations *o = arg;
+
+	return o->driver(o->given, o->n, o->list, o->flags);
+}
+
+static CUresult run_operations(struct operations *operations, bool per_thread)
+{
+	CUstream stream = adsm_cuda_stream(operations->given, per_thread);
+	struct adsm_home *home = operations->list ? adsm_cuda_concerned() : NULL;
+	struct adsm_foreign_use uses[ADSM_FOREIGN_USES];
+	struct adsm_foreign_place place;
+	size_t n = 0;
+
+	for (unsigned i = 0; home && i < operations->n && n <= ADSM_FOREIGN_USES; i++) {
+		const void *p = (void *)(uintptr_t)operations->list[i].any.address;
+		int operation = operations->list[i].any.operation;
+
+		if ((operation != WRITE_VALUE_32 && operation != WRITE_VALUE_64) || !adsm_foreign_find(p, &place))
+			continue;
+		if (n < ADSM_FOREIGN_USES)
+			uses[n] = (struct adsm_foreign_use){ p, ADSM_ACCESS_INOUT };
+		n++;
+	}
+	if (!n || adsm_cuda_capturing(stream))
+		return adsm_cuda_passed(enqueue_operations(operations));
+	return adsm_cuda_command(home, uses, n <= ADSM_FOREIGN_USES ? n : 0, stream, enqueue_operations, operations);
+}
+
+#define OPERATIONS(name, per_thread)									\
+	ADSM_CU(name);											\
+	ADSM_WRAPPER CUresult name(CUstream stream, unsigned n, CUstreamBatchMemOpParams *list, unsigned flags) \
+	{												\
+		return run_operations(&(struct operations){ real_cu(name), stream, n, flags, list }, per_thread); \
+	}
+OPERATIONS(cuStreamBatchMemOp, false)
+OPERATIONS(cuStreamBatchMemOp_ptsz, true)
+OPERATIONS(cuStreamBatchMemOp_v2, false)
+OPERATIONS(cuStreamBatchMemOp_v2_ptsz, true)

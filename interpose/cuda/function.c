@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* function.c - the program's functions in the order of a stream. */
+#include "function.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "base/stats.h"
+#include "entries.h"
+#include "home.h"
+#include "stream.h"
+#include "sync.h"
+
+#define CHECK_NS 100000000u	/* a look at the context's state, now and then */
+
+ADSM_CU_CALLED(cuStreamQuery);
+ADSM_CU(cuLaunchHostFunc);
+ADSM_CU(cuLaunchHostFunc_ptsz);
+ADSM_CU(cuStreamAddCallback);
+ADSM_CU(cuStreamAddCallback_ptsz);
+
+/* One of them, until it has run. */
+struct function {
+	CUhostFn *host;
+	CUstreamCallback *callback;	/* instead */
+	void *data;
+	struct adsm_home *home;
+};
+
+/* Protocols that see no accesses need objects fetched before a function runs, and the driver's threads may not. */
+static struct {
+	struct adsm_mutex turn;
+	pthread_once_t once;
+	struct adsm_thread thread;
+	bool runs;
+	_Atomic(struct adsm_home *) home;	/* to be looked after */
+	_Atomic uint32_t asked, done;		/* futexes: how often */
+} fetcher = { .turn = ADSM_MUTEX_INIT, .once = PTHREAD_ONCE_INIT };
+
+static void run_fetcher(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		uint32_t done = atomic_load(&fetcher.done);
+
+		if (atomic_load(&fetcher.asked) == done) {
+			adsm_os_wait(&fetcher.asked, done, 0, false);
+			continue;
+		}
+		if (adsm_cuda_acquire(atomic_load(&fetcher.home)))
+			adsm_error("a function in a stream sees old bytes: %s", adsm_last_error());
+		adsm_os_poke(&fetcher.done);
+	}
+}
+
+static void start_fetcher(void)
+{
+	fetcher.runs = !adsm_os_thread_start(&fetcher.thread, "adsm-cuda-fetch", run_fetcher, NULL);
+}
+
+static void fetch_elsewhere(struct adsm_home *home)
+{
+	uint32_t done;
+
+	if (!fetcher.runs)
+		return;
+	adsm_mutex_lock(&fetcher.turn);
+	done = atomic_load(&fetcher.done);
+	atomic_store(&fetcher.home, home);
+	adsm_os_poke(&fetcher.asked);
+	while (atomic_load(&fetcher.done) == done)
+		adsm_os_wait(&fetcher.done, done, 0, false);
+	adsm_mutex_unlock(&fetcher.turn);
+}
+
+static _Atomic uint32_t n_functions;	/* futex: those that have not run yet */
+
+static void function_begins(const struct function *function)
+{
+	if (adsm_foreign_active() && atomic_load(&function->home->n_undetected))
+		fetch_elsewhere(function->home);
+}
+
+static void function_ended(struct function *function)
+{
+	free(function);
+	atomic_fetch_sub(&n_functions, 1);
+	adsm_os_wake(&n_functions, INT_MAX, false);
+}
+
+static void run_host(void *data)
+{
+	struct function *function = data;
+
+	function_begins(function);
+	function->host(function->data);
+	function_ended(function);
+}
+
+static void run_callback(CUstream stream, CUresult status, void *data)
+{
+	struct function *function = data;
+
+	function_begins(function);
+	function->callback(stream, status, function->data);
+	function_ended(function);
+}
+
+/* The library is concerned: what it gives the driver instead. In a graph, which runs many times, it is left alone. */
+static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamCallback *callback, void *data)
+{
+	struct adsm_home *home = adsm_cuda_concerned();
+	struct function *function;
+
+	if ((!host && !callback) || !home || adsm_cuda_capturing(stream))
+		return NULL;
+	function = malloc(sizeof(*function));
+	if (!function)
+		return NULL;
+	*function = (struct function){ host, callback, data, home };
+	/* A touch in it waits for what comes before, not for the function itself. */
+	adsm_foreign_launched(home);
+	if (atomic_load(&home->n_undetected))
+		pthread_once(&fetcher.once, start_fetcher);
+	atomic_fetch_add(&n_functions, 1);
+	return function;
+}
+
+static CUresult launch_host(__typeof__(&cuLaunchHostFunc) driver, CUstream stream, bool per_thread, CUhostFn *host,
+			    void *data)
+{
+	struct function *function = function_make(adsm_cuda_stream(stream, per_thread), host, NULL, data);
+	CUresult result = function ? driver(stream, run_host, function) : driver(stream, host, data);
+
+	if (function && result != CUDA_SUCCESS)
+		function_ended(function);
+	return adsm_cuda_passed(result);
+}
+
+static CUresult add_callback(__typeof__(&cuStreamAddCallback) driver, CUstream stream, bool per_thread,
+			     CUstreamCallback *callback, void *data, unsigned flags)
+{
+	struct function *function = function_make(adsm_cuda_stream(stream, per_thread), NULL, callback, data);
+	CUresult result = function ? driver(stream, run_callback, function, flags) :
+		driver(stream, callback, data, flags);
+
+	if (function && result != CUDA_SUCCESS)
+		function_ended(function);
+	return adsm_cuda_passed(result);
+}
+
+ADSM_WRAPPER CUresult cuLaunchHostFunc(CUstream stream, CUhostFn *function, void *data)
+{
+	return launch_host(real_cu(cuLaunchHostFunc), stream, false, function, data);
+}
+
+ADSM_WRAPPER CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn *function, void *data)
+{
+	return launch_host(real_cu(cuLaunchHostFunc_ptsz), stream, true, function, data);
+}
+
+ADSM_WRAPPER CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback *function, void *data, unsigned flags)
+{
+	return add_callback(real_cu(cuStreamAddCallback), stream, false, function, data, flags);
+}
+
+ADSM_WRAPPER CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback *function, void *data, unsigned flags)
+{
+	return add_callback(real_cu(cuStreamAddCallback_ptsz), stream, true, function, data, flags);
+}
+
+void adsm_cuda_let_functions_run(struct adsm_home *home, CUstream stream)
+{
+	uint32_t n;
+
+	if (!atomic_load_explicit(&n_functions, memory_order_acquire) ||
+	    !(atomic_load_explicit(&adsm_total.read_faults, memory_order_relaxed) ||
+	      atomic_load_explicit(&adsm_total.write_faults, memory_order_relaxed) ||
+	      atomic_load_explicit(&home->n_undetected, memory_order_relaxed)))
+		return;
+	while ((n = atomic_load(&n_functions))) {
+		CUresult result;
+
+		adsm_os_wait(&n_functions, n, CHECK_NS, false);
+		/* In a context with an error they never run. */
+		result = real_cu(cuStreamQuery)(stream);
+		if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
+			return;
+	}
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * others.c - device memory that others get at, which nobody says they write: other processes, other devices' kernels.
+ * No objects are made there, and those there are end.
+ */
+#include "others.h"
+
+#include "allocations.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "entries.h"
+#include "home.h"
+#include "loan.h"
+
+#define CONTEXTS_MAX 64		/* that are open to their peers */
+#define POOLS_MAX 64		/* that are open to others */
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device);
+ADSM_CU_CALLED(cuDeviceGetMemPool);
+
+/* ---- contexts whose memory other contexts' kernels may use */
+
+static _Atomic(CUcontext) open_contexts[CONTEXTS_MAX];
+
+/* Is it one? @add: from now on; false where there are too many. */
+static bool context_open(CUcontext context, bool add)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+		CUcontext other = atomic_load_explicit(&open_contexts[i], memory_order_acquire);
+
+		if (!other && (!add || atomic_compare_exchange_strong(&open_contexts[i], &other, context)))
+			return add;
+		if (other == context)
+			return true;
+	}
+	return false;
+}
+
+bool adsm_cuda_context_is_open(CUcontext context)
+{
+	return context_open(context, false);
+}
+
+/* ---- pools whose memory others than their own device may use */
+
+static struct { CUmemoryPool pool; uint64_t devices; } open_pools[POOLS_MAX];	/* devices: a bit each */
+static _Atomic size_t n_open_pools;
+static struct adsm_mutex pools_lock = ADSM_MUTEX_INIT;
+
+static uint64_t device_bit(int device)
+{
+	return (uint64_t)1 << (device & 63);
+}
+
+/* @devices: further ones. Who may use it then; what there are too many of, all may use. */
+static uint64_t pool_devices(CUmemoryPool pool, uint64_t devices)
+{
+	size_t i = 0;
+
+	adsm_mutex_lock(&pools_lock);
+	while (i < n_open_pools && open_pools[i].pool != pool)
+		i++;
+	if (i < POOLS_MAX && devices) {
+		open_pools[i].pool = pool;
+		open_pools[i].devices |= devices;
+		if (i == n_open_pools)
+			n_open_pools++;
+	}
+	devices = i < n_open_pools ? open_pools[i].devices : i == POOLS_MAX ? UINT64_MAX : 0;
+	adsm_mutex_unlock(&pools_lock);
+	return devices;
+}
+
+bool adsm_cuda_pool_is_open(CUmemoryPool pool, CUdevice device)
+{
+	if (!atomic_load_explicit(&n_open_pools, memory_order_acquire))
+		return false;
+	if (!pool && real_cu(cuDeviceGetMemPool)(&pool, device))
+		return true;
+	return pool_devices(pool, 0) & ~device_bit(device);
+}
+
+/* ---- memory that others get at: it is the driver's alone again */
+
+ADSM_CU(cuIpcGetMemHandle);
+ADSM_CU(cuMemPoolExportPointer);
+ADSM_CU(cuMemPoolSetAccess);
+ADSM_CU(cuMemGetHandleForAddressRange);
+ADSM_CU(cuCtxEnablePeerAccess);
+
+enum reason { IPC, POOL_POINTER, RANGE_HANDLE, PEER, POOL_ACCESS, N_REASONS };
+
+/* Once for each reason. */
+static void stops_sharing(const struct adsm_cuda_allocation *allocation, enum reason reason)
+{
+	static const char *const texts[] = {
+		[IPC] = "other processes may open it (cuIpcGetMemHandle)",
+		[POOL_POINTER] = "other processes may import it (cuMemPoolExportPointer)",
+		[RANGE_HANDLE] = "other devices may get at it (cuMemGetHandleForAddressRange)",
+		[PEER] = "other devices' kernels may use it (cuCtxEnablePeerAccess)",
+		[POOL_ACCESS] = "other devices may use its pool (cuMemPoolSetAccess)",
+	};
+	static atomic_flag said[N_REASONS];
+
+	adsm_log(atomic_flag_test_and_set(&said[reason]) ? ADSM_LOG_INFO : ADSM_LOG_WARN,
+		 "the CPU cannot use the %zu bytes at %p any more: %s, and nobody would say when they write there",
+		 allocation->size, (void *)(uintptr_t)allocation->given, texts[reason]);
+}
+
+/* What the CPU has written goes to the device, then the object ends; the allocation goes on. */
+static CUresult surrender(const struct adsm_cuda_allocation *allocation, enum reason reason)
+{
+	struct adsm_foreign_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_INOUT };
+	struct adsm_foreign_place place;
+	int result, error;
+
+	if (!adsm_foreign_active() || !adsm_foreign_find(use.p, &place) || adsm_cuda_has_ended(place.home))
+		return CUDA_SUCCESS;
+	error = adsm_foreign_call(place.home, &use, 1, NULL, NULL, NULL, &result);
+	if (!error)
+		error = adsm_foreign_forget(use.p, true, NULL);
+	if (!error)
+		stops_sharing(allocation, reason);
+	return error ? adsm_cuda_result(error) : CUDA_SUCCESS;
+}
+
+/* To other processes, which get what the driver allocated: *p becomes that. */
+static CUresult export(CUdeviceptr *p, enum reason reason)
+{
+	struct adsm_cuda_allocation allocation;
+	CUresult result;
+
+	if (!adsm_cuda_allocation_find(*p, &allocation))
+		return CUDA_SUCCESS;
+	result = surrender(&allocation, reason);
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (allocation.given != allocation.driver)
+		adsm_warn("in other processes, memory at %p begins %zu bytes later",
+			  (void *)(uintptr_t)allocation.given, (size_t)(allocation.given - allocation.driver));
+	if (*p == allocation.given)
+		*p = allocation.driver;
+	return CUDA_SUCCESS;
+}
+
+ADSM_WRAPPER CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
+{
+	CUresult result = handle ? export(&p, IPC) : CUDA_SUCCESS;
+
+	if (result == CUDA_SUCCESS)
+		ADSM_CUDA_LENT(result, real_cu(cuIpcGetMemHandle)(handle, p), ADSM_CUDA_LOAN(handle, sizeof(*handle)));
+	return result;
+}
+
+ADSM_WRAPPER CUresult cuMemPoolExportPointer(void *data, CUdeviceptr p)
+{
+	CUresult result = data ? export(&p, POOL_POINTER) : CUDA_SUCCESS;
+
+	if (result == CUDA_SUCCESS)
+		ADSM_CUDA_LENT(result, real_cu(cuMemPoolExportPointer)(data, p), ADSM_CUDA_LOAN(data, 64));
+	return result;
+}
+
+ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p, size_t size, int type,
+						    unsigned long long flags)
+{
+	struct adsm_cuda_allocation allocation;
+	CUresult result = CUDA_SUCCESS;
+
+	if (adsm_cuda_allocation_find(p, &allocation))
+		result = surrender(&allocation, RANGE_HANDLE);
+	if (result == CUDA_SUCCESS)
+		ADSM_CUDA_LENT(result, real_cu(cuMemGetHandleForAddressRange)(handle, p, size, type, flags),
+			       ADSM_CUDA_LOAN(handle, sizeof(int)));
+	return result;
+}
+
+/* Kernels of the current context may use all of the peer's memory from now on, and only its own are released to. */
+ADSM_WRAPPER CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
+{
+	struct adsm_cuda_allocation allocation;
+	CUresult result = real_cu(cuCtxEnablePeerAccess)(peer, flags);
+
+	if (result != CUDA_SUCCESS || !context_open(peer, true))
+		return result;
+	for (CUdeviceptr p = 0; adsm_cuda_allocation_next(p, &allocation); p = allocation.given)
+		if (allocation.context == peer && !allocation.freed && surrender(&allocation, PEER) != CUDA_SUCCESS)
+			adsm_warn("memory at %p stays shared memory, which other devices' kernels must not use",
+				  (void *)(uintptr_t)allocation.given);
+	return result;
+}
+
+/* Is it in a pool that these devices may use? Of one that names no pool it is not known whether it is in this one. */
+static bool is_reached(const struct adsm_cuda_allocation *allocation, CUmemoryPool pool, uint64_t devices)
+{
+	return allocation->ordered && (!allocation->pool || allocation->pool == pool) &&
+		(devices & ~device_bit(allocation->device));
+}
+
+ADSM_WRAPPER CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t n)
+{
+	struct adsm_cuda_allocation allocation;
+	uint64_t devices = 0;
+	CUresult result;
+
+	ADSM_CUDA_LENT(result, real_cu(cuMemPoolSetAccess)(pool, access, n),
+		       ADSM_CUDA_LOAN(access, n * sizeof(*access)));
+	if (result != CUDA_SUCCESS)
+		return result;
+	for (size_t i = 0; i < n; i++)
+		if (access[i].flags)
+			devices |= access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE ?
+				device_bit(access[i].location.id) : UINT64_MAX;
+	devices = pool_devices(pool, devices);
+	for (CUdeviceptr p = 0; devices && adsm_cuda_allocation_next(p, &allocation); p = allocation.given)
+		if (is_reached(&allocation, pool, devices) && surrender(&allocation, POOL_ACCESS) != CUDA_SUCCESS)
+			adsm_warn("memory at %p stays shared memory, which other devices must not use",
+				  (void *)(uintptr_t)allocation.given);
+	return result;
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/* message.c - messages, of sockets and of queues. */
+#include <mqueue.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/msg.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "range.h"
+
+ADSM_REAL(recvmsg);
+ADSM_REAL(sendmsg);
+ADSM_REAL(recvmmsg);
+ADSM_REAL(sendmmsg);
+
+#define BATCH 32	/* messages in one call */
+
+/* A message under way. */
+struct message {
+	struct adsm_io data, name, control;
+	struct iovec name_room[ADSM_IO_ROOM(1)], control_room[ADSM_IO_ROOM(1)];
+};
+
+static bool shared_message(const struct msghdr *header)
+{
+	return adsm_range_given(header->msg_name, header->msg_namelen) ||
+		adsm_range_given(header->msg_control, header->msg_controllen) ||
+		adsm_vector_shared(header->msg_iov, header->msg_iovlen);
+}
+
+/* What a message that may be discarded, or a control message, leaves unwritten. */
+static adsm_range_begin_function *way_in(int flags)
+{
+	return flags & MSG_TRUNC ? ADSM_UPDATE : ADSM_INPUT;
+}
+
+static void message_cleanup(struct message *message)
+{
+	adsm_io_end(&message->data, 0);
+	adsm_io_end(&message->name, 0);
+	adsm_io_end(&message->control, 0);
+}
+
+/* Change our copy of a message's header to what the system is to see. */
+static int begin_message(struct message *message, struct msghdr *header, struct iovec *room, adsm_range_begin_function *begin)
+{
+	adsm_range_begin_function *small = begin == ADSM_OUTPUT ? ADSM_OUTPUT : ADSM_UPDATE;
+	int error;
+
+	error = adsm_range_begin(&message->name, &header->msg_name, header->msg_namelen, message->name_room, small);
+	if (!error)
+		error = adsm_range_begin(&message->control, &header->msg_control, header->msg_controllen,
+				   message->control_room, small);
+	if (error || !adsm_vector_shared(header->msg_iov, header->msg_iovlen))
+		return error;
+	error = adsm_vector_begin(&message->data, header->msg_iov, header->msg_iovlen, room, begin);
+	if (!error) {
+		header->msg_iov = message->data.vector;
+		header->msg_iovlen = (size_t)adsm_vector_pieces(&message->data);
+	}
+	return error == -EFAULT ? 0 : error;
+}
+
+/* After input: @n bytes have come. */
+static int end_message(struct message *message, const struct msghdr *header, ssize_t n)
+{
+	bool failed;
+
+	failed = adsm_range_end(&message->data, n) < 0;
+	failed |= adsm_range_end(&message->name, n < 0 ? n : (ssize_t)header->msg_namelen) < 0;
+	failed |= adsm_range_end(&message->control, n < 0 ? n : (ssize_t)header->msg_controllen) < 0;
+	return failed && n >= 0 ? -EIO : 0;
+}
+
+/* One message, of which @header is our copy. */
+static ssize_t send_one(int fd, struct msghdr *header, int flags)
+{
+	struct message message ADSM_CLEANUP(message_cleanup) = { 0 };
+	struct iovec room[ADSM_IO_ROOM(header->msg_iovlen <= IOV_MAX ? header->msg_iovlen + 1 : 1)];
+
+	if (begin_message(&message, header, room, ADSM_OUTPUT))
+		return adsm_refuse(EIO);
+	return real(sendmsg)(fd, header, flags);
+}
+
+static ssize_t receive_one(int fd, struct msghdr *header, int flags)
+{
+	struct message message ADSM_CLEANUP(message_cleanup) = { 0 };
+	struct iovec room[ADSM_IO_ROOM(header->msg_iovlen <= IOV_MAX ? header->msg_iovlen + 1 : 1)];
+	ssize_t n;
+
+	if (begin_message(&message, header, room, way_in(flags)))
+		return adsm_refuse(EIO);
+	n = real(recvmsg)(fd, header, flags);
+	return end_message(&message, header, n) ? adsm_refuse(EIO) : n;
+}
+
+/* Tell the caller what the system wrote into our copy of a header. */
+static int give_header(struct msghdr *to, const struct msghdr *own)
+{
+	int error;
+
+	error = adsm_range_give(&to->msg_namelen, &own->msg_namelen, sizeof(own->msg_namelen));
+	if (!error)
+		error = adsm_range_give(&to->msg_controllen, &own->msg_controllen, sizeof(own->msg_controllen));
+	return error ? error : adsm_range_give(&to->msg_flags, &own->msg_flags, sizeof(own->msg_flags));
+}
+
+ADSM_SLOW ssize_t sendmsg_shared(int fd, const struct msghdr *header, int flags)
+{
+	struct msghdr own;
+	int error = adsm_range_take(&own, header, sizeof(own));
+
+	if (error == -EFAULT)
+		return real(sendmsg)(fd, header, flags);
+	return error ? adsm_refuse(EIO) : send_one(fd, &own, flags);
+}
+
+ADSM_SLOW ssize_t recvmsg_shared(int fd, struct msghdr *header, int flags)
+{
+	struct msghdr own;
+	int error = adsm_range_take(&own, header, sizeof(own));
+	ssize_t n;
+
+	if (error == -EFAULT)
+		return real(recvmsg)(fd, header, flags);
+	if (error)
+		return adsm_refuse(EIO);
+	n = receive_one(fd, &own, flags);
+	error = n < 0 ? 0 : give_header(header, &own);
+	return error ? adsm_range_refuse(error) : n;
+}
+
+static bool shared_header(const struct msghdr *header)
+{
+	return !adsm_range_idle() && (adsm_may_be_shared(header, sizeof(*header)) ||
+			   (adsm_range_readable(header, sizeof(*header)) && shared_message(header)));
+}
+
+ADSM_WRAPPER ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
+{
+	return shared_header(header) ? sendmsg_shared(fd, header, flags) : real(sendmsg)(fd, header, flags);
+}
+
+ADSM_WRAPPER ssize_t recvmsg(int fd, struct msghdr *header, int flags)
+{
+	return shared_header(header) ? recvmsg_shared(fd, header, flags) : real(recvmsg)(fd, header, flags);
+}
+
+/* ---- many messages */
+
+struct batch {
+	struct message *messages;
+	unsigned n;
+};
+
+static void batch_cleanup(struct batch *batch)
+{
+	for (unsigned i = 0; i < batch->n; i++)
+		message_cleanup(&batch->messages[i]);
+}
+
+static bool shared_headers(const struct mmsghdr *headers, unsigned n)
+{
+	bool any = false;
+
+	if (adsm_range_idle() || !n)
+		return false;
+	n = n < IOV_MAX ? n : IOV_MAX;
+	if (adsm_may_be_shared(headers, n * sizeof(*headers)))
+		return true;
+	if (!adsm_range_readable(headers, n * sizeof(*headers)))
+		return false;
+	for (unsigned i = 0; i < n && !any; i++)
+		any = shared_message(&headers[i].msg_hdr);
+	return any;
+}
+
+/* The first of them, as many as there is room for. */
+ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
+{
+	unsigned most = n < BATCH ? n : BATCH;
+	struct mmsghdr own[most + 1];
+	struct message messages[most + 1];
+	struct batch batch ADSM_CLEANUP(batch_cleanup) = { messages, 0 };
+	size_t entries = 0;
+	int done, error;
+
+	error = adsm_range_take(own, headers, most * sizeof(*own));
+	for (n = 0; !error && n < most; n++) {
+		size_t more = own[n].msg_hdr.msg_iovlen;
+
+		more = more <= IOV_MAX ? more : 0;
+		if (n && entries + more > IOV_MAX)
+			break;
+		entries += more;
+	}
+
+	struct iovec room[ADSM_IO_ROOM(entries + 1)], *free_room = room;
+
+	while (!error && batch.n < n) {
+		struct msghdr *header = &own[batch.n].msg_hdr;
+		size_t used = header->msg_iovlen <= IOV_MAX ? header->msg_iovlen : 0;
+
+		messages[batch.n] = (struct message){ 0 };
+		error = begin_message(&messages[batch.n++], header, free_room, input ? way_in(flags) : ADSM_OUTPUT);
+		free_room += ADSM_IO_ROOM(used);
+	}
+	/* Those before the one that failed can go. */
+	n = error && batch.n ? batch.n - 1 : n;
+	if (error == -EFAULT)
+		return input ? real(recvmmsg)(fd, headers, most, flags, timeout) :
+			real(sendmmsg)(fd, headers, most, flags);
+	if (error && !n)
+		return adsm_refuse(EIO);
+	done = input ? real(recvmmsg)(fd, own, n, flags, timeout) : real(sendmmsg)(fd, own, n, flags);
+	error = 0;
+	for (int i = 0; i < done; i++) {
+		int failed = 0;
+
+		if (input)
+			failed = end_message(&messages[i], &own[i].msg_hdr, own[i].msg_len);
+		if (input && !failed)
+			failed = give_header(&headers[i].msg_hdr, &own[i].msg_hdr);
+		if (!failed)
+			failed = adsm_range_give(&headers[i].msg_len, &own[i].msg_len, sizeof(own[i].msg_len));
+		error = error ? error : failed;
+	}
+	return error ? adsm_range_refuse(error) : done;
+}
+
+/* All of them, as the system does it: what fails later is told next time. */
+static int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
+{
+	int saved_errno = errno, total = 0, done;
+
+	n = n < IOV_MAX ? n : IOV_MAX;
+	do {
+		done = some(fd, headers + total, n - (unsigned)total, flags, timeout, input);
+		if (done < 0 && !total)
+			return -1;
+		if (done < 0)
+			errno = saved_errno;
+		total += done > 0 ? done : 0;
+		if (flags & MSG_WAITFORONE)
+			flags |= MSG_DONTWAIT;
+	} while (done >= BATCH && (unsigned)total < n && !(timeout && !timeout->tv_sec && !timeout->tv_nsec));
+	return total;
+}
+
+ADSM_WRAPPER int sendmmsg(int fd, struct mmsghdr *headers, unsigned n, int flags)
+{
+	return shared_headers(headers, n) ? many(fd, headers, n, flags, NULL, false) :
+		real(sendmmsg)(fd, headers, n, flags);
+}
+
+/* The time left, too, may be in shared memory. */
+ADSM_SLOW int recvmmsg_shared(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout)
+{
+	struct timespec left;
+	int error = timeout ? adsm_range_take(&left, timeout, sizeof(left)) : 0, done;
+
+	if (error == -EFAULT)
+		return real(recvmmsg)(fd, headers, n, flags, timeout);
+	if (error)
+		return adsm_refuse(EIO);
+	done = many(fd, headers, n, flags, timeout ? &left : NULL, true);
+	error = timeout && done > 0 ? adsm_range_give(timeout, &left, sizeof(left)) : 0;
+	return error ? adsm_range_refuse(error) : done;
+}
+
+ADSM_WRAPPER int recvmmsg(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout)
+{
+	return shared_headers(headers, n) || (!adsm_range_idle() && adsm_may_be_shared(timeout, sizeof(*timeout))) ?
+		recvmmsg_shared(fd, headers, n, flags, timeout) : real(recvmmsg)(fd, headers, n, flags, timeout);
+}
+
+/* ---- messages of one buffer */
+
+/* What recv() and send() are where the buffer became several. */
+static ssize_t receive_pieces(int fd, const struct adsm_io *io, int flags)
+{
+	return real(recvmsg)(fd, &(struct msghdr){ .msg_iov = io->vector, .msg_iovlen = (size_t)adsm_vector_pieces(io) }, flags);
+}
+
+static ssize_t send_pieces(int fd, const struct adsm_io *io, int flags)
+{
+	return real(sendmsg)(fd, &(struct msghdr){ .msg_iov = io->vector, .msg_iovlen = (size_t)adsm_vector_pieces(io) }, flags);
+}
+
+ADSM_BUFFER(way_in(flags), recv, (int fd, void *p, size_t size, int flags), (fd, p, size, flags),
+       real(recv)(fd, ADSM_PIECE, flags), receive_pieces(fd, &io, flags))
+ADSM_BUFFER(way_in(flags), __recv_chk, (int fd, void *p, size_t size, size_t most, int flags), (fd, p, size, most, flags),
+       real(__recv_chk)(fd, ADSM_PIECE, most, flags),
+       size > most ? real(__recv_chk)(fd, p, size, most, flags) : receive_pieces(fd, &io, flags))
+
+#define SEND(name) \
+	ADSM_BUFFER(ADSM_OUTPUT, name, (int fd, const void *p, size_t size, int flags), (fd, p, size, flags), \
+	       real(name)(fd, ADSM_PIECE, flags), send_pieces(fd, &io, flags))
+SEND(send)
+SEND(__send)
+
+ADSM_REAL(sendto);
+ADSM_REAL(recvfrom);
+
+ADSM_SLOW ssize_t sendto_shared(int fd, const void *p, size_t size, int flags, const void *name, socklen_t length)
+{
+	struct iovec whole = { (void *)p, size };
+	struct msghdr header = { (void *)name, length, &whole, 1, NULL, 0, 0 };
+
+	return send_one(fd, &header, flags);
+}
+
+/* An address that is too long is refused here, and cut in a message. */
+ADSM_WRAPPER ssize_t sendto(int fd, const void *p, size_t size, int flags, __CONST_SOCKADDR_ARG name, socklen_t length)
+{
+	if ((adsm_range_shared(p, size) || adsm_may_be_shared(name.__sockaddr__, 1)) &&
+	    (!name.__sockaddr__ || length <= sizeof(struct sockaddr_storage)))
+		return sendto_shared(fd, p, size, flags, name.__sockaddr__, length);
+	return real(sendto)(fd, p, size, flags, name, length);
+}
+
+ADSM_SLOW ssize_t recvfrom_shared(int fd, void *p, size_t size, int flags, void *name, socklen_t *length)
+{
+	struct iovec whole = { p, size };
+	struct msghdr header = { name, 0, &whole, 1, NULL, 0, 0 };
+	int error = name ? adsm_range_take(&header.msg_namelen, length, sizeof(*length)) : 0;
+	ssize_t n;
+
+	if (error == -EFAULT)
+		return real(recvfrom)(fd, p, size, flags, name, length);
+	if (error)
+		return adsm_refuse(EIO);
+	n = receive_one(fd, &header, flags);
+	error = name && n >= 0 ? adsm_range_give(length, &header.msg_namelen, sizeof(*length)) : 0;
+	return error ? adsm_range_refuse(error) : n;
+}
+
+static inline bool shared_receive(const void *p, size_t size, const void *name, const void *length)
+{
+	/* The length of the address is in shared memory, so cannot be looked at yet: any there is. */
+	return adsm_range_shared(p, size) || adsm_may_be_shared(name, 1) || adsm_may_be_shared(length, sizeof(socklen_t));
+}
+
+ADSM_WRAPPER ssize_t recvfrom(int fd, void *p, size_t size, int flags, __SOCKADDR_ARG name, socklen_t *length)
+{
+	return shared_receive(p, size, name.__sockaddr__, length) ?
+		recvfrom_shared(fd, p, size, flags, name.__sockaddr__, length) :
+		real(recvfrom)(fd, p, size, flags, name, length);
+}
+
+ADSM_WRAPPER ssize_t __recvfrom_chk(int fd, void *p, size_t size, size_t most, int flags, __SOCKADDR_ARG name,
+				    socklen_t *length);
+ADSM_REAL(__recvfrom_chk);
+
+ADSM_WRAPPER ssize_t __recvfrom_chk(int fd, void *p, size_t size, size_t most, int flags, __SOCKADDR_ARG name,
+				    socklen_t *length)
+{
+	return size <= most && shared_receive(p, size, name.__sockaddr__, length) ?
+		recvfrom_shared(fd, p, size, flags, name.__sockaddr__, length) :
+		real(__recvfrom_chk)(fd, p, size, most, flags, name, length);
+}
+
+/* ---- message queues, and the counters that are read like files */
+
+ADSM_REAL(msgsnd);
+ADSM_REAL(msgrcv);
+ADSM_REAL(mq_send);
+ADSM_REAL(mq_timedsend);
+ADSM_REAL(mq_receive);
+ADSM_REAL(mq_timedreceive);
+ADSM_REAL(eventfd_read);
+
+ADSM_SLOW int msgsnd_shared(int queue, const void *message, size_t size, int flags)
+{
+	struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { 0 };
+	struct iovec room[ADSM_IO_ROOM(1)];
+	void *p = (void *)message;
+
+	if (adsm_range_begin(&io, &p, sizeof(long) + size, room, ADSM_OUTPUT))
+		return adsm_refuse(EIO);
+	return real(msgsnd)(queue, p, size, flags);
+}
+
+ADSM_WRAPPER int msgsnd(int queue, const void *message, size_t size, int flags)
+{
+	return adsm_range_shared(message, sizeof(long) + size) ? msgsnd_shared(queue, message, size, flags) :
+		real(msgsnd)(queue, message, size, flags);
+}
+
+/* Its result leaves the message's type out. */
+ADSM_SLOW ssize_t msgrcv_shared(int queue, void *message, size_t size, long type, int flags)
+{
+	struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { 0 };
+	struct iovec room[ADSM_IO_ROOM(1)];
+	ssize_t n;
+
+	if (adsm_range_begin(&io, &message, sizeof(long) + size, room, ADSM_INPUT))
+		return adsm_refuse(EIO);
+	n = real(msgrcv)(queue, message, size, type, flags);
+	return adsm_range_end(&io, n < 0 ? n : n + (ssize_t)sizeof(long)) < 0 ? -1 : n;
+}
+
+ADSM_WRAPPER ssize_t msgrcv(int queue, void *message, size_t size, long type, int flags)
+{
+	return adsm_range_shared(message, sizeof(long) + size) ? msgrcv_shared(queue, message, size, type, flags) :
+		real(msgrcv)(queue, message, size, type, flags);
+}
+
+ADSM_SLOW int mq_send_shared(mqd_t queue, const char *message, size_t size, unsigned priority,
+			const struct timespec *until)
+{
+	struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { 0 };
+	struct iovec room[ADSM_IO_ROOM(1)];
+	void *p = (void *)message;
+	struct timespec time;
+	int error = until ? adsm_range_take(&time, until, sizeof(time)) : 0;
+
+	if (!error)
+		error = adsm_range_begin(&io, &p, size, room, ADSM_OUTPUT);
+	if (error)
+		return adsm_range_refuse(error);
+	return until ? real(mq_timedsend)(queue, p, size, priority, &time) : real(mq_send)(queue, p, size, priority);
+}
+
+ADSM_SLOW ssize_t mq_receive_shared(mqd_t queue, void *p, size_t size, unsigned *priority, const struct timespec *until)
+{
+	struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { 0 };
+	struct iovec room[ADSM_IO_ROOM(1)];
+	struct timespec time;
+	unsigned own;
+	ssize_t n;
+	int error = until ? adsm_range_take(&time, until, sizeof(time)) : 0;
+
+	if (!error)
+		error = adsm_range_begin(&io, &p, size, room, ADSM_INPUT);
+	if (error)
+		return adsm_range_refuse(error);
+	n = until ? real(mq_timedreceive)(queue, p, size, &own, &time) : real(mq_receive)(queue, p, size, &own);
+	n = adsm_range_end(&io, n);
+	error = n >= 0 && priority ? adsm_range_give(priority, &own, sizeof(own)) : 0;
+	return error ? adsm_range_refuse(error) : n;
+}
+
+static inline bool shared_time(const struct timespec *time)
+{
+	return adsm_may_be_shared(time, sizeof(*time));
+}
+
+ADSM_WRAPPER int mq_send(mqd_t queue, const char *p, size_t size, unsigned priority)
+{
+	return adsm_range_shared(p, size) ? mq_send_shared(queue, p, size, priority, NULL) :
+		real(mq_send)(queue, p, size, priority);
+}
+
+ADSM_WRAPPER int mq_timedsend(mqd_t queue, const char *p, size_t size, unsigned priority,
+			      const struct timespec *until)
+{
+	return adsm_range_shared(p, size) || shared_time(until) ? mq_send_shared(queue, p, size, priority, until) :
+		real(mq_timedsend)(queue, p, size, priority, until);
+}
+
+ADSM_WRAPPER ssize_t mq_receive(mqd_t queue, char *p, size_t size, unsigned *priority)
+{
+	return adsm_range_shared(p, size) || adsm_may_be_shared(priority, sizeof(*priority)) ?
+		mq_receive_shared(queue, p, size, priority, NULL) : real(mq_receive)(queue, p, size, priority);
+}
+
+ADSM_WRAPPER ssize_t mq_timedreceive(mqd_t queue, char *restrict p, size_t size, unsigned *restrict priority,
+				     const struct timespec *restrict until)
+{
+	return adsm_range_shared(p, size) || adsm_may_be_shared(priority, sizeof(*priority)) || shared_time(until) ?
+		mq_receive_shared(queue, p, size, priority, until) :
+		real(mq_timedreceive)(queue, p, size, priority, until);
+}
+
+ADSM_WRAPPER int eventfd_read(int fd, eventfd_t *value)
+{
+	eventfd_t own;
+	int error;
+
+	if (!adsm_may_be_shared(value, sizeof(*value)))
+		return real(eventfd_read)(fd, value);
+	if (real(eventfd_read)(fd, &own))
+		return -1;
+	error = adsm_range_give(value, &own, sizeof(own));
+	return error ? adsm_range_refuse(error) : 0;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* range.h - memory among the arguments of a system call: what of it is shared, and how the system gets at it. */
+#ifndef ADSM_LIBC_RANGE_H
+#define ADSM_LIBC_RANGE_H
+
+#include <limits.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "real.h"
+#include "core/shared.h"
+#include "run/io.h"
+
+#define ADSM_CLEANUP(how) __attribute__((cleanup(how)))
+#define ADSM_SLOW static __attribute__((noinline))
+
+/* ---- what is shared */
+
+static inline bool adsm_range_idle(void)
+{
+	return atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed) == 0;
+}
+
+/* Worth a look? Not where nothing can move, or the system refuses the size. */
+static inline bool adsm_range_shared(const void *p, size_t size)
+{
+	return adsm_may_be_shared(p, size) && size - 1 < SSIZE_MAX;
+}
+
+/* The same for memory that need not be there: without an address, a size means nothing. */
+static inline bool adsm_range_given(const void *p, size_t size)
+{
+	return p && adsm_range_shared(p, size);
+}
+
+/*
+ * May we read an argument that the system would refuse with EFAULT where it is not there? What lies close above
+ * us on the stack is, and what lies in the page that was there last time; else a call that copies 8 bytes from it and
+ * then refuses to do anything tells.
+ */
+bool adsm_range_readable(const void *p, size_t size);
+/* Does a vector, or what it names, need us? One that the system refuses does not. */
+bool adsm_vector_shared(const struct iovec *vector, size_t n);
+
+/* ---- arguments: 0; -EFAULT: let the system see the caller's own; else it cannot be had */
+
+/* Copy one to us, or back. */
+int adsm_range_take(void *own, const void *p, size_t size);
+int adsm_range_give(void *p, const void *own, size_t size);
+/* Let a vector be read, where it lies. */
+int adsm_vector_reach(const struct iovec **vector, size_t n);
+
+/* What cannot be written back either. */
+static inline int adsm_range_refuse(int error)
+{
+	return adsm_refuse(error == -EFAULT ? EFAULT : EIO);
+}
+
+/* ---- transfers */
+
+/* What the system does with memory; ADSM_UPDATE: it may write less of it than its result says. */
+#define ADSM_OUTPUT adsm_io_begin_output
+#define ADSM_INPUT adsm_io_begin_input
+#define ADSM_UPDATE adsm_range_begin_update
+
+typedef int adsm_range_begin_function(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
+
+int adsm_range_begin_update(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
+/* One range; where it is still one, *p becomes what the system is given. 0: also where nothing of it is shared. */
+int adsm_range_begin(struct adsm_io *io, void **p, size_t size, struct iovec *room,
+		     adsm_range_begin_function *begin);
+int adsm_vector_begin(struct adsm_io *io, const struct iovec *vector, size_t n, struct iovec *room,
+		      adsm_range_begin_function *begin);
+
+/* Splitting may make a vector longer than the system takes: then less is transferred. */
+static inline int adsm_vector_pieces(const struct adsm_io *io)
+{
+	return io->n < IOV_MAX ? io->n : IOV_MAX;
+}
+
+/* The result of a call; of a datagram that was cut it is more than has come. */
+static inline ssize_t adsm_range_end(struct adsm_io *io, ssize_t n)
+{
+	size_t delivered = n < 0 ? 0 : (size_t)n < io->size ? (size_t)n : io->size;
+
+	return adsm_io_end(io, delivered) ? adsm_refuse(EIO) : n;
+}
+
+/* ---- wrappers of one buffer: what to call where it is still one, and where it is several */
+
+#define ADSM_PIECES io.vector, adsm_vector_pieces(&io)
+
+#define ADSM_PIECE io.vector->iov_base, io.vector->iov_len
+
+#define ADSM_BUFFER(begin, name, parameters, arguments, one, several) \
+	ADSM_REAL(name); \
+	ADSM_WRAPPER ssize_t name parameters; \
+	ADSM_SLOW ssize_t name##_shared parameters \
+	{ \
+		const struct iovec whole = { (void *)p, size }; \
+		struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { .where = __builtin_return_address(0) }; \
+		struct iovec room[ADSM_IO_ROOM(1)]; \
+ \
+		if ((begin)(&io, &whole, 1, room)) \
+			return adsm_refuse(EIO); \
+		return adsm_range_end(&io, io.n == 1 ? one : several); \
+	} \
+	ADSM_WRAPPER ssize_t name parameters \
+	{ \
+		return adsm_range_shared(p, size) ? name##_shared arguments : real(name) arguments; \
+	}
+
+#endif

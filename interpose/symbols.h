@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* symbols.h - functions of the libraries behind this one, found without dlsym(). */
+#ifndef ADSM_SYMBOLS_H
+#define ADSM_SYMBOLS_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The libraries that dlsym(RTLD_NEXT) would search, one by one: from { 0 } on, until it is false. For constructors, not
+ * for signal handlers.
+ */
+struct adsm_library {
+	const struct link_map *own, *map;
+	bool before;			/* this one, in the order of all */
+	uintptr_t base;
+	const ElfW(Sym) *table;
+	const char *names;
+	const uint16_t *versions;	/* NULL: it has none */
+	const uint32_t *gnu_hash, *hash;	/* one of the two */
+};
+bool adsm_library_next(struct adsm_library *library);
+/* A function of it, or NULL. @versioned: only one with a version: libc's have one, other people's wrappers none. */
+void *adsm_library_find(const struct adsm_library *library, const char *name, bool versioned);
+
+/* The real dlsym(), whatever else is preloaded. */
+void *adsm_real_dlsym(void *handle, const char *name);
+
+#endif
