@@ -34,7 +34,7 @@ typedef adsm_cuda_word word;
 #define ARGS_7 (a, b, c, d, e, f, g)
 #define ARGS_8 (a, b, c, d, e, f, g, h)
 
-/* So many bytes. A value is an int, or a larger number: its place tells. Of an array another argument has its length. */
+/* So many bytes. A value is an int or a larger number: its place tells. Another argument has an array's length. */
 #define OUT(x, size) { &x, (size), NULL, NULL }
 #define OUTS(x, n, size) OUT(x, (size_t)(unsigned)n * (size))
 #define VALUE(x) OUT(x, x % 8 ? 4 : 8)

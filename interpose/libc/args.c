@@ -175,108 +175,129 @@ static int put_back(char *p, const char *before, const char *now, size_t size)
 	return size > first ? adsm_io_copy(p + first, now + first, size - first) : 0;
 }
 
-/* Arguments too large for a copy on the stack: they are updated where they lie. */
-struct large {
-	struct adsm_io io[N_ARGS];
+/* One call: what the caller gave, and what libc is given instead. */
+struct copied {
+	const struct shape *shape;
+	long args[N_ARGS], given[N_ARGS];
+	size_t sizes[N_ARGS];		/* 0: given as it is, or with another one */
+	struct adsm_io large[N_ARGS];	/* too large for a copy on the stack: updated where they lie */
+	struct iovec room_of_large[N_ARGS][ADSM_IO_ROOM(1)];
 };
 
-static void large_cleanup(struct large *large)
+static void copied_cleanup(struct copied *copied)
 {
 	for (int i = 0; i < N_ARGS; i++)
-		adsm_io_end(&large->io[i], 0);
-}
-
-static int begin_large(struct adsm_io *io, long *given, size_t size, struct iovec *room)
-{
-	void *p = (void *)*given;
-	/* In several pieces it leaves shared memory: the system has to say so. */
-	int error = adsm_range_begin(io, &p, size, room, ADSM_UPDATE);
-
-	*given = (long)p;
-	return error;
+		adsm_io_end(&copied->large[i], 0);
 }
 
 /* Room for one copy, a NUL behind it. */
-static size_t padded(long size)
+static size_t padded(size_t size)
 {
-	return ((size_t)size + sizeof(max_align_t)) / sizeof(max_align_t) * sizeof(max_align_t);
+	return (size + sizeof(max_align_t)) / sizeof(max_align_t) * sizeof(max_align_t);
+}
+
+/* How much is meant by each, and how much room the copies need. 0 or a negative errno. */
+static int measure(struct copied *copied, size_t *ret_room)
+{
+	size_t room = 0;
+
+	for (int i = 0; i < N_ARGS; i++) {
+		long size = meant(copied->shape, copied->args, i);
+
+		if (size < 0 && size != -EINVAL)
+			return (int)size;
+		/* In no live object: let the system say so. */
+		copied->sizes[i] = size > 0 ? (size_t)size : 0;
+		room += copied->sizes[i] && copied->sizes[i] <= COPY_MAX ? 2 * padded(copied->sizes[i]) : 0;
+	}
+	*ret_room = room;
+	return 0;
+}
+
+/* @room: two for each: as it was, and the one to give. */
+static int copy_in(struct copied *copied, char *room)
+{
+	for (int i = 0; i < N_ARGS; i++) {
+		size_t size = copied->sizes[i], room_size = padded(size);
+		void *p = (void *)copied->args[i];
+		int error, same = 0;
+
+		copied->given[i] = copied->args[i];
+		if (!size)
+			continue;
+		/* One thing given twice stays one. */
+		while (copied->args[same] != copied->args[i] || copied->sizes[same] != size)
+			same++;
+		if (same < i) {
+			copied->given[i] = copied->given[same];
+			copied->sizes[i] = 0;
+			continue;
+		}
+		if (size > COPY_MAX) {
+			/* In several pieces it leaves shared memory: the system has to say so. */
+			error = adsm_range_begin(&copied->large[i], &p, size, copied->room_of_large[i], ADSM_UPDATE);
+			copied->given[i] = (long)p;
+			if (error)
+				return error;
+			continue;
+		}
+		error = adsm_io_copy(room, p, size);
+		if (error && error != -EINVAL)
+			return error;
+		if (error) {
+			copied->sizes[i] = 0;
+			continue;
+		}
+		room[size] = 0;
+		memcpy(room + room_size, room, size + 1);
+		copied->given[i] = (long)(room + room_size);
+		room += 2 * room_size;
+	}
+	return 0;
+}
+
+/* What libc has changed; a result that is one of the copies is the caller's own. */
+static int copy_out(struct copied *copied, long *result)
+{
+	for (int i = 0; i < N_ARGS; i++) {
+		const char *now = (const char *)copied->given[i];
+		size_t size = copied->sizes[i];
+
+		if (!size)
+			continue;
+		if (size > COPY_MAX ? adsm_io_end(&copied->large[i], size) :
+		    put_back((char *)copied->args[i], now - padded(size), now, size))
+			return -EIO;
+		if (copied->shape->result == POINTER && *result == copied->given[i])
+			*result = copied->args[i];
+	}
+	return 0;
 }
 
 static __attribute__((noinline)) long call_copied(long a, long b, long c, long d, long e, long f,
 						  const struct shape *shape)
 {
 	function *libc = adsm_real_get(shape->real);
-	long args[N_ARGS] = { a, b, c, d, e, f }, given[N_ARGS], sizes[N_ARGS], result;
 
 	/* The first time, maybe: libc's function was not known. */
 	if (!atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
 		return libc(a, b, c, d, e, f);
 
-	struct large large __attribute__((cleanup(large_cleanup))) = { 0 };
-	struct iovec room_of_large[N_ARGS][ADSM_IO_ROOM(1)];
-	size_t total = 0;
+	struct copied copied ADSM_CLEANUP(copied_cleanup) = { .shape = shape, .args = { a, b, c, d, e, f } };
+	const long *given = copied.given;
+	size_t size;
+	long result;
 
-	for (int i = 0; i < N_ARGS; i++) {
-		long size = meant(shape, args, i);
+	if (measure(&copied, &size))
+		return failed(shape);
 
-		if (size < 0 && size != -EINVAL)
-			return failed(shape);
-		/* In no live object: let the system say so. */
-		sizes[i] = size > 0 ? size : 0;
-		total += sizes[i] && sizes[i] <= COPY_MAX ? 2 * padded(size) : 0;
-	}
+	/* On the stack: these are cancellation points. */
+	_Alignas(max_align_t) char room[size + 1];
 
-	/* Of each two: as it was, and the one to give. On the stack: these are cancellation points. */
-	_Alignas(max_align_t) char room[total + 1];
-	char *end = room;
-
-	for (int i = 0; i < N_ARGS; i++) {
-		size_t size = (size_t)sizes[i], room_size = padded(sizes[i]);
-		int error, same = 0;
-
-		given[i] = args[i];
-		if (!size)
-			continue;
-		/* One thing given twice stays one. */
-		while (args[same] != args[i] || sizes[same] != sizes[i])
-			same++;
-		if (same < i) {
-			given[i] = given[same];
-			sizes[i] = 0;
-			continue;
-		}
-		if (size > COPY_MAX) {
-			if (begin_large(&large.io[i], &given[i], size, room_of_large[i]))
-				return failed(shape);
-			continue;
-		}
-		error = adsm_io_copy(end, (const void *)args[i], size);
-		if (error && error != -EINVAL)
-			return failed(shape);
-		if (error) {
-			sizes[i] = 0;
-			continue;
-		}
-		end[size] = 0;
-		memcpy(end + room_size, end, size + 1);
-		given[i] = (long)(end + room_size);
-		end += 2 * room_size;
-	}
-
+	if (copy_in(&copied, room))
+		return failed(shape);
 	result = libc(given[0], given[1], given[2], given[3], given[4], given[5]);
-
-	for (int i = 0; i < N_ARGS; i++) {
-		const char *now = (const char *)given[i];
-
-		if (!sizes[i])
-			continue;
-		if (sizes[i] > COPY_MAX ? adsm_io_end(&large.io[i], sizes[i]) :
-		    put_back((char *)args[i], now - padded(sizes[i]), now, (size_t)sizes[i]))
-			return failed(shape);
-		if (shape->result == POINTER && result == given[i])
-			result = args[i];
-	}
-	return result;
+	return copy_out(&copied, &result) ? failed(shape) : result;
 }
 
 /* A wrapper for each row: the check, and libc's function. */

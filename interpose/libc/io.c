@@ -58,48 +58,48 @@ VECTOR((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? ADSM_INPUT : ADSM_OUTPUT,
 
 #define READ(name) \
 	ADSM_BUFFER(ADSM_INPUT, name, (int fd, void *p, size_t size), (fd, p, size), \
-	       real(name)(fd, ADSM_PIECE), real(readv)(fd, ADSM_PIECES))
+		    real(name)(fd, ADSM_PIECE), real(readv)(fd, ADSM_PIECES))
 READ(read)
 READ(__read)
 
 #define WRITE(name) \
 	ADSM_BUFFER(ADSM_OUTPUT, name, (int fd, const void *p, size_t size), (fd, p, size), \
-	       real(name)(fd, ADSM_PIECE), real(writev)(fd, ADSM_PIECES))
+		    real(name)(fd, ADSM_PIECE), real(writev)(fd, ADSM_PIECES))
 WRITE(write)
 WRITE(__write)
 
 #define PREAD(name) \
 	ADSM_BUFFER(ADSM_INPUT, name, (int fd, void *p, size_t size, off64_t at), (fd, p, size, at), \
-	       real(name)(fd, ADSM_PIECE, at), real(preadv64)(fd, ADSM_PIECES, at))
+		    real(name)(fd, ADSM_PIECE, at), real(preadv64)(fd, ADSM_PIECES, at))
 PREAD(pread)
 PREAD(pread64)
 PREAD(__pread64)
 
 #define PWRITE(name) \
 	ADSM_BUFFER(ADSM_OUTPUT, name, (int fd, const void *p, size_t size, off64_t at), \
-	       (fd, p, size, at), real(name)(fd, ADSM_PIECE, at), real(pwritev64)(fd, ADSM_PIECES, at))
+		    (fd, p, size, at), real(name)(fd, ADSM_PIECE, at), real(pwritev64)(fd, ADSM_PIECES, at))
 PWRITE(pwrite)
 PWRITE(pwrite64)
 PWRITE(__pwrite64)
 
 /* Those that know how large the buffer is leave by abort() where it is too small. */
 ADSM_BUFFER(ADSM_INPUT, __read_chk, (int fd, void *p, size_t size, size_t most), (fd, p, size, most),
-       real(__read_chk)(fd, ADSM_PIECE, most),
-       size > most ? real(__read_chk)(fd, p, size, most) : real(readv)(fd, ADSM_PIECES))
+	    real(__read_chk)(fd, ADSM_PIECE, most),
+	    size > most ? real(__read_chk)(fd, p, size, most) : real(readv)(fd, ADSM_PIECES))
 
 #define PREAD_CHK(name) \
 	ADSM_BUFFER(ADSM_INPUT, name, (int fd, void *p, size_t size, off64_t at, size_t most), \
-	       (fd, p, size, at, most), real(name)(fd, ADSM_PIECE, at, most), \
-	       size > most ? real(name)(fd, p, size, at, most) : real(preadv64)(fd, ADSM_PIECES, at))
+		    (fd, p, size, at, most), real(name)(fd, ADSM_PIECE, at, most), \
+		    size > most ? real(name)(fd, p, size, at, most) : real(preadv64)(fd, ADSM_PIECES, at))
 PREAD_CHK(__pread_chk)
 PREAD_CHK(__pread64_chk)
 
 /* Padding between entries is left as it was. What leaves its object is cut: fewer entries. */
 ADSM_BUFFER(ADSM_UPDATE, getdents64, (int fd, void *p, size_t size), (fd, p, size),
-       real(getdents64)(fd, ADSM_PIECE), real(getdents64)(fd, ADSM_PIECE))
+	    real(getdents64)(fd, ADSM_PIECE), real(getdents64)(fd, ADSM_PIECE))
 
 ADSM_BUFFER(ADSM_INPUT, getrandom, (void *p, size_t size, unsigned flags), (p, size, flags),
-       real(getrandom)(ADSM_PIECE, flags), real(getrandom)(ADSM_PIECE, flags))
+	    real(getrandom)(ADSM_PIECE, flags), real(getrandom)(ADSM_PIECE, flags))
 
 ADSM_REAL(getentropy);
 

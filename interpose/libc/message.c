@@ -43,7 +43,8 @@ static void message_cleanup(struct message *message)
 }
 
 /* Change our copy of a message's header to what the system is to see. */
-static int begin_message(struct message *message, struct msghdr *header, struct iovec *room, adsm_range_begin_function *begin)
+static int begin_message(struct message *message, struct msghdr *header, struct iovec *room,
+			 adsm_range_begin_function *begin)
 {
 	adsm_range_begin_function *small = begin == ADSM_OUTPUT ? ADSM_OUTPUT : ADSM_UPDATE;
 	int error;
@@ -281,23 +282,28 @@ ADSM_WRAPPER int recvmmsg(int fd, struct mmsghdr *headers, unsigned n, int flags
 /* What recv() and send() are where the buffer became several. */
 static ssize_t receive_pieces(int fd, const struct adsm_io *io, int flags)
 {
-	return real(recvmsg)(fd, &(struct msghdr){ .msg_iov = io->vector, .msg_iovlen = (size_t)adsm_vector_pieces(io) }, flags);
+	const size_t n = (size_t)adsm_vector_pieces(io);
+
+	return real(recvmsg)(fd, &(struct msghdr){ .msg_iov = io->vector, .msg_iovlen = n }, flags);
 }
 
 static ssize_t send_pieces(int fd, const struct adsm_io *io, int flags)
 {
-	return real(sendmsg)(fd, &(struct msghdr){ .msg_iov = io->vector, .msg_iovlen = (size_t)adsm_vector_pieces(io) }, flags);
+	const size_t n = (size_t)adsm_vector_pieces(io);
+
+	return real(sendmsg)(fd, &(struct msghdr){ .msg_iov = io->vector, .msg_iovlen = n }, flags);
 }
 
 ADSM_BUFFER(way_in(flags), recv, (int fd, void *p, size_t size, int flags), (fd, p, size, flags),
-       real(recv)(fd, ADSM_PIECE, flags), receive_pieces(fd, &io, flags))
-ADSM_BUFFER(way_in(flags), __recv_chk, (int fd, void *p, size_t size, size_t most, int flags), (fd, p, size, most, flags),
+	    real(recv)(fd, ADSM_PIECE, flags), receive_pieces(fd, &io, flags))
+ADSM_BUFFER(way_in(flags), __recv_chk, (int fd, void *p, size_t size, size_t most, int flags),
+	    (fd, p, size, most, flags),
        real(__recv_chk)(fd, ADSM_PIECE, most, flags),
        size > most ? real(__recv_chk)(fd, p, size, most, flags) : receive_pieces(fd, &io, flags))
 
 #define SEND(name) \
 	ADSM_BUFFER(ADSM_OUTPUT, name, (int fd, const void *p, size_t size, int flags), (fd, p, size, flags), \
-	       real(name)(fd, ADSM_PIECE, flags), send_pieces(fd, &io, flags))
+		    real(name)(fd, ADSM_PIECE, flags), send_pieces(fd, &io, flags))
 SEND(send)
 SEND(__send)
 
@@ -340,7 +346,8 @@ ADSM_SLOW ssize_t recvfrom_shared(int fd, void *p, size_t size, int flags, void 
 static inline bool shared_receive(const void *p, size_t size, const void *name, const void *length)
 {
 	/* The length of the address is in shared memory, so cannot be looked at yet: any there is. */
-	return adsm_range_shared(p, size) || adsm_may_be_shared(name, 1) || adsm_may_be_shared(length, sizeof(socklen_t));
+	return adsm_range_shared(p, size) || adsm_may_be_shared(name, 1) ||
+		adsm_may_be_shared(length, sizeof(socklen_t));
 }
 
 ADSM_WRAPPER ssize_t recvfrom(int fd, void *p, size_t size, int flags, __SOCKADDR_ARG name, socklen_t *length)
