@@ -196,7 +196,7 @@ static size_t padded(size_t size)
 	return (size + sizeof(max_align_t)) / sizeof(max_align_t) * sizeof(max_align_t);
 }
 
-/* How much is meant by each, and how much room the copies need. 0 or a negative errno. */
+/* How much is meant by each, and how much room the copies need. */
 static int measure(struct copied *copied, size_t *ret_room)
 {
 	size_t room = 0;
@@ -205,7 +205,7 @@ static int measure(struct copied *copied, size_t *ret_room)
 		long size = meant(copied->shape, copied->args, i);
 
 		if (size < 0 && size != -EINVAL)
-			return (int)size;
+			return -EIO;
 		/* In no live object: let the system say so. */
 		copied->sizes[i] = size > 0 ? (size_t)size : 0;
 		room += copied->sizes[i] && copied->sizes[i] <= COPY_MAX ? 2 * padded(copied->sizes[i]) : 0;
