@@ -4,19 +4,11 @@
 
 #include "list.h"
 #include "base/log.h"
-#include "base/options.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* In the order in which "auto" tries them. */
-static const struct adsm_backend *const backends[] = {
-	&adsm_backend_cuda,
-#ifdef ADSM_HAVE_OPENCL
-	&adsm_backend_opencl,
-#endif
-	&adsm_backend_cpu,
-};
+static const struct adsm_backend *const backends[] = { ADSM_BACKENDS };
 
 #define N_BACKENDS (sizeof(backends) / sizeof(backends[0]))
 
@@ -66,8 +58,8 @@ int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend,
 			adsm_fail(-ENODEV, "the backend '%s' has no device here", name);
 		return -ENODEV;
 	}
-	if (adsm_options.wrap && *adsm_options.wrap) {
-		ret = adsm_wrap(found, adsm_options.wrap, &found);
+	if (adsm_backend_options.wrap && *adsm_backend_options.wrap) {
+		ret = adsm_wrap(found, adsm_backend_options.wrap, &found);
 		if (ret)
 			return ret;
 	}

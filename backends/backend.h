@@ -27,6 +27,9 @@
 
 #define ADSM_BACKEND_VERSION 6
 
+/* What the library assumes of devices: these are all, of the one backend that the process has ("auto" picks once). */
+#define ADSM_MAX_DEVICES 8
+
 enum { ADSM_QUEUE_COMPUTE, ADSM_QUEUE_TO_DEVICE, ADSM_QUEUE_TO_HOST, ADSM_N_QUEUES };
 
 struct adsm_device_event {
@@ -90,6 +93,7 @@ struct adsm_backend_config {
 	uintptr_t arena_base;		/* address of its first byte as applications see it: a closed mapping of it */
 	size_t arena_size;
 	void *alias_base;		/* the always-writable mapping of the same file in this process */
+	size_t keep;			/* bytes of freed memory that the device may keep for new */
 };
 
 enum adsm_launch_arg_kind { ADSM_LAUNCH_POINTER, ADSM_LAUNCH_VALUE, ADSM_LAUNCH_CONST, ADSM_LAUNCH_LOCAL };
@@ -199,10 +203,17 @@ struct adsm_backend {
 			  struct adsm_device_event *ret_event);
 };
 
+struct adsm_backend_options {
+	const char *name;		/* ADSM_BACKEND: auto, or one of list.h */
+	const char *wrap;		/* ADSM_WRAP: "" or the plan of the wrapper (wrap/wrap.c) */
+};
+
+extern struct adsm_backend_options adsm_backend_options;
+
 /* A backend by its name, unwrapped; NULL where this library has none of that name. */
 const struct adsm_backend *adsm_backend_named(const char *name);
 
-/* The backend for a name ("auto" tries them in order), wrapped where adsm_options.wrap says so, and the
+/* The backend for a name ("auto" tries them in order), wrapped where adsm_backend_options.wrap says so, and the
  * number of its devices; -ENODEV with adsm_fail(). */
 int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend, int *ret_n_devices);
 

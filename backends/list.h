@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* list.h - the backends there are, and the wrapper around any of them. */
+/* list.h - the backends there are, each with its options; and the wrapper around any of them. */
 #ifndef ADSM_BACKEND_LIST_H
 #define ADSM_BACKEND_LIST_H
 
 #include "backend.h"
+#include "base/options.h"
 
-extern const struct adsm_backend adsm_backend_cpu;
-extern const struct adsm_backend adsm_backend_opencl;
-extern const struct adsm_backend adsm_backend_cuda;
+extern const struct adsm_backend adsm_backend_cpu, adsm_backend_cuda, adsm_backend_opencl;
+extern struct adsm_option adsm_cpu_rows[], adsm_cuda_rows[], adsm_opencl_rows[];
+extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* of options.c */
+
+#ifdef ADSM_HAVE_OPENCL
+#define ADSM_BACKEND_OPENCL &adsm_backend_opencl,
+#else
+#define ADSM_BACKEND_OPENCL
+#endif
+
+/* In the order in which "auto" tries them; all names, of those too that this library was built without; all options. */
+#define ADSM_BACKENDS &adsm_backend_cuda, ADSM_BACKEND_OPENCL &adsm_backend_cpu
+#define ADSM_BACKEND_NAMES "cuda, opencl, cpu"
+#define ADSM_BACKEND_ROWS adsm_cpu_rows, adsm_opencl_rows, adsm_cuda_rows
 
 /*
  * Put the wrapper around @inner: it traces each operation, and makes some fail, late or impossible, by a

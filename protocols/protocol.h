@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/options.h"
+
 #define ADSM_PROTOCOL_VERSION 3
 #define ADSM_PROTOCOLS_MAX 8
 #define ADSM_STATES_MAX 4
@@ -118,6 +120,19 @@ struct adsm_protocol {
 	/* So many blocks may be opened at once for writing. */
 	size_t (*window)(const void *policy);
 };
+
+#define ADSM_ROLLING_AUTO 0u
+
+struct adsm_protocol_options {
+	const char *protocol;		/* ADSM_PROTOCOL: batch, lazy, rolling */
+	size_t block_size;		/* ADSM_BLOCK_SIZE: bytes */
+	unsigned rolling_size;		/* ADSM_ROLLING_SIZE: blocks, or ADSM_ROLLING_AUTO */
+	size_t fault_ahead;		/* ADSM_FAULT_AHEAD: bytes of the largest window, 0 off */
+	size_t evict_batch;		/* ADSM_EVICT_BATCH: bytes; 1: one block, closed by the writer */
+};
+
+extern struct adsm_protocol_options adsm_protocol_options;
+extern struct adsm_option adsm_protocol_rows[];
 
 extern const struct adsm_protocol adsm_protocol_batch, adsm_protocol_lazy, adsm_protocol_rolling;
 

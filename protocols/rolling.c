@@ -6,7 +6,6 @@
  * The rolling size is counted in blocks; by default two for each live object. Where faults open whole
  * windows and sends are batched, a floor in bytes keeps what is just being written from leaving.
  */
-#include "base/options.h"
 #include "protocol.h"
 
 struct policy {
@@ -22,12 +21,12 @@ static void init(void *arg)
 {
 	struct policy *policy = arg;
 
-	policy->fixed_limit = adsm_options.rolling_size;
-	if (adsm_options.evict_batch == 1)
+	policy->fixed_limit = adsm_protocol_options.rolling_size;
+	if (adsm_protocol_options.evict_batch == 1)
 		return;
-	policy->batch_bytes = adsm_options.evict_batch;
-	if (adsm_options.rolling_size == ADSM_ROLLING_AUTO)
-		policy->keep_bytes = adsm_options.fault_ahead;
+	policy->batch_bytes = adsm_protocol_options.evict_batch;
+	if (adsm_protocol_options.rolling_size == ADSM_ROLLING_AUTO)
+		policy->keep_bytes = adsm_protocol_options.fault_ahead;
 }
 
 static void object(void *arg, int change)

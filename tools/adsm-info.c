@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "adsm.h"
-#include "base/options.h"
+#include "start/options.h"
 
 static const char usage[] =
 	"usage: adsm-info [--options-markdown | --help]\n"

@@ -19,7 +19,8 @@
 
 #include "adsm.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "observe/options.h"
+#include "start/options.h"
 
 static const char usage[] =
 	"usage: adsmrun [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
@@ -82,7 +83,7 @@ static int set_option(const char *name, const char *value)
 
 static _Noreturn void print_and_exit(bool help)
 {
-	int version = adsmVersion();
+	int version = ADSM_VERSION;
 
 	if (help) {
 		adsm_options_load();
@@ -416,7 +417,7 @@ int main(int argc, char **argv)
 		status = check_environment();
 	if (status)
 		return status;
-	request.observe &= *adsm_options.stats || *adsm_options.trace || adsm_options.advise;
+	request.observe &= *adsm_observe_options.stats || *adsm_observe_options.trace || adsm_observe_options.advise;
 	if (request.list) {
 		if (beside("adsm-info", library))
 			return RUN_FAILED;

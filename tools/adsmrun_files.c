@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "adsmrun.h"
-#include "base/options.h"
+#include "observe/options.h"
 #include "base/output.h"
 
 #define TAIL_SIZE ((off_t)65536)	/* of a trace: the end of a last line lies in that */
@@ -130,10 +130,10 @@ static int tell(const char *variable, const char *before, const struct output *o
 
 int files_prepare(void)
 {
-	const char *stats = adsm_options.stats;
+	const char *stats = adsm_observe_options.stats;
 	int status = 0;
 
-	if (!*stats && adsm_options.advise)
+	if (!*stats && adsm_observe_options.advise)
 		stats = "text";
 	if (!strcmp(stats, "text")) {
 		status = set_temporary(&report);
@@ -141,8 +141,8 @@ int files_prepare(void)
 		report.json = strncmp(stats, "text:", 5);
 		status = choose(&report, stats + 5, "stats");
 	}
-	if (!status && *adsm_options.trace)
-		status = choose(&trace, adsm_options.trace, "trace");
+	if (!status && *adsm_observe_options.trace)
+		status = choose(&trace, adsm_observe_options.trace, "trace");
 	if (!status && report.wanted && trace.wanted && !strcmp(report.folder, trace.folder) &&
 	    !strcmp(report.name, trace.name)) {
 		complain("one file cannot be the report and the trace");

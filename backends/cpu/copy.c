@@ -2,7 +2,7 @@
 /* copy.c - the copy engine of a cpu device, and the model of a link slower than memory. */
 #include "copy.h"
 
-#include "base/options.h"
+#include "options.h"
 
 #include <string.h>
 #ifdef __SSE2__
@@ -15,11 +15,11 @@
 /* Take the link for @size bytes; returns when it has carried them. */
 static uint64_t link_take(struct adsm_cpu_copy_queue *queue, size_t size)
 {
-	uint64_t cost = adsm_options.cpu_link_latency_ns;
+	uint64_t cost = adsm_cpu_options.link.latency_ns;
 	uint64_t now = adsm_os_now_ns(), busy = atomic_load(&queue->link_busy), end;
 
-	if (adsm_options.cpu_link_bandwidth)
-		cost += (uint64_t)((double)size * 1e9 / (double)adsm_options.cpu_link_bandwidth);
+	if (adsm_cpu_options.link.bandwidth)
+		cost += (uint64_t)((double)size * 1e9 / (double)adsm_cpu_options.link.bandwidth);
 	do
 		end = (busy > now ? busy : now) + cost;
 	while (!atomic_compare_exchange_weak(&queue->link_busy, &busy, end));
@@ -54,7 +54,7 @@ void adsm_cpu_copy_now(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_
 	uintptr_t page = (uintptr_t)copy->dst & ~(ADSM_PAGE_SIZE - 1);
 	uint64_t end = 0;
 
-	if (copy->linked && (adsm_options.cpu_link_bandwidth || adsm_options.cpu_link_latency_ns))
+	if (copy->linked && (adsm_cpu_options.link.bandwidth || adsm_cpu_options.link.latency_ns))
 		end = link_take(queue, copy->size);
 	if (copy->cold)
 		adsm_os_populate((void *)page, ((uintptr_t)copy->dst + copy->size - page + ADSM_PAGE_SIZE - 1) &

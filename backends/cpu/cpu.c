@@ -9,7 +9,7 @@
 #include "ended.h"
 #include "list.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "options.h"
 #include "base/os.h"
 #include "shared.h"
 
@@ -91,7 +91,7 @@ static int find_program(char **ret_path)
 	static const char *const places[] = { "../libexec/adsm", "../../libexec/adsm", "../backends/cpu",
 					      "../../backends/cpu" };
 	static const char whole[] = ADSM_LIBEXEC "/" PROGRAM;
-	const char *option = adsm_options.cpu_device;
+	const char *option = adsm_cpu_options.device;
 	char *path;
 	size_t length;
 	int ret;
@@ -346,13 +346,13 @@ static int cpu_probe(void)
 
 	if (!ret)
 		free(program);
-	return ret ? ret : adsm_options.cpu_devices ? (int)adsm_options.cpu_devices : 1;
+	return ret ? ret : adsm_cpu_options.devices ? (int)adsm_cpu_options.devices : 1;
 }
 
 static int cpu_open(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device)
 {
-	unsigned n_devices = adsm_options.cpu_devices ? adsm_options.cpu_devices : 1;
-	bool unified = adsm_options.cpu_unified;
+	unsigned n_devices = adsm_cpu_options.devices ? adsm_cpu_options.devices : 1;
+	bool unified = adsm_cpu_options.unified;
 	struct cpu_device *device;
 	int memory_fd = config->arena_fd, shared_fd, ret;
 	void *p;
@@ -368,8 +368,8 @@ static int cpu_open(int index, const struct adsm_backend_config *config, struct 
 		.signal_safe = true,
 		.unified = unified,
 		.survives = true,
-		.memory_size = adsm_options.cpu_memory_size,
-		.compute_units = adsm_options.cpu_threads ? adsm_options.cpu_threads : adsm_os_n_cpus(),
+		.memory_size = adsm_cpu_options.memory_size,
+		.compute_units = adsm_cpu_options.threads ? adsm_cpu_options.threads : adsm_os_n_cpus(),
 		.max_pending = ADSM_CPU_SLOTS,
 		.max_arg_bytes = ADSM_CPU_MAX_ARG_BYTES,
 	};

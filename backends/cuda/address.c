@@ -13,7 +13,7 @@
 
 #include "core/arena.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "options.h"
 
 /* ---- separate: wherever the driver puts them */
 
@@ -455,7 +455,7 @@ static const struct adsm_cuda_way *const ways[] = {
 
 int adsm_cuda_way_choose(struct adsm_cuda_device *device)
 {
-	enum adsm_cuda_memory asked = adsm_options.cuda_memory;
+	enum adsm_cuda_memory asked = adsm_cuda_options.memory;
 
 	for (int i = ADSM_CUDA_ARENA; i <= ADSM_CUDA_SEPARATE; i++) {
 		const struct adsm_cuda_way *way = ways[i];

@@ -10,7 +10,7 @@
 
 #include "run/inside.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "options.h"
 #include "base/os.h"
 
 #define DRIVER "libcuda.so.1"
@@ -34,7 +34,7 @@ static const struct {
 
 static const char *driver_file(void)
 {
-	return *adsm_options.cuda_library ? adsm_options.cuda_library : DRIVER;
+	return *adsm_cuda_options.library ? adsm_cuda_options.library : DRIVER;
 }
 
 static int find_functions(void *library, struct adsm_cu *ret_found)

@@ -10,7 +10,7 @@
 
 #include "list.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "options.h"
 
 #define MAX_DEVICES 16			/* seen at once */
 #define MAX_ARG_BYTES ((size_t)4 << 10)	/* of a launch: what every device takes */
@@ -207,7 +207,7 @@ static bool is_part(const char *part, const char *text)
 /* ADSM_CUDA_DEVICE: a number is an index, though many names have digits. */
 static bool is_chosen(int index, const char *name)
 {
-	const char *wanted = adsm_options.cuda_device;
+	const char *wanted = adsm_cuda_options.device;
 	char number[16];
 
 	adsm_format(number, sizeof(number), "%d", index);
@@ -240,7 +240,7 @@ static int probe_all(void)
 			found[n_found++] = (struct found){ .id = id };
 	}
 	if (!n_found)
-		return adsm_fail(-ENODEV, "ADSM_CUDA_DEVICE=%s: no such device; there are %s", adsm_options.cuda_device,
+		return adsm_fail(-ENODEV, "ADSM_CUDA_DEVICE=%s: no such device; there are %s", adsm_cuda_options.device,
 				 names);
 	return n_found;
 }
@@ -272,7 +272,7 @@ static int adsm_cuda_probe(void)
 	}
 	adsm_os_signals_restore(&old);
 	/* Who did not ask for it hears of other backends. */
-	if (ret < 0 && !strcmp(adsm_options.backend, "auto"))
+	if (ret < 0 && !strcmp(adsm_backend_options.name, "auto"))
 		adsm_info("cuda: %s", adsm_last_error());
 	return ret;
 }

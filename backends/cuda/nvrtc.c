@@ -13,7 +13,7 @@
 
 #include "cache.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "options.h"
 
 #define OPTIONS_MAX 64
 #define ARCHS_MAX 64
@@ -103,7 +103,7 @@ static int look_up(struct compiler *compiler)
 		void *function = dlsym(compiler->library, functions[i].name);
 
 		if (!function && functions[i].required)
-			return adsm_fail(-ENOTSUP, "no CUDA compiler: %s has no %s", adsm_options.cuda_compiler,
+			return adsm_fail(-ENOTSUP, "no CUDA compiler: %s has no %s", adsm_cuda_options.compiler,
 					 functions[i].name);
 		memcpy((char *)compiler + functions[i].offset, &function, sizeof(function));
 	}
@@ -124,7 +124,7 @@ static int find_compiler(const struct compiler **ret_compiler)
 {
 	static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
 	static struct compiler found;
-	const char *file = adsm_options.cuda_compiler;
+	const char *file = adsm_cuda_options.compiler;
 	int ret = 0;
 
 	if (!strcmp(file, "off"))
@@ -293,7 +293,7 @@ static struct adsm_cache_key make_key(const struct compiler *compiler, const str
 
 static int from_cache(const struct adsm_cache_key *key, char **ret_image, size_t *ret_size)
 {
-	const struct adsm_cache cache = { "cuda", adsm_options.cuda_cache };
+	const struct adsm_cache cache = { "cuda", adsm_cuda_options.cache };
 	char *image;
 	size_t size;
 	void *data;
@@ -330,7 +330,7 @@ static bool includes(const char *text)
 static int make_image(const struct compiler *compiler, const char *text, const struct arguments *arguments,
 		      char **ret_image, size_t *ret_size)
 {
-	const struct adsm_cache cache = { "cuda", adsm_options.cuda_cache };
+	const struct adsm_cache cache = { "cuda", adsm_cuda_options.cache };
 	struct adsm_cache_key key = { NULL, 0, 0 };
 	bool closed = !includes(text);
 	int ret;

@@ -6,7 +6,7 @@
 #include "cuda.h"
 
 #include "base/log.h"
-#include "base/options.h"
+#include "options.h"
 
 #define PIN_LEAST ((size_t)256 << 10)	/* bytes: smaller objects gain nothing */
 #define PIN_MOVED 4			/* pinning costs about what moving an object so often does */
@@ -17,7 +17,7 @@ static bool take_pinned(struct adsm_cuda_device *device, size_t size)
 	uint64_t pinned = atomic_load(&device->pinned);
 
 	do
-		if (size > adsm_options.cuda_pin || pinned > adsm_options.cuda_pin - size)
+		if (size > adsm_cuda_options.pin || pinned > adsm_cuda_options.pin - size)
 			return false;
 	while (!atomic_compare_exchange_weak(&device->pinned, &pinned, pinned + size));
 	return true;

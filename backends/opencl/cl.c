@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/options.h"
+#include "options.h"
 #include "base/os.h"
 
 #define LOADER "libOpenCL.so.1"
@@ -31,7 +31,7 @@ static const struct {
 
 int adsm_cl_open(void)
 {
-	const char *file = *adsm_options.opencl_library ? adsm_options.opencl_library : LOADER;
+	const char *file = *adsm_opencl_options.library ? adsm_opencl_options.library : LOADER;
 	static void *library;
 	struct adsm_cl found;
 	void *opened;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/options.h"
 
 #define DEFERRED_MAX ((size_t)64 << 10)	/* bytes of a write that is copied rather than waited for */
 
@@ -46,7 +45,7 @@ static bool keep(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
 	if (memory->given || device->base.caps.unified || atomic_load(&device->lost))
 		return false;
 	adsm_lock(&device->memories_lock);
-	kept = memory->base.size <= adsm_options.keep && device->kept_size <= adsm_options.keep - memory->base.size;
+	kept = memory->base.size <= device->keep && device->kept_size <= device->keep - memory->base.size;
 	if (kept) {
 		memory->next = device->kept;
 		device->kept = memory;

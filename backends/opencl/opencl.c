@@ -9,7 +9,7 @@
 
 #include "list.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "options.h"
 
 #define MAX_DEVICES 16			/* seen at once */
 #define MAX_PLATFORMS 16
@@ -171,7 +171,7 @@ static bool matches(const char *part, size_t length, const char *text, unsigned 
 /* What ADSM_OPENCL_DEVICE has before and behind its colon. */
 static bool chosen(unsigned platform, const char *platform_name, unsigned device, const char *device_name)
 {
-	const char *wanted = adsm_options.opencl_device, *colon = strchr(wanted, ':');
+	const char *wanted = adsm_opencl_options.device, *colon = strchr(wanted, ':');
 	size_t length = colon ? (size_t)(colon - wanted) : strlen(wanted);
 
 	return matches(wanted, length, platform_name, platform) &&
@@ -187,7 +187,7 @@ static bool is_taken(cl_device_id id, cl_device_type type)
 	cl_bool available = CL_TRUE;
 
 	GET(id, CL_DEVICE_AVAILABLE, available);
-	return strcmp(adsm_options.backend, "auto") ||
+	return strcmp(adsm_backend_options.name, "auto") ||
 		((type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR)) && available &&
 		 version_of(id) >= VERSION_NEEDED);
 }
@@ -252,9 +252,9 @@ static int probe_all(void)
 	}
 	if (!*names)
 		return adsm_fail(-ENODEV, "no OpenCL device on %u platforms", n);
-	if (*adsm_options.opencl_device)
+	if (*adsm_opencl_options.device)
 		return adsm_fail(-ENODEV, "ADSM_OPENCL_DEVICE=%s: no such device; there are %s",
-				 adsm_options.opencl_device, names);
+				 adsm_opencl_options.device, names);
 	return adsm_fail(-ENODEV, "no OpenCL device but the CPU (%s)", names);
 }
 
@@ -421,6 +421,7 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 	device->id = found[index].id;
 	device->alias_base = config->alias_base;
 	device->arena_base = config->arena_base;
+	device->keep = config->keep;
 	adsm_os_signals_block_for_threads(&old);
 	ret = describe(device, index);
 	if (!ret)

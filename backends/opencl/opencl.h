@@ -120,7 +120,7 @@ struct adsm_cl_device {
 	bool way_stays;			/* memory has been asked for; the same lock */
 	struct adsm_cl_memory *memories;
 	struct adsm_cl_memory *kept;	/* freed, for the next of their size; the same lock */
-	size_t kept_size;
+	size_t kept_size, keep;		/* bytes; keep: the most */
 	_Atomic uint64_t memories_changed;	/* counts changes of the list */
 
 	struct adsm_lock deferred_lock;

@@ -9,7 +9,7 @@
 #include "adsm.h"
 #include "cache.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "options.h"
 
 /* Of kernel modules. */
 #define DIALECT_OPTIONS "-cl-std=CL1.2 "
@@ -128,7 +128,7 @@ static int from_binary(struct adsm_cl_device *device, const void *data, size_t s
 
 /* ---- the cache: what a compiler made of source */
 
-#define CACHE { "opencl", adsm_options.opencl_cache }
+#define CACHE { "opencl", adsm_opencl_options.cache }
 
 /* Everything that what the compiler makes depends on; bytes is NULL when memory ran out. */
 static struct adsm_cache_key make_key(struct adsm_cl_device *device, const char *source, size_t size,

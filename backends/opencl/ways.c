@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/options.h"
+#include "options.h"
 
 /* Of extensions younger than the headers that may be there. */
 #define MEM_DEVICE_PRIVATE_ADDRESS_EXT 0x5000
@@ -463,7 +463,7 @@ static const struct adsm_cl_way *best_way(struct adsm_cl_device *device, bool wa
 
 int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers)
 {
-	const struct adsm_cl_way *way = ways[adsm_options.opencl_memory];
+	const struct adsm_cl_way *way = ways[adsm_opencl_options.memory];
 
 	if (way && way->init(device))
 		return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s cannot do that; 'buffer' it can", way->name,
@@ -477,7 +477,7 @@ void adsm_cl_way_with_buffers(struct adsm_cl_device *device)
 	const struct adsm_cl_way *way;
 	bool changes;
 
-	if (ways[adsm_options.opencl_memory] || device->way != &usm_way)
+	if (ways[adsm_opencl_options.memory] || device->way != &usm_way)
 		return;
 	way = best_way(device, true);
 	adsm_lock(&device->memories_lock);

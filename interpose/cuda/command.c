@@ -2,7 +2,7 @@
 /* command.c - what the program has the driver do, as a call of the library's. */
 #include "command.h"
 
-#include "base/options.h"
+#include "cuda/options.h"
 #include "function.h"
 #include "stream.h"
 #include "sync.h"
@@ -11,7 +11,7 @@
 static bool may_wait(CUstream stream)
 {
 	return stream != CU_STREAM_PER_THREAD && !adsm_cuda_captures() &&
-		adsm_options.cuda_events == ADSM_CUDA_EVENTS_LATE;
+		adsm_cuda_options.events == ADSM_CUDA_EVENTS_LATE;
 }
 
 CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, CUstream stream,

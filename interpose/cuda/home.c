@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/options.h"
+#include "start/options.h"
+#include "cuda/options.h"
 #include "base/os.h"
 
 CUresult cuCtxGetCurrent(CUcontext *context);
@@ -59,8 +60,8 @@ static void choose_objects(void)
 {
 	int saved_errno = errno;
 
-	if ((adsm_started() || !adsm_options_load()) && adsm_options.cuda_objects != ADSM_CUDA_OBJECTS_OFF)
-		makes_objects = adsm_options.cuda_objects == ADSM_CUDA_OBJECTS_ON || is_preloaded();
+	if ((adsm_started() || !adsm_options_load()) && adsm_cuda_options.objects != ADSM_CUDA_OBJECTS_OFF)
+		makes_objects = adsm_cuda_options.objects == ADSM_CUDA_OBJECTS_ON || is_preloaded();
 	errno = saved_errno;
 }
 

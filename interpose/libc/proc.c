@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/engine.h"
+#include "engine/sigsegv.h"
 #include "real.h"
 #include "core/observe.h"
 #include "core/shared.h"

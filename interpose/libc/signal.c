@@ -18,7 +18,7 @@
 #include <sys/select.h>
 #include <time.h>
 
-#include "engine/engine.h"
+#include "engine/sigsegv.h"
 #include "range.h"
 #include "base/log.h"
 #include "run/copy.h"

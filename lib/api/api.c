@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "engine/sigsegv.h"
+#include "start/options.h"
 #include "core/life.h"
-#include "engine/engine.h"
 #include "core/observe.h"
 #include "run/alloc.h"
 #include "run/call.h"
@@ -88,7 +88,7 @@ const char *adsmLastError(void)
 static int alloc_options(const adsmAllocOptions *in, struct adsm_object_options *ret_options,
 			 struct adsm_home **ret_home)
 {
-	const char *protocol = in->protocol ? in->protocol : adsm_options.protocol;
+	const char *protocol = in->protocol ? in->protocol : adsm_protocol_options.protocol;
 
 	if (in->struct_size != sizeof(*in))
 		return adsm_fail(-EINVAL, "adsmAllocOptions of %zu bytes: start from ADSM_ALLOC_OPTIONS_INIT",
@@ -98,7 +98,7 @@ static int alloc_options(const adsmAllocOptions *in, struct adsm_object_options 
 	ret_options->protocol = adsm_protocol_find(protocol);
 	if (!ret_options->protocol)
 		return adsm_fail(-EINVAL, "no protocol '%s': batch, lazy or rolling", protocol);
-	ret_options->block_size = in->block_size ? in->block_size : adsm_options.block_size;
+	ret_options->block_size = in->block_size ? in->block_size : adsm_protocol_options.block_size;
 	if (ret_options->block_size < ADSM_PAGE_SIZE || ret_options->block_size > (size_t)1 << 30 ||
 	    (ret_options->block_size & (ret_options->block_size - 1)))
 		return adsm_fail(-EINVAL, "a block size of %zu bytes: a power of two from %zu to 1 GiB",

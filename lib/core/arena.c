@@ -16,7 +16,7 @@
 #include "core/arena.h"
 #include "base/descriptors.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "core/options.h"
 #include "base/os.h"
 
 #define DEFAULT_SIZE ((size_t)256 << 30)
@@ -116,7 +116,7 @@ bool adsm_arena_is_too_large(int error)
 	uint64_t limit = adsm_os_address_limit();
 	void *room;
 
-	if (limit == UINT64_MAX || adsm_options.arena_size || adsm_arena.size / 2 < LEAST_SIZE)
+	if (limit == UINT64_MAX || adsm_core_options.arena.size || adsm_arena.size / 2 < LEAST_SIZE)
 		return false;
 	if (error)
 		return error == -ENOMEM || error == -EAGAIN;	/* the latter: no stack for a thread */
@@ -132,7 +132,7 @@ int adsm_arena_shrink(void)
 	size_t size = adsm_arena.size / 2;
 
 	adsm_arena_destroy();
-	return adsm_arena_create(adsm_options.arena_address, size);
+	return adsm_arena_create(adsm_core_options.arena.address, size);
 }
 
 void adsm_arena_close_file(void)
@@ -348,11 +348,11 @@ void adsm_arena_give_view(uintptr_t start, size_t size, enum adsm_pages pages)
 {
 	struct range range = { start, size, pages };
 
-	if (pages == ADSM_PAGES_NONE || size > adsm_options.keep) {
+	if (pages == ADSM_PAGES_NONE || size > adsm_core_options.keep) {
 		release(range);
 		return;
 	}
-	while (n_kept == MAX_KEPT || kept_size + size > adsm_options.keep)
+	while (n_kept == MAX_KEPT || kept_size + size > adsm_core_options.keep)
 		release(remove_kept(0));
 	kept[n_kept++] = range;
 	kept_size += size;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/options.h"
 #include "core/arena.h"
 #include "core/block.h"
 #include "core/copier.h"
@@ -15,7 +14,6 @@
 _Static_assert((int)ADSM_PERMIT_READ == (int)ADSM_PROT_READ && (int)ADSM_PERMIT_WRITE == (int)ADSM_PROT_RW,
 	       "views are what states permit");
 
-const struct adsm_engine *adsm_engine = &adsm_engine_sigsegv;
 _Thread_local bool adsm_spare;
 
 static void set_flags(struct adsm_object *object, uint32_t first, uint32_t n, unsigned flags)
@@ -283,7 +281,7 @@ uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum
 
 uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event)
 {
-	return adsm_blocks_window(&object->blocks, b, event, adsm_options.fault_ahead);
+	return adsm_blocks_window(&object->blocks, b, event, adsm_protocol_options.fault_ahead);
 }
 
 #define RANGE_STEP_MAX ((size_t)4 << 20)	/* bytes that change state, or are fetched, at once */
@@ -292,7 +290,7 @@ uint32_t adsm_range_step(const struct adsm_object *object, bool input, size_t at
 			 enum adsm_block_event *ret_event)
 {
 	/* Where every block that becomes Dirty may push another one out: one by one. */
-	size_t most = adsm_options.evict_batch == 1 ? 1 : RANGE_STEP_MAX >> object->blocks.shift;
+	size_t most = adsm_protocol_options.evict_batch == 1 ? 1 : RANGE_STEP_MAX >> object->blocks.shift;
 
 	return adsm_blocks_range(&object->blocks, input, at, end, most, ret_event);
 }
@@ -514,7 +512,7 @@ void adsm_evict_now(struct adsm_home *home)
 {
 	struct adsm_block *block;
 
-	if (adsm_options.evict_batch != 1 || adsm_spare)
+	if (adsm_protocol_options.evict_batch != 1 || adsm_spare)
 		return;
 	while ((block = adsm_policy_victim(&home->policies, false))) {
 		struct adsm_object *object = adsm_object_of(block);
@@ -579,7 +577,7 @@ int adsm_object_flush(struct adsm_object *object)
 {
 	int tries = object->blocks.detects ? 1 : ADSM_UNDETECTED_TRIES;
 	/* "No two sends are merged" where sends are block by block. */
-	uint32_t most = adsm_options.evict_batch == 1 ? 1 : UINT32_MAX;
+	uint32_t most = adsm_protocol_options.evict_batch == 1 ? 1 : UINT32_MAX;
 	uint64_t birth = object->birth;
 	uint32_t first = object->blocks.open_first;
 
@@ -624,7 +622,7 @@ bool adsm_evict_batch(struct adsm_home *home, bool started)
 	if (!block || (block->flags & ADSM_BLOCK_SENDING))
 		return false;
 	object = adsm_object_of(block);
-	most = (uint32_t)((adsm_options.evict_batch + adsm_block_size(object) - 1) >> object->blocks.shift);
+	most = (uint32_t)((adsm_protocol_options.evict_batch + adsm_block_size(object) - 1) >> object->blocks.shift);
 	change = adsm_blocks_plan(&object->blocks, (uint32_t)(block - object->blocks.at), 1, ADSM_EVENT_SEND);
 	begin(object, &change);
 	/* Oldest first, as one run while the next oldest is the next block. */
@@ -678,7 +676,7 @@ static void want(struct adsm_object *object, uint32_t b, uint32_t n)
 void adsm_want_ahead(struct adsm_object *object, uint32_t b)
 {
 	if (!object->home->device->caps.unified)
-		want(object, b, adsm_blocks_ahead(&object->blocks, b, adsm_options.fault_ahead));
+		want(object, b, adsm_blocks_ahead(&object->blocks, b, adsm_protocol_options.fault_ahead));
 }
 
 bool adsm_fetch_ahead(struct adsm_home *home)
@@ -731,7 +729,8 @@ bool adsm_expects_read(const struct adsm_object *object)
 
 	/* Where a fault fetches by itself it is as quick; and advice watches single pages. */
 	return object->first_read.seen && object->first_read.again == AGAIN_MIN && home->has_service &&
-		adsm_options.fault_ahead && adsm_block_size(object) <= EXPECTED_BYTES && !home->device->caps.unified &&
+		adsm_protocol_options.fault_ahead && adsm_block_size(object) <= EXPECTED_BYTES &&
+		!home->device->caps.unified &&
 		!adsm_advises(object);
 }
 

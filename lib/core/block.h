@@ -12,7 +12,6 @@
 #include "core/object.h"
 #include "engine/engine.h"
 
-extern const struct adsm_engine *adsm_engine;
 
 /* Set while an access of this thread needs more blocks at once than may be Dirty: none is closed for it. */
 extern _Thread_local bool adsm_spare;

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/options.h"
 #include "core/object.h"
 #include "core/observe.h"
 
@@ -77,8 +76,9 @@ void adsm_home_lock(struct adsm_home *home, struct adsm_sigset *ret_old)
 /* Is a batch due, a block queued, or a window wanted? */
 static bool evict_due(const struct adsm_home *home)
 {
-	return home->n_ahead || home->sends.queued.oldest || (!home->sends.failed && adsm_options.evict_batch != 1 &&
-							      adsm_policy_victim(&home->policies, false));
+	return home->n_ahead || home->sends.queued.oldest ||
+		(!home->sends.failed && adsm_protocol_options.evict_batch != 1 &&
+		 adsm_policy_victim(&home->policies, false));
 }
 
 void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old)

@@ -17,7 +17,6 @@
 #include "core/blocks.h"
 #include "core/cause.h"
 
-#define ADSM_MAX_DEVICES 8
 #define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
 /* A call that fails begins anew with objects whose writes are not seen: so their part is tried again at once. */
 #define ADSM_UNDETECTED_TRIES 2

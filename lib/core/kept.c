@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/kept.h"
-#include "base/options.h"
+#include "core/options.h"
 
 #define MAX_KEPT 1024
 
@@ -18,8 +18,8 @@ size_t adsm_kept_size(const struct adsm_home *home)
 
 bool adsm_kept_put(const struct adsm_kept *kept)
 {
-	if (n_table == MAX_KEPT || kept->span > adsm_options.keep ||
-	    adsm_kept_size(kept->home) > adsm_options.keep - kept->span)
+	if (n_table == MAX_KEPT || kept->span > adsm_core_options.keep ||
+	    adsm_kept_size(kept->home) > adsm_core_options.keep - kept->span)
 		return false;
 	table[n_table++] = *kept;
 	sizes[kept->home->index] += kept->span;

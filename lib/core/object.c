@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/options.h"
+#include "core/options.h"
 #include "core/arena.h"
 #include "core/block.h"
 #include "core/index.h"
@@ -308,7 +308,7 @@ static bool keep(const struct adsm_object *object, adsm_kept_free *driver_free)
 		.device_only = object->device_only, .chunked = object->chunked,
 	};
 
-	if (!kept.home->device->caps.keeps || (object->adopted && !driver_free) || kept.span > adsm_options.keep)
+	if (!kept.home->device->caps.keeps || (object->adopted && !driver_free) || kept.span > adsm_core_options.keep)
 		return false;
 	while (!adsm_kept_put(&kept))
 		if (!give_up_oldest(kept.home) && !give_up_oldest(NULL))

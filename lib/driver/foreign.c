@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/options.h"
 #include "core/block.h"
 #include "core/index.h"
 #include "core/life.h"
@@ -85,8 +84,8 @@ bool adsm_foreign_end(struct adsm_home *home, bool always)
 int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size)
 {
 	const struct adsm_object_options options = {
-		.protocol = adsm_protocol_find(adsm_options.protocol),
-		.block_size = adsm_options.block_size,
+		.protocol = adsm_protocol_find(adsm_protocol_options.protocol),
+		.block_size = adsm_protocol_options.block_size,
 		.adopt = address,
 	};
 	void *start;
@@ -99,8 +98,8 @@ int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size)
 int adsm_foreign_reuse(struct adsm_home *home, size_t size, uint64_t *ret_address)
 {
 	const struct adsm_object_options options = {
-		.protocol = adsm_protocol_find(adsm_options.protocol),
-		.block_size = adsm_options.block_size,
+		.protocol = adsm_protocol_find(adsm_protocol_options.protocol),
+		.block_size = adsm_protocol_options.block_size,
 		.reuse = true,
 	};
 	void *start;

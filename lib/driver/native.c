@@ -5,7 +5,7 @@
 
 #include "driver/native.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "start/options.h"
 #include "core/life.h"
 #include "run/call.h"
 #include "run/enter.h"

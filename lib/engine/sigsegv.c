@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* engine/sigsegv.c - fault engine: mprotect(), and SIGSEGV handled in the thread that faulted. */
-#include "engine/engine.h"
-
-#include "base/os.h"
+#include "engine/sigsegv.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-#define KERNEL_SIGSET_SIZE 8	/* bytes of a signal mask, as the kernel counts and stores it */
-#define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig) - 1))
+#include "base/os.h"
+#include "base/syscall.h"
+#include "engine/decode.h"
+#include "engine/list.h"
+
 #define OVERRUN ((uintptr_t)65536)	/* so far below its end a stack that ends is used at first */
 
 static _Atomic(adsm_fault_handler *) fault_handler;	/* NULL: stopped; every fault is foreign */
@@ -30,74 +29,12 @@ static _Atomic int owner;				/* the process whose memory this is */
  * an object would then kill. Else the wrappers are not in force, and masks are the kernel's.
  */
 static atomic_bool is_virtual;
-/* SIGSEGV's bit in the mask that this thread believes it has. */
-static __thread struct adsm_sigsegv_mask belief;
-static __thread bool has_pending;			/* one was sent while it was blocked */
-static __thread siginfo_t pending;
-
-/* ---- what the processor says of a fault */
-
-bool adsm_decode_esr(uint64_t esr, bool *ret_write)
-{
-	/* Exception class 0x24: data abort from user code. Cache maintenance (bit 8) only claims to write. */
-	if ((esr >> 26 & 0x3f) != 0x24)
-		return false;
-	*ret_write = (esr & 1 << 6) && !(esr & 1 << 8);
-	return true;
-}
-
-bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *ret_write)
-{
-	const mcontext_t *m = &((const ucontext_t *)ucontext)->uc_mcontext;
-#if defined(__x86_64__)
-	/* Page fault; its error code: bit 1 a write, bit 4 an instruction fetch. */
-	if (m->gregs[REG_TRAPNO] != 14 || m->gregs[REG_ERR] & 1 << 4)
-		return false;
-	*ret_instruction = (uintptr_t)m->gregs[REG_RIP];
-	*ret_write = m->gregs[REG_ERR] & 1 << 1;
-	return true;
-#elif defined(__aarch64__)
-	/* Records of {magic, size}, ended by one of zeros; ours is followed by the register. */
-	const unsigned char *p = m->__reserved, *end = p + sizeof(m->__reserved);
-
-	*ret_instruction = (uintptr_t)m->pc;
-	while (end - p >= 16) {
-		uint32_t head[2];
-		uint64_t esr;
-
-		memcpy(head, p, sizeof(head));
-		if (head[0] == ESR_MAGIC) {
-			memcpy(&esr, p + sizeof(head), sizeof(esr));
-			return adsm_decode_esr(esr, ret_write);
-		}
-		if (!head[0] || head[1] < sizeof(head) || head[1] > (size_t)(end - p))
-			break;
-		p += head[1];
-	}
-	return false;
-#else
-#error "the fault context of this processor is not known here"
-#endif
-}
-
-static uintptr_t stack_pointer(const ucontext_t *context)
-{
-#if defined(__x86_64__)
-	return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-#else
-	return (uintptr_t)context->uc_mcontext.sp;
-#endif
-}
-
-/* As it is at the start of a function, and all through one that keeps nothing on the stack, as memcpy() does. */
-static const uintptr_t *caller(const ucontext_t *context)
-{
-#if defined(__x86_64__)
-	return (const uintptr_t *)stack_pointer(context);
-#else
-	return (const uintptr_t *)&context->uc_mcontext.regs[30];
-#endif
-}
+/* What this thread believes of SIGSEGV's bit in its mask. */
+static _Thread_local struct {
+	struct adsm_sigsegv_mask belief;
+	bool has_pending;				/* one was sent while it was blocked */
+	siginfo_t pending;
+} mine;
 
 /* ---- masks and signals, in the handler */
 
@@ -239,7 +176,7 @@ void adsm_sigsegv_in_process(void)
 	/* Who held it is not here. */
 	atomic_store(&action_lock.word, 0);
 	atomic_store(&owner, getpid());
-	has_pending = false;
+	mine.has_pending = false;
 }
 
 /* For one signal: the kernel forgets a handler with SA_RESETHAND when it starts it. */
@@ -278,19 +215,21 @@ static uint64_t kernel_mask(void)
  */
 static bool is_blocked(uintptr_t sp, uint64_t mask)
 {
-	if (belief.blocked && (belief.bounded ? !is_inside(&belief, sp) : (belief.others & ~mask) != 0))
-		belief.blocked = false;
-	return belief.blocked;
+	struct adsm_sigsegv_mask *belief = &mine.belief;
+
+	if (belief->blocked && (belief->bounded ? !is_inside(belief, sp) : (belief->others & ~mask) != 0))
+		belief->blocked = false;
+	return belief->blocked;
 }
 
 /* What came while it was blocked comes again, as soon as the kernel's mask, in which it now is, lets it through. */
 static bool queue_pending(void)
 {
-	const siginfo_t info = pending;
+	const siginfo_t info = mine.pending;
 
-	if (!has_pending)
+	if (!mine.has_pending)
 		return false;
-	has_pending = false;
+	mine.has_pending = false;
 	queue_to_self(SIGSEGV, &info);
 	return true;
 }
@@ -304,7 +243,7 @@ static void unblock_in_kernel(void)
 
 bool adsm_sigsegv_blocked(void)
 {
-	return belief.blocked && is_blocked((uintptr_t)__builtin_frame_address(0), kernel_mask());
+	return mine.belief.blocked && is_blocked((uintptr_t)__builtin_frame_address(0), kernel_mask());
 }
 
 void adsm_sigsegv_block(bool blocked)
@@ -313,14 +252,14 @@ void adsm_sigsegv_block(bool blocked)
 	/* In the child of vfork() this is the parent's memory, and not the parent's mask. */
 	if (getpid() != atomic_load(&owner))
 		return;
-	if (blocked && !belief.blocked)
-		belief = (struct adsm_sigsegv_mask){
+	if (blocked && !mine.belief.blocked)
+		mine.belief = (struct adsm_sigsegv_mask){
 			.blocked = true,
 			.frame = (uintptr_t)__builtin_frame_address(0),
 		};
-	if (blocked && !belief.bounded)
-		belief.others = kernel_mask();
-	belief.blocked = blocked;
+	if (blocked && !mine.belief.bounded)
+		mine.belief.others = kernel_mask();
+	mine.belief.blocked = blocked;
 	if (!blocked && queue_pending())
 		unblock_in_kernel();
 }
@@ -328,8 +267,8 @@ void adsm_sigsegv_block(bool blocked)
 void adsm_sigsegv_enter(bool blocked, struct adsm_sigsegv_mask *ret_old)
 {
 	adsm_sigsegv_blocked();
-	*ret_old = belief;
-	belief = (struct adsm_sigsegv_mask){
+	*ret_old = mine.belief;
+	mine.belief = (struct adsm_sigsegv_mask){
 		.blocked = blocked,
 		.bounded = true,
 		.frame = (uintptr_t)ret_old,
@@ -340,7 +279,7 @@ void adsm_sigsegv_enter(bool blocked, struct adsm_sigsegv_mask *ret_old)
 
 void adsm_sigsegv_leave(const struct adsm_sigsegv_mask *old)
 {
-	belief = *old;
+	mine.belief = *old;
 	if (old->queued)
 		unblock_in_kernel();
 }
@@ -349,7 +288,8 @@ void adsm_sigsegv_jump(uintptr_t stack, bool restores_mask)
 {
 	const bool other_stack = stack < (uintptr_t)__builtin_frame_address(0);
 
-	if (belief.blocked && (belief.bounded || restores_mask) && (other_stack || !is_inside(&belief, stack)))
+	if (mine.belief.blocked && (mine.belief.bounded || restores_mask) &&
+	    (other_stack || !is_inside(&mine.belief, stack)))
 		adsm_sigsegv_block(false);
 }
 
@@ -366,7 +306,7 @@ static void call_handler(const struct sigaction *action, int sig, siginfo_t *inf
 	if (pretend)
 		mask &= ~SIGNAL_BIT(sig);
 	if (pretend && defer)
-		belief = (struct adsm_sigsegv_mask){
+		mine.belief = (struct adsm_sigsegv_mask){
 			.blocked = true,
 			.bounded = true,
 			.frame = frame,
@@ -378,7 +318,7 @@ static void call_handler(const struct sigaction *action, int sig, siginfo_t *inf
 	else
 		action->sa_handler(sig);
 	if (pretend) {
-		belief.blocked = false;
+		mine.belief.blocked = false;
 		queue_pending();
 	}
 }
@@ -390,15 +330,15 @@ static void forward(int sig, siginfo_t *info, ucontext_t *context)
 {
 	const bool sent = info->si_code <= 0;	/* by a process; else raised by the instruction itself */
 	const uintptr_t alternate = (uintptr_t)context->uc_stack.ss_sp;
-	uintptr_t sp = stack_pointer(context);
+	uintptr_t sp = adsm_decode_stack(context);
 	struct sigaction action;
 
 	/* What is on the alternate stack was not called from any other. */
-	if (belief.bounded && !belief.stack && sp - alternate < context->uc_stack.ss_size)
-		belief.blocked = false;
+	if (mine.belief.bounded && !mine.belief.stack && sp - alternate < context->uc_stack.ss_size)
+		mine.belief.blocked = false;
 	/* Its handler has not been left, but has gone beyond the end of that stack. */
-	if (!sent && belief.stack - (uintptr_t)info->si_addr - 1 < OVERRUN)
-		sp = belief.stack;
+	if (!sent && mine.belief.stack - (uintptr_t)info->si_addr - 1 < OVERRUN)
+		sp = mine.belief.stack;
 	/* Fresh from the kernel it is NULL. */
 	if (context->uc_link == &been_here) {
 		set_default(sig);
@@ -408,8 +348,8 @@ static void forward(int sig, siginfo_t *info, ucontext_t *context)
 	}
 	if (is_blocked(sp, mask_bits(&context->uc_sigmask))) {
 		if (sent) {
-			pending = *info;
-			has_pending = true;
+			mine.pending = *info;
+			mine.has_pending = true;
 		} else {
 			set_default(sig);
 		}
@@ -464,7 +404,7 @@ static enum adsm_fault_result serve(const siginfo_t *info, const ucontext_t *con
 		struct adsm_fault fault = {
 			.address = (uintptr_t)info->si_addr,
 			.instruction = instruction,
-			.caller = caller(context),
+			.caller = adsm_decode_caller(context),
 			.write = write,
 			.cramped = !has_room(context),
 		};

@@ -13,7 +13,6 @@
 
 #include "observe/advice.h"
 #include "base/log.h"
-#include "base/options.h"
 #include "core/block.h"
 
 #define MAPPINGS_MAX 24000		/* that opened pages may cost in all; usually a process may have 65530 */
@@ -194,7 +193,7 @@ static void touch(struct sim *sim, size_t offset, bool write)
 	access_blocks(sim, b, n, event, true, 0, 0);
 	b += n;
 	n = write || sim->object.home->device->caps.unified ? 0 :
-		adsm_blocks_ahead(&sim->object.blocks, b, adsm_options.fault_ahead);
+		adsm_blocks_ahead(&sim->object.blocks, b, adsm_protocol_options.fault_ahead);
 	if (n)
 		access_blocks(sim, b, n, event, false, 0, 0);
 }
@@ -276,7 +275,7 @@ static uint32_t next_dirty(const struct sim *sim, uint32_t *first, uint32_t end,
 /* What is Dirty is sent. @known: where that is noted, or NULL. */
 static void send(struct sim *sim, uint32_t first, uint32_t end, _Atomic uint8_t *known)
 {
-	uint32_t most = adsm_options.evict_batch == 1 ? 1 : UINT32_MAX, n;
+	uint32_t most = adsm_protocol_options.evict_batch == 1 ? 1 : UINT32_MAX, n;
 
 	for (; sim->object.blocks.n_in[ADSM_DIRTY] && (n = next_dirty(sim, &first, end, most)); first += n) {
 		size_t start = (size_t)first << sim->object.blocks.shift;
@@ -890,7 +889,7 @@ static struct adsm_advice_item *offer(struct choice *choice, enum adsm_advice_ki
 	*item = (struct adsm_advice_item){ .kind = kind, .now = choice->now, .then = then };
 	/* When bytes are sent early by a thread is chance. */
 	item->exact = choice->exact && !(atomic_load(&choice->advice->inexact) & 1u << sim) &&
-		(!then.evictions || adsm_options.evict_batch == 1);
+		(!then.evictions || adsm_protocol_options.evict_batch == 1);
 	return item;
 }
 
@@ -919,7 +918,7 @@ static const char *size_word(size_t size, char ret_text[24])
  */
 static size_t rolling_size(size_t n, size_t block_size)
 {
-	size_t window = adsm_options.fault_ahead / block_size;
+	size_t window = adsm_protocol_options.fault_ahead / block_size;
 
 	return window >= 2 && n < 2 * window ? 2 * window : n ? n : 1;
 }
@@ -929,7 +928,7 @@ static void set_blocks(const struct choice *choice, struct adsm_advice_item *ite
 {
 	const struct sim *s = choice->advice->sims[sim];
 	const struct device *device = &devices[choice->advice->home->index];
-	size_t batch = adsm_options.evict_batch;
+	size_t batch = adsm_protocol_options.evict_batch;
 	size_t n = device->peaks[UNEVICTED] + s->peak, bytes = device->peak_bytes[UNEVICTED] + s->peak_bytes, at = 0;
 	char *text = item->setting, size[24];
 
@@ -941,8 +940,8 @@ static void set_blocks(const struct choice *choice, struct adsm_advice_item *ite
 		at = (size_t)adsm_format(text, sizeof(item->setting), "ADSM_PROTOCOL=rolling ");
 	at += (size_t)adsm_format(text + at, sizeof(item->setting) - at, "ADSM_BLOCK_SIZE=%s",
 				  size_word(adsm_block_size(&s->object), size));
-	if (adsm_options.rolling_size != ADSM_ROLLING_AUTO ||
-	    (n > 2 && bytes >= (batch == 1 ? 0 : batch + adsm_options.fault_ahead)))
+	if (adsm_protocol_options.rolling_size != ADSM_ROLLING_AUTO ||
+	    (n > 2 && bytes >= (batch == 1 ? 0 : batch + adsm_protocol_options.fault_ahead)))
 		adsm_format(text + at, sizeof(item->setting) - at, " ADSM_ROLLING_SIZE=%zu",
 			    rolling_size(n, adsm_block_size(&s->object)));
 }
@@ -1002,7 +1001,7 @@ static void advise_in(struct choice *choice)
 	struct adsm_advice_item *item;
 
 	if (atomic_load(&advice->n_seen) < SEEN_MIN || atomic_load(&advice->changed) || atomic_load(&advice->unknown) ||
-	    advice->n_calls[ADSM_EVENT_CALL_OUT] || adsm_options.paper)
+	    advice->n_calls[ADSM_EVENT_CALL_OUT] || adsm_paper)
 		return;
 	item = offer(choice, ADSM_ADVICE_IN, INPUT);
 	if (!item)

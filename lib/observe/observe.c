@@ -19,7 +19,7 @@
 #include "core/index.h"
 #include "base/log.h"
 #include "observe/observe.h"
-#include "base/options.h"
+#include "observe/options.h"
 #include "base/os.h"
 #include "base/output.h"
 #include "observe/report.h"
@@ -460,18 +460,18 @@ static void write_report(bool final)
 static void choose_path(const char *wanted, char ret_path[PATH_MAX])
 {
 	adsm_format(ret_path, PATH_MAX, "%s", wanted);
-	for (int i = 0; adsm_options.files_new && i < 1000 && !access(ret_path, F_OK); i++)
+	for (int i = 0; adsm_observe_options.files_new && i < 1000 && !access(ret_path, F_OK); i++)
 		adsm_format(ret_path, PATH_MAX, i ? "%s.%d.%d" : "%s.%d", wanted, getpid(), i);
 }
 
 static int open_report(void)
 {
-	const char *where = adsm_options.stats;
+	const char *where = adsm_observe_options.stats;
 	struct stat status;
 	int fd;
 
 	memset(&report, 0, sizeof(report));
-	if (!*where && !adsm_options.advise)
+	if (!*where && !adsm_observe_options.advise)
 		return 0;
 	report.form = TEXT;
 	if (!*where || !strcmp(where, "text"))
@@ -662,7 +662,7 @@ static const struct adsm_observer observer = {
 /* What a launcher asks for has been tried: where this process cannot do it, it runs all the same. */
 static int may_go_on(int error)
 {
-	if (!error || !adsm_options.files_new)
+	if (!error || !adsm_observe_options.files_new)
 		return error;
 	adsm_warn("%s; the program goes on without", adsm_last_error());
 	return 0;
@@ -686,8 +686,8 @@ static int start(void)
 		memset(&report, 0, sizeof(report));
 		error = may_go_on(error);
 	}
-	if (!error && *adsm_options.trace) {
-		choose_path(adsm_options.trace, path);
+	if (!error && *adsm_observe_options.trace) {
+		choose_path(adsm_observe_options.trace, path);
 		error = adsm_trace_open(path);
 		traced = !error;
 		error = may_go_on(error);
@@ -706,7 +706,7 @@ static int start(void)
 		return error;
 	}
 	adsm_observing = (report.form ? ADSM_OBSERVE_REPORT : 0) | (traced ? ADSM_OBSERVE_TRACE : 0) |
-		(report.form && adsm_options.advise ? ADSM_OBSERVE_ADVICE : 0);
+		(report.form && adsm_observe_options.advise ? ADSM_OBSERVE_ADVICE : 0);
 	ended = false;
 	return 0;
 }

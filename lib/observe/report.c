@@ -14,7 +14,8 @@
 #include "observe/advice.h"
 #include "base/log.h"
 #include "observe/observe.h"
-#include "base/options.h"
+#include "protocol.h"
+#include "observe/options.h"
 #include "observe/site.h"
 #include "base/stats.h"
 
@@ -368,10 +369,11 @@ static void text_head(FILE *out, const struct state *state)
 	for (int i = 0; i < n_devices; i++)
 		fprintf(out, "adsm: device %d: %s (%s)\n", i, adsm_homes[i].device->name,
 			adsm_homes[i].device->backend->name);
-	if (!strcmp(adsm_options.protocol, "rolling"))
-		fprintf(out, "adsm: protocol: rolling, in blocks of %s\n", size_text(adsm_options.block_size, size));
+	if (!strcmp(adsm_protocol_options.protocol, "rolling"))
+		fprintf(out, "adsm: protocol: rolling, in blocks of %s\n",
+			size_text(adsm_protocol_options.block_size, size));
 	else
-		fprintf(out, "adsm: protocol: %s\n", adsm_options.protocol);
+		fprintf(out, "adsm: protocol: %s\n", adsm_protocol_options.protocol);
 	if (state->counted_ns != state->wall_ns)
 		fprintf(out, "adsm: counted since adsmStatsReset(), %s before the end\n",
 			time_text(state->counted_ns, time));
@@ -611,7 +613,7 @@ static void text_advice(FILE *out, const struct state *state)
 	struct advice *all;
 	size_t n = 0, max = 0, n_shown = 0, n_hidden = 0;
 
-	if (!adsm_options.advise)
+	if (!adsm_observe_options.advise)
 		return;
 	for (size_t i = 0; i < state->n_entries; i++)
 		max += state->entries[i].n_advice;
@@ -875,8 +877,8 @@ void adsm_report_json(FILE *out, bool final)
 		ADSM_VERSION_MINOR, ADSM_VERSION_PATCH, final ? "true" : "false");
 	json_string(out, program_invocation_name);
 	fprintf(out, ",\n\t\"pid\": %d,\n\t\"wall_ns\": %" PRIu64 ",\n", getpid(), state.wall_ns);
-	fprintf(out, "\t\"protocol\": \"%s\",\n\t\"block_size\": %zu,\n", adsm_options.protocol,
-		adsm_options.block_size);
+	fprintf(out, "\t\"protocol\": \"%s\",\n\t\"block_size\": %zu,\n", adsm_protocol_options.protocol,
+		adsm_protocol_options.block_size);
 	json_devices(out);
 	fputs("\t\"totals\": ", out);
 	json_stats(out, &state.totals);

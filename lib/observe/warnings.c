@@ -10,7 +10,6 @@
 #include "core/object.h"
 #include "base/log.h"
 #include "core/observe.h"
-#include "base/options.h"
 #include "base/os.h"
 
 #define LINES_MAX 10			/* of a process */
@@ -96,7 +95,7 @@ void adsm_judge_again(struct adsm_object *object)
 	size_t needed, size = 1;
 
 	/* Who asks for the paper's exact behaviour wants to see what it does. */
-	if (adsm_options.paper || habits->again * 4 < habits->early * 3)
+	if (adsm_paper || habits->again * 4 < habits->early * 3)
 		return;
 	habits->told_again = true;
 	if (!may_say())
@@ -104,10 +103,10 @@ void adsm_judge_again(struct adsm_object *object)
 	needed = blocks_in_use(object->home);
 	while (size < needed)
 		size *= 2;
-	adsm_format(now, sizeof(now), "%u", adsm_options.rolling_size);
+	adsm_format(now, sizeof(now), "%u", adsm_protocol_options.rolling_size);
 	adsm_warn("%s: %lu blocks were sent early and written again before a call took them: ADSM_ROLLING_SIZE=%zu or "
 		  "more (it is %s) would keep them; `adsmrun --advise` says by how much", object_text(text, object),
-		  habits->again, size, adsm_options.rolling_size == ADSM_ROLLING_AUTO ? "auto" : now);
+		  habits->again, size, adsm_protocol_options.rolling_size == ADSM_ROLLING_AUTO ? "auto" : now);
 }
 
 /* ---- fetched again and again, in large blocks */

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "core/options.h"
 #include "core/block.h"
 #include "core/index.h"
 #include "core/observe.h"
@@ -410,7 +410,7 @@ static int release(struct adsm_object *object, unsigned access)
 /* What a call does to an object it names. An unnamed one may do anything, but to objects assigned to it. */
 static unsigned access_of(const struct bound_call *call, size_t i)
 {
-	bool known = call->named || (call->uses[i].object->assigned && !adsm_options.paper);
+	bool known = call->named || (call->uses[i].object->assigned && !adsm_paper);
 
 	return known ? call->uses[i].access : ADSM_ACCESS_INOUT;
 }
@@ -734,7 +734,7 @@ static int enter_call(struct bound_call *call)
 	 * program's own commands, and where more depends on it than time, it notes at once that they have ended.
 	 */
 	if (!error && home->has_service && !gathers &&
-	    (!call->kernel || adsm_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))
+	    (!call->kernel || adsm_core_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))
 		adsm_os_poke(&home->watch_word);
 	adsm_home_unlock(home, &old);
 	return error;
@@ -770,7 +770,7 @@ int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *use
 	call.home = home;
 	call.queue = queue;
 	call.gather = gather;
-	call.named = n && n <= USES_MAX && !adsm_options.paper;
+	call.named = n && n <= USES_MAX && !adsm_paper;
 	call.start = start;
 	call.start_arg = arg;
 	error = call.named && n > FEW ? grow(&call) : 0;
@@ -798,7 +798,7 @@ static int prepare(struct bound_call *call, const adsmArg *args, size_t n, adsmD
 		error = check_dims(call->kernel->info, grid, block, launch);
 	if (!error)
 		error = copy_values(call);
-	if (adsm_options.paper)
+	if (adsm_paper)
 		call->named = false;
 	launch->name = call->kernel->info->name;
 	launch->n_args = call->n_args;

@@ -521,7 +521,7 @@ static bool for_libc(const struct bulk *bulk, bool to, bool from, bool *device, 
 		look_at(bulk->dst, bulk->size, ADSM_PROT_RW, &look);
 	if (from)
 		look_at(bulk->src, bulk->size, ADSM_PROT_READ, &look);
-	if (look.open && bulk->size < DEVICE_MIN && !adsm_options.paper)
+	if (look.open && bulk->size < DEVICE_MIN && !adsm_paper)
 		*device = false;
 	*ret_open = look.open && !adsm_observes(ADSM_OBSERVE_ADVICE);
 	return !look.whole || look.unseen || (look.open && !*device);
@@ -544,7 +544,7 @@ static void tell_advice(const struct bulk *bulk, const char *p, bool input, bool
 {
 	struct adsm_bulk told = {
 		.size = bulk->size, .input = input, .fill = bulk->fill, .strict = bulk->strict, .step = STEP,
-		.device_min = adsm_options.paper ? 0 : DEVICE_MIN,
+		.device_min = adsm_paper ? 0 : DEVICE_MIN,
 	};
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_object_enter(p, &old);

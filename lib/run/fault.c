@@ -10,7 +10,7 @@
 #include <signal.h>
 
 #include "base/log.h"
-#include "base/options.h"
+#include "core/options.h"
 #include "core/block.h"
 #include "core/copier.h"
 #include "core/index.h"
@@ -140,7 +140,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 			adsm_retire(home);
 			if (!adsm_block_must_wait(object, b, event))
 				break;
-			if (adsm_options.touch == ADSM_TOUCH_ERROR)
+			if (adsm_core_options.touch == ADSM_TOUCH_ERROR)
 				return lost(object, b, fault, "a call that uses it runs, and ADSM_TOUCH=error", -EBUSY);
 			if (thread.failed_waits >= WAIT_TRIES) {
 				thread.failed_waits = 0;

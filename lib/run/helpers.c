@@ -2,7 +2,6 @@
 /* helpers.c - what the helper threads do, their start and their end. */
 #include "run/helpers.h"
 
-#include "base/options.h"
 #include "core/block.h"
 #include "core/copier.h"
 #include "core/observe.h"
@@ -50,7 +49,7 @@ static void run_evictor(void *arg)
 		adsm_lock(&home->lock);
 		started = false;
 		while (adsm_fetch_ahead(home) || adsm_send_queued(home) ||
-		       (adsm_options.evict_batch != 1 && (started = adsm_evict_batch(home, started))))
+		       (adsm_protocol_options.evict_batch != 1 && (started = adsm_evict_batch(home, started))))
 			;
 		home->evictor_sleeps = true;
 		adsm_unlock(&home->lock);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/options.h"
+#include "core/options.h"
 #include "core/arena.h"
 #include "core/block.h"
 #include "observe/trace.h"
@@ -44,6 +44,7 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 		.arena_base = adsm_arena.base,
 		.arena_size = adsm_arena.size,
 		.alias_base = adsm_arena.alias,
+		.keep = adsm_core_options.keep,
 	};
 	struct adsm_home *home = &adsm_homes[adsm_n_homes];
 	struct adsm_device *device;

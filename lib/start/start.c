@@ -22,7 +22,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/options.h"
+#include "core/options.h"
+#include "start/options.h"
+#include "backend.h"
 #include "core/arena.h"
 #include "core/block.h"
 #include "core/index.h"
@@ -79,6 +81,7 @@ static int start(void)
 	error = adsm_options_load();
 	if (error)
 		return error;
+	adsm_engine_choose();
 	error = adsm_observe_start();
 	if (error)
 		return error;
@@ -89,11 +92,11 @@ static int start(void)
 		adsm_say("no address space for the library's tables (ulimit -v)");
 		goto end_observing;
 	}
-	error = adsm_arena_create(adsm_options.arena_address, adsm_options.arena_size);
+	error = adsm_arena_create(adsm_core_options.arena.address, adsm_core_options.arena.size);
 	if (error)
 		goto end_observing;
 	adsm_homes_keep_actions();
-	error = adsm_backend_find(adsm_options.backend, &backend, &n_devices);
+	error = adsm_backend_find(adsm_backend_options.name, &backend, &n_devices);
 	adsm_homes_restore_actions();
 	if (error)
 		goto destroy_arena;
@@ -210,7 +213,7 @@ static int start_on(const struct adsm_backend *backend, void *context, void *dev
 	if (error)
 		return error;
 	lent.backend = backend;
-	adsm_format(lent.option, sizeof(lent.option), "%s", adsm_options.backend);
+	adsm_format(lent.option, sizeof(lent.option), "%s", adsm_backend_options.name);
 	error = adsm_options_set("backend", backend->name);
 	if (!error)
 		error = start_now();

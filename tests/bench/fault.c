@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/options.h"
+#include "start/options.h"
 
 struct walk {				/* one access to each block */
 	size_t block_size;

@@ -7,7 +7,8 @@
 #include "cuda/cuda.h"
 #include "base/log.h"
 #include "base/module.h"
-#include "base/options.h"
+#include "start/options.h"
+#include "cuda/options.h"
 #include "base/os.h"
 
 #include <dlfcn.h>
@@ -290,7 +291,7 @@ static void test_pins(void)
 	static char own[MIB];
 
 	open_device();
-	adsm_options.cuda_pin = MIB;
+	adsm_cuda_options.pin = MIB;
 	large = take(0, MIB);
 	other = take(4 * MIB, MIB);
 	small = take(8 * MIB, 64 * KIB);
@@ -450,7 +451,7 @@ static void test_loss(void)
 
 static void test_contexts(void)
 {
-	const char *file = *adsm_options.cuda_library ? adsm_options.cuda_library : "libcuda.so.1";
+	const char *file = *adsm_cuda_options.library ? adsm_cuda_options.library : "libcuda.so.1";
 	void *driver = dlopen(file, RTLD_NOW);
 	CUresult (*create)(CUcontext *, unsigned, CUdevice);
 	CUresult (*destroy)(CUcontext);
@@ -508,7 +509,7 @@ static CUresult (*graph_destroy)(CUgraph graph);
 
 static void open_capture(void)
 {
-	const char *file = *adsm_options.cuda_library ? adsm_options.cuda_library : "libcuda.so.1";
+	const char *file = *adsm_cuda_options.library ? adsm_cuda_options.library : "libcuda.so.1";
 	void *driver = dlopen(file, RTLD_NOW);
 
 	CHECK(driver);
@@ -608,7 +609,7 @@ static void test_refusals(void)
 	backend->free(memory);
 	CHECK(backend->memory_free(device) == before);
 	adsm_cu.cuMemHostRegister_v2 = drivers.cuMemHostRegister_v2;
-	adsm_options.cuda_pin = 0;
+	adsm_cuda_options.pin = 0;
 	move(neighbour, 0, 10);
 	CHECK(!pinned());
 	backend->free(neighbour);
@@ -676,7 +677,7 @@ static CUresult reserve_none(CUdeviceptr *p, size_t size, size_t align, CUdevice
 
 static void test_intruders(void)
 {
-	bool arena_only = adsm_options.cuda_memory == ADSM_CUDA_ARENA;
+	bool arena_only = adsm_cuda_options.memory == ADSM_CUDA_ARENA;
 	void *p;
 
 	CHECK(backend->probe() >= 1);

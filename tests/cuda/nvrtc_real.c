@@ -21,7 +21,8 @@
 #include "cuda/cuda.h"
 #include "base/log.h"
 #include "base/module.h"
-#include "base/options.h"
+#include "start/options.h"
+#include "cuda/options.h"
 
 #define DIALECT "--std=c++20 --fmad=false"	/* as modules are compiled */
 
@@ -144,10 +145,10 @@ static void check_refusals(void)
 	CHECK(adsm_cuda_compile("__global__ void k(int *p) { }", "", 10, &image, &size) == -ENOEXEC);
 	CHECK(strstr(adsm_last_error(), "1.0"));
 	CHECK(!image);
-	adsm_options.cuda_compiler = "off";
+	adsm_cuda_options.compiler = "off";
 	CHECK(adsm_cuda_compile("__global__ void k(int *p) { }", "", 90, &image, &size) == -ENOTSUP);
 	CHECK(strstr(adsm_last_error(), "ADSM_CUDA_COMPILER"));
-	adsm_options.cuda_compiler = "";
+	adsm_cuda_options.compiler = "";
 }
 
 /* ---- programs */
@@ -234,10 +235,10 @@ int main(int argc, char **argv)
 	size_t size;
 
 	CHECK(argc > 2 && mkdtemp(folder) && !adsm_options_load());
-	adsm_options.cuda_cache = "off";
+	adsm_cuda_options.cache = "off";
 	posix_spawn_file_actions_init(&quiet);
 	posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	adsm_options.cuda_compiler = "";
+	adsm_cuda_options.compiler = "";
 	if (!strcmp(mode, "nvrtc")) {
 		int ret = adsm_cuda_compile("__global__ void nothing() { }", "", 90, &image, &size);
 

@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "../sanitizers.h"
-#include "engine/engine.h"
+#include "engine/decode.h"
+#include "engine/list.h"
+#include "engine/sigsegv.h"
 #include "base/os.h"
 
 #define CHECK(x) \

@@ -32,10 +32,11 @@ ROOMS = {
     "lib/start": RUN + ["lib/observe"],
     "lib/driver": RUN + ["lib/start"],
     "lib/api": RUN + ["lib/start", "lib/driver"],
-    # Of the engine what has to do with the program's signals, of the backends the declarations of CUDA's driver.
-    "interpose": BASE + ["lib/core", "lib/run", "lib/start", "lib/driver", "lib/engine/signal", "lib/engine/sigsegv",
-                         "backends/cuda/cu"],
-    "tools": BASE,
+    # Of the engine what has to do with the program's signals, of the backends CUDA's driver and the options about it.
+    "interpose": BASE + ["lib/core", "lib/run", "lib/start", "lib/driver", "lib/engine/sigsegv", "backends/cuda/cu",
+                         "backends/cuda/options"],
+    # What is set and shown there is all options.
+    "tools": BASE + ["lib/start/options", "lib/observe/options"],
 }
 # Users of the library, like any other: how they are made inside is their own affair.
 USERS = ["parboil", "tests/conform", "tests/interpose"]

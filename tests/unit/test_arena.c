@@ -5,7 +5,7 @@
 
 #include "core/arena.h"
 #include "core.h"
-#include "base/options.h"
+#include "core/options.h"
 
 #define KIB ((size_t)1 << 10)
 
@@ -68,7 +68,7 @@ int main(void)
 {
 	uintptr_t a, b, c, d, e;
 
-	adsm_options.keep = 256 * KIB;
+	adsm_core_options.keep = 256 * KIB;
 	CHECK(!adsm_arena_create(0, (size_t)1 << 20));
 
 	/* A range comes back with its pages to whoever asks for that size, and only for that size. */
@@ -107,7 +107,7 @@ int main(void)
 	CHECK(pages_in_use() == 512 * KIB);
 	adsm_arena_destroy();
 
-	adsm_options.keep = 0;
+	adsm_core_options.keep = 0;
 	CHECK(!adsm_arena_create(0, (size_t)1 << 20));
 	CHECK(n_mappings() == 1);
 	a = take(64 * KIB);

@@ -6,7 +6,9 @@
 #include "backend.h"
 #include "list.h"
 #include "base/log.h"
-#include "base/options.h"
+#include "cpu/options.h"
+#include "opencl/options.h"
+#include "cuda/options.h"
 #include "base/os.h"
 
 #include <errno.h>
@@ -94,7 +96,7 @@ static void open_device(const char *plan)
 {
 	int n;
 
-	adsm_options.wrap = plan;
+	adsm_backend_options.wrap = plan;
 	CHECK(!adsm_backend_find("cpu", &backend, &n) && n == 1);
 	CHECK(!backend->open(0, &arena, &device));
 	CHECK(device->backend == backend);
@@ -216,29 +218,29 @@ static void test_find(void)
 	CHECK(adsm_backend_find("gpu", &found, &n) == -EINVAL);
 	CHECK(strstr(adsm_last_error(), "'gpu'") && strstr(adsm_last_error(), "cpu"));
 	/* Whatever OpenCL there is here. */
-	adsm_options.backend = "auto";
-	adsm_options.opencl_library = adsm_options.cuda_library = "/nonexistent/driver";
-	adsm_options.cuda_device = adsm_options.cuda_compiler = "";
+	adsm_backend_options.name = "auto";
+	adsm_opencl_options.library = adsm_cuda_options.library = "/nonexistent/driver";
+	adsm_cuda_options.device = adsm_cuda_options.compiler = "";
 	CHECK(!adsm_backend_find("auto", &found, &n) && found == &adsm_backend_cpu && n == 1);
-	adsm_options.cpu_devices = 3;
+	adsm_cpu_options.devices = 3;
 	CHECK(!adsm_backend_find("cpu", &found, &n) && n == 3);
-	adsm_options.cpu_devices = 1;
-	adsm_options.cpu_device = "/nonexistent/program";
+	adsm_cpu_options.devices = 1;
+	adsm_cpu_options.device = "/nonexistent/program";
 	CHECK(adsm_backend_find("auto", &found, &n) == -ENODEV);
 	CHECK(strstr(adsm_last_error(), "/nonexistent/program"));
-	adsm_options.cpu_device = "/bin/true";	/* ends without a word */
+	adsm_cpu_options.device = "/bin/true";	/* ends without a word */
 	CHECK(adsm_backend_cpu.open(0, &arena, &device) == -ENODEV);
 	CHECK(strstr(adsm_last_error(), "/bin/true"));
-	adsm_options.cpu_device = "";
+	adsm_cpu_options.device = "";
 	for (size_t i = 0; i < 8; i++) {
 		static const char *const bad[] = { "bogus", "fail=", "fail=0", "trace,,once", "ops=alloc+x",
 						   "delay=5", "seed=1x", "lost=0" };
 
-		adsm_options.wrap = bad[i];
+		adsm_backend_options.wrap = bad[i];
 		CHECK(adsm_backend_find("cpu", &found, &n) == -EINVAL);
 		CHECK(strstr(adsm_last_error(), "ops="));
 	}
-	adsm_options.wrap = "";
+	adsm_backend_options.wrap = "";
 }
 
 static void test_memory(void)
@@ -654,7 +656,7 @@ static void test_unified(void)
 	struct adsm_code *code;
 	unsigned *alias;
 
-	adsm_options.cpu_unified = true;
+	adsm_cpu_options.unified = true;
 	open_device("");
 	CHECK(device->caps.unified);
 	code = load("launch");
@@ -672,7 +674,7 @@ static void test_unified(void)
 	CHECK(*alias == 3);
 	backend->module_unload(code);
 	close_device();
-	adsm_options.cpu_unified = false;
+	adsm_cpu_options.unified = false;
 }
 
 /* The modelled link: no transfer is faster than it, and those of one direction queue. */
@@ -683,8 +685,8 @@ static void test_link(void)
 	uint8_t *host = calloc(1, 2 * MIB);
 	uint64_t start;
 
-	adsm_options.cpu_link_bandwidth = 1000000000;
-	adsm_options.cpu_link_latency_ns = 500000;
+	adsm_cpu_options.link.bandwidth = 1000000000;
+	adsm_cpu_options.link.latency_ns = 500000;
 	open_device("");
 	memory = take(0, 2 * MIB);
 	start = adsm_os_now_ns();
@@ -700,7 +702,7 @@ static void test_link(void)
 	CHECK(!backend->fill(memory, 0, 1, 1, NULL) && !backend->copy(memory, 0, memory, 8, 8, NULL));
 	backend->free(memory);
 	close_device();
-	adsm_options.cpu_link_bandwidth = adsm_options.cpu_link_latency_ns = 0;
+	adsm_cpu_options.link.bandwidth = adsm_cpu_options.link.latency_ns = 0;
 	free(host);
 }
 
@@ -812,16 +814,16 @@ static void test_wrap(void)
 	adsm_in_fault--;
 	backend->free(memory);
 	close_device();
-	adsm_options.wrap = "";
+	adsm_backend_options.wrap = "";
 }
 
 int main(void)
 {
 	int before;
 
-	adsm_options = (struct adsm_options){
-		.wrap = "", .cpu_device = "", .cpu_devices = 1, .cpu_threads = 3,
-		.cpu_memory_size = MEMORY_SIZE,
+	adsm_backend_options.wrap = "";
+	adsm_cpu_options = (struct adsm_cpu_options){
+		.device = "", .devices = 1, .threads = 3, .memory_size = MEMORY_SIZE,
 	};
 	make_arena();
 	before = n_fds();

@@ -15,7 +15,8 @@
 #include "driver/foreign.h"
 #include "run/io.h"
 #include "core/object.h"
-#include "base/options.h"
+#include "start/options.h"
+#include "cuda/options.h"
 
 #define JOBS 512
 #define BLOCK ((size_t)64 << 10)
@@ -176,7 +177,7 @@ static void start(const char *protocol)
 
 static bool batch(void)
 {
-	return !strcmp(adsm_options.protocol, "batch");
+	return !strcmp(adsm_protocol_options.protocol, "batch");
 }
 
 static void *adopt_on(struct adsm_home *on, size_t size)
@@ -580,7 +581,7 @@ static void check_back(size_t at, size_t size, int value)
 static void check_copies(void)
 {
 	volatile unsigned char *p = (unsigned char *)adopt(SIZE), *q = (unsigned char *)adopt(SIZE);
-	bool rolling = !strcmp(adsm_options.protocol, "rolling");
+	bool rolling = !strcmp(adsm_protocol_options.protocol, "rolling");
 
 	/* To the device at once, and no more than that. */
 	memset(bytes, 1, SIZE);
@@ -994,7 +995,7 @@ static void check_cuda(const char *protocol, bool started)
 	CHECK(!adsmOption("protocol", protocol));
 	CHECK(!adsmOption("block_size", "64K"));
 	CHECK(!adsm_options_load());
-	library = dlopen(adsm_options.cuda_library, RTLD_NOW);
+	library = dlopen(adsm_cuda_options.library, RTLD_NOW);
 	CHECK(library);
 	*(void **)&create = dlsym(library, "cuCtxCreate_v2");
 	*(void **)&destroy = dlsym(library, "cuCtxDestroy_v2");

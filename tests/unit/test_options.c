@@ -10,7 +10,14 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/options.h"
+#include "core/options.h"
+#include "protocol.h"
+#include "engine/engine.h"
+#include "observe/options.h"
+#include "start/options.h"
+#include "cpu/options.h"
+#include "cuda/options.h"
+#include "backend.h"
 
 static int failures;
 
@@ -46,54 +53,55 @@ static bool refused(const char *name, const char *value, const char *message)
 static void defaults(void)
 {
 	CHECK(!adsm_options_load());
-	CHECK(!strcmp(adsm_options.protocol, "rolling"));
-	CHECK(adsm_options.block_size == 64 << 10);
-	CHECK(adsm_options.rolling_size == ADSM_ROLLING_AUTO);
-	CHECK(adsm_options.fault_ahead == 2 << 20);
-	CHECK(adsm_options.evict_batch == 2 << 20);
-	CHECK(!strcmp(adsm_options.backend, "auto"));
-	CHECK(!strcmp(adsm_options.wrap, ""));
-	CHECK(adsm_options.touch == ADSM_TOUCH_WAIT);
-	CHECK(!adsm_options.paper);
-	CHECK(!strcmp(adsm_options.engine, "sigsegv"));
-	CHECK(!strcmp(adsm_options.stats, ""));
-	CHECK(!adsm_options.arena_address && !adsm_options.arena_size);
-	CHECK(!adsm_options.cpu_memory_size && !adsm_options.cpu_threads);
-	CHECK(adsm_options.cpu_devices == 1 && !adsm_options.cpu_unified);
-	CHECK(!adsm_options.cpu_link_bandwidth && !adsm_options.cpu_link_latency_ns);
-	CHECK(!strcmp(adsm_options.cpu_device, ""));
+	CHECK(!strcmp(adsm_protocol_options.protocol, "rolling"));
+	CHECK(adsm_protocol_options.block_size == 64 << 10);
+	CHECK(adsm_protocol_options.rolling_size == ADSM_ROLLING_AUTO);
+	CHECK(adsm_protocol_options.fault_ahead == 2 << 20);
+	CHECK(adsm_protocol_options.evict_batch == 2 << 20);
+	CHECK(!strcmp(adsm_backend_options.name, "auto"));
+	CHECK(!strcmp(adsm_backend_options.wrap, ""));
+	CHECK(adsm_core_options.touch == ADSM_TOUCH_WAIT);
+	CHECK(!adsm_paper);
+	adsm_engine_choose();
+	CHECK(!strcmp(adsm_engine->name, "sigsegv"));
+	CHECK(!strcmp(adsm_observe_options.stats, ""));
+	CHECK(!adsm_core_options.arena.address && !adsm_core_options.arena.size);
+	CHECK(!adsm_cpu_options.memory_size && !adsm_cpu_options.threads);
+	CHECK(adsm_cpu_options.devices == 1 && !adsm_cpu_options.unified);
+	CHECK(!adsm_cpu_options.link.bandwidth && !adsm_cpu_options.link.latency_ns);
+	CHECK(!strcmp(adsm_cpu_options.device, ""));
 	CHECK(adsm_log_level == ADSM_LOG_WARN);
 }
 
 static void values(void)
 {
-	CHECK(!load_with("ADSM_PROTOCOL", "lazy") && !strcmp(adsm_options.protocol, "lazy"));
-	CHECK(!load_with("ADSM_PROTOCOL", "") && !strcmp(adsm_options.protocol, "rolling"));
-	CHECK(!load_with("ADSM_BLOCK_SIZE", "4096") && adsm_options.block_size == 4096);
-	CHECK(!load_with("ADSM_BLOCK_SIZE", "2m") && adsm_options.block_size == 2 << 20);
-	CHECK(!load_with("ADSM_BLOCK_SIZE", "1G") && adsm_options.block_size == 1 << 30);
-	CHECK(!load_with("ADSM_ROLLING_SIZE", "7") && adsm_options.rolling_size == 7);
-	CHECK(!load_with("ADSM_FAULT_AHEAD", "0") && adsm_options.fault_ahead == 0);
-	CHECK(!load_with("ADSM_EVICT_BATCH", "1") && adsm_options.evict_batch == 1);
-	CHECK(!load_with("ADSM_TOUCH", "error") && adsm_options.touch == ADSM_TOUCH_ERROR);
-	CHECK(!load_with("ADSM_STATS", "json:out") && !strcmp(adsm_options.stats, "json:out"));
-	CHECK(!load_with("ADSM_STATS", "text:on") && !strcmp(adsm_options.stats, "text:on"));
-	CHECK(!load_with("ADSM_STATS", "text") && !strcmp(adsm_options.stats, "text"));
-	CHECK(!load_with("ADSM_STATS", "off") && !*adsm_options.stats);
-	CHECK(!load_with("ADSM_CPU_MEMORY", "unified") && adsm_options.cpu_unified);
-	CHECK(!load_with("ADSM_CPU_MEMORY_SIZE", "8G") && adsm_options.cpu_memory_size == 8ull << 30);
+	CHECK(!load_with("ADSM_PROTOCOL", "lazy") && !strcmp(adsm_protocol_options.protocol, "lazy"));
+	CHECK(!load_with("ADSM_PROTOCOL", "") && !strcmp(adsm_protocol_options.protocol, "rolling"));
+	CHECK(!load_with("ADSM_BLOCK_SIZE", "4096") && adsm_protocol_options.block_size == 4096);
+	CHECK(!load_with("ADSM_BLOCK_SIZE", "2m") && adsm_protocol_options.block_size == 2 << 20);
+	CHECK(!load_with("ADSM_BLOCK_SIZE", "1G") && adsm_protocol_options.block_size == 1 << 30);
+	CHECK(!load_with("ADSM_ROLLING_SIZE", "7") && adsm_protocol_options.rolling_size == 7);
+	CHECK(!load_with("ADSM_FAULT_AHEAD", "0") && adsm_protocol_options.fault_ahead == 0);
+	CHECK(!load_with("ADSM_EVICT_BATCH", "1") && adsm_protocol_options.evict_batch == 1);
+	CHECK(!load_with("ADSM_TOUCH", "error") && adsm_core_options.touch == ADSM_TOUCH_ERROR);
+	CHECK(!load_with("ADSM_STATS", "json:out") && !strcmp(adsm_observe_options.stats, "json:out"));
+	CHECK(!load_with("ADSM_STATS", "text:on") && !strcmp(adsm_observe_options.stats, "text:on"));
+	CHECK(!load_with("ADSM_STATS", "text") && !strcmp(adsm_observe_options.stats, "text"));
+	CHECK(!load_with("ADSM_STATS", "off") && !*adsm_observe_options.stats);
+	CHECK(!load_with("ADSM_CPU_MEMORY", "unified") && adsm_cpu_options.unified);
+	CHECK(!load_with("ADSM_CPU_MEMORY_SIZE", "8G") && adsm_cpu_options.memory_size == 8ull << 30);
 	CHECK(!load_with("ADSM_CPU_LINK", "3GB/s,10us") &&
-	      adsm_options.cpu_link_bandwidth == 3000000000 && adsm_options.cpu_link_latency_ns == 10000);
+	      adsm_cpu_options.link.bandwidth == 3000000000 && adsm_cpu_options.link.latency_ns == 10000);
 	CHECK(!load_with("ADSM_CPU_LINK", "1.25MB/s,2ms") &&
-	      adsm_options.cpu_link_bandwidth == 1250000 && adsm_options.cpu_link_latency_ns == 2000000);
+	      adsm_cpu_options.link.bandwidth == 1250000 && adsm_cpu_options.link.latency_ns == 2000000);
 	CHECK(!load_with("ADSM_CPU_LINK", "12.5GB/s") &&
-	      adsm_options.cpu_link_bandwidth == 12500000000 && !adsm_options.cpu_link_latency_ns);
+	      adsm_cpu_options.link.bandwidth == 12500000000 && !adsm_cpu_options.link.latency_ns);
 	CHECK(!load_with("ADSM_ARENA", "0x110000000000,1G") &&
-	      adsm_options.arena_address == 0x110000000000 && adsm_options.arena_size == 1 << 30);
+	      adsm_core_options.arena.address == 0x110000000000 && adsm_core_options.arena.size == 1 << 30);
 	CHECK(!load_with("ADSM_ARENA", "0x7e8000000000,64G") &&
-	      adsm_options.arena_address == 0x7e8000000000 && adsm_options.arena_size == (size_t)64 << 30);
+	      adsm_core_options.arena.address == 0x7e8000000000 && adsm_core_options.arena.size == (size_t)64 << 30);
 	CHECK(!load_with("ADSM_ARENA", "auto,64M") &&
-	      !adsm_options.arena_address && adsm_options.arena_size == 64 << 20);
+	      !adsm_core_options.arena.address && adsm_core_options.arena.size == 64 << 20);
 	CHECK(!load_with("ADSM_LOG", "debug") && adsm_log_level == ADSM_LOG_DEBUG);
 	CHECK(!load_with("ADSM_LOG", "silent") && adsm_log_level == ADSM_LOG_SILENT);
 }
@@ -143,7 +151,7 @@ static void refusals(void)
 static void paper(void)
 {
 	CHECK(!load_with("ADSM_PAPER", "1"));
-	CHECK(adsm_options.paper && adsm_options.fault_ahead == 0 && adsm_options.evict_batch == 1);
+	CHECK(adsm_paper && adsm_protocol_options.fault_ahead == 0 && adsm_protocol_options.evict_batch == 1);
 	setenv("ADSM_PAPER", "1", 1);
 	CHECK(!load_with("ADSM_FAULT_AHEAD", "0"));
 	CHECK(refused("ADSM_FAULT_AHEAD", "1M",
@@ -163,15 +171,15 @@ static void set(void)
 	CHECK(!adsm_options_set("protocol", "batch"));
 	CHECK(!adsm_options_set("Block-Size", "8K"));
 	CHECK(!load_with("ADSM_PROTOCOL", "lazy"));
-	CHECK(!strcmp(adsm_options.protocol, "batch") && adsm_options.block_size == 8192);
+	CHECK(!strcmp(adsm_protocol_options.protocol, "batch") && adsm_protocol_options.block_size == 8192);
 	CHECK(!adsm_options_set("protocol", "rolling"));
-	CHECK(!adsm_options_load() && !strcmp(adsm_options.protocol, "rolling"));
+	CHECK(!adsm_options_load() && !strcmp(adsm_protocol_options.protocol, "rolling"));
 }
 
 static void *load_often(void *arg)
 {
 	for (int i = 0; i < 100; i++)
-		CHECK(!adsm_options_load() && adsm_options.cuda_cache == arg);
+		CHECK(!adsm_options_load() && adsm_cuda_options.cache == arg);
 	return NULL;
 }
 
@@ -183,12 +191,12 @@ static void again(void)
 	setenv("ADSM_CUDA_CACHE", "/a/folder", 1);
 	CHECK(!adsm_options_load());
 	for (int i = 0; i < 4; i++)
-		CHECK(!pthread_create(&threads[i], NULL, load_often, (void *)(uintptr_t)adsm_options.cuda_cache));
+		CHECK(!pthread_create(&threads[i], NULL, load_often, (void *)(uintptr_t)adsm_cuda_options.cache));
 	for (int i = 0; i < 4; i++)
 		CHECK(!pthread_join(threads[i], NULL));
-	CHECK(!strcmp(adsm_options.cuda_cache, "/a/folder"));
+	CHECK(!strcmp(adsm_cuda_options.cache, "/a/folder"));
 	unsetenv("ADSM_CUDA_CACHE");
-	CHECK(!adsm_options_load() && !*adsm_options.cuda_cache);
+	CHECK(!adsm_options_load() && !*adsm_cuda_options.cache);
 }
 
 static atomic_bool stop;
@@ -211,7 +219,7 @@ static void forks(void)
 		pid = fork();
 		if (pid == 0)
 			_exit(adsm_options_set("protocol", "rolling") || adsm_options_load() ||
-			      strcmp(adsm_options.protocol, "rolling"));
+			      strcmp(adsm_protocol_options.protocol, "rolling"));
 		CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && !status);
 	}
 	stop = true;

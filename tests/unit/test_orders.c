@@ -15,6 +15,7 @@
 
 #include "core.h"
 #include "base/log.h"
+#include "engine/decode.h"
 
 #define ROUNDS 50u
 #define BLOCKS 8u

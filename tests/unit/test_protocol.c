@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "protocol.h"
 
 #define CHECK(x) do { \
@@ -191,9 +190,9 @@ static struct adsm_policies policies;
 /* A fresh policy; as in the paper's mode but for what is given. */
 static void *policy_with(unsigned rolling_size, size_t keep_bytes, size_t batch_bytes)
 {
-	adsm_options.rolling_size = rolling_size;
-	adsm_options.fault_ahead = keep_bytes;
-	adsm_options.evict_batch = batch_bytes ? batch_bytes : 1;
+	adsm_protocol_options.rolling_size = rolling_size;
+	adsm_protocol_options.fault_ahead = keep_bytes;
+	adsm_protocol_options.evict_batch = batch_bytes ? batch_bytes : 1;
 	adsm_policies_init(&policies);
 	return adsm_policy_of(&policies, rolling);
 }

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "core.h"
-#include "base/options.h"
+#include "start/options.h"
 
 #define NOBODY 65534
 

@@ -3,7 +3,6 @@
  * test_stale.c - the two memories really are two: each side keeps its old bytes until the protocol moves
  * them, at the moment the paper says (§4.3), and what nobody touched is never moved. Argument: the protocol.
  */
-#include "base/options.h"
 #include "core.h"
 
 #define PAGES 16u
@@ -220,7 +219,7 @@ static void early(void)
 	if (whole)
 		return;
 	/* In this process: two blocks for each live object, sent one by one by the writer. */
-	CHECK(adsm_options.evict_batch == 1);
+	CHECK(adsm_protocol_options.evict_batch == 1);
 	a = object_with(10);
 	CHECK_EQ(object_of(a)->blocks.n_in[ADSM_DIRTY], 2);
 	do

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* cpu/options.c - rows of the options of the cpu backend. */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "list.h"
+
+struct adsm_cpu_options adsm_cpu_options;
+
+/* A decimal fraction and its unit, in thousandths of @units[0]; each unit is 1000 times the one before. */
+static int scan_unit(const char **text, const char *const units[3], uint64_t *ret_value)
+{
+	uint64_t value, digit = 1000;
+
+	if (adsm_scan_digits(text, 10, &value) || value > UINT32_MAX)
+		return -EINVAL;
+	value *= 1000;
+	if (**text == '.')
+		while (isdigit((unsigned char)*++*text))
+			value += (uint64_t)(**text - '0') * (digit /= 10);
+	for (int i = 0; i < 3; i++, value *= 1000) {
+		size_t n = strlen(units[i]);
+
+		if (strncmp(*text, units[i], n))
+			continue;
+		*text += n;
+		*ret_value = value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_link(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	static const char *const rates[] = { "KB/s", "MB/s", "GB/s" };
+	static const char *const times[] = { "ns", "us", "ms" };
+	uint64_t rate = 0, time = 0;
+
+	if (strcmp(text, row->zero)) {
+		if (scan_unit(&text, rates, &rate) || !rate)
+			return -EINVAL;
+		if (*text == ',' && (text++, scan_unit(&text, times, &time)))
+			return -EINVAL;
+		if (*text)
+			return -EINVAL;
+	}
+	ret_value[0] = rate;
+	ret_value[1] = time / 1000;
+	return 0;
+}
+
+struct adsm_option adsm_cpu_rows[] = {
+	{ "CPU_MEMORY", "discrete", "discrete, unified",
+	  "cpu device: memory of its own, or the application's",
+	  ADSM_FIELD(adsm_cpu_options.unified), adsm_parse_index },
+	{ "CPU_MEMORY_SIZE", "auto", "auto, or bytes up to 65536G",
+	  "cpu device: its memory; auto: half of what is available",
+	  ADSM_FIELD(adsm_cpu_options.memory_size), adsm_parse_number, 0, (uint64_t)1 << 46, .zero = "auto" },
+	{ "CPU_THREADS", "auto", "auto, or a number from 1 to 1024",
+	  "cpu device: its worker threads; auto: one per processor",
+	  ADSM_FIELD(adsm_cpu_options.threads), adsm_parse_number, 1, 1024, .zero = "auto" },
+	{ "CPU_DEVICES", "1", "a number from 1 to 8",
+	  "cpu device: how many",
+	  ADSM_FIELD(adsm_cpu_options.devices), adsm_parse_number, 1, ADSM_MAX_DEVICES },
+	{ "CPU_LINK", "off", "off, or bandwidth[,latency] such as 3GB/s,10us",
+	  "cpu device: let transfers take the time a bus would",
+	  ADSM_FIELD(adsm_cpu_options.link), parse_link, .zero = "off" },
+	{ "CPU_DEVICE", "auto", "auto, or a file",
+	  "cpu device: its program; auto: the one installed with the library",
+	  ADSM_FIELD(adsm_cpu_options.device), adsm_parse_text, .zero = "auto" },
+	{ 0 }
+};

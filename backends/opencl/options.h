@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* opencl/options.h - options of the opencl backend. */
+#ifndef ADSM_OPENCL_OPTIONS_H
+#define ADSM_OPENCL_OPTIONS_H
+
+#include "base/options.h"
+
+enum adsm_opencl_memory {
+	ADSM_OPENCL_AUTO, ADSM_OPENCL_BUFFER, ADSM_OPENCL_USM, ADSM_OPENCL_ADDRESS, ADSM_OPENCL_SVM, ADSM_OPENCL_UNIFIED
+};
+
+struct adsm_opencl_options {
+	const char *device;		/* ADSM_OPENCL_DEVICE: "" all, or platform:device */
+	enum adsm_opencl_memory memory;
+	const char *cache;		/* ADSM_OPENCL_CACHE: "" the user's, "off", or a folder */
+	const char *library;		/* ADSM_OPENCL_LIBRARY: "" libOpenCL.so.1 */
+};
+
+extern struct adsm_opencl_options adsm_opencl_options;
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* core/options.c - rows of the options of objects, and of what the CPU and a device share. */
+#include "core/options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/os.h"
+
+struct adsm_core_options adsm_core_options;
+
+static int parse_arena(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	size_t n_zero = strlen(row->zero);
+	uint64_t address = 0, size = 0;
+
+	if (!strncmp(text, row->zero, n_zero))
+		text += n_zero;
+	else if (adsm_scan_digits(&text, 0, &address))
+		return -EINVAL;
+	if (*text == ',' ? adsm_scan_size(text + 1, &size) || size < row->min : *text)
+		return -EINVAL;
+	if (address > row->max || size > row->max || (address | size) % ADSM_PAGE_SIZE)
+		return -EINVAL;
+	ret_value[0] = address;
+	ret_value[1] = size;
+	return 0;
+}
+
+struct adsm_option adsm_touch_rows[] = {
+	{ "TOUCH", "wait", "wait, error",
+	  "what touching data of a running call does: wait for the call, or SIGBUS",
+	  ADSM_FIELD(adsm_core_options.touch), adsm_parse_index },
+	{ 0 }
+};
+
+struct adsm_option adsm_memory_rows[] = {
+	{ "ARENA", "auto", "auto or address[,size] such as 0x7e8000000000,64G, in whole pages",
+	  "where shared objects live, and how much address space they have",
+	  ADSM_FIELD(adsm_core_options.arena), parse_arena, (uint64_t)1 << 20, (uint64_t)1 << 47, .zero = "auto" },
+	{ "KEEP", "256M", "bytes from 0 to 1024G",
+	  "how much memory of freed objects is kept for new ones: on the CPU's side, and on each OpenCL or CUDA "
+	  "device",
+	  ADSM_FIELD(adsm_core_options.keep), adsm_parse_number, 0, (uint64_t)1 << 40 },
+	{ 0 }
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* core/options.h - options of objects, and of what the CPU and a device share. */
+#ifndef ADSM_CORE_OPTIONS_H
+#define ADSM_CORE_OPTIONS_H
+
+#include "base/options.h"
+
+enum adsm_touch { ADSM_TOUCH_WAIT, ADSM_TOUCH_ERROR };
+
+struct adsm_core_options {
+	enum adsm_touch touch;		/* ADSM_TOUCH: wait, error */
+	struct {
+		uint64_t address, size;	/* 0: the library chooses */
+	} arena;			/* ADSM_ARENA=address[,size] */
+	size_t keep;			/* ADSM_KEEP: bytes of freed objects' memory, on each side */
+};
+
+extern struct adsm_core_options adsm_core_options;
+extern struct adsm_option adsm_touch_rows[], adsm_memory_rows[];
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* engine/decode.c - what a processor says of a fault. */
+#include "engine/decode.h"
+
+#include <string.h>
+#include <ucontext.h>
+
+bool adsm_decode_esr(uint64_t esr, bool *ret_write)
+{
+	/* Exception class 0x24: data abort from user code. Cache maintenance (bit 8) only claims to write. */
+	if ((esr >> 26 & 0x3f) != 0x24)
+		return false;
+	*ret_write = (esr & 1 << 6) && !(esr & 1 << 8);
+	return true;
+}
+
+bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *ret_write)
+{
+	const mcontext_t *m = &((const ucontext_t *)ucontext)->uc_mcontext;
+#if defined(__x86_64__)
+	/* Page fault; its error code: bit 1 a write, bit 4 an instruction fetch. */
+	if (m->gregs[REG_TRAPNO] != 14 || m->gregs[REG_ERR] & 1 << 4)
+		return false;
+	*ret_instruction = (uintptr_t)m->gregs[REG_RIP];
+	*ret_write = m->gregs[REG_ERR] & 1 << 1;
+	return true;
+#elif defined(__aarch64__)
+	/* Records of {magic, size}, ended by one of zeros; ours is followed by the register. */
+	const unsigned char *p = m->__reserved, *end = p + sizeof(m->__reserved);
+
+	*ret_instruction = (uintptr_t)m->pc;
+	while (end - p >= 16) {
+		uint32_t head[2];
+		uint64_t esr;
+
+		memcpy(head, p, sizeof(head));
+		if (head[0] == ESR_MAGIC) {
+			memcpy(&esr, p + sizeof(head), sizeof(esr));
+			return adsm_decode_esr(esr, ret_write);
+		}
+		if (!head[0] || head[1] < sizeof(head) || head[1] > (size_t)(end - p))
+			break;
+		p += head[1];
+	}
+	return false;
+#else
+#error "the fault context of this processor is not known here"
+#endif
+}
+
+uintptr_t adsm_decode_stack(const void *ucontext)
+{
+#if defined(__x86_64__)
+	return (uintptr_t)((const ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RSP];
+#else
+	return (uintptr_t)((const ucontext_t *)ucontext)->uc_mcontext.sp;
+#endif
+}
+
+const uintptr_t *adsm_decode_caller(const void *ucontext)
+{
+#if defined(__x86_64__)
+	return (const uintptr_t *)adsm_decode_stack(ucontext);
+#else
+	return (const uintptr_t *)&((const ucontext_t *)ucontext)->uc_mcontext.regs[30];
+#endif
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* engine/decode.h - what the ucontext_t of a signal tells. May run in its handler. */
+#ifndef ADSM_DECODE_H
+#define ADSM_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of a page fault. False: no data access, or none the processor describes. */
+bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *ret_write);
+/* The same from aarch64's exception syndrome register, on every processor. */
+bool adsm_decode_esr(uint64_t esr, bool *ret_write);
+/* The stack pointer. */
+uintptr_t adsm_decode_stack(const void *ucontext);
+/*
+ * Where the return address is at the start of a function, and all through one that keeps nothing on the stack, as
+ * memcpy() does.
+ */
+const uintptr_t *adsm_decode_caller(const void *ucontext);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* observe/options.c - rows of the options of reports, traces and advice. */
+#include "observe/options.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct adsm_observe_options adsm_observe_options;
+
+/* A bare word would be a file that nobody meant. */
+static int parse_stats(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	bool file = (!strncmp(text, "text:", 5) || !strncmp(text, "json:", 5)) && text[5];
+
+	return file || !strcmp(text, "text") || !strcmp(text, row->zero) ? adsm_parse_text(row, text, ret_value) :
+		-EINVAL;
+}
+
+struct adsm_option adsm_observe_rows[] = {
+	{ "STATS", "off", "off, text, text:FILE or json:FILE",
+	  "report at exit of what moved and why: as text on standard error or in a file, or as JSON in a file",
+	  ADSM_FIELD(adsm_observe_options.stats), parse_stats, .zero = "off",
+	  .words = "off, text, text:FILE, json:FILE", .file_word = "json:" },
+	{ "TRACE", "off", "off, or a file",
+	  "timeline in Chrome's trace-event format, for Perfetto",
+	  ADSM_FIELD(adsm_observe_options.trace), adsm_parse_text, .zero = "off" },
+	{ "ADVISE", "0", "0, 1",
+	  "1: find out what the CPU really uses, page by page, and let the report say what would help, and how much",
+	  ADSM_FIELD(adsm_observe_options.advise), adsm_parse_index },
+	{ "FILES", "replace", "replace, new",
+	  "reports and traces whose file is there already: replace it, or write beside it, with the process's number "
+	  "behind the name",
+	  ADSM_FIELD(adsm_observe_options.files_new), adsm_parse_index },
+	{ 0 }
+};

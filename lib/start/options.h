@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* start/options.h - all options. */
+#ifndef ADSM_START_OPTIONS_H
+#define ADSM_START_OPTIONS_H
+
+#include "base/options.h"
+
+extern struct adsm_option *const adsm_option_owners[];
+
+static inline int adsm_options_load(void)
+{
+	return adsm_owners_load(adsm_option_owners);
+}
+
+static inline int adsm_options_set(const char *name, const char *value)
+{
+	return adsm_owners_set(adsm_option_owners, name, value);
+}
+
+static inline void adsm_options_print(FILE *out, bool markdown)
+{
+	adsm_owners_print(adsm_option_owners, out, markdown);
+}
+
+#endif
