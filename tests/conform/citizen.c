@@ -141,7 +141,7 @@ static void inherits(void)
 	a = words(N, 0);
 	descriptors(after, sizeof(after));
 	if (strcmp(before, after))
-		fail(__FILE__, __LINE__, "descriptors were\n%sand are\n%s", before, after);
+		FAIL("descriptors were\n%sand are\n%s", before, after);
 	CHECK_EQ(a[N - 1], N - 1);
 }
 
@@ -364,7 +364,7 @@ static void ends(void)
 			CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 		if (fd >= 0 && !gone(fd)) {
 			kill(device, SIGKILL);
-			fail(__FILE__, __LINE__, "device process %d outlived its program (%u)", (int)device, how);
+			FAIL("device process %d outlived its program (%u)", (int)device, how);
 		}
 		close(fd);
 	}

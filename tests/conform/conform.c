@@ -11,20 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-void fail(const char *file, int line, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	printf("%s:%d: %s\n", file, line, text);
-	fflush(stdout);
-	/* Whatever the library was doing stays as it is. */
-	_exit(1);
-}
-
 void skip(const char *why)
 {
 	printf("skipped: %s\n", why);
@@ -69,7 +55,7 @@ int conform_main(int argc, char **argv, const struct conform_case *cases, size_t
 		CHECK_EQ(argc - 2, n);
 		for (size_t i = 0; i < n; i++)
 			if (strcmp(argv[i + 2], cases[i].name))
-				fail(__FILE__, __LINE__, "case %zu is %s, not %s", i, cases[i].name, argv[i + 2]);
+				FAIL("case %zu is %s, not %s", i, cases[i].name, argv[i + 2]);
 		return 0;
 	}
 	if (getenv("TEST_SKIP"))
@@ -109,7 +95,7 @@ void *alloc(size_t size)
 	void *p = adsmAlloc(size);
 
 	if (!p)
-		fail(__FILE__, __LINE__, "adsmAlloc(%zu): %s: %s", size, strerror(errno), adsmLastError());
+		FAIL("adsmAlloc(%zu)", size);
 	return p;
 }
 
@@ -173,7 +159,7 @@ void *in_data(const void *p)
 		skip(why);
 	}
 	if (!address)
-		fail(__FILE__, __LINE__, "adsmSafe(%p): %s: %s", p, strerror(errno), adsmLastError());
+		FAIL("adsmSafe(%p)", p);
 	return (void *)(uintptr_t)address;
 }
 
@@ -186,7 +172,7 @@ const char *module_path(const char *name)
 	const char *folder = getenv("TEST_KERNELS");
 
 	if (!folder)
-		fail(__FILE__, __LINE__, "TEST_KERNELS is not set");
+		FAIL("TEST_KERNELS is not set");
 	snprintf(path, sizeof(path), "%s/%s.adsm", folder, name);
 	return path;
 }
@@ -201,10 +187,10 @@ adsmKernel *kernel(const char *name)
 	if (!module)
 		module = adsmModuleLoad(module_path("conform"));
 	if (!module)
-		fail(__FILE__, __LINE__, "%s: %s: %s", module_path("conform"), strerror(errno), adsmLastError());
+		FAIL("%s", module_path("conform"));
 	found = adsmKernelGet(module, name);
 	if (!found)
-		fail(__FILE__, __LINE__, "kernel %s: %s: %s", name, strerror(errno), adsmLastError());
+		FAIL("kernel %s", name);
 	pthread_mutex_unlock(&module_lock);
 	return found;
 }
@@ -236,7 +222,7 @@ bool raises(int signal, void (*touch)(volatile unsigned *), unsigned *p, size_t 
 	}
 	CHECK(!sigaction(signal, &before, NULL));
 	if (came && ((char *)raised_address < (char *)p || (char *)raised_address >= (char *)p + size))
-		fail(__FILE__, __LINE__, "signal %d came for %p, not for %p", signal, raised_address, (void *)p);
+		FAIL("signal %d came for %p, not for %p", signal, raised_address, (void *)p);
 	return came;
 }
 

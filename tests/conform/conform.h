@@ -4,13 +4,14 @@
 #define CONFORM_H
 
 #include <adsm.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/types.h>
+
+#define CHECK_MORE adsmLastError()
+#define CHECK_OUT stdout
+#include "../check.h"
 
 /*
  * A program is a list of cases; one process runs one. The protocol and the memory mode come from the
@@ -32,44 +33,16 @@ int conform_main(int argc, char **argv, const struct conform_case *cases, size_t
 		return conform_main(argc, argv, cases, sizeof(cases) / sizeof((cases)[0])); \
 	}
 
-_Noreturn void fail(const char *file, int line, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 _Noreturn void skip(const char *why);
 
-#define CHECK(cond) do { \
-	if (!(cond)) \
-		fail(__FILE__, __LINE__, "%s", #cond); \
-} while (0)
-
-#define CHECK_EQ(got, want) do { \
-	long long got_ = (long long)(got), want_ = (long long)(want); \
-	if (got_ != want_) \
-		fail(__FILE__, __LINE__, "%s is %lld, not %lld (%s)", #got, got_, want_, #want); \
-} while (0)
-
-/* Of word @i of an array. */
-#define CHECK_AT(got, i, want) do { \
-	long long i_ = (long long)(i), got_ = (long long)(got), want_ = (long long)(want); \
-	if (got_ != want_) \
-		fail(__FILE__, __LINE__, "%s is %lld at %lld, not %lld", #got, got_, i_, want_); \
-} while (0)
-
-/* A call of the library that must return 0. */
-#define CHECK_OK(call) do { \
-	int got_ = (call); \
-	if (got_) \
-		fail(__FILE__, __LINE__, "%s returned %d (%s): %s", #call, got_, strerror(-got_), \
-		     adsmLastError()); \
-} while (0)
-
-/* One that must fail with @error and say why. */
+/* A call of the library that must fail with @error and say why. */
 #define CHECK_ERROR(call, error) do { \
 	int got_ = (call); \
 	if (got_ != -(error)) \
-		fail(__FILE__, __LINE__, "%s returned %d (%s), not -%s", #call, got_, strerror(-got_), \
+		FAIL("%s returned %d (%s), not -%s", #call, got_, strerror(-got_), \
 		     #error); \
 	if (!adsmLastError()[0]) \
-		fail(__FILE__, __LINE__, "%s failed without a sentence", #call); \
+		FAIL("%s failed without a sentence", #call); \
 } while (0)
 
 /* One that must return NULL with errno @error. */
@@ -78,15 +51,15 @@ _Noreturn void skip(const char *why);
 	const void *got_ = (call); \
 	int errno_ = errno; \
 	if (got_ || errno_ != (error)) \
-		fail(__FILE__, __LINE__, "%s returned %p with errno %d (%s), not %s", #call, got_, errno_, \
+		FAIL("%s returned %p with errno %d (%s), not %s", #call, got_, errno_, \
 		     strerror(errno_), #error); \
 	if (!adsmLastError()[0]) \
-		fail(__FILE__, __LINE__, "%s failed without a sentence", #call); \
+		FAIL("%s failed without a sentence", #call); \
 } while (0)
 
 #define CHECK_SAYS(word) do { \
 	if (!strstr(adsmLastError(), (word))) \
-		fail(__FILE__, __LINE__, "\"%s\" does not name %s", adsmLastError(), (word)); \
+		FAIL("\"%s\" does not name %s", adsmLastError(), (word)); \
 } while (0)
 
 bool batch(void);	/* the protocol is batch */

@@ -314,7 +314,7 @@ static void environment(void)
 		setenv(bad[i][0], bad[i][1], 1);
 		err = adsmInit();
 		if (err != -EINVAL)
-			fail(__FILE__, __LINE__, "%s=%s: adsmInit() returned %d", bad[i][0], bad[i][1], err);
+			FAIL("%s=%s: adsmInit() returned %d", bad[i][0], bad[i][1], err);
 		CHECK_SAYS(bad[i][0]);
 		CHECK_SAYS(bad[i][1]);
 		errno = 0;

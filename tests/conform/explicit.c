@@ -11,7 +11,7 @@ static unsigned *device(size_t size)
 	unsigned *p = adsmDeviceAlloc(size);
 
 	if (!p)
-		fail(__FILE__, __LINE__, "adsmDeviceAlloc(%zu): %s: %s", size, strerror(errno), adsmLastError());
+		FAIL("adsmDeviceAlloc(%zu)", size);
 	return p;
 }
 

@@ -242,7 +242,7 @@ static void zeros(void)
 #define STATES(p, invalid, read_only, dirty) do { \
 	adsmObjectProps props_ = info(p); \
 	if (props_.n_invalid != (invalid) || props_.n_read_only != (read_only) || props_.n_dirty != (dirty)) \
-		fail(__FILE__, __LINE__, "Invalid, ReadOnly, Dirty: %zu, %zu, %zu, not %zu, %zu, %zu", \
+		FAIL("Invalid, ReadOnly, Dirty: %zu, %zu, %zu, not %zu, %zu, %zu", \
 		     props_.n_invalid, props_.n_read_only, props_.n_dirty, \
 		     (size_t)(invalid), (size_t)(read_only), (size_t)(dirty)); \
 } while (0)

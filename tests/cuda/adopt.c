@@ -51,7 +51,7 @@ static struct {
 #define CU(call) do { \
 	CUresult error_ = (call); \
 	if (error_) \
-		fail(__FILE__, __LINE__, "%s returned error %d of CUDA", #call, error_); \
+		FAIL("%s returned error %d of CUDA", #call, error_); \
 } while (0)
 
 static CUmodule module;
@@ -188,7 +188,7 @@ static void kernels(void)
 	p = words(FEW, 10);
 	k = adsmCudaKernel(ADSM_DEVICE_CURRENT, function("increment"));
 	if (!k)
-		fail(__FILE__, __LINE__, "%s", adsmLastError());
+		FAIL("%s", adsmLastError());
 	CHECK_OK(adsmCall(k, blocks(FEW), lanes(), adsmInOut(p), adsmVal(FEW)));
 	CHECK_OK(adsmCall(k, blocks(FEW), lanes(), adsmInOut(p), adsmVal(FEW)));
 	SYNC();

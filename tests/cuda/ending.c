@@ -18,60 +18,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../doubles/cuda/driver.h"
-#include "module.inc"
+#include "calls.h"
 
 #define N 30000u
 #define SIZE (N * sizeof(unsigned))
 #define BLOCK 256u
 #define LARGE (300 * MiB)
 
-CUresult cuInit(unsigned flags);
-CUresult cuGetErrorName(CUresult error, const char **name);
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device);
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
-CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
-CUresult cuCtxDestroy_v2(CUcontext context);
-CUresult cuCtxSetCurrent(CUcontext context);
-CUresult cuCtxSynchronize(void);
-CUresult cuModuleLoadData(CUmodule *module, const void *image);
-CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
-CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size);
-CUresult cuMemFree_v2(CUdeviceptr p);
-CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t size);
-CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t size);
-CUresult cuMemsetD8_v2(CUdeviceptr p, unsigned char value, size_t n);
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-			unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,
-			void **extra);
-test_cuda_counts_fn test_cuda_counts;
-
 static CUfunction increment, late;
 static unsigned in[N], out[N], *p, *large;
 static bool shared;
 
-#define expect(condition, ...) do {						\
-	if (!(condition)) {							\
-		fprintf(stderr, "%s:%d: not %s: ", __FILE__, __LINE__, #condition); \
-		fprintf(stderr, __VA_ARGS__);					\
-		fputc('\n', stderr);						\
-		_Exit(1);							\
-	}									\
-} while (0)
-
-static int say(int error, const char *what)
-{
-	const char *name = NULL;
-
-	if (error)
-		cuGetErrorName(error, &name);
-	printf("%s: %s\n", what, !error ? "good" : name ? name : "unknown error");
-	return error;
-}
-#define GOOD(...) expect(!say(__VA_ARGS__), "it failed")
-#define ENDED(...) expect(say(__VA_ARGS__) == CUDA_ERROR_DEINITIALIZED, "it is another error")
-#define DEVICE(p) ((CUdeviceptr)(uintptr_t)(p))
+#define GOOD(...) CHECK(!say(__VA_ARGS__))
+#define ENDED(...) CHECK(say(__VA_ARGS__) == CUDA_ERROR_DEINITIALIZED)
 
 static unsigned *allocate(size_t size)
 {
@@ -93,7 +52,7 @@ static void check_out(unsigned more)
 {
 	GOOD(cuMemcpyDtoH_v2(out, DEVICE(p), SIZE), "to host");
 	for (unsigned i = 0; i < N; i++)
-		expect(out[i] == in[i] + more, "[%u] is %u", i, out[i]);
+		CHECKF(out[i] == in[i] + more, "[%u] is %u", i, out[i]);
 	memset(out, 0, SIZE);
 }
 
@@ -137,7 +96,7 @@ static void begin(CUcontext context)
 	GOOD(launch(), "launch");
 	GOOD(cuCtxSynchronize(), "synchronize");
 	shared = !try(p + 7, &value);
-	expect(!shared || value == in[7] + 1, "it is %u", value);
+	CHECKF(!shared || value == in[7] + 1, "it is %u", value);
 }
 
 static CUcontext retain(void)
@@ -157,7 +116,7 @@ static void at_last(void)
 
 	GOOD(launch(), "launch in a handler");
 	check_out(3);
-	expect(!shared || (!try(p + 9, &value) && value == in[9] + 3), "it is not there");
+	CHECKF(!shared || (!try(p + 9, &value) && value == in[9] + 3), "it is not there");
 	GOOD(launch(), "launch in a handler");
 }
 
@@ -169,11 +128,11 @@ static void after_all(void)
 	ENDED(cuMemcpyDtoH_v2(out, DEVICE(p), SIZE), "to host when all has ended");
 	if (shared) {
 		for (unsigned i = 0; i < N; i++)
-			expect(!try(p + i, &value) && value == in[i] + 4, "[%u] is %u", i, value);
+			CHECKF(!try(p + i, &value) && value == in[i] + 4, "[%u] is %u", i, value);
 		p[3] = 33;
-		expect(p[3] == 33 && p[4] == in[4] + 4, "it is %u, %u", p[3], p[4]);
+		CHECKF(p[3] == 33 && p[4] == in[4] + 4, "it is %u, %u", p[3], p[4]);
 		/* What the CPU has not touched before is as it was without the library: the device's. */
-		expect(try(large, &value) == SIGBUS, "it is %u", value);
+		CHECKF(try(large, &value) == SIGBUS, "it is %u", value);
 	}
 	ENDED(cuMemFree_v2(DEVICE(p)), "free when all has ended");
 }
@@ -185,27 +144,27 @@ static void after_large(void)
 	ENDED(cuCtxSynchronize(), "synchronize");
 	if (!shared)
 		return;
-	expect(!try(p, &value) && value == 0x04040404, "it is %x", value);
-	expect(try(large + LARGE / sizeof(*large) - 1, &value) == SIGBUS, "it is %u", value);
+	CHECKF(!try(p, &value) && value == 0x04040404, "it is %x", value);
+	CHECKF(try(large + LARGE / sizeof(*large) - 1, &value) == SIGBUS, "it is %u", value);
 }
 
 static void after_running(void)
 {
 	unsigned value = 0;
 
-	expect(!shared || try(p, &value) == SIGBUS, "it is %u", value);
+	CHECKF(!shared || try(p, &value) == SIGBUS, "it is %u", value);
 }
 
 static void init(void (*handler)(void))
 {
-	expect(!atexit(handler), "no handler");
+	CHECKF(!atexit(handler), "no handler");
 	GOOD(cuInit(0), "init");
 }
 
 static void leave(void)
 {
 	init(after_all);
-	expect(!atexit(at_last), "no handler");
+	CHECKF(!atexit(at_last), "no handler");
 	begin(retain());
 	large = allocate(SIZE);
 	GOOD(cuMemsetD8_v2(DEVICE(large), 1, SIZE), "fill");
@@ -247,7 +206,7 @@ static unsigned n_threads(void)
 	struct dirent *entry;
 	unsigned n = 0;
 
-	expect(folder, "no /proc");
+	CHECKF(folder, "no /proc");
 	while ((entry = readdir(folder))) {
 		FILE *file;
 
@@ -269,11 +228,11 @@ static void has_ended(unsigned contexts)
 	unsigned value;
 
 	test_cuda_counts(&counts);
-	expect(!counts.left_behind && !counts.streams && !counts.events && !n_threads(),
+	CHECKF(!counts.left_behind && !counts.streams && !counts.events && !n_threads(),
 	       "%u left, %u streams, %u events, %u threads", (unsigned)counts.left_behind, (unsigned)counts.streams,
 	       (unsigned)counts.events, n_threads());
-	expect(counts.contexts == contexts, "%u contexts", (unsigned)counts.contexts);
-	expect(try(p, &value) == SIGSEGV, "it is still there");
+	CHECKF(counts.contexts == contexts, "%u contexts", (unsigned)counts.contexts);
+	CHECKF(try(p, &value) == SIGSEGV, "it is still there");
 }
 
 static void go_on(CUcontext context)
@@ -326,7 +285,7 @@ static void end_by_release(void)
 	/* That was one of two. */
 	GOOD(launch(), "launch");
 	GOOD(cuCtxSynchronize(), "synchronize");
-	expect(!shared || (!try(p + 8, &value) && value == in[8] + 2), "it is not there");
+	CHECKF(!shared || (!try(p + 8, &value) && value == in[8] + 2), "it is not there");
 	check_out(2);
 	GOOD(cuDevicePrimaryCtxRelease_v2(0), "release");
 	has_ended(0);
@@ -343,11 +302,11 @@ int main(int argc, char **argv)
 	const struct sigaction action = { .sa_handler = on_signal };
 	size_t i = 0;
 
-	expect(argc == 2, "%d arguments", argc);
+	CHECKF(argc == 2, "%d arguments", argc);
 	while (i < sizeof(modes) / sizeof(modes[0]) && strcmp(modes[i].name, argv[1]))
 		i++;
-	expect(i < sizeof(modes) / sizeof(modes[0]), "it is %s", argv[1]);
-	expect(!sigaction(SIGBUS, &action, NULL) && !sigaction(SIGSEGV, &action, NULL), "signals");
+	CHECKF(i < sizeof(modes) / sizeof(modes[0]), "it is %s", argv[1]);
+	CHECKF(!sigaction(SIGBUS, &action, NULL) && !sigaction(SIGSEGV, &action, NULL), "signals");
 	for (unsigned k = 0; k < N; k++)
 		in[k] = k * 2654435761u + 12345u;
 	printf("%s: at first\n", argv[1]);

@@ -36,7 +36,7 @@ static void in_process(void (*run)(size_t i), size_t i)
 	}
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	if (status)
-		fail(__FILE__, __LINE__, "number %zu: status %x", i, status);
+		FAIL("number %zu: status %x", i, status);
 }
 
 /* A kernel works here, on a backend of this name. */
@@ -45,7 +45,7 @@ static void check_backend(const char *backend)
 	unsigned *p = words(1000, 1);
 
 	if (strcmp(device_props().backend, backend))
-		fail(__FILE__, __LINE__, "the backend is %s, not %s", device_props().backend, backend);
+		FAIL("the backend is %s, not %s", device_props().backend, backend);
 	CALL("increment", 1000, adsmPtr(p), adsmVal(1000u));
 	SYNC();
 	CHECK_EQ(p[999], 1001);
@@ -136,7 +136,7 @@ static void lies(size_t i)
 {
 	plan(ways[i].plan);
 	if (strcmp(device_props().memory, ways[i].memory))
-		fail(__FILE__, __LINE__, "%s: objects lie in '%s'", ways[i].plan, device_props().memory);
+		FAIL("%s: objects lie in '%s'", ways[i].plan, device_props().memory);
 	CHECK_EQ(device_props().same_address, ways[i].same);
 	check_backend("cuda");
 }
@@ -187,9 +187,9 @@ static bool again(int error, unsigned *tries, const char *call)
 		return false;
 	/* The way to keep objects that was asked for may be what fails. */
 	if (error != -EIO && error != -ENOMEM && error != -ENOTSUP)
-		fail(__FILE__, __LINE__, "error %d: %s", error, adsmLastError());
+		FAIL("error %d", error);
 	if (!adsmLastError()[0])
-		fail(__FILE__, __LINE__, "%s failed without a sentence", call);
+		FAIL("%s failed without a sentence", call);
 	CHECK(++*tries < TRIES);
 	n_failures++;
 	return true;
@@ -332,7 +332,7 @@ static bool fails_at(const char *function, int error, unsigned nth)
 	}
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != 2))
-		fail(__FILE__, __LINE__, "%s: status %x", words, status);
+		FAIL("%s: status %x", words, status);
 	return status;
 }
 
@@ -472,7 +472,7 @@ static char said[8192];
 static void check_said(const char *part)
 {
 	if (!strstr(said, part))
-		fail(__FILE__, __LINE__, "'%s' is not in what was said: %s", part, said);
+		FAIL("'%s' is not in what was said: %s", part, said);
 }
 
 /* A touch that fails says why. */

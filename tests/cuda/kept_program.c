@@ -10,55 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../doubles/cuda/driver.h"
-#include "module.inc"
+#include "calls.h"
 
 #define SIZE (2 * MiB)
 #define N 1000u
 #define SPINS 20000000ul
-
-CUresult cuInit(unsigned flags);
-CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
-CUresult cuCtxDestroy_v2(CUcontext context);
-CUresult cuCtxSetCurrent(CUcontext context);
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
-CUresult cuModuleLoadData(CUmodule *module, const void *image);
-CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
-CUresult cuStreamCreate(CUstream *stream, unsigned flags);
-CUresult cuStreamQuery(CUstream stream);
-CUresult cuStreamSynchronize(CUstream stream);
-CUresult cuStreamBeginCapture_v2(CUstream stream, int mode);
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph);
-CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size);
-CUresult cuMemAllocManaged(CUdeviceptr *p, size_t size, unsigned flags);
-CUresult cuMemAllocAsync(CUdeviceptr *p, size_t size, CUstream stream);
-CUresult cuMemHostAlloc(void **p, size_t size, unsigned flags);
-CUresult cuMemFree_v2(CUdeviceptr p);
-CUresult cuMemFreeAsync(CUdeviceptr p, CUstream stream);
-CUresult cuMemGetInfo_v2(size_t *free, size_t *total);
-CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, CUdeviceptr p);
-CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
-		     unsigned long long flags);
-CUresult cuMemRelease(CUmemGenericAllocationHandle handle);
-CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t size, CUstream stream);
-CUresult cuMemsetD8_v2(CUdeviceptr p, unsigned char value, size_t n);
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-			unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,
-			void **extra);
-test_cuda_counts_fn test_cuda_counts;
-
-#define expect(condition, ...) do {						\
-	if (!(condition)) {							\
-		fprintf(stderr, "%s:%d: not %s: ", __FILE__, __LINE__, #condition); \
-		fprintf(stderr, __VA_ARGS__);					\
-		fputc('\n', stderr);						\
-		_Exit(1);							\
-	}									\
-} while (0)
-#define GOOD(call) do { \
-	CUresult error_ = (call); \
-	expect(!error_, "it is %d", error_); \
-} while (0)
 
 static CUcontext context;
 static CUfunction late_increment;
@@ -76,14 +32,14 @@ static CUdeviceptr take(size_t size)
 {
 	CUdeviceptr p = 0;
 
-	GOOD(cuMemAlloc_v2(&p, size));
-	expect(p, "no memory");
+	OK(cuMemAlloc_v2(&p, size));
+	CHECKF(p, "no memory");
 	return p;
 }
 
 static void turn(size_t size)
 {
-	GOOD(cuMemFree_v2(take(size)));
+	OK(cuMemFree_v2(take(size)));
 }
 
 /* On the stream: @p has been incremented some milliseconds later. */
@@ -92,7 +48,7 @@ static void launch_late(CUdeviceptr p)
 	unsigned long spins = SPINS;
 	unsigned n = N;
 
-	GOOD(cuLaunchKernel(late_increment, 1, 1, 1, 1, 1, 1, 0, stream, (void *[]){ &spins, &p, &n }, NULL));
+	OK(cuLaunchKernel(late_increment, 1, 1, 1, 1, 1, 1, 0, stream, (void *[]){ &spins, &p, &n }, NULL));
 }
 
 /* The driver hears nothing of it, and the CPU may use it each time. */
@@ -107,9 +63,9 @@ static void turns(void)
 	for (int i = 0; i < 100; i++) {
 		p = take(SIZE - 100);
 		((volatile char *)(uintptr_t)p)[i] = 1;
-		GOOD(cuMemFree_v2(p));
+		OK(cuMemFree_v2(p));
 	}
-	expect(counts().calls == before, "%lu calls", (unsigned long)(counts().calls - before));
+	CHECKF(counts().calls == before, "%lu calls", (unsigned long)(counts().calls - before));
 }
 
 /* Whatever was launched has ended when memory has been freed: the library's calls, and what it does not see. */
@@ -120,32 +76,32 @@ static void waits(void)
 
 	turn(SIZE);
 	used = take(SIZE);
-	GOOD(cuMemsetD8_v2(used, 0, SIZE));
-	GOOD(cuMemHostAlloc((void **)&back, SIZE, 0));
+	OK(cuMemsetD8_v2(used, 0, SIZE));
+	OK(cuMemHostAlloc((void **)&back, SIZE, 0));
 	for (unsigned i = 1; i <= 3; i++) {
 		p = take(SIZE);
 		launch_late(used);
-		GOOD(cuMemcpyDtoHAsync_v2(back, used, SIZE, stream));
-		GOOD(cuMemFree_v2(p));
-		expect(back[0] == i, "round %u: it is %u", i, back[0]);
+		OK(cuMemcpyDtoHAsync_v2(back, used, SIZE, stream));
+		OK(cuMemFree_v2(p));
+		CHECKF(back[0] == i, "round %u: it is %u", i, back[0]);
 	}
-	GOOD(cuMemFree_v2(used));
+	OK(cuMemFree_v2(used));
 
 	/* There is no object now. */
-	GOOD(cuMemAllocManaged(&managed, SIZE, 1));
+	OK(cuMemAllocManaged(&managed, SIZE, 1));
 	*(unsigned *)(uintptr_t)managed = 0;
 	for (unsigned i = 1; i <= 3; i++) {
 		launch_late(managed);
 		p = take(SIZE);
-		GOOD(cuMemFree_v2(p));
-		expect(*(volatile unsigned *)(uintptr_t)managed == i, "round %u: %u", i,
+		OK(cuMemFree_v2(p));
+		CHECKF(*(volatile unsigned *)(uintptr_t)managed == i, "round %u: %u", i,
 		       *(unsigned *)(uintptr_t)managed);
-		GOOD(cuMemcpyDtoHAsync_v2(back, managed, SIZE, stream));
+		OK(cuMemcpyDtoHAsync_v2(back, managed, SIZE, stream));
 		p = take(SIZE);
-		GOOD(cuMemFree_v2(p));
-		expect(back[0] == i, "round %u: the copy is %u", i, back[0]);
+		OK(cuMemFree_v2(p));
+		CHECKF(back[0] == i, "round %u: the copy is %u", i, back[0]);
 	}
-	GOOD(cuMemFree_v2(managed));
+	OK(cuMemFree_v2(managed));
 }
 
 /* It is not the program's any more, then it is another one's. */
@@ -156,22 +112,22 @@ static void freed(void)
 
 	turn(SIZE);
 	p = take(SIZE);
-	GOOD(cuMemFree_v2(p));
-	expect(cuMemFree_v2(p) == CUDA_ERROR_INVALID_VALUE, "freed twice");
+	OK(cuMemFree_v2(p));
+	CHECKF(cuMemFree_v2(p) == CUDA_ERROR_INVALID_VALUE, "freed twice");
 	q = take(SIZE - PAGE / 2);
-	expect(q == p, "%lx is not %lx", (unsigned long)q, (unsigned long)p);
-	GOOD(cuMemGetAddressRange_v2(&start, &size, q + 5));
-	expect(start == q && size == SIZE - PAGE / 2, "%lx, %zu bytes", (unsigned long)start, size);
-	GOOD(cuMemFree_v2(q));
-	expect(cuMemFree_v2(q) == CUDA_ERROR_INVALID_VALUE, "freed twice");
+	CHECKF(q == p, "%lx is not %lx", (unsigned long)q, (unsigned long)p);
+	OK(cuMemGetAddressRange_v2(&start, &size, q + 5));
+	CHECKF(start == q && size == SIZE - PAGE / 2, "%lx, %zu bytes", (unsigned long)start, size);
+	OK(cuMemFree_v2(q));
+	CHECKF(cuMemFree_v2(q) == CUDA_ERROR_INVALID_VALUE, "freed twice");
 }
 
 static size_t left(void)
 {
 	size_t free, total;
 
-	GOOD(cuMemGetInfo_v2(&free, &total));
-	expect(free <= total && total == 64 * MiB, "%zu of %zu", free, total);
+	OK(cuMemGetInfo_v2(&free, &total));
+	CHECKF(free <= total && total == 64 * MiB, "%zu of %zu", free, total);
 	return free;
 }
 
@@ -190,25 +146,25 @@ static void room(void)
 	for (int round = 0; round < 4; round++) {
 		for (int i = 0; i < 6; i++)
 			p[i] = take(8 * MiB);
-		expect(left() == before - 48 * MiB, "%zu", left());
+		CHECKF(left() == before - 48 * MiB, "%zu", left());
 		for (int i = 0; i < 6; i++)
-			GOOD(cuMemFree_v2(p[i]));
-		expect(counts().used >= 48 * MiB, "nothing is kept");
-		expect(left() == before, "%zu, not %zu", left(), before);
+			OK(cuMemFree_v2(p[i]));
+		CHECKF(counts().used >= 48 * MiB, "nothing is kept");
+		CHECKF(left() == before, "%zu, not %zu", left(), before);
 		if (round == 0) {
-			GOOD(cuMemFree_v2(take(44 * MiB)));
+			OK(cuMemFree_v2(take(44 * MiB)));
 		} else if (round == 1) {
-			GOOD(cuMemAllocManaged(&q, 40 * MiB, 1));
-			GOOD(cuMemFree_v2(q));
+			OK(cuMemAllocManaged(&q, 40 * MiB, 1));
+			OK(cuMemFree_v2(q));
 		} else if (round == 2) {
-			GOOD(cuMemCreate(&handle, 40 * MiB, &prop, 0));
-			GOOD(cuMemRelease(handle));
+			OK(cuMemCreate(&handle, 40 * MiB, &prop, 0));
+			OK(cuMemRelease(handle));
 		} else {
-			GOOD(cuMemAllocAsync(&q, 40 * MiB, stream));
-			GOOD(cuMemFreeAsync(q, stream));
-			GOOD(cuStreamSynchronize(stream));
+			OK(cuMemAllocAsync(&q, 40 * MiB, stream));
+			OK(cuMemFreeAsync(q, stream));
+			OK(cuStreamSynchronize(stream));
 		}
-		expect(left() == before, "round %d: %zu, not %zu", round, left(), before);
+		CHECKF(left() == before, "round %d: %zu, not %zu", round, left(), before);
 	}
 }
 
@@ -221,27 +177,27 @@ static void others(void)
 
 	turn(SIZE);
 	before = counts().used;
-	GOOD(cuMemAllocAsync(&p, SIZE, stream));
-	GOOD(cuMemFree_v2(p));
-	GOOD(cuMemAllocAsync(&p, SIZE, stream));
-	GOOD(cuMemFreeAsync(p, stream));
-	GOOD(cuStreamSynchronize(stream));
-	expect(counts().used == before, "%lu bytes", (unsigned long)counts().used);
+	OK(cuMemAllocAsync(&p, SIZE, stream));
+	OK(cuMemFree_v2(p));
+	OK(cuMemAllocAsync(&p, SIZE, stream));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamSynchronize(stream));
+	CHECKF(counts().used == before, "%lu bytes", (unsigned long)counts().used);
 
 	p = take(SIZE);
-	GOOD(cuMemFree_v2(p));
-	GOOD(cuCtxCreate_v2(&other, 0, 0));
+	OK(cuMemFree_v2(p));
+	OK(cuCtxCreate_v2(&other, 0, 0));
 	q = take(SIZE);
-	expect(q != p, "it is the other context's");
-	GOOD(cuMemFree_v2(q));
+	CHECKF(q != p, "it is the other context's");
+	OK(cuMemFree_v2(q));
 	q = take(SIZE);
-	expect(take(SIZE) != p, "it is the other context's");
-	GOOD(cuMemFree_v2(q));
-	expect(take(SIZE) == q, "nothing is kept");
-	GOOD(cuCtxDestroy_v2(other));
+	CHECKF(take(SIZE) != p, "it is the other context's");
+	OK(cuMemFree_v2(q));
+	CHECKF(take(SIZE) == q, "nothing is kept");
+	OK(cuCtxDestroy_v2(other));
 	/* What was kept there has ended with it; what is kept here has not. */
-	GOOD(cuCtxSetCurrent(context));
-	expect(take(SIZE) == p, "it was not kept");
+	OK(cuCtxSetCurrent(context));
+	CHECKF(take(SIZE) == p, "it was not kept");
 }
 
 /* A capture knows nothing of it, whatever its mode allows, not even where more is freed than may be kept. */
@@ -253,21 +209,21 @@ static void captures(void)
 	turn(SIZE);
 	for (int i = 0; i < 3; i++)
 		p[i] = take(SIZE);
-	GOOD(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	for (int i = 0; i < 3; i++)
-		GOOD(cuMemFree_v2(p[i]));
+		OK(cuMemFree_v2(p[i]));
 	for (int i = 0; i < 2; i++)
 		p[i] = take(SIZE);
-	GOOD(cuStreamEndCapture(stream, &graph));
+	OK(cuStreamEndCapture(stream, &graph));
 	for (int i = 0; i < 2; i++)
-		GOOD(cuMemFree_v2(p[i]));
+		OK(cuMemFree_v2(p[i]));
 }
 
 static void *turn_much(void *arg)
 {
 	const char value = (char)(uintptr_t)arg;
 
-	GOOD(cuCtxSetCurrent(context));
+	OK(cuCtxSetCurrent(context));
 	for (int i = 0; i < 200; i++) {
 		size_t size = (size_t)(1 + i % 3) * SIZE;
 		CUdeviceptr p = take(size);
@@ -276,8 +232,8 @@ static void *turn_much(void *arg)
 		for (size_t at = 0; at < size; at += SIZE)
 			bytes[at] = value;
 		for (size_t at = 0; at < size; at += SIZE)
-			expect(bytes[at] == value, "another's");
-		GOOD(cuMemFree_v2(p));
+			CHECKF(bytes[at] == value, "another's");
+		OK(cuMemFree_v2(p));
 	}
 	return NULL;
 }
@@ -287,7 +243,7 @@ static void threads(void)
 	pthread_t thread[4];
 
 	for (size_t i = 0; i < 4; i++)
-		expect(!pthread_create(&thread[i], NULL, turn_much, (void *)(i + 1)), "thread %zu", i);
+		CHECKF(!pthread_create(&thread[i], NULL, turn_much, (void *)(i + 1)), "thread %zu", i);
 	for (size_t i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
 }
@@ -300,15 +256,13 @@ int main(int argc, char **argv)
 	};
 	CUmodule module;
 
-	expect(argc == 2, "%d arguments", argc);
+	CHECKF(argc == 2, "%d arguments", argc);
 	if (!strcmp(argv[1], "captures"))
 		setenv("ADSM_KEEP", "4M", 1);
-	GOOD(cuInit(0));
-	GOOD(cuDevicePrimaryCtxRetain(&context, 0));
-	GOOD(cuCtxSetCurrent(context));
-	GOOD(cuModuleLoadData(&module, module_image));
-	GOOD(cuModuleGetFunction(&late_increment, module, "late_increment"));
-	GOOD(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	use_device(&context);
+	OK(cuModuleLoadData(&module, module_image));
+	OK(cuModuleGetFunction(&late_increment, module, "late_increment"));
+	OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(argv[1], modes[i].name))
 			continue;
@@ -316,5 +270,5 @@ int main(int argc, char **argv)
 		printf("%s: good\n", argv[1]);
 		return 0;
 	}
-	expect(false, "there is no mode %s", argv[1]);
+	CHECKF(false, "there is no mode %s", argv[1]);
 }

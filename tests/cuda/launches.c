@@ -20,60 +20,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../doubles/cuda/driver.h"
-#include "module.inc"
+#include "calls.h"
 
 #define SPINS 20000000ul
 #define ROUNDS 200
 #define MANY 300			/* more than may be outstanding of the library's calls, and of its events */
 #define STREAMS 70			/* more than it remembers at a time */
 
-#define FUNCTIONS(F) \
-	F(cuInit, (unsigned flags)) \
-	F(cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device)) \
-	F(cuCtxSetCurrent, (CUcontext context)) \
-	F(cuCtxSynchronize, (void)) \
-	F(cuModuleLoadData, (CUmodule *module, const void *image)) \
-	F(cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name)) \
-	F(cuMemAlloc_v2, (CUdeviceptr *p, size_t size)) \
-	F(cuMemFree_v2, (CUdeviceptr p)) \
-	F(cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t size, CUstream stream)) \
-	F(cuMemsetD32_v2, (CUdeviceptr p, unsigned value, size_t n)) \
-	F(cuMemsetD32Async, (CUdeviceptr p, unsigned value, size_t n, CUstream stream)) \
-	F(cuStreamCreate, (CUstream *stream, unsigned flags)) \
-	F(cuStreamDestroy_v2, (CUstream stream)) \
-	F(cuStreamSynchronize, (CUstream stream)) \
-	F(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags)) \
-	F(cuLaunchHostFunc, (CUstream stream, CUhostFn *function, void *data)) \
-	F(cuStreamBeginCapture_v2, (CUstream stream, int mode)) \
-	F(cuStreamEndCapture, (CUstream stream, CUgraph *graph)) \
-	F(cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags)) \
-	F(cuGraphLaunch, (CUgraphExec exec, CUstream stream)) \
-	F(cuEventCreate, (CUevent *event, unsigned flags)) \
-	F(cuEventRecord, (CUevent event, CUstream stream)) \
-	F(cuLaunchKernel, (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
-			   unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params, \
-			   void **extra))
-#define DECLARE(name, params) CUresult name params;
-FUNCTIONS(DECLARE)
-test_cuda_counts_fn test_cuda_counts;
-
 static CUfunction increment, late_increment;
-
-#define expect(condition) do {								\
-	if (!(condition)) {								\
-		fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition);	\
-		_exit(1);								\
-	}										\
-} while (0)
-#define OK(call) do {									\
-	CUresult error_ = (call);							\
-											\
-	if (error_) {									\
-		fprintf(stderr, "%s:%d: %s gave %d\n", __FILE__, __LINE__, #call, error_); \
-		_exit(1);								\
-	}										\
-} while (0)
 
 static CUresult try_launch(CUfunction function, volatile unsigned *p, unsigned threads, CUstream stream)
 {
@@ -154,7 +108,7 @@ static bool others_sleep(void)
 	struct dirent *entry;
 	bool sleep = true;
 
-	expect(folder);
+	CHECK(folder);
 	while (sleep && (entry = readdir(folder))) {
 		char path[300], text[128];
 		FILE *file = NULL;
@@ -213,7 +167,7 @@ static void count(bool touch)
 	}
 	for (int i = 0; i < ROUNDS; i++)
 		launch(increment, p, streams[i % 4]);
-	expect(driver_calls() - before <= 2 * ROUNDS);
+	CHECK(driver_calls() - before <= 2 * ROUNDS);
 	_exit(0);
 }
 
@@ -238,7 +192,7 @@ static void do_many(void)
 	for (int i = 0; i < MANY; i++)
 		launch(increment, p, stream);
 	atomic_store(&go, true);
-	expect(p[0] == MANY);
+	CHECK(p[0] == MANY);
 }
 
 static void do_streams(void)
@@ -253,7 +207,7 @@ static void do_streams(void)
 		for (int i = 0; i < STREAMS; i++)
 			launch(i % 8 ? increment : late_increment, p + i, streams[i]);
 		for (int i = 0; i <= STREAMS; i++)
-			expect(p[i] == (unsigned)round);
+			CHECK(p[i] == (unsigned)round);
 	}
 	for (int i = 0; i < STREAMS; i++)
 		OK(cuStreamDestroy_v2(streams[i]));
@@ -271,7 +225,7 @@ static void do_destroyed(void)
 		launch(late_increment, p, stream);
 		launch(late_increment, p + 1, NULL);
 		OK(cuStreamDestroy_v2(stream));
-		expect(p[0] == round && p[1] == round);
+		CHECK(p[0] == round && p[1] == round);
 	}
 }
 
@@ -288,20 +242,20 @@ static void do_captured(void)
 		launch(late_increment, p, round == 1 ? stream : NULL);
 		OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 		launch(increment, p + 1, stream);
-		expect(p[0] == round);
+		CHECK(p[0] == round);
 		launch(increment, p + 1, stream);
 		/* What comes while one captures is known at once. */
 		launch(late_increment, p, make_stream(CU_STREAM_NON_BLOCKING));
-		expect(p[0] == round + 1);
+		CHECK(p[0] == round + 1);
 		p[0]--;
 		OK(cuStreamEndCapture(stream, &graph));
 		OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
 		OK(cuGraphLaunch(exec, stream));
-		expect(p[1] == 2 * round && p[0] == round);
+		CHECK(p[1] == 2 * round && p[0] == round);
 		/* And afterwards as before. */
 		OK(cuMemcpyDtoHAsync_v2(&back, (uintptr_t)(p + 1), sizeof(back), stream));
 		OK(cuStreamSynchronize(stream));
-		expect(back == 2 * round);
+		CHECK(back == 2 * round);
 	}
 }
 
@@ -316,10 +270,10 @@ static void do_born(void)
 	q = (unsigned *)(uintptr_t)fresh;
 	*q = 5;
 	launch(late_increment, q, NULL);
-	expect(*q == 6 && *p == 1);
+	CHECK(*q == 6 && *p == 1);
 	OK(cuMemFree_v2(fresh));
 	launch(late_increment, p, NULL);
-	expect(*p == 2);
+	CHECK(*p == 2);
 }
 
 static volatile unsigned *seen_by_function;
@@ -340,7 +294,7 @@ static void do_function(void)
 	launch(late_increment, seen_by_function, stream);
 	OK(cuLaunchHostFunc(stream, look, &seen));
 	OK(cuCtxSynchronize());
-	expect(seen == 1);
+	CHECK(seen == 1);
 }
 
 static void do_errors(void)
@@ -349,11 +303,11 @@ static void do_errors(void)
 
 	launch(increment, p, NULL);
 	for (int i = 0; i < 3; i++) {
-		expect(try_launch(increment, p, 1u << 20, NULL) == CUDA_ERROR_INVALID_VALUE);
-		expect(try_launch(increment, p, 1, (CUstream)&go) == CUDA_ERROR_INVALID_HANDLE);
+		CHECK(try_launch(increment, p, 1u << 20, NULL) == CUDA_ERROR_INVALID_VALUE);
+		CHECK(try_launch(increment, p, 1, (CUstream)&go) == CUDA_ERROR_INVALID_HANDLE);
 		launch(increment, p, NULL);
 	}
-	expect(p[0] == 4);
+	CHECK(p[0] == 4);
 }
 
 static void *launch_often(void *arg)
@@ -368,7 +322,7 @@ static void *launch_often(void *arg)
 	for (unsigned i = 1; i <= ROUNDS; i++) {
 		launch(increment, p, stream);
 		if (i % 10 == 0)
-			expect(*p == i);
+			CHECK(*p == i);
 	}
 	return NULL;
 }
@@ -379,9 +333,9 @@ static void do_threads(void)
 	pthread_t threads[4];
 
 	for (int i = 0; i < 4; i++)
-		expect(!pthread_create(&threads[i], NULL, launch_often, (void *)(p + ((ptrdiff_t)i << 10))));
+		CHECK(!pthread_create(&threads[i], NULL, launch_often, (void *)(p + ((ptrdiff_t)i << 10))));
 	for (int i = 0; i < 4; i++)
-		expect(!pthread_join(threads[i], NULL));
+		CHECK(!pthread_join(threads[i], NULL));
 }
 
 /* With an event for each: a touch waits for no more than the launch. */
@@ -396,7 +350,7 @@ static void do_each(void)
 	OK(cuEventRecord(event, held));
 	launch(late_increment, p, stream);
 	OK(cuStreamWaitEvent(stream, event, 0));
-	expect(p[0] == 1);
+	CHECK(p[0] == 1);
 	atomic_store(&go, true);
 	OK(cuCtxSynchronize());
 }
@@ -417,9 +371,7 @@ int main(int argc, char **argv)
 		puts(skip);
 		return 77;
 	}
-	OK(cuInit(0));
-	OK(cuDevicePrimaryCtxRetain(&context, 0));
-	OK(cuCtxSetCurrent(context));
+	use_device(&context);
 	OK(cuModuleLoadData(&module, module_image));
 	OK(cuModuleGetFunction(&increment, module, "increment"));
 	OK(cuModuleGetFunction(&late_increment, module, "late_increment"));

@@ -68,7 +68,7 @@ static adsmModule *load(const char *build_options)
 	adsmModule *module = load_as(ADSM_MODULE_SOURCE, text, strlen(text), build_options);
 
 	if (!module)
-		fail(__FILE__, __LINE__, "%s: %s", strerror(errno), adsmLastError());
+		FAIL("%s: %s", strerror(errno), adsmLastError());
 	return module;
 }
 
@@ -77,7 +77,7 @@ static adsmKernel *get(adsmModule *module, const char *name)
 	adsmKernel *kernel = adsmKernelGet(module, name);
 
 	if (!kernel)
-		fail(__FILE__, __LINE__, "%s", adsmLastError());
+		FAIL("%s", adsmLastError());
 	return kernel;
 }
 
@@ -221,7 +221,7 @@ static void binary(void)
 	image = read_whole(module_path("conform"), &size);
 	module = load_as(ADSM_MODULE_BINARY, image, size, NULL);
 	if (!module)
-		fail(__FILE__, __LINE__, "%s", adsmLastError());
+		FAIL("%s", adsmLastError());
 	memset(image, 0, size);
 	free(image);		/* was copied */
 	{
@@ -496,7 +496,7 @@ static int elsewhere(const char *plan, const char *what, const char *build_optio
 		CHECK_OK(adsmInit());
 		module = load_as(ADSM_MODULE_SOURCE, what, strlen(what), build_options);
 		if (!module && errno != ENOEXEC)
-			fail(__FILE__, __LINE__, "errno %d: %s", errno, adsmLastError());
+			FAIL("errno %d: %s", errno, adsmLastError());
 		if (module) {
 			check_scale(module, factor);
 			CHECK_OK(adsmModuleUnload(module));

@@ -26,12 +26,8 @@
 
 #define DIALECT "--std=c++20 --fmad=false"	/* as modules are compiled */
 
-#define CHECK(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "%s:%d: %s: %s (%s)\n", __FILE__, __LINE__, what, #x, adsm_last_error()); \
-		exit(1); \
-	} \
-} while (0)
+#define CHECK_MORE adsm_last_error()
+#include "../check.h"
 
 extern char **environ;
 

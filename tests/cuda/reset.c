@@ -15,63 +15,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../doubles/cuda/driver.h"
-#include "module.inc"
+#include "calls.h"
 #include "../doubles/cuda/runtime.h"
 
 #define N 30000u
 #define SIZE (N * sizeof(unsigned))
 #define BLOCK 256u
 
-CUresult cuInit(unsigned flags);
-CUresult cuGetErrorName(CUresult error, const char **name);
-CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device);
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice device);
-CUresult cuCtxSetCurrent(CUcontext context);
-CUresult cuCtxSynchronize(void);
-CUresult cuModuleLoadData(CUmodule *module, const void *image);
-CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name);
-CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size);
-CUresult cuMemFree_v2(CUdeviceptr p);
-CUresult cuMemAllocAsync(CUdeviceptr *p, size_t size, CUstream stream);
-CUresult cuMemFreeAsync(CUdeviceptr p, CUstream stream);
-CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t size);
-CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t size);
-CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size);
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size, CUstream stream);
-CUresult cuMemsetD8_v2(CUdeviceptr p, unsigned char value, size_t n);
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-			unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void **params,
-			void **extra);
-test_cuda_counts_fn test_cuda_counts;
-
 static bool runtime;
 static CUfunction increment, crash;
 
-#define expect(condition, ...) do {						\
-	if (!(condition)) {							\
-		fprintf(stderr, "%s:%d: not %s: ", __FILE__, __LINE__, #condition); \
-		fprintf(stderr, __VA_ARGS__);					\
-		fputc('\n', stderr);						\
-		_Exit(1);							\
-	}									\
-} while (0)
-
 /* ---- calls */
 
-static int say(int error, const char *what)
-{
-	const char *name = NULL;
-
-	if (error)
-		cuGetErrorName(error, &name);
-	printf("%s: %s\n", what, !error ? "good" : name ? name : "unknown error");
-	return error;
-}
-#define GOOD(...) expect(!say(__VA_ARGS__), "it failed")
-#define FAILS(...) expect(say(__VA_ARGS__), "it did not fail")
-#define DEVICE(p) ((CUdeviceptr)(uintptr_t)(p))
+#define GOOD(...) CHECK(!say(__VA_ARGS__))
+#define FAILS(...) CHECK(say(__VA_ARGS__))
 
 static int allocate(unsigned **ret_p)
 {
@@ -176,7 +133,7 @@ static void must_be(unsigned *p, unsigned i, unsigned value, bool there)
 	unsigned found = 0;
 	int signal = try(p + i, &found, false);
 
-	expect(signal ? signal == SIGBUS && !there : found == value, "[%u] is %u, should be %u; signal %d", i, found,
+	CHECKF(signal ? signal == SIGBUS && !there : found == value, "[%u] is %u, should be %u; signal %d", i, found,
 	       value, signal);
 }
 
@@ -194,7 +151,7 @@ static unsigned value(unsigned i)
 static void check_out(unsigned more)
 {
 	for (unsigned i = 0; i < N; i++)
-		expect(out[i] == value(i) + more, "[%u] is %u", i, out[i]);
+		CHECKF(out[i] == value(i) + more, "[%u] is %u", i, out[i]);
 	memset(out, 0, SIZE);
 }
 
@@ -215,7 +172,7 @@ static void kill_device(void)
 	struct test_cuda_counts counts;
 
 	test_cuda_counts(&counts);
-	expect(counts.device_pid > 0 && !kill(counts.device_pid, SIGKILL), "device %d", counts.device_pid);
+	CHECKF(counts.device_pid > 0 && !kill(counts.device_pid, SIGKILL), "device %d", counts.device_pid);
 	while (!cuCtxSynchronize())
 		;
 }
@@ -273,7 +230,7 @@ static void fail(enum way way)
 	else
 		GOOD(reset(), "reset");
 	/* All of it went with the context. */
-	expect(try(p, &word, false) == SIGSEGV && try(q, &word, false) == SIGSEGV &&
+	CHECKF(try(p, &word, false) == SIGSEGV && try(q, &word, false) == SIGSEGV &&
 	       try(left, &word, false) == SIGSEGV, "it is still there");
 }
 
@@ -306,12 +263,12 @@ int main(int argc, char **argv)
 	const char *mode = argv[1];
 	enum way way = CRASH;
 
-	expect(argc == 2, "%d arguments", argc);
+	CHECKF(argc == 2, "%d arguments", argc);
 	runtime = strncmp(mode, "driver-", 7);
 	while (way <= STAYS && strcmp(mode + (runtime ? 0 : 7), ways[way]))
 		way++;
-	expect(way <= STAYS, "it is %s", mode);
-	expect(!sigaction(SIGBUS, &action, NULL) && !sigaction(SIGSEGV, &action, NULL), "signals");
+	CHECKF(way <= STAYS, "it is %s", mode);
+	CHECKF(!sigaction(SIGBUS, &action, NULL) && !sigaction(SIGSEGV, &action, NULL), "signals");
 	for (unsigned i = 0; i < N; i++)
 		in[i] = value(i);
 	printf("%s: at first\n", mode);

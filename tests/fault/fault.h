@@ -3,7 +3,6 @@
 #ifndef TEST_FAULT_H
 #define TEST_FAULT_H
 
-#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,19 +12,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "../sanitizers.h"
 #include "engine/decode.h"
 #include "engine/list.h"
 #include "engine/sigsegv.h"
 #include "base/os.h"
-
-#define CHECK(x) \
-	do { \
-		if (!(x)) { \
-			fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #x, errno); \
-			_exit(1); \
-		} \
-	} while (0)
 
 /* Accesses that fault on purpose; no compiler may move them, no sanitizer look at them. */
 #define WILD static __attribute__((noinline, unused, no_sanitize("address", "thread", "undefined")))

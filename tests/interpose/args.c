@@ -345,24 +345,24 @@ static void compare(const struct row *row, const struct outcome *want, const str
 
 	if (row->flags & ANY ? want->result < 0 && want->error == EFAULT :
 	    (want->result < 0 ? want->error : 0) != row->error)
-		fail(__FILE__, __LINE__, "%s: %ld, errno %d (%s) on ordinary memory", row->name, want->result,
+		FAIL("%s: %ld, errno %d (%s) on ordinary memory", row->name, want->result,
 		     want->error, strerror(want->error));
 	if (changing ? (want->result < 0) != (got->result < 0) : want->result != got->result)
-		fail(__FILE__, __LINE__, "%s: %ld, not %ld (errno %d, %s)", row->name, got->result, want->result,
+		FAIL("%s: %ld, not %ld (errno %d, %s)", row->name, got->result, want->result,
 		     got->error, strerror(got->error));
 	if (want->error != got->error)
-		fail(__FILE__, __LINE__, "%s: errno %d (%s), not %d", row->name, got->error, strerror(got->error),
+		FAIL("%s: errno %d (%s), not %d", row->name, got->error, strerror(got->error),
 		     want->error);
 	if (want->files != got->files)
-		fail(__FILE__, __LINE__, "%s: did something else to the files", row->name);
+		FAIL("%s: did something else to the files", row->name);
 	for (int i = 0; i < N_ARGS; i++) {
 		if (want->changed[i] != got->changed[i])
-			fail(__FILE__, __LINE__, "%s: argument %d is %s", row->name, i,
+			FAIL("%s: argument %d is %s", row->name, i,
 			     got->changed[i] ? "changed" : "as it was");
 		for (size_t b = 0; b < GUARD + row->args[i].size + GUARD; b++)
 			if (lies(&row->args[i]) && want->bytes[i][b] != got->bytes[i][b] &&
 			    !(changing && b >= GUARD && b < GUARD + row->args[i].size))
-				fail(__FILE__, __LINE__, "%s: byte %d of argument %d is %02x, not %02x", row->name,
+				FAIL("%s: byte %d of argument %d is %02x, not %02x", row->name,
 				     (int)b - GUARD, i, got->bytes[i][b], want->bytes[i][b]);
 	}
 }

@@ -58,7 +58,7 @@ static void report(void)
 	text[length] = '\0';
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	if (!strstr(text, "AddressSanitizer: SEGV on unknown address 0x00000005eed0") || !strstr(text, "touch_write"))
-		fail(__FILE__, __LINE__, "status %x and no report, but\n%.600s", (unsigned)status, text);
+		FAIL("status %x and no report, but\n%.600s", (unsigned)status, text);
 	/* As ASAN_OPTIONS says: an exit status, or abort(). */
 	CHECK(WIFSIGNALED(status) ? WTERMSIG(status) == SIGABRT : WEXITSTATUS(status) != 0);
 }

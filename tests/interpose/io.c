@@ -81,7 +81,7 @@ static void same_on_cpu(void)
 {
 	for (size_t i = 0; i < SIZE; i++)
 		if (shared[i] != plain[i])
-			fail(__FILE__, __LINE__, "%s: byte %zu is %u, not %u", doing, i, shared[i], plain[i]);
+			FAIL("%s: byte %zu is %u, not %u", doing, i, shared[i], plain[i]);
 }
 
 /* The bytes are the same for the CPU and for the device, whoever looks first. */
@@ -603,7 +603,7 @@ static void at_edge(ssize_t at)
 				SETTLE();
 				for (size_t i = 0; i < size_of_one; i++)
 					if (one[i] != (unsigned char)(other[i] + 1))
-						fail(__FILE__, __LINE__, "%s: byte %zu is %u, not %u", doing, i, one[i],
+						FAIL("%s: byte %zu is %u, not %u", doing, i, one[i],
 						     (unsigned char)(other[i] + 1));
 			}
 }

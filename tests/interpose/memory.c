@@ -137,7 +137,7 @@ static void compare(const char *what, const char *who, const char *got, const st
 {
 	for (size_t i = 0; i < size; i++)
 		if (got[i] != m->want[i])
-			fail(__FILE__, __LINE__, "%s: %s is %d at %zu, not %d", what, who, got[i], i, m->want[i]);
+			FAIL("%s: %s is %d at %zu, not %d", what, who, got[i], i, m->want[i]);
 }
 
 static void check(const char *what, struct memory *m)
@@ -185,7 +185,7 @@ static void try(const struct function *f, struct memory *to, size_t to_at, enum 
 	errno = 4321;
 	got = f->run(to->p + to_at, from->p + from_at, n);
 	if (errno != 4321 || got != (f->end ? (ptrdiff_t)n : 0))
-		fail(__FILE__, __LINE__, "%s: result %td; errno %d", what, got, errno);
+		FAIL("%s: result %td; errno %d", what, got, errno);
 	check(what, to);
 	if (from != to)
 		check(what, from);

@@ -31,7 +31,7 @@ static void now(const char *format, ...)
 #define SAME(got, want) do { \
 	long long got_ = (long long)(got), want_ = (long long)(want); \
 	if (got_ != want_) \
-		fail(__FILE__, __LINE__, "%s: %s is %lld, not %lld (%s)", doing, #got, got_, want_, #want); \
+		FAIL("%s: %s is %lld, not %lld (%s)", doing, #got, got_, want_, #want); \
 } while (0)
 
 static size_t block_size(void)
@@ -59,7 +59,7 @@ static unsigned char *neighbours(size_t size)
 		if (one == other + size)
 			return other;
 	}
-	fail(__FILE__, __LINE__, "no two objects lie side by side");
+	FAIL("no two objects lie side by side");
 }
 
 static void start(void)

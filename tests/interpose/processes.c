@@ -170,7 +170,7 @@ static void fork_child(void)
 	if (!child) {
 		descriptors(after, sizeof(after));
 		if (strcmp(before, after))
-			fail(__FILE__, __LINE__, "descriptors were %sand are %s", before, after);
+			FAIL("descriptors were %sand are %s", before, after);
 		check_no_part(a);
 		_exit(7);
 	}
@@ -516,7 +516,7 @@ static void exec_shared_args(void)
 		close_view(order);
 		code = exec_by(ways[i].run, order);
 		if (code != ways[i].code)
-			fail(__FILE__, __LINE__, "way %zu: exit status %d, not %d", i, code, ways[i].code);
+			FAIL("way %zu: exit status %d, not %d", i, code, ways[i].code);
 	}
 	/* The program's own environment may lie there too. */
 	putenv(order->env);
@@ -803,7 +803,7 @@ static void longjmp_reads(void)
 		if (!sigsetjmp(target, 1)) {
 			atomic_store(&reading, true);
 			CHECK_EQ(read(ends[0], a, N * sizeof(*a)), 0);
-			fail(__FILE__, __LINE__, "read() was not left");
+			FAIL("read() was not left");
 		}
 		CHECK(!pthread_join(thread, NULL));
 		atomic_store(&reading, false);

@@ -261,7 +261,7 @@ static void compare(const char *what, size_t i, void (*act)(void), void (*then)(
 		for (int k = 0; k < with.n || k < without.n; k++)
 			printf("%3d: %lx %lx%s\n", k, with.notes[k], without.notes[k],
 			       with.notes[k] != without.notes[k] ? " <" : "");
-		fail(__FILE__, __LINE__, "the library can be told");
+		FAIL("the library can be told");
 	}
 }
 
@@ -366,7 +366,7 @@ static void handler_chains(void)
 			found_address = 0;
 			if (!sigsetjmp(left, 1)) {
 				touch_write(WILD + i);
-				fail(__FILE__, __LINE__, "a wild write went well");
+				FAIL("a wild write went well");
 			}
 			CHECK_EQ(found_address, (uintptr_t)(WILD + i));
 		}

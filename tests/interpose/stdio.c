@@ -81,7 +81,7 @@ static void compare(bool after_kernel)
 		run_kernel();
 	for (size_t i = 0; i < SIZE; i++)
 		if (shared[i] != (unsigned char)(plain[i] + after_kernel))
-			fail(__FILE__, __LINE__, "%s: byte %zu of %zu is %d, not %d%s", doing, i, SIZE, shared[i],
+			FAIL("%s: byte %zu of %zu is %d, not %d%s", doing, i, SIZE, shared[i],
 			     (unsigned char)(plain[i] + after_kernel), after_kernel ? ", after a kernel" : "");
 }
 
@@ -312,8 +312,8 @@ static void fread_checked(void)
 	bring(INVALID);
 	CHECK(signal(SIGABRT, leave) != SIG_ERR);
 	if (__fread_chk(shared, 2 * block - 1, 2, block, open_scratch("r", NULL)))
-		fail(__FILE__, __LINE__, "__fread_chk reads more than there is room for");
-	fail(__FILE__, __LINE__, "__fread_chk only returns for more than there is room for");
+		FAIL("__fread_chk reads more than there is room for");
+	FAIL("__fread_chk only returns for more than there is room for");
 }
 
 /* A kernel call may close every object while a thread waits in fread(). */
@@ -487,7 +487,7 @@ static void write_rows(const struct writer *first, const struct writer *end)
 			got = write_once(w, b, shared + offset, size, n, begun, got_file);
 			SAME_OUTCOME(got, want);
 			if (memcmp(got_file, want_file, (size_t)want.next))
-				fail(__FILE__, __LINE__, "%s: the files differ", doing);
+				FAIL("%s: the files differ", doing);
 			compare(k % 5 < 3);
 		}
 	free(got_file);

@@ -140,7 +140,7 @@ static void in_process(void (*run)(size_t i), size_t i)
 	}
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	if (status)
-		fail(__FILE__, __LINE__, "number %zu: status %x", i, status);
+		FAIL("number %zu: status %x", i, status);
 }
 
 static void fail_to_start(size_t i)
@@ -176,7 +176,7 @@ static void check_backend(const char *backend)
 	CHECK_OK(adsmInit());
 	CHECK_OK(adsmDeviceInfo(0, &device));
 	if (strcmp(device.backend, backend))
-		fail(__FILE__, __LINE__, "the backend is %s, not %s", device.backend, backend);
+		FAIL("the backend is %s, not %s", device.backend, backend);
 	p = words(100, 1);
 	CHECK_OK(adsmCall(kernel("increment"), adsmDim3(4, 1, 1), adsmDim3(GROUP, 1, 1), adsmPtr(p), adsmVal(100u)));
 	CHECK_OK(adsmSync());
@@ -312,7 +312,7 @@ static bool again(int error, unsigned *tries)
 	if (!error)
 		return false;
 	if (error != -EIO && error != -ENOMEM)
-		fail(__FILE__, __LINE__, "error %d: %s", error, adsmLastError());
+		FAIL("error %d", error);
 	CHECK(adsmLastError()[0]);
 	CHECK(++*tries < TRIES);
 	n_failures++;
@@ -473,7 +473,7 @@ static bool fails_at(const char *function, int code, unsigned nth)
 	}
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != 2))
-		fail(__FILE__, __LINE__, "%s: status %x", plan, status);
+		FAIL("%s: status %x", plan, status);
 	return status;
 }
 

@@ -37,7 +37,7 @@ static adsmModule *load(const char *source, const char *build_options)
 	options.build_options = build_options;
 	module = adsmModuleLoadWith(source, strlen(source), &options);
 	if (!module)
-		fail(__FILE__, __LINE__, "%s: %s", strerror(errno), adsmLastError());
+		FAIL("%s: %s", strerror(errno), adsmLastError());
 	return module;
 }
 
@@ -54,7 +54,7 @@ static adsmKernel *get(adsmModule *module, const char *name)
 	adsmKernel *kernel = adsmKernelGet(module, name);
 
 	if (!kernel)
-		fail(__FILE__, __LINE__, "%s", adsmLastError());
+		FAIL("%s", adsmLastError());
 	return kernel;
 }
 
@@ -218,7 +218,7 @@ static void spirv(void)
 	}
 	module = load_as(ADSM_MODULE_AUTO, image, sizeof(image));
 	if (!module)
-		fail(__FILE__, __LINE__, "%s", adsmLastError());
+		FAIL("%s", adsmLastError());
 	p = words(FEW, 0);
 	CHECK_OK(adsmCall(get(module, "answer"), adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmInOut(p)));
 	CHECK_OK(adsmSync());
@@ -245,7 +245,7 @@ static void file(void)
 	module = adsmModuleLoad(path);
 	unlink(path);
 	if (!module)
-		fail(__FILE__, __LINE__, "%s", adsmLastError());
+		FAIL("%s", adsmLastError());
 	check_scale(module, 9);
 	CHECK_OK(adsmModuleUnload(module));
 	/* Next to those of adsmcc's. */
@@ -469,7 +469,7 @@ static int elsewhere(const char *plan, const char *text, const char *build_optio
 		CHECK_OK(adsmInit());
 		module = adsmModuleLoadWith(text, strlen(text), &options);
 		if (!module && errno != ENOEXEC)
-			fail(__FILE__, __LINE__, "errno %d: %s", errno, adsmLastError());
+			FAIL("errno %d: %s", errno, adsmLastError());
 		if (module) {
 			check_scale(module, factor);
 			CHECK_OK(adsmModuleUnload(module));

@@ -48,7 +48,7 @@ cl_program raw_program(const struct raw *raw, const char *source, const char *op
 		char log[8192] = "";
 
 		clGetProgramBuildInfo(program, raw->device, CL_PROGRAM_BUILD_LOG, sizeof(log) - 1, log, NULL);
-		fail(__FILE__, __LINE__, "clBuildProgram returned error %d of OpenCL: %s", error, log);
+		FAIL("clBuildProgram returned error %d of OpenCL: %s", error, log);
 	}
 	return program;
 }

@@ -11,7 +11,7 @@
 #define CL(call) do { \
 	cl_int error_ = (call); \
 	if (error_) \
-		fail(__FILE__, __LINE__, "%s returned error %d of OpenCL", #call, error_); \
+		FAIL("%s returned error %d of OpenCL", #call, error_); \
 } while (0)
 
 struct raw {

@@ -4,21 +4,11 @@
 #define TESTS_PARBOIL_GOLDEN_H
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "../check.h"
 #include "../../parboil/common/harness.h"
 #include "../../parboil/common/rng.h"
-
-static int failures;
-
-#define CHECK(condition) do { \
-	if (!(condition)) { \
-		fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-		failures++; \
-	} \
-} while (0)
 
 /* As near as nine printed digits allow. */
 static inline bool near(double value, double golden)

@@ -21,12 +21,9 @@
 #include "adsm.h"
 #include "list.h"
 
-#define CHECK(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "%s:%d: under '%s': %s (%s)\n", __FILE__, __LINE__, plan, #x, adsmLastError()); \
-		_exit(1); \
-	} \
-} while (0)
+#define FAIL(format, ...) \
+	check_failed(stderr, __FILE__, __LINE__, errno, adsmLastError(), "under '%s': " format, plan, __VA_ARGS__)
+#include "../check.h"
 
 #define TRIES 100
 #define WORDS 20000u			/* 20 blocks of 4 KiB, the last one not whole */

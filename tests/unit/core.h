@@ -3,7 +3,6 @@
 #ifndef TEST_CORE_H
 #define TEST_CORE_H
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,30 +25,8 @@
 #include "run/wait.h"
 #include "start/start.h"
 
-#define CHECK(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "%s:%d: %s (errno %d, last error '%s')\n", __FILE__, __LINE__, #x, errno, \
-			adsmLastError()); \
-		_exit(1); \
-	} \
-} while (0)
-
-#define CHECK_EQ(got, want) do { \
-	long long got_ = (long long)(got), want_ = (long long)(want); \
-	if (got_ != want_) { \
-		fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #got, got_, want_); \
-		_exit(1); \
-	} \
-} while (0)
-
-/* Of word @i of an array. */
-#define CHECK_AT(got, i, want) do { \
-	long long i_ = (long long)(i), got_ = (long long)(got), want_ = (long long)(want); \
-	if (got_ != want_) { \
-		fprintf(stderr, "%s:%d: %s is %lld at %lld, not %lld\n", __FILE__, __LINE__, #got, got_, i_, want_); \
-		_exit(1); \
-	} \
-} while (0)
+#define CHECK_MORE adsmLastError()
+#include "../check.h"
 
 #define PAGE ADSM_PAGE_SIZE
 #define PAGE_WORDS 1024u

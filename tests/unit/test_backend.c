@@ -24,14 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(x) \
-	do { \
-		if (!(x)) { \
-			fprintf(stderr, "%s:%d: %s (errno %d, last error '%s')\n", __FILE__, __LINE__, #x, \
-				errno, adsm_last_error()); \
-			exit(1); \
-		} \
-	} while (0)
+#define CHECK_MORE adsm_last_error()
+#include "../check.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)

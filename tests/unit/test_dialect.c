@@ -14,16 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "adsm.h"
 #include "adsm_kernel.h"
-
-#define CHECK(x) \
-	do { \
-		if (!(x)) { \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-			exit(1); \
-		} \
-	} while (0)
 
 static const char *adsmcc;
 static char dir[] = "/tmp/adsm-dialect.XXXXXX";	/* the working directory */

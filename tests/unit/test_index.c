@@ -6,15 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../check.h"
 #include "core/index.h"
 #include "base/os.h"
-
-#define CHECK(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-		exit(1); \
-	} \
-} while (0)
 
 #define PAGE ADSM_PAGE_SIZE
 #define CHUNK ((size_t)2 << 20)

@@ -12,13 +12,8 @@
 #include "base/log.h"
 #include "base/module.h"
 
-#define CHECK(x) \
-	do { \
-		if (!(x)) { \
-			fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #x, adsm_last_error()); \
-			exit(1); \
-		} \
-	} while (0)
+#define CHECK_MORE adsm_last_error()
+#include "../check.h"
 
 static char *read_file(const char *path, size_t *ret_size)
 {

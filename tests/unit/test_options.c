@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../check.h"
 #include "base/log.h"
 #include "core/options.h"
 #include "protocol.h"
@@ -18,16 +19,6 @@
 #include "cpu/options.h"
 #include "cuda/options.h"
 #include "backend.h"
-
-static int failures;
-
-#define CHECK(x) \
-	do { \
-		if (!(x)) { \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-			failures++; \
-		} \
-	} while (0)
 
 /* Load with one variable set, and nothing else. */
 static int load_with(const char *name, const char *value)
@@ -279,7 +270,7 @@ int main(void)
 			e++;
 		}
 	}
-	failures += unknown();
+	CHECK(!unknown());
 	defaults();
 	values();
 	refusals();
@@ -287,5 +278,5 @@ int main(void)
 	set();
 	again();
 	forks();
-	return failures ? 1 : 0;
+	return 0;
 }

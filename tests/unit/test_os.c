@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_os.c - the operating system layer: daemons nobody sees, reservations, files, locks, formatting. */
+#include "../check.h"
 #include "base/log.h"
 #include "base/os.h"
 
@@ -21,14 +22,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define CHECK(x) \
-	do { \
-		if (!(x)) { \
-			fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #x, errno); \
-			exit(1); \
-		} \
-	} while (0)
 
 /* ---- the daemon: this program once more, telling how it was started */
 

@@ -5,14 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
 #include "protocol.h"
-
-#define CHECK(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-		exit(1); \
-	} \
-} while (0)
 
 /* ---- the tables: what a block becomes, and what moves first: < to the host, > to the device */
 

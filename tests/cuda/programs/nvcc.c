@@ -12,18 +12,12 @@
 #include "../../doubles/cuda/runtime.h"
 #include "globals.inc"
 
+#define CHECK_NAME(error) cudaGetErrorName(error)
+#include "../../check.h"
+
 #define N 5000u
 #define N_WEIGHTS 1024u
 #define BLOCK 256u
-
-static void fail(const char *what, int line, int error)
-{
-	fprintf(stderr, "nvcc.c:%d: %s: %s\n", line, what, error ? cudaGetErrorName(error) : "wrong");
-	exit(1);
-}
-
-#define TRY(call) do { cudaError_t error_ = (call); if (error_) fail(#call, __LINE__, error_); } while (0)
-#define EXPECT(condition) do { if (!(condition)) fail(#condition, __LINE__, 0); } while (0)
 
 /* ---- what the compiler adds */
 
@@ -38,9 +32,9 @@ static void weigh(unsigned *p, unsigned n)
 	cudaStream_t stream;
 
 	if (!handle)
-		TRY(__cudaGetKernel(&handle, (const void *)weigh));
-	TRY(__cudaPopCallConfiguration(&grid, &block, &shared, &stream));
-	TRY(__cudaLaunchKernel(handle, grid, block, args, shared, stream));
+		CHECK_OK(__cudaGetKernel(&handle, (const void *)weigh));
+	CHECK_OK(__cudaPopCallConfiguration(&grid, &block, &shared, &stream));
+	CHECK_OK(__cudaLaunchKernel(handle, grid, block, args, shared, stream));
 }
 
 static const struct {
@@ -71,7 +65,7 @@ static void launch(unsigned *p)
 {
 	const dim3 grid = { (N + BLOCK - 1) / BLOCK, 1, 1 }, block = { BLOCK, 1, 1 };
 
-	EXPECT(!__cudaPushCallConfiguration(grid, block, 0, NULL));
+	CHECK(!__cudaPushCallConfiguration(grid, block, 0, NULL));
 	weigh(p, N);
 }
 
@@ -87,21 +81,21 @@ static void set_weights(void)
 	for (unsigned i = 0; i < N_WEIGHTS; i++)
 		values[i] = weight_of(i);
 	/* In two parts. */
-	TRY(cudaMemcpyToSymbol(weights, values, 400, 0, cudaMemcpyHostToDevice));
-	TRY(cudaMemcpyToSymbol(weights, values + 100, sizeof(values) - 400, 400, cudaMemcpyHostToDevice));
+	CHECK_OK(cudaMemcpyToSymbol(weights, values, 400, 0, cudaMemcpyHostToDevice));
+	CHECK_OK(cudaMemcpyToSymbol(weights, values + 100, sizeof(values) - 400, 400, cudaMemcpyHostToDevice));
 }
 
 static void check(const unsigned *p)
 {
 	for (unsigned i = 0; i < N; i++)
-		EXPECT(p[i] == (i + 1) * weight_of(i));
+		CHECK(p[i] == (i + 1) * weight_of(i));
 }
 
 static unsigned *host_values(void)
 {
 	unsigned *p = aligned_alloc(4096, (N * sizeof(*p) + 4095) / 4096 * 4096);
 
-	EXPECT(p);
+	CHECK(p);
 	for (unsigned i = 0; i < N; i++)
 		p[i] = i + 1;
 	return p;
@@ -114,24 +108,24 @@ static void symbols(void)
 	size_t size;
 
 	/* What the module was compiled with. */
-	TRY(cudaMemcpyFromSymbol(&first, weights, sizeof(first), 0, cudaMemcpyDeviceToHost));
-	EXPECT(first == 3);
+	CHECK_OK(cudaMemcpyFromSymbol(&first, weights, sizeof(first), 0, cudaMemcpyDeviceToHost));
+	CHECK(first == 3);
 	set_weights();
-	TRY(cudaMalloc((void **)&p, N * sizeof(*p)));
-	TRY(cudaMemcpy(p, host, N * sizeof(*p), cudaMemcpyHostToDevice));
+	CHECK_OK(cudaMalloc((void **)&p, N * sizeof(*p)));
+	CHECK_OK(cudaMemcpy(p, host, N * sizeof(*p), cudaMemcpyHostToDevice));
 	launch(p);
-	TRY(cudaMemcpy(host, p, N * sizeof(*p), cudaMemcpyDeviceToHost));
+	CHECK_OK(cudaMemcpy(host, p, N * sizeof(*p), cudaMemcpyDeviceToHost));
 	check(host);
-	TRY(cudaGetSymbolSize(&size, weights));
-	EXPECT(size == sizeof(weights));
-	TRY(cudaGetSymbolAddress(&address, weights));
-	TRY(cudaMemcpy(p, address, size, cudaMemcpyDeviceToDevice));
-	TRY(cudaMemcpy(back, p, size, cudaMemcpyDeviceToHost));
+	CHECK_OK(cudaGetSymbolSize(&size, weights));
+	CHECK(size == sizeof(weights));
+	CHECK_OK(cudaGetSymbolAddress(&address, weights));
+	CHECK_OK(cudaMemcpy(p, address, size, cudaMemcpyDeviceToDevice));
+	CHECK_OK(cudaMemcpy(back, p, size, cudaMemcpyDeviceToHost));
 	for (unsigned i = 0; i < N_WEIGHTS; i++)
-		EXPECT(back[i] == weight_of(i));
-	EXPECT(cudaMemcpyToSymbol(weights, back, 8, size - 4, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
-	EXPECT(cudaMemcpyToSymbol(host, back, 8, 0, cudaMemcpyHostToDevice) == cudaErrorInvalidSymbol);
-	TRY(cudaFree(p));
+		CHECK(back[i] == weight_of(i));
+	CHECK(cudaMemcpyToSymbol(weights, back, 8, size - 4, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+	CHECK(cudaMemcpyToSymbol(host, back, 8, 0, cudaMemcpyHostToDevice) == cudaErrorInvalidSymbol);
+	CHECK_OK(cudaFree(p));
 	free(host);
 }
 
@@ -141,15 +135,15 @@ static void queries(void)
 	struct cudaFuncAttributes attributes;
 	int n = 0;
 
-	TRY(cudaSetDeviceFlags(0));
-	TRY(cudaGetDeviceProperties(&properties, 0));
-	EXPECT(*properties.name && properties.major > 0 && properties.totalGlobalMem && properties.warpSize == 32);
-	TRY(cudaProfilerStart());
-	TRY(cudaFuncGetAttributes(&attributes, (const void *)weigh));
-	EXPECT(attributes.maxThreadsPerBlock >= (int)BLOCK);
-	TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&n, (const void *)weigh, BLOCK, 0, 0));
-	EXPECT(n > 0);
-	TRY(cudaProfilerStop());
+	CHECK_OK(cudaSetDeviceFlags(0));
+	CHECK_OK(cudaGetDeviceProperties(&properties, 0));
+	CHECK(*properties.name && properties.major > 0 && properties.totalGlobalMem && properties.warpSize == 32);
+	CHECK_OK(cudaProfilerStart());
+	CHECK_OK(cudaFuncGetAttributes(&attributes, (const void *)weigh));
+	CHECK(attributes.maxThreadsPerBlock >= (int)BLOCK);
+	CHECK_OK(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&n, (const void *)weigh, BLOCK, 0, 0));
+	CHECK(n > 0);
+	CHECK_OK(cudaProfilerStop());
 }
 
 /* Memory that is the CPU's, too, without anybody's help. */
@@ -158,13 +152,13 @@ static void managed(void)
 	unsigned *p;
 
 	set_weights();
-	TRY(cudaMallocManaged((void **)&p, N * sizeof(*p), cudaMemAttachGlobal));
+	CHECK_OK(cudaMallocManaged((void **)&p, N * sizeof(*p), cudaMemAttachGlobal));
 	for (unsigned i = 0; i < N; i++)
 		p[i] = i + 1;
 	launch(p);
-	TRY(cudaDeviceSynchronize());
+	CHECK_OK(cudaDeviceSynchronize());
 	check(p);
-	TRY(cudaFree(p));
+	CHECK_OK(cudaFree(p));
 }
 
 static void registered(void)
@@ -173,17 +167,17 @@ static void registered(void)
 	void *device;
 
 	set_weights();
-	TRY(cudaHostRegister(host, N * sizeof(*host), 0));
-	TRY(cudaHostGetDevicePointer(&device, host, 0));
-	EXPECT(device);
-	TRY(cudaMalloc((void **)&p, N * sizeof(*p)));
-	TRY(cudaMemcpyAsync(p, host, N * sizeof(*p), cudaMemcpyHostToDevice, NULL));
+	CHECK_OK(cudaHostRegister(host, N * sizeof(*host), 0));
+	CHECK_OK(cudaHostGetDevicePointer(&device, host, 0));
+	CHECK(device);
+	CHECK_OK(cudaMalloc((void **)&p, N * sizeof(*p)));
+	CHECK_OK(cudaMemcpyAsync(p, host, N * sizeof(*p), cudaMemcpyHostToDevice, NULL));
 	launch(p);
-	TRY(cudaMemcpyAsync(host, p, N * sizeof(*p), cudaMemcpyDeviceToHost, NULL));
-	TRY(cudaDeviceSynchronize());
+	CHECK_OK(cudaMemcpyAsync(host, p, N * sizeof(*p), cudaMemcpyDeviceToHost, NULL));
+	CHECK_OK(cudaDeviceSynchronize());
 	check(host);
-	TRY(cudaHostUnregister(host));
-	TRY(cudaFree(p));
+	CHECK_OK(cudaHostUnregister(host));
+	CHECK_OK(cudaFree(p));
 	free(host);
 }
 

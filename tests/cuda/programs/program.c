@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../check.h"
 #include "api.h"
 
 #define BLOCK 256
@@ -35,16 +36,6 @@ static void add_to_sum(const void *p, size_t size)
 		sum = (sum ^ bytes[i]) * 0x100000001b3u;
 }
 
-#define expect(condition, ...) do {						\
-	if (!(condition)) {							\
-		fprintf(stderr, "%s:%d: not %s: ", __FILE__, __LINE__, #condition); \
-		fprintf(stderr, __VA_ARGS__);					\
-		fputc('\n', stderr);						\
-		/* Maybe on a thread of the driver's, for which the end of it would wait. */ \
-		_exit(1);							\
-	}									\
-} while (0)
-
 static unsigned value(size_t i)
 {
 	return (unsigned)i * 2654435761u + 12345u;
@@ -54,7 +45,7 @@ static void *host(size_t size)
 {
 	void *p = calloc(1, size);
 
-	expect(p, "out of memory");
+	CHECKF(p, "out of memory");
 	return p;
 }
 
@@ -83,7 +74,7 @@ static void late_increment(unsigned *p, unsigned n, stream stream)
 static void check_values(const unsigned *p, size_t n, unsigned more, const char *what)
 {
 	for (size_t i = 0; i < n; i++)
-		expect(p[i] == value(i) + more, "%s[%zu] is %u, should be %u", what, i, p[i], value(i) + more);
+		CHECKF(p[i] == value(i) + more, "%s[%zu] is %u, should be %u", what, i, p[i], value(i) + more);
 	add_to_sum(p, n * sizeof(*p));
 }
 
@@ -106,7 +97,7 @@ static void do_copies(void)
 	api_launch(ADDF, PLAIN, GRID(n), BLOCK, NULL, (void *[]){ &on_a, &on_b, &on_c, (void *)&n });
 	api_copy(c, on_c, size, TO_HOST);
 	for (unsigned i = 0; i < n; i++)
-		expect(c[i] == a[i] + b[i], "c[%u] is %g", i, (double)c[i]);
+		CHECKF(c[i] == a[i] + b[i], "c[%u] is %g", i, (double)c[i]);
 	add_to_sum(c, size);
 
 	/* Pieces that begin and end anywhere, held against the same in ordinary memory. */
@@ -139,11 +130,11 @@ static void do_copies(void)
 			break;
 		default:
 			api_copy(seen, (char *)on_a + from, length, round & 1 ? TO_HOST : ANY);
-			expect(!memcmp(seen, shadow + from, length), "%zu bytes at %zu", length, from);
+			CHECKF(!memcmp(seen, shadow + from, length), "%zu bytes at %zu", length, from);
 		}
 	}
 	api_copy(seen, on_a, size, TO_HOST);
-	expect(!memcmp(seen, shadow, size), "the whole");
+	CHECKF(!memcmp(seen, shadow, size), "the whole");
 	add_to_sum(seen, size);
 	api_free(on_a);
 	api_free(on_b);
@@ -169,7 +160,7 @@ static void do_touch(void)
 	api_launch(ADDF, PLAIN, GRID(n), BLOCK, NULL, (void *[]){ &a, &b, &c, (void *)&n });
 	api_sync();
 	for (unsigned i = 0; i < n; i++)
-		expect(c[i] == (float)i / 3 + 1 / ((float)i + 1), "c[%u] is %g", i, (double)c[i]);
+		CHECKF(c[i] == (float)i / 3 + 1 / ((float)i + 1), "c[%u] is %g", i, (double)c[i]);
 	add_to_sum(c, size);
 	/* Again and again, and here and there. */
 	for (unsigned i = 0; i < n; i++)
@@ -178,7 +169,7 @@ static void do_touch(void)
 		increment(words, n, NULL);
 		api_sync();
 		for (unsigned i = round; i < n; i += 1999) {
-			expect(words[i] == value(i) + round, "round %u: [%u] is %u", round, i, words[i]);
+			CHECKF(words[i] == value(i) + round, "round %u: [%u] is %u", round, i, words[i]);
 			words[i]++;
 			words[i]--;
 		}
@@ -187,9 +178,9 @@ static void do_touch(void)
 	/* What was stored is what a copy reads, and the other way round. */
 	b[17] = 42;
 	api_copy(&c[3], &b[17], sizeof(*c), WITHIN);
-	expect(c[3] == 42, "c[3] is %g", (double)c[3]);
+	CHECKF(c[3] == 42, "c[3] is %g", (double)c[3]);
 	api_copy(&a[5], &(float){ 7 }, sizeof(*a), TO_DEVICE);
-	expect(a[5] == 7, "a[5] is %g", (double)a[5]);
+	CHECKF(a[5] == 7, "a[5] is %g", (double)a[5]);
 	api_free(a);
 	api_free(b);
 	api_free(c);
@@ -242,8 +233,8 @@ static void do_readback(void)
 
 	api_fill(p, 7, size, 1);
 	api_copy(back, p, size, TO_HOST);
-	expect(back[0] == 7 && !memcmp(back, back + 1, size - 1), "other bytes");
-	expect(status, "no /proc/self/status");
+	CHECKF(back[0] == 7 && !memcmp(back, back + 1, size - 1), "other bytes");
+	CHECKF(status, "no /proc/self/status");
 	while (fgets(line, sizeof(line), status))
 		if (!strncmp(line, "VmHWM:", 6))
 			fputs(line, stderr);
@@ -262,30 +253,30 @@ static void do_touch_files(void)
 	FILE *file = tmpfile();
 	int fd;
 
-	expect(file, "no temporary file");
-	expect(fwrite(in, sizeof(*in), n, file) == n && !fflush(file), "could not write");
+	CHECKF(file, "no temporary file");
+	CHECKF(fwrite(in, sizeof(*in), n, file) == n && !fflush(file), "could not write");
 	rewind(file);
-	expect(fread(p, sizeof(*p), n, file) == n, "fread");
+	CHECKF(fread(p, sizeof(*p), n, file) == n, "fread");
 	increment(p, n, NULL);
 	api_sync();
 	rewind(file);
-	expect(fwrite(p, sizeof(*p), n, file) == n && !fflush(file), "fwrite");
+	CHECKF(fwrite(p, sizeof(*p), n, file) == n && !fflush(file), "fwrite");
 	fd = fileno(file);
-	expect(pread(fd, out, size, 0) == (ssize_t)size, "pread");
+	CHECKF(pread(fd, out, size, 0) == (ssize_t)size, "pread");
 	check_values(out, n, 1, "what fwrite wrote");
-	expect(lseek(fd, 0, SEEK_SET) == 0 && read(fd, q, size) == (ssize_t)size, "read");
+	CHECKF(lseek(fd, 0, SEEK_SET) == 0 && read(fd, q, size) == (ssize_t)size, "read");
 	increment(q, n, NULL);
 	api_sync();
-	expect(pwrite(fd, q, size, (off_t)size) == (ssize_t)size, "pwrite");
-	expect(pread(fd, out, size, (off_t)size) == (ssize_t)size, "pread");
+	CHECKF(pwrite(fd, q, size, (off_t)size) == (ssize_t)size, "pwrite");
+	CHECKF(pread(fd, out, size, (off_t)size) == (ssize_t)size, "pread");
 	check_values(out, n, 2, "what pwrite wrote");
 	/* A piece, over what the device has. */
 	increment(q, n, NULL);
 	api_sync();
-	expect(pread(fd, q + 100, 400, 400) == 400, "pread");
+	CHECKF(pread(fd, q + 100, 400, 400) == 400, "pread");
 	api_copy(out, q, size, TO_HOST);
 	for (unsigned i = 0; i < n; i++)
-		expect(out[i] == value(i) + (i >= 100 && i < 200 ? 1 : 3), "[%u] is %u", i, out[i]);
+		CHECKF(out[i] == value(i) + (i >= 100 && i < 200 ? 1 : 3), "[%u] is %u", i, out[i]);
 	fclose(file);
 	api_free(p);
 	api_free(q);
@@ -307,15 +298,15 @@ static void do_touch_memory(void)
 	memcpy(q, p, size);
 	increment(q, n, NULL);
 	api_sync();
-	expect(!memcmp(p, out, size), "memcmp");
+	CHECKF(!memcmp(p, out, size), "memcmp");
 	memmove(q + 1, q, size - sizeof(*q));
 	for (unsigned i = 1; i < n; i++)
-		expect(q[i] == value(i - 1) + 2, "[%u] is %u", i, q[i]);
+		CHECKF(q[i] == value(i - 1) + 2, "[%u] is %u", i, q[i]);
 	memset(p, 0x11, size / 2);
 	increment(p, n, NULL);
 	api_copy(out, p, size, TO_HOST);
 	for (unsigned i = 0; i < n; i++)
-		expect(out[i] == (i < n / 2 ? 0x11111112 : value(i) + 2), "[%u] is %#x", i, out[i]);
+		CHECKF(out[i] == (i < n / 2 ? 0x11111112 : value(i) + 2), "[%u] is %#x", i, out[i]);
 	add_to_sum(out, size);
 	api_free(p);
 	api_free(q);
@@ -342,10 +333,10 @@ static void *work(void *arg)
 		increment(job->own, job->n, stream);
 		api_stream_wait(stream);
 		for (unsigned i = 0; i < job->n; i++)
-			expect(job->own[i] == value(i) + round, "thread %u, round %u: [%u] is %u", job->index, round, i,
+			CHECKF(job->own[i] == value(i) + round, "thread %u, round %u: [%u] is %u", job->index, round, i,
 			       job->own[i]);
 		for (unsigned i = job->index; i < job->n; i += 7)
-			expect(job->common[i] == value(i) + 1, "thread %u: [%u] is %u", job->index, i, job->common[i]);
+			CHECKF(job->common[i] == value(i) + 1, "thread %u: [%u] is %u", job->index, i, job->common[i]);
 	}
 	api_stream_free(stream);
 	return NULL;
@@ -363,7 +354,7 @@ static void do_touch_threads(void)
 	api_sync();
 	for (unsigned i = 0; i < N(jobs); i++) {
 		jobs[i] = (struct job){ .index = i, .n = n, .own = api_alloc(n * sizeof(unsigned)), .common = common };
-		expect(!pthread_create(&jobs[i].thread, NULL, work, &jobs[i]), "no thread");
+		CHECKF(!pthread_create(&jobs[i].thread, NULL, work, &jobs[i]), "no thread");
 	}
 	for (unsigned i = 0; i < N(jobs); i++) {
 		pthread_join(jobs[i].thread, NULL);
@@ -407,14 +398,14 @@ static void pipeline(bool touch)
 	for (unsigned k = 0; touch && k < CHUNKS; k++) {
 		api_event_wait(computed[k]);
 		for (unsigned i = 0; i < n; i++)
-			expect(p[k][i] == value(k * n + i) + 1, "chunk %u: [%u] is %u", k, i, p[k][i]);
+			CHECKF(p[k][i] == value(k * n + i) + 1, "chunk %u: [%u] is %u", k, i, p[k][i]);
 		p[k][n - 1] += k;
 		/* What was stored here is what the next copy takes along. */
 		api_copy_async(out + k * n, p[k], size, TO_HOST, from);
 	}
 	api_stream_wait(from);
 	for (unsigned i = 0; i < CHUNKS * n; i++)
-		expect(out[i] == value(i) + 1 + (touch && i % n == n - 1 ? i / n : 0), "[%u] is %u", i, out[i]);
+		CHECKF(out[i] == value(i) + 1 + (touch && i % n == n - 1 ? i / n : 0), "[%u] is %u", i, out[i]);
 	add_to_sum(out, CHUNKS * size);
 	for (unsigned k = 0; k < CHUNKS; k++) {
 		api_free(p[k]);
@@ -498,8 +489,8 @@ static void do_touch_at_once(void)
 	late_increment(q, n, stream);
 	api_fill_async(q, 0x33, size, 1, stream);
 	for (unsigned i = 0; i < n; i++)
-		expect(q[i] == 0x33333333, "[%u] is %#x", i, q[i]);
-	expect(!p[0] && !p[n - 1], "what was stored is %u, %u", p[0], p[n - 1]);
+		CHECKF(q[i] == 0x33333333, "[%u] is %#x", i, q[i]);
+	CHECKF(!p[0] && !p[n - 1], "what was stored is %u, %u", p[0], p[n - 1]);
 	api_stream_free(stream);
 	api_free(p);
 	api_free(q);
@@ -541,7 +532,7 @@ static void do_callbacks(void)
 	api_copy_async(out + n, p, size, TO_HOST, stream);
 	api_callback(stream, read_it, &second);
 	api_stream_wait(stream);
-	expect(__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 2, "%d calls", calls);
+	CHECKF(__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 2, "%d calls", calls);
 	api_stream_free(stream);
 	api_free(p);
 	api_host_free(out);
@@ -563,7 +554,7 @@ static void do_touch_callbacks(void)
 	late_increment(p, n, stream);
 	api_callback(stream, read_it, &second);
 	api_stream_wait(stream);
-	expect(__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 2, "%d calls", calls);
+	CHECKF(__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 2, "%d calls", calls);
 	check_values(p, n, 2, "at the end");
 	api_stream_free(stream);
 	api_free(p);
@@ -646,7 +637,7 @@ static void do_touch_neighbours(void)
 		unsigned more = k % 2 == 0 ? 20 : k % 16 == 1 || k % 16 == 3 ? 1 : 0;
 
 		for (unsigned i = 0; i < WORDS; i++)
-			expect(p[k][i] == value(k * WORDS + i) + more, "allocation %u: [%u] is %u, should be %u", k, i,
+			CHECKF(p[k][i] == value(k * WORDS + i) + more, "allocation %u: [%u] is %u, should be %u", k, i,
 			       p[k][i], value(k * WORDS + i) + more);
 		add_to_sum(p[k], WORDS * sizeof(unsigned));
 	}
@@ -682,7 +673,7 @@ static void do_neighbours(void)
 
 		api_copy(words, p[k], sizeof(words), TO_HOST);
 		for (unsigned i = 0; i < WORDS; i++)
-			expect(words[i] == value(k * WORDS + i) + more, "allocation %u: [%u] is %u", k, i, words[i]);
+			CHECKF(words[i] == value(k * WORDS + i) + more, "allocation %u: [%u] is %u", k, i, words[i]);
 		add_to_sum(words, sizeof(words));
 		api_free(p[k]);
 	}
@@ -705,7 +696,7 @@ static void do_touch_reuse(void)
 		if (round % 3 == 1)
 			api_sync();
 		if (round % 3 == 1)
-			expect(p[n - 1] == value(n - 1) + 1, "round %u: %u", round, p[n - 1]);
+			CHECKF(p[n - 1] == value(n - 1) + 1, "round %u: %u", round, p[n - 1]);
 		api_free(p);
 		q = api_alloc(n * sizeof(unsigned));
 		if (round & 4) {
@@ -713,12 +704,12 @@ static void do_touch_reuse(void)
 			increment(q, n, NULL);
 			api_sync();
 			for (unsigned i = 0; i < n; i++)
-				expect(q[i] == 0x5a5a5a5b, "round %u: [%u] is %#x", round, i, q[i]);
+				CHECKF(q[i] == 0x5a5a5a5b, "round %u: [%u] is %#x", round, i, q[i]);
 		} else {
 			q[0] = round;
 			increment(q, 1, NULL);
 			api_sync();
-			expect(q[0] == round + 1, "round %u: %u", round, q[0]);
+			CHECKF(q[0] == round + 1, "round %u: %u", round, q[0]);
 		}
 		api_free(q);
 	}
@@ -738,7 +729,7 @@ static void do_pitch(void)
 		in[i] = (unsigned char)value(i);
 	p = api_alloc_pitch(WIDTH, HEIGHT, &pitch);
 	q = api_alloc_pitch(WIDTH, HEIGHT, &other);
-	expect(pitch >= WIDTH && other >= WIDTH, "a pitch of %zu", pitch);
+	CHECKF(pitch >= WIDTH && other >= WIDTH, "a pitch of %zu", pitch);
 	n = (unsigned)(pitch * (HEIGHT - 1) + WIDTH);
 	api_copy_2d(p, pitch, in, OTHER_PITCH, WIDTH, HEIGHT, TO_DEVICE);
 	api_launch(INCREMENT_BYTES, PLAIN, GRID(n), BLOCK, NULL, (void *[]){ &p, &n });
@@ -746,13 +737,13 @@ static void do_pitch(void)
 	api_copy_2d(out, WIDTH, q, other, WIDTH, HEIGHT, TO_HOST);
 	for (unsigned y = 0; y < HEIGHT; y++)
 		for (unsigned x = 0; x < WIDTH; x++)
-			expect(out[y * WIDTH + x] == (unsigned char)(in[y * OTHER_PITCH + x] + 1), "%u, %u", x, y);
+			CHECKF(out[y * WIDTH + x] == (unsigned char)(in[y * OTHER_PITCH + x] + 1), "%u, %u", x, y);
 	add_to_sum(out, WIDTH * HEIGHT);
 	api_fill_2d(q + other * 3 + 5, other, 0x77, 100, 7);
 	api_copy_2d(out, WIDTH, q, other, WIDTH, HEIGHT, ANY);
 	for (unsigned y = 0; y < HEIGHT; y++)
 		for (unsigned x = 0; x < WIDTH; x++)
-			expect(out[y * WIDTH + x] == (x >= 5 && x < 105 && y >= 3 && y < 10 ? 0x77 :
+			CHECKF(out[y * WIDTH + x] == (x >= 5 && x < 105 && y >= 3 && y < 10 ? 0x77 :
 				(unsigned char)(in[y * OTHER_PITCH + x] + 1)), "%u, %u after filling", x, y);
 	add_to_sum(out, WIDTH * HEIGHT);
 	api_free(p);
@@ -776,10 +767,10 @@ static void do_touch_pitch(void)
 	api_sync();
 	for (unsigned y = 0; y < HEIGHT; y++)
 		for (unsigned x = 0; x < WIDTH; x++)
-			expect(p[y * pitch + x] == (unsigned char)(x * y + 1), "%u, %u", x, y);
+			CHECKF(p[y * pitch + x] == (unsigned char)(x * y + 1), "%u, %u", x, y);
 	p[7 * pitch + 9] = 200;
 	api_copy_2d(out, WIDTH, p, pitch, WIDTH, HEIGHT, TO_HOST);
-	expect(out[7 * WIDTH + 9] == 200 && out[7 * WIDTH + 10] == 71, "%u, %u", out[7 * WIDTH + 9],
+	CHECKF(out[7 * WIDTH + 9] == 200 && out[7 * WIDTH + 10] == 71, "%u, %u", out[7 * WIDTH + 9],
 	       out[7 * WIDTH + 10]);
 	memset(out, 3, WIDTH * HEIGHT);
 	api_copy_2d(p + pitch, pitch, out, WIDTH, WIDTH / 2, HEIGHT - 2, TO_DEVICE);
@@ -789,7 +780,7 @@ static void do_touch_pitch(void)
 		for (unsigned x = 0; x < WIDTH; x++) {
 			const bool filled = x < 10 && y < 2, copied = x < WIDTH / 2 && y >= 1 && y < HEIGHT - 1;
 
-			expect(p[y * pitch + x] == (filled ? 9 : copied ? 3 : (unsigned char)(x * y + 1)),
+			CHECKF(p[y * pitch + x] == (filled ? 9 : copied ? 3 : (unsigned char)(x * y + 1)),
 			       "%u, %u at last", x, y);
 		}
 	for (unsigned y = 0; y < HEIGHT; y++)
@@ -835,9 +826,9 @@ static void memsets(bool touch)
 		fill_shadow(shadow + at, value(round), n, width);
 		api_sync();
 		if (touch)
-			expect(!memcmp(p, shadow, size), "round %u", round);
+			CHECKF(!memcmp(p, shadow, size), "round %u", round);
 		api_copy(out, p, size, TO_HOST);
-		expect(!memcmp(out, shadow, size), "round %u: what a copy reads", round);
+		CHECKF(!memcmp(out, shadow, size), "round %u: what a copy reads", round);
 	}
 	add_to_sum(out, size);
 	api_stream_free(stream);
@@ -883,7 +874,7 @@ static void do_touch_sides(void)
 		api_copy_2d(q, 400, p, 800, 300, 50, kind);
 		api_sync();
 		for (unsigned i = 0; i < n; i++)
-			expect(q[i] == (i < 5000 && i % 100 < 75 ? value(i / 100 * 200 + i % 100) : value(i)) + more,
+			CHECKF(q[i] == (i < 5000 && i % 100 < 75 ? value(i / 100 * 200 + i % 100) : value(i)) + more,
 			       "kind %d: [%u] is %u", (int)kind, i, q[i]);
 	}
 	api_stream_free(stream);
@@ -912,7 +903,7 @@ static void launches(bool touch)
 	}
 	api_copy(out, p, size, TO_HOST);
 	for (unsigned i = 0; i < n; i++)
-		expect(out[i] == value(i) + 3 + (touch && i < 3), "[%u] is %u", i, out[i]);
+		CHECKF(out[i] == value(i) + 3 + (touch && i < 3), "[%u] is %u", i, out[i]);
 	add_to_sum(out, size);
 	api_stream_free(stream);
 	api_free(p);
@@ -975,7 +966,7 @@ static void do_touch_parameters(void)
 		more += 2;
 	api_stream_wait(stream);
 	check_values(shared->words, n, more, "words at last");
-	expect(shared->list[1] == &shared->values.n && shared->extra[1] == &shared->values, "the lists were written");
+	CHECKF(shared->list[1] == &shared->values.n && shared->extra[1] == &shared->values, "the lists were written");
 	api_stream_free(stream);
 	api_free(shared);
 }
@@ -1052,7 +1043,7 @@ static void graph_copies(bool touch)
 		api_stream_wait(stream);
 		check_values(to, n, round + 2, "what came out");
 		for (unsigned i = 0; touch && i < n; i++)
-			expect(p[i] == 0x11111111, "[%u] is %#x", i, p[i]);
+			CHECKF(p[i] == 0x11111111, "[%u] is %#x", i, p[i]);
 	}
 	api_graph_free(graph);
 	api_stream_free(stream);
@@ -1135,7 +1126,7 @@ static void do_touch_many(void)
 			unsigned had = p[k][0];
 
 			api_sync();
-			expect(p[k][had - 1] == had + 1, "allocation %u: %u", k, p[k][had - 1]);
+			CHECKF(p[k][had - 1] == had + 1, "allocation %u: %u", k, p[k][had - 1]);
 			api_free(p[k]);
 		}
 		p[k] = api_alloc((n + 1) * sizeof(unsigned));
@@ -1146,7 +1137,7 @@ static void do_touch_many(void)
 	}
 	for (unsigned k = 0; k < COUNT; k++)
 		if (p[k]) {
-			expect(p[k][p[k][0] - 1] == p[k][0] + 1, "allocation %u: %u at last", k, p[k][0]);
+			CHECKF(p[k][p[k][0] - 1] == p[k][0] + 1, "allocation %u: %u at last", k, p[k][0]);
 			api_free(p[k]);
 		}
 }
@@ -1162,7 +1153,7 @@ static void do_ipc(void)
 
 	api_copy(p, in, size, TO_DEVICE);
 	error = api_ipc_handle(p, handle);
-	expect(!error || error == 801, "error %d", error);
+	CHECKF(!error || error == 801, "error %d", error);
 	increment(p, n, NULL);
 	api_copy(out, p, size, TO_HOST);
 	check_values(out, n, 1, "out");

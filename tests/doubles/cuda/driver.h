@@ -88,4 +88,80 @@ typedef CUDA_MEMCPY3D CUDA_MEMCPY3D_PEER;
 typedef struct { uint64_t flags; CUstream hUploadStream; void *hErrNode_out; int result_out; }
 	CUDA_GRAPH_INSTANTIATE_PARAMS;
 
+/* What tests call, and the library does not: as ADSM_CU_FUNCTIONS(). */
+#define TEST_CU_FUNCTIONS(F) \
+	F(cuDeviceComputeCapability, (int *major, int *minor, CUdevice device)) \
+	F(cuDeviceGetMemPool, (CUmemoryPool *pool, CUdevice device)) \
+	F(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice device)) \
+	F(cuDevicePrimaryCtxReset_v2, (CUdevice device)) \
+	F(cuCtxCreate_v2, (CUcontext *context, unsigned flags, CUdevice device)) \
+	F(cuCtxCreate_v4, (CUcontext *ret, void *params, unsigned flags, CUdevice device)) \
+	F(cuCtxDestroy_v2, (CUcontext context)) \
+	F(cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags)) \
+	F(cuCtxGetStreamPriorityRange, (int *least, int *greatest)) \
+	F(cuCtxSetCurrent, (CUcontext context)) \
+	F(cuModuleLoadData, (CUmodule *module, const void *image)) \
+	F(cuLibraryEnumerateKernels, (CUkernel *kernels, unsigned n, CUlibrary library)) \
+	F(cuLibraryGetKernel, (CUkernel *kernel, CUlibrary library, const char *name)) \
+	F(cuLibraryGetModule, (CUmodule *module, CUlibrary library)) \
+	F(cuLibraryLoadData, (CUlibrary *library, const void *image, int *options, void **values, unsigned n, \
+			      int *library_options, void **library_values, unsigned n_library)) \
+	F(cuLibraryUnload, (CUlibrary library)) \
+	F(cuKernelGetFunction, (CUfunction *function, CUkernel kernel)) \
+	F(cuKernelGetName, (const char **name, CUkernel kernel)) \
+	F(cuKernelGetParamInfo, (CUkernel kernel, size_t index, size_t *offset, size_t *size)) \
+	F(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, CUfunction function, int threads, size_t shared)) \
+	F(cuMemAllocAsync, (CUdeviceptr *p, size_t size, CUstream stream)) \
+	F(cuMemAllocFromPoolAsync, (CUdeviceptr *p, size_t size, CUmemoryPool pool, CUstream stream)) \
+	F(cuMemAllocManaged, (CUdeviceptr *p, size_t size, unsigned flags)) \
+	F(cuMemAllocPitch_v2, (CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element)) \
+	F(cuMemPoolCreate, (CUmemoryPool *pool, const void *properties)) \
+	F(cuMemPoolSetAccess, (CUmemoryPool pool, const CUmemAccessDesc *access, size_t n)) \
+	F(cuMemHostAlloc, (void **p, size_t size, unsigned flags)) \
+	F(cuMemFreeAsync, (CUdeviceptr p, CUstream stream)) \
+	F(cuMemFreeHost, (void *p)) \
+	F(cuMemGetAddressRange_v2, (CUdeviceptr *start, size_t *size, CUdeviceptr p)) \
+	F(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size)) \
+	F(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *copy)) \
+	F(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *copy)) \
+	F(cuMemcpyBatchAsync_v2, (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t n, void *attrs, \
+				  size_t *indexes, size_t n_attrs, CUstream stream)) \
+	F(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size)) \
+	F(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t size)) \
+	F(cuMemcpyHtoDAsync_v2_ptsz, (CUdeviceptr dst, const void *src, size_t size, CUstream stream)) \
+	F(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t size)) \
+	F(cuMemsetD16_v2, (CUdeviceptr p, unsigned short value, size_t n)) \
+	F(cuMemsetD2D32_v2, (CUdeviceptr p, size_t pitch, unsigned value, size_t n, size_t height)) \
+	F(cuMemsetD32Async, (CUdeviceptr p, unsigned value, size_t n, CUstream stream)) \
+	F(cuMemsetD32_v2, (CUdeviceptr p, unsigned value, size_t n)) \
+	F(cuMemsetD8_v2, (CUdeviceptr p, unsigned char value, size_t n)) \
+	F(cuIpcCloseMemHandle, (CUdeviceptr p)) \
+	F(cuIpcGetMemHandle, (CUipcMemHandle *handle, CUdeviceptr p)) \
+	F(cuIpcOpenMemHandle_v2, (CUdeviceptr *p, CUipcMemHandle handle, unsigned flags)) \
+	F(cuPointerGetAttributes, (unsigned n, int *attributes, void **values, CUdeviceptr p)) \
+	F(cuStreamAddCallback, (CUstream stream, CUstreamCallback *function, void *data, unsigned flags)) \
+	F(cuStreamBeginCapture_v2, (CUstream stream, int mode)) \
+	F(cuStreamEndCapture, (CUstream stream, CUgraph *graph)) \
+	F(cuStreamGetCaptureInfo_v2, (CUstream stream, int *status, unsigned long long *id, CUgraph *graph, \
+				      const void **nodes, size_t *n)) \
+	F(cuStreamGetCtx, (CUstream stream, CUcontext *context)) \
+	F(cuStreamGetFlags, (CUstream stream, unsigned *flags)) \
+	F(cuStreamIsCapturing_ptsz, (CUstream stream, int *status)) \
+	F(cuLaunchHostFunc, (CUstream stream, CUhostFn *function, void *data)) \
+	F(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra)) \
+	F(cuGraphAddKernelNode, (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n, \
+				 const void *params)) \
+	F(cuGraphAddKernelNode_v2, (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t n, \
+				    const void *params)) \
+	F(cuGraphCreate, (CUgraph *graph, unsigned flags)) \
+	F(cuGraphDestroy, (CUgraph graph)) \
+	F(cuGraphExecDestroy, (CUgraphExec exec)) \
+	F(cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags)) \
+	F(cuGraphKernelNodeGetParams_v2, (CUgraphNode node, void *params)) \
+	F(cuGraphKernelNodeSetParams_v2, (CUgraphNode node, const void *params)) \
+	F(cuGraphLaunch, (CUgraphExec exec, CUstream stream)) \
+	F(cuGetExportTable, (const void **table, const CUuuid *id)) \
+	F(cuGetProcAddress, (const char *name, void **ret, int version, uint64_t flags)) \
+	F(cuGetProcAddress_v2, (const char *symbol, void **function, int version, uint64_t flags, int *status))
+
 #endif

@@ -19,20 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../check.h"
 #include "driver.h"
 
-#define CHECK(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-		_exit(1); \
-	} \
-} while (0)
 #define IS(error, call) do { \
 	CUresult is_ = (call); \
-	if (is_ != (error)) { \
-		fprintf(stderr, "%s:%d: %s gave %d\n", __FILE__, __LINE__, #call, is_); \
-		_exit(1); \
-	} \
+	if (is_ != (error)) \
+		FAIL("%s returned %d, not %d", #call, is_, error); \
 } while (0)
 #define OK(call) IS(0, call)
 
@@ -41,58 +34,9 @@ static void *driver;
 static struct adsm_cu cu;
 static CUcontext context;
 
-/* What the library itself does not use. */
-#define MORE(F) \
-	F(cuCtxSetCurrent, (CUcontext ctx)) \
-	F(cuCtxCreate_v4, (CUcontext *ret, void *params, unsigned flags, CUdevice device)) \
-	F(cuCtxDestroy_v2, (CUcontext ctx)) \
-	F(cuDevicePrimaryCtxReset_v2, (CUdevice device)) \
-	F(cuMemcpyHtoD_v2, (CUdeviceptr dst, const void *src, size_t size)) \
-	F(cuMemcpyDtoH_v2, (void *dst, CUdeviceptr src, size_t size)) \
-	F(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t size)) \
-	F(cuMemcpyDtoD_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size)) \
-	F(cuMemcpy2D_v2, (const CUDA_MEMCPY2D *copy)) \
-	F(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *copy)) \
-	F(cuMemcpyBatchAsync_v2, (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t n, void *attrs, \
-				  size_t *indexes, size_t n_attrs, CUstream stream)) \
-	F(cuMemcpyHtoDAsync_v2_ptsz, (CUdeviceptr dst, const void *src, size_t size, CUstream stream)) \
-	F(cuMemsetD8_v2, (CUdeviceptr p, unsigned char value, size_t n)) \
-	F(cuMemsetD16_v2, (CUdeviceptr p, unsigned short value, size_t n)) \
-	F(cuMemsetD32_v2, (CUdeviceptr p, unsigned value, size_t n)) \
-	F(cuMemsetD2D32_v2, (CUdeviceptr p, size_t pitch, unsigned value, size_t n, size_t height)) \
-	F(cuMemAllocAsync, (CUdeviceptr *p, size_t size, CUstream stream)) \
-	F(cuMemFreeAsync, (CUdeviceptr p, CUstream stream)) \
-	F(cuMemAllocPitch_v2, (CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element)) \
-	F(cuMemAllocManaged, (CUdeviceptr *p, size_t size, unsigned flags)) \
-	F(cuMemHostAlloc, (void **p, size_t size, unsigned flags)) \
-	F(cuMemFreeHost, (void *p)) \
-	F(cuMemGetAddressRange_v2, (CUdeviceptr *base, size_t *size, CUdeviceptr p)) \
-	F(cuPointerGetAttributes, (unsigned n, int *attributes, void **values, CUdeviceptr p)) \
-	F(cuIpcGetMemHandle, (CUipcMemHandle *handle, CUdeviceptr p)) \
-	F(cuIpcOpenMemHandle_v2, (CUdeviceptr *p, CUipcMemHandle handle, unsigned flags)) \
-	F(cuIpcCloseMemHandle, (CUdeviceptr p)) \
-	F(cuLaunchHostFunc, (CUstream stream, CUhostFn *function, void *data)) \
-	F(cuStreamAddCallback, (CUstream stream, CUstreamCallback *function, void *data, unsigned flags)) \
-	F(cuStreamBeginCapture_v2, (CUstream stream, int mode)) \
-	F(cuStreamEndCapture, (CUstream stream, CUgraph *graph)) \
-	F(cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags)) \
-	F(cuGraphLaunch, (CUgraphExec exec, CUstream stream)) \
-	F(cuGraphDestroy, (CUgraph graph)) \
-	F(cuGraphExecDestroy, (CUgraphExec exec)) \
-	F(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra)) \
-	F(cuLibraryLoadData, (CUlibrary *ret, const void *image, int *options, void **values, unsigned n, \
-			      int *library_options, void **library_values, unsigned n_library)) \
-	F(cuLibraryGetKernel, (CUkernel *ret, CUlibrary library, const char *name)) \
-	F(cuLibraryUnload, (CUlibrary library)) \
-	F(cuKernelGetFunction, (CUfunction *ret, CUkernel kernel)) \
-	F(cuKernelGetParamInfo, (CUkernel kernel, size_t index, size_t *offset, size_t *size)) \
-	F(cuGetExportTable, (const void **table, const CUuuid *id)) \
-	F(cuGetProcAddress, (const char *name, void **ret, int version, uint64_t flags)) \
-	F(cuGetProcAddress_v2, (const char *name, void **ret, int version, uint64_t flags, int *status))
-
 static struct {
 #define FIELD(name, params) CUresult (*name) params;
-	MORE(FIELD)
+	TEST_CU_FUNCTIONS(FIELD)
 #undef FIELD
 	test_cuda_counts_fn *counts;
 } more;
@@ -110,7 +54,7 @@ static void open_driver(const char *words)
 	ADSM_CU_FUNCTIONS(FIND, FIND)
 #undef FIND
 #define FIND(name, params) CHECK((*(void **)&more.name = dlsym(driver, #name)));
-	MORE(FIND)
+	TEST_CU_FUNCTIONS(FIND)
 #undef FIND
 	CHECK((*(void **)&more.counts = dlsym(driver, "test_cuda_counts")));
 }

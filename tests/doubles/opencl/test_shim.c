@@ -14,14 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../check.h"
 #include "opencl/cl.h"
-
-#define CHECK(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-		_exit(1); \
-	} \
-} while (0)
 
 #define SIZE 4096u
 #define N_COMMANDS 32u

@@ -10,16 +10,10 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "../../check.h"
 #include "observe/observe.h"
 #include "base/os.h"
 #include "observe/trace.h"
-
-#define CHECK(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "rings: line %d: %s\n", __LINE__, #x); \
-		return 1; \
-	} \
-} while (0)
 
 static atomic_uint n_io, n_kernels, n_wait, n_handled;
 

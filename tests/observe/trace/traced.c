@@ -16,12 +16,8 @@
 
 #define PAGE 4096
 
-#define CHECK(x) do { \
-	if (!(x)) { \
-		fprintf(stderr, "traced: line %d: %s (%s; errno %d)\n", __LINE__, #x, adsmLastError(), errno); \
-		exit(1); \
-	} \
-} while (0)
+#define CHECK_MORE adsmLastError()
+#include "../../check.h"
 
 static adsmModule *module;
 static adsmKernel *increment;

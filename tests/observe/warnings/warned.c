@@ -7,34 +7,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#define CHECK_MORE adsmLastError()
+#include "../../check.h"
+
 #define PAGE ((size_t)4096)		/* a block */
 
 static const adsmDim one = { 1, 1, 1 };
 static adsmKernel *nothing;
 
-static void check(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s: %s\n", what, adsmLastError());
-	exit(1);
-}
-
-#define CHECK(error) check(!(error), #error)
-
 static char *make(size_t size, const char *name)
 {
 	char *p = adsmAlloc(size);
 
-	check(p, "adsmAlloc");
-	CHECK(adsmSetName(p, name));
+	CHECK(p);
+	CHECK_OK(adsmSetName(p, name));
 	return p;
 }
 
 static void call(adsmArg arg)
 {
-	CHECK(adsmCallArgs(nothing, one, one, &arg, 1));
-	CHECK(adsmSync());
+	CHECK_OK(adsmCallArgs(nothing, one, one, &arg, 1));
+	CHECK_OK(adsmSync());
 }
 
 static void write_blocks(volatile char *p, size_t first, size_t n)
@@ -121,7 +114,7 @@ static void run_shutdown(void)
 	char *p = make(PAGE, "sum");
 
 	fetch(p, 3);
-	CHECK(adsmFree(p));
+	CHECK_OK(adsmFree(p));
 	nothing = NULL;
 }
 
@@ -133,7 +126,7 @@ static void run_background(void)
 	write_blocks(make(8 * PAGE, "grid"), 0, 6);
 	do {
 		usleep(1000);
-		CHECK(adsmStatsGet(&stats, sizeof(stats)));
+		CHECK_OK(adsmStatsGet(&stats, sizeof(stats)));
 	} while (stats.h2d_transfers < 4);
 }
 
@@ -160,15 +153,15 @@ int main(int argc, char **argv)
 {
 	adsmModule *module = adsmModuleLoad(argc == 3 ? argv[2] : "");
 
-	check(module, "adsmModuleLoad");
+	CHECK(module);
 	nothing = adsmKernelGet(module, "nothing");
-	check(nothing, "adsmKernelGet");
+	CHECK(nothing);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
 		if (!strcmp(argv[1], programs[i].name)) {
 			programs[i].run();
 			if (!nothing) {
-				CHECK(adsmModuleUnload(module));
-				CHECK(adsmShutdown());
+				CHECK_OK(adsmModuleUnload(module));
+				CHECK_OK(adsmShutdown());
 			}
 			return 0;
 		}

@@ -117,11 +117,11 @@ static bool launch(struct call *call)
 		error = adsmCallArgs(call->handle, grid, block, call->args, call->n_args);
 	while (error && error != -EBUSY && !(mixed && error == -EINVAL) && again(error, &tries, __LINE__));
 	if (mixed) {
-		CHECK_IS(error, -EINVAL);
+		CHECK_EQ(error, -EINVAL);
 		return false;
 	}
 	if (must)
-		CHECK_IS(error, -EBUSY);
+		CHECK_EQ(error, -EBUSY);
 	if (error) {
 		note("refused", NULL, (unsigned)-error);
 		if (!may && !must)
@@ -404,14 +404,14 @@ void device_life(void)
 	d->shadow = calloc(1, d->size);
 	if (!d->p || !d->shadow)
 		FAIL("no device memory: %s", adsmLastError());
-	CHECK_IS(adsmDeviceFill(d->p, 0, d->size), 0);
+	CHECK_EQ(adsmDeviceFill(d->p, 0, d->size), 0);
 }
 
 void end_device_memory(void)
 {
 	for (int i = 0; i < DEVICE_MAX; i++)
 		if (me->device[i].p) {
-			CHECK_IS(adsmDeviceFree(me->device[i].p), 0);
+			CHECK_EQ(adsmDeviceFree(me->device[i].p), 0);
 			free(me->device[i].shadow);
 			me->device[i].p = NULL;
 		}
@@ -432,21 +432,21 @@ void device_copy(void)
 	switch (how) {
 	case 0:
 		memcpy(d->shadow + at, s.shadow, size);
-		CHECK_IS(adsmCopyToDevice(d->p + at, s.p, size), 0);
+		CHECK_EQ(adsmCopyToDevice(d->p + at, s.p, size), 0);
 		break;
 	case 1:
 		memcpy(s.shadow, d->shadow + at, size);
-		CHECK_IS(adsmCopyToHost(s.p, d->p + at, size), 0);
+		CHECK_EQ(adsmCopyToHost(s.p, d->p + at, size), 0);
 		break;
 	case 2:
 		if (d == other || size > other->size)
 			return;
 		memcpy(d->shadow + at, other->shadow, size);
-		CHECK_IS(adsmCopyDevice(d->p + at, other->p, size), 0);
+		CHECK_EQ(adsmCopyDevice(d->p + at, other->p, size), 0);
 		break;
 	case 3:
 		memset(d->shadow + at, (int)size, size);
-		CHECK_IS(adsmDeviceFill(d->p + at, (int)size, size), 0);
+		CHECK_EQ(adsmDeviceFill(d->p + at, (int)size, size), 0);
 		break;
 	}
 }
@@ -466,10 +466,10 @@ void device_async(void)
 	note("async copies", NULL, (unsigned)size);
 	make_bytes(buffer, size, draw_from(&me->state));
 	memcpy(d->shadow, buffer, size);
-	CHECK_IS(adsmCopyToDeviceAsync(d->p, buffer, size, &there), 0);
-	CHECK_IS(adsmCopyToHostAsync(expected, d->p, size, &back), 0);
-	CHECK_IS(adsmEventWait(back), 0);
-	CHECK_IS(adsmEventWait(there), 0);
+	CHECK_EQ(adsmCopyToDeviceAsync(d->p, buffer, size, &there), 0);
+	CHECK_EQ(adsmCopyToHostAsync(expected, d->p, size, &back), 0);
+	CHECK_EQ(adsmEventWait(back), 0);
+	CHECK_EQ(adsmEventWait(there), 0);
 	if (memcmp(expected, nowhere.shadow, size))
 		FAIL("asynchronous copies of %zu bytes brought others", size);
 }

@@ -110,19 +110,19 @@ static void input(const char *what, enum channel channel)
 
 	make_bytes(buffer, sent, draw_from(&me->state));
 	if (channel == CHANNEL_FILE) {
-		CHECK_IS(pwrite(me->in[channel], buffer, sent, at), sent);
+		CHECK_EQ(pwrite(me->in[channel], buffer, sent, at), sent);
 		CHECK(!ftruncate(me->in[channel], at + (off_t)sent) && lseek(me->in[channel], at, SEEK_SET) == at);
 	} else {
-		CHECK_IS(write(me->out[channel], buffer, sent), sent);
+		CHECK_EQ(write(me->out[channel], buffer, sent), sent);
 	}
 	if (channel >= CHANNEL_STREAM && !draw(4)) {
 		const size_t seen = sent < spots[0].size ? sent : spots[0].size;
 
-		CHECK_IS(recv(me->in[channel], spots[0].p, spots[0].size, MSG_PEEK), seen);
+		CHECK_EQ(recv(me->in[channel], spots[0].p, spots[0].size, MSG_PEEK), seen);
 		deliver(spots, seen);
 	}
 	got = read_somehow(channel, call, vector, n, at);
-	CHECK_IS(got, want);
+	CHECK_EQ(got, want);
 	deliver(spots, want);
 	same_private(spots, n);
 	/* The rest must not come next time. */
@@ -144,7 +144,7 @@ static void output(const char *what, enum channel channel)
 	size_t done = 0;
 
 	CHECK(channel != CHANNEL_FILE || lseek(me->out[channel], at, SEEK_SET) == at);
-	CHECK_IS(write_somehow(channel, call, vector, n, at), total);
+	CHECK_EQ(write_somehow(channel, call, vector, n, at), total);
 	while (done < total) {
 		const ssize_t got = channel == CHANNEL_FILE ?
 			pread(me->out[channel], buffer + done, total - done, at + (off_t)done) :
@@ -178,12 +178,12 @@ void stdio_in(void)
 
 	note("fread", &s, (unsigned)sent);
 	make_bytes(buffer, sent, draw_from(&me->state));
-	CHECK_IS(pwrite(me->out[CHANNEL_FILE], buffer, sent, 0), sent);
+	CHECK_EQ(pwrite(me->out[CHANNEL_FILE], buffer, sent, 0), sent);
 	CHECK(!ftruncate(me->out[CHANNEL_FILE], (off_t)sent));
 	stream = fopen(me->path, "r");
 	CHECK(stream);
-	CHECK_IS(fread(s.p, 1, s.size, stream), sent);
-	CHECK_IS(!!feof(stream), sent < s.size);
+	CHECK_EQ(fread(s.p, 1, s.size, stream), sent);
+	CHECK_EQ(!!feof(stream), sent < s.size);
 	CHECK(!fclose(stream));
 	deliver(&s, sent);
 }
@@ -195,9 +195,9 @@ void stdio_out(void)
 
 	note("fwrite", &s, 0);
 	CHECK(stream);
-	CHECK_IS(fwrite(s.p, 1, s.size, stream), s.size);
+	CHECK_EQ(fwrite(s.p, 1, s.size, stream), s.size);
 	CHECK(!fclose(stream));
-	CHECK_IS(pread(me->in[CHANNEL_FILE], buffer, s.size, 0), s.size);
+	CHECK_EQ(pread(me->in[CHANNEL_FILE], buffer, s.size, 0), s.size);
 	same(&s, buffer, s.shadow, s.size);
 }
 
@@ -238,7 +238,7 @@ void random_in(void)
 	const struct spot s = any_spot(256);
 
 	note("getrandom", &s, 0);
-	CHECK_IS(getrandom(s.p, s.size, 0), s.size);
+	CHECK_EQ(getrandom(s.p, s.size, 0), s.size);
 	for (size_t i = 0; i < s.size; i++)
 		s.shadow[i] = s.p[i];
 }
@@ -291,7 +291,7 @@ void late_in(void)
 	const struct request request = { me->out[CHANNEL_PIPE], draw(s.size) + 1, draw_from(&me->state) };
 
 	note("late input", &s, (unsigned)request.size);
-	CHECK_IS(write(requests[1], &request, sizeof(request)), sizeof(request));
+	CHECK_EQ(write(requests[1], &request, sizeof(request)), sizeof(request));
 	read_late(&s, request.size, request.seed);
 }
 
@@ -309,7 +309,7 @@ void *feed(void *data)
 
 			nanosleep(&pause, NULL);
 			n = draw_from(&state) % 3 ? draw_from(&state) % (request.size - done) + 1 : request.size - done;
-			CHECK_IS(write(request.fd, bytes + done, n), n);
+			CHECK_EQ(write(request.fd, bytes + done, n), n);
 		}
 	}
 	return NULL;

@@ -415,7 +415,7 @@ static void unhold(struct object *object)
 
 	note("unhold", &s, 0);
 	CHECK(adsmUnhold(object->p, object->size + 1) == -EINVAL);
-	CHECK_IS(adsmUnhold(s.p, s.size), 0);
+	CHECK_EQ(adsmUnhold(s.p, s.size), 0);
 	object->held_size = 0;
 }
 
@@ -427,7 +427,7 @@ void end_thing(void)
 	if (!object || draw(2))
 		return;
 	if (object->held_size) {
-		CHECK_IS(adsmFree(object->p), -EBUSY);
+		CHECK_EQ(adsmFree(object->p), -EBUSY);
 		unhold(object);
 	}
 	all = whole(object);
@@ -498,17 +498,17 @@ void hold_raw(void)
 	note("raw call on held", &s, access);
 	REPEAT(adsmHold(s.p, s.size, (int)access));
 	if (access == ADSM_ACCESS_IN) {
-		CHECK_IS(syscall(SYS_pwrite64, fd, s.p, s.size, 0L), s.size);
-		CHECK_IS(pread(fd, buffer, s.size, 0), s.size);
+		CHECK_EQ(syscall(SYS_pwrite64, fd, s.p, s.size, 0L), s.size);
+		CHECK_EQ(pread(fd, buffer, s.size, 0), s.size);
 		same(&s, buffer, s.shadow, s.size);
 	} else {
 		make_bytes(buffer, s.size, draw_from(&me->state));
-		CHECK_IS(pwrite(fd, buffer, s.size, 0), s.size);
+		CHECK_EQ(pwrite(fd, buffer, s.size, 0), s.size);
 		if (access == ADSM_ACCESS_INOUT)
 			size = draw(s.size) + 1;
 		CHECK(!ftruncate(fd, (off_t)size) && lseek(fd, 0, SEEK_SET) == 0);
-		CHECK_IS(draw(2) ? syscall(SYS_read, fd, s.p, s.size) : syscall(SYS_readv, fd, &vector, 1), size);
+		CHECK_EQ(draw(2) ? syscall(SYS_read, fd, s.p, s.size) : syscall(SYS_readv, fd, &vector, 1), size);
 		memcpy(s.shadow, buffer, size);
 	}
-	CHECK_IS(adsmUnhold(s.p, s.size), 0);
+	CHECK_EQ(adsmUnhold(s.p, s.size), 0);
 }

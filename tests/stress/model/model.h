@@ -132,15 +132,8 @@ _Noreturn void fail_byte(const struct object *object, size_t at, unsigned got, u
 bool again(int error, unsigned *tries, int line);
 
 #define FAIL(...) fail(__LINE__, __VA_ARGS__)
-#define CHECK(x) do { \
-	if (!(x)) \
-		FAIL("%s", #x); \
-} while (0)
-#define CHECK_IS(got, want) do { \
-	const long got_ = (long)(got), want_ = (long)(want); \
-	if (got_ != want_) \
-		FAIL("%s is %ld, not %ld", #got, got_, want_); \
-} while (0)
+#include "../../check.h"
+
 /* Where operations of the backend fail, calls are made again. */
 #define REPEAT(call) do { \
 	unsigned tries_ = 0; \

@@ -124,5 +124,5 @@ void fork_child(void)
 	while (waitpid(child, &status, 0) < 0)
 		CHECK(errno == EINTR);
 	CHECK(WIFEXITED(status));
-	CHECK_IS(WEXITSTATUS(status), how == 2 ? 0 : 7);
+	CHECK_EQ(WEXITSTATUS(status), how == 2 ? 0 : 7);
 }

@@ -315,7 +315,7 @@ static void work_for_all(void)
 		look_at_all();
 	for (unsigned t = 0; t < round_is.n_workers; t++) {
 		make_bytes(buffer, workers[t].late_size, workers[t].late_seed);
-		CHECK_IS(write(workers[t].out[CHANNEL_PIPE], buffer, workers[t].late_size), workers[t].late_size);
+		CHECK_EQ(write(workers[t].out[CHANNEL_PIPE], buffer, workers[t].late_size), workers[t].late_size);
 	}
 	if (!late && !draw(6)) {
 		const unsigned i = (unsigned)draw(round_is.n_shared);
@@ -450,7 +450,7 @@ static void run_cycle(uint64_t seed)
 	for (unsigned w = 0; w < round_is.n_workers; w++)
 		CHECK(!pthread_join(workers[w].thread, NULL));
 	stop_signals();
-	CHECK_IS(write(requests[1], &no_more, sizeof(no_more)), sizeof(no_more));
+	CHECK_EQ(write(requests[1], &no_more, sizeof(no_more)), sizeof(no_more));
 	CHECK(!pthread_join(feeder, NULL) && !close(requests[0]) && !close(requests[1]));
 	for (unsigned i = 0; i < round_is.n_shared; i++)
 		free_object(&shared[i]);
