@@ -122,5 +122,5 @@ int adsm_native_kernel_free(const struct adsm_native_api *api, adsmKernel *kerne
 		return error;
 	if (!adsm_kernel_is_live(kernel) || !kernel->module->only || kernel->module->internal)
 		return adsm_fail(-EINVAL, "%p is no kernel that %sKernel() gave", (void *)kernel, api->prefix);
-	return adsmModuleUnload(kernel->module);
+	return adsm_module_unload(kernel->module);
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "run/enter.h"
 #include "run/gather.h"
+#include "run/wait.h"
 
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
 static adsmModule *modules;
@@ -180,7 +181,7 @@ static adsmModule **find(const adsmModule *module)
 	return at;
 }
 
-int adsm_module_destroy(adsmModule *module)
+static int destroy(adsmModule *module)
 {
 	adsmModule **at;
 
@@ -398,7 +399,8 @@ bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start)
 
 /* ---- assignments of objects */
 
-void adsm_unassign_module(adsmModule *module)
+/* Take the assignments of a module's kernels away. */
+static void unassign_all(adsmModule *module)
 {
 	uintptr_t start;
 
@@ -416,6 +418,13 @@ void adsm_unassign_module(adsmModule *module)
 		adsm_gather_close(object->home);
 		adsm_home_unlock(object->home, &old);
 	}
+}
+
+int adsm_module_unload(adsmModule *module)
+{
+	adsm_quiesce();
+	unassign_all(module);
+	return destroy(module);
 }
 
 int adsm_assign(void *p, adsmKernel *kernel, int access)

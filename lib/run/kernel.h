@@ -41,8 +41,8 @@ int adsm_module_adopt(struct adsm_home *home, void *handle, adsmModule **ret_mod
 int adsm_kernel_nothing(struct adsm_home *home, adsmKernel **ret_kernel);
 /* Before the devices are closed: free the library's own modules. */
 void adsm_modules_end(void);
-/* Every call of its kernels has ended, their assignments are gone. -EINVAL when it is no live module. */
-int adsm_module_destroy(adsmModule *module);
+/* Waits for the calls of every device; assignments of its kernels go with it. -EINVAL when it is no live module. */
+int adsm_module_unload(adsmModule *module);
 bool adsm_module_is_live(const adsmModule *module);
 size_t adsm_modules_alive(void);
 
@@ -62,7 +62,5 @@ bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start);
 
 /* adsmAssign(): @kernel NULL: no kernel's any more. */
 int adsm_assign(void *p, adsmKernel *kernel, int access);
-/* Take the assignments of a module's kernels away: before it goes. */
-void adsm_unassign_module(adsmModule *module);
 
 #endif

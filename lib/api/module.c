@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* module.c - the public functions for modules, kernels and calls. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "run/call.h"
+#include "run/kernel.h"
+#include "run/sync.h"
+#include "start/homes.h"
+#include "start/start.h"
+
+/*
+ * The sentence with which this thread was given NULL for a module or kernel. Whoever passes that on without a look is
+ * told the same: what went wrong is that.
+ */
+static _Thread_local unsigned n_said_null;
+
+static void *no_handle(int error)
+{
+	n_said_null = adsm_n_said();
+	errno = -error;
+	return NULL;
+}
+
+static bool has_said_why_null(const void *handle)
+{
+	return !handle && n_said_null && n_said_null == adsm_n_said();
+}
+
+static int read_file(const char *name, void **ret_image, size_t *ret_size)
+{
+	struct stat status;
+	char *image;
+	size_t at = 0;
+	int fd = open(name, O_RDONLY | O_CLOEXEC), error = 0;
+
+	if (fd < 0)
+		return adsm_fail(-errno, "kernel module %s: %s", name, strerrordesc_np(errno));
+	if (fstat(fd, &status))
+		error = -errno;
+	else if (!S_ISREG(status.st_mode))
+		error = -ENOEXEC;
+	if (error) {
+		close(fd);
+		return adsm_fail(error, "kernel module %s: not a file that can be read", name);
+	}
+	image = malloc((size_t)status.st_size + 1);
+	while (image && at < (size_t)status.st_size) {
+		ssize_t n = read(fd, image + at, (size_t)status.st_size - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		at += (size_t)n;
+	}
+	close(fd);
+	if (!image)
+		return adsm_fail(-ENOMEM, "kernel module %s: out of memory", name);
+	*ret_image = image;
+	*ret_size = at;
+	return 0;
+}
+
+/* Without the NUL bytes at its end, which a string in C has. */
+static size_t text_size(const char *text, size_t size)
+{
+	while (size > 1 && !text[size - 1])
+		size--;
+	return size;
+}
+
+/* What an image is: text has no bytes that are 0. Never a driver's binary: drivers do not survive what is none. */
+static int kind_of(const void *image, size_t size)
+{
+	static const uint32_t spirv = 0x07230203;
+
+	if (size >= sizeof(spirv) && !memcmp(image, &spirv, sizeof(spirv)))
+		return ADSM_MODULE_SPIRV;
+	if ((size >= SELFMAG && !memcmp(image, ELFMAG, SELFMAG)) ||
+	    memchr(image, '\0', text_size(image, size)))
+		return ADSM_MODULE_ADSM;
+	return ADSM_MODULE_SOURCE;
+}
+
+static int load_with(const void *data, size_t size, const adsmModuleOptions *options, adsmModule **ret_module)
+{
+	static const enum adsm_image_kind kinds[] = {
+		[ADSM_MODULE_ADSM] = ADSM_IMAGE_MODULE, [ADSM_MODULE_SOURCE] = ADSM_IMAGE_SOURCE,
+		[ADSM_MODULE_SPIRV] = ADSM_IMAGE_SPIRV, [ADSM_MODULE_BINARY] = ADSM_IMAGE_BINARY,
+	};
+	struct adsm_image image = { .data = data, .size = size, .text = "", .options = "" };
+	int kind = ADSM_MODULE_AUTO, device = ADSM_DEVICE_CURRENT, error;
+	struct adsm_home *home;
+
+	if (options) {
+		if (options->struct_size != sizeof(*options))
+			return adsm_fail(-EINVAL, "adsmModuleOptions: set struct_size to sizeof(adsmModuleOptions)");
+		if (options->kind < ADSM_MODULE_AUTO || options->kind > ADSM_MODULE_BINARY)
+			return adsm_fail(-EINVAL, "adsmModuleOptions: kind %d is none of ADSM_MODULE_*", options->kind);
+		kind = options->kind;
+		device = options->device;
+		if (options->build_options)
+			image.options = options->build_options;
+	}
+	error = adsm_home_get(device, &home);
+	if (error)
+		return error;
+	if (kind == ADSM_MODULE_AUTO)
+		kind = size ? kind_of(data, size) : ADSM_MODULE_ADSM;
+	if (kind == ADSM_MODULE_SOURCE)
+		image.size = text_size(data, size);
+	image.kind = kinds[kind];
+	return adsm_module_create(&image, home, ret_module);
+}
+
+static adsmModule *load(const void *image, size_t size, const adsmModuleOptions *options)
+{
+	adsmModule *module;
+	int error = load_with(image, size, options, &module);
+
+	return error ? no_handle(error) : module;
+}
+
+adsmModule *adsmModuleLoad(const char *file)
+{
+	ADSM_UNCANCELLED;
+	adsmModule *module;
+	void *image = NULL;
+	size_t size = 0;
+	int error = adsm_start();
+
+	if (!error && !file)
+		error = adsm_fail(-EINVAL, "adsmModuleLoad() takes a file name");
+	if (!error)
+		error = read_file(file, &image, &size);
+	if (error)
+		return no_handle(error);
+	module = load(image, size, NULL);
+	error = errno;
+	free(image);
+	errno = error;
+	return module;
+}
+
+adsmModule *adsmModuleLoadMemory(const void *image, size_t size)
+{
+	int error = adsm_start();
+
+	if (!error && !image)
+		error = adsm_fail(-EINVAL, "adsmModuleLoadMemory() takes an image");
+	return error ? no_handle(error) : load(image, size, NULL);
+}
+
+adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options)
+{
+	int error = adsm_start();
+
+	if (!error && !image)
+		error = adsm_fail(-EINVAL, "adsmModuleLoadWith() takes an image");
+	return error ? no_handle(error) : load(image, size, options);
+}
+
+int adsmModuleUnload(adsmModule *module)
+{
+	int error = module ? adsm_start() : 0;
+
+	return error || !module ? error : adsm_module_unload(module);
+}
+
+adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
+{
+	char names[512];
+	adsmKernel *kernel;
+	size_t at = 0;
+	int error = adsm_start();
+
+	if (!error && has_said_why_null(module))
+		return no_handle(-EINVAL);
+	if (!error && (!name || !adsm_module_is_live(module)))
+		error = adsm_fail(-EINVAL, "adsmKernelGet() takes a loaded module and a name");
+	if (error)
+		return no_handle(error);
+	kernel = adsm_kernel_find(module, name);
+	if (kernel)
+		return kernel;
+	names[0] = '\0';
+	for (size_t i = 0; i < module->info->n_kernels && at < sizeof(names); i++)
+		at += (size_t)adsm_format(names + at, sizeof(names) - at, "%s%s", i ? ", " : "",
+					  module->info->kernels[i].name);
+	return no_handle(adsm_fail(-ENOENT, "no kernel '%s' in this module; it has: %s", name, names));
+}
+
+int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)
+{
+	int error = adsm_start();
+
+	if (!error && has_said_why_null(kernel))
+		return -EINVAL;
+	return error ? error : adsm_call(kernel, grid, block, args, n, __builtin_return_address(0));
+}
+
+int adsmSync(void)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_sync(__builtin_return_address(0));
+}
+
+int adsmAssign(void *p, adsmKernel *kernel, int access)
+{
+	int error = adsm_start();
+
+	return error ? error : adsm_assign(p, kernel, access);
+}
