@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmrun.c - start a program with the library preloaded and its options checked; wait for it, and end as it did. */
-#include "adsmrun.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +15,9 @@
 #include <unistd.h>
 
 #include "adsm.h"
+#include "adsmrun_elf.h"
+#include "adsmrun_files.h"
+#include "adsmrun_say.h"
 #include "base/log.h"
 #include "observe/options.h"
 #include "start/options.h"
@@ -43,17 +43,6 @@ static const char usage[] =
 	"125: adsmrun failed, 126: the program cannot be run, or not with a library preloaded, 127: there is no such\n"
 	"program.\n"
 	"\n";
-
-void complain(const char *format, ...)
-{
-	va_list list;
-
-	fputs("adsmrun: ", stderr);
-	va_start(list, format);
-	vfprintf(stderr, format, list);
-	va_end(list);
-	fputc('\n', stderr);
-}
 
 /* ---- options */
 

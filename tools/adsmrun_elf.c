@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "adsmrun.h"
+#include "adsmrun_say.h"
+#include "adsmrun_elf.h"
 
 #define SCRIPTS_MAX 5		/* interpreters that are scripts; as the kernel has it */
 

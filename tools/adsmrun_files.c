@@ -16,9 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "adsmrun.h"
-#include "observe/options.h"
+#include "adsmrun_files.h"
+#include "adsmrun_say.h"
 #include "base/output.h"
+#include "observe/options.h"
 
 #define TAIL_SIZE ((off_t)65536)	/* of a trace: the end of a last line lies in that */
 

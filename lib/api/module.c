@@ -14,7 +14,6 @@
 #include "run/call.h"
 #include "run/kernel.h"
 #include "run/sync.h"
-#include "start/homes.h"
 #include "start/start.h"
 
 /*

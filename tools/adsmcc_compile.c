@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* adsmcc_compile.c - the text goes to the C compiler, and to CUDA's: a module. */
+#include "adsmcc_compile.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NVCC "CUDA compiler"
+
+extern char **environ;
+
+static volatile sig_atomic_t caught_signal;
+static volatile pid_t child;
+
+static void on_signal(int sig)
+{
+	caught_signal = sig;
+	if (child)
+		kill(child, sig);
+}
+
+/*
+ * Run @argv with @input as its standard input. @ret_output: what it writes to its standard output; NULL: that is ours.
+ * @what it is, and how to choose another, for messages. Returns its exit status.
+ */
+static int run(char *const *argv, const struct text *input, struct text *ret_output, const char *what)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	const struct sigaction action = { .sa_handler = on_signal };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t block, old;
+	pid_t pid;
+	int status, error;
+	int fd = memfd_create("adsmcc", MFD_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	int out = ret_output ? memfd_create("adsmcc", MFD_CLOEXEC) : STDOUT_FILENO;
+
+	if (!file || out < 0 || fwrite(input->bytes, 1, input->size, file) != input->size || fflush(file) ||
+	    lseek(fd, 0, SEEK_SET)) {
+		fprintf(stderr, "adsmcc: cannot pass the source to %s: %s\n", argv[0], strerror(errno));
+		return 1;
+	}
+
+	/* What ends us ends the compiler, and then we clean up. */
+	sigemptyset(&block);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(&block, signals[i]);
+	sigprocmask(SIG_BLOCK, &block, &old);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		struct sigaction current;
+
+		if (!sigaction(signals[i], NULL, &current) && current.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, fd, 0);
+	if (ret_output)
+		posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &old);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	error = posix_spawnp(&pid, argv[0], &files, &attr, argv, environ);
+	if (!error)
+		child = pid;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (error) {
+		fprintf(stderr, "adsmcc: cannot run the %s '%s': %s (choose one with %s)\n", what, argv[0],
+			strerror(error), strcmp(what, NVCC) ? "--cc or CC" : "--nvcc or NVCC");
+		return 1;
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			die("waitpid: %s", strerror(errno));
+	child = 0;
+	if (WIFSIGNALED(status)) {
+		if (!caught_signal)
+			fprintf(stderr, "adsmcc: %s: %s\n", argv[0], strsignal(WTERMSIG(status)));
+		return 128 + WTERMSIG(status);
+	}
+	if (ret_output && !read_file(format_string("/proc/self/fd/%d", out), ret_output))
+		die("%s: %s", argv[0], strerror(errno));
+	return WEXITSTATUS(status);
+}
+
+/* What a signal ended is gone, and so are we. */
+static void end_if_caught(void)
+{
+	if (caught_signal) {
+		signal(caught_signal, SIG_DFL);
+		raise(caught_signal);
+	}
+}
+
+/* The bytes of @text and a NUL, as an array in section @name. */
+static void add_section(struct text *source, const char *name, const struct text *text)
+{
+	text_print(source, "#line 1 \"%s\"\nstatic const unsigned char %s_[] "
+		   "__attribute__((used, section(\"%s\"), aligned(1))) = {\n", name, name, name);
+	for (size_t i = 0; i < text->size; i++)
+		text_print(source, "%u,%s", (unsigned char)text->bytes[i], i % 32 == 31 ? "\n" : "");
+	text_print(source, "0};\n");
+}
+
+/* ---- PTX --------------------------------------------------------------------------------- */
+
+const char *find_nvcc(void)
+{
+	const char *toolkit = getenv("CUDA_PATH"), *named = getenv("NVCC"), *path = getenv("PATH");
+	char *folder, *rest = format_string("%s:%s/bin:/usr/local/cuda/bin", path ? path : "", toolkit ? toolkit : "");
+
+	if (named && *named)
+		return named;
+	while ((folder = strsep(&rest, ":"))) {
+		char *nvcc = format_string("%s/nvcc", folder);
+
+		if (*folder && !access(nvcc, X_OK))
+			return nvcc;
+	}
+	die("--ptx needs nvcc, a part of the CUDA toolkit, which was not found (choose one with --nvcc or NVCC)");
+}
+
+/* As old as can be, so that all devices take it: compute_75, or the lowest there is. */
+static const char *choose_architecture(const char *nvcc)
+{
+	char *const argv[] = { (char *)nvcc, "--list-gpu-arch", NULL };
+	const struct text nothing = { "", 0, 0 };
+	struct text list = { 0 };
+	char *line, *rest;
+	int lowest = 0;
+
+	if (run(argv, &nothing, &list, NVCC))
+		return "compute_75";
+	for (rest = list.bytes; (line = strsep(&rest, "\n")); ) {
+		const int number = starts(line, "compute_") ? atoi(line + strlen("compute_")) : 0;
+
+		if (number >= 75 && (!lowest || number < lowest))
+			lowest = number;
+	}
+	return format_string("compute_%d", lowest ? lowest : 75);
+}
+
+/* Add what nvcc makes of @text to the module's @source; it works in @dir. Returns its exit status. */
+static int add_ptx(struct text *source, const struct text *text, const char *nvcc, const char *architecture,
+		   const char *dir)
+{
+	const struct text nothing = { "", 0, 0 };
+	char *input = format_string("%s/text.cu", dir), *output = format_string("%s/text.ptx", dir);
+	struct list argv = { 0 };
+	struct text ptx;
+	int status;
+
+	if (!*architecture)
+		architecture = choose_architecture(nvcc);
+	list_add(&argv, nvcc);
+	list_add(&argv, "-x");
+	list_add(&argv, "cu");
+	list_add(&argv, "--ptx");
+	list_add(&argv, "--fmad=false");	/* the same numbers, as above */
+	list_add(&argv, "-Wno-deprecated-gpu-targets");
+	list_add(&argv, format_string("-arch=%s", architecture));
+	list_add(&argv, "-o");
+	list_add(&argv, output);
+	list_add(&argv, input);
+	list_add(&argv, NULL);
+	write_text(text, input);
+	status = run((char *const *)argv.items, &nothing, NULL, NVCC);
+	if (status)
+		fprintf(stderr, "adsmcc: --ptx: %s made no PTX\n", nvcc);
+	else if (read_file(output, &ptx))
+		add_section(source, "adsm_ptx", &ptx);
+	else
+		die("%s: %s", output, strerror(errno));
+	unlink(input);
+	unlink(output);
+	return status;
+}
+
+int compile(const char *compiler, const struct list *options, const struct text *text, const char *nvcc,
+	    const char *architecture, const char *output)
+{
+	static const char *const fixed[] = {
+		/*
+		 * Nobody looks at errno or at the floating-point exception flags of a kernel, and conditional
+		 * code can only be vectorised without them. No contraction: a kernel gives the same numbers
+		 * with each compiler and on each CPU, whether that has fused multiply-add or not.
+		 */
+		"-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fPIC",
+		"-fvisibility=hidden",
+	};
+	struct list argv = { 0 };
+	struct text source = { 0 };
+	char *word, *rest = format_string("%s", compiler);
+	char *dir = format_string("%s.XXXXXX", output), *module;
+	int status;
+
+	while ((word = strsep(&rest, " ")))
+		if (*word)
+			list_add(&argv, word);
+	if (!argv.n)
+		die("--cc or CC names no compiler");
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		list_add(&argv, fixed[i]);
+	for (size_t i = 0; i < options->n; i++)
+		list_add(&argv, options->items[i]);
+	if (!mkdtemp(dir))
+		die("%s: %s", output, strerror(errno));
+	module = format_string("%s/module", dir);
+	list_add(&argv, "-shared");
+	list_add(&argv, "-o");
+	list_add(&argv, module);
+	list_add(&argv, "-xc");
+	list_add(&argv, "-");
+	list_add(&argv, "-xnone");
+	list_add(&argv, "-lm");
+	list_add(&argv, NULL);
+
+	text_add(&source, text->bytes, text->size);
+	add_section(&source, "adsm_text", text);
+	status = nvcc ? add_ptx(&source, text, nvcc, architecture, dir) : 0;
+	if (!status && !caught_signal)
+		status = run((char *const *)argv.items, &source, NULL, "C compiler");
+	if (!status && !caught_signal && rename(module, output)) {
+		fprintf(stderr, "adsmcc: %s: %s\n", output, strerror(errno));
+		status = 1;
+	}
+	unlink(module);
+	rmdir(dir);
+	end_if_caught();
+	return status;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* adsmcc_flatten.c - a source file and what it includes become one text without includes. */
+#include "adsmcc_flatten.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "adsmcc_text.h"
+
+const char *kernel_header;
+struct list include_dirs, inputs;
+static struct list once;		/* files not to include again */
+
+struct file {
+	const char *path;
+	const struct file *includer;
+};
+
+static void text_add_line_marker(struct text *text, int line, const char *path)
+{
+	text_print(text, "#line %d \"", line);
+	for (; *path; path++)
+		text_print(text, *path == '"' || *path == '\\' ? "\\%c" : "%c", *path);
+	text_print(text, "\"\n");
+}
+
+/* Where the line at @p ends: its newline, or the end of the text. Follows comments over it. */
+static const char *line_end(const char *p, bool *in_comment)
+{
+	char quote = 0;
+
+	for (; *p && *p != '\n'; p++) {
+		if (*in_comment) {
+			if (p[0] == '*' && p[1] == '/') {
+				*in_comment = false;
+				p++;
+			}
+		} else if (quote) {
+			if (*p == '\\' && p[1] && p[1] != '\n')
+				p++;
+			else if (*p == quote)
+				quote = 0;
+		} else if (*p == '"' || *p == '\'') {
+			quote = *p;
+		} else if (p[0] == '/' && p[1] == '/') {
+			return p + strcspn(p, "\n");
+		} else if (p[0] == '/' && p[1] == '*') {
+			*in_comment = true;
+			p++;
+		}
+	}
+	return p;
+}
+
+const char *directive(const char *p, const char *name)
+{
+	p += strspn(p, " \t");
+	if (*p++ != '#')
+		return NULL;
+	p += strspn(p, " \t");
+	if (strncmp(p, name, strlen(name)))
+		return NULL;
+	p += strlen(name);
+	return isalnum((unsigned char)*p) || *p == '_' ? NULL : p + strspn(p, " \t");
+}
+
+/* The file that "@name" means in @file, read into @ret_text; NULL where there is none. */
+static const char *find_include(const struct file *file, const char *name, struct text *ret_text)
+{
+	const char *slash = strrchr(file->path, '/');
+	char *path;
+
+	if (name[0] == '/')
+		path = format_string("%s", name);
+	else
+		path = format_string("%.*s%s", slash ? (int)(slash - file->path + 1) : 0, file->path, name);
+	if (read_file(path, ret_text))
+		return path;
+	for (size_t i = 0; i < include_dirs.n && name[0] != '/'; i++) {
+		path = format_string("%s/%s", include_dirs.items[i], name);
+		if (read_file(path, ret_text))
+			return path;
+	}
+	return NULL;
+}
+
+static void flatten(struct text *out, const struct file *file, const char *p);
+
+static void flatten_include(struct text *out, const struct file *file, int line, const char *spec)
+{
+	const int path_size = (int)strlen(file->path);
+	const char close = *spec == '<' ? '>' : '"';
+	const size_t size = *spec ? strcspn(spec + 1, close == '>' ? ">\n" : "\"\n") : 0;
+	struct file included = { NULL, file };
+	struct text text = { 0 };
+	char *name;
+
+	if ((*spec != '<' && *spec != '"') || spec[1 + size] != close) {
+		error_at(file->path, path_size, line, "#include needs \"file\" or <adsm_kernel.h>");
+		return;
+	}
+	name = format_string("%.*s", (int)size, spec + 1);
+	if (*spec == '"')
+		included.path = find_include(file, name, &text);
+	if (!included.path && !strcmp(name, "adsm_kernel.h")) {
+		included.path = kernel_header;
+		if (!read_file(kernel_header, &text))
+			die("%s: %s", kernel_header, strerror(errno));
+	}
+	if (!included.path && *spec == '<') {
+		error_at(file->path, path_size, line, "kernels run on every device and cannot use <%s>: only "
+			 "<adsm_kernel.h> and \"local\" files may be included", name);
+		return;
+	}
+	if (!included.path) {
+		error_at(file->path, path_size, line, "cannot read \"%s\": %s", name, strerror(errno));
+		return;
+	}
+	if (!list_has(&inputs, included.path))
+		list_add(&inputs, included.path);
+	/* A file that is being included already guards itself, or the C preprocessor would never end. */
+	for (const struct file *f = file; f; f = f->includer)
+		if (!strcmp(f->path, included.path))
+			return;
+	if (!list_has(&once, included.path))
+		flatten(out, &included, text.bytes);
+	if (included.path == kernel_header)
+		list_add(&once, kernel_header);
+	text_add_line_marker(out, line, file->path);
+}
+
+/* Append @p, the contents of @file, with its includes in place. */
+static void flatten(struct text *out, const struct file *file, const char *p)
+{
+	bool in_comment = false;
+	int line = 1;
+
+	/* The module says nothing of where the compiler is installed. */
+	text_add_line_marker(out, 1, file->path == kernel_header ? "adsm_kernel.h" : file->path);
+	for (; *p; line++) {
+		const bool code = !in_comment;
+		const char *end = line_end(p, &in_comment), *spec;
+
+		if (code && (spec = directive(p, "include"))) {
+			flatten_include(out, file, line, spec);
+			text_add(out, "\n", 1);
+		} else if (code && (spec = directive(p, "pragma")) && !strncmp(spec, "once", 4)) {
+			list_add(&once, file->path);
+			text_add(out, "\n", 1);
+		} else {
+			text_add(out, p, (size_t)(end - p));
+			text_add(out, "\n", 1);
+		}
+		p = *end ? end + 1 : end;
+	}
+}
+
+void flatten_file(struct text *out, const char *path, const char *contents)
+{
+	list_add(&inputs, path);
+	flatten(out, &(const struct file){ path, NULL }, contents);
+}
