@@ -14,13 +14,13 @@ static bool may_wait(CUstream stream)
 		adsm_cuda_options.events == ADSM_CUDA_EVENTS_LATE;
 }
 
-CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, CUstream stream,
+CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, CUstream stream,
 			   int (*enqueue)(void *arg), void *arg)
 {
 	int result = CUDA_SUCCESS, error;
 
 	adsm_cuda_let_functions_run(home, stream);
-	error = !n && may_wait(stream) ? adsm_foreign_launch(home, stream, enqueue, arg, &result) :
-		adsm_foreign_call(home, uses, n, stream, enqueue, arg, &result);
+	error = !n && may_wait(stream) ? adsm_driver_launch(home, stream, enqueue, arg, &result) :
+		adsm_driver_call(home, uses, n, stream, enqueue, arg, &result);
 	return error ? adsm_cuda_failure(error, stream) : result;
 }

@@ -4,10 +4,10 @@
 #define ADSM_CUDA_COMMAND_H
 
 #include "cuda/cu.h"
-#include "driver/foreign.h"
+#include "driver/driver.h"
 
-/* adsm_foreign_call() for wrappers: its result is the driver's. */
-CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, CUstream stream,
+/* adsm_driver_call() for wrappers: its result is the driver's. */
+CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, CUstream stream,
 			   int (*enqueue)(void *arg), void *arg);
 
 #endif

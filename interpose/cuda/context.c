@@ -50,15 +50,15 @@ static void end_context(CUcontext context, bool always)
 
 	if (!context)
 		return;
-	home = adsm_foreign_home_of(context);
+	home = adsm_driver_home_of(context);
 	/* Its streams end with it. */
 	if (home && !adsm_cuda_has_ended(home))
-		adsm_foreign_launched(home);
+		adsm_driver_launched(home);
 	adsm_cuda_forget_handles(context);
 	if (home)
-		adsm_foreign_give_up(home);
+		adsm_driver_give_up(home);
 	adsm_cuda_forget(context);
-	if (home && !adsm_cuda_has_ended(home) && adsm_foreign_end(home, always))
+	if (home && !adsm_cuda_has_ended(home) && adsm_driver_end(home, always))
 		adsm_cuda_ended[home->index] = adsm_life.epoch;
 }
 

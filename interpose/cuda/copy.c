@@ -26,17 +26,17 @@ struct end {
 	CUdeviceptr p;			/* the program's */
 	CUdeviceptr address;		/* for the driver */
 	bool object;
-	struct adsm_foreign_place place;
+	struct adsm_driver_place place;
 };
 
 static struct end end_of(enum side side, CUdeviceptr p)
 {
 	struct end end = { .side = side, .p = p, .address = p };
 
-	end.object = adsm_foreign_find((void *)(uintptr_t)p, &end.place);
+	end.object = adsm_driver_find((void *)(uintptr_t)p, &end.place);
 	if (end.object) {
 		end.side = DEVICE;
-		end.address = adsm_foreign_address(&end.place);
+		end.address = adsm_driver_address(&end.place);
 	}
 	return end;
 }
@@ -47,7 +47,7 @@ static bool is_ordinary(const struct end *end, size_t size)
 	unsigned type = 0, managed = 0;
 
 	if (end->object || end->side == DEVICE || !end->p)
-		return end->object && adsm_foreign_has(&end->place, size);
+		return end->object && adsm_driver_has(&end->place, size);
 	if (real_cu(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, end->p) != CUDA_SUCCESS)
 		return true;
 	real_cu(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, end->p);
@@ -67,7 +67,7 @@ struct copy {
 static inline bool copy_begin(struct copy *copy, enum side to, CUdeviceptr dst, enum side from, CUdeviceptr src,
 			      size_t size, CUstream stream)
 {
-	if (!adsm_foreign_active() || !size)
+	if (!adsm_driver_active() || !size)
 		return false;
 	copy->dst = end_of(to, dst);
 	copy->src = end_of(from, src);
@@ -82,17 +82,17 @@ static int enqueue_copy(void *arg);
 /* By the driver, one object at least; @home: that of all there are. */
 static CUresult copy_driver(struct copy *copy, struct adsm_home *home)
 {
-	struct adsm_foreign_use uses[2];
+	struct adsm_driver_use uses[2];
 	size_t n = 0;
 
 	if (copy->dst.object && copy->src.object && copy->dst.place.start == copy->src.place.start) {
-		uses[n++] = (struct adsm_foreign_use){ (void *)(uintptr_t)copy->dst.p, ADSM_ACCESS_INOUT };
+		uses[n++] = (struct adsm_driver_use){ (void *)(uintptr_t)copy->dst.p, ADSM_ACCESS_INOUT };
 	} else {
 		if (copy->dst.object)
-			uses[n++] = (struct adsm_foreign_use){ (void *)(uintptr_t)copy->dst.p,
-							       adsm_foreign_written(&copy->dst.place, copy->size) };
+			uses[n++] = (struct adsm_driver_use){ (void *)(uintptr_t)copy->dst.p,
+							       adsm_driver_written(&copy->dst.place, copy->size) };
 		if (copy->src.object)
-			uses[n++] = (struct adsm_foreign_use){ (void *)(uintptr_t)copy->src.p, ADSM_ACCESS_IN };
+			uses[n++] = (struct adsm_driver_use){ (void *)(uintptr_t)copy->src.p, ADSM_ACCESS_IN };
 	}
 	/* A stream of another context: the home cannot see its commands end, so they have when it looks. */
 	copy->wait = home != adsm_cuda_current_home();
@@ -108,9 +108,9 @@ static CUresult copy_now(struct copy *copy)
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (is_ordinary(&copy->dst, copy->size) && is_ordinary(&copy->src, copy->size)) {
-		error = adsm_foreign_copy((void *)(uintptr_t)copy->dst.p, copy->dst.object ? &copy->dst.place : NULL,
-					  (void *)(uintptr_t)copy->src.p, copy->src.object ? &copy->src.place : NULL,
-					  copy->size);
+		error = adsm_driver_copy((void *)(uintptr_t)copy->dst.p, copy->dst.object ? &copy->dst.place : NULL,
+					 (void *)(uintptr_t)copy->src.p, copy->src.object ? &copy->src.place : NULL,
+					 copy->size);
 		return error ? adsm_cuda_failure(error, copy->stream) : CUDA_SUCCESS;
 	}
 	result = copy_driver(copy, copy->dst.object ? copy->dst.place.home : copy->src.place.home);

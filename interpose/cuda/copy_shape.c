@@ -34,7 +34,7 @@ struct shaped {
 	CUstream stream;		/* of the program's; where it gave none, its default stream */
 	CUstream given;			/* for the driver: the function knows its flavour */
 	bool now;			/* returns when the bytes have moved, where the CPU's side is concerned */
-	struct adsm_foreign_use uses[2];
+	struct adsm_driver_use uses[2];
 	size_t n_uses;
 	struct adsm_home *home;
 	bool mixed;			/* objects of several homes */
@@ -63,16 +63,16 @@ static bool shaped_end(struct shaped *shaped, int *type, const void *host, CUdev
 		       unsigned access)
 {
 	CUdeviceptr p = *type == CU_MEMORYTYPE_HOST ? (uintptr_t)host : *device;
-	struct adsm_foreign_place place;
+	struct adsm_driver_place place;
 
-	if (*type == CU_MEMORYTYPE_ARRAY || !adsm_foreign_find((void *)(uintptr_t)(p + offset), &place))
+	if (*type == CU_MEMORYTYPE_ARRAY || !adsm_driver_find((void *)(uintptr_t)(p + offset), &place))
 		return false;
 	shaped->mixed |= shaped->home && shaped->home != place.home;
 	shaped->to_host |= *type == CU_MEMORYTYPE_HOST && access != ADSM_ACCESS_IN;
 	shaped->home = place.home;
-	shaped->uses[shaped->n_uses++] = (struct adsm_foreign_use){ (void *)(uintptr_t)(p + offset), access };
+	shaped->uses[shaped->n_uses++] = (struct adsm_driver_use){ (void *)(uintptr_t)(p + offset), access };
 	*type = CU_MEMORYTYPE_DEVICE;
-	*device = adsm_foreign_address(&place) - offset;
+	*device = adsm_driver_address(&place) - offset;
 	return true;
 }
 
@@ -87,9 +87,9 @@ static CUresult copy_shaped(struct shaped *shaped)
 						  "context's shared memory only"));
 	/* Both in one object: it is written. */
 	if (shaped->n_uses == 2) {
-		struct adsm_foreign_place a, b;
+		struct adsm_driver_place a, b;
 
-		if (adsm_foreign_find(shaped->uses[0].p, &a) && adsm_foreign_find(shaped->uses[1].p, &b) &&
+		if (adsm_driver_find(shaped->uses[0].p, &a) && adsm_driver_find(shaped->uses[1].p, &b) &&
 		    a.start == b.start)
 			shaped->n_uses = 1;
 	}
@@ -116,7 +116,7 @@ static bool shaped_2d(struct shaped *shaped, const CUDA_MEMCPY2D *copy)
 {
 	CUDA_MEMCPY2D *own = &shaped->copy.two;
 
-	if (!copy || !adsm_foreign_active())
+	if (!copy || !adsm_driver_active())
 		return false;
 	*own = *copy;
 	return SHAPED_ENDS(shaped, own, OFFSET_2D(own, dst), OFFSET_2D(own, src));
@@ -126,7 +126,7 @@ static bool shaped_3d(struct shaped *shaped, const CUDA_MEMCPY3D *copy)
 {
 	CUDA_MEMCPY3D *own = &shaped->copy.three;
 
-	if (!copy || !adsm_foreign_active())
+	if (!copy || !adsm_driver_active())
 		return false;
 	*own = *copy;
 	return SHAPED_ENDS(shaped, own, OFFSET_3D(own, dst), OFFSET_3D(own, src));
@@ -137,7 +137,7 @@ static bool shaped_peer(struct shaped *shaped, const CUDA_MEMCPY3D_PEER *copy)
 	CUDA_MEMCPY3D_PEER *own = &shaped->copy.peer;
 	CUcontext context = NULL;
 
-	if (!copy || !adsm_foreign_active())
+	if (!copy || !adsm_driver_active())
 		return false;
 	*own = *copy;
 	if (!SHAPED_ENDS(shaped, own, OFFSET_3D(own, dst), OFFSET_3D(own, src)))

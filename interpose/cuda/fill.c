@@ -11,7 +11,7 @@
 
 struct fill {
 	CUdeviceptr dst;		/* the program's */
-	struct adsm_foreign_place place;
+	struct adsm_driver_place place;
 	unsigned unit, value;		/* bytes of an element: 1, 2 or 4 */
 	size_t pitch, n, height;	/* n: elements, of a row; height 1: in one dimension */
 	CUstream stream;
@@ -19,22 +19,22 @@ struct fill {
 
 static inline bool fill_begin(struct fill *fill, CUdeviceptr dst)
 {
-	if (!adsm_foreign_active() || !fill->n || !fill->height)
+	if (!adsm_driver_active() || !fill->n || !fill->height)
 		return false;
 	fill->dst = dst;
-	return adsm_foreign_find((void *)(uintptr_t)dst, &fill->place);
+	return adsm_driver_find((void *)(uintptr_t)dst, &fill->place);
 }
 
 static int enqueue_fill(void *arg);
 
 static CUresult fill_ordered(struct fill *fill)
 {
-	struct adsm_foreign_use use = { (void *)(uintptr_t)fill->dst, ADSM_ACCESS_INOUT };
+	struct adsm_driver_use use = { (void *)(uintptr_t)fill->dst, ADSM_ACCESS_INOUT };
 
 	if (adsm_cuda_capturing(fill->stream))
 		return enqueue_fill(fill);
 	if (fill->height == 1)
-		use.access = adsm_foreign_written(&fill->place, fill->n * fill->unit);
+		use.access = adsm_driver_written(&fill->place, fill->n * fill->unit);
 	if (fill->place.home != adsm_cuda_current_home())
 		return adsm_cuda_result(adsm_fail(-ENOTSUP, "a fill is of the current context's shared memory only"));
 	return adsm_cuda_command(fill->place.home, &use, 1, fill->stream, enqueue_fill, fill);
@@ -46,12 +46,12 @@ static CUresult fill_now(struct fill *fill)
 	CUresult result;
 	int error;
 
-	if (fill->height > 1 || fill->unit > 1 || !adsm_foreign_has(&fill->place, fill->n))
+	if (fill->height > 1 || fill->unit > 1 || !adsm_driver_has(&fill->place, fill->n))
 		return fill_ordered(fill);
 	result = adsm_cuda_wait(fill->stream);
 	if (result != CUDA_SUCCESS)
 		return result;
-	error = adsm_foreign_fill((void *)(uintptr_t)fill->dst, &fill->place, (int)fill->value, fill->n);
+	error = adsm_driver_fill((void *)(uintptr_t)fill->dst, &fill->place, (int)fill->value, fill->n);
 	return error ? adsm_cuda_failure(error, fill->stream) : CUDA_SUCCESS;
 }
 
@@ -93,7 +93,7 @@ FILLS_2D(cuMemsetD2D32_v2, cuMemsetD2D32Async, unsigned)
 static int enqueue_fill(void *arg)
 {
 	const struct fill *f = arg;
-	CUdeviceptr dst = adsm_foreign_address(&f->place);
+	CUdeviceptr dst = adsm_driver_address(&f->place);
 	unsigned char byte = (unsigned char)f->value;
 	unsigned short half = (unsigned short)f->value;
 
@@ -131,14 +131,14 @@ static int enqueue_word(void *arg)
 
 static CUresult write_word(struct word *word, bool per_thread)
 {
-	struct adsm_foreign_use use = { (void *)(uintptr_t)word->dst, ADSM_ACCESS_INOUT };
+	struct adsm_driver_use use = { (void *)(uintptr_t)word->dst, ADSM_ACCESS_INOUT };
 	CUstream stream = adsm_cuda_stream(word->given, per_thread);
-	struct adsm_foreign_place place;
+	struct adsm_driver_place place;
 
-	if (!adsm_foreign_active() || !adsm_foreign_find(use.p, &place) || adsm_cuda_capturing(stream) ||
+	if (!adsm_driver_active() || !adsm_driver_find(use.p, &place) || adsm_cuda_capturing(stream) ||
 	    place.home != adsm_cuda_current_home())
 		return adsm_cuda_passed(enqueue_word(word));
-	word->dst = adsm_foreign_address(&place);
+	word->dst = adsm_driver_address(&place);
 	return adsm_cuda_command(place.home, &use, 1, stream, enqueue_word, word);
 }
 
@@ -183,23 +183,23 @@ static CUresult run_operations(struct operations *operations, bool per_thread)
 {
 	CUstream stream = adsm_cuda_stream(operations->given, per_thread);
 	struct adsm_home *home = operations->list ? adsm_cuda_concerned() : NULL;
-	struct adsm_foreign_use uses[ADSM_FOREIGN_USES];
-	struct adsm_foreign_place place;
+	struct adsm_driver_use uses[ADSM_DRIVER_USES];
+	struct adsm_driver_place place;
 	size_t n = 0;
 
-	for (unsigned i = 0; home && i < operations->n && n <= ADSM_FOREIGN_USES; i++) {
+	for (unsigned i = 0; home && i < operations->n && n <= ADSM_DRIVER_USES; i++) {
 		const void *p = (void *)(uintptr_t)operations->list[i].any.address;
 		int operation = operations->list[i].any.operation;
 
-		if ((operation != WRITE_VALUE_32 && operation != WRITE_VALUE_64) || !adsm_foreign_find(p, &place))
+		if ((operation != WRITE_VALUE_32 && operation != WRITE_VALUE_64) || !adsm_driver_find(p, &place))
 			continue;
-		if (n < ADSM_FOREIGN_USES)
-			uses[n] = (struct adsm_foreign_use){ p, ADSM_ACCESS_INOUT };
+		if (n < ADSM_DRIVER_USES)
+			uses[n] = (struct adsm_driver_use){ p, ADSM_ACCESS_INOUT };
 		n++;
 	}
 	if (!n || adsm_cuda_capturing(stream))
 		return adsm_cuda_passed(enqueue_operations(operations));
-	return adsm_cuda_command(home, uses, n <= ADSM_FOREIGN_USES ? n : 0, stream, enqueue_operations, operations);
+	return adsm_cuda_command(home, uses, n <= ADSM_DRIVER_USES ? n : 0, stream, enqueue_operations, operations);
 }
 
 #define OPERATIONS(name, per_thread)									\

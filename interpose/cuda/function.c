@@ -80,7 +80,7 @@ static _Atomic uint32_t n_functions;	/* futex: those that have not run yet */
 
 static void function_begins(const struct function *function)
 {
-	if (adsm_foreign_active() && atomic_load(&function->home->n_undetected))
+	if (adsm_driver_active() && atomic_load(&function->home->n_undetected))
 		fetch_elsewhere(function->home);
 }
 
@@ -122,7 +122,7 @@ static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamC
 		return NULL;
 	*function = (struct function){ host, callback, data, home };
 	/* A touch in it waits for what comes before, not for the function itself. */
-	adsm_foreign_launched(home);
+	adsm_driver_launched(home);
 	if (atomic_load(&home->n_undetected))
 		pthread_once(&fetcher.once, start_fetcher);
 	atomic_fetch_add(&n_functions, 1);

@@ -22,9 +22,9 @@ struct adsm_home *adsm_cuda_current_home(void)
 {
 	CUcontext context = NULL;
 
-	if (!adsm_foreign_active() || real_cu(cuCtxGetCurrent)(&context) || !context)
+	if (!adsm_driver_active() || real_cu(cuCtxGetCurrent)(&context) || !context)
 		return NULL;
-	return adsm_foreign_home_of(context);
+	return adsm_driver_home_of(context);
 }
 
 /* Was this library preloaded by its path, or its name? What the path is from elsewhere, or to the linker, is lost. */

@@ -3,7 +3,7 @@
 #ifndef ADSM_CUDA_HOME_H
 #define ADSM_CUDA_HOME_H
 
-#include "driver/foreign.h"
+#include "driver/driver.h"
 #include "hook.h"
 #include "core/life.h"
 
@@ -23,7 +23,7 @@ static inline bool adsm_cuda_has_ended(const struct adsm_home *home)
 /* The home whose objects commands may use now; NULL: straight to the driver. */
 static inline struct adsm_home *adsm_cuda_concerned(void)
 {
-	struct adsm_home *home = adsm_foreign_active() ? adsm_cuda_current_home() : NULL;
+	struct adsm_home *home = adsm_driver_active() ? adsm_cuda_current_home() : NULL;
 
 	return home && !adsm_cuda_has_ended(home) ? home : NULL;
 }

@@ -42,9 +42,9 @@ struct copy {
 
 static bool is_shared(const void *p)
 {
-	struct adsm_foreign_place place;
+	struct adsm_driver_place place;
 
-	return adsm_foreign_find(p, &place);
+	return adsm_driver_find(p, &place);
 }
 
 /* Without memory it is not copied: the fault handler will say so. */
@@ -110,7 +110,7 @@ static void copy_extra(struct arguments *arguments)
 
 static void copy_shared(struct arguments *arguments, CUfunction function)
 {
-	if (!adsm_foreign_active())
+	if (!adsm_driver_active())
 		return;
 	if (function && arguments->params)
 		copy_params(arguments, function);

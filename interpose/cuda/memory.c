@@ -51,7 +51,7 @@ static size_t whole_pages(size_t size)
 /* Make an object of it. Negative: it is the driver's memory, as before. */
 static int adopt(const struct source *source, const struct adsm_cuda_allocation *allocation)
 {
-	struct adsm_foreign_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_OUT };
+	struct adsm_driver_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_OUT };
 	struct adsm_home *home;
 	struct adsm_cuda_allocation gone;
 	int result = CUDA_SUCCESS;
@@ -60,8 +60,8 @@ static int adopt(const struct source *source, const struct adsm_cuda_allocation 
 	if (adsm_cuda_context_is_open(allocation->context) ||
 	    (source->ordered && adsm_cuda_pool_is_open(allocation->pool, allocation->device)))
 		return adsm_fail(-ENOTSUP, "other devices' kernels may use it");
-	error = adsm_foreign_home("cuda", allocation->context, (void *)(intptr_t)allocation->device,
-				  &home);
+	error = adsm_driver_home("cuda", allocation->context, (void *)(intptr_t)allocation->device,
+				 &home);
 	if (error)
 		return error;
 	if (adsm_cuda_has_ended(home))
@@ -69,18 +69,18 @@ static int adopt(const struct source *source, const struct adsm_cuda_allocation 
 	error = adsm_cuda_allocation_put(allocation);
 	if (error)
 		return error;
-	error = adsm_foreign_adopt(home, allocation->given, allocation->size);
+	error = adsm_driver_adopt(home, allocation->given, allocation->size);
 	if (error)
 		goto take;
 	/* The memory is the program's once the stream has come here: before, another's kernel may be using it. */
 	if (source->ordered)
-		error = adsm_foreign_call(home, &use, 1, adsm_cuda_stream(source->stream, source->per_thread), NULL,
-					  NULL, &result);
+		error = adsm_driver_call(home, &use, 1, adsm_cuda_stream(source->stream, source->per_thread), NULL,
+					 NULL, &result);
 	if (error)
 		goto forget;
 	return 0;
 forget:
-	adsm_foreign_forget(use.p, true, NULL);
+	adsm_driver_forget(use.p, true, NULL);
 take:
 	adsm_cuda_allocation_take(allocation->given, &gone);
 	return error;
@@ -101,11 +101,11 @@ static void stays_driver(const char *why)
 /* Of what the program has freed before, in the same context: without the driver. */
 static bool allocate_kept(CUcontext context, CUdeviceptr *ret_p, size_t size)
 {
-	struct adsm_home *home = adsm_foreign_home_of(context);
+	struct adsm_home *home = adsm_driver_home_of(context);
 	uint64_t p;
 
 	if (!home || adsm_cuda_has_ended(home) || adsm_cuda_context_is_open(context) ||
-	    adsm_foreign_reuse(home, size, &p))
+	    adsm_driver_reuse(home, size, &p))
 		return false;
 	adsm_cuda_allocation_hand_out(p, size);
 	*ret_p = p;
@@ -139,7 +139,7 @@ static CUresult allocate_at(const struct source *source, CUdeviceptr *ret_p, siz
 	if (real_cu(cuCtxGetDevice)(&allocation.device))
 		return source->alloc(source, ret_p, size);
 	result = allocate_pages(source, &allocation.driver, size);
-	if (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_foreign_give_up(NULL))
+	if (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_driver_give_up(NULL))
 		result = allocate_pages(source, &allocation.driver, size);
 	if (result != CUDA_SUCCESS) {	/* may be because of the rounding */
 		result = source->alloc(source, ret_p, size);
@@ -305,10 +305,10 @@ static CUresult give_back(const struct source *source, CUdeviceptr p)
 		return source->free(source, p);
 	if (allocation.freed)
 		return CUDA_ERROR_INVALID_VALUE;
-	home = adsm_foreign_home_of(allocation.context);
+	home = adsm_driver_home_of(allocation.context);
 	may_keep = !source->ordered && !allocation.ordered && home && wait_as_driver(home);
 	/* In a stream's order nothing is waited for: what uses it comes before, and the driver's memory stays. */
-	error = adsm_foreign_forget((void *)(uintptr_t)p, !source->ordered, may_keep ? free_kept : NULL);
+	error = adsm_driver_forget((void *)(uintptr_t)p, !source->ordered, may_keep ? free_kept : NULL);
 	if (error == 1)
 		return CUDA_SUCCESS;
 	if (error == -EBUSY) {
@@ -350,7 +350,7 @@ void adsm_cuda_forget(CUcontext context)
 	struct adsm_cuda_allocation allocation;
 
 	while (adsm_cuda_allocation_take_of(context, &allocation))
-		if (adsm_foreign_forget((void *)(uintptr_t)allocation.given, true, NULL) == -EBUSY)
+		if (adsm_driver_forget((void *)(uintptr_t)allocation.given, true, NULL) == -EBUSY)
 			adsm_warn("the program ends the context of shared memory that is held, at %p",
 				  (void *)(uintptr_t)allocation.given);
 }
@@ -398,11 +398,11 @@ static size_t value_size(const void *value, int attribute)
 /* Ours to answer? */
 static bool answer(const struct adsm_cuda_allocation *allocation, void *value, int attribute, CUdeviceptr p)
 {
-	struct adsm_foreign_place place;
+	struct adsm_driver_place place;
 
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (!adsm_foreign_find((void *)(uintptr_t)p, &place))
+		if (!adsm_driver_find((void *)(uintptr_t)p, &place))
 			return false;
 		*(void **)value = (void *)(uintptr_t)p;
 		return true;

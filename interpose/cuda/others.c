@@ -110,15 +110,15 @@ static void stops_sharing(const struct adsm_cuda_allocation *allocation, enum re
 /* What the CPU has written goes to the device, then the object ends; the allocation goes on. */
 static CUresult surrender(const struct adsm_cuda_allocation *allocation, enum reason reason)
 {
-	struct adsm_foreign_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_INOUT };
-	struct adsm_foreign_place place;
+	struct adsm_driver_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_INOUT };
+	struct adsm_driver_place place;
 	int result, error;
 
-	if (!adsm_foreign_active() || !adsm_foreign_find(use.p, &place) || adsm_cuda_has_ended(place.home))
+	if (!adsm_driver_active() || !adsm_driver_find(use.p, &place) || adsm_cuda_has_ended(place.home))
 		return CUDA_SUCCESS;
-	error = adsm_foreign_call(place.home, &use, 1, NULL, NULL, NULL, &result);
+	error = adsm_driver_call(place.home, &use, 1, NULL, NULL, NULL, &result);
 	if (!error)
-		error = adsm_foreign_forget(use.p, true, NULL);
+		error = adsm_driver_forget(use.p, true, NULL);
 	if (!error)
 		stops_sharing(allocation, reason);
 	return error ? adsm_cuda_result(error) : CUDA_SUCCESS;

@@ -8,7 +8,7 @@
  * and to how many bytes. Numbers and pointers are passed alike, in registers or words of the stack of their own, so the
  * functions here take words; none of these has a parameter of another kind.
  */
-#include "driver/foreign.h"
+#include "driver/driver.h"
 #include "hook.h"
 #include "loan.h"
 #include "core/life.h"
@@ -50,7 +50,7 @@ typedef adsm_cuda_word word;
 											\
 		do									\
 			ADSM_CUDA_LENT(result, real_cu(name) ARGS_##n, __VA_ARGS__);	\
-		while (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_foreign_give_up(NULL));	\
+		while (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_driver_give_up(NULL));	\
 		return result;								\
 	}
 #define QUERY_PTSZ(n, name, ...)		\
@@ -161,7 +161,7 @@ ADSM_WRAPPER CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (adsm_started() && real_cu(cuCtxGetDevice)((word)&device) == CUDA_SUCCESS)
-		left += adsm_foreign_kept((void *)(intptr_t)device);
+		left += adsm_driver_kept((void *)(intptr_t)device);
 	*free = left < all ? left : all;
 	*total = all;
 	return CUDA_SUCCESS;

@@ -5,7 +5,7 @@
  */
 #include "stream.h"
 
-#include "driver/foreign.h"
+#include "driver/driver.h"
 #include "entries.h"
 #include "hook.h"
 
@@ -44,7 +44,7 @@ static void before_capture(void)
 {
 	/* In this order: from here on the end of what is launched is asked for at once. */
 	atomic_fetch_add(&n_captures, 1);
-	adsm_foreign_launched(NULL);
+	adsm_driver_launched(NULL);
 }
 
 static CUresult after_capture(CUresult result)
@@ -101,7 +101,7 @@ END(cuStreamEndCapture_ptsz)
 	ADSM_CU(name);					\
 	ADSM_WRAPPER CUresult name(CUstream stream)	\
 	{						\
-		adsm_foreign_launched_on(stream);	\
+		adsm_driver_launched_on(stream);	\
 		return real_cu(name)(stream);		\
 	}
 DESTROY(cuStreamDestroy)

@@ -34,7 +34,7 @@ int adsm_cuda_acquire(struct adsm_home *home)
 	/* A touch waits for what it needs; where none is seen, all that runs now ends before objects are fetched. */
 	if (atomic_load_explicit(&home->n_undetected, memory_order_relaxed))
 		error = adsm_cuda_wait_calls(home);
-	return error ? error : adsm_foreign_sync(home);
+	return error ? error : adsm_driver_sync(home);
 }
 
 /* The driver said @result. */
@@ -72,9 +72,9 @@ ADSM_WRAPPER CUresult cuCtxSynchronize_v2(CUcontext context)
 	CUresult result = real_cu(cuCtxSynchronize_v2)(context);
 	struct adsm_home *home;
 
-	if (!context || !adsm_foreign_active())
+	if (!context || !adsm_driver_active())
 		return acquire(result);
-	home = adsm_foreign_home_of(context);
+	home = adsm_driver_home_of(context);
 	return acquire_of(result, home && !adsm_cuda_has_ended(home) ? home : NULL);
 }
 

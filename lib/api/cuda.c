@@ -3,10 +3,10 @@
 #include <errno.h>
 
 #include "adsm_cuda.h"
-#include "driver/native.h"
+#include "driver/handles.h"
 #include "base/log.h"
 
-static const struct adsm_native_api api = {
+static const struct adsm_handles_api api = {
 	"cuda", "adsmCuda", "the library was built without CUDA",
 };
 
@@ -15,14 +15,14 @@ int adsmCudaUse(struct CUctx_st *context, int device)
 {
 	if (device < 0)
 		return adsm_fail(-EINVAL, "adsmCudaUse(): %d is no device", device);
-	return adsm_native_use(&api, context, (void *)(intptr_t)device);
+	return adsm_handles_use(&api, context, (void *)(intptr_t)device);
 }
 
 int adsmCudaGet(int device, adsmCudaHandles *ret_handles)
 {
 	struct adsm_native native;
-	int error = adsm_native_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
-				    &native);
+	int error = adsm_handles_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
+				     &native);
 
 	if (error || !ret_handles)
 		return error;
@@ -38,17 +38,17 @@ int adsmCudaRelease(const adsmArg *uses, size_t n, struct CUstream_st *stream)
 {
 	struct adsm_home *home;
 	uint64_t seq;
-	int error = adsm_native_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
+	int error = adsm_handles_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
 
 	return error || !n ? error : home->device->backend->queue_follow(home->device, stream);
 }
 
 adsmKernel *adsmCudaKernel(int device, struct CUfunc_st *function)
 {
-	return adsm_native_kernel(&api, device, function);
+	return adsm_handles_kernel(&api, device, function);
 }
 
 int adsmCudaKernelFree(adsmKernel *kernel)
 {
-	return adsm_native_kernel_free(&api, kernel);
+	return adsm_handles_kernel_free(&api, kernel);
 }

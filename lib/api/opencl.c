@@ -3,14 +3,14 @@
 #include <errno.h>
 
 #include "adsm_opencl.h"
-#include "driver/native.h"
+#include "driver/handles.h"
 #include "base/log.h"
 #include "core/object.h"
 #include "run/enter.h"
 #include "run/wait.h"
 #include "start/start.h"
 
-static const struct adsm_native_api api = {
+static const struct adsm_handles_api api = {
 	"opencl", "adsmOpenCL", "the library was built without OpenCL's headers",
 };
 
@@ -18,14 +18,14 @@ int adsmOpenCLUse(struct _cl_context *context, struct _cl_device_id *device)
 {
 	if (!context != !device)
 		return adsm_fail(-EINVAL, "adsmOpenCLUse() takes a context and one of its devices, or neither");
-	return adsm_native_use(&api, context, device);
+	return adsm_handles_use(&api, context, device);
 }
 
 int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles)
 {
 	struct adsm_native native;
-	int error = adsm_native_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
-				    &native);
+	int error = adsm_handles_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
+				     &native);
 
 	if (error || !ret_handles)
 		return error;
@@ -66,7 +66,7 @@ int adsmOpenCLRelease(const adsmArg *uses, size_t n)
 {
 	struct adsm_home *home;
 	uint64_t seq;
-	int error = adsm_native_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
+	int error = adsm_handles_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
 
 	/* The program's queues know nothing of the order of calls. */
 	return error || !n ? error : adsm_wait_call(home, seq);
@@ -74,10 +74,10 @@ int adsmOpenCLRelease(const adsmArg *uses, size_t n)
 
 adsmKernel *adsmOpenCLKernel(int device, struct _cl_kernel *kernel)
 {
-	return adsm_native_kernel(&api, device, kernel);
+	return adsm_handles_kernel(&api, device, kernel);
 }
 
 int adsmOpenCLKernelFree(adsmKernel *kernel)
 {
-	return adsm_native_kernel_free(&api, kernel);
+	return adsm_handles_kernel_free(&api, kernel);
 }

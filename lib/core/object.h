@@ -36,7 +36,7 @@ struct adsm_object {
 	bool live;
 	bool freeing;
 	bool device_only;		/* adsmDeviceAlloc(): an address and memory, no view, no blocks */
-	bool adopted;			/* the program's own memory: foreign.h */
+	bool adopted;			/* the program's own memory: driver.h */
 	bool assigned;			/* belongs to the kernels it was assigned to only */
 	bool open;			/* in home->open */
 	bool paged;			/* its view is opened page by page, so that each use is seen */

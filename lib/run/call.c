@@ -41,7 +41,7 @@ struct use {
 };
 
 struct bound_call {
-	adsmKernel *kernel;		/* NULL: commands of the program's, see foreign.h */
+	adsmKernel *kernel;		/* NULL: commands of the program's, see driver.h */
 	struct adsm_home *home;		/* NULL while no argument said which */
 	const void *where;		/* code address of who makes it */
 	bool named;
@@ -760,8 +760,8 @@ static int enter_in_turn(struct bound_call *call)
 	return error;
 }
 
-int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, adsm_starter *start,
-		      void *arg, void *queue, bool gather)
+int adsm_call_commands(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, adsm_starter *start,
+		       void *arg, void *queue, bool gather)
 {
 	struct bound_call call;
 	int error;

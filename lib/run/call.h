@@ -9,7 +9,7 @@
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where);
 
 /* What a command of the program's does with an object. */
-struct adsm_foreign_use {
+struct adsm_driver_use {
 	const void *p;			/* anywhere in it */
 	unsigned access;		/* ADSM_ACCESS_* */
 };
@@ -24,7 +24,7 @@ typedef int adsm_starter(void *arg, struct adsm_device_event *ret_event);
  * A call that the program makes itself, by @start, on @queue: returns what that does, or a negative errno before it.
  * @gather: it may be one with others.
  */
-int adsm_call_foreign(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, adsm_starter *start,
-		      void *arg, void *queue, bool gather);
+int adsm_call_commands(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, adsm_starter *start,
+		       void *arg, void *queue, bool gather);
 
 #endif

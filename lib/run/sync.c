@@ -107,7 +107,7 @@ static int sync_home(struct adsm_home *home)
 	return 0;
 }
 
-int adsm_sync_foreign(struct adsm_home *home)
+int adsm_sync_commands(struct adsm_home *home)
 {
 	struct adsm_sigset old;
 	uint64_t seq;

@@ -8,6 +8,6 @@
 /* The calling thread's calls. @where: code address of who asks. */
 int adsm_sync(const void *where);
 /* The program has waited for its own commands. */
-int adsm_sync_foreign(struct adsm_home *home);
+int adsm_sync_commands(struct adsm_home *home);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "core.h"
 #include "cuda/cu.h"
-#include "driver/foreign.h"
+#include "driver/driver.h"
 #include "run/io.h"
 #include "core/object.h"
 #include "start/options.h"
@@ -156,9 +156,9 @@ static void start(const char *protocol)
 	CHECK(!adsmOption("block_size", "64K"));
 	CHECK(!adsmOption("cpu_devices", "2"));
 	CHECK(!adsmOption("cpu_memory", "discrete"));
-	CHECK(!adsm_foreign_active());
+	CHECK(!adsm_driver_active());
 	CHECK(!adsmInit());
-	CHECK(!adsm_foreign_active());
+	CHECK(!adsm_driver_active());
 	inner = adsm_homes[0].device->backend;
 	driver = *inner;
 	driver.alloc = driver_alloc;
@@ -184,7 +184,7 @@ static void *adopt_on(struct adsm_home *on, size_t size)
 {
 	void *p = reserve(size);
 
-	CHECK(!adsm_foreign_adopt(on, (uintptr_t)p, size));
+	CHECK(!adsm_driver_adopt(on, (uintptr_t)p, size));
 	return p;
 }
 
@@ -195,7 +195,7 @@ static unsigned *adopt(size_t size)
 
 static void forget(void *p)
 {
-	CHECK(!adsm_foreign_forget(p, true, NULL));
+	CHECK(!adsm_driver_forget(p, true, NULL));
 }
 
 /* What a driver leaves where it keeps no accessible memory: neither free nor to be touched. */
@@ -246,11 +246,11 @@ static int enqueue(void *arg)
 /* Commands that fill a range of an object; access NO_ACCESS: it is not named. */
 static unsigned call(volatile void *p, unsigned access, size_t offset, size_t size, uint8_t value)
 {
-	const struct adsm_foreign_use use = { (const void *)p, access };
+	const struct adsm_driver_use use = { (const void *)p, access };
 	struct command c = { .p = p, .offset = offset, .size = size, .value = value };
 	int result = -1;
 
-	CHECK(!adsm_foreign_call(object_of(p)->home, &use, access != NO_ACCESS, NULL, enqueue, &c, &result));
+	CHECK(!adsm_driver_call(object_of(p)->home, &use, access != NO_ACCESS, NULL, enqueue, &c, &result));
 	CHECK(c.ran && !result);
 	return c.seen;
 }
@@ -260,7 +260,7 @@ static void sync_all(void)
 {
 	for (int i = 0; i < 2; i++) {
 		run_jobs(i, n_jobs[i]);
-		CHECK(!adsm_foreign_sync(&adsm_homes[i]));
+		CHECK(!adsm_driver_sync(&adsm_homes[i]));
 		CHECK(!adsm_wait_call(&adsm_homes[i], adsm_homes[i].last_seq));
 	}
 }
@@ -276,18 +276,18 @@ static void check_object(void)
 {
 	volatile unsigned *p = adopt(SIZE - 100);
 	adsmObjectProps props = { .struct_size = sizeof(props) };
-	struct adsm_foreign_place place;
+	struct adsm_driver_place place;
 	unsigned on_stack;
 
-	CHECK(adsm_foreign_active());
+	CHECK(adsm_driver_active());
 	CHECK(!adsmObjectInfo((void *)p, &props));
 	CHECK(props.address == p && props.device_address == (uintptr_t)p && props.size == SIZE - 100);
-	CHECK(adsm_foreign_find((char *)p + 5, &place));
+	CHECK(adsm_driver_find((char *)p + 5, &place));
 	CHECK(place.home == home && place.start == (uintptr_t)p && place.offset == 5 && place.size == SIZE - 100 &&
 	      !place.device_only);
-	CHECK(adsm_foreign_find((char *)p + SIZE - 101, &place));
-	CHECK(!adsm_foreign_find((char *)p + SIZE - 100, &place));
-	CHECK(!adsm_foreign_find(&on_stack, &place));
+	CHECK(adsm_driver_find((char *)p + SIZE - 101, &place));
+	CHECK(!adsm_driver_find((char *)p + SIZE - 100, &place));
+	CHECK(!adsm_driver_find(&on_stack, &place));
 	/* Ordinary memory beside it, inside the range and outside, is not taken for shared. */
 	CHECK(adsm_may_be_shared((void *)p, 1) && adsm_may_be_shared((char *)p - 1, 2));
 	CHECK(!adsm_may_be_shared((char *)p - 1, 1) && !adsm_may_be_shared((char *)p + SIZE, 1));
@@ -297,13 +297,13 @@ static void check_object(void)
 	CHECK_EQ(adsm_index_next((uintptr_t)p + 5, 1), (uintptr_t)p + 5);
 	CHECK_EQ(adsm_index_next((uintptr_t)p + SIZE, 10), (uintptr_t)p + SIZE + 10);
 
-	CHECK_EQ(adsm_foreign_adopt(home, (uintptr_t)p, SIZE), -EEXIST);
-	CHECK_EQ(adsm_foreign_adopt(home, (uintptr_t)p + SIZE - PAGE, SIZE), -EEXIST);
-	CHECK_EQ(adsm_foreign_adopt(home, (uintptr_t)p + 512, SIZE), -EINVAL);
+	CHECK_EQ(adsm_driver_adopt(home, (uintptr_t)p, SIZE), -EEXIST);
+	CHECK_EQ(adsm_driver_adopt(home, (uintptr_t)p + SIZE - PAGE, SIZE), -EEXIST);
+	CHECK_EQ(adsm_driver_adopt(home, (uintptr_t)p + 512, SIZE), -EINVAL);
 	CHECK_EQ(adsmFree((void *)p), -EINVAL);
-	CHECK_EQ(adsm_foreign_forget((char *)p + PAGE, true, NULL), -EINVAL);
+	CHECK_EQ(adsm_driver_forget((char *)p + PAGE, true, NULL), -EINVAL);
 	CHECK(!adsmHold((void *)p, 1, ADSM_ACCESS_IN));
-	CHECK_EQ(adsm_foreign_forget((void *)p, true, NULL), -EBUSY);
+	CHECK_EQ(adsm_driver_forget((void *)p, true, NULL), -EBUSY);
 	CHECK(!adsmUnhold((void *)p, 1));
 	CHECK_EQ(adsmShutdown(), -EBUSY);
 	for (unsigned i = 0; i < 5; i++) {
@@ -311,15 +311,15 @@ static void check_object(void)
 		CHECK_EQ(call(p, ADSM_ACCESS_INOUT, 0, 4, 7), i + 1);
 		forget((void *)p);
 		check_reserved((void *)p, SIZE);
-		CHECK(!adsm_foreign_find((void *)p, &place));
-		CHECK_EQ(adsm_foreign_forget((void *)p, true, NULL), -EINVAL);
+		CHECK(!adsm_driver_find((void *)p, &place));
+		CHECK_EQ(adsm_driver_forget((void *)p, true, NULL), -EINVAL);
 		/* The bytes of the file were given back with it. */
-		CHECK(!adsm_foreign_adopt(home, (uintptr_t)p, SIZE - 100));
+		CHECK(!adsm_driver_adopt(home, (uintptr_t)p, SIZE - 100));
 		CHECK(p[SIZE / 4 - 100] != i + 1);
 	}
 	forget((void *)p);
 	CHECK_EQ(n_frees, 6);	/* what was refused came not so far */
-	CHECK(!adsm_foreign_active());
+	CHECK(!adsm_driver_active());
 }
 
 /* In the child of a fork nothing is there, and nothing else comes there. */
@@ -349,7 +349,7 @@ static void check_calls(void)
 {
 	volatile unsigned *p = adopt(SIZE), *q = adopt(SIZE), *r = adopt(PAGE);
 	struct command c = { .p = p, .size = 4 };
-	const struct adsm_foreign_use both[] = { { (char *)p + 9, ADSM_ACCESS_IN }, { (char *)q, ADSM_ACCESS_OUT },
+	const struct adsm_driver_use both[] = { { (char *)p + 9, ADSM_ACCESS_IN }, { (char *)q, ADSM_ACCESS_OUT },
 						 { &c, ADSM_ACCESS_INOUT } };
 	int result = 0;
 
@@ -380,7 +380,7 @@ static void check_calls(void)
 	r[0] = 8;
 	c.p = q;
 	c.value = 9;
-	CHECK(!adsm_foreign_call(home, both, 3, NULL, enqueue, &c, &result));
+	CHECK(!adsm_driver_call(home, both, 3, NULL, enqueue, &c, &result));
 	CHECK_EQ(device_word(p), 6);
 	CHECK_EQ(n_jobs[0] - n_done[0], 1);
 	CHECK_EQ(p[0], 6);
@@ -393,15 +393,15 @@ static void check_calls(void)
 	/* The driver refuses: nothing has happened. */
 	p[0] = 10;
 	c = (struct command){ .p = p, .refuse = 77 };
-	CHECK(!adsm_foreign_call(home, both, 1, NULL, enqueue, &c, &result));
+	CHECK(!adsm_driver_call(home, both, 1, NULL, enqueue, &c, &result));
 	CHECK_EQ(result, 77);
 	CHECK_EQ(home->last_seq, n_jobs[0]);
 	CHECK_EQ(p[0], 10);
 	/* It is running, but when it ends nobody knows: the program waits, then the bytes are there. */
 	join_fails = true;
 	c = (struct command){ .p = p, .size = 4, .value = 11 };
-	CHECK_EQ(adsm_foreign_call(home, (struct adsm_foreign_use[]){ { (void *)p, ADSM_ACCESS_INOUT } }, 1, NULL,
-				   enqueue, &c, &result), -EIO);
+	CHECK_EQ(adsm_driver_call(home, (struct adsm_driver_use[]){ { (void *)p, ADSM_ACCESS_INOUT } }, 1, NULL,
+				  enqueue, &c, &result), -EIO);
 	join_fails = false;
 	CHECK(c.ran && c.seen == 10);
 	n_done[0] = n_jobs[0] - 1;
@@ -418,14 +418,14 @@ static void check_many(void)
 	volatile unsigned *p = adopt(PAGE);
 	unsigned max = home->device->caps.max_pending < ADSM_PENDING_MAX ?
 		home->device->caps.max_pending : ADSM_PENDING_MAX;
-	const struct adsm_foreign_use use = { (void *)p, ADSM_ACCESS_IN };
+	const struct adsm_driver_use use = { (void *)p, ADSM_ACCESS_IN };
 
 	run_jobs(0, n_jobs[0]);
 	for (unsigned i = 0; i < 2 * max; i++) {
 		struct command c = { .p = p, .size = 4, .value = (uint8_t)i, .status = i % 2 ? -EIO : 0 };
 		int result;
 
-		CHECK(!adsm_foreign_call(home, &use, 1, NULL, enqueue, &c, &result));
+		CHECK(!adsm_driver_call(home, &use, 1, NULL, enqueue, &c, &result));
 		CHECK(n_jobs[0] - n_done[0] <= max);
 	}
 	CHECK_EQ(n_jobs[0] - n_done[0], max);
@@ -441,7 +441,7 @@ static void launch(volatile void *p, void *queue, uint8_t value)
 	struct command c = { .p = p, .size = 4, .value = value };
 	int result = -1;
 
-	CHECK(!adsm_foreign_launch(object_of(p)->home, queue, enqueue, &c, &result));
+	CHECK(!adsm_driver_launch(object_of(p)->home, queue, enqueue, &c, &result));
 	CHECK(c.ran && !result);
 }
 
@@ -466,7 +466,7 @@ static void check_gather(void)
 		forget((void *)p);
 		return;
 	}
-	CHECK(!adsm_foreign_launch(home, &bad, enqueue, &bad, &result) && result == 7);
+	CHECK(!adsm_driver_launch(home, &bad, enqueue, &bad, &result) && result == 7);
 	CHECK_EQ(home->last_seq, seq + 1);
 	CHECK_EQ(n_joins, joins);
 	CHECK_EQ(p[0], word_of(200));
@@ -491,11 +491,11 @@ static void check_gather(void)
 	launch(q, &jobs[1], 7);
 	launch(q, NULL, 7);
 	joins = n_joins;
-	adsm_foreign_launched_on(&jobs[2]);
-	adsm_foreign_launched(&adsm_homes[1]);
+	adsm_driver_launched_on(&jobs[2]);
+	adsm_driver_launched(&adsm_homes[1]);
 	CHECK_EQ(n_joins, joins);
-	adsm_foreign_launched_on(&jobs[1]);
-	adsm_foreign_launched(NULL);
+	adsm_driver_launched_on(&jobs[1]);
+	adsm_driver_launched(NULL);
 	CHECK(n_joins == joins + 1 && n_joined == 2);
 	CHECK_EQ(n_jobs[0] - n_done[0], 2);
 	/* Where that fails, a touch waits until it does not. */
@@ -517,7 +517,7 @@ static void check_forget(void)
 	p[0] = 1;
 	call(p, ADSM_ACCESS_INOUT, 0, 4, 2);
 	done = n_done[0];
-	CHECK(!adsm_foreign_forget((void *)p, false, NULL));
+	CHECK(!adsm_driver_forget((void *)p, false, NULL));
 	CHECK_EQ(n_done[0], done);
 	check_reserved((void *)p, SIZE);
 	q = adopt(SIZE);
@@ -553,18 +553,18 @@ static unsigned char bytes[SIZE], back[SIZE];
 /* What a wrapper does with an address. */
 static int copy_found(void *dst, const void *src, size_t size)
 {
-	struct adsm_foreign_place to, from;
-	bool to_object = adsm_foreign_find(dst, &to), from_object = adsm_foreign_find(src, &from);
+	struct adsm_driver_place to, from;
+	bool to_object = adsm_driver_find(dst, &to), from_object = adsm_driver_find(src, &from);
 
-	return adsm_foreign_copy(dst, to_object ? &to : NULL, src, from_object ? &from : NULL, size);
+	return adsm_driver_copy(dst, to_object ? &to : NULL, src, from_object ? &from : NULL, size);
 }
 
 static int fill_found(void *dst, int value, size_t size)
 {
-	struct adsm_foreign_place to;
+	struct adsm_driver_place to;
 
-	CHECK(adsm_foreign_find(dst, &to));
-	return adsm_foreign_fill(dst, &to, value, size);
+	CHECK(adsm_driver_find(dst, &to));
+	return adsm_driver_fill(dst, &to, value, size);
 }
 
 static void copy(volatile void *dst, const volatile void *src, size_t size)
@@ -689,25 +689,25 @@ static void check_batch_copies(void)
 static void check_two_homes(void)
 {
 	volatile unsigned char *p = (unsigned char *)adopt(SIZE), *q = adopt_on(&adsm_homes[1], SIZE);
-	const struct adsm_foreign_use uses[] = { { (void *)p, ADSM_ACCESS_INOUT }, { (void *)q, ADSM_ACCESS_INOUT } };
+	const struct adsm_driver_use uses[] = { { (void *)p, ADSM_ACCESS_INOUT }, { (void *)q, ADSM_ACCESS_INOUT } };
 	struct command c = { .p = p, .size = 4, .value = 1 };
-	struct adsm_foreign_place place;
+	struct adsm_driver_place place;
 	struct adsm_home *found;
 	int result;
 
-	CHECK(adsm_foreign_find((void *)q, &place) && place.home == &adsm_homes[1]);
+	CHECK(adsm_driver_find((void *)q, &place) && place.home == &adsm_homes[1]);
 	for (int i = 0; i < 2; i++) {
-		CHECK(adsm_foreign_home_of(&jobs[i]) == &adsm_homes[i]);
-		CHECK(!adsm_foreign_home("cpu", &jobs[i], NULL, &found) && found == &adsm_homes[i]);
+		CHECK(adsm_driver_home_of(&jobs[i]) == &adsm_homes[i]);
+		CHECK(!adsm_driver_home("cpu", &jobs[i], NULL, &found) && found == &adsm_homes[i]);
 	}
-	CHECK(!adsm_foreign_home_of(&c));
+	CHECK(!adsm_driver_home_of(&c));
 	/* Nobody's context: the backend has none, and says so. */
-	CHECK(adsm_foreign_home("cpu", &c, NULL, &found) < 0);
-	CHECK(adsm_foreign_home("none", &c, NULL, &found) == -ENOTSUP);
+	CHECK(adsm_driver_home("cpu", &c, NULL, &found) < 0);
+	CHECK(adsm_driver_home("none", &c, NULL, &found) == -ENOTSUP);
 	/* The other home's objects are not part of the call. */
 	p[0] = 1;
 	q[0] = 2;
-	CHECK(!adsm_foreign_call(home, uses, 2, NULL, enqueue, &c, &result));
+	CHECK(!adsm_driver_call(home, uses, 2, NULL, enqueue, &c, &result));
 	CHECK_EQ(adsm_homes[1].last_seq, 0);
 	CHECK_EQ(q[0], 2);
 	memset(bytes, 3, SIZE);
@@ -733,7 +733,7 @@ static void check_two_homes(void)
 static void check_dictated(void)
 {
 	volatile unsigned *p, *d[2];
-	struct adsm_foreign_place place;
+	struct adsm_driver_place place;
 
 	for (int i = 0; i < 2; i++)
 		adsm_homes[i].device->caps.dictates_address = true;
@@ -746,13 +746,13 @@ static void check_dictated(void)
 	if (batch())
 		sync_all();
 	CHECK_EQ(p[0], word_of(2));
-	CHECK_EQ(adsm_foreign_forget((void *)p, true, NULL), -EINVAL);
+	CHECK_EQ(adsm_driver_forget((void *)p, true, NULL), -EINVAL);
 	for (int i = 0; i < 2; i++) {
 		CHECK(!adsmDeviceSet(i));
 		dictated = reserve(SIZE);
 		d[i] = adsmDeviceAlloc(SIZE);
 		CHECK(d[i] == dictated);
-		CHECK(adsm_foreign_find((void *)d[i], &place) && place.device_only);
+		CHECK(adsm_driver_find((void *)d[i], &place) && place.device_only);
 		check_reserved((void *)d[i], SIZE);
 	}
 	CHECK(!adsmDeviceSet(0));
@@ -796,7 +796,7 @@ static int enqueue_set(void *arg)
 static void check_context(struct adsm_home *on, CUstream stream)
 {
 	volatile unsigned char *p, *last = NULL;
-	struct adsm_foreign_use use = { .access = ADSM_ACCESS_INOUT };
+	struct adsm_driver_use use = { .access = ADSM_ACCESS_INOUT };
 	int result;
 
 	for (unsigned round = 0; round < 3; round++) {
@@ -806,7 +806,7 @@ static void check_context(struct adsm_home *on, CUstream stream)
 		p = (unsigned char *)(uintptr_t)set.p;
 		CHECK(!last || p == last);
 		last = p;
-		CHECK(!adsm_foreign_adopt(on, set.p, SIZE));
+		CHECK(!adsm_driver_adopt(on, set.p, SIZE));
 		memset(bytes, 1, SIZE);
 		copy(p, bytes, SIZE);
 		p[0] = 2;
@@ -815,11 +815,11 @@ static void check_context(struct adsm_home *on, CUstream stream)
 		for (unsigned i = 0; i < 20; i++) {
 			set.p = (uintptr_t)p + 1 + i;
 			set.value = (uint8_t)(10 + i);
-			CHECK(!adsm_foreign_call(on, &use, i % 2, stream, enqueue_set, &set, &result));
+			CHECK(!adsm_driver_call(on, &use, i % 2, stream, enqueue_set, &set, &result));
 			CHECK(!result);
 			if (batch()) {
 				CHECK(!adsm_cu.cuStreamSynchronize(stream));
-				CHECK(!adsm_foreign_sync(on));
+				CHECK(!adsm_driver_sync(on));
 			}
 			CHECK_EQ(p[1 + i], 10 + i);
 			CHECK_EQ(p[100 + i], 10 + i);
@@ -832,8 +832,8 @@ static void check_context(struct adsm_home *on, CUstream stream)
 		CHECK_EQ(back[120], 1);
 		CHECK_EQ(back[200], 19);
 		CHECK_EQ(back[SIZE - 1], 3);
-		CHECK(!adsm_foreign_call(on, &use, 1, stream, enqueue_set, &set, &result));
-		CHECK(!adsm_foreign_forget((void *)p, round % 2, NULL));
+		CHECK(!adsm_driver_call(on, &use, 1, stream, enqueue_set, &set, &result));
+		CHECK(!adsm_driver_forget((void *)p, round % 2, NULL));
 		check_reserved((void *)p, SIZE);
 		CHECK(!adsm_cu.cuStreamSynchronize(stream));
 		CHECK(!adsm_cu.cuMemFree_v2((uintptr_t)p));
@@ -857,17 +857,17 @@ struct worker {
 /* Fill bytes, and wait where the CPU's accesses do not. */
 static void command(const struct worker *w, volatile unsigned char *p, size_t size, uint8_t value, bool named)
 {
-	const struct adsm_foreign_use use = { (void *)p, ADSM_ACCESS_INOUT };
+	const struct adsm_driver_use use = { (void *)p, ADSM_ACCESS_INOUT };
 	struct set set = { (uintptr_t)p, size, value, w->stream };
 	struct command c = { .p = p, .offset = (uintptr_t)p - object_of(p)->start, .size = size, .value = value };
 	int i = w->home->index, result = -1;
 
 	if (named)
-		CHECK(!adsm_foreign_call(w->home, &use, 1, w->stream, w->context ? enqueue_set : enqueue,
-					 w->context ? (void *)&set : &c, &result));
+		CHECK(!adsm_driver_call(w->home, &use, 1, w->stream, w->context ? enqueue_set : enqueue,
+					w->context ? (void *)&set : &c, &result));
 	else
-		CHECK(!adsm_foreign_launch(w->home, w->stream, w->context ? enqueue_set : enqueue,
-					   w->context ? (void *)&set : &c, &result));
+		CHECK(!adsm_driver_launch(w->home, w->stream, w->context ? enqueue_set : enqueue,
+					  w->context ? (void *)&set : &c, &result));
 	CHECK(!result);
 	if (!batch())
 		return;
@@ -875,7 +875,7 @@ static void command(const struct worker *w, volatile unsigned char *p, size_t si
 		CHECK(!adsm_cu.cuStreamSynchronize(w->stream));
 	else
 		run_jobs(i, n_jobs[i]);
-	CHECK(!adsm_foreign_sync(w->home));
+	CHECK(!adsm_driver_sync(w->home));
 }
 
 static unsigned char *worker_adopt(const struct worker *w)
@@ -885,7 +885,7 @@ static unsigned char *worker_adopt(const struct worker *w)
 	if (!w->context)
 		return adopt_on(w->home, SIZE);
 	CHECK(!adsm_cu.cuMemAlloc_v2(&p, SIZE));
-	CHECK(!adsm_foreign_adopt(w->home, p, SIZE));
+	CHECK(!adsm_driver_adopt(w->home, p, SIZE));
 	return (unsigned char *)(uintptr_t)p;
 }
 
@@ -1005,24 +1005,24 @@ static void check_cuda(const char *protocol, bool started)
 		CHECK(!adsmInit());
 	for (int i = 0; i < CONTEXTS; i++) {
 		CHECK(!create(&context[i], 0, 0));
-		CHECK(!adsm_foreign_home_of(context[i]));
-		CHECK(!adsm_foreign_home("cuda", context[i], NULL, &homes[i]));
+		CHECK(!adsm_driver_home_of(context[i]));
+		CHECK(!adsm_driver_home("cuda", context[i], NULL, &homes[i]));
 		CHECK_EQ(adsm_n_homes, i + 1 + started);
-		CHECK(adsm_foreign_home_of(context[i]) == homes[i]);
-		CHECK(!adsm_foreign_home("cuda", context[i], NULL, &homes[i]));
+		CHECK(adsm_driver_home_of(context[i]) == homes[i]);
+		CHECK(!adsm_driver_home("cuda", context[i], NULL, &homes[i]));
 		CHECK_EQ(adsm_n_homes, i + 1 + started);
 		CHECK(!adsm_cu.cuStreamCreate(&stream, 0));
 		check_context(homes[i], stream);
 	}
 	CHECK(homes[0] != homes[1]);
 	check_threads(homes, context);
-	CHECK(adsm_foreign_home_of(primary) == (started ? &adsm_homes[0] : NULL));
+	CHECK(adsm_driver_home_of(primary) == (started ? &adsm_homes[0] : NULL));
 	CHECK(!adsmShutdown());
 	/* The next start is not on them: they may be gone. */
 	for (int i = 0; i < CONTEXTS; i++)
 		CHECK(!destroy(context[i]));
 	CHECK(!adsmInit());
-	CHECK(adsm_n_homes == 1 && adsm_foreign_home_of(primary) == &adsm_homes[0]);
+	CHECK(adsm_n_homes == 1 && adsm_driver_home_of(primary) == &adsm_homes[0]);
 	CHECK(!adsmShutdown());
 }
 

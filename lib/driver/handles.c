@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* native.c - what the public functions for programs that use a driver themselves have in common. */
+/* handles.c - what the public functions for programs that use a driver themselves have in common. */
 #include <errno.h>
 #include <string.h>
 
-#include "driver/native.h"
+#include "driver/handles.h"
 #include "base/log.h"
 #include "start/options.h"
 #include "core/life.h"
@@ -11,7 +11,7 @@
 #include "run/enter.h"
 #include "start/start.h"
 
-int adsm_native_home(const struct adsm_native_api *api, int device, struct adsm_home **ret_home)
+int adsm_handles_home(const struct adsm_handles_api *api, int device, struct adsm_home **ret_home)
 {
 	int error = adsm_start();
 
@@ -23,7 +23,7 @@ int adsm_native_home(const struct adsm_native_api *api, int device, struct adsm_
 	return error;
 }
 
-int adsm_native_use(const struct adsm_native_api *api, void *context, void *device)
+int adsm_handles_use(const struct adsm_handles_api *api, void *context, void *device)
 {
 	const struct adsm_backend *backend = adsm_backend_named(api->backend);
 	int error;
@@ -39,20 +39,20 @@ int adsm_native_use(const struct adsm_native_api *api, void *context, void *devi
 	return error || !context ? error : adsm_options_set("backend", api->backend);
 }
 
-int adsm_native_get(const struct adsm_native_api *api, int device, size_t struct_size, size_t right_size,
-		    struct adsm_native *ret_native)
+int adsm_handles_get(const struct adsm_handles_api *api, int device, size_t struct_size, size_t right_size,
+		     struct adsm_native *ret_native)
 {
 	struct adsm_home *home;
 	int error;
 
 	if (struct_size != right_size)
 		return adsm_fail(-EINVAL, "%sHandles: set struct_size to sizeof(%sHandles)", api->prefix, api->prefix);
-	error = adsm_native_home(api, device, &home);
+	error = adsm_handles_home(api, device, &home);
 	return error ? error : home->device->backend->native(home->device, ret_native);
 }
 
-int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, size_t n, const void *where,
-			struct adsm_home **ret_home, uint64_t *ret_seq)
+int adsm_handles_release(const struct adsm_handles_api *api, const adsmArg *uses, size_t n, const void *where,
+			 struct adsm_home **ret_home, uint64_t *ret_seq)
 {
 	adsmArg named[ADSM_ARGS_MAX];
 	struct adsm_object *object = NULL;
@@ -63,7 +63,7 @@ int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, 
 
 	if (n > ADSM_ARGS_MAX || (n && !uses))
 		return adsm_fail(-EINVAL, "%sRelease() takes up to %d addresses", api->prefix, ADSM_ARGS_MAX);
-	error = adsm_native_home(api, ADSM_DEVICE_CURRENT, &home);
+	error = adsm_handles_home(api, ADSM_DEVICE_CURRENT, &home);
 	if (error)
 		return error;
 	for (size_t i = 0; i < n; i++) {
@@ -97,13 +97,13 @@ int adsm_native_release(const struct adsm_native_api *api, const adsmArg *uses, 
 	return 0;
 }
 
-adsmKernel *adsm_native_kernel(const struct adsm_native_api *api, int device, void *handle)
+adsmKernel *adsm_handles_kernel(const struct adsm_handles_api *api, int device, void *handle)
 {
 	adsmModule *module;
 	struct adsm_home *home;
 	int error;
 
-	error = handle ? adsm_native_home(api, device, &home) :
+	error = handle ? adsm_handles_home(api, device, &home) :
 		adsm_fail(-EINVAL, "%sKernel() takes a kernel", api->prefix);
 	if (!error)
 		error = adsm_module_adopt(home, handle, &module);
@@ -114,7 +114,7 @@ adsmKernel *adsm_native_kernel(const struct adsm_native_api *api, int device, vo
 	return &module->kernels[0];
 }
 
-int adsm_native_kernel_free(const struct adsm_native_api *api, adsmKernel *kernel)
+int adsm_handles_kernel_free(const struct adsm_handles_api *api, adsmKernel *kernel)
 {
 	int error = kernel ? adsm_start() : 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* foreign.c - programs that use a driver themselves: their memory as objects, their commands as calls. */
-#include "driver/foreign.h"
+/* driver.c - programs that use a driver themselves: their memory as objects, their commands as calls. */
+#include "driver/driver.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,18 +20,18 @@
 
 #define BOUNCE ((size_t)1 << 20)	/* between the memories of two devices */
 
-bool adsm_foreign_active(void)
+bool adsm_driver_active(void)
 {
 	return adsm_started() && adsm_objects_alive();
 }
 
-bool adsm_foreign_find(const void *p, struct adsm_foreign_place *ret_place)
+bool adsm_driver_find(const void *p, struct adsm_driver_place *ret_place)
 {
 	const struct adsm_object *object = adsm_started() ? adsm_index_find((uintptr_t)p) : NULL;
 
 	if (!object || !object->live || object->freeing || (uintptr_t)p - object->start >= object->size)
 		return false;
-	*ret_place = (struct adsm_foreign_place){
+	*ret_place = (struct adsm_driver_place){
 		.home = object->home,
 		.memory = object->memory,
 		.start = object->start,
@@ -42,14 +42,14 @@ bool adsm_foreign_find(const void *p, struct adsm_foreign_place *ret_place)
 	return true;
 }
 
-struct adsm_home *adsm_foreign_home_of(void *context)
+struct adsm_home *adsm_driver_home_of(void *context)
 {
 	return adsm_started() ? adsm_home_of(context) : NULL;
 }
 
-int adsm_foreign_home(const char *backend, void *context, void *device, struct adsm_home **ret_home)
+int adsm_driver_home(const char *backend, void *context, void *device, struct adsm_home **ret_home)
 {
-	*ret_home = adsm_foreign_home_of(context);
+	*ret_home = adsm_driver_home_of(context);
 	return *ret_home ? 0 : adsm_start_with(backend, context, device, ret_home);
 }
 
@@ -67,7 +67,7 @@ static bool has_own(struct adsm_home *home)
 	return found;
 }
 
-bool adsm_foreign_end(struct adsm_home *home, bool always)
+bool adsm_driver_end(struct adsm_home *home, bool always)
 {
 	struct adsm_sigset old;
 
@@ -81,7 +81,7 @@ bool adsm_foreign_end(struct adsm_home *home, bool always)
 	return true;
 }
 
-int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size)
+int adsm_driver_adopt(struct adsm_home *home, uint64_t address, size_t size)
 {
 	const struct adsm_object_options options = {
 		.protocol = adsm_protocol_find(adsm_protocol_options.protocol),
@@ -95,7 +95,7 @@ int adsm_foreign_adopt(struct adsm_home *home, uint64_t address, size_t size)
 	return adsm_object_alloc(home, size, &options, &start);
 }
 
-int adsm_foreign_reuse(struct adsm_home *home, size_t size, uint64_t *ret_address)
+int adsm_driver_reuse(struct adsm_home *home, size_t size, uint64_t *ret_address)
 {
 	const struct adsm_object_options options = {
 		.protocol = adsm_protocol_find(adsm_protocol_options.protocol),
@@ -110,17 +110,17 @@ int adsm_foreign_reuse(struct adsm_home *home, size_t size, uint64_t *ret_addres
 	return error;
 }
 
-int adsm_foreign_forget(const void *p, bool wait, adsm_kept_free *driver_free)
+int adsm_driver_forget(const void *p, bool wait, adsm_kept_free *driver_free)
 {
-	return adsm_object_free((void *)p, ADSM_MAKER_FOREIGN, wait, driver_free);
+	return adsm_object_free((void *)p, ADSM_MAKER_DRIVER, wait, driver_free);
 }
 
-bool adsm_foreign_give_up(struct adsm_home *home)
+bool adsm_driver_give_up(struct adsm_home *home)
 {
 	return adsm_started() && adsm_objects_give_up(home);
 }
 
-size_t adsm_foreign_kept(void *device)
+size_t adsm_driver_kept(void *device)
 {
 	struct adsm_native native;
 	size_t size = 0;
@@ -165,10 +165,10 @@ static int start_commands(void *arg, struct adsm_device_event *ret_event)
 	return 0;
 }
 
-static int call(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, struct commands *c,
+static int call(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, struct commands *c,
 		bool gather, int *ret_result)
 {
-	int error = adsm_call_foreign(home, uses, n, start_commands, c, c->queue, gather);
+	int error = adsm_call_commands(home, uses, n, start_commands, c, c->queue, gather);
 
 	if (error < 0)
 		return error;
@@ -178,15 +178,15 @@ static int call(struct adsm_home *home, const struct adsm_foreign_use *uses, siz
 	return 0;
 }
 
-int adsm_foreign_call(struct adsm_home *home, const struct adsm_foreign_use *uses, size_t n, void *queue,
-		      int (*enqueue)(void *arg), void *arg, int *ret_result)
+int adsm_driver_call(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, void *queue,
+		     int (*enqueue)(void *arg), void *arg, int *ret_result)
 {
 	struct commands c = { .device = home->device, .queue = queue, .enqueue = enqueue, .arg = arg };
 
 	return call(home, uses, n, &c, false, ret_result);
 }
 
-int adsm_foreign_launch(struct adsm_home *home, void *queue, int (*enqueue)(void *arg), void *arg, int *ret_result)
+int adsm_driver_launch(struct adsm_home *home, void *queue, int (*enqueue)(void *arg), void *arg, int *ret_result)
 {
 	struct commands c = { .device = home->device, .queue = queue, .enqueue = enqueue, .arg = arg };
 	ADSM_UNCANCELLED;
@@ -202,23 +202,23 @@ int adsm_foreign_launch(struct adsm_home *home, void *queue, int (*enqueue)(void
 	return 0;
 }
 
-void adsm_foreign_launched(struct adsm_home *home)
+void adsm_driver_launched(struct adsm_home *home)
 {
 	for (int i = 0; adsm_started() && i < adsm_n_homes; i++)
 		if (!home || home == &adsm_homes[i])
 			adsm_gather_end(&adsm_homes[i]);
 }
 
-void adsm_foreign_launched_on(void *queue)
+void adsm_driver_launched_on(void *queue)
 {
 	for (int i = 0; adsm_started() && i < adsm_n_homes; i++)
 		if (adsm_gather_has(&adsm_homes[i], queue))
 			adsm_gather_end(&adsm_homes[i]);
 }
 
-int adsm_foreign_sync(struct adsm_home *home)
+int adsm_driver_sync(struct adsm_home *home)
 {
-	return adsm_sync_foreign(home);
+	return adsm_sync_commands(home);
 }
 
 /* ---- copies */
@@ -243,8 +243,8 @@ static int copy_bounced(char *dst, const char *src, size_t size)
 	return error;
 }
 
-int adsm_foreign_copy(void *dst, const struct adsm_foreign_place *to, const void *src,
-		      const struct adsm_foreign_place *from, size_t size)
+int adsm_driver_copy(void *dst, const struct adsm_driver_place *to, const void *src,
+		     const struct adsm_driver_place *from, size_t size)
 {
 	bool to_device = to && to->device_only, from_device = from && from->device_only;
 
@@ -257,7 +257,7 @@ int adsm_foreign_copy(void *dst, const struct adsm_foreign_place *to, const void
 	return adsm_copy_direct(dst, src, size);
 }
 
-int adsm_foreign_fill(void *dst, const struct adsm_foreign_place *to, int value, size_t size)
+int adsm_driver_fill(void *dst, const struct adsm_driver_place *to, int value, size_t size)
 {
 	return to->device_only ? adsm_fill_device(dst, value, size) : adsm_fill_direct(dst, value, size);
 }
