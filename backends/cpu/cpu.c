@@ -268,19 +268,32 @@ static void describe_loss(struct cpu_device *device)
 		    device->pid, how, busy ? ", while kernel '" : "", kernel, busy ? "' ran" : "");
 }
 
+static bool has_moved(const struct adsm_fd *own, int from)
+{
+	int fd = adsm_fd_number(own);
+
+	return fd >= 0 && fd != from;
+}
+
 static void watch(void *arg)
 {
 	struct cpu_device *device = arg;
 	struct pollfd polled[] = { { .events = POLLRDHUP }, { .events = POLLIN } };
 
-	bool closed;
+	bool closed, again;
 
-	/* While it waits it has both, whatever becomes of the numbers; what is gone before that is an end, too. */
+	/*
+	 * While it waits it has both, whatever becomes of the numbers; what is gone before that is an end, too. One
+	 * that moved just before may have left its number to another file: that is asked again.
+	 */
 	do {
 		polled[0].fd = adsm_fd_number(device->sock);
 		polled[1].fd = adsm_fd_number(device->pidfd);
 		closed = polled[0].fd < 0;
-	} while (!closed && poll(polled, 2, -1) < 0 && errno == EINTR);
+		again = !closed && ((poll(polled, 2, -1) < 0 && errno == EINTR) ||
+				    has_moved(device->sock, polled[0].fd) ||
+				    has_moved(device->pidfd, polled[1].fd));
+	} while (again);
 	if (atomic_load(&device->closing))
 		return;
 	/* A process that only closed its socket must not write on; requests must not wait on. */

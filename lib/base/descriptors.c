@@ -175,12 +175,17 @@ int adsm_fd_keep(int fd, struct adsm_fd **ret_own)
 
 int adsm_fd_number(const struct adsm_fd *own)
 {
-	int fd = own ? atomic_load(&own->number) : 0;
+	int fd = own ? atomic_load(&own->number) : 0, last;
 	struct identity identity;
 
-	if (fd <= 0 || identify(fd, &identity) || !is_same(&identity, &own->identity))
-		return -EBADF;
-	return fd;
+	/* It may move meanwhile: then the number that it had is another's, or nobody's. */
+	do {
+		if (fd > 0 && !identify(fd, &identity) && is_same(&identity, &own->identity))
+			return fd;
+		last = fd;
+		fd = own ? atomic_load(&own->number) : 0;
+	} while (fd != last);
+	return -EBADF;
 }
 
 void adsm_fd_drop(struct adsm_fd *own)

@@ -263,6 +263,9 @@ static void refused(void)
 	int flags = 0, n;
 
 	check_works();
+	/* Once this thread has a table of its own, what moves in it is not in the table of the thread that watches. */
+	while (!is_watched())
+		sched_yield();
 	find_own();
 	CHECK(n_own > 0);
 	last = own[n_own - 1];
