@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""What the documents say of the tree is so: their links and paths exist, and the functions of architecture.md are where
+it says."""
+import os
+import re
+
+import tree
+
+DOCUMENTS = [name for name in sorted(os.listdir(tree.ROOT)) if name.endswith(".md")] + \
+    list(tree.files(["docs", "tests", "parboil"], (".md",)))
+CODE = ["include", "lib", "backends", "protocols", "interpose", "tools"]
+ROOMS = ["", "lib", "interpose"]
+
+problems = []
+n_checked = 0
+code = {path: tree.read(path) for path in tree.files(CODE, (".c", ".h"))}
+
+
+def exists(path):
+    return os.path.exists(os.path.join(tree.ROOT, path))
+
+
+def defines(text, name):
+    """A function's head at the line's start, or a row of a table or macro that makes it."""
+    return re.search(rf"^(?!\s|/|#|\*|typedef).*\b{name}\b *\(|^\w+\({name}[,)]", text, re.M)
+
+
+def check(problem, place, is_so):
+    global n_checked
+    n_checked += 1
+    if not is_so:
+        problems.append(f"{place}: {problem}")
+
+
+for document in DOCUMENTS:
+    for number, line in enumerate(tree.read(document).splitlines(), 1):
+        place = f"{document}:{number}"
+        for link in re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", line):
+            check(f"links to {link}", place, exists(os.path.join(os.path.dirname(document), link)))
+        for path in re.findall(r"`((?:lib|backends|protocols|interpose|tests|tools|docs)/[\w./-]*[./][\w]*)`", line):
+            check(f"there is no {path}", place, "NAME" in path or exists(path) or
+                  exists(os.path.join(os.path.dirname(document), path)))
+        if document != "docs/architecture.md":
+            continue
+        step = re.match(r" *(\w+)\(\) +([\w/]+\.[ch])\b", line)
+        if step:
+            check(f"{step.group(1)}() is not in {step.group(2)}", place,
+                  any(defines(code.get(os.path.join(room, step.group(2)), ""), step.group(1)) for room in ROOMS))
+        for name in re.findall(r"\b((?:adsm|interpose)_\w+)\b(?!\.)", line):
+            check(f"there is no {name}", place, any(re.search(rf"\b{name}\b", text) for text in code.values()))
+tree.finish(problems, n_checked)
