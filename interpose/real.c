@@ -3,6 +3,8 @@
 #include "real.h"
 #include "symbols.h"
 
+#include "base/os.h"
+
 extern struct adsm_real __start_adsm_real[], __stop_adsm_real[];
 
 /* This C library has no such function, so nobody but us could have called it. */
@@ -48,6 +50,7 @@ void *adsm_real_find(struct adsm_real *real)
 /* Early, so that later no signal handler has to: dladdr1() takes a lock. */
 __attribute__((constructor(101))) static void find_all(void)
 {
+	adsm_os_has_wrappers = true;
 	find(__start_adsm_real, __stop_adsm_real);
 	for (struct adsm_real *real = __start_adsm_real; real != __stop_adsm_real; real++)
 		adsm_real_get(real);

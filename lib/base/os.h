@@ -197,7 +197,9 @@ int adsm_os_spawn_daemon(const char *path, char *const argv[], const int *fds, s
 /* The shared object that contains this code, and its folder, without a slash at its end. */
 int adsm_os_library_path(char *ret_path, size_t size);
 int adsm_os_library_dir(char *ret_path, size_t size);
-/* This shared object has wrappers, and yet the process calls the C library's own functions. */
+/* Set by the wrappers' constructor: this shared object has some. */
+extern bool adsm_os_has_wrappers;
+/* It has, and yet the process calls the C library's own functions. */
 bool adsm_os_is_bypassed(void);
 
 #endif

@@ -75,14 +75,12 @@ int adsm_os_library_dir(char *ret_path, size_t size)
 	return ret;
 }
 
-/* The wrappers, where they were linked with this. */
-struct adsm_real;
-extern void *adsm_real_find(struct adsm_real *real) __attribute__((weak));
+bool adsm_os_has_wrappers;
 
 bool adsm_os_is_bypassed(void)
 {
 	Dl_info read, libc;
 
-	return adsm_real_find && dladdr(dlsym(RTLD_DEFAULT, "read"), &read) &&
+	return adsm_os_has_wrappers && dladdr(dlsym(RTLD_DEFAULT, "read"), &read) &&
 		dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &libc) && read.dli_fbase == libc.dli_fbase;
 }
