@@ -9,8 +9,9 @@ import signal
 WAYS = ("arena", "view", "separate")
 THEMES = ("memory", "calls", "threads", "hold", "stats", "explicit", "errors", "citizen")
 ONCE = ("explicit", "errors", "citizen")                # where the protocol makes little difference
-# What wants the device for itself, or leaves a kernel that never ends, which takes time from the others: last, alone.
-ALONE = ("exhausted", "explicit-exhausted", "leave", "ends", "terminated", "killed", "killed-many", "killed-waiting")
+ALONE = ("exhausted", "explicit-exhausted", "leave")    # what wants the device for itself
+# What leaves a kernel that never ends, which may take time from all that comes later: a step of its own, the last.
+ENDLESS = ("ends", "killed", "terminated", "killed-many", "killed-waiting")
 FEW = ("sizes", "interior", "states", "named", "unnamed", "constants", "explicit-round-trip")
 MODES = {
     "batch": {"ADSM_PROTOCOL": "batch"},
@@ -39,7 +40,7 @@ def conformance(session, modes):
     chosen = [(f"{way}/{mode}", name, functools.partial(case, session, way, mode, theme, name))
               for mode in modes for way in WAYS for theme in THEMES
               if mode == modes[0] == "rolling-64K" or theme not in ONCE
-              for name in cases(session, theme) if not session.dry or name in FEW]
+              for name in cases(session, theme) if name not in ENDLESS and (not session.dry or name in FEW)]
     crowd = [item for item in chosen if item[1] not in ALONE]
     alone = [item for item in chosen if item[1] in ALONE]
     session.record.table("objects lie in / protocol", session.crowd(crowd) + session.crowd(alone, 1))
@@ -249,6 +250,14 @@ def frameworks(session):
     session.record.rows(*rows)
 
 
-# The most valuable first, and the seconds that each may take.
+def endless(session):
+    """Programs that end, or whose device does, while a kernel runs for ever: one after the other."""
+    todo = [(way, name, functools.partial(case, session, way, "rolling-64K", theme, name))
+            for way in WAYS for theme in ("errors", "citizen") for name in cases(session, theme)
+            if name in ENDLESS and (not session.dry or way == "arena")]
+    session.record.table("objects lie in", session.crowd(todo, 1))
+
+
+# The most valuable first, and the seconds that each may take; endless kernels behind all others.
 STEPS = ((ways, 45), (driver, 90), (conform, 130), (programs, 80), (launches, 40), (copies, 40), (rivals, 240),
-         (benches, 90), (verify, 70), (modes, 220), (sanitizer, 60), (frameworks, 200))
+         (benches, 90), (verify, 70), (modes, 220), (sanitizer, 60), (frameworks, 200), (endless, 60))
