@@ -6,10 +6,12 @@
  * They are a copy of the device's memory as the launch left it, good until something is given to the device that may
  * write there.
  */
-#include "opencl.h"
+#include "behind.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "ways.h"
 
 #define BEHIND_MAX ((size_t)64 << 10)	/* bytes of a read: more would hold up the next launch */
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.c - setting a kernel's arguments and enqueueing it. */
-#include "opencl.h"
+#include "launch.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "behind.h"
 #include "base/log.h"
+#include "memory.h"
+#include "program.h"
+#include "queue.h"
+#include "ways.h"
 
 #define MAX_ARGS 64
 

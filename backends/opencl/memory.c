@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.c - memory of a device, and copies. */
-#include "opencl.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "behind.h"
 #include "base/log.h"
+#include "queue.h"
+#include "ways.h"
 
 #define DEFERRED_MAX ((size_t)64 << 10)	/* bytes of a write that is copied rather than waited for */
 

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl.c - OpenCL devices: which there are, opening and closing them, what their errors mean. */
-#include "opencl.h"
-
+/* opencl.c - the OpenCL backend: which devices there are, opening and closing them. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "behind.h"
+#include "launch.h"
 #include "list.h"
 #include "base/log.h"
+#include "memory.h"
 #include "options.h"
+#include "program.h"
+#include "queue.h"
+#include "ways.h"
 
 #define MAX_DEVICES 16			/* seen at once */
 #define MAX_PLATFORMS 16
@@ -30,82 +34,7 @@ static int n_found;
 static cl_context program_context;
 static cl_device_id program_device;
 
-/* ---- errors */
-
-void adsm_cl_lose(struct adsm_cl_device *device, cl_int error, const char *what)
-{
-	struct adsm_sigset old;
-
-	adsm_os_signals_block(&old);
-	adsm_lock(&device->lost_lock);
-	if (!atomic_load(&device->lost)) {
-		adsm_format(device->lost_text, sizeof(device->lost_text), "%s was lost: %s failed with %s",
-			    device->base.name, what, adsm_cl_error_name(error));
-		adsm_error("%s", device->lost_text);
-		atomic_store(&device->base.lost, device->lost_text);
-		atomic_store(&device->lost, true);
-	}
-	adsm_unlock(&device->lost_lock);
-	adsm_os_signals_restore(&old);
-	adsm_cl_queues_wake(device);
-}
-
-int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
-{
-	switch (error) {
-	case CL_SUCCESS:
-		return 0;
-	case CL_DEVICE_NOT_AVAILABLE:
-	case CL_INVALID_COMMAND_QUEUE:	/* what some drivers say of queues after a kernel crashed */
-		adsm_cl_lose(device, error, what);
-		return -ENODEV;
-	case CL_OUT_OF_RESOURCES:
-	case CL_OUT_OF_HOST_MEMORY:
-	case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-		adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error));
-		return -ENOMEM;
-	case CL_INVALID_KERNEL_ARGS:
-	case CL_INVALID_WORK_GROUP_SIZE:
-	case CL_INVALID_WORK_ITEM_SIZE:
-	case CL_INVALID_GLOBAL_WORK_SIZE:
-		return -EINVAL;		/* the caller's, who says so */
-	default:
-		adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error));
-		return -EIO;
-	}
-}
-
-int adsm_cl_moved(struct adsm_cl_device *device, cl_int error, const char *what)
-{
-	int ret = adsm_cl_errno(device, error, what);
-
-	return ret == -ENOMEM ? -EIO : ret;
-}
-
-int adsm_cl_error(struct adsm_cl_device *device, cl_int error, const char *what)
-{
-	int ret = adsm_cl_errno(device, error, what);
-
-	return ret ? adsm_fail(ret, "%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error)) : 0;
-}
-
-int adsm_cl_status(struct adsm_device *base)
-{
-	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
-
-	return atomic_load(&device->lost) ? adsm_fail(-ENODEV, "%s", device->lost_text) : 0;
-}
-
 /* ---- which devices there are */
-
-void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_text, size_t size)
-{
-	size_t n = 0;
-
-	ret_text[0] = '\0';
-	if (adsm_cl.clGetDeviceInfo(device, what, size, ret_text, &n) || n > size)
-		ret_text[0] = '\0';
-}
 
 /* "OpenCL 3.0 …" is 30. */
 static unsigned version_of(cl_device_id id)
@@ -128,22 +57,6 @@ static void platform_text(cl_platform_id platform, cl_platform_info what, char *
 	ret_text[0] = '\0';
 	if (adsm_cl.clGetPlatformInfo(platform, what, size, ret_text, &n) || n > size)
 		ret_text[0] = '\0';
-}
-
-bool adsm_cl_has_extension(cl_device_id device, const char *name)
-{
-	size_t size = 0, length = strlen(name);
-	bool has = false;
-	char *list;
-
-	if (adsm_cl.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &size) || !size)
-		return false;
-	list = calloc(1, size + 1);
-	if (list && !adsm_cl.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, size, list, NULL))
-		for (const char *at = list; !has && (at = strstr(at, name)); at += length)
-			has = (at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length]);
-	free(list);
-	return has;
 }
 
 /* Is @part, of length @length, in @text, in whatever case; or is it @index, or nothing? */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* program.c - modules as OpenCL programs, compiled or from the cache, and their kernels. */
-#include "opencl.h"
+#include "program.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "adsm.h"
 #include "cache.h"
+#include "device.h"
 #include "base/log.h"
 #include "options.h"
 

@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* queue.c - command queues: operations counted, and told to be complete by the driver's callbacks. */
-#include "opencl.h"
+#include "queue.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 
 #include "base/log.h"
 
 #define SPIN_NS 10000			/* awake for a kernel that ends at once, before sleeping */
 #define POLL_NS 20000			/* between looks at the end of callbacks */
-
-static void wake_waiters(struct adsm_cl_queue *queue)
-{
-	atomic_fetch_add(&queue->tick, 1);
-	if (atomic_load(&queue->n_waiting))
-		adsm_os_wake(&queue->tick, INT_MAX, false);
-}
-
-void adsm_cl_queues_wake(struct adsm_cl_device *device)
-{
-	for (int i = 0; i < ADSM_N_QUEUES; i++)
-		wake_waiters(&device->queues[i]);
-}
 
 /* An operation has ended; those of a queue may be told out of order. */
 static void end(struct adsm_cl_slot *slot, int status, uint64_t elapsed_ns)
@@ -47,7 +33,7 @@ static void end(struct adsm_cl_slot *slot, int status, uint64_t elapsed_ns)
 			break;
 		atomic_compare_exchange_strong(&queue->done, &done, done + 1);
 	}
-	wake_waiters(queue);
+	adsm_cl_queue_wake(queue);
 }
 
 static uint64_t elapsed(const struct adsm_cl_queue *queue, cl_event event)

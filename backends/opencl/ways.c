@@ -8,7 +8,7 @@
  *	svm		coarse-grain shared virtual memory: pointers
  *	unified		a cl_mem over the CPU's own pages, where the device shares its memory: nothing is copied
  */
-#include "opencl.h"
+#include "ways.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "options.h"
+#include "queue.h"
 
 /* Of extensions younger than the headers that may be there. */
 #define MEM_DEVICE_PRIVATE_ADDRESS_EXT 0x5000
@@ -24,6 +25,23 @@
 
 #define MEASURED ((size_t)64 << 10)	/* bytes: what a fault moves */
 #define ROUNDS 5
+
+/* Is @name a word of the list in which drivers keep their extensions? */
+static bool has_extension(cl_device_id device, const char *name)
+{
+	size_t size = 0, length = strlen(name);
+	bool has = false;
+	char *list;
+
+	if (adsm_cl.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &size) || !size)
+		return false;
+	list = calloc(1, size + 1);
+	if (list && !adsm_cl.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, size, list, NULL))
+		for (const char *at = list; !has && (at = strstr(at, name)); at += length)
+			has = (at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length]);
+	free(list);
+	return has;
+}
 
 /* ---- buffers: for ways that differ in making them only */
 
@@ -175,7 +193,7 @@ static int address_init(struct adsm_cl_device *device)
 {
 	struct adsm_cl_memory trial = { .base.size = ADSM_PAGE_SIZE };
 
-	if (!adsm_cl_has_extension(device->id, "cl_ext_buffer_device_address") ||
+	if (!has_extension(device->id, "cl_ext_buffer_device_address") ||
 	    !adsm_cl.clCreateBufferWithProperties || !adsm_cl.clSetKernelExecInfo)
 		return 1;
 	*(void **)&device->address_set_arg = adsm_cl.clGetExtensionFunctionAddressForPlatform(
@@ -266,7 +284,7 @@ static int usm_init(struct adsm_cl_device *device)
 		{ "clSetKernelArgMemPointerINTEL", (void **)&device->pointer_set_arg },
 	};
 
-	if (!adsm_cl_has_extension(device->id, "cl_intel_unified_shared_memory") || !adsm_cl.clSetKernelExecInfo)
+	if (!has_extension(device->id, "cl_intel_unified_shared_memory") || !adsm_cl.clSetKernelExecInfo)
 		return 1;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		*functions[i].function = adsm_cl.clGetExtensionFunctionAddressForPlatform(device->platform,

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* memory.h - memory of a device, and copies. */
+#ifndef ADSM_OPENCL_MEMORY_H
+#define ADSM_OPENCL_MEMORY_H
+
+#include "device.h"
+
+int adsm_cl_alloc(struct adsm_device *device, size_t size, uint64_t wanted, struct adsm_memory **ret_memory);
+void adsm_cl_free(struct adsm_memory *memory);
+/* Give freed memory back to the driver. */
+void adsm_cl_release_kept(struct adsm_cl_device *device);
+uint64_t adsm_cl_memory_free(struct adsm_device *device);
+int adsm_cl_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
+		     struct adsm_device_event *ret_event);
+int adsm_cl_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
+		   struct adsm_device_event *ret_event);
+int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset, size_t size,
+		struct adsm_device_event *ret_event);
+int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
+		struct adsm_device_event *ret_event);
+int adsm_cl_native_memory(struct adsm_memory *memory, void **ret_handle);
+/* Wait for what nobody has waited for; where it failed the device is lost. Signals blocked. */
+int adsm_cl_settle_deferred(struct adsm_cl_device *device);
+/* For a command about to be enqueued: what it has to wait for, or NULL; stays until it is given back. @ended: the
+ * caller has waited for it. Where one failed the device is lost now. */
+struct adsm_cl_deferred *adsm_cl_deferred_use(struct adsm_cl_device *device);
+void adsm_cl_deferred_used(struct adsm_cl_device *device, struct adsm_cl_deferred *deferred, bool ended);
+/* The queues are gone. False: of a lost device the driver may still read from there. */
+bool adsm_cl_deferred_end(struct adsm_cl_device *device);
+
+#endif
