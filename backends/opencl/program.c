@@ -50,11 +50,17 @@ static int build_failed(struct adsm_cl_device *device, cl_program program, cl_in
 		error == CL_DEVICE_NOT_AVAILABLE ? adsm_cl_error(device, error, "clBuildProgram") : -ENOEXEC;
 }
 
-static int build(struct adsm_cl_device *device, cl_program program, const char *options)
+/* Takes the program; gives it to the caller where its compiling did not fail. */
+static int build(struct adsm_cl_device *device, cl_program program, const char *options, cl_program *ret_program)
 {
 	cl_int error = adsm_cl.clBuildProgram(program, 1, &device->id, options, NULL, NULL);
+	int ret = error ? build_failed(device, program, error) : 0;
 
-	return error ? build_failed(device, program, error) : 0;
+	if (ret)
+		adsm_cl.clReleaseProgram(program);
+	else
+		*ret_program = program;
+	return ret;
 }
 
 static int refused(struct adsm_cl_device *device, cl_int error, const char *what)
@@ -71,16 +77,10 @@ static int from_source(struct adsm_cl_device *device, const char *text, size_t s
 {
 	cl_int error;
 	cl_program program = adsm_cl.clCreateProgramWithSource(device->context, 1, &text, &size, &error);
-	int ret;
 
 	if (error)
 		return refused(device, error, "the source");
-	ret = build(device, program, options);
-	if (ret)
-		adsm_cl.clReleaseProgram(program);
-	else
-		*ret_program = program;
-	return ret;
+	return build(device, program, options, ret_program);
 }
 
 static int from_spirv(struct adsm_cl_device *device, const struct adsm_image *image, const char *options,
@@ -89,7 +89,6 @@ static int from_spirv(struct adsm_cl_device *device, const struct adsm_image *im
 	char versions[1024];
 	cl_program program;
 	cl_int error;
-	int ret;
 
 	adsm_cl_device_text(device->id, CL_DEVICE_IL_VERSION, versions, sizeof(versions));
 	if (device->version < 21 || !*versions || !adsm_cl.clCreateProgramWithIL)
@@ -97,12 +96,7 @@ static int from_spirv(struct adsm_cl_device *device, const struct adsm_image *im
 	program = adsm_cl.clCreateProgramWithIL(device->context, image->data, image->size, &error);
 	if (error)
 		return refused(device, error, "this SPIR-V");
-	ret = build(device, program, options);
-	if (ret)
-		adsm_cl.clReleaseProgram(program);
-	else
-		*ret_program = program;
-	return ret;
+	return build(device, program, options, ret_program);
 }
 
 static int from_binary(struct adsm_cl_device *device, const void *data, size_t size, const char *options,
@@ -111,7 +105,6 @@ static int from_binary(struct adsm_cl_device *device, const void *data, size_t s
 	const unsigned char *bytes = data;
 	cl_int error, status = CL_SUCCESS;
 	cl_program program;
-	int ret;
 
 	program = adsm_cl.clCreateProgramWithBinary(device->context, 1, &device->id, &size, &bytes, &status, &error);
 	if (error || status) {
@@ -119,12 +112,7 @@ static int from_binary(struct adsm_cl_device *device, const void *data, size_t s
 			adsm_cl.clReleaseProgram(program);
 		return refused(device, error ? error : status, "this binary");
 	}
-	ret = build(device, program, options);
-	if (ret)
-		adsm_cl.clReleaseProgram(program);
-	else
-		*ret_program = program;
-	return ret;
+	return build(device, program, options, ret_program);
 }
 
 /* ---- the cache: what a compiler made of source */
