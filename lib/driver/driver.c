@@ -193,9 +193,9 @@ int adsm_driver_launch(struct adsm_home *home, void *queue, int (*enqueue)(void 
 
 	if (!adsm_gather_enter(home, queue))
 		return call(home, NULL, 0, &c, true, ret_result);
-	adsm_enqueuing = home;
+	adsm_inside.enqueuing = home;
 	*ret_result = enqueue(arg);
-	adsm_enqueuing = NULL;
+	adsm_inside.enqueuing = NULL;
 	adsm_gather_leave(home, queue, !*ret_result);
 	if (!*ret_result)
 		adsm_count(NULL, calls, 1);

@@ -3,16 +3,10 @@
 #ifndef ADSM_CALL_H
 #define ADSM_CALL_H
 
-#include "run/kernel.h"
+#include "run/bind.h"
 
 /* @where: code address of who asks. */
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where);
-
-/* What a command of the program's does with an object. */
-struct adsm_driver_use {
-	const void *p;			/* anywhere in it */
-	unsigned access;		/* ADSM_ACCESS_* */
-};
 
 /*
  * Has the device begin something, with its home's lock held. 0 with its event (seq 0: nobody can know when it ends),

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/life.h"
 
@@ -30,7 +29,6 @@ struct adsm_caller {
 _Thread_local struct adsm_calls adsm_calls;
 
 static _Atomic uint64_t next_thread_id = 1;
-static _Thread_local struct adsm_caller *own;
 static struct adsm_caller *free_callers;
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT;	/* of these; nothing is locked under it */
 static pthread_key_t key;		/* holds a thread's own, to learn when it ends */
@@ -41,9 +39,9 @@ void adsm_calls_renew(void)
 {
 	if (adsm_calls.id && adsm_calls.epoch == adsm_life.epoch)
 		return;
-	memset(&adsm_calls, 0, sizeof(adsm_calls));
-	adsm_calls.id = atomic_fetch_add(&next_thread_id, 1);
-	adsm_calls.epoch = adsm_life.epoch;
+	adsm_calls = (struct adsm_calls){
+		.id = atomic_fetch_add(&next_thread_id, 1), .caller = adsm_calls.caller, .epoch = adsm_life.epoch
+	};
 }
 
 static void renew(struct adsm_caller *caller, uint64_t thread)
@@ -58,7 +56,7 @@ static void end_thread(void *arg)
 
 	if (++caller->round < ROUNDS && !pthread_setspecific(key, caller))
 		return;
-	own = NULL;
+	adsm_calls.caller = NULL;
 	renew(caller, 0);
 	/* There another thread may have held it for ever. */
 	if (adsm_is_child())
@@ -88,20 +86,22 @@ static struct adsm_caller *take(void)
 
 struct adsm_caller *adsm_caller_get(uint64_t thread)
 {
-	if (!own) {
+	struct adsm_caller *caller = adsm_calls.caller;
+
+	if (!caller) {
 		pthread_once(&once, make_key);
-		own = take();
-		if (!own)
+		caller = adsm_calls.caller = take();
+		if (!caller)
 			return NULL;
-		own->round = 0;
-		renew(own, thread);
+		caller->round = 0;
+		renew(caller, thread);
 		/* Without it the room is not used again, and that is all. */
 		if (has_key)
-			pthread_setspecific(key, own);
-	} else if (atomic_load_explicit(&own->failed[0], memory_order_relaxed) >> ERRNO_BITS != thread) {
-		renew(own, thread);
+			pthread_setspecific(key, caller);
+	} else if (atomic_load_explicit(&caller->failed[0], memory_order_relaxed) >> ERRNO_BITS != thread) {
+		renew(caller, thread);
 	}
-	return own;
+	return caller;
 }
 
 void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, int status)
@@ -114,6 +114,7 @@ void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, 
 
 int adsm_caller_collect(int index)
 {
+	struct adsm_caller *own = adsm_calls.caller;
 	uint64_t mask = ((uint64_t)1 << ERRNO_BITS) - 1;
 
 	return own ? -(int)(atomic_fetch_and(&own->failed[index], ~mask) & mask) : 0;

@@ -8,14 +8,17 @@
 
 #include "core/home.h"
 
-/* What a thread knows of its calls; ends when the library does. */
+/* What a thread knows of its calls; but for @caller it ends when the library does. */
 struct adsm_calls {
 	uint64_t id;			/* of the thread, never reused */
 	struct adsm_caller *caller;	/* since its first call */
 	unsigned epoch;			/* adsm_life.epoch when the rest was true */
-	uint64_t last_seq[ADSM_MAX_DEVICES];
-	unsigned n_calls[ADSM_MAX_DEVICES];	/* since its last sync */
-	struct adsm_device_event last_event[ADSM_MAX_DEVICES];
+	struct {			/* of each device */
+		uint64_t last_seq;
+		uint64_t event_seq;	/* the last one's event */
+		uint32_t event_queue;
+		uint32_t n;		/* since its last sync */
+	} on[ADSM_MAX_DEVICES];
 };
 
 extern _Thread_local struct adsm_calls adsm_calls;

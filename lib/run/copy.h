@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/object.h"
-
 /* @where: code address of who asks. */
 int adsm_memcpy(void *dst, const void *src, size_t size, const void *where);
 int adsm_memset(void *dst, int value, size_t size, const void *where);
@@ -30,12 +28,5 @@ int adsm_io_copy(void *dst, const void *src, size_t size);
 
 /* Copy a string from shared memory: up to and with its NUL, at most @size bytes. How many, or a negative errno. */
 long adsm_io_copy_string(char *buffer, const char *s, size_t size);
-
-/* ---- what copies have in common */
-
-/* How many of the bytes from @p on belong together, and to what; *size at most. Errors for other memory of ours. */
-int adsm_copy_part(const char *p, bool in_handler, struct adsm_object **ret_object, size_t *size);
-/* Failures begin nothing that they cannot end: no range ends beyond the object that it begins in. */
-int adsm_copy_check(const char *start, size_t total, bool in_handler);
 
 #endif

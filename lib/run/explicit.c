@@ -9,17 +9,11 @@
 #include "base/log.h"
 #include "core/shared.h"
 #include "core/observe.h"
-#include "run/copy.h"
 #include "run/enter.h"
 #include "run/gather.h"
 #include "run/io.h"
+#include "run/part.h"
 #include "run/wait.h"
-
-static int device_failed(int error, const char *what, size_t size)
-{
-	return error ? adsm_fail(error, "the device could not %s %zu bytes: %s", what, size,
-				 adsm_error_string(error)) : 0;
-}
 
 /* A range of device-only memory, every call that uses it ended. Nothing is held on return. */
 static int device_range(const void *p, size_t size, struct adsm_object **ret_object, size_t *ret_offset)
@@ -169,7 +163,7 @@ int adsm_copy_device(void *dst, const void *src, size_t size)
 	error = adsm_wait_copies(to->home);
 	if (error)
 		return error;
-	return device_failed(to->home->device->backend->copy(to->memory, to_offset, from->memory, from_offset,
+	return adsm_copy_failed(to->home->device->backend->copy(to->memory, to_offset, from->memory, from_offset,
 							     size, NULL), "copy", size);
 }
 
@@ -184,7 +178,7 @@ int adsm_fill_device(void *dst, int value, size_t size)
 	error = adsm_wait_copies(object->home);
 	if (error)
 		return error;
-	return device_failed(object->home->device->backend->fill(object->memory, offset, (uint8_t)value, size,
+	return adsm_copy_failed(object->home->device->backend->fill(object->memory, offset, (uint8_t)value, size,
 								 NULL), "fill", size);
 }
 

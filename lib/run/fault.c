@@ -28,13 +28,10 @@
 
 static _Thread_local struct {
 	const struct adsm_fault *inside;	/* a driver's touch that is being served */
-	int failed_waits;
-	unsigned n_spurious;
+	uint8_t failed_waits, n_spurious, n_turns, n_again;
 	uint32_t spurious_tick;
 	uintptr_t spurious_address, spurious_instruction;
-	unsigned n_turns;
 	uintptr_t last_address[2], last_instruction;
-	unsigned n_again;
 	uintptr_t waited_address, waited_instruction;
 } thread;
 
@@ -73,7 +70,7 @@ static bool straddles(const struct adsm_fault *fault)
 {
 	bool again = fault->instruction == thread.last_instruction && fault->address == thread.last_address[1];
 
-	thread.n_turns = again ? thread.n_turns + 1 : 0;
+	thread.n_turns = !again ? 0 : thread.n_turns < TURNS_MAX ? thread.n_turns + 1 : TURNS_MAX;
 	thread.last_instruction = fault->instruction;
 	thread.last_address[1] = thread.last_address[0];
 	thread.last_address[0] = fault->address;
@@ -107,15 +104,63 @@ static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b,
 	return ADSM_FAULT_LOST;
 }
 
+/* A call uses the block. */
+static enum adsm_fault_result waits(const struct adsm_object *object, uint32_t b, struct adsm_fault *fault,
+				    uint64_t seq)
+{
+	if (adsm_core_options.touch == ADSM_TOUCH_ERROR)
+		return lost(object, b, fault, "a call that uses it runs, and ADSM_TOUCH=error", -EBUSY);
+	if (thread.failed_waits >= WAIT_TRIES) {
+		thread.failed_waits = 0;
+		return lost(object, b, fault, "cannot wait for the call that uses it", -EIO);
+	}
+	fault->wait = wait_for_call;
+	fault->wait_device = object->home;
+	fault->wait_seq = seq;
+	return ADSM_FAULT_WAIT;
+}
+
+/* Can the access have its block, now or after what others do to it? Else how the fault ends. May drop the lock. */
+static bool is_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, struct adsm_fault *fault,
+		     enum adsm_fault_result *ret_result)
+{
+	unsigned needed = event == ADSM_EVENT_WRITE ? ADSM_PROT_RW : ADSM_PROT_READ;
+	struct adsm_home *home = object->home;
+	uint64_t birth = object->birth, seq;
+
+	*ret_result = ADSM_FAULT_FOREIGN;
+	while (object->live && object->birth == birth) {
+		if (object->blocks.at[b].view >= needed) {
+			*ret_result = spurious(home, fault);
+			return false;
+		}
+		if (adsm_blocks_step(&object->blocks, b, event).result == ADSM_RESULT_REFUSE) {
+			*ret_result = lost(object, b, fault, "its protocol refuses it", -EACCES);
+			return false;
+		}
+		if (!adsm_block_blocked(object, b)) {
+			seq = adsm_block_must_wait(object, b, event);
+			if (!seq)
+				return true;
+			adsm_retire(home);
+			if (!adsm_block_must_wait(object, b, event))
+				return true;
+			*ret_result = waits(object, b, fault, seq);
+			return false;
+		}
+		/* What is waited for may be this; the evictor may be at work elsewhere. */
+		if (!adsm_fetch_ahead(home))
+			adsm_home_wait(home);
+	}
+	return false;
+}
+
 static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_fault *fault, unsigned *ret_signals,
 				    uint32_t *ret_ahead)
 {
 	enum adsm_block_event event = fault->write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
-	unsigned needed = fault->write ? ADSM_PROT_RW : ADSM_PROT_READ;
-	struct adsm_home *home = object->home;
-	uint32_t b = (uint32_t)((fault->address - object->start) >> object->blocks.shift);
-	uint64_t birth = object->birth;
-	uint32_t n;
+	uint32_t b = (uint32_t)((fault->address - object->start) >> object->blocks.shift), n;
+	enum adsm_fault_result result;
 	int error;
 
 	if (object->device_only)
@@ -126,37 +171,8 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 		adsm_count(&object->counters, signals, 1);
 		*ret_signals = 1;
 	}
-	for (;;) {
-		uint64_t seq;
-
-		if (object->blocks.at[b].view >= needed)
-			return spurious(home, fault);
-		if (adsm_blocks_step(&object->blocks, b, event).result == ADSM_RESULT_REFUSE)
-			return lost(object, b, fault, "its protocol refuses it", -EACCES);
-		if (!adsm_block_blocked(object, b)) {
-			seq = adsm_block_must_wait(object, b, event);
-			if (!seq)
-				break;
-			adsm_retire(home);
-			if (!adsm_block_must_wait(object, b, event))
-				break;
-			if (adsm_core_options.touch == ADSM_TOUCH_ERROR)
-				return lost(object, b, fault, "a call that uses it runs, and ADSM_TOUCH=error", -EBUSY);
-			if (thread.failed_waits >= WAIT_TRIES) {
-				thread.failed_waits = 0;
-				return lost(object, b, fault, "cannot wait for the call that uses it", -EIO);
-			}
-			fault->wait = wait_for_call;
-			fault->wait_device = home;
-			fault->wait_seq = seq;
-			return ADSM_FAULT_WAIT;
-		}
-		/* What is waited for may be this; the evictor may be at work elsewhere. */
-		if (!adsm_fetch_ahead(home))
-			adsm_home_wait(home);
-		if (!object->live || object->birth != birth)
-			return ADSM_FAULT_FOREIGN;
-	}
+	if (!is_ready(object, b, event, fault, &result))
+		return result;
 	if (adsm_blocks_lack(&object->blocks, b) && adsm_object_lost(object))
 		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
 			    -ENODEV);
@@ -180,9 +196,9 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 /* This thread has the lock of the object's home. */
 static bool enqueues_for(uintptr_t address)
 {
-	const struct adsm_object *object = adsm_enqueuing ? adsm_index_find(address) : NULL;
+	const struct adsm_object *object = adsm_inside.enqueuing ? adsm_index_find(address) : NULL;
 
-	return object && object->home == adsm_enqueuing;
+	return object && object->home == adsm_inside.enqueuing;
 }
 
 static void out_of_patience(void)

@@ -18,8 +18,7 @@ struct range {
 };
 
 static struct range libc, drivers[N_RANGES];
-_Thread_local uintptr_t adsm_inside_frame;
-_Thread_local const struct adsm_home *adsm_enqueuing;
+_Thread_local struct adsm_inside adsm_inside;
 
 struct search {
 	uintptr_t function;
@@ -86,7 +85,7 @@ bool adsm_inside_has(const void *address)
 
 bool adsm_inside_faults(const struct adsm_fault *fault)
 {
-	if (adsm_inside_frame || adsm_inside_has((const void *)fault->instruction))
+	if (adsm_inside.frame || adsm_inside_has((const void *)fault->instruction))
 		return true;
 	/* Libc's memcpy() and its kind have no frame; what else may be there is a number like any other. */
 	return has(&libc, fault->instruction) && !adsm_index_find((uintptr_t)fault->caller) &&
@@ -95,6 +94,6 @@ bool adsm_inside_faults(const struct adsm_fault *fault)
 
 void adsm_inside_leave(uintptr_t stack)
 {
-	if (adsm_inside_frame < stack)
-		adsm_inside_frame = 0;
+	if (adsm_inside.frame < stack)
+		adsm_inside.frame = 0;
 }

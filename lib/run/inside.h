@@ -22,12 +22,15 @@ bool adsm_inside_has(const void *address);
 /* Does a driver's code touch this, itself or by a function of libc's? No signal comes in between. */
 bool adsm_inside_faults(const struct adsm_fault *fault);
 
-/* A wrapper that a driver has called lets libc do it: until then faults of this thread count as the driver's. */
-extern _Thread_local uintptr_t adsm_inside_frame;	/* of the wrapper; 0: there is none */
+struct adsm_inside {
+	/* Of a wrapper that a driver has called and lets libc do: until then faults count as the driver's; 0: none. */
+	uintptr_t frame;
+	/* Its driver is being given a command in this thread; a touch of the home's objects would wait for itself. */
+	const struct adsm_home *enqueuing;
+};
+
+extern _Thread_local struct adsm_inside adsm_inside;
 /* This thread leaves all functions whose frames lie below @stack. */
 void adsm_inside_leave(uintptr_t stack);
-
-/* Its driver is being given a command in this thread; a touch of the home's objects would wait for itself. */
-extern _Thread_local const struct adsm_home *adsm_enqueuing;
 
 #endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* bind.c - see bind.h. */
+#include "run/bind.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/index.h"
+
+/* Only what is used of it is filled in. */
+static void begin(struct adsm_bound *bound, adsmKernel *kernel, struct adsm_home *home)
+{
+	bound->kernel = kernel;
+	bound->home = home;
+	bound->n_args = bound->n_pointers = bound->n_uses = bound->const_bytes = bound->n_bytes = 0;
+	bound->max = ADSM_ARGS_FEW;
+	bound->args = bound->few_args;
+	bound->pointers = bound->few_pointers;
+	bound->uses = bound->few_uses;
+	bound->bytes = bound->few_bytes;
+	bound->room = NULL;
+}
+
+void adsm_bind_end(struct adsm_bound *bound)
+{
+	free(bound->room);
+	if (bound->bytes != bound->few_bytes)
+		free(bound->bytes);
+}
+
+/* Room for as many as there may be. Before any lock, and before objects are known. */
+static int grow(struct adsm_bound *bound)
+{
+	struct adsm_bound_room *room = malloc(sizeof(*room));
+
+	if (!room)
+		return adsm_fail(-ENOMEM, "no memory for a call of more than %d arguments", ADSM_ARGS_FEW - 1);
+	memcpy(room->args, bound->args, bound->n_args * sizeof(*bound->args));
+	memcpy(room->pointers, bound->pointers, bound->n_pointers * sizeof(*bound->pointers));
+	for (size_t i = 0; i < bound->n_pointers; i++)
+		if (room->pointers[i].arg)
+			room->pointers[i].arg = room->args + (room->pointers[i].arg - bound->args);
+	bound->args = room->args;
+	bound->pointers = room->pointers;
+	bound->uses = room->uses;
+	bound->max = ADSM_USES_MAX;
+	bound->room = room;
+	return 0;
+}
+
+static int add_use(struct adsm_bound *bound, struct adsm_object *object, unsigned access)
+{
+	for (size_t i = 0; i < bound->n_uses; i++)
+		if (bound->uses[i].object == object) {
+			bound->uses[i].access |= access;
+			return 0;
+		}
+	if (bound->n_uses == bound->max)
+		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", ADSM_USES_MAX);
+	bound->uses[bound->n_uses++] = (struct adsm_use){ object, object->birth, access };
+	return 0;
+}
+
+/* Remember a pointer; the first one says on which device the call runs. */
+static int add_pointer(struct adsm_bound *bound, const char *what, const void *p, unsigned access,
+		       struct adsm_launch_arg *arg)
+{
+	const struct adsm_object *object;
+
+	if (arg)
+		*arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_POINTER };
+	if (!p)
+		return 0;
+	if (bound->n_pointers == bound->max)
+		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", ADSM_USES_MAX);
+	bound->pointers[bound->n_pointers++] = (struct adsm_named_pointer){ what, p, access, arg };
+	/* A slot never changes its home, so this needs no lock, whatever becomes of the object. */
+	object = bound->home ? NULL : adsm_index_find((uintptr_t)p);
+	if (object)
+		bound->home = object->home;
+	if (!access)
+		bound->named = false;
+	return 0;
+}
+
+/* The objects that commands of the program's use; others are nobody's, or concern another home. */
+static int resolve_uses(struct adsm_bound *bound)
+{
+	for (size_t i = 0; i < bound->n_pointers; i++) {
+		struct adsm_object *object = adsm_object_find_locked(bound->home, (uintptr_t)bound->pointers[i].p);
+
+		if (object && !object->freeing)
+			add_use(bound, object, bound->pointers[i].access);
+	}
+	return 0;
+}
+
+static int resolve(struct adsm_bound *bound)
+{
+	for (size_t i = 0; i < bound->n_pointers; i++) {
+		const struct adsm_named_pointer *pointer = &bound->pointers[i];
+		struct adsm_object *object = adsm_index_find((uintptr_t)pointer->p);
+		size_t offset;
+		int error;
+
+		if (object && object->home != bound->home)
+			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': its object lives on device %d, the "
+					 "others on device %d", bound->kernel->info->name, pointer->what,
+					 object->home->index, bound->home->index);
+		object = adsm_object_find_locked(bound->home, (uintptr_t)pointer->p);
+		offset = object ? (uintptr_t)pointer->p - object->start : 0;
+		if (!object || object->freeing || offset >= object->size)
+			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is in no live object",
+					 bound->kernel->info->name, pointer->what, pointer->p);
+		error = add_use(bound, object, pointer->access);
+		if (error)
+			return error;
+		if (pointer->arg) {
+			pointer->arg->memory = object->memory;
+			pointer->arg->offset = offset;
+		}
+	}
+	return 0;
+}
+
+int adsm_bind_objects(struct adsm_bound *bound)
+{
+	return bound->kernel ? resolve(bound) : resolve_uses(bound);
+}
+
+static const char *kind_name(uint32_t kind)
+{
+	static const char *const names[] = { "nothing", "a pointer (adsmPtr)", "a value (adsmVal)",
+					     "constants (adsmConst)", "adsmUse",
+					     "memory of the block (adsmLocal)" };
+
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "an unknown kind";
+}
+
+static int bind_argument(struct adsm_bound *bound, const struct adsm_param *param, const adsmArg *arg,
+			 struct adsm_launch_arg *ret_arg)
+{
+	const char *kernel = bound->kernel->info->name;
+	bool native = !bound->kernel->module->info->image;
+	size_t size = param->size;
+
+	/* Of native kernels less may be known; and a value may be any bytes that the driver takes for a pointer. */
+	if (arg->kind != param->kind && !(native && (param->kind == ADSM_ARG_NONE || arg->kind == ADSM_ARG_VALUE)))
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': it takes %s, got %s", kernel, param->name,
+				 kind_name(param->kind), kind_name(arg->kind));
+	if (arg->kind == ADSM_ARG_POINTER)
+		return add_pointer(bound, param->name, arg->data, arg->access ? arg->access : param->access,
+				   ret_arg);
+	if (arg->kind > ADSM_ARG_LOCAL)
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': kind %u is none", kernel, param->name,
+				 arg->kind);
+	if (arg->kind == ADSM_ARG_LOCAL) {
+		*ret_arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_LOCAL, .size = arg->size };
+		return arg->size ? 0 : adsm_fail(-EINVAL, "kernel '%s', argument '%s': 0 bytes of memory of the "
+						 "block", kernel, param->name);
+	}
+	if (arg->kind == ADSM_ARG_VALUE && native && arg->size && arg->size <= ADSM_CONST_MAX)
+		size = param->kind == ADSM_ARG_VALUE && param->size ? param->size : arg->size;
+	if (arg->kind == ADSM_ARG_VALUE && (!arg->data || arg->size != size))
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': a %s of %u bytes, got %zu bytes", kernel,
+				 param->name, param->type, (unsigned)size, arg->size);
+	if (arg->kind == ADSM_ARG_CONST && (!arg->data || !arg->size || arg->size > ADSM_CONST_MAX))
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': constants are 1 to %zu bytes, got %zu",
+				 kernel, param->name, ADSM_CONST_MAX, arg->size);
+	*ret_arg = (struct adsm_launch_arg){
+		.kind = arg->kind == ADSM_ARG_VALUE ? ADSM_LAUNCH_VALUE : ADSM_LAUNCH_CONST,
+		.data = arg->data,
+		.size = arg->size,
+	};
+	if (arg->kind == ADSM_ARG_CONST)
+		bound->const_bytes += arg->size;
+	bound->n_bytes += arg->size;
+	return 0;
+}
+
+/*
+ * Values and constants are copied here, where nothing is locked: their bytes may lie in shared memory, and
+ * to touch that under the lock would wait for itself.
+ */
+static int copy_values(struct adsm_bound *bound)
+{
+	size_t at = 0;
+
+	if (bound->n_bytes > sizeof(bound->few_bytes)) {
+		bound->bytes = malloc(bound->n_bytes);
+		if (!bound->bytes)
+			return adsm_fail(-ENOMEM, "no memory for %zu bytes of values", bound->n_bytes);
+	}
+	for (size_t i = 0; i < bound->n_args; i++) {
+		struct adsm_launch_arg *arg = &bound->args[i];
+
+		if (arg->kind == ADSM_LAUNCH_POINTER || arg->kind == ADSM_LAUNCH_LOCAL)
+			continue;
+		memcpy(bound->bytes + at, arg->data, arg->size);
+		arg->data = bound->bytes + at;
+		at += arg->size;
+	}
+	return 0;
+}
+
+/* "a, b, n" */
+static void list_params(const struct adsm_kernel_info *info, char *ret_text, size_t size)
+{
+	size_t at = 0;
+
+	ret_text[0] = '\0';
+	for (uint32_t i = 0; i < info->n_params && at < size; i++)
+		at += (size_t)adsm_format(ret_text + at, size - at, "%s%s", i ? ", " : "", info->params[i].name);
+}
+
+static int bind(struct adsm_bound *bound, const adsmArg *args, size_t n)
+{
+	const struct adsm_kernel_info *info = bound->kernel->info;
+	size_t n_params = info->n_params;
+	int error;
+
+	if (!args && n)
+		return adsm_fail(-EINVAL, "kernel '%s': %zu arguments at NULL", info->name, n);
+	for (size_t i = 0; i < n; i++) {
+		if (args[i].kind == ADSM_ARG_NONE)
+			continue;
+		if (args[i].access > ADSM_ACCESS_INOUT)
+			return adsm_fail(-EINVAL, "kernel '%s': access %u is not one", info->name, args[i].access);
+		if (args[i].kind == ADSM_ARG_USE) {
+			error = add_pointer(bound, "adsmUse", args[i].data, args[i].access, NULL);
+		} else if (args[i].kind == ADSM_ARG_LOCAL && !bound->kernel->module->info->image &&
+			   bound->n_args == info->n_params && n_params == info->n_params && n_params < ADSM_ARGS_MAX) {
+			/* On some devices memory of the block is no parameter, and comes behind them. */
+			n_params++;
+			bound->args[bound->n_args++] = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_LOCAL,
+									       .size = args[i].size };
+			error = args[i].size ? 0 : adsm_fail(-EINVAL, "kernel '%s': 0 bytes of memory of the block",
+							     info->name);
+		} else if (bound->n_args == n_params || bound->n_args == ADSM_ARGS_MAX) {
+			bound->n_args++;
+			break;
+		} else {
+			error = bind_argument(bound, &info->params[bound->n_args], &args[i],
+					      &bound->args[bound->n_args]);
+			bound->n_args++;
+		}
+		if (error)
+			return error;
+	}
+	if (bound->n_args != n_params) {
+		char list[256];
+
+		list_params(info, list, sizeof(list));
+		return adsm_fail(-EINVAL, "kernel '%s' takes %u arguments (%s), got %s%zu", info->name,
+				 info->n_params, list, bound->n_args > n_params ? "at least " : "",
+				 bound->n_args);
+	}
+	return 0;
+}
+
+static int bind_assignments(struct adsm_bound *bound)
+{
+	struct adsm_assignment few[4], *list = few;
+	size_t n = adsm_kernel_assignments(bound->kernel, few, sizeof(few) / sizeof(few[0]));
+
+	if (n > sizeof(few) / sizeof(few[0]) || bound->n_pointers + n > bound->max) {
+		int error = bound->room ? 0 : grow(bound);
+
+		if (error)
+			return error;
+		list = bound->room->assignments;
+		n = adsm_kernel_assignments(bound->kernel, list, ADSM_USES_MAX);
+	}
+	if (n > ADSM_USES_MAX)
+		return adsm_fail(-EINVAL, "kernel '%s' has %zu objects assigned, a call takes %d",
+				 bound->kernel->info->name, n, ADSM_USES_MAX);
+	for (size_t i = 0; i < n; i++) {
+		int error = add_pointer(bound, "adsmAssign", (const void *)list[i].start, list[i].access, NULL);
+
+		if (error)
+			return error;
+	}
+	return bound->home ? 0 : adsm_home_get(ADSM_DEVICE_CURRENT, &bound->home);
+}
+
+int adsm_bind(struct adsm_bound *bound, adsmKernel *kernel, const adsmArg *args, size_t n)
+{
+	int error;
+
+	begin(bound, kernel, NULL);
+	bound->named = true;
+	error = n > ADSM_ARGS_FEW ? grow(bound) : 0;
+	if (!error)
+		error = bind(bound, args, n);
+	if (!error)
+		error = bind_assignments(bound);
+	if (!error)
+		error = copy_values(bound);
+	if (adsm_paper)
+		bound->named = false;
+	return error;
+}
+
+int adsm_bind_uses(struct adsm_bound *bound, struct adsm_home *home, const struct adsm_driver_use *uses, size_t n)
+{
+	int error;
+
+	begin(bound, NULL, home);
+	bound->named = n && n <= ADSM_USES_MAX && !adsm_paper;
+	error = bound->named && n > ADSM_ARGS_FEW ? grow(bound) : 0;
+	if (error)
+		return error;
+	bound->n_pointers = bound->named ? n : 0;
+	for (size_t i = 0; i < bound->n_pointers; i++)
+		bound->pointers[i] = (struct adsm_named_pointer){ NULL, uses[i].p, uses[i].access, NULL };
+	return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* part.c - see part.h. */
+#include "run/part.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "core/arena.h"
+#include "core/index.h"
+#include "core/shared.h"
+
+struct adsm_object *adsm_shared_at(const char *p)
+{
+	struct adsm_object *object = adsm_index_find((uintptr_t)p);
+
+	return object && object->live && !object->device_only && !object->freeing &&
+		(uintptr_t)p - object->start < object->size ? object : NULL;
+}
+
+int adsm_copy_part(const char *p, bool in_handler, struct adsm_object **ret_object, size_t *size)
+{
+	struct adsm_object *object = adsm_shared_at(p);
+	uintptr_t a = (uintptr_t)p;
+	size_t rest;
+
+	if (object)
+		rest = object->start + object->size - a;
+	else if (adsm_arena_has(a) || adsm_index_find(a))
+		return in_handler ? -EINVAL : adsm_fail(-EINVAL, "%p is in no live shared object", (void *)a);
+	else if (a < adsm_arena.base && *size > adsm_arena.base - a)
+		rest = adsm_index_next(a, adsm_arena.base - a) - a;
+	else
+		rest = adsm_index_next(a, *size) - a;
+	*ret_object = object;
+	*size = *size < rest ? *size : rest;
+	return 0;
+}
+
+int adsm_copy_check(const char *start, size_t total, bool in_handler)
+{
+	const struct adsm_object *inside = NULL;
+	const char *p = start;
+	size_t left = total, size;
+
+	if (total > PTRDIFF_MAX || (uintptr_t)start > UINTPTR_MAX - total)
+		return in_handler ? -EINVAL :
+			adsm_fail(-EINVAL, "%zu bytes at %p: no memory is that large", total, start);
+	if (!adsm_may_be_shared(start, total))
+		return 0;
+	for (; left; p += size, left -= size) {
+		struct adsm_object *object;
+		int error;
+
+		size = left;
+		error = adsm_copy_part(p, in_handler, &object, &size);
+		if (!error && inside && !object)
+			error = -EINVAL;
+		if (error && inside && !in_handler)
+			adsm_fail(error, "%zu bytes at %p are not inside live objects: the one at %p has %zu bytes",
+				  total, start, (void *)inside->start, inside->size);
+		if (error)
+			return error;
+		inside = object;
+	}
+	return 0;
+}
+
+int adsm_copy_failed(int error, const char *what, size_t size)
+{
+	return error ? adsm_fail(error, "the device could not %s %zu bytes: %s", what, size,
+				 adsm_error_string(error)) : 0;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* release.c - see release.h. */
+#include "run/release.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "core/block.h"
+
+#define PATIENCE 3			/* passes over busy objects before new accesses have to wait */
+
+static enum adsm_block_event event_of(unsigned access)
+{
+	return access == ADSM_ACCESS_IN ? ADSM_EVENT_CALL_IN :
+	       access == ADSM_ACCESS_OUT ? ADSM_EVENT_CALL_OUT : ADSM_EVENT_CALL_INOUT;
+}
+
+/* Make one object ready: nothing Dirty that the kernel reads, nothing moving. 1: the lock was dropped for it. */
+static int release(struct adsm_object *object, unsigned access)
+{
+	struct adsm_home *home = object->home;
+	int error;
+
+	if (object->blocks.n_holds)
+		return adsm_fail(-EBUSY, "the object at %p is held (adsmUnhold() first)", (void *)object->start);
+	if (object->blocks.n_busy || object->blocks.n_sending) {
+		if (!adsm_send_queued(home))
+			adsm_home_wait(home);
+		return 1;
+	}
+	/* Closed before anything starts: where the system refuses that, nothing has been done yet. */
+	error = access == ADSM_ACCESS_IN ? 0 : adsm_object_close(object);
+	if (error)
+		return adsm_fail(error, "the object at %p cannot be closed: the process has no memory mappings left "
+				 "(vm.max_map_count)", (void *)object->start);
+	if (!adsm_blocks_n_unsent(&object->blocks) || !adsm_blocks_sends(&object->blocks, event_of(access)))
+		return 0;
+	error = adsm_object_flush(object);
+	if (error == -EBUSY)
+		return adsm_fail(error, "the object at %p is held (adsmUnhold() first)", (void *)object->start);
+	if (error)
+		return adsm_fail(error, "the object at %p could not be sent: %s", (void *)object->start,
+				 adsm_error_string(error));
+	return 1;
+}
+
+static int release_named(struct adsm_bound *bound)
+{
+	int moved = 0;
+
+	for (size_t i = 0; i < bound->n_uses; i++) {
+		struct adsm_object *object = bound->uses[i].object;
+		int result;
+
+		if (adsm_use_is_gone(&bound->uses[i])) {
+			if (!bound->kernel)
+				continue;
+			return adsm_fail(-EINVAL, "kernel '%s': an object of its was freed meanwhile",
+					 bound->kernel->info->name);
+		}
+		result = object->device_only ? 0 : release(object, adsm_bound_access(bound, i));
+		if (result < 0)
+			return result;
+		moved |= result;
+	}
+	return moved;
+}
+
+/* An unnamed call may use every object of the device but those assigned to other kernels. */
+static int release_all(struct adsm_home *home)
+{
+	struct adsm_object *object = home->open;
+	int moved = 0;
+
+	while (object) {
+		int result = object->assigned ? 0 : release(object, ADSM_ACCESS_INOUT);
+
+		if (result < 0)
+			return result;
+		moved |= result;
+		/* While the lock was away the object may have left the list: then begin again. */
+		object = object->open ? object->open_next : home->open;
+	}
+	return moved;
+}
+
+int adsm_release(struct adsm_bound *bound)
+{
+	struct adsm_home *home = bound->home;
+	int moved = 1;
+
+	if (!bound->named)
+		adsm_close_neighbours(home);
+	for (int pass = 0; moved == 1; pass++) {
+		/* Writers elsewhere could keep this going for ever: from here on they wait. */
+		home->gate = pass >= PATIENCE;
+		moved = release_named(bound);
+		if (moved >= 0 && !bound->named) {
+			int more = release_all(home);
+
+			moved = more < 0 ? more : moved | more;
+		}
+	}
+	return moved;
+}
+
+void adsm_release_undo(struct adsm_home *home)
+{
+	for (struct adsm_object *object = home->n_undetected ? home->open : NULL; object;
+	     object = object->open_next)
+		if (!object->blocks.detects && adsm_object_use_seq(object) <= atomic_load(&home->completed))
+			adsm_object_may_be_written(object);
+}
+
+void adsm_release_end(struct adsm_home *home)
+{
+	if (!home->gate)
+		return;
+	home->gate = false;
+	adsm_home_notify(home);
+}
+
+static void take_object(const struct adsm_bound *bound, struct adsm_object *object, enum adsm_block_event event)
+{
+	if (event != ADSM_EVENT_CALL_IN)
+		adsm_note_written(object, adsm_bound_is_own(bound));
+	adsm_object_called(object, event);
+}
+
+void adsm_release_take(struct adsm_bound *bound, uint64_t seq)
+{
+	struct adsm_home *home = bound->home;
+
+	for (size_t i = 0; i < bound->n_uses; i++) {
+		struct adsm_object *object = bound->uses[i].object;
+		unsigned access = adsm_bound_access(bound, i);
+
+		if (adsm_use_is_gone(&bound->uses[i]))
+			continue;
+		object->use_seq = seq;
+		if (access != ADSM_ACCESS_IN)
+			object->write_seq = seq;
+		if (!object->device_only)
+			take_object(bound, object, event_of(access));
+	}
+	if (bound->named)
+		return;
+	if (!adsm_bound_is_own(bound))
+		home->n_expected = 0;
+	home->unnamed_seq = seq;
+	for (struct adsm_object *object = home->open, *next; object; object = next) {
+		next = object->open_next;
+		if (!object->assigned)
+			take_object(bound, object, ADSM_EVENT_CALL_INOUT);
+	}
+}
