@@ -5,7 +5,8 @@
  * Nothing is protected, so accesses are not seen: ReadOnly means "sent, and only read by the kernels
  * since": a sync makes it Dirty without moving a byte, because the CPU may have written it unseen.
  */
-#include "protocol.h"
+#include "list.h"
+#include "paper.h"
 
 const struct adsm_protocol adsm_protocol_batch = {
 	.version = ADSM_PROTOCOL_VERSION,

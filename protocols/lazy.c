@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lazy.c - lazy-update (paper §4.3, Figure 6b): whole objects move, and only when an access needs them. */
-#include "protocol.h"
+#include "list.h"
+#include "paper.h"
 
 const struct adsm_protocol adsm_protocol_lazy = {
 	.version = ADSM_PROTOCOL_VERSION,

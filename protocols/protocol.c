@@ -1,34 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* protocol.c - the list of protocols and what each must keep, queues of blocks, the policy of those that have none. */
-#include <errno.h>
-#include <string.h>
-
+/* protocol.c - what each protocol must keep, queues of blocks, the policy of those that have none. */
 #include "protocol.h"
-
-static const struct adsm_protocol *all[ADSM_PROTOCOLS_MAX] = {
-	&adsm_protocol_batch, &adsm_protocol_lazy, &adsm_protocol_rolling,
-};
-static size_t n_protocols = 3;
-
-const struct adsm_protocol *adsm_protocol_find(const char *name)
-{
-	for (size_t i = 0; i < n_protocols; i++)
-		if (!strcmp(name, all[i]->name))
-			return all[i];
-	return NULL;
-}
-
-int adsm_protocol_add(const struct adsm_protocol *protocol)
-{
-	if (adsm_protocol_broken(protocol))
-		return -EINVAL;
-	if (adsm_protocol_find(protocol->name))
-		return -EEXIST;
-	if (n_protocols == ADSM_PROTOCOLS_MAX)
-		return -ENOSPC;
-	all[n_protocols++] = protocol;
-	return 0;
-}
 
 /* ---- the contract */
 
@@ -102,32 +74,7 @@ const char *adsm_protocol_broken(const struct adsm_protocol *protocol)
 	return broken;
 }
 
-/* ---- policies */
-
-void adsm_policies_init(struct adsm_policies *policies)
-{
-	memset(policies, 0, sizeof(*policies));
-	for (size_t i = 0; i < n_protocols; i++)
-		all[i]->init(policies->of[i]);
-}
-
-void *adsm_policy_of(struct adsm_policies *policies, const struct adsm_protocol *protocol)
-{
-	size_t i = 0;
-
-	while (all[i] != protocol)
-		i++;
-	return policies->of[i];
-}
-
-struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool started)
-{
-	struct adsm_block *block = NULL;
-
-	for (size_t i = 0; i < n_protocols && !block; i++)
-		block = all[i]->victim(policies->of[i], started);
-	return block;
-}
+/* ---- for policies */
 
 void adsm_queue_push(struct adsm_queue *queue, struct adsm_block *block)
 {

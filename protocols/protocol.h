@@ -18,20 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/options.h"
-
 #define ADSM_PROTOCOL_VERSION 3
 #define ADSM_PROTOCOLS_MAX 8
 #define ADSM_STATES_MAX 4
 #define ADSM_POLICY_SIZE 128		/* bytes that a policy may have */
-
-/* The states of the paper's protocols. */
-enum adsm_state {
-	ADSM_INVALID,			/* only the device has the data */
-	ADSM_READ_ONLY,			/* both have the same data */
-	ADSM_DIRTY,			/* only the CPU has the new data */
-	ADSM_N_STATES
-};
 
 enum adsm_block_event {
 	ADSM_EVENT_READ,		/* the CPU reads */
@@ -121,86 +111,21 @@ struct adsm_protocol {
 	size_t (*window)(const void *policy);
 };
 
-#define ADSM_ROLLING_AUTO 0u
-
-struct adsm_protocol_options {
-	const char *protocol;		/* ADSM_PROTOCOL: batch, lazy, rolling */
-	size_t block_size;		/* ADSM_BLOCK_SIZE: bytes */
-	unsigned rolling_size;		/* ADSM_ROLLING_SIZE: blocks, or ADSM_ROLLING_AUTO */
-	size_t fault_ahead;		/* ADSM_FAULT_AHEAD: bytes of the largest window, 0 off */
-	size_t evict_batch;		/* ADSM_EVICT_BATCH: bytes; 1: one block, closed by the writer */
-};
-
-extern struct adsm_protocol_options adsm_protocol_options;
-extern struct adsm_option adsm_protocol_rows[];
-
-extern const struct adsm_protocol adsm_protocol_batch, adsm_protocol_lazy, adsm_protocol_rolling;
-
 /* Does the view follow the state? Otherwise it is always open, and accesses are not seen. */
 static inline bool adsm_protocol_detects(const struct adsm_protocol *protocol)
 {
 	return protocol->permits[protocol->steps[protocol->initial][ADSM_EVENT_CALL_OUT].next] != ADSM_PERMIT_WRITE;
 }
 
-#define ADSM_PERMITS_ON_ACCESS { \
-	[ADSM_INVALID] = ADSM_PERMIT_NONE, [ADSM_READ_ONLY] = ADSM_PERMIT_READ, [ADSM_DIRTY] = ADSM_PERMIT_WRITE }
-
 /* In tables: only the state changes; bytes move first, or something waits. */
 #define ADSM_STEP(next) { next, ADSM_NO_TRANSFER, ADSM_WAIT_NONE, ADSM_RESULT_STEP }
 #define ADSM_STEP_AFTER(next, transfer, wait) { next, transfer, wait, ADSM_RESULT_STEP }
 
-/* What lazy and rolling share: bytes move when an access or a call needs them, and only then. What becomes Dirty may
- * be sent at any time: not under a call that still reads the old bytes. */
-#define ADSM_STEPS_ON_ACCESS {											\
-	[ADSM_INVALID] = {											\
-		[ADSM_EVENT_READ]	= ADSM_STEP_AFTER(ADSM_READ_ONLY, ADSM_TO_HOST, ADSM_WAIT_WRITERS),	\
-		[ADSM_EVENT_WRITE]	= ADSM_STEP_AFTER(ADSM_DIRTY, ADSM_TO_HOST, ADSM_WAIT_USERS),		\
-		[ADSM_EVENT_OVERWRITE]	= ADSM_STEP_AFTER(ADSM_DIRTY, ADSM_NO_TRANSFER, ADSM_WAIT_USERS),	\
-		[ADSM_EVENT_SEND]	= ADSM_STEP(ADSM_INVALID),						\
-		[ADSM_EVENT_CALL_IN]	= ADSM_STEP(ADSM_INVALID),						\
-		[ADSM_EVENT_CALL_INOUT]	= ADSM_STEP(ADSM_INVALID),						\
-		[ADSM_EVENT_CALL_OUT]	= ADSM_STEP(ADSM_INVALID),						\
-		[ADSM_EVENT_SYNC]	= ADSM_STEP(ADSM_INVALID),						\
-	},													\
-	[ADSM_READ_ONLY] = {											\
-		[ADSM_EVENT_READ]	= ADSM_STEP(ADSM_READ_ONLY),						\
-		[ADSM_EVENT_WRITE]	= ADSM_STEP_AFTER(ADSM_DIRTY, ADSM_NO_TRANSFER, ADSM_WAIT_USERS),	\
-		[ADSM_EVENT_OVERWRITE]	= ADSM_STEP_AFTER(ADSM_DIRTY, ADSM_NO_TRANSFER, ADSM_WAIT_USERS),	\
-		[ADSM_EVENT_SEND]	= ADSM_STEP(ADSM_READ_ONLY),						\
-		[ADSM_EVENT_CALL_IN]	= ADSM_STEP(ADSM_READ_ONLY),						\
-		[ADSM_EVENT_CALL_INOUT]	= ADSM_STEP(ADSM_INVALID),						\
-		[ADSM_EVENT_CALL_OUT]	= ADSM_STEP(ADSM_INVALID),						\
-		[ADSM_EVENT_SYNC]	= ADSM_STEP(ADSM_READ_ONLY),						\
-	},													\
-	[ADSM_DIRTY] = {											\
-		[ADSM_EVENT_READ]	= ADSM_STEP(ADSM_DIRTY),						\
-		[ADSM_EVENT_WRITE]	= ADSM_STEP(ADSM_DIRTY),						\
-		[ADSM_EVENT_OVERWRITE]	= ADSM_STEP(ADSM_DIRTY),						\
-		[ADSM_EVENT_SEND]	= ADSM_STEP_AFTER(ADSM_READ_ONLY, ADSM_TO_DEVICE, ADSM_WAIT_NONE),	\
-		[ADSM_EVENT_CALL_IN]	= ADSM_STEP_AFTER(ADSM_READ_ONLY, ADSM_TO_DEVICE, ADSM_WAIT_NONE),	\
-		[ADSM_EVENT_CALL_INOUT]	= ADSM_STEP_AFTER(ADSM_INVALID, ADSM_TO_DEVICE, ADSM_WAIT_NONE),	\
-		[ADSM_EVENT_CALL_OUT]	= ADSM_STEP(ADSM_INVALID),						\
-		[ADSM_EVENT_SYNC]	= ADSM_STEP(ADSM_DIRTY),						\
-	},													\
-}
-
-/* By name; NULL when there is none. */
-const struct adsm_protocol *adsm_protocol_find(const char *name);
 /* One more, before the library starts, not by threads at once: -EINVAL where it does not fulfil the contract, -EEXIST
  * where there is one of its name, -ENOSPC where there are too many. */
 int adsm_protocol_add(const struct adsm_protocol *protocol);
 /* The first rule of the contract that @protocol breaks, in words; NULL: it keeps all. */
 const char *adsm_protocol_broken(const struct adsm_protocol *protocol);
-
-/* The policies of a home: one for each protocol. */
-struct adsm_policies {
-	_Alignas(16) unsigned char of[ADSM_PROTOCOLS_MAX][ADSM_POLICY_SIZE];
-};
-
-void adsm_policies_init(struct adsm_policies *policies);
-void *adsm_policy_of(struct adsm_policies *policies, const struct adsm_protocol *protocol);
-/* The next block to send early by any protocol's policy, or NULL. */
-struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool started);
 
 /* Stubs for protocols that have no policy. */
 void adsm_policy_no_init(void *policy);

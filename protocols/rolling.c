@@ -6,7 +6,15 @@
  * The rolling size is counted in blocks; by default two for each live object. Where faults open whole
  * windows and sends are batched, a floor in bytes keeps what is just being written from leaving.
  */
-#include "protocol.h"
+#include "list.h"
+#include "paper.h"
+
+struct adsm_option adsm_rolling_rows[] = {
+	{ "ROLLING_SIZE", "auto", "auto, or a number of blocks from 1",
+	  "how many blocks may be Dirty on a device before the oldest is sent; auto: 2 per live object",
+	  ADSM_FIELD(adsm_protocol_options.rolling_size), adsm_parse_number, 1, UINT32_MAX, .zero = "auto" },
+	{ 0 }
+};
 
 struct policy {
 	struct adsm_queue dirty;	/* the Dirty blocks of rolling objects */

@@ -75,7 +75,8 @@ static int alloc_options(const adsmAllocOptions *in, struct adsm_object_options 
 		return adsm_fail(-EINVAL, "unknown flags 0x%x", in->flags);
 	ret_options->protocol = adsm_protocol_find(protocol);
 	if (!ret_options->protocol)
-		return adsm_fail(-EINVAL, "no protocol '%s': batch, lazy or rolling", protocol);
+		return adsm_fail(-EINVAL, "no protocol '%s': there are %s", protocol,
+				 adsm_protocol_rows->valid);
 	ret_options->block_size = in->block_size ? in->block_size : adsm_protocol_options.block_size;
 	if (ret_options->block_size < ADSM_PAGE_SIZE || ret_options->block_size > (size_t)1 << 30 ||
 	    (ret_options->block_size & (ret_options->block_size - 1)))

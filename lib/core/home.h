@@ -16,6 +16,7 @@
 #include "base/os.h"
 #include "core/blocks.h"
 #include "core/cause.h"
+#include "protocols/list.h"
 
 #define ADSM_PENDING_MAX 128		/* calls of one device that may be outstanding */
 /* A call that fails begins anew with objects whose writes are not seen: so their part is tried again at once. */

@@ -14,7 +14,7 @@
 #include "observe/advice.h"
 #include "base/log.h"
 #include "observe/observe.h"
-#include "protocol.h"
+#include "protocols/list.h"
 #include "observe/options.h"
 #include "observe/site.h"
 #include "base/stats.h"

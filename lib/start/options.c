@@ -6,9 +6,9 @@
 #include "engine/list.h"
 #include "observe/options.h"
 #include "list.h"
-#include "protocol.h"
+#include "protocols/list.h"
 
 struct adsm_option *const adsm_option_owners[] = {
-	adsm_protocol_rows, adsm_backend_rows, adsm_touch_rows, ADSM_ENGINE_ROWS, adsm_observe_rows, adsm_memory_rows,
+	ADSM_PROTOCOL_ROWS, adsm_backend_rows, adsm_touch_rows, ADSM_ENGINE_ROWS, adsm_observe_rows, adsm_memory_rows,
 	ADSM_BACKEND_ROWS, adsm_wrap_rows, adsm_base_rows, NULL,
 };

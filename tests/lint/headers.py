@@ -41,7 +41,7 @@ ADSM_KERNEL(vecadd, ADSM_IN(float, a), ADSM_OUT(float, b), ADSM_VAL(int, n))
 
 options, headers = LANGUAGES[sys.argv[1]]
 folders = [f"-I{os.path.join(tree.ROOT, folder)}"
-           for folder in ["include", "lib", "backends", "protocols", "interpose", "parboil", "parboil/common"]]
+           for folder in ["", "include", "lib", "backends", "protocols", "interpose", "parboil", "parboil/common"]]
 problems = []
 for header in headers:
     # Not everybody has OpenCL's headers.

@@ -43,7 +43,7 @@ USERS = ["parboil", "tests/conform", "tests/interpose"]
 # These declare what many files define: each side of a port, each engine, protocol and backend.
 CONTRACTS = ["os.h", "engine.h", "protocol.h", "backend.h", "list.h"]
 # Where #include "..." is looked for after the file's own folder.
-PATHS = ["include", "lib", "backends", "protocols", "interpose"]
+PATHS = [".", "include", "lib", "backends", "protocols", "interpose"]
 
 
 def within(path, folder):

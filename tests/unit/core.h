@@ -15,6 +15,7 @@
 #include "core/index.h"
 #include "core/block.h"
 #include "core/life.h"
+#include "protocols/paper.h"
 #include "run/alloc.h"
 #include "run/call.h"
 #include "run/copy.h"

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/blocks.h"
+#include "protocols/list.h"
 
 #define N 3
 #define PENDING_MAX 2

@@ -12,7 +12,7 @@
 #include "../check.h"
 #include "base/log.h"
 #include "core/options.h"
-#include "protocol.h"
+#include "protocols/list.h"
 #include "engine/engine.h"
 #include "observe/options.h"
 #include "start/options.h"

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "../check.h"
-#include "protocol.h"
+#include "protocols/list.h"
+#include "protocols/paper.h"
 
 /* ---- the tables: what a block becomes, and what moves first: < to the host, > to the device */
 
