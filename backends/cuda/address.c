@@ -3,7 +3,7 @@
  * address.c - where objects lie: in the library's range, or where the driver puts them with the CPU's view over it, or
  * apart.
  */
-#include "cuda.h"
+#include "address.h"
 
 #include <errno.h>
 #include <fcntl.h>

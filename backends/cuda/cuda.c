@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.c - CUDA devices: which there are, opening and closing them, what their errors mean. */
-#include "cuda.h"
-
+/* cuda.c - the CUDA backend: which devices there are, opening and closing them. */
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
+#include "launch.h"
 #include "list.h"
 #include "base/log.h"
+#include "memory.h"
+#include "module.h"
 #include "options.h"
+#include "pin.h"
+#include "queue.h"
 
 #define MAX_DEVICES 16			/* seen at once */
 #define MAX_ARG_BYTES ((size_t)4 << 10)	/* of a launch: what every device takes */
@@ -24,167 +27,6 @@ struct found {
 static struct found found[MAX_DEVICES];
 static int n_found;
 static bool given;			/* they are what the program gave: use_context() */
-
-/* ---- contexts */
-
-/* A program that captures a stream forbids allocating and waiting to all threads that do not say this. */
-static void exchange_capture(int *mode)
-{
-	if (adsm_cu.cuThreadExchangeStreamCaptureMode)
-		adsm_cu.cuThreadExchangeStreamCaptureMode(mode);
-}
-
-static void go_outside(struct adsm_cuda_device *device)
-{
-	if (atomic_fetch_sub(&device->n_inside, 1) == 1 && atomic_load(&device->lost))
-		adsm_os_wake(&device->n_inside, INT_MAX, false);
-}
-
-CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope *scope)
-{
-	CUresult error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-
-	adsm_os_signals_block(&scope->old);
-	/* Before the question, which adsm_cuda_end() answers before it waits for those who are inside. */
-	atomic_fetch_add(&device->n_inside, 1);
-	/* What was lost may be gone, and answers nothing any more. */
-	if (!atomic_load(&device->lost))
-		error = adsm_cu.cuCtxPushCurrent_v2(device->context);
-	scope->device = error ? NULL : device;
-	scope->capture = CU_STREAM_CAPTURE_MODE_RELAXED;
-	if (error) {
-		go_outside(device);
-		adsm_os_signals_restore(&scope->old);
-	} else {
-		exchange_capture(&scope->capture);
-	}
-	return error;
-}
-
-void adsm_cuda_leave(struct adsm_cuda_scope *scope)
-{
-	CUcontext context;
-
-	if (!scope->device)
-		return;
-	exchange_capture(&scope->capture);
-	adsm_cu.cuCtxPopCurrent_v2(&context);
-	go_outside(scope->device);
-	adsm_os_signals_restore(&scope->old);
-}
-
-/* ---- errors */
-
-/* After these a context answers every call with the same: what is to be said of them, or NULL for others. */
-static const char *meaning_of_loss(CUresult error)
-{
-	switch (error) {
-	case CUDA_ERROR_ILLEGAL_ADDRESS:
-		return "a kernel used an address where no memory is";
-	case CUDA_ERROR_MISALIGNED_ADDRESS:
-	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-		return "a kernel used an address that is none for what it did";
-	case CUDA_ERROR_ASSERT:
-		return "a kernel's assert() did not hold";
-	case CUDA_ERROR_HARDWARE_STACK_ERROR:
-		return "a kernel's stack overflowed or was overwritten";
-	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-	case CUDA_ERROR_INVALID_PC:
-		return "a kernel ran into what is no code";
-	case CUDA_ERROR_LAUNCH_FAILED:
-	case CUDA_ERROR_TENSOR_MEMORY_LEAK:
-		return "a kernel crashed";
-	case CUDA_ERROR_LAUNCH_TIMEOUT:
-		return "a kernel ran for longer than the display's device permits";
-	case CUDA_ERROR_ECC_UNCORRECTABLE:
-		return "its memory had an error that cannot be corrected: see nvidia-smi";
-	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-	case CUDA_ERROR_CONTAINED:
-		return "it had an error that cannot be corrected: see nvidia-smi";
-	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
-		return "the program destroyed its context";
-	case CUDA_ERROR_DEVICE_UNAVAILABLE:
-		return "others use it, or it is being taken away";
-	case CUDA_ERROR_DEINITIALIZED:
-		return "the driver has ended, as it does when the process exits";
-	default:
-		return NULL;
-	}
-}
-
-/* The first reason counts. Signals blocked. */
-static void set_lost(struct adsm_cuda_device *device, enum adsm_log_level level, const char *text)
-{
-	adsm_lock(&device->lost_lock);
-	if (!atomic_load(&device->lost)) {
-		adsm_format(device->lost_text, sizeof(device->lost_text), "%s was lost: %s", device->base.name, text);
-		adsm_log(level, "%s", device->lost_text);
-		atomic_store(&device->base.lost, device->lost_text);
-		atomic_store(&device->lost, true);
-	}
-	adsm_unlock(&device->lost_lock);
-	adsm_cuda_queues_wake(device);
-}
-
-static void lose(struct adsm_cuda_device *device, CUresult error, const char *what)
-{
-	/* At the end of a process nobody is concerned any more. */
-	enum adsm_log_level level = error == CUDA_ERROR_DEINITIALIZED ? ADSM_LOG_INFO : ADSM_LOG_ERROR;
-	bool for_good = error != CUDA_ERROR_DEINITIALIZED && error != CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	char text[ADSM_CUDA_TEXT];
-	struct adsm_sigset old;
-
-	adsm_os_signals_block(&old);
-	adsm_format(text, sizeof(text), "%s failed with %s: %s%s", what, adsm_cu_error_name(error),
-		    meaning_of_loss(error), for_good ? "; only a new process can use it again" : "");
-	set_lost(device, level, text);
-	adsm_os_signals_restore(&old);
-}
-
-int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char *what)
-{
-	if (!error)
-		return 0;
-	/* How drivers say it of a handle that is no context any more. */
-	if (error == CUDA_ERROR_INVALID_CONTEXT)
-		error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	if (meaning_of_loss(error)) {
-		lose(device, error, what);
-		return -ENODEV;
-	}
-	adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cu_error_name(error));
-	switch (error) {
-	case CUDA_ERROR_OUT_OF_MEMORY:
-		return -ENOMEM;
-	case CUDA_ERROR_INVALID_VALUE:
-	case CUDA_ERROR_INVALID_HANDLE:
-	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
-		return -EINVAL;
-	case CUDA_ERROR_NOT_SUPPORTED:
-		return -ENOTSUP;
-	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
-	case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
-		return -EAGAIN;
-	default:
-		return -EIO;
-	}
-}
-
-int adsm_cuda_error(struct adsm_cuda_device *device, CUresult error, const char *what)
-{
-	int ret = adsm_cuda_errno(device, error, what);
-
-	if (ret == -ENODEV)
-		return adsm_cuda_status(&device->base);
-	return ret ? adsm_fail(ret, "%s: %s failed with %s", device->base.name, what, adsm_cu_error_name(error)) : 0;
-}
-
-int adsm_cuda_status(struct adsm_device *base)
-{
-	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
-
-	return atomic_load(&device->lost) ? adsm_fail(-ENODEV, "%s", device->lost_text) : 0;
-}
 
 /* ---- which devices there are */
 
@@ -223,9 +65,9 @@ static int probe_all(void)
 	int n = 0;
 
 	error = adsm_cu.cuDeviceGetCount(&n);
-	if (meaning_of_loss(error))
+	if (adsm_cuda_loss(error))
 		return adsm_fail(-ENODEV, "the CUDA driver has lost its devices (%s): %s", adsm_cu_error_name(error),
-				 meaning_of_loss(error));
+				 adsm_cuda_loss(error));
 	if (error || !n)
 		return adsm_fail(-ENODEV, "the CUDA driver has no device here (%s)", adsm_cu_error_name(error));
 	for (int i = 0; i < n; i++) {
@@ -399,9 +241,9 @@ static int open_context(struct adsm_cuda_device *device, CUcontext context)
 	if (error == CUDA_ERROR_DEVICE_UNAVAILABLE)
 		return adsm_fail(-ENODEV, "%s cannot be opened: another process has it for itself (nvidia-smi -c)",
 				 device->base.name);
-	if (meaning_of_loss(error))
+	if (adsm_cuda_loss(error))
 		return adsm_fail(-ENODEV, "%s was lost before and cannot be opened again (%s): %s; only a new process "
-				 "can use it", device->base.name, adsm_cu_error_name(error), meaning_of_loss(error));
+				 "can use it", device->base.name, adsm_cu_error_name(error), adsm_cuda_loss(error));
 	return adsm_fail(error == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENODEV, "%s cannot be opened: %s",
 			 device->base.name, adsm_cu_error_name(error));
 }
@@ -472,7 +314,7 @@ static void adsm_cuda_end(struct adsm_device *base, const char *why, bool wait)
 	struct adsm_sigset old;
 
 	adsm_os_signals_block(&old);
-	set_lost(device, ADSM_LOG_INFO, why);
+	adsm_cuda_lose(device, ADSM_LOG_INFO, why);
 	if (wait)
 		end_parts(device, failed);
 	adsm_os_signals_restore(&old);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.c - a kernel's arguments, the memory that its constants take, and its launch. */
-#include "cuda.h"
+#include "launch.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "queue.h"
 
 #define MAX_ARGS 64
 #define CONST_ALIGN ((size_t)256)	/* what memory of the driver's has at least */

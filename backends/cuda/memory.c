@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* memory.c - memory of a device, and copies. */
-#include "cuda.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "pin.h"
+#include "queue.h"
 
 /* ---- memory */
 

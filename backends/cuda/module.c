@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* module.c - modules: embedded PTX, what the compiler makes of text, what the driver takes as it is; their kernels. */
-#include "cuda.h"
+#include "module.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,9 @@
 
 #include "adsm.h"
 #include "cache.h"
+#include "launch.h"
 #include "base/log.h"
+#include "nvrtc.h"
 
 #define LOG_SIZE 8192
 #define PARAMS_MAX 256

@@ -3,7 +3,7 @@
  * nvrtc.c - CUDA C++ to code of a device, by the toolkit's run-time compiler (NVRTC) or from the cache. Its functions
  * are declared anew here: building needs no toolkit.
  */
-#include "cuda.h"
+#include "nvrtc.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include "cache.h"
 #include "base/log.h"
 #include "options.h"
+#include "base/os.h"
 
 #define OPTIONS_MAX 64
 #define ARCHS_MAX 64

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* queue.c - streams: operations counted, and seen to be complete by a thread for each queue. */
-#include "cuda.h"
+#include "queue.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -25,19 +24,6 @@ static struct adsm_cuda_slot *slot_of(struct adsm_cuda_queue *queue, uint64_t se
 static CUevent end_of(const struct adsm_cuda_slot *slot)
 {
 	return slot->timed ? slot->timed_end : slot->end;
-}
-
-static void wake_waiters(struct adsm_cuda_queue *queue)
-{
-	atomic_fetch_add(&queue->tick, 1);
-	if (atomic_load(&queue->n_waiting))
-		adsm_os_wake(&queue->tick, INT_MAX, false);
-}
-
-void adsm_cuda_queues_wake(struct adsm_cuda_device *device)
-{
-	for (int i = 0; i < ADSM_N_QUEUES; i++)
-		wake_waiters(&device->queues[i]);
 }
 
 /* ---- operations end: seen by the queue's thread, or by who waits for them */
@@ -87,7 +73,7 @@ static void publish(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
 		atomic_store(&queue->done, done + 1);
 	}
 	adsm_unlock(&queue->end_lock);
-	wake_waiters(queue);
+	adsm_cuda_queue_wake(queue);
 }
 
 static void run_queue(void *arg)

@@ -4,7 +4,7 @@
  * cuda-backend WAY CASE, WAY as in ADSM_CUDA_MEMORY. TEST_KERNELS names the folder of the kernel modules.
  */
 #include "backend.h"
-#include "cuda/cuda.h"
+#include "cuda/device.h"
 #include "base/log.h"
 #include "base/module.h"
 #include "start/options.h"

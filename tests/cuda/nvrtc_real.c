@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "adsm.h"
-#include "cuda/cuda.h"
+#include "cuda/nvrtc.h"
 #include "base/log.h"
 #include "base/module.h"
 #include "start/options.h"

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* device.c - entering and leaving a context; what the errors of a device mean, and its end. */
+#include "device.h"
+
+#include <errno.h>
+#include <limits.h>
+
+/* ---- contexts */
+
+/* A program that captures a stream forbids allocating and waiting to all threads that do not say this. */
+static void exchange_capture(int *mode)
+{
+	if (adsm_cu.cuThreadExchangeStreamCaptureMode)
+		adsm_cu.cuThreadExchangeStreamCaptureMode(mode);
+}
+
+static void go_outside(struct adsm_cuda_device *device)
+{
+	if (atomic_fetch_sub(&device->n_inside, 1) == 1 && atomic_load(&device->lost))
+		adsm_os_wake(&device->n_inside, INT_MAX, false);
+}
+
+CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope *scope)
+{
+	CUresult error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+
+	adsm_os_signals_block(&scope->old);
+	/* Before the question, which adsm_cuda_end() answers before it waits for those who are inside. */
+	atomic_fetch_add(&device->n_inside, 1);
+	/* What was lost may be gone, and answers nothing any more. */
+	if (!atomic_load(&device->lost))
+		error = adsm_cu.cuCtxPushCurrent_v2(device->context);
+	scope->device = error ? NULL : device;
+	scope->capture = CU_STREAM_CAPTURE_MODE_RELAXED;
+	if (error) {
+		go_outside(device);
+		adsm_os_signals_restore(&scope->old);
+	} else {
+		exchange_capture(&scope->capture);
+	}
+	return error;
+}
+
+void adsm_cuda_leave(struct adsm_cuda_scope *scope)
+{
+	CUcontext context;
+
+	if (!scope->device)
+		return;
+	exchange_capture(&scope->capture);
+	adsm_cu.cuCtxPopCurrent_v2(&context);
+	go_outside(scope->device);
+	adsm_os_signals_restore(&scope->old);
+}
+
+/* ---- errors */
+
+const char *adsm_cuda_loss(CUresult error)
+{
+	switch (error) {
+	case CUDA_ERROR_ILLEGAL_ADDRESS:
+		return "a kernel used an address where no memory is";
+	case CUDA_ERROR_MISALIGNED_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+		return "a kernel used an address that is none for what it did";
+	case CUDA_ERROR_ASSERT:
+		return "a kernel's assert() did not hold";
+	case CUDA_ERROR_HARDWARE_STACK_ERROR:
+		return "a kernel's stack overflowed or was overwritten";
+	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case CUDA_ERROR_INVALID_PC:
+		return "a kernel ran into what is no code";
+	case CUDA_ERROR_LAUNCH_FAILED:
+	case CUDA_ERROR_TENSOR_MEMORY_LEAK:
+		return "a kernel crashed";
+	case CUDA_ERROR_LAUNCH_TIMEOUT:
+		return "a kernel ran for longer than the display's device permits";
+	case CUDA_ERROR_ECC_UNCORRECTABLE:
+		return "its memory had an error that cannot be corrected: see nvidia-smi";
+	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+	case CUDA_ERROR_CONTAINED:
+		return "it had an error that cannot be corrected: see nvidia-smi";
+	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+		return "the program destroyed its context";
+	case CUDA_ERROR_DEVICE_UNAVAILABLE:
+		return "others use it, or it is being taken away";
+	case CUDA_ERROR_DEINITIALIZED:
+		return "the driver has ended, as it does when the process exits";
+	default:
+		return NULL;
+	}
+}
+
+void adsm_cuda_queue_wake(struct adsm_cuda_queue *queue)
+{
+	atomic_fetch_add(&queue->tick, 1);
+	if (atomic_load(&queue->n_waiting))
+		adsm_os_wake(&queue->tick, INT_MAX, false);
+}
+
+void adsm_cuda_lose(struct adsm_cuda_device *device, enum adsm_log_level level, const char *text)
+{
+	adsm_lock(&device->lost_lock);
+	if (!atomic_load(&device->lost)) {
+		adsm_format(device->lost_text, sizeof(device->lost_text), "%s was lost: %s", device->base.name, text);
+		adsm_log(level, "%s", device->lost_text);
+		atomic_store(&device->base.lost, device->lost_text);
+		atomic_store(&device->lost, true);
+	}
+	adsm_unlock(&device->lost_lock);
+	for (int i = 0; i < ADSM_N_QUEUES; i++)
+		adsm_cuda_queue_wake(&device->queues[i]);
+}
+
+static void lose_by(struct adsm_cuda_device *device, CUresult error, const char *what)
+{
+	/* At the end of a process nobody is concerned any more. */
+	enum adsm_log_level level = error == CUDA_ERROR_DEINITIALIZED ? ADSM_LOG_INFO : ADSM_LOG_ERROR;
+	bool for_good = error != CUDA_ERROR_DEINITIALIZED && error != CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	char text[ADSM_CUDA_TEXT];
+	struct adsm_sigset old;
+
+	adsm_os_signals_block(&old);
+	adsm_format(text, sizeof(text), "%s failed with %s: %s%s", what, adsm_cu_error_name(error),
+		    adsm_cuda_loss(error), for_good ? "; only a new process can use it again" : "");
+	adsm_cuda_lose(device, level, text);
+	adsm_os_signals_restore(&old);
+}
+
+int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char *what)
+{
+	if (!error)
+		return 0;
+	/* How drivers say it of a handle that is no context any more. */
+	if (error == CUDA_ERROR_INVALID_CONTEXT)
+		error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	if (adsm_cuda_loss(error)) {
+		lose_by(device, error, what);
+		return -ENODEV;
+	}
+	adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cu_error_name(error));
+	switch (error) {
+	case CUDA_ERROR_OUT_OF_MEMORY:
+		return -ENOMEM;
+	case CUDA_ERROR_INVALID_VALUE:
+	case CUDA_ERROR_INVALID_HANDLE:
+	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+		return -EINVAL;
+	case CUDA_ERROR_NOT_SUPPORTED:
+		return -ENOTSUP;
+	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+	case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+		return -EAGAIN;
+	default:
+		return -EIO;
+	}
+}
+
+int adsm_cuda_error(struct adsm_cuda_device *device, CUresult error, const char *what)
+{
+	int ret = adsm_cuda_errno(device, error, what);
+
+	if (ret == -ENODEV)
+		return adsm_cuda_status(&device->base);
+	return ret ? adsm_fail(ret, "%s: %s failed with %s", device->base.name, what, adsm_cu_error_name(error)) : 0;
+}
+
+int adsm_cuda_status(struct adsm_device *base)
+{
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
+
+	return atomic_load(&device->lost) ? adsm_fail(-ENODEV, "%s", device->lost_text) : 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.h - modules and kernels as they are launched. */
+#ifndef ADSM_CUDA_LAUNCH_H
+#define ADSM_CUDA_LAUNCH_H
+
+#include "device.h"
+
+struct adsm_cuda_entry {
+	struct adsm_entry base;
+	struct adsm_cuda_entry *next;
+	CUfunction function;		/* NULL: does nothing */
+	bool dialect;			/* of adsmcc */
+	int max_threads;		/* in a block */
+};
+
+struct adsm_cuda_code {
+	struct adsm_code base;
+	CUmodule module;		/* NULL: an adopted kernel, or one that does nothing */
+	CUfunction adopted;
+	bool dialect;
+	struct adsm_mutex lock;		/* of entries */
+	struct adsm_cuda_entry *entries;
+	struct adsm_cuda_constants *constants;	/* of launches: launch.c; the compute queue's lock */
+};
+
+/* Of a module that is unloaded: none of its launches is outstanding. */
+void adsm_cuda_constants_destroy(struct adsm_cuda_code *code);
+int adsm_cuda_launch(struct adsm_entry *entry, const struct adsm_launch *launch, struct adsm_device_event *ret_event);
+
+#endif

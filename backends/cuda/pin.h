@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* pin.h - pinning the CPU's side of objects. */
+#ifndef ADSM_CUDA_PIN_H
+#define ADSM_CUDA_PIN_H
+
+#include "address.h"
+
+/* Not so far; on the list, or somebody is at it; yes; it cannot be. */
+enum { ADSM_CUDA_PIN_NOT, ADSM_CUDA_PIN_WANTED, ADSM_CUDA_PINNED, ADSM_CUDA_PIN_NEVER };
+
+/* So many bytes of it have been copied. */
+void adsm_cuda_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, size_t size);
+/* Nobody copies it any more. */
+CUresult adsm_cuda_unpin(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory);
+void adsm_cuda_pinner_end(struct adsm_cuda_device *device);
+
+#endif
