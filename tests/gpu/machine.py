@@ -144,7 +144,8 @@ class Build:
         self.attempt(self.path("tools/adsmcc"), "--emit-text", "-o", f"{out}/conform.cu", "tests/kernels/conform.c")
         self.attempt(nvcc(), "-std=c++20", "-fatbin", *arch, "-o", f"{out}/conform.fatbin", f"{out}/conform.cu")
         self.attempt("python3", "tests/cuda/programs/embed.py", f"{out}/conform.fatbin", f"{out}/module.inc")
-        flags = [*FLAGS, "-I" + out, "tests/cuda/programs/program.c"]
+        flags = [*FLAGS, "-I" + out,
+                 *(f"tests/cuda/programs/{name}.c" for name in ("program", "arrays", "memory", "streams"))]
         # The driver itself is not where programs are made.
         self.attempt(compiler(), *flags, "tests/cuda/programs/driver.c", "-o", f"{out}/driver", f"-L{lib}/stubs",
                      f"-L{lib}", "-lcuda", "-lpthread", "-Wl,--unresolved-symbols=ignore-in-shared-libs")
