@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* files.c - system calls on files, pipes and processes where they move less than all, fail, or move what they need not. */
+/* files.c - system calls on files, pipes and processes: where less than all is moved, fails, or is not needed. */
 #include "ends.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scratch.h - what tests of streams and requests work with: text in one state of memory, rows of sizes, a file, a pipe. */
+/* scratch.h - what tests of streams and requests work with: text in one state, rows of sizes, a file, a pipe. */
 #ifndef INTERPOSE_SCRATCH_H
 #define INTERPOSE_SCRATCH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unusual.c - paths and structures in shared memory that are long, large, given twice, or of calls that fail half way. */
+/* unusual.c - paths and structures in shared memory: long, large, given twice, or of calls that fail half way. */
 #include "surroundings.h"
 
 #include <poll.h>
