@@ -89,6 +89,17 @@ static void take_mappings(unsigned max, unsigned left)
 		CHECK(!mprotect(p + i * PAGE, PAGE, PROT_READ));
 }
 
+static void take_rest(void)
+{
+	char *p = mmap(NULL, 4096 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned i = 1;
+
+	CHECK(p != MAP_FAILED);
+	while (i < 4096 && !mprotect(p + i * PAGE, PAGE, PROT_READ))
+		i += 2;
+	CHECK(i < 4096 && errno == ENOMEM);
+}
+
 /* Objects of a page, and what is between two of them is freed. More than what is left, so that it is quick. */
 static void test_objects(unsigned max)
 {
@@ -125,6 +136,33 @@ static void test_objects(unsigned max)
 	CHECK(n_mappings() < before + left / 2);
 	free(p);
 	want_mappings();
+}
+
+/*
+ * With no mapping left, a touch that needs two. Open neighbours are one mapping, and one that is closed between them
+ * would need more: it has to be done from their edges, again and again, since neighbours were not opened one after the
+ * other.
+ */
+static void test_edges(unsigned max)
+{
+	enum { N = 64 };
+	unsigned *p[N], *far;
+
+	CHECK(!adsmInit());
+	for (unsigned i = 0; i < N; i++)
+		p[i] = alloc_with(PAGE, "lazy", PAGE);
+	CHECK(alloc_with(PAGE, "lazy", PAGE));
+	far = alloc_with(PAGE, "lazy", PAGE);
+	CHECK(alloc_with(PAGE, "lazy", PAGE));
+	for (unsigned i = 0; i < N; i++)
+		*p[i * 2 % N + i * 2 / N] = i * 2 % N + i * 2 / N;
+	take_mappings(max, 1000);
+	take_rest();
+	*far = N;
+	for (unsigned i = 0; i < N; i++)
+		CHECK_AT(*p[i], i, i);
+	CHECK_EQ(*far, N);
+	_exit(0);	/* whoever ends a process as usual may want mappings */
 }
 
 static void test_blocks(unsigned max)
@@ -189,7 +227,9 @@ int main(int argc, char **argv)
 		printf("skipped: vm.max_map_count is %u: to exceed it would take too much memory\n", max);
 		return 77;
 	}
-	if (argc > 1)
+	if (argc > 1 && !strcmp(argv[1], "edges"))
+		test_edges(max);
+	else if (argc > 1)
 		test_objects(max);
 	else
 		test_blocks(max);
