@@ -3,40 +3,20 @@
  * errors.c - no driver, no device, memory that is kept in other ways, calls of the driver that fail, devices that are
  * lost: each is said in a sentence, what the CPU has stays, and the program goes on, on another backend where it must.
  */
-#include "conform.h"
+#define FAILS_TOO -ENOTSUP		/* the way to keep objects that was asked for may be what fails */
+#define LOAD_WORK() adsmModuleLoad(module_path("conform"))
+#define ADD(w) adsmCall((w)->add, blocks(WORDS), lanes(), adsmPtr((w)->p[0]), adsmPtr((w)->p[1]), \
+			adsmOut((w)->p[2]), adsmVal(WORDS))
+#define INCREMENT(w, p, n) adsmCall((w)->increment, blocks(n), lanes(), adsmInOut(p), adsmVal(n))
 
-#include <setjmp.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
+static void plan(const char *words);
 
-#define WORDS 40960u
-#define TRIES 20
+#include "failing.h"
 
 /* The plan is read when the driver is opened. */
 static void plan(const char *words)
 {
 	setenv("TEST_CUDA", words, 1);
-}
-
-/* A driver is opened once in a process. */
-static void in_process(void (*run)(size_t i), size_t i)
-{
-	int status;
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	CHECK(pid >= 0);
-	if (!pid) {
-		run(i);
-		fflush(NULL);
-		_exit(0);
-	}
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	if (status)
-		FAIL("number %zu: status %x", i, status);
 }
 
 /* A kernel works here, on a backend of this name. */
@@ -179,161 +159,13 @@ static void full(void)
 
 /* ---- calls that fail once: repeated, they work, and nothing is lost */
 
-static unsigned n_failures;
-
-static bool again(int error, unsigned *tries, const char *call)
-{
-	if (!error)
-		return false;
-	/* The way to keep objects that was asked for may be what fails. */
-	if (error != -EIO && error != -ENOMEM && error != -ENOTSUP)
-		FAIL("error %d", error);
-	if (!adsmLastError()[0])
-		FAIL("%s failed without a sentence", call);
-	CHECK(++*tries < TRIES);
-	n_failures++;
-	return true;
-}
-
-#define REPEAT(call) do { \
-	unsigned tries_ = 0; \
-	while (again((call), &tries_, #call)) \
-		; \
-} while (0)
-
-static sigjmp_buf failed_touch;
-static volatile sig_atomic_t touching;
-
-static void on_sigbus(int signal)
-{
-	if (!touching)
-		_exit(3);
-	touching = 0;
-	siglongjmp(failed_touch, 1);
-}
-
-static void catch_sigbus(void)
-{
-	struct sigaction action = { .sa_handler = on_sigbus };
-
-	CHECK(!sigaction(SIGBUS, &action, NULL));
-}
-
-/* Read and write: false where it is SIGBUS. */
-static bool usable(volatile unsigned *p)
-{
-	if (sigsetjmp(failed_touch, 1))
-		return false;
-	touching = 1;
-	(*p)++;
-	touching = 0;
-	return true;
-}
-
-/* Compare, or write, a word in each so many. */
-static void touch(unsigned *words, unsigned *model, unsigned step, bool write)
-{
-	volatile unsigned *p = words;
-	volatile unsigned i = 0, tries = 0;
-
-	if (sigsetjmp(failed_touch, 1)) {
-		CHECK(++tries < TRIES);
-		n_failures++;
-	}
-	touching = 1;
-	for (; i < WORDS; i += step, tries = 0) {
-		if (write)
-			p[i] = model[i] = model[i] * 3 + i;
-		else
-			CHECK_AT(p[i], i, model[i]);
-	}
-	touching = 0;
-}
-
-/* A model of each object is in ordinary memory. */
-struct work {
-	unsigned *p[3], *model[3];
-	adsmModule *module;
-	adsmKernel *add, *increment;
-};
-
-static void create_work(struct work *w)
-{
-	unsigned tries = 0;
-
-	while (!(w->module = adsmModuleLoad(module_path("conform"))))
-		again(-errno, &tries, "adsmModuleLoad");
-	w->add = adsmKernelGet(w->module, "add");
-	w->increment = adsmKernelGet(w->module, "increment");
-	CHECK(w->add && w->increment);
-	for (int i = 0; i < 3; i++) {
-		while (!(w->p[i] = adsmAlloc(WORDS * sizeof(unsigned))))
-			again(-errno, &tries, "adsmAlloc");
-		w->model[i] = calloc(WORDS, sizeof(unsigned));
-		touch(w->p[i], w->model[i], 1, true);
-	}
-}
-
-static void destroy_work(struct work *w)
-{
-	for (int i = 0; i < 3; i++) {
-		REPEAT(adsmFree(w->p[i]));
-		free(w->model[i]);
-	}
-	REPEAT(adsmModuleUnload(w->module));
-}
-
-static void round_of_work(struct work *w)
-{
-	unsigned **p = w->p, **model = w->model;
-
-	touch(p[0], model[0], 1500, true);
-	REPEAT(adsmCall(w->add, blocks(WORDS), lanes(), adsmPtr(p[0]), adsmPtr(p[1]), adsmOut(p[2]), adsmVal(WORDS)));
-	for (size_t i = 0; i < WORDS; i++)
-		model[2][i] = model[0][i] + model[1][i];
-	REPEAT(adsmCall(w->increment, blocks(WORDS), lanes(), adsmInOut(p[1]), adsmVal(WORDS)));
-	for (size_t i = 0; i < WORDS; i++)
-		model[1][i]++;
-	REPEAT(adsmSync());
-	touch(p[0], model[0], 1, false);
-	touch(p[1], model[1], 977, false);
-	touch(p[1], model[1], 1200, true);
-	REPEAT(adsmMemcpy(p[1], p[2], WORDS / 2 * sizeof(**p)));
-	memcpy(model[1], model[2], WORDS / 2 * sizeof(**p));
-	REPEAT(adsmMemset(p[2], 5, WORDS * sizeof(**p)));
-	memset(model[2], 5, WORDS * sizeof(**p));
-	for (int i = 0; i < 3; i++)
-		touch(p[i], model[i], 1, false);
-}
-
 /* Whether a process in which a function's nth call fails noticed it. */
-static bool fails_at(const char *function, int error, unsigned nth)
+static bool nth_fails(const char *function, int error, unsigned nth)
 {
 	char words[128];
-	struct work w;
-	int status;
-	pid_t pid;
 
 	snprintf(words, sizeof(words), "fail=%s:%u:%d", function, nth, error);
-	fflush(NULL);
-	pid = fork();
-	CHECK(pid >= 0);
-	if (!pid) {
-		plan(words);
-		set("log", "silent");
-		catch_sigbus();
-		REPEAT(adsmInit());
-		create_work(&w);
-		for (int round = 0; round < 3; round++)
-			round_of_work(&w);
-		destroy_work(&w);
-		REPEAT(adsmShutdown());
-		_exit(n_failures ? 2 : 0);
-	}
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != 2))
-		FAIL("%s: status %x", words, status);
-	return status;
+	return fails_at(words);
 }
 
 static void fail_each(const char *const *functions, int error, unsigned most)
@@ -342,12 +174,10 @@ static void fail_each(const char *const *functions, int error, unsigned most)
 
 	for (; *functions; functions++)
 		for (unsigned nth = 1; nth <= most; nth++)
-			n_seen += fails_at(*functions, error, nth);
+			n_seen += nth_fails(*functions, error, nth);
 	/* With batch a call tries several times itself. */
 	CHECK(n_seen || batch());
 }
-
-#define FUNCTIONS(...) ((const char *const []){ __VA_ARGS__, NULL })
 
 static void fail_allocations(void)
 {
@@ -382,17 +212,17 @@ static void lose(size_t nth)
 	catch_sigbus();
 	create_work(&w);
 	for (int i = 0; i < 100 && !error; i++) {
-		error = adsmCall(w.increment, blocks(WORDS), lanes(), adsmInOut(w.p[1]), adsmVal(WORDS));
+		error = INCREMENT(&w, w.p[1], WORDS);
 		if (!error)
 			error = adsmSync();
-		if (!error && !usable(w.p[1]))
+		if (!error && !usable(w.p[1], true))
 			error = -ENODEV;
 		else if (error)
 			CHECK_SAYS("lost");
 	}
 	CHECK_EQ(error, -ENODEV);
 	CHECK_EQ(device_props().lost, 1);
-	CHECK_ERROR(adsmCall(w.increment, blocks(WORDS), lanes(), adsmInOut(w.p[0]), adsmVal(WORDS)), ENODEV);
+	CHECK_ERROR(INCREMENT(&w, w.p[0], WORDS), ENODEV);
 	CHECK_SAYS("lost");
 	CHECK_NULL(adsmAlloc(PAGE), ENODEV);
 	/* What the CPU has stays, and can be written. */
@@ -446,7 +276,7 @@ static void lose_idle(size_t i)
 	if (gone) {
 		CHECK_ERROR(adsmMemcpy(w.p[0], w.p[2], size), ENODEV);
 		CHECK_ERROR(adsmMemset(w.p[2], 6, size - PAGE - 4), ENODEV);
-		CHECK(!usable(w.p[2] + WORDS - 1));
+		CHECK(!usable(w.p[2] + WORDS - 1, true));
 	}
 	CHECK_OK(adsmMemset(w.p[2], 7, size));
 	memset(w.model[2], 7, size);
@@ -482,7 +312,7 @@ static void check_touch(const unsigned *p)
 	int saved = dup(STDERR_FILENO);
 
 	CHECK(logged && saved >= 0 && dup2(fileno(logged), STDERR_FILENO) >= 0);
-	CHECK(!usable((unsigned *)p));
+	CHECK(!usable((unsigned *)p, true));
 	CHECK(dup2(saved, STDERR_FILENO) >= 0 && pread(fileno(logged), said, sizeof(said) - 1, 0) > 0);
 	fclose(logged);
 	close(saved);
@@ -507,7 +337,7 @@ static void lose_for_good(size_t unused)
 	CALL("add", WORDS, adsmPtr(w.p[0]), adsmPtr(w.p[1]), adsmOut(w.p[2]), adsmVal(WORDS));
 	if (!batch())
 		SYNC();
-	CHECK_ERROR(adsmCall(w.increment, blocks(WORDS), lanes(), adsmInOut(w.p[1]), adsmVal(WORDS)), ENODEV);
+	CHECK_ERROR(INCREMENT(&w, w.p[1], WORDS), ENODEV);
 	CHECK_SAYS("lost");
 	CHECK_SAYS("an address where no memory is");
 	if (!batch())

@@ -6,13 +6,30 @@
 #include "../sanitizers.h"
 #include "raw.h"
 
-#include <setjmp.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #define GROUP 32u			/* threads: few enough for any device */
+
+static const char source[] =
+	"__kernel void add(__global const uint *a, __global const uint *b, __global uint *sum)\n"
+	"{\n"
+	"	uint i = get_global_id(0);\n"
+	"\n"
+	"	sum[i] = a[i] + b[i];\n"
+	"}\n"
+	"\n"
+	"__kernel void increment(__global uint *a)\n"
+	"{\n"
+	"	a[get_global_id(0)]++;\n"
+	"}\n";
+
+#define FAILS_TOO 0
+#define LOAD_WORK() adsmModuleLoadWith(source, strlen(source), NULL)
+#define CALL_WORK(kernel, n, ...) adsmCall(kernel, adsmDim3((n) / GROUP, 1, 1), adsmDim3(GROUP, 1, 1), __VA_ARGS__)
+#define ADD(w) CALL_WORK((w)->add, WORDS, adsmPtr((w)->p[0]), adsmPtr((w)->p[1]), adsmOut((w)->p[2]))
+#define INCREMENT(w, p, n) CALL_WORK((w)->increment, n, adsmInOut(p))
+
+static void plan(const char *words);
+
+#include "failing.h"
 
 /* From here on the library has the shim for its loader, with a plan. */
 static void use_shim(const char *plan)
@@ -123,26 +140,6 @@ static const struct {
 
 #define N_STARTS (sizeof(starts) / sizeof(starts[0]))
 
-/* One process for each: what the driver's loader has found it keeps. */
-static void in_process(void (*run)(size_t i), size_t i)
-{
-	int status;
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	CHECK(pid >= 0);
-	if (!pid) {
-		run(i);
-		rmdir(no_vendors);	/* where it was made */
-		fflush(NULL);
-		_exit(0);
-	}
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	if (status)
-		FAIL("number %zu: status %x", i, status);
-}
-
 static void fail_to_start(size_t i)
 {
 	starts[i].arrange();
@@ -156,6 +153,7 @@ static void fail_to_start(size_t i)
 	set("backend", "cpu");
 	CHECK_OK(adsmFree(words(16, 1)));
 	CHECK_OK(adsmShutdown());
+	rmdir(no_vendors);	/* where it was made */
 }
 
 static void start(void)
@@ -194,6 +192,7 @@ static void quietly_cpu(size_t i)
 	capture();
 	check_backend("cpu");
 	CHECK_EQ(logged_lines(), 0);
+	rmdir(no_vendors);
 }
 
 static void ignore(int sig)
@@ -288,193 +287,19 @@ static void limits(void)
 
 /* ---- operations that fail: repeated, they work, and nothing is lost */
 
-#define WORDS 40960u
-#define TRIES 20
-
-static const char source[] =
-	"__kernel void add(__global const uint *a, __global const uint *b, __global uint *sum)\n"
-	"{\n"
-	"	uint i = get_global_id(0);\n"
-	"\n"
-	"	sum[i] = a[i] + b[i];\n"
-	"}\n"
-	"\n"
-	"__kernel void increment(__global uint *a)\n"
-	"{\n"
-	"	a[get_global_id(0)]++;\n"
-	"}\n";
-
-static unsigned n_failures;
-
-/* Whether to do it again. What failed must say why. */
-static bool again(int error, unsigned *tries)
+static void plan(const char *words)
 {
-	if (!error)
-		return false;
-	if (error != -EIO && error != -ENOMEM)
-		FAIL("error %d", error);
-	CHECK(adsmLastError()[0]);
-	CHECK(++*tries < TRIES);
-	n_failures++;
-	return true;
-}
-
-#define REPEAT(call) do { \
-	unsigned tries_ = 0; \
-	while (again((call), &tries_)) \
-		; \
-} while (0)
-
-static sigjmp_buf failed_touch;
-static volatile sig_atomic_t touching;
-
-static void on_sigbus(int signal)
-{
-	if (!touching)
-		_exit(3);
-	siglongjmp(failed_touch, 1);
-}
-
-static void catch_sigbus(void)
-{
-	struct sigaction action = { .sa_handler = on_sigbus };
-
-	CHECK(!sigaction(SIGBUS, &action, NULL));
-}
-
-/* Compare, or write, a word in each so many. */
-static void touch(unsigned *words, unsigned *model, unsigned step, bool write)
-{
-	volatile unsigned *p = words;
-	volatile unsigned i = 0, tries = 0;
-
-	if (sigsetjmp(failed_touch, 1)) {
-		touching = 0;
-		CHECK(++tries < TRIES);
-		n_failures++;
-	}
-	touching = 1;
-	for (; i < WORDS; i += step, tries = 0) {
-		if (write)
-			p[i] = model[i] = model[i] * 3 + i;
-		else
-			CHECK_AT(p[i], i, model[i]);
-	}
-	touching = 0;
-}
-
-static unsigned *alloc_again(void)
-{
-	unsigned tries = 0, *p;
-
-	while (!(p = adsmAlloc(WORDS * sizeof(*p))))
-		again(-errno, &tries);
-	return p;
-}
-
-static adsmModule *load_again(void)
-{
-	adsmModule *module;
-	unsigned tries = 0;
-
-	while (!(module = adsmModuleLoadWith(source, strlen(source), NULL)))
-		again(-errno, &tries);
-	return module;
-}
-
-/* A model of each object is in ordinary memory. */
-struct work {
-	unsigned *p[3], *model[3];
-	adsmModule *module;
-	adsmKernel *add, *increment;
-};
-
-static void create_work(struct work *w)
-{
-	w->module = load_again();
-	w->add = adsmKernelGet(w->module, "add");
-	w->increment = adsmKernelGet(w->module, "increment");
-	CHECK(w->add && w->increment);
-	for (int i = 0; i < 3; i++) {
-		w->p[i] = alloc_again();
-		w->model[i] = calloc(WORDS, sizeof(unsigned));
-		touch(w->p[i], w->model[i], 1, true);
-	}
-}
-
-static void destroy_work(struct work *w)
-{
-	for (int i = 0; i < 3; i++) {
-		REPEAT(adsmFree(w->p[i]));
-		free(w->model[i]);
-	}
-	REPEAT(adsmModuleUnload(w->module));
-}
-
-static const adsmDim grid = { WORDS / GROUP, 1, 1 }, block = { GROUP, 1, 1 };
-
-static void round_of_work(struct work *w)
-{
-	unsigned **p = w->p, **model = w->model;
-
-	touch(p[0], model[0], 1500, true);
-	REPEAT(adsmCall(w->add, grid, block, adsmPtr(p[0]), adsmPtr(p[1]), adsmOut(p[2])));
-	for (size_t i = 0; i < WORDS; i++)
-		model[2][i] = model[0][i] + model[1][i];
-	REPEAT(adsmCall(w->increment, grid, block, adsmInOut(p[1])));
-	for (size_t i = 0; i < WORDS; i++)
-		model[1][i]++;
-	/* Of the second half, which is a buffer of its own. */
-	REPEAT(adsmCall(w->increment, adsmDim3(WORDS / 2 / GROUP, 1, 1), block, adsmInOut(p[0] + WORDS / 2)));
-	for (size_t i = WORDS / 2; i < WORDS; i++)
-		model[0][i]++;
-	REPEAT(adsmSync());
-	touch(p[0], model[0], 1, false);
-	touch(p[1], model[1], 977, false);
-	touch(p[1], model[1], 1200, true);
-	REPEAT(adsmMemcpy(p[1], p[2], WORDS / 2 * sizeof(**p)));
-	memcpy(model[1], model[2], WORDS / 2 * sizeof(**p));
-	REPEAT(adsmMemset(p[2], 5, WORDS * sizeof(**p)));
-	memset(model[2], 5, WORDS * sizeof(**p));
-	for (int i = 0; i < 3; i++)
-		touch(p[i], model[i], 1, false);
-}
-
-static void do_work(void)
-{
-	struct work w;
-
-	catch_sigbus();
-	REPEAT(adsmInit());
-	create_work(&w);
-	for (int round = 0; round < 3; round++)
-		round_of_work(&w);
-	destroy_work(&w);
-	REPEAT(adsmShutdown());
+	use_shim(words);
+	set("opencl_cache", "off");
 }
 
 /* Whether a process in which a function's nth call fails noticed it. */
-static bool fails_at(const char *function, int code, unsigned nth)
+static bool nth_fails(const char *function, unsigned nth)
 {
-	char plan[128];
-	int status;
-	pid_t pid;
+	char words[128];
 
-	snprintf(plan, sizeof(plan), "fail=%s:%d:%u", function, code, nth);
-	fflush(NULL);
-	pid = fork();
-	CHECK(pid >= 0);
-	if (!pid) {
-		use_shim(plan);
-		set("opencl_cache", "off");
-		set("log", "silent");
-		do_work();
-		_exit(n_failures ? 2 : 0);
-	}
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != 2))
-		FAIL("%s: status %x", plan, status);
-	return status;
+	snprintf(words, sizeof(words), "fail=%s:%d:%u", function, CL_OUT_OF_RESOURCES, nth);
+	return fails_at(words);
 }
 
 /*
@@ -489,7 +314,7 @@ static unsigned fail_some(const char *const *functions, unsigned most)
 	need_device();
 	for (; *functions; functions++)
 		for (unsigned nth = first; nth <= most; nth += step)
-			n_seen += fails_at(*functions, CL_OUT_OF_RESOURCES, nth);
+			n_seen += nth_fails(*functions, nth);
 	return n_seen;
 }
 
@@ -500,8 +325,6 @@ static void fail_each(const char *const *functions, unsigned most)
 	/* With batch a call tries several times itself. */
 	CHECK(n_seen || batch());
 }
-
-#define FUNCTIONS(...) ((const char *const []){ __VA_ARGS__, NULL })
 
 static void fail_allocations(void)
 {
@@ -550,7 +373,7 @@ static void fail_telling(void)
 {
 	need_device();
 	for (unsigned nth = 0; nth <= 3; nth++)
-		fails_at("clSetEventCallback", CL_OUT_OF_RESOURCES, nth);
+		nth_fails("clSetEventCallback", nth);
 }
 
 /* A kernel that ends with an error: the sync says so, once, and the next call works. */
@@ -565,7 +388,7 @@ static void kernel_failed(void)
 	CHECK_OK(adsmInit());
 	create_work(&w);
 	for (int i = 0; i < 3; i++) {
-		CHECK_OK(adsmCall(w.increment, grid, block, adsmInOut(w.p[0])));
+		CHECK_OK(INCREMENT(&w, w.p[0], WORDS));
 		error = adsmSync();
 		if (i == 1) {
 			CHECK(error == -ENOMEM || error == -EIO);
@@ -582,24 +405,11 @@ static void kernel_failed(void)
 
 /* ---- a device that is lost */
 
-/* What an access gives: false where it is SIGBUS. */
-static bool readable(const unsigned *p)
-{
-	if (sigsetjmp(failed_touch, 1)) {
-		touching = 0;
-		return false;
-	}
-	touching = 1;
-	*(const volatile unsigned *)p;
-	touching = 0;
-	return true;
-}
-
 /* Work until the device is lost; false where it was not. */
 static bool work_until_lost(const struct work *w, unsigned *ret_n_calls)
 {
 	for (*ret_n_calls = 0; *ret_n_calls < 100; ++*ret_n_calls) {
-		int error = adsmCall(w->increment, grid, block, adsmInOut(w->p[1]));
+		int error = INCREMENT(w, w->p[1], WORDS);
 
 		if (!error)
 			error = adsmSync();
@@ -608,7 +418,7 @@ static bool work_until_lost(const struct work *w, unsigned *ret_n_calls)
 			CHECK_SAYS("lost");
 			return true;
 		}
-		if (!readable(w->p[1]))
+		if (!usable(w->p[1], false))
 			return true;
 	}
 	return false;
@@ -621,7 +431,7 @@ static void after_loss(struct work *w)
 
 	CHECK_OK(adsmDeviceInfo(0, &device));
 	CHECK_EQ(device.lost, 1);
-	CHECK_ERROR(adsmCall(w->increment, grid, block, adsmInOut(w->p[0])), ENODEV);
+	CHECK_ERROR(INCREMENT(w, w->p[0], WORDS), ENODEV);
 	CHECK_SAYS("lost");
 	CHECK_NULL(adsmAlloc(PAGE), ENODEV);
 	/* What the CPU has stays, and can be written. */
@@ -635,9 +445,9 @@ static void after_loss(struct work *w)
 		/* The device has them all, or the CPU the first. */
 		CHECK(object.n_invalid >= object.n_blocks - 1);
 		before = logged_lines();
-		CHECK(!readable(last));
+		CHECK(!usable(last, false));
 		CHECK_EQ(logged_lines(), before + 1);
-		CHECK(!readable(last));
+		CHECK(!usable(last, false));
 	}
 	destroy_work(w);
 	CHECK_OK(adsmShutdown());
@@ -717,7 +527,7 @@ static void deferred_failed(void)
 		if (error)
 			break;
 		error = n % 2 ? adsmCopyToHost(&value, d, 4) :
-			adsmCall(w.increment, adsmDim3(1, 1, 1), block, adsmInOut(d));
+			INCREMENT(&w, d, GROUP);
 	}
 	CHECK_EQ(error, -ENODEV);
 	CHECK_SAYS("lost");
