@@ -4,23 +4,27 @@
  * of compiled ones. On the driver's double and the compiler's: TEST_TEXT is the text of texts.c, TEST_PTX a module with
  * PTX embedded, which there is where there is nvcc.
  */
-#include "conform.h"
-
-#include <dirent.h>
 #include <elf.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <adsm_cuda.h>
 
-#define FEW 1024u
-#define BLOCK 32u
+static char *text;			/* of texts.c */
+
 #define LANGUAGE "--std=c++20 "		/* which the dialect's macros need */
-#define RUN_SCALE(...) adsmCall(scale, adsmDim3(FEW / BLOCK, 1, 1), adsmDim3(BLOCK, 1, 1), __VA_ARGS__)
-#define ONE_CALL(k, ...) adsmCall(k, adsmDim3(1, 1, 1), adsmDim3(BLOCK, 1, 1), __VA_ARGS__)
+#define SCALE_TEXT text
+#define CACHE_OPTION "cuda_cache"
+#define NO_COMPILER "fail"
+
+static void plan(const char *words);
+
+#include "scale.h"
+
+#define ONE_CALL(k, ...) adsmCall(k, adsmDim3(1, 1, 1), adsmDim3(GROUP, 1, 1), __VA_ARGS__)
+
+static void plan(const char *words)
+{
+	setenv("TEST_NVRTC", words, 1);
+}
 
 static char *read_whole(const char *path, size_t *ret_size)
 {
@@ -38,8 +42,6 @@ static char *read_whole(const char *path, size_t *ret_size)
 	return bytes;
 }
 
-static char *text;			/* of texts.c */
-
 static void read_text(void)
 {
 	if (!text)
@@ -53,54 +55,6 @@ static void start(void)
 	CHECK_OK(adsmInit());
 }
 
-static adsmModule *load_as(int kind, const void *image, size_t size, const char *build_options)
-{
-	adsmModuleOptions options = ADSM_MODULE_OPTIONS_INIT;
-
-	options.kind = kind;
-	options.build_options = build_options;
-	return adsmModuleLoadWith(image, size, &options);
-}
-
-/* The module of texts.c; it must compile. */
-static adsmModule *load(const char *build_options)
-{
-	adsmModule *module = load_as(ADSM_MODULE_SOURCE, text, strlen(text), build_options);
-
-	if (!module)
-		FAIL("%s: %s", strerror(errno), adsmLastError());
-	return module;
-}
-
-static adsmKernel *get(adsmModule *module, const char *name)
-{
-	adsmKernel *kernel = adsmKernelGet(module, name);
-
-	if (!kernel)
-		FAIL("%s", adsmLastError());
-	return kernel;
-}
-
-/* Whether the module's kernel "scale" multiplies by it. */
-static void check_scale(adsmModule *module, unsigned factor)
-{
-	unsigned *in = words(FEW, 1), *out = words(FEW, 0);
-	adsmKernel *scale = get(module, "scale");
-
-	CHECK_OK(RUN_SCALE(adsmIn(in), adsmOut(out), adsmVal(FEW)));
-	CHECK_OK(adsmSync());
-	for (size_t i = 0; i < FEW; i++)
-		CHECK_AT(out[i], i, factor * (i + 1));
-	CHECK_OK(adsmFree(in));
-	CHECK_OK(adsmFree(out));
-}
-
-static void stop(adsmModule *module)
-{
-	CHECK_OK(adsmModuleUnload(module));
-	CHECK_OK(adsmShutdown());
-}
-
 /* ---- what an image is */
 
 static void source(void)
@@ -108,8 +62,8 @@ static void source(void)
 	adsmModule *three, *five;
 
 	start();
-	three = load(LANGUAGE "-DSCALE=3");
-	five = load(LANGUAGE "  -DSCALE=5 ");
+	three = load(text, LANGUAGE "-DSCALE=3");
+	five = load(text, LANGUAGE "  -DSCALE=5 ");
 	check_scale(three, 3);
 	check_scale(five, 5);
 	CHECK_NULL(adsmKernelGet(three, "scales"), ENOENT);
@@ -335,7 +289,7 @@ static const uint32_t four[4] = { 5, 6, 7, 8 }, eight[8] = { 10, 20, 30, 40, 50,
 
 static void check_kinds(const unsigned *out)
 {
-	for (unsigned i = 0; i < BLOCK; i++)
+	for (unsigned i = 0; i < GROUP; i++)
 		CHECK_AT(out[i], i, 3 * (i + 1) + 1000 + four[i % 4] + eight[i % 8] + 17);
 }
 
@@ -346,7 +300,7 @@ static void arguments(void)
 	unsigned *in, *out, *object;
 
 	start();
-	module = load(LANGUAGE "-DSCALE=1");
+	module = load(text, LANGUAGE "-DSCALE=1");
 	kinds = get(module, "kinds");
 	in = words(FEW, 1);
 	out = words(FEW, 0);
@@ -355,7 +309,7 @@ static void arguments(void)
 	check_kinds(out);
 	/* A pointer is a pointer: constants may be an object. */
 	object = words(FEW, 5);
-	memset(out, 0, BLOCK * sizeof(*out));
+	memset(out, 0, GROUP * sizeof(*out));
 	CHECK_OK(ONE_CALL(kinds, adsmIn(in), adsmInOut(out), PAIR, adsmIn(object), EIGHT, N));
 	CHECK_OK(adsmSync());
 	check_kinds(out);
@@ -385,7 +339,7 @@ static void mismatches(void)
 	unsigned *in, *out;
 
 	start();
-	module = load(LANGUAGE "-DSCALE=1");
+	module = load(text, LANGUAGE "-DSCALE=1");
 	kinds = get(module, "kinds");
 	is_null = get(module, "is_null");
 	in = words(FEW, 1);
@@ -455,8 +409,8 @@ static void constants(void)
 	unsigned *out;
 
 	start();
-	module = load(LANGUAGE "-DSCALE=1");
-	other = load(LANGUAGE "-DSCALE=2");
+	module = load(text, LANGUAGE "-DSCALE=1");
+	other = load(text, LANGUAGE "-DSCALE=2");
 	out = words(MANY, 0);
 	for (unsigned i = 0; i < MANY; i++) {
 		unsigned n = i % 100 == 99 ? MOST : 1 + i * 37 % 3000;
@@ -478,139 +432,32 @@ static void constants(void)
 
 /* ---- the cache */
 
-enum { WORKS, IS_REFUSED };
-
-/* Another process that loads the text and runs it, with a compiler that follows a plan. */
-static int elsewhere(const char *plan, const char *what, const char *build_options, unsigned factor)
-{
-	int status;
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	CHECK(pid >= 0);
-	if (!pid) {
-		adsmModule *module;
-
-		setenv("TEST_NVRTC", plan, 1);
-		CHECK_OK(adsmInit());
-		module = load_as(ADSM_MODULE_SOURCE, what, strlen(what), build_options);
-		if (!module && errno != ENOEXEC)
-			FAIL("errno %d: %s", errno, adsmLastError());
-		if (module) {
-			check_scale(module, factor);
-			CHECK_OK(adsmModuleUnload(module));
-		}
-		CHECK_OK(adsmShutdown());
-		_exit(module ? 0 : 2);
-	}
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	CHECK(WIFEXITED(status) && WEXITSTATUS(status) != 1);
-	return WEXITSTATUS(status) ? IS_REFUSED : WORKS;
-}
-
-static char folder[] = "/tmp/cuda-cache-XXXXXX";
-
-static void remove_folder(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	CHECK(!system(command));
-}
-
 static void cache_create(void)
 {
 	read_text();
-	CHECK(mkdtemp(folder));
-	set("cuda_cache", folder);
-}
-
-/* How many entries there are; and change a byte of each. */
-static int entries(bool flip)
-{
-	DIR *dir = opendir(folder);
-	struct dirent *entry;
-	int n = 0;
-
-	CHECK(dir);
-	while ((entry = readdir(dir))) {
-		struct stat status;
-		char byte;
-		int fd;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		n++;
-		if (!flip)
-			continue;
-		fd = openat(dirfd(dir), entry->d_name, O_RDWR);
-		CHECK(fd >= 0 && !fstat(fd, &status) && pread(fd, &byte, 1, status.st_size - 1) == 1);
-		byte ^= 1;
-		CHECK(pwrite(fd, &byte, 1, status.st_size - 1) == 1);
-		close(fd);
-	}
-	closedir(dir);
-	return n;
-}
-
-static int scale_elsewhere(const char *plan, unsigned factor)
-{
-	char options[32];
-
-	snprintf(options, sizeof(options), LANGUAGE "-DSCALE=%u", factor);
-	return elsewhere(plan, text, options, factor);
+	make_folder();
 }
 
 static void cache_hit(void)
 {
 	cache_create();
-	CHECK_EQ(scale_elsewhere("fail", 3), IS_REFUSED);
-	CHECK_EQ(entries(false), 0);
-	CHECK_EQ(scale_elsewhere("", 3), WORKS);
-	CHECK_EQ(entries(false), 1);
-	CHECK_EQ(scale_elsewhere("fail", 3), WORKS);
-	/* Other options are another program. */
-	CHECK_EQ(scale_elsewhere("fail", 5), IS_REFUSED);
-	CHECK_EQ(scale_elsewhere("", 5), WORKS);
-	CHECK_EQ(entries(false), 2);
-	CHECK_EQ(scale_elsewhere("fail", 5), WORKS);
-	CHECK_EQ(scale_elsewhere("fail", 3), WORKS);
+	check_hit();
 	remove_folder();
 }
 
-/* What text includes may change, so it is not kept. */
 static void cache_includes(void)
 {
-	char *including, options[64], path[64];
-
+	/* The compiler's double keeps what it made, too. */
+	unsetenv("TEST_NVRTC_CACHE");
 	cache_create();
-	CHECK(asprintf(&including, "#include \".scale.h\"\n%s", text) > 0);
-	snprintf(options, sizeof(options), LANGUAGE "-I%s", folder);
-	snprintf(path, sizeof(path), "%s/.scale.h", folder);
-	for (unsigned factor = 3; factor <= 5; factor += 2) {
-		FILE *file = fopen(path, "we");
-
-		CHECK(file && fprintf(file, "#define SCALE %u\n", factor) > 0 && !fclose(file));
-		/* The compiler's double keeps what it made, too. */
-		unsetenv("TEST_NVRTC_CACHE");
-		CHECK_EQ(elsewhere("", including, options, factor), WORKS);
-		CHECK_EQ(entries(false), 0);
-	}
-	free(including);
+	check_includes();
 	remove_folder();
 }
 
 static void cache_damaged(void)
 {
 	cache_create();
-	CHECK_EQ(scale_elsewhere("", 3), WORKS);
-	CHECK_EQ(scale_elsewhere("fail", 3), WORKS);
-	CHECK_EQ(entries(true), 1);
-	CHECK_EQ(scale_elsewhere("fail", 3), IS_REFUSED);
-	CHECK_EQ(entries(false), 0);
-	CHECK_EQ(scale_elsewhere("", 3), WORKS);
-	CHECK_EQ(scale_elsewhere("fail", 3), WORKS);
+	check_damaged();
 	remove_folder();
 }
 
@@ -618,9 +465,7 @@ static void cache_off(void)
 {
 	cache_create();
 	set("cuda_cache", "off");
-	CHECK_EQ(scale_elsewhere("", 3), WORKS);
-	CHECK_EQ(scale_elsewhere("fail", 3), IS_REFUSED);
-	CHECK_EQ(entries(false), 0);
+	check_off();
 	remove_folder();
 }
 
