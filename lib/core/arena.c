@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * arena.c - file, view, alias, and which pages are free: an ordered array of free ranges, first
- * fit. Callers of take and give are serialised by object.c.
+ * fit. Callers of take and give are serialised by objects.c.
  *
  * Fresh pages are slow (the system zeroes them, 1.6 GB/s against 15) and so are fresh page tables. The views
  * given last are kept with theirs, closed, for objects of just that size: programs allocate the same again and

@@ -55,7 +55,7 @@ void adsm_arena_discard(uintptr_t start, size_t size);
 /* The process has no mappings left: make the view one again where it is closed, without it in core files. */
 void adsm_arena_merge(void);							/* [signal] */
 
-/* Is an address in the arena's range? Not of objects that lie where a driver wants them: object.c. */
+/* Is an address in the arena's range? Not of objects that lie where a driver wants them: place.c. */
 static inline bool adsm_arena_has(uintptr_t address)
 {
 	return address - adsm_arena.base < adsm_arena.size;

@@ -334,7 +334,7 @@ static int move_around(struct adsm_object *object, struct adsm_around around, en
 static int fetch(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	size_t start = (size_t)first << object->blocks.shift;
-	uint64_t moved = adsm_moved_ns;
+	uint64_t moved = adsm_spent.moved_ns;
 	int error = move_around(object, (struct adsm_around){ 0 }, ADSM_TO_HOST, start,
 				start + adsm_run_size(object, first, n));
 
@@ -343,7 +343,7 @@ static int fetch(struct adsm_object *object, uint32_t first, uint32_t n)
 			object->blocks.at[b].flags |= ADSM_BLOCK_HOLED;
 			object->blocks.at[b].holes_until = object->last_input;
 		}
-	adsm_habit_fetch(object, &object->habits, adsm_run_size(object, first, n), adsm_moved_ns - moved);
+	adsm_habit_fetch(object, &object->habits, adsm_run_size(object, first, n), adsm_spent.moved_ns - moved);
 	return error;
 }
 

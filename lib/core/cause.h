@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cause.h - the causes for which bytes move: on whose behalf a thread opens, fetches and sends blocks. */
+/* cause.h - why bytes move: for what of the program's a thread opens, fetches and sends blocks. */
 #ifndef ADSM_CAUSE_H
 #define ADSM_CAUSE_H
 
@@ -23,5 +23,10 @@ struct adsm_cause {
 	uintptr_t where;		/* code address; 0: not known */
 	char name[24];			/* the kernel's, cut, and zeros; "" */
 };
+
+/* Of what this thread does; kept while somebody observes. Whoever sets it in a signal handler sets it back. */
+extern _Thread_local struct adsm_cause adsm_cause;
+
+void adsm_set_cause(enum adsm_why why, const void *where, const char *name);
 
 #endif

@@ -6,7 +6,7 @@
 #include <signal.h>
 
 #include "base/log.h"
-#include "core/observe.h"
+#include "core/spent.h"
 
 /* What a thread lets the copier do; lies on its stack, which stays: signals are blocked there. */
 struct adsm_copy_request {
@@ -17,7 +17,6 @@ struct adsm_copy_request {
 	_Atomic uint32_t done;
 };
 
-_Thread_local uint64_t adsm_moved_ns;
 uint64_t adsm_look_ns = 1000000000;
 
 /* It works on what is on this stack, so this thread cannot go on without it. */
@@ -76,7 +75,7 @@ int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
 	ask_copier(home, &request);
 	wait_for_copier(home, &request);
 	start = adsm_os_now_ns() - start;
-	adsm_moved_ns += start;
+	adsm_spent.moved_ns += start;
 	adsm_spend(start);
 	return request.error;
 }

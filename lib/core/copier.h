@@ -8,9 +8,6 @@
 
 #include "core/home.h"
 
-/* Time this thread has spent in transfers. */
-extern _Thread_local uint64_t adsm_moved_ns;
-
 /* Run something that calls the backend: in another thread, where this one may be in a signal handler and the
  * backend is not made for that. Signals are blocked. */
 int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* home.c - the homes, their lock, what waits on them, their open objects. */
+/* home.c - the homes, their lock, and what waits on them. */
 #include "core/home.h"
 
 #include <errno.h>
@@ -7,8 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "core/object.h"
-#include "core/observe.h"
+#include "core/spent.h"
 
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 _Atomic int adsm_n_homes;
@@ -112,34 +111,4 @@ void adsm_home_notify(struct adsm_home *home)
 	atomic_fetch_add(&home->tick, 1);
 	if (atomic_load(&home->n_waiting))
 		adsm_os_wake(&home->tick, INT32_MAX, false);
-}
-
-/* ---- the list of open objects */
-
-void adsm_object_mark_open(struct adsm_object *object)
-{
-	struct adsm_home *home = object->home;
-
-	if (object->open)
-		return;
-	atomic_store(&home->gather.open, false);
-	object->open = true;
-	object->open_prev = NULL;
-	object->open_next = home->open;
-	if (home->open)
-		home->open->open_prev = object;
-	home->open = object;
-}
-
-void adsm_object_mark_closed(struct adsm_object *object)
-{
-	if (!object->open)
-		return;
-	object->open = false;
-	if (object->open_prev)
-		object->open_prev->open_next = object->open_next;
-	else
-		object->home->open = object->open_next;
-	if (object->open_next)
-		object->open_next->open_prev = object->open_prev;
 }

@@ -121,8 +121,4 @@ void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old);
 void adsm_home_wait(struct adsm_home *home);
 void adsm_home_notify(struct adsm_home *home);
 
-/* Put an object on its home's list of open ones, take it off. */
-void adsm_object_mark_open(struct adsm_object *object);
-void adsm_object_mark_closed(struct adsm_object *object);
-
 #endif

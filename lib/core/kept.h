@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kept.h - which memory of freed objects is kept for new ones of the same size, with its place on the CPU's side: where
- * the driver takes long to free and to allocate (caps.keeps), within ADSM_KEEP for each device. What ends it is
- * object.c, whose mutex serialises all of this but adsm_kept_size().
+ * the driver takes long to free and to allocate (caps.keeps), within ADSM_KEEP for each device. place.c
+ * ends it; objects.c's mutex serialises all of this but adsm_kept_size().
  */
 #ifndef ADSM_KEPT_H
 #define ADSM_KEPT_H

@@ -3,7 +3,7 @@
 #include "core/life.h"
 
 #include "core/arena.h"
-#include "core/object.h"
+#include "core/objects.h"
 #include "core/shared.h"
 
 struct adsm_life adsm_life;

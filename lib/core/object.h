@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * object.h - objects: runs of blocks with one home device; their life: address range, device memory, blocks, slots.
- */
+/* object.h - objects: runs of blocks with one home device. */
 #ifndef ADSM_OBJECT_H
 #define ADSM_OBJECT_H
 
 #include "base/stats.h"
 #include "core/blocks.h"
 #include "core/home.h"
-#include "core/kept.h"
 
 /* The block that the CPU reads first after a call that may write the object. */
 struct adsm_first_read {
@@ -40,7 +37,7 @@ struct adsm_object {
 	bool assigned;			/* belongs to the kernels it was assigned to only */
 	bool open;			/* in home->open */
 	bool paged;			/* its view is opened page by page, so that each use is seen */
-	bool chunked;			/* where the driver dictated it: its place is one of a chunk's, object.c */
+	bool chunked;			/* where the driver dictated it: its place is one of a chunk's, place.c */
 	uintptr_t start;
 	size_t size;			/* the caller's */
 	size_t span;			/* in whole pages */
@@ -113,40 +110,8 @@ struct adsm_object *adsm_object_lock(uintptr_t address);
 /* The same with the home's lock already held: only an object of that home. */
 struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address);
 
-struct adsm_object_options {
-	const struct adsm_protocol *protocol;
-	size_t block_size;
-	bool populate;
-	bool device_only;
-	uint64_t adopt;			/* where the program's own memory is, which it becomes; 0: none */
-	bool reuse;			/* its own memory too, but such that is kept: kept.h; -ENOENT: there is none */
-};
-
-/* How many objects are alive, device-only ones included. */
-size_t adsm_objects_alive(void);
-
-/* Slot number @i, of an object or of none (live says so, under its home's lock); NULL: there are not so many. */
-struct adsm_object *adsm_object_slot(uint32_t i);
-
-/* In the child of a fork: keep the views closed, as adsm_arena_child() does. */
-void adsm_objects_child(void);
-
-/* What a device has left, that which is kept for new objects included. */
-uint64_t adsm_objects_memory_free(const struct adsm_home *home);
-/* Free what a home keeps for new objects, NULL: what all do. Is it anything? No lock held. */
-bool adsm_objects_give_up(const struct adsm_home *home);
-
-/* Set the counters of all objects to 0. */
-void adsm_objects_reset_counters(void);
-
-/* Any thread, no lock held. */
-int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
-		       struct adsm_object **ret_object);
-/*
- * The end of an object that no call, transfer or hold uses any more and whose freeing flag is the caller's.
- * home->lock held; it is given back. @driver_free: of the program's own memory, where that may be kept. True:
- * it is, and @driver_free will be called, with the lock of all objects held.
- */
-bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free);
+/* Put an object on its home's list of open ones, take it off. Lock held. */
+void adsm_object_mark_open(struct adsm_object *object);
+void adsm_object_mark_closed(struct adsm_object *object);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/stats.h"
 #include "core/cause.h"
 #include "core/object.h"
+#include "core/spent.h"
 #include "engine/engine.h"
 
 /* Who asks; fixed from the library's start to its end. */
@@ -104,11 +105,6 @@ static inline bool adsm_observes(unsigned who)
 
 /* ---- causes */
 
-/* What this thread does. Whoever sets it in a signal handler sets it back. */
-extern _Thread_local struct adsm_cause adsm_cause;
-
-void adsm_set_cause(enum adsm_why why, const void *where, const char *name);
-
 static inline void adsm_because(enum adsm_why why, const void *where, const char *name)
 {
 	if (adsm_observes(~0u))
@@ -118,39 +114,6 @@ static inline void adsm_because(enum adsm_why why, const void *where, const char
 static inline void adsm_set_cause_of_fault(const struct adsm_fault *fault)
 {
 	adsm_observer->fault_begins(fault);
-}
-
-/* ---- how long threads have been moving data: in transfers, faults and waits for transfers of others' */
-
-struct adsm_spent {
-	uint64_t since;			/* adsm_start_ns: an older one counts no more */
-	uint64_t ns;
-	bool in_background;		/* a thread of the library's, for which nobody waits as such */
-};
-
-extern _Thread_local struct adsm_spent adsm_spent;
-extern _Atomic uint64_t adsm_most_spent_ns;	/* by one of the program's threads */
-/* adsm_os_now_ns() at the library's start. */
-extern uint64_t adsm_start_ns;
-
-static inline uint64_t adsm_spent_ns(void)
-{
-	return adsm_spent.since == adsm_start_ns ? adsm_spent.ns : 0;
-}
-
-/* This thread has spent so much in all. */
-static inline void adsm_set_spent(uint64_t ns)
-{
-	adsm_spent.since = adsm_start_ns;
-	adsm_spent.ns = ns;
-	/* Two threads at once: the lesser one may stay until the next time. */
-	if (!adsm_spent.in_background && ns > atomic_load_explicit(&adsm_most_spent_ns, memory_order_relaxed))
-		atomic_store_explicit(&adsm_most_spent_ns, ns, memory_order_relaxed);
-}
-
-static inline void adsm_spend(uint64_t ns)
-{
-	adsm_set_spent(adsm_spent_ns() + ns);
 }
 
 /* ---- the points; those with a counter count as well */

@@ -38,7 +38,7 @@ static int transfer_now(void *arg)
 	if (error)
 		return error;
 	ns = adsm_os_now_ns() - start;
-	adsm_moved_ns += ns;
+	adsm_spent.moved_ns += ns;
 	adsm_note_transfer(object, direction, offset, size, start, ns);
 	return 0;
 }

@@ -260,7 +260,7 @@ static void observe_io(uint64_t start_ns, uint64_t ns, size_t size)
 	});
 }
 
-/* ---- records. Taken inside object.c's mutex; inside this one only homes' locks, by advice. */
+/* ---- records. Taken inside objects.c's mutex; inside this one only homes' locks, by advice. */
 
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
 static struct adsm_record *records;

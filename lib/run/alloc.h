@@ -3,7 +3,7 @@
 #ifndef ADSM_ALLOC_H
 #define ADSM_ALLOC_H
 
-#include "core/object.h"
+#include "core/objects.h"
 
 int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
 		      void **ret_address);

@@ -212,7 +212,7 @@ static void out_of_patience(void)
 
 static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm_fault *fault)
 {
-	uint64_t start = adsm_os_now_ns(), moved = adsm_moved_ns, spent = adsm_spent_ns(), ns;
+	uint64_t start = adsm_os_now_ns(), moved = adsm_spent.moved_ns, spent = adsm_spent_ns(), ns;
 	enum adsm_fault_result result = ADSM_FAULT_FOREIGN;
 	struct adsm_object *object;
 	struct adsm_cause cause;
@@ -246,7 +246,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 		ns = adsm_os_now_ns() - start;
 		/* What was spent meanwhile is in it. */
 		adsm_set_spent(spent + ns);
-		ns -= adsm_moved_ns - moved;
+		ns -= adsm_spent.moved_ns - moved;
 		adsm_count(&object->counters, fault_ns, ns);
 		if (adsm_observes(~0u)) {
 			adsm_observe_fault(object, fault->address, fault->write, n_signals, ahead, start, ns);

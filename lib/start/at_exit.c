@@ -11,7 +11,7 @@
 
 #include "start/at_exit.h"
 #include "base/log.h"
-#include "core/block.h"
+#include "core/objects.h"
 #include "core/copier.h"
 #include "core/life.h"
 #include "run/wait.h"

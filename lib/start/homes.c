@@ -6,7 +6,7 @@
 
 #include "core/options.h"
 #include "core/arena.h"
-#include "core/block.h"
+#include "core/objects.h"
 #include "observe/trace.h"
 #include "run/fault.h"
 #include "run/helpers.h"

@@ -5,7 +5,7 @@
  * Locks, outermost first; none is taken while one further down is held:
  *   start.c's mutex     starting and stopping
  *   home->call_mutex    one call of a device is being entered: the order of calls
- *   object.c's mutex    slots, arena ranges
+ *   objects.c's mutex   slots, arena ranges
  *   kernel.c's mutex    modules, assignments
  *   home->lock          states, views, queues, pending calls; the only one the fault path takes, held only
  *                       with signals blocked by adsm_os_signals_block(), never across a wait for a kernel, a
@@ -29,6 +29,7 @@
 #include "core/block.h"
 #include "core/index.h"
 #include "core/life.h"
+#include "core/objects.h"
 #include "core/shared.h"
 #include "observe/observe.h"
 #include "observe/trace.h"

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* objects.c - making and ending objects; type-stable slots, so that lookups need no lock. */
+#include "core/objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/arena.h"
+#include "core/block.h"
+#include "core/index.h"
+#include "core/observe.h"
+#include "core/place.h"
+
+#define SLOTS_PER_CHUNK ((uint32_t)1024)
+#define MAX_OBJECTS (SLOTS_PER_CHUNK * 1024)
+
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT;	/* slots, arena ranges, index changes */
+static struct adsm_object *chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];	/* never given back */
+static _Atomic uint32_t n_slots;
+static _Atomic size_t n_alive;
+static struct adsm_object *free_slots[ADSM_MAX_DEVICES];	/* a slot never changes its home */
+
+size_t adsm_objects_alive(void)
+{
+	return atomic_load(&n_alive);
+}
+
+struct adsm_object *adsm_object_slot(uint32_t i)
+{
+	return i < n_slots ? &chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK] : NULL;
+}
+
+void adsm_objects_child(void)
+{
+	const struct adsm_kept *kept;
+	void *base;
+
+	for (uint32_t i = 0; i < n_slots; i++) {
+		const struct adsm_object *object = &chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK];
+
+		if (object->live && !object->device_only && !adsm_arena_has(object->start))
+			adsm_os_reserve(object->start, object->span, &base);
+	}
+	for (size_t i = 0; (kept = adsm_kept_at(i)); i++)
+		if (!kept->device_only && !adsm_arena_has(kept->start))
+			adsm_os_reserve(kept->start, kept->span, &base);
+}
+
+void adsm_objects_reset_counters(void)
+{
+	adsm_mutex_lock(&mutex);
+	for (uint32_t i = 0; i < n_slots; i++)
+		adsm_counters_reset(&chunks[i / SLOTS_PER_CHUNK][i % SLOTS_PER_CHUNK].counters);
+	adsm_mutex_unlock(&mutex);
+}
+
+static struct adsm_object *take_slot(struct adsm_home *home)
+{
+	struct adsm_object *object = free_slots[home->index], **chunk;
+
+	if (object) {
+		free_slots[home->index] = object->next_free;
+		return object;
+	}
+	if (n_slots == MAX_OBJECTS)
+		return NULL;
+	chunk = &chunks[n_slots / SLOTS_PER_CHUNK];
+	if (!*chunk)
+		*chunk = calloc(SLOTS_PER_CHUNK, sizeof(**chunk));
+	if (!*chunk)
+		return NULL;
+	object = &(*chunk)[n_slots % SLOTS_PER_CHUNK];
+	object->home = home;
+	n_slots++;
+	return object;
+}
+
+static void give_slot(struct adsm_object *object)
+{
+	object->next_free = free_slots[object->home->index];
+	free_slots[object->home->index] = object;
+}
+
+bool adsm_objects_give_up(const struct adsm_home *home)
+{
+	bool any = false;
+
+	adsm_mutex_lock(&mutex);
+	while (adsm_place_give_up_oldest(home))
+		any = true;
+	adsm_mutex_unlock(&mutex);
+	return any;
+}
+
+uint64_t adsm_objects_memory_free(const struct adsm_home *home)
+{
+	struct adsm_device *device = home->device;
+	uint64_t size = device->backend->memory_free(device) + adsm_kept_size(home);
+
+	return size < device->caps.memory_size ? size : device->caps.memory_size;
+}
+
+static unsigned shift_of(size_t size)
+{
+	return (unsigned)__builtin_ctzl(size);
+}
+
+/* The blocks of a fresh object: all in the protocol's first state, the view as mapped. */
+static int make_blocks(struct adsm_object *object, size_t block_size, enum adsm_prot view, bool paged)
+{
+	const struct adsm_protocol *protocol = object->blocks.protocol;
+	size_t n;
+
+	/* A block that is the whole object: a power of two, so that finding it is a shift like any other. */
+	if (protocol->whole_object)
+		block_size = object->span == 1 ? 1 : (size_t)1 << (64 - __builtin_clzl(object->span - 1));
+	object->blocks.shift = shift_of(block_size);
+	n = (object->span + block_size - 1) >> object->blocks.shift;
+	if (n > UINT32_MAX)
+		return adsm_fail(-EINVAL, "%zu bytes are too many blocks of %zu bytes", object->size, block_size);
+	object->blocks.at = calloc(n, sizeof(*object->blocks.at));
+	if (!object->blocks.at)
+		return -ENOMEM;
+	object->blocks.n = (uint32_t)n;
+	object->blocks.last_size = object->size - ((n - 1) << object->blocks.shift);
+	adsm_blocks_init(&object->blocks, protocol, view);
+	for (size_t b = 0; paged && b < n; b++)
+		object->blocks.at[b].flags = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
+	return 0;
+}
+
+static void populate(struct adsm_object *object)
+{
+	adsm_os_huge(object->alias, object->span & ~(ADSM_HUGE_PAGE_SIZE - 1));
+	adsm_os_populate(object->alias, object->span, true);
+	adsm_os_populate((void *)object->start, object->span, !object->blocks.detects);
+}
+
+#ifndef NDEBUG
+/* Contents are undefined: make it show, with another pattern on each side. */
+static void fill_patterns(struct adsm_object *object)
+{
+	const struct adsm_backend *backend = object->home->device->backend;
+
+	if (object->span > (size_t)1 << 20)
+		return;
+	if (!object->device_only)
+		memset(object->alias, 0xc5, object->span);
+	/* What the program allocated may not be its yet in the order of its commands. */
+	if (!object->home->device->caps.unified && !object->adopted)
+		backend->fill(object->memory, 0, 0xd5, object->span, NULL);
+}
+#else
+static void fill_patterns(struct adsm_object *object)
+{
+}
+#endif
+
+/* Everything but making it known. */
+static int create(struct adsm_object *object, size_t size, const struct adsm_object_options *options)
+{
+	enum adsm_pages pages = ADSM_PAGES_NONE;
+	enum adsm_prot view = ADSM_PROT_NONE;
+	adsm_kept_free *driver_free = NULL;
+	int error = 0;
+
+	object->size = size;
+	object->span = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	object->device_only = options->device_only;
+	object->adopted = options->adopt || options->reuse;
+	object->blocks = (struct adsm_blocks){
+		.protocol = options->protocol,
+		.detects = options->protocol && adsm_protocol_detects(options->protocol),
+	};
+	object->chunked = false;
+	/* Closed, though ReadOnly: nothing is there to be read, and what is written first is opened once. */
+	if (!object->device_only && !object->blocks.detects)
+		view = ADSM_PROT_RW;
+	else if (!object->device_only && options->populate)
+		view = ADSM_PROT_READ;
+	if (options->adopt || !adsm_place_take_kept(object, view, &pages, &driver_free))
+		error = options->reuse ? -ENOENT : adsm_place_take_new(object, options->adopt, view, &pages);
+	if (error)
+		return error;
+	if (!object->device_only) {
+		error = make_blocks(object, options->block_size, view, options->populate || pages == ADSM_PAGES_ALL);
+		if (error)
+			goto leave_place;
+		if (options->populate)
+			populate(object);
+	}
+	adsm_counters_reset(&object->counters);
+	object->name[0] = '\0';
+	object->record = NULL;
+	object->paged = false;
+	error = adsm_index_insert(object->start, object->span, object);
+	if (error)
+		goto free_blocks;
+	object->record = adsm_record_make(object);
+	fill_patterns(object);
+	return 0;
+
+free_blocks:
+	free(object->blocks.at);
+	object->blocks.n = 0;
+leave_place:
+	adsm_place_leave(object, driver_free);
+	return error;
+}
+
+int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
+		       struct adsm_object **ret_object)
+{
+	struct adsm_object *object;
+	struct adsm_sigset old;
+	int error;
+
+	if (size > adsm_arena.size)
+		return adsm_fail(-ENOMEM, "%zu bytes are more than the arena has (ADSM_ARENA)", size);
+	adsm_mutex_lock(&mutex);
+	object = take_slot(home);
+	if (!object) {
+		adsm_mutex_unlock(&mutex);
+		return adsm_fail(-ENOMEM, "no room for another object: out of memory, or %u of them already",
+				 MAX_OBJECTS);
+	}
+	error = create(object, size, options);
+	if (error) {
+		give_slot(object);
+		adsm_mutex_unlock(&mutex);
+		return error;
+	}
+	n_alive++;
+	adsm_mutex_unlock(&mutex);
+
+	adsm_os_signals_block(&old);
+	adsm_lock(&home->lock);
+	object->freeing = object->assigned = false;
+	object->birth++;
+	object->born_seq = home->last_seq;
+	atomic_store(&home->gather.open, false);	/* what stands for calls so far cannot use it */
+	object->use_seq = object->write_seq = 0;
+	object->holds = NULL;
+	memset(&object->first_read, 0, sizeof(object->first_read));
+	memset(&object->habits, 0, sizeof(object->habits));
+	if (!object->device_only) {
+		adsm_object_mark_open(object);
+		adsm_blocks_join(&object->blocks, adsm_policy_of(&home->policies, object->blocks.protocol),
+				 &home->sends);
+		home->n_undetected += !object->blocks.detects;
+	}
+	object->live = true;
+	adsm_unlock(&home->lock);
+	adsm_os_signals_restore(&old);
+	*ret_object = object;
+	return 0;
+}
+
+bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free)
+{
+	struct adsm_home *home = object->home;
+	bool kept;
+
+	object->live = false;
+	if (!object->device_only) {
+		adsm_object_drop(object);
+		home->n_undetected -= !object->blocks.detects;
+	}
+	adsm_unlock(&home->lock);
+
+	adsm_mutex_lock(&mutex);
+	adsm_record_end(object->record);
+	object->record = NULL;
+	adsm_index_remove(object->start, object->span);
+	kept = adsm_place_leave(object, driver_free);
+	free(object->blocks.at);
+	object->blocks.at = NULL;
+	give_slot(object);
+	n_alive--;
+	adsm_mutex_unlock(&mutex);
+	return kept;
+}
