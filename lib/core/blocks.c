@@ -57,18 +57,6 @@ static void widen_open(struct adsm_blocks *blocks, uint32_t first, uint32_t n)
 		blocks->open_end = first + n;
 }
 
-static void set_flags(struct adsm_blocks *blocks, uint32_t first, uint32_t n, unsigned flags)
-{
-	for (uint32_t b = first; b < first + n; b++)
-		blocks->at[b].flags |= flags;
-}
-
-static void clear_flags(struct adsm_blocks *blocks, uint32_t first, uint32_t n, unsigned flags)
-{
-	for (uint32_t b = first; b < first + n; b++)
-		blocks->at[b].flags &= ~flags;
-}
-
 /* ---- windows */
 
 /* The largest window, in blocks. */
@@ -222,7 +210,7 @@ void adsm_blocks_begin(struct adsm_blocks *blocks, struct adsm_change *change)
 		unqueue(blocks, change->first);
 	blocks->n_busy += (change->marks & ADSM_BLOCK_BUSY) != 0;
 	blocks->n_sending += (change->marks & ADSM_BLOCK_SENDING) != 0;
-	set_flags(blocks, change->first, change->n, change->marks);
+	adsm_blocks_set_flags(blocks, change->first, change->n, change->marks);
 	if (change->event == ADSM_EVENT_SEND)
 		set_states(blocks, change->first, change->n, change->step.next);
 }
@@ -236,7 +224,7 @@ bool adsm_blocks_extend(struct adsm_blocks *blocks, struct adsm_change *change)
 	    blocks->at[b].view != blocks->at[change->first].view ||
 	    (blocks->at[b].flags & (ADSM_BLOCK_SENDING | ADSM_BLOCK_BUSY)))
 		return false;
-	set_flags(blocks, b, 1, change->marks);
+	adsm_blocks_set_flags(blocks, b, 1, change->marks);
 	set_state(blocks, b, change->step.next);
 	change->n++;
 	return true;
@@ -245,7 +233,7 @@ bool adsm_blocks_extend(struct adsm_blocks *blocks, struct adsm_change *change)
 static void end(struct adsm_blocks *blocks, const struct adsm_change *change)
 {
 	if (change->marks)
-		clear_flags(blocks, change->first, change->n, change->marks);
+		adsm_blocks_clear_flags(blocks, change->first, change->n, change->marks);
 	blocks->n_busy -= (change->marks & ADSM_BLOCK_BUSY) != 0;
 	blocks->n_sending -= (change->marks & ADSM_BLOCK_SENDING) != 0;
 }
@@ -260,7 +248,7 @@ void adsm_blocks_commit(struct adsm_blocks *blocks, const struct adsm_change *ch
 	for (uint32_t b = change->first; b < change->first + change->n; b++)
 		set_state(blocks, b, adsm_blocks_step(blocks, b, change->event).next);
 	if (change->event == ADSM_EVENT_OVERWRITE)
-		clear_flags(blocks, change->first, change->n, ADSM_BLOCK_HOLED);
+		adsm_blocks_clear_flags(blocks, change->first, change->n, ADSM_BLOCK_HOLED);
 }
 
 void adsm_blocks_abort(struct adsm_blocks *blocks, const struct adsm_change *change)

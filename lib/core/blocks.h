@@ -133,6 +133,28 @@ uint32_t adsm_blocks_ahead(const struct adsm_blocks *blocks, uint32_t b, size_t 
 uint32_t adsm_blocks_range(const struct adsm_blocks *blocks, bool input, size_t at, size_t end, size_t most,
 			   enum adsm_block_event *ret_event);
 
+/* ---- flags, ADSM_BLOCK_* */
+
+static inline void adsm_blocks_set_flags(struct adsm_blocks *blocks, uint32_t first, uint32_t n, unsigned flags)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		blocks->at[b].flags |= flags;
+}
+
+static inline void adsm_blocks_clear_flags(struct adsm_blocks *blocks, uint32_t first, uint32_t n, unsigned flags)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		blocks->at[b].flags &= ~flags;
+}
+
+static inline bool adsm_blocks_all_have(const struct adsm_blocks *blocks, uint32_t first, uint32_t n, unsigned flags)
+{
+	for (uint32_t b = first; b < first + n; b++)
+		if ((blocks->at[b].flags & flags) != flags)
+			return false;
+	return true;
+}
+
 /* ---- changes */
 
 /* An event happens to @n blocks from @first on, all of one state. */

@@ -102,3 +102,12 @@ bool adsm_input_is_in(const struct adsm_object *object, uint32_t b)
 			return true;
 	return false;
 }
+
+void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size)
+{
+	uint32_t last = (uint32_t)((offset + size - 1) >> object->blocks.shift);
+
+	for (uint32_t b = (uint32_t)(offset >> object->blocks.shift); size && b <= last; b++)
+		if ((object->blocks.at[b].flags & ADSM_BLOCK_HOLED) && !adsm_input_is_in(object, b))
+			object->blocks.at[b].flags &= ~ADSM_BLOCK_HOLED;
+}

@@ -52,4 +52,7 @@ bool adsm_input_next_gap(const struct adsm_object *object, const struct adsm_aro
 /* Has any input bytes in a block? */
 bool adsm_input_is_in(const struct adsm_object *object, uint32_t b);
 
+/* An input has let go of these bytes: forget the holes that no other has there. */
+void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size);
+
 #endif

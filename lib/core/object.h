@@ -76,6 +76,15 @@ static inline size_t adsm_run_size(const struct adsm_object *object, uint32_t fi
 	return adsm_blocks_size(&object->blocks, first, n);
 }
 
+/* The same in whole pages. */
+static inline size_t adsm_run_span(const struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	size_t start = (size_t)first << object->blocks.shift;
+	size_t size = (size_t)n << object->blocks.shift;
+
+	return size < object->span - start ? size : object->span - start;
+}
+
 /* The calls that use (may write) an object have ended when home->completed reaches this. */
 static inline uint64_t adsm_object_use_seq(const struct adsm_object *object)
 {

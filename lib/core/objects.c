@@ -8,8 +8,9 @@
 
 #include "base/log.h"
 #include "core/arena.h"
-#include "core/block.h"
+#include "core/expected.h"
 #include "core/index.h"
+#include "core/input.h"
 #include "core/observe.h"
 #include "core/place.h"
 
@@ -265,7 +266,10 @@ bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free
 
 	object->live = false;
 	if (!object->device_only) {
-		adsm_object_drop(object);
+		adsm_forget_expected(object);
+		adsm_blocks_leave(&object->blocks);
+		adsm_inputs_drop(object);
+		adsm_object_mark_closed(object);
 		home->n_undetected -= !object->blocks.detects;
 	}
 	adsm_unlock(&home->lock);

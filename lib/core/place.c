@@ -16,9 +16,9 @@
 
 #include "base/log.h"
 #include "core/arena.h"
-#include "core/block.h"
 #include "core/index.h"
 #include "core/options.h"
+#include "core/view.h"
 
 static uintptr_t place_of(const char *alias)
 {

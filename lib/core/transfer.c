@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer.c - transfers. */
+/* transfer.c - transfers, and the pages that they need. */
 #include "core/transfer.h"
 
 #include "core/copier.h"
+#include "core/input.h"
 #include "core/observe.h"
 
 struct transfer {
@@ -43,7 +44,8 @@ static int transfer_now(void *arg)
 	return 0;
 }
 
-int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size)
+/* Synchronously and without the lock. */
+static int move(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size)
 {
 	struct transfer transfer = { object, direction, offset, size, &adsm_cause };
 
@@ -51,4 +53,99 @@ int adsm_transfer(struct adsm_object *object, enum adsm_direction direction, siz
 	if (object->home->device->caps.unified)
 		return 0;
 	return adsm_backend_run(object->home, transfer_now, &transfer);
+}
+
+int adsm_transfer(struct adsm_object *object, struct adsm_around around, enum adsm_direction direction, size_t at,
+		  size_t end)
+{
+	size_t size;
+	int error = 0;
+
+	for (; !error && adsm_input_next_gap(object, &around, &at, end, &size); at += size) {
+		adsm_unlock(&object->home->lock);
+		error = move(object, direction, at, size);
+		adsm_lock(&object->home->lock);
+	}
+	return error;
+}
+
+static int fetch(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	size_t start = (size_t)first << object->blocks.shift;
+	uint64_t moved = adsm_spent.moved_ns;
+	int error = adsm_transfer(object, (struct adsm_around){ 0 }, ADSM_TO_HOST, start,
+				start + adsm_run_size(object, first, n));
+
+	for (uint32_t b = first; object->inputs && !error && b < first + n; b++)
+		if (adsm_input_is_in(object, b)) {
+			object->blocks.at[b].flags |= ADSM_BLOCK_HOLED;
+			object->blocks.at[b].holes_until = object->last_input;
+		}
+	adsm_habit_fetch(object, &object->habits, adsm_run_size(object, first, n), adsm_spent.moved_ns - moved);
+	return error;
+}
+
+int adsm_run_send(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	struct adsm_home *home = object->home;
+	int error = 0;
+
+	for (uint32_t end; !error && n; n -= end - first, first = end) {
+		bool holed = object->blocks.at[first].flags & ADSM_BLOCK_HOLED;
+		size_t start = (size_t)first << object->blocks.shift;
+
+		for (end = first + 1; end < first + n && !holed; end++)
+			if (object->blocks.at[end].flags & ADSM_BLOCK_HOLED)
+				break;
+		if (holed) {
+			error = adsm_transfer(object, (struct adsm_around){ .holed = &object->blocks.at[first] },
+					    ADSM_TO_DEVICE, start, start + adsm_run_size(object, first, 1));
+			continue;
+		}
+		adsm_unlock(&home->lock);
+		error = move(object, ADSM_TO_DEVICE, start, adsm_run_size(object, first, end - first));
+		adsm_lock(&home->lock);
+	}
+	return error;
+}
+
+#define HUGE_FROM (ADSM_HUGE_PAGE_SIZE / 4)	/* who takes so much at once does not just look here and there */
+
+/* Give a run pages: a long one whole huge pages, which may reach over its ends. Drops the lock meanwhile. */
+static void give_pages(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	const size_t page = ADSM_HUGE_PAGE_SIZE, block = adsm_block_size(object);
+	size_t start = (size_t)first << object->blocks.shift, size = adsm_run_span(object, first, n);
+	size_t from = start & ~(page - 1), end = (start + size + page - 1) & ~(page - 1);
+	bool huge;
+
+	if (end > object->span)
+		end = object->span & ~(page - 1);
+	adsm_unlock(&object->home->lock);
+	huge = size >= HUGE_FROM && from < end && adsm_os_huge(object->alias + from, end - from);
+	adsm_os_populate(object->alias + start, size, true);
+	adsm_lock(&object->home->lock);
+	if (!huge)
+		return;
+	/* Their small pages are gone, also from the view. */
+	first = (uint32_t)((from + block - 1) >> object->blocks.shift);
+	n = (uint32_t)(end >> object->blocks.shift);
+	if (first < n) {
+		adsm_blocks_clear_flags(&object->blocks, first, n - first, ADSM_BLOCK_MAPPED);
+		adsm_blocks_set_flags(&object->blocks, first, n - first, ADSM_BLOCK_BACKED);
+	}
+}
+
+int adsm_run_fetch(struct adsm_object *object, const struct adsm_change *change)
+{
+	uint32_t first = change->first, n = change->n;
+	int error = 0;
+
+	if (!adsm_blocks_all_have(&object->blocks, first, n, ADSM_BLOCK_BACKED))
+		give_pages(object, first, n);
+	if (change->step.transfer == ADSM_TO_HOST)
+		error = fetch(object, first, n);
+	if (!error)
+		adsm_blocks_set_flags(&object->blocks, first, n, ADSM_BLOCK_BACKED);
+	return error;
 }

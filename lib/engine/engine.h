@@ -21,8 +21,8 @@ enum adsm_fault_result {
 struct adsm_fault {
 	uintptr_t address;
 	uintptr_t instruction;
-	/* Where a function without a frame has the address that it returns to. In any other function anything may be
-	 * there: only for who knows that the instruction is ordinary code, on an ordinary stack. */
+	/* Where a function without a frame has the address that it returns to. To be read only where the instruction is
+	 * known to be such a function's, on an ordinary stack: elsewhere anything may be there. */
 	const uintptr_t *caller;
 	bool write;
 	/* There is no stack to serve it, so only whose it is is asked: FOREIGN, or LOST, and nothing is logged. */

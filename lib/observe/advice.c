@@ -14,6 +14,7 @@
 #include "observe/advice.h"
 #include "base/log.h"
 #include "core/block.h"
+#include "core/view.h"
 #include "protocols/paper.h"
 
 #define MAPPINGS_MAX 24000		/* that opened pages may cost in all; usually a process may have 65530 */

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "core/block.h"
+#include "core/expected.h"
 #include "core/observe.h"
 #include "core/options.h"
 #include "run/caller.h"

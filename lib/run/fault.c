@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "core/options.h"
 #include "core/block.h"
+#include "core/expected.h"
 #include "core/copier.h"
 #include "core/index.h"
 #include "core/life.h"
@@ -178,9 +179,9 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 			    -ENODEV);
 	adsm_note_fault(object, b, fault->write);
 	n = adsm_block_window(object, b, event);
-	adsm_spare = straddles(fault);
+	adsm_defers_eviction = straddles(fault);
 	error = adsm_blocks_access(object, b, n, event, true);
-	adsm_spare = false;
+	adsm_defers_eviction = false;
 	if (error == -ENOMEM)
 		return lost(object, b, fault, "the process has no memory mappings left (vm.max_map_count)", error);
 	if (error)

@@ -285,7 +285,7 @@ static void forget(struct adsm_input *input)
 static int settle(struct adsm_object *object, struct adsm_input *input, size_t delivered, struct adsm_sigset *old)
 {
 	size_t offset = input->offset, rest = input->size - delivered;
-	int error = adsm_input_fill(object, input, delivered), failed = 0;
+	int error = adsm_input_let_go(object, input, delivered), failed = 0;
 
 	if (error)
 		adsm_error("%zu bytes at %p could not be fetched after an input that brought less: error %d", rest,

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "core/block.h"
+#include "core/expected.h"
+#include "core/view.h"
 
 #define PATIENCE 3			/* passes over busy objects before new accesses have to wait */
 

@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "core/block.h"
+#include "core/expected.h"
 #include "core/observe.h"
+#include "core/view.h"
 #include "run/caller.h"
 #include "run/wait.h"
 

@@ -16,6 +16,7 @@
 #include "core.h"
 #include "base/log.h"
 #include "engine/decode.h"
+#include "engine/engine.h"
 
 #define ROUNDS 50u
 #define BLOCKS 8u

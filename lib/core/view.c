@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* view.c - views: opening and closing them, and what helps where the process has no mappings left for that. */
+#include "core/view.h"
+
+#include <errno.h>
+
+#include "core/arena.h"
+#include "core/observe.h"
+
+_Static_assert((int)ADSM_PERMIT_READ == (int)ADSM_PROT_READ && (int)ADSM_PERMIT_WRITE == (int)ADSM_PROT_RW,
+	       "views are what states permit");
+
+static void *run_view(const struct adsm_object *object, uint32_t first)
+{
+	return (void *)(object->start + ((size_t)first << object->blocks.shift));
+}
+
+static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
+{
+	return adsm_advises(object) ? adsm_advice_view(object, offset, size, ADSM_PROT_NONE) :
+		adsm_engine->close((char *)object->start + offset, size);
+}
+
+void adsm_object_close_view(struct adsm_object *object)
+{
+	if (!close_bytes(object, 0, object->span))
+		adsm_blocks_set_views(&object->blocks, 0, object->blocks.n, ADSM_PROT_NONE);
+}
+
+static bool is_shut(const struct adsm_object *object)
+{
+	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++)
+		if (object->blocks.at[b].view != ADSM_PROT_NONE)
+			return false;
+	return true;
+}
+
+/* Shut what is open of a home, but what must stay so. Did that change anything? */
+static bool close_views(struct adsm_home *home)
+{
+	bool any = false;
+
+	for (struct adsm_object *o = home->open; o; o = o->open_next)
+		if (o->blocks.detects && !o->blocks.n_holds && !is_shut(o)) {
+			adsm_object_close_view(o);
+			any |= is_shut(o);
+		}
+	return any;
+}
+
+/* Where an object lies between open ones, closing it alone would take mappings: those on the outside go first. */
+static void close_everything(struct adsm_home *home)
+{
+	adsm_arena_merge();
+	while (close_views(home))
+		;
+	/* Others' too, where nobody is at work, who might be here for the same reason. */
+	for (int i = 0; i < adsm_n_homes; i++) {
+		if (&adsm_homes[i] == home || !adsm_trylock(&adsm_homes[i].lock))
+			continue;
+		while (close_views(&adsm_homes[i]))
+			;
+		adsm_unlock(&adsm_homes[i].lock);
+	}
+}
+
+/*
+ * The process has no mappings left (vm.max_map_count). Views may be shut without changing any state: a
+ * later access only opens them again. So make whole objects one mapping again: this one, or all others.
+ */
+static void recover_mappings(struct adsm_object *object, bool all)
+{
+	if (!all && object->blocks.detects && !object->blocks.n_holds)
+		adsm_object_close_view(object);
+	if (all)
+		close_everything(object->home);
+}
+
+int adsm_home_protect(struct adsm_home *home, uintptr_t start, size_t size, enum adsm_prot prot)
+{
+	int error = adsm_os_protect((void *)start, size, prot);
+
+	if (error == -ENOMEM) {
+		adsm_home_recover(home);
+		error = adsm_os_protect((void *)start, size, prot);
+	}
+	return error;
+}
+
+void adsm_home_recover(struct adsm_home *home)
+{
+	struct adsm_sigset old;
+
+	adsm_os_signals_block(&old);
+	adsm_lock(&home->lock);
+	close_everything(home);
+	adsm_unlock(&home->lock);
+	adsm_os_signals_restore(&old);
+}
+
+static int change_view(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
+{
+	void *address = run_view(object, first);
+	size_t size = adsm_run_span(object, first, n);
+	enum adsm_prot now = object->blocks.at[first].view;
+
+	if (adsm_advises(object))
+		return adsm_advice_view(object, (size_t)first << object->blocks.shift, size, view);
+	if (view == ADSM_PROT_NONE)
+		return adsm_engine->close(address, size);
+	if (now == ADSM_PROT_RW)
+		return adsm_engine->protect(address, size);
+	if (view == ADSM_PROT_READ)
+		return adsm_engine->open_ro(address, size);
+	return now == ADSM_PROT_NONE ? adsm_engine->open_rw(address, size)
+				     : adsm_engine->upgrade(address, size);
+}
+
+int adsm_view_set(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
+{
+	int error = change_view(object, first, n, view);
+
+	for (int all = 0; error == -ENOMEM && all <= 1; all++) {
+		recover_mappings(object, all);
+		error = object->blocks.at[first].view == view ? 0 : change_view(object, first, n, view);
+	}
+	if (error)
+		return error;
+	adsm_blocks_set_views(&object->blocks, first, n, view);
+	if (view != ADSM_PROT_NONE && !adsm_advises(object) &&
+	    !adsm_blocks_all_have(&object->blocks, first, n, ADSM_BLOCK_MAPPED)) {
+		adsm_os_populate(run_view(object, first), adsm_run_span(object, first, n), view == ADSM_PROT_RW);
+		adsm_blocks_set_flags(&object->blocks, first, n, ADSM_BLOCK_MAPPED);
+	}
+	return 0;
+}
+
+/* One call for all that is open, however many blocks. */
+int adsm_object_close(struct adsm_object *object)
+{
+	uint32_t first = object->blocks.open_first, end = object->blocks.open_end;
+	int error;
+
+	if (!object->blocks.detects)
+		return 0;
+	while (first < end && object->blocks.at[first].view == ADSM_PROT_NONE)
+		first++;
+	while (first < end && object->blocks.at[end - 1].view == ADSM_PROT_NONE)
+		end--;
+	if (first == end)
+		return 0;
+	error = close_bytes(object, (size_t)first << object->blocks.shift, adsm_run_span(object, first, end - first));
+	if (error == -ENOMEM) {
+		/* With its neighbours closed there is nothing to split. */
+		recover_mappings(object, true);
+		error = close_bytes(object, 0, object->span);
+	}
+	if (!error)
+		adsm_blocks_set_views(&object->blocks, first, end - first, ADSM_PROT_NONE);
+	return error;
+}
+
+static bool may_close(const struct adsm_object *object)
+{
+	return object->blocks.detects && !object->assigned && !object->blocks.n_holds &&
+		!adsm_advises(object);
+}
+
+void adsm_close_neighbours(struct adsm_home *home)
+{
+	struct adsm_object *object = home->open, *next;
+
+	for (; object; object = next) {
+		uintptr_t start = object->start, end = start + object->span;
+
+		next = object->open_next;
+		if (!may_close(object))
+			continue;
+		/* In the list as they were made, so mostly one below the other. */
+		while (next && may_close(next) && (next->start + next->span == start || next->start == end)) {
+			start = next->start < start ? next->start : start;
+			end = next->start + next->span > end ? next->start + next->span : end;
+			next = next->open_next;
+		}
+		if (next == object->open_next || adsm_engine->close((void *)start, end - start))
+			continue;
+		for (; object != next; object = object->open_next)
+			adsm_blocks_set_views(&object->blocks, object->blocks.open_first,
+				  object->blocks.open_end - object->blocks.open_first, ADSM_PROT_NONE);
+	}
+}
