@@ -55,14 +55,14 @@ static CUresult view_alloc(struct adsm_cuda_device *device, struct adsm_cuda_mem
 
 	if (error || memory->allocated % ADSM_PAGE_SIZE == 0)
 		return error;
-	/* A part of a larger piece of the driver's: with one page more there are enough whole ones in it. */
+	/* A part of a larger piece of the driver's: with one page more it has enough whole pages. */
 	adsm_cu.cuMemFree_v2(memory->allocated);
 	error = adsm_cu.cuMemAlloc_v2(&memory->allocated, memory->base.size + ADSM_PAGE_SIZE);
 	memory->base.address = (memory->allocated + ADSM_PAGE_SIZE - 1) & ~(CUdeviceptr)(ADSM_PAGE_SIZE - 1);
 	return error;
 }
 
-/* Would the CPU find something there? By a system call, which says so without a fault. */
+/* Is there memory at @p that the CPU may read? By a system call, which says so without a fault. */
 static bool is_readable(const void *p)
 {
 	int fds[2];
@@ -76,7 +76,7 @@ static bool is_readable(const void *p)
 	return readable;
 }
 
-/* The driver keeps the CPU's side of its addresses reserved and closed, and lets it be used. */
+/* Is the CPU's side of the driver's addresses reserved, closed, and free to be used? NULL, or why not. */
 static const char *try_view(struct adsm_cuda_device *device, void *p)
 {
 	void *at;
@@ -124,8 +124,8 @@ static const struct adsm_cuda_way view_way = {
 /* ---- arena: in a range that the driver reserved where the library's arena is */
 
 /*
- * Device memory is mapped there by the granule. Small objects share them, and lie at the end of a large one: so
- * granules are counted. What one object covers wholly is one mapping.
+ * Device memory is mapped there by the granule. Small objects share granules, also with the end of a large one: so
+ * their users are counted. The granules that one object covers wholly are one mapping.
  */
 struct granule {
 	CUmemGenericAllocationHandle handle;
@@ -133,10 +133,10 @@ struct granule {
 	uint32_t n;			/* granules of the mapping that starts here; 0: none does */
 };
 
-/* One for the process. The first device has it, and what is opened on that one again. */
+/* One for the process: the first device has the range, in each context that is opened on it. */
 static struct {
 	struct adsm_lock lock;
-	unsigned n_devices;		/* that share it */
+	unsigned n_devices;		/* that share the range */
 	CUdevice id;
 	uintptr_t base;
 	char *alias;			/* the same bytes, mapped elsewhere */
@@ -295,7 +295,7 @@ static void free_range(void)
 	arena.vacant = !adsm_cu.cuMemAddressFree(arena.base, arena.size);
 }
 
-/* Over what is reserved there: the file's bytes, closed, and not there in the child of a fork. */
+/* Map the file's bytes over the reserved range: closed, and not in the child of a fork. */
 static int map_range(void)
 {
 	int ret = adsm_os_duplicate(arena.alias, arena.size, (void *)arena.base);
@@ -357,7 +357,7 @@ static bool has_virtual_memory(const struct adsm_cuda_device *device)
 		supported;
 }
 
-/* Have the driver reserve the range, which is free then. What is refused leaves it free. */
+/* Free the range for the driver to reserve. NULL, or why the driver does not: then the range stays free. */
 static const char *reserve_range(void)
 {
 	CUdeviceptr p = 0;
@@ -381,7 +381,7 @@ static const char *reserve_range(void)
 	return NULL;
 }
 
-/* Reserve it and use a granule once. The table comes first, lest it lie where the arena was. */
+/* Reserve the range and use a granule once. The table comes first, lest it lie where the arena was. */
 static const char *start_range(void)
 {
 	const char *reason;

@@ -26,7 +26,7 @@ struct found {
 
 static struct found found[MAX_DEVICES];
 static int n_found;
-static bool given;			/* they are what the program gave: use_context() */
+static bool given;			/* found[] is what the program gave: use_context() */
 
 /* ---- which devices there are */
 
@@ -87,7 +87,7 @@ static int probe_all(void)
 	return n_found;
 }
 
-/* Those that are open come first: they keep their numbers. */
+/* Devices that are open come first: they keep their numbers. */
 static int n_open(void)
 {
 	int n = 0;
@@ -113,7 +113,7 @@ static int adsm_cuda_probe(void)
 		ret = probe_all();
 	}
 	adsm_os_signals_restore(&old);
-	/* Who did not ask for it hears of other backends. */
+	/* A program that did not ask for CUDA hears of other backends. */
 	if (ret < 0 && !strcmp(adsm_backend_options.name, "auto"))
 		adsm_info("cuda: %s", adsm_last_error());
 	return ret;
@@ -289,7 +289,7 @@ static void destroy(struct adsm_cuda_device *device)
 	free(device);
 }
 
-/* Nobody is in the driver, and nobody comes there. What a context that has failed has, ends with it. */
+/* No thread is in the driver then, and none comes there. The parts of a context that has failed end with it. */
 static void end_parts(struct adsm_cuda_device *device, bool failed)
 {
 	CUcontext context;

@@ -7,7 +7,7 @@
 
 /* ---- contexts */
 
-/* A program that captures a stream forbids allocating and waiting to all threads that do not say this. */
+/* A program that captures a stream forbids allocating and waiting to all threads whose mode is not relaxed. */
 static void exchange_capture(int *mode)
 {
 	if (adsm_cu.cuThreadExchangeStreamCaptureMode)
@@ -25,7 +25,7 @@ CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope
 	CUresult error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 
 	adsm_os_signals_block(&scope->old);
-	/* Before the question, which adsm_cuda_end() answers before it waits for those who are inside. */
+	/* Before lost is read, which adsm_cuda_end() sets before it waits for the threads inside. */
 	atomic_fetch_add(&device->n_inside, 1);
 	/* What was lost may be gone, and answers nothing any more. */
 	if (!atomic_load(&device->lost))
@@ -131,7 +131,7 @@ int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char 
 {
 	if (!error)
 		return 0;
-	/* How drivers say it of a handle that is no context any more. */
+	/* What drivers answer for a handle that is no context any more. */
 	if (error == CUDA_ERROR_INVALID_CONTEXT)
 		error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	if (adsm_cuda_loss(error)) {

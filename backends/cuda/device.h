@@ -27,12 +27,12 @@ struct adsm_cuda_mem;
 /* A thread for each queue waits in the driver; everybody else waits for the thread. */
 struct adsm_cuda_slot {
 	CUevent begin, timed_end;	/* of launches of the library's own; these and the next are made once */
-	CUevent end;			/* of others, whose time nobody asks for */
+	CUevent end;			/* of other operations, whose time nobody asks for */
 	CUevent joined;			/* recorded on streams of the program's */
 	bool timed;
-	bool recorded;			/* the end is; else it was waited for */
+	bool recorded;			/* the end; else the operation was waited for */
 	char name[48];			/* of the kernel; "" where there is none */
-	_Atomic int status;		/* how it ended */
+	_Atomic int status;		/* how the operation ended */
 	_Atomic uint64_t elapsed_ns;
 };
 
@@ -41,8 +41,8 @@ struct adsm_cuda_queue {
 	CUstream stream;
 	struct adsm_lock lock;		/* of submitting */
 	struct adsm_lock end_lock;	/* of telling that operations are done */
-	_Atomic uint64_t submitted, done;	/* operations; done: all up to it */
-	_Atomic uint32_t tick, n_waiting;	/* futex: done has grown; those asleep on it */
+	_Atomic uint64_t submitted, done;	/* operations; done: all up to this one */
+	_Atomic uint32_t tick, n_waiting;	/* futex: done has grown; threads asleep on it */
 	_Atomic uint32_t work;		/* futex: submitted has grown; the queue's thread sleeps on it */
 	_Atomic bool stop;
 	bool has_thread;
@@ -78,7 +78,7 @@ struct adsm_cuda_device {
 	uintptr_t arena_base;
 	size_t arena_size;
 	_Atomic uint64_t memory_used;	/* by the library */
-	_Atomic uint64_t pinned;	/* bytes of the CPU's side, those that are to be included */
+	_Atomic uint64_t pinned;	/* bytes of the CPU's side that are, or are to be */
 	struct adsm_cuda_pinner pinner;
 
 	_Atomic bool lost;		/* base.lost and lost_text are written before, under lost_lock */
@@ -91,20 +91,20 @@ struct adsm_cuda_device {
 struct adsm_cuda_scope { struct adsm_sigset old; int capture; struct adsm_cuda_device *device; };
 
 /* Block signals and make the device's context current, with calls that the program's captures do not mind; on failure
- * neither. Back: nothing after a failure. */
+ * neither. Leaving does nothing after a failure. */
 CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope *scope);
 void adsm_cuda_leave(struct adsm_cuda_scope *scope);
 /* An errno for a driver's error, with one sentence of @what failed; marks the device lost where it is (the errors that
  * stick to a context). 0 for 0. */
 int adsm_cuda_error(struct adsm_cuda_device *device, CUresult error, const char *what);
-/* The same without the sentence, which it logs: where none may be kept. */
+/* The same for threads that may keep no sentence: it is logged. */
 int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char *what);
 int adsm_cuda_status(struct adsm_device *device);
 /* The device is lost from now on, for the reason @text; the first one counts. Signals blocked. */
 void adsm_cuda_lose(struct adsm_cuda_device *device, enum adsm_log_level level, const char *text);
 /* What is to be said of an error that a context answers every call with from then on; NULL for others. */
 const char *adsm_cuda_loss(CUresult error);
-/* Operations of the queue have ended, or its device was lost: who sleeps looks again. */
+/* Operations of the queue have ended, or its device was lost: threads that sleep look again. */
 void adsm_cuda_queue_wake(struct adsm_cuda_queue *queue);
 
 #endif

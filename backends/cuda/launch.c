@@ -11,7 +11,7 @@
 #include "queue.h"
 
 #define MAX_ARGS 64
-#define CONST_ALIGN ((size_t)256)	/* what memory of the driver's has at least */
+#define CONST_ALIGN ((size_t)256)	/* of the driver's memory, at least */
 
 /* What one launch needs until it is enqueued. */
 struct launch {
@@ -32,7 +32,7 @@ struct adsm_cuda_constants {
 	char *staging;
 	bool registered;
 	size_t size;
-	uint64_t seq;			/* the last launch that used it */
+	uint64_t seq;			/* the last launch that used this memory */
 };
 
 /* In the device's context. */
@@ -65,7 +65,7 @@ static CUresult create_constants(size_t size, struct adsm_cuda_constants **ret_c
 		free_constants(constants);
 		return error;
 	}
-	/* Where it cannot be, copies may wait, and that is all. */
+	/* Memory that is not pinned makes copies wait, and that is all. */
 	constants->registered = !adsm_cu.cuMemHostRegister_v2(constants->staging, constants->size,
 							      CU_MEMHOSTREGISTER_PORTABLE);
 	*ret_constants = constants;
@@ -134,7 +134,7 @@ void adsm_cuda_constants_destroy(struct adsm_cuda_code *code)
 	code->constants = NULL;
 }
 
-/* ---- what is asked for */
+/* ---- sizes and arguments */
 
 static uint64_t threads_of(const struct adsm_launch *asked)
 {
@@ -246,7 +246,7 @@ static int check_native(const struct launch *l)
 
 /* ---- enqueueing */
 
-/* What a block gets without asking for more: 48 KiB, less what the kernel declares itself. */
+/* Without asking a block gets 48 KiB, less what the kernel declares itself. */
 static CUresult ask_for_shared(const struct launch *l)
 {
 	const int most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -272,13 +272,13 @@ static CUresult enqueue(struct launch *l, struct adsm_cuda_queue *queue)
 		error = adsm_cu.cuLaunchKernel(l->entry->function, asked->grid[0], asked->grid[1], asked->grid[2],
 					       asked->block[0], asked->block[1], asked->block[2], (unsigned)l->shared,
 					       queue->stream, l->params, NULL);
-	/* The number that it will get. */
+	/* The number that the launch will get. */
 	if (!error && l->constants)
 		l->constants->seq = atomic_load(&queue->submitted) + 1;
 	return error;
 }
 
-/* The driver refused; @ret: as the queue has it. */
+/* The driver refused the launch; @ret: the queue's error. */
 static int refused(const struct launch *l, CUresult error, int ret)
 {
 	const char *name = l->asked->name, *device = l->device->base.name;

@@ -23,7 +23,7 @@ struct adsm_cuda_code {
 	struct adsm_cuda_constants *constants;	/* of launches: launch.c; the compute queue's lock */
 };
 
-/* Of a module that is unloaded: none of its launches is outstanding. */
+/* Free the memory of a module's constants: none of its launches is outstanding. */
 void adsm_cuda_constants_destroy(struct adsm_cuda_code *code);
 int adsm_cuda_launch(struct adsm_entry *entry, const struct adsm_launch *launch, struct adsm_device_event *ret_event);
 

@@ -18,7 +18,7 @@ static uint64_t unused(struct adsm_cuda_device *device)
 	return used < total ? total - used : 0;
 }
 
-/* What the driver has left, of which others take too; what this library has left where it does not say. */
+/* What the driver has left, where others take from, too; without an answer what this library has not taken. */
 uint64_t adsm_cuda_memory_free(struct adsm_device *base)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
@@ -106,7 +106,7 @@ void adsm_cuda_free(struct adsm_memory *base)
 	if (!base)
 		return;
 	device = (struct adsm_cuda_device *)base->device;
-	/* First: its pages go back to the system afterwards. */
+	/* First: the object's pages go back to the system afterwards. */
 	adsm_cuda_errno(device, adsm_cuda_unpin(device, memory), "unpinning an object's pages");
 	if (!memory->adopted) {
 		error = adsm_cuda_enter(device, &scope);
@@ -133,7 +133,7 @@ static bool inside(const struct adsm_memory *memory, size_t offset, size_t size)
 	return offset <= memory->size && size <= memory->size - offset;
 }
 
-/* One operation; what a kind has no use for is not set. */
+/* One operation; fields that its kind has no use for are not set. */
 struct operation {
 	enum { WRITE, READ, COPY, FILL } kind;
 	CUdeviceptr dst, src;
@@ -161,7 +161,7 @@ static CUresult enqueue(void *arg, CUstream stream)
 	}
 }
 
-/* Of a copy: that something was short, or not liked, is not the caller's to mend. */
+/* Of a copy: that memory was short, or an argument refused, the caller cannot mend. */
 static int moved(int error)
 {
 	return error == -ENOMEM || error == -EINVAL ? -EIO : error;
@@ -204,7 +204,7 @@ static bool overlaps(const struct operation *o)
 	return o->kind == COPY && o->dst < o->src + o->size && o->src < o->dst + o->size;
 }
 
-/* Is that on the CPU's side of it? Any other memory there is the program's. */
+/* Is @host the object's on the CPU's side? Any other memory there is the program's. */
 static bool is_alias(const struct adsm_cuda_mem *memory, const char *host)
 {
 	return host >= memory->alias && host < memory->alias + memory->base.size;

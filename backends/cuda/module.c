@@ -17,7 +17,7 @@
 
 /* ---- giving code to the driver */
 
-/* Is it what the image is that the driver does not like? Code for the very device may be what it takes. */
+/* Does the driver refuse the image for what it is? Code for the very device may be what the driver takes. */
 static bool is_refusal(CUresult error)
 {
 	return error == CUDA_ERROR_INVALID_IMAGE || error == CUDA_ERROR_NO_BINARY_FOR_GPU ||
@@ -95,7 +95,7 @@ static char *make_options(const char *asked)
 	return options;
 }
 
-/* The text of a module of adsmcc's. @embedded: of its PTX the driver says this, or it has none. */
+/* The text of a module of adsmcc's. @embedded: what became of the module's PTX; 0: it has none. */
 static int load_text(struct adsm_cuda_device *device, const struct adsm_image *image, int embedded,
 		     CUmodule *ret_module)
 {
@@ -164,7 +164,7 @@ static int load_image(struct adsm_cuda_device *device, const struct adsm_image *
 	case ADSM_IMAGE_SOURCE:
 		return load_source(device, image, ret_module);
 	case ADSM_IMAGE_BINARY:
-		/* The driver is not told how long it is. */
+		/* The driver is not told how long the binary is. */
 		if (!adsm_module_is_binary(image->data, image->size))
 			return adsm_fail(-ENOEXEC, "neither a cubin nor a fatbin, or not all of one");
 		return load_data(device, image->data, "this binary", ret_module);
@@ -445,7 +445,7 @@ int adsm_cuda_kernel_params(struct adsm_entry *base, struct adsm_param *ret_para
 		n++;
 	}
 	adsm_cuda_leave(&scope);
-	/* It says so of the first one that there is not. */
+	/* The driver says so of the first parameter that there is not. */
 	return error && error != CUDA_ERROR_INVALID_VALUE ?
 		adsm_cuda_error(device, error, "asking for a kernel's arguments") : n;
 }

@@ -45,9 +45,9 @@ struct compiler {
 	FUNCTIONS(FIELD, FIELD)
 #undef FIELD
 	void *library;
-	char file[PATH_MAX];		/* where it is */
+	char file[PATH_MAX];		/* the library's */
 	int major, minor;
-	int archs[ARCHS_MAX], n_archs;	/* 0: it does not say */
+	int archs[ARCHS_MAX], n_archs;	/* 0: the library does not say */
 };
 
 static const struct {
@@ -64,7 +64,7 @@ static const struct {
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- finding it */
+/* ---- finding the compiler */
 
 static void *open_in(const char *folder, const char *below)
 {
@@ -94,7 +94,7 @@ static void *open_library(void)
 	return library;
 }
 
-/* What a library is; -ENOTSUP where it is no NVRTC. */
+/* A library's functions and version; -ENOTSUP where it is no NVRTC. */
 static int look_up(struct compiler *compiler)
 {
 	Dl_info where;
@@ -120,7 +120,7 @@ static int look_up(struct compiler *compiler)
 	return 0;
 }
 
-/* The one that the option names. Libraries stay open: they are large, and have threads. */
+/* The compiler that the option names. Libraries stay open: they are large, and have threads. */
 static int find_compiler(const struct compiler **ret_compiler)
 {
 	static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
@@ -219,7 +219,7 @@ static int failed(const struct compiler *compiler, int error, const char *what)
 			 compiler->major, compiler->minor, what, compiler->nvrtcGetErrorString(error));
 }
 
-/* The compiler refused: with what it said. */
+/* The compiler refused: an errno, and a sentence with its log. */
 static int refused(const struct compiler *compiler, nvrtcProgram program, int error)
 {
 	char before[160], *log = NULL;
@@ -276,7 +276,7 @@ static int compile(const struct compiler *compiler, const char *text, const stru
 	return ret;
 }
 
-/* Everything that what the compiler makes depends on, and which compiler it is: a double makes other things. */
+/* Everything that a compiled module depends on, also which compiler it is: a double makes other things. */
 static struct adsm_cache_key make_key(const struct compiler *compiler, const struct arguments *arguments,
 				      const char *text)
 {
@@ -336,7 +336,7 @@ static int make_image(const struct compiler *compiler, const char *text, const s
 	bool closed = !includes(text);
 	int ret;
 
-	/* What text includes is not in the key; modules have been made one text. */
+	/* Files that text includes are not in the key; modules have been made one text. */
 	for (int i = 0; i < arguments->n; i++)
 		closed &= !strstr(arguments->items[i], "include");
 	if (closed)

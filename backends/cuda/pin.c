@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pin.c - the CPU's side of what moves much is pinned, which makes copies faster and takes 0.45 ms for each MiB: by a
- * thread of its own, so that no copy waits for it, least of all one that a fault waits for.
+ * pin.c - the CPU's side of objects that move much is pinned. This makes copies faster and takes 0.45 ms for each MiB:
+ * a thread of its own does it, so that no copy waits for that, least of all one that a fault waits for.
  */
 #include "pin.h"
 
@@ -40,7 +40,7 @@ static void pin(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory)
 	atomic_store(&memory->pinned, error ? ADSM_CUDA_PIN_NEVER : ADSM_CUDA_PINNED);
 }
 
-/* The next one to pin, none once the thread is to end; what it did before it has done. */
+/* The next object to pin, NULL once the thread is to end; the one before is done. */
 static struct adsm_cuda_mem *next(struct adsm_cuda_pinner *pinner)
 {
 	struct adsm_cuda_mem *memory;
@@ -107,7 +107,7 @@ void adsm_cuda_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memo
 		want(device, memory);
 }
 
-/* It is not on the list any more, and nobody is at it. */
+/* Take the object off the list, and wait until the thread is not at it. */
 static void forget(struct adsm_cuda_pinner *pinner, struct adsm_cuda_mem *memory)
 {
 	struct adsm_cuda_mem **at = &pinner->first;

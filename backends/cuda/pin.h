@@ -5,12 +5,12 @@
 
 #include "address.h"
 
-/* Not so far; on the list, or somebody is at it; yes; it cannot be. */
+/* An object's pages are: not pinned so far; on the list, or being pinned; pinned; not to be pinned. */
 enum { ADSM_CUDA_PIN_NOT, ADSM_CUDA_PIN_WANTED, ADSM_CUDA_PINNED, ADSM_CUDA_PIN_NEVER };
 
-/* So many bytes of it have been copied. */
+/* @size more bytes of the object have been copied. */
 void adsm_cuda_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, size_t size);
-/* Nobody copies it any more. */
+/* Nobody copies the object any more. */
 CUresult adsm_cuda_unpin(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory);
 void adsm_cuda_pinner_end(struct adsm_cuda_device *device);
 

@@ -38,7 +38,7 @@ static uint64_t elapsed(const struct adsm_cuda_slot *slot)
 	return (uint64_t)((double)milliseconds * 1e6);
 }
 
-/* What @seq was that ended with @error. Of several the driver does not say which. */
+/* An errno for @error, with the name of operation @seq. Of several the driver does not say which one failed. */
 static int failure_of(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
 {
 	const char *name = slot_of(queue, seq)->name;
@@ -57,7 +57,7 @@ static void publish(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
 	int status = failure_of(queue, seq, error);
 	uint64_t done;
 
-	/* What is outstanding ends by that. */
+	/* Outstanding operations end by that. */
 	if (is_lost(queue))
 		return;
 	adsm_lock(&queue->end_lock);
@@ -87,7 +87,7 @@ static void run_queue(void *arg)
 		uint32_t work = atomic_load(&queue->work);
 		uint64_t seq = atomic_load(&queue->done) + 1;
 
-		/* After the word, which changes behind it: else the last wake could be missed. */
+		/* Read after the word, which changes after stop: else the last wake could be missed. */
 		if (atomic_load(&queue->stop))
 			break;
 		if (is_lost(queue) || seq > atomic_load(&queue->submitted))
@@ -106,7 +106,7 @@ static void spin(struct adsm_cuda_queue *queue, uint64_t seq, uint64_t until)
 	if (adsm_cuda_enter(queue->device, &scope))
 		return;
 	do
-		/* What else than success it may say is the thread's. */
+		/* Anything but success is left to the queue's thread. */
 		if (!adsm_cu.cuEventQuery(end_of(slot_of(queue, seq))))
 			publish(queue, seq, CUDA_SUCCESS);
 	while (atomic_load(&queue->done) < seq && !is_lost(queue) && adsm_os_now_ns() < until);
@@ -178,7 +178,7 @@ void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue)
 	if (!is_lost(queue))
 		adsm_cuda_errno(queue->device, adsm_cu.cuStreamSynchronize(queue->stream), "waiting for a stream");
 	adsm_cuda_queue_stop(queue);
-	/* Then the context may be gone, and these with it. */
+	/* Else the context may be gone, and all this with it. */
 	if (!is_lost(queue))
 		adsm_cuda_queue_drop(queue);
 }
@@ -267,7 +267,7 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 	char of_kernel[96];
 	int ret;
 
-	/* What runs already is counted: waited for here, where the event cannot tell (an old one, which is over). */
+	/* Commands that run are counted: and waited for here, where the event (still an old one) cannot tell. */
 	if (!error && adsm_cu.cuEventRecord(end_of(slot), queue->stream)) {
 		error = adsm_cu.cuStreamSynchronize(queue->stream);
 		slot->recorded = false;
@@ -360,7 +360,7 @@ static struct adsm_cuda_queue *find(struct adsm_device *base, struct adsm_device
 	return &device->queues[event.queue];
 }
 
-/* Does the slot still tell of @seq? To be asked after what was read there. */
+/* Does the slot still tell of @seq? To be asked after the slot was read. */
 static bool is_kept(const struct adsm_cuda_queue *queue, uint64_t seq)
 {
 	return atomic_load(&queue->submitted) < seq + ADSM_CUDA_PENDING;
@@ -373,12 +373,12 @@ int adsm_cuda_event_query(struct adsm_device *base, struct adsm_device_event eve
 
 	if (!queue)
 		return -EINVAL;
-	/* Before the number: what was done when the device was lost has been done. */
+	/* Read before the number: operations that were done when the device was lost stay done. */
 	lost = is_lost(queue);
 	if (atomic_load(&queue->done) >= event.seq) {
 		int status = atomic_load(&slot_of(queue, event.seq)->status);
 
-		/* Of those long gone only this is known; rather a failure too many than one too few. */
+		/* Of operations long gone only this is known; rather a failure too many than one too few. */
 		*ret_status = event.seq <= atomic_load(&queue->last_failed) ? atomic_load(&queue->failure) : 0;
 		if (is_kept(queue, event.seq))
 			*ret_status = status;
@@ -445,7 +445,7 @@ static CUresult come_after(struct adsm_cuda_queue *queue, CUstream stream, CUeve
 	int capturing = CU_STREAM_CAPTURE_STATUS_NONE;
 	CUresult error = CUDA_SUCCESS;
 
-	/* One that captures would be spoilt; and the default stream may not be used while others do. */
+	/* A stream that captures would be spoilt; and the default stream may not be used while others capture. */
 	if (adsm_cu.cuStreamIsCapturing)
 		error = adsm_cu.cuStreamIsCapturing(stream, &capturing);
 	if (capturing != CU_STREAM_CAPTURE_STATUS_NONE)
@@ -455,7 +455,7 @@ static CUresult come_after(struct adsm_cuda_queue *queue, CUstream stream, CUeve
 	error = adsm_cu.cuEventRecord(event, stream);
 	if (!error)
 		error = adsm_cu.cuStreamWaitEvent(queue->stream, event, 0);
-	/* Where no event tells: one is short, or of another context. */
+	/* Where no event tells: none could be made, or it is of another context. */
 	return error ? adsm_cu.cuStreamSynchronize(stream) : CUDA_SUCCESS;
 }
 

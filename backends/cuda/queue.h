@@ -7,9 +7,9 @@
 
 /* Both with the device's context current. */
 int adsm_cuda_queue_create(struct adsm_cuda_device *device, struct adsm_cuda_queue *queue);
-/* Waits for what is on it; of a lost device nothing is waited for. */
+/* Waits for the operations on the queue, unless the device is lost. */
 void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue);
-/* The two halves of that: its thread, which may be waiting in the driver; then what is the driver's. */
+/* The two halves of that: the queue's thread, which may be waiting in the driver; then what is the driver's. */
 void adsm_cuda_queue_stop(struct adsm_cuda_queue *queue);
 void adsm_cuda_queue_drop(struct adsm_cuda_queue *queue);
 
@@ -19,7 +19,7 @@ void adsm_cuda_queue_drop(struct adsm_cuda_queue *queue);
  * value is its errno.
  */
 int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm_cuda_scope *scope);
-/* In between: what it is, for messages. */
+/* In between: the kernel's name, for messages. */
 void adsm_cuda_queue_name(struct adsm_cuda_queue *queue, const char *kernel);
 int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *scope, CUresult error, const char *what,
 			uint64_t *ret_seq);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * behind.c - a read that follows a launch at once, of what the host is expected to fetch when that has ended: then its
- * bytes are here already, and nobody wakes the driver's threads once more.
+ * behind.c - a read that follows a launch at once, of the bytes that the host is expected to fetch after the launch:
+ * then they are here already, and nobody wakes the driver's threads once more.
  *
- * They are a copy of the device's memory as the launch left it, good until something is given to the device that may
- * write there.
+ * The bytes are a copy of the device's memory as the launch left it, good until the device is given a command that may
+ * write to that memory.
  */
 #include "behind.h"
 
@@ -15,7 +15,7 @@
 
 #define BEHIND_MAX ((size_t)64 << 10)	/* bytes of a read: more would hold up the next launch */
 
-/* The last one has ended: its place is free. Lock held. */
+/* The last read has ended: its place is free. Lock held. */
 static void end(struct adsm_cl_behind *behind)
 {
 	if (behind->event)

@@ -25,11 +25,11 @@ struct adsm_cl_memory;
 /* Completion is told by the driver's callbacks, so nobody waits inside the driver. */
 struct adsm_cl_slot {
 	struct adsm_cl_queue *queue;
-	uint64_t seq;			/* the operation that has it */
-	int status;			/* how it ended */
+	uint64_t seq;			/* the operation that has the slot */
+	int status;			/* how the operation ended */
 	uint64_t elapsed_ns;
-	cl_event timed;			/* whose time counts, where it is not the last command's */
-	_Atomic uint64_t ended;		/* seq, once these are written */
+	cl_event timed;			/* the command whose time counts; NULL: the last one */
+	_Atomic uint64_t ended;		/* seq, once the fields above are written */
 };
 
 struct adsm_cl_queue {
@@ -38,9 +38,9 @@ struct adsm_cl_queue {
 	bool profiles;			/* events know times */
 	cl_event timed;			/* of the operation being submitted: see the slot's */
 	struct adsm_lock lock;		/* of submitting */
-	_Atomic uint64_t submitted, done;	/* operations; done: all up to it */
-	_Atomic uint64_t told;		/* callbacks that have come and gone */
-	_Atomic uint32_t tick, n_waiting;	/* futex: done has grown; those asleep on it */
+	_Atomic uint64_t submitted, done;	/* operations; done: all up to this one */
+	_Atomic uint64_t told;		/* callbacks that have returned */
+	_Atomic uint32_t tick, n_waiting;	/* futex: done has grown; threads asleep on it */
 	_Atomic uint64_t last_failed;	/* an operation; 0: none did */
 	_Atomic int failure;		/* how */
 	struct adsm_cl_slot slots[ADSM_CL_PENDING];
@@ -58,16 +58,16 @@ typedef cl_int CL_API_CALL adsm_cl_address_set_arg(cl_kernel, cl_uint, cl_ulong)
 /* A small write, or a fill, that has been given to the device and that nobody waits for; see memory.c. */
 struct adsm_cl_deferred {
 	cl_event event;			/* NULL: free */
-	char *bytes;			/* of a write, for the next one too */
-	unsigned n_users;		/* who wait for the event, or have others do so */
+	char *bytes;			/* of a write; kept for the next write */
+	unsigned n_users;		/* threads that wait for the event, or make a command wait */
 };
 
-/* What a read behind a launch has brought, or will; see behind.c. */
+/* The read behind the last launch; see behind.c. */
 struct adsm_cl_behind {
 	struct adsm_lock lock;
-	_Atomic(struct adsm_cl_memory *) memory;	/* NULL: good for nothing */
+	_Atomic(struct adsm_cl_memory *) memory;	/* whose bytes are good; NULL: none */
 	cl_event event;			/* of the last read */
-	const struct adsm_cl_memory *reads;	/* from this; NULL: it has ended */
+	const struct adsm_cl_memory *reads;	/* what is being read; NULL: the read has ended */
 	char *bytes;
 	size_t offset, size;
 	uint64_t seq;			/* of the launch */
@@ -89,12 +89,12 @@ struct adsm_cl_device {
 	_Atomic uint64_t memory_used;
 	bool write_mapped, read_mapped;	/* copies are faster by mapping than by the driver: measured */
 
-	struct adsm_lock memories_lock;	/* the list of them */
-	bool way_stays;			/* memory has been asked for; the same lock */
+	struct adsm_lock memories_lock;	/* of what follows, up to kept_size */
+	bool way_stays;			/* memory has been asked for */
 	struct adsm_cl_memory *memories;
-	struct adsm_cl_memory *kept;	/* freed, for the next of their size; the same lock */
+	struct adsm_cl_memory *kept;	/* freed, for the next objects of their size */
 	size_t kept_size, keep;		/* bytes; keep: the most */
-	_Atomic uint64_t memories_changed;	/* counts changes of the list */
+	_Atomic uint64_t memories_changed;	/* counts changes of the list memories */
 
 	struct adsm_lock deferred_lock;
 	struct adsm_cl_deferred deferred[ADSM_CL_DEFERRED];	/* a ring */
@@ -102,7 +102,7 @@ struct adsm_cl_device {
 	_Atomic bool defers;		/* nobody has waited for the youngest yet */
 	struct adsm_cl_behind behind;
 
-	/* of extensions, where the way needs them */
+	/* functions of extensions, where the way needs them */
 	adsm_cl_usm_alloc *usm_alloc;
 	adsm_cl_usm_free *usm_free;
 	adsm_cl_pointer_memcpy *pointer_memcpy;
@@ -115,15 +115,15 @@ struct adsm_cl_device {
 	char lost_text[ADSM_CL_TEXT];
 };
 
-/* One more operation of the queue has ended, or its device was lost: who sleeps looks again. */
+/* One more operation of the queue has ended, or its device was lost: threads that sleep look again. */
 void adsm_cl_queue_wake(struct adsm_cl_queue *queue);
 /* From now on the device is lost: @what failed. */
 void adsm_cl_lose(struct adsm_cl_device *device, cl_int error, const char *what);
 /* An errno for a driver's error, with one sentence of @what failed; marks the device lost where it is. 0 for 0. */
 int adsm_cl_error(struct adsm_cl_device *device, cl_int error, const char *what);
-/* The same without the sentence, which it logs: where none may be kept. */
+/* The same for threads that may keep no sentence: it is logged. */
 int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what);
-/* Of a copy, or of what was enqueued: that memory was short is not the caller's to mend. */
+/* The same for copies and enqueued commands: -EIO where memory was short, which the caller cannot mend. */
 int adsm_cl_moved(struct adsm_cl_device *device, cl_int error, const char *what);
 int adsm_cl_status(struct adsm_device *device);
 /* An information of a device as text; "" where there is none. */

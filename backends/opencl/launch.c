@@ -22,7 +22,7 @@ struct launch {
 	cl_uint index;			/* the next argument of the kernel */
 	size_t n_made, n_memories;
 	cl_mem made[MAX_ARGS];		/* buffers for this launch only: constants, parts of objects */
-	struct adsm_cl_memory *memories[MAX_ARGS];	/* used by it, each once */
+	struct adsm_cl_memory *memories[MAX_ARGS];	/* that the kernel uses, each once */
 };
 
 static uint64_t threads_of(const struct adsm_launch *asked)
@@ -66,7 +66,7 @@ static void note_memory(struct launch *l, struct adsm_cl_memory *memory)
 	l->memories[l->n_memories++] = memory;
 }
 
-/* A buffer that its commands keep alive. */
+/* Set an argument to a buffer of this launch, which the commands that use it keep alive. */
 static cl_int set_made(struct launch *l, cl_mem buffer, cl_int error)
 {
 	if (error)
@@ -189,7 +189,7 @@ static cl_int unmap(struct launch *l, cl_command_queue queue)
 		error = adsm_cl.clEnqueueUnmapMemObject(queue, l->memories[i]->buffer, l->memories[i]->pointer, 0, NULL,
 							NULL);
 		if (error)
-			l->n_memories = i;	/* the others are to be mapped again */
+			l->n_memories = i;	/* those before are to be mapped again */
 	}
 	return error;
 }
@@ -219,7 +219,7 @@ static cl_int enqueue_kernel(struct launch *l, cl_command_queue queue, cl_event 
 	deferred = adsm_cl_deferred_use(l->device);
 	wait = deferred ? &deferred->event : NULL;
 	if (atomic_load(&l->device->lost))
-		error = CL_DEVICE_NOT_AVAILABLE;	/* one of them failed */
+		error = CL_DEVICE_NOT_AVAILABLE;	/* a deferred operation failed */
 	else if (l->entry->kernel)
 		error = adsm_cl.clEnqueueNDRangeKernel(queue, l->entry->kernel, 3, NULL, global, local, wait != NULL,
 						       wait, ret_event);
@@ -248,7 +248,7 @@ static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *r
 	error = map(l, queue->cl, ret_event);
 	if (!error)
 		return CL_SUCCESS;
-	/* The kernel runs; what comes behind it says when it has. */
+	/* The kernel runs; a marker behind it says when it has ended. */
 	error = adsm_cl.clEnqueueMarkerWithWaitList(queue->cl, 0, NULL, ret_event);
 	if (error) {
 		adsm_cl.clReleaseEvent(kernel);
@@ -280,7 +280,7 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 		error = enqueue(&l, queue, &command);
 	if (!ret && !error)
 		adsm_cl_read_behind(queue, asked, atomic_load(&queue->submitted) + 1);
-	/* The command holds on to what it needs. */
+	/* The command keeps the buffers that it needs. */
 	for (size_t i = 0; i < l.n_made; i++)
 		adsm_cl.clReleaseMemObject(l.made[i]);
 	if (ret) {

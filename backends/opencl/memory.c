@@ -21,8 +21,8 @@ uint64_t adsm_cl_memory_free(struct adsm_device *base)
 }
 
 /*
- * Freed memory is kept, within ADSM_KEEP, for objects of the same size: making it anew is slow, and so is writing to
- * it first.
+ * Freed memory is kept, within ADSM_KEEP, for objects of the same size: new memory is slow to make, and slow to write
+ * to for the first time.
  */
 static struct adsm_cl_memory *reuse(struct adsm_cl_device *device, size_t size)
 {
@@ -44,7 +44,7 @@ static bool keep(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
 {
 	bool kept;
 
-	/* The program may have a use of its own for what it was given. */
+	/* The program may still use a buffer that it was given. */
 	if (memory->given || device->base.caps.unified || atomic_load(&device->lost))
 		return false;
 	adsm_lock(&device->memories_lock);
@@ -112,7 +112,7 @@ static void unlink_memory(struct adsm_cl_device *device, struct adsm_cl_memory *
 	adsm_unlock(&device->memories_lock);
 }
 
-/* Many drivers find out at the first use only that there is none. */
+/* Many drivers find out only at the first use that there is no room. */
 static void make_room(struct adsm_cl_device *device)
 {
 	bool full;
@@ -203,7 +203,7 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 	struct adsm_sigset old;
 	int ret;
 
-	/* Unified memory's are mapped: no commands but the library's may use them. */
+	/* Buffers of unified memory are mapped: no commands but the library's may use them. */
 	if (!memory->buffer || base->device->caps.unified)
 		return adsm_fail(-ENOTSUP, "objects on %s are no buffers of their own: ADSM_OPENCL_MEMORY=buffer makes "
 				 "them so; left alone, so does adsmOpenCLGet() before the first allocation",
@@ -227,7 +227,7 @@ static bool inside(const struct adsm_memory *memory, size_t offset, size_t size)
 	return offset <= memory->size && size <= memory->size - offset;
 }
 
-/* One operation; what a kind has no use for is not set. */
+/* One operation; fields that its kind has no use for are not set. */
 struct operation {
 	enum { WRITE, READ, COPY, FILL } kind;
 	struct adsm_cl_memory *dst, *src;
@@ -257,12 +257,13 @@ static cl_int enqueue(struct adsm_cl_queue *queue, const struct operation *o, bo
 }
 
 /*
- * Small writes and fills return at once: waiting for them costs more than they do, and the call that they are for may
- * wait for them on the device. A write's bytes are copied meanwhile. They are on the queue of copies to the device, so
- * what comes on it comes behind them; launches wait for the youngest, and so does whoever reads, or frees memory.
+ * Small writes and fills are deferred, which is: they return at once. Waiting for one costs more than doing it, and the
+ * launch that needs it may wait on the device. A write's bytes are copied meanwhile. Deferred operations are on the
+ * queue of copies to the device, in the order of all that is on it; launches wait for the youngest, and so do threads
+ * that read, or free memory.
  *
- * That they fail then nobody is there to be told, so the device is lost. But memory that the driver has not found room
- * for is such a failure, and a common one: of what has never been written the first write is waited for.
+ * When one fails nobody is there to be told, so the device is lost. But that the driver finds no room for memory is a
+ * common failure of first writes: these are waited for.
  */
 
 static struct adsm_cl_deferred *youngest(struct adsm_cl_device *device)
@@ -270,7 +271,7 @@ static struct adsm_cl_deferred *youngest(struct adsm_cl_device *device)
 	return &device->deferred[(device->next_deferred + ADSM_CL_DEFERRED - 1) % ADSM_CL_DEFERRED];
 }
 
-/* Free the places of those that have ended, but the youngest's while it is to be waited for. Lock held. */
+/* Free the places of operations that have ended, but the youngest's while it is to be waited for. Lock held. */
 static void reap(struct adsm_cl_device *device)
 {
 	for (int i = 0; i < ADSM_CL_DEFERRED; i++) {
@@ -346,7 +347,7 @@ bool adsm_cl_deferred_end(struct adsm_cl_device *device)
 	return quiet;
 }
 
-/* Not behind copies that take their time: then who waits for it would wait for them. */
+/* Not behind copies that take their time: who waits for the operation would wait for them. */
 static bool may_defer(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	return (o->kind == FILL || (o->kind == WRITE && o->size <= DEFERRED_MAX)) && atomic_load(&o->dst->used) &&
@@ -354,7 +355,7 @@ static bool may_defer(struct adsm_cl_queue *queue, const struct operation *o)
 		atomic_load(&queue->submitted) == atomic_load(&queue->done);
 }
 
-/* 0, 1 where it is to be waited for after all, or a negative errno. Signals blocked. */
+/* 0, 1 where the operation is to be waited for after all, or a negative errno. Signals blocked. */
 static int defer(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	struct adsm_cl_device *device = queue->device;

@@ -19,13 +19,13 @@ int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory 
 int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
 		struct adsm_device_event *ret_event);
 int adsm_cl_native_memory(struct adsm_memory *memory, void **ret_handle);
-/* Wait for what nobody has waited for; where it failed the device is lost. Signals blocked. */
+/* Wait for all deferred operations; where one failed the device is lost. Signals blocked. */
 int adsm_cl_settle_deferred(struct adsm_cl_device *device);
-/* For a command about to be enqueued: what it has to wait for, or NULL; stays until it is given back. @ended: the
- * caller has waited for it. Where one failed the device is lost now. */
+/* For a command about to be enqueued: the deferred operation that it has to wait for, or NULL; stays until it is given
+ * back. @ended: the caller has waited for it. Where one failed the device is lost now. */
 struct adsm_cl_deferred *adsm_cl_deferred_use(struct adsm_cl_device *device);
 void adsm_cl_deferred_used(struct adsm_cl_device *device, struct adsm_cl_deferred *deferred, bool ended);
-/* The queues are gone. False: of a lost device the driver may still read from there. */
+/* Free deferred writes' bytes, once the queues are gone. False: the driver of a lost device may still read them. */
 bool adsm_cl_deferred_end(struct adsm_cl_device *device);
 
 #endif

@@ -59,7 +59,7 @@ static void platform_text(cl_platform_id platform, cl_platform_info what, char *
 		ret_text[0] = '\0';
 }
 
-/* Is @part, of length @length, in @text, in whatever case; or is it @index, or nothing? */
+/* Is @part, of length @length, empty, the number @index, or in @text in whatever case? */
 static bool matches(const char *part, size_t length, const char *text, unsigned index)
 {
 	char number[16];
@@ -81,7 +81,7 @@ static bool matches(const char *part, size_t length, const char *text, unsigned 
 	return false;
 }
 
-/* What ADSM_OPENCL_DEVICE has before and behind its colon. */
+/* By the words of ADSM_OPENCL_DEVICE, before and behind its colon. */
 static bool chosen(unsigned platform, const char *platform_name, unsigned device, const char *device_name)
 {
 	const char *wanted = adsm_opencl_options.device, *colon = strchr(wanted, ':');
@@ -92,8 +92,8 @@ static bool chosen(unsigned platform, const char *platform_name, unsigned device
 }
 
 /*
- * "auto" never takes the CPU for an accelerator, for that there is the backend cpu; nor what cannot be opened, which
- * is told to who asks for it.
+ * "auto" never takes the CPU for an accelerator, for that there is the backend cpu; nor a device that cannot be opened:
+ * who asks for this backend is told why.
  */
 static bool is_taken(cl_device_id id, cl_device_type type)
 {
@@ -316,7 +316,7 @@ static void destroy(struct adsm_cl_device *device)
 	quiet &= adsm_cl_deferred_end(device);
 	if (device->context)
 		adsm_cl.clReleaseContext(device->context);
-	/* Else its drivers may still write there. */
+	/* Else the driver may still write to it. */
 	if (quiet)
 		free(device);
 }
@@ -369,7 +369,7 @@ static int adsm_cl_native(struct adsm_device *base, struct adsm_native *ret_nati
 	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
 	struct adsm_sigset old;
 
-	/* Whoever asks has kernels of its own, for which there are buffers. */
+	/* A program that asks has kernels of its own, which take buffers. */
 	adsm_os_signals_block(&old);
 	adsm_cl_way_with_buffers(device);
 	adsm_os_signals_restore(&old);

@@ -32,7 +32,7 @@ static char *make_options(const struct adsm_image *image)
 	return options;
 }
 
-/* The compiler refused: with what it said. */
+/* The compiler refused: an errno, and a sentence with its log. */
 static int build_failed(struct adsm_cl_device *device, cl_program program, cl_int error)
 {
 	char before[160], *log = NULL;
@@ -119,7 +119,7 @@ static int from_binary(struct adsm_cl_device *device, const void *data, size_t s
 
 #define CACHE { "opencl", adsm_opencl_options.cache }
 
-/* Everything that what the compiler makes depends on; bytes is NULL when memory ran out. */
+/* Everything that a compiled program depends on; bytes is NULL when memory ran out. */
 static struct adsm_cache_key make_key(struct adsm_cl_device *device, const char *source, size_t size,
 				      const char *options)
 {
@@ -141,7 +141,7 @@ static struct adsm_cache_key make_key(struct adsm_cl_device *device, const char 
 	return key;
 }
 
-/* Names of parameters and what they are get lost on some drivers, where a program is a binary. */
+/* Some drivers forget the names and kinds of parameters where a program is a binary. */
 static bool knows_arguments(cl_program program)
 {
 	cl_kernel *kernels;
@@ -195,7 +195,7 @@ static void to_cache(struct adsm_cl_device *device, const struct adsm_cache_key 
 	size_t sizes[16], size = 0, n;
 	unsigned char *binaries[16] = { NULL };
 
-	/* A program's context may have other devices, for which there is nothing. */
+	/* A program's context may have other devices, for which nothing was compiled. */
 	if (adsm_cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof(devices), devices, &size) ||
 	    adsm_cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, NULL))
 		return;
@@ -215,7 +215,7 @@ static void to_cache(struct adsm_cl_device *device, const struct adsm_cache_key 
 static int compile(struct adsm_cl_device *device, const char *source, size_t size, const char *options,
 		   bool arguments, cl_program *ret_program)
 {
-	/* What source includes is not in the key; modules have been made one text. */
+	/* Files that source includes are not in the key; modules have been made one text. */
 	bool closed = !arguments || !memmem(source, size, "include", strlen("include"));
 	struct adsm_cache_key key = { NULL, 0, 0 };
 	int ret;
@@ -369,7 +369,7 @@ static int get_kernel(struct adsm_cl_code *code, const char *name, cl_kernel *re
 	cl_int error;
 
 	if (!code->program) {
-		*ret_kernel = code->adopted;	/* the only one there is */
+		*ret_kernel = code->adopted;	/* the only kernel there is */
 		return 0;
 	}
 	*ret_kernel = adsm_cl.clCreateKernel(code->program, name, &error);
@@ -459,7 +459,7 @@ int adsm_cl_module_names(struct adsm_code *base, char **ret_names)
 	return ret;
 }
 
-/* Bytes of a type of OpenCL C by its name; 0: not one of these. */
+/* Bytes of a type of OpenCL C by its name; 0: unknown. */
 static uint32_t size_of_type(const char *name)
 {
 	static const struct { const char *name; uint32_t size; } types[] = {

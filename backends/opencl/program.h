@@ -13,7 +13,7 @@ struct adsm_cl_entry {
 	cl_kernel kernel;		/* NULL: does nothing */
 	bool dialect;			/* of adsmcc: a pointer is a buffer and an offset */
 	size_t max_group;		/* threads in a block */
-	uint64_t told;			/* device->memories_changed when it was told what it may reach */
+	uint64_t told;			/* device->memories_changed when the driver was told what this may reach */
 };
 
 struct adsm_cl_code {

@@ -54,7 +54,7 @@ static void CL_CALLBACK told(cl_event event, cl_int status, void *arg)
 	cl_int timed = CL_COMPLETE;
 	uint64_t ns;
 
-	/* What came behind it need not have failed with it. */
+	/* Commands behind the timed one need not have failed with it. */
 	if (slot->timed && status >= 0 &&
 	    !adsm_cl.clGetEventInfo(slot->timed, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(timed), &timed, NULL) &&
 	    timed < 0)
@@ -156,7 +156,7 @@ static void submit(struct adsm_cl_queue *queue, cl_event event)
 	adsm_cl.clFlush(queue->cl);
 	if (!error)
 		return;
-	/* A driver that cannot tell: then it is over before anybody asks. */
+	/* A driver that cannot tell: then the operation is over before anybody asks. */
 	error = adsm_cl.clWaitForEvents(1, &event);
 	told(event, error ? error : CL_COMPLETE, slot);
 }
@@ -204,13 +204,13 @@ int adsm_cl_event_query(struct adsm_device *base, struct adsm_device_event event
 
 	if (!queue)
 		return -EINVAL;
-	/* Before the number: what was done when the device was lost has been done. */
+	/* Read before the number: operations that were done when the device was lost stay done. */
 	lost = atomic_load(&queue->device->lost);
 	if (atomic_load(&queue->done) >= event.seq) {
 		const struct adsm_cl_slot *slot = &queue->slots[event.seq % ADSM_CL_PENDING];
 		int status = slot->status;
 
-		/* Of those long gone only this is known; rather a failure too many than one too few. */
+		/* Of operations long gone only this is known; rather a failure too many than one too few. */
 		*ret_status = event.seq <= atomic_load(&queue->last_failed) ? atomic_load(&queue->failure) : 0;
 		if (atomic_load(&queue->submitted) < event.seq + ADSM_CL_PENDING)
 			*ret_status = status;

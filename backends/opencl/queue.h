@@ -6,14 +6,14 @@
 #include "device.h"
 
 int adsm_cl_queue_create(struct adsm_cl_device *device, struct adsm_cl_queue *queue, bool profiles);
-/* Waits for what is on it; false: of a lost device callbacks are outstanding, which may still come. */
+/* Waits for the operations on it; false: callbacks of a lost device are outstanding, and may still come. */
 bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue);
 /* Wait for a command, where @error, from enqueueing it, is 0. Releases its event. */
 cl_int adsm_cl_settle(struct adsm_cl_queue *queue, cl_int error, cl_event event);
 
 /*
  * Begin an operation: wait for room, take the lock; -ENODEV when the device is lost. Then enqueue one or more
- * commands, the last with an event, and end with it. @error: what enqueueing returned; on failure nothing was
+ * commands, the last with an event, and end with that. @error: what enqueueing returned; on failure nothing was
  * submitted. The event is released.
  */
 int adsm_cl_queue_begin(struct adsm_cl_queue *queue, struct adsm_sigset *old);

@@ -162,7 +162,7 @@ static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl
 	adsm_os_signals_restore(&old);
 	if (!addresses)
 		return CL_OUT_OF_HOST_MEMORY;
-	/* An empty list is none; then there is nothing that could be followed either. */
+	/* Drivers refuse an empty list; then there is nothing that a kernel could reach either. */
 	if (n)
 		error = adsm_cl.clSetKernelExecInfo(kernel, what, n * sizeof(*addresses), addresses);
 	free(addresses);

@@ -7,7 +7,7 @@
 
 struct adsm_cl_memory {
 	struct adsm_memory base;
-	struct adsm_cl_memory *next, **at;	/* of the device's */
+	struct adsm_cl_memory *next, **at;	/* of the device's list */
 	cl_mem buffer;			/* NULL where memory is a pointer */
 	void *pointer;			/* of the driver's; unified: the alias */
 	_Atomic bool used;		/* a write has arrived: the driver has found room for it */
@@ -39,9 +39,9 @@ struct adsm_cl_way {
 	cl_int (*set_reachable)(struct adsm_cl_device *device, cl_kernel kernel);
 };
 
-/* Choose a way for ADSM_OPENCL_MEMORY: device->way and what depends on it. @wants_buffers: "auto" is one with them. */
+/* Choose a way for ADSM_OPENCL_MEMORY: device->way and what depends on it. @wants_buffers: "auto" takes cl_mem. */
 int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers);
-/* "auto" is one with buffers from now on, if memory has not been asked for yet. Signals blocked. */
+/* "auto" takes cl_mem from now on, if memory has not been asked for yet. Signals blocked. */
 void adsm_cl_way_with_buffers(struct adsm_cl_device *device);
 /* Find out how copies are faster. */
 void adsm_cl_measure_copies(struct adsm_cl_device *device);
