@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocations.c - the table of what was handed out, in order of addresses. No handler of signals may use the driver, so
- * none comes here; and the lock is a leaf.
+ * allocations.c - the table of the program's memory that became objects, in order of addresses. No signal handler may
+ * use the driver, so none comes here; and the lock is a leaf.
  */
 #include "allocations.h"
 
@@ -18,7 +18,7 @@ static struct adsm_cuda_allocation *table;
 static size_t table_room;
 static _Atomic size_t n_table;
 
-/* The index of the first one that begins after @p. */
+/* The index of the first allocation that begins after @p. */
 static size_t table_above(CUdeviceptr p)
 {
 	size_t low = 0, high = n_table;
@@ -66,7 +66,7 @@ bool adsm_cuda_allocation_none(void)
 	return !atomic_load_explicit(&n_table, memory_order_acquire);
 }
 
-/* The one that begins at @p, freed or not; with the lock. */
+/* The allocation that begins at @p, freed or not; with the lock. */
 static struct adsm_cuda_allocation *table_at(CUdeviceptr p)
 {
 	size_t i = table_above(p);

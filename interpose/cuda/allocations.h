@@ -18,20 +18,20 @@ struct adsm_cuda_allocation {
 	bool freed;			/* by the program, and kept: kept.h */
 };
 
-/* Is the table empty? Most programs ask about what is not here: they do not take the lock. */
+/* Is the table empty? Most programs ask about memory that is not here: they do not take the lock. */
 bool adsm_cuda_allocation_none(void);
 int adsm_cuda_allocation_put(const struct adsm_cuda_allocation *allocation);
 /* Take out the allocation that begins at @p. */
 bool adsm_cuda_allocation_take(CUdeviceptr p, struct adsm_cuda_allocation *ret_allocation);
-/* Take out any one of a context. */
+/* Take out any allocation of a context. */
 bool adsm_cuda_allocation_take_of(CUcontext context, struct adsm_cuda_allocation *ret_allocation);
-/* The program frees the one that begins at @p, as it was before: one thread only has it then. */
+/* The program frees the allocation that begins at @p. Told is how it was before: one thread only finds it not freed. */
 bool adsm_cuda_allocation_free(CUdeviceptr p, struct adsm_cuda_allocation *ret_allocation);
-/* It is the program's, again. */
+/* Memory that was kept is the program's again. */
 void adsm_cuda_allocation_hand_out(CUdeviceptr p, size_t size);
 /* The program's allocation that @p is in. */
 bool adsm_cuda_allocation_find(CUdeviceptr p, struct adsm_cuda_allocation *ret_allocation);
-/* The next one that begins above @p, freed or not. */
+/* The next allocation that begins above @p, freed or not. */
 bool adsm_cuda_allocation_next(CUdeviceptr p, struct adsm_cuda_allocation *ret_allocation);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* command.h - what the program has the driver do, as a call of the library's. */
+/* command.h - a command of the program's to the driver, as a call of the library's. */
 #ifndef ADSM_CUDA_COMMAND_H
 #define ADSM_CUDA_COMMAND_H
 

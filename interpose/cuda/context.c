@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - the driver's beginning, and the end of it and of its contexts: what the library has there goes
- * before.
+ * context.c - the driver begins and ends, and its contexts end: the library's queues and memory there end before.
  */
 #include "entries.h"
 #include "handles.h"
@@ -23,7 +22,7 @@ ADSM_CU(cuDevicePrimaryCtxRelease_v2);
 ADSM_CU(cuDevicePrimaryCtxReset);
 ADSM_CU(cuDevicePrimaryCtxReset_v2);
 
-/* What the program has exit() do from here on comes before the end of the driver, and finds the library as it was. */
+/* Exit handlers that the program sets from here on run before the driver's end, and find the library as it was. */
 ADSM_WRAPPER CUresult cuInit(unsigned flags)
 {
 	CUresult result = real_cu(cuInit)(flags);
@@ -41,8 +40,8 @@ static struct { CUcontext context; unsigned n; } primary[DEVICES_MAX];
 static struct adsm_mutex primary_lock = ADSM_MUTEX_INIT;
 
 /*
- * It is about to go, and what the library has there goes first: nothing there is concerned any more. @always: whoever
- * has a share in it.
+ * The context is about to end. The library's parts of it end first: no object there is concerned any more. @always: in
+ * spite of shares in it.
  */
 static void end_context(CUcontext context, bool always)
 {
@@ -93,7 +92,7 @@ ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice devi
 	return result;
 }
 
-/* Also where it was not seen that the program retained it. */
+/* The context that a reset ends, also where nobody saw the program retain it. */
 static CUcontext context_to_reset(CUdevice device)
 {
 	CUcontext context = NULL;
@@ -114,7 +113,7 @@ static CUcontext context_to_reset(CUdevice device)
 	return context;
 }
 
-/* One share less of the program's; where that was the last, the context. */
+/* The program has one share less in the primary context: that context where it was the last, else NULL. */
 static CUcontext context_to_release(CUdevice device)
 {
 	CUcontext context = NULL;

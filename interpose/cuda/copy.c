@@ -2,9 +2,9 @@
 /*
  * copy.c - the program's copies in one dimension, and many of any kind at once.
  *
- * What is in an object is found by its address, never by asking the driver, for which a view is device memory. An end
+ * Memory in an object is found by its address, never by asking the driver, for which a view is device memory. An end
  * in an object becomes the device's address, whichever side the program took it for: so the driver never looks at a
- * view. What returns when the bytes have moved is done by the library where both ends are objects or ordinary memory;
+ * view. A copy that returns when the bytes have moved is the library's where both ends are objects or ordinary memory;
  * all the rest is the driver's, as a command that uses these objects.
  */
 #include "base/log.h"
@@ -41,7 +41,7 @@ static struct end end_of(enum side side, CUdeviceptr p)
 	return end;
 }
 
-/* May the CPU read and write it with nothing but the program's own waiting? What is wrong is the driver's to say. */
+/* May the CPU read and write there, with no more waiting than the program's? Errors are the driver's to tell. */
 static bool is_ordinary(const struct end *end, size_t size)
 {
 	unsigned type = 0, managed = 0;
@@ -99,7 +99,7 @@ static CUresult copy_driver(struct copy *copy, struct adsm_home *home)
 	return adsm_cuda_command(home, uses, n, copy->wait ? NULL : copy->stream, enqueue_copy, copy);
 }
 
-/* What comes before on the default stream comes before the copy, whatever memory it is about. */
+/* The default stream's earlier commands come before the copy, whatever memory they use. */
 static CUresult copy_now(struct copy *copy)
 {
 	CUresult result = adsm_cuda_wait(copy->stream);

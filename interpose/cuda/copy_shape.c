@@ -18,7 +18,7 @@ union shape {
 	CUDA_MEMCPY3D_PEER peer;
 };
 
-/* The driver's functions for them: one of these. */
+/* The driver's function for the copy: one of these. */
 struct by_shape {
 	CUresult (*two)(const CUDA_MEMCPY2D *copy);
 	CUresult (*two_async)(const CUDA_MEMCPY2D *copy, CUstream stream);
@@ -58,7 +58,7 @@ static int enqueue_shaped(void *arg)
 	return s->driver.peer_async(&s->copy.peer, s->given);
 }
 
-/* An end's first byte is @offset from its base. In an object it becomes the device's: true. */
+/* An end's first byte is @offset from its base. True: the end is in an object, and its address is the device's now. */
 static bool shaped_end(struct shaped *shaped, int *type, const void *host, CUdeviceptr *device, size_t offset,
 		       unsigned access)
 {
@@ -104,7 +104,7 @@ static CUresult copy_shaped(struct shaped *shaped)
 	return result;
 }
 
-/* Of the destination first: where both ends are in one object, its use is the one that counts. */
+/* The destination first: where both ends are in one object, the use of the first counts. */
 #define SHAPED_ENDS(s, c, dst_offset, src_offset)							\
 	((int)shaped_end(s, &(c)->dstMemoryType, (c)->dstHost, &(c)->dstDevice, dst_offset, ADSM_ACCESS_INOUT) | \
 	 (int)shaped_end(s, &(c)->srcMemoryType, (c)->srcHost, &(c)->srcDevice, src_offset, ADSM_ACCESS_IN))
@@ -188,7 +188,7 @@ SHAPED_ORDERED(cuMemcpy3DPeerAsync_ptsz, true, CUDA_MEMCPY3D_PEER, peer_async, s
 
 /* ---- arrays: one row of a copy in two dimensions, where the other end is in an object */
 
-/* @p is what the function takes it for. */
+/* @p: an address of the kind @type. */
 static CUDA_MEMCPY2D to_array(CUarray dst, size_t offset, int type, CUdeviceptr p, size_t size)
 {
 	return (CUDA_MEMCPY2D){ .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = dst, .dstXInBytes = offset,

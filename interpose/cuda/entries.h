@@ -29,7 +29,7 @@ typedef struct {
 } CUDA_MEMCPY3D_PEER;
 
 typedef struct { char reserved[64]; } CUipcMemHandle;
-/* The beginning is the same for each operation that has an address. */
+/* All operations that have an address begin in this way. */
 typedef union { struct { int operation; CUdeviceptr address; } any; uint64_t pad[6]; } CUstreamBatchMemOpParams;
 
 /* Both flavours. */

@@ -160,7 +160,7 @@ WORDS(cuStreamWriteValue32_v2, uint32_t, word)
 WORDS(cuStreamWriteValue64, uint64_t, two)
 WORDS(cuStreamWriteValue64_v2, uint64_t, two)
 
-/* ---- several of them, and what a stream waits for: only the objects that are written */
+/* ---- batches of a stream's words and waits: only the objects that are written */
 
 #define WRITE_VALUE_32 2
 #define WRITE_VALUE_64 5

@@ -22,7 +22,7 @@ ADSM_CU(cuLaunchHostFunc_ptsz);
 ADSM_CU(cuStreamAddCallback);
 ADSM_CU(cuStreamAddCallback_ptsz);
 
-/* One of them, until it has run. */
+/* A function, until it has run. */
 struct function {
 	CUhostFn *host;
 	CUstreamCallback *callback;	/* instead */
@@ -109,7 +109,7 @@ static void run_callback(CUstream stream, CUresult status, void *data)
 	function_ended(function);
 }
 
-/* The library is concerned: what it gives the driver instead. In a graph, which runs many times, it is left alone. */
+/* What the driver gets instead, where the library is concerned. Functions of graphs, which run often, stay. */
 static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamCallback *callback, void *data)
 {
 	struct adsm_home *home = adsm_cuda_concerned();

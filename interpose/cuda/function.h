@@ -10,7 +10,7 @@ struct adsm_home;
 /*
  * A touch waits for the calls that may write the object, those behind a function in a stream too; these wait for the
  * function, and one that touches would never end. So in programs that do touch shared memory, a command is given to the
- * driver when no function is outstanding. Others are let alone: their functions know nothing of it.
+ * driver when no function is outstanding. Other programs are let alone: their functions use no shared memory.
  */
 void adsm_cuda_let_functions_run(struct adsm_home *home, CUstream stream);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handles.c - what the program's handles of kernels are, and what parameters these have.
+ * handles.c - the program's handles of kernels: of which kind each is, and the parameters of its kernel.
  *
  * A launch takes a CUfunction (of a module, in one context) and a CUkernel (of a library, in all) alike; the functions
  * that tell parameters take one kind each, and the driver crashes on the other. So each handle is remembered from where
- * it was given out until it ends: with its module or library, or its context. Of one that came another way nothing is
- * known, and the driver is not asked.
+ * it was given out until it ends: with its module or library, or its context. Of handles that came another way nothing
+ * is known, and the driver is not asked.
  *
- * Launches look handles up without a lock. An entry that ends is used again, never given back: who is just passing it
- * may be led astray, finds nothing, sees that one has ended meanwhile, and looks once more.
+ * Launches look handles up without a lock. An entry that ends is used again, never given back: a thread that is just
+ * passing it may be led astray, finds nothing, sees that an entry has ended meanwhile, and looks once more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void remove_locked(_Atomic(struct handle *) *at)
 	unused = handle;
 }
 
-/* With a module or library, or (NULL) with a context. Where it is not known with which, with any. */
+/* Does the handle end with this module or library, or (NULL) with the context? Yes where its owner is not known. */
 static bool ends_with(const struct handle *handle, const void *owner, CUcontext context)
 {
 	if (owner)
@@ -120,7 +120,7 @@ void adsm_cuda_forget_handles(CUcontext context)
 	forget(NULL, context);
 }
 
-/* Without memory it is not: nothing is known of it then. */
+/* Without memory nothing is remembered of the handle. */
 static void remember(const void *key, enum kind kind, const void *owner)
 {
 	CUcontext context = NULL;
@@ -150,7 +150,7 @@ unlock:
 	adsm_mutex_unlock(&lock);
 }
 
-/* Whose end is that of a module's functions: the library's that it belongs to. */
+/* With which the functions of a module end: with the library that it is of, else itself. */
 static const void *owner_of(const void *key)
 {
 	const void *owner = key;
@@ -235,7 +235,7 @@ ADSM_WRAPPER CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
 	return result;
 }
 
-/* What is behind the last one in the program's buffer is anything. */
+/* The program's buffer may be longer than the list of functions: the rest of it is anything. */
 ADSM_WRAPPER CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module)
 {
 	CUresult result;
@@ -298,7 +298,7 @@ ADSM_WRAPPER CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 	return result;
 }
 
-/* ---- where they end. Before the driver's own end of them, after which others may be where they were. */
+/* ---- the end of handles. Before the driver ends them, after which new ones may have the same addresses. */
 
 ADSM_CU(cuModuleUnload);
 ADSM_CU(cuLibraryUnload);

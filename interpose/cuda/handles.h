@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handles.h - what parameters the kernels have that the program's handles mean. */
+/* handles.h - the parameters of kernels, by the program's handles of them. */
 #ifndef ADSM_CUDA_HANDLES_H
 #define ADSM_CUDA_HANDLES_H
 
@@ -12,11 +12,11 @@ struct adsm_cuda_layout {
 	struct adsm_cuda_param params[];
 };
 /*
- * Of what a launch is given, a CUfunction or a CUkernel; the driver is asked once. NULL: nobody knows. Valid until its
- * module or library is unloaded, or its context ends. Takes no lock.
+ * @function: a CUfunction, or a CUkernel as launches take it; the driver is asked once. NULL: nobody knows. Valid until
+ * its module or library is unloaded, or its context ends. Takes no lock.
  */
 const struct adsm_cuda_layout *adsm_cuda_layout(CUfunction function);
-/* The program ends a context, and with it the functions there. */
+/* The program ends a context, and with that the functions there. */
 void adsm_cuda_forget_handles(CUcontext context);
 
 #endif

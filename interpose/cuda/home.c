@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* home.c - the home whose objects a command of the program's may use, and what the library says to the program. */
+/* home.c - the home whose objects a command of the program's may use, and the library's errors as the driver's. */
 #include "home.h"
 
 #include <limits.h>
@@ -27,7 +27,7 @@ struct adsm_home *adsm_cuda_current_home(void)
 	return adsm_driver_home_of(context);
 }
 
-/* Was this library preloaded by its path, or its name? What the path is from elsewhere, or to the linker, is lost. */
+/* Was this library preloaded by its path, or its name? What a path was from elsewhere, or to the linker, is lost. */
 static bool is_preloaded(void)
 {
 	const char *list = adsm_os_getenv("LD_PRELOAD");
@@ -55,7 +55,7 @@ static bool is_preloaded(void)
 
 static bool makes_objects;
 
-/* It is asked before the library starts: it starts for the first object. */
+/* Chosen before the library starts, which it does for the first object. */
 static void choose_objects(void)
 {
 	int saved_errno = errno;

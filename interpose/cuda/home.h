@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* home.h - the home whose objects a command of the program's may use, and what the library says to the program. */
+/* home.h - the home whose objects a command of the program's may use, and the library's errors as the driver's. */
 #ifndef ADSM_CUDA_HOME_H
 #define ADSM_CUDA_HOME_H
 
@@ -7,10 +7,10 @@
 #include "hook.h"
 #include "core/life.h"
 
-/* The program's current context has a home: objects there may be concerned. NULL: no, go straight to the driver. */
+/* The home of the program's current context, whose objects may be concerned. NULL: go straight to the driver. */
 struct adsm_home *adsm_cuda_current_home(void);
 
-/* When the program ended a home's context, in starts of the library: nothing there is concerned then. */
+/* In which start of the library the program ended a home's context: no object there is concerned then. */
 extern _Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
 
 static inline bool adsm_cuda_has_ended(const struct adsm_home *home)

@@ -40,7 +40,7 @@ static bool is_own(const void *address)
 	return (const char *)address >= __ehdr_start && (const char *)address < _end;
 }
 
-/* The library with this symbol in it, opened once more, if it is a driver whatever its name: it starts one itself. */
+/* The library that has this symbol, opened once more, if it is a driver by its functions, whatever its name. */
 static void *open_owner(const void *symbol)
 {
 	static const char *const marks[] = { "cuInit", "cuDriverGetVersion", "cuGetProcAddress" };
@@ -60,7 +60,7 @@ static void *open_owner(const void *symbol)
 	return handle;
 }
 
-/* A handle on it, kept: what was looked up stays valid. NULL: none is loaded, unless @symbol is one's. */
+/* A handle on the driver, kept: its functions stay valid. NULL: none is loaded, nor is the library of @symbol one. */
 static void *find_driver(const void *symbol)
 {
 	void *handle = atomic_load_explicit(&driver, memory_order_acquire), *other = NULL;
@@ -77,7 +77,7 @@ static void *find_driver(const void *symbol)
 	return handle;
 }
 
-/* The driver's own; NULL: it has none. */
+/* The driver's own symbol; NULL: it has none. */
 static void *symbol_of(void *handle, struct adsm_cu_entry *entry)
 {
 	void *symbol = atomic_load_explicit(&entry->symbol, memory_order_relaxed);
@@ -95,8 +95,8 @@ static CUresult missing(void)
 }
 
 /*
- * The first call of a wrapper, which may be all that a program does, where it is linked with the driver: the one of
- * this process, or what is next behind this library, or the one that is installed.
+ * At the first call of a wrapper, which may be all that a program linked with the driver does: the driver's function in
+ * this process, or the next behind this library, or that of the driver that is installed.
  */
 void *adsm_cu_find(struct adsm_cu_entry *entry)
 {
@@ -127,7 +127,7 @@ static bool has_prefix(const char *name, const char *prefix)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-/* For cu[A-Z] names only. NULL: the real one's answer, to the caller itself. */
+/* For cu[A-Z] names only. NULL: the real dlsym() is to answer the caller itself. */
 void *adsm_dlsym_answer(void *handle, const char *name)
 {
 	struct adsm_cu_entry *entry;
@@ -168,7 +168,7 @@ static const char *const families[] = {
 	"cuThread", "cuUserObject", "cuVDPAU", "cuWaitExternal",
 };
 
-/* Is it @symbol, of a version or a flavour? One asks for names without them. */
+/* Is the entry @symbol, with a version or a flavour? Programs ask for names without these. */
 static bool is_variant(const struct adsm_cu_entry *entry, const char *symbol)
 {
 	size_t length = strlen(symbol);
@@ -176,7 +176,7 @@ static bool is_variant(const struct adsm_cu_entry *entry, const char *symbol)
 	return !strncmp(entry->name, symbol, length) && (!entry->name[length] || entry->name[length] == '_');
 }
 
-/* Nothing to say about it. A version that the wrappers do not know is not one of those, whatever its family. */
+/* Nothing to say about the symbol? There is of a version that the wrappers do not know, whatever its family. */
 static bool is_known(const char *symbol)
 {
 	for (struct adsm_cu_entry *entry = __start_adsm_cu; entry != __stop_adsm_cu; entry++)
@@ -196,7 +196,7 @@ static bool is_told(void)
 	return adsm_log_level >= ADSM_LOG_INFO || (level && (!strcmp(level, "info") || !strcmp(level, "debug")));
 }
 
-/* Once for each. When there have been too many, no more. */
+/* Once for each symbol; no more when there have been too many. */
 static void name_unknown(const char *symbol)
 {
 	static _Atomic uint64_t named[N_NAMED];
@@ -218,7 +218,7 @@ static void name_unknown(const char *symbol)
 	}
 }
 
-/* What to hand out for what the driver did. */
+/* What to hand out where the driver handed out @function. */
 static void *substitute(const char *symbol, void *function)
 {
 	int saved_errno = errno;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch.c - kernels and graphs: objects are released to them. What a kernel uses is not known, so it may use every
+ * launch.c - kernels and graphs: objects are released to them. Nobody knows which a kernel uses, so it may use every
  * object of its context.
  */
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static bool is_shared(const void *p)
 	return adsm_driver_find(p, &place);
 }
 
-/* Without memory it is not copied: the fault handler will say so. */
+/* Without memory nothing is copied: the fault handler will say so. */
 static void *copy_of(struct arguments *arguments, const void *p, size_t size)
 {
 	struct copy *copy = malloc(sizeof(*copy) + size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * loan.c - shared memory among the arguments of a call of the driver's. The page may be closed, and what opens it needs
- * the driver, which is locked by then. So the driver gets memory of the library's instead, which holds what is in the
- * program's, and what it has changed there is copied back.
+ * the driver, which is locked by then. So the driver gets memory of the library's instead, with the bytes of the
+ * program's, and those that it has changed are copied back.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define SPARE 64	/* behind what is lent: should a newer driver know of more */
 
-/* Twice: what it was is kept behind, for two arguments may point to one place, and the driver write one of them. */
+/* Twice: the second stays as it was, for two arguments may point to one place, and the driver write one of them. */
 static char *copy_of(const void *p, size_t size)
 {
 	char *copy = calloc(1, 2 * size + SPARE);

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * What the driver reads or writes during a call, at a pointer among the arguments, is lent to it where it is in shared
- * memory: in between *argument is another place, with the same bytes. Not with a lock held.
+ * Memory that the driver reads or writes during a call, at a pointer among the arguments, is lent to it where that is
+ * shared: in between *argument is another place, with the same bytes. Not with a lock held.
  */
 typedef uintptr_t adsm_cuda_word __attribute__((may_alias));
 struct adsm_cuda_loan {

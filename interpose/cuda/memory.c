@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - the program's own device memory becomes objects: allocation, the end of it, and questions about it.
+ * memory.c - the program's own device memory becomes objects: allocating, freeing, and questions about it.
  *
  * An object has pages of its own. So sizes are rounded up to whole pages, and where the driver's address is in the
- * middle of one, the allocation is repeated one page larger and the first whole page is handed out. The table knows
- * what the driver gave.
+ * middle of one, the allocation is repeated one page larger and the first whole page is handed out. The table knows the
+ * driver's address.
  */
 #include "memory.h"
 
@@ -48,7 +48,7 @@ static size_t whole_pages(size_t size)
 	return (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 }
 
-/* Make an object of it. Negative: it is the driver's memory, as before. */
+/* Make an object of the allocation. Negative: it is the driver's memory, as before. */
 static int adopt(const struct source *source, const struct adsm_cuda_allocation *allocation)
 {
 	struct adsm_driver_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_OUT };
@@ -89,7 +89,7 @@ take:
 /* Pools may be anywhere: on the CPU's side, on another device, or of managed memory, which moves by itself. */
 static bool is_of_device(CUdeviceptr p, CUdevice device);
 
-/* Once: a touch of it is the program's end. */
+/* Said once: a touch of such memory is the program's end. */
 static void stays_driver(const char *why)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -98,7 +98,7 @@ static void stays_driver(const char *why)
 		adsm_warn("the program's device memory stays the driver's alone: %s", why);
 }
 
-/* Of what the program has freed before, in the same context: without the driver. */
+/* Memory that the program has freed before, in the same context: without the driver. */
 static bool allocate_kept(CUcontext context, CUdeviceptr *ret_p, size_t size)
 {
 	struct adsm_home *home = adsm_driver_home_of(context);
@@ -212,7 +212,7 @@ ADSM_WRAPPER CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size)
 	return allocate(&(struct source){ .alloc = alloc_plain, .free = free_plain }, p, size);
 }
 
-/* The driver says what the pitch is; the memory has to be larger than it would make it. */
+/* The driver says what the pitch is; an object's memory has to be larger than the driver's. */
 ADSM_WRAPPER CUresult cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element)
 {
 	CUdeviceptr shared;
@@ -252,11 +252,12 @@ ALLOC_ORDERED(cuMemAllocAsync_ptsz, true)
 ALLOC_POOL(cuMemAllocFromPoolAsync, false)
 ALLOC_POOL(cuMemAllocFromPoolAsync_ptsz, true)
 
-/* ---- freeing: the pages are the driver's again before it hears of it */
+/* ---- freeing: the pages are the driver's again before it hears of that */
 
 /*
- * The driver waits for all commands when it frees memory, and so does this where it is kept instead: for the calls that
- * the library knows of. Where others have passed it by since the driver did so last, the driver has to: false.
+ * The driver waits for all commands when it frees memory, and so does this where memory is kept instead: for the calls
+ * that the library knows of. Where commands have passed the library by since the driver freed last, the driver has to
+ * free: false.
  */
 static bool wait_as_driver(struct adsm_home *home)
 {
@@ -389,13 +390,13 @@ ADSM_WRAPPER CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, 
 	return result;
 }
 
-/* Of the longest value there is, as far as it goes on. */
+/* Bytes of the longest value that may be at this place. */
 static size_t value_size(const void *value, int attribute)
 {
 	return attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS ? 16 : (uintptr_t)value % 8 ? 4 : 8;
 }
 
-/* Ours to answer? */
+/* Is the question the library's to answer? */
 static bool answer(const struct adsm_cuda_allocation *allocation, void *value, int attribute, CUdeviceptr p)
 {
 	struct adsm_driver_place place;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * others.c - device memory that others get at, which nobody says they write: other processes, other devices' kernels.
- * No objects are made there, and those there are end.
+ * No objects are made of it, and those that were end.
  */
 #include "others.h"
 
@@ -22,7 +22,7 @@ ADSM_CU_CALLED(cuDeviceGetMemPool);
 
 static _Atomic(CUcontext) open_contexts[CONTEXTS_MAX];
 
-/* Is it one? @add: from now on; false where there are too many. */
+/* Is the context open to others? @add: from now on; false where there are too many. */
 static bool context_open(CUcontext context, bool add)
 {
 	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
@@ -52,7 +52,7 @@ static uint64_t device_bit(int device)
 	return (uint64_t)1 << (device & 63);
 }
 
-/* @devices: further ones. Who may use it then; what there are too many of, all may use. */
+/* The devices that may use the pool, @devices added: all, where there are too many pools. */
 static uint64_t pool_devices(CUmemoryPool pool, uint64_t devices)
 {
 	size_t i = 0;
@@ -124,7 +124,7 @@ static CUresult surrender(const struct adsm_cuda_allocation *allocation, enum re
 	return error ? adsm_cuda_result(error) : CUDA_SUCCESS;
 }
 
-/* To other processes, which get what the driver allocated: *p becomes that. */
+/* To other processes, which get the driver's allocation: *p becomes its address. */
 static CUresult export(CUdeviceptr *p, enum reason reason)
 {
 	struct adsm_cuda_allocation allocation;
@@ -190,7 +190,7 @@ ADSM_WRAPPER CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 	return result;
 }
 
-/* Is it in a pool that these devices may use? Of one that names no pool it is not known whether it is in this one. */
+/* Is the allocation in the pool, and may others of these devices use it? One that names no pool may be in any. */
 static bool is_reached(const struct adsm_cuda_allocation *allocation, CUmemoryPool pool, uint64_t devices)
 {
 	return allocation->ordered && (!allocation->pool || allocation->pool == pool) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query.c - answers: where the driver is to write one into shared memory, or to read a question there, that is lent
- * to it (loan.h). Where there is no room for what a function makes, memory that is kept (kept.h) is given up, and the
- * driver asked again.
+ * query.c - questions to the driver: shared memory into which it is to write an answer, or where it reads the question,
+ * is lent to it (loan.h). Where there is no room for what a function makes, memory that is kept (kept.h) is given up,
+ * and the driver asked again.
  *
  * A row for each function that does no more than ask: how many parameters it has, which of them (a, b, …) are pointers,
  * and to how many bytes. Numbers and pointers are passed alike, in registers or words of the stack of their own, so the
@@ -34,7 +34,7 @@ typedef adsm_cuda_word word;
 #define ARGS_7 (a, b, c, d, e, f, g)
 #define ARGS_8 (a, b, c, d, e, f, g, h)
 
-/* So many bytes. A value is an int or a larger number: its place tells. Another argument has an array's length. */
+/* Bytes at a pointer. A value is an int or a larger number: its place tells. An array's length is another argument. */
 #define OUT(x, size) { &x, (size), NULL, NULL }
 #define OUTS(x, n, size) OUT(x, (size_t)(unsigned)n * (size))
 #define VALUE(x) OUT(x, x % 8 ? 4 : 8)

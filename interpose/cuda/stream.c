@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.c - streams capture, and end. The library asks a stream for the end of its kernels later than they were
- * launched; so it does before it no longer may.
+ * stream.c - streams capture, and end. The library asks a stream for the end of its kernels some time after their
+ * launch; here it asks at once, before it no longer may.
  */
 #include "stream.h"
 
@@ -70,7 +70,7 @@ BEGIN(cuStreamBeginCaptureToGraph, (CUstream stream, CUgraph graph, const void *
 BEGIN(cuStreamBeginCaptureToGraph_ptsz, (CUstream stream, CUgraph graph, const void *dependencies, const void *data,
 					 size_t n, int mode), (stream, graph, dependencies, data, n, mode))
 
-/* A capture that was broken ends with an error; after others it goes on. */
+/* A broken capture ends with an error; after other errors the capture goes on. */
 static CUresult end_capture(__typeof__(&cuStreamEndCapture) driver, CUstream stream, CUgraph *graph)
 {
 	CUgraph made = graph ? *graph : NULL;	/* the driver may not write to shared memory: query.c */
@@ -95,7 +95,7 @@ static CUresult end_capture(__typeof__(&cuStreamEndCapture) driver, CUstream str
 END(cuStreamEndCapture)
 END(cuStreamEndCapture_ptsz)
 
-/* ---- the end of streams; what they have goes on */
+/* ---- the end of streams; their commands go on */
 
 #define DESTROY(name)					\
 	ADSM_CU(name);					\

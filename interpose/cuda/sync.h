@@ -7,7 +7,7 @@
 
 struct adsm_home;
 
-/* Wait for the calls that the library knows of. */
+/* Wait for the home's calls that the library knows of. */
 int adsm_cuda_wait_calls(struct adsm_home *home);
 /* The program has waited for commands: with protocols that see no accesses, objects are fetched. */
 int adsm_cuda_acquire(struct adsm_home *home);
