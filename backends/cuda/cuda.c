@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cuda.c - the CUDA backend: which devices there are, opening and closing them. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,22 +29,6 @@ static bool given;			/* found[] is what the program gave: use_context() */
 
 /* ---- which devices there are */
 
-/* Is @part in @text, in whatever case? */
-static bool is_part(const char *part, const char *text)
-{
-	size_t length = strlen(part);
-
-	for (; *text; text++) {
-		size_t i = 0;
-
-		while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
-			i++;
-		if (i == length)
-			return true;
-	}
-	return false;
-}
-
 /* ADSM_CUDA_DEVICE: a number is an index, though many names have digits. */
 static bool is_chosen(int index, const char *name)
 {
@@ -54,7 +37,7 @@ static bool is_chosen(int index, const char *name)
 
 	adsm_format(number, sizeof(number), "%d", index);
 	if (wanted[strspn(wanted, "0123456789")])
-		return is_part(wanted, name);
+		return strcasestr(name, wanted);
 	return !*wanted || !strcmp(wanted, number);
 }
 

@@ -70,15 +70,9 @@ static bool matches(const char *part, size_t length, const char *text, unsigned 
 	/* A number is an index, though many names have digits. */
 	if (strspn(part, "0123456789") >= length)
 		return false;
-	for (; *text; text++) {
-		size_t i = 0;
-
-		while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
-			i++;
-		if (i == length)
-			return true;
-	}
-	return false;
+	while (*text && strncasecmp(text, part, length))
+		text++;
+	return *text;
 }
 
 /* By the words of ADSM_OPENCL_DEVICE, before and behind its colon. */
