@@ -133,7 +133,7 @@ static void note_again(struct adsm_object *object, uint32_t first, uint32_t n)
 			again++;
 		}
 	if (again)
-		adsm_habit_again(object, &object->habits, again);
+		adsm_habit_again(object, again);
 }
 
 /* In the paper's exact mode whoever writes closes the oldest block; only the copy is left to others. */
@@ -176,7 +176,7 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	if (!error && object->blocks.detects && lacked && event == ADSM_EVENT_READ)
 		adsm_note_opened(object, first, n, false);
 	if (!error && adsm_advises(object))
-		adsm_advice_access(object, first, n, event);
+		adsm_observer->advice_access(object, first, n, event);
 	end(object, &change, error);
 	if (error)
 		return error;
@@ -389,7 +389,7 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 
 	adsm_note_called(object);
 	if (adsm_advises(object))
-		adsm_advice_called(object, event);
+		adsm_observer->advice_called(object, event);
 	if (object->habits.early)
 		adsm_blocks_clear_flags(&object->blocks, first, n, ADSM_BLOCK_EARLY);
 	if (adsm_blocks_called(&object->blocks, event))
@@ -436,7 +436,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 	adsm_lock(&object->home->lock);
 	end(object, &change, error);
 	if (adsm_advises(object))
-		adsm_advice_device_wrote(object, first, n);
+		adsm_observer->advice_device_wrote(object, first, n);
 	check(object);
 	return error;
 }

@@ -111,11 +111,6 @@ static inline void adsm_because(enum adsm_why why, const void *where, const char
 		adsm_set_cause(why, where, name);
 }
 
-static inline void adsm_set_cause_of_fault(const struct adsm_fault *fault)
-{
-	adsm_observer->fault_begins(fault);
-}
-
 /* ---- the points; those with a counter count as well */
 
 static inline void adsm_note_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset,
@@ -190,12 +185,6 @@ static inline void adsm_note_wait(int device, uint64_t start_ns)
 		adsm_observer->wait(device, start_ns, ns);
 }
 
-static inline void adsm_observe_fault(struct adsm_object *object, uintptr_t address, bool write, unsigned n_signals,
-				      uint32_t ahead, uint64_t start_ns, uint64_t ns)
-{
-	adsm_observer->fault(object, address, write, n_signals, ahead, start_ns, ns);
-}
-
 static inline struct adsm_record *adsm_record_make(struct adsm_object *object)
 {
 	return adsm_observes(~0u) ? adsm_observer->made(object) : NULL;
@@ -230,15 +219,18 @@ static inline void adsm_observe_exec(bool failed)
 #define ADSM_AGAIN_MIN 256
 #define ADSM_FETCHES_MIN 64
 
-static inline void adsm_habit_again(struct adsm_object *object, struct adsm_habits *habits, uint32_t n)
+static inline void adsm_habit_again(struct adsm_object *object, uint32_t n)
 {
+	struct adsm_habits *habits = &object->habits;
+
 	habits->again += n;
 	if (__builtin_expect(habits->again >= ADSM_AGAIN_MIN && !habits->told_again, 0))
 		adsm_observer->sent_again(object);
 }
 
-static inline void adsm_habit_fetch(struct adsm_object *object, struct adsm_habits *habits, uint64_t size, uint64_t ns)
+static inline void adsm_habit_fetch(struct adsm_object *object, uint64_t size, uint64_t ns)
 {
+	struct adsm_habits *habits = &object->habits;
 	uint64_t n = ++habits->fetches;
 
 	habits->fetched_bytes += size;
@@ -253,78 +245,6 @@ static inline void adsm_habit_fetch(struct adsm_object *object, struct adsm_habi
 static inline bool adsm_advises(const struct adsm_object *object)
 {
 	return adsm_observes(ADSM_OBSERVE_ADVICE) && object->paged;
-}
-
-static inline int adsm_advice_view(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot view)
-{
-	return adsm_observer->advice_view(object, offset, size, view);
-}
-
-static inline bool adsm_advice_touch(struct adsm_object *object, uintptr_t address, bool write)
-{
-	return adsm_observer->advice_touch(object, address, write);
-}
-
-static inline int adsm_advice_hold(struct adsm_object *object, uint32_t b)
-{
-	return adsm_observer->advice_hold(object, b);
-}
-
-static inline void adsm_advice_unhold(struct adsm_object *object, uint32_t b)
-{
-	adsm_observer->advice_unhold(object, b);
-}
-
-static inline void adsm_advice_touched(void)
-{
-	adsm_observer->advice_touched();
-}
-
-static inline void adsm_advice_access(struct adsm_object *object, uint32_t first, uint32_t n,
-				      enum adsm_block_event event)
-{
-	adsm_observer->advice_access(object, first, n, event);
-}
-
-static inline void adsm_advice_range(struct adsm_object *object, size_t at, size_t end, bool input)
-{
-	adsm_observer->advice_range(object, at, end, input);
-}
-
-static inline void adsm_advice_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
-{
-	adsm_observer->advice_bulk(object, bulk);
-}
-
-static inline void adsm_advice_bulk_end(struct adsm_object *object)
-{
-	adsm_observer->advice_bulk_end(object);
-}
-
-static inline void adsm_advice_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n)
-{
-	adsm_observer->advice_device_wrote(object, first, n);
-}
-
-static inline void adsm_advice_inexact(struct adsm_object *object)
-{
-	adsm_observer->advice_inexact(object);
-}
-
-static inline void adsm_advice_called(struct adsm_object *object, enum adsm_block_event event)
-{
-	adsm_observer->advice_called(object, event);
-}
-
-static inline void *adsm_advice_before_fetch(struct adsm_object *object, size_t offset, size_t size)
-{
-	return adsm_observer->advice_before_fetch(object, offset, size);
-}
-
-static inline void adsm_advice_after_fetch(struct adsm_object *object, void *before, size_t offset, size_t size,
-					   bool arrived)
-{
-	adsm_observer->advice_after_fetch(object, before, offset, size, arrived);
 }
 
 #endif

@@ -28,14 +28,14 @@ static int transfer_now(void *arg)
 	if (adsm_observes(~0u) && transfer->cause != &adsm_cause)
 		adsm_cause = *transfer->cause;
 	if (direction == ADSM_TO_HOST && adsm_advises(object))
-		before = adsm_advice_before_fetch(object, offset, size);
+		before = adsm_observer->advice_before_fetch(object, offset, size);
 	start = adsm_os_now_ns();
 	if (direction == ADSM_TO_HOST)
 		error = backend->to_host(object->alias + offset, object->memory, offset, size, NULL);
 	else
 		error = backend->to_device(object->memory, offset, object->alias + offset, size, NULL);
 	if (before)
-		adsm_advice_after_fetch(object, before, offset, size, !error);
+		adsm_observer->advice_after_fetch(object, before, offset, size, !error);
 	if (error)
 		return error;
 	ns = adsm_os_now_ns() - start;
@@ -81,7 +81,7 @@ static int fetch(struct adsm_object *object, uint32_t first, uint32_t n)
 			object->blocks.at[b].flags |= ADSM_BLOCK_HOLED;
 			object->blocks.at[b].holes_until = object->last_input;
 		}
-	adsm_habit_fetch(object, &object->habits, adsm_run_size(object, first, n), adsm_spent.moved_ns - moved);
+	adsm_habit_fetch(object, adsm_run_size(object, first, n), adsm_spent.moved_ns - moved);
 	return error;
 }
 

@@ -17,7 +17,7 @@ static void *run_view(const struct adsm_object *object, uint32_t first)
 
 static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
 {
-	return adsm_advises(object) ? adsm_advice_view(object, offset, size, ADSM_PROT_NONE) :
+	return adsm_advises(object) ? adsm_observer->advice_view(object, offset, size, ADSM_PROT_NONE) :
 		adsm_engine->close((char *)object->start + offset, size);
 }
 
@@ -105,7 +105,7 @@ static int change_view(struct adsm_object *object, uint32_t first, uint32_t n, e
 	enum adsm_prot now = object->blocks.at[first].view;
 
 	if (adsm_advises(object))
-		return adsm_advice_view(object, (size_t)first << object->blocks.shift, size, view);
+		return adsm_observer->advice_view(object, (size_t)first << object->blocks.shift, size, view);
 	if (view == ADSM_PROT_NONE)
 		return adsm_engine->close(address, size);
 	if (now == ADSM_PROT_RW)

@@ -91,11 +91,11 @@ static void tell_advice(const struct adsm_copy *copy, const char *p, bool input,
 	other = !copy->fill && adsm_shared_at(input ? copy->src : copy->dst);
 	told.offset = (uintptr_t)p - object->start;
 	if (adsm_advises(object) && ended)
-		adsm_advice_bulk_end(object);
+		adsm_observer->advice_bulk_end(object);
 	else if (adsm_advises(object) && (other || copy->direct || told.size > object->size - told.offset))
-		adsm_advice_inexact(object);
+		adsm_observer->advice_inexact(object);
 	else if (adsm_advises(object))
-		adsm_advice_bulk(object, &told);
+		adsm_observer->advice_bulk(object, &told);
 	adsm_home_unlock(object->home, &old);
 }
 

@@ -166,7 +166,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 
 	if (object->device_only)
 		return ADSM_FAULT_FOREIGN;
-	if (adsm_advises(object) && adsm_advice_touch(object, fault->address, fault->write))
+	if (adsm_advises(object) && adsm_observer->advice_touch(object, fault->address, fault->write))
 		return ADSM_FAULT_SERVED;
 	if (!adsm_touching) {	/* else it is the same signal, that has waited */
 		adsm_count(&object->counters, signals, 1);
@@ -236,11 +236,11 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 	if (object) {
 		if (adsm_observes(~0u)) {
 			cause = adsm_cause;
-			adsm_set_cause_of_fault(fault);
+			adsm_observer->fault_begins(fault);
 		}
 		result = serve(object, fault, &n_signals, &ahead);
 		if (adsm_observes(ADSM_OBSERVE_ADVICE))
-			adsm_advice_touched();
+			adsm_observer->advice_touched();
 		if (result == ADSM_FAULT_SERVED && adsm_touching)
 			keep_calls_off(object->home, fault);
 		adsm_home_unlock(object->home, NULL);
@@ -250,7 +250,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 		ns -= adsm_spent.moved_ns - moved;
 		adsm_count(&object->counters, fault_ns, ns);
 		if (adsm_observes(~0u)) {
-			adsm_observe_fault(object, fault->address, fault->write, n_signals, ahead, start, ns);
+			adsm_observer->fault(object, fault->address, fault->write, n_signals, ahead, start, ns);
 			adsm_cause = cause;
 		}
 	}
