@@ -201,7 +201,7 @@ int adsm_object_flush(struct adsm_object *object)
 	int tries = object->blocks.detects ? 1 : ADSM_UNDETECTED_TRIES;
 	/* "No two sends are merged" where sends are block by block. */
 	uint32_t most = adsm_protocol_options.evict_batch == 1 ? 1 : UINT32_MAX;
-	uint64_t birth = object->birth;
+	uint64_t generation = object->generation;
 	uint32_t first = object->blocks.open_first;
 
 	while (first < object->blocks.open_end && adsm_blocks_n_unsent(&object->blocks)) {
@@ -217,7 +217,7 @@ int adsm_object_flush(struct adsm_object *object)
 			}
 			/* Written again while it moves, or being filled. Its owner may free it meanwhile. */
 			adsm_home_wait(object->home);
-			if (!object->live || object->birth != birth)
+			if (!object->live || object->generation != generation)
 				return 0;
 			continue;
 		}

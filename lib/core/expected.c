@@ -65,7 +65,7 @@ void adsm_fetch_expected(struct adsm_home *home)
 		struct adsm_first_read *first = &object->first_read;
 		uint32_t b = first->block;
 		const struct adsm_block *block = &object->blocks.at[b];
-		uint64_t birth = object->birth;
+		uint64_t generation = object->generation;
 		bool write;
 
 		/* Whoever is not ready now does without. */
@@ -74,10 +74,10 @@ void adsm_fetch_expected(struct adsm_home *home)
 			continue;
 		adsm_want(object, b, 1);
 		/* Its turn comes after what others want, unless the evictor has taken it. */
-		while (object->live && object->birth == birth && (block->flags & ADSM_BLOCK_BUSY) &&
+		while (object->live && object->generation == generation && (block->flags & ADSM_BLOCK_BUSY) &&
 		       adsm_fetch_ahead(home))
 			;
-		if (!object->live || object->birth != birth || !first->trust || first->block != b ||
+		if (!object->live || object->generation != generation || !first->trust || first->block != b ||
 		    adsm_blocks_lack(&object->blocks, b) || adsm_blocks_unsent(&object->blocks, b) ||
 		    block->view != ADSM_PROT_NONE || adsm_block_blocked(object, b))
 			continue;

@@ -44,7 +44,7 @@ struct adsm_object {
 	char *alias;
 	struct adsm_blocks blocks;
 	struct adsm_memory *memory;
-	uint64_t birth;			/* another for each object that has the slot */
+	uint64_t generation;		/* another for each object that has the slot */
 	uint64_t born_seq;		/* calls up to here cannot use it */
 	uint64_t use_seq, write_seq;	/* the last named call that uses it, that may write it */
 	struct adsm_object *open_prev, *open_next;

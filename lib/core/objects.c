@@ -239,7 +239,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	adsm_os_signals_block(&old);
 	adsm_lock(&home->lock);
 	object->freeing = object->assigned = false;
-	object->birth++;
+	object->generation++;
 	object->born_seq = home->last_seq;
 	atomic_store(&home->gather.open, false);	/* what stands for calls so far cannot use it */
 	object->use_seq = object->write_seq = 0;

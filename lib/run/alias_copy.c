@@ -113,7 +113,7 @@ static int read_straight(const struct adsm_copy *copy, const struct adsm_part *p
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_object_enter(copy->src, &old);
 	struct adsm_home *home = object ? object->home : NULL;
-	uint64_t birth = object ? object->birth : 0;
+	uint64_t generation = object ? object->generation : 0;
 	size_t at = object ? (uintptr_t)copy->src - object->start : 0, end = at + size;
 	int error = object && object == part->from && !object->device_only ? 0 : -EINVAL;
 
@@ -121,7 +121,7 @@ static int read_straight(const struct adsm_copy *copy, const struct adsm_part *p
 		struct device_read r = { object, dst, at, 0 };
 		bool device;
 
-		if (!object->live || object->freeing || object->birth != birth) {
+		if (!object->live || object->freeing || object->generation != generation) {
 			error = -EINVAL;
 			break;
 		}

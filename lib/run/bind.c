@@ -59,7 +59,7 @@ static int add_use(struct adsm_bound *bound, struct adsm_object *object, unsigne
 		}
 	if (bound->n_uses == bound->max)
 		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", ADSM_USES_MAX);
-	bound->uses[bound->n_uses++] = (struct adsm_use){ object, object->birth, access };
+	bound->uses[bound->n_uses++] = (struct adsm_use){ object, object->generation, access };
 	return 0;
 }
 

@@ -27,7 +27,7 @@ struct adsm_named_pointer {
 /* What one call does to one object. */
 struct adsm_use {
 	struct adsm_object *object;
-	uint64_t birth;			/* tells whether it is still the same object */
+	uint64_t generation;		/* tells whether it is still the same object */
 	unsigned access;
 };
 
@@ -83,7 +83,7 @@ static inline unsigned adsm_bound_access(const struct adsm_bound *bound, size_t 
 /* The lock was away, and somebody has freed it. */
 static inline bool adsm_use_is_gone(const struct adsm_use *use)
 {
-	return !use->object->live || use->object->freeing || use->object->birth != use->birth;
+	return !use->object->live || use->object->freeing || use->object->generation != use->generation;
 }
 
 #endif

@@ -43,15 +43,15 @@ static int quiet(struct adsm_object *object, const struct adsm_object *source, u
 		 struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
-	uint64_t birth = object->birth, source_birth = source ? source->birth : 0;
+	uint64_t generation = object->generation, source_generation = source ? source->generation : 0;
 	int error = 0;
 
 	for (;;) {
 		uint64_t seq = adsm_object_use_seq(object), written = source ? adsm_object_write_seq(source) : 0;
 		bool busy = home->gate || object->blocks.n_sending;
 
-		if (!object->live || object->freeing || object->birth != birth ||
-		    (source && (!source->live || source->freeing || source->birth != source_birth)))
+		if (!object->live || object->freeing || object->generation != generation ||
+		    (source && (!source->live || source->freeing || source->generation != source_generation)))
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
 		for (uint32_t b = first; b < first + n && !busy; b++)
 			busy = object->blocks.at[b].flags & ADSM_BLOCK_BUSY;

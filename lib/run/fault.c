@@ -127,10 +127,10 @@ static bool is_ready(struct adsm_object *object, uint32_t b, enum adsm_block_eve
 {
 	unsigned needed = event == ADSM_EVENT_WRITE ? ADSM_PROT_RW : ADSM_PROT_READ;
 	struct adsm_home *home = object->home;
-	uint64_t birth = object->birth, seq;
+	uint64_t generation = object->generation, seq;
 
 	*ret_result = ADSM_FAULT_FOREIGN;
-	while (object->live && object->birth == birth) {
+	while (object->live && object->generation == generation) {
 		if (object->blocks.at[b].view >= needed) {
 			*ret_result = spurious(home, fault);
 			return false;

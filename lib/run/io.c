@@ -103,7 +103,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	uint32_t first = (uint32_t)(offset >> object->blocks.shift);
 	uint32_t end = (uint32_t)((offset + size - 1) >> object->blocks.shift) + 1;
 	struct adsm_home *home = object->home;
-	uint64_t birth = object->birth;
+	uint64_t generation = object->generation;
 	struct adsm_input *input;
 	int error = 0;
 
@@ -120,7 +120,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 			error = adsm_wait_unlocked(home, seq, old);
 		if (error)
 			return error;
-		if (!object->live || object->birth != birth)
+		if (!object->live || object->generation != generation)
 			return -EINVAL;
 		b = first - 1;	/* all of them at one time */
 	}

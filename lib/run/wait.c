@@ -242,13 +242,13 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 		      struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
-	uint64_t birth = object->birth;
+	uint64_t generation = object->generation;
 	int error = 0;
 
 	for (;;) {
 		uint64_t seq;
 
-		if (!object->live || object->freeing || object->birth != birth)
+		if (!object->live || object->freeing || object->generation != generation)
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
 		if (adsm_blocks_step(&object->blocks, b, event).result == ADSM_RESULT_REFUSE)
 			return adsm_fail(-EACCES, "block %u of the object at %p: its protocol refuses this", b,

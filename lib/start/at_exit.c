@@ -73,10 +73,10 @@ static uint32_t run_of(const struct adsm_object *object, uint32_t b)
 /* The lock is given away meanwhile, and the object may end. */
 static void fetch_object(struct adsm_object *object, uint64_t until)
 {
-	uint64_t birth = object->birth;
+	uint64_t generation = object->generation;
 	int error = 0;
 
-	for (uint32_t b = 0; !error && object->live && object->birth == birth && b < object->blocks.n;) {
+	for (uint32_t b = 0; !error && object->live && object->generation == generation && b < object->blocks.n;) {
 		uint32_t n = adsm_os_now_ns() < until ? run_of(object, b) : 0;
 
 		if (n) {

@@ -24,7 +24,7 @@
 
 struct job {			/* of one call: bytes of an object that its commands write */
 	struct adsm_object *object;
-	uint64_t birth;
+	uint64_t generation;
 	size_t offset, size;
 	uint8_t value;
 	int status;
@@ -55,7 +55,7 @@ static inline void run_jobs(int device, uint64_t seq)
 		const struct job *job = &jobs[device][n_done[device] % JOBS];
 
 		/* What is freed meanwhile is the program's fault, and must not be the library's. */
-		if (job->object && job->object->live && job->object->birth == job->birth)
+		if (job->object && job->object->live && job->object->generation == job->generation)
 			inner->fill(job->object->memory, job->offset, job->value, job->size, NULL);
 		n_done[device]++;
 	}
@@ -235,7 +235,7 @@ static inline int enqueue(void *arg)
 		return c->refuse;
 	pthread_mutex_lock(&job_mutex);
 	CHECK(n_jobs[i] - n_done[i] < JOBS);
-	jobs[i][n_jobs[i] % JOBS] = (struct job){ object, object ? object->birth : 0, c->offset, c->size, c->value,
+	jobs[i][n_jobs[i] % JOBS] = (struct job){ object, object ? object->generation : 0, c->offset, c->size, c->value,
 						  c->status };
 	n_jobs[i]++;
 	pthread_mutex_unlock(&job_mutex);
