@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.c - launches, by a queue in the memory that both processes map, and the events of all queues. */
+#include "launch.h"
+
+#include "base/log.h"
+#include "module.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SPIN_NS 10000			/* awake for a kernel that ends at once, before sleeping */
+
+static struct adsm_cpu_queue *find_queue(struct adsm_cpu_device *device, struct adsm_device_event event)
+{
+	struct adsm_cpu_queue *queue;
+
+	if (event.queue >= ADSM_N_QUEUES)
+		return NULL;
+	queue = event.queue == ADSM_QUEUE_COMPUTE ? &device->shared->queue :
+		&device->copies[event.queue - ADSM_QUEUE_TO_DEVICE].queue;
+	return event.seq && event.seq <= atomic_load(&queue->submitted) ? queue : NULL;
+}
+
+int adsm_cpu_event_query(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
+{
+	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
+	struct adsm_cpu_queue *queue = find_queue(device, event);
+	/* Before the number: what was done when the device ended has been done. */
+	bool lost = event.queue == ADSM_QUEUE_COMPUTE && atomic_load(&device->lost);
+
+	if (!queue)
+		return -EINVAL;
+	if (atomic_load(&queue->done) >= event.seq)
+		*ret_status = 0;
+	else if (lost)
+		*ret_status = -ENODEV;
+	else
+		return 0;
+	return 1;
+}
+
+int adsm_cpu_event_wait(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
+{
+	static const _Atomic uint32_t never;
+	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
+	struct adsm_cpu_queue *queue = find_queue(device, event);
+	bool compute = event.queue == ADSM_QUEUE_COMPUTE;
+	int ret;
+
+	if (!queue)
+		return -EINVAL;
+	ret = adsm_cpu_queue_wait(queue, event.seq, compute ? &device->lost : &never, SPIN_NS, compute);
+	if (ret)
+		return ret;
+	adsm_cpu_event_query(base, event, ret_status);
+	return 0;
+}
+
+int adsm_cpu_event_elapsed(struct adsm_device *base, struct adsm_device_event event, uint64_t *ret_ns)
+{
+	struct adsm_cpu_shared *shared = ((struct adsm_cpu_device *)base)->shared;
+	struct adsm_cpu_slot *slot = &shared->slots[(event.seq - 1) % ADSM_CPU_SLOTS];
+	uint64_t ns = slot->end_ns - slot->start_ns;
+
+	/* After reading: the slot may have been taken for another launch meanwhile. */
+	if (event.queue != ADSM_QUEUE_COMPUTE || !event.seq || atomic_load(&shared->queue.done) < event.seq ||
+	    atomic_load(&shared->queue.submitted) - event.seq >= ADSM_CPU_SLOTS)
+		return -EINVAL;
+	*ret_ns = ns;
+	return 0;
+}
+
+/* Place the arguments' bytes; returns how many there are with what alignment adds. */
+static size_t place_args(const struct adsm_launch *launch, uint32_t *offsets)
+{
+	size_t end = 0;
+
+	for (size_t i = 0; i < launch->n_args; i++) {
+		/* A constant is used where it lies. */
+		size_t align = launch->args[i].kind == ADSM_LAUNCH_CONST ? 64 : 16;
+
+		end = (end + align - 1) & ~(align - 1);
+		offsets[i] = (uint32_t)end;
+		end += launch->args[i].kind == ADSM_LAUNCH_POINTER ? sizeof(uint64_t) : launch->args[i].size;
+	}
+	return end;
+}
+
+static int check_launch(const struct adsm_launch *launch)
+{
+	uint64_t blocks, bytes = 0;
+
+	if (launch->n_args > ADSM_CPU_MAX_ARGS)
+		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", launch->name,
+				 ADSM_CPU_MAX_ARGS);
+	for (size_t i = 0; i < launch->n_args; i++) {
+		size_t size = launch->args[i].kind == ADSM_LAUNCH_POINTER ? 0 : launch->args[i].size;
+
+		if (size > ADSM_CPU_MAX_ARG_BYTES - bytes)
+			return adsm_fail(-EINVAL, "kernel '%s': more than %zu bytes of values and constants",
+					 launch->name, ADSM_CPU_MAX_ARG_BYTES);
+		bytes += size;
+	}
+	blocks = (uint64_t)launch->grid[0] * launch->grid[1];
+	if (__builtin_mul_overflow(blocks, launch->grid[2], &blocks) || launch->first_block > blocks ||
+	    launch->n_blocks > blocks - launch->first_block)
+		return adsm_fail(-EINVAL, "kernel '%s': blocks outside of its grid", launch->name);
+	return 0;
+}
+
+int adsm_cpu_launch(struct adsm_entry *base, const struct adsm_launch *launch,
+		      struct adsm_device_event *ret_event)
+{
+	struct adsm_cpu_entry *entry = (struct adsm_cpu_entry *)base;
+	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base->code->device;
+	struct adsm_cpu_queue *queue = &device->shared->queue;
+	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
+	struct adsm_cpu_slot *slot;
+	uint64_t given;
+	uint8_t *bytes;
+	int ret, status;
+
+	ret = check_launch(launch);
+	if (ret)
+		return ret;
+	for (;;) {
+		ret = adsm_cpu_status(&device->base);
+		if (ret)
+			return ret;
+		adsm_mutex_lock(&device->launch_lock);
+		given = atomic_load(&queue->submitted);
+		if (given - atomic_load(&queue->done) < ADSM_CPU_SLOTS)
+			break;
+		adsm_mutex_unlock(&device->launch_lock);
+		adsm_cpu_queue_wait(queue, given - ADSM_CPU_SLOTS + 1, &device->lost, SPIN_NS, true);
+	}
+	slot = &device->shared->slots[given % ADSM_CPU_SLOTS];
+	memcpy(slot->name, entry->name, sizeof(slot->name));
+	slot->kernel = entry->index;
+	slot->n_args = (uint32_t)launch->n_args;
+	memcpy(slot->grid, launch->grid, sizeof(slot->grid));
+	memcpy(slot->block, launch->block, sizeof(slot->block));
+	slot->first_block = launch->first_block;
+	slot->n_blocks = launch->n_blocks;
+	slot->in_area = place_args(launch, slot->arg_offset) > sizeof(slot->args);
+	bytes = slot->in_area ? device->shared->areas[given % ADSM_CPU_SLOTS] : slot->args;
+	for (size_t i = 0; i < launch->n_args; i++) {
+		const struct adsm_launch_arg *arg = &launch->args[i];
+		if (arg->kind == ADSM_LAUNCH_POINTER) {
+			uint64_t address = arg->memory ? arg->memory->address + arg->offset : 0;
+
+			memcpy(bytes + slot->arg_offset[i], &address, sizeof(address));
+		} else if (arg->size) {
+			memcpy(bytes + slot->arg_offset[i], arg->data, arg->size);
+		}
+	}
+	event.seq = adsm_cpu_queue_submit(queue, true);
+	adsm_mutex_unlock(&device->launch_lock);
+	if (ret_event) {
+		*ret_event = event;
+		return 0;
+	}
+	status = 0;
+	while ((ret = adsm_cpu_event_wait(&device->base, event, &status)) == -EINTR)
+		;
+	return ret ? ret : status;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* memory.c - memory of a cpu device, a file that both processes map, and copies from, to and in it. */
+#include "memory.h"
+
+#include "base/descriptors.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define COLD_SIZE ((size_t)16 << 10)	/* bytes that are known to be written or not, together */
+
+struct cpu_memory {
+	struct adsm_memory base;
+	uint8_t *bytes;			/* in this process */
+};
+
+static size_t warm_size(const struct adsm_cpu_device *device)
+{
+	return (device->arena_size / COLD_SIZE + ADSM_PAGE_SIZE) & ~(ADSM_PAGE_SIZE - 1);
+}
+
+int adsm_cpu_memory_create(struct adsm_cpu_device *device, int *ret_fd)
+{
+	void *p;
+	int ret, fd;
+
+	ret = adsm_fd_memory("adsm-device-memory", device->arena_size, &fd);
+	if (ret)
+		return ret;
+	ret = adsm_os_map(NULL, device->arena_size, fd, 0, ADSM_PROT_RW, &p);
+	if (ret)
+		goto close_fd;
+	device->warm = adsm_os_table(warm_size(device));
+	ret = device->warm ? 0 : -ENOMEM;
+	if (ret)
+		goto unmap;
+	device->memory = p;
+	*ret_fd = fd;
+	return 0;
+
+unmap:
+	adsm_os_unmap(p, device->arena_size);
+close_fd:
+	close(fd);
+	return ret;
+}
+
+void adsm_cpu_memory_destroy(struct adsm_cpu_device *device)
+{
+	adsm_os_unmap(device->warm, warm_size(device));
+	adsm_os_unmap(device->memory, device->arena_size);
+}
+
+uint64_t adsm_cpu_memory_free(struct adsm_device *base)
+{
+	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
+
+	return base->caps.memory_size - atomic_load(&device->memory_used);
+}
+
+int adsm_cpu_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct adsm_memory **ret_memory)
+{
+	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
+	uint64_t used = atomic_load(&device->memory_used), offset = wanted - device->arena_base;
+	struct cpu_memory *memory;
+
+	if (!size || (size | wanted) % ADSM_PAGE_SIZE || offset > device->arena_size ||
+	    size > device->arena_size - offset)
+		return adsm_fail(-EINVAL, "cpu device %d: %zu bytes at %p are not pages of the arena",
+				 device->index, size, (void *)(uintptr_t)wanted);
+	if (adsm_cpu_status(base))
+		return -ENODEV;
+	memory = malloc(sizeof(*memory));
+	if (!memory)
+		return -ENOMEM;
+	do {
+		uint64_t left = base->caps.memory_size - used;
+
+		if (size > left) {
+			free(memory);
+			return adsm_fail(-ENOMEM, "cpu device %d is full: %zu bytes asked for, %lu of %lu free",
+					 device->index, size, (unsigned long)left,
+					 (unsigned long)base->caps.memory_size);
+		}
+	} while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + size));
+	memory->base = (struct adsm_memory) { base, wanted, size };
+	memory->bytes = device->memory + offset;
+	*ret_memory = &memory->base;
+	return 0;
+}
+
+void adsm_cpu_free(struct adsm_memory *base)
+{
+	struct cpu_memory *memory = (struct cpu_memory *)base;
+	struct adsm_cpu_device *device;
+	size_t offset;
+
+	if (!base)
+		return;
+	device = (struct adsm_cpu_device *)base->device;
+	offset = (size_t)(memory->bytes - device->memory);
+	/* Unified memory is the arena's: who owns the range gives its pages back. */
+	if (!base->device->caps.unified) {
+		/* Small neighbours share an entry; a copy may be looking at it. */
+		for (size_t i = 0; i < (base->size + COLD_SIZE - 1) / COLD_SIZE; i++)
+			__atomic_store_n(&device->warm[offset / COLD_SIZE + i], 0, __ATOMIC_RELAXED);
+		adsm_os_discard(memory->bytes, base->size);
+	}
+	atomic_fetch_sub(&device->memory_used, base->size);
+	free(memory);
+}
+
+/* ---- copies. Device memory outlives the process, so a lost device changes nothing here. */
+
+/* Whether a part of device memory was never written, so far: a hint, and the first piece speaks for all. */
+static bool is_cold(struct adsm_cpu_device *device, const void *bytes, size_t size)
+{
+	uint8_t *warm;
+
+	if (!device->warm || size < COLD_SIZE)
+		return false;
+	warm = device->warm + (size_t)((const uint8_t *)bytes - device->memory) / COLD_SIZE;
+	if (__atomic_load_n(warm, __ATOMIC_RELAXED))
+		return false;
+	for (size_t i = 0; i < size / COLD_SIZE; i++)
+		__atomic_store_n(&warm[i], 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static int run_copy(struct adsm_device *base, uint32_t direction, struct adsm_cpu_copy *copy,
+		    struct adsm_device_event *ret_event)
+{
+	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
+	struct adsm_cpu_copy_queue *queue = &device->copies[direction - ADSM_QUEUE_TO_DEVICE];
+	struct adsm_device_event event = { .queue = direction };
+	int ret;
+
+	copy->cold = direction == ADSM_QUEUE_TO_DEVICE && is_cold(device, copy->dst, copy->size);
+	if (!ret_event) {
+		adsm_cpu_copy_now(queue, copy);
+		return 0;
+	}
+	ret = adsm_cpu_copy_submit(queue, copy, &event.seq);
+	if (!ret)
+		*ret_event = event;
+	return ret;
+}
+
+/* The bytes of a part of device memory, NULL when it does not lie inside. */
+static uint8_t *part(struct adsm_memory *memory, size_t offset, size_t size)
+{
+	if (offset > memory->size || size > memory->size - offset)
+		return NULL;
+	return ((struct cpu_memory *)memory)->bytes + offset;
+}
+
+int adsm_cpu_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
+			 struct adsm_device_event *ret_event)
+{
+	struct adsm_cpu_copy copy = { .dst = part(dst, offset, size), .src = src, .size = size };
+
+	if (!copy.dst || !src)
+		return -EINVAL;
+	copy.linked = copy.to_device = copy.dst != copy.src;
+	return run_copy(dst->device, ADSM_QUEUE_TO_DEVICE, &copy, ret_event);
+}
+
+int adsm_cpu_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
+		       struct adsm_device_event *ret_event)
+{
+	struct adsm_cpu_copy copy = { .dst = dst, .src = part(src, offset, size), .size = size };
+
+	copy.linked = copy.dst != copy.src;
+	return copy.src ? run_copy(src->device, ADSM_QUEUE_TO_HOST, &copy, ret_event) : -EINVAL;
+}
+
+int adsm_cpu_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset,
+		    size_t size, struct adsm_device_event *ret_event)
+{
+	struct adsm_cpu_copy copy = { .dst = part(dst, dst_offset, size),
+				      .src = part(src, src_offset, size), .size = size };
+
+	return copy.dst && copy.src ?
+		run_copy(dst->device, ADSM_QUEUE_TO_DEVICE, &copy, ret_event) : -EINVAL;
+}
+
+int adsm_cpu_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
+		    struct adsm_device_event *ret_event)
+{
+	struct adsm_cpu_copy copy = { .dst = part(dst, offset, size), .size = size, .value = value };
+
+	return copy.dst ? run_copy(dst->device, ADSM_QUEUE_TO_DEVICE, &copy, ret_event) : -EINVAL;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* module.c - modules that a cpu device has loaded, and their kernels. */
+#include "module.h"
+
+#include "base/descriptors.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int adsm_cpu_module_load(struct adsm_device *base, const struct adsm_image *image,
+			   struct adsm_code **ret_code)
+{
+	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
+	size_t pages = (image->size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	struct adsm_cpu_request request = { .op = ADSM_CPU_LOAD };
+	struct adsm_cpu_reply reply;
+	struct adsm_cpu_code *code;
+	struct adsm_fd *file;
+	void *copy;
+	int fd, ret;
+
+	if (image->kind != ADSM_IMAGE_MODULE)
+		return adsm_fail(-ENOEXEC, "not a kernel module: a cpu device takes what adsmcc writes");
+	if (!image->size)
+		return adsm_fail(-ENOEXEC, "the module is empty");
+	code = calloc(1, sizeof(*code));
+	if (!code)
+		return -ENOMEM;
+	ret = adsm_os_memfd("adsm-module", pages, &fd);
+	if (!ret)
+		ret = adsm_fd_keep(fd, &file);	/* other threads may close what they do not know */
+	if (ret)
+		goto free_code;
+	fd = adsm_fd_number(file);
+	ret = adsm_os_map(NULL, pages, fd, 0, ADSM_PROT_RW, &copy);
+	if (ret)
+		goto close_file;
+	memcpy(copy, image->data, image->size);
+	adsm_os_unmap(copy, pages);
+	fd = adsm_fd_number(file);
+	ret = adsm_cpu_ask(device, &request, &fd, 1, &reply);
+	if (ret == -ENOEXEC)
+		adsm_fail(ret, "cpu device %d cannot load the module: %s", device->index, reply.text);
+	if (ret)
+		goto close_file;
+	adsm_fd_drop(file);
+	code->base.device = base;
+	code->index = reply.index;
+	*ret_code = &code->base;
+	return 0;
+
+close_file:
+	adsm_fd_drop(file);
+free_code:
+	free(code);
+	return ret;
+}
+
+void adsm_cpu_module_unload(struct adsm_code *base)
+{
+	struct adsm_cpu_code *code = (struct adsm_cpu_code *)base;
+	struct adsm_cpu_request request = { .op = ADSM_CPU_UNLOAD };
+	struct adsm_cpu_device *device;
+	struct adsm_cpu_reply reply;
+	struct adsm_cpu_entry *next;
+
+	if (!base)
+		return;
+	device = (struct adsm_cpu_device *)base->device;
+	request.index = code->index;
+	/* Its kernels may still run. */
+	while (adsm_cpu_queue_wait(&device->shared->queue, atomic_load(&device->shared->queue.submitted),
+				   &device->lost, 0, true))
+		;
+	adsm_cpu_ask(device, &request, NULL, 0, &reply);
+	for (struct adsm_cpu_entry *entry = code->entries; entry; entry = next) {
+		next = entry->next;
+		free(entry);
+	}
+	free(code);
+}
+
+int adsm_cpu_kernel_get(struct adsm_code *base, const char *name, struct adsm_entry **ret_entry)
+{
+	struct adsm_cpu_code *code = (struct adsm_cpu_code *)base;
+	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base->device;
+	struct adsm_cpu_request request = { .op = ADSM_CPU_KERNEL, .index = code->index };
+	struct adsm_cpu_reply reply = { 0 };
+	struct adsm_cpu_entry *entry;
+	int ret;
+
+	if (strlen(name) >= ADSM_CPU_NAME)
+		return adsm_fail(-ENOENT, "the module has no kernel '%s'", name);
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	strcpy(request.name, name);
+	strcpy(entry->name, name);
+	ret = adsm_cpu_ask(device, &request, NULL, 0, &reply);
+	if (ret) {
+		free(entry);
+		return ret == -ENOENT ? adsm_fail(ret, "the module has no kernel '%s'", name) : ret;
+	}
+	entry->base.code = base;
+	entry->index = reply.index;
+	adsm_mutex_lock(&device->request_lock);
+	entry->next = code->entries;
+	code->entries = entry;
+	adsm_mutex_unlock(&device->request_lock);
+	*ret_entry = &entry->base;
+	return 0;
+}
