@@ -205,7 +205,7 @@ struct adsm_backend {
 
 struct adsm_backend_options {
 	const char *name;		/* ADSM_BACKEND: auto, or one of list.h */
-	const char *wrap;		/* ADSM_WRAP: "" or the plan of the wrapper (wrap/wrap.c) */
+	const char *wrap;		/* ADSM_WRAP: "" or the plan of the wrapper (wrap/plan.h) */
 };
 
 extern struct adsm_backend_options adsm_backend_options;

@@ -23,7 +23,7 @@ extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* of options.c
 
 /*
  * Put the wrapper around @inner: it traces each operation, and makes some fail, late or impossible, by a
- * plan of words separated by commas (wrap/wrap.c lists them). One at a time. -EINVAL with adsm_fail().
+ * plan of words separated by commas (wrap/plan.h lists them). One at a time. -EINVAL with adsm_fail().
  */
 int adsm_wrap(const struct adsm_backend *inner, const char *plan, const struct adsm_backend **ret_backend);
 
