@@ -94,6 +94,7 @@ struct adsm_backend_config {
 	size_t arena_size;
 	void *alias_base;		/* the always-writable mapping of the same file in this process */
 	size_t keep;			/* bytes of freed memory that the device may keep for new */
+	void (*leave_arena)(void);	/* to be called where the driver does not give the arena's range back */
 };
 
 enum adsm_launch_arg_kind { ADSM_LAUNCH_POINTER, ADSM_LAUNCH_VALUE, ADSM_LAUNCH_CONST, ADSM_LAUNCH_LOCAL };

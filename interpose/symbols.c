@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <sys/auxv.h>
 
+#include "base/os.h"
 #include "symbols.h"
 
 /* Versions of symbols, from the lowest; 0 is nobody else's. Flag: not the one to link with today. */
@@ -179,6 +180,7 @@ void *adsm_dlsym_find(void)
 	if (!function)
 		function = (void *)(uintptr_t)no_dlsym;
 	atomic_store_explicit(&adsm_dlsym_real, function, memory_order_relaxed);
+	adsm_os_dlsym = (__typeof__(&dlsym))(uintptr_t)function;
 	return function;
 }
 

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/arena.h"
 #include "base/log.h"
 #include "options.h"
 
@@ -340,7 +339,7 @@ static void arena_end(struct adsm_cuda_device *device)
 	end_range();
 	/* After a crash the driver may refuse, and take the range away when it ends. */
 	if (!arena.vacant)
-		adsm_arena_leave();
+		device->leave_arena();
 	if (take_back())
 		adsm_warn("%s", adsm_last_error());
 }

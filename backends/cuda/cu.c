@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "run/inside.h"
+#include "base/drivers.h"
 #include "base/log.h"
 #include "options.h"
 #include "base/os.h"
@@ -16,9 +16,6 @@
 #define DRIVER "libcuda.so.1"
 
 struct adsm_cu adsm_cu;
-
-/* dlsym() below the wrappers of a preload, which would hand out wrappers; not there where the core is linked alone. */
-void *adsm_real_dlsym(void *handle, const char *name) __attribute__((weak));
 
 static const struct {
 	const char *name;
@@ -41,7 +38,7 @@ static int find_functions(void *library, struct adsm_cu *ret_found)
 {
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		const char *name = functions[i].name;
-		void *function = adsm_real_dlsym ? adsm_real_dlsym(library, name) : dlsym(library, name);
+		void *function = adsm_os_dlsym(library, name);
 
 		if (!function && functions[i].required)
 			return adsm_fail(-ENODEV, "no CUDA driver: %s has no %s, which is part of CUDA 11",
@@ -92,7 +89,7 @@ static int open_driver(void)
 	}
 	/* From here on for good: it has threads. */
 	adsm_cu = found;
-	adsm_inside_code((const void *)(uintptr_t)adsm_cu.cuInit);
+	adsm_drivers_add((const void *)(uintptr_t)adsm_cu.cuInit);
 	error = adsm_cu.cuInit(0);
 	if (error)
 		return init_failed(error);

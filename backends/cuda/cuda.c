@@ -316,6 +316,7 @@ static int adsm_cuda_open(int index, const struct adsm_backend_config *config, s
 	device->index = index;
 	device->arena_base = config->arena_base;
 	device->arena_size = config->arena_size;
+	device->leave_arena = config->leave_arena;
 	device->alias_base = config->alias_base;
 	adsm_os_signals_block_for_threads(&old);
 	describe(device, index);

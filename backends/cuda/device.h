@@ -77,6 +77,7 @@ struct adsm_cuda_device {
 	char *alias_base;		/* the CPU's side of objects, for pinning */
 	uintptr_t arena_base;
 	size_t arena_size;
+	void (*leave_arena)(void);
 	_Atomic uint64_t memory_used;	/* by the library */
 	_Atomic uint64_t pinned;	/* bytes of the CPU's side that are, or are to be */
 	struct adsm_cuda_pinner pinner;

@@ -76,6 +76,7 @@ int adsm_os_library_dir(char *ret_path, size_t size)
 }
 
 bool adsm_os_has_wrappers;
+void *(*_Atomic adsm_os_dlsym)(void *handle, const char *name) = dlsym;
 
 bool adsm_os_is_bypassed(void)
 {

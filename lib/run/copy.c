@@ -228,7 +228,7 @@ static uintptr_t enter_for(const void *where)
 {
 	uintptr_t outer = adsm_inside.frame;
 
-	if (adsm_inside_has(where))
+	if (adsm_drivers_have(where))
 		adsm_inside.frame = (uintptr_t)__builtin_frame_address(0);
 	return outer;
 }
@@ -240,7 +240,7 @@ void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(voi
 	struct adsm_cause before;
 
 	/* No block is smaller: what covers none is libc's. And nothing may wait for a driver that waits for this. */
-	if (size < ADSM_PAGE_SIZE || adsm_inside_has(where)) {
+	if (size < ADSM_PAGE_SIZE || adsm_drivers_have(where)) {
 		uintptr_t outer = enter_for(where);
 
 		begin_cause(&before, ADSM_WHY_COPY, where);
@@ -259,7 +259,7 @@ void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, in
 	int saved_errno = errno;
 	struct adsm_cause before;
 
-	if (size < ADSM_PAGE_SIZE || adsm_inside_has(where)) {
+	if (size < ADSM_PAGE_SIZE || adsm_drivers_have(where)) {
 		uintptr_t outer = enter_for(where);
 
 		begin_cause(&before, ADSM_WHY_FILL, where);

@@ -10,15 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/drivers.h"
+
 #define ADSM_INSIDE_NS ((uint64_t)2000000000)	/* so long it waits at most */
 
 struct adsm_fault;
 struct adsm_home;
 
-/* What has this function is a driver: before there is shared memory that it may touch. */
-void adsm_inside_code(const void *function);
-/* Is this in a driver's code? Any thread, fault handlers included. */
-bool adsm_inside_has(const void *address);
 /* Does a driver's code touch this, itself or by a function of libc's? No signal comes in between. */
 bool adsm_inside_faults(const struct adsm_fault *fault);
 

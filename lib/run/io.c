@@ -238,7 +238,7 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 	io->serial = atomic_fetch_add(&last_serial, 1) + 1;
 	begin_cause(io->where);
 	/* A driver's call is the system's as it is: where a page is closed, that refuses it. */
-	inside = adsm_inside_has(io->where);
+	inside = adsm_drivers_have(io->where);
 	for (int i = 0; i < n && inside; i++)
 		append(io, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n));
 	for (int i = 0; i < n && !inside && !error; i++)

@@ -45,6 +45,7 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 		.arena_size = adsm_arena.size,
 		.alias_base = adsm_arena.alias,
 		.keep = adsm_core_options.keep,
+		.leave_arena = adsm_arena_leave,
 	};
 	struct adsm_home *home = &adsm_homes[adsm_n_homes];
 	struct adsm_device *device;

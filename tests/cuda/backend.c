@@ -31,6 +31,10 @@ static struct adsm_backend_config arena;
 static const struct adsm_backend *backend;
 static struct adsm_device *device;
 
+static void leave_arena(void)
+{
+}
+
 static void make_arena(void)
 {
 	void *p;
@@ -39,6 +43,7 @@ static void make_arena(void)
 	CHECK(!adsm_os_reserve(0x7e8000000000, ARENA_SIZE, &p) || !adsm_os_reserve(0x110000000000, ARENA_SIZE, &p));
 	arena.arena_base = (uintptr_t)p;
 	arena.arena_size = ARENA_SIZE;
+	arena.leave_arena = leave_arena;
 	CHECK(!adsm_os_map(NULL, ARENA_SIZE, arena.arena_fd, 0, ADSM_PROT_RW, &arena.alias_base));
 }
 
