@@ -28,6 +28,26 @@ static int no_such_backend(const char *name)
 	return adsm_fail(-EINVAL, "there is no backend '%s'; there are: %s", name, names);
 }
 
+static bool has_empty(const void *slots, size_t size)
+{
+	void *const empty = NULL;
+
+	for (size_t i = 0; i < size; i += sizeof(empty))
+		if (!memcmp((const char *)slots + i, &empty, sizeof(empty)))
+			return true;
+	return false;
+}
+
+const char *adsm_backend_broken(const struct adsm_backend *backend)
+{
+	if (backend->version != ADSM_BACKEND_VERSION)
+		return "it is of another version of the contract";
+	if (has_empty(&backend->name, sizeof(*backend) - offsetof(struct adsm_backend, name)) ||
+	    has_empty(backend->driver, sizeof(*backend->driver)))
+		return "it has an empty slot";
+	return NULL;
+}
+
 const struct adsm_backend *adsm_backend_named(const char *name)
 {
 	for (size_t i = 0; i < N_BACKENDS; i++)
@@ -58,6 +78,9 @@ int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend,
 			adsm_fail(-ENODEV, "the backend '%s' has no device here", name);
 		return -ENODEV;
 	}
+	if (adsm_backend_broken(found))
+		return adsm_fail(-EINVAL, "the backend '%s' cannot be used: %s", found->name,
+				 adsm_backend_broken(found));
 	if (adsm_backend_options.wrap && *adsm_backend_options.wrap) {
 		ret = adsm_wrap(found, adsm_backend_options.wrap, &found);
 		if (ret)

@@ -3,10 +3,10 @@
  * backend.h - the contract between the library and an accelerator.
  *
  * A backend knows bytes, kernels and events; never objects, blocks or coherence. It is one struct of
- * functions with no NULL slots: what a backend cannot do returns -ENOTSUP. All functions return 0 or a
- * negative errno unless said otherwise, set their ret_ outputs only on success, log a foreign error code
- * once, and may be called by any thread at once. A failed operation has changed nothing and may be
- * repeated.
+ * functions, with another for programs that use its driver, too. No slot is NULL: what a backend cannot do
+ * returns -ENOTSUP with adsm_fail(), as stubs.h does. All functions return 0 or a negative errno unless said
+ * otherwise, set their ret_ outputs only on success, log a foreign error code once, and may be called by any
+ * thread at once. A failed operation has changed nothing and may be repeated.
  *
  * Queues. Operations on one queue run in the order they were given; queues are not ordered among each
  * other: the library waits where it needs an order. An event is a value: a queue and a sequence number
@@ -25,9 +25,9 @@
 
 #include "base/module.h"
 
-#define ADSM_BACKEND_VERSION 6
+#define ADSM_BACKEND_VERSION 7
 
-/* What the library assumes of devices: these are all, of the one backend that the process has ("auto" picks once). */
+/* What else is assumed of devices: docs/architecture.md. */
 #define ADSM_MAX_DEVICES 8
 
 enum { ADSM_QUEUE_COMPUTE, ADSM_QUEUE_TO_DEVICE, ADSM_QUEUE_TO_HOST, ADSM_N_QUEUES };
@@ -46,6 +46,7 @@ struct adsm_device_caps {
 	bool unified;		/* device memory is the arena's file itself: copies may be left out */
 	bool survives;		/* device memory stays readable after the device was lost */
 	bool keeps;		/* alloc() and free() take long: freed memory is kept for new objects */
+	bool cuda_code;		/* module_load() takes code of CUDA devices, which others may not survive */
 	bool ends_at_exit;	/* the driver ends in exit(), before handlers that were registered before it started */
 	char memory[16];	/* how memory is kept, in one word, for people */
 	uint64_t memory_size;	/* bytes */
@@ -126,20 +127,43 @@ struct adsm_launch {
 	} expected;
 };
 
-struct adsm_backend {
-	uint32_t version;		/* ADSM_BACKEND_VERSION */
-	const char *name;
-	/* How many devices there are: 0 or more; a negative errno with adsm_fail() where the backend cannot run. */
-	int (*probe)(void);
-	int (*open)(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device);
-	/* What still runs is ended, or waited for where it cannot be. */
-	void (*close)(struct adsm_device *device);
+/* What only programs ask for that use the device's driver, too. */
+struct adsm_driver_ops {
 	/*
 	 * The driver is about to end, or the program to end the context that the device is in: the device is lost, for
 	 * the reason @why (which stays), and no thread begins a call of the driver any more. @wait: what is under way
 	 * ends before, and the device's queues and their threads are gone when this returns.
 	 */
 	void (*end)(struct adsm_device *device, const char *why, bool wait);
+
+	int (*native)(struct adsm_device *device, struct adsm_native *ret_native);
+	int (*native_memory)(struct adsm_memory *memory, void **ret_handle);
+	/* A code of one kernel, which the program made (and the code retains); NULL: one that does nothing. */
+	int (*kernel_adopt)(struct adsm_device *device, void *kernel, struct adsm_code **ret_code);
+	/* From the next probe on: the program's context, and its device there as the only one; NULL: none. While a
+	 * device is open a backend may take further ones: they follow those there are, and probe() counts them. */
+	int (*use_context)(void *context, void *device);
+	/* Memory that the program allocated with the driver: free() leaves it alone. Its pages are the driver's, so
+	 * the address is what the CPU's view takes. */
+	int (*memory_adopt)(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
+			    struct adsm_memory **ret_memory);
+	/* Queues of the program's own. follow: what it enqueues there from now on runs after the launches that the
+	 * library made. join: an event on ADSM_QUEUE_COMPUTE, complete when all that these queues have now is; -EAGAIN
+	 * where one of them is in no state to tell. */
+	int (*queue_follow)(struct adsm_device *device, void *queue);
+	int (*queue_join)(struct adsm_device *device, void *const *queues, size_t n,
+			  struct adsm_device_event *ret_event);
+};
+
+struct adsm_backend {
+	uint32_t version;		/* ADSM_BACKEND_VERSION */
+	const char *name;
+	const struct adsm_driver_ops *driver;	/* never NULL: adsm_no_driver */
+	/* How many devices there are: 0 or more; a negative errno with adsm_fail() where the backend cannot run. */
+	int (*probe)(void);
+	int (*open)(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device);
+	/* What still runs is ended, or waited for where it cannot be. */
+	void (*close)(struct adsm_device *device);
 
 	/* @wanted: where the object's bytes are in the arena (0: nowhere, or not before its address is known), which
 	 * with caps.given_address is its address for both sides. With caps.dictates_address the CPU's view goes to
@@ -183,25 +207,6 @@ struct adsm_backend {
 
 	/* 0, or -ENODEV once the device is lost. */
 	int (*status)(struct adsm_device *device);
-
-	/* Programs that use the driver too; -ENOTSUP with adsm_fail() where there is none. */
-	int (*native)(struct adsm_device *device, struct adsm_native *ret_native);
-	int (*native_memory)(struct adsm_memory *memory, void **ret_handle);
-	/* A code of one kernel, which the program made (and the code retains); NULL: one that does nothing. */
-	int (*kernel_adopt)(struct adsm_device *device, void *kernel, struct adsm_code **ret_code);
-	/* From the next probe on: the program's context, and its device there as the only one; NULL: none. While a
-	 * device is open a backend may take further ones: they follow those there are, and probe() counts them. */
-	int (*use_context)(void *context, void *device);
-	/* Memory that the program allocated with the driver: free() leaves it alone. Its pages are the driver's, so
-	 * the address is what the CPU's view takes. */
-	int (*memory_adopt)(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
-			    struct adsm_memory **ret_memory);
-	/* Queues of the program's own. follow: what it enqueues there from now on runs after the launches that the
-	 * library made. join: an event on ADSM_QUEUE_COMPUTE, complete when all that these queues have now is; -EAGAIN
-	 * where one of them is in no state to tell. */
-	int (*queue_follow)(struct adsm_device *device, void *queue);
-	int (*queue_join)(struct adsm_device *device, void *const *queues, size_t n,
-			  struct adsm_device_event *ret_event);
 };
 
 struct adsm_backend_options {
@@ -211,11 +216,14 @@ struct adsm_backend_options {
 
 extern struct adsm_backend_options adsm_backend_options;
 
+/* How a backend breaks the contract, as far as that can be seen; NULL: it does not. */
+const char *adsm_backend_broken(const struct adsm_backend *backend);
+
 /* A backend by its name, unwrapped; NULL where this library has none of that name. */
 const struct adsm_backend *adsm_backend_named(const char *name);
 
 /* The backend for a name ("auto" tries them in order), wrapped where adsm_backend_options.wrap says so, and the
- * number of its devices; -ENODEV with adsm_fail(). */
+ * number of its devices; -ENODEV, or -EINVAL, with adsm_fail(). */
 int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend, int *ret_n_devices);
 
 #endif

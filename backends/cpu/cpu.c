@@ -12,6 +12,7 @@
 #include "module.h"
 #include "options.h"
 #include "process.h"
+#include "stubs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -102,72 +103,13 @@ static void cpu_close(struct adsm_device *base)
 	destroy(device);
 }
 
-static int cpu_module_names(struct adsm_code *code, char **ret_names)
-{
-	return adsm_fail(-ENOTSUP, "a cpu device knows no kernels but those of modules that adsmcc writes");
-}
-
-static int cpu_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max)
-{
-	return cpu_module_names(entry->code, NULL);
-}
-
-/* ---- no driver underneath */
-
-static int no_driver(void)
-{
-	return adsm_fail(-ENOTSUP, "the backend 'cpu' has no driver to share");
-}
-
-static int cpu_native(struct adsm_device *device, struct adsm_native *ret_native)
-{
-	return no_driver();
-}
-
-static int cpu_native_memory(struct adsm_memory *memory, void **ret_handle)
-{
-	return no_driver();
-}
-
-static int cpu_kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_code **ret_code)
-{
-	return no_driver();
-}
-
-static int cpu_use_context(void *context, void *device)
-{
-	return no_driver();
-}
-
-static int cpu_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
-				 struct adsm_memory **ret_memory)
-{
-	return adsm_fail(-ENOTSUP, "%s does not take memory that the program allocated", device->name);
-}
-
-static int cpu_queue_follow(struct adsm_device *device, void *queue)
-{
-	return -ENOTSUP;
-}
-
-static int cpu_queue_join(struct adsm_device *device, void *const *queues, size_t n,
-			  struct adsm_device_event *ret_event)
-{
-	return -ENOTSUP;
-}
-
-/* Its driver is this library. */
-static void cpu_end(struct adsm_device *base, const char *why, bool wait)
-{
-}
-
 const struct adsm_backend adsm_backend_cpu = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "cpu",
+	.driver = &adsm_no_driver,
 	.probe = cpu_probe,
 	.open = cpu_open,
 	.close = cpu_close,
-	.end = cpu_end,
 	.alloc = adsm_cpu_alloc,
 	.free = adsm_cpu_free,
 	.memory_free = adsm_cpu_memory_free,
@@ -178,18 +120,11 @@ const struct adsm_backend adsm_backend_cpu = {
 	.module_load = adsm_cpu_module_load,
 	.module_unload = adsm_cpu_module_unload,
 	.kernel_get = adsm_cpu_kernel_get,
-	.module_names = cpu_module_names,
-	.kernel_params = cpu_kernel_params,
+	.module_names = adsm_no_module_names,
+	.kernel_params = adsm_no_kernel_params,
 	.launch = adsm_cpu_launch,
 	.event_query = adsm_cpu_event_query,
 	.event_wait = adsm_cpu_event_wait,
 	.event_elapsed = adsm_cpu_event_elapsed,
 	.status = adsm_cpu_status,
-	.native = cpu_native,
-	.native_memory = cpu_native_memory,
-	.kernel_adopt = cpu_kernel_adopt,
-	.use_context = cpu_use_context,
-	.memory_adopt = cpu_memory_adopt,
-	.queue_follow = cpu_queue_follow,
-	.queue_join = cpu_queue_join,
 };

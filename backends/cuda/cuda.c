@@ -182,6 +182,7 @@ static void describe(struct adsm_cuda_device *device, int index)
 	device->base.caps = (struct adsm_device_caps){
 		.has_address = true,
 		.keeps = true,
+		.cuda_code = true,
 		.ends_at_exit = true,
 		.memory_size = memory,
 		.compute_units = (unsigned)attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1),
@@ -355,13 +356,24 @@ static int adsm_cuda_native(struct adsm_device *base, struct adsm_native *ret_na
 	return 0;
 }
 
+static const struct adsm_driver_ops driver = {
+	.end = adsm_cuda_end,
+	.native = adsm_cuda_native,
+	.native_memory = adsm_cuda_native_memory,
+	.kernel_adopt = adsm_cuda_kernel_adopt,
+	.use_context = adsm_cuda_use_context,
+	.memory_adopt = adsm_cuda_memory_adopt,
+	.queue_follow = adsm_cuda_queue_follow,
+	.queue_join = adsm_cuda_queue_join,
+};
+
 const struct adsm_backend adsm_backend_cuda = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "cuda",
+	.driver = &driver,
 	.probe = adsm_cuda_probe,
 	.open = adsm_cuda_open,
 	.close = adsm_cuda_close,
-	.end = adsm_cuda_end,
 	.alloc = adsm_cuda_alloc,
 	.free = adsm_cuda_free,
 	.memory_free = adsm_cuda_memory_free,
@@ -379,11 +391,4 @@ const struct adsm_backend adsm_backend_cuda = {
 	.event_wait = adsm_cuda_event_wait,
 	.event_elapsed = adsm_cuda_event_elapsed,
 	.status = adsm_cuda_status,
-	.native = adsm_cuda_native,
-	.native_memory = adsm_cuda_native_memory,
-	.kernel_adopt = adsm_cuda_kernel_adopt,
-	.use_context = adsm_cuda_use_context,
-	.memory_adopt = adsm_cuda_memory_adopt,
-	.queue_follow = adsm_cuda_queue_follow,
-	.queue_join = adsm_cuda_queue_join,
 };

@@ -13,6 +13,7 @@
 #include "options.h"
 #include "program.h"
 #include "queue.h"
+#include "stubs.h"
 #include "ways.h"
 
 #define MAX_DEVICES 16			/* seen at once */
@@ -226,23 +227,6 @@ static int adsm_cl_use_context(void *context, void *device)
 	return ret;
 }
 
-static int adsm_cl_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
-				 struct adsm_memory **ret_memory)
-{
-	return adsm_fail(-ENOTSUP, "%s does not take memory that the program allocated", device->name);
-}
-
-static int adsm_cl_queue_follow(struct adsm_device *device, void *queue)
-{
-	return -ENOTSUP;
-}
-
-static int adsm_cl_queue_join(struct adsm_device *device, void *const *queues, size_t n,
-			      struct adsm_device_event *ret_event)
-{
-	return -ENOTSUP;
-}
-
 /* ---- open and close */
 
 /* What a device can do; -ENOTSUP where it cannot do what is needed. */
@@ -374,18 +358,24 @@ static int adsm_cl_native(struct adsm_device *base, struct adsm_native *ret_nati
 	return 0;
 }
 
-/* Contexts are counted by the driver: the library's share in one ends with the device. */
-static void adsm_cl_end(struct adsm_device *base, const char *why, bool wait)
-{
-}
+static const struct adsm_driver_ops driver = {
+	.end = adsm_no_end,	/* contexts are counted: the library's share in one ends with the device */
+	.native = adsm_cl_native,
+	.native_memory = adsm_cl_native_memory,
+	.kernel_adopt = adsm_cl_kernel_adopt,
+	.use_context = adsm_cl_use_context,
+	.memory_adopt = adsm_no_memory_adopt,
+	.queue_follow = adsm_no_queue_follow,
+	.queue_join = adsm_no_queue_join,
+};
 
 const struct adsm_backend adsm_backend_opencl = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "opencl",
+	.driver = &driver,
 	.probe = adsm_cl_probe,
 	.open = adsm_cl_open_device,
 	.close = adsm_cl_close,
-	.end = adsm_cl_end,
 	.alloc = adsm_cl_alloc,
 	.free = adsm_cl_free,
 	.memory_free = adsm_cl_memory_free,
@@ -403,11 +393,4 @@ const struct adsm_backend adsm_backend_opencl = {
 	.event_wait = adsm_cl_event_wait,
 	.event_elapsed = adsm_cl_event_elapsed,
 	.status = adsm_cl_status,
-	.native = adsm_cl_native,
-	.native_memory = adsm_cl_native_memory,
-	.kernel_adopt = adsm_cl_kernel_adopt,
-	.use_context = adsm_cl_use_context,
-	.memory_adopt = adsm_cl_memory_adopt,
-	.queue_follow = adsm_cl_queue_follow,
-	.queue_join = adsm_cl_queue_join,
 };

@@ -99,7 +99,7 @@ static void wrap_close(struct adsm_device *device)
 static void wrap_end(struct adsm_device *device, const char *why, bool wait)
 {
 	trace("end(%s, '%s', %d)", device->name, why, wait);
-	inner->end(inside(device), why, wait);
+	inner->driver->end(inside(device), why, wait);
 	atomic_store(&device->lost, atomic_load(&inside(device)->lost));
 }
 
@@ -226,7 +226,7 @@ static int wrap_module_load(struct adsm_device *device, const struct adsm_image 
 static int wrap_kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_code **ret_code)
 {
 	struct wrap_code *code = calloc(1, sizeof(*code));
-	int ret = code ? inner->kernel_adopt(inside(device), kernel, &code->inner) : -ENOMEM;
+	int ret = code ? inner->driver->kernel_adopt(inside(device), kernel, &code->inner) : -ENOMEM;
 
 	trace("kernel_adopt(%p) = %d", kernel, ret);
 	return give_code(device, ret, code, ret_code);
@@ -244,24 +244,24 @@ static int wrap_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_p
 
 static int wrap_native(struct adsm_device *device, struct adsm_native *ret_native)
 {
-	return inner->native(inside(device), ret_native);
+	return inner->driver->native(inside(device), ret_native);
 }
 
 static int wrap_native_memory(struct adsm_memory *memory, void **ret_handle)
 {
-	return inner->native_memory(inside_memory(memory), ret_handle);
+	return inner->driver->native_memory(inside_memory(memory), ret_handle);
 }
 
 static int wrap_use_context(void *context, void *device)
 {
-	return inner->use_context(context, device);
+	return inner->driver->use_context(context, device);
 }
 
 static int wrap_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
 			     struct adsm_memory **ret_memory)
 {
 	struct wrap_memory *memory = calloc(1, sizeof(*memory));
-	int ret = memory ? inner->memory_adopt(inside(device), address, size, wanted, &memory->inner) : -ENOMEM;
+	int ret = memory ? inner->driver->memory_adopt(inside(device), address, size, wanted, &memory->inner) : -ENOMEM;
 
 	trace("memory_adopt(%zu at %lx) = %d", size, (unsigned long)address, ret);
 	return give_memory(device, ret, memory, ret_memory);
@@ -269,13 +269,13 @@ static int wrap_memory_adopt(struct adsm_device *device, uint64_t address, size_
 
 static int wrap_queue_follow(struct adsm_device *device, void *queue)
 {
-	return inner->queue_follow(inside(device), queue);
+	return inner->driver->queue_follow(inside(device), queue);
 }
 
 static int wrap_queue_join(struct adsm_device *device, void *const *queues, size_t n,
 			   struct adsm_device_event *ret_event)
 {
-	int ret = inner->queue_join(inside(device), queues, n, ret_event);
+	int ret = inner->driver->queue_join(inside(device), queues, n, ret_event);
 
 	trace("queue_join(%zu queues) = %d", n, ret);
 	trace_event("it", ret, ret_event);
@@ -409,12 +409,23 @@ static int wrap_status(struct adsm_device *device)
 	return inner->status(inside(device));
 }
 
+static const struct adsm_driver_ops driver = {
+	.end = wrap_end,
+	.native = wrap_native,
+	.native_memory = wrap_native_memory,
+	.kernel_adopt = wrap_kernel_adopt,
+	.use_context = wrap_use_context,
+	.memory_adopt = wrap_memory_adopt,
+	.queue_follow = wrap_queue_follow,
+	.queue_join = wrap_queue_join,
+};
+
 static struct adsm_backend wrap = {
 	.version = ADSM_BACKEND_VERSION,
+	.driver = &driver,
 	.probe = wrap_probe,
 	.open = wrap_open,
 	.close = wrap_close,
-	.end = wrap_end,
 	.alloc = wrap_alloc,
 	.free = wrap_free,
 	.memory_free = wrap_memory_free,
@@ -432,13 +443,6 @@ static struct adsm_backend wrap = {
 	.event_wait = wrap_event_wait,
 	.event_elapsed = wrap_event_elapsed,
 	.status = wrap_status,
-	.native = wrap_native,
-	.native_memory = wrap_native_memory,
-	.kernel_adopt = wrap_kernel_adopt,
-	.use_context = wrap_use_context,
-	.memory_adopt = wrap_memory_adopt,
-	.queue_follow = wrap_queue_follow,
-	.queue_join = wrap_queue_join,
 };
 
 int adsm_wrap(const struct adsm_backend *backend, const char *text, const struct adsm_backend **ret_backend)

@@ -40,7 +40,7 @@ int adsmCudaRelease(const adsmArg *uses, size_t n, struct CUstream_st *stream)
 	uint64_t seq;
 	int error = adsm_handles_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
 
-	return error || !n ? error : home->device->backend->queue_follow(home->device, stream);
+	return error || !n ? error : home->device->backend->driver->queue_follow(home->device, stream);
 }
 
 adsmKernel *adsmCudaKernel(int device, struct CUfunc_st *function)

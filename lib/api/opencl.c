@@ -53,7 +53,7 @@ int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", p);
-	error = object->home->device->backend->native_memory(object->memory, &handle);
+	error = object->home->device->backend->driver->native_memory(object->memory, &handle);
 	if (!error) {
 		*ret_buffer = handle;
 		*ret_offset = (uintptr_t)p - object->start;

@@ -47,7 +47,7 @@ struct adsm_home *adsm_home_of(void *context)
 		struct adsm_native native;
 
 		if (!known) {
-			known = !home->device->backend->native(home->device, &native) && native.context ?
+			known = !home->device->backend->driver->native(home->device, &native) && native.context ?
 				native.context : &none;
 			atomic_store_explicit(&home->native_context, known, memory_order_relaxed);
 		}

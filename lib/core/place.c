@@ -265,8 +265,8 @@ static int place_there(struct adsm_object *object, uint64_t adopt, enum adsm_pro
 	if (error)
 		return error;
 	if (adopt)
-		error = backend->memory_adopt(device, adopt, object->span,
-					      has_view ? place_of(object->alias) : 0, &object->memory);
+		error = backend->driver->memory_adopt(device, adopt, object->span,
+						      has_view ? place_of(object->alias) : 0, &object->memory);
 	else
 		error = backend->alloc(device, object->span, object->alias ? place_of(object->alias) : 0,
 				       &object->memory);

@@ -73,7 +73,7 @@ bool adsm_driver_end(struct adsm_home *home, bool always)
 
 	if (!always && (has_own(home) || adsm_modules_alive()))
 		return false;
-	home->device->backend->end(home->device, "the program has ended its context", true);
+	home->device->backend->driver->end(home->device, "the program has ended its context", true);
 	/* What was under way has ended by that. */
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
@@ -128,7 +128,7 @@ size_t adsm_driver_kept(void *device)
 	for (int i = 0; adsm_started() && i < adsm_n_homes; i++) {
 		struct adsm_home *home = &adsm_homes[i];
 
-		if (adsm_kept_size(home) && !home->device->backend->native(home->device, &native) &&
+		if (adsm_kept_size(home) && !home->device->backend->driver->native(home->device, &native) &&
 		    native.device == device)
 			size += adsm_kept_size(home);
 	}
@@ -149,8 +149,8 @@ struct commands {
 static int start_commands(void *arg, struct adsm_device_event *ret_event)
 {
 	struct commands *c = arg;
-	const struct adsm_backend *backend = c->device->backend;
-	int error = ret_event ? backend->queue_follow(c->device, c->queue) : 0;
+	const struct adsm_driver_ops *driver = c->device->backend->driver;
+	int error = ret_event ? driver->queue_follow(c->device, c->queue) : 0;
 
 	if (error)
 		return error;
@@ -159,7 +159,7 @@ static int start_commands(void *arg, struct adsm_device_event *ret_event)
 		return 1;
 	if (!ret_event)
 		return 0;
-	c->error = backend->queue_join(c->device, &c->queue, 1, ret_event);
+	c->error = driver->queue_join(c->device, &c->queue, 1, ret_event);
 	if (c->error)
 		ret_event->seq = 0;
 	return 0;

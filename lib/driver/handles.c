@@ -35,7 +35,7 @@ int adsm_handles_use(const struct adsm_handles_api *api, void *context, void *de
 		return adsm_fail(-ENOTSUP, "%s", api->missing);
 	error = adsm_options_load();	/* which say what driver to open */
 	if (!error)
-		error = backend->use_context(context, device);
+		error = backend->driver->use_context(context, device);
 	return error || !context ? error : adsm_options_set("backend", api->backend);
 }
 
@@ -48,7 +48,7 @@ int adsm_handles_get(const struct adsm_handles_api *api, int device, size_t stru
 	if (struct_size != right_size)
 		return adsm_fail(-EINVAL, "%sHandles: set struct_size to sizeof(%sHandles)", api->prefix, api->prefix);
 	error = adsm_handles_home(api, device, &home);
-	return error ? error : home->device->backend->native(home->device, ret_native);
+	return error ? error : home->device->backend->driver->native(home->device, ret_native);
 }
 
 int adsm_handles_release(const struct adsm_handles_api *api, const adsmArg *uses, size_t n, const void *where,

@@ -78,7 +78,7 @@ static int join(struct adsm_home *home, struct adsm_device_event *ret_event)
 		adsm_os_wait(&gather->n_inside, inside, 0, false);
 	while (n < ADSM_GATHER_MAX && (queue = atomic_load(&gather->queues[n])))
 		queues[n++] = (void *)(queue - 1);
-	return home->device->backend->queue_join(home->device, queues, n, ret_event);
+	return home->device->backend->driver->queue_join(home->device, queues, n, ret_event);
 }
 
 /* Lock held; it is away while the driver works, signals stay blocked. */

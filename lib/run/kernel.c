@@ -135,7 +135,7 @@ static int load_cuda(adsmModule *module, const struct adsm_image *image, struct 
 {
 	struct adsm_image binary = *image;
 
-	if (strcmp(home->device->backend->name, "cuda"))
+	if (!home->device->caps.cuda_code)
 		return adsm_fail(-ENOEXEC, "the image is code of CUDA devices, device %d is one of the backend '%s'",
 				 home->index, home->device->backend->name);
 	binary.kind = ADSM_IMAGE_BINARY;
@@ -166,7 +166,7 @@ int adsm_module_adopt(struct adsm_home *home, void *handle, adsmModule **ret_mod
 	if (!module)
 		return -ENOMEM;
 	module->only = home;
-	error = home->device->backend->kernel_adopt(home->device, handle, &module->codes[home->index]);
+	error = home->device->backend->driver->kernel_adopt(home->device, handle, &module->codes[home->index]);
 	if (!error)
 		error = ask_kernels(module, home);
 	return finish(module, error, ret_module);

@@ -146,7 +146,7 @@ static void at_exit(void)
 		works[i] = (struct work){ home, adsm_os_now_ns() + FETCH_NS };
 		if (!adsm_copier_run_until(home, fetch_home, &works[i], works[i].until))
 			adsm_info("exit(): fetching from device %d takes too long", home->index);
-		home->device->backend->end(home->device, WHY, false);
+		home->device->backend->driver->end(home->device, WHY, false);
 	}
 }
 

@@ -198,7 +198,7 @@ static void forget_context(void)
 {
 	if (!lent.backend)
 		return;
-	lent.backend->use_context(NULL, NULL);
+	lent.backend->driver->use_context(NULL, NULL);
 	adsm_options_set("backend", lent.option);
 	lent.backend = NULL;
 }
@@ -210,7 +210,7 @@ static int start_on(const struct adsm_backend *backend, void *context, void *dev
 
 	error = adsm_options_load();	/* which say where the driver is */
 	if (!error)
-		error = backend->use_context(context, device);
+		error = backend->driver->use_context(context, device);
 	if (error)
 		return error;
 	lent.backend = backend;
@@ -233,7 +233,7 @@ static int add_home(const struct adsm_backend *backend, void *context, void *dev
 		backend = adsm_homes[0].device->backend;
 	if (adsm_n_homes == ADSM_MAX_DEVICES)
 		return adsm_fail(-ENODEV, "there are %d devices already", ADSM_MAX_DEVICES);
-	error = backend->use_context(context, device);
+	error = backend->driver->use_context(context, device);
 	n = error ? error : backend->probe();
 	if (n <= 0)
 		return n ? n : -ENODEV;

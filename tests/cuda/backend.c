@@ -369,7 +369,7 @@ static void test_streams(void)
 	CUstream s;
 
 	open_device();
-	CHECK(!backend->native(device, &native) && native.context && native.queues[ADSM_QUEUE_COMPUTE]);
+	CHECK(!backend->driver->native(device, &native) && native.context && native.queues[ADSM_QUEUE_COMPUTE]);
 	code = load("spin", &spin);
 	arg.memory = memory = take(0, 4 * KIB);
 	fill(memory, 0);
@@ -378,7 +378,7 @@ static void test_streams(void)
 	CHECK(!adsm_cu.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	for (int i = 0; i < N_LAUNCHES; i++)
 		CHECK(!launch(spin, "spin", &arg, 1, &events[i]));
-	CHECK(!backend->queue_follow(device, s));
+	CHECK(!backend->driver->queue_follow(device, s));
 	CHECK(!adsm_cu.cuMemsetD8Async(memory->address + 1024, 7, 4, s));
 	/* Copies that return when they are done do not wait for launches. */
 	do
@@ -396,7 +396,7 @@ static void test_streams(void)
 	}
 	for (int i = 0; i < 300; i++) {
 		CHECK(!adsm_cu.cuMemsetD8Async(memory->address + 1024, (unsigned char)i, 4, s));
-		CHECK(!backend->queue_join(device, (void *[]){ i % 2 ? s : NULL, s }, 1 + i % 2, &event));
+		CHECK(!backend->driver->queue_join(device, (void *[]){ i % 2 ? s : NULL, s }, 1 + i % 2, &event));
 		CHECK(event.queue == ADSM_QUEUE_COMPUTE);
 	}
 	CHECK(!backend->event_wait(device, event, &status) && !status);
@@ -439,8 +439,8 @@ static void test_loss(void)
 	CHECK(backend->to_host(&index, memory, 0, 4, NULL) == -ENODEV);
 	CHECK(backend->to_host(&index, memory, 0, 4, &none) == -ENODEV);
 	CHECK(backend->alloc(device, 4 * KIB, arena.arena_base, &more) == -ENODEV);
-	CHECK(backend->queue_join(device, (void *[]){ NULL }, 1, &none) == -ENODEV);
-	CHECK(backend->queue_follow(device, NULL) == -ENODEV);
+	CHECK(backend->driver->queue_join(device, (void *[]){ NULL }, 1, &none) == -ENODEV);
+	CHECK(backend->driver->queue_follow(device, NULL) == -ENODEV);
 	backend->free(memory);
 	backend->module_unload(code);
 	close_device();
@@ -467,15 +467,15 @@ static void test_contexts(void)
 	*(void **)&destroy = dlsym(driver, "cuCtxDestroy_v2");
 	for (int i = 0; i < 3; i++)
 		CHECK(!create(&contexts[i], 0, 0));
-	CHECK(backend->use_context(contexts[0], (void *)7) == -EINVAL);
-	CHECK(!backend->use_context(contexts[0], NULL) && backend->probe() == 1);
+	CHECK(backend->driver->use_context(contexts[0], (void *)7) == -EINVAL);
+	CHECK(!backend->driver->use_context(contexts[0], NULL) && backend->probe() == 1);
 	CHECK(!backend->open(0, &arena, &first));
-	CHECK(!backend->native(first, &native) && native.context == contexts[0]);
+	CHECK(!backend->driver->native(first, &native) && native.context == contexts[0]);
 	/* One that is not opened makes place for the next. */
-	CHECK(!backend->use_context(contexts[1], NULL) && backend->probe() == 2);
-	CHECK(!backend->use_context(contexts[2], NULL) && backend->probe() == 2);
+	CHECK(!backend->driver->use_context(contexts[1], NULL) && backend->probe() == 2);
+	CHECK(!backend->driver->use_context(contexts[2], NULL) && backend->probe() == 2);
 	CHECK(!backend->open(1, &arena, &second));
-	CHECK(!backend->native(second, &native) && native.context == contexts[2]);
+	CHECK(!backend->driver->native(second, &native) && native.context == contexts[2]);
 	mine = take_on(first, 0, 4 * KIB);
 	theirs = take_on(second, 4 * KIB, 4 * KIB);
 	fill(mine, 1);
@@ -490,12 +490,12 @@ static void test_contexts(void)
 	backend->close(second);
 	check_value(mine, 1);
 	backend->free(mine);
-	CHECK(!backend->use_context(NULL, NULL));
+	CHECK(!backend->driver->use_context(NULL, NULL));
 	/* Nobody has noticed when it is closed. */
 	CHECK(!destroy(contexts[0]));
 	backend->close(first);
 	open_device();
-	CHECK(!backend->native(device, &native) && native.context != contexts[0]);
+	CHECK(!backend->driver->native(device, &native) && native.context != contexts[0]);
 	close_device();
 	adsm_os_signals_restore(&old);
 }

@@ -32,6 +32,7 @@ struct job {			/* of one call: bytes of an object that its commands write */
 
 static const struct adsm_backend *inner;
 static struct adsm_backend driver;
+static struct adsm_driver_ops shared;
 static struct job jobs[ADSM_MAX_DEVICES][JOBS];
 static _Atomic uint64_t n_jobs[ADSM_MAX_DEVICES], n_done[ADSM_MAX_DEVICES];
 static pthread_mutex_t job_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -160,15 +161,17 @@ static inline void start(const char *protocol)
 	CHECK(!adsm_driver_active());
 	inner = adsm_homes[0].device->backend;
 	driver = *inner;
+	driver.driver = &shared;
 	driver.alloc = driver_alloc;
 	driver.free = driver_free;
-	driver.memory_adopt = driver_adopt;
 	driver.event_query = driver_query;
 	driver.event_wait = driver_wait;
 	driver.event_elapsed = driver_elapsed;
-	driver.native = driver_native;
-	driver.queue_follow = driver_follow;
-	driver.queue_join = driver_join;
+	shared = *inner->driver;
+	shared.memory_adopt = driver_adopt;
+	shared.native = driver_native;
+	shared.queue_follow = driver_follow;
+	shared.queue_join = driver_join;
 	for (int i = 0; i < 2; i++)
 		adsm_homes[i].device->backend = &driver;
 	home = &adsm_homes[0];

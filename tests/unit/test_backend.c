@@ -5,6 +5,7 @@
  */
 #include "backend.h"
 #include "list.h"
+#include "stubs.h"
 #include "base/log.h"
 #include "cpu/options.h"
 #include "opencl/options.h"
@@ -203,6 +204,60 @@ static void set_word(struct adsm_memory *memory, size_t offset, unsigned value)
 }
 
 /* ---- */
+
+static void test_slots(void)
+{
+	static const struct adsm_backend *const all[] = { ADSM_BACKENDS };
+	struct adsm_driver_ops driver = adsm_no_driver;
+	struct adsm_backend other = adsm_backend_cpu;
+	const struct adsm_backend *wrapped;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		CHECK(!adsm_backend_broken(all[i]) && adsm_backend_named(all[i]->name) == all[i]);
+	CHECK(!adsm_wrap(&adsm_backend_cpu, "once", &wrapped) && !adsm_backend_broken(wrapped));
+	other.driver = &driver;
+	CHECK(!adsm_backend_broken(&other));
+	driver.queue_join = NULL;
+	CHECK(strstr(adsm_backend_broken(&other), "slot"));
+	other = adsm_backend_cpu;
+	other.status = NULL;
+	CHECK(strstr(adsm_backend_broken(&other), "slot"));
+	other.version++;
+	CHECK(strstr(adsm_backend_broken(&other), "version"));
+}
+
+/* What a device has not says so, wrapped or not. */
+static void test_stubs(const char *plan)
+{
+	const struct adsm_driver_ops *driver;
+	struct adsm_device_event event;
+	struct adsm_native native;
+	struct adsm_memory *memory, *adopted;
+	struct adsm_code *code, *kernel;
+	struct adsm_param param;
+	void *handle;
+	char *names;
+
+	open_device(plan);
+	driver = backend->driver;
+	memory = take(0, ADSM_PAGE_SIZE);
+	code = load("launch");
+	CHECK(driver->native(device, &native) == -ENOTSUP && strstr(adsm_last_error(), "'cpu' has no driver"));
+	CHECK(driver->native_memory(memory, &handle) == -ENOTSUP && strstr(adsm_last_error(), "'cpu' has no driver"));
+	CHECK(driver->kernel_adopt(device, NULL, &kernel) == -ENOTSUP && strstr(adsm_last_error(), "'cpu' has"));
+	CHECK(driver->use_context(NULL, NULL) == -ENOTSUP && strstr(adsm_last_error(), "no driver"));
+	CHECK(driver->memory_adopt(device, 0, ADSM_PAGE_SIZE, 0, &adopted) == -ENOTSUP);
+	CHECK(strstr(adsm_last_error(), "cpu 0 does not take memory"));
+	CHECK(driver->queue_follow(device, NULL) == -ENOTSUP && strstr(adsm_last_error(), "queues"));
+	CHECK(driver->queue_join(device, &handle, 1, &event) == -ENOTSUP && strstr(adsm_last_error(), "queues"));
+	driver->end(device, "the end", false);
+	CHECK(!device->lost && !backend->status(device));
+	CHECK(backend->module_names(code, &names) == -ENOTSUP && strstr(adsm_last_error(), "adsmcc"));
+	CHECK(backend->kernel_params(get(code, "twice"), &param, 1) == -ENOTSUP);
+	backend->module_unload(code);
+	backend->free(memory);
+	close_device();
+}
 
 static void test_find(void)
 {
@@ -821,6 +876,7 @@ int main(void)
 	};
 	make_arena();
 	before = n_fds();
+	test_slots();
 	test_find();
 	CHECK(n_fds() == before);
 	test_memory();
@@ -834,6 +890,8 @@ int main(void)
 	test_unified();
 	test_link();
 	CHECK(n_fds() == before);
+	test_stubs("");
+	test_stubs("once");
 	test_wrap();
 	CHECK(n_fds() == before);
 	return 0;

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* stubs.c - slots for what a backend does not have. */
+#include "stubs.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+
+static int no_driver(const struct adsm_device *device)
+{
+	return adsm_fail(-ENOTSUP, "the backend '%s' has no driver to share", device->backend->name);
+}
+
+static int native(struct adsm_device *device, struct adsm_native *ret_native)
+{
+	return no_driver(device);
+}
+
+static int native_memory(struct adsm_memory *memory, void **ret_handle)
+{
+	return no_driver(memory->device);
+}
+
+static int kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_code **ret_code)
+{
+	return no_driver(device);
+}
+
+static int use_context(void *context, void *device)
+{
+	return adsm_fail(-ENOTSUP, "the backend has no driver to share");
+}
+
+void adsm_no_end(struct adsm_device *device, const char *why, bool wait)
+{
+}
+
+int adsm_no_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
+			 struct adsm_memory **ret_memory)
+{
+	return adsm_fail(-ENOTSUP, "%s does not take memory that the program allocated", device->name);
+}
+
+int adsm_no_queue_follow(struct adsm_device *device, void *queue)
+{
+	return adsm_fail(-ENOTSUP, "%s does not know the program's own queues", device->name);
+}
+
+int adsm_no_queue_join(struct adsm_device *device, void *const *queues, size_t n, struct adsm_device_event *ret_event)
+{
+	return adsm_no_queue_follow(device, NULL);
+}
+
+int adsm_no_module_names(struct adsm_code *code, char **ret_names)
+{
+	return adsm_fail(-ENOTSUP, "%s knows no kernels but those of modules that adsmcc writes", code->device->name);
+}
+
+int adsm_no_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max)
+{
+	return adsm_no_module_names(entry->code, NULL);
+}
+
+const struct adsm_driver_ops adsm_no_driver = {
+	.end = adsm_no_end,
+	.native = native,
+	.native_memory = native_memory,
+	.kernel_adopt = kernel_adopt,
+	.use_context = use_context,
+	.memory_adopt = adsm_no_memory_adopt,
+	.queue_follow = adsm_no_queue_follow,
+	.queue_join = adsm_no_queue_join,
+};

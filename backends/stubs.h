@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* stubs.h - slots for what a backend does not have: they fail with -ENOTSUP and a sentence. */
+#ifndef ADSM_STUBS_H
+#define ADSM_STUBS_H
+
+#include "backend.h"
+
+/* There is no driver, or programs cannot share it. */
+extern const struct adsm_driver_ops adsm_no_driver;
+
+/* There is one whose end nobody needs to know, which lends memory or queues only. */
+void adsm_no_end(struct adsm_device *device, const char *why, bool wait);
+int adsm_no_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
+			 struct adsm_memory **ret_memory);
+int adsm_no_queue_follow(struct adsm_device *device, void *queue);
+int adsm_no_queue_join(struct adsm_device *device, void *const *queues, size_t n, struct adsm_device_event *ret_event);
+
+/* The device loads only modules of adsmcc's, which describe themselves. */
+int adsm_no_module_names(struct adsm_code *code, char **ret_names);
+int adsm_no_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
+
+#endif
