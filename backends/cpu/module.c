@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct cpu_code {
+	struct adsm_code base;
+	uint32_t index;
+	struct adsm_cpu_entry *entries;	/* under request_lock */
+};
+
 int adsm_cpu_module_load(struct adsm_device *base, const struct adsm_image *image,
 			   struct adsm_code **ret_code)
 {
@@ -16,7 +22,7 @@ int adsm_cpu_module_load(struct adsm_device *base, const struct adsm_image *imag
 	size_t pages = (image->size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	struct adsm_cpu_request request = { .op = ADSM_CPU_LOAD };
 	struct adsm_cpu_reply reply;
-	struct adsm_cpu_code *code;
+	struct cpu_code *code;
 	struct adsm_fd *file;
 	void *copy;
 	int fd, ret;
@@ -60,7 +66,7 @@ free_code:
 
 void adsm_cpu_module_unload(struct adsm_code *base)
 {
-	struct adsm_cpu_code *code = (struct adsm_cpu_code *)base;
+	struct cpu_code *code = (struct cpu_code *)base;
 	struct adsm_cpu_request request = { .op = ADSM_CPU_UNLOAD };
 	struct adsm_cpu_device *device;
 	struct adsm_cpu_reply reply;
@@ -84,7 +90,7 @@ void adsm_cpu_module_unload(struct adsm_code *base)
 
 int adsm_cpu_kernel_get(struct adsm_code *base, const char *name, struct adsm_entry **ret_entry)
 {
-	struct adsm_cpu_code *code = (struct adsm_cpu_code *)base;
+	struct cpu_code *code = (struct cpu_code *)base;
 	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base->device;
 	struct adsm_cpu_request request = { .op = ADSM_CPU_KERNEL, .index = code->index };
 	struct adsm_cpu_reply reply = { 0 };

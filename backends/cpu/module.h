@@ -12,12 +12,6 @@ struct adsm_cpu_entry {
 	char name[ADSM_CPU_NAME];
 };
 
-struct adsm_cpu_code {
-	struct adsm_code base;
-	uint32_t index;
-	struct adsm_cpu_entry *entries;	/* under request_lock */
-};
-
 int adsm_cpu_module_load(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code);
 void adsm_cpu_module_unload(struct adsm_code *code);
 int adsm_cpu_kernel_get(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry);

@@ -19,26 +19,9 @@ static const char *const op_names[N_OPS] = {
 	"alloc", "to_device", "to_host", "copy", "fill", "launch", "wait", "query", "module_load",
 };
 
-static bool parse_number(const char *text, uint64_t *ret_value, const char **ret_end)
-{
-	uint64_t value = 0;
-	const char *p = text;
-
-	for (; *p >= '0' && *p <= '9'; p++) {
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
-			return false;
-	}
-	*ret_value = value;
-	*ret_end = p;
-	return p != text;
-}
-
 static bool parse_count(const char *text, uint64_t *ret_value)
 {
-	const char *end;
-
-	return parse_number(text, ret_value, &end) && !*end;
+	return !adsm_scan_digits(&text, 10, ret_value) && !*text;
 }
 
 static bool parse_time(const char *text, uint64_t *ret_ns)
@@ -47,12 +30,11 @@ static bool parse_time(const char *text, uint64_t *ret_ns)
 		{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
 	};
 	uint64_t value;
-	const char *end;
 
-	if (!parse_number(text, &value, &end))
+	if (adsm_scan_digits(&text, 10, &value))
 		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (!strcmp(end, units[i].name))
+		if (!strcmp(text, units[i].name))
 			return !__builtin_mul_overflow(value, units[i].ns, ret_ns);
 	}
 	return false;
