@@ -13,7 +13,7 @@ static long missing(void)
 	return adsm_refuse(ENOSYS);
 }
 
-/* All from @first on that are not known yet. */
+/* Find all functions from @first on that are not known yet. */
 static void find(struct adsm_real *first, struct adsm_real *end)
 {
 	struct adsm_library library = { 0 };

@@ -4,7 +4,7 @@
  *
  * A wrapper has libc's name and takes its place for the whole process, linked or preloaded. So it must
  * be right before the library has started, in every thread, inside signal handlers and in the child of
- * vfork(); and where no shared memory is concerned it does what libc does, at libc's speed. Results and
+ * vfork(); and where no shared memory is concerned it does as libc, at libc's speed. Results and
  * errno are libc's in every case.
  */
 #ifndef ADSM_REAL_H

@@ -27,7 +27,7 @@ static const void *place(const struct link_map *map, ElfW(Addr) address)
 	return (const void *)(address < map->l_addr ? address + map->l_addr : address);
 }
 
-/* False: it exports nothing, or is the kernel's own, which is not there to be linked with. */
+/* False: the library exports nothing, or is the kernel's own, which is not there to be linked with. */
 static bool look_at(struct adsm_library *l, const struct link_map *map)
 {
 	*l = (struct adsm_library){ .own = l->own, .map = map, .before = l->before, .base = map->l_addr };
@@ -125,7 +125,7 @@ void *adsm_library_find(const struct adsm_library *l, const char *name, bool ver
 		(void *)(l->base + symbol->st_value);
 }
 
-/* Behind this library; then those before it: opened by dlopen(), it lies behind what it uses. The program is none. */
+/* Behind this library; then before it: opened by dlopen(), this lies behind the libraries it uses. Not the program. */
 static const struct link_map *next(struct adsm_library *l)
 {
 	const struct link_map *map = l->map->l_next;
@@ -169,7 +169,7 @@ static void *no_dlsym(void *handle, const char *name)
 	return NULL;
 }
 
-/* libc's; other people's wrappers of it would be asked for what they ask us for. */
+/* libc's dlsym(); other people's wrappers of it ask this library in turn. */
 void *adsm_dlsym_find(void)
 {
 	struct adsm_library library = { 0 };

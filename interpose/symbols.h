@@ -8,20 +8,20 @@
 #include <stdint.h>
 
 /*
- * The libraries that dlsym(RTLD_NEXT) would search, one by one: from { 0 } on, until it is false. For constructors, not
- * for signal handlers.
+ * The libraries that dlsym(RTLD_NEXT) would search, one by one: from { 0 } on, until this is false. For constructors,
+ * not for signal handlers.
  */
 struct adsm_library {
 	const struct link_map *own, *map;
-	bool before;			/* this one, in the order of all */
+	bool before;			/* this library, in the order of all */
 	uintptr_t base;
 	const ElfW(Sym) *table;
 	const char *names;
-	const uint16_t *versions;	/* NULL: it has none */
-	const uint32_t *gnu_hash, *hash;	/* one of the two */
+	const uint16_t *versions;	/* NULL: the library has none */
+	const uint32_t *gnu_hash, *hash;	/* one is NULL */
 };
 bool adsm_library_next(struct adsm_library *library);
-/* A function of it, or NULL. @versioned: only one with a version: libc's have one, other people's wrappers none. */
+/* A function of the library, or NULL. @versioned: with a version, as libc's have, and other people's wrappers not. */
 void *adsm_library_find(const struct adsm_library *library, const char *name, bool versioned);
 
 /* The real dlsym(), whatever else is preloaded. */

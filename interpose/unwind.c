@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.c - what the compiler calls where a thread that ends, or an exception, passes a wrapper's cleanup. It is in
- * libgcc_s, which whoever unwinds has loaded; to be linked with that would make each start of a program load it, a
- * third of what the library costs there.
+ * unwind.c - the function by which a thread that ends, or an exception, passes a wrapper's cleanup. It is in libgcc_s,
+ * which whoever unwinds has loaded; to be linked with that would make each start of a program load it, a third of what
+ * the library costs there.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>

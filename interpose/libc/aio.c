@@ -4,10 +4,10 @@
  *
  * libc's helper threads use a request's aiocb and its buffer long after the call, with every signal
  * blocked: a fault there would be the end of the process. So a request with either in shared memory is
- * made of a *shadow*: a copy of the aiocb, in ordinary memory, whose buffer is the alias. While it is in
- * progress the caller's aiocb stands for it. Whoever first sees that it has completed ends the input: a call
+ * made of a *shadow*: a copy of the aiocb, in ordinary memory, whose buffer is the alias. While the request is in
+ * progress the caller's aiocb stands for the shadow. Whoever first sees the request completed ends the input: a call
  * of a kernel too, for a notification may be all that the program waited for. Whoever first asks copies libc's
- * result into the caller's aiocb, which need not be there any longer before; from then on that speaks for itself.
+ * result into the caller's aiocb, which need not be there any longer before; from then on the aiocb speaks for itself.
  *
  * A buffer that runs out of shared memory is used up to there, and the result is short, as it is for
  * pread() on a file and a buffer whose end is not there. (Objects side by side are one buffer.)
@@ -34,7 +34,7 @@ ADSM_REAL(aio_cancel);
 _Static_assert(sizeof(struct aiocb) == sizeof(struct aiocb64), "the names for large files mean the same");
 
 struct shadow {
-	struct aiocb cb;		/* what libc knows */
+	struct aiocb cb;		/* libc's */
 	struct adsm_io io;
 	struct iovec room[ADSM_IO_ROOM(1)];
 	_Atomic unsigned refs;		/* 0: free; 1 for the request in progress, and for each who looks */
@@ -47,7 +47,7 @@ struct shadow {
 static _Atomic(struct shadow *) shadows;
 static _Atomic unsigned n_in_use;
 
-/* ---- finding and keeping them */
+/* ---- finding and keeping shadows */
 
 static bool take(struct shadow *s)
 {
@@ -112,8 +112,8 @@ static void set_result(struct aiocb *cb, int error, ssize_t result)
 }
 
 /*
- * libc has done with it, or never had it. Once, by whoever comes first; the others wait: the memory is not
- * theirs yet.
+ * libc is done with the request, or never had it. The first thread to come does this, once; others wait: the memory
+ * is not theirs yet.
  */
 static void finish(struct shadow *s)
 {
@@ -121,7 +121,7 @@ static void finish(struct shadow *s)
 	ssize_t n;
 
 	if (!atomic_compare_exchange_strong(&s->finisher, &nobody, pthread_self())) {
-		/* From a handler on top of the one who does it there is no way to wait. */
+		/* A handler that interrupted the thread that does it cannot wait. */
 		while (!pthread_equal(nobody, pthread_self()) && !atomic_load(&s->finished))
 			adsm_os_wait(&s->finished, 0, 0, false);
 		return;
@@ -164,7 +164,7 @@ static void finish_completed(void)
 	}
 }
 
-/* See how far it has come; errno stays. */
+/* See how far the request has come; errno stays. */
 static int look(struct shadow *s, const struct aiocb *cb)
 {
 	if (real(aio_error)(&s->cb) != EINPROGRESS)
@@ -191,7 +191,7 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 	bool shared = whole.iov_len && adsm_may_be_shared(whole.iov_base, whole.iov_len);
 	struct shadow *s;
 
-	/* One that has ended, and nobody asked. */
+	/* A request that has ended, and nobody asked. */
 	look_at(cb);
 	*ret_shadow = NULL;
 	if (!shared && !adsm_may_be_shared(cb, sizeof(*cb)))
@@ -200,7 +200,7 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 	if (!s)
 		return -EAGAIN;
 	s->cb = *cb;
-	/* What a request comes to that libc never takes. */
+	/* The result of a request that libc never takes. */
 	set_result(&s->cb, EAGAIN, -1);
 	s->io = (struct adsm_io){ .detached = true };
 	if (shared) {
@@ -284,7 +284,7 @@ static int submit_list(int mode, struct aiocb *const list[], int n, struct sigev
 		if (!list[i] || list[i]->aio_lio_opcode == LIO_NOP)
 			continue;
 		if (cast(list[i], list[i]->aio_lio_opcode, &s)) {
-			/* The others go on, as they do in libc. */
+			/* The other requests go on, as in libc. */
 			set_result(list[i], EIO, -1);
 			own[i] = NULL;
 			error = EIO;
@@ -293,7 +293,7 @@ static int submit_list(int mode, struct aiocb *const list[], int n, struct sigev
 		}
 	}
 	result = real(lio_listio)(mode, own, n, event);
-	/* Those libc did not take, and those that have ended. */
+	/* Requests that libc did not take, or that have ended. */
 	for (int i = 0; i < n; i++)
 		if (list[i])
 			look_at(list[i]);
@@ -305,7 +305,7 @@ ADSM_WRAPPER int lio_listio(int mode, struct aiocb *const list[], int n, struct 
 	return n > 0 && any_in(list, n) ? submit_list(mode, list, n, event) : real(lio_listio)(mode, list, n, event);
 }
 
-/* ---- the rest of its life */
+/* ---- asking, cancelling and waiting for requests */
 
 ADSM_WRAPPER int aio_error(const struct aiocb *cb)
 {

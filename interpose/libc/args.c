@@ -2,9 +2,9 @@
 /*
  * args.c - paths and small structures: a table with a row for each function.
  *
- * The function gets copies of what its arguments mean, and what it has changed in them goes back. So a row
- * says of each pointer how much memory is meant, not which way it goes. What the CPU does for itself, like
- * realpath(), needs no row.
+ * The function gets copies of the memory that its arguments mean, and its changes in the copies go back. So a row
+ * says of each pointer how much memory is meant, not which way it goes. Functions that the CPU runs by itself, like
+ * realpath(), need no row.
  *
  * All these functions take at most six integers and pointers and return one. On x86-64 and aarch64 Linux those
  * go in registers, variadic or not, and nobody looks at more of them than there are: one type serves for all.
@@ -110,7 +110,7 @@ static long text_size(const char *text)
 	return PATH_MAX + 1;
 }
 
-/* Bytes that argument @i means; 0: it stays as it is. A negative errno. */
+/* Bytes that argument @i means; 0: the argument stays as it is. A negative errno. */
 static long meant(const struct shape *shape, long *args, int i)
 {
 	const struct parameter *parameter = &shape->parameters[i];
@@ -175,7 +175,7 @@ static int put_back(char *p, const char *before, const char *now, size_t size)
 	return size > first ? adsm_io_copy(p + first, now + first, size - first) : 0;
 }
 
-/* One call: what the caller gave, and what libc is given instead. */
+/* One call: the caller's arguments, and libc's instead. */
 struct copied {
 	const struct shape *shape;
 	long args[N_ARGS], given[N_ARGS];
@@ -214,7 +214,7 @@ static int measure(struct copied *copied, size_t *ret_room)
 	return 0;
 }
 
-/* @room: two for each: as it was, and the one to give. */
+/* @room: two copies of each argument's memory: one stays as it was, one is given. */
 static int copy_in(struct copied *copied, char *room)
 {
 	for (int i = 0; i < N_ARGS; i++) {
@@ -225,7 +225,7 @@ static int copy_in(struct copied *copied, char *room)
 		copied->given[i] = copied->args[i];
 		if (!size)
 			continue;
-		/* One thing given twice stays one. */
+		/* Memory that is given twice is copied once. */
 		while (copied->args[same] != copied->args[i] || copied->sizes[same] != size)
 			same++;
 		if (same < i) {
@@ -234,7 +234,7 @@ static int copy_in(struct copied *copied, char *room)
 			continue;
 		}
 		if (size > COPY_MAX) {
-			/* In several pieces it leaves shared memory: the system has to say so. */
+			/* Memory in several pieces ends outside of shared memory: the system has to say so. */
 			error = adsm_range_begin(&copied->large[i], &p, size, copied->room_of_large[i], ADSM_UPDATE);
 			copied->given[i] = (long)p;
 			if (error)
@@ -256,7 +256,7 @@ static int copy_in(struct copied *copied, char *room)
 	return 0;
 }
 
-/* What libc has changed; a result that is one of the copies is the caller's own. */
+/* Give back what libc has changed; a result that is in a copy becomes the caller's address. */
 static int copy_out(struct copied *copied, long *result)
 {
 	for (int i = 0; i < N_ARGS; i++) {
@@ -551,9 +551,9 @@ ROW(sethostname, INTEGER, A(1, char))
 ROW(setdomainname, INTEGER, A(1, char))
 
 /*
- * ioctl() does not tell how much it means: its request says a size at best, and arrays may follow. So it gets a
- * copy of all that comes in its object, up to a limit, at the end of memory: what goes further is a fault of
- * the system's, as it was. A way out by longjmp() leaves the copy behind; none of these calls is one of cancellation.
+ * ioctl() does not tell how much memory it means: its request says a size at best, and arrays may follow. So it gets a
+ * copy of the rest of its object, up to a limit, at the end of memory: an access beyond is a fault of
+ * the system's, as before. A way out by longjmp() leaves the copy behind; none of these calls is one of cancellation.
  */
 #define IOCTL_LARGEST ((size_t)16 << 10)	/* more than a request can say */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fd.c - descriptors of the library's, in its own process: programs that close what they do not know leave them,
- * and who wants their numbers has them. All may be called in signal handlers.
+ * fd.c - descriptors of the library's, in its own process: programs that close all they do not know leave them open,
+ * and a program that wants their numbers gets these. All may be called in signal handlers.
  */
 #include <linux/close_range.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ ADSM_REAL(dup3);
 
 ADSM_WRAPPER int close(int fd)
 {
-	/* EBADF as of any that is not open; and a thread can be cancelled there. */
+	/* EBADF as of any descriptor that is not open; and a thread can be cancelled there. */
 	return real(close)(adsm_fd_is_own(fd) ? -1 : fd);
 }
 
@@ -25,7 +25,7 @@ ADSM_WRAPPER int close_range(unsigned first, unsigned last, int flags)
 {
 	unsigned own;
 
-	/* Which is what they are already. */
+	/* The library's are that already. */
 	if ((flags & (int)CLOSE_RANGE_CLOEXEC) || first > last)
 		return real(close_range)(first, last, flags);
 	for (; first <= last; first = own + 1) {
@@ -53,7 +53,7 @@ ADSM_WRAPPER void closefrom(int first)
 	real(closefrom)(first);
 }
 
-/* Whoever wants a number of ours has it. 1 where one has moved, 0, or a negative errno. */
+/* Give the program a number that the library has. 1 where a descriptor has moved, 0, or a negative errno. */
 static int make_way(int old_fd, int new_fd)
 {
 	int error;
@@ -71,7 +71,7 @@ ADSM_WRAPPER int dup2(int old_fd, int new_fd)
 	if (moved < 0)
 		return adsm_refuse(-moved);
 	ret = real(dup2)(old_fd, new_fd);
-	/* Nobody would close it. */
+	/* Nobody would close the number. */
 	if (ret < 0 && moved)
 		adsm_fd_left(new_fd);
 	return ret;

@@ -54,7 +54,7 @@ VECTOR((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? ADSM_INPUT : ADSM_OUTPUT,
        vmsplice, (int fd, const struct iovec *vector, size_t n, unsigned flags),
        (fd, vector, n, flags), real(vmsplice)(fd, io.vector, (size_t)adsm_vector_pieces(&io), flags))
 
-/* ---- single buffers: a row says what to call where it is still one, and where it is several */
+/* ---- single buffers: a row has the call for one piece, and the call for several */
 
 #define READ(name) \
 	ADSM_BUFFER(ADSM_INPUT, name, (int fd, void *p, size_t size), (fd, p, size), \
@@ -82,7 +82,7 @@ PWRITE(pwrite)
 PWRITE(pwrite64)
 PWRITE(__pwrite64)
 
-/* Those that know how large the buffer is leave by abort() where it is too small. */
+/* Functions that know how large the buffer is leave by abort() where it is too small. */
 ADSM_BUFFER(ADSM_INPUT, __read_chk, (int fd, void *p, size_t size, size_t most), (fd, p, size, most),
 	    real(__read_chk)(fd, ADSM_PIECE, most),
 	    size > most ? real(__read_chk)(fd, p, size, most) : real(readv)(fd, ADSM_PIECES))
@@ -94,7 +94,7 @@ ADSM_BUFFER(ADSM_INPUT, __read_chk, (int fd, void *p, size_t size, size_t most),
 PREAD_CHK(__pread_chk)
 PREAD_CHK(__pread64_chk)
 
-/* Padding between entries is left as it was. What leaves its object is cut: fewer entries. */
+/* Padding between entries is left as it was. A buffer that leaves its object is cut: fewer entries. */
 ADSM_BUFFER(ADSM_UPDATE, getdents64, (int fd, void *p, size_t size), (fd, p, size),
 	    real(getdents64)(fd, ADSM_PIECE), real(getdents64)(fd, ADSM_PIECE))
 
@@ -135,7 +135,7 @@ ADSM_WRAPPER void arc4random_buf(void *p, size_t size)
 	adsm_io_end(&io, size);
 }
 
-/* ---- memory of processes, ours too */
+/* ---- memory of processes, this one too */
 
 static ssize_t process_vm(__typeof__(&process_vm_readv) call, pid_t pid, const struct iovec *local,
 			  size_t n_local, const struct iovec *remote, size_t n_remote,
@@ -149,7 +149,7 @@ static ssize_t process_vm(__typeof__(&process_vm_readv) call, pid_t pid, const s
 	int error;
 
 	error = adsm_vector_reach(&remote, n_remote);
-	/* What is read must be there first: it may share a block with what is written. */
+	/* Memory that is read must be there first: it may share a block with memory that is written. */
 	if (!error && write)
 		error = adsm_vector_begin(&here, local, n_local, here_room, ADSM_OUTPUT);
 	if (!error && ours)

@@ -2,8 +2,8 @@
 /*
  * mem.c - bulk memory: memcpy and its family.
  *
- * All copies are libc's memmove(): the same code as its memcpy(), and what programs older than glibc 2.14
- * count on. These functions are called before anything of ours has run, and by whatever looks functions up: so
+ * All copies are libc's memmove(): the same code as its memcpy(), and programs older than glibc 2.14 count
+ * on that. These functions are called before any code of the library has run, and by whatever looks functions up: so
  * while libc's are not known yet, bytes go one by one.
  */
 #include <string.h>
@@ -65,7 +65,7 @@ static __attribute__((noinline)) void *set_shared(void *dst, int value, size_t s
 	return dst;
 }
 
-/* Part of the wrappers: what they return to is where the program calls them. */
+/* Part of the wrappers: their return address is where the program calls them. */
 static inline __attribute__((always_inline)) void *move(void *dst, const void *src, size_t size)
 {
 	__typeof__(&memmove) libc = atomic_load_explicit(&real_memmove.function, memory_order_relaxed);
@@ -124,7 +124,7 @@ ADSM_WRAPPER void explicit_bzero(void *dst, size_t size)
 	set(dst, 0, size);
 }
 
-/* What the compiler calls where it knows the room: an overflow is libc's to report. */
+/* Calls of compilers that know the room: an overflow is libc's to report. */
 
 ADSM_WRAPPER void *__memcpy_chk(void *dst, const void *src, size_t size, size_t room)
 {

@@ -29,7 +29,7 @@ static bool shared_message(const struct msghdr *header)
 		adsm_vector_shared(header->msg_iov, header->msg_iovlen);
 }
 
-/* What a message that may be discarded, or a control message, leaves unwritten. */
+/* A message that may be discarded leaves memory unwritten. */
 static adsm_range_begin_function *way_in(int flags)
 {
 	return flags & MSG_TRUNC ? ADSM_UPDATE : ADSM_INPUT;
@@ -42,7 +42,7 @@ static void message_cleanup(struct message *message)
 	adsm_io_end(&message->control, 0);
 }
 
-/* Change our copy of a message's header to what the system is to see. */
+/* Change the library's copy of a message's header as the system is to see it. */
 static int begin_message(struct message *message, struct msghdr *header, struct iovec *room,
 			 adsm_range_begin_function *begin)
 {
@@ -97,7 +97,7 @@ static ssize_t receive_one(int fd, struct msghdr *header, int flags)
 	return end_message(&message, header, n) ? adsm_refuse(EIO) : n;
 }
 
-/* Tell the caller what the system wrote into our copy of a header. */
+/* Give the caller what the system wrote into the library's copy of a header. */
 static int give_header(struct msghdr *to, const struct msghdr *own)
 {
 	int error;
@@ -178,7 +178,7 @@ static bool shared_headers(const struct mmsghdr *headers, unsigned n)
 	return any;
 }
 
-/* The first of them, as many as there is room for. */
+/* Send or receive the first messages, as many as there is room for. */
 ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
 {
 	unsigned most = n < BATCH ? n : BATCH;
@@ -208,7 +208,7 @@ ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 		error = begin_message(&messages[batch.n++], header, free_room, input ? way_in(flags) : ADSM_OUTPUT);
 		free_room += ADSM_IO_ROOM(used);
 	}
-	/* Those before the one that failed can go. */
+	/* The messages before the one that failed can go. */
 	n = error && batch.n ? batch.n - 1 : n;
 	if (error == -EFAULT)
 		return input ? real(recvmmsg)(fd, headers, most, flags, timeout) :
@@ -231,7 +231,7 @@ ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 	return error ? adsm_range_refuse(error) : done;
 }
 
-/* All of them, as the system does it: what fails later is told next time. */
+/* All messages, as the system does it: a later failure is told next time. */
 static int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
 {
 	int saved_errno = errno, total = 0, done;
@@ -345,7 +345,7 @@ ADSM_SLOW ssize_t recvfrom_shared(int fd, void *p, size_t size, int flags, void 
 
 static inline bool shared_receive(const void *p, size_t size, const void *name, const void *length)
 {
-	/* The length of the address is in shared memory, so cannot be looked at yet: any there is. */
+	/* The length of the address is in shared memory, so cannot be looked at yet: any may be. */
 	return adsm_range_shared(p, size) || adsm_may_be_shared(name, 1) ||
 		adsm_may_be_shared(length, sizeof(socklen_t));
 }

@@ -36,7 +36,7 @@ ADSM_REAL(longjmp);
 ADSM_REAL(_longjmp);
 ADSM_REAL(siglongjmp);
 
-/* ---- exec: the kernel reads the arguments, so what is shared of them is copied to this stack */
+/* ---- exec: the kernel reads the arguments, so those in shared memory are copied to this stack */
 
 #define COPY_MAX ((size_t)256 << 10)	/* bytes */
 
@@ -49,7 +49,7 @@ struct exec {
 	pid_t *pid;
 	const posix_spawn_file_actions_t *actions;
 	const posix_spawnattr_t *attr;
-	bool spawns;			/* its result is the error */
+	bool spawns;			/* the result is the error */
 };
 
 /* Inside an object; elsewhere in the range the kernel says EFAULT. */
@@ -58,7 +58,7 @@ static bool is_shared(const void *p)
 	return adsm_may_be_shared(p, 1) && adsm_is_shared(p);
 }
 
-/* Entries of a vector, its NULL among them; to @size comes what must be copied. */
+/* Entries of a vector, its NULL among them; to @size come the bytes that must be copied. */
 static size_t count(char *const *vector, size_t *size)
 {
 	size_t n = 0;
@@ -93,7 +93,7 @@ static char *const *copy_vector(const char **copy, char *const *vector, size_t n
 	return n ? (char *const *)copy : vector;
 }
 
-/* What is observed ends with the program; in the child of vfork(), whose parent goes on, it does not. */
+/* Observing ends with the program; not in the child of vfork(), whose parent goes on. */
 static int go(const struct exec *exec)
 {
 	int ret, saved_errno;
@@ -346,7 +346,7 @@ ADSM_WRAPPER int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	siginfo_t private;
 	int ret;
 
-	/* It writes some of it, whatever it returns. */
+	/* The system writes some of *info, whatever it returns. */
 	if (!adsm_may_be_shared(info, sizeof(*info)) || adsm_io_copy(&private, info, sizeof(private)))
 		return real(waitid)(type, id, info, options);
 	ret = real(waitid)(type, id, &private, options);
@@ -359,7 +359,7 @@ ADSM_WRAPPER int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 void __longjmp_chk(jmp_buf env, int value) __attribute__((noreturn));
 ADSM_REAL(__longjmp_chk);
 
-static bool target_known;	/* this C library's jmp_buf is what we take it for */
+static bool target_known;	/* this C library's jmp_buf is as expected */
 
 static const uintptr_t *guard;	/* aarch64: what its addresses are mixed with */
 
@@ -387,7 +387,7 @@ __attribute__((constructor)) static void try_setjmp(void)
 	target_known = here - stack_pointer(env) < 65536;
 }
 
-/* Where its target is not known, all functions of the thread are left: an input that goes on is lost then. */
+/* Where the target of the jump is not known, all functions of the thread are left: inputs that go on are lost then. */
 static void leave(const struct __jmp_buf_tag *env)
 {
 	uintptr_t stack = target_known ? stack_pointer(env) : UINTPTR_MAX;

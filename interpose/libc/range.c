@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* range.c - memory among the arguments of a system call: what of it is shared, and how the system gets at it. */
+/* range.c - memory among the arguments of a system call: is it shared, and how does the system get at it. */
 #include "range.h"
 #include "run/copy.h"
 

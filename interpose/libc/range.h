@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* range.h - memory among the arguments of a system call: what of it is shared, and how the system gets at it. */
+/* range.h - memory among the arguments of a system call: is it shared, and how does the system get at it. */
 #ifndef ADSM_LIBC_RANGE_H
 #define ADSM_LIBC_RANGE_H
 
@@ -34,23 +34,23 @@ static inline bool adsm_range_given(const void *p, size_t size)
 }
 
 /*
- * May we read an argument that the system would refuse with EFAULT where it is not there? What lies close above
- * us on the stack is, and what lies in the page that was there last time; else a call that copies 8 bytes from it and
- * then refuses to do anything tells.
+ * May an argument be read, for which the system would say EFAULT where no memory is? Yes close above on the stack, and
+ * in the page that was there last time; else a call tells, which copies 8 bytes from there and then refuses to do
+ * anything.
  */
 bool adsm_range_readable(const void *p, size_t size);
-/* Does a vector, or what it names, need us? One that the system refuses does not. */
+/* Is a vector, or memory that it names, shared? Not where the system refuses the vector. */
 bool adsm_vector_shared(const struct iovec *vector, size_t n);
 
 /* ---- arguments: 0; -EFAULT: let the system see the caller's own; else it cannot be had */
 
-/* Copy one to us, or back. */
+/* Copy an argument to @own, or back. */
 int adsm_range_take(void *own, const void *p, size_t size);
 int adsm_range_give(void *p, const void *own, size_t size);
 /* Let a vector be read, where it lies. */
 int adsm_vector_reach(const struct iovec **vector, size_t n);
 
-/* What cannot be written back either. */
+/* For an argument that cannot be had, or written back. */
 static inline int adsm_range_refuse(int error)
 {
 	return adsm_refuse(error == -EFAULT ? EFAULT : EIO);
@@ -58,7 +58,7 @@ static inline int adsm_range_refuse(int error)
 
 /* ---- transfers */
 
-/* What the system does with memory; ADSM_UPDATE: it may write less of it than its result says. */
+/* How the system uses memory; ADSM_UPDATE: it may write less than its result says. */
 #define ADSM_OUTPUT adsm_io_begin_output
 #define ADSM_INPUT adsm_io_begin_input
 #define ADSM_UPDATE adsm_range_begin_update
@@ -66,7 +66,7 @@ static inline int adsm_range_refuse(int error)
 typedef int adsm_range_begin_function(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
 
 int adsm_range_begin_update(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
-/* One range; where it is still one, *p becomes what the system is given. 0: also where nothing of it is shared. */
+/* One range; where it is still in one piece, *p becomes the system's address. 0: also where nothing is shared. */
 int adsm_range_begin(struct adsm_io *io, void **p, size_t size, struct iovec *room,
 		     adsm_range_begin_function *begin);
 int adsm_vector_begin(struct adsm_io *io, const struct iovec *vector, size_t n, struct iovec *room,
@@ -78,7 +78,7 @@ static inline int adsm_vector_pieces(const struct adsm_io *io)
 	return io->n < IOV_MAX ? io->n : IOV_MAX;
 }
 
-/* The result of a call; of a datagram that was cut it is more than has come. */
+/* The result of a call, which is more than has come where a datagram was cut. */
 static inline ssize_t adsm_range_end(struct adsm_io *io, ssize_t n)
 {
 	size_t delivered = n < 0 ? 0 : (size_t)n < io->size ? (size_t)n : io->size;
@@ -86,7 +86,7 @@ static inline ssize_t adsm_range_end(struct adsm_io *io, ssize_t n)
 	return adsm_io_end(io, delivered) ? adsm_refuse(EIO) : n;
 }
 
-/* ---- wrappers of one buffer: what to call where it is still one, and where it is several */
+/* ---- wrappers of one buffer: a call for one piece, and a call for several */
 
 #define ADSM_PIECES io.vector, adsm_vector_pieces(&io)
 

@@ -56,7 +56,7 @@ ADSM_REAL(epoll_pwait2);
 
 static atomic_bool in_use;	/* there are shared objects, or it looks as if there will be */
 
-/* An object of the process: is it linked with the library, or is it the program, the first, and names our functions? */
+/* A library of the process: is it linked with this one, or is it the program, the first, and names its functions? */
 static int mentions_us(struct dl_phdr_info *info, size_t size, void *is_program)
 {
 	const char *strings = NULL;
@@ -88,7 +88,7 @@ __attribute__((constructor(101))) static void look_around(void)
 		atomic_store(&in_use, true);
 }
 
-/* Once in use, always: threads keep what they believe. */
+/* Once in use, always: threads keep their idea of the mask. */
 static bool used(void)
 {
 	if (!atomic_load_explicit(&in_use, memory_order_relaxed) &&
@@ -114,7 +114,7 @@ static uint64_t bit(int sig)
 
 int adsm_engine_sigaction(int sig, const struct sigaction *action, struct sigaction *old)
 {
-	/* From here on all others have to go by us. */
+	/* From here on all other actions have to go through the engine. */
 	if (action)
 		atomic_store(&in_use, true);
 	return real(sigaction)(sig, action, old);
@@ -160,7 +160,7 @@ ADSM_WRAPPER int sigaction(int sig, const struct sigaction *action, struct sigac
 	return 0;
 }
 
-/* For SIGSEGV, what the older functions are made of. */
+/* For SIGSEGV: the older functions are made of this. */
 static handler_function *set_handler(handler_function *handler, int flags, bool mask_itself)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = flags }, old;
@@ -233,7 +233,7 @@ ADSM_WRAPPER int siginterrupt(int sig, int interrupt)
 
 /* ---- masks */
 
-/* Take SIGSEGV out of a copy. Of a mask only as much is there as the kernel knows. */
+/* Take SIGSEGV out of a copy. A mask may be only as long as the kernel's. */
 static bool strip(sigset_t *copy, const sigset_t *mask)
 {
 	bool has;
@@ -255,7 +255,7 @@ static int change_mask(int (*call)(int, const sigset_t *, sigset_t *), int how, 
 	if (!used())
 		return call(how, mask, old);
 	has = mask && strip(&copy, mask);
-	/* It may be blocked after all, from before there was a reason not to. */
+	/* SIGSEGV may be blocked after all, from before there was a reason not to. */
 	if (has && how == SIG_UNBLOCK)
 		sigaddset(&copy, SIGSEGV);
 	error = call(how, mask ? &copy : NULL, shared ? &was : old);
@@ -421,7 +421,7 @@ static void lend_end(struct lent *lent)
 	adsm_io_cleanup(&lent->io);
 }
 
-/* Where it is for the system: that can be told to nobody in pieces. 0, or a negative errno. */
+/* *ret_p: the argument's address for the system, where it is in one piece. 0, or a negative errno. */
 static int lend(struct lent *lent, void *p, size_t size, bool valid, void *ret_p)
 {
 	int error = adsm_range_begin(&lent->io, &p, size, lent->room, valid ? ADSM_UPDATE : ADSM_INPUT);
@@ -513,7 +513,7 @@ ADSM_WRAPPER int epoll_pwait2(int fd, struct epoll_event *events, int n, const s
 
 /* ---- alternate stacks */
 
-/* Where faults on objects are served, once such a stack is set: it must have room for that. */
+/* Faults on objects are served on such a stack once it is set: it must have room for that. */
 static void check_size(const stack_t *stack)
 {
 	const size_t needed = getauxval(AT_MINSIGSTKSZ) + ADSM_SIGSEGV_STACK_TOLD;
@@ -530,7 +530,7 @@ ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
 	stack_t copy, was;
 	int result;
 
-	/* A sanitizer's start calls this: nothing here may be looked at by it where nothing is shared. */
+	/* A sanitizer's start calls this: the sanitizer may look at nothing here where nothing is shared. */
 	if (adsm_may_be_shared(stack, sizeof(copy)) && !adsm_io_copy(&copy, stack, sizeof(copy)))
 		stack = &copy;
 	result = real(sigaltstack)(stack, shared ? &was : old);
@@ -543,7 +543,7 @@ ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
 
 /* ---- life */
 
-/* Whoever started this program may have blocked it. Only where the process's sigprocmask is ours. */
+/* Whoever started this program may have blocked SIGSEGV. Only where the process's sigprocmask is the wrapper. */
 __attribute__((constructor(102))) static void begin(void)
 {
 	sigset_t mask;

@@ -3,8 +3,8 @@
  * stdio.c - streams.
  *
  * libc copies between a stream's buffer and its caller's memory like any code of the CPU's, and a fault there
- * is served. But what is as large as the buffer it lets the system read and write where it lies, by calls of
- * its own that we do not see. So those get the alias.
+ * is served. But memory as large as the buffer it lets the system read and write in place, by calls of
+ * its own that no wrapper sees. So these get the alias.
  *
  * Not here, for they only copy, and after the bytes have come: fgets(), getline(), scanf(), getc(), wide
  * characters, fmemopen(). Nor printf(): it has read a string to its end before it writes it.
@@ -39,7 +39,7 @@ ADSM_REAL(setvbuf);
 ADSM_REAL(setbuf);
 ADSM_REAL(setbuffer);
 
-/* ---- what they share */
+/* ---- what all functions share */
 
 enum way { READ, READ_UNLOCKED, WRITE, WRITE_UNLOCKED };
 
@@ -57,7 +57,7 @@ static size_t move_bytes(enum way way, void *p, size_t n, FILE *stream)
 	}
 }
 
-/* Is the whole range one whose pages may be closed? What overflows is libc's to judge. */
+/* May pages of the range be closed? A size that overflows is libc's to judge. */
 static inline bool shared(const void *p, size_t size, size_t n)
 {
 	size_t total;
@@ -86,7 +86,7 @@ static FILE *lock(FILE *stream, bool wanted)
 	return wanted ? stream : NULL;
 }
 
-/* As libc fails: who loops until one of the stream's flags is set comes to an end. */
+/* Fail as libc: a loop until one of the stream's flags is set ends. */
 static void set_failed(FILE *stream)
 {
 	stream->_flags |= _IO_ERR_SEEN;
