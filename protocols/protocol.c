@@ -16,6 +16,12 @@ static const char *broken_state(const struct adsm_protocol *p, uint8_t state)
 		return "the view may be open where bytes are lacking";
 	if (adsm_protocol_detects(p) && !sends && p->permits[state] == ADSM_PERMIT_WRITE)
 		return "the view may be written where nothing will be sent";
+	if (adsm_protocol_detects(p) && p->permits[steps[ADSM_EVENT_READ].next] == ADSM_PERMIT_NONE)
+		return "what is read may not be read";
+	if (!adsm_protocol_detects(p) && p->permits[state] != ADSM_PERMIT_WRITE)
+		return "only some accesses are seen";
+	if (!adsm_protocol_detects(p) && lacks && steps[ADSM_EVENT_SYNC].transfer != ADSM_TO_HOST)
+		return "a sync does not fetch, and accesses are not seen";
 	if (p->steps[steps[ADSM_EVENT_WRITE].next][ADSM_EVENT_SEND].transfer != ADSM_TO_DEVICE ||
 	    p->permits[steps[ADSM_EVENT_WRITE].next] != ADSM_PERMIT_WRITE)
 		return "what is written need not be sent, or may not be written";
@@ -38,6 +44,10 @@ static const char *broken_step(const struct adsm_protocol *p, uint8_t state, uns
 	lacks = p->steps[step.next][ADSM_EVENT_READ].transfer == ADSM_TO_HOST;
 	if (step.result == ADSM_RESULT_REFUSE && !cpu)
 		return "what is no access of the CPU is refused";
+	if (step.wait != ADSM_WAIT_NONE && !cpu && event != ADSM_EVENT_SYNC)
+		return "a call, or a send, waits";
+	if (step.wait == ADSM_WAIT_UNIT && event == ADSM_EVENT_SYNC)
+		return "a sync waits for calls that do not use it";
 	if (sends && !sent && step.wait < ADSM_WAIT_USERS)
 		return "what becomes dirty does not wait for the calls that use it";
 	if (step.transfer == ADSM_TO_HOST && step.wait < ADSM_WAIT_WRITERS)
@@ -54,6 +64,12 @@ static const char *broken_step(const struct adsm_protocol *p, uint8_t state, uns
 		return "what a kernel may write is not lacking afterwards";
 	if ((cpu || event == ADSM_EVENT_SYNC) && step.transfer == ADSM_TO_DEVICE)
 		return "an access sends";
+	if (event == ADSM_EVENT_SEND && sent && (sends || lacks))
+		return "what was sent is not on both sides";
+	/* Only before sends, and before calls that may write, are views closed. */
+	if ((cpu || event == ADSM_EVENT_CALL_IN || event == ADSM_EVENT_SYNC) && step.transfer != ADSM_TO_DEVICE &&
+	    p->permits[step.next] < p->permits[state])
+		return "a view stays open that the state does not permit";
 	return NULL;
 }
 
@@ -66,6 +82,8 @@ const char *adsm_protocol_broken(const struct adsm_protocol *protocol)
 	if (protocol->n_states > ADSM_STATES_MAX || protocol->initial >= protocol->n_states ||
 	    protocol->policy_size > ADSM_POLICY_SIZE)
 		return "it has too many states, or too large a policy";
+	if (protocol->permits[protocol->initial] == ADSM_PERMIT_NONE)
+		return "its first state may not be read";
 	for (uint8_t state = 0; state < protocol->n_states; state++)
 		for (unsigned event = 0; event < ADSM_N_EVENTS && !broken; event++)
 			broken = broken_step(protocol, state, event);

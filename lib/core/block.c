@@ -334,16 +334,14 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 static void give_back(struct adsm_object *object, uint32_t b)
 {
 	const struct adsm_block *block = &object->blocks.at[b];
+	struct adsm_change change = adsm_blocks_plan(&object->blocks, b, 1, ADSM_EVENT_SEND);
 
 	if (!object->blocks.detects || block->holds ||
 	    (block->flags & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)))
 		return;
 	if (adsm_blocks_unsent(&object->blocks, b) &&
-	    (block->view != ADSM_PROT_RW || !adsm_view_set(object, b, 1, ADSM_PROT_READ))) {
-		struct adsm_change change = adsm_blocks_plan(&object->blocks, b, 1, ADSM_EVENT_SEND);
-
+	    (block->view <= change.view || !adsm_view_set(object, b, 1, change.view)))
 		send_run(object, &change);
-	}
 	if (!adsm_blocks_lack(&object->blocks, b) && !adsm_blocks_unsent(&object->blocks, b) &&
 	    !(block->flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)) &&
 	    (block->view == ADSM_PROT_NONE || !adsm_view_set(object, b, 1, ADSM_PROT_NONE)))
@@ -407,7 +405,11 @@ int adsm_object_sync(struct adsm_object *object)
 	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++) {
 		int error = 0;
 
-		if (adsm_blocks_step(&object->blocks, b, ADSM_EVENT_SYNC).next != object->blocks.at[b].state)
+		if (adsm_blocks_step(&object->blocks, b, ADSM_EVENT_SYNC).next == object->blocks.at[b].state)
+			continue;
+		/* Where accesses are seen, one that needs what is not ready now fetches it. */
+		if (!object->blocks.detects ||
+		    !(adsm_block_blocked(object, b) || adsm_block_must_wait(object, b, ADSM_EVENT_SYNC)))
 			error = adsm_blocks_access(object, b, 1, ADSM_EVENT_SYNC, false);
 		if (error)
 			return error;

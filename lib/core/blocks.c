@@ -280,7 +280,7 @@ bool adsm_blocks_called(struct adsm_blocks *blocks, enum adsm_block_event event)
 		set_state(blocks, b, adsm_blocks_step(blocks, b, event).next);
 		all_lack &= adsm_blocks_lack(blocks, b);
 	}
-	if (!all_lack || !blocks->detects)
+	if (!all_lack || !blocks->detects || blocks->syncs)
 		return false;
 	blocks->open_first = blocks->open_end = 0;
 	return true;
@@ -303,9 +303,11 @@ void adsm_blocks_init(struct adsm_blocks *blocks, const struct adsm_protocol *pr
 	blocks->protocol = protocol;
 	blocks->detects = adsm_protocol_detects(protocol);
 	blocks->lacking = blocks->unsent = 0;
+	blocks->syncs = false;
 	for (unsigned state = 0; state < protocol->n_states; state++) {
 		blocks->lacking |= (protocol->steps[state][ADSM_EVENT_READ].transfer == ADSM_TO_HOST) << state;
 		blocks->unsent |= (protocol->steps[state][ADSM_EVENT_SEND].transfer == ADSM_TO_DEVICE) << state;
+		blocks->syncs |= protocol->steps[state][ADSM_EVENT_SYNC].next != state;
 	}
 	memset(blocks->n_in, 0, sizeof(blocks->n_in));
 	blocks->n_in[protocol->initial] = blocks->n;

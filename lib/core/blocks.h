@@ -33,6 +33,7 @@ struct adsm_blocks {
 	unsigned shift;			/* a block has 1 << shift bytes */
 	size_t last_size;		/* bytes of the last one that are the caller's */
 	bool detects;			/* the view follows the state */
+	bool syncs;			/* syncs change states */
 	uint8_t lacking, unsent;	/* the states, by bits, that lack bytes; that send */
 	uint32_t n_in[ADSM_STATES_MAX];	/* blocks in each state */
 	uint32_t open_first, open_end;	/* blocks outside lack bytes and are closed */

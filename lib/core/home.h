@@ -72,6 +72,7 @@ struct adsm_home {
 	struct adsm_object *expected[ADSM_EXPECTED_MAX];	/* whose first reads the next sync fetches */
 	unsigned n_expected;
 	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
+	_Atomic unsigned n_synced;	/* those whose protocol has something to do at syncs */
 	_Atomic int touching;		/* threads in a fault that wait for a call to end */
 	bool gate;			/* a call waits for quiet: accesses wait for it */
 

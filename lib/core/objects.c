@@ -251,6 +251,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 		adsm_blocks_join(&object->blocks, adsm_policy_of(&home->policies, object->blocks.protocol),
 				 &home->sends);
 		home->n_undetected += !object->blocks.detects;
+		home->n_synced += object->blocks.syncs;
 	}
 	object->live = true;
 	adsm_unlock(&home->lock);
@@ -271,6 +272,7 @@ bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free
 		adsm_inputs_drop(object);
 		adsm_object_mark_closed(object);
 		home->n_undetected -= !object->blocks.detects;
+		home->n_synced -= object->blocks.syncs;
 	}
 	adsm_unlock(&home->lock);
 

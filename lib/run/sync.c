@@ -13,16 +13,21 @@
 #include "run/caller.h"
 #include "run/wait.h"
 
-/* Protocols that see no accesses fetch here what the calls that have ended wrote. Lock held. */
+/* Protocols fetch here what they want back of what the calls that have ended wrote: all, if they see no accesses. Lock
+ * held. */
 static int acquire(struct adsm_home *home)
 {
-	struct adsm_object *object = home->n_undetected ? home->open : NULL;
+	struct adsm_object *object = home->n_synced ? home->open : NULL;
 	int error = 0;
 
 	while (object) {
 		bool ended = adsm_object_use_seq(object) <= atomic_load(&home->completed);
 
-		if (!object->blocks.detects && ended && !object->freeing) {
+		if (object->blocks.detects && object->blocks.syncs && ended && !object->freeing &&
+		    !adsm_object_lost(object)) {
+			/* What fails is fetched again by the access that needs it, which is told. */
+			adsm_object_sync(object);
+		} else if (!object->blocks.detects && ended && !object->freeing) {
 			int failed = 0;
 			bool lost;
 
@@ -71,11 +76,11 @@ static int sync_home(struct adsm_home *home)
 {
 	uint64_t seq = adsm_calls.on[home->index].last_seq;
 	/* Where a fault may not ask the backend whether a call has ended, somebody has to take note of it. */
-	bool one = adsm_calls.on[home->index].n == 1 && !home->n_undetected && !home->has_service;
+	bool one = adsm_calls.on[home->index].n == 1 && !home->n_synced && !home->has_service;
 	struct adsm_sigset old;
 	int error = 0, failed;
 
-	if (!seq && !home->n_undetected)
+	if (!seq && !home->n_synced)
 		return 0;
 	if (seq) {
 		/* The usual case, one call that goes well, needs no lock and no system call. */

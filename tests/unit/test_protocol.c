@@ -53,6 +53,8 @@ static void table(const struct adsm_protocol *protocol, const char *const wanted
 		}
 }
 
+static const struct adsm_protocol *const all[] = { ADSM_PROTOCOLS };
+
 static void tables(void)
 {
 	CHECK(ADSM_N_EVENTS == EVENTS);
@@ -66,14 +68,11 @@ static void tables(void)
 	CHECK(!adsm_protocol_rolling.whole_object);
 	CHECK(!adsm_protocol_detects(&adsm_protocol_batch) && adsm_protocol_detects(&adsm_protocol_lazy));
 	CHECK(adsm_protocol_detects(&adsm_protocol_rolling));
-	CHECK(adsm_protocol_find("batch") == &adsm_protocol_batch);
-	CHECK(adsm_protocol_find("lazy") == &adsm_protocol_lazy);
-	CHECK(adsm_protocol_find("rolling") == &adsm_protocol_rolling);
 	CHECK(!adsm_protocol_find("") && !adsm_protocol_find("Rolling") && !adsm_protocol_find("rollin"));
-	for (int i = 0; i < 3; i++) {
-		static const char *const names[] = { "batch", "lazy", "rolling" };
-		const struct adsm_protocol *protocol = adsm_protocol_find(names[i]);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		const struct adsm_protocol *protocol = all[i];
 
+		CHECK(adsm_protocol_find(protocol->name) == protocol);
 		CHECK(protocol->version == ADSM_PROTOCOL_VERSION && protocol->init && protocol->object &&
 		      protocol->object_dirty && protocol->dirtied && protocol->cleaned && protocol->victim &&
 		      protocol->window);
@@ -94,16 +93,19 @@ static void breaks(struct adsm_protocol protocol, const char *wanted)
 	CHECK(adsm_protocol_add(&protocol) == -EINVAL);
 }
 
-#define BREAKS(what, wanted) do { \
-	struct adsm_protocol p = adsm_protocol_rolling; \
+#define BREAKS_OF(protocol, what, wanted) do { \
+	struct adsm_protocol p = adsm_protocol_##protocol; \
 	p.what; \
 	breaks(p, wanted); \
 } while (0)
+#define BREAKS(what, wanted) BREAKS_OF(rolling, what, wanted)
 
 static void contract(void)
 {
 	const struct adsm_step syncs_back = ADSM_STEP_AFTER(ADSM_DIRTY, ADSM_TO_HOST, ADSM_WAIT_USERS);
 	const struct adsm_step reads_dirty = ADSM_STEP_AFTER(ADSM_READ_ONLY, ADSM_TO_DEVICE, ADSM_WAIT_NONE);
+	const struct adsm_step stays = ADSM_STEP(ADSM_INVALID);
+	struct adsm_protocol closed = adsm_protocol_rolling;
 
 	BREAKS(version = 2, "it is of another version");
 	BREAKS(n_states = 5, "it has too many states, or too large a policy");
@@ -129,6 +131,19 @@ static void contract(void)
 	       "what a kernel may write is not lacking afterwards");
 	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_READ] = reads_dirty,
 	       "an access sends");
+	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_CALL_IN].wait = ADSM_WAIT_WRITERS, "a call, or a send, waits");
+	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_SYNC].wait = ADSM_WAIT_UNIT,
+	       "a sync waits for calls that do not use it");
+	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_SEND].next = ADSM_INVALID, "what was sent is not on both sides");
+	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_SYNC].next = ADSM_INVALID,
+	       "a view stays open that the state does not permit");
+	BREAKS(initial = ADSM_INVALID, "its first state may not be read");
+	closed.initial = ADSM_DIRTY;
+	closed.permits[ADSM_READ_ONLY] = ADSM_PERMIT_NONE;
+	breaks(closed, "what is read may not be read");
+	BREAKS_OF(batch, permits[ADSM_READ_ONLY] = ADSM_PERMIT_READ, "only some accesses are seen");
+	BREAKS_OF(batch, steps[ADSM_INVALID][ADSM_EVENT_SYNC] = stays,
+		  "a sync does not fetch, and accesses are not seen");
 	BREAKS(permits[ADSM_INVALID] = ADSM_PERMIT_READ, "the view may be open where bytes are lacking");
 	BREAKS(permits[ADSM_READ_ONLY] = ADSM_PERMIT_WRITE, "the view may be written where nothing will be sent");
 	BREAKS(permits[ADSM_DIRTY] = ADSM_PERMIT_READ, "what is written need not be sent, or may not be written");
