@@ -71,13 +71,13 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
 
 #define RANGE_STEP_MAX ((size_t)4 << 20)	/* bytes that change state, or are fetched, at once */
 
-uint32_t adsm_range_step(const struct adsm_object *object, bool input, size_t at, size_t end,
+uint32_t adsm_range_step(const struct adsm_blocks *blocks, bool input, size_t at, size_t end,
 			 enum adsm_block_event *ret_event)
 {
 	/* Where every block that becomes Dirty may push another one out: one by one. */
-	size_t most = adsm_protocol_options.evict_batch == 1 ? 1 : RANGE_STEP_MAX >> object->blocks.shift;
+	size_t most = adsm_protocol_options.evict_batch == 1 ? 1 : RANGE_STEP_MAX >> blocks->shift;
 
-	return adsm_blocks_range(&object->blocks, input, at, end, most, ret_event);
+	return adsm_blocks_range(blocks, input, at, end, most, ret_event);
 }
 
 /* The lock is about to be given away while bytes move, by this thread or, later, by the evictor. */

@@ -28,7 +28,7 @@ uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_blo
  * Of the blocks that input or output of the bytes from @at to @end uses, how many from the first on take one step, were
  * there nothing to wait for; 0: the first needs none.
  */
-uint32_t adsm_range_step(const struct adsm_object *object, bool input, size_t at, size_t end,
+uint32_t adsm_range_step(const struct adsm_blocks *blocks, bool input, size_t at, size_t end,
 			 enum adsm_block_event *ret_event);
 /*
  * Let an event of the CPU's (READ, WRITE, OVERWRITE) happen to @n blocks from @first on, all of one state and neither

@@ -3,9 +3,8 @@
  * advice.c - what would make the program faster, found by playing its accesses and calls again as they happen.
  *
  * Views are opened page by page, so every page that the CPU uses is seen. Each object is accompanied by simulated ones
- * with other settings, which are told the same; their blocks take the steps of the protocols' own tables, and block.c
- * chooses their windows. The first of them has the object's own settings: only where its counters are the true ones are
- * the promises of the others exact.
+ * with other settings, which are told the same. The first of them has the object's own settings: only where its counters
+ * are the true ones are the promises of the others exact.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +14,9 @@
 #include "base/log.h"
 #include "core/block.h"
 #include "core/view.h"
-#include "protocols/paper.h"
+#include "observe/sim.h"
 
 #define MAPPINGS_MAX 24000		/* that opened pages may cost in all; usually a process may have 65530 */
-#define SIM_BLOCKS_MAX ((size_t)1 << 20)
 #define SEEN_MIN 3			/* calls after which something was fetched, to know what kernels do */
 #define MATTERS_BYTES ((uint64_t)64 << 10)
 #define MATTERS_FAULTS 16
@@ -31,13 +29,6 @@ static const size_t sizes[] = { 4096, (size_t)16 << 10, (size_t)64 << 10, (size_
 /* The simulated objects: as it is, without early sends, as an input of kernels, lazy, rolling by size. */
 enum { AS_IS, UNEVICTED, INPUT, LAZY, ROLLING, N_SIMS = ROLLING + N_SIZES };
 
-struct sim {
-	struct adsm_object object;	/* its blocks, streams and sizes; the rest is never looked at */
-	adsmStats stats;
-	size_t dirty_bytes, peak_bytes;
-	uint32_t peak;			/* most blocks Dirty at once */
-};
-
 struct adsm_advice {
 	struct adsm_home *home;
 	size_t n_pages;
@@ -46,7 +37,7 @@ struct adsm_advice {
 	size_t n_mappings;		/* that the views cost, about */
 	bool whole;			/* there were too many: blocks are opened whole */
 	_Atomic unsigned inexact;	/* for these, by bits, something happened that is not simulated */
-	struct sim *sims[N_SIMS];	/* NULL: the same as another, or no object like that */
+	struct adsm_sim *sims[N_SIMS];	/* NULL: the same as another, or no object like that */
 	uint32_t n_calls[ADSM_N_EVENTS];
 	_Atomic uint32_t n_writing;	/* calls that may have written it */
 	/* what fetches brought */
@@ -61,7 +52,6 @@ static struct device {
 	size_t peaks[N_SIMS], peak_bytes[N_SIMS];
 } devices[ADSM_MAX_DEVICES];
 
-static struct adsm_home unlimited[ADSM_MAX_DEVICES];	/* as many blocks may be Dirty as there are */
 static unsigned n_advices;
 static _Atomic size_t n_mappings;
 static _Thread_local struct {
@@ -77,248 +67,13 @@ static _Thread_local struct {
 	size_t offset, size;
 } copying;
 
-/* ---- simulated objects */
-
-static struct sim *make_sim(const struct adsm_object *object, const struct adsm_protocol *protocol, size_t block_size,
-			    struct adsm_home *home)
-{
-	size_t size = protocol->whole_object ? object->span : block_size, n;
-	unsigned shift = 64 - (unsigned)__builtin_clzl(size - 1);
-	struct sim *sim;
-
-	n = (object->span + ((size_t)1 << shift) - 1) >> shift;
-	sim = n <= SIM_BLOCKS_MAX ? calloc(1, sizeof(*sim)) : NULL;
-	if (!sim)
-		return NULL;
-	sim->object.blocks.at = calloc(n, sizeof(*sim->object.blocks.at));
-	if (!sim->object.blocks.at) {
-		free(sim);
-		return NULL;
-	}
-	sim->object.home = home;
-	sim->object.blocks.protocol = protocol;
-	sim->object.blocks.policy = adsm_policy_of(&home->policies, protocol);
-	sim->object.size = object->size;
-	sim->object.span = object->span;
-	sim->object.blocks.shift = shift;
-	sim->object.blocks.n = sim->object.blocks.open_end = (uint32_t)n;
-	sim->object.blocks.last_size = object->size - ((n - 1) << shift);
-	sim->object.blocks.n_in[protocol->initial] = (uint32_t)n;
-	for (size_t b = 0; b < n; b++) {
-		sim->object.blocks.at[b].state = protocol->initial;
-		sim->object.blocks.at[b].view = object->blocks.at[0].view;
-	}
-	return sim;
-}
-
-static struct adsm_step step_of(const struct sim *sim, uint32_t b, enum adsm_block_event event)
-{
-	return sim->object.blocks.protocol->steps[sim->object.blocks.at[b].state][event];
-}
-
-static void set_state(struct sim *sim, uint32_t b, unsigned next)
-{
-	struct adsm_block *block = &sim->object.blocks.at[b];
-	size_t size = adsm_run_size(&sim->object, b, 1);
-
-	if (block->state == next)
-		return;
-	if (block->state == ADSM_DIRTY)
-		sim->dirty_bytes -= size;
-	if (next == ADSM_DIRTY)
-		sim->dirty_bytes += size;
-	sim->object.blocks.n_in[block->state]--;
-	sim->object.blocks.n_in[next]++;
-	block->state = next;
-}
-
-static void set_views(struct sim *sim, uint32_t first, uint32_t n, enum adsm_prot view)
-{
-	for (uint32_t b = first; b < first + n; b++)
-		sim->object.blocks.at[b].view = view;
-}
-
-static void widen_open(struct sim *sim, uint32_t first, uint32_t n)
-{
-	struct adsm_object *object = &sim->object;
-	bool none = object->blocks.open_first == object->blocks.open_end;
-
-	if (none || first < object->blocks.open_first)
-		object->blocks.open_first = first;
-	if (none || first + n > object->blocks.open_end)
-		object->blocks.open_end = first + n;
-}
-
-static void count_fetch(struct sim *sim, size_t size)
-{
-	sim->stats.d2h_bytes += size;
-	sim->stats.d2h_transfers += size > 0;
-}
-
-/* As adsm_blocks_access(); a fetch goes around the bytes from @hole to @hole_end, which somebody else brings. */
-static void access_blocks(struct sim *sim, uint32_t first, uint32_t n, enum adsm_block_event event, bool open,
-			  size_t hole, size_t hole_end)
-{
-	struct adsm_step step = step_of(sim, first, event);
-	enum adsm_prot view = step.next == ADSM_DIRTY ? ADSM_PROT_RW : ADSM_PROT_READ;
-	enum adsm_state state = sim->object.blocks.at[first].state;
-	size_t start = (size_t)first << sim->object.blocks.shift, end = start + adsm_run_size(&sim->object, first, n);
-
-	if (step.transfer == ADSM_TO_HOST && hole < hole_end) {
-		count_fetch(sim, hole - start);
-		count_fetch(sim, hole_end < end ? end - hole_end : 0);
-	} else if (step.transfer == ADSM_TO_HOST) {
-		count_fetch(sim, end - start);
-	}
-	if (open && sim->object.blocks.at[first].view < view)
-		set_views(sim, first, n, view);
-	widen_open(sim, first, n);
-	if (state != ADSM_DIRTY && step.next == ADSM_DIRTY)
-		sim->stats.write_faults += n;
-	if (state == ADSM_INVALID && event == ADSM_EVENT_READ)
-		sim->stats.read_faults += n;
-	for (uint32_t b = first; b < first + n; b++)
-		set_state(sim, b, step.next);
-}
-
-/* What the CPU uses in a page. */
-static void touch(struct sim *sim, size_t offset, bool write)
-{
-	enum adsm_block_event event = write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
-	uint32_t b = (uint32_t)(offset >> sim->object.blocks.shift), n;
-
-	if (sim->object.blocks.at[b].view >= (unsigned)(write ? ADSM_PROT_RW : ADSM_PROT_READ))
-		return;
-	n = adsm_block_window(&sim->object, b, event);
-	sim->stats.signals++;
-	sim->stats.ahead_blocks += n - 1;
-	access_blocks(sim, b, n, event, true, 0, 0);
-	b += n;
-	n = write || sim->object.home->device->caps.unified ? 0 :
-		adsm_blocks_ahead(&sim->object.blocks, b, adsm_protocol_options.fault_ahead);
-	if (n)
-		access_blocks(sim, b, n, event, false, 0, 0);
-}
-
-/* As access_range() in io.c. */
-static void access_range(struct sim *sim, bool input, size_t at, size_t end)
-{
-	while (at < end) {
-		uint32_t first = (uint32_t)(at >> sim->object.blocks.shift);
-		enum adsm_block_event event;
-		uint32_t n = adsm_range_step(&sim->object, input, at, end, &event);
-
-		if (n)
-			access_blocks(sim, first, n, event, false, at, event == ADSM_EVENT_WRITE ? end : at);
-		at = (size_t)(first + (n ? n : 1)) << sim->object.blocks.shift;
-	}
-}
-
-/* As adsm_blocks_device_write(), of the blocks that hold these bytes. */
-static void write_by_device(struct sim *sim, size_t at, size_t end)
-{
-	uint32_t first = (uint32_t)(at >> sim->object.blocks.shift);
-	uint32_t last = (uint32_t)((end - 1) >> sim->object.blocks.shift);
-
-	for (uint32_t b = first; b <= last; b++)
-		set_state(sim, b, step_of(sim, b, ADSM_EVENT_CALL_OUT).next);
-	set_views(sim, first, last - first + 1, ADSM_PROT_NONE);
-}
-
-/* As for_libc() in copy.c. *ret_open: nothing of it faults. */
-static bool for_libc(const struct sim *sim, const struct adsm_bulk *bulk, bool *ret_open)
-{
-	const struct adsm_object *object = &sim->object;
-	size_t mask = adsm_block_size(object) - 1, end = bulk->offset + bulk->size;
-	size_t first = (bulk->offset + mask) & ~mask;
-	bool whole = first < end && (end == object->size || end - first > mask), device = bulk->fill;
-
-	*ret_open = true;
-	for (size_t at = bulk->offset; at < end; at = (at | mask) + 1)
-		if (object->blocks.at[at >> object->blocks.shift].view <
-		    (unsigned)(bulk->input ? ADSM_PROT_RW : ADSM_PROT_READ))
-			*ret_open = false;
-	if (*ret_open && bulk->size < bulk->device_min)
-		device = false;
-	return !bulk->strict && (!whole || (*ret_open && !device));
-}
-
-/* What libc does not: whole blocks are filled by the device, all else is input or output. */
-static void copy(struct sim *sim, const struct adsm_bulk *bulk)
-{
-	size_t mask = adsm_block_size(&sim->object) - 1, at = bulk->offset, end = at + bulk->size;
-	size_t first = (at + mask) & ~mask, last = end == sim->object.size ? end : end & ~mask;
-
-	for (; !bulk->input && at < end; at += bulk->step)
-		access_range(sim, false, at, end - at < bulk->step ? end : at + bulk->step);
-	if (bulk->fill && first < last) {
-		access_range(sim, true, at, first);
-		write_by_device(sim, first, last);
-		at = last;
-	}
-	if (bulk->input)
-		access_range(sim, true, at, end);
-}
-
-/* Of what is Dirty in a run of blocks, the next that goes in one transfer. */
-static uint32_t next_dirty(const struct sim *sim, uint32_t *first, uint32_t end, uint32_t most)
-{
-	const struct adsm_block *blocks = sim->object.blocks.at;
-	uint32_t n = 0;
-
-	while (*first < end && blocks[*first].state != ADSM_DIRTY)
-		++*first;
-	while (*first + n < end && n < most && blocks[*first + n].state == ADSM_DIRTY &&
-	       blocks[*first + n].view == blocks[*first].view)
-		n++;
-	return n;
-}
-
-/* What is Dirty is sent. @known: where that is noted, or NULL. */
-static void send(struct sim *sim, uint32_t first, uint32_t end, _Atomic uint8_t *known)
-{
-	uint32_t most = adsm_protocol_options.evict_batch == 1 ? 1 : UINT32_MAX, n;
-
-	for (; sim->object.blocks.n_in[ADSM_DIRTY] && (n = next_dirty(sim, &first, end, most)); first += n) {
-		size_t start = (size_t)first << sim->object.blocks.shift;
-		size_t size = adsm_run_size(&sim->object, first, n);
-
-		sim->stats.h2d_bytes += size;
-		sim->stats.h2d_transfers++;
-		for (size_t at = start; known && at < start + size; at += ADSM_PAGE_SIZE)
-			atomic_store_explicit(&known[at / ADSM_PAGE_SIZE], 1, memory_order_relaxed);
-		if (sim->object.blocks.at[first].view == ADSM_PROT_RW)
-			set_views(sim, first, n, ADSM_PROT_READ);
-		for (uint32_t b = first; b < first + n; b++)
-			set_state(sim, b, step_of(sim, b, ADSM_EVENT_SEND).next);
-	}
-}
-
-static void call(struct sim *sim, enum adsm_block_event event, _Atomic uint8_t *known)
-{
-	struct adsm_object *object = &sim->object;
-	uint32_t first = object->blocks.open_first, end = object->blocks.open_end;
-	bool all_invalid = true;
-
-	if (event != ADSM_EVENT_CALL_IN)
-		set_views(sim, first, end - first, ADSM_PROT_NONE);
-	if (object->blocks.protocol->steps[ADSM_DIRTY][event].transfer == ADSM_TO_DEVICE)
-		send(sim, first, end, known);
-	for (uint32_t b = first; b < end; b++) {
-		set_state(sim, b, step_of(sim, b, event).next);
-		all_invalid &= object->blocks.at[b].state == ADSM_INVALID;
-	}
-	if (all_invalid)
-		object->blocks.open_first = object->blocks.open_end = 0;
-}
-
 /* ---- all of them */
 
 #define FOR_EACH_SIM(advice, i) for (int i = 0; i < N_SIMS; i++) if ((advice)->sims[i])
 
 static bool counts_for_rolling_size(const struct adsm_advice *advice)
 {
-	return !advice->sims[UNEVICTED]->object.blocks.protocol->whole_object;
+	return !advice->sims[UNEVICTED]->blocks.protocol->whole_object;
 }
 
 /* Something has become Dirty, or has been sent. */
@@ -327,16 +82,17 @@ static void note_peaks(struct adsm_advice *advice)
 	struct device *device = &devices[advice->home->index];
 
 	FOR_EACH_SIM(advice, i) {
-		struct sim *sim = advice->sims[i];
-		uint32_t n = sim->object.blocks.n_in[ADSM_DIRTY];
+		struct adsm_sim *sim = advice->sims[i];
+		uint32_t n = adsm_blocks_n_unsent(&sim->blocks);
+		size_t bytes = adsm_sim_dirty_bytes(sim);
 
 		if (n > sim->peak) {
 			device->peaks[i] += n - sim->peak;
 			sim->peak = n;
 		}
-		if (sim->dirty_bytes > sim->peak_bytes) {
-			device->peak_bytes[i] += sim->dirty_bytes - sim->peak_bytes;
-			sim->peak_bytes = sim->dirty_bytes;
+		if (bytes > sim->peak_bytes) {
+			device->peak_bytes[i] += bytes - sim->peak_bytes;
+			sim->peak_bytes = bytes;
 		}
 	}
 }
@@ -345,7 +101,7 @@ static void note_peaks(struct adsm_advice *advice)
 static void take_from_sum(struct adsm_advice *advice)
 {
 	if (counts_for_rolling_size(advice))
-		devices[advice->home->index].n_dirty -= advice->sims[UNEVICTED]->object.blocks.n_in[ADSM_DIRTY];
+		devices[advice->home->index].n_dirty -= adsm_blocks_n_unsent(&advice->sims[UNEVICTED]->blocks);
 }
 
 static void add_to_sum(struct adsm_advice *advice)
@@ -353,7 +109,7 @@ static void add_to_sum(struct adsm_advice *advice)
 	struct device *device = &devices[advice->home->index];
 
 	if (counts_for_rolling_size(advice))
-		device->n_dirty += advice->sims[UNEVICTED]->object.blocks.n_in[ADSM_DIRTY];
+		device->n_dirty += adsm_blocks_n_unsent(&advice->sims[UNEVICTED]->blocks);
 	if (device->n_dirty > device->peak)
 		device->peak = device->n_dirty;
 	note_peaks(advice);
@@ -372,7 +128,7 @@ static void touch_all(const struct adsm_object *object)
 	take_from_sum(advice);
 	FOR_EACH_SIM(advice, i)
 		if (!is_done(object, i))
-			touch(advice->sims[i], touched.page * ADSM_PAGE_SIZE, touched.write);
+			adsm_sim_touch(advice->sims[i], touched.page * ADSM_PAGE_SIZE, touched.write);
 	add_to_sum(advice);
 }
 
@@ -380,10 +136,8 @@ static void touch_all(const struct adsm_object *object)
 
 static void forget(struct adsm_advice *advice)
 {
-	FOR_EACH_SIM(advice, i) {
-		free(advice->sims[i]->object.blocks.at);
-		advice->sims[i]->object.blocks.at = NULL;
-	}
+	FOR_EACH_SIM(advice, i)
+		adsm_sim_forget(advice->sims[i]);
 	free(advice->views);
 	free((void *)advice->known);
 	advice->views = NULL;
@@ -396,7 +150,7 @@ void adsm_advice_end(struct adsm_advice *advice)
 {
 	forget(advice);
 	for (int i = 0; i < N_SIMS; i++)
-		free(advice->sims[i]);
+		adsm_sim_end(advice->sims[i]);
 	free(advice);
 	if (--n_advices == 0)
 		memset(devices, 0, sizeof(devices));
@@ -405,18 +159,18 @@ void adsm_advice_end(struct adsm_advice *advice)
 static void make_sims(struct adsm_advice *advice, const struct adsm_object *object)
 {
 	const struct adsm_protocol *protocol = object->blocks.protocol;
-	struct adsm_home *unlimited_home = &unlimited[object->home->index];
 	size_t block = adsm_block_size(object);
 
-	unlimited_home->device = object->home->device;
-	advice->sims[AS_IS] = make_sim(object, protocol, block, object->home);
-	advice->sims[UNEVICTED] = make_sim(object, protocol, block, unlimited_home);
-	advice->sims[INPUT] = make_sim(object, protocol, block, object->home);
+	advice->sims[AS_IS] = adsm_sim_make(object, protocol, block, true);
+	advice->sims[UNEVICTED] = adsm_sim_make(object, protocol, block, false);
+	advice->sims[INPUT] = adsm_sim_make(object, protocol, block, true);
 	if (!protocol->whole_object)
-		advice->sims[LAZY] = make_sim(object, &adsm_protocol_lazy, block, unlimited_home);
+		advice->sims[LAZY] = adsm_sim_make(object, &adsm_protocol_lazy, block, false);
 	for (size_t i = 0; i < N_SIZES; i++)
 		if (sizes[i] < object->span && (protocol->whole_object || sizes[i] != block))
-			advice->sims[ROLLING + i] = make_sim(object, &adsm_protocol_rolling, sizes[i], unlimited_home);
+			advice->sims[ROLLING + i] = adsm_sim_make(object, &adsm_protocol_rolling, sizes[i], false);
+	if (advice->sims[AS_IS])
+		advice->sims[AS_IS]->known = advice->known;
 }
 
 struct adsm_advice *adsm_advice_make(const struct adsm_object *object)
@@ -652,13 +406,8 @@ void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enu
 		return;
 	atomic_store(&advice->inexact, ~0u);
 	take_from_sum(advice);
-	FOR_EACH_SIM(advice, i) {
-		struct sim *sim = advice->sims[i];
-		uint32_t last = (uint32_t)((end - 1) >> sim->object.blocks.shift);
-
-		for (uint32_t b = (uint32_t)(start >> sim->object.blocks.shift); b <= last; b++)
-			access_blocks(sim, b, 1, event, true, 0, 0);
-	}
+	FOR_EACH_SIM(advice, i)
+		adsm_sim_access(advice->sims[i], start, end, event);
 	add_to_sum(advice);
 }
 
@@ -671,14 +420,14 @@ void adsm_use_range(struct adsm_object *object, size_t at, size_t end, bool inpu
 	take_from_sum(advice);
 	FOR_EACH_SIM(advice, i)
 		if (!is_done(object, i))
-			access_range(advice->sims[i], input, at, end);
+			adsm_sim_range(advice->sims[i], input, at, end);
 	add_to_sum(advice);
 }
 
 void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
 {
 	struct adsm_advice *advice = object->record->advice;
-	bool open, real = for_libc(advice->sims[AS_IS], bulk, &open);
+	bool open, real = adsm_sim_for_libc(advice->sims[AS_IS], bulk, &open);
 
 	/* It may be that of a signal handler, in the middle of another; or another was left by a jump. */
 	if (object->blocks.n_holds || copying.object == object)
@@ -690,20 +439,19 @@ void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
 	copying.size = bulk->size;
 	take_from_sum(advice);
 	FOR_EACH_SIM(advice, i) {
-		struct sim *sim = advice->sims[i];
-		size_t mask = adsm_block_size(&sim->object) - 1;
+		struct adsm_sim *sim = advice->sims[i];
 		bool libc;
 
 		/* That one does as the object does; so do others where both leave it to libc. */
 		if (i == AS_IS)
 			continue;
-		libc = for_libc(sim, bulk, &open);
+		libc = adsm_sim_for_libc(sim, bulk, &open);
 		if (libc && real)
 			continue;
-		if (!libc)
-			copy(sim, bulk);
-		for (size_t at = bulk->offset; libc && at < bulk->offset + bulk->size; at = (at | mask) + 1)
-			touch(sim, at, bulk->input);
+		if (libc)
+			adsm_sim_touch_all(sim, bulk);
+		else
+			adsm_sim_copy(sim, bulk);
 		copying.done |= 1u << i;
 		copying.differs |= real || bulk->fill;
 	}
@@ -740,7 +488,7 @@ void adsm_use_device_wrote(struct adsm_object *object, uint32_t first, uint32_t 
 	take_from_sum(advice);
 	FOR_EACH_SIM(advice, i)
 		if (!is_done(object, i))
-			write_by_device(advice->sims[i], start, end);
+			adsm_sim_device_write(advice->sims[i], start, end);
 	add_to_sum(advice);
 }
 
@@ -755,7 +503,7 @@ void adsm_use_called(struct adsm_object *object, enum adsm_block_event event)
 	FOR_EACH_SIM(advice, i) {
 		bool input = i == INPUT && event == ADSM_EVENT_CALL_INOUT;
 
-		call(advice->sims[i], input ? ADSM_EVENT_CALL_IN : event, i == AS_IS ? advice->known : NULL);
+		adsm_sim_call(advice->sims[i], input ? ADSM_EVENT_CALL_IN : event);
 	}
 	add_to_sum(advice);
 }
@@ -766,12 +514,12 @@ void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 	struct adsm_advice *advice = object->record->advice;
 
 	for (size_t i = 0; i < sizeof(followers) / sizeof(followers[0]); i++) {
-		struct sim *sim = advice->sims[followers[i]];
+		struct adsm_sim *sim = advice->sims[followers[i]];
 
 		if (!sim)
 			continue;
 		sim->stats.evictions += n;
-		send(sim, first, first + n, followers[i] == AS_IS ? advice->known : NULL);
+		adsm_sim_send(sim, first, n);
 	}
 }
 
@@ -928,7 +676,7 @@ static size_t rolling_size(size_t n, size_t block_size)
 /* Words for another block size; the rolling size is part of it where otherwise blocks could be sent early. */
 static void set_blocks(const struct choice *choice, struct adsm_advice_item *item, int sim)
 {
-	const struct sim *s = choice->advice->sims[sim];
+	const struct adsm_sim *s = choice->advice->sims[sim];
 	const struct device *device = &devices[choice->advice->home->index];
 	size_t batch = adsm_protocol_options.evict_batch;
 	size_t n = device->peaks[UNEVICTED] + s->peak, bytes = device->peak_bytes[UNEVICTED] + s->peak_bytes, at = 0;
@@ -941,18 +689,18 @@ static void set_blocks(const struct choice *choice, struct adsm_advice_item *ite
 	if (strcmp(choice->record->protocol, "rolling"))
 		at = (size_t)adsm_format(text, sizeof(item->setting), "ADSM_PROTOCOL=rolling ");
 	at += (size_t)adsm_format(text + at, sizeof(item->setting) - at, "ADSM_BLOCK_SIZE=%s",
-				  size_word(adsm_block_size(&s->object), size));
+				  size_word((size_t)1 << s->blocks.shift, size));
 	if (adsm_protocol_options.rolling_size != ADSM_ROLLING_AUTO ||
 	    (n > 2 && bytes >= (batch == 1 ? 0 : batch + adsm_protocol_options.fault_ahead)))
 		adsm_format(text + at, sizeof(item->setting) - at, " ADSM_ROLLING_SIZE=%zu",
-			    rolling_size(n, adsm_block_size(&s->object)));
+			    rolling_size(n, (size_t)1 << s->blocks.shift));
 }
 
 static void advise_blocks(struct choice *choice)
 {
 	char all[24], used[24], size[24];
 	struct adsm_advice_item *item;
-	const struct sim *smallest = NULL;
+	const struct adsm_sim *smallest = NULL;
 
 	for (int i = ROLLING; i < N_SIMS; i++) {
 		smallest = smallest ? smallest : choice->advice->sims[i];

@@ -57,7 +57,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 		enum adsm_block_event event;
 		int error = 0;
 
-		n = adsm_range_step(object, input != NULL, at, end, &event);
+		n = adsm_range_step(&object->blocks, input != NULL, at, end, &event);
 		if (n) {
 			/* What needs no waiting, also not for a call that has ended by now, goes in one step. */
 			if (n > 1 && adsm_block_must_wait(object, first, event))
