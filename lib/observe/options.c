@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
 
 struct adsm_observe_options adsm_observe_options;
 
@@ -14,6 +17,13 @@ static int parse_stats(const struct adsm_option *row, const char *text, uint64_t
 
 	return file || !strcmp(text, "text") || !strcmp(text, row->zero) ? adsm_parse_text(row, text, ret_value) :
 		-EINVAL;
+}
+
+void adsm_observe_choose(const char *wanted, char ret_path[PATH_MAX])
+{
+	adsm_format(ret_path, PATH_MAX, "%s", wanted);
+	for (int i = 0; adsm_observe_options.files_new && i < 1000 && !access(ret_path, F_OK); i++)
+		adsm_format(ret_path, PATH_MAX, i ? "%s.%d.%d" : "%s.%d", wanted, getpid(), i);
 }
 
 struct adsm_option adsm_observe_rows[] = {

@@ -3,6 +3,8 @@
 #ifndef ADSM_OBSERVE_OPTIONS_H
 #define ADSM_OBSERVE_OPTIONS_H
 
+#include <limits.h>
+
 #include "base/options.h"
 
 struct adsm_observe_options {
@@ -14,5 +16,8 @@ struct adsm_observe_options {
 
 extern struct adsm_observe_options adsm_observe_options;
 extern struct adsm_option adsm_observe_rows[];
+
+/* The file to write instead of @wanted where that has been taken by another process and may not be replaced. */
+void adsm_observe_choose(const char *wanted, char ret_path[PATH_MAX]);
 
 #endif

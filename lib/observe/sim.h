@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sim.h - simulated objects: what an object's counters would be with other settings. Their blocks are the library's own
- * automaton (core/blocks.h); here it is driven as fault.c, io.c, copy.c and block.c drive it. Under the lock of the home
- * of the object that they accompany; nothing allocates but make.
+ * automaton (core/blocks.h); here it is driven as core and run drive it. Under the lock of the home of the object that
+ * they accompany; nothing allocates but make.
  */
 #ifndef ADSM_SIM_H
 #define ADSM_SIM_H

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "observe/observe.h"
 #include "base/os.h"
 
 #define FRAMES_OURS 16			/* of a stack: the library's and CUDA's, at most */

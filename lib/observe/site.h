@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define ADSM_SITE_DEPTH 8
+
 /* Before all else, with no lock held. */
 void adsm_site_start(void);
 /*

@@ -1,355 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* trace.c - rings of events, and the file they go to. */
+/* trace.c - events from the rings, in the order of their ends, and the lines that they become. */
 #include "observe/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/descriptors.h"
 #include "base/log.h"
-#include "observe/observe.h"
 #include "base/os.h"
-#include "base/output.h"
+#include "observe/writer.h"
+#include "observe/line.h"
+#include "observe/record.h"
+#include "observe/ring.h"
+#include "observe/text.h"
 
-#define RING_EVENTS 16384		/* a megabyte, where all are in use */
-#define RINGS_MAX 1024			/* events of further threads are dropped */
-#define MANY_RINGS 64
-#define NAME_SIZE 16			/* of a thread, with its NUL */
-#define LANES 8				/* of a track */
-#define ABANDONED_NS 1000000000		/* after that nobody will finish a place in a ring any more */
+#define FLUSH_NS 100000000		/* between two looks at the rings */
 #define LATE_NS 1000000			/* from an event's end until it is surely in its ring */
-#define LINE_SIZE 2048			/* more than any */
-#define TEXT_SIZE 65536			/* of a write */
+#define TRACK_NAME_SIZE 256
 #define LANE_TID 10000000		/* more than any thread's id */
 
 enum { PROGRAM = 1, FIRST_DEVICE = 2 };	/* the file's processes */
-enum { KERNELS, N_DEVICE_TRACKS = 3 };	/* then one for each enum adsm_direction */
-
-/* ---- what keeps bars on one track apart */
-
-struct span { uint64_t start, end; };
-
-struct lane {
-	uint64_t end;			/* of its last bar */
-	bool named;
-};
-
-/* The lane for a bar; where the last one has no place either, the bar is cut. They come in the order of their ends. */
-static unsigned choose_lane(struct lane lanes[LANES], struct span *bar)
-{
-	unsigned i = 0;
-
-	while (i < LANES - 1 && lanes[i].end > bar->start)
-		i++;
-	if (bar->start < lanes[i].end)
-		bar->start = lanes[i].end;
-	if (bar->end < bar->start)
-		bar->end = bar->start;
-	lanes[i].end = bar->end;
-	return i;
-}
-
-/* ---- rings */
-
-enum { FREE, TAKEN, USED };
-
-struct ring {
-	struct ring *next;
-	_Atomic uint32_t state;
-	/* The thread's, where it is USED. */
-	int tid;
-	char name[NAME_SIZE];
-	/* A place is reserved by moving the head, and complete when its stamp is its position and one. */
-	_Atomic uint64_t head;
-	_Atomic uint64_t dropped[ADSM_TRACE_N_TYPES + 1];	/* by type; the last: abandoned */
-	_Atomic uint64_t tail;
-	/* From here on the reader's. */
-	uint64_t stuck, stuck_ns;	/* an incomplete place, and since when */
-	bool named;			/* in the file */
-	struct lane lanes[LANES];	/* of its I/O */
-	_Atomic uint32_t stamps[RING_EVENTS];
-	struct adsm_trace_event events[RING_EVENTS];
-};
-
-static struct ring *_Atomic rings;
-static _Atomic unsigned n_rings;
-static _Atomic uint64_t ringless[ADSM_TRACE_N_TYPES];	/* dropped without a ring */
-static _Thread_local struct ring *_Atomic ring_here;
-
-static struct ring *take_free(void)
-{
-	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
-		uint32_t free = FREE;
-
-		if (atomic_compare_exchange_strong(&ring->state, &free, TAKEN))
-			return ring;
-	}
-	return NULL;
-}
-
-static struct ring *make(void)
-{
-	struct ring *ring;
-	unsigned n_made;
-
-	n_made = atomic_fetch_add(&n_rings, 1) + 1;
-	if (n_made > RINGS_MAX) {
-		atomic_fetch_sub(&n_rings, 1);
-		return NULL;
-	}
-	ring = adsm_os_table(sizeof(*ring));
-	if (!ring) {
-		atomic_fetch_sub(&n_rings, 1);
-		return NULL;
-	}
-	if (n_made % MANY_RINGS == 0)
-		adsm_observe_poke();	/* perhaps some threads have ended */
-	atomic_store(&ring->state, TAKEN);
-	ring->next = atomic_load(&rings);
-	while (!atomic_compare_exchange_weak(&rings, &ring->next, ring))
-		;
-	return ring;
-}
-
-/* This thread's, from its first event on. */
-static struct ring *take_ring(void)
-{
-	struct ring *ring = take_free(), *none = NULL;
-	int saved_errno = errno;
-
-	if (!ring)
-		ring = make();
-	if (!ring)
-		return NULL;
-	ring->tid = adsm_os_thread_id();
-	prctl(PR_GET_NAME, ring->name);
-	errno = saved_errno;
-	/* A signal handler may have been here meanwhile. */
-	if (!atomic_compare_exchange_strong(&ring_here, &none, ring)) {
-		atomic_store(&ring->state, FREE);
-		return none;
-	}
-	atomic_store(&ring->state, USED);
-	return ring;
-}
-
-void adsm_trace_put(const struct adsm_trace_event *event)
-{
-	struct ring *ring = atomic_load_explicit(&ring_here, memory_order_relaxed);
-	uint64_t at, n;
-
-	if (!ring)
-		ring = take_ring();
-	if (!ring) {
-		atomic_fetch_add(&ringless[event->type], 1);
-		return;
-	}
-	/* A handler that comes between has the next place. */
-	at = atomic_load_explicit(&ring->head, memory_order_relaxed);
-	do {
-		n = at - atomic_load_explicit(&ring->tail, memory_order_acquire);
-		if (n >= RING_EVENTS) {
-			atomic_fetch_add_explicit(&ring->dropped[event->type], 1, memory_order_relaxed);
-			return;
-		}
-	} while (!atomic_compare_exchange_weak_explicit(&ring->head, &at, at + 1, memory_order_relaxed,
-							memory_order_relaxed));
-	ring->events[at % RING_EVENTS] = *event;
-	atomic_store_explicit(&ring->stamps[at % RING_EVENTS], (uint32_t)(at + 1), memory_order_release);
-	if (n == RING_EVENTS / 2)
-		adsm_observe_poke();
-}
-
-/* ---- the file */
-
-static struct {
-	struct adsm_fd *own;		/* NULL: none, or no more */
-	bool is_regular;
-	off_t size;			/* whole lines */
-	off_t end;			/* before the lines that close it */
-	size_t n;
-	char text[TEXT_SIZE];		/* what comes next */
-} file;
-
-/* 0 or a negative errno. */
-static int write_all(void)
-{
-	int fd = adsm_fd_number(file.own);
-	size_t done = 0;
-
-	if (fd < 0)
-		return fd;
-	while (done < file.n) {
-		ssize_t n = write(fd, file.text + done, file.n - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			int error = n ? -errno : -EIO;
-
-			if (file.is_regular && ftruncate(fd, file.size))
-				adsm_debug("the trace ends in the middle of a line");
-			return error;
-		}
-		done += (size_t)n;
-	}
-	return 0;
-}
-
-static void write_out(void)
-{
-	int error = !file.own || !file.n ? 0 : write_all();
-
-	if (error) {
-		adsm_error("ADSM_TRACE: cannot write any more: %s", strerror(-error));
-		adsm_trace_forget();
-	}
-	file.size += (off_t)file.n;
-	file.n = 0;
-}
-
-/* ---- its text */
-
-static void add(const char *text)
-{
-	size_t n = strlen(text);
-
-	memcpy(file.text + file.n, text, n);
-	file.n += n;
-}
-
-static void add_number(uint64_t value)
-{
-	char digits[20];
-	unsigned n = sizeof(digits);
-
-	do
-		digits[--n] = (char)('0' + value % 10);
-	while (value /= 10);
-	memcpy(file.text + file.n, digits + n, sizeof(digits) - n);
-	file.n += sizeof(digits) - n;
-}
-
-/* Nanoseconds as microseconds. */
-static void add_time(uint64_t ns)
-{
-	char rest[] = { '.', (char)('0' + ns / 100 % 10), (char)('0' + ns / 10 % 10), (char)('0' + ns % 10), '\0' };
-
-	add_number(ns / 1000);
-	add(rest);
-}
-
-/* Between quotes; a NUL ends it. */
-static void add_escaped(const char *text)
-{
-	static const char hex[] = "0123456789abcdef";
-
-	while (*text) {
-		unsigned char c = (unsigned char)*text;
-		unsigned n = adsm_utf8_length(text);
-
-		if (!n) {
-			add("\\ufffd");
-		} else if (c == '"' || c == '\\') {
-			add((char[]){ '\\', (char)c, '\0' });
-		} else if (c < 0x20 || c == 0x7f) {
-			add("\\u00");
-			add((char[]){ hex[c >> 4], hex[c & 15], '\0' });
-		} else {
-			memcpy(file.text + file.n, text, n);
-			file.n += n;
-		}
-		text += n ? n : 1;
-	}
-}
-
-/* A field of the object that is being written. */
-static void add_key(const char *key)
-{
-	if (file.text[file.n - 1] != '{')
-		add(",");
-	add("\"");
-	add(key);
-	add("\":");
-}
-
-static void add_string(const char *key, const char *text)
-{
-	add_key(key);
-	add("\"");
-	add_escaped(text);
-	add("\"");
-}
-
-static void add_value(const char *key, uint64_t value)
-{
-	add_key(key);
-	add_number(value);
-}
-
-static void begin_line(const char *phase, uint64_t pid, uint64_t tid)
-{
-	if (file.n > TEXT_SIZE - LINE_SIZE)
-		write_out();
-	add("{");
-	add_string("ph", phase);
-	add_value("pid", pid);
-	add_value("tid", tid);
-}
-
-/* Then the name's text, and then its arguments. */
-static void begin_name(void)
-{
-	add_key("name");
-	add("\"");
-}
-
-static void begin_args(void)
-{
-	add("\",\"args\":{");
-}
-
-static void end_line(void)
-{
-	add("}},\n");
-}
-
-/* What a process or a thread is called. */
-static void name_track(const char *what, uint64_t pid, uint64_t tid, const char *name, const char *more, unsigned lane)
-{
-	begin_line("M", pid, tid);
-	begin_name();
-	add(what);
-	begin_args();
-	/* The program's, as others know it. */
-	if (pid == PROGRAM && !tid)
-		add_value("pid", (uint64_t)getpid());
-	begin_name();
-	add_escaped(name);
-	add_escaped(more);
-	if (lane) {
-		add(" (");
-		add_number(lane + 1);
-		add(")");
-	}
-	add("\"");
-	end_line();
-}
+enum { KERNELS, TO_DEVICE, TO_HOST, N_DEVICE_TRACKS };
 
 /* ---- what the events speak of */
 
-struct device {
+static struct device {
 	bool named;			/* in the file */
-	struct lane lanes[N_DEVICE_TRACKS][LANES];
-};
+	struct adsm_lane lanes[N_DEVICE_TRACKS][ADSM_LANES];
+} *devices;				/* ADSM_MAX_DEVICES */
 
-static struct device *devices;		/* ADSM_MAX_DEVICES */
 static struct adsm_mutex names_mutex = ADSM_MUTEX_INIT;
 static char device_names[ADSM_MAX_DEVICES][96];
 static char (*labels)[ADSM_NAME_SIZE];	/* by id: names of objects, "" where they have none */
@@ -370,272 +50,34 @@ void adsm_trace_name(uint32_t object, const char *name)
 	adsm_mutex_unlock(&names_mutex);
 }
 
-static void add_label(uint32_t object)
+static void get_label(uint32_t object, char ret_label[ADSM_NAME_SIZE])
 {
-	char label[ADSM_NAME_SIZE] = "an object";
-
-	if (object)
-		adsm_format(label, sizeof(label), "object %u", object);
+	adsm_format(ret_label, ADSM_NAME_SIZE, object ? "object %u" : "an object", object);
 	adsm_mutex_lock(&names_mutex);
 	if (object && object <= ADSM_RECORDS_MAX && *labels[object])
-		memcpy(label, labels[object], sizeof(label));
+		memcpy(ret_label, labels[object], ADSM_NAME_SIZE);
 	adsm_mutex_unlock(&names_mutex);
-	add_escaped(label);
 }
 
-static void add_object(const struct adsm_trace_event *event)
+/* ---- tracks */
+
+/* What a process or a thread is called. */
+static void name_track(const char *what, uint64_t pid, uint64_t tid, const char *name, const char *more, unsigned lane)
 {
-	add_value("object", event->object);
-	add_key("label");
-	add("\"");
-	add_label(event->object);
-	add("\"");
-}
+	char text[TRACK_NAME_SIZE];
 
-static void add_why(const struct adsm_trace_event *event)
-{
-	static const char *const words[] = {
-		[ADSM_WHY_OTHER] = "other", [ADSM_WHY_READ] = "read", [ADSM_WHY_WRITE] = "write",
-		[ADSM_WHY_COPY] = "copy", [ADSM_WHY_FILL] = "fill", [ADSM_WHY_IO] = "io", [ADSM_WHY_HOLD] = "hold",
-		[ADSM_WHY_CALL] = "call", [ADSM_WHY_SYNC] = "sync", [ADSM_WHY_EVICT] = "evict",
-	};
-
-	add_string("why", words[event->why < ADSM_N_WHYS ? event->why : ADSM_WHY_OTHER]);
-}
-
-/* ---- events to lines */
-
-static uint64_t since_start(uint64_t ns)
-{
-	return ns < adsm_start_ns ? 0 : ns - adsm_start_ns;
-}
-
-static uint64_t end_of(const struct adsm_trace_event *event)
-{
-	return event->start_ns + (event->type == ADSM_TRACE_FAULT ? event->span_ns : event->ns);
-}
-
-static void begin_bar(uint64_t pid, uint64_t tid, struct span bar, const char *category)
-{
-	begin_line("X", pid, tid);
-	add_key("ts");
-	add_time(bar.start);
-	add_key("dur");
-	add_time(bar.end - bar.start);
-	add_string("cat", category);
-	begin_name();
-}
-
-/* Those of a thread nest. */
-static void begin_thread_bar(const struct ring *ring, const struct adsm_trace_event *event, const char *category)
-{
-	struct span bar = { since_start(event->start_ns), since_start(end_of(event)) };
-
-	begin_bar(PROGRAM, (uint64_t)ring->tid, bar, category);
-}
-
-/* I/O need not nest with what else its thread does, nor with other I/O: it has tracks of its own. */
-static void begin_io_bar(struct ring *ring, const struct adsm_trace_event *event)
-{
-	struct span bar = { since_start(event->start_ns), since_start(end_of(event)) };
-	unsigned lane = choose_lane(ring->lanes, &bar);
-	uint64_t tid = (uint64_t)ring->tid + (uint64_t)(lane + 1) * LANE_TID;
-
-	if (!ring->lanes[lane].named)
-		name_track("thread_name", PROGRAM, tid, ring->name, ": I/O", lane);
-	ring->lanes[lane].named = true;
-	begin_bar(PROGRAM, tid, bar, "io");
-}
-
-static void begin_device_bar(const struct adsm_trace_event *event, unsigned track, const char *category)
-{
-	static const char *const names[] = { "kernels", "to device", "to host" };
-	unsigned index = event->device < ADSM_MAX_DEVICES ? event->device : 0;
-	struct device *device = &devices[index];
-	struct span bar = { since_start(event->start_ns), since_start(end_of(event)) };
-	unsigned lane = choose_lane(device->lanes[track], &bar);
-	uint64_t pid = FIRST_DEVICE + index, tid = track + lane * 10;
-
-	if (!device->named) {
-		char name[16], rest[sizeof(device_names[0])];
-
-		adsm_format(name, sizeof(name), "device %u", index);
-		adsm_mutex_lock(&names_mutex);
-		memcpy(rest, device_names[index], sizeof(rest));
-		adsm_mutex_unlock(&names_mutex);
-		name_track("process_name", pid, 0, name, rest, 0);
-		device->named = true;
-	}
-	if (!device->lanes[track][lane].named) {
-		name_track("thread_name", pid, tid, names[track], "", lane);
-		device->lanes[track][lane].named = true;
-	}
-	begin_bar(pid, tid, bar, category);
-}
-
-static void begin_instant(const struct ring *ring, const struct adsm_trace_event *event, const char *category)
-{
-	begin_line("i", PROGRAM, (uint64_t)ring->tid);
-	add_string("s", "t");
-	add_key("ts");
-	add_time(since_start(event->start_ns));
-	add_string("cat", category);
-	begin_name();
-}
-
-static void add_kernel(const char *name)
-{
-	add_escaped(*name ? name : "commands");
-}
-
-static void add_fault(const struct ring *ring, const struct adsm_trace_event *event)
-{
-	bool write = event->detail & 1;
-
-	begin_thread_bar(ring, event, "fault");
-	add(write ? "write fault, " : "read fault, ");
-	add_label(event->object);
-	begin_args();
-	add_object(event);
-	add_value("device", event->device);
-	add_value("address", event->a);
-	add_value("signals", event->detail >> 1);
-	add_value("ahead_blocks", event->b);
-	add_value("fault_ns", event->ns);
-}
-
-static void add_opened(const struct ring *ring, const struct adsm_trace_event *event)
-{
-	begin_instant(ring, event, "opened");
-	add(event->detail ? "opened to write, " : "opened to read, ");
-	add_label(event->object);
-	begin_args();
-	add_object(event);
-	add_why(event);
-	add_value("device", event->device);
-	add_value("first_block", event->a);
-	add_value(event->detail ? "write_faults" : "read_faults", event->b);
-}
-
-static void add_transfer(const struct ring *ring, const struct adsm_trace_event *event)
-{
-	bool to_device = event->detail == ADSM_TO_DEVICE;
-
-	begin_device_bar(event, to_device ? 1 : 2, "transfer");
-	add_label(event->object);
-	begin_args();
-	add_object(event);
-	add_why(event);
-	add_value("thread", (uint64_t)ring->tid);
-	add_value("offset", event->a);
-	add_value(to_device ? "h2d_bytes" : "d2h_bytes", event->b);
-	add_value(to_device ? "h2d_transfers" : "d2h_transfers", 1);
-	add_value(to_device ? "h2d_ns" : "d2h_ns", event->ns);
-}
-
-static void add_event(struct ring *ring, const struct adsm_trace_event *event)
-{
-	switch (event->type) {
-	case ADSM_TRACE_FAULT:
-		add_fault(ring, event);
-		break;
-	case ADSM_TRACE_OPENED:
-		add_opened(ring, event);
-		break;
-	case ADSM_TRACE_TRANSFER:
-		add_transfer(ring, event);
-		break;
-	case ADSM_TRACE_EVICTED:
-		begin_instant(ring, event, "evicted");
-		add("evicted, ");
-		add_label(event->object);
-		begin_args();
-		add_object(event);
-		add_value("device", event->device);
-		add_value("first_block", event->a);
-		add_value("evictions", event->b);
-		break;
-	case ADSM_TRACE_CALLED:
-		begin_thread_bar(ring, event, "call");
-		add("call ");
-		add_kernel(event->name);
-		begin_args();
-		add_value("device", event->device);
-		add_value("seq", event->a);
-		add_value("calls", 1);
-		add_value("ns", event->ns);
-		break;
-	case ADSM_TRACE_KERNEL:
-		begin_device_bar(event, KERNELS, "kernel");
-		add_kernel(event->name);
-		begin_args();
-		add_value("seq", event->a);
-		add_value("kernel_ns", event->ns);
-		break;
-	case ADSM_TRACE_WAITED:
-		begin_thread_bar(ring, event, "wait");
-		add("wait");
-		begin_args();
-		add_why(event);
-		add_value("device", event->device);
-		add_value("wait_ns", event->ns);
-		break;
-	case ADSM_TRACE_IO:
-		begin_io_bar(ring, event);
-		add("I/O");
-		begin_args();
-		add_value("bytes", event->b);
-		add_value("io_ns", event->ns);
-		break;
-	case ADSM_TRACE_RESET:
-		begin_instant(ring, event, "reset");
-		add("counters begin anew");
-		begin_args();
-		break;
-	default:
-		begin_instant(ring, event, "object");
-		add(event->type == ADSM_TRACE_MADE ? "made, " : "freed, ");
-		add_label(event->object);
-		begin_args();
-		add_object(event);
-		add_value("device", event->device);
-		add_value("size", event->b);
-	}
-	end_line();
-}
-
-/* ---- rings to the file */
-
-static bool is_complete(const struct ring *ring, uint64_t at)
-{
-	return atomic_load_explicit(&ring->stamps[at % RING_EVENTS], memory_order_acquire) == (uint32_t)(at + 1);
-}
-
-/*
- * The next event of a ring. Who jumps out of a signal handler that came in the middle of a put leaves a place
- * incomplete for ever: it is passed over, and counted as dropped, once it is old. @all: now.
- */
-static const struct adsm_trace_event *next_of(struct ring *ring, bool all)
-{
-	uint64_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-
-	for (; at < head; atomic_store_explicit(&ring->tail, ++at, memory_order_release)) {
-		if (is_complete(ring, at))
-			return &ring->events[at % RING_EVENTS];
-		if (ring->stuck != at + 1) {
-			ring->stuck = at + 1;
-			ring->stuck_ns = adsm_os_now_ns();
-		}
-		if (!all && adsm_os_now_ns() - ring->stuck_ns < ABANDONED_NS)
-			return NULL;
-		atomic_fetch_add(&ring->dropped[ADSM_TRACE_N_TYPES], 1);
-	}
-	return NULL;
+	adsm_line_begin("M", pid, tid);
+	adsm_line_name(what, "");
+	/* The program's, as others know it. */
+	if (pid == PROGRAM && !tid)
+		adsm_line_value("pid", (uint64_t)getpid());
+	adsm_format(text, sizeof(text), lane ? "%s%s (%u)" : "%s%s", name, more, lane + 1);
+	adsm_line_string("name", text);
+	adsm_line_end();
 }
 
 /* A thread is called what it is when it is first seen here, or, if it has ended, what it was at its first event. */
-static void tell_name(struct ring *ring)
+static void name_thread(struct adsm_ring *ring)
 {
 	char path[48];
 	ssize_t n = 0;
@@ -646,7 +88,7 @@ static void tell_name(struct ring *ring)
 	adsm_format(path, sizeof(path), "/proc/self/task/%d/comm", ring->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		char name[NAME_SIZE] = "";
+		char name[sizeof(ring->name)] = "";
 
 		n = read(fd, name, sizeof(name));
 		close(fd);
@@ -660,23 +102,184 @@ static void tell_name(struct ring *ring)
 	ring->named = true;
 }
 
-/* Another track begins, or another file. */
-static void forget_lines(struct ring *ring)
+static void name_device(unsigned index)
 {
-	memset(ring->lanes, 0, sizeof(ring->lanes));
-	ring->named = false;
+	char name[16], rest[sizeof(device_names[0])];
+
+	if (devices[index].named)
+		return;
+	adsm_format(name, sizeof(name), "device %u", index);
+	adsm_mutex_lock(&names_mutex);
+	memcpy(rest, device_names[index], sizeof(rest));
+	adsm_mutex_unlock(&names_mutex);
+	name_track("process_name", FIRST_DEVICE + index, 0, name, rest, 0);
+	devices[index].named = true;
 }
+
+struct span { uint64_t start, end; };
+
+/* The lane for a bar; where the last one has no place either, the bar is cut. They come in the order of their ends. */
+static unsigned choose_lane(struct adsm_lane lanes[ADSM_LANES], struct span *bar)
+{
+	unsigned i = 0;
+
+	while (i < ADSM_LANES - 1 && lanes[i].end > bar->start)
+		i++;
+	if (bar->start < lanes[i].end)
+		bar->start = lanes[i].end;
+	if (bar->end < bar->start)
+		bar->end = bar->start;
+	lanes[i].end = bar->end;
+	return i;
+}
+
+/* ---- events to lines */
+
+enum place {
+	THREAD,				/* a bar on its thread's track: those nest */
+	MARK,				/* there, too */
+	BESIDE,				/* I/O need nest with nothing that its thread does: it has tracks of its own */
+	DEVICE,				/* the device's tracks, from here on one each */
+};
+
+/* How an event is told: what it is, and its arguments, where they have names, in this order. */
+struct form {
+	unsigned place;			/* enum place, or DEVICE + the track */
+	const char *category;
+	const char *verb;		/* before what it speaks of */
+	bool of_kernel, of_object, why, device, thread;
+	const char *a, *signals, *b, *one, *ns;	/* one: it counts itself */
+};
+
+/* Two for each type: on writing, or to the device, the second. */
+static const struct form forms[ADSM_TRACE_N_TYPES][2] = {
+	[ADSM_TRACE_FAULT] = {
+		{ THREAD, "fault", "read fault, ", .of_object = true, .device = true, .a = "address",
+		  .signals = "signals", .b = "ahead_blocks", .ns = "fault_ns" },
+		{ THREAD, "fault", "write fault, ", .of_object = true, .device = true, .a = "address",
+		  .signals = "signals", .b = "ahead_blocks", .ns = "fault_ns" } },
+	[ADSM_TRACE_OPENED] = {
+		{ MARK, "opened", "opened to read, ", .of_object = true, .why = true, .device = true,
+		  .a = "first_block", .b = "read_faults" },
+		{ MARK, "opened", "opened to write, ", .of_object = true, .why = true, .device = true,
+		  .a = "first_block", .b = "write_faults" } },
+	[ADSM_TRACE_TRANSFER] = {
+		{ DEVICE + TO_HOST, "transfer", "", .of_object = true, .why = true, .thread = true, .a = "offset",
+		  .b = "d2h_bytes", .one = "d2h_transfers", .ns = "d2h_ns" },
+		{ DEVICE + TO_DEVICE, "transfer", "", .of_object = true, .why = true, .thread = true, .a = "offset",
+		  .b = "h2d_bytes", .one = "h2d_transfers", .ns = "h2d_ns" } },
+	[ADSM_TRACE_EVICTED] = {
+		{ MARK, "evicted", "evicted, ", .of_object = true, .device = true, .a = "first_block",
+		  .b = "evictions" } },
+	[ADSM_TRACE_CALLED] = {
+		{ THREAD, "call", "call ", .of_kernel = true, .device = true, .a = "seq", .one = "calls",
+		  .ns = "ns" } },
+	[ADSM_TRACE_KERNEL] = {
+		{ DEVICE + KERNELS, "kernel", "", .of_kernel = true, .a = "seq", .ns = "kernel_ns" } },
+	[ADSM_TRACE_WAITED] = { { THREAD, "wait", "wait", .why = true, .device = true, .ns = "wait_ns" } },
+	[ADSM_TRACE_IO] = { { BESIDE, "io", "I/O", .b = "bytes", .ns = "io_ns" } },
+	[ADSM_TRACE_MADE] = { { MARK, "object", "made, ", .of_object = true, .device = true, .b = "size" } },
+	[ADSM_TRACE_FREED] = { { MARK, "object", "freed, ", .of_object = true, .device = true, .b = "size" } },
+	[ADSM_TRACE_RESET] = { { MARK, "reset", "counters begin anew" } },
+};
+
+static const struct form *form_of(const struct adsm_trace_event *event)
+{
+	bool second = event->type == ADSM_TRACE_TRANSFER ? event->detail == ADSM_TO_DEVICE :
+		(event->type == ADSM_TRACE_FAULT || event->type == ADSM_TRACE_OPENED) && event->detail & 1;
+
+	return &forms[event->type][second];
+}
+
+static uint64_t since_start(uint64_t ns)
+{
+	return ns < adsm_start_ns ? 0 : ns - adsm_start_ns;
+}
+
+static uint64_t end_of(const struct adsm_trace_event *event)
+{
+	return event->start_ns + (event->type == ADSM_TRACE_FAULT ? event->span_ns : event->ns);
+}
+
+static void begin_bar(struct adsm_ring *ring, const struct adsm_trace_event *event, unsigned place)
+{
+	static const char *const names[N_DEVICE_TRACKS] = { "kernels", "to device", "to host" };
+	struct span bar = { since_start(event->start_ns), since_start(end_of(event)) };
+	unsigned index = event->device < ADSM_MAX_DEVICES ? event->device : 0, lane, track = place - DEVICE;
+	struct adsm_lane *lanes = place == BESIDE ? ring->lanes : place < DEVICE ? NULL : devices[index].lanes[track];
+	uint64_t pid = place < DEVICE ? PROGRAM : FIRST_DEVICE + index, tid = (uint64_t)ring->tid;
+
+	if (lanes) {
+		lane = choose_lane(lanes, &bar);
+		tid = place == BESIDE ? tid + (uint64_t)(lane + 1) * LANE_TID : track + lane * 10;
+		if (place >= DEVICE)
+			name_device(index);
+		if (!lanes[lane].named)
+			name_track("thread_name", pid, tid, place == BESIDE ? ring->name : names[track],
+				   place == BESIDE ? ": I/O" : "", lane);
+		lanes[lane].named = true;
+	}
+	adsm_line_begin("X", pid, tid);
+	adsm_line_time("ts", bar.start);
+	adsm_line_time("dur", bar.end - bar.start);
+}
+
+static void begin_mark(const struct adsm_ring *ring, const struct adsm_trace_event *event)
+{
+	adsm_line_begin("i", PROGRAM, (uint64_t)ring->tid);
+	adsm_line_string("s", "t");
+	adsm_line_time("ts", since_start(event->start_ns));
+}
+
+static void add_value(const char *key, uint64_t value)
+{
+	if (key)
+		adsm_line_value(key, value);
+}
+
+static void add_event(struct adsm_ring *ring, const struct adsm_trace_event *event)
+{
+	const struct form *form = form_of(event);
+	char label[ADSM_NAME_SIZE] = "";
+
+	if (form->of_object)
+		get_label(event->object, label);
+	else if (form->of_kernel)
+		adsm_format(label, sizeof(label), "%s", *event->name ? event->name : "commands");
+	if (form->place == MARK)
+		begin_mark(ring, event);
+	else
+		begin_bar(ring, event, form->place);
+	adsm_line_string("cat", form->category);
+	adsm_line_name(form->verb, label);
+	if (form->of_object) {
+		adsm_line_value("object", event->object);
+		adsm_line_string("label", label);
+	}
+	if (form->why)
+		adsm_line_string("why", adsm_why_words[event->why < ADSM_N_WHYS ? event->why : ADSM_WHY_OTHER]);
+	add_value(form->device ? "device" : NULL, event->device);
+	add_value(form->thread ? "thread" : NULL, (uint64_t)ring->tid);
+	add_value(form->a, event->a);
+	add_value(form->signals, event->detail >> 1);
+	add_value(form->b, event->b);
+	add_value(form->one, 1);
+	add_value(form->ns, event->ns);
+	adsm_line_end();
+}
+
+/* ---- rings to the file */
 
 /* What the rings have that ended until @limit, in that order. @all: there is no later. */
 static void drain(uint64_t limit, bool all)
 {
 	for (;;) {
 		const struct adsm_trace_event *event;
-		struct ring *best = NULL;
+		struct adsm_ring *best = NULL;
 		uint64_t first = limit, next = limit;
 
-		for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
-			event = next_of(ring, all);
+		for (struct adsm_ring *ring = adsm_rings(); ring; ring = ring->next) {
+			event = adsm_ring_next(ring, all);
 			if (!event || end_of(event) > next)
 				continue;
 			if (!best || end_of(event) < first) {
@@ -689,70 +292,29 @@ static void drain(uint64_t limit, bool all)
 		}
 		if (!best)
 			return;
-		tell_name(best);
-		for (event = next_of(best, all); event && end_of(event) <= next; event = next_of(best, all)) {
+		name_thread(best);
+		for (event = adsm_ring_next(best, all); event && end_of(event) <= next;
+		     event = adsm_ring_next(best, all)) {
 			add_event(best, event);
-			atomic_fetch_add_explicit(&best->tail, 1, memory_order_release);
+			adsm_ring_advance(best);
 		}
 	}
 }
 
 static void flush(bool all)
 {
-	bool more = false;
-
 	drain(adsm_os_now_ns() - (all ? 0 : LATE_NS), all);
-	write_out();
-	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
-		bool is_over = atomic_load(&ring->state) == USED && syscall(SYS_tgkill, getpid(), ring->tid, 0) &&
-			errno == ESRCH;
-		uint64_t n = atomic_load(&ring->head) - atomic_load(&ring->tail);
-
-		more |= n >= RING_EVENTS / 2;
-		/* For the next thread that needs one. */
-		if (is_over && !n) {
-			forget_lines(ring);
-			atomic_store(&ring->state, FREE);
-		}
-	}
-	if (more)
-		adsm_observe_poke();
+	adsm_lines_write();
+	if (adsm_rings_settle())
+		adsm_writer_poke(&adsm_tracer);
 }
 
 /* ---- life */
 
-static int open_file(const char *path)
-{
-	int fd, error;
-
-	adsm_trace_forget();
-	file.is_regular = adsm_output_is_new(path);
-	if (file.is_regular) {
-		fd = adsm_output_replace(path);
-		error = fd < 0 ? fd : 0;
-	} else {
-		fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
-		error = fd < 0 ? -errno : 0;
-	}
-	if (!error)
-		error = adsm_fd_keep(fd, &file.own);
-	if (!error) {
-		file.size = file.end = 0;
-		file.n = 0;
-		add("[\n");
-		name_track("process_name", PROGRAM, 0, "program ", program_invocation_short_name, 0);
-		error = write_all();
-		file.size = (off_t)file.n;
-		file.n = 0;
-	}
-	if (!error)
-		return 0;
-	adsm_trace_forget();
-	return adsm_fail(error, "ADSM_TRACE: cannot write to %s: %s", path, strerror(-error));
-}
-
 int adsm_trace_open(const char *path)
 {
+	int error;
+
 	if (!labels)
 		labels = adsm_os_table((ADSM_RECORDS_MAX + 1) * sizeof(*labels));
 	if (!devices)
@@ -764,29 +326,18 @@ int adsm_trace_open(const char *path)
 	adsm_mutex_unlock(&names_mutex);
 	memset(devices, 0, ADSM_MAX_DEVICES * sizeof(*devices));
 	/* What came after the end of the trace before. */
-	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next) {
-		atomic_store(&ring->tail, atomic_load(&ring->head));
-		for (unsigned i = 0; i <= ADSM_TRACE_N_TYPES; i++)
-			atomic_store(&ring->dropped[i], 0);
-		forget_lines(ring);
+	adsm_rings_clear();
+	error = adsm_lines_open(path);
+	if (!error) {
+		name_track("process_name", PROGRAM, 0, "program ", program_invocation_short_name, 0);
+		error = adsm_lines_try();
 	}
-	for (unsigned i = 0; i < ADSM_TRACE_N_TYPES; i++)
-		atomic_store(&ringless[i], 0);
-	return open_file(path);
+	return error ? adsm_fail(error, "ADSM_TRACE: cannot write to %s: %s", path, strerror(-error)) : 0;
 }
 
 void adsm_trace_flush(void)
 {
 	flush(false);
-}
-
-static uint64_t count_dropped(unsigned type)
-{
-	uint64_t n = type < ADSM_TRACE_N_TYPES ? atomic_load(&ringless[type]) : 0;
-
-	for (struct ring *ring = atomic_load(&rings); ring; ring = ring->next)
-		n += atomic_load(&ring->dropped[type]);
-	return n;
 }
 
 void adsm_trace_close(const char *why)
@@ -801,48 +352,51 @@ void adsm_trace_close(const char *why)
 
 	flush(true);
 	/* Where it cannot be taken back it is left away. */
-	if (why && !file.is_regular)
+	if (!adsm_lines_end(why))
 		return;
-	file.end = file.size;
 	for (unsigned i = 0; i <= ADSM_TRACE_N_TYPES; i++)
-		n += dropped[i] = count_dropped(i);
-	begin_line("M", PROGRAM, 0);
-	begin_name();
-	add("trace_end");
-	begin_args();
-	add_value("dropped", n);
-	add_key("complete");
-	add(n || why ? "false" : "true");
-	add_string("why", why ? why : n ? "events came faster than they could be written" : "");
+		n += dropped[i] = adsm_rings_dropped(i);
+	adsm_line_begin("M", PROGRAM, 0);
+	adsm_line_name("trace_end", "");
+	adsm_line_value("dropped", n);
+	adsm_line_add(n || why ? ",\"complete\":false" : ",\"complete\":true");
+	adsm_line_string("why", why ? why : n ? "events came faster than they could be written" : "");
 	/* By category, so that sums can still be checked. */
-	add_key("dropped_by");
-	add("{");
+	adsm_line_add(",\"dropped_by\":{");
 	for (unsigned i = 0; i <= ADSM_TRACE_N_TYPES; i++)
-		if (dropped[i])
-			add_value(names[i], dropped[i]);
-	add("}}}\n]\n");
-	write_out();
+		add_value(dropped[i] ? names[i] : NULL, dropped[i]);
+	adsm_line_add("}}}\n]\n");
+	adsm_lines_write();
 	if (n && !why)
 		adsm_warn("ADSM_TRACE: %lu events were dropped, they came faster than they could be written; larger "
 			  "blocks (ADSM_BLOCK_SIZE) make fewer, and the file may be on a faster disk", n);
 }
 
-void adsm_trace_reopen(void)
+void adsm_trace_run(void *arg)
 {
-	int fd = adsm_fd_number(file.own);
+	enum adsm_writer_task task;
+	bool ended = false;
 
-	if (!file.own || !file.is_regular)
-		return;
-	if (fd < 0 || ftruncate(fd, file.end) || lseek(fd, file.end, SEEK_SET) < 0) {
-		adsm_error("ADSM_TRACE: cannot go on after an exec that failed: %s", strerror(fd < 0 ? -fd : errno));
-		adsm_trace_forget();
-		return;
+	while ((task = adsm_writer_wait(&adsm_tracer, FLUSH_NS)) != ADSM_WRITER_END) {
+		if (task == ADSM_WRITER_REST)
+			continue;
+		if (ended)
+			adsm_lines_go_on();
+		ended = task == ADSM_WRITER_LEAVE;
+		if (ended) {
+			adsm_trace_close("the process became another program");
+			adsm_writer_left(&adsm_tracer);
+		} else {
+			adsm_trace_flush();
+		}
 	}
-	file.size = file.end;
+	if (ended)
+		adsm_lines_go_on();
+	adsm_trace_close(NULL);
+	adsm_writer_left(&adsm_tracer);
 }
 
 void adsm_trace_forget(void)
 {
-	adsm_fd_drop(file.own);
-	file.own = NULL;
+	adsm_lines_close();
 }

@@ -11,11 +11,11 @@
 #include "base/log.h"
 #include "core/observe.h"
 #include "base/os.h"
+#include "observe/text.h"
 
 #define LINES_MAX 10			/* of a process */
 #define LONG_NS ((uint64_t)1000000000)	/* what takes less is no matter, whatever its share */
 #define LARGE_BLOCK ((size_t)256 << 10)	/* worth moving in smaller parts */
-#define TEXT_SIZE 24
 #define OBJECT_TEXT_SIZE (ADSM_NAME_SIZE + 80)
 
 static bool may_say(void)
@@ -33,33 +33,20 @@ static bool may_say(void)
 
 /* ---- words */
 
-static const char *size_text(char text[TEXT_SIZE], uint64_t size)
+static const char *size_text(char text[ADSM_NUMBER_SIZE], uint64_t size)
 {
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-	uint64_t tenths = size * 10;
-	unsigned unit = 0;
-
-	for (; tenths >= 10240 && unit < 4; unit++)
-		tenths /= 1024;
-	if (unit)
-		adsm_format(text, TEXT_SIZE, "%lu.%lu %s", tenths / 10, tenths % 10, units[unit]);
-	else
-		adsm_format(text, TEXT_SIZE, "%lu B", size);
-	return text;
+	return adsm_size_text(text, size, false);
 }
 
-static const char *seconds_text(char text[TEXT_SIZE], uint64_t ns)
+static const char *seconds_text(char text[ADSM_NUMBER_SIZE], uint64_t ns)
 {
-	uint64_t tenths = ns / 100000000;
-
-	adsm_format(text, TEXT_SIZE, "%lu.%lu", tenths / 10, tenths % 10);
-	return text;
+	return adsm_tenths_text(text, ns / 100000000, "");
 }
 
 /* "object 'a' (16.0 MiB, rolling)" */
 static const char *object_text(char text[OBJECT_TEXT_SIZE], const struct adsm_object *object)
 {
-	char size[TEXT_SIZE], address[TEXT_SIZE];
+	char size[ADSM_NUMBER_SIZE], address[ADSM_NUMBER_SIZE];
 
 	adsm_format(address, sizeof(address), "at %p", (void *)object->start);
 	adsm_format(text, OBJECT_TEXT_SIZE, "object %s%s%s (%s, %s)", *object->name ? "'" : "",
@@ -91,7 +78,7 @@ static size_t blocks_in_use(const struct adsm_home *home)
 void adsm_judge_again(struct adsm_object *object)
 {
 	struct adsm_habits *habits = &object->habits;
-	char text[OBJECT_TEXT_SIZE], now[TEXT_SIZE];
+	char text[OBJECT_TEXT_SIZE], now[ADSM_NUMBER_SIZE];
 	size_t needed, size = 1;
 
 	/* Who asks for the paper's exact behaviour wants to see what it does. */
@@ -117,7 +104,7 @@ void adsm_judge_fetches(struct adsm_object *object)
 	uint64_t faults = atomic_load_explicit(&object->counters.signals, memory_order_relaxed);
 	bool whole = object->blocks.n == 1;
 	size_t block = whole ? object->size : adsm_block_size(object);
-	char text[OBJECT_TEXT_SIZE], bytes[TEXT_SIZE], seconds[TEXT_SIZE], blocks[TEXT_SIZE];
+	char text[OBJECT_TEXT_SIZE], bytes[ADSM_NUMBER_SIZE], seconds[ADSM_NUMBER_SIZE], blocks[ADSM_NUMBER_SIZE];
 
 	if (habits->told_fetches || !object->blocks.detects || block < LARGE_BLOCK)
 		return;
@@ -141,7 +128,7 @@ void adsm_judge_fetches(struct adsm_object *object)
 void adsm_warn_at_end(void)
 {
 	uint64_t all = adsm_os_now_ns() - adsm_start_ns, spent = atomic_load(&adsm_most_spent_ns);
-	char part[TEXT_SIZE], whole[TEXT_SIZE];
+	char part[ADSM_NUMBER_SIZE], whole[ADSM_NUMBER_SIZE];
 	static bool told;
 
 	/* The report says it, and more. */

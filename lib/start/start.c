@@ -31,6 +31,7 @@
 #include "core/life.h"
 #include "core/objects.h"
 #include "core/shared.h"
+#include "engine/engine.h"
 #include "observe/observe.h"
 #include "observe/trace.h"
 #include "run/kernel.h"

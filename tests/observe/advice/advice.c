@@ -22,7 +22,7 @@
 #include "run/sync.h"
 #include "run/wait.h"
 #include "start/start.h"
-#include "observe/observe.h"
+#include "observe/record.h"
 
 #define WORDS_PER_PAGE 1024u
 

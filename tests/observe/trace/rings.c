@@ -11,8 +11,9 @@
 #include <time.h>
 
 #include "../../check.h"
-#include "observe/observe.h"
+#include "core/observe.h"
 #include "base/os.h"
+#include "observe/ring.h"
 #include "observe/trace.h"
 
 static atomic_uint n_io, n_kernels, n_wait, n_handled;

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* report_text.c - the report as text for people. */
+#include "observe/report_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "observe/advice.h"
+#include "observe/options.h"
+#include "observe/text.h"
+
+/* In JSON there is all. */
+#define OBJECTS_SHOWN 20
+#define OBJECTS_EXPLAINED 10	/* with their causes */
+#define CAUSES_SHOWN 5		/* of one object */
+#define ADVICE_SHOWN 10
+
+/* ---- numbers and their nouns. No printf("%f"): the program's locale is not ours. */
+
+static const char *size_text(uint64_t size, char buffer[ADSM_NUMBER_SIZE])
+{
+	return adsm_size_text(buffer, size, true);
+}
+
+static const char *time_text(uint64_t ns, char buffer[ADSM_NUMBER_SIZE])
+{
+	static const char *const units[] = { " us", " ms", " s" };
+	unsigned unit = 0;
+
+	for (; unit < 2 && ns >= 999950; ns /= 1000)
+		unit++;
+	return adsm_tenths_text(buffer, (ns + 50) / 100, units[unit]);
+}
+
+static const char *count_text(uint64_t n, const char *noun, char buffer[ADSM_NUMBER_SIZE])
+{
+	adsm_format(buffer, ADSM_NUMBER_SIZE, "%lu %s%s", n, noun, n == 1 ? "" : "s");
+	return buffer;
+}
+
+static const char *times_text(uint64_t n, char buffer[ADSM_NUMBER_SIZE])
+{
+	return n == 1 ? "once" : count_text(n, "time", buffer);
+}
+
+static const char *percent_text(uint64_t part, uint64_t whole, char buffer[ADSM_NUMBER_SIZE])
+{
+	return adsm_tenths_text(buffer, whole ? (uint64_t)((double)part * 1000 / (double)whole + 0.5) : 0, "%");
+}
+
+/* What an object is called: its name, or where it was allocated. */
+static const char *title(const struct adsm_fact_object *entry, char buffer[2 * ADSM_FACT_SIZE])
+{
+	const size_t size = (size_t)2 * ADSM_FACT_SIZE;
+	char number[32] = "", name[ADSM_NAME_SIZE + 4] = "";
+
+	if (entry->n > 1)
+		snprintf(number, sizeof(number), " \303\227%zu", entry->n);
+	if (*entry->name)
+		snprintf(name, sizeof(name), "\"%s\" ", entry->name);
+	for (char *c = name; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	if (*entry->site)
+		snprintf(buffer, size, "%s%s%s", name, entry->site, number);
+	else if (*name)
+		snprintf(buffer, size, "%.*s%s", (int)strlen(name) - 1, name, number);
+	else
+		snprintf(buffer, size, "object %u%s", entry->record->id, number);
+	return buffer;
+}
+
+/* ---- the parts of the report */
+
+static void text_head(FILE *out, const struct adsm_facts *facts)
+{
+	char time[ADSM_NUMBER_SIZE], size[ADSM_NUMBER_SIZE];
+	int n_devices = adsm_n_homes;
+
+	fprintf(out, "adsm: report on %s (process %d), %s, libadsm %d.%d.%d\n", program_invocation_name, getpid(),
+		time_text(facts->wall_ns, time), ADSM_VERSION_MAJOR, ADSM_VERSION_MINOR, ADSM_VERSION_PATCH);
+	if (!facts->final)
+		fprintf(out, "adsm: incomplete: the program had not ended; state after %s\n", time);
+	for (int i = 0; i < n_devices; i++)
+		fprintf(out, "adsm: device %d: %s (%s)\n", i, adsm_homes[i].device->name,
+			adsm_homes[i].device->backend->name);
+	if (!strcmp(adsm_protocol_options.protocol, "rolling"))
+		fprintf(out, "adsm: protocol: rolling, in blocks of %s\n",
+			size_text(adsm_protocol_options.block_size, size));
+	else
+		fprintf(out, "adsm: protocol: %s\n", adsm_protocol_options.protocol);
+	if (facts->counted_ns != facts->wall_ns)
+		fprintf(out, "adsm: counted since adsmStatsReset(), %s before the end\n",
+			time_text(facts->counted_ns, time));
+	if (adsm_site_lacks_libdw())
+		fprintf(out, "adsm: lines of source files cannot be told without libdw.so.1 (Debian's libdw1)\n");
+	if (facts->no_memory)
+		fprintf(out, "adsm: no memory to list the objects\n");
+}
+
+static void text_time(FILE *out, const struct adsm_facts *facts)
+{
+	const adsmStats *totals = &facts->totals;
+	const struct {
+		const char *what;
+		uint64_t ns;
+	} parts[] = {
+		{ "waiting for kernels", totals->wait_ns },
+		{ "sending to devices", totals->h2d_ns },
+		{ "fetching from devices", totals->d2h_ns },
+		{ "handling faults", totals->fault_ns },
+		{ "input and output of shared memory", totals->io_ns },
+		{ "the rest: the program's own work", adsm_facts_rest_ns(facts) },
+	};
+	char time[ADSM_NUMBER_SIZE], percent[ADSM_NUMBER_SIZE];
+	uint64_t sum = 0;
+
+	fprintf(out, "adsm:\nadsm: where the time went (%s)\n", time_text(facts->counted_ns, time));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		sum += parts[i].ns;
+		fprintf(out, "adsm: %10s %7s  %s\n", time_text(parts[i].ns, time),
+			percent_text(parts[i].ns, facts->counted_ns, percent), parts[i].what);
+	}
+	fprintf(out, "adsm: %10s %7s  kernels ran, beside that\n", time_text(totals->kernel_ns, time),
+		percent_text(totals->kernel_ns, facts->counted_ns, percent));
+	if (sum > facts->counted_ns)
+		fprintf(out, "adsm: More than all of it: several threads, early sends beside the program, and\n"
+			"adsm: transfers for input and output count in each part.\n");
+}
+
+static void text_row(FILE *out, uint64_t size, const adsmStats *stats, const char *object)
+{
+	char sizes[3][ADSM_NUMBER_SIZE], time[ADSM_NUMBER_SIZE];
+
+	fprintf(out, "adsm: %10s %10s %7" PRIu64 " %10s %7" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %7" PRIu64
+		" %9s  %s\n", size_text(size, sizes[0]), size_text(stats->h2d_bytes, sizes[1]), stats->h2d_transfers,
+		size_text(stats->d2h_bytes, sizes[2]), stats->d2h_transfers, stats->read_faults, stats->write_faults,
+		stats->signals, stats->evictions, time_text(stats->h2d_ns + stats->d2h_ns + stats->fault_ns, time),
+		object);
+}
+
+static void text_table(FILE *out, const struct adsm_fact_object *entries, size_t n)
+{
+	char object[2 * ADSM_FACT_SIZE];
+
+	if (!n)
+		return;
+	fputs("adsm:\nadsm: objects, most bytes moved first\n"
+	      "adsm: (reads, writes: blocks opened; early: blocks sent before a call; time: of transfers and faults)\n",
+	      out);
+	fprintf(out, "adsm: %10s %10s %7s %10s %7s %8s %8s %8s %7s %9s  %s\n", "size", "sent", "times", "fetched",
+		"times", "reads", "writes", "faults", "early", "time", "object");
+	for (size_t i = 0; i < n && i < OBJECTS_SHOWN; i++)
+		text_row(out, entries[i].record->size, &entries[i].stats, title(&entries[i], object));
+	if (n > OBJECTS_SHOWN) {
+		adsmStats sum = { 0 };
+		uint64_t size = 0;
+		size_t n_more = 0;
+
+		for (size_t i = OBJECTS_SHOWN; i < n; i++) {
+			adsm_facts_add_stats(&sum, &entries[i].stats);
+			size += entries[i].record->size * entries[i].n;
+			n_more += entries[i].n;
+		}
+		snprintf(object, sizeof(object), "and %zu more object%s", n_more, n_more == 1 ? "" : "s");
+		text_row(out, size, &sum, object);
+	}
+}
+
+/* Why bytes moved, in words; the others have some of their own. */
+static const char *const reasons[ADSM_N_WHYS] = {
+	[ADSM_WHY_OTHER] = "other causes", [ADSM_WHY_COPY] = "a copy (memcpy() or the like)",
+	[ADSM_WHY_FILL] = "a fill (memset() or the like)", [ADSM_WHY_IO] = "input or output",
+	[ADSM_WHY_HOLD] = "adsmHold()", [ADSM_WHY_SYNC] = "adsmSync()", [ADSM_WHY_EVICT] = "early, before a call",
+};
+
+static void text_reason(FILE *out, const struct adsm_fact_cause *cause)
+{
+	bool in_libc = cause->cause.in_libc;
+
+	if (cause->cause.why == ADSM_WHY_READ || cause->cause.why == ADSM_WHY_WRITE)
+		fprintf(out, "%s %s%s", in_libc ? "a function of libc" : "the CPU",
+			cause->cause.why == ADSM_WHY_READ ? "read" : "wrote",
+			in_libc && *cause->where ? ", called" : "");
+	else if (cause->cause.why != ADSM_WHY_CALL)
+		fputs(reasons[cause->cause.why], out);
+	else if (*cause->cause.name)
+		fprintf(out, "kernel '%s' called", cause->cause.name);
+	else
+		fputs("commands that the program gave its driver itself", out);
+	if (*cause->where)
+		fprintf(out, " at %s", cause->where);
+}
+
+static void text_cause(FILE *out, const struct adsm_fact_cause *cause, uint64_t n_calls)
+{
+	uint64_t n_opened = cause->opened + cause->opened_writing;
+	const char *separator = "";
+	char text[2][ADSM_NUMBER_SIZE];
+
+	fputs("adsm:   ", out);
+	for (int d = 0; d < 2; d++)
+		if (cause->transfers[d]) {
+			fprintf(out, "%s%s %s, %s", separator, d ? "sent" : "fetched",
+				times_text(cause->transfers[d], text[0]), size_text(cause->bytes[d], text[1]));
+			separator = "; ";
+		}
+	if (!*separator && n_opened)
+		fprintf(out, "opened %s%s", count_text(n_opened, "block", text[0]), cause->opened ? "" : " to write");
+	else if (!*separator)
+		fputs("nothing moved", out);
+	fputs(": ", out);
+	text_reason(out, cause);
+	if (cause->faults)
+		fprintf(out, ", %s", count_text(cause->faults, "fault", text[0]));
+	if (cause->faults && n_calls)
+		fprintf(out, " in %s", count_text(n_calls, "call", text[0]));
+	if (cause->faults > 1 && cause->place && cause->place != ADSM_MANY_PLACES)
+		fprintf(out, ", each at byte %" PRIu64, cause->place - 1);
+	fputc('\n', out);
+}
+
+static void text_causes(FILE *out, const struct adsm_fact_object *entry)
+{
+	struct adsm_fact_cause rest = { .cause.why = ADSM_WHY_OTHER };
+
+	for (size_t i = 0; i < entry->n_causes; i++)
+		if (i < CAUSES_SHOWN || entry->n_causes == CAUSES_SHOWN + 1)
+			text_cause(out, &entry->causes[i], entry->calls);
+		else
+			adsm_facts_add_cause(&rest, &entry->causes[i]);
+	if (entry->n_causes > CAUSES_SHOWN + 1)
+		text_cause(out, &rest, entry->calls);
+}
+
+static void text_object(FILE *out, const struct adsm_fact_object *entry)
+{
+	const struct adsm_record *record = entry->record;
+	char object[2 * ADSM_FACT_SIZE], sizes[2][ADSM_NUMBER_SIZE], times[3][ADSM_NUMBER_SIZE];
+	char count[ADSM_NUMBER_SIZE];
+
+	fprintf(out, "adsm:\nadsm: %s: %s", title(entry, object), size_text(record->size, sizes[0]));
+	if (record->device_only)
+		fprintf(out, ", on device %d only", record->device);
+	else if (record->n_blocks > 1)
+		fprintf(out, ", %s, %s of %s", record->protocol, count_text(record->n_blocks, "block", count),
+			size_text(record->block_size, sizes[1]));
+	else
+		fprintf(out, ", %s", record->protocol);
+	if (record->adopted)
+		fputs(", the program's own", out);
+	if (entry->calls)
+		fprintf(out, ", %s", count_text(entry->calls, "kernel call", count));
+	fprintf(out, "; sending took %s, fetching %s, faults %s\n", time_text(entry->stats.h2d_ns, times[0]),
+		time_text(entry->stats.d2h_ns, times[1]), time_text(entry->stats.fault_ns, times[2]));
+	text_causes(out, entry);
+}
+
+/* ---- advice */
+
+struct advice {
+	const struct adsm_advice_item *item;
+	const struct adsm_fact_object *entry;
+	size_t n_alike;			/* objects that are told the same, more or less */
+};
+
+static int compare_advice(const void *a, const void *b)
+{
+	const struct adsm_advice_item *x = ((const struct advice *)a)->item, *y = ((const struct advice *)b)->item;
+	int64_t saves_x = (int64_t)(adsm_advice_cost(&x->now) - adsm_advice_cost(&x->then));
+	int64_t saves_y = (int64_t)(adsm_advice_cost(&y->now) - adsm_advice_cost(&y->then));
+
+	return saves_x < saves_y ? 1 : saves_x > saves_y ? -1 : 0;
+}
+
+static void text_moved(FILE *out, const char *verb, uint64_t bytes, uint64_t n, uint64_t then_bytes, uint64_t then_n)
+{
+	char texts[2][ADSM_NUMBER_SIZE], count[ADSM_NUMBER_SIZE];
+
+	if (bytes != then_bytes || n != then_n)
+		fprintf(out, "; %s %s in %s, then %s in %" PRIu64, verb, size_text(bytes, texts[0]),
+			count_text(n, "transfer", count), size_text(then_bytes, texts[1]), then_n);
+}
+
+static void text_one_advice(FILE *out, const struct advice *advice)
+{
+	const adsmStats *now = &advice->item->now, *then = &advice->item->then;
+	char text[2 * ADSM_FACT_SIZE];
+
+	fprintf(out, "%s: %s\n", title(advice->entry, text), advice->item->text);
+	fprintf(out, "adsm:    %s, %s", advice->item->setting, advice->item->exact ? "exactly" : "about");
+	text_moved(out, "sent", now->h2d_bytes, now->h2d_transfers, then->h2d_bytes, then->h2d_transfers);
+	text_moved(out, "fetched", now->d2h_bytes, now->d2h_transfers, then->d2h_bytes, then->d2h_transfers);
+	if (now->signals != then->signals)
+		fprintf(out, "; %s, then %" PRIu64, count_text(now->signals, "fault", text), then->signals);
+	if (advice->n_alike)
+		fprintf(out, "; the same for %s like it", count_text(advice->n_alike, "object", text));
+	fputc('\n', out);
+}
+
+static void text_advice(FILE *out, const struct adsm_facts *facts)
+{
+	struct advice *all;
+	size_t n = 0, max = 0, n_shown = 0, n_hidden = 0;
+
+	if (!adsm_observe_options.advise)
+		return;
+	for (size_t i = 0; i < facts->n_entries; i++)
+		max += facts->entries[i].n_advice;
+	all = calloc(max + 1, sizeof(*all));
+	for (size_t i = 0; all && i < facts->n_entries; i++)
+		for (size_t j = 0; j < facts->entries[i].n_advice; j++)
+			all[n++] = (struct advice){ &facts->entries[i].advice[j], &facts->entries[i], 0 };
+	fprintf(out, "adsm:\nadsm: advice, the best first%s\n", n ? "" : ": none");
+	if (n)
+		qsort(all, n, sizeof(*all), compare_advice);
+	for (size_t i = 0, j; i < n; i++) {
+		for (j = 0; j < n_shown; j++)
+			if (all[j].item->kind == all[i].item->kind && !adsm_facts_order(all[j].entry, all[i].entry))
+				break;
+		if (j < n_shown)
+			all[j].n_alike++;
+		else if (n_shown < ADVICE_SHOWN)
+			all[n_shown++] = all[i];
+		else
+			n_hidden++;
+	}
+	for (size_t i = 0; i < n_shown; i++) {
+		fprintf(out, "adsm: %zu. ", i + 1);
+		text_one_advice(out, &all[i]);
+	}
+	if (n_hidden)
+		fprintf(out, "adsm: and %zu more, in JSON (ADSM_STATS=json:FILE)\n", n_hidden);
+	free(all);
+}
+
+/* ---- all of it */
+
+void adsm_report_text(FILE *out, struct adsm_facts *facts)
+{
+	if (!adsm_n_homes) {
+		fprintf(out, "adsm: no report on %s: the library has no devices\n", program_invocation_name);
+		return;
+	}
+	text_head(out, facts);
+	text_time(out, facts);
+	text_advice(out, facts);
+	adsm_facts_fold(facts);
+	text_table(out, facts->entries, facts->n_entries);
+	if (facts->n_not_listed)
+		fprintf(out, "adsm: %" PRIu64 " objects are not listed, because there were too many\n",
+			facts->n_not_listed);
+	for (size_t i = 0; i < facts->n_entries && i < OBJECTS_EXPLAINED; i++)
+		if (facts->entries[i].n_causes)
+			text_object(out, &facts->entries[i]);
+	if (facts->n_entries > OBJECTS_EXPLAINED)
+		fprintf(out, "adsm:\nadsm: why others moved is in JSON (ADSM_STATS=json:FILE)\n");
+	fprintf(out, "adsm:\nadsm: totals\n");
+#define LINE(name, help) fprintf(out, "adsm: %-14s %15" PRIu64 "  %s\n", #name, facts->totals.name, help);
+	ADSM_STATS(LINE)
+#undef LINE
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* report_text.h - the report as text for people. */
+#ifndef ADSM_REPORT_TEXT_H
+#define ADSM_REPORT_TEXT_H
+
+#include <stdio.h>
+
+#include "observe/facts.h"
+
+/* The facts are folded. */
+void adsm_report_text(FILE *out, struct adsm_facts *facts);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* text.c - how numbers and names are written. */
+#include "observe/text.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+const char *const adsm_why_words[ADSM_N_WHYS] = {
+	[ADSM_WHY_OTHER] = "other", [ADSM_WHY_READ] = "read", [ADSM_WHY_WRITE] = "write", [ADSM_WHY_COPY] = "copy",
+	[ADSM_WHY_FILL] = "fill", [ADSM_WHY_IO] = "io", [ADSM_WHY_HOLD] = "hold", [ADSM_WHY_CALL] = "call",
+	[ADSM_WHY_SYNC] = "sync", [ADSM_WHY_EVICT] = "evict",
+};
+
+const char *adsm_tenths_text(char text[ADSM_NUMBER_SIZE], uint64_t tenths, const char *unit)
+{
+	adsm_format(text, ADSM_NUMBER_SIZE, "%lu.%lu%s", tenths / 10, tenths % 10, unit);
+	return text;
+}
+
+const char *adsm_size_text(char text[ADSM_NUMBER_SIZE], uint64_t size, bool rounded)
+{
+	static const char *const units[] = { " KiB", " MiB", " GiB", " TiB", " PiB", " EiB" };
+	unsigned unit = 0, shift = 10;
+	uint64_t tenths;
+
+	if (size < 1024) {
+		adsm_format(text, ADSM_NUMBER_SIZE, "%lu B", size);
+		return text;
+	}
+	for (; size >> shift >= 1024; shift += 10)
+		unit++;
+	tenths = rounded ? ((size >> (shift - 10)) * 10 + 512) >> 10 : size * 10 >> shift;
+	if (tenths >= 10240 && unit < 5) {
+		tenths = 10;
+		unit++;
+	}
+	return adsm_tenths_text(text, tenths, units[unit]);
+}
+
+unsigned adsm_json_piece(const char **text, char ret_piece[ADSM_JSON_PIECE_SIZE])
+{
+	const char *c = *text;
+	unsigned n = adsm_utf8_length(c);
+
+	if (!*c)
+		return 0;
+	*text += n ? n : 1;
+	if (!n)
+		return (unsigned)adsm_format(ret_piece, ADSM_JSON_PIECE_SIZE, "\\ufffd");
+	if (*c == '"' || *c == '\\')
+		return (unsigned)adsm_format(ret_piece, ADSM_JSON_PIECE_SIZE, "\\%c", *c);
+	if (n == 1 && (*c < ' ' || *c == 0x7f))
+		return (unsigned)adsm_format(ret_piece, ADSM_JSON_PIECE_SIZE, "\\u00%x%x", *c >> 4, *c & 15);
+	memcpy(ret_piece, c, n);
+	return n;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* use.c - what happens to objects, told to their simulated ones. */
+#include "observe/use.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/input.h"
+#include "observe/paged.h"
+#include "observe/record.h"
+
+struct adsm_use_sums adsm_use_sums[ADSM_MAX_DEVICES];
+
+static unsigned n_uses;
+/* The bulk copy that goes on in this thread, and for which simulated objects it has been done already, by bits. */
+static _Thread_local struct {
+	const struct adsm_object *object;
+	unsigned done;
+	bool differs;			/* pages may be open that are not in all of them */
+	size_t offset, size;
+} copying;
+
+/* ---- all of them */
+
+#define FOR_EACH_SIM(use, i) for (int i = 0; i < ADSM_N_SIMS; i++) if ((use)->sims[i])
+
+static bool counts_for_rolling_size(const struct adsm_use *use)
+{
+	return !use->sims[ADSM_UNEVICTED]->blocks.protocol->whole_object;
+}
+
+/* Something has become Dirty, or has been sent. */
+static void note_peaks(struct adsm_use *use)
+{
+	struct adsm_use_sums *sums = &adsm_use_sums[use->home->index];
+
+	FOR_EACH_SIM(use, i) {
+		struct adsm_sim *sim = use->sims[i];
+		uint32_t n = adsm_blocks_n_unsent(&sim->blocks);
+		size_t bytes = adsm_sim_dirty_bytes(sim);
+
+		if (n > sim->peak) {
+			sums->peaks[i] += n - sim->peak;
+			sim->peak = n;
+		}
+		if (bytes > sim->peak_bytes) {
+			sums->peak_bytes[i] += bytes - sim->peak_bytes;
+			sim->peak_bytes = bytes;
+		}
+	}
+}
+
+/* Begin and end a change of the device's sum. */
+static void take_from_sum(struct adsm_use *use)
+{
+	if (counts_for_rolling_size(use))
+		adsm_use_sums[use->home->index].n_dirty -= adsm_blocks_n_unsent(&use->sims[ADSM_UNEVICTED]->blocks);
+}
+
+static void add_to_sum(struct adsm_use *use)
+{
+	struct adsm_use_sums *sums = &adsm_use_sums[use->home->index];
+
+	if (counts_for_rolling_size(use))
+		sums->n_dirty += adsm_blocks_n_unsent(&use->sims[ADSM_UNEVICTED]->blocks);
+	if (sums->n_dirty > sums->peak)
+		sums->peak = sums->n_dirty;
+	note_peaks(use);
+}
+
+/* What happens to the object now is part of a copy that has been told before. */
+static bool is_done(const struct adsm_object *object, int sim)
+{
+	return copying.object == object && copying.done & 1u << sim;
+}
+
+static void touch_all(const struct adsm_object *object)
+{
+	const struct adsm_touch *touched = adsm_paged_touched();
+	struct adsm_use *use = object->record->use;
+
+	take_from_sum(use);
+	FOR_EACH_SIM(use, i)
+		if (!is_done(object, i))
+			adsm_sim_touch(use->sims[i], touched->page * ADSM_PAGE_SIZE, touched->write);
+	add_to_sum(use);
+}
+
+/* ---- life */
+
+static void forget(struct adsm_use *use)
+{
+	FOR_EACH_SIM(use, i)
+		adsm_sim_forget(use->sims[i]);
+	free((void *)use->known);
+	use->known = NULL;
+}
+
+void adsm_use_end(struct adsm_use *use)
+{
+	if (!use)
+		return;
+	forget(use);
+	for (int i = 0; i < ADSM_N_SIMS; i++)
+		adsm_sim_end(use->sims[i]);
+	free(use);
+	if (--n_uses == 0)
+		memset(adsm_use_sums, 0, sizeof(adsm_use_sums));
+}
+
+static void make_sims(struct adsm_use *use, const struct adsm_object *object)
+{
+	const struct adsm_protocol *protocol = object->blocks.protocol;
+	size_t block = adsm_block_size(object);
+
+	for (int i = 0; i < ADSM_LAZY; i++)
+		use->sims[i] = adsm_sim_make(object, protocol, block, i <= ADSM_INPUT);
+	if (!protocol->whole_object)
+		use->sims[ADSM_LAZY] = adsm_sim_make(object, &adsm_protocol_lazy, block, false);
+	for (int i = ADSM_ROLLING; i < ADSM_N_SIMS; i++) {
+		size_t size = adsm_sim_block_size(i);
+
+		if (size < object->span && (protocol->whole_object || size != block))
+			use->sims[i] = adsm_sim_make(object, &adsm_protocol_rolling, size, false);
+	}
+	if (use->sims[ADSM_AS_IS])
+		use->sims[ADSM_AS_IS]->known = use->known;
+}
+
+struct adsm_use *adsm_use_make(const struct adsm_object *object)
+{
+	struct adsm_use *use = object->blocks.detects ? calloc(1, sizeof(*use)) : NULL;
+	struct adsm_use_sums *sums = &adsm_use_sums[object->home->index];
+	struct adsm_sigset old;
+
+	if (!use)
+		return NULL;
+	n_uses++;
+	use->home = object->home;
+	use->known = calloc(object->span / ADSM_PAGE_SIZE, 1);
+	make_sims(use, object);
+	if (!use->known || !use->sims[ADSM_AS_IS] || !use->sims[ADSM_UNEVICTED]) {
+		adsm_use_end(use);
+		return NULL;
+	}
+	/* An object no larger than the block is one block. */
+	adsm_os_signals_block(&old);
+	adsm_lock(&object->home->lock);
+	for (int i = ADSM_LAZY; i < ADSM_N_SIMS; i++)
+		if (!use->sims[i]) {
+			sums->peaks[i] += i == ADSM_LAZY ? 1 : (object->span - 1) / adsm_sim_block_size(i) + 1;
+			sums->peak_bytes[i] += object->span;
+		}
+	adsm_unlock(&object->home->lock);
+	adsm_os_signals_restore(&old);
+	return use;
+}
+
+void adsm_use_freed(struct adsm_use *use)
+{
+	struct adsm_sigset old;
+
+	adsm_os_signals_block(&old);
+	adsm_lock(&use->home->lock);
+	take_from_sum(use);
+	adsm_unlock(&use->home->lock);
+	adsm_os_signals_restore(&old);
+	forget(use);
+}
+
+void adsm_use_reset(struct adsm_use *use)
+{
+	struct adsm_sigset old;
+
+	adsm_os_signals_block(&old);
+	adsm_lock(&use->home->lock);
+	FOR_EACH_SIM(use, i)
+		memset(&use->sims[i]->stats, 0, sizeof(use->sims[i]->stats));
+	adsm_unlock(&use->home->lock);
+	adsm_os_signals_restore(&old);
+}
+
+bool adsm_use_exact(const struct adsm_record *record, int sim)
+{
+	return !(atomic_load(&record->use->inexact) & 1u << sim) && !atomic_load(&record->pages->unseen);
+}
+
+/* ---- accesses and calls */
+
+bool adsm_use_touch(struct adsm_object *object, uintptr_t address, bool write)
+{
+	bool opened = adsm_paged_touch(object, address, write);
+
+	if (opened && !object->record->pages->whole)
+		touch_all(object);
+	return opened;
+}
+
+void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event)
+{
+	struct adsm_use *use = object->record->use;
+	size_t start = (size_t)first << object->blocks.shift, end = start + adsm_run_size(object, first, n);
+
+	if (adsm_paged_touched()->in_fault) {
+		touch_all(object);
+		return;
+	}
+	if (adsm_in_fault)	/* input or output: adsm_use_range() */
+		return;
+	atomic_store(&use->inexact, ~0u);
+	take_from_sum(use);
+	FOR_EACH_SIM(use, i)
+		adsm_sim_access(use->sims[i], start, end, event);
+	add_to_sum(use);
+}
+
+void adsm_use_range(struct adsm_object *object, size_t at, size_t end, bool input)
+{
+	struct adsm_use *use = object->record->use;
+
+	if (object->inputs && (!input || object->inputs->next))
+		atomic_store(&use->inexact, ~0u);
+	take_from_sum(use);
+	FOR_EACH_SIM(use, i)
+		if (!is_done(object, i))
+			adsm_sim_range(use->sims[i], input, at, end);
+	add_to_sum(use);
+}
+
+void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
+{
+	struct adsm_use *use = object->record->use;
+	bool open, real = adsm_sim_for_libc(use->sims[ADSM_AS_IS], bulk, &open);
+
+	/* It may be that of a signal handler, in the middle of another; or another was left by a jump. */
+	if (object->blocks.n_holds || copying.object == object)
+		atomic_store(&use->inexact, ~0u);
+	copying.object = object;
+	copying.done = 0;
+	copying.differs = false;
+	copying.offset = bulk->offset;
+	copying.size = bulk->size;
+	take_from_sum(use);
+	FOR_EACH_SIM(use, i) {
+		struct adsm_sim *sim = use->sims[i];
+		bool libc;
+
+		/* That one does as the object does; so do others where both leave it to libc. */
+		if (i == ADSM_AS_IS)
+			continue;
+		libc = adsm_sim_for_libc(sim, bulk, &open);
+		if (libc && real)
+			continue;
+		if (libc)
+			adsm_sim_touch_all(sim, bulk);
+		else
+			adsm_sim_copy(sim, bulk);
+		copying.done |= 1u << i;
+		copying.differs |= real || bulk->fill;
+	}
+	add_to_sum(use);
+}
+
+void adsm_use_bulk_end(struct adsm_object *object)
+{
+	struct adsm_use *use = object->record->use;
+	bool differs = copying.object == object && copying.differs;
+
+	copying.object = NULL;
+	if (differs && adsm_paged_watch(object, copying.offset, copying.size))
+		atomic_store(&use->inexact, ~0u);
+}
+
+void adsm_use_inexact(struct adsm_object *object)
+{
+	atomic_store(&object->record->use->inexact, ~0u);
+}
+
+void adsm_use_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	struct adsm_use *use = object->record->use;
+	size_t start = (size_t)first << object->blocks.shift, end = start + adsm_run_size(object, first, n);
+
+	if (copying.object != object)
+		atomic_store(&use->inexact, ~0u);
+	take_from_sum(use);
+	FOR_EACH_SIM(use, i)
+		if (!is_done(object, i))
+			adsm_sim_device_write(use->sims[i], start, end);
+	add_to_sum(use);
+}
+
+void adsm_use_called(struct adsm_object *object, enum adsm_block_event event)
+{
+	struct adsm_use *use = object->record->use;
+
+	use->n_calls[event]++;
+	if (event != ADSM_EVENT_CALL_IN)
+		atomic_fetch_add(&use->n_writing, 1);
+	take_from_sum(use);
+	FOR_EACH_SIM(use, i) {
+		bool input = i == ADSM_INPUT && event == ADSM_EVENT_CALL_INOUT;
+
+		adsm_sim_call(use->sims[i], input ? ADSM_EVENT_CALL_IN : event);
+	}
+	add_to_sum(use);
+}
+
+void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	struct adsm_use *use = object->record->use;
+
+	FOR_EACH_SIM(use, i)
+		if (i <= ADSM_INPUT) {
+			use->sims[i]->stats.evictions += n;
+			adsm_sim_send(use->sims[i], first, n);
+		}
+}
+
+/* ---- what fetches bring */
+
+void *adsm_use_before_fetch(struct adsm_object *object, size_t offset, size_t size)
+{
+	struct adsm_use *use = object->record->use;
+	void *before = NULL;
+
+	for (size_t page = offset / ADSM_PAGE_SIZE; page * ADSM_PAGE_SIZE < offset + size; page++)
+		if (!atomic_load_explicit(&use->known[page], memory_order_relaxed))
+			atomic_store(&use->unknown, true);
+	/* Enough is known of what kernels change. */
+	if (!atomic_load(&use->unknown) && !atomic_load(&use->changed))
+		before = adsm_os_table(size);
+	if (before)
+		memcpy(before, object->alias + offset, size);
+	else
+		atomic_store(&use->unknown, true);
+	return before;
+}
+
+void adsm_use_after_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived)
+{
+	struct adsm_use *use = object->record->use;
+	uint32_t seen = atomic_load(&use->n_writing);
+
+	if (arrived && memcmp(before, object->alias + offset, size))
+		atomic_store(&use->changed, true);
+	if (arrived && atomic_exchange(&use->last_seen, seen) != seen)
+		atomic_fetch_add(&use->n_seen, 1);
+	adsm_os_unmap(before, size);
+}
