@@ -16,7 +16,7 @@
 
 struct choice {
 	const struct adsm_record *record;
-	const struct adsm_use *use;
+	const struct adsm_usage *use;
 	adsmStats now;			/* of the object */
 	adsmStats as_is;		/* as simulated */
 	bool exact;
@@ -201,7 +201,7 @@ static void offer_protocol(struct choice *choice)
 
 static void offer_in(struct choice *choice)
 {
-	const struct adsm_use *use = choice->use;
+	const struct adsm_usage *use = choice->use;
 	struct adsm_advice_item *item;
 
 	if (atomic_load(&use->n_seen) < SEEN_MIN || atomic_load(&use->changed) || atomic_load(&use->unknown) ||
@@ -253,7 +253,7 @@ static unsigned collect(struct choice *choice, struct adsm_advice_item *ret_item
 
 unsigned adsm_advice_list(const struct adsm_record *record, struct adsm_advice_item *ret_items, unsigned n)
 {
-	const struct adsm_use *use = record->use;
+	const struct adsm_usage *use = record->use;
 	struct choice choice = { .record = record, .use = use };
 	struct adsm_sigset old;
 
@@ -274,23 +274,4 @@ unsigned adsm_advice_list(const struct adsm_record *record, struct adsm_advice_i
 	adsm_unlock(&use->home->lock);
 	adsm_os_signals_restore(&old);
 	return collect(&choice, ret_items, n);
-}
-
-bool adsm_advice_what_if(const struct adsm_record *record, const char *protocol, size_t block_size,
-			 adsmStats *ret_stats)
-{
-	const struct adsm_use *use = record->use;
-	int i = ADSM_UNEVICTED;
-
-	if (!use)
-		return false;
-	if (strcmp(protocol, record->protocol))
-		i = ADSM_LAZY;
-	if (!strcmp(protocol, "rolling") && (i == ADSM_LAZY || block_size != record->block_size))
-		for (i = ADSM_ROLLING; i < ADSM_N_SIMS && adsm_sim_block_size(i) != block_size; i++)
-			;
-	if (i == ADSM_N_SIMS || !use->sims[i] || !adsm_use_exact(record, i))
-		return false;
-	*ret_stats = use->sims[i]->stats;
-	return true;
 }

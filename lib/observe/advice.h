@@ -30,13 +30,7 @@ static inline uint64_t adsm_traffic(const adsmStats *stats)
 	return stats->h2d_bytes + stats->d2h_bytes;
 }
 
-/* ---- between adsm_records_lock() and unlock */
-
-/* What its counters would be under another protocol, with blocks of so many bytes, and nothing sent early. */
-bool adsm_advice_what_if(const struct adsm_record *record, const char *protocol, size_t block_size,
-			 adsmStats *ret_stats);
-
-/* The advice for an object, the best first, at most @n. How many there are. */
+/* The advice for an object, the best first, at most @n: how many there are. Between adsm_records_lock() and unlock. */
 unsigned adsm_advice_list(const struct adsm_record *record, struct adsm_advice_item *ret_items, unsigned n);
 
 #endif

@@ -20,9 +20,8 @@ static int compare_entries(const void *a, const void *b)
 	const struct adsm_fact_object *x = a, *y = b;
 	int order = compare(adsm_traffic(&x->stats), adsm_traffic(&y->stats));
 
-	if (!order)
-		order = compare(x->stats.read_faults + x->stats.write_faults,
-				y->stats.read_faults + y->stats.write_faults);
+	order = order ? order : compare(x->stats.read_faults + x->stats.write_faults,
+					y->stats.read_faults + y->stats.write_faults);
 	return order ? order : compare(y->record->id, x->record->id);
 }
 
@@ -31,10 +30,8 @@ static int compare_causes(const void *a, const void *b)
 	const struct adsm_fact_cause *x = a, *y = b;
 	int order = compare(x->bytes[0] + x->bytes[1], y->bytes[0] + y->bytes[1]);
 
-	if (!order)
-		order = compare(x->opened + x->opened_writing, y->opened + y->opened_writing);
-	if (!order)
-		order = compare(x->faults, y->faults);
+	order = order ? order : compare(x->opened + x->opened_writing, y->opened + y->opened_writing);
+	order = order ? order : compare(x->faults, y->faults);
 	return order ? order : compare(y->cause.where, x->cause.where);
 }
 
@@ -207,16 +204,11 @@ int adsm_facts_order(const void *a, const void *b)
 	const struct adsm_record *p = x->record, *q = y->record;
 	int order = strcmp(x->site, y->site);
 
-	if (!order)
-		order = strcmp(x->name, y->name);
-	if (!order)
-		order = strcmp(p->protocol, q->protocol);
-	if (!order)
-		order = compare(p->size, q->size);
-	if (!order)
-		order = compare(p->block_size, q->block_size);
-	if (!order)
-		order = compare((uint64_t)p->device << 1 | p->adopted, (uint64_t)q->device << 1 | q->adopted);
+	order = order ? order : strcmp(x->name, y->name);
+	order = order ? order : strcmp(p->protocol, q->protocol);
+	order = order ? order : compare(p->size, q->size);
+	order = order ? order : compare(p->block_size, q->block_size);
+	order = order ? order : compare((uint64_t)p->device << 1 | p->adopted, (uint64_t)q->device << 1 | q->adopted);
 	return order;
 }
 

@@ -45,7 +45,7 @@ struct adsm_record {
 	adsmStats stats;		/* once it is freed */
 	struct adsm_cause_count causes[ADSM_CAUSES_MAX];
 	struct adsm_paged *pages;	/* both or none, for advice */
-	struct adsm_use *use;
+	struct adsm_usage *use;
 };
 
 /*

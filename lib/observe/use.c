@@ -25,16 +25,18 @@ static _Thread_local struct {
 
 #define FOR_EACH_SIM(use, i) for (int i = 0; i < ADSM_N_SIMS; i++) if ((use)->sims[i])
 
-static bool counts_for_rolling_size(const struct adsm_use *use)
-{
-	return !use->sims[ADSM_UNEVICTED]->blocks.protocol->whole_object;
-}
-
 /* Something has become Dirty, or has been sent. */
-static void note_peaks(struct adsm_use *use)
+static void sum_up(struct adsm_usage *use)
 {
 	struct adsm_use_sums *sums = &adsm_use_sums[use->home->index];
+	const struct adsm_blocks *unevicted = &use->sims[ADSM_UNEVICTED]->blocks;
+	/* What is one block counts for no rolling size. */
+	uint32_t n_dirty = unevicted->protocol->whole_object ? 0 : adsm_blocks_n_unsent(unevicted);
 
+	sums->n_dirty += n_dirty - (size_t)use->n_dirty;
+	use->n_dirty = n_dirty;
+	if (sums->n_dirty > sums->peak)
+		sums->peak = sums->n_dirty;
 	FOR_EACH_SIM(use, i) {
 		struct adsm_sim *sim = use->sims[i];
 		uint32_t n = adsm_blocks_n_unsent(&sim->blocks);
@@ -51,24 +53,6 @@ static void note_peaks(struct adsm_use *use)
 	}
 }
 
-/* Begin and end a change of the device's sum. */
-static void take_from_sum(struct adsm_use *use)
-{
-	if (counts_for_rolling_size(use))
-		adsm_use_sums[use->home->index].n_dirty -= adsm_blocks_n_unsent(&use->sims[ADSM_UNEVICTED]->blocks);
-}
-
-static void add_to_sum(struct adsm_use *use)
-{
-	struct adsm_use_sums *sums = &adsm_use_sums[use->home->index];
-
-	if (counts_for_rolling_size(use))
-		sums->n_dirty += adsm_blocks_n_unsent(&use->sims[ADSM_UNEVICTED]->blocks);
-	if (sums->n_dirty > sums->peak)
-		sums->peak = sums->n_dirty;
-	note_peaks(use);
-}
-
 /* What happens to the object now is part of a copy that has been told before. */
 static bool is_done(const struct adsm_object *object, int sim)
 {
@@ -78,18 +62,17 @@ static bool is_done(const struct adsm_object *object, int sim)
 static void touch_all(const struct adsm_object *object)
 {
 	const struct adsm_touch *touched = adsm_paged_touched();
-	struct adsm_use *use = object->record->use;
+	struct adsm_usage *use = object->record->use;
 
-	take_from_sum(use);
 	FOR_EACH_SIM(use, i)
 		if (!is_done(object, i))
 			adsm_sim_touch(use->sims[i], touched->page * ADSM_PAGE_SIZE, touched->write);
-	add_to_sum(use);
+	sum_up(use);
 }
 
 /* ---- life */
 
-static void forget(struct adsm_use *use)
+static void forget(struct adsm_usage *use)
 {
 	FOR_EACH_SIM(use, i)
 		adsm_sim_forget(use->sims[i]);
@@ -97,7 +80,7 @@ static void forget(struct adsm_use *use)
 	use->known = NULL;
 }
 
-void adsm_use_end(struct adsm_use *use)
+void adsm_use_end(struct adsm_usage *use)
 {
 	if (!use)
 		return;
@@ -109,7 +92,7 @@ void adsm_use_end(struct adsm_use *use)
 		memset(adsm_use_sums, 0, sizeof(adsm_use_sums));
 }
 
-static void make_sims(struct adsm_use *use, const struct adsm_object *object)
+static void make_sims(struct adsm_usage *use, const struct adsm_object *object)
 {
 	const struct adsm_protocol *protocol = object->blocks.protocol;
 	size_t block = adsm_block_size(object);
@@ -128,9 +111,9 @@ static void make_sims(struct adsm_use *use, const struct adsm_object *object)
 		use->sims[ADSM_AS_IS]->known = use->known;
 }
 
-struct adsm_use *adsm_use_make(const struct adsm_object *object)
+struct adsm_usage *adsm_use_make(const struct adsm_object *object)
 {
-	struct adsm_use *use = object->blocks.detects ? calloc(1, sizeof(*use)) : NULL;
+	struct adsm_usage *use = object->blocks.detects ? calloc(1, sizeof(*use)) : NULL;
 	struct adsm_use_sums *sums = &adsm_use_sums[object->home->index];
 	struct adsm_sigset old;
 
@@ -157,19 +140,19 @@ struct adsm_use *adsm_use_make(const struct adsm_object *object)
 	return use;
 }
 
-void adsm_use_freed(struct adsm_use *use)
+void adsm_use_freed(struct adsm_usage *use)
 {
 	struct adsm_sigset old;
 
 	adsm_os_signals_block(&old);
 	adsm_lock(&use->home->lock);
-	take_from_sum(use);
+	adsm_use_sums[use->home->index].n_dirty -= use->n_dirty;
 	adsm_unlock(&use->home->lock);
 	adsm_os_signals_restore(&old);
 	forget(use);
 }
 
-void adsm_use_reset(struct adsm_use *use)
+void adsm_use_reset(struct adsm_usage *use)
 {
 	struct adsm_sigset old;
 
@@ -199,7 +182,7 @@ bool adsm_use_touch(struct adsm_object *object, uintptr_t address, bool write)
 
 void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event)
 {
-	struct adsm_use *use = object->record->use;
+	struct adsm_usage *use = object->record->use;
 	size_t start = (size_t)first << object->blocks.shift, end = start + adsm_run_size(object, first, n);
 
 	if (adsm_paged_touched()->in_fault) {
@@ -209,28 +192,26 @@ void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enu
 	if (adsm_in_fault)	/* input or output: adsm_use_range() */
 		return;
 	atomic_store(&use->inexact, ~0u);
-	take_from_sum(use);
 	FOR_EACH_SIM(use, i)
 		adsm_sim_access(use->sims[i], start, end, event);
-	add_to_sum(use);
+	sum_up(use);
 }
 
 void adsm_use_range(struct adsm_object *object, size_t at, size_t end, bool input)
 {
-	struct adsm_use *use = object->record->use;
+	struct adsm_usage *use = object->record->use;
 
 	if (object->inputs && (!input || object->inputs->next))
 		atomic_store(&use->inexact, ~0u);
-	take_from_sum(use);
 	FOR_EACH_SIM(use, i)
 		if (!is_done(object, i))
 			adsm_sim_range(use->sims[i], input, at, end);
-	add_to_sum(use);
+	sum_up(use);
 }
 
 void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
 {
-	struct adsm_use *use = object->record->use;
+	struct adsm_usage *use = object->record->use;
 	bool open, real = adsm_sim_for_libc(use->sims[ADSM_AS_IS], bulk, &open);
 
 	/* It may be that of a signal handler, in the middle of another; or another was left by a jump. */
@@ -241,7 +222,6 @@ void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
 	copying.differs = false;
 	copying.offset = bulk->offset;
 	copying.size = bulk->size;
-	take_from_sum(use);
 	FOR_EACH_SIM(use, i) {
 		struct adsm_sim *sim = use->sims[i];
 		bool libc;
@@ -259,12 +239,12 @@ void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
 		copying.done |= 1u << i;
 		copying.differs |= real || bulk->fill;
 	}
-	add_to_sum(use);
+	sum_up(use);
 }
 
 void adsm_use_bulk_end(struct adsm_object *object)
 {
-	struct adsm_use *use = object->record->use;
+	struct adsm_usage *use = object->record->use;
 	bool differs = copying.object == object && copying.differs;
 
 	copying.object = NULL;
@@ -279,37 +259,35 @@ void adsm_use_inexact(struct adsm_object *object)
 
 void adsm_use_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n)
 {
-	struct adsm_use *use = object->record->use;
+	struct adsm_usage *use = object->record->use;
 	size_t start = (size_t)first << object->blocks.shift, end = start + adsm_run_size(object, first, n);
 
 	if (copying.object != object)
 		atomic_store(&use->inexact, ~0u);
-	take_from_sum(use);
 	FOR_EACH_SIM(use, i)
 		if (!is_done(object, i))
 			adsm_sim_device_write(use->sims[i], start, end);
-	add_to_sum(use);
+	sum_up(use);
 }
 
 void adsm_use_called(struct adsm_object *object, enum adsm_block_event event)
 {
-	struct adsm_use *use = object->record->use;
+	struct adsm_usage *use = object->record->use;
 
 	use->n_calls[event]++;
 	if (event != ADSM_EVENT_CALL_IN)
 		atomic_fetch_add(&use->n_writing, 1);
-	take_from_sum(use);
 	FOR_EACH_SIM(use, i) {
 		bool input = i == ADSM_INPUT && event == ADSM_EVENT_CALL_INOUT;
 
 		adsm_sim_call(use->sims[i], input ? ADSM_EVENT_CALL_IN : event);
 	}
-	add_to_sum(use);
+	sum_up(use);
 }
 
 void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 {
-	struct adsm_use *use = object->record->use;
+	struct adsm_usage *use = object->record->use;
 
 	FOR_EACH_SIM(use, i)
 		if (i <= ADSM_INPUT) {
@@ -322,7 +300,7 @@ void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 
 void *adsm_use_before_fetch(struct adsm_object *object, size_t offset, size_t size)
 {
-	struct adsm_use *use = object->record->use;
+	struct adsm_usage *use = object->record->use;
 	void *before = NULL;
 
 	for (size_t page = offset / ADSM_PAGE_SIZE; page * ADSM_PAGE_SIZE < offset + size; page++)
@@ -340,7 +318,7 @@ void *adsm_use_before_fetch(struct adsm_object *object, size_t offset, size_t si
 
 void adsm_use_after_fetch(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived)
 {
-	struct adsm_use *use = object->record->use;
+	struct adsm_usage *use = object->record->use;
 	uint32_t seen = atomic_load(&use->n_writing);
 
 	if (arrived && memcmp(before, object->alias + offset, size))

@@ -23,11 +23,12 @@ static inline size_t adsm_sim_block_size(int i)
 	return (size_t)4096 << 2 * (i - ADSM_ROLLING);
 }
 
-struct adsm_use {
+struct adsm_usage {
 	struct adsm_home *home;
 	_Atomic uint8_t *known;		/* of each page: the device has had it from the CPU */
 	_Atomic unsigned inexact;	/* for these, by bits, something happened that is not simulated */
 	struct adsm_sim *sims[ADSM_N_SIMS];	/* NULL: the same as another, or no object like that */
+	uint32_t n_dirty;		/* of it in the device's sum */
 	uint32_t n_calls[ADSM_N_EVENTS];
 	_Atomic uint32_t n_writing;	/* calls that may have written it */
 	/* what fetches brought */
@@ -45,12 +46,12 @@ struct adsm_use_sums {
 extern struct adsm_use_sums adsm_use_sums[ADSM_MAX_DEVICES];
 
 /* NULL: its views open as always (batch, device-only, out of memory). Records locked, like the others here. */
-struct adsm_use *adsm_use_make(const struct adsm_object *object);
-void adsm_use_end(struct adsm_use *use);
+struct adsm_usage *adsm_use_make(const struct adsm_object *object);
+void adsm_use_end(struct adsm_usage *use);
 /* The object has been freed: what is known of it stays. */
-void adsm_use_freed(struct adsm_use *use);
+void adsm_use_freed(struct adsm_usage *use);
 /* The counters begin again at 0. */
-void adsm_use_reset(struct adsm_use *use);
+void adsm_use_reset(struct adsm_usage *use);
 /* The true counters and those of a simulated object agree, as far as that is known. */
 bool adsm_use_exact(const struct adsm_record *record, int sim);
 

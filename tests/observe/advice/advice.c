@@ -23,6 +23,7 @@
 #include "run/wait.h"
 #include "start/start.h"
 #include "observe/record.h"
+#include "observe/use.h"
 
 #define WORDS_PER_PAGE 1024u
 
@@ -222,14 +223,23 @@ static void tell(const adsmStats *stats)
 	printf("\n");
 }
 
+/* What its counters would be under another protocol, with blocks of so many bytes, and nothing sent early. */
 static void tell_what_if(const struct adsm_record *record, const char *protocol, size_t block_size)
 {
-	adsmStats stats;
+	const struct adsm_usage *use = record->use;
+	int i = ADSM_UNEVICTED;
 
-	if (!adsm_advice_what_if(record, protocol, block_size, &stats))
+	if (!use)
+		return;
+	if (strcmp(protocol, record->protocol))
+		i = ADSM_LAZY;
+	if (!strcmp(protocol, "rolling") && (i == ADSM_LAZY || block_size != record->block_size))
+		for (i = ADSM_ROLLING; i < ADSM_N_SIMS && adsm_sim_block_size(i) != block_size; i++)
+			;
+	if (i == ADSM_N_SIMS || !use->sims[i] || !adsm_use_exact(record, i))
 		return;
 	printf("if %s %zu:", protocol, block_size);
-	tell(&stats);
+	tell(&use->sims[i]->stats);
 }
 
 static void tell_advice(void)
