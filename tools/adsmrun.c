@@ -406,7 +406,7 @@ int main(int argc, char **argv)
 		status = check_environment();
 	if (status)
 		return status;
-	request.observe &= *adsm_observe_options.stats || *adsm_observe_options.trace || adsm_observe_options.advise;
+	request.observe &= *adsm_observe_options.stats || *adsm_observe_options.trace || adsm_observe_options.advice;
 	if (request.list) {
 		if (beside("adsm-info", library))
 			return RUN_FAILED;

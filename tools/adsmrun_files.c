@@ -134,7 +134,7 @@ int files_prepare(void)
 	const char *stats = adsm_observe_options.stats;
 	int status = 0;
 
-	if (!*stats && adsm_observe_options.advise)
+	if (!*stats && adsm_observe_options.advice)
 		stats = "text";
 	if (!strcmp(stats, "text")) {
 		status = set_temporary(&report);

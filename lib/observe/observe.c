@@ -380,7 +380,7 @@ static int start(void)
 		return error;
 	}
 	adsm_observing = (reports ? ADSM_OBSERVE_REPORT : 0) | (traced ? ADSM_OBSERVE_TRACE : 0) |
-		(reports && adsm_observe_options.advise ? ADSM_OBSERVE_ADVICE : 0);
+		(reports && adsm_observe_options.advice ? ADSM_OBSERVE_ADVICE : 0);
 	ended = false;
 	return 0;
 }

@@ -36,7 +36,7 @@ struct adsm_option adsm_observe_rows[] = {
 	  ADSM_FIELD(adsm_observe_options.trace), adsm_parse_text, .zero = "off" },
 	{ "ADVISE", "0", "0, 1",
 	  "1: find out what the CPU really uses, page by page, and let the report say what would help, and how much",
-	  ADSM_FIELD(adsm_observe_options.advise), adsm_parse_index },
+	  ADSM_FIELD(adsm_observe_options.advice), adsm_parse_index },
 	{ "FILES", "replace", "replace, new",
 	  "reports and traces whose file is there already: replace it, or write beside it, with the process's number "
 	  "behind the name",

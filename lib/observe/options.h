@@ -10,7 +10,7 @@
 struct adsm_observe_options {
 	const char *stats;		/* ADSM_STATS: "" off, "text" to stderr, text:FILE, json:FILE */
 	const char *trace;		/* ADSM_TRACE: "" off, or a file */
-	bool advise;			/* ADSM_ADVISE */
+	bool advice;			/* ADSM_ADVISE */
 	bool files_new;			/* ADSM_FILES: files of these that are there already: replace, new */
 };
 

@@ -96,7 +96,7 @@ int adsm_report_open(void)
 	int fd;
 
 	memset(&report, 0, sizeof(report));
-	if (!*where && !adsm_observe_options.advise)
+	if (!*where && !adsm_observe_options.advice)
 		return 0;
 	report.form = TEXT;
 	if (!*where || !strcmp(where, "text"))

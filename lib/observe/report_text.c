@@ -307,7 +307,7 @@ static void text_advice(FILE *out, const struct adsm_facts *facts)
 	struct advice *all;
 	size_t n = 0, max = 0, n_shown = 0, n_hidden = 0;
 
-	if (!adsm_observe_options.advise)
+	if (!adsm_observe_options.advice)
 		return;
 	for (size_t i = 0; i < facts->n_entries; i++)
 		max += facts->entries[i].n_advice;
