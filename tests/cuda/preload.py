@@ -10,6 +10,7 @@ HOW: same    without and with it, the same output and nothing on standard error
      dies    without it: ends by SIGSEGV
      fails   without and with it, status 1 and the same error of the program's own
      spoken  as same, but it may say something on standard error
+     lost    as spoken, and it has said that a kernel has lost the device, for as long as the process lives
      off     as same, with its objects turned off; and the driver is called as often, but for one function
 """
 import json
@@ -24,6 +25,7 @@ ONE_COPY = 1 << 20
 ASKED = "cuCtxGetCurrent"       # of the driver, by wrappers that then leave the call alone
 COPIES = {"once": 1, "twice": 1 if os.environ.get("ADSM_PROTOCOL") == "batch" else 2}
 LEAN = 16 << 20
+LOST = re.compile(r"^adsm: error: .* was lost: .*: a kernel used an address .*; only a new process can use it", re.M)
 # Whether the library says that moving data took long is a matter of the machine.
 TIMES = re.compile(r"adsm: warning: (moving data took|.* was fetched) .*\n")
 
@@ -109,10 +111,13 @@ if how == "fails":
     if said not in both.stderr.splitlines():
         fail(f"without the library: {said}\nwith it: {both.stderr}")
     sys.exit(0)
-good(alone, "without the library", how not in ("spoken", "lean"))
+loud = how in ("spoken", "lost", "lean")
+good(alone, "without the library", not loud)
 both = check_fetched(COPIES[how]) if how in COPIES else run(library)
-good(both, "with the library", how not in ("spoken", "lean"))
+good(both, "with the library", not loud)
 if both.stdout != alone.stdout:
     fail(f"not the same:\n{alone.stdout}{both.stdout}")
+if how == "lost" and not LOST.search(both.stderr):
+    fail(f"it was not said that the device was lost, and why:\n{both.stderr}")
 if how == "lean" and peak(both) - peak(alone) > LEAN:
     fail(f"{peak(alone)} bytes of memory without, {peak(both)} with the library")
