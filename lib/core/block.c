@@ -41,34 +41,6 @@ static void check(const struct adsm_object *object)
 
 /* ---- accesses */
 
-bool adsm_block_blocked(const struct adsm_object *object, uint32_t b)
-{
-	return adsm_blocks_at_work(&object->blocks, b) || object->home->gate;
-}
-
-uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum adsm_block_event event)
-{
-	uint64_t seq = 0;
-
-	switch (adsm_blocks_step(&object->blocks, b, event).wait) {
-	case ADSM_WAIT_WRITERS:
-		seq = adsm_object_write_seq(object);
-		break;
-	case ADSM_WAIT_USERS:
-		seq = adsm_object_use_seq(object);
-		break;
-	case ADSM_WAIT_UNIT:
-		seq = object->home->last_seq;
-		break;
-	}
-	return seq > atomic_load(&object->home->completed) ? seq : 0;
-}
-
-uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event)
-{
-	return adsm_blocks_window(&object->blocks, b, event, adsm_protocol_options.fault_ahead);
-}
-
 #define RANGE_STEP_MAX ((size_t)4 << 20)	/* bytes that change state, or are fetched, at once */
 
 uint32_t adsm_range_step(const struct adsm_blocks *blocks, bool input, size_t at, size_t end,

@@ -19,11 +19,37 @@ extern _Thread_local bool adsm_defers_eviction;
  * lock is given away meanwhile; those blocks are busy */
 
 /* Has an event to wait for another thread: a fetch, a fill, a send that must go first, a call at the gate? */
-bool adsm_block_blocked(const struct adsm_object *object, uint32_t b);
+static inline bool adsm_block_blocked(const struct adsm_object *object, uint32_t b)
+{
+	return adsm_blocks_at_work(&object->blocks, b) || object->home->gate;
+}
+
 /* The call an event on a block in its state has to wait for, 0 when none. */
-uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b, enum adsm_block_event event);
+static inline uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b,
+					    enum adsm_block_event event)
+{
+	uint64_t seq = 0;
+
+	switch (adsm_blocks_step(&object->blocks, b, event).wait) {
+	case ADSM_WAIT_WRITERS:
+		seq = adsm_object_write_seq(object);
+		break;
+	case ADSM_WAIT_USERS:
+		seq = adsm_object_use_seq(object);
+		break;
+	case ADSM_WAIT_UNIT:
+		seq = object->home->last_seq;
+		break;
+	}
+	return seq > atomic_load(&object->home->completed) ? seq : 0;
+}
+
 /* How many blocks from @b on a fault there should open: one, or more where it continues a stream. */
-uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event);
+static inline uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event)
+{
+	return adsm_blocks_window(&object->blocks, b, event, adsm_protocol_options.fault_ahead);
+}
+
 /*
  * Of the blocks that input or output of the bytes from @at to @end uses, how many from the first on take one step, were
  * there nothing to wait for; 0: the first needs none.

@@ -105,10 +105,3 @@ void adsm_home_wait(struct adsm_home *home)
 	atomic_fetch_sub(&home->n_waiting, 1);
 	adsm_lock(&home->lock);
 }
-
-void adsm_home_notify(struct adsm_home *home)
-{
-	atomic_fetch_add(&home->tick, 1);
-	if (atomic_load(&home->n_waiting))
-		adsm_os_wake(&home->tick, INT32_MAX, false);
-}

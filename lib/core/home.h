@@ -120,6 +120,12 @@ void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old);
 
 /* Wait for something to change: drops the lock, sleeps until home->tick moves, takes the lock again. */
 void adsm_home_wait(struct adsm_home *home);
-void adsm_home_notify(struct adsm_home *home);
+
+static inline void adsm_home_notify(struct adsm_home *home)
+{
+	atomic_fetch_add(&home->tick, 1);
+	if (atomic_load(&home->n_waiting))
+		adsm_os_wake(&home->tick, INT32_MAX, false);
+}
 
 #endif

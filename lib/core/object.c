@@ -26,12 +26,10 @@ struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t ad
 	return NULL;
 }
 
-void adsm_object_mark_open(struct adsm_object *object)
+void adsm_object_list_open(struct adsm_object *object)
 {
 	struct adsm_home *home = object->home;
 
-	if (object->open)
-		return;
 	atomic_store(&home->gather.open, false);
 	object->open = true;
 	object->open_prev = NULL;

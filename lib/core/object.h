@@ -120,7 +120,13 @@ struct adsm_object *adsm_object_lock(uintptr_t address);
 struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address);
 
 /* Put an object on its home's list of open ones, take it off. Lock held. */
-void adsm_object_mark_open(struct adsm_object *object);
+void adsm_object_list_open(struct adsm_object *object);
 void adsm_object_mark_closed(struct adsm_object *object);
+
+static inline void adsm_object_mark_open(struct adsm_object *object)
+{
+	if (!object->open)
+		adsm_object_list_open(object);
+}
 
 #endif
