@@ -259,8 +259,7 @@ unsigned adsm_advice_list(const struct adsm_record *record, struct adsm_advice_i
 
 	if (!use)
 		return 0;
-	adsm_os_signals_block(&old);
-	adsm_lock(&use->home->lock);
+	adsm_home_lock(use->home, &old);
 	adsm_record_stats(record, &choice.now);
 	choice.as_is = stats_of(&choice, ADSM_AS_IS);
 	choice.exact = adsm_use_exact(record, ADSM_AS_IS) && agree(&choice.now, &choice.as_is);
@@ -271,7 +270,6 @@ unsigned adsm_advice_list(const struct adsm_record *record, struct adsm_advice_i
 		offer_protocol(&choice);
 	}
 	offer_rolling_size(&choice);
-	adsm_unlock(&use->home->lock);
-	adsm_os_signals_restore(&old);
+	adsm_home_unlock(use->home, &old);
 	return collect(&choice, ret_items, n);
 }

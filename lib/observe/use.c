@@ -128,15 +128,13 @@ struct adsm_usage *adsm_use_make(const struct adsm_object *object)
 		return NULL;
 	}
 	/* An object no larger than the block is one block. */
-	adsm_os_signals_block(&old);
-	adsm_lock(&object->home->lock);
+	adsm_home_lock(object->home, &old);
 	for (int i = ADSM_LAZY; i < ADSM_N_SIMS; i++)
 		if (!use->sims[i]) {
 			sums->peaks[i] += i == ADSM_LAZY ? 1 : (object->span - 1) / adsm_sim_block_size(i) + 1;
 			sums->peak_bytes[i] += object->span;
 		}
-	adsm_unlock(&object->home->lock);
-	adsm_os_signals_restore(&old);
+	adsm_home_unlock(object->home, &old);
 	return use;
 }
 
@@ -144,11 +142,9 @@ void adsm_use_freed(struct adsm_usage *use)
 {
 	struct adsm_sigset old;
 
-	adsm_os_signals_block(&old);
-	adsm_lock(&use->home->lock);
+	adsm_home_lock(use->home, &old);
 	adsm_use_sums[use->home->index].n_dirty -= use->n_dirty;
-	adsm_unlock(&use->home->lock);
-	adsm_os_signals_restore(&old);
+	adsm_home_unlock(use->home, &old);
 	forget(use);
 }
 
@@ -156,12 +152,10 @@ void adsm_use_reset(struct adsm_usage *use)
 {
 	struct adsm_sigset old;
 
-	adsm_os_signals_block(&old);
-	adsm_lock(&use->home->lock);
+	adsm_home_lock(use->home, &old);
 	FOR_EACH_SIM(use, i)
 		memset(&use->sims[i]->stats, 0, sizeof(use->sims[i]->stats));
-	adsm_unlock(&use->home->lock);
-	adsm_os_signals_restore(&old);
+	adsm_home_unlock(use->home, &old);
 }
 
 bool adsm_use_exact(const struct adsm_record *record, int sim)
