@@ -147,7 +147,7 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 		adsm_note_opened(object, first, n, true);
 	if (!error && object->blocks.detects && lacked && event == ADSM_EVENT_READ)
 		adsm_note_opened(object, first, n, false);
-	if (!error && adsm_advises(object))
+	if (!error && adsm_is_paged(object))
 		adsm_observer->advice_access(object, first, n, event);
 	end(object, &change, error);
 	if (error)
@@ -358,7 +358,7 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 	uint32_t first = object->blocks.open_first, n = object->blocks.open_end - first;
 
 	adsm_note_called(object);
-	if (adsm_advises(object))
+	if (adsm_is_paged(object))
 		adsm_observer->advice_called(object, event);
 	if (object->habits.early)
 		adsm_blocks_clear_flags(&object->blocks, first, n, ADSM_BLOCK_EARLY);
@@ -409,7 +409,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 	error = adsm_backend_run(object->home, write, arg);
 	adsm_lock(&object->home->lock);
 	end(object, &change, error);
-	if (adsm_advises(object))
+	if (adsm_is_paged(object))
 		adsm_observer->advice_device_wrote(object, first, n);
 	check(object);
 	return error;

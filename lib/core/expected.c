@@ -31,7 +31,7 @@ bool adsm_expects_read(const struct adsm_object *object)
 	return object->first_read.seen && object->first_read.again == AGAIN_MIN && home->has_service &&
 		adsm_protocol_options.fault_ahead && adsm_block_size(object) <= EXPECTED_BYTES &&
 		!home->device->caps.unified &&
-		!adsm_advises(object);
+		!adsm_is_paged(object);
 }
 
 void adsm_forget_expected(struct adsm_object *object)

@@ -242,7 +242,7 @@ static inline void adsm_habit_fetch(struct adsm_object *object, uint64_t size, u
 
 /* ---- objects that are looked at page by page */
 
-static inline bool adsm_advises(const struct adsm_object *object)
+static inline bool adsm_is_paged(const struct adsm_object *object)
 {
 	return adsm_observes(ADSM_OBSERVE_ADVICE) && object->paged;
 }

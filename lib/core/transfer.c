@@ -27,7 +27,7 @@ static int transfer_now(void *arg)
 	/* The copier does it for another thread. */
 	if (adsm_observes(~0u) && transfer->cause != &adsm_cause)
 		adsm_cause = *transfer->cause;
-	if (direction == ADSM_TO_HOST && adsm_advises(object))
+	if (direction == ADSM_TO_HOST && adsm_is_paged(object))
 		before = adsm_observer->advice_before_fetch(object, offset, size);
 	start = adsm_os_now_ns();
 	if (direction == ADSM_TO_HOST)

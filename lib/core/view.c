@@ -17,7 +17,7 @@ static void *run_view(const struct adsm_object *object, uint32_t first)
 
 static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
 {
-	return adsm_advises(object) ? adsm_observer->advice_view(object, offset, size, ADSM_PROT_NONE) :
+	return adsm_is_paged(object) ? adsm_observer->advice_view(object, offset, size, ADSM_PROT_NONE) :
 		adsm_engine->close((char *)object->start + offset, size);
 }
 
@@ -104,7 +104,7 @@ static int change_view(struct adsm_object *object, uint32_t first, uint32_t n, e
 	size_t size = adsm_run_span(object, first, n);
 	enum adsm_prot now = object->blocks.at[first].view;
 
-	if (adsm_advises(object))
+	if (adsm_is_paged(object))
 		return adsm_observer->advice_view(object, (size_t)first << object->blocks.shift, size, view);
 	if (view == ADSM_PROT_NONE)
 		return adsm_engine->close(address, size);
@@ -127,7 +127,7 @@ int adsm_view_set(struct adsm_object *object, uint32_t first, uint32_t n, enum a
 	if (error)
 		return error;
 	adsm_blocks_set_views(&object->blocks, first, n, view);
-	if (view != ADSM_PROT_NONE && !adsm_advises(object) &&
+	if (view != ADSM_PROT_NONE && !adsm_is_paged(object) &&
 	    !adsm_blocks_all_have(&object->blocks, first, n, ADSM_BLOCK_MAPPED)) {
 		adsm_os_populate(run_view(object, first), adsm_run_span(object, first, n), view == ADSM_PROT_RW);
 		adsm_blocks_set_flags(&object->blocks, first, n, ADSM_BLOCK_MAPPED);
@@ -163,7 +163,7 @@ int adsm_object_close(struct adsm_object *object)
 static bool may_close(const struct adsm_object *object)
 {
 	return object->blocks.detects && !object->assigned && !object->blocks.n_holds &&
-		!adsm_advises(object);
+		!adsm_is_paged(object);
 }
 
 void adsm_close_neighbours(struct adsm_home *home)

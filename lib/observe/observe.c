@@ -115,7 +115,7 @@ static void observe_opened(struct adsm_object *object, uint32_t first, uint32_t 
 
 static void observe_evicted(struct adsm_object *object, uint32_t first, uint32_t n)
 {
-	if (adsm_advises(object))
+	if (adsm_is_paged(object))
 		adsm_use_evicted(object, first, n);
 	trace(&(struct adsm_trace_event){
 		.type = ADSM_TRACE_EVICTED, .start_ns = adsm_os_now_ns(), .a = first, .b = n, TO_OBJECT(object),

@@ -90,11 +90,11 @@ static void tell_advice(const struct adsm_copy *copy, const char *p, bool input,
 		return;
 	other = !copy->fill && adsm_shared_at(input ? copy->src : copy->dst);
 	told.offset = (uintptr_t)p - object->start;
-	if (adsm_advises(object) && ended)
+	if (adsm_is_paged(object) && ended)
 		adsm_observer->advice_bulk_end(object);
-	else if (adsm_advises(object) && (other || copy->direct || told.size > object->size - told.offset))
+	else if (adsm_is_paged(object) && (other || copy->direct || told.size > object->size - told.offset))
 		adsm_observer->advice_inexact(object);
-	else if (adsm_advises(object))
+	else if (adsm_is_paged(object))
 		adsm_observer->advice_bulk(object, &told);
 	adsm_home_unlock(object->home, &old);
 }

@@ -166,7 +166,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 
 	if (object->device_only)
 		return ADSM_FAULT_FOREIGN;
-	if (adsm_advises(object) && adsm_observer->advice_touch(object, fault->address, fault->write))
+	if (adsm_is_paged(object) && adsm_observer->advice_touch(object, fault->address, fault->write))
 		return ADSM_FAULT_SERVED;
 	if (!adsm_touching) {	/* else it is the same signal, that has waited */
 		adsm_count(&object->counters, signals, 1);

@@ -20,7 +20,7 @@ struct adsm_hold {
 static void drop_holds(struct adsm_object *object, uint32_t first, uint32_t end)
 {
 	for (uint32_t b = first; b < end; b++)
-		if (!--object->blocks.at[b].holds && adsm_advises(object))
+		if (!--object->blocks.at[b].holds && adsm_is_paged(object))
 			adsm_observer->advice_unhold(object, b);
 	object->blocks.n_holds--;
 	adsm_evict_now(object->home);
@@ -44,7 +44,7 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 				  (void *)object->start) :
 			adsm_block_ready(object, b, event, true, old);
 
-		if (!error && adsm_advises(object) && adsm_observer->advice_hold(object, b))
+		if (!error && adsm_is_paged(object) && adsm_observer->advice_hold(object, b))
 			error = adsm_fail(-ENOMEM, "block %u of the object at %p: the process has no memory mappings "
 					  "left (vm.max_map_count)", b, (void *)object->start);
 		if (error) {

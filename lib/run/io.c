@@ -50,7 +50,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 {
 	int failed = 0;
 
-	if (adsm_advises(object))
+	if (adsm_is_paged(object))
 		adsm_observer->advice_range(object, at, end, input != NULL);
 	while (at < end) {
 		uint32_t first = (uint32_t)(at >> object->blocks.shift), n;
