@@ -42,7 +42,7 @@ static atomic_bool undumped;		/* objects are not in core files: adsm_arena_merge
 
 static int reserve(uintptr_t address, size_t size, void **ret_base)
 {
-	/* Both are free under every sanitizer and valgrind; the first is above what they take. */
+	/* Both are free under every sanitizer and valgrind; the first is above the addresses that those take. */
 	static const uintptr_t preferred[] = { 0x7e8000000000, 0x110000000000, 0 };
 
 	if (address)
@@ -145,7 +145,7 @@ void adsm_arena_close_file(void)
 void adsm_arena_destroy(void)
 {
 	adsm_arena_close_file();
-	/* Where a driver dictated addresses there are still mappings of it, closed. */
+	/* Where a driver dictated addresses there are still closed mappings of the file. */
 	if (n_kept)
 		adsm_os_discard(adsm_arena.alias, adsm_arena.size);
 	if (left)
@@ -268,7 +268,7 @@ static struct range remove_kept(size_t i)
 
 void adsm_arena_merge(void)
 {
-	/* Once: after that no more of it is in core files, and what is closed is one by itself. */
+	/* Once: after that core files leave the arena out, and what is closed becomes one mapping by itself. */
 	if (atomic_load(&undumped))
 		return;
 	adsm_os_dump((void *)adsm_arena.base, adsm_arena.size, false);
@@ -333,7 +333,7 @@ int adsm_arena_take_view(size_t size, uintptr_t *ret_start, enum adsm_pages *ret
 	error = adsm_arena_take(size, ret_start);
 	if (error)
 		return error;
-	/* Who gave it may not have been able to. */
+	/* Whoever gave the range back may not have been able to close it. */
 	error = adsm_os_protect((void *)*ret_start, size, ADSM_PROT_NONE);
 	if (error) {
 		adsm_arena_give(*ret_start, size);

@@ -29,7 +29,7 @@ int adsm_arena_create(uintptr_t address, size_t size);
  * what came after the arena, devices above all, which map as much again; 0: is too little left for the program?
  */
 bool adsm_arena_is_too_large(int error);
-/* No range of it is taken. */
+/* Make the arena half as large; no range of it is taken. */
 int adsm_arena_shrink(void);
 /* The mappings stay. */
 void adsm_arena_close_file(void);
@@ -45,14 +45,14 @@ void adsm_arena_give(uintptr_t start, size_t size);
 /* How much of a view has host pages, and is in the page table. */
 enum adsm_pages { ADSM_PAGES_NONE, ADSM_PAGES_SOME, ADSM_PAGES_ALL };
 
-/* The same with a view of it, closed; also -ENOMEM where it cannot be closed. @ret_pages: those of a kept one. */
+/* The same with a closed view; also -ENOMEM where that cannot be closed. @ret_pages: those of a kept view. */
 int adsm_arena_take_view(size_t size, uintptr_t *ret_start, enum adsm_pages *ret_pages);
-/* It is closed. With pages it is kept for the next one of its size, within limits (ADSM_KEEP). */
+/* Give a closed view back. With pages it is kept for the next view of its size, within limits (ADSM_KEEP). */
 void adsm_arena_give_view(uintptr_t start, size_t size, enum adsm_pages pages);
 
 /* Have the bytes of a range, taken without a view, no pages any more. */
 void adsm_arena_discard(uintptr_t start, size_t size);
-/* The process has no mappings left: make the view one again where it is closed, without it in core files. */
+/* The process has no mappings left: all closed parts of the view become one mapping, which core files leave out. */
 void adsm_arena_merge(void);							/* [signal] */
 
 /* Is an address in the arena's range? Not of objects that lie where a driver wants them: place.c. */

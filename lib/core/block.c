@@ -59,7 +59,7 @@ static void begin(struct adsm_object *object, struct adsm_change *change)
 	adsm_object_mark_open(object);
 }
 
-/* Bytes have moved, or not: who waits for these blocks looks again. */
+/* Bytes have moved, or not: threads that wait for these blocks look again. */
 static int end(struct adsm_object *object, const struct adsm_change *change, int error)
 {
 	if (error)
@@ -78,8 +78,8 @@ static int send_run(struct adsm_object *object, struct adsm_change *change)
 	return end(object, change, adsm_run_send(object, change->first, change->n));
 }
 
-/* A block that is about to become Dirty again is still queued: what it held must go first, counted. If that fails, it
- * is Dirty as it will be anyhow: it goes again. */
+/* A block that is about to become Dirty again is still queued: its bytes so far must go first, counted. If that fails,
+ * the block is Dirty, as the write would make it, and goes again. */
 static void send_before_write(struct adsm_object *object, uint32_t b)
 {
 	struct adsm_change change = adsm_blocks_plan_queued(&object->blocks, b, true);
@@ -157,7 +157,7 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	if (!change.dirties)
 		return 0;
 	note_again(object, first, n);
-	/* Where all others are held, these are the only ones that could go: not before they were used. */
+	/* Where all other blocks are held only these could go: not before the access that they were opened for. */
 	for (uint32_t b = first; b < first + n; b++)
 		object->blocks.at[b].holds++;
 	adsm_evict_now(object->home);
@@ -187,7 +187,7 @@ int adsm_object_flush(struct adsm_object *object)
 				first++;
 				continue;
 			}
-			/* Written again while it moves, or being filled. Its owner may free it meanwhile. */
+			/* Written again while it moves, or being fetched. The object may be freed meanwhile. */
 			adsm_home_wait(object->home);
 			if (!object->live || object->generation != generation)
 				return 0;
@@ -260,7 +260,7 @@ void adsm_want(struct adsm_object *object, uint32_t b, uint32_t n)
 	struct adsm_home *home = object->home;
 	struct adsm_change change;
 
-	/* What went down with the device may still be had from it, by mistake. */
+	/* A lost device may still give bytes that went down with it. */
 	if (!n || home->n_ahead == ADSM_AHEAD_MAX || home->gate || adsm_object_lost(object))
 		return;
 	change = adsm_blocks_plan(&object->blocks, b, n, ADSM_EVENT_READ);
@@ -290,7 +290,7 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 	home->first_ahead = (home->first_ahead + 1) % ADSM_AHEAD_MAX;
 	home->n_ahead--;
 	adsm_cause = ahead.cause;
-	/* Then the lock is ours to the end. If it fails, they are Invalid as before: the reader tries itself. */
+	/* From then on the lock is held to the end. If that fails the blocks stay Invalid: the reader tries itself. */
 	error = adsm_run_fetch(object, &ahead.change);
 	if (!error)
 		adsm_note_opened(object, ahead.change.first, ahead.change.n, false);
@@ -302,7 +302,7 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 
 /* ---- inputs in progress */
 
-/* What a hole lacks cannot be had now: with the rest of the block sent, whoever wants it fetches all of it again. */
+/* The bytes of a hole cannot be had now: the rest is sent, so that the next access fetches the block whole. */
 static void give_back(struct adsm_object *object, uint32_t b)
 {
 	const struct adsm_block *block = &object->blocks.at[b];
@@ -324,7 +324,7 @@ int adsm_input_let_go(struct adsm_object *object, struct adsm_input *input, size
 {
 	int error = 0, failed;
 
-	/* What it has let go of is the object's again at once: a call may come while the lock is away. */
+	/* Bytes that the input has let go of are the object's again at once: a call may come while the lock is away. */
 	while (input->object == object && input->size > delivered) {
 		size_t upto = input->offset + input->size, at = input->offset + delivered;
 		uint32_t b = (uint32_t)((upto - 1) >> object->blocks.shift);
@@ -379,7 +379,7 @@ int adsm_object_sync(struct adsm_object *object)
 
 		if (adsm_blocks_step(&object->blocks, b, ADSM_EVENT_SYNC).next == object->blocks.at[b].state)
 			continue;
-		/* Where accesses are seen, one that needs what is not ready now fetches it. */
+		/* Where accesses are seen, the next one fetches a block that is not ready now. */
 		if (!object->blocks.detects ||
 		    !(adsm_block_blocked(object, b) || adsm_block_must_wait(object, b, ADSM_EVENT_SYNC)))
 			error = adsm_blocks_access(object, b, 1, ADSM_EVENT_SYNC, false);
@@ -395,7 +395,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 	struct adsm_change change;
 	int error;
 
-	/* What the CPU writes from here on races with this and waits. */
+	/* Writes of the CPU from here on race with this one, and wait. */
 	for (uint32_t b = first; b < first + n; b++)
 		if (object->blocks.at[b].view != ADSM_PROT_NONE) {
 			error = adsm_view_set(object, b, n - (b - first), ADSM_PROT_NONE);

@@ -64,18 +64,18 @@ uint32_t adsm_range_step(const struct adsm_blocks *blocks, bool input, size_t at
 int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event,
 		       bool open);
 /*
- * @input has brought @delivered bytes: it lets go of the rest, of which first comes what a fetch left out because of
- * it, and that is not other inputs'.
+ * @input has brought @delivered bytes and lets go of the rest. Of that the bytes which a fetch left out for this input,
+ * and which are no other's, are fetched first.
  */
 int adsm_input_let_go(struct adsm_object *object, struct adsm_input *input, size_t delivered);
 
 /* ---- sends */
 
-/* Send the Dirty blocks of an object; -EBUSY when it was held meanwhile. */
+/* Send the Dirty blocks of an object; -EBUSY when the program has held one meanwhile. */
 int adsm_object_flush(struct adsm_object *object);
-/* In the paper's exact mode: close what is over the rolling size, and queue it. */
+/* In the paper's exact mode: close the blocks over the rolling size, and queue them. */
 void adsm_evict_now(struct adsm_home *home);
-/* Send early what the policy says is due. @started as protocol.h has it. True: something was sent. */
+/* Send the blocks early that the policy says are due. @started as protocol.h has it. True: some were sent. */
 bool adsm_evict_batch(struct adsm_home *home, bool started);
 /* Send one block of home->sends; false: there was none. */
 bool adsm_send_queued(struct adsm_home *home);
@@ -91,11 +91,11 @@ bool adsm_fetch_ahead(struct adsm_home *home);
 
 /* ---- calls and syncs */
 
-/* A call has been launched that does this to an object, closed unless it only reads: states change. */
+/* A call has been launched that does this to an object, whose views are closed unless the call only reads. */
 void adsm_object_called(struct adsm_object *object, enum adsm_block_event event);
-/* The CPU may have written the object, who knows: what is ReadOnly becomes Dirty. */
+/* The CPU may have written the object unseen: ReadOnly blocks become Dirty. */
 void adsm_object_may_be_written(struct adsm_object *object);
-/* A sync: the protocol has fetched what it wants back. */
+/* A sync: the blocks that the protocol wants back are fetched. */
 int adsm_object_sync(struct adsm_object *object);
 /* Whole blocks get new contents on the device by @write; then they are Invalid. */
 int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_t n,

@@ -38,7 +38,7 @@ static void set_states(struct adsm_blocks *blocks, uint32_t first, uint32_t n, u
 		set_state(blocks, b, next);
 }
 
-/* What both sides have, and is not on its way, is the CPU's alone again: as if it was written. */
+/* Blocks that both sides have, and that are not on their way, are the CPU's alone again: as if written. */
 static void take_back(struct adsm_blocks *blocks, uint32_t first, uint32_t n)
 {
 	for (uint32_t b = first; b < first + n; b++)
@@ -90,7 +90,7 @@ uint32_t adsm_blocks_window(struct adsm_blocks *blocks, uint32_t b, enum adsm_bl
 		stream = &blocks->streams[blocks->next_stream];
 		blocks->next_stream = (blocks->next_stream + 1) % ADSM_STREAMS;
 	}
-	/* It ends where windows of its size do: the largest are whole huge pages. */
+	/* A window ends at a multiple of its size: the largest are whole huge pages. */
 	end = (b + window) & ~(window - 1);
 	while (b + n < end && b + n < blocks->n) {
 		const struct adsm_block *next = &blocks->at[b + n];
@@ -111,7 +111,7 @@ uint32_t adsm_blocks_ahead(const struct adsm_blocks *blocks, uint32_t b, size_t 
 	bool streams = false;
 	uint32_t n = 0;
 
-	/* Once what is fetched ahead is no more than what was read. */
+	/* Only once no more is fetched ahead than has been read. */
 	for (unsigned i = 0; i < ADSM_STREAMS; i++)
 		streams |= blocks->streams[i].next == b && blocks->streams[i].window > 1 &&
 			blocks->streams[i].window >= limit / 2;
@@ -194,7 +194,7 @@ struct adsm_change adsm_blocks_plan_none(const struct adsm_blocks *blocks, uint3
 	return (struct adsm_change){ .first = b, .n = 1, .event = ADSM_EVENT_NONE, .view = blocks->at[b].view };
 }
 
-/* It is in nobody's hands yet. */
+/* Nobody has taken the block yet. */
 static void unqueue(struct adsm_blocks *blocks, uint32_t b)
 {
 	adsm_queue_remove(&blocks->sends->queued, &blocks->at[b]);

@@ -55,7 +55,7 @@ struct adsm_change {
 	struct adsm_step step;
 };
 
-/* ---- what is so */
+/* ---- states */
 
 static inline struct adsm_step adsm_blocks_step(const struct adsm_blocks *blocks, uint32_t b,
 						enum adsm_block_event event)
@@ -69,7 +69,7 @@ static inline bool adsm_blocks_lack(const struct adsm_blocks *blocks, uint32_t b
 	return blocks->lacking >> blocks->at[b].state & 1;
 }
 
-/* Has only the CPU them? */
+/* Has only the CPU the bytes of a block? */
 static inline bool adsm_blocks_unsent(const struct adsm_blocks *blocks, uint32_t b)
 {
 	return blocks->unsent >> blocks->at[b].state & 1;
@@ -171,18 +171,18 @@ struct adsm_change adsm_blocks_plan_none(const struct adsm_blocks *blocks, uint3
 void adsm_blocks_begin(struct adsm_blocks *blocks, struct adsm_change *change);
 /* A send that has begun takes the block behind it, too; false: that cannot be sent with it. */
 bool adsm_blocks_extend(struct adsm_blocks *blocks, struct adsm_change *change);
-/* They have moved, and views permit what they have to. Also without begin, where none had to move. */
+/* The bytes have moved, and views permit what they have to. Also without begin, where none had to move. */
 void adsm_blocks_commit(struct adsm_blocks *blocks, const struct adsm_change *change);
-/* They have not, or it is not known: what only one side may have now, that side has. */
+/* The bytes have not moved, or nobody knows: each block is where it is sure to be whole. */
 void adsm_blocks_abort(struct adsm_blocks *blocks, const struct adsm_change *change);
 /* In place of begin: a planned send of blocks that writers cannot reach any more is left to whoever takes it. */
 void adsm_blocks_queue(struct adsm_blocks *blocks, const struct adsm_change *change);
 
-/* A call has been launched that does this to what is open. True: nothing is open any more. */
+/* A call has been launched that does this to the open range. True: nothing is open any more. */
 bool adsm_blocks_called(struct adsm_blocks *blocks, enum adsm_block_event event);
-/* The CPU may have written blocks unseen: what both sides have, only the CPU has. */
+/* The CPU may have written blocks unseen: of those that both sides have only the CPU's bytes count. */
 void adsm_blocks_may_be_written(struct adsm_blocks *blocks);
-/* What is closed and both sides have, only the device has: the CPU's bytes are not whole. */
+/* The CPU's bytes of a closed block that both sides have are not whole: only the device's count. */
 void adsm_blocks_forget(struct adsm_blocks *blocks, uint32_t b);
 
 /* What the views of a run permit has changed. */
@@ -198,7 +198,7 @@ static inline void adsm_blocks_set_views(struct adsm_blocks *blocks, uint32_t fi
 void adsm_blocks_init(struct adsm_blocks *blocks, const struct adsm_protocol *protocol, unsigned view);
 /* From here on the policy knows them, and the queue of sends may. */
 void adsm_blocks_join(struct adsm_blocks *blocks, void *policy, struct adsm_sends *sends);
-/* They are no more. */
+/* The blocks are about to be freed. */
 void adsm_blocks_leave(struct adsm_blocks *blocks);
 
 /* What is broken of what holds of all blocks whenever the lock is given back, in words; NULL: nothing. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copier.c - the queue of what the copier is to run, and those who wait for it. */
+/* copier.c - the copier's queue of requests, and the threads that wait for them. */
 #include "core/copier.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "core/spent.h"
 
-/* What a thread lets the copier do; lies on its stack, which stays: signals are blocked there. */
+/* A thread's request; lies on the thread's stack, which stays: signals are blocked there. */
 struct adsm_copy_request {
 	struct adsm_copy_request *next;
 	int (*run)(void *arg);
@@ -19,7 +19,7 @@ struct adsm_copy_request {
 
 uint64_t adsm_look_ns = 1000000000;
 
-/* It works on what is on this stack, so this thread cannot go on without it. */
+/* The copier works on this stack, so this thread cannot go on without the copier's answer. */
 static void wait_for_copier(struct adsm_home *home, struct adsm_copy_request *request)
 {
 	struct adsm_os_look last = { 0, 0 }, now;

@@ -21,9 +21,9 @@ bool adsm_copier_run_until(struct adsm_home *home, int (*run)(void *arg), void *
 bool adsm_copier_serve(struct adsm_home *home);
 
 /*
- * Who waits for that other thread looks at it, each time after so long. Has it waited for one lock all through
- * ADSM_LOOKS of them, that no other thread is known to have and go on, then the waiting thread itself has it, whose
- * handler has interrupted malloc() or a driver, or nobody gives it back: that ends the process.
+ * A thread that waits for the copier looks at it each time after so long. If the copier has waited for one and the same
+ * lock all through ADSM_LOOKS looks, then the waiting thread itself has that lock, because its signal handler has
+ * interrupted malloc() or a driver, or nobody gives the lock back: that ends the process.
  */
 extern uint64_t adsm_look_ns;
 #define ADSM_LOOKS 5

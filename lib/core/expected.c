@@ -27,7 +27,7 @@ bool adsm_expects_read(const struct adsm_object *object)
 {
 	const struct adsm_home *home = object->home;
 
-	/* Where a fault fetches by itself it is as quick; and advice watches single pages. */
+	/* A fault that fetches by itself is as quick; and advice watches single pages. */
 	return object->first_read.seen && object->first_read.again == AGAIN_MIN && home->has_service &&
 		adsm_protocol_options.fault_ahead && adsm_block_size(object) <= EXPECTED_BYTES &&
 		!home->device->caps.unified &&
@@ -48,7 +48,7 @@ void adsm_note_written(struct adsm_object *object, bool told)
 	struct adsm_first_read *first = &object->first_read;
 	struct adsm_home *home = object->home;
 
-	/* It may still be there: not all calls are followed by a sync. */
+	/* The object may still be listed: not all calls are followed by a sync. */
 	adsm_forget_expected(object);
 	if (told && adsm_expects_read(object) && home->n_expected < ADSM_EXPECTED_MAX)
 		home->expected[home->n_expected++] = object;
@@ -68,12 +68,12 @@ void adsm_fetch_expected(struct adsm_home *home)
 		uint64_t generation = object->generation;
 		bool write;
 
-		/* Whoever is not ready now does without. */
+		/* An object that is not ready now does without. */
 		if (!adsm_blocks_lack(&object->blocks, b) || adsm_block_blocked(object, b) ||
 		    adsm_block_must_wait(object, b, ADSM_EVENT_READ))
 			continue;
 		adsm_want(object, b, 1);
-		/* Its turn comes after what others want, unless the evictor has taken it. */
+		/* The block's turn comes after those wanted earlier, unless the evictor has taken it. */
 		while (object->live && object->generation == generation && (block->flags & ADSM_BLOCK_BUSY) &&
 		       adsm_fetch_ahead(home))
 			;

@@ -34,7 +34,7 @@ struct adsm_call {			/* a call that has been launched and not yet been seen to e
 	const char *kernel;		/* "": the program's own commands */
 	uint64_t thread;		/* whose sync asks how it ended; 0: none's, the program's own commands */
 	struct adsm_caller *caller;	/* the same: caller.h */
-	struct adsm_device_event event;	/* seq 0: it has none yet, or never will */
+	struct adsm_device_event event;	/* seq 0: the call has none yet, or never will */
 	int failed;			/* then: its end is not known, and will not be; 0: it gets one */
 	uint64_t given_ns;		/* when it was given to the device; 0: nobody asks */
 };
@@ -107,7 +107,7 @@ int adsm_home_get(int index, struct adsm_home **ret_home);
 int adsm_home_set(int index);
 /* The home of a driver's context; NULL where none has it. */
 struct adsm_home *adsm_home_of(void *context);
-/* Why something of a home fails: the device knows best what happened to it. */
+/* Why something of a home fails, in words: a lost device knows best. */
 const char *adsm_home_reason(const struct adsm_home *home, int error);
 
 /* ---- the lock: signals are blocked by adsm_os_signals_block() while it is held */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* input.c - the entries, and what lies between them. */
+/* input.c - the entries, and the gaps between them. */
 #include "core/input.h"
 
 #define N_NEW 256			/* entries made at a time */

@@ -5,7 +5,7 @@
  *
  * An input in progress is a list entry of its object: the bytes that somebody writes through the alias, and may
  * write until the entry is gone. A fetch of their block goes around them (the block then has holes, and sends
- * leave those out), so that nothing waits for an input, whatever that waits for.
+ * leave those out), so that nothing waits for an input, which may wait for anything itself.
  */
 #ifndef ADSM_INPUT_H
 #define ADSM_INPUT_H
@@ -24,7 +24,7 @@ struct adsm_input {
 	size_t position;		/* how much of its io comes before it */
 };
 
-/* An entry; NULL: no memory. They are never given back to the system: a stale pointer can be looked at. Signals are
+/* An entry; NULL: no memory. Entries are never given back to the system: a stale pointer can be looked at. Signals are
  * blocked. */
 struct adsm_input *adsm_input_new(void);
 void adsm_input_free(struct adsm_input *input);

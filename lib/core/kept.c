@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kept.c - the table of what is kept, the oldest first. */
+/* kept.c - the table of kept places, the oldest first. */
 #include <string.h>
 
 #include "core/kept.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * life.h - has the library started, and is this its process? Words that whatever is entered from outside asks first.
+ * life.h - has the library started, and is this its process? Every entry from outside asks this first.
  */
 #ifndef ADSM_LIFE_H
 #define ADSM_LIFE_H

@@ -140,7 +140,7 @@ static void populate(struct adsm_object *object)
 }
 
 #ifndef NDEBUG
-/* Contents are undefined: make it show, with another pattern on each side. */
+/* Contents are undefined: make that show, with another pattern on each side. */
 static void fill_patterns(struct adsm_object *object)
 {
 	const struct adsm_backend *backend = object->home->device->backend;
@@ -149,7 +149,7 @@ static void fill_patterns(struct adsm_object *object)
 		return;
 	if (!object->device_only)
 		memset(object->alias, 0xc5, object->span);
-	/* What the program allocated may not be its yet in the order of its commands. */
+	/* Memory of the program's own may not be its yet in the order of its commands. */
 	if (!object->home->device->caps.unified && !object->adopted)
 		backend->fill(object->memory, 0, 0xd5, object->span, NULL);
 }
@@ -159,7 +159,7 @@ static void fill_patterns(struct adsm_object *object)
 }
 #endif
 
-/* Everything but making it known. */
+/* Everything but making the object known. */
 static int create(struct adsm_object *object, size_t size, const struct adsm_object_options *options)
 {
 	enum adsm_pages pages = ADSM_PAGES_NONE;
@@ -176,7 +176,7 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 		.detects = options->protocol && adsm_protocol_detects(options->protocol),
 	};
 	object->chunked = false;
-	/* Closed, though ReadOnly: nothing is there to be read, and what is written first is opened once. */
+	/* Closed, though ReadOnly: nothing is there to be read, and a block that is written first is opened once. */
 	if (!object->device_only && !object->blocks.detects)
 		view = ADSM_PROT_RW;
 	else if (!object->device_only && options->populate)

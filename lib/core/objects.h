@@ -24,9 +24,9 @@ struct adsm_object *adsm_object_slot(uint32_t i);
 /* In the child of a fork: keep the views closed, as adsm_arena_child() does. */
 void adsm_objects_child(void);
 
-/* What a device has left, that which is kept for new objects included. */
+/* How much memory a device has left, kept places included. */
 uint64_t adsm_objects_memory_free(const struct adsm_home *home);
-/* Free what a home keeps for new objects, NULL: what all do. Is it anything? No lock held. */
+/* Free the places that a home keeps for new objects, NULL: that all keep. Were there any? No lock held. */
 bool adsm_objects_give_up(const struct adsm_home *home);
 
 /* Set the counters of all objects to 0. */
@@ -38,7 +38,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 /*
  * The end of an object that no call, transfer or hold uses any more and whose freeing flag is the caller's.
  * home->lock held; it is given back. @driver_free: of the program's own memory, where that may be kept. True:
- * it is, and @driver_free will be called, with the lock of all objects held.
+ * that is kept, and @driver_free will be called, with the lock of all objects held.
  */
 bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free);
 

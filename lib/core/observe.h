@@ -80,7 +80,7 @@ struct adsm_observer {
 	void (*advice_bulk_end)(struct adsm_object *object);
 	/* The device has written these blocks, for a copy or a fill. */
 	void (*advice_device_wrote)(struct adsm_object *object, uint32_t first, uint32_t n);
-	/* Something happens to it that other blocks would do another way: what is told is only about right. */
+	/* Something happens to the object that other blocks would do another way: advice is only about right. */
 	void (*advice_inexact)(struct adsm_object *object);
 	/* A call does this to the object. */
 	void (*advice_called)(struct adsm_object *object, enum adsm_block_event event);

@@ -31,7 +31,7 @@ static uintptr_t place_of(const char *alias)
 #define SMALL_SPAN ((size_t)128 << 10)	/* bytes: these are never pinned, so the backend need not know the place */
 #define DUMPED_SPAN CHUNK		/* bytes: those in core files have mappings of their own */
 
-/* Does another object have its place in the chunk of @address, or what is kept of one? *ret_chunk: the chunk's own. */
+/* Has another object, or a kept one, its place in the chunk of @address? *ret_chunk: the chunk's place. */
 static bool find_mate(uintptr_t address, uintptr_t *ret_chunk)
 {
 	uintptr_t chunk = address & ~(CHUNK - 1), at = chunk, end = at + CHUNK;
@@ -53,7 +53,7 @@ static bool find_mate(uintptr_t address, uintptr_t *ret_chunk)
 	return false;
 }
 
-/* Where its address is known already and it is small, that decides. */
+/* Take a place in the arena. If the address is known and the object is small, the address decides which. */
 static int take_place(struct adsm_object *object)
 {
 	uintptr_t start = object->start, chunk = start & ~(CHUNK - 1), place = 0;
@@ -123,7 +123,7 @@ static int close_view(struct adsm_object *object)
 	return error;
 }
 
-/* ---- what is kept for new objects */
+/* ---- places kept for new objects */
 
 static void end_kept(const struct adsm_kept *kept)
 {
@@ -212,7 +212,7 @@ static int place_here(struct adsm_object *object, enum adsm_prot view, enum adsm
 	return error;
 }
 
-/* Over what the driver has there. */
+/* Map the view over the driver's own mapping. */
 static int map_view(struct adsm_object *object, enum adsm_prot view)
 {
 	void *from = (void *)place_of(object->alias), *to = (void *)object->start;
@@ -225,7 +225,7 @@ static int map_view(struct adsm_object *object, enum adsm_prot view)
 	if (!error && view != ADSM_PROT_NONE)
 		error = adsm_home_protect(object->home, object->start, object->span, view);
 	if (error) {
-		/* It may be there no more. */
+		/* The driver's mapping may be gone. */
 		adsm_os_unmap_to_reserve(to, object->span);
 		return adsm_fail(error, "cannot map %zu bytes (vm.max_map_count, ulimit -v)", object->span);
 	}

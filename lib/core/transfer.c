@@ -24,7 +24,7 @@ static int transfer_now(void *arg)
 	uint64_t start, ns;
 	int error;
 
-	/* The copier does it for another thread. */
+	/* In the copier: on behalf of another thread. */
 	if (adsm_observes(~0u) && transfer->cause != &adsm_cause)
 		adsm_cause = *transfer->cause;
 	if (direction == ADSM_TO_HOST && adsm_is_paged(object))
@@ -109,7 +109,7 @@ int adsm_run_send(struct adsm_object *object, uint32_t first, uint32_t n)
 	return error;
 }
 
-#define HUGE_FROM (ADSM_HUGE_PAGE_SIZE / 4)	/* who takes so much at once does not just look here and there */
+#define HUGE_FROM (ADSM_HUGE_PAGE_SIZE / 4)	/* bytes: so long a run is no random access */
 
 /* Give a run pages: a long one whole huge pages, which may reach over its ends. Drops the lock meanwhile. */
 static void give_pages(struct adsm_object *object, uint32_t first, uint32_t n)

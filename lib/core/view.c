@@ -54,7 +54,7 @@ static void close_everything(struct adsm_home *home)
 	adsm_arena_merge();
 	while (close_views(home))
 		;
-	/* Others' too, where nobody is at work, who might be here for the same reason. */
+	/* Those of other homes too, but of none that is locked: its thread may be here for the same reason. */
 	for (int i = 0; i < adsm_n_homes; i++) {
 		if (&adsm_homes[i] == home || !adsm_trylock(&adsm_homes[i].lock))
 			continue;
@@ -64,10 +64,7 @@ static void close_everything(struct adsm_home *home)
 	}
 }
 
-/*
- * The process has no mappings left (vm.max_map_count). Views may be shut without changing any state: a
- * later access only opens them again. So make whole objects one mapping again: this one, or all others.
- */
+/* The process has no mappings left: make whole objects one mapping again, this one or all others. */
 static void recover_mappings(struct adsm_object *object, bool all)
 {
 	if (!all && object->blocks.detects && !object->blocks.n_holds)

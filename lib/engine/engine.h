@@ -25,7 +25,7 @@ struct adsm_fault {
 	 * known to be such a function's, on an ordinary stack: elsewhere anything may be there. */
 	const uintptr_t *caller;
 	bool write;
-	/* There is no stack to serve it, so only whose it is is asked: FOREIGN, or LOST, and nothing is logged. */
+	/* There is no stack to serve the fault on. The answer is FOREIGN or LOST, and nothing is logged. */
 	bool cramped;
 	/* Set with ADSM_FAULT_WAIT; run with no lock held and the interrupted code's signal mask. It may be
 	 * left by siglongjmp(), so it keeps no state. */
@@ -41,7 +41,7 @@ struct adsm_engine {
 	const char *name;
 	/* Take the signals; the dispositions found are what foreign faults are forwarded to. */
 	int (*start)(adsm_fault_handler *handler);
-	/* Give them back, if they are still ours. */
+	/* Give the signals back, if they are still ours. */
 	void (*stop)(void);
 	/* Change what the view of a run of pages permits. -ENOMEM: the process has no mappings left; nothing
 	 * changed. All may run in the fault handler. */

@@ -173,7 +173,7 @@ int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_ol
 
 void adsm_sigsegv_in_process(void)
 {
-	/* Who held it is not here. */
+	/* Whoever held the lock is not in the child. */
 	atomic_store(&action_lock.word, 0);
 	atomic_store(&owner, getpid());
 	mine.has_pending = false;
@@ -302,7 +302,7 @@ static void call_handler(const struct sigaction *action, int sig, siginfo_t *inf
 	const bool pretend = atomic_load(&is_virtual);
 	uint64_t mask = mask_bits(&context->uc_sigmask) | mask_bits(&action->sa_mask) | (defer ? SIGNAL_BIT(sig) : 0);
 
-	/* It may touch objects. */
+	/* The handler may touch objects. */
 	if (pretend)
 		mask &= ~SIGNAL_BIT(sig);
 	if (pretend && defer)

@@ -13,7 +13,7 @@
 
 /* Bytes of stack that the handler needs, whatever is observed; 1.4 KiB were measured, 1.8 in a debug build. */
 #define ADSM_SIGSEGV_STACK ((size_t)2048)
-/* And to tell why an access fails. What the kernel puts there first, AT_MINSIGSTKSZ bytes, is not in either. */
+/* And to tell why an access fails. The kernel's own frame, AT_MINSIGSTKSZ bytes, is not in either. */
 #define ADSM_SIGSEGV_STACK_TOLD ((size_t)4096)
 
 /* Serve a fault as the engine's handler would. False: it is not the library's. */
@@ -41,7 +41,7 @@ struct adsm_sigsegv_mask {
 };
 
 bool adsm_sigsegv_blocked(void);
-/* Change it; then what was sent while it was blocked comes. */
+/* Change that; once unblocked, signals that were sent meanwhile come. */
 void adsm_sigsegv_block(bool blocked);
 /* Around a system call that has a mask of its own; @ret_old lies on the stack of whoever makes the call. */
 void adsm_sigsegv_enter(bool blocked, struct adsm_sigsegv_mask *ret_old);
