@@ -119,18 +119,16 @@ void adsm_cuda_constants_destroy(struct adsm_cuda_code *code)
 {
 	struct adsm_cuda_constants *next;
 	struct adsm_cuda_scope scope;
-	bool entered;
 
 	if (!code->constants)
 		return;
 	/* Of a context that is gone nothing is left but our own memory: the driver's errors say so. */
-	entered = !adsm_cuda_enter((struct adsm_cuda_device *)code->base.device, &scope);
+	adsm_cuda_enter((struct adsm_cuda_device *)code->base.device, &scope);
 	for (struct adsm_cuda_constants *constants = code->constants; constants; constants = next) {
 		next = constants->next;
 		free_constants(constants);
 	}
-	if (entered)
-		adsm_cuda_leave(&scope);
+	adsm_cuda_leave(&scope);
 	code->constants = NULL;
 }
 

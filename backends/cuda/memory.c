@@ -69,10 +69,9 @@ int adsm_cuda_alloc(struct adsm_device *base, size_t size, uint64_t wanted, stru
 	if (!memory)
 		return -ENOMEM;
 	error = adsm_cuda_enter(device, &scope);
-	if (!error) {
+	if (!error)
 		error = device->way->alloc(device, memory, wanted);
-		adsm_cuda_leave(&scope);
-	}
+	adsm_cuda_leave(&scope);
 	if (error) {
 		free(memory);
 		return error == CUDA_ERROR_OUT_OF_MEMORY ? is_full(device, size) :
@@ -110,10 +109,9 @@ void adsm_cuda_free(struct adsm_memory *base)
 	adsm_cuda_errno(device, adsm_cuda_unpin(device, memory), "unpinning an object's pages");
 	if (!memory->adopted) {
 		error = adsm_cuda_enter(device, &scope);
-		if (!error) {
+		if (!error)
 			device->way->free(device, memory);
-			adsm_cuda_leave(&scope);
-		}
+		adsm_cuda_leave(&scope);
 		adsm_cuda_errno(device, error, "freeing an object");
 		atomic_fetch_sub(&device->memory_used, base->size);
 	}
@@ -182,20 +180,18 @@ static int copy_overlapping(struct adsm_cuda_queue *queue, const struct operatio
 	int ret;
 
 	error = adsm_cuda_enter(queue->device, &scope);
-	if (!error) {
+	if (!error)
 		error = adsm_cu.cuMemAlloc_v2(&between, o->size);
-		adsm_cuda_leave(&scope);
-	}
+	adsm_cuda_leave(&scope);
 	if (error)
 		return adsm_cuda_error(queue->device, error, "memory for a copy that overlaps");
 	out.dst = back.src = between;
 	ret = run_now(queue, &out);
 	if (!ret)
 		ret = run_now(queue, &back);
-	if (!adsm_cuda_enter(queue->device, &scope)) {
+	if (!adsm_cuda_enter(queue->device, &scope))
 		adsm_cu.cuMemFree_v2(between);
-		adsm_cuda_leave(&scope);
-	}
+	adsm_cuda_leave(&scope);
 	return ret;
 }
 

@@ -53,10 +53,9 @@ static int load_data(struct adsm_cuda_device *device, const void *data, const ch
 	if (!log)
 		return adsm_fail(-ENOMEM, "no memory to load a module");
 	error = adsm_cuda_enter(device, &scope);
-	if (!error) {
+	if (!error)
 		error = adsm_cu.cuModuleLoadDataEx(&module, data, sizeof(names) / sizeof(names[0]), names, values);
-		adsm_cuda_leave(&scope);
-	}
+	adsm_cuda_leave(&scope);
 	ret = error ? load_failed(device, error, what, log) : 0;
 	if (!ret)
 		*ret_module = module;
@@ -238,10 +237,9 @@ int adsm_cuda_kernel_adopt(struct adsm_device *base, void *kernel, struct adsm_c
 
 	if (kernel) {
 		error = adsm_cuda_enter(device, &scope);
-		if (!error) {
+		if (!error)
 			error = adsm_cu.cuFuncGetAttribute(&value, asked, kernel);
-			adsm_cuda_leave(&scope);
-		}
+		adsm_cuda_leave(&scope);
 	}
 	if (error == CUDA_ERROR_INVALID_VALUE || error == CUDA_ERROR_INVALID_HANDLE ||
 	    error == CUDA_ERROR_INVALID_CONTEXT || error == CUDA_ERROR_NOT_FOUND)

@@ -5,7 +5,6 @@
  */
 #include "pin.h"
 
-#include "base/log.h"
 #include "options.h"
 
 #define PIN_LEAST ((size_t)256 << 10)	/* bytes: smaller objects gain nothing */
@@ -29,10 +28,9 @@ static void pin(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory)
 	struct adsm_cuda_scope scope;
 	CUresult error = adsm_cuda_enter(device, &scope);
 
-	if (!error) {
+	if (!error)
 		error = adsm_cu.cuMemHostRegister_v2(memory->alias, size, CU_MEMHOSTREGISTER_PORTABLE);
-		adsm_cuda_leave(&scope);
-	}
+	adsm_cuda_leave(&scope);
 	if (error) {
 		adsm_cuda_errno(device, error, "pinning an object's pages");
 		atomic_fetch_sub(&device->pinned, size);
@@ -142,10 +140,9 @@ CUresult adsm_cuda_unpin(struct adsm_cuda_device *device, struct adsm_cuda_mem *
 		return CUDA_SUCCESS;
 	if (atomic_load(&memory->pinned) == ADSM_CUDA_PINNED) {
 		error = adsm_cuda_enter(device, &scope);
-		if (!error) {
+		if (!error)
 			error = adsm_cu.cuMemHostUnregister(memory->alias);
-			adsm_cuda_leave(&scope);
-		}
+		adsm_cuda_leave(&scope);
 	}
 	atomic_fetch_sub(&device->pinned, memory->base.size);
 	atomic_store(&memory->pinned, ADSM_CUDA_PIN_NOT);

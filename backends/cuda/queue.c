@@ -3,7 +3,6 @@
 #include "queue.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/log.h"
 

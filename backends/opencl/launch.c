@@ -3,7 +3,6 @@
 #include "launch.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "behind.h"
 #include "base/log.h"

@@ -3,9 +3,6 @@
 #include "queue.h"
 
 #include <errno.h>
-#include <string.h>
-
-#include "base/log.h"
 
 #define SPIN_NS 10000			/* awake for a kernel that ends at once, before sleeping */
 #define POLL_NS 20000			/* between looks at the end of callbacks */
