@@ -53,7 +53,7 @@ static unsigned n_threads;
  * before looking keeps the dispatcher from ending it. */
 
 static struct {
-	_Atomic(adsm_kernel_run *) run;	/* NULL: free. Published last. */
+	_Atomic(adsm_kernel_run *) run;
 	const void *args[ADSM_CPU_MAX_ARGS];
 	struct adsm_kernel_block block;
 	uint64_t end, chunk;		/* blocks */

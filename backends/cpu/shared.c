@@ -23,6 +23,19 @@ uint64_t adsm_cpu_queue_submit(struct adsm_cpu_queue *queue, bool shared)
 	return seq;
 }
 
+/* Before sleeping: @end starts as 0. */
+static bool stays_awake(uint64_t *end, uint64_t spin_ns)
+{
+	uint64_t now = spin_ns ? adsm_os_now_ns() : 0;
+
+	if (!*end)
+		*end = now + spin_ns;
+	if (now >= *end)
+		return false;
+	adsm_cpu_pause();
+	return true;
+}
+
 bool adsm_cpu_queue_next(struct adsm_cpu_queue *queue, uint64_t spin_ns, bool shared)
 {
 	uint64_t done = atomic_load(&queue->done), end = 0;
@@ -32,16 +45,8 @@ bool adsm_cpu_queue_next(struct adsm_cpu_queue *queue, uint64_t spin_ns, bool sh
 			return false;
 		if (atomic_load(&queue->submitted) != done)
 			return true;
-		if (spin_ns) {
-			uint64_t now = adsm_os_now_ns();
-
-			if (!end)
-				end = now + spin_ns;
-			if (now < end) {
-				adsm_cpu_pause();
-				continue;
-			}
-		}
+		if (stays_awake(&end, spin_ns))
+			continue;
 		atomic_store(&queue->idle, 1);
 		if (atomic_load(&queue->submitted) == done && !atomic_load(&queue->stop))
 			adsm_os_wait(&queue->idle, 1, 0, shared);
@@ -79,16 +84,8 @@ int adsm_cpu_queue_wait(struct adsm_cpu_queue *queue, uint64_t seq, const _Atomi
 
 		if (atomic_load(&queue->done) >= seq || atomic_load(lost))
 			return 0;
-		if (spin_ns) {
-			uint64_t now = adsm_os_now_ns();
-
-			if (!end)
-				end = now + spin_ns;
-			if (now < end) {
-				adsm_cpu_pause();
-				continue;
-			}
-		}
+		if (stays_awake(&end, spin_ns))
+			continue;
 		atomic_store(&queue->waited, 1);
 		if (atomic_load(&queue->done) >= seq || atomic_load(lost))
 			return 0;
