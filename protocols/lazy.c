@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lazy.c - lazy-update (paper §4.3, Figure 6b): whole objects move, and only when an access needs them. */
+#include "expected.h"
 #include "list.h"
 #include "paper.h"
 
@@ -11,5 +12,8 @@ const struct adsm_protocol adsm_protocol_lazy = {
 	.initial = ADSM_READ_ONLY,
 	.permits = ADSM_PERMITS_ON_ACCESS,
 	.steps = ADSM_STEPS_ON_ACCESS,
-	ADSM_NO_POLICY,
+	.policy_size = sizeof(struct adsm_expected),
+	.object = adsm_expected_object,
+	ADSM_NO_EVICTION,
+	ADSM_EXPECTED,
 };

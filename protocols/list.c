@@ -79,3 +79,18 @@ struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool
 	return block;
 }
 
+
+void adsm_policies_written(struct adsm_policies *policies)
+{
+	for (size_t i = 0; all[i]; i++)
+		all[i]->written(policies->of[i], NULL, false);
+}
+
+struct adsm_block *adsm_policy_synced(struct adsm_policies *policies, uint8_t *ret_view)
+{
+	struct adsm_block *block = NULL;
+
+	for (size_t i = 0; all[i] && !block; i++)
+		block = all[i]->synced(policies->of[i], ret_view);
+	return block;
+}

@@ -40,5 +40,9 @@ void adsm_policies_init(struct adsm_policies *policies);
 void *adsm_policy_of(struct adsm_policies *policies, const struct adsm_protocol *protocol);
 /* The next block to send early by any protocol's policy, or NULL. */
 struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool started);
+/* A call has been launched that may write any object. */
+void adsm_policies_written(struct adsm_policies *policies);
+/* The next block to fetch after a sync by any protocol's policy, and how far its view is to be opened; or NULL. */
+struct adsm_block *adsm_policy_synced(struct adsm_policies *policies, uint8_t *ret_view);
 
 #endif

@@ -124,7 +124,11 @@ void adsm_policy_no_init(void *policy)
 {
 }
 
-void adsm_policy_no_object(void *policy, int change)
+void adsm_policy_no_object(void *policy, struct adsm_notes *notes, int change)
+{
+}
+
+void adsm_policy_no_object_dirty(void *policy, int change)
 {
 }
 
@@ -140,4 +144,22 @@ struct adsm_block *adsm_policy_no_victim(const void *policy, bool started)
 size_t adsm_policy_no_window(const void *policy)
 {
 	return SIZE_MAX;
+}
+
+void adsm_policy_no_touched(struct adsm_notes *notes, struct adsm_block *block, bool write)
+{
+}
+
+void adsm_policy_no_written(void *policy, struct adsm_notes *notes, bool told)
+{
+}
+
+struct adsm_block *adsm_policy_no_expected(const struct adsm_notes *notes)
+{
+	return NULL;
+}
+
+struct adsm_block *adsm_policy_no_synced(void *policy, uint8_t *ret_view)
+{
+	return NULL;
 }

@@ -21,7 +21,8 @@
 #define ADSM_PROTOCOL_VERSION 3
 #define ADSM_PROTOCOLS_MAX 8
 #define ADSM_STATES_MAX 4
-#define ADSM_POLICY_SIZE 128		/* bytes that a policy may have */
+#define ADSM_POLICY_SIZE 192		/* bytes that a policy may have */
+#define ADSM_NOTES_SIZE 16		/* and those for each object */
 
 enum adsm_block_event {
 	ADSM_EVENT_READ,		/* the CPU reads */
@@ -87,6 +88,11 @@ struct adsm_queue {
 void adsm_queue_push(struct adsm_queue *queue, struct adsm_block *block);
 void adsm_queue_remove(struct adsm_queue *queue, struct adsm_block *block);
 
+/* What a policy notes of one object: so many zeroes, when it comes. */
+struct adsm_notes {
+	_Alignas(8) unsigned char of[ADSM_NOTES_SIZE];
+};
+
 struct adsm_protocol {
 	uint32_t version;		/* ADSM_PROTOCOL_VERSION */
 	const char *name;
@@ -98,7 +104,7 @@ struct adsm_protocol {
 	size_t policy_size;
 	void (*init)(void *policy);
 	/* An object comes (+1) or goes (-1). */
-	void (*object)(void *policy, int change);
+	void (*object)(void *policy, struct adsm_notes *notes, int change);
 	/* One has blocks to send now (+1), has none left (-1). */
 	void (*object_dirty)(void *policy, int change);
 	/* A block of @size bytes comes to a state that sends; has left such states. */
@@ -109,6 +115,15 @@ struct adsm_protocol {
 	struct adsm_block *(*victim)(const void *policy, bool started);
 	/* So many blocks may be opened at once for writing. */
 	size_t (*window)(const void *policy);
+	/* The CPU's access to a block faults. */
+	void (*touched)(struct adsm_notes *notes, struct adsm_block *block, bool write);
+	/* A call has been launched that may write an object, or any: NULL. @told: it will be known when it has ended,
+	 * and a fetch by then costs less than one in a fault. */
+	void (*written)(void *policy, struct adsm_notes *notes, bool told);
+	/* The block of an object to be fetched after the next call that may write it, or NULL. */
+	struct adsm_block *(*expected)(const struct adsm_notes *notes);
+	/* After a sync, until it returns NULL: the next block to be fetched, and how far its view is to be opened. */
+	struct adsm_block *(*synced)(void *policy, uint8_t *ret_view);
 };
 
 /* Does the view follow the state? Otherwise it is always open, and accesses are not seen. */
@@ -129,14 +144,23 @@ const char *adsm_protocol_broken(const struct adsm_protocol *protocol);
 
 /* Stubs for protocols that have no policy. */
 void adsm_policy_no_init(void *policy);
-void adsm_policy_no_object(void *policy, int change);
+void adsm_policy_no_object(void *policy, struct adsm_notes *notes, int change);
+void adsm_policy_no_object_dirty(void *policy, int change);
 void adsm_policy_no_block(void *policy, struct adsm_block *block, size_t size);
 struct adsm_block *adsm_policy_no_victim(const void *policy, bool started);
 size_t adsm_policy_no_window(const void *policy);
+void adsm_policy_no_touched(struct adsm_notes *notes, struct adsm_block *block, bool write);
+void adsm_policy_no_written(void *policy, struct adsm_notes *notes, bool told);
+struct adsm_block *adsm_policy_no_expected(const struct adsm_notes *notes);
+struct adsm_block *adsm_policy_no_synced(void *policy, uint8_t *ret_view);
 
-#define ADSM_NO_POLICY \
-	.init = adsm_policy_no_init, .object = adsm_policy_no_object, .object_dirty = adsm_policy_no_object, \
-	.dirtied = adsm_policy_no_block, .cleaned = adsm_policy_no_block, .victim = adsm_policy_no_victim, \
-	.window = adsm_policy_no_window
+/* It sends nothing early, sets no limits; it expects nothing. */
+#define ADSM_NO_EVICTION \
+	.init = adsm_policy_no_init, .object_dirty = adsm_policy_no_object_dirty, .dirtied = adsm_policy_no_block, \
+	.cleaned = adsm_policy_no_block, .victim = adsm_policy_no_victim, .window = adsm_policy_no_window
+#define ADSM_NO_EXPECTATION \
+	.object = adsm_policy_no_object, .touched = adsm_policy_no_touched, .written = adsm_policy_no_written, \
+	.expected = adsm_policy_no_expected, .synced = adsm_policy_no_synced
+#define ADSM_NO_POLICY ADSM_NO_EVICTION, ADSM_NO_EXPECTATION
 
 #endif

@@ -6,6 +6,7 @@
  * The rolling size is counted in blocks; by default two for each live object. Where faults open whole
  * windows and sends are batched, a floor in bytes keeps what is just being written from leaving.
  */
+#include "expected.h"
 #include "list.h"
 #include "paper.h"
 
@@ -17,6 +18,7 @@ struct adsm_option adsm_rolling_rows[] = {
 };
 
 struct policy {
+	struct adsm_expected expected;
 	struct adsm_queue dirty;	/* the Dirty blocks of rolling objects */
 	size_t dirty_bytes;
 	size_t n_objects, n_dirty;	/* live rolling objects; those of them with Dirty blocks */
@@ -37,11 +39,12 @@ static void init(void *arg)
 		policy->keep_bytes = adsm_protocol_options.fault_ahead;
 }
 
-static void object(void *arg, int change)
+static void object(void *arg, struct adsm_notes *notes, int change)
 {
 	struct policy *policy = arg;
 
 	policy->n_objects += (size_t)change;
+	adsm_expected_object(arg, notes, change);
 }
 
 static void object_dirty(void *arg, int change)
@@ -109,4 +112,5 @@ const struct adsm_protocol adsm_protocol_rolling = {
 	.cleaned = cleaned,
 	.victim = victim,
 	.window = window,
+	ADSM_EXPECTED,
 };

@@ -315,6 +315,7 @@ void adsm_blocks_init(struct adsm_blocks *blocks, const struct adsm_protocol *pr
 	blocks->open_end = blocks->n;
 	blocks->n_busy = blocks->n_sending = blocks->n_holds = 0;
 	memset(blocks->streams, 0, sizeof(blocks->streams));
+	memset(&blocks->notes, 0, sizeof(blocks->notes));
 	for (uint32_t b = 0; b < blocks->n; b++) {
 		blocks->at[b].owner = blocks;
 		blocks->at[b].state = protocol->initial;
@@ -326,7 +327,7 @@ void adsm_blocks_join(struct adsm_blocks *blocks, void *policy, struct adsm_send
 {
 	blocks->policy = policy;
 	blocks->sends = sends;
-	blocks->protocol->object(policy, 1);
+	blocks->protocol->object(policy, &blocks->notes, 1);
 	if (adsm_blocks_n_unsent(blocks))
 		blocks->protocol->object_dirty(policy, 1);
 	for (uint32_t b = 0; b < blocks->n && adsm_blocks_unsent(blocks, b); b++)
@@ -340,7 +341,7 @@ void adsm_blocks_leave(struct adsm_blocks *blocks)
 			blocks->protocol->cleaned(blocks->policy, &blocks->at[b], adsm_blocks_size(blocks, b, 1));
 	if (adsm_blocks_n_unsent(blocks))
 		blocks->protocol->object_dirty(blocks->policy, -1);
-	blocks->protocol->object(blocks->policy, -1);
+	blocks->protocol->object(blocks->policy, &blocks->notes, -1);
 }
 
 /* ---- invariants */

@@ -27,6 +27,7 @@ struct adsm_sends {
 struct adsm_blocks {
 	const struct adsm_protocol *protocol;
 	void *policy;			/* the home's, of that protocol */
+	struct adsm_notes notes;	/* its own */
 	struct adsm_sends *sends;	/* the home's */
 	struct adsm_block *at;
 	uint32_t n;

@@ -23,7 +23,6 @@
 #define ADSM_UNDETECTED_TRIES 2
 #define ADSM_AHEAD_MAX 16		/* windows that may wait to be fetched ahead */
 #define ADSM_GATHER_MAX 64		/* queues of the program's whose commands are one call */
-#define ADSM_EXPECTED_MAX 8		/* objects of which a sync fetches what is expected to be read first */
 
 struct adsm_caller;
 struct adsm_copy_request;
@@ -69,8 +68,6 @@ struct adsm_home {
 	struct adsm_sends sends;
 	struct adsm_ahead ahead[ADSM_AHEAD_MAX];	/* a ring */
 	unsigned first_ahead, n_ahead;
-	struct adsm_object *expected[ADSM_EXPECTED_MAX];	/* whose first reads the next sync fetches */
-	unsigned n_expected;
 	_Atomic unsigned n_undetected;	/* objects whose protocol sees no accesses */
 	_Atomic unsigned n_synced;	/* those whose protocol has something to do at syncs */
 	_Atomic int touching;		/* threads in a fault that wait for a call to end */

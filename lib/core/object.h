@@ -7,15 +7,6 @@
 #include "core/blocks.h"
 #include "core/home.h"
 
-/* The block that the CPU reads first after a call that may write the object. */
-struct adsm_first_read {
-	uint32_t block;
-	uint8_t again;			/* so many calls in a row it has been the same */
-	uint8_t writes;			/* and after so many it was written, too */
-	uint8_t trust;			/* for so many more the view is opened with it, and no fault tells */
-	bool seen, written;		/* since the last one */
-};
-
 /* What happens to an object, since it was made, that may be worth a warning. */
 struct adsm_habits {
 	uint64_t early, again;		/* blocks sent early; of these, written again before a call took them */
@@ -52,7 +43,6 @@ struct adsm_object {
 	struct adsm_hold *holds;
 	struct adsm_input *inputs;	/* in progress */
 	uint32_t last_input;		/* the number of the youngest ever */
-	struct adsm_first_read first_read;
 	struct adsm_counters counters;
 	struct adsm_habits habits;
 	char name[ADSM_NAME_SIZE];

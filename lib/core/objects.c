@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "core/arena.h"
-#include "core/expected.h"
 #include "core/index.h"
 #include "core/input.h"
 #include "core/observe.h"
@@ -244,7 +243,6 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	atomic_store(&home->gather.open, false);	/* what stands for calls so far cannot use it */
 	object->use_seq = object->write_seq = 0;
 	object->holds = NULL;
-	memset(&object->first_read, 0, sizeof(object->first_read));
 	memset(&object->habits, 0, sizeof(object->habits));
 	if (!object->device_only) {
 		adsm_object_mark_open(object);
@@ -267,7 +265,6 @@ bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free
 
 	object->live = false;
 	if (!object->device_only) {
-		adsm_forget_expected(object);
 		adsm_blocks_leave(&object->blocks);
 		adsm_inputs_drop(object);
 		adsm_object_mark_closed(object);

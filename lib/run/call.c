@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "core/block.h"
-#include "core/expected.h"
 #include "core/observe.h"
 #include "core/options.h"
 #include "run/caller.h"
@@ -116,11 +115,16 @@ static void expect(struct call *call)
 	for (size_t i = 0; i < call->bound.n_uses && !launch->expected.memory; i++) {
 		const struct adsm_use *use = &call->bound.uses[i];
 		const struct adsm_object *object = use->object;
-		uint32_t b = object->first_read.block;
+		const struct adsm_block *block;
+		uint32_t b;
 
 		if (adsm_bound_access(&call->bound, i) == ADSM_ACCESS_IN || adsm_use_is_gone(use) ||
-		    !adsm_expects_read(object))
+		    object->device_only)
 			continue;
+		block = object->blocks.protocol->expected(&object->blocks.notes);
+		if (!block)
+			continue;
+		b = (uint32_t)(block - object->blocks.at);
 		launch->expected.memory = object->memory;
 		launch->expected.offset = (size_t)b << object->blocks.shift;
 		launch->expected.size = adsm_run_size(object, b, 1);

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "core/options.h"
 #include "core/block.h"
-#include "core/expected.h"
 #include "core/copier.h"
 #include "core/index.h"
 #include "core/life.h"
@@ -177,7 +176,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	if (adsm_blocks_lack(&object->blocks, b) && adsm_object_lost(object))
 		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
 			    -ENODEV);
-	adsm_note_fault(object, b, fault->write);
+	object->blocks.protocol->touched(&object->blocks.notes, &object->blocks.at[b], fault->write);
 	n = adsm_block_window(object, b, event);
 	adsm_defers_eviction = straddles(fault);
 	error = adsm_blocks_access(object, b, n, event, true);

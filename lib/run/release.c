@@ -149,7 +149,7 @@ void adsm_release_take(struct adsm_bound *bound, uint64_t seq)
 	if (bound->named)
 		return;
 	if (!adsm_bound_is_own(bound))
-		home->n_expected = 0;
+		adsm_policies_written(&home->policies);
 	home->unnamed_seq = seq;
 	for (struct adsm_object *object = home->open, *next; object; object = next) {
 		next = object->open_next;

@@ -75,12 +75,12 @@ static const struct adsm_protocol toy = {
 	},
 	.policy_size = sizeof(struct adsm_queue),	/* what is MINE, oldest first */
 	.init = adsm_policy_no_init,
-	.object = adsm_policy_no_object,
-	.object_dirty = adsm_policy_no_object,
+	.object_dirty = adsm_policy_no_object_dirty,
 	.dirtied = dirtied,
 	.cleaned = cleaned,
 	.victim = victim,
 	.window = window,
+	ADSM_NO_EXPECTATION,
 };
 
 __attribute__((constructor)) static void add(void)

@@ -75,7 +75,8 @@ static void tables(void)
 		CHECK(adsm_protocol_find(protocol->name) == protocol);
 		CHECK(protocol->version == ADSM_PROTOCOL_VERSION && protocol->init && protocol->object &&
 		      protocol->object_dirty && protocol->dirtied && protocol->cleaned && protocol->victim &&
-		      protocol->window);
+		      protocol->window && protocol->touched && protocol->written && protocol->expected &&
+		      protocol->synced);
 		CHECK(!adsm_protocol_broken(protocol) && adsm_protocol_add(protocol) == -EEXIST);
 	}
 }
@@ -196,6 +197,7 @@ static void queues(void)
 #define BLOCK ((size_t)65536)
 static const struct adsm_protocol *const rolling = &adsm_protocol_rolling;
 static struct adsm_policies policies;
+static struct adsm_notes notes;
 
 /* A fresh policy; as in the paper's mode but for what is given. */
 static void *policy_with(unsigned rolling_size, size_t keep_bytes, size_t batch_bytes)
@@ -221,19 +223,19 @@ static void adaptive(void)
 
 	CHECK(rolling->window(policy) == SIZE_MAX);
 	CHECK(!rolling->victim(policy, false) && !rolling->victim(policy, true));
-	rolling->object(policy, 1);
+	rolling->object(policy, &notes, 1);
 	dirty(policy, b, 0, 2);
 	CHECK(!rolling->victim(policy, false));
 	dirty(policy, b, 2, 3);
 	CHECK(rolling->victim(policy, false) == &b[0]);
 	/* Each object allows two more; one that goes takes them back. */
-	rolling->object(policy, 1);
+	rolling->object(policy, &notes, 1);
 	CHECK(!rolling->victim(policy, false));
 	dirty(policy, b, 3, 5);
 	CHECK(rolling->victim(policy, false) == &b[0]);
 	rolling->cleaned(policy, &b[0], BLOCK);
 	CHECK(!rolling->victim(policy, true));
-	rolling->object(policy, -1);
+	rolling->object(policy, &notes, -1);
 	CHECK(rolling->victim(policy, true) == &b[1]);
 	rolling->cleaned(policy, &b[2], BLOCK);	/* out of order: its object was called or freed */
 	CHECK(rolling->victim(policy, false) == &b[1]);
@@ -251,13 +253,13 @@ static void fixed(void)
 
 	CHECK(rolling->window(policy) == 1);
 	for (int i = 0; i < 5; i++)
-		rolling->object(policy, 1);
+		rolling->object(policy, &notes, 1);
 	dirty(policy, b, 0, 3);
 	CHECK(!rolling->victim(policy, false));
 	dirty(policy, b, 3, 4);
 	CHECK(rolling->victim(policy, false) == &b[0]);
 	for (int i = 0; i < 5; i++)
-		rolling->object(policy, -1);
+		rolling->object(policy, &notes, -1);
 	CHECK(rolling->victim(policy, false) == &b[0]);
 	rolling->cleaned(policy, &b[0], BLOCK);
 	CHECK(!rolling->victim(policy, false));
@@ -287,7 +289,7 @@ static void floors(void)
 	void *policy = policy_with(ADSM_ROLLING_AUTO, 6 * BLOCK, 2 * BLOCK);
 	struct adsm_block b[64] = { 0 };
 
-	rolling->object(policy, 1);
+	rolling->object(policy, &notes, 1);
 	rolling->object_dirty(policy, 1);
 	dirty(policy, b, 0, 7);
 	CHECK(!rolling->victim(policy, false) && rolling->victim(policy, true) == &b[0]);
@@ -322,7 +324,7 @@ static void floor_below_limit(void)
 	struct adsm_block b[64] = { 0 };
 
 	for (int i = 0; i < 20; i++)
-		rolling->object(policy, 1);
+		rolling->object(policy, &notes, 1);
 	dirty(policy, b, 0, 40);
 	CHECK(!rolling->victim(policy, true) && !rolling->victim(policy, false));
 	dirty(policy, b, 40, 41);
@@ -341,17 +343,61 @@ static void others(void)
 		const struct adsm_protocol *protocol = i ? &adsm_protocol_lazy : &adsm_protocol_batch;
 		void *policy = adsm_policy_of(&policies, protocol);
 
-		protocol->object(policy, 1);
+		protocol->object(policy, &notes, 1);
 		protocol->dirtied(policy, &b[0], BLOCK);
 		protocol->dirtied(policy, &b[1], BLOCK);
 		CHECK(!protocol->victim(policy, true) && protocol->window(policy) == SIZE_MAX);
 		protocol->cleaned(policy, &b[0], BLOCK);
-		protocol->object(policy, -1);
+		protocol->object(policy, &notes, -1);
 		CHECK(!memcmp(&policies, &before, sizeof(policies)));
 	}
 	CHECK(!adsm_policy_victim(&policies, true));
 	dirty(adsm_policy_of(&policies, rolling), b, 0, 2);
 	CHECK(adsm_policy_victim(&policies, false) == &b[0]);
+}
+
+/* ---- what is read first after each call */
+
+/* A call that may write the object, its sync, and the first access after it, where that faults. Is @b expected? */
+static bool expects(void *policy, struct adsm_block *b, bool write, unsigned view)
+{
+	struct adsm_block *expected = rolling->expected(&notes);
+	uint8_t got = ADSM_PERMIT_NONE;
+
+	rolling->written(policy, &notes, true);
+	CHECK(rolling->synced(policy, &got) == expected && got == view);
+	CHECK(!expected || !rolling->synced(policy, &got));
+	if (view == ADSM_PERMIT_NONE)
+		rolling->touched(&notes, b, false);
+	if (write && view != ADSM_PERMIT_WRITE)
+		rolling->touched(&notes, b, true);
+	return expected == b;
+}
+
+static void expected(void)
+{
+	void *policy = policy_with(ADSM_ROLLING_AUTO, 0, 0);
+	struct adsm_block b = { 0 };
+	uint8_t view;
+
+	rolling->object(policy, &notes, 1);
+	/* Three times in a row; the next time a fault tells whether that was right. */
+	for (int i = 0; i < 4; i++)
+		CHECK(!expects(policy, &b, false, ADSM_PERMIT_NONE) || i == 3);
+	/* Then it is trusted for a while, and asked again. */
+	for (int turn = 0; turn < 2; turn++) {
+		for (int i = 0; i < 15; i++)
+			CHECK(expects(policy, &b, true, turn || i > 1 ? ADSM_PERMIT_WRITE : ADSM_PERMIT_READ));
+		CHECK(expects(policy, &b, true, ADSM_PERMIT_NONE));
+	}
+	/* A call that may write anything, an object that goes: nothing is fetched. */
+	rolling->written(policy, &notes, true);
+	rolling->written(policy, NULL, false);
+	CHECK(!rolling->synced(policy, &view));
+	rolling->touched(&notes, &b, false);
+	rolling->written(policy, &notes, true);
+	rolling->object(policy, &notes, -1);
+	CHECK(!adsm_policy_synced(&policies, &view));
 }
 
 int main(void)
@@ -365,5 +411,6 @@ int main(void)
 	floors();
 	floor_below_limit();
 	others();
+	expected();
 	return 0;
 }
