@@ -79,8 +79,10 @@ static int cpu_open(int index, const struct adsm_backend_config *config, struct 
 		free(device);
 		return ret;
 	}
-	adsm_mutex_init(&device->request_lock);
-	adsm_mutex_init(&device->launch_lock);
+	adsm_mutex_init(&device->request_lock, ADSM_RANK_REQUEST);
+	adsm_mutex_init(&device->launch_lock, ADSM_RANK_QUEUE);
+	for (int i = 0; i < 2; i++)
+		adsm_lock_init(&device->copies[i].lock, ADSM_RANK_QUEUE);
 	ret = adsm_cpu_process_start(device, memory_fd);
 	/* The mapping is enough from here on. */
 	if (!device->base.caps.unified)

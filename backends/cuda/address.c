@@ -143,7 +143,7 @@ static struct {
 	size_t n_mapped;		/* mappings */
 	bool vacant;			/* the range is neither the library's nor the driver's */
 	struct granule *granules;
-} arena;
+} arena = { .lock = ADSM_LOCK_INIT(ADSM_RANK_GRANULES) };
 
 static CUmemAllocationProp properties(CUdevice id)
 {

@@ -99,7 +99,7 @@ static int open_driver(void)
 
 int adsm_cu_open(void)
 {
-	static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
+	static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_DRIVER);
 	int ret;
 
 	adsm_mutex_lock(&mutex);

@@ -313,6 +313,8 @@ static int adsm_cuda_open(int index, const struct adsm_backend_config *config, s
 	if (!device)
 		return -ENOMEM;
 	device->base.backend = &adsm_backend_cuda;
+	adsm_lock_init(&device->pinner.lock, ADSM_RANK_PINNER);
+	adsm_lock_init(&device->lost_lock, ADSM_RANK_LOST);
 	device->id = found[index].id;
 	device->index = index;
 	device->arena_base = config->arena_base;

@@ -181,7 +181,7 @@ static int create_code(struct adsm_cuda_device *device, struct adsm_cuda_code **
 	if (!code)
 		return -ENOMEM;
 	code->base.device = &device->base;
-	adsm_mutex_init(&code->lock);
+	adsm_mutex_init(&code->lock, ADSM_RANK_CODE);
 	*ret_code = code;
 	return 0;
 }

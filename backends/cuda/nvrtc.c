@@ -123,7 +123,7 @@ static int look_up(struct compiler *compiler)
 /* The compiler that the option names. Libraries stay open: they are large, and have threads. */
 static int find_compiler(const struct compiler **ret_compiler)
 {
-	static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
+	static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_DRIVER);
 	static struct compiler found;
 	const char *file = adsm_cuda_options.compiler;
 	int ret = 0;

@@ -137,6 +137,8 @@ static int wait_done(struct adsm_cuda_queue *queue, uint64_t seq, uint64_t spin_
 int adsm_cuda_queue_create(struct adsm_cuda_device *device, struct adsm_cuda_queue *queue)
 {
 	queue->device = device;
+	adsm_lock_init(&queue->lock, ADSM_RANK_QUEUE);
+	adsm_lock_init(&queue->end_lock, ADSM_RANK_END);
 	return adsm_cuda_error(device, adsm_cu.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING), "a stream");
 }
 

@@ -308,6 +308,10 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 	if (!device)
 		return -ENOMEM;
 	device->base.backend = &adsm_backend_opencl;
+	adsm_lock_init(&device->behind.lock, ADSM_RANK_BEHIND);
+	adsm_lock_init(&device->deferred_lock, ADSM_RANK_DEFERRED);
+	adsm_lock_init(&device->memories_lock, ADSM_RANK_MEMORIES);
+	adsm_lock_init(&device->lost_lock, ADSM_RANK_LOST);
 	device->platform = found[index].platform;
 	device->id = found[index].id;
 	device->alias_base = config->alias_base;

@@ -71,6 +71,7 @@ int adsm_cl_queue_create(struct adsm_cl_device *device, struct adsm_cl_queue *qu
 	cl_int error;
 
 	queue->device = device;
+	adsm_lock_init(&queue->lock, ADSM_RANK_QUEUE);
 	queue->profiles = profiles;
 	for (size_t i = 0; i < ADSM_CL_PENDING; i++)
 		queue->slots[i].queue = queue;

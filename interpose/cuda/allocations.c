@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/os.h"
 
-static struct adsm_mutex table_lock = ADSM_MUTEX_INIT;
+static struct adsm_mutex table_lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE);
 static struct adsm_cuda_allocation *table;
 static size_t table_room;
 static _Atomic size_t n_table;

@@ -37,7 +37,7 @@ ADSM_WRAPPER CUresult cuInit(unsigned flags)
  * has, which keeps it where releases are counted wrong, as not all of them are seen.
  */
 static struct { CUcontext context; unsigned n; } primary[DEVICES_MAX];
-static struct adsm_mutex primary_lock = ADSM_MUTEX_INIT;
+static struct adsm_mutex primary_lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE);
 
 /*
  * The context is about to end. The library's parts of it end first: no object there is concerned any more. @always: in

@@ -38,7 +38,7 @@ static struct {
 	bool runs;
 	_Atomic(struct adsm_home *) home;	/* to be looked after */
 	_Atomic uint32_t asked, done;		/* futexes: how often */
-} fetcher = { .turn = ADSM_MUTEX_INIT, .once = PTHREAD_ONCE_INIT };
+} fetcher = { .turn = ADSM_MUTEX_INIT(ADSM_RANK_TURN), .once = PTHREAD_ONCE_INIT };
 
 static void run_fetcher(void *arg)
 {

@@ -47,7 +47,7 @@ ADSM_CU_CALLED(cuKernelGetParamInfo);
 static _Atomic(struct handle *) chains[N_CHAINS];
 static _Atomic uint64_t n_ended;
 /* Of all changes, and of the rest: */
-static struct adsm_mutex lock = ADSM_MUTEX_INIT;
+static struct adsm_mutex lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE);
 static struct handle *unused;
 
 static _Atomic(struct handle *) *chain_of(const void *key)

@@ -45,7 +45,7 @@ bool adsm_cuda_context_is_open(CUcontext context)
 
 static struct { CUmemoryPool pool; uint64_t devices; } open_pools[POOLS_MAX];	/* devices: a bit each */
 static _Atomic size_t n_open_pools;
-static struct adsm_mutex pools_lock = ADSM_MUTEX_INIT;
+static struct adsm_mutex pools_lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE);
 
 static uint64_t device_bit(int device)
 {

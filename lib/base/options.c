@@ -31,7 +31,7 @@ struct adsm_option adsm_base_rows[] = {
 };
 
 /* What is said by whom of all of them, and loading. */
-static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_OPTIONS);
 
 /* ---- parsers */
 
@@ -305,7 +305,7 @@ int adsm_owners_load(struct adsm_option *const *owners)
 void adsm_options_child(void)
 {
 	/* A thread that is not here may have locked it. */
-	adsm_mutex_init(&mutex);
+	adsm_mutex_init(&mutex, ADSM_RANK_OPTIONS);
 }
 
 int adsm_owners_set(struct adsm_option *const *owners, const char *name, const char *value)

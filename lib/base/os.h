@@ -9,6 +9,7 @@
 #ifndef ADSM_OS_H
 #define ADSM_OS_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -133,9 +134,64 @@ struct adsm_os_look adsm_os_look_at(int thread_id);				/* [signal] */
 /* End the process as this signal does by default. */
 _Noreturn void adsm_os_die(int sig);						/* [signal] */
 
+/* ---- the order of locks: a thread takes only such as stand behind all that it has, as debug builds assert.
+ * docs/architecture.md says what each guards. */
+
+enum adsm_rank {
+	ADSM_RANK_NONE,			/* no lock may have it */
+	/* Mutexes: a signal handler of the program's may run meanwhile, and fault. */
+	ADSM_RANK_TURN, ADSM_RANK_START, ADSM_RANK_OBSERVING, ADSM_RANK_OPTIONS, ADSM_RANK_CALL, ADSM_RANK_NOTHING,
+	ADSM_RANK_OBJECTS, ADSM_RANK_MODULES, ADSM_RANK_HELPERS, ADSM_RANK_CALLERS, ADSM_RANK_RANGE, ADSM_RANK_RECORDS,
+	ADSM_RANK_NAMES, ADSM_RANK_TABLE, ADSM_RANK_DRIVER, ADSM_RANK_REQUEST, ADSM_RANK_CODE,
+	/* The fault path's. */
+	ADSM_RANK_HOME, ADSM_RANK_QUEUE, ADSM_RANK_BEHIND, ADSM_RANK_DEFERRED, ADSM_RANK_MEMORIES, ADSM_RANK_PINNER,
+	ADSM_RANK_GRANULES, ADSM_RANK_END, ADSM_RANK_LOST, ADSM_RANK_INPUTS, ADSM_RANK_ACTION,
+};
+
+#ifndef NDEBUG
+extern _Thread_local uint64_t adsm_os_ranks;	/* those that this thread has, by bits */
+
+static inline bool adsm_rank_fits(unsigned rank)
+{
+	return rank && !(adsm_os_ranks >> rank);
+}
+#endif
+
+/* From now on this thread counts as one with these; those that it had. */
+static inline uint64_t adsm_os_ranks_set(uint64_t ranks)
+{
+#ifndef NDEBUG
+	const uint64_t was = adsm_os_ranks;
+
+	adsm_os_ranks = ranks;
+	ranks = was;
+#endif
+	return ranks;
+}
+
 /* ---- locks: a futex mutex the fault path may take; held only with signals blocked, by adsm_os_signals_block(). */
 
-struct adsm_lock { _Atomic uint32_t word; };
+struct adsm_lock {
+	_Atomic uint32_t word;
+	uint8_t rank;			/* enum adsm_rank */
+	bool noted;			/* among the ranks of who has it */
+};
+
+#define ADSM_LOCK_INIT(of) { .rank = (of) }
+
+static inline void adsm_lock_init(struct adsm_lock *lock, enum adsm_rank rank)
+{
+	atomic_init(&lock->word, 0);
+	lock->rank = (uint8_t)rank;
+}
+
+static inline void adsm_lock_note(struct adsm_lock *lock)
+{
+#ifndef NDEBUG
+	lock->noted = adsm_rank_fits(lock->rank);
+	adsm_os_ranks |= (uint64_t)lock->noted << lock->rank;
+#endif
+}
 
 void adsm_lock_slow(struct adsm_lock *lock);
 
@@ -143,21 +199,30 @@ static inline void adsm_lock(struct adsm_lock *lock)				/* [signal] */
 {
 	uint32_t free = 0;
 
+	assert(adsm_rank_fits(lock->rank));
 	if (!atomic_compare_exchange_strong_explicit(&lock->word, &free, 1, memory_order_acquire,
 						     memory_order_relaxed))
 		adsm_lock_slow(lock);
+	adsm_lock_note(lock);
 }
 
+/* In any order: it does not wait. */
 static inline bool adsm_trylock(struct adsm_lock *lock)				/* [signal] */
 {
 	uint32_t free = 0;
+	bool has = atomic_compare_exchange_strong_explicit(&lock->word, &free, 1, memory_order_acquire,
+							   memory_order_relaxed);
 
-	return atomic_compare_exchange_strong_explicit(&lock->word, &free, 1, memory_order_acquire,
-						       memory_order_relaxed);
+	if (has)
+		adsm_lock_note(lock);
+	return has;
 }
 
 static inline void adsm_unlock(struct adsm_lock *lock)				/* [signal] */
 {
+#ifndef NDEBUG
+	adsm_os_ranks &= ~((uint64_t)lock->noted << lock->rank);
+#endif
 	if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2)
 		adsm_os_wake(&lock->word, 1, false);
 }
@@ -172,11 +237,15 @@ void adsm_os_cancel_restore(const int *old);
 
 /* ---- mutexes: not for the fault path. Who has one cannot be cancelled. */
 
-struct adsm_mutex { pthread_mutex_t mutex; int cancel; };	/* the state that its holder had before */
+struct adsm_mutex {
+	pthread_mutex_t mutex;
+	int cancel;			/* the state that its holder had before */
+	uint8_t rank;			/* enum adsm_rank */
+};
 
-#define ADSM_MUTEX_INIT { .mutex = PTHREAD_MUTEX_INITIALIZER }
+#define ADSM_MUTEX_INIT(of) { .mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (of) }
 
-void adsm_mutex_init(struct adsm_mutex *mutex);
+void adsm_mutex_init(struct adsm_mutex *mutex, enum adsm_rank rank);
 void adsm_mutex_destroy(struct adsm_mutex *mutex);
 void adsm_mutex_lock(struct adsm_mutex *mutex);
 void adsm_mutex_unlock(struct adsm_mutex *mutex);

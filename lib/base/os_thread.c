@@ -15,6 +15,10 @@
 
 #define LOOK_MAX 8		/* threads that wait for one another */
 
+#ifndef NDEBUG
+_Thread_local uint64_t adsm_os_ranks;
+#endif
+
 /* ---- signals */
 
 #define RAISED (SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | \
@@ -125,9 +129,10 @@ void adsm_os_cancel_restore(const int *old)
 	pthread_setcancelstate(*old, NULL);
 }
 
-void adsm_mutex_init(struct adsm_mutex *mutex)
+void adsm_mutex_init(struct adsm_mutex *mutex, enum adsm_rank rank)
 {
 	pthread_mutex_init(&mutex->mutex, NULL);
+	mutex->rank = (uint8_t)rank;
 }
 
 void adsm_mutex_destroy(struct adsm_mutex *mutex)
@@ -139,7 +144,11 @@ void adsm_mutex_lock(struct adsm_mutex *mutex)
 {
 	const int cancel = adsm_os_cancel_block();
 
+	assert(adsm_rank_fits(mutex->rank));
 	pthread_mutex_lock(&mutex->mutex);
+#ifndef NDEBUG
+	adsm_os_ranks |= (uint64_t)1 << mutex->rank;
+#endif
 	mutex->cancel = cancel;
 }
 
@@ -147,6 +156,9 @@ void adsm_mutex_unlock(struct adsm_mutex *mutex)
 {
 	const int cancel = mutex->cancel;
 
+#ifndef NDEBUG
+	adsm_os_ranks &= ~((uint64_t)1 << mutex->rank);
+#endif
 	pthread_mutex_unlock(&mutex->mutex);
 	adsm_os_cancel_restore(&cancel);
 }

@@ -4,7 +4,7 @@
 
 #define N_NEW 256			/* entries made at a time */
 
-static struct adsm_lock free_lock;	/* innermost */
+static struct adsm_lock free_lock = ADSM_LOCK_INIT(ADSM_RANK_INPUTS);	/* innermost */
 static struct adsm_input *free_inputs;
 
 struct adsm_input *adsm_input_new(void)

@@ -16,7 +16,7 @@
 #define SLOTS_PER_CHUNK ((uint32_t)1024)
 #define MAX_OBJECTS (SLOTS_PER_CHUNK * 1024)
 
-static struct adsm_mutex mutex = ADSM_MUTEX_INIT;	/* slots, arena ranges, index changes */
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_OBJECTS);	/* slots, arena ranges, index changes */
 static struct adsm_object *chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];	/* never given back */
 static _Atomic uint32_t n_slots;
 static _Atomic size_t n_alive;

@@ -10,7 +10,7 @@ struct adsm_shared_range adsm_shared_range;
 
 void adsm_shared_widen(uintptr_t start, size_t size)
 {
-	static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
+	static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_RANGE);
 	uintptr_t end = start + size, was;
 
 	adsm_mutex_lock(&mutex);

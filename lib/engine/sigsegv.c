@@ -19,7 +19,7 @@ static _Atomic(adsm_fault_handler *) fault_handler;	/* NULL: stopped; every faul
 static void on_signal(int sig, siginfo_t *info, void *context);
 
 /* Held with every signal blocked: nothing may come in between, and nothing under it faults. */
-static struct adsm_lock action_lock;
+static struct adsm_lock action_lock = ADSM_LOCK_INIT(ADSM_RANK_ACTION);
 static struct sigaction ours, previous;			/* previous: the application's, as it believes it set */
 static bool taken;					/* ours is the kernel's action */
 static _Atomic int owner;				/* the process whose memory this is */

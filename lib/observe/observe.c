@@ -291,7 +291,7 @@ static void forget_records(void)
 
 /* ---- life */
 
-static struct adsm_mutex life_mutex = ADSM_MUTEX_INIT;	/* start and end; outside the records' mutex */
+static struct adsm_mutex life_mutex = ADSM_MUTEX_INIT(ADSM_RANK_OBSERVING);	/* start and end */
 static bool ended = true;
 static int owner;			/* the process that observes */
 

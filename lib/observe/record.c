@@ -8,7 +8,7 @@
 uint64_t adsm_counted_ns;
 
 /* Taken inside objects.c's mutex; inside this one only homes' locks, for advice. */
-static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_RECORDS);
 static struct adsm_record *records;
 static uint32_t n_records;
 static uint64_t n_more;

@@ -30,7 +30,7 @@ static struct device {
 	struct adsm_lane lanes[N_DEVICE_TRACKS][ADSM_LANES];
 } *devices;				/* ADSM_MAX_DEVICES */
 
-static struct adsm_mutex names_mutex = ADSM_MUTEX_INIT;
+static struct adsm_mutex names_mutex = ADSM_MUTEX_INIT(ADSM_RANK_NAMES);
 static char device_names[ADSM_MAX_DEVICES][96];
 static char (*labels)[ADSM_NAME_SIZE];	/* by id: names of objects, "" where they have none */
 

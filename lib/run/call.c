@@ -177,10 +177,10 @@ static void note_call(struct call *call, struct adsm_device_event event, bool ga
 	if (!call->bound.kernel)
 		return;
 	home->own_seq = seq;
-	adsm_calls.on[home->index].last_seq = seq;
-	adsm_calls.on[home->index].event_seq = event.seq;
-	adsm_calls.on[home->index].event_queue = event.queue;
-	adsm_calls.on[home->index].n++;
+	adsm_calls.once[home->index] = !adsm_calls.last_seq[home->index];
+	adsm_calls.last_seq[home->index] = seq;
+	adsm_calls.event_seq[home->index] = event.seq;
+	adsm_calls.event_queue[home->index] = (uint8_t)event.queue;
 }
 
 static int start(struct call *call, struct adsm_device_event *ret_event)

@@ -30,7 +30,7 @@ _Thread_local struct adsm_calls adsm_calls;
 
 static _Atomic uint64_t next_thread_id = 1;
 static struct adsm_caller *free_callers;
-static struct adsm_mutex mutex = ADSM_MUTEX_INIT;	/* of these; nothing is locked under it */
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_CALLERS);	/* of these; nothing is locked under it */
 static pthread_key_t key;		/* holds a thread's own, to learn when it ends */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_key;

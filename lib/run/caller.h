@@ -13,12 +13,11 @@ struct adsm_calls {
 	uint64_t id;			/* of the thread, never reused */
 	struct adsm_caller *caller;	/* since its first call */
 	unsigned epoch;			/* adsm_life.epoch when the rest was true */
-	struct {			/* of each device */
-		uint64_t last_seq;
-		uint64_t event_seq;	/* the last one's event */
-		uint32_t event_queue;
-		uint32_t n;		/* since its last sync */
-	} on[ADSM_MAX_DEVICES];
+	/* On each device, since the thread's last sync. */
+	uint64_t last_seq[ADSM_MAX_DEVICES];
+	uint64_t event_seq[ADSM_MAX_DEVICES];	/* the last one's event */
+	uint8_t event_queue[ADSM_MAX_DEVICES];
+	bool once[ADSM_MAX_DEVICES];		/* it is the only one */
 };
 
 extern _Thread_local struct adsm_calls adsm_calls;

@@ -264,6 +264,8 @@ static __attribute__((noinline)) enum adsm_fault_result handle_inside(struct ads
 {
 	const struct adsm_os_patience patience = adsm_os_patience;
 	const struct adsm_fault *outer = thread.inside;
+	/* What is needed may stand before what it has: patience ends what comes of that. */
+	const uint64_t ranks = adsm_os_ranks_set(0);
 	enum adsm_fault_result result;
 
 	thread.inside = fault;
@@ -272,6 +274,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_inside(struct ads
 		fault->wait(fault);
 	adsm_os_patience = patience;
 	thread.inside = outer;
+	adsm_os_ranks_set(ranks);
 	return result;
 }
 

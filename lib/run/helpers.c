@@ -79,7 +79,7 @@ int adsm_service_start(struct adsm_home *home)
 
 int adsm_evictor_start(struct adsm_home *home)
 {
-	static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
+	static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_HELPERS);
 	int error = 0;
 
 	if (atomic_load(&home->has_evictor))

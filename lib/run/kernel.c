@@ -11,7 +11,7 @@
 #include "run/gather.h"
 #include "run/wait.h"
 
-static struct adsm_mutex mutex = ADSM_MUTEX_INIT;
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_MODULES);
 static adsmModule *modules;
 
 static void free_module(adsmModule *module)
@@ -228,7 +228,7 @@ adsmKernel *adsm_kernel_find(adsmModule *module, const char *name)
 
 int adsm_kernel_nothing(struct adsm_home *home, adsmKernel **ret_kernel)
 {
-	static struct adsm_mutex making = ADSM_MUTEX_INIT;
+	static struct adsm_mutex making = ADSM_MUTEX_INIT(ADSM_RANK_NOTHING);
 	adsmModule *module;
 	int error = 0;
 

@@ -59,8 +59,8 @@ static int acquire(struct adsm_home *home)
 /* Wait for this thread's only call. 0, with how it ended; negative: could not wait. */
 static int wait_for_one(struct adsm_home *home, int *ret_status)
 {
-	struct adsm_device_event event = { adsm_calls.on[home->index].event_queue,
-					   adsm_calls.on[home->index].event_seq };
+	struct adsm_device_event event = { adsm_calls.event_queue[home->index],
+					   adsm_calls.event_seq[home->index] };
 	uint64_t start = adsm_os_now_ns();
 	int error;
 
@@ -74,9 +74,9 @@ static int wait_for_one(struct adsm_home *home, int *ret_status)
 
 static int sync_home(struct adsm_home *home)
 {
-	uint64_t seq = adsm_calls.on[home->index].last_seq;
+	uint64_t seq = adsm_calls.last_seq[home->index];
 	/* Where a fault may not ask the backend whether a call has ended, somebody has to take note of it. */
-	bool one = adsm_calls.on[home->index].n == 1 && !home->n_synced && !home->has_service;
+	bool one = adsm_calls.once[home->index] && !home->n_synced && !home->has_service;
 	struct adsm_sigset old;
 	int error = 0, failed;
 
@@ -90,7 +90,7 @@ static int sync_home(struct adsm_home *home)
 		if (error)
 			return error;
 		if (one && !status) {
-			adsm_calls.on[home->index].last_seq = adsm_calls.on[home->index].n = 0;
+			adsm_calls.last_seq[home->index] = 0;
 			return 0;
 		}
 		error = adsm_wait_call(home, seq);	/* ended, or about to be seen so */
@@ -103,7 +103,7 @@ static int sync_home(struct adsm_home *home)
 	failed = acquire(home);
 	adsm_fetch_expected(home);
 	adsm_home_unlock(home, &old);
-	adsm_calls.on[home->index].last_seq = adsm_calls.on[home->index].n = 0;
+	adsm_calls.last_seq[home->index] = 0;
 	if (error) {
 		/* The device knows best what happened to it. */
 		if (!home->device->backend->status(home->device))

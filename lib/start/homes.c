@@ -54,7 +54,8 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 	if (error)
 		return error;
 	memset(home, 0, sizeof(*home));
-	adsm_mutex_init(&home->call_mutex);
+	adsm_lock_init(&home->lock, ADSM_RANK_HOME);
+	adsm_mutex_init(&home->call_mutex, ADSM_RANK_CALL);
 	home->index = adsm_n_homes;
 	home->device = device;
 	adsm_policies_init(&home->policies);

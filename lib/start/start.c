@@ -1,18 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * start.c - start and stop.
- *
- * Locks, outermost first; none is taken while one further down is held:
- *   start.c's mutex     starting and stopping
- *   home->call_mutex    one call of a device is being entered: the order of calls
- *   objects.c's mutex   slots, arena ranges
- *   kernel.c's mutex    modules, assignments
- *   home->lock          states, views, queues, pending calls; the only one the fault path takes, held only
- *                       with signals blocked by adsm_os_signals_block(), never across a wait for a kernel, a
- *                       system call of the application's or a callback
- *
- * A thread that has any of them, or is in a driver, cannot be cancelled: adsm_mutex_lock(), adsm_os_signals_block().
- */
+/* start.c - start and stop. */
 #include "start/start.h"
 
 #include <errno.h>
@@ -38,7 +25,7 @@
 #include "run/wait.h"
 #include "start/homes.h"
 
-static struct adsm_mutex start_mutex = ADSM_MUTEX_INIT;
+static struct adsm_mutex start_mutex = ADSM_MUTEX_INIT(ADSM_RANK_START);
 
 static void report_at_exit(void)
 {

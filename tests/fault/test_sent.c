@@ -9,7 +9,7 @@
 static const int sent[] = { SIGABRT, SIGTRAP, SIGFPE, SIGILL, SIGBUS, SIGSEGV, SIGUSR1 };
 #define N_SENT ((int)(sizeof(sent) / sizeof(sent[0])))
 
-static struct adsm_lock lock;
+static struct adsm_lock lock = ADSM_LOCK_INIT(ADSM_RANK_HOME);
 static volatile int n_handled, n_values;
 static volatile bool sends;		/* the fault handler sends them all */
 static volatile uintptr_t nowhere = 8;

@@ -14,7 +14,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* malloc()'s, or a driver's */
 static pthread_mutex_t inner = PTHREAD_MUTEX_INITIALIZER;	/* what a driver takes within it */
 static _Atomic uint32_t has_lock;
-static struct adsm_home home;
+static struct adsm_home home = { .lock = ADSM_LOCK_INIT(ADSM_RANK_HOME) };
 
 static int take_lock(void *unused)
 {

@@ -294,7 +294,7 @@ static void test_file_limit(void)
 
 /* ---- threads, locks, waiting */
 
-static struct adsm_lock lock;
+static struct adsm_lock lock = ADSM_LOCK_INIT(ADSM_RANK_HOME);
 static unsigned long counter;
 static _Atomic uint32_t word;
 static atomic_int n_masked;
@@ -397,6 +397,80 @@ static void test_text(void)
 	CHECK(adsm_os_library_dir(dir, 3) == -ENAMETOOLONG);
 }
 
+/* ---- the order of locks */
+
+static struct adsm_mutex outer = ADSM_MUTEX_INIT(ADSM_RANK_CALL);
+static struct adsm_lock other = ADSM_LOCK_INIT(ADSM_RANK_HOME), inner = ADSM_LOCK_INIT(ADSM_RANK_QUEUE), unranked;
+
+static void take_in_order(void)
+{
+	adsm_mutex_lock(&outer);
+	adsm_lock(&lock);
+	/* Who does not wait may try any. */
+	CHECK(adsm_trylock(&other));
+	adsm_unlock(&other);
+	adsm_lock(&inner);
+	/* Nor are they given back in the other order. */
+	adsm_unlock(&lock);
+	adsm_unlock(&inner);
+	adsm_lock(&lock);
+	adsm_unlock(&lock);
+	adsm_mutex_unlock(&outer);
+}
+
+static void take_outer_last(void)
+{
+	adsm_lock(&lock);
+	adsm_mutex_lock(&outer);
+}
+
+static void take_lock_last(void)
+{
+	adsm_lock(&inner);
+	adsm_lock(&lock);
+}
+
+static void take_equals(void)
+{
+	adsm_lock(&lock);
+	adsm_lock(&other);
+}
+
+static void take_unranked(void)
+{
+	adsm_lock(&unranked);
+}
+
+/* The signal by which a child ends that does it, 0: it does not. */
+static int signal_of(void (*take)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		close(STDERR_FILENO);
+		take();
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void test_ranks(void)
+{
+#ifdef NDEBUG
+	const int caught = 0;
+#else
+	const int caught = SIGABRT;
+#endif
+
+	CHECK(signal_of(take_in_order) == 0);
+	CHECK(signal_of(take_outer_last) == caught);
+	CHECK(signal_of(take_lock_last) == caught);
+	CHECK(signal_of(take_equals) == caught);
+	CHECK(signal_of(take_unranked) == caught);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "daemon"))
@@ -412,5 +486,6 @@ int main(int argc, char **argv)
 	test_memory();
 	test_file_limit();
 	test_threads();
+	test_ranks();
 	return 0;
 }
