@@ -16,7 +16,10 @@ extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* of options.c
 #define ADSM_BACKEND_OPENCL
 #endif
 
-/* In the order in which "auto" tries them; all names, of those too that this library was built without; all options. */
+/*
+ * In the order in which "auto" tries them, of which the last has devices or says why not; all names, of those too that
+ * this library was built without; all options.
+ */
 #define ADSM_BACKENDS &adsm_backend_cuda, ADSM_BACKEND_OPENCL &adsm_backend_cpu
 #define ADSM_BACKEND_NAMES "cuda, opencl, cpu"
 #define ADSM_BACKEND_ROWS adsm_cpu_rows, adsm_opencl_rows, adsm_cuda_rows
