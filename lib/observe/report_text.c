@@ -21,35 +21,32 @@
 
 /* ---- numbers and their nouns. No printf("%f"): the program's locale is not ours. */
 
-static const char *size_text(uint64_t size, char buffer[ADSM_NUMBER_SIZE])
+static struct adsm_number size_text(uint64_t size)
 {
-	return adsm_size_text(buffer, size, true);
+	return adsm_size_text(size, true);
 }
 
-static const char *time_text(uint64_t ns, char buffer[ADSM_NUMBER_SIZE])
+static struct adsm_number time_text(uint64_t ns)
 {
 	static const char *const units[] = { " us", " ms", " s" };
 	unsigned unit = 0;
 
 	for (; unit < 2 && ns >= 999950; ns /= 1000)
 		unit++;
-	return adsm_tenths_text(buffer, (ns + 50) / 100, units[unit]);
+	return adsm_tenths_text((ns + 50) / 100, units[unit]);
 }
 
-static const char *count_text(uint64_t n, const char *noun, char buffer[ADSM_NUMBER_SIZE])
+static struct adsm_number count_text(uint64_t n, const char *noun)
 {
-	adsm_format(buffer, ADSM_NUMBER_SIZE, "%lu %s%s", n, noun, n == 1 ? "" : "s");
-	return buffer;
+	struct adsm_number number;
+
+	adsm_format(number.text, sizeof(number.text), "%lu %s%s", n, noun, n == 1 ? "" : "s");
+	return number;
 }
 
-static const char *times_text(uint64_t n, char buffer[ADSM_NUMBER_SIZE])
+static struct adsm_number percent_text(uint64_t part, uint64_t whole)
 {
-	return n == 1 ? "once" : count_text(n, "time", buffer);
-}
-
-static const char *percent_text(uint64_t part, uint64_t whole, char buffer[ADSM_NUMBER_SIZE])
-{
-	return adsm_tenths_text(buffer, whole ? (uint64_t)((double)part * 1000 / (double)whole + 0.5) : 0, "%");
+	return adsm_tenths_text(whole ? (uint64_t)((double)part * 1000 / (double)whole + 0.5) : 0, "%");
 }
 
 /* What an object is called: its name, or where it was allocated. */
@@ -78,24 +75,24 @@ static const char *title(const struct adsm_fact_object *entry, char buffer[2 * A
 
 static void text_head(FILE *out, const struct adsm_facts *facts)
 {
-	char time[ADSM_NUMBER_SIZE], size[ADSM_NUMBER_SIZE];
 	int n_devices = adsm_n_homes;
 
 	fprintf(out, "adsm: report on %s (process %d), %s, libadsm %d.%d.%d\n", program_invocation_name, getpid(),
-		time_text(facts->wall_ns, time), ADSM_VERSION_MAJOR, ADSM_VERSION_MINOR, ADSM_VERSION_PATCH);
+		time_text(facts->wall_ns).text, ADSM_VERSION_MAJOR, ADSM_VERSION_MINOR, ADSM_VERSION_PATCH);
 	if (!facts->final)
-		fprintf(out, "adsm: incomplete: the program had not ended; state after %s\n", time);
+		fprintf(out, "adsm: incomplete: the program had not ended; state after %s\n",
+			time_text(facts->wall_ns).text);
 	for (int i = 0; i < n_devices; i++)
 		fprintf(out, "adsm: device %d: %s (%s)\n", i, adsm_homes[i].device->name,
 			adsm_homes[i].device->backend->name);
 	if (!strcmp(adsm_protocol_options.protocol, "rolling"))
 		fprintf(out, "adsm: protocol: rolling, in blocks of %s\n",
-			size_text(adsm_protocol_options.block_size, size));
+			size_text(adsm_protocol_options.block_size).text);
 	else
 		fprintf(out, "adsm: protocol: %s\n", adsm_protocol_options.protocol);
 	if (facts->counted_ns != facts->wall_ns)
 		fprintf(out, "adsm: counted since adsmStatsReset(), %s before the end\n",
-			time_text(facts->counted_ns, time));
+			time_text(facts->counted_ns).text);
 	if (adsm_site_lacks_libdw())
 		fprintf(out, "adsm: lines of source files cannot be told without libdw.so.1 (Debian's libdw1)\n");
 	if (facts->no_memory)
@@ -116,17 +113,16 @@ static void text_time(FILE *out, const struct adsm_facts *facts)
 		{ "input and output of shared memory", totals->io_ns },
 		{ "the rest: the program's own work", adsm_facts_rest_ns(facts) },
 	};
-	char time[ADSM_NUMBER_SIZE], percent[ADSM_NUMBER_SIZE];
 	uint64_t sum = 0;
 
-	fprintf(out, "adsm:\nadsm: where the time went (%s)\n", time_text(facts->counted_ns, time));
+	fprintf(out, "adsm:\nadsm: where the time went (%s)\n", time_text(facts->counted_ns).text);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		sum += parts[i].ns;
-		fprintf(out, "adsm: %10s %7s  %s\n", time_text(parts[i].ns, time),
-			percent_text(parts[i].ns, facts->counted_ns, percent), parts[i].what);
+		fprintf(out, "adsm: %10s %7s  %s\n", time_text(parts[i].ns).text,
+			percent_text(parts[i].ns, facts->counted_ns).text, parts[i].what);
 	}
-	fprintf(out, "adsm: %10s %7s  kernels ran, beside that\n", time_text(totals->kernel_ns, time),
-		percent_text(totals->kernel_ns, facts->counted_ns, percent));
+	fprintf(out, "adsm: %10s %7s  kernels ran, beside that\n", time_text(totals->kernel_ns).text,
+		percent_text(totals->kernel_ns, facts->counted_ns).text);
 	if (sum > facts->counted_ns)
 		fprintf(out, "adsm: More than all of it: several threads, early sends beside the program, and\n"
 			"adsm: transfers for input and output count in each part.\n");
@@ -134,12 +130,10 @@ static void text_time(FILE *out, const struct adsm_facts *facts)
 
 static void text_row(FILE *out, uint64_t size, const adsmStats *stats, const char *object)
 {
-	char sizes[3][ADSM_NUMBER_SIZE], time[ADSM_NUMBER_SIZE];
-
 	fprintf(out, "adsm: %10s %10s %7" PRIu64 " %10s %7" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %7" PRIu64
-		" %9s  %s\n", size_text(size, sizes[0]), size_text(stats->h2d_bytes, sizes[1]), stats->h2d_transfers,
-		size_text(stats->d2h_bytes, sizes[2]), stats->d2h_transfers, stats->read_faults, stats->write_faults,
-		stats->signals, stats->evictions, time_text(stats->h2d_ns + stats->d2h_ns + stats->fault_ns, time),
+		" %9s  %s\n", size_text(size).text, size_text(stats->h2d_bytes).text, stats->h2d_transfers,
+		size_text(stats->d2h_bytes).text, stats->d2h_transfers, stats->read_faults, stats->write_faults,
+		stats->signals, stats->evictions, time_text(stats->h2d_ns + stats->d2h_ns + stats->fault_ns).text,
 		object);
 }
 
@@ -200,25 +194,25 @@ static void text_cause(FILE *out, const struct adsm_fact_cause *cause, uint64_t 
 {
 	uint64_t n_opened = cause->opened + cause->opened_writing;
 	const char *separator = "";
-	char text[2][ADSM_NUMBER_SIZE];
 
 	fputs("adsm:   ", out);
 	for (int d = 0; d < 2; d++)
 		if (cause->transfers[d]) {
 			fprintf(out, "%s%s %s, %s", separator, d ? "sent" : "fetched",
-				times_text(cause->transfers[d], text[0]), size_text(cause->bytes[d], text[1]));
+				cause->transfers[d] == 1 ? "once" : count_text(cause->transfers[d], "time").text,
+				size_text(cause->bytes[d]).text);
 			separator = "; ";
 		}
 	if (!*separator && n_opened)
-		fprintf(out, "opened %s%s", count_text(n_opened, "block", text[0]), cause->opened ? "" : " to write");
+		fprintf(out, "opened %s%s", count_text(n_opened, "block").text, cause->opened ? "" : " to write");
 	else if (!*separator)
 		fputs("nothing moved", out);
 	fputs(": ", out);
 	text_reason(out, cause);
 	if (cause->faults)
-		fprintf(out, ", %s", count_text(cause->faults, "fault", text[0]));
+		fprintf(out, ", %s", count_text(cause->faults, "fault").text);
 	if (cause->faults && n_calls)
-		fprintf(out, " in %s", count_text(n_calls, "call", text[0]));
+		fprintf(out, " in %s", count_text(n_calls, "call").text);
 	if (cause->faults > 1 && cause->place && cause->place != ADSM_MANY_PLACES)
 		fprintf(out, ", each at byte %" PRIu64, cause->place - 1);
 	fputc('\n', out);
@@ -240,23 +234,22 @@ static void text_causes(FILE *out, const struct adsm_fact_object *entry)
 static void text_object(FILE *out, const struct adsm_fact_object *entry)
 {
 	const struct adsm_record *record = entry->record;
-	char object[2 * ADSM_FACT_SIZE], sizes[2][ADSM_NUMBER_SIZE], times[3][ADSM_NUMBER_SIZE];
-	char count[ADSM_NUMBER_SIZE];
+	char object[2 * ADSM_FACT_SIZE];
 
-	fprintf(out, "adsm:\nadsm: %s: %s", title(entry, object), size_text(record->size, sizes[0]));
+	fprintf(out, "adsm:\nadsm: %s: %s", title(entry, object), size_text(record->size).text);
 	if (record->device_only)
 		fprintf(out, ", on device %d only", record->device);
 	else if (record->n_blocks > 1)
-		fprintf(out, ", %s, %s of %s", record->protocol, count_text(record->n_blocks, "block", count),
-			size_text(record->block_size, sizes[1]));
+		fprintf(out, ", %s, %s of %s", record->protocol, count_text(record->n_blocks, "block").text,
+			size_text(record->block_size).text);
 	else
 		fprintf(out, ", %s", record->protocol);
 	if (record->adopted)
 		fputs(", the program's own", out);
 	if (entry->calls)
-		fprintf(out, ", %s", count_text(entry->calls, "kernel call", count));
-	fprintf(out, "; sending took %s, fetching %s, faults %s\n", time_text(entry->stats.h2d_ns, times[0]),
-		time_text(entry->stats.d2h_ns, times[1]), time_text(entry->stats.fault_ns, times[2]));
+		fprintf(out, ", %s", count_text(entry->calls, "kernel call").text);
+	fprintf(out, "; sending took %s, fetching %s, faults %s\n", time_text(entry->stats.h2d_ns).text,
+		time_text(entry->stats.d2h_ns).text, time_text(entry->stats.fault_ns).text);
 	text_causes(out, entry);
 }
 
@@ -279,11 +272,9 @@ static int compare_advice(const void *a, const void *b)
 
 static void text_moved(FILE *out, const char *verb, uint64_t bytes, uint64_t n, uint64_t then_bytes, uint64_t then_n)
 {
-	char texts[2][ADSM_NUMBER_SIZE], count[ADSM_NUMBER_SIZE];
-
 	if (bytes != then_bytes || n != then_n)
-		fprintf(out, "; %s %s in %s, then %s in %" PRIu64, verb, size_text(bytes, texts[0]),
-			count_text(n, "transfer", count), size_text(then_bytes, texts[1]), then_n);
+		fprintf(out, "; %s %s in %s, then %s in %" PRIu64, verb, size_text(bytes).text,
+			count_text(n, "transfer").text, size_text(then_bytes).text, then_n);
 }
 
 static void text_one_advice(FILE *out, const struct advice *advice)
@@ -296,9 +287,9 @@ static void text_one_advice(FILE *out, const struct advice *advice)
 	text_moved(out, "sent", now->h2d_bytes, now->h2d_transfers, then->h2d_bytes, then->h2d_transfers);
 	text_moved(out, "fetched", now->d2h_bytes, now->d2h_transfers, then->d2h_bytes, then->d2h_transfers);
 	if (now->signals != then->signals)
-		fprintf(out, "; %s, then %" PRIu64, count_text(now->signals, "fault", text), then->signals);
+		fprintf(out, "; %s, then %" PRIu64, count_text(now->signals, "fault").text, then->signals);
 	if (advice->n_alike)
-		fprintf(out, "; the same for %s like it", count_text(advice->n_alike, "object", text));
+		fprintf(out, "; the same for %s like it", count_text(advice->n_alike, "object").text);
 	fputc('\n', out);
 }
 

@@ -12,21 +12,24 @@ const char *const adsm_why_words[ADSM_N_WHYS] = {
 	[ADSM_WHY_SYNC] = "sync", [ADSM_WHY_EVICT] = "evict",
 };
 
-const char *adsm_tenths_text(char text[ADSM_NUMBER_SIZE], uint64_t tenths, const char *unit)
+struct adsm_number adsm_tenths_text(uint64_t tenths, const char *unit)
 {
-	adsm_format(text, ADSM_NUMBER_SIZE, "%lu.%lu%s", tenths / 10, tenths % 10, unit);
-	return text;
+	struct adsm_number number;
+
+	adsm_format(number.text, sizeof(number.text), "%lu.%lu%s", tenths / 10, tenths % 10, unit);
+	return number;
 }
 
-const char *adsm_size_text(char text[ADSM_NUMBER_SIZE], uint64_t size, bool rounded)
+struct adsm_number adsm_size_text(uint64_t size, bool rounded)
 {
 	static const char *const units[] = { " KiB", " MiB", " GiB", " TiB", " PiB", " EiB" };
 	unsigned unit = 0, shift = 10;
+	struct adsm_number bytes;
 	uint64_t tenths;
 
 	if (size < 1024) {
-		adsm_format(text, ADSM_NUMBER_SIZE, "%lu B", size);
-		return text;
+		adsm_format(bytes.text, sizeof(bytes.text), "%lu B", size);
+		return bytes;
 	}
 	for (; size >> shift >= 1024; shift += 10)
 		unit++;
@@ -35,7 +38,7 @@ const char *adsm_size_text(char text[ADSM_NUMBER_SIZE], uint64_t size, bool roun
 		tenths = 10;
 		unit++;
 	}
-	return adsm_tenths_text(text, tenths, units[unit]);
+	return adsm_tenths_text(tenths, units[unit]);
 }
 
 unsigned adsm_json_piece(const char **text, char ret_piece[ADSM_JSON_PIECE_SIZE])

@@ -8,17 +8,18 @@
 
 #include "core/cause.h"
 
-#define ADSM_NUMBER_SIZE 40		/* of a number and its unit, or noun */
 #define ADSM_JSON_PIECE_SIZE 8
+
+/* A number and its unit, or noun. Of what a function returns the text lives to the end of the full expression. */
+struct adsm_number { char text[40]; };
 
 /* Why bytes moved, in one word. */
 extern const char *const adsm_why_words[ADSM_N_WHYS];
 
 /* "1.5 MiB": tenths of a unit, which has its own space before it. */
-const char *adsm_tenths_text(char text[ADSM_NUMBER_SIZE], uint64_t tenths, const char *unit);
-
+struct adsm_number adsm_tenths_text(uint64_t tenths, const char *unit);
 /* Bytes in units of 1024. @rounded: to the nearest tenth, else down. */
-const char *adsm_size_text(char text[ADSM_NUMBER_SIZE], uint64_t size, bool rounded);
+struct adsm_number adsm_size_text(uint64_t size, bool rounded);
 
 /* The next bytes of a string of JSON, between its quotes, and what @text goes on with. 0: it has ended. */
 unsigned adsm_json_piece(const char **text, char ret_piece[ADSM_JSON_PIECE_SIZE]);

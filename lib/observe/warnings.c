@@ -33,24 +33,24 @@ static bool may_say(void)
 
 /* ---- words */
 
-static const char *size_text(char text[ADSM_NUMBER_SIZE], uint64_t size)
+static struct adsm_number size_text(uint64_t size)
 {
-	return adsm_size_text(text, size, false);
+	return adsm_size_text(size, false);
 }
 
-static const char *seconds_text(char text[ADSM_NUMBER_SIZE], uint64_t ns)
+static struct adsm_number seconds_text(uint64_t ns)
 {
-	return adsm_tenths_text(text, ns / 100000000, "");
+	return adsm_tenths_text(ns / 100000000, "");
 }
 
 /* "object 'a' (16.0 MiB, rolling)" */
 static const char *object_text(char text[OBJECT_TEXT_SIZE], const struct adsm_object *object)
 {
-	char size[ADSM_NUMBER_SIZE], address[ADSM_NUMBER_SIZE];
+	char address[24];
 
 	adsm_format(address, sizeof(address), "at %p", (void *)object->start);
 	adsm_format(text, OBJECT_TEXT_SIZE, "object %s%s%s (%s, %s)", *object->name ? "'" : "",
-		    *object->name ? object->name : address, *object->name ? "'" : "", size_text(size, object->size),
+		    *object->name ? object->name : address, *object->name ? "'" : "", size_text(object->size).text,
 		    object->blocks.protocol->name);
 	return text;
 }
@@ -78,7 +78,7 @@ static size_t blocks_in_use(const struct adsm_home *home)
 void adsm_judge_again(struct adsm_object *object)
 {
 	struct adsm_habits *habits = &object->habits;
-	char text[OBJECT_TEXT_SIZE], now[ADSM_NUMBER_SIZE];
+	char text[OBJECT_TEXT_SIZE], now[12];
 	size_t needed, size = 1;
 
 	/* Who asks for the paper's exact behaviour wants to see what it does. */
@@ -104,7 +104,7 @@ void adsm_judge_fetches(struct adsm_object *object)
 	uint64_t faults = atomic_load_explicit(&object->counters.signals, memory_order_relaxed);
 	bool whole = object->blocks.n == 1;
 	size_t block = whole ? object->size : adsm_block_size(object);
-	char text[OBJECT_TEXT_SIZE], bytes[ADSM_NUMBER_SIZE], seconds[ADSM_NUMBER_SIZE], blocks[ADSM_NUMBER_SIZE];
+	char text[OBJECT_TEXT_SIZE];
 
 	if (habits->told_fetches || !object->blocks.detects || block < LARGE_BLOCK)
 		return;
@@ -118,8 +118,8 @@ void adsm_judge_fetches(struct adsm_object *object)
 		return;
 	adsm_warn("%s was fetched %s%s %lu times (%s, %s s): `adsmrun --advise` says what the CPU used of it; smaller "
 		  "blocks (%sADSM_BLOCK_SIZE=64K) move less where it is little", object_text(text, object),
-		  whole ? "whole" : "in blocks of ", whole ? "" : size_text(blocks, block), habits->fetches,
-		  size_text(bytes, habits->fetched_bytes), seconds_text(seconds, habits->fetch_ns),
+		  whole ? "whole" : "in blocks of ", whole ? "" : size_text(block).text, habits->fetches,
+		  size_text(habits->fetched_bytes).text, seconds_text(habits->fetch_ns).text,
 		  object->blocks.protocol->whole_object ? "ADSM_PROTOCOL=rolling " : "");
 }
 
@@ -128,7 +128,6 @@ void adsm_judge_fetches(struct adsm_object *object)
 void adsm_warn_at_end(void)
 {
 	uint64_t all = adsm_os_now_ns() - adsm_start_ns, spent = atomic_load(&adsm_most_spent_ns);
-	char part[ADSM_NUMBER_SIZE], whole[ADSM_NUMBER_SIZE];
 	static bool told;
 
 	/* The report says it, and more. */
@@ -139,5 +138,5 @@ void adsm_warn_at_end(void)
 	told = true;
 	if (may_say())
 		adsm_warn("moving data took %s of %s s (%lu %%): `adsmrun --advise -- PROGRAM` says what would help",
-			  seconds_text(part, spent), seconds_text(whole, all), spent * 100 / all);
+			  seconds_text(spent).text, seconds_text(all).text, spent * 100 / all);
 }
