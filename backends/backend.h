@@ -10,10 +10,10 @@
  *
  * Queues. Operations on one queue run in the order they were given; queues are not ordered among each
  * other: the library waits where it needs an order. An event is a value: a queue and a sequence number
- * that counts the operations given to it, from 1. A NULL event makes the operation synchronous: it
- * returns when the bytes have moved, or when the caller cannot tell that they have not: memory of its own is
- * free again, and what it asks of the device from then on finds them moved. Such copies wait for no queue, but for
- * others of them that were put off in that way.
+ * that counts the queue's operations, from 1. A NULL event makes the operation synchronous: it returns when the
+ * bytes have moved, or when the caller cannot tell that they have not: the caller's memory is free again, and
+ * all that the device is asked for from then on finds the bytes moved. Synchronous copies wait for no queue, but for
+ * earlier ones that were put off in that way.
  */
 #ifndef ADSM_BACKEND_H
 #define ADSM_BACKEND_H
@@ -60,7 +60,7 @@ struct adsm_device {
 	const struct adsm_backend *backend;
 	struct adsm_device_caps caps;
 	char name[64];
-	_Atomic(const char *) lost;	/* once it is lost: how, in a sentence that stays; or NULL */
+	_Atomic(const char *) lost;	/* how the device was lost, in a sentence that stays; NULL: it is not */
 };
 
 struct adsm_memory {			/* device memory */
@@ -71,7 +71,7 @@ struct adsm_memory {			/* device memory */
 
 enum adsm_image_kind { ADSM_IMAGE_MODULE, ADSM_IMAGE_SOURCE, ADSM_IMAGE_SPIRV, ADSM_IMAGE_BINARY };
 
-/* What a module is made of; stays while the module is loaded. */
+/* The bytes that a module is made of; they stay while the module is loaded. */
 struct adsm_image {
 	enum adsm_image_kind kind;
 	const void *data;		/* as adsmcc wrote it; or in a language, or made by a compiler, of the device */
@@ -84,14 +84,14 @@ struct adsm_code {			/* a module loaded on a device */
 	struct adsm_device *device;
 };
 
-struct adsm_entry {			/* a kernel of it, owned by the code */
+struct adsm_entry {			/* a kernel of a module, owned by the code */
 	struct adsm_code *code;
 };
 
 /* Where the CPU's side lives: for backends that map it. */
 struct adsm_backend_config {
 	int arena_fd;			/* the file of all objects, during open(); -1 for devices that come later */
-	uintptr_t arena_base;		/* address of its first byte as applications see it: a closed mapping of it */
+	uintptr_t arena_base;		/* the file's first byte as applications see it: a closed mapping */
 	size_t arena_size;
 	void *alias_base;		/* the always-writable mapping of the same file in this process */
 	size_t keep;			/* bytes of freed memory that the device may keep for new */
@@ -120,14 +120,14 @@ struct adsm_launch {
 	uint64_t first_block, n_blocks;	/* the interval of the grid to run, linear, x fastest */
 	size_t n_args;
 	const struct adsm_launch_arg *args;
-	/* A hint: when it has ended the host is likely to fetch this. No memory: nothing. */
+	/* A hint: after the launch the host is likely to fetch this. No memory: nothing. */
 	struct {
 		struct adsm_memory *memory;
 		size_t offset, size;
 	} expected;
 };
 
-/* What only programs ask for that use the device's driver, too. */
+/* Slots that only programs need which use the device's driver, too. */
 struct adsm_driver_ops {
 	/*
 	 * The driver is about to end, or the program to end the context that the device is in: the device is lost, for
@@ -162,7 +162,7 @@ struct adsm_backend {
 	/* How many devices there are: 0 or more; a negative errno with adsm_fail() where the backend cannot run. */
 	int (*probe)(void);
 	int (*open)(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device);
-	/* What still runs is ended, or waited for where it cannot be. */
+	/* Launches that still run are ended, or waited for where they cannot be. */
 	void (*close)(struct adsm_device *device);
 
 	/* @wanted: where the object's bytes are in the arena (0: nowhere, or not before its address is known), which
@@ -183,7 +183,7 @@ struct adsm_backend {
 	int (*fill)(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
 		    struct adsm_device_event *ret_event);
 
-	/* -ENOEXEC, with what the device's compiler said, where the device cannot take it. */
+	/* -ENOEXEC, with the sentence of the device's compiler, where the device cannot take the image. */
 	int (*module_load)(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code);
 	void (*module_unload)(struct adsm_code *code);
 	int (*kernel_get)(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry);

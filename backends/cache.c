@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache.c - what compilers made, on disk: a file for each key, which nobody ever finds half written; and the thread
- * they run on.
+ * cache.c - compiled programs on disk: a file for each key, which nobody ever finds half written; and the thread that
+ * compilers run on.
  */
 #include "cache.h"
 
@@ -314,7 +314,7 @@ static int write_file(const char *folder, const void *key, size_t key_size, cons
 	struct rlimit limit;
 	int fd, ret;
 
-	/* Writing beyond it would end the application by SIGXFSZ. */
+	/* Writing beyond the limit would end the application by SIGXFSZ. */
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < sizeof(header) + key_size + size)
 		return -EFBIG;
 

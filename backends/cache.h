@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache.h - what compilers made, on disk: a file for each key, found by its hash, holding the whole key; and the thread
- * they run on.
+ * cache.h - compiled programs on disk: a file for each key, found by its hash, holding the whole key; and the thread
+ * that compilers run on.
  */
 #ifndef ADSM_CACHE_H
 #define ADSM_CACHE_H
@@ -16,7 +16,7 @@ struct adsm_cache {
 /* 0, -ENOENT where there is none (a damaged one is removed), -ENOMEM. The caller frees *ret_data. */
 int adsm_cache_get(const struct adsm_cache *cache, const void *key, size_t key_size, void **ret_data,
 		   size_t *ret_size);
-/* Keep it, as far as that goes: failures are logged at level info only. */
+/* Keep the data, where that is possible: failures are logged at level info only. */
 void adsm_cache_put(const struct adsm_cache *cache, const void *key, size_t key_size, const void *data, size_t size);
 
 /* A key in the making: starts as zeros, bytes is NULL when memory ran out. The caller frees bytes. */

@@ -5,17 +5,17 @@
 
 #include "backend.h"
 
-/* There is no driver, or programs cannot share it. */
+/* Of a backend whose driver, if it has one, programs cannot share. */
 extern const struct adsm_driver_ops adsm_no_driver;
 
-/* There is one whose end nobody needs to know, which lends memory or queues only. */
+/* Of one whose driver they share in part. */
 void adsm_no_end(struct adsm_device *device, const char *why, bool wait);
 int adsm_no_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
 			 struct adsm_memory **ret_memory);
 int adsm_no_queue_follow(struct adsm_device *device, void *queue);
 int adsm_no_queue_join(struct adsm_device *device, void *const *queues, size_t n, struct adsm_device_event *ret_event);
 
-/* The device loads only modules of adsmcc's, which describe themselves. */
+/* Of one that loads only modules of adsmcc's, which describe themselves. */
 int adsm_no_module_names(struct adsm_code *code, char **ret_names);
 int adsm_no_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
 

@@ -12,7 +12,7 @@
 #define LINK_SPIN_NS 100000	/* a sleeper may wake so much late */
 #define STREAM_SIZE ((size_t)16 << 10)
 
-/* Take the link for @size bytes; returns when it has carried them. */
+/* Take the link for @size bytes; returns the time at which the link has carried them. */
 static uint64_t link_take(struct adsm_cpu_copy_queue *queue, size_t size)
 {
 	uint64_t cost = adsm_cpu_options.link.latency_ns;
@@ -27,7 +27,7 @@ static uint64_t link_take(struct adsm_cpu_copy_queue *queue, size_t size)
 }
 
 /*
- * To the device: past the caches, which its bytes would only leave again, and without reading the lines that
+ * To the device: past the caches, which the bytes would only leave again, and without reading the lines that
  * are overwritten. The C library does so too, but only from a few MiB on.
  */
 static void copy_streaming(uint8_t *dst, const uint8_t *src, size_t size)

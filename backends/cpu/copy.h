@@ -35,7 +35,7 @@ void adsm_cpu_copy_now(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_
 /* Hand a copy to the direction's thread, which starts with the first. Waits only while the ring is full. */
 int adsm_cpu_copy_submit(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_copy *copy,
 			 uint64_t *ret_seq);
-/* End the thread after the copy it is at. */
+/* End the thread after the copy that it is making. */
 void adsm_cpu_copy_finish(struct adsm_cpu_copy_queue *queue);
 
 #endif

@@ -27,19 +27,19 @@
 #define MAX_KERNELS 65536
 #define MAX_MODULES 4096
 /* Waking a sleeping processor costs about as much: smaller grids are run by the dispatcher alone, and
- * after a launch it stays awake as long for the next one. */
+ * after a launch the dispatcher stays awake as long for the next one. */
 #define WAKE_NS 50000
 #define CHUNK_MAX 64			/* blocks a thread takes at once at most */
 
 struct kernel {
 	_Atomic(adsm_kernel_run *) run;	/* NULL: free. Published last. */
 	uint32_t module;
-	_Atomic uint64_t block_ns;	/* what one block took the last time */
+	_Atomic uint64_t block_ns;	/* how long one block took the last time */
 };
 
 struct module {
 	void *handle;			/* NULL: free */
-	/* Open as long as the module is loaded: the loader knows it by the number in its path. */
+	/* Open as long as the module is loaded: the loader knows the module by the number in its path. */
 	int fd;
 };
 
@@ -151,7 +151,7 @@ static bool is_raised(int sig)
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
 }
 
-/* What a kernel did wrong, or who ends this process, is written down: the library tells the application. */
+/* Write down how a kernel crashed, or who ends this process: the library tells the application. */
 static void crashed(int sig, siginfo_t *info, void *context)
 {
 	static _Atomic bool first;
@@ -173,7 +173,7 @@ static void crashed(int sig, siginfo_t *info, void *context)
 	_exit(128 + sig);
 }
 
-/* The calling thread's stack for the handler: its own may be what ran out. */
+/* Give the calling thread a stack for the handler: its own may have run out. */
 static void prepare_thread(void)
 {
 	stack_t stack = { .ss_size = (size_t)64 << 10 };
@@ -239,7 +239,7 @@ static int hello(const struct adsm_cpu_request *request, const int *fds, struct 
 
 	if (shared || fds[1] < 0)
 		return -EPROTO;
-	/* One address on both sides: the library tries again with a new process if it is taken here. */
+	/* One address on both sides: the library tries again with a new process if the range is taken here. */
 	ret = adsm_os_reserve(request->base, request->size, &p);
 	if (!ret)
 		ret = adsm_os_map(p, request->size, fds[0], 0, ADSM_PROT_RW, &p);
@@ -324,7 +324,7 @@ static int kernel(const struct adsm_cpu_request *request, struct adsm_cpu_reply 
 
 int main(void)
 {
-	/* What kernels raise, and all that would end this process and can be caught. */
+	/* Signals that kernels raise, and all others that would end this process and can be caught. */
 	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGHUP, SIGINT,
 				       SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ,
 				       SIGVTALRM, SIGPROF };

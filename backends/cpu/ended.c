@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/os.h"
 
-#define REAPED_TIMEOUT_MS 200		/* whose child it has become waits for it at once, mostly */
+#define REAPED_TIMEOUT_MS 200		/* the process that inherits an orphan waits for it at once, mostly */
 
 /* Newer than the headers of the oldest system we build on: linux/pidfd.h. */
 struct pidfd_info_v0 {
@@ -25,10 +25,10 @@ struct pidfd_info_v0 {
 #define PIDFD_GET_INFO_V0 _IOWR(0xFF, 11, struct pidfd_info_v0)
 #define PIDFD_INFO_EXIT_BIT (UINT64_C(1) << 3)
 
-/* As wait() would tell it: of one that nobody has waited for yet, else from the pidfd, which remembers. */
+/* The status as wait() would tell it: while nobody has waited for the process, else from the pidfd, which remembers. */
 static bool find_status(pid_t pid, int pidfd, int *ret_status)
 {
-	struct pollfd polled = { .fd = pidfd };		/* asked for nothing, it says when it has been waited for */
+	struct pollfd polled = { .fd = pidfd };		/* no events: until somebody has waited for the process */
 	struct pidfd_info_v0 info = { .mask = PIDFD_INFO_EXIT_BIT };
 	char path[32], text[1024];
 	const char *at;
@@ -45,7 +45,7 @@ static bool find_status(pid_t pid, int pidfd, int *ret_status)
 	at = strrchr(adsm_os_read_text(path, text, sizeof(text)), ')');
 	if (!at || at[2] != 'Z')
 		return false;
-	/* The last field; 0 where it may not be known, too. */
+	/* The last field; also 0 where this process may not know the status. */
 	for (at = text; (at = strchr(at, ' ')); fields++)
 		status = atoi(++at);
 	*ret_status = status;

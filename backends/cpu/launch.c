@@ -25,7 +25,7 @@ int adsm_cpu_event_query(struct adsm_device *base, struct adsm_device_event even
 {
 	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
 	struct adsm_cpu_queue *queue = find_queue(device, event);
-	/* Before the number: what was done when the device ended has been done. */
+	/* Read before the number: a launch that was done when the device ended has been done. */
 	bool lost = event.queue == ADSM_QUEUE_COMPUTE && atomic_load(&device->lost);
 
 	if (!queue)
@@ -70,7 +70,7 @@ int adsm_cpu_event_elapsed(struct adsm_device *base, struct adsm_device_event ev
 	return 0;
 }
 
-/* Place the arguments' bytes; returns how many there are with what alignment adds. */
+/* Place the arguments' bytes; returns how many there are, those that alignment adds included. */
 static size_t place_args(const struct adsm_launch *launch, uint32_t *offsets)
 {
 	size_t end = 0;

@@ -148,7 +148,7 @@ static int run_copy(struct adsm_device *base, uint32_t direction, struct adsm_cp
 	return ret;
 }
 
-/* The bytes of a part of device memory, NULL when it does not lie inside. */
+/* The bytes of a part of device memory, NULL where the part is not inside. */
 static uint8_t *part(struct adsm_memory *memory, size_t offset, size_t size)
 {
 	if (offset > memory->size || size > memory->size - offset)

@@ -35,10 +35,10 @@ int adsm_cpu_status(struct adsm_device *base)
 
 int adsm_cpu_find_program(char **ret_path)
 {
-	/* Installed, in a folder of its architecture too; in a build folder: library, test. Or where it was to be. */
+	/* Installed, in a folder of the architecture, too; from the library and from a test in a build folder. */
 	static const char *const places[] = { "../libexec/adsm", "../../libexec/adsm", "../backends/cpu",
 					      "../../backends/cpu" };
-	static const char whole[] = ADSM_LIBEXEC "/" PROGRAM;
+	static const char whole[] = ADSM_LIBEXEC "/" PROGRAM;	/* else: where it was to be installed */
 	const char *option = adsm_cpu_options.device;
 	char *path;
 	size_t length;
@@ -103,13 +103,13 @@ static int send_hello(struct adsm_cpu_device *device, int memory_fd, int shared_
 	return reply.version == ADSM_CPU_VERSION ? reply.error : -EPROTO;
 }
 
-/* End the process, whatever it does. False: both ways to it were taken from us; it ends with the application. */
+/* End the process, whatever it does. False: both ways to it were taken from us: it ends with the application. */
 static bool end_process(struct adsm_cpu_device *device)
 {
 	int sock = adsm_fd_number(device->sock), pidfd = adsm_fd_number(device->pidfd);
 
 	if (sock >= 0)
-		shutdown(sock, SHUT_RDWR);	/* not close(): a child of ours may have it too */
+		shutdown(sock, SHUT_RDWR);	/* not close(): a child of ours may have the socket, too */
 	if (pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 	return sock >= 0 || pidfd >= 0;
@@ -182,7 +182,7 @@ static int start_process(struct adsm_cpu_device *device, int memory_fd, int shar
 	return ret;
 }
 
-/* What is known of the end of the process. */
+/* Write down all that is known of the end of the process. */
 static void describe_loss(struct adsm_cpu_device *device)
 {
 	struct adsm_cpu_shared *shared = device->shared;

@@ -23,7 +23,7 @@ uint64_t adsm_cpu_queue_submit(struct adsm_cpu_queue *queue, bool shared)
 	return seq;
 }
 
-/* Before sleeping: @end starts as 0. */
+/* A thread spins for @spin_ns before it sleeps; *@end, the time until when, starts as 0. */
 static bool stays_awake(uint64_t *end, uint64_t spin_ns)
 {
 	uint64_t now = spin_ns ? adsm_os_now_ns() : 0;
@@ -96,7 +96,7 @@ int adsm_cpu_queue_wait(struct adsm_cpu_queue *queue, uint64_t seq, const _Atomi
 
 /* ---- messages */
 
-/* Two ways to say that the other end is gone: the second when it left a message of ours unread. */
+/* Two errors say that the other end is gone: ECONNRESET where it left a message of ours unread. */
 static int gone_or(int error)
 {
 	return error == ECONNRESET ? -EPIPE : -error;

@@ -18,7 +18,7 @@
 #define ADSM_CPU_MAX_ARGS 64
 #define ADSM_CPU_MAX_ARG_BYTES ((size_t)1 << 20)
 #define ADSM_CPU_INLINE_ARGS 1024
-/* Room for what alignment adds to the bytes of the arguments. */
+/* With room for the bytes that alignment adds to the arguments. */
 #define ADSM_CPU_ARG_AREA (ADSM_CPU_MAX_ARG_BYTES + 8192)
 #define ADSM_CPU_NAME 64		/* bytes of a kernel's name, terminator included */
 #define ADSM_CPU_TEXT 256

@@ -113,7 +113,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* What chance has for the operation of this number. */
+/* A random number for the operation of this number. */
 static uint64_t draw(uint64_t n)
 {
 	return mix(adsm_wrap_plan.seed + n * 0x9e3779b97f4a7c15u);

@@ -35,8 +35,8 @@ extern struct adsm_wrap_plan adsm_wrap_plan;
 int adsm_wrap_plan_set(const char *text);
 
 /*
- * What the plan has for this operation: 0 to go on, or its error. Says nothing by adsm_fail(), which
- * the fault handler may not call.
+ * Count the operation, and delay it where the plan says so: 0 to go on, or the error that it fails with. Says nothing
+ * by adsm_fail(), which the fault handler may not call.
  */
 int adsm_wrap_step(enum adsm_wrap_op op);
 /* The same where the sentence may be kept. */

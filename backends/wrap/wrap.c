@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * wrap.c - a backend around another one: it traces each operation and injects failures by a plan (plan.h), so
- * that tests can ask what the library makes of them.
+ * that tests can ask what the library makes of these.
  */
 #include "base/log.h"
 #include "list.h"
@@ -103,7 +103,7 @@ static void wrap_end(struct adsm_device *device, const char *why, bool wait)
 	atomic_store(&device->lost, atomic_load(&inside(device)->lost));
 }
 
-/* What alloc() and memory_adopt() give. */
+/* The result of alloc() and memory_adopt(). */
 static int give_memory(struct adsm_device *device, int ret, struct wrap_memory *memory, struct adsm_memory **ret_memory)
 {
 	if (ret) {
@@ -197,7 +197,7 @@ static int wrap_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size
 	return ret;
 }
 
-/* What module_load() and kernel_adopt() give. */
+/* The result of module_load() and kernel_adopt(). */
 static int give_code(struct adsm_device *device, int ret, struct wrap_code *code, struct adsm_code **ret_code)
 {
 	if (ret) {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* What has this function is a driver: before there is shared memory that it may touch. */
+/* The library of this function is a driver. To be called before there is shared memory that the driver may touch. */
 void adsm_drivers_add(const void *function);
 /* Is this in a driver's code? Any thread, fault handlers included. */
 bool adsm_drivers_have(const void *address);
