@@ -4,8 +4,9 @@
  *
  * A protocol knows blocks, states and events; never a device. The table says what a block becomes, which calls that
  * waits for, and which way its bytes move first (paper §4.3, Figure 6). The policy's hooks see each block that comes
- * to have bytes which the device lacks, or stops having them, and name the block to send early. All run under the
- * lock of the blocks' home device, some in the fault handler: no allocation, no waiting.
+ * to have bytes which the device lacks, or stops having them, and name the block to send early; they are told of faults
+ * and calls, and name blocks to fetch after a sync, before they are touched. All run under the lock of the blocks' home
+ * device, some in the fault handler: no allocation, no waiting.
  *
  * What the states of a protocol are called is its own. Of a state others ask three things, and the table answers:
  * does it send (SEND moves bytes to the device), does it lack bytes (READ moves them to the host), and what may

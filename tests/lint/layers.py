@@ -17,7 +17,8 @@ import tree
 # A room, and what its files may name beside their own room and include/. A folder stands for all that lies in it, a
 # path without suffix for one file and its header.
 BASE = ["lib/base"]
-CORE = BASE + ["lib/engine", "backends", "protocols", "lib/core"]
+# Of protocols what all have: what one calls its states, and how it chooses, is its own affair.
+CORE = BASE + ["lib/engine", "backends", "protocols/protocol", "protocols/list", "protocols/options", "lib/core"]
 RUN = CORE + ["lib/run"]
 ROOMS = {
     "include": [],
@@ -28,8 +29,8 @@ ROOMS = {
     "lib/core": CORE,
     "lib/run": RUN,
     # core and run call it through struct adsm_observer: nobody names it but start.
-    "lib/observe": CORE,
-    "lib/start": RUN + ["lib/observe"],
+    "lib/observe": CORE + ["protocols/lazy", "protocols/rolling"],
+    "lib/start": RUN + ["lib/observe", "protocols"],
     "lib/driver": RUN + ["lib/start"],
     "lib/api": RUN + ["lib/start", "lib/driver"],
     # Of the engine what has to do with the program's signals, of the backends CUDA's driver and the options about it.
