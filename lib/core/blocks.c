@@ -157,18 +157,6 @@ uint32_t adsm_blocks_range(const struct adsm_blocks *blocks, bool input, size_t 
 
 /* ---- changes */
 
-struct adsm_change adsm_blocks_plan(const struct adsm_blocks *blocks, uint32_t first, uint32_t n,
-				    enum adsm_block_event event)
-{
-	struct adsm_step step = adsm_blocks_step(blocks, first, event);
-
-	return (struct adsm_change){
-		.first = first, .n = n, .event = event, .step = step,
-		.view = blocks->protocol->permits[step.next],
-		.dirties = (blocks->unsent >> step.next & 1) && !adsm_blocks_unsent(blocks, first),
-	};
-}
-
 struct adsm_change adsm_blocks_plan_send(const struct adsm_blocks *blocks, uint32_t first, uint32_t most)
 {
 	const struct adsm_block *at = &blocks->at[first];
@@ -194,25 +182,14 @@ struct adsm_change adsm_blocks_plan_none(const struct adsm_blocks *blocks, uint3
 	return (struct adsm_change){ .first = b, .n = 1, .event = ADSM_EVENT_NONE, .view = blocks->at[b].view };
 }
 
-/* Nobody has taken the block yet. */
-static void unqueue(struct adsm_blocks *blocks, uint32_t b)
+void adsm_blocks_leave_queue(struct adsm_blocks *blocks, const struct adsm_change *change)
 {
-	adsm_queue_remove(&blocks->sends->queued, &blocks->at[b]);
-	blocks->at[b].flags &= ~ADSM_BLOCK_QUEUED;
-	blocks->n_sending--;
-}
-
-void adsm_blocks_begin(struct adsm_blocks *blocks, struct adsm_change *change)
-{
-	if (!change->marks)
-		change->marks = change->event == ADSM_EVENT_SEND ? ADSM_BLOCK_SENDING : ADSM_BLOCK_BUSY;
-	if (change->event == ADSM_EVENT_SEND && (blocks->at[change->first].flags & ADSM_BLOCK_QUEUED))
-		unqueue(blocks, change->first);
-	blocks->n_busy += (change->marks & ADSM_BLOCK_BUSY) != 0;
-	blocks->n_sending += (change->marks & ADSM_BLOCK_SENDING) != 0;
-	adsm_blocks_set_flags(blocks, change->first, change->n, change->marks);
-	if (change->event == ADSM_EVENT_SEND)
-		set_states(blocks, change->first, change->n, change->step.next);
+	if (blocks->at[change->first].flags & ADSM_BLOCK_QUEUED) {
+		adsm_queue_remove(&blocks->sends->queued, &blocks->at[change->first]);
+		blocks->at[change->first].flags &= ~ADSM_BLOCK_QUEUED;
+		blocks->n_sending--;
+	}
+	set_states(blocks, change->first, change->n, change->step.next);
 }
 
 bool adsm_blocks_extend(struct adsm_blocks *blocks, struct adsm_change *change)

@@ -160,16 +160,40 @@ static inline bool adsm_blocks_all_have(const struct adsm_blocks *blocks, uint32
 /* ---- changes */
 
 /* An event happens to @n blocks from @first on, all of one state. */
-struct adsm_change adsm_blocks_plan(const struct adsm_blocks *blocks, uint32_t first, uint32_t n,
-				    enum adsm_block_event event);
+static inline struct adsm_change adsm_blocks_plan(const struct adsm_blocks *blocks, uint32_t first, uint32_t n,
+						  enum adsm_block_event event)
+{
+	struct adsm_step step = adsm_blocks_step(blocks, first, event);
+
+	return (struct adsm_change){
+		.first = first, .n = n, .event = event, .step = step,
+		.view = blocks->protocol->permits[step.next],
+		.dirties = (blocks->unsent >> step.next & 1) && !adsm_blocks_unsent(blocks, first),
+	};
+}
+
 /* The next run from @first on, of at most @most blocks, that can be sent at once. n 0: @first cannot. */
 struct adsm_change adsm_blocks_plan_send(const struct adsm_blocks *blocks, uint32_t first, uint32_t most);
 /* The same of a queued block. @alone: whoever else wants the block waits. */
 struct adsm_change adsm_blocks_plan_queued(const struct adsm_blocks *blocks, uint32_t b, bool alone);
 /* Bytes of a block are to move, and its state stays. */
 struct adsm_change adsm_blocks_plan_none(const struct adsm_blocks *blocks, uint32_t b);
+/* A send begins: its states change, and what was queued is not any more. */
+void adsm_blocks_leave_queue(struct adsm_blocks *blocks, const struct adsm_change *change);
 /* Bytes are about to move: of sends the states change now, of all else at the end. */
-void adsm_blocks_begin(struct adsm_blocks *blocks, struct adsm_change *change);
+static inline void adsm_blocks_begin(struct adsm_blocks *blocks, struct adsm_change *change)
+{
+	bool sends = change->event == ADSM_EVENT_SEND;
+
+	if (!change->marks)
+		change->marks = sends ? ADSM_BLOCK_SENDING : ADSM_BLOCK_BUSY;
+	blocks->n_busy += (change->marks & ADSM_BLOCK_BUSY) != 0;
+	blocks->n_sending += (change->marks & ADSM_BLOCK_SENDING) != 0;
+	adsm_blocks_set_flags(blocks, change->first, change->n, change->marks);
+	if (sends)
+		adsm_blocks_leave_queue(blocks, change);
+}
+
 /* A send that has begun takes the block behind it, too; false: that cannot be sent with it. */
 bool adsm_blocks_extend(struct adsm_blocks *blocks, struct adsm_change *change);
 /* The bytes have moved, and views permit what they have to. Also without begin, where none had to move. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "base/log.h"
 #include "core/spent.h"
 
 /* A thread's request; lies on the thread's stack, which stays: signals are blocked there. */
@@ -64,14 +63,11 @@ bool adsm_copier_run_until(struct adsm_home *home, int (*run)(void *arg), void *
 	return atomic_load(&request->done);
 }
 
-int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
+int adsm_copier_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
 {
 	struct adsm_copy_request request = { .run = run, .arg = arg };
-	uint64_t start;
+	uint64_t start = adsm_os_now_ns();
 
-	if (!adsm_in_fault || !home->has_service)
-		return run(arg);
-	start = adsm_os_now_ns();
 	ask_copier(home, &request);
 	wait_for_copier(home, &request);
 	start = adsm_os_now_ns() - start;

@@ -6,11 +6,17 @@
 #ifndef ADSM_COPIER_H
 #define ADSM_COPIER_H
 
+#include "base/log.h"
 #include "core/home.h"
 
+/* Let the copier run something, and wait for it. */
+int adsm_copier_run(struct adsm_home *home, int (*run)(void *arg), void *arg);
 /* Run something that calls the backend: in another thread, where this one may be in a signal handler and the
  * backend is not made for that. Signals are blocked. */
-int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg);
+static inline int adsm_backend_run(struct adsm_home *home, int (*run)(void *arg), void *arg)
+{
+	return adsm_in_fault && home->has_service ? adsm_copier_run(home, run, arg) : run(arg);
+}
 
 /*
  * Let the copier run something, and wait for it until @until_ns at most: true when it has ended. Else @arg stays in

@@ -72,25 +72,9 @@ void adsm_home_lock(struct adsm_home *home, struct adsm_sigset *ret_old)
 	adsm_lock(&home->lock);
 }
 
-/* Is a batch due, a block queued, or a window wanted? */
-static bool evict_due(const struct adsm_home *home)
-{
-	return home->n_ahead || home->sends.queued.oldest ||
-		(!home->sends.failed && adsm_protocol_options.evict_batch != 1 &&
-		 adsm_policy_victim(&home->policies, false));
-}
-
 void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old)
 {
-	bool wake = home->evictor_sleeps && evict_due(home);
-
-	if (wake)
-		home->evictor_sleeps = false;
-	adsm_unlock(&home->lock);
-	if (wake)
-		adsm_os_poke(&home->evict_word);
-	if (old)
-		adsm_os_signals_restore(old);
+	adsm_home_leave(home, old);
 }
 
 void adsm_home_wait(struct adsm_home *home)

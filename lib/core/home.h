@@ -112,12 +112,27 @@ const char *adsm_home_reason(const struct adsm_home *home, int error);
 void adsm_home_lock(struct adsm_home *home, struct adsm_sigset *ret_old);
 /* Give the lock back, and wake the evictor if there is something for it to do. @old NULL: signals stay blocked. */
 void adsm_home_unlock(struct adsm_home *home, const struct adsm_sigset *old);
+/* The same, on the path of a fault. */
+static inline void adsm_home_leave(struct adsm_home *home, const struct adsm_sigset *old)
+{
+	/* Is a batch due, a block queued, or a window wanted? */
+	bool wake = home->evictor_sleeps && (home->n_ahead || home->sends.queued.oldest ||
+		(!home->sends.failed && adsm_protocol_options.evict_batch != 1 &&
+		 adsm_policy_victim(&home->policies, false)));
+
+	if (wake)
+		home->evictor_sleeps = false;
+	adsm_unlock(&home->lock);
+	if (wake)
+		adsm_os_poke(&home->evict_word);
+	if (old)
+		adsm_os_signals_restore(old);
+}
 
 /* ---- with the lock held */
 
 /* Wait for something to change: drops the lock, sleeps until home->tick moves, takes the lock again. */
 void adsm_home_wait(struct adsm_home *home);
-
 static inline void adsm_home_notify(struct adsm_home *home)
 {
 	atomic_fetch_add(&home->tick, 1);

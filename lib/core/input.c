@@ -67,8 +67,8 @@ static bool is_around(const struct adsm_around *around, const struct adsm_input 
 	return input->size && input != around->except && (!around->holed || adsm_input_left_hole(around->holed, input));
 }
 
-bool adsm_input_next_gap(const struct adsm_object *object, const struct adsm_around *around, size_t *at, size_t end,
-			 size_t *ret_size)
+bool adsm_input_gap(const struct adsm_object *object, const struct adsm_around *around, size_t *at, size_t end,
+		    size_t *ret_size)
 {
 	const struct adsm_input *input = object->inputs;
 	size_t gap_end = end;

@@ -46,8 +46,16 @@ struct adsm_around {
 };
 
 /* The next bytes from *@at on, below @end, that may be touched; false: none are left. */
-bool adsm_input_next_gap(const struct adsm_object *object, const struct adsm_around *around, size_t *at, size_t end,
-			 size_t *ret_size);
+bool adsm_input_gap(const struct adsm_object *object, const struct adsm_around *around, size_t *at, size_t end,
+		    size_t *ret_size);
+static inline bool adsm_input_next_gap(const struct adsm_object *object, const struct adsm_around *around, size_t *at,
+				       size_t end, size_t *ret_size)
+{
+	if (object->inputs)
+		return adsm_input_gap(object, around, at, end, ret_size);
+	*ret_size = end - *at;
+	return *at < end;
+}
 
 /* Has any input bytes in a block? */
 bool adsm_input_is_in(const struct adsm_object *object, uint32_t b);

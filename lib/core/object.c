@@ -2,21 +2,6 @@
 /* object.c - the object of an address, and the open ones of each home. */
 #include "core/object.h"
 
-#include "core/index.h"
-
-struct adsm_object *adsm_object_lock(uintptr_t address)
-{
-	struct adsm_object *object = adsm_index_find(address);
-
-	if (!object)
-		return NULL;
-	adsm_lock(&object->home->lock);
-	if (object->live && address >= object->start && address - object->start < object->span)
-		return object;
-	adsm_unlock(&object->home->lock);
-	return NULL;
-}
-
 struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address)
 {
 	struct adsm_object *object = adsm_index_find(address);

@@ -6,6 +6,7 @@
 #include "base/stats.h"
 #include "core/blocks.h"
 #include "core/home.h"
+#include "core/index.h"
 
 /* What happens to an object, since it was made, that may be worth a warning. */
 struct adsm_habits {
@@ -104,7 +105,18 @@ static inline bool adsm_object_lost(const struct adsm_object *object)
 }
 
 /* Look for the object of an address and lock its home; NULL (and nothing locked) when none is live there. */
-struct adsm_object *adsm_object_lock(uintptr_t address);
+static inline struct adsm_object *adsm_object_lock(uintptr_t address)
+{
+	struct adsm_object *object = adsm_index_find(address);
+
+	if (!object)
+		return NULL;
+	adsm_lock(&object->home->lock);
+	if (object->live && address >= object->start && address - object->start < object->span)
+		return object;
+	adsm_unlock(&object->home->lock);
+	return NULL;
+}
 
 /* The same with the home's lock already held: only an object of that home. */
 struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address);

@@ -10,11 +10,6 @@
 _Static_assert((int)ADSM_PERMIT_READ == (int)ADSM_PROT_READ && (int)ADSM_PERMIT_WRITE == (int)ADSM_PROT_RW,
 	       "views are what states permit");
 
-static void *run_view(const struct adsm_object *object, uint32_t first)
-{
-	return (void *)(object->start + ((size_t)first << object->blocks.shift));
-}
-
 static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
 {
 	return adsm_is_paged(object) ? adsm_observer->advice_view(object, offset, size, ADSM_PROT_NONE) :
@@ -95,41 +90,15 @@ void adsm_home_recover(struct adsm_home *home)
 	adsm_os_signals_restore(&old);
 }
 
-static int change_view(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
+int adsm_view_retry(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
 {
-	void *address = run_view(object, first);
-	size_t size = adsm_run_span(object, first, n);
-	enum adsm_prot now = object->blocks.at[first].view;
-
-	if (adsm_is_paged(object))
-		return adsm_observer->advice_view(object, (size_t)first << object->blocks.shift, size, view);
-	if (view == ADSM_PROT_NONE)
-		return adsm_engine->close(address, size);
-	if (now == ADSM_PROT_RW)
-		return adsm_engine->protect(address, size);
-	if (view == ADSM_PROT_READ)
-		return adsm_engine->open_ro(address, size);
-	return now == ADSM_PROT_NONE ? adsm_engine->open_rw(address, size)
-				     : adsm_engine->upgrade(address, size);
-}
-
-int adsm_view_set(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
-{
-	int error = change_view(object, first, n, view);
+	int error = -ENOMEM;
 
 	for (int all = 0; error == -ENOMEM && all <= 1; all++) {
 		recover_mappings(object, all);
-		error = object->blocks.at[first].view == view ? 0 : change_view(object, first, n, view);
+		error = object->blocks.at[first].view == view ? 0 : adsm_view_change(object, first, n, view);
 	}
-	if (error)
-		return error;
-	adsm_blocks_set_views(&object->blocks, first, n, view);
-	if (view != ADSM_PROT_NONE && !adsm_is_paged(object) &&
-	    !adsm_blocks_all_have(&object->blocks, first, n, ADSM_BLOCK_MAPPED)) {
-		adsm_os_populate(run_view(object, first), adsm_run_span(object, first, n), view == ADSM_PROT_RW);
-		adsm_blocks_set_flags(&object->blocks, first, n, ADSM_BLOCK_MAPPED);
-	}
-	return 0;
+	return error;
 }
 
 /* One call for all that is open, however many blocks. */

@@ -3,7 +3,11 @@
 #ifndef ADSM_VIEW_H
 #define ADSM_VIEW_H
 
+#include <errno.h>
+
 #include "core/object.h"
+#include "core/observe.h"
+#include "engine/engine.h"
 
 /*
  * Of the process's mappings there may be none left (vm.max_map_count). Views may be shut without changing any state: a
@@ -12,8 +16,50 @@
 
 /* ---- with the home's lock */
 
-/* Change what the view of a run permits; its blocks have one view. */
-int adsm_view_set(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view);
+static inline void *adsm_run_view(const struct adsm_object *object, uint32_t first)
+{
+	return (void *)(object->start + ((size_t)first << object->blocks.shift));
+}
+
+/* One try, of which the blocks do not know. */
+static inline int adsm_view_change(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
+{
+	void *address = adsm_run_view(object, first);
+	size_t size = adsm_run_span(object, first, n);
+	enum adsm_prot now = object->blocks.at[first].view;
+
+	if (adsm_is_paged(object))
+		return adsm_observer->advice_view(object, (size_t)first << object->blocks.shift, size, view);
+	if (view == ADSM_PROT_NONE)
+		return adsm_engine->close(address, size);
+	if (now == ADSM_PROT_RW)
+		return adsm_engine->protect(address, size);
+	if (view == ADSM_PROT_READ)
+		return adsm_engine->open_ro(address, size);
+	return now == ADSM_PROT_NONE ? adsm_engine->open_rw(address, size)
+				     : adsm_engine->upgrade(address, size);
+}
+
+/* More of them, with what else is open shut. */
+int adsm_view_retry(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view);
+/* Change what the view of a run permits; its blocks have one view. Mostly that is one call of the engine. */
+static inline int adsm_view_set(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
+{
+	int error = adsm_view_change(object, first, n, view);
+
+	if (error == -ENOMEM)
+		error = adsm_view_retry(object, first, n, view);
+	if (error)
+		return error;
+	adsm_blocks_set_views(&object->blocks, first, n, view);
+	if (view != ADSM_PROT_NONE && !adsm_is_paged(object) &&
+	    !adsm_blocks_all_have(&object->blocks, first, n, ADSM_BLOCK_MAPPED)) {
+		adsm_os_populate(adsm_run_view(object, first), adsm_run_span(object, first, n), view == ADSM_PROT_RW);
+		adsm_blocks_set_flags(&object->blocks, first, n, ADSM_BLOCK_MAPPED);
+	}
+	return 0;
+}
+
 /* Shut all that is open of an object; states stay. */
 int adsm_object_close(struct adsm_object *object);
 /* The same of objects that lie side by side and that an unnamed call may use, with one call of the system for each run

@@ -242,7 +242,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 			adsm_observer->advice_touched();
 		if (result == ADSM_FAULT_SERVED && adsm_touching)
 			keep_calls_off(object->home, fault);
-		adsm_home_unlock(object->home, NULL);
+		adsm_home_leave(object->home, NULL);
 		ns = adsm_os_now_ns() - start;
 		/* What was spent meanwhile is in it. */
 		adsm_set_spent(spent + ns);
