@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the documents say of the tree is so: their links and paths exist, and the functions of architecture.md are where
-it says."""
+"""What the documents say of the tree is so: their links and paths exist, the functions of architecture.md are where it
+says, and its locks are all that there are."""
 import os
 import re
 
@@ -48,4 +48,9 @@ for document in DOCUMENTS:
                   any(defines(code.get(os.path.join(room, step.group(2)), ""), step.group(1)) for room in ROOMS))
         for name in re.findall(r"\b((?:adsm|interpose)_\w+)\b(?!\.)", line):
             check(f"there is no {name}", place, any(re.search(rf"\b{name}\b", text) for text in code.values()))
+
+enum = re.search(r"enum adsm_rank \{.*?\};", code["lib/base/os.h"], re.S).group(0)
+check("the ranks of locks are not those of lib/base/os.h, in their order", "docs/architecture.md",
+      re.findall(r"^\| `([A-Z]+)` \|", tree.read("docs/architecture.md"), re.M) ==
+      re.findall(r"\bADSM_RANK_(?!NONE)(\w+),", enum))
 tree.finish(problems, n_checked)
