@@ -124,7 +124,7 @@ static void lower(int fd)
 		;
 }
 
-/* What the child has is of no use to it, and some must know when the parent has ended. */
+/* The child has no use for descriptors of the parent's library, whose other ends must see when the parent ends. */
 static void in_child(void)
 {
 	for (int i = 0; i < MAX_KEPT; i++) {
@@ -178,7 +178,7 @@ int adsm_fd_number(const struct adsm_fd *own)
 	int fd = own ? atomic_load(&own->number) : 0, last;
 	struct identity identity;
 
-	/* It may move meanwhile: then the number that it had is another's, or nobody's. */
+	/* The descriptor may move meanwhile: then its old number is another's, or nobody's. */
 	do {
 		if (fd > 0 && !identify(fd, &identity) && is_same(&identity, &own->identity))
 			return fd;

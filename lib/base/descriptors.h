@@ -40,7 +40,7 @@ extern _Atomic int adsm_fd_lowest;	/* none is below */
 int adsm_fd_next(int first);							/* [signal] */
 /* The program wants its number: it has another one then. 0 or a negative errno. */
 int adsm_fd_move(int fd);							/* [signal] */
-/* It has moved from there, and then the program could not put its own there: close it, if it still is there. */
+/* One has moved from @fd, where the program then could not put its own: close @fd if it is still the library's. */
 void adsm_fd_left(int fd);							/* [signal] */
 
 static inline bool adsm_fd_is_own(int fd)					/* [signal] */

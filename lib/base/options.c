@@ -30,7 +30,7 @@ struct adsm_option adsm_base_rows[] = {
 	{ 0 }
 };
 
-/* What is said by whom of all of them, and loading. */
+/* Of all values and who has set them, and of loading. */
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_OPTIONS);
 
 /* ---- parsers */
@@ -221,7 +221,7 @@ static void warn_unknown(struct adsm_option *const *owners)
 	warned = true;
 }
 
-/* What says the same as before stays where it is: the options in force point to it. */
+/* A value equal to the one before stays where it is: the options in force point to it. */
 static int keep(char **at, const char *text)
 {
 	char *copy, *old;
@@ -274,7 +274,7 @@ static int load_all(struct adsm_option *const *owners)
 	struct adsm_option *paper = &adsm_base_rows[0], *log = &adsm_base_rows[1];
 	int error = load(log, false);
 
-	/* It says how loud the rest is. */
+	/* The log's level says how loud the rest is. */
 	if (!error) {
 		put_in_force(log);
 		error = load(paper, false);

@@ -268,7 +268,7 @@ int adsm_os_library_path(char *ret_path, size_t size);
 int adsm_os_library_dir(char *ret_path, size_t size);
 /* Set by the wrappers' constructor: this shared object has some. */
 extern bool adsm_os_has_wrappers;
-/* It has, and yet the process calls the C library's own functions. */
+/* There are wrappers, and yet the process calls the C library's own functions. */
 bool adsm_os_is_bypassed(void);
 /* dlsym(); where there are wrappers what is below theirs, which does not hand out wrappers. */
 extern void *(*_Atomic adsm_os_dlsym)(void *handle, const char *name);

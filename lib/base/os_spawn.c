@@ -24,7 +24,7 @@
 #define SYS_pidfd_open 434
 #endif
 
-/* What the processes of a start tell, in a page they share. */
+/* The answers of the processes that a start takes, in a page they share. */
 struct spawn_answer {
 	volatile int pid, error;	/* of the daemon, or 0; a negative errno, or 0 */
 	_Atomic uint32_t given;
@@ -178,7 +178,7 @@ static void reap_keepers(int new_keeper)
 	}
 }
 
-/* What the daemon gets: the environment but for what would load libraries into it, and its descriptors. */
+/* The daemon's environment, which is ours but for variables that would load libraries into it; its descriptors. */
 static int prepare(struct spawn *spawn, const int *fds)
 {
 	size_t n_env = 0, n = 0;

@@ -98,7 +98,7 @@ void adsm_os_actions_restore(const struct adsm_actions *actions)
 
 void adsm_os_signals_restore(const struct adsm_sigset *old)
 {
-	/* What is pending is handled in the second. */
+	/* Signals that are pending come in the second. */
 	adsm_os_cancel_restore(&old->cancel);
 	sys(SYS_rt_sigprocmask, SIG_SETMASK, &old->mask, NULL, KERNEL_SIGSET_SIZE);
 }

@@ -20,7 +20,7 @@ bool adsm_output_is_new(const char *path)
 {
 	struct stat status;
 
-	/* What a descriptor of the program's leads to may be a regular file, which others write, too. */
+	/* A descriptor of the program's may lead to a regular file, which others write, too. */
 	if (!strncmp(path, "/proc/", 6) || (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9)))
 		return false;
 	return stat(path, &status) || S_ISREG(status.st_mode);

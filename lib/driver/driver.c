@@ -74,7 +74,7 @@ bool adsm_driver_end(struct adsm_home *home, bool always)
 	if (!always && (has_own(home) || adsm_modules_alive()))
 		return false;
 	home->device->backend->driver->end(home->device, "the program has ended its context", true);
-	/* What was under way has ended by that. */
+	/* Calls that were under way have ended by that. */
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
 	adsm_home_unlock(home, &old);

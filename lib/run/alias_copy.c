@@ -29,7 +29,7 @@ static size_t step_size(const struct adsm_copy *copy, const struct adsm_part *pa
 	return part->size < end - offset ? part->size : end - offset;
 }
 
-/* What io.h does it does as if in a signal handler, where a first sentence finds no place. */
+/* io.h sets no sentences, as signal handlers call it too: the first one is this. */
 static int io_failed(bool in_handler, int error, size_t size, const void *dst)
 {
 	return in_handler ? error : adsm_fail(error, "%zu bytes could not be copied to %p: %s", size, dst,

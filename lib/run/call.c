@@ -104,7 +104,7 @@ struct kernel_start {
 	struct adsm_launch *launch;
 };
 
-/* What the CPU has read first after the last calls it will read first after this one, too. */
+/* The block that the CPU read first after each of the last calls will be the first after this one, too. */
 static void expect(struct call *call)
 {
 	struct adsm_launch *launch;

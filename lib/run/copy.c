@@ -223,7 +223,7 @@ int adsm_fill_direct(void *dst, int value, size_t size)
 					.direct = true, .set = memset });
 }
 
-/* What the caller is, when libc touches shared memory for it; what it was before. */
+/* Note the wrapper that a driver has called, before libc touches shared memory for it; the one noted before. */
 static uintptr_t enter_for(const void *where)
 {
 	uintptr_t outer = adsm_inside.frame;

@@ -69,8 +69,8 @@ static int quiet(struct adsm_object *object, const struct adsm_object *source, u
 	}
 }
 
-/* What the protocol cannot take from the CPU unseen stays there; and with a lost device, all does. Ask once
- * more after waiting: that is when a loss shows. */
+/* Objects whose accesses are not seen stay with the CPU; with a lost device, all do. Ask once more after waiting: that
+ * is when a loss shows. */
 static bool may_take(const struct adsm_object *object)
 {
 	return object->blocks.detects && !object->home->lost_seq;
@@ -124,7 +124,7 @@ static uint32_t same_way(struct device_write *w, uint32_t first, uint32_t n, boo
 	return count;
 }
 
-/* What @w says of @n blocks from @first on; @head: bytes of the part before them. As adsm_copy_on_device(). */
+/* Do @w, on @n blocks from @first on; @head: bytes of the part before them. As adsm_copy_on_device(). */
 static long write_blocks(struct device_write *w, struct adsm_part *part, size_t head, uint32_t first, uint32_t n)
 {
 	bool device = false;

@@ -148,7 +148,7 @@ static bool is_ready(struct adsm_object *object, uint32_t b, enum adsm_block_eve
 			*ret_result = waits(object, b, fault, seq);
 			return false;
 		}
-		/* What is waited for may be this; the evictor may be at work elsewhere. */
+		/* The block may wait for a fetch ahead, and the evictor be at work elsewhere. */
 		if (!adsm_fetch_ahead(home))
 			adsm_home_wait(home);
 	}
@@ -193,7 +193,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	return ADSM_FAULT_SERVED;
 }
 
-/* This thread has the lock of the object's home. */
+/* Is this thread giving a command to the home's driver, with the lock? */
 static bool enqueues_for(uintptr_t address)
 {
 	const struct adsm_object *object = adsm_inside.enqueuing ? adsm_index_find(address) : NULL;
@@ -244,7 +244,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 			keep_calls_off(object->home, fault);
 		adsm_home_leave(object->home, NULL);
 		ns = adsm_os_now_ns() - start;
-		/* What was spent meanwhile is in it. */
+		/* The time that transfers have spent meanwhile is in it. */
 		adsm_set_spent(spent + ns);
 		ns -= adsm_spent.moved_ns - moved;
 		adsm_count(&object->counters, fault_ns, ns);
@@ -264,7 +264,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_inside(struct ads
 {
 	const struct adsm_os_patience patience = adsm_os_patience;
 	const struct adsm_fault *outer = thread.inside;
-	/* What is needed may stand before what it has: patience ends what comes of that. */
+	/* The locks needed may stand before those that it has: patience ends what comes of that. */
 	const uint64_t ranks = adsm_os_ranks_set(0);
 	enum adsm_fault_result result;
 

@@ -59,7 +59,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 
 		n = adsm_range_step(&object->blocks, input != NULL, at, end, &event);
 		if (n) {
-			/* What needs no waiting, also not for a call that has ended by now, goes in one step. */
+			/* Blocks that need no waiting, also not for a call that has ended by now, go in one step. */
 			if (n > 1 && adsm_block_must_wait(object, first, event))
 				adsm_retire(object->home);
 			if (n > 1 && (adsm_block_blocked(object, first) || adsm_block_must_wait(object, first, event)))
@@ -68,7 +68,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 		} else {
 			n = 1;
 		}
-		/* What has come to the other blocks is there all the same. */
+		/* The bytes that have come to the other blocks are there all the same. */
 		if (error && (!input || input->object != object))
 			return error;
 		failed = failed ? failed : error;
@@ -148,7 +148,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	return 0;
 }
 
-/* What is in no object: up to the next one. */
+/* Bytes in no object: up to the next one. */
 static size_t private_part(const char *p, size_t size)
 {
 	size_t part = adsm_index_next((uintptr_t)p, size) - (uintptr_t)p;

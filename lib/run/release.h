@@ -12,7 +12,7 @@
 int adsm_release(struct adsm_bound *bound);
 /* Call @seq has started: its objects are the device's. */
 void adsm_release_take(struct adsm_bound *bound, uint64_t seq);
-/* It did not start. Where no write is seen, what was sent for it may be written before it is repeated. */
+/* The call did not start. Where no write is seen, bytes sent for it may be written before it is repeated. */
 void adsm_release_undo(struct adsm_home *home);
 void adsm_release_end(struct adsm_home *home);
 

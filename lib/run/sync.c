@@ -25,7 +25,7 @@ static int acquire(struct adsm_home *home)
 
 		if (object->blocks.detects && object->blocks.syncs && ended && !object->freeing &&
 		    !adsm_object_lost(object)) {
-			/* What fails is fetched again by the access that needs it, which is told. */
+			/* A fetch that fails is repeated by the access that needs it, which is told. */
 			adsm_object_sync(object);
 		} else if (!object->blocks.detects && ended && !object->freeing) {
 			int failed = 0;

@@ -87,7 +87,7 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	adsm_home_unlock(home, &old);
 	if (*ret_done)
 		return 0;
-	/* It has to end, so it needs an event. */
+	/* The gathered call has to end, so it needs an event. */
 	if (gathered)
 		return adsm_gather_end(home);
 	error = home->device->backend->event_wait(home->device, call.event, &status);
@@ -116,7 +116,7 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
 	start = adsm_os_now_ns();
 	do {
 		error = wait_once(home, seq, ask, &done);
-		/* It has ended, they say, but when asked they do not know: not for ever. */
+		/* The backend has waited for the call, but when asked does not know of its end: not for ever. */
 		if (ask && !error && !done && ++tries > ASK_TRIES)
 			error = -EIO;
 	} while (!done && (!error || error == -EINTR));

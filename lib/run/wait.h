@@ -22,7 +22,7 @@ void adsm_watch_calls(struct adsm_home *home);
 extern _Thread_local struct adsm_home *adsm_touching;
 /* Once, under the interrupted code's signal mask, without a lock; may be left by siglongjmp(). Negative: could not. */
 int adsm_touch_wait(struct adsm_home *home, uint64_t seq);
-/* It is served, or never will be. */
+/* This thread's touch is served, or never will be. */
 void adsm_touch_end(void);
 
 /* ---- with the lock held, which is given away and taken again */

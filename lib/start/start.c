@@ -107,7 +107,7 @@ end_observing:
 	return error;
 }
 
-/* What the system refuses to whoever asks for more than it may have. */
+/* An error of the system's, and the limit that may be behind it. */
 static void say_limit(int error)
 {
 	static const struct { int error; const char *limits; } rows[] = {
