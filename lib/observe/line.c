@@ -139,10 +139,11 @@ static void add_number(uint64_t value)
 /* Between quotes. */
 static void add_escaped(const char *text)
 {
-	char piece[ADSM_JSON_PIECE_SIZE];
-	unsigned n;
+	char room[ADSM_JSON_PIECE_SIZE];
+	const char *piece;
+	size_t n;
 
-	while ((n = adsm_json_piece(&text, piece)))
+	while ((n = adsm_json_piece(&text, room, &piece)))
 		add_bytes(piece, n);
 }
 

@@ -11,11 +11,12 @@
 
 static void json_string(FILE *out, const char *text)
 {
-	char piece[ADSM_JSON_PIECE_SIZE];
-	unsigned n;
+	char room[ADSM_JSON_PIECE_SIZE];
+	const char *piece;
+	size_t n;
 
 	fputc('"', out);
-	while ((n = adsm_json_piece(&text, piece)))
+	while ((n = adsm_json_piece(&text, room, &piece)))
 		fwrite(piece, 1, n, out);
 	fputc('"', out);
 }

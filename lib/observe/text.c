@@ -2,8 +2,6 @@
 /* text.c - how numbers and names are written. */
 #include "observe/text.h"
 
-#include <string.h>
-
 #include "base/log.h"
 
 const char *const adsm_why_words[ADSM_N_WHYS] = {
@@ -41,20 +39,27 @@ struct adsm_number adsm_size_text(uint64_t size, bool rounded)
 	return adsm_tenths_text(tenths, units[unit]);
 }
 
-unsigned adsm_json_piece(const char **text, char ret_piece[ADSM_JSON_PIECE_SIZE])
+size_t adsm_json_piece(const char **text, char room[ADSM_JSON_PIECE_SIZE], const char **ret_piece)
 {
 	const char *c = *text;
-	unsigned n = adsm_utf8_length(c);
+	size_t n = 0;
 
-	if (!*c)
-		return 0;
+	/* Most are runs of these. */
+	while (c[n] >= ' ' && c[n] < 0x7f && c[n] != '"' && c[n] != '\\')
+		n++;
+	*ret_piece = n ? c : room;
+	if (n || !*c) {
+		*text += n;
+		return n;
+	}
+	n = adsm_utf8_length(c);
 	*text += n ? n : 1;
 	if (!n)
-		return (unsigned)adsm_format(ret_piece, ADSM_JSON_PIECE_SIZE, "\\ufffd");
+		return (size_t)adsm_format(room, ADSM_JSON_PIECE_SIZE, "\\ufffd");
 	if (*c == '"' || *c == '\\')
-		return (unsigned)adsm_format(ret_piece, ADSM_JSON_PIECE_SIZE, "\\%c", *c);
-	if (n == 1 && (*c < ' ' || *c == 0x7f))
-		return (unsigned)adsm_format(ret_piece, ADSM_JSON_PIECE_SIZE, "\\u00%x%x", *c >> 4, *c & 15);
-	memcpy(ret_piece, c, n);
+		return (size_t)adsm_format(room, ADSM_JSON_PIECE_SIZE, "\\%c", *c);
+	if (n == 1)
+		return (size_t)adsm_format(room, ADSM_JSON_PIECE_SIZE, "\\u00%x%x", *c >> 4, *c & 15);
+	*ret_piece = c;
 	return n;
 }

@@ -4,6 +4,7 @@
 #define ADSM_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/cause.h"
@@ -21,7 +22,7 @@ struct adsm_number adsm_tenths_text(uint64_t tenths, const char *unit);
 /* Bytes in units of 1024. @rounded: to the nearest tenth, else down. */
 struct adsm_number adsm_size_text(uint64_t size, bool rounded);
 
-/* The next bytes of a string of JSON, between its quotes, and what @text goes on with. 0: it has ended. */
-unsigned adsm_json_piece(const char **text, char ret_piece[ADSM_JSON_PIECE_SIZE]);
+/* The next bytes of a string of JSON, between its quotes: in @text, which goes on behind them, or @room. 0: the end. */
+size_t adsm_json_piece(const char **text, char room[ADSM_JSON_PIECE_SIZE], const char **ret_piece);
 
 #endif
