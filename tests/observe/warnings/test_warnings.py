@@ -29,6 +29,11 @@ def run(name, options):
     return [line[len("adsm: warning: "):] for line in lines]
 
 
+def habits(name, options):
+    """The same but for what is told at the end: on a busy machine moving data takes long, whatever the program does."""
+    return [line for line in run(name, options) if not re.fullmatch(END, line)]
+
+
 def expect(got, *wanted):
     assert len(got) == len(wanted) and all(map(re.fullmatch, wanted, got)), (got, wanted)
 
@@ -44,30 +49,30 @@ def expect_slow(name, options, *wanted):
 
 
 def again():
-    expect(run("again", PAGES), AGAIN)
-    expect(run("again", {**PAGES, "ADSM_LOG": "error"}))
+    expect(habits("again", PAGES), AGAIN)
+    expect(habits("again", {**PAGES, "ADSM_LOG": "error"}))
     # As it says.
-    expect(run("again", {**PAGES, "ADSM_ROLLING_SIZE": "32"}))
+    expect(habits("again", {**PAGES, "ADSM_ROLLING_SIZE": "32"}))
     # The paper's exact behaviour is what was asked for.
-    expect(run("again", {"ADSM_PAPER": "1", "ADSM_BLOCK_SIZE": "4K", "ADSM_ROLLING_SIZE": "2"}))
+    expect(habits("again", {"ADSM_PAPER": "1", "ADSM_BLOCK_SIZE": "4K", "ADSM_ROLLING_SIZE": "2"}))
 
 
 def again_auto():
-    got = run("again", {k: v for k, v in PAGES.items() if k != "ADSM_ROLLING_SIZE"})
+    got = habits("again", {k: v for k, v in PAGES.items() if k != "ADSM_ROLLING_SIZE"})
     expect(got, AGAIN.replace("it is 2", "it is auto"))
 
 
 def again_few():
-    expect(run("again-few", PAGES))
+    expect(habits("again-few", PAGES))
 
 
 def again_called():
-    expect(run("again-called", PAGES))
+    expect(habits("again-called", PAGES))
 
 
 def many():
-    expect(run("many", PAGES), *(r"object 'grid%d' .*" % i for i in range(10)), "further warnings are not shown")
-    expect(run("many", {**PAGES, "ADSM_LOG": "error"}))
+    expect(habits("many", PAGES), *(r"object 'grid%d' .*" % i for i in range(10)), "further warnings are not shown")
+    expect(habits("many", {**PAGES, "ADSM_LOG": "error"}))
 
 
 def fetch():
