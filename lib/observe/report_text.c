@@ -85,11 +85,10 @@ static void text_head(FILE *out, const struct adsm_facts *facts)
 	for (int i = 0; i < n_devices; i++)
 		fprintf(out, "adsm: device %d: %s (%s)\n", i, adsm_homes[i].device->name,
 			adsm_homes[i].device->backend->name);
-	if (!strcmp(adsm_protocol_options.protocol, "rolling"))
-		fprintf(out, "adsm: protocol: rolling, in blocks of %s\n",
-			size_text(adsm_protocol_options.block_size).text);
-	else
-		fprintf(out, "adsm: protocol: %s\n", adsm_protocol_options.protocol);
+	fprintf(out, "adsm: protocol: %s", adsm_protocol_options.protocol);
+	if (!adsm_protocol_find(adsm_protocol_options.protocol)->whole_object)
+		fprintf(out, ", in blocks of %s", size_text(adsm_protocol_options.block_size).text);
+	fputc('\n', out);
 	if (facts->counted_ns != facts->wall_ns)
 		fprintf(out, "adsm: counted since adsmStatsReset(), %s before the end\n",
 			time_text(facts->counted_ns).text);
