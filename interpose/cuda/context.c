@@ -61,21 +61,14 @@ static void end_context(CUcontext context, bool always)
 		adsm_cuda_ended[home->index] = adsm_life.epoch;
 }
 
-static CUresult destroy(__typeof__(&cuCtxDestroy) driver, CUcontext context)
-{
-	end_context(context, true);
-	return driver(context);
-}
-
-ADSM_WRAPPER CUresult cuCtxDestroy(CUcontext context)
-{
-	return destroy(real_cu(cuCtxDestroy), context);
-}
-
-ADSM_WRAPPER CUresult cuCtxDestroy_v2(CUcontext context)
-{
-	return destroy(real_cu(cuCtxDestroy_v2), context);
-}
+#define END(name, type, of, context, always)				\
+	ADSM_WRAPPER CUresult name(type of)				\
+	{								\
+		end_context(context, always);				\
+		return real_cu(name)(of);				\
+	}
+END(cuCtxDestroy, CUcontext, context, context, true)
+END(cuCtxDestroy_v2, CUcontext, context, context, true)
 
 ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
@@ -129,20 +122,7 @@ static CUcontext context_to_release(CUdevice device)
 	return context;
 }
 
-#define RELEASE(name)							\
-	ADSM_WRAPPER CUresult name(CUdevice device)			\
-	{								\
-		end_context(context_to_release(device), false);		\
-		return real_cu(name)(device);				\
-	}
-RELEASE(cuDevicePrimaryCtxRelease)
-RELEASE(cuDevicePrimaryCtxRelease_v2)
-
-#define RESET(name)							\
-	ADSM_WRAPPER CUresult name(CUdevice device)			\
-	{								\
-		end_context(context_to_reset(device), true);		\
-		return real_cu(name)(device);				\
-	}
-RESET(cuDevicePrimaryCtxReset)
-RESET(cuDevicePrimaryCtxReset_v2)
+END(cuDevicePrimaryCtxRelease, CUdevice, device, context_to_release(device), false)
+END(cuDevicePrimaryCtxRelease_v2, CUdevice, device, context_to_release(device), false)
+END(cuDevicePrimaryCtxReset, CUdevice, device, context_to_reset(device), true)
+END(cuDevicePrimaryCtxReset_v2, CUdevice, device, context_to_reset(device), true)

@@ -235,21 +235,24 @@ ADSM_WRAPPER CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
 	return result;
 }
 
-/* The program's buffer may be longer than the list of functions: the rest of it is anything. */
-ADSM_WRAPPER CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module)
-{
-	CUresult result;
-	const void *owner = owner_of(module);
-	unsigned count = 0;
-
-	ADSM_CUDA_LENT(result, real_cu(cuModuleEnumerateFunctions)(functions, n, module),
-		       ADSM_CUDA_LOAN(functions, n * sizeof(*functions)));
-	if (result == CUDA_SUCCESS && n)
-		real_cu(cuModuleGetFunctionCount)(&count, module);
-	for (unsigned i = 0; i < n && i < count; i++)
-		remember(functions[i], FUNCTION, owner);
-	return result;
-}
+/* The program's buffer may be longer than the list: the rest of it is anything. */
+#define ENUMERATE(name, type, kind, of_type, of, owner_, get_count)				\
+	ADSM_WRAPPER CUresult name(type *list, unsigned n, of_type of)				\
+	{											\
+		const void *owner = owner_;							\
+		unsigned count = 0;								\
+		CUresult result;								\
+												\
+		ADSM_CUDA_LENT(result, real_cu(name)(list, n, of), ADSM_CUDA_LOAN(list, n * sizeof(*list)));	\
+		if (result == CUDA_SUCCESS && n)						\
+			real_cu(get_count)(&count, of);						\
+		for (unsigned i = 0; i < n && i < count; i++)					\
+			remember(list[i], kind, owner);						\
+		return result;									\
+	}
+ENUMERATE(cuModuleEnumerateFunctions, CUfunction, FUNCTION, CUmodule, module, owner_of(module),
+	  cuModuleGetFunctionCount)
+ENUMERATE(cuLibraryEnumerateKernels, CUkernel, KERNEL, CUlibrary, library, library, cuLibraryGetKernelCount)
 
 ADSM_WRAPPER CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
@@ -259,20 +262,6 @@ ADSM_WRAPPER CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, co
 		       ADSM_CUDA_LOAN(kernel, sizeof(*kernel)), ADSM_CUDA_LOAN(name, ADSM_CUDA_TEXT));
 	if (result == CUDA_SUCCESS && kernel)
 		remember(*kernel, KERNEL, library);
-	return result;
-}
-
-ADSM_WRAPPER CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library)
-{
-	CUresult result;
-	unsigned count = 0;
-
-	ADSM_CUDA_LENT(result, real_cu(cuLibraryEnumerateKernels)(kernels, n, library),
-		       ADSM_CUDA_LOAN(kernels, n * sizeof(*kernels)));
-	if (result == CUDA_SUCCESS && n)
-		real_cu(cuLibraryGetKernelCount)(&count, library);
-	for (unsigned i = 0; i < n && i < count; i++)
-		remember(kernels[i], KERNEL, library);
 	return result;
 }
 
@@ -300,17 +289,12 @@ ADSM_WRAPPER CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 
 /* ---- the end of handles. Before the driver ends them, after which new ones may have the same addresses. */
 
-ADSM_CU(cuModuleUnload);
-ADSM_CU(cuLibraryUnload);
-
-ADSM_WRAPPER CUresult cuModuleUnload(CUmodule module)
-{
-	forget(module, NULL);
-	return real_cu(cuModuleUnload)(module);
-}
-
-ADSM_WRAPPER CUresult cuLibraryUnload(CUlibrary library)
-{
-	forget(library, NULL);
-	return real_cu(cuLibraryUnload)(library);
-}
+#define UNLOAD(name, type)				\
+	ADSM_CU(name);					\
+	ADSM_WRAPPER CUresult name(type owner)		\
+	{						\
+		forget(owner, NULL);			\
+		return real_cu(name)(owner);		\
+	}
+UNLOAD(cuModuleUnload, CUmodule)
+UNLOAD(cuLibraryUnload, CUlibrary)

@@ -6,14 +6,7 @@
 #include "home.h"
 #include "run/wait.h"
 
-ADSM_CU(cuCtxSynchronize);
 ADSM_CU(cuCtxSynchronize_v2);
-ADSM_CU(cuStreamSynchronize);
-ADSM_CU(cuStreamSynchronize_ptsz);
-ADSM_CU(cuStreamQuery);
-ADSM_CU(cuStreamQuery_ptsz);
-ADSM_CU(cuEventSynchronize);
-ADSM_CU(cuEventQuery);
 
 /* What the driver has waited for, the library sees end a little later. */
 int adsm_cuda_wait_calls(struct adsm_home *home)
@@ -50,6 +43,20 @@ static CUresult acquire(CUresult result)
 	return acquire_of(result, result == CUDA_SUCCESS ? adsm_cuda_concerned() : NULL);
 }
 
+#define WAIT(name, params, args)		\
+	ADSM_CU(name);				\
+	ADSM_WRAPPER CUresult name params	\
+	{					\
+		return acquire(real_cu(name) args);	\
+	}
+WAIT(cuCtxSynchronize, (void), ())
+WAIT(cuStreamSynchronize, (CUstream stream), (stream))
+WAIT(cuStreamSynchronize_ptsz, (CUstream stream), (stream))
+WAIT(cuStreamQuery, (CUstream stream), (stream))
+WAIT(cuStreamQuery_ptsz, (CUstream stream), (stream))
+WAIT(cuEventSynchronize, (CUevent event), (event))
+WAIT(cuEventQuery, (CUevent event), (event))
+
 CUresult adsm_cuda_wait(CUstream stream)
 {
 	return acquire(real_cu(cuStreamSynchronize)(stream));
@@ -62,11 +69,6 @@ CUresult adsm_cuda_failure(int error, CUstream stream)
 	return result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY ? result : adsm_cuda_result(error);
 }
 
-ADSM_WRAPPER CUresult cuCtxSynchronize(void)
-{
-	return acquire(real_cu(cuCtxSynchronize)());
-}
-
 ADSM_WRAPPER CUresult cuCtxSynchronize_v2(CUcontext context)
 {
 	CUresult result = real_cu(cuCtxSynchronize_v2)(context);
@@ -76,34 +78,4 @@ ADSM_WRAPPER CUresult cuCtxSynchronize_v2(CUcontext context)
 		return acquire(result);
 	home = adsm_driver_home_of(context);
 	return acquire_of(result, home && !adsm_cuda_has_ended(home) ? home : NULL);
-}
-
-ADSM_WRAPPER CUresult cuStreamSynchronize(CUstream stream)
-{
-	return acquire(real_cu(cuStreamSynchronize)(stream));
-}
-
-ADSM_WRAPPER CUresult cuStreamSynchronize_ptsz(CUstream stream)
-{
-	return acquire(real_cu(cuStreamSynchronize_ptsz)(stream));
-}
-
-ADSM_WRAPPER CUresult cuStreamQuery(CUstream stream)
-{
-	return acquire(real_cu(cuStreamQuery)(stream));
-}
-
-ADSM_WRAPPER CUresult cuStreamQuery_ptsz(CUstream stream)
-{
-	return acquire(real_cu(cuStreamQuery_ptsz)(stream));
-}
-
-ADSM_WRAPPER CUresult cuEventSynchronize(CUevent event)
-{
-	return acquire(real_cu(cuEventSynchronize)(event));
-}
-
-ADSM_WRAPPER CUresult cuEventQuery(CUevent event)
-{
-	return acquire(real_cu(cuEventQuery)(event));
 }

@@ -84,72 +84,24 @@ static inline __attribute__((always_inline)) void *set(void *dst, int value, siz
 	return __builtin_expect(libc != NULL, 1) ? libc(dst, value, size) : early_set(dst, value, size);
 }
 
-ADSM_WRAPPER void *memcpy(void *dst, const void *src, size_t size)
-{
-	return move(dst, src, size);
-}
-
-ADSM_WRAPPER void *memmove(void *dst, const void *src, size_t size)
-{
-	return move(dst, src, size);
-}
-
-ADSM_WRAPPER void *mempcpy(void *dst, const void *src, size_t size)
-{
-	return (char *)move(dst, src, size) + size;
-}
-
-ADSM_WRAPPER void *__mempcpy(void *dst, const void *src, size_t size)
-{
-	return (char *)move(dst, src, size) + size;
-}
-
-ADSM_WRAPPER void bcopy(const void *src, void *dst, size_t size)
-{
-	move(dst, src, size);
-}
-
-ADSM_WRAPPER void *memset(void *dst, int value, size_t size)
-{
-	return set(dst, value, size);
-}
-
-ADSM_WRAPPER void bzero(void *dst, size_t size)
-{
-	set(dst, 0, size);
-}
-
-ADSM_WRAPPER void explicit_bzero(void *dst, size_t size)
-{
-	set(dst, 0, size);
-}
+#define MOVE(type, name, params, body) ADSM_WRAPPER type name params { body; }
+MOVE(void *, memcpy, (void *dst, const void *src, size_t size), return move(dst, src, size))
+MOVE(void *, memmove, (void *dst, const void *src, size_t size), return move(dst, src, size))
+MOVE(void *, mempcpy, (void *dst, const void *src, size_t size), return (char *)move(dst, src, size) + size)
+MOVE(void *, __mempcpy, (void *dst, const void *src, size_t size), return (char *)move(dst, src, size) + size)
+MOVE(void, bcopy, (const void *src, void *dst, size_t size), move(dst, src, size))
+MOVE(void *, memset, (void *dst, int value, size_t size), return set(dst, value, size))
+MOVE(void, bzero, (void *dst, size_t size), set(dst, 0, size))
+MOVE(void, explicit_bzero, (void *dst, size_t size), set(dst, 0, size))
 
 /* Calls of compilers that know the room: an overflow is libc's to report. */
-
-ADSM_WRAPPER void *__memcpy_chk(void *dst, const void *src, size_t size, size_t room)
-{
-	return size > room ? real(__memcpy_chk)(dst, src, size, room) : move(dst, src, size);
-}
-
-ADSM_WRAPPER void *__memmove_chk(void *dst, const void *src, size_t size, size_t room)
-{
-	return size > room ? real(__memmove_chk)(dst, src, size, room) : move(dst, src, size);
-}
-
-ADSM_WRAPPER void *__mempcpy_chk(void *dst, const void *src, size_t size, size_t room)
-{
-	return size > room ? real(__mempcpy_chk)(dst, src, size, room) : (char *)move(dst, src, size) + size;
-}
-
-ADSM_WRAPPER void *__memset_chk(void *dst, int value, size_t size, size_t room)
-{
-	return size > room ? real(__memset_chk)(dst, value, size, room) : set(dst, value, size);
-}
-
-ADSM_WRAPPER void __explicit_bzero_chk(void *dst, size_t size, size_t room)
-{
-	if (size > room)
-		real(__explicit_bzero_chk)(dst, size, room);
-	else
-		set(dst, 0, size);
-}
+MOVE(void *, __memcpy_chk, (void *dst, const void *src, size_t size, size_t room),
+     return size > room ? real(__memcpy_chk)(dst, src, size, room) : move(dst, src, size))
+MOVE(void *, __memmove_chk, (void *dst, const void *src, size_t size, size_t room),
+     return size > room ? real(__memmove_chk)(dst, src, size, room) : move(dst, src, size))
+MOVE(void *, __mempcpy_chk, (void *dst, const void *src, size_t size, size_t room),
+     return size > room ? real(__mempcpy_chk)(dst, src, size, room) : (char *)move(dst, src, size) + size)
+MOVE(void *, __memset_chk, (void *dst, int value, size_t size, size_t room),
+     return size > room ? real(__memset_chk)(dst, value, size, room) : set(dst, value, size))
+MOVE(void, __explicit_bzero_chk, (void *dst, size_t size, size_t room),
+     size > room ? real(__explicit_bzero_chk)(dst, size, room) : (void)set(dst, 0, size))

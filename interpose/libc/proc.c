@@ -222,38 +222,20 @@ static int run_list(int (*go)(const struct exec *), const char *path, const char
 				   .envp = go == go_execve ? va_arg(list, char *const *) : environ });
 }
 
-ADSM_WRAPPER int execl(const char *path, const char *arg, ...)
-{
-	va_list list;
-	int ret;
-
-	va_start(list, arg);
-	ret = run_list(go_execv, path, arg, list);
-	va_end(list);
-	return ret;
-}
-
-ADSM_WRAPPER int execlp(const char *file, const char *arg, ...)
-{
-	va_list list;
-	int ret;
-
-	va_start(list, arg);
-	ret = run_list(go_execvp, file, arg, list);
-	va_end(list);
-	return ret;
-}
-
-ADSM_WRAPPER int execle(const char *path, const char *arg, ...)
-{
-	va_list list;
-	int ret;
-
-	va_start(list, arg);
-	ret = run_list(go_execve, path, arg, list);
-	va_end(list);
-	return ret;
-}
+#define LIST(name, go)								\
+	ADSM_WRAPPER int name(const char *path, const char *arg, ...)		\
+	{									\
+		va_list list;							\
+		int ret;							\
+										\
+		va_start(list, arg);						\
+		ret = run_list(go, path, arg, list);				\
+		va_end(list);							\
+		return ret;							\
+	}
+LIST(execl, go_execv)
+LIST(execlp, go_execvp)
+LIST(execle, go_execve)
 
 /* The C library looks at the rest, and tells the child's id, with all signals blocked. */
 static int spawn(struct exec *exec)
@@ -279,19 +261,15 @@ static int spawn(struct exec *exec)
 	return ret;
 }
 
-ADSM_WRAPPER int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-			     const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
-{
-	return spawn(&(struct exec){ .go = go_posix_spawn, .pid = pid, .path = path, .actions = actions,
-				     .attr = attr, .argv = argv, .envp = envp, .spawns = true });
-}
-
-ADSM_WRAPPER int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-			      const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
-{
-	return spawn(&(struct exec){ .go = go_posix_spawnp, .pid = pid, .path = file, .actions = actions,
-				     .attr = attr, .argv = argv, .envp = envp, .spawns = true });
-}
+#define SPAWN(name)											\
+	ADSM_WRAPPER int name(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,		\
+			      const posix_spawnattr_t *attr, char *const argv[], char *const envp[])		\
+	{													\
+		return spawn(&(struct exec){ .go = go_##name, .pid = pid, .path = path, .actions = actions,	\
+					     .attr = attr, .argv = argv, .envp = envp, .spawns = true });	\
+	}
+SPAWN(posix_spawn)
+SPAWN(posix_spawnp)
 
 /* A longer one no shell would be given either. */
 #define PRIVATE(s) (is_shared(s) && strlen(s) < COPY_MAX ? strdupa(s) : (s))

@@ -124,41 +124,25 @@ static __attribute__((noinline)) size_t move_shared(enum way way, void *p, size_
 
 /* ---- fread and fwrite */
 
-ADSM_WRAPPER size_t fread(void *p, size_t size, size_t n, FILE *stream)
-{
-	return shared(p, size, n) ? move_shared(READ, p, size, n, stream) : real(fread)(p, size, n, stream);
-}
-
-ADSM_WRAPPER size_t fread_unlocked(void *p, size_t size, size_t n, FILE *stream)
-{
-	return shared(p, size, n) ? move_shared(READ_UNLOCKED, p, size, n, stream) :
-		real(fread_unlocked)(p, size, n, stream);
-}
-
+#define MOVE(name, way, type)									\
+	ADSM_WRAPPER size_t name(type *p, size_t size, size_t n, FILE *stream)			\
+	{											\
+		return shared(p, size, n) ? move_shared(way, (void *)p, size, n, stream) :	\
+			real(name)(p, size, n, stream);						\
+	}
 /* Too much for the room is libc's to report. */
-ADSM_WRAPPER size_t __fread_chk(void *p, size_t room, size_t size, size_t n, FILE *stream)
-{
-	return shared(p, size, n) && size * n <= room ? move_shared(READ, p, size, n, stream) :
-		real(__fread_chk)(p, room, size, n, stream);
-}
-
-ADSM_WRAPPER size_t __fread_unlocked_chk(void *p, size_t room, size_t size, size_t n, FILE *stream)
-{
-	return shared(p, size, n) && size * n <= room ? move_shared(READ_UNLOCKED, p, size, n, stream) :
-		real(__fread_unlocked_chk)(p, room, size, n, stream);
-}
-
-ADSM_WRAPPER size_t fwrite(const void *p, size_t size, size_t n, FILE *stream)
-{
-	return shared(p, size, n) ? move_shared(WRITE, (void *)p, size, n, stream) :
-		real(fwrite)(p, size, n, stream);
-}
-
-ADSM_WRAPPER size_t fwrite_unlocked(const void *p, size_t size, size_t n, FILE *stream)
-{
-	return shared(p, size, n) ? move_shared(WRITE_UNLOCKED, (void *)p, size, n, stream) :
-		real(fwrite_unlocked)(p, size, n, stream);
-}
+#define MOVE_CHECKED(name, way)									\
+	ADSM_WRAPPER size_t name(void *p, size_t room, size_t size, size_t n, FILE *stream)	\
+	{											\
+		return shared(p, size, n) && size * n <= room ? move_shared(way, p, size, n, stream) :	\
+			real(name)(p, room, size, n, stream);					\
+	}
+MOVE(fread, READ, void)
+MOVE(fread_unlocked, READ_UNLOCKED, void)
+MOVE_CHECKED(__fread_chk, READ)
+MOVE_CHECKED(__fread_unlocked_chk, READ_UNLOCKED)
+MOVE(fwrite, WRITE, const void)
+MOVE(fwrite_unlocked, WRITE_UNLOCKED, const void)
 
 /* ---- strings: libc's own function is given the alias, for its result */
 
