@@ -180,7 +180,7 @@ static const struct form forms[ADSM_TRACE_N_TYPES][2] = {
 	[ADSM_TRACE_IO] = { { BESIDE, "io", "I/O", .b = "bytes", .ns = "io_ns" } },
 	[ADSM_TRACE_MADE] = { { MARK, "object", "made, ", .of_object = true, .device = true, .b = "size" } },
 	[ADSM_TRACE_FREED] = { { MARK, "object", "freed, ", .of_object = true, .device = true, .b = "size" } },
-	[ADSM_TRACE_RESET] = { { MARK, "reset", "counters begin anew" } },
+	[ADSM_TRACE_RESET] = { { .place = MARK, .category = "reset", .verb = "counters begin anew" } },
 };
 
 static const struct form *form_of(const struct adsm_trace_event *event)
