@@ -110,6 +110,7 @@ bool read_file(const char *path, struct text *ret_text)
 		int error = errno;
 
 		fclose(file);
+		free(text.bytes);
 		errno = error;
 		return false;
 	}

@@ -226,9 +226,8 @@ static bool same_file(const char *a, const char *b)
 /* Put the library first into LD_PRELOAD, where it is not there yet; another libadsm goes. */
 static int preload(const char *library)
 {
-	const char *old_list = getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "";
-	const char *old_folders = getenv("LD_LIBRARY_PATH") ? getenv("LD_LIBRARY_PATH") : "";
-	char *list = strdup(old_list), *value = NULL, *folders = NULL, *entry, *rest, *longer;
+	const char *old_list = getenv("LD_PRELOAD"), *old_folders = getenv("LD_LIBRARY_PATH");
+	char *list = strdup(old_list ? old_list : ""), *value = NULL, *folders = NULL, *entry, *rest, *longer;
 	const char *name = strrchr(library, '/');
 	bool spaces = strchr(library, ' '), there = false;
 	int error = 0;
@@ -239,8 +238,8 @@ static int preload(const char *library)
 		return RUN_FAILED;
 	}
 	/* A list of files is split at spaces, one of folders is not. */
-	if (spaces && asprintf(&folders, "%.*s%s%s", (int)(name - library), library, *old_folders ? ":" : "",
-			       old_folders) < 0)
+	if (spaces && asprintf(&folders, "%.*s%s%s", (int)(name - library), library,
+			       old_folders && *old_folders ? ":" : "", old_folders ? old_folders : "") < 0)
 		folders = NULL;
 	value = strdup(spaces ? name + 1 : library);
 	entry = list ? strtok_r(list, ": ", &rest) : NULL;

@@ -47,6 +47,7 @@ static int map(const char *path, struct elf *ret_elf)
 	struct stat status;
 	void *data;
 
+	*ret_elf = (struct elf){ 0 };
 	if (fd < 0)
 		return errno;
 	error = fstat(fd, &status) ? errno : 0;

@@ -178,15 +178,15 @@ struct piece {
 /* Text without NULs; NULL with errno where it cannot be read. */
 static char *read_all(const char *path)
 {
-	enum { CHUNK = 65536 };
+	const size_t chunk = 65536;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), saved_errno;
 	size_t length = 0, size = 0;
 	char *text = NULL, *more;
 	ssize_t n = fd < 0 ? -1 : 1;
 
 	while (n > 0) {
-		if (size - length < CHUNK) {
-			size += size + 2 * CHUNK;
+		if (size - length < chunk) {
+			size += size + 2 * chunk;
 			more = realloc(text, size);
 			if (!more) {
 				n = -1;
@@ -194,7 +194,7 @@ static char *read_all(const char *path)
 			}
 			text = more;
 		}
-		n = read(fd, text + length, CHUNK - 1);
+		n = read(fd, text + length, chunk - 1);
 		length += n > 0 ? (size_t)n : 0;
 	}
 	saved_errno = errno;
