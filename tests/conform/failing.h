@@ -2,7 +2,7 @@
 /*
  * failing.h - what tests of drivers that fail share: processes of their own, calls that are repeated until they work,
  * touches that are, and work on three objects with a model of each in ordinary memory. Who includes it defines:
- *	FAILS_TOO		another error that a call may end with for now
+ *	FAILS_TOO		what a call may fail with beside -EIO and -ENOMEM; 0: nothing
  *	LOAD_WORK()		a module with the kernels add and increment
  *	ADD(w), INCREMENT(w)	calls of them
  *	plan(words)		a function that has the driver fail so
