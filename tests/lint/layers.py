@@ -24,7 +24,9 @@ ROOMS = {
     "include": [],
     "lib/base": [],
     "lib/engine": BASE,
-    "backends": BASE,
+    # What the backends share whose devices are processes of their own.
+    "backends/process": BASE + ["backends/backend"],
+    "backends": BASE + ["backends/process"],
     "protocols": BASE,
     "lib/core": CORE,
     "lib/run": RUN,
@@ -66,9 +68,9 @@ def may(user, used):
     here, there = room(user), room(used)
     if here != there:
         return there in (None, "include") or any(within(used, allowed) for allowed in ROOMS.get(here, ()))
-    # Two folders of a room, as those of two backends, know what lies in the room itself, not each other.
+    # Two folders of a room, as those of two backends, know what lies in the room itself, or above, not each other.
     folders = os.path.dirname(user), os.path.dirname(used)
-    return here in USERS or here in folders or folders[0] == folders[1]
+    return here in USERS or here in folders or within(folders[0], folders[1])
 
 
 def target(path, name):

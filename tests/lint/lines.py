@@ -22,8 +22,9 @@ ROOMS = {
     "api": "api api_cuda api_opencl",
 }
 SUMS = {
-    "base + engine + core + run + start + protocols + backends/cpu":
-        ["lib/base", "lib/engine", "lib/core", "lib/run", "lib/start", "protocols", "backends/cpu"],
+    "base + engine + core + run + start + protocols + backends/cpu, process":
+        ["lib/base", "lib/engine", "lib/core", "lib/run", "lib/start", "protocols", "backends/cpu",
+         "backends/process"],
     "lib + protocols + backends + interpose": ["lib", "protocols", "backends", "interpose"],
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* module.c - modules that a cpu device has loaded, and their kernels. */
+/* module.c - modules that a device process has loaded, and their kernels. */
 #include "module.h"
 
 #include "base/descriptors.h"
@@ -9,26 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct cpu_code {
+struct process_code {
 	struct adsm_code base;
 	uint32_t index;
-	struct adsm_cpu_entry *entries;	/* under request_lock */
+	struct adsm_process_entry *entries;	/* under request_lock */
 };
 
-int adsm_cpu_module_load(struct adsm_device *base, const struct adsm_image *image,
+int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *image,
 			   struct adsm_code **ret_code)
 {
-	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
 	size_t pages = (image->size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
-	struct adsm_cpu_request request = { .op = ADSM_CPU_LOAD };
-	struct adsm_cpu_reply reply;
-	struct cpu_code *code;
+	struct adsm_process_request request = { .op = ADSM_PROCESS_LOAD };
+	struct adsm_process_reply reply;
+	struct process_code *code;
 	struct adsm_fd *file;
 	void *copy;
 	int fd, ret;
 
 	if (image->kind != ADSM_IMAGE_MODULE)
-		return adsm_fail(-ENOEXEC, "not a kernel module: a cpu device takes what adsmcc writes");
+		return adsm_fail(-ENOEXEC, "not a kernel module: a %s device takes what adsmcc writes",
+				 base->backend->name);
 	if (!image->size)
 		return adsm_fail(-ENOEXEC, "the module is empty");
 	code = calloc(1, sizeof(*code));
@@ -46,9 +47,9 @@ int adsm_cpu_module_load(struct adsm_device *base, const struct adsm_image *imag
 	memcpy(copy, image->data, image->size);
 	adsm_os_unmap(copy, pages);
 	fd = adsm_fd_number(file);
-	ret = adsm_cpu_ask(device, &request, &fd, 1, &reply);
+	ret = adsm_process_ask(device, &request, &fd, 1, &reply);
 	if (ret == -ENOEXEC)
-		adsm_fail(ret, "cpu device %d cannot load the module: %s", device->index, reply.text);
+		adsm_fail(ret, "%s cannot load the module: %s", device->title, reply.text);
 	if (ret)
 		goto close_file;
 	adsm_fd_drop(file);
@@ -64,47 +65,47 @@ free_code:
 	return ret;
 }
 
-void adsm_cpu_module_unload(struct adsm_code *base)
+void adsm_process_module_unload(struct adsm_code *base)
 {
-	struct cpu_code *code = (struct cpu_code *)base;
-	struct adsm_cpu_request request = { .op = ADSM_CPU_UNLOAD };
-	struct adsm_cpu_device *device;
-	struct adsm_cpu_reply reply;
-	struct adsm_cpu_entry *next;
+	struct process_code *code = (struct process_code *)base;
+	struct adsm_process_request request = { .op = ADSM_PROCESS_UNLOAD };
+	struct adsm_process_device *device;
+	struct adsm_process_reply reply;
+	struct adsm_process_entry *next;
 
 	if (!base)
 		return;
-	device = (struct adsm_cpu_device *)base->device;
+	device = (struct adsm_process_device *)base->device;
 	request.index = code->index;
 	/* Its kernels may still run. */
-	while (adsm_cpu_queue_wait(&device->shared->queue, atomic_load(&device->shared->queue.submitted),
+	while (adsm_process_queue_wait(&device->shared->queue, atomic_load(&device->shared->queue.submitted),
 				   &device->lost, 0, true))
 		;
-	adsm_cpu_ask(device, &request, NULL, 0, &reply);
-	for (struct adsm_cpu_entry *entry = code->entries; entry; entry = next) {
+	adsm_process_ask(device, &request, NULL, 0, &reply);
+	for (struct adsm_process_entry *entry = code->entries; entry; entry = next) {
 		next = entry->next;
 		free(entry);
 	}
 	free(code);
 }
 
-int adsm_cpu_kernel_get(struct adsm_code *base, const char *name, struct adsm_entry **ret_entry)
+int adsm_process_kernel_get(struct adsm_code *base, const char *name, struct adsm_entry **ret_entry)
 {
-	struct cpu_code *code = (struct cpu_code *)base;
-	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base->device;
-	struct adsm_cpu_request request = { .op = ADSM_CPU_KERNEL, .index = code->index };
-	struct adsm_cpu_reply reply = { 0 };
-	struct adsm_cpu_entry *entry;
+	struct process_code *code = (struct process_code *)base;
+	struct adsm_process_device *device = (struct adsm_process_device *)base->device;
+	struct adsm_process_request request = { .op = ADSM_PROCESS_KERNEL, .index = code->index };
+	struct adsm_process_reply reply = { 0 };
+	struct adsm_process_entry *entry;
 	int ret;
 
-	if (strlen(name) >= ADSM_CPU_NAME)
+	if (strlen(name) >= ADSM_PROCESS_NAME)
 		return adsm_fail(-ENOENT, "the module has no kernel '%s'", name);
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
 	strcpy(request.name, name);
 	strcpy(entry->name, name);
-	ret = adsm_cpu_ask(device, &request, NULL, 0, &reply);
+	ret = adsm_process_ask(device, &request, NULL, 0, &reply);
 	if (ret) {
 		free(entry);
 		return ret == -ENOENT ? adsm_fail(ret, "the module has no kernel '%s'", name) : ret;

@@ -10,9 +10,9 @@
 
 #define SPIN_NS 10000			/* awake for a kernel that ends at once, before sleeping */
 
-static struct adsm_cpu_queue *find_queue(struct adsm_cpu_device *device, struct adsm_device_event event)
+static struct adsm_process_queue *find_queue(struct adsm_process_device *device, struct adsm_device_event event)
 {
-	struct adsm_cpu_queue *queue;
+	struct adsm_process_queue *queue;
 
 	if (event.queue >= ADSM_N_QUEUES)
 		return NULL;
@@ -21,10 +21,10 @@ static struct adsm_cpu_queue *find_queue(struct adsm_cpu_device *device, struct 
 	return event.seq && event.seq <= atomic_load(&queue->submitted) ? queue : NULL;
 }
 
-int adsm_cpu_event_query(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
+int adsm_process_event_query(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
 {
-	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
-	struct adsm_cpu_queue *queue = find_queue(device, event);
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
+	struct adsm_process_queue *queue = find_queue(device, event);
 	/* Read before the number: a launch that was done when the device ended has been done. */
 	bool lost = event.queue == ADSM_QUEUE_COMPUTE && atomic_load(&device->lost);
 
@@ -39,32 +39,32 @@ int adsm_cpu_event_query(struct adsm_device *base, struct adsm_device_event even
 	return 1;
 }
 
-int adsm_cpu_event_wait(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
+int adsm_process_event_wait(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
 {
 	static const _Atomic uint32_t never;
-	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
-	struct adsm_cpu_queue *queue = find_queue(device, event);
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
+	struct adsm_process_queue *queue = find_queue(device, event);
 	bool compute = event.queue == ADSM_QUEUE_COMPUTE;
 	int ret;
 
 	if (!queue)
 		return -EINVAL;
-	ret = adsm_cpu_queue_wait(queue, event.seq, compute ? &device->lost : &never, SPIN_NS, compute);
+	ret = adsm_process_queue_wait(queue, event.seq, compute ? &device->lost : &never, SPIN_NS, compute);
 	if (ret)
 		return ret;
-	adsm_cpu_event_query(base, event, ret_status);
+	adsm_process_event_query(base, event, ret_status);
 	return 0;
 }
 
-int adsm_cpu_event_elapsed(struct adsm_device *base, struct adsm_device_event event, uint64_t *ret_ns)
+int adsm_process_event_elapsed(struct adsm_device *base, struct adsm_device_event event, uint64_t *ret_ns)
 {
-	struct adsm_cpu_shared *shared = ((struct adsm_cpu_device *)base)->shared;
-	struct adsm_cpu_slot *slot = &shared->slots[(event.seq - 1) % ADSM_CPU_SLOTS];
+	struct adsm_process_shared *shared = ((struct adsm_process_device *)base)->shared;
+	struct adsm_process_slot *slot = &shared->slots[(event.seq - 1) % ADSM_PROCESS_SLOTS];
 	uint64_t ns = slot->end_ns - slot->start_ns;
 
 	/* After reading: the slot may have been taken for another launch meanwhile. */
 	if (event.queue != ADSM_QUEUE_COMPUTE || !event.seq || atomic_load(&shared->queue.done) < event.seq ||
-	    atomic_load(&shared->queue.submitted) - event.seq >= ADSM_CPU_SLOTS)
+	    atomic_load(&shared->queue.submitted) - event.seq >= ADSM_PROCESS_SLOTS)
 		return -EINVAL;
 	*ret_ns = ns;
 	return 0;
@@ -90,15 +90,15 @@ static int check_launch(const struct adsm_launch *launch)
 {
 	uint64_t blocks, bytes = 0;
 
-	if (launch->n_args > ADSM_CPU_MAX_ARGS)
+	if (launch->n_args > ADSM_PROCESS_MAX_ARGS)
 		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", launch->name,
-				 ADSM_CPU_MAX_ARGS);
+				 ADSM_PROCESS_MAX_ARGS);
 	for (size_t i = 0; i < launch->n_args; i++) {
 		size_t size = launch->args[i].kind == ADSM_LAUNCH_POINTER ? 0 : launch->args[i].size;
 
-		if (size > ADSM_CPU_MAX_ARG_BYTES - bytes)
+		if (size > ADSM_PROCESS_MAX_ARG_BYTES - bytes)
 			return adsm_fail(-EINVAL, "kernel '%s': more than %zu bytes of values and constants",
-					 launch->name, ADSM_CPU_MAX_ARG_BYTES);
+					 launch->name, ADSM_PROCESS_MAX_ARG_BYTES);
 		bytes += size;
 	}
 	blocks = (uint64_t)launch->grid[0] * launch->grid[1];
@@ -108,14 +108,14 @@ static int check_launch(const struct adsm_launch *launch)
 	return 0;
 }
 
-int adsm_cpu_launch(struct adsm_entry *base, const struct adsm_launch *launch,
-		      struct adsm_device_event *ret_event)
+int adsm_process_launch(struct adsm_entry *base, const struct adsm_launch *launch,
+			struct adsm_device_event *ret_event)
 {
-	struct adsm_cpu_entry *entry = (struct adsm_cpu_entry *)base;
-	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base->code->device;
-	struct adsm_cpu_queue *queue = &device->shared->queue;
+	struct adsm_process_entry *entry = (struct adsm_process_entry *)base;
+	struct adsm_process_device *device = (struct adsm_process_device *)base->code->device;
+	struct adsm_process_queue *queue = &device->shared->queue;
 	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
-	struct adsm_cpu_slot *slot;
+	struct adsm_process_slot *slot;
 	uint64_t given;
 	uint8_t *bytes;
 	int ret, status;
@@ -124,17 +124,17 @@ int adsm_cpu_launch(struct adsm_entry *base, const struct adsm_launch *launch,
 	if (ret)
 		return ret;
 	for (;;) {
-		ret = adsm_cpu_status(&device->base);
+		ret = adsm_process_status(&device->base);
 		if (ret)
 			return ret;
 		adsm_mutex_lock(&device->launch_lock);
 		given = atomic_load(&queue->submitted);
-		if (given - atomic_load(&queue->done) < ADSM_CPU_SLOTS)
+		if (given - atomic_load(&queue->done) < ADSM_PROCESS_SLOTS)
 			break;
 		adsm_mutex_unlock(&device->launch_lock);
-		adsm_cpu_queue_wait(queue, given - ADSM_CPU_SLOTS + 1, &device->lost, SPIN_NS, true);
+		adsm_process_queue_wait(queue, given - ADSM_PROCESS_SLOTS + 1, &device->lost, SPIN_NS, true);
 	}
-	slot = &device->shared->slots[given % ADSM_CPU_SLOTS];
+	slot = &device->shared->slots[given % ADSM_PROCESS_SLOTS];
 	memcpy(slot->name, entry->name, sizeof(slot->name));
 	slot->kernel = entry->index;
 	slot->n_args = (uint32_t)launch->n_args;
@@ -143,7 +143,7 @@ int adsm_cpu_launch(struct adsm_entry *base, const struct adsm_launch *launch,
 	slot->first_block = launch->first_block;
 	slot->n_blocks = launch->n_blocks;
 	slot->in_area = place_args(launch, slot->arg_offset) > sizeof(slot->args);
-	bytes = slot->in_area ? device->shared->areas[given % ADSM_CPU_SLOTS] : slot->args;
+	bytes = slot->in_area ? device->shared->areas[given % ADSM_PROCESS_SLOTS] : slot->args;
 	for (size_t i = 0; i < launch->n_args; i++) {
 		const struct adsm_launch_arg *arg = &launch->args[i];
 		if (arg->kind == ADSM_LAUNCH_POINTER) {
@@ -154,14 +154,14 @@ int adsm_cpu_launch(struct adsm_entry *base, const struct adsm_launch *launch,
 			memcpy(bytes + slot->arg_offset[i], arg->data, arg->size);
 		}
 	}
-	event.seq = adsm_cpu_queue_submit(queue, true);
+	event.seq = adsm_process_queue_submit(queue, true);
 	adsm_mutex_unlock(&device->launch_lock);
 	if (ret_event) {
 		*ret_event = event;
 		return 0;
 	}
 	status = 0;
-	while ((ret = adsm_cpu_event_wait(&device->base, event, &status)) == -EINTR)
+	while ((ret = adsm_process_event_wait(&device->base, event, &status)) == -EINTR)
 		;
 	return ret ? ret : status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c - memory of a cpu device, a file that both processes map, and copies from, to and in it. */
+/* memory.c - memory of a device process, a file that both processes map, and copies from, to and in it. */
 #include "memory.h"
 
 #include "base/descriptors.h"
@@ -11,17 +11,17 @@
 
 #define COLD_SIZE ((size_t)16 << 10)	/* bytes that are known to be written or not, together */
 
-struct cpu_memory {
+struct process_memory {
 	struct adsm_memory base;
 	uint8_t *bytes;			/* in this process */
 };
 
-static size_t warm_size(const struct adsm_cpu_device *device)
+static size_t warm_size(const struct adsm_process_device *device)
 {
 	return (device->arena_size / COLD_SIZE + ADSM_PAGE_SIZE) & ~(ADSM_PAGE_SIZE - 1);
 }
 
-int adsm_cpu_memory_create(struct adsm_cpu_device *device, int *ret_fd)
+int adsm_process_memory_create(struct adsm_process_device *device, int *ret_fd)
 {
 	void *p;
 	int ret, fd;
@@ -47,30 +47,30 @@ close_fd:
 	return ret;
 }
 
-void adsm_cpu_memory_destroy(struct adsm_cpu_device *device)
+void adsm_process_memory_destroy(struct adsm_process_device *device)
 {
 	adsm_os_unmap(device->warm, warm_size(device));
 	adsm_os_unmap(device->memory, device->arena_size);
 }
 
-uint64_t adsm_cpu_memory_free(struct adsm_device *base)
+uint64_t adsm_process_memory_free(struct adsm_device *base)
 {
-	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
 
 	return base->caps.memory_size - atomic_load(&device->memory_used);
 }
 
-int adsm_cpu_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct adsm_memory **ret_memory)
+int adsm_process_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct adsm_memory **ret_memory)
 {
-	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
 	uint64_t used = atomic_load(&device->memory_used), offset = wanted - device->arena_base;
-	struct cpu_memory *memory;
+	struct process_memory *memory;
 
 	if (!size || (size | wanted) % ADSM_PAGE_SIZE || offset > device->arena_size ||
 	    size > device->arena_size - offset)
-		return adsm_fail(-EINVAL, "cpu device %d: %zu bytes at %p are not pages of the arena",
-				 device->index, size, (void *)(uintptr_t)wanted);
-	if (adsm_cpu_status(base))
+		return adsm_fail(-EINVAL, "%s: %zu bytes at %p are not pages of the arena", device->title, size,
+				 (void *)(uintptr_t)wanted);
+	if (adsm_process_status(base))
 		return -ENODEV;
 	memory = malloc(sizeof(*memory));
 	if (!memory)
@@ -80,8 +80,8 @@ int adsm_cpu_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struc
 
 		if (size > left) {
 			free(memory);
-			return adsm_fail(-ENOMEM, "cpu device %d is full: %zu bytes asked for, %lu of %lu free",
-					 device->index, size, (unsigned long)left,
+			return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free",
+					 device->title, size, (unsigned long)left,
 					 (unsigned long)base->caps.memory_size);
 		}
 	} while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + size));
@@ -91,15 +91,15 @@ int adsm_cpu_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struc
 	return 0;
 }
 
-void adsm_cpu_free(struct adsm_memory *base)
+void adsm_process_free(struct adsm_memory *base)
 {
-	struct cpu_memory *memory = (struct cpu_memory *)base;
-	struct adsm_cpu_device *device;
+	struct process_memory *memory = (struct process_memory *)base;
+	struct adsm_process_device *device;
 	size_t offset;
 
 	if (!base)
 		return;
-	device = (struct adsm_cpu_device *)base->device;
+	device = (struct adsm_process_device *)base->device;
 	offset = (size_t)(memory->bytes - device->memory);
 	/* Unified memory is the arena's: who owns the range gives its pages back. */
 	if (!base->device->caps.unified) {
@@ -115,7 +115,7 @@ void adsm_cpu_free(struct adsm_memory *base)
 /* ---- copies. Device memory outlives the process, so a lost device changes nothing here. */
 
 /* Whether a part of device memory was never written, so far: a hint, and the first piece speaks for all. */
-static bool is_cold(struct adsm_cpu_device *device, const void *bytes, size_t size)
+static bool is_cold(struct adsm_process_device *device, const void *bytes, size_t size)
 {
 	uint8_t *warm;
 
@@ -129,20 +129,20 @@ static bool is_cold(struct adsm_cpu_device *device, const void *bytes, size_t si
 	return true;
 }
 
-static int run_copy(struct adsm_device *base, uint32_t direction, struct adsm_cpu_copy *copy,
+static int run_copy(struct adsm_device *base, uint32_t direction, struct adsm_process_copy *copy,
 		    struct adsm_device_event *ret_event)
 {
-	struct adsm_cpu_device *device = (struct adsm_cpu_device *)base;
-	struct adsm_cpu_copy_queue *queue = &device->copies[direction - ADSM_QUEUE_TO_DEVICE];
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
+	struct adsm_process_copy_queue *queue = &device->copies[direction - ADSM_QUEUE_TO_DEVICE];
 	struct adsm_device_event event = { .queue = direction };
 	int ret;
 
 	copy->cold = direction == ADSM_QUEUE_TO_DEVICE && is_cold(device, copy->dst, copy->size);
 	if (!ret_event) {
-		adsm_cpu_copy_now(queue, copy);
+		adsm_process_copy_now(queue, copy);
 		return 0;
 	}
-	ret = adsm_cpu_copy_submit(queue, copy, &event.seq);
+	ret = adsm_process_copy_submit(queue, copy, &event.seq);
 	if (!ret)
 		*ret_event = event;
 	return ret;
@@ -153,13 +153,13 @@ static uint8_t *part(struct adsm_memory *memory, size_t offset, size_t size)
 {
 	if (offset > memory->size || size > memory->size - offset)
 		return NULL;
-	return ((struct cpu_memory *)memory)->bytes + offset;
+	return ((struct process_memory *)memory)->bytes + offset;
 }
 
-int adsm_cpu_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
+int adsm_process_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
 			 struct adsm_device_event *ret_event)
 {
-	struct adsm_cpu_copy copy = { .dst = part(dst, offset, size), .src = src, .size = size };
+	struct adsm_process_copy copy = { .dst = part(dst, offset, size), .src = src, .size = size };
 
 	if (!copy.dst || !src)
 		return -EINVAL;
@@ -167,29 +167,29 @@ int adsm_cpu_to_device(struct adsm_memory *dst, size_t offset, const void *src, 
 	return run_copy(dst->device, ADSM_QUEUE_TO_DEVICE, &copy, ret_event);
 }
 
-int adsm_cpu_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
+int adsm_process_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
 		       struct adsm_device_event *ret_event)
 {
-	struct adsm_cpu_copy copy = { .dst = dst, .src = part(src, offset, size), .size = size };
+	struct adsm_process_copy copy = { .dst = dst, .src = part(src, offset, size), .size = size };
 
 	copy.linked = copy.dst != copy.src;
 	return copy.src ? run_copy(src->device, ADSM_QUEUE_TO_HOST, &copy, ret_event) : -EINVAL;
 }
 
-int adsm_cpu_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset,
+int adsm_process_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset,
 		    size_t size, struct adsm_device_event *ret_event)
 {
-	struct adsm_cpu_copy copy = { .dst = part(dst, dst_offset, size),
+	struct adsm_process_copy copy = { .dst = part(dst, dst_offset, size),
 				      .src = part(src, src_offset, size), .size = size };
 
 	return copy.dst && copy.src ?
 		run_copy(dst->device, ADSM_QUEUE_TO_DEVICE, &copy, ret_event) : -EINVAL;
 }
 
-int adsm_cpu_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
+int adsm_process_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
 		    struct adsm_device_event *ret_event)
 {
-	struct adsm_cpu_copy copy = { .dst = part(dst, offset, size), .size = size, .value = value };
+	struct adsm_process_copy copy = { .dst = part(dst, offset, size), .size = size, .value = value };
 
 	return copy.dst ? run_copy(dst->device, ADSM_QUEUE_TO_DEVICE, &copy, ret_event) : -EINVAL;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.h - the copy engine of a cpu device: bytes between device memory, which this process maps too,
+ * copy.h - the copy engine of a device process: bytes between device memory, which this process maps too,
  * and the CPU's, in the calling thread or on a thread for each direction.
  */
-#ifndef ADSM_CPU_COPY_H
-#define ADSM_CPU_COPY_H
+#ifndef ADSM_PROCESS_COPY_H
+#define ADSM_PROCESS_COPY_H
 
 #include "base/os.h"
 #include "shared.h"
 
-#define ADSM_CPU_COPY_RING 1024
+#define ADSM_PROCESS_COPY_RING 1024
 
-struct adsm_cpu_copy {
+struct adsm_process_copy {
 	void *dst;
 	const void *src;		/* NULL: fill with value */
 	size_t size;
@@ -21,21 +21,27 @@ struct adsm_cpu_copy {
 	uint8_t value;
 };
 
-struct adsm_cpu_copy_queue {		/* one direction; all zero at first */
-	struct adsm_cpu_queue queue;
+struct adsm_process_link {
+	uint64_t bandwidth;		/* bytes per second, 0: as fast as the machine */
+	uint64_t latency_ns;		/* of a transfer */
+};
+
+struct adsm_process_copy_queue {	/* one direction; all zero at first, but for the link */
+	struct adsm_process_queue queue;
+	struct adsm_process_link link;
 	_Atomic uint64_t link_busy;	/* until when, nanoseconds */
 	struct adsm_lock lock;		/* of producers */
 	bool started;
 	struct adsm_thread thread;
-	struct adsm_cpu_copy ring[ADSM_CPU_COPY_RING];
+	struct adsm_process_copy ring[ADSM_PROCESS_COPY_RING];
 };
 
 /* Copy now, in the calling thread. May run in the fault handler. */
-void adsm_cpu_copy_now(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_copy *copy);
+void adsm_process_copy_now(struct adsm_process_copy_queue *queue, const struct adsm_process_copy *copy);
 /* Hand a copy to the direction's thread, which starts with the first. Waits only while the ring is full. */
-int adsm_cpu_copy_submit(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_copy *copy,
+int adsm_process_copy_submit(struct adsm_process_copy_queue *queue, const struct adsm_process_copy *copy,
 			 uint64_t *ret_seq);
 /* End the thread after the copy that it is making. */
-void adsm_cpu_copy_finish(struct adsm_cpu_copy_queue *queue);
+void adsm_process_copy_finish(struct adsm_process_copy_queue *queue);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* copy.c - the copy engine of a cpu device, and the model of a link slower than memory. */
+/* copy.c - the copy engine of a device process, and the model of a link slower than memory. */
 #include "copy.h"
-
-#include "options.h"
 
 #include <string.h>
 #ifdef __SSE2__
@@ -13,13 +11,13 @@
 #define STREAM_SIZE ((size_t)16 << 10)
 
 /* Take the link for @size bytes; returns the time at which the link has carried them. */
-static uint64_t link_take(struct adsm_cpu_copy_queue *queue, size_t size)
+static uint64_t link_take(struct adsm_process_copy_queue *queue, size_t size)
 {
-	uint64_t cost = adsm_cpu_options.link.latency_ns;
+	uint64_t cost = queue->link.latency_ns;
 	uint64_t now = adsm_os_now_ns(), busy = atomic_load(&queue->link_busy), end;
 
-	if (adsm_cpu_options.link.bandwidth)
-		cost += (uint64_t)((double)size * 1e9 / (double)adsm_cpu_options.link.bandwidth);
+	if (queue->link.bandwidth)
+		cost += (uint64_t)((double)size * 1e9 / (double)queue->link.bandwidth);
 	do
 		end = (busy > now ? busy : now) + cost;
 	while (!atomic_compare_exchange_weak(&queue->link_busy, &busy, end));
@@ -49,12 +47,12 @@ static void copy_streaming(uint8_t *dst, const uint8_t *src, size_t size)
 	memmove(dst, src, size);
 }
 
-void adsm_cpu_copy_now(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_copy *copy)
+void adsm_process_copy_now(struct adsm_process_copy_queue *queue, const struct adsm_process_copy *copy)
 {
 	uintptr_t page = (uintptr_t)copy->dst & ~(ADSM_PAGE_SIZE - 1);
 	uint64_t end = 0;
 
-	if (copy->linked && (adsm_cpu_options.link.bandwidth || adsm_cpu_options.link.latency_ns))
+	if (copy->linked && (queue->link.bandwidth || queue->link.latency_ns))
 		end = link_take(queue, copy->size);
 	if (copy->cold)
 		adsm_os_populate((void *)page, ((uintptr_t)copy->dst + copy->size - page + ADSM_PAGE_SIZE - 1) &
@@ -70,20 +68,20 @@ void adsm_cpu_copy_now(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_
 	if (adsm_os_now_ns() + LINK_SPIN_NS < end)
 		adsm_os_sleep_until_ns(end - LINK_SPIN_NS);
 	while (adsm_os_now_ns() < end)
-		adsm_cpu_pause();
+		adsm_process_pause();
 }
 
 static void run(void *arg)
 {
-	struct adsm_cpu_copy_queue *queue = arg;
+	struct adsm_process_copy_queue *queue = arg;
 
-	while (adsm_cpu_queue_next(&queue->queue, 0, false)) {
-		adsm_cpu_copy_now(queue, &queue->ring[atomic_load(&queue->queue.done) % ADSM_CPU_COPY_RING]);
-		adsm_cpu_queue_done(&queue->queue, false);
+	while (adsm_process_queue_next(&queue->queue, 0, false)) {
+		adsm_process_copy_now(queue, &queue->ring[atomic_load(&queue->queue.done) % ADSM_PROCESS_COPY_RING]);
+		adsm_process_queue_done(&queue->queue, false);
 	}
 }
 
-int adsm_cpu_copy_submit(struct adsm_cpu_copy_queue *queue, const struct adsm_cpu_copy *copy,
+int adsm_process_copy_submit(struct adsm_process_copy_queue *queue, const struct adsm_process_copy *copy,
 			 uint64_t *ret_seq)
 {
 	static const _Atomic uint32_t never;
@@ -95,27 +93,27 @@ int adsm_cpu_copy_submit(struct adsm_cpu_copy_queue *queue, const struct adsm_cp
 		adsm_os_signals_block(&old);
 		adsm_lock(&queue->lock);
 		given = atomic_load(&queue->queue.submitted);
-		if (given - atomic_load(&queue->queue.done) < ADSM_CPU_COPY_RING)
+		if (given - atomic_load(&queue->queue.done) < ADSM_PROCESS_COPY_RING)
 			break;
 		adsm_unlock(&queue->lock);
 		adsm_os_signals_restore(&old);
-		adsm_cpu_queue_wait(&queue->queue, given - ADSM_CPU_COPY_RING + 1, &never, 0, false);
+		adsm_process_queue_wait(&queue->queue, given - ADSM_PROCESS_COPY_RING + 1, &never, 0, false);
 	}
 	if (!queue->started)
 		ret = adsm_os_thread_start(&queue->thread, "adsm-copy", run, queue);
 	if (!ret) {
 		queue->started = true;
-		queue->ring[given % ADSM_CPU_COPY_RING] = *copy;
-		*ret_seq = adsm_cpu_queue_submit(&queue->queue, false);
+		queue->ring[given % ADSM_PROCESS_COPY_RING] = *copy;
+		*ret_seq = adsm_process_queue_submit(&queue->queue, false);
 	}
 	adsm_unlock(&queue->lock);
 	adsm_os_signals_restore(&old);
 	return ret;
 }
 
-void adsm_cpu_copy_finish(struct adsm_cpu_copy_queue *queue)
+void adsm_process_copy_finish(struct adsm_process_copy_queue *queue)
 {
-	adsm_cpu_queue_stop(&queue->queue);
+	adsm_process_queue_stop(&queue->queue);
 	if (queue->started)
 		adsm_os_thread_join(&queue->thread);
 }

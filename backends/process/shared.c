@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shared.c - the queue and the messages between the library and the process of a cpu device. */
+/* shared.c - the queue and the messages between the library and the process of a device. */
 #include "shared.h"
 
 #include "base/os.h"
@@ -14,7 +14,7 @@
 /* ---- the queue. Both sleepers say so and then look once more, both wakers change what is looked at and
  * then ask who sleeps, all sequentially consistent: one of the two sees the other. */
 
-uint64_t adsm_cpu_queue_submit(struct adsm_cpu_queue *queue, bool shared)
+uint64_t adsm_process_queue_submit(struct adsm_process_queue *queue, bool shared)
 {
 	uint64_t seq = atomic_fetch_add(&queue->submitted, 1) + 1;
 
@@ -32,11 +32,11 @@ static bool stays_awake(uint64_t *end, uint64_t spin_ns)
 		*end = now + spin_ns;
 	if (now >= *end)
 		return false;
-	adsm_cpu_pause();
+	adsm_process_pause();
 	return true;
 }
 
-bool adsm_cpu_queue_next(struct adsm_cpu_queue *queue, uint64_t spin_ns, bool shared)
+bool adsm_process_queue_next(struct adsm_process_queue *queue, uint64_t spin_ns, bool shared)
 {
 	uint64_t done = atomic_load(&queue->done), end = 0;
 
@@ -54,27 +54,27 @@ bool adsm_cpu_queue_next(struct adsm_cpu_queue *queue, uint64_t spin_ns, bool sh
 	}
 }
 
-void adsm_cpu_queue_tick(struct adsm_cpu_queue *queue, bool shared)
+void adsm_process_queue_tick(struct adsm_process_queue *queue, bool shared)
 {
 	atomic_fetch_add(&queue->tick, 1);
 	if (atomic_load(&queue->waited) && atomic_exchange(&queue->waited, 0))
 		adsm_os_wake(&queue->tick, INT_MAX, shared);
 }
 
-void adsm_cpu_queue_done(struct adsm_cpu_queue *queue, bool shared)
+void adsm_process_queue_done(struct adsm_process_queue *queue, bool shared)
 {
 	atomic_fetch_add(&queue->done, 1);
-	adsm_cpu_queue_tick(queue, shared);
+	adsm_process_queue_tick(queue, shared);
 }
 
-void adsm_cpu_queue_stop(struct adsm_cpu_queue *queue)
+void adsm_process_queue_stop(struct adsm_process_queue *queue)
 {
 	atomic_store(&queue->stop, 1);
 	atomic_store(&queue->idle, 0);
 	adsm_os_wake(&queue->idle, 1, false);
 }
 
-int adsm_cpu_queue_wait(struct adsm_cpu_queue *queue, uint64_t seq, const _Atomic uint32_t *lost,
+int adsm_process_queue_wait(struct adsm_process_queue *queue, uint64_t seq, const _Atomic uint32_t *lost,
 			uint64_t spin_ns, bool shared)
 {
 	uint64_t end = 0;
@@ -102,9 +102,9 @@ static int gone_or(int error)
 	return error == ECONNRESET ? -EPIPE : -error;
 }
 
-int adsm_cpu_send(int sock, const void *data, size_t size, const int *fds, int n_fds)
+int adsm_process_send(int sock, const void *data, size_t size, const int *fds, int n_fds)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(ADSM_CPU_MAX_FDS * sizeof(int))] = { 0 };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(ADSM_PROCESS_MAX_FDS * sizeof(int))] = { 0 };
 	struct iovec iov = { (void *)(uintptr_t)data, size };
 	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t n;
@@ -126,9 +126,9 @@ int adsm_cpu_send(int sock, const void *data, size_t size, const int *fds, int n
 	return n < 0 ? gone_or(errno) : 0;
 }
 
-int adsm_cpu_receive(int sock, void *data, size_t size, int *fds)
+int adsm_process_receive(int sock, void *data, size_t size, int *fds)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(ADSM_CPU_MAX_FDS * sizeof(int))];
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(ADSM_PROCESS_MAX_FDS * sizeof(int))];
 	struct iovec iov = { data, size };
 	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
 	struct cmsghdr *header;
@@ -137,7 +137,7 @@ int adsm_cpu_receive(int sock, void *data, size_t size, int *fds)
 	if (fds) {
 		message.msg_control = control;
 		message.msg_controllen = sizeof(control);
-		for (int i = 0; i < ADSM_CPU_MAX_FDS; i++)
+		for (int i = 0; i < ADSM_PROCESS_MAX_FDS; i++)
 			fds[i] = -1;
 	}
 	do

@@ -52,7 +52,7 @@ static bool find_status(pid_t pid, int pidfd, int *ret_status)
 	return status;
 }
 
-void adsm_cpu_how_ended(pid_t pid, int pidfd, uint64_t oom_kills, char *ret_text, size_t size)
+void adsm_process_how_ended(pid_t pid, int pidfd, uint64_t oom_kills, const char *option, char *ret_text, size_t size)
 {
 	uint64_t killed = adsm_os_oom_kills() - oom_kills;
 	bool known;
@@ -68,11 +68,10 @@ void adsm_cpu_how_ended(pid_t pid, int pidfd, uint64_t oom_kills, char *ret_text
 		n = adsm_format(ret_text, size, "was killed or has exited");
 	if (killed && !(known && WIFEXITED(status)) && (size_t)n < size)
 		adsm_format(ret_text + n, size - (size_t)n, ", and the system has killed %" PRIu64 " process%s for "
-			    "lack of memory since the device was opened (ADSM_CPU_MEMORY_SIZE)", killed,
-			    killed == 1 ? "" : "es");
+			    "lack of memory since the device was opened (%s)", killed, killed == 1 ? "" : "es", option);
 }
 
-void adsm_cpu_who_sent(int signal, pid_t sender, uid_t user, char *ret_text, size_t size)
+void adsm_process_who_sent(int signal, pid_t sender, uid_t user, char *ret_text, size_t size)
 {
 	char path[32], name[32];
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* code.c - see code.h. */
+#include "code.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_KERNELS 65536
+#define MAX_MODULES 4096
+
+struct kernel {
+	_Atomic(adsm_kernel_run *) run;	/* NULL: free. Published last. */
+	uint32_t module;
+	_Atomic uint64_t block_ns;	/* how long one block took the last time */
+};
+
+struct module {
+	void *handle;			/* NULL: free */
+	/* Open as long as the module is loaded: the loader knows the module by the number in its path. */
+	int fd;
+};
+
+static struct kernel kernels[MAX_KERNELS];
+static uint32_t n_kernels;
+static struct module modules[MAX_MODULES];
+
+int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT])
+{
+	char path[64];
+	uint32_t i = 0;
+
+	if (fd < 0)
+		return -EPROTO;
+	while (i < MAX_MODULES && modules[i].handle)
+		i++;
+	if (i == MAX_MODULES) {
+		close(fd);
+		return -ENOSPC;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	modules[i].handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!modules[i].handle) {
+		snprintf(ret_text, ADSM_PROCESS_TEXT, "%s", dlerror());
+		close(fd);
+		return -ENOEXEC;
+	}
+	modules[i].fd = fd;
+	*ret_index = i;
+	return 0;
+}
+
+int adsm_code_unload(uint32_t index)
+{
+	if (index >= MAX_MODULES || !modules[index].handle)
+		return -EINVAL;
+	for (uint32_t i = 0; i < n_kernels; i++) {
+		if (kernels[i].module == index)
+			kernels[i].run = NULL;
+	}
+	dlclose(modules[index].handle);
+	close(modules[index].fd);
+	modules[index].handle = NULL;
+	return 0;
+}
+
+int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
+{
+	char symbol[ADSM_PROCESS_NAME + 16];
+	uint32_t i = 0;
+	void *run;
+
+	if (module >= MAX_MODULES || !modules[module].handle)
+		return -EINVAL;
+	snprintf(symbol, sizeof(symbol), "adsm_run_%s", name);
+	run = dlsym(modules[module].handle, symbol);
+	if (!run)
+		return -ENOENT;
+	while (i < n_kernels && kernels[i].run)
+		i++;
+	if (i == MAX_KERNELS)
+		return -ENOSPC;
+	if (i == n_kernels)
+		n_kernels++;
+	kernels[i].module = module;
+	kernels[i].block_ns = ADSM_POOL_WAKE_NS;
+	kernels[i].run = (adsm_kernel_run *)(uintptr_t)run;
+	*ret_index = i;
+	return 0;
+}
+
+void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area, struct adsm_pool_launch *ret_launch)
+{
+	const uint8_t *args = slot->in_area ? area : slot->args;
+
+	ret_launch->run = kernels[slot->kernel].run;
+	ret_launch->block_ns = &kernels[slot->kernel].block_ns;
+	for (uint32_t i = 0; i < slot->n_args; i++)
+		ret_launch->args[i] = args + slot->arg_offset[i];
+	memcpy(ret_launch->block.grid, slot->grid, sizeof(slot->grid));
+	memcpy(ret_launch->block.block, slot->block, sizeof(slot->block));
+	ret_launch->first = slot->first_block;
+	ret_launch->n = slot->n_blocks;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * code.h - the modules that a device process has loaded, and their kernels. Each has the lowest index that is free:
+ * processes that are told the same in the same order give the same indexes. One caller at a time, beside a launch.
+ */
+#ifndef ADSM_PROCESS_CODE_H
+#define ADSM_PROCESS_CODE_H
+
+#include "pool.h"
+
+/* Takes the descriptor. -ENOEXEC, with the loader's sentence in @ret_text, where it is no module. */
+int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]);
+int adsm_code_unload(uint32_t index);
+/* A kernel of a module, by its name: -ENOENT where the module has none. */
+int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index);
+/* A launch as the application asked for it. @area: its arguments, where they are not in the slot. */
+void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area, struct adsm_pool_launch *ret_launch);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* crash.c - see crash.h. */
+#include "crash.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+_Thread_local bool adsm_crash_in_kernel;
+
+static struct adsm_process_crash *_Atomic crash;
+
+/* By an instruction, where nobody sent it. */
+static bool is_raised(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
+}
+
+static void crashed(int sig, siginfo_t *info, void *context)
+{
+	static _Atomic bool first;
+	struct adsm_process_crash *note = crash;
+
+	/* Another thread is writing, and will end all. */
+	while (atomic_exchange(&first, true))
+		pause();
+	if (note) {
+		note->in_kernel = adsm_crash_in_kernel;
+		note->sent = info->si_code <= 0 ? info->si_pid != getpid() : !is_raised(sig);
+		if (info->si_code <= 0 && note->sent) {
+			note->sender = (uint32_t)info->si_pid;
+			note->user = info->si_uid;
+		}
+		/* A signal that somebody sent has no address. */
+		note->address = info->si_code > 0 ? (uintptr_t)info->si_addr : 0;
+		atomic_store(&note->signal, (uint32_t)sig);
+	}
+	_exit(128 + sig);
+}
+
+void adsm_crash_start(void)
+{
+	/* Signals that kernels raise, and all others that would end this process and can be caught. */
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGHUP, SIGINT,
+				       SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ,
+				       SIGVTALRM, SIGPROF };
+	struct sigaction action = { .sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+void adsm_crash_note(struct adsm_process_crash *note)
+{
+	crash = note;
+}
+
+void adsm_crash_thread(void)
+{
+	stack_t stack = { .ss_size = (size_t)64 << 10 };
+
+	stack.ss_sp = malloc(stack.ss_size);
+	if (stack.ss_sp)
+		sigaltstack(&stack, NULL);
+}

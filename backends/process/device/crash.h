@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* crash.h - how a kernel crashed, or who ends the device process: written down for the application. */
+#ifndef ADSM_PROCESS_CRASH_H
+#define ADSM_PROCESS_CRASH_H
+
+#include "process/shared.h"
+
+/* Set by a thread that runs blocks, while it does. */
+extern _Thread_local bool adsm_crash_in_kernel;
+
+/* Catch all signals that can be caught and would end this process. */
+void adsm_crash_start(void);
+/* Where to write how it ended, from now on. */
+void adsm_crash_note(struct adsm_process_crash *note);
+/* Give the calling thread a stack for the handler: its own may have run out. */
+void adsm_crash_thread(void);
+
+#endif

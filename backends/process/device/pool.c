@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* pool.c - a launch is run by who asks for it, and by the pool's threads where that is worth waking them. */
+#include "pool.h"
+
+#include "base/os.h"
+#include "crash.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+#define STACK_SIZE ((size_t)8 << 20)	/* kernels keep the variables of a whole block there */
+#define CHUNK_MAX 64			/* blocks a thread takes at once at most */
+
+static unsigned n_threads;
+
+/* ---- the launch in progress. Threads of the pool join it while it is open; one that counted itself in
+ * before looking keeps the caller from ending it. */
+
+static struct {
+	const struct adsm_pool_launch *launch;
+	uint64_t end, chunk;		/* blocks */
+	_Alignas(64) _Atomic uint64_t next;	/* the first block nobody took */
+	_Alignas(64) _Atomic uint32_t open;	/* futex: the launch's number, 0 when there is none to join */
+	_Atomic uint32_t inside;	/* futex: threads of the pool in it */
+} work;
+
+/* Run blocks until none is left; returns how many. @wake_at: when to call the pool for help, 0: never. */
+static uint64_t run_blocks(uint64_t wake_at)
+{
+	const struct adsm_pool_launch *launch = work.launch;
+	struct adsm_kernel_block block = launch->block;
+	uint64_t first, n = 0;
+
+	while ((first = atomic_fetch_add(&work.next, work.chunk)) < work.end) {
+		uint64_t last = work.end - first < work.chunk ? work.end : first + work.chunk;
+
+		block.index[0] = (uint32_t)(first % block.grid[0]);
+		block.index[1] = (uint32_t)(first / block.grid[0] % block.grid[1]);
+		block.index[2] = (uint32_t)(first / block.grid[0] / block.grid[1]);
+		n += last - first;
+		adsm_crash_in_kernel = true;
+		for (; first < last; first++) {
+			launch->run(&block, launch->args);
+			if (++block.index[0] < block.grid[0])
+				continue;
+			block.index[0] = 0;
+			if (++block.index[1] < block.grid[1])
+				continue;
+			block.index[1] = 0;
+			block.index[2]++;
+		}
+		adsm_crash_in_kernel = false;
+		if (wake_at && last < work.end && adsm_os_now_ns() >= wake_at) {
+			adsm_os_wake(&work.open, INT_MAX, false);
+			wake_at = 0;
+		}
+	}
+	return n;
+}
+
+void adsm_pool_run(const struct adsm_pool_launch *launch)
+{
+	static uint32_t number;
+	uint64_t expected, n, now;
+	uint32_t inside;
+
+	work.launch = launch;
+	work.end = launch->first + launch->n;
+	work.chunk = launch->n / n_threads / 16;
+	if (work.chunk < 1)
+		work.chunk = 1;
+	if (work.chunk > CHUNK_MAX)
+		work.chunk = CHUNK_MAX;
+	atomic_store(&work.next, launch->first);
+	if (n_threads <= 1 || launch->n <= 1) {
+		run_blocks(0);
+		return;
+	}
+	expected = atomic_load(launch->block_ns) * launch->n;
+	number = number + 1 ? number + 1 : 1;
+	atomic_store(&work.open, number);
+	if (expected >= ADSM_POOL_WAKE_NS)
+		adsm_os_wake(&work.open, INT_MAX, false);
+	now = adsm_os_now_ns();		/* the call above can take longer than the blocks */
+	n = run_blocks(expected >= ADSM_POOL_WAKE_NS ? 0 : now + ADSM_POOL_WAKE_NS);
+	if (n)
+		atomic_store(launch->block_ns, (adsm_os_now_ns() - now) / n);
+	atomic_store(&work.open, 0);
+	now = adsm_os_now_ns();
+	while ((inside = atomic_load(&work.inside))) {
+		if (adsm_os_now_ns() - now < ADSM_POOL_WAKE_NS)
+			adsm_process_pause();
+		else
+			adsm_os_wait(&work.inside, inside, 0, false);
+	}
+}
+
+/* ---- threads */
+
+static void *pool_main(void *arg)
+{
+	uint32_t open;
+
+	adsm_crash_thread();
+	for (;;) {
+		atomic_fetch_add(&work.inside, 1);
+		open = atomic_load(&work.open);
+		if (open)
+			run_blocks(0);
+		if (atomic_fetch_sub(&work.inside, 1) == 1 && !atomic_load(&work.open))
+			adsm_os_wake(&work.inside, 1, false);
+		adsm_os_wait(&work.open, open, 0, false);
+	}
+	return NULL;
+}
+
+int adsm_pool_thread(void *(*run)(void *))
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int ret;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	ret = -pthread_create(&thread, &attr, run, NULL);
+	pthread_attr_destroy(&attr);
+	return ret;
+}
+
+int adsm_pool_start(unsigned threads)
+{
+	int ret = 0;
+
+	n_threads = threads;
+	for (unsigned i = 1; i < n_threads && !ret; i++)
+		ret = adsm_pool_thread(pool_main);
+	return ret;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* serve.c - see serve.h. */
+#include "serve.h"
+
+#include "base/os.h"
+#include "code.h"
+#include "crash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+static struct adsm_process_shared *shared;
+
+static void *dispatcher_main(void *arg)
+{
+	static struct adsm_pool_launch launch;
+	struct adsm_process_queue *queue = &shared->queue;
+	/* With one processor the library could not launch while we stay awake for it. */
+	uint64_t spin_ns = adsm_os_n_cpus() > 1 ? ADSM_POOL_WAKE_NS : 0;
+
+	adsm_crash_thread();
+	while (adsm_process_queue_next(queue, spin_ns, true)) {
+		uint64_t i = atomic_load(&queue->done) % ADSM_PROCESS_SLOTS;
+		struct adsm_process_slot *slot = &shared->slots[i];
+
+		adsm_code_launch(slot, shared->areas[i], &launch);
+		slot->start_ns = adsm_os_now_ns();
+		adsm_pool_run(&launch);
+		slot->end_ns = adsm_os_now_ns();
+		adsm_process_queue_done(queue, true);
+	}
+	return NULL;
+}
+
+static int hello(const struct adsm_process_request *request, const int *fds)
+{
+	void *p;
+	int ret;
+
+	if (shared || fds[1] < 0)
+		return -EPROTO;
+	/* One address on both sides: the library tries again with a new process if the range is taken here. */
+	ret = adsm_os_reserve(request->base, request->size, &p);
+	if (!ret)
+		ret = adsm_os_map(p, request->size, fds[0], 0, ADSM_PROT_RW, &p);
+	if (!ret)
+		ret = adsm_os_map(NULL, sizeof(*shared), fds[1], 0, ADSM_PROT_RW, &p);
+	if (ret)
+		return ret;
+	close(fds[0]);
+	close(fds[1]);
+	shared = p;
+	adsm_os_populate(shared, offsetof(struct adsm_process_shared, areas), true);
+	adsm_crash_note(&shared->crash);
+	ret = adsm_pool_start(request->n_threads);
+	return ret ? ret : adsm_pool_thread(dispatcher_main);
+}
+
+/* 0 or a negative errno. */
+static int answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
+{
+	if (request->version != ADSM_PROCESS_VERSION)
+		return -EPROTO;
+	switch (request->op) {
+	case ADSM_PROCESS_HELLO:
+		return hello(request, fds);
+	case ADSM_PROCESS_LOAD:
+		return adsm_code_load(fds[0], &reply->index, reply->text);
+	case ADSM_PROCESS_UNLOAD:
+		return adsm_code_unload(request->index);
+	case ADSM_PROCESS_KERNEL:
+		return adsm_code_kernel(request->index, request->name, &reply->index);
+	default:
+		return -EPROTO;
+	}
+}
+
+void adsm_serve(void)
+{
+	bool watched = fcntl(ADSM_PROCESS_APPLICATION, F_GETFD) >= 0;
+	struct pollfd polled[] = {
+		{ .fd = ADSM_PROCESS_SOCKET, .events = POLLIN },
+		/* A child of the application may keep the socket's other end open. */
+		{ .fd = watched ? ADSM_PROCESS_APPLICATION : -1, .events = POLLIN },
+	};
+	struct adsm_process_request request;
+	struct adsm_process_reply reply;
+	int fds[ADSM_PROCESS_MAX_FDS];
+
+	do {
+		while (poll(polled, 2, -1) < 0)
+			;
+		if (polled[1].revents || adsm_process_receive(ADSM_PROCESS_SOCKET, &request, sizeof(request), fds))
+			return;
+		reply = (struct adsm_process_reply){ .version = ADSM_PROCESS_VERSION };
+		reply.error = answer(&request, fds, &reply);
+	} while (!adsm_process_send(ADSM_PROCESS_SOCKET, &reply, sizeof(reply), NULL, 0));
+}

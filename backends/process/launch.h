@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.h - launches of a device process, and its events: slots of the backend. */
+#ifndef ADSM_PROCESS_LAUNCH_H
+#define ADSM_PROCESS_LAUNCH_H
+
+#include "backend.h"
+
+int adsm_process_launch(struct adsm_entry *entry, const struct adsm_launch *launch,
+			struct adsm_device_event *ret_event);
+int adsm_process_event_query(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
+int adsm_process_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
+int adsm_process_event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
+
+#endif

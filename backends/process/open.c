@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* open.c - a device process is opened and closed, with its memory and its copiers. */
+#include "open.h"
+
+#include "memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void *adsm_process_new(size_t size)
+{
+	void *device = aligned_alloc(_Alignof(struct adsm_process_device), size);
+
+	return device ? memset(device, 0, size) : NULL;
+}
+
+static void destroy(struct adsm_process_device *device)
+{
+	if (!device->base.caps.unified)
+		adsm_process_memory_destroy(device);
+	adsm_mutex_destroy(&device->request_lock);
+	adsm_mutex_destroy(&device->launch_lock);
+	free(device);
+}
+
+int adsm_process_open(struct adsm_process_device *device, const struct adsm_backend_config *config)
+{
+	int memory_fd = config->arena_fd, ret;
+
+	device->arena_base = config->arena_base;
+	device->arena_size = config->arena_size;
+	device->memory = config->alias_base;
+	ret = device->base.caps.unified ? 0 : adsm_process_memory_create(device, &memory_fd);
+	if (ret) {
+		free(device);
+		return ret;
+	}
+	adsm_mutex_init(&device->request_lock, ADSM_RANK_REQUEST);
+	adsm_mutex_init(&device->launch_lock, ADSM_RANK_QUEUE);
+	for (int i = 0; i < 2; i++)
+		adsm_lock_init(&device->copies[i].lock, ADSM_RANK_QUEUE);
+	ret = adsm_process_start(device, memory_fd);
+	/* The mapping is enough from here on. */
+	if (!device->base.caps.unified)
+		close(memory_fd);
+	if (ret)
+		destroy(device);
+	return ret;
+}
+
+void adsm_process_close(struct adsm_device *base)
+{
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
+
+	if (!device || !adsm_process_stop(device))
+		return;
+	for (int i = 0; i < 2; i++)
+		adsm_process_copy_finish(&device->copies[i]);
+	destroy(device);
+}

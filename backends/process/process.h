@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* process.h - a device that is a process of its own, as the application has it, and that process. */
+#ifndef ADSM_PROCESS_PROCESS_H
+#define ADSM_PROCESS_PROCESS_H
+
+#include "backend.h"
+#include "base/os.h"
+#include "copy.h"
+#include "shared.h"
+
+/* What the devices of a backend have in common. */
+struct adsm_process_kind {
+	const char *program;		/* its file's name */
+	const char *folder;		/* where that is in a build folder */
+	const char *program_option, *memory_option;	/* that name another program, and say how much memory */
+};
+
+/* Embedded first in each backend's own. What is set before the start: base but for lost, kind, title, program, link. */
+struct adsm_process_device {
+	struct adsm_device base;
+	const struct adsm_process_kind *kind;
+	char title[32];			/* for messages: "cpu device 0" */
+	const char *program;		/* a file, or "": the one installed with the library */
+	struct adsm_process_copy_queue copies[2];	/* by queue, from ADSM_QUEUE_TO_DEVICE */
+	uint8_t *memory;		/* where this process maps the memory that the device has at arena_base */
+	uint8_t *warm;			/* for each piece of memory (memory.c): written since it was allocated */
+	uintptr_t arena_base;
+	size_t arena_size;
+	_Atomic uint64_t memory_used;
+	struct adsm_process_shared *shared;
+	struct adsm_mutex request_lock;	/* one request and its reply */
+	struct adsm_mutex launch_lock;	/* writers of slots */
+	struct adsm_thread monitor;
+	int pid;
+	struct adsm_fd *sock, *pidfd;	/* pidfd: NULL where the system has none */
+	uint64_t oom_kills;		/* of this control group, when the process was started */
+	_Atomic bool closing;
+	_Atomic uint32_t lost;		/* futex; lost_text is written before */
+	char lost_text[ADSM_PROCESS_TEXT];
+};
+
+/* @chosen: a file, or "". The caller frees the path: it is too large for the stacks that threads may have. */
+int adsm_process_find_program(const struct adsm_process_kind *kind, const char *chosen, char **ret_path);
+/* Start the process and the thread that watches it; @memory_fd: the file that is the device's memory. */
+int adsm_process_start(struct adsm_process_device *device, int memory_fd);
+/* End both. False: the process cannot be ended before this one is, and the thread needs the device. */
+bool adsm_process_stop(struct adsm_process_device *device);
+/* One request and its reply: 0, the device's error, or -ENODEV when the process ended. */
+int adsm_process_ask(struct adsm_process_device *device, struct adsm_process_request *request, const int *fds,
+		     int n_fds, struct adsm_process_reply *ret_reply);
+int adsm_process_status(struct adsm_device *device);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared.h - what the library and the process of a device agree on: the memory that both map, the
+ * queue in it, and the messages between them. Both are built from the same version of this file; the
+ * version number guards against a device program of another one.
+ */
+#ifndef ADSM_PROCESS_SHARED_H
+#define ADSM_PROCESS_SHARED_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADSM_PROCESS_VERSION 0x61637002u
+
+#define ADSM_PROCESS_SLOTS 256		/* launches outstanding at most */
+#define ADSM_PROCESS_MAX_ARGS 64
+#define ADSM_PROCESS_MAX_ARG_BYTES ((size_t)1 << 20)
+#define ADSM_PROCESS_INLINE_ARGS 1024
+/* With room for the bytes that alignment adds to the arguments. */
+#define ADSM_PROCESS_ARG_AREA (ADSM_PROCESS_MAX_ARG_BYTES + 8192)
+#define ADSM_PROCESS_NAME 64		/* bytes of a kernel's name, terminator included */
+#define ADSM_PROCESS_TEXT 256
+
+#define ADSM_PROCESS_SOCKET 3		/* the device's descriptors */
+#define ADSM_PROCESS_APPLICATION 4		/* pidfd, where the system has them */
+
+/* ---- a queue: operations are numbered from 1 and done in order by one consumer */
+
+struct adsm_process_queue {
+	_Alignas(64) _Atomic uint64_t submitted;	/* the number of the last one given */
+	_Alignas(64) _Atomic uint32_t idle;	/* futex: the consumer sleeps while it is 1 */
+	_Atomic uint32_t stop;			/* the consumer is to end */
+	_Alignas(64) _Atomic uint64_t done;	/* the number of the last one done */
+	_Atomic uint32_t tick;			/* futex: changes with done, and at the device's death */
+	_Atomic uint32_t waited;		/* somebody may sleep on tick */
+};
+
+/* @shared: the two ends live in different processes. Producers exclude each other. */
+uint64_t adsm_process_queue_submit(struct adsm_process_queue *queue, bool shared);
+/* The consumer: wait, awake for @spin_ns first, for an operation. False: stopped. */
+bool adsm_process_queue_next(struct adsm_process_queue *queue, uint64_t spin_ns, bool shared);
+void adsm_process_queue_done(struct adsm_process_queue *queue, bool shared);
+void adsm_process_queue_stop(struct adsm_process_queue *queue);
+/* Wake everybody who waits, to look again. */
+void adsm_process_queue_tick(struct adsm_process_queue *queue, bool shared);
+/* Wait until operation @seq is done or *lost: 0, or -EINTR. For the fault handler too. */
+int adsm_process_queue_wait(struct adsm_process_queue *queue, uint64_t seq, const _Atomic uint32_t *lost,
+			uint64_t spin_ns, bool shared);
+
+static inline void adsm_process_pause(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* ---- the shared memory; a sparse file, so that only the argument areas in use cost memory */
+
+struct adsm_process_slot {			/* a launch */
+	char name[ADSM_PROCESS_NAME];
+	uint32_t kernel, n_args;
+	uint32_t grid[3], block[3];
+	uint64_t first_block, n_blocks;
+	uint64_t start_ns, end_ns;	/* written by the device */
+	uint32_t in_area;		/* the arguments' bytes: in the slot's area, or below */
+	uint32_t arg_offset[ADSM_PROCESS_MAX_ARGS];
+	_Alignas(64) uint8_t args[ADSM_PROCESS_INLINE_ARGS];
+};
+
+struct adsm_process_crash {		/* why the device ended, written by its signal handler */
+	_Atomic uint32_t signal;	/* 0: it did not crash; written last */
+	uint32_t in_kernel;		/* in the launch after queue.done; else outside of any */
+	uint32_t sent;			/* by another process or by the system; else it was raised */
+	uint32_t sender, user;		/* who sent it: a process; 0: none that can be seen from here */
+	uint64_t address;
+};
+
+struct adsm_process_shared {
+	struct adsm_process_queue queue;	/* of launches: number s uses slot (s - 1) % ADSM_PROCESS_SLOTS */
+	_Alignas(64) struct adsm_process_crash crash;
+	struct adsm_process_slot slots[ADSM_PROCESS_SLOTS];
+	_Alignas(4096) uint8_t areas[ADSM_PROCESS_SLOTS][ADSM_PROCESS_ARG_AREA];
+};
+
+/* ---- messages: each request has one reply */
+
+enum adsm_process_op {
+	ADSM_PROCESS_HELLO,			/* descriptors: device memory, shared memory */
+	ADSM_PROCESS_LOAD,			/* descriptor: the module; the reply's index is its */
+	ADSM_PROCESS_UNLOAD,
+	ADSM_PROCESS_KERNEL,		/* index: the module; the reply's index is the kernel's */
+};
+
+struct adsm_process_request {
+	uint32_t version, op, index;
+	uint32_t n_threads;		/* hello: of kernels */
+	uint64_t base, size;		/* hello: where device memory has to be */
+	char name[ADSM_PROCESS_NAME];	/* kernel */
+};
+
+struct adsm_process_reply {
+	uint32_t version;
+	int32_t error;			/* 0 or a negative errno */
+	uint32_t index;
+	char text[ADSM_PROCESS_TEXT];	/* with an error: what went wrong, or "" */
+};
+
+#define ADSM_PROCESS_MAX_FDS 2
+
+/* 0, or a negative errno: -EPIPE when nobody is at the other end, -EPROTO for a message of another size. */
+int adsm_process_send(int sock, const void *data, size_t size, const int *fds, int n_fds);
+/* @fds: ADSM_PROCESS_MAX_FDS descriptors, -1 where none came; NULL: none expected. */
+int adsm_process_receive(int sock, void *data, size_t size, int *fds);
+
+#endif
