@@ -13,16 +13,16 @@ void tpacf_adsm(struct pb_run *run)
 
 	tpacf_open(&t, run);
 	grid = (adsmDim){ .x = 2 * t.n_sets - 1 };
-	n_all = t.n_sets * t.n_points;
+	n_all = t.n_sets * t.room;
 	points_bytes = 3 * n_all * sizeof(*points);
 	histograms_bytes = grid.x * TPACF_BINS * sizeof(*histograms);
 	points = pb_shared_alloc(points_bytes);
 	histograms = pb_shared_alloc(histograms_bytes);
 
-	tpacf_fill(points, t.points, n_all);
+	tpacf_fill(points, &t);
 	pb_check(adsmCall(kernel, grid, block, adsmPtr(points), adsmPtr(histograms),
 			  adsmConst(t.boundaries, sizeof(t.boundaries)), adsmVal((int)t.n_points),
-			  adsmVal((int)t.n_sets - 1)));
+			  adsmVal((int)t.room), adsmVal((int)t.n_sets - 1)));
 	pb_check(adsmSync());
 
 	tpacf_write(&t, run, histograms);

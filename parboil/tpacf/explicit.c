@@ -15,7 +15,7 @@ void tpacf_explicit(struct pb_run *run)
 
 	tpacf_open(&t, run);
 	grid = (adsmDim){ .x = 2 * t.n_sets - 1 };
-	n_all = t.n_sets * t.n_points;
+	n_all = t.n_sets * t.room;
 	points_bytes = 3 * n_all * sizeof(*points);
 	histograms_bytes = grid.x * TPACF_BINS * sizeof(*histograms);
 	points = pb_host_alloc(points_bytes);
@@ -23,11 +23,11 @@ void tpacf_explicit(struct pb_run *run)
 	d_points = pb_device_alloc(points_bytes);
 	d_histograms = pb_device_alloc(histograms_bytes);
 
-	tpacf_fill(points, t.points, n_all);
+	tpacf_fill(points, &t);
 	pb_check(adsmCopyToDevice(d_points, points, points_bytes));
 	pb_check(adsmCall(kernel, grid, block, adsmPtr(d_points), adsmPtr(d_histograms),
 			  adsmConst(t.boundaries, sizeof(t.boundaries)), adsmVal((int)t.n_points),
-			  adsmVal((int)t.n_sets - 1)));
+			  adsmVal((int)t.room), adsmVal((int)t.n_sets - 1)));
 	pb_check(adsmSync());
 	pb_check(adsmCopyToHost(histograms, d_histograms, histograms_bytes));
 

@@ -8,7 +8,7 @@
 
 /*
  * Block 0 counts the pairs inside the observed set, block 1 to n_random those inside a random set, and
- * the rest the pairs between the observed set and each random set.
+ * the rest the pairs between the observed set and each random set. The sets lie @room points apart.
  *
  * Each thread counts on its own, so there is nothing to lose and nothing to wait for: row by row, the
  * counters of the threads side by side. The bin of a pair is how many boundaries lie below the square of its
@@ -16,7 +16,8 @@
  * near points are so near to 1 that single precision has two numbers for the first bin.
  */
 ADSM_KERNEL_MAX(Histograms, THREADS, ADSM_IN(float, points), ADSM_OUT(unsigned long, histograms),
-		ADSM_CONST(float, boundaries), ADSM_VAL(int, n_points), ADSM_VAL(int, n_random))
+		ADSM_CONST(float, boundaries), ADSM_VAL(int, n_points), ADSM_VAL(int, room),
+		ADSM_VAL(int, n_random))
 {
 	ADSM_SHARED(float, tile_x, THREADS);
 	ADSM_SHARED(float, tile_y, THREADS);
@@ -28,8 +29,8 @@ ADSM_KERNEL_MAX(Histograms, THREADS, ADSM_IN(float, points), ADSM_OUT(unsigned l
 	ADSM_PRIVATE(int, row);
 	int inside = ADSM_BLOCK_X <= n_random;
 	int set = inside ? ADSM_BLOCK_X : ADSM_BLOCK_X - n_random;
-	long stride = (long)n_points * (n_random + 1);
-	const ADSM_SPACE_GLOBAL float *theirs = points + (long)n_points * set;
+	long stride = (long)room * (n_random + 1);
+	const ADSM_SPACE_GLOBAL float *theirs = points + (long)room * set;
 	const ADSM_SPACE_GLOBAL float *mine = inside ? theirs : points;
 
 	ADSM_THREADS {

@@ -20,12 +20,14 @@
 #define N_BOUNDARIES (TPACF_BINS + 1)
 #define DEGREES (180 / M_PI)
 
-static const char *const size_names[] = { "small", "medium", "paper", "rolling", NULL };
-static const struct { size_t n_points, n_random; } sizes[] = {
-	{ 512, 10 },
-	{ 1024, 20 },
-	{ 4096, 100 },
-	{ 4096, 10 },		/* small enough to try the paper's Fig. 12 with every block size */
+static const char *const size_names[] = { "small", "medium", "paper", "rolling", "cfc", "cfc-paper", NULL };
+static const struct { size_t n_points, n_random, room; } sizes[] = {
+	{ 512, 10, 0 },
+	{ 1024, 20, 0 },
+	{ 4096, 100, 0 },
+	{ 4096, 10, 0 },	/* small enough to try the paper's Fig. 12 with every block size */
+	{ 256, 100, 4096 },
+	{ 4096, 100, 0 },
 };
 
 void tpacf_size(size_t size, size_t *ret_n_points, size_t *ret_n_random)
@@ -174,6 +176,7 @@ void tpacf_open(struct tpacf *ret_t, struct pb_run *run)
 		pb_text_close(&text);
 	}
 	pb_io_stop(run);
+	t->room = t->n_points > sizes[run->size].room ? t->n_points : sizes[run->size].room;
 	for (int k = 0; k < N_BOUNDARIES; k++)
 		t->boundaries[k] = (float)(4 * pow(sin(boundary(k) / 2), 2));
 }
@@ -184,14 +187,19 @@ void tpacf_close(struct tpacf *t)
 }
 
 /* Volatile: the order of the stores is the order of the faults. */
-void tpacf_fill(float *array, const struct tpacf_point *points, size_t n)
+void tpacf_fill(float *array, const struct tpacf *t)
 {
-	volatile float *x = array, *y = x + n, *z = y + n;
+	const struct tpacf_point *point = t->points;
+	const size_t stride = t->n_sets * t->room;
 
-	for (size_t i = 0; i < n; i++) {
-		x[i] = (float)points[i].x;
-		y[i] = (float)points[i].y;
-		z[i] = (float)points[i].z;
+	for (size_t set = 0; set < t->n_sets; set++) {
+		volatile float *x = array + set * t->room, *y = x + stride, *z = y + stride;
+
+		for (size_t i = 0; i < t->n_points; i++, point++) {
+			x[i] = (float)point->x;
+			y[i] = (float)point->y;
+			z[i] = (float)point->z;
+		}
 	}
 }
 

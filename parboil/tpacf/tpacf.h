@@ -23,6 +23,7 @@ struct tpacf_reference {
 /* The sets, in private memory; the first is the observed one. */
 struct tpacf {
 	size_t n_sets, n_points;	/* S + 1, and N of each */
+	size_t room;			/* of a set in the array, in points */
 	struct tpacf_point *points;
 	float boundaries[TPACF_BINS + 1];	/* of the bins: squares of chords, rising */
 	struct tpacf_sums sums;
@@ -36,8 +37,8 @@ void tpacf_cuda(struct pb_run *run);
 
 /* Read the sets. */
 void tpacf_open(struct tpacf *ret_t, struct pb_run *run);
-/* Spread @n points over an array of all x, then all y, then all z: three streams, one element of each in turn. */
-void tpacf_fill(float *array, const struct tpacf_point *points, size_t n);
+/* Spread the sets over an array of all x, then all y, then all z: three streams, one element of each in turn. */
+void tpacf_fill(float *array, const struct tpacf *t);
 /* Add up the kernel's histograms, and write the output file: DD, DR and RR of each bin, from near to far. */
 void tpacf_write(struct tpacf *t, struct pb_run *run, const uint64_t *histograms);
 /* Compare the sums with the reference, and note the result. */

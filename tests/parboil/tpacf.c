@@ -69,14 +69,22 @@ int main(void)
 
 	/* The points come back from the files, but for rounding; and the array is x, then y, then z. */
 	tpacf_open(&t, &run);
-	CHECK(t.n_sets == 11 && t.n_points == 512);
-	tpacf_fill(array, t.points, 11 * 512);
+	CHECK(t.n_sets == 11 && t.n_points == 512 && t.room == 512);
+	tpacf_fill(array, &t);
 	for (size_t i = 0; i < 11 * 512; i++) {
 		worst = fmax(worst, fabs((double)points[i].x - array[i]));
 		worst = fmax(worst, fabs((double)points[i].y - array[11 * 512 + i]));
 		worst = fmax(worst, fabs((double)points[i].z - array[2 * 11 * 512 + i]));
 	}
 	CHECK(worst < 2e-7);
+	/* Sets that have more room than points lie apart. */
+	t.n_sets = 2;
+	t.room = 513;
+	array[512] = 7;
+	tpacf_fill(array, &t);
+	CHECK(array[512] == 7 && array[513] == (float)t.points[512].x);
+	CHECK(array[2 * 513 + 511] == (float)t.points[511].y && array[5 * 513 + 511] == (float)t.points[1023].z);
+	t.n_sets = 11;
 	CHECK(t.boundaries[0] == 8.461594934e-8f && t.boundaries[20] == 3.946089741f);
 
 	/* What is right passes: one sum of the random sets in one histogram, another spread over several. */

@@ -55,6 +55,7 @@ static int run_cell(const char *kernels, const char *block_size, const char *rol
 		{ "block_size", block_size }, { "rolling_size", rolling_size },
 	};
 	struct tpacf_point *points = calloc(N_POINTS, sizeof(*points));
+	const struct tpacf t = { .n_sets = 11, .n_points = 4096, .room = 4096, .points = points };
 	const float boundaries[TPACF_BINS + 1] = { 0 };
 	adsmDim grid = { .x = 1 }, block = { .x = TPACF_THREADS };
 	adsmModule *module;
@@ -74,12 +75,12 @@ static int run_cell(const char *kernels, const char *block_size, const char *rol
 	if (!points || !kernel || !array || !histogram)
 		return failed("start");
 
-	tpacf_fill(array, points, N_POINTS);
+	tpacf_fill(array, &t);
 	if (adsmStatsGet(&cell->fill, sizeof(cell->fill)))
 		return failed("adsmStatsGet");
 	/* A call sends what is still Dirty. It is given no points to count. */
 	if (adsmCall(kernel, grid, block, adsmPtr(array), adsmPtr(histogram),
-		     adsmConst(boundaries, sizeof(boundaries)), adsmVal(0), adsmVal(0)) || adsmSync())
+		     adsmConst(boundaries, sizeof(boundaries)), adsmVal(0), adsmVal(0), adsmVal(0)) || adsmSync())
 		return failed("adsmCall");
 	if (adsmStatsGet(&cell->all, sizeof(cell->all)))
 		return failed("adsmStatsGet");
