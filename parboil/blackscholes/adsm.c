@@ -21,8 +21,8 @@ void blackscholes_adsm(struct pb_run *run)
 	for (int i = 0; i < size->n_calls; i++) {
 		pb_check(adsmCall(black_scholes, grid, block, adsmPtr(price), adsmPtr(strike),
 				  adsmPtr(years), adsmPtr(call), adsmPtr(put),
-				  adsmVal((int)size->n_options), adsmVal(BLACKSCHOLES_RATE),
-				  adsmVal(BLACKSCHOLES_VOLATILITY)));
+				  adsmVal((int)size->n_options), adsmVal(blackscholes_share(size)),
+				  adsmVal(BLACKSCHOLES_RATE), adsmVal(BLACKSCHOLES_VOLATILITY)));
 		pb_check(adsmSync());
 	}
 

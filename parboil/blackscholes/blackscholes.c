@@ -10,12 +10,15 @@
 
 #include "../common/rng.h"
 
-static const char *const size_names[] = { "small", "medium", "sdk", "paper", NULL };
+static const char *const size_names[] = { "small", "medium", "sdk", "paper", "cfc", "cfc-stride", "cfc-paper", NULL };
 const struct blackscholes_size blackscholes_sizes[] = {
-	{ 100000, 20 },
-	{ 1000000, 20 },
-	{ 4000000, 512 },
-	{ 50000000, 20 },
+	{ 100000, 20, false },
+	{ 1000000, 20, false },
+	{ 4000000, 512, false },
+	{ 50000000, 20, false },
+	{ 5000000, 2, true },
+	{ 5000000, 2, false },
+	{ 50000000, 20, true },
 };
 
 static void draw(struct pb_rng *rng, float *ret_price, float *ret_strike, float *ret_years)
@@ -64,6 +67,11 @@ static void prepare(struct pb_run *run)
 		reference->put_sum += fabs(reference->put[i]);
 	}
 	run->data = reference;
+}
+
+int blackscholes_share(const struct blackscholes_size *size)
+{
+	return size->contiguous ? (int)((size->n_options + BLACKSCHOLES_BLOCKS - 1) / BLACKSCHOLES_BLOCKS) : 0;
 }
 
 double blackscholes_sum(const float *prices, size_t n_options)

@@ -14,6 +14,7 @@
 struct blackscholes_size {
 	size_t n_options;
 	int n_calls;			/* all the same, as the original repeats them to take times */
+	bool contiguous;		/* each block of the grid has its options side by side */
 };
 
 /* What the prices must be. */
@@ -31,6 +32,8 @@ void blackscholes_explicit(struct pb_run *run);
 
 /* Make the input, option by option. */
 void blackscholes_fill(float *price, float *strike, float *years, size_t n_options);
+/* How many options side by side a block of the grid has; 0: threads take turns. */
+int blackscholes_share(const struct blackscholes_size *size);
 /* What all options together cost. */
 double blackscholes_sum(const float *prices, size_t n_options);
 /* Compare with the reference, and note the result. */

@@ -12,17 +12,24 @@ ADSM_FUNCTION float normal(float d)
 	return d > 0 ? 1 - tail : tail;
 }
 
-/* A grid of any size: each thread takes every so many-th option. */
+/*
+ * A grid of any size. Each block has @share options side by side, as many as are left; where that is 0, each thread
+ * takes every so many-th option.
+ */
 ADSM_KERNEL_MAX(BlackScholes, 128, ADSM_IN(float, price), ADSM_IN(float, strike), ADSM_IN(float, years),
-		ADSM_OUT(float, call), ADSM_OUT(float, put), ADSM_VAL(int, n), ADSM_VAL(float, rate),
-		ADSM_VAL(float, volatility))
+		ADSM_OUT(float, call), ADSM_OUT(float, put), ADSM_VAL(int, n), ADSM_VAL(int, share),
+		ADSM_VAL(float, rate), ADSM_VAL(float, volatility))
 {
-	for (int first = ADSM_BLOCK_X * ADSM_BLOCK_DIM_X; first < n; first += ADSM_GRID_DIM_X * ADSM_BLOCK_DIM_X) {
+	int start = ADSM_BLOCK_X * (share ? share : ADSM_BLOCK_DIM_X);
+	int end = share && share < n - start ? start + share : n;
+	int step = share ? ADSM_BLOCK_DIM_X : ADSM_GRID_DIM_X * ADSM_BLOCK_DIM_X;
+
+	for (int first = start; first < end; first += step) {
 		ADSM_THREADS {
 			int i = first + ADSM_THREAD_X;
 			float root, d1, d2, n1, n2, discounted;
 
-			if (i >= n)
+			if (i >= end)
 				continue;
 			root = adsm_sqrtf(years[i]);
 			d1 = (adsm_logf(price[i] / strike[i]) + (rate + 0.5f * volatility * volatility) * years[i]) /
