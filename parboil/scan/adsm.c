@@ -18,8 +18,10 @@ void scan_adsm(struct pb_run *run)
 
 	scan_fill(in);
 	for (int i = 0; i < size->n_calls; i++) {
-		pb_check(adsmCall(scan, grid, block, adsmPtr(in), adsmPtr(out), adsmPtr(sums),
-				  adsmVal(SCAN_N)));
+		size_t first = size->thin ? i % SCAN_SEGMENTS * SCAN_SEGMENT : 0;
+
+		pb_check(adsmCall(scan, size->thin ? one : grid, block, adsmPtr(in + first),
+				  adsmPtr(out + first), adsmPtr(sums), adsmVal(SCAN_N)));
 		pb_check(adsmSync());
 	}
 	if (size->full) {

@@ -23,8 +23,10 @@ void scan_explicit(struct pb_run *run)
 	scan_fill(in);
 	pb_check(adsmCopyToDevice(d_in, in, SCAN_N * sizeof(*in)));
 	for (int i = 0; i < size->n_calls; i++) {
-		pb_check(adsmCall(scan, grid, block, adsmPtr(d_in), adsmPtr(d_out), adsmPtr(d_sums),
-				  adsmVal(SCAN_N)));
+		size_t first = size->thin ? i % SCAN_SEGMENTS * SCAN_SEGMENT : 0;
+
+		pb_check(adsmCall(scan, size->thin ? one : grid, block, adsmPtr(d_in + first),
+				  adsmPtr(d_out + first), adsmPtr(d_sums), adsmVal(SCAN_N)));
 		pb_check(adsmSync());
 	}
 	if (size->full) {

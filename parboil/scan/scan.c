@@ -6,12 +6,15 @@
 
 _Static_assert(SCAN_N % SCAN_SEGMENT == 0 && SCAN_SEGMENTS <= SCAN_SEGMENT, "one block scans the sums");
 
-static const char *const size_names[] = { "small", "medium", "paper", "full", NULL };
+static const char *const size_names[] = { "small", "medium", "paper", "full", "cfc", "cfc-thin", "cfc-paper", NULL };
 const struct scan_size scan_sizes[] = {
-	{ 20, false },
-	{ 200, false },
-	{ 1000, false },
-	{ 1, true },
+	{ 20, false, false },
+	{ 200, false, false },
+	{ 1000, false, false },
+	{ 1, true, false },
+	{ 1000, false, false },
+	{ 1000, false, true },
+	{ 1000, false, false },
 };
 
 void scan_fill(uint32_t *in)

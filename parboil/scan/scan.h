@@ -13,6 +13,7 @@
 struct scan_size {
 	int n_calls;			/* all the same, as the original repeats them to take times */
 	bool full;			/* over all segments, not each on its own */
+	bool thin;			/* one segment a call, in turn */
 };
 
 /* What the output must be. */
