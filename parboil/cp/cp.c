@@ -17,11 +17,12 @@
 
 #define ROWS 17				/* in the output file */
 
-static const char *const size_names[] = { "small", "medium", "paper", "cfc", "tiny", "short", NULL };
+static const char *const size_names[] = { "small", "medium", "paper", "cfc", "cfc-paper", "tiny", "short", NULL };
 static const struct { size_t n, n_atoms, chunk; bool original; } sizes[] = {
 	{ 128, 4000, 400, false },
 	{ 256, 10000, 1000, false },
 	{ 512, 40000, 4000, true },
+	{ 1024, 4000, 160, false },	/* as many calls as CUDA-For-Clusters makes, of fewer atoms */
 	{ 1024, 100000, 4000, true },
 	{ 128, 100, 4000, true },
 	{ 256, 200, 4000, true },
