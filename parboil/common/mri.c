@@ -21,9 +21,9 @@ static size_t bytes_of(enum mri_array array, size_t n_samples, size_t n_voxels)
 	return (array >= MRI_X && array <= MRI_Z ? n_voxels : n_samples) * sizeof(float);
 }
 
-void mri_generate(FILE *out, int n_arrays, int32_t n, int32_t n_samples)
+void mri_generate(FILE *out, int n_arrays, int32_t n, int32_t n_voxels, int32_t n_samples)
 {
-	const int32_t n_voxels = n * n * n, header[] = { n_samples, n_voxels };
+	const int32_t header[] = { n_samples, n_voxels };
 	struct pb_rng rng = { 2 };
 	float *arrays[MRI_N_ARRAYS];
 
@@ -161,8 +161,7 @@ static void read_array(struct pb_run *run, FILE *file, enum mri_array array, flo
 			       values[i]);
 }
 
-void mri_prepare(struct pb_run *run, int n_arrays,
-		 void (*weigh)(float *const *arrays, size_t k, double *ret_re, double *ret_im))
+void mri_prepare(struct pb_run *run, int n_arrays, mri_weigh *weigh)
 {
 	struct mri_reference *reference;
 	float *arrays[MRI_N_ARRAYS];
@@ -227,4 +226,79 @@ void mri_verify(struct pb_run *run, const float *re, const float *im)
 			pb_compare(run, got[part][v], ref, fmax(1e-4 * reference->max, 2e-3 * fabs(ref)));
 		}
 	}
+}
+
+/* ---- the run of CUDA-For-Clusters */
+
+static void make_records(const struct mri_cfc *cfc, float *const *arrays, size_t n, float *ret_records)
+{
+	float *record = ret_records;
+
+	for (size_t k = 0; k < n; k++) {
+		double weights[2];
+
+		cfc->weigh(arrays, k, &weights[0], &weights[1]);
+		for (int a = MRI_KX; a <= MRI_KZ; a++)
+			*record++ = arrays[a][k];
+		for (int i = 0; i < cfc->n_weights; i++)
+			*record++ = (float)weights[i];
+	}
+}
+
+static void write_output(struct pb_run *run, size_t n_voxels, const float *re, const float *im)
+{
+	FILE *out = pb_open(run->output, "wb");
+	uint32_t n = (uint32_t)n_voxels;
+
+	pb_write(run, out, &n, sizeof(n));
+	pb_write(run, out, re, n_voxels * sizeof(*re));
+	pb_write(run, out, im, n_voxels * sizeof(*im));
+	pb_close(out, run->output);
+}
+
+void mri_cfc(struct pb_run *run, const struct mri_cfc *cfc)
+{
+	const size_t width = 3 + (size_t)cfc->n_weights;
+	adsmKernel *kernel = pb_kernel(run, cfc->kernel);
+	adsmDim grid, block = { .x = MRI_THREADS };
+	float *arrays[MRI_N_ARRAYS], *records, *re, *im;
+	size_t n_samples, n_voxels;
+	FILE *file = open_file(run, cfc->n_arrays, &n_samples, &n_voxels);
+
+	for (int a = 0; a < cfc->n_arrays; a++) {
+		size_t bytes = bytes_of(a, n_samples, n_voxels);
+
+		arrays[a] = a >= MRI_X && a <= MRI_Z ? pb_shared_alloc(bytes) : pb_host_alloc(bytes);
+		pb_read(run, file, run->inputs[0], arrays[a], bytes);
+	}
+	fclose(file);
+	re = pb_shared_alloc(n_voxels * sizeof(*re));
+	im = pb_shared_alloc(n_voxels * sizeof(*im));
+	records = pb_shared_alloc((n_samples > cfc->room ? n_samples : cfc->room) * width * sizeof(*records));
+
+	make_records(cfc, arrays, n_samples, records);
+	memset(re, 0, n_voxels * sizeof(*re));
+	memset(im, 0, n_voxels * sizeof(*im));
+	grid = (adsmDim){ .x = n_voxels / block.x };
+	for (size_t k = 0; k < n_samples; k += cfc->tile) {
+		size_t n = n_samples - k < cfc->tile ? n_samples - k : cfc->tile;
+
+		pb_check(adsmCall(kernel, grid, block,
+				  adsmConst(records + k * width, n * width * sizeof(*records)), adsmVal((int)n),
+				  adsmPtr(arrays[MRI_X]), adsmPtr(arrays[MRI_Y]), adsmPtr(arrays[MRI_Z]),
+				  adsmPtr(re), adsmPtr(im)));
+		pb_check(adsmSync());
+	}
+
+	write_output(run, n_voxels, re, im);
+	pb_stop(run);
+	mri_verify(run, re, im);
+	pb_check(adsmFree(re));
+	pb_check(adsmFree(im));
+	pb_check(adsmFree(records));
+	for (int a = 0; a < cfc->n_arrays; a++)
+		if (a >= MRI_X && a <= MRI_Z)
+			pb_check(adsmFree(arrays[a]));
+		else
+			free(arrays[a]);
 }

@@ -24,17 +24,29 @@ struct mri_reference {
 	double *re, *im;		/* behind the struct, in the same memory */
 };
 
-/* Write the first @n_arrays for a lattice of n x n x n voxels. */
-void mri_generate(FILE *out, int n_arrays, int32_t n, int32_t n_samples);
+/* Write the first @n_arrays for the first @n_voxels of a lattice of n x n x n. */
+void mri_generate(FILE *out, int n_arrays, int32_t n, int32_t n_voxels, int32_t n_samples);
 /* Open and check the input file, which has @n_arrays, and read kx, ky, kz. */
 void mri_open(struct mri_input *ret_in, struct pb_run *run, int n_arrays);
 /* Close the file and free kx, ky, kz. */
 void mri_close(struct mri_input *in);
 
-/* Make run->data from the input file: at each voxel v the sum over all samples k of w(k) e^(2 pi i k.v). @weigh
- * gives w(k) for sample number @k of the @arrays. */
-void mri_prepare(struct pb_run *run, int n_arrays,
-		 void (*weigh)(float *const *arrays, size_t k, double *ret_re, double *ret_im));
+/* w(k) for sample number @k of the arrays. */
+typedef void mri_weigh(float *const *arrays, size_t k, double *ret_re, double *ret_im);
+
+/* Make run->data from the input file: at each voxel v the sum over all samples k of w(k) e^(2 pi i k.v). */
+void mri_prepare(struct pb_run *run, int n_arrays, mri_weigh *weigh);
+/*
+ * A run with the shared memory of CUDA-For-Clusters: the voxels, the two arrays of the output, and one of records that
+ * the kernel is given through constant memory, tile by tile: kx, ky, kz and the first @n_weights parts of w(k).
+ */
+struct mri_cfc {
+	const char *kernel;
+	int n_arrays, n_weights;
+	mri_weigh *weigh;
+	size_t room, tile;		/* records that there is memory for, and those of a call */
+};
+void mri_cfc(struct pb_run *run, const struct mri_cfc *cfc);
 /* Compare with run->data, and note the result. */
 void mri_verify(struct pb_run *run, const float *re, const float *im);
 

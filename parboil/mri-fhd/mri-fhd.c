@@ -8,16 +8,21 @@
 
 #include <stdlib.h>
 
-static const char *const size_names[] = { "small", "medium", "paper", NULL };
-static const struct { int32_t n, n_samples; size_t tile; } sizes[] = {
-	{ 16, 512, 64 },
-	{ 32, 512, 64 },
-	{ 64, 3072, 512 },
+static const char *const size_names[] = { "small", "medium", "paper", "cfc", "cfc-paper", NULL };
+/* Where there is no number of voxels they are all of the lattice; where there is no room, as the original has it. */
+static const struct { int32_t n, n_samples; size_t tile; int32_t n_voxels; size_t room; } sizes[] = {
+	{ 16, 512, 64, 0, 0 },
+	{ 32, 512, 64, 0, 0 },
+	{ 64, 3072, 512, 0, 0 },
+	{ 64, 128, 64, 255 * 1024, 4608 },
+	{ 64, 4608, 512, 255 * 1024, 4608 },
 };
 
 static void generate(size_t size, FILE *const *outs)
 {
-	mri_generate(outs[0], MRI_N_ARRAYS, sizes[size].n, sizes[size].n_samples);
+	const int32_t n = sizes[size].n, n_voxels = sizes[size].n_voxels ? sizes[size].n_voxels : n * n * n;
+
+	mri_generate(outs[0], MRI_N_ARRAYS, n, n_voxels, sizes[size].n_samples);
 }
 
 void mri_fhd_open(struct mri_fhd *ret_fhd, struct pb_run *run)
@@ -57,6 +62,19 @@ static void prepare(struct pb_run *run)
 	mri_prepare(run, MRI_N_ARRAYS, weigh);
 }
 
+static void adsm(struct pb_run *run)
+{
+	const struct mri_cfc cfc = {
+		.kernel = "FH", .n_arrays = MRI_N_ARRAYS, .n_weights = 2, .weigh = weigh,
+		.room = sizes[run->size].room, .tile = sizes[run->size].tile,
+	};
+
+	if (cfc.room)
+		mri_cfc(run, &cfc);
+	else
+		mri_fhd_adsm(run);
+}
+
 const struct pb_bench mri_fhd_bench = {
 	.name = "mri-fhd",
 	.about = "F^H d of an MRI reconstruction",
@@ -66,5 +84,5 @@ const struct pb_bench mri_fhd_bench = {
 	.writes = true,
 	.generate = generate,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = mri_fhd_adsm, [PB_EXPLICIT] = mri_fhd_explicit, PB_CUDA_RIVALS(mri_fhd) },
+	.variants = { [PB_ADSM] = adsm, [PB_EXPLICIT] = mri_fhd_explicit, PB_CUDA_RIVALS(mri_fhd) },
 };

@@ -8,17 +8,22 @@
 
 #include <stdlib.h>
 
-static const char *const size_names[] = { "small", "medium", "paper", "large32", NULL };
-static const struct { int32_t n, n_samples; size_t tile; } sizes[] = {
-	{ 16, 512, 64 },
-	{ 32, 512, 64 },
-	{ 64, 2048, 1024 },
-	{ 32, 3072, 1024 },
+static const char *const size_names[] = { "small", "medium", "paper", "large32", "cfc", "cfc-paper", NULL };
+/* Where there is no number of voxels they are all of the lattice; where there is no room, as the original has it. */
+static const struct { int32_t n, n_samples; size_t tile; int32_t n_voxels; size_t room; } sizes[] = {
+	{ 16, 512, 64, 0, 0 },
+	{ 32, 512, 64, 0, 0 },
+	{ 64, 2048, 1024, 0, 0 },
+	{ 32, 3072, 1024, 0, 0 },
+	{ 64, 128, 64, 254 * 1024, 4096 },
+	{ 64, 4096, 1024, 254 * 1024, 4096 },
 };
 
 static void generate(size_t size, FILE *const *outs)
 {
-	mri_generate(outs[0], MRI_Q_ARRAYS, sizes[size].n, sizes[size].n_samples);
+	const int32_t n = sizes[size].n, n_voxels = sizes[size].n_voxels ? sizes[size].n_voxels : n * n * n;
+
+	mri_generate(outs[0], MRI_Q_ARRAYS, n, n_voxels, sizes[size].n_samples);
 }
 
 void mri_q_open(struct mri_q *ret_q, struct pb_run *run)
@@ -55,6 +60,19 @@ static void prepare(struct pb_run *run)
 	mri_prepare(run, MRI_Q_ARRAYS, weigh);
 }
 
+static void adsm(struct pb_run *run)
+{
+	const struct mri_cfc cfc = {
+		.kernel = "ComputeQ", .n_arrays = MRI_Q_ARRAYS, .n_weights = 1, .weigh = weigh,
+		.room = sizes[run->size].room, .tile = sizes[run->size].tile,
+	};
+
+	if (cfc.room)
+		mri_cfc(run, &cfc);
+	else
+		mri_q_adsm(run);
+}
+
 const struct pb_bench mri_q_bench = {
 	.name = "mri-q",
 	.about = "Q matrix of an MRI reconstruction",
@@ -64,5 +82,5 @@ const struct pb_bench mri_q_bench = {
 	.writes = true,
 	.generate = generate,
 	.prepare = prepare,
-	.variants = { [PB_ADSM] = mri_q_adsm, [PB_EXPLICIT] = mri_q_explicit, PB_RIVALS(mri_q) },
+	.variants = { [PB_ADSM] = adsm, [PB_EXPLICIT] = mri_q_explicit, PB_RIVALS(mri_q) },
 };
