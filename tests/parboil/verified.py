@@ -13,7 +13,7 @@ MEMORY = {"cpu": {"ADSM_CPU_MEMORY": ["discrete", "unified"]}, "opencl": {"ADSM_
 need_backend()
 [(option, memories)] = MEMORY[os.environ.get("ADSM_BACKEND", "cpu")].items()
 # A larger input is for what depends on the size; the way to keep objects does not.
-if SIZE == "medium" and not os.environ.get("TEST_FULL"):
+if SIZE in ["medium", "cfc"] and not os.environ.get("TEST_FULL"):
     memories = memories[:1]
 for memory in memories:
     done = parboil("table", BENCH, "--size", SIZE, **{option: memory})
