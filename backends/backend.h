@@ -25,7 +25,7 @@
 
 #include "base/module.h"
 
-#define ADSM_BACKEND_VERSION 7
+#define ADSM_BACKEND_VERSION 8
 
 /* What else is assumed of devices: docs/architecture.md. */
 #define ADSM_MAX_DEVICES 8
@@ -106,6 +106,8 @@ struct adsm_launch_arg {
 	size_t offset;			/* pointer: from the start of memory */
 	const void *data;		/* value, const: the bytes, copied by launch() */
 	size_t size;			/* value, const; local: bytes of memory for each block of the grid */
+	/* Pointer: what the launch does with memory, by all that name it: ADSM_ACCESS_*; 0: not known. */
+	unsigned access;
 };
 
 /* What the driver calls a device and its parts; NULL where there is no such thing. */

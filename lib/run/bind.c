@@ -125,9 +125,22 @@ static int resolve(struct adsm_bound *bound)
 	return 0;
 }
 
+/* What the call does with the object of each argument, by all that names it. */
+static void tell_access(struct adsm_bound *bound)
+{
+	for (size_t i = 0; i < bound->n_pointers; i++)
+		for (size_t u = 0; bound->pointers[i].arg && u < bound->n_uses; u++)
+			if (bound->uses[u].object->memory == bound->pointers[i].arg->memory)
+				bound->pointers[i].arg->access = adsm_bound_access(bound, u);
+}
+
 int adsm_bind_objects(struct adsm_bound *bound)
 {
-	return bound->kernel ? resolve(bound) : resolve_uses(bound);
+	int error = bound->kernel ? resolve(bound) : resolve_uses(bound);
+
+	if (!error && bound->kernel)
+		tell_access(bound);
+	return error;
 }
 
 static const char *kind_name(uint32_t kind)

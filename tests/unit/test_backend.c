@@ -477,7 +477,7 @@ static void test_launches(void)
 	CHECK(!backend->to_device(memory, 128, &address, sizeof(address), NULL));
 	set_word(other, 8192, 4711);
 	args[0] = pointer(other, 0);
-	args[1] = (struct adsm_launch_arg){ ADSM_LAUNCH_CONST, NULL, 0, words, sizeof(words) };
+	args[1] = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_CONST, .data = words, .size = sizeof(words) };
 	args[2] = VALUE(n);
 	args[3] = VALUE(byte);
 	args[4] = pointer(memory, 128);
