@@ -6,18 +6,34 @@
  * The main thread answers the library's requests and ends the process when the application is gone,
  * also in the middle of a kernel. One thread takes launches in order and runs them with the others.
  */
+#include "base/os.h"
 #include "process/device/crash.h"
 #include "process/device/serve.h"
 
 #include <sys/prctl.h>
 #include <unistd.h>
 
+static int start(const struct adsm_process_request *hello, int memory_fd, struct adsm_process_shared *shared,
+		 struct adsm_process_reply *reply)
+{
+	void *p;
+	/* One address on both sides: the library tries again with a new process if the range is taken here. */
+	int ret = adsm_os_reserve(hello->base, hello->size, &p);
+
+	if (!ret)
+		ret = adsm_os_map(p, hello->size, memory_fd, 0, ADSM_PROT_RW, &p);
+	close(memory_fd);
+	return ret ? ret : adsm_serve_launches(shared, hello->n_threads);
+}
+
 int main(void)
 {
+	static const struct adsm_server server = { start, adsm_serve_answer };
+
 	prctl(PR_SET_NAME, "adsm-cpu-device");
 	adsm_crash_thread();
 	adsm_crash_start();
-	adsm_serve();
+	adsm_serve(&server);
 	/* No destructor may run beside kernels. */
 	_exit(0);
 }

@@ -63,6 +63,8 @@ void adsm_process_copy_now(struct adsm_process_copy_queue *queue, const struct a
 		copy_streaming(copy->dst, copy->src, copy->size);
 	else if (copy->dst != copy->src)
 		memmove(copy->dst, copy->src, copy->size);
+	if (queue->written)
+		queue->written(queue->arg, copy->dst, copy->size);
 	if (!end)
 		return;
 	if (adsm_os_now_ns() + LINK_SPIN_NS < end)

@@ -26,9 +26,11 @@ struct adsm_process_link {
 	uint64_t latency_ns;		/* of a transfer */
 };
 
-struct adsm_process_copy_queue {	/* one direction; all zero at first, but for the link */
+struct adsm_process_copy_queue {	/* one direction; all zero at first, but for the next three */
 	struct adsm_process_queue queue;
 	struct adsm_process_link link;
+	void (*written)(void *arg, const void *dst, size_t size);	/* NULL, or called when the bytes are there */
+	void *arg;
 	_Atomic uint64_t link_busy;	/* until when, nanoseconds */
 	struct adsm_lock lock;		/* of producers */
 	bool started;

@@ -108,6 +108,42 @@ static int check_launch(const struct adsm_launch *launch)
 	return 0;
 }
 
+/* What the device is to run, but for the arguments' bytes. */
+static void describe_launch(struct adsm_process_slot *slot, const struct adsm_process_entry *entry,
+			    const struct adsm_launch *launch)
+{
+	memcpy(slot->name, entry->name, sizeof(slot->name));
+	slot->kernel = entry->index;
+	slot->n_args = (uint32_t)launch->n_args;
+	memcpy(slot->grid, launch->grid, sizeof(slot->grid));
+	memcpy(slot->block, launch->block, sizeof(slot->block));
+	slot->first_block = launch->first_block;
+	slot->n_blocks = launch->n_blocks;
+	slot->in_area = place_args(launch, slot->arg_offset) > sizeof(slot->args);
+	slot->n_pointers = 0;
+}
+
+static void copy_args(struct adsm_process_shared *shared, uint64_t i, const struct adsm_launch *launch, bool pointers)
+{
+	struct adsm_process_slot *slot = &shared->slots[i];
+	uint8_t *bytes = slot->in_area ? shared->areas[i] : slot->args;
+
+	for (uint32_t n = 0; n < launch->n_args; n++) {
+		const struct adsm_launch_arg *arg = &launch->args[n];
+
+		if (arg->kind == ADSM_LAUNCH_POINTER) {
+			uint64_t address = arg->memory ? arg->memory->address + arg->offset : 0;
+
+			memcpy(bytes + slot->arg_offset[n], &address, sizeof(address));
+			if (pointers && arg->memory)
+				shared->pointers[i][slot->n_pointers++] = (struct adsm_process_pointer){
+					arg->memory->address, arg->memory->size, n, arg->access };
+		} else if (arg->size) {
+			memcpy(bytes + slot->arg_offset[n], arg->data, arg->size);
+		}
+	}
+}
+
 int adsm_process_launch(struct adsm_entry *base, const struct adsm_launch *launch,
 			struct adsm_device_event *ret_event)
 {
@@ -115,9 +151,7 @@ int adsm_process_launch(struct adsm_entry *base, const struct adsm_launch *launc
 	struct adsm_process_device *device = (struct adsm_process_device *)base->code->device;
 	struct adsm_process_queue *queue = &device->shared->queue;
 	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
-	struct adsm_process_slot *slot;
 	uint64_t given;
-	uint8_t *bytes;
 	int ret, status;
 
 	ret = check_launch(launch);
@@ -134,26 +168,8 @@ int adsm_process_launch(struct adsm_entry *base, const struct adsm_launch *launc
 		adsm_mutex_unlock(&device->launch_lock);
 		adsm_process_queue_wait(queue, given - ADSM_PROCESS_SLOTS + 1, &device->lost, SPIN_NS, true);
 	}
-	slot = &device->shared->slots[given % ADSM_PROCESS_SLOTS];
-	memcpy(slot->name, entry->name, sizeof(slot->name));
-	slot->kernel = entry->index;
-	slot->n_args = (uint32_t)launch->n_args;
-	memcpy(slot->grid, launch->grid, sizeof(slot->grid));
-	memcpy(slot->block, launch->block, sizeof(slot->block));
-	slot->first_block = launch->first_block;
-	slot->n_blocks = launch->n_blocks;
-	slot->in_area = place_args(launch, slot->arg_offset) > sizeof(slot->args);
-	bytes = slot->in_area ? device->shared->areas[given % ADSM_PROCESS_SLOTS] : slot->args;
-	for (size_t i = 0; i < launch->n_args; i++) {
-		const struct adsm_launch_arg *arg = &launch->args[i];
-		if (arg->kind == ADSM_LAUNCH_POINTER) {
-			uint64_t address = arg->memory ? arg->memory->address + arg->offset : 0;
-
-			memcpy(bytes + slot->arg_offset[i], &address, sizeof(address));
-		} else if (arg->size) {
-			memcpy(bytes + slot->arg_offset[i], arg->data, arg->size);
-		}
-	}
+	describe_launch(&device->shared->slots[given % ADSM_PROCESS_SLOTS], entry, launch);
+	copy_args(device->shared, given % ADSM_PROCESS_SLOTS, launch, device->kind->pointers);
 	event.seq = adsm_process_queue_submit(queue, true);
 	adsm_mutex_unlock(&device->launch_lock);
 	if (ret_event) {

@@ -87,6 +87,8 @@ int adsm_process_alloc(struct adsm_device *base, size_t size, uint64_t wanted, s
 	} while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + size));
 	memory->base = (struct adsm_memory) { base, wanted, size };
 	memory->bytes = device->memory + offset;
+	if (device->kind->allocated)
+		device->kind->allocated(device, offset, size);
 	*ret_memory = &memory->base;
 	return 0;
 }
@@ -108,6 +110,8 @@ void adsm_process_free(struct adsm_memory *base)
 			__atomic_store_n(&device->warm[offset / COLD_SIZE + i], 0, __ATOMIC_RELAXED);
 		adsm_os_discard(memory->bytes, base->size);
 	}
+	if (device->kind->freed)
+		device->kind->freed(device, offset, base->size);
 	atomic_fetch_sub(&device->memory_used, base->size);
 	free(memory);
 }

@@ -25,6 +25,13 @@ static void destroy(struct adsm_process_device *device)
 	free(device);
 }
 
+static void written(void *arg, const void *dst, size_t size)
+{
+	struct adsm_process_device *device = arg;
+
+	device->kind->written(device, (size_t)((const uint8_t *)dst - device->memory), size);
+}
+
 int adsm_process_open(struct adsm_process_device *device, const struct adsm_backend_config *config)
 {
 	int memory_fd = config->arena_fd, ret;
@@ -41,6 +48,8 @@ int adsm_process_open(struct adsm_process_device *device, const struct adsm_back
 	adsm_mutex_init(&device->launch_lock, ADSM_RANK_QUEUE);
 	for (int i = 0; i < 2; i++)
 		adsm_lock_init(&device->copies[i].lock, ADSM_RANK_QUEUE);
+	device->copies[0].written = device->kind->written ? written : NULL;
+	device->copies[0].arg = device;
 	ret = adsm_process_start(device, memory_fd);
 	/* The mapping is enough from here on. */
 	if (!device->base.caps.unified)

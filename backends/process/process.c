@@ -22,7 +22,8 @@
 #endif
 
 #define MAX_STARTS 8			/* each has a new layout of addresses */
-#define HELLO_TIMEOUT_MS 10000
+#define MAX_KEPT_STARTS 3		/* of keepers, which take longer */
+#define TIMEOUT_MS 10000
 
 int adsm_process_status(struct adsm_device *base)
 {
@@ -74,12 +75,13 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 	return ret;
 }
 
-static int send_hello(struct adsm_process_device *device, int memory_fd, int shared_fd)
+/* @ret_text: "", or what the process says of an error. */
+static int send_hello(struct adsm_process_device *device, int memory_fd, int shared_fd, char *ret_text)
 {
 	const struct adsm_process_request request = {
 		.version = ADSM_PROCESS_VERSION, .op = ADSM_PROCESS_HELLO,
 		.n_threads = device->base.caps.compute_units,
-		.base = device->arena_base, .size = device->arena_size,
+		.base = device->arena_base, .size = device->arena_size, .extra = device->extra,
 	};
 	const int fds[] = { memory_fd, shared_fd };
 	const int sock = adsm_fd_number(device->sock);
@@ -91,23 +93,29 @@ static int send_hello(struct adsm_process_device *device, int memory_fd, int sha
 	if (ret)
 		return ret;
 	do
-		n = poll(&polled, 1, HELLO_TIMEOUT_MS);
+		n = poll(&polled, 1, device->hello_ms ? device->hello_ms : TIMEOUT_MS);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return n ? -errno : -ETIMEDOUT;
 	ret = adsm_process_receive(sock, &reply, sizeof(reply), NULL);
 	if (ret)
 		return ret;
-	return reply.version == ADSM_PROCESS_VERSION ? reply.error : -EPROTO;
+	if (reply.version != ADSM_PROCESS_VERSION)
+		return -EPROTO;
+	strcpy(ret_text, reply.text);
+	return reply.error;
 }
 
 /* End the process, whatever it does. False: both ways to it were taken from us: it ends with the application. */
 static bool end_process(struct adsm_process_device *device)
 {
 	int sock = adsm_fd_number(device->sock), pidfd = adsm_fd_number(device->pidfd);
+	struct pollfd polled = { .fd = pidfd, .events = POLLIN };
 
 	if (sock >= 0)
 		shutdown(sock, SHUT_RDWR);	/* not close(): a child of ours may have the socket, too */
+	if (device->kind->keeper_ms && pidfd >= 0)
+		poll(&polled, 1, device->kind->keeper_ms);
 	if (pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
 	return sock >= 0 || pidfd >= 0;
@@ -120,10 +128,12 @@ static void close_process(struct adsm_process_device *device)
 	device->sock = device->pidfd = NULL;
 }
 
-static int start_once(struct adsm_process_device *device, const char *program, int memory_fd, int shared_fd)
+static int start_once(struct adsm_process_device *device, const char *program, int memory_fd, int shared_fd,
+		      char *ret_text)
 {
 	char *const argv[] = { (char *)(uintptr_t)device->kind->program, NULL };
-	int pair[2], fds[2], n_fds = 1, pidfd, ret;
+	const bool keeper = device->kind->keeper_ms;
+	int pair[2], fds[] = { -1, -1, shared_fd }, pidfd, ret;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
@@ -131,44 +141,47 @@ static int start_once(struct adsm_process_device *device, const char *program, i
 	ret = adsm_fd_keep(pair[0], &device->sock);
 	if (!ret && fds[0] < 0)
 		ret = fds[0];
-	if (ret)
-		goto close_end;
-	fds[1] = adsm_fd_lift((int)syscall(SYS_pidfd_open, getpid(), 0));
-	if (fds[1] >= 0)
-		n_fds = 2;
-	ret = adsm_os_spawn_daemon(program, argv, fds, (size_t)n_fds, &device->pid, &pidfd);
-	if (n_fds == 2)
-		close(fds[1]);
+	if (!ret)
+		fds[1] = adsm_fd_lift((int)syscall(SYS_pidfd_open, getpid(), 0));
+	if (!ret && keeper && fds[1] < 0)
+		ret = -ENOSYS;
+	if (!ret)
+		ret = adsm_os_spawn_daemon(program, device->argv ? device->argv : argv, fds,
+					   fds[1] < 0 ? 1 : keeper ? 3 : 2, &device->pid, &pidfd);
+	/* Before it answers: while there is one here, nobody sees that its own has gone. */
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	if (!ret && pidfd >= 0)
 		ret = adsm_fd_keep(pidfd, &device->pidfd);
 	if (!ret)
-		ret = send_hello(device, memory_fd, shared_fd);
-	if (ret)
+		ret = send_hello(device, memory_fd, shared_fd, ret_text);
+	if (ret) {
 		end_process(device);
-close_end:
-	if (fds[0] >= 0)
-		close(fds[0]);
-	if (ret)
 		close_process(device);
+	}
 	return ret;
 }
 
 static int start_process(struct adsm_process_device *device, int memory_fd, int shared_fd)
 {
-	char *program;
+	const int max_starts = device->kind->keeper_ms ? MAX_KEPT_STARTS : MAX_STARTS;
+	char *program, text[ADSM_PROCESS_TEXT] = "";
 	int ret = adsm_process_find_program(device->kind, device->program, &program);
 
 	if (ret)
 		return ret;
-	for (int i = 0; i < MAX_STARTS; i++) {
-		ret = start_once(device, program, memory_fd, shared_fd);
+	for (int i = 0; i < max_starts; i++) {
+		ret = start_once(device, program, memory_fd, shared_fd, text);
 		if (ret != -EEXIST)
 			break;
 	}
-	if (ret == -EEXIST)
+	if (ret && *text)
+		ret = adsm_fail(ret == -EEXIST ? -ENODEV : ret, "%s: %s", device->title, text);
+	else if (ret == -EEXIST)
 		ret = adsm_fail(-ENODEV, "%s: %zu bytes at %p are taken in its process, %d times "
 				"in a row; set ADSM_ARENA", device->title, device->arena_size,
-				(void *)device->arena_base, MAX_STARTS);
+				(void *)device->arena_base, max_starts);
 	else if (ret == -EPROTO || ret == -EPIPE || ret == -ETIMEDOUT)
 		ret = adsm_fail(-ENODEV, "%s: %s does not answer as this version of the library expects",
 				device->title, program);
@@ -194,13 +207,18 @@ static void describe_loss(struct adsm_process_device *device)
 
 	name = number && sigabbrev_np(number) ? sigabbrev_np(number) : "";
 	if (number && !crash->sent && crash->in_kernel) {
-		adsm_format(text, ADSM_PROCESS_TEXT, "%s: kernel '%s' crashed with SIG%s at address %p",
-			    device->title, kernel, name, (void *)crash->address);
+		adsm_format(text, ADSM_PROCESS_TEXT, "%s: kernel '%s' crashed with SIG%s at address %p%s",
+			    device->title, kernel, name, (void *)crash->address, crash->place);
+		return;
+	}
+	if (*adsm_process_said_end(shared)) {
+		adsm_format(text, ADSM_PROCESS_TEXT, "%s: %s", device->title, adsm_process_said_end(shared));
 		return;
 	}
 	if (number && !crash->sent) {
 		adsm_format(text, ADSM_PROCESS_TEXT, "%s: the device process (pid %d) crashed with SIG%s "
-			    "at address %p, in no kernel", device->title, device->pid, name, (void *)crash->address);
+			    "at address %p, in no kernel%s", device->title, device->pid, name, (void *)crash->address,
+			    crash->place);
 		return;
 	}
 	if (number) {
@@ -246,7 +264,7 @@ static void watch(void *arg)
 	end_process(device);
 	polled[1].fd = adsm_fd_number(device->pidfd);
 	if (polled[1].fd >= 0)
-		poll(&polled[1], 1, HELLO_TIMEOUT_MS);
+		poll(&polled[1], 1, TIMEOUT_MS);
 	if (closed)
 		adsm_format(device->lost_text, sizeof(device->lost_text), "%s: the device process (pid %d) has ended: "
 			    "the program has closed the library's descriptor that it listens to", device->title,
@@ -260,15 +278,20 @@ static void watch(void *arg)
 	adsm_process_queue_tick(&device->shared->queue, true);
 }
 
+static size_t shared_size(const struct adsm_process_device *device)
+{
+	return sizeof(*device->shared) + ((device->extra + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1));
+}
+
 int adsm_process_start(struct adsm_process_device *device, int memory_fd)
 {
 	int shared_fd, ret;
 	void *p;
 
-	ret = adsm_fd_memory("adsm-device-queue", sizeof(*device->shared), &shared_fd);
+	ret = adsm_fd_memory("adsm-device-queue", shared_size(device), &shared_fd);
 	if (ret)
 		return ret;
-	ret = adsm_os_map(NULL, sizeof(*device->shared), shared_fd, 0, ADSM_PROT_RW, &p);
+	ret = adsm_os_map(NULL, shared_size(device), shared_fd, 0, ADSM_PROT_RW, &p);
 	if (ret)
 		goto close_shared;
 	device->shared = p;
@@ -283,7 +306,7 @@ int adsm_process_start(struct adsm_process_device *device, int memory_fd)
 	end_process(device);
 	close_process(device);
 unmap_shared:
-	adsm_os_unmap(device->shared, sizeof(*device->shared));
+	adsm_os_unmap(device->shared, shared_size(device));
 close_shared:
 	close(shared_fd);
 	return ret;
@@ -299,7 +322,7 @@ bool adsm_process_stop(struct adsm_process_device *device)
 	}
 	adsm_os_thread_join(&device->monitor);
 	close_process(device);
-	adsm_os_unmap(device->shared, sizeof(*device->shared));
+	adsm_os_unmap(device->shared, shared_size(device));
 	return true;
 }
 

@@ -8,19 +8,38 @@
 #include "copy.h"
 #include "shared.h"
 
+struct adsm_process_device;
+
 /* What the devices of a backend have in common. */
 struct adsm_process_kind {
 	const char *program;		/* its file's name */
 	const char *folder;		/* where that is in a build folder */
 	const char *program_option, *memory_option;	/* that name another program, and say how much memory */
+	/*
+	 * 0: the program is the device. Else it is a keeper, which starts and ends what the device is: so long may it
+	 * take to end when that, or the socket, has. It has the shared memory, to say why.
+	 */
+	int keeper_ms;
+	bool pointers;			/* launches tell of them */
+	/* What becomes of device memory, @offset from the arena's start; NULL: not of interest. written(): the bytes
+	 * are there, the event is not yet complete; in the fault handler, too. */
+	void (*allocated)(struct adsm_process_device *device, size_t offset, size_t size);
+	void (*freed)(struct adsm_process_device *device, size_t offset, size_t size);
+	void (*written)(struct adsm_process_device *device, size_t offset, size_t size);
 };
 
-/* Embedded first in each backend's own. What is set before the start: base but for lost, kind, title, program, link. */
+/*
+ * Embedded first in each backend's own. Up to the copies all is set before the start: of base backend, caps and name;
+ * of the rest what is not to be 0.
+ */
 struct adsm_process_device {
 	struct adsm_device base;
 	const struct adsm_process_kind *kind;
 	char title[32];			/* for messages: "cpu device 0" */
 	const char *program;		/* a file, or "": the one installed with the library */
+	char *const *argv;		/* NULL: only the program's name */
+	int hello_ms;			/* until it has to have answered; 0: 10 s */
+	size_t extra;			/* bytes of shared->extra */
 	struct adsm_process_copy_queue copies[2];	/* by queue, from ADSM_QUEUE_TO_DEVICE */
 	uint8_t *memory;		/* where this process maps the memory that the device has at arena_base */
 	uint8_t *warm;			/* for each piece of memory (memory.c): written since it was allocated */

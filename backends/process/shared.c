@@ -94,6 +94,21 @@ int adsm_process_queue_wait(struct adsm_process_queue *queue, uint64_t seq, cons
 	}
 }
 
+void adsm_process_say_end(struct adsm_process_shared *shared, const char *text)
+{
+	uint32_t nobody = 0;
+
+	if (!atomic_compare_exchange_strong(&shared->end.state, &nobody, 1))
+		return;
+	strncpy(shared->end.text, text, ADSM_PROCESS_TEXT - 1);
+	atomic_store(&shared->end.state, 2);
+}
+
+const char *adsm_process_said_end(struct adsm_process_shared *shared)
+{
+	return atomic_load(&shared->end.state) == 2 ? shared->end.text : "";
+}
+
 /* ---- messages */
 
 /* Two errors say that the other end is gone: ECONNRESET where it left a message of ours unread. */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_PROCESS_VERSION 0x61637002u
+#define ADSM_PROCESS_VERSION 0x61637003u
 
 #define ADSM_PROCESS_SLOTS 256		/* launches outstanding at most */
 #define ADSM_PROCESS_MAX_ARGS 64
@@ -21,10 +21,12 @@
 /* With room for the bytes that alignment adds to the arguments. */
 #define ADSM_PROCESS_ARG_AREA (ADSM_PROCESS_MAX_ARG_BYTES + 8192)
 #define ADSM_PROCESS_NAME 64		/* bytes of a kernel's name, terminator included */
-#define ADSM_PROCESS_TEXT 256
+#define ADSM_PROCESS_TEXT 512
 
-#define ADSM_PROCESS_SOCKET 3		/* the device's descriptors */
-#define ADSM_PROCESS_APPLICATION 4		/* pidfd, where the system has them */
+/* The program's descriptors. */
+#define ADSM_PROCESS_SOCKET 3
+#define ADSM_PROCESS_APPLICATION 4	/* pidfd, where the system has them */
+#define ADSM_PROCESS_KEPT 5		/* of a keeper: the shared memory */
 
 /* ---- a queue: operations are numbered from 1 and done in order by one consumer */
 
@@ -67,8 +69,15 @@ struct adsm_process_slot {			/* a launch */
 	uint64_t first_block, n_blocks;
 	uint64_t start_ns, end_ns;	/* written by the device */
 	uint32_t in_area;		/* the arguments' bytes: in the slot's area, or below */
+	uint32_t n_pointers;		/* in the slot's row of shared->pointers; 0 where the backend wants none */
 	uint32_t arg_offset[ADSM_PROCESS_MAX_ARGS];
 	_Alignas(64) uint8_t args[ADSM_PROCESS_INLINE_ARGS];
+};
+
+struct adsm_process_pointer {		/* an argument that is a pointer to device memory */
+	uint64_t base, size;		/* of the memory */
+	uint32_t arg;			/* from 0 */
+	uint32_t access;		/* what the launch does with the memory: ADSM_ACCESS_*; 0: not known */
 };
 
 struct adsm_process_crash {		/* why the device ended, written by its signal handler */
@@ -77,14 +86,29 @@ struct adsm_process_crash {		/* why the device ended, written by its signal hand
 	uint32_t sent;			/* by another process or by the system; else it was raised */
 	uint32_t sender, user;		/* who sent it: a process; 0: none that can be seen from here */
 	uint64_t address;
+	char place[96];			/* where, of a device that is several processes: " on node 2 (host)" */
+};
+
+struct adsm_process_end {		/* why the device ends, in a sentence of those who end it */
+	_Atomic uint32_t state;		/* 0: nobody says, 1: being written, 2: written */
+	char text[ADSM_PROCESS_TEXT];
 };
 
 struct adsm_process_shared {
 	struct adsm_process_queue queue;	/* of launches: number s uses slot (s - 1) % ADSM_PROCESS_SLOTS */
 	_Alignas(64) struct adsm_process_crash crash;
+	struct adsm_process_end end;
 	struct adsm_process_slot slots[ADSM_PROCESS_SLOTS];
 	_Alignas(4096) uint8_t areas[ADSM_PROCESS_SLOTS][ADSM_PROCESS_ARG_AREA];
+	struct adsm_process_pointer pointers[ADSM_PROCESS_SLOTS][ADSM_PROCESS_MAX_ARGS];
+	/* What else a backend and its device have in common: hello's extra bytes, all 0 at first. */
+	_Alignas(4096) uint8_t extra[];
 };
+
+/* Say why the device ends: the first one counts. A crash in a kernel is told without. */
+void adsm_process_say_end(struct adsm_process_shared *shared, const char *text);
+/* What was said; "" else. */
+const char *adsm_process_said_end(struct adsm_process_shared *shared);
 
 /* ---- messages: each request has one reply */
 
@@ -99,6 +123,7 @@ struct adsm_process_request {
 	uint32_t version, op, index;
 	uint32_t n_threads;		/* hello: of kernels */
 	uint64_t base, size;		/* hello: where device memory has to be */
+	uint64_t extra;			/* hello: bytes of shared->extra */
 	char name[ADSM_PROCESS_NAME];	/* kernel */
 };
 

@@ -10,6 +10,7 @@
 
 #define MAX_KERNELS 65536
 #define MAX_MODULES 4096
+#define UNKNOWN_NS 50000		/* a block of a kernel that has not run: worth waking threads for */
 
 struct kernel {
 	_Atomic(adsm_kernel_run *) run;	/* NULL: free. Published last. */
@@ -85,7 +86,7 @@ int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 	if (i == n_kernels)
 		n_kernels++;
 	kernels[i].module = module;
-	kernels[i].block_ns = ADSM_POOL_WAKE_NS;
+	kernels[i].block_ns = UNKNOWN_NS;
 	kernels[i].run = (adsm_kernel_run *)(uintptr_t)run;
 	*ret_index = i;
 	return 0;

@@ -2,13 +2,18 @@
 /* crash.c - see crash.h. */
 #include "crash.h"
 
+#include "base/os.h"
+
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 _Thread_local bool adsm_crash_in_kernel;
 
 static struct adsm_process_crash *_Atomic crash;
+static uint64_t patience_ns;
+static _Atomic bool taken;		/* the first crash counts */
 
 /* By an instruction, where nobody sent it. */
 static bool is_raised(int sig)
@@ -24,7 +29,7 @@ static void crashed(int sig, siginfo_t *info, void *context)
 	/* Another thread is writing, and will end all. */
 	while (atomic_exchange(&first, true))
 		pause();
-	if (note) {
+	if (note && !atomic_exchange(&taken, true)) {
 		note->in_kernel = adsm_crash_in_kernel;
 		note->sent = info->si_code <= 0 ? info->si_pid != getpid() : !is_raised(sig);
 		if (info->si_code <= 0 && note->sent) {
@@ -34,6 +39,8 @@ static void crashed(int sig, siginfo_t *info, void *context)
 		/* A signal that somebody sent has no address. */
 		note->address = info->si_code > 0 ? (uintptr_t)info->si_addr : 0;
 		atomic_store(&note->signal, (uint32_t)sig);
+		if (patience_ns)
+			adsm_os_sleep_until_ns(adsm_os_now_ns() + patience_ns);
 	}
 	_exit(128 + sig);
 }
@@ -50,9 +57,25 @@ void adsm_crash_start(void)
 		sigaction(signals[i], &action, NULL);
 }
 
-void adsm_crash_note(struct adsm_process_crash *note)
+void adsm_crash_note(struct adsm_process_crash *note, uint64_t wait_ns)
 {
+	patience_ns = wait_ns;
 	crash = note;
+}
+
+void adsm_crash_take(const struct adsm_process_crash *other)
+{
+	struct adsm_process_crash *note = crash;
+
+	if (!note || atomic_exchange(&taken, true))
+		return;
+	note->in_kernel = other->in_kernel;
+	note->sent = other->sent;
+	note->sender = other->sender;
+	note->user = other->user;
+	note->address = other->address;
+	memcpy(note->place, other->place, sizeof(note->place));
+	atomic_store(&note->signal, atomic_load(&other->signal));
 }
 
 void adsm_crash_thread(void)

@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <pthread.h>
 
+/* Waking a sleeping processor costs about as much: smaller grids are run by one thread alone. */
+#define WAKE_NS 50000
 #define STACK_SIZE ((size_t)8 << 20)	/* kernels keep the variables of a whole block there */
 #define CHUNK_MAX 64			/* blocks a thread takes at once at most */
 
@@ -79,16 +81,16 @@ void adsm_pool_run(const struct adsm_pool_launch *launch)
 	expected = atomic_load(launch->block_ns) * launch->n;
 	number = number + 1 ? number + 1 : 1;
 	atomic_store(&work.open, number);
-	if (expected >= ADSM_POOL_WAKE_NS)
+	if (expected >= WAKE_NS)
 		adsm_os_wake(&work.open, INT_MAX, false);
 	now = adsm_os_now_ns();		/* the call above can take longer than the blocks */
-	n = run_blocks(expected >= ADSM_POOL_WAKE_NS ? 0 : now + ADSM_POOL_WAKE_NS);
+	n = run_blocks(expected >= WAKE_NS ? 0 : now + WAKE_NS);
 	if (n)
 		atomic_store(launch->block_ns, (adsm_os_now_ns() - now) / n);
 	atomic_store(&work.open, 0);
 	now = adsm_os_now_ns();
 	while ((inside = atomic_load(&work.inside))) {
-		if (adsm_os_now_ns() - now < ADSM_POOL_WAKE_NS)
+		if (adsm_os_now_ns() - now < WAKE_NS)
 			adsm_process_pause();
 		else
 			adsm_os_wait(&work.inside, inside, 0, false);
@@ -114,6 +116,11 @@ static void *pool_main(void *arg)
 	return NULL;
 }
 
+uint64_t adsm_pool_spin_ns(void)
+{
+	return adsm_os_n_cpus() > 1 ? WAKE_NS : 0;
+}
+
 int adsm_pool_thread(void *(*run)(void *))
 {
 	pthread_attr_t attr;
@@ -126,6 +133,49 @@ int adsm_pool_thread(void *(*run)(void *))
 	ret = -pthread_create(&thread, &attr, run, NULL);
 	pthread_attr_destroy(&attr);
 	return ret;
+}
+
+/* ---- launches for others: a queue of one */
+
+static struct {
+	struct adsm_process_queue queue;
+	const struct adsm_pool_launch *launch;
+	void (*wake)(void);
+} begun;
+
+static void *runner_main(void *arg)
+{
+	const uint64_t spin_ns = adsm_pool_spin_ns();
+
+	adsm_crash_thread();
+	while (adsm_process_queue_next(&begun.queue, spin_ns, false)) {
+		void (*wake)(void) = begun.wake;
+
+		adsm_pool_run(begun.launch);
+		adsm_process_queue_done(&begun.queue, false);
+		if (wake)
+			wake();
+	}
+	return NULL;
+}
+
+int adsm_pool_begin(const struct adsm_pool_launch *launch, void (*wake)(void))
+{
+	static bool started;
+	int ret = started ? 0 : adsm_pool_thread(runner_main);
+
+	if (ret)
+		return ret;
+	started = true;
+	begun.launch = launch;
+	begun.wake = wake;
+	adsm_process_queue_submit(&begun.queue, false);
+	return 0;
+}
+
+bool adsm_pool_done(void)
+{
+	return atomic_load(&begun.queue.done) == atomic_load(&begun.queue.submitted);
 }
 
 int adsm_pool_start(unsigned threads)

@@ -6,12 +6,6 @@
 #include "adsm_kernel.h"
 #include "process/shared.h"
 
-/*
- * Waking a sleeping processor costs about as much: smaller grids are run by the caller alone. A thread that gives
- * launches stays awake as long for the next one.
- */
-#define ADSM_POOL_WAKE_NS 50000
-
 struct adsm_pool_launch {
 	adsm_kernel_run *run;
 	_Atomic uint64_t *block_ns;	/* how long one of the kernel's blocks took the last time */
@@ -20,11 +14,23 @@ struct adsm_pool_launch {
 	const void *args[ADSM_PROCESS_MAX_ARGS];
 };
 
+/*
+ * How long a thread that runs launches stays awake for the next one: as long as waking it would take. With one
+ * processor nobody could give one meanwhile: 0.
+ */
+uint64_t adsm_pool_spin_ns(void);
 /* A thread of a device process, detached, whose crash is written down: 0 or a negative errno. */
 int adsm_pool_thread(void *(*run)(void *));
 /* Before the first launch: @n_threads, of which who runs a launch is one. */
 int adsm_pool_start(unsigned n_threads);
-/* Run a launch, and return when it has ended. One caller at a time. */
+/* Run a launch, and return when it has ended. One launch at a time. */
 void adsm_pool_run(const struct adsm_pool_launch *launch);
+/*
+ * The same, for a caller that has other things to do: another thread runs it with the pool's. 0 or a negative errno.
+ * The launch stays until it is done. @wake: called in that thread when it is, or NULL.
+ */
+int adsm_pool_begin(const struct adsm_pool_launch *launch, void (*wake)(void));
+/* Whether the last launch that began has ended. */
+bool adsm_pool_done(void);
 
 #endif

@@ -11,14 +11,14 @@
 #include <poll.h>
 #include <unistd.h>
 
-static struct adsm_process_shared *shared;
+static struct adsm_process_shared *served;
 
-static void *dispatcher_main(void *arg)
+static void *run_launches(void *arg)
 {
 	static struct adsm_pool_launch launch;
+	struct adsm_process_shared *shared = served;
 	struct adsm_process_queue *queue = &shared->queue;
-	/* With one processor the library could not launch while we stay awake for it. */
-	uint64_t spin_ns = adsm_os_n_cpus() > 1 ? ADSM_POOL_WAKE_NS : 0;
+	const uint64_t spin_ns = adsm_pool_spin_ns();
 
 	adsm_crash_thread();
 	while (adsm_process_queue_next(queue, spin_ns, true)) {
@@ -34,38 +34,17 @@ static void *dispatcher_main(void *arg)
 	return NULL;
 }
 
-static int hello(const struct adsm_process_request *request, const int *fds)
+int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads)
 {
-	void *p;
-	int ret;
+	int ret = adsm_pool_start(n_threads);
 
-	if (shared || fds[1] < 0)
-		return -EPROTO;
-	/* One address on both sides: the library tries again with a new process if the range is taken here. */
-	ret = adsm_os_reserve(request->base, request->size, &p);
-	if (!ret)
-		ret = adsm_os_map(p, request->size, fds[0], 0, ADSM_PROT_RW, &p);
-	if (!ret)
-		ret = adsm_os_map(NULL, sizeof(*shared), fds[1], 0, ADSM_PROT_RW, &p);
-	if (ret)
-		return ret;
-	close(fds[0]);
-	close(fds[1]);
-	shared = p;
-	adsm_os_populate(shared, offsetof(struct adsm_process_shared, areas), true);
-	adsm_crash_note(&shared->crash);
-	ret = adsm_pool_start(request->n_threads);
-	return ret ? ret : adsm_pool_thread(dispatcher_main);
+	served = shared;
+	return ret ? ret : adsm_pool_thread(run_launches);
 }
 
-/* 0 or a negative errno. */
-static int answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
+int adsm_serve_answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
 {
-	if (request->version != ADSM_PROCESS_VERSION)
-		return -EPROTO;
 	switch (request->op) {
-	case ADSM_PROCESS_HELLO:
-		return hello(request, fds);
 	case ADSM_PROCESS_LOAD:
 		return adsm_code_load(fds[0], &reply->index, reply->text);
 	case ADSM_PROCESS_UNLOAD:
@@ -77,7 +56,28 @@ static int answer(const struct adsm_process_request *request, const int *fds, st
 	}
 }
 
-void adsm_serve(void)
+static int hello(const struct adsm_server *server, const struct adsm_process_request *request, const int *fds,
+		 struct adsm_process_reply *reply)
+{
+	static bool greeted;
+	struct adsm_process_shared *shared;
+	void *p;
+	int ret;
+
+	if (greeted || fds[1] < 0)
+		return -EPROTO;
+	greeted = true;
+	ret = adsm_os_map(NULL, sizeof(*shared) + request->extra, fds[1], 0, ADSM_PROT_RW, &p);
+	close(fds[1]);
+	if (ret)
+		return ret;
+	shared = p;
+	adsm_os_populate(shared, offsetof(struct adsm_process_shared, areas), true);
+	adsm_crash_note(&shared->crash, 0);
+	return server->start(request, fds[0], shared, reply);
+}
+
+void adsm_serve(const struct adsm_server *server)
 {
 	bool watched = fcntl(ADSM_PROCESS_APPLICATION, F_GETFD) >= 0;
 	struct pollfd polled[] = {
@@ -95,6 +95,11 @@ void adsm_serve(void)
 		if (polled[1].revents || adsm_process_receive(ADSM_PROCESS_SOCKET, &request, sizeof(request), fds))
 			return;
 		reply = (struct adsm_process_reply){ .version = ADSM_PROCESS_VERSION };
-		reply.error = answer(&request, fds, &reply);
+		if (request.version != ADSM_PROCESS_VERSION)
+			reply.error = -EPROTO;
+		else if (request.op == ADSM_PROCESS_HELLO)
+			reply.error = hello(server, &request, fds, &reply);
+		else
+			reply.error = server->answer(&request, fds, &reply);
 	} while (!adsm_process_send(ADSM_PROCESS_SOCKET, &reply, sizeof(reply), NULL, 0));
 }
