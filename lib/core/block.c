@@ -166,6 +166,51 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	return 0;
 }
 
+/* ---- writes that the engine tells of, and no fault */
+
+struct collecting {
+	struct adsm_object *object;
+	uint64_t seq;			/* a call that has to end first */
+	bool some;			/* are Dirty now */
+};
+
+static bool written(void *arg, void *pages, size_t size)
+{
+	struct collecting *c = arg;
+	struct adsm_object *object = c->object;
+	size_t offset = (uintptr_t)pages - object->start;
+	uint32_t first = (uint32_t)(offset >> object->blocks.shift);
+	uint32_t end = (uint32_t)((offset + size - 1) >> object->blocks.shift) + 1;
+	uint32_t before = adsm_blocks_n_unsent(&object->blocks);
+	uint64_t wait = 0;
+
+	for (uint32_t b = first; b < end; b++) {
+		uint64_t seq = adsm_block_must_wait(object, b, ADSM_EVENT_WRITE);
+
+		wait = seq > wait ? seq : wait;
+	}
+	c->seq = wait > c->seq ? wait : c->seq;
+	if (wait)
+		return false;
+	adsm_blocks_may_be_written(&object->blocks, first, end - first);
+	note_again(object, first, end - first);
+	c->some |= adsm_blocks_n_unsent(&object->blocks) > before;
+	return true;
+}
+
+int adsm_object_collect(struct adsm_object *object, uint64_t *ret_seq)
+{
+	struct collecting c = { .object = object };
+	uint32_t first = object->blocks.open_first, n = object->blocks.open_end - first;
+	int error = 0;
+
+	if (n)
+		error = object->engine->collect(adsm_run_view(object, first), adsm_run_span(object, first, n),
+						written, &c);
+	*ret_seq = c.seq;
+	return error ? error : c.some;
+}
+
 /* ---- sending */
 
 int adsm_object_flush(struct adsm_object *object)
@@ -306,17 +351,21 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 static void give_back(struct adsm_object *object, uint32_t b)
 {
 	const struct adsm_block *block = &object->blocks.at[b];
-	struct adsm_change change = adsm_blocks_plan(&object->blocks, b, 1, ADSM_EVENT_SEND);
+	struct adsm_change change;
+	uint64_t seq;
 
 	if (!object->blocks.detects || block->holds ||
 	    (block->flags & (ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)))
 		return;
+	adsm_object_collect(object, &seq);
+	change = adsm_blocks_plan(&object->blocks, b, 1, ADSM_EVENT_SEND);
 	if (adsm_blocks_unsent(&object->blocks, b) &&
 	    (block->view <= change.view || !adsm_view_set(object, b, 1, change.view)))
 		send_run(object, &change);
 	if (!adsm_blocks_lack(&object->blocks, b) && !adsm_blocks_unsent(&object->blocks, b) &&
 	    !(block->flags & (ADSM_BLOCK_BUSY | ADSM_BLOCK_QUEUED | ADSM_BLOCK_SENDING)) &&
-	    (block->view == ADSM_PROT_NONE || !adsm_view_set(object, b, 1, ADSM_PROT_NONE)))
+	    (block->view == ADSM_PROT_NONE || !adsm_view_set(object, b, 1, ADSM_PROT_NONE)) &&
+	    !adsm_object_collect(object, &seq) && !seq)
 		adsm_blocks_forget(&object->blocks, b);
 }
 
@@ -369,7 +418,8 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 
 void adsm_object_may_be_written(struct adsm_object *object)
 {
-	adsm_blocks_may_be_written(&object->blocks);
+	adsm_blocks_may_be_written(&object->blocks, object->blocks.open_first,
+				   object->blocks.open_end - object->blocks.open_first);
 }
 
 int adsm_object_sync(struct adsm_object *object)
@@ -393,6 +443,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 			     int (*write)(void *arg), void *arg)
 {
 	struct adsm_change change;
+	uint64_t seq;
 	int error;
 
 	/* Writes of the CPU from here on race with this one, and wait. */
@@ -403,6 +454,8 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 				return error;
 			break;
 		}
+	if (adsm_object_collect(object, &seq) || seq)
+		return -EAGAIN;
 	change = adsm_blocks_plan(&object->blocks, first, n, ADSM_EVENT_CALL_OUT);
 	begin(object, &change);
 	adsm_unlock(&object->home->lock);

@@ -69,6 +69,12 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
  */
 int adsm_input_let_go(struct adsm_object *object, struct adsm_input *input, size_t delivered);
 
+/*
+ * What may have been written without a fault becomes Dirty; but where a call uses it, it is left until *@ret_seq has
+ * ended; 0: none is. 1: some are Dirty now; or a negative errno. Of what is open more may be written meanwhile.
+ */
+int adsm_object_collect(struct adsm_object *object, uint64_t *ret_seq);
+
 /* ---- sends */
 
 /* Send the Dirty blocks of an object; -EBUSY when the program has held one meanwhile. */
@@ -97,7 +103,8 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 void adsm_object_may_be_written(struct adsm_object *object);
 /* A sync: the blocks that the protocol wants back are fetched. */
 int adsm_object_sync(struct adsm_object *object);
-/* Whole blocks get new contents on the device by @write; then they are Invalid. */
+/* Whole blocks get new contents on the device by @write; then they are Invalid. -EAGAIN: the CPU has just written
+ * some of the object without a fault, which is known now. */
 int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_t n,
 			     int (*write)(void *arg), void *arg);
 

@@ -38,12 +38,11 @@ static void set_states(struct adsm_blocks *blocks, uint32_t first, uint32_t n, u
 		set_state(blocks, b, next);
 }
 
-/* Blocks that both sides have, and that are not on their way, are the CPU's alone again: as if written. */
-static void take_back(struct adsm_blocks *blocks, uint32_t first, uint32_t n)
+void adsm_blocks_may_be_written(struct adsm_blocks *blocks, uint32_t first, uint32_t n)
 {
 	for (uint32_t b = first; b < first + n; b++)
 		if (!adsm_blocks_lack(blocks, b) && !adsm_blocks_unsent(blocks, b) &&
-		    !(blocks->at[b].flags & ADSM_BLOCK_QUEUED))
+		    !(blocks->at[b].flags & ADSM_BLOCK_QUEUED))	/* a copy of that is still to be made */
 			set_state(blocks, b, adsm_blocks_step(blocks, b, ADSM_EVENT_WRITE).next);
 }
 
@@ -233,7 +232,7 @@ void adsm_blocks_abort(struct adsm_blocks *blocks, const struct adsm_change *cha
 	end(blocks, change);
 	/* Of a write by the device nobody knows how far it came, but what the host has is whole. */
 	if (change->event == ADSM_EVENT_SEND || change->event == ADSM_EVENT_CALL_OUT)
-		take_back(blocks, change->first, change->n);
+		adsm_blocks_may_be_written(blocks, change->first, change->n);
 	for (uint32_t b = change->first; b < change->first + change->n; b++)
 		if (adsm_blocks_lack(blocks, b))
 			blocks->at[b].flags &= ~ADSM_BLOCK_HOLED;
@@ -261,11 +260,6 @@ bool adsm_blocks_called(struct adsm_blocks *blocks, enum adsm_block_event event)
 		return false;
 	blocks->open_first = blocks->open_end = 0;
 	return true;
-}
-
-void adsm_blocks_may_be_written(struct adsm_blocks *blocks)
-{
-	take_back(blocks, blocks->open_first, blocks->open_end - blocks->open_first);
 }
 
 void adsm_blocks_forget(struct adsm_blocks *blocks, uint32_t b)

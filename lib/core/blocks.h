@@ -205,8 +205,8 @@ void adsm_blocks_queue(struct adsm_blocks *blocks, const struct adsm_change *cha
 
 /* A call has been launched that does this to the open range. True: nothing is open any more. */
 bool adsm_blocks_called(struct adsm_blocks *blocks, enum adsm_block_event event);
-/* The CPU may have written blocks unseen: of those that both sides have only the CPU's bytes count. */
-void adsm_blocks_may_be_written(struct adsm_blocks *blocks);
+/* The CPU may have written a run unseen: of the blocks that both sides have only the CPU's bytes count. */
+void adsm_blocks_may_be_written(struct adsm_blocks *blocks, uint32_t first, uint32_t n);
 /* The CPU's bytes of a closed block that both sides have are not whole: only the device's count. */
 void adsm_blocks_forget(struct adsm_blocks *blocks, uint32_t b);
 

@@ -15,6 +15,7 @@ struct adsm_habits {
 	bool told_again, told_fetches;	/* each once */
 };
 
+struct adsm_engine;
 struct adsm_hold;
 struct adsm_input;
 struct adsm_record;
@@ -34,6 +35,7 @@ struct adsm_object {
 	size_t size;			/* the caller's */
 	size_t span;			/* in whole pages */
 	char *alias;
+	const struct adsm_engine *engine;	/* its view's; NULL: it has none */
 	struct adsm_blocks blocks;
 	struct adsm_memory *memory;
 	uint64_t generation;		/* another for each object that has the slot */

@@ -12,6 +12,7 @@
 #include "core/input.h"
 #include "core/observe.h"
 #include "core/place.h"
+#include "core/view.h"
 
 #define SLOTS_PER_CHUNK ((uint32_t)1024)
 #define MAX_OBJECTS (SLOTS_PER_CHUNK * 1024)
@@ -131,11 +132,17 @@ static int make_blocks(struct adsm_object *object, size_t block_size, enum adsm_
 	return 0;
 }
 
-static void populate(struct adsm_object *object)
+/* Its bytes get memory, and a view that permits @view. */
+static int populate(struct adsm_object *object, enum adsm_prot view)
 {
+	int error;
+
 	adsm_os_huge(object->alias, object->span & ~(ADSM_HUGE_PAGE_SIZE - 1));
 	adsm_os_populate(object->alias, object->span, true);
-	adsm_os_populate((void *)object->start, object->span, !object->blocks.detects);
+	error = adsm_view_attach(object, view);
+	if (!error)
+		adsm_os_populate((void *)object->start, object->span, !object->blocks.detects);
+	return error;
 }
 
 #ifndef NDEBUG
@@ -176,20 +183,18 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 	};
 	object->chunked = false;
 	/* Closed, though ReadOnly: nothing is there to be read, and a block that is written first is opened once. */
-	if (!object->device_only && !object->blocks.detects)
-		view = ADSM_PROT_RW;
-	else if (!object->device_only && options->populate)
-		view = ADSM_PROT_READ;
-	if (options->adopt || !adsm_place_take_kept(object, view, &pages, &driver_free))
-		error = options->reuse ? -ENOENT : adsm_place_take_new(object, options->adopt, view, &pages);
+	if (!object->blocks.detects || options->populate)
+		view = object->blocks.detects ? ADSM_PROT_READ : ADSM_PROT_RW;
+	if (options->adopt || !adsm_place_take_kept(object, &pages, &driver_free))
+		error = options->reuse ? -ENOENT : adsm_place_take_new(object, options->adopt, &pages);
 	if (error)
 		return error;
 	if (!object->device_only) {
 		error = make_blocks(object, options->block_size, view, options->populate || pages == ADSM_PAGES_ALL);
+		if (!error)
+			error = options->populate ? populate(object, view) : adsm_view_attach(object, view);
 		if (error)
-			goto leave_place;
-		if (options->populate)
-			populate(object);
+			goto free_blocks;
 	}
 	adsm_counters_reset(&object->counters);
 	object->name[0] = '\0';
@@ -205,7 +210,6 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 free_blocks:
 	free(object->blocks.at);
 	object->blocks.n = 0;
-leave_place:
 	adsm_place_leave(object, driver_free);
 	return error;
 }

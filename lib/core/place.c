@@ -114,15 +114,6 @@ static void give_range(struct adsm_object *object)
 	}
 }
 
-static int close_view(struct adsm_object *object)
-{
-	int error = adsm_home_protect(object->home, object->start, object->span, ADSM_PROT_NONE);
-
-	if (error)
-		adsm_warn("cannot close %zu bytes at %p: error %d", object->span, (void *)object->start, error);
-	return error;
-}
-
 /* ---- places kept for new objects */
 
 static void end_kept(const struct adsm_kept *kept)
@@ -164,17 +155,12 @@ static bool keep(const struct adsm_object *object, adsm_kept_free *driver_free)
 	return true;
 }
 
-bool adsm_place_take_kept(struct adsm_object *object, enum adsm_prot view, enum adsm_pages *ret_pages,
-			  adsm_kept_free **ret_driver_free)
+bool adsm_place_take_kept(struct adsm_object *object, enum adsm_pages *ret_pages, adsm_kept_free **ret_driver_free)
 {
 	struct adsm_kept kept;
 
 	if (!adsm_kept_take(object->home, object->span, object->device_only, !object->adopted, &kept))
 		return false;
-	if (view != ADSM_PROT_NONE && adsm_home_protect(kept.home, kept.start, kept.span, view)) {
-		end_kept(&kept);
-		return false;
-	}
 	object->start = kept.start;
 	object->alias = kept.alias;
 	object->memory = kept.memory;
@@ -187,7 +173,7 @@ bool adsm_place_take_kept(struct adsm_object *object, enum adsm_prot view, enum 
 /* ---- taking */
 
 /* Address, memory and view where the address is the arena's. */
-static int place_here(struct adsm_object *object, enum adsm_prot view, enum adsm_pages *ret_pages)
+static int place_here(struct adsm_object *object, enum adsm_pages *ret_pages)
 {
 	struct adsm_device *device = object->home->device;
 	int error = object->device_only ? adsm_arena_take(object->span, &object->start) :
@@ -196,24 +182,14 @@ static int place_here(struct adsm_object *object, enum adsm_prot view, enum adsm
 	if (error)
 		return error;
 	object->alias = adsm_arena_alias(object->start);
-	if (view != ADSM_PROT_NONE) {
-		error = adsm_home_protect(object->home, object->start, object->span, view);
-		if (error)
-			adsm_fail(error, "cannot open %zu bytes: no mappings are left (vm.max_map_count)",
-				  object->span);
-	}
-	if (!error)
-		error = device->backend->alloc(device, object->span, object->start, &object->memory);
-	if (error) {
-		if (!object->device_only)
-			close_view(object);
+	error = device->backend->alloc(device, object->span, object->start, &object->memory);
+	if (error)
 		give_range(object);
-	}
 	return error;
 }
 
 /* Map the view over the driver's own mapping. */
-static int map_view(struct adsm_object *object, enum adsm_prot view)
+static int map_view(struct adsm_object *object)
 {
 	void *from = (void *)place_of(object->alias), *to = (void *)object->start;
 	int error = adsm_os_duplicate(from, object->span, to);
@@ -222,8 +198,6 @@ static int map_view(struct adsm_object *object, enum adsm_prot view)
 		adsm_home_recover(object->home);
 		error = adsm_os_duplicate(from, object->span, to);
 	}
-	if (!error && view != ADSM_PROT_NONE)
-		error = adsm_home_protect(object->home, object->start, object->span, view);
 	if (error) {
 		/* The driver's mapping may be gone. */
 		adsm_os_unmap_to_reserve(to, object->span);
@@ -250,7 +224,7 @@ static int take_address(struct adsm_object *object, uint64_t start)
 }
 
 /* The same where the driver dictates the address. */
-static int place_there(struct adsm_object *object, uint64_t adopt, enum adsm_prot view)
+static int place_there(struct adsm_object *object, uint64_t adopt)
 {
 	struct adsm_device *device = object->home->device;
 	const struct adsm_backend *backend = device->backend;
@@ -277,7 +251,7 @@ static int place_there(struct adsm_object *object, uint64_t adopt, enum adsm_pro
 	if (!error && has_view && !object->alias)
 		error = take_place(object);
 	if (!error && has_view)
-		error = map_view(object, view);
+		error = map_view(object);
 	if (error)
 		goto free_memory;
 	return 0;
@@ -292,7 +266,7 @@ give_range:
 bool adsm_place_leave(struct adsm_object *object, adsm_kept_free *driver_free)
 {
 	/* Before the driver may give the range to somebody else, or to nobody. */
-	int error = object->device_only ? 0 : close_view(object);
+	int error = adsm_view_detach(object);
 
 	if (!error && keep(object, driver_free))
 		return true;
@@ -301,14 +275,14 @@ bool adsm_place_leave(struct adsm_object *object, adsm_kept_free *driver_free)
 	return false;
 }
 
-int adsm_place_take_new(struct adsm_object *object, uint64_t adopt, enum adsm_prot view, enum adsm_pages *ret_pages)
+int adsm_place_take_new(struct adsm_object *object, uint64_t adopt, enum adsm_pages *ret_pages)
 {
 	bool there = adopt || object->home->device->caps.dictates_address;
 	int error;
 
 	/* Out of memory, or of addresses: what is kept is given up first. */
 	do
-		error = there ? place_there(object, adopt, view) : place_here(object, view, ret_pages);
+		error = there ? place_there(object, adopt) : place_here(object, ret_pages);
 	while (error == -ENOMEM && adsm_place_give_up_oldest(NULL));
 	return error;
 }

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 
+#include "base/log.h"
 #include "core/arena.h"
 #include "core/observe.h"
+#include "core/options.h"
 
 _Static_assert((int)ADSM_PERMIT_READ == (int)ADSM_PROT_READ && (int)ADSM_PERMIT_WRITE == (int)ADSM_PROT_RW,
 	       "views are what states permit");
@@ -13,7 +15,7 @@ _Static_assert((int)ADSM_PERMIT_READ == (int)ADSM_PROT_READ && (int)ADSM_PERMIT_
 static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
 {
 	return adsm_is_paged(object) ? adsm_observer->advice_view(object, offset, size, ADSM_PROT_NONE) :
-		adsm_engine->close((char *)object->start + offset, size);
+		object->engine->permit((char *)object->start + offset, size, ADSM_PROT_RW, ADSM_PROT_NONE);
 }
 
 void adsm_object_close_view(struct adsm_object *object)
@@ -68,17 +70,6 @@ static void recover_mappings(struct adsm_object *object, bool all)
 		close_everything(object->home);
 }
 
-int adsm_home_protect(struct adsm_home *home, uintptr_t start, size_t size, enum adsm_prot prot)
-{
-	int error = adsm_os_protect((void *)start, size, prot);
-
-	if (error == -ENOMEM) {
-		adsm_home_recover(home);
-		error = adsm_os_protect((void *)start, size, prot);
-	}
-	return error;
-}
-
 void adsm_home_recover(struct adsm_home *home)
 {
 	struct adsm_sigset old;
@@ -88,6 +79,67 @@ void adsm_home_recover(struct adsm_home *home)
 	close_everything(home);
 	adsm_unlock(&home->lock);
 	adsm_os_signals_restore(&old);
+}
+
+/*
+ * Does each write have to be seen when it comes? At the next call it is too late where the device has the same bytes,
+ * where a write may be refused, and for advice, which asks which pages are used.
+ */
+static bool is_exact(const struct adsm_object *object)
+{
+	const struct adsm_blocks *blocks = &object->blocks;
+	bool exact = !blocks->detects || object->home->device->caps.unified || adsm_observes(ADSM_OBSERVE_ADVICE) ||
+		adsm_core_options.touch == ADSM_TOUCH_ERROR;
+
+	for (unsigned state = 0; state < blocks->protocol->n_states; state++)
+		exact |= blocks->protocol->steps[state][ADSM_EVENT_WRITE].result == ADSM_RESULT_REFUSE;
+	return exact;
+}
+
+static int attach(struct adsm_object *object, enum adsm_prot view)
+{
+	void *start = (void *)object->start;
+	int error = adsm_engine->attach(start, object->span, is_exact(object));
+
+	if (error)
+		return error;
+	if (view != ADSM_PROT_NONE)
+		error = adsm_engine->permit(start, object->span, ADSM_PROT_NONE, view);
+	if (error)
+		adsm_engine->detach(start, object->span);
+	else
+		object->engine = adsm_engine;
+	return error;
+}
+
+int adsm_view_attach(struct adsm_object *object, enum adsm_prot view)
+{
+	int error = attach(object, view);
+
+	if (error == -ENOMEM) {
+		adsm_home_recover(object->home);
+		error = attach(object, view);
+	}
+	return error ? adsm_fail(error, "cannot open %zu bytes: no mappings are left (vm.max_map_count)",
+				 object->span) : 0;
+}
+
+int adsm_view_detach(struct adsm_object *object)
+{
+	const struct adsm_engine *engine = object->engine;
+	void *start = (void *)object->start;
+	int error = engine ? engine->permit(start, object->span, ADSM_PROT_RW, ADSM_PROT_NONE) : 0;
+
+	if (error == -ENOMEM) {
+		adsm_home_recover(object->home);
+		error = engine->permit(start, object->span, ADSM_PROT_RW, ADSM_PROT_NONE);
+	}
+	if (error)
+		adsm_warn("cannot close %zu bytes at %p: error %d", object->span, start, error);
+	if (engine)
+		engine->detach(start, object->span);
+	object->engine = NULL;
+	return error;
 }
 
 int adsm_view_retry(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
@@ -143,12 +195,14 @@ void adsm_close_neighbours(struct adsm_home *home)
 		if (!may_close(object))
 			continue;
 		/* In the list as they were made, so mostly one below the other. */
-		while (next && may_close(next) && (next->start + next->span == start || next->start == end)) {
+		while (next && may_close(next) && next->engine == object->engine &&
+		       (next->start + next->span == start || next->start == end)) {
 			start = next->start < start ? next->start : start;
 			end = next->start + next->span > end ? next->start + next->span : end;
 			next = next->open_next;
 		}
-		if (next == object->open_next || adsm_engine->close((void *)start, end - start))
+		if (next == object->open_next ||
+		    object->engine->permit((void *)start, end - start, ADSM_PROT_RW, ADSM_PROT_NONE))
 			continue;
 		for (; object != next; object = object->open_next)
 			adsm_blocks_set_views(&object->blocks, object->blocks.open_first,

@@ -24,20 +24,11 @@ static inline void *adsm_run_view(const struct adsm_object *object, uint32_t fir
 /* One try, of which the blocks do not know. */
 static inline int adsm_view_change(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
 {
-	void *address = adsm_run_view(object, first);
 	size_t size = adsm_run_span(object, first, n);
-	enum adsm_prot now = object->blocks.at[first].view;
 
 	if (adsm_is_paged(object))
 		return adsm_observer->advice_view(object, (size_t)first << object->blocks.shift, size, view);
-	if (view == ADSM_PROT_NONE)
-		return adsm_engine->close(address, size);
-	if (now == ADSM_PROT_RW)
-		return adsm_engine->protect(address, size);
-	if (view == ADSM_PROT_READ)
-		return adsm_engine->open_ro(address, size);
-	return now == ADSM_PROT_NONE ? adsm_engine->open_rw(address, size)
-				     : adsm_engine->upgrade(address, size);
+	return object->engine->permit(adsm_run_view(object, first), size, object->blocks.at[first].view, view);
 }
 
 /* More of them, with what else is open shut. */
@@ -70,8 +61,10 @@ void adsm_object_close_view(struct adsm_object *object);
 
 /* ---- without it */
 
-/* Open or close pages that are no object's yet, or no longer. */
-int adsm_home_protect(struct adsm_home *home, uintptr_t start, size_t size, enum adsm_prot prot);
+/* An object that nobody knows yet gets a view of its place, which permits @view. */
+int adsm_view_attach(struct adsm_object *object, enum adsm_prot view);
+/* One that nobody knows any longer loses its view, if it has one. A negative errno: that could not be closed. */
+int adsm_view_detach(struct adsm_object *object);
 /* Mappings have run out elsewhere: shut what may be shut, of other homes too. */
 void adsm_home_recover(struct adsm_home *home);
 

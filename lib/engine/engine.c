@@ -2,14 +2,18 @@
 /* engine/engine.c - the choice among the fault engines. */
 #include "engine/engine.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "engine/list.h"
 
-static const struct adsm_engine *const engines[] = { ADSM_ENGINES };
+static const struct adsm_engine *engines[8] = { ADSM_ENGINES };	/* NULL is behind the last */
+static char names[128] = ADSM_ENGINE_NAMES;
 static unsigned wanted;			/* ADSM_ENGINE: an index */
 const struct adsm_engine *adsm_engine;
 
 struct adsm_option adsm_engine_rows[] = {
-	{ "ENGINE", "sigsegv", ADSM_ENGINE_NAMES,
+	{ "ENGINE", "sigsegv", names,
 	  "how accesses to closed pages are caught",
 	  ADSM_FIELD(wanted), adsm_parse_index },
 	{ 0 }
@@ -18,4 +22,18 @@ struct adsm_option adsm_engine_rows[] = {
 void adsm_engine_choose(void)
 {
 	adsm_engine = engines[wanted];
+}
+
+int adsm_engine_add(const struct adsm_engine *engine)
+{
+	size_t n = 0;
+
+	while (engines[n])
+		n++;
+	if (n == sizeof(engines) / sizeof(engines[0]) - 1 ||
+	    strlen(names) + strlen(engine->name) + sizeof(", ") > sizeof(names))
+		return -ENOSPC;
+	engines[n] = engine;
+	strcat(strcat(names, ", "), engine->name);
+	return 0;
 }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/os.h"
+
 /* What the handler made of a fault. */
 enum adsm_fault_result {
 	ADSM_FAULT_SERVED,	/* run the instruction again */
@@ -37,23 +39,43 @@ struct adsm_fault {
 /* fault.c's side; signals are blocked, all that the kernel lets. */
 typedef enum adsm_fault_result adsm_fault_handler(struct adsm_fault *fault);
 
+/* Pages that were written: true, they are taken; false, the next collect() tells of them again. */
+typedef bool adsm_written_handler(void *arg, void *pages, size_t size);
+
 struct adsm_engine {
 	const char *name;
 	/* Take the signals; the dispositions found are what foreign faults are forwarded to. */
 	int (*start)(adsm_fault_handler *handler);
 	/* Give the signals back, if they are still ours. */
 	void (*stop)(void);
-	/* Change what the view of a run of pages permits. -ENOMEM: the process has no mappings left; nothing
-	 * changed. All may run in the fault handler. */
-	int (*open_ro)(void *view, size_t size);	/* was closed; its data is in place */
-	int (*open_rw)(void *view, size_t size);	/* was closed */
-	int (*upgrade)(void *view, size_t size);	/* was readable, becomes writable */
-	int (*protect)(void *view, size_t size);	/* was writable, becomes readable */
-	int (*close)(void *view, size_t size);		/* whatever it was, becomes inaccessible */
+	/*
+	 * The view of an object comes: whole pages of a shared mapping that the system keeps inaccessible (PROT_NONE).
+	 * From now on they are closed by the engine. @exact: each write to what may only be read has to fault; else it
+	 * need not, and collect() tells. Negative errno: nothing changed. It goes, closed: the system keeps it
+	 * inaccessible again. Neither in a signal handler.
+	 */
+	int (*attach)(void *view, size_t size, bool exact);
+	void (*detach)(void *view, size_t size);
+	/*
+	 * Change what a run of pages permits, from @was to @now. Where it is opened its data is in place; a page
+	 * without memory has zeros. Where it is closed, @was is the most that any of it permits, and neighbours, all
+	 * attached, may go in one run. -ENOMEM: the process has no mappings left; nothing changed. In the fault handler
+	 * too.
+	 */
+	int (*permit)(void *view, size_t size, enum adsm_prot was, enum adsm_prot now);
+	/*
+	 * Tell of each run of pages that may have been written without a fault since attach(), since they ceased to be
+	 * writable, or since they were taken; closing and opening leaves that as it is, and pages that are writable may
+	 * be told of. Once permit() takes writing away or closes, no write comes of which this does not tell. Under the
+	 * lock of the object's home, in signal handlers too. Negative errno: what has not been told of is next time.
+	 */
+	int (*collect)(void *view, size_t size, adsm_written_handler *written, void *arg);
 };
 
-/* The one that ADSM_ENGINE names, once it is chosen: with all options loaded, before it starts. */
+/* The one that ADSM_ENGINE names, once it is chosen: with all options loaded, before it starts. Objects have theirs. */
 extern const struct adsm_engine *adsm_engine;
 void adsm_engine_choose(void);
+/* One more that may be named, before the library starts, not by threads at once; -ENOSPC: there are too many. */
+int adsm_engine_add(const struct adsm_engine *engine);
 
 #endif

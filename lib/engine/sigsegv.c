@@ -529,28 +529,33 @@ static void stop(void)
 	unlock_action(old);
 }
 
-static int protect_ro(void *view, size_t size)
+/* What is closed is so by the system's protection of pages: there is nothing to begin, and nothing to end. */
+static int attach(void *view, size_t size, bool exact)
 {
-	return adsm_os_protect(view, size, ADSM_PROT_READ);
+	return 0;
 }
 
-static int protect_rw(void *view, size_t size)
+static void detach(void *view, size_t size)
 {
-	return adsm_os_protect(view, size, ADSM_PROT_RW);
 }
 
-static int protect_none(void *view, size_t size)
+static int permit(void *view, size_t size, enum adsm_prot was, enum adsm_prot now)
 {
-	return adsm_os_protect(view, size, ADSM_PROT_NONE);
+	return adsm_os_protect(view, size, now);
+}
+
+/* Every first write to a page faults. */
+static int collect_none(void *view, size_t size, adsm_written_handler *written, void *arg)
+{
+	return 0;
 }
 
 const struct adsm_engine adsm_engine_sigsegv = {
 	.name = "sigsegv",
 	.start = start,
 	.stop = stop,
-	.open_ro = protect_ro,
-	.open_rw = protect_rw,
-	.upgrade = protect_rw,
-	.protect = protect_ro,
-	.close = protect_none,
+	.attach = attach,
+	.detach = detach,
+	.permit = permit,
+	.collect = collect_none,
 };

@@ -79,11 +79,7 @@ static void set_pages(struct adsm_paged *pages, size_t first, size_t n, enum ads
 static int open_pages(struct adsm_object *object, size_t first, size_t n, enum adsm_prot view)
 {
 	struct adsm_paged *pages = object->record->pages;
-	void *address = page_at(object, first);
-	size_t size = n * ADSM_PAGE_SIZE;
-	int error = view == ADSM_PROT_READ ? adsm_engine->open_ro(address, size) :
-		pages->views[first] == ADSM_PROT_NONE ? adsm_engine->open_rw(address, size) :
-		adsm_engine->upgrade(address, size);
+	int error = object->engine->permit(page_at(object, first), n * ADSM_PAGE_SIZE, pages->views[first], view);
 
 	if (!error)
 		set_pages(pages, first, n, view);
@@ -92,7 +88,7 @@ static int open_pages(struct adsm_object *object, size_t first, size_t n, enum a
 
 static int close_pages(struct adsm_object *object, size_t first, size_t n)
 {
-	int error = adsm_engine->close(page_at(object, first), n * ADSM_PAGE_SIZE);
+	int error = object->engine->permit(page_at(object, first), n * ADSM_PAGE_SIZE, ADSM_PROT_RW, ADSM_PROT_NONE);
 
 	if (!error)
 		set_pages(object->record->pages, first, n, ADSM_PROT_NONE);
@@ -131,7 +127,8 @@ static int lower_pages(struct adsm_object *object, size_t first, size_t n)
 		for (size = 0; first + size < end && pages->views[first + size] == ADSM_PROT_RW; size++)
 			;
 		if (size)
-			error = adsm_engine->protect(page_at(object, first), size * ADSM_PAGE_SIZE);
+			error = object->engine->permit(page_at(object, first), size * ADSM_PAGE_SIZE, ADSM_PROT_RW,
+						       ADSM_PROT_READ);
 		/* What was shut already only faults once more. */
 		if (error)
 			return error;

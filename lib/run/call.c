@@ -235,7 +235,7 @@ static int enter_call(struct call *call)
 	adsm_retire(home);
 	error = adsm_bind_objects(&call->bound);
 	if (!error)
-		error = adsm_release(&call->bound);
+		error = adsm_release(&call->bound, &old);
 	if (!error)
 		expect(call);
 	if (!error) {

@@ -76,6 +76,14 @@ static bool may_take(const struct adsm_object *object)
 	return object->blocks.detects && !object->home->lost_seq;
 }
 
+/* Is all known that the CPU has written? */
+static bool is_known(struct adsm_object *object)
+{
+	uint64_t seq;
+
+	return adsm_object_collect(object, &seq) >= 0 && !seq;
+}
+
 /* Does the device have the current bytes of the whole range? */
 static bool device_has(const struct adsm_object *object, size_t offset, size_t size)
 {
@@ -146,8 +154,9 @@ static long write_blocks(struct device_write *w, struct adsm_part *part, size_t 
 	}
 	if (!error)
 		return (long)w->size;
-	/* A loss that nothing had shown before: for the CPU, as after it. */
-	return error == -ENODEV ? 0 : adsm_copy_failed(error, w->host || w->src ? "copy" : "fill", w->size);
+	/* A loss, or a write, that nothing had shown before: for the CPU, as after it. */
+	return error == -ENODEV || error == -EAGAIN ? 0 :
+		adsm_copy_failed(error, w->host || w->src ? "copy" : "fill", w->size);
 }
 
 long adsm_copy_on_device(const struct adsm_copy *copy, struct adsm_part *part)
@@ -182,7 +191,8 @@ long adsm_copy_on_device(const struct adsm_copy *copy, struct adsm_part *part)
 		end += adsm_block_size(object) - 1;	/* and a part of one more */
 	n = (uint32_t)(end >> object->blocks.shift) - first;
 	result = n ? quiet(object, w.src, first, n, &old) : 0;
-	if (result || !n || !may_take(object))
+	if (result || !n || !may_take(object) || !is_known(object) ||
+	    (w.src && !is_known(w.src)))
 		goto unlock;
 	w.dst_offset = offset + head;
 	w.size = part->size - head;

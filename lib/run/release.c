@@ -9,6 +9,7 @@
 #include "core/block.h"
 #include "core/expected.h"
 #include "core/view.h"
+#include "run/wait.h"
 
 #define PATIENCE 3			/* passes over busy objects before new accesses have to wait */
 
@@ -18,8 +19,29 @@ static enum adsm_block_event event_of(unsigned access)
 	       access == ADSM_ACCESS_OUT ? ADSM_EVENT_CALL_OUT : ADSM_EVENT_CALL_INOUT;
 }
 
+/* What has been written without a fault becomes Dirty; calls that use it end first. As release(). */
+static int collect(struct adsm_object *object, struct adsm_sigset *old)
+{
+	struct adsm_home *home = object->home;
+	uint64_t seq;
+	int error = adsm_object_collect(object, &seq);
+
+	/* Writers that nothing stops could keep this going for ever. */
+	if (error > 0)
+		error = home->gate ? adsm_object_close(object) : 0;
+	if (error)
+		return adsm_fail(error, "what was written to the object at %p cannot be collected: %s",
+				 (void *)object->start, adsm_error_string(error));
+	if (!seq)
+		return 0;
+	adsm_home_unlock(home, old);
+	error = adsm_wait_call(home, seq);
+	adsm_home_lock(home, old);
+	return error ? error : 1;
+}
+
 /* Make one object ready: nothing Dirty that the kernel reads, nothing moving. 1: the lock was dropped for it. */
-static int release(struct adsm_object *object, unsigned access)
+static int release(struct adsm_object *object, unsigned access, struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
 	int error;
@@ -36,6 +58,9 @@ static int release(struct adsm_object *object, unsigned access)
 	if (error)
 		return adsm_fail(error, "the object at %p cannot be closed: the process has no memory mappings left "
 				 "(vm.max_map_count)", (void *)object->start);
+	error = collect(object, old);
+	if (error)
+		return error;
 	if (!adsm_blocks_n_unsent(&object->blocks) || !adsm_blocks_sends(&object->blocks, event_of(access)))
 		return 0;
 	error = adsm_object_flush(object);
@@ -47,7 +72,7 @@ static int release(struct adsm_object *object, unsigned access)
 	return 1;
 }
 
-static int release_named(struct adsm_bound *bound)
+static int release_named(struct adsm_bound *bound, struct adsm_sigset *old)
 {
 	int moved = 0;
 
@@ -61,7 +86,7 @@ static int release_named(struct adsm_bound *bound)
 			return adsm_fail(-EINVAL, "kernel '%s': an object of its was freed meanwhile",
 					 bound->kernel->info->name);
 		}
-		result = object->device_only ? 0 : release(object, adsm_bound_access(bound, i));
+		result = object->device_only ? 0 : release(object, adsm_bound_access(bound, i), old);
 		if (result < 0)
 			return result;
 		moved |= result;
@@ -70,13 +95,13 @@ static int release_named(struct adsm_bound *bound)
 }
 
 /* An unnamed call may use every object of the device but those assigned to other kernels. */
-static int release_all(struct adsm_home *home)
+static int release_all(struct adsm_home *home, struct adsm_sigset *old)
 {
 	struct adsm_object *object = home->open;
 	int moved = 0;
 
 	while (object) {
-		int result = object->assigned ? 0 : release(object, ADSM_ACCESS_INOUT);
+		int result = object->assigned ? 0 : release(object, ADSM_ACCESS_INOUT, old);
 
 		if (result < 0)
 			return result;
@@ -87,7 +112,7 @@ static int release_all(struct adsm_home *home)
 	return moved;
 }
 
-int adsm_release(struct adsm_bound *bound)
+int adsm_release(struct adsm_bound *bound, struct adsm_sigset *old)
 {
 	struct adsm_home *home = bound->home;
 	int moved = 1;
@@ -97,9 +122,9 @@ int adsm_release(struct adsm_bound *bound)
 	for (int pass = 0; moved == 1; pass++) {
 		/* Writers elsewhere could keep this going for ever: from here on they wait. */
 		home->gate = pass >= PATIENCE;
-		moved = release_named(bound);
+		moved = release_named(bound, old);
 		if (moved >= 0 && !bound->named) {
-			int more = release_all(home);
+			int more = release_all(home, old);
 
 			moved = more < 0 ? more : moved | more;
 		}

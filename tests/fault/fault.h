@@ -49,6 +49,12 @@ static inline char *page(int i)
 	return range + (size_t)i * ADSM_PAGE_SIZE;
 }
 
+/* What it permitted before makes no difference to sigsegv. */
+static inline int permit(void *p, enum adsm_prot prot)
+{
+	return adsm_engine_sigsegv.permit(p, ADSM_PAGE_SIZE, ADSM_PROT_RW, prot);
+}
+
 static inline bool in_range(uintptr_t address)
 {
 	return address - (uintptr_t)range < RANGE_SIZE;

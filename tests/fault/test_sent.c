@@ -67,7 +67,7 @@ static enum adsm_fault_result on_fault(struct adsm_fault *fault)
 	if (send)
 		send_all();
 	CHECK(n_handled == before);
-	adsm_engine_sigsegv.open_rw((void *)(fault->address & ~(ADSM_PAGE_SIZE - 1)), ADSM_PAGE_SIZE);
+	permit((void *)(fault->address & ~(ADSM_PAGE_SIZE - 1)), ADSM_PROT_RW);
 	adsm_unlock(&lock);
 	return ADSM_FAULT_SERVED;
 }
@@ -83,7 +83,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 static void close_all(void)
 {
-	CHECK(!adsm_engine_sigsegv.close(range, RANGE_SIZE));
+	CHECK(!adsm_engine_sigsegv.permit(range, RANGE_SIZE, ADSM_PROT_RW, ADSM_PROT_NONE));
 	n_handled = n_values = 0;
 }
 

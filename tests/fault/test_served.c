@@ -10,7 +10,6 @@ static uintptr_t last_address, last_instruction;
 static enum adsm_fault_result on_fault(struct adsm_fault *fault)
 {
 	void *p = (void *)(fault->address & ~(ADSM_PAGE_SIZE - 1));
-	const struct adsm_engine *engine = &adsm_engine_sigsegv;
 
 	if (!in_range(fault->address))
 		return ADSM_FAULT_FOREIGN;
@@ -19,7 +18,7 @@ static enum adsm_fault_result on_fault(struct adsm_fault *fault)
 	last_address = fault->address;
 	last_instruction = fault->instruction;
 	handler_mask = mask_now();
-	CHECK((fault->write ? engine->open_rw : engine->open_ro)(p, ADSM_PAGE_SIZE) == 0);
+	CHECK(permit(p, fault->write ? ADSM_PROT_RW : ADSM_PROT_READ) == 0);
 	errno = 5;
 	return ADSM_FAULT_SERVED;
 }
@@ -70,13 +69,13 @@ static void test_accesses(void)
 	CHECK(memcmp(page(7), page(6), ADSM_PAGE_SIZE) == 0 && saw(1, 0));
 
 	/* Protection, both ways. */
-	CHECK(adsm_engine_sigsegv.protect(page(1), ADSM_PAGE_SIZE) == 0);
+	CHECK(permit(page(1), ADSM_PROT_READ) == 0);
 	CHECK(load(page(1)) == 1 && saw(0, 0));
 	store(page(1), 3);
 	CHECK(saw(0, 1));
-	CHECK(adsm_engine_sigsegv.close(page(1), ADSM_PAGE_SIZE) == 0);
+	CHECK(permit(page(1), ADSM_PROT_NONE) == 0);
 	CHECK(load(page(1)) == 3 && saw(1, 0));
-	CHECK(adsm_engine_sigsegv.upgrade(page(1), ADSM_PAGE_SIZE) == 0);
+	CHECK(permit(page(1), ADSM_PROT_RW) == 0);
 	store(page(1), 4);
 	CHECK(saw(0, 0));
 }

@@ -41,7 +41,7 @@ static enum adsm_fault_result on_fault(struct adsm_fault *fault)
 		errno = 5;
 		return ADSM_FAULT_WAIT;
 	}
-	adsm_engine_sigsegv.open_rw((void *)(fault->address & ~(ADSM_PAGE_SIZE - 1)), ADSM_PAGE_SIZE);
+	permit((void *)(fault->address & ~(ADSM_PAGE_SIZE - 1)), ADSM_PROT_RW);
 	return ADSM_FAULT_SERVED;
 }
 

@@ -67,7 +67,7 @@ static void cleaned(void *policy, struct adsm_block *block, size_t size)
 
 enum fault {
 	NONE, COUNTS, BUSY_COUNT, SENDING_COUNT, MARKS, QUEUE, TWICE, VIEWS, OPEN_RANGE, HOLES, OLD_READ, LOST, POLICY,
-	KERNEL, N_FAULTS
+	KERNEL, UNSEEN, N_FAULTS
 };
 
 static const struct {
@@ -86,6 +86,7 @@ static const struct {
 	[LOST] = { "lost", "the device has old bytes, and does not know" },
 	[POLICY] = { "policy", "the policy knows other blocks than those that are to be sent" },
 	[KERNEL] = { "kernel", "a kernel gets old bytes" },
+	[UNSEEN] = { "unseen", "the device has old bytes, and does not know" },
 };
 
 static enum fault planted;
@@ -501,7 +502,19 @@ static bool may_be_written(void)
 {
 	if (w.blocks.detects || w.blocks.n_busy || w.blocks.n_sending)
 		return false;
-	adsm_blocks_may_be_written(&w.blocks);
+	adsm_blocks_may_be_written(&w.blocks, 0, N);
+	return true;
+}
+
+/* A write to what may only be read, which no fault tells of: the engine does, later. */
+static bool collect(uint32_t b)
+{
+	if (w.at[b].view != ADSM_PERMIT_READ || adsm_blocks_lack(&w.blocks, b) || adsm_blocks_unsent(&w.blocks, b))
+		return false;
+	w.device[b] = 0;
+	w.torn[b] = 1;
+	if (planted != UNSEEN)
+		adsm_blocks_may_be_written(&w.blocks, b, 1);
 	return true;
 }
 
@@ -519,6 +532,7 @@ static bool of_block(int op, uint32_t b)
 	case 8: return b == 1 && begin_input(b);
 	case 9: return b == 1 && end_input(b);
 	case 10: return b == 1 && fill_hole(b);
+	case 11: return collect(b);
 	default: return access(b, 1, ADSM_EVENT_SYNC, false);
 	}
 }
@@ -551,7 +565,7 @@ static bool go_on(size_t from)
 		return true; \
 } while (0)
 	for (uint32_t b = 0; b < N; b++)
-		for (int op = 0; op <= 11; op++)
+		for (int op = 0; op <= 12; op++)
 			GO(of_block(op, b));
 	for (uint32_t first = 0; first < N; first++)
 		for (uint32_t n = 1; first + n <= N; n++)

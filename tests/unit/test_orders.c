@@ -311,23 +311,14 @@ static void check_filled(const void *view, size_t size)
 	}
 }
 
-static int open_ro(void *view, size_t size)
+static int permit_hooked(void *view, size_t size, enum adsm_prot was, enum adsm_prot now)
 {
-	check_filled(view, size);
-	return engine.open_ro(view, size);
-}
+	int error;
 
-static int open_rw(void *view, size_t size)
-{
-	check_filled(view, size);
-	return engine.open_rw(view, size);
-}
-
-static int protect(void *view, size_t size)
-{
-	int error = engine.protect(view, size);
-
-	if (after_protect && object_of(view) == watched)
+	if (was == ADSM_PROT_NONE)
+		check_filled(view, size);
+	error = engine.permit(view, size, was, now);
+	if (now == ADSM_PROT_READ && was == ADSM_PROT_RW && after_protect && object_of(view) == watched)
 		after_protect((uint32_t)(((uintptr_t)view - watched->start) >> watched->blocks.shift));
 	return error;
 }
@@ -368,9 +359,7 @@ static void start_hooked(const char *rolling_size, const char *evict_batch)
 	adsm_homes[0].device->backend = &wrapped_backend;
 	engine = *adsm_engine;
 	wrapped_engine = engine;
-	wrapped_engine.open_ro = open_ro;
-	wrapped_engine.open_rw = open_rw;
-	wrapped_engine.protect = protect;
+	wrapped_engine.permit = permit_hooked;
 	adsm_engine = &wrapped_engine;
 	kernel("increment");
 }
