@@ -7,9 +7,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "base/decode.h"
 #include "base/os.h"
 #include "base/syscall.h"
-#include "engine/decode.h"
 #include "engine/list.h"
 
 #define OVERRUN ((uintptr_t)65536)	/* so far below its end a stack that ends is used at first */

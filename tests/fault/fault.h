@@ -14,7 +14,7 @@
 
 #include "../check.h"
 #include "../sanitizers.h"
-#include "engine/decode.h"
+#include "base/decode.h"
 #include "engine/list.h"
 #include "engine/sigsegv.h"
 #include "base/os.h"

@@ -15,7 +15,7 @@
 
 #include "core.h"
 #include "base/log.h"
-#include "engine/decode.h"
+#include "base/decode.h"
 #include "engine/engine.h"
 
 #define ROUNDS 50u

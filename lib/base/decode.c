@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* engine/decode.c - what a processor says of a fault. */
-#include "engine/decode.h"
+/* base/decode.c - what a processor says of a fault. */
+#include "base/decode.h"
 
 #include <string.h>
 #include <ucontext.h>

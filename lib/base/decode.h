@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* engine/decode.h - what the ucontext_t of a signal tells. May run in its handler. */
+/* base/decode.h - what the ucontext_t of a signal tells. May run in its handler. */
 #ifndef ADSM_DECODE_H
 #define ADSM_DECODE_H
 
