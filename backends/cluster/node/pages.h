@@ -7,12 +7,13 @@
  * Node 0 is the home: it has every page, always.
  *
  * All but what the handlers do is for one thread, the communication thread. Those marked [any time] it may call while
- * kernels run, the others only between launches. Threads that run kernels need an alternate stack (adsm-cpu's pool
- * gives them one); a touch of a page that the node lacks keeps its thread in the handler until the page has arrived.
+ * kernels run, the others only between launches. Threads that run kernels need an alternate stack (the pool gives
+ * them one); a touch of a page that the node lacks keeps its thread in the handler until the page has arrived.
  *
  * A launch, here: begin(), kernels; meanwhile wanted() and arrived(), and at home original() for who asks; once all
- * threads have ended written(); then the exchange: diff() or whole pages from here, at home patch() and merge() of what
- * others wrote to the same page, arrived() for what comes, invalidate() for what does not.
+ * threads have ended, and all that was wanted has arrived, written(); then the exchange: diff() or whole pages from
+ * here, at home patch() and merge() of what others wrote to the same page, arrived() for what comes, invalidate() for
+ * what does not.
  */
 #ifndef ADSM_CLUSTER_PAGES_H
 #define ADSM_CLUSTER_PAGES_H
@@ -22,39 +23,7 @@
 #include <stdint.h>
 
 #include "diff.h"
-
-enum adsm_track { ADSM_TRACK_AUTO, ADSM_TRACK_SIGSEGV, ADSM_TRACK_UFFD };
-
-struct adsm_run { uint64_t first, n; };		/* pages */
-
-/* What a kernel did that it may not do. */
-enum adsm_pages_wrong {
-	ADSM_PAGES_ILLEGAL,			/* touched memory of the arena that belongs to no object */
-	ADSM_PAGES_STORE,			/* wrote to an object that the call only reads */
-	ADSM_PAGES_NO_MEMORY,			/* nothing of it: the system has no mappings left (vm.max_map_count) */
-};
-
-struct adsm_pages_config {
-	uintptr_t base;				/* the arena: reserved address space, replaced by the view */
-	size_t size;
-	int fd;					/* its memory, from offset 0 on; may be closed afterwards */
-	bool home;
-	enum adsm_track track;
-	unsigned max_read_ahead;		/* pages that are fetched at once at most; 0: 256, 1 MiB */
-	/* Both in a signal handler of the thread that faulted, with all signals blocked and no lock held. A page is
-	 * wanted: have the communication thread ask adsm_pages_wanted(). An error of the kernel's: does not return. */
-	void (*wake)(void);
-	void (*error)(uint64_t address, enum adsm_pages_wrong why);
-};
-
-struct adsm_pages_counts {
-	uint64_t write_faults;			/* pages written, each once per launch */
-	uint64_t read_faults;			/* touches of pages that the node lacked, each page once */
-	uint64_t first_touches;			/* of pages that it had, whose first touch was to be seen */
-	uint64_t fetched;			/* pages that were asked for: with those read ahead */
-	uint64_t twins;
-	uint64_t widened;			/* pages opened or closed for a neighbour, for lack of mappings */
-};
+#include "types.h"
 
 /*
  * Take the memory and the signals SIGSEGV and SIGBUS, after MPI_Init(), which takes them too; faults that are not of
@@ -91,8 +60,8 @@ const struct adsm_run *adsm_pages_written(size_t *ret_n);
  * A page as it was at the launch's start: what a twin is. Twins live until the next begin(). Tracker uffd has none but
  * at home: there others send a page that several wrote whole, which costs home no more.
  */
-bool adsm_pages_has_twin(uint64_t page);						/* [any time] */
-const uint8_t *adsm_pages_twin(uint64_t page);						/* [any time] */
+bool adsm_pages_has_twin(uint64_t page);
+const uint8_t *adsm_pages_twin(uint64_t page);
 /* Byte-exact differences to the twin, which there must be. @out: ADSM_DIFF_MAX bytes. */
 size_t adsm_pages_diff(uint64_t page, uint8_t *out);
 
