@@ -185,7 +185,8 @@ static bool written(void *arg, void *pages, size_t size)
 	uint64_t wait = 0;
 
 	for (uint32_t b = first; b < end; b++) {
-		uint64_t seq = adsm_block_must_wait(object, b, ADSM_EVENT_WRITE);
+		bool both = !adsm_blocks_lack(&object->blocks, b) && !adsm_blocks_unsent(&object->blocks, b);
+		uint64_t seq = both ? adsm_block_must_wait(object, b, ADSM_EVENT_WRITE) : 0;
 
 		wait = seq > wait ? seq : wait;
 	}
@@ -414,12 +415,6 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 	if (adsm_blocks_called(&object->blocks, event))
 		adsm_object_mark_closed(object);
 	check(object);
-}
-
-void adsm_object_may_be_written(struct adsm_object *object)
-{
-	adsm_blocks_may_be_written(&object->blocks, object->blocks.open_first,
-				   object->blocks.open_end - object->blocks.open_first);
 }
 
 int adsm_object_sync(struct adsm_object *object)

@@ -99,8 +99,6 @@ bool adsm_fetch_ahead(struct adsm_home *home);
 
 /* A call has been launched that does this to an object, whose views are closed unless the call only reads. */
 void adsm_object_called(struct adsm_object *object, enum adsm_block_event event);
-/* The CPU may have written the object unseen: ReadOnly blocks become Dirty. */
-void adsm_object_may_be_written(struct adsm_object *object);
 /* A sync: the blocks that the protocol wants back are fetched. */
 int adsm_object_sync(struct adsm_object *object);
 /* Whole blocks get new contents on the device by @write; then they are Invalid. -EAGAIN: the CPU has just written

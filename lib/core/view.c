@@ -114,12 +114,10 @@ static int attach(struct adsm_object *object, enum adsm_prot view)
 
 int adsm_view_attach(struct adsm_object *object, enum adsm_prot view)
 {
-	int error = attach(object, view);
+	int error, tries = 0;
 
-	if (error == -ENOMEM) {
+	while ((error = attach(object, view)) == -ENOMEM && !tries++)
 		adsm_home_recover(object->home);
-		error = attach(object, view);
-	}
 	return error ? adsm_fail(error, "cannot open %zu bytes: no mappings are left (vm.max_map_count)",
 				 object->span) : 0;
 }
@@ -128,16 +126,15 @@ int adsm_view_detach(struct adsm_object *object)
 {
 	const struct adsm_engine *engine = object->engine;
 	void *start = (void *)object->start;
-	int error = engine ? engine->permit(start, object->span, ADSM_PROT_RW, ADSM_PROT_NONE) : 0;
+	int error, tries = 0;
 
-	if (error == -ENOMEM) {
+	if (!engine)
+		return 0;
+	while ((error = engine->permit(start, object->span, ADSM_PROT_RW, ADSM_PROT_NONE)) == -ENOMEM && !tries++)
 		adsm_home_recover(object->home);
-		error = engine->permit(start, object->span, ADSM_PROT_RW, ADSM_PROT_NONE);
-	}
 	if (error)
 		adsm_warn("cannot close %zu bytes at %p: error %d", object->span, start, error);
-	if (engine)
-		engine->detach(start, object->span);
+	engine->detach(start, object->span);
 	object->engine = NULL;
 	return error;
 }
