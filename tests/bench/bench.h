@@ -60,6 +60,7 @@ void bench_launch(void);
 void bench_memcpy(void);
 void bench_observe(void);
 void bench_overlap(void);
+void bench_pages(void);
 void bench_parity(void);
 void bench_startup(void);
 void bench_vecadd(void);

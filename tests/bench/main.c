@@ -32,6 +32,7 @@ static const struct {
 	{ "memcpy", "memcpy() and small reads through the wrappers, against libc's own", bench_memcpy },
 	{ "observe", "events with statistics and a trace, against neither", bench_observe },
 	{ "overlap", "how much of a transfer hides behind the CPU's writes", bench_overlap },
+	{ "pages", "pages of a cluster's node, tracked by userfaultfd, against mprotect()", bench_pages },
 	{ "parity", "mri-q, lazy and rolling, against explicit copies", bench_parity },
 	{ "startup", "programs that never use the library, preloaded, by processor time", bench_startup },
 	{ "vecadd", "a vector addition by block size, against explicit copies", bench_vecadd },
