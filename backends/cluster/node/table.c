@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/log.h"
 
@@ -23,10 +23,22 @@ static size_t groups_size(void)
 	return ((size_t)(adsm_table.n / ADSM_PAGE_GROUP) + ADSM_PAGE_SIZE) & ~(ADSM_PAGE_SIZE - 1);
 }
 
+/* A file, as the memory itself: what is promised and not used counts nowhere, however strict the system is. */
+static int map_twins(size_t size, void **ret_twins)
+{
+	int fd, ret = adsm_os_memfd("adsm-twins", size, &fd);
+
+	if (ret)
+		return ret;
+	ret = adsm_os_map(NULL, size, fd, 0, ADSM_PROT_RW, ret_twins);
+	close(fd);
+	return ret;
+}
+
 int adsm_table_start(const struct adsm_pages_config *config)
 {
 	struct adsm_page_table *t = &adsm_table;
-	void *alias = NULL;
+	void *alias, *twins;
 	uint8_t *flags;
 	int ret = adsm_os_map(NULL, config->size, config->fd, 0, ADSM_PROT_RW, &alias);
 
@@ -34,13 +46,13 @@ int adsm_table_start(const struct adsm_pages_config *config)
 		return adsm_fail(ret, "cluster: %zu bytes of memory cannot be mapped", config->size);
 	t->n = config->size / ADSM_PAGE_SIZE;
 	t->alias = alias;
+	t->twins = map_twins(config->size, &twins) ? NULL : twins;
 	t->view = (uint8_t *)config->base;
 	t->home = config->home;
 	t->max_read_ahead = config->max_read_ahead ? config->max_read_ahead : (1 << 20) / ADSM_PAGE_SIZE;
 	flags = adsm_os_table(flags_size());
 	t->flags = flags ? flags + MARGIN : NULL;
 	t->changed = adsm_os_table(groups_size());
-	t->twins = adsm_os_table(config->size);
 	t->counts = (struct adsm_pages_counts) { 0 };
 	if (t->flags && t->changed && t->twins)
 		return 0;
@@ -245,7 +257,7 @@ void adsm_table_remove(struct adsm_run run)
 
 	assert(object && run.first + run.n <= object->first + object->n);
 	memset(t->flags + run.first, 0, run.n);
-	madvise(t->twins + adsm_table_offset(run.first), adsm_table_offset(run.n), MADV_DONTNEED);
+	adsm_os_discard(t->twins + adsm_table_offset(run.first), adsm_table_offset(run.n));
 	if (object->first < run.first)
 		rest[n++] = (struct adsm_run) { object->first, run.first - object->first };
 	if (run.first + run.n < object->first + object->n)
