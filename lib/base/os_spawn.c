@@ -86,10 +86,11 @@ NO_SANITIZE static int spawn_exec(struct spawn *spawn)
 }
 
 /*
- * The intermediate stays for as long as the daemon: holding none of the application's files, and of its memory,
- * which would be kept as it is now, only what lies near its stack, its thread's data and its code.
+ * The intermediate stays for as long as the daemon, and what the daemon leaves, which comes to it: holding none of the
+ * application's files, and of its memory, which would be kept as it is now, only what lies near its stack, its thread's
+ * data and its code.
  */
-NO_SANITIZE static void spawn_keep(const struct spawn *spawn, long pid)
+NO_SANITIZE static void spawn_keep(const struct spawn *spawn)
 {
 	const uintptr_t near = (uintptr_t)1 << 20, stack = (uintptr_t)__builtin_frame_address(0);
 	const uintptr_t keep[] = { stack, spawn->thread, (uintptr_t)spawn_keep };
@@ -116,7 +117,7 @@ NO_SANITIZE static void spawn_keep(const struct spawn *spawn, long pid)
 	/* To the end of user memory, wherever that is. */
 	for (int bits = 56; bits > 38 && sys(SYS_munmap, end, (1ul << bits) - ADSM_PAGE_SIZE - end); bits--)
 		;
-	while (sys(SYS_wait4, pid, NULL, __WALL, NULL) == -EINTR)
+	while (sys(SYS_wait4, -1, NULL, __WALL, NULL) != -ECHILD)
 		;
 }
 
@@ -126,8 +127,11 @@ NO_SANITIZE static void spawn_keep(const struct spawn *spawn, long pid)
  */
 NO_SANITIZE __attribute__((noreturn)) static void spawn_intermediate(struct spawn *spawn)
 {
-	long pid = sys(SYS_clone, CLONE_VFORK);
+	long pid;
 
+	if (spawn->keep)
+		sys(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1);
+	pid = sys(SYS_clone, CLONE_VFORK);
 	if (pid == 0) {
 		spawn->answer->error = spawn_exec(spawn);
 	} else if (pid < 0) {
@@ -135,7 +139,7 @@ NO_SANITIZE __attribute__((noreturn)) static void spawn_intermediate(struct spaw
 	} else {
 		spawn->answer->pid = (int)pid;
 		if (spawn->keep && !spawn->answer->error)
-			spawn_keep(spawn, pid);
+			spawn_keep(spawn);
 	}
 	for (;;)
 		sys(SYS_exit_group, 0);
