@@ -24,6 +24,7 @@
 #define MAX_STARTS 8			/* each has a new layout of addresses */
 #define MAX_KEPT_STARTS 3		/* of keepers, which take longer */
 #define TIMEOUT_MS 10000
+#define WONDER_MS 500
 
 int adsm_process_status(struct adsm_device *base)
 {
@@ -75,6 +76,26 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 	return ret;
 }
 
+/* Until there is an answer: poll()'s value. */
+static int await_answer(struct adsm_process_device *device, int sock)
+{
+	const uint64_t start_ns = adsm_os_now_ns();
+	const unsigned limit = (unsigned)(device->hello_ms ? device->hello_ms : TIMEOUT_MS);
+	struct pollfd polled = { .fd = sock, .events = POLLIN };
+	unsigned ms;
+	int n;
+
+	do {
+		n = poll(&polled, 1, WONDER_MS);
+		ms = (unsigned)((adsm_os_now_ns() - start_ns) / 1000000);
+		if (!n && device->kind->waiting)
+			device->kind->waiting(device, ms);
+	} while ((n < 0 && errno == EINTR) || (!n && ms < limit));
+	if (device->kind->waiting)
+		device->kind->waiting(device, 0);
+	return n;
+}
+
 /* @ret_text: "", or what the process says of an error. */
 static int send_hello(struct adsm_process_device *device, int memory_fd, int shared_fd, char *ret_text)
 {
@@ -85,16 +106,13 @@ static int send_hello(struct adsm_process_device *device, int memory_fd, int sha
 	};
 	const int fds[] = { memory_fd, shared_fd };
 	const int sock = adsm_fd_number(device->sock);
-	struct pollfd polled = { .fd = sock, .events = POLLIN };
 	struct adsm_process_reply reply;
 	int ret, n;
 
 	ret = adsm_process_send(sock, &request, sizeof(request), fds, 2);
 	if (ret)
 		return ret;
-	do
-		n = poll(&polled, 1, device->hello_ms ? device->hello_ms : TIMEOUT_MS);
-	while (n < 0 && errno == EINTR);
+	n = await_answer(device, sock);
 	if (n <= 0)
 		return n ? -errno : -ETIMEDOUT;
 	ret = adsm_process_receive(sock, &reply, sizeof(reply), NULL);

@@ -20,6 +20,8 @@ struct adsm_process_kind {
 	 * take to end when that, or the socket, has. It has the shared memory, to say why.
 	 */
 	int keeper_ms;
+	/* Called while its answer to hello is waited for, twice a second, and at the end with 0. NULL: it is quick. */
+	void (*waiting)(struct adsm_process_device *device, unsigned ms);
 	bool pointers;			/* launches tell of them */
 	/* What becomes of device memory, @offset from the arena's start; NULL: not of interest. written(): the bytes
 	 * are there, the event is not yet complete; in the fault handler, too. */
