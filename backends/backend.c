@@ -63,7 +63,7 @@ int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend,
 	int n = 0, ret;
 
 	for (size_t i = 0; i < N_BACKENDS && !found; i++) {
-		if (!any && strcmp(name, backends[i]->name))
+		if (any ? backends[i]->by_name_only : strcmp(name, backends[i]->name))
 			continue;
 		known = true;
 		n = backends[i]->probe();

@@ -60,6 +60,7 @@ struct adsm_device {
 	const struct adsm_backend *backend;
 	struct adsm_device_caps caps;
 	char name[64];
+	char made_of[256];		/* a sentence on its parts; "": it is one thing */
 	_Atomic(const char *) lost;	/* how the device was lost, in a sentence that stays; NULL: it is not */
 };
 
@@ -159,6 +160,7 @@ struct adsm_driver_ops {
 
 struct adsm_backend {
 	uint32_t version;		/* ADSM_BACKEND_VERSION */
+	bool by_name_only;		/* "auto" leaves it out */
 	const char *name;
 	const struct adsm_driver_ops *driver;	/* never NULL: adsm_no_driver */
 	/* How many devices there are: 0 or more; a negative errno with adsm_fail() where the backend cannot run. */

@@ -283,6 +283,7 @@ typedef struct adsmDeviceProps {
 	unsigned signal_safe;		/* 1: transfers run in the faulting thread itself */
 	unsigned lost;			/* 1: the device has died */
 	char memory[16];		/* how objects are kept there, in one word: "discrete", "buffer", "usm", … */
+	char made_of[256];		/* the parts of a device that has some, a cluster's nodes; "" */
 } adsmDeviceProps;
 
 /** Number of devices, or a negative errno. */

@@ -34,6 +34,8 @@ static bool show_device(int i)
 	}
 	printf("device %d: %s%s\n", i, props.name, props.lost ? " (lost)" : "");
 	printf("  backend              %s\n", props.backend);
+	if (*props.made_of)
+		printf("  made of              %s\n", props.made_of);
 	printf("  memory               %s, %s free\n", human(props.memory_size, total),
 	       human(props.memory_free, left));
 	printf("  compute units        %u\n", props.compute_units);

@@ -32,6 +32,8 @@ static const char usage[] =
 	"  --trace FILE          timeline in Chrome's trace-event format, for Perfetto\n"
 	"  --advise              let the report say what would help, and how much\n"
 	"  --audit               before running, say what of the program the library can follow\n"
+	"  --nodes N             on a cluster of N nodes (--backend cluster --cluster-nodes N)\n"
+	"  --hosts FILE          its hosts, one a line, or a list of them (--cluster-hosts)\n"
 	"  --list                show the devices, and the options with their values; run nothing\n"
 	"  --help, --version\n"
 	"\n"
@@ -68,6 +70,19 @@ static int set_option(const char *name, const char *value)
 		return 0;
 	complain("cannot set %s: %s", variable, strerror(errno));
 	return RUN_FAILED;
+}
+
+/* One on the command line, with its value. */
+static int take_option(const char *name, const char *value)
+{
+	int status;
+
+	if (!strcmp(name, "hosts"))
+		return set_option("cluster-hosts", value);
+	if (strcmp(name, "nodes"))
+		return set_option(name, value);
+	status = set_option("cluster-nodes", value);
+	return status ? status : set_option("backend", "cluster");
 }
 
 static _Noreturn void print_and_exit(bool help)
@@ -112,7 +127,7 @@ static int parse(int argc, char **argv, struct request *request, int *ret_next)
 			if (!value)
 				value = !strcmp(name, "stats") ? "text" : !strcmp(name, "advise") ? "1" : argv[++i];
 			if (value) {
-				status = set_option(name, value);
+				status = take_option(name, value);
 			} else {
 				complain("--%s needs a value", name);
 				status = RUN_USAGE;

@@ -225,6 +225,7 @@ int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
 	ret_props->signal_safe = d->caps.signal_safe;
 	ret_props->lost = d->backend->status(home->device) != 0;
 	adsm_format(ret_props->memory, sizeof(ret_props->memory), "%s", d->caps.memory);
+	adsm_format(ret_props->made_of, sizeof(ret_props->made_of), "%s", d->made_of);
 	return 0;
 }
 

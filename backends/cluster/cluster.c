@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cluster.c - the cores of several machines as one accelerator, seen from the application: a device process of
+ * backends/process, node 0 of an MPI job, which a keeper (keeper/keeper.c) has started for it. What the application
+ * writes into its memory is told to it page by page (shared.h).
+ */
+#include "base/log.h"
+#include "base/os.h"
+#include "list.h"
+#include "options.h"
+#include "process/launch.h"
+#include "process/memory.h"
+#include "process/module.h"
+#include "process/open.h"
+#include "shared.h"
+#include "stubs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KEEPER_MS 4000			/* until a keeper has ended all: calls fail within 5 s */
+#define SHOWN_AFTER_MS 1500		/* sooner nobody wonders */
+#define MAX_WORDS 32			/* of its command line */
+
+struct cluster_device {
+	struct adsm_process_device process;
+	const char *words[MAX_WORDS];
+	char numbers[MAX_WORDS][24];
+	char arena[64];
+	char *node;			/* the nodes' program */
+};
+
+static struct adsm_cluster_shared *shared_of(const struct adsm_process_device *device)
+{
+	return (struct adsm_cluster_shared *)device->shared->extra;
+}
+
+/* ---- what the application does with device memory, in whole pages */
+
+static void on_allocated(struct adsm_process_device *device, size_t offset, size_t size)
+{
+	adsm_cluster_allocated(shared_of(device), offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE);
+}
+
+static void on_freed(struct adsm_process_device *device, size_t offset, size_t size)
+{
+	adsm_cluster_freed(shared_of(device), offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE);
+}
+
+static void on_written(struct adsm_process_device *device, size_t offset, size_t size)
+{
+	uint64_t first = offset / ADSM_PAGE_SIZE;
+
+	if (size)
+		adsm_cluster_touched(shared_of(device), first, (offset + size - 1) / ADSM_PAGE_SIZE - first + 1);
+}
+
+/* ---- programs */
+
+/* On a terminal a long start is seen: a line, which is gone when it has ended. */
+static void on_waiting(struct adsm_process_device *device, unsigned ms)
+{
+	static _Atomic bool shown;
+	char text[80];
+	int n;
+
+	if (ms ? ms < SHOWN_AFTER_MS || adsm_log_level < ADSM_LOG_WARN || !isatty(STDERR_FILENO) : !shown)
+		return;
+	shown = ms;
+	n = adsm_format(text, sizeof(text), ms ? "\r\033[Kadsm: cluster: waiting for its %u nodes, %u s" : "\r\033[K",
+			adsm_cluster_options.nodes, ms / 1000);
+	adsm_os_write(STDERR_FILENO, text, (size_t)n);
+}
+
+static const struct adsm_process_kind keeper_kind = {
+	.program = "adsm-cluster-keeper",
+	.folder = "backends/cluster",
+	.program_option = "ADSM_CLUSTER_KEEPER",
+	.memory_option = "ADSM_CLUSTER_MEMORY_SIZE",
+	.keeper_ms = KEEPER_MS,
+	.waiting = on_waiting,
+	.pointers = true,
+	.allocated = on_allocated,
+	.freed = on_freed,
+	.written = on_written,
+};
+
+static int find_node(char **ret_path)
+{
+	static const struct adsm_process_kind node_kind = {
+		.program = "adsm-cluster-node",
+		.folder = "backends/cluster/node",
+		.program_option = "ADSM_CLUSTER_PROGRAM",
+	};
+	int ret = adsm_process_find_program(&node_kind, adsm_cluster_options.program, ret_path);
+
+	/* Built only where there was an MPI. */
+	if (ret && !*adsm_cluster_options.program)
+		adsm_fail(ret, "the backend 'cluster' has no node program: install an MPI (Debian's libopenmpi-dev), "
+			  "and build the library again from an empty folder, or set ADSM_CLUSTER_PROGRAM");
+	return ret;
+}
+
+static int cluster_probe(void)
+{
+	char *keeper, *node;
+	int ret = find_node(&node);
+
+	if (ret)
+		return ret;
+	free(node);
+	ret = adsm_process_find_program(&keeper_kind, adsm_cluster_options.keeper, &keeper);
+	if (ret)
+		return ret;
+	free(keeper);
+	return 1;
+}
+
+/* ---- opening */
+
+static void write_words(struct cluster_device *device)
+{
+	const struct adsm_cluster_options *options = &adsm_cluster_options;
+	const struct { const char *name, *text; uint64_t number; } rows[] = {
+		{ "--launch", options->launch, 0 }, { "--hosts", options->hosts, 0 }, { "--program", device->node, 0 },
+		{ "--arena", device->arena, 0 }, { "--nodes", NULL, options->nodes },
+		{ "--timeout", NULL, options->timeout },
+		/* From here on as each node gets it. */
+		{ "--", "--threads", 0 },
+		{ NULL, NULL, options->threads },
+		{ "--timeout", NULL, options->timeout },
+		{ "--update", options->update, 0 }, { "--lazy", NULL, options->lazy },
+		{ "--exchange", options->exchange, 0 }, { "--tracker", options->tracker, 0 },
+		{ "--paper", NULL, adsm_paper },
+	};
+	size_t n = 0;
+
+	device->words[n++] = keeper_kind.program;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].name)
+			device->words[n++] = rows[i].name;
+		adsm_format(device->numbers[i], sizeof(device->numbers[i]), "%lu", (unsigned long)rows[i].number);
+		device->words[n++] = rows[i].text ? rows[i].text : device->numbers[i];
+	}
+	device->words[n] = NULL;
+}
+
+static void describe(struct cluster_device *device, const struct adsm_backend_config *config)
+{
+	struct adsm_process_device *process = &device->process;
+	struct adsm_device *base = &process->base;
+
+	base->backend = &adsm_backend_cluster;
+	base->caps = (struct adsm_device_caps) {
+		.given_address = true,
+		.has_address = true,
+		.signal_safe = true,
+		.survives = true,
+		.memory_size = adsm_cluster_options.memory_size,
+		/* Node 0 is told so; what all have together is known later. */
+		.compute_units = adsm_cluster_options.threads ? adsm_cluster_options.threads : adsm_os_n_cpus(),
+		.max_pending = ADSM_PROCESS_SLOTS,
+		.max_arg_bytes = ADSM_PROCESS_MAX_ARG_BYTES,
+	};
+	if (!base->caps.memory_size)
+		base->caps.memory_size = adsm_os_memory_available() / 2;
+	adsm_format(base->name, sizeof(base->name), "cluster of %u", adsm_cluster_options.nodes);
+	strcpy(base->caps.memory, "discrete");
+	strcpy(process->title, "cluster");
+	adsm_format(device->arena, sizeof(device->arena), "0x%lx:0x%lx", (unsigned long)config->arena_base,
+		    (unsigned long)config->arena_size);
+	process->kind = &keeper_kind;
+	process->program = adsm_cluster_options.keeper;
+	process->argv = (char *const *)device->words;
+	process->hello_ms = (int)(adsm_cluster_options.timeout + KEEPER_MS / 1000) * 1000;
+	process->extra = adsm_cluster_shared_size(config->arena_size);
+	write_words(device);
+}
+
+/* What the nodes have said of themselves: "4 nodes: a (8 cores) × 2, b (8 cores) × 2; Open MPI v4.1.4; tracker uffd" */
+static void describe_nodes(struct adsm_process_device *device)
+{
+	struct adsm_cluster_shared *shared = shared_of(device);
+	char *text = device->base.made_of;
+	const size_t size = sizeof(device->base.made_of);
+	uint32_t n = shared->n_nodes, threads = 0;
+	int length = adsm_format(text, size, "%u node%s: ", n, n == 1 ? "" : "s");
+
+	for (uint32_t i = 0, next; i < n; i = next) {
+		const struct adsm_cluster_node *node = &shared->nodes[i];
+
+		for (next = i; next < n && !strcmp(shared->nodes[next].host, node->host); next++)
+			threads += shared->nodes[next].threads;
+		if ((size_t)length < size)
+			length += adsm_format(text + length, size - (size_t)length, "%s%u on %s (%u core%s)",
+					      i ? ", " : "", next - i, node->host, node->cores,
+					      node->cores == 1 ? "" : "s");
+	}
+	if ((size_t)length < size)
+		adsm_format(text + length, size - (size_t)length, "; %s; tracker %s", shared->engine,
+			    *shared->nodes[0].tracker ? shared->nodes[0].tracker : "off");
+	if (threads)
+		device->base.caps.compute_units = threads;
+}
+
+static int cluster_open(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device)
+{
+	struct cluster_device *device = adsm_process_new(sizeof(*device));
+	char *node;
+	int ret;
+
+	if (!device)
+		return -ENOMEM;
+	ret = find_node(&node);
+	if (ret) {
+		free(device);
+		return ret;
+	}
+	device->node = node;
+	describe(device, config);
+	ret = adsm_process_open(&device->process, config);
+	if (!ret) {
+		shared_of(&device->process)->n_pages = config->arena_size / ADSM_PAGE_SIZE;
+		shared_of(&device->process)->n_nodes = adsm_cluster_options.nodes;
+		describe_nodes(&device->process);
+		device->node = NULL;
+		*ret_device = &device->process.base;
+	}
+	free(node);
+	return ret;
+}
+
+const struct adsm_backend adsm_backend_cluster = {
+	.version = ADSM_BACKEND_VERSION,
+	.by_name_only = true,
+	.name = "cluster",
+	.driver = &adsm_no_driver,
+	.probe = cluster_probe,
+	.open = cluster_open,
+	.close = adsm_process_close,
+	.alloc = adsm_process_alloc,
+	.free = adsm_process_free,
+	.memory_free = adsm_process_memory_free,
+	.to_device = adsm_process_to_device,
+	.to_host = adsm_process_to_host,
+	.copy = adsm_process_copy,
+	.fill = adsm_process_fill,
+	.module_load = adsm_process_module_load,
+	.module_unload = adsm_process_module_unload,
+	.kernel_get = adsm_process_kernel_get,
+	.module_names = adsm_no_module_names,
+	.kernel_params = adsm_no_kernel_params,
+	.launch = adsm_process_launch,
+	.event_query = adsm_process_event_query,
+	.event_wait = adsm_process_event_wait,
+	.event_elapsed = adsm_process_event_elapsed,
+	.status = adsm_process_status,
+};

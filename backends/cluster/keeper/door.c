@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* door.c - the keeper's socket. */
+#include "door.h"
+
+#include "base/log.h"
+#include "process/shared.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define PATIENCE_S 10			/* for what somebody who has come does not say */
+
+int adsm_cluster_door_open(struct adsm_cluster_door *door, const char *folder)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	uint8_t random[(ADSM_CLUSTER_TOKEN - 1) / 2];
+	int ret;
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(door->token + 2 * i, 3, "%02x", random[i]);
+	snprintf(door->path, sizeof(door->path), "%s/keeper", folder);
+	memcpy(address.sun_path, door->path, sizeof(address.sun_path));
+	door->sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (door->sock < 0)
+		return -errno;
+	if (!bind(door->sock, (struct sockaddr *)&address, sizeof(address)) && !listen(door->sock, 16))
+		return 0;
+	ret = -errno;
+	close(door->sock);
+	return ret;
+}
+
+/* In a time that does not depend on where they differ. */
+static bool is_same(const char *a, const char *b, size_t size)
+{
+	char differ = 0;
+
+	for (size_t i = 0; i < size; i++)
+		differ |= (char)(a[i] ^ b[i]);
+	return !differ;
+}
+
+static void end_texts(struct adsm_cluster_card *card)
+{
+	card->library[sizeof(card->library) - 1] = card->machine[sizeof(card->machine) - 1] = '\0';
+	card->libc[sizeof(card->libc) - 1] = card->boot[sizeof(card->boot) - 1] = '\0';
+	card->host[sizeof(card->host) - 1] = card->mpi[sizeof(card->mpi) - 1] = '\0';
+	card->tracker[sizeof(card->tracker) - 1] = card->why[sizeof(card->why) - 1] = '\0';
+}
+
+static int wrong_number(const struct adsm_cluster_door *door, uint32_t n, const struct adsm_cluster_card *card,
+			char ret_why[ADSM_CLUSTER_WHY])
+{
+	if (n == 1)
+		adsm_format(ret_why, ADSM_CLUSTER_WHY, "'%s' has started %u nodes that are alone, each of them, not a "
+			    "job of %u: it is of another MPI than adsm-cluster-node, which was built with %.*s; name "
+			    "that one's in ADSM_CLUSTER_LAUNCH", door->launch, door->n_nodes, door->n_nodes,
+			    (int)strcspn(card->mpi, ",\n"), *card->mpi ? card->mpi : "one that it does not tell");
+	else
+		adsm_format(ret_why, ADSM_CLUSTER_WHY, "'%s' has started a job of %u nodes, not of %u "
+			    "(ADSM_CLUSTER_LAUNCH)", door->launch, n, door->n_nodes);
+	return -ENODEV;
+}
+
+static void write_down(struct adsm_cluster_shared *shared, uint32_t i, const struct adsm_cluster_card *card)
+{
+	struct adsm_cluster_node *node = &shared->nodes[i];
+
+	adsm_format(node->host, sizeof(node->host), "%s", card->host);
+	adsm_format(node->tracker, sizeof(node->tracker), "%s", card->tracker);
+	node->cores = card->cores;
+	node->threads = card->threads;
+	if (!i)
+		adsm_format(shared->engine, sizeof(shared->engine), "%.*s", (int)strcspn(card->mpi, ",\n"), card->mpi);
+}
+
+/* All cards: the worst that is wrong with one of them. An address that is taken may be free the next time. */
+static int look_at(const struct adsm_cluster_door *door, int sock, uint32_t n, struct adsm_cluster_shared *shared,
+		   char ret_why[ADSM_CLUSTER_WHY])
+{
+	struct adsm_cluster_card here, card;
+	char why[ADSM_CLUSTER_WHY];
+	int ret = 0, error;
+
+	adsm_cluster_card(&here);
+	for (uint32_t i = 0; i < n; i++) {
+		error = adsm_process_receive(sock, &card, sizeof(card), NULL);
+		if (error) {
+			adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 does not say what node %u of %u is: %s", i, n,
+				    strerror(-error));
+			return -ENODEV;
+		}
+		end_texts(&card);
+		if (n != door->n_nodes)
+			return wrong_number(door, n, &card, ret_why);
+		error = adsm_cluster_check(&card, i, n, &here, why);
+		if (error && (!ret || ret == -EEXIST)) {
+			ret = error;
+			strcpy(ret_why, why);
+		}
+		write_down(shared, i, &card);
+	}
+	return ret;
+}
+
+int adsm_cluster_door_answer(struct adsm_cluster_door *door, const int fds[2],
+			     struct adsm_cluster_shared *shared, char ret_why[ADSM_CLUSTER_WHY])
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	struct adsm_cluster_joined answer = { .magic = ADSM_CLUSTER_MAGIC };
+	struct adsm_cluster_joining joining;
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+	int sock = accept4(door->sock, NULL, NULL, SOCK_CLOEXEC), ret = -EAGAIN;
+
+	if (sock < 0)
+		return -EAGAIN;
+	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &length) || peer.uid != geteuid() ||
+	    adsm_process_receive(sock, &joining, sizeof(joining), NULL) || joining.magic != ADSM_CLUSTER_MAGIC ||
+	    !is_same(joining.token, door->token, sizeof(joining.token)) || !joining.n_nodes)
+		goto close_sock;
+	ret = look_at(door, sock, joining.n_nodes, shared, ret_why);
+	answer.error = ret;
+	if (ret)
+		adsm_format(answer.why, sizeof(answer.why), "%s", ret_why);
+	if (adsm_process_send(sock, &answer, sizeof(answer), fds, ret ? 0 : 2) && !ret) {
+		adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 has ended before it could begin");
+		ret = -ENODEV;
+	}
+close_sock:
+	close(sock);
+	return ret;
+}

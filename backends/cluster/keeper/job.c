@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* job.c - starting and ending the processes of a cluster. */
+#include "job.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/os.h"
+
+#define NODE "adsm-cluster-node: "	/* what a node's own sentences begin with */
+#define LOOK_NS 5000000			/* between two looks at what is left */
+
+/* ---- starting */
+
+static _Noreturn void become(char *const *argv, pid_t parent, int output, int report)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), error;
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (null >= 0 && dup2(null, 0) >= 0 && dup2(output, 1) >= 0 && dup2(output, 2) >= 0)
+		execvp(argv[0], argv);
+	error = errno;
+	_exit(write(report, &error, sizeof(error)) < 0);
+}
+
+int adsm_cluster_job_start(struct adsm_cluster_job *job, char *const *argv)
+{
+	pid_t self = getpid(), pid = -1;
+	int output[2] = { -1, -1 }, report[2] = { -1, -1 }, error = 0;
+
+	if (pipe2(output, O_CLOEXEC) || pipe2(report, O_CLOEXEC) || (pid = fork()) < 0) {
+		error = errno;
+		for (int i = 0; i < 2; i++) {
+			close(output[i]);
+			close(report[i]);
+		}
+		return -error;
+	}
+	if (!pid)
+		become(argv, self, output[1], report[1]);
+	/* Not by fork(): the child may share this memory. */
+	job->pid = pid;
+	close(output[1]);
+	close(report[1]);
+	while (read(report[0], &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	close(report[0]);
+	fcntl(output[0], F_SETFL, O_NONBLOCK);
+	job->output = output[0];
+	job->n = 0;
+	if (!error)
+		return 0;
+	waitpid(job->pid, NULL, 0);
+	close(job->output);
+	return -error;
+}
+
+/* ---- listening */
+
+bool adsm_cluster_job_listen(struct adsm_cluster_job *job)
+{
+	for (;;) {
+		ssize_t n;
+
+		if (job->n == sizeof(job->tail) - 1) {
+			job->n /= 2;
+			memmove(job->tail, job->tail + sizeof(job->tail) - 1 - job->n, job->n);
+		}
+		n = read(job->output, job->tail + job->n, sizeof(job->tail) - 1 - job->n);
+		if (n > 0)
+			job->tail[job->n += (size_t)n] = '\0';
+		else if (n == 0 || errno != EINTR)
+			return n < 0 && errno == EAGAIN;
+	}
+}
+
+/* A line that has letters, not one that is drawn. */
+static bool is_text(const char *line, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (isalpha((unsigned char)line[i]))
+			return true;
+	return false;
+}
+
+/* The lines up to one without text, joined; *at is behind them. */
+static void read_paragraph(const char **at, const char *end, char *ret_text, size_t size)
+{
+	size_t n = 0;
+
+	ret_text[0] = '\0';
+	while (*at < end) {
+		const char *line = *at, *newline = memchr(line, '\n', (size_t)(end - line));
+		size_t length = (size_t)((newline ? newline : end) - line);
+
+		*at = newline ? newline + 1 : end;
+		if (!is_text(line, length)) {
+			if (n)
+				return;
+			continue;
+		}
+		for (; isspace((unsigned char)*line); line++)
+			length--;
+		while (length && isspace((unsigned char)line[length - 1]))
+			length--;
+		if (n + 1 < size) {
+			adsm_format(ret_text + n, size - n, "%s%.*s", n ? " " : "", (int)length, line);
+			n = strlen(ret_text);
+		}
+	}
+}
+
+void adsm_cluster_job_said(const struct adsm_cluster_job *job, char *ret_text, size_t size)
+{
+	const char *at = job->tail, *end = at + job->n, *own = memmem(at, job->n, NODE, strlen(NODE));
+	char text[1024];
+
+	ret_text[0] = '\0';
+	if (own) {
+		own += strlen(NODE);
+		adsm_format(ret_text, size, "%.*s", (int)strcspn(own, "\n"), own);
+		return;
+	}
+	/* Open MPI says that a job has failed first, and then which of its processes. */
+	while (at < end) {
+		read_paragraph(&at, end, text, sizeof(text));
+		if (*text && (!*ret_text || strstr(text, " noticed that ")))
+			adsm_format(ret_text, size, "%s", text);
+	}
+}
+
+void adsm_cluster_how_ended(int status, char *ret_text, size_t size)
+{
+	if (WIFSIGNALED(status))
+		adsm_format(ret_text, size, "was killed by signal %d (%s)", WTERMSIG(status),
+			    sigdescr_np(WTERMSIG(status)));
+	else
+		adsm_format(ret_text, size, "has exited with status %d", WEXITSTATUS(status));
+}
+
+/* ---- ending */
+
+struct process {
+	pid_t pid, parent;
+	bool below;			/* this process */
+};
+
+/* All processes that can be seen from here; the caller frees them. */
+static size_t read_processes(struct process **ret_list)
+{
+	DIR *folder = opendir("/proc");
+	struct process *list = NULL, *larger;
+	struct dirent *entry;
+	size_t n = 0;
+
+	while (folder && (entry = readdir(folder))) {
+		char path[300], text[512];
+		const char *at;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		adsm_format(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		at = strrchr(adsm_os_read_text(path, text, sizeof(text)), ')');
+		larger = at && strlen(at) > 4 ? realloc(list, (n + 1) * sizeof(*list)) : NULL;
+		if (!larger)
+			continue;
+		list = larger;
+		list[n++] = (struct process) { .pid = atoi(entry->d_name), .parent = atoi(at + 4) };
+	}
+	if (folder)
+		closedir(folder);
+	*ret_list = list;
+	return n;
+}
+
+static void kill_all_below(void)
+{
+	struct process *list;
+	size_t n = read_processes(&list);
+	pid_t self = getpid();
+	bool again = true;
+
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < n; i++) {
+			bool below = list[i].parent == self;
+
+			for (size_t k = 0; k < n && !below; k++)
+				below = list[k].below && list[k].pid == list[i].parent;
+			again |= below && !list[i].below;
+			list[i].below |= below;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		if (list[i].below)
+			kill(list[i].pid, SIGKILL);
+	free(list);
+}
+
+/* True: there are none. */
+static bool reap(void)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
+		;
+	return pid < 0 && errno == ECHILD;
+}
+
+void adsm_cluster_end_all(int patience_ms)
+{
+	uint64_t until = adsm_os_now_ns() + (uint64_t)patience_ms * 1000000;
+
+	/* Whose parent is killed comes to this process, to be killed with the next look. */
+	while (!reap()) {
+		if (adsm_os_now_ns() >= until)
+			kill_all_below();
+		adsm_os_sleep_until_ns(adsm_os_now_ns() + LOOK_NS);
+	}
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keeper.c - the program that the application starts for a cluster, adsm-cluster-keeper, and that has no MPI in it. It
+ * starts the command that starts the nodes, gives node 0, which comes to its door, the application's descriptors, and
+ * stays until the job or the application ends: then it ends what is left of them on this machine, and removes their
+ * files.
+ *
+ * It is two processes: the keeper, which does all this, and above it the guard, which the application knows. Each is
+ * subreaper of all that is below it, and cleans up where the other is killed.
+ */
+#include "base/log.h"
+#include "base/os.h"
+#include "cluster/keeper/door.h"
+#include "cluster/keeper/folder.h"
+#include "cluster/keeper/job.h"
+#include "cluster/keeper/start.h"
+#include "cluster/shared.h"
+#include "process/ended.h"
+#include "process/shared.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 1500		/* for a launch command that is told to end: it tells other machines */
+#define TEXT ADSM_PROCESS_TEXT
+
+struct keeper {				/* in memory of both processes */
+	struct adsm_cluster_start start;
+	struct adsm_process_shared *shared;
+	char folder[ADSM_CLUSTER_FOLDER];
+	struct adsm_cluster_door door;
+	struct adsm_cluster_job job;
+	pid_t guard;
+	bool answered;			/* the application's first request */
+	bool running;			/* the launch command */
+	uint64_t started_ns;
+	int signals;			/* a descriptor: those that came */
+	int error;			/* with why it ends; -EEXIST: another start may do */
+	char why[TEXT];			/* "": as the application wants it */
+};
+
+/* ---- the application */
+
+/* Its first request waits in the socket for node 0. Who takes it here is asked for it in vain. */
+static void answer(struct keeper *keeper)
+{
+	struct adsm_process_reply reply = { .version = ADSM_PROCESS_VERSION, .error = keeper->error };
+	struct adsm_process_request request;
+	int fds[ADSM_PROCESS_MAX_FDS];
+
+	if (keeper->answered)
+		return;
+	keeper->answered = true;
+	strcpy(reply.text, keeper->why);
+	if (!adsm_process_receive(ADSM_PROCESS_SOCKET, &request, sizeof(request), fds))
+		adsm_process_send(ADSM_PROCESS_SOCKET, &reply, sizeof(reply), NULL, 0);
+}
+
+/* What both map. */
+static bool map_shared(struct keeper *keeper)
+{
+	struct stat status;
+	size_t needed = sizeof(*keeper->shared) + sizeof(struct adsm_cluster_shared);
+	void *p;
+
+	if (fstat(ADSM_PROCESS_KEPT, &status) || (size_t)status.st_size < needed)
+		return false;
+	p = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, ADSM_PROCESS_KEPT, 0);
+	close(ADSM_PROCESS_KEPT);
+	keeper->shared = p;
+	return p != MAP_FAILED;
+}
+
+/* ---- why it ends */
+
+#define END(keeper, code, ...) do {						\
+	(keeper)->error = (code);						\
+	adsm_format((keeper)->why, sizeof((keeper)->why), __VA_ARGS__);	\
+} while (0)
+
+/* The application has the sentence from here; what a node said before counts more. */
+static void tell(struct keeper *keeper)
+{
+	if (keeper->answered && *keeper->why)
+		adsm_process_say_end(keeper->shared, keeper->why);
+}
+
+static void say_job_ended(struct keeper *keeper, int status)
+{
+	char how[128], said[TEXT - 160];
+
+	keeper->running = false;
+	adsm_cluster_job_listen(&keeper->job);
+	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
+	adsm_cluster_how_ended(status, how, sizeof(how));
+	END(keeper, -ENODEV, "'%s' (pid %d) %s%s%s%s", keeper->door.launch, keeper->job.pid, how,
+	    keeper->answered ? "" : " before its nodes were there", *said ? ": " : "", said);
+}
+
+static void say_sent(struct keeper *keeper, int signal, pid_t sender, uid_t user)
+{
+	char who[128];
+
+	adsm_process_who_sent(signal, sender, user, who, sizeof(who));
+	END(keeper, -ENODEV, "its keeper (pid %d) was ended by %s", getpid(), who);
+}
+
+static void say_late(struct keeper *keeper)
+{
+	char said[TEXT - 200];
+
+	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
+	END(keeper, -ENODEV, "%u node%s not there %u seconds after '%s' was started (ADSM_CLUSTER_TIMEOUT)%s%s",
+	    keeper->start.n_nodes, keeper->start.n_nodes == 1 ? " is" : "s are", keeper->start.timeout_s,
+	    keeper->door.launch, *said ? "; it has said: " : "", said);
+}
+
+/* ---- watching */
+
+/* One that would end a process that does nothing about it. */
+static bool is_end(int signal)
+{
+	return signal != SIGCHLD && signal != SIGCONT && signal != SIGURG && signal != SIGWINCH && signal != SIGTSTP &&
+		signal != SIGTTIN && signal != SIGTTOU;
+}
+
+/* True: it is over. */
+static bool on_signal(struct keeper *keeper)
+{
+	struct signalfd_siginfo info;
+	int status;
+	pid_t pid;
+
+	if (read(keeper->signals, &info, sizeof(info)) != sizeof(info))
+		return false;
+	if (info.ssi_signo == SIGCHLD) {
+		while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+			if (pid == keeper->job.pid)
+				say_job_ended(keeper, status);
+		return !keeper->running;
+	}
+	if (!is_end((int)info.ssi_signo))
+		return false;
+	if (getppid() != keeper->guard)
+		END(keeper, -ENODEV, "its keeper (pid %d) was killed", keeper->guard);
+	else if ((pid_t)info.ssi_pid != keeper->guard)		/* the guard has said why */
+		say_sent(keeper, (int)info.ssi_signo, (pid_t)info.ssi_pid, info.ssi_uid);
+	return true;
+}
+
+/* True: it is over. */
+static bool on_door(struct keeper *keeper)
+{
+	static const int fds[2] = { ADSM_PROCESS_SOCKET, ADSM_PROCESS_APPLICATION };
+	int ret;
+	char why[ADSM_CLUSTER_WHY];
+
+	ret = adsm_cluster_door_answer(&keeper->door, fds, (struct adsm_cluster_shared *)keeper->shared->extra, why);
+	if (ret == -EAGAIN)
+		return false;
+	if (ret) {
+		END(keeper, ret, "%s", why);
+		return true;
+	}
+	keeper->answered = true;	/* by node 0 */
+	close(keeper->door.sock);
+	keeper->door.sock = -1;
+	return false;
+}
+
+static void watch(struct keeper *keeper)
+{
+	enum { SIGNALS, APPLICATION, SOCKET, DOOR, OUTPUT, N };
+	struct pollfd polled[N];
+	uint64_t until = keeper->started_ns + (uint64_t)keeper->start.timeout_s * 1000000000;
+	bool silent = false;
+
+	for (;;) {
+		polled[SIGNALS] = (struct pollfd) { keeper->signals, POLLIN, 0 };
+		polled[APPLICATION] = (struct pollfd) { ADSM_PROCESS_APPLICATION, POLLIN, 0 };
+		polled[SOCKET] = (struct pollfd) { ADSM_PROCESS_SOCKET, POLLRDHUP, 0 };
+		polled[DOOR] = (struct pollfd) { keeper->door.sock, POLLIN, 0 };
+		polled[OUTPUT] = (struct pollfd) { silent ? -1 : keeper->job.output, POLLIN, 0 };
+		if (poll(polled, N, keeper->answered ? -1 : 250) < 0 && errno != EINTR)
+			return;
+		if (polled[OUTPUT].revents)
+			silent = !adsm_cluster_job_listen(&keeper->job);
+		if (polled[APPLICATION].revents & POLLIN || polled[SOCKET].revents & (POLLRDHUP | POLLHUP))
+			return;
+		if (polled[DOOR].revents && on_door(keeper))
+			return;
+		if (polled[SIGNALS].revents && on_signal(keeper))
+			return;
+		if (keeper->answered)
+			continue;
+		if (adsm_os_now_ns() > until) {
+			say_late(keeper);
+			return;
+		}
+	}
+}
+
+/* ---- the two processes */
+
+static int start_job(struct keeper *keeper)
+{
+	char **command;
+	int ret = adsm_cluster_folder_make(keeper->folder);
+
+	if (!ret)
+		ret = adsm_cluster_door_open(&keeper->door, keeper->folder);
+	if (ret) {
+		END(keeper, -ENODEV, "its folder '%s' cannot be made: %s", keeper->folder, strerror(-ret));
+		return ret;
+	}
+	setenv("TMPDIR", keeper->folder, 1);
+	ret = adsm_cluster_start_command(&keeper->start, &keeper->door, &command, keeper->why, sizeof(keeper->why));
+	if (ret)
+		return ret;
+	ret = adsm_cluster_job_start(&keeper->job, command);
+	if (ret)
+		END(keeper, -ENODEV, "'%s' cannot be run: %s (ADSM_CLUSTER_LAUNCH)", keeper->door.launch,
+		    strerror(-ret));
+	keeper->running = !ret;
+	return ret;
+}
+
+static _Noreturn void keep(struct keeper *keeper)
+{
+	sigset_t all;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	sigfillset(&all);
+	keeper->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	keeper->started_ns = adsm_os_now_ns();
+	if (keeper->signals >= 0 && getppid() == keeper->guard && !start_job(keeper))
+		watch(keeper);
+	tell(keeper);
+	if (keeper->running)
+		kill(keeper->job.pid, SIGTERM);
+	adsm_cluster_end_all(keeper->running ? PATIENCE_MS : 0);
+	adsm_cluster_folder_remove(keeper->folder);
+	answer(keeper);
+	_exit(0);
+}
+
+/* Wait for the keeper; whoever wants the guard to end wants that. */
+static int await(struct keeper *keeper, pid_t pid, const sigset_t *all)
+{
+	siginfo_t info;
+	int status;
+
+	for (;;) {
+		if (sigwaitinfo(all, &info) < 0)
+			continue;
+		if (is_end(info.si_signo)) {
+			say_sent(keeper, info.si_signo, info.si_pid, info.si_uid);
+			tell(keeper);
+			kill(pid, SIGTERM);
+		}
+		while (waitpid(pid, &status, WNOHANG) == pid)
+			return status;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct keeper *keeper = mmap(NULL, sizeof(*keeper), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char how[128];
+	sigset_t all;
+	int status = 0;
+	pid_t pid;
+
+	/* Who has started it sees that nobody answers. */
+	if (keeper == MAP_FAILED || !adsm_cluster_start_read(&keeper->start, argc, argv) || !map_shared(keeper))
+		return 1;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	keeper->guard = getpid();
+	keeper->error = -ENODEV;
+	keeper->door.n_nodes = keeper->start.n_nodes;
+	/* Its first word. */
+	adsm_format(keeper->door.launch, sizeof(keeper->door.launch), "%.*s", (int)strcspn(keeper->start.launch, " \t"),
+		    keeper->start.launch);
+	if (adsm_cluster_folder_choose(keeper->folder)) {
+		END(keeper, -ENODEV, "there is no folder for its files: neither /dev/shm nor TMPDIR can be written");
+		answer(keeper);
+		return 1;
+	}
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	pid = fork();
+	if (!pid)
+		keep(keeper);
+	if (pid > 0)
+		status = await(keeper, pid, &all);
+	if (pid > 0 && WIFEXITED(status))
+		return 0;
+	adsm_cluster_how_ended(status, how, sizeof(how));
+	END(keeper, -ENODEV, "its keeper (pid %d) %s", pid, pid < 0 ? "could not be started" : how);
+	tell(keeper);
+	/* The keeper's end has told the launch command to end, too. */
+	adsm_cluster_end_all(PATIENCE_MS);
+	adsm_cluster_folder_remove(keeper->folder);
+	answer(keeper);
+	return 0;
+}

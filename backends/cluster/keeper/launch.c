@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.c - the command line and the environment of a cluster's nodes. */
+#include "launch.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- lists of words; out of memory is noticed at the end */
+
+struct words {
+	char **list;
+	size_t n;
+	bool failed;
+};
+
+static void put(struct words *words, const char *word)
+{
+	char **list = realloc(words->list, (words->n + 2) * sizeof(*list));
+
+	if (list) {
+		words->list = list;
+		list[words->n] = word ? strdup(word) : NULL;
+		list[words->n + 1] = NULL;
+	}
+	if (!list || !word || !list[words->n]) {
+		words->failed = true;
+		errno = ENOMEM;
+	} else {
+		words->n++;
+	}
+}
+
+static void put_all(struct words *words, const char *const *list)
+{
+	while (*list)
+		put(words, *list++);
+}
+
+static char **finish(struct words *words)
+{
+	int error = errno;
+
+	if (!words->failed)
+		return words->list;
+	adsm_cluster_words_free(words->list);
+	errno = error;
+	return NULL;
+}
+
+void adsm_cluster_words_free(char **words)
+{
+	for (char **word = words; word && *word; word++)
+		free(*word);
+	free(words);
+}
+
+char **adsm_cluster_words(const char *text)
+{
+	struct words words = { .list = calloc(1, sizeof(char *)) };
+	char *word = malloc(strlen(text) + 1);
+	bool failed = !word || !words.list;
+
+	while (!failed && *(text += strspn(text, " \t\n"))) {
+		size_t n = 0;
+		char quote = 0;
+
+		for (; *text && (quote || !isspace((unsigned char)*text)); text++) {
+			if (quote ? *text == quote : *text == '\'' || *text == '"')
+				quote = quote ? 0 : *text;
+			else
+				word[n++] = *text;
+		}
+		word[n] = '\0';
+		put(&words, word);
+		failed = words.failed || quote;
+		if (quote)
+			errno = EINVAL;
+	}
+	words.failed = failed;
+	free(word);
+	return finish(&words);
+}
+
+/* ---- the command */
+
+enum adsm_cluster_launcher adsm_cluster_launcher(const char *version)
+{
+	const char *open_mpi = strstr(version, "(Open MPI) ");
+
+	if (open_mpi)
+		return atoi(open_mpi + strlen("(Open MPI) ")) < 5 ? ADSM_CLUSTER_OPEN_MPI_4 : ADSM_CLUSTER_OPEN_MPI_5;
+	if (strstr(version, "(PRRTE)") || strstr(version, "prterun"))
+		return ADSM_CLUSTER_OPEN_MPI_5;
+	if (strstr(version, "HYDRA") || strstr(version, "Intel(R) MPI"))
+		return ADSM_CLUSTER_HYDRA;
+	return !strncmp(version, "slurm", 5) ? ADSM_CLUSTER_SRUN : ADSM_CLUSTER_OTHER;
+}
+
+/*
+ * One word of the template: %p as a word of its own is many; others are replaced where they are. What names no host, an
+ * option of its own before it, is for a template of a user's to leave out.
+ */
+static void put_template_word(struct words *words, const char *word, const char *n, const char *hosts,
+			      char *const *program)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	if (!strcmp(word, "%p")) {
+		put_all(words, (const char *const *)program);
+		return;
+	}
+	out = open_memstream(&text, &size);
+	for (; out && *word; word++) {
+		if (*word != '%') {
+			fputc(*word, out);
+			continue;
+		}
+		word++;
+		if (*word == 'n' || *word == 'h' || *word == '%') {
+			fputs(*word == 'n' ? n : *word == 'h' ? hosts : "%", out);
+		} else {
+			errno = EINVAL;
+			words->failed = true;
+			break;
+		}
+	}
+	if (out)
+		fclose(out);
+	if (!words->failed)
+		put(words, out ? text : NULL);
+	free(text);
+}
+
+/* What each launcher has to be told: how many, where, that they share cores, and that root may. */
+static void put_flags(struct words *words, enum adsm_cluster_launcher launcher, const char *n, const char *hosts)
+{
+	static const char *const open_mpi_4[] = { "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+						  "--map-by", "slot", NULL };
+	static const char *const open_mpi_5[] = { "--allow-run-as-root", "--bind-to", "none", "--map-by",
+						  "slot:OVERSUBSCRIBE", NULL };
+	static const char *const srun[] = { "--kill-on-bad-exit=1", "--overlap", "--cpu-bind=none", NULL };
+	static const char *const nothing[] = { NULL };
+	static const struct {
+		const char *const *flags;
+		const char *hosts;	/* what comes before them */
+	} kinds[] = {
+		[ADSM_CLUSTER_OTHER] = { nothing, NULL },
+		[ADSM_CLUSTER_OPEN_MPI_4] = { open_mpi_4, "--host" },
+		[ADSM_CLUSTER_OPEN_MPI_5] = { open_mpi_5, "--host" },
+		[ADSM_CLUSTER_HYDRA] = { nothing, "-hosts" },
+		[ADSM_CLUSTER_SRUN] = { srun, "-w" },
+	};
+
+	put_all(words, kinds[launcher].flags);
+	put(words, "-n");
+	put(words, n);
+	if (*hosts && kinds[launcher].hosts) {
+		put(words, kinds[launcher].hosts);
+		put(words, hosts);
+	}
+}
+
+char **adsm_cluster_command(const char *launch, enum adsm_cluster_launcher launcher, unsigned n_nodes,
+			    const struct adsm_cluster_hosts *hosts, char *const *program)
+{
+	struct words words = { .list = calloc(1, sizeof(char *)) };
+	char **parts = adsm_cluster_words(launch), n[16], *names;
+	bool is_template = strchr(launch, '%'), has_program = false;
+	int error;
+
+	names = adsm_cluster_hosts_text(hosts, !is_template && launcher != ADSM_CLUSTER_SRUN);
+	words.failed = !words.list || !parts || !names;
+	snprintf(n, sizeof(n), "%u", n_nodes);
+	for (char **part = parts; !words.failed && *part; part++) {
+		has_program |= !strcmp(*part, "%p");
+		if (is_template)
+			put_template_word(&words, *part, n, names, program);
+		else
+			put(&words, *part);
+	}
+	if (!words.failed && !is_template)
+		put_flags(&words, launcher, n, names);
+	if (!words.failed && !has_program)
+		put_all(&words, (const char *const *)program);
+	error = errno;
+	adsm_cluster_words_free(parts);
+	free(names);
+	errno = error;
+	return finish(&words);
+}
+
+/* ---- the environment */
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+void adsm_cluster_clean_environment(void)
+{
+	/* A job sets MPI's own settings for its processes, too: they cannot be told from the user's there. */
+	bool in_job = getenv("OMPI_COMM_WORLD_SIZE") || getenv("OMPI_UNIVERSE_SIZE");
+
+	for (char **entry = environ; entry && *entry;) {
+		bool goes = begins(*entry, "LD_PRELOAD=") || begins(*entry, "LD_AUDIT=") || begins(*entry, "ADSM_") ||
+			begins(*entry, "PMIX_") || begins(*entry, "PMI_") || begins(*entry, "PRTE_") ||
+			begins(*entry, "HYDI_") || begins(*entry, "MPI_LOCAL") ||
+			(begins(*entry, "OMPI_") && (in_job || !begins(*entry, "OMPI_MCA_")));
+		char name[128];
+		size_t length = strcspn(*entry, "=");
+
+		if (goes && length < sizeof(name)) {
+			snprintf(name, sizeof(name), "%.*s", (int)length, *entry);
+			unsetenv(name);	/* what follows moves up */
+		} else {
+			entry++;
+		}
+	}
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* start.c - from options to a command line. */
+#include "start.h"
+
+#include "base/log.h"
+#include "base/os.h"
+#include "job.h"
+#include "launch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define VERSION_TIMEOUT_MS 5000
+#define N_OPTIONS 14			/* of a node's command line, each with its value */
+
+bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **argv)
+{
+	int i = 1;
+
+	for (; i + 1 < argc && strcmp(argv[i], "--"); i += 2) {
+		if (!strcmp(argv[i], "--launch"))
+			start->launch = argv[i + 1];
+		else if (!strcmp(argv[i], "--hosts"))
+			start->hosts = argv[i + 1];
+		else if (!strcmp(argv[i], "--program"))
+			start->program = argv[i + 1];
+		else if (!strcmp(argv[i], "--arena"))
+			start->arena = argv[i + 1];
+		else if (!strcmp(argv[i], "--nodes"))
+			start->n_nodes = (unsigned)strtoul(argv[i + 1], NULL, 10);
+		else if (!strcmp(argv[i], "--timeout"))
+			start->timeout_s = (unsigned)strtoul(argv[i + 1], NULL, 10);
+		else
+			return false;
+	}
+	start->rest = argv + i + (i < argc);
+	return i < argc && start->launch && start->hosts && start->program && start->arena && start->n_nodes &&
+		start->timeout_s;
+}
+
+/* Whose command it is: it tells when it is asked for its version. */
+static int find_launcher(const char *launch, enum adsm_cluster_launcher *ret_launcher, char *ret_why, size_t size)
+{
+	char **words = adsm_cluster_words(launch), version[] = "--version";
+	struct adsm_cluster_job *job = calloc(1, sizeof(*job));
+	char *const command[] = { words ? words[0] : NULL, version, NULL };
+	struct pollfd polled = { .events = POLLIN };
+	int ret = words && job ? 0 : -errno;
+
+	*ret_launcher = ADSM_CLUSTER_OTHER;
+	if (!ret && !words[0])
+		ret = -EINVAL;
+	if (!ret && !strchr(launch, '%')) {
+		ret = adsm_cluster_job_start(job, command);
+		polled.fd = job->output;
+		while (!ret && poll(&polled, 1, VERSION_TIMEOUT_MS) > 0 && adsm_cluster_job_listen(job))
+			;
+		if (!ret) {
+			kill(job->pid, SIGKILL);
+			waitpid(job->pid, NULL, 0);
+			close(job->output);
+			*ret_launcher = adsm_cluster_launcher(job->tail);
+		}
+	}
+	if (ret == -EINVAL)
+		adsm_format(ret_why, size, "'%s' is no command (ADSM_CLUSTER_LAUNCH)", launch);
+	else if (ret == -ENOENT)
+		adsm_format(ret_why, size, "there is no '%s' to start nodes with (Debian's openmpi-bin has mpirun); "
+			    "install an MPI, or name a command in ADSM_CLUSTER_LAUNCH", words[0]);
+	else if (ret)
+		adsm_format(ret_why, size, "'%s' cannot be run: %s (ADSM_CLUSTER_LAUNCH)", words[0], strerror(-ret));
+	adsm_cluster_words_free(words);
+	free(job);
+	return ret ? -ENODEV : 0;
+}
+
+int adsm_cluster_start_command(const struct adsm_cluster_start *start, const struct adsm_cluster_door *door,
+			       char ***ret_command, char *ret_why, size_t size)
+{
+	enum adsm_cluster_launcher launcher;
+	struct adsm_cluster_hosts hosts;
+	char **command, **program, n_nodes[16];
+	size_t n_rest = 0, n = 0;
+	int ret;
+
+	adsm_cluster_clean_environment();
+	ret = adsm_cluster_hosts(start->hosts, start->n_nodes, &hosts, ret_why, size);
+	if (!ret)
+		ret = find_launcher(start->launch, &launcher, ret_why, size);
+	if (ret)
+		return ret;
+	while (start->rest[n_rest])
+		n_rest++;
+	program = calloc(n_rest + N_OPTIONS, sizeof(*program));
+	if (!program)
+		return -ENOMEM;
+	adsm_format(n_nodes, sizeof(n_nodes), "%u", start->n_nodes);
+	program[n++] = (char *)(uintptr_t)start->program;
+	for (size_t i = 0; i < 8; i++) {
+		const char *const options[8] = { "--connect", door->path, "--token", door->token, "--nodes", n_nodes,
+						 "--arena", start->arena };
+
+		program[n++] = (char *)(uintptr_t)options[i];
+	}
+	memcpy(program + n, start->rest, n_rest * sizeof(*program));
+	command = adsm_cluster_command(start->launch, launcher, start->n_nodes, &hosts, program);
+	if (!command)
+		adsm_format(ret_why, size, "'%s' is no command: behind %% comes n, h, p or %% (ADSM_CLUSTER_LAUNCH)",
+			    start->launch);
+	free(program);
+	adsm_cluster_hosts_free(&hosts);
+	*ret_command = command;
+	return command ? 0 : -ENODEV;
+}

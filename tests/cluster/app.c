@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * app.c - an application of a cluster, for tests of its start and its end. app MODE...:
+ *
+ *	once		one call; its result is looked at
+ *	loop		"ready", then calls without end, each of which is looked at
+ *	idle		"ready", a call, and then nothing but waiting for the device's end
+ *	subreaper	the processes of others that have no parent come to it, as to the first process of a namespace
+ *
+ * It ends with 0; 3, after "refused: " and the library's sentence, where the library does not start; 4, after "lost: ",
+ * where the device is lost, as it should be told and with no child; 1 for what is wrong.
+ */
+#include <adsm.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define CHECK_MORE adsmLastError()
+#include "../check.h"
+
+#define N 100000u
+
+static adsmKernel *increment;
+static unsigned *numbers, *kept, round_;
+
+static int start_call(unsigned *array)
+{
+	return adsmCall(increment, adsmDim3(N / 256 + 1, 1, 1), adsmDim3(256, 1, 1), adsmPtr(array), adsmVal(N));
+}
+
+/* Nobody of a cluster's is this process's to wait for: not now, and not when all of it has ended. */
+static void check_childless(void)
+{
+	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+}
+
+static _Noreturn void on_lost(int error, bool has_kept)
+{
+	CHECK_EQ(error, -ENODEV);
+	printf("lost: %s\n", adsmLastError());
+	fflush(stdout);
+	/* What node 0 had of objects that the last call did not write is fetched all the same. */
+	for (unsigned i = 0; has_kept && i < N; i++)
+		CHECK_AT(kept[i], i, 1);
+	CHECK(!increment || !numbers || start_call(numbers) == -ENODEV);
+	adsmShutdown();
+	check_childless();
+	exit(4);
+}
+
+static unsigned *make_array(void)
+{
+	unsigned *array = adsmAlloc(N * sizeof(*array));
+
+	if (!array)
+		on_lost(-errno, false);
+	memset(array, 0, N * sizeof(*array));
+	return array;
+}
+
+static void call(void)
+{
+	int error = start_call(numbers);
+
+	if (!error)
+		error = adsmSync();
+	if (error)
+		on_lost(error, true);
+	round_++;
+	CHECK_AT(numbers[0], 0, round_);
+	CHECK_AT(numbers[N - 1], N - 1, round_);
+}
+
+int main(int argc, char **argv)
+{
+	const char *folder = getenv("TEST_KERNELS");
+	bool loop = false, idle = false;
+	char path[4096];
+	int error;
+
+	for (int i = 1; i < argc; i++) {
+		loop |= !strcmp(argv[i], "loop");
+		idle |= !strcmp(argv[i], "idle");
+		if (!strcmp(argv[i], "subreaper"))
+			CHECK(!prctl(PR_SET_CHILD_SUBREAPER, 1));
+	}
+	if (adsmInit()) {
+		printf("refused: %s\n", adsmLastError());
+		check_childless();
+		return 3;
+	}
+	check_childless();
+	snprintf(path, sizeof(path), "%s/conform.adsm", folder);
+	increment = adsmKernelGet(adsmModuleLoad(path), "increment");
+	if (!increment)
+		on_lost(-errno, false);
+	numbers = make_array();
+	kept = make_array();
+	error = start_call(kept);
+	if (!error)
+		error = adsmSync();
+	if (error)
+		on_lost(error, false);
+	call();
+	puts("ready");
+	fflush(stdout);
+	while (loop)
+		call();
+	while (idle) {
+		adsmDeviceProps props = { .struct_size = sizeof(props) };
+
+		CHECK_OK(adsmDeviceInfo(0, &props));
+		if (props.lost)
+			call();
+		nanosleep(&(struct timespec) { .tv_nsec = 1000000 }, NULL);
+	}
+	adsmFree(numbers);
+	adsmFree(kept);
+	adsmShutdown();
+	check_childless();
+	return 0;
+}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of a cluster's start and end share: applications, their clusters' processes, and what is left."""
+import fcntl
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+LIMIT = 120		# seconds for what must happen; a test that waits so long has failed
+HERE = os.path.dirname(os.path.abspath(__file__))
+_, BUILD = sys.argv[:2]
+APP = os.path.join(BUILD, "tests/cluster/app")
+PLAIN = os.path.join(BUILD, "tests/cluster/node-plain")
+STAND_IN = shlex.quote(os.path.join(HERE, "launch.sh")) + " %n %p"
+count = 0
+
+
+def start(*modes, before=(), **variables):
+    """An application with a mark of its own, by which its processes are found, and a folder for temporary files."""
+    global count
+    count += 1
+    mark = f"{os.getpid()}-{count}"
+    folder = tempfile.mkdtemp(prefix="adsm-test-")
+    environment = dict(os.environ, ADSM_BACKEND="cluster", TEST_MARK=mark, TMPDIR=folder,
+                       TEST_KERNELS=os.path.join(BUILD, "tests/kernels"))
+    environment.update({name: str(value) for name, value in variables.items()})
+    process = subprocess.Popen([*before, APP, *modes], env=environment, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.mark, process.folder = mark, folder
+    return process
+
+
+def read(pid, name):
+    with open(f"/proc/{pid}/{name}", "rb") as file:
+        return file.read()
+
+
+def processes(mark):
+    """All that have the mark, but for ended ones: pid, name, variables."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            variables = read(pid, "environ").split(b"\0")
+            state = read(pid, "stat").rpartition(b")")[2].split()
+            if f"TEST_MARK={mark}".encode() in variables and state[0] != b"Z":
+                found.append((int(pid), read(pid, "comm").decode().strip(), variables, int(state[1])))
+        except OSError:
+            pass
+    return found
+
+
+def part(mark, name):
+    """The process that is this part of the cluster; None: it is not there."""
+    found = processes(mark)
+    keepers = {pid: parent for pid, comm, _, parent in found if comm == "adsm-cluster-ke"}
+    for pid, comm, variables, parent in found:
+        if comm == "adsm-cluster-ke":
+            this = "keeper" if parent in keepers else "guard"
+        elif comm.startswith(("node-", "adsm-cluster-no")):
+            ranks = [v.partition(b"=")[2].decode() for v in variables
+                     if v.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=", b"TEST_RANK="))]
+            this = f"node {ranks[0]}" if ranks else "?"
+        elif comm in ("mpirun", "mpiexec.hydra", "launch.sh"):
+            this = "launcher"
+        else:
+            this = "application" if comm == "app" else "?"
+        if this == name:
+            return pid
+    return None
+
+
+def left_folders():
+    """Folders of clusters that are no more."""
+    found = []
+    for parent in ("/dev/shm", "/tmp"):
+        for name in os.listdir(parent):
+            if not name.startswith("adsm-cluster-"):
+                continue
+            try:
+                fd = os.open(os.path.join(parent, name), os.O_RDONLY)
+            except OSError:
+                continue
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(fd).st_nlink:
+                    found.append(os.path.join(parent, name))
+            except OSError:
+                pass
+            os.close(fd)
+    return found
+
+
+def until(condition, what):
+    end = time.monotonic() + LIMIT
+    while not condition():
+        if time.monotonic() > end:
+            sys.exit(f"{what}, after {LIMIT} seconds")
+        time.sleep(0.01)
+
+
+def finish(process, what):
+    """Wait for the application, and for all that it had: its status, what it printed, and when it had ended."""
+    try:
+        out, err = process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        sys.exit(f"{what}: still running {LIMIT} seconds later")
+    ended = time.monotonic()
+    until(lambda: not processes(process.mark), f"{what}: processes remain: {processes(process.mark)}")
+    until(lambda: not left_folders(), f"{what}: folders remain: {left_folders()}")
+    if os.listdir(process.folder):
+        sys.exit(f"{what}: files remain: {os.listdir(process.folder)}")
+    os.rmdir(process.folder)
+    return process.returncode, out, err, ended
+
+
+def kill(pid, number=signal.SIGKILL):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass

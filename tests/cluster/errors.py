@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+# errors.py BUILD - what may go wrong at the start of a cluster: one sentence that says what, and nothing left. The
+# nodes are stand-ins, which no MPI starts.
+import os
+import sys
+import tempfile
+
+import cluster
+from cluster import HERE, PLAIN, STAND_IN
+
+
+def run(what, status, *wanted, modes=("once",), **variables):
+    variables = {"ADSM_CLUSTER_PROGRAM": PLAIN, "ADSM_CLUSTER_LAUNCH": STAND_IN, **variables}
+    got, out, err, _ = cluster.finish(cluster.start(*modes, **variables), what)
+    for text in wanted:
+        if text not in out:
+            sys.exit(f"{what}: '{text}' is not said: {out}{err}")
+    if got != status:
+        sys.exit(f"{what}: status {got}, not {status}: {out}{err}")
+    return out
+
+
+def refused(what, *wanted, **variables):
+    out = run(what, 3, "refused: cluster: ", *wanted, **variables)
+    if out.count("\n") != 1:
+        sys.exit(f"{what}: more than one sentence: {out}")
+
+
+here = os.uname().nodename
+run("undisturbed", 0, "ready")
+run("one node", 0, "ready", ADSM_CLUSTER_NODES=1)
+run("as a subreaper", 0, "ready", modes=("once", "subreaper"))
+run("five nodes", 0, "ready", ADSM_CLUSTER_NODES=5)
+
+refused("no launch command", "there is no 'no-such-mpirun'", ADSM_CLUSTER_LAUNCH="no-such-mpirun")
+refused("no launch command in a template", "'no-such-mpirun' cannot be run: No such file",
+        ADSM_CLUSTER_LAUNCH="no-such-mpirun %p")
+refused("a template that is none", "behind % comes n, h, p or %", ADSM_CLUSTER_LAUNCH="launch %x %p")
+refused("a quote without end", "is no command", ADSM_CLUSTER_LAUNCH="launch '%p")
+refused("the launch command fails", "'false' (pid ", "has exited with status 1 before its nodes were there",
+        ADSM_CLUSTER_LAUNCH="false %p")
+refused("the launch command says why", "before its nodes were there: ssh: nowhere: no such host",
+        ADSM_CLUSTER_LAUNCH="sh -c 'echo ssh: nowhere: no such host >&2; exit 255' %p")
+refused("a node says why", "before its nodes were there: this is what it says", TEST_NODE="ends")
+refused("no file of hosts", "the file of hosts '/no/such/file' (ADSM_CLUSTER_HOSTS) cannot be read",
+        ADSM_CLUSTER_HOSTS="/no/such/file")
+refused("a host that is none", "'b:x' is no host", ADSM_CLUSTER_HOSTS="a,b:x")
+refused("another version", f"node 1 of 2 ({here}) has another version of the library than this machine ({here}): "
+        "0.0.9 (1), not ", TEST_NODE="library:1")
+refused("another machine", f"node 1 of 2 ({here}) is another kind of machine", "m68k, not ", TEST_NODE="machine:1")
+refused("other pages", f"node 1 of 2 ({here}) has pages of another size", "65536, not 4096", TEST_NODE="pages:1")
+refused("an old C library", f"node 1 of 2 ({here}) has an older C library", "2.1, not ", TEST_NODE="libc:1")
+refused("node 0 elsewhere", f"node 0 was started on {here}, and has to be on the application's machine",
+        TEST_NODE="boot:0")
+refused("nodes that are alone", "has started 2 nodes that are alone, each of them, not a job of 2", TEST_NODE="alone")
+refused("an address that is taken", f"node 1 of 2 ({here}): ", "are taken there", TEST_NODE="taken:1")
+refused("nodes that do not come", "2 nodes are not there 1 seconds after", TEST_NODE="late", ADSM_CLUSTER_TIMEOUT=1)
+refused("a token that is another's", "2 nodes are not there 1 seconds after", TEST_NODE="token",
+        ADSM_CLUSTER_TIMEOUT=1, ADSM_CLUSTER_LAUNCH=f"sh -c '{HERE}/launch.sh \"$@\"; sleep 60' sh %n %p")
+with tempfile.TemporaryDirectory() as folder:
+    run("an address that is taken once", 0, "ready", TEST_NODE="taken-once:1",
+        TEST_NODE_FILE=os.path.join(folder, "taken"))
+run("no node program", 3, "refused: ADSM_CLUSTER_PROGRAM: '/no/such/file' is not a program",
+    ADSM_CLUSTER_PROGRAM="/no/such/file")
+run("a value that is none", 3, "ADSM_CLUSTER_NODES=0 is not valid", ADSM_CLUSTER_NODES=0)

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* test_launch.c - the command line that starts a cluster's nodes, for each launcher; hosts; the environment. */
+#include "cluster/keeper/launch.h"
+#include "cluster/keeper/job.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "../check.h"
+
+static char program_[] = "/lib exec/node", option_[] = "--nodes", n_[] = "4";
+static char *const program[] = { program_, option_, n_, NULL };
+
+/* The words, with '|' between them. */
+static const char *joined(char **words)
+{
+	static char text[4096];
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (char **word = words; word && *word; word++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? "|" : "", *word);
+	adsm_cluster_words_free(words);
+	return text;
+}
+
+#define CHECK_TEXT(got, want) do {						\
+	const char *got_ = (got);						\
+	if (strcmp(got_, want))							\
+		FAIL("%s is '%s', not '%s'", #got, got_, want);		\
+} while (0)
+
+static struct adsm_cluster_hosts hosts_of(const char *text, unsigned n)
+{
+	struct adsm_cluster_hosts hosts;
+	char why[512] = "";
+
+	CHECKF(!adsm_cluster_hosts(text, n, &hosts, why, sizeof(why)), "%s", why);
+	return hosts;
+}
+
+static const char *dealt(const char *text, unsigned n)
+{
+	static char line[512];
+	struct adsm_cluster_hosts hosts = hosts_of(text, n);
+	char *got = adsm_cluster_hosts_text(&hosts, true);
+
+	CHECK(got);
+	snprintf(line, sizeof(line), "%s", got);
+	free(got);
+	adsm_cluster_hosts_free(&hosts);
+	return line;
+}
+
+static const char *command(const char *launch, enum adsm_cluster_launcher launcher, const char *on)
+{
+	struct adsm_cluster_hosts hosts = hosts_of(on, 4);
+	const char *text = joined(adsm_cluster_command(launch, launcher, 4, &hosts, program));
+
+	adsm_cluster_hosts_free(&hosts);
+	return text;
+}
+
+static void check_words(void)
+{
+	CHECK_TEXT(joined(adsm_cluster_words(" mpirun  --mca x\t'a b' \"c 'd'\" e\"f\"g ")),
+		   "mpirun|--mca|x|a b|c 'd'|efg");
+	CHECK_TEXT(joined(adsm_cluster_words("")), "");
+	CHECK(!adsm_cluster_words("mpirun 'x") && errno == EINVAL);
+}
+
+static void check_launchers(void)
+{
+	CHECK_EQ(adsm_cluster_launcher("mpirun (Open MPI) 4.1.4\n\nReport bugs to"), ADSM_CLUSTER_OPEN_MPI_4);
+	CHECK_EQ(adsm_cluster_launcher("mpirun (Open MPI) 5.0.7\n"), ADSM_CLUSTER_OPEN_MPI_5);
+	CHECK_EQ(adsm_cluster_launcher("mpirun (Open MPI) 10.1\n"), ADSM_CLUSTER_OPEN_MPI_5);
+	CHECK_EQ(adsm_cluster_launcher("HYDRA build details:\n    Version: 4.0.2"), ADSM_CLUSTER_HYDRA);
+	CHECK_EQ(adsm_cluster_launcher("Intel(R) MPI Library for Linux* OS, Version 2021.9"), ADSM_CLUSTER_HYDRA);
+	CHECK_EQ(adsm_cluster_launcher("slurm 22.05.8\n"), ADSM_CLUSTER_SRUN);
+	CHECK_EQ(adsm_cluster_launcher("something else"), ADSM_CLUSTER_OTHER);
+}
+
+static void check_commands(void)
+{
+	CHECK_TEXT(command("mpirun", ADSM_CLUSTER_OPEN_MPI_4, ""),
+		   "mpirun|--allow-run-as-root|--oversubscribe|--bind-to|none|--map-by|slot|-n|4|"
+		   "/lib exec/node|--nodes|4");
+	CHECK_TEXT(command("mpirun --mca a b", ADSM_CLUSTER_OPEN_MPI_4, "x,localhost:2"),
+		   "mpirun|--mca|a|b|--allow-run-as-root|--oversubscribe|--bind-to|none|--map-by|slot|-n|4|"
+		   "--host|localhost:3,x:1|/lib exec/node|--nodes|4");
+	CHECK_TEXT(command("/opt/mpi/bin/mpirun", ADSM_CLUSTER_OPEN_MPI_5, "localhost,x"),
+		   "/opt/mpi/bin/mpirun|--allow-run-as-root|--bind-to|none|--map-by|slot:OVERSUBSCRIBE|-n|4|"
+		   "--host|localhost:2,x:2|/lib exec/node|--nodes|4");
+	CHECK_TEXT(command("mpirun", ADSM_CLUSTER_HYDRA, "localhost,x"),
+		   "mpirun|-n|4|-hosts|localhost:2,x:2|/lib exec/node|--nodes|4");
+	CHECK_TEXT(command("srun --mpi=pmix", ADSM_CLUSTER_SRUN, ""),
+		   "srun|--mpi=pmix|--kill-on-bad-exit=1|--overlap|--cpu-bind=none|-n|4|/lib exec/node|--nodes|4");
+	CHECK_TEXT(command("srun", ADSM_CLUSTER_SRUN, "localhost,x"),
+		   "srun|--kill-on-bad-exit=1|--overlap|--cpu-bind=none|-n|4|-w|localhost,x|/lib exec/node|--nodes|4");
+	CHECK_TEXT(command("start 'it now' -np %n -on=%h 100%% %p -v", ADSM_CLUSTER_OPEN_MPI_4, "localhost,x"),
+		   "start|it now|-np|4|-on=localhost,x|100%|/lib exec/node|--nodes|4|-v");
+	CHECK_TEXT(command("start -np %n", ADSM_CLUSTER_OTHER, ""), "start|-np|4|/lib exec/node|--nodes|4");
+	CHECK_TEXT(command("start -np %x", ADSM_CLUSTER_OTHER, ""), "");
+	CHECK_TEXT(command("start -np %", ADSM_CLUSTER_OTHER, ""), "");
+}
+
+static void refused(const char *text, const char *because)
+{
+	struct adsm_cluster_hosts hosts;
+	char why[512] = "";
+
+	CHECK_EQ(adsm_cluster_hosts(text, 4, &hosts, why, sizeof(why)), -ENODEV);
+	CHECKF(strstr(why, because), "%s", why);
+}
+
+static void check_hosts(const char *file)
+{
+	char own[256], text[512];
+	FILE *out;
+
+	CHECK(!gethostname(own, sizeof(own)));
+	own[strcspn(own, ".")] = '\0';
+	CHECK_TEXT(dealt("", 4), "");
+	/* This machine is first, whatever it is called, and where it is not named. */
+	CHECK_TEXT(dealt("a,b,localhost", 3), "localhost:1,a:1,b:1");
+	CHECK_TEXT(dealt("a, 127.0.0.1:2 ,b", 4), "127.0.0.1:2,a:1,b:1");
+	CHECK_TEXT(dealt("a,b", 3), "localhost:1,a:1,b:1");
+	snprintf(text, sizeof(text), "a,%s.some.where:2", own);
+	CHECK(!strncmp(dealt(text, 3), own, strlen(own)));
+	/* Fewer nodes, more nodes, the same host again. */
+	CHECK_TEXT(dealt("localhost,a,b", 2), "localhost:1,a:1");
+	CHECK_TEXT(dealt("localhost:2,a", 1), "localhost:1");
+	CHECK_TEXT(dealt("localhost,a:2", 7), "localhost:3,a:4");
+	CHECK_TEXT(dealt("localhost,a,localhost,a", 4), "localhost:2,a:2");
+	out = fopen(file, "w");
+	CHECK(out && fputs("# hosts\n\na slots=2 max_slots=8\n  b:3   # big\nlocalhost\n", out) >= 0 && !fclose(out));
+	CHECK_TEXT(dealt(file, 6), "localhost:1,a:2,b:3");
+	CHECK(truncate(file, 0) == 0);
+	refused(file, "no host is named");
+	CHECK(!unlink(file));
+	refused("/no/such/file", "cannot be read");
+	refused("a,b:x", "'b:x' is no host");
+	refused("a,:4", "':4' is no host");
+}
+
+static void check_environment(void)
+{
+	static const char *const go[] = { "LD_PRELOAD", "LD_AUDIT", "ADSM_BACKEND", "ADSM_CLUSTER_NODES", "PMIX_RANK",
+					  "PMI_FD", "PMI_SIZE", "OMPI_COMM_WORLD_RANK",
+					  "OMPI_UNIVERSE_SIZE", "HYDI_CONTROL_FD", "MPI_LOCALNRANKS" };
+
+	clearenv();
+	for (size_t i = 0; i < sizeof(go) / sizeof(go[0]); i++)
+		setenv(go[i], "1", 1);
+	setenv("PATH", "/bin", 1);
+	setenv("OMPI_MCA_orte_hnp_uri", "1", 1);
+	setenv("UCX_TLS", "tcp", 1);
+	adsm_cluster_clean_environment();
+	for (size_t i = 0; i < sizeof(go) / sizeof(go[0]); i++)
+		CHECKF(!getenv(go[i]), "%s", go[i]);
+	/* In a job MPI's settings are that job's; else they are the user's. */
+	CHECK(getenv("PATH") && getenv("UCX_TLS") && !getenv("OMPI_MCA_orte_hnp_uri"));
+	setenv("OMPI_MCA_btl_tcp_if_include", "eth0", 1);
+	adsm_cluster_clean_environment();
+	CHECK(getenv("OMPI_MCA_btl_tcp_if_include"));
+}
+
+/* Of what a launch command prints, the sentence that tells most. */
+static void said(const char *text, const char *want)
+{
+	static struct adsm_cluster_job job;
+	char got[256];
+
+	job.n = strlen(text);
+	strcpy(job.tail, text);
+	adsm_cluster_job_said(&job, got, sizeof(got));
+	CHECK_TEXT(got, want);
+}
+
+static void check_said(void)
+{
+	said("", "");
+	said("------\nThere are not\n enough slots.\n\nEither ask for\n------\n", "There are not enough slots.");
+	said("---\nfirst\n---\nadsm-cluster-node: no memory\n---\nx\n", "no memory");
+	said("--\nPrimary job terminated normally\n--\n--\nmpirun noticed that process rank 1\non node a exited\n--\n",
+	     "mpirun noticed that process rank 1 on node a exited");
+	said("no newline", "no newline");
+}
+
+int main(int argc, char **argv)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "hosts.%d", getpid());
+	check_words();
+	check_launchers();
+	check_commands();
+	check_hosts(file);
+	check_said();
+	check_environment();
+	return 0;
+}
