@@ -18,7 +18,7 @@ STAND_IN = shlex.quote(os.path.join(HERE, "launch.sh")) + " %n %p"
 count = 0
 
 
-def start(*modes, before=(), **variables):
+def start(*modes, before=(), stderr=subprocess.PIPE, **variables):
     """An application with a mark of its own, by which its processes are found, and a folder for temporary files."""
     global count
     count += 1
@@ -28,7 +28,7 @@ def start(*modes, before=(), **variables):
                        TEST_KERNELS=os.path.join(BUILD, "tests/kernels"))
     environment.update({name: str(value) for name, value in variables.items()})
     process = subprocess.Popen([*before, APP, *modes], env=environment, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                               stdout=subprocess.PIPE, stderr=stderr, text=True)
     process.mark, process.folder = mark, folder
     return process
 
@@ -101,8 +101,9 @@ def until(condition, what):
         time.sleep(0.01)
 
 
-def finish(process, what):
-    """Wait for the application, and for all that it had: its status, what it printed, and when it had ended."""
+def finish(process, what, folders=True):
+    """Wait for the application, and for all that it had: its status, what it printed, and when it had ended. Without
+    @folders not for its cluster's folder, which the next cluster removes."""
     try:
         out, err = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
@@ -110,7 +111,7 @@ def finish(process, what):
         sys.exit(f"{what}: still running {LIMIT} seconds later")
     ended = time.monotonic()
     until(lambda: not processes(process.mark), f"{what}: processes remain: {processes(process.mark)}")
-    until(lambda: not left_folders(), f"{what}: folders remain: {left_folders()}")
+    until(lambda: not folders or not left_folders(), f"{what}: folders remain: {left_folders()}")
     if os.listdir(process.folder):
         sys.exit(f"{what}: files remain: {os.listdir(process.folder)}")
     os.rmdir(process.folder)

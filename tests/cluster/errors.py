@@ -2,6 +2,9 @@
 # errors.py BUILD - what may go wrong at the start of a cluster: one sentence that says what, and nothing left. The
 # nodes are stand-ins, which no MPI starts.
 import os
+import pty
+import signal
+import subprocess
 import sys
 import tempfile
 
@@ -9,9 +12,9 @@ import cluster
 from cluster import HERE, PLAIN, STAND_IN
 
 
-def run(what, status, *wanted, modes=("once",), **variables):
+def run(what, status, *wanted, modes=("once",), before=(), **variables):
     variables = {"ADSM_CLUSTER_PROGRAM": PLAIN, "ADSM_CLUSTER_LAUNCH": STAND_IN, **variables}
-    got, out, err, _ = cluster.finish(cluster.start(*modes, **variables), what)
+    got, out, err, _ = cluster.finish(cluster.start(*modes, before=before, **variables), what)
     for text in wanted:
         if text not in out:
             sys.exit(f"{what}: '{text}' is not said: {out}{err}")
@@ -26,10 +29,47 @@ def refused(what, *wanted, **variables):
         sys.exit(f"{what}: more than one sentence: {out}")
 
 
+def ended(part):
+    """Somebody ends a keeper: it says who."""
+    process = cluster.start("loop", ADSM_CLUSTER_PROGRAM=PLAIN, ADSM_CLUSTER_LAUNCH=STAND_IN)
+    process.stdout.readline()
+    cluster.kill(cluster.part(process.mark, part), signal.SIGTERM)
+    status, out, err, _ = cluster.finish(process, f"{part} ended")
+    if status != 4 or f"was ended by SIGTERM, which process {os.getpid()} (" not in out:
+        sys.exit(f"{part} ended: status {status}: {out}{err}")
+
+
+def info():
+    """adsm-info shows what a cluster is made of."""
+    variables = {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_PROGRAM": PLAIN, "ADSM_CLUSTER_LAUNCH": STAND_IN,
+                 "ADSM_CLUSTER_NODES": "3"}
+    out = subprocess.run([os.path.join(cluster.BUILD, "tools/adsm-info")], env=dict(os.environ, **variables),
+                         check=True, text=True, stdout=subprocess.PIPE).stdout
+    if f"made of              3 nodes: 3 on {here} (" not in out:
+        sys.exit(f"adsm-info: {out}")
+
+
+def shown():
+    """On a terminal a long start is seen."""
+    ours, theirs = pty.openpty()
+    process = cluster.start("once", ADSM_CLUSTER_PROGRAM=PLAIN, ADSM_CLUSTER_LAUNCH=STAND_IN, TEST_NODE="late",
+                            ADSM_CLUSTER_TIMEOUT=3, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    while b"\r\x1b[K" not in text.partition(b"waiting for its 2 nodes, 2 s")[2]:
+        text += os.read(ours, 1000)
+    cluster.finish(process, "a start that is seen")
+    os.close(ours)
+
+
 here = os.uname().nodename
 run("undisturbed", 0, "ready")
 run("one node", 0, "ready", ADSM_CLUSTER_NODES=1)
 run("as a subreaper", 0, "ready", modes=("once", "subreaper"))
+run("by srun", 0, "ready", ADSM_CLUSTER_LAUNCH=f"{HERE}/srun.sh --mpi=none", ADSM_CLUSTER_NODES=3)
+run("by srun on hosts", 0, "ready", ADSM_CLUSTER_LAUNCH=f"{HERE}/srun.sh", ADSM_CLUSTER_HOSTS="127.0.0.1,localhost")
+adsmrun = os.path.join(cluster.BUILD, "tools/adsmrun")
+run("by adsmrun", 0, "ready", before=[adsmrun, "--nodes", "3", "--hosts", "localhost"])
 run("five nodes", 0, "ready", ADSM_CLUSTER_NODES=5)
 
 refused("no launch command", "there is no 'no-such-mpirun'", ADSM_CLUSTER_LAUNCH="no-such-mpirun")
@@ -60,6 +100,10 @@ refused("a token that is another's", "2 nodes are not there 1 seconds after", TE
 with tempfile.TemporaryDirectory() as folder:
     run("an address that is taken once", 0, "ready", TEST_NODE="taken-once:1",
         TEST_NODE_FILE=os.path.join(folder, "taken"))
+shown()
+ended("guard")
+ended("keeper")
+info()
 run("no node program", 3, "refused: ADSM_CLUSTER_PROGRAM: '/no/such/file' is not a program",
     ADSM_CLUSTER_PROGRAM="/no/such/file")
 run("a value that is none", 3, "ADSM_CLUSTER_NODES=0 is not valid", ADSM_CLUSTER_NODES=0)

@@ -48,12 +48,16 @@ static bool is_same(const char *a, const char *b, size_t size)
 	return !differ;
 }
 
+/* End them; MPI's version is what comes first in its text. */
 static void end_texts(struct adsm_cluster_card *card)
 {
 	card->library[sizeof(card->library) - 1] = card->machine[sizeof(card->machine) - 1] = '\0';
 	card->libc[sizeof(card->libc) - 1] = card->boot[sizeof(card->boot) - 1] = '\0';
 	card->host[sizeof(card->host) - 1] = card->mpi[sizeof(card->mpi) - 1] = '\0';
 	card->tracker[sizeof(card->tracker) - 1] = card->why[sizeof(card->why) - 1] = '\0';
+	card->mpi[strcspn(card->mpi, ",\n")] = '\0';
+	for (char *at = card->mpi; (at = strchr(at, '\t'));)
+		*at = ' ';
 }
 
 static int wrong_number(const struct adsm_cluster_door *door, uint32_t n, const struct adsm_cluster_card *card,
@@ -61,9 +65,9 @@ static int wrong_number(const struct adsm_cluster_door *door, uint32_t n, const 
 {
 	if (n == 1)
 		adsm_format(ret_why, ADSM_CLUSTER_WHY, "'%s' has started %u nodes that are alone, each of them, not a "
-			    "job of %u: it is of another MPI than adsm-cluster-node, which was built with %.*s; name "
+			    "job of %u: it is of another MPI than adsm-cluster-node, which was built with %s; name "
 			    "that one's in ADSM_CLUSTER_LAUNCH", door->launch, door->n_nodes, door->n_nodes,
-			    (int)strcspn(card->mpi, ",\n"), *card->mpi ? card->mpi : "one that it does not tell");
+			    *card->mpi ? card->mpi : "one that it does not tell");
 	else
 		adsm_format(ret_why, ADSM_CLUSTER_WHY, "'%s' has started a job of %u nodes, not of %u "
 			    "(ADSM_CLUSTER_LAUNCH)", door->launch, n, door->n_nodes);
@@ -79,7 +83,7 @@ static void write_down(struct adsm_cluster_shared *shared, uint32_t i, const str
 	node->cores = card->cores;
 	node->threads = card->threads;
 	if (!i)
-		adsm_format(shared->engine, sizeof(shared->engine), "%.*s", (int)strcspn(card->mpi, ",\n"), card->mpi);
+		adsm_format(shared->engine, sizeof(shared->engine), "%s", card->mpi);
 }
 
 /* All cards: the worst that is wrong with one of them. An address that is taken may be free the next time. */

@@ -155,6 +155,18 @@ void adsm_cluster_how_ended(int status, char *ret_text, size_t size)
 
 /* ---- ending */
 
+bool adsm_cluster_job_await(const struct adsm_cluster_job *job, int ms)
+{
+	uint64_t until = adsm_os_now_ns() + (uint64_t)ms * 1000000;
+
+	while (waitpid(job->pid, NULL, WNOHANG) != job->pid) {
+		if (adsm_os_now_ns() >= until)
+			return false;
+		adsm_os_sleep_until_ns(adsm_os_now_ns() + LOOK_NS);
+	}
+	return true;
+}
+
 struct process {
 	pid_t pid, parent;
 	bool below;			/* this process */

@@ -31,6 +31,8 @@ void adsm_cluster_job_said(const struct adsm_cluster_job *job, char *ret_text, s
 /* "has exited with status 1", "was killed by signal 9 (Killed)" */
 void adsm_cluster_how_ended(int status, char *ret_text, size_t size);
 
+/* Wait for its end, at most so long. False: it has not ended. */
+bool adsm_cluster_job_await(const struct adsm_cluster_job *job, int ms);
 /*
  * End all processes that are below this one, which has to be their subreaper: they have @patience_ms to end by
  * themselves. It waits for each.

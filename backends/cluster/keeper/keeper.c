@@ -32,6 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define ORDERLY_MS 500			/* for a job to end by itself */
 #define PATIENCE_MS 1500		/* for a launch command that is told to end: it tells other machines */
 #define TEXT ADSM_PROCESS_TEXT
 
@@ -248,6 +249,9 @@ static _Noreturn void keep(struct keeper *keeper)
 	if (keeper->signals >= 0 && getppid() == keeper->guard && !start_job(keeper))
 		watch(keeper);
 	tell(keeper);
+	/* Where the application is done with it, node 0 sees that, too, and ends the job in an orderly way. */
+	if (keeper->running && !*keeper->why)
+		keeper->running = !adsm_cluster_job_await(&keeper->job, ORDERLY_MS);
 	if (keeper->running)
 		kill(keeper->job.pid, SIGTERM);
 	adsm_cluster_end_all(keeper->running ? PATIENCE_MS : 0);

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+# mpi.py BUILD PROGRAM [MPIRUN...] - clusters that a real mpirun starts: several at once, of an application that is part
+# of an MPI job itself, on hosts that are not there, and of another MPI.
+import os
+import sys
+
+import cluster
+
+_, _, program, *mpiruns = sys.argv
+mpirun = mpiruns[0]
+
+
+def start(*modes, before=(), **variables):
+    return cluster.start(*modes, before=before, **{"ADSM_CLUSTER_PROGRAM": program, "ADSM_CLUSTER_LAUNCH": mpirun,
+                                                   **variables})
+
+
+def finish(process, what, status, *wanted):
+    got, out, err, _ = cluster.finish(process, what)
+    for text in wanted:
+        if text not in out:
+            sys.exit(f"{what}: '{text}' is not said: {out}{err}")
+    if got != status:
+        sys.exit(f"{what}: status {got}, not {status}: {out}{err}")
+
+
+finish(start("once"), "two nodes", 0, "ready")
+finish(start("once", ADSM_CLUSTER_NODES=1), "one node", 0, "ready")
+several = [start("once", ADSM_CLUSTER_NODES=n) for n in (2, 5)]
+for process in several:
+    finish(process, "side by side", 0, "ready")
+finish(start("once", ADSM_CLUSTER_HOSTS=f"{os.uname().nodename}:3", ADSM_CLUSTER_NODES=3), "by this host's name", 0,
+       "ready")
+for job in mpiruns:
+    root = ["--allow-run-as-root", "--oversubscribe"] if job == mpirun else []
+    finish(start("once", before=[job, *root, "-n", "2"]), f"in a job of {job}", 0, "ready\nready")
+finish(start("once", ADSM_CLUSTER_LAUNCH=f"{mpirun} --mca plm_rsh_agent {cluster.HERE}/agent.sh",
+             ADSM_CLUSTER_HOSTS="localhost,nowhere"),
+       "a host that cannot be reached", 3, "before its nodes were there: agent: cannot reach nowhere")
+for other in mpiruns[1:]:
+    finish(start("once", ADSM_CLUSTER_LAUNCH=other), "another MPI", 3,
+           f"'{other}' has started 2 nodes that are alone, each of them, not a job of 2")
+finish(start("once", ADSM_CLUSTER_PROGRAM="/bin/false"), "a program that ends", 3, "before its nodes were there")
