@@ -24,6 +24,7 @@
 
 #define N 100000u
 
+static adsmModule *module;
 static adsmKernel *increment;
 static unsigned *numbers, *kept, round_;
 
@@ -38,6 +39,20 @@ static void check_childless(void)
 	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 }
 
+/* Nothing is left of the cluster when this returns, nor later. */
+static _Noreturn void end(int status)
+{
+	if (numbers)
+		adsmFree(numbers);
+	if (kept)
+		adsmFree(kept);
+	if (module)
+		adsmModuleUnload(module);
+	CHECK_OK(adsmShutdown());
+	check_childless();
+	exit(status);
+}
+
 static _Noreturn void on_lost(int error, bool has_kept)
 {
 	CHECK_EQ(error, -ENODEV);
@@ -47,9 +62,7 @@ static _Noreturn void on_lost(int error, bool has_kept)
 	for (unsigned i = 0; has_kept && i < N; i++)
 		CHECK_AT(kept[i], i, 1);
 	CHECK(!increment || !numbers || start_call(numbers) == -ENODEV);
-	adsmShutdown();
-	check_childless();
-	exit(4);
+	end(4);
 }
 
 static unsigned *make_array(void)
@@ -95,7 +108,8 @@ int main(int argc, char **argv)
 	}
 	check_childless();
 	snprintf(path, sizeof(path), "%s/conform.adsm", folder);
-	increment = adsmKernelGet(adsmModuleLoad(path), "increment");
+	module = adsmModuleLoad(path);
+	increment = module ? adsmKernelGet(module, "increment") : NULL;
 	if (!increment)
 		on_lost(-errno, false);
 	numbers = make_array();
@@ -118,9 +132,5 @@ int main(int argc, char **argv)
 			call();
 		nanosleep(&(struct timespec) { .tv_nsec = 1000000 }, NULL);
 	}
-	adsmFree(numbers);
-	adsmFree(kept);
-	adsmShutdown();
-	check_childless();
-	return 0;
+	end(0);
 }

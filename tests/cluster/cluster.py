@@ -110,6 +110,8 @@ def finish(process, what, folders=True):
         process.kill()
         sys.exit(f"{what}: still running {LIMIT} seconds later")
     ended = time.monotonic()
+    if process.returncode == 0 and processes(process.mark):
+        sys.exit(f"{what}: when it has stopped the library there still are {processes(process.mark)}")
     until(lambda: not processes(process.mark), f"{what}: processes remain: {processes(process.mark)}")
     until(lambda: not folders or not left_folders(), f"{what}: folders remain: {left_folders()}")
     if os.listdir(process.folder):
