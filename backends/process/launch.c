@@ -119,7 +119,8 @@ static void describe_launch(struct adsm_process_slot *slot, const struct adsm_pr
 	memcpy(slot->block, launch->block, sizeof(slot->block));
 	slot->first_block = launch->first_block;
 	slot->n_blocks = launch->n_blocks;
-	slot->in_area = place_args(launch, slot->arg_offset) > sizeof(slot->args);
+	slot->arg_bytes = (uint32_t)place_args(launch, slot->arg_offset);
+	slot->in_area = slot->arg_bytes > sizeof(slot->args);
 	slot->n_pointers = 0;
 }
 

@@ -68,6 +68,7 @@ struct adsm_process_slot {			/* a launch */
 	uint32_t grid[3], block[3];
 	uint64_t first_block, n_blocks;
 	uint64_t start_ns, end_ns;	/* written by the device */
+	uint32_t arg_bytes;
 	uint32_t in_area;		/* the arguments' bytes: in the slot's area, or below */
 	uint32_t n_pointers;		/* in the slot's row of shared->pointers; 0 where the backend wants none */
 	uint32_t arg_offset[ADSM_PROCESS_MAX_ARGS];
