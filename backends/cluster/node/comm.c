@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* node/comm.c - letters between the nodes of a cluster, beats, and rests between two looks. */
+#include "comm.h"
+
+#include "base/os.h"
+#include "runs.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define YIELD_NS 500000			/* awake, giving way to others; then asleep for longer and longer */
+#define SLEEP_MIN_NS 50000
+#define LETTER_MAX ((size_t)1 << 30)
+
+/* A letter under way from here. */
+struct post {
+	MPI_Request request;
+	struct body { unsigned used; _Alignas(64) uint8_t data[]; } *body;	/* of all who get it */
+};
+
+struct adsm_comm adsm_comm;
+
+static struct {
+	MPI_Comm letters;		/* pages go by MPI_COMM_WORLD: none is taken for a letter */
+	struct post *posts;
+	size_t n, room;
+	_Atomic uint32_t word;		/* futex: changes when a rest is to end */
+	uint64_t active_ns;		/* when something came the last time */
+	uint64_t timeout_ns, beat_ns;	/* when the last beats went out */
+	_Atomic uint64_t entered_ns;	/* in a call that waits for all since then; 0: not */
+	uint64_t *heard_ns;		/* of each node; of node 0 where this is another */
+} comm;
+
+void adsm_comm_fail(const char *format, ...)
+{
+	char host[MPI_MAX_PROCESSOR_NAME] = "?", text[512];
+	va_list args;
+
+	gethostname(host, sizeof(host));
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fprintf(stderr, "cluster: node %d (%s): %s\n", adsm_comm.rank, host, text);
+	/* Not MPI_Abort(): it may wait for others. The launcher ends the job when a node ends without a word. */
+	_exit(1);
+}
+
+void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
+{
+	int provided;
+
+	MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+	MPI_Comm_rank(MPI_COMM_WORLD, &adsm_comm.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &adsm_comm.n);
+	if (provided < MPI_THREAD_FUNNELED)
+		adsm_comm_fail("this MPI supports no program with threads");
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm.letters);
+	comm.timeout_ns = timeout_ns;
+	comm.heard_ns = adsm_node_memory(NULL, (size_t)adsm_comm.n * sizeof(*comm.heard_ns));
+	for (int r = 0; r < adsm_comm.n; r++)
+		comm.heard_ns[r] = adsm_os_now_ns();
+	comm.active_ns = comm.beat_ns = adsm_os_now_ns();
+}
+
+void adsm_comm_finish(void)
+{
+	while (adsm_comm_is_busy())
+		adsm_comm_rest(SLEEP_MIN_NS);
+	MPI_Comm_free(&comm.letters);
+	MPI_Finalize();
+}
+
+/* ---- letters */
+
+static void count(enum adsm_tag tag, size_t size)
+{
+	bool pages = tag == ADSM_TAG_DIFFS || tag == ADSM_TAG_WANT;
+	struct adsm_comm_traffic *traffic = pages ? &adsm_comm.pages : &adsm_comm.control;
+
+	if (tag == ADSM_TAG_BEAT)
+		return;
+	traffic->messages++;
+	traffic->bytes += size;
+}
+
+static void post(struct body *body, size_t size, int to, enum adsm_tag tag)
+{
+	struct post *p;
+
+	if (comm.n == comm.room) {
+		comm.room = comm.room ? 2 * comm.room : 64;
+		comm.posts = adsm_node_memory(comm.posts, comm.room * sizeof(*comm.posts));
+	}
+	p = &comm.posts[comm.n++];
+	p->body = body;
+	body->used++;
+	MPI_Isend(body->data, (int)size, MPI_BYTE, to, tag, comm.letters, &p->request);
+	count(tag, size);
+}
+
+void adsm_comm_send(int to, enum adsm_tag tag, const void *data, size_t size)
+{
+	struct body *body;
+
+	if (size > LETTER_MAX)
+		adsm_comm_fail("a letter of %zu bytes is longer than nodes send each other", size);
+	body = adsm_node_memory(NULL, sizeof(*body) + size);
+	body->used = 1;
+	if (size)
+		memcpy(body->data, data, size);
+	for (int r = 0; r < adsm_comm.n; r++) {
+		if (to < 0 ? r != adsm_comm.rank : r == to)
+			post(body, size, r, tag);
+	}
+	if (!--body->used)
+		free(body);
+	adsm_comm_active();
+}
+
+bool adsm_comm_is_busy(void)
+{
+	for (size_t i = 0; i < comm.n;) {
+		struct post *p = &comm.posts[i];
+		int done = 0;
+
+		MPI_Test(&p->request, &done, MPI_STATUS_IGNORE);
+		if (!done) {
+			i++;
+			continue;
+		}
+		if (!--p->body->used)
+			free(p->body);
+		*p = comm.posts[--comm.n];
+	}
+	return comm.n;
+}
+
+/* Node 0 asks all a few times within the time that may pass without a word; they answer, and notice where it ends. */
+static void beat(void)
+{
+	uint64_t now = adsm_os_now_ns();
+
+	if (!comm.timeout_ns || now - comm.beat_ns < comm.timeout_ns / 4)
+		return;
+	/* This one was stopped for so long itself: it has not listened. */
+	if (now - comm.beat_ns > comm.timeout_ns / 2) {
+		for (int r = 0; r < adsm_comm.n; r++)
+			comm.heard_ns[r] = now;
+	}
+	comm.beat_ns = now;
+	if (!adsm_comm.rank)
+		adsm_comm_send(-1, ADSM_TAG_BEAT, NULL, 0);
+	for (int r = 0; r < adsm_comm.n; r++) {
+		if (r != adsm_comm.rank && (r == 0 || !adsm_comm.rank) && now - comm.heard_ns[r] > comm.timeout_ns)
+			adsm_comm_fail("node %d has not been heard of for %lu s (ADSM_CLUSTER_TIMEOUT)", r,
+				       (unsigned long)(comm.timeout_ns / 1000000000));
+	}
+}
+
+bool adsm_comm_receive(struct adsm_letter *ret_letter)
+{
+	MPI_Message message;
+	MPI_Status status;
+	int there, size;
+
+	for (;;) {
+		adsm_comm_is_busy();
+		beat();
+		MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm.letters, &there, &message, &status);
+		if (!there)
+			return false;
+		MPI_Get_count(&status, MPI_BYTE, &size);
+		ret_letter->from = status.MPI_SOURCE;
+		ret_letter->tag = (enum adsm_tag)status.MPI_TAG;
+		ret_letter->size = (size_t)size;
+		ret_letter->data = NULL;
+		if (posix_memalign(&ret_letter->data, 64, (size_t)size + 1))
+			adsm_comm_fail("no memory for a letter of %d bytes", size);
+		MPI_Mrecv(ret_letter->data, size, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+		comm.heard_ns[status.MPI_SOURCE] = adsm_os_now_ns();
+		if (ret_letter->tag != ADSM_TAG_BEAT)
+			break;
+		if (adsm_comm.rank)
+			adsm_comm_send(0, ADSM_TAG_BEAT, NULL, 0);
+		adsm_comm_drop(ret_letter);
+	}
+	count(ret_letter->tag, ret_letter->size);
+	adsm_comm_active();
+	return true;
+}
+
+void adsm_comm_drop(struct adsm_letter *letter)
+{
+	free(letter->data);
+	letter->data = NULL;
+}
+
+/* ---- rests */
+
+void adsm_comm_active(void)
+{
+	comm.active_ns = adsm_os_now_ns();
+}
+
+void adsm_comm_wake(void)
+{
+	adsm_os_poke(&comm.word);
+}
+
+void adsm_comm_rest(uint64_t most_ns)
+{
+	static uint32_t seen;
+	uint64_t quiet = adsm_os_now_ns() - comm.active_ns;
+	uint32_t word = atomic_load(&comm.word);
+
+	if (word != seen) {
+		seen = word;
+		adsm_comm_active();
+	} else if (quiet < YIELD_NS) {
+		sched_yield();
+	} else {
+		quiet = quiet / 16 > SLEEP_MIN_NS ? quiet / 16 : SLEEP_MIN_NS;
+		adsm_os_wait(&comm.word, word, quiet < most_ns ? quiet : most_ns, false);
+	}
+}
+
+/* ---- calls that wait for all nodes */
+
+void adsm_comm_enter(void)
+{
+	atomic_store(&comm.entered_ns, adsm_os_now_ns());
+}
+
+void adsm_comm_leave(void)
+{
+	atomic_store(&comm.entered_ns, 0);
+	adsm_comm_active();
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node/comm.h - letters between the nodes of a cluster. One thread of each node makes all calls of MPI: all functions
+ * here are its own, but adsm_comm_wake(). It never waits in MPI while kernels run anywhere: it looks for letters, and
+ * rests between two looks, longer the longer nothing has come.
+ */
+#ifndef ADSM_CLUSTER_COMM_H
+#define ADSM_CLUSTER_COMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum adsm_tag {
+	ADSM_TAG_LAUNCH = 1,		/* node 0: a launch, and what the host has done since the last one */
+	ADSM_TAG_DONE,			/* to node 0: this node's part has ended; what it wrote */
+	ADSM_TAG_SYNC,			/* node 0: all have; what is to go where */
+	ADSM_TAG_WANT,			/* to node 0: pages that a kernel waits for */
+	ADSM_TAG_CODE,			/* node 0: a module to load or unload, a kernel of one */
+	ADSM_TAG_ANSWER,		/* to node 0: how that went */
+	ADSM_TAG_NOTE,			/* to node 0: why this node cannot go on */
+	ADSM_TAG_BEAT,			/* node 0 lives; and back: so does this one */
+	ADSM_TAG_END,			/* node 0: the application has ended */
+	ADSM_TAG_DIFFS,			/* to node 0, in an exchange: what was written to pages that several wrote */
+};
+
+struct adsm_letter {
+	int from;
+	enum adsm_tag tag;
+	void *data;			/* aligned to 64 bytes, until adsm_comm_drop() */
+	size_t size;
+};
+
+/* The longest rest while somebody waits for this node. */
+#define ADSM_COMM_BUSY_NS 50000
+/* While kernels run here and elsewhere, and somebody may come to wait. */
+#define ADSM_COMM_COMPUTE_NS 500000
+/* And while nothing is to be done. */
+#define ADSM_COMM_IDLE_NS 2000000
+
+struct adsm_comm_traffic { uint64_t messages, bytes; };
+
+struct adsm_comm {
+	int rank, n;
+	/*
+	 * What node 0 has sent and received, and that is all that goes over the network: what pages have cost, without
+	 * those of exchanges, and letters. Beats do not count.
+	 */
+	struct adsm_comm_traffic pages, control;
+};
+
+extern struct adsm_comm adsm_comm;
+
+/* The calling thread becomes the one that makes calls of MPI. */
+void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns);
+void adsm_comm_finish(void);
+
+/* A copy of the bytes goes; returns at once. @to -1: to all others. */
+void adsm_comm_send(int to, enum adsm_tag tag, const void *data, size_t size);
+/* The next letter that has come, if there is one. Beats are answered here. */
+bool adsm_comm_receive(struct adsm_letter *ret_letter);
+void adsm_comm_drop(struct adsm_letter *letter);
+/* Letters are under way from here: they need looks to get on. */
+bool adsm_comm_is_busy(void);
+
+/* Rest between two looks that found nothing. @most_ns: at most so long, however long nothing has come. */
+void adsm_comm_rest(uint64_t most_ns);
+/* Something has come: rests are short again. */
+void adsm_comm_active(void);
+/* End a rest early. Any thread, and signal handlers. */
+void adsm_comm_wake(void);
+
+/* Around calls of MPI that wait for all nodes: they are watched, see ADSM_CLUSTER_TIMEOUT. */
+void adsm_comm_enter(void);
+void adsm_comm_leave(void);
+
+/* Say why, and end this node, and with it the job. */
+_Noreturn void adsm_comm_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* node/crashes.c - why a node cannot go on. */
+#include "crashes.h"
+
+#include "base/log.h"
+#include "base/os.h"
+#include "comm.h"
+#include "process/device/crash.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A node that crashes waits so long for its communication thread to have told of it. */
+#define WAIT_NS 2000000000ull
+
+/* What goes to node 0. */
+struct report {
+	struct adsm_process_crash crash;
+	uint32_t why;			/* of a kernel: 1 + enum adsm_pages_wrong; 0: a signal */
+};
+
+static struct report report;
+static struct adsm_process_shared *shared;
+
+void adsm_crashes_start(struct adsm_process_shared *of_application)
+{
+	shared = of_application;
+	adsm_crash_note(shared ? &shared->crash : &report.crash, shared ? 0 : WAIT_NS);
+}
+
+/* In a sentence, where the crash alone does not say it. Also in a signal handler. */
+static void say_why(uint64_t address, enum adsm_pages_wrong why, const char *place)
+{
+	const uint64_t done = atomic_load(&shared->queue.done);
+	const struct adsm_process_slot *slot = &shared->slots[done % ADSM_PROCESS_SLOTS];
+	const struct adsm_process_pointer *pointers = shared->pointers[done % ADSM_PROCESS_SLOTS];
+	char text[ADSM_PROCESS_TEXT];
+	uint32_t i = 0;
+
+	while (i < slot->n_pointers && address - pointers[i].base >= pointers[i].size)
+		i++;
+	if (why == ADSM_PAGES_NO_MEMORY)
+		adsm_format(text, sizeof(text), "kernel '%s' needs more mappings%s than the system allows a process "
+			    "(vm.max_map_count)", slot->name, place);
+	else if (i < slot->n_pointers)
+		adsm_format(text, sizeof(text), "kernel '%s' wrote to address 0x%lx%s, in the memory of its parameter "
+			    "%u, which it only reads as it is declared or called", slot->name,
+			    (unsigned long)address, place, pointers[i].arg + 1);
+	else
+		adsm_format(text, sizeof(text), "kernel '%s' wrote to address 0x%lx%s, which it only reads", slot->name,
+			    (unsigned long)address, place);
+	adsm_process_say_end(shared, text);
+}
+
+void adsm_crashes_of_kernel(uint64_t address, enum adsm_pages_wrong why)
+{
+	struct adsm_process_crash crash = { .in_kernel = 1, .address = address };
+
+	if (shared && why != ADSM_PAGES_ILLEGAL) {
+		say_why(address, why, shared->crash.place);
+		_exit(1);
+	}
+	report.why = why == ADSM_PAGES_ILLEGAL ? 0 : 1 + why;
+	atomic_store(&crash.signal, SIGSEGV);
+	if (shared)
+		memcpy(crash.place, shared->crash.place, sizeof(crash.place));
+	adsm_crash_take(&crash);
+	if (!shared) {
+		adsm_comm_wake();
+		adsm_os_sleep_until_ns(adsm_os_now_ns() + WAIT_NS);
+	}
+	_exit(128 + SIGSEGV);
+}
+
+void adsm_crashes_look(void)
+{
+	if (!atomic_load(&report.crash.signal))
+		return;
+	adsm_comm_send(0, ADSM_TAG_NOTE, &report, sizeof(report));
+	while (adsm_comm_is_busy())
+		adsm_comm_rest(ADSM_COMM_BUSY_NS);
+	/* Node 0 ends the job. */
+	adsm_os_sleep_until_ns(adsm_os_now_ns() + WAIT_NS);
+	_exit(128 + SIGSEGV);
+}
+
+void adsm_crashes_tell(const char *place, const void *data, size_t size)
+{
+	struct report received;
+
+	if (size != sizeof(received) || !shared)
+		_exit(1);
+	memcpy(&received, data, sizeof(received));
+	snprintf(received.crash.place, sizeof(received.crash.place), "%s", place);
+	if (received.why)
+		say_why(received.crash.address, (enum adsm_pages_wrong)(received.why - 1), place);
+	else
+		adsm_crash_take(&received.crash);
+	_exit(1);
+}

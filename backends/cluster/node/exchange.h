@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node/exchange.h - pages change hands between two launches: what one node wrote goes to node 0 and to those that read
+ * it, and is invalid on all others. All nodes are given the same segments, and each does its part.
+ */
+#ifndef ADSM_CLUSTER_EXCHANGE_H
+#define ADSM_CLUSTER_EXCHANGE_H
+
+#include "comm.h"
+#include "segment.h"
+
+/* What it costs: a message is all that one node sends to another, or to all. Without diffs. */
+struct adsm_comm_traffic adsm_exchange_traffic(const struct adsm_segment *v, size_t n);
+/*
+ * The exchange. @wrote: what this node wrote, ascending. @unseen: runs that came unmapped are added.
+ */
+void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote,
+		   enum adsm_collective collective, struct adsm_runs *unseen);
+
+#endif

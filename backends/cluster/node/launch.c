@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/* node/launch.c - launches of a cluster. */
+#include "launch.h"
+
+#include "base/os.h"
+#include "comm.h"
+#include "exchange.h"
+#include "move.h"
+#include "paper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a node says of its part; its runs follow: written, then those that had come unmapped and were touched. */
+struct done {
+	uint64_t write_faults, read_faults, kernel_ns;
+	uint64_t n_wrote, n_seen;
+};
+
+static struct {
+	struct adsm_node_options options;
+	const struct adsm_node_calls *calls;
+	struct adsm_runs objects;	/* pages that belong to one */
+	/* This node's part. */
+	bool running;
+	uint64_t start_ns;
+	struct adsm_letter launch;	/* another node's: the arguments are in it */
+	struct adsm_pages_counts before;
+	const struct adsm_run *wrote;	/* in the last launch */
+	size_t n_wrote;
+	struct adsm_runs unseen;	/* came unmapped, and had not been touched */
+	struct adsm_runs seen;
+	/* Node 0. */
+	struct adsm_runs *by_node;	/* what each wrote */
+	int n_done;
+	struct adsm_node_counts counts;
+	struct adsm_segments segments;
+} node;
+
+/* ---- letters are written into one buffer, each part aligned to 8 bytes, arguments to 64 */
+
+static struct { uint8_t *data; size_t n, room; } out;
+
+static size_t aligned(size_t n, size_t align)
+{
+	return (n + align - 1) & ~(align - 1);
+}
+
+static void put(const void *data, size_t size, size_t align)
+{
+	const size_t at = aligned(out.n, align);
+
+	if (at + size > out.room) {
+		out.room = 2 * (at + size);
+		out.data = adsm_node_memory(out.data, out.room);
+	}
+	memset(out.data + out.n, 0, at - out.n);
+	if (size)
+		memcpy(out.data + at, data, size);
+	out.n = at + size;
+}
+
+/* The next part of a letter. */
+static const void *take(const struct adsm_letter *letter, size_t *at, size_t size, size_t align)
+{
+	const size_t begin = aligned(*at, align);
+
+	if (begin > letter->size || size > letter->size - begin)
+		adsm_comm_fail("a letter of node %d is cut off", letter->from);
+	*at = begin + size;
+	return (const uint8_t *)letter->data + begin;
+}
+
+/* ---- this node's part */
+
+static void set_interval(struct adsm_node_work *work)
+{
+	const struct adsm_node_launch *launch = &work->launch;
+	const unsigned __int128 blocks = launch->n_blocks, n = (unsigned)adsm_comm.n, r = (unsigned)adsm_comm.rank;
+
+	if (launch->alone) {
+		work->first = launch->first_block;
+		work->n = adsm_comm.rank ? 0 : launch->n_blocks;
+	} else {
+		work->first = launch->first_block + (uint64_t)(blocks * r / n);
+		work->n = (uint64_t)(blocks * (r + 1) / n - blocks * r / n);
+	}
+}
+
+static void begin(struct adsm_node_work *work, const struct adsm_run *read_only)
+{
+	if (adsm_pages_begin(read_only, work->launch.n_read_only))
+		adsm_comm_fail("no memory, or no mappings left, for the start of a launch");
+	set_interval(work);
+	node.before = adsm_pages_counts();
+	node.start_ns = adsm_os_now_ns();
+	node.running = true;
+	if (work->n)
+		node.calls->begin(work);
+	else
+		node.start_ns = 0;
+}
+
+static bool has_ended(void)
+{
+	return !node.start_ns || node.calls->has_ended();
+}
+
+/* What this node's part has done. */
+static struct done finish(void)
+{
+	struct done done = { .kernel_ns = node.start_ns ? adsm_os_now_ns() - node.start_ns : 0 };
+	struct adsm_runs unseen = node.unseen;
+	struct adsm_pages_counts counts;
+
+	node.running = false;
+	node.wrote = adsm_pages_written(&node.n_wrote);
+	if (!node.wrote)
+		adsm_comm_fail("no memory for the list of pages that a kernel has written");
+	counts = adsm_pages_counts();
+	done.write_faults = counts.write_faults - node.before.write_faults;
+	done.read_faults = counts.read_faults - node.before.read_faults;
+	adsm_runs_clear(&node.seen);
+	node.unseen = (struct adsm_runs){ 0 };
+	for (size_t i = 0; i < unseen.n; i++) {
+		for (uint64_t page = unseen.v[i].first; page < unseen.v[i].first + unseen.v[i].n; page++) {
+			if (!adsm_pages_valid(page))
+				continue;
+			adsm_runs_add(adsm_pages_seen(page) ? &node.seen : &node.unseen, page, 1);
+		}
+	}
+	free(unseen.v);
+	done.n_wrote = node.n_wrote;
+	done.n_seen = node.seen.n;
+	return done;
+}
+
+static void add_traffic(struct adsm_comm_traffic *sum, struct adsm_comm_traffic now, struct adsm_comm_traffic before)
+{
+	sum->messages += now.messages - before.messages;
+	sum->bytes += now.bytes - before.bytes;
+}
+
+static void exchange(const struct adsm_segments *segments, const struct adsm_run *wrote, size_t n_wrote)
+{
+	if (!adsm_comm.rank)
+		add_traffic(&node.counts.pages, adsm_exchange_traffic(segments->v, segments->n),
+			    (struct adsm_comm_traffic){ 0 });
+	adsm_exchange(segments->v, segments->n, wrote, n_wrote, node.options.collective, &node.unseen);
+}
+
+static void paper_exchange(struct adsm_plan_counts *ret_counts)
+{
+	adsm_paper_plan(&node.objects, node.wrote, node.n_wrote, &node.segments, ret_counts);
+	exchange(&node.segments, node.wrote, node.n_wrote);
+}
+
+static void change_objects(const struct adsm_run *removed, size_t n_removed, const struct adsm_run *added,
+			   size_t n_added)
+{
+	for (size_t i = 0; i < n_removed; i++) {
+		adsm_pages_remove(removed[i]);
+		adsm_runs_remove(&node.objects, removed[i]);
+	}
+	for (size_t i = 0; i < n_added; i++) {
+		if (adsm_pages_add(added[i]))
+			adsm_comm_fail("no memory, or no mappings left, for an object");
+		adsm_runs_insert(&node.objects, added[i]);
+	}
+}
+
+void adsm_node_start(const struct adsm_node_options *options, const struct adsm_node_calls *calls)
+{
+	node.options = *options;
+	node.calls = calls;
+	node.by_node = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.by_node));
+	adsm_plan_start(adsm_comm.n, options->n_pages, options->update, options->threshold, options->probe_every);
+}
+
+/* ---- node 0 */
+
+static void serve_pages(const struct adsm_letter *letter)
+{
+	size_t at = 0;
+	const struct adsm_run *run = take(letter, &at, sizeof(*run), 8);
+
+	if (run->first > node.options.n_pages || run->n > node.options.n_pages - run->first)
+		adsm_comm_fail("node %d wants pages that there are not", letter->from);
+	adsm_move_serve(letter->from, *run);
+	/* What was read ahead comes unmapped there: it is told when it is touched. */
+	adsm_plan_read(letter->from, (struct adsm_run){ run->first, 1 });
+	node.counts.fetched += run->n;
+}
+
+static void note_done(const struct adsm_letter *letter)
+{
+	size_t at = 0;
+	const struct done *done = take(letter, &at, sizeof(*done), 8);
+	const struct adsm_run *runs;
+
+	node.counts.write_faults += done->write_faults;
+	node.counts.read_faults += done->read_faults;
+	if (done->kernel_ns > node.counts.kernel_ns)
+		node.counts.kernel_ns = done->kernel_ns;
+	runs = take(letter, &at, done->n_wrote * sizeof(*runs), 8);
+	adsm_runs_clear(&node.by_node[letter->from]);
+	for (uint64_t i = 0; i < done->n_wrote; i++)
+		adsm_runs_add(&node.by_node[letter->from], runs[i].first, runs[i].n);
+	runs = take(letter, &at, done->n_seen * sizeof(*runs), 8);
+	for (uint64_t i = 0; i < done->n_seen; i++)
+		adsm_plan_read(letter->from, runs[i]);
+	node.n_done++;
+}
+
+bool adsm_node_look(void)
+{
+	struct adsm_letter letter;
+
+	if (!adsm_comm_receive(&letter))
+		return false;
+	switch (letter.tag) {
+	case ADSM_TAG_WANT:
+		serve_pages(&letter);
+		break;
+	case ADSM_TAG_DONE:
+		note_done(&letter);
+		break;
+	case ADSM_TAG_ANSWER:
+		node.calls->answer(letter.from, letter.data, letter.size);
+		break;
+	case ADSM_TAG_NOTE:
+		node.calls->note(letter.from, letter.data, letter.size);
+		break;
+	default:
+		adsm_comm_fail("node %d sent message %d, which is not its to send", letter.from, letter.tag);
+	}
+	adsm_comm_drop(&letter);
+	return true;
+}
+
+static void send_launch(struct adsm_node_work *work, const struct adsm_node_before *before)
+{
+	const struct adsm_node_launch *launch = &work->launch;
+
+	out.n = 0;
+	put(launch, sizeof(*launch), 64);
+	put(work->args, launch->arg_bytes, 64);
+	put(work->arg_offset, launch->n_args * sizeof(*work->arg_offset), 8);
+	put(before->removed.v, before->removed.n * sizeof(struct adsm_run), 8);
+	put(before->added.v, before->added.n * sizeof(struct adsm_run), 8);
+	put(before->read_only.v, launch->n_read_only * sizeof(struct adsm_run), 8);
+	put(node.segments.v, node.segments.n * sizeof(*node.segments.v), 8);
+	adsm_comm_send(-1, ADSM_TAG_LAUNCH, out.data, out.n);
+}
+
+/* Until all parts have ended; pages are served meanwhile. */
+static void wait_for_all(void)
+{
+	struct done done;
+	bool ended = false;
+
+	while (!ended || node.n_done < adsm_comm.n - 1) {
+		bool found = adsm_node_look();
+
+		node.calls->look();
+		if (!ended && has_ended()) {
+			done = finish();
+			ended = found = true;
+		}
+		if (!found)
+			adsm_comm_rest(ADSM_COMM_COMPUTE_NS);
+	}
+	node.counts.write_faults += done.write_faults;
+	node.counts.read_faults += done.read_faults;
+	if (done.kernel_ns > node.counts.kernel_ns)
+		node.counts.kernel_ns = done.kernel_ns;
+	adsm_runs_clear(&node.by_node[0]);
+	for (size_t i = 0; i < node.n_wrote; i++)
+		adsm_runs_add(&node.by_node[0], node.wrote[i].first, node.wrote[i].n);
+}
+
+static struct adsm_plan_counts sync_all(void)
+{
+	struct adsm_plan_counts counts;
+
+	out.n = 0;
+	if (node.options.paper) {
+		adsm_comm_send(-1, ADSM_TAG_SYNC, NULL, 0);
+		paper_exchange(&counts);
+		return counts;
+	}
+	adsm_plan_kernel(node.by_node, &node.segments, &counts);
+	if (counts.modified) {
+		put(node.segments.v, node.segments.n * sizeof(*node.segments.v), 8);
+		adsm_comm_send(-1, ADSM_TAG_SYNC, out.data, out.n);
+		exchange(&node.segments, node.wrote, node.n_wrote);
+	}
+	return counts;
+}
+
+void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_before *before,
+		   struct adsm_node_counts *ret_counts)
+{
+	const struct adsm_comm_traffic pages = adsm_comm.pages, control = adsm_comm.control;
+	struct adsm_node_work part = *work;
+	struct adsm_plan_counts counts;
+	uint64_t start_ns;
+
+	node.counts = (struct adsm_node_counts){ 0 };
+	node.n_done = 0;
+	for (size_t i = 0; i < before->removed.n; i++)
+		adsm_plan_forget(before->removed.v[i]);
+	for (size_t i = 0; i < before->added.n; i++)
+		adsm_plan_forget(before->added.v[i]);
+	adsm_plan_host(before->written.v, before->written.n, &node.segments);
+	part.launch.n_removed = (uint32_t)before->removed.n;
+	part.launch.n_added = (uint32_t)before->added.n;
+	part.launch.n_read_only = node.options.paper ? 0 : (uint32_t)before->read_only.n;
+	part.launch.n_segments = (uint32_t)node.segments.n;
+	send_launch(&part, before);
+	change_objects(before->removed.v, before->removed.n, before->added.v, before->added.n);
+	for (size_t i = 0; i < before->written.n; i++)
+		adsm_pages_arrived(before->written.v[i], true);
+	exchange(&node.segments, NULL, 0);
+	begin(&part, before->read_only.v);
+	wait_for_all();
+
+	start_ns = adsm_os_now_ns();
+	counts = sync_all();
+	node.counts.exchange_ns = adsm_os_now_ns() - start_ns;
+	node.counts.global = adsm_runs_pages(node.objects.v, node.objects.n);
+	node.counts.modified = counts.modified;
+	node.counts.single = counts.single;
+	node.counts.multi = counts.multi;
+	node.counts.pushed = counts.pushed;
+	add_traffic(&node.counts.pages, adsm_comm.pages, pages);
+	add_traffic(&node.counts.control, adsm_comm.control, control);
+	*ret_counts = node.counts;
+}
+
+/* ---- another node */
+
+static void begin_launch(void)
+{
+	const struct adsm_letter *letter = &node.launch;
+	const struct adsm_run *removed, *added, *read_only;
+	struct adsm_node_work work;
+	struct adsm_segments segments;
+	size_t at = 0;
+
+	memcpy(&work.launch, take(letter, &at, sizeof(work.launch), 64), sizeof(work.launch));
+	work.args = take(letter, &at, work.launch.arg_bytes, 64);
+	work.arg_offset = take(letter, &at, work.launch.n_args * sizeof(*work.arg_offset), 8);
+	removed = take(letter, &at, work.launch.n_removed * sizeof(*removed), 8);
+	added = take(letter, &at, work.launch.n_added * sizeof(*added), 8);
+	read_only = take(letter, &at, work.launch.n_read_only * sizeof(*read_only), 8);
+	segments.n = work.launch.n_segments;
+	segments.v = (struct adsm_segment *)(uintptr_t)take(letter, &at, segments.n * sizeof(*segments.v), 8);
+	change_objects(removed, work.launch.n_removed, added, work.launch.n_added);
+	exchange(&segments, NULL, 0);
+	begin(&work, read_only);
+}
+
+static void send_done(void)
+{
+	struct done done = finish();
+
+	out.n = 0;
+	put(&done, sizeof(done), 8);
+	put(node.wrote, node.n_wrote * sizeof(*node.wrote), 8);
+	put(node.seen.v, node.seen.n * sizeof(*node.seen.v), 8);
+	adsm_comm_send(0, ADSM_TAG_DONE, out.data, out.n);
+	adsm_comm_drop(&node.launch);
+}
+
+static void synchronise(const struct adsm_letter *letter)
+{
+	struct adsm_segments segments = { .v = letter->data, .n = letter->size / sizeof(*segments.v) };
+	struct adsm_plan_counts counts;
+
+	if (node.options.paper)
+		paper_exchange(&counts);
+	else
+		exchange(&segments, node.wrote, node.n_wrote);
+}
+
+/* Pages that kernels wait for: ask for them, and let those go on whose pages have come. */
+static bool move_pages(void)
+{
+	bool adaptive = node.options.update == ADSM_UPDATE_ADAPTIVE, found = false;
+	struct adsm_run run;
+
+	while (adsm_pages_wanted(&run)) {
+		adsm_move_fetch(run);
+		found = true;
+	}
+	while (adsm_move_fetched(&run)) {
+		adsm_pages_arrived((struct adsm_run){ run.first, adaptive ? 1 : run.n }, true);
+		if (adaptive && run.n > 1) {
+			adsm_pages_arrived((struct adsm_run){ run.first + 1, run.n - 1 }, false);
+			adsm_runs_add(&node.unseen, run.first + 1, run.n - 1);
+		}
+		found = true;
+	}
+	return found;
+}
+
+void adsm_node_serve(void)
+{
+	struct adsm_letter letter;
+	bool found;
+
+	for (;;) {
+		found = adsm_comm_receive(&letter);
+		if (found && letter.tag == ADSM_TAG_LAUNCH) {
+			node.launch = letter;
+			begin_launch();
+		} else if (found) {
+			switch (letter.tag) {
+			case ADSM_TAG_SYNC:
+				synchronise(&letter);
+				break;
+			case ADSM_TAG_CODE:
+				node.calls->code(letter.data, letter.size);
+				break;
+			case ADSM_TAG_END:
+				return;
+			default:
+				adsm_comm_fail("node 0 sent message %d, which nobody knows here", letter.tag);
+			}
+			adsm_comm_drop(&letter);
+		}
+		node.calls->look();
+		if (node.running) {
+			found |= move_pages();
+			if (has_ended() && !adsm_move_n_fetches()) {
+				send_done();
+				found = true;
+			}
+		}
+		if (!found)
+			adsm_comm_rest(adsm_move_n_fetches() ? ADSM_COMM_BUSY_NS : ADSM_COMM_IDLE_NS);
+	}
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node.c - the program of a cluster's nodes, an MPI job. Node 0 is the application's device process: it takes launches
+ * from the queue in shared memory and has all nodes run them. The main thread makes all calls of MPI; on node 0 another
+ * one reads the application's requests. One node alone is as a cpu device is: nothing is tracked, nobody is told.
+ */
+#include "adsm.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "cluster/join.h"
+#include "cluster/shared.h"
+#include "comm.h"
+#include "crashes.h"
+#include "launch.h"
+#include "options.h"
+#include "process/device/code.h"
+#include "process/device/crash.h"
+#include "process/device/serve.h"
+#include "requests.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define BEAT_MAX_NS 1000000000ull
+#define AWAKE_NS 50000			/* after a launch, for the next one */
+
+static struct {
+	struct adsm_process_shared *shared;
+	struct adsm_cluster_shared *cluster;
+	struct adsm_pool_launch launch;
+	struct adsm_process_slot part;	/* the launch as this node runs it */
+	struct adsm_runs objects;	/* pages that launches have been told of */
+	struct adsm_node_before before;
+	struct adsm_cluster_card card;
+	struct adsm_cluster_card *cards;
+	bool failed;			/* to begin a launch */
+} node;
+
+/* ---- a part of a launch, on any node */
+
+static void begin_part(const struct adsm_node_work *work)
+{
+	const struct adsm_node_launch *launch = &work->launch;
+	struct adsm_process_slot *slot = &node.part;
+
+	slot->kernel = launch->kernel;
+	slot->n_args = launch->n_args;
+	memcpy(slot->grid, launch->grid, sizeof(slot->grid));
+	memcpy(slot->block, launch->block, sizeof(slot->block));
+	slot->first_block = work->first;
+	slot->n_blocks = work->n;
+	slot->in_area = true;
+	memcpy(slot->arg_offset, work->arg_offset, launch->n_args * sizeof(*slot->arg_offset));
+	adsm_code_launch(slot, work->args, &node.launch);
+	if (adsm_pool_begin(&node.launch, adsm_comm_wake))
+		adsm_comm_fail("no thread for kernels");
+}
+
+static int start_pages(bool home, int fd)
+{
+	struct adsm_pages_config config = {
+		.base = adsm_node_words.base, .size = adsm_node_words.size, .fd = fd, .home = home,
+		.track = adsm_node_words.track, .wake = adsm_comm_wake, .error = adsm_crashes_of_kernel,
+	};
+	int ret = adsm_pages_start(&config);
+
+	close(fd);
+	return ret;
+}
+
+static const char *tracker_name(void)
+{
+	return adsm_pages_track() == ADSM_TRACK_UFFD ? "uffd" : "sigsegv";
+}
+
+/* ---- node 0: a launch */
+
+/* Pages that the application has done something to: of a new object, of none any more, or written. */
+static void take_touched(void *arg, uint64_t first, uint64_t n, bool allocated)
+{
+	struct adsm_run run = { first, n };
+
+	adsm_runs_split(&node.objects, run, allocated ? &node.before.written : &node.before.removed,
+			allocated ? &node.before.added : NULL);
+	if (allocated)
+		adsm_runs_insert(&node.objects, run);
+	else
+		adsm_runs_remove(&node.objects, run);
+}
+
+/* Memory that all pointers of the launch to it are only read by. */
+static void find_read_only(const struct adsm_process_pointer *pointers, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		bool only_read = true;
+
+		for (uint32_t k = 0; k < n; k++)
+			only_read &= pointers[k].base != pointers[i].base || pointers[k].access == ADSM_ACCESS_IN;
+		if (only_read && pointers[i].base >= adsm_node_words.base)
+			adsm_runs_add(&node.before.read_only,
+				      (pointers[i].base - adsm_node_words.base) / ADSM_PAGE_SIZE,
+				      (pointers[i].size + ADSM_PAGE_SIZE - 1) / ADSM_PAGE_SIZE);
+	}
+}
+
+static void account(const char *kernel, const struct adsm_node_counts *counts)
+{
+	struct adsm_cluster_counts *sum = node.cluster->counts;
+
+	while (sum < node.cluster->counts + ADSM_CLUSTER_MAX_KERNELS - 1 && *sum->kernel && strcmp(sum->kernel, kernel))
+		sum++;
+	if (!*sum->kernel)
+		snprintf(sum->kernel, sizeof(sum->kernel), "%s", kernel);
+	sum->launches++;
+	sum->pages_global += counts->global;
+	sum->pages_modified += counts->modified;
+	sum->pages_single += counts->single;
+	sum->pages_multi += counts->multi;
+	sum->write_faults += counts->write_faults;
+	sum->read_faults += counts->read_faults;
+	sum->messages += counts->pages.messages;
+	sum->bytes += counts->pages.bytes;
+	sum->pushed += counts->pushed;
+	sum->fetched += counts->fetched;
+	sum->kernel_ns += counts->kernel_ns;
+	sum->exchange_ns += counts->exchange_ns;
+}
+
+static void run_launch(void)
+{
+	struct adsm_process_queue *queue = &node.shared->queue;
+	const uint64_t i = atomic_load(&queue->done) % ADSM_PROCESS_SLOTS;
+	struct adsm_process_slot *slot = &node.shared->slots[i];
+	struct adsm_node_work work = {
+		.launch = { .kernel = slot->kernel, .n_args = slot->n_args, .first_block = slot->first_block,
+			    .n_blocks = slot->n_blocks, .arg_bytes = slot->arg_bytes },
+		.arg_offset = slot->arg_offset,
+		.args = slot->in_area ? node.shared->areas[i] : slot->args,
+	};
+	struct adsm_node_counts counts;
+
+	memcpy(work.launch.grid, slot->grid, sizeof(slot->grid));
+	memcpy(work.launch.block, slot->block, sizeof(slot->block));
+	adsm_runs_clear(&node.before.removed);
+	adsm_runs_clear(&node.before.added);
+	adsm_runs_clear(&node.before.written);
+	adsm_runs_clear(&node.before.read_only);
+	adsm_cluster_collect(node.cluster, take_touched, NULL);
+	find_read_only(node.shared->pointers[i], slot->n_pointers);
+	slot->start_ns = adsm_os_now_ns();
+	adsm_node_run(&work, &node.before, &counts);
+	slot->end_ns = adsm_os_now_ns();
+	account(slot->name, &counts);
+	adsm_process_queue_done(queue, true);
+}
+
+static void look(void)
+{
+	adsm_requests_look();
+	/* No destructor may run beside kernels. */
+	if (adsm_requests_over())
+		_exit(0);
+}
+
+/* ---- node 0: between launches */
+
+static bool has_launch(void)
+{
+	return node.shared && atomic_load(&node.shared->queue.submitted) != atomic_load(&node.shared->queue.done);
+}
+
+/* Until the application wants something; and now and then, to see whether all others live. */
+static void sleep_idle(uint64_t awake_until_ns)
+{
+	uint64_t beat_ns = adsm_node_words.timeout_ns / 4 < BEAT_MAX_NS ? adsm_node_words.timeout_ns / 4 : BEAT_MAX_NS;
+	struct adsm_process_queue *queue;
+
+	if (!node.shared || adsm_comm_is_busy() || adsm_requests_waiting() || adsm_os_now_ns() < awake_until_ns) {
+		adsm_comm_rest(node.shared ? ADSM_COMM_BUSY_NS : ADSM_COMM_IDLE_NS);
+		return;
+	}
+	queue = &node.shared->queue;
+	atomic_store(&queue->idle, 1);
+	if (!has_launch() && !adsm_requests_waiting())
+		adsm_os_wait(&queue->idle, 1, beat_ns, true);
+	atomic_store(&queue->idle, 0);
+}
+
+static void serve_application(void)
+{
+	uint64_t awake_until_ns = 0;
+
+	while (!adsm_requests_over()) {
+		adsm_requests_look();
+		if (has_launch()) {
+			run_launch();
+			awake_until_ns = adsm_os_now_ns() + AWAKE_NS;
+		} else if (!adsm_node_look()) {
+			sleep_idle(awake_until_ns);
+		}
+	}
+	adsm_comm_send(-1, ADSM_TAG_END, NULL, 0);
+}
+
+static void set_place(char *place, size_t size, int rank)
+{
+	snprintf(place, size, " on node %d (%s)", rank, node.cards[rank].host);
+}
+
+static int hello(const struct adsm_process_request *request, int memory_fd, struct adsm_process_shared *shared,
+		 struct adsm_process_reply *reply)
+{
+	int ret = start_pages(true, memory_fd);
+
+	if (ret) {
+		snprintf(reply->text, sizeof(reply->text), "node 0: %.400s", adsm_last_error());
+		return ret;
+	}
+	node.cluster = (struct adsm_cluster_shared *)shared->extra;
+	node.cluster->n_pages = adsm_node_words.size / ADSM_PAGE_SIZE;
+	snprintf(node.cluster->nodes[0].tracker, sizeof(node.cluster->nodes[0].tracker), "%s", tracker_name());
+	set_place(shared->crash.place, sizeof(shared->crash.place), 0);
+	adsm_crashes_start(shared);
+	node.shared = shared;
+	return 0;
+}
+
+/* A node says how it crashed. */
+static void note(int from, const void *data, size_t size)
+{
+	char place[96];
+
+	set_place(place, sizeof(place), from);
+	adsm_crashes_tell(place, data, size);
+}
+
+/* ---- one node alone */
+
+static int hello_alone(const struct adsm_process_request *request, int memory_fd, struct adsm_process_shared *shared,
+		       struct adsm_process_reply *reply)
+{
+	void *p;
+	int ret = adsm_os_map((void *)adsm_node_words.base, adsm_node_words.size, memory_fd, 0, ADSM_PROT_RW, &p);
+
+	close(memory_fd);
+	return ret ? ret : adsm_serve_launches(shared, adsm_node_words.threads);
+}
+
+static void serve_alone(void)
+{
+	static const struct adsm_server server = { hello_alone, adsm_serve_answer };
+
+	adsm_serve(&server);
+	_exit(0);
+}
+
+/* ---- the start */
+
+/* Nodes of one machine share its processors, where nobody says how many threads each is to have. */
+static void set_threads(void)
+{
+	MPI_Comm here;
+	int n = 1;
+
+	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+	MPI_Comm_size(here, &n);
+	MPI_Comm_free(&here);
+	if (!adsm_node_words.threads)
+		adsm_node_words.threads = adsm_os_n_cpus() / (unsigned)n;
+	if (!adsm_node_words.threads)
+		adsm_node_words.threads = 1;
+	node.card.threads = adsm_node_words.threads;
+}
+
+static void set_error(int error, const char *format)
+{
+	node.card.error = error;
+	snprintf(node.card.why, sizeof(node.card.why), format, adsm_node_words.base,
+		 adsm_node_words.base + adsm_node_words.size);
+}
+
+/* All but node 0, whose memory is the application's, have memory of their own. */
+static void start_memory(void)
+{
+	int fd, ret;
+
+	if (!adsm_comm.rank || node.card.error)
+		return;
+	ret = adsm_os_memfd("cluster", adsm_node_words.size, &fd);
+	if (!ret)
+		ret = start_pages(false, fd);
+	if (ret) {
+		node.card.error = ret;
+		snprintf(node.card.why, sizeof(node.card.why), "%.380s", adsm_last_error());
+	} else {
+		snprintf(node.card.tracker, sizeof(node.card.tracker), "%s", tracker_name());
+	}
+}
+
+static void join(void)
+{
+	char why[ADSM_CLUSTER_WHY], version[MPI_MAX_LIBRARY_VERSION_STRING];
+	int length;
+
+	MPI_Get_library_version(version, &length);
+	snprintf(node.card.mpi, sizeof(node.card.mpi), "%.127s", version);
+	node.cards = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.cards));
+	MPI_Gather(&node.card, sizeof(node.card), MPI_BYTE, node.cards, sizeof(node.card), MPI_BYTE, 0, MPI_COMM_WORLD);
+	if (adsm_comm.rank)
+		return;
+	if (adsm_cluster_join(adsm_node_words.connect, adsm_node_words.token, (uint32_t)adsm_comm.n, node.cards, why)) {
+		fprintf(stderr, "adsm-cluster-node: %s\n", why);
+		_exit(1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct adsm_node_calls calls = { begin_part, adsm_pool_done, adsm_requests_code, look,
+						      adsm_requests_answer, note };
+	void *p;
+
+	prctl(PR_SET_NAME, "adsm-cluster-node");
+	adsm_node_words_read(argc, argv);
+	adsm_cluster_card(&node.card);
+	adsm_cluster_prepare(adsm_node_words.connect);
+	/* One address on all nodes: the library tries again with another where the range is taken somewhere. */
+	if (adsm_os_reserve(adsm_node_words.base, adsm_node_words.size, &p))
+		set_error(-EEXIST, "the addresses from %#lx to %#lx are taken there");
+	adsm_comm_start(&argc, &argv, adsm_node_words.timeout_ns);
+	/* After MPI, which has handlers too. */
+	adsm_crash_thread();
+	adsm_crash_start();
+	set_threads();
+	start_memory();
+	join();
+	if (adsm_comm.n == 1 && !adsm_node_words.tracked)
+		serve_alone();
+	if (adsm_pool_start(adsm_node_words.threads))
+		adsm_comm_fail("no threads for kernels");
+	adsm_node_words.options.n_pages = adsm_node_words.size / ADSM_PAGE_SIZE;
+	adsm_node_start(&adsm_node_words.options, &calls);
+	if (adsm_comm.rank) {
+		adsm_crashes_start(NULL);
+		adsm_node_serve();
+	} else {
+		if (adsm_requests_start(hello))
+			adsm_comm_fail("no thread for what the application asks");
+		serve_application();
+	}
+	adsm_comm_finish();
+	/* Threads may still run. */
+	_exit(0);
+}

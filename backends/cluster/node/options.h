@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* node/options.h - what a node is told on its command line. */
+#ifndef ADSM_CLUSTER_NODE_OPTIONS_H
+#define ADSM_CLUSTER_NODE_OPTIONS_H
+
+#include "launch.h"
+
+struct adsm_node_words {
+	const char *connect, *token;	/* where node 0 finds the application */
+	uintptr_t base;			/* the arena */
+	size_t size;
+	unsigned threads;		/* that run kernels; 0: one for each processor */
+	uint64_t timeout_ns;
+	enum adsm_track track;
+	bool tracked;			/* also where there is one node: asked for by name */
+	struct adsm_node_options options;
+};
+
+extern struct adsm_node_words adsm_node_words;
+
+/* Ends the program with a sentence where they are not as they should be. */
+void adsm_node_words_read(int argc, char **argv);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node/plan.h - node 0's choice of what goes where: from what all nodes wrote, and from who has read it. Node 0 gets
+ * all; beside it, by the kind of update, everybody, nobody, or the nodes that have read a page since its last write.
+ */
+#ifndef ADSM_CLUSTER_PLAN_H
+#define ADSM_CLUSTER_PLAN_H
+
+#include "segment.h"
+
+enum adsm_update {
+	ADSM_UPDATE_ADAPTIVE,
+	ADSM_UPDATE_EAGER,
+	ADSM_UPDATE_LAZY,
+	ADSM_UPDATE_THRESHOLD,			/* lazy where more pages were written than the threshold, else eager */
+};
+
+struct adsm_plan_counts { uint64_t modified, single, multi, pushed; };
+
+void adsm_plan_start(int n_nodes, uint64_t n_pages, enum adsm_update update, uint64_t threshold, unsigned probe_every);
+/* A node has read pages. */
+void adsm_plan_read(int node, struct adsm_run run);
+/* Nobody has pages any more: they belong to no object, or to a new one. */
+void adsm_plan_forget(struct adsm_run run);
+/* What the host wrote. @out is cleared first. */
+void adsm_plan_host(const struct adsm_run *v, size_t n, struct adsm_segments *out);
+/* What kernels wrote, by node. */
+void adsm_plan_kernel(const struct adsm_runs *wrote, struct adsm_segments *out, struct adsm_plan_counts *ret_counts);
+
+#endif

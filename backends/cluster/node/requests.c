@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* node/requests.c - what the application asks of node 0 beside launches. */
+#include "requests.h"
+
+#include "base/os.h"
+#include "comm.h"
+#include "process/device/code.h"
+#include "process/device/serve.h"
+#include "runs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A request as other nodes get it; the module's bytes follow. */
+struct code {
+	uint32_t op, index;
+	char name[ADSM_PROCESS_NAME];
+	uint8_t bytes[];
+};
+
+struct answer {
+	int32_t error;
+	uint32_t index;
+	char text[ADSM_PROCESS_TEXT];
+};
+
+/* The request that is being done; one thread waits for its end. */
+static struct {
+	int (*hello)(const struct adsm_process_request *request, int memory_fd, struct adsm_process_shared *shared,
+		     struct adsm_process_reply *reply);
+	const struct adsm_process_request *request;
+	struct adsm_process_shared *shared;
+	struct adsm_process_reply *reply;
+	int fd;				/* memory, or a module */
+	_Atomic uint32_t state;		/* futex */
+	int ret;
+	int n_answers;			/* that have not come */
+	bool undo;			/* a node has not loaded it: nobody has */
+	_Atomic bool over;
+} requests;
+
+enum { NONE, ASKED, SENT, DONE };
+
+/* ---- the thread that reads requests */
+
+static void wake_node(void)
+{
+	struct adsm_process_queue *queue = requests.shared ? &requests.shared->queue : NULL;
+
+	adsm_comm_wake();
+	if (queue && atomic_exchange(&queue->idle, 0))
+		adsm_os_wake(&queue->idle, 1, true);
+}
+
+static int ask(const struct adsm_process_request *request, int fd, struct adsm_process_reply *reply)
+{
+	uint32_t state;
+
+	requests.request = request;
+	requests.fd = fd;
+	requests.reply = reply;
+	atomic_store(&requests.state, ASKED);
+	wake_node();
+	while ((state = atomic_load(&requests.state)) != DONE)
+		adsm_os_wait(&requests.state, state, 0, false);
+	return requests.ret;
+}
+
+static int start(const struct adsm_process_request *hello, int memory_fd, struct adsm_process_shared *shared,
+		 struct adsm_process_reply *reply)
+{
+	requests.shared = shared;
+	return ask(hello, memory_fd, reply);
+}
+
+static int answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
+{
+	return ask(request, fds[0], reply);
+}
+
+static void *read_requests(void *arg)
+{
+	static const struct adsm_server server = { start, answer };
+
+	adsm_serve(&server);
+	atomic_store(&requests.over, true);
+	wake_node();
+	/* A node that waits for others in a call of MPI, or for a kernel, does not see it. */
+	adsm_os_sleep_until_ns(adsm_os_now_ns() + 1000000000);
+	_exit(0);
+}
+
+int adsm_requests_start(int (*hello)(const struct adsm_process_request *request, int memory_fd,
+				     struct adsm_process_shared *shared, struct adsm_process_reply *reply))
+{
+	requests.hello = hello;
+	return adsm_pool_thread(read_requests);
+}
+
+/* ---- the communication thread of node 0 */
+
+static void send_code(uint32_t op, uint32_t index, const char *name, int fd)
+{
+	struct stat about = { .st_size = 0 };
+	struct code *code;
+	size_t size;
+
+	if (fd >= 0 && fstat(fd, &about))
+		adsm_comm_fail("the size of a module is not to be had: %s", strerror(errno));
+	size = sizeof(*code) + (size_t)about.st_size;
+	code = adsm_node_memory(NULL, size);
+	memset(code, 0, sizeof(*code));
+	code->op = op;
+	code->index = index;
+	snprintf(code->name, sizeof(code->name), "%s", name);
+	for (off_t at = 0; at < about.st_size;) {
+		ssize_t n = pread(fd, code->bytes + at, (size_t)(about.st_size - at), at);
+
+		if (n <= 0)
+			adsm_comm_fail("a module cannot be read: %s", n ? strerror(errno) : "it ended early");
+		at += n;
+	}
+	adsm_comm_send(-1, ADSM_TAG_CODE, code, size);
+	free(code);
+	requests.n_answers = adsm_comm.n - 1;
+}
+
+static void finish(void)
+{
+	atomic_store(&requests.state, DONE);
+	adsm_os_wake(&requests.state, 1, false);
+}
+
+/* Here first: where this node cannot do it, others need not try. */
+static void begin(void)
+{
+	const struct adsm_process_request *request = requests.request;
+	int fd = -1;
+
+	atomic_store(&requests.state, SENT);
+	requests.undo = false;
+	if (request->op == ADSM_PROCESS_HELLO) {
+		requests.ret = requests.hello(request, requests.fd, requests.shared, requests.reply);
+	} else {
+		/* Loading takes the descriptor. */
+		if (request->op == ADSM_PROCESS_LOAD && requests.fd >= 0)
+			fd = dup(requests.fd);
+		requests.ret = adsm_serve_answer(request, &requests.fd, requests.reply);
+		if (!requests.ret)
+			send_code(request->op, request->index, request->name, fd);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+bool adsm_requests_waiting(void)
+{
+	const uint32_t state = atomic_load(&requests.state);
+
+	return atomic_load(&requests.over) || state == ASKED || state == SENT;
+}
+
+void adsm_requests_look(void)
+{
+	if (atomic_load(&requests.state) == ASKED)
+		begin();
+	if (atomic_load(&requests.state) != SENT || requests.n_answers)
+		return;
+	if (requests.undo) {
+		uint32_t index = requests.reply->index;
+
+		requests.undo = false;
+		adsm_code_unload(index);
+		send_code(ADSM_PROCESS_UNLOAD, index, "", -1);
+	} else {
+		finish();
+	}
+}
+
+void adsm_requests_answer(int from, const void *data, size_t size)
+{
+	const struct answer *answer = data;
+	uint32_t op = requests.request->op;
+
+	if (size != sizeof(*answer) || !requests.n_answers)
+		adsm_comm_fail("node %d answers what was not asked", from);
+	requests.n_answers--;
+	if (requests.ret)
+		return;
+	if (answer->error) {
+		requests.ret = answer->error;
+		snprintf(requests.reply->text, sizeof(requests.reply->text), "node %d: %.400s", from,
+			 *answer->text ? answer->text : strerror(-answer->error));
+		requests.undo = op == ADSM_PROCESS_LOAD;
+	} else if (op != ADSM_PROCESS_UNLOAD && answer->index != requests.reply->index) {
+		adsm_comm_fail("node %d has given a module or kernel another number", from);
+	}
+}
+
+bool adsm_requests_over(void)
+{
+	return atomic_load(&requests.over);
+}
+
+/* ---- another node */
+
+void adsm_requests_code(const void *data, size_t size)
+{
+	const struct code *code = data;
+	struct adsm_process_request request = { .op = code->op, .index = code->index };
+	struct adsm_process_reply reply = { .index = 0 };
+	struct answer answer = { .index = 0 };
+	size_t n = size - sizeof(*code);
+	int fd = -1;
+
+	memcpy(request.name, code->name, sizeof(request.name));
+	if (code->op == ADSM_PROCESS_LOAD) {
+		answer.error = adsm_os_memfd("module", n, &fd);
+		if (!answer.error && pwrite(fd, code->bytes, n, 0) != (ssize_t)n) {
+			answer.error = errno ? -errno : -EIO;
+			close(fd);
+		}
+	}
+	if (!answer.error)
+		answer.error = adsm_serve_answer(&request, &fd, &reply);
+	answer.index = reply.index;
+	memcpy(answer.text, reply.text, sizeof(answer.text));
+	adsm_comm_send(0, ADSM_TAG_ANSWER, &answer, sizeof(answer));
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""The exchange of a cluster's nodes: exchange.py MPIRUN PROGRAM WHAT [TRACKER], over all numbers of nodes with
+TEST_FULL, else over a few. The program's cases check themselves; what must not depend on the number of nodes or on the
+kind of update is compared here, and so are the counts that CUDA-For-Clusters had with the same layouts."""
+import os
+import signal
+import subprocess
+import sys
+
+FULL = bool(os.environ.get("TEST_FULL"))
+NODES = [1, 2, 3, 4, 8] if FULL else [1, 2, 3]
+MODES = ["adaptive", "eager", "lazy", "paper"]
+FLAGS = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "--mca", "opal_signal", "6,7,8",
+         "--mca", "btl_vader_single_copy_mechanism", "none"]
+
+# Pages: global, modified; (single, multi) and write faults, by the number of nodes.
+GOLD = {
+    "cp": (1024, {1: (1024, 0, 1024), 2: (1024, 0, 1024), 4: (1024, 0, 1024), 8: (1024, 0, 1024)}),
+    "mri-q": (1286, {1: (508, 0, 508), 2: (508, 0, 508), 4: (504, 4, 512), 8: (496, 12, 520)}),
+    "mri-fhd": (1298, {1: (510, 0, 510), 2: (508, 2, 512), 4: (504, 6, 516), 8: (498, 12, 522)}),
+    "tpacf": (1220, {1: (8, 0, 8), 2: (7, 1, 9), 4: (5, 3, 11), 8: (1, 7, 15)}),
+    "scan": (50, {1: (25, 0, 25), 2: (24, 1, 26), 4: (23, 2, 27), 8: (21, 4, 29)}),
+    "options": (24415, {1: (9766, 0, 9766), 2: (9764, 2, 9768), 4: (9760, 6, 9772), 8: (9752, 14, 9780)}),
+    "options-stride": (24415, {1: (9766, 0, 9766), 2: (9766, 0, 9766), 4: (9766, 0, 9766), 8: (9114, 652, 10418)}),
+}
+
+
+class Runs:
+    def __init__(self, mpirun, program, tracker):
+        self.mpirun, self.program, self.tracker = mpirun, program, tracker
+
+    def __call__(self, nodes, case, fails=None, **options):
+        """What a case printed: its counts line by line, and its hash."""
+        words = [f"{key}={value}" for key, value in options.items()]
+        command = [self.mpirun, *FLAGS, "-np", str(nodes), self.program, case, f"track={self.tracker}", *words]
+        env = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMIX_", "ADSM_"))}
+        env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, start_new_session=True) as job:
+            try:
+                output = job.communicate(timeout=300)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(job.pid, signal.SIGKILL)
+                sys.exit(f"{' '.join(command)}: not done after 300 s")
+        if "skip: " in output:
+            print(output[output.index("skip: "):].splitlines()[0])
+            sys.exit(77)
+        if fails:
+            assert job.returncode and fails in output, f"{' '.join(command)}: not '{fails}', but: {output}"
+            return None
+        if job.returncode:
+            sys.exit(f"{' '.join(command)}: {job.returncode}\n{output}")
+        lines = [dict(word.split("=") for word in line.split()) for line in output.splitlines() if "=" in line]
+        return [{key: int(value, 16 if key == "hash" else 10) for key, value in line.items()} for line in lines]
+
+
+def program_options(name):
+    return {"n": 5000000 if FULL or not name.startswith("options") else 500000}
+
+
+def gold(run):
+    """The paper's counts, and one memory for any number of nodes and any kind of update."""
+    for name, (pages, by_nodes) in GOLD.items():
+        options, hashes = program_options(name), set()
+        if not FULL and name in ["mri-q", "options-stride"]:
+            continue
+        for nodes in NODES:
+            for mode in MODES if nodes > 1 else ["paper"]:
+                if not FULL and mode != "paper" and nodes == 2:
+                    continue
+                first, second, end = run(nodes, "program", program=name, mode=mode, launches=2, **options)
+                hashes.add(end["hash"])
+                for counts in [first, second] if options["n"] == 5000000 and nodes in by_nodes else []:
+                    got = (counts["single"], counts["multi"], counts["write_faults"])
+                    assert (counts["global"], got) == (pages, by_nodes[nodes]), f"{name}, {nodes}, {mode}: {counts}"
+        assert len(hashes) == 1, f"{name}: memory differs by nodes or kind of update: {hashes}"
+
+
+def sharing(run):
+    """Bytes, words and pages of several nodes side by side."""
+    for nodes in NODES[1:]:
+        for mode in ["adaptive", "lazy", "eager"]:
+            rounds = 1000 if mode == "adaptive" else 100
+            run(nodes, "sharing", mode=mode, rounds=rounds, size=1, stride=1, n=10000)
+            run(nodes, "sharing", mode=mode, rounds=rounds // 10, size=4, stride=4, n=4000)
+            pages = 40000 if FULL else 4000
+            if FULL or mode == "adaptive":
+                run(nodes, "sharing", mode=mode, rounds=3, size=4, stride=4096, n=pages)
+
+
+def traffic(run):
+    """What goes over the network, and when nothing does."""
+    for nodes in NODES:
+        run(nodes, "threshold", mode="threshold")
+        for mode in MODES[:3]:
+            run(nodes, "blocks", mode=mode)
+        for mode in MODES[:3] if 840 % nodes == 0 else []:
+            run(nodes, "bytes", mode=mode)
+        run(nodes, "blocks", mode="paper")
+        run(nodes, "read-only")
+        run(nodes, "read-only", fails="a store to what is only read", store=1)
+        if nodes == 1:
+            continue
+        costs = {mode: run(nodes, "readers", mode=mode) for mode in MODES[:3]}
+        costs["bcast"] = run(nodes, "readers", mode="eager", collective="bcast")
+        assert len({end["hash"] for _, end in costs.values()}) == 1
+        size = {mode: counts["bytes"] for mode, (counts, _) in costs.items()}
+        assert size["adaptive"] < size["lazy"] and size["adaptive"] < size["eager"], size
+        print(f"{nodes} nodes, each reading 4 of its neighbour's 64 pages, bytes in 36 launches: {size}")
+
+
+def main():
+    mpirun, program, what, tracker = sys.argv[1:5]
+    run = Runs(mpirun, program, tracker)
+    {"gold": gold, "sharing": sharing, "traffic": traffic}[what](run)
+
+
+main()
