@@ -66,7 +66,7 @@ def gold(run):
             continue
         for nodes in NODES:
             for mode in MODES if nodes > 1 else ["paper"]:
-                if not FULL and mode != "paper" and nodes == 2:
+                if not FULL and (mode == "paper") != (nodes < 3):
                     continue
                 first, second, end = run(nodes, "program", program=name, mode=mode, launches=2, **options)
                 hashes.add(end["hash"])
@@ -79,24 +79,21 @@ def gold(run):
 def sharing(run):
     """Bytes, words and pages of several nodes side by side."""
     for nodes in NODES[1:]:
-        for mode in ["adaptive", "lazy", "eager"]:
-            rounds = 1000 if mode == "adaptive" else 100
+        for mode in ["adaptive", "lazy", "eager"] if FULL else ["adaptive"]:
+            rounds = 1000 if FULL or nodes == 2 else 100
             run(nodes, "sharing", mode=mode, rounds=rounds, size=1, stride=1, n=10000)
-            run(nodes, "sharing", mode=mode, rounds=rounds // 10, size=4, stride=4, n=4000)
-            pages = 40000 if FULL else 4000
-            if FULL or mode == "adaptive":
-                run(nodes, "sharing", mode=mode, rounds=3, size=4, stride=4096, n=pages)
+            run(nodes, "sharing", mode=mode, rounds=rounds if FULL else 50, size=4, stride=4, n=4000)
+            run(nodes, "sharing", mode=mode, rounds=3, size=4, stride=4096, n=40000 if FULL else 4000)
 
 
 def traffic(run):
     """What goes over the network, and when nothing does."""
-    for nodes in NODES:
+    for nodes in NODES if FULL else [3]:
         run(nodes, "threshold", mode="threshold")
-        for mode in MODES[:3]:
+        for mode in MODES:
             run(nodes, "blocks", mode=mode)
         for mode in MODES[:3] if 840 % nodes == 0 else []:
             run(nodes, "bytes", mode=mode)
-        run(nodes, "blocks", mode="paper")
         run(nodes, "read-only")
         run(nodes, "read-only", fails="a store to what is only read", store=1)
         if nodes == 1:

@@ -51,8 +51,25 @@ void adsm_comm_fail(const char *format, ...)
 	_exit(1);
 }
 
+/* A host that goes silent in an exchange leaves the others in a call of MPI, for ever. */
+static void watch(void *arg)
+{
+	const uint64_t every_ns = comm.timeout_ns / 4 < 1000000000 ? comm.timeout_ns / 4 : 1000000000;
+
+	for (;;) {
+		uint64_t since;
+
+		adsm_os_sleep_until_ns(adsm_os_now_ns() + every_ns);
+		since = atomic_load(&comm.entered_ns);
+		if (since && adsm_os_now_ns() - since > comm.timeout_ns)
+			adsm_comm_fail("an exchange of pages has not got on for %lu s (ADSM_CLUSTER_TIMEOUT)",
+				       (unsigned long)(comm.timeout_ns / 1000000000));
+	}
+}
+
 void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 {
+	static struct adsm_thread watcher;
 	int provided;
 
 	MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
@@ -66,6 +83,8 @@ void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 	for (int r = 0; r < adsm_comm.n; r++)
 		comm.heard_ns[r] = adsm_os_now_ns();
 	comm.active_ns = comm.beat_ns = adsm_os_now_ns();
+	if (timeout_ns && adsm_comm.n > 1 && adsm_os_thread_start(&watcher, "adsm-watch", watch, NULL))
+		adsm_comm_fail("no thread that watches the exchange");
 }
 
 void adsm_comm_finish(void)
@@ -230,7 +249,7 @@ void adsm_comm_rest(uint64_t most_ns)
 	}
 }
 
-/* ---- calls that wait for all nodes */
+/* ---- calls that wait for other nodes */
 
 void adsm_comm_enter(void)
 {

@@ -70,7 +70,7 @@ void adsm_comm_active(void);
 /* End a rest early. Any thread, and signal handlers. */
 void adsm_comm_wake(void);
 
-/* Around calls of MPI that wait for all nodes: they are watched, see ADSM_CLUSTER_TIMEOUT. */
+/* Around what waits for other nodes, and again where it gets on: it is watched, see ADSM_CLUSTER_TIMEOUT. */
 void adsm_comm_enter(void);
 void adsm_comm_leave(void);
 

@@ -102,17 +102,27 @@ void adsm_move_receive(int from, const struct adsm_runs *runs)
 
 void adsm_move_wait(void)
 {
-	int done = 0;
+	static int *which;
+	static size_t n_which;
+	int left = (int)move.n, n;
 
-	adsm_comm_active();
-	for (;;) {
-		MPI_Testall((int)move.n, move.requests, &done, MPI_STATUSES_IGNORE);
-		if (done)
-			break;
-		adsm_comm_rest(ADSM_COMM_BUSY_NS);
+	if (move.room > n_which) {
+		n_which = move.room;
+		which = adsm_node_memory(which, n_which * sizeof(*which));
+	}
+	adsm_comm_enter();
+	while (left) {
+		MPI_Testsome((int)move.n, move.requests, &n, which, MPI_STATUSES_IGNORE);
+		if (n > 0) {
+			left -= n;
+			adsm_comm_active();
+			adsm_comm_enter();
+		} else {
+			adsm_comm_rest(ADSM_COMM_BUSY_NS);
+		}
 	}
 	move.n = 0;
-	adsm_comm_active();
+	adsm_comm_leave();
 }
 
 /* ---- while kernels run */
