@@ -78,10 +78,15 @@ def parboil(folder):
         assert len(trace.of("kernel")) == len(trace.of("call")) == counters(folder + "/stats")["calls"]
 
 
+def labels(trace):
+    """What objects are called; that they were made may be written before they have a name."""
+    return {event["args"]["label"] for event in trace.events
+            if "label" in event["args"] and not event["name"].startswith("made, ")}
+
+
 def everything(folder):
     trace = whole(folder, TRACED, "all", **SMALL)
-    made = {event["args"]["label"] for event in trace.of("object") if event["name"].startswith("made")}
-    assert made == {'a "name"\\\t\x7f\u00e9\ufffd', "other"}, made
+    assert labels(trace) == {'a "name"\\\t\x7f\u00e9\ufffd', "other"}, labels(trace)
     # The main thread's track has the program's name.
     assert trace.threads()[trace.of("call")[0]["tid"]] == "traced", trace.threads()
     devices = {event["args"]["name"] for event in trace.events if event["name"] == "process_name"}
@@ -232,7 +237,10 @@ def closes(folder):
 
 def restart(folder):
     trace = whole(folder, TRACED, "restart", **SMALL)
-    assert {event["args"]["label"] for event in trace.of("object")} == {"second"} and trace.sums()["calls"] == 2
+    objects = [event["name"].split(",")[0] for event in trace.of("object")]
+    assert objects == ["made", "freed"], objects
+    assert labels(trace) == {"second"}, labels(trace)
+    assert trace.sums()["calls"] == 2, trace.sums()
 
 
 def rings(folder):
