@@ -159,8 +159,10 @@ static void run_launch(void)
 	adsm_process_queue_done(queue, true);
 }
 
+/* Between two looks for letters, on any node. */
 static void look(void)
 {
+	adsm_crashes_look();
 	adsm_requests_look();
 	/* No destructor may run beside kernels. */
 	if (adsm_requests_over())
