@@ -175,6 +175,7 @@ static void test_store_invalid(void)
 
 static atomic_bool go;
 static atomic_uint n_ready;
+static int this_round;
 
 /* All touch all pages, each from another one on; page p's byte t is for thread t alone. */
 static void *touch_all(void *arg)
@@ -189,7 +190,7 @@ static void *touch_all(void *arg)
 		uint64_t page = self % 2 ? (i + self * 71) % N_TOUCHED : i;
 
 		if (page % 3)
-			store(page, self, (uint8_t)(self + 1));
+			store(page, self, (uint8_t)(self + this_round));
 		else
 			CHECK_EQ(load(page, 100 + self), byte_of(page, 100 + self));
 	}
@@ -211,7 +212,7 @@ static void test_threads(void)
 			wanted[2 * i] = 3 * i + 1;
 			wanted[2 * i + 1] = 2;
 		}
-		for (int round = 0; round < 20; round++) {
+		for (this_round = 100; this_round < 120; this_round++) {
 			const uint64_t before = adsm_pages_counts().write_faults;
 
 			begin();
@@ -227,8 +228,13 @@ static void test_threads(void)
 			CHECK_EQ(adsm_pages_counts().write_faults - before, N_TOUCHED / 3 * 2);
 			for (uint64_t page = 0; page < N_TOUCHED; page++)
 				for (size_t at = 0; at < 16; at++)
-					CHECK_AT(adsm_pages_alias(page)[at], page, page % 3 && at < N_THREADS ? at + 1 :
-						 byte_of(page, at));
+					CHECK_AT(adsm_pages_alias(page)[at], page, page % 3 && at < N_THREADS ?
+						 at + (size_t)this_round : byte_of(page, at));
+			/* Twins are older than the first store, whoever made them. */
+			for (uint64_t page = 0; page < N_TOUCHED; page++)
+				for (size_t at = 0; at < N_THREADS && page % 3 && adsm_pages_has_twin(page); at++)
+					CHECK_AT(adsm_pages_twin(page)[at], page, is_home && this_round > 100 ?
+						 at + (size_t)this_round - 1 : byte_of(page, at));
 			if (!is_home)
 				adsm_pages_invalidate(run_of(0, N_TOUCHED));
 		}
