@@ -325,7 +325,7 @@ struct adsm_kernel_desc {
 	__atomic_compare_exchange_n(p, &adsm_old_, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
 	adsm_old_; })
 #define ADSM_ATOMIC_IF_(p, v, less) __extension__ ({ \
-	__typeof__(p) adsm_p_ = (p); \
+	__typeof__(&*(p)) adsm_p_ = (p); \
 	const __typeof__(*adsm_p_) adsm_v_ = (v); \
 	__typeof__(*adsm_p_) adsm_old_ = __atomic_load_n(adsm_p_, __ATOMIC_RELAXED); \
 	while (adsm_v_ less adsm_old_ && \

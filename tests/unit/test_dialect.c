@@ -276,6 +276,8 @@ static const struct {
 	{ HEAD "/* ADSM_THREADS { return; */ // goto\nconst char *s = \"ADSM_THREADS { return; }\\\"\";\n"
 	  "char c = '{';\n(void)s; (void)c;\nADSM_THREADS {\nconst char *t = \"break;\";\n(void)t;\n"
 	  "#define RETURN return;\\\n goto\n}\nfor (;;)\nbreak;\n}\n", 0, NULL },
+	{ HEAD "ADSM_SHARED(int, s, 2);\nADSM_THREADS {\nADSM_ATOMIC_MIN(s, ADSM_ATOMIC_MAX(a, 1));\n"
+	  "ADSM_ATOMIC_CAS(s, 1, 2);\n}\n}\n", 0, NULL },
 	{ "/*\n#include <stdio.h>\n*/\n#include \"sub/x.h\"\n#include <adsm_kernel.h>\n"
 	  "static int f(int i) { return i; }\nADSM_KERNEL_MAX(k, (1 + 1), // two, and\n "
 	  "ADSM_VAL(int, n), /* , */\nADSM_PTR(int, p)) {\n"
