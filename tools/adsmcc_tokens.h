@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* adsmcc_tokens.h - a text in C as words, numbers, strings and single characters. */
+#ifndef ADSMCC_TOKENS_H
+#define ADSMCC_TOKENS_H
+
+#include "adsmcc_text.h"
+
+struct token {
+	const char *start;
+	int size;			/* 0: the end */
+	bool word;
+	int line;
+	const char *file;		/* not terminated */
+	int file_size;
+};
+
+extern struct token *tokens;	/* of the last text */
+
+/* Split @p into tokens; comments and directives are left out. A name with its members, "a.b", is one word. */
+void tokenize(const char *p);
+bool is(size_t i, const char *string);
+bool is_end(size_t i);
+/* Behind the bracket that closes the one at @i, or at the end. */
+size_t skip_group(size_t i);
+
+#endif
