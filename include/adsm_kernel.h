@@ -36,7 +36,8 @@
  * ADSM_THREAD_X/_Y/_Z, ADSM_BLOCK_X.., ADSM_BLOCK_DIM_X.., ADSM_GRID_DIM_X.., ADSM_GLOBAL_X.. and
  * ADSM_THREAD (linear in the block, x fastest) are of type int; ADSM_THREAD* and ADSM_GLOBAL* have a
  * meaning in phases only.
- * ADSM_ATOMIC_*(p, v)			on int and unsigned; they give the old value
+ * ADSM_ATOMIC_*(p, v)			on int and unsigned; they give the old value. Where the target is not
+ *					plainly in ADSM_SHARED (a, a + i, &a[i]) it is taken to be in an object
  * adsm_sinf() and so on		the math functions, on float
  */
 #ifndef ADSM_KERNEL_H
@@ -202,6 +203,8 @@ typedef void adsm_kernel_run(const struct adsm_kernel_block *block, const void *
 #define ADSM_KERNEL_MAGIC "ADSMKRN"
 #define ADSM_KERNEL_VERSION 1u		/* of the descriptor and of the calls of adsm_run_<name>() */
 #define ADSM_KERNEL_PARAMS_MAX 32
+/* In flags: the kernel does no atomics but on memory of the block. adsmcc says it where it is certain. */
+#define ADSM_KERNEL_NO_GLOBAL_ATOMICS 1u
 
 struct adsm_kernel_param {
 	char name[32], type[32];
@@ -218,10 +221,14 @@ struct adsm_kernel_desc {
 	__UINT32_TYPE__ max_threads, n_params;
 	char name[64];
 	struct adsm_kernel_param params[ADSM_KERNEL_PARAMS_MAX];
-	char reserved[40];
+	__UINT32_TYPE__ flags;		/* 0 in modules that are older than it */
+	char reserved[36];
 } __attribute__((aligned(64)));
 
-/* adsm_max_ carries the block limit into the body as a type. */
+/*
+ * adsm_max_ carries the block limit into the body as a type. ADSM_NO_GLOBAL_ATOMICS_<name> is defined by adsmcc,
+ * before the text, as a comma and the flag, where it found that.
+ */
 #define ADSM_KERNEL_MAX(name_, max, ...) \
 	_Static_assert(sizeof(#name_) <= sizeof(((struct adsm_kernel_desc *)0)->name), \
 		       "the name of the kernel is longer than 63 characters"); \
@@ -234,6 +241,7 @@ struct adsm_kernel_desc {
 		.size = sizeof(struct adsm_kernel_desc), .max_threads = (max), \
 		.n_params = 0 ADSM_EACH_(ADSM_COUNT_, __VA_ARGS__), .name = #name_, \
 		.params = { ADSM_EACH_(ADSM_DESCRIBE_, __VA_ARGS__) }, \
+		.flags = 0 ADSM_TAIL_(0 ADSM_NO_GLOBAL_ATOMICS_##name_), \
 	}; \
 	static inline __attribute__((always_inline)) void adsm_body_##name_( \
 		const struct adsm_kernel_block adsm_block_, const char (*const adsm_max_)[max] \
@@ -278,7 +286,9 @@ struct adsm_kernel_desc {
 #define ADSM_SPACE_GLOBAL
 #define ADSM_SPACE_SHARED
 #define ADSM_SPACE_CONST
-#define ADSM_SHARED(type, name, count) type name[count] __attribute__((aligned(64)))
+/* By this name adsmcc knows such an array. */
+enum { adsm_shared_ = 64 };
+#define ADSM_SHARED(type, name, count) type name[count] __attribute__((aligned(adsm_shared_)))
 #define ADSM_BARRIER ((void)0)
 
 /* The threads of a phase do not depend on each other: that is what lets the loop be vectorised, and it
@@ -324,6 +334,7 @@ struct adsm_kernel_desc {
 	__typeof__(*(p)) adsm_old_ = (expected); \
 	__atomic_compare_exchange_n(p, &adsm_old_, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
 	adsm_old_; })
+/* adsmcc takes what adsm_p_ is set to for the target. */
 #define ADSM_ATOMIC_IF_(p, v, less) __extension__ ({ \
 	__typeof__(&*(p)) adsm_p_ = (p); \
 	const __typeof__(*adsm_p_) adsm_v_ = (v); \

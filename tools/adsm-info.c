@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* adsm-info.c - what the library finds here: version, devices, options. */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "adsm.h"
+#include "base/log.h"
+#include "base/module.h"
 #include "start/options.h"
 
 static const char usage[] =
-	"usage: adsm-info [--options-markdown | --help]\n"
+	"usage: adsm-info [--options-markdown | --help | MODULE...]\n"
 	"Show the library's version, its devices, and its options with their values now.\n"
-	"  --options-markdown  only the options, as a Markdown table\n";
+	"  --options-markdown  only the options, as a Markdown table\n"
+	"  MODULE...           only the kernels of these modules\n";
 
 static const char *human(uint64_t bytes, char text[32])
 {
@@ -21,6 +26,53 @@ static const char *human(uint64_t bytes, char text[32])
 		value /= 1024;
 	snprintf(text, 32, i ? "%.1f %s" : "%.0f %s", value, units[i]);
 	return text;
+}
+
+/* The bytes of the file @path; NULL with errno. */
+static void *read_file(const char *path, size_t *ret_size)
+{
+	FILE *file = fopen(path, "rb");
+	char *bytes = NULL;
+	long size;
+
+	if (!file)
+		return NULL;
+	if (!fseek(file, 0, SEEK_END) && (size = ftell(file)) >= 0) {
+		rewind(file);
+		bytes = malloc((size_t)size + 1);
+		*ret_size = bytes ? fread(bytes, 1, (size_t)size, file) : 0;
+	}
+	fclose(file);
+	return bytes;
+}
+
+/* The kernels of a module, and what is known of them without running any. */
+static bool show_module(const char *path)
+{
+	struct adsm_module_info *info;
+	size_t size = 0;
+	void *image = read_file(path, &size);
+	int error;
+
+	if (!image) {
+		fprintf(stderr, "adsm-info: %s: %s\n", path, strerror(errno));
+		return false;
+	}
+	error = adsm_module_info_create(image, size, &info);
+	free(image);
+	if (error) {
+		fprintf(stderr, "adsm-info: %s: %s\n", path, adsm_last_error());
+		return false;
+	}
+	printf("module %s\n", path);
+	for (size_t i = 0; i < info->n_kernels; i++) {
+		const struct adsm_kernel_info *kernel = &info->kernels[i];
+
+		printf("  %-20s %u parameters, blocks of up to %u threads%s\n", kernel->name, kernel->n_params,
+		       kernel->max_threads, kernel->global_atomics ? ", may do atomics on objects" : "");
+	}
+	adsm_module_info_destroy(info);
+	return true;
 }
 
 static bool show_device(int i)
@@ -53,6 +105,13 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "--options-markdown")) {
 		adsm_options_print(stdout, true);
 		return 0;
+	}
+	if (argc > 1 && *argv[1] != '-') {
+		bool shown = true;
+
+		for (int i = 1; i < argc; i++)
+			shown &= show_module(argv[i]);
+		return shown ? 0 : 1;
 	}
 	if (argc > 1) {
 		int help = argc == 2 && !strcmp(argv[1], "--help");

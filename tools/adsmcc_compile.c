@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* adsmcc_compile.c - the text goes to the C compiler, and to CUDA's: a module. */
 #include "adsmcc_compile.h"
+#include "adsmcc_atomics.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define C_COMPILER "C compiler"
 #define NVCC "CUDA compiler"
 
 extern char **environ;
@@ -183,8 +185,8 @@ static int add_ptx(struct text *source, const struct text *text, const char *nvc
 	return status;
 }
 
-int compile(const char *compiler, const struct list *options, const struct text *text, const char *nvcc,
-	    const char *architecture, const char *output)
+/* What each run of the C compiler begins with. */
+static struct list compiler_command(const char *compiler, const struct list *options)
 {
 	static const char *const fixed[] = {
 		/*
@@ -196,10 +198,7 @@ int compile(const char *compiler, const struct list *options, const struct text 
 		"-fvisibility=hidden",
 	};
 	struct list argv = { 0 };
-	struct text source = { 0 };
 	char *word, *rest = format_string("%s", compiler);
-	char *dir = format_string("%s.XXXXXX", output), *module;
-	int status;
 
 	while ((word = strsep(&rest, " ")))
 		if (*word)
@@ -210,9 +209,42 @@ int compile(const char *compiler, const struct list *options, const struct text 
 		list_add(&argv, fixed[i]);
 	for (size_t i = 0; i < options->n; i++)
 		list_add(&argv, options->items[i]);
+	return argv;
+}
+
+/* Add to the module's @source, before the text, what its kernels do: the preprocessor @argv works in @dir. */
+static int add_atomics(struct text *source, struct list *argv, const struct text *text, const char *dir)
+{
+	char *output = format_string("%s/text.i", dir);
+	struct text preprocessed;
+	int status;
+
+	list_add(argv, "-E");
+	list_add(argv, "-w");		/* the compilation says it */
+	list_add(argv, "-o");
+	list_add(argv, output);
+	list_add(argv, "-xc");
+	list_add(argv, "-");
+	list_add(argv, NULL);
+	status = run((char *const *)argv->items, text, NULL, C_COMPILER);
+	if (!status && !caught_signal && read_file(output, &preprocessed))
+		find_atomics(source, preprocessed.bytes);
+	unlink(output);
+	return status;
+}
+
+int compile(const char *compiler, const struct list *options, const struct text *text, const char *nvcc,
+	    const char *architecture, const char *output)
+{
+	struct list argv = compiler_command(compiler, options), preprocessor = compiler_command(compiler, options);
+	struct text source = { 0 };
+	char *dir = format_string("%s.XXXXXX", output), *module;
+	int status;
+
 	if (!mkdtemp(dir))
 		die("%s: %s", output, strerror(errno));
 	module = format_string("%s/module", dir);
+	status = add_atomics(&source, &preprocessor, text, dir);
 	list_add(&argv, "-shared");
 	list_add(&argv, "-o");
 	list_add(&argv, module);
@@ -224,9 +256,10 @@ int compile(const char *compiler, const struct list *options, const struct text 
 
 	text_add(&source, text->bytes, text->size);
 	add_section(&source, "adsm_text", text);
-	status = nvcc ? add_ptx(&source, text, nvcc, architecture, dir) : 0;
+	if (!status && !caught_signal && nvcc)
+		status = add_ptx(&source, text, nvcc, architecture, dir);
 	if (!status && !caught_signal)
-		status = run((char *const *)argv.items, &source, NULL, "C compiler");
+		status = run((char *const *)argv.items, &source, NULL, C_COMPILER);
 	if (!status && !caught_signal && rename(module, output)) {
 		fprintf(stderr, "adsmcc: %s: %s\n", output, strerror(errno));
 		status = 1;

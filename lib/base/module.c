@@ -185,6 +185,7 @@ static int read_kernels(struct adsm_module_info *info, const struct section *sec
 		memcpy(kernel->name, desc.name, sizeof(kernel->name));
 		kernel->n_params = desc.n_params;
 		kernel->max_threads = desc.max_threads;
+		kernel->global_atomics = !(desc.flags & ADSM_KERNEL_NO_GLOBAL_ATOMICS);
 		kernel->params = params;
 		for (uint32_t p = 0; p < desc.n_params; p++, params++) {
 			memcpy(params->name, desc.params[p].name, sizeof(params->name));
@@ -254,6 +255,20 @@ void adsm_module_info_destroy(struct adsm_module_info *info)
 	free(info->kernels);
 	free(info->image);
 	free(info);
+}
+
+bool adsm_module_atomics(const void *image, size_t size, const char *kernel)
+{
+	struct adsm_module_info *info;
+	bool atomics = true;
+
+	if (adsm_module_info_create(image, size, &info))
+		return true;
+	for (size_t i = 0; i < info->n_kernels; i++)
+		if (!strcmp(info->kernels[i].name, kernel))
+			atomics = info->kernels[i].global_atomics;
+	adsm_module_info_destroy(info);
+	return atomics;
 }
 
 /* ---- what an image is */

@@ -25,6 +25,7 @@ struct adsm_kernel_info {
 	char name[64];
 	uint32_t n_params;
 	uint32_t max_threads;		/* the largest block the kernel states */
+	bool global_atomics;		/* may do atomics on objects, or nobody knows */
 	const struct adsm_param *params;
 };
 
@@ -47,6 +48,9 @@ struct adsm_param *adsm_module_params(struct adsm_module_info *info, size_t kern
  * why, -ENOMEM. adsm_module_info_destroy() takes NULL. */
 int adsm_module_info_create(const void *image, size_t size, struct adsm_module_info **ret_info);
 void adsm_module_info_destroy(struct adsm_module_info *info);
+
+/* Of a kernel of a module: its global_atomics; true too where there is no such module or kernel. */
+bool adsm_module_atomics(const void *image, size_t size, const char *kernel);
 
 /* Text in the assembly language of CUDA devices: its first directive is .version. */
 bool adsm_module_is_ptx(const void *image, size_t size);

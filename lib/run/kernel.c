@@ -58,6 +58,7 @@ static int ask_kernel(adsmModule *module, size_t i, const char *name, struct ads
 	strcpy(info->name, name);
 	info->n_params = (uint32_t)n;
 	info->max_threads = UINT32_MAX;		/* the device checks */
+	info->global_atomics = true;
 	info->params = adsm_module_params(module->info, i);
 	return 0;
 }

@@ -2,6 +2,9 @@
 /* code.c - see code.h. */
 #include "code.h"
 
+#include "base/module.h"
+#include "base/os.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +18,7 @@
 struct kernel {
 	_Atomic(adsm_kernel_run *) run;	/* NULL: free. Published last. */
 	uint32_t module;
+	bool atomics;
 	_Atomic uint64_t block_ns;	/* how long one block took the last time */
 };
 
@@ -67,6 +71,20 @@ int adsm_code_unload(uint32_t index)
 	return 0;
 }
 
+/* What the module says of a kernel. */
+static bool read_atomics(int fd, const char *name)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	void *image;
+	bool atomics;
+
+	if (size <= 0 || adsm_os_map(NULL, (size_t)size, fd, 0, ADSM_PROT_READ, &image))
+		return true;
+	atomics = adsm_module_atomics(image, (size_t)size, name);
+	adsm_os_unmap(image, (size_t)size);
+	return atomics;
+}
+
 int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 {
 	char symbol[ADSM_PROCESS_NAME + 16];
@@ -86,10 +104,16 @@ int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 	if (i == n_kernels)
 		n_kernels++;
 	kernels[i].module = module;
+	kernels[i].atomics = read_atomics(modules[module].fd, name);
 	kernels[i].block_ns = UNKNOWN_NS;
 	kernels[i].run = (adsm_kernel_run *)(uintptr_t)run;
 	*ret_index = i;
 	return 0;
+}
+
+bool adsm_code_atomics(uint32_t kernel)
+{
+	return kernels[kernel].atomics;
 }
 
 void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area, struct adsm_pool_launch *ret_launch)

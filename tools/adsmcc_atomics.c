@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adsmcc_atomics.c - which kernels may do atomics on memory that other blocks see.
+ *
+ * Seen are the words of what the compiler compiles. A function that names another one may call it, and an atomic is
+ * harmless only where its target is plainly an ADSM_SHARED array of the same function: what is not understood is
+ * taken for an atomic, so that a kernel is never wrongly let off.
+ */
+#include "adsmcc_atomics.h"
+
+#include <string.h>
+
+#include "adsmcc_tokens.h"
+
+/* What stands at file scope up to a semicolon or the end of braces: a function, as a whole. */
+struct chunk {
+	size_t first, body, end;	/* tokens; body: the braces, 0: none */
+	size_t name;			/* 0: none that we see */
+	bool atomic;
+};
+
+static struct chunk *chunks;
+static size_t n_chunks;
+
+static bool same(size_t i, size_t j)
+{
+	return tokens[i].size == tokens[j].size && !memcmp(tokens[i].start, tokens[j].start, (size_t)tokens[i].size);
+}
+
+/* One character out of @set. */
+static bool is_any(size_t i, const char *set)
+{
+	return tokens[i].size == 1 && strchr(set, *tokens[i].start);
+}
+
+/* A function of the compiler's that is an atomic, or may be one. */
+static bool is_builtin(size_t i)
+{
+	const struct token *token = &tokens[i];
+
+	return token->size > 2 && !memcmp(token->start, "__", 2) &&
+	       (memmem(token->start, (size_t)token->size, "atomic", 6) ||
+		memmem(token->start, (size_t)token->size, "__sync_", 7));
+}
+
+/* What makes anything possible: types that are atomic, instructions, and functions with a second name. */
+static bool is_opaque(size_t i)
+{
+	static const char *const words[] = { "_Atomic", "asm", "__asm", "__asm__", "alias", "__alias__", "ifunc",
+					     "__ifunc__", "weakref", "__weakref__" };
+
+	for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+		if (is(i, words[k]))
+			return true;
+	return false;
+}
+
+/* The word before the parameters, behind which the body is. */
+static size_t find_name(const struct chunk *chunk)
+{
+	for (size_t i = chunk->first; i < chunk->body; i = is_any(i, "([{") ? skip_group(i) : i + 1)
+		if (tokens[i].word && is(i + 1, "(") && skip_group(i + 1) == chunk->body)
+			return starts(tokens[i].start, "__attribute") ? 0 : i;
+	return 0;
+}
+
+static void split(void)
+{
+	for (size_t i = 0; !is_end(i); ) {
+		struct chunk chunk = { .first = i };
+
+		while (!is_end(i) && !is(i, ";") && !chunk.body) {
+			if (is(i, "{"))
+				chunk.body = i;
+			i = is_any(i, "([{") ? skip_group(i) : i + 1;
+		}
+		if (chunk.body)
+			chunk.name = find_name(&chunk);
+		else
+			i += is(i, ";");
+		chunk.end = i;
+		chunks = grow(chunks, (n_chunks + 1) * sizeof(*chunks));
+		chunks[n_chunks++] = chunk;
+	}
+}
+
+static bool has_name(const struct chunk *chunk, size_t word)
+{
+	return chunk->name && same(chunk->name, word);
+}
+
+/* ---- arrays of the block ----------------------------------------------------------------- */
+
+/* What is in the brackets behind this word are no declarations. */
+static bool is_call(size_t word)
+{
+	if (is_builtin(word) || is(word, "__typeof__") || is(word, "sizeof"))
+		return true;
+	for (size_t c = 0; c < n_chunks; c++)
+		if (has_name(&chunks[c], word))
+			return true;
+	return false;
+}
+
+/* May a variable, not an array, be declared where the word @i is? */
+static bool may_declare(size_t i)
+{
+	size_t depth = 0;
+
+	if ((!tokens[i - 1].word && !is_any(i - 1, "*,()}]")) || (!tokens[i + 1].word && !is_any(i + 1, "=;,)")))
+		return false;
+	for (i--; !is_any(i, "{};"); i--) {
+		if (is_any(i, ")]"))
+			depth++;
+		else if (is_any(i, "([") && depth)
+			depth--;
+		else if (is(i, "[") || (is(i, "(") && (is(i - 1, "=") || is_call(i - 1))))
+			return false;
+	}
+	return true;
+}
+
+/* Does the word at @i and the brackets behind it come of ADSM_SHARED? */
+static bool declares_shared(size_t i)
+{
+	const size_t behind = is(i + 1, "[") ? skip_group(i + 1) : i;
+
+	return is(behind, "__attribute__") && is(skip_group(behind + 1) - 4, "adsm_shared_");
+}
+
+static bool has_inner_function(size_t i)
+{
+	static const char *const statements[] = { "if", "for", "while", "switch" };
+
+	for (size_t k = 0; k < sizeof(statements) / sizeof(statements[0]); k++)
+		if (is(i, statements[k]))
+			return false;
+	return tokens[i].word && is(i + 1, "(") && is(skip_group(i + 1), "{");
+}
+
+/* Is the word @name an ADSM_SHARED array everywhere in the body, and nowhere else? */
+static bool is_shared(const struct chunk *chunk, size_t name)
+{
+	bool declared = false;
+	int depth = 0;
+
+	for (size_t i = chunk->first; i < chunk->end; i++) {
+		depth += is(i, "{") - is(i, "}");
+		if (depth && (is(i, "typedef") || has_inner_function(i)))
+			return false;
+		if (!same(i, name))
+			continue;
+		if (depth == 1 && declares_shared(i))
+			declared = true;
+		else if (!declared || may_declare(i))
+			return false;
+	}
+	return declared;
+}
+
+/* Is the argument at @i plainly in such an array: "a", "a + …", "&a[…]", "&a[…].b"? */
+static bool is_in_shared(const struct chunk *chunk, size_t i)
+{
+	size_t end = i, name;
+	bool element;
+
+	while (!is_end(end) && !is_any(end, ",;)"))
+		end = is_any(end, "([{") ? skip_group(end) : end + 1;
+	for (; is(i, "(") && skip_group(i) == end; end--)
+		i++;
+	element = is(i, "&");
+	i += element;
+	name = i + (is(i, "(") && skip_group(i) == i + 3);
+	i += name == i ? 1 : 3;
+	if (element && !is(i, "["))
+		return false;
+	if (element) {
+		for (i = skip_group(i); i < end; i++)
+			if (!is(i, ".") && !tokens[i].word)
+				return false;
+	} else if (i < end && !is(i, "+")) {
+		return false;
+	}
+	/* What would make another pointer of it. */
+	for (; i < end; i = is_any(i, "([{") ? skip_group(i) : i + 1)
+		if (is_any(i, "?,-"))
+			return false;
+	return tokens[name].word && is_shared(chunk, name);
+}
+
+/* ---- the kernels ------------------------------------------------------------------------- */
+
+static bool does_atomics(const struct chunk *chunk)
+{
+	for (size_t i = chunk->first; i < chunk->end; i++) {
+		/* The header's name for a target that it needs more than once. */
+		const bool is_target = is(i, "adsm_p_") && is(i + 1, "=");
+
+		if (is_opaque(i))
+			return true;
+		if (!is_target && (!is_builtin(i) || (is(i + 1, "(") && is(i + 2, "adsm_p_") && is(i + 3, ","))))
+			continue;
+		if ((!is_target && !is(i + 1, "(")) || !is_in_shared(chunk, i + 2))
+			return true;
+	}
+	return false;
+}
+
+/* May @user use what @used is? Data without a value, a prototype, a type use nothing. */
+static bool may_use(const struct chunk *user, const struct chunk *used)
+{
+	bool uses = user->body;
+
+	for (size_t i = user->first; i < user->end && !uses; i++)
+		uses = is(i, "=");
+	/* What has no name we see, or is data, may be used from everywhere. */
+	if (!uses || !used->name)
+		return uses;
+	for (size_t i = user->first; i < user->end; i++)
+		if (tokens[i].word && has_name(used, i))
+			return true;
+	return false;
+}
+
+static void spread(size_t from)
+{
+	chunks[from].atomic = true;
+	for (size_t c = 0; c < n_chunks; c++)
+		if (!chunks[c].atomic && may_use(&chunks[c], &chunks[from]))
+			spread(c);
+}
+
+void find_atomics(struct text *out, const char *preprocessed)
+{
+	static const char run[] = "adsm_run_";
+
+	tokenize(preprocessed);
+	split();
+	for (size_t c = 0; c < n_chunks; c++)
+		if (!chunks[c].atomic && does_atomics(&chunks[c]))
+			spread(c);
+	for (size_t c = 0; c < n_chunks; c++) {
+		const struct token *name = &tokens[chunks[c].name];
+		const int size = name->size - (int)strlen(run);
+
+		if (chunks[c].name && !chunks[c].atomic && size > 0 && starts(name->start, run))
+			text_print(out, "#define ADSM_NO_GLOBAL_ATOMICS_%.*s , | ADSM_KERNEL_NO_GLOBAL_ATOMICS\n", size,
+				   name->start + strlen(run));
+	}
+}
