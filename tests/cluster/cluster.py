@@ -52,6 +52,10 @@ def processes(mark):
     return found
 
 
+def names(mark):
+    return [(pid, comm) for pid, comm, _, _ in processes(mark)]
+
+
 def part(mark, name):
     """The process that is this part of the cluster; None: it is not there."""
     found = processes(mark)
@@ -97,7 +101,7 @@ def until(condition, what):
     end = time.monotonic() + LIMIT
     while not condition():
         if time.monotonic() > end:
-            sys.exit(f"{what}, after {LIMIT} seconds")
+            sys.exit(f"{what()}, after {LIMIT} seconds")
         time.sleep(0.01)
 
 
@@ -111,9 +115,9 @@ def finish(process, what, folders=True):
         sys.exit(f"{what}: still running {LIMIT} seconds later")
     ended = time.monotonic()
     if process.returncode == 0 and processes(process.mark):
-        sys.exit(f"{what}: when it has stopped the library there still are {processes(process.mark)}")
-    until(lambda: not processes(process.mark), f"{what}: processes remain: {processes(process.mark)}")
-    until(lambda: not folders or not left_folders(), f"{what}: folders remain: {left_folders()}")
+        sys.exit(f"{what}: when it has stopped the library there still are {names(process.mark)}")
+    until(lambda: not processes(process.mark), lambda: f"{what}: processes remain: {names(process.mark)}")
+    until(lambda: not folders or not left_folders(), lambda: f"{what}: folders remain: {left_folders()}")
     if os.listdir(process.folder):
         sys.exit(f"{what}: files remain: {os.listdir(process.folder)}")
     os.rmdir(process.folder)

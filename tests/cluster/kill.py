@@ -53,7 +53,7 @@ check_files(first)
 begin = time.monotonic()
 for part in PARTS:
     if not cluster.part(first.mark, part):
-        sys.exit(f"there is no {part}: {[p[:2] for p in cluster.processes(first.mark)]}")
+        sys.exit(f"there is no {part}: {cluster.names(first.mark)}")
 cluster.kill(cluster.part(first.mark, "application"))
 cluster.finish(first, "undisturbed", not before)
 start_time = 0.6
@@ -68,7 +68,8 @@ for seed in range(int(rounds) * len(PARTS)):
         process.stdout.readline()
     else:
         time.sleep(delay)		# the moment that is tested, not a wait for anything
-    cluster.until(lambda: process.poll() is not None or cluster.part(process.mark, part), f"{what}: it is not there")
+    cluster.until(lambda: process.poll() is not None or cluster.part(process.mark, part),
+                  lambda: f"{what}: it is not there")
     victim = cluster.part(process.mark, part)
     killed = time.monotonic()
     if victim:
