@@ -43,7 +43,7 @@ def check_end(part, what, status, out, err):
     # Killed before it was there, or while it was.
     if status == 3:
         return out.startswith("refused: cluster: ") and out.count("\n") == 1
-    return status == 4 and "\nlost: cluster: " in out and "adsm: error: cluster: " in err
+    return status == 4 and "\nlost: cluster: " in "\n" + out and "adsm: error: cluster: " in err
 
 
 first = start()
