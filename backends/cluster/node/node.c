@@ -138,7 +138,9 @@ static void run_launch(void)
 	struct adsm_process_slot *slot = &node.shared->slots[i];
 	struct adsm_node_work work = {
 		.launch = { .kernel = slot->kernel, .n_args = slot->n_args, .first_block = slot->first_block,
-			    .n_blocks = slot->n_blocks, .arg_bytes = slot->arg_bytes },
+			    .n_blocks = slot->n_blocks, .arg_bytes = slot->arg_bytes,
+			    /* What two nodes have added to one word is not the sum of both. */
+			    .alone = adsm_code_atomics(slot->kernel) },
 		.arg_offset = slot->arg_offset,
 		.args = slot->in_area ? node.shared->areas[i] : slot->args,
 	};
