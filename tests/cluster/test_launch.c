@@ -166,9 +166,10 @@ static void check_environment(void)
 }
 
 /* Of what a launch command prints, the sentence that tells most. */
+static struct adsm_cluster_job job;
+
 static void said(const char *text, const char *want)
 {
-	static struct adsm_cluster_job job;
 	char got[256];
 
 	job.n = strlen(text);
@@ -185,6 +186,9 @@ static void check_said(void)
 	said("--\nPrimary job terminated normally\n--\n--\nmpirun noticed that process rank 1\non node a exited\n--\n",
 	     "mpirun noticed that process rank 1 on node a exited");
 	said("no newline", "no newline");
+	CHECK(!adsm_cluster_job_gave_up(&job));
+	said("mpirun noticed that process rank 1 with PID 2", "mpirun noticed that process rank 1 with PID 2");
+	CHECK(adsm_cluster_job_gave_up(&job));
 }
 
 int main(int argc, char **argv)

@@ -144,6 +144,11 @@ void adsm_cluster_job_said(const struct adsm_cluster_job *job, char *ret_text, s
 	}
 }
 
+bool adsm_cluster_job_gave_up(const struct adsm_cluster_job *job)
+{
+	return job->n && (strstr(job->tail, " noticed that process ") || strstr(job->tail, "BAD TERMINATION"));
+}
+
 void adsm_cluster_how_ended(int status, char *ret_text, size_t size)
 {
 	if (WIFSIGNALED(status))

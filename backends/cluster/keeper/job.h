@@ -28,6 +28,8 @@ bool adsm_cluster_job_listen(struct adsm_cluster_job *job);
  * names a process. "": it was silent.
  */
 void adsm_cluster_job_said(const struct adsm_cluster_job *job, char *ret_text, size_t size);
+/* Has it said that one of its processes has failed? Then it ends; Open MPI's does not always, early in a job's life. */
+bool adsm_cluster_job_gave_up(const struct adsm_cluster_job *job);
 /* "has exited with status 1", "was killed by signal 9 (Killed)" */
 void adsm_cluster_how_ended(int status, char *ret_text, size_t size);
 

@@ -32,6 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define STUCK_NS 2000000000		/* for a launch command that has given up */
 #define ORDERLY_MS 500			/* for a job to end by itself */
 #define PATIENCE_MS 1500		/* for a launch command that is told to end: it tells other machines */
 #define TEXT ADSM_PROCESS_TEXT
@@ -127,6 +128,15 @@ static void say_late(struct keeper *keeper)
 	    keeper->door.launch, *said ? "; it has said: " : "", said);
 }
 
+static void say_stuck(struct keeper *keeper)
+{
+	char said[TEXT - 160];
+
+	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
+	END(keeper, -ENODEV, "'%s' (pid %d) has given up%s: %s", keeper->door.launch, keeper->job.pid,
+	    keeper->answered ? "" : " before its nodes were there", said);
+}
+
 /* ---- watching */
 
 /* One that would end a process that does nothing about it. */
@@ -185,7 +195,7 @@ static void watch(struct keeper *keeper)
 	enum { SIGNALS, APPLICATION, SOCKET, DOOR, OUTPUT, N };
 	struct pollfd polled[N];
 	uint64_t until = keeper->started_ns + (uint64_t)keeper->start.timeout_s * 1000000000;
-	bool silent = false;
+	bool silent = false, gave_up = false;
 
 	for (;;) {
 		polled[SIGNALS] = (struct pollfd) { keeper->signals, POLLIN, 0 };
@@ -193,7 +203,7 @@ static void watch(struct keeper *keeper)
 		polled[SOCKET] = (struct pollfd) { ADSM_PROCESS_SOCKET, POLLRDHUP, 0 };
 		polled[DOOR] = (struct pollfd) { keeper->door.sock, POLLIN, 0 };
 		polled[OUTPUT] = (struct pollfd) { silent ? -1 : keeper->job.output, POLLIN, 0 };
-		if (poll(polled, N, keeper->answered ? -1 : 250) < 0 && errno != EINTR)
+		if (poll(polled, N, keeper->answered && !gave_up ? -1 : 250) < 0 && errno != EINTR)
 			return;
 		if (polled[OUTPUT].revents)
 			silent = !adsm_cluster_job_listen(&keeper->job);
@@ -203,10 +213,15 @@ static void watch(struct keeper *keeper)
 			return;
 		if (polled[SIGNALS].revents && on_signal(keeper))
 			return;
-		if (keeper->answered)
-			continue;
-		if (adsm_os_now_ns() > until) {
-			say_late(keeper);
+		if (!gave_up && adsm_cluster_job_gave_up(&keeper->job)) {
+			gave_up = true;
+			until = adsm_os_now_ns() + STUCK_NS;
+		}
+		if ((gave_up || !keeper->answered) && adsm_os_now_ns() > until) {
+			if (gave_up)
+				say_stuck(keeper);
+			else
+				say_late(keeper);
 			return;
 		}
 	}
