@@ -56,6 +56,13 @@ def names(mark):
     return [(pid, comm) for pid, comm, _, _ in processes(mark)]
 
 
+def arguments(pid):
+    try:
+        return read(pid, "cmdline").decode().split("\0")
+    except OSError:
+        return []
+
+
 def part(mark, name):
     """The process that is this part of the cluster; None: it is not there."""
     found = processes(mark)
@@ -68,7 +75,7 @@ def part(mark, name):
                      if v.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=", b"TEST_RANK="))]
             this = f"node {ranks[0]}" if ranks else "?"
         elif comm in ("mpirun", "mpiexec.hydra", "launch.sh"):
-            this = "launcher"
+            this = "?" if "--version" in arguments(pid) else "launcher"
         else:
             this = "application" if comm == "app" else "?"
         if this == name:
