@@ -207,7 +207,7 @@ static int open_with(uint64_t wanted, struct uffdio_api *ret_api)
 int adsm_uffd_open(struct adsm_uffd *ret_uffd, const char **ret_lacks)
 {
 	struct adsm_uffd uffd = { -1, -1 };
-	struct uffdio_api api;
+	struct uffdio_api api = { 0 };
 	uint64_t wanted = 0;
 	int ret;
 
