@@ -334,9 +334,9 @@ static int supervise(pid_t child, const sigset_t *all)
 		while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
 			if (!WIFSTOPPED(status))
 				return status;
-			/* No more, if the whole job has been continued. */
+			/* No more, if the whole job has been continued: it may not be the program's turn yet. */
 			sigpending(&pending);
-			if (sigismember(&pending, SIGCONT))
+			if (info.si_signo == SIGCONT || sigismember(&pending, SIGCONT))
 				continue;
 			stop_with(WSTOPSIG(status));
 			/* What told both to stop has done so. */
