@@ -8,9 +8,6 @@
 #include "base/os.h"
 #include "list.h"
 #include "options.h"
-#include "process/launch.h"
-#include "process/memory.h"
-#include "process/module.h"
 #include "process/open.h"
 #include "shared.h"
 #include "stubs.h"
@@ -236,25 +233,7 @@ const struct adsm_backend adsm_backend_cluster = {
 	.version = ADSM_BACKEND_VERSION,
 	.by_name_only = true,
 	.name = "cluster",
-	.driver = &adsm_no_driver,
 	.probe = cluster_probe,
 	.open = cluster_open,
-	.close = adsm_process_close,
-	.alloc = adsm_process_alloc,
-	.free = adsm_process_free,
-	.memory_free = adsm_process_memory_free,
-	.to_device = adsm_process_to_device,
-	.to_host = adsm_process_to_host,
-	.copy = adsm_process_copy,
-	.fill = adsm_process_fill,
-	.module_load = adsm_process_module_load,
-	.module_unload = adsm_process_module_unload,
-	.kernel_get = adsm_process_kernel_get,
-	.module_names = adsm_no_module_names,
-	.kernel_params = adsm_no_kernel_params,
-	.launch = adsm_process_launch,
-	.event_query = adsm_process_event_query,
-	.event_wait = adsm_process_event_wait,
-	.event_elapsed = adsm_process_event_elapsed,
-	.status = adsm_process_status,
+	ADSM_PROCESS_OPERATIONS,
 };
