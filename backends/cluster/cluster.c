@@ -20,6 +20,7 @@
 #define KEEPER_MS 4000			/* until a keeper has ended all: calls fail within 5 s */
 #define SHOWN_AFTER_MS 1500		/* sooner nobody wonders */
 #define MAX_WORDS 32			/* of its command line */
+#define TOLD_MAX 10			/* as many as there may be such warnings */
 
 struct cluster_device {
 	struct adsm_process_device process;
@@ -54,6 +55,29 @@ static void on_written(struct adsm_process_device *device, size_t offset, size_t
 		adsm_cluster_touched(shared_of(device), first, (offset + size - 1) / ADSM_PAGE_SIZE - first + 1);
 }
 
+/* ---- kernels that not all nodes run */
+
+static void on_found(struct adsm_process_device *device, const char *kernel, bool atomics)
+{
+	static char told[TOLD_MAX][ADSM_PROCESS_NAME];
+	static unsigned n_told;
+	const unsigned nodes = adsm_cluster_options.nodes;
+
+	if (!atomics || nodes == 1)
+		return;
+	/* Once, also where its module is loaded again. */
+	for (unsigned i = 0; i < n_told; i++) {
+		if (!strcmp(told[i], kernel))
+			return;
+	}
+	if (!adsm_may_advise() || n_told == TOLD_MAX)
+		return;
+	strcpy(told[n_told++], kernel);
+	adsm_warn("kernel '%s' may do atomics on objects, so node 0 runs it alone, and the other nodes of the cluster, "
+		  "%u, do nothing: atomics on an ADSM_SHARED array, whose results another kernel adds up, let all run "
+		  "it (`adsm-info MODULE` shows such kernels)", kernel, nodes - 1);
+}
+
 /* ---- programs */
 
 /* On a terminal a long start is seen: a line, which is gone when it has ended. */
@@ -79,6 +103,7 @@ static const struct adsm_process_kind keeper_kind = {
 	.keeper_ms = KEEPER_MS,
 	.waiting = on_waiting,
 	.pointers = true,
+	.found = on_found,
 	.allocated = on_allocated,
 	.freed = on_freed,
 	.written = on_written,

@@ -115,6 +115,8 @@ int adsm_process_kernel_get(struct adsm_code *base, const char *name, struct ads
 	adsm_mutex_lock(&device->request_lock);
 	entry->next = code->entries;
 	code->entries = entry;
+	if (device->kind->found)
+		device->kind->found(device, name, reply.atomics);
 	adsm_mutex_unlock(&device->request_lock);
 	*ret_entry = &entry->base;
 	return 0;

@@ -23,6 +23,8 @@ struct adsm_process_kind {
 	/* Called while its answer to hello is waited for, twice a second, and at the end with 0. NULL: it is quick. */
 	void (*waiting)(struct adsm_process_device *device, unsigned ms);
 	bool pointers;			/* launches tell of them */
+	/* A kernel is known, and may do atomics on device memory, or not. Under request_lock. NULL: not of interest. */
+	void (*found)(struct adsm_process_device *device, const char *kernel, bool atomics);
 	/* What becomes of device memory, @offset from the arena's start; NULL: not of interest. written(): the bytes
 	 * are there, the event is not yet complete; in the fault handler, too. */
 	void (*allocated)(struct adsm_process_device *device, size_t offset, size_t size);

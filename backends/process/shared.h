@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_PROCESS_VERSION 0x61637003u
+#define ADSM_PROCESS_VERSION 0x61637004u
 
 #define ADSM_PROCESS_SLOTS 256		/* launches outstanding at most */
 #define ADSM_PROCESS_MAX_ARGS 64
@@ -132,6 +132,7 @@ struct adsm_process_reply {
 	uint32_t version;
 	int32_t error;			/* 0 or a negative errno */
 	uint32_t index;
+	uint32_t atomics;		/* of a kernel: it may do some on device memory, as far as its module says */
 	char text[ADSM_PROCESS_TEXT];	/* with an error: what went wrong, or "" */
 };
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define MESSAGE_MAX 512	/* bytes of a line or an error, terminator included; longer ones are cut */
+#define ADVICE_MAX 10	/* lines of it in a process */
 
 enum adsm_log_level adsm_log_level = ADSM_LOG_WARN;
 
@@ -144,6 +145,19 @@ void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 		length = sizeof(line) - 1;
 	line[length] = '\n';	/* in the terminator's place */
 	adsm_os_write(STDERR_FILENO, line, length + 1);
+}
+
+bool adsm_may_advise(void)
+{
+	static _Atomic unsigned n_lines;
+	unsigned n;
+
+	if (adsm_log_level < ADSM_LOG_WARN)
+		return false;
+	n = atomic_fetch_add(&n_lines, 1);
+	if (n == ADVICE_MAX)
+		adsm_warn("further warnings are not shown");
+	return n < ADVICE_MAX;
 }
 
 /* ---- the last error */

@@ -3,6 +3,8 @@
 #ifndef ADSM_LOG_H
 #define ADSM_LOG_H
 
+#include <stdbool.h>
+
 enum adsm_log_level { ADSM_LOG_SILENT, ADSM_LOG_ERROR, ADSM_LOG_WARN, ADSM_LOG_INFO, ADSM_LOG_DEBUG };
 
 extern enum adsm_log_level adsm_log_level;
@@ -18,6 +20,13 @@ void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 #define adsm_warn(...) adsm_log(ADSM_LOG_WARN, __VA_ARGS__)
 #define adsm_info(...) adsm_log(ADSM_LOG_INFO, __VA_ARGS__)
 #define adsm_debug(...) adsm_log(ADSM_LOG_DEBUG, __VA_ARGS__)
+
+/*
+ * May one more of the warnings be given that say what would make a program faster? Ten in a process, so that those of
+ * other kinds are not lost among them; instead of the next one comes a line that says so. Any thread, the fault
+ * handler.
+ */
+bool adsm_may_advise(void);
 
 /*
  * Depth of the fault handler in this thread. Inside it there is no malloc() and no library but this one: no

@@ -13,23 +13,9 @@
 #include "base/os.h"
 #include "observe/text.h"
 
-#define LINES_MAX 10			/* of a process */
 #define LONG_NS ((uint64_t)1000000000)	/* what takes less is no matter, whatever its share */
 #define LARGE_BLOCK ((size_t)256 << 10)	/* worth moving in smaller parts */
 #define OBJECT_TEXT_SIZE (ADSM_NAME_SIZE + 80)
-
-static bool may_say(void)
-{
-	static _Atomic unsigned n_lines;
-	unsigned n;
-
-	if (adsm_log_level < ADSM_LOG_WARN)
-		return false;
-	n = atomic_fetch_add(&n_lines, 1);
-	if (n == LINES_MAX)
-		adsm_warn("further warnings are not shown");
-	return n < LINES_MAX;
-}
 
 /* ---- words */
 
@@ -85,7 +71,7 @@ void adsm_judge_again(struct adsm_object *object)
 	if (adsm_paper || habits->again * 4 < habits->early * 3)
 		return;
 	habits->told_again = true;
-	if (!may_say())
+	if (!adsm_may_advise())
 		return;
 	needed = blocks_in_use(object->home);
 	while (size < needed)
@@ -114,7 +100,7 @@ void adsm_judge_fetches(struct adsm_object *object)
 	if (habits->fetch_ns < LONG_NS || habits->fetch_ns < (adsm_os_now_ns() - adsm_start_ns) / 2)
 		return;
 	habits->told_fetches = true;
-	if (!may_say())
+	if (!adsm_may_advise())
 		return;
 	adsm_warn("%s was fetched %s%s %lu times (%s, %s s): `adsmrun --advise` says what the CPU used of it; smaller "
 		  "blocks (%sADSM_BLOCK_SIZE=64K) move less where it is little", object_text(text, object),
@@ -136,7 +122,7 @@ void adsm_warn_at_end(void)
 	if (spent < LONG_NS || spent <= all / 2)
 		return;
 	told = true;
-	if (may_say())
+	if (adsm_may_advise())
 		adsm_warn("moving data took %s of %s s (%lu %%): `adsmrun --advise -- PROGRAM` says what would help",
 			  seconds_text(spent).text, seconds_text(all).text, spent * 100 / all);
 }

@@ -44,13 +44,17 @@ int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads)
 
 int adsm_serve_answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
 {
+	int ret;
+
 	switch (request->op) {
 	case ADSM_PROCESS_LOAD:
 		return adsm_code_load(fds[0], &reply->index, reply->text);
 	case ADSM_PROCESS_UNLOAD:
 		return adsm_code_unload(request->index);
 	case ADSM_PROCESS_KERNEL:
-		return adsm_code_kernel(request->index, request->name, &reply->index);
+		ret = adsm_code_kernel(request->index, request->name, &reply->index);
+		reply->atomics = !ret && adsm_code_atomics(reply->index);
+		return ret;
 	default:
 		return -EPROTO;
 	}
