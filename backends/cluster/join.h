@@ -15,6 +15,11 @@
 #define ADSM_CLUSTER_TOKEN 33		/* bytes of a token, terminator included */
 #define ADSM_CLUSTER_WHY 384		/* of a sentence */
 
+/* What a node's own sentences begin with on stderr, where the keeper reads them; then mostly "node 2 (host): ". */
+#define ADSM_CLUSTER_SAYS "adsm-cluster-node: "
+/* In one that all nodes say but those that are why. */
+#define ADSM_CLUSTER_STUCK "an exchange of pages has not got on"
+
 struct adsm_cluster_card {		/* one node; texts end with NUL */
 	uint32_t magic;
 	uint32_t page_size;

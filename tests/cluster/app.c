@@ -4,7 +4,9 @@
  *
  *	once		one call; its result is looked at
  *	loop		"ready", then calls without end, each of which is looked at
- *	idle		"ready", a call, and then nothing but waiting for the device's end
+ *	idle		"ready", and then nothing but waiting for the device's end
+ *	meet		"ready", then a call whose blocks, one for each node, wait for files in the folder TEST_MEET
+ *			(kernels/cluster.c)
  *	subreaper	the processes of others that have no parent come to it, as to the first process of a namespace
  *
  * It ends with 0; 3, after "refused: " and the library's sentence, where the library does not start; 4, after "lost: ",
@@ -24,7 +26,7 @@
 
 #define N 100000u
 
-static adsmModule *module;
+static adsmModule *module, *cluster_module;
 static adsmKernel *increment;
 static unsigned *numbers, *kept, round_;
 
@@ -48,6 +50,8 @@ static _Noreturn void end(int status)
 		adsmFree(kept);
 	if (module)
 		adsmModuleUnload(module);
+	if (cluster_module)
+		adsmModuleUnload(cluster_module);
 	CHECK_OK(adsmShutdown());
 	check_childless();
 	exit(status);
@@ -88,16 +92,48 @@ static void call(void)
 	CHECK_AT(numbers[N - 1], N - 1, round_);
 }
 
+static adsmKernel *load(const char *name, const char *kernel, adsmModule **ret_module)
+{
+	adsmKernel *found;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s.adsm", getenv("TEST_KERNELS"), name);
+	*ret_module = adsmModuleLoad(path);
+	found = *ret_module ? adsmKernelGet(*ret_module, kernel) : NULL;
+	if (!found)
+		on_lost(-errno, false);
+	return found;
+}
+
+/* Each node writes a page that it first has to get. */
+static void meet(void)
+{
+	const char *folder = getenv("TEST_MEET"), *nodes = getenv("ADSM_CLUSTER_NODES");
+	const unsigned n = nodes ? (unsigned)atoi(nodes) : 2;
+	adsmKernel *kernel = load("cluster", "meet", &cluster_module);
+	int error;
+
+	for (unsigned i = 0; i < n; i++)
+		numbers[1024 * i] = 100 * i;
+	error = adsmCall(kernel, adsmDim3(n, 1, 1), adsmDim3(1, 1, 1), adsmConst(folder, strlen(folder) + 1),
+			 adsmPtr(numbers));
+	if (!error)
+		error = adsmSync();
+	if (error)
+		on_lost(error, true);
+	for (unsigned i = 0; i < n; i++)
+		CHECK_AT(numbers[1024 * i], i, 100 * i + 1);
+}
+
 int main(int argc, char **argv)
 {
-	const char *folder = getenv("TEST_KERNELS");
-	bool loop = false, idle = false;
-	char path[4096];
+	bool loop = false, idle = false, meets = false;
 	int error;
 
 	for (int i = 1; i < argc; i++) {
 		loop |= !strcmp(argv[i], "loop");
 		idle |= !strcmp(argv[i], "idle");
+		meets |= !strcmp(argv[i], "meet");
 		if (!strcmp(argv[i], "subreaper"))
 			CHECK(!prctl(PR_SET_CHILD_SUBREAPER, 1));
 	}
@@ -107,11 +143,7 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	check_childless();
-	snprintf(path, sizeof(path), "%s/conform.adsm", folder);
-	module = adsmModuleLoad(path);
-	increment = module ? adsmKernelGet(module, "increment") : NULL;
-	if (!increment)
-		on_lost(-errno, false);
+	increment = load("conform", "increment", &module);
 	numbers = make_array();
 	kept = make_array();
 	error = start_call(kept);
@@ -122,6 +154,8 @@ int main(int argc, char **argv)
 	call();
 	puts("ready");
 	fflush(stdout);
+	if (meets)
+		meet();
 	while (loop)
 		call();
 	while (idle) {

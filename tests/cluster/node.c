@@ -11,6 +11,7 @@
  *	token		somebody else's token
  *	late		it does not come
  *	ends		it ends before it comes, with a sentence
+ *	stuck		all but the last say that an exchange does not get on, node 0 once the application asks for it
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -83,6 +84,12 @@ static void misbehave(struct adsm_cluster_card *card)
 		pause();
 }
 
+static void say_stuck(void)
+{
+	if (has_word("stuck") && rank < n_nodes - 1)
+		fprintf(stderr, ADSM_CLUSTER_SAYS "node %d (%s): " ADSM_CLUSTER_STUCK "\n", rank, "here");
+}
+
 static void *reserved;
 
 /* As a cpu device does. */
@@ -90,7 +97,13 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 		 struct adsm_process_reply *reply)
 {
 	void *p;
-	int ret = adsm_os_map(reserved, size, memory_fd, 0, ADSM_PROT_RW, &p);
+	int ret;
+
+	if (has_word("stuck")) {
+		say_stuck();
+		_exit(1);
+	}
+	ret = adsm_os_map(reserved, size, memory_fd, 0, ADSM_PROT_RW, &p);
 
 	return ret ? ret : adsm_serve_launches(shared, hello->n_threads);
 }
@@ -148,6 +161,8 @@ int main(int argc, char **argv)
 #endif
 	if (rank == 0)
 		serve(cards);
+	else
+		say_stuck();
 	while (rank)
 		pause();
 	_exit(1);	/* kernels may still run */

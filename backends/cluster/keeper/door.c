@@ -10,9 +10,14 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
 
 #define PATIENCE_S 10			/* for what somebody who has come does not say */
 
@@ -26,6 +31,7 @@ int adsm_cluster_door_open(struct adsm_cluster_door *door, const char *folder)
 		return -EIO;
 	for (size_t i = 0; i < sizeof(random); i++)
 		snprintf(door->token + 2 * i, 3, "%02x", random[i]);
+	door->node = -1;
 	snprintf(door->path, sizeof(door->path), "%s/keeper", folder);
 	memcpy(address.sun_path, door->path, sizeof(address.sun_path));
 	door->sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -141,6 +147,8 @@ int adsm_cluster_door_answer(struct adsm_cluster_door *door, const int fds[2],
 		adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 has ended before it could begin");
 		ret = -ENODEV;
 	}
+	if (!ret)
+		door->node = (int)syscall(SYS_pidfd_open, peer.pid, 0);
 close_sock:
 	close(sock);
 	return ret;

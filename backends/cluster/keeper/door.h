@@ -12,6 +12,7 @@ struct adsm_cluster_door {
 	uint32_t n_nodes;
 	char launch[64];		/* what the command is called in sentences */
 	int sock;
+	int node;			/* pidfd of node 0, once it has been answered; else -1 */
 };
 
 /* Open it in a folder of this user's: 0 or a negative errno. */

@@ -16,8 +16,8 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "cluster/join.h"
 
-#define NODE "adsm-cluster-node: "	/* what a node's own sentences begin with */
 #define LOOK_NS 5000000			/* between two looks at what is left */
 
 /* ---- starting */
@@ -127,12 +127,12 @@ static void read_paragraph(const char **at, const char *end, char *ret_text, siz
 
 void adsm_cluster_job_said(const struct adsm_cluster_job *job, char *ret_text, size_t size)
 {
-	const char *at = job->tail, *end = at + job->n, *own = memmem(at, job->n, NODE, strlen(NODE));
+	const char *at = job->tail, *end = at + job->n, *own = strstr(at, ADSM_CLUSTER_SAYS);
 	char text[1024];
 
 	ret_text[0] = '\0';
 	if (own) {
-		own += strlen(NODE);
+		own += strlen(ADSM_CLUSTER_SAYS);
 		adsm_format(ret_text, size, "%.*s", (int)strcspn(own, "\n"), own);
 		return;
 	}

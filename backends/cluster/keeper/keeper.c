@@ -36,6 +36,7 @@
 #define ORDERLY_MS 500			/* for a job to end by itself */
 #define PATIENCE_MS 1500		/* for a launch command that is told to end: it tells other machines */
 #define TEXT ADSM_PROCESS_TEXT
+#define MAX_HEARD (ADSM_CLUSTER_TAIL / 192)
 
 struct keeper {				/* in memory of both processes */
 	struct adsm_cluster_start start;
@@ -98,13 +99,39 @@ static void tell(struct keeper *keeper)
 		adsm_process_say_end(keeper->shared, keeper->why);
 }
 
+/*
+ * What a node has said, or the launch command. Where nodes say that they wait for each other, those that say nothing
+ * are why.
+ */
+static void read_said(const struct keeper *keeper, char *ret_text, size_t size)
+{
+	const struct adsm_cluster_shared *cluster = (const struct adsm_cluster_shared *)keeper->shared->extra;
+	const char *between = "; nothing was heard of";
+	char name[64];
+	size_t length;
+
+	adsm_cluster_job_said(&keeper->job, ret_text, size);
+	length = strlen(ret_text);
+	/* Of more nodes it may have lost a word. */
+	if (!strstr(ret_text, ADSM_CLUSTER_STUCK) || keeper->start.n_nodes > MAX_HEARD)
+		return;
+	for (uint32_t i = 0; i < keeper->start.n_nodes && length < size; i++) {
+		adsm_format(name, sizeof(name), ADSM_CLUSTER_SAYS "node %u (", i);
+		if (strstr(keeper->job.tail, name))
+			continue;
+		length += (size_t)adsm_format(ret_text + length, size - length, "%s node %u (%s)", between, i,
+					      cluster->nodes[i].host);
+		between = ",";
+	}
+}
+
 static void say_job_ended(struct keeper *keeper, int status)
 {
 	char how[128], said[TEXT - 160];
 
 	keeper->running = false;
 	adsm_cluster_job_listen(&keeper->job);
-	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
+	read_said(keeper, said, sizeof(said));
 	adsm_cluster_how_ended(status, how, sizeof(how));
 	END(keeper, -ENODEV, "'%s' (pid %d) %s%s%s%s", keeper->door.launch, keeper->job.pid, how,
 	    keeper->answered ? "" : " before its nodes were there", *said ? ": " : "", said);
@@ -122,19 +149,20 @@ static void say_late(struct keeper *keeper)
 {
 	char said[TEXT - 200];
 
-	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
+	read_said(keeper, said, sizeof(said));
 	END(keeper, -ENODEV, "%u node%s not there %u seconds after '%s' was started (ADSM_CLUSTER_TIMEOUT)%s%s",
 	    keeper->start.n_nodes, keeper->start.n_nodes == 1 ? " is" : "s are", keeper->start.timeout_s,
 	    keeper->door.launch, *said ? "; it has said: " : "", said);
 }
 
-static void say_stuck(struct keeper *keeper)
+static void say_stuck(struct keeper *keeper, bool node_ended)
 {
 	char said[TEXT - 160];
 
-	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
-	END(keeper, -ENODEV, "'%s' (pid %d) has given up%s: %s", keeper->door.launch, keeper->job.pid,
-	    keeper->answered ? "" : " before its nodes were there", said);
+	read_said(keeper, said, sizeof(said));
+	END(keeper, -ENODEV, "'%s' (pid %d) has given up%s%s%s", keeper->door.launch, keeper->job.pid,
+	    node_ended ? ", as node 0 has ended" : keeper->answered ? "" : " before its nodes were there",
+	    *said ? ": " : "", said);
 }
 
 /* ---- watching */
@@ -192,10 +220,10 @@ static bool on_door(struct keeper *keeper)
 
 static void watch(struct keeper *keeper)
 {
-	enum { SIGNALS, APPLICATION, SOCKET, DOOR, OUTPUT, N };
+	enum { SIGNALS, APPLICATION, SOCKET, DOOR, OUTPUT, NODE, N };
 	struct pollfd polled[N];
 	uint64_t until = keeper->started_ns + (uint64_t)keeper->start.timeout_s * 1000000000;
-	bool silent = false, gave_up = false;
+	bool silent = false, gave_up = false, node_ended = false;
 
 	for (;;) {
 		polled[SIGNALS] = (struct pollfd) { keeper->signals, POLLIN, 0 };
@@ -203,6 +231,7 @@ static void watch(struct keeper *keeper)
 		polled[SOCKET] = (struct pollfd) { ADSM_PROCESS_SOCKET, POLLRDHUP, 0 };
 		polled[DOOR] = (struct pollfd) { keeper->door.sock, POLLIN, 0 };
 		polled[OUTPUT] = (struct pollfd) { silent ? -1 : keeper->job.output, POLLIN, 0 };
+		polled[NODE] = (struct pollfd) { node_ended ? -1 : keeper->door.node, POLLIN, 0 };
 		if (poll(polled, N, keeper->answered && !gave_up ? -1 : 250) < 0 && errno != EINTR)
 			return;
 		if (polled[OUTPUT].revents)
@@ -213,13 +242,15 @@ static void watch(struct keeper *keeper)
 			return;
 		if (polled[SIGNALS].revents && on_signal(keeper))
 			return;
-		if (!gave_up && adsm_cluster_job_gave_up(&keeper->job)) {
+		node_ended |= polled[NODE].revents & POLLIN;
+		/* The launch command ends the others then, where it can reach their machines. */
+		if (!gave_up && (node_ended || adsm_cluster_job_gave_up(&keeper->job))) {
 			gave_up = true;
 			until = adsm_os_now_ns() + STUCK_NS;
 		}
 		if ((gave_up || !keeper->answered) && adsm_os_now_ns() > until) {
 			if (gave_up)
-				say_stuck(keeper);
+				say_stuck(keeper, node_ended);
 			else
 				say_late(keeper);
 			return;

@@ -2,7 +2,9 @@
 /* node/comm.c - letters between the nodes of a cluster, beats, and rests between two looks. */
 #include "comm.h"
 
+#include "base/log.h"
 #include "base/os.h"
+#include "cluster/join.h"
 #include "runs.h"
 
 #include <limits.h>
@@ -17,6 +19,9 @@
 #define YIELD_NS 500000			/* awake, giving way to others; then asleep for longer and longer */
 #define SLEEP_MIN_NS 50000
 #define LETTER_MAX ((size_t)1 << 30)
+#define HOST 64				/* bytes of a host's name, terminator included */
+#define TEXT 512
+#define ALL_SAY_NS 1500000000		/* until all nodes have seen that nothing gets on, and have said so */
 
 /* A letter under way from here. */
 struct post {
@@ -32,39 +37,74 @@ static struct {
 	size_t n, room;
 	_Atomic uint32_t word;		/* futex: changes when a rest is to end */
 	uint64_t active_ns;		/* when something came the last time */
-	uint64_t timeout_ns, beat_ns;	/* when the last beats went out */
+	uint64_t timeout_ns;
+	uint64_t beat_ns, looked_ns;	/* when the last beats went out, and when it was looked for silent nodes */
 	_Atomic uint64_t entered_ns;	/* in a call that waits for all since then; 0: not */
 	uint64_t *heard_ns;		/* of each node; of node 0 where this is another */
+	char (*hosts)[HOST];
 } comm;
+
+/* ---- the end */
+
+/* On stderr, from where the keeper takes it; @ret_text: the same for the application. */
+static void say(const char *what, char ret_text[TEXT])
+{
+	char host[HOST] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	adsm_format(ret_text, TEXT, "node %d (%s): %s", adsm_comm.rank, host, what);
+	fprintf(stderr, ADSM_CLUSTER_SAYS "%s\n", ret_text);
+}
 
 void adsm_comm_fail(const char *format, ...)
 {
-	char host[MPI_MAX_PROCESSOR_NAME] = "?", text[512];
+	char what[TEXT], text[TEXT];
 	va_list args;
 
-	gethostname(host, sizeof(host));
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	fprintf(stderr, "cluster: node %d (%s): %s\n", adsm_comm.rank, host, text);
+	say(what, text);
+	if (adsm_comm.failed)
+		adsm_comm.failed(text);
 	/* Not MPI_Abort(): it may wait for others. The launcher ends the job when a node ends without a word. */
 	_exit(1);
 }
 
-/* A host that goes silent in an exchange leaves the others in a call of MPI, for ever. */
+/*
+ * A host that goes silent leaves the others in a call of MPI, for ever. All of them see that at about the same time,
+ * and none knows who it is: those that do not say so, which the keeper finds out.
+ */
 static void watch(void *arg)
 {
 	const uint64_t every_ns = comm.timeout_ns / 4 < 1000000000 ? comm.timeout_ns / 4 : 1000000000;
+	const uint64_t patience_ns = comm.timeout_ns + comm.timeout_ns / 8;
+	char what[TEXT], text[TEXT];
 
 	for (;;) {
 		uint64_t since;
 
 		adsm_os_sleep_until_ns(adsm_os_now_ns() + every_ns);
 		since = atomic_load(&comm.entered_ns);
-		if (since && adsm_os_now_ns() - since > comm.timeout_ns)
-			adsm_comm_fail("an exchange of pages has not got on for %lu s (ADSM_CLUSTER_TIMEOUT)",
-				       (unsigned long)(comm.timeout_ns / 1000000000));
+		if (!since || adsm_os_now_ns() - since < patience_ns)
+			continue;
+		adsm_format(what, sizeof(what), ADSM_CLUSTER_STUCK " for %lu s (ADSM_CLUSTER_TIMEOUT)",
+			    (unsigned long)(comm.timeout_ns / 1000000000));
+		say(what, text);
+		adsm_os_sleep_until_ns(adsm_os_now_ns() + ALL_SAY_NS);
+		_exit(1);
 	}
+}
+
+/* ---- the start */
+
+static void gather_hosts(void)
+{
+	char host[HOST] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	comm.hosts = adsm_node_table((size_t)adsm_comm.n * sizeof(*comm.hosts));
+	MPI_Allgather(host, HOST, MPI_BYTE, comm.hosts, HOST, MPI_BYTE, MPI_COMM_WORLD);
 }
 
 void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
@@ -78,11 +118,12 @@ void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 	if (provided < MPI_THREAD_FUNNELED)
 		adsm_comm_fail("this MPI supports no program with threads");
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm.letters);
+	gather_hosts();
 	comm.timeout_ns = timeout_ns;
 	comm.heard_ns = adsm_node_memory(NULL, (size_t)adsm_comm.n * sizeof(*comm.heard_ns));
 	for (int r = 0; r < adsm_comm.n; r++)
 		comm.heard_ns[r] = adsm_os_now_ns();
-	comm.active_ns = comm.beat_ns = adsm_os_now_ns();
+	comm.active_ns = comm.beat_ns = comm.looked_ns = adsm_os_now_ns();
 	if (timeout_ns && adsm_comm.n > 1 && adsm_os_thread_start(&watcher, "adsm-watch", watch, NULL))
 		adsm_comm_fail("no thread that watches the exchange");
 }
@@ -160,27 +201,70 @@ bool adsm_comm_is_busy(void)
 	return comm.n;
 }
 
+/* ---- beats */
+
 /* Node 0 asks all a few times within the time that may pass without a word; they answer, and notice where it ends. */
 static void beat(void)
 {
-	uint64_t now = adsm_os_now_ns();
+	const uint64_t now = adsm_os_now_ns(), since = now - comm.looked_ns;
 
-	if (!comm.timeout_ns || now - comm.beat_ns < comm.timeout_ns / 4)
+	if (!comm.timeout_ns || since < comm.timeout_ns / 16)
 		return;
-	/* This one was stopped for so long itself: it has not listened. */
-	if (now - comm.beat_ns > comm.timeout_ns / 2) {
-		for (int r = 0; r < adsm_comm.n; r++)
-			comm.heard_ns[r] = now;
-	}
-	comm.beat_ns = now;
-	if (!adsm_comm.rank)
-		adsm_comm_send(-1, ADSM_TAG_BEAT, NULL, 0);
-	for (int r = 0; r < adsm_comm.n; r++) {
-		if (r != adsm_comm.rank && (r == 0 || !adsm_comm.rank) && now - comm.heard_ns[r] > comm.timeout_ns)
-			adsm_comm_fail("node %d has not been heard of for %lu s (ADSM_CLUSTER_TIMEOUT)", r,
+	comm.looked_ns = now;
+	/* This one was stopped for so long itself, or in a call that waits for all: it has not listened. */
+	for (int r = 0; r < adsm_comm.n && since > comm.timeout_ns / 2; r++)
+		comm.heard_ns[r] = now;
+	for (int r = 0; r < (adsm_comm.rank ? 1 : adsm_comm.n); r++) {
+		if (r != adsm_comm.rank && now - comm.heard_ns[r] > comm.timeout_ns)
+			adsm_comm_fail("node %d (%s) has not been heard of for %lu s (ADSM_CLUSTER_TIMEOUT): it is "
+				       "stopped, or its machine cannot be reached", r, comm.hosts[r],
 				       (unsigned long)(comm.timeout_ns / 1000000000));
 	}
+	if (!adsm_comm.rank && now - comm.beat_ns > comm.timeout_ns / 4) {
+		comm.beat_ns = now;
+		adsm_comm_send(-1, ADSM_TAG_BEAT, NULL, 0);
+	}
 }
+
+static void heard_beat(int from)
+{
+	comm.heard_ns[from] = adsm_os_now_ns();
+	if (adsm_comm.rank)
+		adsm_comm_send(0, ADSM_TAG_BEAT, NULL, 0);
+}
+
+void adsm_comm_beat(void)
+{
+	MPI_Status status;
+	int there;
+
+	adsm_comm_is_busy();
+	beat();
+	for (;;) {
+		MPI_Iprobe(MPI_ANY_SOURCE, ADSM_TAG_BEAT, comm.letters, &there, &status);
+		if (!there)
+			return;
+		MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, ADSM_TAG_BEAT, comm.letters, MPI_STATUS_IGNORE);
+		heard_beat(status.MPI_SOURCE);
+	}
+}
+
+void adsm_comm_barrier(void)
+{
+	MPI_Request request;
+	int done = 0;
+
+	MPI_Ibarrier(MPI_COMM_WORLD, &request);
+	for (;;) {
+		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+		if (done)
+			return;
+		adsm_comm_beat();
+		adsm_comm_rest(ADSM_COMM_BUSY_NS);
+	}
+}
+
+/* ---- what comes */
 
 bool adsm_comm_receive(struct adsm_letter *ret_letter)
 {
@@ -205,8 +289,7 @@ bool adsm_comm_receive(struct adsm_letter *ret_letter)
 		comm.heard_ns[status.MPI_SOURCE] = adsm_os_now_ns();
 		if (ret_letter->tag != ADSM_TAG_BEAT)
 			break;
-		if (adsm_comm.rank)
-			adsm_comm_send(0, ADSM_TAG_BEAT, NULL, 0);
+		heard_beat(status.MPI_SOURCE);
 		adsm_comm_drop(ret_letter);
 	}
 	count(ret_letter->tag, ret_letter->size);

@@ -47,6 +47,8 @@ struct adsm_comm {
 	 * those of exchanges, and letters. Beats do not count.
 	 */
 	struct adsm_comm_traffic pages, control;
+	/* Who else is told why this node ends, in any thread; NULL: nobody. */
+	void (*failed)(const char *why);
 };
 
 extern struct adsm_comm adsm_comm;
@@ -70,7 +72,17 @@ void adsm_comm_active(void);
 /* End a rest early. Any thread, and signal handlers. */
 void adsm_comm_wake(void);
 
-/* Around what waits for other nodes, and again where it gets on: it is watched, see ADSM_CLUSTER_TIMEOUT. */
+/*
+ * In a wait for other nodes that looks for no letters, again and again: whoever is silent is noticed, and hears that
+ * this node is not. See ADSM_CLUSTER_TIMEOUT.
+ */
+void adsm_comm_beat(void);
+/* All wait for all, with beats. */
+void adsm_comm_barrier(void);
+/*
+ * Around a call of MPI that waits for others: all nodes make it, at about the same time, and while it lasts no beat is
+ * answered. It is watched.
+ */
 void adsm_comm_enter(void);
 void adsm_comm_leave(void);
 

@@ -110,19 +110,19 @@ void adsm_move_wait(void)
 		n_which = move.room;
 		which = adsm_node_memory(which, n_which * sizeof(*which));
 	}
-	adsm_comm_enter();
 	while (left) {
 		MPI_Testsome((int)move.n, move.requests, &n, which, MPI_STATUSES_IGNORE);
+		/* Others may have nothing to do in it, and wait for node 0. */
+		adsm_comm_beat();
 		if (n > 0) {
 			left -= n;
 			adsm_comm_active();
-			adsm_comm_enter();
 		} else {
 			adsm_comm_rest(ADSM_COMM_BUSY_NS);
 		}
 	}
 	move.n = 0;
-	adsm_comm_leave();
+	adsm_comm_active();
 }
 
 /* ---- while kernels run */

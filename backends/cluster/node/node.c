@@ -216,6 +216,11 @@ static void set_place(char *place, size_t size, int rank)
 	snprintf(place, size, " on node %d (%s)", rank, node.cards[rank].host);
 }
 
+static void say_end(const char *why)
+{
+	adsm_process_say_end(node.shared, why);
+}
+
 static int hello(const struct adsm_process_request *request, int memory_fd, struct adsm_process_shared *shared,
 		 struct adsm_process_reply *reply)
 {
@@ -231,6 +236,7 @@ static int hello(const struct adsm_process_request *request, int memory_fd, stru
 	set_place(shared->crash.place, sizeof(shared->crash.place), 0);
 	adsm_crashes_start(shared);
 	node.shared = shared;
+	adsm_comm.failed = say_end;
 	return 0;
 }
 
@@ -318,7 +324,7 @@ static void join(void)
 	if (adsm_comm.rank)
 		return;
 	if (adsm_cluster_join(adsm_node_words.connect, adsm_node_words.token, (uint32_t)adsm_comm.n, node.cards, why)) {
-		fprintf(stderr, "adsm-cluster-node: %s\n", why);
+		fprintf(stderr, ADSM_CLUSTER_SAYS "%s\n", why);
 		_exit(1);
 	}
 }
