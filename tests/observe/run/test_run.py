@@ -360,6 +360,15 @@ class Puppet:
         while state_of(child) != "T":
             os.sched_yield()
 
+    def rest(self):
+        """Wait until the launcher has passed on what it was told: none of that arrives later than what is next."""
+        while True:
+            with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+                text = file.read()
+            if re.search(r"^State:\s+S", text, re.M) and re.search(r"^ShdPnd:\s+0+$", text, re.M):
+                return
+            os.sched_yield()
+
     def end(self):
         """Nothing else has come."""
         self.process.stdin.close()
@@ -408,6 +417,7 @@ def job_control():
         puppet.kill(signal.SIGUSR1)
         while (line := puppet.process.stdout.readline()) != "USR1\n":
             same(line, "CONT\n")
+        puppet.rest()
     puppet.process.stdin.close()
     same(puppet.process.stdout.read().replace("CONT\n", ""), "end\n")
     same(puppet.process.wait(), 3)
