@@ -52,15 +52,23 @@ static void *early_set(void *dst, int value, size_t size)
 	return dst;
 }
 
-static __attribute__((noinline)) void *move_shared(void *dst, const void *src, size_t size,
-						    const void *where)
+/* Apart, for all that calls something and comes back: what is left of a wrapper needs no stack. */
+static __attribute__((noinline)) void *move_slowly(void *dst, const void *src, size_t size, const void *where)
 {
+	__typeof__(&memmove) libc = atomic_load_explicit(&real_memmove.function, memory_order_relaxed);
+
+	if (!adsm_may_be_shared(dst, size) && !adsm_may_be_shared(src, size))
+		return libc ? libc(dst, src, size) : early_move(dst, src, size);
 	adsm_move_shared(dst, src, size, real(memmove), where);
 	return dst;
 }
 
-static __attribute__((noinline)) void *set_shared(void *dst, int value, size_t size, const void *where)
+static __attribute__((noinline)) void *set_slowly(void *dst, int value, size_t size, const void *where)
 {
+	__typeof__(&memset) libc = atomic_load_explicit(&real_memset.function, memory_order_relaxed);
+
+	if (!adsm_may_be_shared(dst, size))
+		return libc ? libc(dst, value, size) : early_set(dst, value, size);
 	adsm_set_shared(dst, value, size, real(memset), where);
 	return dst;
 }
@@ -70,18 +78,18 @@ static inline __attribute__((always_inline)) void *move(void *dst, const void *s
 {
 	__typeof__(&memmove) libc = atomic_load_explicit(&real_memmove.function, memory_order_relaxed);
 
-	if (adsm_may_be_shared(dst, size) || adsm_may_be_shared(src, size))
-		return move_shared(dst, src, size, __builtin_return_address(0));
-	return __builtin_expect(libc != NULL, 1) ? libc(dst, src, size) : early_move(dst, src, size);
+	if (__builtin_expect(!libc, 0) || adsm_are_within(dst, src, size))
+		return move_slowly(dst, src, size, __builtin_return_address(0));
+	return libc(dst, src, size);
 }
 
 static inline __attribute__((always_inline)) void *set(void *dst, int value, size_t size)
 {
 	__typeof__(&memset) libc = atomic_load_explicit(&real_memset.function, memory_order_relaxed);
 
-	if (adsm_may_be_shared(dst, size))
-		return set_shared(dst, value, size, __builtin_return_address(0));
-	return __builtin_expect(libc != NULL, 1) ? libc(dst, value, size) : early_set(dst, value, size);
+	if (__builtin_expect(!libc, 0) || adsm_are_within(dst, dst, size))
+		return set_slowly(dst, value, size, __builtin_return_address(0));
+	return libc(dst, value, size);
 }
 
 #define MOVE(type, name, params, body) ADSM_WRAPPER type name params { body; }

@@ -25,13 +25,20 @@ void adsm_shared_widen(uintptr_t start, size_t size);
 /* For what is in that range: false where no byte can be shared. */
 bool adsm_range_is_near(uintptr_t start, size_t size);
 
+/* Two loads: does any byte at @p or @q lie in that range? */
+static inline bool adsm_are_within(const void *p, const void *q, size_t size)
+{
+	uintptr_t start = atomic_load_explicit(&adsm_shared_range.start, memory_order_acquire);
+	size_t span = atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed) + size;
+	uintptr_t end = size - start;
+
+	return __builtin_expect((uintptr_t)p + end < span, 0) || __builtin_expect((uintptr_t)q + end < span, 0);
+}
+
 /* Quick: false where no byte of a range can be shared. */
 static inline bool adsm_may_be_shared(const void *p, size_t size)
 {
-	uintptr_t start = atomic_load_explicit(&adsm_shared_range.start, memory_order_acquire);
-	size_t span = atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed);
-
-	return __builtin_expect((uintptr_t)p + size - start < span + size, 0) && adsm_range_is_near((uintptr_t)p, size);
+	return adsm_are_within(p, p, size) && adsm_range_is_near((uintptr_t)p, size);
 }
 
 /* Exact: is this in a live shared object? */

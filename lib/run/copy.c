@@ -236,8 +236,8 @@ static uintptr_t enter_for(const void *where)
 void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(void *, const void *, size_t),
 		      const void *where)
 {
-	int saved_errno = errno;
 	struct adsm_cause before;
+	int saved_errno;
 
 	/* No block is smaller: what covers none is libc's. And nothing may wait for a driver that waits for this. */
 	if (size < ADSM_PAGE_SIZE || adsm_drivers_have(where)) {
@@ -249,6 +249,7 @@ void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(voi
 		adsm_inside.frame = outer;
 		return;
 	}
+	saved_errno = errno;
 	work((struct adsm_copy){ .dst = dst, .src = src, .size = size, .in_handler = true, .move = libc,
 				 .where = where });
 	errno = saved_errno;
@@ -256,8 +257,8 @@ void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(voi
 
 void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, int, size_t), const void *where)
 {
-	int saved_errno = errno;
 	struct adsm_cause before;
+	int saved_errno;
 
 	if (size < ADSM_PAGE_SIZE || adsm_drivers_have(where)) {
 		uintptr_t outer = enter_for(where);
@@ -268,6 +269,7 @@ void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, in
 		adsm_inside.frame = outer;
 		return;
 	}
+	saved_errno = errno;
 	work((struct adsm_copy){ .dst = dst, .size = size, .fill = true, .value = value, .in_handler = true,
 				 .set = libc, .where = where });
 	errno = saved_errno;
