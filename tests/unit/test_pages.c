@@ -216,7 +216,8 @@ static void test_threads(void)
 			const uint64_t before = adsm_pages_counts().write_faults;
 
 			begin();
-			go = n_ready = 0;
+			go = false;
+			n_ready = 0;
 			for (uintptr_t i = 0; i < N_THREADS; i++)
 				CHECK_OK(pthread_create(&threads[i], NULL, touch_all, (void *)i));
 			while (n_ready < N_THREADS)
