@@ -144,7 +144,7 @@ static int try_out(const struct adsm_uffd *uffd, uint8_t *view, uint8_t *alias)
 		n = adsm_uffd_collect(uffd, start, end, runs, 2, &to);
 		if (n < 0)
 			return (int)n;
-		/* At first what is not mapped may be found. */
+		/* At first what is not mapped may be found. NOLINTNEXTLINE: the system fills it */
 		if (i && (n != (i == 1) || (n && (runs[0].start != start || runs[0].end != start + ADSM_PAGE_SIZE))))
 			return -ENOTSUP;
 		if (!i)

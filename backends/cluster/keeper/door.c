@@ -47,10 +47,10 @@ int adsm_cluster_door_open(struct adsm_cluster_door *door, const char *folder)
 /* In a time that does not depend on where they differ. */
 static bool is_same(const char *a, const char *b, size_t size)
 {
-	char differ = 0;
+	unsigned differ = 0;
 
 	for (size_t i = 0; i < size; i++)
-		differ |= (char)(a[i] ^ b[i]);
+		differ |= (unsigned)(a[i] ^ b[i]);
 	return !differ;
 }
 

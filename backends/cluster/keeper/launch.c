@@ -71,7 +71,7 @@ char **adsm_cluster_words(const char *text)
 
 		for (; *text && (quote || !isspace((unsigned char)*text)); text++) {
 			if (quote ? *text == quote : *text == '\'' || *text == '"')
-				quote = quote ? 0 : *text;
+				quote = (char)(quote ? 0 : *text);
 			else
 				word[n++] = *text;
 		}

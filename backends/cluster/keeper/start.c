@@ -46,16 +46,14 @@ bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **
 /* Whose command it is: it tells when it is asked for its version. */
 static int find_launcher(const char *launch, enum adsm_cluster_launcher *ret_launcher, char *ret_why, size_t size)
 {
-	char **words = adsm_cluster_words(launch), version[] = "--version";
+	char **words = adsm_cluster_words(launch), *word = words ? words[0] : NULL, version[] = "--version";
 	struct adsm_cluster_job *job = calloc(1, sizeof(*job));
-	char *const command[] = { words ? words[0] : NULL, version, NULL };
+	char *const command[] = { word, version, NULL };
 	struct pollfd polled = { .events = POLLIN };
-	int ret = words && job ? 0 : -errno;
+	int ret = !word ? -EINVAL : job ? 0 : -ENOMEM;
 
 	*ret_launcher = ADSM_CLUSTER_OTHER;
-	if (!ret && !words[0])
-		ret = -EINVAL;
-	if (!ret && !strchr(launch, '%')) {
+	if (job && !ret && !strchr(launch, '%')) {
 		ret = adsm_cluster_job_start(job, command);
 		polled.fd = job->output;
 		while (!ret && poll(&polled, 1, VERSION_TIMEOUT_MS) > 0 && adsm_cluster_job_listen(job))
@@ -71,9 +69,9 @@ static int find_launcher(const char *launch, enum adsm_cluster_launcher *ret_lau
 		adsm_format(ret_why, size, "'%s' is no command (ADSM_CLUSTER_LAUNCH)", launch);
 	else if (ret == -ENOENT)
 		adsm_format(ret_why, size, "there is no '%s' to start nodes with (Debian's openmpi-bin has mpirun); "
-			    "install an MPI, or name a command in ADSM_CLUSTER_LAUNCH", words[0]);
+			    "install an MPI, or name a command in ADSM_CLUSTER_LAUNCH", word);
 	else if (ret)
-		adsm_format(ret_why, size, "'%s' cannot be run: %s (ADSM_CLUSTER_LAUNCH)", words[0], strerror(-ret));
+		adsm_format(ret_why, size, "'%s' cannot be run: %s (ADSM_CLUSTER_LAUNCH)", launch, strerror(-ret));
 	adsm_cluster_words_free(words);
 	free(job);
 	return ret ? -ENODEV : 0;

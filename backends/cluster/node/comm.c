@@ -26,7 +26,7 @@
 /* A letter under way from here. */
 struct post {
 	MPI_Request request;
-	struct body { unsigned used; _Alignas(64) uint8_t data[]; } *body;	/* of all who get it */
+	struct body { unsigned used; uint8_t data[]; } *body;	/* of all who get it */
 };
 
 struct adsm_comm adsm_comm;

@@ -20,12 +20,10 @@ void *adsm_node_memory(void *data, size_t size)
 
 void adsm_runs_add(struct adsm_runs *runs, uint64_t first, uint64_t n)
 {
-	struct adsm_run *last = runs->n ? &runs->v[runs->n - 1] : NULL;
-
 	if (!n)
 		return;
-	if (last && last->first + last->n == first) {
-		last->n += n;
+	if (runs->n && runs->v[runs->n - 1].first + runs->v[runs->n - 1].n == first) {
+		runs->v[runs->n - 1].n += n;
 		return;
 	}
 	if (runs->n == runs->room) {

@@ -22,8 +22,8 @@ void adsm_runs_split(const struct adsm_runs *runs, struct adsm_run run, struct a
 uint64_t adsm_runs_pages(const struct adsm_run *v, size_t n);
 
 /* Memory; where there is none, the node ends with a sentence. @data NULL: new. */
-void *adsm_node_memory(void *data, size_t size);
+__attribute__((returns_nonnull)) void *adsm_node_memory(void *data, size_t size);
 /* Zeroed, kept for ever. */
-void *adsm_node_table(size_t size);
+__attribute__((returns_nonnull)) void *adsm_node_table(size_t size);
 
 #endif
