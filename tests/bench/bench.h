@@ -54,6 +54,7 @@ void bench_emit(const struct bench_row *row);
 /* The benchmarks; each runs in a process of its own, where the library has not started. */
 void bench_alloc(void);
 void bench_call(void);
+void bench_cluster(void);
 void bench_fault(void);
 void bench_io(void);
 void bench_launch(void);

@@ -27,6 +27,7 @@ static const struct {
 	{ "alloc", "memory allocated and freed in a loop, against the backend cpu", bench_alloc },
 	{ "fault", "a block's read and write fault, against a bare signal handler", bench_fault },
 	{ "call", "an empty call and its sync, against the backend alone", bench_call },
+	{ "cluster", "the exchange of a cluster's nodes, against the paper's; what tracking adds", bench_cluster },
 	{ "io", "read() and write() with shared memory, against ordinary memory", bench_io },
 	{ "launch", "CUDA programs preloaded: launches, copies to the host, against the same alone", bench_launch },
 	{ "memcpy", "memcpy() and small reads through the wrappers, against libc's own", bench_memcpy },

@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* bench.c - a kernel that does nothing, and does not say what it does with its argument. */
+/*
+ * bench.c - a kernel that does nothing, and does not say what it does with its argument; and one that does nothing but
+ * store a byte to each page of two arrays.
+ */
 #include <adsm_kernel.h>
 
 ADSM_KERNEL(nothing, ADSM_PTR(char, p))
 {
+}
+
+ADSM_KERNEL_MAX(store_pages, 1, ADSM_INOUT(char, a), ADSM_INOUT(char, b), ADSM_VAL(int, size))
+{
+	ADSM_THREADS {
+		int pages = (size + 4095) / 4096, share = (pages + ADSM_GRID_DIM_X - 1) / ADSM_GRID_DIM_X;
+		int end = (ADSM_BLOCK_X + 1) * share < pages ? (ADSM_BLOCK_X + 1) * share : pages;
+
+		for (int page = ADSM_BLOCK_X * share; page < end; page++) {
+			a[page * 4096] += 1;
+			b[page * 4096] += 1;
+		}
+	}
 }
