@@ -7,6 +7,8 @@
  *	idle		"ready", and then nothing but waiting for the device's end
  *	meet		"ready", then a call whose blocks, one for each node, wait for files in the folder TEST_MEET
  *			(kernels/cluster.c)
+ *	crash WHERE B	"ready", then a call whose block B, of one for each node, stores where it may not: "kept", in
+ *			what it only reads, "beyond" that, in no object, or "outside" of the device's memory
  *	subreaper	the processes of others that have no parent come to it, as to the first process of a namespace
  *
  * It ends with 0; 3, after "refused: " and the library's sentence, where the library does not start; 4, after "lost: ",
@@ -125,6 +127,20 @@ static void meet(void)
 		CHECK_AT(numbers[1024 * i], i, 100 * i + 1);
 }
 
+static void crash(const char *where, int block)
+{
+	const char *nodes = getenv("ADSM_CLUSTER_NODES");
+	adsmKernel *kernel = load("cluster", "store", &cluster_module);
+	long bytes = !strcmp(where, "kept") ? 4096 : !strcmp(where, "beyond") ? 1l << 30 : 16 - (long)kept;
+	int error = adsmCall(kernel, adsmDim3(nodes ? (unsigned)atoi(nodes) : 2, 1, 1), adsmDim3(1, 1, 1),
+			     adsmPtr(kept), adsmVal(bytes), adsmVal(block));
+
+	printf("stores to 0x%lx\n", (unsigned long)((long)kept + bytes));
+	if (!error)
+		error = adsmSync();
+	on_lost(error, true);
+}
+
 int main(int argc, char **argv)
 {
 	bool loop = false, idle = false, meets = false;
@@ -156,6 +172,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (meets)
 		meet();
+	if (argc > 3 && !strcmp(argv[1], "crash"))
+		crash(argv[2], atoi(argv[3]));
 	while (loop)
 		call();
 	while (idle) {

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 # loss.py BUILD PROGRAM MPIRUN WHAT - nodes that are lost while others need them: "silent", those that say nothing any
-# more, and are told from those that have much to do.
+# more, and are told from those that have much to do; "pages", those that a page is to come from, or go to; "crash",
+# those whose kernels store where they may not.
 import glob
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -46,8 +48,10 @@ def stop(process, part):
 
 
 def finish_lost(process, case, *wanted):
-    """The application is told so, by a sentence that has one of these in it."""
+    """The application is told so, by a sentence that has one of these in it; ADDRESS: the one that it has printed."""
     status, out, err, _ = cluster.finish(process, case)
+    address = re.search("stores to (.*)", out)
+    wanted = [text.replace("ADDRESS", address[1] if address else "?") for text in wanted]
     if status != 4 or "lost: cluster: " not in out or not any(text in out for text in wanted):
         sys.exit(f"{case}: status {status}, not told {wanted}: {out}{err}")
     print(f"{case}: {out.strip()}")
@@ -107,4 +111,30 @@ def silent():
                         f"nothing was heard of {part} ({HOST})")
 
 
-{"silent": silent}[what]()
+def pages():
+    """Node 2 waits for a page of node 0, which is stopped: one of the three is killed."""
+    for victim in ["node 1", "node 2", "node 0"]:
+        meeting = Meeting()
+        stop(meeting.process, "node 0")
+        meeting.let_go(2)
+        thread = meeting.await_file("touches-2-*").split("-")[2]
+        waiter = cluster.part(meeting.process.mark, "node 2")
+        cluster.until(lambda: state(waiter, thread) == "S", lambda: "node 2 does not wait for its page")
+        cluster.kill(cluster.part(meeting.process.mark, victim))
+        finish_lost(meeting.process, f"{victim} killed while node 2 waits for a page", "")
+
+
+def crash():
+    """Kernel, node and address are told, whichever node it is."""
+    for tracker in ["sigsegv", "uffd"] if FULL else ["auto"]:
+        for node in [0, 2]:
+            for where in ["kept", "beyond", "outside"]:
+                process = start("crash", where, str(node), ADSM_CLUSTER_TRACKER=tracker)
+                place = f"at address ADDRESS on node {node} ({HOST})"
+                wanted = f"kernel 'store' crashed with SIGSEGV {place}"
+                if where == "kept":
+                    wanted = f"kernel 'store' wrote to {place[3:]}, in the memory of its parameter 1, which it only"
+                finish_lost(process, f"{where}, node {node}, {tracker}", wanted)
+
+
+{"silent": silent, "pages": pages, "crash": crash}[what]()

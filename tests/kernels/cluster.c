@@ -25,4 +25,13 @@ ADSM_KERNEL(meet, ADSM_CONST(char, folder), ADSM_INOUT(unsigned, pages))
 		pages[1024 * ADSM_BLOCK_X]++;
 	}
 }
+
+/* One block stores somewhere. */
+ADSM_KERNEL(store, ADSM_IN(unsigned, p), ADSM_VAL(long, bytes), ADSM_VAL(int, block))
+{
+	ADSM_THREADS {
+		if (ADSM_BLOCK_X == block)
+			*(volatile unsigned *)((unsigned long)p + (unsigned long)bytes) = 1;
+	}
+}
 #endif
