@@ -194,6 +194,11 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 		if (ret != -EEXIST)
 			break;
 	}
+	/* It may have ended after it was asked, and before it could answer. */
+	if (ret == -EPIPE && *adsm_process_said_end(device->shared)) {
+		strcpy(text, adsm_process_said_end(device->shared));
+		ret = -ENODEV;
+	}
 	if (ret && *text)
 		ret = adsm_fail(ret == -EEXIST ? -ENODEV : ret, "%s: %s", device->title, text);
 	else if (ret == -EEXIST)

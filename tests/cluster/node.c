@@ -11,7 +11,7 @@
  *	token		somebody else's token
  *	late		it does not come
  *	ends		it ends before it comes, with a sentence
- *	stuck		all but the last say that an exchange does not get on, node 0 once the application asks for it
+ *	stuck		node 0 says that an exchange does not get on, once the application asks for it, and ends
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,12 +84,6 @@ static void misbehave(struct adsm_cluster_card *card)
 		pause();
 }
 
-static void say_stuck(void)
-{
-	if (has_word("stuck") && rank < n_nodes - 1)
-		fprintf(stderr, ADSM_CLUSTER_SAYS "node %d (%s): " ADSM_CLUSTER_STUCK "\n", rank, "here");
-}
-
 static void *reserved;
 
 /* As a cpu device does. */
@@ -100,7 +94,7 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 	int ret;
 
 	if (has_word("stuck")) {
-		say_stuck();
+		fprintf(stderr, ADSM_CLUSTER_SAYS "node 0 (here): " ADSM_CLUSTER_STUCK "\n");
 		_exit(1);
 	}
 	ret = adsm_os_map(reserved, size, memory_fd, 0, ADSM_PROT_RW, &p);
@@ -161,8 +155,6 @@ int main(int argc, char **argv)
 #endif
 	if (rank == 0)
 		serve(cards);
-	else
-		say_stuck();
 	while (rank)
 		pause();
 	_exit(1);	/* kernels may still run */

@@ -147,8 +147,10 @@ int adsm_cluster_door_answer(struct adsm_cluster_door *door, const int fds[2],
 		adsm_format(ret_why, ADSM_CLUSTER_WHY, "node 0 has ended before it could begin");
 		ret = -ENODEV;
 	}
-	if (!ret)
+	if (!ret) {
+		door->node_pid = peer.pid;
 		door->node = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+	}
 close_sock:
 	close(sock);
 	return ret;

@@ -6,6 +6,8 @@
 #include "cluster/join.h"
 #include "cluster/shared.h"
 
+#include <sys/types.h>
+
 struct adsm_cluster_door {
 	char path[108];
 	char token[ADSM_CLUSTER_TOKEN];
@@ -13,6 +15,7 @@ struct adsm_cluster_door {
 	char launch[64];		/* what the command is called in sentences */
 	int sock;
 	int node;			/* pidfd of node 0, once it has been answered; else -1 */
+	pid_t node_pid;
 };
 
 /* Open it in a folder of this user's: 0 or a negative errno. */

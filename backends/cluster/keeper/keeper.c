@@ -47,7 +47,7 @@ struct keeper {				/* in memory of both processes */
 	pid_t guard;
 	bool answered;			/* the application's first request */
 	bool running;			/* the launch command */
-	uint64_t started_ns;
+	uint64_t started_ns, oom_kills;
 	int signals;			/* a descriptor: those that came */
 	int error;			/* with why it ends; -EEXIST: another start may do */
 	char why[TEXT];			/* "": as the application wants it */
@@ -155,14 +155,25 @@ static void say_late(struct keeper *keeper)
 	    keeper->door.launch, *said ? "; it has said: " : "", said);
 }
 
-static void say_stuck(struct keeper *keeper, bool node_ended)
+static void say_stuck(struct keeper *keeper)
 {
 	char said[TEXT - 160];
 
 	read_said(keeper, said, sizeof(said));
-	END(keeper, -ENODEV, "'%s' (pid %d) has given up%s%s%s", keeper->door.launch, keeper->job.pid,
-	    node_ended ? ", as node 0 has ended" : keeper->answered ? "" : " before its nodes were there",
-	    *said ? ": " : "", said);
+	END(keeper, -ENODEV, "'%s' (pid %d) has given up%s: %s", keeper->door.launch, keeper->job.pid,
+	    keeper->answered ? "" : " before its nodes were there", said);
+}
+
+/* What nodes have said is why. */
+static void say_node_ended(struct keeper *keeper)
+{
+	char how[200], said[TEXT - 300] = "";
+
+	if (strstr(keeper->job.tail, ADSM_CLUSTER_SAYS))
+		read_said(keeper, said, sizeof(said));
+	adsm_process_how_ended(keeper->door.node_pid, keeper->door.node, keeper->oom_kills, "ADSM_CLUSTER_MEMORY_SIZE",
+			       how, sizeof(how));
+	END(keeper, -ENODEV, "node 0 (pid %d) %s%s%s", keeper->door.node_pid, how, *said ? ": " : "", said);
 }
 
 /* ---- watching */
@@ -249,8 +260,10 @@ static void watch(struct keeper *keeper)
 			until = adsm_os_now_ns() + STUCK_NS;
 		}
 		if ((gave_up || !keeper->answered) && adsm_os_now_ns() > until) {
-			if (gave_up)
-				say_stuck(keeper, node_ended);
+			if (node_ended)
+				say_node_ended(keeper);
+			else if (gave_up)
+				say_stuck(keeper);
 			else
 				say_late(keeper);
 			return;
@@ -338,6 +351,7 @@ int main(int argc, char **argv)
 		return 1;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	keeper->guard = getpid();
+	keeper->oom_kills = adsm_os_oom_kills();
 	keeper->error = -ENODEV;
 	keeper->door.n_nodes = keeper->start.n_nodes;
 	/* Its first word. */
