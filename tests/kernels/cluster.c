@@ -3,7 +3,7 @@
 #include <adsm_kernel.h>
 
 #if !defined(__OPENCL_VERSION__) && !defined(__CUDACC__)
-extern int access(const char *, int), creat(const char *, unsigned), close(int), gettid(void);
+extern int access(const char *, int), creat(const char *, unsigned), close(int), getpid(void), gettid(void);
 extern int snprintf(char *, unsigned long, const char *, ...);
 
 /*
@@ -32,6 +32,50 @@ ADSM_KERNEL(store, ADSM_IN(unsigned, p), ADSM_VAL(long, bytes), ADSM_VAL(int, bl
 	ADSM_THREADS {
 		if (ADSM_BLOCK_X == block)
 			*(volatile unsigned *)((unsigned long)p + (unsigned long)bytes) = 1;
+	}
+}
+
+/* In which process each block runs, and how often. */
+ADSM_KERNEL(where, ADSM_OUT(int, processes), ADSM_INOUT(unsigned, runs))
+{
+	ADSM_THREADS {
+		processes[ADSM_BLOCK_X] = getpid();
+		if (runs)
+			runs[ADSM_BLOCK_X]++;
+	}
+}
+
+/* The threads of all blocks, and where they ran. */
+ADSM_KERNEL(count, ADSM_INOUT(unsigned, sum), ADSM_OUT(int, processes))
+{
+	ADSM_THREADS {
+		ADSM_ATOMIC_ADD(sum, 1);
+		processes[ADSM_BLOCK_X] = getpid();
+	}
+}
+
+/* One value for each block. */
+ADSM_KERNEL(copy_sum, ADSM_IN(unsigned, sum), ADSM_OUT(unsigned, to))
+{
+	ADSM_THREADS {
+		to[ADSM_BLOCK_X] = *sum;
+	}
+}
+
+/* Block b of B adds one to elements b, b + B, … of n, which lie so many bytes apart. */
+ADSM_KERNEL(add_bytes, ADSM_INOUT(unsigned char, p), ADSM_VAL(unsigned, n), ADSM_VAL(unsigned, stride))
+{
+	ADSM_THREADS {
+		for (unsigned i = ADSM_BLOCK_X; i < n; i += ADSM_GRID_DIM_X)
+			p[(unsigned long)i * stride]++;
+	}
+}
+
+ADSM_KERNEL(add_words, ADSM_INOUT(unsigned, p), ADSM_VAL(unsigned, n), ADSM_VAL(unsigned, stride))
+{
+	ADSM_THREADS {
+		for (unsigned i = ADSM_BLOCK_X; i < n; i += ADSM_GRID_DIM_X)
+			p[(unsigned long)i * (stride / 4)]++;
 	}
 }
 #endif

@@ -266,35 +266,50 @@ void adsm_comm_barrier(void)
 
 /* ---- what comes */
 
-bool adsm_comm_receive(struct adsm_letter *ret_letter)
+/* Of this kind, or MPI_ANY_TAG. */
+static bool take(int tag, struct adsm_letter *ret_letter)
 {
 	MPI_Message message;
 	MPI_Status status;
 	int there, size;
 
+	MPI_Improbe(MPI_ANY_SOURCE, tag, comm.letters, &there, &message, &status);
+	if (!there)
+		return false;
+	MPI_Get_count(&status, MPI_BYTE, &size);
+	ret_letter->from = status.MPI_SOURCE;
+	ret_letter->tag = (enum adsm_tag)status.MPI_TAG;
+	ret_letter->size = (size_t)size;
+	ret_letter->data = NULL;
+	if (posix_memalign(&ret_letter->data, 64, (size_t)size + 1))
+		adsm_comm_fail("no memory for a letter of %d bytes", size);
+	MPI_Mrecv(ret_letter->data, size, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+	comm.heard_ns[status.MPI_SOURCE] = adsm_os_now_ns();
+	if (ret_letter->tag != ADSM_TAG_BEAT) {
+		count(ret_letter->tag, ret_letter->size);
+		adsm_comm_active();
+	}
+	return true;
+}
+
+bool adsm_comm_receive(struct adsm_letter *ret_letter)
+{
 	for (;;) {
 		adsm_comm_is_busy();
 		beat();
-		MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm.letters, &there, &message, &status);
-		if (!there)
+		if (!take(MPI_ANY_TAG, ret_letter))
 			return false;
-		MPI_Get_count(&status, MPI_BYTE, &size);
-		ret_letter->from = status.MPI_SOURCE;
-		ret_letter->tag = (enum adsm_tag)status.MPI_TAG;
-		ret_letter->size = (size_t)size;
-		ret_letter->data = NULL;
-		if (posix_memalign(&ret_letter->data, 64, (size_t)size + 1))
-			adsm_comm_fail("no memory for a letter of %d bytes", size);
-		MPI_Mrecv(ret_letter->data, size, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-		comm.heard_ns[status.MPI_SOURCE] = adsm_os_now_ns();
 		if (ret_letter->tag != ADSM_TAG_BEAT)
-			break;
-		heard_beat(status.MPI_SOURCE);
+			return true;
+		heard_beat(ret_letter->from);
 		adsm_comm_drop(ret_letter);
 	}
-	count(ret_letter->tag, ret_letter->size);
-	adsm_comm_active();
-	return true;
+}
+
+bool adsm_comm_receive_only(enum adsm_tag tag, struct adsm_letter *ret_letter)
+{
+	adsm_comm_beat();
+	return take(tag, ret_letter);
 }
 
 void adsm_comm_drop(struct adsm_letter *letter)

@@ -61,6 +61,8 @@ void adsm_comm_finish(void);
 void adsm_comm_send(int to, enum adsm_tag tag, const void *data, size_t size);
 /* The next letter that has come, if there is one. Beats are answered here. */
 bool adsm_comm_receive(struct adsm_letter *ret_letter);
+/* The same of one kind alone; others wait until they are asked for. */
+bool adsm_comm_receive_only(enum adsm_tag tag, struct adsm_letter *ret_letter);
 void adsm_comm_drop(struct adsm_letter *letter);
 /* Letters are under way from here: they need looks to get on. */
 bool adsm_comm_is_busy(void);

@@ -105,12 +105,11 @@ void adsm_diffs_merge(const struct adsm_segment *v, size_t n, const struct adsm_
 		return;
 	}
 	while (waiting) {
-		if (!adsm_comm_receive(&received)) {
+		/* A node may have answered to a request meanwhile. */
+		if (!adsm_comm_receive_only(ADSM_TAG_DIFFS, &received)) {
 			adsm_comm_rest(ADSM_COMM_BUSY_NS);
 			continue;
 		}
-		if (received.tag != ADSM_TAG_DIFFS)
-			adsm_comm_fail("node %d sent message %d in an exchange", received.from, received.tag);
 		waiting -= ((const struct head *)received.data)->last != 0;
 		merge_letter(&received);
 		adsm_comm_drop(&received);
