@@ -370,14 +370,7 @@ int adsmStatsGet(adsmStats *ret_stats, size_t size)
 		return adsm_start();
 	if (!ret_stats || size != sizeof(*ret_stats))
 		return adsm_fail(-EINVAL, "adsmStatsGet() takes sizeof(adsmStats)");
-	/* Kernels that have ended count, even where nobody has looked yet. */
-	for (int i = 0; i < adsm_n_homes; i++) {
-		struct adsm_sigset old;
-
-		adsm_home_lock(&adsm_homes[i], &old);
-		adsm_retire(&adsm_homes[i]);
-		adsm_home_unlock(&adsm_homes[i], &old);
-	}
+	adsm_retire_all();
 	adsm_counters_read(&adsm_total, ret_stats);
 	return 0;
 }
@@ -404,6 +397,7 @@ int adsmStatsReset(void)
 {
 	if (adsm_is_child())
 		return adsm_start();
+	adsm_retire_all();
 	adsm_counters_reset(&adsm_total);
 	adsm_objects_reset_counters();
 	adsm_observe_reset();

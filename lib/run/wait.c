@@ -49,6 +49,17 @@ void adsm_retire(struct adsm_home *home)
 	}
 }
 
+void adsm_retire_all(void)
+{
+	for (int i = 0; i < adsm_n_homes; i++) {
+		struct adsm_sigset old;
+
+		adsm_home_lock(&adsm_homes[i], &old);
+		adsm_retire(&adsm_homes[i]);
+		adsm_home_unlock(&adsm_homes[i], &old);
+	}
+}
+
 /* The same where the backend may not be asked: the watcher asks, and tells. @timeout_ns 0: whenever that is. */
 static void wait_told(struct adsm_home *home, uint64_t seq, uint64_t timeout_ns, bool *ret_done)
 {

@@ -7,6 +7,8 @@
 
 /* Take note of calls that have ended. Lock held. */
 void adsm_retire(struct adsm_home *home);
+/* The same on all devices, without a lock: what counters tell is so now, even where nobody has looked yet. */
+void adsm_retire_all(void);
 /* Wait until the calls up to @seq have ended, however they ended. Negative: could not wait. */
 int adsm_wait_call(struct adsm_home *home, uint64_t seq);
 /* The same until @until_ns at most, and without asking the backend: true when they have ended. */

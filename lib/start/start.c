@@ -17,6 +17,7 @@
 #include "core/index.h"
 #include "core/life.h"
 #include "core/objects.h"
+#include "core/observe.h"
 #include "core/shared.h"
 #include "engine/engine.h"
 #include "observe/observe.h"
@@ -29,8 +30,11 @@ static struct adsm_mutex start_mutex = ADSM_MUTEX_INIT(ADSM_RANK_START);
 
 static void report_at_exit(void)
 {
-	if (adsm_started())
-		adsm_observe_end();
+	if (!adsm_started())
+		return;
+	if (adsm_observes(~0u))
+		adsm_retire_all();
+	adsm_observe_end();
 }
 
 static void in_child(void)

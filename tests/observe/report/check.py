@@ -385,6 +385,7 @@ def case_reset():
     counts(cause(one, "read", "sum"), read=N_BLOCKS, faults=N_BLOCKS, fetches=N_BLOCKS, fetched=SIZE)
     no_more(one)
     same(report["totals"]["calls"], 0, "calls since the reset")
+    same(report["totals"]["kernel_ns"], 0, "time in kernels that had ended before the reset")
     if not report["time"]["counted_ns"] < report["wall_ns"]:
         fail(f"counted for {report['time']['counted_ns']} of {report['wall_ns']} ns")
 
