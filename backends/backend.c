@@ -43,7 +43,8 @@ const char *adsm_backend_broken(const struct adsm_backend *backend)
 	if (backend->version != ADSM_BACKEND_VERSION)
 		return "it is of another version of the contract";
 	if (has_empty(&backend->name, sizeof(*backend) - offsetof(struct adsm_backend, name)) ||
-	    has_empty(backend->driver, sizeof(*backend->driver)))
+	    has_empty(backend->driver, sizeof(*backend->driver)) ||
+	    has_empty(backend->costs, sizeof(*backend->costs)))
 		return "it has an empty slot";
 	return NULL;
 }

@@ -25,7 +25,7 @@
 
 #include "base/module.h"
 
-#define ADSM_BACKEND_VERSION 8
+#define ADSM_BACKEND_VERSION 9
 
 /* What else is assumed of devices: docs/architecture.md. */
 #define ADSM_MAX_DEVICES 8
@@ -121,6 +121,7 @@ struct adsm_launch {
 	const char *name;		/* the kernel's, for messages */
 	uint32_t grid[3], block[3];	/* no component is 0 */
 	uint64_t first_block, n_blocks;	/* the interval of the grid to run, linear, x fastest */
+	bool counted;			/* somebody will ask what it has cost: struct adsm_cost_ops */
 	size_t n_args;
 	const struct adsm_launch_arg *args;
 	/* A hint: after the launch the host is likely to fetch this. No memory: nothing. */
@@ -158,11 +159,49 @@ struct adsm_driver_ops {
 			  struct adsm_device_event *ret_event);
 };
 
+/* ---- what a launch costs inside of a device, where that is more than how long it ran */
+
+#define ADSM_COSTS_MAX 24
+#define ADSM_PART_NAME 96		/* bytes, terminator included */
+
+/* Something that a device counts. Where the name ends with _ns it is nanoseconds, where it is "bytes" that. */
+struct adsm_cost { const char *name, *help; };
+
+/* By adsm_os_now_ns(). */
+struct adsm_span { uint64_t start_ns, ns; };
+
+/* What a part of a device did in a launch: it ran blocks, and brought its memory to what others have. */
+struct adsm_part_times { struct adsm_span before, work, after; };
+
+/* All calls of a kernel. */
+struct adsm_kernel_costs {
+	uint64_t calls, kernel_ns;	/* how long they ran, by event_elapsed() */
+	uint64_t values[ADSM_COSTS_MAX];	/* in the order of the counters */
+};
+
+/*
+ * Of launches that were to be counted and are complete, the last caps.max_pending at least; of others -EINVAL, without
+ * a sentence. Like event_elapsed(), these are called in the fault handler, too: all but part_name() and advise().
+ */
+struct adsm_cost_ops {
+	const struct adsm_cost *counters;	/* ADSM_COSTS_MAX at most, then one without a name */
+	/* A value for each counter, which are added up over launches; and when it began. */
+	int (*of_launch)(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
+			 uint64_t *ret_start_ns);
+	/* -EINVAL also where there is no part @i; they count from 0. */
+	int (*of_part)(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		       struct adsm_part_times *ret_times);
+	bool (*part_name)(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME]);
+	/* Why a kernel costs more than it has to and what would help, with figures: in a sentence, "" for nothing. */
+	void (*advise)(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size);
+};
+
 struct adsm_backend {
 	uint32_t version;		/* ADSM_BACKEND_VERSION */
 	bool by_name_only;		/* "auto" leaves it out */
 	const char *name;
 	const struct adsm_driver_ops *driver;	/* never NULL: adsm_no_driver */
+	const struct adsm_cost_ops *costs;	/* never NULL: adsm_no_costs */
 	/* How many devices there are: 0 or more; a negative errno with adsm_fail() where the backend cannot run. */
 	int (*probe)(void);
 	int (*open)(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device);

@@ -61,6 +61,38 @@ int adsm_no_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_param
 	return adsm_no_module_names(entry->code, NULL);
 }
 
+static int of_launch(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
+		     uint64_t *ret_start_ns)
+{
+	return -EINVAL;
+}
+
+static int of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		   struct adsm_part_times *ret_times)
+{
+	return -EINVAL;
+}
+
+static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
+{
+	return false;
+}
+
+static void advise(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size)
+{
+	*ret_text = '\0';
+}
+
+static const struct adsm_cost nothing;
+
+const struct adsm_cost_ops adsm_no_costs = {
+	.counters = &nothing,
+	.of_launch = of_launch,
+	.of_part = of_part,
+	.part_name = part_name,
+	.advise = advise,
+};
+
 const struct adsm_driver_ops adsm_no_driver = {
 	.end = adsm_no_end,
 	.native = native,

@@ -8,6 +8,9 @@
 /* Of a backend whose driver, if it has one, programs cannot share. */
 extern const struct adsm_driver_ops adsm_no_driver;
 
+/* Of one whose launches cost nothing but time. */
+extern const struct adsm_cost_ops adsm_no_costs;
+
 /* Of one whose driver they share in part. */
 void adsm_no_end(struct adsm_device *device, const char *why, bool wait);
 int adsm_no_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,

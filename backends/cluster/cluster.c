@@ -6,6 +6,7 @@
  */
 #include "base/log.h"
 #include "base/os.h"
+#include "costs.h"
 #include "list.h"
 #include "options.h"
 #include "process/open.h"
@@ -258,6 +259,7 @@ const struct adsm_backend adsm_backend_cluster = {
 	.version = ADSM_BACKEND_VERSION,
 	.by_name_only = true,
 	.name = "cluster",
+	.costs = &adsm_cluster_costs,
 	.probe = cluster_probe,
 	.open = cluster_open,
 	ADSM_PROCESS_OPERATIONS,

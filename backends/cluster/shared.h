@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * shared.h - what the application and node 0 of a cluster have in memory that both map, behind that of a device
- * process: what the nodes are, counters, and which pages the application has changed since the last launch. Node and
- * application are built from the same version of this file and of shared.c.
+ * process: what the nodes are, what launches have cost, and which pages the application has changed since the last
+ * launch. Node and application are built from the same version of this file and of shared.c.
  */
 #ifndef ADSM_CLUSTER_SHARED_H
 #define ADSM_CLUSTER_SHARED_H
@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process/shared.h"
+
 #define ADSM_CLUSTER_MAX_NODES 1024
-#define ADSM_CLUSTER_MAX_KERNELS 1024
 #define ADSM_CLUSTER_HOST 64		/* bytes of a host's name, terminator included */
 
 /* One node, written before the cluster's start has ended. */
@@ -23,15 +24,47 @@ struct adsm_cluster_node {
 	char tracker[16];		/* how its writes are seen; "" while that is not known */
 };
 
-/* What launches of one kernel have cost so far, on all nodes together. Written by node 0. */
-struct adsm_cluster_counts {
-	char kernel[64];		/* "": not used */
-	uint64_t launches;
-	uint64_t pages_global, pages_modified, pages_single, pages_multi;
-	uint64_t write_faults, read_faults;
-	uint64_t messages, bytes;	/* of the exchange */
-	uint64_t pushed, fetched;	/* pages */
-	uint64_t kernel_ns, exchange_ns;
+/* What is counted of a launch, of all nodes together: in the order of the values, by name, in words. */
+#define ADSM_CLUSTER_COUNTS(X) \
+	X(PAGES_GLOBAL, pages_global, "pages of all objects there are, once for each call") \
+	X(PAGES_MODIFIED, pages_modified, "of these the pages that were written") \
+	X(PAGES_SINGLE, pages_single, "of these the pages that one node wrote") \
+	X(PAGES_MULTI, pages_multi, "and those that several nodes wrote") \
+	X(PAGES_UNWRITTEN, pages_unwritten, "pages of objects that it might write, and of which it wrote none") \
+	X(PAGES_PUSHED, pages_pushed, "pages that were sent to nodes that had read them before") \
+	X(PAGES_FETCHED, pages_fetched, "pages that nodes asked for while they ran it") \
+	X(WRITE_FAULTS, write_faults, "pages that nodes wrote, each counted once for each node") \
+	X(READ_FAULTS, read_faults, "times that nodes waited for a page that they lacked") \
+	X(MESSAGES, messages, "messages with pages, and those that ask for some") \
+	X(BYTES, bytes, "bytes of these messages") \
+	X(IDLE, nodes_idle, "nodes that had no block to run, once for each call") \
+	X(ALONE, calls_alone, "calls that node 0 ran alone, for atomics") \
+	X(WORK_NS, work_ns, "time that nodes ran it, all added up") \
+	X(EXCHANGE_NS, exchange_ns, "time that nodes exchanged pages, before and after it, all added up")
+
+enum {
+#define ENUMERATOR(upper, name, help) ADSM_CLUSTER_##upper,
+	ADSM_CLUSTER_COUNTS(ENUMERATOR)
+#undef ENUMERATOR
+	ADSM_CLUSTER_N_COUNTS
+};
+
+/* By the clock of node 0's machine, which is the application's. */
+struct adsm_cluster_span { uint64_t start_ns, ns; };
+
+/* What one node did in a launch: exchange, work, exchange. */
+struct adsm_cluster_times { struct adsm_cluster_span before, work, after; };
+
+/*
+ * What a launch has cost. Written by node 0 before it is done. Where it was not to be counted, times are node 0's
+ * alone, and nobody has looked for pages that were not written.
+ */
+struct adsm_cluster_costs {
+	uint64_t seq;			/* its number; another one's: nothing is known of it */
+	uint64_t counted;
+	uint64_t start_ns;
+	uint64_t values[ADSM_CLUSTER_N_COUNTS];
+	struct adsm_cluster_times nodes[ADSM_CLUSTER_MAX_NODES];
 };
 
 struct adsm_cluster_shared {
@@ -39,7 +72,7 @@ struct adsm_cluster_shared {
 	uint32_t n_nodes;
 	char engine[128];		/* MPI's name and version */
 	struct adsm_cluster_node nodes[ADSM_CLUSTER_MAX_NODES];
-	struct adsm_cluster_counts counts[ADSM_CLUSTER_MAX_KERNELS];
+	struct adsm_cluster_costs costs[ADSM_PROCESS_SLOTS];	/* by slot */
 	_Alignas(64) _Atomic uint32_t any;	/* some page is touched */
 	/* Then three bitmaps: groups of 4096 pages with touched ones, touched pages, allocated pages. */
 	_Alignas(64) _Atomic uint64_t bits[];

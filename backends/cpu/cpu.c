@@ -77,6 +77,7 @@ static int cpu_open(int index, const struct adsm_backend_config *config, struct 
 const struct adsm_backend adsm_backend_cpu = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "cpu",
+	.costs = &adsm_no_costs,
 	.probe = cpu_probe,
 	.open = cpu_open,
 	ADSM_PROCESS_OPERATIONS,

@@ -13,6 +13,7 @@
 #include "options.h"
 #include "pin.h"
 #include "queue.h"
+#include "stubs.h"
 
 #define MAX_DEVICES 16			/* seen at once */
 #define MAX_ARG_BYTES ((size_t)4 << 10)	/* of a launch: what every device takes */
@@ -373,6 +374,7 @@ const struct adsm_backend adsm_backend_cuda = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "cuda",
 	.driver = &driver,
+	.costs = &adsm_no_costs,
 	.probe = adsm_cuda_probe,
 	.open = adsm_cuda_open,
 	.close = adsm_cuda_close,

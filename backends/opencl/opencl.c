@@ -377,6 +377,7 @@ const struct adsm_backend adsm_backend_opencl = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "opencl",
 	.driver = &driver,
+	.costs = &adsm_no_costs,
 	.probe = adsm_cl_probe,
 	.open = adsm_cl_open_device,
 	.close = adsm_cl_close,

@@ -121,6 +121,7 @@ static void describe_launch(struct adsm_process_slot *slot, const struct adsm_pr
 	slot->n_blocks = launch->n_blocks;
 	slot->arg_bytes = (uint32_t)place_args(launch, slot->arg_offset);
 	slot->in_area = slot->arg_bytes > sizeof(slot->args);
+	slot->counted = launch->counted;
 	slot->n_pointers = 0;
 }
 

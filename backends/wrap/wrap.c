@@ -402,6 +402,28 @@ static int wrap_event_elapsed(struct adsm_device *device, struct adsm_device_eve
 	return inner->event_elapsed(inside(device), event, ret_ns);
 }
 
+static int wrap_of_launch(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
+			  uint64_t *ret_start_ns)
+{
+	return inner->costs->of_launch(inside(device), event, ret_values, ret_start_ns);
+}
+
+static int wrap_of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+			struct adsm_part_times *ret_times)
+{
+	return inner->costs->of_part(inside(device), event, i, ret_times);
+}
+
+static bool wrap_part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
+{
+	return inner->costs->part_name(inside(device), i, ret_name);
+}
+
+static void wrap_advise(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size)
+{
+	inner->costs->advise(inside(device), costs, ret_text, size);
+}
+
 static int wrap_status(struct adsm_device *device)
 {
 	if (adsm_wrap_is_lost())
@@ -420,9 +442,17 @@ static const struct adsm_driver_ops driver = {
 	.queue_join = wrap_queue_join,
 };
 
+static struct adsm_cost_ops costs = {
+	.of_launch = wrap_of_launch,
+	.of_part = wrap_of_part,
+	.part_name = wrap_part_name,
+	.advise = wrap_advise,
+};
+
 static struct adsm_backend wrap = {
 	.version = ADSM_BACKEND_VERSION,
 	.driver = &driver,
+	.costs = &costs,
 	.probe = wrap_probe,
 	.open = wrap_open,
 	.close = wrap_close,
@@ -453,6 +483,7 @@ int adsm_wrap(const struct adsm_backend *backend, const char *text, const struct
 		return ret;
 	inner = backend;
 	wrap.name = backend->name;
+	costs.counters = backend->costs->counters;
 	*ret_backend = &wrap;
 	return 0;
 }

@@ -156,7 +156,7 @@ static inline void adsm_note_called(struct adsm_object *object)
 static inline void adsm_note_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
 {
 	adsm_count(NULL, kernel_ns, ns);
-	if (adsm_observes(ADSM_OBSERVE_TRACE))
+	if (adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE))
 		adsm_observer->kernel(home, call, ns);
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "observe/advice.h"
+#include "observe/costs.h"
+#include "observe/options.h"
 #include "observe/site.h"
 
 #define ADVICE_MAX 8		/* of one object, that there may be */
@@ -156,8 +158,42 @@ static void find_where(struct adsm_fact_cause *cause)
 		adsm_site_text(where, cause->cause.in_libc || !faulted, cause->where, sizeof(cause->where));
 }
 
+static int compare_kernels(const void *a, const void *b)
+{
+	const struct adsm_fact_kernel *x = a, *y = b;
+	int order = x->device - y->device;
+
+	order = order ? order : compare(x->costs.kernel_ns, y->costs.kernel_ns);
+	return order ? order : strcmp(x->name, y->name);
+}
+
+/* What a device counts itself. */
+static void add_kernels(struct adsm_facts *facts, int device)
+{
+	const struct adsm_cost_ops *ops = adsm_homes[device].device->backend->costs;
+	struct adsm_cost_sum *sums;
+	size_t n = adsm_costs_copy(device, &sums);
+	struct adsm_fact_kernel *kernels = NULL;
+
+	if (n)
+		kernels = realloc(facts->kernels, (facts->n_kernels + n) * sizeof(*kernels));
+	if (kernels)
+		facts->kernels = kernels;
+	for (size_t i = 0; kernels && i < n; i++) {
+		struct adsm_fact_kernel *kernel = &kernels[facts->n_kernels++];
+
+		*kernel = (struct adsm_fact_kernel){ .device = device, .costs = sums[i].costs };
+		memcpy(kernel->name, sums[i].kernel, sizeof(kernel->name));
+		if (adsm_observe_options.advice)
+			ops->advise(adsm_homes[device].device, &kernel->costs, kernel->advice, sizeof(kernel->advice));
+	}
+	free(sums);
+	facts->no_memory |= n && !kernels;
+}
+
 void adsm_facts_end(struct adsm_facts *facts)
 {
+	free(facts->kernels);
 	for (size_t i = 0; i < facts->n_entries; i++) {
 		free(facts->entries[i].causes);
 		free(facts->entries[i].advice);
@@ -186,6 +222,10 @@ void adsm_facts_take(struct adsm_facts *facts, bool final)
 	if (adsm_counted_ns)
 		facts->counted_ns = adsm_start_ns + facts->wall_ns - adsm_counted_ns;
 	adsm_records_unlock();
+	for (int i = 0; i < adsm_n_homes; i++)
+		add_kernels(facts, i);
+	if (facts->n_kernels)
+		qsort(facts->kernels, facts->n_kernels, sizeof(*facts->kernels), compare_kernels);
 	for (size_t i = 0; i < facts->n_entries; i++) {
 		struct adsm_fact_object *entry = &facts->entries[i];
 

@@ -9,6 +9,7 @@
 #include "observe/record.h"
 
 #define ADSM_FACT_SIZE 192		/* of a place in words */
+#define ADSM_ADVICE_SIZE 768		/* of a sentence on a kernel */
 
 struct adsm_fact_cause {
 	struct adsm_cause cause;
@@ -31,6 +32,14 @@ struct adsm_fact_object {
 	char site[ADSM_FACT_SIZE];
 };
 
+/* A kernel, by what its device counts itself. */
+struct adsm_fact_kernel {
+	int device;
+	char name[64];
+	struct adsm_kernel_costs costs;
+	char advice[ADSM_ADVICE_SIZE];	/* a sentence; "" */
+};
+
 struct adsm_facts {
 	bool final, no_memory;
 	uint64_t wall_ns, counted_ns;	/* since the start; since the counters were 0 */
@@ -38,6 +47,8 @@ struct adsm_facts {
 	struct adsm_fact_object *entries;	/* largest traffic first */
 	size_t n_entries;
 	uint64_t n_not_listed;
+	struct adsm_fact_kernel *kernels;	/* by device, then those that ran longest first */
+	size_t n_kernels;
 };
 
 /* @final: the program ends. To be ended, whatever there was memory for. */

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "core/index.h"
+#include "observe/costs.h"
 #include "observe/writer.h"
 #include "observe/options.h"
 #include "observe/paged.h"
@@ -166,18 +167,26 @@ static void observe_call(int device, const char *kernel, uint64_t seq, uint64_t 
 }
 
 /*
- * Devices tell how long a kernel ran, not when. It ended just now, if it is the last one; where others follow that may
- * have been long ago: it began when it could.
+ * Most devices tell how long a kernel ran, not when. It ended just now, if it is the last one; where others follow that
+ * may have been long ago: it began when it could.
  */
-static void observe_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
+static uint64_t guess_start(const struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
 {
-	struct adsm_trace_event event = {
-		.type = ADSM_TRACE_KERNEL, .ns = ns, .a = call->seq, .device = (uint8_t)home->index,
-	};
 	uint64_t first = call->given_ns > home->kernel_end_ns ? call->given_ns : home->kernel_end_ns;
 	uint64_t last = adsm_os_now_ns() - ns;
 
-	event.start_ns = call->seq < home->last_seq && first < last ? first : last;
+	return call->seq < home->last_seq && first < last ? first : last;
+}
+
+static void observe_kernel(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
+{
+	struct adsm_trace_event event = {
+		.type = ADSM_TRACE_KERNEL, .start_ns = adsm_costs_take(home, call, ns), .ns = ns, .a = call->seq,
+		.device = (uint8_t)home->index,
+	};
+
+	if (!event.start_ns)
+		event.start_ns = guess_start(home, call, ns);
 	home->kernel_end_ns = event.start_ns + ns;
 	adsm_format(event.name, sizeof(event.name), "%s", call->kernel);
 	trace(&event);
@@ -271,6 +280,7 @@ static void observe_reset(void)
 	trace(&(struct adsm_trace_event){ .type = ADSM_TRACE_RESET, .start_ns = adsm_os_now_ns() });
 	record = adsm_records_lock(NULL);
 	adsm_counted_ns = adsm_os_now_ns();
+	adsm_costs_reset();
 	for (; record; record = record->next) {
 		adsm_record_reset(record);
 		if (record->use)
@@ -358,6 +368,7 @@ static int start(void)
 	adsm_counted_ns = 0;
 	owner = getpid();
 	forget_records();
+	adsm_costs_forget();
 	error = may_go_on(adsm_report_open());
 	reports = adsm_report_wanted();
 	if (!error && *adsm_observe_options.trace) {
@@ -383,6 +394,13 @@ static int start(void)
 		(reports && adsm_observe_options.advice ? ADSM_OBSERVE_ADVICE : 0);
 	ended = false;
 	return 0;
+}
+
+void adsm_observe_device(int index, struct adsm_device *device)
+{
+	adsm_trace_device(index, device->backend->name, device->name);
+	if (adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE))
+		adsm_costs_device(index, device);
 }
 
 int adsm_observe_start(void)

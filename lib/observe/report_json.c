@@ -127,6 +127,21 @@ static void json_object(FILE *out, const struct adsm_fact_object *entry)
 	fputs("]}", out);
 }
 
+static void json_kernel(FILE *out, const struct adsm_fact_kernel *kernel)
+{
+	const struct adsm_cost *costs = adsm_homes[kernel->device].device->backend->costs->counters;
+
+	fprintf(out, "{\"device\": %d, ", kernel->device);
+	json_member(out, "kernel", kernel->name);
+	fprintf(out, ", \"calls\": %" PRIu64 ", \"kernel_ns\": %" PRIu64 ", \"counters\": {", kernel->costs.calls,
+		kernel->costs.kernel_ns);
+	for (size_t i = 0; costs[i].name; i++)
+		fprintf(out, "%s\"%s\": %" PRIu64, i ? ", " : "", costs[i].name, kernel->costs.values[i]);
+	fputs("}, ", out);
+	json_member(out, "advice", kernel->advice);
+	fputc('}', out);
+}
+
 static void json_devices(FILE *out)
 {
 	int n_devices = adsm_n_homes;
@@ -165,7 +180,12 @@ void adsm_report_json(FILE *out, const struct adsm_facts *facts)
 	json_stats(out, &facts->totals);
 	fputs(",\n", out);
 	json_time(out, facts);
-	fputs("\t\"objects\": [", out);
+	fputs("\t\"kernels\": [", out);
+	for (size_t i = 0; i < facts->n_kernels; i++) {
+		fputs(i ? ",\n\t\t" : "\n\t\t", out);
+		json_kernel(out, &facts->kernels[i]);
+	}
+	fputs("],\n\t\"objects\": [", out);
 	for (size_t i = 0; i < facts->n_entries; i++) {
 		fputs(i ? ",\n\t\t" : "\n\t\t", out);
 		json_object(out, &facts->entries[i]);

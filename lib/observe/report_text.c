@@ -18,6 +18,7 @@
 #define OBJECTS_EXPLAINED 10	/* with their causes */
 #define CAUSES_SHOWN 5		/* of one object */
 #define ADVICE_SHOWN 10
+#define KERNELS_SHOWN 6		/* of a device */
 
 /* ---- numbers and their nouns. No printf("%f"): the program's locale is not ours. */
 
@@ -328,6 +329,78 @@ static void text_advice(FILE *out, const struct adsm_facts *facts)
 	free(all);
 }
 
+/* ---- kernels, by what their device counts itself */
+
+/* "1.2 ms", "3.0 MiB", "17". */
+static struct adsm_number cost_text(const struct adsm_cost *cost, uint64_t value)
+{
+	const size_t length = strlen(cost->name);
+	struct adsm_number number;
+
+	if (length > 3 && !strcmp(cost->name + length - 3, "_ns"))
+		return time_text(value);
+	if (!strcmp(cost->name, "bytes"))
+		return size_text(value);
+	adsm_format(number.text, sizeof(number.text), "%lu", value);
+	return number;
+}
+
+/* A line of a counter: what it is, and its value for the kernels, of which some are shown. */
+static void text_kernels(FILE *out, const struct adsm_fact_kernel *kernels, size_t n)
+{
+	const int device = kernels->device;
+	const struct adsm_cost *costs = adsm_homes[device].device->backend->costs->counters;
+	const size_t n_shown = n < KERNELS_SHOWN ? n : KERNELS_SHOWN;
+
+	fprintf(out, "adsm:\nadsm: kernels on device %d, by its own counters, those first that ran longest\n", device);
+	for (size_t i = 0; i < n_shown; i++)
+		fprintf(out, "adsm: %c: '%s', %s, %s\n", 'A' + (int)i, kernels[i].name,
+			count_text(kernels[i].costs.calls, "call").text, time_text(kernels[i].costs.kernel_ns).text);
+	fputs("adsm:                ", out);
+	for (size_t i = 0; i < n_shown; i++)
+		fprintf(out, " %10c", 'A' + (int)i);
+	fputc('\n', out);
+	for (size_t c = 0; costs[c].name; c++) {
+		fprintf(out, "adsm: %-15s", costs[c].name);
+		for (size_t i = 0; i < n_shown; i++)
+			fprintf(out, " %10s", cost_text(&costs[c], kernels[i].costs.values[c]).text);
+		fprintf(out, "  %s\n", costs[c].help);
+	}
+	if (n > n_shown)
+		fprintf(out, "adsm: %zu more kernels are in JSON (ADSM_STATS=json:FILE)\n", n - n_shown);
+}
+
+static void text_devices_kernels(FILE *out, const struct adsm_facts *facts)
+{
+	size_t first = 0, end;
+
+	for (; first < facts->n_kernels; first = end) {
+		for (end = first; end < facts->n_kernels && facts->kernels[end].device ==
+		     facts->kernels[first].device; end++)
+			;
+		text_kernels(out, &facts->kernels[first], end - first);
+	}
+}
+
+static void text_kernels_advice(FILE *out, const struct adsm_facts *facts)
+{
+	size_t n_shown = 0, n = 0;
+
+	for (size_t i = 0; i < facts->n_kernels; i++) {
+		const struct adsm_fact_kernel *kernel = &facts->kernels[i];
+
+		if (!*kernel->advice)
+			continue;
+		if (!n++)
+			fputs("adsm:\nadsm: advice on kernels, those first that ran longest\n", out);
+		if (n_shown < ADVICE_SHOWN)
+			fprintf(out, "adsm: %zu. '%s' on device %d, %s: %s\n", ++n_shown, kernel->name, kernel->device,
+				count_text(kernel->costs.calls, "call").text, kernel->advice);
+	}
+	if (n > n_shown)
+		fprintf(out, "adsm: and %zu more, in JSON (ADSM_STATS=json:FILE)\n", n - n_shown);
+}
+
 /* ---- all of it */
 
 void adsm_report_text(FILE *out, struct adsm_facts *facts)
@@ -339,6 +412,7 @@ void adsm_report_text(FILE *out, struct adsm_facts *facts)
 	text_head(out, facts);
 	text_time(out, facts);
 	text_advice(out, facts);
+	text_kernels_advice(out, facts);
 	adsm_facts_fold(facts);
 	text_table(out, facts->entries, facts->n_entries);
 	if (facts->n_not_listed)
@@ -349,6 +423,7 @@ void adsm_report_text(FILE *out, struct adsm_facts *facts)
 			text_object(out, &facts->entries[i]);
 	if (facts->n_entries > OBJECTS_EXPLAINED)
 		fprintf(out, "adsm:\nadsm: why others moved is in JSON (ADSM_STATS=json:FILE)\n");
+	text_devices_kernels(out, facts);
 	fprintf(out, "adsm:\nadsm: totals\n");
 #define LINE(name, help) fprintf(out, "adsm: %-14s %15" PRIu64 "  %s\n", #name, facts->totals.name, help);
 	ADSM_STATS(LINE)

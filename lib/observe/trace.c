@@ -19,6 +19,7 @@
 #define LATE_NS 1000000			/* from an event's end until it is surely in its ring */
 #define TRACK_NAME_SIZE 256
 #define LANE_TID 10000000		/* more than any thread's id */
+#define PART_TID 1000			/* and more than the lanes of a device's own tracks */
 
 enum { PROGRAM = 1, FIRST_DEVICE = 2 };	/* the file's processes */
 enum { KERNELS, TO_DEVICE, TO_HOST, N_DEVICE_TRACKS };
@@ -32,6 +33,10 @@ static struct device {
 
 static struct adsm_mutex names_mutex = ADSM_MUTEX_INIT(ADSM_RANK_NAMES);
 static char device_names[ADSM_MAX_DEVICES][96];
+static struct part {			/* of a device */
+	char name[ADSM_PART_NAME];
+	struct adsm_lane lane;
+} *parts[ADSM_MAX_DEVICES];		/* ADSM_TRACE_PARTS; NULL: it has none */
 static char (*labels)[ADSM_NAME_SIZE];	/* by id: names of objects, "" where they have none */
 
 void adsm_trace_device(int device, const char *backend, const char *name)
@@ -39,6 +44,18 @@ void adsm_trace_device(int device, const char *backend, const char *name)
 	adsm_mutex_lock(&names_mutex);
 	if (device >= 0 && device < ADSM_MAX_DEVICES)
 		adsm_format(device_names[device], sizeof(device_names[device]), ": %s %s", backend, name);
+	adsm_mutex_unlock(&names_mutex);
+}
+
+void adsm_trace_part(int device, unsigned part, const char *name)
+{
+	adsm_mutex_lock(&names_mutex);
+	if (!parts[device])
+		parts[device] = adsm_os_table(ADSM_TRACE_PARTS * sizeof(*parts[device]));
+	if (parts[device] && part < ADSM_TRACE_PARTS) {
+		parts[device][part].lane = (struct adsm_lane){ .named = false };
+		adsm_format(parts[device][part].name, sizeof(parts[device][part].name), "%s", name);
+	}
 	adsm_mutex_unlock(&names_mutex);
 }
 
@@ -119,11 +136,11 @@ static void name_device(unsigned index)
 struct span { uint64_t start, end; };
 
 /* The lane for a bar; where the last one has no place either, the bar is cut. They come in the order of their ends. */
-static unsigned choose_lane(struct adsm_lane lanes[ADSM_LANES], struct span *bar)
+static unsigned choose_lane(struct adsm_lane *lanes, unsigned n, struct span *bar)
 {
 	unsigned i = 0;
 
-	while (i < ADSM_LANES - 1 && lanes[i].end > bar->start)
+	while (i < n - 1 && lanes[i].end > bar->start)
 		i++;
 	if (bar->start < lanes[i].end)
 		bar->start = lanes[i].end;
@@ -138,6 +155,7 @@ static unsigned choose_lane(struct adsm_lane lanes[ADSM_LANES], struct span *bar
 enum place {
 	THREAD,				/* a bar on its thread's track: those nest */
 	MARK,				/* there, too */
+	PART,				/* on the track of a part of the device */
 	BESIDE,				/* I/O need nest with nothing that its thread does: it has tracks of its own */
 	DEVICE,				/* the device's tracks, from here on one each */
 };
@@ -176,6 +194,9 @@ static const struct form forms[ADSM_TRACE_N_TYPES][2] = {
 		  .ns = "ns" } },
 	[ADSM_TRACE_KERNEL] = {
 		{ DEVICE + KERNELS, "kernel", "", .of_kernel = true, .a = "seq", .ns = "kernel_ns" } },
+	[ADSM_TRACE_PART] = {
+		{ PART, "part", "", .of_kernel = true, .a = "seq", .b = "part", .ns = "work_ns" },
+		{ PART, "part", "exchange, ", .of_kernel = true, .a = "seq", .b = "part", .ns = "exchange_ns" } },
 	[ADSM_TRACE_WAITED] = { { THREAD, "wait", "wait", .why = true, .device = true, .ns = "wait_ns" } },
 	[ADSM_TRACE_IO] = { { BESIDE, "io", "I/O", .b = "bytes", .ns = "io_ns" } },
 	[ADSM_TRACE_MADE] = { { MARK, "object", "made, ", .of_object = true, .device = true, .b = "size" } },
@@ -186,7 +207,8 @@ static const struct form forms[ADSM_TRACE_N_TYPES][2] = {
 static const struct form *form_of(const struct adsm_trace_event *event)
 {
 	bool second = event->type == ADSM_TRACE_TRANSFER ? event->detail == ADSM_TO_DEVICE :
-		(event->type == ADSM_TRACE_FAULT || event->type == ADSM_TRACE_OPENED) && event->detail & 1;
+		(event->type == ADSM_TRACE_FAULT || event->type == ADSM_TRACE_OPENED ||
+		 event->type == ADSM_TRACE_PART) && event->detail & 1;
 
 	return &forms[event->type][second];
 }
@@ -210,7 +232,7 @@ static void begin_bar(struct adsm_ring *ring, const struct adsm_trace_event *eve
 	uint64_t pid = place < DEVICE ? PROGRAM : FIRST_DEVICE + index, tid = (uint64_t)ring->tid;
 
 	if (lanes) {
-		lane = choose_lane(lanes, &bar);
+		lane = choose_lane(lanes, ADSM_LANES, &bar);
 		tid = place == BESIDE ? tid + (uint64_t)(lane + 1) * LANE_TID : track + lane * 10;
 		if (place >= DEVICE)
 			name_device(index);
@@ -219,6 +241,28 @@ static void begin_bar(struct adsm_ring *ring, const struct adsm_trace_event *eve
 				   place == BESIDE ? ": I/O" : "", lane);
 		lanes[lane].named = true;
 	}
+	adsm_line_begin("X", pid, tid);
+	adsm_line_time("ts", bar.start);
+	adsm_line_time("dur", bar.end - bar.start);
+}
+
+/* There was no memory for the names of parts. */
+static bool has_part(const struct adsm_trace_event *event)
+{
+	return event->device < ADSM_MAX_DEVICES && parts[event->device] && event->b < ADSM_TRACE_PARTS;
+}
+
+static void begin_part(const struct adsm_trace_event *event)
+{
+	struct span bar = { since_start(event->start_ns), since_start(end_of(event)) };
+	uint64_t pid = FIRST_DEVICE + event->device, tid = PART_TID + event->b;
+	struct part *part = &parts[event->device][event->b];
+
+	choose_lane(&part->lane, 1, &bar);
+	name_device(event->device);
+	if (!part->lane.named)
+		name_track("thread_name", pid, tid, part->name, "", 0);
+	part->lane.named = true;
 	adsm_line_begin("X", pid, tid);
 	adsm_line_time("ts", bar.start);
 	adsm_line_time("dur", bar.end - bar.start);
@@ -242,12 +286,16 @@ static void add_event(struct adsm_ring *ring, const struct adsm_trace_event *eve
 	const struct form *form = form_of(event);
 	char label[ADSM_NAME_SIZE] = "";
 
+	if (form->place == PART && !has_part(event))
+		return;
 	if (form->of_object)
 		get_label(event->object, label);
 	else if (form->of_kernel)
 		adsm_format(label, sizeof(label), "%s", *event->name ? event->name : "commands");
 	if (form->place == MARK)
 		begin_mark(ring, event);
+	else if (form->place == PART)
+		begin_part(event);
 	else
 		begin_bar(ring, event, form->place);
 	adsm_line_string("cat", form->category);
@@ -345,8 +393,9 @@ void adsm_trace_close(const char *why)
 	static const char *const names[] = {
 		[ADSM_TRACE_FAULT] = "fault", [ADSM_TRACE_OPENED] = "opened", [ADSM_TRACE_TRANSFER] = "transfer",
 		[ADSM_TRACE_EVICTED] = "evicted", [ADSM_TRACE_CALLED] = "call", [ADSM_TRACE_KERNEL] = "kernel",
-		[ADSM_TRACE_WAITED] = "wait", [ADSM_TRACE_IO] = "io", [ADSM_TRACE_MADE] = "made",
-		[ADSM_TRACE_FREED] = "freed", [ADSM_TRACE_RESET] = "reset", [ADSM_TRACE_N_TYPES] = "abandoned",
+		[ADSM_TRACE_PART] = "part", [ADSM_TRACE_WAITED] = "wait", [ADSM_TRACE_IO] = "io",
+		[ADSM_TRACE_MADE] = "made", [ADSM_TRACE_FREED] = "freed", [ADSM_TRACE_RESET] = "reset",
+		[ADSM_TRACE_N_TYPES] = "abandoned",
 	};
 	uint64_t dropped[ADSM_TRACE_N_TYPES + 1], n = 0;
 

@@ -8,16 +8,20 @@
  * events were dropped and whether the trace is complete, has none. Each write(2) ends with a line, so what a killed
  * program leaves lacks only the end. Process 1 is the program, whose own number the first line tells; each thread has a
  * track, and one beside it for its I/O. Process 2 + D is device D, with a track for kernels and one for each direction.
- * What overlaps on those has one more beside it.
+ * What overlaps on those has one more beside it. A device that is made of parts has a track for each of these, too.
  */
 #ifndef ADSM_TRACE_H
 #define ADSM_TRACE_H
 
 #include <stdint.h>
 
+#define ADSM_TRACE_PARTS 1024		/* of a device; what further ones did is dropped */
+
 /* What a device is called, before its first event; and an object, from now on. Ordinary threads, at any time. */
 void adsm_trace_device(int device, const char *backend, const char *name);
 void adsm_trace_name(uint32_t object, const char *name);
+/* A part of a device, of ADSM_TRACE_PARTS; before its first event. */
+void adsm_trace_part(int device, unsigned part, const char *name);
 
 /* 0 or a negative errno, with its sentence. */
 int adsm_trace_open(const char *path);

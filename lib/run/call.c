@@ -311,6 +311,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	if (!error)
 		error = check_dims(kernel->info, grid, block, &launch);
 	launch.name = kernel->info->name;
+	launch.counted = adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE);
 	launch.n_args = call.bound.n_args;
 	launch.args = call.bound.args;
 	start.home = call.bound.home;

@@ -7,7 +7,7 @@
 #include "core/options.h"
 #include "core/arena.h"
 #include "core/objects.h"
-#include "observe/trace.h"
+#include "observe/observe.h"
 #include "run/fault.h"
 #include "run/helpers.h"
 #include "start/at_exit.h"
@@ -67,7 +67,7 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 	}
 	if (device->caps.ends_at_exit)
 		adsm_at_exit_watch();
-	adsm_trace_device(home->index, backend->name, device->name);
+	adsm_observe_device(home->index, device);
 	adsm_n_homes++;
 	return 0;
 }

@@ -43,7 +43,7 @@ struct way {
 struct result {
 	bool failed;			/* it could not start */
 	double launch_ms, exchange_ms;
-	struct adsm_cluster_counts last;	/* of the last launch alone */
+	uint64_t last[ADSM_CLUSTER_N_COUNTS];	/* of the last launch */
 };
 
 static size_t n_options;
@@ -58,16 +58,12 @@ static const struct adsm_cluster_shared *cluster(void)
 	return (struct adsm_cluster_shared *)device->shared->extra;
 }
 
-static struct adsm_cluster_counts difference(struct adsm_cluster_counts now, struct adsm_cluster_counts before)
+/* Of the last launch. */
+static const struct adsm_cluster_costs *costs(void)
 {
-	now.pages_modified -= before.pages_modified;
-	now.write_faults -= before.write_faults;
-	now.messages -= before.messages;
-	now.bytes -= before.bytes;
-	now.fetched -= before.fetched;
-	now.kernel_ns -= before.kernel_ns;
-	now.exchange_ns -= before.exchange_ns;
-	return now;
+	const struct adsm_process_device *device = (struct adsm_process_device *)adsm_homes[0].device;
+
+	return &cluster()->costs[(atomic_load(&device->shared->queue.done) - 1) % ADSM_PROCESS_SLOTS];
 }
 
 static void launch(adsmKernel *kernel, float *const *arrays, bool stores)
@@ -90,16 +86,15 @@ static void launch_all(adsmKernel *kernel, float *const *arrays, bool stores, st
 	double launches[N_LAUNCHES], exchanges[N_LAUNCHES];
 
 	for (int i = 0; i <= N_LAUNCHES; i++) {
-		const struct adsm_cluster_counts before = cluster()->counts[0];
 		double start = bench_now_us();
 
 		launch(kernel, arrays, stores);
 		if (!i)
 			continue;
 		launches[i - 1] = (bench_now_us() - start) / 1e3;
-		result->last = difference(cluster()->counts[0], before);
-		exchanges[i - 1] = (double)result->last.exchange_ns / 1e6;
+		exchanges[i - 1] = (double)costs()->nodes[0].after.ns / 1e6;
 	}
+	memcpy(result->last, costs()->values, sizeof(result->last));
 	result->launch_ms = bench_median(launches, N_LAUNCHES);
 	result->exchange_ms = bench_median(exchanges, N_LAUNCHES);
 }
@@ -207,8 +202,8 @@ static void emit(const char *name, const struct result *of, double ours, double 
 	struct bench_row row = { .unit = "ms", .ours = ours, .floor = floor, .target = target };
 
 	snprintf(row.name, sizeof(row.name), "%s", name);
-	snprintf(row.note, sizeof(row.note), "%lu pages, %.1f MB sent", (unsigned long)of->last.pages_modified,
-		 (double)of->last.bytes / 1e6);
+	snprintf(row.note, sizeof(row.note), "%lu pages, %.1f MB sent",
+		 (unsigned long)of->last[ADSM_CLUSTER_PAGES_MODIFIED], (double)of->last[ADSM_CLUSTER_BYTES] / 1e6);
 	bench_emit(&row);
 }
 
@@ -261,9 +256,9 @@ static void measure_tracking(bool stores)
 		char name[48];
 
 		of = &results[way * (size_t)bench_repeat];
-		if (of->last.write_faults != pages || of->last.pages_modified != pages)
+		if (of->last[ADSM_CLUSTER_WRITE_FAULTS] != pages || of->last[ADSM_CLUSTER_PAGES_MODIFIED] != pages)
 			bench_die("%s saw %lu writes, of %lu pages", ways[way].name,
-				  (unsigned long)of->last.write_faults, (unsigned long)pages);
+				  (unsigned long)of->last[ADSM_CLUSTER_WRITE_FAULTS], (unsigned long)pages);
 		snprintf(name, sizeof(name), "launch, 1 node, %s", ways[way].name);
 		/* Without one there is next to nothing to hold it against. */
 		if (!stores)

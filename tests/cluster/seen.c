@@ -5,10 +5,11 @@
  *
  *	reload		the module is unloaded, and loaded again
  *	reset		counters begin anew
+ *	leave		the program ends here
  */
 #include <adsm.h>
 
-#include <stdbool.h>
+#include <stdlib.h>
 
 #define CHECK_MORE adsmLastError()
 #include "../check.h"
@@ -35,7 +36,7 @@ static void call(const char *name)
 	adsmKernel *kernel = adsmKernelGet(module, name);
 	const adsmDim grid = adsmDim3(N_BLOCKS, 1, 1), block = adsmDim3(1, 1, 1);
 	const unsigned never = 0, n_pages = N_PAGES;
-	const unsigned long spins = 100000000;
+	const unsigned long spins = 10000000;
 
 	CHECK(kernel);
 	if (!strcmp(name, "own"))
@@ -67,6 +68,8 @@ int main(int argc, char **argv)
 			load();
 		else if (!strcmp(argv[i], "reset"))
 			adsmStatsReset();
+		else if (!strcmp(argv[i], "leave"))
+			exit(0);
 		else
 			call(argv[i]);
 	}

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What users are told of a cluster's calls: seen.py CASE PROGRAM MODULE. The program's steps are calls (seen.c), whose
 costs are known."""
+import collections
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../observe/trace"))
+from tracefile import Trace  # noqa: E402
 
 CASE, PROGRAM, MODULE = sys.argv[1:4]
 
@@ -26,6 +32,93 @@ def warned():
                      r"nodes of the cluster, 2, do nothing: ", line) for line in lines]
     assert [found and found[1] for found in said] == ["counted", "counted_too"], lines
     assert run(*steps, ADSM_LOG="error") == "" and run(*steps, nodes=1) == ""
+
+
+PAGES, PAGE = 8 + 6, 4096
+
+
+def report(*steps, **options):
+    """By kernel what it has cost, of a run that is reported as JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        said = run(*steps, ADSM_STATS=f"json:{folder}/stats", ADSM_TRACE=f"{folder}/trace", ADSM_LOG="error", **options)
+        assert not said, said
+        with open(f"{folder}/stats", encoding="utf-8") as file:
+            whole = json.load(file)
+        trace = Trace(f"{folder}/trace")
+    assert sum(kernel["kernel_ns"] for kernel in whole["kernels"]) == whole["totals"]["kernel_ns"]
+    assert all(kernel["advice"] is None and kernel["device"] == 0 for kernel in whole["kernels"])
+    return {kernel["kernel"]: kernel for kernel in whole["kernels"]}, trace
+
+
+def expect(kernel, calls, **wanted):
+    got = {name: kernel["counters"][name] for name in wanted}
+    assert kernel["calls"] == calls and got == wanted, (kernel, wanted)
+
+
+def stats():
+    """What each kernel's calls cost is counted, all nodes together."""
+    for tracker in "sigsegv", "auto":
+        kernels, _ = report("own", "own", "striped", "counted", "worked", ADSM_CLUSTER_TRACKER=tracker)
+        expect(kernels["own"], 2, pages_global=2 * PAGES, pages_modified=12, pages_single=12, pages_multi=0,
+               pages_unwritten=12, pages_pushed=0, write_faults=12, nodes_idle=0, calls_alone=0)
+        # Two nodes bring four pages back, twice; and had to fetch them once.
+        counters = kernels["own"]["counters"]
+        assert counters["pages_fetched"] >= 4 and counters["read_faults"] >= 4, counters
+        assert counters["bytes"] >= (2 * 4 + counters["pages_fetched"]) * PAGE and counters["messages"] > 4, counters
+        expect(kernels["striped"], 1, pages_global=PAGES, pages_modified=8, pages_single=0, pages_multi=8,
+               pages_unwritten=0, write_faults=24, nodes_idle=0, calls_alone=0)
+        expect(kernels["counted"], 1, pages_modified=1, pages_single=1, write_faults=1, nodes_idle=2, calls_alone=1)
+        expect(kernels["worked"], 1, pages_modified=0, pages_unwritten=8, write_faults=0, messages=0, bytes=0,
+               exchange_ns=0)
+        assert all(kernel["counters"]["work_ns"] for kernel in kernels.values()), kernels
+        assert kernels["own"]["counters"]["exchange_ns"] and kernels["striped"]["counters"]["exchange_ns"], kernels
+    kernels, _ = report("own", "striped", "reset", "own")
+    assert list(kernels) == ["own"], kernels
+    expect(kernels["own"], 1, pages_modified=6)
+    # Of the last call nobody has asked how it ended.
+    kernels, _ = report("own", "leave")
+    expect(kernels["own"], 1, pages_modified=6)
+    # One node is as a cpu device is.
+    kernels, trace = report("own", nodes=1)
+    expect(kernels["own"], 1, pages_global=0, write_faults=0, exchange_ns=0)
+    assert kernels["own"]["counters"]["work_ns"] == kernels["own"]["kernel_ns"] == trace.of("part")[0]["dur"], kernels
+
+
+def text():
+    """For people: a column for each kernel."""
+    said = run("own", "own", "striped", ADSM_STATS="text").replace("adsm: ", "")
+    columns = dict(re.findall(r"^([AB]): '(\w+)', \d calls?, \d+\.\d .?s$", said, re.M))
+    assert sorted(columns.values()) == ["own", "striped"], said
+    for name, values in {"pages_modified": {"own": "12", "striped": "8"}, "pages_multi": {"own": "0", "striped": "8"},
+                         "bytes": {"own": r"\d+\.\d KiB", "striped": r"\d+\.\d KiB"},
+                         "work_ns": {"own": r"\d+\.\d .?s", "striped": r"\d+\.\d .?s"}}.items():
+        line = rf"^{name} +{values[columns['A']]} +{values[columns['B']]}  \w+"
+        assert re.search(line, said, re.M), (line, said)
+
+
+def traced():
+    """A track for each node: what it did in each call; and sums are those of the report."""
+    kernels, trace = report("own", "striped", "own", "worked", "counted")
+    host = os.uname().nodename
+    tracks = {event["tid"] - 1000: event["args"]["name"] for event in trace.events
+              if event["name"] == "thread_name" and event["tid"] >= 1000 and event["pid"] == 2}
+    assert tracks == {i: f"node {i} ({host})" for i in range(3)}, tracks
+    sums, works = collections.Counter(), collections.Counter()
+    calls = {event["args"]["seq"]: event for event in trace.of("kernel")}
+    for event in trace.of("part"):
+        name = event["name"].removeprefix("exchange, ")
+        what = "work_ns" if name == event["name"] else "exchange_ns"
+        sums[name, what] += event["args"][what]
+        works.update([(name, event["args"]["part"])] if what == "work_ns" else [])
+        whole = calls[event["args"]["seq"]]
+        assert whole["name"] == name, (event, whole)
+        assert event["args"]["part"] or (whole["ts"] <= event["ts"] and
+                                         event["ts"] + event["dur"] <= whole["ts"] + whole["dur"]), (event, whole)
+    assert works == {("own", 0): 2, ("own", 1): 2, ("own", 2): 2, ("striped", 0): 1, ("striped", 1): 1,
+                     ("striped", 2): 1, ("worked", 0): 1, ("worked", 1): 1, ("worked", 2): 1, ("counted", 0): 1}, works
+    for name, kernel in kernels.items():
+        for what in "work_ns", "exchange_ns":
+            assert sums[name, what] == kernel["counters"][what], (name, what, sums, kernel)
 
 
 globals()[CASE]()

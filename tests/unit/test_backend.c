@@ -209,6 +209,7 @@ static void test_slots(void)
 {
 	static const struct adsm_backend *const all[] = { ADSM_BACKENDS };
 	struct adsm_driver_ops driver = adsm_no_driver;
+	struct adsm_cost_ops costs = adsm_no_costs;
 	struct adsm_backend other = adsm_backend_cpu;
 	const struct adsm_backend *wrapped;
 
@@ -218,6 +219,11 @@ static void test_slots(void)
 	other.driver = &driver;
 	CHECK(!adsm_backend_broken(&other));
 	driver.queue_join = NULL;
+	CHECK(strstr(adsm_backend_broken(&other), "slot"));
+	other = adsm_backend_cpu;
+	other.costs = &costs;
+	CHECK(!adsm_backend_broken(&other));
+	costs.of_part = NULL;
 	CHECK(strstr(adsm_backend_broken(&other), "slot"));
 	other = adsm_backend_cpu;
 	other.status = NULL;
@@ -235,10 +241,15 @@ static void test_stubs(const char *plan)
 	struct adsm_memory *memory, *adopted;
 	struct adsm_code *code, *kernel;
 	struct adsm_param param;
+	struct adsm_part_times times;
+	const struct adsm_kernel_costs costs = { .calls = 1 };
+	uint64_t values[ADSM_COSTS_MAX];
+	char text[ADSM_PART_NAME] = "?";
 	void *handle;
 	char *names;
 
 	open_device(plan);
+	event = (struct adsm_device_event){ ADSM_QUEUE_COMPUTE, 1 };
 	driver = backend->driver;
 	memory = take(0, ADSM_PAGE_SIZE);
 	code = load("launch");
@@ -254,6 +265,11 @@ static void test_stubs(const char *plan)
 	CHECK(!device->lost && !backend->status(device));
 	CHECK(backend->module_names(code, &names) == -ENOTSUP && strstr(adsm_last_error(), "adsmcc"));
 	CHECK(backend->kernel_params(get(code, "twice"), &param, 1) == -ENOTSUP);
+	CHECK(!backend->costs->counters->name && !backend->costs->part_name(device, 0, text));
+	CHECK(backend->costs->of_launch(device, event, values, values) == -EINVAL);
+	CHECK(backend->costs->of_part(device, event, 0, &times) == -EINVAL);
+	backend->costs->advise(device, &costs, text, sizeof(text));
+	CHECK(!*text);
 	backend->module_unload(code);
 	backend->free(memory);
 	close_device();
@@ -487,7 +503,9 @@ static void test_launches(void)
 	CHECK(word(other, 0) == expect + byte && word(other, 4) == 4711 && word(other, 8) == 0);
 	for (unsigned i = 0; i < 17; i++)
 		args[i] = args[1];
-	l = (struct adsm_launch){ "sum", { 1, 1, 1 }, { 1, 1, 1 }, 0, 1, 17, args, { 0 } };
+	l = (struct adsm_launch){
+		.name = "sum", .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .n_blocks = 1, .n_args = 17, .args = args,
+	};
 	CHECK(backend->launch(get(code, "sum"), &l, NULL) == -EINVAL);
 
 	/* More launches than are outstanding at once, of two modules, in order. */
@@ -760,7 +778,9 @@ static void test_link(void)
 static void test_wrap(void)
 {
 	struct adsm_launch_arg args[1];
-	struct adsm_launch l = { "twice", { 1, 1, 1 }, { 1, 1, 1 }, 0, 1, 1, args, { 0 } };
+	struct adsm_launch l = {
+		.name = "twice", .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .n_blocks = 1, .n_args = 1, .args = args,
+	};
 	struct adsm_device_event event, done;
 	struct adsm_memory *memory, *more;
 	struct adsm_code *code;

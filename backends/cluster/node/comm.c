@@ -143,7 +143,7 @@ static void count(enum adsm_tag tag, size_t size)
 	bool pages = tag == ADSM_TAG_DIFFS || tag == ADSM_TAG_WANT;
 	struct adsm_comm_traffic *traffic = pages ? &adsm_comm.pages : &adsm_comm.control;
 
-	if (tag == ADSM_TAG_BEAT)
+	if (tag == ADSM_TAG_BEAT || tag == ADSM_TAG_TIMES)
 		return;
 	traffic->messages++;
 	traffic->bytes += size;

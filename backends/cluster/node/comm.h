@@ -21,6 +21,7 @@ enum adsm_tag {
 	ADSM_TAG_NOTE,			/* to node 0: why this node cannot go on */
 	ADSM_TAG_BEAT,			/* node 0 lives; and back: so does this one */
 	ADSM_TAG_END,			/* node 0: the application has ended */
+	ADSM_TAG_TIMES,			/* node 0: how long did the exchange take? And back */
 	ADSM_TAG_DIFFS,			/* to node 0, in an exchange: what was written to pages that several wrote */
 };
 
@@ -44,7 +45,7 @@ struct adsm_comm {
 	int rank, n;
 	/*
 	 * What node 0 has sent and received, and that is all that goes over the network: what pages have cost, without
-	 * those of exchanges, and letters. Beats do not count.
+	 * those of exchanges, and letters. Beats do not count, nor does what asks for times.
 	 */
 	struct adsm_comm_traffic pages, control;
 	/* Who else is told why this node ends, in any thread; NULL: nobody. */

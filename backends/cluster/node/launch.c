@@ -13,7 +13,7 @@
 
 /* What a node says of its part; its runs follow: written, then those that had come unmapped and were touched. */
 struct done {
-	uint64_t write_faults, read_faults, kernel_ns;
+	uint64_t write_faults, read_faults, before_ns, kernel_ns;
 	uint64_t n_wrote, n_seen;
 };
 
@@ -24,6 +24,7 @@ static struct {
 	/* This node's part. */
 	bool running;
 	uint64_t start_ns;
+	uint64_t before_ns, after_ns;	/* in the last exchanges */
 	struct adsm_letter launch;	/* another node's: the arguments are in it */
 	struct adsm_pages_counts before;
 	const struct adsm_run *wrote;	/* in the last launch */
@@ -32,7 +33,8 @@ static struct {
 	struct adsm_runs seen;
 	/* Node 0. */
 	struct adsm_runs *by_node;	/* what each wrote */
-	int n_done;
+	int n_done, n_times;
+	struct adsm_cluster_times *times;	/* of each */
 	struct adsm_node_counts counts;
 	struct adsm_segments segments;
 } node;
@@ -109,7 +111,9 @@ static bool has_ended(void)
 /* What this node's part has done. */
 static struct done finish(void)
 {
-	struct done done = { .kernel_ns = node.start_ns ? adsm_os_now_ns() - node.start_ns : 0 };
+	struct done done = {
+		.before_ns = node.before_ns, .kernel_ns = node.start_ns ? adsm_os_now_ns() - node.start_ns : 0,
+	};
 	struct adsm_runs unseen = node.unseen;
 	struct adsm_pages_counts counts;
 
@@ -149,6 +153,15 @@ static void exchange(const struct adsm_segments *segments, const struct adsm_run
 	adsm_exchange(segments->v, segments->n, wrote, n_wrote, node.options.collective, &node.unseen);
 }
 
+/* Of what the host has written. */
+static void exchange_before(const struct adsm_segments *segments)
+{
+	const uint64_t start_ns = segments->n ? adsm_os_now_ns() : 0;
+
+	exchange(segments, NULL, 0);
+	node.before_ns = segments->n ? adsm_os_now_ns() - start_ns : 0;
+}
+
 static void paper_exchange(struct adsm_plan_counts *ret_counts)
 {
 	adsm_paper_plan(&node.objects, node.wrote, node.n_wrote, &node.segments, ret_counts);
@@ -174,6 +187,7 @@ void adsm_node_start(const struct adsm_node_options *options, const struct adsm_
 	node.options = *options;
 	node.calls = calls;
 	node.by_node = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.by_node));
+	node.times = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.times));
 	adsm_plan_start(adsm_comm.n, options->n_pages, options->update, options->threshold, options->probe_every);
 }
 
@@ -192,16 +206,27 @@ static void serve_pages(const struct adsm_letter *letter)
 	node.counts.fetched += run->n;
 }
 
+/* By node 0's clock, on which it is known when it heard of it. */
+static void count_done(int from, const struct done *done, uint64_t end_ns)
+{
+	struct adsm_cluster_times *times = &node.times[from];
+
+	node.counts.write_faults += done->write_faults;
+	node.counts.read_faults += done->read_faults;
+	if (done->kernel_ns > node.counts.kernel_ns)
+		node.counts.kernel_ns = done->kernel_ns;
+	times->work = (struct adsm_cluster_span){ end_ns - done->kernel_ns, done->kernel_ns };
+	times->before = (struct adsm_cluster_span){ times->work.start_ns - done->before_ns, done->before_ns };
+	times->after.ns = 0;
+}
+
 static void note_done(const struct adsm_letter *letter)
 {
 	size_t at = 0;
 	const struct done *done = take(letter, &at, sizeof(*done), 8);
 	const struct adsm_run *runs;
 
-	node.counts.write_faults += done->write_faults;
-	node.counts.read_faults += done->read_faults;
-	if (done->kernel_ns > node.counts.kernel_ns)
-		node.counts.kernel_ns = done->kernel_ns;
+	count_done(letter->from, done, adsm_os_now_ns());
 	runs = take(letter, &at, done->n_wrote * sizeof(*runs), 8);
 	adsm_runs_clear(&node.by_node[letter->from]);
 	for (uint64_t i = 0; i < done->n_wrote; i++)
@@ -210,6 +235,15 @@ static void note_done(const struct adsm_letter *letter)
 	for (uint64_t i = 0; i < done->n_seen; i++)
 		adsm_plan_read(letter->from, runs[i]);
 	node.n_done++;
+}
+
+static void note_times(const struct adsm_letter *letter)
+{
+	size_t at = 0;
+	const uint64_t *after_ns = take(letter, &at, sizeof(*after_ns), 8);
+
+	node.times[letter->from].after = (struct adsm_cluster_span){ node.times[0].after.start_ns, *after_ns };
+	node.n_times++;
 }
 
 bool adsm_node_look(void)
@@ -224,6 +258,9 @@ bool adsm_node_look(void)
 		break;
 	case ADSM_TAG_DONE:
 		note_done(&letter);
+		break;
+	case ADSM_TAG_TIMES:
+		note_times(&letter);
 		break;
 	case ADSM_TAG_ANSWER:
 		node.calls->answer(letter.from, letter.data, letter.size);
@@ -257,6 +294,7 @@ static void send_launch(struct adsm_node_work *work, const struct adsm_node_befo
 static void wait_for_all(void)
 {
 	struct done done;
+	uint64_t end_ns = 0;
 	bool ended = false;
 
 	while (!ended || node.n_done < adsm_comm.n - 1) {
@@ -265,18 +303,30 @@ static void wait_for_all(void)
 		node.calls->look();
 		if (!ended && has_ended()) {
 			done = finish();
+			end_ns = adsm_os_now_ns();
 			ended = found = true;
 		}
 		if (!found)
 			adsm_comm_rest(ADSM_COMM_COMPUTE_NS);
 	}
-	node.counts.write_faults += done.write_faults;
-	node.counts.read_faults += done.read_faults;
-	if (done.kernel_ns > node.counts.kernel_ns)
-		node.counts.kernel_ns = done.kernel_ns;
+	count_done(0, &done, end_ns);
 	adsm_runs_clear(&node.by_node[0]);
 	for (size_t i = 0; i < node.n_wrote; i++)
 		adsm_runs_add(&node.by_node[0], node.wrote[i].first, node.wrote[i].n);
+}
+
+/* Node 0 has done its part of an exchange: how long did the others take for theirs? */
+static void ask_times(void)
+{
+	node.n_times = 0;
+	adsm_comm_send(-1, ADSM_TAG_TIMES, NULL, 0);
+	while (node.n_times < adsm_comm.n - 1) {
+		bool found = adsm_node_look();
+
+		node.calls->look();
+		if (!found)
+			adsm_comm_rest(ADSM_COMM_BUSY_NS);
+	}
 }
 
 static struct adsm_plan_counts sync_all(void)
@@ -321,13 +371,20 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 	change_objects(before->removed.v, before->removed.n, before->added.v, before->added.n);
 	for (size_t i = 0; i < before->written.n; i++)
 		adsm_pages_arrived(before->written.v[i], true);
-	exchange(&node.segments, NULL, 0);
+	exchange_before(&node.segments);
 	begin(&part, before->read_only.v);
 	wait_for_all();
 
 	start_ns = adsm_os_now_ns();
 	counts = sync_all();
 	node.counts.exchange_ns = adsm_os_now_ns() - start_ns;
+	/* Without pages there is no exchange, but on paper. */
+	if (counts.modified || node.options.paper) {
+		node.times[0].after = (struct adsm_cluster_span){ start_ns, node.counts.exchange_ns };
+		if (work->launch.counted)
+			ask_times();
+	}
+	node.counts.times = node.times;
 	node.counts.global = adsm_runs_pages(node.objects.v, node.objects.n);
 	node.counts.modified = counts.modified;
 	node.counts.single = counts.single;
@@ -336,6 +393,19 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 	add_traffic(&node.counts.pages, adsm_comm.pages, pages);
 	add_traffic(&node.counts.control, adsm_comm.control, control);
 	*ret_counts = node.counts;
+}
+
+bool adsm_node_wrote(struct adsm_run run)
+{
+	for (int r = 0; r < adsm_comm.n; r++) {
+		const struct adsm_runs *runs = &node.by_node[r];
+
+		for (size_t i = 0; i < runs->n; i++) {
+			if (runs->v[i].first < run.first + run.n && run.first < runs->v[i].first + runs->v[i].n)
+				return true;
+		}
+	}
+	return false;
 }
 
 /* ---- another node */
@@ -357,7 +427,7 @@ static void begin_launch(void)
 	segments.n = work.launch.n_segments;
 	segments.v = (struct adsm_segment *)(uintptr_t)take(letter, &at, segments.n * sizeof(*segments.v), 8);
 	change_objects(removed, work.launch.n_removed, added, work.launch.n_added);
-	exchange(&segments, NULL, 0);
+	exchange_before(&segments);
 	begin(&work, read_only);
 }
 
@@ -376,12 +446,14 @@ static void send_done(void)
 static void synchronise(const struct adsm_letter *letter)
 {
 	struct adsm_segments segments = { .v = letter->data, .n = letter->size / sizeof(*segments.v) };
+	const uint64_t start_ns = adsm_os_now_ns();
 	struct adsm_plan_counts counts;
 
 	if (node.options.paper)
 		paper_exchange(&counts);
 	else
 		exchange(&segments, node.wrote, node.n_wrote);
+	node.after_ns = adsm_os_now_ns() - start_ns;
 }
 
 /* Pages that kernels wait for: ask for them, and let those go on whose pages have come. */
@@ -419,6 +491,9 @@ void adsm_node_serve(void)
 			switch (letter.tag) {
 			case ADSM_TAG_SYNC:
 				synchronise(&letter);
+				break;
+			case ADSM_TAG_TIMES:
+				adsm_comm_send(0, ADSM_TAG_TIMES, &node.after_ns, sizeof(node.after_ns));
 				break;
 			case ADSM_TAG_CODE:
 				node.calls->code(letter.data, letter.size);

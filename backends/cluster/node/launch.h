@@ -6,6 +6,7 @@
 #ifndef ADSM_CLUSTER_LAUNCH_H
 #define ADSM_CLUSTER_LAUNCH_H
 
+#include "cluster/shared.h"
 #include "comm.h"
 #include "plan.h"
 
@@ -24,6 +25,7 @@ struct adsm_node_launch {
 	uint32_t grid[3], block[3];
 	uint64_t first_block, n_blocks;
 	uint32_t alone;			/* node 0 runs it, the others none of it */
+	uint32_t counted;		/* what each node did is asked for */
 	uint32_t arg_bytes;
 	uint32_t n_removed, n_added, n_read_only, n_segments;
 };
@@ -60,7 +62,8 @@ struct adsm_node_before {
 struct adsm_node_counts {
 	uint64_t global, modified, single, multi, write_faults, read_faults, pushed, fetched;
 	struct adsm_comm_traffic pages, control;	/* all that has to do with pages; launches and what they need */
-	uint64_t kernel_ns, exchange_ns;
+	uint64_t kernel_ns, exchange_ns;	/* of the node that took longest; of node 0 */
+	const struct adsm_cluster_times *times;	/* by node, until the next launch; not counted: of node 0 alone */
 };
 
 void adsm_node_start(const struct adsm_node_options *options, const struct adsm_node_calls *calls);
@@ -69,6 +72,8 @@ bool adsm_node_look(void);
 /* Node 0: a whole launch; returns when all that it wrote is here. */
 void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_before *before,
 		   struct adsm_node_counts *ret_counts);
+/* Node 0: has the last launch written to one of these pages? */
+bool adsm_node_wrote(struct adsm_run run);
 /* Another node: take part until node 0 says that it was the last. */
 void adsm_node_serve(void);
 

@@ -93,54 +93,95 @@ static void take_touched(void *arg, uint64_t first, uint64_t n, bool allocated)
 		adsm_runs_remove(&node.objects, run);
 }
 
-/* Memory that all pointers of the launch to it are only read by. */
+static struct adsm_run run_of(const struct adsm_process_pointer *pointer)
+{
+	return (struct adsm_run){ (pointer->base - adsm_node_words.base) / ADSM_PAGE_SIZE,
+				  (pointer->size + ADSM_PAGE_SIZE - 1) / ADSM_PAGE_SIZE };
+}
+
+/* By all pointers of the launch to that memory. */
+static bool is_only_read(const struct adsm_process_pointer *pointers, uint32_t n, uint32_t i)
+{
+	bool only_read = true;
+
+	for (uint32_t k = 0; k < n; k++)
+		only_read &= pointers[k].base != pointers[i].base || pointers[k].access == ADSM_ACCESS_IN;
+	return only_read;
+}
+
 static void find_read_only(const struct adsm_process_pointer *pointers, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		bool only_read = true;
+		const struct adsm_run run = run_of(&pointers[i]);
 
-		for (uint32_t k = 0; k < n; k++)
-			only_read &= pointers[k].base != pointers[i].base || pointers[k].access == ADSM_ACCESS_IN;
-		if (only_read && pointers[i].base >= adsm_node_words.base)
-			adsm_runs_add(&node.before.read_only,
-				      (pointers[i].base - adsm_node_words.base) / ADSM_PAGE_SIZE,
-				      (pointers[i].size + ADSM_PAGE_SIZE - 1) / ADSM_PAGE_SIZE);
+		if (pointers[i].base >= adsm_node_words.base && is_only_read(pointers, n, i))
+			adsm_runs_add(&node.before.read_only, run.first, run.n);
 	}
 }
 
-static void account(const char *kernel, const struct adsm_node_counts *counts)
+/* Pages of memory that the launch might have written, and has not. */
+static uint64_t count_unwritten(const struct adsm_process_pointer *pointers, uint32_t n)
 {
-	struct adsm_cluster_counts *sum = node.cluster->counts;
+	uint64_t pages = 0;
 
-	while (sum < node.cluster->counts + ADSM_CLUSTER_MAX_KERNELS - 1 && *sum->kernel && strcmp(sum->kernel, kernel))
-		sum++;
-	if (!*sum->kernel)
-		snprintf(sum->kernel, sizeof(sum->kernel), "%s", kernel);
-	sum->launches++;
-	sum->pages_global += counts->global;
-	sum->pages_modified += counts->modified;
-	sum->pages_single += counts->single;
-	sum->pages_multi += counts->multi;
-	sum->write_faults += counts->write_faults;
-	sum->read_faults += counts->read_faults;
-	sum->messages += counts->pages.messages;
-	sum->bytes += counts->pages.bytes;
-	sum->pushed += counts->pushed;
-	sum->fetched += counts->fetched;
-	sum->kernel_ns += counts->kernel_ns;
-	sum->exchange_ns += counts->exchange_ns;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct adsm_run run = run_of(&pointers[i]);
+		bool again = false;
+
+		for (uint32_t k = 0; k < i; k++)
+			again |= pointers[k].base == pointers[i].base;
+		if (!again && pointers[i].base >= adsm_node_words.base && !is_only_read(pointers, n, i) &&
+		    !adsm_node_wrote(run))
+			pages += run.n;
+	}
+	return pages;
+}
+
+/* For the application. */
+static void write_costs(uint64_t i, uint64_t seq, const struct adsm_node_launch *launch,
+			const struct adsm_node_counts *counts)
+{
+	const struct adsm_process_slot *slot = &node.shared->slots[i];
+	struct adsm_cluster_costs *costs = &node.cluster->costs[i];
+	const uint64_t n = (uint64_t)adsm_comm.n, n_told = launch->counted ? n : 1;
+	const uint64_t values[ADSM_CLUSTER_N_COUNTS] = {
+		[ADSM_CLUSTER_PAGES_GLOBAL] = counts->global,
+		[ADSM_CLUSTER_PAGES_MODIFIED] = counts->modified,
+		[ADSM_CLUSTER_PAGES_SINGLE] = counts->single,
+		[ADSM_CLUSTER_PAGES_MULTI] = counts->multi,
+		[ADSM_CLUSTER_PAGES_UNWRITTEN] = launch->counted ?
+			count_unwritten(node.shared->pointers[i], slot->n_pointers) : 0,
+		[ADSM_CLUSTER_PAGES_PUSHED] = counts->pushed,
+		[ADSM_CLUSTER_PAGES_FETCHED] = counts->fetched,
+		[ADSM_CLUSTER_WRITE_FAULTS] = counts->write_faults,
+		[ADSM_CLUSTER_READ_FAULTS] = counts->read_faults,
+		[ADSM_CLUSTER_MESSAGES] = counts->pages.messages,
+		[ADSM_CLUSTER_BYTES] = counts->pages.bytes,
+		[ADSM_CLUSTER_IDLE] = launch->alone ? n - 1 : launch->n_blocks < n ? n - launch->n_blocks : 0,
+		[ADSM_CLUSTER_ALONE] = launch->alone,
+	};
+
+	memcpy(costs->values, values, sizeof(values));
+	memcpy(costs->nodes, counts->times, n_told * sizeof(*counts->times));
+	for (uint64_t r = 0; r < n_told; r++) {
+		costs->values[ADSM_CLUSTER_WORK_NS] += counts->times[r].work.ns;
+		costs->values[ADSM_CLUSTER_EXCHANGE_NS] += counts->times[r].before.ns + counts->times[r].after.ns;
+	}
+	costs->start_ns = slot->start_ns;
+	costs->counted = launch->counted;
+	costs->seq = seq;
 }
 
 static void run_launch(void)
 {
 	struct adsm_process_queue *queue = &node.shared->queue;
-	const uint64_t i = atomic_load(&queue->done) % ADSM_PROCESS_SLOTS;
+	const uint64_t done = atomic_load(&queue->done), i = done % ADSM_PROCESS_SLOTS;
 	struct adsm_process_slot *slot = &node.shared->slots[i];
 	struct adsm_node_work work = {
 		.launch = { .kernel = slot->kernel, .n_args = slot->n_args, .first_block = slot->first_block,
 			    .n_blocks = slot->n_blocks, .arg_bytes = slot->arg_bytes,
 			    /* What two nodes have added to one word is not the sum of both. */
-			    .alone = adsm_code_atomics(slot->kernel) },
+			    .alone = adsm_code_atomics(slot->kernel), .counted = slot->counted },
 		.arg_offset = slot->arg_offset,
 		.args = slot->in_area ? node.shared->areas[i] : slot->args,
 	};
@@ -157,7 +198,7 @@ static void run_launch(void)
 	slot->start_ns = adsm_os_now_ns();
 	adsm_node_run(&work, &node.before, &counts);
 	slot->end_ns = adsm_os_now_ns();
-	account(slot->name, &counts);
+	write_costs(i, done + 1, &work.launch, &counts);
 	adsm_process_queue_done(queue, true);
 }
 

@@ -7,8 +7,10 @@ COUNTERS = ["h2d_bytes", "d2h_bytes", "h2d_transfers", "d2h_transfers", "read_fa
             "ahead_blocks", "evictions", "calls", "kernel_ns", "h2d_ns", "d2h_ns", "fault_ns", "io_ns", "wait_ns"]
 PROGRAM = 1
 IO_TRACK, LAST_TRACK = 10000000, 80000000
+PART_TRACK = 1000
 # The category says where an event is and what it is; the counter its time adds to.
-BARS = {"fault": None, "call": "ns", "wait": "wait_ns", "io": "io_ns", "kernel": "kernel_ns", "transfer": None}
+BARS = {"fault": None, "call": "ns", "wait": "wait_ns", "io": "io_ns", "kernel": "kernel_ns", "transfer": None,
+        "part": None}
 INSTANTS = ["opened", "evicted", "object", "reset"]
 
 
@@ -36,6 +38,9 @@ def check_bar(event):
         assert event["tid"] % 10 == (1 if exact == "h2d_ns" else 2), event
     if category == "kernel":
         assert event["tid"] % 10 == 0, event
+    if category == "part":
+        assert event["tid"] == PART_TRACK + event["args"]["part"], event
+        assert event["dur"] <= event["args"].get("work_ns", 0) + event["args"].get("exchange_ns", 0), event
     # A bar is as long as what it stands for, but on the last track, where it may be cut; a fault's has its transfers.
     cut = event["tid"] // (LAST_TRACK if event["pid"] == PROGRAM else 70) > 0
     assert event["pid"] != PROGRAM or (event["tid"] >= IO_TRACK) == (category == "io"), event

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * costs.c - what launches have cost a cluster: node 0 writes it down for each that is counted (shared.h), and here it
+ * is read; and what would help a kernel whose exchange costs more than its work.
+ */
+#include "costs.h"
+
+#include "base/log.h"
+#include "process/open.h"
+#include "shared.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FEW 10				/* less than a tenth is no matter */
+#define LITTLE_NS 1000000		/* of work: messages of a launch alone take some of that */
+#define MATTERS_NS 1000000
+
+static const struct adsm_cluster_shared *shared_of(struct adsm_device *device)
+{
+	return (const struct adsm_cluster_shared *)((struct adsm_process_device *)device)->shared->extra;
+}
+
+/* What node 0 has written of a launch; NULL: one node that tracks nothing is as a cpu device is. */
+static const struct adsm_cluster_costs *find(struct adsm_device *device, struct adsm_device_event event)
+{
+	const struct adsm_cluster_costs *costs = &shared_of(device)->costs[(event.seq - 1) % ADSM_PROCESS_SLOTS];
+
+	return costs->seq == event.seq && costs->counted ? costs : NULL;
+}
+
+/* Of one node alone: when it ran, and how long. */
+static int find_alone(struct adsm_device *device, struct adsm_device_event event, struct adsm_span *ret_span)
+{
+	const struct adsm_process_shared *shared = ((struct adsm_process_device *)device)->shared;
+
+	if (shared_of(device)->n_nodes != 1)
+		return -EINVAL;
+	ret_span->start_ns = shared->slots[(event.seq - 1) % ADSM_PROCESS_SLOTS].start_ns;
+	return adsm_process_event_elapsed(device, event, &ret_span->ns);
+}
+
+static int of_launch(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
+		     uint64_t *ret_start_ns)
+{
+	const struct adsm_cluster_costs *costs = find(device, event);
+	struct adsm_span alone;
+	uint64_t ns;
+	int ret;
+
+	if (!costs) {
+		ret = find_alone(device, event, &alone);
+		if (ret)
+			return ret;
+		memset(ret_values, 0, ADSM_CLUSTER_N_COUNTS * sizeof(*ret_values));
+		ret_values[ADSM_CLUSTER_WORK_NS] = alone.ns;
+		*ret_start_ns = alone.start_ns;
+		return 0;
+	}
+	memcpy(ret_values, costs->values, sizeof(costs->values));
+	*ret_start_ns = costs->start_ns;
+	/* After reading: is it still among those that are known? */
+	return adsm_process_event_elapsed(device, event, &ns);
+}
+
+static struct adsm_span span_of(struct adsm_cluster_span span)
+{
+	return (struct adsm_span){ span.start_ns, span.ns };
+}
+
+static int of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		   struct adsm_part_times *ret_times)
+{
+	const struct adsm_cluster_costs *costs = find(device, event);
+
+	if (i >= shared_of(device)->n_nodes)
+		return -EINVAL;
+	*ret_times = (struct adsm_part_times){ .work.ns = 0 };
+	if (!costs)
+		return find_alone(device, event, &ret_times->work);
+	ret_times->before = span_of(costs->nodes[i].before);
+	ret_times->work = span_of(costs->nodes[i].work);
+	ret_times->after = span_of(costs->nodes[i].after);
+	return 0;
+}
+
+static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
+{
+	const struct adsm_cluster_shared *shared = shared_of(device);
+
+	if (i >= shared->n_nodes)
+		return false;
+	adsm_format(ret_name, ADSM_PART_NAME, "node %u (%s)", i, shared->nodes[i].host);
+	return true;
+}
+
+/* ---- advice */
+
+struct text {
+	char *text;
+	size_t size, length;
+};
+
+/* A part of the sentence, as far as there is room. */
+#define SAY(text_, ...) do { \
+	struct text *const t = (text_); \
+\
+	t->length += (size_t)adsm_format(t->text + t->length, t->size - t->length, __VA_ARGS__); \
+	t->length = t->length < t->size ? t->length : t->size - 1; \
+} while (0)
+
+struct duration { char text[24]; };
+
+static struct duration duration(uint64_t ns)
+{
+	static const char *const units[] = { "us", "ms", "s" };
+	struct duration duration;
+	unsigned unit = 0;
+
+	for (; unit < 2 && ns >= 999950; ns /= 1000)
+		unit++;
+	ns = (ns + 50) / 100;
+	adsm_format(duration.text, sizeof(duration.text), "%lu.%lu %s", ns / 10, ns % 10, units[unit]);
+	return duration;
+}
+
+/* Figures are of all calls; they say why, and what follows from it. */
+static void say_causes(struct text *text, const struct adsm_kernel_costs *costs, uint32_t n_nodes)
+{
+	const uint64_t *v = costs->values, modified = v[ADSM_CLUSTER_PAGES_MODIFIED];
+	const uint64_t several = v[ADSM_CLUSTER_PAGES_MULTI], unwritten = v[ADSM_CLUSTER_PAGES_UNWRITTEN];
+	const uint64_t work = v[ADSM_CLUSTER_WORK_NS] / costs->calls, whole = costs->kernel_ns / costs->calls;
+
+	if (v[ADSM_CLUSTER_ALONE])
+		SAY(text, "; %lu of %lu calls ran on node 0 alone, for atomics on objects: with atomics on an "
+		    "ADSM_SHARED array all nodes run it", v[ADSM_CLUSTER_ALONE], costs->calls);
+	else if (v[ADSM_CLUSTER_IDLE])
+		SAY(text, "; %lu times in %lu calls a node had no block: larger grids, of smaller blocks",
+		    v[ADSM_CLUSTER_IDLE], costs->calls);
+	if (several && several >= modified / FEW)
+		SAY(text, "; %lu of %lu pages were written by several nodes: let blocks that follow each other write "
+		    "one contiguous piece, and more of it each", several, modified);
+	if (unwritten)
+		SAY(text, "; of objects of %lu pages it wrote nothing: ADSM_IN, or adsmIn(p) in the call, for what it "
+		    "only reads", unwritten);
+	if (work / n_nodes < LITTLE_NS)
+		SAY(text, "; %s of work for each node in a call: larger grids, fewer calls",
+		    duration(work / n_nodes).text);
+	if (work < whole)
+		SAY(text, "; a call takes %s, where one node would have %s of work: fewer nodes",
+		    duration(whole).text, duration(work).text);
+}
+
+static void advise(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size)
+{
+	const uint64_t work = costs->values[ADSM_CLUSTER_WORK_NS], exchange = costs->values[ADSM_CLUSTER_EXCHANGE_NS];
+	const uint32_t n_nodes = shared_of(device)->n_nodes;
+	struct text text = { ret_text, size, 0 };
+
+	*ret_text = '\0';
+	if (n_nodes == 1 || exchange <= work || exchange < MATTERS_NS)
+		return;
+	SAY(&text, "its exchange took %s, its work %s, on %u nodes together", duration(exchange).text,
+	    duration(work).text, n_nodes);
+	say_causes(&text, costs, n_nodes);
+}
+
+static const struct adsm_cost counters[] = {
+#define ROW(upper, name, help) { #name, help },
+	ADSM_CLUSTER_COUNTS(ROW)
+#undef ROW
+	{ NULL, NULL }
+};
+
+_Static_assert(ADSM_CLUSTER_N_COUNTS <= ADSM_COSTS_MAX, "the contract has room for so many");
+
+const struct adsm_cost_ops adsm_cluster_costs = {
+	.counters = counters,
+	.of_launch = of_launch,
+	.of_part = of_part,
+	.part_name = part_name,
+	.advise = advise,
+};

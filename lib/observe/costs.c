@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* costs.c - what devices count themselves of launches: sums by kernel, and events for each part of a device. */
+#include "observe/costs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/observe.h"
+#include "observe/ring.h"
+#include "observe/trace.h"
+
+/* Each with its home's lock, from the device's opening to the end of observing. */
+static struct sums {
+	struct adsm_cost_sum *v;	/* ADSM_COST_SUMS_MAX; NULL: the device counts nothing, or no memory */
+	size_t n;
+} all[ADSM_MAX_DEVICES];
+
+void adsm_costs_device(int device, struct adsm_device *opened)
+{
+	const struct adsm_cost_ops *ops = opened->backend->costs;
+	char name[ADSM_PART_NAME];
+
+	if (!ops->counters->name)
+		return;
+	if (!all[device].v)
+		all[device].v = adsm_os_table(ADSM_COST_SUMS_MAX * sizeof(*all[device].v));
+	for (unsigned i = 0; adsm_observes(ADSM_OBSERVE_TRACE) && ops->part_name(opened, i, name); i++)
+		adsm_trace_part(device, i, name);
+}
+
+static struct adsm_cost_sum *find(struct sums *sums, const char *kernel)
+{
+	size_t i = 0;
+
+	while (i < sums->n && strcmp(sums->v[i].kernel, kernel))
+		i++;
+	if (!sums->v || i == ADSM_COST_SUMS_MAX)
+		return NULL;
+	if (i == sums->n) {
+		memset(&sums->v[i], 0, sizeof(sums->v[i]));
+		adsm_format(sums->v[i].kernel, sizeof(sums->v[i].kernel), "%s", kernel);
+		sums->n++;
+	}
+	return &sums->v[i];
+}
+
+static void put(struct adsm_trace_event event, bool exchange, struct adsm_span span)
+{
+	event.detail = exchange;
+	event.start_ns = span.start_ns;
+	event.ns = span.ns;
+	if (span.ns)
+		adsm_trace_put(&event);
+}
+
+static void trace_parts(struct adsm_home *home, const struct adsm_call *call)
+{
+	const struct adsm_cost_ops *ops = home->device->backend->costs;
+	struct adsm_trace_event event = {
+		.type = ADSM_TRACE_PART, .a = call->seq, .device = (uint8_t)home->index,
+	};
+	struct adsm_part_times times;
+
+	adsm_format(event.name, sizeof(event.name), "%s", call->kernel);
+	for (unsigned i = 0; i < ADSM_TRACE_PARTS && !ops->of_part(home->device, call->event, i, &times); i++) {
+		event.b = i;
+		put(event, true, times.before);
+		put(event, false, times.work);
+		put(event, true, times.after);
+	}
+}
+
+uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
+{
+	const struct adsm_cost_ops *ops = home->device->backend->costs;
+	uint64_t values[ADSM_COSTS_MAX] = { 0 }, start_ns = 0;
+	struct adsm_cost_sum *sum;
+
+	if (!ops->counters->name || !*call->kernel || ops->of_launch(home->device, call->event, values, &start_ns))
+		return 0;
+	sum = find(&all[home->index], call->kernel);
+	if (sum) {
+		sum->costs.calls++;
+		sum->costs.kernel_ns += ns;
+		for (size_t i = 0; i < ADSM_COSTS_MAX; i++)
+			sum->costs.values[i] += values[i];
+	}
+	if (adsm_observes(ADSM_OBSERVE_TRACE))
+		trace_parts(home, call);
+	return start_ns;
+}
+
+void adsm_costs_reset(void)
+{
+	for (int i = 0; i < adsm_n_homes; i++) {
+		struct adsm_sigset old;
+
+		adsm_home_lock(&adsm_homes[i], &old);
+		all[i].n = 0;
+		adsm_home_unlock(&adsm_homes[i], &old);
+	}
+}
+
+void adsm_costs_forget(void)
+{
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		all[i].n = 0;
+}
+
+size_t adsm_costs_copy(int device, struct adsm_cost_sum **ret_sums)
+{
+	/* Memory first: none is taken with the lock. */
+	struct adsm_cost_sum *sums = all[device].v ? malloc(ADSM_COST_SUMS_MAX * sizeof(*sums)) : NULL;
+	struct adsm_sigset old;
+	size_t n = 0;
+
+	if (sums) {
+		adsm_home_lock(&adsm_homes[device], &old);
+		n = all[device].n;
+		memcpy(sums, all[device].v, n * sizeof(*sums));
+		adsm_home_unlock(&adsm_homes[device], &old);
+	}
+	*ret_sums = sums;
+	return n;
+}
