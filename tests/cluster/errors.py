@@ -69,7 +69,8 @@ run("as a subreaper", 0, "ready", modes=("once", "subreaper"))
 run("by srun", 0, "ready", ADSM_CLUSTER_LAUNCH=f"{HERE}/srun.sh --mpi=none", ADSM_CLUSTER_NODES=3)
 run("by srun on hosts", 0, "ready", ADSM_CLUSTER_LAUNCH=f"{HERE}/srun.sh", ADSM_CLUSTER_HOSTS="127.0.0.1,localhost")
 adsmrun = os.path.join(cluster.BUILD, "tools/adsmrun")
-run("by adsmrun", 0, "ready", before=[adsmrun, "--nodes", "3", "--hosts", "localhost"])
+if not os.environ.get("TEST_NOT_PRELOADED"):
+    run("by adsmrun", 0, "ready", before=[adsmrun, "--nodes", "3", "--hosts", "localhost"])
 run("five nodes", 0, "ready", ADSM_CLUSTER_NODES=5)
 
 refused("no launch command", "there is no 'no-such-mpirun'", ADSM_CLUSTER_LAUNCH="no-such-mpirun")

@@ -386,13 +386,11 @@ int main(int argc, char **argv)
 		{ "read-only", case_read_only }, { "empty", case_empty },
 	};
 
-	if (!app_start(argc, argv, ARENA))
-		return 0;
+	app_start(argc, argv, ARENA);
 	for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (!strcmp(argv[1], cases[i].name)) {
 			cases[i].run();
 			app_finish();
-			return 0;
 		}
 	}
 	FAIL("no case %s", argc > 1 ? argv[1] : "");

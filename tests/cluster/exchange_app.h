@@ -25,11 +25,11 @@ struct app_call {
 	const void *read_only;		/* an object that it may only read, or NULL */
 };
 
-/* All ranks. Options are in argv: KEY=VALUE, see exchange_app.c. True where this is node 0, and goes on. */
-bool app_start(int argc, char **argv, size_t arena_size);
+/* All ranks. Options are in argv: KEY=VALUE, see exchange_app.c. Node 0 goes on; the others end here. */
+void app_start(int argc, char **argv, size_t arena_size);
 const char *app_option(const char *key, const char *otherwise);
-/* Node 0, at the end: all others end, too. */
-void app_finish(void);
+/* Node 0: the end of all. */
+_Noreturn void app_finish(void);
 
 /* Whole pages, with the address that kernels have. */
 void *app_alloc(size_t size);

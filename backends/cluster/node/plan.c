@@ -144,7 +144,8 @@ static size_t gather_edges(const struct adsm_runs *wrote)
 			plan.edges[n++] = (struct edge){ run->first + run->n, (uint32_t)r, -1 };
 		}
 	}
-	qsort(plan.edges, n, sizeof(*plan.edges), by_page);
+	if (n)
+		qsort(plan.edges, n, sizeof(*plan.edges), by_page);
 	return n;
 }
 
