@@ -14,7 +14,7 @@
 
 #define FEW 10				/* less than a tenth is no matter */
 #define LITTLE_NS 1000000		/* of work: messages of a launch alone take some of that */
-#define MATTERS_NS 1000000
+#define MATTERS_NS 1000000		/* of all exchanges */
 
 static const struct adsm_cluster_shared *shared_of(struct adsm_device *device)
 {
@@ -129,6 +129,7 @@ static void say_causes(struct text *text, const struct adsm_kernel_costs *costs,
 {
 	const uint64_t *v = costs->values, modified = v[ADSM_CLUSTER_PAGES_MODIFIED];
 	const uint64_t several = v[ADSM_CLUSTER_PAGES_MULTI], unwritten = v[ADSM_CLUSTER_PAGES_UNWRITTEN];
+	const uint64_t host = v[ADSM_CLUSTER_PAGES_HOST];
 	const uint64_t work = v[ADSM_CLUSTER_WORK_NS] / costs->calls, whole = costs->kernel_ns / costs->calls;
 
 	if (v[ADSM_CLUSTER_ALONE])
@@ -140,10 +141,13 @@ static void say_causes(struct text *text, const struct adsm_kernel_costs *costs,
 	if (several && several >= modified / FEW)
 		SAY(text, "; %lu of %lu pages were written by several nodes: let blocks that follow each other write "
 		    "one contiguous piece, and more of it each", several, modified);
+	if (host && host >= modified / FEW)
+		SAY(text, "; the host wrote %lu pages before calls: where it changes little of each block, smaller "
+		    "ones (ADSM_BLOCK_SIZE) send less", host);
 	if (unwritten)
 		SAY(text, "; of objects of %lu pages it wrote nothing: ADSM_IN, or adsmIn(p) in the call, for what it "
 		    "only reads", unwritten);
-	if (work / n_nodes < LITTLE_NS)
+	if (!v[ADSM_CLUSTER_ALONE] && work / n_nodes < LITTLE_NS)
 		SAY(text, "; %s of work for each node in a call: larger grids, fewer calls",
 		    duration(work / n_nodes).text);
 	if (work < whole)

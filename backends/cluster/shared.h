@@ -30,6 +30,7 @@ struct adsm_cluster_node {
 	X(PAGES_MODIFIED, pages_modified, "of these the pages that were written") \
 	X(PAGES_SINGLE, pages_single, "of these the pages that one node wrote") \
 	X(PAGES_MULTI, pages_multi, "and those that several nodes wrote") \
+	X(PAGES_HOST, pages_host, "pages that the host had written since the call before") \
 	X(PAGES_UNWRITTEN, pages_unwritten, "pages of objects that it might write, and of which it wrote none") \
 	X(PAGES_PUSHED, pages_pushed, "pages that were sent to nodes that had read them before") \
 	X(PAGES_FETCHED, pages_fetched, "pages that nodes asked for while they ran it") \

@@ -5,6 +5,7 @@
  *
  *	reload		the module is unloaded, and loaded again
  *	reset		counters begin anew
+ *	touch		the CPU writes to the second object, of one block
  *	leave		the program ends here
  */
 #include <adsm.h>
@@ -68,6 +69,8 @@ int main(int argc, char **argv)
 			load();
 		else if (!strcmp(argv[i], "reset"))
 			adsmStatsReset();
+		else if (!strcmp(argv[i], "touch"))
+			b[0]++;
 		else if (!strcmp(argv[i], "leave"))
 			exit(0);
 		else

@@ -66,7 +66,7 @@ def stats():
         assert counters["pages_fetched"] >= 4 and counters["read_faults"] >= 4, counters
         assert counters["bytes"] >= (2 * 4 + counters["pages_fetched"]) * PAGE and counters["messages"] > 4, counters
         expect(kernels["striped"], 1, pages_global=PAGES, pages_modified=8, pages_single=0, pages_multi=8,
-               pages_unwritten=0, write_faults=24, nodes_idle=0, calls_alone=0)
+               pages_unwritten=0, pages_host=0, write_faults=24, nodes_idle=0, calls_alone=0)
         expect(kernels["counted"], 1, pages_modified=1, pages_single=1, write_faults=1, nodes_idle=2, calls_alone=1)
         expect(kernels["worked"], 1, pages_modified=0, pages_unwritten=8, write_faults=0, messages=0, bytes=0,
                exchange_ns=0)
@@ -74,10 +74,10 @@ def stats():
         assert kernels["own"]["counters"]["exchange_ns"] and kernels["striped"]["counters"]["exchange_ns"], kernels
     kernels, _ = report("own", "striped", "reset", "own")
     assert list(kernels) == ["own"], kernels
-    expect(kernels["own"], 1, pages_modified=6)
+    expect(kernels["own"], 1, pages_modified=6, pages_host=0)
     # Of the last call nobody has asked how it ended.
-    kernels, _ = report("own", "leave")
-    expect(kernels["own"], 1, pages_modified=6)
+    kernels, _ = report("own", "touch", "own", "leave")
+    expect(kernels["own"], 2, pages_modified=12, pages_host=6)
     # One node is as a cpu device is.
     kernels, trace = report("own", nodes=1)
     expect(kernels["own"], 1, pages_global=0, write_faults=0, exchange_ns=0)
@@ -119,6 +119,25 @@ def traced():
     for name, kernel in kernels.items():
         for what in "work_ns", "exchange_ns":
             assert sums[name, what] == kernel["counters"][what], (name, what, sums, kernel)
+
+
+def advised():
+    """A kernel is named where its exchanges took longer than its work, with both figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        steps = ["own", "counted", "striped", "worked"] * 4
+        run(*steps, ADSM_ADVISE="1", ADSM_STATS=f"json:{folder}/stats")
+        with open(f"{folder}/stats", encoding="utf-8") as file:
+            kernels = json.load(file)["kernels"]
+    said = run(*steps, ADSM_ADVISE="1")
+    assert {kernel["kernel"] for kernel in kernels} == set(steps), kernels
+    for kernel in kernels:
+        exchange, work = kernel["counters"]["exchange_ns"], kernel["counters"]["work_ns"]
+        wanted = exchange > work and exchange >= 1000000
+        assert bool(kernel["advice"]) == wanted, kernel
+        assert not wanted or kernel["advice"].startswith("its exchange took "), kernel
+        print(kernel["kernel"], kernel["advice"])
+    names = re.findall(r"^adsm: \d+\. '(\w+)' on device 0, \d calls: its exchange took [\d.]+ .?s, its", said, re.M)
+    assert ("advice on kernels" in said) == bool(names) and set(names) <= set(steps), said
 
 
 globals()[CASE]()

@@ -149,6 +149,7 @@ static void write_costs(uint64_t i, uint64_t seq, const struct adsm_node_launch 
 		[ADSM_CLUSTER_PAGES_MODIFIED] = counts->modified,
 		[ADSM_CLUSTER_PAGES_SINGLE] = counts->single,
 		[ADSM_CLUSTER_PAGES_MULTI] = counts->multi,
+		[ADSM_CLUSTER_PAGES_HOST] = adsm_runs_pages(node.before.written.v, node.before.written.n),
 		[ADSM_CLUSTER_PAGES_UNWRITTEN] = launch->counted ?
 			count_unwritten(node.shared->pointers[i], slot->n_pointers) : 0,
 		[ADSM_CLUSTER_PAGES_PUSHED] = counts->pushed,

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* test_advice.c - what is said of a kernel, by what it has cost a cluster. */
+#include "cluster/costs.h"
+#include "cluster/shared.h"
+#include "process/process.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "../check.h"
+
+#define MS 1000000ull
+
+static struct adsm_process_device *device;
+
+static struct adsm_cluster_shared *shared(void)
+{
+	return (struct adsm_cluster_shared *)device->shared->extra;
+}
+
+/* Its calls had so much of each, in milliseconds. */
+static struct adsm_kernel_costs costs(uint64_t calls, uint64_t kernel, uint64_t work, uint64_t exchange)
+{
+	struct adsm_kernel_costs costs = { .calls = calls, .kernel_ns = kernel * MS };
+
+	costs.values[ADSM_CLUSTER_WORK_NS] = work * MS;
+	costs.values[ADSM_CLUSTER_EXCHANGE_NS] = exchange * MS;
+	return costs;
+}
+
+static void check(const struct adsm_kernel_costs *costs, const char *want)
+{
+	char text[768];
+
+	adsm_cluster_costs.advise(&device->base, costs, text, sizeof(text));
+	CHECKF(!strcmp(text, want), "'%s', not '%s'", text, want);
+	/* Whatever room there is. */
+	for (size_t size = 1; size < sizeof(text); size++) {
+		char cut[sizeof(text) + 1];
+
+		memset(cut, '#', sizeof(cut));
+		adsm_cluster_costs.advise(&device->base, costs, cut, size);
+		CHECK(strlen(cut) == (strlen(want) < size ? strlen(want) : size - 1));
+		CHECK(!strncmp(cut, want, strlen(cut)) && cut[size] == '#');
+	}
+}
+
+int main(void)
+{
+#define BEGIN "its exchange took 90.0 ms, its work 30.0 ms, on 3 nodes together"
+	struct adsm_kernel_costs c = costs(3, 27, 30, 90);
+
+	device = calloc(1, sizeof(*device));
+	CHECK(device);
+	device->shared = calloc(1, sizeof(*device->shared) + sizeof(struct adsm_cluster_shared));
+	CHECK(device->shared);
+	shared()->n_nodes = 3;
+
+	check(&c, BEGIN);
+	c.values[ADSM_CLUSTER_PAGES_MODIFIED] = 1000;
+	c.values[ADSM_CLUSTER_PAGES_MULTI] = 99;
+	c.values[ADSM_CLUSTER_PAGES_HOST] = 99;
+	check(&c, BEGIN);
+	c.values[ADSM_CLUSTER_PAGES_MULTI] = 100;
+	check(&c, BEGIN "; 100 of 1000 pages were written by several nodes: let blocks that follow each other write "
+	      "one contiguous piece, and more of it each");
+	c.values[ADSM_CLUSTER_PAGES_MULTI] = 0;
+	c.values[ADSM_CLUSTER_PAGES_HOST] = 100;
+	check(&c, BEGIN "; the host wrote 100 pages before calls: where it changes little of each block, smaller ones "
+	      "(ADSM_BLOCK_SIZE) send less");
+	c.values[ADSM_CLUSTER_PAGES_HOST] = 0;
+	c.values[ADSM_CLUSTER_PAGES_UNWRITTEN] = 7;
+	check(&c, BEGIN "; of objects of 7 pages it wrote nothing: ADSM_IN, or adsmIn(p) in the call, for what it only "
+	      "reads");
+	c.values[ADSM_CLUSTER_PAGES_UNWRITTEN] = 0;
+	c.values[ADSM_CLUSTER_IDLE] = 4;
+	check(&c, BEGIN "; 4 times in 3 calls a node had no block: larger grids, of smaller blocks");
+	c.values[ADSM_CLUSTER_ALONE] = 2;
+	check(&c, BEGIN "; 2 of 3 calls ran on node 0 alone, for atomics on objects: with atomics on an ADSM_SHARED "
+	      "array all nodes run it");
+	c = costs(30, 33, 30, 90);
+	c.values[ADSM_CLUSTER_ALONE] = 30;
+	check(&c, BEGIN "; 30 of 30 calls ran on node 0 alone, for atomics on objects: with atomics on an ADSM_SHARED "
+	      "array all nodes run it; a call takes 1.1 ms, where one node would have 1.0 ms of work: fewer nodes");
+
+	/* As one node would take longer; or not. */
+	c = costs(3, 33, 30, 90);
+	check(&c, BEGIN "; a call takes 11.0 ms, where one node would have 10.0 ms of work: fewer nodes");
+	c = costs(20, 29, 30, 90);
+	check(&c, BEGIN "; 500.0 us of work for each node in a call: larger grids, fewer calls");
+
+	/* The work is more; the exchange is nothing; there is none. */
+	c = costs(3, 300, 90, 90);
+	check(&c, "");
+	c = costs(3, 300, 0, 0);
+	c.values[ADSM_CLUSTER_EXCHANGE_NS] = MS - 1;
+	check(&c, "");
+	shared()->n_nodes = 1;
+	c = costs(3, 27, 30, 90);
+	check(&c, "");
+	free(device->shared);
+	free(device);
+	return 0;
+}
