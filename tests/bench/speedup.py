@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""speedup.py BUILD OUT [SIZE]: the six programs of CUDA-For-Clusters on clusters of 1 to 1024 nodes, in virtual time.
+They run once, on a node that records them (cluster_record.c; SIZE is parboil's, cfc-paper where it is not said);
+cluster_model.c makes clusters of that: OUT/speedup.csv. OUT/speedup.* is drawn as the paper's Figure 3, OUT/scaling.*
+to 1024 nodes, and a table is printed. SIZE "speedup" and "speedup-long" are tests: programs run at cfc, and their
+counts are checked."""
+import csv
+import os
+import platform
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD, OUT = (os.path.abspath(path) for path in sys.argv[1:3])
+SIZE = sys.argv[3] if len(sys.argv) > 3 else "cfc-paper"
+PROGRAMS = ["cp", "mri-fhd", "mri-q", "tpacf", "scan", "blackscholes"]
+# What the paper repeats; the benchmark's record has it once.
+TIMES = {"cfc-paper": {"mri-fhd": 40, "mri-q": 40}, "cfc": {"mri-fhd": 40, "mri-q": 40, "blackscholes": 10}}
+# Pages written by one node and by several, and write faults, by the number of nodes: the prototype's, by the paper.
+COUNTS = {
+    "tpacf": {2: (7, 1, 9), 4: (5, 3, 11), 8: (1, 7, 15)},
+    "mri-q": {2: (508, 0, 508), 4: (504, 4, 512), 8: (496, 12, 520)},
+    "mri-fhd": {2: (508, 2, 512), 4: (504, 6, 516), 8: (498, 12, 522)},
+    "scan": {2: (24, 1, 26), 4: (23, 2, 27), 8: (21, 4, 29)},
+    "blackscholes": {2: (9764, 2, 9768), 4: (9760, 6, 9772), 8: (9752, 14, 9780)},
+    "cp": {2: (1024, 0, 1024), 4: (1024, 0, 1024), 8: (1024, 0, 1024)},
+}
+TESTS = {"speedup": ["tpacf"], "speedup-long": list(COUNTS)}
+
+
+def record(program, size):
+    """The file with what its blocks do."""
+    path = os.path.join(OUT, program + ".record")
+    environment = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODES="1", ADSM_CLUSTER_LAUNCH="env %p",
+                       ADSM_CLUSTER_PROGRAM=os.path.join(BUILD, "tests/bench/bench-cluster-record"), BENCH_RECORD=path)
+    environment.pop("ADSM_CLUSTER_HOSTS", None)
+    run = subprocess.run([os.path.join(BUILD, "parboil/parboil"), "run", program, "--size", size], env=environment,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if run.returncode:
+        sys.exit(f"{program}: status {run.returncode}: {run.stdout}")
+    return path
+
+
+def model(records):
+    """All rows, with numbers for what is one."""
+    path = os.path.join(OUT, "speedup.csv")
+    with open(path, "w", encoding="utf-8") as out:
+        subprocess.run([os.path.join(BUILD, "tests/bench/bench-cluster-model"), *records], stdout=out, check=True)
+    with open(path, encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        for key in row:
+            if key not in ("program", "network", "update"):
+                row[key] = float(row[key])
+    return rows
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def draw(name):
+    """Where there is a gnuplot."""
+    caption = (f"{processor()}, one core; parboil's size {SIZE}; {time.strftime('%Y-%m-%d')}\n"
+               "A model of time (tests/bench/cluster_model.c), not a measurement")
+    for ending in ("svg", "png"):
+        try:
+            subprocess.run(["gnuplot", "-d", "-c", os.path.join(HERE, name + ".gp"), os.path.join(OUT, "speedup.csv"),
+                            os.path.join(OUT, f"{name}.{ending}"), caption], check=True)
+        except FileNotFoundError:
+            print("there is no gnuplot (Debian package gnuplot-nox), so nothing was drawn", file=sys.stderr)
+            return
+
+
+def print_table(rows):
+    """Speed-ups, and how many nodes are best; there, which part of the time is whose."""
+    parts = ["compute", "control", "fetch", "plan", "exchange"]
+    print("| program | network | exchange | 2 | 4 | 8 | 64 | 1024 | best, at | there: " + ", ".join(parts) + " |")
+    print("|" + "---|" * 10)
+    for program in PROGRAMS:
+        for network in ("2011", "100Gbit", "1Gbit"):
+            for update in ("paper", "paper-lazy", "adaptive"):
+                line = {int(row["nodes"]): row for row in rows
+                        if (row["program"], row["network"], row["update"]) == (program, network, update)}
+                if update == "paper-lazy" and all(line[n]["bytes"] == other["bytes"] for other in rows for n in line
+                                                  if (other["program"], other["network"], other["update"],
+                                                      other["nodes"]) == (program, network, "paper", n)):
+                    continue
+                best = max(line.values(), key=lambda row: row["speedup"])
+                shares = " / ".join(f"{100 * best[part] / best['total']:.0f}" for part in parts)
+                print(f"| {program} | {network} | {update} | " +
+                      " | ".join(f"{line[n]['speedup']:.2f}" for n in (2, 4, 8, 64, 1024)) +
+                      f" | {best['speedup']:.1f}, {best['nodes']:.0f} | {shares} % |")
+
+
+def check(rows):
+    for row in rows:
+        expected = COUNTS[row["program"]].get(row["nodes"])
+        counts = tuple(int(row[key]) for key in ("single", "multi", "write_faults"))
+        if expected and counts != expected:
+            sys.exit(f"{row['program']}, {row['nodes']:.0f} nodes, {row['update']}: {counts}, not {expected}")
+        if row["update"] == "eager" and expected:
+            # Pages of several come to node 0 whole from each other one that wrote them.
+            pages = (row["single"] + row["multi"]) * (row["nodes"] - 1)
+            if not pages <= row["bytes"] / 4096 <= pages + 2 * row["multi"]:
+                sys.exit(f"{row['program']}, {row['nodes']:.0f} nodes: {row['bytes'] / 4096} pages, not {pages}")
+
+
+def main():
+    os.makedirs(OUT, exist_ok=True)
+    if SIZE in TESTS:
+        check(model([f"{program}={record(program, 'cfc')}" for program in TESTS[SIZE]]))
+        return
+    rows = model([f"{program}={record(program, SIZE)}*{TIMES.get(SIZE, {}).get(program, 1)}" for program in PROGRAMS])
+    draw("speedup")
+    draw("scaling")
+    print_table(rows)
+
+
+main()
