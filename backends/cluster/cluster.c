@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "costs.h"
+#include "describe.h"
 #include "list.h"
 #include "options.h"
 #include "process/open.h"
@@ -202,28 +203,15 @@ static void describe(struct cluster_device *device, const struct adsm_backend_co
 	write_words(device);
 }
 
-/* What the nodes have said of themselves: "4 nodes: a (8 cores) × 2, b (8 cores) × 2; Open MPI v4.1.4; tracker uffd" */
+/* What the nodes have said of themselves. */
 static void describe_nodes(struct adsm_process_device *device)
 {
-	struct adsm_cluster_shared *shared = shared_of(device);
-	char *text = device->base.made_of;
-	const size_t size = sizeof(device->base.made_of);
-	uint32_t n = shared->n_nodes, threads = 0;
-	int length = adsm_format(text, size, "%u node%s: ", n, n == 1 ? "" : "s");
+	const struct adsm_cluster_shared *shared = shared_of(device);
+	uint32_t threads = 0;
 
-	for (uint32_t i = 0, next; i < n; i = next) {
-		const struct adsm_cluster_node *node = &shared->nodes[i];
-
-		for (next = i; next < n && !strcmp(shared->nodes[next].host, node->host); next++)
-			threads += shared->nodes[next].threads;
-		if ((size_t)length < size)
-			length += adsm_format(text + length, size - (size_t)length, "%s%u on %s (%u core%s)",
-					      i ? ", " : "", next - i, node->host, node->cores,
-					      node->cores == 1 ? "" : "s");
-	}
-	if ((size_t)length < size)
-		adsm_format(text + length, size - (size_t)length, "; %s; tracker %s", shared->engine,
-			    *shared->nodes[0].tracker ? shared->nodes[0].tracker : "off");
+	adsm_cluster_describe(shared, device->base.made_of, sizeof(device->base.made_of));
+	for (uint32_t i = 0; i < shared->n_nodes; i++)
+		threads += shared->nodes[i].threads;
 	if (threads)
 		device->base.caps.compute_units = threads;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What users are told of a cluster's calls: seen.py CASE PROGRAM MODULE. The program's steps are calls (seen.c), whose
-costs are known."""
+"""What users are told of a cluster and its calls: seen.py CASE PROGRAM MODULE INFO. The program's steps are calls
+(seen.c), whose costs are known."""
 import collections
 import json
 import os
@@ -12,16 +12,20 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../observe/trace"))
 from tracefile import Trace  # noqa: E402
 
-CASE, PROGRAM, MODULE = sys.argv[1:4]
+CASE, PROGRAM, MODULE, INFO = sys.argv[1:5]
 
 
-def run(*steps, nodes=3, **options):
-    """What it says on standard error."""
+def execute(*words, nodes=3, **options):
     env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")}
     env |= {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_NODES": str(nodes), "ADSM_CLUSTER_THREADS": "1", **options}
-    done = subprocess.run([PROGRAM, MODULE, *steps], env=env, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done
-    return done.stderr
+    return done
+
+
+def run(*steps, **options):
+    """What the program says on standard error."""
+    return execute(PROGRAM, MODULE, *steps, **options).stderr
 
 
 def warned():
@@ -138,6 +142,20 @@ def advised():
         print(kernel["kernel"], kernel["advice"])
     names = re.findall(r"^adsm: \d+\. '(\w+)' on device 0, \d calls: its exchange took [\d.]+ .?s, its", said, re.M)
     assert ("advice on kernels" in said) == bool(names) and set(names) <= set(steps), said
+
+
+def info():
+    """What a cluster is made of."""
+    here = rf"on {re.escape(os.uname().nodename)} \(\d+ cores?\)"
+    for tracker, nodes, made_of in [
+            ("sigsegv", 3, rf"3 nodes: 3 {here}; ([^;]+); tracker sigsegv"),
+            ("auto", 2, rf"2 nodes: 2 {here}; ([^;]+); tracker (?:sigsegv|uffd)"),
+            ("off", 1, rf"1 node: 1 {here}; ([^;]+); tracker off")]:
+        out = execute(INFO, nodes=nodes, ADSM_CLUSTER_TRACKER=tracker, OMPI_MCA_pml="ob1",
+                      OMPI_MCA_btl="tcp,self").stdout
+        found = re.search(rf"^  made of +{made_of}$", out, re.M)
+        assert found and re.search(rf"^  compute units +{nodes}$", out, re.M), out
+        assert not found[1].startswith("Open MPI v4") or found[1].endswith(" (ob1: tcp)"), out
 
 
 globals()[CASE]()

@@ -17,6 +17,7 @@
 #include "process/device/crash.h"
 #include "process/device/serve.h"
 #include "requests.h"
+#include "version.h"
 
 #include <errno.h>
 #include <mpi.h>
@@ -356,11 +357,9 @@ static void start_memory(void)
 
 static void join(void)
 {
-	char why[ADSM_CLUSTER_WHY], version[MPI_MAX_LIBRARY_VERSION_STRING];
-	int length;
+	char why[ADSM_CLUSTER_WHY];
 
-	MPI_Get_library_version(version, &length);
-	snprintf(node.card.mpi, sizeof(node.card.mpi), "%.127s", version);
+	adsm_node_mpi(node.card.mpi, sizeof(node.card.mpi));
 	node.cards = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.cards));
 	MPI_Gather(&node.card, sizeof(node.card), MPI_BYTE, node.cards, sizeof(node.card), MPI_BYTE, 0, MPI_COMM_WORLD);
 	if (adsm_comm.rank)
