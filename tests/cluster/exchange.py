@@ -77,13 +77,16 @@ def gold(run):
 
 
 def sharing(run):
-    """Bytes, words and pages of several nodes side by side."""
+    """Bytes, words and pages of several nodes side by side; of pages more than a process may have mappings."""
     for nodes in NODES[1:]:
         for mode in ["adaptive", "lazy", "eager"] if FULL else ["adaptive"]:
             rounds = 1000 if FULL or nodes == 2 else 100
             run(nodes, "sharing", mode=mode, rounds=rounds, size=1, stride=1, n=10000)
-            run(nodes, "sharing", mode=mode, rounds=rounds if FULL else 50, size=4, stride=4, n=4000)
-            run(nodes, "sharing", mode=mode, rounds=3, size=4, stride=4096, n=40000 if FULL else 4000)
+            run(nodes, "sharing", mode=mode, rounds=rounds, size=4, stride=4, n=4000)
+            if FULL:
+                run(nodes, "sharing", mode=mode, rounds=1000, size=4, stride=4096, n=1000)
+            if FULL or nodes == 2:
+                run(nodes, "sharing", mode=mode, rounds=10 if FULL else 2, size=4, stride=4096, n=40000)
 
 
 def traffic(run):

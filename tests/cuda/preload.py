@@ -11,6 +11,7 @@ HOW: same    without and with it, the same output and nothing on standard error
      fails   without and with it, status 1 and the same error of the program's own
      spoken  as same, but it may say something on standard error
      lost    as spoken, and it has said that a kernel has lost the device, for as long as the process lives
+     cluster as same where ADSM_BACKEND asks for a cluster, too, and none is started
      off     as same, with its objects turned off; and the driver is called as often, but for one function
 """
 import json
@@ -90,6 +91,16 @@ if how == "shared":
     sys.exit(0)
 if how == "kept":
     check_fetched(1)
+    sys.exit(0)
+
+if how == "cluster":
+    with tempfile.TemporaryDirectory() as folder:
+        started = os.path.join(folder, "started")
+        alone = run(None)
+        both = run(library, {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_LAUNCH": f"sh -c 'touch {started}' %p"})
+        good(both, "with the library")
+        if both.stdout != alone.stdout or os.path.exists(started):
+            fail(f"not the same, or a cluster was started:\n{alone.stdout}{both.stdout}")
     sys.exit(0)
 
 if how == "off":
