@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+# parboil.py PROGRAM NODES PROTOCOL - every benchmark's output is right on a cluster of so many nodes.
+import json
+import os
+import subprocess
+import sys
+import time
+
+_, program, nodes, protocol = sys.argv
+env = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODES=nodes)
+listed = subprocess.run([program, "list"], env=env, check=True, text=True, stdout=subprocess.PIPE).stdout
+benches = [line.split()[0] for line in listed.splitlines()]
+assert len(benches) == 11, benches
+for bench in benches:
+    start = time.monotonic()
+    out = subprocess.run([program, "run", bench, "--size", "small", "--protocol", protocol, "--json", "-"], env=env,
+                         check=True, text=True, stdout=subprocess.PIPE).stdout
+    report = json.loads(out)
+    assert report["bench"] == bench and report["verified"] is True, report
+    print(f"{bench}: {time.monotonic() - start:.1f} s", flush=True)
