@@ -185,6 +185,8 @@ static void observe_kernel(struct adsm_home *home, const struct adsm_call *call,
 		.device = (uint8_t)home->index,
 	};
 
+	if (!adsm_observes(ADSM_OBSERVE_TRACE))
+		return;
 	if (!event.start_ns)
 		event.start_ns = guess_start(home, call, ns);
 	home->kernel_end_ns = event.start_ns + ns;

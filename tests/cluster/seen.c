@@ -15,7 +15,7 @@
 #define CHECK_MORE adsmLastError()
 #include "../check.h"
 
-#define PAGE 1024u		/* words */
+#define PAGE 1024ul		/* words */
 #define N_PAGES 8u
 #define N_BLOCKS 6u
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_advice.c - what is said of a kernel, by what it has cost a cluster. */
+#include "base/os.h"
 #include "cluster/costs.h"
 #include "cluster/shared.h"
 #include "process/process.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
 
 #include "../check.h"
 
@@ -50,9 +48,9 @@ int main(void)
 #define BEGIN "its exchange took 90.0 ms, its work 30.0 ms, on 3 nodes together"
 	struct adsm_kernel_costs c = costs(3, 27, 30, 90);
 
-	device = calloc(1, sizeof(*device));
+	device = adsm_os_table(sizeof(*device));
 	CHECK(device);
-	device->shared = calloc(1, sizeof(*device->shared) + sizeof(struct adsm_cluster_shared));
+	device->shared = adsm_os_table(sizeof(*device->shared) + sizeof(struct adsm_cluster_shared));
 	CHECK(device->shared);
 	shared()->n_nodes = 3;
 
@@ -98,7 +96,5 @@ int main(void)
 	shared()->n_nodes = 1;
 	c = costs(3, 27, 30, 90);
 	check(&c, "");
-	free(device->shared);
-	free(device);
 	return 0;
 }

@@ -30,8 +30,9 @@ int main(void)
 	char host[ADSM_CLUSTER_HOST], text[256];
 	const char *rest;
 
-	shared = calloc(1, sizeof(*shared));
+	shared = aligned_alloc(_Alignof(struct adsm_cluster_shared), sizeof(*shared));
 	CHECK(shared);
+	memset(shared, 0, sizeof(*shared));
 	add("here", 1, "");
 	check("1 node: 1 on here (1 core); tracker off");
 	snprintf(shared->engine, sizeof(shared->engine), "Some MPI 1.0");
