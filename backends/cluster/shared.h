@@ -32,7 +32,7 @@ struct adsm_cluster_node {
 	X(PAGES_MULTI, pages_multi, "and those that several nodes wrote") \
 	X(PAGES_HOST, pages_host, "pages that the host had written since the call before") \
 	X(PAGES_UNWRITTEN, pages_unwritten, "pages of objects that it might write, and of which it wrote none") \
-	X(PAGES_PUSHED, pages_pushed, "pages that were sent to nodes that had read them before") \
+	X(PAGES_PUSHED, pages_pushed, "pages that nodes but node 0 were sent without asking, after it") \
 	X(PAGES_FETCHED, pages_fetched, "pages that nodes asked for while they ran it") \
 	X(WRITE_FAULTS, write_faults, "pages that nodes wrote, each counted once for each node") \
 	X(READ_FAULTS, read_faults, "times that nodes waited for a page that they lacked") \

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""The pages of CUDA-For-Clusters' programs, as --stats has them: paper.py PARBOIL; with TEST_FULL of all programs and
+numbers of nodes."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+PARBOIL = sys.argv[1]
+FULL = bool(os.environ.get("TEST_FULL"))
+
+# By program: pages of all objects, of those that are written; by nodes: of one writer, of several, write faults.
+GOLD = {
+    "cp": (1024, 1024, {1: (1024, 0, 1024), 2: (1024, 0, 1024), 4: (1024, 0, 1024), 8: (1024, 0, 1024)}),
+    "mri-q": (1286, 508, {1: (508, 0, 508), 2: (508, 0, 508), 4: (504, 4, 512), 8: (496, 12, 520)}),
+    "mri-fhd": (1298, 510, {1: (510, 0, 510), 2: (508, 2, 512), 4: (504, 6, 516), 8: (498, 12, 522)}),
+    "tpacf": (1220, 8, {1: (8, 0, 8), 2: (7, 1, 9), 4: (5, 3, 11), 8: (1, 7, 15)}),
+    "scan": (50, 25, {1: (25, 0, 25), 2: (24, 1, 26), 4: (23, 2, 27), 8: (21, 4, 29)}),
+    "blackscholes": (24415, 9766, {1: (9766, 0, 9766), 2: (9764, 2, 9768), 4: (9760, 6, 9772), 8: (9752, 14, 9780)}),
+}
+SHORT = [("mri-q", 2), ("tpacf", 4)]
+
+
+def kernel_of(program, nodes):
+    """What its kernel has cost, on so many nodes."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")}
+        env |= {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_NODES": str(nodes), "ADSM_CLUSTER_THREADS": "1",
+                "ADSM_PAPER": "1", "ADSM_CLUSTER_TRACKER": "sigsegv", "ADSM_STATS": f"json:{folder}/stats"}
+        done = subprocess.run([PARBOIL, "run", program, "--size", "cfc"], env=env, capture_output=True, text=True,
+                              check=False)
+        assert done.returncode == 0, done
+        with open(f"{folder}/stats", encoding="utf-8") as file:
+            kernels = json.load(file)["kernels"]
+    assert len(kernels) == 1 and kernels[0]["calls"], kernels
+    return kernels[0]
+
+
+for name, (pages, modified, by_nodes) in GOLD.items():
+    for n, (single, multi, faults) in by_nodes.items():
+        if not FULL and (name, n) not in SHORT:
+            continue
+        kernel = kernel_of(name, n)
+        wanted = {"pages_global": pages, "pages_modified": modified, "pages_single": single, "pages_multi": multi,
+                  "write_faults": faults}
+        got = {counter: kernel["counters"][counter] / kernel["calls"] for counter in wanted}
+        print(name, n, kernel["calls"], got)
+        assert got == wanted, (name, n, kernel, wanted)
