@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 # loss.py BUILD PROGRAM MPIRUN WHAT - nodes that are lost while others need them: "silent", those that say nothing any
 # more, and are told from those that have much to do; "pages", those that a page is to come from, or go to; "crash",
-# those whose kernels store where they may not.
+# those whose kernels store where they may not; "unplugged", one whose host cannot be reached any more.
 import glob
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,16 +19,19 @@ NODES = 3
 HOST = os.uname().nodename
 
 
-def start(*modes, timeout=30, **variables):
+def start(*modes, timeout=30, before=(), **variables):
     """An application that is ready. Where a machine is so slow that nodes are not there in time, they get more."""
     while True:
-        process = cluster.start(*modes, ADSM_CLUSTER_LAUNCH=mpirun, ADSM_CLUSTER_PROGRAM=program,
+        process = cluster.start(*modes, before=before, ADSM_CLUSTER_LAUNCH=mpirun, ADSM_CLUSTER_PROGRAM=program,
                                 ADSM_CLUSTER_THREADS=1, ADSM_CLUSTER_NODES=NODES, ADSM_CLUSTER_TIMEOUT=timeout,
                                 **variables)
         process.timeout = timeout
         line = process.stdout.readline()
         if line == "ready\n":
             return process
+        if line.startswith("hosts.sh: "):
+            print(line, end="")
+            sys.exit(77)
         if " are not there " not in line:
             sys.exit(f"{modes}: {line}{process.communicate()}")
         cluster.finish(process, "a slow start")
@@ -137,4 +141,17 @@ def crash():
                 finish_lost(process, f"{where}, node {node}, {tracker}", wanted)
 
 
-{"silent": silent, "pages": pages, "crash": crash}[what]()
+def unplugged():
+    """Of two hosts the second one's link goes down: whatever the launch command makes of it, that is told."""
+    for mode in ["idle", "loop"]:
+        process = start(mode, timeout=4, before=[os.path.join(cluster.HERE, "hosts.sh"), "2", "full"])
+        away = str(cluster.part(process.mark, "node 1"))
+        if subprocess.run(["nsenter", "--target", away, "--net", "ip", "link", "set", "eth0", "down"]).returncode:
+            print("another host's link may not be changed from here")
+            process.kill()
+            sys.exit(77)
+        finish_lost(process, f"unplugged, {mode}", f"node 1 (host2) has not been heard of for {process.timeout} s",
+                    "nothing was heard of node 1 (host2)")
+
+
+{"silent": silent, "unplugged": unplugged, "pages": pages, "crash": crash}[what]()
