@@ -235,7 +235,12 @@ static void describe_loss(struct adsm_process_device *device)
 		return;
 	}
 	if (*adsm_process_said_end(shared)) {
-		adsm_format(text, ADSM_PROCESS_TEXT, "%s: %s", device->title, adsm_process_said_end(shared));
+		const char *said = adsm_process_said_end(shared);
+
+		/* Mostly that has nothing to do with the kernel; where it has it names it. */
+		busy = busy && !strstr(said, kernel);
+		adsm_format(text, ADSM_PROCESS_TEXT, "%s: %s%s%s%s", device->title, said,
+			    busy ? ", while kernel '" : "", busy ? kernel : "", busy ? "' ran" : "");
 		return;
 	}
 	if (number && !crash->sent) {

@@ -282,7 +282,8 @@ static bool is_device(const char *pid)
 	if (!fgets(comm, sizeof(comm), file))
 		comm[0] = 0;
 	fclose(file);
-	return !strncmp(comm, "adsm-cpu-device", 15) || !strncmp(comm, "adsm-cuda-dev", 13);	/* a double's */
+	return !strncmp(comm, "adsm-cpu-device", 15) || !strncmp(comm, "adsm-cluster-no", 15) ||
+		!strncmp(comm, "adsm-cuda-dev", 13);	/* a double's */
 }
 
 /* It is no child of ours, so it is known by the memory it shares with us. */
