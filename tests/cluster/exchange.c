@@ -363,6 +363,44 @@ static void case_read_only(void)
 		app_launch(&call);
 }
 
+/* So little was written that each node gets one letter and sends one; what they have written is inside. */
+static void case_messages(void)
+{
+	const uint64_t n = (uint64_t)adsm_comm.n, others = n - 1, pages = n > 4 ? 64 / n : 16;
+	struct neighbours a = { .pages = pages, .seen_pages = 1, .n_blocks = n };
+	struct once nothing = { 0 };
+	struct adsm_node_counts counts;
+	bool paper = !strcmp(app_option("mode", ""), "paper");
+
+	a.from = a.p = app_alloc(2 * pages * n * ADSM_PAGE_SIZE);
+	launch(NEIGHBOURS, n, &a, sizeof(a));
+	for (unsigned i = 0; i < 3; i++) {
+		counts = launch(ONCE, 0, &nothing, sizeof(nothing));
+		CHECK_EQ(counts.control.messages, (paper ? 3 : 2) * others);
+		CHECK_EQ(counts.pages.messages, 0);
+		CHECK_EQ(counts.pages.bytes, 0);
+	}
+	/* What the host writes goes with the launch. */
+	*(uint32_t *)app_host(a.p) += 7;
+	app_wrote(a.p, 4);
+	for (unsigned i = 0; i < 3; i++) {
+		a.seen_pages = 0;
+		counts = launch(NEIGHBOURS, n, &a, sizeof(a));
+		CHECK_EQ(counts.modified, pages * n);
+		CHECK_EQ(counts.control.messages, (paper ? 3 : 2) * others);
+		CHECK(paper || !counts.pages.messages);
+		CHECK(others == 0 || counts.pages.bytes);
+	}
+	app_check_nodes();
+	/* One page more of each. */
+	a.pages++;
+	counts = launch(NEIGHBOURS, n, &a, sizeof(a));
+	CHECK_EQ(counts.control.messages, others ? 3 * others : 0);
+	CHECK_EQ(counts.pages.messages > 0, others > 0);
+	app_check_nodes();
+	printf("hash=%lx\n", app_hash());
+}
+
 /* A launch that does nothing, again and again. */
 static void case_empty(void)
 {
@@ -383,7 +421,7 @@ int main(int argc, char **argv)
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "program", case_program }, { "sharing", case_sharing }, { "threshold", case_threshold },
 		{ "bytes", case_bytes }, { "readers", case_readers }, { "blocks", case_blocks },
-		{ "read-only", case_read_only }, { "empty", case_empty },
+		{ "read-only", case_read_only }, { "empty", case_empty }, { "messages", case_messages },
 	};
 
 	app_start(argc, argv, ARENA);

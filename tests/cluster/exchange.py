@@ -95,6 +95,7 @@ def traffic(run):
         run(nodes, "threshold", mode="threshold")
         for mode in MODES:
             run(nodes, "blocks", mode=mode)
+        assert len({run(nodes, "messages", mode=mode)[0]["hash"] for mode in MODES}) == 1
         for mode in MODES[:3] if 840 % nodes == 0 else []:
             run(nodes, "bytes", mode=mode)
         run(nodes, "read-only")

@@ -27,38 +27,67 @@ static size_t entry_size(size_t size)
 	return sizeof(struct entry) + ((size + 7) & ~(size_t)7);
 }
 
-static uint8_t *letter;
-static size_t used;
+void adsm_diffs_put(struct adsm_pack *pack, uint64_t page)
+{
+	const size_t before = pack->n;
+	struct entry *entry = adsm_pack_room(pack, entry_size(ADSM_DIFF_MAX), 8);
+	size_t size = adsm_pages_has_twin(page) ? adsm_pages_diff(page, entry->bytes) : ADSM_PAGE_SIZE + 1;
+
+	/* Home finds in a whole page what differs, too. */
+	entry->page = page;
+	entry->whole = size > ADSM_PAGE_SIZE;
+	if (entry->whole)
+		memcpy(entry->bytes, adsm_pages_alias(page), size = ADSM_PAGE_SIZE);
+	entry->size = (uint32_t)size;
+	pack->n = before + entry_size(size);
+}
+
+void adsm_diffs_take(int from, const void *data, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		const struct entry *entry = (const struct entry *)((const uint8_t *)data + at);
+
+		if (size - at < sizeof(*entry) || entry->size > size - at - sizeof(*entry) ||
+		    (entry->whole && entry->size != ADSM_PAGE_SIZE))
+			adsm_comm_fail("what node %d sent of its changes is cut off", from);
+		if (entry->whole)
+			adsm_pages_merge(entry->page, entry->bytes);
+		else if (adsm_pages_patch(entry->page, entry->bytes, entry->size))
+			adsm_comm_fail("what node %d sent of its changes is damaged", from);
+		at += entry_size(entry->size);
+	}
+}
+
+/* ---- in an exchange */
+
+static struct adsm_pack pack;
+
+static void begin_letter(void)
+{
+	pack.n = 0;
+	adsm_pack_put(&pack, &(struct head){ 0 }, sizeof(struct head), 8);
+}
 
 static void send_letter(bool last)
 {
-	*(struct head *)letter = (struct head){ .last = last };
-	adsm_comm_send(0, ADSM_TAG_DIFFS, letter, used);
-	used = sizeof(struct head);
+	((struct head *)pack.data)->last = last;
+	adsm_comm_send(0, ADSM_TAG_DIFFS, pack.data, pack.n);
 }
 
 static void add_page(uint64_t page)
 {
-	struct entry *entry;
-
-	if (used + entry_size(ADSM_DIFF_MAX) > LETTER_SIZE)
+	if (pack.n + entry_size(ADSM_DIFF_MAX) > LETTER_SIZE) {
 		send_letter(false);
-	entry = (struct entry *)(letter + used);
-	entry->page = page;
-	entry->whole = !adsm_pages_has_twin(page);
-	entry->size = entry->whole ? ADSM_PAGE_SIZE : (uint32_t)adsm_pages_diff(page, entry->bytes);
-	if (entry->whole)
-		memcpy(entry->bytes, adsm_pages_alias(page), ADSM_PAGE_SIZE);
-	used += entry_size(entry->size);
+		begin_letter();
+	}
+	adsm_diffs_put(&pack, page);
 }
 
 static void send_all(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote)
 {
 	size_t w = 0;
 
-	if (!letter)
-		letter = adsm_node_memory(NULL, LETTER_SIZE);
-	used = sizeof(struct head);
+	begin_letter();
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t end = v[i].first + v[i].n;
 
@@ -77,24 +106,6 @@ static void send_all(const struct adsm_segment *v, size_t n, const struct adsm_r
 	send_letter(true);
 }
 
-static void merge_letter(const struct adsm_letter *received)
-{
-	const uint8_t *data = received->data;
-	size_t at = sizeof(struct head);
-
-	while (at < received->size) {
-		const struct entry *entry = (const struct entry *)(data + at);
-
-		if (received->size - at < sizeof(*entry) || entry->size > received->size - at - sizeof(*entry))
-			adsm_comm_fail("what node %d sent of its changes is cut off", received->from);
-		if (entry->whole)
-			adsm_pages_merge(entry->page, entry->bytes);
-		else if (adsm_pages_patch(entry->page, entry->bytes, entry->size))
-			adsm_comm_fail("what node %d sent of its changes is damaged", received->from);
-		at += entry_size(entry->size);
-	}
-}
-
 void adsm_diffs_merge(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote)
 {
 	int waiting = adsm_comm.n - 1;
@@ -111,7 +122,8 @@ void adsm_diffs_merge(const struct adsm_segment *v, size_t n, const struct adsm_
 			continue;
 		}
 		waiting -= ((const struct head *)received.data)->last != 0;
-		merge_letter(&received);
+		adsm_diffs_take(received.from, (const uint8_t *)received.data + sizeof(struct head),
+				received.size - sizeof(struct head));
 		adsm_comm_drop(&received);
 	}
 }

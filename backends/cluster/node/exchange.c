@@ -72,6 +72,23 @@ static void exchange_pairs(const struct adsm_segment *v, size_t n)
 	adsm_move_wait();
 }
 
+/* What this node has of a segment from then on; its bytes are here where they are to be. */
+static void settle(const struct adsm_segment *segment, struct adsm_runs *unseen)
+{
+	const struct adsm_run run = { segment->first, segment->n };
+
+	if (segment->writer == adsm_comm.rank && !(segment->flags & ADSM_SEGMENT_SEVERAL))
+		return;
+	if (!adsm_segment_goes_to(segment, adsm_comm.rank)) {
+		adsm_pages_invalidate(run);
+	} else if (adsm_comm.rank && (segment->flags & ADSM_SEGMENT_PROBE)) {
+		adsm_pages_arrived(run, false);
+		adsm_runs_add(unseen, run.first, run.n);
+	} else {
+		adsm_pages_arrived(run, true);
+	}
+}
+
 void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote,
 		   enum adsm_collective collective, struct adsm_runs *unseen)
 {
@@ -90,19 +107,44 @@ void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run
 		adsm_collect(v, n, collective);
 	if (!all)
 		exchange_pairs(v, n);
-	for (size_t i = 0; i < n; i++) {
-		const struct adsm_run run = { v[i].first, v[i].n };
-		bool several_wrote = v[i].flags & ADSM_SEGMENT_SEVERAL;
+	for (size_t i = 0; i < n; i++)
+		settle(&v[i], unseen);
+}
 
-		if (v[i].writer == adsm_comm.rank && !several_wrote)
-			continue;
-		if (!adsm_segment_goes_to(&v[i], adsm_comm.rank)) {
-			adsm_pages_invalidate(run);
-		} else if (adsm_comm.rank && (v[i].flags & ADSM_SEGMENT_PROBE)) {
-			adsm_pages_arrived(run, false);
-			adsm_runs_add(unseen, run.first, run.n);
-		} else {
-			adsm_pages_arrived(run, true);
-		}
+/* ---- few pages, inside of letters */
+
+/* Node 0 has them all. */
+static bool is_for(const struct adsm_segment *segment, int node)
+{
+	return adsm_segment_goes_to(segment, node) &&
+		(segment->writer != node || (segment->flags & ADSM_SEGMENT_SEVERAL));
+}
+
+uint64_t adsm_exchange_pages(const struct adsm_segment *v, size_t n, int to)
+{
+	uint64_t pages = 0;
+
+	for (size_t i = 0; i < n; i++)
+		pages += is_for(&v[i], to) ? v[i].n : 0;
+	return pages;
+}
+
+void adsm_exchange_put(struct adsm_pack *pack, const struct adsm_segment *v, size_t n, int to)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (is_for(&v[i], to))
+			adsm_pack_put(pack, adsm_pages_alias(v[i].first), v[i].n * ADSM_PAGE_SIZE, 64);
+	}
+}
+
+void adsm_exchange_take(const struct adsm_letter *letter, size_t *at, const struct adsm_segment *v, size_t n,
+			struct adsm_runs *unseen)
+{
+	for (size_t i = 0; i < n; i++) {
+		const size_t size = v[i].n * ADSM_PAGE_SIZE;
+
+		if (is_for(&v[i], adsm_comm.rank))
+			memcpy(adsm_pages_alias(v[i].first), adsm_pack_take(letter, at, size, 64), size);
+		settle(&v[i], unseen);
 	}
 }

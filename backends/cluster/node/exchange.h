@@ -7,6 +7,7 @@
 #define ADSM_CLUSTER_EXCHANGE_H
 
 #include "comm.h"
+#include "pack.h"
 #include "segment.h"
 
 /* What it costs: a message is all that one node sends to another, or to all. Without diffs. */
@@ -16,5 +17,14 @@ struct adsm_comm_traffic adsm_exchange_traffic(const struct adsm_segment *v, siz
  */
 void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote,
 		   enum adsm_collective collective, struct adsm_runs *unseen);
+
+/*
+ * Few pages, all of which node 0 has, go inside of a letter of its. How many a node gets; node 0: put them behind what
+ * is in @pack; the other one: take them, *@at being where they begin, and do for these segments as an exchange does.
+ */
+uint64_t adsm_exchange_pages(const struct adsm_segment *v, size_t n, int to);
+void adsm_exchange_put(struct adsm_pack *pack, const struct adsm_segment *v, size_t n, int to);
+void adsm_exchange_take(const struct adsm_letter *letter, size_t *at, const struct adsm_segment *v, size_t n,
+			struct adsm_runs *unseen);
 
 #endif

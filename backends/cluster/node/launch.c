@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* node/launch.c - launches of a cluster. */
+/*
+ * node/launch.c - launches of a cluster. Where little was written that is two messages for each node: LAUNCH brings
+ * what the host, and the launch before it, have left to be known, DONE what the node wrote, each with the pages inside.
+ * Only more than that takes a SYNC, and an exchange in which all nodes take part.
+ */
 #include "launch.h"
 
 #include "base/os.h"
 #include "comm.h"
 #include "exchange.h"
+#include "inside.h"
 #include "move.h"
+#include "pack.h"
 #include "paper.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a node says of its part; its runs follow: written, then those that had come unmapped and were touched. */
+/*
+ * What a node says of its part; its runs follow: written, then those that had come unmapped and were touched. Then so
+ * many bytes of what it wrote; 0: too much for a letter.
+ */
 struct done {
 	uint64_t write_faults, read_faults, before_ns, kernel_ns;
-	uint64_t n_wrote, n_seen;
+	uint64_t n_wrote, n_seen, inside;
 };
 
 static struct {
@@ -34,44 +43,15 @@ static struct {
 	/* Node 0. */
 	struct adsm_runs *by_node;	/* what each wrote */
 	int n_done, n_times;
+	int n_outside;			/* nodes whose letters do not have all that they wrote */
+	bool synced;			/* all nodes took part in the last exchange */
 	struct adsm_cluster_times *times;	/* of each */
 	struct adsm_node_counts counts;
-	struct adsm_segments segments;
+	struct adsm_segments segments;	/* what the host wrote, or a kernel that is in an exchange */
+	struct adsm_segments pending;	/* what the last launch wrote: node 0 has it, others hear of it with the next */
 } node;
 
-/* ---- letters are written into one buffer, each part aligned to 8 bytes, arguments to 64 */
-
-static struct { uint8_t *data; size_t n, room; } out;
-
-static size_t aligned(size_t n, size_t align)
-{
-	return (n + align - 1) & ~(align - 1);
-}
-
-static void put(const void *data, size_t size, size_t align)
-{
-	const size_t at = aligned(out.n, align);
-
-	if (at + size > out.room) {
-		out.room = 2 * (at + size);
-		out.data = adsm_node_memory(out.data, out.room);
-	}
-	memset(out.data + out.n, 0, at - out.n);
-	if (size)
-		memcpy(out.data + at, data, size);
-	out.n = at + size;
-}
-
-/* The next part of a letter. */
-static const void *take(const struct adsm_letter *letter, size_t *at, size_t size, size_t align)
-{
-	const size_t begin = aligned(*at, align);
-
-	if (begin > letter->size || size > letter->size - begin)
-		adsm_comm_fail("a letter of node %d is cut off", letter->from);
-	*at = begin + size;
-	return (const uint8_t *)letter->data + begin;
-}
+static struct adsm_pack out;
 
 /* ---- this node's part */
 
@@ -153,15 +133,6 @@ static void exchange(const struct adsm_segments *segments, const struct adsm_run
 	adsm_exchange(segments->v, segments->n, wrote, n_wrote, node.options.collective, &node.unseen);
 }
 
-/* Of what the host has written. */
-static void exchange_before(const struct adsm_segments *segments)
-{
-	const uint64_t start_ns = segments->n ? adsm_os_now_ns() : 0;
-
-	exchange(segments, NULL, 0);
-	node.before_ns = segments->n ? adsm_os_now_ns() - start_ns : 0;
-}
-
 static void paper_exchange(struct adsm_plan_counts *ret_counts)
 {
 	adsm_paper_plan(&node.objects, node.wrote, node.n_wrote, &node.segments, ret_counts);
@@ -196,7 +167,7 @@ void adsm_node_start(const struct adsm_node_options *options, const struct adsm_
 static void serve_pages(const struct adsm_letter *letter)
 {
 	size_t at = 0;
-	const struct adsm_run *run = take(letter, &at, sizeof(*run), 8);
+	const struct adsm_run *run = adsm_pack_take(letter, &at, sizeof(*run), 8);
 
 	if (run->first > node.options.n_pages || run->n > node.options.n_pages - run->first)
 		adsm_comm_fail("node %d wants pages that there are not", letter->from);
@@ -220,27 +191,40 @@ static void count_done(int from, const struct done *done, uint64_t end_ns)
 	times->after.ns = 0;
 }
 
-static void note_done(const struct adsm_letter *letter)
+/* So much of a letter is pages. */
+static void count_inside(size_t size)
+{
+	adsm_comm.pages.bytes += size;
+	adsm_comm.control.bytes -= size;
+}
+
+/* Takes the letter where it has pages inside. */
+static void note_done(struct adsm_letter *letter)
 {
 	size_t at = 0;
-	const struct done *done = take(letter, &at, sizeof(*done), 8);
+	const struct done *done = adsm_pack_take(letter, &at, sizeof(*done), 8);
 	const struct adsm_run *runs;
 
 	count_done(letter->from, done, adsm_os_now_ns());
-	runs = take(letter, &at, done->n_wrote * sizeof(*runs), 8);
+	runs = adsm_pack_take(letter, &at, done->n_wrote * sizeof(*runs), 8);
 	adsm_runs_clear(&node.by_node[letter->from]);
 	for (uint64_t i = 0; i < done->n_wrote; i++)
 		adsm_runs_add(&node.by_node[letter->from], runs[i].first, runs[i].n);
-	runs = take(letter, &at, done->n_seen * sizeof(*runs), 8);
+	runs = adsm_pack_take(letter, &at, done->n_seen * sizeof(*runs), 8);
 	for (uint64_t i = 0; i < done->n_seen; i++)
 		adsm_plan_read(letter->from, runs[i]);
 	node.n_done++;
+	node.n_outside += done->n_wrote && !done->inside;
+	if (!done->inside)
+		return;
+	count_inside(done->inside);
+	adsm_inside_keep(letter, &at, done->inside);
 }
 
 static void note_times(const struct adsm_letter *letter)
 {
 	size_t at = 0;
-	const uint64_t *after_ns = take(letter, &at, sizeof(*after_ns), 8);
+	const uint64_t *after_ns = adsm_pack_take(letter, &at, sizeof(*after_ns), 8);
 
 	node.times[letter->from].after = (struct adsm_cluster_span){ node.times[0].after.start_ns, *after_ns };
 	node.n_times++;
@@ -275,19 +259,61 @@ bool adsm_node_look(void)
 	return true;
 }
 
-static void send_launch(struct adsm_node_work *work, const struct adsm_node_before *before)
+/* Whether each node gets few pages of these. */
+static bool are_few(const struct adsm_segments *segments)
+{
+	for (int r = 1; r < adsm_comm.n; r++) {
+		if (adsm_exchange_pages(segments->v, segments->n, r) > ADSM_INSIDE_ALL)
+			return false;
+	}
+	return !node.options.paper;
+}
+
+/* Whether some node gets other bytes than all. */
+static bool bring_pages(const struct adsm_node_launch *launch)
+{
+	uint64_t pages = 0;
+
+	for (int r = 1; r < adsm_comm.n; r++) {
+		pages += adsm_exchange_pages(node.pending.v, node.pending.n, r);
+		if (launch->inside)
+			pages += adsm_exchange_pages(node.segments.v, node.segments.n, r);
+	}
+	return pages;
+}
+
+static void send_launch(const struct adsm_node_work *work, const struct adsm_node_before *before)
 {
 	const struct adsm_node_launch *launch = &work->launch;
+	size_t all, pending;
 
 	out.n = 0;
-	put(launch, sizeof(*launch), 64);
-	put(work->args, launch->arg_bytes, 64);
-	put(work->arg_offset, launch->n_args * sizeof(*work->arg_offset), 8);
-	put(before->removed.v, before->removed.n * sizeof(struct adsm_run), 8);
-	put(before->added.v, before->added.n * sizeof(struct adsm_run), 8);
-	put(before->read_only.v, launch->n_read_only * sizeof(struct adsm_run), 8);
-	put(node.segments.v, node.segments.n * sizeof(*node.segments.v), 8);
-	adsm_comm_send(-1, ADSM_TAG_LAUNCH, out.data, out.n);
+	adsm_pack_put(&out, launch, sizeof(*launch), 64);
+	adsm_pack_put(&out, work->args, launch->arg_bytes, 64);
+	adsm_pack_put(&out, work->arg_offset, launch->n_args * sizeof(*work->arg_offset), 8);
+	adsm_pack_put(&out, before->removed.v, before->removed.n * sizeof(struct adsm_run), 8);
+	adsm_pack_put(&out, before->added.v, before->added.n * sizeof(struct adsm_run), 8);
+	adsm_pack_put(&out, before->read_only.v, launch->n_read_only * sizeof(struct adsm_run), 8);
+	adsm_pack_put(&out, node.pending.v, node.pending.n * sizeof(*node.pending.v), 8);
+	adsm_pack_put(&out, node.segments.v, node.segments.n * sizeof(*node.segments.v), 8);
+	all = out.n;
+	if (!bring_pages(launch)) {
+		adsm_comm_send(-1, ADSM_TAG_LAUNCH, out.data, out.n);
+		node.pending.n = 0;
+		return;
+	}
+	for (int r = 1; r < adsm_comm.n; r++) {
+		out.n = all;
+		adsm_exchange_put(&out, node.pending.v, node.pending.n, r);
+		pending = out.n;
+		if (launch->inside)
+			adsm_exchange_put(&out, node.segments.v, node.segments.n, r);
+		adsm_comm_send(r, ADSM_TAG_LAUNCH, out.data, out.n);
+		count_inside(out.n - pending);
+		/* Counted when it was planned. */
+		adsm_comm.control.bytes -= pending - all;
+	}
+	node.pending.n = 0;
 }
 
 /* Until all parts have ended; pages are served meanwhile. */
@@ -333,18 +359,29 @@ static struct adsm_plan_counts sync_all(void)
 {
 	struct adsm_plan_counts counts;
 
-	out.n = 0;
+	node.synced = true;
 	if (node.options.paper) {
 		adsm_comm_send(-1, ADSM_TAG_SYNC, NULL, 0);
 		paper_exchange(&counts);
 		return counts;
 	}
 	adsm_plan_kernel(node.by_node, &node.segments, &counts);
-	if (counts.modified) {
-		put(node.segments.v, node.segments.n * sizeof(*node.segments.v), 8);
+	node.synced = node.n_outside || !are_few(&node.segments);
+	if (!node.synced) {
+		struct adsm_segments empty = node.pending;
+
+		/* Others hear of it with the next launch. */
+		adsm_inside_merge();
+		node.pending = node.segments;
+		node.segments = empty;
+		node.counts.pages.bytes += counts.pushed * ADSM_PAGE_SIZE;
+	} else {
+		out.n = 0;
+		adsm_pack_put(&out, node.segments.v, node.segments.n * sizeof(*node.segments.v), 8);
 		adsm_comm_send(-1, ADSM_TAG_SYNC, out.data, out.n);
 		exchange(&node.segments, node.wrote, node.n_wrote);
 	}
+	adsm_inside_drop();
 	return counts;
 }
 
@@ -357,7 +394,7 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 	uint64_t start_ns;
 
 	node.counts = (struct adsm_node_counts){ 0 };
-	node.n_done = 0;
+	node.n_done = node.n_outside = 0;
 	for (size_t i = 0; i < before->removed.n; i++)
 		adsm_plan_forget(before->removed.v[i]);
 	for (size_t i = 0; i < before->added.n; i++)
@@ -366,12 +403,17 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 	part.launch.n_removed = (uint32_t)before->removed.n;
 	part.launch.n_added = (uint32_t)before->added.n;
 	part.launch.n_read_only = node.options.paper ? 0 : (uint32_t)before->read_only.n;
+	part.launch.n_pending = (uint32_t)node.pending.n;
 	part.launch.n_segments = (uint32_t)node.segments.n;
+	part.launch.inside = are_few(&node.segments);
 	send_launch(&part, before);
 	change_objects(before->removed.v, before->removed.n, before->added.v, before->added.n);
 	for (size_t i = 0; i < before->written.n; i++)
 		adsm_pages_arrived(before->written.v[i], true);
-	exchange_before(&node.segments);
+	start_ns = adsm_os_now_ns();
+	if (!part.launch.inside)
+		exchange(&node.segments, NULL, 0);
+	node.before_ns = part.launch.inside ? 0 : adsm_os_now_ns() - start_ns;
 	begin(&part, before->read_only.v);
 	wait_for_all();
 
@@ -381,7 +423,7 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 	/* Without pages there is no exchange, but on paper. */
 	if (counts.modified || node.options.paper) {
 		node.times[0].after = (struct adsm_cluster_span){ start_ns, node.counts.exchange_ns };
-		if (work->launch.counted)
+		if (work->launch.counted && node.synced)
 			ask_times();
 	}
 	node.counts.times = node.times;
@@ -410,35 +452,53 @@ bool adsm_node_wrote(struct adsm_run run)
 
 /* ---- another node */
 
+static struct adsm_segments take_segments(const struct adsm_letter *letter, size_t *at, size_t n)
+{
+	const size_t size = n * sizeof(struct adsm_segment);
+
+	return (struct adsm_segments){ .v = (void *)(uintptr_t)adsm_pack_take(letter, at, size, 8), .n = n };
+}
+
 static void begin_launch(void)
 {
 	const struct adsm_letter *letter = &node.launch;
 	const struct adsm_run *removed, *added, *read_only;
 	struct adsm_node_work work;
-	struct adsm_segments segments;
+	struct adsm_segments pending, segments;
+	uint64_t start_ns;
 	size_t at = 0;
 
-	memcpy(&work.launch, take(letter, &at, sizeof(work.launch), 64), sizeof(work.launch));
-	work.args = take(letter, &at, work.launch.arg_bytes, 64);
-	work.arg_offset = take(letter, &at, work.launch.n_args * sizeof(*work.arg_offset), 8);
-	removed = take(letter, &at, work.launch.n_removed * sizeof(*removed), 8);
-	added = take(letter, &at, work.launch.n_added * sizeof(*added), 8);
-	read_only = take(letter, &at, work.launch.n_read_only * sizeof(*read_only), 8);
-	segments.n = work.launch.n_segments;
-	segments.v = (struct adsm_segment *)(uintptr_t)take(letter, &at, segments.n * sizeof(*segments.v), 8);
+	memcpy(&work.launch, adsm_pack_take(letter, &at, sizeof(work.launch), 64), sizeof(work.launch));
+	work.args = adsm_pack_take(letter, &at, work.launch.arg_bytes, 64);
+	work.arg_offset = adsm_pack_take(letter, &at, work.launch.n_args * sizeof(*work.arg_offset), 8);
+	removed = adsm_pack_take(letter, &at, work.launch.n_removed * sizeof(*removed), 8);
+	added = adsm_pack_take(letter, &at, work.launch.n_added * sizeof(*added), 8);
+	read_only = adsm_pack_take(letter, &at, work.launch.n_read_only * sizeof(*read_only), 8);
+	pending = take_segments(letter, &at, work.launch.n_pending);
+	segments = take_segments(letter, &at, work.launch.n_segments);
+	/* Objects are still what they were when that was written. */
+	start_ns = adsm_os_now_ns();
+	adsm_exchange_take(letter, &at, pending.v, pending.n, &node.unseen);
 	change_objects(removed, work.launch.n_removed, added, work.launch.n_added);
-	exchange_before(&segments);
+	if (work.launch.inside)
+		adsm_exchange_take(letter, &at, segments.v, segments.n, &node.unseen);
+	else
+		exchange(&segments, NULL, 0);
+	node.before_ns = pending.n + segments.n ? adsm_os_now_ns() - start_ns : 0;
 	begin(&work, read_only);
 }
 
 static void send_done(void)
 {
 	struct done done = finish();
+	size_t inside;
 
 	out.n = 0;
-	put(&done, sizeof(done), 8);
-	put(node.wrote, node.n_wrote * sizeof(*node.wrote), 8);
-	put(node.seen.v, node.seen.n * sizeof(*node.seen.v), 8);
+	adsm_pack_put(&out, &done, sizeof(done), 8);
+	adsm_pack_put(&out, node.wrote, node.n_wrote * sizeof(*node.wrote), 8);
+	adsm_pack_put(&out, node.seen.v, node.seen.n * sizeof(*node.seen.v), 8);
+	inside = node.options.paper ? 0 : adsm_inside_put(&out, node.wrote, node.n_wrote);
+	((struct done *)out.data)->inside = inside;
 	adsm_comm_send(0, ADSM_TAG_DONE, out.data, out.n);
 	adsm_comm_drop(&node.launch);
 }

@@ -27,7 +27,8 @@ struct adsm_node_launch {
 	uint32_t alone;			/* node 0 runs it, the others none of it */
 	uint32_t counted;		/* what each node did is asked for */
 	uint32_t arg_bytes;
-	uint32_t n_removed, n_added, n_read_only, n_segments;
+	uint32_t n_removed, n_added, n_read_only, n_pending, n_segments;
+	uint32_t inside;		/* the segments' pages are in the letter; pending ones always are */
 };
 
 /* With its arguments, and this node's part of the grid. */
