@@ -103,13 +103,17 @@ void adsm_cluster_prepare(const char *path)
 {
 	/*
 	 * MPI's own handlers of SIGSEGV would take the pages' faults. Whole pages of other processes are not read by
-	 * the system, which does not see pages that are closed. Two nodes on one core give way to each other.
+	 * the system, which does not see pages that are closed. Nodes do not wait in MPI, but sleep between two looks;
+	 * who gives way at each look does not get the processor back when something has come. Few pages go at once,
+	 * without a question whether they are wanted.
 	 */
 	static const char *const settings[][2] = {
 		{ "OMPI_MCA_opal_signal", "6,7,8" },
 		{ "OMPI_MCA_btl_vader_single_copy_mechanism", "none" },
+		{ "OMPI_MCA_btl_vader_eager_limit", "73728" },
+		{ "OMPI_MCA_btl_sm_eager_limit", "73728" },
 		{ "OMPI_MCA_smsc", "^cma,knem,xpmem" },
-		{ "OMPI_MCA_mpi_yield_when_idle", "1" },
+		{ "OMPI_MCA_mpi_yield_when_idle", "0" },
 		{ "UCX_ERROR_SIGNALS", "" },
 	};
 	char folder[PATH_MAX];

@@ -10,8 +10,8 @@ import sys
 FULL = bool(os.environ.get("TEST_FULL"))
 NODES = [1, 2, 3, 4, 8] if FULL else [1, 2, 3]
 MODES = ["adaptive", "eager", "lazy", "paper"]
-FLAGS = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "--mca", "opal_signal", "6,7,8",
-         "--mca", "btl_vader_single_copy_mechanism", "none"]
+FLAGS = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "0", "--mca", "opal_signal", "6,7,8",
+         "--mca", "btl_vader_single_copy_mechanism", "none", "--mca", "btl_vader_eager_limit", "73728"]
 
 # Pages: global, modified; (single, multi) and write faults, by the number of nodes.
 GOLD = {

@@ -6,6 +6,7 @@
 #include "collect.h"
 
 #include "comm.h"
+#include "wait.h"
 
 #include <mpi.h>
 #include <string.h>
@@ -62,6 +63,7 @@ static void all_gather(struct walk *walks, uint64_t *left, uint8_t *buffer)
 {
 	const uint64_t share = ROUND_PAGES / (uint64_t)adsm_comm.n + 1;
 	static int *sizes, *places;
+	MPI_Request request;
 	uint64_t all = 1;
 
 	if (!sizes) {
@@ -82,9 +84,9 @@ static void all_gather(struct walk *walks, uint64_t *left, uint8_t *buffer)
 		}
 		if (!all)
 			return;
-		adsm_comm_enter();
-		MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, sizes, places, MPI_BYTE, MPI_COMM_WORLD);
-		adsm_comm_leave();
+		MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, sizes, places, MPI_BYTE, MPI_COMM_WORLD,
+				&request);
+		adsm_wait_for(&request);
 		for (int r = 0; r < adsm_comm.n; r++) {
 			if (r != adsm_comm.rank)
 				copy(&walks[r], (uint64_t)sizes[r] / ADSM_PAGE_SIZE, buffer + places[r], false);
@@ -97,12 +99,12 @@ static void broadcast(struct walk *walk, uint64_t left, uint8_t *buffer)
 	while (left) {
 		const uint64_t pages = left < ROUND_PAGES ? left : ROUND_PAGES;
 		const bool mine = walk->writer == adsm_comm.rank;
+		MPI_Request request;
 
 		if (mine)
 			copy(walk, pages, buffer, true);
-		adsm_comm_enter();
-		MPI_Bcast(buffer, (int)(pages * ADSM_PAGE_SIZE), MPI_BYTE, walk->writer, MPI_COMM_WORLD);
-		adsm_comm_leave();
+		MPI_Ibcast(buffer, (int)(pages * ADSM_PAGE_SIZE), MPI_BYTE, walk->writer, MPI_COMM_WORLD, &request);
+		adsm_wait_for(&request);
 		if (!mine)
 			copy(walk, pages, buffer, false);
 		left -= pages;

@@ -4,19 +4,20 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "bell.h"
 #include "cluster/join.h"
 #include "runs.h"
 
 #include <limits.h>
 #include <mpi.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
-#define YIELD_NS 500000			/* awake, giving way to others; then asleep for longer and longer */
+#define AWAKE_NS 50000			/* where there are processors for it; then asleep for longer and longer */
 #define SLEEP_MIN_NS 50000
 #define LETTER_MAX ((size_t)1 << 30)
 #define HOST 64				/* bytes of a host's name, terminator included */
@@ -35,8 +36,9 @@ static struct {
 	MPI_Comm letters;		/* pages go by MPI_COMM_WORLD: none is taken for a letter */
 	struct post *posts;
 	size_t n, room;
-	_Atomic uint32_t word;		/* futex: changes when a rest is to end */
 	uint64_t active_ns;		/* when something came the last time */
+	uint64_t awake_ns;		/* so long no rest is a sleep */
+	uint32_t n_ticks;		/* sleeps that nobody has ended */
 	uint64_t timeout_ns;
 	uint64_t beat_ns, looked_ns;	/* when the last beats went out, and when it was looked for silent nodes */
 	_Atomic uint64_t entered_ns;	/* in a call that waits for all since then; 0: not */
@@ -119,6 +121,14 @@ void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 		adsm_comm_fail("this MPI supports no program with threads");
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm.letters);
 	gather_hosts();
+	adsm_bell_start(adsm_comm.rank, adsm_comm.n);
+	/*
+	 * As many processors as nodes have threads: this one, and one for kernels. Who does not sleep while others
+	 * want the processor, or gives way to them, waits the longer for it when something comes.
+	 */
+	comm.awake_ns = 2 * (unsigned)adsm_bell_n_here() <= adsm_os_n_cpus() ? AWAKE_NS : 0;
+	/* Sleeps are short: the system is not to make them longer. */
+	prctl(PR_SET_TIMERSLACK, 1000);
 	comm.timeout_ns = timeout_ns;
 	comm.heard_ns = adsm_node_memory(NULL, (size_t)adsm_comm.n * sizeof(*comm.heard_ns));
 	for (int r = 0; r < adsm_comm.n; r++)
@@ -162,6 +172,7 @@ static void post(struct body *body, size_t size, int to, enum adsm_tag tag)
 	body->used++;
 	MPI_Isend(body->data, (int)size, MPI_BYTE, to, tag, comm.letters, &p->request);
 	count(tag, size);
+	adsm_bell_ring(to);
 }
 
 void adsm_comm_send(int to, enum adsm_tag tag, const void *data, size_t size)
@@ -266,6 +277,21 @@ void adsm_comm_barrier(void)
 
 /* ---- what comes */
 
+/* Large ones come only while their sender looks after them. */
+static void take_bytes(struct adsm_letter *letter, MPI_Message *message)
+{
+	MPI_Request request;
+	int done = 0;
+
+	MPI_Imrecv(letter->data, (int)letter->size, MPI_BYTE, message, &request);
+	MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+	while (!done) {
+		adsm_bell_ring(letter->from);
+		adsm_comm_rest(ADSM_COMM_BUSY_NS);
+		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+	}
+}
+
 /* Of this kind, or MPI_ANY_TAG. */
 static bool take(int tag, struct adsm_letter *ret_letter)
 {
@@ -283,7 +309,7 @@ static bool take(int tag, struct adsm_letter *ret_letter)
 	ret_letter->data = NULL;
 	if (posix_memalign(&ret_letter->data, 64, (size_t)size + 1))
 		adsm_comm_fail("no memory for a letter of %d bytes", size);
-	MPI_Mrecv(ret_letter->data, size, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+	take_bytes(ret_letter, &message);
 	comm.heard_ns[status.MPI_SOURCE] = adsm_os_now_ns();
 	if (ret_letter->tag != ADSM_TAG_BEAT) {
 		count(ret_letter->tag, ret_letter->size);
@@ -294,16 +320,25 @@ static bool take(int tag, struct adsm_letter *ret_letter)
 
 bool adsm_comm_receive(struct adsm_letter *ret_letter)
 {
+	static uint32_t seen;
+	const uint32_t before = seen;
+
+	beat();
+	if (!adsm_comm_may_have(&seen) && !comm.n)
+		return false;
 	for (;;) {
 		adsm_comm_is_busy();
-		beat();
 		if (!take(MPI_ANY_TAG, ret_letter))
 			return false;
 		if (ret_letter->tag != ADSM_TAG_BEAT)
-			return true;
+			break;
 		heard_beat(ret_letter->from);
 		adsm_comm_drop(ret_letter);
 	}
+	/* Each letter rings once: there may be more. */
+	if (seen != before)
+		seen = before + 1;
+	return true;
 }
 
 bool adsm_comm_receive_only(enum adsm_tag tag, struct adsm_letter *ret_letter)
@@ -327,24 +362,38 @@ void adsm_comm_active(void)
 
 void adsm_comm_wake(void)
 {
-	adsm_os_poke(&comm.word);
+	adsm_bell_ring(adsm_comm.rank);
+}
+
+bool adsm_comm_may_have(uint32_t *seen)
+{
+	const uint32_t now = adsm_bell_count() + comm.n_ticks;
+
+	if (*seen == now && adsm_bell_reaches_all())
+		return false;
+	*seen = now;
+	return true;
 }
 
 void adsm_comm_rest(uint64_t most_ns)
 {
 	static uint32_t seen;
-	uint64_t quiet = adsm_os_now_ns() - comm.active_ns;
-	uint32_t word = atomic_load(&comm.word);
+	const uint32_t count = adsm_bell_count();
+	uint64_t quiet_ns = adsm_os_now_ns() - comm.active_ns;
 
-	if (word != seen) {
-		seen = word;
+	/* Something has come since the last rest: maybe after the looks. */
+	if (count != seen) {
+		seen = count;
 		adsm_comm_active();
-	} else if (quiet < YIELD_NS) {
-		sched_yield();
-	} else {
-		quiet = quiet / 16 > SLEEP_MIN_NS ? quiet / 16 : SLEEP_MIN_NS;
-		adsm_os_wait(&comm.word, word, quiet < most_ns ? quiet : most_ns, false);
+		return;
 	}
+	if (quiet_ns < comm.awake_ns)
+		return;
+	quiet_ns = quiet_ns / 16 > SLEEP_MIN_NS ? quiet_ns / 16 : SLEEP_MIN_NS;
+	/* What is under way from here needs looks to get on. */
+	if (comm.n && most_ns > ADSM_COMM_BUSY_NS)
+		most_ns = ADSM_COMM_BUSY_NS;
+	comm.n_ticks += adsm_bell_sleep(count, quiet_ns < most_ns ? quiet_ns : most_ns);
 }
 
 /* ---- calls that wait for other nodes */

@@ -70,6 +70,11 @@ bool adsm_comm_is_busy(void);
 
 /* Rest between two looks that found nothing. @most_ns: at most so long, however long nothing has come. */
 void adsm_comm_rest(uint64_t most_ns);
+/*
+ * Whether it is worth to ask MPI: false where all that could have sent something would have rung since. @seen: what the
+ * caller has seen, from 0 on; it changes.
+ */
+bool adsm_comm_may_have(uint32_t *seen);
 /* Something has come: rests are short again. */
 void adsm_comm_active(void);
 /* End a rest early. Any thread, and signal handlers. */

@@ -5,12 +5,15 @@
  */
 #include "move.h"
 
+#include "bell.h"
+
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PIECE_PAGES 2048		/* 8 MiB: all messages stay below MPI's 2 GiB */
 #define PIECE_RUNS 1024
+#define AT_ONCE_PAGES 16		/* what MPI sends without asking, see adsm_cluster_prepare() */
 
 enum { TAG_EXCHANGE = 1, TAG_FETCH };
 
@@ -85,6 +88,7 @@ void adsm_move_send(int to, const struct adsm_runs *runs)
 		take_piece(runs, &i, &offset, &type);
 		MPI_Isend(adsm_pages_alias(0), 1, type, to, TAG_EXCHANGE, MPI_COMM_WORLD, new_request());
 		MPI_Type_free(&type);
+		adsm_bell_ring(to);
 	}
 }
 
@@ -142,6 +146,10 @@ void adsm_move_fetch(struct adsm_run run)
 
 bool adsm_move_fetched(struct adsm_run *ret_run)
 {
+	static uint32_t seen;
+
+	if (!move.n_fetches || !adsm_comm_may_have(&seen))
+		return false;
 	for (size_t i = 0; i < move.n_fetches; i++) {
 		int done = 0;
 
@@ -153,8 +161,13 @@ bool adsm_move_fetched(struct adsm_run *ret_run)
 		move.n_fetches--;
 		memmove(&move.fetches[i], &move.fetches[i + 1], (move.n_fetches - i) * sizeof(*move.fetches));
 		adsm_comm_active();
+		/* There may be more. */
+		seen--;
 		return true;
 	}
+	/* Many pages come only while node 0 looks after them; few it has sent with one look. */
+	if (move.fetches[0].run.n > AT_ONCE_PAGES)
+		adsm_bell_ring(0);
 	return false;
 }
 
@@ -199,4 +212,5 @@ void adsm_move_serve(int to, struct adsm_run run)
 		  &serving->request);
 	adsm_comm.pages.messages++;
 	adsm_comm.pages.bytes += run.n * ADSM_PAGE_SIZE;
+	adsm_bell_ring(to);
 }

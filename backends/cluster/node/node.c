@@ -7,6 +7,7 @@
 #include "adsm.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "bell.h"
 #include "cluster/join.h"
 #include "cluster/shared.h"
 #include "comm.h"
@@ -314,17 +315,16 @@ static void serve_alone(void)
 
 /* ---- the start */
 
-/* Nodes of one machine share its processors, where nobody says how many threads each is to have. */
+/*
+ * Nodes of one machine share its processors, where nobody says how many threads each is to have. Two threads of each
+ * are awake in turns: that for messages, and one for kernels.
+ */
 static void set_threads(void)
 {
-	MPI_Comm here;
-	int n = 1;
-
-	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-	MPI_Comm_size(here, &n);
-	MPI_Comm_free(&here);
+	if (2 * (unsigned)adsm_bell_n_here() > adsm_os_n_cpus())
+		adsm_pool_crowd();
 	if (!adsm_node_words.threads)
-		adsm_node_words.threads = adsm_os_n_cpus() / (unsigned)n;
+		adsm_node_words.threads = adsm_os_n_cpus() / (unsigned)adsm_bell_n_here();
 	if (!adsm_node_words.threads)
 		adsm_node_words.threads = 1;
 	node.card.threads = adsm_node_words.threads;

@@ -3,6 +3,7 @@
 #include "paper.h"
 
 #include "comm.h"
+#include "wait.h"
 
 #include <mpi.h>
 #include <string.h>
@@ -41,19 +42,22 @@ static const struct adsm_runs *gather_runs(const struct adsm_run *wrote, size_t 
 	static int *sizes, *places;
 	static struct adsm_runs all;
 	int size = (int)(n_wrote * sizeof(*wrote)), end = 0;
+	MPI_Request request;
 
 	if (!by_node) {
 		by_node = adsm_node_table((size_t)adsm_comm.n * sizeof(*by_node));
 		sizes = adsm_node_table((size_t)adsm_comm.n * sizeof(*sizes));
 		places = adsm_node_table((size_t)adsm_comm.n * sizeof(*places));
 	}
-	MPI_Allgather(&size, 1, MPI_INT, sizes, 1, MPI_INT, MPI_COMM_WORLD);
+	MPI_Iallgather(&size, 1, MPI_INT, sizes, 1, MPI_INT, MPI_COMM_WORLD, &request);
+	adsm_wait_for(&request);
 	for (int r = 0; r < adsm_comm.n; r++) {
 		places[r] = end;
 		end += sizes[r];
 	}
 	all.v = adsm_node_memory(all.v, (size_t)end);
-	MPI_Allgatherv(wrote, size, MPI_BYTE, all.v, sizes, places, MPI_BYTE, MPI_COMM_WORLD);
+	MPI_Iallgatherv(wrote, size, MPI_BYTE, all.v, sizes, places, MPI_BYTE, MPI_COMM_WORLD, &request);
+	adsm_wait_for(&request);
 	for (int r = 0; r < adsm_comm.n; r++) {
 		by_node[r].v = all.v + (size_t)places[r] / sizeof(*all.v);
 		by_node[r].n = (size_t)sizes[r] / sizeof(*all.v);
@@ -73,12 +77,14 @@ void adsm_paper_plan(const struct adsm_runs *global, const struct adsm_run *wrot
 	}
 	memset(vector, 0, n * sizeof(*vector));
 	set_vector(global, wrote, n_wrote);
-	adsm_comm_enter();
-	for (uint64_t i = 0; i < n; i += ROUND_PAGES)
-		MPI_Allreduce(MPI_IN_PLACE, vector + i, (int)(n - i < ROUND_PAGES ? n - i : ROUND_PAGES),
-			      MPI_UINT16_T, MPI_SUM, MPI_COMM_WORLD);
+	for (uint64_t i = 0; i < n; i += ROUND_PAGES) {
+		MPI_Request request;
+
+		MPI_Iallreduce(MPI_IN_PLACE, vector + i, (int)(n - i < ROUND_PAGES ? n - i : ROUND_PAGES),
+			       MPI_UINT16_T, MPI_SUM, MPI_COMM_WORLD, &request);
+		adsm_wait_for(&request);
+	}
 	adsm_plan_kernel(gather_runs(wrote, n_wrote), out, ret_counts);
-	adsm_comm_leave();
 	for (uint64_t i = 0; i < n; i++) {
 		counts.single += vector[i] == 1;
 		counts.multi += vector[i] > 1;

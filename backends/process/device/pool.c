@@ -14,6 +14,7 @@
 #define CHUNK_MAX 64			/* blocks a thread takes at once at most */
 
 static unsigned n_threads;
+static bool is_crowded;
 
 /* ---- the launch in progress. Threads of the pool join it while it is open; one that counted itself in
  * before looking keeps the caller from ending it. */
@@ -116,9 +117,14 @@ static void *pool_main(void *arg)
 	return NULL;
 }
 
+void adsm_pool_crowd(void)
+{
+	is_crowded = true;
+}
+
 uint64_t adsm_pool_spin_ns(void)
 {
-	return adsm_os_n_cpus() > 1 ? WAKE_NS : 0;
+	return adsm_os_n_cpus() > 1 && !is_crowded ? WAKE_NS : 0;
 }
 
 int adsm_pool_thread(void *(*run)(void *))

@@ -14,6 +14,8 @@ struct adsm_pool_launch {
 	const void *args[ADSM_PROCESS_MAX_ARGS];
 };
 
+/* At the start: others want the processors, too. Threads that wait sleep at once. */
+void adsm_pool_crowd(void);
 /*
  * How long a thread that runs launches stays awake for the next one: as long as waking it would take. With one
  * processor nobody could give one meanwhile: 0.
