@@ -15,6 +15,8 @@
 #include "process/shared.h"
 
 #define ADSM_CLUSTER_MAX_NODES 1024
+/* As a slot's kernel: no launch, but the messages of one, to all nodes and back. */
+#define ADSM_CLUSTER_ECHO UINT32_MAX
 #define ADSM_CLUSTER_HOST 64		/* bytes of a host's name, terminator included */
 
 /* One node, written before the cluster's start has ended. */

@@ -55,6 +55,7 @@ void bench_emit(const struct bench_row *row);
 void bench_alloc(void);
 void bench_call(void);
 void bench_cluster(void);
+void bench_cluster_launch(void);
 void bench_fault(void);
 void bench_io(void);
 void bench_launch(void);

@@ -28,6 +28,7 @@ static const struct {
 	{ "fault", "a block's read and write fault, against a bare signal handler", bench_fault },
 	{ "call", "an empty call and its sync, against the backend alone", bench_call },
 	{ "cluster", "the exchange of a cluster's nodes, against the paper's; what tracking adds", bench_cluster },
+	{ "cluster-launch", "an empty call on a cluster, against its messages alone", bench_cluster_launch },
 	{ "io", "read() and write() with shared memory, against ordinary memory", bench_io },
 	{ "launch", "CUDA programs preloaded: launches, copies to the host, against the same alone", bench_launch },
 	{ "memcpy", "memcpy() and small reads through the wrappers, against libc's own", bench_memcpy },
@@ -194,9 +195,9 @@ void bench_emit(const struct bench_row *row)
 			row->name, row->unit, row->ours, row->floor, ratio);
 	if (json != stdout) {
 		if (!*n_rows)
-			printf("%-9s%-36s%-6s%11s%11s%8s  %-9s%s\n", "bench", "case", "unit", "ours", "floor",
+			printf("%-15s%-36s%-6s%11s%11s%8s  %-9s%s\n", "bench", "case", "unit", "ours", "floor",
 			       "ratio", "target", "note");
-		printf("%-9s%-36s%-6s%11.3f%11.3f%8.3f  %-9s%s\n", running, row->name, row->unit, row->ours,
+		printf("%-15s%-36s%-6s%11.3f%11.3f%8.3f  %-9s%s\n", running, row->name, row->unit, row->ours,
 		       row->floor, ratio, row->target, row->note);
 	}
 	++*n_rows;
@@ -227,7 +228,7 @@ static int run(size_t bench)
 static void list(FILE *out)
 {
 	for (size_t i = 0; i < N_BENCHES; i++)
-		fprintf(out, "%-9s%s\n", benches[i].name, benches[i].about);
+		fprintf(out, "%-15s%s\n", benches[i].name, benches[i].about);
 }
 
 static _Noreturn void usage(const char *problem, const char *what)

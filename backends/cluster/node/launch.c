@@ -246,6 +246,9 @@ bool adsm_node_look(void)
 	case ADSM_TAG_TIMES:
 		note_times(&letter);
 		break;
+	case ADSM_TAG_ECHO:
+		node.n_done++;
+		break;
 	case ADSM_TAG_ANSWER:
 		node.calls->answer(letter.from, letter.data, letter.size);
 		break;
@@ -450,6 +453,18 @@ bool adsm_node_wrote(struct adsm_run run)
 	return false;
 }
 
+void adsm_node_echo(void)
+{
+	static const struct adsm_node_launch nothing;
+
+	node.n_done = 0;
+	adsm_comm_send(-1, ADSM_TAG_ECHO, &nothing, sizeof(nothing));
+	while (node.n_done < adsm_comm.n - 1) {
+		if (!adsm_node_look())
+			adsm_comm_rest(ADSM_COMM_COMPUTE_NS);
+	}
+}
+
 /* ---- another node */
 
 static struct adsm_segments take_segments(const struct adsm_letter *letter, size_t *at, size_t n)
@@ -554,6 +569,9 @@ void adsm_node_serve(void)
 				break;
 			case ADSM_TAG_TIMES:
 				adsm_comm_send(0, ADSM_TAG_TIMES, &node.after_ns, sizeof(node.after_ns));
+				break;
+			case ADSM_TAG_ECHO:
+				adsm_comm_send(0, ADSM_TAG_ECHO, &(struct done){ 0 }, sizeof(struct done));
 				break;
 			case ADSM_TAG_CODE:
 				node.calls->code(letter.data, letter.size);

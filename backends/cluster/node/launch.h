@@ -75,6 +75,8 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 		   struct adsm_node_counts *ret_counts);
 /* Node 0: has the last launch written to one of these pages? */
 bool adsm_node_wrote(struct adsm_run run);
+/* Node 0: the messages of a launch that does nothing, and no more. */
+void adsm_node_echo(void);
 /* Another node: take part until node 0 says that it was the last. */
 void adsm_node_serve(void);
 

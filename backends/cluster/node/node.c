@@ -175,10 +175,9 @@ static void write_costs(uint64_t i, uint64_t seq, const struct adsm_node_launch 
 	costs->seq = seq;
 }
 
-static void run_launch(void)
+static void run_launch(uint64_t done)
 {
-	struct adsm_process_queue *queue = &node.shared->queue;
-	const uint64_t done = atomic_load(&queue->done), i = done % ADSM_PROCESS_SLOTS;
+	const uint64_t i = done % ADSM_PROCESS_SLOTS;
 	struct adsm_process_slot *slot = &node.shared->slots[i];
 	struct adsm_node_work work = {
 		.launch = { .kernel = slot->kernel, .n_args = slot->n_args, .first_block = slot->first_block,
@@ -202,6 +201,18 @@ static void run_launch(void)
 	adsm_node_run(&work, &node.before, &counts);
 	slot->end_ns = adsm_os_now_ns();
 	write_costs(i, done + 1, &work.launch, &counts);
+}
+
+/* What is next in the queue. */
+static void run_next(void)
+{
+	struct adsm_process_queue *queue = &node.shared->queue;
+	const uint64_t done = atomic_load(&queue->done);
+
+	if (node.shared->slots[done % ADSM_PROCESS_SLOTS].kernel == ADSM_CLUSTER_ECHO)
+		adsm_node_echo();
+	else
+		run_launch(done);
 	adsm_process_queue_done(queue, true);
 }
 
@@ -246,7 +257,7 @@ static void serve_application(void)
 	while (!adsm_requests_over()) {
 		adsm_requests_look();
 		if (has_launch()) {
-			run_launch();
+			run_next();
 			awake_until_ns = adsm_os_now_ns() + AWAKE_NS;
 		} else if (!adsm_node_look()) {
 			sleep_idle(awake_until_ns);
