@@ -38,8 +38,8 @@ struct adsm_cluster_node {
 	X(PAGES_FETCHED, pages_fetched, "pages that nodes asked for while they ran it") \
 	X(WRITE_FAULTS, write_faults, "pages that nodes wrote, each counted once for each node") \
 	X(READ_FAULTS, read_faults, "times that nodes waited for a page that they lacked") \
-	X(MESSAGES, messages, "messages with pages, and those that ask for some") \
-	X(BYTES, bytes, "bytes of these messages") \
+	X(MESSAGES, messages, "messages of pages alone, and those that ask for some") \
+	X(BYTES, bytes, "bytes of these messages, and of pages in others") \
 	X(IDLE, nodes_idle, "nodes that had no block to run, once for each call") \
 	X(ALONE, calls_alone, "calls that node 0 ran alone, for atomics") \
 	X(WORK_NS, work_ns, "time that nodes ran it, all added up") \

@@ -68,7 +68,8 @@ def stats():
         # Two nodes bring four pages back, twice; and had to fetch them once.
         counters = kernels["own"]["counters"]
         assert counters["pages_fetched"] >= 4 and counters["read_faults"] >= 4, counters
-        assert counters["bytes"] >= (2 * 4 + counters["pages_fetched"]) * PAGE and counters["messages"] > 4, counters
+        # What they bring back is inside of other letters, as differences where that is less.
+        assert counters["bytes"] > counters["pages_fetched"] * PAGE and counters["messages"] > 4, counters
         expect(kernels["striped"], 1, pages_global=PAGES, pages_modified=8, pages_single=0, pages_multi=8,
                pages_unwritten=0, pages_host=0, write_faults=24, nodes_idle=0, calls_alone=0)
         expect(kernels["counted"], 1, pages_modified=1, pages_single=1, write_faults=1, nodes_idle=2, calls_alone=1)

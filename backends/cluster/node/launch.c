@@ -492,14 +492,14 @@ static void begin_launch(void)
 	pending = take_segments(letter, &at, work.launch.n_pending);
 	segments = take_segments(letter, &at, work.launch.n_segments);
 	/* Objects are still what they were when that was written. */
-	start_ns = adsm_os_now_ns();
 	adsm_exchange_take(letter, &at, pending.v, pending.n, &node.unseen);
 	change_objects(removed, work.launch.n_removed, added, work.launch.n_added);
+	start_ns = adsm_os_now_ns();
 	if (work.launch.inside)
 		adsm_exchange_take(letter, &at, segments.v, segments.n, &node.unseen);
 	else
 		exchange(&segments, NULL, 0);
-	node.before_ns = pending.n + segments.n ? adsm_os_now_ns() - start_ns : 0;
+	node.before_ns = segments.n ? adsm_os_now_ns() - start_ns : 0;
 	begin(&work, read_only);
 }
 
