@@ -124,13 +124,21 @@ static struct duration duration(uint64_t ns)
 	return duration;
 }
 
+/* Without waits for pages. */
+static uint64_t work_of(const struct adsm_kernel_costs *costs)
+{
+	const uint64_t work = costs->values[ADSM_CLUSTER_WORK_NS], fetch = costs->values[ADSM_CLUSTER_FETCH_NS];
+
+	return work > fetch ? work - fetch : 0;
+}
+
 /* Figures are of all calls; they say why, and what follows from it. */
 static void say_causes(struct text *text, const struct adsm_kernel_costs *costs, uint32_t n_nodes)
 {
 	const uint64_t *v = costs->values, modified = v[ADSM_CLUSTER_PAGES_MODIFIED];
 	const uint64_t several = v[ADSM_CLUSTER_PAGES_MULTI], unwritten = v[ADSM_CLUSTER_PAGES_UNWRITTEN];
 	const uint64_t host = v[ADSM_CLUSTER_PAGES_HOST];
-	const uint64_t work = v[ADSM_CLUSTER_WORK_NS] / costs->calls, whole = costs->kernel_ns / costs->calls;
+	const uint64_t work = work_of(costs) / costs->calls, whole = costs->kernel_ns / costs->calls;
 
 	if (v[ADSM_CLUSTER_ALONE])
 		SAY(text, "; %lu of %lu calls ran on node 0 alone, for atomics on objects: with atomics on an "
@@ -141,6 +149,9 @@ static void say_causes(struct text *text, const struct adsm_kernel_costs *costs,
 	if (several && several >= modified / FEW)
 		SAY(text, "; %lu of %lu pages were written by several nodes: let blocks that follow each other write "
 		    "one contiguous piece, and more of it each", several, modified);
+	if (v[ADSM_CLUSTER_FETCH_NS] > v[ADSM_CLUSTER_EXCHANGE_NS])
+		SAY(text, "; %lu pages were fetched while it ran: let a node read what it wrote, by the same order of "
+		    "blocks in all kernels", v[ADSM_CLUSTER_PAGES_FETCHED]);
 	if (host && host >= modified / FEW)
 		SAY(text, "; the host wrote %lu pages before calls: where it changes little of each block, smaller "
 		    "ones (ADSM_BLOCK_SIZE) send less", host);
@@ -157,15 +168,18 @@ static void say_causes(struct text *text, const struct adsm_kernel_costs *costs,
 
 static void advise(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size)
 {
-	const uint64_t work = costs->values[ADSM_CLUSTER_WORK_NS], exchange = costs->values[ADSM_CLUSTER_EXCHANGE_NS];
+	const uint64_t exchange = costs->values[ADSM_CLUSTER_EXCHANGE_NS], fetch = costs->values[ADSM_CLUSTER_FETCH_NS];
+	const uint64_t work = work_of(costs);
 	const uint32_t n_nodes = shared_of(device)->n_nodes;
 	struct text text = { ret_text, size, 0 };
 
 	*ret_text = '\0';
-	if (n_nodes == 1 || exchange <= work || exchange < MATTERS_NS)
+	if (n_nodes == 1 || exchange + fetch <= work || exchange + fetch < MATTERS_NS)
 		return;
-	SAY(&text, "its exchange took %s, its work %s, on %u nodes together", duration(exchange).text,
-	    duration(work).text, n_nodes);
+	SAY(&text, "its exchange took %s, ", duration(exchange).text);
+	if (fetch)
+		SAY(&text, "waits for pages %s, ", duration(fetch).text);
+	SAY(&text, "its work %s, on %u nodes together", duration(work).text, n_nodes);
 	say_causes(&text, costs, n_nodes);
 }
 

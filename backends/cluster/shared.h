@@ -43,6 +43,7 @@ struct adsm_cluster_node {
 	X(IDLE, nodes_idle, "nodes that had no block to run, once for each call") \
 	X(ALONE, calls_alone, "calls that node 0 ran alone, for atomics") \
 	X(WORK_NS, work_ns, "time that nodes ran it, all added up") \
+	X(FETCH_NS, fetch_ns, "of that, what a node's threads waited for pages, on an average") \
 	X(EXCHANGE_NS, exchange_ns, "time that nodes exchanged pages, before and after it, all added up")
 
 enum {
@@ -56,7 +57,10 @@ enum {
 struct adsm_cluster_span { uint64_t start_ns, ns; };
 
 /* What one node did in a launch: exchange, work, exchange. */
-struct adsm_cluster_times { struct adsm_cluster_span before, work, after; };
+struct adsm_cluster_times {
+	struct adsm_cluster_span before, work, after;
+	uint64_t waited_ns;		/* for pages, meanwhile: of all its threads, added up */
+};
 
 /*
  * What a launch has cost. Written by node 0 before it is done. Where it was not to be counted, times are node 0's

@@ -81,6 +81,19 @@ int main(void)
 	check(&c, BEGIN "; 30 of 30 calls ran on node 0 alone, for atomics on objects: with atomics on an ADSM_SHARED "
 	      "array all nodes run it; a call takes 1.1 ms, where one node would have 1.0 ms of work: fewer nodes");
 
+	/* Waits for pages are no work. */
+	c = costs(3, 27, 50, 70);
+	c.values[ADSM_CLUSTER_FETCH_NS] = 20 * MS;
+	check(&c, "its exchange took 70.0 ms, waits for pages 20.0 ms, its work 30.0 ms, on 3 nodes together");
+	c = costs(3, 27, 101, 0);
+	c.values[ADSM_CLUSTER_FETCH_NS] = 71 * MS;
+	c.values[ADSM_CLUSTER_PAGES_FETCHED] = 5;
+	check(&c, "its exchange took 0.0 us, waits for pages 71.0 ms, its work 30.0 ms, on 3 nodes together; 5 pages "
+	      "were fetched while it ran: let a node read what it wrote, by the same order of blocks in all kernels");
+	c = costs(3, 127, 160, 70);
+	c.values[ADSM_CLUSTER_FETCH_NS] = 45 * MS;
+	check(&c, "");
+
 	/* As one node would take longer; or not. */
 	c = costs(3, 33, 30, 90);
 	check(&c, BEGIN "; a call takes 11.0 ms, where one node would have 10.0 ms of work: fewer nodes");

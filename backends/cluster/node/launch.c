@@ -22,7 +22,7 @@
  * many bytes of what it wrote; 0: too much for a letter.
  */
 struct done {
-	uint64_t write_faults, read_faults, before_ns, kernel_ns;
+	uint64_t write_faults, read_faults, before_ns, kernel_ns, waited_ns;
 	uint64_t n_wrote, n_seen, inside;
 };
 
@@ -104,6 +104,7 @@ static struct done finish(void)
 	counts = adsm_pages_counts();
 	done.write_faults = counts.write_faults - node.before.write_faults;
 	done.read_faults = counts.read_faults - node.before.read_faults;
+	done.waited_ns = counts.waited_ns - node.before.waited_ns;
 	adsm_runs_clear(&node.seen);
 	node.unseen = (struct adsm_runs){ 0 };
 	for (size_t i = 0; i < unseen.n; i++) {
@@ -189,6 +190,7 @@ static void count_done(int from, const struct done *done, uint64_t end_ns)
 	times->work = (struct adsm_cluster_span){ end_ns - done->kernel_ns, done->kernel_ns };
 	times->before = (struct adsm_cluster_span){ times->work.start_ns - done->before_ns, done->before_ns };
 	times->after.ns = 0;
+	times->waited_ns = done->waited_ns;
 }
 
 /* So much of a letter is pages. */

@@ -168,6 +168,7 @@ static void write_costs(uint64_t i, uint64_t seq, const struct adsm_node_launch 
 	memcpy(costs->nodes, counts->times, n_told * sizeof(*counts->times));
 	for (uint64_t r = 0; r < n_told; r++) {
 		costs->values[ADSM_CLUSTER_WORK_NS] += counts->times[r].work.ns;
+		costs->values[ADSM_CLUSTER_FETCH_NS] += counts->times[r].waited_ns / node.cards[r].threads;
 		costs->values[ADSM_CLUSTER_EXCHANGE_NS] += counts->times[r].before.ns + counts->times[r].after.ns;
 	}
 	costs->start_ns = slot->start_ns;

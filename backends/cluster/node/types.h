@@ -37,6 +37,7 @@ struct adsm_pages_counts {
 	uint64_t read_faults;			/* touches of pages that the node lacked, each page once */
 	uint64_t first_touches;			/* of pages that it had, whose first touch was to be seen */
 	uint64_t fetched;			/* pages that were asked for: with those read ahead */
+	uint64_t waited_ns;			/* by threads that run kernels, until pages were there */
 	uint64_t twins;
 	uint64_t widened;			/* pages opened or closed for a neighbour, for lack of mappings */
 };

@@ -55,6 +55,7 @@ void adsm_waiting_sleep(struct adsm_run run, void (*wake)(void))
 {
 	const bool wants = adsm_table_length(run.first, run.first + run.n, ADSM_PAGE_VALID, ADSM_PAGE_VALID) < run.n;
 	struct waiter self = { .next = waiters, .run = run };
+	const uint64_t start_ns = adsm_os_now_ns();
 
 	waiters = &self;
 	if (wants)
@@ -65,6 +66,9 @@ void adsm_waiting_sleep(struct adsm_run run, void (*wake)(void))
 	while (!atomic_load(&self.may_go))
 		adsm_os_wait(&self.may_go, 0, 0, false);
 	adsm_lock(&adsm_table.lock);
+	/* A kernel's thread. */
+	if (wake)
+		adsm_table.counts.waited_ns += adsm_os_now_ns() - start_ns;
 	/* Who let it go has taken it out of the list. NOLINTNEXTLINE(clang-analyzer-core.StackAddressEscape) */
 }
 
