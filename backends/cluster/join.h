@@ -17,8 +17,6 @@
 
 /* What a node's own sentences begin with on stderr, where the keeper reads them; then mostly "node 2 (host): ". */
 #define ADSM_CLUSTER_SAYS "adsm-cluster-node: "
-/* In one that all nodes say but those that are why. */
-#define ADSM_CLUSTER_STUCK "an exchange of pages has not got on"
 
 struct adsm_cluster_card {		/* one node; texts end with NUL */
 	uint32_t magic;

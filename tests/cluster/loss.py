@@ -111,8 +111,7 @@ def silent():
         if not at:
             computing()
         for process, case, part in stopped:
-            finish_lost(process, case, f"{part} ({HOST}) has not been heard of for {process.timeout} s",
-                        f"nothing was heard of {part} ({HOST})")
+            finish_lost(process, case, f"{part} ({HOST}) has not been heard of for {process.timeout} s")
 
 
 def pages():
@@ -150,8 +149,7 @@ def unplugged():
             print("another host's link may not be changed from here")
             process.kill()
             sys.exit(77)
-        finish_lost(process, f"unplugged, {mode}", f"node 1 (host2) has not been heard of for {process.timeout} s",
-                    "nothing was heard of node 1 (host2)")
+        finish_lost(process, f"unplugged, {mode}", f"node 1 (host2) has not been heard of for {process.timeout} s")
 
 
 {"silent": silent, "unplugged": unplugged, "pages": pages, "crash": crash}[what]()

@@ -11,7 +11,7 @@
  *	token		somebody else's token
  *	late		it does not come
  *	ends		it ends before it comes, with a sentence
- *	stuck		node 0 says that an exchange does not get on, once the application asks for it, and ends
+ *	asked		the same of node 0, when the application first asks for something
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -93,8 +93,8 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 	void *p;
 	int ret;
 
-	if (has_word("stuck")) {
-		fprintf(stderr, ADSM_CLUSTER_SAYS "node 0 (here): " ADSM_CLUSTER_STUCK "\n");
+	if (has_word("asked")) {
+		fprintf(stderr, ADSM_CLUSTER_SAYS "this is what it says\n");
 		_exit(1);
 	}
 	ret = adsm_os_map(reserved, size, memory_fd, 0, ADSM_PROT_RW, &p);

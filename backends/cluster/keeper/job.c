@@ -125,6 +125,12 @@ static void read_paragraph(const char **at, const char *end, char *ret_text, siz
 	}
 }
 
+/* More may follow behind what was said. */
+static bool ends_with_dot(const char *text)
+{
+	return *text && text[strlen(text) - 1] == '.';
+}
+
 void adsm_cluster_job_said(const struct adsm_cluster_job *job, char *ret_text, size_t size)
 {
 	const char *at = job->tail, *end = at + job->n, *own = strstr(at, ADSM_CLUSTER_SAYS);
@@ -140,7 +146,7 @@ void adsm_cluster_job_said(const struct adsm_cluster_job *job, char *ret_text, s
 	while (at < end) {
 		read_paragraph(&at, end, text, sizeof(text));
 		if (*text && (!*ret_text || strstr(text, " noticed that ")))
-			adsm_format(ret_text, size, "%s", text);
+			adsm_format(ret_text, size, "%.*s", (int)(strlen(text) - ends_with_dot(text)), text);
 	}
 }
 

@@ -36,7 +36,6 @@
 #define ORDERLY_MS 500			/* for a job to end by itself */
 #define PATIENCE_MS 1500		/* for a launch command that is told to end: it tells other machines */
 #define TEXT ADSM_PROCESS_TEXT
-#define MAX_HEARD (ADSM_CLUSTER_TAIL / 192)
 
 struct keeper {				/* in memory of both processes */
 	struct adsm_cluster_start start;
@@ -99,39 +98,13 @@ static void tell(struct keeper *keeper)
 		adsm_process_say_end(keeper->shared, keeper->why);
 }
 
-/*
- * What a node has said, or the launch command. Where nodes say that they wait for each other, those that say nothing
- * are why.
- */
-static void read_said(const struct keeper *keeper, char *ret_text, size_t size)
-{
-	const struct adsm_cluster_shared *cluster = (const struct adsm_cluster_shared *)keeper->shared->extra;
-	const char *between = "; nothing was heard of";
-	char name[64];
-	size_t length;
-
-	adsm_cluster_job_said(&keeper->job, ret_text, size);
-	length = strlen(ret_text);
-	/* Of more nodes it may have lost a word. */
-	if (!strstr(ret_text, ADSM_CLUSTER_STUCK) || keeper->start.n_nodes > MAX_HEARD)
-		return;
-	for (uint32_t i = 0; i < keeper->start.n_nodes && length < size; i++) {
-		adsm_format(name, sizeof(name), ADSM_CLUSTER_SAYS "node %u (", i);
-		if (strstr(keeper->job.tail, name))
-			continue;
-		length += (size_t)adsm_format(ret_text + length, size - length, "%s node %u (%s)", between, i,
-					      cluster->nodes[i].host);
-		between = ",";
-	}
-}
-
 static void say_job_ended(struct keeper *keeper, int status)
 {
 	char how[128], said[TEXT - 160];
 
 	keeper->running = false;
 	adsm_cluster_job_listen(&keeper->job);
-	read_said(keeper, said, sizeof(said));
+	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
 	adsm_cluster_how_ended(status, how, sizeof(how));
 	END(keeper, -ENODEV, "'%s' (pid %d) %s%s%s%s", keeper->door.launch, keeper->job.pid, how,
 	    keeper->answered ? "" : " before its nodes were there", *said ? ": " : "", said);
@@ -149,7 +122,7 @@ static void say_late(struct keeper *keeper)
 {
 	char said[TEXT - 200];
 
-	read_said(keeper, said, sizeof(said));
+	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
 	END(keeper, -ENODEV, "%u node%s not there %u seconds after '%s' was started (ADSM_CLUSTER_TIMEOUT)%s%s",
 	    keeper->start.n_nodes, keeper->start.n_nodes == 1 ? " is" : "s are", keeper->start.timeout_s,
 	    keeper->door.launch, *said ? "; it has said: " : "", said);
@@ -159,7 +132,7 @@ static void say_stuck(struct keeper *keeper)
 {
 	char said[TEXT - 160];
 
-	read_said(keeper, said, sizeof(said));
+	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
 	END(keeper, -ENODEV, "'%s' (pid %d) has given up%s: %s", keeper->door.launch, keeper->job.pid,
 	    keeper->answered ? "" : " before its nodes were there", said);
 }
@@ -170,7 +143,7 @@ static void say_node_ended(struct keeper *keeper)
 	char how[200], said[TEXT - 300] = "";
 
 	if (strstr(keeper->job.tail, ADSM_CLUSTER_SAYS))
-		read_said(keeper, said, sizeof(said));
+		adsm_cluster_job_said(&keeper->job, said, sizeof(said));
 	adsm_process_how_ended(keeper->door.node_pid, keeper->door.node, keeper->oom_kills, "ADSM_CLUSTER_MEMORY_SIZE",
 			       how, sizeof(how));
 	END(keeper, -ENODEV, "node 0 (pid %d) %s%s%s", keeper->door.node_pid, how, *said ? ": " : "", said);

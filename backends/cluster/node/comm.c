@@ -22,7 +22,6 @@
 #define LETTER_MAX ((size_t)1 << 30)
 #define HOST 64				/* bytes of a host's name, terminator included */
 #define TEXT 512
-#define ALL_SAY_NS 1500000000		/* until all nodes have seen that nothing gets on, and have said so */
 
 /* A letter under way from here. */
 struct post {
@@ -41,61 +40,27 @@ static struct {
 	uint32_t n_ticks;		/* sleeps that nobody has ended */
 	uint64_t timeout_ns;
 	uint64_t beat_ns, looked_ns;	/* when the last beats went out, and when it was looked for silent nodes */
-	_Atomic uint64_t entered_ns;	/* in a call that waits for all since then; 0: not */
 	uint64_t *heard_ns;		/* of each node; of node 0 where this is another */
 	char (*hosts)[HOST];
 } comm;
 
 /* ---- the end */
 
-/* On stderr, from where the keeper takes it; @ret_text: the same for the application. */
-static void say(const char *what, char ret_text[TEXT])
-{
-	char host[HOST] = "";
-
-	gethostname(host, sizeof(host) - 1);
-	adsm_format(ret_text, TEXT, "node %d (%s): %s", adsm_comm.rank, host, what);
-	fprintf(stderr, ADSM_CLUSTER_SAYS "%s\n", ret_text);
-}
-
 void adsm_comm_fail(const char *format, ...)
 {
-	char what[TEXT], text[TEXT];
+	char host[HOST] = "", what[TEXT], text[TEXT];
 	va_list args;
 
+	gethostname(host, sizeof(host) - 1);
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	say(what, text);
+	adsm_format(text, sizeof(text), "node %d (%s): %s", adsm_comm.rank, host, what);
+	fprintf(stderr, ADSM_CLUSTER_SAYS "%s\n", text);
 	if (adsm_comm.failed)
 		adsm_comm.failed(text);
 	/* Not MPI_Abort(): it may wait for others. The launcher ends the job when a node ends without a word. */
 	_exit(1);
-}
-
-/*
- * A host that goes silent leaves the others in a call of MPI, for ever. All of them see that at about the same time,
- * and none knows who it is: those that do not say so, which the keeper finds out.
- */
-static void watch(void *arg)
-{
-	const uint64_t every_ns = comm.timeout_ns / 4 < 1000000000 ? comm.timeout_ns / 4 : 1000000000;
-	const uint64_t patience_ns = comm.timeout_ns + comm.timeout_ns / 8;
-	char what[TEXT], text[TEXT];
-
-	for (;;) {
-		uint64_t since;
-
-		adsm_os_sleep_until_ns(adsm_os_now_ns() + every_ns);
-		since = atomic_load(&comm.entered_ns);
-		if (!since || adsm_os_now_ns() - since < patience_ns)
-			continue;
-		adsm_format(what, sizeof(what), ADSM_CLUSTER_STUCK " for %lu s (ADSM_CLUSTER_TIMEOUT)",
-			    (unsigned long)(comm.timeout_ns / 1000000000));
-		say(what, text);
-		adsm_os_sleep_until_ns(adsm_os_now_ns() + ALL_SAY_NS);
-		_exit(1);
-	}
 }
 
 /* ---- the start */
@@ -111,7 +76,6 @@ static void gather_hosts(void)
 
 void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 {
-	static struct adsm_thread watcher;
 	int provided;
 
 	MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
@@ -134,8 +98,6 @@ void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 	for (int r = 0; r < adsm_comm.n; r++)
 		comm.heard_ns[r] = adsm_os_now_ns();
 	comm.active_ns = comm.beat_ns = comm.looked_ns = adsm_os_now_ns();
-	if (timeout_ns && adsm_comm.n > 1 && adsm_os_thread_start(&watcher, "adsm-watch", watch, NULL))
-		adsm_comm_fail("no thread that watches the exchange");
 }
 
 void adsm_comm_finish(void)
@@ -222,7 +184,7 @@ static void beat(void)
 	if (!comm.timeout_ns || since < comm.timeout_ns / 16)
 		return;
 	comm.looked_ns = now;
-	/* This one was stopped for so long itself, or in a call that waits for all: it has not listened. */
+	/* This one was stopped for so long itself: it has not listened. */
 	for (int r = 0; r < adsm_comm.n && since > comm.timeout_ns / 2; r++)
 		comm.heard_ns[r] = now;
 	for (int r = 0; r < (adsm_comm.rank ? 1 : adsm_comm.n); r++) {
@@ -260,21 +222,6 @@ void adsm_comm_beat(void)
 	}
 }
 
-void adsm_comm_barrier(void)
-{
-	MPI_Request request;
-	int done = 0;
-
-	MPI_Ibarrier(MPI_COMM_WORLD, &request);
-	for (;;) {
-		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-		if (done)
-			return;
-		adsm_comm_beat();
-		adsm_comm_rest(ADSM_COMM_BUSY_NS);
-	}
-}
-
 /* ---- what comes */
 
 /* Large ones come only while their sender looks after them. */
@@ -287,6 +234,7 @@ static void take_bytes(struct adsm_letter *letter, MPI_Message *message)
 	MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 	while (!done) {
 		adsm_bell_ring(letter->from);
+		adsm_comm_beat();
 		adsm_comm_rest(ADSM_COMM_BUSY_NS);
 		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 	}
@@ -394,17 +342,4 @@ void adsm_comm_rest(uint64_t most_ns)
 	if (comm.n && most_ns > ADSM_COMM_BUSY_NS)
 		most_ns = ADSM_COMM_BUSY_NS;
 	comm.n_ticks += adsm_bell_sleep(count, quiet_ns < most_ns ? quiet_ns : most_ns);
-}
-
-/* ---- calls that wait for other nodes */
-
-void adsm_comm_enter(void)
-{
-	atomic_store(&comm.entered_ns, adsm_os_now_ns());
-}
-
-void adsm_comm_leave(void)
-{
-	atomic_store(&comm.entered_ns, 0);
-	adsm_comm_active();
 }

@@ -82,19 +82,10 @@ void adsm_comm_active(void);
 void adsm_comm_wake(void);
 
 /*
- * In a wait for other nodes that looks for no letters, again and again: whoever is silent is noticed, and hears that
- * this node is not. See ADSM_CLUSTER_TIMEOUT.
+ * In each wait for other nodes that does not look for all letters, again and again: whoever is silent is noticed, and
+ * others hear that this node is not. See ADSM_CLUSTER_TIMEOUT. So no call of MPI may wait for others.
  */
 void adsm_comm_beat(void);
-/* All wait for all, with beats. */
-void adsm_comm_barrier(void);
-/*
- * Around a call of MPI that waits for others: all nodes make it, at about the same time, and while it lasts no beat is
- * answered. It is watched.
- */
-void adsm_comm_enter(void);
-void adsm_comm_leave(void);
-
 /* Say why, and end this node, and with it the job. */
 _Noreturn void adsm_comm_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

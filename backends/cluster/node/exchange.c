@@ -100,9 +100,6 @@ void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run
 	}
 	if (flags & ADSM_SEGMENT_SEVERAL)
 		adsm_diffs_merge(v, n, wrote, n_wrote);
-	/* Node 0 merges as long as it takes: others must not wait for it in a collective operation. */
-	if (flags & ADSM_SEGMENT_SEVERAL && flags & ADSM_SEGMENT_ALL)
-		adsm_comm_barrier();
 	if (flags & ADSM_SEGMENT_ALL)
 		adsm_collect(v, n, collective);
 	if (!all)

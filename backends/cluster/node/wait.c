@@ -10,8 +10,9 @@ void adsm_wait_for(void *request)
 {
 	int done = 0;
 
-	adsm_comm_enter();
-	while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done)
+	while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done) {
+		adsm_comm_beat();
 		adsm_comm_rest(ADSM_COMM_BUSY_NS);
-	adsm_comm_leave();
+	}
+	adsm_comm_active();
 }

@@ -4,7 +4,7 @@
 #define ADSM_CLUSTER_WAIT_H
 
 /*
- * With rests: more nodes than processors get on only where those that wait sleep. It is watched, as in comm.h.
+ * With rests: more nodes than processors get on only where those that wait sleep. Beats go on.
  * @request: an MPI_Request; headers here do without MPI's.
  */
 void adsm_wait_for(void *request);
