@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exchange.c - pages between the nodes of a cluster: exchange CASE OPTIONS…, one rank for each node. A case checks what
- * it can alone; what has to be the same for other numbers of nodes is printed, and compared by exchange.py.
+ * exchange.c - pages between the nodes of a cluster: exchange CASE OPTIONS… [-- CASE OPTIONS…]…, one rank for each
+ * node. A case checks what it can alone; what has to be the same for other numbers of nodes is printed, and compared by
+ * exchange.py.
  */
 #include "exchange_app.h"
 
@@ -416,7 +417,7 @@ static void case_empty(void)
 	printf("launch_ns=%lu\n", (adsm_os_now_ns() - start) / n);
 }
 
-int main(int argc, char **argv)
+static void run_case(const char *name)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "program", case_program }, { "sharing", case_sharing }, { "threshold", case_threshold },
@@ -424,12 +425,36 @@ int main(int argc, char **argv)
 		{ "read-only", case_read_only }, { "empty", case_empty }, { "messages", case_messages },
 	};
 
-	app_start(argc, argv, ARENA);
-	for (unsigned i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (!strcmp(argv[1], cases[i].name)) {
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (!strcmp(name, cases[i].name)) {
 			cases[i].run();
-			app_finish();
+			return;
 		}
 	}
-	FAIL("no case %s", argc > 1 ? argv[1] : "");
+	FAIL("no case %s", name);
+}
+
+/* Where the next case begins, behind a word "--"; @argc: there is none. */
+static int find_next(int argc, char **argv, int i)
+{
+	while (i < argc && strcmp(argv[i], "--"))
+		i++;
+	return i < argc ? i + 1 : argc;
+}
+
+int main(int argc, char **argv)
+{
+	int next = find_next(argc, argv, 1);
+
+	app_start(next < argc ? next - 1 : argc, argv, ARENA);
+	run_case(argc > 1 ? argv[1] : "");
+	while (next < argc) {
+		const int first = next - 1;
+
+		next = find_next(argc, argv, next);
+		printf("--\n");
+		app_next((next < argc ? next - 1 : argc) - first, argv + first);
+		run_case(argv[first + 1]);
+	}
+	app_finish();
 }

@@ -2,11 +2,13 @@
 """The exchange of a cluster's nodes: exchange.py MPIRUN PROGRAM WHAT [TRACKER], over all numbers of nodes with
 TEST_FULL, else over a few. The program's cases check themselves; what must not depend on the number of nodes or on the
 kind of update is compared here, and so are the counts that CUDA-For-Clusters had with the same layouts."""
+import collections
 import os
 import signal
 import subprocess
 import sys
 
+LIMIT = 600		# seconds for all cases of a job
 FULL = bool(os.environ.get("TEST_FULL"))
 NODES = [1, 2, 3, 4, 8] if FULL else [1, 2, 3]
 MODES = ["adaptive", "eager", "lazy", "paper"]
@@ -29,29 +31,41 @@ class Runs:
     def __init__(self, mpirun, program, tracker):
         self.mpirun, self.program, self.tracker = mpirun, program, tracker
 
-    def __call__(self, nodes, case, fails=None, **options):
-        """What a case printed: its counts line by line, and its hash."""
-        words = [f"{key}={value}" for key, value in options.items()]
-        command = [self.mpirun, *FLAGS, "-np", str(nodes), self.program, case, f"track={self.tracker}", *words]
+    def start(self, nodes, cases):
+        """One job of several cases: its command, how it ended, what it printed."""
+        words = []
+        for case, options in cases:
+            words += ["--"] if words else []
+            words += [case, f"track={self.tracker}", *(f"{key}={value}" for key, value in options.items())]
+        command = [self.mpirun, *FLAGS, "-np", str(nodes), self.program, *words]
         env = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMIX_", "ADSM_"))}
         env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, start_new_session=True) as job:
             try:
-                output = job.communicate(timeout=300)[0]
+                output = job.communicate(timeout=LIMIT)[0]
             except subprocess.TimeoutExpired:
                 os.killpg(job.pid, signal.SIGKILL)
-                sys.exit(f"{' '.join(command)}: not done after 300 s")
+                sys.exit(f"{' '.join(command)}: not done after {LIMIT} s")
         if "skip: " in output:
             print(output[output.index("skip: "):].splitlines()[0])
             sys.exit(77)
-        if fails:
-            assert job.returncode and fails in output, f"{' '.join(command)}: not '{fails}', but: {output}"
-            return None
-        if job.returncode:
-            sys.exit(f"{' '.join(command)}: {job.returncode}\n{output}")
-        lines = [dict(word.split("=") for word in line.split()) for line in output.splitlines() if "=" in line]
-        return [{key: int(value, 16 if key == "hash" else 10) for key, value in line.items()} for line in lines]
+        return " ".join(command), job.returncode, output
+
+    def fails(self, nodes, why, case, **options):
+        command, status, output = self.start(nodes, [(case, options)])
+        assert status and why in output, f"{command}: not '{why}', but: {output}"
+
+    def __call__(self, nodes, cases):
+        """What each case printed: its counts line by line, and its hash."""
+        command, status, output = self.start(nodes, cases)
+        if status:
+            sys.exit(f"{command}: {status}\n{output}")
+        said = output.split("--\n")
+        assert len(said) == len(cases), f"{command}: {output}"
+        return [[{key: int(value, 16 if key == "hash" else 10) for key, value in
+                  (word.split("=") for word in line.split())}
+                 for line in text.splitlines() if "=" in line] for text in said]
 
 
 def program_options(name):
@@ -60,52 +74,54 @@ def program_options(name):
 
 def gold(run):
     """The paper's counts, and one memory for any number of nodes and any kind of update."""
-    for name, (pages, by_nodes) in GOLD.items():
-        options, hashes = program_options(name), set()
-        if not FULL and name in ["mri-q", "options-stride"]:
-            continue
-        for nodes in NODES:
-            for mode in MODES if nodes > 1 else ["paper"]:
-                if not FULL and (mode == "paper") != (nodes < 3):
-                    continue
-                first, second, end = run(nodes, "program", program=name, mode=mode, launches=2, **options)
-                hashes.add(end["hash"])
-                for counts in [first, second] if options["n"] == 5000000 and nodes in by_nodes else []:
-                    got = (counts["single"], counts["multi"], counts["write_faults"])
-                    assert (counts["global"], got) == (pages, by_nodes[nodes]), f"{name}, {nodes}, {mode}: {counts}"
-        assert len(hashes) == 1, f"{name}: memory differs by nodes or kind of update: {hashes}"
+    hashes = collections.defaultdict(set)
+    for nodes in NODES:
+        cases = [("program", {"program": name, "mode": mode, "launches": 2, **program_options(name)})
+                 for name in GOLD for mode in (MODES if nodes > 1 else ["paper"])
+                 if FULL or (name not in ["mri-q", "options-stride"] and (mode == "paper") == (nodes < 3))]
+        for (_, options), (first, second, end) in zip(cases, run(nodes, cases)):
+            name = options["program"]
+            pages, by_nodes = GOLD[name]
+            hashes[name].add(end["hash"])
+            for counts in [first, second] if options["n"] == 5000000 and nodes in by_nodes else []:
+                got = (counts["single"], counts["multi"], counts["write_faults"])
+                assert (counts["global"], got) == (pages, by_nodes[nodes]), f"{nodes} nodes, {options}: {counts}"
+    assert all(len(found) == 1 for found in hashes.values()), f"memory differs by nodes or kind of update: {hashes}"
 
 
 def sharing(run):
     """Bytes, words and pages of several nodes side by side; of pages more than a process may have mappings."""
     for nodes in NODES[1:]:
+        cases = []
         for mode in ["adaptive", "lazy", "eager"] if FULL else ["adaptive"]:
             rounds = 1000 if FULL or nodes == 2 else 100
-            run(nodes, "sharing", mode=mode, rounds=rounds, size=1, stride=1, n=10000)
-            run(nodes, "sharing", mode=mode, rounds=rounds, size=4, stride=4, n=4000)
+            cases.append(("sharing", {"mode": mode, "rounds": rounds, "size": 1, "stride": 1, "n": 10000}))
+            cases.append(("sharing", {"mode": mode, "rounds": rounds, "size": 4, "stride": 4, "n": 4000}))
             if FULL:
-                run(nodes, "sharing", mode=mode, rounds=1000, size=4, stride=4096, n=1000)
+                cases.append(("sharing", {"mode": mode, "rounds": 1000, "size": 4, "stride": 4096, "n": 1000}))
             if FULL or nodes == 2:
-                run(nodes, "sharing", mode=mode, rounds=10 if FULL else 2, size=4, stride=4096, n=40000)
+                cases.append(("sharing", {"mode": mode, "rounds": 10 if FULL else 2, "size": 4, "stride": 4096,
+                                          "n": 40000}))
+        run(nodes, cases)
 
 
 def traffic(run):
     """What goes over the network, and when nothing does."""
     for nodes in NODES if FULL else [3]:
-        run(nodes, "threshold", mode="threshold")
-        for mode in MODES:
-            run(nodes, "blocks", mode=mode)
-        assert len({run(nodes, "messages", mode=mode)[0]["hash"] for mode in MODES}) == 1
-        for mode in MODES[:3] if 840 % nodes == 0 else []:
-            run(nodes, "bytes", mode=mode)
-        run(nodes, "read-only")
-        run(nodes, "read-only", fails="a store to what is only read", store=1)
+        cases = [("threshold", {"mode": "threshold"}), ("read-only", {})]
+        cases += [("blocks", {"mode": mode}) for mode in MODES]
+        cases += [("bytes", {"mode": mode}) for mode in (MODES[:3] if 840 % nodes == 0 else [])]
+        run(nodes, cases)
+        run.fails(nodes, "a store to what is only read", "read-only", store=1)
+        ends = run(nodes, [("messages", {"mode": mode}) for mode in MODES])
+        assert len({end["hash"] for end, in ends}) == 1, ends
         if nodes == 1:
             continue
-        costs = {mode: run(nodes, "readers", mode=mode) for mode in MODES[:3]}
-        costs["bcast"] = run(nodes, "readers", mode="eager", collective="bcast")
-        assert len({end["hash"] for _, end in costs.values()}) == 1
-        size = {mode: counts["bytes"] for mode, (counts, _) in costs.items()}
+        names = [*MODES[:3], "bcast"]
+        costs = run(nodes, [("readers", {"mode": mode}) for mode in MODES[:3]] +
+                    [("readers", {"mode": "eager", "collective": "bcast"})])
+        assert len({end["hash"] for _, end in costs}) == 1, costs
+        size = {name: counts["bytes"] for name, (counts, _) in zip(names, costs)}
         assert size["adaptive"] < size["lazy"] and size["adaptive"] < size["eager"], size
         print(f"{nodes} nodes, each reading 4 of its neighbour's 64 pages, bytes in 36 launches: {size}")
 

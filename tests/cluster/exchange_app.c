@@ -24,6 +24,7 @@ static struct {
 	size_t n_objects;
 	struct adsm_node_before before;
 	uint64_t next_page, n_pages;
+	uint64_t n_used;		/* pages that have been an object's */
 } app;
 
 /* ---- threads that run blocks */
@@ -90,9 +91,7 @@ static void error(uint64_t address, enum adsm_pages_wrong why)
 	adsm_comm_fail("kernel's touch of %#lx: %s", address, words[why]);
 }
 
-static void code(const void *data, size_t size)
-{
-}
+static void take_options(const void *data, size_t size);
 
 static void look(void)
 {
@@ -126,9 +125,30 @@ static _Noreturn void leave(int status)
 	_exit(status);
 }
 
+static const struct adsm_node_calls calls = { begin, has_ended, take_options, look, answer, note };
+
+/* Another case, of which node 0 tells. */
+static void take_options(const void *data, size_t size)
+{
+	struct adsm_node_options options;
+
+	CHECK_EQ(size, sizeof(options));
+	memcpy(&options, data, size);
+	adsm_node_start(&options, &calls);
+}
+
+static void read_options(struct adsm_node_options *options)
+{
+	options->update = update(app_option("mode", "adaptive"));
+	options->paper = !strcmp(app_option("mode", ""), "paper");
+	options->collective = !strcmp(app_option("collective", options->paper ? "bcast" : ""), "bcast") ?
+		ADSM_COLLECTIVE_BCAST : ADSM_COLLECTIVE_ALLGATHERV;
+	options->threshold = strtoul(app_option("threshold", "2048"), NULL, 0);
+	options->probe_every = (unsigned)strtoul(app_option("probe", "8"), NULL, 0);
+}
+
 void app_start(int argc, char **argv, size_t arena_size)
 {
-	static const struct adsm_node_calls calls = { begin, has_ended, code, look, answer, note };
 	struct adsm_pages_config config = { .base = BASE, .size = arena_size, .wake = adsm_comm_wake, .error = error };
 	struct adsm_node_options options = { .n_pages = arena_size / ADSM_PAGE_SIZE };
 	pthread_t thread;
@@ -137,12 +157,7 @@ void app_start(int argc, char **argv, size_t arena_size)
 	app.argc = argc;
 	app.argv = argv;
 	app.n_pages = options.n_pages;
-	options.update = update(app_option("mode", "adaptive"));
-	options.paper = !strcmp(app_option("mode", ""), "paper");
-	options.collective = !strcmp(app_option("collective", options.paper ? "bcast" : ""), "bcast") ?
-		ADSM_COLLECTIVE_BCAST : ADSM_COLLECTIVE_ALLGATHERV;
-	options.threshold = strtoul(app_option("threshold", "2048"), NULL, 0);
-	options.probe_every = (unsigned)strtoul(app_option("probe", "8"), NULL, 0);
+	read_options(&options);
 	CHECK(!adsm_os_reserve(BASE, arena_size, &p));
 	adsm_comm_start(&argc, &argv, 30ull * 1000000000);
 	CHECK(!adsm_os_memfd("arena", arena_size, &config.fd));
@@ -184,6 +199,11 @@ void *app_alloc(size_t size)
 	CHECK(app.n_objects < MAX_OBJECTS && run.first + run.n <= app.n_pages);
 	app.objects[app.n_objects++] = run;
 	app.next_page += run.n;
+	/* As new memory is. */
+	if (run.first < app.n_used)
+		memset(adsm_pages_alias(run.first), 0, run.n * ADSM_PAGE_SIZE);
+	if (app.next_page > app.n_used)
+		app.n_used = app.next_page;
 	adsm_runs_insert(&app.before.added, run);
 	return (void *)(BASE + run.first * ADSM_PAGE_SIZE);
 }
@@ -199,6 +219,20 @@ void app_free(void *p)
 	adsm_runs_remove(&app.before.written, app.objects[i]);
 	adsm_runs_insert(&app.before.removed, app.objects[i]);
 	app.objects[i] = app.objects[--app.n_objects];
+}
+
+void app_next(int argc, char **argv)
+{
+	struct adsm_node_options options = { .n_pages = app.n_pages };
+
+	while (app.n_objects)
+		app_free((void *)(BASE + app.objects[0].first * ADSM_PAGE_SIZE));
+	app.next_page = 0;
+	app.argc = argc;
+	app.argv = argv;
+	read_options(&options);
+	adsm_comm_send(-1, ADSM_TAG_CODE, &options, sizeof(options));
+	adsm_node_start(&options, &calls);
 }
 
 void *app_host(const void *p)

@@ -28,6 +28,8 @@ struct app_call {
 /* All ranks. Options are in argv: KEY=VALUE, see exchange_app.c. Node 0 goes on; the others end here. */
 void app_start(int argc, char **argv, size_t arena_size);
 const char *app_option(const char *key, const char *otherwise);
+/* Node 0: another case, of these options. No object of the one before is left, and no choice of its exchanges. */
+void app_next(int argc, char **argv);
 /* Node 0: the end of all. */
 _Noreturn void app_finish(void);
 
