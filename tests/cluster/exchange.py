@@ -94,11 +94,11 @@ def sharing(run):
     for nodes in NODES[1:]:
         cases = []
         for mode in ["adaptive", "lazy", "eager"] if FULL else ["adaptive"]:
-            rounds = 1000 if FULL or nodes == 2 else 100
+            rounds = 1000 if nodes == 2 else 100
             cases.append(("sharing", {"mode": mode, "rounds": rounds, "size": 1, "stride": 1, "n": 10000}))
             cases.append(("sharing", {"mode": mode, "rounds": rounds, "size": 4, "stride": 4, "n": 4000}))
             if FULL:
-                cases.append(("sharing", {"mode": mode, "rounds": 1000, "size": 4, "stride": 4096, "n": 1000}))
+                cases.append(("sharing", {"mode": mode, "rounds": rounds, "size": 4, "stride": 4096, "n": 1000}))
             if FULL or nodes == 2:
                 cases.append(("sharing", {"mode": mode, "rounds": 10 if FULL else 2, "size": 4, "stride": 4096,
                                           "n": 40000}))
