@@ -20,6 +20,7 @@ set grid xtics
 set datafile missing NaN
 set key vertical maxrows 2
 set tmargin at screen 0.83
+set bmargin at screen 0.21
 set multiplot
 set rmargin at screen 0.52
 set xlabel "nodes, 100 Gbit/s"
