@@ -181,7 +181,7 @@ static void said(const char *text, const char *want)
 static void check_said(void)
 {
 	said("", "");
-	said("------\nThere are not\n enough slots.\n\nEither ask for\n------\n", "There are not enough slots.");
+	said("------\nThere are not\n enough slots.\n\nEither ask for\n------\n", "There are not enough slots");
 	said("---\nfirst\n---\nadsm-cluster-node: no memory\n---\nx\n", "no memory");
 	said("--\nPrimary job terminated normally\n--\n--\nmpirun noticed that process rank 1\non node a exited\n--\n",
 	     "mpirun noticed that process rank 1 on node a exited");
