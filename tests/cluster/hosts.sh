@@ -9,6 +9,7 @@
 # when this script ends, however it does: so is all that is in it, and networks go with their last process.
 set -euo pipefail
 self=$(readlink -f "$0")
+PATH=$PATH:/usr/sbin:/sbin
 
 # As Open MPI calls ssh: HOST COMMAND…
 if [ "$1" = --agent ]; then
