@@ -2,9 +2,11 @@
 # kill.py BUILD LAUNCHER PROGRAM ROUNDS [WRAP...] - each part of a cluster is killed at any moment, from the start on:
 # the application is told in a sentence, and nothing is left. WRAP: how the application is run, "subreaper" or a
 # command.
+import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 
 import cluster
@@ -44,6 +46,21 @@ def check_end(part, what, status, out, err):
     if status == 3:
         return out.startswith("refused: cluster: ") and out.count("\n") == 1
     return status == 4 and "\nlost: cluster: " in "\n" + out and "adsm: error: cluster: " in err
+
+
+def orderly(nodes):
+    """The launch command does not take the cluster's end for a failure of its nodes, which it would wait for, and
+    clean up. It is not told to end here, which the keeper may do first."""
+    with tempfile.TemporaryDirectory() as folder:
+        said = os.path.join(folder, "said")
+        words = (f"sh -c 'trap : TERM; \"$@\" 2>{said} & wait; wait' sh {launch} --allow-run-as-root --oversubscribe "
+                 "--bind-to none -n %n %p")
+        done = cluster.finish(cluster.start("once", **dict(variables, ADSM_CLUSTER_NODES=nodes,
+                                                           ADSM_CLUSTER_LAUNCH=words)), "undisturbed")
+        with open(said, encoding="utf-8") as file:
+            text = file.read()
+        if done[0] or text:
+            sys.exit(f"the end of {nodes} nodes: status {done[0]}: {done[1:3]}; {launch}: {text}")
 
 
 first = start()
@@ -86,5 +103,8 @@ for seed in range(int(rounds) * len(PARTS)):
         sys.exit(f"{what}: the application was told after {ended - killed} seconds: {out}")
     said.add(out.splitlines()[-1] if status in (3, 4) else "")
 cluster.finish(cluster.start("once", **variables), "the last")
+if launch != "stand-in" and not before:
+    orderly(1)
+    orderly(NODES)
 print(f"{launch}: at most {longest:.2f} seconds from the kill to the program's end")
 print("\n".join(sorted(said)))
