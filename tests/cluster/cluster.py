@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What the tests of a cluster's start and end share: applications, their clusters' processes, and what is left."""
+import atexit
 import fcntl
 import os
+import select
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +18,9 @@ _, BUILD = sys.argv[:2]
 APP = os.path.join(BUILD, "tests/cluster/app")
 PLAIN = os.path.join(BUILD, "tests/cluster/node-plain")
 STAND_IN = shlex.quote(os.path.join(HERE, "launch.sh")) + " %n %p"
+PATIENCE = 10		# seconds for a cluster whose application was killed to end by itself
 count = 0
+started = []		# and not finished
 
 
 def start(*modes, before=(), stderr=subprocess.PIPE, **variables):
@@ -30,6 +35,7 @@ def start(*modes, before=(), stderr=subprocess.PIPE, **variables):
     process = subprocess.Popen([*before, APP, *modes], env=environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=stderr, text=True)
     process.mark, process.folder = mark, folder
+    started.append(process)
     return process
 
 
@@ -112,23 +118,63 @@ def until(condition, what):
         time.sleep(0.01)
 
 
+def await_end(mark, seconds, number=None):
+    """Wait until all that have the mark have ended, those that they start, too; they get signal @number before. False:
+    they have not."""
+    end = time.monotonic() + seconds
+    while True:
+        fds = []
+        for pid, *_ in processes(mark):
+            try:
+                fds.append(os.pidfd_open(pid))
+                if number:
+                    signal.pidfd_send_signal(fds[-1], number)
+            except ProcessLookupError:
+                pass
+        polled = [select.poll() for _ in fds]
+        left = False
+        for poll, fd in zip(polled, fds):
+            poll.register(fd, select.POLLIN)
+            left |= not poll.poll(max(0, end - time.monotonic()) * 1000)
+            os.close(fd)
+        if left or not fds:
+            return not left
+
+
 def finish(process, what, folders=True):
     """Wait for the application, and for all that it had: its status, what it printed, and when it had ended. Without
     @folders not for its cluster's folder, which the next cluster removes."""
     try:
         out, err = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
-        process.kill()
         sys.exit(f"{what}: still running {LIMIT} seconds later")
     ended = time.monotonic()
-    if process.returncode == 0 and processes(process.mark):
-        sys.exit(f"{what}: when it has stopped the library there still are {names(process.mark)}")
-    until(lambda: not processes(process.mark), lambda: f"{what}: processes remain: {names(process.mark)}")
+    left = names(process.mark) if process.returncode == 0 and "impatient\n" not in (err or "") else []
+    if left:
+        sys.exit(f"{what}: when it had stopped the library there still were {left}")
+    if not await_end(process.mark, LIMIT):
+        sys.exit(f"{what}: processes remain: {names(process.mark)}, after {LIMIT} seconds")
     until(lambda: not folders or not left_folders(), lambda: f"{what}: folders remain: {left_folders()}")
     if os.listdir(process.folder):
         sys.exit(f"{what}: files remain: {os.listdir(process.folder)}")
     os.rmdir(process.folder)
+    started.remove(process)
     return process.returncode, out, err, ended
+
+
+def end_all():
+    """What a test that has failed has left."""
+    for process in started:
+        process.kill()
+    for process in started:
+        process.wait()
+        if not await_end(process.mark, PATIENCE):
+            await_end(process.mark, LIMIT, signal.SIGKILL)
+        shutil.rmtree(process.folder, ignore_errors=True)
+
+
+atexit.register(end_all)
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
 def kill(pid, number=signal.SIGKILL):

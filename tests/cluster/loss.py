@@ -147,7 +147,6 @@ def unplugged():
         away = str(cluster.part(process.mark, "node 1"))
         if subprocess.run(["nsenter", "--target", away, "--net", "ip", "link", "set", "eth0", "down"]).returncode:
             print("another host's link may not be changed from here")
-            process.kill()
             sys.exit(77)
         finish_lost(process, f"unplugged, {mode}", f"node 1 (host2) has not been heard of for {process.timeout} s")
 
