@@ -159,10 +159,13 @@ static int start_once(struct adsm_process_device *device, const char *program, i
 	ret = adsm_fd_keep(pair[0], &device->sock);
 	if (!ret && fds[0] < 0)
 		ret = fds[0];
-	if (!ret)
-		fds[1] = adsm_fd_lift((int)syscall(SYS_pidfd_open, getpid(), 0));
+	if (!ret) {
+		fds[1] = (int)syscall(SYS_pidfd_open, getpid(), 0);
+		fds[1] = fds[1] < 0 ? -errno : adsm_fd_lift(fds[1]);
+	}
+	/* A keeper sees by it when the application ends; a device without one has to do without. */
 	if (!ret && keeper && fds[1] < 0)
-		ret = -ENOSYS;
+		ret = fds[1];
 	if (!ret)
 		ret = adsm_os_spawn_daemon(program, device->argv ? device->argv : argv, fds,
 					   fds[1] < 0 ? 1 : keeper ? 3 : 2, &device->pid, &pidfd);
