@@ -27,6 +27,7 @@
 #include "base/os.h"
 #include "cluster/join.h"
 #include "cluster/node/comm.h"
+#include "cluster/node/pages.h"
 #include "cluster/node/runs.h"
 #include "cluster/shared.h"
 #include "process/device/code.h"

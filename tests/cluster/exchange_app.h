@@ -9,6 +9,7 @@
 
 #include "cluster/node/comm.h"
 #include "cluster/node/launch.h"
+#include "cluster/node/pages.h"
 
 /* A kernel: one block of it. */
 typedef void app_kernel(uint64_t block, const void *args);

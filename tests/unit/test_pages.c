@@ -438,6 +438,31 @@ static void test_between(void)
 	end(false);
 }
 
+/* What came as one run goes page by page: every other one first. */
+static void test_holes(void)
+{
+	enum { N = 2000 };
+	uint64_t odd[N + 2] = { 0 };
+
+	start(N, true, 0);
+	for (int round = 0; round < 3; round++) {
+		CHECK_OK(adsm_pages_add(run_of(0, N)));
+		for (uint64_t page = 0; page < N; page += 2)
+			adsm_pages_remove(run_of(page, 1));
+		begin();
+		for (uint64_t page = 1; page < N; page += 2) {
+			store(page, 9, 1);
+			odd[page - 1] = page;
+			odd[page] = 1;
+		}
+		check_wrong(true, 1000, 0, ADSM_PAGES_ILLEGAL);
+		check_written(odd);
+		for (uint64_t page = 1; page < N; page += 2)
+			adsm_pages_remove(run_of(page, 1));
+	}
+	end(true);
+}
+
 /* ---- pages that arrive unmapped */
 
 static void test_probes(void)
@@ -593,20 +618,6 @@ static void test_lacking(void)
 	CHECKF(strstr(text, "sigsegv is taken\n") && !strchr(text, '\n')[1], "%s", text);
 }
 
-/* ---- one node: nothing is tracked */
-
-static void test_open(void)
-{
-	start(16, true, 0);
-	CHECK_OK(adsm_pages_open());
-	store(3, 3, 3);
-	CHECK_EQ(adsm_pages_alias(3)[3], 3);
-	adsm_pages_alias(4)[4] = 4;
-	CHECK_EQ(load(4, 4), 4);
-	CHECK_EQ(adsm_pages_counts().write_faults, 0);
-	end(true);
-}
-
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -620,10 +631,10 @@ static const struct {
 	{ "alternating-fetches", test_alternating_fetches },
 	{ "errors", test_errors },
 	{ "between", test_between },
+	{ "holes", test_holes },
 	{ "probes", test_probes },
 	{ "foreign", test_foreign },
 	{ "lacking", test_lacking },
-	{ "open", test_open },
 };
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #include "collect.h"
 
 #include "comm.h"
+#include "pages.h"
 #include "wait.h"
 
 #include <mpi.h>

@@ -6,6 +6,7 @@
 #include "diffs.h"
 
 #include "comm.h"
+#include "pages.h"
 
 #include <string.h>
 

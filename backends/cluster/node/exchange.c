@@ -5,6 +5,7 @@
 #include "collect.h"
 #include "diffs.h"
 #include "move.h"
+#include "pages.h"
 
 #include <string.h>
 

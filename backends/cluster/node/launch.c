@@ -12,6 +12,7 @@
 #include "inside.h"
 #include "move.h"
 #include "pack.h"
+#include "pages.h"
 #include "paper.h"
 
 #include <stdlib.h>

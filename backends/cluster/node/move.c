@@ -6,6 +6,7 @@
 #include "move.h"
 
 #include "bell.h"
+#include "pages.h"
 
 #include <mpi.h>
 #include <stdlib.h>

@@ -14,6 +14,7 @@
 #include "crashes.h"
 #include "launch.h"
 #include "options.h"
+#include "pages.h"
 #include "process/device/code.h"
 #include "process/device/crash.h"
 #include "process/device/serve.h"

@@ -123,15 +123,6 @@ enum adsm_track adsm_pages_track(void)
 	return tracker == &adsm_tracker_uffd ? ADSM_TRACK_UFFD : ADSM_TRACK_SIGSEGV;
 }
 
-int adsm_pages_open(void)
-{
-	void *view;
-
-	adsm_handler_give_back();
-	tracker->stop();
-	return adsm_os_map((void *)config.base, config.size, config.fd, 0, ADSM_PROT_RW, &view);
-}
-
 uint8_t *adsm_pages_alias(uint64_t page)
 {
 	return adsm_table.alias + adsm_table_offset(page);
@@ -141,10 +132,9 @@ uint8_t *adsm_pages_alias(uint64_t page)
 
 int adsm_pages_add(struct adsm_run run)
 {
-	int ret = adsm_table_add(run);
+	int ret;
 
-	if (ret)
-		return ret;
+	adsm_table_add(run);
 	ret = tracker->add(run);
 	if (ret)
 		adsm_table_remove(run);

@@ -33,14 +33,11 @@
 int adsm_pages_start(const struct adsm_pages_config *config);
 void adsm_pages_stop(void);
 enum adsm_track adsm_pages_track(void);		/* the one in use */
-/* Once, instead of all that follows: one node. All of memory is readable and writable, nothing is tracked. */
-int adsm_pages_open(void);
 
 uint8_t *adsm_pages_alias(uint64_t page);						/* [any time] */
 
 /*
- * Objects: their pages are invalid, at home valid. What is not added is illegal to touch. -ENOMEM: no memory for the
- * list, or no mappings left.
+ * Objects: their pages are invalid, at home valid. What is not added is illegal to touch. -ENOMEM: no mappings left.
  */
 int adsm_pages_add(struct adsm_run run);
 void adsm_pages_remove(struct adsm_run run);

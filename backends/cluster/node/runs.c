@@ -18,6 +18,14 @@ void *adsm_node_memory(void *data, size_t size)
 	return p;
 }
 
+static void make_room(struct adsm_runs *runs, size_t n)
+{
+	if (n <= runs->room)
+		return;
+	runs->room = n < 32 ? 64 : 2 * n;
+	runs->v = adsm_node_memory(runs->v, runs->room * sizeof(*runs->v));
+}
+
 void adsm_runs_add(struct adsm_runs *runs, uint64_t first, uint64_t n)
 {
 	if (!n)
@@ -26,46 +34,70 @@ void adsm_runs_add(struct adsm_runs *runs, uint64_t first, uint64_t n)
 		runs->v[runs->n - 1].n += n;
 		return;
 	}
-	if (runs->n == runs->room) {
-		runs->room = runs->room ? 2 * runs->room : 64;
-		runs->v = adsm_node_memory(runs->v, runs->room * sizeof(*runs->v));
-	}
+	make_room(runs, runs->n + 1);
 	runs->v[runs->n++] = (struct adsm_run){ first, n };
 }
 
-/* All pages before, those asked for, and all behind. */
-static void rebuild(struct adsm_runs *runs, struct adsm_run run, bool with)
+/* The first run that ends behind @page. */
+static size_t place(const struct adsm_runs *runs, uint64_t page)
 {
-	const uint64_t end = run.first + run.n;
-	struct adsm_runs old = *runs;
-	bool added = !with;
+	size_t low = 0, high = runs->n;
 
-	*runs = (struct adsm_runs){ 0 };
-	for (size_t i = 0; i < old.n; i++) {
-		const uint64_t first = old.v[i].first, last = first + old.v[i].n;
+	while (low < high) {
+		const size_t middle = (low + high) / 2;
 
-		if (first < run.first)
-			adsm_runs_add(runs, first, (last < run.first ? last : run.first) - first);
-		if (last <= end)
-			continue;
-		if (!added)
-			adsm_runs_add(runs, run.first, run.n);
-		added = true;
-		adsm_runs_add(runs, first > end ? first : end, last - (first > end ? first : end));
+		if (runs->v[middle].first + runs->v[middle].n > page)
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	if (!added)
-		adsm_runs_add(runs, run.first, run.n);
-	free(old.v);
+	return low;
+}
+
+static void replace(struct adsm_runs *runs, size_t at, size_t n_old, const struct adsm_run *v, size_t n)
+{
+	const size_t n_behind = runs->n - at - n_old;
+
+	make_room(runs, at + n + n_behind);
+	memmove(runs->v + at + n, runs->v + at + n_old, n_behind * sizeof(*v));
+	memcpy(runs->v + at, v, n * sizeof(*v));
+	runs->n = at + n + n_behind;
 }
 
 void adsm_runs_insert(struct adsm_runs *runs, struct adsm_run run)
 {
-	rebuild(runs, run, true);
+	/* Neighbours become one with it. */
+	const size_t at = place(runs, run.first - (run.first > 0));
+	uint64_t end = run.first + run.n;
+	size_t n_old = 0;
+
+	for (; at + n_old < runs->n && runs->v[at + n_old].first <= end; n_old++) {
+		const struct adsm_run near = runs->v[at + n_old];
+
+		run.first = near.first < run.first ? near.first : run.first;
+		end = near.first + near.n > end ? near.first + near.n : end;
+	}
+	run.n = end - run.first;
+	replace(runs, at, n_old, &run, 1);
 }
 
 void adsm_runs_remove(struct adsm_runs *runs, struct adsm_run run)
 {
-	rebuild(runs, run, false);
+	const uint64_t end = run.first + run.n;
+	const size_t at = place(runs, run.first);
+	struct adsm_run rest[2];
+	size_t n_old = 0, n = 0;
+
+	for (; at + n_old < runs->n && runs->v[at + n_old].first < end; n_old++) {
+		const struct adsm_run old = runs->v[at + n_old];
+
+		if (old.first < run.first)
+			rest[n++] = (struct adsm_run){ old.first, run.first - old.first };
+		if (old.first + old.n > end)
+			rest[n++] = (struct adsm_run){ end, old.first + old.n - end };
+	}
+	if (n_old)
+		replace(runs, at, n_old, rest, n);
 }
 
 static void add_to(struct adsm_runs *runs, uint64_t first, uint64_t end)
@@ -80,12 +112,10 @@ void adsm_runs_split(const struct adsm_runs *runs, struct adsm_run run, struct a
 	const uint64_t end = run.first + run.n;
 	uint64_t at = run.first;
 
-	for (size_t i = 0; i < runs->n && at < end; i++) {
+	for (size_t i = place(runs, at); i < runs->n && runs->v[i].first < end; i++) {
 		uint64_t from = runs->v[i].first > at ? runs->v[i].first : at;
 		uint64_t to = runs->v[i].first + runs->v[i].n < end ? runs->v[i].first + runs->v[i].n : end;
 
-		if (to <= from)
-			continue;
 		add_to(outside, at, from);
 		add_to(inside, from, to);
 		at = to;

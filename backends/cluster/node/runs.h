@@ -3,7 +3,7 @@
 #ifndef ADSM_CLUSTER_RUNS_H
 #define ADSM_CLUSTER_RUNS_H
 
-#include "pages.h"
+#include "types.h"
 
 struct adsm_runs {
 	struct adsm_run *v;

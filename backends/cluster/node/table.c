@@ -71,7 +71,7 @@ void adsm_table_stop(void)
 	if (t->twins)
 		adsm_os_unmap(t->twins, adsm_table_offset(t->n));
 	adsm_os_unmap(t->alias, adsm_table_offset(t->n));
-	free(t->objects);
+	free(t->objects.v);
 	free(t->read_only);
 	*t = (struct adsm_page_table) { .lock = ADSM_LOCK_INIT(ADSM_RANK_PAGES) };
 }
@@ -165,8 +165,8 @@ uint64_t adsm_table_length(uint64_t at, uint64_t end, unsigned mask, unsigned fl
 
 bool adsm_table_next_changed(size_t *i, uint64_t *at, struct adsm_run *ret_run)
 {
-	for (; *i < adsm_table.n_objects; ++*i, *at = 0) {
-		const struct adsm_run *object = &adsm_table.objects[*i];
+	for (; *i < adsm_table.objects.n; ++*i, *at = 0) {
+		const struct adsm_run *object = &adsm_table.objects.v[*i];
 		const uint64_t end = object->first + object->n;
 		uint64_t first;
 
@@ -201,67 +201,19 @@ void adsm_table_settle(unsigned flags)
 
 /* ---- objects */
 
-/* Where the first run lies that ends at or behind @page. */
-static size_t place(uint64_t page)
-{
-	size_t i = 0;
-
-	while (i < adsm_table.n_objects && adsm_table.objects[i].first + adsm_table.objects[i].n < page)
-		i++;
-	return i;
-}
-
-static void replace(size_t at, size_t n_old, const struct adsm_run *runs, size_t n)
-{
-	struct adsm_run *list = adsm_table.objects;
-
-	memmove(list + at + n, list + at + n_old, (adsm_table.n_objects - at - n_old) * sizeof(*list));
-	memcpy(list + at, runs, n * sizeof(*list));
-	adsm_table.n_objects += n - n_old;
-}
-
-int adsm_table_add(struct adsm_run run)
+void adsm_table_add(struct adsm_run run)
 {
 	struct adsm_page_table *t = &adsm_table;
-	size_t at = place(run.first), n_old = 0;
 
-	/* Room for as many runs as there are objects: so many there can be once some of them are gone. */
-	if (t->n_added == t->room) {
-		size_t room = t->room ? 2 * t->room : 64;
-		struct adsm_run *list = realloc(t->objects, room * sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		t->objects = list;
-		t->room = room;
-	}
-	t->n_added++;
 	memset(t->flags + run.first, ADSM_PAGE_ADDED | (t->home ? ADSM_PAGE_VALID : 0), run.n);
-	for (; at + n_old < t->n_objects && t->objects[at + n_old].first <= run.first + run.n; n_old++) {
-		const struct adsm_run *near = &t->objects[at + n_old];
-		uint64_t first = near->first < run.first ? near->first : run.first;
-		uint64_t end = near->first + near->n, new_end = run.first + run.n;
-
-		run = (struct adsm_run) { first, (end > new_end ? end : new_end) - first };
-	}
-	replace(at, n_old, &run, 1);
-	return 0;
+	adsm_runs_insert(&t->objects, run);
 }
 
 void adsm_table_remove(struct adsm_run run)
 {
 	struct adsm_page_table *t = &adsm_table;
-	const struct adsm_run *object = find(t->objects, t->n_objects, run.first);
-	struct adsm_run rest[2];
-	size_t n = 0;
 
-	assert(object && run.first + run.n <= object->first + object->n);
 	memset(t->flags + run.first, 0, run.n);
 	adsm_os_discard(t->twins + adsm_table_offset(run.first), adsm_table_offset(run.n));
-	if (object->first < run.first)
-		rest[n++] = (struct adsm_run) { object->first, run.first - object->first };
-	if (run.first + run.n < object->first + object->n)
-		rest[n++] = (struct adsm_run) { run.first + run.n, object->first + object->n - run.first - run.n };
-	replace((size_t)(object - t->objects), 1, rest, n);
-	t->n_added--;
+	adsm_runs_remove(&t->objects, run);
 }

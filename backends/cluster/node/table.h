@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/os.h"
-#include "types.h"
+#include "runs.h"
 
 enum {
 	ADSM_PAGE_ADDED = 1 << 0,	/* of an object */
@@ -32,8 +32,7 @@ struct adsm_page_table {
 	uint64_t n;
 	bool home;
 	unsigned max_read_ahead;
-	struct adsm_run *objects;	/* ascending; neighbours are one */
-	size_t n_objects, n_added, room;
+	struct adsm_runs objects;	/* neighbours are one */
 	struct adsm_run *read_only;	/* ascending */
 	size_t n_read_only;
 	struct adsm_pages_counts counts;
@@ -78,7 +77,7 @@ struct adsm_run adsm_table_around(struct adsm_run run, uint64_t size);
 /* The run of pages from @at on, before @end, that have just @flags of those in @mask; .n 0: @at is none. */
 uint64_t adsm_table_length(uint64_t at, uint64_t end, unsigned mask, unsigned flags);
 
-int adsm_table_add(struct adsm_run run);
+void adsm_table_add(struct adsm_run run);
 void adsm_table_remove(struct adsm_run run);
 
 /*

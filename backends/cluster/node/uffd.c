@@ -187,9 +187,9 @@ static void collect(void)
 	const struct adsm_run *read_only = adsm_table.read_only;
 	const struct adsm_run *const no_more = read_only + adsm_table.n_read_only;
 
-	for (size_t i = 0; i < adsm_table.n_objects; i++) {
-		uint64_t at = adsm_table.objects[i].first;
-		const uint64_t end = at + adsm_table.objects[i].n;
+	for (size_t i = 0; i < adsm_table.objects.n; i++) {
+		uint64_t at = adsm_table.objects.v[i].first;
+		const uint64_t end = at + adsm_table.objects.v[i].n;
 
 		for (; read_only < no_more && read_only->first < end; read_only++) {
 			if (read_only->first > at)
