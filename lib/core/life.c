@@ -7,11 +7,16 @@
 #include "core/shared.h"
 
 struct adsm_life adsm_life;
+void (*_Atomic adsm_life_child)(void);
 
 void adsm_become_child(void)
 {
+	void (*child)(void) = atomic_load(&adsm_life_child);
+
 	atomic_store(&adsm_life.state, ADSM_CHILD);
 	atomic_store(&adsm_shared_range.size, 0);
 	adsm_arena_child();
 	adsm_objects_child();
+	if (child)
+		child();
 }

@@ -19,6 +19,9 @@ struct adsm_life {
 
 extern struct adsm_life adsm_life;
 
+/* What else is to be closed in a child, by rooms above; NULL: nothing. */
+extern void (*_Atomic adsm_life_child)(void);
+
 /* This is the child of a fork: it keeps the views closed, and nothing works in it. */
 void adsm_become_child(void);
 

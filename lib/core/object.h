@@ -30,6 +30,7 @@ struct adsm_object {
 	bool assigned;			/* belongs to the kernels it was assigned to only */
 	bool open;			/* in home->open */
 	bool paged;			/* its view is opened page by page, so that each use is seen */
+	bool once;			/* stands for a write-once object in the index: never live; lib/once has it */
 	bool chunked;			/* where the driver dictated it: its place is one of a chunk's, place.c */
 	uintptr_t start;
 	size_t size;			/* the caller's */

@@ -49,6 +49,45 @@ void adsm_objects_child(void)
 			adsm_os_reserve(kept->start, kept->span, &base);
 }
 
+int adsm_objects_take_range(size_t size, struct adsm_object *stand_in)
+{
+	uintptr_t start;
+	int error;
+
+	adsm_mutex_lock(&mutex);
+	error = adsm_arena_take(size, &start);
+	if (!error) {
+		error = adsm_index_insert(start, size, stand_in);
+		stand_in->start = start;
+		stand_in->span = size;
+		if (error)
+			adsm_arena_give(start, size);
+	}
+	adsm_mutex_unlock(&mutex);
+	return error;
+}
+
+void adsm_objects_give_range(struct adsm_object *stand_in)
+{
+	void *view = (void *)stand_in->start;
+	int error;
+
+	adsm_mutex_lock(&mutex);
+	adsm_index_remove(stand_in->start, stand_in->span);
+	/* As it was: closed, of the arena's file, one mapping with its neighbours. */
+	error = adsm_os_duplicate(adsm_arena_alias(stand_in->start), stand_in->span, view);
+	if (!error)
+		error = adsm_os_protect(view, stand_in->span, ADSM_PROT_NONE);
+	if (error) {
+		adsm_os_unmap_to_reserve(view, stand_in->span);
+		adsm_warn("%zu bytes of address space stay unused: error %d", stand_in->span, error);
+	} else {
+		adsm_os_dump(view, stand_in->span, false);
+		adsm_arena_give(stand_in->start, stand_in->span);
+	}
+	adsm_mutex_unlock(&mutex);
+}
+
 void adsm_objects_reset_counters(void)
 {
 	adsm_mutex_lock(&mutex);

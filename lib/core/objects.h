@@ -29,6 +29,13 @@ uint64_t adsm_objects_memory_free(const struct adsm_home *home);
 /* Free the places that a home keeps for new objects, NULL: that all keep. Were there any? No lock held. */
 bool adsm_objects_give_up(const struct adsm_home *home);
 
+/*
+ * A range of the arena, closed, for something else than an object: in the index it is @stand_in, which stays. Given
+ * back when it is closed again; the caller's mappings of it are gone.
+ */
+int adsm_objects_take_range(size_t size, struct adsm_object *stand_in);
+void adsm_objects_give_range(struct adsm_object *stand_in);
+
 /* Set the counters of all objects to 0. */
 void adsm_objects_reset_counters(void);
 

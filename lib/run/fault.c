@@ -17,6 +17,7 @@
 #include "core/life.h"
 #include "core/shared.h"
 #include "core/observe.h"
+#include "once/wait.h"
 #include "run/inside.h"
 #include "run/wait.h"
 
@@ -224,6 +225,8 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 			   (void *)fault->address);
 	if (!adsm_started())
 		return ADSM_FAULT_FOREIGN;
+	if (adsm_once_at(fault->address))
+		return adsm_once_fault(fault);
 	if (enqueues_for(fault->address)) {
 		adsm_error("%s of %p fails: what the driver needs while it is given a command (a kernel's values, a "
 			   "list of copies) must not be in shared memory", fault->write ? "write" : "read",
@@ -256,7 +259,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 	adsm_in_fault--;
 	if (adsm_touching && result != ADSM_FAULT_WAIT)
 		adsm_touch_end();
-	return result;
+	return result == ADSM_FAULT_FOREIGN ? adsm_once_fault(fault) : result;
 }
 
 /* Its locks are held: no handler of the program's runs meanwhile, and it does not go on for ever. */
@@ -284,6 +287,7 @@ enum adsm_fault_result adsm_on_fault(struct adsm_fault *fault)
 
 	if (!fault->cramped)
 		return adsm_inside_faults(fault) ? handle_inside(fault) : handle_fault(fault);
-	ours = atomic_load(&adsm_life.state) == ADSM_STARTED && adsm_is_shared((void *)fault->address);
+	ours = atomic_load(&adsm_life.state) == ADSM_STARTED &&
+		(adsm_is_shared((void *)fault->address) || adsm_once_at(fault->address));
 	return ours ? ADSM_FAULT_LOST : ADSM_FAULT_FOREIGN;
 }

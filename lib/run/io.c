@@ -19,6 +19,7 @@
 #include "core/index.h"
 #include "core/life.h"
 #include "core/observe.h"
+#include "once/wait.h"
 #include "run/enter.h"
 #include "run/inside.h"
 #include "run/wait.h"
@@ -174,6 +175,19 @@ static void leave(struct adsm_home *home, const struct adsm_sigset *old)
 	adsm_home_unlock(home, old);
 }
 
+/* As many bytes as are in the view of a write-once object; 0: it is in none. */
+static size_t once_part(const struct adsm_io *io, bool input, void **base, size_t size, int *ret_error)
+{
+	struct adsm_once_object *object = adsm_once_at((uintptr_t)*base);
+	size_t offset = object ? (uintptr_t)*base - object->stand_in.start : 0;
+
+	if (!object)
+		return 0;
+	size = size < object->stand_in.span - offset ? size : object->stand_in.span - offset;
+	*ret_error = adsm_once_io(object, offset, size, input, io->where, base);
+	return size;
+}
+
 /* One range: split where objects begin and end. */
 static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int room, struct adsm_input **last)
 {
@@ -184,8 +198,11 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 		void *base = p;
 		int error = 0;
 
-		object = enter(p, &old);
-		if (object && !object->device_only && !object->freeing) {
+		part = once_part(io, input, &base, size, &error);
+		object = part ? NULL : enter(p, &old);
+		if (part) {
+			/* It has its own address by now. */
+		} else if (object && !object->device_only && !object->freeing) {
 			offset = (uintptr_t)p - object->start;
 			part = size < object->span - offset ? size : object->span - offset;
 			base = object->alias + offset;
@@ -364,6 +381,7 @@ void adsm_io_leave(uintptr_t stack)
 	struct adsm_input *input = inputs_here, *next;
 
 	adsm_inside_leave(stack);
+	adsm_once_leave(stack);
 	for (; input; input = next) {
 		uintptr_t frame = input->frame;
 

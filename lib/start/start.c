@@ -22,6 +22,7 @@
 #include "engine/engine.h"
 #include "observe/observe.h"
 #include "observe/trace.h"
+#include "once/make.h"
 #include "run/kernel.h"
 #include "run/wait.h"
 #include "start/homes.h"
@@ -256,6 +257,7 @@ int adsm_start_with(const char *name, void *context, void *device, struct adsm_h
 
 int adsm_stop(void)
 {
+	size_t n_objects;
 	int error = 0;
 
 	if (adsm_is_child())
@@ -263,8 +265,9 @@ int adsm_stop(void)
 	adsm_mutex_lock(&start_mutex);
 	if (atomic_load(&adsm_life.state) != ADSM_STARTED)
 		goto unlock;
-	if (adsm_objects_alive() || adsm_modules_alive()) {
-		error = adsm_fail(-EBUSY, "%zu objects and %zu modules are still alive", adsm_objects_alive(),
+	n_objects = adsm_objects_alive() + adsm_once_alive();
+	if (n_objects || adsm_modules_alive()) {
+		error = adsm_fail(-EBUSY, "%zu objects and %zu modules are still alive", n_objects,
 				  adsm_modules_alive());
 		goto unlock;
 	}
@@ -275,6 +278,7 @@ int adsm_stop(void)
 	adsm_engine->stop();
 	adsm_modules_end();
 	adsm_homes_close();
+	adsm_once_end();
 	forget_context();
 	adsm_arena_destroy();
 unlock:

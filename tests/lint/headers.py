@@ -8,9 +8,10 @@ import tree
 
 LANGUAGES = {
     # The public ones in the strictest standard mode, without extensions being asked for.
-    "c11": (["-x", "c", "-std=c11", "-Wpedantic", "-Wstrict-prototypes"], ["include/adsm.h", "include/adsm_opencl.h"]),
+    "c11": (["-x", "c", "-std=c11", "-Wpedantic", "-Wstrict-prototypes"], ["include/adsm.h", "include/adsm_opencl.h",
+                                                                                  "include/adsm_once.h"]),
     "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"],
-              ["include/adsm.h", "include/adsm_opencl.h"]),
+              ["include/adsm.h", "include/adsm_opencl.h", "include/adsm_once.h"]),
     "gnu11": (["-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wstrict-prototypes"],
               sorted(tree.files(["include", "lib", "backends", "protocols", "interpose", "tools", "parboil"],
                                 (".h",)))),

@@ -19,7 +19,8 @@ import tree
 BASE = ["lib/base"]
 # Of protocols what all have: what one calls its states, and how it chooses, is its own affair.
 CORE = BASE + ["lib/engine", "backends", "protocols/protocol", "protocols/list", "protocols/options", "lib/core"]
-RUN = CORE + ["lib/run"]
+ONCE = CORE + ["lib/once"]
+RUN = ONCE + ["lib/run"]
 ROOMS = {
     "include": [],
     "lib/base": [],
@@ -29,6 +30,7 @@ ROOMS = {
     "backends": BASE + ["backends/process"],
     "protocols": BASE,
     "lib/core": CORE,
+    "lib/once": ONCE,
     "lib/run": RUN,
     # core and run call it through struct adsm_observer: nobody names it but start.
     "lib/observe": CORE + ["protocols/lazy", "protocols/rolling"],

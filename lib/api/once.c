@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* api/once.c - the public functions for write-once objects. */
+#include <errno.h>
+
+#include "adsm_once.h"
+#include "base/log.h"
+#include "core/life.h"
+#include "once/make.h"
+#include "once/wait.h"
+#include "once/waiters.h"
+#include "start/start.h"
+
+static void *null_with(int error)
+{
+	errno = -error;
+	return NULL;
+}
+
+/* Inside of signal handlers too, where the library is not started: without an object there is nothing to do. */
+static int find(const adsmOnce *once, size_t unit, struct adsm_once_object **ret_object)
+{
+	int error = adsm_is_child() ? adsm_start() : 0;
+
+	if (error)
+		return error;
+	*ret_object = adsm_once_of(once);
+	if (!*ret_object)
+		return -EINVAL;
+	if (unit >= once->count)
+		return adsm_fail(-EINVAL, "unit %zu of the write-once object at %p: it has %zu, counted from 0", unit,
+				 once->address, once->count);
+	return 0;
+}
+
+adsmOnce *adsmOnceAlloc(size_t count, size_t size, const adsmOnceDistribution *distribution)
+{
+	struct adsm_once_object *object;
+	int error = adsm_start();
+
+	if (!error)
+		error = adsm_once_create(count, size, distribution, &object);
+	return error ? null_with(error) : &object->handle;
+}
+
+int adsmOnceFree(adsmOnce *once)
+{
+	struct adsm_once_object *object;
+	int error;
+
+	if (!once)
+		return 0;
+	error = find(once, 0, &object);
+	return error ? error : adsm_once_destroy(object);
+}
+
+const void *adsmOnceWait(const adsmOnce *once, size_t unit)
+{
+	struct adsm_once_object *object;
+	int error = find(once, unit, &object);
+
+	if (!error)
+		error = adsm_once_get(object, unit, __builtin_return_address(0));
+	return error ? null_with(error) : (const char *)once->data + unit * once->size;
+}
+
+void *adsmOnceFresh(const adsmOnce *once, size_t unit)
+{
+	struct adsm_once_object *object;
+	int error = find(once, unit, &object);
+
+	if (!error && adsm_once_fresh(object->shared, unit))
+		error = adsm_fail(-EEXIST, "unit %zu of the write-once object at %p is set, and is written once", unit,
+				  once->address);
+	return error ? null_with(error) : (char *)once->room + unit * once->size;
+}
+
+int adsmOnceSet(const adsmOnce *once, size_t unit)
+{
+	struct adsm_once_object *object;
+	int error = find(once, unit, &object);
+
+	if (error)
+		return error;
+	error = adsm_once_set(adsm_once_table, object->shared, (uintptr_t)once->address, unit);
+	if (error == -EEXIST)
+		return adsm_fail(error, "unit %zu of the write-once object at %p was set before: it is written once",
+				 unit, once->address);
+	if (error)
+		return adsm_fail(error, "unit %zu of the write-once object at %p: adsmOnceFresh() comes before "
+				 "adsmOnceSet()", unit, once->address);
+	return 0;
+}
+
+int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device)
+{
+	struct adsm_once_object *object;
+	int error = find(once, unit, &object);
+	size_t run = 0, page;
+
+	if (!error && !ret_device)
+		error = adsm_fail(-EINVAL, "adsmOncePlace() takes a place for its answer");
+	if (error)
+		return error;
+	page = unit * once->size / ADSM_PAGE_SIZE;
+	while (page - object->runs[run].first_page >= object->runs[run].n_pages)
+		run++;
+	*ret_device = object->runs[run].device;
+	return 0;
+}
+
+int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max)
+{
+	if (adsm_is_child())
+		return adsm_start();
+	if (max && !ret_waiters)
+		return adsm_fail(-EINVAL, "adsmOnceWaiters() takes room for %zu of them, got NULL", max);
+	return (int)adsm_once_waiters(NULL, ret_waiters, max);
+}

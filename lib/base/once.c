@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* once.c - see once.h. */
+#include "base/once.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/os.h"
+
+#define SPINS 100			/* pauses, before it sleeps */
+
+_Static_assert(sizeof(struct adsm_once_note) % sizeof(uint64_t) == 0, "a note is whole words");
+
+static uint32_t bucket_of(uint64_t address, uint64_t unit)
+{
+	/* Units that follow each other, and objects that do, get different ones. */
+	uint64_t hash = (unit + (address >> 12)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t)(hash >> 54) % ADSM_ONCE_BUCKETS;
+}
+
+static void wake(struct adsm_once_bucket *bucket)
+{
+	atomic_fetch_add(&bucket->tick, 1);
+	adsm_os_wake(&bucket->tick, INT_MAX, true);
+}
+
+int adsm_once_fresh(struct adsm_once_shared *shared, uint64_t unit)
+{
+	uint8_t was = ADSM_ONCE_EMPTY;
+
+	if (atomic_compare_exchange_strong_explicit(&shared->flags[unit], &was, ADSM_ONCE_FRESH, memory_order_relaxed,
+						    memory_order_relaxed))
+		return 0;
+	return was == ADSM_ONCE_FRESH ? 0 : -EEXIST;
+}
+
+int adsm_once_set(struct adsm_once_table *table, struct adsm_once_shared *shared, uint64_t address, uint64_t unit)
+{
+	struct adsm_once_bucket *bucket = &table->buckets[bucket_of(address, unit)];
+	uint8_t was = ADSM_ONCE_FRESH;
+
+	if (!atomic_compare_exchange_strong(&shared->flags[unit], &was, ADSM_ONCE_SET))
+		return was == ADSM_ONCE_SET ? -EEXIST : -EINVAL;
+	if (atomic_load(&bucket->sleepers))
+		wake(bucket);
+	return 0;
+}
+
+bool adsm_once_spin(const struct adsm_once_shared *shared, uint64_t unit)
+{
+	for (int i = 0; i < SPINS; i++) {
+		if (adsm_once_is_set(shared, unit))
+			return true;
+#if defined(__x86_64__)
+		__builtin_ia32_pause();
+#elif defined(__aarch64__)
+		__asm__ volatile("yield");
+#endif
+	}
+	return false;
+}
+
+/* ---- waiting */
+
+static void write_note(struct adsm_once_slot *slot, const struct adsm_once_note *note)
+{
+	uint64_t words[ADSM_ONCE_WORDS];
+
+	memcpy(words, note, sizeof(words));
+	for (size_t i = 0; i < ADSM_ONCE_WORDS; i++)
+		atomic_store_explicit(&slot->note[i], words[i], memory_order_relaxed);
+}
+
+static int32_t take_slot(struct adsm_once_table *table, uint32_t bucket, const struct adsm_once_note *note,
+			 uint32_t *ret_number)
+{
+	for (uint32_t i = 0; i < ADSM_ONCE_SLOTS; i++) {
+		struct adsm_once_slot *slot = &table->slots[i];
+		uint32_t was = 0, high = atomic_load(&table->high);
+
+		if (atomic_load_explicit(&slot->taken, memory_order_relaxed) ||
+		    !atomic_compare_exchange_strong(&slot->taken, &was, 1))
+			continue;
+		while (high <= i && !atomic_compare_exchange_weak(&table->high, &high, i + 1))
+			;
+		atomic_store(&slot->bucket, bucket);
+		write_note(slot, note);
+		*ret_number = atomic_fetch_add(&slot->number, 1) + 1;
+		return (int32_t)i;
+	}
+	return -1;
+}
+
+static void give_slot(struct adsm_once_slot *slot)
+{
+	atomic_fetch_add(&slot->number, 1);
+	atomic_store(&slot->taken, 0);
+}
+
+void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *table, struct adsm_once_shared *shared,
+			  struct adsm_once_note *note)
+{
+	note->since_ns = adsm_os_now_ns();
+	wait->table = table;
+	wait->shared = shared;
+	wait->unit = note->unit;
+	wait->since_ns = note->since_ns;
+	wait->bucket = bucket_of(note->address, note->unit);
+	wait->slot = take_slot(table, wait->bucket, note, &wait->number);
+	atomic_fetch_add(&table->buckets[wait->bucket].sleepers, 1);
+}
+
+void adsm_once_wait_end(const struct adsm_once_wait *wait)
+{
+	atomic_fetch_sub(&wait->table->buckets[wait->bucket].sleepers, 1);
+	if (wait->slot >= 0)
+		give_slot(&wait->table->slots[wait->slot]);
+	atomic_fetch_add_explicit(&wait->table->waits, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&wait->table->wait_ns, adsm_os_now_ns() - wait->since_ns, memory_order_relaxed);
+}
+
+int adsm_once_sleep(_Atomic uint32_t *word, uint32_t value)
+{
+	return adsm_os_wait(word, value, 0, true);
+}
+
+int adsm_once_wait_once(const struct adsm_once_wait *wait, int (*sleep)(_Atomic uint32_t *word, uint32_t value))
+{
+	struct adsm_once_bucket *bucket = &wait->table->buckets[wait->bucket];
+	uint32_t tick = atomic_load(&bucket->tick);
+	uint64_t verdict;
+
+	if (atomic_load(&wait->shared->flags[wait->unit]) == ADSM_ONCE_SET)
+		return 0;
+	if (atomic_load(&wait->shared->lost))
+		return -ENODEV;
+	verdict = wait->slot >= 0 ? atomic_load(&wait->table->slots[wait->slot].verdict) : 0;
+	if (verdict >> 32 == wait->number && verdict)
+		return -(int)(uint32_t)verdict;
+	sleep(&bucket->tick, tick);
+	return -EAGAIN;
+}
+
+/* ---- looking on */
+
+static bool read_note(struct adsm_once_table *table, uint32_t i, struct adsm_once_note *ret_note,
+		      uint32_t *ret_number)
+{
+	struct adsm_once_slot *slot = &table->slots[i];
+	uint64_t words[ADSM_ONCE_WORDS];
+	uint32_t number = atomic_load(&slot->number);
+
+	if (i >= atomic_load(&table->high) || !(number & 1))
+		return false;
+	for (size_t w = 0; w < ADSM_ONCE_WORDS; w++)
+		words[w] = atomic_load_explicit(&slot->note[w], memory_order_acquire);
+	if (atomic_load(&slot->number) != number)
+		return false;
+	memcpy(ret_note, words, sizeof(words));
+	*ret_number = number;
+	return true;
+}
+
+bool adsm_once_note_read(struct adsm_once_table *table, uint32_t slot, struct adsm_once_note *ret_note)
+{
+	uint32_t number;
+
+	return read_note(table, slot, ret_note, &number);
+}
+
+void adsm_once_judge(struct adsm_once_table *table, uint32_t i, const struct adsm_once_note *note, int error)
+{
+	struct adsm_once_slot *slot = &table->slots[i];
+	struct adsm_once_note now;
+	uint32_t number;
+
+	if (!read_note(table, i, &now, &number) || memcmp(&now, note, sizeof(now)))
+		return;
+	atomic_store(&slot->verdict, (uint64_t)number << 32 | (uint32_t)-error);
+	wake(&table->buckets[atomic_load(&slot->bucket) % ADSM_ONCE_BUCKETS]);
+}
+
+void adsm_once_wake_all(struct adsm_once_table *table)
+{
+	for (uint32_t i = 0; i < ADSM_ONCE_BUCKETS; i++)
+		if (atomic_load(&table->buckets[i].sleepers))
+			wake(&table->buckets[i]);
+}
+
+void adsm_once_forget(struct adsm_once_table *table, int device)
+{
+	struct adsm_once_note note;
+
+	for (uint32_t i = 0; i < ADSM_ONCE_SLOTS; i++) {
+		struct adsm_once_slot *slot = &table->slots[i];
+
+		if (!adsm_once_note_read(table, i, &note) || note.device != device)
+			continue;
+		atomic_fetch_sub(&table->buckets[atomic_load(&slot->bucket) % ADSM_ONCE_BUCKETS].sleepers, 1);
+		give_slot(slot);
+	}
+}

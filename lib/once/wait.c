@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* once/wait.c - see wait.h. */
+#include "once/wait.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "core/life.h"
+#include "core/view.h"
+
+#define WINDOW ((size_t)64)		/* pages: what is set is opened up to so many before and behind a touched one */
+
+#define NESTED_MAX 2
+
+/*
+ * The waits that this thread is in, the outermost first: a signal handler may wait, too. One that is left by a jump is
+ * ended by it, where the wrappers see that, else by the thread's next wait above it on the stack.
+ */
+static _Thread_local struct {
+	struct { uintptr_t frame; uint32_t slot, bucket; } in[NESTED_MAX];	/* slot: plus 1, 0 for none */
+	unsigned n;
+	int error;			/* how the wait of the touch of @judged has ended */
+	uintptr_t judged;
+} mine;
+
+/* The innermost is over. */
+static void pop(void)
+{
+	const struct adsm_once_wait left = {
+		.table = adsm_once_table, .slot = (int32_t)mine.in[mine.n - 1].slot - 1,
+		.bucket = mine.in[mine.n - 1].bucket, .since_ns = adsm_os_now_ns(),
+	};
+
+	mine.n--;
+	adsm_once_wait_end(&left);
+}
+
+void adsm_once_leave(uintptr_t stack)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	while (mine.n) {
+		uintptr_t frame = mine.in[mine.n - 1].frame;
+
+		if (here < stack ? frame < here || frame >= stack : frame >= stack && frame < here)
+			break;
+		pop();
+	}
+}
+
+struct waiting {
+	struct adsm_once_wait wait;
+	bool noted;
+};
+
+static void begin_wait(struct waiting *waiting, struct adsm_once_note *note, uintptr_t frame,
+		       struct adsm_once_object *object)
+{
+	while (mine.n && mine.in[mine.n - 1].frame <= frame)
+		pop();
+	adsm_once_wait_begin(&waiting->wait, adsm_once_table, object->shared, note);
+	waiting->noted = mine.n < NESTED_MAX;
+	if (!waiting->noted)
+		return;
+	mine.in[mine.n].frame = frame;
+	mine.in[mine.n].slot = (uint32_t)(waiting->wait.slot + 1);
+	mine.in[mine.n].bucket = waiting->wait.bucket;
+	mine.n++;
+}
+
+/* Also when the thread is cancelled. */
+static void end_wait(struct waiting *waiting)
+{
+	if (waiting->noted)
+		mine.n--;
+	adsm_once_wait_end(&waiting->wait);
+}
+
+/* The only place where a cancelled thread ends: what it has to put right is in the frames above this one. */
+static int sleep_cancellable(_Atomic uint32_t *word, uint32_t value)
+{
+	int type, ret;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	ret = adsm_once_sleep(word, value);
+	pthread_setcanceltype(type, NULL);
+	return ret;
+}
+
+static int wait_for(struct adsm_once_object *object, size_t unit, const void *where,
+		    int (*sleep)(_Atomic uint32_t *word, uint32_t value))
+{
+	struct adsm_once_note note = { .address = (uintptr_t)object->handle.address, .unit = unit,
+				       .where = (uintptr_t)where, .device = ADSM_ONCE_ON_HOST };
+	int error = -EAGAIN;
+
+	if (adsm_once_spin(object->shared, unit))
+		return 0;
+	note.thread = adsm_os_thread_id();
+	{
+		__attribute__((cleanup(end_wait))) struct waiting waiting;
+
+		begin_wait(&waiting, &note, (uintptr_t)__builtin_frame_address(0), object);
+		while (error == -EAGAIN)
+			error = adsm_once_wait_once(&waiting.wait, sleep);
+	}
+	return error;
+}
+
+/* Why a wait has ended in vain. */
+static const char *reason(const struct adsm_once_object *object, int error)
+{
+	uint32_t lost = atomic_load(&object->shared->lost);
+
+	if (error == -ENODEV && lost && (int)lost <= adsm_n_homes)
+		return adsm_home_reason(&adsm_homes[lost - 1], -ENODEV);
+	if (error == -EDEADLK)
+		return "all threads and kernels that could set it wait, too (adsmOnceWaiters)";
+	return adsm_error_string(error);
+}
+
+int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *where)
+{
+	int error;
+
+	if (unit >= object->handle.count)
+		return adsm_fail(-EINVAL, "unit %zu of the write-once object at %p: it has %zu, counted from 0", unit,
+				 object->handle.address, object->handle.count);
+	error = wait_for(object, unit, where, sleep_cancellable);
+	if (error)
+		adsm_fail(error, "unit %zu of the write-once object at %p is not set, and will not be: %s", unit,
+			  object->handle.address, reason(object, error));
+	return error;
+}
+
+/* ---- touches of the view */
+
+/* The first unit of a page that is not set; the object's count: all of them are. */
+static size_t missing(const struct adsm_once_object *object, size_t page)
+{
+	size_t first = adsm_once_unit_at(object, page * ADSM_PAGE_SIZE);
+	size_t last = adsm_once_unit_at(object, (page + 1) * ADSM_PAGE_SIZE - 1);
+
+	for (size_t unit = first; unit <= last && unit < object->handle.count; unit++)
+		if (!adsm_once_is_set(object->shared, unit))
+			return unit;
+	return object->handle.count;
+}
+
+static bool is_whole(const struct adsm_once_object *object, size_t page)
+{
+	return missing(object, page) == object->handle.count;
+}
+
+/* Open a page that is set, and those around it that are. */
+static int open_page(struct adsm_once_object *object, size_t page)
+{
+	size_t first = page, end = page + 1, n_pages = object->stand_in.span / ADSM_PAGE_SIZE, size;
+	char *view = object->handle.address;
+	int error;
+
+	while (first && page - first < WINDOW && is_whole(object, first - 1))
+		first--;
+	while (end < n_pages && end - page < WINDOW && is_whole(object, end))
+		end++;
+	size = (end - first) * ADSM_PAGE_SIZE;
+	error = object->engine->permit(view + first * ADSM_PAGE_SIZE, size, ADSM_PROT_NONE, ADSM_PROT_READ);
+	if (error == -ENOMEM) {
+		/* Shut, it is one mapping, or as many as it has runs; a later touch opens it again. */
+		object->engine->permit(view, object->stand_in.span, ADSM_PROT_READ, ADSM_PROT_NONE);
+		adsm_home_recover(&adsm_homes[0]);
+		error = object->engine->permit(view + first * ADSM_PAGE_SIZE, size, ADSM_PROT_NONE, ADSM_PROT_READ);
+	}
+	if (!error)
+		adsm_os_populate(view + first * ADSM_PAGE_SIZE, size, false);
+	return error;
+}
+
+/* Under the interrupted code's signal mask; may be left by siglongjmp(). */
+static void wait_in_touch(const struct adsm_fault *fault)
+{
+	int error = wait_for(fault->wait_device, fault->wait_seq, (const void *)fault->instruction, adsm_once_sleep);
+
+	mine.judged = error ? fault->address : 0;
+	mine.error = error;
+}
+
+static enum adsm_fault_result lost(const struct adsm_once_object *object, const struct adsm_fault *fault, size_t unit,
+				   const char *why)
+{
+	adsm_error("%s of %p fails: unit %zu of the write-once object at %p: %s", fault->write ? "store" : "read",
+		   (void *)fault->address, unit, object->handle.address, why);
+	return ADSM_FAULT_LOST;
+}
+
+static enum adsm_fault_result refuse_store(const struct adsm_once_object *object, const struct adsm_fault *fault,
+					   size_t unit)
+{
+	bool set = unit < object->handle.count && adsm_once_is_set(object->shared, unit);
+
+	return lost(object, fault, unit, set ? "it is set, and is written once" :
+		    "it is written where adsmOnceFresh() says, not here");
+}
+
+enum adsm_fault_result adsm_once_fault(struct adsm_fault *fault)
+{
+	struct adsm_once_object *object = adsm_once_at(fault->address);
+	size_t page, unit;
+	int error;
+
+	if (fault->cramped)
+		return object ? ADSM_FAULT_LOST : ADSM_FAULT_FOREIGN;
+	if (!object) {
+		object = fault->write ? adsm_once_of_reader(fault->address) : NULL;
+		return object ? refuse_store(object, fault, adsm_once_unit_at(object, fault->address -
+					     (uintptr_t)object->handle.data)) : ADSM_FAULT_FOREIGN;
+	}
+	page = (fault->address - object->stand_in.start) / ADSM_PAGE_SIZE;
+	if (fault->write)
+		return refuse_store(object, fault, adsm_once_unit_at(object, fault->address - object->stand_in.start));
+	unit = missing(object, page);
+	if (unit == object->handle.count) {
+		error = open_page(object, page);
+		return error ? lost(object, fault, adsm_once_unit_at(object, page * ADSM_PAGE_SIZE),
+				    "the process has no memory mappings left (vm.max_map_count)") : ADSM_FAULT_SERVED;
+	}
+	if (mine.judged == fault->address) {
+		mine.judged = 0;
+		return lost(object, fault, unit, reason(object, mine.error));
+	}
+	fault->wait = wait_in_touch;
+	fault->wait_device = object;
+	fault->wait_seq = unit;
+	return ADSM_FAULT_WAIT;
+}
+
+/* ---- system calls */
+
+int adsm_once_io(struct adsm_once_object *object, size_t offset, size_t size, bool input, const void *where,
+		 void **ret_address)
+{
+	size_t unit = adsm_once_unit_at(object, offset), last = adsm_once_unit_at(object, offset + size - 1);
+
+	for (; unit <= last && unit < object->handle.count; unit++) {
+		unsigned flag = atomic_load(&object->shared->flags[unit]);
+
+		if (input && flag != ADSM_ONCE_FRESH) {
+			adsm_error("input into unit %zu of the write-once object at %p fails: %s", unit,
+				   object->handle.address, flag == ADSM_ONCE_SET ? "it is set, and is written once" :
+				   "adsmOnceFresh() has to be called before");
+			return flag == ADSM_ONCE_SET ? -EEXIST : -EINVAL;
+		}
+		if (!input) {
+			int error = adsm_once_get(object, unit, where);
+
+			if (error) {
+				adsm_error("%s", adsm_last_error());
+				return error;
+			}
+		}
+	}
+	*ret_address = (input ? (char *)object->handle.room : (char *)object->handle.data) + offset;
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* once/waiters.c - see waiters.h. */
+#include "once/waiters.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "once/once.h"
+
+/* A thread of this process that has ended without the end of its wait: it left that by a jump. */
+static bool is_gone(const struct adsm_once_note *note)
+{
+	char path[64];
+
+	if (note->device >= 0)
+		return false;
+	adsm_format(path, sizeof(path), "/proc/self/task/%d", note->thread);
+	return access(path, F_OK);
+}
+
+static void describe(const struct adsm_once_note *note, uint64_t now, adsmOnceWaiter *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->address = (const void *)note->address;
+	ret->unit = note->unit;
+	ret->device = note->device;
+	ret->thread = note->thread;
+	ret->waited_ns = now - note->since_ns;
+	if (note->device >= 0) {
+		memcpy(ret->kernel, note->kernel, sizeof(ret->kernel));
+		adsm_format(ret->place, sizeof(ret->place), "kernel %s, block %lu", note->kernel,
+			    (unsigned long)note->where);
+	} else {
+		ret->where = (const void *)note->where;
+	}
+}
+
+/* By how long they have waited; @n of @max there are. */
+static void insert(adsmOnceWaiter *waiters, size_t n, size_t max, const adsmOnceWaiter *waiter)
+{
+	size_t at = n < max ? n : max;
+
+	while (at && waiters[at - 1].waited_ns < waiter->waited_ns)
+		at--;
+	if (at == max)
+		return;
+	memmove(&waiters[at + 1], &waiters[at], ((n < max ? n : max - 1) - at) * sizeof(*waiters));
+	waiters[at] = *waiter;
+}
+
+size_t adsm_once_waiters(const void *address, adsmOnceWaiter *ret_waiters, size_t max)
+{
+	uint64_t now = adsm_os_now_ns();
+	size_t n = 0;
+
+	for (uint32_t i = 0; adsm_once_table && i < ADSM_ONCE_SLOTS; i++) {
+		struct adsm_once_object *object;
+		struct adsm_once_note note;
+		adsmOnceWaiter waiter;
+
+		if (!adsm_once_note_read(adsm_once_table, i, &note) || (address && note.address != (uintptr_t)address))
+			continue;
+		object = adsm_once_at(note.address);
+		/* Woken, and not yet off the table; or long gone. */
+		if (!object || adsm_once_is_set(object->shared, note.unit) || is_gone(&note))
+			continue;
+		describe(&note, now > note.since_ns ? now : note.since_ns, &waiter);
+		insert(ret_waiters, n, max, &waiter);
+		n++;
+	}
+	return n;
+}
