@@ -82,6 +82,8 @@ refused("the launch command fails", "'false' (pid ", "has exited with status 1 b
         ADSM_CLUSTER_LAUNCH="false %p")
 refused("the launch command says why", "before its nodes were there: ssh: nowhere: no such host",
         ADSM_CLUSTER_LAUNCH="sh -c 'echo ssh: nowhere: no such host >&2; exit 255' %p")
+refused("the launch command has no descriptors of others", "before its nodes were there: no more than three",
+        ADSM_CLUSTER_LAUNCH="sh -c '[ -e /proc/$$/fd/3 -o -e /proc/$$/fd/4 ] || echo no more than three; exit 1' %p")
 refused("a node says why", "before its nodes were there: this is what it says", TEST_NODE="ends")
 refused("no file of hosts", "the file of hosts '/no/such/file' (ADSM_CLUSTER_HOSTS) cannot be read",
         ADSM_CLUSTER_HOSTS="/no/such/file")

@@ -3,6 +3,7 @@
 #include "cluster/keeper/launch.h"
 #include "cluster/keeper/job.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -133,7 +134,7 @@ static void check_hosts(const char *file)
 	CHECK_TEXT(dealt("localhost,a:2", 7), "localhost:3,a:4");
 	CHECK_TEXT(dealt("localhost,a,localhost,a", 4), "localhost:2,a:2");
 	out = fopen(file, "w");
-	CHECK(out && fputs("# hosts\n\na slots=2 max_slots=8\n  b:3   # big\nlocalhost\n", out) >= 0 && !fclose(out));
+	CHECK(out && fputs("# hosts\n\na max_slots=8 slots=2\n  b:3   # big\nlocalhost\n", out) >= 0 && !fclose(out));
 	CHECK_TEXT(dealt(file, 6), "localhost:1,a:2,b:3");
 	CHECK(truncate(file, 0) == 0);
 	refused(file, "no host is named");
@@ -189,6 +190,12 @@ static void check_said(void)
 	CHECK(!adsm_cluster_job_gave_up(&job));
 	said("mpirun noticed that process rank 1 with PID 2", "mpirun noticed that process rank 1 with PID 2");
 	CHECK(adsm_cluster_job_gave_up(&job));
+	/* Who prints without an end is left alone in between. */
+	job.output = open("/dev/zero", O_RDONLY);
+	CHECK(job.output >= 0);
+	alarm(30);
+	CHECK(adsm_cluster_job_listen(&job));
+	close(job.output);
 }
 
 int main(int argc, char **argv)

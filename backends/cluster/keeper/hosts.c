@@ -96,9 +96,11 @@ static int read_entry(struct adsm_cluster_hosts *hosts, const char *entry, size_
 		n = strtoul(colon + 1, NULL, 10);
 		name = (size_t)(colon - text);
 	}
-	slots = strstr(text, "slots=");
-	if (slots && isspace((unsigned char)slots[-1]))
-		n = strtoul(slots + 6, NULL, 10);
+	/* "max_slots=4" is none. */
+	for (slots = text + name; (slots = strstr(slots, "slots=")); slots += 6) {
+		if (isspace((unsigned char)slots[-1]))
+			n = strtoul(slots + 6, NULL, 10);
+	}
 	if (!name || !n || n > 1024)
 		return -EINVAL;
 	return add(hosts, text, name, (unsigned)n, false);

@@ -74,7 +74,8 @@ int adsm_cluster_job_start(struct adsm_cluster_job *job, char *const *argv)
 
 bool adsm_cluster_job_listen(struct adsm_cluster_job *job)
 {
-	for (;;) {
+	/* More than a pipe holds; not for as long as somebody prints without an end. */
+	for (unsigned i = 0; i < 64; i++) {
 		ssize_t n;
 
 		if (job->n == sizeof(job->tail) - 1) {
@@ -87,6 +88,7 @@ bool adsm_cluster_job_listen(struct adsm_cluster_job *job)
 		else if (n == 0 || errno != EINTR)
 			return n < 0 && errno == EAGAIN;
 	}
+	return true;
 }
 
 /* A line that has letters, not one that is drawn. */

@@ -19,6 +19,7 @@
 #include "process/shared.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -323,6 +324,9 @@ int main(int argc, char **argv)
 	if (keeper == MAP_FAILED || !adsm_cluster_start_read(&keeper->start, argc, argv) || !map_shared(keeper))
 		return 1;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* Not the launch command's: the application waits for their end. */
+	fcntl(ADSM_PROCESS_SOCKET, F_SETFD, FD_CLOEXEC);
+	fcntl(ADSM_PROCESS_APPLICATION, F_SETFD, FD_CLOEXEC);
 	keeper->guard = getpid();
 	keeper->oom_kills = adsm_os_oom_kills();
 	keeper->error = -ENODEV;
