@@ -148,7 +148,7 @@ static void crash(const char *where, int block)
 	adsmKernel *kernel = load("cluster", "store", &cluster_module);
 	long bytes = !strcmp(where, "kept") ? 4096 : !strcmp(where, "beyond") ? 1l << 30 : 16 - (long)kept;
 	int error = adsmCall(kernel, adsmDim3(nodes ? (unsigned)atoi(nodes) : 2, 1, 1), adsmDim3(1, 1, 1),
-			     adsmPtr(kept), adsmVal(bytes), adsmVal(block));
+			     adsmPtr(numbers), adsmPtr(kept), adsmPtr(numbers), adsmVal(bytes), adsmVal(block));
 
 	printf("stores to 0x%lx\n", (unsigned long)((long)kept + bytes));
 	if (!error)

@@ -26,8 +26,9 @@ ADSM_KERNEL(meet, ADSM_CONST(char, folder), ADSM_INOUT(unsigned, pages))
 	}
 }
 
-/* One block stores somewhere. */
-ADSM_KERNEL(store, ADSM_IN(unsigned, p), ADSM_VAL(long, bytes), ADSM_VAL(int, block))
+/* One block stores somewhere, relative to the second object of those that it reads. */
+ADSM_KERNEL(store, ADSM_IN(unsigned, before), ADSM_IN(unsigned, p), ADSM_IN(unsigned, again), ADSM_VAL(long, bytes),
+	    ADSM_VAL(int, block))
 {
 	ADSM_THREADS {
 		if (ADSM_BLOCK_X == block)

@@ -389,6 +389,8 @@ static void test_between(void)
 
 			if (objects[i].n) {
 				adsm_pages_remove(run_of(16 * i, objects[i].n));
+				/* The memory is the system's again. */
+				CHECK_EQ(adsm_pages_alias(16 * i)[7], 0);
 				objects[i].n = 0;
 			} else {
 				CHECK_OK(adsm_pages_add(run_of(16 * i, n_new)));

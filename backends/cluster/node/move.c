@@ -200,15 +200,8 @@ void adsm_move_serve(int to, struct adsm_run run)
 	move.servings = grow(move.servings, move.n_servings, &move.room_servings, sizeof(*move.servings));
 	serving = &move.servings[move.n_servings++];
 	serving->bytes = adsm_node_memory(NULL, run.n * ADSM_PAGE_SIZE);
-	/* A kernel here may write to them meanwhile. */
-	for (uint64_t i = 0; i < run.n; i++) {
-		const uint8_t *original = NULL;
-
-		while (original != adsm_pages_original(run.first + i)) {
-			original = adsm_pages_original(run.first + i);
-			memcpy(serving->bytes + i * ADSM_PAGE_SIZE, original, ADSM_PAGE_SIZE);
-		}
-	}
+	for (uint64_t i = 0; i < run.n; i++)
+		memcpy(serving->bytes + i * ADSM_PAGE_SIZE, adsm_pages_original(run.first + i), ADSM_PAGE_SIZE);
 	MPI_Isend(serving->bytes, (int)(run.n * ADSM_PAGE_SIZE), MPI_BYTE, to, TAG_FETCH, MPI_COMM_WORLD,
 		  &serving->request);
 	adsm_comm.pages.messages++;

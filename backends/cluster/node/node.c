@@ -118,7 +118,7 @@ static void find_read_only(const struct adsm_process_pointer *pointers, uint32_t
 		const struct adsm_run run = run_of(&pointers[i]);
 
 		if (pointers[i].base >= adsm_node_words.base && is_only_read(pointers, n, i))
-			adsm_runs_add(&node.before.read_only, run.first, run.n);
+			adsm_runs_insert(&node.before.read_only, run);
 	}
 }
 

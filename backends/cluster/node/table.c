@@ -215,5 +215,8 @@ void adsm_table_remove(struct adsm_run run)
 
 	memset(t->flags + run.first, 0, run.n);
 	adsm_os_discard(t->twins + adsm_table_offset(run.first), adsm_table_offset(run.n));
+	/* At home it is the application's. */
+	if (!t->home)
+		adsm_os_discard(t->alias + adsm_table_offset(run.first), adsm_table_offset(run.n));
 	adsm_runs_remove(&t->objects, run);
 }
