@@ -32,7 +32,7 @@ static bool find_status(pid_t pid, int pidfd, int *ret_status)
 	struct pidfd_info_v0 info = { .mask = PIDFD_INFO_EXIT_BIT };
 	char path[32], text[1024];
 	const char *at;
-	int status = 0, fields = 0;
+	int status = 0;
 
 	if (pidfd < 0)
 		return false;
@@ -46,7 +46,7 @@ static bool find_status(pid_t pid, int pidfd, int *ret_status)
 	if (!at || at[2] != 'Z')
 		return false;
 	/* The last field; also 0 where this process may not know the status. */
-	for (at = text; (at = strchr(at, ' ')); fields++)
+	for (at = text; (at = strchr(at, ' '));)
 		status = atoi(++at);
 	*ret_status = status;
 	return status;
@@ -85,4 +85,18 @@ void adsm_process_who_sent(int signal, pid_t sender, uid_t user, char *ret_text,
 	name[strcspn(name, "\n")] = '\0';
 	adsm_format(ret_text, size, "SIG%s, which process %d (%s) of user %u sent", sigabbrev_np(signal), sender,
 		    *name ? name : "that has ended", user);
+}
+
+void adsm_process_how_crashed(const struct adsm_process_crash *crash, char *ret_text, size_t size)
+{
+	const int signal = (int)atomic_load(&crash->signal);
+	int n;
+
+	if (crash->sent) {
+		n = adsm_format(ret_text, size, "was ended by ");
+		adsm_process_who_sent(signal, (pid_t)crash->sender, crash->user, ret_text + n, size - (size_t)n);
+	} else {
+		adsm_format(ret_text, size, "crashed with SIG%s at address %p, in no kernel", sigabbrev_np(signal),
+			    (void *)crash->address);
+	}
 }

@@ -223,45 +223,34 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 static void describe_loss(struct adsm_process_device *device)
 {
 	struct adsm_process_shared *shared = device->shared;
-	uint64_t done = atomic_load(&shared->queue.done);
-	int n;
-	bool busy = done < atomic_load(&shared->queue.submitted);
-	const char *kernel = busy ? shared->slots[done % ADSM_PROCESS_SLOTS].name : "", *name;
+	const uint64_t done = atomic_load(&shared->queue.done);
+	const char *kernel = shared->slots[done % ADSM_PROCESS_SLOTS].name, *said = adsm_process_said_end(shared);
 	const struct adsm_process_crash *crash = &shared->crash;
-	int number = (int)atomic_load(&crash->signal);
-	char *text = device->lost_text, how[ADSM_PROCESS_TEXT];
+	const uint32_t number = atomic_load(&crash->signal);
+	bool busy = done < atomic_load(&shared->queue.submitted);
+	char how[ADSM_PROCESS_TEXT];
+	int n;
 
-	name = number && sigabbrev_np(number) ? sigabbrev_np(number) : "";
 	if (number && !crash->sent && crash->in_kernel) {
-		adsm_format(text, ADSM_PROCESS_TEXT, "%s: kernel '%s' crashed with SIG%s at address %p%s",
-			    device->title, kernel, name, (void *)crash->address, crash->place);
+		adsm_format(device->lost_text, ADSM_PROCESS_TEXT, "%s: kernel '%s' crashed with SIG%s at address %p%s",
+			    device->title, kernel, sigabbrev_np((int)number), (void *)crash->address, crash->place);
 		return;
 	}
-	if (*adsm_process_said_end(shared)) {
-		const char *said = adsm_process_said_end(shared);
-
+	if (*said) {
+		adsm_format(how, sizeof(how), "%s", said);
 		/* Mostly that has nothing to do with the kernel; where it has it names it. */
 		busy = busy && !strstr(said, kernel);
-		adsm_format(text, ADSM_PROCESS_TEXT, "%s: %s%s%s%s", device->title, said,
-			    busy ? ", while kernel '" : "", busy ? kernel : "", busy ? "' ran" : "");
-		return;
-	}
-	if (number && !crash->sent) {
-		adsm_format(text, ADSM_PROCESS_TEXT, "%s: the device process (pid %d) crashed with SIG%s "
-			    "at address %p, in no kernel%s", device->title, device->pid, name, (void *)crash->address,
-			    crash->place);
-		return;
-	}
-	if (number) {
-		n = adsm_format(how, sizeof(how), "was ended by ");
-		adsm_process_who_sent(number, (pid_t)crash->sender, crash->user, how + n,
-				  sizeof(how) - (size_t)n);
 	} else {
-		adsm_process_how_ended(device->pid, adsm_fd_number(device->pidfd), device->oom_kills,
-				       device->kind->memory_option, how, sizeof(how));
+		n = adsm_format(how, sizeof(how), "the device process (pid %d) ", device->pid);
+		if (number)
+			adsm_process_how_crashed(crash, how + n, sizeof(how) - (size_t)n);
+		else
+			adsm_process_how_ended(device->pid, adsm_fd_number(device->pidfd), device->oom_kills,
+					       device->kind->memory_option, how + n, sizeof(how) - (size_t)n);
+		busy = busy && (!number || crash->sent);
 	}
-	adsm_format(text, ADSM_PROCESS_TEXT, "%s: the device process (pid %d) %s%s%s%s", device->title, device->pid,
-		    how, busy ? ", while kernel '" : "", kernel, busy ? "' ran" : "");
+	adsm_format(device->lost_text, ADSM_PROCESS_TEXT, "%s: %s%s%s%s", device->title, how,
+		    busy ? ", while kernel '" : "", busy ? kernel : "", busy ? "' ran" : "");
 }
 
 static bool has_moved(const struct adsm_fd *own, int from)

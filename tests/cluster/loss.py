@@ -136,8 +136,13 @@ def crash():
                 place = f"at address ADDRESS on node {node} ({HOST})"
                 wanted = f"kernel 'store' crashed with SIGSEGV {place}"
                 if where == "kept":
-                    wanted = f"kernel 'store' wrote to {place[3:]}, in the memory of its parameter 1, which it only"
+                    wanted = f"kernel 'store' wrote to {place[3:]}, in the memory of its parameter 2, which it only"
                 finish_lost(process, f"{where}, node {node}, {tracker}", wanted)
+    for node in [0, 2]:
+        process = start("idle")
+        cluster.kill(cluster.part(process.mark, f"node {node}"), signal.SIGTERM)
+        finish_lost(process, f"node {node} ended",
+                    f"node {node} ({HOST}){':' * (node > 0)} was ended by SIGTERM, which process {os.getpid()} (")
 
 
 def unplugged():

@@ -94,7 +94,7 @@ static void test_crash(void)
 
 	strcpy(other.place, " on node 2 (there)");
 	adsm_crash_take(&other);	/* nowhere */
-	adsm_crash_note(&note, 0);
+	adsm_crash_note(&note, NULL);
 	adsm_crash_take(&other);
 	CHECK(note.signal == 11 && note.in_kernel && note.address == 0x1234 && !strcmp(note.place, other.place));
 	other.address = 0;

@@ -99,11 +99,26 @@ static void tell(struct keeper *keeper)
 		adsm_process_say_end(keeper->shared, keeper->why);
 }
 
+/* What a node's signal handler has written down tells more than anybody who sees the end. False: nothing. */
+static bool say_crashed(struct keeper *keeper)
+{
+	const struct adsm_process_crash *crash = &keeper->shared->crash;
+	char how[200];
+
+	if (!atomic_load(&crash->signal))
+		return false;
+	adsm_process_how_crashed(crash, how, sizeof(how));
+	END(keeper, -ENODEV, "%s %s", *crash->place ? crash->place + strlen(" on ") : "node 0", how);
+	return true;
+}
+
 static void say_job_ended(struct keeper *keeper, int status)
 {
 	char how[128], said[TEXT - 160];
 
 	keeper->running = false;
+	if (say_crashed(keeper))
+		return;
 	adsm_cluster_job_listen(&keeper->job);
 	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
 	adsm_cluster_how_ended(status, how, sizeof(how));
@@ -145,6 +160,8 @@ static void say_node_ended(struct keeper *keeper)
 
 	if (strstr(keeper->job.tail, ADSM_CLUSTER_SAYS))
 		adsm_cluster_job_said(&keeper->job, said, sizeof(said));
+	if (say_crashed(keeper))
+		return;
 	adsm_process_how_ended(keeper->door.node_pid, keeper->door.node, keeper->oom_kills, "ADSM_CLUSTER_MEMORY_SIZE",
 			       how, sizeof(how));
 	END(keeper, -ENODEV, "node 0 (pid %d) %s%s%s", keeper->door.node_pid, how, *said ? ": " : "", said);

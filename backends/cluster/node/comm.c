@@ -48,15 +48,18 @@ static struct {
 
 void adsm_comm_fail(const char *format, ...)
 {
-	char host[HOST] = "", what[TEXT], text[TEXT];
+	char host[HOST] = "", what[TEXT], text[TEXT], line[TEXT + 32];
 	va_list args;
+	int n;
 
 	gethostname(host, sizeof(host) - 1);
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	adsm_format(text, sizeof(text), "node %d (%s): %s", adsm_comm.rank, host, what);
-	fprintf(stderr, ADSM_CLUSTER_SAYS "%s\n", text);
+	/* Not by stdio: this may be a signal handler. */
+	n = adsm_format(line, sizeof(line), ADSM_CLUSTER_SAYS "%s\n", text);
+	adsm_os_write(STDERR_FILENO, line, (size_t)n);
 	if (adsm_comm.failed)
 		adsm_comm.failed(text);
 	/* Not MPI_Abort(): it may wait for others. The launcher ends the job when a node ends without a word. */

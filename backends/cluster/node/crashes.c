@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "comm.h"
 #include "process/device/crash.h"
+#include "process/ended.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -23,11 +24,31 @@ struct report {
 
 static struct report report;
 static struct adsm_process_shared *shared;
+static int communication_thread;
+
+/* In the signal handler. */
+static void on_written(void)
+{
+	struct adsm_process_crash *crash = shared ? &shared->crash : &report.crash;
+	char how[ADSM_PROCESS_TEXT];
+
+	/* The launcher ends all nodes where one has ended: that one is to be told. */
+	if (crash->sent && (pid_t)crash->sender == getppid()) {
+		atomic_store(&crash->signal, 0);
+	} else if (!shared && adsm_os_thread_id() == communication_thread) {
+		adsm_process_how_crashed(crash, how, sizeof(how));
+		adsm_comm_fail("%s", how);
+	} else if (!shared) {
+		adsm_comm_wake();
+		adsm_os_sleep_until_ns(adsm_os_now_ns() + WAIT_NS);
+	}
+}
 
 void adsm_crashes_start(struct adsm_process_shared *of_application)
 {
 	shared = of_application;
-	adsm_crash_note(shared ? &shared->crash : &report.crash, shared ? 0 : WAIT_NS);
+	communication_thread = adsm_os_thread_id();
+	adsm_crash_note(shared ? &shared->crash : &report.crash, on_written);
 }
 
 /* In a sentence, where the crash alone does not say it. Also in a signal handler. */

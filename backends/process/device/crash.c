@@ -12,7 +12,7 @@
 _Thread_local bool adsm_crash_in_kernel;
 
 static struct adsm_process_crash *_Atomic crash;
-static uint64_t patience_ns;
+static void (*when_written)(void);
 static _Atomic bool taken;		/* the first crash counts */
 
 /* By an instruction, where nobody sent it. */
@@ -39,8 +39,8 @@ static void crashed(int sig, siginfo_t *info, void *context)
 		/* A signal that somebody sent has no address. */
 		note->address = info->si_code > 0 ? (uintptr_t)info->si_addr : 0;
 		atomic_store(&note->signal, (uint32_t)sig);
-		if (patience_ns)
-			adsm_os_sleep_until_ns(adsm_os_now_ns() + patience_ns);
+		if (when_written)
+			when_written();
 	}
 	_exit(128 + sig);
 }
@@ -57,9 +57,9 @@ void adsm_crash_start(void)
 		sigaction(signals[i], &action, NULL);
 }
 
-void adsm_crash_note(struct adsm_process_crash *note, uint64_t wait_ns)
+void adsm_crash_note(struct adsm_process_crash *note, void (*written)(void))
 {
-	patience_ns = wait_ns;
+	when_written = written;
 	crash = note;
 }
 

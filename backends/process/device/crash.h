@@ -10,8 +10,8 @@ extern _Thread_local bool adsm_crash_in_kernel;
 
 /* Catch all signals that can be caught and would end this process. */
 void adsm_crash_start(void);
-/* Where to write how it ended, from now on. So long the process waits then for one of its threads to tell of it. */
-void adsm_crash_note(struct adsm_process_crash *note, uint64_t wait_ns);
+/* Where to write how it ended, from now on. @written: called then, in the signal handler; NULL: nothing more to do. */
+void adsm_crash_note(struct adsm_process_crash *note, void (*written)(void));
 /* Another process of the device has crashed first: what it wrote becomes the note. */
 void adsm_crash_take(const struct adsm_process_crash *other);
 /* Give the calling thread a stack for the handler: its own may have run out. */

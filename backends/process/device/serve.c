@@ -77,7 +77,7 @@ static int hello(const struct adsm_server *server, const struct adsm_process_req
 		return ret;
 	shared = p;
 	adsm_os_populate(shared, offsetof(struct adsm_process_shared, areas), true);
-	adsm_crash_note(&shared->crash, 0);
+	adsm_crash_note(&shared->crash, NULL);
 	return server->start(request, fds[0], shared, reply);
 }
 
