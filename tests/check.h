@@ -31,7 +31,7 @@
 #define FAIL(...) check_failed(CHECK_OUT, __FILE__, __LINE__, errno, CHECK_MORE, __VA_ARGS__)
 #endif
 
-__attribute__((format(printf, 6, 7))) _Noreturn
+__attribute__((format(printf, 6, 7), noreturn))
 static inline void check_failed(FILE *out, const char *file, int line, int error, const char *more,
 				const char *format, ...)
 {

@@ -6,12 +6,13 @@ import sys
 
 import tree
 
+CPLUSPLUS = ["include/adsm.h", "include/adsm_opencl.h", "include/adsm_once.h", "include/adsm_once.hpp"]
 LANGUAGES = {
     # The public ones in the strictest standard mode, without extensions being asked for.
     "c11": (["-x", "c", "-std=c11", "-Wpedantic", "-Wstrict-prototypes"], ["include/adsm.h", "include/adsm_opencl.h",
                                                                                   "include/adsm_once.h"]),
-    "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"],
-              ["include/adsm.h", "include/adsm_opencl.h", "include/adsm_once.h"]),
+    "c++11": (["-x", "c++", "-std=c++11", "-Wpedantic"], CPLUSPLUS),
+    "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"], CPLUSPLUS),
     "gnu11": (["-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wstrict-prototypes"],
               sorted(tree.files(["include", "lib", "backends", "protocols", "interpose", "tools", "parboil"],
                                 (".h",)))),
@@ -28,6 +29,10 @@ int main(void)
 	return adsmCall((adsmKernel *)0, one, one, adsmPtr(p), adsmOut(p), adsmVal(n), adsmConst(&n, sizeof(n)),
 			adsmUse(p, ADSM_ACCESS_IN)) || adsmCall((adsmKernel *)0, one, one, adsmVal(1.5f));
 }
+""",
+    "include/adsm_once.hpp": """
+template class adsm::once::vector<int>;
+template class adsm::once::matrix<double>;
 """,
     "include/adsm_kernel.h": """
 ADSM_KERNEL(vecadd, ADSM_IN(float, a), ADSM_OUT(float, b), ADSM_VAL(int, n))

@@ -42,12 +42,12 @@ def place(path):
 def sources(commit):
     """Pairs of path and text."""
     if not commit:
-        yield from ((path, tree.read(path)) for path in tree.files(FOLDERS, (".c", ".h", ".S")))
+        yield from ((path, tree.read(path)) for path in tree.files(FOLDERS, (".c", ".h", ".hpp", ".S")))
         return
     git = ["git", "-C", tree.ROOT]
     listed = subprocess.run(git + ["ls-tree", "-r", "--name-only", commit, *FOLDERS], check=True, text=True,
                             stdout=subprocess.PIPE).stdout.split()
-    for path in (path for path in listed if path.endswith((".c", ".h", ".S"))):
+    for path in (path for path in listed if path.endswith((".c", ".h", ".hpp", ".S"))):
         yield path, subprocess.run(git + ["show", f"{commit}:{path}"], check=True, text=True,
                                    stdout=subprocess.PIPE).stdout
 

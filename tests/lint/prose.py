@@ -9,12 +9,12 @@ LONGEST = 120
 
 problems = []
 n_checked = 0
-for path in tree.files(FOLDERS, (".c", ".h", ".S", ".py", ".build")):
+for path in tree.files(FOLDERS, (".c", ".cpp", ".h", ".hpp", ".S", ".py", ".build")):
     n_checked += 1
     lines = tree.read(path).splitlines()
     if not lines or "SPDX-License-Identifier: MIT" not in lines[0]:
         problems.append(f"{path}:1: does not begin with its licence")
-    if path.endswith((".c", ".h", ".S")) and not (len(lines) > 1 and lines[1].startswith("/*")):
+    if path.endswith((".c", ".cpp", ".h", ".hpp", ".S")) and not (len(lines) > 1 and lines[1].startswith("/*")):
         problems.append(f"{path}:2: does not say what lives here")
     for number, line in enumerate(lines, 1):
         # Split, so that this file has none.
