@@ -61,6 +61,7 @@ void bench_io(void);
 void bench_launch(void);
 void bench_memcpy(void);
 void bench_observe(void);
+void bench_once(void);
 void bench_overlap(void);
 void bench_pages(void);
 void bench_parity(void);
