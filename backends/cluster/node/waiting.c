@@ -97,14 +97,17 @@ static uint64_t missing(uint64_t at, uint64_t end)
 static bool claim(struct adsm_run run, struct adsm_run *ret_run)
 {
 	const uint64_t end = run.first + run.n;
-	uint64_t ahead, most;
+	uint64_t most;
 
 	for (uint64_t at = run.first; at < end; at++) {
 		if (!missing(at, at + 1))
 			continue;
-		ahead = adsm_waiting_ahead(at);
-		most = at + ahead > end ? at + ahead : end;
-		*ret_run = (struct adsm_run) { at, missing(at, most < adsm_table.n ? most : adsm_table.n) };
+		most = adsm_waiting_ahead(at);
+		if (most < end - at)
+			most = end - at < adsm_table.max_read_ahead ? end - at : adsm_table.max_read_ahead;
+		if (most > adsm_table.n - at)
+			most = adsm_table.n - at;
+		*ret_run = (struct adsm_run) { at, missing(at, at + most) };
 		for (uint64_t page = at; page < at + ret_run->n; page++)
 			adsm_table_set(page, ADSM_PAGE_ASKED);
 		adsm_table.counts.fetched += ret_run->n;
