@@ -63,8 +63,8 @@ static void say_why(uint64_t address, enum adsm_pages_wrong why, const char *pla
 	while (i < slot->n_pointers && address - pointers[i].base >= pointers[i].size)
 		i++;
 	if (why == ADSM_PAGES_NO_MEMORY)
-		adsm_format(text, sizeof(text), "kernel '%s' needs more mappings%s than the system allows a process "
-			    "(vm.max_map_count)", slot->name, place);
+		adsm_format(text, sizeof(text), "kernel '%s' finds no memory%s, or needs more mappings than the system "
+			    "allows a process (vm.max_map_count)", slot->name, place);
 	else if (i < slot->n_pointers)
 		adsm_format(text, sizeof(text), "kernel '%s' wrote to address 0x%lx%s, in the memory of its parameter "
 			    "%u, which it only reads as it is declared or called", slot->name,
@@ -79,6 +79,8 @@ void adsm_crashes_of_kernel(uint64_t address, enum adsm_pages_wrong why)
 {
 	struct adsm_process_crash crash = { .in_kernel = 1, .address = address };
 
+	/* Threads of a kernel do the same at once, mostly. */
+	adsm_crash_alone();
 	if (shared && why != ADSM_PAGES_ILLEGAL) {
 		say_why(address, why, shared->crash.place);
 		_exit(1);
@@ -113,6 +115,7 @@ void adsm_crashes_tell(const char *place, const void *data, size_t size)
 
 	if (size != sizeof(received) || !shared)
 		_exit(1);
+	adsm_crash_alone();
 	memcpy(&received, data, sizeof(received));
 	snprintf(received.crash.place, sizeof(received.crash.place), "%s", place);
 	if (received.why)

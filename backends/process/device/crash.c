@@ -13,7 +13,6 @@ _Thread_local bool adsm_crash_in_kernel;
 
 static struct adsm_process_crash *_Atomic crash;
 static void (*when_written)(void);
-static _Atomic bool taken;		/* the first crash counts */
 
 /* By an instruction, where nobody sent it. */
 static bool is_raised(int sig)
@@ -21,15 +20,20 @@ static bool is_raised(int sig)
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
 }
 
+void adsm_crash_alone(void)
+{
+	static _Atomic bool is_ending;
+
+	while (atomic_exchange(&is_ending, true))
+		pause();
+}
+
 static void crashed(int sig, siginfo_t *info, void *context)
 {
-	static _Atomic bool first;
 	struct adsm_process_crash *note = crash;
 
-	/* Another thread is writing, and will end all. */
-	while (atomic_exchange(&first, true))
-		pause();
-	if (note && !atomic_exchange(&taken, true)) {
+	adsm_crash_alone();
+	if (note) {
 		note->in_kernel = adsm_crash_in_kernel;
 		note->sent = info->si_code <= 0 ? info->si_pid != getpid() : !is_raised(sig);
 		if (info->si_code <= 0 && note->sent) {
@@ -53,6 +57,8 @@ void adsm_crash_start(void)
 				       SIGVTALRM, SIGPROF };
 	struct sigaction action = { .sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 
+	/* No other one may come while the first is told of. */
+	sigfillset(&action.sa_mask);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i], &action, NULL);
 }
@@ -67,7 +73,7 @@ void adsm_crash_take(const struct adsm_process_crash *other)
 {
 	struct adsm_process_crash *note = crash;
 
-	if (!note || atomic_exchange(&taken, true))
+	if (!note)
 		return;
 	note->in_kernel = other->in_kernel;
 	note->sent = other->sent;

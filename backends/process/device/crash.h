@@ -12,7 +12,9 @@ extern _Thread_local bool adsm_crash_in_kernel;
 void adsm_crash_start(void);
 /* Where to write how it ended, from now on. @written: called then, in the signal handler; NULL: nothing more to do. */
 void adsm_crash_note(struct adsm_process_crash *note, void (*written)(void));
-/* Another process of the device has crashed first: what it wrote becomes the note. */
+/* Returns to the first thread that crashes, which will end the process; others wait for that. Signal handlers, too. */
+void adsm_crash_alone(void);
+/* Behind that: another process of the device has crashed, what it wrote becomes the note. */
 void adsm_crash_take(const struct adsm_process_crash *other);
 /* Give the calling thread a stack for the handler: its own may have run out. */
 void adsm_crash_thread(void);
