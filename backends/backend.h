@@ -52,6 +52,7 @@ struct adsm_device_caps {
 	uint64_t memory_size;	/* bytes */
 	unsigned compute_units;
 	unsigned max_pending;	/* launches that may be outstanding */
+	unsigned max_workers;	/* of a task, which run all at once; 0: it runs no tasks */
 	size_t max_arg_bytes;	/* of one launch, values and constants together */
 };
 
@@ -62,6 +63,7 @@ struct adsm_device {
 	char name[64];
 	char made_of[256];		/* a sentence on its parts; "": it is one thing */
 	_Atomic(const char *) lost;	/* how the device was lost, in a sentence that stays; NULL: it is not */
+	_Atomic(const char *) failed;	/* the same of the last launch that has failed; NULL: none has said why */
 };
 
 struct adsm_memory {			/* device memory */
@@ -255,6 +257,7 @@ struct adsm_backend {
 struct adsm_backend_options {
 	const char *name;		/* ADSM_BACKEND: auto, or one of list.h */
 	const char *wrap;		/* ADSM_WRAP: "" or the plan of the wrapper (wrap/plan.h) */
+	unsigned task_workers;		/* ADSM_TASK_WORKERS: caps.max_workers of devices that run tasks */
 };
 
 extern struct adsm_backend_options adsm_backend_options;

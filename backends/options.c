@@ -9,6 +9,9 @@ struct adsm_option adsm_backend_rows[] = {
 	  "which accelerators to use; auto: the first that is there, never a cluster, nor an OpenCL device that is the "
 	  "CPU",
 	  ADSM_FIELD(adsm_backend_options.name), adsm_parse_word },
+	{ "TASK_WORKERS", "256", "a number from 1 to 1024",
+	  "cpu device: how many workers a task may have, each a thread of its own",
+	  ADSM_FIELD(adsm_backend_options.task_workers), adsm_parse_number, 1, 1024 },
 	{ 0 }
 };
 

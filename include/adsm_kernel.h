@@ -39,6 +39,32 @@
  * ADSM_ATOMIC_*(p, v)			on int and unsigned; they give the old value. Where the target is not
  *					plainly in ADSM_SHARED (a, a + i, &a[i]) it is taken to be in an object
  * adsm_sinf() and so on		the math functions, on float
+ *
+ * A task's workers run all at once and talk to each other, by locks and barriers (docs/tasks.md). The grid of its call
+ * is the workers, of one thread each; not every device has them.
+ *
+ *	ADSM_TASK(sum, ADSM_IN(int, a), ADSM_VAL(int, n), ADSM_INOUT(int, total))
+ *	{
+ *		int mine = 0;
+ *
+ *		for (int i = ADSM_WORKER; i < n; i += ADSM_N_WORKERS)
+ *			mine += ADSM_READ(&a[i]);
+ *		ADSM_LOCK(0);
+ *		ADSM_WRITE(total, ADSM_READ(total) + mine);
+ *		ADSM_UNLOCK(0);
+ *	}
+ *
+ * ADSM_WORKER, ADSM_N_WORKERS	which worker this is, of how many; of type int
+ * ADSM_READ(p), ADSM_WRITE(p, v)	what is shared: the target of p is a number of a type of C's
+ * ADSM_LOCK(id), ADSM_UNLOCK(id)	locks have numbers, below 1048576. Who gets one sees what those wrote who had it
+ * ADSM_ALL_BARRIER			all workers come here before one goes on, and each sees what all have written
+ * ADSM_LOCAL(p)			where the number at p is until the next word of these, to be read there: where
+ *					workers have caches, in the cache
+ * ADSM_FLUSH(p), ADSM_FLUSH_ALL	such a cache gives up what it has of p, or all: written back
+ * ADSM_TASK_ALLOC(size)		memory that all workers, of later tasks too, see, and the host does not; NULL:
+ * ADSM_TASK_FREE(p)			there is none
+ * ADSM_TASKS				defined where tasks can run: elsewhere they are left out, and functions that use
+ *					these words have to be
  */
 #ifndef ADSM_KERNEL_H
 #define ADSM_KERNEL_H
@@ -205,6 +231,8 @@ typedef void adsm_kernel_run(const struct adsm_kernel_block *block, const void *
 #define ADSM_KERNEL_PARAMS_MAX 32
 /* In flags: the kernel does no atomics but on memory of the block. adsmcc says it where it is certain. */
 #define ADSM_KERNEL_NO_GLOBAL_ATOMICS 1u
+/* The kernel is a task: its module exports adsm_task_<name>() instead. */
+#define ADSM_KERNEL_TASK 2u
 
 struct adsm_kernel_param {
 	char name[32], type[32];
@@ -225,11 +253,8 @@ struct adsm_kernel_desc {
 	char reserved[36];
 } __attribute__((aligned(64)));
 
-/*
- * adsm_max_ carries the block limit into the body as a type. ADSM_NO_GLOBAL_ATOMICS_<name> is defined by adsmcc,
- * before the text, as a comma and the flag, where it found that.
- */
-#define ADSM_KERNEL_MAX(name_, max, ...) \
+/* What a kernel says of itself. */
+#define ADSM_DESC_(name_, max, flags_, ...) \
 	_Static_assert(sizeof(#name_) <= sizeof(((struct adsm_kernel_desc *)0)->name), \
 		       "the name of the kernel is longer than 63 characters"); \
 	_Static_assert((max) > 0, "a block has at least one thread"); \
@@ -241,8 +266,15 @@ struct adsm_kernel_desc {
 		.size = sizeof(struct adsm_kernel_desc), .max_threads = (max), \
 		.n_params = 0 ADSM_EACH_(ADSM_COUNT_, __VA_ARGS__), .name = #name_, \
 		.params = { ADSM_EACH_(ADSM_DESCRIBE_, __VA_ARGS__) }, \
-		.flags = 0 ADSM_TAIL_(0 ADSM_NO_GLOBAL_ATOMICS_##name_), \
-	}; \
+		.flags = (flags_), \
+	};
+
+/*
+ * adsm_max_ carries the block limit into the body as a type. ADSM_NO_GLOBAL_ATOMICS_<name> is defined by adsmcc,
+ * before the text, as a comma and the flag, where it found that.
+ */
+#define ADSM_KERNEL_MAX(name_, max, ...) \
+	ADSM_DESC_(name_, max, 0 ADSM_TAIL_(0 ADSM_NO_GLOBAL_ATOMICS_##name_), __VA_ARGS__) \
 	static inline __attribute__((always_inline)) void adsm_body_##name_( \
 		const struct adsm_kernel_block adsm_block_, const char (*const adsm_max_)[max] \
 		ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)); \
@@ -321,6 +353,60 @@ enum { adsm_shared_ = 64 };
 #define ADSM_GRID_DIM_X ((int)adsm_block_.grid[0])
 #define ADSM_GRID_DIM_Y ((int)adsm_block_.grid[1])
 #define ADSM_GRID_DIM_Z ((int)adsm_block_.grid[2])
+
+/* ---- tasks. The device calls adsm_task_<name>() in a thread of each worker, and the worker calls the device. */
+#define ADSM_TASKS 1
+
+struct adsm_task_worker {
+	const struct adsm_task_calls *calls;
+	__UINT32_TYPE__ index, n;	/* which worker, of how many */
+};
+
+/* None returns to a worker of a task that has failed. */
+struct adsm_task_calls {
+	__UINT32_TYPE__ size;		/* of this structure */
+	void (*lock)(struct adsm_task_worker *worker, __UINT32_TYPE__ id);
+	void (*unlock)(struct adsm_task_worker *worker, __UINT32_TYPE__ id);
+	void (*barrier)(struct adsm_task_worker *worker);
+	void (*flush)(struct adsm_task_worker *worker, const volatile void *p);	/* NULL: all */
+	void *(*alloc)(struct adsm_task_worker *worker, __SIZE_TYPE__ size);
+	void (*free)(struct adsm_task_worker *worker, void *p);
+};
+
+/** @args: as of adsm_kernel_run. */
+typedef void adsm_task_run(struct adsm_task_worker *worker, const void *const *args);
+
+/* The calling worker: functions that a task calls need it, too. */
+static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused));
+
+#define ADSM_TASK(name_, ...) \
+	ADSM_DESC_(name_, 1, ADSM_KERNEL_TASK, __VA_ARGS__) \
+	static inline __attribute__((always_inline)) void adsm_body_##name_( \
+		const int adsm_task_ ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)); \
+	adsm_task_run adsm_task_##name_; \
+	__attribute__((visibility("default"))) \
+	void adsm_task_##name_(struct adsm_task_worker *adsm_given_, const void *const *adsm_args_) \
+	{ \
+		(void)adsm_args_; \
+		adsm_worker_ = adsm_given_; \
+		ADSM_EACH_(ADSM_LOAD_, __VA_ARGS__) \
+		adsm_body_##name_(0 ADSM_EACH_(ADSM_PASS_, __VA_ARGS__)); \
+	} \
+	static inline void adsm_body_##name_( \
+		__attribute__((unused)) const int adsm_task_ ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__))
+
+#define ADSM_WORKER ((int)adsm_worker_->index)
+#define ADSM_N_WORKERS ((int)adsm_worker_->n)
+#define ADSM_READ(p) (*(p))
+#define ADSM_WRITE(p, v) ((void)(*(p) = (v)))
+#define ADSM_LOCAL(p) (p)
+#define ADSM_LOCK(id) adsm_worker_->calls->lock(adsm_worker_, (id))
+#define ADSM_UNLOCK(id) adsm_worker_->calls->unlock(adsm_worker_, (id))
+#define ADSM_ALL_BARRIER adsm_worker_->calls->barrier(adsm_worker_)
+#define ADSM_FLUSH(p) adsm_worker_->calls->flush(adsm_worker_, (p))
+#define ADSM_FLUSH_ALL adsm_worker_->calls->flush(adsm_worker_, 0)
+#define ADSM_TASK_ALLOC(size) adsm_worker_->calls->alloc(adsm_worker_, (size))
+#define ADSM_TASK_FREE(p) adsm_worker_->calls->free(adsm_worker_, (p))
 
 #define ADSM_ATOMIC_ADD(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 #define ADSM_ATOMIC_SUB(p, v) __atomic_fetch_sub(p, v, __ATOMIC_RELAXED)

@@ -68,8 +68,11 @@ static bool show_module(const char *path)
 	for (size_t i = 0; i < info->n_kernels; i++) {
 		const struct adsm_kernel_info *kernel = &info->kernels[i];
 
-		printf("  %-20s %u parameters, blocks of up to %u threads%s\n", kernel->name, kernel->n_params,
-		       kernel->max_threads, kernel->global_atomics ? ", may do atomics on objects" : "");
+		if (kernel->task)
+			printf("  %-20s %u parameters, a task\n", kernel->name, kernel->n_params);
+		else
+			printf("  %-20s %u parameters, blocks of up to %u threads%s\n", kernel->name, kernel->n_params,
+			       kernel->max_threads, kernel->global_atomics ? ", may do atomics on objects" : "");
 	}
 	adsm_module_info_destroy(info);
 	return true;

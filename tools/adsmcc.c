@@ -182,7 +182,8 @@ int main(int argc, char **argv)
 	flatten_file(flat, command.input, contents.bytes);
 	n_kernels = check_and_enter(&text, flat);
 	if (!n_kernels && !n_errors)
-		error_at(command.input, (int)strlen(command.input), 1, "no kernel in this file (ADSM_KERNEL)");
+		error_at(command.input, (int)strlen(command.input), 1,
+			 "no kernel in this file (ADSM_KERNEL, ADSM_TASK)");
 	if (n_errors)
 		return 1;
 

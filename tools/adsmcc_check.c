@@ -70,43 +70,112 @@ static size_t check_phase(size_t i)
 	return end;
 }
 
+/* ---- checking bodies --------------------------------------------------------------------- */
+
+/* None of these words may stand in the body @i to @end, which is @what. */
+static void check_words(size_t i, size_t end, const char *const *words, size_t n, const char *what)
+{
+	for (; i < end; i++)
+		for (size_t k = 0; k < n; k++)
+			if (is(i, words[k]))
+				error_at_token(i, "%s in %s", words[k], what);
+}
+
+static void check_kernel(size_t i)
+{
+	static const char *const words[] = {
+		"ADSM_WORKER", "ADSM_N_WORKERS", "ADSM_LOCK", "ADSM_UNLOCK", "ADSM_ALL_BARRIER", "ADSM_FLUSH",
+		"ADSM_FLUSH_ALL", "ADSM_TASK_ALLOC", "ADSM_TASK_FREE",
+	};
+
+	check_words(i, skip_group(i), words, sizeof(words) / sizeof(words[0]), "a kernel: it is a task's (ADSM_TASK)");
+}
+
+static void check_task(size_t i)
+{
+	static const char *const words[] = {
+		"ADSM_THREADS", "ADSM_BARRIER", "ADSM_SHARED", "ADSM_PRIVATE", "ADSM_MY",
+	};
+
+	check_words(i, skip_group(i), words, sizeof(words) / sizeof(words[0]),
+		    "a task: it is a kernel's (ADSM_KERNEL)");
+}
+
+/* ---- the text ---------------------------------------------------------------------------- */
+
+static struct text *text;		/* what is written */
+static const char *copied;		/* up to where the input is in it */
+
+static void copy_to(const char *p)
+{
+	text_add(text, copied, (size_t)(p - copied));
+	copied = p;
+}
+
+/* A line for the preprocessor; what follows is of the line of token @i. */
+static void put_line(const char *line, size_t i)
+{
+	text_print(text, "\n%s\n#line %d \"%.*s\"\n", line, tokens[i].line, tokens[i].file_size, tokens[i].file);
+}
+
+/* The kernel at @i, of so many arguments before its parameters; returns where to go on. */
+static size_t enter_kernel(size_t i, int commas)
+{
+	const size_t end = skip_group(i + 1);
+
+	if (!is(end, "{")) {
+		error_at_token(i, "a kernel must be followed by its body in braces");
+		return end;
+	}
+	check_kernel(end);
+	copy_to(tokens[end].start + 1);
+	text_print(text, " ADSM_ENTER(");
+	for (; i < end - 1; i++) {
+		if (commas <= 0)
+			text_print(text, "%.*s ", tokens[i].size, tokens[i].start);
+		else if (is(i, ","))
+			commas--;
+	}
+	text_print(text, ")");
+	return end + 1;
+}
+
+/* The task at @i, which devices do not see that have none. */
+static size_t enter_task(size_t i)
+{
+	const size_t body = skip_group(i + 1), end = is(body, "{") ? skip_group(body) : body;
+
+	if (!is(body, "{")) {
+		error_at_token(i, "a task must be followed by its body in braces");
+		return end;
+	}
+	check_task(body);
+	copy_to(tokens[i].start);
+	put_line("#ifdef ADSM_TASKS", i);
+	copy_to(tokens[end - 1].start + tokens[end - 1].size);
+	put_line("#endif", end - 1);
+	return end;
+}
+
 size_t check_and_enter(struct text *out, const struct text *in)
 {
-	const char *copied = in->bytes;
 	size_t n_kernels = 0, i = 0;
 
+	text = out;
+	copied = in->bytes;
 	tokenize(in->bytes);
 	while (!is_end(i)) {
-		const bool kernel_max = is(i, "ADSM_KERNEL_MAX");
-		size_t end;
+		const bool kernel_max = is(i, "ADSM_KERNEL_MAX"), task = is(i, "ADSM_TASK");
 
 		if (is(i, "ADSM_THREADS")) {
 			i = check_phase(i + 1);
-			continue;
-		}
-		if ((!kernel_max && !is(i, "ADSM_KERNEL")) || !is(i + 1, "(")) {
+		} else if ((kernel_max || task || is(i, "ADSM_KERNEL")) && is(i + 1, "(")) {
+			n_kernels++;
+			i = task ? enter_task(i) : enter_kernel(i, kernel_max ? 2 : 1);
+		} else {
 			i++;
-			continue;
 		}
-		n_kernels++;
-		end = skip_group(i + 1);
-		if (!is(end, "{")) {
-			error_at_token(i, "a kernel must be followed by its body in braces");
-			i = end;
-			continue;
-		}
-		text_add(out, copied, (size_t)(tokens[end].start + 1 - copied));
-		copied = tokens[end].start + 1;
-		text_print(out, " ADSM_ENTER(");
-		for (int commas = kernel_max ? 2 : 1; i < end - 1; i++) {
-			if (commas <= 0)
-				text_print(out, "%.*s ", tokens[i].size, tokens[i].start);
-			else if (is(i, ","))
-				commas--;
-		}
-		text_print(out, ")");
-		i = end + 1;
 	}
-	text_add(out, copied, (size_t)(in->bytes + in->size - copied));
+	copy_to(in->bytes + in->size);
 	return n_kernels;
 }

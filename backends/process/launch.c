@@ -21,6 +21,26 @@ static struct adsm_process_queue *find_queue(struct adsm_process_device *device,
 	return event.seq && event.seq <= atomic_load(&queue->submitted) ? queue : NULL;
 }
 
+/* The status of a launch that has been done: what failed is told once. */
+static int status_of(struct adsm_process_device *device, uint64_t seq)
+{
+	struct adsm_process_shared *shared = device->shared;
+	const uint64_t i = (seq - 1) % ADSM_PROCESS_SLOTS;
+	const int status = shared->slots[i].status;
+	uint64_t told = atomic_load(&device->told);
+
+	/* After reading: the slot may have been taken for another launch meanwhile. */
+	if (!status || atomic_load(&shared->queue.submitted) - seq >= ADSM_PROCESS_SLOTS)
+		return 0;
+	while (told < seq && !atomic_compare_exchange_weak(&device->told, &told, seq))
+		;
+	if (told < seq) {
+		atomic_store(&device->base.failed, shared->failures[i]);
+		adsm_error("%s: %s", device->title, shared->failures[i]);
+	}
+	return status;
+}
+
 int adsm_process_event_query(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
 {
 	struct adsm_process_device *device = (struct adsm_process_device *)base;
@@ -31,7 +51,7 @@ int adsm_process_event_query(struct adsm_device *base, struct adsm_device_event 
 	if (!queue)
 		return -EINVAL;
 	if (atomic_load(&queue->done) >= event.seq)
-		*ret_status = 0;
+		*ret_status = event.queue == ADSM_QUEUE_COMPUTE ? status_of(device, event.seq) : 0;
 	else if (lost)
 		*ret_status = -ENODEV;
 	else

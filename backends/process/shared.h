@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_PROCESS_VERSION 0x61637005u
+#define ADSM_PROCESS_VERSION 0x61637006u
 
 #define ADSM_PROCESS_SLOTS 256		/* launches outstanding at most */
 #define ADSM_PROCESS_MAX_ARGS 64
@@ -62,12 +62,30 @@ static inline void adsm_process_pause(void)
 
 /* ---- the shared memory; a sparse file, so that only the argument areas in use cost memory */
 
+/* What a task has done, all workers together. */
+#define ADSM_TASK_COUNTS(row) \
+	row(WORKERS, workers, "workers of its calls") \
+	row(LOCKS, locks, "locks taken") \
+	row(LOCK_WAITS, lock_waits, "of these: waited for, asleep") \
+	row(HANDOVERS, handovers, "of these: handed over to who had waited too long") \
+	row(BARRIERS, barriers, "barriers that all its workers have come to")
+
+enum {
+#define ADSM_TASK_COUNT(upper, name, help) ADSM_TASK_##upper,
+	ADSM_TASK_COUNTS(ADSM_TASK_COUNT)
+#undef ADSM_TASK_COUNT
+	ADSM_TASK_N_COUNTS
+};
+
 struct adsm_process_slot {			/* a launch */
 	char name[ADSM_PROCESS_NAME];
 	uint32_t kernel, n_args;
 	uint32_t grid[3], block[3];
 	uint64_t first_block, n_blocks;
-	uint64_t start_ns, end_ns;	/* written by the device */
+	uint64_t start_ns, end_ns;	/* written by the device, as is the rest of these */
+	uint64_t counts[ADSM_TASK_N_COUNTS];
+	int32_t status;			/* negative: the task has failed, and shared->failures says how */
+	uint32_t task;			/* it was one */
 	uint32_t arg_bytes;
 	uint32_t in_area;		/* the arguments' bytes: in the slot's area, or below */
 	uint32_t counted;		/* the application will ask what it has cost */
@@ -103,6 +121,7 @@ struct adsm_process_shared {
 	struct adsm_process_slot slots[ADSM_PROCESS_SLOTS];
 	_Alignas(4096) uint8_t areas[ADSM_PROCESS_SLOTS][ADSM_PROCESS_ARG_AREA];
 	struct adsm_process_pointer pointers[ADSM_PROCESS_SLOTS][ADSM_PROCESS_MAX_ARGS];
+	char failures[ADSM_PROCESS_SLOTS][ADSM_PROCESS_TEXT];
 	/* What else a backend and its device have in common: hello's extra bytes, all 0 at first. */
 	_Alignas(4096) uint8_t extra[];
 };

@@ -369,6 +369,7 @@ static int wrap_event_query(struct adsm_device *base, struct adsm_device_event e
 		ret = 1;
 	} else if (!ret || adsm_wrap_is_lost()) {
 		ret = inner->event_query(device->inner, event, ret_status);
+		atomic_store(&base->failed, atomic_load(&device->inner->failed));
 		if (ret == 1)
 			tell(device, event);
 	}
@@ -387,6 +388,7 @@ static int wrap_event_wait(struct adsm_device *base, struct adsm_device_event ev
 		ret = 0;
 	} else if (!ret || adsm_wrap_is_lost()) {
 		ret = inner->event_wait(device->inner, event, ret_status);
+		atomic_store(&base->failed, atomic_load(&device->inner->failed));
 		if (!ret && never_told(device, event))
 			*ret_status = -ENODEV;
 		else if (!ret)

@@ -186,6 +186,7 @@ static int read_kernels(struct adsm_module_info *info, const struct section *sec
 		kernel->n_params = desc.n_params;
 		kernel->max_threads = desc.max_threads;
 		kernel->global_atomics = !(desc.flags & ADSM_KERNEL_NO_GLOBAL_ATOMICS);
+		kernel->task = desc.flags & ADSM_KERNEL_TASK;
 		kernel->params = params;
 		for (uint32_t p = 0; p < desc.n_params; p++, params++) {
 			memcpy(params->name, desc.params[p].name, sizeof(params->name));

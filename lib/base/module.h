@@ -26,6 +26,7 @@ struct adsm_kernel_info {
 	uint32_t n_params;
 	uint32_t max_threads;		/* the largest block the kernel states */
 	bool global_atomics;		/* may do atomics on objects, or nobody knows */
+	bool task;			/* blocks are workers, which run all at once */
 	const struct adsm_param *params;
 };
 

@@ -50,6 +50,24 @@ static int check_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim
 	return 0;
 }
 
+/* All workers run at once: there has to be room for them. */
+static int check_task(const struct adsm_kernel_info *info, const struct adsm_home *home, uint64_t n_workers)
+{
+	const struct adsm_device *device = home->device;
+
+	if (!info->task)
+		return 0;
+	if (!device->caps.max_workers)
+		return adsm_fail(-ENOTSUP, "task '%s': device %d, of the backend '%s', has no workers that run all at "
+				 "once: devices of the backend 'cpu' have", info->name, home->index,
+				 device->backend->name);
+	if (n_workers > device->caps.max_workers)
+		return adsm_fail(-EINVAL, "task '%s': %lu workers, device %d runs at most %u at once "
+				 "(ADSM_TASK_WORKERS)", info->name, (unsigned long)n_workers, home->index,
+				 device->caps.max_workers);
+	return 0;
+}
+
 /* ---- launching */
 
 /* The kernel's; "" for what the program gives its driver itself. */
@@ -310,6 +328,8 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	error = adsm_bind(&call.bound, kernel, args, n);
 	if (!error)
 		error = check_dims(kernel->info, grid, block, &launch);
+	if (!error)
+		error = check_task(kernel->info, call.bound.home, launch.n_blocks);
 	launch.name = kernel->info->name;
 	launch.counted = adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE);
 	launch.n_args = call.bound.n_args;

@@ -106,8 +106,11 @@ static int sync_home(struct adsm_home *home)
 	adsm_calls.last_seq[home->index] = 0;
 	if (error) {
 		/* The device knows best what happened to it. */
+		const char *said = atomic_load(&home->device->failed);
+
 		if (!home->device->backend->status(home->device))
-			adsm_fail(error, "a call on device %d failed: %s", home->index, adsm_error_string(error));
+			adsm_fail(error, "a call on device %d failed: %s", home->index,
+				  said ? said : adsm_error_string(error));
 		return error;
 	}
 	if (failed)

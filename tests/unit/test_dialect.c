@@ -270,6 +270,14 @@ static const struct {
 	{ "#include <adsm_kernel.h>\n\n#include \"none.h\"\n", 3, "none.h" },
 	{ "#define X <adsm_kernel.h>\n#include X\n", 2, "#include needs" },
 	{ "/* a\n * b */ // c\n#include \"sub/x.h\"\n" HEAD "ADSM_THREADS {\nbreak;\n}\n}\n", 8, "break would leave" },
+	{ HEAD "\nADSM_LOCK(1);\nADSM_THREADS { }\n}\n", 5, "ADSM_LOCK in a kernel" },
+	{ "#include <adsm_kernel.h>\nADSM_TASK(t)\n{\nADSM_THREADS { }\n}\n", 4, "ADSM_THREADS in a task" },
+	{ "#include <adsm_kernel.h>\nADSM_TASK(t)\n{\nADSM_SHARED(int, s, 4);\n}\n", 4, "ADSM_SHARED in a task" },
+	{ "#include <adsm_kernel.h>\nADSM_TASK(t);\n", 2, "braces" },
+	/* A line behind one knows its number. */
+	{ "#include <adsm_kernel.h>\nADSM_TASK(t, ADSM_PTR(int, p)) { for (;;) { return; } }\n"
+	  HEAD "ADSM_THREADS {\nreturn;\n}\n}\n", 7, "return inside" },
+	{ "#include <adsm_kernel.h>\nADSM_TASK(t, ADSM_PTR(int, p)) {\nADSM_LOCK(0);\nADSM_UNLOCK(0);\n}\n", 0, NULL },
 	{ HEAD "ADSM_THREADS {\nfor (;;) { if (a[0]) break; }\ndo { break; } while (0);\nwhile (1) break;\n"
 	  "switch (a[0]) { case 1: break; default: a[0] = 1 ? 2 : 3; break; }\n"
 	  "for (;;) if (a[1]) { continue; } else break;\n}\nreturn;\n}\n", 0, NULL },

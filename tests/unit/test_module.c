@@ -49,6 +49,21 @@ static const struct adsm_kernel_info *find(const struct adsm_module_info *info, 
 	return NULL;
 }
 
+static void test_tasks(const char *tasks)
+{
+	struct adsm_module_info *info;
+	size_t size;
+	char *image = read_file(tasks, &size);
+
+	CHECK(!adsm_module_info_create(image, size, &info));
+	free(image);
+	CHECK(find(info, "sum")->task && find(info, "sum")->n_params == 3 && find(info, "sum")->max_threads == 1);
+	CHECK(!find(info, "fill")->task && !find(info, "fill")->global_atomics);
+	/* Devices without tasks do not see them. */
+	CHECK(strstr(info->text, "\n#ifdef ADSM_TASKS\n"));
+	adsm_module_info_destroy(info);
+}
+
 static void test_fields(const char *vecadd, const char *scan, const char *shapes)
 {
 	const struct adsm_kernel_info *kernel;
@@ -225,8 +240,9 @@ int main(int argc, char **argv)
 	size_t size;
 	char *self;
 
-	CHECK(argc == 4);
+	CHECK(argc == 5);
 	test_fields(argv[1], argv[2], argv[3]);
+	test_tasks(argv[4]);
 	test_damage(argv[1]);
 	self = read_file("/proc/self/exe", &size);
 	check_refused(self, size, "not a kernel module");

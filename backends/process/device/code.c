@@ -16,7 +16,8 @@
 #define UNKNOWN_NS 50000		/* a block of a kernel that has not run: worth waking threads for */
 
 struct kernel {
-	_Atomic(adsm_kernel_run *) run;	/* NULL: free. Published last. */
+	_Atomic(void *) run;		/* an adsm_kernel_run, or adsm_task_run; NULL: free. Published last. */
+	bool task;
 	uint32_t module;
 	bool atomics;
 	_Atomic uint64_t block_ns;	/* how long one block took the last time */
@@ -89,12 +90,18 @@ int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 {
 	char symbol[ADSM_PROCESS_NAME + 16];
 	uint32_t i = 0;
+	bool task;
 	void *run;
 
 	if (module >= MAX_MODULES || !modules[module].handle)
 		return -EINVAL;
 	snprintf(symbol, sizeof(symbol), "adsm_run_%s", name);
 	run = dlsym(modules[module].handle, symbol);
+	task = !run;
+	if (task) {
+		snprintf(symbol, sizeof(symbol), "adsm_task_%s", name);
+		run = dlsym(modules[module].handle, symbol);
+	}
 	if (!run)
 		return -ENOENT;
 	while (i < n_kernels && kernels[i].run)
@@ -106,7 +113,8 @@ int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 	kernels[i].module = module;
 	kernels[i].atomics = read_atomics(modules[module].fd, name);
 	kernels[i].block_ns = UNKNOWN_NS;
-	kernels[i].run = (adsm_kernel_run *)(uintptr_t)run;
+	kernels[i].task = task;
+	kernels[i].run = run;
 	*ret_index = i;
 	return 0;
 }
@@ -119,8 +127,11 @@ bool adsm_code_atomics(uint32_t kernel)
 void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area, struct adsm_pool_launch *ret_launch)
 {
 	const uint8_t *args = slot->in_area ? area : slot->args;
+	const bool task = kernels[slot->kernel].task;
+	void *run = kernels[slot->kernel].run;
 
-	ret_launch->run = kernels[slot->kernel].run;
+	ret_launch->run = task ? NULL : (adsm_kernel_run *)(uintptr_t)run;
+	ret_launch->task = task ? (adsm_task_run *)(uintptr_t)run : NULL;
 	ret_launch->block_ns = &kernels[slot->kernel].block_ns;
 	for (uint32_t i = 0; i < slot->n_args; i++)
 		ret_launch->args[i] = args + slot->arg_offset[i];

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 _Thread_local bool adsm_crash_in_kernel;
+void (*adsm_crash_place)(char *ret_text, size_t size);
 
 static struct adsm_process_crash *_Atomic crash;
 static void (*when_written)(void);
@@ -40,6 +41,8 @@ static void crashed(int sig, siginfo_t *info, void *context)
 			note->sender = (uint32_t)info->si_pid;
 			note->user = info->si_uid;
 		}
+		if (adsm_crash_in_kernel && adsm_crash_place)
+			adsm_crash_place(note->place, sizeof(note->place));
 		/* A signal that somebody sent has no address. */
 		note->address = info->si_code > 0 ? (uintptr_t)info->si_addr : 0;
 		atomic_store(&note->signal, (uint32_t)sig);

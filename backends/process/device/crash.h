@@ -7,6 +7,8 @@
 
 /* Set by a thread that runs blocks, while it does. */
 extern _Thread_local bool adsm_crash_in_kernel;
+/* Says where in a kernel the calling thread crashed, " in worker 3": for a handler of signals. NULL: nothing to say. */
+extern void (*adsm_crash_place)(char *ret_text, size_t size);
 
 /* Catch all signals that can be caught and would end this process. */
 void adsm_crash_start(void);

@@ -7,7 +7,8 @@
 #include "process/shared.h"
 
 struct adsm_pool_launch {
-	adsm_kernel_run *run;
+	adsm_kernel_run *run;		/* NULL: it is a task, which is not for the pool (task.h) */
+	adsm_task_run *task;
 	_Atomic uint64_t *block_ns;	/* how long one of the kernel's blocks took the last time */
 	struct adsm_kernel_block block;	/* without the index */
 	uint64_t first, n;		/* the interval of the grid to run, linear, x fastest */

@@ -5,6 +5,7 @@
 #include "base/os.h"
 #include "code.h"
 #include "crash.h"
+#include "task.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +27,14 @@ static void *run_launches(void *arg)
 		struct adsm_process_slot *slot = &shared->slots[i];
 
 		adsm_code_launch(slot, shared->areas[i], &launch);
+		slot->status = 0;
+		slot->task = launch.task != NULL;
 		slot->start_ns = adsm_os_now_ns();
-		adsm_pool_run(&launch);
+		if (launch.task)
+			slot->status = adsm_task_run_all(&launch, slot->name, shared, slot->counts,
+							 shared->failures[i]);
+		else
+			adsm_pool_run(&launch);
 		slot->end_ns = adsm_os_now_ns();
 		adsm_process_queue_done(queue, true);
 	}

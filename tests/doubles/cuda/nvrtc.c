@@ -133,6 +133,16 @@ const char *nvrtcGetErrorString(nvrtcResult result)
 	}
 }
 
+/* No device of CUDA's has them, but the C compiler would. */
+static void leave_out_tasks(char *text)
+{
+	static const char guard[] = "\n#ifdef ADSM_TASKS\n", never[] = "\n#if 0            \n";
+
+	_Static_assert(sizeof(guard) == sizeof(never), "in place");
+	while ((text = strstr(text, guard)))
+		memcpy(text, never, strlen(never));
+}
+
 nvrtcResult nvrtcCreateProgram(nvrtcProgram *ret_program, const char *text, const char *name, int n_headers,
 			       const char *const *headers, const char *const *header_names)
 {
@@ -145,6 +155,8 @@ nvrtcResult nvrtcCreateProgram(nvrtcProgram *ret_program, const char *text, cons
 	program = calloc(1, sizeof(*program));
 	if (program) {
 		program->text = strdup(text);
+		if (program->text)
+			leave_out_tasks(program->text);
 		program->log = strdup("");
 	}
 	if (!program || !program->text || !program->log) {

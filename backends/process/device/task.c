@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* task.c - the threads of a task's workers, what they are given, and how they end. */
+#include "task.h"
+
+#include "base/log.h"
+#include "base/os.h"
+#include "crash.h"
+#include "task_crew.h"
+#include "task_lock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SPIN_NS 10000			/* about what it takes to wake a thread */
+#define LEAVE_NS UINT64_C(10000000000)	/* so long may a worker of a task that has failed compute */
+
+static uint32_t n_threads;
+static _Thread_local struct adsm_task_thread *mine;
+
+/* ---- memory, which is this process's: workers share it */
+
+struct memory {				/* what a worker is given follows */
+	_Alignas(64) struct memory *next;
+};
+
+static struct memory *memories[4096];	/* by address: what was never given is told without a look there */
+static pthread_mutex_t allocating = PTHREAD_MUTEX_INITIALIZER;
+
+static struct memory **bucket_of(const struct memory *memory)
+{
+	return &memories[(uintptr_t)memory / sizeof(*memory) % (sizeof(memories) / sizeof(memories[0]))];
+}
+
+static void *allocate(struct adsm_task_worker *worker, size_t size)
+{
+	struct memory *memory;
+
+	if (!size || size > SIZE_MAX / 2)
+		return NULL;
+	memory = aligned_alloc(sizeof(*memory), (size + 2 * sizeof(*memory) - 1) & ~(sizeof(*memory) - 1));
+	if (!memory)
+		return NULL;
+	pthread_mutex_lock(&allocating);
+	memory->next = *bucket_of(memory);
+	*bucket_of(memory) = memory;
+	pthread_mutex_unlock(&allocating);
+	return memory + 1;
+}
+
+static void give_back(struct adsm_task_worker *worker, void *p)
+{
+	struct memory **at, *memory = (struct memory *)((uintptr_t)p - sizeof(*memory));
+
+	if (!p)
+		return;
+	pthread_mutex_lock(&allocating);
+	for (at = bucket_of(memory); *at && *at != memory; )
+		at = &(*at)->next;
+	if (*at)
+		*at = memory->next;
+	else
+		memory = NULL;
+	pthread_mutex_unlock(&allocating);
+	if (!memory) {
+		adsm_task_fail(-EINVAL, "worker %u frees %p, which it has not from ADSM_TASK_ALLOC", worker->index, p);
+		adsm_task_leave((struct adsm_task_thread *)worker);
+	}
+	free(memory);
+}
+
+/* Memory is coherent here. */
+static void flush(struct adsm_task_worker *worker, const volatile void *p)
+{
+}
+
+/* ---- workers */
+
+static const struct adsm_task_calls calls = {
+	.size = sizeof(calls),
+	.lock = adsm_task_lock,
+	.unlock = adsm_task_unlock,
+	.barrier = adsm_task_barrier,
+	.flush = flush,
+	.alloc = allocate,
+	.free = give_back,
+};
+
+static void place(char *ret_text, size_t size)
+{
+	uint32_t lock = mine ? adsm_task_held(mine->id) : 0;
+
+	if (!mine)
+		return;
+	if (lock < ADSM_TASK_LOCKS_MAX)
+		adsm_format(ret_text, size, ", in worker %u, which has lock %u", mine->base.index, lock);
+	else
+		adsm_format(ret_text, size, ", in worker %u", mine->base.index);
+}
+
+static void end(struct adsm_task_thread *self)
+{
+	if (self->n_held) {
+		adsm_task_fail(-EOWNERDEAD, "worker %u has ended with lock %u%s", self->base.index,
+			       adsm_task_held(self->id), self->n_held > 1 ? ", and with others" : "");
+		return;
+	}
+	atomic_store(&self->waits_for, ADSM_TASK_ENDED);
+	atomic_fetch_add(&adsm_task.n_ended, 1);
+	if (adsm_task_stop(self))
+		adsm_task_all_stopped();
+}
+
+static void run(struct adsm_task_thread *self)
+{
+	const struct adsm_pool_launch *launch = adsm_task.launch;
+
+	if (!setjmp(self->leave)) {
+		adsm_crash_in_kernel = true;
+		launch->task(&self->base, launch->args);
+		adsm_crash_in_kernel = false;
+		end(self);
+	}
+	adsm_crash_in_kernel = false;
+}
+
+static void *thread_main(void *arg)
+{
+	struct adsm_task_thread *self;
+
+	adsm_crash_thread();
+	/* The one that was made last, who waits for it. */
+	self = mine = adsm_task_threads[n_threads];
+	atomic_store(&self->go, 1);
+	adsm_os_wake(&self->go, 1, false);
+	for (uint32_t number = 1, next;; number = next) {
+		while ((next = atomic_load(&self->go)) == number)
+			adsm_os_wait(&self->go, number, 0, false);
+		run(self);
+		if (atomic_fetch_sub(&adsm_task.left, 1) == 1)
+			adsm_os_wake(&adsm_task.left, 1, false);
+	}
+	return NULL;
+}
+
+/* One thread more. */
+static int add_thread(void)
+{
+	struct adsm_task_thread *thread = aligned_alloc(_Alignof(struct adsm_task_thread), sizeof(*thread));
+	int ret;
+
+	if (!thread)
+		return -ENOMEM;
+	memset(thread, 0, sizeof(*thread));
+	thread->base.calls = &calls;
+	thread->base.index = n_threads;
+	thread->id = n_threads + 1;
+	adsm_task_threads[n_threads] = thread;
+	ret = adsm_pool_thread(thread_main);
+	if (ret) {
+		free(thread);
+		return ret;
+	}
+	while (!atomic_load(&thread->go))
+		adsm_os_wait(&thread->go, 0, 0, false);
+	n_threads++;
+	return 0;
+}
+
+static void begin(uint32_t n)
+{
+	struct adsm_task *task = &adsm_task;
+	static uint32_t number = 1;	/* what new threads begin with */
+
+	task->n = n;
+	task->spin_ns = n <= adsm_os_n_cpus() && adsm_pool_spin_ns() ? SPIN_NS : 0;
+	task->status = 0;
+	task->n_barriers = 0;
+	atomic_store(&task->failed, 0);
+	atomic_store(&task->n_ended, 0);
+	atomic_store(&task->n_in_locks, 0);
+	atomic_store(&task->left, n);
+	adsm_task_start();
+	number = number + 1 > 1 ? number + 1 : 2;
+	for (uint32_t i = 0; i < n; i++) {
+		struct adsm_task_thread *thread = adsm_task_threads[i];
+
+		thread->base.n = n;
+		thread->n_held = 0;
+		thread->n_locks = thread->n_waits = thread->n_handovers = 0;
+		atomic_store(&thread->waits_for, ADSM_TASK_RUNS);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		atomic_store(&adsm_task_threads[i]->go, number);
+		adsm_os_wake(&adsm_task_threads[i]->go, 1, false);
+	}
+}
+
+/* Until all workers have ended. */
+static void await(struct adsm_process_shared *shared)
+{
+	struct adsm_task *task = &adsm_task;
+	uint64_t until = 0, now;
+	uint32_t left;
+
+	while ((left = atomic_load(&task->left))) {
+		if (!atomic_load(&task->failed)) {
+			adsm_os_wait(&task->left, left, 0, false);
+			continue;
+		}
+		now = adsm_os_now_ns();
+		if (!until)
+			until = now + LEAVE_NS;
+		if (now >= until) {
+			/* What it computes nobody can end, but with all else. */
+			adsm_task_failed_wait();
+			if (shared)
+				adsm_process_say_end(shared, task->text);
+			_exit(1);
+		}
+		adsm_os_wait(&task->left, left, until - now, false);
+	}
+	/* Who said that it has failed may be about to wake others. */
+	adsm_task_failed_wait();
+}
+
+int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, struct adsm_process_shared *shared,
+		      uint64_t ret_counts[ADSM_TASK_N_COUNTS], char ret_text[ADSM_PROCESS_TEXT])
+{
+	struct adsm_task *task = &adsm_task;
+	int ret = 0;
+
+	memset(ret_counts, 0, ADSM_TASK_N_COUNTS * sizeof(*ret_counts));
+	if (!launch->n || launch->n > ADSM_TASK_WORKERS_MAX) {
+		snprintf(ret_text, ADSM_PROCESS_TEXT, "task '%s': %lu workers, there may be %u", name,
+			 (unsigned long)launch->n, ADSM_TASK_WORKERS_MAX);
+		return -EINVAL;
+	}
+	while (n_threads < launch->n && !ret)
+		ret = add_thread();
+	if (ret) {
+		snprintf(ret_text, ADSM_PROCESS_TEXT, "task '%s': worker %u of %lu could not be started: %s "
+			 "(ulimit -u, -v)", name, n_threads, (unsigned long)launch->n, strerror(-ret));
+		return ret;
+	}
+	adsm_crash_place = place;
+	task->launch = launch;
+	task->name = name;
+	task->text = ret_text;
+	begin((uint32_t)launch->n);
+	await(shared);
+	if (task->status)
+		adsm_task_locks_reset();
+	for (uint32_t i = 0; i < task->n; i++) {
+		const struct adsm_task_thread *thread = adsm_task_threads[i];
+
+		ret_counts[ADSM_TASK_LOCKS] += thread->n_locks;
+		ret_counts[ADSM_TASK_LOCK_WAITS] += thread->n_waits;
+		ret_counts[ADSM_TASK_HANDOVERS] += thread->n_handovers;
+	}
+	ret_counts[ADSM_TASK_WORKERS] = task->n;
+	ret_counts[ADSM_TASK_BARRIERS] = task->n_barriers;
+	return task->status;
+}

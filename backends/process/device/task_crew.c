@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task_crew.c - see task_crew.h.
+ *
+ * Whether any worker runs is known, by a tree in which each node counts those below it in which one does: who waits
+ * counts itself out, and is counted in by who wakes it, before. The one that comes to 0 at the root knows that nobody
+ * can wake anybody any more: all are at the barrier, or the task is over, or it would wait for ever. The rest of the
+ * time workers share only what eight of them share.
+ */
+#include "task_crew.h"
+
+#include "base/os.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define FAN 8				/* workers, or nodes, below a node of the tree */
+#define N_LEVELS 4			/* FAN to that power is enough */
+#define N_NODES (ADSM_TASK_WORKERS_MAX / FAN * 2)
+#define TOLD 4				/* of those that wait for locks, in a sentence */
+
+struct adsm_task adsm_task;
+struct adsm_task_thread *adsm_task_threads[ADSM_TASK_WORKERS_MAX];
+
+static pthread_mutex_t failing = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- who runs */
+
+static struct {
+	_Alignas(64) _Atomic uint32_t running;
+} nodes[N_NODES];
+static uint32_t first_node[N_LEVELS];	/* of each level, leaves first */
+static uint32_t n_levels;
+
+void adsm_task_start(void)
+{
+	uint32_t below = adsm_task.n, n, node = 0;
+
+	n_levels = 0;
+	do {
+		n = (below + FAN - 1) / FAN;
+		first_node[n_levels++] = node;
+		for (uint32_t i = 0; i < n; i++, node++)
+			atomic_store(&nodes[node].running, below - i * FAN < FAN ? below - i * FAN : FAN);
+		below = n;
+	} while (n > 1);
+}
+
+bool adsm_task_stop(struct adsm_task_thread *self)
+{
+	uint32_t i = self->base.index;
+
+	for (uint32_t level = 0; level < n_levels; level++) {
+		i /= FAN;
+		if (atomic_fetch_sub(&nodes[first_node[level] + i].running, 1) != 1)
+			return false;
+	}
+	return true;
+}
+
+void adsm_task_go(struct adsm_task_thread *other)
+{
+	uint32_t i = other->base.index;
+
+	for (uint32_t level = 0; level < n_levels; level++) {
+		i /= FAN;
+		if (atomic_fetch_add(&nodes[first_node[level] + i].running, 1))
+			return;
+	}
+}
+
+bool adsm_task_spins(uint64_t *until)
+{
+	uint64_t now;
+
+	if (!adsm_task.spin_ns)
+		return false;
+	now = adsm_os_now_ns();
+	if (!*until)
+		*until = now + adsm_task.spin_ns;
+	adsm_process_pause();
+	return now < *until;
+}
+
+/* ---- bad ends */
+
+void adsm_task_fail(int error, const char *format, ...)
+{
+	struct adsm_task *task = &adsm_task;
+	va_list args;
+	int n;
+
+	pthread_mutex_lock(&failing);
+	if (!atomic_load(&task->failed)) {
+		n = snprintf(task->text, ADSM_PROCESS_TEXT, "task '%s': ", task->name);
+		va_start(args, format);
+		vsnprintf(task->text + n, ADSM_PROCESS_TEXT - (size_t)n, format, args);
+		va_end(args);
+		task->status = error;
+		atomic_store(&task->failed, 1);
+		for (uint32_t i = 0; i < task->n; i++) {
+			atomic_fetch_or(&adsm_task_threads[i]->wake, ADSM_TASK_LEAVE);
+			adsm_os_wake(&adsm_task_threads[i]->wake, 1, false);
+		}
+		atomic_fetch_add(&task->barrier, 1);
+		adsm_os_wake(&task->barrier, INT_MAX, false);
+		adsm_os_wake(&task->left, 1, false);
+	}
+	pthread_mutex_unlock(&failing);
+}
+
+void adsm_task_failed_wait(void)
+{
+	pthread_mutex_lock(&failing);
+	pthread_mutex_unlock(&failing);
+}
+
+_Noreturn void adsm_task_leave(struct adsm_task_thread *self)
+{
+	longjmp(self->leave, 1);
+}
+
+/* The first worker that does this, and how many do. */
+static uint32_t count_waiting(uint32_t what, uint32_t *ret_first)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = adsm_task.n; i-- > 0; ) {
+		if (atomic_load(&adsm_task_threads[i]->waits_for) == what) {
+			*ret_first = i;
+			n++;
+		}
+	}
+	return n;
+}
+
+static void fail_deadlock(void)
+{
+	char text[ADSM_PROCESS_TEXT];
+	uint32_t told = 0, n_barrier, n_ended, first;
+	int n = 0;
+
+	for (uint32_t i = 0; i < adsm_task.n && told < TOLD; i++) {
+		const struct adsm_task_thread *thread = adsm_task_threads[i];
+		const uint32_t lock = atomic_load(&thread->waits_for);
+		uint32_t holder;
+
+		if (lock >= ADSM_TASK_LOCKS_MAX)
+			continue;
+		holder = atomic_load(atomic_load(&thread->lock_word)) & ADSM_TASK_OWNER;
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "%sworker %u waits for lock %u, which worker %u has",
+			      told ? ", " : "", i, lock, holder - 1);
+		told++;
+	}
+	if (atomic_load(&adsm_task.n_in_locks) > told)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, ", %u more wait for locks",
+			      atomic_load(&adsm_task.n_in_locks) - told);
+	n_barrier = count_waiting(ADSM_TASK_AT_BARRIER, &first);
+	if (n_barrier)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, ", worker %u%s waits at the barrier", first,
+			      n_barrier > 1 ? " and others" : "");
+	n_ended = count_waiting(ADSM_TASK_ENDED, &first);
+	if (n_ended)
+		snprintf(text + n, sizeof(text) - (size_t)n, ", %u of %u have ended", n_ended, adsm_task.n);
+	adsm_task_fail(-EDEADLK, "deadlock: %s", text);
+}
+
+static void fail_barrier(void)
+{
+	uint32_t waits = 0, ended = 0;
+	const uint32_t n = count_waiting(ADSM_TASK_AT_BARRIER, &waits);
+
+	count_waiting(ADSM_TASK_ENDED, &ended);
+	adsm_task_fail(-EDEADLK, "deadlock: worker %u%s at the barrier, %u of %u in all, which worker %u does not come "
+		       "to: it has ended", waits, n > 1 ? " and others wait" : " waits", n, adsm_task.n, ended);
+}
+
+/* ---- the barrier, and what else it may be that nobody runs */
+
+void adsm_task_all_stopped(void)
+{
+	struct adsm_task *task = &adsm_task;
+	const uint32_t n_ended = atomic_load(&task->n_ended);
+
+	if (n_ended == task->n || atomic_load(&task->failed))
+		return;
+	if (atomic_load(&task->n_in_locks)) {
+		fail_deadlock();
+	} else if (n_ended) {
+		fail_barrier();
+	} else {
+		task->n_barriers++;
+		adsm_task_start();
+		atomic_fetch_add(&task->barrier, 1);
+		if (atomic_load(&task->sleepers))
+			adsm_os_wake(&task->barrier, INT_MAX, false);
+	}
+}
+
+void adsm_task_barrier(struct adsm_task_worker *worker)
+{
+	struct adsm_task_thread *self = (struct adsm_task_thread *)worker;
+	struct adsm_task *task = &adsm_task;
+	const uint32_t barrier = atomic_load(&task->barrier);
+	uint64_t until = 0;
+
+	if (atomic_load(&task->failed))
+		adsm_task_leave(self);
+	atomic_store(&self->waits_for, ADSM_TASK_AT_BARRIER);
+	if (adsm_task_stop(self))
+		adsm_task_all_stopped();
+	while (atomic_load(&task->barrier) == barrier) {
+		if (adsm_task_spins(&until))
+			continue;
+		atomic_fetch_add(&task->sleepers, 1);
+		if (atomic_load(&task->barrier) == barrier)
+			adsm_os_wait(&task->barrier, barrier, 0, false);
+		atomic_fetch_sub(&task->sleepers, 1);
+	}
+	if (atomic_load(&task->failed))
+		adsm_task_leave(self);
+	atomic_store(&self->waits_for, ADSM_TASK_RUNS);
+}

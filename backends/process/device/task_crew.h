@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task_crew.h - the workers of the task that runs: which of them do, what becomes of all when none does, or when one
+ * does what it may not.
+ */
+#ifndef ADSM_PROCESS_TASK_CREW_H
+#define ADSM_PROCESS_TASK_CREW_H
+
+#include "pool.h"
+
+#include <setjmp.h>
+
+#define ADSM_TASK_WORKERS_MAX 1024
+#define ADSM_TASK_LOCKS_MAX (1u << 20)	/* their numbers are below */
+#define ADSM_TASK_OWNER 0x7fffffffu	/* in a lock's word: who has it, from 1; 0: nobody */
+
+/* What a worker waits for: the number of a lock, or one of these. */
+enum { ADSM_TASK_RUNS = ADSM_TASK_LOCKS_MAX, ADSM_TASK_AT_BARRIER, ADSM_TASK_ENDED };
+/* Why a worker is woken. */
+enum { ADSM_TASK_TRY = 1, ADSM_TASK_GOT = 2, ADSM_TASK_LEAVE = 4 };
+
+struct adsm_task_thread {		/* a worker, and its thread, which stays for later tasks */
+	_Alignas(64) struct adsm_task_worker base;
+	uint32_t id;			/* index + 1: what a lock's word says */
+	uint32_t n_held;		/* locks */
+	uint64_t n_locks, n_waits, n_handovers;
+	/* While it waits for a lock, in that lock's queue, and under its mutex. */
+	struct adsm_task_thread *next;
+	uint64_t came;			/* how many had got it before their turn then */
+	bool asleep;			/* else it was woken to try */
+	_Atomic uint32_t waits_for;
+	const _Atomic uint32_t *_Atomic lock_word;	/* of the lock that it waits for */
+	_Alignas(64) _Atomic uint32_t wake;	/* futex; ADSM_TASK_TRY and so on */
+	_Atomic uint32_t go;		/* futex: the number of the task it is to run */
+	jmp_buf leave;
+};
+
+struct adsm_task {			/* the one that runs */
+	const struct adsm_pool_launch *launch;
+	const char *name;
+	uint32_t n;
+	uint64_t spin_ns;
+	int status;
+	char *text;
+	uint64_t n_barriers;
+	_Alignas(64) _Atomic uint32_t failed;
+	_Alignas(64) _Atomic uint32_t barrier;	/* futex: how many have been passed */
+	_Atomic uint32_t sleepers;	/* at the barrier */
+	_Alignas(64) _Atomic uint32_t left;	/* futex: workers whose threads are not yet done with it */
+	_Atomic uint32_t n_ended, n_in_locks;
+};
+
+extern struct adsm_task adsm_task;
+extern struct adsm_task_thread *adsm_task_threads[ADSM_TASK_WORKERS_MAX];
+
+/* The task has failed, for the first reason given: its workers leave. "task 'name': " is put before. */
+void adsm_task_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Until who says so has told all, who may be another thread. */
+void adsm_task_failed_wait(void);
+/* The calling worker leaves the task that has failed. */
+_Noreturn void adsm_task_leave(struct adsm_task_thread *self);
+/*
+ * The calling worker, to be woken by another one, waits from now on; and another one goes on: said by who wakes it,
+ * before. So nobody runs only when nobody can be woken any more: true to who came last.
+ */
+bool adsm_task_stop(struct adsm_task_thread *self);
+void adsm_task_go(struct adsm_task_thread *other);
+/* What to do then. Returns where all were at the barrier, which is passed; else the task has failed. */
+void adsm_task_all_stopped(void);
+/* Is it still worth to stay awake? *@until, when not, starts as 0. */
+bool adsm_task_spins(uint64_t *until);
+/* All run. */
+void adsm_task_start(void);
+/* The calling worker waits for all others at the barrier. */
+void adsm_task_barrier(struct adsm_task_worker *worker);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* tasks.c - tasks that do what they should, and tasks that do not; and a kernel beside them. */
+#include <adsm_kernel.h>
+
+#ifdef ADSM_TASKS
+/* A function that a task calls knows the worker, too. */
+ADSM_FUNCTION void add(ADSM_SPACE_GLOBAL int *total, int v)
+{
+	ADSM_LOCK(7);
+	ADSM_WRITE(total, ADSM_READ(total) + v);
+	ADSM_UNLOCK(7);
+}
+#endif
+
+ADSM_KERNEL(fill, ADSM_OUT(int, a), ADSM_VAL(int, v), ADSM_VAL(int, n))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X < n)
+			a[ADSM_GLOBAL_X] = v;
+	}
+}
+
+ADSM_TASK(sum, ADSM_IN(int, a), ADSM_VAL(int, n), ADSM_INOUT(int, total))
+{
+	int mine = 0;
+
+	for (int i = ADSM_WORKER; i < n; i += ADSM_N_WORKERS)
+		mine += ADSM_READ(&a[i]);
+	add(total, mine);
+}
+
+/* Each adds 1 to a number that the lock alone guards. */
+ADSM_TASK(count, ADSM_INOUT(int, total), ADSM_VAL(int, rounds))
+{
+	for (int i = 0; i < rounds; i++)
+		add(total, 1);
+}
+
+/* Each round reads what its neighbours wrote in the one before. */
+ADSM_TASK(rounds, ADSM_INOUT(int, a), ADSM_VAL(int, n_rounds), ADSM_INOUT(int, wrong))
+{
+	const int next = (ADSM_WORKER + 1) % ADSM_N_WORKERS;
+
+	for (int i = 0; i < n_rounds; i++) {
+		ADSM_WRITE(&a[ADSM_WORKER], i);
+		ADSM_ALL_BARRIER;
+		if (ADSM_READ(&a[next]) != i)
+			ADSM_WRITE(&wrong[ADSM_WORKER], 1);
+		ADSM_ALL_BARRIER;
+	}
+}
+
+/* Two accounts each, in the order of their numbers: nested locks without a deadlock. */
+ADSM_TASK(transfer, ADSM_INOUT(int, accounts), ADSM_VAL(int, n), ADSM_VAL(int, n_rounds))
+{
+	unsigned random = 12345u + (unsigned)ADSM_WORKER;
+
+	for (int i = 0; i < n_rounds; i++) {
+		int from, to;
+
+		random = random * 1664525u + 1013904223u;
+		from = (int)(random >> 8) % n;
+		to = (int)(random >> 20) % n;
+		if (from == to)
+			continue;
+		ADSM_LOCK(from < to ? from : to);
+		ADSM_LOCK(from < to ? to : from);
+		ADSM_WRITE(&accounts[from], ADSM_READ(&accounts[from]) - 1);
+		ADSM_WRITE(&accounts[to], ADSM_READ(&accounts[to]) + 1);
+		ADSM_UNLOCK(from);
+		ADSM_UNLOCK(to);
+	}
+}
+
+/* The first makes memory that all write, and the last gives it back, whoever reads it meanwhile. */
+ADSM_TASK(memory, ADSM_INOUT(int, total), ADSM_INOUT(unsigned long, where))
+{
+	int *shared;
+
+	if (!ADSM_WORKER)
+		ADSM_WRITE(where, (unsigned long)ADSM_TASK_ALLOC(ADSM_N_WORKERS * sizeof(int)));
+	ADSM_ALL_BARRIER;
+	shared = (int *)ADSM_READ(where);
+	ADSM_WRITE(&shared[ADSM_WORKER], ADSM_WORKER + 1);
+	ADSM_FLUSH(&shared[ADSM_WORKER]);
+	ADSM_ALL_BARRIER;
+	if (ADSM_WORKER == ADSM_N_WORKERS - 1) {
+		int sum = 0;
+
+		for (int i = 0; i < ADSM_N_WORKERS; i++)
+			sum += *ADSM_LOCAL(&shared[i]);
+		ADSM_WRITE(total, sum);
+		ADSM_TASK_FREE(shared);
+		ADSM_FLUSH_ALL;
+	}
+}
+
+/* ---- what goes wrong: @who does it */
+
+ADSM_TASK(ends_with_lock, ADSM_VAL(int, who))
+{
+	ADSM_LOCK(100 + ADSM_WORKER);
+	if (ADSM_WORKER == who)
+		return;
+	ADSM_UNLOCK(100 + ADSM_WORKER);
+	ADSM_ALL_BARRIER;
+}
+
+ADSM_TASK(unlocks, ADSM_VAL(int, who), ADSM_VAL(int, has))
+{
+	if (ADSM_WORKER == has)
+		ADSM_LOCK(5);
+	ADSM_ALL_BARRIER;
+	if (ADSM_WORKER == who)
+		ADSM_UNLOCK(5);
+	ADSM_ALL_BARRIER;
+}
+
+ADSM_TASK(locks_twice, ADSM_VAL(int, who))
+{
+	if (ADSM_WORKER == who) {
+		ADSM_LOCK(9);
+		ADSM_LOCK(9);
+	}
+	ADSM_ALL_BARRIER;
+}
+
+ADSM_TASK(misses_barrier, ADSM_VAL(int, who))
+{
+	if (ADSM_WORKER != who)
+		ADSM_ALL_BARRIER;
+}
+
+/* 0 has lock 0 and wants 1, and so on: a circle. */
+ADSM_TASK(circle, ADSM_VAL(int, unused))
+{
+	(void)unused;
+	ADSM_LOCK(ADSM_WORKER);
+	ADSM_ALL_BARRIER;
+	ADSM_LOCK((ADSM_WORKER + 1) % ADSM_N_WORKERS);
+}
+
+/* Who waits for a lock waits for who is at the barrier. */
+ADSM_TASK(locks_at_barrier, ADSM_VAL(int, who))
+{
+	if (ADSM_WORKER == who)
+		ADSM_LOCK(3);
+	ADSM_ALL_BARRIER;
+	if (ADSM_WORKER != who)
+		ADSM_LOCK(3);
+	ADSM_ALL_BARRIER;
+}
+
+ADSM_TASK(uses_lock, ADSM_VAL(unsigned, id))
+{
+	ADSM_LOCK(id);
+	ADSM_UNLOCK(id);
+}
+
+ADSM_TASK(frees, ADSM_INOUT(int, a))
+{
+	ADSM_TASK_FREE(a);
+}
+
+/* The others wait for what it has. */
+ADSM_TASK(crashes, ADSM_PTR(int, p), ADSM_VAL(int, who), ADSM_VAL(int, has))
+{
+	if (ADSM_WORKER == who && has)
+		ADSM_LOCK(11);
+	ADSM_ALL_BARRIER;
+	if (ADSM_WORKER == who)
+		ADSM_WRITE(&p[1ul << 44], 1);
+	ADSM_LOCK(11);
+	ADSM_UNLOCK(11);
+}
+
+/* One fails while another computes on, without end. */
+ADSM_TASK(computes_on, ADSM_INOUT(volatile int, go))
+{
+	if (!ADSM_WORKER)
+		ADSM_UNLOCK(1);
+	while (!ADSM_READ(go))
+		;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tasks.c - tasks as programs see them. tasks MODULE CASE:
+ *
+ *	works		all that a task may do, by few workers and by many
+ *	errors		each error is told, by its name and its numbers, and the device runs the next task
+ *	crash		a worker crashes in a critical section: the device is lost, and who waits is told
+ *	endless		a worker of a task that has failed computes on: the device is lost
+ *	refused		a device without tasks: they are refused, and the kernel beside them is not
+ */
+#include <adsm.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define CHECK_MORE adsmLastError()
+#include "../check.h"
+
+#define N 4096
+
+static adsmModule *module;
+static int *numbers, *total;
+
+static adsmKernel *kernel(const char *name)
+{
+	adsmKernel *found = adsmKernelGet(module, name);
+
+	CHECKF(found, "%s", name);
+	return found;
+}
+
+/* A call of a task and its end. */
+#define RUN(name, workers, ...) ({ \
+	int error_ = adsmCall(kernel(name), adsmDim3(workers, 1, 1), adsmDim3(1, 1, 1), ##__VA_ARGS__); \
+	error_ ? error_ : adsmSync(); \
+})
+
+static const unsigned few_and_many[] = { 1, 2, 3, 7, 8, 9, 17, 64, 65, 256 };
+#define N_SIZES (sizeof(few_and_many) / sizeof(few_and_many[0]))
+
+static void sums(unsigned n)
+{
+	long sum = 0;
+
+	for (int i = 0; i < N; i++)
+		sum += numbers[i] = i * 7 % 1000;
+	*total = 0;
+	CHECK_OK(RUN("sum", n, adsmPtr(numbers), adsmVal((int){ N }), adsmPtr(total)));
+	CHECK_EQ(*total, sum);
+	*total = 0;
+	CHECK_OK(RUN("count", n, adsmPtr(total), adsmVal((int){ 200 })));
+	CHECK_EQ(*total, 200 * (int)n);
+}
+
+static void barriers(unsigned n)
+{
+	int *wrong = numbers + N / 2;
+
+	memset(numbers, 0, N * sizeof(*numbers));
+	CHECK_OK(RUN("rounds", n, adsmPtr(numbers), adsmVal((int){ n > 20 ? 20 : 200 }), adsmPtr(wrong)));
+	for (unsigned i = 0; i < n; i++)
+		CHECK_AT(wrong[i], i, 0);
+}
+
+static void accounts(unsigned n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < 16; i++)
+		numbers[i] = 1000;
+	CHECK_OK(RUN("transfer", n, adsmPtr(numbers), adsmVal((int){ 16 }), adsmVal((int){ 300 })));
+	for (int i = 0; i < 16; i++)
+		sum += numbers[i];
+	CHECK_EQ(sum, 16000);
+}
+
+static void memory(unsigned n)
+{
+	unsigned long *where = adsmAlloc(sizeof(*where));
+
+	CHECK(where);
+	*total = 0;
+	CHECK_OK(RUN("memory", n, adsmPtr(total), adsmPtr(where)));
+	CHECK_EQ(*total, n * (n + 1) / 2);
+	adsmFree(where);
+}
+
+static void works(void)
+{
+	for (size_t i = 0; i < N_SIZES; i++) {
+		sums(few_and_many[i]);
+		barriers(few_and_many[i]);
+		accounts(few_and_many[i]);
+		memory(few_and_many[i]);
+	}
+	/* The grid is the workers, however it is given. */
+	*total = 0;
+	CHECK_OK(adsmCall(kernel("count"), adsmDim3(2, 3, 2), adsmDim3(0, 0, 0), adsmPtr(total), adsmVal((int){ 1 })));
+	CHECK_OK(adsmSync());
+	CHECK_EQ(*total, 12);
+	/* Kernels and tasks in turn. */
+	for (int i = 0; i < 20; i++) {
+		CHECK_OK(adsmCall(kernel("fill"), adsmDim3(N / 64, 1, 1), adsmDim3(64, 1, 1), adsmPtr(numbers),
+				  adsmVal(i), adsmVal((int){ N })));
+		CHECK_OK(adsmCall(kernel("sum"), adsmDim3(4, 1, 1), adsmDim3(1, 1, 1), adsmPtr(numbers),
+				  adsmVal((int){ N }), adsmPtr(total)));
+	}
+	CHECK_OK(adsmSync());
+	CHECK_EQ(*total, 12 + 190 * N);
+}
+
+/* ---- errors */
+
+/* It has failed with this error, in a sentence that has all of these words; NULL ends them. */
+static void check_failed_with(int got, int want, ...)
+{
+	va_list words;
+
+	CHECK_EQ(got, want);
+	va_start(words, want);
+	for (const char *word; (word = va_arg(words, const char *)); )
+		CHECKF(strstr(adsmLastError(), word), "'%s'", word);
+	va_end(words);
+}
+
+/* The device is as it was: locks are free. */
+static void check_alive(void)
+{
+	*total = 0;
+	CHECK_OK(RUN("count", 8, adsmPtr(total), adsmVal((int){ 10 })));
+	CHECK_EQ(*total, 80);
+	for (unsigned id = 0; id < 12; id++)
+		CHECK_OK(RUN("uses_lock", 2, adsmVal(id)));
+}
+
+#define VAL(v) adsmVal((int){ v })
+
+static void errors(void)
+{
+	check_failed_with(RUN("uses_lock", 257, VAL(1)), -EINVAL, "task 'uses_lock'", "257", "256",
+			  "ADSM_TASK_WORKERS", NULL);
+	check_failed_with(adsmCall(kernel("uses_lock"), adsmDim3(1, 1, 1), adsmDim3(2, 1, 1), VAL(1)), -EINVAL,
+			  "2 threads", "at most 1", NULL);
+	check_alive();
+
+	check_failed_with(RUN("ends_with_lock", 4, VAL(2)), -EOWNERDEAD, "'ends_with_lock'", "worker 2", "lock 102",
+			  NULL);
+	check_alive();
+	check_failed_with(RUN("unlocks", 3, VAL(1), VAL(2)), -EPERM, "'unlocks'", "worker 1", "lock 5",
+			  "worker 2 has", NULL);
+	check_failed_with(RUN("unlocks", 3, VAL(0), VAL(-1)), -EPERM, "worker 0", "lock 5", "nobody has", NULL);
+	check_alive();
+	check_failed_with(RUN("locks_twice", 5, VAL(4)), -EDEADLK, "worker 4", "lock 9, which it has", NULL);
+	check_alive();
+	check_failed_with(RUN("misses_barrier", 5, VAL(3)), -EDEADLK, "'misses_barrier'", "worker 0", "4 of 5",
+			  "worker 3 does not come", NULL);
+	check_failed_with(RUN("misses_barrier", 2, VAL(0)), -EDEADLK, "worker 1 waits", "worker 0 does not come", NULL);
+	check_failed_with(RUN("misses_barrier", 200, VAL(77)), -EDEADLK, "199 of 200", "worker 77 does not come", NULL);
+	check_alive();
+	check_failed_with(RUN("circle", 2, VAL(0)), -EDEADLK, "worker 0 waits for lock 1, which worker 1 has",
+			  "worker 1 waits for lock 0, which worker 0 has", NULL);
+	check_failed_with(RUN("circle", 100, VAL(0)), -EDEADLK, "worker 3 waits for lock 4, which worker 4 has",
+			  "96 more", NULL);
+	check_alive();
+	check_failed_with(RUN("locks_at_barrier", 3, VAL(1)), -EDEADLK, "worker 0 waits for lock 3, which worker 1 has",
+			  "worker 1 waits at the barrier", NULL);
+	check_alive();
+	check_failed_with(RUN("uses_lock", 1, adsmVal((unsigned){ 1u << 20 })), -EINVAL, "lock 1048576", "1048575",
+			  NULL);
+	CHECK_OK(RUN("uses_lock", 1, adsmVal((unsigned){ (1u << 20) - 1 })));
+	check_failed_with(RUN("frees", 1, adsmPtr(numbers)), -EINVAL, "worker 0 frees", NULL);
+	check_alive();
+	/* Errors of calls that nobody waits for in between are told once. */
+	for (int i = 0; i < 3; i++)
+		CHECK_OK(adsmCall(kernel("locks_twice"), adsmDim3(2, 1, 1), adsmDim3(1, 1, 1), VAL(0)));
+	check_failed_with(adsmSync(), -EDEADLK, "lock 9", NULL);
+	CHECK_OK(adsmSync());
+	check_alive();
+}
+
+static void crash(const char *has)
+{
+	const bool in_section = !strcmp(has, "crash");
+	int error = RUN("crashes", 6, adsmPtr(numbers), VAL(5), VAL(in_section));
+
+	check_failed_with(error, -ENODEV, "'crashes'", "SIGSEGV", "worker 5", NULL);
+	CHECK_EQ(strstr(adsmLastError(), "lock 11") != NULL, in_section);
+}
+
+static void endless(void)
+{
+	*total = 0;
+	check_failed_with(RUN("computes_on", 2, adsmPtr(total)), -ENODEV, "'computes_on'", "worker 0", "lock 1", NULL);
+}
+
+static void refused(void)
+{
+	const int error = adsmCall(kernel("count"), adsmDim3(2, 1, 1), adsmDim3(1, 1, 1), adsmPtr(total), VAL(1));
+
+	check_failed_with(error, -ENOTSUP, "task 'count'", "'cpu'", NULL);
+	CHECK_OK(adsmCall(kernel("fill"), adsmDim3(N / 64, 1, 1), adsmDim3(64, 1, 1), adsmPtr(numbers), VAL(42),
+			  VAL(N)));
+	CHECK_OK(adsmSync());
+	for (int i = 0; i < N; i++)
+		CHECK_AT(numbers[i], i, 42);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc == 3 ? argv[2] : "";
+
+	CHECK_EQ(argc, 3);
+	module = adsmModuleLoad(argv[1]);
+	if (!module && errno == ENODEV) {
+		printf("no device: %s\n", adsmLastError());
+		return 77;
+	}
+	CHECK(module);
+	numbers = adsmAlloc(N * sizeof(*numbers));
+	total = adsmAlloc(sizeof(*total));
+	CHECK(numbers && total);
+	if (!strcmp(what, "works"))
+		works();
+	else if (!strcmp(what, "errors"))
+		errors();
+	else if (!strcmp(what, "crash") || !strcmp(what, "crash-outside"))
+		crash(what);
+	else if (!strcmp(what, "endless"))
+		endless();
+	else if (!strcmp(what, "refused"))
+		refused();
+	else
+		FAIL("no case '%s'", what);
+	adsmFree(numbers);
+	adsmFree(total);
+	CHECK_OK(adsmModuleUnload(module));
+	CHECK_OK(adsmShutdown());
+	return 0;
+}
