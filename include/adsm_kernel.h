@@ -63,6 +63,8 @@
  * ADSM_FLUSH(p), ADSM_FLUSH_ALL	such a cache gives up what it has of p, or all: written back
  * ADSM_TASK_ALLOC(size)		memory that all workers, of later tasks too, see, and the host does not; NULL:
  * ADSM_TASK_FREE(p)			there is none
+ * adsm_sqrt() and so on		sqrt, sin, cos, tan, exp, log, fabs, floor, ceil, fmax, fmin, pow, atan2 on
+ *					double
  * ADSM_TASKS				defined where tasks can run: elsewhere they are left out, and functions that use
  *					these words have to be
  */
@@ -435,6 +437,13 @@ static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused
 #define ADSM_MATH2_(c, cl) ADSM_FUNCTION float adsm_##c(float x, float y) { return __builtin_##c(x, y); }
 #define ADSM_MATH3_(c, cl) \
 	ADSM_FUNCTION float adsm_##c(float x, float y, float z) { return __builtin_##c(x, y, z); }
+
+/* Of double, for tasks. In brackets, as a name may be a macro elsewhere. */
+#define ADSM_MATH1D_(c) ADSM_FUNCTION double (adsm_##c)(double x) { return __builtin_##c(x); }
+#define ADSM_MATH2D_(c) ADSM_FUNCTION double (adsm_##c)(double x, double y) { return __builtin_##c(x, y); }
+ADSM_MATH1D_(sqrt) ADSM_MATH1D_(sin) ADSM_MATH1D_(cos) ADSM_MATH1D_(tan) ADSM_MATH1D_(exp) ADSM_MATH1D_(log)
+ADSM_MATH1D_(fabs) ADSM_MATH1D_(floor) ADSM_MATH1D_(ceil)
+ADSM_MATH2D_(fmax) ADSM_MATH2D_(fmin) ADSM_MATH2D_(pow) ADSM_MATH2D_(atan2)
 
 #endif
 

@@ -7,6 +7,7 @@
 #include "base/os.h"
 #include "list.h"
 #include "options.h"
+#include "process/costs.h"
 #include "process/open.h"
 #include "stubs.h"
 
@@ -78,7 +79,7 @@ static int cpu_open(int index, const struct adsm_backend_config *config, struct 
 const struct adsm_backend adsm_backend_cpu = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "cpu",
-	.costs = &adsm_no_costs,
+	.costs = &adsm_process_costs,
 	.probe = cpu_probe,
 	.open = cpu_open,
 	ADSM_PROCESS_OPERATIONS,

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* process/costs.h - what a device process counts of tasks. */
+#ifndef ADSM_PROCESS_COSTS_H
+#define ADSM_PROCESS_COSTS_H
+
+#include "backend.h"
+
+/* Of a backend whose devices run tasks, and count nothing of other launches. */
+extern const struct adsm_cost_ops adsm_process_costs;
+
+#endif
