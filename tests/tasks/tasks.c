@@ -45,10 +45,10 @@ static void sums(unsigned n)
 	for (int i = 0; i < N; i++)
 		sum += numbers[i] = i * 7 % 1000;
 	*total = 0;
-	CHECK_OK(RUN("sum", n, adsmPtr(numbers), adsmVal((int){ N }), adsmPtr(total)));
+	CHECK_OK(RUN("sum", n, adsmPtr(numbers), adsmVal((int)N), adsmPtr(total)));
 	CHECK_EQ(*total, sum);
 	*total = 0;
-	CHECK_OK(RUN("count", n, adsmPtr(total), adsmVal((int){ 200 })));
+	CHECK_OK(RUN("count", n, adsmPtr(total), adsmVal((int)200)));
 	CHECK_EQ(*total, 200 * (int)n);
 }
 
@@ -57,7 +57,7 @@ static void barriers(unsigned n)
 	int *wrong = numbers + N / 2;
 
 	memset(numbers, 0, N * sizeof(*numbers));
-	CHECK_OK(RUN("rounds", n, adsmPtr(numbers), adsmVal((int){ n > 20 ? 20 : 200 }), adsmPtr(wrong)));
+	CHECK_OK(RUN("rounds", n, adsmPtr(numbers), adsmVal((int)(n > 20 ? 20 : 200)), adsmPtr(wrong)));
 	for (unsigned i = 0; i < n; i++)
 		CHECK_AT(wrong[i], i, 0);
 }
@@ -68,7 +68,7 @@ static void accounts(unsigned n)
 
 	for (int i = 0; i < 16; i++)
 		numbers[i] = 1000;
-	CHECK_OK(RUN("transfer", n, adsmPtr(numbers), adsmVal((int){ 16 }), adsmVal((int){ 300 })));
+	CHECK_OK(RUN("transfer", n, adsmPtr(numbers), adsmVal((int)16), adsmVal((int)300)));
 	for (int i = 0; i < 16; i++)
 		sum += numbers[i];
 	CHECK_EQ(sum, 16000);
@@ -95,15 +95,15 @@ static void works(void)
 	}
 	/* The grid is the workers, however it is given. */
 	*total = 0;
-	CHECK_OK(adsmCall(kernel("count"), adsmDim3(2, 3, 2), adsmDim3(0, 0, 0), adsmPtr(total), adsmVal((int){ 1 })));
+	CHECK_OK(adsmCall(kernel("count"), adsmDim3(2, 3, 2), adsmDim3(0, 0, 0), adsmPtr(total), adsmVal((int)1)));
 	CHECK_OK(adsmSync());
 	CHECK_EQ(*total, 12);
 	/* Kernels and tasks in turn. */
 	for (int i = 0; i < 20; i++) {
 		CHECK_OK(adsmCall(kernel("fill"), adsmDim3(N / 64, 1, 1), adsmDim3(64, 1, 1), adsmPtr(numbers),
-				  adsmVal(i), adsmVal((int){ N })));
+				  adsmVal(i), adsmVal((int)N)));
 		CHECK_OK(adsmCall(kernel("sum"), adsmDim3(4, 1, 1), adsmDim3(1, 1, 1), adsmPtr(numbers),
-				  adsmVal((int){ N }), adsmPtr(total)));
+				  adsmVal((int)N), adsmPtr(total)));
 	}
 	CHECK_OK(adsmSync());
 	CHECK_EQ(*total, 12 + 190 * N);
@@ -127,13 +127,13 @@ static void check_failed_with(int got, int want, ...)
 static void check_alive(void)
 {
 	*total = 0;
-	CHECK_OK(RUN("count", 8, adsmPtr(total), adsmVal((int){ 10 })));
+	CHECK_OK(RUN("count", 8, adsmPtr(total), adsmVal((int)10)));
 	CHECK_EQ(*total, 80);
 	for (unsigned id = 0; id < 12; id++)
 		CHECK_OK(RUN("uses_lock", 2, adsmVal(id)));
 }
 
-#define VAL(v) adsmVal((int){ v })
+#define VAL(v) adsmVal((int)(v))
 
 static void errors(void)
 {
@@ -165,9 +165,9 @@ static void errors(void)
 	check_failed_with(RUN("locks_at_barrier", 3, VAL(1)), -EDEADLK, "worker 0 waits for lock 3, which worker 1 has",
 			  "worker 1 waits at the barrier", NULL);
 	check_alive();
-	check_failed_with(RUN("uses_lock", 1, adsmVal((unsigned){ 1u << 20 })), -EINVAL, "lock 1048576", "1048575",
+	check_failed_with(RUN("uses_lock", 1, adsmVal(1u << 20)), -EINVAL, "lock 1048576", "1048575",
 			  NULL);
-	CHECK_OK(RUN("uses_lock", 1, adsmVal((unsigned){ (1u << 20) - 1 })));
+	CHECK_OK(RUN("uses_lock", 1, adsmVal((1u << 20) - 1)));
 	check_failed_with(RUN("frees", 1, adsmPtr(numbers)), -EINVAL, "worker 0 frees", NULL);
 	check_alive();
 	/* Errors of calls that nobody waits for in between are told once. */

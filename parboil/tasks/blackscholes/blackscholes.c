@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* blackscholes.c - prices of options that no worker tells another one: their sums are compared. */
+#include "../program.h"
+
+#define RATE 0.02f
+#define VOLATILITY 0.30f
+
+struct options { float *spot, *strike, *years; char *is_put; };
+
+static float normal(float x)
+{
+	const float k = 1 / (1 + 0.2316419f * fabsf(x));
+	const float tail = 0.39894228f * expf(-0.5f * x * x) * k * (0.31938153f + k * (-0.356563782f +
+			   k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f))));
+
+	return x < 0 ? tail : 1 - tail;
+}
+
+static double price(const struct options *o, long i)
+{
+	const float s = o->spot[i], x = o->strike[i], t = o->years[i];
+	const float root = VOLATILITY * sqrtf(t), later = x * expf(-RATE * t);
+	const float d = (logf(s / x) + (RATE + 0.5f * VOLATILITY * VOLATILITY) * t) / root;
+	const float call = s * normal(d) - later * normal(d - root);
+
+	return o->is_put[i] ? call - s + later : call;
+}
+
+static void verify(struct pt_run *run, const struct options *o, const double *sums)
+{
+	const long n = run->v[0], n_workers = run->workers;
+	const uint64_t start = pt_now_ns();
+
+	for (long w = 0; w < n_workers; w++) {
+		double sum = 0;
+
+		for (long i = n * w / n_workers; i < n * (w + 1) / n_workers; i++)
+			sum += price(o, i);
+		pt_check(run, "the sum", (size_t)w, sums[w], sum * (double)run->v[1], 1e-6);
+	}
+	run->reference_ns = (pt_now_ns() - start) * (uint64_t)run->v[1];
+}
+
+static int run_blackscholes(struct pt_run *run)
+{
+	const long n = run->v[0];
+	const int n_iterations = (int)run->v[1];
+	const size_t size = (size_t)n * sizeof(float);
+	struct options o = { pt_shared(size), pt_shared(size), pt_shared(size), pt_shared((size_t)n) };
+	double *sums = pt_shared(run->workers * sizeof(*sums));
+	struct pb_rng rng = { PT_SEED };
+	int error;
+
+	for (long i = 0; i < n; i++) {
+		o.spot[i] = 5 + 25 * pb_rng_float(&rng);
+		o.strike[i] = 1 + 99 * pb_rng_float(&rng);
+		o.years[i] = 0.25f + 9.75f * pb_rng_float(&rng);
+		o.is_put[i] = (char)pb_rng_below(&rng, 2);
+	}
+	error = PT_CALL(run, "blackscholes", adsmPtr(o.spot), adsmPtr(o.strike), adsmPtr(o.years), adsmPtr(o.is_put),
+			adsmPtr(sums), adsmVal(n), adsmVal(n_iterations));
+	run->least = run->most = (struct pt_counts){ 0, 1 };
+	if (!error && run->verify)
+		verify(run, &o, sums);
+	adsmFree(o.spot);
+	adsmFree(o.strike);
+	adsmFree(o.years);
+	adsmFree(o.is_put);
+	adsmFree(sums);
+	return error;
+}
+
+static const struct pt_size sizes[] = {
+	{ "small", { 20000, 5 } }, { "medium", { 200000, 20 } }, { "paper", { 22000000, 3000 } }, { 0 }
+};
+
+const struct pt_program pt_blackscholes = {
+	"blackscholes", "European options: inputs are shared, prices are not", "options, iterations", sizes,
+	run_blackscholes,
+};

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""The programs of tasks: each verifies, with few workers and with many, and takes as many locks and passes as many
+barriers as is said of it: programs.py BUILD [SIZE]"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+BUILD = sys.argv[1]
+SIZE = sys.argv[2] if len(sys.argv) > 2 else "small"
+WORKERS = [1, 2, 6, 9, 40] if SIZE == "small" else [6]
+# The formulas, in the numbers that --list has of a size, and workers. None: depends on what they meet.
+BARRIERS = {
+    "blackscholes": lambda options, iterations: 1,
+    "ep": lambda pairs: 3,
+    "jacobi": lambda points, iterations: 2 * iterations + 1,
+    "lu": lambda rows: 2 * rows // 16 + 4,
+    "md": lambda particles, steps: 2 * steps + 1,
+    "raytrace": lambda depth, points, samples: 2,
+    "water": lambda molecules, steps: 21,
+}
+LOCKS = {
+    "blackscholes": lambda workers, *size: 0,
+    "ep": lambda workers, *size: workers,
+    "jacobi": lambda workers, *size: 0,
+    "lu": lambda workers, *size: workers,
+    "md": lambda workers, *size: 0,
+    "raytrace": lambda workers, depth, points, samples: (points // 8) ** 2 + workers ** 2,
+    "water": None,
+}
+
+
+def sizes(program):
+    """Of each size of a program its numbers."""
+    lines = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
+    found = {}
+    for name, rest in zip(lines[::2], lines[1::2]):
+        for size in rest.rsplit("(", 1)[0].split(","):
+            word, *numbers = size.replace("×", " ").split()
+            found[name.split()[0], word] = [int(number) for number in numbers]
+    return found
+
+
+def run(program, workers, folder):
+    """One report of all programs, and what they said themselves."""
+    report = os.path.join(folder, f"{workers}.json")
+    env = dict(os.environ, ADSM_STATS="json:" + report)
+    done = subprocess.run([program, "--counts", "--size", SIZE, "--workers", str(workers), "all"], env=env,
+                          capture_output=True, text=True)
+    said = {line.split()[0]: line for line in done.stdout.splitlines()}
+    if done.returncode or done.stderr:
+        sys.exit(f"{workers} workers: status {done.returncode}\n{done.stdout}{done.stderr}")
+    with open(report) as file:
+        return said, {kernel["kernel"]: kernel for kernel in json.load(file)["kernels"]}
+
+
+def expect(what, got, want):
+    if got != want:
+        sys.exit(f"{what} is {got}, not {want}")
+
+
+def main():
+    program = os.path.join(BUILD, "parboil/tasks/adsm-tasks")
+    known = sizes(program)
+    expect("the list of programs", {name for name, _ in known}, set(BARRIERS))
+    with tempfile.TemporaryDirectory() as folder:
+        for workers in WORKERS:
+            said, kernels = run(program, workers, folder)
+            for name, barriers in BARRIERS.items():
+                what = f"{name} with {workers} workers: "
+                counters = kernels[name]["counters"]
+                words = said[name].split()
+                expect(what + "verified", "verified" in words and "not" not in words, True)
+                expect(what + "workers", counters["workers"], workers)
+                expect(what + "barriers", counters["barriers"], barriers(*known[name, SIZE]))
+                expect(what + "its own formula", int(words[words.index("barriers") + 1]), counters["barriers"])
+                least, most = (int(word) for word in words[words.index("locks") + 1:][:2])
+                expect(what + f"locks {counters['locks']}, from {least} to {most}",
+                       least <= counters["locks"] <= most, True)
+                if LOCKS[name]:
+                    expect(what + "locks", counters["locks"], LOCKS[name](workers, *known[name, SIZE]))
+
+
+main()
