@@ -80,7 +80,8 @@ def part(mark, name):
             ranks = [v.partition(b"=")[2].decode() for v in variables
                      if v.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=", b"TEST_RANK="))]
             this = f"node {ranks[0]}" if ranks else "?"
-        elif comm in ("mpirun", "mpiexec.hydra", "launch.sh"):
+        # Open MPI 5 has mpirun become prterun.
+        elif comm in ("mpirun", "prterun", "mpiexec.hydra", "launch.sh"):
             this = "?" if "--version" in arguments(pid) else "launcher"
         else:
             this = "application" if comm == "app" else "?"

@@ -58,7 +58,8 @@ def orderly(nodes):
         done = cluster.finish(cluster.start("once", **dict(variables, ADSM_CLUSTER_NODES=nodes,
                                                            ADSM_CLUSTER_LAUNCH=words)), "undisturbed")
         with open(said, encoding="utf-8") as file:
-            text = file.read()
+            # Open MPI 5 says this at the start, where a machine's only network is the loopback.
+            text = "".join(line for line in file if line.strip() and "Unable to find reachable pairing" not in line)
         if done[0] or text:
             sys.exit(f"the end of {nodes} nodes: status {done[0]}: {done[1:3]}; {launch}: {text}")
 

@@ -150,15 +150,18 @@ def advised():
 def info():
     """What a cluster is made of."""
     here = rf"on {re.escape(os.uname().nodename)} \(\d+ cores?\)"
+    # Open MPI 5 takes no loopback for a network, and names no way.
+    v4 = re.search(r"Open MPI\) 4\.", subprocess.run(["mpirun", "--version"], capture_output=True, text=True,
+                                                     check=False).stdout)
+    ways = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"} if v4 else {}
     for tracker, nodes, made_of in [
             ("sigsegv", 3, rf"3 nodes: 3 {here}; ([^;]+); tracker sigsegv"),
             ("auto", 2, rf"2 nodes: 2 {here}; ([^;]+); tracker (?:sigsegv|uffd)"),
             ("off", 1, rf"1 node: 1 {here}; ([^;]+); tracker off")]:
-        out = execute(INFO, nodes=nodes, ADSM_CLUSTER_TRACKER=tracker, OMPI_MCA_pml="ob1",
-                      OMPI_MCA_btl="tcp,self").stdout
+        out = execute(INFO, nodes=nodes, ADSM_CLUSTER_TRACKER=tracker, **ways).stdout
         found = re.search(rf"^  made of +{made_of}$", out, re.M)
         assert found and re.search(rf"^  compute units +{nodes}$", out, re.M), out
-        assert not found[1].startswith("Open MPI v4") or found[1].endswith(" (ob1: tcp)"), out
+        assert not v4 or found[1].endswith(" (ob1: tcp)"), out
 
 
 globals()[CASE]()
