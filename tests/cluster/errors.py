@@ -102,6 +102,12 @@ refused("a token that is another's", "2 nodes are not there 1 seconds after", TE
         ADSM_CLUSTER_TIMEOUT=1, ADSM_CLUSTER_LAUNCH=f"sh -c '{HERE}/launch.sh \"$@\"; sleep 60' sh %n %p")
 refused("a node says why when it is asked", ": this is what it says\n", TEST_NODE="asked")
 with tempfile.TemporaryDirectory() as folder:
+    script = os.path.join(folder, "prints")
+    with open(script, "w") as file:
+        file.write("#!/bin/sh\nexec yes\n")
+    os.chmod(script, 0o700)
+    refused("a launch command that only prints", "2 nodes are not there 1 seconds after", ADSM_CLUSTER_LAUNCH=script,
+            ADSM_CLUSTER_TIMEOUT=1)
     run("an address that is taken once", 0, "ready", TEST_NODE="taken-once:1",
         TEST_NODE_FILE=os.path.join(folder, "taken"))
 shown()

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define VERSION_TIMEOUT_MS 5000
+#define VERSION_S 5			/* for a command to tell its version */
 #define N_OPTIONS 14			/* of a node's command line, each with its value */
 
 bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **argv)
@@ -43,22 +43,33 @@ bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **
 		start->timeout_s;
 }
 
-/* Whose command it is: it tells when it is asked for its version. */
-static int find_launcher(const char *launch, enum adsm_cluster_launcher *ret_launcher, char *ret_why, size_t size)
+/* Until it has told all, and for so long at most: some command may not know what it is asked, and do something else. */
+static void listen_to_version(struct adsm_cluster_job *job, unsigned timeout_s)
 {
+	const uint64_t until = adsm_os_now_ns() + (timeout_s < VERSION_S ? timeout_s : VERSION_S) * 1000000000ull;
+	struct pollfd polled = { .fd = job->output, .events = POLLIN };
+
+	for (uint64_t now; (now = adsm_os_now_ns()) < until;) {
+		if (poll(&polled, 1, (int)((until - now) / 1000000) + 1) <= 0 || !adsm_cluster_job_listen(job))
+			return;
+	}
+}
+
+/* Whose command it is: it tells when it is asked for its version. */
+static int find_launcher(const struct adsm_cluster_start *start, enum adsm_cluster_launcher *ret_launcher,
+			 char *ret_why, size_t size)
+{
+	const char *const launch = start->launch;
 	char **words = adsm_cluster_words(launch), *word = words ? words[0] : NULL, version[] = "--version";
 	struct adsm_cluster_job *job = calloc(1, sizeof(*job));
 	char *const command[] = { word, version, NULL };
-	struct pollfd polled = { .events = POLLIN };
 	int ret = !word ? -EINVAL : job ? 0 : -ENOMEM;
 
 	*ret_launcher = ADSM_CLUSTER_OTHER;
 	if (job && !ret && !strchr(launch, '%')) {
 		ret = adsm_cluster_job_start(job, command);
-		polled.fd = job->output;
-		while (!ret && poll(&polled, 1, VERSION_TIMEOUT_MS) > 0 && adsm_cluster_job_listen(job))
-			;
 		if (!ret) {
+			listen_to_version(job, start->timeout_s);
 			kill(job->pid, SIGKILL);
 			waitpid(job->pid, NULL, 0);
 			close(job->output);
@@ -89,7 +100,7 @@ int adsm_cluster_start_command(const struct adsm_cluster_start *start, const str
 	adsm_cluster_clean_environment();
 	ret = adsm_cluster_hosts(start->hosts, start->n_nodes, &hosts, ret_why, size);
 	if (!ret)
-		ret = find_launcher(start->launch, &launcher, ret_why, size);
+		ret = find_launcher(start, &launcher, ret_why, size);
 	if (ret)
 		return ret;
 	while (start->rest[n_rest])
