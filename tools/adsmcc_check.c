@@ -140,6 +140,23 @@ static size_t enter_kernel(size_t i, int commas)
 	return end + 1;
 }
 
+/* The tasks of a program for COMIC++: a declaration may follow a label there, which not every compiler takes. */
+static size_t enter_comic(size_t i)
+{
+	const size_t end = skip_group(i + 1);
+
+	for (bool label = false; i < end; i++) {
+		if (is(i, "case") || is(i, "default"))
+			label = true;
+		if (!label || !is(i, ":"))
+			continue;
+		label = false;
+		copy_to(tokens[i].start + 1);
+		text_print(text, ";");
+	}
+	return end;
+}
+
 /* The task at @i, which devices do not see that have none. */
 static size_t enter_task(size_t i)
 {
@@ -172,6 +189,9 @@ size_t check_and_enter(struct text *out, const struct text *in)
 		} else if ((kernel_max || task || is(i, "ADSM_KERNEL")) && is(i + 1, "(")) {
 			n_kernels++;
 			i = task ? enter_task(i) : enter_kernel(i, kernel_max ? 2 : 1);
+		} else if (is(i, "COMIC_PP_ape_main") && is(i + 1, "(")) {
+			n_kernels++;
+			i = enter_comic(i);
 		} else {
 			i++;
 		}

@@ -17,6 +17,34 @@ struct file {
 	const struct file *includer;
 };
 
+/* The library's own headers, beside each other. */
+static const char *const own_names[] = { "adsm_kernel.h", "comic_pp_ape.h" };
+static const char *own_paths[2];
+
+/* The path of the one that is called so, always the same string; NULL: none is. */
+static const char *own_header(const char *name)
+{
+	const char *slash = strrchr(kernel_header, '/');
+
+	for (size_t i = 0; i < 2; i++) {
+		if (strcmp(name, own_names[i]))
+			continue;
+		if (!own_paths[i])
+			own_paths[i] = format_string("%.*s/%s", (int)(slash - kernel_header), kernel_header, name);
+		return own_paths[i];
+	}
+	return NULL;
+}
+
+/* The name of the one with this path; NULL: another file's. */
+static const char *own_name(const char *path)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (path == own_paths[i])
+			return own_names[i];
+	return NULL;
+}
+
 static void text_add_line_marker(struct text *text, int line, const char *path)
 {
 	text_print(text, "#line %d \"", line);
@@ -103,14 +131,14 @@ static void flatten_include(struct text *out, const struct file *file, int line,
 	name = format_string("%.*s", (int)size, spec + 1);
 	if (*spec == '"')
 		included.path = find_include(file, name, &text);
-	if (!included.path && !strcmp(name, "adsm_kernel.h")) {
-		included.path = kernel_header;
-		if (!read_file(kernel_header, &text))
-			die("%s: %s", kernel_header, strerror(errno));
+	if (!included.path && own_header(name)) {
+		included.path = own_header(name);
+		if (!read_file(included.path, &text))
+			die("%s: %s", included.path, strerror(errno));
 	}
 	if (!included.path && *spec == '<') {
 		error_at(file->path, path_size, line, "kernels run on every device and cannot use <%s>: only "
-			 "<adsm_kernel.h> and \"local\" files may be included", name);
+			 "<adsm_kernel.h>, <comic_pp_ape.h> and \"local\" files may be included", name);
 		return;
 	}
 	if (!included.path) {
@@ -125,8 +153,8 @@ static void flatten_include(struct text *out, const struct file *file, int line,
 			return;
 	if (!list_has(&once, included.path))
 		flatten(out, &included, text.bytes);
-	if (included.path == kernel_header)
-		list_add(&once, kernel_header);
+	if (own_name(included.path))
+		list_add(&once, included.path);
 	text_add_line_marker(out, line, file->path);
 }
 
@@ -137,7 +165,7 @@ static void flatten(struct text *out, const struct file *file, const char *p)
 	int line = 1;
 
 	/* The module says nothing of where the compiler is installed. */
-	text_add_line_marker(out, 1, file->path == kernel_header ? "adsm_kernel.h" : file->path);
+	text_add_line_marker(out, 1, own_name(file->path) ? own_name(file->path) : file->path);
 	for (; *p; line++) {
 		const bool code = !in_comment;
 		const char *end = line_end(p, &in_comment), *spec;

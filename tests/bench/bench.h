@@ -66,6 +66,7 @@ void bench_overlap(void);
 void bench_pages(void);
 void bench_parity(void);
 void bench_startup(void);
+void bench_tasks(void);
 void bench_vecadd(void);
 
 #endif

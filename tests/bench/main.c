@@ -38,6 +38,7 @@ static const struct {
 	{ "pages", "pages of a cluster's node, tracked by userfaultfd, against mprotect()", bench_pages },
 	{ "parity", "mri-q, lazy and rolling, against explicit copies", bench_parity },
 	{ "startup", "programs that never use the library, preloaded, by processor time", bench_startup },
+	{ "tasks", "locks and barriers of tasks, against those of POSIX threads", bench_tasks },
 	{ "vecadd", "a vector addition by block size, against explicit copies", bench_vecadd },
 };
 #define N_BENCHES (sizeof(benches) / sizeof(benches[0]))

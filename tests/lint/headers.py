@@ -10,7 +10,8 @@ CPLUSPLUS = ["include/adsm.h", "include/adsm_opencl.h", "include/adsm_once.h", "
 LANGUAGES = {
     # The public ones in the strictest standard mode, without extensions being asked for.
     "c11": (["-x", "c", "-std=c11", "-Wpedantic", "-Wstrict-prototypes"], ["include/adsm.h", "include/adsm_opencl.h",
-                                                                                  "include/adsm_once.h"]),
+                                                                                  "include/adsm_once.h",
+                                                                                  "include/comic_pp_manager.h"]),
     "c++11": (["-x", "c++", "-std=c++11", "-Wpedantic"], CPLUSPLUS),
     "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"], CPLUSPLUS),
     "gnu11": (["-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wstrict-prototypes"],
@@ -41,6 +42,26 @@ ADSM_KERNEL(vecadd, ADSM_IN(float, a), ADSM_OUT(float, b), ADSM_VAL(int, n))
 		if (ADSM_GLOBAL_X < n)
 			b[ADSM_GLOBAL_X] = a[ADSM_GLOBAL_X];
 	}
+}
+
+ADSM_TASK(copy, ADSM_IN(float, a), ADSM_OUT(float, b), ADSM_VAL(int, n))
+{
+	for (int i = ADSM_WORKER; i < n; i += ADSM_N_WORKERS)
+		ADSM_WRITE(&b[i], ADSM_READ(&a[i]));
+	ADSM_LOCK(0);
+	ADSM_UNLOCK(0);
+	ADSM_ALL_BARRIER;
+}
+""",
+    "include/comic_pp_manager.h": """
+COMIC_PP_shared(int a[10]; double b;)
+
+int main(void)
+{
+	COMIC_PP_manager_init();
+	COMIC_PP_access(a[1]) = 1;
+	COMIC_PP_manager_run(0);
+	COMIC_PP_manager_exit();
 }
 """,
 }

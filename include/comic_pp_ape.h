@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * comic_pp_ape.h - programs written for COMIC++ (J. Lee et al.): what their workers run, to be compiled by adsmcc. The
+ * names are those of the paper's Figure 8; docs/tasks.md says how the two parts of a program come together.
+ */
+#ifndef COMIC_PP_APE_H
+#define COMIC_PP_APE_H
+
+#include <adsm_kernel.h>
+
+/* How many workers there are. The same for both parts of a program. */
+#ifndef COMIC_PP_MAX_NUM_APE_THREADS
+#define COMIC_PP_MAX_NUM_APE_THREADS 6
+#endif
+
+/* The shared variables: the same text in both parts, once. */
+#define COMIC_PP_shared(...) \
+	struct comic_pp_shared { __VA_ARGS__ }; \
+	struct comic_pp_check { \
+		char bytes[1 + (sizeof(struct comic_pp_shared) * 31 + COMIC_PP_MAX_NUM_APE_THREADS) % 1021]; \
+	}; \
+	static _Thread_local ADSM_SPACE_GLOBAL struct comic_pp_shared *comic_pp_shared_ __attribute__((unused));
+
+/* One of them, or a part of it. */
+#define COMIC_PP_access(...) (comic_pp_shared_->__VA_ARGS__)
+
+/* The tasks: "case 0: … break; case 1: …". No directives of the preprocessor in it. */
+#define COMIC_PP_ape_main(...) \
+	ADSM_TASK(comic_pp_ape_main, ADSM_INOUT(struct comic_pp_shared, comic_pp_given_), \
+		  ADSM_VAL(unsigned, comic_pp_function_), ADSM_VAL(struct comic_pp_check, comic_pp_check_)) \
+	{ \
+		(void)comic_pp_check_; \
+		comic_pp_shared_ = comic_pp_given_; \
+		switch (comic_pp_function_) { __VA_ARGS__ } \
+	}
+
+ADSM_FUNCTION unsigned COMIC_PP_get_ape_thread_id(void)
+{
+	return (unsigned)ADSM_WORKER;
+}
+
+ADSM_FUNCTION void COMIC_PP_ape_barrier(void)
+{
+	ADSM_ALL_BARRIER;
+}
+
+ADSM_FUNCTION void COMIC_PP_ape_lock_acquire(unsigned lock)
+{
+	ADSM_LOCK(lock);
+}
+
+ADSM_FUNCTION void COMIC_PP_ape_lock_release(unsigned lock)
+{
+	ADSM_UNLOCK(lock);
+}
+
+ADSM_FUNCTION void COMIC_PP_ape_flush_all(void)
+{
+	ADSM_FLUSH_ALL;
+}
+
+ADSM_FUNCTION void COMIC_PP_ape_flush(ADSM_SPACE_GLOBAL void *ptr)
+{
+	ADSM_FLUSH(ptr);
+}
+
+/* Until the next of these functions. */
+ADSM_FUNCTION void *COMIC_PP_ape_local_address(ADSM_SPACE_GLOBAL void *ptr)
+{
+	return ADSM_LOCAL(ptr);
+}
+
+ADSM_FUNCTION void *COMIC_PP_ape_malloc(unsigned size)
+{
+	return ADSM_TASK_ALLOC(size);
+}
+
+ADSM_FUNCTION void COMIC_PP_ape_free(void *ptr)
+{
+	ADSM_TASK_FREE(ptr);
+}
+
+#define COMIC_PP_TYPE_(name, type) \
+	ADSM_FUNCTION type COMIC_PP_ape_read_##name(const ADSM_SPACE_GLOBAL type *ptr) \
+	{ \
+		return ADSM_READ(ptr); \
+	} \
+	ADSM_FUNCTION type COMIC_PP_ape_write_##name(ADSM_SPACE_GLOBAL type *ptr, type v) \
+	{ \
+		ADSM_WRITE(ptr, v); \
+		return v; \
+	}
+COMIC_PP_TYPE_(char, char)
+COMIC_PP_TYPE_(short, short)
+COMIC_PP_TYPE_(int, int)
+COMIC_PP_TYPE_(long, long)
+COMIC_PP_TYPE_(long_long, long long)
+COMIC_PP_TYPE_(float, float)
+COMIC_PP_TYPE_(double, double)
+
+#endif
