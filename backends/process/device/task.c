@@ -103,9 +103,11 @@ static void place(char *ret_text, size_t size)
 
 static void end(struct adsm_task_thread *self)
 {
-	if (self->n_held) {
+	if (self->n_locks != self->n_unlocks) {
+		const bool more = self->n_locks - self->n_unlocks > 1;
+
 		adsm_task_fail(-EOWNERDEAD, "worker %u has ended with lock %u%s", self->base.index,
-			       adsm_task_held(self->id), self->n_held > 1 ? ", and with others" : "");
+			       adsm_task_held(self->id), more ? ", and with others" : "");
 		return;
 	}
 	atomic_store(&self->waits_for, ADSM_TASK_ENDED);
@@ -189,8 +191,7 @@ static void begin(uint32_t n)
 		struct adsm_task_thread *thread = adsm_task_threads[i];
 
 		thread->base.n = n;
-		thread->n_held = 0;
-		thread->n_locks = thread->n_waits = thread->n_handovers = 0;
+		thread->n_locks = thread->n_unlocks = thread->n_waits = thread->n_handovers = 0;
 		atomic_store(&thread->waits_for, ADSM_TASK_RUNS);
 	}
 	for (uint32_t i = 0; i < n; i++) {

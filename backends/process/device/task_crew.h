@@ -22,8 +22,7 @@ enum { ADSM_TASK_TRY = 1, ADSM_TASK_GOT = 2, ADSM_TASK_LEAVE = 4 };
 struct adsm_task_thread {		/* a worker, and its thread, which stays for later tasks */
 	_Alignas(64) struct adsm_task_worker base;
 	uint32_t id;			/* index + 1: what a lock's word says */
-	uint32_t n_held;		/* locks */
-	uint64_t n_locks, n_waits, n_handovers;
+	uint64_t n_locks, n_unlocks, n_waits, n_handovers;
 	/* While it waits for a lock, in that lock's queue, and under its mutex. */
 	struct adsm_task_thread *next;
 	uint64_t came;			/* how many had got it before their turn then */

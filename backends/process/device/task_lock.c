@@ -47,7 +47,8 @@ static struct lock *make_page(uint32_t page)
 	return none;
 }
 
-static struct lock *find(struct adsm_task_thread *self, uint32_t id)
+/* Out of line, as are the other slow ways: the fast one saves no registers for them. */
+static __attribute__((noinline)) struct lock *find_slow(struct adsm_task_thread *self, uint32_t id)
 {
 	struct lock *page;
 
@@ -56,14 +57,20 @@ static struct lock *find(struct adsm_task_thread *self, uint32_t id)
 			       ADSM_TASK_LOCKS_MAX - 1);
 		adsm_task_leave(self);
 	}
-	page = atomic_load_explicit(&pages[id / PAGE], memory_order_acquire);
-	if (!page)
-		page = make_page(id / PAGE);
+	page = make_page(id / PAGE);
 	if (!page) {
 		adsm_task_fail(-ENOMEM, "no memory for lock %u of worker %u", id, self->base.index);
 		adsm_task_leave(self);
 	}
 	return &page[id % PAGE];
+}
+
+static inline struct lock *find(struct adsm_task_thread *self, uint32_t id)
+{
+	struct lock *page = id < ADSM_TASK_LOCKS_MAX ?
+		atomic_load_explicit(&pages[id / PAGE], memory_order_acquire) : NULL;
+
+	return page ? &page[id % PAGE] : find_slow(self, id);
 }
 
 /* Take a lock that nobody has. @waiters: what becomes of the flag; else it stays. */
@@ -186,7 +193,7 @@ static void wait_for(struct lock *lock, struct adsm_task_thread *self, uint32_t 
 	atomic_store(&self->waits_for, ADSM_TASK_RUNS);
 }
 
-static void lock_slow(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
+static __attribute__((noinline)) void lock_slow(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
 {
 	uint64_t until = 0;
 
@@ -215,17 +222,25 @@ void adsm_task_lock(struct adsm_task_worker *worker, uint32_t id)
 	if (!atomic_compare_exchange_strong_explicit(&lock->word, &none, self->id, memory_order_acquire,
 						     memory_order_relaxed))
 		lock_slow(lock, self, id);
-	self->n_held++;
 	self->n_locks++;
 }
 
 /* ---- giving it back */
 
-/* Somebody waits. */
-static void unlock_slow(struct lock *lock)
+/* Somebody waits, or it is not the worker's. */
+static __attribute__((noinline)) void unlock_slow(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
 {
+	const uint32_t owner = atomic_load(&lock->word) & ADSM_TASK_OWNER;
 	struct adsm_task_thread *first;
 
+	if (owner != self->id) {
+		if (owner)
+			adsm_task_fail(-EPERM, "worker %u gives lock %u back, which worker %u has", self->base.index,
+				       id, owner - 1);
+		else
+			adsm_task_fail(-EPERM, "worker %u gives lock %u back, which nobody has", self->base.index, id);
+		adsm_task_leave(self);
+	}
 	pthread_mutex_lock(&lock->mutex);
 	first = lock->first;
 	if (atomic_load_explicit(&lock->bypasses, memory_order_relaxed) - first->came >= ADSM_TASK_BYPASS_MAX) {
@@ -248,20 +263,9 @@ void adsm_task_unlock(struct adsm_task_worker *worker, uint32_t id)
 	uint32_t word = self->id;
 
 	if (!atomic_compare_exchange_strong_explicit(&lock->word, &word, 0, memory_order_release,
-						     memory_order_relaxed)) {
-		word &= ADSM_TASK_OWNER;
-		if (word != self->id) {
-			if (word)
-				adsm_task_fail(-EPERM, "worker %u gives lock %u back, which worker %u has",
-					       self->base.index, id, word - 1);
-			else
-				adsm_task_fail(-EPERM, "worker %u gives lock %u back, which nobody has",
-					       self->base.index, id);
-			adsm_task_leave(self);
-		}
-		unlock_slow(lock);
-	}
-	self->n_held--;
+						     memory_order_relaxed))
+		unlock_slow(lock, self, id);
+	self->n_unlocks++;
 }
 
 /* ---- all of them */
