@@ -419,6 +419,8 @@ void adsm_object_called(struct adsm_object *object, enum adsm_block_event event)
 
 int adsm_object_sync(struct adsm_object *object)
 {
+	if (adsm_is_paged(object))
+		adsm_observer->advice_synced(object);
 	for (uint32_t b = object->blocks.open_first; b < object->blocks.open_end; b++) {
 		int error = 0;
 
@@ -428,6 +430,8 @@ int adsm_object_sync(struct adsm_object *object)
 		if (!object->blocks.detects ||
 		    !(adsm_block_blocked(object, b) || adsm_block_must_wait(object, b, ADSM_EVENT_SYNC)))
 			error = adsm_blocks_access(object, b, 1, ADSM_EVENT_SYNC, false);
+		else if (adsm_is_paged(object))
+			adsm_observer->advice_inexact(object);
 		if (error)
 			return error;
 	}

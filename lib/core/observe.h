@@ -70,7 +70,7 @@ struct adsm_observer {
 	void (*advice_touched)(void);
 	/*
 	 * Each access to blocks that changes their state, or may: just before it does. In a fault only the page of that
-	 * is used; else all of the run may be, unless a range has said what.
+	 * is used; else all of the run may be, unless a range has said what. Those of a sync are told before, together.
 	 */
 	void (*advice_access)(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event);
 	/* Before input (it has come) or output (it will be read) of these bytes. */
@@ -84,6 +84,8 @@ struct adsm_observer {
 	void (*advice_inexact)(struct adsm_object *object);
 	/* A call does this to the object. */
 	void (*advice_called)(struct adsm_object *object, enum adsm_block_event event);
+	/* A sync is about to fetch what its protocol wants back. */
+	void (*advice_synced)(struct adsm_object *object);
 	/* Around a fetch, without the lock. The first's result is for the second, unless it is NULL. */
 	void *(*advice_before_fetch)(struct adsm_object *object, size_t offset, size_t size);
 	void (*advice_after_fetch)(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived);

@@ -342,6 +342,7 @@ static const struct adsm_observer observer = {
 	.advice_device_wrote = adsm_use_device_wrote,
 	.advice_inexact = adsm_use_inexact,
 	.advice_called = adsm_use_called,
+	.advice_synced = adsm_use_synced,
 	.advice_before_fetch = adsm_use_before_fetch,
 	.advice_after_fetch = adsm_use_after_fetch,
 	.sent_again = adsm_judge_again,

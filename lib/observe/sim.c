@@ -190,7 +190,7 @@ void adsm_sim_copy(struct adsm_sim *sim, const struct adsm_bulk *bulk)
 		adsm_sim_range(sim, true, at, end);
 }
 
-/* ---- calls */
+/* ---- calls and syncs */
 
 void adsm_sim_send(struct adsm_sim *sim, uint32_t first, uint32_t n)
 {
@@ -226,4 +226,15 @@ void adsm_sim_call(struct adsm_sim *sim, enum adsm_block_event event)
 	if (adsm_blocks_sends(blocks, event))
 		adsm_sim_send(sim, first, n);
 	adsm_blocks_called(blocks, event);
+}
+
+/* As adsm_object_sync(). */
+void adsm_sim_sync(struct adsm_sim *sim)
+{
+	struct adsm_blocks *blocks = &sim->blocks;
+
+	for (uint32_t b = blocks->open_first; blocks->syncs && b < blocks->open_end; b++) {
+		if (adsm_blocks_step(blocks, b, ADSM_EVENT_SYNC).next != blocks->at[b].state)
+			access_blocks(sim, b, 1, ADSM_EVENT_SYNC, false, 0, 0);
+	}
 }

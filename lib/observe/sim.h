@@ -48,5 +48,7 @@ void adsm_sim_device_write(struct adsm_sim *sim, size_t at, size_t end);
 /* What is Dirty in a run of blocks is sent. */
 void adsm_sim_send(struct adsm_sim *sim, uint32_t first, uint32_t n);
 void adsm_sim_call(struct adsm_sim *sim, enum adsm_block_event event);
+/* The calls that may write it have ended. */
+void adsm_sim_sync(struct adsm_sim *sim);
 
 #endif

@@ -183,7 +183,8 @@ void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enu
 		touch_all(object);
 		return;
 	}
-	if (adsm_in_fault)	/* input or output: adsm_use_range() */
+	/* Input or output: adsm_use_range(); a sync: adsm_use_synced(), by their own blocks. */
+	if (adsm_in_fault || event == ADSM_EVENT_SYNC)
 		return;
 	atomic_store(&use->inexact, ~0u);
 	FOR_EACH_SIM(use, i)
@@ -276,6 +277,15 @@ void adsm_use_called(struct adsm_object *object, enum adsm_block_event event)
 
 		adsm_sim_call(use->sims[i], input ? ADSM_EVENT_CALL_IN : event);
 	}
+	sum_up(use);
+}
+
+void adsm_use_synced(struct adsm_object *object)
+{
+	struct adsm_usage *use = object->record->use;
+
+	FOR_EACH_SIM(use, i)
+		adsm_sim_sync(use->sims[i]);
 	sum_up(use);
 }
 

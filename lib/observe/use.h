@@ -66,6 +66,7 @@ void adsm_use_bulk_end(struct adsm_object *object);
 void adsm_use_device_wrote(struct adsm_object *object, uint32_t first, uint32_t n);
 void adsm_use_inexact(struct adsm_object *object);
 void adsm_use_called(struct adsm_object *object, enum adsm_block_event event);
+void adsm_use_synced(struct adsm_object *object);
 /* Sent early; in vain where they are written again before the next call. */
 void adsm_use_evicted(struct adsm_object *object, uint32_t first, uint32_t n);
 

@@ -120,6 +120,7 @@ PAPER = {'ADSM_PAPER': '1'}
 ROOM = {'ADSM_ROLLING_SIZE': '10000'}
 SMALL = {'ADSM_BLOCK_SIZE': '4K'}
 LAZY = {'ADSM_PROTOCOL': 'lazy'}
+SYNCED = {'ADSM_PROTOCOL': 'toy', **PAPER}		# what calls have written is fetched by the sync
 # Where it has the choice glibc copies and fills in the order of addresses; else in one that depends on them.
 BY_VECTORS = {'GLIBC_TUNABLES': 'glibc.cpu.x86_rep_movsb_threshold=0x40000000:'
                                 'glibc.cpu.x86_rep_stosb_threshold=0x40000000'}
@@ -140,6 +141,12 @@ elif sys.argv[2] == 'rolling-size':
     check_promise('rewritten', PAPER, 'rolling_size')
     check_promise('rewritten', {**PAPER, **SMALL, 'ADSM_ROLLING_SIZE': '7'}, 'rolling_size')
     check_promise('rewritten', {**PAPER, **SMALL}, 'rolling_size', ('1000003',))
+elif sys.argv[2] == 'synced':
+    check_promise('sparse', SYNCED, 'blocks')
+    check_promise('sparse', {**SYNCED, 'ADSM_BLOCK_SIZE': '256K'}, 'blocks', ('4198403',))
+    check_promise('dense', {**SYNCED, **SMALL}, 'protocol', ('1048579',))
+    for setting in SYNCED, {**SYNCED, **SMALL}:
+        check_simulation('5', setting, str((1 << 21) + 5001))
 elif sys.argv[2] == 'none':
     for setting in {}, LAZY, {'ADSM_BLOCK_SIZE': '1M'}:
         check_none('good', setting)
