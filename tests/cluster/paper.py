@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
 """The pages of CUDA-For-Clusters' programs, as --stats has them: paper.py PARBOIL; with TEST_FULL of all programs and
-numbers of nodes."""
+numbers of nodes. paper.py PARBOIL large: of BlackScholes with as many options as in the paper."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
+import memory
+
 PARBOIL = sys.argv[1]
-FULL = bool(os.environ.get("TEST_FULL"))
+LARGE = "large" in sys.argv[2:]
+FULL = LARGE or bool(os.environ.get("TEST_FULL"))
+NEEDED = 10		# GiB: four nodes with 1 GB of objects each, the program's, twins, and what it compares
 
 # By program: pages of all objects, of those that are written; by nodes: of one writer, of several, write faults.
 GOLD = {
@@ -20,6 +24,8 @@ GOLD = {
     "blackscholes": (24415, 9766, {1: (9766, 0, 9766), 2: (9764, 2, 9768), 4: (9760, 6, 9772), 8: (9752, 14, 9780)}),
 }
 SHORT = [("mri-q", 2), ("tpacf", 4)]
+if LARGE:
+    GOLD = {"blackscholes": (244145, 97658, {1: (97658, 0, 97658), 2: (97656, 2, 97660), 4: (97652, 6, 97664)})}
 
 
 def kernel_of(program, nodes):
@@ -28,8 +34,8 @@ def kernel_of(program, nodes):
         env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")}
         env |= {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_NODES": str(nodes), "ADSM_CLUSTER_THREADS": "1",
                 "ADSM_PAPER": "1", "ADSM_CLUSTER_TRACKER": "sigsegv", "ADSM_STATS": f"json:{folder}/stats"}
-        done = subprocess.run([PARBOIL, "run", program, "--size", "cfc"], env=env, capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run([PARBOIL, "run", program, "--size", "cfc-paper" if LARGE else "cfc"], env=env,
+                              capture_output=True, text=True, check=False)
         assert done.returncode == 0, done
         with open(f"{folder}/stats", encoding="utf-8") as file:
             kernels = json.load(file)["kernels"]
@@ -37,6 +43,8 @@ def kernel_of(program, nodes):
     return kernels[0]
 
 
+if LARGE:
+    memory.need(NEEDED)
 for name, (pages, modified, by_nodes) in GOLD.items():
     for n, (single, multi, faults) in by_nodes.items():
         if not FULL and (name, n) not in SHORT:
@@ -45,5 +53,5 @@ for name, (pages, modified, by_nodes) in GOLD.items():
         wanted = {"pages_global": pages, "pages_modified": modified, "pages_single": single, "pages_multi": multi,
                   "write_faults": faults}
         got = {counter: kernel["counters"][counter] / kernel["calls"] for counter in wanted}
-        print(name, n, kernel["calls"], got)
+        print(name, n, kernel["calls"], got, flush=True)
         assert got == wanted, (name, n, kernel, wanted)
