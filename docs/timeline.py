@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A picture of a timeline (ADSM_TRACE=FILE), drawn by gnuplot: a row for each thread and each track of a device."""
+"""A picture of a timeline (ADSM_TRACE=FILE), drawn by gnuplot: a row for each thread, each track of a device and each
+node of a cluster."""
 import argparse
 import json
 import os
@@ -8,6 +9,7 @@ import sys
 
 STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../parboil/figures/style.gp")
 PROGRAM = 1
+PARTS = 1000           # from here on tracks of a device are those of its parts
 # What is drawn, each over those before it: its name and its colour, most as style.gp has them.
 KINDS = {
     "wait": ("waits for calls", "0xd9d9d9"),
@@ -19,6 +21,8 @@ KINDS = {
     "kernel": ("kernels", "black"),
     "to device": ("to the device", "blue"),
     "to host": ("to the host", "green"),
+    "part": ("nodes' work", "0x7f7f7f"),
+    "exchange": ("exchanges", "0xa6761d"),
 }
 NARROWEST = 1 / 1400    # of the picture: what is shorter is still seen
 
@@ -38,6 +42,8 @@ def kind_of(event):
         return event["name"].split(",")[0]
     if category == "transfer":
         return "to device" if "h2d_bytes" in args else "to host"
+    if category == "part":
+        return "exchange" if "exchange_ns" in args else "part"
     return category if category in KINDS else None
 
 
@@ -55,8 +61,9 @@ def rows_of(events, shown):
     used = {(event["pid"], event["tid"]) for event, _ in shown}
     n_devices = len({pid for pid, _ in used if pid != PROGRAM})
     # Tracks beside another have its number, and so many more.
-    beside = lambda pid: 10000000 if pid == PROGRAM else 10
-    tracks = sorted(used, key=lambda track: (track[0], track[1] % beside(track[0]), track[1]))
+    beside = lambda pid, tid: 10000000 if pid == PROGRAM or tid >= PARTS else 10
+    tracks = sorted(used, key=lambda track: (track[0], track[0] != PROGRAM and track[1] >= PARTS,
+                                             track[1] % beside(*track), track[1]))
     labels = [names["thread_name"].get(track, str(track[1])) for track in tracks]
     for i, (pid, _) in enumerate(tracks):
         if pid != PROGRAM and n_devices > 1:

@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,17 @@ def warned():
 PAGES, PAGE = 8 + 6, 4096
 
 
+def check_picture(trace):
+    """docs/timeline.py draws it, a row for each node."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/timeline.py")
+    subprocess.run([sys.executable, script, trace, trace + ".svg"], check=True)
+    with open(trace + ".svg", encoding="utf-8") as file:
+        drawn = file.read()
+    wanted = ["node 0 (", "node 1 (", "node 2 (", "nodes' work", "exchanges"]
+    drawn = drawn.replace("&apos;", "'")
+    assert all(text in drawn for text in wanted), [text for text in wanted if text not in drawn]
+
+
 def report(*steps, **options):
     """By kernel what it has cost, of a run that is reported as JSON."""
     with tempfile.TemporaryDirectory() as folder:
@@ -49,6 +61,8 @@ def report(*steps, **options):
         with open(f"{folder}/stats", encoding="utf-8") as file:
             whole = json.load(file)
         trace = Trace(f"{folder}/trace")
+        if shutil.which("gnuplot"):
+            check_picture(f"{folder}/trace")
     assert sum(kernel["kernel_ns"] for kernel in whole["kernels"]) == whole["totals"]["kernel_ns"]
     assert all(kernel["advice"] is None and kernel["device"] == 0 for kernel in whole["kernels"])
     return {kernel["kernel"]: kernel for kernel in whole["kernels"]}, trace
