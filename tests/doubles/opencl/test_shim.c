@@ -309,18 +309,20 @@ static void event(void)
 
 static void is_lost(void)
 {
-	char bytes[16] = "";
+	/* What is in flight in both queues at once has nothing in common. */
+	char bytes[16] = "", fetched[16];
 	cl_event known, open, last;
 	cl_int error = 0;
-	cl_mem buffer;
+	cl_mem buffer, other;
 
 	open_all("lost=3");
 	buffer = make_buffer();
+	other = make_buffer();
 	CHECK(!cl.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, 16, bytes, 0, NULL, &known));
 	CHECK(!cl.clWaitForEvents(1, &known));
 	CHECK(!cl.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, 16, bytes, 0, NULL, &open));
 	watch(open, 0);
-	CHECK(!cl.clEnqueueReadBuffer(other_queue, buffer, CL_FALSE, 0, 16, bytes, 0, NULL, &last));
+	CHECK(!cl.clEnqueueReadBuffer(other_queue, other, CL_FALSE, 0, 16, fetched, 0, NULL, &last));
 	watch(last, 1);
 	CHECK(cl.clEnqueueReadBuffer(queue, buffer, CL_FALSE, 0, 16, bytes, 0, NULL, NULL) == CL_INVALID_COMMAND_QUEUE);
 	CHECK(cl.clFlush(queue) == CL_INVALID_COMMAND_QUEUE && cl.clFinish(queue) == CL_INVALID_COMMAND_QUEUE);
@@ -333,7 +335,7 @@ static void is_lost(void)
 	CHECK(!status_of(known) && status_of(last) == CL_DEVICE_NOT_AVAILABLE);
 	CHECK(cl.clWaitForEvents(1, &last) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 	CHECK(!cl.clReleaseEvent(known) && !cl.clReleaseEvent(open) && !cl.clReleaseEvent(last));
-	CHECK(!cl.clReleaseMemObject(buffer));
+	CHECK(!cl.clReleaseMemObject(buffer) && !cl.clReleaseMemObject(other));
 }
 
 static void late(void)
