@@ -30,7 +30,6 @@ struct done {
 static struct {
 	struct adsm_node_options options;
 	const struct adsm_node_calls *calls;
-	struct adsm_runs objects;	/* pages that belong to one */
 	/* This node's part. */
 	bool running;
 	uint64_t start_ns;
@@ -137,21 +136,18 @@ static void exchange(const struct adsm_segments *segments, const struct adsm_run
 
 static void paper_exchange(struct adsm_plan_counts *ret_counts)
 {
-	adsm_paper_plan(&node.objects, node.wrote, node.n_wrote, &node.segments, ret_counts);
+	adsm_paper_plan(adsm_pages_objects(), node.wrote, node.n_wrote, &node.segments, ret_counts);
 	exchange(&node.segments, node.wrote, node.n_wrote);
 }
 
 static void change_objects(const struct adsm_run *removed, size_t n_removed, const struct adsm_run *added,
 			   size_t n_added)
 {
-	for (size_t i = 0; i < n_removed; i++) {
+	for (size_t i = 0; i < n_removed; i++)
 		adsm_pages_remove(removed[i]);
-		adsm_runs_remove(&node.objects, removed[i]);
-	}
 	for (size_t i = 0; i < n_added; i++) {
 		if (adsm_pages_add(added[i]))
 			adsm_comm_fail("no memory, or no mappings left, for an object");
-		adsm_runs_insert(&node.objects, added[i]);
 	}
 }
 
@@ -433,7 +429,7 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 			ask_times();
 	}
 	node.counts.times = node.times;
-	node.counts.global = adsm_runs_pages(node.objects.v, node.objects.n);
+	node.counts.global = adsm_runs_pages(adsm_pages_objects()->v, adsm_pages_objects()->n);
 	node.counts.modified = counts.modified;
 	node.counts.single = counts.single;
 	node.counts.multi = counts.multi;

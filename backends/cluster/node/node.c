@@ -37,7 +37,6 @@ static struct {
 	struct adsm_cluster_shared *cluster;
 	struct adsm_pool_launch launch;
 	struct adsm_process_slot part;	/* the launch as this node runs it */
-	struct adsm_runs objects;	/* pages that launches have been told of */
 	struct adsm_node_before before;
 	struct adsm_cluster_card card;
 	struct adsm_cluster_card *cards;
@@ -86,14 +85,9 @@ static const char *tracker_name(void)
 /* Pages that the application has done something to: of a new object, of none any more, or written. */
 static void take_touched(void *arg, uint64_t first, uint64_t n, bool allocated)
 {
-	struct adsm_run run = { first, n };
-
-	adsm_runs_split(&node.objects, run, allocated ? &node.before.written : &node.before.removed,
+	adsm_runs_split(adsm_pages_objects(), (struct adsm_run){ first, n },
+			allocated ? &node.before.written : &node.before.removed,
 			allocated ? &node.before.added : NULL);
-	if (allocated)
-		adsm_runs_insert(&node.objects, run);
-	else
-		adsm_runs_remove(&node.objects, run);
 }
 
 static struct adsm_run run_of(const struct adsm_process_pointer *pointer)

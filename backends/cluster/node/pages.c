@@ -147,6 +147,11 @@ void adsm_pages_remove(struct adsm_run run)
 	adsm_table_remove(run);
 }
 
+const struct adsm_runs *adsm_pages_objects(void)
+{
+	return &adsm_table.objects;
+}
+
 /* Those of them that are open. */
 static void close_run(struct adsm_run run)
 {

@@ -25,6 +25,8 @@
 #include "diff.h"
 #include "types.h"
 
+struct adsm_runs;
+
 /*
  * Take the memory and the signals SIGSEGV and SIGBUS, after MPI_Init(), which takes them too; faults that are not of
  * the view go to who had them. A tracker that this system lacks is named in a warning, and sigsegv is taken. 0 or a
@@ -41,6 +43,8 @@ uint8_t *adsm_pages_alias(uint64_t page);						/* [any time] */
  */
 int adsm_pages_add(struct adsm_run run);
 void adsm_pages_remove(struct adsm_run run);
+/* All of their pages, ascending. */
+const struct adsm_runs *adsm_pages_objects(void);
 /* Other bytes hold elsewhere: the next touch fetches them. Not at home; twins of these pages are gone. */
 void adsm_pages_invalidate(struct adsm_run run);
 
