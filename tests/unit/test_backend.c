@@ -265,8 +265,12 @@ static void test_stubs(const char *plan)
 	CHECK(!device->lost && !backend->status(device));
 	CHECK(backend->module_names(code, &names) == -ENOTSUP && strstr(adsm_last_error(), "adsmcc"));
 	CHECK(backend->kernel_params(get(code, "twice"), &param, 1) == -ENOTSUP);
-	CHECK(!backend->costs->counters->name && !backend->costs->part_name(device, 0, text));
+	/* Tasks are counted, and nothing of other launches. */
+	CHECK(!strcmp(backend->costs->counters->name, "workers") && !backend->costs->part_name(device, 0, text));
 	CHECK(backend->costs->of_launch(device, event, values, values) == -EINVAL);
+	CHECK(!adsm_no_costs.counters->name && !adsm_no_costs.part_name(device, 0, text));
+	CHECK(adsm_no_costs.of_launch(device, event, values, values) == -EINVAL);
+	CHECK(adsm_no_costs.of_part(device, event, 0, &times) == -EINVAL);
 	CHECK(backend->costs->of_part(device, event, 0, &times) == -EINVAL);
 	backend->costs->advise(device, &costs, text, sizeof(text));
 	CHECK(!*text);
