@@ -44,7 +44,8 @@ const char *adsm_backend_broken(const struct adsm_backend *backend)
 		return "it is of another version of the contract";
 	if (has_empty(&backend->name, sizeof(*backend) - offsetof(struct adsm_backend, name)) ||
 	    has_empty(backend->driver, sizeof(*backend->driver)) ||
-	    has_empty(backend->costs, sizeof(*backend->costs)))
+	    has_empty(backend->costs, sizeof(*backend->costs)) ||
+	    has_empty(backend->once, sizeof(*backend->once)))
 		return "it has an empty slot";
 	return NULL;
 }

@@ -25,7 +25,7 @@
 
 #include "base/module.h"
 
-#define ADSM_BACKEND_VERSION 9
+#define ADSM_BACKEND_VERSION 10
 
 /* What else is assumed of devices: docs/architecture.md. */
 #define ADSM_MAX_DEVICES 8
@@ -47,6 +47,7 @@ struct adsm_device_caps {
 	bool survives;		/* device memory stays readable after the device was lost */
 	bool keeps;		/* alloc() and free() take long: freed memory is kept for new objects */
 	bool cuda_code;		/* module_load() takes code of CUDA devices, which others may not survive */
+	bool once;		/* kernels use write-once objects: struct adsm_once_ops */
 	bool ends_at_exit;	/* the driver ends in exit(), before handlers that were registered before it started */
 	char memory[16];	/* how memory is kept, in one word, for people */
 	uint64_t memory_size;	/* bytes */
@@ -99,6 +100,7 @@ struct adsm_backend_config {
 	void *alias_base;		/* the always-writable mapping of the same file in this process */
 	size_t keep;			/* bytes of freed memory that the device may keep for new */
 	void (*leave_arena)(void);	/* to be called where the driver does not give the arena's range back */
+	void (*lost)(void);		/* to be called when a device has been lost, and says so */
 };
 
 enum adsm_launch_arg_kind { ADSM_LAUNCH_POINTER, ADSM_LAUNCH_VALUE, ADSM_LAUNCH_CONST, ADSM_LAUNCH_LOCAL };
@@ -198,12 +200,39 @@ struct adsm_cost_ops {
 	void (*advise)(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size);
 };
 
+/* ---- write-once objects (adsm_once.h), which threads and kernels of several devices use at once: caps.once */
+
+/* Where an object is, and its flags. */
+struct adsm_once_map {
+	uint64_t address;		/* of the data, in kernels too: in the arena's range */
+	size_t size;			/* of the data, bytes in whole pages */
+	uint64_t unit, count;		/* bytes of a unit; units */
+	int flags_fd;			/* a file with what base/once.h calls shared */
+	size_t flags_size;		/* bytes of it, whole pages */
+};
+
+struct adsm_once_ops {
+	/* Before the first object of the device: the table of those who wait, and the number by which it is told. */
+	int (*start)(struct adsm_device *device, int index, int table_fd, size_t size);
+	/* A file with so many bytes of the device's memory, whole pages, all 0: it may be mapped anywhere. The caller
+	 * closes it, and gives the bytes back when nobody has them mapped. -ENOMEM: the device is full. */
+	int (*memory)(struct adsm_device *device, size_t size, int *ret_fd);
+	void (*memory_free)(struct adsm_device *device, size_t size);
+	/* Kernels have these bytes of a file at the address, in the arena's range, until remove(). */
+	int (*map)(struct adsm_device *device, uint64_t address, size_t size, int fd, size_t offset);
+	/* A whole object is mapped: kernels may be given its address, as a value where they take ADSM_ARG_ONCE. */
+	int (*add)(struct adsm_device *device, const struct adsm_once_map *map);
+	/* Forget it, also where only a part was mapped; no kernel uses it. */
+	void (*remove)(struct adsm_device *device, uint64_t address, size_t size);
+};
+
 struct adsm_backend {
 	uint32_t version;		/* ADSM_BACKEND_VERSION */
 	bool by_name_only;		/* "auto" leaves it out */
 	const char *name;
 	const struct adsm_driver_ops *driver;	/* never NULL: adsm_no_driver */
 	const struct adsm_cost_ops *costs;	/* never NULL: adsm_no_costs */
+	const struct adsm_once_ops *once;	/* never NULL: adsm_no_once */
 	/* How many devices there are: 0 or more; a negative errno with adsm_fail() where the backend cannot run. */
 	int (*probe)(void);
 	int (*open)(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device);

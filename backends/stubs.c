@@ -93,6 +93,49 @@ const struct adsm_cost_ops adsm_no_costs = {
 	.advise = advise,
 };
 
+static int no_once(struct adsm_device *device)
+{
+	return adsm_fail(-ENOTSUP, "%s: the backend '%s' has no write-once objects in its memory and its kernels",
+			 device->name, device->backend->name);
+}
+
+static int once_start(struct adsm_device *device, int index, int table_fd, size_t size)
+{
+	return no_once(device);
+}
+
+static int once_memory(struct adsm_device *device, size_t size, int *ret_fd)
+{
+	return no_once(device);
+}
+
+static void once_memory_free(struct adsm_device *device, size_t size)
+{
+}
+
+static int once_map(struct adsm_device *device, uint64_t address, size_t size, int fd, size_t offset)
+{
+	return no_once(device);
+}
+
+static int once_add(struct adsm_device *device, const struct adsm_once_map *map)
+{
+	return no_once(device);
+}
+
+static void once_remove(struct adsm_device *device, uint64_t address, size_t size)
+{
+}
+
+const struct adsm_once_ops adsm_no_once = {
+	.start = once_start,
+	.memory = once_memory,
+	.memory_free = once_memory_free,
+	.map = once_map,
+	.add = once_add,
+	.remove = once_remove,
+};
+
 const struct adsm_driver_ops adsm_no_driver = {
 	.end = adsm_no_end,
 	.native = native,

@@ -11,6 +11,9 @@ extern const struct adsm_driver_ops adsm_no_driver;
 /* Of one whose launches cost nothing but time. */
 extern const struct adsm_cost_ops adsm_no_costs;
 
+/* Of one whose kernels do not use write-once objects. */
+extern const struct adsm_once_ops adsm_no_once;
+
 /* Of one whose driver they share in part. */
 void adsm_no_end(struct adsm_device *device, const char *why, bool wait);
 int adsm_no_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,

@@ -235,7 +235,8 @@ typedef struct adsmArg {
 	size_t size;			/* of the value */
 } adsmArg;
 
-enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG_USE, ADSM_ARG_LOCAL };
+enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG_USE, ADSM_ARG_LOCAL,
+       ADSM_ARG_ONCE };			/* the last: of parameters; the argument is adsmPtr(once->address) */
 
 #define ADSM_CONST_MAX ((size_t)64 << 10)	/* bytes of one adsmConst() argument */
 #define ADSM_ARGS_MAX 32			/* arguments of one call, adsmUse() included */
@@ -381,7 +382,9 @@ ADSM_API int adsmObjectInfo(const void *p, adsmObjectProps *ret_props);
 	X(d2h_ns, "time fetching") \
 	X(fault_ns, "time handling faults, transfers and waits left out") \
 	X(io_ns, "time in interposed I/O") \
-	X(wait_ns, "time waiting for calls")
+	X(wait_ns, "time waiting for calls") \
+	X(once_waits, "waits for units of write-once objects") \
+	X(once_ns, "time waiting for these")
 
 typedef struct adsmStats {
 #define ADSM_STATS_FIELD(name, help) uint64_t name;

@@ -23,6 +23,12 @@
  * ADSM_INOUT, ADSM_PTR (not declared). ADSM_VAL(type, name) is a value; ADSM_CONST(type, name) a
  * pointer to constant bytes copied at the call. Two pointers may name the same object.
  *
+ * ADSM_ONCE(type, name) is a write-once object (adsm_once.h), ADSM_ONCE_IN(type, name) one of which the kernel sets no
+ * unit. Outside of phases ADSM_GET(name, unit) waits until a unit is set and gives its address (const type *);
+ * ADSM_FRESH(name, unit) gives the address (type *) where the block writes a unit that is not, in phases that follow;
+ * ADSM_SET(name, unit), after ADSM_BARRIER, says that it is there. A block may wait for what blocks before it set
+ * (linear, x fastest), earlier calls, other devices or the CPU.
+ *
  * ADSM_KERNEL(name, ...) runs in blocks of up to 1024 threads, ADSM_KERNEL_MAX(name, max, ...) states
  * its own limit.
  *
@@ -78,6 +84,8 @@
 #define ADSM_OUT(type, name) (POINTER, 2, type, type, name, #type, #name)
 #define ADSM_INOUT(type, name) (POINTER, 3, type, type, name, #type, #name)
 #define ADSM_PTR(type, name) (POINTER, 0, type, type, name, #type, #name)
+#define ADSM_ONCE(type, name) (ONCE, 3, type, type, name, #type, #name)
+#define ADSM_ONCE_IN(type, name) (ONCE, 1, const type, type, name, #type, #name)
 #define ADSM_VAL(type, name) (VALUE, 0, type, type, name, #type, #name)
 #define ADSM_CONST(type, name) (CONST, 1, const type, type, name, #type, #name)
 
@@ -120,11 +128,17 @@
 #define ADSM_DECLARE_POINTER_(seen, name) __global seen *adsm_base_##name, ulong adsm_offset_##name
 #define ADSM_DECLARE_VALUE_(seen, name) seen name
 #define ADSM_DECLARE_CONST_(seen, name) __constant seen *name
+/* Write-once objects: it compiles, and no launch gets here (the library says so). */
+#define ADSM_DECLARE_ONCE_(seen, name) __global seen *name, ulong adsm_unit_##name
 #define ADSM_ENTER_(kind, access, seen, type, name, ...) ADSM_ENTER_##kind##_(seen, name)
 #define ADSM_ENTER_POINTER_(seen, name) \
 	__global seen *name = (__global seen *)((__global char *)adsm_base_##name + adsm_offset_##name);
 #define ADSM_ENTER_VALUE_(seen, name)
 #define ADSM_ENTER_CONST_(seen, name)
+#define ADSM_ENTER_ONCE_(seen, name)
+#define ADSM_GET(name, unit) ((const __global void *)((const __global char *)name + adsm_unit_##name * (ulong)(unit)))
+#define ADSM_FRESH(name, unit) ((__global void *)((__global char *)name + adsm_unit_##name * (ulong)(unit)))
+#define ADSM_SET(name, unit) ((void)(unit))
 
 #define ADSM_FUNCTION static inline
 #define ADSM_TABLE(type, name, count) __constant type name[count]
@@ -174,6 +188,11 @@
 #define ADSM_DECLARE_POINTER_(seen, name) seen *name
 #define ADSM_DECLARE_VALUE_(seen, name) seen name
 #define ADSM_DECLARE_CONST_(seen, name) seen *__restrict__ name
+/* Write-once objects: as in OpenCL C. */
+#define ADSM_DECLARE_ONCE_(seen, name) seen *name, unsigned long long adsm_unit_##name
+#define ADSM_GET(name, unit) ((decltype(name))((char *)(name) + adsm_unit_##name * (unsigned long long)(unit)))
+#define ADSM_FRESH(name, unit) ADSM_GET(name, unit)
+#define ADSM_SET(name, unit) ((void)(unit))
 
 #define ADSM_FUNCTION static inline __device__
 #define ADSM_TABLE(type, name, count) static const __constant__ type name[count]
@@ -228,6 +247,15 @@ struct adsm_kernel_block {
  */
 typedef void adsm_kernel_run(const struct adsm_kernel_block *block, const void *const *args);
 
+/* A write-once object, instead of a pointer's uint64_t. None of these returns where it cannot do what is asked. */
+struct adsm_kernel_once {
+	void *data;
+	__UINT64_TYPE__ size, count;		/* bytes of a unit; units */
+	const void *(*get)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
+	void *(*fresh)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
+	void (*set)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
+};
+
 #define ADSM_KERNEL_MAGIC "ADSMKRN"
 #define ADSM_KERNEL_VERSION 1u		/* of the descriptor and of the calls of adsm_run_<name>() */
 #define ADSM_KERNEL_PARAMS_MAX 32
@@ -238,7 +266,7 @@ typedef void adsm_kernel_run(const struct adsm_kernel_block *block, const void *
 
 struct adsm_kernel_param {
 	char name[32], type[32];
-	__UINT32_TYPE__ kind;		/* 1: pointer, 2: value, 3: constant; as ADSM_ARG_* of adsm.h */
+	__UINT32_TYPE__ kind;		/* 1: pointer, 2: value, 3: constant, 6: write-once; as ADSM_ARG_* of adsm.h */
 	__UINT32_TYPE__ access;		/* pointer: 1: in, 2: out, 3: inout, 0: not declared */
 	__UINT32_TYPE__ size;		/* bytes of the value, or of one element */
 };
@@ -302,18 +330,38 @@ struct adsm_kernel_desc {
 #define ADSM_KIND_POINTER_ 1
 #define ADSM_KIND_VALUE_ 2
 #define ADSM_KIND_CONST_ 3
+#define ADSM_KIND_ONCE_ 6
 #define ADSM_DECLARE_(kind, access, seen, type, name, ...) , \
-	__attribute__((unused)) seen ADSM_STAR_##kind##_ name
+	ADSM_DECLARE_##kind##_(name) __attribute__((unused)) seen ADSM_STAR_##kind##_ name
+/* A write-once object is two: itself, and where its data is, which says its type. */
+#define ADSM_DECLARE_POINTER_(name)
+#define ADSM_DECLARE_VALUE_(name)
+#define ADSM_DECLARE_CONST_(name)
+#define ADSM_DECLARE_ONCE_(name) __attribute__((unused)) const struct adsm_kernel_once *adsm_once_##name,
 #define ADSM_STAR_POINTER_ *
 #define ADSM_STAR_VALUE_
 #define ADSM_STAR_CONST_ *
+#define ADSM_STAR_ONCE_ *
 #define ADSM_LOAD_(kind, access, seen, type, name, ...) \
+	ADSM_KEEP_##kind##_(name, *adsm_args_) \
 	seen ADSM_STAR_##kind##_ name = ADSM_LOAD_##kind##_(seen, *adsm_args_++);
+#define ADSM_KEEP_POINTER_(name, arg)
+#define ADSM_KEEP_VALUE_(name, arg)
+#define ADSM_KEEP_CONST_(name, arg)
+#define ADSM_KEEP_ONCE_(name, arg) const struct adsm_kernel_once *adsm_once_##name = (arg);
 #define ADSM_LOAD_POINTER_(seen, arg) (seen *)(__UINTPTR_TYPE__)ADSM_LOAD_VALUE_(__UINT64_TYPE__, arg)
 #define ADSM_LOAD_VALUE_(seen, arg) \
 	((const struct { seen value; } __attribute__((packed, may_alias)) *)(arg))->value
 #define ADSM_LOAD_CONST_(seen, arg) (seen *)(arg)
-#define ADSM_PASS_(kind, access, seen, type, name, ...) , name
+#define ADSM_LOAD_ONCE_(seen, arg) (seen *)((const struct adsm_kernel_once *)(arg))->data
+#define ADSM_PASS_(kind, access, seen, type, name, ...) , ADSM_PASS_##kind##_(name) name
+#define ADSM_PASS_POINTER_(name)
+#define ADSM_PASS_VALUE_(name)
+#define ADSM_PASS_CONST_(name)
+#define ADSM_PASS_ONCE_(name) adsm_once_##name,
+#define ADSM_GET(name, unit) ((const __typeof__(*name) *)adsm_once_##name->get(adsm_once_##name, unit))
+#define ADSM_FRESH(name, unit) ((__typeof__(*name) *)adsm_once_##name->fresh(adsm_once_##name, unit))
+#define ADSM_SET(name, unit) adsm_once_##name->set(adsm_once_##name, unit)
 
 #define ADSM_FUNCTION static inline __attribute__((unused))
 #define ADSM_TABLE(type, name, count) static const type name[count]

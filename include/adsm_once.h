@@ -22,8 +22,8 @@ extern "C" {
  *
  *	total += *(const int *)adsmOnceGet(sums, i);	another one: waits until it is set
  *
- * The conventions of adsm.h hold. All of these functions but adsmOnceAlloc() and adsmOnceFree() may be called inside
- * signal handlers, too. In the child of a fork a write-once object is the parent's, as every shared object: ENOTSUP.
+ * The conventions of adsm.h hold. Get, try, wait, fresh and set may be called inside signal handlers, too. In the child
+ * of a fork a write-once object is the parent's, as every shared object: ENOTSUP.
  */
 
 /* What a unit's flag says. */
@@ -129,7 +129,7 @@ ADSM_API adsmOnce *adsmOnceAlloc(size_t count, size_t size, const adsmOnceDistri
 ADSM_API int adsmOnceFree(adsmOnce *once);
 
 /**
- * What adsmOnceGet() does where the unit is not set: wait until it is. The thread sleeps, after 100 pauses at most; it
+ * What adsmOnceGet() does where the unit is not set: wait until it is. The thread sleeps, after a moment awake; it
  * goes on after signals, and a cancelled thread ends there.
  * Returns its address; NULL with errno EINVAL (@unit is beyond the end, @once no object), ENODEV (a device was lost
  * that was to set units of the object, as far as its calls' arguments say, and this one is not set), EDEADLK (all who

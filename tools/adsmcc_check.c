@@ -49,6 +49,7 @@ static size_t check_phase(size_t i)
 {
 	static const char *const outside_only[] = {
 		"ADSM_THREADS", "ADSM_BARRIER", "ADSM_SHARED", "ADSM_PRIVATE", "ADSM_KERNEL", "ADSM_KERNEL_MAX",
+		"ADSM_GET", "ADSM_FRESH", "ADSM_SET",
 	};
 	size_t end;
 

@@ -248,6 +248,7 @@ const struct adsm_backend adsm_backend_cluster = {
 	.by_name_only = true,
 	.name = "cluster",
 	.costs = &adsm_cluster_costs,
+	.once = &adsm_no_once,
 	.probe = cluster_probe,
 	.open = cluster_open,
 	ADSM_PROCESS_OPERATIONS,

@@ -8,6 +8,7 @@
 #include "list.h"
 #include "options.h"
 #include "process/costs.h"
+#include "process/once.h"
 #include "process/open.h"
 #include "stubs.h"
 
@@ -44,6 +45,7 @@ static void describe(struct adsm_process_device *process, int index)
 		.signal_safe = true,
 		.unified = adsm_cpu_options.unified,
 		.survives = true,
+		.once = true,
 		.memory_size = adsm_cpu_options.memory_size,
 		.compute_units = adsm_cpu_options.threads ? adsm_cpu_options.threads : adsm_os_n_cpus(),
 		.max_pending = ADSM_PROCESS_SLOTS,
@@ -80,6 +82,7 @@ const struct adsm_backend adsm_backend_cpu = {
 	.version = ADSM_BACKEND_VERSION,
 	.name = "cpu",
 	.costs = &adsm_process_costs,
+	.once = &adsm_process_once,
 	.probe = cpu_probe,
 	.open = cpu_open,
 	ADSM_PROCESS_OPERATIONS,

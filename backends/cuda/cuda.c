@@ -375,6 +375,7 @@ const struct adsm_backend adsm_backend_cuda = {
 	.name = "cuda",
 	.driver = &driver,
 	.costs = &adsm_no_costs,
+	.once = &adsm_no_once,
 	.probe = adsm_cuda_probe,
 	.open = adsm_cuda_open,
 	.close = adsm_cuda_close,

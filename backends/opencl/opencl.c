@@ -378,6 +378,7 @@ const struct adsm_backend adsm_backend_opencl = {
 	.name = "opencl",
 	.driver = &driver,
 	.costs = &adsm_no_costs,
+	.once = &adsm_no_once,
 	.probe = adsm_cl_probe,
 	.open = adsm_cl_open_device,
 	.close = adsm_cl_close,

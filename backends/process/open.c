@@ -39,6 +39,7 @@ int adsm_process_open(struct adsm_process_device *device, const struct adsm_back
 	device->arena_base = config->arena_base;
 	device->arena_size = config->arena_size;
 	device->memory = config->alias_base;
+	device->when_lost = config->lost;
 	ret = device->base.caps.unified ? 0 : adsm_process_memory_create(device, &memory_fd);
 	if (ret) {
 		free(device);

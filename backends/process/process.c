@@ -296,6 +296,8 @@ static void watch(void *arg)
 	atomic_store(&device->lost, 1);
 	adsm_os_wake(&device->lost, INT_MAX, false);
 	adsm_process_queue_tick(&device->shared->queue, true);
+	if (device->when_lost)
+		device->when_lost();
 }
 
 static size_t shared_size(const struct adsm_process_device *device)

@@ -59,6 +59,7 @@ struct adsm_process_device {
 	uint64_t oom_kills;		/* of this control group, when the process was started */
 	_Atomic uint64_t told;		/* the last launch whose failure has been told */
 	_Atomic bool closing;
+	void (*when_lost)(void);	/* called when the device has been lost */
 	_Atomic uint32_t lost;		/* futex; lost_text is written before */
 	char lost_text[ADSM_PROCESS_TEXT];
 };

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_PROCESS_VERSION 0x61637006u
+#define ADSM_PROCESS_VERSION 0x61637007u
 
 #define ADSM_PROCESS_SLOTS 256		/* launches outstanding at most */
 #define ADSM_PROCESS_MAX_ARGS 64
@@ -84,7 +84,7 @@ struct adsm_process_slot {			/* a launch */
 	uint64_t first_block, n_blocks;
 	uint64_t start_ns, end_ns;	/* written by the device, as is the rest of these */
 	uint64_t counts[ADSM_TASK_N_COUNTS];
-	int32_t status;			/* negative: the task has failed, and shared->failures says how */
+	int32_t status;			/* negative: the launch has failed, and shared->failures says how */
 	uint32_t task;			/* it was one */
 	uint32_t arg_bytes;
 	uint32_t in_area;		/* the arguments' bytes: in the slot's area, or below */
@@ -138,6 +138,11 @@ enum adsm_process_op {
 	ADSM_PROCESS_LOAD,			/* descriptor: the module; the reply's index is its */
 	ADSM_PROCESS_UNLOAD,
 	ADSM_PROCESS_KERNEL,		/* index: the module; the reply's index is the kernel's */
+	/* Write-once objects; as struct adsm_once_ops has them. */
+	ADSM_PROCESS_ONCE_TABLE,	/* descriptor: the table; index: the device's */
+	ADSM_PROCESS_ONCE_MAP,		/* descriptor: the bytes; base, size; extra: where they begin in the file */
+	ADSM_PROCESS_ONCE_ADD,		/* descriptor: flags; base, size, unit, count; extra: their bytes */
+	ADSM_PROCESS_ONCE_REMOVE,	/* base, size */
 };
 
 struct adsm_process_request {
@@ -145,6 +150,7 @@ struct adsm_process_request {
 	uint32_t n_threads;		/* hello: of kernels */
 	uint64_t base, size;		/* hello: where device memory has to be */
 	uint64_t extra;			/* hello: bytes of shared->extra */
+	uint64_t unit, count;
 	char name[ADSM_PROCESS_NAME];	/* kernel */
 };
 

@@ -426,6 +426,36 @@ static void wrap_advise(struct adsm_device *device, const struct adsm_kernel_cos
 	inner->costs->advise(inside(device), costs, ret_text, size);
 }
 
+static int wrap_once_start(struct adsm_device *device, int index, int table_fd, size_t size)
+{
+	return inner->once->start(inside(device), index, table_fd, size);
+}
+
+static int wrap_once_memory(struct adsm_device *device, size_t size, int *ret_fd)
+{
+	return inner->once->memory(inside(device), size, ret_fd);
+}
+
+static void wrap_once_memory_free(struct adsm_device *device, size_t size)
+{
+	inner->once->memory_free(inside(device), size);
+}
+
+static int wrap_once_map(struct adsm_device *device, uint64_t address, size_t size, int fd, size_t offset)
+{
+	return inner->once->map(inside(device), address, size, fd, offset);
+}
+
+static int wrap_once_add(struct adsm_device *device, const struct adsm_once_map *map)
+{
+	return inner->once->add(inside(device), map);
+}
+
+static void wrap_once_remove(struct adsm_device *device, uint64_t address, size_t size)
+{
+	inner->once->remove(inside(device), address, size);
+}
+
 static int wrap_status(struct adsm_device *device)
 {
 	if (adsm_wrap_is_lost())
@@ -451,10 +481,20 @@ static struct adsm_cost_ops costs = {
 	.advise = wrap_advise,
 };
 
+static const struct adsm_once_ops once = {
+	.start = wrap_once_start,
+	.memory = wrap_once_memory,
+	.memory_free = wrap_once_memory_free,
+	.map = wrap_once_map,
+	.add = wrap_once_add,
+	.remove = wrap_once_remove,
+};
+
 static struct adsm_backend wrap = {
 	.version = ADSM_BACKEND_VERSION,
 	.driver = &driver,
 	.costs = &costs,
+	.once = &once,
 	.probe = wrap_probe,
 	.open = wrap_open,
 	.close = wrap_close,

@@ -5,9 +5,11 @@
 #include "adsm_once.h"
 #include "base/log.h"
 #include "core/life.h"
+#include "core/observe.h"
 #include "once/make.h"
 #include "once/wait.h"
 #include "once/waiters.h"
+#include "run/once.h"
 #include "start/start.h"
 
 static void *null_with(int error)
@@ -50,7 +52,7 @@ int adsmOnceFree(adsmOnce *once)
 	if (!once)
 		return 0;
 	error = find(once, 0, &object);
-	return error ? error : adsm_once_destroy(object);
+	return error ? error : adsm_once_free(object);
 }
 
 const void *adsmOnceWait(const adsmOnce *once, size_t unit)
@@ -110,9 +112,17 @@ int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device)
 
 int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max)
 {
+	size_t n;
+
 	if (adsm_is_child())
 		return adsm_start();
 	if (max && !ret_waiters)
 		return adsm_fail(-EINVAL, "adsmOnceWaiters() takes room for %zu of them, got NULL", max);
-	return (int)adsm_once_waiters(NULL, ret_waiters, max);
+	n = adsm_once_waiters(NULL, ret_waiters, max);
+	for (size_t i = 0; i < n && i < max; i++)
+		if (ret_waiters[i].where)
+			adsm_observer->place(ret_waiters[i].where, ret_waiters[i].place, sizeof(ret_waiters[i].place));
+	if (n && max)
+		adsm_observer->place(NULL, NULL, 0);
+	return (int)n;
 }

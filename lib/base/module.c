@@ -34,7 +34,8 @@
 
 _Static_assert(DESC_SIZE % _Alignof(struct adsm_kernel_desc) == 0, "the section is an array without gaps");
 _Static_assert(ADSM_KIND_POINTER_ == ADSM_ARG_POINTER && ADSM_KIND_VALUE_ == ADSM_ARG_VALUE &&
-	       ADSM_KIND_CONST_ == ADSM_ARG_CONST, "adsm.h and adsm_kernel.h agree");
+	       ADSM_KIND_CONST_ == ADSM_ARG_CONST && ADSM_KIND_ONCE_ == (int)ADSM_ARG_ONCE,
+	       "adsm.h and adsm_kernel.h agree");
 _Static_assert(sizeof(((struct adsm_param *)0)->name) == sizeof(((struct adsm_kernel_param *)0)->name) &&
 	       sizeof(((struct adsm_param *)0)->type) == sizeof(((struct adsm_kernel_param *)0)->type) &&
 	       sizeof(((struct adsm_kernel_info *)0)->name) == sizeof(((struct adsm_kernel_desc *)0)->name),
@@ -121,7 +122,8 @@ static int check_desc(const struct adsm_kernel_desc *desc)
 		const struct adsm_kernel_param *param = &desc->params[i];
 
 		if (!is_string(param->name, sizeof(param->name)) || !is_string(param->type, sizeof(param->type)) ||
-		    param->kind < ADSM_ARG_POINTER || param->kind > ADSM_ARG_CONST ||
+		    (param->kind != ADSM_ARG_ONCE &&
+		     (param->kind < ADSM_ARG_POINTER || param->kind > ADSM_ARG_CONST)) ||
 		    param->access > ADSM_ACCESS_INOUT)
 			return adsm_fail(-ENOEXEC, "the kernel module is damaged: parameter %u of kernel %s", i,
 					 desc->name);
@@ -270,6 +272,25 @@ bool adsm_module_atomics(const void *image, size_t size, const char *kernel)
 			atomics = info->kernels[i].global_atomics;
 	adsm_module_info_destroy(info);
 	return atomics;
+}
+
+uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel, uint32_t *ret_sets)
+{
+	struct adsm_module_info *info;
+	uint32_t onces = 0;
+
+	*ret_sets = 0;
+	if (adsm_module_info_create(image, size, &info))
+		return 0;
+	for (size_t i = 0; i < info->n_kernels; i++)
+		for (uint32_t p = 0; p < info->kernels[i].n_params && !strcmp(info->kernels[i].name, kernel); p++) {
+			const struct adsm_param *param = &info->kernels[i].params[p];
+
+			onces |= (uint32_t)(param->kind == ADSM_ARG_ONCE) << p;
+			*ret_sets |= (uint32_t)(param->kind == ADSM_ARG_ONCE && param->access != ADSM_ACCESS_IN) << p;
+		}
+	adsm_module_info_destroy(info);
+	return onces;
 }
 
 /* ---- what an image is */

@@ -16,7 +16,7 @@
 struct adsm_param {
 	char name[32];
 	char type[32];			/* as written: "float", "struct atom" */
-	uint32_t kind;			/* ADSM_ARG_POINTER, _VALUE, _CONST, _LOCAL; _NONE: not known */
+	uint32_t kind;			/* ADSM_ARG_POINTER, _VALUE, _CONST, _LOCAL, _ONCE; _NONE: not known */
 	uint32_t access;		/* pointers: ADSM_ACCESS_*; 0: not declared */
 	uint32_t size;			/* value: its bytes; pointer and const: of one element; 0: not known */
 };
@@ -52,6 +52,9 @@ void adsm_module_info_destroy(struct adsm_module_info *info);
 
 /* Of a kernel of a module: its global_atomics; true too where there is no such module or kernel. */
 bool adsm_module_atomics(const void *image, size_t size, const char *kernel);
+
+/* The same: which parameters are write-once objects, and of which it may set units, by bits; 0: none is known. */
+uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel, uint32_t *ret_sets);
 
 /* Text in the assembly language of CUDA devices: its first directive is .version. */
 bool adsm_module_is_ptx(const void *image, size_t size);

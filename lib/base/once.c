@@ -8,7 +8,7 @@
 
 #include "base/os.h"
 
-#define SPINS 100			/* pauses, before it sleeps */
+#define SPINS 50			/* pauses, before it sleeps */
 
 _Static_assert(sizeof(struct adsm_once_note) % sizeof(uint64_t) == 0, "a note is whole words");
 
@@ -46,6 +46,21 @@ int adsm_once_set(struct adsm_once_table *table, struct adsm_once_shared *shared
 	if (atomic_load(&bucket->sleepers))
 		wake(bucket);
 	return 0;
+}
+
+void adsm_once_fail(struct adsm_once_shared *shared, int device, int error)
+{
+	uint32_t none = 0;
+
+	atomic_compare_exchange_strong(&shared->failed, &none, (uint32_t)-error << 8 | (uint32_t)device);
+}
+
+int adsm_once_failed(const struct adsm_once_shared *shared, int *ret_device)
+{
+	uint32_t failed = atomic_load(&shared->failed);
+
+	*ret_device = (int)(failed & 0xff);
+	return -(int)(failed >> 8);
 }
 
 bool adsm_once_spin(const struct adsm_once_shared *shared, uint64_t unit)
@@ -110,6 +125,8 @@ void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *t
 	wait->bucket = bucket_of(note->address, note->unit);
 	wait->slot = take_slot(table, wait->bucket, note, &wait->number);
 	atomic_fetch_add(&table->buckets[wait->bucket].sleepers, 1);
+	if (atomic_load(&table->idle) && atomic_exchange(&table->idle, 0))
+		adsm_os_wake(&table->idle, INT_MAX, true);
 }
 
 void adsm_once_wait_end(const struct adsm_once_wait *wait)
@@ -131,11 +148,12 @@ int adsm_once_wait_once(const struct adsm_once_wait *wait, int (*sleep)(_Atomic 
 	struct adsm_once_bucket *bucket = &wait->table->buckets[wait->bucket];
 	uint32_t tick = atomic_load(&bucket->tick);
 	uint64_t verdict;
+	int device, error = adsm_once_failed(wait->shared, &device);
 
 	if (atomic_load(&wait->shared->flags[wait->unit]) == ADSM_ONCE_SET)
 		return 0;
-	if (atomic_load(&wait->shared->lost))
-		return -ENODEV;
+	if (error)
+		return error;
 	verdict = wait->slot >= 0 ? atomic_load(&wait->table->slots[wait->slot].verdict) : 0;
 	if (verdict >> 32 == wait->number && verdict)
 		return -(int)(uint32_t)verdict;

@@ -18,6 +18,7 @@
 
 #define ADSM_ONCE_BUCKETS 1024
 #define ADSM_ONCE_SLOTS 1024		/* those who wait beyond are not named */
+#define ADSM_ONCE_DEVICES 16
 #define ADSM_ONCE_KERNEL 64		/* bytes of a kernel's name */
 
 struct adsm_once_bucket {
@@ -49,12 +50,14 @@ struct adsm_once_table {
 	struct adsm_once_bucket buckets[ADSM_ONCE_BUCKETS];
 	struct adsm_once_slot slots[ADSM_ONCE_SLOTS];
 	_Atomic uint32_t high;		/* no slot from here on was ever taken */
+	_Atomic uint32_t idle;		/* futex: who looks for deadlocks sleeps while it is 1 */
+	_Atomic uint32_t running[ADSM_ONCE_DEVICES];	/* threads that run blocks which may wait, or are about to */
 	_Atomic uint64_t waits, wait_ns;	/* that have ended */
 };
 
 /* Of an object; the units' flags are behind it. */
 struct adsm_once_shared {
-	_Atomic uint32_t lost;		/* 1 + a device that was to set units and cannot any more; 0: none */
+	_Atomic uint32_t failed;	/* a call that was to set units has ended without: adsm_once_fail(); 0: none */
 	_Alignas(64) _Atomic uint8_t flags[];	/* ADSM_ONCE_EMPTY, … of adsm_once.h */
 };
 
@@ -69,6 +72,11 @@ static inline bool adsm_once_is_set(const struct adsm_once_shared *shared, uint6
 {
 	return atomic_load_explicit(&shared->flags[unit], memory_order_acquire) == ADSM_ONCE_SET;
 }
+
+/* A call on a device that was to set units of the object has ended with an error: the first one counts. */
+void adsm_once_fail(struct adsm_once_shared *shared, int device, int error);
+/* The error, 0 for none; and the device. */
+int adsm_once_failed(const struct adsm_once_shared *shared, int *ret_device);
 
 /* ---- waiting */
 
@@ -88,8 +96,8 @@ void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *t
 			  struct adsm_once_note *note);
 void adsm_once_wait_end(const struct adsm_once_wait *wait);
 /*
- * 0: the unit is set; -ENODEV: whose device is lost; the verdict's errno; -EAGAIN: not yet, after it slept, or a signal
- * came.
+ * 0: the unit is set; what a call that was to set units has failed with; the verdict's errno; -EAGAIN: not yet, after
+ * it slept, or a signal came.
  */
 int adsm_once_wait_once(const struct adsm_once_wait *wait, int (*sleep)(_Atomic uint32_t *word, uint32_t value));
 /* A sleep as the above wants it. */

@@ -57,9 +57,9 @@ int adsm_objects_take_range(size_t size, struct adsm_object *stand_in)
 	adsm_mutex_lock(&mutex);
 	error = adsm_arena_take(size, &start);
 	if (!error) {
-		error = adsm_index_insert(start, size, stand_in);
 		stand_in->start = start;
 		stand_in->span = size;
+		error = adsm_index_insert(start, size, stand_in);
 		if (error)
 			adsm_arena_give(start, size);
 	}

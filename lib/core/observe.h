@@ -54,10 +54,14 @@ struct adsm_observer {
 	void (*fault)(struct adsm_object *object, uintptr_t address, bool write, unsigned n_signals, uint32_t ahead,
 		      uint64_t start_ns, uint64_t ns);
 	void (*wait)(int device, uint64_t start_ns, uint64_t ns);
+	/* For a unit of the write-once object at an address. */
+	void (*once)(uint64_t address, uint64_t unit, uint64_t start_ns, uint64_t ns);
 	void (*call)(int device, const char *kernel, uint64_t seq, uint64_t start_ns, uint64_t ns);
 	void (*kernel)(struct adsm_home *home, const struct adsm_call *call, uint64_t ns);	/* lock held */
 	void (*called)(struct adsm_object *object);	/* by a kernel, that takes it */
 	void (*io)(uint64_t start_ns, uint64_t ns, size_t size);
+	/* A place in the program's code in words; NULL: that was the last one. Ordinary threads, no lock held. */
+	void (*place)(const void *where, char *ret_text, size_t size);
 	/* The code of the program's that has called a wrapper, from @caller, which may be the library's or NULL. */
 	const void *(*caller)(const void *caller);
 
@@ -185,6 +189,16 @@ static inline void adsm_note_wait(int device, uint64_t start_ns)
 	adsm_count(NULL, wait_ns, ns);
 	if (adsm_observes(ADSM_OBSERVE_TRACE))
 		adsm_observer->wait(device, start_ns, ns);
+}
+
+static inline void adsm_note_once(uint64_t address, uint64_t unit, uint64_t start_ns)
+{
+	uint64_t ns = adsm_os_now_ns() - start_ns;
+
+	adsm_count(NULL, once_waits, 1);
+	adsm_count(NULL, once_ns, ns);
+	if (adsm_observes(ADSM_OBSERVE_TRACE))
+		adsm_observer->once(address, unit, start_ns, ns);
 }
 
 static inline struct adsm_record *adsm_record_make(struct adsm_object *object)

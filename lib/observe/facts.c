@@ -9,6 +9,7 @@
 #include "observe/costs.h"
 #include "observe/options.h"
 #include "observe/site.h"
+#include "once/waiters.h"
 
 #define ADVICE_MAX 8		/* of one object, that there may be */
 
@@ -201,6 +202,17 @@ void adsm_facts_end(struct adsm_facts *facts)
 	free(facts->entries);
 }
 
+static void add_waiters(struct adsm_facts *facts)
+{
+	facts->n_waiters = adsm_once_waiters(NULL, facts->waiters, ADSM_FACT_WAITERS);
+	for (size_t i = 0; i < facts->n_waiters && i < ADSM_FACT_WAITERS; i++) {
+		adsmOnceWaiter *waiter = &facts->waiters[i];
+
+		if (waiter->where)
+			adsm_site_text((uintptr_t)waiter->where, true, waiter->place, sizeof(waiter->place));
+	}
+}
+
 void adsm_facts_take(struct adsm_facts *facts, bool final)
 {
 	const struct adsm_record *record, *first;
@@ -222,6 +234,7 @@ void adsm_facts_take(struct adsm_facts *facts, bool final)
 	if (adsm_counted_ns)
 		facts->counted_ns = adsm_start_ns + facts->wall_ns - adsm_counted_ns;
 	adsm_records_unlock();
+	add_waiters(facts);
 	for (int i = 0; i < adsm_n_homes; i++)
 		add_kernels(facts, i);
 	if (facts->n_kernels)
@@ -296,7 +309,8 @@ void adsm_facts_fold(struct adsm_facts *facts)
 uint64_t adsm_facts_rest_ns(const struct adsm_facts *facts)
 {
 	const adsmStats *totals = &facts->totals;
-	uint64_t sum = totals->wait_ns + totals->h2d_ns + totals->d2h_ns + totals->fault_ns + totals->io_ns;
+	uint64_t sum = totals->wait_ns + totals->once_ns + totals->h2d_ns + totals->d2h_ns + totals->fault_ns +
+		totals->io_ns;
 
 	return sum < facts->counted_ns ? facts->counted_ns - sum : 0;
 }

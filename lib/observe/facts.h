@@ -6,9 +6,11 @@
 #ifndef ADSM_FACTS_H
 #define ADSM_FACTS_H
 
+#include "adsm_once.h"
 #include "observe/record.h"
 
 #define ADSM_FACT_SIZE 192		/* of a place in words */
+#define ADSM_FACT_WAITERS 16
 #define ADSM_ADVICE_SIZE 768		/* of a sentence on a kernel */
 
 struct adsm_fact_cause {
@@ -47,6 +49,8 @@ struct adsm_facts {
 	struct adsm_fact_object *entries;	/* largest traffic first */
 	size_t n_entries;
 	uint64_t n_not_listed;
+	adsmOnceWaiter waiters[ADSM_FACT_WAITERS];	/* for write-once units; those first that wait longest */
+	size_t n_waiters;		/* in all */
 	struct adsm_fact_kernel *kernels;	/* by device, then those that ran longest first */
 	size_t n_kernels;
 };

@@ -16,6 +16,7 @@
 #include "observe/record.h"
 #include "observe/report.h"
 #include "observe/ring.h"
+#include "observe/site.h"
 #include "observe/trace.h"
 #include "observe/use.h"
 #include "observe/warnings.h"
@@ -154,6 +155,21 @@ static void observe_wait(int device, uint64_t start_ns, uint64_t ns)
 		.type = ADSM_TRACE_WAITED, .start_ns = start_ns, .ns = ns, .device = (uint8_t)device,
 		.why = (uint8_t)adsm_cause.why,
 	});
+}
+
+static void observe_once(uint64_t address, uint64_t unit, uint64_t start_ns, uint64_t ns)
+{
+	trace(&(struct adsm_trace_event){
+		.type = ADSM_TRACE_ONCE, .start_ns = start_ns, .ns = ns, .a = address, .b = unit,
+	});
+}
+
+static void observe_place(const void *where, char *ret_text, size_t size)
+{
+	if (where)
+		adsm_site_text((uintptr_t)where, true, ret_text, size);
+	else
+		adsm_site_end();
 }
 
 static void observe_call(int device, const char *kernel, uint64_t seq, uint64_t start_ns, uint64_t ns)
@@ -325,6 +341,8 @@ static const struct adsm_observer observer = {
 	.fault_begins = fault_begins,
 	.fault = observe_fault,
 	.wait = observe_wait,
+	.once = observe_once,
+	.place = observe_place,
 	.call = observe_call,
 	.kernel = observe_kernel,
 	.called = observe_called,

@@ -161,10 +161,26 @@ static void json_time(FILE *out, const struct adsm_facts *facts)
 {
 	const adsmStats *totals = &facts->totals;
 
-	fprintf(out, "\t\"time\": {\"counted_ns\": %" PRIu64 ", \"wait_ns\": %" PRIu64 ", \"to_device_ns\": %" PRIu64
-		", \"to_host_ns\": %" PRIu64 ", \"fault_ns\": %" PRIu64 ", \"io_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64
-		", \"kernel_ns\": %" PRIu64 "},\n", facts->counted_ns, totals->wait_ns, totals->h2d_ns, totals->d2h_ns,
-		totals->fault_ns, totals->io_ns, adsm_facts_rest_ns(facts), totals->kernel_ns);
+	fprintf(out, "\t\"time\": {\"counted_ns\": %" PRIu64 ", \"wait_ns\": %" PRIu64 ", \"once_ns\": %" PRIu64
+		", \"to_device_ns\": %" PRIu64 ", \"to_host_ns\": %" PRIu64 ", \"fault_ns\": %" PRIu64 ", \"io_ns\": %"
+		PRIu64 ", \"cpu_ns\": %" PRIu64 ", \"kernel_ns\": %" PRIu64 "},\n", facts->counted_ns, totals->wait_ns,
+		totals->once_ns, totals->h2d_ns, totals->d2h_ns, totals->fault_ns, totals->io_ns,
+		adsm_facts_rest_ns(facts), totals->kernel_ns);
+}
+
+static void json_waiters(FILE *out, const struct adsm_facts *facts)
+{
+	fputs("\t\"waiters\": [", out);
+	for (size_t i = 0; i < facts->n_waiters && i < ADSM_FACT_WAITERS; i++) {
+		const adsmOnceWaiter *waiter = &facts->waiters[i];
+
+		fprintf(out, "%s{\"object\": \"%p\", \"unit\": %zu, \"device\": %d, \"thread\": %d, \"waited_ns\": %"
+			PRIu64 ", ", i ? ", " : "", waiter->address, waiter->unit, waiter->device, waiter->thread,
+			waiter->waited_ns);
+		json_member(out, "where", waiter->place);
+		fputc('}', out);
+	}
+	fputs("],\n", out);
 }
 
 void adsm_report_json(FILE *out, const struct adsm_facts *facts)
@@ -180,6 +196,7 @@ void adsm_report_json(FILE *out, const struct adsm_facts *facts)
 	json_stats(out, &facts->totals);
 	fputs(",\n", out);
 	json_time(out, facts);
+	json_waiters(out, facts);
 	fputs("\t\"kernels\": [", out);
 	for (size_t i = 0; i < facts->n_kernels; i++) {
 		fputs(i ? ",\n\t\t" : "\n\t\t", out);

@@ -107,6 +107,7 @@ static void text_time(FILE *out, const struct adsm_facts *facts)
 		uint64_t ns;
 	} parts[] = {
 		{ "waiting for kernels", totals->wait_ns },
+		{ "waiting for units of write-once objects", totals->once_ns },
 		{ "sending to devices", totals->h2d_ns },
 		{ "fetching from devices", totals->d2h_ns },
 		{ "handling faults", totals->fault_ns },
@@ -117,6 +118,8 @@ static void text_time(FILE *out, const struct adsm_facts *facts)
 
 	fprintf(out, "adsm:\nadsm: where the time went (%s)\n", time_text(facts->counted_ns).text);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].ns == 0 && i == 1)
+			continue;	/* most programs have none */
 		sum += parts[i].ns;
 		fprintf(out, "adsm: %10s %7s  %s\n", time_text(parts[i].ns).text,
 			percent_text(parts[i].ns, facts->counted_ns).text, parts[i].what);
@@ -126,6 +129,23 @@ static void text_time(FILE *out, const struct adsm_facts *facts)
 	if (sum > facts->counted_ns)
 		fprintf(out, "adsm: More than all of it: several threads, early sends beside the program, and\n"
 			"adsm: transfers for input and output count in each part.\n");
+}
+
+/* For units of write-once objects, now. */
+static void text_waiters(FILE *out, const struct adsm_facts *facts)
+{
+	if (!facts->n_waiters)
+		return;
+	fprintf(out, "adsm:\nadsm: who waits for units of write-once objects\n");
+	for (size_t i = 0; i < facts->n_waiters && i < ADSM_FACT_WAITERS; i++) {
+		const adsmOnceWaiter *waiter = &facts->waiters[i];
+
+		fprintf(out, "adsm: %10s  %s %d, %s: unit %zu of %p\n", time_text(waiter->waited_ns).text,
+			waiter->device < 0 ? "thread" : "device", waiter->device < 0 ? waiter->thread : waiter->device,
+			waiter->place, waiter->unit, waiter->address);
+	}
+	if (facts->n_waiters > ADSM_FACT_WAITERS)
+		fprintf(out, "adsm: and %zu more\n", facts->n_waiters - ADSM_FACT_WAITERS);
 }
 
 static void text_row(FILE *out, uint64_t size, const adsmStats *stats, const char *object)
@@ -411,6 +431,7 @@ void adsm_report_text(FILE *out, struct adsm_facts *facts)
 	}
 	text_head(out, facts);
 	text_time(out, facts);
+	text_waiters(out, facts);
 	text_advice(out, facts);
 	text_kernels_advice(out, facts);
 	adsm_facts_fold(facts);

@@ -350,10 +350,13 @@ static void describe(struct place *place)
 	free(name);
 }
 
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_SITES);	/* places, libdw */
+
 bool adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t size)
 {
 	struct place place = { .address = address - is_return }, *kept, **found;
 
+	adsm_mutex_lock(&mutex);
 	found = tfind(&place, &places, compare_places);
 	if (found) {
 		place = **found;
@@ -365,19 +368,27 @@ bool adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t si
 		if (kept && !tsearch(kept, &places, compare_places))
 			free(kept);
 	}
+	adsm_mutex_unlock(&mutex);
 	adsm_format(ret_text, size, "%s", place.text);
 	return place.has_line;
 }
 
 bool adsm_site_lacks_libdw(void)
 {
-	return !open_libdw();
+	bool has;
+
+	adsm_mutex_lock(&mutex);
+	has = open_libdw();
+	adsm_mutex_unlock(&mutex);
+	return !has;
 }
 
 /* With the session go its open files and what it has read. */
 void adsm_site_end(void)
 {
+	adsm_mutex_lock(&mutex);
 	if (session)
 		dw.end(session);
 	session = NULL;
+	adsm_mutex_unlock(&mutex);
 }

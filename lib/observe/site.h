@@ -21,8 +21,8 @@ bool adsm_site_is_own(uintptr_t address);
 
 /*
  * A code address in words: file:line and function through debug information, where libdw is found; else
- * module+0xoffset. A return address stands for the call before it. True: there is a line. One thread at a time; not in
- * signal handlers, and with no lock held that another thread may need to allocate memory or to load a library.
+ * module+0xoffset. A return address stands for the call before it. True: there is a line. Not in signal handlers, and
+ * with no lock held that another thread may need to allocate memory or to load a library.
  */
 bool adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t size);
 /* What has been opened for that is closed, until words are asked for again. */

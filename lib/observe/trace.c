@@ -198,6 +198,8 @@ static const struct form forms[ADSM_TRACE_N_TYPES][2] = {
 		{ PART, "part", "", .of_kernel = true, .a = "seq", .b = "part", .ns = "work_ns" },
 		{ PART, "part", "exchange, ", .of_kernel = true, .a = "seq", .b = "part", .ns = "exchange_ns" } },
 	[ADSM_TRACE_WAITED] = { { THREAD, "wait", "wait", .why = true, .device = true, .ns = "wait_ns" } },
+	[ADSM_TRACE_ONCE] = { { THREAD, "once", "wait for a unit", .a = "address", .b = "unit", .one = "once_waits",
+				.ns = "once_ns" } },
 	[ADSM_TRACE_IO] = { { BESIDE, "io", "I/O", .b = "bytes", .ns = "io_ns" } },
 	[ADSM_TRACE_MADE] = { { MARK, "object", "made, ", .of_object = true, .device = true, .b = "size" } },
 	[ADSM_TRACE_FREED] = { { MARK, "object", "freed, ", .of_object = true, .device = true, .b = "size" } },
@@ -393,7 +395,8 @@ void adsm_trace_close(const char *why)
 	static const char *const names[] = {
 		[ADSM_TRACE_FAULT] = "fault", [ADSM_TRACE_OPENED] = "opened", [ADSM_TRACE_TRANSFER] = "transfer",
 		[ADSM_TRACE_EVICTED] = "evicted", [ADSM_TRACE_CALLED] = "call", [ADSM_TRACE_KERNEL] = "kernel",
-		[ADSM_TRACE_PART] = "part", [ADSM_TRACE_WAITED] = "wait", [ADSM_TRACE_IO] = "io",
+		[ADSM_TRACE_PART] = "part", [ADSM_TRACE_WAITED] = "wait", [ADSM_TRACE_ONCE] = "once",
+		[ADSM_TRACE_IO] = "io",
 		[ADSM_TRACE_MADE] = "made", [ADSM_TRACE_FREED] = "freed", [ADSM_TRACE_RESET] = "reset",
 		[ADSM_TRACE_N_TYPES] = "abandoned",
 	};

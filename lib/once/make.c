@@ -13,10 +13,9 @@
 #include "core/life.h"
 #include "core/objects.h"
 #include "engine/engine.h"
+#include "once/deadlock.h"
 #include "once/place.h"
-#include "once/waiters.h"
 
-static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_ONCE);	/* all that follows, and changes of the list */
 static struct adsm_once_object *free_objects;	/* never given back: who found one may look at it */
 static size_t n_alive;
 
@@ -24,39 +23,100 @@ size_t adsm_once_alive(void)
 {
 	size_t n;
 
-	adsm_mutex_lock(&mutex);
+	adsm_mutex_lock(&adsm_once_mutex);
 	n = n_alive;
-	adsm_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&adsm_once_mutex);
 	return n;
 }
 
 /* ---- memory */
 
+static size_t table_size(void)
+{
+	return (sizeof(*adsm_once_table) + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+}
+
+/* Devices that are there now; those that come later (a context of the program's) have no kernels for it. */
+static int share_table(int fd)
+{
+	int error = 0;
+
+	for (int i = 0; i < adsm_n_homes && !error; i++) {
+		struct adsm_device *device = adsm_homes[i].device;
+
+		if (device->caps.once && !device->backend->status(device))
+			error = device->backend->once->start(device, i, fd, table_size());
+	}
+	return error;
+}
+
+static void drop_table(void)
+{
+	adsm_os_unmap(adsm_once_table, table_size());
+	adsm_once_table = NULL;
+}
+
 static int make_table(void)
 {
-	size_t size = (sizeof(*adsm_once_table) + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	int fd, error;
 	void *p;
 
 	if (adsm_once_table)
 		return 0;
-	error = adsm_fd_memory("adsm-once-table", size, &fd);
+	error = adsm_fd_memory("adsm-once-table", table_size(), &fd);
 	if (error)
 		return adsm_fail(error, "no memory for those who wait");
-	error = adsm_os_map(NULL, size, fd, 0, ADSM_PROT_RW, &p);
+	error = adsm_os_map(NULL, table_size(), fd, 0, ADSM_PROT_RW, &p);
+	if (error) {
+		close(fd);
+		return adsm_fail(error, "no memory for those who wait");
+	}
+	error = share_table(fd);
 	close(fd);
-	if (error)
-		return adsm_fail(error, "no memory for those who wait");
+	/* One that was told keeps that: a second try would be another table. */
+	if (error && error != -ENODEV) {
+		adsm_os_unmap(p, table_size());
+		return error;
+	}
 	adsm_once_table = p;
 	atomic_store(&adsm_life_child, adsm_once_child);
-	return 0;
+	error = adsm_deadlock_start();
+	if (error)
+		drop_table();
+	return error;
 }
 
 void adsm_once_end(void)
 {
+	adsm_deadlock_stop();	/* it takes the lock */
+	adsm_mutex_lock(&adsm_once_mutex);
 	if (adsm_once_table)
-		adsm_os_unmap(adsm_once_table, (sizeof(*adsm_once_table) + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1));
-	adsm_once_table = NULL;
+		drop_table();
+	adsm_mutex_unlock(&adsm_once_mutex);
+}
+
+/* The devices whose kernels may use an object. */
+static bool has_once(const struct adsm_home *home)
+{
+	return home->device->caps.once && !atomic_load(&home->device->lost);
+}
+
+/* A device that is lost meanwhile needs nothing any more. */
+static int only_alive(const struct adsm_home *home, int error)
+{
+	return error == -ENODEV && atomic_load(&home->device->lost) ? 0 : error;
+}
+
+static int map_on_devices(struct adsm_once_object *object, const struct adsm_once_run *run, int fd)
+{
+	uint64_t address = object->stand_in.start + run->first_page * ADSM_PAGE_SIZE;
+	int error = 0;
+
+	for (int i = 0; i < adsm_n_homes && !error; i++)
+		if (has_once(&adsm_homes[i]))
+			error = only_alive(&adsm_homes[i], adsm_homes[i].device->backend->once->map(
+				adsm_homes[i].device, address, run->n_pages * ADSM_PAGE_SIZE, fd, run->offset));
+	return error;
 }
 
 /* All pages of one place, three times. */
@@ -73,25 +133,36 @@ static int map_place(struct adsm_once_object *object, int fd, int device)
 		for (int m = 0; m < 3 && !error && run->device == device; m++)
 			error = adsm_os_map(to[m] + run->first_page * ADSM_PAGE_SIZE, run->n_pages * ADSM_PAGE_SIZE, fd,
 					    run->offset, prots[m], &p);
+		if (!error && run->device == device)
+			error = map_on_devices(object, run, fd);
 	}
 	return error;
 }
 
-static int make_place(struct adsm_once_object *object, int device)
+static size_t place_size(const struct adsm_once_object *object, int device)
 {
 	size_t size = 0;
-	int fd, error;
 
 	for (size_t i = 0; i < object->n_runs; i++)
 		size += object->runs[i].device == device ? object->runs[i].n_pages * ADSM_PAGE_SIZE : 0;
+	return size;
+}
+
+static int make_place(struct adsm_once_object *object, int index)
+{
+	size_t size = place_size(object, index);
+	int fd, error;
+
 	if (!size)
 		return 0;
-	if (device != ADSM_ONCE_ON_HOST)
-		return adsm_fail(-ENOTSUP, "device %d has no memory for write-once objects", device);
-	error = adsm_fd_memory("adsm-once-host", size, &fd);
+	if (index == ADSM_ONCE_ON_HOST)
+		error = adsm_fd_memory("adsm-once-host", size, &fd);
+	else
+		error = adsm_homes[index].device->backend->once->memory(adsm_homes[index].device, size, &fd);
 	if (error)
 		return error;
-	error = map_place(object, fd, device);
+	object->placed |= 1u << (index + 1);
+	error = map_place(object, fd, index);
 	close(fd);
 	return error;
 }
@@ -99,18 +170,39 @@ static int make_place(struct adsm_once_object *object, int device)
 static int make_flags(struct adsm_once_object *object)
 {
 	int fd, error = adsm_fd_memory("adsm-once-flags", object->shared_size, &fd);
+	struct adsm_once_map map;
 	void *p;
 
 	if (error)
 		return error;
 	error = adsm_os_map(object->shared, object->shared_size, fd, 0, ADSM_PROT_RW, &p);
+	map = (struct adsm_once_map){ object->stand_in.start, object->stand_in.span, object->handle.size,
+				      object->handle.count, fd, object->shared_size };
+	for (int i = 0; i < adsm_n_homes && !error; i++)
+		if (has_once(&adsm_homes[i]))
+			error = only_alive(&adsm_homes[i],
+					   adsm_homes[i].device->backend->once->add(adsm_homes[i].device, &map));
 	close(fd);
 	return error;
+}
+
+/* No kernel uses it; where a place was made its memory is the device's again. */
+static void leave_devices(struct adsm_once_object *object)
+{
+	for (int i = 0; i < adsm_n_homes; i++) {
+		struct adsm_device *device = adsm_homes[i].device;
+
+		if (device->caps.once)
+			device->backend->once->remove(device, object->stand_in.start, object->stand_in.span);
+		if (object->placed & 1u << (i + 1))
+			device->backend->once->memory_free(device, place_size(object, i));
+	}
 }
 
 /* The view is closed, as the arena has it; the rest is anywhere. */
 static int map_object(struct adsm_once_object *object)
 {
+	const unsigned n_said = adsm_n_said();
 	size_t span = object->stand_in.span;
 	void *p = NULL;
 	int error = adsm_os_reserve(0, 2 * span + object->shared_size, &p);
@@ -131,7 +223,7 @@ static int map_object(struct adsm_once_object *object)
 	}
 	if (!error)
 		object->engine = adsm_engine;
-	else if (error != -ENOTSUP)
+	else if (n_said == adsm_n_said())
 		adsm_fail(error, "no memory for a write-once object of %zu bytes (vm.max_map_count, ulimit -v)", span);
 	return error;
 }
@@ -147,6 +239,7 @@ static void unmap_object(struct adsm_once_object *object)
 	object->engine = NULL;
 	if (object->handle.data)
 		adsm_os_unmap((void *)object->handle.data, 2 * span + object->shared_size);
+	leave_devices(object);
 	free(object->runs);
 	adsm_objects_give_range(&object->stand_in);
 }
@@ -184,6 +277,12 @@ static int fill(struct adsm_once_object *object, size_t count, size_t size, cons
 	span = (bytes + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	object->handle = (adsmOnce){ .size = size, .count = count };
 	object->engine = NULL;
+	object->placed = 0;
+	atomic_store(&object->closing, false);
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++) {
+		atomic_store(&object->use_seq[i], 0);
+		atomic_store(&object->write_seq[i], 0);
+	}
 	object->shared_size = (sizeof(*object->shared) + count + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	/* What asks an object of the usual kind for its blocks is told something that does no harm. */
 	object->stand_in = (struct adsm_object){ .home = &adsm_homes[0], .once = true, .size = bytes };
@@ -211,7 +310,7 @@ int adsm_once_create(size_t count, size_t size, const adsmOnceDistribution *dist
 	struct adsm_once_object *object;
 	int error;
 
-	adsm_mutex_lock(&mutex);
+	adsm_mutex_lock(&adsm_once_mutex);
 	object = take_object();
 	error = object ? fill(object, count, size, distribution) : -ENOMEM;
 	if (!error) {
@@ -223,7 +322,7 @@ int adsm_once_create(size_t count, size_t size, const adsmOnceDistribution *dist
 	} else if (object) {
 		give_object(object);
 	}
-	adsm_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&adsm_once_mutex);
 	return error;
 }
 
@@ -242,16 +341,11 @@ static void unlink_object(struct adsm_once_object *object)
 
 int adsm_once_destroy(struct adsm_once_object *object)
 {
-	adsmOnceWaiter waiter;
 	int error = 0;
 
-	adsm_mutex_lock(&mutex);
+	adsm_mutex_lock(&adsm_once_mutex);
 	if (!atomic_load(&object->live))
 		error = adsm_fail(-EINVAL, "%p is no write-once object, or it was freed", (void *)&object->handle);
-	else if (adsm_once_waiters(object->handle.address, &waiter, 1))
-		error = adsm_fail(-EBUSY, "the write-once object at %p cannot be freed: %s %d waits for its unit %zu",
-				  waiter.address, waiter.device < 0 ? "thread" : "a kernel's thread", waiter.thread,
-				  waiter.unit);
 	if (!error) {
 		atomic_store(&object->live, false);
 		unlink_object(object);
@@ -259,6 +353,43 @@ int adsm_once_destroy(struct adsm_once_object *object)
 		give_object(object);
 		n_alive--;
 	}
-	adsm_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&adsm_once_mutex);
 	return error;
+}
+
+/* ---- devices that are lost */
+
+/* Has the last call of a home that may set units of an object ended, and well? Its lock is held. */
+static bool has_written(struct adsm_home *home, const struct adsm_once_object *object)
+{
+	uint64_t seq = atomic_load(&object->write_seq[home->index]);
+	const struct adsm_call *call = &home->pending[seq % ADSM_PENDING_MAX];
+	int status;
+
+	if (!seq || seq > home->last_seq)
+		return true;	/* there is none, or it was about to begin, and does not */
+	if (seq <= atomic_load(&home->completed))
+		return !home->lost_seq || seq < home->lost_seq;
+	return home->device->backend->event_query(home->device, call->event, &status) > 0 && !status;
+}
+
+void adsm_once_device_lost(void)
+{
+	adsm_mutex_lock(&adsm_once_mutex);
+	for (int i = 0; i < adsm_n_homes && adsm_once_table; i++) {
+		struct adsm_home *home = &adsm_homes[i];
+		struct adsm_sigset old;
+
+		if (!home->device || !home->device->caps.once || !home->device->backend->status(home->device))
+			continue;
+		for (struct adsm_once_object *o = atomic_load(&adsm_once_objects); o; o = o->next) {
+			adsm_home_lock(home, &old);
+			if (!has_written(home, o))
+				adsm_once_fail(o->shared, i, -ENODEV);
+			adsm_home_unlock(home, &old);
+		}
+		adsm_once_forget(adsm_once_table, i);
+		adsm_once_wake_all(adsm_once_table);
+	}
+	adsm_mutex_unlock(&adsm_once_mutex);
 }

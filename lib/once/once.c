@@ -7,7 +7,8 @@
 #include "base/log.h"
 
 _Atomic(struct adsm_once_object *) adsm_once_objects;
-struct adsm_once_table *adsm_once_table;
+_Atomic(struct adsm_once_table *) adsm_once_table;
+struct adsm_mutex adsm_once_mutex = ADSM_MUTEX_INIT(ADSM_RANK_ONCE);
 
 struct adsm_once_object *adsm_once_of(const adsmOnce *once)
 {
@@ -27,6 +28,19 @@ struct adsm_once_object *adsm_once_of_reader(uintptr_t address)
 			   address - (uintptr_t)object->handle.data < object->stand_in.span))
 		object = object->next;
 	return object;
+}
+
+struct adsm_once_object *adsm_once_take(uintptr_t address)
+{
+	struct adsm_once_object *object = adsm_once_at(address);
+
+	if (!object || object->stand_in.start != address)
+		return NULL;
+	atomic_fetch_add(&object->users, 1);
+	if (atomic_load(&object->live) && !atomic_load(&object->closing))
+		return object;
+	adsm_once_give(object);
+	return NULL;
 }
 
 void adsm_once_child(void)

@@ -31,17 +31,32 @@ struct adsm_once_object {
 	size_t shared_size;		/* bytes, in whole pages */
 	struct adsm_once_run *runs;
 	size_t n_runs;
-	struct adsm_once_object *next;	/* of those alive, or of those free */
+	unsigned placed;		/* the places there are, by bits: bit 0 the host's, then the devices' */
+	_Atomic bool closing;		/* it is about to be freed: no more calls */
+	_Atomic uint32_t users;		/* calls that are being entered */
+	/* The last call of each home that was given it, and that may set units of it; 0: none. */
+	_Atomic uint64_t use_seq[ADSM_MAX_DEVICES], write_seq[ADSM_MAX_DEVICES];
+	_Atomic(struct adsm_once_object *) next;	/* of those alive, or of those free */
 };
 
 /* The table that all objects share; NULL: there has been none since the library started. */
-extern struct adsm_once_table *adsm_once_table;
+extern _Atomic(struct adsm_once_table *) adsm_once_table;
+
+/* While it is held no object is made, and none ends. */
+extern struct adsm_mutex adsm_once_mutex;
 
 /* Those alive; as it is read without a lock, others too. */
 extern _Atomic(struct adsm_once_object *) adsm_once_objects;
 
 /* The object of a handle, or of a copy of one; NULL, and the sentence is set: -EINVAL. */
 struct adsm_once_object *adsm_once_of(const adsmOnce *once);
+/* For a call: the object of its address, which stays until it is given back. NULL: there is none. */
+struct adsm_once_object *adsm_once_take(uintptr_t address);
+static inline void adsm_once_give(struct adsm_once_object *object)
+{
+	atomic_fetch_sub(&object->users, 1);
+}
+
 /* In the child of a fork: what is the parent's stays closed; flags say that nothing is set, so that verbs are told. */
 void adsm_once_child(void);
 

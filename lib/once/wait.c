@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "core/life.h"
+#include "core/observe.h"
 #include "core/view.h"
 
 #define WINDOW ((size_t)64)		/* pages: what is set is opened up to so many before and behind a touched one */
@@ -52,6 +52,7 @@ void adsm_once_leave(uintptr_t stack)
 
 struct waiting {
 	struct adsm_once_wait wait;
+	uint64_t address;
 	bool noted;
 };
 
@@ -61,6 +62,7 @@ static void begin_wait(struct waiting *waiting, struct adsm_once_note *note, uin
 	while (mine.n && mine.in[mine.n - 1].frame <= frame)
 		pop();
 	adsm_once_wait_begin(&waiting->wait, adsm_once_table, object->shared, note);
+	waiting->address = note->address;
 	waiting->noted = mine.n < NESTED_MAX;
 	if (!waiting->noted)
 		return;
@@ -76,6 +78,7 @@ static void end_wait(struct waiting *waiting)
 	if (waiting->noted)
 		mine.n--;
 	adsm_once_wait_end(&waiting->wait);
+	adsm_note_once(waiting->address, waiting->wait.unit, waiting->wait.since_ns);
 }
 
 /* The only place where a cancelled thread ends: what it has to put right is in the frames above this one. */
@@ -112,10 +115,12 @@ static int wait_for(struct adsm_once_object *object, size_t unit, const void *wh
 /* Why a wait has ended in vain. */
 static const char *reason(const struct adsm_once_object *object, int error)
 {
-	uint32_t lost = atomic_load(&object->shared->lost);
+	int device, failed = adsm_once_failed(object->shared, &device);
 
-	if (error == -ENODEV && lost && (int)lost <= adsm_n_homes)
-		return adsm_home_reason(&adsm_homes[lost - 1], -ENODEV);
+	if (failed == -ENODEV && error == failed && atomic_load(&adsm_homes[device].device->lost))
+		return atomic_load(&adsm_homes[device].device->lost);
+	if (failed && error == failed)
+		return "a kernel that was to set units of it has waited in vain itself";
 	if (error == -EDEADLK)
 		return "all threads and kernels that could set it wait, too (adsmOnceWaiters)";
 	return adsm_error_string(error);

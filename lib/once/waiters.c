@@ -55,6 +55,7 @@ size_t adsm_once_waiters(const void *address, adsmOnceWaiter *ret_waiters, size_
 	uint64_t now = adsm_os_now_ns();
 	size_t n = 0;
 
+	adsm_mutex_lock(&adsm_once_mutex);
 	for (uint32_t i = 0; adsm_once_table && i < ADSM_ONCE_SLOTS; i++) {
 		struct adsm_once_object *object;
 		struct adsm_once_note note;
@@ -70,5 +71,6 @@ size_t adsm_once_waiters(const void *address, adsmOnceWaiter *ret_waiters, size_
 		insert(ret_waiters, n, max, &waiter);
 		n++;
 	}
+	adsm_mutex_unlock(&adsm_once_mutex);
 	return n;
 }

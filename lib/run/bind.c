@@ -14,7 +14,8 @@ static void begin(struct adsm_bound *bound, adsmKernel *kernel, struct adsm_home
 {
 	bound->kernel = kernel;
 	bound->home = home;
-	bound->n_args = bound->n_pointers = bound->n_uses = bound->const_bytes = bound->n_bytes = 0;
+	bound->n_args = bound->n_pointers = bound->n_uses = bound->const_bytes = bound->n_bytes = bound->n_onces = 0;
+	bound->sets = 0;
 	bound->max = ADSM_ARGS_FEW;
 	bound->args = bound->few_args;
 	bound->pointers = bound->few_pointers;
@@ -25,6 +26,8 @@ static void begin(struct adsm_bound *bound, adsmKernel *kernel, struct adsm_home
 
 void adsm_bind_end(struct adsm_bound *bound)
 {
+	for (size_t i = 0; i < bound->n_onces; i++)
+		adsm_once_give(bound->onces[i]);
 	free(bound->room);
 	if (bound->bytes != bound->few_bytes)
 		free(bound->bytes);
@@ -143,11 +146,44 @@ int adsm_bind_objects(struct adsm_bound *bound)
 	return error;
 }
 
+/* Kernels get the address as a value: the device knows what it stands for. */
+static int bind_once(struct adsm_bound *bound, const struct adsm_param *param, const adsmArg *arg,
+		     struct adsm_launch_arg *ret_arg)
+{
+	struct adsm_once_object *object = adsm_once_take((uintptr_t)arg->data);
+
+	if (!object)
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is not the address of a write-once object "
+				 "(adsmPtr(once->address))", bound->kernel->info->name, param->name, arg->data);
+	bound->onces[bound->n_onces++] = object;
+	if ((arg->access ? arg->access : param->access) != ADSM_ACCESS_IN)
+		bound->sets |= 1u << (bound->n_onces - 1);
+	*ret_arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_VALUE, .data = &object->handle.address,
+					     .size = sizeof(object->handle.address) };
+	bound->n_bytes += ret_arg->size;
+	return 0;
+}
+
+void adsm_bind_onces(struct adsm_bound *bound)
+{
+	for (size_t i = 0; i < bound->n_onces; i++) {
+		uint64_t seq = bound->home->last_seq + 1;
+
+		atomic_store(&bound->onces[i]->use_seq[bound->home->index], seq);
+		if (!(bound->sets >> i & 1))
+			continue;
+		atomic_store(&bound->onces[i]->write_seq[bound->home->index], seq);
+		/* What others have failed to set, this one may. */
+		atomic_store(&bound->onces[i]->shared->failed, 0);
+	}
+}
+
 static const char *kind_name(uint32_t kind)
 {
 	static const char *const names[] = { "nothing", "a pointer (adsmPtr)", "a value (adsmVal)",
 					     "constants (adsmConst)", "adsmUse",
-					     "memory of the block (adsmLocal)" };
+					     "memory of the block (adsmLocal)",
+					     "a write-once object (adsmPtr of its address)" };
 
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "an unknown kind";
 }
@@ -159,6 +195,11 @@ static int bind_argument(struct adsm_bound *bound, const struct adsm_param *para
 	bool native = !bound->kernel->module->info->image;
 	size_t size = param->size;
 
+	if (param->kind == ADSM_ARG_ONCE && arg->kind == ADSM_ARG_POINTER)
+		return bind_once(bound, param, arg, ret_arg);
+	if (arg->kind == ADSM_ARG_POINTER && adsm_once_at((uintptr_t)arg->data))
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is a write-once object, and the parameter is "
+				 "no ADSM_ONCE", kernel, param->name, arg->data);
 	/* Of native kernels less may be known; and a value may be any bytes that the driver takes for a pointer. */
 	if (arg->kind != param->kind && !(native && (param->kind == ADSM_ARG_NONE || arg->kind == ADSM_ARG_VALUE)))
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': it takes %s, got %s", kernel, param->name,
@@ -298,6 +339,15 @@ static int bind_assignments(struct adsm_bound *bound)
 	return bound->home ? 0 : adsm_home_get(ADSM_DEVICE_CURRENT, &bound->home);
 }
 
+static int check_onces(const struct adsm_bound *bound)
+{
+	const struct adsm_device *device = bound->home->device;
+
+	return !bound->n_onces || device->caps.once ? 0 :
+		adsm_fail(-ENOTSUP, "kernel '%s' takes write-once objects, which the backend '%s' does not have",
+			  bound->kernel->info->name, device->backend->name);
+}
+
 int adsm_bind(struct adsm_bound *bound, adsmKernel *kernel, const adsmArg *args, size_t n)
 {
 	int error;
@@ -309,6 +359,8 @@ int adsm_bind(struct adsm_bound *bound, adsmKernel *kernel, const adsmArg *args,
 		error = bind(bound, args, n);
 	if (!error)
 		error = bind_assignments(bound);
+	if (!error)
+		error = check_onces(bound);
 	if (!error)
 		error = copy_values(bound);
 	if (adsm_paper)

@@ -5,6 +5,7 @@
 
 #include "core/object.h"
 #include "core/options.h"
+#include "once/once.h"
 #include "run/kernel.h"
 
 #define ADSM_USES_MAX 128	/* objects named by one call, assignments included */
@@ -48,6 +49,10 @@ struct adsm_bound {
 	struct adsm_launch_arg *args;
 	struct adsm_named_pointer *pointers;
 	struct adsm_use *uses;
+	/* Write-once objects, taken, in the order of the arguments; which the call may set units of, by bits. */
+	struct adsm_once_object *onces[ADSM_ARGS_MAX];
+	size_t n_onces;
+	uint32_t sets;
 	size_t const_bytes, n_bytes;
 	char *bytes;			/* copies of the values and constants */
 	/* Where they are when there are few: stacks may be small. */
@@ -63,6 +68,8 @@ int adsm_bind(struct adsm_bound *bound, adsmKernel *kernel, const adsmArg *args,
 /* The same for commands of the program's on @home, which use these objects. */
 int adsm_bind_uses(struct adsm_bound *bound, struct adsm_home *home, const struct adsm_driver_use *uses, size_t n);
 void adsm_bind_end(struct adsm_bound *bound);
+/* The call, which is the home's next, has the write-once objects; before it starts. Lock held. */
+void adsm_bind_onces(struct adsm_bound *bound);
 /* Find the objects of the pointers. Lock held: they stay what they are until it is given back. */
 int adsm_bind_objects(struct adsm_bound *bound);
 

@@ -258,6 +258,7 @@ static int enter_call(struct call *call)
 		expect(call);
 	if (!error) {
 		gathers = may_gather(call);
+		adsm_bind_onces(&call->bound);
 		error = start(call, gathers ? NULL : &event);
 	}
 	if (!error)

@@ -8,6 +8,7 @@
 #include "core/arena.h"
 #include "core/objects.h"
 #include "observe/observe.h"
+#include "once/make.h"
 #include "run/fault.h"
 #include "run/helpers.h"
 #include "start/at_exit.h"
@@ -46,6 +47,7 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 		.alias_base = adsm_arena.alias,
 		.keep = adsm_core_options.keep,
 		.leave_arena = adsm_arena_leave,
+		.lost = adsm_once_device_lost,
 	};
 	struct adsm_home *home = &adsm_homes[adsm_n_homes];
 	struct adsm_device *device;

@@ -277,8 +277,8 @@ int adsm_stop(void)
 	atomic_store(&adsm_life.state, ADSM_STOPPED);
 	adsm_engine->stop();
 	adsm_modules_end();
-	adsm_homes_close();
 	adsm_once_end();
+	adsm_homes_close();
 	forget_context();
 	adsm_arena_destroy();
 unlock:

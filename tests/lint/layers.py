@@ -33,7 +33,7 @@ ROOMS = {
     "lib/once": ONCE,
     "lib/run": RUN,
     # core and run call it through struct adsm_observer: nobody names it but start.
-    "lib/observe": CORE + ["protocols/lazy", "protocols/rolling"],
+    "lib/observe": ONCE + ["protocols/lazy", "protocols/rolling"],
     "lib/start": RUN + ["lib/observe", "protocols"],
     "lib/driver": RUN + ["lib/start"],
     "lib/api": RUN + ["lib/start", "lib/driver"],

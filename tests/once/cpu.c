@@ -126,7 +126,7 @@ static void waiters(void)
 	CHECK_EQ(waiter.unit, 17);
 	CHECK_EQ(waiter.device, ADSM_ONCE_ON_HOST);
 	CHECK(waiter.thread && waiter.thread != getpid());
-	CHECK(waiter.where);
+	CHECK(waiter.where && *waiter.place);
 	CHECK_EQ(adsmOnceFree(once), -EBUSY);
 	told("unit 17");
 	put(once, 17, 3);
@@ -582,6 +582,16 @@ static void random_units(void)
 	}
 }
 
+/* For who looks at it from outside: a wait without an end, which a handler of a signal might bring. */
+static void stuck(void)
+{
+	struct sigaction action = { .sa_handler = set_in_handler };
+	adsmOnce *once = make(20, 4);
+
+	CHECK(!sigaction(SIGUSR1, &action, NULL));
+	get(once, 17);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
@@ -591,5 +601,7 @@ int main(int argc, char **argv)
 		{ "races", races }, { "random", random_units },
 	};
 
+	if (argc > 1 && !strcmp(argv[1], "stuck"))
+		stuck();
 	return test_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

@@ -4,6 +4,7 @@
 
 #include "base/module.h"
 #include "base/os.h"
+#include "once.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,6 +21,7 @@ struct kernel {
 	bool task;
 	uint32_t module;
 	bool atomics;
+	uint32_t onces, sets;		/* parameters that are write-once objects, those that it may set, by bits */
 	_Atomic uint64_t block_ns;	/* how long one block took the last time */
 };
 
@@ -73,17 +75,18 @@ int adsm_code_unload(uint32_t index)
 }
 
 /* What the module says of a kernel. */
-static bool read_atomics(int fd, const char *name)
+static void read_module(int fd, const char *name, struct kernel *kernel)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
 	void *image;
-	bool atomics;
 
+	kernel->atomics = true;
+	kernel->onces = kernel->sets = 0;
 	if (size <= 0 || adsm_os_map(NULL, (size_t)size, fd, 0, ADSM_PROT_READ, &image))
-		return true;
-	atomics = adsm_module_atomics(image, (size_t)size, name);
+		return;
+	kernel->atomics = adsm_module_atomics(image, (size_t)size, name);
+	kernel->onces = adsm_module_onces(image, (size_t)size, name, &kernel->sets);
 	adsm_os_unmap(image, (size_t)size);
-	return atomics;
 }
 
 int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
@@ -111,7 +114,7 @@ int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 	if (i == n_kernels)
 		n_kernels++;
 	kernels[i].module = module;
-	kernels[i].atomics = read_atomics(modules[module].fd, name);
+	read_module(modules[module].fd, name, &kernels[i]);
 	kernels[i].block_ns = UNKNOWN_NS;
 	kernels[i].task = task;
 	kernels[i].run = run;
@@ -127,14 +130,26 @@ bool adsm_code_atomics(uint32_t kernel)
 void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area, struct adsm_pool_launch *ret_launch)
 {
 	const uint8_t *args = slot->in_area ? area : slot->args;
+	const uint32_t onces = kernels[slot->kernel].onces;
 	const bool task = kernels[slot->kernel].task;
 	void *run = kernels[slot->kernel].run;
 
 	ret_launch->run = task ? NULL : (adsm_kernel_run *)(uintptr_t)run;
 	ret_launch->task = task ? (adsm_task_run *)(uintptr_t)run : NULL;
+	ret_launch->name = slot->name;
+	ret_launch->waits = onces != 0;
+	ret_launch->sets = kernels[slot->kernel].sets;
 	ret_launch->block_ns = &kernels[slot->kernel].block_ns;
 	for (uint32_t i = 0; i < slot->n_args; i++)
 		ret_launch->args[i] = args + slot->arg_offset[i];
+	for (uint32_t i = 0; onces >> i; i++) {
+		uint64_t address;
+
+		if (!(onces >> i & 1) || i >= slot->n_args)
+			continue;
+		memcpy(&address, ret_launch->args[i], sizeof(address));
+		ret_launch->args[i] = adsm_device_once_find(address);
+	}
 	memcpy(ret_launch->block.grid, slot->grid, sizeof(slot->grid));
 	memcpy(ret_launch->block.block, slot->block, sizeof(slot->block));
 	ret_launch->first = slot->first_block;

@@ -7,6 +7,8 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <string.h>
 
 /* Waking a sleeping processor costs about as much: smaller grids are run by one thread alone. */
 #define WAKE_NS 50000
@@ -25,7 +27,54 @@ static struct {
 	_Alignas(64) _Atomic uint64_t next;	/* the first block nobody took */
 	_Alignas(64) _Atomic uint32_t open;	/* futex: the launch's number, 0 when there is none to join */
 	_Atomic uint32_t inside;	/* futex: threads of the pool in it */
+	_Atomic int error;		/* why it was left */
+	char failure[ADSM_PROCESS_TEXT];
 } work;
+
+_Thread_local struct adsm_pool_block adsm_pool_block;
+_Atomic uint32_t *_Atomic adsm_pool_running;
+
+const char *adsm_pool_failure(void)
+{
+	return work.failure;
+}
+
+void adsm_pool_leave(int error, const char *text)
+{
+	int none = 0;
+
+	if (atomic_compare_exchange_strong(&work.error, &none, error))
+		strcpy(work.failure, text);
+	atomic_store(&work.next, work.end);
+	longjmp(adsm_pool_block.leave, 1);
+}
+
+static void find_index(struct adsm_kernel_block *block, uint64_t number)
+{
+	block->index[0] = (uint32_t)(number % block->grid[0]);
+	block->index[1] = (uint32_t)(number / block->grid[0] % block->grid[1]);
+	block->index[2] = (uint32_t)(number / block->grid[0] / block->grid[1]);
+}
+
+/* Blocks that may wait: one by one, so that each begins when all before it have. */
+static void run_waiting(const struct adsm_pool_launch *launch)
+{
+	struct adsm_kernel_block block = launch->block;
+	jmp_buf leave;
+
+	adsm_pool_block.launch = launch;
+	adsm_pool_block.leave = leave;
+	adsm_crash_in_kernel = true;
+	if (!_setjmp(leave))
+		while ((adsm_pool_block.number = atomic_fetch_add(&work.next, 1)) < work.end) {
+			find_index(&block, adsm_pool_block.number);
+			launch->run(&block, launch->args);
+		}
+	adsm_crash_in_kernel = false;
+	adsm_pool_block.launch = NULL;
+	if (adsm_pool_running)
+		atomic_fetch_sub(adsm_pool_running, 1);
+}
 
 /* Run blocks until none is left; returns how many. @wake_at: when to call the pool for help, 0: never. */
 static uint64_t run_blocks(uint64_t wake_at)
@@ -34,12 +83,15 @@ static uint64_t run_blocks(uint64_t wake_at)
 	struct adsm_kernel_block block = launch->block;
 	uint64_t first, n = 0;
 
+	if (launch->waits) {
+		run_waiting(launch);
+		return 0;
+	}
+
 	while ((first = atomic_fetch_add(&work.next, work.chunk)) < work.end) {
 		uint64_t last = work.end - first < work.chunk ? work.end : first + work.chunk;
 
-		block.index[0] = (uint32_t)(first % block.grid[0]);
-		block.index[1] = (uint32_t)(first / block.grid[0] % block.grid[1]);
-		block.index[2] = (uint32_t)(first / block.grid[0] / block.grid[1]);
+		find_index(&block, first);
 		n += last - first;
 		adsm_crash_in_kernel = true;
 		for (; first < last; first++) {
@@ -61,7 +113,7 @@ static uint64_t run_blocks(uint64_t wake_at)
 	return n;
 }
 
-void adsm_pool_run(const struct adsm_pool_launch *launch)
+int adsm_pool_run(const struct adsm_pool_launch *launch)
 {
 	static uint32_t number;
 	uint64_t expected, n, now;
@@ -74,12 +126,16 @@ void adsm_pool_run(const struct adsm_pool_launch *launch)
 		work.chunk = 1;
 	if (work.chunk > CHUNK_MAX)
 		work.chunk = CHUNK_MAX;
+	if (launch->waits && adsm_pool_running)
+		atomic_store(adsm_pool_running, launch->n < n_threads ? (uint32_t)launch->n : n_threads);
+	atomic_store(&work.error, 0);
 	atomic_store(&work.next, launch->first);
 	if (n_threads <= 1 || launch->n <= 1) {
 		run_blocks(0);
-		return;
+		return atomic_load(&work.error);
 	}
-	expected = atomic_load(launch->block_ns) * launch->n;
+	/* Others have to be there before the first block waits. */
+	expected = launch->waits ? WAKE_NS : atomic_load(launch->block_ns) * launch->n;
 	number = number + 1 ? number + 1 : 1;
 	atomic_store(&work.open, number);
 	if (expected >= WAKE_NS)
@@ -96,6 +152,7 @@ void adsm_pool_run(const struct adsm_pool_launch *launch)
 		else
 			adsm_os_wait(&work.inside, inside, 0, false);
 	}
+	return atomic_load(&work.error);
 }
 
 /* ---- threads */

@@ -9,6 +9,9 @@
 struct adsm_pool_launch {
 	adsm_kernel_run *run;		/* NULL: it is a task, which is not for the pool (task.h) */
 	adsm_task_run *task;
+	const char *name;		/* the kernel's, ADSM_PROCESS_NAME bytes */
+	uint32_t sets;			/* arguments that are write-once objects and may be set, by bits */
+	bool waits;			/* blocks may wait for such as come before them: they begin in order */
 	_Atomic uint64_t *block_ns;	/* how long one of the kernel's blocks took the last time */
 	struct adsm_kernel_block block;	/* without the index */
 	uint64_t first, n;		/* the interval of the grid to run, linear, x fastest */
@@ -26,8 +29,22 @@ uint64_t adsm_pool_spin_ns(void);
 int adsm_pool_thread(void *(*run)(void *));
 /* Before the first launch: @n_threads, of which who runs a launch is one. */
 int adsm_pool_start(unsigned n_threads);
-/* Run a launch, and return when it has ended. One launch at a time. */
-void adsm_pool_run(const struct adsm_pool_launch *launch);
+/* The block that this thread runs; only of launches that may wait is it noted. */
+struct adsm_pool_block {
+	const struct adsm_pool_launch *launch;	/* NULL: none */
+	uint64_t number;		/* linear, x fastest */
+	void *leave;			/* a jmp_buf */
+};
+
+extern _Thread_local struct adsm_pool_block adsm_pool_block;
+/* How many threads run blocks that may wait, or are about to: where to write it; NULL: nowhere. */
+extern _Atomic uint32_t *_Atomic adsm_pool_running;
+/* Leave the block, which cannot go on: the launch ends with this error, and blocks that have not begun are left out. */
+_Noreturn void adsm_pool_leave(int error, const char *text);
+/* Run a launch, and return when it has ended: 0, or why it was left. One launch at a time. */
+int adsm_pool_run(const struct adsm_pool_launch *launch);
+/* The sentence of the last one that was left. */
+const char *adsm_pool_failure(void);
 /*
  * The same, for a caller that has other things to do: another thread runs it with the pool's. 0 or a negative errno.
  * The launch stays until it is done. @wake: called in that thread when it is, or NULL.

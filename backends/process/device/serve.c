@@ -5,14 +5,25 @@
 #include "base/os.h"
 #include "code.h"
 #include "crash.h"
+#include "once.h"
 #include "task.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct adsm_process_shared *served;
+
+static int run_blocks(const struct adsm_pool_launch *launch, char ret_failure[ADSM_PROCESS_TEXT])
+{
+	int error = adsm_pool_run(launch);
+
+	if (error)
+		strcpy(ret_failure, adsm_pool_failure());
+	return error;
+}
 
 static void *run_launches(void *arg)
 {
@@ -34,7 +45,7 @@ static void *run_launches(void *arg)
 			slot->status = adsm_task_run_all(&launch, slot->name, shared, slot->counts,
 							 shared->failures[i]);
 		else
-			adsm_pool_run(&launch);
+			slot->status = run_blocks(&launch, shared->failures[i]);
 		slot->end_ns = adsm_os_now_ns();
 		adsm_process_queue_done(queue, true);
 	}
@@ -62,6 +73,11 @@ int adsm_serve_answer(const struct adsm_process_request *request, const int *fds
 		ret = adsm_code_kernel(request->index, request->name, &reply->index);
 		reply->atomics = !ret && adsm_code_atomics(reply->index);
 		return ret;
+	case ADSM_PROCESS_ONCE_TABLE:
+	case ADSM_PROCESS_ONCE_MAP:
+	case ADSM_PROCESS_ONCE_ADD:
+	case ADSM_PROCESS_ONCE_REMOVE:
+		return adsm_device_once_answer(request, fds[0]);
 	default:
 		return -EPROTO;
 	}

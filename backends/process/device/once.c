@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* device/once.c - see once.h. */
+#include "process/device/once.h"
+
+#include "base/log.h"
+#include "base/once.h"
+#include "base/os.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct once {
+	struct adsm_kernel_once kernel;	/* first: what kernels have */
+	struct adsm_once_shared *shared;
+	size_t shared_size;
+	struct once *next;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* the list: requests and launches are two threads */
+static struct once *objects;
+static struct adsm_once_table *table;
+static int device;
+static struct {
+	int fd;
+	uint64_t base;
+	struct adsm_process_shared *shared;
+} memory = { .fd = -1 };
+
+/* ---- verbs of kernels */
+
+/* What no kernel may do ends the device. */
+_Noreturn static void refuse(const struct adsm_kernel_once *once, uint64_t unit, const char *what)
+{
+	const struct adsm_pool_launch *launch = adsm_pool_block.launch;
+	char text[ADSM_PROCESS_TEXT];
+
+	adsm_format(text, sizeof(text),
+		    "kernel '%s', block %lu, %s: unit %lu of the write-once object at %p (%lu units)",
+		    launch ? launch->name : "?", (unsigned long)adsm_pool_block.number, what, (unsigned long)unit,
+		    once->data, (unsigned long)once->count);
+	adsm_process_say_end(memory.shared, text);
+	_exit(1);
+}
+
+static int wait_for(struct once *once, uint64_t unit)
+{
+	struct adsm_once_note note = {
+		.address = (uintptr_t)once->kernel.data, .unit = unit, .where = adsm_pool_block.number,
+		.device = device, .thread = adsm_os_thread_id(),
+	};
+	struct adsm_once_wait wait;
+	int ret;
+
+	/* Workers of a task have none. */
+	if (adsm_pool_block.launch)
+		memcpy(note.kernel, adsm_pool_block.launch->name, sizeof(note.kernel));
+	adsm_once_wait_begin(&wait, table, once->shared, &note);
+	while ((ret = adsm_once_wait_once(&wait, adsm_once_sleep)) == -EAGAIN)
+		;
+	adsm_once_wait_end(&wait);
+	return ret;
+}
+
+/* The block cannot go on, so nobody will set what the launch was to: who waits for that is told the same. */
+_Noreturn static void give_up(const struct adsm_kernel_once *once, uint64_t unit, int error)
+{
+	const struct adsm_pool_launch *launch = adsm_pool_block.launch;
+	char text[ADSM_PROCESS_TEXT];
+
+	if (!launch)
+		refuse(once, unit, "waits for what nobody will set");
+	adsm_format(text, sizeof(text), "kernel '%s', block %lu: unit %lu of the write-once object at %p is not set, "
+		    "and will not be: %s", launch->name, (unsigned long)adsm_pool_block.number, (unsigned long)unit,
+		    once->data, error == -EDEADLK ? "whoever could set it waits, too" :
+		    "who was to set it has failed");
+	for (uint32_t i = 0; launch->sets >> i; i++)
+		if (launch->sets >> i & 1 && ((const struct adsm_kernel_once *)launch->args[i])->count)
+			adsm_once_fail(((struct once *)launch->args[i])->shared, device, error);
+	adsm_once_wake_all(table);
+	adsm_pool_leave(error, text);
+}
+
+static const void *get(const struct adsm_kernel_once *kernel, uint64_t unit)
+{
+	struct once *once = (struct once *)kernel;
+	int ret;
+
+	if (unit >= kernel->count)
+		refuse(kernel, unit, "gets what is beyond the end");
+	if (!adsm_once_is_set(once->shared, unit) && !adsm_once_spin(once->shared, unit)) {
+		ret = wait_for(once, unit);
+		if (ret)
+			give_up(kernel, unit, ret);
+	}
+	return (const char *)kernel->data + unit * kernel->size;
+}
+
+static void *fresh(const struct adsm_kernel_once *kernel, uint64_t unit)
+{
+	if (unit >= kernel->count)
+		refuse(kernel, unit, "writes beyond the end");
+	if (adsm_once_fresh(((struct once *)kernel)->shared, unit))
+		refuse(kernel, unit, "writes what is set, and is written once");
+	return (char *)kernel->data + unit * kernel->size;
+}
+
+static void set(const struct adsm_kernel_once *kernel, uint64_t unit)
+{
+	int ret;
+
+	if (unit >= kernel->count)
+		refuse(kernel, unit, "sets what is beyond the end");
+	ret = adsm_once_set(table, ((struct once *)kernel)->shared, (uintptr_t)kernel->data, unit);
+	if (ret)
+		refuse(kernel, unit, ret == -EEXIST ? "sets what is set: it is written once" :
+		       "sets what it has not begun to write (ADSM_FRESH)");
+}
+
+/* ---- requests */
+
+void adsm_device_once_start(int memory_fd, uint64_t base, struct adsm_process_shared *shared)
+{
+	memory.fd = memory_fd;
+	memory.base = base;
+	memory.shared = shared;
+}
+
+static int start(const struct adsm_process_request *request, int fd)
+{
+	void *p;
+	int ret = adsm_os_map(NULL, request->size, fd, 0, ADSM_PROT_RW, &p);
+
+	if (!ret) {
+		table = p;
+		device = (int)request->index;
+		if (device < ADSM_ONCE_DEVICES)
+			atomic_store(&adsm_pool_running, &table->running[device]);
+	}
+	return ret;
+}
+
+static int add(const struct adsm_process_request *request, int fd)
+{
+	struct once *once = calloc(1, sizeof(*once));
+	void *p;
+	int ret = once ? adsm_os_map(NULL, request->extra, fd, 0, ADSM_PROT_RW, &p) : -ENOMEM;
+
+	if (ret) {
+		free(once);
+		return ret;
+	}
+	once->shared = p;
+	once->shared_size = request->extra;
+	once->kernel = (struct adsm_kernel_once){ (void *)request->base, request->unit, request->count, get, fresh,
+						  set };
+	pthread_mutex_lock(&mutex);
+	once->next = objects;
+	objects = once;
+	pthread_mutex_unlock(&mutex);
+	return 0;
+}
+
+/* Kernels have device memory there again. */
+static int forget(const struct adsm_process_request *request)
+{
+	struct once **at = &objects, *once;
+	void *p;
+
+	pthread_mutex_lock(&mutex);
+	while (*at && (uintptr_t)(*at)->kernel.data != request->base)
+		at = &(*at)->next;
+	once = *at;
+	if (once)
+		*at = once->next;
+	pthread_mutex_unlock(&mutex);
+	if (once)
+		adsm_os_unmap(once->shared, once->shared_size);
+	free(once);
+	return adsm_os_map((void *)request->base, request->size, memory.fd, request->base - memory.base, ADSM_PROT_RW,
+			   &p);
+}
+
+int adsm_device_once_answer(const struct adsm_process_request *request, int fd)
+{
+	void *p;
+	int ret = -EPROTO;
+
+	if (memory.fd >= 0 && request->op == ADSM_PROCESS_ONCE_REMOVE)
+		return forget(request);
+	if (memory.fd < 0 || fd < 0)
+		return -EPROTO;
+	if (request->op == ADSM_PROCESS_ONCE_TABLE)
+		ret = start(request, fd);
+	else if (request->op == ADSM_PROCESS_ONCE_MAP)
+		ret = adsm_os_map((void *)request->base, request->size, fd, request->extra, ADSM_PROT_RW, &p);
+	else if (request->op == ADSM_PROCESS_ONCE_ADD)
+		ret = add(request, fd);
+	close(fd);
+	return ret;
+}
+
+const struct adsm_kernel_once *adsm_device_once_find(uint64_t address)
+{
+	static const struct adsm_kernel_once none = { .get = get, .fresh = fresh, .set = set };
+	struct once *once;
+
+	pthread_mutex_lock(&mutex);
+	for (once = objects; once && (uintptr_t)once->kernel.data != address; once = once->next)
+		;
+	pthread_mutex_unlock(&mutex);
+	return once ? &once->kernel : &none;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* once/deadlock.c - see deadlock.h. */
+#include "once/deadlock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "once/once.h"
+
+#define FIRST_NS ((uint64_t)100000000)	/* so long somebody has waited before the first look, then twice as long each */
+#define LAST_NS ((uint64_t)2000000000)
+#define TOLD_MAX 16			/* waits that are told of in the log */
+
+static struct adsm_thread thread;
+static bool started;
+static _Atomic uint32_t stopping;
+
+static struct adsm_once_note notes[2][ADSM_ONCE_SLOTS];	/* of this look, and of the one before */
+static uint32_t slots[ADSM_ONCE_SLOTS];
+static size_t n_notes[2];
+
+/* ---- the threads of the program */
+
+/* What the system says of a thread of this process. */
+static const char *read_of(const char *task, const char *what, char *buffer, size_t size)
+{
+	char path[64];
+
+	adsm_format(path, sizeof(path), "/proc/self/task/%s/%s", task, what);
+	return adsm_os_read_text(path, buffer, size);
+}
+
+/* Is it one of the library's helpers? They have a name, and all signals blocked. */
+static bool is_helper(const char *task)
+{
+	char text[64];
+
+	return !strncmp(read_of(task, "comm", text, sizeof(text)), "adsm-", 5);
+}
+
+static bool has_ended(const char *task)
+{
+	char text[512];
+	const char *at = strrchr(read_of(task, "stat", text, sizeof(text)), ')');
+
+	return !at || at[2] == 'Z' || at[2] == 'X';
+}
+
+/* Memory of the library's that devices have, too: a thread in adsmSync() sleeps there. */
+static bool is_shared_with_device(unsigned long address)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long first, end;
+	bool is = false;
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx", &first, &end) == 2 && address >= first && address < end) {
+			is = strstr(line, "memfd:adsm-device-queue");
+			break;
+		}
+	if (maps)
+		fclose(maps);
+	return is;
+}
+
+/* Until another thread of this process does something, for as long as that takes; or a device, of which others say
+ * whether it can. */
+static bool sleeps_for_ever(const char *task)
+{
+	unsigned long word, op, value, timeout;
+	char text[256], path[64];
+	long number;
+
+	if (sscanf(read_of(task, "syscall", text, sizeof(text)), "%ld %lx %lx %lx %lx", &number, &word, &op, &value,
+		   &timeout) != 5 || number != SYS_futex || timeout)
+		return false;
+	if ((op & FUTEX_CMD_MASK) != FUTEX_WAIT && (op & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET)
+		return false;
+	if (op & FUTEX_PRIVATE_FLAG)
+		return true;
+	/* pthread_join(): the system itself wakes it. */
+	adsm_format(path, sizeof(path), "/proc/self/task/%d", (int)value);
+	return !access(path, F_OK) || is_shared_with_device(word);
+}
+
+static bool waits_for_unit(int id)
+{
+	for (size_t i = 0; i < n_notes[0]; i++)
+		if (notes[0][i].device < 0 && notes[0][i].thread == id)
+			return true;
+	return false;
+}
+
+static bool threads_are_stuck(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	bool stuck = folder != NULL;
+	struct dirent *entry;
+
+	while (stuck && (entry = readdir(folder)))
+		if (entry->d_name[0] != '.')
+			stuck = waits_for_unit(atoi(entry->d_name)) || is_helper(entry->d_name) ||
+				sleeps_for_ever(entry->d_name) || has_ended(entry->d_name);
+	if (folder)
+		closedir(folder);
+	return stuck;
+}
+
+/* A handler may set units. The engine has one for SIGSEGV, the C library two for its own use. */
+static bool may_be_interrupted(void)
+{
+	char text[4096];
+	const char *at = strstr(adsm_os_read_text("/proc/self/status", text, sizeof(text)), "SigCgt:");
+	uint64_t caught = at ? strtoull(at + 7, NULL, 16) : UINT64_MAX;
+
+	return caught & ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(3) << 31);
+}
+
+/* ---- devices */
+
+static bool device_is_stuck(struct adsm_home *home)
+{
+	uint32_t running = atomic_load(&adsm_once_table->running[home->index]), waiting = 0;
+	struct adsm_sigset old;
+	bool idle;
+	int status;
+
+	adsm_home_lock(home, &old);
+	idle = home->last_seq <= atomic_load(&home->completed) || atomic_load(&home->device->lost);
+	if (!idle) {
+		const struct adsm_call *last = &home->pending[home->last_seq % ADSM_PENDING_MAX];
+
+		idle = home->device->backend->event_query(home->device, last->event, &status) > 0;
+	}
+	adsm_home_unlock(home, &old);
+	for (size_t i = 0; i < n_notes[0]; i++)
+		waiting += notes[0][i].device == home->index;
+	return idle || (running && waiting >= running);
+}
+
+/* ---- looking */
+
+static void take_notes(void)
+{
+	memcpy(notes[1], notes[0], n_notes[0] * sizeof(notes[0][0]));
+	n_notes[1] = n_notes[0];
+	n_notes[0] = 0;
+	adsm_mutex_lock(&adsm_once_mutex);
+	for (uint32_t i = 0; i < ADSM_ONCE_SLOTS; i++) {
+		const struct adsm_once_object *object;
+
+		if (!adsm_once_note_read(adsm_once_table, i, &notes[0][n_notes[0]]))
+			continue;
+		object = adsm_once_at(notes[0][n_notes[0]].address);	/* it may have ended since */
+		if (object && !adsm_once_is_set(object->shared, notes[0][n_notes[0]].unit))
+			slots[n_notes[0]++] = i;
+	}
+	adsm_mutex_unlock(&adsm_once_mutex);
+}
+
+static bool is_as_before(void)
+{
+	return n_notes[0] && n_notes[0] == n_notes[1] && n_notes[0] < ADSM_ONCE_SLOTS &&
+		!memcmp(notes[0], notes[1], n_notes[0] * sizeof(notes[0][0]));
+}
+
+static bool is_deadlock(void)
+{
+	for (int i = 0; i < adsm_n_homes; i++)
+		if (!device_is_stuck(&adsm_homes[i]))
+			return false;
+	return !may_be_interrupted() && threads_are_stuck();
+}
+
+static void end_waits(void)
+{
+	uint64_t now = adsm_os_now_ns();
+
+	adsm_error("deadlock: all threads wait, %zu of them for units of write-once objects that nobody is left to set",
+		   n_notes[0]);
+	for (size_t i = 0; i < n_notes[0] && i < TOLD_MAX; i++) {
+		const struct adsm_once_note *note = &notes[0][i];
+		char who[ADSM_ONCE_KERNEL + 64];
+
+		if (note->device < 0)
+			adsm_format(who, sizeof(who), "thread %d, at %p,", note->thread, (void *)note->where);
+		else
+			adsm_format(who, sizeof(who), "kernel '%s' on device %d, block %lu,", note->kernel,
+				    note->device, (unsigned long)note->where);
+		adsm_error("deadlock: %s waits for unit %lu of the write-once object at %p, since %lu ms", who,
+			   (unsigned long)note->unit, (void *)note->address,
+			   (unsigned long)((now - note->since_ns) / 1000000));
+	}
+	for (size_t i = 0; i < n_notes[0]; i++)
+		adsm_once_judge(adsm_once_table, slots[i], &notes[0][i], -EDEADLK);
+}
+
+static void look_on(void *arg)
+{
+	_Atomic uint32_t *idle = &adsm_once_table->idle;
+	uint64_t pause = FIRST_NS;
+
+	while (!atomic_load(&stopping)) {
+		take_notes();
+		if (!n_notes[0]) {
+			/* Who begins to wait next sees it, or is seen. */
+			atomic_store(idle, 1);
+			take_notes();
+			if (!n_notes[0] && !atomic_load(&stopping))
+				adsm_os_wait(idle, 1, 0, true);
+			atomic_store(idle, 0);
+			pause = FIRST_NS;
+		} else if (!is_as_before()) {
+			pause = FIRST_NS;
+		} else if (is_deadlock()) {
+			/* Twice: a thread that was just woken may not have run yet. */
+			adsm_os_wait(&stopping, 0, FIRST_NS, false);
+			take_notes();
+			if (is_as_before() && is_deadlock())
+				end_waits();
+			n_notes[0] = 0;
+		} else {
+			pause = pause < LAST_NS ? 2 * pause : LAST_NS;
+		}
+		adsm_os_wait(&stopping, 0, pause, false);
+	}
+}
+
+int adsm_deadlock_start(void)
+{
+	int error;
+
+	atomic_store(&stopping, 0);
+	n_notes[0] = n_notes[1] = 0;
+	error = adsm_os_thread_start(&thread, "adsm-deadlock", look_on, NULL);
+	started = !error;
+	return error ? adsm_fail(error, "cannot start a thread for write-once objects (ulimit -u, ulimit -v)") : 0;
+}
+
+void adsm_deadlock_stop(void)
+{
+	if (!started)
+		return;
+	started = false;
+	atomic_store(&stopping, 1);
+	adsm_os_wake(&stopping, INT_MAX, false);
+	atomic_store(&adsm_once_table->idle, 0);
+	adsm_os_wake(&adsm_once_table->idle, INT_MAX, true);
+	adsm_os_thread_join(&thread);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* once.c - kernels that use write-once objects: stages of a scan, random units, and what no kernel may do. */
+#include "adsm_kernel.h"
+
+#define UNIT 256
+
+/* Block b: the exclusive scan of unit b, and its sum. */
+ADSM_KERNEL(scan_units, ADSM_ONCE_IN(int, input), ADSM_ONCE(int, local), ADSM_ONCE(int, sums))
+{
+	const ADSM_SPACE_GLOBAL int *in = ADSM_GET(input, ADSM_BLOCK_X);
+	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(local, ADSM_BLOCK_X);
+	ADSM_SPACE_GLOBAL int *sum = ADSM_FRESH(sums, ADSM_BLOCK_X);
+
+	ADSM_THREADS {
+		int s = 0;
+
+		if (ADSM_THREAD)
+			continue;
+		for (int i = 0; i < UNIT; i++) {
+			out[i] = s;
+			s += in[i];
+		}
+		*sum = s;
+	}
+	ADSM_BARRIER;
+	ADSM_SET(sums, ADSM_BLOCK_X);
+	ADSM_SET(local, ADSM_BLOCK_X);
+}
+
+ADSM_KERNEL(add_units, ADSM_ONCE_IN(int, local), ADSM_ONCE_IN(int, scanned), ADSM_ONCE(int, result))
+{
+	const ADSM_SPACE_GLOBAL int *in = ADSM_GET(local, ADSM_BLOCK_X);
+	const ADSM_SPACE_GLOBAL int *sum = ADSM_GET(scanned, ADSM_BLOCK_X);
+	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(result, ADSM_BLOCK_X);
+
+	ADSM_THREADS {
+		out[ADSM_THREAD] = in[ADSM_THREAD] + *sum;
+	}
+	ADSM_BARRIER;
+	ADSM_SET(result, ADSM_BLOCK_X);
+}
+
+/* Each block waits for the one before it: only blocks that begin in their order end. */
+ADSM_KERNEL(chain, ADSM_ONCE(int, units))
+{
+	int before = ADSM_BLOCK_X ? *ADSM_GET(units, ADSM_BLOCK_X - 1) : 0;
+	ADSM_SPACE_GLOBAL int *own = ADSM_FRESH(units, ADSM_BLOCK_X);
+
+	ADSM_THREADS {
+		if (!ADSM_THREAD)
+			*own = before + 1;
+	}
+	ADSM_BARRIER;
+	ADSM_SET(units, ADSM_BLOCK_X);
+}
+
+/* splitmix64, as tests/once/once.h has it. */
+ADSM_FUNCTION unsigned long next_number(unsigned long state)
+{
+	unsigned long z = state;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ul;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebul;
+	return z ^ (z >> 31);
+}
+
+/* Block b computes unit first + b * stride, of up to three units before it. */
+ADSM_KERNEL(random_units, ADSM_ONCE(unsigned, units), ADSM_VAL(unsigned, first), ADSM_VAL(unsigned, stride))
+{
+	unsigned long unit = first + (unsigned long)ADSM_BLOCK_X * stride;
+	unsigned long state = unit * 0x5851f42d4c957f2dul + 42;
+	unsigned value = (unsigned)unit * 2654435761u + 1;
+	ADSM_SPACE_GLOBAL unsigned *own = ADSM_FRESH(units, unit);
+
+	for (int i = 0; i < 3 && unit; i++) {
+		state += 0x9e3779b97f4a7c15ul;
+		value = value * 31 + *ADSM_GET(units, next_number(state) % unit);
+	}
+	ADSM_THREADS {
+		if (!ADSM_THREAD)
+			*own = value;
+	}
+	ADSM_BARRIER;
+	ADSM_SET(units, unit);
+}
+
+/* A unit waits for another, and is one more. */
+ADSM_KERNEL(follow, ADSM_ONCE_IN(int, from), ADSM_VAL(int, other), ADSM_ONCE(int, to), ADSM_VAL(int, unit))
+{
+	int value = *ADSM_GET(from, other);
+	ADSM_SPACE_GLOBAL int *own = ADSM_FRESH(to, unit);
+
+	ADSM_THREADS {
+		if (!ADSM_THREAD)
+			*own = value + 1;
+	}
+	ADSM_BARRIER;
+	ADSM_SET(to, unit);
+}
+
+/* @what: 0: set twice; 1: set without a fresh one; 2, 3, 4: get, write, set beyond the end; 5: write what is set. */
+ADSM_KERNEL(misuse, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, unit))
+{
+	if (what == 0) {
+		ADSM_SPACE_GLOBAL int *own = ADSM_FRESH(units, unit);
+
+		ADSM_THREADS {
+			if (!ADSM_THREAD)
+				*own = 1;
+		}
+		ADSM_BARRIER;
+		ADSM_SET(units, unit);
+		ADSM_SET(units, unit);
+	}
+	if (what == 1 || what == 4)
+		ADSM_SET(units, unit);
+	if (what == 2 && *ADSM_GET(units, unit))
+		ADSM_SET(units, 0);
+	if (what == 3 || what == 5) {
+		ADSM_SPACE_GLOBAL int *own = ADSM_FRESH(units, unit);
+
+		ADSM_THREADS {
+			if (!ADSM_THREAD)
+				*own = 1;
+		}
+	}
+}
+
+/* It would set units, if it came to that. */
+ADSM_KERNEL(crash_after, ADSM_ONCE_IN(int, trigger), ADSM_VAL(int, unit), ADSM_ONCE(int, units))
+{
+	int value = *ADSM_GET(trigger, unit);
+	volatile ADSM_SPACE_GLOBAL int *nowhere = (volatile ADSM_SPACE_GLOBAL int *)(unsigned long)(value + 8);
+
+	ADSM_THREADS {
+		if (!ADSM_THREAD)
+			*nowhere = value;
+	}
+}

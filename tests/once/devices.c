@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * devices.c - write-once objects among kernels of two devices and threads of the program, all at once: pipelines,
+ * random units against an oracle, where the bytes are, devices that are lost, deadlocks.
+ */
+#include "once.h"
+
+#include <signal.h>
+
+#define UNIT 256
+
+static adsmModule *module;
+
+static adsmKernel *kernel(const char *name)
+{
+	adsmKernel *found = adsmKernelGet(module, name);
+
+	CHECK(found);
+	return found;
+}
+
+/* Calls go to the device that this thread has chosen, where no argument says another. */
+static int on(int device)
+{
+	CHECK_OK(adsmDeviceSet(device));
+	return device;
+}
+
+/* ---- a pipeline: thread, device 0, thread, device 1 */
+
+struct pipeline {
+	size_t n;
+	adsmOnce *input, *local, *sums, *scanned, *result;
+};
+
+static void *produce(void *arg)
+{
+	struct pipeline *p = arg;
+	uint64_t state = 42;
+
+	for (size_t b = 0; b < p->n; b++) {
+		int *unit = adsmOnceFresh(p->input, b);
+
+		for (int i = 0; i < UNIT; i++)
+			unit[i] = (int)(splitmix(&state) % 256);
+		CHECK_OK(adsmOnceSet(p->input, b));
+	}
+	return NULL;
+}
+
+static void *scan_sums(void *arg)
+{
+	struct pipeline *p = arg;
+	uint32_t sum = 0;
+
+	for (size_t b = 0; b < p->n; b++) {
+		put(p->scanned, b, sum);
+		sum += get(p->sums, b);
+	}
+	return NULL;
+}
+
+static void run_pipeline(size_t n, const adsmOnceDistribution *where)
+{
+	struct pipeline p = {
+		n, adsmOnceAlloc(n, UNIT * sizeof(int), where), adsmOnceAlloc(n, UNIT * sizeof(int), where),
+		make(n, 4), make(n, 4), adsmOnceAlloc(n, UNIT * sizeof(int), where),
+	};
+	pthread_t threads[2];
+	uint64_t state = 42;
+	int sum = 0;
+
+	CHECK(p.input && p.local && p.result);
+	/* The calls come first: all of their blocks wait. */
+	on(1);
+	CHECK_OK(adsmCall(kernel("add_units"), adsmDim3((unsigned)n, 1, 1), adsmDim3(UNIT, 1, 1),
+			  adsmPtr(p.local->address), adsmPtr(p.scanned->address), adsmPtr(p.result->address)));
+	on(0);
+	CHECK_OK(adsmCall(kernel("scan_units"), adsmDim3((unsigned)n, 1, 1), adsmDim3(128, 1, 1),
+			  adsmPtr(p.input->address), adsmPtr(p.local->address), adsmPtr(p.sums->address)));
+	threads[0] = start(scan_sums, &p);
+	threads[1] = start(produce, &p);
+	for (size_t b = 0; b < n; b++) {
+		const int *unit = adsmOnceGet(p.result, b);
+
+		CHECK(unit);
+		for (int i = 0; i < UNIT; i++) {
+			CHECK_AT(unit[i], b * UNIT + (size_t)i, sum);
+			sum += (int)(splitmix(&state) % 256);
+		}
+	}
+	end(threads[0]);
+	end(threads[1]);
+	CHECK_OK(adsmSync());
+	CHECK_OK(adsmOnceFree(p.input));
+	CHECK_OK(adsmOnceFree(p.local));
+	CHECK_OK(adsmOnceFree(p.sums));
+	CHECK_OK(adsmOnceFree(p.scanned));
+	CHECK_OK(adsmOnceFree(p.result));
+}
+
+static void pipelines(void)
+{
+	adsmOnceDistribution striped = adsmOnceStriped(4);
+
+	run_pipeline(1, NULL);
+	run_pipeline(50, NULL);
+	run_pipeline(1000, &striped);
+	for (int i = 0; i < 20; i++)
+		run_pipeline(37, NULL);
+	if (test_full())
+		run_pipeline(100000, NULL);
+}
+
+/* Of one launch, where each block waits for the one before. */
+static void order(void)
+{
+	const unsigned n = 20000;
+
+	for (int device = 0; device < 2; device++) {
+		adsmOnce *once = make(n, 4);
+
+		on(device);
+		CHECK_OK(adsmCall(kernel("chain"), adsmDim3(n, 1, 1), adsmDim3(1, 1, 1), adsmPtr(once->address)));
+		CHECK_EQ(get(once, n - 1), n);
+		CHECK_OK(adsmSync());
+		CHECK_OK(adsmOnceFree(once));
+	}
+}
+
+/* ---- random units: 8 threads and two devices, which each have every tenth */
+
+enum { WORKERS = 8, PARTS = WORKERS + 2 };
+
+struct work {
+	adsmOnce *once;
+	size_t first;
+};
+
+static uint32_t value_of(size_t unit, const adsmOnce *once, const uint32_t *oracle)
+{
+	uint64_t state = unit * UINT64_C(0x5851f42d4c957f2d) + 42;
+	uint32_t value = (uint32_t)unit * 2654435761u + 1;
+
+	for (unsigned i = 0; i < 3 && unit; i++) {
+		size_t other = splitmix(&state) % unit;
+
+		value = value * 31 + (oracle ? oracle[other] : get(once, other));
+	}
+	return value;
+}
+
+static void *compute(void *arg)
+{
+	struct work *work = arg;
+
+	for (size_t unit = work->first; unit < work->once->count; unit += PARTS)
+		put(work->once, unit, value_of(unit, work->once, NULL));
+	return NULL;
+}
+
+static void random_units(void)
+{
+	/* Three gets and a set for each unit. */
+	const size_t n = test_full() ? 1000000 : 250000;
+	adsmOnceDistribution striped = adsmOnceStriped(n / 10);
+	uint32_t *oracle = malloc(n * sizeof(*oracle));
+	adsmOnce *once = adsmOnceAlloc(n, 4, &striped);
+	struct work work[WORKERS];
+	pthread_t threads[WORKERS];
+
+	CHECK(once && oracle);
+	for (unsigned d = 0; d < 2; d++) {
+		on((int)d);
+		CHECK_OK(adsmCall(kernel("random_units"), adsmDim3((unsigned)(n / PARTS), 1, 1), adsmDim3(1, 1, 1),
+				  adsmPtr(once->address), adsmVal(WORKERS + d), adsmVal((unsigned)PARTS)));
+	}
+	for (size_t i = 0; i < WORKERS; i++) {
+		work[i] = (struct work){ once, i };
+		threads[i] = start(compute, &work[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		oracle[i] = value_of(i, NULL, oracle);
+	for (size_t i = 0; i < WORKERS; i++)
+		end(threads[i]);
+	for (size_t i = 0; i < n; i++)
+		CHECK_AT(get(once, i), i, oracle[i]);
+	CHECK_OK(adsmSync());
+	free(oracle);
+	CHECK_OK(adsmOnceFree(once));
+}
+
+/* ---- where the bytes are */
+
+/* What is mapped at an address, as the system tells. */
+static void file_at(const void *p, char *ret_name, size_t size)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	bool found = false;
+
+	CHECK(maps);
+	while (!found && fgets(line, sizeof(line), maps)) {
+		uintptr_t first, end_;
+		char *name = strchr(line, '/');
+
+		CHECK(sscanf(line, "%lx-%lx", &first, &end_) == 2);
+		found = (uintptr_t)p >= first && (uintptr_t)p < end_;
+		if (found)
+			snprintf(ret_name, size, "%s", name ? name : "");
+	}
+	fclose(maps);
+	CHECK(found);
+}
+
+static int by_thirds(void *arg, size_t unit)
+{
+	return unit % 3 == 2 ? ADSM_ONCE_ON_HOST : (int)(unit % 3);
+}
+
+static void check_place(const adsmOnceDistribution *distribution, size_t count, size_t size, const char *expected)
+{
+	adsmDeviceProps before[2], after;
+	adsmOnce *once;
+	size_t used[2] = { 0, 0 };
+
+	for (int d = 0; d < 2; d++) {
+		before[d].struct_size = sizeof(before[d]);
+		CHECK_OK(adsmDeviceInfo(d, &before[d]));
+	}
+	once = adsmOnceAlloc(count, size, distribution);
+	CHECK(once);
+	for (size_t unit = 0; unit < count; unit++) {
+		char name[512], word[32];
+		int device;
+
+		CHECK_OK(adsmOncePlace(once, unit, &device));
+		CHECKF(device == (expected[unit] == 'h' ? ADSM_ONCE_ON_HOST : expected[unit] - '0'), "unit %zu: %d",
+		       unit, device);
+		if (device == ADSM_ONCE_ON_HOST)
+			snprintf(word, sizeof(word), "adsm-once-host");
+		else
+			snprintf(word, sizeof(word), "adsm-once-cpu %d", device);
+		for (int m = 0; m < 3; m++) {
+			const char *at = m == 0 ? once->address : m == 1 ? once->data : once->room;
+
+			file_at(at + unit * size, name, sizeof(name));
+			CHECKF(strstr(name, word), "unit %zu: '%s' is not '%s'", unit, name, word);
+		}
+		if (device >= 0)
+			used[device] += size;
+	}
+	for (int d = 0; d < 2; d++) {
+		after.struct_size = sizeof(after);
+		CHECK_OK(adsmDeviceInfo(d, &after));
+		if (size % PAGE == 0)
+			CHECK_EQ(before[d].memory_free - after.memory_free, used[d]);
+	}
+	CHECK_OK(adsmOnceFree(once));
+	for (int d = 0; d < 2; d++) {
+		after.struct_size = sizeof(after);
+		CHECK_OK(adsmDeviceInfo(d, &after));
+		CHECK_EQ(before[d].memory_free, after.memory_free);
+	}
+}
+
+static void places(void)
+{
+	adsmOnceDistribution first = adsmOnceOnDevice(0), second = adsmOnceOnDevice(1), stripes = adsmOnceStriped(2),
+		halves = adsmOnceStriped(0), tiles = adsmOnceTiled(3, 4), columns = adsmOnceTiled(2, 4),
+		own = adsmOncePlaced(by_thirds, NULL), none = adsmOnceOnDevice(2), many = adsmOnceStriped(1);
+
+	check_place(NULL, 3, PAGE, "hhh");
+	check_place(&first, 3, PAGE, "000");
+	check_place(&second, 3, 2 * PAGE, "111");
+	check_place(&stripes, 7, PAGE, "0011001");
+	check_place(&halves, 7, PAGE, "0000111");
+	/* Two devices are a grid of one row and two columns. */
+	check_place(&tiles, 12, PAGE, "010101010101");
+	columns.grid_rows = 2;
+	check_place(&columns, 8, PAGE, "00001111");
+	check_place(&own, 6, PAGE, "01h01h");
+	/* A page is where the unit of its first byte is. */
+	stripes.stripe = 4;
+	check_place(&stripes, 12, PAGE / 4, "000011110000");
+	CHECK(!adsmOnceAlloc(4, 4, &none) && errno == EINVAL);
+	CHECK(!adsmOnceAlloc(10000, PAGE, &many) && errno == EINVAL);
+	CHECK(strstr(adsmLastError(), "4096"));
+	columns.grid_rows = 3;
+	CHECK(!adsmOnceAlloc(8, 4, &columns) && errno == EINVAL);
+}
+
+/* ---- arguments */
+
+static void arguments(void)
+{
+	adsmDim one = adsmDim3(1, 1, 1);
+	adsmOnce *once = make(4, 4);
+	int *p = adsmAlloc(PAGE);
+
+	CHECK_EQ(adsmCall(kernel("chain"), one, one, adsmPtr(p)), -EINVAL);
+	CHECK(strstr(adsmLastError(), "write-once"));
+	CHECK_EQ(adsmCall(kernel("chain"), one, one, adsmPtr(NULL)), -EINVAL);
+	CHECK_EQ(adsmCall(kernel("chain"), one, one, adsmPtr((char *)once->address + 4)), -EINVAL);
+	CHECK_EQ(adsmCall(kernel("chain"), one, one, adsmVal(4)), -EINVAL);
+	CHECK_OK(adsmCall(kernel("chain"), adsmDim3(4, 1, 1), one, adsmPtr(once->address)));
+	CHECK_OK(adsmOnceFree(once));	/* after the call */
+	CHECK_OK(adsmFree(p));
+}
+
+/* ---- waiting */
+
+/* A kernel that waits is named; its object stays. Freed when it is idle, it may be freed. */
+static void blocked(void)
+{
+	adsmDim one = adsmDim3(1, 1, 1);
+	adsmOnce *from = make(4, 4), *to = make(4, 4);
+	adsmOnceWaiter waiter;
+
+	on(1);
+	CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(from->address), adsmVal(2), adsmPtr(to->address),
+			  adsmVal(3)));
+	until_waiting(1, &waiter);
+	CHECK(waiter.address == from->address);
+	CHECK_EQ(waiter.unit, 2);
+	CHECK_EQ(waiter.device, 1);
+	CHECK(!strcmp(waiter.kernel, "follow"));
+	CHECK(strstr(waiter.place, "block 0"));
+	CHECK_EQ(adsmOnceFree(from), -EBUSY);
+	put(from, 2, 10);
+	CHECK_EQ(get(to, 3), 11);
+	CHECK_OK(adsmSync());
+	CHECK_OK(adsmOnceFree(from));
+	CHECK_OK(adsmOnceFree(to));
+}
+
+/* Threads of devices that wait use no processor; what they have used, the system says. */
+static void idle(void)
+{
+	adsmDim one = adsmDim3(1, 1, 1);
+	adsmOnce *from = make(64, 4), *to = make(64, 4);
+	adsmOnceWaiter waiter;
+	unsigned long before[2], after[2];
+	char path[64];
+	uint64_t until;
+
+	on(0);
+	CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(from->address), adsmVal(0), adsmPtr(to->address),
+			  adsmVal(0)));
+	until_waiting(1, &waiter);
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", waiter.thread);
+	for (int i = 0; i < 2; i++) {
+		FILE *file = fopen(path, "r");
+
+		CHECK(file && fscanf(file, "%lu", i ? after : before) == 1);
+		fclose(file);
+		until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + 300000000;
+		while (!i && clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
+			;
+	}
+	CHECKF(after[0] - before[0] < 10000000, "%lu ns", after[0] - before[0]);
+	put(from, 0, 1);
+	CHECK_OK(adsmSync());
+	CHECK_EQ(get(to, 0), 2);
+	CHECK_OK(adsmOnceFree(from));
+	CHECK_OK(adsmOnceFree(to));
+}
+
+/* ---- ends of devices: each in a run of its own, after which the library starts anew */
+
+static void restart(void)
+{
+	CHECK_OK(adsmModuleUnload(module));
+	CHECK_OK(adsmShutdown());
+	CHECK_OK(adsmInit());
+	module = adsmModuleLoad(getenv("TEST_ONCE"));
+	CHECK(module);
+}
+
+static void misuses(void)
+{
+	static const struct { int what, unit; const char *words[2]; } cases[] = {
+		{ 0, 3, { "unit 3", "written once" } }, { 1, 2, { "unit 2", "ADSM_FRESH" } },
+		{ 2, 4, { "unit 4", "beyond the end" } }, { 3, 5, { "unit 5", "beyond the end" } },
+		{ 4, 9, { "unit 9", "beyond the end" } }, { 5, 1, { "unit 1", "written once" } },
+	};
+	adsmDim one = adsmDim3(1, 1, 1);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		adsmOnce *once = make(4, 4);
+
+		put(once, 1, 7);
+		on(0);
+		CHECK_OK(adsmCall(kernel("misuse"), one, one, adsmPtr(once->address), adsmVal(cases[i].what),
+				  adsmVal(cases[i].unit)));
+		CHECK_EQ(adsmSync(), -ENODEV);
+		for (int w = 0; w < 2; w++)
+			CHECKF(strstr(adsmLastError(), cases[i].words[w]), "no '%s'", cases[i].words[w]);
+		CHECKF(strstr(adsmLastError(), "kernel 'misuse'"), "no kernel");
+		CHECK_EQ(get(once, 1), 7);
+		CHECK_OK(adsmOnceFree(once));
+		restart();
+	}
+}
+
+static void *expect_lost(void *arg)
+{
+	struct work *work = arg;
+
+	CHECK(!adsmOnceGet(work->once, work->first) && errno == ENODEV);
+	CHECKF(strstr(adsmLastError(), work->first == 2 ? "cpu device 0" : "waited in vain"), "no reason");
+	return NULL;
+}
+
+/*
+ * A device ends while a thread, and a kernel of the other device, wait for what it was to set, and another thread for
+ * what that kernel was to. What is set can be read, and what nobody has set can still be.
+ */
+static void lost(void)
+{
+	adsmDim one = adsmDim3(1, 1, 1);
+	adsmOnceDistribution there = adsmOnceOnDevice(0);
+	adsmOnce *trigger = make(2, 4), *units = adsmOnceAlloc(4, PAGE, &there), *other = make(4, 4);
+	struct work works[] = { { units, 2 }, { other, 1 } };
+	pthread_t threads[2];
+
+	CHECK(units);
+	on(0);
+	CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(trigger->address), adsmVal(0), adsmPtr(units->address),
+			  adsmVal(3)));
+	CHECK_OK(adsmCall(kernel("crash_after"), one, one, adsmPtr(trigger->address), adsmVal(1),
+			  adsmPtr(units->address)));
+	on(1);
+	CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(units->address), adsmVal(2), adsmPtr(other->address),
+			  adsmVal(1)));
+	for (int i = 0; i < 2; i++)
+		threads[i] = start(expect_lost, &works[i]);
+	until_waiting(4, NULL);
+	put(trigger, 0, 6);
+	CHECK_EQ(get(units, 3), 7);
+	put(trigger, 1, 0);
+	for (int i = 0; i < 2; i++)
+		end(threads[i]);
+	CHECK_EQ(adsmOnceWaiters(NULL, 0), 0);
+	CHECK_EQ(adsmSync(), -ENODEV);
+	CHECK_EQ(get(units, 3), 7);
+	put(units, 2, 9);
+	CHECK_EQ(get(units, 2), 9);
+	CHECK(!adsmOnceGet(units, 1) && errno == ENODEV);
+	CHECK_EQ(get(trigger, 0), 6);
+
+	/* The other device is as it was. */
+	CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(units->address), adsmVal(2), adsmPtr(other->address),
+			  adsmVal(2)));
+	CHECK_EQ(get(other, 2), 10);
+	CHECK_OK(adsmSync());
+	CHECK_OK(adsmOnceFree(trigger));
+	CHECK_OK(adsmOnceFree(units));
+	CHECK_OK(adsmOnceFree(other));
+	restart();
+}
+
+/* ---- what nobody is left to set */
+
+static void *expect_deadlock(void *arg)
+{
+	struct work *work = arg;
+
+	CHECK(!adsmOnceGet(work->once, work->first) && errno == EDEADLK);
+	return NULL;
+}
+
+/* A kernel waits for what a later call of its device would set: that call runs, once the first has ended in vain. */
+static void deadlock(void)
+{
+	adsmDim one = adsmDim3(1, 1, 1);
+	adsmOnce *units = make(4, 4);
+	struct work work = { units, 3 };
+	pthread_t thread;
+
+	on(0);
+	CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(units->address), adsmVal(1), adsmPtr(units->address),
+			  adsmVal(2)));
+	CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(units->address), adsmVal(0), adsmPtr(units->address),
+			  adsmVal(1)));
+	put(units, 0, 1);
+	CHECK_EQ(adsmSync(), -EDEADLK);
+	CHECK_EQ(get(units, 1), 2);
+	CHECK(adsmOnceTry(units, 2) == NULL);
+	CHECK_OK(adsmOnceFree(units));
+
+	/* Threads alone, the main one in pthread_join(). */
+	units = make(4, 4);
+	work = (struct work){ units, 3 };
+	thread = start(expect_deadlock, &work);
+	end(thread);
+	CHECK_OK(adsmOnceFree(units));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test_case cases[] = {
+		{ "pipelines", pipelines }, { "order", order }, { "random", random_units }, { "places", places },
+		{ "arguments", arguments }, { "blocked", blocked }, { "idle", idle }, { "misuses", misuses },
+		{ "lost", lost }, { "deadlock", deadlock },
+	};
+
+	setenv("ADSM_CPU_DEVICES", "2", 0);
+	module = adsmModuleLoad(getenv("TEST_ONCE"));
+	CHECK(module);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (argc < 2 || !strcmp(argv[1], cases[i].name)) {
+			cases[i].run();
+			fprintf(stderr, "%s: ok\n", cases[i].name);
+		}
+	CHECK_OK(adsmModuleUnload(module));
+	CHECK_OK(adsmShutdown());
+	return 0;
+}
