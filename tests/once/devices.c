@@ -497,6 +497,21 @@ static void deadlock(void)
 	CHECK_OK(adsmOnceFree(units));
 }
 
+/* On backends whose kernels cannot: the module loads, threads have their objects, and a call says so. */
+static void refused(void)
+{
+	adsmDim one = adsmDim3(1, 1, 1);
+	adsmOnceDistribution there = adsmOnceOnDevice(0);
+	adsmOnce *once = make(4, 4);
+
+	put(once, 0, 1);
+	CHECK_EQ(get(once, 0), 1);
+	CHECK_EQ(adsmCall(kernel("chain"), one, one, adsmPtr(once->address)), -ENOTSUP);
+	CHECK(strstr(adsmLastError(), "'chain' takes write-once objects"));
+	CHECK(!adsmOnceAlloc(4, 4, &there) && errno == ENOTSUP);
+	CHECK_OK(adsmOnceFree(once));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
@@ -506,8 +521,14 @@ int main(int argc, char **argv)
 	};
 
 	setenv("ADSM_CPU_DEVICES", "2", 0);
+	if (adsmInit() == -ENODEV) {
+		fprintf(stderr, "%s\n", adsmLastError());
+		return 77;
+	}
 	module = adsmModuleLoad(getenv("TEST_ONCE"));
 	CHECK(module);
+	if (argc > 1 && !strcmp(argv[1], "refused"))
+		refused();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (argc < 2 || !strcmp(argv[1], cases[i].name)) {
 			cases[i].run();
