@@ -363,7 +363,19 @@ struct adsm_kernel_desc {
 #define ADSM_FRESH(name, unit) ((__typeof__(*name) *)adsm_once_##name->fresh(adsm_once_##name, unit))
 #define ADSM_SET(name, unit) adsm_once_##name->set(adsm_once_##name, unit)
 
-#define ADSM_FUNCTION static inline __attribute__((unused))
+#define ADSM_INLINE_ static inline __attribute__((unused))
+/*
+ * adsmcc --image. As the ABI has it: no copies with other arguments, no registers that only this callee leaves alone.
+ */
+#if defined(ADSM_PARTITIONED_) && !defined(__clang__)
+#define ADSM_PARTITION(n) __attribute__((noipa, section(".adsm.partition." #n)))
+#define ADSM_FUNCTION static __attribute__((unused, noipa))
+#elif defined(ADSM_PARTITIONED_)
+#define ADSM_PARTITION(n) __attribute__((noinline, section(".adsm.partition." #n)))
+#define ADSM_FUNCTION static __attribute__((unused))
+#else
+#define ADSM_FUNCTION ADSM_INLINE_
+#endif
 #define ADSM_TABLE(type, name, count) static const type name[count]
 #define ADSM_SPACE_GLOBAL
 #define ADSM_SPACE_SHARED
@@ -481,10 +493,10 @@ static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused
 		; \
 	adsm_old_; })
 
-#define ADSM_MATH1_(c, cl) ADSM_FUNCTION float adsm_##c(float x) { return __builtin_##c(x); }
-#define ADSM_MATH2_(c, cl) ADSM_FUNCTION float adsm_##c(float x, float y) { return __builtin_##c(x, y); }
+#define ADSM_MATH1_(c, cl) ADSM_INLINE_ float adsm_##c(float x) { return __builtin_##c(x); }
+#define ADSM_MATH2_(c, cl) ADSM_INLINE_ float adsm_##c(float x, float y) { return __builtin_##c(x, y); }
 #define ADSM_MATH3_(c, cl) \
-	ADSM_FUNCTION float adsm_##c(float x, float y, float z) { return __builtin_##c(x, y, z); }
+	ADSM_INLINE_ float adsm_##c(float x, float y, float z) { return __builtin_##c(x, y, z); }
 
 /* Of double, for tasks. In brackets, as a name may be a macro elsewhere. */
 #define ADSM_MATH1D_(c) ADSM_FUNCTION double (adsm_##c)(double x) { return __builtin_##c(x); }
@@ -511,5 +523,9 @@ ADSM_MATH2D_(fmax) ADSM_MATH2D_(fmin) ADSM_MATH2D_(pow) ADSM_MATH2D_(atan2)
 #define ADSM_GLOBAL_Z (ADSM_BLOCK_Z * ADSM_BLOCK_DIM_Z + ADSM_THREAD_Z)
 
 ADSM_MATH_(ADSM_MATH1_, ADSM_MATH2_, ADSM_MATH3_)
+
+#ifndef ADSM_PARTITION
+#define ADSM_PARTITION(n)
+#endif
 
 #endif

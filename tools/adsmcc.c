@@ -18,6 +18,7 @@
 #include "adsmcc_check.h"
 #include "adsmcc_compile.h"
 #include "adsmcc_flatten.h"
+#include "adsmcc_image.h"
 
 #define PATH_SIZE 4096
 
@@ -48,6 +49,9 @@ static const char help[] =
 	"  --ptx[=ARCH]      also embed PTX for CUDA devices, which then need no compiler at run time;\n"
 	"                    for compute_75, or the lowest nvcc knows, or ARCH\n"
 	"  --nvcc NVCC       the CUDA compiler (default: $NVCC, else nvcc)\n"
+	"  --image           write an image of partitions instead, for a partition manager\n"
+	"  --partition HOW   what is in which partition: auto, auto:SIZE (by calls and sizes), source\n"
+	"                    (ADSM_PARTITION alone, as without it); prints the map\n"
 	"  --emit-text       write the flattened text instead, to -o or standard output\n"
 	"  -MF FILE          write a make rule that names the files read\n"
 	"  --version, --help\n";
@@ -80,12 +84,12 @@ static const char *option_value(int argc, char **argv, int *i, const char *name)
 	return argv[++*i];
 }
 
-static const char *default_output(const char *input)
+static const char *default_output(const char *input, const char *suffix)
 {
 	const char *slash = strrchr(input, '/'), *name = slash ? slash + 1 : input;
 	const char *dot = strrchr(name, '.');
 
-	return format_string("%.*s.adsm", dot ? (int)(dot - name) : (int)strlen(name), name);
+	return format_string("%.*s.%s", dot ? (int)(dot - name) : (int)strlen(name), name, suffix);
 }
 
 /* Asked by AddressSanitizer, which would call what is never freed leaks. */
@@ -100,7 +104,8 @@ struct command {
 	const char *compiler, *input, *output, *dependencies, *architecture, *nvcc;
 	struct list options;		/* for the C compiler */
 	struct text defines;
-	bool emit_text;
+	struct partition_options partition;
+	bool emit_text, image;
 };
 
 static void add_define(struct text *defines, const char *macro)
@@ -123,6 +128,10 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 		exit(0);
 	} else if (!strcmp(arg, "--emit-text")) {
 		command->emit_text = true;
+	} else if (!strcmp(arg, "--image")) {
+		command->image = true;
+	} else if (!strcmp(arg, "--partition") || starts(arg, "--partition=")) {
+		command->partition = parse_partition(option_value(argc, argv, i, "--partition"));
 	} else if (!strcmp(arg, "--ptx") || starts(arg, "--ptx=")) {
 		command->architecture = arg[5] ? arg + 6 : "";
 	} else if (!strcmp(arg, "--nvcc") || starts(arg, "--nvcc=")) {
@@ -156,9 +165,13 @@ static void complete(struct command *command)
 	if (!command->input)
 		die("no source file (--help says more)");
 	if (!command->output && !command->emit_text)
-		command->output = default_output(command->input);
+		command->output = default_output(command->input, command->image ? "image" : "adsm");
 	if (!command->compiler || !*command->compiler)
 		command->compiler = "cc";
+	if (command->partition.map && !command->image)
+		die("--partition needs --image");
+	if (command->image && (command->architecture || command->emit_text))
+		die("--image makes neither PTX nor a text");
 	if (command->architecture && !command->nvcc)
 		command->nvcc = find_nvcc();
 	nvcc = command->nvcc;
@@ -181,7 +194,7 @@ int main(int argc, char **argv)
 		die("%s: %s", command.input, strerror(errno));
 	flatten_file(flat, command.input, contents.bytes);
 	n_kernels = check_and_enter(&text, flat);
-	if (!n_kernels && !n_errors)
+	if (!n_kernels && !n_errors && !command.image)
 		error_at(command.input, (int)strlen(command.input), 1,
 			 "no kernel in this file (ADSM_KERNEL, ADSM_TASK)");
 	if (n_errors)
@@ -189,6 +202,8 @@ int main(int argc, char **argv)
 
 	if (command.emit_text)
 		write_text(&text, command.output);
+	else if (command.image)
+		status = compile_image(command.compiler, &command.options, &text, &command.partition, command.output);
 	else
 		status = compile(command.compiler, &command.options, &text,
 				 command.architecture ? command.nvcc : NULL, command.architecture, command.output);

@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define C_COMPILER "C compiler"
 #define NVCC "CUDA compiler"
 
 extern char **environ;
@@ -28,11 +27,7 @@ static void on_signal(int sig)
 		kill(child, sig);
 }
 
-/*
- * Run @argv with @input as its standard input. @ret_output: what it writes to its standard output; NULL: that is ours.
- * @what it is, and how to choose another, for messages. Returns its exit status.
- */
-static int run(char *const *argv, const struct text *input, struct text *ret_output, const char *what)
+int run_tool(char *const *argv, const struct text *input, struct text *ret_output, const char *what)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct sigaction action = { .sa_handler = on_signal };
@@ -138,7 +133,7 @@ static const char *choose_architecture(const char *nvcc)
 	char *line, *rest;
 	int lowest = 0;
 
-	if (run(argv, &nothing, &list, NVCC))
+	if (run_tool(argv, &nothing, &list, NVCC))
 		return "compute_75";
 	for (rest = list.bytes; (line = strsep(&rest, "\n")); ) {
 		const int number = starts(line, "compute_") ? atoi(line + strlen("compute_")) : 0;
@@ -173,7 +168,7 @@ static int add_ptx(struct text *source, const struct text *text, const char *nvc
 	list_add(&argv, input);
 	list_add(&argv, NULL);
 	write_text(text, input);
-	status = run((char *const *)argv.items, &nothing, NULL, NVCC);
+	status = run_tool((char *const *)argv.items, &nothing, NULL, NVCC);
 	if (status)
 		fprintf(stderr, "adsmcc: --ptx: %s made no PTX\n", nvcc);
 	else if (read_file(output, &ptx))
@@ -226,7 +221,7 @@ static int add_atomics(struct text *source, struct list *argv, const struct text
 	list_add(argv, "-xc");
 	list_add(argv, "-");
 	list_add(argv, NULL);
-	status = run((char *const *)argv->items, text, NULL, C_COMPILER);
+	status = run_tool((char *const *)argv->items, text, NULL, C_COMPILER);
 	if (!status && !caught_signal && read_file(output, &preprocessed))
 		find_atomics(source, preprocessed.bytes);
 	unlink(output);
@@ -259,7 +254,7 @@ int compile(const char *compiler, const struct list *options, const struct text 
 	if (!status && !caught_signal && nvcc)
 		status = add_ptx(&source, text, nvcc, architecture, dir);
 	if (!status && !caught_signal)
-		status = run((char *const *)argv.items, &source, NULL, C_COMPILER);
+		status = run_tool((char *const *)argv.items, &source, NULL, C_COMPILER);
 	if (!status && !caught_signal && rename(module, output)) {
 		fprintf(stderr, "adsmcc: %s: %s\n", output, strerror(errno));
 		status = 1;

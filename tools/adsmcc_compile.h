@@ -14,4 +14,12 @@ const char *find_nvcc(void);
 int compile(const char *compiler, const struct list *options, const struct text *text, const char *nvcc,
 	    const char *architecture, const char *output);
 
+#define C_COMPILER "C compiler"
+
+/*
+ * Run @argv with @input as its standard input. @ret_output: what it writes to its standard output; NULL: that is ours.
+ * @what it is, and how to choose another, for messages. Returns its exit status.
+ */
+int run_tool(char *const *argv, const struct text *input, struct text *ret_output, const char *what);
+
 #endif

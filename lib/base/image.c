@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* image.c - see image.h. */
+#include "base/image.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(sizeof(struct adsm_image_header) == 64, "the header's size is part of the format");
+
+uint64_t adsm_image_checksum(const void *bytes, size_t size)
+{
+	const uint8_t *p = bytes;
+	const size_t at = offsetof(struct adsm_image_header, checksum);
+	uint64_t sum = 0xcbf29ce484222325;
+
+	/*
+	 * FNV-1a: each step is a bijection of the sum, so that of two images that differ in one byte no two are equal.
+	 */
+	for (size_t i = 0; i < size; i++)
+		if (i < at || i >= at + sizeof(uint64_t))
+			sum = (sum ^ p[i]) * 0x100000001b3;
+	return sum;
+}
+
+/* What is being checked. */
+struct check {
+	const struct adsm_image *image;
+	size_t size, code;		/* bytes of all, and where code begins */
+	char *text;
+	size_t text_size;
+};
+
+__attribute__((format(printf, 3, 4)))
+static int refuse(const struct check *check, int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(check->text, check->text_size, format, args);
+	va_end(args);
+	return error;
+}
+
+static size_t align(size_t offset)
+{
+	return (offset + ADSM_IMAGE_ALIGN - 1) & ~(size_t)(ADSM_IMAGE_ALIGN - 1);
+}
+
+static int check_header(struct check *check, const struct adsm_image_header *header)
+{
+	if (check->size < sizeof(*header) || memcmp(header->magic, ADSM_IMAGE_MAGIC, sizeof(header->magic)))
+		return refuse(check, -ENOEXEC, "these %zu bytes are no image of partitions, which begins with "
+			      ADSM_IMAGE_MAGIC, check->size);
+	if (header->version != ADSM_IMAGE_VERSION)
+		return refuse(check, -ENOTSUP, "the image is of version %u, and this device reads version %u: compile "
+			      "it anew", header->version, ADSM_IMAGE_VERSION);
+	if (header->size != check->size)
+		return refuse(check, -ENOEXEC, "the image is damaged: it has %zu bytes, and should have %u",
+			      check->size,
+			      header->size);
+	if (header->checksum != adsm_image_checksum(header, check->size))
+		return refuse(check, -ENOEXEC, "the image is damaged: its checksum is wrong");
+	if (header->machine != adsm_image_machine())
+		return refuse(check, -ENOTSUP, "the image is for another machine (%u; this one is %u)", header->machine,
+			      adsm_image_machine());
+	for (size_t i = 0; i < sizeof(header->reserved) / sizeof(header->reserved[0]); i++)
+		if (header->reserved[i])
+			return refuse(check, -ENOEXEC, "the image's header has what it may not have");
+	return 0;
+}
+
+/* Where the tables lie follows from how many entries they have. */
+static int place_tables(struct check *check, struct adsm_image *image)
+{
+	const struct adsm_image_header *header = image->header;
+	size_t at = sizeof(*header);
+
+	if (header->n_partitions > ADSM_IMAGE_MAX_PARTITIONS || header->n_slots > ADSM_IMAGE_MAX_SLOTS ||
+	    header->n_symbols > check->size / sizeof(struct adsm_image_function) ||
+	    header->n_stubs > header->n_symbols || header->names_size > check->size || !header->n_slots)
+		return refuse(check, -ENOEXEC, "the image's header has numbers that cannot be: %u partitions, %u "
+			      "symbols, %u of them with stubs, %u "
+			      "slots", header->n_partitions, header->n_symbols, header->n_stubs,
+			      header->n_slots);
+	image->partitions = (const void *)(image->bytes + at);
+	at += ((size_t)header->n_partitions + 1) * sizeof(*image->partitions);
+	image->functions = (const void *)(image->bytes + at);
+	at += (size_t)header->n_symbols * sizeof(*image->functions);
+	image->slots = (const void *)(image->bytes + at);
+	at += (size_t)header->n_slots * sizeof(*image->slots);
+	image->names = (const char *)image->bytes + at;
+	at += header->names_size;
+	if (at > check->size || !header->names_size || image->bytes[at - 1])
+		return refuse(check, -ENOEXEC, "the image's tables do not end where they should");
+	check->code = at;
+	return 0;
+}
+
+static int check_partitions(const struct check *check)
+{
+	const struct adsm_image *image = check->image;
+	size_t at = check->code;
+
+	for (uint32_t i = 0; i <= image->header->n_partitions; i++) {
+		const struct adsm_image_entry *entry = &image->partitions[i];
+
+		if (entry->offset != align(at) || entry->offset > check->size ||
+		    entry->size > check->size - entry->offset ||
+		    entry->size > ADSM_IMAGE_MAX_SIZE)
+			return refuse(check, -ENOEXEC, "partition %u of the image has no place in it: %u bytes from %u "
+				      "on",
+				      i, entry->size, entry->offset);
+		for (; at < entry->offset; at++)
+			if (image->bytes[at])
+				return refuse(check, -ENOEXEC, "there is something before partition %u of the "
+					      "image", i);
+		at += entry->size;
+	}
+	return at == check->size ? 0 : refuse(check, -ENOEXEC, "there is something behind the image's last partition");
+}
+
+static int check_functions(const struct check *check)
+{
+	const struct adsm_image *image = check->image;
+
+	for (uint32_t i = 0; i < image->header->n_symbols; i++) {
+		const struct adsm_image_function *function = &image->functions[i];
+		const uint32_t partition = adsm_image_partition(function->symbol);
+		const uint32_t offset = adsm_image_offset(function->symbol);
+
+		if (partition > image->header->n_partitions || offset >= image->partitions[partition].size ||
+		    function->size > image->partitions[partition].size - offset ||
+		    function->name >= image->header->names_size)
+			return refuse(check, -ENOEXEC, "symbol %u of the image is in no partition", i);
+		if (i < image->header->n_stubs && !partition)
+			return refuse(check, -ENOEXEC, "symbol %u of the image has a stub and is in no partition", i);
+	}
+	return 0;
+}
+
+static int check_slots(const struct check *check)
+{
+	const struct adsm_image *image = check->image;
+	const uint32_t limits[ADSM_IMAGE_SLOT_KINDS] = {
+		[ADSM_IMAGE_SLOT_ENTER] = 1, [ADSM_IMAGE_SLOT_IMPORT] = image->header->names_size,
+		[ADSM_IMAGE_SLOT_STUB] = image->header->n_stubs, [ADSM_IMAGE_SLOT_RESIDENT] = image->partitions[0].size,
+	};
+
+	for (uint32_t i = 0; i < image->header->n_slots; i++) {
+		const struct adsm_image_slot *slot = &image->slots[i];
+
+		if (slot->kind >= ADSM_IMAGE_SLOT_KINDS || slot->value >= limits[slot->kind] ||
+		    (slot->kind == ADSM_IMAGE_SLOT_ENTER) != !i)
+			return refuse(check, -ENOEXEC, "slot %u of the image is for nothing", i);
+	}
+	return 0;
+}
+
+int adsm_image_check(const void *bytes, size_t size, struct adsm_image *ret_image, char *ret_text, size_t text_size)
+{
+	struct adsm_image image = { .bytes = bytes, .header = bytes };
+	struct check check = { .image = &image, .size = size, .text = ret_text, .text_size = text_size };
+	int ret;
+
+	if ((uintptr_t)bytes % sizeof(uint64_t))
+		return refuse(&check, -ENOEXEC, "the image is not aligned to %zu bytes", sizeof(uint64_t));
+	ret = check_header(&check, bytes);
+	ret = ret ? ret : place_tables(&check, &image);
+	ret = ret ? ret : check_partitions(&check);
+	ret = ret ? ret : check_functions(&check);
+	ret = ret ? ret : check_slots(&check);
+	if (!ret)
+		*ret_image = image;
+	return ret;
+}
+
+int32_t adsm_image_find(const struct adsm_image *image, const char *name)
+{
+	for (uint32_t i = 0; i < image->header->n_symbols; i++)
+		if (!strcmp(adsm_image_name(image, i), name))
+			return (int32_t)i;
+	return -1;
+}

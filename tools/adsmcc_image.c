@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adsmcc_image.c - see adsmcc_image.h. The text goes to the C compiler, its assembly, with a change, to the assembler.
+ */
+#include "adsmcc_image.h"
+#include "adsmcc_compile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct partition_options parse_partition(const char *how)
+{
+	struct partition_options options = { .automatic = true, .limit = PARTITION_LIMIT, .map = true };
+	char *end;
+
+	if (!strcmp(how, "source")) {
+		options.automatic = false;
+	} else if (starts(how, "auto:")) {
+		const unsigned long limit = strtoul(how + 5, &end, 10);
+
+		if (*end || end == how + 5 || limit < 64 || limit > 262144)
+			die("--partition %s: the size of a partition is from 64 to 262144 bytes", how);
+		options.limit = (uint32_t)limit;
+	} else if (strcmp(how, "auto")) {
+		die("--partition %s: it is 'auto', 'auto:SIZE', or 'source', for what ADSM_PARTITION says", how);
+	}
+	return options;
+}
+
+static struct list words(const char *command)
+{
+	struct list list = { 0 };
+	char *word, *rest = format_string("%s", command);
+
+	while ((word = strsep(&rest, " ")))
+		if (*word)
+			list_add(&list, word);
+	return list;
+}
+
+/* What the compiler says of itself and its machine; where it says nothing, compiling will tell why. */
+static const char *predefined(struct list command)
+{
+	const struct text nothing = { "", 0, 0 };
+	struct text macros = { 0 };
+	struct list argv = { 0 };
+
+	for (size_t i = 0; i < command.n; i++)
+		list_add(&argv, command.items[i]);
+	list_add(&argv, "-dM");
+	list_add(&argv, "-E");
+	list_add(&argv, "-xc");
+	list_add(&argv, "-");
+	list_add(&argv, NULL);
+	if (run_tool((char *const *)argv.items, &nothing, &macros, C_COMPILER))
+		exit(1);
+	return macros.bytes;
+}
+
+/*
+ * What code that is loaded has to be: position-independent, each function by itself, called as the ABI says and by call
+ * instructions, with nothing beside it that nobody loads.
+ */
+static struct list image_command(const char *compiler, const struct list *options)
+{
+	static const char *const fixed[] = {
+		"-std=gnu11", "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
+	};
+	static const char *const needed[] = {
+		"-fPIC", "-ffreestanding", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
+		"-fno-optimize-sibling-calls", "-fno-jump-tables", "-fno-exceptions", "-fno-asynchronous-unwind-tables",
+		"-fno-unwind-tables", "-fno-stack-protector", "-fno-common", "-DADSM_PARTITIONED_", "-g0",
+	};
+	struct list argv = words(compiler);
+	const char *macros;
+
+	if (!argv.n)
+		die("--cc or CC names no compiler");
+	macros = predefined(argv);
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		list_add(&argv, fixed[i]);
+	for (size_t i = 0; i < options->n; i++)
+		list_add(&argv, options->items[i]);
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		list_add(&argv, needed[i]);
+	if (strstr(macros, "#define __x86_64__ "))
+		list_add(&argv, "-fcf-protection=none");
+	if (strstr(macros, "#define __aarch64__ ")) {
+		list_add(&argv, "-mcmodel=tiny");	/* distances from the instruction, not from its page */
+		list_add(&argv, "-mbranch-protection=none");
+	}
+	if (!strstr(macros, "#define __clang__ "))
+		list_add(&argv, "-fno-ipa-ra");		/* not even where the callee is known */
+	return argv;
+}
+
+/* The name that directive @what of an assembly's line gives; empty: none. */
+static const char *named_by(const char *line, const char *what, int *ret_size)
+{
+	const char *p = line + strspn(line, " \t");
+
+	*ret_size = 0;
+	if (!starts(p, what))
+		return p;
+	p += strlen(what);
+	p += strspn(p, " \t");
+	*ret_size = (int)strcspn(p, ", \t\n");
+	return p;
+}
+
+/*
+ * Add @assembly so that each function has a global symbol: then the assembler leaves all that refers to it to the
+ * linker, an address inside of the function itself, too. What was static stays the file's own.
+ */
+static void make_global(struct text *out, char *assembly)
+{
+	struct list global = { 0 };
+	const char *name;
+	char *line;
+	int size;
+
+	for (const char *p = assembly; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL) {
+		name = named_by(p, ".globl", &size);
+		if (!size)
+			name = named_by(p, ".global", &size);
+		if (size)
+			list_add(&global, format_string("%.*s", size, name));
+	}
+	while ((line = strsep(&assembly, "\n"))) {
+		name = named_by(line, ".type", &size);
+		if (size && strstr(name, "function") && !list_has(&global, format_string("%.*s", size, name)))
+			text_print(out, "\t.globl\t%.*s\n\t.hidden\t%.*s\n", size, name, size, name);
+		text_print(out, "%s\n", line);
+	}
+}
+
+static int assemble(const char *compiler, const struct text *assembly, const char *object)
+{
+	struct list argv = words(compiler);
+
+	list_add(&argv, "-c");
+	list_add(&argv, "-o");
+	list_add(&argv, object);
+	list_add(&argv, "-xassembler");
+	list_add(&argv, "-");
+	list_add(&argv, NULL);
+	return run_tool((char *const *)argv.items, assembly, NULL, C_COMPILER);
+}
+
+int compile_image(const char *compiler, const struct list *options, const struct text *text,
+		  const struct partition_options *partition, const char *output)
+{
+	struct list argv = image_command(compiler, options);
+	char *object = format_string("%s.XXXXXX", output);
+	struct text assembly = { 0 }, changed = { 0 }, bytes, image = { 0 };
+	int fd = mkstemp(object), status;
+
+	if (fd < 0)
+		die("%s: %s", output, strerror(errno));
+	close(fd);
+	list_add(&argv, "-S");
+	list_add(&argv, "-o");
+	list_add(&argv, "-");
+	list_add(&argv, "-xc");
+	list_add(&argv, "-");
+	list_add(&argv, NULL);
+	status = run_tool((char *const *)argv.items, text, &assembly, C_COMPILER);
+	if (!status) {
+		text_add(&changed, "", 0);
+		make_global(&changed, assembly.bytes);
+		status = assemble(compiler, &changed, object);
+	}
+	if (!status && !read_file(object, &bytes))
+		die("%s: %s", object, strerror(errno));
+	unlink(object);
+	if (status)
+		return status;
+	link_image(&bytes, partition, &image);
+	if (n_errors)
+		return 1;
+	object = format_string("%s.new", output);
+	write_text(&image, object);
+	if (rename(object, output))
+		die("%s: %s", output, strerror(errno));
+	return 0;
+}

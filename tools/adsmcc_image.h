@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* adsmcc_image.h - code for a partition manager, instead of a module. */
+#ifndef ADSMCC_IMAGE_H
+#define ADSMCC_IMAGE_H
+
+#include "adsmcc_link.h"
+
+#define PARTITION_LIMIT 4096		/* bytes of a partition, where --partition auto says no others */
+
+/* What --partition says: auto, auto:SIZE, or source; ends adsmcc where it is none of them. */
+struct partition_options parse_partition(const char *how);
+/* Compile @text, by @compiler with @options, into the image @output. Returns the compiler's exit status. */
+int compile_image(const char *compiler, const struct list *options, const struct text *text,
+		  const struct partition_options *partition, const char *output);
+
+#endif
