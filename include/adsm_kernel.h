@@ -499,8 +499,8 @@ static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused
 	ADSM_INLINE_ float adsm_##c(float x, float y, float z) { return __builtin_##c(x, y, z); }
 
 /* Of double, for tasks. In brackets, as a name may be a macro elsewhere. */
-#define ADSM_MATH1D_(c) ADSM_FUNCTION double (adsm_##c)(double x) { return __builtin_##c(x); }
-#define ADSM_MATH2D_(c) ADSM_FUNCTION double (adsm_##c)(double x, double y) { return __builtin_##c(x, y); }
+#define ADSM_MATH1D_(c) ADSM_INLINE_ double (adsm_##c)(double x) { return __builtin_##c(x); }
+#define ADSM_MATH2D_(c) ADSM_INLINE_ double (adsm_##c)(double x, double y) { return __builtin_##c(x, y); }
 ADSM_MATH1D_(sqrt) ADSM_MATH1D_(sin) ADSM_MATH1D_(cos) ADSM_MATH1D_(tan) ADSM_MATH1D_(exp) ADSM_MATH1D_(log)
 ADSM_MATH1D_(fabs) ADSM_MATH1D_(floor) ADSM_MATH1D_(ceil)
 ADSM_MATH2D_(fmax) ADSM_MATH2D_(fmin) ADSM_MATH2D_(pow) ADSM_MATH2D_(atan2)

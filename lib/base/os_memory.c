@@ -23,6 +23,7 @@ static const int prot_bits[] = {
 	[ADSM_PROT_NONE] = PROT_NONE,
 	[ADSM_PROT_READ] = PROT_READ,
 	[ADSM_PROT_RW] = PROT_READ | PROT_WRITE,
+	[ADSM_PROT_RX] = PROT_READ | PROT_EXEC,
 };
 
 static int map_memory(void *address, size_t size, int prot, int flags, int fd, size_t offset,

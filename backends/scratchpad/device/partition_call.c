@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * partition_call.c - what happens between the call of a function in another partition and its first instruction, and
+ * between its return and the caller's next one.
+ *
+ * Arguments and results are in vector registers meanwhile, which nobody has saved: this file and policy.c are compiled
+ * without the use of any, without sanitizers, and call nothing, but where the call has failed.
+ */
+#include "partition_call.h"
+
+#include <stdio.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+/* The call ends here: what registers have is of no use any more. */
+__attribute__((noreturn, noinline, cold))
+static void fail(struct adsm_partitions *partitions, const char *text)
+{
+	partitions->fail(partitions->context, text);
+	__builtin_trap();
+}
+
+#if defined(__x86_64__)
+
+void adsm_partition_copy(void *to, const void *from, size_t size)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+}
+
+/*
+ * What was written by one address is executed by another: the manuals promise that this is seen only after a
+ * serialising instruction. Few may be used here: CPUID would leave a virtual machine, and fences are none. IRET to the
+ * next instruction is the one that all processors have.
+ */
+void adsm_partition_serialise(void *code, size_t size)
+{
+	static int8_t has_serialize;	/* 1: yes, -1: no; whoever asks gets the same */
+	unsigned a, b, c, d = 0;
+	uint64_t segment, stack;
+
+	if (!has_serialize)
+		has_serialize = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 14 & 1) ? 1 : -1;
+	if (has_serialize > 0) {
+		__asm__ volatile(".byte 0x0f, 0x01, 0xe8" : : : "memory");	/* serialize */
+		return;
+	}
+	__asm__ volatile("movq %%rsp, %1\n\t"
+			 "movl %%ss, %k0\n\t"
+			 "pushq %q0\n\t"
+			 "pushq %1\n\t"
+			 "pushfq\n\t"
+			 "movl %%cs, %k0\n\t"
+			 "pushq %q0\n\t"
+			 "leaq 1f(%%rip), %q0\n\t"
+			 "pushq %q0\n\t"
+			 "iretq\n"
+			 "1:" : "=&r"(segment), "=&r"(stack) : : "memory", "cc");
+}
+
+#elif defined(__aarch64__)
+
+void adsm_partition_copy(void *to, const void *from, size_t size)
+{
+	uint64_t *p = to;
+	const uint64_t *q = from;
+
+	/* Not what compilers would make a call of memcpy() of. */
+	for (; size >= 8; size -= 8, p++, q++)
+		__asm__ volatile("ldr x9, [%1]\n\tstr x9, [%0]" : : "r"(p), "r"(q) : "x9", "memory");
+	for (size_t i = 0; i < size; i++)
+		__asm__ volatile("ldrb w9, [%1]\n\tstrb w9, [%0]" : : "r"((uint8_t *)p + i), "r"((const uint8_t *)q + i)
+				 : "x9", "memory");
+}
+
+/*
+ * The address that is executed counts: data go by physical addresses to where instructions are fetched from, by any
+ * mapping, but instructions may be kept by virtual ones.
+ */
+void adsm_partition_serialise(void *code, size_t size)
+{
+	__builtin___clear_cache(code, (char *)code + size);
+}
+
+#endif
+
+static uint8_t *place(const struct adsm_partitions *partitions, uint8_t *first, uint32_t buffer)
+{
+	return first + buffer * partitions->stride;
+}
+
+static uint32_t size_of(const struct adsm_partitions *partitions, uint32_t id)
+{
+	return partitions->image.partitions[id].size;
+}
+
+/* The victim entry and a sub-buffer change what they have. */
+static void exchange(uint8_t *victim, uint8_t *buffer, uint32_t size)
+{
+	/* Both have room for whole words: they are multiples of the alignment. */
+	for (uint32_t i = 0; i < size; i += 8) {
+		const uint64_t word = *(uint64_t *)(victim + i);
+
+		*(uint64_t *)(victim + i) = *(uint64_t *)(buffer + i);
+		*(uint64_t *)(buffer + i) = word;
+	}
+}
+
+__attribute__((noinline))
+static void load(struct adsm_partitions *partitions, const struct adsm_policy_load *load)
+{
+	struct adsm_partition_counters *counters = &partitions->counters;
+	uint8_t *to = place(partitions, partitions->write, load->buffer);
+	const uint32_t size = size_of(partitions, load->id);
+
+	if (load->source == ADSM_POLICY_VICTIM) {
+		const uint32_t saved = load->saved ? size_of(partitions, load->saved) : 0;
+
+		exchange(partitions->victim, to, saved > size ? saved : size);
+		counters->victim_hits++;
+	} else if (load->saved) {
+		adsm_partition_copy(partitions->victim, to, size_of(partitions, load->saved));
+	}
+	if (load->saved) {
+		partitions->victim_bytes = size_of(partitions, load->saved);
+		counters->victim_saves++;
+	} else if (load->source == ADSM_POLICY_VICTIM) {
+		partitions->victim_bytes = 0;
+	}
+	if (load->source == ADSM_POLICY_MOVE) {
+		adsm_partition_copy(to, place(partitions, partitions->write, load->from), size);
+		counters->moves++;
+	} else if (load->source == ADSM_POLICY_DMA) {
+		adsm_partition_copy(to, adsm_image_code(&partitions->image, load->id), size);
+		counters->loads++;
+		counters->bytes += size;
+	}
+	adsm_partition_serialise(place(partitions, partitions->run, load->buffer), size);
+}
+
+static const char *name_of(const struct adsm_partitions *partitions, uint32_t symbol)
+{
+	const struct adsm_image *image = &partitions->image;
+
+	for (uint32_t i = 0; i < image->header->n_symbols; i++)
+		if (image->functions[i].symbol == symbol)
+			return adsm_image_name(image, i);
+	return "?";
+}
+
+__attribute__((noreturn, noinline, cold))
+static void refuse(struct adsm_partitions *partitions, uint32_t symbol)
+{
+	const uint32_t id = adsm_image_partition(symbol);
+	char text[ADSM_PARTITION_TEXT];
+
+	if (!id || id > partitions->image.header->n_partitions || adsm_image_offset(symbol) >= size_of(partitions, id))
+		snprintf(text, sizeof(text), "the code calls byte %u of partition %u, which the image does not have: "
+			 "the code was overwritten, or jumped into", adsm_image_offset(symbol), id);
+	else
+		snprintf(text, sizeof(text), "the partition stack is full: %u calls between partitions are open, and "
+			 "the "
+			 "next one is of %s() in partition %u; a recursion without end, or one that needs more room",
+			 partitions->n_frames, name_of(partitions, symbol), id);
+	fail(partitions, text);
+}
+
+/* Apart, so that calls which load nothing save no registers for it. */
+__attribute__((noinline))
+static void load_called(struct adsm_partitions *partitions, uint32_t id)
+{
+	struct adsm_policy_load change;
+
+	adsm_policy_call_load(&partitions->policy, id, &change);
+	load(partitions, &change);
+}
+
+__attribute__((noinline))
+static void load_caller(struct adsm_partitions *partitions, uint32_t id, uint32_t buffer)
+{
+	struct adsm_policy_load change;
+
+	adsm_policy_return_load(&partitions->policy, id, buffer, &change);
+	partitions->counters.loads_for_returns += change.source == ADSM_POLICY_DMA;
+	load(partitions, &change);
+}
+
+uintptr_t adsm_partition_push(struct adsm_partitions *partitions, uint32_t symbol, uintptr_t address)
+{
+	const uint32_t id = adsm_image_partition(symbol), offset = adsm_image_offset(symbol);
+	struct adsm_policy *policy = &partitions->policy;
+	struct adsm_partition_frame *frame;
+
+	if (__builtin_expect(id - 1 >= policy->n_partitions || offset >= size_of(partitions, id) ||
+			     partitions->n_frames == partitions->max_frames, 0))
+		refuse(partitions, symbol);
+	frame = &partitions->frames[partitions->n_frames++];
+	if (partitions->n_frames > partitions->depth)
+		partitions->depth = partitions->n_frames;
+	frame->address = address;
+	frame->id = policy->current;
+	frame->buffer = policy->buffer;
+	partitions->calls++;
+	if (!adsm_policy_call(policy, id))
+		load_called(partitions, id);
+	return (uintptr_t)place(partitions, partitions->run, policy->buffer) + offset;
+}
+
+uintptr_t adsm_partition_pop(struct adsm_partitions *partitions)
+{
+	struct adsm_partition_frame *frame;
+
+	if (__builtin_expect(!partitions->n_frames, 0))
+		fail(partitions, "the code returns from more calls between partitions than there were: its stack was "
+		     "overwritten");
+	frame = &partitions->frames[--partitions->n_frames];
+	if (!adsm_policy_return(&partitions->policy, frame->id, frame->buffer))
+		load_caller(partitions, frame->id, frame->buffer);
+	return frame->address;
+}
+
+void adsm_partition_load(struct adsm_partitions *partitions, uint32_t partition, uint32_t buffer)
+{
+	struct adsm_policy_load change;
+
+	adsm_policy_place(&partitions->policy, partition, buffer, &change);
+	load(partitions, &change);
+}
