@@ -37,6 +37,7 @@ static const struct {
 	{ "overlap", "how much of a transfer hides behind the CPU's writes", bench_overlap },
 	{ "pages", "pages of a cluster's node, tracked by userfaultfd, against mprotect()", bench_pages },
 	{ "parity", "mri-q, lazy and rolling, against explicit copies", bench_parity },
+	{ "scratchpad", "calls between partitions of code, and their loads, against memcpy()", bench_scratchpad },
 	{ "startup", "programs that never use the library, preloaded, by processor time", bench_startup },
 	{ "tasks", "locks and barriers of tasks, against those of POSIX threads", bench_tasks },
 	{ "vecadd", "a vector addition by block size, against explicit copies", bench_vecadd },
