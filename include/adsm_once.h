@@ -178,6 +178,26 @@ ADSM_API void *adsmOnceFresh(const adsmOnce *once, size_t unit);
  */
 ADSM_API int adsmOnceSet(const adsmOnce *once, size_t unit);
 
+/* ---- calls that wait for units, of kernels that do not ------------------------------------- */
+
+/** Units of an object that a call reads, or sets: made by adsmOnceIn() and adsmOnceOut(). */
+typedef struct adsmOnceRange {
+	const adsmOnce *once;
+	size_t first, count;		/* units */
+} adsmOnceRange;
+
+/**
+ * Call a kernel that begins when all units that it reads are set, and sets others when it has ended: on any device,
+ * also where kernels cannot wait. Returns at once; units say that it has ended, adsmSync() does not wait for it.
+ * @args: as adsmCallArgs() has them. For a pointer adsmOnceIn() or adsmOnceOut() may stand, which gives the kernel so
+ * many units, one behind the other, from its parameter on; it writes all of what it sets. One of them at least it sets.
+ * It runs on the device of this thread (adsmDeviceSet()), whose pointers the others are, in the order of these calls
+ * there: one that waits for units of a later one of the same device waits for ever.
+ * Returns 0; -EINVAL for arguments that do not fit, or units beyond the end; -EEXIST where a unit that it sets is set;
+ * -ENODEV, -ENOMEM. What fails later is told once in the log, and to who waits for the units: ENODEV and so on.
+ */
+ADSM_API int adsmOnceCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n);
+
 /** The device whose memory has a unit's first byte, or ADSM_ONCE_ON_HOST. Returns 0 or -EINVAL. */
 ADSM_API int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device);
 
@@ -203,6 +223,40 @@ ADSM_API int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max);
 
 #ifdef __cplusplus
 }
+
+/* A range lives as long as the expression that it is written in. */
+inline adsmArg adsmOnceIn_(const adsmOnceRange &range)
+{
+	return adsmArgMake_(ADSM_ARG_ONCE, ADSM_ACCESS_IN, &range, sizeof(range));
+}
+
+inline adsmArg adsmOnceOut_(const adsmOnceRange &range)
+{
+	return adsmArgMake_(ADSM_ARG_ONCE, ADSM_ACCESS_OUT, &range, sizeof(range));
+}
+
+#define adsmOnceIn(once, first, count) adsmOnceIn_(adsmOnceRange{ once, (size_t)(first), (size_t)(count) })
+#define adsmOnceOut(once, first, count) adsmOnceOut_(adsmOnceRange{ once, (size_t)(first), (size_t)(count) })
+
+template<typename... Args>
+inline int adsmOnceCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const Args &...args)
+{
+	const adsmArg list[] = { adsmArgMake_(ADSM_ARG_NONE, 0, NULL, 0), args... };
+
+	return adsmOnceCallArgs(kernel, grid, block, list, sizeof(list) / sizeof(list[0]));
+}
+#else
+/* Units @first to @first + @count - 1, for adsmOnceCall(): read by the call, and set by it. */
+#define adsmOnceIn(once, first, count) adsmArgMake_(ADSM_ARG_ONCE, ADSM_ACCESS_IN, \
+	&(const adsmOnceRange){ once, first, count }, sizeof(adsmOnceRange))
+#define adsmOnceOut(once, first, count) adsmArgMake_(ADSM_ARG_ONCE, ADSM_ACCESS_OUT, \
+	&(const adsmOnceRange){ once, first, count }, sizeof(adsmOnceRange))
+
+/** adsmOnceCallArgs() with the arguments written out:
+ * adsmOnceCall(k, grid, block, adsmOnceIn(blocks, 0, 16), adsmOnceOut(sums, 0, 16), adsmVal(n)). */
+#define adsmOnceCall(kernel, grid, block, ...) adsmOnceCallArgs(kernel, grid, block, \
+	(const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }, \
+	sizeof((const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }) / sizeof(adsmArg))
 #endif
 
 #endif

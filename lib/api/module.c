@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "run/call.h"
 #include "run/kernel.h"
+#include "run/later.h"
 #include "run/sync.h"
 #include "start/start.h"
 
@@ -172,7 +173,10 @@ int adsmModuleUnload(adsmModule *module)
 {
 	int error = module ? adsm_start() : 0;
 
-	return error || !module ? error : adsm_module_unload(module);
+	if (error || !module)
+		return error;
+	adsm_later_wait(NULL);
+	return adsm_module_unload(module);
 }
 
 adsmKernel *adsmKernelGet(adsmModule *module, const char *name)

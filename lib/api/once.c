@@ -9,6 +9,7 @@
 #include "once/make.h"
 #include "once/wait.h"
 #include "once/waiters.h"
+#include "run/later.h"
 #include "run/once.h"
 #include "start/start.h"
 
@@ -125,4 +126,13 @@ int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max)
 	if (n && max)
 		adsm_observer->place(NULL, NULL, 0);
 	return (int)n;
+}
+
+int adsmOnceCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)
+{
+	int error = adsm_start();
+
+	if (!error && n && !args)
+		error = adsm_fail(-EINVAL, "%zu arguments of a call, and no place where they are", n);
+	return error ? error : adsm_later_call(kernel, grid, block, args, n, __builtin_return_address(0));
 }

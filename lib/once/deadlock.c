@@ -179,7 +179,7 @@ static bool is_deadlock(void)
 	for (int i = 0; i < adsm_n_homes; i++)
 		if (!device_is_stuck(&adsm_homes[i]))
 			return false;
-	return !may_be_interrupted() && threads_are_stuck();
+	return !atomic_load(&adsm_once_busy) && !may_be_interrupted() && threads_are_stuck();
 }
 
 static void end_waits(void)

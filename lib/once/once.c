@@ -8,6 +8,7 @@
 
 _Atomic(struct adsm_once_object *) adsm_once_objects;
 _Atomic(struct adsm_once_table *) adsm_once_table;
+_Atomic uint32_t adsm_once_busy;
 struct adsm_mutex adsm_once_mutex = ADSM_MUTEX_INIT(ADSM_RANK_ONCE);
 
 struct adsm_once_object *adsm_once_of(const adsmOnce *once)

@@ -120,7 +120,7 @@ static const char *reason(const struct adsm_once_object *object, int error)
 	if (failed == -ENODEV && error == failed && atomic_load(&adsm_homes[device].device->lost))
 		return atomic_load(&adsm_homes[device].device->lost);
 	if (failed && error == failed)
-		return "a kernel that was to set units of it has waited in vain itself";
+		return "a call that was to set units of it has failed, or waited in vain itself";
 	if (error == -EDEADLK)
 		return "all threads and kernels that could set it wait, too (adsmOnceWaiters)";
 	return adsm_error_string(error);

@@ -29,8 +29,7 @@ struct call {
 	uint64_t given_ns;		/* when the device was given it; 0: nobody asks */
 };
 
-static int check_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim block,
-		      struct adsm_launch *launch)
+int adsm_call_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim block, struct adsm_launch *launch)
 {
 	const unsigned g[3] = { grid.x, grid.y, grid.z }, b[3] = { block.x, block.y, block.z };
 	uint64_t n_blocks = 1, n_threads = 1;
@@ -328,7 +327,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 		return adsm_fail(-ENOMEM, "no memory to note calls of another thread");
 	error = adsm_bind(&call.bound, kernel, args, n);
 	if (!error)
-		error = check_dims(kernel->info, grid, block, &launch);
+		error = adsm_call_dims(kernel->info, grid, block, &launch);
 	if (!error)
 		error = check_task(kernel->info, call.bound.home, launch.n_blocks);
 	launch.name = kernel->info->name;

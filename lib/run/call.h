@@ -8,6 +8,9 @@
 /* @where: code address of who asks. */
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where);
 
+/* A grid and its blocks, as far as the kernel allows them. */
+int adsm_call_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim block, struct adsm_launch *launch);
+
 /*
  * Has the device begin something, with its home's lock held. 0 with its event (seq 0: nobody can know when it ends),
  * or 1 or a negative errno: it has not begun. @ret_event NULL: nobody asks for that yet (gather.h).

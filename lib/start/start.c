@@ -24,6 +24,7 @@
 #include "observe/trace.h"
 #include "once/make.h"
 #include "run/kernel.h"
+#include "run/later.h"
 #include "run/wait.h"
 #include "start/homes.h"
 
@@ -275,6 +276,7 @@ int adsm_stop(void)
 	adsm_observe_end();
 	atomic_store(&adsm_shared_range.size, 0);
 	atomic_store(&adsm_life.state, ADSM_STOPPED);
+	adsm_later_stop();
 	adsm_engine->stop();
 	adsm_modules_end();
 	adsm_once_end();

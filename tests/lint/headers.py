@@ -15,7 +15,8 @@ LANGUAGES = {
     "c++11": (["-x", "c++", "-std=c++11", "-Wpedantic"], CPLUSPLUS),
     "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"], CPLUSPLUS),
     "gnu11": (["-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wstrict-prototypes"],
-              sorted(tree.files(["include", "lib", "backends", "protocols", "interpose", "tools", "parboil"],
+              sorted(tree.files(["include", "lib", "backends", "protocols", "interpose", "tools", "parboil",
+                                 "examples"],
                                 (".h",)))),
 }
 # Small programs that a header must also carry.
@@ -29,6 +30,16 @@ int main(void)
 
 	return adsmCall((adsmKernel *)0, one, one, adsmPtr(p), adsmOut(p), adsmVal(n), adsmConst(&n, sizeof(n)),
 			adsmUse(p, ADSM_ACCESS_IN)) || adsmCall((adsmKernel *)0, one, one, adsmVal(1.5f));
+}
+""",
+    "include/adsm_once.h": """
+int main(void)
+{
+	adsmDim one = { 1, 1, 1 };
+	adsmOnce *p = adsmOnceAlloc(1, 1, NULL);
+	int n = 1;
+
+	return adsmOnceCall((adsmKernel *)0, one, one, adsmOnceIn(p, 0, n), adsmOnceOut(p, n, 1), adsmVal(n));
 }
 """,
     "include/adsm_once.hpp": """

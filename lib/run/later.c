@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/* later.c - see later.h. */
+#include "run/later.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "core/home.h"
+#include "run/alloc.h"
+#include "run/bind.h"
+#include "run/call.h"
+#include "run/explicit.h"
+#include "run/sync.h"
+
+struct range {
+	struct adsm_once_object *object;	/* taken */
+	size_t first, count;		/* units */
+	bool sets;
+	adsmArg *arg;			/* what the kernel gets for it */
+	void *buffer;			/* the device's, while the call runs */
+};
+
+struct later {
+	struct later *next;
+	adsmKernel *kernel;
+	adsmDim grid, block;
+	const void *where;
+	adsmArg args[ADSM_ARGS_MAX];
+	size_t n_args, n_ranges;
+	struct range ranges[ADSM_ARGS_MAX];
+	char bytes[];			/* copies of values and constants */
+};
+
+/* The calls of a device, the first of which waits or runs. */
+static struct line {
+	struct adsm_thread thread;
+	bool started, stop;
+	_Atomic uint32_t word;		/* futex: changes with what follows, and for stop */
+	struct later *first, *last;
+} lines[ADSM_MAX_DEVICES];
+
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_LATER);	/* of all lines */
+static _Atomic uint32_t ended;		/* futex: changes when a call has ended */
+
+/* ---- one call */
+
+static size_t bytes_of(const struct range *range)
+{
+	return range->count * range->object->handle.size;
+}
+
+static size_t offset_of(const struct range *range)
+{
+	return range->first * range->object->handle.size;
+}
+
+/* Who waits is named as a thread is: by the code that made the call. */
+static int wait_for(const struct later *call, const struct range *range, size_t unit)
+{
+	struct adsm_once_note note = { .address = (uintptr_t)range->object->handle.address, .unit = unit,
+				       .where = (uintptr_t)call->where, .device = ADSM_ONCE_ON_HOST };
+	struct adsm_once_wait wait;
+	int error;
+
+	if (adsm_once_spin(range->object->shared, unit))
+		return 0;
+	note.thread = adsm_os_thread_id();
+	adsm_once_wait_begin(&wait, adsm_once_table, range->object->shared, &note);
+	atomic_fetch_sub(&adsm_once_busy, 1);
+	do
+		error = adsm_once_wait_once(&wait, adsm_once_sleep);
+	while (error == -EAGAIN);
+	atomic_fetch_add(&adsm_once_busy, 1);
+	adsm_once_wait_end(&wait);
+	return error ? adsm_fail(error, "unit %zu of the write-once object at %p, which it reads, is not set, and will "
+				 "not be: %s", unit, range->object->handle.address, adsm_error_string(error)) : 0;
+}
+
+static int wait_for_all(const struct later *call)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < call->n_ranges && !error; i++)
+		for (size_t u = 0; u < call->ranges[i].count && !error && !call->ranges[i].sets; u++)
+			if (!adsm_once_is_set(call->ranges[i].object->shared, call->ranges[i].first + u))
+				error = wait_for(call, &call->ranges[i], call->ranges[i].first + u);
+	return error;
+}
+
+static int make_buffer(struct adsm_home *home, struct range *range)
+{
+	const struct adsm_object_options options = { .device_only = true };
+	int error = adsm_object_alloc(home, bytes_of(range), &options, &range->buffer);
+
+	if (error)
+		return error;
+	range->arg->data = range->buffer;
+	return range->sets ? 0 : adsm_copy_explicit(range->buffer, (const char *)range->object->handle.data +
+						    offset_of(range), bytes_of(range), ADSM_TO_DEVICE, NULL);
+}
+
+/* All that the call has made is with the host before the first unit is set. */
+static int fetch(const struct later *call)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < call->n_ranges && !error; i++)
+		if (call->ranges[i].sets)
+			error = adsm_copy_explicit((char *)call->ranges[i].object->handle.room +
+						   offset_of(&call->ranges[i]), call->ranges[i].buffer,
+						   bytes_of(&call->ranges[i]), ADSM_TO_HOST, NULL);
+	return error;
+}
+
+static void set_units(const struct range *range)
+{
+	for (size_t u = range->first; u < range->first + range->count; u++)
+		if (adsm_once_set(adsm_once_table, range->object->shared, (uintptr_t)range->object->handle.address, u))
+			adsm_error("unit %zu of the write-once object at %p was set before its call has ended: it is "
+				   "written once", u, range->object->handle.address);
+}
+
+static int run_call(struct adsm_home *home, struct later *call)
+{
+	int error = wait_for_all(call);
+
+	for (size_t i = 0; i < call->n_ranges && !error; i++)
+		error = make_buffer(home, &call->ranges[i]);
+	if (!error)
+		error = adsm_call(call->kernel, call->grid, call->block, call->args, call->n_args, call->where);
+	if (!error)
+		error = adsm_sync(call->where);
+	if (!error)
+		error = fetch(call);
+	for (size_t i = 0; i < call->n_ranges; i++)
+		if (call->ranges[i].buffer)
+			adsm_object_free(call->ranges[i].buffer, ADSM_MAKER_DEVICE_ALLOC, true, NULL);
+	return error;
+}
+
+/* Whoever waits for what it was to set is told, now or when it begins to wait. */
+static void give_up(struct adsm_home *home, const struct later *call, int error)
+{
+	adsm_error("a call of kernel '%s' on device %d ends without its write-once units: %s", call->kernel->info->name,
+		   home->index, adsm_last_error());
+	for (size_t i = 0; i < call->n_ranges; i++)
+		if (call->ranges[i].sets)
+			adsm_once_fail(call->ranges[i].object->shared, home->index, error);
+	adsm_once_wake_all(adsm_once_table);
+}
+
+static void drop(struct later *call)
+{
+	for (size_t i = 0; i < call->n_ranges; i++)
+		adsm_once_give(call->ranges[i].object);
+	free(call);
+}
+
+/* ---- the lines */
+
+static struct later *next_call(struct line *line, uint32_t *ret_word, bool *ret_stop)
+{
+	struct later *call;
+
+	adsm_mutex_lock(&mutex);
+	call = line->first;
+	*ret_word = atomic_load(&line->word);
+	*ret_stop = line->stop;
+	adsm_mutex_unlock(&mutex);
+	return call;
+}
+
+static void end_call(struct line *line, struct later *call)
+{
+	adsm_mutex_lock(&mutex);
+	line->first = call->next;
+	if (!line->first)
+		atomic_fetch_sub(&adsm_once_busy, 1);
+	drop(call);
+	adsm_mutex_unlock(&mutex);
+	atomic_fetch_add(&ended, 1);
+	adsm_os_wake(&ended, INT_MAX, false);
+}
+
+static void run_line(void *arg)
+{
+	struct line *line = arg;
+	struct adsm_home *home = &adsm_homes[line - lines];
+	struct later *call;
+	uint32_t word;
+	bool stop;
+	int error;
+
+	while ((call = next_call(line, &word, &stop)) || !stop) {
+		if (!call) {
+			adsm_os_wait(&line->word, word, 0, false);
+			continue;
+		}
+		error = run_call(home, call);
+		if (error)
+			give_up(home, call, error);
+		for (size_t i = 0; !error && i < call->n_ranges; i++)
+			if (call->ranges[i].sets)
+				set_units(&call->ranges[i]);
+		end_call(line, call);
+	}
+}
+
+/* Lock held. */
+static int start_line(struct line *line)
+{
+	int error;
+
+	if (line->started)
+		return 0;
+	line->stop = false;
+	error = adsm_os_thread_start(&line->thread, "adsm-later", run_line, line);
+	line->started = !error;
+	return error ? adsm_fail(error, "cannot start a thread for write-once calls (ulimit -u, ulimit -v)") : 0;
+}
+
+static int enter(struct adsm_home *home, struct later *call)
+{
+	struct line *line = &lines[home->index];
+	int error;
+
+	adsm_mutex_lock(&mutex);
+	error = start_line(line);
+	if (!error) {
+		if (line->first)
+			line->last->next = call;
+		else
+			line->first = call;
+		if (line->first == call)
+			atomic_fetch_add(&adsm_once_busy, 1);
+		line->last = call;
+		atomic_fetch_add(&line->word, 1);
+	}
+	adsm_mutex_unlock(&mutex);
+	if (!error)
+		adsm_os_wake(&line->word, 1, false);
+	return error;
+}
+
+/* ---- what a call is given */
+
+static int take_range(struct later *call, adsmArg *arg)
+{
+	const adsmOnceRange *given = arg->data;
+	struct adsm_once_object *object = given ? adsm_once_of(given->once) : NULL;
+	struct range *range = &call->ranges[call->n_ranges];
+
+	if (!object)
+		return -EINVAL;
+	if (!given->count || given->first >= object->handle.count ||
+	    given->count > object->handle.count - given->first)
+		return adsm_fail(-EINVAL, "%zu units from unit %zu on of the write-once object at %p: it has %zu, "
+				 "counted from 0", given->count, given->first, object->handle.address,
+				 object->handle.count);
+	object = adsm_once_take((uintptr_t)object->handle.address);
+	if (!object)
+		return adsm_fail(-EINVAL, "the write-once object at %p is being freed", given->once->address);
+	*range = (struct range){ object, given->first, given->count, arg->access != ADSM_ACCESS_IN, arg, NULL };
+	call->n_ranges++;
+	*arg = (adsmArg){ ADSM_ARG_POINTER, range->sets ? ADSM_ACCESS_OUT : ADSM_ACCESS_IN, NULL, 0 };
+	return 0;
+}
+
+static bool overlap(const struct range *a, const struct range *b)
+{
+	return a->object == b->object && a->first < b->first + b->count && b->first < a->first + a->count;
+}
+
+/* What a range sets nobody has set, and no other range of the call names. */
+static int check_range(const struct later *call, const struct range *range)
+{
+	const void *address = range->object->handle.address;
+
+	for (size_t i = 0; i < call->n_ranges; i++)
+		if (&call->ranges[i] != range && overlap(&call->ranges[i], range))
+			return adsm_fail(-EINVAL, "the call names units of the write-once object at %p twice, once to "
+					 "set them", address);
+	for (size_t u = range->first; u < range->first + range->count; u++)
+		if (adsm_once_is_set(range->object->shared, u))
+			return adsm_fail(-EEXIST, "unit %zu of the write-once object at %p is set, and is written once",
+					 u, address);
+	return 0;
+}
+
+static int begin_units(const struct later *call)
+{
+	bool sets = false;
+	int error = 0;
+
+	for (size_t i = 0; i < call->n_ranges && !error; i++)
+		if (call->ranges[i].sets) {
+			sets = true;
+			error = check_range(call, &call->ranges[i]);
+		}
+	if (error)
+		return error;
+	if (!sets)
+		return adsm_fail(-EINVAL, "adsmOnceCall() takes units that it sets (adsmOnceOut): they tell its end");
+	for (size_t i = 0; i < call->n_ranges; i++)
+		for (size_t u = 0; u < call->ranges[i].count && call->ranges[i].sets; u++)
+			adsm_once_fresh(call->ranges[i].object->shared, call->ranges[i].first + u);
+	return 0;
+}
+
+/* As the call will be made, but for where the ranges will be. */
+static int check_call(const struct later *call, const struct adsm_home *home)
+{
+	struct adsm_launch launch;
+	struct adsm_bound bound;
+	int error = adsm_bind(&bound, call->kernel, call->args, call->n_args);
+
+	if (!error && bound.home != home)
+		error = adsm_fail(-EINVAL, "kernel '%s': its pointers are of device %d, and the call is for device %d",
+				  call->kernel->info->name, bound.home->index, home->index);
+	adsm_bind_end(&bound);
+	return error ? error : adsm_call_dims(call->kernel->info, call->grid, call->block, &launch);
+}
+
+static int take_arguments(struct later *call, const adsmArg *args, size_t n)
+{
+	char *bytes = call->bytes;
+	int error = 0;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		adsmArg *arg = &call->args[call->n_args];
+
+		if (args[i].kind == ADSM_ARG_NONE)
+			continue;
+		if (call->n_args == ADSM_ARGS_MAX)
+			return adsm_fail(-EINVAL, "a call takes at most %d arguments", ADSM_ARGS_MAX);
+		*arg = args[i];
+		call->n_args++;
+		if (arg->kind == ADSM_ARG_ONCE) {
+			error = take_range(call, arg);
+		} else if (arg->size) {
+			arg->data = arg->data ? memcpy(bytes, arg->data, arg->size) : NULL;
+			bytes += (arg->size + 15) & ~(size_t)15;
+		}
+	}
+	return error;
+}
+
+int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
+{
+	struct adsm_home *home;
+	struct later *call;
+	size_t n_bytes = 0;
+	int error = adsm_home_get(ADSM_DEVICE_CURRENT, &home);
+
+	if (error)
+		return error;
+	if (!kernel || !adsm_kernel_is_live(kernel))
+		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
+	for (size_t i = 0; i < n; i++) {
+		bool copied = args[i].kind == ADSM_ARG_VALUE || args[i].kind == ADSM_ARG_CONST;
+
+		if (copied && args[i].size > ADSM_CONST_MAX)
+			return adsm_fail(-EINVAL, "argument %zu has %zu bytes: at most %zu are copied", i, args[i].size,
+					 ADSM_CONST_MAX);
+		n_bytes += copied ? (args[i].size + 15) & ~(size_t)15 : 0;
+	}
+	call = calloc(1, sizeof(*call) + n_bytes);
+	if (!call)
+		return adsm_fail(-ENOMEM, "no memory for a call");
+	call->kernel = kernel;
+	call->grid = grid;
+	call->block = block;
+	call->where = where;
+	error = take_arguments(call, args, n);
+	if (!error)
+		error = check_call(call, home);
+	if (!error)
+		error = begin_units(call);
+	if (!error)
+		error = enter(home, call);
+	if (error)
+		drop(call);
+	return error;
+}
+
+/* ---- their end */
+
+static const struct range *find_range(const struct later *call, const struct adsm_once_object *object, bool unset)
+{
+	for (size_t i = 0; i < call->n_ranges; i++) {
+		const struct range *range = &call->ranges[i];
+
+		if (range->object != object)
+			continue;
+		if (!unset)
+			return range;
+		for (size_t u = 0; u < range->count && !range->sets; u++)
+			if (!adsm_once_is_set(object->shared, range->first + u))
+				return range;
+	}
+	return NULL;
+}
+
+int adsm_later_check(const struct adsm_once_object *object)
+{
+	const struct later *waits = NULL;
+	int error = 0;
+
+	adsm_mutex_lock(&mutex);
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		for (const struct later *call = lines[i].first; call; call = call->next)
+			if (find_range(call, object, true))
+				waits = call;
+	if (waits)
+		error = adsm_fail(-EBUSY, "the write-once object at %p cannot be freed: a call of kernel '%s' waits "
+				  "for units of it", object->handle.address, waits->kernel->info->name);
+	adsm_mutex_unlock(&mutex);
+	return error;
+}
+
+static bool has_calls(const struct adsm_once_object *object)
+{
+	bool has = false;
+
+	adsm_mutex_lock(&mutex);
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		for (const struct later *call = lines[i].first; call; call = call->next)
+			has |= !object || find_range(call, object, false);
+	adsm_mutex_unlock(&mutex);
+	return has;
+}
+
+void adsm_later_wait(const struct adsm_once_object *object)
+{
+	for (;;) {
+		uint32_t word = atomic_load(&ended);
+
+		if (!has_calls(object))
+			return;
+		adsm_os_wait(&ended, word, 0, false);
+	}
+}
+
+void adsm_later_stop(void)
+{
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++) {
+		struct line *line = &lines[i];
+
+		if (!line->started)
+			continue;
+		adsm_mutex_lock(&mutex);
+		line->stop = true;
+		atomic_fetch_add(&line->word, 1);
+		adsm_mutex_unlock(&mutex);
+		adsm_os_wake(&line->word, 1, false);
+		adsm_os_thread_join(&line->thread);
+		line->started = false;
+	}
+}

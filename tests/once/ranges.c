@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* ranges.c - calls that begin when units are set, and set others, of kernels that know nothing of that. */
+#include "once.h"
+
+#define WORDS 256			/* of a unit */
+
+static adsmModule *module;
+static adsmDim block = { 64, 1, 1 };
+
+static adsmKernel *kernel(const char *name)
+{
+	adsmKernel *found = adsmKernelGet(module, name);
+
+	CHECK(found);
+	return found;
+}
+
+static void told(const char *word)
+{
+	CHECKF(strstr(adsmLastError(), word), "no '%s'", word);
+}
+
+static void fill(adsmOnce *once, size_t unit, int value)
+{
+	int *p = adsmOnceFresh(once, unit);
+
+	CHECK(p);
+	for (int i = 0; i < WORDS; i++)
+		p[i] = value + i;
+	CHECK_OK(adsmOnceSet(once, unit));
+}
+
+/* c = a + b + more, of so many units. */
+static int add(adsmOnce *a, adsmOnce *b, adsmOnce *c, size_t first, size_t count, int more)
+{
+	const int n = (int)count * WORDS;
+
+	return adsmOnceCall(kernel("add"), adsmDim3((unsigned)n / 64, 1, 1), block, adsmOnceIn(a, first, count),
+			    adsmOnceIn(b, first, count), adsmOnceOut(c, first, count), adsmVal(n), adsmVal(more));
+}
+
+static adsmOnce *units(size_t n)
+{
+	return make(n, WORDS * sizeof(int));
+}
+
+static void free_all(adsmOnce *const *all, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		CHECK_OK(adsmOnceFree(all[i]));
+}
+
+/* It begins when the last of what it reads is there, not before; until then it is named. */
+static void one(void)
+{
+	adsmOnce *a = units(4), *b = units(4), *c = units(4);
+	adsmOnceWaiter waiter;
+
+	fill(a, 1, 100);
+	fill(b, 1, 1000);
+	fill(b, 2, 2000);
+	CHECK_OK(add(a, b, c, 1, 2, 5));
+	CHECK_EQ(c->flags[1], ADSM_ONCE_FRESH);
+	until_waiting(1, &waiter);
+	CHECK(waiter.address == a->address && waiter.unit == 2 && waiter.where);
+	CHECK(!adsmOnceTry(c, 1));
+	CHECK_EQ(adsmOnceFree(a), -EBUSY);
+	fill(a, 2, 200);
+	for (int u = 1; u < 3; u++) {
+		const int *p = adsmOnceGet(c, (size_t)u);
+
+		CHECK(p);
+		for (int i = 0; i < WORDS; i++)
+			CHECK_AT(p[i], i, 1100 * u + 2 * i + 5);
+	}
+	CHECK(!adsmOnceTry(c, 0) && !adsmOnceTry(c, 3));
+	free_all((adsmOnce *[]){ a, b, c }, 3);
+}
+
+struct producer {
+	adsmOnce *once;
+	size_t step;			/* no divisor of the units' number: in another order than they are read */
+};
+
+static void *produce(void *arg)
+{
+	const struct producer *producer = arg;
+	const size_t n = producer->once->count;
+
+	for (size_t i = 0; i < n; i++)
+		fill(producer->once, i * producer->step % n, (int)(i * producer->step % n));
+	return NULL;
+}
+
+/* CPU, device, device (another where there is one), CPU: all calls are there before anything is. */
+static void pipeline(void)
+{
+	enum { N = 96, CHUNK = 8 };
+	adsmOnce *a = units(N), *b = units(N), *c = units(N), *d = units(N), *e = make(N, sizeof(int));
+	struct producer producers[] = { { a, 37 }, { b, 1 } };
+	pthread_t threads[2];
+
+	for (size_t first = 0; first < N; first += CHUNK) {
+		CHECK_OK(adsmDeviceSet(0));
+		CHECK_OK(add(a, b, c, first, CHUNK, 1));
+		CHECK_OK(adsmDeviceSet(adsmDeviceCount() - 1));
+		CHECK_OK(add(c, a, d, first, CHUNK, 2));
+		CHECK_OK(adsmOnceCall(kernel("sums"), adsmDim3(1, 1, 1), block, adsmOnceIn(d, first, CHUNK),
+				      adsmOnceOut(e, first, CHUNK), adsmVal((int)CHUNK), adsmVal(WORDS)));
+	}
+	CHECK_OK(adsmDeviceSet(0));
+	for (int i = 0; i < 2; i++)
+		threads[i] = start(produce, &producers[i]);
+	for (int u = 0; u < N; u++)
+		CHECK_AT((int)get(e, (size_t)u), u, WORDS * (3 * u + 3) + 3 * WORDS * (WORDS - 1) / 2);
+	for (int i = 0; i < 2; i++)
+		end(threads[i]);
+	free_all((adsmOnce *[]){ a, b, c, d, e }, 5);
+}
+
+static void misuse(void)
+{
+	adsmOnce *a = units(4), *b = units(4), *c = units(4), gone;
+	int *shared = adsmAlloc(4096);
+
+	CHECK(shared);
+	fill(c, 3, 0);
+	CHECK_EQ(add(a, b, c, 3, 1, 0), -EEXIST);
+	told("unit 3");
+	CHECK_EQ(add(a, b, c, 0, 5, 0), -EINVAL);
+	told("it has 4");
+	CHECK_EQ(add(a, b, c, 4, 1, 0), -EINVAL);
+	CHECK_EQ(add(a, b, c, 0, 0, 0), -EINVAL);
+	CHECK_EQ(add(a, b, c, 1, SIZE_MAX, 0), -EINVAL);
+	CHECK_EQ(add(a, b, a, 0, 1, 0), -EINVAL);
+	told("twice");
+	CHECK_EQ(adsmOnceCall(kernel("add"), block, block, adsmOnceIn(a, 0, 1), adsmOnceIn(b, 0, 1)), -EINVAL);
+	CHECK_EQ(adsmOnceCall(kernel("add"), block, adsmDim3(4096, 1, 1), adsmOnceIn(a, 0, 1), adsmOnceIn(b, 0, 1),
+			      adsmOnceOut(c, 0, 1), adsmVal(1), adsmVal(1)), -EINVAL);
+	told("threads in a block");
+	CHECK_EQ(adsmOnceCall(kernel("add"), block, block, adsmOnceIn(a, 0, 1), adsmOnceIn(b, 0, 1), adsmPtr(shared),
+			      adsmVal(1), adsmVal(1)), -EINVAL);
+	told("adsmOnceOut");
+	CHECK_EQ(adsmOnceCall(kernel("add"), block, block, adsmOnceIn(a, 0, 1), adsmOnceIn(b, 0, 1),
+			      adsmOnceOut(c, 0, 1), adsmOnceIn(a, 0, 1), adsmVal(1)), -EINVAL);
+	told("'n'");
+	/* Only these calls take units. */
+	CHECK_EQ(adsmCall(kernel("add"), block, block, adsmOnceIn(a, 0, 1), adsmOnceIn(b, 0, 1), adsmOnceOut(c, 0, 1),
+			  adsmVal(1), adsmVal(1)), -EINVAL);
+	CHECK_EQ(adsmOnceCallArgs(NULL, block, block, NULL, 0), -EINVAL);
+	for (int u = 0; u < 3; u++)
+		CHECK_EQ(c->flags[u], ADSM_ONCE_EMPTY);
+	gone = *b;
+	CHECK_OK(adsmOnceFree(b));
+	CHECK_EQ(add(a, &gone, c, 0, 1, 0), -EINVAL);
+	told("was freed");
+	CHECK_OK(adsmFree(shared));
+	free_all((adsmOnce *[]){ a, c }, 2);
+}
+
+/* Calls use other memory, too, and their values are copied. */
+static void others(void)
+{
+	adsmOnce *a = units(1), *c = units(1);
+	int *shared = adsmAlloc(WORDS * sizeof(int)), more = 7;
+	const int *p;
+
+	CHECK(shared);
+	for (int i = 0; i < WORDS; i++)
+		shared[i] = 10 * i;
+	CHECK_OK(adsmOnceCall(kernel("add"), adsmDim3(WORDS / 64, 1, 1), block, adsmOnceIn(a, 0, 1), adsmIn(shared),
+			      adsmOnceOut(c, 0, 1), adsmVal(WORDS), adsmVal(more)));
+	more = 0;
+	fill(a, 0, 0);
+	p = adsmOnceGet(c, 0);
+	CHECK(p);
+	for (int i = 0; i < WORDS; i++)
+		CHECK_AT(p[i], i, 11 * i + 7);
+	free_all((adsmOnce *[]){ a, c }, 2);
+	CHECK_OK(adsmFree(shared));
+}
+
+/* Of the same device the later call never comes: who waits for it is told, and so is who waits for the first. */
+static void deadlock(void)
+{
+	adsmOnce *a = units(1), *b = units(1), *c = units(1);
+
+	CHECK_OK(add(b, b, c, 0, 1, 0));
+	CHECK_OK(add(a, a, b, 0, 1, 0));
+	fill(a, 0, 0);
+	CHECK(!adsmOnceGet(c, 0) && errno == EDEADLK);
+	/* That one has its turn then. */
+	CHECK(adsmOnceGet(b, 0));
+	free_all((adsmOnce *[]){ a, b, c }, 3);
+}
+
+static void *unload(void *arg)
+{
+	CHECK_OK(adsmModuleUnload(module));
+	return NULL;
+}
+
+/* What a call uses stays until it has ended. */
+static void ends(void)
+{
+	adsmOnce *a = units(1), *c = units(1);
+	pthread_t thread;
+
+	for (int i = 0; i < 20; i++) {
+		adsmOnce *to = units(1);
+
+		if (!i)
+			fill(a, 0, 3);
+		CHECK_OK(add(a, a, to, 0, 1, 0));
+		CHECK_OK(adsmOnceFree(to));
+	}
+	CHECK_OK(adsmOnceFree(a));
+	a = units(1);
+	CHECK_OK(add(a, a, c, 0, 1, 0));
+	thread = start(unload, NULL);
+	until_waiting(1, NULL);
+	fill(a, 0, 4);
+	end(thread);
+	module = NULL;
+	CHECK_EQ(*(const int *)adsmOnceGet(c, 0), 8);
+	free_all((adsmOnce *[]){ a, c }, 2);
+}
+
+/* On the CPU's device only: it ends, and who waits for what the call was to set is told. */
+static void crash(void)
+{
+	adsmOnce *a = units(1), *c = units(2);
+
+	CHECK_OK(adsmOnceCall(kernel("crash"), adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmOnceIn(a, 0, 1),
+			      adsmOnceOut(c, 0, 1)));
+	fill(a, 0, 0);
+	CHECK(!adsmOnceGet(c, 0) && errno == ENODEV);
+	free_all((adsmOnce *[]){ a, c }, 2);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test_case cases[] = {
+		{ "one", one }, { "pipeline", pipeline }, { "misuse", misuse }, { "others", others },
+		{ "deadlock", deadlock }, { "ends", ends },
+	};
+	static const struct test_case alone = { "crash", crash };
+	bool crashes = argc == 2 && !strcmp(argv[1], "crash");
+
+	if (adsmInit() == -ENODEV) {
+		printf("no device here: %s\n", adsmLastError());
+		return 77;
+	}
+	module = adsmModuleLoad(getenv("TEST_RANGES"));
+	CHECK(module);
+	if (!crashes)
+		return test_run(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+	crash();
+	CHECK_OK(adsmModuleUnload(module));
+	return test_run(&alone, 0, argc, argv);
+}
