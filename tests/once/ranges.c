@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ranges.c - calls that begin when units are set, and set others, of kernels that know nothing of that. */
 #include "once.h"
+#include "../sanitizers.h"
 
 #define WORDS 256			/* of a unit */
 
@@ -185,6 +186,11 @@ static void deadlock(void)
 {
 	adsmOnce *a = units(1), *b = units(1), *c = units(1);
 
+	/* ThreadSanitizer has a thread of its own, which might set units for all that can be known. */
+	if (WITH_TSAN) {
+		free_all((adsmOnce *[]){ a, b, c }, 3);
+		return;
+	}
 	CHECK_OK(add(b, b, c, 0, 1, 0));
 	CHECK_OK(add(a, a, b, 0, 1, 0));
 	fill(a, 0, 0);

@@ -130,9 +130,10 @@ bool adsm_code_atomics(uint32_t kernel)
 void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area, struct adsm_pool_launch *ret_launch)
 {
 	const uint8_t *args = slot->in_area ? area : slot->args;
+	/* First: what it was published behind is there then. */
+	void *run = kernels[slot->kernel].run;
 	const uint32_t onces = kernels[slot->kernel].onces;
 	const bool task = kernels[slot->kernel].task;
-	void *run = kernels[slot->kernel].run;
 
 	ret_launch->run = task ? NULL : (adsm_kernel_run *)(uintptr_t)run;
 	ret_launch->task = task ? (adsm_task_run *)(uintptr_t)run : NULL;

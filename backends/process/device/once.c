@@ -176,6 +176,8 @@ static int forget(const struct adsm_process_request *request)
 	if (once)
 		*at = once->next;
 	pthread_mutex_unlock(&mutex);
+	/* The application has seen the end of all that used it; this makes it so among the threads here, too. */
+	atomic_load(&memory.shared->queue.done);
 	if (once)
 		adsm_os_unmap(once->shared, once->shared_size);
 	free(once);
