@@ -15,4 +15,16 @@
 #define WITH_TSAN 0
 #endif
 
+/* AddressSanitizer has handlers of signals. */
+#if defined(__SANITIZE_ADDRESS__)
+#define WITH_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN 1
+#endif
+#endif
+#ifndef WITH_ASAN
+#define WITH_ASAN 0
+#endif
+
 #endif

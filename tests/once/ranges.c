@@ -186,8 +186,8 @@ static void deadlock(void)
 {
 	adsmOnce *a = units(1), *b = units(1), *c = units(1);
 
-	/* ThreadSanitizer has a thread of its own, which might set units for all that can be known. */
-	if (WITH_TSAN) {
+	/* Sanitizers have threads and handlers of signals, which might set units for all that can be known. */
+	if (WITH_TSAN || WITH_ASAN) {
 		free_all((adsmOnce *[]){ a, b, c }, 3);
 		return;
 	}
