@@ -230,6 +230,8 @@ int main(int argc, char **argv)
 	expect(good, size, 64 + 8, 1, -ENOEXEC, "partition 1 ");
 	expect(good, size, 64 + 12, ADSM_IMAGE_MAX_SIZE + 1, -ENOEXEC, "partition 1 ");
 	expect(good, size, (size_t)((const uint8_t *)image.functions - good), 0xffffffff, -ENOEXEC, "symbol 0 ");
+	expect(good, size, (size_t)((const uint8_t *)image.functions - good),
+	       adsm_image_symbol(1, image.partitions[1].size + 1), -ENOEXEC, "symbol 0 ");
 	expect(good, size, (size_t)((const uint8_t *)image.slots - good), 1, -ENOEXEC, "slot 0 ");
 	expect(good, size, (size_t)((const uint8_t *)image.slots - good) + 8, 4, -ENOEXEC, "slot 1 ");
 	test_sizes(good, size, tables_size(&image));
