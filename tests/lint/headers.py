@@ -15,8 +15,7 @@ LANGUAGES = {
     "c++11": (["-x", "c++", "-std=c++11", "-Wpedantic"], CPLUSPLUS),
     "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"], CPLUSPLUS),
     "gnu11": (["-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wstrict-prototypes"],
-              sorted(tree.files(["include", "lib", "backends", "protocols", "interpose", "tools", "parboil",
-                                 "examples"],
+              sorted(tree.files(["include", "lib", "backends", "protocols", "interpose", "tools", "parboil"],
                                 (".h",)))),
 }
 # Small programs that a header must also carry.

@@ -44,7 +44,7 @@ ROOMS = {
     "tools": BASE + ["lib/start/options", "lib/observe/options"],
 }
 # Users of the library, like any other: how they are made inside is their own affair.
-USERS = ["parboil", "examples", "tests/conform", "tests/interpose"]
+USERS = ["parboil", "tests/conform", "tests/interpose"]
 # These declare what many files define: each side of a port, each engine, protocol and backend.
 CONTRACTS = ["os.h", "engine.h", "protocol.h", "backend.h", "list.h"]
 # Where #include "..." is looked for after the file's own folder.

@@ -4,7 +4,7 @@ import re
 
 import tree
 
-FOLDERS = ["include", "lib", "backends", "protocols", "interpose", "parboil", "examples", "tools", "docs", "tests"]
+FOLDERS = ["include", "lib", "backends", "protocols", "interpose", "parboil", "tools", "docs", "tests"]
 LONGEST = 120
 
 problems = []

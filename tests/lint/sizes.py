@@ -45,7 +45,7 @@ def measure(library):
     long, n_checked = {}, 1
     if thread_local(library) > MOST_THREAD_LOCAL:
         long["thread-local"] = thread_local(library)
-    for path in tree.files(FOLDERS + ["examples", "tests"], (".c", ".cpp", ".h", ".hpp", ".S", ".py")):
+    for path in tree.files(FOLDERS + ["tests"], (".c", ".cpp", ".h", ".hpp", ".S", ".py")):
         text = tree.read(path)
         n_checked += 1
         if len(text.splitlines()) > (LONGEST_TEST if path.startswith("tests/") else LONGEST_FILE):
