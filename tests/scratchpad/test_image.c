@@ -95,7 +95,7 @@ static size_t change(uint8_t *bytes, size_t size, size_t limit)
 		bytes[at] = (uint8_t)(bytes[at] + 1 + random_below(255));
 		break;
 	case 2:
-		return random_below(size);
+		return size ? random_below(size) : 0;
 	case 3:
 		for (size_t i = at; i < limit && i < at + 16; i++)
 			bytes[i] = (uint8_t)random_word();
