@@ -168,8 +168,11 @@ struct adsm_driver_ops {
 #define ADSM_COSTS_MAX 24
 #define ADSM_PART_NAME 96		/* bytes, terminator included */
 
-/* Something that a device counts. Where the name ends with _ns it is nanoseconds, where it is "bytes" that. */
-struct adsm_cost { const char *name, *help; };
+/* Something that a device counts. Where the name ends with _ns it is nanoseconds, where it begins with "bytes" that. */
+struct adsm_cost {
+	const char *name, *help;
+	bool peak;			/* of several launches the largest counts, not the sum */
+};
 
 /* By adsm_os_now_ns(). */
 struct adsm_span { uint64_t start_ns, ns; };
@@ -189,7 +192,7 @@ struct adsm_kernel_costs {
  */
 struct adsm_cost_ops {
 	const struct adsm_cost *counters;	/* ADSM_COSTS_MAX at most, then one without a name */
-	/* A value for each counter, which are added up over launches; and when it began. */
+	/* A value for each counter, which are added up over launches, but for peaks; and when it began. */
 	int (*of_launch)(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
 			 uint64_t *ret_start_ns);
 	/* -EINVAL also where there is no part @i; they count from 0. */

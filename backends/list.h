@@ -6,8 +6,10 @@
 #include "backend.h"
 #include "base/options.h"
 
-extern const struct adsm_backend adsm_backend_cluster, adsm_backend_cpu, adsm_backend_cuda, adsm_backend_opencl;
-extern struct adsm_option adsm_cluster_rows[], adsm_cpu_rows[], adsm_cuda_rows[], adsm_opencl_rows[];
+extern const struct adsm_backend adsm_backend_cluster, adsm_backend_cpu, adsm_backend_cuda, adsm_backend_opencl,
+	adsm_backend_scratchpad;
+extern struct adsm_option adsm_cluster_rows[], adsm_cpu_rows[], adsm_cuda_rows[], adsm_opencl_rows[],
+	adsm_scratchpad_rows[];
 extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* of options.c */
 
 #ifdef ADSM_HAVE_OPENCL
@@ -20,9 +22,10 @@ extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* of options.c
  * In the order in which "auto" tries them, of which the last has devices or says why not; then those that are only used
  * by name. All names, of those too that this library was built without; all options.
  */
-#define ADSM_BACKENDS &adsm_backend_cuda, ADSM_BACKEND_OPENCL &adsm_backend_cpu, &adsm_backend_cluster
-#define ADSM_BACKEND_NAMES "cuda, opencl, cpu, cluster"
-#define ADSM_BACKEND_ROWS adsm_cpu_rows, adsm_cluster_rows, adsm_opencl_rows, adsm_cuda_rows
+#define ADSM_BACKENDS &adsm_backend_cuda, ADSM_BACKEND_OPENCL &adsm_backend_cpu, &adsm_backend_cluster, \
+	&adsm_backend_scratchpad
+#define ADSM_BACKEND_NAMES "cuda, opencl, cpu, cluster, scratchpad"
+#define ADSM_BACKEND_ROWS adsm_cpu_rows, adsm_cluster_rows, adsm_scratchpad_rows, adsm_opencl_rows, adsm_cuda_rows
 
 /*
  * Put the wrapper around @inner: it traces each operation, and makes some fail, late or impossible, by a

@@ -6,8 +6,8 @@ struct adsm_backend_options adsm_backend_options;
 
 struct adsm_option adsm_backend_rows[] = {
 	{ "BACKEND", "auto", "auto, " ADSM_BACKEND_NAMES,
-	  "which accelerators to use; auto: the first that is there, never a cluster, nor an OpenCL device that is the "
-	  "CPU",
+	  "which accelerators to use; auto: the first that is there, never a cluster or scratchpad, nor an OpenCL "
+	  "device that is the CPU",
 	  ADSM_FIELD(adsm_backend_options.name), adsm_parse_word },
 	{ "TASK_WORKERS", "256", "a number from 1 to 1024",
 	  "cpu device: how many workers a task may have, each a thread of its own",

@@ -338,10 +338,10 @@ struct adsm_kernel_desc {
 #define ADSM_DECLARE_VALUE_(name)
 #define ADSM_DECLARE_CONST_(name)
 #define ADSM_DECLARE_ONCE_(name) __attribute__((unused)) const struct adsm_kernel_once *adsm_once_##name,
-#define ADSM_STAR_POINTER_ *
+#define ADSM_STAR_POINTER_ ADSM_SPACE_GLOBAL *
 #define ADSM_STAR_VALUE_
-#define ADSM_STAR_CONST_ *
-#define ADSM_STAR_ONCE_ *
+#define ADSM_STAR_CONST_ ADSM_SPACE_CONST *
+#define ADSM_STAR_ONCE_ ADSM_SPACE_GLOBAL *
 #define ADSM_LOAD_(kind, access, seen, type, name, ...) \
 	ADSM_KEEP_##kind##_(name, *adsm_args_) \
 	seen ADSM_STAR_##kind##_ name = ADSM_LOAD_##kind##_(seen, *adsm_args_++);
@@ -349,18 +349,21 @@ struct adsm_kernel_desc {
 #define ADSM_KEEP_VALUE_(name, arg)
 #define ADSM_KEEP_CONST_(name, arg)
 #define ADSM_KEEP_ONCE_(name, arg) const struct adsm_kernel_once *adsm_once_##name = (arg);
-#define ADSM_LOAD_POINTER_(seen, arg) (seen *)(__UINTPTR_TYPE__)ADSM_LOAD_VALUE_(__UINT64_TYPE__, arg)
+#define ADSM_LOAD_POINTER_(seen, arg) (seen ADSM_SPACE_GLOBAL *)(__UINTPTR_TYPE__)ADSM_LOAD_VALUE_(__UINT64_TYPE__, arg)
 #define ADSM_LOAD_VALUE_(seen, arg) \
 	((const struct { seen value; } __attribute__((packed, may_alias)) *)(arg))->value
-#define ADSM_LOAD_CONST_(seen, arg) (seen *)(arg)
-#define ADSM_LOAD_ONCE_(seen, arg) (seen *)((const struct adsm_kernel_once *)(arg))->data
+#define ADSM_LOAD_CONST_(seen, arg) (seen ADSM_SPACE_CONST *)(__UINTPTR_TYPE__)(arg)
+#define ADSM_LOAD_ONCE_(seen, arg) \
+	(seen ADSM_SPACE_GLOBAL *)(__UINTPTR_TYPE__)((const struct adsm_kernel_once *)(arg))->data
 #define ADSM_PASS_(kind, access, seen, type, name, ...) , ADSM_PASS_##kind##_(name) name
 #define ADSM_PASS_POINTER_(name)
 #define ADSM_PASS_VALUE_(name)
 #define ADSM_PASS_CONST_(name)
 #define ADSM_PASS_ONCE_(name) adsm_once_##name,
-#define ADSM_GET(name, unit) ((const __typeof__(*name) *)adsm_once_##name->get(adsm_once_##name, unit))
-#define ADSM_FRESH(name, unit) ((__typeof__(*name) *)adsm_once_##name->fresh(adsm_once_##name, unit))
+#define ADSM_GET(name, unit) \
+	((const __typeof__(*name) *)(__UINTPTR_TYPE__)adsm_once_##name->get(adsm_once_##name, unit))
+#define ADSM_FRESH(name, unit) \
+	((__typeof__(*name) *)(__UINTPTR_TYPE__)adsm_once_##name->fresh(adsm_once_##name, unit))
 #define ADSM_SET(name, unit) adsm_once_##name->set(adsm_once_##name, unit)
 
 #define ADSM_INLINE_ static inline __attribute__((unused))
@@ -376,10 +379,17 @@ struct adsm_kernel_desc {
 #else
 #define ADSM_FUNCTION ADSM_INLINE_
 #endif
-#define ADSM_TABLE(type, name, count) static const type name[count]
+#define ADSM_TABLE(type, name, count) static const ADSM_SPACE_CONST type name[count]
+/* Where adsmcc --scratchpad compiles it, what is not in the local store is in address spaces of its own: of accesses
+ * to these its pass makes accesses by the software cache. */
+#ifdef ADSM_SCRATCHPAD_
+#define ADSM_SPACE_GLOBAL __attribute__((address_space(1)))
+#define ADSM_SPACE_CONST __attribute__((address_space(2)))
+#else
 #define ADSM_SPACE_GLOBAL
-#define ADSM_SPACE_SHARED
 #define ADSM_SPACE_CONST
+#endif
+#define ADSM_SPACE_SHARED
 /* By this name adsmcc knows such an array. */
 enum { adsm_shared_ = 64 };
 #define ADSM_SHARED(type, name, count) type name[count] __attribute__((aligned(adsm_shared_)))
@@ -478,15 +488,16 @@ static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused
 #define ADSM_ATOMIC_OR(p, v) __atomic_fetch_or(p, v, __ATOMIC_RELAXED)
 #define ADSM_ATOMIC_XOR(p, v) __atomic_fetch_xor(p, v, __ATOMIC_RELAXED)
 #define ADSM_ATOMIC_EXCHANGE(p, v) __atomic_exchange_n(p, v, __ATOMIC_RELAXED)
+/* The type of *(p) + 0 is that of *(p), without its address space. */
 #define ADSM_ATOMIC_CAS(p, expected, v) __extension__ ({ \
-	__typeof__(*(p)) adsm_old_ = (expected); \
+	__typeof__(*(p) + 0) adsm_old_ = (expected); \
 	__atomic_compare_exchange_n(p, &adsm_old_, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
 	adsm_old_; })
 /* adsmcc takes what adsm_p_ is set to for the target. */
 #define ADSM_ATOMIC_IF_(p, v, less) __extension__ ({ \
 	__typeof__(&*(p)) adsm_p_ = (p); \
-	const __typeof__(*adsm_p_) adsm_v_ = (v); \
-	__typeof__(*adsm_p_) adsm_old_ = __atomic_load_n(adsm_p_, __ATOMIC_RELAXED); \
+	const __typeof__(*adsm_p_ + 0) adsm_v_ = (v); \
+	__typeof__(*adsm_p_ + 0) adsm_old_ = __atomic_load_n(adsm_p_, __ATOMIC_RELAXED); \
 	while (adsm_v_ less adsm_old_ && \
 	       !__atomic_compare_exchange_n(adsm_p_, &adsm_old_, adsm_v_, 1, __ATOMIC_RELAXED, \
 					    __ATOMIC_RELAXED)) \

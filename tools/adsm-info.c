@@ -46,6 +46,19 @@ static void *read_file(const char *path, size_t *ret_size)
 	return bytes;
 }
 
+/* What it needs of a core that has a local store. */
+static void show_needs(const struct adsm_module_info *info, const char *kernel)
+{
+	for (size_t i = 0; i < info->n_needs; i++) {
+		const struct adsm_store_needs *needs = &info->needs[i];
+
+		if (!strcmp(needs->name, kernel))
+			printf("  %-20s of a local store: %s%u bytes of stack, %u of code, %u of data\n", "",
+			       needs->flags & ADSM_STORE_RECURSIVE ? "at least " : "", needs->stack, needs->code,
+			       needs->data);
+	}
+}
+
 /* The kernels of a module, and what is known of them without running any. */
 static bool show_module(const char *path)
 {
@@ -73,6 +86,7 @@ static bool show_module(const char *path)
 		else
 			printf("  %-20s %u parameters, blocks of up to %u threads%s\n", kernel->name, kernel->n_params,
 			       kernel->max_threads, kernel->global_atomics ? ", may do atomics on objects" : "");
+		show_needs(info, kernel->name);
 	}
 	adsm_module_info_destroy(info);
 	return true;

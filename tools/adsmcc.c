@@ -6,7 +6,7 @@
  * The source is flattened into one text without includes, checked for what a C compiler would accept
  * and a GPU could not run, and given to cc on its standard input. The module carries the same text in
  * section "adsm_text", for compilers of other devices; with --ptx also what nvcc makes of it, in section
- * "adsm_ptx". A run is short: memory is never freed.
+ * "adsm_ptx", and with --scratchpad code for cores with a local store. A run is short: memory is never freed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@
 #include "adsmcc_compile.h"
 #include "adsmcc_flatten.h"
 #include "adsmcc_image.h"
+#include "adsmcc_scratchpad.h"
 
 #define PATH_SIZE 4096
 
@@ -52,12 +53,15 @@ static const char help[] =
 	"  --image           write an image of partitions instead, for a partition manager\n"
 	"  --partition HOW   what is in which partition: auto, auto:SIZE (by calls and sizes), source\n"
 	"                    (ADSM_PARTITION alone, as without it); prints the map\n"
+	"  --scratchpad      also embed code for cores with a local store (the backend scratchpad)\n"
+	"  --clang CLANG     the clang for that (default: $CLANG, else the one found when adsmcc was built)\n"
+	"  --spaces FILE     and its pass, adsmcc-spaces (default: beside adsmcc, or installed with it)\n"
 	"  --emit-text       write the flattened text instead, to -o or standard output\n"
 	"  -MF FILE          write a make rule that names the files read\n"
 	"  --version, --help\n";
 
 /* Installed: bin/../include. In a build folder: where the sources are. */
-static const char *find_kernel_header(void)
+static const char *find_header(const char *name)
 {
 	char self[PATH_SIZE], *slash, *path;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -65,11 +69,11 @@ static const char *find_kernel_header(void)
 	if (n > 0) {
 		self[n] = '\0';
 		slash = strrchr(self, '/');
-		path = format_string("%.*s/../include/adsm_kernel.h", slash ? (int)(slash - self) : 0, self);
+		path = format_string("%.*s/../include/%s", slash ? (int)(slash - self) : 0, self, name);
 		if (!access(path, R_OK))
 			return path;
 	}
-	return ADSM_INCLUDE_DIR "/adsm_kernel.h";
+	return format_string("%s/%s", ADSM_INCLUDE_DIR, name);
 }
 
 /* The value of option @name at argv[*i]: the rest of it, or the next argument. */
@@ -101,11 +105,11 @@ const char *__asan_default_options(void)
 
 /* The command line. */
 struct command {
-	const char *compiler, *input, *output, *dependencies, *architecture, *nvcc;
+	const char *compiler, *input, *output, *dependencies, *architecture, *nvcc, *clang, *spaces;
 	struct list options;		/* for the C compiler */
 	struct text defines;
 	struct partition_options partition;
-	bool emit_text, image;
+	bool emit_text, image, scratchpad;
 };
 
 static void add_define(struct text *defines, const char *macro)
@@ -136,6 +140,12 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 		command->architecture = arg[5] ? arg + 6 : "";
 	} else if (!strcmp(arg, "--nvcc") || starts(arg, "--nvcc=")) {
 		command->nvcc = option_value(argc, argv, i, "--nvcc");
+	} else if (!strcmp(arg, "--scratchpad")) {
+		command->scratchpad = true;
+	} else if (!strcmp(arg, "--clang") || starts(arg, "--clang=")) {
+		command->clang = option_value(argc, argv, i, "--clang");
+	} else if (!strcmp(arg, "--spaces") || starts(arg, "--spaces=")) {
+		command->spaces = option_value(argc, argv, i, "--spaces");
 	} else if (!strcmp(arg, "--cc") || starts(arg, "--cc=")) {
 		command->compiler = option_value(argc, argv, i, "--cc");
 	} else if (starts(arg, "-MF")) {
@@ -174,6 +184,13 @@ static void complete(struct command *command)
 		die("--image makes neither PTX nor a text");
 	if (command->architecture && !command->nvcc)
 		command->nvcc = find_nvcc();
+	if (!command->clang || !*command->clang)
+		command->clang = find_clang();
+	if (command->scratchpad && !*command->clang)
+		die("--scratchpad needs clang and LLVM 14 to 19 (Debian: clang and llvm-dev), and adsmcc was built "
+		    "without");
+	if (command->scratchpad && !command->spaces)
+		command->spaces = find_spaces();
 	nvcc = command->nvcc;
 	if (command->architecture && strchr(nvcc, '/') && access(nvcc, X_OK))
 		die("--ptx needs nvcc: %s: %s (choose one with --nvcc or NVCC)", nvcc, strerror(errno));
@@ -182,6 +199,7 @@ static void complete(struct command *command)
 int main(int argc, char **argv)
 {
 	struct command command = { .compiler = getenv("CC") };
+	const char *store_header = find_header("adsm_scratchpad.h");
 	struct text *flat = &command.defines, text = { 0 }, contents;
 	size_t n_kernels;
 	int status = 0;
@@ -189,7 +207,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		parse(&command, argc, argv, &i);
 	complete(&command);
-	kernel_header = find_kernel_header();
+	kernel_header = find_header("adsm_kernel.h");
 	if (!read_file(command.input, &contents))
 		die("%s: %s", command.input, strerror(errno));
 	flatten_file(flat, command.input, contents.bytes);
@@ -205,8 +223,14 @@ int main(int argc, char **argv)
 	else if (command.image)
 		status = compile_image(command.compiler, &command.options, &text, &command.partition, command.output);
 	else
-		status = compile(command.compiler, &command.options, &text,
-				 command.architecture ? command.nvcc : NULL, command.architecture, command.output);
+		status = compile(&(struct tools){
+			.compiler = command.compiler, .options = &command.options,
+			.nvcc = command.nvcc, .architecture = command.architecture,
+			.add = command.scratchpad ? add_scratchpad : NULL,
+			.clang = command.clang, .spaces = command.spaces, .store_header = store_header,
+		}, &text, command.output);
+	if (command.scratchpad)
+		list_add(&inputs, store_header);
 	if (!status && command.dependencies)
 		write_dependencies(command.dependencies, command.output ? command.output : "-");
 	return status;

@@ -70,7 +70,8 @@ int run_tool(char *const *argv, const struct text *input, struct text *ret_outpu
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (error) {
 		fprintf(stderr, "adsmcc: cannot run the %s '%s': %s (choose one with %s)\n", what, argv[0],
-			strerror(error), strcmp(what, NVCC) ? "--cc or CC" : "--nvcc or NVCC");
+			strerror(error), !strcmp(what, NVCC) ? "--nvcc or NVCC" :
+			!strcmp(what, C_COMPILER) ? "--cc or CC" : "--clang or CLANG");
 		return 1;
 	}
 	while (waitpid(pid, &status, 0) < 0)
@@ -96,8 +97,7 @@ static void end_if_caught(void)
 	}
 }
 
-/* The bytes of @text and a NUL, as an array in section @name. */
-static void add_section(struct text *source, const char *name, const struct text *text)
+void add_section(struct text *source, const char *name, const struct text *text)
 {
 	text_print(source, "#line 1 \"%s\"\nstatic const unsigned char %s_[] "
 		   "__attribute__((used, section(\"%s\"), aligned(1))) = {\n", name, name, name);
@@ -228,10 +228,10 @@ static int add_atomics(struct text *source, struct list *argv, const struct text
 	return status;
 }
 
-int compile(const char *compiler, const struct list *options, const struct text *text, const char *nvcc,
-	    const char *architecture, const char *output)
+int compile(const struct tools *tools, const struct text *text, const char *output)
 {
-	struct list argv = compiler_command(compiler, options), preprocessor = compiler_command(compiler, options);
+	struct list argv = compiler_command(tools->compiler, tools->options);
+	struct list preprocessor = compiler_command(tools->compiler, tools->options);
 	struct text source = { 0 };
 	char *dir = format_string("%s.XXXXXX", output), *module;
 	int status;
@@ -251,8 +251,10 @@ int compile(const char *compiler, const struct list *options, const struct text 
 
 	text_add(&source, text->bytes, text->size);
 	add_section(&source, "adsm_text", text);
-	if (!status && !caught_signal && nvcc)
-		status = add_ptx(&source, text, nvcc, architecture, dir);
+	if (!status && !caught_signal && tools->architecture)
+		status = add_ptx(&source, text, tools->nvcc, tools->architecture, dir);
+	if (!status && !caught_signal && tools->add)
+		status = tools->add(&source, text, tools, dir);
 	if (!status && !caught_signal)
 		status = run_tool((char *const *)argv.items, &source, NULL, C_COMPILER);
 	if (!status && !caught_signal && rename(module, output)) {

@@ -7,12 +7,24 @@
 
 /* The CUDA compiler that is here; there is one, or this is the end. */
 const char *find_nvcc(void);
+
+/* What modules are made with. */
+struct tools {
+	const char *compiler;		/* a command, of words */
+	const struct list *options;	/* for it */
+	const char *nvcc, *architecture;	/* NULL: no PTX */
+	/* What else goes into a module, added to its source in folder @dir; returns an exit status. NULL: nothing. */
+	int (*add)(struct text *source, const struct text *text, const struct tools *tools, const char *dir);
+	const char *clang;		/* for code for cores with a local store; a command */
+	const char *spaces;		/* adsmcc-spaces */
+	const char *store_header;	/* adsm_scratchpad.h */
+};
+
 /*
  * Compile @text into the module @output, which appears only when all went well: the linker writes into a
- * directory next to it, removed in any case. @nvcc: NULL: no PTX.
+ * directory next to it, removed in any case.
  */
-int compile(const char *compiler, const struct list *options, const struct text *text, const char *nvcc,
-	    const char *architecture, const char *output);
+int compile(const struct tools *tools, const struct text *text, const char *output);
 
 #define C_COMPILER "C compiler"
 
@@ -21,5 +33,8 @@ int compile(const char *compiler, const struct list *options, const struct text 
  * @what it is, and how to choose another, for messages. Returns its exit status.
  */
 int run_tool(char *const *argv, const struct text *input, struct text *ret_output, const char *what);
+
+/* The bytes of @text and a NUL, as an array in section @name. */
+void add_section(struct text *source, const char *name, const struct text *text);
 
 #endif

@@ -48,10 +48,10 @@ static void advise(struct adsm_device *device, const struct adsm_kernel_costs *c
 }
 
 static const struct adsm_cost counters[] = {
-#define ROW(upper, name, help) { #name, help },
+#define ROW(upper, name, help) { #name, help, false },
 	ADSM_TASK_COUNTS(ROW)
 #undef ROW
-	{ NULL, NULL }
+	{ NULL, NULL, false }
 };
 
 _Static_assert(ADSM_TASK_N_COUNTS <= ADSM_COSTS_MAX, "the contract has room for so many");

@@ -108,6 +108,8 @@ int adsm_process_kernel_get(struct adsm_code *base, const char *name, struct ads
 	ret = adsm_process_ask(device, &request, NULL, 0, &reply);
 	if (ret) {
 		free(entry);
+		if (*reply.text)
+			return adsm_fail(ret, "%s: %s", device->title, reply.text);
 		return ret == -ENOENT ? adsm_fail(ret, "the module has no kernel '%s'", name) : ret;
 	}
 	entry->base.code = base;

@@ -232,8 +232,9 @@ static void describe_loss(struct adsm_process_device *device)
 	int n;
 
 	if (number && !crash->sent && crash->in_kernel) {
-		adsm_format(device->lost_text, ADSM_PROCESS_TEXT, "%s: kernel '%s' crashed with SIG%s at address %p%s",
-			    device->title, kernel, sigabbrev_np((int)number), (void *)crash->address, crash->place);
+		adsm_format(device->lost_text, ADSM_PROCESS_TEXT,
+			    "%s: kernel '%s' crashed with SIG%s at address %p%s%s", device->title, kernel,
+			    sigabbrev_np((int)number), (void *)crash->address, crash->place, crash->why);
 		return;
 	}
 	if (*said) {

@@ -107,6 +107,7 @@ struct adsm_process_crash {		/* why the device ended, written by its signal hand
 	uint32_t sender, user;		/* who sent it: a process; 0: none that can be seen from here */
 	uint64_t address;
 	char place[96];			/* where, of a device that is several processes: " on node 2 (host)" */
+	char why[320];			/* what that means: ": a load of …"; mostly "" */
 };
 
 struct adsm_process_end {		/* why the device ends, in a sentence of those who end it */

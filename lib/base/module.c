@@ -46,14 +46,19 @@ struct section {
 	size_t size;
 };
 
+enum { KERNELS, TEXT, PTX, STORE, NEEDS, N_SECTIONS };
+
+static const char *const section_names[N_SECTIONS] = {
+	"adsm_kernels", "adsm_text", "adsm_ptx", "adsm_store", "adsm_needs",
+};
+
 static bool inside(uint64_t offset, uint64_t size, uint64_t total)
 {
 	return offset <= total && size <= total - offset;
 }
 
 /* Find the sections of a module. Nothing in the image is aligned for sure, so headers are copied out. */
-static int find_sections(const char *image, size_t size, struct section *ret_kernels, struct section *ret_text,
-			 struct section *ret_ptx)
+static int find_sections(const char *image, size_t size, struct section ret_sections[N_SECTIONS])
 {
 	Elf64_Ehdr elf;
 	Elf64_Shdr names;
@@ -74,9 +79,9 @@ static int find_sections(const char *image, size_t size, struct section *ret_ker
 	if (!inside(names.sh_offset, names.sh_size, size))
 		return adsm_fail(-ENOEXEC, "the kernel module is truncated: no section names");
 	for (unsigned i = 0; i < elf.e_shnum; i++) {
-		struct section *section;
 		Elf64_Shdr header;
 		const char *name;
+		int which = 0;
 
 		memcpy(&header, image + elf.e_shoff + i * sizeof(header), sizeof(header));
 		if (header.sh_name >= names.sh_size)
@@ -84,18 +89,13 @@ static int find_sections(const char *image, size_t size, struct section *ret_ker
 		name = image + names.sh_offset + header.sh_name;
 		if (!memchr(name, '\0', names.sh_size - header.sh_name))
 			continue;
-		if (!strcmp(name, "adsm_kernels"))
-			section = ret_kernels;
-		else if (!strcmp(name, "adsm_text"))
-			section = ret_text;
-		else if (!strcmp(name, "adsm_ptx"))
-			section = ret_ptx;
-		else
+		while (which < N_SECTIONS && strcmp(name, section_names[which]))
+			which++;
+		if (which == N_SECTIONS)
 			continue;
 		if (header.sh_type != SHT_PROGBITS || !inside(header.sh_offset, header.sh_size, size))
 			return adsm_fail(-ENOEXEC, "the kernel module is truncated: section %s", name);
-		section->data = image + header.sh_offset;
-		section->size = header.sh_size;
+		ret_sections[which] = (struct section){ image + header.sh_offset, header.sh_size };
 	}
 	return 0;
 }
@@ -215,9 +215,42 @@ static int read_string(const struct section *section, const char *name, const ch
 	return 0;
 }
 
+/* Code for cores with a local store, and what its kernels need; both are followed by a NUL. */
+static int read_store(struct adsm_module_info *info, const struct section *store, const struct section *needs)
+{
+	const size_t n = needs->size / sizeof(struct adsm_store_needs);
+
+	if (!store->size)
+		return 0;
+	info->store = store->data;
+	info->store_size = store->size - 1;
+	if (!needs->size)
+		return 0;
+	if (needs->size != n * sizeof(struct adsm_store_needs) + 1)
+		return adsm_fail(-ENOEXEC, "the kernel module is damaged: section adsm_needs has %zu bytes",
+				 needs->size);
+	/* Aligned, as nothing in the image is for sure. */
+	info->needs = malloc((n + 1) * sizeof(*info->needs));
+	if (!info->needs)
+		return adsm_fail(-ENOMEM, "no memory for a kernel module");
+	memcpy(info->needs, needs->data, n * sizeof(*info->needs));
+	for (size_t i = 0; i < n; i++) {
+		const struct adsm_store_needs *kernel = &info->needs[i];
+
+		if (kernel->version != ADSM_STORE_VERSION || kernel->size != sizeof(*kernel))
+			return adsm_fail(-ENOEXEC, "the kernel module is of version %u of what adsmcc --scratchpad "
+						   "writes, "
+					 "not %u: compile it again", kernel->version, ADSM_STORE_VERSION);
+		if (!is_string(kernel->name, sizeof(kernel->name)))
+			return adsm_fail(-ENOEXEC, "the kernel module is damaged: needs of a kernel without a name");
+	}
+	info->n_needs = n;
+	return 0;
+}
+
 int adsm_module_info_create(const void *image, size_t size, struct adsm_module_info **ret_info)
 {
-	struct section kernels = { NULL, 0 }, text = { NULL, 0 }, ptx = { NULL, 0 };
+	struct section sections[N_SECTIONS] = { { NULL, 0 } };
 	struct adsm_module_info *info = calloc(1, sizeof(*info));
 	size_t ptx_size;
 	int ret;
@@ -232,15 +265,17 @@ int adsm_module_info_create(const void *image, size_t size, struct adsm_module_i
 	if (size)
 		memcpy(info->image, image, size);
 	info->size = size;
-	ret = find_sections(info->image, size, &kernels, &text, &ptx);
+	ret = find_sections(info->image, size, sections);
 	if (ret)
 		goto destroy;
-	ret = read_kernels(info, &kernels);
+	ret = read_kernels(info, &sections[KERNELS]);
 	if (ret)
 		goto destroy;
-	ret = read_string(&text, "adsm_text", &info->text, &info->text_size);
+	ret = read_string(&sections[TEXT], "adsm_text", &info->text, &info->text_size);
 	if (!ret)
-		ret = read_string(&ptx, "adsm_ptx", &info->ptx, &ptx_size);
+		ret = read_string(&sections[PTX], "adsm_ptx", &info->ptx, &ptx_size);
+	if (!ret)
+		ret = read_store(info, &sections[STORE], &sections[NEEDS]);
 	if (ret)
 		goto destroy;
 	*ret_info = info;
@@ -255,6 +290,7 @@ void adsm_module_info_destroy(struct adsm_module_info *info)
 {
 	if (!info)
 		return;
+	free(info->needs);
 	free(info->kernels);
 	free(info->image);
 	free(info);

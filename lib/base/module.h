@@ -4,7 +4,9 @@
  *
  * A module is a shared object. Section "adsm_kernels" is an array of struct adsm_kernel_desc (from
  * adsm_kernel.h: plain bytes, no pointers), section "adsm_text" the source for other compilers, and
- * section "adsm_ptx", where there is one, what a CUDA compiler made of it.
+ * section "adsm_ptx", where there is one, what a CUDA compiler made of it. For cores with a local store there is
+ * another shared object in section "adsm_store", and in "adsm_needs" an array of struct adsm_store_needs
+ * (adsm_scratchpad.h).
  */
 #ifndef ADSM_MODULE_H
 #define ADSM_MODULE_H
@@ -12,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "adsm_scratchpad.h"
 
 struct adsm_param {
 	char name[32];
@@ -38,6 +42,10 @@ struct adsm_module_info {
 	const char *text;		/* NUL-terminated source, "" where there is none; inside image */
 	size_t text_size;
 	const char *ptx;		/* the same */
+	const void *store;		/* code for cores with a local store, inside image */
+	size_t store_size;		/* 0: there is none */
+	struct adsm_store_needs *needs;	/* of these kernels, as far as the module says */
+	size_t n_needs;
 };
 
 /* Of @n kernels that the caller describes: kernels[i], and adsm_module_params() of it. -ENOMEM. */

@@ -71,6 +71,14 @@ static void trace_parts(struct adsm_home *home, const struct adsm_call *call)
 	}
 }
 
+static void add(uint64_t *sum, uint64_t value, bool peak)
+{
+	if (!peak)
+		*sum += value;
+	else if (value > *sum)
+		*sum = value;
+}
+
 uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
 {
 	const struct adsm_cost_ops *ops = home->device->backend->costs;
@@ -83,8 +91,8 @@ uint64_t adsm_costs_take(struct adsm_home *home, const struct adsm_call *call, u
 	if (sum) {
 		sum->costs.calls++;
 		sum->costs.kernel_ns += ns;
-		for (size_t i = 0; i < ADSM_COSTS_MAX; i++)
-			sum->costs.values[i] += values[i];
+		for (size_t i = 0; i < ADSM_COSTS_MAX && ops->counters[i].name; i++)
+			add(&sum->costs.values[i], values[i], ops->counters[i].peak);
 	}
 	if (adsm_observes(ADSM_OBSERVE_TRACE))
 		trace_parts(home, call);

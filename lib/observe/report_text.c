@@ -359,7 +359,7 @@ static struct adsm_number cost_text(const struct adsm_cost *cost, uint64_t value
 
 	if (length > 3 && !strcmp(cost->name + length - 3, "_ns"))
 		return time_text(value);
-	if (!strcmp(cost->name, "bytes"))
+	if (!strncmp(cost->name, "bytes", strlen("bytes")))
 		return size_text(value);
 	adsm_format(number.text, sizeof(number.text), "%lu", value);
 	return number;

@@ -67,6 +67,7 @@ void bench_pages(void);
 void bench_parity(void);
 void bench_scratchpad(void);
 void bench_startup(void);
+void bench_store(void);
 void bench_tasks(void);
 void bench_vecadd(void);
 

@@ -712,7 +712,7 @@ static void first_read(void)
 	unsigned *words_of[2] = { words(N, 0), words(N, 0) };
 	/* Where the device is a process of this machine nothing is gained by it. */
 	const char *backend = device_props().backend;
-	bool fetches = strcmp(backend, "cpu") && strcmp(backend, "cluster") && !unified();
+	bool fetches = !is_process(backend) && !unified();
 
 	for (unsigned i = 0; i < N; i++)
 		models[0][i] = models[1][i] = words_of[0][i];

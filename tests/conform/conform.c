@@ -283,10 +283,16 @@ static bool is_device(const char *pid)
 		comm[0] = 0;
 	fclose(file);
 	return !strncmp(comm, "adsm-cpu-device", 15) || !strncmp(comm, "adsm-cluster-no", 15) ||
+		!strncmp(comm, "adsm-scratchpad", 15) ||
 		!strncmp(comm, "adsm-cuda-dev", 13);	/* a double's */
 }
 
 /* It is no child of ours, so it is known by the memory it shares with us. */
+bool is_process(const char *backend)
+{
+	return !strcmp(backend, "cpu") || !strcmp(backend, "cluster") || !strcmp(backend, "scratchpad");
+}
+
 pid_t device_process(void)
 {
 	unsigned long ours[256], theirs[256];

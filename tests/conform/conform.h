@@ -130,5 +130,7 @@ void touch_write(volatile unsigned *p);
 bool asleep(pid_t tid);
 /* The process of this program's accelerator; 0: none found. */
 pid_t device_process(void);
+/* The backend's device is a process of this machine: its memory outlives it, and it says how it ended. */
+bool is_process(const char *backend);
 
 #endif

@@ -404,7 +404,7 @@ static void small_stack(void)
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	if (!backend || (strcmp(backend, "cpu") && strcmp(backend, "cluster")))
+	if (!backend || !is_process(backend))
 		skip("what a driver needs of a stack is not known");
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
@@ -481,12 +481,6 @@ static bool on_cpu(void)
 	return !strcmp(device_props().backend, "cpu");
 }
 
-/* The device is a process of this machine: its memory outlives it, and it says how it ended. */
-static bool is_process(void)
-{
-	return on_cpu() || !strcmp(device_props().backend, "cluster");
-}
-
 /* What there is before the device goes: left is Invalid and whole, broken what the last call wrote. */
 static struct objects before_loss(void)
 {
@@ -517,7 +511,7 @@ static void after_loss(struct objects o)
 	CHECK_EQ(o.dirty[3], 77);
 	CHECK_EQ(o.dirty[4], 5);
 	CHECK_EQ(o.read[3], 6);
-	if (!is_process() && info(o.left).n_invalid) {
+	if (!is_process(props.backend) && info(o.left).n_invalid) {
 		CHECK(raises(SIGBUS, touch_read, o.left, 4));
 	} else {
 		CHECK_EQ(o.left[3], 7);
@@ -558,7 +552,7 @@ static void call_crash(struct objects o)
 /* Who has one queue for all calls does not know which of them it was. */
 static void check_told(const char *kernel)
 {
-	CHECK_SAYS(is_process() ? kernel : "lost");
+	CHECK_SAYS(is_process(device_props().backend) ? kernel : "lost");
 }
 
 /* A kernel that crashes takes the device with it, not the program. */

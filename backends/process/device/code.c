@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_KERNELS 65536
-#define MAX_MODULES 4096
 #define UNKNOWN_NS 50000		/* a block of a kernel that has not run: worth waking threads for */
 
 struct kernel {
@@ -31,9 +29,9 @@ struct module {
 	int fd;
 };
 
-static struct kernel kernels[MAX_KERNELS];
+static struct kernel kernels[ADSM_CODE_KERNELS];
 static uint32_t n_kernels;
-static struct module modules[MAX_MODULES];
+static struct module modules[ADSM_CODE_MODULES];
 
 int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT])
 {
@@ -42,9 +40,9 @@ int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]
 
 	if (fd < 0)
 		return -EPROTO;
-	while (i < MAX_MODULES && modules[i].handle)
+	while (i < ADSM_CODE_MODULES && modules[i].handle)
 		i++;
-	if (i == MAX_MODULES) {
+	if (i == ADSM_CODE_MODULES) {
 		close(fd);
 		return -ENOSPC;
 	}
@@ -62,7 +60,7 @@ int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]
 
 int adsm_code_unload(uint32_t index)
 {
-	if (index >= MAX_MODULES || !modules[index].handle)
+	if (index >= ADSM_CODE_MODULES || !modules[index].handle)
 		return -EINVAL;
 	for (uint32_t i = 0; i < n_kernels; i++) {
 		if (kernels[i].module == index)
@@ -96,7 +94,7 @@ int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 	bool task;
 	void *run;
 
-	if (module >= MAX_MODULES || !modules[module].handle)
+	if (module >= ADSM_CODE_MODULES || !modules[module].handle)
 		return -EINVAL;
 	snprintf(symbol, sizeof(symbol), "adsm_run_%s", name);
 	run = dlsym(modules[module].handle, symbol);
@@ -109,7 +107,7 @@ int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 		return -ENOENT;
 	while (i < n_kernels && kernels[i].run)
 		i++;
-	if (i == MAX_KERNELS)
+	if (i == ADSM_CODE_KERNELS)
 		return -ENOSPC;
 	if (i == n_kernels)
 		n_kernels++;
@@ -140,6 +138,7 @@ void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area,
 	ret_launch->name = slot->name;
 	ret_launch->waits = onces != 0;
 	ret_launch->sets = kernels[slot->kernel].sets;
+	ret_launch->way = NULL;
 	ret_launch->block_ns = &kernels[slot->kernel].block_ns;
 	for (uint32_t i = 0; i < slot->n_args; i++)
 		ret_launch->args[i] = args + slot->arg_offset[i];

@@ -8,6 +8,9 @@
 
 #include "pool.h"
 
+#define ADSM_CODE_KERNELS 65536		/* at most, at once */
+#define ADSM_CODE_MODULES 4096
+
 /* Takes the descriptor. -ENOEXEC, with the loader's sentence in @ret_text, where it is no module. */
 int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]);
 int adsm_code_unload(uint32_t index);

@@ -14,6 +14,7 @@ void (*adsm_crash_place)(char *ret_text, size_t size);
 
 static struct adsm_process_crash *_Atomic crash;
 static void (*when_written)(void);
+static const char *(*explainer)(int signal, uint64_t address);
 
 /* By an instruction, where nobody sent it. */
 static bool is_raised(int sig)
@@ -27,6 +28,12 @@ void adsm_crash_alone(void)
 
 	while (atomic_exchange(&is_ending, true))
 		pause();
+}
+
+static void say_why(struct adsm_process_crash *note, const char *why)
+{
+	if (why)
+		strncpy(note->why, why, sizeof(note->why) - 1);
 }
 
 static void crashed(int sig, siginfo_t *info, void *context)
@@ -45,11 +52,34 @@ static void crashed(int sig, siginfo_t *info, void *context)
 			adsm_crash_place(note->place, sizeof(note->place));
 		/* A signal that somebody sent has no address. */
 		note->address = info->si_code > 0 ? (uintptr_t)info->si_addr : 0;
+		if (explainer && note->in_kernel && !note->sent)
+			say_why(note, explainer(sig, note->address));
 		atomic_store(&note->signal, (uint32_t)sig);
 		if (when_written)
 			when_written();
 	}
 	_exit(128 + sig);
+}
+
+void adsm_crash_explain(const char *(*explain)(int signal, uint64_t address))
+{
+	explainer = explain;
+}
+
+void adsm_crash_now(int signal, uint64_t address, const char *why)
+{
+	struct adsm_process_crash *note = crash;
+
+	adsm_crash_alone();
+	if (note) {
+		note->in_kernel = true;
+		note->address = address;
+		say_why(note, why);
+		atomic_store(&note->signal, (uint32_t)signal);
+		if (when_written)
+			when_written();
+	}
+	_exit(128 + signal);
 }
 
 void adsm_crash_start(void)
@@ -84,6 +114,7 @@ void adsm_crash_take(const struct adsm_process_crash *other)
 	note->user = other->user;
 	note->address = other->address;
 	memcpy(note->place, other->place, sizeof(note->place));
+	memcpy(note->why, other->why, sizeof(note->why));
 	atomic_store(&note->signal, atomic_load(&other->signal));
 }
 

@@ -18,6 +18,13 @@ void adsm_crash_note(struct adsm_process_crash *note, void (*written)(void));
 void adsm_crash_alone(void);
 /* Behind that: another process of the device has crashed, what it wrote becomes the note. */
 void adsm_crash_take(const struct adsm_process_crash *other);
+/*
+ * What a crash of a kernel by a signal at an address means, in words to follow both; NULL: no more than that. Called in
+ * the handler, in the thread that crashed.
+ */
+void adsm_crash_explain(const char *(*explain)(int signal, uint64_t address));
+/* A kernel that runs in this thread did what it must not: as if it had crashed at @address. Does not return. */
+void adsm_crash_now(int signal, uint64_t address, const char *why) __attribute__((noreturn));
 /* Give the calling thread a stack for the handler: its own may have run out. */
 void adsm_crash_thread(void);
 

@@ -92,10 +92,15 @@ static uint64_t run_blocks(uint64_t wake_at)
 		uint64_t last = work.end - first < work.chunk ? work.end : first + work.chunk;
 
 		find_index(&block, first);
+		if (launch->way && !n)
+			launch->way->begin(launch);
 		n += last - first;
 		adsm_crash_in_kernel = true;
 		for (; first < last; first++) {
-			launch->run(&block, launch->args);
+			if (launch->way)
+				launch->way->run(launch, &block);
+			else
+				launch->run(&block, launch->args);
 			if (++block.index[0] < block.grid[0])
 				continue;
 			block.index[0] = 0;
@@ -110,6 +115,8 @@ static uint64_t run_blocks(uint64_t wake_at)
 			wake_at = 0;
 		}
 	}
+	if (launch->way && n)
+		launch->way->end(launch);
 	return n;
 }
 

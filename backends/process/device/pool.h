@@ -6,12 +6,22 @@
 #include "adsm_kernel.h"
 #include "process/shared.h"
 
+struct adsm_pool_launch;
+
+/* How threads run blocks, where that is more than calling the kernel. Each thread that runs some: begin, run…, end. */
+struct adsm_pool_way {
+	void (*begin)(const struct adsm_pool_launch *launch);
+	void (*run)(const struct adsm_pool_launch *launch, const struct adsm_kernel_block *block);
+	void (*end)(const struct adsm_pool_launch *launch);
+};
+
 struct adsm_pool_launch {
 	adsm_kernel_run *run;		/* NULL: it is a task, which is not for the pool (task.h) */
 	adsm_task_run *task;
 	const char *name;		/* the kernel's, ADSM_PROCESS_NAME bytes */
 	uint32_t sets;			/* arguments that are write-once objects and may be set, by bits */
 	bool waits;			/* blocks may wait for such as come before them: they begin in order */
+	const struct adsm_pool_way *way;	/* NULL: kernels are called */
 	_Atomic uint64_t *block_ns;	/* how long one of the kernel's blocks took the last time */
 	struct adsm_kernel_block block;	/* without the index */
 	uint64_t first, n;		/* the interval of the grid to run, linear, x fastest */

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* cache.c - see cache.h. */
+#include "cache.h"
+
+#include <string.h>
+
+#define PAGE ((uint64_t)4096)
+#define MOVED 64			/* bytes that a copy within device memory takes at once */
+
+static struct adsm_cache *cache_of(struct adsm_store *store)
+{
+	return (struct adsm_cache *)store;
+}
+
+/* ---- transfers */
+
+/* NULL: there is nothing for kernels. */
+static uint8_t *look_up(const struct adsm_cache_memory *memory, uint64_t address, uint64_t size, bool write)
+{
+
+	if (address - memory->base < memory->size && size <= memory->size - (address - memory->base))
+		return memory->bytes + (address - memory->base);
+	for (int i = 0; i < ADSM_CACHE_READABLE; i++)
+		if (!write && address >= memory->readable[i].begin && address < memory->readable[i].end)
+			return (uint8_t *)(uintptr_t)address;
+	return NULL;
+}
+
+uint8_t *adsm_cache_bytes(struct adsm_cache *cache, uint64_t address, uint64_t size, bool write)
+{
+	uint8_t *bytes = look_up(cache->memory, address, size, write);
+
+	if (!bytes)
+		cache->wrong(cache, address, write ? "a store" : "a load");
+	return bytes;
+}
+
+static void dma_in(struct adsm_cache *cache, uint8_t *restrict to, const uint8_t *restrict from)
+{
+	const uint32_t line = cache->line;
+
+	for (uint32_t i = 0; i < line; i += 16) {
+		const uint64_t first = __atomic_load_n((const uint64_t *)(from + i), __ATOMIC_RELAXED);
+		const uint64_t second = __atomic_load_n((const uint64_t *)(from + i + 8), __ATOMIC_RELAXED);
+
+		memcpy(to + i, &first, 8);
+		memcpy(to + i + 8, &second, 8);
+	}
+	cache->counts.dma_in++;
+	cache->counts.bytes_in += line;
+}
+
+/* Which of the 8 bytes at @offset of a line are dirty, a bit for each. */
+static unsigned dirty_bytes(const struct adsm_cache *cache, const uint64_t *dirty, uint32_t offset)
+{
+	const uint32_t bit = offset >> cache->dirty_shift;
+	const uint64_t bits = dirty[bit >> 6] >> (bit & 63);
+	unsigned bytes = 0;
+
+	if (!cache->dirty_shift)
+		return bits & 255;
+	for (unsigned i = 0; i < 8; i++)
+		bytes |= (unsigned)(bits >> (i >> cache->dirty_shift) & 1) << i;
+	return bytes;
+}
+
+static void dma_out(struct adsm_cache *cache, uint8_t *to, const uint8_t *from, const uint64_t *dirty)
+{
+	for (uint32_t i = 0; i < cache->line; i += 8) {
+		const unsigned bytes = dirty_bytes(cache, dirty, i);
+		uint64_t word;
+
+		if (bytes == 255) {
+			memcpy(&word, from + i, 8);
+			__atomic_store_n((uint64_t *)(to + i), word, __ATOMIC_RELAXED);
+		} else {
+			for (unsigned rest = bytes; rest; rest &= rest - 1) {
+				const uint32_t at = i + (uint32_t)__builtin_ctz(rest);
+
+				__atomic_store_n(to + at, from[at], __ATOMIC_RELAXED);
+			}
+		}
+		cache->counts.bytes_out += (uint64_t)__builtin_popcount(bytes);
+	}
+	cache->counts.dma_out++;
+}
+
+/* ---- lines */
+
+static struct adsm_store_way *set_of(const struct adsm_cache *cache, uint64_t address)
+{
+	const struct adsm_store *store = &cache->store;
+
+	return (struct adsm_store_way *)((char *)store->ways + ((address & store->set_mask) * store->set_scale >> 8));
+}
+
+/* The line of @tag in its set; else NULL, and the way that was used least recently, or never. */
+static struct adsm_store_way *find(const struct adsm_cache *cache, struct adsm_store_way *set, uint64_t tag,
+				   struct adsm_store_way **ret_oldest)
+{
+	const uint32_t n = cache->n_ways;
+	struct adsm_store_way *oldest = set;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (set[i].tag == tag)
+			return &set[i];
+		oldest = set[i].used < oldest->used ? &set[i] : oldest;
+	}
+	*ret_oldest = oldest;
+	return NULL;
+}
+
+/* What has been fetched ahead is of no use any more. At most one stream has fetched a line. */
+static void forget_ahead(struct adsm_cache *cache, uint64_t tag)
+{
+	for (uint32_t i = 0; i < cache->n_streams; i++)
+		if (cache->streams[i].next == tag)
+			cache->streams[i].fetched = false;
+}
+
+static void write_back(struct adsm_cache *cache, struct adsm_store_way *way)
+{
+	uint64_t any = 0;
+
+	if (way->tag == ADSM_STORE_NO_LINE)
+		return;
+	for (uint32_t i = 0; i < cache->dirty_words; i++)
+		any |= way->dirty[i];
+	if (!any)
+		return;
+	dma_out(cache, adsm_cache_bytes(cache, way->tag, cache->line, true),
+		(const uint8_t *)(uintptr_t)(way->tag + way->bias), way->dirty);
+	memset(way->dirty, 0, cache->dirty_words * sizeof(*way->dirty));
+}
+
+static void give_up(struct adsm_cache *cache, struct adsm_store_way *way)
+{
+	uint8_t *bytes = (uint8_t *)(uintptr_t)(way->tag + way->bias);
+
+	write_back(cache, way);
+	way->tag = ADSM_STORE_NO_LINE;
+	way->bias = (uint64_t)(uintptr_t)bytes - way->tag;
+	way->used = 0;
+}
+
+/* The stream that a missed line continues; NULL: it begins another one. */
+static struct adsm_cache_stream *find_stream(struct adsm_cache *cache, uint64_t tag)
+{
+	struct adsm_cache_stream *found = NULL;
+
+	for (uint32_t i = 0; i < cache->n_streams; i++)
+		if (cache->streams[i].next == tag && (!found || cache->streams[i].fetched))
+			found = &cache->streams[i];
+	return found;
+}
+
+/*
+ * After a miss of @tag: the line behind it, of the same page: what follows a page may be of nobody. Not one that the
+ * cache has: so a line's next miss is the first time since that anybody here could have written it.
+ */
+static void fetch_ahead(struct adsm_cache *cache, struct adsm_cache_stream *stream, uint64_t tag)
+{
+	const uint64_t next = tag + cache->line;
+	struct adsm_store_way *oldest;
+	const uint8_t *from;
+
+	if (!stream) {
+		stream = &cache->streams[cache->oldest];
+		cache->oldest = (cache->oldest + 1) % cache->n_streams;
+		stream->next = next;
+		stream->fetched = false;
+		return;
+	}
+	forget_ahead(cache, next);
+	stream->next = next;
+	stream->fetched = false;
+	from = look_up(cache->memory, next, cache->line, false);
+	if (next % PAGE == 0 || !from || find(cache, set_of(cache, next), next, &oldest))
+		return;
+	dma_in(cache, stream->bytes, from);
+	stream->fetched = true;
+}
+
+/* Instead of what a way has. */
+static void miss(struct adsm_cache *cache, struct adsm_store_way *way, uint64_t address)
+{
+	const uint64_t tag = address & cache->store.tag_mask;
+	const uint8_t *from = adsm_cache_bytes(cache, address, 1, false);
+	struct adsm_cache_stream *stream = cache->n_streams ? find_stream(cache, tag) : NULL;
+	uint8_t *bytes;
+
+	give_up(cache, way);
+	cache->counts.misses++;
+	bytes = (uint8_t *)(uintptr_t)(way->tag + way->bias);
+	if (stream && stream->fetched) {
+		uint8_t *ahead = stream->bytes;
+
+		cache->counts.ahead++;
+		stream->bytes = bytes;
+		bytes = ahead;
+	} else {
+		dma_in(cache, bytes, from - (address - tag));
+	}
+	way->tag = tag;
+	way->bias = (uint64_t)(uintptr_t)bytes - tag;
+	if (cache->n_streams)
+		fetch_ahead(cache, stream, tag);
+}
+
+static void swap(struct adsm_store_way *a, struct adsm_store_way *b)
+{
+	const struct adsm_store_way other = *a;
+
+	*a = *b;
+	*b = other;
+}
+
+struct adsm_store_way *adsm_cache_line(struct adsm_cache *cache, uint64_t address)
+{
+	struct adsm_store *store = &cache->store;
+	struct adsm_store_way *oldest, *way = find(cache, set_of(cache, address), address & store->tag_mask, &oldest);
+
+	if (way && way->used == store->last)
+		return way;
+	if (!way) {
+		miss(cache, oldest, address);
+		/* Where kernels look first. */
+		way = set_of(cache, address);
+		swap(way, oldest);
+	}
+	way->used = ++store->clock;
+	store->last = store->clock | store->counted;
+	return way;
+}
+
+void adsm_cache_count(struct adsm_cache *cache, bool each)
+{
+	cache->store.counted = each ? ~(uint64_t)0 : 0;
+	cache->store.last = cache->store.clock | cache->store.counted;
+}
+
+void adsm_cache_flush(struct adsm_cache *cache)
+{
+	for (uint32_t i = 0; i < cache->n_sets; i++)
+		for (uint32_t k = 0; k < cache->n_ways; k++)
+			if (cache->store.ways[i * cache->set_ways + k].tag != ADSM_STORE_NO_LINE)
+				give_up(cache, &cache->store.ways[i * cache->set_ways + k]);
+	for (uint32_t i = 0; i < cache->n_streams; i++) {
+		cache->streams[i].next = ADSM_STORE_NO_LINE;
+		cache->streams[i].fetched = false;
+	}
+}
+
+void adsm_cache_drop(struct adsm_cache *cache, uint64_t address)
+{
+	struct adsm_store_way *oldest;
+	struct adsm_store_way *way = find(cache, set_of(cache, address), address & cache->store.tag_mask, &oldest);
+
+	if (way)
+		give_up(cache, way);
+	forget_ahead(cache, address & cache->store.tag_mask);
+}
+
+/* ---- what kernels ask */
+
+/* How many of @size bytes from @address on are in one line. */
+static uint64_t in_line(const struct adsm_cache *cache, uint64_t address, uint64_t size)
+{
+	const uint64_t left = cache->line - (address & ~cache->store.tag_mask);
+
+	return size < left ? size : left;
+}
+
+static void mark_dirty(struct adsm_cache *cache, struct adsm_store_way *way, uint64_t address, uint64_t size)
+{
+	const uint64_t offset = address & ~cache->store.tag_mask;
+
+	for (uint64_t bit = offset >> cache->dirty_shift; bit <= (offset + size - 1) >> cache->dirty_shift; bit++)
+		way->dirty[bit >> 6] |= (uint64_t)1 << (bit & 63);
+}
+
+static void cache_read(struct adsm_store *store, uint64_t address, void *to, uint64_t size)
+{
+	uint8_t *bytes = to;
+
+	for (uint64_t n; size; address += n, bytes += n, size -= n) {
+		n = in_line(cache_of(store), address, size);
+		memcpy(bytes, (const void *)(uintptr_t)(address + adsm_cache_line(cache_of(store), address)->bias), n);
+	}
+}
+
+static void cache_write(struct adsm_store *store, uint64_t address, const void *from, uint64_t size)
+{
+	struct adsm_cache *cache = cache_of(store);
+	const uint8_t *bytes = from;
+
+	for (uint64_t n; size; address += n, bytes += n, size -= n) {
+		struct adsm_store_way *way = adsm_cache_line(cache, address);
+
+		n = in_line(cache, address, size);
+		adsm_cache_bytes(cache, address, n, true);
+		memcpy((void *)(uintptr_t)(address + way->bias), bytes, n);
+		mark_dirty(cache, way, address, n);
+	}
+}
+
+static uint64_t cache_get(struct adsm_store *store, uint64_t address, uint64_t size)
+{
+	uint64_t value = 0;
+	const char *bytes;
+
+	if (address & (size - 1)) {
+		cache_read(store, address, &value, size);
+		return value;
+	}
+	bytes = (const char *)(uintptr_t)(address + adsm_cache_line(cache_of(store), address)->bias);
+	switch (size) {
+	case 1: memcpy(&value, bytes, 1); break;
+	case 2: memcpy(&value, bytes, 2); break;
+	case 4: memcpy(&value, bytes, 4); break;
+	default: memcpy(&value, bytes, 8);
+	}
+	return value;
+}
+
+static void cache_put(struct adsm_store *store, uint64_t address, uint64_t size, uint64_t value)
+{
+	cache_write(store, address, &value, size);
+}
+
+static void cache_move(struct adsm_store *store, uint64_t to, uint64_t from, uint64_t size)
+{
+	uint8_t bytes[MOVED];
+	uint64_t done = 0;
+
+	for (uint64_t n; done < size; done += n) {
+		uint64_t at = done;
+
+		n = size - done < MOVED ? size - done : MOVED;
+		/* From the end where it overlaps what is still to be read. */
+		if (to > from)
+			at = size - done - n;
+		cache_read(store, from + at, bytes, n);
+		cache_write(store, to + at, bytes, n);
+	}
+}
+
+static void cache_fill(struct adsm_store *store, uint64_t to, uint64_t byte, uint64_t size)
+{
+	uint8_t bytes[MOVED];
+
+	memset(bytes, (int)byte, sizeof(bytes));
+	for (uint64_t n; size; to += n, size -= n) {
+		n = size < MOVED ? size : MOVED;
+		cache_write(store, to, bytes, n);
+	}
+}
+
+static void cache_fence(struct adsm_store *store)
+{
+	adsm_cache_flush(cache_of(store));
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* ---- */
+
+static uint32_t log2_of(uint32_t power)
+{
+	return (uint32_t)__builtin_ctz(power);
+}
+
+/* Each way has its line, of which it keeps the address in its bias, and its dirty bits. */
+static void init_ways(struct adsm_cache *cache)
+{
+	uint64_t line = 0;
+
+	for (uint32_t i = 0; i < cache->n_sets * cache->set_ways; i++) {
+		struct adsm_store_way *way = &cache->store.ways[i];
+
+		*way = (struct adsm_store_way){ .tag = ADSM_STORE_NO_LINE };
+		if (i % cache->set_ways >= cache->n_ways)
+			continue;
+		way->bias = (uint64_t)(uintptr_t)(cache->lines + line * cache->line) - ADSM_STORE_NO_LINE;
+		way->dirty = cache->all_dirty + line * cache->dirty_words;
+		line++;
+	}
+}
+
+void adsm_cache_init(struct adsm_cache *cache, const struct adsm_scratchpad_geometry *geometry,
+		     const struct adsm_scratchpad_layout *layout, const struct adsm_cache_memory *memory,
+		     void (*wrong)(struct adsm_cache *cache, uint64_t address, const char *what))
+{
+	uint8_t *parts = (uint8_t *)cache + layout->control;
+	struct adsm_store *store = &cache->store;
+
+	memset(parts, 0, layout->tags + layout->dirty + layout->lines + layout->ahead);
+	*cache = (struct adsm_cache) {
+		.memory = memory, .wrong = wrong,
+		.line = geometry->line, .line_shift = log2_of(geometry->line),
+		.n_sets = geometry->sets, .n_ways = geometry->ways,
+		.set_ways = geometry->ways < ADSM_STORE_INLINE_WAYS ? ADSM_STORE_INLINE_WAYS : geometry->ways,
+		.dirty_words = (geometry->line / geometry->dirty + 63) / 64, .dirty_shift = log2_of(geometry->dirty),
+		.all_dirty = (uint64_t *)(parts + layout->tags), .lines = parts + layout->tags + layout->dirty,
+		.n_streams = geometry->prefetch ? ADSM_SCRATCHPAD_STREAMS : 0,
+	};
+	*store = (struct adsm_store) {
+		.ways = (struct adsm_store_way *)parts,
+		.tag_mask = ~(uint64_t)(geometry->line - 1),
+		.set_mask = (uint64_t)(geometry->sets - 1) << cache->line_shift,
+		.set_scale = (cache->set_ways * sizeof(struct adsm_store_way) << 8) >> cache->line_shift,
+		.dirty_shift = cache->dirty_shift,
+		.get = cache_get, .put = cache_put, .read = cache_read, .write = cache_write, .move = cache_move,
+		.fill = cache_fill, .fence = cache_fence,
+	};
+	for (uint32_t i = 0; i < 5; i++)
+		store->dirty_ones[i] = ((uint64_t)1 << (((((uint32_t)1 << i) - 1) >> cache->dirty_shift) + 1)) - 1;
+	init_ways(cache);
+	for (uint32_t i = 0; i < cache->n_streams; i++)
+		cache->streams[i] = (struct adsm_cache_stream){ ADSM_STORE_NO_LINE, false,
+								cache->lines + layout->lines + i * geometry->line };
+}

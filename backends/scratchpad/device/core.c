@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* core.c - see core.h. */
+#include "core.h"
+
+#include "direct.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE ((uint64_t)4096)
+#define PAINT UINT64_C(0xa5c3f00d96e1d27b)
+
+static uint8_t *end_of(const struct adsm_core *core)
+{
+	return (uint8_t *)core->cache + ADSM_STORE_WINDOW;
+}
+
+/* A window that begins at a multiple of its size, inaccessible. */
+static uint8_t *reserve(void)
+{
+	const uint64_t size = ADSM_STORE_WINDOW;
+	uint8_t *p = mmap(NULL, 2 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *window;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	window = (uint8_t *)(((uintptr_t)p + size - 1) & ~(uintptr_t)(size - 1));
+	if (window > p)
+		munmap(p, (size_t)(window - p));
+	munmap(window + size, (size_t)(p + size - window));
+	return window;
+}
+
+int adsm_core_create(const struct adsm_scratchpad_geometry *geometry, const struct adsm_scratchpad_layout *layout,
+		     const struct adsm_cache_memory *memory,
+		     void (*wrong)(struct adsm_cache *cache, uint64_t address, const char *what),
+		     struct adsm_core *ret_core)
+{
+	const uint64_t parts = layout->control + layout->tags + layout->dirty + layout->lines + layout->ahead;
+	uint8_t *window = reserve();
+	struct adsm_core core = {
+		.cache = (struct adsm_cache *)window,
+		.code = window + parts,
+		.stack = window + ADSM_STORE_WINDOW - layout->stack,
+		.stack_size = layout->stack,
+	};
+
+	if (!window)
+		return -ENOMEM;
+	if (mprotect(window, (parts + layout->code + PAGE - 1) & ~(PAGE - 1), PROT_READ | PROT_WRITE) ||
+	    mprotect(core.stack, layout->stack, PROT_READ | PROT_WRITE)) {
+		munmap(window, ADSM_STORE_WINDOW);
+		return -ENOMEM;
+	}
+	adsm_cache_init(core.cache, geometry, layout, memory, wrong);
+	core.cache->store.atomic = adsm_direct_atomic;
+	core.cache->store.exchange = adsm_direct_exchange;
+	*ret_core = core;
+	return 0;
+}
+
+void adsm_core_destroy(struct adsm_core *core)
+{
+	munmap(core->cache, ADSM_STORE_WINDOW);
+}
+
+/* By the stack pointer alone the kernel finds its store, so nothing else is exchanged. */
+void adsm_core_run(const struct adsm_core *core, adsm_kernel_run *run, const struct adsm_kernel_block *block,
+		   const void *const *args)
+{
+	/* Below the end: the end is another window's beginning. */
+	uint8_t *top = end_of(core) - 64;
+
+#if defined(__x86_64__)
+	register uint8_t *stack __asm__("rbx") = top;
+
+	__asm__ volatile(
+		"xchgq %%rsp, %%rbx\n\t"
+		"callq *%[run]\n\t"
+		"movq %%rbx, %%rsp"
+		: "+r"(stack), "+D"(block), "+S"(args), [run] "+a"(run)
+		:
+		: "rcx", "rdx", "r8", "r9", "r10", "r11", "memory", "cc",
+		  "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+		  "xmm12", "xmm13", "xmm14", "xmm15");
+#elif defined(__aarch64__)
+	register uint8_t *stack __asm__("x19") = top;
+	register const struct adsm_kernel_block *first __asm__("x0") = block;
+	register const void *const *second __asm__("x1") = args;
+
+	__asm__ volatile(
+		"mov x20, sp\n\t"
+		"mov sp, %[stack]\n\t"
+		"blr %[run]\n\t"
+		"mov sp, x20"
+		: "+r"(first), "+r"(second)
+		: [stack] "r"(stack), [run] "r"(run)
+		: "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
+		  "x17", "x18", "x20", "x30", "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8",
+		  "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22",
+		  "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+#else
+#error "how does one change stacks?"
+#endif
+}
+
+bool adsm_core_is_below_stack(const struct adsm_core *core, uint64_t address)
+{
+	const uint64_t stack = (uint64_t)(uintptr_t)core->stack;
+
+	return address < stack && address >= (uint64_t)(uintptr_t)core->cache + ADSM_STORE_WINDOW / 2;
+}
+
+/* ---- what a launch has used: only where somebody asks, for it takes as long as a small kernel */
+
+void adsm_core_paint(const struct adsm_core *core)
+{
+	uint64_t *word = (uint64_t *)core->stack;
+
+	for (uint64_t i = 0; i < core->stack_size / 8; i++)
+		word[i] = PAINT;
+}
+
+uint64_t adsm_core_depth(const struct adsm_core *core)
+{
+	const uint64_t *word = (const uint64_t *)core->stack;
+	uint64_t i = 0;
+
+	while (i < core->stack_size / 8 && word[i] == PAINT)
+		i++;
+	return core->stack_size - i * 8;
+}

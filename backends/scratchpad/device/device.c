@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device.c - the program of a scratchpad device: as that of a cpu device a process of its own, whose threads are cores
+ * with a local store each (core.h). Device memory is mapped where no pointer of a kernel's leads; the range of its
+ * addresses stays reserved and inaccessible, so only the software cache gets there.
+ *
+ *	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH
+ */
+#include "base/os.h"
+#include "launch.h"
+#include "modules.h"
+#include "process/device/crash.h"
+#include "process/device/serve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static struct adsm_scratchpad_geometry geometry;
+
+static int start(const struct adsm_process_request *hello, int memory_fd, struct adsm_process_shared *shared,
+		 struct adsm_process_reply *reply)
+{
+	struct adsm_scratchpad_layout layout;
+	void *closed, *bytes;
+	/* As on a cpu device: the library tries again with a new process if the range is taken here. */
+	int ret = adsm_os_reserve(hello->base, hello->size, &closed);
+
+	if (!ret)
+		ret = adsm_os_map(NULL, hello->size, memory_fd, 0, ADSM_PROT_RW, &bytes);
+	close(memory_fd);
+	if (ret)
+		return ret;
+	if (!adsm_scratchpad_lay_out(&geometry, &layout, reply->text, sizeof(reply->text)))
+		return -EINVAL;
+	adsm_modules_start(&geometry, &layout);
+	return adsm_launch_start(shared, &geometry, &layout, hello->n_threads, hello->base, hello->size, bytes);
+}
+
+static int answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
+{
+	int ret;
+
+	switch (request->op) {
+	case ADSM_PROCESS_LOAD:
+		return adsm_modules_load(fds[0], &reply->index, reply->text);
+	case ADSM_PROCESS_UNLOAD:
+		return adsm_modules_unload(request->index);
+	case ADSM_PROCESS_KERNEL:
+		ret = adsm_modules_kernel(request->index, request->name, &reply->index, reply->text);
+		reply->atomics = !ret && adsm_code_atomics(reply->index);
+		return ret;
+	default:
+		return -EPROTO;
+	}
+}
+
+static uint64_t number(const char *text)
+{
+	return strtoull(text, NULL, 10);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct adsm_server server = { start, answer };
+
+	if (argc != 8)
+		return 2;
+	geometry = (struct adsm_scratchpad_geometry) {
+		.size = number(argv[1]), .code = number(argv[2]),
+		.sets = (uint32_t)number(argv[3]), .ways = (uint32_t)number(argv[4]),
+		.line = (uint32_t)number(argv[5]), .dirty = (uint32_t)number(argv[6]),
+		.prefetch = (uint32_t)number(argv[7]),
+	};
+	prctl(PR_SET_NAME, "adsm-scratchpad");
+	adsm_crash_thread();
+	adsm_crash_start();
+	adsm_serve(&server);
+	/* No destructor may run beside kernels. */
+	_exit(0);
+}

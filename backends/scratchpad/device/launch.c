@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - see launch.h. A thread of the pool is a core, from the first block on that it runs. At the end of a launch
+ * each has an empty cache, so the next one finds what the host has written meanwhile.
+ */
+#include "launch.h"
+
+#include "base/log.h"
+#include "base/os.h"
+#include "modules.h"
+#include "process/device/crash.h"
+#include "process/device/pool.h"
+#include "scratchpad/shared.h"
+
+#include <errno.h>
+#include <signal.h>
+
+static struct adsm_process_shared *served;
+static struct adsm_cache_memory memory;
+static struct adsm_scratchpad_layout layout;
+static struct adsm_core cores[ADSM_SCRATCHPAD_MAX_CORES];
+static unsigned n_cores;
+static struct adsm_scratchpad_costs *costs;	/* of the launch that runs; NULL: it is not counted */
+
+/* This thread's. */
+static _Thread_local struct {
+	struct adsm_core *core;
+	unsigned index;
+	uint64_t hits;			/* the cache's clock when the launch began */
+	uint64_t start_ns;
+} mine;
+
+static struct adsm_scratchpad_shared *extra(void)
+{
+	return (struct adsm_scratchpad_shared *)served->extra;
+}
+
+/* ---- what kernels must not do */
+
+/* By the cache: at an address that is none of the device's. */
+static void on_wrong(struct adsm_cache *cache, uint64_t address, const char *what)
+{
+	static _Thread_local char why[320];
+
+	adsm_format(why, sizeof(why), ": %s of a pointer to device memory, where there is none: a null pointer, one "
+				      "past its "
+		    "object, or one that was never of an object", what);
+	adsm_crash_now(SIGSEGV, address, why);
+}
+
+/* Without the cache: an instruction of the kernel itself. */
+static const char *explain(int signal, uint64_t address)
+{
+	static char why[320];
+
+	if (signal != SIGSEGV && signal != SIGBUS)
+		return NULL;
+	if (address - memory.base < memory.size)
+		return ": that is device memory, and a plain pointer does not reach it: write ADSM_SPACE_GLOBAL "
+		       "before the type "
+		       "(const ADSM_SPACE_GLOBAL float *p), also behind each cast, and the load or store goes by the "
+		       "cache";
+	if (!mine.core || !adsm_core_is_below_stack(mine.core, address))
+		return NULL;
+	adsm_format(why, sizeof(why), ": its stack has run over, of %lu bytes in the local store: make its "
+				      "ADSM_SHARED and "
+		    "ADSM_PRIVATE arrays smaller, let it call itself less deep, or raise ADSM_SCRATCHPAD_SIZE",
+		    mine.core->stack_size);
+	return why;
+}
+
+/* ---- a core's part of a launch */
+
+static void begin(const struct adsm_pool_launch *launch)
+{
+	static _Atomic unsigned taken;
+
+	if (!mine.core) {
+		mine.index = atomic_fetch_add(&taken, 1);
+		mine.core = &cores[mine.index];
+	}
+	adsm_cache_count(mine.core->cache, costs);
+	if (!costs)
+		return;
+	adsm_core_paint(mine.core);
+	mine.core->cache->counts = (struct adsm_cache_counts){ 0 };
+	mine.hits = mine.core->cache->store.clock;
+	mine.start_ns = adsm_os_now_ns();
+}
+
+static void run(const struct adsm_pool_launch *launch, const struct adsm_kernel_block *block)
+{
+	adsm_core_run(mine.core, launch->run, block, launch->args);
+}
+
+static void add(unsigned what, uint64_t n)
+{
+	atomic_fetch_add(&costs->values[what], n);
+}
+
+static void add_costs(uint64_t work_end_ns)
+{
+	const struct adsm_cache_counts *counts = &mine.core->cache->counts;
+	const uint64_t end_ns = adsm_os_now_ns();
+	const uint64_t accesses = mine.core->cache->store.clock - mine.hits;
+	const uint64_t peak = layout.control + layout.tags + layout.dirty + layout.lines + layout.ahead + layout.code +
+		adsm_core_depth(mine.core);
+	uint64_t most = atomic_load(&costs->values[ADSM_SCRATCHPAD_BYTES_PEAK]);
+
+	add(ADSM_SCRATCHPAD_HITS, accesses - counts->misses);
+	add(ADSM_SCRATCHPAD_MISSES, counts->misses);
+	add(ADSM_SCRATCHPAD_AHEAD, counts->ahead);
+	add(ADSM_SCRATCHPAD_DIRECT, counts->direct);
+	add(ADSM_SCRATCHPAD_DMA_IN, counts->dma_in);
+	add(ADSM_SCRATCHPAD_DMA_OUT, counts->dma_out);
+	add(ADSM_SCRATCHPAD_BYTES_IN, counts->bytes_in);
+	add(ADSM_SCRATCHPAD_BYTES_OUT, counts->bytes_out);
+	add(ADSM_SCRATCHPAD_CORES, 1);
+	add(ADSM_SCRATCHPAD_WORK_NS, work_end_ns - mine.start_ns);
+	add(ADSM_SCRATCHPAD_FLUSH_NS, end_ns - work_end_ns);
+	while (most < peak && !atomic_compare_exchange_weak(&costs->values[ADSM_SCRATCHPAD_BYTES_PEAK], &most, peak))
+		;
+	costs->cores[mine.index].work = (struct adsm_scratchpad_span){ mine.start_ns, work_end_ns - mine.start_ns };
+	costs->cores[mine.index].flush = (struct adsm_scratchpad_span){ work_end_ns, end_ns - work_end_ns };
+}
+
+static void end(const struct adsm_pool_launch *launch)
+{
+	const uint64_t work_end_ns = costs ? adsm_os_now_ns() : 0;
+
+	/* What it wrote to a constant is told only now. */
+	adsm_crash_in_kernel = true;
+	adsm_cache_flush(mine.core->cache);
+	adsm_crash_in_kernel = false;
+	if (costs)
+		add_costs(work_end_ns);
+}
+
+/* ---- launches */
+
+static const struct adsm_pool_way way = { begin, run, end };
+
+static void begin_costs(const struct adsm_process_slot *slot, uint64_t i, uint64_t seq)
+{
+	costs = slot->counted ? &extra()->costs[i] : NULL;
+	if (!costs)
+		return;
+	costs->seq = 0;
+	for (int k = 0; k < ADSM_SCRATCHPAD_N_COUNTS; k++)
+		atomic_store(&costs->values[k], 0);
+	for (unsigned k = 0; k < n_cores; k++)
+		costs->cores[k].work.ns = costs->cores[k].flush.ns = 0;
+	costs->start_ns = slot->start_ns;
+	costs->seq = seq;
+}
+
+static void *run_launches(void *arg)
+{
+	static struct adsm_pool_launch launch;
+	struct adsm_process_queue *queue = &served->queue;
+	const uint64_t spin_ns = adsm_pool_spin_ns();
+
+	adsm_crash_thread();
+	while (adsm_process_queue_next(queue, spin_ns, true)) {
+		const uint64_t done = atomic_load(&queue->done), i = done % ADSM_PROCESS_SLOTS;
+		struct adsm_process_slot *slot = &served->slots[i];
+		const uint8_t *args = slot->in_area ? served->areas[i] : slot->args;
+
+		adsm_code_launch(slot, served->areas[i], &launch);
+		launch.way = &way;
+		slot->status = 0;
+		slot->task = false;
+		memory.readable[0].begin = (uint64_t)(uintptr_t)args;
+		memory.readable[0].end = (uint64_t)(uintptr_t)args + slot->arg_bytes;
+		adsm_modules_tables(slot->kernel, &memory.readable[1].begin, &memory.readable[1].end);
+		slot->start_ns = adsm_os_now_ns();
+		begin_costs(slot, i, done + 1);
+		adsm_pool_run(&launch);
+		slot->end_ns = adsm_os_now_ns();
+		adsm_process_queue_done(queue, true);
+	}
+	return NULL;
+}
+
+int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
+		      const struct adsm_scratchpad_layout *its_layout, unsigned n, uint64_t base, uint64_t size,
+		      void *bytes)
+{
+	int ret = n > ADSM_SCRATCHPAD_MAX_CORES ? -EINVAL : 0;
+
+	served = shared;
+	layout = *its_layout;
+	memory = (struct adsm_cache_memory){ .base = base, .size = size, .bytes = bytes };
+	for (n_cores = 0; n_cores < n && !ret; n_cores++)
+		ret = adsm_core_create(geometry, &layout, &memory, on_wrong, &cores[n_cores]);
+	if (ret)
+		return ret;
+	extra()->n_cores = n;
+	adsm_crash_explain(explain);
+	ret = adsm_pool_start(n);
+	return ret ? ret : adsm_pool_thread(run_launches);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* launch.h - launches of a scratchpad device: their blocks run on cores, and what that has cost is written down. */
+#ifndef ADSM_SCRATCHPAD_LAUNCH_H
+#define ADSM_SCRATCHPAD_LAUNCH_H
+
+#include "core.h"
+#include "process/shared.h"
+
+/* Make the cores, and run what comes in the queue. 0 or a negative errno. */
+int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
+		      const struct adsm_scratchpad_layout *layout, unsigned n_cores, uint64_t base, uint64_t size,
+		      void *memory);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* layout.c - see layout.h. */
+#include "layout.h"
+
+#include "adsm_scratchpad.h"
+#include "base/log.h"
+
+#define PAGE ((uint64_t)4096)
+
+bool adsm_scratchpad_lay_out(const struct adsm_scratchpad_geometry *geometry,
+			     struct adsm_scratchpad_layout *ret_layout, char *ret_text, size_t size)
+{
+	/* Kernels look at four ways; where there are fewer the others are never in use, and have no bytes. */
+	const uint64_t lines = (uint64_t)geometry->sets * geometry->ways;
+	const uint64_t ways = (uint64_t)geometry->sets *
+		(geometry->ways < ADSM_STORE_INLINE_WAYS ? ADSM_STORE_INLINE_WAYS : geometry->ways);
+	const uint64_t dirty_words = (geometry->line / geometry->dirty + 63) / 64;
+	struct adsm_scratchpad_layout layout = {
+		.control = ADSM_SCRATCHPAD_CONTROL,
+		.tags = ways * sizeof(struct adsm_store_way),
+		.dirty = lines * dirty_words * sizeof(uint64_t),
+		.lines = lines * geometry->line,
+		.ahead = geometry->prefetch ? ADSM_SCRATCHPAD_STREAMS * (uint64_t)geometry->line : 0,
+		.code = geometry->code,
+	};
+	const uint64_t used = layout.control + layout.tags + layout.dirty + layout.lines + layout.ahead + layout.code;
+
+	layout.stack = used < geometry->size ? (geometry->size - used) & ~(PAGE - 1) : 0;
+	if (!layout.stack) {
+		adsm_format(ret_text, size, "a local store of %lu bytes has no room for its cache (%u sets x %u ways "
+					    "x %u B: "
+			    "%lu of lines, %lu of tags, %lu of dirty bits, %lu of lines fetched ahead), its code "
+			    "buffer (%lu), "
+			    "%lu of its own and a page of stack: raise ADSM_SCRATCHPAD_SIZE, or lower "
+			    "ADSM_SCRATCHPAD_CACHE or "
+			    "ADSM_SCRATCHPAD_CODE", geometry->size, geometry->sets, geometry->ways, geometry->line,
+			    layout.lines, layout.tags, layout.dirty, layout.ahead, layout.code, layout.control);
+		return false;
+	}
+	*ret_layout = layout;
+	return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* layout.h - what a core's local store is made of: the library and the device's program compute the same. */
+#ifndef ADSM_SCRATCHPAD_LAYOUT_H
+#define ADSM_SCRATCHPAD_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADSM_SCRATCHPAD_MIN_SIZE ((uint64_t)16 << 10)
+#define ADSM_SCRATCHPAD_MAX_SIZE ((uint64_t)8 << 20)
+#define ADSM_SCRATCHPAD_CONTROL 1024		/* bytes of the state of cache and core */
+#define ADSM_SCRATCHPAD_RUNTIME 2048		/* bytes of stack for the cache's functions and libm's */
+#define ADSM_SCRATCHPAD_STREAMS 4		/* that are fetched ahead, a line for each */
+
+/* As options say it. All numbers but the sizes are powers of two. */
+struct adsm_scratchpad_geometry {
+	uint64_t size;			/* bytes of the store */
+	uint64_t code;			/* of its code buffer */
+	uint32_t sets, ways, line;	/* of the cache: line in bytes */
+	uint32_t dirty;			/* bytes that one dirty bit stands for */
+	uint32_t prefetch;		/* lines that follow are fetched ahead */
+};
+
+/* Bytes. What there is beside the stack is in this order, at the beginning of the core's window. */
+struct adsm_scratchpad_layout {
+	uint64_t control, tags, dirty, lines, ahead, code;
+	uint64_t stack;			/* the rest, in whole pages */
+};
+
+/* False: it does not fit, and *ret_text says what does not, with all sizes. */
+bool adsm_scratchpad_lay_out(const struct adsm_scratchpad_geometry *geometry,
+			     struct adsm_scratchpad_layout *ret_layout, char *ret_text, size_t size);
+
+#endif

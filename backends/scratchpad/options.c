@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* scratchpad/options.c - rows of the options of the scratchpad backend. */
+#include "options.h"
+
+#include <errno.h>
+
+#include "layout.h"
+#include "list.h"
+#include "shared.h"
+
+#define MAX_SETS 65536
+#define MAX_WAYS 64
+#define MIN_LINE 16			/* the largest access that a kernel makes at once */
+#define MAX_LINE 4096			/* a page: what a line is part of is mapped as a whole */
+
+struct adsm_scratchpad_options adsm_scratchpad_options;
+
+static bool is_power(uint64_t n, uint64_t min, uint64_t max)
+{
+	return n >= min && n <= max && !(n & (n - 1));
+}
+
+/* SETSxWAYSxLINE */
+static int parse_cache(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	uint64_t n[3];
+
+	for (int i = 0; i < 3; i++) {
+		if (i && *text++ != 'x')
+			return -EINVAL;
+		if (adsm_scan_digits(&text, 10, &n[i]))
+			return -EINVAL;
+	}
+	if (*text || !is_power(n[0], 1, MAX_SETS) || !is_power(n[1], 1, MAX_WAYS) ||
+	    !is_power(n[2], MIN_LINE, MAX_LINE))
+		return -EINVAL;
+	ret_value[0] = n[0] << 32 | n[1];
+	ret_value[1] = n[2];
+	return 0;
+}
+
+static int parse_dirty(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	uint64_t n;
+
+	if (adsm_scan_digits(&text, 10, &n) || *text || !is_power(n, 1, MIN_LINE))
+		return -EINVAL;
+	ret_value[0] = n;
+	return 0;
+}
+
+struct adsm_option adsm_scratchpad_rows[] = {
+	{ "SCRATCHPAD_CORES", "auto", "auto, or a number from 1 to 256",
+	  "scratchpad: how many cores with a local store; auto: one per processor",
+	  ADSM_FIELD(adsm_scratchpad_options.cores), adsm_parse_number, 1, ADSM_SCRATCHPAD_MAX_CORES, .zero = "auto" },
+	{ "SCRATCHPAD_SIZE", "256K", "bytes from 16K to 8M",
+	  "scratchpad: a core's local store, with its stack, cache and code buffer",
+	  ADSM_FIELD(adsm_scratchpad_options.size), adsm_parse_number, ADSM_SCRATCHPAD_MIN_SIZE,
+	  ADSM_SCRATCHPAD_MAX_SIZE },
+	{ "SCRATCHPAD_CACHE", "64x4x128", "SETSxWAYSxLINE, powers of two up to 65536, 64 and, from 16 on, 4096 bytes",
+	  "scratchpad: the software cache of a core, through which kernels reach objects",
+	  ADSM_FIELD(adsm_scratchpad_options.cache), parse_cache },
+	{ "SCRATCHPAD_DIRTY", "1", "1, 2, 4, 8 or 16 bytes",
+	  "scratchpad: bytes that one dirty bit stands for; with more than 1, cores that write neighbouring bytes "
+	  "lose some",
+	  ADSM_FIELD(adsm_scratchpad_options.dirty), parse_dirty },
+	{ "SCRATCHPAD_CODE", "64K", "bytes up to 8M",
+	  "scratchpad: the code buffer of a core, into which all functions of a kernel have to fit",
+	  ADSM_FIELD(adsm_scratchpad_options.code), adsm_parse_number, 0, ADSM_SCRATCHPAD_MAX_SIZE },
+	{ "SCRATCHPAD_PREFETCH", "on", "off, on",
+	  "scratchpad: whether the line behind is fetched ahead where a kernel misses lines in their order",
+	  ADSM_FIELD(adsm_scratchpad_options.prefetch), adsm_parse_index, .paper = "off" },
+	{ "SCRATCHPAD_MEMORY_SIZE", "auto", "auto, or bytes up to 65536G",
+	  "scratchpad: memory of the device; auto: half of what is available",
+	  ADSM_FIELD(adsm_scratchpad_options.memory_size), adsm_parse_number, 0, (uint64_t)1 << 46, .zero = "auto" },
+	{ "SCRATCHPAD_DEVICE", "auto", "auto, or a file",
+	  "scratchpad: the device's program; auto: the one installed with the library",
+	  ADSM_FIELD(adsm_scratchpad_options.device), adsm_parse_text, .zero = "auto" },
+	{ 0 }
+};

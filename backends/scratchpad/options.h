@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* scratchpad/options.h - options of the scratchpad backend. */
+#ifndef ADSM_SCRATCHPAD_OPTIONS_H
+#define ADSM_SCRATCHPAD_OPTIONS_H
+
+#include "base/options.h"
+
+struct adsm_scratchpad_options {
+	unsigned cores;			/* ADSM_SCRATCHPAD_CORES: 0: one per processor */
+	uint64_t size;			/* ADSM_SCRATCHPAD_SIZE: bytes of a local store */
+	uint64_t cache[2];		/* ADSM_SCRATCHPAD_CACHE: sets << 32 | ways, bytes of a line */
+	uint64_t dirty;			/* ADSM_SCRATCHPAD_DIRTY: bytes of a dirty bit */
+	uint64_t code;			/* ADSM_SCRATCHPAD_CODE: bytes of the code buffer */
+	unsigned prefetch;		/* ADSM_SCRATCHPAD_PREFETCH: 1: on */
+	uint64_t memory_size;		/* ADSM_SCRATCHPAD_MEMORY_SIZE: bytes, 0: half of what is available */
+	const char *device;		/* ADSM_SCRATCHPAD_DEVICE: the device program, "" beside the library */
+};
+
+extern struct adsm_scratchpad_options adsm_scratchpad_options;
+
+#endif

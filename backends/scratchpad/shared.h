@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared.h - what the library and the program of a scratchpad device have in memory that both map, behind that of a
+ * device process: what launches have cost. Both are built from the same version of this file.
+ */
+#ifndef ADSM_SCRATCHPAD_SHARED_H
+#define ADSM_SCRATCHPAD_SHARED_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "process/shared.h"
+
+#define ADSM_SCRATCHPAD_MAX_CORES 256
+
+/* What is counted of a launch, of all cores together: in the order of the values, by name, in words. */
+#define ADSM_SCRATCHPAD_COUNTS(X) \
+	X(HITS, hits, "accesses to device memory that the software cache had, those of several lines once for each") \
+	X(MISSES, misses, "and those that it had not") \
+	X(AHEAD, misses_ahead, "of these misses those whose line had been fetched ahead") \
+	X(DIRECT, direct, "atomic and volatile accesses, which are of the memory itself") \
+	X(DMA_IN, dma_in, "lines transferred into local stores") \
+	X(DMA_OUT, dma_out, "lines of which something was written back") \
+	X(BYTES_IN, bytes_in, "bytes of the lines transferred into local stores") \
+	X(BYTES_OUT, bytes_out, "bytes written back: dirty ones, no others") \
+	X(CORES, cores, "cores that had a block to run, once for each call") \
+	X(BYTES_PEAK, bytes_peak, "bytes of a local store that were in use, at most: cache, code buffer, stack") \
+	X(WORK_NS, work_ns, "time that cores ran blocks, all added up") \
+	X(FLUSH_NS, flush_ns, "time that cores wrote back what was dirty at the end, all added up")
+
+enum {
+#define ENUMERATOR(upper, name, help) ADSM_SCRATCHPAD_##upper,
+	ADSM_SCRATCHPAD_COUNTS(ENUMERATOR)
+#undef ENUMERATOR
+	ADSM_SCRATCHPAD_N_COUNTS
+};
+
+struct adsm_scratchpad_span { uint64_t start_ns, ns; };
+
+/* Written by the device before the launch is done, if it was to be counted. */
+struct adsm_scratchpad_costs {
+	uint64_t seq;			/* its number; another one's: nothing is known of it */
+	uint64_t start_ns;
+	_Atomic uint64_t values[ADSM_SCRATCHPAD_N_COUNTS];
+	struct { struct adsm_scratchpad_span work, flush; } cores[ADSM_SCRATCHPAD_MAX_CORES];
+};
+
+struct adsm_scratchpad_shared {
+	uint32_t n_cores;
+	struct adsm_scratchpad_costs costs[ADSM_PROCESS_SLOTS];	/* by slot */
+};
+
+#endif

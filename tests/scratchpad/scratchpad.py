@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""What a program sees of cores with a local store: scratchpad.py PROGRAM MODULE PLAIN ADSMCC INFO CASE. PLAIN is a
+module without code for them."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, MODULE, PLAIN, ADSMCC, INFO, CASE = sys.argv[1:7]
+
+
+def execute(*words, **options):
+    env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")}
+    return subprocess.run(words, env=env | {"ADSM_BACKEND": "scratchpad", **options}, capture_output=True, text=True,
+                          check=False)
+
+
+def run(*steps, module=MODULE, **options):
+    """What it says on standard output."""
+    done = execute(PROGRAM, module, *steps, **options)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+def says(text, *patterns):
+    for pattern in patterns:
+        assert re.search(pattern, text), (pattern, text)
+
+
+def right():
+    """Kinds of accesses; neighbouring bytes of two cores; calls with a deep stack."""
+    for cores in ["1", "2"]:
+        out = run("scale", "kinds", "near", "shallow", ADSM_SCRATCHPAD_CORES=cores, ADSM_SCRATCHPAD_CACHE="4x2x64")
+        assert out == "far: ok\ndeep: ok\n", out
+    assert run("every_other", ADSM_SCRATCHPAD_CORES="2") == ""
+
+
+def refused():
+    """What does not fit, with the sizes; and the program goes on."""
+    out = run("large", "scale")
+    says(out, r"large: -28: scratchpad: kernel 'large' does not fit into a local store of 262144 bytes: code \d+ of ",
+         r"; stack with its ADSM_SHARED and ADSM_PRIVATE arrays 2\d{5}, data \d+, the runtime's stack 2048, of \d+; ",
+         "; cache: lines 32768, tags 8192, dirty bits 4096, lines ahead 512 ",
+         "make its arrays smaller, or raise ADSM_SCRATCHPAD_SIZE")
+    assert run("large", ADSM_SCRATCHPAD_SIZE="1M") == "large: ok\n"
+    says(run("shallow", ADSM_SCRATCHPAD_CODE="64"), r"kernel 'deep' does not fit .*: code \d+ of 64 ",
+         "make the code buffer larger")
+    says(run(ADSM_SCRATCHPAD_SIZE="32K"), "module: scratchpad: a local store of 32768 bytes has no room for its cache "
+         r"\(64 sets x 4 ways x 128 B: 32768 of lines")
+    for value in ["64x4", "63x4x128", "64x4x8", "64x4x128x", "x", "64x4x8192", "0x4x128"]:
+        says(run(ADSM_SCRATCHPAD_CACHE=value), "module: .*" + re.escape(value) + ".*SETSxWAYSxLINE")
+    says(run("near", module=PLAIN), r"it has no code for cores with a local store: compile it with adsmcc --scratchpad")
+
+
+def lost():
+    """What a kernel must not do: a sentence, the device is gone, and the program is not."""
+    crashed = r"kernel '%s' crashed with SIGSEGV at address %s"
+    raw = crashed + ": that is device memory, and a plain pointer does not reach it: write ADSM_SPACE_GLOBAL before "
+    says(run("raw", "near"), r"raw: -\d+: .*" + raw % ("raw", "0x[0-9a-f]+"), r"far: -\d+: ")
+    says(run("raw_store"), raw % ("raw_store", "0x[0-9a-f]+"))
+    says(run("null"), crashed % ("raw", "0x8$"))
+    says(run("far"), crashed % ("far", "0x8: a load of a pointer to device memory, where there is none"))
+    says(run("deep"), crashed % ("deep", r"0x[0-9a-f]+: its stack has run over, of \d+ bytes in the local store"))
+
+
+def counted():
+    """Misses, transfers and bytes are those that the streams have; one core, so that it has all."""
+    n = 1 << 20
+    for paper in ["0", "1"]:
+        with tempfile.TemporaryDirectory() as folder:
+            run("scale", ADSM_SCRATCHPAD_CORES="1", ADSM_STATS=f"json:{folder}/stats", ADSM_TRACE=f"{folder}/trace",
+                ADSM_PAPER=paper, ADSM_LOG="error")
+            with open(f"{folder}/stats", encoding="utf-8") as file:
+                [kernel] = json.load(file)["kernels"]
+            with open(f"{folder}/trace", encoding="utf-8") as file:
+                assert "core 0" in file.read()
+        counters = kernel["counters"]
+        expected = {"hits": 2 * n - n // 16, "misses": n // 16, "direct": 0, "dma_in": n // 16, "dma_out": n // 32,
+                    "bytes_in": n * 8, "bytes_out": n * 4, "cores": 1}
+        assert {name: counters[name] for name in expected} == expected, counters
+        assert (counters["misses_ahead"] == 0) == (paper == "1"), counters
+        assert 110000 < counters["bytes_peak"] < 256 << 10 and counters["work_ns"], counters
+    text = execute(PROGRAM, MODULE, "scale", ADSM_STATS="text:/dev/stderr").stderr
+    says(text, r"adsm: misses +\d+  and those that it had not", r"adsm: bytes_out +4.0 MiB  bytes written back")
+    says(execute(INFO, ADSM_SCRATCHPAD_CORES="6").stdout, "made of +6 cores with a local store of 256 KiB each: ",
+         "cache of 64 sets x 4 ways x 128 B, fetching ahead; 64 KiB for code, 14[0-9] KiB for stack")
+
+
+WRONG = {
+    "to_local": ("*a = *(const float *)b;", "a pointer to device memory and one to the core's own become each other"),
+    "to_global": ("float x[4] = { 1 }; ((volatile ADSM_SPACE_GLOBAL float *)x)[ADSM_BLOCK_X] = *a; *a = x[1];",
+                  "become each other"),
+    "constant": ("*(ADSM_SPACE_CONST float *)c = *a;", "a store to a constant"),
+    "outside": ("*a = other(b);", r"other\(\) is no function of this module"),
+    "assembly": ('__asm__ volatile("" : : "r"(b));', "assembly with a pointer to device memory"),
+}
+
+
+SOURCE = """#include <adsm_kernel.h>
+float other(const ADSM_SPACE_GLOBAL float *);
+ADSM_KERNEL(wrong, ADSM_INOUT(float, a), ADSM_IN(float, b), ADSM_CONST(float, c))
+{
+	ADSM_THREADS {
+		%s
+	}
+}
+"""
+
+
+def compiled():
+    """What has no meaning there is refused with its line; and without clang all of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, module = f"{folder}/wrong.c", f"{folder}/wrong.adsm"
+
+        def compile_it(body, *options):
+            with open(source, "w", encoding="utf-8") as file:
+                file.write(SOURCE % body)
+            return execute(ADSMCC, "-Wno-all", "--scratchpad", *options, "-o", module, source)
+
+        for name, (body, sentence) in WRONG.items():
+            done = compile_it(body, *os.environ["TEST_ADSMCC"].split())
+            assert done.returncode and not os.path.exists(module), (name, done)
+            says(done.stderr, rf"wrong\.c:6: error: .*{sentence}")
+        done = compile_it("*a = *b;", "--clang", "no-such-clang")
+        assert done.returncode and "cannot run the clang 'no-such-clang'" in done.stderr, done
+        done = compile_it("*a = *b;", *os.environ["TEST_ADSMCC"].split())
+        assert done.returncode == 0 and not done.stderr, done
+        assert sorted(os.listdir(folder)) == ["wrong.adsm", "wrong.c"]
+        says(execute(INFO, module).stdout, r"wrong .*\n +of a local store: \d+ bytes of stack, \d+ of code")
+
+
+{"right": right, "refused": refused, "lost": lost, "counted": counted, "compiled": compiled}[CASE]()

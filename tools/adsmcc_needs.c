@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* adsmcc_needs.c - see adsmcc_needs.h. The code is our own compiler's, so its form is taken for granted. */
+#include "adsmcc_needs.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adsm_scratchpad.h"
+
+#define RUN "adsm_run_"
+
+struct function {
+	const char *name;
+	uint64_t address, size, frame;
+	uint64_t stack;			/* of the deepest chain of calls from here */
+	bool entered, known, recursive;	/* entered: it is being looked at; recursive: somebody in the chain is */
+	size_t *called, n_called;
+};
+
+static struct function *functions;
+static size_t n_functions;
+static uint64_t data;
+
+/* ---- reading */
+
+static const Elf64_Shdr *find_section(const char *image, const char *name)
+{
+	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)image;
+	const Elf64_Shdr *headers = (const Elf64_Shdr *)(image + elf->e_shoff);
+	const char *names = image + headers[elf->e_shstrndx].sh_offset;
+
+	for (unsigned i = 0; i < elf->e_shnum; i++)
+		if (!strcmp(names + headers[i].sh_name, name))
+			return &headers[i];
+	return NULL;
+}
+
+static void read_functions(const char *image)
+{
+	const Elf64_Shdr *header = find_section(image, ".symtab"), *strings = find_section(image, ".strtab");
+
+	if (!header || !strings)
+		die("--scratchpad: the linker has made no symbols");
+	for (uint64_t i = 0; i < header->sh_size / sizeof(Elf64_Sym); i++) {
+		const Elf64_Sym *symbol = (const Elf64_Sym *)(image + header->sh_offset) + i;
+
+		if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !symbol->st_size)
+			continue;
+		functions = grow(functions, (n_functions + 1) * sizeof(*functions));
+		functions[n_functions++] = (struct function){
+			.name = image + strings->sh_offset + symbol->st_name,
+			.address = symbol->st_value, .size = symbol->st_size,
+		};
+	}
+}
+
+/* Pairs of an address and, seven bits to a byte, the bytes of a frame. */
+static void read_frames(const char *image)
+{
+	const Elf64_Shdr *header = find_section(image, ".stack_sizes");
+	const unsigned char *p, *end;
+
+	if (!header)
+		die("--scratchpad: clang has written no sizes of stacks");
+	p = (const unsigned char *)image + header->sh_offset;
+	end = p + header->sh_size;
+	while (p + 8 < end) {
+		uint64_t address, frame = 0;
+
+		memcpy(&address, p, 8);
+		p += 8;
+		for (int shift = 0; p < end; shift += 7) {
+			frame |= (uint64_t)(*p & 127) << shift;
+			if (!(*p++ & 128))
+				break;
+		}
+		for (size_t i = 0; i < n_functions; i++)
+			if (functions[i].address == address)
+				functions[i].frame = frame + 8;		/* and the return address */
+	}
+}
+
+static void read_data(const char *image)
+{
+	static const char *const names[] = { ".data", ".bss", ".rodata", ".data.rel.ro" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const Elf64_Shdr *header = find_section(image, names[i]);
+
+		data += header ? header->sh_size : 0;
+	}
+}
+
+static size_t find_function(const char *name)
+{
+	size_t i = 0;
+
+	while (i < n_functions && strcmp(functions[i].name, name))
+		i++;
+	return i;
+}
+
+/* A function that is no more has been put into others: its calls are theirs, which the pairs do not say. */
+static void read_calls(const struct text *calls)
+{
+	char *rest = format_string("%s", calls->bytes), *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		char *called = strchr(line, ' ');
+		size_t i;
+
+		if (!called)
+			continue;
+		*called++ = '\0';
+		i = find_function(line);
+		if (i == n_functions) {
+			functions = grow(functions, (n_functions + 1) * sizeof(*functions));
+			functions[n_functions++] = (struct function){ .name = line };
+		}
+		if (!strcmp(called, "*")) {
+			functions[i].recursive = true;
+			continue;
+		}
+		functions[i].called = grow(functions[i].called, (functions[i].n_called + 1) * sizeof(size_t));
+		functions[i].called[functions[i].n_called++] = find_function(called);
+	}
+}
+
+/* ---- adding up */
+
+static void look(size_t i)
+{
+	struct function *function = &functions[i];
+	uint64_t deepest = 0;
+
+	function->entered = true;
+	for (size_t k = 0; k < function->n_called; k++) {
+		const size_t called = function->called[k];
+
+		if (called >= n_functions)
+			continue;
+		if (functions[called].entered) {
+			function->recursive = true;
+			continue;
+		}
+		if (!functions[called].known)
+			look(called);
+		function->recursive |= functions[called].recursive;
+		if (functions[called].stack > deepest)
+			deepest = functions[called].stack;
+	}
+	function->stack = function->frame + deepest;
+	function->entered = false;
+	function->known = true;
+}
+
+static uint64_t add_code(size_t i, bool *seen)
+{
+	uint64_t code = functions[i].size;
+
+	seen[i] = true;
+	for (size_t k = 0; k < functions[i].n_called; k++)
+		if (functions[i].called[k] < n_functions && !seen[functions[i].called[k]])
+			code += add_code(functions[i].called[k], seen);
+	return code;
+}
+
+static uint32_t bounded(uint64_t n)
+{
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+void find_needs(struct text *needs, const struct text *code, const struct text *calls)
+{
+	bool *seen;
+
+	read_functions(code->bytes);
+	read_frames(code->bytes);
+	read_data(code->bytes);
+	read_calls(calls);
+	seen = grow(NULL, n_functions * sizeof(*seen) + 1);
+	for (size_t i = 0; i < n_functions; i++) {
+		struct adsm_store_needs kernel = { .version = ADSM_STORE_VERSION, .size = sizeof(kernel) };
+		const char *name = functions[i].name;
+
+		if (!starts(name, RUN) || strlen(name + strlen(RUN)) >= sizeof(kernel.name))
+			continue;
+		look(i);
+		memset(seen, 0, n_functions * sizeof(*seen));
+		strcpy(kernel.name, name + strlen(RUN));
+		kernel.stack = bounded(functions[i].stack);
+		kernel.code = bounded(add_code(i, seen));
+		kernel.data = bounded(data);
+		kernel.flags = functions[i].recursive ? ADSM_STORE_RECURSIVE : 0;
+		text_add(needs, (const char *)&kernel, sizeof(kernel));
+	}
+}

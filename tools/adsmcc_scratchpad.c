@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adsmcc_scratchpad.c - see adsmcc_scratchpad.h. Clang makes bitcode of the text, optimised, so that it has no more
+ * accesses to device memory than it needs; adsmcc-spaces makes calls of these; clang makes code of that. Nothing is
+ * vectorised: what the cache has lies in pieces. Nor unrolled: the code has to fit into a local store.
+ */
+#include "adsmcc_scratchpad.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "adsmcc_needs.h"
+
+#define CLANG_COMPILER "clang"
+
+const char *find_clang(void)
+{
+	const char *named = getenv("CLANG");
+
+	return named && *named ? named : ADSM_CLANG_FOUND;
+}
+
+/* Installed: bin/../libexec/adsm. In a build folder: beside us. */
+const char *find_spaces(void)
+{
+	char self[4096], *slash, *path;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		die("--scratchpad: /proc/self/exe: %s", strerror(errno));
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	path = format_string("%.*s/adsmcc-spaces", (int)(slash - self), self);
+	if (!access(path, X_OK))
+		return path;
+	path = format_string("%.*s/../" ADSM_LIBEXEC_RELATIVE "/adsmcc-spaces", (int)(slash - self), self);
+	if (!access(path, X_OK))
+		return path;
+	die("--scratchpad: there is no adsmcc-spaces beside adsmcc, nor in ../" ADSM_LIBEXEC_RELATIVE ": it is built "
+												      "where "
+	    "meson finds LLVM 14 to 19 (Debian: llvm-dev and clang)");
+}
+
+static struct list clang_command(const char *clang, const struct list *options)
+{
+	static const char *const fixed[] = {
+		/* As for the CPU: the same numbers (adsmcc_compile.c). */
+		"-std=gnu11", "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fPIC",
+		"-fvisibility=hidden", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops",
+		"-fno-stack-protector", "-fcf-protection=none", "-Wno-unused-command-line-argument",
+	};
+	struct list argv = { 0 };
+	char *word, *rest = format_string("%s", clang);
+
+	while ((word = strsep(&rest, " ")))
+		if (*word)
+			list_add(&argv, word);
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		list_add(&argv, fixed[i]);
+	for (size_t i = 0; i < options->n; i++)
+		list_add(&argv, options->items[i]);
+	return argv;
+}
+
+static void add_words(struct list *argv, const char *const *words)
+{
+	while (*words)
+		list_add(argv, *words++);
+	list_add(argv, NULL);
+}
+
+static int compile_text(const struct text *text, struct list argv, const char *header, const char *bitcode)
+{
+	/* Lines are for the pass to tell. */
+	add_words(&argv, (const char *const []){ "-w", "-gline-tables-only", "-DADSM_SCRATCHPAD_", "-include", header,
+						 "-emit-llvm", "-c", "-o", bitcode, "-xc", "-", NULL });
+	return run_tool((char *const *)argv.items, text, NULL, CLANG_COMPILER);
+}
+
+static int make_code(struct list argv, const char *bitcode, const char *code)
+{
+	const struct text nothing = { "", 0, 0 };
+
+	add_words(&argv, (const char *const []){ "-w", "-g0", "-fstack-size-section", "-shared", "-nostartfiles", "-o",
+						 code, bitcode, "-lm", NULL });
+	return run_tool((char *const *)argv.items, &nothing, NULL, CLANG_COMPILER);
+}
+
+int add_scratchpad(struct text *source, const struct text *text, const struct tools *tools, const char *dir)
+{
+	const struct text nothing = { "", 0, 0 };
+	char *plain = format_string("%s/text.bc", dir), *spaces = format_string("%s/spaces.bc", dir);
+	char *calls = format_string("%s/calls", dir), *code = format_string("%s/store", dir);
+	struct text code_bytes, calls_bytes, needs = { 0 };
+	int status;
+
+	status = compile_text(text, clang_command(tools->clang, tools->options), tools->store_header, plain);
+	if (!status)
+		status = run_tool((char *const []){ (char *)tools->spaces, plain, spaces, calls, NULL }, &nothing, NULL,
+				  "adsmcc-spaces");
+	if (!status)
+		status = make_code(clang_command(tools->clang, tools->options), spaces, code);
+	if (!status && (!read_file(code, &code_bytes) || !read_file(calls, &calls_bytes)))
+		die("%s: %s", dir, strerror(errno));
+	if (!status) {
+		find_needs(&needs, &code_bytes, &calls_bytes);
+		add_section(source, "adsm_store", &code_bytes);
+		add_section(source, "adsm_needs", &needs);
+	}
+	unlink(plain);
+	unlink(spaces);
+	unlink(calls);
+	unlink(code);
+	return status;
+}
