@@ -286,10 +286,13 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--arena") && sscanf(argv[i + 1], "%lx:%lx", &base, &size) != 2)
 			adsm_comm_fail("no arena: %s", argv[i + 1]);
 	}
-	record = file ? fopen(file, "we") : NULL;
-	if (!record || !connect_to || !token)
-		adsm_comm_fail("BENCH_RECORD has to be a file that can be written");
+	if (!connect_to || !token)
+		adsm_comm_fail("it is started by a cluster's keeper");
 	adsm_cluster_prepare(connect_to);
+	/* Behind the descriptors that the application's will have. */
+	record = file ? fopen(file, "we") : NULL;
+	if (!record)
+		adsm_comm_fail("BENCH_RECORD has to be a file that can be written");
 	adsm_cluster_card(&card);
 	card.error = adsm_os_reserve(base, size, &reserved);
 	if (adsm_cluster_join(connect_to, token, 1, &card, why))
