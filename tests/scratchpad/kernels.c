@@ -21,16 +21,6 @@ ADSM_KERNEL(every_other, ADSM_INOUT(unsigned char, bytes), ADSM_VAL(unsigned, n)
 	}
 }
 
-/* Waits, where it has two blocks, for both: they run at once. */
-ADSM_KERNEL(meet, ADSM_INOUT(unsigned, met))
-{
-	ADSM_THREADS {
-		ADSM_ATOMIC_ADD(met, 1);
-		while (ADSM_ATOMIC_ADD(met, 0) < (unsigned)ADSM_GRID_DIM_X)
-			;
-	}
-}
-
 ADSM_KERNEL(raw, ADSM_INOUT(float, a), ADSM_VAL(unsigned long, address))
 {
 	ADSM_THREADS {
