@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* asan.c - AddressSanitizer reports wild accesses of a program whose objects work at the same time. */
 #include "conform.h"
+#include "../sanitizers.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define WITH_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN 1
-#endif
-#endif
-#ifndef WITH_ASAN
-#define WITH_ASAN 0
-#endif
 
 #define N 20000u
 
