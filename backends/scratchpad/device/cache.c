@@ -218,7 +218,7 @@ static void swap(struct adsm_store_way *a, struct adsm_store_way *b)
 struct adsm_store_way *adsm_cache_line(struct adsm_cache *cache, uint64_t address)
 {
 	struct adsm_store *store = &cache->store;
-	struct adsm_store_way *oldest, *way = find(cache, set_of(cache, address), address & store->tag_mask, &oldest);
+	struct adsm_store_way *oldest = NULL, *way = find(cache, set_of(cache, address), address & store->tag_mask, &oldest);
 
 	if (way && way->used == store->last)
 		return way;
