@@ -23,9 +23,9 @@ static int check_tiles(struct places *places)
 	if (__builtin_mul_overflow(d->rows, d->columns, &product) || product != places->count)
 		return adsm_fail(-EINVAL, "%zu rows and %zu columns of tiles are not %zu units", d->rows, d->columns,
 				 places->count);
-	places->grid_rows = d->grid_rows;
+	places->grid_rows = d->grid_rows ? d->grid_rows : 1;
 	/* The squarest: the largest divisor that is no larger than the other. */
-	for (unsigned rows = 1; !d->grid_rows && rows * rows <= n; rows++)
+	for (unsigned rows = 2; !d->grid_rows && rows * rows <= n; rows++)
 		if (n % rows == 0)
 			places->grid_rows = rows;
 	if (n % places->grid_rows)

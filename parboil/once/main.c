@@ -126,7 +126,7 @@ static _Noreturn void usage(const char *problem, const char *what)
 	fprintf(stderr, "once-pipelines: %s%s\n"
 		"usage: once-pipelines scan | matrix | file [OPTION]...\n"
 		"  --form F      threads, once, and of the scan calls, copies; may be repeated; else all\n"
-		"  --blocks N    scan: else 50, 100, 200, 400, 500, 1000; matrix: tiles each way; file: units\n"
+		"  --blocks N    up to 500000; scan: else 50, 100, 200, 400, 500, 1000; matrix: tiles each way; file: units\n"
 		"  --adds N      scan: additions of the CPU for each block, 50000\n"
 		"  --work N      scan: the same of each device, 0\n"
 		"  --repeat N    turns, 1\n"
@@ -163,7 +163,7 @@ static void take(struct settings *settings, const char *option, const char *valu
 	if (!strcmp(option, "--form"))
 		take_form(settings, value);
 	else if (!strcmp(option, "--blocks"))
-		settings->n = number(value, 10000000);
+		settings->n = number(value, 500000);	/* whose sums fit an int */
 	else if (!strcmp(option, "--adds"))
 		settings->adds = (unsigned)number(value, 1000000000);
 	else if (!strcmp(option, "--work"))

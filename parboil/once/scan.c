@@ -42,7 +42,7 @@ static void produce_block(size_t b, unsigned adds, int *data)
 		uint64_t number = next_number(&state);
 
 		for (int j = 0; j < 8; j++)
-			data[i + j] = (int)(number >> 8 * j & 255);
+			data[i + j] = (int)(number >> 8 * j & 15);
 	}
 	work(adds);
 }
