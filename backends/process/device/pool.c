@@ -72,6 +72,7 @@ static void run_waiting(const struct adsm_pool_launch *launch)
 		}
 	adsm_crash_in_kernel = false;
 	adsm_pool_block.launch = NULL;
+	adsm_pool_block.leave = NULL;
 	if (adsm_pool_running)
 		atomic_fetch_sub(adsm_pool_running, 1);
 }

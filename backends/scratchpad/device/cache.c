@@ -218,14 +218,15 @@ static void swap(struct adsm_store_way *a, struct adsm_store_way *b)
 struct adsm_store_way *adsm_cache_line(struct adsm_cache *cache, uint64_t address)
 {
 	struct adsm_store *store = &cache->store;
-	struct adsm_store_way *oldest = NULL, *way = find(cache, set_of(cache, address), address & store->tag_mask, &oldest);
+	struct adsm_store_way *set = set_of(cache, address), *oldest = NULL;
+	struct adsm_store_way *way = find(cache, set, address & store->tag_mask, &oldest);
 
 	if (way && way->used == store->last)
 		return way;
 	if (!way) {
 		miss(cache, oldest, address);
 		/* Where kernels look first. */
-		way = set_of(cache, address);
+		way = set;
 		swap(way, oldest);
 	}
 	way->used = ++store->clock;
