@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_diff.c - byte-exact differences of pages: against the plain way, for pages that many wrote to. */
 #include "../check.h"
-#include "cluster/node/diff.h"
+#include "process/device/diff.h"
 
 #include <stdlib.h>
 
@@ -16,64 +16,68 @@ static uint64_t draw(void)
 	return z ^ z >> 31;
 }
 
-static uint8_t twin[ADSM_PAGE_SIZE], page[ADSM_PAGE_SIZE], other[ADSM_PAGE_SIZE], wanted[ADSM_PAGE_SIZE];
+#define LARGEST 32768
+#define DIFF_LARGEST ADSM_DIFF_MAX(LARGEST)
+
+static size_t page_size;
+static uint8_t twin[LARGEST], page[LARGEST], other[LARGEST], wanted[LARGEST], merged[LARGEST];
+static uint8_t outs[2][DIFF_LARGEST + 1];
 
 /* Between two bytes that nobody may touch. */
 static size_t diff(uint8_t *out)
 {
 	size_t size;
 
-	out[ADSM_DIFF_MAX] = 99;
-	size = adsm_diff(page, twin, out);
-	CHECK(size <= ADSM_DIFF_MAX && out[ADSM_DIFF_MAX] == 99);
-	CHECK(adsm_diff_is_valid(out, size));
+	out[ADSM_DIFF_MAX(page_size)] = 99;
+	size = adsm_diff(page, twin, page_size, out);
+	CHECK(size <= ADSM_DIFF_MAX(page_size) && out[ADSM_DIFF_MAX(page_size)] == 99);
+	CHECK(adsm_diff_is_valid(out, size, page_size));
 	return size;
 }
 
 static void test_edges(void)
 {
-	uint8_t out[ADSM_DIFF_MAX + 1];
+	uint8_t *out = outs[0];
 
 	CHECK_EQ(diff(out), 0);
-	for (size_t at = 0; at < ADSM_PAGE_SIZE; at++) {
+	for (size_t at = 0; at < page_size; at++) {
 		page[at] ^= 1;
 		CHECK_EQ(diff(out), 5);
 		CHECK(out[0] + 256 * out[1] == (int)at && out[2] == 1 && out[4] == page[at]);
 		page[at] ^= 1;
 	}
 	/* As much as there can be, and one piece that is all. */
-	for (size_t at = 0; at < ADSM_PAGE_SIZE; at += 2)
+	for (size_t at = 0; at < page_size; at += 2)
 		page[at] = (uint8_t)~twin[at];
-	CHECK_EQ(diff(out), ADSM_DIFF_MAX);
-	for (size_t at = 0; at < ADSM_PAGE_SIZE; at++)
+	CHECK_EQ(diff(out), ADSM_DIFF_MAX(page_size));
+	for (size_t at = 0; at < page_size; at++)
 		page[at] = (uint8_t)~twin[at];
-	CHECK_EQ(diff(out), 4 + ADSM_PAGE_SIZE);
+	CHECK_EQ(diff(out), 4 + page_size);
 }
 
 /* Neighbouring bytes by different nodes: by patches, by whole pages, and by one of each. */
 static void test_several(void)
 {
-	uint8_t out[2][ADSM_DIFF_MAX + 1], merged[ADSM_PAGE_SIZE];
 	size_t size[2];
 
-	for (int round = 0; round < 3000; round++) {
+	for (int round = 0; round < 6000000 / (int)page_size; round++) {
 		const unsigned rare = 1u << draw() % 12, grain = 1u << draw() % 4;
 
-		for (size_t at = 0; at < ADSM_PAGE_SIZE; at++)
+		for (size_t at = 0; at < page_size; at++)
 			twin[at] = page[at] = other[at] = wanted[at] = (uint8_t)draw();
-		for (size_t at = 0; at < ADSM_PAGE_SIZE; at++)
+		for (size_t at = 0; at < page_size; at++)
 			if (draw() % rare == 0)
 				(at / grain % 2 ? page : other)[at] = wanted[at] = (uint8_t)draw();
-		size[0] = diff(out[0]);
-		size[1] = adsm_diff(other, twin, out[1]);
+		size[0] = diff(outs[0]);
+		size[1] = adsm_diff(other, twin, page_size, outs[1]);
 		for (int way = 0; way < 4; way++) {
-			memcpy(merged, twin, sizeof(merged));
+			memcpy(merged, twin, page_size);
 			for (int writer = 0; writer < 2; writer++)
 				if (way >> writer & 1)
-					adsm_diff_patch(merged, out[writer], size[writer]);
+					adsm_diff_patch(merged, outs[writer], size[writer]);
 				else
-					adsm_diff_merge(merged, writer ? other : page, twin);
-			CHECKF(!memcmp(merged, wanted, sizeof(merged)), "round %d, way %d", round, way);
+					adsm_diff_merge(merged, writer ? other : page, twin, page_size);
+			CHECKF(!memcmp(merged, wanted, page_size), "round %d, way %d", round, way);
 		}
 	}
 }
@@ -96,21 +100,27 @@ static void test_invalid(void)
 	uint8_t bytes[64];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CHECK_AT(adsm_diff_is_valid((const uint8_t *)cases[i].words, cases[i].size), i, cases[i].valid);
+		CHECK_AT(adsm_diff_is_valid((const uint8_t *)cases[i].words, cases[i].size, 4096), i, cases[i].valid);
 	for (int round = 0; round < 100000; round++) {
 		size_t size = draw() % sizeof(bytes);
 
 		for (size_t at = 0; at < size; at++)
 			bytes[at] = draw() % 3 ? 0 : (uint8_t)draw();
-		if (adsm_diff_is_valid(bytes, size))
+		if (adsm_diff_is_valid(bytes, size, 4096))
 			adsm_diff_patch(page, bytes, size);
 	}
 }
 
 int main(void)
 {
-	test_edges();
-	test_several();
+	static const size_t sizes[] = { 64, 2048, 4096, LARGEST };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		page_size = sizes[i];
+		memcpy(page, twin, page_size);
+		test_edges();
+		test_several();
+	}
 	test_invalid();
 	return 0;
 }

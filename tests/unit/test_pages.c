@@ -69,7 +69,7 @@ static void patch(uint64_t page, uint16_t offset, uint8_t value)
 static void test_twins(void)
 {
 	static const uint8_t merged[] = { 200, 230, 210, 240 };
-	uint8_t diff[ADSM_DIFF_MAX], bytes[PAGE];
+	uint8_t diff[ADSM_PAGES_DIFF_MAX], bytes[PAGE];
 
 	start(64, true, 0);
 	CHECK_OK(adsm_pages_add(run_of(0, 64)));
@@ -147,7 +147,7 @@ static void test_fetches(void)
 /* A store to a page that is not there: the other bytes come first. */
 static void test_store_invalid(void)
 {
-	uint8_t diff[ADSM_DIFF_MAX];
+	uint8_t diff[ADSM_PAGES_DIFF_MAX];
 
 	start(64, false, 1);
 	fill_home();

@@ -153,7 +153,7 @@ static void take(struct message m)
 
 static void communicate(void)
 {
-	uint8_t diff[ADSM_DIFF_MAX];
+	uint8_t diff[ADSM_PAGES_DIFF_MAX];
 	const struct adsm_run *runs;
 	struct adsm_run run;
 	struct message m;
@@ -242,7 +242,7 @@ static void serve(void)
 /* What the others wrote comes here. */
 static void bring(void)
 {
-	uint8_t bytes[ADSM_DIFF_MAX];
+	uint8_t bytes[ADSM_PAGES_DIFF_MAX];
 	struct message m;
 
 	for (uint64_t page = 0; page < N_PAGES; page++)

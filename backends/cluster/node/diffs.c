@@ -31,7 +31,7 @@ static size_t entry_size(size_t size)
 void adsm_diffs_put(struct adsm_pack *pack, uint64_t page)
 {
 	const size_t before = pack->n;
-	struct entry *entry = adsm_pack_room(pack, entry_size(ADSM_DIFF_MAX), 8);
+	struct entry *entry = adsm_pack_room(pack, entry_size(ADSM_PAGES_DIFF_MAX), 8);
 	size_t size = adsm_pages_has_twin(page) ? adsm_pages_diff(page, entry->bytes) : ADSM_PAGE_SIZE + 1;
 
 	/* Home finds in a whole page what differs, too. */
@@ -77,7 +77,7 @@ static void send_letter(bool last)
 
 static void add_page(uint64_t page)
 {
-	if (pack.n + entry_size(ADSM_DIFF_MAX) > LETTER_SIZE) {
+	if (pack.n + entry_size(ADSM_PAGES_DIFF_MAX) > LETTER_SIZE) {
 		send_letter(false);
 		begin_letter();
 	}

@@ -245,7 +245,7 @@ const uint8_t *adsm_pages_twin(uint64_t page)
 size_t adsm_pages_diff(uint64_t page, uint8_t *out)
 {
 	assert(adsm_pages_has_twin(page));
-	return adsm_diff(adsm_pages_alias(page), adsm_pages_twin(page), out);
+	return adsm_diff(adsm_pages_alias(page), adsm_pages_twin(page), ADSM_PAGE_SIZE, out);
 }
 
 /* ---- home */
@@ -277,7 +277,7 @@ static uint8_t *change(uint64_t page)
 
 int adsm_pages_patch(uint64_t page, const uint8_t *diff, size_t size)
 {
-	if (!adsm_diff_is_valid(diff, size))
+	if (!adsm_diff_is_valid(diff, size, ADSM_PAGE_SIZE))
 		return -EINVAL;
 	adsm_diff_patch(change(page), diff, size);
 	return 0;
@@ -287,7 +287,7 @@ void adsm_pages_merge(uint64_t page, const uint8_t *bytes)
 {
 	uint8_t *into = change(page);
 
-	adsm_diff_merge(into, bytes, adsm_pages_twin(page));
+	adsm_diff_merge(into, bytes, adsm_pages_twin(page), ADSM_PAGE_SIZE);
 }
 
 /* ---- what comes, and what is to come */

@@ -22,8 +22,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "diff.h"
+#include "base/os.h"
+#include "process/device/diff.h"
 #include "types.h"
+
+#define ADSM_PAGES_DIFF_MAX ADSM_DIFF_MAX(ADSM_PAGE_SIZE)
 
 struct adsm_runs;
 
@@ -63,7 +66,7 @@ const struct adsm_run *adsm_pages_written(size_t *ret_n);
  */
 bool adsm_pages_has_twin(uint64_t page);
 const uint8_t *adsm_pages_twin(uint64_t page);
-/* Byte-exact differences to the twin, which there must be. @out: ADSM_DIFF_MAX bytes. */
+/* Byte-exact differences to the twin, which there must be. @out: ADSM_PAGES_DIFF_MAX bytes. */
 size_t adsm_pages_diff(uint64_t page, uint8_t *out);
 
 /* Home: what to send to who asks for a page while kernels run; it stays until the exchange. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/diff.c - byte-exact differences between two states of a page. */
+/* diff.c - byte-exact differences between two states of a page. */
 #include "diff.h"
 
 #include <string.h>
@@ -14,10 +14,10 @@ static uint64_t word_at(const uint8_t *bytes)
 	return word;
 }
 
-/* From @at on: the first byte that is the same in both (@same), or is not. */
-static size_t find(const uint8_t *page, const uint8_t *twin, size_t at, bool same)
+/* From @at on, before @end: the first byte that is the same in both (@same), or is not. */
+static size_t find(const uint8_t *page, const uint8_t *twin, size_t end, size_t at, bool same)
 {
-	while (at < ADSM_PAGE_SIZE) {
+	while (at < end) {
 		if (!same && at % 8 == 0 && word_at(page + at) == word_at(twin + at))
 			at += 8;
 		else if ((page[at] == twin[at]) == same)
@@ -28,23 +28,23 @@ static size_t find(const uint8_t *page, const uint8_t *twin, size_t at, bool sam
 	return at;
 }
 
-size_t adsm_diff(const uint8_t *page, const uint8_t *twin, uint8_t *out)
+size_t adsm_diff(const uint8_t *page, const uint8_t *twin, size_t page_size, uint8_t *out)
 {
 	size_t size = 0;
 
-	for (size_t at = find(page, twin, 0, false); at < ADSM_PAGE_SIZE;) {
-		const size_t end = find(page, twin, at, true);
+	for (size_t at = find(page, twin, page_size, 0, false); at < page_size;) {
+		const size_t end = find(page, twin, page_size, at, true);
 		const struct piece piece = { (uint16_t)at, (uint16_t)(end - at) };
 
 		memcpy(out + size, &piece, sizeof(piece));
 		memcpy(out + size + sizeof(piece), page + at, end - at);
 		size += sizeof(piece) + end - at;
-		at = find(page, twin, end, false);
+		at = find(page, twin, page_size, end, false);
 	}
 	return size;
 }
 
-bool adsm_diff_is_valid(const uint8_t *diff, size_t size)
+bool adsm_diff_is_valid(const uint8_t *diff, size_t size, size_t page_size)
 {
 	struct piece piece;
 
@@ -53,7 +53,7 @@ bool adsm_diff_is_valid(const uint8_t *diff, size_t size)
 			return false;
 		memcpy(&piece, diff + at, sizeof(piece));
 		if (!piece.length || piece.length > size - at - sizeof(piece) ||
-		    (size_t)piece.offset + piece.length > ADSM_PAGE_SIZE)
+		    (size_t)piece.offset + piece.length > page_size)
 			return false;
 	}
 	return true;
@@ -69,8 +69,8 @@ void adsm_diff_patch(uint8_t *page, const uint8_t *diff, size_t size)
 	}
 }
 
-void adsm_diff_merge(uint8_t *page, const uint8_t *other, const uint8_t *twin)
+void adsm_diff_merge(uint8_t *page, const uint8_t *other, const uint8_t *twin, size_t page_size)
 {
-	for (size_t i = 0; i < ADSM_PAGE_SIZE; i++)
+	for (size_t i = 0; i < page_size; i++)
 		page[i] = other[i] != twin[i] ? other[i] : page[i];
 }
