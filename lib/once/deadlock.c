@@ -116,14 +116,16 @@ static bool threads_are_stuck(void)
 	return stuck;
 }
 
-/* A handler may set units. The engine has one for SIGSEGV, the C library two for its own use. */
+/* A handler may set units. The engine has one for SIGSEGV, the C library two for its own use; who sleeps makes no fault. */
+#define OWN_SIGNALS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(32) | BIT(33))
+#define BIT(signal) (UINT64_C(1) << ((signal) - 1))
 static bool may_be_interrupted(void)
 {
 	char text[4096];
 	const char *at = strstr(adsm_os_read_text("/proc/self/status", text, sizeof(text)), "SigCgt:");
 	uint64_t caught = at ? strtoull(at + 7, NULL, 16) : UINT64_MAX;
 
-	return caught & ~(UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(3) << 31);
+	return caught & ~OWN_SIGNALS;
 }
 
 /* ---- devices */

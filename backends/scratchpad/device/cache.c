@@ -417,6 +417,7 @@ void adsm_cache_init(struct adsm_cache *cache, const struct adsm_scratchpad_geom
 		store->dirty_ones[i] = ((uint64_t)1 << (((((uint32_t)1 << i) - 1) >> cache->dirty_shift) + 1)) - 1;
 	init_ways(cache);
 	for (uint32_t i = 0; i < cache->n_streams; i++)
-		cache->streams[i] = (struct adsm_cache_stream){ ADSM_STORE_NO_LINE, false,
-								cache->lines + layout->lines + i * geometry->line };
+		cache->streams[i] = (struct adsm_cache_stream){
+			ADSM_STORE_NO_LINE, false, cache->lines + layout->lines + (size_t)i * geometry->line,
+		};
 }

@@ -83,8 +83,10 @@ static int map_buffer(struct adsm_partitions *partitions, char *text)
 	int fd, ret;
 
 	ret = adsm_os_memfd("adsm-partitions", pages, &fd);
-	if (ret)
-		return refuse(text, ret, "no memory for a code buffer of %zu bytes: %s", pages, strerror(-ret));
+	if (ret) {
+		refuse(text, ret, "no memory for a code buffer of %zu bytes: %s", pages, strerror(-ret));
+		return ret;
+	}
 	ret = adsm_os_map(NULL, pages, fd, 0, ADSM_PROT_RW, &write);
 	if (!ret)
 		ret = adsm_os_map(NULL, pages, fd, 0, ADSM_PROT_RX, &run);
@@ -92,9 +94,9 @@ static int map_buffer(struct adsm_partitions *partitions, char *text)
 	if (ret) {
 		if (write)
 			adsm_os_unmap(write, pages);
-		return refuse(text, ret == -EPERM ? -EACCES : ret, "the system gives no memory for code that is "
-			      "loaded: %s",
-			      strerror(-ret));
+		ret = ret == -EPERM ? -EACCES : ret;
+		refuse(text, ret, "the system gives no memory for code that is loaded: %s", strerror(-ret));
+		return ret;
 	}
 	partitions->write_all = write;
 	partitions->run_all = run;
