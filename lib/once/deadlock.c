@@ -116,7 +116,7 @@ static bool threads_are_stuck(void)
 	return stuck;
 }
 
-/* A handler may set units. The engine has one for SIGSEGV, the C library two for its own use; who sleeps makes no fault. */
+/* Handlers may set units. The engine has one for SIGSEGV, the C library two of its own; who sleeps makes no fault. */
 #define OWN_SIGNALS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(32) | BIT(33))
 #define BIT(signal) (UINT64_C(1) << ((signal) - 1))
 static bool may_be_interrupted(void)
