@@ -14,12 +14,12 @@
 
 #define UNKNOWN_NS 50000		/* a block of a kernel that has not run: worth waking threads for */
 
+/* Launches read what the thread that loads modules writes; the application, which asks for both, orders them. */
 struct kernel {
 	_Atomic(void *) run;		/* an adsm_kernel_run, or adsm_task_run; NULL: free. Published last. */
-	bool task;
 	uint32_t module;
-	bool atomics;
-	uint32_t onces, sets;		/* parameters that are write-once objects, those that it may set, by bits */
+	atomic_bool task, atomics;
+	_Atomic uint32_t onces, sets;	/* parameters that are write-once objects, those that it may set, by bits */
 	_Atomic uint64_t block_ns;	/* how long one block took the last time */
 };
 
@@ -76,6 +76,7 @@ int adsm_code_unload(uint32_t index)
 static void read_module(int fd, const char *name, struct kernel *kernel)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
+	uint32_t sets = 0;
 	void *image;
 
 	kernel->atomics = true;
@@ -83,7 +84,8 @@ static void read_module(int fd, const char *name, struct kernel *kernel)
 	if (size <= 0 || adsm_os_map(NULL, (size_t)size, fd, 0, ADSM_PROT_READ, &image))
 		return;
 	kernel->atomics = adsm_module_atomics(image, (size_t)size, name);
-	kernel->onces = adsm_module_onces(image, (size_t)size, name, &kernel->sets);
+	kernel->onces = adsm_module_onces(image, (size_t)size, name, &sets);
+	kernel->sets = sets;
 	adsm_os_unmap(image, (size_t)size);
 }
 

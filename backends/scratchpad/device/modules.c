@@ -18,8 +18,9 @@ struct module {
 	uint64_t begin, end;		/* its image */
 };
 
-static struct module modules[ADSM_CODE_MODULES];	/* by index; a launch looks at them while others come */
-static uint32_t module_of[ADSM_CODE_KERNELS];
+static struct module modules[ADSM_CODE_MODULES];	/* by index */
+/* Of the module of each kernel: a launch looks there while modules come and go. */
+static struct { _Atomic uint64_t begin, end; } images[ADSM_CODE_KERNELS];
 static struct adsm_scratchpad_geometry geometry;
 static struct adsm_scratchpad_layout layout;
 
@@ -168,13 +169,14 @@ int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, 
 	ret = adsm_code_kernel(module, name, &index);
 	if (ret)
 		return ret;
-	module_of[index] = module;
+	images[index].begin = modules[module].begin;
+	images[index].end = modules[module].end;
 	*ret_index = index;
 	return 0;
 }
 
 void adsm_modules_tables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end)
 {
-	*ret_begin = modules[module_of[kernel]].begin;
-	*ret_end = modules[module_of[kernel]].end;
+	*ret_begin = images[kernel].begin;
+	*ret_end = images[kernel].end;
 }
