@@ -535,6 +535,7 @@ ADSM_MATH2D_(fmax) ADSM_MATH2D_(fmin) ADSM_MATH2D_(pow) ADSM_MATH2D_(atan2)
 
 ADSM_MATH_(ADSM_MATH1_, ADSM_MATH2_, ADSM_MATH3_)
 
+/* Before a function that kernels call: the partition of its code, from 1 on, for cores that cannot have all of it. */
 #ifndef ADSM_PARTITION
 #define ADSM_PARTITION(n)
 #endif

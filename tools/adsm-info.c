@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "adsm.h"
+#include "base/image.h"
 #include "base/log.h"
 #include "base/module.h"
 #include "start/options.h"
@@ -59,6 +60,32 @@ static void show_needs(const struct adsm_module_info *info, const char *kernel)
 	}
 }
 
+/* The same code in partitions. */
+static void show_partitions(const struct adsm_module_info *info)
+{
+	/* Aligned, as nothing in a module is for sure. */
+	void *bytes = malloc(info->partitions_size + 1);
+	struct adsm_image image;
+	uint32_t largest = 0;
+	char why[256];
+
+	if (!bytes || !info->partitions_size) {
+		free(bytes);
+		return;
+	}
+	memcpy(bytes, info->partitions, info->partitions_size);
+	if (adsm_image_check(bytes, info->partitions_size, &image, why, sizeof(why))) {
+		printf("  code in partitions   %s\n", why);
+		free(bytes);
+		return;
+	}
+	for (uint32_t i = 1; i <= image.header->n_partitions; i++)
+		largest = image.partitions[i].size > largest ? image.partitions[i].size : largest;
+	printf("  code in partitions   %u of them, %u bytes the largest; %u bytes stay\n", image.header->n_partitions,
+	       largest, image.partitions[0].size);
+	free(bytes);
+}
+
 /* The kernels of a module, and what is known of them without running any. */
 static bool show_module(const char *path)
 {
@@ -88,6 +115,7 @@ static bool show_module(const char *path)
 			       kernel->max_threads, kernel->global_atomics ? ", may do atomics on objects" : "");
 		show_needs(info, kernel->name);
 	}
+	show_partitions(info);
 	adsm_module_info_destroy(info);
 	return true;
 }

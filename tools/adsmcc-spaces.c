@@ -469,15 +469,37 @@ static void do_function(LLVMValueRef function, FILE *calls)
 	free(all);
 }
 
+/* A table with a name that others find: code in partitions takes its address from the code in one piece. */
+static void place_table(LLVMValueRef table)
+{
+	char name[256];
+	LLVMValueRef new;
+
+	snprintf(name, sizeof(name), "adsm_table_%s", name_of(table));
+	/* What was a file's own keeps something of that, so it is another one. */
+	new = LLVMAddGlobalInAddressSpace(module, LLVMGlobalGetValueType(table), name, CONSTANT);
+	LLVMSetInitializer(new, LLVMGetInitializer(table));
+	LLVMSetAlignment(new, LLVMGetAlignment(table));
+	LLVMSetGlobalConstant(new, true);
+	LLVMSetSection(new, "adsm_tables");
+	LLVMReplaceAllUsesWith(table, new);
+	LLVMDeleteGlobal(table);
+}
+
 /* Tables are in device memory: apart from the data that a core has. */
 static void place_globals(void)
 {
-	for (LLVMValueRef global = LLVMGetFirstGlobal(module); global; global = LLVMGetNextGlobal(global)) {
-		if (space_of(global) == CONSTANT && !LLVMIsDeclaration(global))
-			LLVMSetSection(global, "adsm_tables");
-		else if (space_of(global) == GLOBAL)
+	const LLVMValueRef last = LLVMGetLastGlobal(module);
+	LLVMValueRef global, next = LLVMGetFirstGlobal(module);
+
+	do {
+		global = next;
+		next = global ? LLVMGetNextGlobal(global) : NULL;
+		if (global && space_of(global) == GLOBAL)
 			fail(name_of(global), "a variable in device memory, which modules do not have");
-	}
+		if (global && space_of(global) == CONSTANT && !LLVMIsDeclaration(global))
+			place_table(global);
+	} while (global != last);
 }
 
 int main(int argc, char **argv)

@@ -20,6 +20,7 @@
 #include "adsmcc_flatten.h"
 #include "adsmcc_image.h"
 #include "adsmcc_scratchpad.h"
+#include "adsmcc_tokens.h"
 
 #define PATH_SIZE 4096
 
@@ -51,9 +52,9 @@ static const char help[] =
 	"                    for compute_75, or the lowest nvcc knows, or ARCH\n"
 	"  --nvcc NVCC       the CUDA compiler (default: $NVCC, else nvcc)\n"
 	"  --image           write an image of partitions instead, for a partition manager\n"
-	"  --partition HOW   what is in which partition: auto, auto:SIZE (by calls and sizes), source\n"
-	"                    (ADSM_PARTITION alone, as without it); prints the map\n"
 	"  --scratchpad      also embed code for cores with a local store (the backend scratchpad)\n"
+	"  --partition HOW   with either: what is in which partition: auto, auto:SIZE (by calls and sizes),\n"
+	"                    source (ADSM_PARTITION alone, as without it); prints the map\n"
 	"  --clang CLANG     the clang for that (default: $CLANG, else the one found when adsmcc was built)\n"
 	"  --spaces FILE     and its pass, adsmcc-spaces (default: beside adsmcc, or installed with it)\n"
 	"  --emit-text       write the flattened text instead, to -o or standard output\n"
@@ -178,8 +179,8 @@ static void complete(struct command *command)
 		command->output = default_output(command->input, command->image ? "image" : "adsm");
 	if (!command->compiler || !*command->compiler)
 		command->compiler = "cc";
-	if (command->partition.map && !command->image)
-		die("--partition needs --image");
+	if (command->partition.map && !command->image && !command->scratchpad)
+		die("--partition needs --image or --scratchpad");
 	if (command->image && (command->architecture || command->emit_text))
 		die("--image makes neither PTX nor a text");
 	if (command->architecture && !command->nvcc)
@@ -228,6 +229,7 @@ int main(int argc, char **argv)
 			.nvcc = command.nvcc, .architecture = command.architecture,
 			.add = command.scratchpad ? add_scratchpad : NULL,
 			.clang = command.clang, .spaces = command.spaces, .store_header = store_header,
+			.partition = partitions_said || command.partition.map ? &command.partition : NULL,
 		}, &text, command.output);
 	if (command.scratchpad)
 		list_add(&inputs, store_header);

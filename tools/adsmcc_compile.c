@@ -3,6 +3,7 @@
 #include "adsmcc_compile.h"
 #include "adsmcc_atomics.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -175,8 +176,6 @@ static int add_ptx(struct text *source, const struct text *text, const char *nvc
 		add_section(source, "adsm_ptx", &ptx);
 	else
 		die("%s: %s", output, strerror(errno));
-	unlink(input);
-	unlink(output);
 	return status;
 }
 
@@ -224,8 +223,24 @@ static int add_atomics(struct text *source, struct list *argv, const struct text
 	status = run_tool((char *const *)argv->items, text, NULL, C_COMPILER);
 	if (!status && !caught_signal && read_file(output, &preprocessed))
 		find_atomics(source, preprocessed.bytes);
-	unlink(output);
 	return status;
+}
+
+/* Where intermediate files are, which go when this ends, whoever ends it. */
+static char *work_dir;
+
+static void remove_work(void)
+{
+	DIR *dir = work_dir ? opendir(work_dir) : NULL;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	if (work_dir)
+		rmdir(work_dir);
+	work_dir = NULL;
 }
 
 int compile(const struct tools *tools, const struct text *text, const char *output)
@@ -238,6 +253,8 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 
 	if (!mkdtemp(dir))
 		die("%s: %s", output, strerror(errno));
+	work_dir = dir;
+	atexit(remove_work);
 	module = format_string("%s/module", dir);
 	status = add_atomics(&source, &preprocessor, text, dir);
 	list_add(&argv, "-shared");
@@ -261,8 +278,7 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 		fprintf(stderr, "adsmcc: %s: %s\n", output, strerror(errno));
 		status = 1;
 	}
-	unlink(module);
-	rmdir(dir);
+	remove_work();
 	end_if_caught();
 	return status;
 }

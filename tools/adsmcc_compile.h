@@ -8,6 +8,8 @@
 /* The CUDA compiler that is here; there is one, or this is the end. */
 const char *find_nvcc(void);
 
+struct partition_options;
+
 /* What modules are made with. */
 struct tools {
 	const char *compiler;		/* a command, of words */
@@ -18,6 +20,8 @@ struct tools {
 	const char *clang;		/* for code for cores with a local store; a command */
 	const char *spaces;		/* adsmcc-spaces */
 	const char *store_header;	/* adsm_scratchpad.h */
+	/* What of that code is in which partition; NULL: it is in one piece. */
+	const struct partition_options *partition;
 };
 
 /*

@@ -60,40 +60,41 @@ static const char *predefined(struct list command)
 	return macros.bytes;
 }
 
-/*
- * What code that is loaded has to be: position-independent, each function by itself, called as the ABI says and by call
- * instructions, with nothing beside it that nobody loads.
- */
-static struct list image_command(const char *compiler, const struct list *options)
+void add_image_options(const char *compiler, struct list *argv)
 {
-	static const char *const fixed[] = {
-		"-std=gnu11", "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
-	};
 	static const char *const needed[] = {
 		"-fPIC", "-ffreestanding", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
 		"-fno-optimize-sibling-calls", "-fno-jump-tables", "-fno-exceptions", "-fno-asynchronous-unwind-tables",
 		"-fno-unwind-tables", "-fno-stack-protector", "-fno-common", "-DADSM_PARTITIONED_", "-g0",
 	};
+	const char *macros = predefined(words(compiler));
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		list_add(argv, needed[i]);
+	if (strstr(macros, "#define __x86_64__ "))
+		list_add(argv, "-fcf-protection=none");
+	if (strstr(macros, "#define __aarch64__ ")) {
+		list_add(argv, "-mcmodel=tiny");	/* distances from the instruction, not from its page */
+		list_add(argv, "-mbranch-protection=none");
+	}
+	if (!strstr(macros, "#define __clang__ "))
+		list_add(argv, "-fno-ipa-ra");		/* not even where the callee is known */
+}
+
+static struct list image_command(const char *compiler, const struct list *options)
+{
+	static const char *const fixed[] = {
+		"-std=gnu11", "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
+	};
 	struct list argv = words(compiler);
-	const char *macros;
 
 	if (!argv.n)
 		die("--cc or CC names no compiler");
-	macros = predefined(argv);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		list_add(&argv, fixed[i]);
 	for (size_t i = 0; i < options->n; i++)
 		list_add(&argv, options->items[i]);
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		list_add(&argv, needed[i]);
-	if (strstr(macros, "#define __x86_64__ "))
-		list_add(&argv, "-fcf-protection=none");
-	if (strstr(macros, "#define __aarch64__ ")) {
-		list_add(&argv, "-mcmodel=tiny");	/* distances from the instruction, not from its page */
-		list_add(&argv, "-mbranch-protection=none");
-	}
-	if (!strstr(macros, "#define __clang__ "))
-		list_add(&argv, "-fno-ipa-ra");		/* not even where the callee is known */
+	add_image_options(compiler, &argv);
 	return argv;
 }
 
@@ -150,32 +151,42 @@ static int assemble(const char *compiler, const struct text *assembly, const cha
 	return run_tool((char *const *)argv.items, assembly, NULL, C_COMPILER);
 }
 
-int compile_image(const char *compiler, const struct list *options, const struct text *text,
-		  const struct partition_options *partition, const char *output)
+int compile_object(const char *compiler, struct list argv, const struct text *input, const char *object,
+		   struct text *ret_object)
 {
-	struct list argv = image_command(compiler, options);
-	char *object = format_string("%s.XXXXXX", output);
-	struct text assembly = { 0 }, changed = { 0 }, bytes, image = { 0 };
-	int fd = mkstemp(object), status;
+	struct text assembly = { 0 }, changed = { 0 };
+	int status;
 
-	if (fd < 0)
-		die("%s: %s", output, strerror(errno));
-	close(fd);
 	list_add(&argv, "-S");
 	list_add(&argv, "-o");
 	list_add(&argv, "-");
-	list_add(&argv, "-xc");
-	list_add(&argv, "-");
 	list_add(&argv, NULL);
-	status = run_tool((char *const *)argv.items, text, &assembly, C_COMPILER);
+	status = run_tool((char *const *)argv.items, input, &assembly, C_COMPILER);
 	if (!status) {
 		text_add(&changed, "", 0);
 		make_global(&changed, assembly.bytes);
 		status = assemble(compiler, &changed, object);
 	}
-	if (!status && !read_file(object, &bytes))
+	if (!status && !read_file(object, ret_object))
 		die("%s: %s", object, strerror(errno));
 	unlink(object);
+	return status;
+}
+
+int compile_image(const char *compiler, const struct list *options, const struct text *text,
+		  const struct partition_options *partition, const char *output)
+{
+	struct list argv = image_command(compiler, options);
+	char *object = format_string("%s.XXXXXX", output);
+	struct text bytes, image = { 0 };
+	int fd = mkstemp(object), status;
+
+	if (fd < 0)
+		die("%s: %s", output, strerror(errno));
+	close(fd);
+	list_add(&argv, "-xc");
+	list_add(&argv, "-");
+	status = compile_object(compiler, argv, text, object, &bytes);
 	if (status)
 		return status;
 	link_image(&bytes, partition, &image);

@@ -408,6 +408,20 @@ static void start_segments(struct image *image)
 	}
 }
 
+/* Who is called from outside, and what is not in the image, as far as that is not as the compiler has it. */
+static void narrow(struct object *object, const struct partition_options *options)
+{
+	for (size_t i = 0; i < object->n_symbols; i++) {
+		struct object_symbol *symbol = &object->symbols[i];
+
+		if (options->roots && !starts(symbol->name, options->roots))
+			symbol->exported = false;
+		if (options->outside && symbol->section &&
+		    !strcmp(object->sections[symbol->section].name, options->outside))
+			symbol->section = 0;
+	}
+}
+
 void link_image(const struct text *object, const struct partition_options *options, struct text *ret_image)
 {
 	struct link link = { .object = read_object(object) };
@@ -419,6 +433,7 @@ void link_image(const struct text *object, const struct partition_options *optio
 	link.partition = grow(NULL, link.object.n_sections * sizeof(*link.partition));
 	memset(link.reached, 0, link.object.n_sections * sizeof(*link.reached));
 	memset(link.partition, 0, link.object.n_sections * sizeof(*link.partition));
+	narrow(&link.object, options);
 	find_reached(&link);
 	if (n_errors)
 		return;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adsmcc_image.h"
 #include "adsmcc_needs.h"
 
 #define CLANG_COMPILER "clang"
@@ -44,7 +45,7 @@ const char *find_spaces(void)
 	    "meson finds LLVM 14 to 19 (Debian: llvm-dev and clang)");
 }
 
-static struct list clang_command(const char *clang, const struct list *options)
+static struct list clang_command(const struct tools *tools)
 {
 	static const char *const fixed[] = {
 		/* As for the CPU: the same numbers (adsmcc_compile.c). */
@@ -53,15 +54,17 @@ static struct list clang_command(const char *clang, const struct list *options)
 		"-fno-stack-protector", "-fcf-protection=none", "-Wno-unused-command-line-argument",
 	};
 	struct list argv = { 0 };
-	char *word, *rest = format_string("%s", clang);
+	char *word, *rest = format_string("%s", tools->clang);
 
 	while ((word = strsep(&rest, " ")))
 		if (*word)
 			list_add(&argv, word);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		list_add(&argv, fixed[i]);
-	for (size_t i = 0; i < options->n; i++)
-		list_add(&argv, options->items[i]);
+	for (size_t i = 0; i < tools->options->n; i++)
+		list_add(&argv, tools->options->items[i]);
+	if (tools->partition)
+		add_image_options(tools->clang, &argv);
 	return argv;
 }
 
@@ -89,6 +92,29 @@ static int make_code(struct list argv, const char *bitcode, const char *code)
 	return run_tool((char *const *)argv.items, &nothing, NULL, CLANG_COMPILER);
 }
 
+/* Of the same bitcode: the code in partitions. What is in tables is taken from the code that is in one piece. */
+static int add_partitions(struct text *source, const struct tools *tools, const char *bitcode, const char *object)
+{
+	struct partition_options options = *tools->partition;
+	const struct text nothing = { "", 0, 0 };
+	struct list argv = clang_command(tools);
+	struct text bytes, image = { 0 };
+	int status;
+
+	options.roots = "adsm_run_";
+	options.outside = "adsm_tables";
+	list_add(&argv, "-w");
+	list_add(&argv, bitcode);
+	status = compile_object(tools->clang, argv, &nothing, object, &bytes);
+	if (!status) {
+		link_image(&bytes, &options, &image);
+		status = n_errors ? 1 : 0;
+	}
+	if (!status)
+		add_section(source, "adsm_partitions", &image);
+	return status;
+}
+
 int add_scratchpad(struct text *source, const struct text *text, const struct tools *tools, const char *dir)
 {
 	const struct text nothing = { "", 0, 0 };
@@ -97,12 +123,12 @@ int add_scratchpad(struct text *source, const struct text *text, const struct to
 	struct text code_bytes, calls_bytes, needs = { 0 };
 	int status;
 
-	status = compile_text(text, clang_command(tools->clang, tools->options), tools->store_header, plain);
+	status = compile_text(text, clang_command(tools), tools->store_header, plain);
 	if (!status)
 		status = run_tool((char *const []){ (char *)tools->spaces, plain, spaces, calls, NULL }, &nothing, NULL,
 				  "adsmcc-spaces");
 	if (!status)
-		status = make_code(clang_command(tools->clang, tools->options), spaces, code);
+		status = make_code(clang_command(tools), spaces, code);
 	if (!status && (!read_file(code, &code_bytes) || !read_file(calls, &calls_bytes)))
 		die("%s: %s", dir, strerror(errno));
 	if (!status) {
@@ -110,9 +136,7 @@ int add_scratchpad(struct text *source, const struct text *text, const struct to
 		add_section(source, "adsm_store", &code_bytes);
 		add_section(source, "adsm_needs", &needs);
 	}
-	unlink(plain);
-	unlink(spaces);
-	unlink(calls);
-	unlink(code);
+	if (!status && tools->partition)
+		status = add_partitions(source, tools, spaces, format_string("%s/object", dir));
 	return status;
 }

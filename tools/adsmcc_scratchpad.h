@@ -6,8 +6,8 @@
 #include "adsmcc_compile.h"
 
 /*
- * Add it to the module's @source, with what its kernels need; intermediate files are in @dir, which has nothing of them
- * afterwards. Returns the exit status of what failed, or 0.
+ * Add it to the module's @source, with what its kernels need; intermediate files are in @dir. Returns the exit status
+ * of what failed, or 0.
  */
 int add_scratchpad(struct text *source, const struct text *text, const struct tools *tools, const char *dir);
 /* The clang that adsmcc was built with the LLVM of; "": it was built without. */

@@ -9,6 +9,7 @@
 #include "adsmcc_flatten.h"
 
 struct token *tokens;
+bool partitions_said;
 static size_t n_tokens;
 
 static const char *skip_string(const char *p)
@@ -69,6 +70,14 @@ static const char *scan(const char *p, struct token *token)
 	return p;
 }
 
+static bool says_partition(const struct token *token)
+{
+	static const char word[] = "ADSM_PARTITION", header[] = "adsm_kernel.h";	/* as it is called in texts */
+
+	return (size_t)token->size == strlen(word) && !memcmp(token->start, word, strlen(word)) &&
+		((size_t)token->file_size != strlen(header) || memcmp(token->file, header, strlen(header)));
+}
+
 void tokenize(const char *p)
 {
 	static size_t room;
@@ -100,6 +109,7 @@ void tokenize(const char *p)
 		}
 		line_start = false;
 		p = scan(p, &token);
+		partitions_said |= says_partition(&token);
 		if (in_directive && token.size)
 			continue;
 		if (n_tokens == room) {

@@ -15,6 +15,7 @@ struct token {
 };
 
 extern struct token *tokens;	/* of the last text */
+extern bool partitions_said;	/* it has an ADSM_PARTITION, if only in a macro; not counting adsm_kernel.h */
 
 /* Split @p into tokens; comments and directives are left out. A name with its members, "a.b", is one word. */
 void tokenize(const char *p);

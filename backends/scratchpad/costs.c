@@ -69,7 +69,7 @@ static void advise(struct adsm_device *device, const struct adsm_kernel_costs *c
 }
 
 static const struct adsm_cost counters[] = {
-#define ROW(upper, name, help) { #name, help, ADSM_SCRATCHPAD_##upper == ADSM_SCRATCHPAD_BYTES_PEAK },
+#define ROW(upper, name, help) { #name, help, ADSM_SCRATCHPAD_IS_PEAK(ADSM_SCRATCHPAD_##upper) },
 	ADSM_SCRATCHPAD_COUNTS(ROW)
 #undef ROW
 	{ NULL, NULL, false }

@@ -22,6 +22,13 @@ struct adsm_scratchpad_geometry {
 	uint32_t prefetch;		/* lines that follow are fetched ahead */
 };
 
+/* How code comes into the code buffer that has not room for all. */
+struct adsm_scratchpad_overlays {
+	uint32_t buffers;		/* sub-buffers; 0: as many as there is room for */
+	uint32_t policy;		/* which partition leaves: enum adsm_policy_kind */
+	uint32_t victim;		/* there may be a victim entry */
+};
+
 /* Bytes. What there is beside the stack is in this order, at the beginning of the core's window. */
 struct adsm_scratchpad_layout {
 	uint64_t control, tags, dirty, lines, ahead, code;

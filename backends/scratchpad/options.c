@@ -3,12 +3,14 @@
 #include "options.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "layout.h"
 #include "list.h"
 #include "shared.h"
 
 #define MAX_SETS 65536
+#define MAX_BUFFERS 64
 #define MAX_WAYS 64
 #define MIN_LINE 16			/* the largest access that a kernel makes at once */
 #define MAX_LINE 4096			/* a page: what a line is part of is mapped as a whole */
@@ -49,6 +51,16 @@ static int parse_dirty(const struct adsm_option *row, const char *text, uint64_t
 	return 0;
 }
 
+static int parse_buffers(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	uint64_t n = 0;
+
+	if (strcmp(text, "auto") && (adsm_scan_digits(&text, 10, &n) || *text || !is_power(n, 1, MAX_BUFFERS)))
+		return -EINVAL;
+	ret_value[0] = n;
+	return 0;
+}
+
 struct adsm_option adsm_scratchpad_rows[] = {
 	{ "SCRATCHPAD_CORES", "auto", "auto, or a number from 1 to 256",
 	  "scratchpad: how many cores with a local store; auto: one per processor",
@@ -65,8 +77,17 @@ struct adsm_option adsm_scratchpad_rows[] = {
 	  "lose some",
 	  ADSM_FIELD(adsm_scratchpad_options.dirty), parse_dirty },
 	{ "SCRATCHPAD_CODE", "64K", "bytes up to 8M",
-	  "scratchpad: the code buffer of a core, into which all functions of a kernel have to fit",
+	  "scratchpad: the code buffer of a core, for all functions of a kernel, or some of its partitions at a time",
 	  ADSM_FIELD(adsm_scratchpad_options.code), adsm_parse_number, 0, ADSM_SCRATCHPAD_MAX_SIZE },
+	{ "SCRATCHPAD_BUFFERS", "auto", "auto, 1, 2, 4, 8, 16, 32 or 64",
+	  "scratchpad: sub-buffers for partitions, where not all code fits; auto: as many as there is room for",
+	  ADSM_FIELD(adsm_scratchpad_options.buffers), parse_buffers, .zero = "auto" },
+	{ "SCRATCHPAD_POLICY", "lru", "modulus, lru",
+	  "scratchpad: which partition leaves for another one: in turn, or the one that was not used the longest",
+	  ADSM_FIELD(adsm_scratchpad_options.policy), adsm_parse_index },
+	{ "SCRATCHPAD_VICTIM", "off", "off, on",
+	  "scratchpad: whether room is kept for one partition that left and will be returned to",
+	  ADSM_FIELD(adsm_scratchpad_options.victim), adsm_parse_index },
 	{ "SCRATCHPAD_PREFETCH", "on", "off, on",
 	  "scratchpad: whether the line behind is fetched ahead where a kernel misses lines in their order",
 	  ADSM_FIELD(adsm_scratchpad_options.prefetch), adsm_parse_index, .paper = "off" },

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_WORDS 8			/* of the program's command line: its name, and the geometry */
+#define N_WORDS 11			/* of the program's command line: its name, and numbers */
 
 struct scratchpad_device {
 	struct adsm_process_device process;
@@ -54,10 +54,14 @@ static struct adsm_scratchpad_geometry geometry(void)
 	};
 }
 
-/* The geometry, as the program takes it. */
+/* The geometry, and how code is loaded, as the program takes it. */
 static void write_words(struct scratchpad_device *device, const struct adsm_scratchpad_geometry *g)
 {
-	const uint64_t numbers[N_WORDS - 1] = { g->size, g->code, g->sets, g->ways, g->line, g->dirty, g->prefetch };
+	const struct adsm_scratchpad_options *options = &adsm_scratchpad_options;
+	const uint64_t numbers[N_WORDS - 1] = {
+		g->size, g->code, g->sets, g->ways, g->line, g->dirty, g->prefetch,
+		options->buffers, options->policy, options->victim,
+	};
 
 	device->words[0] = kind.program;
 	for (size_t i = 0; i < N_WORDS - 1; i++) {

@@ -23,6 +23,12 @@
 	X(DMA_OUT, dma_out, "lines of which something was written back") \
 	X(BYTES_IN, bytes_in, "bytes of the lines transferred into local stores") \
 	X(BYTES_OUT, bytes_out, "bytes written back: dirty ones, no others") \
+	X(CALLS, calls_across, "calls between partitions of code") \
+	X(LOADS, code_loads, "partitions transferred into code buffers") \
+	X(LOADED, bytes_code, "bytes of these") \
+	X(RETURNS, code_returns, "of these partitions such as were gone when a call returned to them") \
+	X(VICTIMS, code_victims, "partitions that came back from the victim entry, without a transfer") \
+	X(DEPTH, calls_deep, "calls between partitions that were open at once, at most") \
 	X(CORES, cores, "cores that had a block to run, once for each call") \
 	X(BYTES_PEAK, bytes_peak, "bytes of a local store that were in use, at most: cache, code buffer, stack") \
 	X(WORK_NS, work_ns, "time that cores ran blocks, all added up") \
@@ -34,6 +40,9 @@ enum {
 #undef ENUMERATOR
 	ADSM_SCRATCHPAD_N_COUNTS
 };
+
+/* Of several launches, and of cores, the most counts; else they are added up. */
+#define ADSM_SCRATCHPAD_IS_PEAK(count) ((count) == ADSM_SCRATCHPAD_BYTES_PEAK || (count) == ADSM_SCRATCHPAD_DEPTH)
 
 struct adsm_scratchpad_span { uint64_t start_ns, ns; };
 

@@ -46,10 +46,10 @@ struct section {
 	size_t size;
 };
 
-enum { KERNELS, TEXT, PTX, STORE, NEEDS, N_SECTIONS };
+enum { KERNELS, TEXT, PTX, STORE, NEEDS, PARTITIONS, N_SECTIONS };
 
 static const char *const section_names[N_SECTIONS] = {
-	"adsm_kernels", "adsm_text", "adsm_ptx", "adsm_store", "adsm_needs",
+	"adsm_kernels", "adsm_text", "adsm_ptx", "adsm_store", "adsm_needs", "adsm_partitions",
 };
 
 static bool inside(uint64_t offset, uint64_t size, uint64_t total)
@@ -215,15 +215,18 @@ static int read_string(const struct section *section, const char *name, const ch
 	return 0;
 }
 
-/* Code for cores with a local store, and what its kernels need; both are followed by a NUL. */
-static int read_store(struct adsm_module_info *info, const struct section *store, const struct section *needs)
+/* Code for cores with a local store, and what its kernels need; each is followed by a NUL. */
+static int read_store(struct adsm_module_info *info, const struct section *sections)
 {
+	const struct section *store = &sections[STORE], *needs = &sections[NEEDS], *partitions = &sections[PARTITIONS];
 	const size_t n = needs->size / sizeof(struct adsm_store_needs);
 
 	if (!store->size)
 		return 0;
 	info->store = store->data;
 	info->store_size = store->size - 1;
+	info->partitions = partitions->data;
+	info->partitions_size = partitions->size ? partitions->size - 1 : 0;
 	if (!needs->size)
 		return 0;
 	if (needs->size != n * sizeof(struct adsm_store_needs) + 1)
@@ -275,7 +278,7 @@ int adsm_module_info_create(const void *image, size_t size, struct adsm_module_i
 	if (!ret)
 		ret = read_string(&sections[PTX], "adsm_ptx", &info->ptx, &ptx_size);
 	if (!ret)
-		ret = read_store(info, &sections[STORE], &sections[NEEDS]);
+		ret = read_store(info, sections);
 	if (ret)
 		goto destroy;
 	*ret_info = info;

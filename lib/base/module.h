@@ -5,8 +5,8 @@
  * A module is a shared object. Section "adsm_kernels" is an array of struct adsm_kernel_desc (from
  * adsm_kernel.h: plain bytes, no pointers), section "adsm_text" the source for other compilers, and
  * section "adsm_ptx", where there is one, what a CUDA compiler made of it. For cores with a local store there is
- * another shared object in section "adsm_store", and in "adsm_needs" an array of struct adsm_store_needs
- * (adsm_scratchpad.h).
+ * another shared object in section "adsm_store", in "adsm_needs" an array of struct adsm_store_needs
+ * (adsm_scratchpad.h), and in "adsm_partitions", where it was asked for, the same code as an image of partitions.
  */
 #ifndef ADSM_MODULE_H
 #define ADSM_MODULE_H
@@ -44,6 +44,8 @@ struct adsm_module_info {
 	const char *ptx;		/* the same */
 	const void *store;		/* code for cores with a local store, inside image */
 	size_t store_size;		/* 0: there is none */
+	const void *partitions;		/* the same code in partitions (image.h), inside image, aligned to nothing */
+	size_t partitions_size;		/* 0: there is none */
 	struct adsm_store_needs *needs;	/* of these kernels, as far as the module says */
 	size_t n_needs;
 };

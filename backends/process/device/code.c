@@ -122,6 +122,11 @@ int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 	return 0;
 }
 
+void *adsm_code_find(uint32_t module, const char *symbol)
+{
+	return module < ADSM_CODE_MODULES && modules[module].handle ? dlsym(modules[module].handle, symbol) : NULL;
+}
+
 bool adsm_code_atomics(uint32_t kernel)
 {
 	return kernels[kernel].atomics;

@@ -4,11 +4,12 @@
  * with a local store each (core.h). Device memory is mapped where no pointer of a kernel's leads; the range of its
  * addresses stays reserved and inaccessible, so only the software cache gets there.
  *
- *	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH
+ *	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH BUFFERS POLICY VICTIM
  */
 #include "base/os.h"
 #include "launch.h"
 #include "modules.h"
+#include "overlay.h"
 #include "process/device/crash.h"
 #include "process/device/serve.h"
 
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 static struct adsm_scratchpad_geometry geometry;
+static struct adsm_scratchpad_overlays overlays;
 
 static int start(const struct adsm_process_request *hello, int memory_fd, struct adsm_process_shared *shared,
 		 struct adsm_process_reply *reply)
@@ -35,6 +37,7 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 	if (!adsm_scratchpad_lay_out(&geometry, &layout, reply->text, sizeof(reply->text)))
 		return -EINVAL;
 	adsm_modules_start(&geometry, &layout);
+	adsm_overlay_start(shared, &overlays, &layout, hello->n_threads);
 	return adsm_launch_start(shared, &geometry, &layout, hello->n_threads, hello->base, hello->size, bytes);
 }
 
@@ -65,13 +68,17 @@ int main(int argc, char **argv)
 {
 	static const struct adsm_server server = { start, answer };
 
-	if (argc != 8)
+	if (argc != 11)
 		return 2;
 	geometry = (struct adsm_scratchpad_geometry) {
 		.size = number(argv[1]), .code = number(argv[2]),
 		.sets = (uint32_t)number(argv[3]), .ways = (uint32_t)number(argv[4]),
 		.line = (uint32_t)number(argv[5]), .dirty = (uint32_t)number(argv[6]),
 		.prefetch = (uint32_t)number(argv[7]),
+	};
+	overlays = (struct adsm_scratchpad_overlays) {
+		.buffers = (uint32_t)number(argv[8]), .policy = (uint32_t)number(argv[9]),
+		.victim = (uint32_t)number(argv[10]),
 	};
 	prctl(PR_SET_NAME, "adsm-scratchpad");
 	adsm_crash_thread();

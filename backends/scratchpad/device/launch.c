@@ -20,12 +20,14 @@ static struct adsm_cache_memory memory;
 static struct adsm_scratchpad_layout layout;
 static struct adsm_core cores[ADSM_SCRATCHPAD_MAX_CORES];
 static unsigned n_cores;
+static struct adsm_overlay *overlay;		/* of the launch that runs; NULL: its code is in one piece */
 static struct adsm_scratchpad_costs *costs;	/* of the launch that runs; NULL: it is not counted */
 
 /* This thread's. */
 static _Thread_local struct {
 	struct adsm_core *core;
 	unsigned index;
+	adsm_kernel_run *run;
 	uint64_t hits;			/* the cache's clock when the launch began */
 	uint64_t start_ns;
 } mine;
@@ -79,6 +81,9 @@ static void begin(const struct adsm_pool_launch *launch)
 		mine.index = atomic_fetch_add(&taken, 1);
 		mine.core = &cores[mine.index];
 	}
+	mine.run = adsm_overlay_enter(overlay, mine.index, launch->name);
+	if (!mine.run)
+		mine.run = launch->run;
 	adsm_cache_count(mine.core->cache, costs);
 	if (!costs)
 		return;
@@ -90,12 +95,32 @@ static void begin(const struct adsm_pool_launch *launch)
 
 static void run(const struct adsm_pool_launch *launch, const struct adsm_kernel_block *block)
 {
-	adsm_core_run(mine.core, launch->run, block, launch->args);
+	adsm_core_run(mine.core, mine.run, block, launch->args);
 }
 
 static void add(unsigned what, uint64_t n)
 {
 	atomic_fetch_add(&costs->values[what], n);
+}
+
+static void add_most(unsigned what, uint64_t n)
+{
+	uint64_t most = atomic_load(&costs->values[what]);
+
+	while (most < n && !atomic_compare_exchange_weak(&costs->values[what], &most, n))
+		;
+}
+
+static void add_code_costs(void)
+{
+	const struct adsm_partition_counters counters = adsm_overlay_counters(overlay, mine.index);
+
+	add(ADSM_SCRATCHPAD_CALLS, counters.calls);
+	add(ADSM_SCRATCHPAD_LOADS, counters.loads);
+	add(ADSM_SCRATCHPAD_LOADED, counters.bytes);
+	add(ADSM_SCRATCHPAD_RETURNS, counters.loads_for_returns);
+	add(ADSM_SCRATCHPAD_VICTIMS, counters.victim_hits);
+	add_most(ADSM_SCRATCHPAD_DEPTH, counters.depth);
 }
 
 static void add_costs(uint64_t work_end_ns)
@@ -105,7 +130,6 @@ static void add_costs(uint64_t work_end_ns)
 	const uint64_t accesses = mine.core->cache->store.clock - mine.hits;
 	const uint64_t peak = layout.control + layout.tags + layout.dirty + layout.lines + layout.ahead + layout.code +
 		adsm_core_depth(mine.core);
-	uint64_t most = atomic_load(&costs->values[ADSM_SCRATCHPAD_BYTES_PEAK]);
 
 	add(ADSM_SCRATCHPAD_HITS, accesses - counts->misses);
 	add(ADSM_SCRATCHPAD_MISSES, counts->misses);
@@ -118,8 +142,9 @@ static void add_costs(uint64_t work_end_ns)
 	add(ADSM_SCRATCHPAD_CORES, 1);
 	add(ADSM_SCRATCHPAD_WORK_NS, work_end_ns - mine.start_ns);
 	add(ADSM_SCRATCHPAD_FLUSH_NS, end_ns - work_end_ns);
-	while (most < peak && !atomic_compare_exchange_weak(&costs->values[ADSM_SCRATCHPAD_BYTES_PEAK], &most, peak))
-		;
+	add_most(ADSM_SCRATCHPAD_BYTES_PEAK, peak);
+	if (overlay)
+		add_code_costs();
 	costs->cores[mine.index].work = (struct adsm_scratchpad_span){ mine.start_ns, work_end_ns - mine.start_ns };
 	costs->cores[mine.index].flush = (struct adsm_scratchpad_span){ work_end_ns, end_ns - work_end_ns };
 }
@@ -173,6 +198,7 @@ static void *run_launches(void *arg)
 		memory.readable[0].begin = (uint64_t)(uintptr_t)args;
 		memory.readable[0].end = (uint64_t)(uintptr_t)args + slot->arg_bytes;
 		adsm_modules_tables(slot->kernel, &memory.readable[1].begin, &memory.readable[1].end);
+		overlay = adsm_modules_overlay(slot->kernel);
 		slot->start_ns = adsm_os_now_ns();
 		begin_costs(slot, i, done + 1);
 		adsm_pool_run(&launch);

@@ -16,11 +16,12 @@ struct module {
 	struct adsm_store_needs *needs;
 	size_t n_needs;
 	uint64_t begin, end;		/* its image */
+	struct adsm_overlay *overlay;	/* its code in partitions; NULL: it has none */
 };
 
 static struct module modules[ADSM_CODE_MODULES];	/* by index */
 /* Of the module of each kernel: a launch looks there while modules come and go. */
-static struct { _Atomic uint64_t begin, end; } images[ADSM_CODE_KERNELS];
+static struct { _Atomic uint64_t begin, end; struct adsm_overlay *_Atomic overlay; } images[ADSM_CODE_KERNELS];
 static struct adsm_scratchpad_geometry geometry;
 static struct adsm_scratchpad_layout layout;
 
@@ -69,9 +70,19 @@ static int extract(int fd, struct module *ret_module, int *ret_code, char *ret_t
 	}
 	memcpy(copy, info->store, info->store_size);
 	adsm_os_unmap(copy, pages);
+	if (info->partitions_size)
+		ret = adsm_overlay_create(info->partitions, info->partitions_size, &ret_module->overlay, ret_text);
+	if (ret)
+		close(*ret_code);
 destroy:
 	adsm_module_info_destroy(info);
 	return ret;
+}
+
+static void free_module(struct module *module)
+{
+	adsm_overlay_destroy(module->overlay);
+	free(module->needs);
 }
 
 /* Where the loader has put the file that was loaded by this path. */
@@ -110,18 +121,18 @@ int adsm_modules_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TE
 	ret = extract(fd, &module, &code, ret_text);
 	close(fd);
 	if (ret)
-		goto free_needs;
+		goto free_module;
 	adsm_format(path, sizeof(path), "/proc/self/fd/%d", code);
 	ret = adsm_code_load(code, &index, ret_text);
 	if (ret)
-		goto free_needs;
+		goto free_module;
 	dl_iterate_phdr(find_place, &(struct place){ path, &module });
 	modules[index] = module;
 	*ret_index = index;
 	return 0;
 
-free_needs:
-	free(module.needs);
+free_module:
+	free_module(&module);
 	return ret;
 }
 
@@ -130,49 +141,76 @@ int adsm_modules_unload(uint32_t index)
 	int ret = adsm_code_unload(index);
 
 	if (!ret) {
-		free(modules[index].needs);
+		free_module(&modules[index]);
 		modules[index] = (struct module){ .needs = NULL };
 	}
 	return ret;
 }
 
-/* Whether the kernel fits into a local store; the table of sizes where it does not. */
-static bool fits(const struct adsm_store_needs *needs, char *ret_text)
+/* The table of sizes of a kernel that does not fit, and what would help. */
+static int refuse(const struct adsm_store_needs *needs, const char *help, char *ret_text)
 {
-	const uint64_t rest = ADSM_SCRATCHPAD_RUNTIME;
-	const bool code_fits = needs->code <= layout.code;
-
-	if (code_fits && (uint64_t)needs->stack + needs->data + rest <= layout.stack)
-		return true;
 	adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' does not fit into a local store of %lu bytes: "
 		    "code %u of %lu (ADSM_SCRATCHPAD_CODE); stack with its ADSM_SHARED and ADSM_PRIVATE arrays %u, "
-		    "data %u, "
-		    "the runtime's stack %lu, of %lu; cache: lines %lu, tags %lu, dirty bits %lu, lines ahead %lu "
-		    "(ADSM_SCRATCHPAD_CACHE), control %lu: %s, or raise "
-		    "ADSM_SCRATCHPAD_SIZE", needs->name, geometry.size,
-		    needs->code, layout.code, needs->stack, needs->data, rest, layout.stack, layout.lines, layout.tags,
-		    layout.dirty, layout.ahead, layout.control,
-		    code_fits ? "make its arrays smaller" : "make the code buffer larger");
-	return false;
+		    "data %u, the runtime's stack %lu, of %lu; cache: lines %lu, tags %lu, dirty bits %lu, lines ahead "
+		    "%lu (ADSM_SCRATCHPAD_CACHE), control %lu: %s, or raise ADSM_SCRATCHPAD_SIZE", needs->name,
+		    geometry.size, needs->code, layout.code, needs->stack, needs->data,
+		    (uint64_t)ADSM_SCRATCHPAD_RUNTIME, layout.stack, layout.lines, layout.tags, layout.dirty,
+		    layout.ahead, layout.control, help);
+	return -ENOSPC;
+}
+
+/* How the kernel fits into a local store: @ret_overlay: in partitions; NULL: all of it. */
+static int fit(uint32_t module, const struct adsm_store_needs *needs, struct adsm_overlay **ret_overlay,
+	       char *ret_text)
+{
+	char why[ADSM_PROCESS_TEXT] = "no memory";
+	int ret;
+
+	*ret_overlay = NULL;
+	if ((uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_RUNTIME > layout.stack)
+		return refuse(needs, "make its arrays smaller", ret_text);
+	if (needs->code <= layout.code)
+		return 0;
+	if (!modules[module].overlay)
+		return refuse(needs, "make the code buffer larger, put functions into partitions (ADSM_PARTITION, or "
+			      "adsmcc --partition auto)", ret_text);
+	ret = adsm_overlay_ready(modules[module].overlay, module, why);
+	if (ret)
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' has %u bytes of code, the code buffer %lu "
+			    "(ADSM_SCRATCHPAD_CODE), and in partitions it does not fit either: %s", needs->name,
+			    needs->code, layout.code, why);
+	else
+		*ret_overlay = modules[module].overlay;
+	return ret;
 }
 
 int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT])
 {
+	struct adsm_overlay *overlay = NULL;
 	uint32_t index;
-	int ret;
+	int ret = 0;
 
 	if (module >= ADSM_CODE_MODULES)
 		return -EINVAL;
-	for (size_t i = 0; i < modules[module].n_needs; i++)
-		if (!strcmp(modules[module].needs[i].name, name) && !fits(&modules[module].needs[i], ret_text))
-			return -ENOSPC;
+	for (size_t i = 0; i < modules[module].n_needs && !ret; i++)
+		if (!strcmp(modules[module].needs[i].name, name))
+			ret = fit(module, &modules[module].needs[i], &overlay, ret_text);
+	if (ret)
+		return ret;
 	ret = adsm_code_kernel(module, name, &index);
 	if (ret)
 		return ret;
 	images[index].begin = modules[module].begin;
 	images[index].end = modules[module].end;
+	images[index].overlay = overlay;
 	*ret_index = index;
 	return 0;
+}
+
+struct adsm_overlay *adsm_modules_overlay(uint32_t kernel)
+{
+	return images[kernel].overlay;
 }
 
 void adsm_modules_tables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end)

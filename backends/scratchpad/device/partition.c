@@ -76,6 +76,17 @@ static int place_all(struct adsm_partitions *partitions, const struct adsm_parti
 	return 0;
 }
 
+size_t adsm_partition_beside(const struct adsm_partition_config *config)
+{
+	const struct adsm_image *image = config->image;
+	const uint32_t largest = largest_partition(image);
+	const size_t depth = config->depth ? config->depth : ADSM_PARTITION_DEPTH;
+
+	return depth * sizeof(struct adsm_partition_frame) + image->header->n_partitions + 1 +
+		config->n_buffers * sizeof(struct adsm_policy_buffer) +
+		(config->victim && largest ? align(image->partitions[largest].size) : 0);
+}
+
 static int map_buffer(struct adsm_partitions *partitions, char *text)
 {
 	const size_t pages = (partitions->size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
@@ -302,6 +313,13 @@ void adsm_partition_reset(struct adsm_partitions *partitions)
 	adsm_policy_reset(&partitions->policy);
 }
 
+void adsm_partition_count(struct adsm_partitions *partitions)
+{
+	partitions->counters = (struct adsm_partition_counters) { 0 };
+	partitions->calls = 0;
+	partitions->depth = 0;
+}
+
 void adsm_partition_empty(struct adsm_partitions *partitions)
 {
 	struct adsm_policy *policy = &partitions->policy;
@@ -310,9 +328,7 @@ void adsm_partition_empty(struct adsm_partitions *partitions)
 	adsm_partition_victim(partitions, policy->victims);
 	adsm_policy_start(policy, policy->kind, policy->victims, policy->n_buffers, policy->n_partitions,
 			  policy->where);
-	partitions->counters = (struct adsm_partition_counters) { 0 };
-	partitions->calls = 0;
-	partitions->depth = 0;
+	adsm_partition_count(partitions);
 }
 
 void adsm_partition_forget(struct adsm_partitions *partitions, uint32_t partition)

@@ -40,6 +40,8 @@ struct adsm_partition_config {
  */
 int adsm_partition_create(const struct adsm_partition_config *config, struct adsm_partitions **ret_partitions,
 			  char *ret_text);
+/* Bytes of a local store that such a manager has beside its buffer: partition stack, tables, the victim entry. */
+size_t adsm_partition_beside(const struct adsm_partition_config *config);
 /* NULL is fine. None of its code runs. */
 void adsm_partition_destroy(struct adsm_partitions *partitions);
 
@@ -62,6 +64,8 @@ size_t adsm_partition_victim_size(const struct adsm_partitions *partitions);
 void adsm_partition_victim(struct adsm_partitions *partitions, bool allowed);
 /* What was running has been left for good, by a jump out of it. */
 void adsm_partition_reset(struct adsm_partitions *partitions);
+/* The counters begin at 0, and what is loaded stays. Nothing runs. */
+void adsm_partition_count(struct adsm_partitions *partitions);
 /* All sub-buffers are empty from now on; the counters begin at 0. Nothing runs. */
 void adsm_partition_empty(struct adsm_partitions *partitions);
 /*

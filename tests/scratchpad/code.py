@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Kernels with more code than a core is given room for: code.py PROGRAM MODULE TRACES ADSMCC SOURCE INFO
+CASE. SOURCE is that of TRACES."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, MODULE, TRACES, ADSMCC, SOURCE, INFO, CASE = sys.argv[1:8]
+# Less than all code of a trace; enough for what stays, four partitions, and a fifth as the victim entry.
+SMALL = "50000"
+COLUMNS = [(1, "lru", "off"), (1, "lru", "on"), (2, "modulus", "off"), (2, "modulus", "on"), (2, "lru", "off"),
+           (2, "lru", "on"), (4, "modulus", "off"), (4, "modulus", "on"), (4, "lru", "off"), (4, "lru", "on")]
+# DMA transfers, as in traces.h: a row has the columns above.
+LOADS = {
+    "mb1": (200, 200, 2, 2, 2, 2, 2, 2, 2, 2), "mb1_3": (300, 300, 300, 300, 300, 300, 3, 3, 3, 3),
+    "mb1_5": (500,) * 10, "mb2": (7, 6, 6, 5, 6, 5, 4, 4, 4, 4), "mb3": (21, 11, 2, 2, 2, 2, 2, 2, 2, 2),
+    "mb5": (101, 91, 82, 72, 82, 72, 44, 34, 44, 34), "mb6": (541, 331, 342, 142, 332, 142, 124, 99, 124, 104),
+    "mb7": (421, 321, 231, 140, 222, 122, 4, 4, 4, 4), "mb8": (359, 182, 184, 8, 183, 8, 4, 4, 4, 4),
+    "mb8_350": (1407, 706, 707, 8, 707, 8, 4, 4, 4, 4), "ping": (201, 101, 2, 2, 2, 2, 2, 2, 2, 2),
+}
+CALLS = {"mb1": 200, "mb1_3": 300, "mb1_5": 500, "mb2": 4, "mb3": 20, "mb5": 60, "mb6": 280, "mb7": 220, "mb8": 180,
+         "mb8_350": 704, "ping": 101}
+
+
+def execute(*words, **options):
+    env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")}
+    return subprocess.run(words, env=env | {"ADSM_BACKEND": "scratchpad", **options}, capture_output=True, text=True,
+                          check=False)
+
+
+def run(*steps, module=MODULE, **options):
+    """What it says on standard output."""
+    done = execute(PROGRAM, module, *steps, **options)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+def counters(*steps, **options):
+    """What the device has counted, by kernel."""
+    with tempfile.TemporaryDirectory() as folder:
+        assert run(*steps, ADSM_STATS=f"json:{folder}/stats", ADSM_LOG="error", **options) == ""
+        with open(f"{folder}/stats", encoding="utf-8") as file:
+            return {kernel["kernel"]: kernel["counters"] for kernel in json.load(file)["kernels"]}
+
+
+def says(text, *patterns):
+    for pattern in patterns:
+        assert re.search(pattern, text), (pattern, text)
+
+
+def sizes():
+    """Bytes of each partition."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = execute(ADSMCC, *os.environ["TEST_ADSMCC"].split(), "--scratchpad", "--partition", "source", "-o",
+                       f"{folder}/module", SOURCE)
+        assert done.returncode == 0, done
+        return [int(size) for size in re.findall(r"^partition \d+: (\d+) bytes", done.stdout, re.M)]
+
+
+def traces():
+    """Each transfer of the table, and no other; the results are those of ordinary calls."""
+    walks = sizes()[:8]
+    for column, (buffers, policy, victim) in enumerate(COLUMNS):
+        kernels = counters("traces", module=TRACES, ADSM_SCRATCHPAD_CORES="1", ADSM_SCRATCHPAD_CODE=SMALL,
+                           ADSM_SCRATCHPAD_POLICY=policy, ADSM_SCRATCHPAD_BUFFERS=str(buffers),
+                           ADSM_SCRATCHPAD_VICTIM=victim)
+        for name, loads in LOADS.items():
+            found = kernels[name]
+            assert found["code_loads"] == loads[column], (name, column, found)
+            assert found["calls_across"] == CALLS[name], (name, column, found)
+            # All walks are of the same size.
+            assert found["bytes_code"] == loads[column] * walks[0] and len(set(walks)) == 1, (walks, found)
+            assert bool(found["code_victims"]) <= (victim == "on"), (name, column, found)
+        assert kernels["mb2"]["calls_deep"] == 4 and kernels["mb6"]["calls_deep"] == 9, kernels
+        assert kernels["mb5"]["code_returns"] > 0, kernels
+        assert kernels["fits"]["calls_across"] == kernels["fits"]["code_loads"] == 0, kernels["fits"]
+    # Where all of it fits nothing is loaded.
+    kernels = counters("traces", module=TRACES, ADSM_SCRATCHPAD_CODE="64K")
+    assert not any(kernels[name]["calls_across"] or kernels[name]["code_loads"] for name in LOADS), kernels
+
+
+def mixed():
+    """Arguments, structures, recursion, addresses, tables, libm: on some cores at once, and loaded anew."""
+    for cores, buffers in (("1", "1"), ("6", "2"), ("3", "auto")):
+        options = {"ADSM_SCRATCHPAD_CORES": cores, "ADSM_SCRATCHPAD_BUFFERS": buffers, "ADSM_SCRATCHPAD_CODE": "20K"}
+        assert run("mixed", "shallow", "again", "mixed", "again", "mixed", **options) == ""
+    # What is loaded stays: the second call has its first partition.
+    small = {"ADSM_SCRATCHPAD_CORES": "1", "ADSM_SCRATCHPAD_CODE": "16000"}
+    one, two = counters("shallow", **small)["depth"], counters("shallow", "shallow", **small)["depth"]
+    assert one["calls_across"] == 203 and one["calls_deep"] == two["calls_deep"] == 201, (one, two)
+    assert one["code_loads"] == 403 and one["code_returns"] == 200 and two["code_loads"] == 805, (one, two)
+
+
+def lost():
+    """What goes wrong in the midst of it: one sentence, the device is gone, and the program is not."""
+    says(run("deep", ADSM_SCRATCHPAD_CODE="16000"), "depth: -19: scratchpad: the partition stack is full: 256 calls "
+         r"between partitions are open, and the next one is of \w+\(\) in partition \d; .*, while kernel 'depth' ran")
+
+
+def refused():
+    """What does not fit even so, each with its sizes; and the program goes on."""
+    even_so = r"depth: -28: scratchpad: kernel 'depth' has \d+ bytes of code, the code buffer %s " \
+        r"\(ADSM_SCRATCHPAD_CODE\), and in partitions it does not fit either: "
+    says(run("shallow", ADSM_SCRATCHPAD_CODE="500"), even_so % 500 + r"\d+ bytes of partition stack, tables and "
+         "victim entry are more than it has")
+    says(run("shallow", ADSM_SCRATCHPAD_CODE="8000"), even_so % 8000 + r"the code needs \d+ bytes of the local store, "
+         r"and has \d+: \d+ for what stays, and 1 sub-buffer of \d+, for partition \d, the largest")
+    says(run("shallow", ADSM_SCRATCHPAD_CODE="16000", ADSM_SCRATCHPAD_BUFFERS="4"), even_so % 16000,
+         "4 sub-buffers of ")
+    for buffers in ("0", "3", "128", "x"):
+        says(run("shallow", ADSM_SCRATCHPAD_BUFFERS=buffers), "module: .*auto, 1, 2, 4, 8, 16, 32 or 64")
+    with open(MODULE, "rb") as file:
+        image = bytearray(file.read())
+    image[image.index(b"ADSMIMG") + 200] ^= 1
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(image)
+        file.flush()
+        says(run("shallow", module=file.name), "module: .*the image is damaged: ")
+        says(execute(INFO, file.name).stdout, "code in partitions   the image is damaged: ")
+    says(execute(INFO, MODULE).stdout, r"code in partitions   5 of them, \d+ bytes the largest; \d+ bytes stay")
+
+
+{"traces": traces, "mixed": mixed, "lost": lost, "refused": refused}[CASE]()
