@@ -5,8 +5,8 @@
 #include "base/os.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 _Thread_local bool adsm_crash_in_kernel;
@@ -122,7 +122,8 @@ void adsm_crash_thread(void)
 {
 	stack_t stack = { .ss_size = (size_t)64 << 10 };
 
-	stack.ss_sp = malloc(stack.ss_size);
-	if (stack.ss_sp)
+	/* Mapped, as nothing but the kernel will know of it: to a search for leaks memory of malloc would be one. */
+	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (stack.ss_sp != MAP_FAILED)
 		sigaltstack(&stack, NULL);
 }
