@@ -225,8 +225,6 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 			   (void *)fault->address);
 	if (!adsm_started())
 		return ADSM_FAULT_FOREIGN;
-	if (adsm_once_at(fault->address))
-		return adsm_once_fault(fault);
 	if (enqueues_for(fault->address)) {
 		adsm_error("%s of %p fails: what the driver needs while it is given a command (a kernel's values, a "
 			   "list of copies) must not be in shared memory", fault->write ? "write" : "read",
