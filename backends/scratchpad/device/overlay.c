@@ -75,6 +75,9 @@ void adsm_overlay_destroy(struct adsm_overlay *overlay)
 {
 	if (!overlay)
 		return;
+	/* The application has seen the end of all that used it; this makes it so among the threads here, too. */
+	if (overlay->ready)
+		atomic_load(&served->queue.done);
 	destroy_managers(overlay);
 	free(overlay->bytes);
 	free(overlay);
