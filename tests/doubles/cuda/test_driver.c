@@ -68,18 +68,19 @@ static void contexts(void)
 	IS(CUDA_ERROR_INVALID_CONTEXT, cu.cuDevicePrimaryCtxRelease_v2(0));
 }
 
+/* Asked for before: a thread of the driver's may have had its lock while the process was copied. */
+static struct test_cuda_counts at_fork;
+
 static void in_fork(void)
 {
-	struct test_cuda_counts now;
 	CUcontext current;
 	CUdeviceptr p;
 
 	IS(CUDA_ERROR_NOT_INITIALIZED, cu.cuInit(0));
 	IS(CUDA_ERROR_NOT_INITIALIZED, cu.cuMemAlloc_v2(&p, 1));
 	IS(CUDA_ERROR_NOT_INITIALIZED, cu.cuCtxGetCurrent(&current));
-	more.counts(&now);
 	/* The parent's device goes on without this one. */
-	_exit(kill(now.device_pid, 0) ? 1 : 0);
+	_exit(kill(at_fork.device_pid, 0) ? 1 : 0);
 }
 
 static void forks(void)
@@ -87,6 +88,8 @@ static void forks(void)
 	char said[512] = "";
 
 	start("");
+	more.counts(&at_fork);
+	CHECK(at_fork.device_pid > 0);
 	CHECK(child(in_fork, said, sizeof(said)) == 0);
 	allocated(4096);
 	OK(cu.cuCtxSynchronize());
