@@ -205,8 +205,10 @@ static void keeps_signals(size_t use)
 	static const int signals[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2 };
 	struct sigaction action = { .sa_handler = ignore, .sa_flags = SA_RESTART }, now;
 
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		CHECK(!sigaction(signals[i], i ? &action : NULL, NULL));
+	/* Whoever runs this may have had SIGHUP ignored, as nohup has it. */
+	signal(SIGHUP, SIG_DFL);
+	for (size_t i = 1; i < sizeof(signals) / sizeof(*signals); i++)
+		CHECK(!sigaction(signals[i], &action, NULL));
 	set("backend", use ? "opencl" : "auto");
 	CHECK_OK(adsmInit());
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
