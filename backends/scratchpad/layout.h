@@ -27,6 +27,7 @@ struct adsm_scratchpad_overlays {
 	uint32_t buffers;		/* sub-buffers; 0: as many as there is room for */
 	uint32_t policy;		/* which partition leaves: enum adsm_policy_kind */
 	uint32_t victim;		/* there may be a victim entry */
+	uint32_t always;		/* code runs in partitions also where all of it fits */
 };
 
 /* Bytes. What there is beside the stack is in this order, at the beginning of the core's window. */

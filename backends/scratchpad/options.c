@@ -79,8 +79,12 @@ struct adsm_option adsm_scratchpad_rows[] = {
 	{ "SCRATCHPAD_CODE", "64K", "bytes up to 8M",
 	  "scratchpad: the code buffer of a core, for all functions of a kernel, or some of its partitions at a time",
 	  ADSM_FIELD(adsm_scratchpad_options.code), adsm_parse_number, 0, ADSM_SCRATCHPAD_MAX_SIZE },
+	{ "SCRATCHPAD_PARTITIONS", "needed", "needed, always",
+	  "scratchpad: when a kernel whose module has partitions of code runs in them: where the code buffer is too "
+	  "small for all of it, or always",
+	  ADSM_FIELD(adsm_scratchpad_options.partitions), adsm_parse_index },
 	{ "SCRATCHPAD_BUFFERS", "auto", "auto, 1, 2, 4, 8, 16, 32 or 64",
-	  "scratchpad: sub-buffers for partitions, where not all code fits; auto: as many as there is room for",
+	  "scratchpad: sub-buffers for partitions; auto: as many as there is room for",
 	  ADSM_FIELD(adsm_scratchpad_options.buffers), parse_buffers, .zero = "auto" },
 	{ "SCRATCHPAD_POLICY", "lru", "modulus, lru",
 	  "scratchpad: which partition leaves for another one: in turn, or the one that was not used the longest",

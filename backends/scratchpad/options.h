@@ -14,6 +14,7 @@ struct adsm_scratchpad_options {
 	uint64_t buffers;		/* ADSM_SCRATCHPAD_BUFFERS: sub-buffers for code; 0: as fit */
 	unsigned policy;		/* ADSM_SCRATCHPAD_POLICY: 0: modulus, 1: lru */
 	unsigned victim;		/* ADSM_SCRATCHPAD_VICTIM: 1: on */
+	unsigned partitions;		/* ADSM_SCRATCHPAD_PARTITIONS: 1: always */
 	unsigned prefetch;		/* ADSM_SCRATCHPAD_PREFETCH: 1: on */
 	uint64_t memory_size;		/* ADSM_SCRATCHPAD_MEMORY_SIZE: bytes, 0: half of what is available */
 	const char *device;		/* ADSM_SCRATCHPAD_DEVICE: the device program, "" beside the library */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_WORDS 11			/* of the program's command line: its name, and numbers */
+#define N_WORDS 12			/* of the program's command line: its name, and numbers */
 
 struct scratchpad_device {
 	struct adsm_process_device process;
@@ -60,7 +60,7 @@ static void write_words(struct scratchpad_device *device, const struct adsm_scra
 	const struct adsm_scratchpad_options *options = &adsm_scratchpad_options;
 	const uint64_t numbers[N_WORDS - 1] = {
 		g->size, g->code, g->sets, g->ways, g->line, g->dirty, g->prefetch,
-		options->buffers, options->policy, options->victim,
+		options->buffers, options->policy, options->victim, options->partitions,
 	};
 
 	device->words[0] = kind.program;

@@ -77,9 +77,14 @@ def traces():
         assert kernels["mb2"]["calls_deep"] == 4 and kernels["mb6"]["calls_deep"] == 9, kernels
         assert kernels["mb5"]["code_returns"] > 0, kernels
         assert kernels["fits"]["calls_across"] == kernels["fits"]["code_loads"] == 0, kernels["fits"]
-    # Where all of it fits nothing is loaded.
-    kernels = counters("traces", module=TRACES, ADSM_SCRATCHPAD_CODE="64K")
+    # Where all of it fits nothing is loaded, unless it is to be.
+    fits = {"module": TRACES, "ADSM_SCRATCHPAD_CODE": "64K", "ADSM_SCRATCHPAD_CORES": "1"}
+    kernels = counters("traces", **fits)
     assert not any(kernels[name]["calls_across"] or kernels[name]["code_loads"] for name in LOADS), kernels
+    kernels = counters("traces", ADSM_SCRATCHPAD_PARTITIONS="always", ADSM_SCRATCHPAD_BUFFERS="4", **fits)
+    assert {name: kernels[name]["calls_across"] for name in LOADS} == CALLS, kernels
+    # It, too, is in partitions, of which it calls none: the others stay where they are.
+    assert [kernels[name]["code_loads"] for name in ("fits", "mb1", "mb1_3")] == [0, 2, 1], kernels
 
 
 def mixed():
@@ -110,6 +115,9 @@ def refused():
          r"and has \d+: \d+ for what stays, and 1 sub-buffer of \d+, for partition \d, the largest")
     says(run("shallow", ADSM_SCRATCHPAD_CODE="16000", ADSM_SCRATCHPAD_BUFFERS="4"), even_so % 16000,
          "4 sub-buffers of ")
+    says(run("shallow", ADSM_SCRATCHPAD_PARTITIONS="always", ADSM_SCRATCHPAD_BUFFERS="64"), "depth: -28: scratchpad: "
+         r"kernel 'depth' does not fit into the code buffer of 65536 bytes \(ADSM_SCRATCHPAD_CODE\) in partitions "
+         r"\(ADSM_SCRATCHPAD_PARTITIONS\): the code needs \d+ bytes")
     for buffers in ("0", "3", "128", "x"):
         says(run("shallow", ADSM_SCRATCHPAD_BUFFERS=buffers), "module: .*auto, 1, 2, 4, 8, 16, 32 or 64")
     with open(MODULE, "rb") as file:

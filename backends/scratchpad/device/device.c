@@ -36,7 +36,7 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 		return ret;
 	if (!adsm_scratchpad_lay_out(&geometry, &layout, reply->text, sizeof(reply->text)))
 		return -EINVAL;
-	adsm_modules_start(&geometry, &layout);
+	adsm_modules_start(&geometry, &layout, overlays.always);
 	adsm_overlay_start(shared, &overlays, &layout, hello->n_threads);
 	return adsm_launch_start(shared, &geometry, &layout, hello->n_threads, hello->base, hello->size, bytes);
 }
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 {
 	static const struct adsm_server server = { start, answer };
 
-	if (argc != 11)
+	if (argc != 12)
 		return 2;
 	geometry = (struct adsm_scratchpad_geometry) {
 		.size = number(argv[1]), .code = number(argv[2]),
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	};
 	overlays = (struct adsm_scratchpad_overlays) {
 		.buffers = (uint32_t)number(argv[8]), .policy = (uint32_t)number(argv[9]),
-		.victim = (uint32_t)number(argv[10]),
+		.victim = (uint32_t)number(argv[10]), .always = (uint32_t)number(argv[11]),
 	};
 	prctl(PR_SET_NAME, "adsm-scratchpad");
 	adsm_crash_thread();

@@ -24,12 +24,14 @@ static struct module modules[ADSM_CODE_MODULES];	/* by index */
 static struct { _Atomic uint64_t begin, end; struct adsm_overlay *_Atomic overlay; } images[ADSM_CODE_KERNELS];
 static struct adsm_scratchpad_geometry geometry;
 static struct adsm_scratchpad_layout layout;
+static bool always;
 
 void adsm_modules_start(const struct adsm_scratchpad_geometry *its_geometry,
-			const struct adsm_scratchpad_layout *its_layout)
+			const struct adsm_scratchpad_layout *its_layout, bool in_partitions)
 {
 	geometry = *its_geometry;
 	layout = *its_layout;
+	always = in_partitions;
 }
 
 /* The code in a module, as a file of its own; and its needs, which the caller frees. */
@@ -170,13 +172,17 @@ static int fit(uint32_t module, const struct adsm_store_needs *needs, struct ads
 	*ret_overlay = NULL;
 	if ((uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_RUNTIME > layout.stack)
 		return refuse(needs, "make its arrays smaller", ret_text);
-	if (needs->code <= layout.code)
+	if (needs->code <= layout.code && !(always && modules[module].overlay))
 		return 0;
 	if (!modules[module].overlay)
 		return refuse(needs, "make the code buffer larger, put functions into partitions (ADSM_PARTITION, or "
 			      "adsmcc --partition auto)", ret_text);
 	ret = adsm_overlay_ready(modules[module].overlay, module, why);
-	if (ret)
+	if (ret && needs->code <= layout.code)
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' does not fit into the code buffer of %lu bytes "
+			    "(ADSM_SCRATCHPAD_CODE) in partitions (ADSM_SCRATCHPAD_PARTITIONS): %s", needs->name,
+			    layout.code, why);
+	else if (ret)
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' has %u bytes of code, the code buffer %lu "
 			    "(ADSM_SCRATCHPAD_CODE), and in partitions it does not fit either: %s", needs->name,
 			    needs->code, layout.code, why);
