@@ -4,7 +4,9 @@
  * cuda-backend WAY CASE, WAY as in ADSM_CUDA_MEMORY. TEST_KERNELS names the folder of the kernel modules.
  */
 #include "backend.h"
+#include "cuda/address.h"
 #include "cuda/device.h"
+#include "cuda/pin.h"
 #include "base/log.h"
 #include "base/module.h"
 #include "start/options.h"
@@ -14,6 +16,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +285,13 @@ static void move(struct adsm_memory *memory, size_t at, int times)
 {
 	while (times--)
 		CHECK(!backend->to_device(memory, 0, alias(at), memory->size, NULL));
+}
+
+/* Whose pages are to be pinned: that is done by a thread. */
+static void await_pinner(struct adsm_memory *memory)
+{
+	while (atomic_load(&((struct adsm_cuda_mem *)memory)->pinned) == ADSM_CUDA_PIN_WANTED)
+		sched_yield();
 }
 
 static void test_pins(void)
@@ -602,6 +612,7 @@ static void test_refusals(void)
 	adsm_cu.cuMemHostRegister_v2 = pin_none;
 	memset(alias(at), 9, size);
 	move(memory, at, 10);
+	await_pinner(memory);
 	CHECK(!pinned());
 	check_value(memory, 9);
 	check_value(neighbour, 7);
