@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tasks.c - locks and barriers of tasks ("ours") against those of POSIX threads ("floor"), both in the workers of a
- * task in this process. A lock that nobody else wants; one that all workers want, each for an addition; a barrier.
+ * task in this process. A lock that nobody else wants; one that all workers want, each for an addition; the same where
+ * who has it lets others run meanwhile, one in YIELD times, so that workers do meet at it; a barrier.
  */
 #include "bench.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 
 #include "process/device/task.h"
 
+#define YIELD 256
+
 struct work {
 	unsigned n_workers, n_rounds;
-	bool ours;
+	bool ours, yields;
 	double us;			/* of one round of one worker's */
 	pthread_mutex_t mutex;
 	pthread_barrier_t barrier;
@@ -29,6 +33,14 @@ static void time_of(const struct adsm_task_worker *worker, struct work *work, bo
 		work->us = (bench_now_us() - work->us) / work->n_rounds;
 }
 
+/* With the lock. */
+static void use(const struct adsm_task_worker *worker, struct work *work, unsigned round)
+{
+	work->guarded++;
+	if (work->yields && round % YIELD == worker->index)
+		sched_yield();
+}
+
 static void lock(struct adsm_task_worker *worker, const void *const *args)
 {
 	struct work *work = (struct work *)(uintptr_t)args[0];
@@ -37,12 +49,12 @@ static void lock(struct adsm_task_worker *worker, const void *const *args)
 	time_of(worker, work, false);
 	for (unsigned i = 0; i < work->n_rounds && work->ours; i++) {
 		worker->calls->lock(worker, 1);
-		work->guarded++;
+		use(worker, work, i);
 		worker->calls->unlock(worker, 1);
 	}
 	for (unsigned i = 0; i < work->n_rounds && !work->ours; i++) {
 		pthread_mutex_lock(&work->mutex);
-		work->guarded++;
+		use(worker, work, i);
 		pthread_mutex_unlock(&work->mutex);
 	}
 	worker->calls->barrier(worker);
@@ -96,16 +108,21 @@ static double their_barriers(void *work)
 	return run(work, barrier, false);
 }
 
-static void measure(const char *what, unsigned n_workers, unsigned n_rounds, bool barriers, const char *target)
+enum what { LOCK, YIELDING_LOCK, BARRIER };
+
+static void measure(enum what what, unsigned n_workers, unsigned n_rounds, const char *target)
 {
-	struct work work = { .n_workers = n_workers, .n_rounds = bench_smoke ? 10 : n_rounds };
+	static const char *const names[] = { "a lock", "a lock, its holder yields", "a barrier" };
+	struct work work = {
+		.n_workers = n_workers, .n_rounds = bench_smoke ? 10 : n_rounds, .yields = what == YIELDING_LOCK,
+	};
 	struct bench_row row = { .unit = "us", .target = target };
 
 	pthread_mutex_init(&work.mutex, NULL);
 	pthread_barrier_init(&work.barrier, NULL, n_workers);
-	snprintf(row.name, sizeof(row.name), "%s, %u worker%s", what, n_workers, n_workers > 1 ? "s" : "");
-	bench_compare(&row, bench_repeat, barriers ? our_barriers : our_locks, barriers ? their_barriers : their_locks,
-		      &work);
+	snprintf(row.name, sizeof(row.name), "%s, %u worker%s", names[what], n_workers, n_workers > 1 ? "s" : "");
+	bench_compare(&row, bench_repeat, what == BARRIER ? our_barriers : our_locks,
+		      what == BARRIER ? their_barriers : their_locks, &work);
 	bench_emit(&row);
 	pthread_barrier_destroy(&work.barrier);
 	pthread_mutex_destroy(&work.mutex);
@@ -113,12 +130,15 @@ static void measure(const char *what, unsigned n_workers, unsigned n_rounds, boo
 
 void bench_tasks(void)
 {
-	measure("lock and unlock", 1, 1000000, false, "<= 2");
-	measure("a lock that all want", 2, 200000, false, "");
-	measure("a lock that all want", 6, 50000, false, "");
-	measure("a lock that all want", 64, 5000, false, "");
-	measure("a barrier", 2, 10000, true, "");
-	measure("a barrier", 6, 2000, true, "");
-	measure("a barrier", 64, 200, true, "");
-	measure("a barrier", 256, 50, true, "");
+	measure(LOCK, 1, 1000000, "<= 2");
+	measure(LOCK, 2, 200000, "");
+	measure(LOCK, 6, 50000, "");
+	measure(LOCK, 64, 5000, "");
+	measure(YIELDING_LOCK, 2, 50000, "");
+	measure(YIELDING_LOCK, 6, 10000, "");
+	measure(YIELDING_LOCK, 64, 1000, "");
+	measure(BARRIER, 2, 10000, "");
+	measure(BARRIER, 6, 2000, "");
+	measure(BARRIER, 64, 200, "");
+	measure(BARRIER, 256, 50, "");
 }

@@ -12,21 +12,18 @@
 
 #define ADSM_TASK_WORKERS_MAX 1024
 #define ADSM_TASK_LOCKS_MAX (1u << 20)	/* their numbers are below */
-#define ADSM_TASK_OWNER 0x7fffffffu	/* in a lock's word: who has it, from 1; 0: nobody */
+#define ADSM_TASK_OWNER 0xfffu		/* in a lock's word: who has it, from 1; 0: nobody */
 
 /* What a worker waits for: the number of a lock, or one of these. */
 enum { ADSM_TASK_RUNS = ADSM_TASK_LOCKS_MAX, ADSM_TASK_AT_BARRIER, ADSM_TASK_ENDED };
 /* Why a worker is woken. */
-enum { ADSM_TASK_TRY = 1, ADSM_TASK_GOT = 2, ADSM_TASK_LEAVE = 4 };
+enum { ADSM_TASK_TRY = 1, ADSM_TASK_LEAVE = 2 };
 
 struct adsm_task_thread {		/* a worker, and its thread, which stays for later tasks */
 	_Alignas(64) struct adsm_task_worker base;
 	uint32_t id;			/* index + 1: what a lock's word says */
 	uint64_t n_locks, n_unlocks, n_waits, n_handovers;
-	/* While it waits for a lock, in that lock's queue, and under its mutex. */
-	struct adsm_task_thread *next;
-	uint64_t came;			/* how many had got it before their turn then */
-	bool asleep;			/* else it was woken to try */
+	struct adsm_task_thread *next;	/* in the queue of a lock, and under its mutex */
 	_Atomic uint32_t waits_for;
 	const _Atomic uint32_t *_Atomic lock_word;	/* of the lock that it waits for */
 	_Alignas(64) _Atomic uint32_t wake;	/* futex; ADSM_TASK_TRY and so on */

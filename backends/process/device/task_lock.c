@@ -3,8 +3,10 @@
  * task_lock.c - the locks of tasks.
  *
  * A free lock goes to who comes, not to who waits: where there are more workers than processors the one that runs goes
- * on with it, and nobody has to be woken first. But those who wait stand in a queue, and when 64 have got the lock that
- * came after the first of them, it is handed over to that one.
+ * on with it, and nobody has to be woken first. But those who wait stand in a queue. Its first is woken when the lock
+ * is given back, and until it has come nobody else has to be: then taking the lock and giving it back are one atomic
+ * instruction each, as where nobody waits. When 64 have got it while the same one was first, it is handed over to that
+ * one; so the queue moves on by hand once in 64 times, however long it is.
  */
 #include "task_lock.h"
 
@@ -15,12 +17,16 @@
 #include <stdlib.h>
 
 #define PAGE 1024			/* locks that are made at once */
-#define WAITERS (~ADSM_TASK_OWNER)	/* in a lock's word: its queue is not empty */
+/* In a lock's word, beside who has it: */
+#define WAITERS (ADSM_TASK_OWNER + 1)	/* its queue is not empty; changes under the mutex */
+#define COMING (WAITERS << 1)		/* the queue's first is awake and will try, else it sleeps; so does this */
+#define PASS (COMING << 1)		/* and above: how many got it while that one was first */
+#define PASSES_MAX (ADSM_TASK_BYPASS_MAX * PASS)
+
+_Static_assert(ADSM_TASK_WORKERS_MAX <= ADSM_TASK_OWNER, "a lock's word has room for who has it");
 
 struct lock {
-	/* Who has it, from 1, or 0; and WAITERS, which changes under the mutex. */
 	_Alignas(64) _Atomic uint32_t word;
-	_Atomic uint64_t bypasses;	/* got while others waited; by who has it */
 	struct adsm_task_thread *first, **end;
 	pthread_mutex_t mutex;		/* of the queue */
 };
@@ -36,7 +42,6 @@ static struct lock *make_page(uint32_t page)
 		return NULL;
 	for (uint32_t i = 0; i < PAGE; i++) {
 		atomic_init(&locks[i].word, 0);
-		atomic_init(&locks[i].bypasses, 0);
 		locks[i].first = NULL;
 		locks[i].end = &locks[i].first;
 		pthread_mutex_init(&locks[i].mutex, NULL);
@@ -73,91 +78,56 @@ static inline struct lock *find(struct adsm_task_thread *self, uint32_t id)
 	return page ? &page[id % PAGE] : find_slow(self, id);
 }
 
-/* Take a lock that nobody has. @waiters: what becomes of the flag; else it stays. */
-static bool try_take(struct lock *lock, const struct adsm_task_thread *self, const uint32_t *waiters)
+/* Take a lock that nobody has, before those who wait for it. @ret_word: how it is, where another one has it. */
+static bool try_take(struct lock *lock, const struct adsm_task_thread *self, uint32_t *ret_word)
 {
 	uint32_t word = atomic_load(&lock->word);
 
-	while (!(word & ADSM_TASK_OWNER)) {
-		if (!atomic_compare_exchange_weak(&lock->word, &word,
-						  self->id | (waiters ? *waiters : word & WAITERS)))
-			continue;
-		if (!waiters && (word & WAITERS))
-			atomic_fetch_add_explicit(&lock->bypasses, 1, memory_order_relaxed);
-		return true;
-	}
+	while (!(word & ADSM_TASK_OWNER))
+		if (atomic_compare_exchange_weak(&lock->word, &word, (word + self->id) + (word & WAITERS ? PASS : 0)))
+			return true;
+	*ret_word = word;
 	return false;
 }
 
 /* ---- the queue: all of these under the mutex */
 
-static void put(struct lock *lock, struct adsm_task_thread *self)
-{
-	self->next = NULL;
-	self->came = atomic_load_explicit(&lock->bypasses, memory_order_relaxed);
-	*lock->end = self;
-	lock->end = &self->next;
-}
-
-static struct adsm_task_thread *take_first(struct lock *lock)
+/* Who was first has got the lock, which had this word meanwhile. */
+static void take_first(struct lock *lock, uint32_t word)
 {
 	struct adsm_task_thread *first = lock->first;
-	uint64_t n = atomic_load_explicit(&lock->bypasses, memory_order_relaxed) - first->came;
-	uint64_t most = atomic_load_explicit(&most_bypassed, memory_order_relaxed);
+	uint64_t n = word / PASS, most = atomic_load_explicit(&most_bypassed, memory_order_relaxed);
 
 	while (n > most && !atomic_compare_exchange_weak(&most_bypassed, &most, n))
 		;
 	lock->first = first->next;
 	if (!lock->first)
 		lock->end = &lock->first;
-	return first;
+	atomic_store(&lock->word, first->id | (lock->first ? WAITERS : 0));
 }
 
 /* Into the queue; false: it was free, and is taken. */
 static bool join(struct lock *lock, struct adsm_task_thread *self)
 {
-	uint32_t word = atomic_load(&lock->word);
+	uint32_t word;
 
-	for (;;) {
-		if (try_take(lock, self, NULL))
+	do {
+		if (try_take(lock, self, &word))
 			return false;
-		word = atomic_load(&lock->word);
-		if ((word & ADSM_TASK_OWNER) && atomic_compare_exchange_weak(&lock->word, &word, word | WAITERS))
-			break;
-	}
-	put(lock, self);
+	} while (!atomic_compare_exchange_weak(&lock->word, &word, word | WAITERS));
+	self->next = NULL;
+	*lock->end = self;
+	lock->end = &self->next;
 	return true;
-}
-
-/* Where it is first, and was woken for that. */
-static bool try_as_first(struct lock *lock, struct adsm_task_thread *self)
-{
-	const uint32_t waiters = self->next ? WAITERS : 0;
-
-	if (!try_take(lock, self, &waiters))
-		return false;
-	take_first(lock);
-	return true;
-}
-
-static void wake(struct adsm_task_thread *other, uint32_t why)
-{
-	if (other->asleep) {
-		other->asleep = false;
-		adsm_task_go(other);
-	}
-	atomic_fetch_or(&other->wake, why);
-	adsm_os_wake(&other->wake, 1, false);
 }
 
 /* ---- taking one */
 
-/* Until it has it, or is to try; with the mutex, which it gives back. Returns why it was woken. */
-static uint32_t sleep_in(struct lock *lock, struct adsm_task_thread *self)
+/* Until it is to come; with the mutex, which it gives back. */
+static void sleep_in(struct lock *lock, struct adsm_task_thread *self)
 {
 	uint32_t why;
 
-	self->asleep = true;
 	atomic_store(&self->wake, 0);
 	if (atomic_load(&adsm_task.failed))
 		atomic_store(&self->wake, ADSM_TASK_LEAVE);
@@ -166,29 +136,52 @@ static uint32_t sleep_in(struct lock *lock, struct adsm_task_thread *self)
 	pthread_mutex_unlock(&lock->mutex);
 	while (!(why = atomic_load(&self->wake)))
 		adsm_os_wait(&self->wake, 0, 0, false);
-	return why;
+	if (why & ADSM_TASK_LEAVE)
+		adsm_task_leave(self);
+}
+
+/* It is first and awake. False: others have the lock; it is to sleep on, with the mutex. */
+static bool come(struct lock *lock, struct adsm_task_thread *self)
+{
+	uint32_t word = atomic_load(&lock->word);
+	bool locked = false;
+	uint64_t until = 0;
+
+	for (;;) {
+		const uint32_t owner = word & ADSM_TASK_OWNER;
+
+		if (!owner && atomic_compare_exchange_weak(&lock->word, &word, word | self->id))
+			break;
+		if (owner == self->id) {
+			self->n_handovers++;
+			if (locked)
+				pthread_mutex_unlock(&lock->mutex);
+			return true;
+		}
+		if (locked && owner && atomic_compare_exchange_weak(&lock->word, &word, word & ~COMING))
+			return false;
+		if (!locked && owner && !adsm_task_spins(&until)) {
+			pthread_mutex_lock(&lock->mutex);
+			locked = true;
+		}
+		word = atomic_load(&lock->word);
+	}
+	if (!locked)
+		pthread_mutex_lock(&lock->mutex);
+	take_first(lock, word);
+	pthread_mutex_unlock(&lock->mutex);
+	return true;
 }
 
 static void wait_for(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
 {
-	uint32_t why;
-
 	atomic_store(&self->lock_word, &lock->word);
 	atomic_store(&self->waits_for, id);
 	atomic_fetch_add(&adsm_task.n_in_locks, 1);
 	self->n_waits++;
 	do {
-		why = sleep_in(lock, self);
-		if (why & ADSM_TASK_LEAVE)
-			adsm_task_leave(self);
-		pthread_mutex_lock(&lock->mutex);
-		/* It may have got it after it was woken to try. */
-		if (atomic_load(&self->wake) & ADSM_TASK_GOT) {
-			self->n_handovers++;
-			break;
-		}
-	} while (!try_as_first(lock, self));
-	pthread_mutex_unlock(&lock->mutex);
+		sleep_in(lock, self);
+	} while (!come(lock, self));
 	atomic_fetch_sub(&adsm_task.n_in_locks, 1);
 	atomic_store(&self->waits_for, ADSM_TASK_RUNS);
 }
@@ -196,14 +189,16 @@ static void wait_for(struct lock *lock, struct adsm_task_thread *self, uint32_t 
 static __attribute__((noinline)) void lock_slow(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
 {
 	uint64_t until = 0;
+	uint32_t word;
 
 	if ((atomic_load(&lock->word) & ADSM_TASK_OWNER) == self->id) {
 		adsm_task_fail(-EDEADLK, "worker %u takes lock %u, which it has", self->base.index, id);
 		adsm_task_leave(self);
 	}
-	while (adsm_task_spins(&until))
-		if (try_take(lock, self, NULL))
+	do {
+		if (try_take(lock, self, &word))
 			return;
+	} while (adsm_task_spins(&until));
 	pthread_mutex_lock(&lock->mutex);
 	if (join(lock, self))
 		wait_for(lock, self, id);
@@ -227,33 +222,43 @@ void adsm_task_lock(struct adsm_task_worker *worker, uint32_t id)
 
 /* ---- giving it back */
 
+static _Noreturn void fail_unlock(struct adsm_task_thread *self, uint32_t id, uint32_t owner)
+{
+	if (owner)
+		adsm_task_fail(-EPERM, "worker %u gives lock %u back, which worker %u has", self->base.index, id,
+			       owner - 1);
+	else
+		adsm_task_fail(-EPERM, "worker %u gives lock %u back, which nobody has", self->base.index, id);
+	adsm_task_leave(self);
+}
+
 /* Somebody waits, or it is not the worker's. */
 static __attribute__((noinline)) void unlock_slow(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
 {
-	const uint32_t owner = atomic_load(&lock->word) & ADSM_TASK_OWNER;
+	uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
 	struct adsm_task_thread *first;
 
-	if (owner != self->id) {
-		if (owner)
-			adsm_task_fail(-EPERM, "worker %u gives lock %u back, which worker %u has", self->base.index,
-				       id, owner - 1);
-		else
-			adsm_task_fail(-EPERM, "worker %u gives lock %u back, which nobody has", self->base.index, id);
-		adsm_task_leave(self);
-	}
+	if ((word & ADSM_TASK_OWNER) != self->id)
+		fail_unlock(self, id, word & ADSM_TASK_OWNER);
+	while ((word & COMING) && word < PASSES_MAX)
+		if (atomic_compare_exchange_weak_explicit(&lock->word, &word, word & ~ADSM_TASK_OWNER,
+							  memory_order_release, memory_order_relaxed))
+			return;
+	/* From here on the word is as it is: nobody can take the lock, or sleep. */
 	pthread_mutex_lock(&lock->mutex);
+	word = atomic_load(&lock->word);
 	first = lock->first;
-	if (atomic_load_explicit(&lock->bypasses, memory_order_relaxed) - first->came >= ADSM_TASK_BYPASS_MAX) {
-		take_first(lock);
-		atomic_store(&lock->word, first->id | (lock->first ? WAITERS : 0));
-		wake(first, ADSM_TASK_GOT);
-	} else {
-		atomic_store(&lock->word, WAITERS);
-		/* One that was woken and has not come yet will find it as it is then. */
-		if (first->asleep)
-			wake(first, ADSM_TASK_TRY);
+	if (!(word & COMING)) {
+		adsm_task_go(first);
+		atomic_fetch_or(&first->wake, ADSM_TASK_TRY);
 	}
+	if (word >= PASSES_MAX)
+		take_first(lock, word);
+	else
+		atomic_store(&lock->word, (word & ~ADSM_TASK_OWNER) | COMING);
 	pthread_mutex_unlock(&lock->mutex);
+	if (!(word & COMING))
+		adsm_os_wake(&first->wake, 1, false);
 }
 
 void adsm_task_unlock(struct adsm_task_worker *worker, uint32_t id)
