@@ -110,7 +110,7 @@ static double copy(size_t size)
 	double times[COPIES];
 	char *host;
 
-	/* Pages taken by the fill and by the CPU at once would lie in each other's way, and cost a tenth more to copy. */
+	/* Pages taken by the fill and by the CPU at once would lie in each other's way, and cost a tenth more. */
 	CU(cuCtxSynchronize);
 	host = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	check(host == MAP_FAILED, "mmap");
