@@ -20,9 +20,11 @@ static uint32_t bucket_of(uint64_t address, uint64_t unit)
 	return (uint32_t)(hash >> 54) % ADSM_ONCE_BUCKETS;
 }
 
+/* All that sleep there, of whatever object. */
 static void wake(struct adsm_once_bucket *bucket)
 {
 	atomic_fetch_add(&bucket->tick, 1);
+	adsm_os_wake(&bucket->tick, INT_MAX, false);
 	adsm_os_wake(&bucket->tick, INT_MAX, true);
 }
 
@@ -43,9 +45,19 @@ int adsm_once_set(struct adsm_once_table *table, struct adsm_once_shared *shared
 
 	if (!atomic_compare_exchange_strong(&shared->flags[unit], &was, ADSM_ONCE_SET))
 		return was == ADSM_ONCE_SET ? -EEXIST : -EINVAL;
-	if (atomic_load(&bucket->sleepers))
-		wake(bucket);
+	if (atomic_load(&bucket->sleepers)) {
+		atomic_store_explicit(&bucket->cpu, adsm_os_cpu(), memory_order_relaxed);
+		atomic_fetch_add(&bucket->tick, 1);
+		adsm_os_wake(&bucket->tick, INT_MAX, atomic_load(&shared->far));
+	}
 	return 0;
+}
+
+/* A system call for one process alone is a fifth faster. Who has slept so looks again, and sees that it is far now. */
+void adsm_once_go_far(struct adsm_once_table *table, struct adsm_once_shared *shared)
+{
+	if (!atomic_load(&shared->far) && !atomic_exchange(&shared->far, 1))
+		adsm_once_wake_all(table);
 }
 
 void adsm_once_fail(struct adsm_once_shared *shared, int device, int error)
@@ -63,9 +75,16 @@ int adsm_once_failed(const struct adsm_once_shared *shared, int *ret_device)
 	return -(int)(failed >> 8);
 }
 
+/* Of the last wait of this thread that was not awake only. */
+static _Thread_local struct {
+	unsigned cpu;			/* where it began */
+	bool alone;			/* who set the unit ran there, too */
+} mine;
+
+/* Who needs this very processor to set the unit cannot while we are awake. */
 bool adsm_once_spin(const struct adsm_once_shared *shared, uint64_t unit)
 {
-	for (int i = 0; i < SPINS; i++) {
+	for (int i = 0; i < SPINS && !mine.alone; i++) {
 		if (adsm_once_is_set(shared, unit))
 			return true;
 #if defined(__x86_64__)
@@ -123,6 +142,7 @@ void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *t
 	wait->unit = note->unit;
 	wait->since_ns = note->since_ns;
 	wait->bucket = bucket_of(note->address, note->unit);
+	mine.cpu = adsm_os_cpu();
 	wait->slot = take_slot(table, wait->bucket, note, &wait->number);
 	atomic_fetch_add(&table->buckets[wait->bucket].sleepers, 1);
 	if (atomic_load(&table->idle) && atomic_exchange(&table->idle, 0))
@@ -131,22 +151,27 @@ void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *t
 
 void adsm_once_wait_end(const struct adsm_once_wait *wait)
 {
-	atomic_fetch_sub(&wait->table->buckets[wait->bucket].sleepers, 1);
+	struct adsm_once_bucket *bucket = &wait->table->buckets[wait->bucket];
+
+	atomic_fetch_sub(&bucket->sleepers, 1);
+	mine.alone = atomic_load_explicit(&bucket->cpu, memory_order_relaxed) == mine.cpu;
 	if (wait->slot >= 0)
 		give_slot(&wait->table->slots[wait->slot]);
 	atomic_fetch_add_explicit(&wait->table->waits, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&wait->table->wait_ns, adsm_os_now_ns() - wait->since_ns, memory_order_relaxed);
 }
 
-int adsm_once_sleep(_Atomic uint32_t *word, uint32_t value)
+int adsm_once_sleep(_Atomic uint32_t *word, uint32_t value, bool far)
 {
-	return adsm_os_wait(word, value, 0, true);
+	return adsm_os_wait(word, value, 0, far);
 }
 
-int adsm_once_wait_once(const struct adsm_once_wait *wait, int (*sleep)(_Atomic uint32_t *word, uint32_t value))
+int adsm_once_wait_once(const struct adsm_once_wait *wait,
+			int (*sleep)(_Atomic uint32_t *word, uint32_t value, bool far))
 {
 	struct adsm_once_bucket *bucket = &wait->table->buckets[wait->bucket];
 	uint32_t tick = atomic_load(&bucket->tick);
+	bool far = atomic_load(&wait->shared->far);	/* behind the tick, which changes behind it */
 	uint64_t verdict;
 	int device, error = adsm_once_failed(wait->shared, &device);
 
@@ -157,7 +182,7 @@ int adsm_once_wait_once(const struct adsm_once_wait *wait, int (*sleep)(_Atomic 
 	verdict = wait->slot >= 0 ? atomic_load(&wait->table->slots[wait->slot].verdict) : 0;
 	if (verdict >> 32 == wait->number && verdict)
 		return -(int)(uint32_t)verdict;
-	sleep(&bucket->tick, tick);
+	sleep(&bucket->tick, tick, far);
 	return -EAGAIN;
 }
 

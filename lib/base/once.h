@@ -24,6 +24,7 @@
 struct adsm_once_bucket {
 	_Alignas(64) _Atomic uint32_t tick;	/* futex: changes when a unit of the bucket is set */
 	_Atomic uint32_t sleepers;
+	_Atomic uint32_t cpu;		/* where who set the last unit that somebody slept for has run */
 };
 
 /* Who waits, for what. */
@@ -58,6 +59,7 @@ struct adsm_once_table {
 /* Of an object; the units' flags are behind it. */
 struct adsm_once_shared {
 	_Atomic uint32_t failed;	/* a call that was to set units has ended without: adsm_once_fail(); 0: none */
+	_Atomic uint32_t far;		/* other processes set units, or wait for them: adsm_once_go_far() */
 	_Alignas(64) _Atomic uint8_t flags[];	/* ADSM_ONCE_EMPTY, … of adsm_once.h */
 };
 
@@ -72,6 +74,9 @@ static inline bool adsm_once_is_set(const struct adsm_once_shared *shared, uint6
 {
 	return atomic_load_explicit(&shared->flags[unit], memory_order_acquire) == ADSM_ONCE_SET;
 }
+
+/* Before a kernel of another process has the object: until then its sleepers and who wakes them are of this one. */
+void adsm_once_go_far(struct adsm_once_table *table, struct adsm_once_shared *shared);
 
 /* A call on a device that was to set units of the object has ended with an error: the first one counts. */
 void adsm_once_fail(struct adsm_once_shared *shared, int device, int error);
@@ -89,7 +94,7 @@ struct adsm_once_wait {
 	uint32_t number;		/* the slot's */
 };
 
-/* Awake for a moment: is it set by then? */
+/* Awake for a moment, where that is not always in vain: is it set by then? */
 bool adsm_once_spin(const struct adsm_once_shared *shared, uint64_t unit);
 /* To be ended by the second; since_ns of the note is set here. */
 void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *table, struct adsm_once_shared *shared,
@@ -99,9 +104,10 @@ void adsm_once_wait_end(const struct adsm_once_wait *wait);
  * 0: the unit is set; what a call that was to set units has failed with; the verdict's errno; -EAGAIN: not yet, after
  * it slept, or a signal came.
  */
-int adsm_once_wait_once(const struct adsm_once_wait *wait, int (*sleep)(_Atomic uint32_t *word, uint32_t value));
+int adsm_once_wait_once(const struct adsm_once_wait *wait,
+			int (*sleep)(_Atomic uint32_t *word, uint32_t value, bool far));
 /* A sleep as the above wants it. */
-int adsm_once_sleep(_Atomic uint32_t *word, uint32_t value);
+int adsm_once_sleep(_Atomic uint32_t *word, uint32_t value, bool far);
 
 /* ---- looking on */
 

@@ -80,6 +80,8 @@ uint64_t adsm_os_now_ns(void);							/* [signal] */
 void adsm_os_sleep_until_ns(uint64_t when_ns);					/* [signal] */
 int adsm_os_thread_id(void);							/* [signal] */
 unsigned adsm_os_n_cpus(void);
+/* The processor that this thread runs on; without a system call. */
+unsigned adsm_os_cpu(void);							/* [signal] */
 /* Bytes of memory this process may still take: the machine's and its control group's, the smaller. */
 uint64_t adsm_os_memory_available(void);
 /* Processes of this one's control group, or else of the system, that were killed for lack of memory so far. */

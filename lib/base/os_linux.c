@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -86,6 +87,11 @@ unsigned adsm_os_n_cpus(void)
 	for (long i = 0; i < size / (long)sizeof(mask[0]); i++)
 		n += (unsigned)__builtin_popcountl(mask[i]);
 	return n ? n : 1;
+}
+
+unsigned adsm_os_cpu(void)
+{
+	return (unsigned)sched_getcpu();
 }
 
 const char *adsm_os_getenv(const char *name)

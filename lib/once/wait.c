@@ -21,6 +21,7 @@
 static _Thread_local struct {
 	struct { uintptr_t frame; uint32_t slot, bucket; } in[NESTED_MAX];	/* slot: plus 1, 0 for none */
 	unsigned n;
+	int thread;			/* this one's number; 0: not asked yet. A child of a fork does not wait */
 	int error;			/* how the wait of the touch of @judged has ended */
 	uintptr_t judged;
 } mine;
@@ -82,12 +83,12 @@ static void end_wait(struct waiting *waiting)
 }
 
 /* The only place where a cancelled thread ends: what it has to put right is in the frames above this one. */
-static int sleep_cancellable(_Atomic uint32_t *word, uint32_t value)
+static int sleep_cancellable(_Atomic uint32_t *word, uint32_t value, bool far)
 {
 	int type, ret;
 
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	ret = adsm_once_sleep(word, value);
+	ret = adsm_once_sleep(word, value, far);
 	pthread_setcanceltype(type, NULL);
 	return ret;
 }
@@ -95,7 +96,7 @@ static int sleep_cancellable(_Atomic uint32_t *word, uint32_t value)
 /* AddressSanitizer refuses its own use of the stack where a cancelled thread leaves a frame that it knows. */
 __attribute__((no_sanitize("address")))
 static int wait_for(struct adsm_once_object *object, size_t unit, const void *where,
-		    int (*sleep)(_Atomic uint32_t *word, uint32_t value))
+		    int (*sleep)(_Atomic uint32_t *word, uint32_t value, bool far))
 {
 	struct adsm_once_note note = { .address = (uintptr_t)object->handle.address, .unit = unit,
 				       .where = (uintptr_t)where, .device = ADSM_ONCE_ON_HOST };
@@ -103,7 +104,9 @@ static int wait_for(struct adsm_once_object *object, size_t unit, const void *wh
 
 	if (adsm_once_spin(object->shared, unit))
 		return 0;
-	note.thread = adsm_os_thread_id();
+	if (!mine.thread)
+		mine.thread = adsm_os_thread_id();
+	note.thread = mine.thread;
 	{
 		__attribute__((cleanup(end_wait))) struct waiting waiting;
 

@@ -156,6 +156,7 @@ static int bind_once(struct adsm_bound *bound, const struct adsm_param *param, c
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is not the address of a write-once object "
 				 "(adsmPtr(once->address))", bound->kernel->info->name, param->name, arg->data);
 	bound->onces[bound->n_onces++] = object;
+	adsm_once_go_far(adsm_once_table, object->shared);
 	if ((arg->access ? arg->access : param->access) != ADSM_ACCESS_IN)
 		bound->sets |= 1u << (bound->n_onces - 1);
 	*ret_arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_VALUE, .data = &object->handle.address,

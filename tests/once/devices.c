@@ -335,6 +335,41 @@ static void blocked(void)
 	CHECK_OK(adsmOnceFree(to));
 }
 
+static void *await_unit(void *arg)
+{
+	struct work *work = arg;
+
+	return (void *)(uintptr_t)get(work->once, work->first);
+}
+
+/* Threads wait before any device has the object: a kernel that is given it then sets their units all the same. */
+static void given_late(void)
+{
+	adsmDim one = adsmDim3(1, 1, 1);
+
+	for (int i = 0; i < 50; i++) {
+		adsmOnce *from = make(4, 4), *to = make(4, 4);
+		struct work works[] = { { to, 1 }, { to, 2 }, { to, 1 } };
+		pthread_t threads[3];
+
+		for (int t = 0; t < 3; t++)
+			threads[t] = start(await_unit, &works[t]);
+		/* Each second time some of them may be about to sleep. */
+		if (i % 2)
+			until_waiting(3, NULL);
+		put(from, 0, 5);
+		on(i / 2 % 2);
+		for (int unit = 1; unit < 3; unit++)
+			CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(from->address), adsmVal(0),
+					  adsmPtr(to->address), adsmVal(unit)));
+		for (int t = 0; t < 3; t++)
+			CHECK_EQ((uintptr_t)end(threads[t]), 6);
+		CHECK_OK(adsmSync());
+		CHECK_OK(adsmOnceFree(from));
+		CHECK_OK(adsmOnceFree(to));
+	}
+}
+
 /* Threads of devices that wait use no processor; what they have used, the system says. */
 static void idle(void)
 {
@@ -522,8 +557,8 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "pipelines", pipelines }, { "order", order }, { "random", random_units }, { "places", places },
-		{ "arguments", arguments }, { "blocked", blocked }, { "idle", idle }, { "misuses", misuses },
-		{ "lost", lost }, { "deadlock", deadlock },
+		{ "arguments", arguments }, { "blocked", blocked }, { "given_late", given_late }, { "idle", idle },
+		{ "misuses", misuses }, { "lost", lost }, { "deadlock", deadlock },
 	};
 
 	setenv("ADSM_CPU_DEVICES", "2", 0);
