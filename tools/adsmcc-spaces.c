@@ -34,20 +34,30 @@ static int n_errors;
 
 /* ---- what is said */
 
+#define USES_DEEP 4			/* casts and sums on the way from a pointer to its access, at least */
+
+/* An instruction with a line that uses @value, or uses what is made of it; NULL: none. */
+static LLVMValueRef find_use(LLVMValueRef value, int depth)
+{
+	LLVMValueRef found = NULL;
+
+	for (LLVMUseRef use = LLVMGetFirstUse(value); use && !found; use = LLVMGetNextUse(use)) {
+		LLVMValueRef user = LLVMGetUser(use);
+
+		if (LLVMIsAInstruction(user))
+			found = LLVMGetDebugLocLine(user) ? user : depth ? find_use(user, depth - 1) : NULL;
+	}
+	return found;
+}
+
 /* The instruction that says where @at is in the source: the optimiser leaves some without; what uses them has it. */
 static LLVMValueRef find_line(LLVMValueRef at)
 {
-	LLVMUseRef use = LLVMGetFirstUse(at);
-	LLVMValueRef near = at;
+	LLVMValueRef near = LLVMGetDebugLocLine(at) ? at : find_use(at, USES_DEEP);
 
-	while (use && !LLVMGetDebugLocLine(near)) {
-		if (LLVMIsAInstruction(LLVMGetUser(use)))
-			near = LLVMGetUser(use);
-		use = LLVMGetNextUse(use);
-	}
-	for (LLVMValueRef next = at; next && !LLVMGetDebugLocLine(near); next = LLVMGetNextInstruction(next))
-		near = next;
-	return near;
+	for (LLVMValueRef next = at; next && !near; next = LLVMGetNextInstruction(next))
+		near = LLVMGetDebugLocLine(next) ? next : NULL;
+	return near ? near : at;
 }
 
 /* What cannot be done at @at, with its line where clang has told it. */
@@ -337,10 +347,12 @@ static void do_call(LLVMValueRef at)
 		return;
 	if (starts(name, "llvm.memcpy.p") || starts(name, "llvm.memmove.p") || starts(name, "llvm.memcpy.inline.p"))
 		do_bytes(at, false);
-	else if (starts(name, "llvm.memset.p"))
+	else if (starts(name, "llvm.memset.p") || starts(name, "llvm.memset.inline.p"))
 		do_bytes(at, true);
 	else if (starts(name, "llvm.prefetch") || starts(name, "llvm.assume") || starts(name, "llvm.lifetime"))
 		replace(at, NULL);
+	else if (starts(name, "llvm.ptrmask"))
+		return;		/* a pointer of a pointer, by some of its bits */
 	else if (LLVMIsAInlineAsm(called))
 		refuse(at, "assembly with a pointer to device memory, which no instruction reaches");
 	else if (LLVMIsAFunction(called) && LLVMIsDeclaration(called))
