@@ -180,6 +180,13 @@ struct adsm_span { uint64_t start_ns, ns; };
 /* What a part of a device did in a launch: it ran blocks, and brought its memory to what others have. */
 struct adsm_part_times { struct adsm_span before, work, after; };
 
+/* And what it waited for meanwhile, in words. */
+struct adsm_part_wait {
+	unsigned part;
+	struct adsm_span span;
+	char what[24];
+};
+
 /* All calls of a kernel. */
 struct adsm_kernel_costs {
 	uint64_t calls, kernel_ns;	/* how long they ran, by event_elapsed() */
@@ -198,6 +205,9 @@ struct adsm_cost_ops {
 	/* -EINVAL also where there is no part @i; they count from 0. */
 	int (*of_part)(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 		       struct adsm_part_times *ret_times);
+	/* -EINVAL also where it knows of no @i waits of its parts; they count from 0. */
+	int (*of_wait)(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		       struct adsm_part_wait *ret_wait);
 	bool (*part_name)(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME]);
 	/* Why a kernel costs more than it has to and what would help, with figures: in a sentence, "" for nothing. */
 	void (*advise)(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size);

@@ -73,6 +73,12 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 	return -EINVAL;
 }
 
+int adsm_no_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		    struct adsm_part_wait *ret_wait)
+{
+	return -EINVAL;
+}
+
 static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
 {
 	return false;
@@ -89,6 +95,7 @@ const struct adsm_cost_ops adsm_no_costs = {
 	.counters = &nothing,
 	.of_launch = of_launch,
 	.of_part = of_part,
+	.of_wait = adsm_no_of_wait,
 	.part_name = part_name,
 	.advise = advise,
 };

@@ -11,6 +11,10 @@ extern const struct adsm_driver_ops adsm_no_driver;
 /* Of one whose launches cost nothing but time. */
 extern const struct adsm_cost_ops adsm_no_costs;
 
+/* Of one whose parts do not wait in launches. */
+int adsm_no_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		    struct adsm_part_wait *ret_wait);
+
 /* Of one whose kernels do not use write-once objects. */
 extern const struct adsm_once_ops adsm_no_once;
 

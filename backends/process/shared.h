@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_PROCESS_VERSION 0x61637007u
+#define ADSM_PROCESS_VERSION 0x61637008u
 
 #define ADSM_PROCESS_SLOTS 256		/* launches outstanding at most */
 #define ADSM_PROCESS_MAX_ARGS 64
@@ -68,13 +68,35 @@ static inline void adsm_process_pause(void)
 	row(LOCKS, locks, "locks taken") \
 	row(LOCK_WAITS, lock_waits, "of these: waited for, asleep") \
 	row(HANDOVERS, handovers, "of these: handed over to who had waited too long") \
-	row(BARRIERS, barriers, "barriers that all its workers have come to")
+	row(BARRIERS, barriers, "barriers that all its workers have come to") \
+	row(WORK_NS, work_ns, "from each worker's start to its end, all together") \
+	row(LOCK_WAIT_NS, lock_wait_ns, "of that: waited for locks, asleep") \
+	row(BARRIER_WAIT_NS, barrier_wait_ns, "of that: waited for others at barriers")
 
 enum {
 #define ADSM_TASK_COUNT(upper, name, help) ADSM_TASK_##upper,
 	ADSM_TASK_COUNTS(ADSM_TASK_COUNT)
 #undef ADSM_TASK_COUNT
 	ADSM_TASK_N_COUNTS
+};
+
+#define ADSM_TASK_WORKERS_MAX 1024
+#define ADSM_TASK_LOCKS_MAX (1u << 20)	/* their numbers are below */
+#define ADSM_TASK_WAITS 1024		/* of each launch so many are told one by one */
+
+/* What a worker waits for: the number of a lock, or one of these. */
+enum { ADSM_TASK_RUNS = ADSM_TASK_LOCKS_MAX, ADSM_TASK_AT_BARRIER, ADSM_TASK_ENDED, ADSM_TASK_HANDED = 1 << 24 };
+
+struct adsm_task_span { uint64_t start_ns, ns; };
+struct adsm_task_wait {
+	struct adsm_task_span span;
+	uint32_t worker, what;		/* and ADSM_TASK_HANDED: it was handed the lock */
+};
+
+struct adsm_task_record {		/* what a task's workers did, where the application will ask */
+	_Atomic uint32_t n_waits;	/* more than there is room for, perhaps */
+	struct adsm_task_span workers[ADSM_TASK_WORKERS_MAX];
+	struct adsm_task_wait waits[ADSM_TASK_WAITS];
 };
 
 struct adsm_process_slot {			/* a launch */
@@ -123,6 +145,7 @@ struct adsm_process_shared {
 	_Alignas(4096) uint8_t areas[ADSM_PROCESS_SLOTS][ADSM_PROCESS_ARG_AREA];
 	struct adsm_process_pointer pointers[ADSM_PROCESS_SLOTS][ADSM_PROCESS_MAX_ARGS];
 	char failures[ADSM_PROCESS_SLOTS][ADSM_PROCESS_TEXT];
+	struct adsm_task_record tasks[ADSM_PROCESS_SLOTS];
 	/* What else a backend and its device have in common: hello's extra bytes, all 0 at first. */
 	_Alignas(4096) uint8_t extra[];
 };

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "process/open.h"
 #include "shared.h"
+#include "stubs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -81,6 +82,7 @@ const struct adsm_cost_ops adsm_scratchpad_costs = {
 	.counters = counters,
 	.of_launch = of_launch,
 	.of_part = of_part,
+	.of_wait = adsm_no_of_wait,
 	.part_name = part_name,
 	.advise = advise,
 };

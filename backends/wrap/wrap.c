@@ -416,6 +416,12 @@ static int wrap_of_part(struct adsm_device *device, struct adsm_device_event eve
 	return inner->costs->of_part(inside(device), event, i, ret_times);
 }
 
+static int wrap_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+			struct adsm_part_wait *ret_wait)
+{
+	return inner->costs->of_wait(inside(device), event, i, ret_wait);
+}
+
 static bool wrap_part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
 {
 	return inner->costs->part_name(inside(device), i, ret_name);
@@ -477,6 +483,7 @@ static const struct adsm_driver_ops driver = {
 static struct adsm_cost_ops costs = {
 	.of_launch = wrap_of_launch,
 	.of_part = wrap_of_part,
+	.of_wait = wrap_of_wait,
 	.part_name = wrap_part_name,
 	.advise = wrap_advise,
 };

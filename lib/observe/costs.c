@@ -61,6 +61,7 @@ static void trace_parts(struct adsm_home *home, const struct adsm_call *call)
 		.type = ADSM_TRACE_PART, .a = call->seq, .device = (uint8_t)home->index,
 	};
 	struct adsm_part_times times;
+	struct adsm_part_wait wait;
 
 	adsm_format(event.name, sizeof(event.name), "%s", call->kernel);
 	for (unsigned i = 0; i < ADSM_TRACE_PARTS && !ops->of_part(home->device, call->event, i, &times); i++) {
@@ -68,6 +69,12 @@ static void trace_parts(struct adsm_home *home, const struct adsm_call *call)
 		put(event, true, times.before);
 		put(event, false, times.work);
 		put(event, true, times.after);
+	}
+	event.type = ADSM_TRACE_PART_WAIT;
+	for (unsigned i = 0; !ops->of_wait(home->device, call->event, i, &wait); i++) {
+		adsm_format(event.name, sizeof(event.name), "%s", wait.what);
+		event.b = wait.part;
+		put(event, false, wait.span);
 	}
 }
 

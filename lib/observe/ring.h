@@ -16,6 +16,7 @@ enum adsm_trace_type {
 	ADSM_TRACE_CALLED,	/* name: kernel; a: seq; counts calls */
 	ADSM_TRACE_KERNEL,	/* name: kernel; a: seq; ns: kernel_ns */
 	ADSM_TRACE_PART,	/* name: kernel; detail: 1 exchange, 0 work; a: seq; b: part of the device */
+	ADSM_TRACE_PART_WAIT,	/* name: what for; a: seq; b: part of the device */
 	ADSM_TRACE_WAITED,	/* ns: wait_ns */
 	ADSM_TRACE_ONCE,	/* ns: once_ns; a: address of a write-once object; b: unit; counts once_waits */
 	ADSM_TRACE_IO,		/* ns: io_ns; b: bytes */

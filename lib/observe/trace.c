@@ -197,6 +197,8 @@ static const struct form forms[ADSM_TRACE_N_TYPES][2] = {
 	[ADSM_TRACE_PART] = {
 		{ PART, "part", "", .of_kernel = true, .a = "seq", .b = "part", .ns = "work_ns" },
 		{ PART, "part", "exchange, ", .of_kernel = true, .a = "seq", .b = "part", .ns = "exchange_ns" } },
+	[ADSM_TRACE_PART_WAIT] = {
+		{ PART, "part_wait", "", .of_kernel = true, .a = "seq", .b = "part", .ns = "part_wait_ns" } },
 	[ADSM_TRACE_WAITED] = { { THREAD, "wait", "wait", .why = true, .device = true, .ns = "wait_ns" } },
 	[ADSM_TRACE_ONCE] = { { THREAD, "once", "wait for a unit", .a = "address", .b = "unit", .one = "once_waits",
 				.ns = "once_ns" } },
@@ -260,7 +262,9 @@ static void begin_part(const struct adsm_trace_event *event)
 	uint64_t pid = FIRST_DEVICE + event->device, tid = PART_TID + event->b;
 	struct part *part = &parts[event->device][event->b];
 
-	choose_lane(&part->lane, 1, &bar);
+	/* What it waited for lies within. */
+	if (event->type != ADSM_TRACE_PART_WAIT)
+		choose_lane(&part->lane, 1, &bar);
 	name_device(event->device);
 	if (!part->lane.named)
 		name_track("thread_name", pid, tid, part->name, "", 0);
@@ -395,8 +399,8 @@ void adsm_trace_close(const char *why)
 	static const char *const names[] = {
 		[ADSM_TRACE_FAULT] = "fault", [ADSM_TRACE_OPENED] = "opened", [ADSM_TRACE_TRANSFER] = "transfer",
 		[ADSM_TRACE_EVICTED] = "evicted", [ADSM_TRACE_CALLED] = "call", [ADSM_TRACE_KERNEL] = "kernel",
-		[ADSM_TRACE_PART] = "part", [ADSM_TRACE_WAITED] = "wait", [ADSM_TRACE_ONCE] = "once",
-		[ADSM_TRACE_IO] = "io",
+		[ADSM_TRACE_PART] = "part", [ADSM_TRACE_PART_WAIT] = "part_wait", [ADSM_TRACE_WAITED] = "wait",
+		[ADSM_TRACE_ONCE] = "once", [ADSM_TRACE_IO] = "io",
 		[ADSM_TRACE_MADE] = "made", [ADSM_TRACE_FREED] = "freed", [ADSM_TRACE_RESET] = "reset",
 		[ADSM_TRACE_N_TYPES] = "abandoned",
 	};

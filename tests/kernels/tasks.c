@@ -157,6 +157,30 @@ ADSM_TASK(uses_lock, ADSM_VAL(unsigned, id))
 	ADSM_UNLOCK(id);
 }
 
+/* The first has the lock until the others are about to take it, and a while longer; then it passes them. */
+ADSM_TASK(holds, ADSM_INOUT(volatile int, here), ADSM_VAL(int, n))
+{
+	if (!ADSM_WORKER)
+		ADSM_LOCK(21);
+	ADSM_ALL_BARRIER;
+	if (ADSM_WORKER) {
+		ADSM_WRITE(&here[ADSM_WORKER], 1);
+		ADSM_LOCK(21);
+		ADSM_UNLOCK(21);
+		return;
+	}
+	for (int i = 1; i < ADSM_N_WORKERS; i++)
+		while (!ADSM_READ(&here[i]))
+			;
+	for (int i = 0; i < n; i++)
+		ADSM_WRITE(here, i);
+	for (int i = 0; i < 200; i++) {
+		ADSM_UNLOCK(21);
+		ADSM_LOCK(21);
+	}
+	ADSM_UNLOCK(21);
+}
+
 ADSM_TASK(frees, ADSM_INOUT(int, a))
 {
 	ADSM_TASK_FREE(a);

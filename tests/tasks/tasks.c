@@ -3,6 +3,7 @@
  * tasks.c - tasks as programs see them. tasks MODULE CASE:
  *
  *	works		all that a task may do, by few workers and by many
+ *	waits		workers wait for a lock, and many times at barriers: for seen.py
  *	errors		each error is told, by its name and its numbers, and the device runs the next task
  *	crash		a worker crashes in a critical section: the device is lost, and who waits is told
  *	endless		a worker of a task that has failed computes on: the device is lost
@@ -107,6 +108,14 @@ static void works(void)
 	}
 	CHECK_OK(adsmSync());
 	CHECK_EQ(*total, 12 + 190 * N);
+}
+
+static void waits(void)
+{
+	memset(numbers, 0, N * sizeof(*numbers));
+	CHECK_OK(RUN("holds", 4, adsmPtr(numbers), adsmVal((int)20000000)));
+	for (int i = 0; i < 2; i++)
+		barriers(64);
 }
 
 /* ---- errors */
@@ -221,6 +230,8 @@ int main(int argc, char **argv)
 	CHECK(numbers && total);
 	if (!strcmp(what, "works"))
 		works();
+	else if (!strcmp(what, "waits"))
+		waits();
 	else if (!strcmp(what, "errors"))
 		errors();
 	else if (!strcmp(what, "crash") || !strcmp(what, "crash-outside"))

@@ -242,6 +242,7 @@ static void test_stubs(const char *plan)
 	struct adsm_code *code, *kernel;
 	struct adsm_param param;
 	struct adsm_part_times times;
+	struct adsm_part_wait wait;
 	const struct adsm_kernel_costs costs = { .calls = 1 };
 	uint64_t values[ADSM_COSTS_MAX];
 	char text[ADSM_PART_NAME] = "?";
@@ -266,12 +267,16 @@ static void test_stubs(const char *plan)
 	CHECK(backend->module_names(code, &names) == -ENOTSUP && strstr(adsm_last_error(), "adsmcc"));
 	CHECK(backend->kernel_params(get(code, "twice"), &param, 1) == -ENOTSUP);
 	/* Tasks are counted, and nothing of other launches. */
-	CHECK(!strcmp(backend->costs->counters->name, "workers") && !backend->costs->part_name(device, 0, text));
+	CHECK(!strcmp(backend->costs->counters->name, "workers"));
+	CHECK(backend->costs->part_name(device, 0, text) == (device->caps.max_workers > 0));
+	CHECK(!strcmp(text, "worker 0") && !backend->costs->part_name(device, device->caps.max_workers, text));
 	CHECK(backend->costs->of_launch(device, event, values, values) == -EINVAL);
 	CHECK(!adsm_no_costs.counters->name && !adsm_no_costs.part_name(device, 0, text));
 	CHECK(adsm_no_costs.of_launch(device, event, values, values) == -EINVAL);
 	CHECK(adsm_no_costs.of_part(device, event, 0, &times) == -EINVAL);
 	CHECK(backend->costs->of_part(device, event, 0, &times) == -EINVAL);
+	CHECK(adsm_no_costs.of_wait(device, event, 0, &wait) == -EINVAL);
+	CHECK(backend->costs->of_wait(device, event, 0, &wait) == -EINVAL);
 	backend->costs->advise(device, &costs, text, sizeof(text));
 	CHECK(!*text);
 	backend->module_unload(code);

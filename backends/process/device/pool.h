@@ -19,6 +19,7 @@ struct adsm_pool_launch {
 	adsm_kernel_run *run;		/* NULL: it is a task, which is not for the pool (task.h) */
 	adsm_task_run *task;
 	const char *name;		/* the kernel's, ADSM_PROCESS_NAME bytes */
+	struct adsm_task_record *record;	/* of a task; NULL: nobody will ask */
 	uint32_t sets;			/* arguments that are write-once objects and may be set, by bits */
 	bool waits;			/* blocks may wait for such as come before them: they begin in order */
 	const struct adsm_pool_way *way;	/* NULL: kernels are called */

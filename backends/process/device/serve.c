@@ -38,6 +38,7 @@ static void *run_launches(void *arg)
 		struct adsm_process_slot *slot = &shared->slots[i];
 
 		adsm_code_launch(slot, shared->areas[i], &launch);
+		launch.record = slot->counted ? &shared->tasks[i] : NULL;
 		slot->status = 0;
 		slot->task = launch.task != NULL;
 		slot->start_ns = adsm_os_now_ns();

@@ -119,6 +119,7 @@ static void end(struct adsm_task_thread *self)
 static void run(struct adsm_task_thread *self)
 {
 	const struct adsm_pool_launch *launch = adsm_task.launch;
+	const uint64_t since = adsm_task_since();
 
 	if (!setjmp(self->leave)) {
 		adsm_crash_in_kernel = true;
@@ -127,6 +128,10 @@ static void run(struct adsm_task_thread *self)
 		end(self);
 	}
 	adsm_crash_in_kernel = false;
+	if (!since)
+		return;
+	self->work_ns = adsm_os_now_ns() - since;
+	launch->record->workers[self->base.index] = (struct adsm_task_span){ since, self->work_ns };
 }
 
 static void *thread_main(void *arg)
@@ -192,6 +197,7 @@ static void begin(uint32_t n)
 
 		thread->base.n = n;
 		thread->n_locks = thread->n_unlocks = thread->n_waits = thread->n_handovers = 0;
+		thread->work_ns = thread->lock_wait_ns = thread->barrier_wait_ns = 0;
 		atomic_store(&thread->waits_for, ADSM_TASK_RUNS);
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -251,6 +257,8 @@ int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, s
 	task->launch = launch;
 	task->name = name;
 	task->text = ret_text;
+	if (launch->record)
+		atomic_store(&launch->record->n_waits, 0);
 	begin((uint32_t)launch->n);
 	await(shared);
 	if (task->status)
@@ -261,6 +269,9 @@ int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, s
 		ret_counts[ADSM_TASK_LOCKS] += thread->n_locks;
 		ret_counts[ADSM_TASK_LOCK_WAITS] += thread->n_waits;
 		ret_counts[ADSM_TASK_HANDOVERS] += thread->n_handovers;
+		ret_counts[ADSM_TASK_WORK_NS] += thread->work_ns;
+		ret_counts[ADSM_TASK_LOCK_WAIT_NS] += thread->lock_wait_ns;
+		ret_counts[ADSM_TASK_BARRIER_WAIT_NS] += thread->barrier_wait_ns;
 	}
 	ret_counts[ADSM_TASK_WORKERS] = task->n;
 	ret_counts[ADSM_TASK_BARRIERS] = task->n_barriers;

@@ -85,6 +85,28 @@ bool adsm_task_spins(uint64_t *until)
 	return now < *until;
 }
 
+/* ---- what is recorded */
+
+uint64_t adsm_task_since(void)
+{
+	return adsm_task.launch->record ? adsm_os_now_ns() : 0;
+}
+
+uint64_t adsm_task_waited(const struct adsm_task_thread *self, uint64_t since, uint32_t what)
+{
+	struct adsm_task_record *record = adsm_task.launch->record;
+	uint64_t ns;
+	uint32_t i;
+
+	if (!record)
+		return 0;
+	ns = adsm_os_now_ns() - since;
+	i = atomic_fetch_add_explicit(&record->n_waits, 1, memory_order_relaxed);
+	if (i < ADSM_TASK_WAITS)
+		record->waits[i] = (struct adsm_task_wait){ { since, ns }, self->base.index, what };
+	return ns;
+}
+
 /* ---- bad ends */
 
 void adsm_task_fail(int error, const char *format, ...)
@@ -205,12 +227,15 @@ void adsm_task_barrier(struct adsm_task_worker *worker)
 	struct adsm_task_thread *self = (struct adsm_task_thread *)worker;
 	struct adsm_task *task = &adsm_task;
 	const uint32_t barrier = atomic_load(&task->barrier);
+	const uint64_t since = adsm_task_since();
 	uint64_t until = 0;
+	bool last;
 
 	if (atomic_load(&task->failed))
 		adsm_task_leave(self);
 	atomic_store(&self->waits_for, ADSM_TASK_AT_BARRIER);
-	if (adsm_task_stop(self))
+	last = adsm_task_stop(self);
+	if (last)
 		adsm_task_all_stopped();
 	while (atomic_load(&task->barrier) == barrier) {
 		if (adsm_task_spins(&until))
@@ -223,4 +248,6 @@ void adsm_task_barrier(struct adsm_task_worker *worker)
 	if (atomic_load(&task->failed))
 		adsm_task_leave(self);
 	atomic_store(&self->waits_for, ADSM_TASK_RUNS);
+	if (!last)
+		self->barrier_wait_ns += adsm_task_waited(self, since, ADSM_TASK_AT_BARRIER);
 }

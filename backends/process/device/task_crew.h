@@ -10,19 +10,15 @@
 
 #include <setjmp.h>
 
-#define ADSM_TASK_WORKERS_MAX 1024
-#define ADSM_TASK_LOCKS_MAX (1u << 20)	/* their numbers are below */
 #define ADSM_TASK_OWNER 0xfffu		/* in a lock's word: who has it, from 1; 0: nobody */
 
-/* What a worker waits for: the number of a lock, or one of these. */
-enum { ADSM_TASK_RUNS = ADSM_TASK_LOCKS_MAX, ADSM_TASK_AT_BARRIER, ADSM_TASK_ENDED };
 /* Why a worker is woken. */
 enum { ADSM_TASK_TRY = 1, ADSM_TASK_LEAVE = 2 };
 
 struct adsm_task_thread {		/* a worker, and its thread, which stays for later tasks */
 	_Alignas(64) struct adsm_task_worker base;
 	uint32_t id;			/* index + 1: what a lock's word says */
-	uint64_t n_locks, n_unlocks, n_waits, n_handovers;
+	uint64_t n_locks, n_unlocks, n_waits, n_handovers, work_ns, lock_wait_ns, barrier_wait_ns;
 	struct adsm_task_thread *next;	/* in the queue of a lock, and under its mutex */
 	_Atomic uint32_t waits_for;
 	const _Atomic uint32_t *_Atomic lock_word;	/* of the lock that it waits for */
@@ -65,6 +61,10 @@ void adsm_task_go(struct adsm_task_thread *other);
 void adsm_task_all_stopped(void);
 /* Is it still worth to stay awake? *@until, when not, starts as 0. */
 bool adsm_task_spins(uint64_t *until);
+/* When something begins that is to be recorded; 0 where nothing is. */
+uint64_t adsm_task_since(void);
+/* The calling worker has waited since then, for this; it returns for how long. */
+uint64_t adsm_task_waited(const struct adsm_task_thread *self, uint64_t since, uint32_t what);
 /* All run. */
 void adsm_task_start(void);
 /* The calling worker waits for all others at the barrier. */

@@ -175,6 +175,8 @@ static bool come(struct lock *lock, struct adsm_task_thread *self)
 
 static void wait_for(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
 {
+	const uint64_t since = adsm_task_since(), handovers = self->n_handovers;
+
 	atomic_store(&self->lock_word, &lock->word);
 	atomic_store(&self->waits_for, id);
 	atomic_fetch_add(&adsm_task.n_in_locks, 1);
@@ -184,6 +186,9 @@ static void wait_for(struct lock *lock, struct adsm_task_thread *self, uint32_t 
 	} while (!come(lock, self));
 	atomic_fetch_sub(&adsm_task.n_in_locks, 1);
 	atomic_store(&self->waits_for, ADSM_TASK_RUNS);
+	if (self->n_handovers > handovers)
+		id |= ADSM_TASK_HANDED;
+	self->lock_wait_ns += adsm_task_waited(self, since, id);
 }
 
 static __attribute__((noinline)) void lock_slow(struct lock *lock, struct adsm_task_thread *self, uint32_t id)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""What users are told of tasks: workers, and what they waited for, as bars that add up to the report's counters:
+seen.py TASKS MODULE"""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TASKS, MODULE = sys.argv[1:]
+TOLD = 1024                            # waits of a call, that are bars
+TRIES = 50                             # until one has happened that chance may leave out
+
+
+def expect(what, holds):
+    if not holds:
+        sys.exit(f"{what}: no")
+
+
+def run(folder):
+    """The events, the counters of each task, and the names of tracks."""
+    trace, report = os.path.join(folder, "trace"), os.path.join(folder, "report")
+    env = dict(os.environ, ADSM_TRACE=trace, ADSM_STATS="json:" + report)
+    done = subprocess.run([TASKS, MODULE, "waits"], env=env, capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        sys.exit(f"status {done.returncode}\n{done.stdout}{done.stderr}")
+    with open(trace) as file:
+        events = json.load(file)
+    with open(report) as file:
+        counters = {kernel["kernel"]: kernel["counters"] for kernel in json.load(file)["kernels"]}
+    return events, counters
+
+
+def ns(event):
+    """When it began and when it ended."""
+    start = round(event["ts"] * 1000)
+    return start, start + round(event["dur"] * 1000)
+
+
+def check_bars(events, counters):
+    """Each worker of a call has a bar, and its waits lie within."""
+    kernels = {event["args"]["seq"]: event["name"] for event in events if event.get("cat") == "kernel"}
+    work = {(event["args"]["seq"], event["args"]["part"]): event for event in events if event.get("cat") == "part"}
+    waits = [event for event in events if event.get("cat") == "part_wait"]
+    by_kernel = collections.defaultdict(list)
+    n_of_call = collections.Counter(event["args"]["seq"] for event in waits)
+
+    for wait in waits:
+        of = work[wait["args"]["seq"], wait["args"]["part"]]
+        expect(f"{wait} is on the track of {of}", (wait["pid"], wait["tid"]) == (of["pid"], of["tid"]))
+        expect(f"{wait} is within {of}", ns(of)[0] <= ns(wait)[0] <= ns(wait)[1] <= ns(of)[1])
+        expect(f"{wait} is as long as it says", ns(wait)[1] - ns(wait)[0] == wait["args"]["part_wait_ns"])
+        by_kernel[kernels[wait["args"]["seq"]]].append(wait)
+    for name, counted in counters.items():
+        bars = [event for (seq, _), event in work.items() if kernels[seq] == name]
+        expect(f"workers of {name}", len(bars) == counted["workers"])
+        expect(f"work of {name}", sum(event["args"]["work_ns"] for event in bars) == counted["work_ns"])
+    expect("no call has more", max(n_of_call.values()) == TOLD)
+    # Two calls of 64 workers, each of which waits at barriers more often.
+    calls = [seq for seq, name in kernels.items() if name == "rounds"]
+    expect("calls", len(calls) == 2 and all(n_of_call[seq] == TOLD for seq in calls))
+    expect("only barriers", {wait["name"] for wait in by_kernel["rounds"]} == {"barrier"})
+    expect("their time", sum(wait["args"]["part_wait_ns"] for wait in by_kernel["rounds"]) <=
+           counters["rounds"]["barrier_wait_ns"] <= counters["rounds"]["work_ns"])
+    return by_kernel["holds"]
+
+
+def check_locks(waits, counted):
+    """Where all waits of a call are told they are what has been counted."""
+    def of(*names):
+        found = [wait for wait in waits if wait["name"] in names]
+        return len(found), sum(wait["args"]["part_wait_ns"] for wait in found)
+
+    expect("locks", of("lock 21", "handed lock 21") == (counted["lock_waits"], counted["lock_wait_ns"]))
+    expect("handed over", of("handed lock 21")[0] == counted["handovers"])
+    expect("barriers", of("barrier") == (3, counted["barrier_wait_ns"]))
+    expect("nothing else", len(waits) == 3 + counted["lock_waits"])
+
+
+def check_tracks(events):
+    names = {(event["pid"], event["tid"]): event["args"]["name"] for event in events
+             if event["ph"] == "M" and event["name"] == "thread_name"}
+    for event in events:
+        if event.get("cat") in ("part", "part_wait"):
+            expect(f"the track of {event}", names[event["pid"], event["tid"]] == f"worker {event['args']['part']}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for attempt in range(TRIES):
+        events, counters = run(folder)
+        expect("the trace is whole", events[-1]["args"]["complete"])
+        check_locks(check_bars(events, counters), counters["holds"])
+        check_tracks(events)
+        # Who is to be handed a lock may come by itself before, and who is to wait for one may be late.
+        if counters["holds"]["handovers"] and counters["holds"]["lock_waits"] > counters["holds"]["handovers"]:
+            break
+    else:
+        sys.exit(f"in {TRIES} runs no worker waited for a lock that it got by itself, or was handed one")
