@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* node/hcrc_manager.h - the manager: whose home is where, who may have copies, who has locks. Messages to it. */
+#ifndef ADSM_CLUSTER_HCRC_MANAGER_H
+#define ADSM_CLUSTER_HCRC_MANAGER_H
+
+#include "hcrc_state.h"
+
+/* 0, or -EPROTO where it cannot be. */
+int adsm_hcrc_on_manager(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
+
+#endif

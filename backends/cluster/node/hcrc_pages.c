@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hcrc_pages.c - see hcrc_pages.h.
+ *
+ * A page's bytes are as its home's, but for what this node's workers have put since: that is what differs from the
+ * node's twin. A worker that writes has a twin of its own, the page as it was given to it: two that write to one page
+ * at a time have different ones.
+ */
+#include "hcrc_pages.h"
+
+#include "process/device/diff.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+static bool is_home(const struct adsm_hcrc *hcrc, const struct adsm_hcrc_page *page)
+{
+	return page->home == hcrc->config.self + 1;
+}
+
+/* ---- twins */
+
+static uint8_t *twin_bytes(const struct adsm_hcrc *hcrc, uint32_t twin)
+{
+	return hcrc->twin_bytes + (size_t)twin * hcrc->config.page_size;
+}
+
+/* The place where the twin of a worker + 1, or of the node, is named; it names 0 where there is none. */
+static uint32_t *find_twin(const struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page, uint32_t whose)
+{
+	uint32_t *at = &page->twin;
+
+	while (*at && hcrc->twins[*at - 1].worker != whose)
+		at = &hcrc->twins[*at - 1].next;
+	return at;
+}
+
+static void make_twin(struct adsm_hcrc *hcrc, uint32_t number, uint32_t whose)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+	const uint32_t twin = hcrc->now->free_twin;
+
+	assert(twin && !*find_twin(hcrc, page, whose));
+	hcrc->now->free_twin = hcrc->twins[twin - 1].next;
+	hcrc->twins[twin - 1] = (struct adsm_hcrc_twin){ page->twin, whose };
+	page->twin = twin;
+	memcpy(twin_bytes(hcrc, twin - 1), adsm_hcrc_bytes(hcrc, number), hcrc->config.page_size);
+}
+
+static void free_twin(struct adsm_hcrc *hcrc, uint32_t *at)
+{
+	const uint32_t twin = *at;
+
+	*at = hcrc->twins[twin - 1].next;
+	hcrc->twins[twin - 1] = (struct adsm_hcrc_twin){ hcrc->now->free_twin, 0 };
+	hcrc->now->free_twin = twin;
+}
+
+/* ---- what the workers are to know, and the homes */
+
+static void note_changed(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	if (!hcrc->pages[number].changed)
+		adsm_hcrc_push(hcrc->changed, number);
+	hcrc->pages[number].changed = true;
+}
+
+/* These workers' copies are old. */
+static void notice(struct adsm_hcrc *hcrc, uint32_t number, uint64_t workers)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+	uint64_t new = workers & ~page->listed;
+
+	page->noticed |= workers;
+	page->listed |= new;
+	while (new)
+		adsm_hcrc_push(&hcrc->notices[adsm_hcrc_pop(&new)], number);
+}
+
+/*
+ * The diff of @size bytes in hcrc->diff goes to its home before a release wants that. The manager says when it is
+ * there, and notices of it are made: until then this node gives no lock back.
+ */
+static void send_early(struct adsm_hcrc *hcrc, uint32_t number, size_t size)
+{
+	const struct adsm_hcrc_message message = { .kind = ADSM_HCRC_DIFF, .page = number, .lock = ADSM_HCRC_EARLY,
+						   .count = hcrc->now->epoch, .size = (uint32_t)size };
+
+	hcrc->now->n_early[hcrc->now->epoch % 2]++;
+	hcrc->counts.early_diffs++;
+	adsm_hcrc_send(hcrc, hcrc->pages[number].home - 1u, message, hcrc->diff);
+}
+
+/* What the node has of it that its home has not. */
+static size_t take_diff(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	uint32_t *twin = find_twin(hcrc, &hcrc->pages[number], 0);
+	size_t size;
+
+	if (!*twin)
+		return 0;
+	size = adsm_diff(adsm_hcrc_bytes(hcrc, number), twin_bytes(hcrc, *twin - 1), hcrc->config.page_size,
+			 hcrc->diff);
+	free_twin(hcrc, twin);
+	return size;
+}
+
+/* ---- frames: where a page of another home is, or will be */
+
+static void take_out(struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page)
+{
+	struct adsm_hcrc_now *now = hcrc->now;
+
+	*(page->newer ? &hcrc->pages[page->newer - 1].older : &now->newest) = page->older;
+	*(page->older ? &hcrc->pages[page->older - 1].newer : &now->oldest) = page->newer;
+	page->newer = page->older = 0;
+}
+
+static void put_first(struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page)
+{
+	struct adsm_hcrc_now *now = hcrc->now;
+	const uint32_t number = (uint32_t)(page - hcrc->pages);
+
+	page->older = now->newest;
+	*(now->newest ? &hcrc->pages[now->newest - 1].newer : &now->oldest) = number + 1;
+	now->newest = number + 1;
+}
+
+static void touch(struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page)
+{
+	if (is_home(hcrc, page) || hcrc->now->newest == page - hcrc->pages + 1)
+		return;
+	take_out(hcrc, page);
+	put_first(hcrc, page);
+}
+
+void adsm_hcrc_evict(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+	const size_t size = take_diff(hcrc, number);
+
+	assert(page->valid && !page->asked && !is_home(hcrc, page));
+	if (size)
+		send_early(hcrc, number, size);
+	take_out(hcrc, page);
+	page->valid = false;
+	page->right = ADSM_HCRC_NO_RIGHT;
+	hcrc->now->n_kept--;
+	hcrc->counts.evicted++;
+}
+
+/* Each worker waits for one page at most, so there is one more than are asked for. */
+static void make_room(struct adsm_hcrc *hcrc)
+{
+	uint32_t at = hcrc->now->oldest;
+
+	if (hcrc->now->n_kept < hcrc->config.n_frames)
+		return;
+	while (hcrc->pages[at - 1].asked)
+		at = hcrc->pages[at - 1].newer;
+	adsm_hcrc_evict(hcrc, at - 1);
+}
+
+void adsm_hcrc_invalidate(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+	size_t size;
+
+	if (is_home(hcrc, page))
+		return;
+	notice(hcrc, number, page->readers);
+	if (page->asked)
+		page->stale = true;
+	if (!page->valid)
+		return;
+	size = take_diff(hcrc, number);
+	if (size)
+		send_early(hcrc, number, size);
+	take_out(hcrc, page);
+	page->valid = false;
+	page->right = ADSM_HCRC_NO_RIGHT;
+	if (!page->asked)
+		hcrc->now->n_kept--;
+}
+
+/* ---- workers */
+
+/* Give it to a worker that has waited for it. @has: the worker says that it has the bytes. */
+static void give(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, bool has)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+	const uint64_t bit = adsm_hcrc_bit(worker);
+
+	/* Bytes that are no longer the page's would not fit the twin. */
+	has = has && (page->readers & bit) && !(page->noticed & bit);
+	page->readers |= bit;
+	page->noticed &= ~bit;
+	touch(hcrc, page);
+	hcrc->workers[worker].waits = ADSM_HCRC_RUNS;
+	hcrc->config.page(hcrc->config.arg, worker, number, has ? NULL : adsm_hcrc_bytes(hcrc, number));
+}
+
+static void ask(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+	struct adsm_hcrc_message message = { .page = number, .has = page->valid };
+	const bool write = page->want_write;
+
+	if (!page->valid) {
+		make_room(hcrc);
+		hcrc->now->n_kept++;
+	}
+	page->asked = write ? ADSM_HCRC_MAY_WRITE : ADSM_HCRC_MAY_READ;
+	if (page->home) {
+		message.kind = write ? ADSM_HCRC_WRITE : ADSM_HCRC_READ;
+		adsm_hcrc_send(hcrc, page->home - 1u, message, NULL);
+	} else {
+		message.kind = write ? ADSM_HCRC_ASK_WRITE : ADSM_HCRC_ASK_READ;
+		adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, message, NULL);
+	}
+}
+
+/* The workers that can get it do; for the others it is asked for. */
+static void serve(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+
+	while (page->valid && page->want_read)
+		give(hcrc, adsm_hcrc_pop(&page->want_read), number, false);
+	while (page->right == ADSM_HCRC_MAY_WRITE && page->want_write) {
+		const uint32_t worker = adsm_hcrc_pop(&page->want_write);
+
+		make_twin(hcrc, number, worker + 1);
+		give(hcrc, worker, number, hcrc->workers[worker].has);
+	}
+	if ((page->want_read || page->want_write) && !page->asked)
+		ask(hcrc, number);
+}
+
+void adsm_hcrc_read(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+
+	hcrc->workers[worker].waits = ADSM_HCRC_FOR_PAGE;
+	if (!page->valid)
+		hcrc->counts.read_misses++;
+	page->want_read |= adsm_hcrc_bit(worker);
+	serve(hcrc, number);
+}
+
+void adsm_hcrc_write(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, bool has)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+
+	hcrc->workers[worker].waits = ADSM_HCRC_FOR_PAGE;
+	hcrc->workers[worker].has = has;
+	if (!page->valid)
+		hcrc->counts.write_misses++;
+	else if (page->right != ADSM_HCRC_MAY_WRITE)
+		hcrc->counts.upgrades++;
+	page->want_write |= adsm_hcrc_bit(worker);
+	serve(hcrc, number);
+}
+
+void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, const uint8_t *bytes, bool keep)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+	uint32_t *twin = find_twin(hcrc, page, worker + 1);
+	size_t size;
+
+	assert(*twin);
+	size = adsm_diff(bytes, twin_bytes(hcrc, *twin - 1), hcrc->config.page_size, hcrc->diff);
+	free_twin(hcrc, twin);
+	if (size && page->valid) {
+		if (!is_home(hcrc, page) && !*find_twin(hcrc, page, 0))
+			make_twin(hcrc, number, 0);
+		adsm_diff_patch(adsm_hcrc_bytes(hcrc, number), hcrc->diff, size);
+		note_changed(hcrc, number);
+	} else if (size) {
+		send_early(hcrc, number, size);
+		/* The home may have answered before this reaches it, and others here would not see it. */
+		page->stale = page->asked;
+	}
+	if (size)
+		notice(hcrc, number, page->readers & ~adsm_hcrc_bit(worker));
+	if (!keep)
+		adsm_hcrc_drop(hcrc, worker, number);
+}
+
+void adsm_hcrc_drop(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
+{
+	hcrc->pages[number].readers &= ~adsm_hcrc_bit(worker);
+	hcrc->pages[number].noticed &= ~adsm_hcrc_bit(worker);
+}
+
+uint32_t adsm_hcrc_notice(struct adsm_hcrc *hcrc, uint32_t worker)
+{
+	const uint64_t bit = adsm_hcrc_bit(worker);
+
+	while (hcrc->notices[worker].n) {
+		const uint32_t number = hcrc->notices[worker].at[--hcrc->notices[worker].n];
+		struct adsm_hcrc_page *page = &hcrc->pages[number];
+
+		page->listed &= ~bit;
+		if (page->noticed & bit) {
+			adsm_hcrc_drop(hcrc, worker, number);
+			return number;
+		}
+	}
+	return ADSM_HCRC_NONE;
+}
+
+void adsm_hcrc_flush(struct adsm_hcrc *hcrc, uint32_t lock)
+{
+	hcrc->list->n = 0;
+	while (hcrc->changed->n) {
+		const uint32_t number = hcrc->changed->at[--hcrc->changed->n];
+		struct adsm_hcrc_page *page = &hcrc->pages[number];
+		const size_t size = take_diff(hcrc, number);
+
+		page->changed = false;
+		if (size) {
+			const struct adsm_hcrc_message message = { .kind = ADSM_HCRC_DIFF, .page = number,
+								   .lock = lock, .size = (uint32_t)size };
+
+			hcrc->counts.diffs++;
+			adsm_hcrc_send(hcrc, page->home - 1u, message, hcrc->diff);
+		}
+		if (size || is_home(hcrc, page))
+			adsm_hcrc_push(hcrc->list, number);
+	}
+}
+
+/* ---- messages */
+
+/* To its home: somebody wants it. */
+int adsm_hcrc_on_request(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message)
+{
+	const bool read = message->kind == ADSM_HCRC_READ;
+	const uint32_t size = message->has ? 0 : hcrc->config.page_size;
+
+	if (!is_home(hcrc, &hcrc->pages[message->page]) || message->from == hcrc->config.self)
+		return -EPROTO;
+	adsm_hcrc_send(hcrc, message->from, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_PAGE,
+			.page = message->page, .size = size }, adsm_hcrc_bytes(hcrc, message->page));
+	adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, (struct adsm_hcrc_message){
+			.kind = read ? ADSM_HCRC_READ_ACK : ADSM_HCRC_WRITE_ACK, .page = message->page,
+			.node = message->from }, NULL);
+	return 0;
+}
+
+/* To its home: somebody has changed it. */
+int adsm_hcrc_on_diff(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[message->page];
+
+	if (!is_home(hcrc, page) || message->from == hcrc->config.self ||
+	    !adsm_diff_is_valid(bytes, message->size, hcrc->config.page_size))
+		return -EPROTO;
+	adsm_diff_patch(adsm_hcrc_bytes(hcrc, message->page), bytes, message->size);
+	notice(hcrc, message->page, page->readers);
+	adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_UPDATE_ACK,
+			.page = message->page, .node = message->from, .lock = message->lock,
+			.count = message->count }, NULL);
+	return 0;
+}
+
+/* This node is its home from now on. */
+static void become_home(struct adsm_hcrc *hcrc, uint32_t number, const uint8_t *bytes)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[number];
+
+	if (page->valid)
+		take_out(hcrc, page);
+	/* On the manager's node they are there. */
+	else if (hcrc->config.self != ADSM_HCRC_MANAGER)
+		memcpy(adsm_hcrc_bytes(hcrc, number), bytes, hcrc->config.page_size);
+	hcrc->now->n_kept--;
+	page->home = (uint8_t)(hcrc->config.self + 1);
+	page->valid = true;
+	page->right = ADSM_HCRC_MAY_WRITE;
+	adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_TAKEN,
+			.page = number }, NULL);
+}
+
+int adsm_hcrc_on_home(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[message->page];
+
+	if (!page->asked || page->home || message->node >= hcrc->config.n_nodes)
+		return -EPROTO;
+	if (message->node == hcrc->config.self) {
+		if (!page->valid && message->size != hcrc->config.page_size)
+			return -EPROTO;
+		become_home(hcrc, message->page, bytes);
+	} else {
+		page->home = (uint8_t)(message->node + 1);
+		if (!page->valid)
+			hcrc->now->n_kept--;
+	}
+	page->asked = ADSM_HCRC_NO_RIGHT;
+	page->stale = false;
+	serve(hcrc, message->page);
+	return 0;
+}
+
+int adsm_hcrc_on_page(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes)
+{
+	struct adsm_hcrc_page *page = &hcrc->pages[message->page];
+
+	if (!page->asked || (message->size && (page->valid || message->size != hcrc->config.page_size)) ||
+	    (!message->size && !page->valid && !page->stale))
+		return -EPROTO;
+	if (page->stale) {
+		hcrc->now->n_kept--;
+	} else {
+		if (message->size) {
+			/* Without a page of its own the manager's node has the bytes where they come from. */
+			memmove(adsm_hcrc_bytes(hcrc, message->page), bytes, hcrc->config.page_size);
+			page->valid = true;
+			put_first(hcrc, page);
+			/* It may be newer than when a worker got it. */
+			notice(hcrc, message->page, page->readers);
+		}
+		page->right = page->asked;
+	}
+	page->asked = ADSM_HCRC_NO_RIGHT;
+	page->stale = false;
+	serve(hcrc, message->page);
+	return 0;
+}

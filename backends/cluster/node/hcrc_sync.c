@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hcrc_sync.c - see hcrc_sync.h.
+ *
+ * Diffs that were sent early have to be in their pages before a lock is given back, or the next one who has it might
+ * not see them. They are counted by epochs: a release waits for those of its epoch and before, and begins another one
+ * when it can, so that it does not wait for ever where more are sent all the time.
+ */
+#include "hcrc_sync.h"
+
+#include "hcrc_pages.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void go(struct adsm_hcrc *hcrc, uint32_t worker)
+{
+	hcrc->workers[worker].waits = ADSM_HCRC_RUNS;
+	hcrc->config.go(hcrc->config.arg, worker);
+}
+
+static void send(struct adsm_hcrc *hcrc, struct adsm_hcrc_message message, const struct adsm_hcrc_list *list)
+{
+	message.size = list ? list->n * (uint32_t)sizeof(*list->at) : 0;
+	adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, message, list ? list->at : NULL);
+}
+
+/* ---- early diffs */
+
+static uint32_t *n_early(const struct adsm_hcrc *hcrc, uint32_t epoch)
+{
+	return &hcrc->now->n_early[epoch % 2];
+}
+
+/* Are all of them in their pages that were sent in that epoch or before? It is this one, the last, or long ago. */
+static bool are_in(const struct adsm_hcrc *hcrc, uint32_t epoch)
+{
+	const uint32_t now = hcrc->now->epoch;
+
+	if (epoch == now)
+		return !*n_early(hcrc, now) && !*n_early(hcrc, now - 1);
+	return epoch != now - 1 || !*n_early(hcrc, epoch);
+}
+
+/* ---- locks */
+
+static struct adsm_hcrc_lock *find(const struct adsm_hcrc *hcrc, uint32_t number)
+{
+	return number < hcrc->config.n_locks ? &hcrc->locks[number] : NULL;
+}
+
+static void put_last(struct adsm_hcrc *hcrc, struct adsm_hcrc_lock *lock, uint32_t worker)
+{
+	*(lock->last ? &hcrc->workers[lock->last - 1].next : &lock->first) = (uint8_t)(worker + 1);
+	lock->last = (uint8_t)(worker + 1);
+}
+
+/* Who has waited longest for a lock that is here has it. */
+static void hand_over(struct adsm_hcrc *hcrc, struct adsm_hcrc_lock *lock)
+{
+	struct adsm_hcrc_worker *worker = &hcrc->workers[lock->first - 1];
+
+	lock->owner = lock->first;
+	lock->first = worker->next;
+	worker->next = 0;
+	if (!lock->first)
+		lock->last = 0;
+	lock->n_grants++;
+	worker->n_locks++;
+	hcrc->counts.locks++;
+	go(hcrc, lock->owner - 1u);
+}
+
+static void ask(struct adsm_hcrc *hcrc, uint32_t number)
+{
+	hcrc->locks[number].n_asked++;
+	hcrc->counts.global_locks++;
+	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_LOCK, .lock = number }, NULL);
+}
+
+int adsm_hcrc_acquire(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
+{
+	struct adsm_hcrc_lock *lock = find(hcrc, number);
+
+	if (!lock)
+		return -EINVAL;
+	if (lock->owner == worker + 1)
+		return -EDEADLK;
+	hcrc->workers[worker].waits = ADSM_HCRC_FOR_LOCK;
+	hcrc->workers[worker].lock = number;
+	put_last(hcrc, lock, worker);
+	/* One request is enough where the lock is handed over here. */
+	if (!hcrc->config.locality || (!lock->here && !lock->n_asked))
+		ask(hcrc, number);
+	return 0;
+}
+
+static void release(struct adsm_hcrc *hcrc, uint32_t worker)
+{
+	const uint32_t number = hcrc->workers[worker].lock;
+	struct adsm_hcrc_lock *lock = &hcrc->locks[number];
+
+	adsm_hcrc_flush(hcrc, number);
+	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_UNLOCK, .lock = number }, hcrc->list);
+	lock->here = false;
+	lock->owner = 0;
+	hcrc->workers[worker].n_locks--;
+	go(hcrc, worker);
+	if (lock->first && !lock->n_asked)
+		ask(hcrc, number);
+}
+
+static void arrive(struct adsm_hcrc *hcrc)
+{
+	struct adsm_hcrc_now *now = hcrc->now;
+
+	if (now->arrived || now->at_barrier + now->n_ended != adsm_hcrc_n_workers(hcrc) ||
+	    !are_in(hcrc, now->epoch))
+		return;
+	now->arrived = true;
+	adsm_hcrc_flush(hcrc, hcrc->config.n_locks + hcrc->config.self);
+	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_ARRIVE, .count = now->n_ended }, hcrc->list);
+}
+
+/* Those that wait for early diffs, and need not any longer. */
+static void go_on(struct adsm_hcrc *hcrc)
+{
+	const uint32_t epoch = hcrc->now->epoch;
+	bool wanted = false;
+
+	for (uint32_t i = 0; i < adsm_hcrc_n_workers(hcrc); i++) {
+		if (hcrc->workers[i].waits != ADSM_HCRC_FOR_DIFFS)
+			continue;
+		if (are_in(hcrc, hcrc->workers[i].epoch))
+			release(hcrc, i);
+		else
+			wanted = wanted || hcrc->workers[i].epoch == epoch;
+	}
+	arrive(hcrc);
+	if (wanted && !*n_early(hcrc, epoch - 1))
+		hcrc->now->epoch++;
+}
+
+int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
+{
+	struct adsm_hcrc_lock *lock = find(hcrc, number);
+
+	if (!lock)
+		return -EINVAL;
+	if (lock->owner != worker + 1)
+		return -EPERM;
+	if (lock->first && lock->n_grants < hcrc->config.locality * adsm_hcrc_n_workers(hcrc)) {
+		hcrc->workers[worker].n_locks--;
+		go(hcrc, worker);
+		hand_over(hcrc, lock);
+		return 0;
+	}
+	hcrc->workers[worker].waits = ADSM_HCRC_FOR_DIFFS;
+	hcrc->workers[worker].lock = number;
+	hcrc->workers[worker].epoch = hcrc->now->epoch;
+	go_on(hcrc);
+	return 0;
+}
+
+/* ---- the barrier, and the end */
+
+void adsm_hcrc_barrier(struct adsm_hcrc *hcrc, uint32_t worker)
+{
+	hcrc->workers[worker].waits = ADSM_HCRC_AT_BARRIER;
+	hcrc->now->at_barrier++;
+	arrive(hcrc);
+}
+
+int adsm_hcrc_end(struct adsm_hcrc *hcrc, uint32_t worker)
+{
+	if (hcrc->workers[worker].n_locks)
+		return -EOWNERDEAD;
+	hcrc->workers[worker].waits = ADSM_HCRC_ENDED;
+	hcrc->now->n_ended++;
+	arrive(hcrc);
+	return 0;
+}
+
+void adsm_hcrc_fail(struct adsm_hcrc *hcrc, uint32_t error)
+{
+	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_FAIL, .count = error }, NULL);
+}
+
+/* The pages that this node is home of go to the manager's. */
+static void give_back(struct adsm_hcrc *hcrc)
+{
+	struct adsm_hcrc_message message = { .kind = ADSM_HCRC_BACK, .size = hcrc->config.page_size };
+
+	for (uint32_t i = 0; hcrc->config.self != ADSM_HCRC_MANAGER && i < hcrc->config.n_pages; i++) {
+		message.page = i;
+		if (hcrc->pages[i].home == hcrc->config.self + 1)
+			adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, message, adsm_hcrc_bytes(hcrc, i));
+	}
+	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_DONE }, NULL);
+	if (hcrc->config.self != ADSM_HCRC_MANAGER)
+		hcrc->config.ended(hcrc->config.arg, 0);
+}
+
+/* ---- messages */
+
+/* The pages that the manager says are old. */
+static int invalidate(struct adsm_hcrc *hcrc, uint32_t size, const uint8_t *bytes)
+{
+	uint32_t page;
+
+	for (uint32_t at = 0; at < size; at += (uint32_t)sizeof(page)) {
+		memcpy(&page, bytes + at, sizeof(page));
+		if (page >= hcrc->config.n_pages)
+			return -EPROTO;
+		adsm_hcrc_invalidate(hcrc, page);
+	}
+	return 0;
+}
+
+int adsm_hcrc_on_grant(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes)
+{
+	struct adsm_hcrc_lock *lock = &hcrc->locks[message->lock];
+
+	if (!lock->n_asked || lock->here || !lock->first || invalidate(hcrc, message->size, bytes))
+		return -EPROTO;
+	lock->n_asked--;
+	lock->here = true;
+	lock->n_grants = 0;
+	hand_over(hcrc, lock);
+	return 0;
+}
+
+int adsm_hcrc_on_depart(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes)
+{
+	struct adsm_hcrc_now *now = hcrc->now;
+
+	if (now->arrived != (adsm_hcrc_n_workers(hcrc) != 0) || invalidate(hcrc, message->size, bytes))
+		return -EPROTO;
+	if (message->count) {
+		give_back(hcrc);
+		return 0;
+	}
+	now->arrived = false;
+	now->at_barrier = 0;
+	hcrc->counts.barriers++;
+	for (uint32_t i = 0; i < adsm_hcrc_n_workers(hcrc); i++)
+		if (hcrc->workers[i].waits == ADSM_HCRC_AT_BARRIER)
+			go(hcrc, i);
+	return 0;
+}
+
+int adsm_hcrc_on_early_ack(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message)
+{
+	uint32_t *n = n_early(hcrc, message->count);
+
+	if (!*n)
+		return -EPROTO;
+	--*n;
+	go_on(hcrc);
+	return 0;
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Faults that are put into copies of the protocol's sources, one at a time, are found by those who look for them:
+faults.py SOURCE CC TEST_STATES TEST_RANDOM, the latter two the tests' sources. A fault is found where a test ends
+with a failure that names what does not hold."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+NODE = "backends/cluster/node"
+STALE = "a reader sees what was released before"
+FILES = ["hcrc", "hcrc_manager", "hcrc_pages", "hcrc_sync"]
+# File, what stands there once, what stands there instead; in which programs it is looked for, and what is said then.
+FAULTS = {
+    "a second node becomes the home of a page": (
+        "hcrc_manager", "\tif (entry->home) {", "\tif (entry->home && message->kind == ADSM_HCRC_ASK_READ) {",
+        "locks", "one home"),
+    "a lock that somebody has is granted": (
+        "hcrc_manager", "\tif (lock->owner)\n\t\treturn;\n", "", "locks", "mutual exclusion"),
+    "a lock is granted before diffs are in their pages": (
+        "hcrc_manager", "\t\tif (lock->n_acks)\n\t\t\treturn;\n", "", "apart",
+        STALE),
+    "the diffs of a release before are not waited for": (
+        "hcrc_manager", "\t\tif (lock->n_acks)\n\t\t\treturn;\n",
+        "\t\tif (lock->n_acks && !lock->next)\n\t\t\treturn;\n", "nested-apart",
+        STALE),
+    "early diffs are not waited for": (
+        "hcrc_sync", "\tconst uint32_t now = hcrc->now->epoch;\n\n\tif",
+        "\tconst uint32_t now = hcrc->now->epoch;\n\n\tif (epoch == now)\n\t\treturn true;\n\tif",
+        "frames-apart", STALE),
+    "what a home has changed of its own pages is not told": (
+        "hcrc_manager", "\t\tif (hcrc->entries[page].home == node + 1)\n\t\t\tnotice(hcrc, page, node);\n\t\telse\n",
+        "\t\tif (hcrc->entries[page].home != node + 1)\n", "looks", STALE),
+    "a copy that is under way is not made old": (
+        "hcrc_pages", "\tif (page->asked)\n\t\tpage->stale = true;\n", "", "again",
+        STALE + "|messages fit"),
+    "workers of a node do not hear of each other": (
+        "hcrc_pages", "\tif (size)\n\t\tnotice(hcrc, number, page->readers & ~adsm_hcrc_bit(worker));\n", "",
+        "looks", STALE),
+    "what a node has not sent is lost when its page becomes old": (
+        "hcrc_pages", "\tsize = take_diff(hcrc, number);\n\tif (size)\n\t\tsend_early(hcrc, number, size);\n\ttake_out",
+        "\tsize = take_diff(hcrc, number);\n\ttake_out", "programs", "a store is"),
+    "and when its frame is wanted": (
+        "hcrc_pages", "\tif (size)\n\t\tsend_early(hcrc, number, size);\n\ttake_out(hcrc, page);\n"
+        "\tpage->valid = false;\n"
+        "\tpage->right = ADSM_HCRC_NO_RIGHT;\n\thcrc->now->n_kept--;\n\thcrc->counts",
+        "\ttake_out(hcrc, page);\n\tpage->valid = false;\n"
+        "\tpage->right = ADSM_HCRC_NO_RIGHT;\n\thcrc->now->n_kept -= 1 + 0 * (uint32_t)size;\n\thcrc->counts",
+        "frames", STALE + "|no lost update"),
+    "a twin is not the page that the worker has": (
+        "hcrc_pages", "\thas = has && (page->readers & bit) && !(page->noticed & bit);\n", "", "programs",
+        "a store is"),
+    "two workers of a node have one twin": (
+        "hcrc_pages", "hcrc->twins[*at - 1].worker != whose", "(hcrc->twins[*at - 1].worker != 0) != (whose != 0)",
+        "locks", "Assertion"),
+    "who waits on a node is forgotten": (
+        "hcrc_sync", "\tif (lock->first && !lock->n_asked)\n\t\task(hcrc, number);\n", "", "again", "no deadlock"),
+    "a home is told before it has the page": (
+        "hcrc_manager", "\tif (entry->moving) {", "\tif (entry->moving && entry->waiting) {", "locks", "messages fit"),
+    "a lock stays on a node": (
+        "hcrc_sync", "lock->first && lock->n_grants <", "lock->first && lock->n_grants / 2 <",
+        "hand-over", "longest_turn"),
+    "messages are taken in any order": (
+        "hcrc", "\tif (message->number != hcrc->taken[message->from])\n\t\treturn -EAGAIN;\n", "", "programs",
+        "a store is|-EAGAIN"),
+}
+
+
+def run(command, **how):
+    return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **how)
+
+
+def main():
+    source, compiler, states, random = sys.argv[1], sys.argv[2].split(), sys.argv[3], sys.argv[4]
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        flags = [*compiler, "-std=c11", "-D_GNU_SOURCE", "-O1", "-w", "-c",
+                 *[f"-I{source}/{part}" for part in ("lib", "backends", "include", NODE)]]
+
+        def build(path, out):
+            made = run([*flags, "-o", os.path.join(folder, out), path])
+            assert not made.returncode, f"{path}: {made.stdout}"
+            return os.path.join(folder, out)
+
+        right = {name: build(f"{source}/{NODE}/{name}.c", name + ".o") for name in FILES}
+        tests = {"states": build(states, "states.o"), "random": build(random, "random.o")}
+        diff = build(f"{source}/backends/process/device/diff.c", "diff.o")
+        for fault, (name, old, new, where, said) in FAULTS.items():
+            with open(f"{source}/{NODE}/{name}.c", encoding="utf-8") as file:
+                text = file.read()
+            assert text.count(old) == 1, f"{fault}: {name}.c has {text.count(old)} of it"
+            path = os.path.join(folder, "wrong.c")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace(old, new))
+            test = "random" if where in ("programs", "hand-over") else "states"
+            objects = [path if other == name else path for other, path in
+                       {**right, name: build(path, "wrong.o")}.items()]
+            program = os.path.join(folder, "program")
+            made = run([*compiler, "-o", program, tests[test], diff, *objects])
+            assert not made.returncode, made.stdout
+            told = run([program, where], timeout=120)
+            first = next(iter(told.stdout.splitlines()), "")
+            found = told.returncode not in (0, -9) and re.search(said, told.stdout)
+            print(f"{'found' if found else 'NOT FOUND'}: {fault}: {first}")
+            failed += not found
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
