@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const struct po_program *const programs[] = {
-	&po_gzip,
+	&po_dsp, &po_gzip, &po_jacobi, &po_laplace, &po_md, &po_mgrid,
 };
 #define N_PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
