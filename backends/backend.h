@@ -54,6 +54,7 @@ struct adsm_device_caps {
 	unsigned compute_units;
 	unsigned max_pending;	/* launches that may be outstanding */
 	unsigned max_workers;	/* of a task, which run all at once; 0: it runs no tasks */
+	const char *workers_option;	/* what sets that */
 	size_t max_arg_bytes;	/* of one launch, values and constants together */
 };
 
@@ -165,13 +166,15 @@ struct adsm_driver_ops {
 
 /* ---- what a launch costs inside of a device, where that is more than how long it ran */
 
-#define ADSM_COSTS_MAX 24
+#define ADSM_COSTS_MAX 48
 #define ADSM_PART_NAME 96		/* bytes, terminator included */
 
 /* Something that a device counts. Where the name ends with _ns it is nanoseconds, where it begins with "bytes" that. */
 struct adsm_cost {
 	const char *name, *help;
 	bool peak;			/* of several launches the largest counts, not the sum */
+	bool quiet;			/* reports that are read by people leave it out where it is 0 */
+	const char *of;			/* by name, an earlier one of which it is a share; NULL: none */
 };
 
 /* By adsm_os_now_ns(). */
@@ -210,7 +213,8 @@ struct adsm_cost_ops {
 		       struct adsm_part_wait *ret_wait);
 	bool (*part_name)(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME]);
 	/* Why a kernel costs more than it has to and what would help, with figures: in a sentence, "" for nothing. */
-	void (*advise)(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size);
+	void (*advise)(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
+		       char *ret_text, size_t size);
 };
 
 /* ---- write-once objects (adsm_once.h), which threads and kernels of several devices use at once: caps.once */

@@ -84,7 +84,8 @@ static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM
 	return false;
 }
 
-static void advise(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size)
+static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
+		   char *ret_text, size_t size)
 {
 	*ret_text = '\0';
 }

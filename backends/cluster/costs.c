@@ -167,7 +167,8 @@ static void say_causes(struct text *text, const struct adsm_kernel_costs *costs,
 		    duration(whole).text, duration(work).text);
 }
 
-static void advise(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size)
+static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
+		   char *ret_text, size_t size)
 {
 	const uint64_t exchange = costs->values[ADSM_CLUSTER_EXCHANGE_NS], fetch = costs->values[ADSM_CLUSTER_FETCH_NS];
 	const uint64_t work = work_of(costs);
@@ -185,10 +186,10 @@ static void advise(struct adsm_device *device, const struct adsm_kernel_costs *c
 }
 
 static const struct adsm_cost counters[] = {
-#define ROW(upper, name, help) { #name, help, false },
+#define ROW(upper, counter, text) { .name = #counter, .help = text },
 	ADSM_CLUSTER_COUNTS(ROW)
 #undef ROW
-	{ NULL, NULL, false }
+	{ .name = NULL }
 };
 
 _Static_assert(ADSM_CLUSTER_N_COUNTS <= ADSM_COSTS_MAX, "the contract has room for so many");

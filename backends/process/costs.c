@@ -80,10 +80,14 @@ static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM
 	return i < device->caps.max_workers;
 }
 
-static void advise(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size)
+static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
+		   char *ret_text, size_t size)
 {
-	const uint64_t locks = costs->values[ADSM_TASK_LOCKS], waits = costs->values[ADSM_TASK_LOCK_WAITS];
+	adsm_process_advise_locks(costs->values[ADSM_TASK_LOCKS], costs->values[ADSM_TASK_LOCK_WAITS], ret_text, size);
+}
 
+void adsm_process_advise_locks(uint64_t locks, uint64_t waits, char *ret_text, size_t size)
+{
 	*ret_text = '\0';
 	if (waits >= MANY && waits >= locks / FEW)
 		adsm_format(ret_text, size, "for %lu of the %lu locks that its workers took they had to wait: more "
@@ -91,10 +95,10 @@ static void advise(struct adsm_device *device, const struct adsm_kernel_costs *c
 }
 
 static const struct adsm_cost counters[] = {
-#define ROW(upper, name, help) { #name, help, false },
+#define ROW(upper, counter, text) { .name = #counter, .help = text },
 	ADSM_TASK_COUNTS(ROW)
 #undef ROW
-	{ NULL, NULL, false }
+	{ .name = NULL }
 };
 
 _Static_assert(ADSM_TASK_N_COUNTS <= ADSM_COSTS_MAX, "the contract has room for so many");

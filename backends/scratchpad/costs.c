@@ -64,16 +64,19 @@ static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM
 	return true;
 }
 
-static void advise(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size)
+static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
+		   char *ret_text, size_t size)
 {
 	*ret_text = '\0';
 }
 
 static const struct adsm_cost counters[] = {
-#define ROW(upper, name, help) { #name, help, ADSM_SCRATCHPAD_IS_PEAK(ADSM_SCRATCHPAD_##upper) },
+#define ROW(upper, counter, text) { \
+	.name = #counter, .help = text, .peak = ADSM_SCRATCHPAD_IS_PEAK(ADSM_SCRATCHPAD_##upper) \
+},
 	ADSM_SCRATCHPAD_COUNTS(ROW)
 #undef ROW
-	{ NULL, NULL, false }
+	{ .name = NULL }
 };
 
 _Static_assert(ADSM_SCRATCHPAD_N_COUNTS <= ADSM_COSTS_MAX, "the contract has room for so many");

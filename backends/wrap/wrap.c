@@ -427,9 +427,10 @@ static bool wrap_part_name(struct adsm_device *device, unsigned i, char ret_name
 	return inner->costs->part_name(inside(device), i, ret_name);
 }
 
-static void wrap_advise(struct adsm_device *device, const struct adsm_kernel_costs *costs, char *ret_text, size_t size)
+static void wrap_advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
+			char *ret_text, size_t size)
 {
-	inner->costs->advise(inside(device), costs, ret_text, size);
+	inner->costs->advise(inside(device), kernel, costs, ret_text, size);
 }
 
 static int wrap_once_start(struct adsm_device *device, int index, int table_fd, size_t size)

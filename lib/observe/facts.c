@@ -186,7 +186,8 @@ static void add_kernels(struct adsm_facts *facts, int device)
 		*kernel = (struct adsm_fact_kernel){ .device = device, .costs = sums[i].costs };
 		memcpy(kernel->name, sums[i].kernel, sizeof(kernel->name));
 		if (adsm_observe_options.advice)
-			ops->advise(adsm_homes[device].device, &kernel->costs, kernel->advice, sizeof(kernel->advice));
+			ops->advise(adsm_homes[device].device, kernel->name, &kernel->costs, kernel->advice,
+				    sizeof(kernel->advice));
 	}
 	free(sums);
 	facts->no_memory |= n && !kernels;

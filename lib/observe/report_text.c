@@ -365,7 +365,36 @@ static struct adsm_number cost_text(const struct adsm_cost *cost, uint64_t value
 	return number;
 }
 
-/* A line of a counter: what it is, and its value for the kernels, of which some are shown. */
+static bool any_has(const struct adsm_fact_kernel *kernels, size_t n, size_t cost)
+{
+	size_t i = 0;
+
+	while (i < n && !kernels[i].costs.values[cost])
+		i++;
+	return i < n;
+}
+
+/* A line of a counter: what it is, and its value for each kernel; and one of what share that is of another one. */
+static void text_cost(FILE *out, const struct adsm_cost *costs, size_t cost, const struct adsm_fact_kernel *kernels,
+		      size_t n)
+{
+	size_t all = 0;
+
+	fprintf(out, "adsm: %-15s", costs[cost].name);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, " %10s", cost_text(&costs[cost], kernels[i].costs.values[cost]).text);
+	fprintf(out, "  %s\n", costs[cost].help);
+	if (!costs[cost].of)
+		return;
+	while (strcmp(costs[all].name, costs[cost].of))
+		all++;
+	fputs("adsm:                ", out);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, " %8.3f %%", kernels[i].costs.values[all] ?
+			100.0 * (double)kernels[i].costs.values[cost] / (double)kernels[i].costs.values[all] : 0);
+	fprintf(out, "  of %s\n", costs[cost].of);
+}
+
 static void text_kernels(FILE *out, const struct adsm_fact_kernel *kernels, size_t n)
 {
 	const int device = kernels->device;
@@ -380,12 +409,9 @@ static void text_kernels(FILE *out, const struct adsm_fact_kernel *kernels, size
 	for (size_t i = 0; i < n_shown; i++)
 		fprintf(out, " %10c", 'A' + (int)i);
 	fputc('\n', out);
-	for (size_t c = 0; costs[c].name; c++) {
-		fprintf(out, "adsm: %-15s", costs[c].name);
-		for (size_t i = 0; i < n_shown; i++)
-			fprintf(out, " %10s", cost_text(&costs[c], kernels[i].costs.values[c]).text);
-		fprintf(out, "  %s\n", costs[c].help);
-	}
+	for (size_t c = 0; costs[c].name; c++)
+		if (!costs[c].quiet || any_has(kernels, n_shown, c))
+			text_cost(out, costs, c, kernels, n_shown);
 	if (n > n_shown)
 		fprintf(out, "adsm: %zu more kernels are in JSON (ADSM_STATS=json:FILE)\n", n - n_shown);
 }

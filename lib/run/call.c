@@ -62,8 +62,8 @@ static int check_task(const struct adsm_kernel_info *info, const struct adsm_hom
 				 device->backend->name);
 	if (n_workers > device->caps.max_workers)
 		return adsm_fail(-EINVAL, "task '%s': %lu workers, device %d runs at most %u at once "
-				 "(ADSM_TASK_WORKERS)", info->name, (unsigned long)n_workers, home->index,
-				 device->caps.max_workers);
+				 "(%s)", info->name, (unsigned long)n_workers, home->index,
+				 device->caps.max_workers, device->caps.workers_option);
 	return 0;
 }
 

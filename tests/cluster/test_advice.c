@@ -30,14 +30,14 @@ static void check(const struct adsm_kernel_costs *costs, const char *want)
 {
 	char text[768];
 
-	adsm_cluster_costs.advise(&device->base, costs, text, sizeof(text));
+	adsm_cluster_costs.advise(&device->base, "kernel", costs, text, sizeof(text));
 	CHECKF(!strcmp(text, want), "'%s', not '%s'", text, want);
 	/* Whatever room there is. */
 	for (size_t size = 1; size < sizeof(text); size++) {
 		char cut[sizeof(text) + 1];
 
 		memset(cut, '#', sizeof(cut));
-		adsm_cluster_costs.advise(&device->base, costs, cut, size);
+		adsm_cluster_costs.advise(&device->base, "kernel", costs, cut, size);
 		CHECK(strlen(cut) == (strlen(want) < size ? strlen(want) : size - 1));
 		CHECK(!strncmp(cut, want, strlen(cut)) && cut[size] == '#');
 	}

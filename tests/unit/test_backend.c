@@ -277,7 +277,7 @@ static void test_stubs(const char *plan)
 	CHECK(backend->costs->of_part(device, event, 0, &times) == -EINVAL);
 	CHECK(adsm_no_costs.of_wait(device, event, 0, &wait) == -EINVAL);
 	CHECK(backend->costs->of_wait(device, event, 0, &wait) == -EINVAL);
-	backend->costs->advise(device, &costs, text, sizeof(text));
+	backend->costs->advise(device, "kernel", &costs, text, sizeof(text));
 	CHECK(!*text);
 	backend->module_unload(code);
 	backend->free(memory);
