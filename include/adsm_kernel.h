@@ -432,6 +432,7 @@ enum { adsm_shared_ = 64 };
 struct adsm_task_worker {
 	const struct adsm_task_calls *calls;
 	__UINT32_TYPE__ index, n;	/* which worker, of how many */
+	__UINT64_TYPE__ own;		/* the module's: what it likes, as long as the worker runs */
 };
 
 /* None returns to a worker of a task that has failed. */
@@ -449,7 +450,13 @@ struct adsm_task_calls {
 typedef void adsm_task_run(struct adsm_task_worker *worker, const void *const *args);
 
 /* The calling worker: functions that a task calls need it, too. */
+#ifdef ADSM_SCRATCHPAD_
+#define adsm_worker_ (adsm_store_here_()->worker)
+#define ADSM_BEGIN_(worker) ((void)(worker))
+#else
 static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused));
+#define ADSM_BEGIN_(worker) (adsm_worker_ = (worker))
+#endif
 
 #define ADSM_TASK(name_, ...) \
 	ADSM_DESC_(name_, 1, ADSM_KERNEL_TASK, __VA_ARGS__) \
@@ -460,7 +467,7 @@ static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused
 	void adsm_task_##name_(struct adsm_task_worker *adsm_given_, const void *const *adsm_args_) \
 	{ \
 		(void)adsm_args_; \
-		adsm_worker_ = adsm_given_; \
+		ADSM_BEGIN_(adsm_given_); \
 		ADSM_EACH_(ADSM_LOAD_, __VA_ARGS__) \
 		adsm_body_##name_(0 ADSM_EACH_(ADSM_PASS_, __VA_ARGS__)); \
 	} \
@@ -471,14 +478,24 @@ static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused
 #define ADSM_N_WORKERS ((int)adsm_worker_->n)
 #define ADSM_READ(p) (*(p))
 #define ADSM_WRITE(p, v) ((void)(*(p) = (v)))
+#ifdef ADSM_SCRATCHPAD_
+#define ADSM_LOCAL_ADDRESS_(p) \
+	adsm_store_here_()->local(adsm_store_here_(), (__UINT64_TYPE__)(const ADSM_SPACE_GLOBAL void *)(p))
+/* A pointer to the type of *(p), without its address space. */
+#define ADSM_LOCAL(p) \
+	((__typeof__(__extension__ ({ __auto_type adsm_v_ = *(p); &adsm_v_; })))ADSM_LOCAL_ADDRESS_(p))
+#else
+#define ADSM_LOCAL_ADDRESS_(p) ((void *)(p))
 #define ADSM_LOCAL(p) (p)
+#endif
 #define ADSM_LOCK(id) adsm_worker_->calls->lock(adsm_worker_, (id))
 #define ADSM_UNLOCK(id) adsm_worker_->calls->unlock(adsm_worker_, (id))
 #define ADSM_ALL_BARRIER adsm_worker_->calls->barrier(adsm_worker_)
-#define ADSM_FLUSH(p) adsm_worker_->calls->flush(adsm_worker_, (p))
+#define ADSM_FLUSH(p) adsm_worker_->calls->flush(adsm_worker_, (void *)(__UINTPTR_TYPE__)(p))
 #define ADSM_FLUSH_ALL adsm_worker_->calls->flush(adsm_worker_, 0)
-#define ADSM_TASK_ALLOC(size) adsm_worker_->calls->alloc(adsm_worker_, (size))
-#define ADSM_TASK_FREE(p) adsm_worker_->calls->free(adsm_worker_, (p))
+#define ADSM_TASK_ALLOC(size) \
+	((ADSM_SPACE_GLOBAL void *)(__UINTPTR_TYPE__)adsm_worker_->calls->alloc(adsm_worker_, (size)))
+#define ADSM_TASK_FREE(p) adsm_worker_->calls->free(adsm_worker_, (void *)(__UINTPTR_TYPE__)(p))
 
 #define ADSM_ATOMIC_ADD(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 #define ADSM_ATOMIC_SUB(p, v) __atomic_fetch_sub(p, v, __ATOMIC_RELAXED)

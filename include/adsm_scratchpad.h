@@ -19,7 +19,8 @@ struct adsm_store_way {
 	__UINT64_TYPE__ tag;		/* the address of its first byte; ADSM_STORE_NO_LINE: none */
 	__UINT64_TYPE__ bias;		/* its byte of address a lies at a + bias */
 	__UINT64_TYPE__ used;		/* the clock at the last access to it */
-	__UINT64_TYPE__ *dirty;		/* a bit for each byte, or for so many as the cache was told */
+	/* A bit for each byte, or for so many as the cache was told. NULL: stores are to ask first. */
+	__UINT64_TYPE__ *dirty;
 };
 
 #define ADSM_STORE_NO_LINE (~(__UINT64_TYPE__)0)
@@ -56,6 +57,10 @@ struct adsm_store {
 	__UINT64_TYPE__ (*exchange)(struct adsm_store *store, __UINT64_TYPE__ address, __UINT64_TYPE__ size,
 				    __UINT64_TYPE__ expected, __UINT64_TYPE__ value);
 	void (*fence)(struct adsm_store *store);
+
+	/* Of tasks alone (adsm_kernel.h): who runs here, and where the byte of an address is until the next miss. */
+	struct adsm_task_worker *worker;
+	void *(*local)(struct adsm_store *store, __UINT64_TYPE__ address);
 };
 
 /*
@@ -71,7 +76,9 @@ struct adsm_store_needs {
 	char reserved[40];
 };
 
-#define ADSM_STORE_RECURSIVE 1u		/* in flags: calls itself, or calls by pointers: nobody knows its stack */
+/* In flags: it calls itself, or calls by pointers: nobody knows its stack; and: it is a task. */
+#define ADSM_STORE_RECURSIVE 1u
+#define ADSM_STORE_TASK 2u
 
 #ifdef ADSM_SCRATCHPAD_
 
@@ -161,7 +168,7 @@ ADSM_STORE_INLINE_ void adsm_store_put_##size(__UINT64_TYPE__ address, const voi
 	type value; \
 \
 	__builtin_memcpy(&value, from, size); \
-	if (__builtin_expect(way != 0, 1)) { \
+	if (__builtin_expect(way != 0 && way->dirty != 0, 1)) { \
 		const __UINT64_TYPE__ bit = (address & ~ADSM_STORE_CONSTANT_(store, tag_mask)) >> \
 			ADSM_STORE_CONSTANT_(store, dirty_shift); \
 \

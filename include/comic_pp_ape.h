@@ -19,10 +19,13 @@
 	struct comic_pp_check { \
 		char bytes[1 + (sizeof(struct comic_pp_shared) * 31 + COMIC_PP_MAX_NUM_APE_THREADS) % 1021]; \
 	}; \
-	static _Thread_local ADSM_SPACE_GLOBAL struct comic_pp_shared *comic_pp_shared_ __attribute__((unused));
 
-/* One of them, or a part of it. */
-#define COMIC_PP_access(...) (comic_pp_shared_->__VA_ARGS__)
+/*
+ * One of them, or a part of it. Its address is what the functions below take: plain pointers, which they alone can use
+ * where workers do not reach memory themselves.
+ */
+#define COMIC_PP_access(...) (((struct comic_pp_shared *)(__UINTPTR_TYPE__)adsm_worker_->own)->__VA_ARGS__)
+#define COMIC_PP_far_(type, ptr) ((ADSM_SPACE_GLOBAL type *)(__UINTPTR_TYPE__)(ptr))
 
 /* The tasks: "case 0: … break; case 1: …". No directives of the preprocessor in it. */
 #define COMIC_PP_ape_main(...) \
@@ -30,7 +33,7 @@
 		  ADSM_VAL(unsigned, comic_pp_function_), ADSM_VAL(struct comic_pp_check, comic_pp_check_)) \
 	{ \
 		(void)comic_pp_check_; \
-		comic_pp_shared_ = comic_pp_given_; \
+		adsm_worker_->own = (__UINTPTR_TYPE__)comic_pp_given_; \
 		switch (comic_pp_function_) { __VA_ARGS__ } \
 	}
 
@@ -59,20 +62,20 @@ ADSM_FUNCTION void COMIC_PP_ape_flush_all(void)
 	ADSM_FLUSH_ALL;
 }
 
-ADSM_FUNCTION void COMIC_PP_ape_flush(ADSM_SPACE_GLOBAL void *ptr)
+ADSM_FUNCTION void COMIC_PP_ape_flush(void *ptr)
 {
 	ADSM_FLUSH(ptr);
 }
 
 /* Until the next of these functions. */
-ADSM_FUNCTION void *COMIC_PP_ape_local_address(ADSM_SPACE_GLOBAL void *ptr)
+ADSM_FUNCTION void *COMIC_PP_ape_local_address(void *ptr)
 {
-	return ADSM_LOCAL(ptr);
+	return ADSM_LOCAL_ADDRESS_(COMIC_PP_far_(void, ptr));
 }
 
 ADSM_FUNCTION void *COMIC_PP_ape_malloc(unsigned size)
 {
-	return ADSM_TASK_ALLOC(size);
+	return (void *)(__UINTPTR_TYPE__)ADSM_TASK_ALLOC(size);
 }
 
 ADSM_FUNCTION void COMIC_PP_ape_free(void *ptr)
@@ -81,13 +84,13 @@ ADSM_FUNCTION void COMIC_PP_ape_free(void *ptr)
 }
 
 #define COMIC_PP_TYPE_(name, type) \
-	ADSM_FUNCTION type COMIC_PP_ape_read_##name(const ADSM_SPACE_GLOBAL type *ptr) \
+	ADSM_FUNCTION type COMIC_PP_ape_read_##name(const type *ptr) \
 	{ \
-		return ADSM_READ(ptr); \
+		return ADSM_READ(COMIC_PP_far_(const type, ptr)); \
 	} \
-	ADSM_FUNCTION type COMIC_PP_ape_write_##name(ADSM_SPACE_GLOBAL type *ptr, type v) \
+	ADSM_FUNCTION type COMIC_PP_ape_write_##name(type *ptr, type v) \
 	{ \
-		ADSM_WRITE(ptr, v); \
+		ADSM_WRITE(COMIC_PP_far_(type, ptr), v); \
 		return v; \
 	}
 COMIC_PP_TYPE_(char, char)

@@ -9,6 +9,7 @@
 #include "adsm_scratchpad.h"
 
 #define RUN "adsm_run_"
+#define TASK "adsm_task_"
 
 struct function {
 	const char *name;
@@ -183,16 +184,20 @@ void find_needs(struct text *needs, const struct text *code, const struct text *
 	for (size_t i = 0; i < n_functions; i++) {
 		struct adsm_store_needs kernel = { .version = ADSM_STORE_VERSION, .size = sizeof(kernel) };
 		const char *name = functions[i].name;
+		const bool task = starts(name, TASK);
 
-		if (!starts(name, RUN) || strlen(name + strlen(RUN)) >= sizeof(kernel.name))
+		if (!task && !starts(name, RUN))
+			continue;
+		name += strlen(task ? TASK : RUN);
+		if (strlen(name) >= sizeof(kernel.name))
 			continue;
 		look(i);
 		memset(seen, 0, n_functions * sizeof(*seen));
-		strcpy(kernel.name, name + strlen(RUN));
+		strcpy(kernel.name, name);
 		kernel.stack = bounded(functions[i].stack);
 		kernel.code = bounded(add_code(i, seen));
 		kernel.data = bounded(data);
-		kernel.flags = functions[i].recursive ? ADSM_STORE_RECURSIVE : 0;
+		kernel.flags = (functions[i].recursive ? ADSM_STORE_RECURSIVE : 0) | (task ? ADSM_STORE_TASK : 0);
 		text_add(needs, (const char *)&kernel, sizeof(kernel));
 	}
 }

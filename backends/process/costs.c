@@ -54,8 +54,8 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 	return adsm_process_event_elapsed(device, event, &ns);
 }
 
-static int of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
-		   struct adsm_part_wait *ret_wait)
+int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+			 struct adsm_part_wait *ret_wait)
 {
 	uint64_t n, ns;
 	const struct adsm_task_record *record = record_of(device, event, &n);
@@ -107,7 +107,7 @@ const struct adsm_cost_ops adsm_process_costs = {
 	.counters = counters,
 	.of_launch = of_launch,
 	.of_part = of_part,
-	.of_wait = of_wait,
+	.of_wait = adsm_process_of_wait,
 	.part_name = part_name,
 	.advise = advise,
 };

@@ -7,6 +7,9 @@
 
 /* Of a backend whose devices run tasks, and count nothing of other launches. */
 extern const struct adsm_cost_ops adsm_process_costs;
+/* Of tasks: the slot of of_wait(), where the device writes records of them. */
+int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+			 struct adsm_part_wait *ret_wait);
 /* What there is to say of a task's locks, of which so many were waited for; "": nothing. */
 void adsm_process_advise_locks(uint64_t locks, uint64_t waits, char *ret_text, size_t size);
 

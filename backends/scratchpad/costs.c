@@ -3,11 +3,13 @@
 #include "costs.h"
 
 #include "base/log.h"
+#include "process/costs.h"
 #include "process/open.h"
 #include "shared.h"
-#include "stubs.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct adsm_scratchpad_shared *shared_of(struct adsm_device *device)
@@ -64,15 +66,104 @@ static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM
 	return true;
 }
 
+/* ---- advice on tasks: how their workers share pages */
+
+#define FEW 4096			/* bytes that are no matter */
+#define FALSE_SHARE 4			/* of the pages that were given up, so many in vain are no matter: one in */
+#define SMALLER_SHARE 4			/* had so much less been moved: one in */
+
+static const struct adsm_scratchpad_sharing *find_sharing(struct adsm_device *device, const char *task)
+{
+	const struct adsm_scratchpad_shared *shared = shared_of(device);
+	const uint32_t n = atomic_load(&shared->n_tasks);
+	uint32_t i = 0;
+
+	while (i < n && strcmp(shared->tasks[i].task, task))
+		i++;
+	return i < n ? &shared->tasks[i] : NULL;
+}
+
+static size_t say(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Behind what is there; a sentence that has no room is left out. */
+static size_t say(char *text, size_t size, const char *format, ...)
+{
+	const size_t length = strlen(text);
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(text + length, size - length, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= size - length)
+		text[length] = '\0';
+	return strlen(text);
+}
+
+static void advise_sharing(const struct adsm_scratchpad_sharing *sharing, const struct adsm_kernel_costs *costs,
+			   char *text, size_t size)
+{
+	const uint64_t n = costs->values[ADSM_SCRATCHPAD_SHARED_FALSELY];
+
+	if (!sharing->n || n < costs->values[ADSM_SCRATCHPAD_WORKERS] ||
+	    n < costs->values[ADSM_SCRATCHPAD_GIVEN_UP] / FALSE_SHARE)
+		return;
+	say(text, size, "%lu of %lu pages that workers gave up had changed only where they had not looked: most often, "
+	    "%lu times in a call, that at 0x%lx", n, costs->values[ADSM_SCRATCHPAD_GIVEN_UP], sharing->n,
+	    sharing->address);
+	if (sharing->arg >= 0)
+		say(text, size, ", byte %lu of argument %d", sharing->offset, sharing->arg + 1);
+	say(text, size, ", by worker %u because of worker %u: what each writes, in pages of its own", sharing->worker,
+	    sharing->writer);
+}
+
+static void advise_page(const struct adsm_scratchpad_sharing *sharing, char *text, size_t size)
+{
+	uint64_t least = UINT64_MAX;
+	unsigned now = 0, best = 0;
+
+	while ((uint64_t)ADSM_SCRATCHPAD_MIN_PAGE << now < sharing->page)
+		now++;
+	for (unsigned i = 0; i < now; i++) {
+		const uint64_t moved = atomic_load(&sharing->moved[i]);
+
+		/* A smaller one has more transfers: it has to be worth them. */
+		if (least == UINT64_MAX || moved < least - least / 8) {
+			best = i;
+			least = moved;
+		}
+	}
+	if (!now || sharing->moved[now] < FEW || least > sharing->moved[now] - sharing->moved[now] / SMALLER_SHARE)
+		return;
+	say(text, size, "%sits workers moved %lu KiB in pages of %lu KiB, and with ADSM_TASK_PAGE=%uK %lu at most",
+	    *text ? "; " : "", sharing->moved[now] >> 10, sharing->page >> 10,
+	    (ADSM_SCRATCHPAD_MIN_PAGE << best) >> 10, least >> 10);
+}
+
 static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
 		   char *ret_text, size_t size)
 {
+	const struct adsm_scratchpad_sharing *sharing = find_sharing(device, kernel);
+
 	*ret_text = '\0';
+	adsm_process_advise_locks(costs->values[ADSM_SCRATCHPAD_LOCKS], costs->values[ADSM_SCRATCHPAD_LOCK_WAITS],
+				  ret_text, size);
+	if (!sharing)
+		return;
+	if (*ret_text)
+		say(ret_text, size, "; ");
+	advise_sharing(sharing, costs, ret_text, size);
+	advise_page(sharing, ret_text, size);
 }
 
+#define SHARE_OF(count) \
+	((count) == ADSM_SCRATCHPAD_READ_MISSES ? "reads" : \
+	 (count) == ADSM_SCRATCHPAD_WRITE_MISSES || (count) == ADSM_SCRATCHPAD_UPGRADES ? "writes" : NULL)
+
 static const struct adsm_cost counters[] = {
-#define ROW(upper, counter, text) { \
-	.name = #counter, .help = text, .peak = ADSM_SCRATCHPAD_IS_PEAK(ADSM_SCRATCHPAD_##upper) \
+#define ROW(upper, name, help) { \
+	#name, help, ADSM_SCRATCHPAD_IS_PEAK(ADSM_SCRATCHPAD_##upper), \
+	ADSM_SCRATCHPAD_##upper >= ADSM_SCRATCHPAD_FIRST_OF_TASKS, SHARE_OF(ADSM_SCRATCHPAD_##upper) \
 },
 	ADSM_SCRATCHPAD_COUNTS(ROW)
 #undef ROW
@@ -85,7 +176,7 @@ const struct adsm_cost_ops adsm_scratchpad_costs = {
 	.counters = counters,
 	.of_launch = of_launch,
 	.of_part = of_part,
-	.of_wait = adsm_no_of_wait,
+	.of_wait = adsm_process_of_wait,
 	.part_name = part_name,
 	.advise = advise,
 };

@@ -40,3 +40,45 @@ bool adsm_scratchpad_lay_out(const struct adsm_scratchpad_geometry *geometry,
 	*ret_layout = layout;
 	return true;
 }
+
+static struct adsm_scratchpad_layout with_pages(const struct adsm_scratchpad_geometry *geometry, uint32_t page,
+						uint64_t n)
+{
+	/* Sets of four; and one without any page, for those that look there in vain. */
+	const uint64_t n_sets = n / ADSM_STORE_INLINE_WAYS ? n / ADSM_STORE_INLINE_WAYS : 1;
+	struct adsm_scratchpad_layout layout = {
+		.control = ADSM_SCRATCHPAD_CONTROL,
+		.tags = (n_sets + 1) * ADSM_STORE_INLINE_WAYS * sizeof(struct adsm_store_way),
+		.dirty = n * sizeof(uint64_t),
+		.lines = n * page,
+		.code = geometry->code,
+	};
+	const uint64_t used = layout.control + layout.tags + layout.dirty + layout.lines + layout.code;
+
+	layout.stack = used < geometry->size ? (geometry->size - used) & ~(PAGE - 1) : 0;
+	return layout;
+}
+
+bool adsm_scratchpad_lay_out_task(const struct adsm_scratchpad_geometry *geometry,
+				  const struct adsm_scratchpad_task *task, struct adsm_scratchpad_layout *ret_layout,
+				  char *ret_text, size_t size)
+{
+	struct adsm_scratchpad_layout layout = with_pages(geometry, task->page, task->n_pages ? task->n_pages : 1);
+
+	for (uint64_t n = 2; !task->n_pages; n *= 2) {
+		const struct adsm_scratchpad_layout more = with_pages(geometry, task->page, n);
+
+		if (more.stack < (geometry->size - geometry->code) / 4)
+			break;
+		layout = more;
+	}
+	if (layout.stack < ADSM_SCRATCHPAD_SERVICE) {
+		adsm_format(ret_text, size, "a local store of %lu bytes has no room for %lu pages of %u bytes, its "
+			    "code buffer (%lu) and %u bytes of stack: raise ADSM_SCRATCHPAD_SIZE, or lower "
+			    "ADSM_TASK_PAGE, ADSM_TASK_PAGES or ADSM_SCRATCHPAD_CODE", geometry->size,
+			    layout.lines / task->page, task->page, layout.code, ADSM_SCRATCHPAD_SERVICE);
+		return false;
+	}
+	*ret_layout = layout;
+	return true;
+}

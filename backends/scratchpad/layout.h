@@ -12,6 +12,10 @@
 #define ADSM_SCRATCHPAD_CONTROL 1024		/* bytes of the state of cache and core */
 #define ADSM_SCRATCHPAD_RUNTIME 2048		/* bytes of stack for the cache's functions and libm's */
 #define ADSM_SCRATCHPAD_STREAMS 4		/* that are fetched ahead, a line for each */
+#define ADSM_SCRATCHPAD_SERVICE 8192		/* of stack for what tasks call: locks, barriers, their errors */
+#define ADSM_SCRATCHPAD_MIN_PAGE 2048u		/* of tasks */
+#define ADSM_SCRATCHPAD_MAX_PAGE 16384u
+#define ADSM_SCRATCHPAD_PAGE_SIZES 4		/* that there are */
 
 /* As options say it. All numbers but the sizes are powers of two. */
 struct adsm_scratchpad_geometry {
@@ -20,6 +24,12 @@ struct adsm_scratchpad_geometry {
 	uint32_t sets, ways, line;	/* of the cache: line in bytes */
 	uint32_t dirty;			/* bytes that one dirty bit stands for */
 	uint32_t prefetch;		/* lines that follow are fetched ahead */
+};
+
+/* A store has another cache while it is a worker's of a task: whole pages. */
+struct adsm_scratchpad_task {
+	uint32_t page;			/* bytes */
+	uint32_t n_pages;		/* 0: as many as leave a quarter of the room for the stack */
 };
 
 /* How code comes into the code buffer that has not room for all. */
@@ -39,5 +49,9 @@ struct adsm_scratchpad_layout {
 /* False: it does not fit, and *ret_text says what does not, with all sizes. */
 bool adsm_scratchpad_lay_out(const struct adsm_scratchpad_geometry *geometry,
 			     struct adsm_scratchpad_layout *ret_layout, char *ret_text, size_t size);
+/* The same for tasks: lines are pages. */
+bool adsm_scratchpad_lay_out_task(const struct adsm_scratchpad_geometry *geometry,
+				  const struct adsm_scratchpad_task *task, struct adsm_scratchpad_layout *ret_layout,
+				  char *ret_text, size_t size);
 
 #endif

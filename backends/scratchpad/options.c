@@ -11,6 +11,7 @@
 
 #define MAX_SETS 65536
 #define MAX_BUFFERS 64
+#define MAX_PAGES 4096
 #define MAX_WAYS 64
 #define MIN_LINE 16			/* the largest access that a kernel makes at once */
 #define MAX_LINE 4096			/* a page: what a line is part of is mapped as a whole */
@@ -61,6 +62,23 @@ static int parse_buffers(const struct adsm_option *row, const char *text, uint64
 	return 0;
 }
 
+static int parse_page(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	int ret = adsm_parse_number(row, text, ret_value);
+
+	return ret ? ret : is_power(ret_value[0], ADSM_SCRATCHPAD_MIN_PAGE, ADSM_SCRATCHPAD_MAX_PAGE) ? 0 : -EINVAL;
+}
+
+static int parse_pages(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	uint64_t n = 0;
+
+	if (strcmp(text, "auto") && (adsm_scan_digits(&text, 10, &n) || *text || !is_power(n, 1, MAX_PAGES)))
+		return -EINVAL;
+	ret_value[0] = n;
+	return 0;
+}
+
 struct adsm_option adsm_scratchpad_rows[] = {
 	{ "SCRATCHPAD_CORES", "auto", "auto, or a number from 1 to 256",
 	  "scratchpad: how many cores with a local store; auto: one per processor",
@@ -95,6 +113,13 @@ struct adsm_option adsm_scratchpad_rows[] = {
 	{ "SCRATCHPAD_PREFETCH", "on", "off, on",
 	  "scratchpad: whether the line behind is fetched ahead where a kernel misses lines in their order",
 	  ADSM_FIELD(adsm_scratchpad_options.prefetch), adsm_parse_index, .paper = "off" },
+	{ "TASK_PAGE", "16K", "2K, 4K, 8K or 16K bytes",
+	  "scratchpad: a page of tasks, which is what workers copy into their local stores and send back",
+	  ADSM_FIELD(adsm_scratchpad_options.page), parse_page, ADSM_SCRATCHPAD_MIN_PAGE, ADSM_SCRATCHPAD_MAX_PAGE },
+	{ "TASK_PAGES", "auto", "auto, or a power of two up to 4096",
+	  "scratchpad: how many pages a worker's local store has room for; auto: as many as leave a quarter for the "
+	  "stack",
+	  ADSM_FIELD(adsm_scratchpad_options.n_pages), parse_pages, .zero = "auto" },
 	{ "SCRATCHPAD_MEMORY_SIZE", "auto", "auto, or bytes up to 65536G",
 	  "scratchpad: memory of the device; auto: half of what is available",
 	  ADSM_FIELD(adsm_scratchpad_options.memory_size), adsm_parse_number, 0, (uint64_t)1 << 46, .zero = "auto" },

@@ -16,6 +16,8 @@ struct adsm_scratchpad_options {
 	unsigned victim;		/* ADSM_SCRATCHPAD_VICTIM: 1: on */
 	unsigned partitions;		/* ADSM_SCRATCHPAD_PARTITIONS: 1: always */
 	unsigned prefetch;		/* ADSM_SCRATCHPAD_PREFETCH: 1: on */
+	uint64_t page;			/* ADSM_TASK_PAGE: bytes of a page of tasks */
+	uint64_t n_pages;		/* ADSM_TASK_PAGES: that a worker's cache has room for; 0: as fit */
 	uint64_t memory_size;		/* ADSM_SCRATCHPAD_MEMORY_SIZE: bytes, 0: half of what is available */
 	const char *device;		/* ADSM_SCRATCHPAD_DEVICE: the device program, "" beside the library */
 };

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_WORDS 12			/* of the program's command line: its name, and numbers */
+#define N_WORDS 14			/* of the program's command line: its name, and numbers */
 
 struct scratchpad_device {
 	struct adsm_process_device process;
@@ -61,6 +61,7 @@ static void write_words(struct scratchpad_device *device, const struct adsm_scra
 	const uint64_t numbers[N_WORDS - 1] = {
 		g->size, g->code, g->sets, g->ways, g->line, g->dirty, g->prefetch,
 		options->buffers, options->policy, options->victim, options->partitions,
+		options->page, options->n_pages,
 	};
 
 	device->words[0] = kind.program;
@@ -91,6 +92,8 @@ static void describe(struct scratchpad_device *device, const struct adsm_scratch
 		base->caps.memory_size = adsm_os_memory_available() / 2;
 	if (base->caps.compute_units > ADSM_SCRATCHPAD_MAX_CORES)
 		base->caps.compute_units = ADSM_SCRATCHPAD_MAX_CORES;
+	base->caps.max_workers = base->caps.compute_units;
+	base->caps.workers_option = "ADSM_SCRATCHPAD_CORES";
 	strcpy(base->name, "scratchpad");
 	strcpy(base->caps.memory, "discrete");
 	adsm_format(base->made_of, sizeof(base->made_of), "%u core%s with a local store of %lu KiB each: cache of %u "

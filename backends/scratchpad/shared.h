@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "layout.h"
 #include "process/shared.h"
 
 #define ADSM_SCRATCHPAD_MAX_CORES 256
@@ -32,7 +33,23 @@
 	X(CORES, cores, "cores that had a block to run, once for each call") \
 	X(BYTES_PEAK, bytes_peak, "bytes of a local store that were in use, at most: cache, code buffer, stack") \
 	X(WORK_NS, work_ns, "time that cores ran blocks, all added up") \
-	X(FLUSH_NS, flush_ns, "time that cores wrote back what was dirty at the end, all added up")
+	X(FLUSH_NS, flush_ns, "time that cores wrote back what was dirty at the end, all added up") \
+	X(WORKERS, workers, "tasks: workers of its calls") \
+	X(READS, reads, "tasks: loads") \
+	X(WRITES, writes, "tasks: stores") \
+	X(READ_MISSES, read_misses, "tasks: loads of pages that the worker had not") \
+	X(WRITE_MISSES, write_misses, "tasks: stores to pages that it had not") \
+	X(UPGRADES, upgrades, "tasks: stores to pages that it had for reading") \
+	X(SENT_ON_MISS, sent_on_miss, "tasks: dirty pages that were sent back to make room") \
+	X(SENT_ON_SYNC, sent_on_sync, "tasks: dirty pages that were sent back at locks and barriers, and at the end") \
+	X(GIVEN_UP, given_up, "tasks: pages that others had changed, so that the worker gave its copy up") \
+	X(SHARED_FALSELY, shared_falsely, "tasks: of these such as had changed only where the worker had not looked") \
+	X(BARRIERS, barriers, "tasks: barriers that all its workers have come to") \
+	X(LOCKS, locks, "tasks: locks taken") \
+	X(LOCK_WAITS, lock_waits, "tasks: of these locks such as were waited for, asleep") \
+	X(HANDOVERS, handovers, "tasks: of these locks such as were handed over to who had waited too long") \
+	X(LOCK_WAIT_NS, lock_wait_ns, "tasks: of work_ns: workers waited for locks, asleep") \
+	X(BARRIER_WAIT_NS, barrier_wait_ns, "tasks: of work_ns: workers waited for others at barriers")
 
 enum {
 #define ENUMERATOR(upper, name, help) ADSM_SCRATCHPAD_##upper,
@@ -40,6 +57,8 @@ enum {
 #undef ENUMERATOR
 	ADSM_SCRATCHPAD_N_COUNTS
 };
+
+#define ADSM_SCRATCHPAD_FIRST_OF_TASKS ADSM_SCRATCHPAD_WORKERS
 
 /* Of several launches, and of cores, the most counts; else they are added up. */
 #define ADSM_SCRATCHPAD_IS_PEAK(count) ((count) == ADSM_SCRATCHPAD_BYTES_PEAK || (count) == ADSM_SCRATCHPAD_DEPTH)
@@ -54,8 +73,25 @@ struct adsm_scratchpad_costs {
 	struct { struct adsm_scratchpad_span work, flush; } cores[ADSM_SCRATCHPAD_MAX_CORES];
 };
 
+/* How a task's workers share pages, of all its counted calls. */
+struct adsm_scratchpad_sharing {
+	char task[ADSM_PROCESS_NAME];	/* "": nothing here; written last */
+	uint64_t page;			/* bytes */
+	/* Bytes that pages of 2, 4, 8 … KiB had moved, up to the size that they have: so many have been moved. */
+	_Atomic uint64_t moved[ADSM_SCRATCHPAD_PAGE_SIZES];
+	/* The page that workers gave up most often in one call, without any need: who, because of whom. */
+	uint64_t address, n;
+	uint32_t worker, writer;
+	int32_t arg;			/* the pointer that is nearest below it, from 0; -1: none is */
+	uint64_t offset;		/* from there */
+};
+
+#define ADSM_SCRATCHPAD_TASKS 64	/* of which something is known */
+
 struct adsm_scratchpad_shared {
 	uint32_t n_cores;
+	_Atomic uint32_t n_tasks;
+	struct adsm_scratchpad_sharing tasks[ADSM_SCRATCHPAD_TASKS];
 	struct adsm_scratchpad_costs costs[ADSM_PROCESS_SLOTS];	/* by slot */
 };
 

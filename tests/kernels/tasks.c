@@ -75,12 +75,12 @@ ADSM_TASK(transfer, ADSM_INOUT(int, accounts), ADSM_VAL(int, n), ADSM_VAL(int, n
 /* The first makes memory that all write, and the last gives it back, whoever reads it meanwhile. */
 ADSM_TASK(memory, ADSM_INOUT(int, total), ADSM_INOUT(unsigned long, where))
 {
-	int *shared;
+	ADSM_SPACE_GLOBAL int *shared;
 
 	if (!ADSM_WORKER)
 		ADSM_WRITE(where, (unsigned long)ADSM_TASK_ALLOC(ADSM_N_WORKERS * sizeof(int)));
 	ADSM_ALL_BARRIER;
-	shared = (int *)ADSM_READ(where);
+	shared = (ADSM_SPACE_GLOBAL int *)ADSM_READ(where);
 	ADSM_WRITE(&shared[ADSM_WORKER], ADSM_WORKER + 1);
 	ADSM_FLUSH(&shared[ADSM_WORKER]);
 	ADSM_ALL_BARRIER;
@@ -93,6 +93,83 @@ ADSM_TASK(memory, ADSM_INOUT(int, total), ADSM_INOUT(unsigned long, where))
 		ADSM_TASK_FREE(shared);
 		ADSM_FLUSH_ALL;
 	}
+}
+
+/* ---- workers with copies of the same pages */
+
+ADSM_TASK(neighbours, ADSM_INOUT(unsigned char, bytes), ADSM_VAL(int, n_rounds), ADSM_INOUT(int, wrong))
+{
+	const int n = 7 * ADSM_N_WORKERS;
+
+	for (int round = 1; round <= n_rounds; round++) {
+		for (int i = ADSM_WORKER; i < n; i += ADSM_N_WORKERS)
+			bytes[i] = (unsigned char)(ADSM_WORKER + round);
+		ADSM_ALL_BARRIER;
+		for (int i = 0; i < n; i++)
+			if (bytes[i] != (unsigned char)(i % ADSM_N_WORKERS + round))
+				wrong[ADSM_WORKER] = round;
+		ADSM_ALL_BARRIER;
+	}
+}
+
+/* What one lock guards is not released yet when another one is taken, and both lie in one page. */
+ADSM_TASK(nested, ADSM_INOUT(int, a), ADSM_VAL(int, n_rounds))
+{
+	for (int i = 0; i < n_rounds; i++) {
+		ADSM_LOCK(0);
+		a[0]++;
+		ADSM_LOCK(1);
+		a[1]++;
+		ADSM_UNLOCK(0);
+		a[2]++;
+		ADSM_UNLOCK(1);
+	}
+}
+
+/* Beside what each writes there is what all add to, by atomic operations. */
+ADSM_TASK(atomics, ADSM_INOUT(int, total), ADSM_VAL(int, n_rounds), ADSM_INOUT(int, a))
+{
+	for (int i = 0; i < n_rounds; i++) {
+		a[ADSM_WORKER] = i;
+		ADSM_ATOMIC_ADD(total, 1);
+	}
+}
+
+/* Worker 1 has read what worker 0 then changes, and frees; it gets that memory, and writes what it has read. */
+ADSM_TASK(again, ADSM_INOUT(unsigned long, where), ADSM_INOUT(int, total))
+{
+	ADSM_SPACE_GLOBAL int *p;
+
+	if (!ADSM_WORKER) {
+		p = ADSM_TASK_ALLOC(100);
+		p[0] = 0;
+		ADSM_WRITE(where, (unsigned long)p);
+	}
+	ADSM_ALL_BARRIER;
+	p = (ADSM_SPACE_GLOBAL int *)ADSM_READ(where);
+	/* Whose turn it is, without an acquire. */
+	if (!ADSM_WORKER) {
+		while (ADSM_ATOMIC_ADD(total, 0) != 1)
+			;
+		p[0] = 7;
+		ADSM_TASK_FREE(p);
+		ADSM_ATOMIC_ADD(total, 1);
+	} else if (ADSM_WORKER == 1) {
+		ADSM_ATOMIC_ADD(total, 1 + p[0]);
+		while (ADSM_ATOMIC_ADD(total, 0) != 2)
+			;
+		p = ADSM_TASK_ALLOC(100);
+		p[0] = 0;
+		ADSM_WRITE(where, (unsigned long)p);
+		ADSM_ATOMIC_ADD(total, -2);
+	}
+	ADSM_ALL_BARRIER;
+	p = (ADSM_SPACE_GLOBAL int *)ADSM_READ(where);
+	if (ADSM_WORKER == 2)
+		ADSM_ATOMIC_ADD(total, p[0]);
+	ADSM_ALL_BARRIER;
+	if (!ADSM_WORKER)
+		ADSM_TASK_FREE(p);
 }
 
 /* ---- what goes wrong: @who does it */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The programs of tasks: each verifies, with few workers and with many, and takes as many locks and passes as many
-barriers as is said of it: programs.py BUILD [SIZE]"""
+barriers as is said of it: programs.py BUILD [SIZE [PAGE]]. With a page's size on cores with a local store, where what
+moves is counted, too."""
 import json
 import os
 import subprocess
@@ -9,7 +10,8 @@ import tempfile
 
 BUILD = sys.argv[1]
 SIZE = sys.argv[2] if len(sys.argv) > 2 else "small"
-WORKERS = [1, 2, 6, 9, 40] if SIZE == "small" else [6]
+PAGE = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+WORKERS = [1, 2, 6, 9, 40] if SIZE == "small" and not PAGE else [6]
 # The formulas, in the numbers that --list has of a size, and workers. None: depends on what they meet.
 BARRIERS = {
     "blackscholes": lambda options, iterations: 1,
@@ -46,6 +48,8 @@ def run(program, workers, folder):
     """One report of all programs, and what they said themselves."""
     report = os.path.join(folder, f"{workers}.json")
     env = dict(os.environ, ADSM_STATS="json:" + report)
+    if PAGE:
+        env |= {"ADSM_BACKEND": "scratchpad", "ADSM_SCRATCHPAD_CORES": str(workers), "ADSM_TASK_PAGE": str(PAGE)}
     done = subprocess.run([program, "--counts", "--size", SIZE, "--workers", str(workers), "all"], env=env,
                           capture_output=True, text=True)
     said = {line.split()[0]: line for line in done.stdout.splitlines()}
@@ -58,6 +62,40 @@ def run(program, workers, folder):
 def expect(what, got, want):
     if got != want:
         sys.exit(f"{what} is {got}, not {want}")
+
+
+def moved(name, counters, workers, size):
+    """What the columns of COMIC++'s Table 5 say, as far as it follows from the program."""
+    what = f"{name} with pages of {PAGE}: "
+    misses = counters["read_misses"] + counters["write_misses"]
+    sent = counters["sent_on_miss"] + counters["sent_on_sync"]
+    expect(what + "pages that came", counters["bytes_in"], misses * PAGE)
+    expect(what + "pages that went", counters["bytes_out"], sent * PAGE)
+    expect(what + "accesses", counters["hits"] + counters["misses"], counters["reads"] + counters["writes"])
+    # A page that is sent was written, and one that is given up had come.
+    expect(what + "more sent than is possible", sent > counters["writes"], False)
+    expect(what + "more given up than had come", counters["given_up"] > misses, False)
+    expect(what + "more shared falsely than given up", counters["shared_falsely"] > counters["given_up"], False)
+    if name == "blackscholes":
+        options, iterations = size
+        expect(what + "reads", counters["reads"], 4 * options * iterations)
+        # Its inputs are nobody's; each writes one number.
+        expect(what + "writes", counters["writes"], workers)
+        expect(what + "sent", (counters["sent_on_miss"], counters["sent_on_sync"]), (0, workers))
+    if name == "ep":
+        expect(what + "reads", counters["reads"], 12 * workers)
+    if name == "jacobi":
+        n, iterations = size
+        expect(what + "reads", counters["reads"], iterations * (n * n + 6 * (n - 2) ** 2))
+        expect(what + "writes", counters["writes"], iterations * (n * n + (n - 2) ** 2) + workers)
+    if name == "jacobi" and 8 * n % PAGE == 0 and 3 * 8 * n * n > workers * (1 << 18):
+        # Bands of rows, of whole pages each, three times as large as a worker's cache: nothing is there when it is
+        # used again. u, old and the rows of its neighbours, f; what is written is old, then u without its border.
+        row = 8 * n // PAGE
+        expect(what + "read misses", counters["read_misses"],
+               iterations * row * (n + n + 2 * (workers - 1) + n - 2))
+        expect(what + "write misses", counters["write_misses"], iterations * row * (n + n - 2) + workers)
+        expect(what + "sent", sent, iterations * row * (n + n - 2) + workers)
 
 
 def main():
@@ -80,6 +118,8 @@ def main():
                        least <= counters["locks"] <= most, True)
                 if LOCKS[name]:
                     expect(what + "locks", counters["locks"], LOCKS[name](workers, *known[name, SIZE]))
+                if PAGE:
+                    moved(name, counters, workers, known[name, SIZE])
 
 
 main()

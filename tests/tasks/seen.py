@@ -41,7 +41,8 @@ def ns(event):
 def check_bars(events, counters):
     """Each worker of a call has a bar, and its waits lie within."""
     kernels = {event["args"]["seq"]: event["name"] for event in events if event.get("cat") == "kernel"}
-    work = {(event["args"]["seq"], event["args"]["part"]): event for event in events if event.get("cat") == "part"}
+    work = {(event["args"]["seq"], event["args"]["part"]): event for event in events
+            if event.get("cat") == "part" and "work_ns" in event["args"]}
     waits = [event for event in events if event.get("cat") == "part_wait"]
     by_kernel = collections.defaultdict(list)
     n_of_call = collections.Counter(event["args"]["seq"] for event in waits)
@@ -83,7 +84,8 @@ def check_tracks(events):
              if event["ph"] == "M" and event["name"] == "thread_name"}
     for event in events:
         if event.get("cat") in ("part", "part_wait"):
-            expect(f"the track of {event}", names[event["pid"], event["tid"]] == f"worker {event['args']['part']}")
+            kind, part = names[event["pid"], event["tid"]].split()
+            expect(f"the track of {event}", kind in ("worker", "core") and int(part) == event["args"]["part"])
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -7,6 +7,7 @@
  *	errors		each error is told, by its name and its numbers, and the device runs the next task
  *	crash		a worker crashes in a critical section: the device is lost, and who waits is told
  *	endless		a worker of a task that has failed computes on: the device is lost
+ *	pages		what only workers with copies of pages can get wrong
  *	refused		a device without tasks: they are refused, and the kernel beside them is not
  */
 #include <adsm.h>
@@ -147,7 +148,7 @@ static void check_alive(void)
 static void errors(void)
 {
 	check_failed_with(RUN("uses_lock", 257, VAL(1)), -EINVAL, "task 'uses_lock'", "257", "256",
-			  "ADSM_TASK_WORKERS", NULL);
+			  getenv("ADSM_SCRATCHPAD_CORES") ? "ADSM_SCRATCHPAD_CORES" : "ADSM_TASK_WORKERS", NULL);
 	check_failed_with(adsmCall(kernel("uses_lock"), adsmDim3(1, 1, 1), adsmDim3(2, 1, 1), VAL(1)), -EINVAL,
 			  "2 threads", "at most 1", NULL);
 	check_alive();
@@ -202,6 +203,38 @@ static void endless(void)
 	check_failed_with(RUN("computes_on", 2, adsmPtr(total)), -ENODEV, "'computes_on'", "worker 0", "lock 1", NULL);
 }
 
+/* Each has bytes beside everybody else's, and numbers across the ends of pages. */
+static void pages(void)
+{
+	for (size_t i = 0; i < N_SIZES; i++) {
+		const unsigned n = few_and_many[i];
+		int *wrong = numbers + N / 2;
+
+		memset(numbers, 0, N * sizeof(*numbers));
+		CHECK_OK(RUN("neighbours", n, adsmPtr(numbers), VAL(6), adsmPtr(wrong)));
+		for (unsigned k = 0; k < n; k++)
+			CHECK_AT(wrong[k], k, 0);
+		for (unsigned k = 0; k < 7 * n; k++)
+			CHECK_AT(((unsigned char *)numbers)[k], k, (k % n + 6) & 255);
+		*total = 0;
+		memset(numbers, 0, N * sizeof(*numbers));
+		CHECK_OK(RUN("nested", n, adsmPtr(numbers), VAL(20)));
+		CHECK(numbers[0] == 20 * (int)n && numbers[1] == 20 * (int)n && numbers[2] == 20 * (int)n);
+		*total = 0;
+		CHECK_OK(RUN("atomics", n, adsmPtr(total), VAL(50), adsmPtr(numbers)));
+		CHECK_EQ(*total, 50 * (int)n);
+	}
+	/* Memory that was another worker's: nothing that anybody has of it from before comes back. */
+	for (int i = 0; i < 50; i++) {
+		unsigned long *where = adsmAlloc(sizeof(*where));
+
+		*total = 0;
+		CHECK_OK(RUN("again", 6, adsmPtr(where), adsmPtr(total)));
+		CHECK_EQ(*total, 0);
+		adsmFree(where);
+	}
+}
+
 static void refused(void)
 {
 	const int error = adsmCall(kernel("count"), adsmDim3(2, 1, 1), adsmDim3(1, 1, 1), adsmPtr(total), VAL(1));
@@ -238,6 +271,8 @@ int main(int argc, char **argv)
 		crash(what);
 	else if (!strcmp(what, "endless"))
 		endless();
+	else if (!strcmp(what, "pages"))
+		pages();
 	else if (!strcmp(what, "refused"))
 		refused();
 	else

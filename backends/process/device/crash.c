@@ -73,6 +73,8 @@ void adsm_crash_now(int signal, uint64_t address, const char *why)
 	adsm_crash_alone();
 	if (note) {
 		note->in_kernel = true;
+		if (adsm_crash_place)
+			adsm_crash_place(note->place, sizeof(note->place));
 		note->address = address;
 		say_why(note, why);
 		atomic_store(&note->signal, (uint32_t)signal);

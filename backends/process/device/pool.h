@@ -15,6 +15,12 @@ struct adsm_pool_way {
 	void (*end)(const struct adsm_pool_launch *launch);
 };
 
+/* How the workers of a task run, where that is more than calling it: what they call, and how each begins and ends. */
+struct adsm_task_way {
+	const struct adsm_task_calls *calls;
+	void (*run)(struct adsm_task_worker *worker, const struct adsm_pool_launch *launch);
+};
+
 struct adsm_pool_launch {
 	adsm_kernel_run *run;		/* NULL: it is a task, which is not for the pool (task.h) */
 	adsm_task_run *task;
@@ -23,6 +29,7 @@ struct adsm_pool_launch {
 	uint32_t sets;			/* arguments that are write-once objects and may be set, by bits */
 	bool waits;			/* blocks may wait for such as come before them: they begin in order */
 	const struct adsm_pool_way *way;	/* NULL: kernels are called */
+	const struct adsm_task_way *task_way;	/* NULL: memory is coherent here */
 	_Atomic uint64_t *block_ns;	/* how long one of the kernel's blocks took the last time */
 	struct adsm_kernel_block block;	/* without the index */
 	uint64_t first, n;		/* the interval of the grid to run, linear, x fastest */

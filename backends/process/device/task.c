@@ -51,6 +51,12 @@ static void *allocate(struct adsm_task_worker *worker, size_t size)
 	return memory + 1;
 }
 
+_Noreturn void adsm_task_fail_free(struct adsm_task_worker *worker, void *p)
+{
+	adsm_task_fail(-EINVAL, "worker %u frees %p, which it has not from ADSM_TASK_ALLOC", worker->index, p);
+	adsm_task_leave((struct adsm_task_thread *)worker);
+}
+
 static void give_back(struct adsm_task_worker *worker, void *p)
 {
 	struct memory **at, *memory = (struct memory *)((uintptr_t)p - sizeof(*memory));
@@ -65,10 +71,8 @@ static void give_back(struct adsm_task_worker *worker, void *p)
 	else
 		memory = NULL;
 	pthread_mutex_unlock(&allocating);
-	if (!memory) {
-		adsm_task_fail(-EINVAL, "worker %u frees %p, which it has not from ADSM_TASK_ALLOC", worker->index, p);
-		adsm_task_leave((struct adsm_task_thread *)worker);
-	}
+	if (!memory)
+		adsm_task_fail_free(worker, p);
 	free(memory);
 }
 
@@ -123,7 +127,10 @@ static void run(struct adsm_task_thread *self)
 
 	if (!setjmp(self->leave)) {
 		adsm_crash_in_kernel = true;
-		launch->task(&self->base, launch->args);
+		if (launch->task_way)
+			launch->task_way->run(&self->base, launch);
+		else
+			launch->task(&self->base, launch->args);
 		adsm_crash_in_kernel = false;
 		end(self);
 	}
@@ -162,7 +169,6 @@ static int add_thread(void)
 	if (!thread)
 		return -ENOMEM;
 	memset(thread, 0, sizeof(*thread));
-	thread->base.calls = &calls;
 	thread->base.index = n_threads;
 	thread->id = n_threads + 1;
 	adsm_task_threads[n_threads] = thread;
@@ -195,6 +201,7 @@ static void begin(uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		struct adsm_task_thread *thread = adsm_task_threads[i];
 
+		thread->base.calls = task->launch->task_way ? task->launch->task_way->calls : &calls;
 		thread->base.n = n;
 		thread->n_locks = thread->n_unlocks = thread->n_waits = thread->n_handovers = 0;
 		thread->work_ns = thread->lock_wait_ns = thread->barrier_wait_ns = 0;

@@ -17,5 +17,7 @@
  */
 int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, struct adsm_process_shared *shared,
 		      uint64_t ret_counts[ADSM_TASK_N_COUNTS], char ret_text[ADSM_PROCESS_TEXT]);
+/* For the worker that runs: it has freed what was not allocated, and its task has failed. */
+_Noreturn void adsm_task_fail_free(struct adsm_task_worker *worker, void *p);
 
 #endif

@@ -7,6 +7,9 @@
  * can wake anybody any more: all are at the barrier, or the task is over, or it would wait for ever. The rest of the
  * time workers share only what eight of them share.
  */
+/* A worker may be on a stack of its own, of which the check of longjmp() thinks that it is a mistake. */
+#undef _FORTIFY_SOURCE
+
 #include "task_crew.h"
 
 #include "base/os.h"

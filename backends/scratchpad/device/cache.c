@@ -2,10 +2,11 @@
 /* cache.c - see cache.h. */
 #include "cache.h"
 
+#include "store.h"
+
 #include <string.h>
 
 #define PAGE ((uint64_t)4096)
-#define MOVED 64			/* bytes that a copy within device memory takes at once */
 
 static struct adsm_cache *cache_of(struct adsm_store *store)
 {
@@ -324,39 +325,6 @@ static uint64_t cache_get(struct adsm_store *store, uint64_t address, uint64_t s
 	return value;
 }
 
-static void cache_put(struct adsm_store *store, uint64_t address, uint64_t size, uint64_t value)
-{
-	cache_write(store, address, &value, size);
-}
-
-static void cache_move(struct adsm_store *store, uint64_t to, uint64_t from, uint64_t size)
-{
-	uint8_t bytes[MOVED];
-	uint64_t done = 0;
-
-	for (uint64_t n; done < size; done += n) {
-		uint64_t at = done;
-
-		n = size - done < MOVED ? size - done : MOVED;
-		/* From the end where it overlaps what is still to be read. */
-		if (to > from)
-			at = size - done - n;
-		cache_read(store, from + at, bytes, n);
-		cache_write(store, to + at, bytes, n);
-	}
-}
-
-static void cache_fill(struct adsm_store *store, uint64_t to, uint64_t byte, uint64_t size)
-{
-	uint8_t bytes[MOVED];
-
-	memset(bytes, (int)byte, sizeof(bytes));
-	for (uint64_t n; size; to += n, size -= n) {
-		n = size < MOVED ? size : MOVED;
-		cache_write(store, to, bytes, n);
-	}
-}
-
 static void cache_fence(struct adsm_store *store)
 {
 	adsm_cache_flush(cache_of(store));
@@ -410,8 +378,8 @@ void adsm_cache_init(struct adsm_cache *cache, const struct adsm_scratchpad_geom
 		.set_mask = (uint64_t)(geometry->sets - 1) << cache->line_shift,
 		.set_scale = (cache->set_ways * sizeof(struct adsm_store_way) << 8) >> cache->line_shift,
 		.dirty_shift = cache->dirty_shift,
-		.get = cache_get, .put = cache_put, .read = cache_read, .write = cache_write, .move = cache_move,
-		.fill = cache_fill, .fence = cache_fence,
+		.get = cache_get, .put = adsm_store_put, .read = cache_read, .write = cache_write,
+		.move = adsm_store_move, .fill = adsm_store_fill, .fence = cache_fence,
 	};
 	for (uint32_t i = 0; i < 5; i++)
 		store->dirty_ones[i] = ((uint64_t)1 << (((((uint32_t)1 << i) - 1) >> cache->dirty_shift) + 1)) - 1;

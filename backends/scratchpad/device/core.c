@@ -13,7 +13,7 @@
 
 static uint8_t *end_of(const struct adsm_core *core)
 {
-	return (uint8_t *)core->cache + ADSM_STORE_WINDOW;
+	return (uint8_t *)core->window + ADSM_STORE_WINDOW;
 }
 
 /* A window that begins at a multiple of its size, inaccessible. */
@@ -31,15 +31,12 @@ static uint8_t *reserve(void)
 	return window;
 }
 
-int adsm_core_create(const struct adsm_scratchpad_geometry *geometry, const struct adsm_scratchpad_layout *layout,
-		     const struct adsm_cache_memory *memory,
-		     void (*wrong)(struct adsm_cache *cache, uint64_t address, const char *what),
-		     struct adsm_core *ret_core)
+int adsm_core_reserve(const struct adsm_scratchpad_layout *layout, struct adsm_core *ret_core)
 {
 	const uint64_t parts = layout->control + layout->tags + layout->dirty + layout->lines + layout->ahead;
 	uint8_t *window = reserve();
 	struct adsm_core core = {
-		.cache = (struct adsm_cache *)window,
+		.window = window,
 		.code = window + parts,
 		.stack = window + ADSM_STORE_WINDOW - layout->stack,
 		.stack_size = layout->stack,
@@ -52,21 +49,33 @@ int adsm_core_create(const struct adsm_scratchpad_geometry *geometry, const stru
 		munmap(window, ADSM_STORE_WINDOW);
 		return -ENOMEM;
 	}
-	adsm_cache_init(core.cache, geometry, layout, memory, wrong);
-	core.cache->store.atomic = adsm_direct_atomic;
-	core.cache->store.exchange = adsm_direct_exchange;
 	*ret_core = core;
+	return 0;
+}
+
+int adsm_core_create(const struct adsm_scratchpad_geometry *geometry, const struct adsm_scratchpad_layout *layout,
+		     const struct adsm_cache_memory *memory,
+		     void (*wrong)(struct adsm_cache *cache, uint64_t address, const char *what),
+		     struct adsm_core *ret_core)
+{
+	int ret = adsm_core_reserve(layout, ret_core);
+
+	if (ret)
+		return ret;
+	ret_core->cache = ret_core->window;
+	adsm_cache_init(ret_core->cache, geometry, layout, memory, wrong);
+	ret_core->cache->store.atomic = adsm_direct_atomic;
+	ret_core->cache->store.exchange = adsm_direct_exchange;
 	return 0;
 }
 
 void adsm_core_destroy(struct adsm_core *core)
 {
-	munmap(core->cache, ADSM_STORE_WINDOW);
+	munmap(core->window, ADSM_STORE_WINDOW);
 }
 
 /* By the stack pointer alone the kernel finds its store, so nothing else is exchanged. */
-void adsm_core_run(const struct adsm_core *core, adsm_kernel_run *run, const struct adsm_kernel_block *block,
-		   const void *const *args)
+void adsm_core_call(const struct adsm_core *core, void *run, const void *block, const void *const *args)
 {
 	/* Below the end: the end is another window's beginning. */
 	uint8_t *top = end_of(core) - 64;
@@ -85,7 +94,7 @@ void adsm_core_run(const struct adsm_core *core, adsm_kernel_run *run, const str
 		  "xmm12", "xmm13", "xmm14", "xmm15");
 #elif defined(__aarch64__)
 	register uint8_t *stack __asm__("x19") = top;
-	register const struct adsm_kernel_block *first __asm__("x0") = block;
+	register const void *first __asm__("x0") = block;
 	register const void *const *second __asm__("x1") = args;
 
 	__asm__ volatile(
@@ -104,11 +113,17 @@ void adsm_core_run(const struct adsm_core *core, adsm_kernel_run *run, const str
 #endif
 }
 
+void adsm_core_run(const struct adsm_core *core, adsm_kernel_run *run, const struct adsm_kernel_block *block,
+		   const void *const *args)
+{
+	adsm_core_call(core, (void *)(uintptr_t)run, block, args);
+}
+
 bool adsm_core_is_below_stack(const struct adsm_core *core, uint64_t address)
 {
 	const uint64_t stack = (uint64_t)(uintptr_t)core->stack;
 
-	return address < stack && address >= (uint64_t)(uintptr_t)core->cache + ADSM_STORE_WINDOW / 2;
+	return address < stack && address >= (uint64_t)(uintptr_t)core->window + ADSM_STORE_WINDOW / 2;
 }
 
 /* ---- what a launch has used: only where somebody asks, for it takes as long as a small kernel */

@@ -13,13 +13,16 @@
 #include "cache.h"
 
 struct adsm_core {
-	struct adsm_cache *cache;	/* the window's beginning */
+	void *window;
+	struct adsm_cache *cache;	/* its beginning; NULL: what is there is somebody else's */
 	uint8_t *code;			/* the code buffer: layout.code bytes of the window, readable and writable */
 	uint8_t *stack;			/* its lowest byte; its end is the window's */
 	uint64_t stack_size;
 };
 
-/* -ENOMEM. The cache is empty. */
+/* A core with nothing in its store. -ENOMEM. */
+int adsm_core_reserve(const struct adsm_scratchpad_layout *layout, struct adsm_core *ret_core);
+/* And with an empty cache. */
 int adsm_core_create(const struct adsm_scratchpad_geometry *geometry, const struct adsm_scratchpad_layout *layout,
 		     const struct adsm_cache_memory *memory,
 		     void (*wrong)(struct adsm_cache *cache, uint64_t address, const char *what),
@@ -28,6 +31,8 @@ void adsm_core_destroy(struct adsm_core *core);
 /* Run a block of a kernel on the core's stack. */
 void adsm_core_run(const struct adsm_core *core, adsm_kernel_run *run, const struct adsm_kernel_block *block,
 		   const void *const *args);
+/* The same for any function of two pointers. */
+void adsm_core_call(const struct adsm_core *core, void *run, const void *first, const void *const *args);
 /* Is the address below the core's stack, where one that runs over gets to? For signal handlers too. */
 bool adsm_core_is_below_stack(const struct adsm_core *core, uint64_t address);
 /* How deep the stack has been used since the last adsm_core_paint(): bytes. */

@@ -4,7 +4,7 @@
  * with a local store each (core.h). Device memory is mapped where no pointer of a kernel's leads; the range of its
  * addresses stays reserved and inaccessible, so only the software cache gets there.
  *
- *	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH BUFFERS POLICY VICTIM
+ *	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH BUFFERS POLICY VICTIM ALWAYS PAGE PAGES
  */
 #include "base/os.h"
 #include "launch.h"
@@ -20,6 +20,7 @@
 
 static struct adsm_scratchpad_geometry geometry;
 static struct adsm_scratchpad_overlays overlays;
+static struct adsm_scratchpad_task task;
 
 static int start(const struct adsm_process_request *hello, int memory_fd, struct adsm_process_shared *shared,
 		 struct adsm_process_reply *reply)
@@ -38,7 +39,7 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 		return -EINVAL;
 	adsm_modules_start(&geometry, &layout, overlays.always);
 	adsm_overlay_start(shared, &overlays, &layout, hello->n_threads);
-	return adsm_launch_start(shared, &geometry, &layout, hello->n_threads, hello->base, hello->size, bytes);
+	return adsm_launch_start(shared, &geometry, &layout, &task, hello->n_threads, hello->base, hello->size, bytes);
 }
 
 static int answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
@@ -68,7 +69,7 @@ int main(int argc, char **argv)
 {
 	static const struct adsm_server server = { start, answer };
 
-	if (argc != 12)
+	if (argc != 14)
 		return 2;
 	geometry = (struct adsm_scratchpad_geometry) {
 		.size = number(argv[1]), .code = number(argv[2]),
@@ -80,6 +81,7 @@ int main(int argc, char **argv)
 		.buffers = (uint32_t)number(argv[8]), .policy = (uint32_t)number(argv[9]),
 		.victim = (uint32_t)number(argv[10]), .always = (uint32_t)number(argv[11]),
 	};
+	task = (struct adsm_scratchpad_task){ (uint32_t)number(argv[12]), (uint32_t)number(argv[13]) };
 	prctl(PR_SET_NAME, "adsm-scratchpad");
 	adsm_crash_thread();
 	adsm_crash_start();

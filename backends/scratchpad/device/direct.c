@@ -57,6 +57,46 @@ OPERATIONS(on_8, uint64_t, int64_t,
 	   case ADSM_STORE_FADD: return REPLACE(uint64_t, p, AS(uint64_t, AS(double, old) + AS(double, value)));
 	   case ADSM_STORE_FSUB: return REPLACE(uint64_t, p, AS(uint64_t, AS(double, old) - AS(double, value)));)
 
+bool adsm_direct_may(uint64_t op, uint64_t address, uint64_t size)
+{
+	/* What is volatile may be anywhere. */
+	return address % size == 0 || op == ADSM_STORE_LOAD || op == ADSM_STORE_STORE;
+}
+
+uint64_t adsm_direct_operate(uint64_t op, uint8_t *bytes, uint64_t size, uint64_t value)
+{
+	uint64_t result = 0;
+
+	if ((uintptr_t)bytes % size) {
+		if (op == ADSM_STORE_LOAD)
+			memcpy(&result, bytes, size);
+		else
+			memcpy(bytes, &value, size);
+		return result;
+	}
+	return size == 1 ? on_1(op, bytes, (uint8_t)value) : size == 2 ? on_2(op, bytes, (uint16_t)value) :
+		size == 4 ? on_4(op, bytes, (uint32_t)value) : on_8(op, bytes, value);
+}
+
+#define EXCHANGE(type) do { \
+	type old = (type)expected; \
+\
+	__atomic_compare_exchange_n((type *)bytes, &old, (type)value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+	return old; \
+} while (0)
+
+uint64_t adsm_direct_swap(uint8_t *bytes, uint64_t size, uint64_t expected, uint64_t value)
+{
+	switch (size) {
+	case 1: EXCHANGE(uint8_t);
+	case 2: EXCHANGE(uint16_t);
+	case 4: EXCHANGE(uint32_t);
+	default: EXCHANGE(uint64_t);
+	}
+}
+
+/* ---- the same, where a core has a cache of lines */
+
 /* The memory itself. */
 static uint8_t *reach(struct adsm_cache *cache, uint64_t address, uint64_t size, bool write)
 {
@@ -73,42 +113,19 @@ uint64_t adsm_direct_atomic(struct adsm_store *store, uint64_t op, uint64_t addr
 {
 	struct adsm_cache *cache = (struct adsm_cache *)store;
 	uint8_t *bytes = reach(cache, address, size, op != ADSM_STORE_LOAD);
-	uint64_t result = 0;
 
-	/* What is volatile may be anywhere. */
-	if (address % size && op == ADSM_STORE_LOAD) {
-		memcpy(&result, bytes, size);
-		return result;
-	}
-	if (address % size && op == ADSM_STORE_STORE) {
-		memcpy(bytes, &value, size);
-		return 0;
-	}
-	if (address % size)
-		cache->wrong(cache, address, "an atomic operation on an address that is not aligned to its size,");
-	return size == 1 ? on_1(op, bytes, (uint8_t)value) : size == 2 ? on_2(op, bytes, (uint16_t)value) :
-		size == 4 ? on_4(op, bytes, (uint32_t)value) : on_8(op, bytes, value);
+	if (!adsm_direct_may(op, address, size))
+		cache->wrong(cache, address, ADSM_DIRECT_UNALIGNED);
+	return adsm_direct_operate(op, bytes, size, value);
 }
-
-#define EXCHANGE(type) do { \
-	type old = (type)expected; \
-\
-	__atomic_compare_exchange_n((type *)bytes, &old, (type)value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-	return old; \
-} while (0)
 
 uint64_t adsm_direct_exchange(struct adsm_store *store, uint64_t address, uint64_t size, uint64_t expected,
 			      uint64_t value)
 {
 	struct adsm_cache *cache = (struct adsm_cache *)store;
-	void *bytes = reach(cache, address, size, true);
+	uint8_t *bytes = reach(cache, address, size, true);
 
 	if (address % size)
-		cache->wrong(cache, address, "an atomic operation on an address that is not aligned to its size,");
-	switch (size) {
-	case 1: EXCHANGE(uint8_t);
-	case 2: EXCHANGE(uint16_t);
-	case 4: EXCHANGE(uint32_t);
-	default: EXCHANGE(uint64_t);
-	}
+		cache->wrong(cache, address, ADSM_DIRECT_UNALIGNED);
+	return adsm_direct_swap(bytes, size, expected, value);
 }

@@ -11,6 +11,7 @@
 #include "process/device/crash.h"
 #include "process/device/pool.h"
 #include "scratchpad/shared.h"
+#include "tasks.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -40,7 +41,7 @@ static struct adsm_scratchpad_shared *extra(void)
 /* ---- what kernels must not do */
 
 /* By the cache: at an address that is none of the device's. */
-static void on_wrong(struct adsm_cache *cache, uint64_t address, const char *what)
+static void on_wrong_address(uint64_t address, const char *what)
 {
 	static _Thread_local char why[320];
 
@@ -50,10 +51,16 @@ static void on_wrong(struct adsm_cache *cache, uint64_t address, const char *wha
 	adsm_crash_now(SIGSEGV, address, why);
 }
 
+static void on_wrong(struct adsm_cache *cache, uint64_t address, const char *what)
+{
+	on_wrong_address(address, what);
+}
+
 /* Without the cache: an instruction of the kernel itself. */
 static const char *explain(int signal, uint64_t address)
 {
 	static char why[320];
+	const struct adsm_core *core = adsm_tasks_core() ? adsm_tasks_core() : mine.core;
 
 	if (signal != SIGSEGV && signal != SIGBUS)
 		return NULL;
@@ -62,12 +69,12 @@ static const char *explain(int signal, uint64_t address)
 		       "before the type "
 		       "(const ADSM_SPACE_GLOBAL float *p), also behind each cast, and the load or store goes by the "
 		       "cache";
-	if (!mine.core || !adsm_core_is_below_stack(mine.core, address))
+	if (!core || !adsm_core_is_below_stack(core, address))
 		return NULL;
 	adsm_format(why, sizeof(why), ": its stack has run over, of %lu bytes in the local store: make its "
 				      "ADSM_SHARED and "
 		    "ADSM_PRIVATE arrays smaller, let it call itself less deep, or raise ADSM_SCRATCHPAD_SIZE",
-		    mine.core->stack_size);
+		    core->stack_size);
 	return why;
 }
 
@@ -194,14 +201,18 @@ static void *run_launches(void *arg)
 		adsm_code_launch(slot, served->areas[i], &launch);
 		launch.way = &way;
 		slot->status = 0;
-		slot->task = false;
+		slot->task = launch.task != NULL;
 		memory.readable[0].begin = (uint64_t)(uintptr_t)args;
 		memory.readable[0].end = (uint64_t)(uintptr_t)args + slot->arg_bytes;
 		adsm_modules_tables(slot->kernel, &memory.readable[1].begin, &memory.readable[1].end);
 		overlay = adsm_modules_overlay(slot->kernel);
+		launch.record = slot->counted ? &served->tasks[i] : NULL;
 		slot->start_ns = adsm_os_now_ns();
 		begin_costs(slot, i, done + 1);
-		adsm_pool_run(&launch);
+		if (launch.task)
+			slot->status = adsm_tasks_run(slot, served, &launch, &memory, costs, served->failures[i]);
+		else
+			adsm_pool_run(&launch);
 		slot->end_ns = adsm_os_now_ns();
 		adsm_process_queue_done(queue, true);
 	}
@@ -209,8 +220,8 @@ static void *run_launches(void *arg)
 }
 
 int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
-		      const struct adsm_scratchpad_layout *its_layout, unsigned n, uint64_t base, uint64_t size,
-		      void *bytes)
+		      const struct adsm_scratchpad_layout *its_layout, const struct adsm_scratchpad_task *task,
+		      unsigned n, uint64_t base, uint64_t size, void *bytes)
 {
 	int ret = n > ADSM_SCRATCHPAD_MAX_CORES ? -EINVAL : 0;
 
@@ -222,6 +233,7 @@ int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scra
 	if (ret)
 		return ret;
 	extra()->n_cores = n;
+	adsm_tasks_start(shared, geometry, task, &memory, n, on_wrong_address);
 	adsm_crash_explain(explain);
 	ret = adsm_pool_start(n);
 	return ret ? ret : adsm_pool_thread(run_launches);

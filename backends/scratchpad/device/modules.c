@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/module.h"
 #include "base/os.h"
+#include "tasks.h"
 
 #include <errno.h>
 #include <link.h>
@@ -170,6 +171,8 @@ static int fit(uint32_t module, const struct adsm_store_needs *needs, struct ads
 	int ret;
 
 	*ret_overlay = NULL;
+	if (needs->flags & ADSM_STORE_TASK)
+		return adsm_tasks_fit(needs, ret_text) ? 0 : -ENOSPC;
 	if ((uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_RUNTIME > layout.stack)
 		return refuse(needs, "make its arrays smaller", ret_text);
 	if (needs->code <= layout.code && !(always && modules[module].overlay))

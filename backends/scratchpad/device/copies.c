@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* copies.c - see copies.h. */
+#include "copies.h"
+
+#include "direct.h"
+#include "store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct adsm_copies *pages_of(struct adsm_store *store)
+{
+	return (struct adsm_copies *)store;
+}
+
+/* ---- pages in the cache */
+
+static struct adsm_store_way *set_of(const struct adsm_copies *pages, uint64_t address)
+{
+	const uint64_t set = (address >> pages->crc->page_shift) & (pages->n_sets - 1);
+
+	return pages->ways + set * ADSM_STORE_INLINE_WAYS;
+}
+
+static uint8_t *bytes_of(const struct adsm_store_way *way)
+{
+	return (uint8_t *)(uintptr_t)(way->tag + way->bias);
+}
+
+static uint32_t number_of(const struct adsm_copies *pages, const struct adsm_store_way *way)
+{
+	return (uint32_t)((uint64_t)(bytes_of(way) - pages->bytes) >> pages->crc->page_shift);
+}
+
+/* The page of an address; else NULL, and the way that was used least recently, or never. */
+static struct adsm_store_way *find(const struct adsm_copies *pages, uint64_t address,
+				   struct adsm_store_way **ret_oldest)
+{
+	const uint64_t tag = address & pages->store.tag_mask;
+	struct adsm_store_way *set = set_of(pages, address), *oldest = set;
+
+	for (uint32_t i = 0; i < pages->n_ways; i++) {
+		if (set[i].tag == tag)
+			return &set[i];
+		oldest = set[i].used < oldest->used ? &set[i] : oldest;
+	}
+	*ret_oldest = oldest;
+	return NULL;
+}
+
+/* ---- what has been moved, had pages been smaller */
+
+/* Bytes of those parts of @size bytes that have any of the blocks. */
+static uint64_t bytes_with(const struct adsm_copies *pages, uint64_t blocks, uint32_t size)
+{
+	const uint32_t n = ADSM_CRC_BLOCKS * size / pages->crc->page;
+	uint64_t parts = 0;
+
+	if (n >= ADSM_CRC_BLOCKS)
+		return blocks ? pages->crc->page : 0;
+	for (uint32_t first = 0; first < ADSM_CRC_BLOCKS; first += n)
+		parts += (blocks >> first & (((uint64_t)1 << n) - 1)) != 0;
+	return parts * size;
+}
+
+static void count_moved(struct adsm_copies *pages, uint64_t blocks)
+{
+	const uint32_t page = pages->crc->page;
+
+	for (uint32_t i = 0, size = ADSM_SCRATCHPAD_MIN_PAGE; pages->counted && size <= page; i++, size *= 2)
+		pages->counts.moved[i] += size < page ? bytes_with(pages, blocks, size) : size;
+}
+
+static uint64_t blocks_of(const struct adsm_copies *pages, uint64_t address, uint64_t size)
+{
+	const uint32_t shift = pages->crc->page_shift;
+	const uint64_t offset = address & (pages->crc->page - 1);
+	const uint64_t first = offset * ADSM_CRC_BLOCKS >> shift, last = (offset + size - 1) * ADSM_CRC_BLOCKS >> shift;
+
+	return (~(uint64_t)0 >> (63 - (last - first))) << first;
+}
+
+/* ---- sending, and giving up */
+
+/* False: it is not dirty. */
+static bool send(struct adsm_copies *pages, struct adsm_store_way *way)
+{
+	const uint32_t i = number_of(pages, way);
+	struct adsm_copies_slot *slot = &pages->slots[i];
+
+	if (!pages->dirty[i])
+		return false;
+	adsm_crc_merge(pages->crc, pages->worker, way->tag, bytes_of(way), slot->twin);
+	pages->dirty[i] = 0;
+	count_moved(pages, slot->written);
+	slot->written = 0;
+	return true;
+}
+
+/* The page is not in the cache any more. */
+static void give_up(struct adsm_copies *pages, struct adsm_store_way *way)
+{
+	struct adsm_copies_slot *slot = &pages->slots[number_of(pages, way)];
+	uint8_t *bytes = bytes_of(way);
+
+	count_moved(pages, slot->touched);
+	*slot = (struct adsm_copies_slot){ .twin = slot->twin };
+	way->tag = ADSM_STORE_NO_LINE;
+	way->bias = (uint64_t)(uintptr_t)bytes - way->tag;
+	way->used = 0;
+	way->dirty = NULL;
+}
+
+static void drop(struct adsm_copies *pages, struct adsm_store_way *way)
+{
+	if (send(pages, way))
+		pages->counts.sent_on_sync++;
+	give_up(pages, way);
+}
+
+/* Each page that the cache has. */
+#define EACH_PAGE(pages, way) \
+	for (struct adsm_store_way *way = (pages)->ways; \
+	     way < (pages)->ways + (pages)->n_sets * ADSM_STORE_INLINE_WAYS; way++) \
+		if (way->tag != ADSM_STORE_NO_LINE)
+
+void adsm_copies_release(struct adsm_copies *pages)
+{
+	EACH_PAGE(pages, way)
+		if (send(pages, way))
+			pages->counts.sent_on_sync++;
+}
+
+void adsm_copies_acquire(struct adsm_copies *pages)
+{
+	EACH_PAGE(pages, way) {
+		const struct adsm_copies_slot *slot = &pages->slots[number_of(pages, way)];
+
+		if (!adsm_crc_is_stale(pages->crc, pages->worker, way->tag, slot->since))
+			continue;
+		pages->counts.given_up++;
+		if (pages->counted && adsm_crc_shares_falsely(pages->crc, pages->worker, way->tag, slot->since,
+							      slot->touched))
+			pages->counts.shared_falsely++;
+		drop(pages, way);
+	}
+}
+
+void adsm_copies_flush_all(struct adsm_copies *pages)
+{
+	EACH_PAGE(pages, way)
+		drop(pages, way);
+}
+
+void adsm_copies_flush(struct adsm_copies *pages, uint64_t address, uint64_t size)
+{
+	struct adsm_store_way *way, *oldest;
+
+	for (uint64_t page = address & pages->store.tag_mask; page - address < size || page <= address;
+	     page += pages->crc->page) {
+		way = find(pages, page, &oldest);
+		if (way)
+			drop(pages, way);
+	}
+}
+
+/* ---- accesses */
+
+/* Instead of what a way has. */
+static void miss(struct adsm_copies *pages, struct adsm_store_way *way, uint64_t address)
+{
+	const uint64_t tag = address & pages->store.tag_mask;
+	uint8_t *bytes = bytes_of(way);
+
+	if (way->tag != ADSM_STORE_NO_LINE) {
+		if (send(pages, way))
+			pages->counts.sent_on_miss++;
+		give_up(pages, way);
+	}
+	pages->slots[number_of(pages, way)].since = adsm_crc_fetch(pages->crc, tag, bytes);
+	way->tag = tag;
+	way->bias = (uint64_t)(uintptr_t)bytes - tag;
+}
+
+/* It may be written from now on. */
+static void make_writable(struct adsm_copies *pages, struct adsm_store_way *way)
+{
+	const uint32_t i = number_of(pages, way);
+
+	adsm_crc_twin(pages->crc, bytes_of(way), pages->slots[i].twin);
+	pages->slots[i].write = true;
+	way->dirty = &pages->dirty[i];
+}
+
+/* An access to bytes of one page: where they are, in the local store. */
+static uint8_t *use(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write)
+{
+	struct adsm_store_way *oldest, *way = find(pages, address, &oldest);
+	struct adsm_copies_slot *slot;
+
+	if ((!way || write) && !adsm_crc_find(pages->crc, address, write ? size : 1, write))
+		pages->wrong(address, write ? "a store" : "a load");
+	if (!way) {
+		way = oldest;
+		miss(pages, way, address);
+		if (write)
+			pages->counts.write_misses++;
+		else
+			pages->counts.read_misses++;
+	} else if (write && !pages->slots[number_of(pages, way)].write) {
+		pages->counts.upgrades++;
+	}
+	slot = &pages->slots[number_of(pages, way)];
+	if (write && !slot->write)
+		make_writable(pages, way);
+	if (write)
+		pages->dirty[number_of(pages, way)] = 1;
+	if (pages->counted) {
+		*(write ? &pages->counts.writes : &pages->counts.reads) += 1;
+		slot->touched |= blocks_of(pages, address, size);
+		slot->written |= write ? blocks_of(pages, address, size) : 0;
+	}
+	way->used = ++pages->store.clock;
+	pages->store.last = pages->store.clock;
+	return (uint8_t *)(uintptr_t)(address + way->bias);
+}
+
+/* How many of @size bytes from @address on are in one page. */
+static uint64_t in_page(const struct adsm_copies *pages, uint64_t address, uint64_t size)
+{
+	const uint64_t left = pages->crc->page - (address & ~pages->store.tag_mask);
+
+	return size < left ? size : left;
+}
+
+static void pages_read(struct adsm_store *store, uint64_t address, void *to, uint64_t size)
+{
+	uint8_t *bytes = to;
+
+	for (uint64_t n; size; address += n, bytes += n, size -= n) {
+		n = in_page(pages_of(store), address, size);
+		memcpy(bytes, use(pages_of(store), address, n, false), n);
+	}
+}
+
+static void pages_write(struct adsm_store *store, uint64_t address, const void *from, uint64_t size)
+{
+	const uint8_t *bytes = from;
+
+	for (uint64_t n; size; address += n, bytes += n, size -= n) {
+		n = in_page(pages_of(store), address, size);
+		memcpy(use(pages_of(store), address, n, true), bytes, n);
+	}
+}
+
+static void *pages_local(struct adsm_store *store, uint64_t address)
+{
+	return use(pages_of(store), address, 1, false);
+}
+
+static void pages_fence(struct adsm_store *store)
+{
+	adsm_copies_flush_all(pages_of(store));
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* The memory itself, of which the cache then has nothing. */
+static uint8_t *reach(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write)
+{
+	const struct adsm_crc_span *span = adsm_crc_find(pages->crc, address, size, write);
+
+	if (!span)
+		pages->wrong(address, write ? "a store" : "a load");
+	pages->counts.direct++;
+	adsm_copies_flush(pages, address, size);
+	return span->bytes + (address - span->begin);
+}
+
+static void note(struct adsm_copies *pages, uint64_t address, uint64_t size)
+{
+	const uint64_t n = in_page(pages, address, size);
+
+	adsm_crc_note(pages->crc, pages->worker, address, blocks_of(pages, address, n));
+	if (n < size)
+		adsm_crc_note(pages->crc, pages->worker, address + n, 1);
+}
+
+static uint64_t pages_atomic(struct adsm_store *store, uint64_t op, uint64_t address, uint64_t size, uint64_t value)
+{
+	struct adsm_copies *pages = pages_of(store);
+	uint64_t result;
+
+	if (!adsm_direct_may(op, address, size))
+		pages->wrong(address, ADSM_DIRECT_UNALIGNED);
+	result = adsm_direct_operate(op, reach(pages, address, size, op != ADSM_STORE_LOAD), size, value);
+	if (op != ADSM_STORE_LOAD)
+		note(pages, address, size);
+	return result;
+}
+
+static uint64_t pages_exchange(struct adsm_store *store, uint64_t address, uint64_t size, uint64_t expected,
+			       uint64_t value)
+{
+	struct adsm_copies *pages = pages_of(store);
+	uint64_t result;
+
+	if (address % size)
+		pages->wrong(address, ADSM_DIRECT_UNALIGNED);
+	result = adsm_direct_swap(reach(pages, address, size, true), size, expected, value);
+	note(pages, address, size);
+	return result;
+}
+
+/* ---- */
+
+static void init_ways(struct adsm_copies *pages)
+{
+	uint32_t i = 0;
+
+	for (uint32_t k = 0; k < (pages->n_sets + 1) * ADSM_STORE_INLINE_WAYS; k++) {
+		struct adsm_store_way *way = &pages->ways[k];
+
+		*way = (struct adsm_store_way){ .tag = ADSM_STORE_NO_LINE };
+		if (k % ADSM_STORE_INLINE_WAYS >= pages->n_ways || i == pages->n_pages)
+			continue;
+		way->bias = (uint64_t)(uintptr_t)(pages->bytes + (uint64_t)i * pages->crc->page) - way->tag;
+		i++;
+	}
+}
+
+int adsm_copies_init(struct adsm_copies *pages, const struct adsm_scratchpad_layout *layout, struct adsm_crc *crc,
+		    uint32_t worker, void (*wrong)(uint64_t address, const char *what))
+{
+	uint8_t *parts = (uint8_t *)pages + layout->control, *twins;
+	const uint32_t n = (uint32_t)(layout->lines >> crc->page_shift);
+
+	*pages = (struct adsm_copies) {
+		.crc = crc, .worker = worker, .wrong = wrong,
+		.n_pages = n, .n_ways = n < ADSM_STORE_INLINE_WAYS ? n : ADSM_STORE_INLINE_WAYS,
+		.n_sets = n < ADSM_STORE_INLINE_WAYS ? 1 : n / ADSM_STORE_INLINE_WAYS,
+		.ways = (struct adsm_store_way *)parts, .dirty = (uint64_t *)(parts + layout->tags),
+		.bytes = parts + layout->tags + layout->dirty,
+	};
+	pages->none = pages->ways + pages->n_sets * ADSM_STORE_INLINE_WAYS;
+	pages->slots = calloc(n, sizeof(*pages->slots) + crc->page);
+	if (!pages->slots)
+		return -ENOMEM;
+	twins = (uint8_t *)(pages->slots + n);
+	for (uint32_t i = 0; i < n; i++)
+		pages->slots[i].twin = twins + (uint64_t)i * crc->page;
+	pages->store = (struct adsm_store) {
+		.tag_mask = ~(uint64_t)(crc->page - 1),
+		.set_scale = (ADSM_STORE_INLINE_WAYS * sizeof(struct adsm_store_way) << 8) >> crc->page_shift,
+		.dirty_shift = crc->page_shift,
+		.dirty_ones = { 1, 1, 1, 1, 1 },
+		.get = adsm_store_get, .put = adsm_store_put, .read = pages_read, .write = pages_write,
+		.move = adsm_store_move, .fill = adsm_store_fill, .fence = pages_fence,
+		.atomic = pages_atomic, .exchange = pages_exchange, .local = pages_local,
+	};
+	return 0;
+}
+
+void adsm_copies_begin(struct adsm_copies *pages, bool counted)
+{
+	struct adsm_store *store = &pages->store;
+
+	init_ways(pages);
+	memset(pages->dirty, 0, pages->n_pages * sizeof(*pages->dirty));
+	for (uint32_t i = 0; i < pages->n_pages; i++)
+		pages->slots[i] = (struct adsm_copies_slot){ .twin = pages->slots[i].twin };
+	pages->counts = (struct adsm_copies_counts){ 0 };
+	pages->counted = counted;
+	store->ways = counted ? pages->none : pages->ways;
+	store->set_mask = counted ? 0 : (uint64_t)(pages->n_sets - 1) << pages->crc->page_shift;
+	store->clock = store->last = 0;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tasks.c - see tasks.h. Workers, locks, barriers and their errors are those of any device process (task.h); here is
+ * what a worker's core does before and after each of them. Workers' cores are others than those of kernels, of which
+ * none runs meanwhile: so neither has to be laid out anew.
+ */
+#include "tasks.h"
+
+#include "base/log.h"
+#include "base/os.h"
+#include "heap.h"
+#include "copies.h"
+#include "process/device/task_crew.h"
+#include "process/device/task_lock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OBJECTS, HEAP, ARGUMENTS, TABLES };	/* the spans */
+
+_Static_assert(TABLES + 1 == ADSM_CRC_SPANS, "there are so many");
+
+static struct {
+	struct adsm_scratchpad_shared *shared;
+	struct adsm_cache_memory memory;
+	unsigned n_cores;
+	void (*wrong)(uint64_t address, const char *what);
+	struct adsm_scratchpad_layout layout;
+	char does_not_fit[ADSM_PROCESS_TEXT];	/* "": it does */
+	uint32_t page;
+	/* Since the first task. */
+	struct adsm_crc crc;
+	struct adsm_core cores[ADSM_SCRATCHPAD_MAX_CORES];
+	unsigned n_made;
+	struct adsm_scratchpad_costs *costs;	/* of the one that runs; NULL: it is not counted */
+} tasks;
+
+static _Thread_local const struct adsm_core *mine;
+
+const struct adsm_core *adsm_tasks_core(void)
+{
+	return mine;
+}
+
+void adsm_tasks_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
+		      const struct adsm_scratchpad_task *task, const struct adsm_cache_memory *memory, unsigned n_cores,
+		      void (*wrong)(uint64_t address, const char *what))
+{
+	tasks.shared = (struct adsm_scratchpad_shared *)shared->extra;
+	tasks.memory = *memory;
+	tasks.n_cores = n_cores;
+	tasks.wrong = wrong;
+	tasks.page = task->page;
+	adsm_scratchpad_lay_out_task(geometry, task, &tasks.layout, tasks.does_not_fit, sizeof(tasks.does_not_fit));
+}
+
+bool adsm_tasks_fit(const struct adsm_store_needs *needs, char ret_text[ADSM_PROCESS_TEXT])
+{
+	const struct adsm_scratchpad_layout *layout = &tasks.layout;
+
+	if (*tasks.does_not_fit) {
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %s", needs->name, tasks.does_not_fit);
+		return false;
+	}
+	if ((uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_SERVICE <= layout->stack &&
+	    needs->code <= layout->code)
+		return true;
+	adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s' does not fit into a local store: code %u of %lu "
+		    "(ADSM_SCRATCHPAD_CODE), of which tasks have no partitions; stack %u, data %u, that of locks and "
+		    "barriers %u, of %lu; cache: %lu pages of %u bytes (ADSM_TASK_PAGES): make its arrays smaller, or "
+		    "raise ADSM_SCRATCHPAD_SIZE", needs->name, needs->code, layout->code, needs->stack, needs->data,
+		    ADSM_SCRATCHPAD_SERVICE, layout->stack, layout->lines / tasks.page, tasks.page);
+	return false;
+}
+
+/* ---- what workers ask */
+
+static struct adsm_copies *pages_of(const struct adsm_task_worker *worker)
+{
+	return tasks.cores[worker->index].window;
+}
+
+static void lock(struct adsm_task_worker *worker, uint32_t id)
+{
+	adsm_task_lock(worker, id);
+	adsm_copies_acquire(pages_of(worker));
+}
+
+static void unlock(struct adsm_task_worker *worker, uint32_t id)
+{
+	adsm_copies_release(pages_of(worker));
+	adsm_task_unlock(worker, id);
+}
+
+static void barrier(struct adsm_task_worker *worker)
+{
+	adsm_copies_release(pages_of(worker));
+	adsm_task_barrier(worker);
+	adsm_copies_acquire(pages_of(worker));
+}
+
+static void flush(struct adsm_task_worker *worker, const volatile void *p)
+{
+	if (p)
+		adsm_copies_flush(pages_of(worker), (uint64_t)(uintptr_t)p, 1);
+	else
+		adsm_copies_flush_all(pages_of(worker));
+}
+
+/*
+ * Memory that is given again has been another worker's: what that one had of it is in memory since it was freed, and
+ * what this one has is from before.
+ */
+static void *allocate(struct adsm_task_worker *worker, size_t size)
+{
+	const uint64_t address = adsm_heap_alloc(size);
+
+	if (address)
+		adsm_copies_flush(pages_of(worker), address, size);
+	return (void *)(uintptr_t)address;
+}
+
+static void give_back(struct adsm_task_worker *worker, void *p)
+{
+	const uint64_t address = (uint64_t)(uintptr_t)p, size = adsm_heap_size(address);
+
+	if (!p)
+		return;
+	if (!size)
+		adsm_task_fail_free(worker, p);
+	adsm_copies_flush(pages_of(worker), address, size);
+	adsm_heap_free(address);
+}
+
+static void run(struct adsm_task_worker *worker, const struct adsm_pool_launch *launch)
+{
+	const struct adsm_core *core = &tasks.cores[worker->index];
+	struct adsm_copies *pages = core->window;
+	uint64_t start_ns, end_ns;
+
+	mine = core;
+	adsm_copies_begin(pages, tasks.costs);
+	pages->store.worker = worker;
+	if (tasks.costs)
+		adsm_core_paint(core);
+	start_ns = adsm_os_now_ns();
+	adsm_core_call(core, (void *)(uintptr_t)launch->task, worker, launch->args);
+	end_ns = adsm_os_now_ns();
+	adsm_copies_release(pages);
+	if (tasks.costs) {
+		tasks.costs->cores[worker->index].work = (struct adsm_scratchpad_span){ start_ns, end_ns - start_ns };
+		tasks.costs->cores[worker->index].flush = (struct adsm_scratchpad_span){
+			end_ns, adsm_os_now_ns() - end_ns
+		};
+	}
+}
+
+static const struct adsm_task_calls calls = {
+	.size = sizeof(calls),
+	.lock = lock,
+	.unlock = unlock,
+	.barrier = barrier,
+	.flush = flush,
+	.alloc = allocate,
+	.free = give_back,
+};
+
+static const struct adsm_task_way way = { &calls, run };
+
+/* ---- what it has cost */
+
+static void add(unsigned what, uint64_t n)
+{
+	atomic_fetch_add(&tasks.costs->values[what], n);
+}
+
+static void add_worker(unsigned worker)
+{
+	const struct adsm_scratchpad_layout *layout = &tasks.layout;
+	const struct adsm_core *core = &tasks.cores[worker];
+	const struct adsm_copies_counts *counts = &((const struct adsm_copies *)core->window)->counts;
+	const uint64_t in = counts->read_misses + counts->write_misses;
+	const uint64_t out = counts->sent_on_miss + counts->sent_on_sync;
+	const uint64_t peak = layout->control + layout->tags + layout->dirty + layout->lines + layout->code +
+		adsm_core_depth(core);
+
+	add(ADSM_SCRATCHPAD_HITS, counts->reads + counts->writes - in);
+	add(ADSM_SCRATCHPAD_MISSES, in);
+	add(ADSM_SCRATCHPAD_DIRECT, counts->direct);
+	add(ADSM_SCRATCHPAD_DMA_IN, in);
+	add(ADSM_SCRATCHPAD_DMA_OUT, out);
+	add(ADSM_SCRATCHPAD_BYTES_IN, in * tasks.page);
+	add(ADSM_SCRATCHPAD_BYTES_OUT, out * tasks.page);
+	add(ADSM_SCRATCHPAD_CORES, 1);
+	add(ADSM_SCRATCHPAD_WORK_NS, tasks.costs->cores[worker].work.ns);
+	add(ADSM_SCRATCHPAD_FLUSH_NS, tasks.costs->cores[worker].flush.ns);
+	if (peak > tasks.costs->values[ADSM_SCRATCHPAD_BYTES_PEAK])
+		tasks.costs->values[ADSM_SCRATCHPAD_BYTES_PEAK] = peak;
+	add(ADSM_SCRATCHPAD_READS, counts->reads);
+	add(ADSM_SCRATCHPAD_WRITES, counts->writes);
+	add(ADSM_SCRATCHPAD_READ_MISSES, counts->read_misses);
+	add(ADSM_SCRATCHPAD_WRITE_MISSES, counts->write_misses);
+	add(ADSM_SCRATCHPAD_UPGRADES, counts->upgrades);
+	add(ADSM_SCRATCHPAD_SENT_ON_MISS, counts->sent_on_miss);
+	add(ADSM_SCRATCHPAD_SENT_ON_SYNC, counts->sent_on_sync);
+	add(ADSM_SCRATCHPAD_GIVEN_UP, counts->given_up);
+	add(ADSM_SCRATCHPAD_SHARED_FALSELY, counts->shared_falsely);
+}
+
+static struct adsm_scratchpad_sharing *sharing_of(const char *task)
+{
+	struct adsm_scratchpad_shared *shared = tasks.shared;
+	const uint32_t n = atomic_load(&shared->n_tasks);
+	uint32_t i = 0;
+
+	while (i < n && strcmp(shared->tasks[i].task, task))
+		i++;
+	if (i == ADSM_SCRATCHPAD_TASKS)
+		return NULL;
+	if (i == n) {
+		shared->tasks[i].page = tasks.page;
+		adsm_format(shared->tasks[i].task, sizeof(shared->tasks[i].task), "%s", task);
+		atomic_store(&shared->n_tasks, n + 1);
+	}
+	return &shared->tasks[i];
+}
+
+/* The argument that says where the page is, as far as can be told. */
+static void find_argument(struct adsm_scratchpad_sharing *sharing, const struct adsm_process_slot *slot,
+			  const struct adsm_pool_launch *launch)
+{
+	uint64_t nearest = 0;
+
+	sharing->arg = -1;
+	for (uint32_t i = 0; i < slot->n_args; i++) {
+		uint64_t p;
+
+		memcpy(&p, launch->args[i], sizeof(p));
+		if (p - tasks.memory.base >= tasks.memory.size || p >= sharing->address + tasks.page || p < nearest)
+			continue;
+		nearest = p;
+		sharing->arg = (int32_t)i;
+		sharing->offset = p < sharing->address ? sharing->address - p : 0;
+	}
+}
+
+static void add_sharing(const struct adsm_process_slot *slot, const struct adsm_pool_launch *launch)
+{
+	struct adsm_scratchpad_sharing *sharing = sharing_of(slot->name);
+	const struct adsm_crc_worst *worst = &tasks.crc.worst;
+
+	if (!sharing)
+		return;
+	for (unsigned i = 0; i < launch->n; i++)
+		for (int k = 0; k < ADSM_SCRATCHPAD_PAGE_SIZES; k++)
+			atomic_fetch_add(&sharing->moved[k],
+					 ((const struct adsm_copies *)tasks.cores[i].window)->counts.moved[k]);
+	if (worst->n <= sharing->n)
+		return;
+	sharing->n = worst->n;
+	sharing->address = worst->address;
+	sharing->worker = worst->worker;
+	sharing->writer = worst->writer;
+	find_argument(sharing, slot, launch);
+}
+
+static void add_costs(const struct adsm_process_slot *slot, const struct adsm_pool_launch *launch)
+{
+	const uint64_t *counts = slot->counts;
+
+	for (unsigned i = 0; i < launch->n; i++) {
+		/* What it still has was brought, too. */
+		adsm_copies_flush_all(tasks.cores[i].window);
+		add_worker(i);
+	}
+	add(ADSM_SCRATCHPAD_WORKERS, counts[ADSM_TASK_WORKERS]);
+	add(ADSM_SCRATCHPAD_LOCKS, counts[ADSM_TASK_LOCKS]);
+	add(ADSM_SCRATCHPAD_LOCK_WAITS, counts[ADSM_TASK_LOCK_WAITS]);
+	add(ADSM_SCRATCHPAD_HANDOVERS, counts[ADSM_TASK_HANDOVERS]);
+	add(ADSM_SCRATCHPAD_BARRIERS, counts[ADSM_TASK_BARRIERS]);
+	add(ADSM_SCRATCHPAD_LOCK_WAIT_NS, counts[ADSM_TASK_LOCK_WAIT_NS]);
+	add(ADSM_SCRATCHPAD_BARRIER_WAIT_NS, counts[ADSM_TASK_BARRIER_WAIT_NS]);
+	add_sharing(slot, launch);
+}
+
+/* ---- launches */
+
+static int start_memory(bool counted)
+{
+	struct adsm_crc_span *spans = tasks.crc.spans;
+	int ret = 0;
+
+	if (!tasks.crc.page) {
+		adsm_crc_init(&tasks.crc, tasks.page);
+		ret = adsm_heap_start(&spans[HEAP].begin, &spans[HEAP].end, &spans[HEAP].bytes);
+		spans[OBJECTS] = (struct adsm_crc_span){
+			.begin = tasks.memory.base, .end = tasks.memory.base + tasks.memory.size,
+			.bytes = tasks.memory.bytes,
+		};
+	}
+	if (!ret)
+		ret = adsm_crc_write_span(&tasks.crc, &spans[OBJECTS], counted);
+	return ret ? ret : adsm_crc_write_span(&tasks.crc, &spans[HEAP], counted);
+}
+
+static int make_core(void)
+{
+	struct adsm_core *core = &tasks.cores[tasks.n_made];
+	int ret = adsm_core_reserve(&tasks.layout, core);
+
+	if (ret)
+		return ret;
+	ret = adsm_copies_init(core->window, &tasks.layout, &tasks.crc, tasks.n_made, tasks.wrong);
+	if (ret)
+		adsm_core_destroy(core);
+	else
+		tasks.n_made++;
+	return ret;
+}
+
+int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *served,
+		   struct adsm_pool_launch *launch, const struct adsm_cache_memory *memory,
+		   struct adsm_scratchpad_costs *costs, char ret_text[ADSM_PROCESS_TEXT])
+{
+	int ret = start_memory(costs);
+
+	if (launch->n > tasks.n_cores) {
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %lu workers, there are %u cores "
+			    "(ADSM_SCRATCHPAD_CORES)", slot->name, launch->n, tasks.n_cores);
+		return -EINVAL;
+	}
+	while (!ret && tasks.n_made < launch->n)
+		ret = make_core();
+	if (ret) {
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': no memory for the cores of its workers",
+			    slot->name);
+		return ret;
+	}
+	for (int i = 0; i < ADSM_CACHE_READABLE; i++)
+		tasks.crc.spans[ARGUMENTS + i] = (struct adsm_crc_span){
+			.begin = memory->readable[i].begin, .end = memory->readable[i].end,
+			.bytes = (uint8_t *)(uintptr_t)memory->readable[i].begin,
+		};
+	tasks.costs = costs;
+	tasks.crc.run++;
+	tasks.crc.worst = (struct adsm_crc_worst){ .n = 0 };
+	launch->task_way = &way;
+	ret = adsm_task_run_all(launch, slot->name, served, slot->counts, ret_text);
+	if (costs)
+		add_costs(slot, launch);
+	tasks.costs = NULL;
+	return ret;
+}
