@@ -143,7 +143,8 @@ static const uint8_t needs[ADSM_HCRC_N_KINDS] = {
 	[ADSM_HCRC_ASK_READ] = PAGE, [ADSM_HCRC_ASK_WRITE] = PAGE, [ADSM_HCRC_TAKEN] = PAGE,
 	[ADSM_HCRC_READ_ACK] = PAGE, [ADSM_HCRC_WRITE_ACK] = PAGE, [ADSM_HCRC_UPDATE_ACK] = PAGE | TAG,
 	[ADSM_HCRC_LOCK] = LOCK, [ADSM_HCRC_UNLOCK] = LOCK | LIST, [ADSM_HCRC_ARRIVE] = LIST,
-	[ADSM_HCRC_BACK] = PAGE | BYTES, [ADSM_HCRC_DONE] = NOTHING, [ADSM_HCRC_FAIL] = NOTHING,
+	[ADSM_HCRC_BACK] = PAGE | BYTES, [ADSM_HCRC_DONE] = NOTHING, [ADSM_HCRC_STATE] = NOTHING,
+	[ADSM_HCRC_FAIL] = NOTHING, [ADSM_HCRC_PROBE] = FROM_MANAGER,
 	[ADSM_HCRC_READ] = PAGE, [ADSM_HCRC_WRITE] = PAGE, [ADSM_HCRC_DIFF] = PAGE | TAG | DIFF,
 	[ADSM_HCRC_HOME] = PAGE | MAYBE_BYTES | FROM_MANAGER, [ADSM_HCRC_PAGE] = PAGE | MAYBE_BYTES,
 	[ADSM_HCRC_EARLY_ACK] = PAGE | FROM_MANAGER, [ADSM_HCRC_GRANT] = LOCK | LIST | FROM_MANAGER,
@@ -197,6 +198,9 @@ static int dispatch(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *mess
 		return adsm_hcrc_on_grant(hcrc, message, bytes);
 	case ADSM_HCRC_DEPART:
 		return adsm_hcrc_on_depart(hcrc, message, bytes);
+	case ADSM_HCRC_PROBE:
+		adsm_hcrc_on_probe(hcrc);
+		return 0;
 	case ADSM_HCRC_FAILED:
 		hcrc->config.ended(hcrc->config.arg, -(int)message->count);
 		return 0;
@@ -212,5 +216,6 @@ int adsm_hcrc_receive(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
 	if (message->number != hcrc->taken[message->from])
 		return -EAGAIN;
 	hcrc->taken[message->from]++;
+	hcrc->now->n_taken += message->kind != ADSM_HCRC_PROBE && message->kind != ADSM_HCRC_STATE;
 	return dispatch(hcrc, message, bytes);
 }

@@ -16,6 +16,14 @@ static void reply(struct adsm_hcrc *hcrc, uint32_t to, struct adsm_hcrc_message 
 	adsm_hcrc_send(hcrc, to, message, bytes);
 }
 
+/* All hear of it; of the first one only. */
+static void fail(struct adsm_hcrc *hcrc, uint32_t error)
+{
+	for (uint32_t i = 0; i < hcrc->config.n_nodes && !hcrc->now->failed; i++)
+		reply(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_FAILED, .count = error }, NULL);
+	hcrc->now->failed = true;
+}
+
 /* ---- pages */
 
 /* @writer has changed it: all others that may have a copy are to hear of it, but for its home. */
@@ -153,10 +161,7 @@ static void all_arrived(struct adsm_hcrc *hcrc)
 		n_workers += hcrc->config.workers[i];
 	if (now->n_all_ended && now->n_all_ended != n_workers) {
 		/* Those that wait would do so for ever. */
-		now->failed = true;
-		for (uint32_t i = 0; i < hcrc->config.n_nodes; i++)
-			reply(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_FAILED, .count = EDEADLK },
-			      NULL);
+		fail(hcrc, EDEADLK);
 		return;
 	}
 	for (uint32_t i = 0; i < hcrc->config.n_nodes; i++)
@@ -250,12 +255,41 @@ static int on_done(struct adsm_hcrc *hcrc)
 	return 0;
 }
 
-static int on_fail(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message)
+/* ---- does anything go on? */
+
+void adsm_hcrc_probe(struct adsm_hcrc *hcrc)
 {
-	/* The first one is told. */
-	for (uint32_t i = 0; i < hcrc->config.n_nodes && !hcrc->now->failed; i++)
-		reply(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_FAILED, .count = message->count }, NULL);
-	hcrc->now->failed = true;
+	struct adsm_hcrc_now *now = hcrc->now;
+
+	if (now->n_unknown || now->failed || now->n_done == hcrc->config.n_nodes)
+		return;
+	now->n_unknown = hcrc->config.n_nodes;
+	now->running = now->probed_sent = now->probed_taken = 0;
+	for (uint32_t i = 0; i < hcrc->config.n_nodes; i++)
+		reply(hcrc, i, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_PROBE }, NULL);
+}
+
+/*
+ * Nodes answer at different times. But where no worker ran, all that was sent had been taken, and the next probe finds
+ * it so again with nothing sent in between, nothing has happened, nor will.
+ */
+static int on_state(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message)
+{
+	struct adsm_hcrc_now *now = hcrc->now;
+	bool quiet;
+
+	if (!now->n_unknown)
+		return -EPROTO;
+	now->running += message->count;
+	now->probed_sent += message->page;
+	now->probed_taken += message->lock;
+	if (--now->n_unknown)
+		return 0;
+	quiet = !now->running && now->probed_sent == now->probed_taken;
+	if (quiet && now->was_quiet && now->quiet_sent == now->probed_sent && now->n_done != hcrc->config.n_nodes)
+		fail(hcrc, EDEADLK);
+	now->was_quiet = quiet;
+	now->quiet_sent = now->probed_sent;
 	return 0;
 }
 
@@ -284,8 +318,11 @@ int adsm_hcrc_on_manager(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message 
 		return 0;
 	case ADSM_HCRC_DONE:
 		return on_done(hcrc);
+	case ADSM_HCRC_STATE:
+		return on_state(hcrc, message);
 	case ADSM_HCRC_FAIL:
-		return on_fail(hcrc, message);
+		fail(hcrc, message->count);
+		return 0;
 	default:
 		return -EPROTO;
 	}

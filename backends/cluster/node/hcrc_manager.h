@@ -5,7 +5,12 @@
 
 #include "hcrc_state.h"
 
-/* 0, or -EPROTO where it cannot be. */
+/*
+ * On the manager's node, now and then while nothing comes: is there a worker that can go on? If none is the task fails
+ * with EDEADLK, after some probes, each of which costs two messages for each node. Not while one is under way.
+ */
+void adsm_hcrc_probe(struct adsm_hcrc *hcrc);
+/* A message: 0, or -EPROTO where it cannot be. */
 int adsm_hcrc_on_manager(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
 
 #endif

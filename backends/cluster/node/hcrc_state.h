@@ -72,9 +72,14 @@ struct adsm_hcrc_now {			/* what is neither of a page, nor of a lock or a worker
 	/* Early diffs that are not known to be in their pages, of this epoch and the last one. */
 	uint32_t epoch, n_early[2];
 	bool arrived;
+	uint32_t n_sent, n_taken;		/* messages, but for probes */
 	/* The manager's. */
 	uint32_t free_waiter;			/* + 1 */
 	uint32_t n_arrived, n_all_ended, n_done;
+	uint32_t n_unknown;			/* nodes that have not answered the probe */
+	uint32_t running, probed_sent, probed_taken;	/* what those that have have said, in all */
+	uint32_t quiet_sent;			/* messages, when it was quiet last */
+	bool was_quiet;
 	bool failed;
 };
 
@@ -139,6 +144,7 @@ static inline void adsm_hcrc_send(struct adsm_hcrc *hcrc, uint32_t to, struct ad
 	message.from = (uint8_t)hcrc->config.self;
 	message.to = (uint8_t)to;
 	message.number = hcrc->sent[to]++;
+	hcrc->now->n_sent += message.kind != ADSM_HCRC_PROBE && message.kind != ADSM_HCRC_STATE;
 	hcrc->config.send(hcrc->config.arg, &message, bytes);
 }
 

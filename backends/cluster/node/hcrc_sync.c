@@ -259,3 +259,13 @@ int adsm_hcrc_on_early_ack(struct adsm_hcrc *hcrc, const struct adsm_hcrc_messag
 	go_on(hcrc);
 	return 0;
 }
+
+void adsm_hcrc_on_probe(struct adsm_hcrc *hcrc)
+{
+	struct adsm_hcrc_message message = { .kind = ADSM_HCRC_STATE, .page = hcrc->now->n_sent,
+					     .lock = hcrc->now->n_taken };
+
+	for (uint32_t i = 0; i < adsm_hcrc_n_workers(hcrc); i++)
+		message.count += hcrc->workers[i].waits == ADSM_HCRC_RUNS;
+	send(hcrc, message, NULL);
+}

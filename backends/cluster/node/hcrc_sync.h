@@ -26,6 +26,7 @@ void adsm_hcrc_fail(struct adsm_hcrc *hcrc, uint32_t error);
 
 int adsm_hcrc_on_grant(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
 int adsm_hcrc_on_depart(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
+void adsm_hcrc_on_probe(struct adsm_hcrc *hcrc);
 int adsm_hcrc_on_early_ack(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message);
 
 #endif

@@ -28,6 +28,7 @@ enum adsm_hcrc_kind {
 	ADSM_HCRC_ARRIVE,			/* the same, at the barrier; @count: workers that have ended */
 	ADSM_HCRC_BACK,				/* bytes: a page, from its home, when the task is over */
 	ADSM_HCRC_DONE,				/* and there are no more */
+	ADSM_HCRC_STATE,			/* to a probe: @count workers run, @page messages sent, @lock taken */
 	ADSM_HCRC_FAIL,				/* the task cannot go on; @count: an errno */
 	/* To a home. */
 	ADSM_HCRC_READ,				/* @has: the node has the bytes */
@@ -39,6 +40,7 @@ enum adsm_hcrc_kind {
 	ADSM_HCRC_EARLY_ACK,			/* the manager knows that a diff is in its page; @count as in it */
 	ADSM_HCRC_GRANT,			/* bytes: the pages that are old */
 	ADSM_HCRC_DEPART,			/* the same, from the barrier; @count: it was the last one */
+	ADSM_HCRC_PROBE,
 	ADSM_HCRC_FAILED,			/* the task cannot go on; @count: an errno */
 	ADSM_HCRC_N_KINDS
 };

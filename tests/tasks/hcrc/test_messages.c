@@ -396,6 +396,31 @@ static void test_errors(void)
 	settle();
 	CHECK_EQ(world.n_ended, NODES);
 	CHECK_EQ(world.status, -EDEADLK);
+	/* Locks in a circle; as long as one runs it is none. */
+	begin(4, PAGES);
+	do_acquire(1, 0, L);
+	do_acquire(2, 0, M);
+	acquire(1, 0, M);
+	acquire(2, 0, L);
+	settle();
+	barrier(1, 1);
+	for (int i = 0; i < 10; i++) {
+		adsm_hcrc_probe(nodes[0]);
+		adsm_hcrc_probe(nodes[0]);
+		count(NULL, NULL);
+		settle();
+		CHECK_COUNT(2);
+	}
+	CHECK_EQ(world.n_ended, 0);
+	barrier(2, 1);
+	for (int i = 0; i < 2; i++) {
+		settle();
+		CHECK_EQ(world.n_ended, 0);
+		adsm_hcrc_probe(nodes[0]);
+	}
+	settle();
+	CHECK_EQ(world.n_ended, NODES);
+	CHECK_EQ(world.status, -EDEADLK);
 	begin(4, PAGES);
 	adsm_hcrc_fail(nodes[2], ENODEV);
 	adsm_hcrc_fail(nodes[1], EPERM);

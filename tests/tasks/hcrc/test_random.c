@@ -257,6 +257,8 @@ static bool do_something(void)
 			ready[n++] = who;
 	if (!n && !world.n_packets)
 		return false;
+	if (!below(16))
+		adsm_hcrc_probe(nodes[ADSM_HCRC_MANAGER]);
 	what = below(n + world.n_packets);
 	if (what < n && cache_of(ready[what])->waits == WOKEN) {
 		wake(ready[what]);
@@ -287,6 +289,7 @@ static void test_program(uint64_t number)
 		CHECKF(cache_of(who)->waits == HAS_ENDED, "worker %u waits at its step %u of %u", who,
 		       next_step[who] - 1, n_steps[who]);
 	CHECK_EQ(world.n_ended, n_nodes);
+	CHECK_EQ(world.status, 0);
 	for (uint32_t i = 0; i < sizeof(expected); i++)
 		if (world.memory[0][i] != expected[i])
 			FAIL("a store is lost: %u in byte %u, not %u, at the end", world.memory[0][i], i, expected[i]);

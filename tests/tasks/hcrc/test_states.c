@@ -636,9 +636,10 @@ static void say_action(uint16_t action)
 					     "at barrier", "looks at all", "ends", "gives up its page",
 					     "gives up its frame" };
 	static const char *const messages[] = { "", "ASK_READ", "ASK_WRITE", "TAKEN", "READ_ACK", "WRITE_ACK",
-						"UPDATE_ACK", "LOCK", "UNLOCK", "ARRIVE", "BACK", "DONE", "FAIL",
+						"UPDATE_ACK", "LOCK", "UNLOCK", "ARRIVE", "BACK", "DONE",
+						"STATE", "FAIL",
 						"READ", "WRITE", "DIFF", "HOME", "PAGE", "EARLY_ACK", "GRANT",
-						"DEPART", "FAILED" };
+						"DEPART", "PROBE", "FAILED" };
 	const uint32_t who = action >> 4 & 15, what = action & 15;
 
 	if (action >> 8 == DELIVER) {

@@ -9,6 +9,7 @@
 
 #include "../../check.h"
 #include "cluster/node/hcrc.h"
+#include "cluster/node/hcrc_manager.h"
 #include "cluster/node/hcrc_pages.h"
 #include "cluster/node/hcrc_sync.h"
 #include "process/device/diff.h"
