@@ -23,6 +23,7 @@ enum adsm_tag {
 	ADSM_TAG_END,			/* node 0: the application has ended */
 	ADSM_TAG_TIMES,			/* node 0: how long did the exchange take? And back */
 	ADSM_TAG_ECHO,			/* node 0: nothing but a message; and back */
+	ADSM_TAG_TASK,			/* to any: between the workers of a task (hcrc_node.h) */
 	ADSM_TAG_DIFFS,			/* to node 0, in an exchange: what was written to pages that several wrote */
 };
 

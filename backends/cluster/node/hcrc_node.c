@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hcrc_node.c - see hcrc_node.h.
+ *
+ * All that the protocol does happens under one mutex, which nobody has while it waits or calls MPI. What it sends to
+ * this node itself is taken at once, by who has the mutex; the rest is for the thread that makes MPI's calls.
+ */
+#include "hcrc_node.h"
+
+#include "base/os.h"
+#include "comm.h"
+#include "hcrc.h"
+#include "hcrc_manager.h"
+#include "hcrc_pages.h"
+#include "hcrc_sync.h"
+#include "runs.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PROBE_NS UINT64_C(100000000)	/* so long nothing has come when it is asked whether anything will */
+
+struct letter {				/* its bytes follow */
+	uint32_t task;
+	struct adsm_hcrc_message message;
+};
+
+struct queue { uint8_t *at; size_t size, room; };
+
+static struct {
+	pthread_mutex_t mutex;
+	struct adsm_hcrc *hcrc;
+	void *memory;
+	size_t size;
+	uint32_t task;			/* its number */
+	bool ended;
+	int status;
+	struct queue own, others;	/* letters to this node, and to others */
+	struct queue taken, sent;	/* what of these is being worked at */
+	uint64_t active_ns;		/* when a message came, or a probe went, the last time */
+	struct {
+		_Atomic uint32_t done;	/* futex */
+		uint8_t *to;
+	} workers[ADSM_HCRC_WORKERS_MAX];
+} node = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+static void wake(uint32_t worker)
+{
+	atomic_store(&node.workers[worker].done, 1);
+	adsm_os_wake(&node.workers[worker].done, 1, false);
+}
+
+/* ---- what the protocol calls, with the mutex */
+
+static void on_send(void *arg, const struct adsm_hcrc_message *message, const void *bytes)
+{
+	struct queue *queue = message->to == node.hcrc->config.self ? &node.own : &node.others;
+	const struct letter letter = { node.task, *message };
+
+	if (queue->room - queue->size < sizeof(letter) + message->size) {
+		queue->room = 2 * queue->room + sizeof(letter) + message->size;
+		queue->at = adsm_node_memory(queue->at, queue->room);
+	}
+	memcpy(queue->at + queue->size, &letter, sizeof(letter));
+	if (message->size)
+		memcpy(queue->at + queue->size + sizeof(letter), bytes, message->size);
+	queue->size += sizeof(letter) + message->size;
+}
+
+static void on_page(void *arg, uint32_t worker, uint32_t page, const uint8_t *bytes)
+{
+	if (bytes && !node.ended)
+		memcpy(node.workers[worker].to, bytes, node.hcrc->config.page_size);
+	wake(worker);
+}
+
+static void on_go(void *arg, uint32_t worker)
+{
+	wake(worker);
+}
+
+/* Where it has failed, workers leave: where they were to have pages may be gone. */
+static void on_ended(void *arg, int status)
+{
+	if (node.ended)
+		return;
+	node.ended = true;
+	node.status = status;
+	for (uint32_t i = 0; i < adsm_hcrc_n_workers(node.hcrc); i++)
+		wake(i);
+}
+
+/* ---- letters, with the mutex */
+
+static void swap(struct queue *a, struct queue *b)
+{
+	const struct queue was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+static void take(int from, const struct adsm_hcrc_message *message, const void *bytes)
+{
+	int ret;
+
+	/* Others may not yet know that it has failed. */
+	if (node.ended && node.status)
+		return;
+	ret = message->from == from ? adsm_hcrc_receive(node.hcrc, message, bytes) : -EPROTO;
+	if (ret)
+		adsm_comm_fail("node %d has sent a message of kind %u that it could not have sent (%s)", from,
+			       message->kind, strerror(-ret));
+}
+
+/* What goes to this node itself, until there is no more. */
+static void take_own(void)
+{
+	struct letter letter;
+
+	while (node.own.size) {
+		swap(&node.own, &node.taken);
+		for (size_t at = 0; at < node.taken.size; at += sizeof(letter) + letter.message.size) {
+			memcpy(&letter, node.taken.at + at, sizeof(letter));
+			take(adsm_comm.rank, &letter.message, node.taken.at + at + sizeof(letter));
+		}
+		node.taken.size = 0;
+	}
+}
+
+/* ---- the thread of MPI */
+
+static bool receive(void)
+{
+	struct adsm_letter letter;
+	struct letter head;
+	bool any = false;
+
+	while (adsm_comm_receive_only(ADSM_TAG_TASK, &letter)) {
+		any = true;
+		if (letter.size >= sizeof(head))
+			memcpy(&head, letter.data, sizeof(head));
+		if (letter.size < sizeof(head) || letter.size != sizeof(head) + head.message.size)
+			adsm_comm_fail("node %d has sent a message of %zu bytes, which is none", letter.from,
+				       letter.size);
+		/* One of a task that has failed may come late. */
+		if (head.task == node.task) {
+			pthread_mutex_lock(&node.mutex);
+			take(letter.from, &head.message, (const uint8_t *)letter.data + sizeof(head));
+			take_own();
+			pthread_mutex_unlock(&node.mutex);
+		}
+		adsm_comm_drop(&letter);
+	}
+	return any;
+}
+
+static bool send_all(void)
+{
+	struct letter letter;
+	bool any;
+
+	pthread_mutex_lock(&node.mutex);
+	swap(&node.others, &node.sent);
+	pthread_mutex_unlock(&node.mutex);
+	any = node.sent.size;
+	for (size_t at = 0; at < node.sent.size; at += sizeof(letter) + letter.message.size) {
+		memcpy(&letter, node.sent.at + at, sizeof(letter));
+		adsm_comm_send(letter.message.to, ADSM_TAG_TASK, node.sent.at + at,
+			       sizeof(letter) + letter.message.size);
+	}
+	node.sent.size = 0;
+	return any;
+}
+
+static void probe(void)
+{
+	const uint64_t now = adsm_os_now_ns();
+
+	if (now - node.active_ns < PROBE_NS)
+		return;
+	node.active_ns = now;
+	pthread_mutex_lock(&node.mutex);
+	if (!node.ended)
+		adsm_hcrc_probe(node.hcrc);
+	take_own();
+	pthread_mutex_unlock(&node.mutex);
+}
+
+bool adsm_hcrc_node_look(void)
+{
+	bool any = receive();
+
+	if (any)
+		node.active_ns = adsm_os_now_ns();
+	else if (adsm_comm.rank == ADSM_HCRC_MANAGER)
+		probe();
+	return send_all() || any;
+}
+
+bool adsm_hcrc_node_has_ended(int *ret_status)
+{
+	bool ended;
+
+	pthread_mutex_lock(&node.mutex);
+	ended = node.ended && !node.others.size;
+	if (ended)
+		*ret_status = node.status;
+	pthread_mutex_unlock(&node.mutex);
+	return ended;
+}
+
+/* ---- the beginning, and the end */
+
+int adsm_hcrc_node_begin(const struct adsm_hcrc_config *config)
+{
+	struct adsm_hcrc_config own = *config;
+	void *memory;
+	size_t size;
+
+	own.self = (uint32_t)adsm_comm.rank;
+	own.n_nodes = (uint32_t)adsm_comm.n;
+	own.send = on_send;
+	own.page = on_page;
+	own.go = on_go;
+	own.ended = on_ended;
+	size = adsm_hcrc_size(&own);
+	if (!size)
+		return -EINVAL;
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	node.memory = memory;
+	node.size = size;
+	node.hcrc = adsm_hcrc_init(memory, &own);
+	node.task++;
+	node.ended = false;
+	node.status = 0;
+	node.active_ns = adsm_os_now_ns();
+	return 0;
+}
+
+void adsm_hcrc_node_finish(void)
+{
+	struct queue *const queues[] = { &node.own, &node.others, &node.taken, &node.sent };
+
+	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
+		free(queues[i]->at);
+		*queues[i] = (struct queue){ NULL, 0, 0 };
+	}
+	munmap(node.memory, node.size);
+	node.hcrc = NULL;
+}
+
+/* ---- workers */
+
+/* The mutex is taken, unless the task has failed. */
+static int enter(uint32_t worker, uint8_t *to)
+{
+	int status;
+
+	pthread_mutex_lock(&node.mutex);
+	status = node.status;
+	if (status) {
+		pthread_mutex_unlock(&node.mutex);
+		return status;
+	}
+	atomic_store(&node.workers[worker].done, 0);
+	node.workers[worker].to = to;
+	return 0;
+}
+
+/* The mutex is given back. */
+static void leave(void)
+{
+	bool any;
+
+	take_own();
+	any = node.others.size;
+	pthread_mutex_unlock(&node.mutex);
+	if (any)
+		adsm_comm_wake();
+}
+
+static int wait_for(uint32_t worker)
+{
+	int status;
+
+	leave();
+	while (!atomic_load(&node.workers[worker].done))
+		adsm_os_wait(&node.workers[worker].done, 0, 0, false);
+	pthread_mutex_lock(&node.mutex);
+	status = node.status;
+	pthread_mutex_unlock(&node.mutex);
+	return status;
+}
+
+/* It was wrong, which ends the task: until that is known here. */
+static int fail(uint32_t worker, int error)
+{
+	adsm_hcrc_fail(node.hcrc, (uint32_t)-error);
+	return wait_for(worker);
+}
+
+int adsm_hcrc_node_read(uint32_t worker, uint32_t page, uint8_t *to)
+{
+	int ret = enter(worker, to);
+
+	if (ret)
+		return ret;
+	adsm_hcrc_read(node.hcrc, worker, page);
+	return wait_for(worker);
+}
+
+int adsm_hcrc_node_write(uint32_t worker, uint32_t page, uint8_t *to, bool has)
+{
+	int ret = enter(worker, to);
+
+	if (ret)
+		return ret;
+	adsm_hcrc_write(node.hcrc, worker, page, has);
+	return wait_for(worker);
+}
+
+int adsm_hcrc_node_put(uint32_t worker, uint32_t page, const uint8_t *bytes, bool keep)
+{
+	int ret = enter(worker, NULL);
+
+	if (ret)
+		return ret;
+	adsm_hcrc_put(node.hcrc, worker, page, bytes, keep);
+	leave();
+	return 0;
+}
+
+void adsm_hcrc_node_drop(uint32_t worker, uint32_t page)
+{
+	if (enter(worker, NULL))
+		return;
+	adsm_hcrc_drop(node.hcrc, worker, page);
+	leave();
+}
+
+uint32_t adsm_hcrc_node_notice(uint32_t worker)
+{
+	uint32_t page;
+
+	if (enter(worker, NULL))
+		return ADSM_HCRC_NONE;
+	page = adsm_hcrc_notice(node.hcrc, worker);
+	leave();
+	return page;
+}
+
+int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock)
+{
+	int ret = enter(worker, NULL);
+
+	if (ret)
+		return ret;
+	ret = adsm_hcrc_acquire(node.hcrc, worker, lock);
+	return ret ? fail(worker, ret) : wait_for(worker);
+}
+
+int adsm_hcrc_node_release(uint32_t worker, uint32_t lock)
+{
+	int ret = enter(worker, NULL);
+
+	if (ret)
+		return ret;
+	ret = adsm_hcrc_release(node.hcrc, worker, lock);
+	return ret ? fail(worker, ret) : wait_for(worker);
+}
+
+int adsm_hcrc_node_barrier(uint32_t worker)
+{
+	int ret = enter(worker, NULL);
+
+	if (ret)
+		return ret;
+	adsm_hcrc_barrier(node.hcrc, worker);
+	return wait_for(worker);
+}
+
+int adsm_hcrc_node_end(uint32_t worker)
+{
+	int ret = enter(worker, NULL);
+
+	if (ret)
+		return ret;
+	ret = adsm_hcrc_end(node.hcrc, worker);
+	if (ret)
+		return fail(worker, ret);
+	leave();
+	return 0;
+}
