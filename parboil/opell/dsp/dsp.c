@@ -101,8 +101,9 @@ static void run_codebook(struct po_run *run, struct pb_rng *rng, long n)
 	int *chosen = po_shared((size_t)n * sizeof(*chosen));
 	uint64_t start;
 
+	/* Some of the last are as some of the first. */
 	for (long i = 0; i < DSP_CODEBOOK * DSP_VECTOR; i++)
-		book[i] = number(rng, 500);
+		book[i] = i < 200 * DSP_VECTOR ? number(rng, 500) : book[i - 200 * DSP_VECTOR];
 	for (long i = 0; i < n * DSP_VECTOR; i++)
 		vectors[i] = number(rng, 600);
 	PO_CALL(run, "codebook", n_blocks(n), THREADS, adsmPtr(vectors), adsmPtr(book), adsmPtr(chosen),

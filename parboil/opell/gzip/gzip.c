@@ -43,7 +43,10 @@ static void write_file(const char *path, struct bytes bytes)
 		po_die("%s: %s", path, strerror(errno));
 }
 
-/* ---- what is compressed if no file is given: by chunks, text of words that are more or less frequent; noise; runs */
+/*
+ * ---- what is compressed if no file is given: by chunks, text of words that are more or less frequent; bytes whose
+ * codes' lengths have codes that have to be cut; noise; runs
+ */
 
 #define N_WORDS 2000
 
@@ -59,6 +62,23 @@ static void write_text(struct pb_rng *rng, uint8_t *out, size_t n, char (*words)
 			out[i++] = (uint8_t)*word++;
 		if (i < n)
 			out[i++] = pb_rng_below(rng, 12) ? ' ' : '\n';
+	}
+}
+
+/* Of each next kind, a bit less frequent, there are as many bytes as of the last two together. */
+static void write_bytes(struct pb_rng *rng, uint8_t *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t first = 0, width = 1, next = 1;
+
+		for (int kind = 0; kind < 10 && pb_rng_below(rng, 100) < 90; kind++) {
+			const uint32_t sum = width + next;
+
+			first += width;
+			width = next;
+			next = sum;
+		}
+		out[i] = (uint8_t)(first + pb_rng_below(rng, width));
 	}
 }
 
@@ -85,7 +105,9 @@ static struct bytes generate(size_t n)
 		uint8_t *out = bytes.at + i * GZIP_CHUNK;
 		const size_t rest = n - i * GZIP_CHUNK, size = rest < GZIP_CHUNK ? rest : GZIP_CHUNK;
 
-		if (i % 8 == 3)
+		if (i % 8 == 1)
+			write_bytes(&rng, out, size);
+		else if (i % 8 == 3)
 			for (size_t k = 0; k < size; k++)
 				out[k] = (uint8_t)pb_rng_next(&rng);
 		else if (i % 8 == 5)
@@ -240,7 +262,8 @@ static void verify_code(struct po_run *run, size_t chunk, uint64_t bits, const u
 			 (unsigned long)best);
 }
 
-static unsigned code_of(unsigned value, unsigned group)
+/* Of a length or distance, less the least; @bits gets what it has behind its code. */
+static unsigned code_of(unsigned value, unsigned group, uint64_t *ret_bits)
 {
 	unsigned code = 0, bits = 0;
 
@@ -249,11 +272,15 @@ static unsigned code_of(unsigned value, unsigned group)
 		bits += code + 1 >= group && code % (group / 2) == group / 2 - 1;
 		end += 1u << bits;
 	}
+	*ret_bits += bits;
 	return code;
 }
 
-static void count_tokens(const uint32_t *tokens, size_t n, uint32_t literals[286], uint32_t distances[30])
+/* Returns the bits behind codes. */
+static uint64_t count_tokens(const uint32_t *tokens, size_t n, uint32_t literals[286], uint32_t distances[30])
 {
+	uint64_t bits = 0, none = 0;
+
 	literals[256]++;
 	for (size_t i = 0; i < n; i++) {
 		const unsigned length = tokens[i] >> 16 & 0xff;
@@ -262,9 +289,10 @@ static void count_tokens(const uint32_t *tokens, size_t n, uint32_t literals[286
 			literals[tokens[i]]++;
 			continue;
 		}
-		literals[length == 255 ? 285 : 257 + code_of(length, 8)]++;
-		distances[code_of(tokens[i] & 0xffff, 4)]++;
+		literals[length == 255 ? 285 : 257 + code_of(length, 8, length == 255 ? &none : &bits)]++;
+		distances[code_of(tokens[i] & 0xffff, 4, &bits)]++;
 	}
+	return bits;
 }
 
 static void verify_member(struct po_run *run, size_t chunk, const uint8_t *in, size_t n, const uint8_t *member,
@@ -276,6 +304,7 @@ static void verify_member(struct po_run *run, size_t chunk, const uint8_t *in, s
 	const size_t n_want = po_gzip_tokens(in, n, want);
 	const uint8_t *trailer = member + size - GZIP_TRAILER;
 	uint32_t literals[286] = { 0 }, distances[30] = { 0 };
+	uint64_t fixed = 3;
 
 	if (look(member, size).header != GZIP_HEADER ||
 	    po_gzip_inflate(member + GZIP_HEADER, size - GZIP_HEADER, out, n, &seen) != n || memcmp(in, out, n))
@@ -289,7 +318,13 @@ static void verify_member(struct po_run *run, size_t chunk, const uint8_t *in, s
 		po_wrong(run, "chunk %zu had better been stored", chunk);
 	if (seen.kind != 2)
 		return;
-	count_tokens(want, n_want, literals, distances);
+	fixed += count_tokens(want, n_want, literals, distances);
+	for (unsigned i = 0; i < 286; i++)
+		fixed += literals[i] * (i < 144 ? 8u : i < 256 ? 9u : i < 280 ? 7u : 8u);
+	for (unsigned i = 0; i < 30; i++)
+		fixed += distances[i] * 5u;
+	if (seen.size > (fixed + 7) / 8)
+		po_wrong(run, "chunk %zu is shorter with the fixed codes", chunk);
 	verify_code(run, chunk, seen.literal_bits, literals, 286, seen.longest_literal);
 	verify_code(run, chunk, seen.distance_bits, distances, 30, seen.longest_distance);
 }
