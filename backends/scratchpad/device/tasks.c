@@ -325,6 +325,7 @@ int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *s
 {
 	int ret = start_memory(costs);
 
+	memset(slot->counts, 0, sizeof(slot->counts));
 	if (launch->n > tasks.n_cores) {
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %lu workers, there are %u cores "
 			    "(ADSM_SCRATCHPAD_CORES)", slot->name, launch->n, tasks.n_cores);

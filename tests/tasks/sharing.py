@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""What users are told of pages that workers share: columns, advice that holds, what is refused: sharing.py BUILD"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+BUILD = sys.argv[1]
+REPORT = os.path.join(tempfile.mkdtemp(), "report")
+
+
+def run(program, *, status=0, stats="json:" + REPORT, **options):
+    env = {name: value for name, value in os.environ.items() if not name.startswith("ADSM_")}
+    env |= {"ADSM_BACKEND": "scratchpad", "ADSM_SCRATCHPAD_CORES": "6", "ADSM_STATS": stats, "ADSM_ADVISE": "1",
+            "ADSM_LOG": "error", **options}
+    done = subprocess.run([os.path.join(BUILD, "parboil/tasks/adsm-tasks"), program], env=env, capture_output=True,
+                          text=True)
+    assert done.returncode == status, done
+    return done.stderr
+
+
+def kernel():
+    with open(REPORT) as file:
+        [found] = json.load(file)["kernels"]
+    return found["advice"], found["counters"]
+
+
+def columns():
+    """Shares of loads and stores, in the report for people."""
+    text = run("ep", stats="text")
+    found = re.findall(r"adsm: +([0-9.]+) %  of (\w+)\n", text)
+    assert [name for _, name in found] == ["reads", "writes", "writes"], text
+    value = {line.split()[1]: line.split()[2] for line in text.splitlines() if len(line.split()) > 3}
+    for (share, of), part in zip(found, ["read_misses", "write_misses", "upgrades"]):
+        assert share == "%.3f" % (100 * int(value[part]) / int(value[of])), (share, part, of, text)
+
+
+def advice():
+    """What smaller pages are said to move is no less than they do; and whose page is given up in vain."""
+    run("lu")
+    text, counters = kernel()
+    sharing = re.search(r"(\d+) of (\d+) pages that workers gave up had changed only where they had not looked: most "
+                        r"often, (\d+) times in a call, that at 0x[0-9a-f]+, byte (\d+) of argument 1, by worker (\d) "
+                        r"because of worker (\d)", text)
+    moved = re.search(r"moved (\d+) KiB in pages of 16 KiB, and with ADSM_TASK_PAGE=2K (\d+) at most$", text)
+    assert sharing and moved, text
+    false, given_up, most, byte, worker, writer = (int(word) for word in sharing.groups())
+    assert false == counters["shared_falsely"] and given_up == counters["given_up"], (text, counters)
+    assert 0 < most <= false and byte < 128 * 128 * 8 and worker != writer, text
+    assert int(moved[1]) == (counters["bytes_in"] + counters["bytes_out"]) // 1024, (text, counters)
+    run("lu", ADSM_TASK_PAGE="2K")
+    text, counters = kernel()
+    assert counters["bytes_in"] + counters["bytes_out"] <= (int(moved[2]) + 1) * 1024, (moved[0], counters)
+    # A block of the matrix is a page: nobody shares one, and none could be smaller.
+    assert not text and counters["shared_falsely"] <= 6, (text, counters)
+
+
+def refused():
+    for value in ["3K", "1K", "32K", "0"]:
+        assert "ADSM_TASK_PAGE" in run("ep", status=1, ADSM_TASK_PAGE=value), value
+    for value in ["3", "0", "8192"]:
+        assert "ADSM_TASK_PAGES" in run("ep", status=1, ADSM_TASK_PAGES=value), value
+    text = run("ep", status=1, ADSM_TASK_PAGES="16")
+    assert re.search(r"task 'ep': a local store of 262144 bytes has no room for 16 pages of 16384 bytes", text), text
+    text = run("ep", status=1, ADSM_SCRATCHPAD_CODE="64", ADSM_TASK_PAGES="2")
+    assert re.search(r"task 'ep' does not fit into a local store: code \d+ of 64 \(ADSM_SCRATCHPAD_CODE\)", text), text
+    text = run("ep", status=1, ADSM_SCRATCHPAD_CORES="5")
+    assert "task 'ep': 6 workers, device 0 runs at most 5 at once (ADSM_SCRATCHPAD_CORES)" in text, text
+    # One page for all: slow, and right.
+    run("ep", ADSM_TASK_PAGES="1")
+
+
+columns()
+advice()
+refused()
