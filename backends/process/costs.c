@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
-#define FEW 10				/* waits for less than a tenth of the locks are no matter */
-#define MANY 1000
+#define FEW 10				/* a tenth is worth to be told */
+#define MANY 1000			/* waits */
+#define LONG_NS 10000000
+#define NAMED 3				/* of locks */
 
 static int of_launch(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
 		     uint64_t *ret_start_ns)
@@ -80,18 +82,53 @@ static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM
 	return i < device->caps.max_workers;
 }
 
+/* What was waited for in those of its calls that are still known. */
+static void find_hot(struct adsm_device *device, const char *kernel, struct adsm_task_hot ret_hot[ADSM_TASK_HOT])
+{
+	const struct adsm_process_shared *shared = ((struct adsm_process_device *)device)->shared;
+	const uint64_t done = atomic_load(&shared->queue.done);
+
+	memset(ret_hot, 0, ADSM_TASK_HOT * sizeof(*ret_hot));
+	for (uint64_t seq = done; seq && done - seq < ADSM_PROCESS_SLOTS; seq--) {
+		const uint64_t i = (seq - 1) % ADSM_PROCESS_SLOTS;
+
+		if (!shared->slots[i].task || !shared->slots[i].counted || strcmp(shared->slots[i].name, kernel))
+			continue;
+		for (unsigned k = 0; k < ADSM_TASK_HOT && shared->tasks[i].hot[k].n; k++)
+			adsm_task_hot_add(ret_hot, shared->tasks[i].hot[k]);
+	}
+}
+
+void adsm_process_advise_locks(struct adsm_device *device, const char *kernel, const struct adsm_process_locks *locks,
+			       char *ret_text, size_t size)
+{
+	struct adsm_task_hot hot[ADSM_TASK_HOT];
+	size_t n;
+
+	*ret_text = '\0';
+	if ((locks->waits < MANY || locks->waits < locks->n / FEW) &&
+	    (locks->wait_ns < LONG_NS || locks->wait_ns < locks->work_ns / FEW))
+		return;
+	find_hot(device, kernel, hot);
+	n = (size_t)adsm_format(ret_text, size, "for %lu of the %lu locks that its workers took they had to wait, "
+				"%lu %% of their time", locks->waits, locks->n,
+				locks->work_ns ? locks->wait_ns * 100 / locks->work_ns : 0);
+	for (unsigned k = 0; k < NAMED && hot[k].n && hot[k].ns >= hot[0].ns / FEW && n < size; k++)
+		n += (size_t)adsm_format(ret_text + n, size - n, "%slock %u %u times", k ? ", " : ": ", hot[k].lock,
+					 hot[k].n);
+	if (n < size)
+		adsm_format(ret_text + n, size - n, "; more locks, each for less, or less work while one is held");
+}
+
 static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
 		   char *ret_text, size_t size)
 {
-	adsm_process_advise_locks(costs->values[ADSM_TASK_LOCKS], costs->values[ADSM_TASK_LOCK_WAITS], ret_text, size);
-}
+	const struct adsm_process_locks locks = {
+		.n = costs->values[ADSM_TASK_LOCKS], .waits = costs->values[ADSM_TASK_LOCK_WAITS],
+		.wait_ns = costs->values[ADSM_TASK_LOCK_WAIT_NS], .work_ns = costs->values[ADSM_TASK_WORK_NS],
+	};
 
-void adsm_process_advise_locks(uint64_t locks, uint64_t waits, char *ret_text, size_t size)
-{
-	*ret_text = '\0';
-	if (waits >= MANY && waits >= locks / FEW)
-		adsm_format(ret_text, size, "for %lu of the %lu locks that its workers took they had to wait: more "
-			    "locks, each for less, or less work while one is held", waits, locks);
+	adsm_process_advise_locks(device, kernel, &locks, ret_text, size);
 }
 
 static const struct adsm_cost counters[] = {

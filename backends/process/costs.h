@@ -11,6 +11,8 @@ extern const struct adsm_cost_ops adsm_process_costs;
 int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 			 struct adsm_part_wait *ret_wait);
 /* What there is to say of a task's locks, of which so many were waited for; "": nothing. */
-void adsm_process_advise_locks(uint64_t locks, uint64_t waits, char *ret_text, size_t size);
+struct adsm_process_locks { uint64_t n, waits, wait_ns, work_ns; };
+void adsm_process_advise_locks(struct adsm_device *device, const char *kernel, const struct adsm_process_locks *locks,
+			       char *ret_text, size_t size);
 
 #endif

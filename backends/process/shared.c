@@ -167,3 +167,20 @@ int adsm_process_receive(int sock, void *data, size_t size, int *fds)
 		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
 	return (size_t)n == size && !(message.msg_flags & MSG_TRUNC) ? 0 : -EPROTO;
 }
+
+/* ---- what tasks waited for */
+
+void adsm_task_hot_add(struct adsm_task_hot hot[ADSM_TASK_HOT], struct adsm_task_hot more)
+{
+	unsigned i = 0;
+
+	while (i < ADSM_TASK_HOT && hot[i].n && hot[i].lock != more.lock)
+		i++;
+	if (i == ADSM_TASK_HOT)
+		hot[--i].n = 0;
+	more.ns += hot[i].n ? hot[i].ns : 0;
+	more.n += hot[i].n;
+	for (; i && hot[i - 1].ns < more.ns; i--)
+		hot[i] = hot[i - 1];
+	hot[i] = more;
+}

@@ -93,10 +93,20 @@ struct adsm_task_wait {
 	uint32_t worker, what;		/* and ADSM_TASK_HANDED: it was handed the lock */
 };
 
+/*
+ * Locks that were waited for most, the largest first, .n 0 from the end on. Where there are more locks the one that was
+ * waited for least leaves for another one: what is waited for again and again stays, and its figures are no larger
+ * than they should be.
+ */
+#define ADSM_TASK_HOT 8
+struct adsm_task_hot { uint64_t ns; uint32_t lock, n; };
+void adsm_task_hot_add(struct adsm_task_hot hot[ADSM_TASK_HOT], struct adsm_task_hot more);
+
 struct adsm_task_record {		/* what a task's workers did, where the application will ask */
 	_Atomic uint32_t n_waits;	/* more than there is room for, perhaps */
 	struct adsm_task_span workers[ADSM_TASK_WORKERS_MAX];
 	struct adsm_task_wait waits[ADSM_TASK_WAITS];
+	struct adsm_task_hot hot[ADSM_TASK_HOT];
 };
 
 struct adsm_process_slot {			/* a launch */

@@ -144,10 +144,14 @@ static void advise(struct adsm_device *device, const char *kernel, const struct 
 		   char *ret_text, size_t size)
 {
 	const struct adsm_scratchpad_sharing *sharing = find_sharing(device, kernel);
+	const struct adsm_process_locks locks = {
+		.n = costs->values[ADSM_SCRATCHPAD_LOCKS], .waits = costs->values[ADSM_SCRATCHPAD_LOCK_WAITS],
+		.wait_ns = costs->values[ADSM_SCRATCHPAD_LOCK_WAIT_NS],
+		.work_ns = costs->values[ADSM_SCRATCHPAD_WORK_NS],
+	};
 
 	*ret_text = '\0';
-	adsm_process_advise_locks(costs->values[ADSM_SCRATCHPAD_LOCKS], costs->values[ADSM_SCRATCHPAD_LOCK_WAITS],
-				  ret_text, size);
+	adsm_process_advise_locks(device, kernel, &locks, ret_text, size);
 	if (!sharing)
 		return;
 	if (*ret_text)

@@ -19,17 +19,18 @@ def expect(what, holds):
 
 
 def run(folder):
-    """The events, the counters of each task, and the names of tracks."""
+    """The events, and of each task its counters and the advice."""
     trace, report = os.path.join(folder, "trace"), os.path.join(folder, "report")
-    env = dict(os.environ, ADSM_TRACE=trace, ADSM_STATS="json:" + report)
+    env = dict(os.environ, ADSM_TRACE=trace, ADSM_STATS="json:" + report, ADSM_ADVISE="1")
     done = subprocess.run([TASKS, MODULE, "waits"], env=env, capture_output=True, text=True)
     if done.returncode or done.stderr:
         sys.exit(f"status {done.returncode}\n{done.stdout}{done.stderr}")
     with open(trace) as file:
         events = json.load(file)
     with open(report) as file:
-        counters = {kernel["kernel"]: kernel["counters"] for kernel in json.load(file)["kernels"]}
-    return events, counters
+        kernels = {kernel["kernel"]: kernel for kernel in json.load(file)["kernels"]}
+    counters = {name: kernel["counters"] for name, kernel in kernels.items()}
+    return events, counters, {name: kernel["advice"] for name, kernel in kernels.items()}
 
 
 def ns(event):
@@ -88,12 +89,25 @@ def check_tracks(events):
             expect(f"the track of {event}", kind in ("worker", "core") and int(part) == event["args"]["part"])
 
 
+def check_advice(advice, counted):
+    """Who waits for a tenth of the time is told so, and for which lock."""
+    expect("no advice on barriers", advice["rounds"] is None)
+    if counted["lock_wait_ns"] < max(10000000, counted["work_ns"] / 10):
+        return
+    words = (f"for {counted['lock_waits']} of the {counted['locks']} locks",
+             f"{counted['lock_wait_ns'] * 100 // counted['work_ns']} % of their time",
+             f": lock 21 {counted['lock_waits']} times; ")
+    for word in words:
+        expect(f"'{word}' in '{advice['holds']}'", advice["holds"] and word in advice["holds"])
+
+
 with tempfile.TemporaryDirectory() as folder:
     for attempt in range(TRIES):
-        events, counters = run(folder)
+        events, counters, advice = run(folder)
         expect("the trace is whole", events[-1]["args"]["complete"])
         check_locks(check_bars(events, counters), counters["holds"])
         check_tracks(events)
+        check_advice(advice, counters["holds"])
         # Who is to be handed a lock may come by itself before, and who is to wait for one may be late.
         if counters["holds"]["handovers"] and counters["holds"]["lock_waits"] > counters["holds"]["handovers"]:
             break

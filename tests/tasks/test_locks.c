@@ -28,11 +28,12 @@ static unsigned long guarded[LOCKS];	/* plain: locks alone guard them */
 static unsigned got[ADSM_TASK_WORKERS_MAX];
 static unsigned n_workers, n_acquires;
 static uint64_t counts[ADSM_TASK_N_COUNTS];
+static struct adsm_task_record record;
 
 static int run(adsm_task_run *task, unsigned n)
 {
 	struct adsm_pool_launch launch = {
-		.task = task, .n = n, .block = { .grid = { n, 1, 1 }, .block = { 1, 1, 1 } },
+		.task = task, .n = n, .record = &record, .block = { .grid = { n, 1, 1 }, .block = { 1, 1, 1 } },
 	};
 
 	_Static_assert(sizeof(text) >= ADSM_PROCESS_TEXT, "it has room");
@@ -179,12 +180,21 @@ static void test_mix(void)
 
 	for (size_t i = 0; i < 4; i++) {
 		unsigned long sum = 0;
+		uint64_t n = 0, ns = 0;
 
 		CHECK_OK(run(mix, sizes[i]));
 		for (unsigned id = 0; id < LOCKS; id++)
 			sum += guarded[id];
 		CHECK_EQ(sum, counts[ADSM_TASK_LOCKS]);
 		CHECK_EQ(counts[ADSM_TASK_BARRIERS], 2 * ((ROUNDS + 7) / 8));
+		/* There are as many as are told apart. */
+		for (unsigned k = 0; k < ADSM_TASK_HOT && record.hot[k].n; k++) {
+			CHECK(record.hot[k].lock < LOCKS && (!k || record.hot[k].ns <= record.hot[k - 1].ns));
+			n += record.hot[k].n;
+			ns += record.hot[k].ns;
+		}
+		CHECK_EQ(n, counts[ADSM_TASK_LOCK_WAITS]);
+		CHECK_EQ(ns, counts[ADSM_TASK_LOCK_WAIT_NS]);
 	}
 }
 
@@ -211,11 +221,31 @@ static void test_deadlock(void)
 	CHECK_OK(run(hog, 3));
 }
 
+/* ---- of many locks those that are waited for most are known */
+
+static void test_hot(void)
+{
+	struct adsm_task_hot hot[ADSM_TASK_HOT] = { { .n = 0 } };
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		adsm_task_hot_add(hot, (struct adsm_task_hot){ 10, 100 + i, 1 });
+		if (i % 5 == 0)
+			adsm_task_hot_add(hot, (struct adsm_task_hot){ 7, 7, 1 });
+		if (i % 10 == 0)
+			adsm_task_hot_add(hot, (struct adsm_task_hot){ 30, 3, 2 });
+	}
+	CHECK(hot[0].lock == 3 && hot[0].n == 200 && hot[0].ns == 3000);
+	CHECK(hot[1].lock == 7 && hot[1].n <= 200 && hot[1].n > 190 && hot[1].ns == hot[1].n * 7);
+	for (unsigned k = 2; k < ADSM_TASK_HOT; k++)
+		CHECK(hot[k].n == 1 && hot[k].ns == 10);
+}
+
 int main(void)
 {
 	cpu_set_t all, one;
 
 	CHECK(!sched_getaffinity(0, sizeof(all), &all));
+	test_hot();
 	test_mix();
 	test_deadlock();
 	test_starvation();

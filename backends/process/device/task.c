@@ -205,6 +205,7 @@ static void begin(uint32_t n)
 		thread->base.n = n;
 		thread->n_locks = thread->n_unlocks = thread->n_waits = thread->n_handovers = 0;
 		thread->work_ns = thread->lock_wait_ns = thread->barrier_wait_ns = 0;
+		memset(thread->hot, 0, sizeof(thread->hot));
 		atomic_store(&thread->waits_for, ADSM_TASK_RUNS);
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -241,6 +242,30 @@ static void await(struct adsm_process_shared *shared)
 	adsm_task_failed_wait();
 }
 
+/* What all workers have counted. */
+static void sum_up(uint64_t ret_counts[ADSM_TASK_N_COUNTS])
+{
+	const struct adsm_task *task = &adsm_task;
+	struct adsm_task_record *record = task->launch->record;
+
+	if (record)
+		memset(record->hot, 0, sizeof(record->hot));
+	for (uint32_t i = 0; i < task->n; i++) {
+		const struct adsm_task_thread *thread = adsm_task_threads[i];
+
+		ret_counts[ADSM_TASK_LOCKS] += thread->n_locks;
+		ret_counts[ADSM_TASK_LOCK_WAITS] += thread->n_waits;
+		ret_counts[ADSM_TASK_HANDOVERS] += thread->n_handovers;
+		ret_counts[ADSM_TASK_WORK_NS] += thread->work_ns;
+		ret_counts[ADSM_TASK_LOCK_WAIT_NS] += thread->lock_wait_ns;
+		ret_counts[ADSM_TASK_BARRIER_WAIT_NS] += thread->barrier_wait_ns;
+		for (unsigned k = 0; record && k < ADSM_TASK_HOT && thread->hot[k].n; k++)
+			adsm_task_hot_add(record->hot, thread->hot[k]);
+	}
+	ret_counts[ADSM_TASK_WORKERS] = task->n;
+	ret_counts[ADSM_TASK_BARRIERS] = task->n_barriers;
+}
+
 int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, struct adsm_process_shared *shared,
 		      uint64_t ret_counts[ADSM_TASK_N_COUNTS], char ret_text[ADSM_PROCESS_TEXT])
 {
@@ -270,17 +295,6 @@ int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, s
 	await(shared);
 	if (task->status)
 		adsm_task_locks_reset();
-	for (uint32_t i = 0; i < task->n; i++) {
-		const struct adsm_task_thread *thread = adsm_task_threads[i];
-
-		ret_counts[ADSM_TASK_LOCKS] += thread->n_locks;
-		ret_counts[ADSM_TASK_LOCK_WAITS] += thread->n_waits;
-		ret_counts[ADSM_TASK_HANDOVERS] += thread->n_handovers;
-		ret_counts[ADSM_TASK_WORK_NS] += thread->work_ns;
-		ret_counts[ADSM_TASK_LOCK_WAIT_NS] += thread->lock_wait_ns;
-		ret_counts[ADSM_TASK_BARRIER_WAIT_NS] += thread->barrier_wait_ns;
-	}
-	ret_counts[ADSM_TASK_WORKERS] = task->n;
-	ret_counts[ADSM_TASK_BARRIERS] = task->n_barriers;
+	sum_up(ret_counts);
 	return task->status;
 }

@@ -19,6 +19,7 @@ struct adsm_task_thread {		/* a worker, and its thread, which stays for later ta
 	_Alignas(64) struct adsm_task_worker base;
 	uint32_t id;			/* index + 1: what a lock's word says */
 	uint64_t n_locks, n_unlocks, n_waits, n_handovers, work_ns, lock_wait_ns, barrier_wait_ns;
+	struct adsm_task_hot hot[ADSM_TASK_HOT];
 	struct adsm_task_thread *next;	/* in the queue of a lock, and under its mutex */
 	_Atomic uint32_t waits_for;
 	const _Atomic uint32_t *_Atomic lock_word;	/* of the lock that it waits for */

@@ -176,6 +176,7 @@ static bool come(struct lock *lock, struct adsm_task_thread *self)
 static void wait_for(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
 {
 	const uint64_t since = adsm_task_since(), handovers = self->n_handovers;
+	uint64_t ns;
 
 	atomic_store(&self->lock_word, &lock->word);
 	atomic_store(&self->waits_for, id);
@@ -186,9 +187,11 @@ static void wait_for(struct lock *lock, struct adsm_task_thread *self, uint32_t 
 	} while (!come(lock, self));
 	atomic_fetch_sub(&adsm_task.n_in_locks, 1);
 	atomic_store(&self->waits_for, ADSM_TASK_RUNS);
-	if (self->n_handovers > handovers)
-		id |= ADSM_TASK_HANDED;
-	self->lock_wait_ns += adsm_task_waited(self, since, id);
+	if (!since)
+		return;
+	ns = adsm_task_waited(self, since, self->n_handovers > handovers ? id | ADSM_TASK_HANDED : id);
+	self->lock_wait_ns += ns;
+	adsm_task_hot_add(self->hot, (struct adsm_task_hot){ ns, id, 1 });
 }
 
 static __attribute__((noinline)) void lock_slow(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
