@@ -127,6 +127,7 @@ struct adsm_launch {
 	uint32_t grid[3], block[3];	/* no component is 0 */
 	uint64_t first_block, n_blocks;	/* the interval of the grid to run, linear, x fastest */
 	bool counted;			/* somebody will ask what it has cost: struct adsm_cost_ops */
+	bool traced;			/* and when what of it was: of_moves(); counted, too */
 	size_t n_args;
 	const struct adsm_launch_arg *args;
 	/* A hint: after the launch the host is likely to fetch this. No memory: nothing. */
@@ -190,6 +191,14 @@ struct adsm_part_wait {
 	char what[24];
 };
 
+/* What a part of a device brought into its own memory in a launch: several of a kind that followed each other. */
+struct adsm_part_moves {
+	unsigned part;			/* whose track has them; none has those of two kinds */
+	bool code;			/* pieces of code; else of data, for accesses that missed them */
+	struct adsm_span span;		/* from the first one's beginning to the last one's end */
+	uint64_t count, bytes;
+};
+
 /* All calls of a kernel. */
 struct adsm_kernel_costs {
 	uint64_t calls, kernel_ns;	/* how long they ran, by event_elapsed() */
@@ -211,6 +220,9 @@ struct adsm_cost_ops {
 	/* -EINVAL also where it knows of no @i waits of its parts; they count from 0. */
 	int (*of_wait)(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 		       struct adsm_part_wait *ret_wait);
+	/* Where the launch was traced, from @i = 0 on, each part's in their order; -EINVAL: that was all. */
+	int (*of_moves)(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+			struct adsm_part_moves *ret_moves);
 	bool (*part_name)(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME]);
 	/* Why a kernel costs more than it has to and what would help, with figures: in a sentence, "" for nothing. */
 	void (*advise)(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,

@@ -79,6 +79,12 @@ int adsm_no_of_wait(struct adsm_device *device, struct adsm_device_event event, 
 	return -EINVAL;
 }
 
+int adsm_no_of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		  struct adsm_part_moves *ret_moves)
+{
+	return -EINVAL;
+}
+
 static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
 {
 	return false;
@@ -97,6 +103,7 @@ const struct adsm_cost_ops adsm_no_costs = {
 	.of_launch = of_launch,
 	.of_part = of_part,
 	.of_wait = adsm_no_of_wait,
+	.of_moves = adsm_no_of_moves,
 	.part_name = part_name,
 	.advise = advise,
 };

@@ -10,6 +10,9 @@ extern const struct adsm_driver_ops adsm_no_driver;
 
 /* Of one whose launches cost nothing but time. */
 extern const struct adsm_cost_ops adsm_no_costs;
+/* And of one whose parts have no memory of their own: its slot. */
+int adsm_no_of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		  struct adsm_part_moves *ret_moves);
 
 /* Of one whose parts do not wait in launches. */
 int adsm_no_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,

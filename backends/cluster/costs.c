@@ -199,6 +199,7 @@ const struct adsm_cost_ops adsm_cluster_costs = {
 	.of_launch = of_launch,
 	.of_part = of_part,
 	.of_wait = adsm_no_of_wait,
+	.of_moves = adsm_no_of_moves,
 	.part_name = part_name,
 	.advise = advise,
 };

@@ -76,6 +76,12 @@ int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event ev
 	return adsm_process_event_elapsed(device, event, &ns);
 }
 
+static int of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		    struct adsm_part_moves *ret_moves)
+{
+	return -EINVAL;
+}
+
 static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
 {
 	adsm_format(ret_name, ADSM_PART_NAME, "worker %u", i);
@@ -145,6 +151,7 @@ const struct adsm_cost_ops adsm_process_costs = {
 	.of_launch = of_launch,
 	.of_part = of_part,
 	.of_wait = adsm_process_of_wait,
+	.of_moves = of_moves,
 	.part_name = part_name,
 	.advise = advise,
 };

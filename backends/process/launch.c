@@ -142,6 +142,7 @@ static void describe_launch(struct adsm_process_slot *slot, const struct adsm_pr
 	slot->arg_bytes = (uint32_t)place_args(launch, slot->arg_offset);
 	slot->in_area = slot->arg_bytes > sizeof(slot->args);
 	slot->counted = launch->counted;
+	slot->traced = launch->traced;
 	slot->n_pointers = 0;
 }
 

@@ -58,11 +58,30 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 	return 0;
 }
 
+/* Parts are cores, then their misses, then their code. */
+static int of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		    struct adsm_part_moves *ret_moves)
+{
+	const struct adsm_scratchpad_costs *costs = find(device, event);
+	const struct adsm_scratchpad_moves *moves = costs ? &costs->moves[i] : NULL;
+
+	if (!costs || i >= atomic_load(&costs->n_moves))
+		return -EINVAL;
+	*ret_moves = (struct adsm_part_moves){
+		.part = shared_of(device)->n_cores * (1 + moves->code) + moves->core, .code = moves->code,
+		.span = span_of(moves->span), .count = moves->count, .bytes = moves->bytes,
+	};
+	return 0;
+}
+
 static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
 {
-	if (i >= shared_of(device)->n_cores)
+	static const char *const kinds[] = { "", ": misses", ": code" };
+	const unsigned n = shared_of(device)->n_cores;
+
+	if (!n || i / n >= sizeof(kinds) / sizeof(kinds[0]))
 		return false;
-	adsm_format(ret_name, ADSM_PART_NAME, "core %u", i);
+	adsm_format(ret_name, ADSM_PART_NAME, "core %u%s", i % n, kinds[i / n]);
 	return true;
 }
 
@@ -181,6 +200,7 @@ const struct adsm_cost_ops adsm_scratchpad_costs = {
 	.of_launch = of_launch,
 	.of_part = of_part,
 	.of_wait = adsm_process_of_wait,
+	.of_moves = of_moves,
 	.part_name = part_name,
 	.advise = advise,
 };

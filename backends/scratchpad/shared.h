@@ -65,12 +65,22 @@ enum {
 
 struct adsm_scratchpad_span { uint64_t start_ns, ns; };
 
+/* What a core was brought, lines or code, as long as there is room; by cores and kinds, each in their order. */
+#define ADSM_SCRATCHPAD_MOVES 1024
+struct adsm_scratchpad_moves {
+	uint32_t core, code;
+	struct adsm_scratchpad_span span;
+	uint64_t count, bytes;
+};
+
 /* Written by the device before the launch is done, if it was to be counted. */
 struct adsm_scratchpad_costs {
 	uint64_t seq;			/* its number; another one's: nothing is known of it */
 	uint64_t start_ns;
 	_Atomic uint64_t values[ADSM_SCRATCHPAD_N_COUNTS];
 	struct { struct adsm_scratchpad_span work, flush; } cores[ADSM_SCRATCHPAD_MAX_CORES];
+	_Atomic uint32_t n_moves;
+	struct adsm_scratchpad_moves moves[ADSM_SCRATCHPAD_MOVES];
 };
 
 /* How a task's workers share pages, of all its counted calls. */

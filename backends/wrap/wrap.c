@@ -422,6 +422,12 @@ static int wrap_of_wait(struct adsm_device *device, struct adsm_device_event eve
 	return inner->costs->of_wait(inside(device), event, i, ret_wait);
 }
 
+static int wrap_of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+			 struct adsm_part_moves *ret_moves)
+{
+	return inner->costs->of_moves(inside(device), event, i, ret_moves);
+}
+
 static bool wrap_part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
 {
 	return inner->costs->part_name(inside(device), i, ret_name);
@@ -485,6 +491,7 @@ static struct adsm_cost_ops costs = {
 	.of_launch = wrap_of_launch,
 	.of_part = wrap_of_part,
 	.of_wait = wrap_of_wait,
+	.of_moves = wrap_of_moves,
 	.part_name = wrap_part_name,
 	.advise = wrap_advise,
 };

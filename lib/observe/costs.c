@@ -54,6 +54,22 @@ static void put(struct adsm_trace_event event, bool exchange, struct adsm_span s
 		adsm_trace_put(&event);
 }
 
+static void trace_moves(struct adsm_home *home, const struct adsm_call *call)
+{
+	const struct adsm_cost_ops *ops = home->device->backend->costs;
+	struct adsm_part_moves moves;
+
+	for (unsigned i = 0; i < ADSM_TRACE_MOVES && !ops->of_moves(home->device, call->event, i, &moves); i++) {
+		const struct adsm_trace_event event = {
+			.type = ADSM_TRACE_MOVED, .detail = moves.code, .device = (uint8_t)home->index,
+			.start_ns = moves.span.start_ns, .ns = moves.span.ns, .a = call->seq, .b = moves.part,
+			.moved = { moves.count, moves.bytes },
+		};
+
+		adsm_trace_put(&event);
+	}
+}
+
 static void trace_parts(struct adsm_home *home, const struct adsm_call *call)
 {
 	const struct adsm_cost_ops *ops = home->device->backend->costs;
@@ -76,6 +92,7 @@ static void trace_parts(struct adsm_home *home, const struct adsm_call *call)
 		event.b = wait.part;
 		put(event, false, wait.span);
 	}
+	trace_moves(home, call);
 }
 
 static void add(uint64_t *sum, uint64_t value, bool peak)

@@ -17,6 +17,7 @@ enum adsm_trace_type {
 	ADSM_TRACE_KERNEL,	/* name: kernel; a: seq; ns: kernel_ns */
 	ADSM_TRACE_PART,	/* name: kernel; detail: 1 exchange, 0 work; a: seq; b: part of the device */
 	ADSM_TRACE_PART_WAIT,	/* name: what for; a: seq; b: part of the device */
+	ADSM_TRACE_MOVED,	/* name none; detail: 1 code, 0 data; a: seq; b: part of the device; moved: how much */
 	ADSM_TRACE_WAITED,	/* ns: wait_ns */
 	ADSM_TRACE_ONCE,	/* ns: once_ns; a: address of a write-once object; b: unit; counts once_waits */
 	ADSM_TRACE_IO,		/* ns: io_ns; b: bytes */
@@ -33,6 +34,7 @@ struct adsm_trace_event {		/* a cache line */
 	union {
 		char name[24];
 		uint64_t span_ns;	/* of a fault: how long it took, transfers and waits too */
+		struct { uint64_t count, bytes; } moved;
 	};
 };
 

@@ -166,7 +166,7 @@ struct form {
 	const char *category;
 	const char *verb;		/* before what it speaks of */
 	bool of_kernel, of_object, why, device, thread;
-	const char *a, *signals, *b, *one, *ns;	/* one: it counts itself */
+	const char *a, *signals, *b, *one, *ns, *count, *bytes;	/* one: it counts itself */
 };
 
 /* Two for each type: on writing, or to the device, the second. */
@@ -199,6 +199,9 @@ static const struct form forms[ADSM_TRACE_N_TYPES][2] = {
 		{ PART, "part", "exchange, ", .of_kernel = true, .a = "seq", .b = "part", .ns = "exchange_ns" } },
 	[ADSM_TRACE_PART_WAIT] = {
 		{ PART, "part_wait", "", .of_kernel = true, .a = "seq", .b = "part", .ns = "part_wait_ns" } },
+	[ADSM_TRACE_MOVED] = {
+		{ PART, "moved", "misses", .a = "seq", .b = "part", .count = "misses", .bytes = "bytes_in" },
+		{ PART, "moved", "code", .a = "seq", .b = "part", .count = "code_loads", .bytes = "bytes_code" } },
 	[ADSM_TRACE_WAITED] = { { THREAD, "wait", "wait", .why = true, .device = true, .ns = "wait_ns" } },
 	[ADSM_TRACE_ONCE] = { { THREAD, "once", "wait for a unit", .a = "address", .b = "unit", .one = "once_waits",
 				.ns = "once_ns" } },
@@ -212,7 +215,7 @@ static const struct form *form_of(const struct adsm_trace_event *event)
 {
 	bool second = event->type == ADSM_TRACE_TRANSFER ? event->detail == ADSM_TO_DEVICE :
 		(event->type == ADSM_TRACE_FAULT || event->type == ADSM_TRACE_OPENED ||
-		 event->type == ADSM_TRACE_PART) && event->detail & 1;
+		 event->type == ADSM_TRACE_PART || event->type == ADSM_TRACE_MOVED) && event->detail & 1;
 
 	return &forms[event->type][second];
 }
@@ -319,6 +322,8 @@ static void add_event(struct adsm_ring *ring, const struct adsm_trace_event *eve
 	add_value(form->b, event->b);
 	add_value(form->one, 1);
 	add_value(form->ns, event->ns);
+	add_value(form->count, event->moved.count);
+	add_value(form->bytes, event->moved.bytes);
 	adsm_line_end();
 }
 
@@ -399,8 +404,8 @@ void adsm_trace_close(const char *why)
 	static const char *const names[] = {
 		[ADSM_TRACE_FAULT] = "fault", [ADSM_TRACE_OPENED] = "opened", [ADSM_TRACE_TRANSFER] = "transfer",
 		[ADSM_TRACE_EVICTED] = "evicted", [ADSM_TRACE_CALLED] = "call", [ADSM_TRACE_KERNEL] = "kernel",
-		[ADSM_TRACE_PART] = "part", [ADSM_TRACE_PART_WAIT] = "part_wait", [ADSM_TRACE_WAITED] = "wait",
-		[ADSM_TRACE_ONCE] = "once", [ADSM_TRACE_IO] = "io",
+		[ADSM_TRACE_PART] = "part", [ADSM_TRACE_PART_WAIT] = "part_wait", [ADSM_TRACE_MOVED] = "moved",
+		[ADSM_TRACE_WAITED] = "wait", [ADSM_TRACE_ONCE] = "once", [ADSM_TRACE_IO] = "io",
 		[ADSM_TRACE_MADE] = "made", [ADSM_TRACE_FREED] = "freed", [ADSM_TRACE_RESET] = "reset",
 		[ADSM_TRACE_N_TYPES] = "abandoned",
 	};

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define ADSM_TRACE_PARTS 1024		/* of a device; what further ones did is dropped */
+#define ADSM_TRACE_MOVES 4096		/* of a launch: bars of what its parts brought, likewise */
 
 /* What a device is called, before its first event; and an object, from now on. Ordinary threads, at any time. */
 void adsm_trace_device(int device, const char *backend, const char *name);

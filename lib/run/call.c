@@ -332,6 +332,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 		error = check_task(kernel->info, call.bound.home, launch.n_blocks);
 	launch.name = kernel->info->name;
 	launch.counted = adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE);
+	launch.traced = adsm_observes(ADSM_OBSERVE_TRACE);
 	launch.n_args = call.bound.n_args;
 	launch.args = call.bound.args;
 	start.home = call.bound.home;

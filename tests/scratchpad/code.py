@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../observe/trace"))
+from tracefile import Trace, expect_moved  # noqa: E402
+
 PROGRAM, MODULE, TRACES, ADSMCC, SOURCE, INFO, CASE = sys.argv[1:8]
 # Less than all code of a trace; enough for what stays, four partitions, and a fifth as the victim entry.
 SMALL = "50000"
@@ -41,9 +44,12 @@ def run(*steps, module=MODULE, **options):
 def counters(*steps, **options):
     """What the device has counted, by kernel."""
     with tempfile.TemporaryDirectory() as folder:
-        assert run(*steps, ADSM_STATS=f"json:{folder}/stats", ADSM_LOG="error", **options) == ""
+        assert run(*steps, ADSM_STATS=f"json:{folder}/stats", ADSM_TRACE=f"{folder}/trace", ADSM_LOG="error",
+                   **options) == ""
         with open(f"{folder}/stats", encoding="utf-8") as file:
-            return {kernel["kernel"]: kernel["counters"] for kernel in json.load(file)["kernels"]}
+            kernels = {kernel["kernel"]: kernel["counters"] for kernel in json.load(file)["kernels"]}
+        expect_moved(Trace(f"{folder}/trace"), kernels.values())
+        return kernels
 
 
 def says(text, *patterns):

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../observe/trace"))
+from tracefile import Trace, expect_moved  # noqa: E402
+
 PROGRAM, MODULE, PLAIN, ADSMCC, INFO, CASE = sys.argv[1:7]
 
 
@@ -74,8 +77,11 @@ def counted():
                 ADSM_PAPER=paper, ADSM_LOG="error")
             with open(f"{folder}/stats", encoding="utf-8") as file:
                 [kernel] = json.load(file)["kernels"]
-            with open(f"{folder}/trace", encoding="utf-8") as file:
-                assert "core 0" in file.read()
+            trace = Trace(f"{folder}/trace")
+        expect_moved(trace, [kernel["counters"]])
+        names = {event["args"]["name"] for event in trace.events if event["name"] == "thread_name"}
+        assert {"core 0", "core 0: misses"} <= names and "core 0: code" not in names, names
+        assert 1 < sum(event.get("cat") == "moved" for event in trace.events) <= 64, trace.events
         counters = kernel["counters"]
         expected = {"hits": 2 * n - n // 16, "misses": n // 16, "direct": 0, "dma_in": n // 16, "dma_out": n // 32,
                     "bytes_in": n * 8, "bytes_out": n * 4, "cores": 1}

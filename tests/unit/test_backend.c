@@ -243,6 +243,7 @@ static void test_stubs(const char *plan)
 	struct adsm_param param;
 	struct adsm_part_times times;
 	struct adsm_part_wait wait;
+	struct adsm_part_moves moves;
 	const struct adsm_kernel_costs costs = { .calls = 1 };
 	uint64_t values[ADSM_COSTS_MAX];
 	char text[ADSM_PART_NAME] = "?";
@@ -277,6 +278,8 @@ static void test_stubs(const char *plan)
 	CHECK(backend->costs->of_part(device, event, 0, &times) == -EINVAL);
 	CHECK(adsm_no_costs.of_wait(device, event, 0, &wait) == -EINVAL);
 	CHECK(backend->costs->of_wait(device, event, 0, &wait) == -EINVAL);
+	CHECK(adsm_no_costs.of_moves(device, event, 0, &moves) == -EINVAL);
+	CHECK(backend->costs->of_moves(device, event, 0, &moves) == -EINVAL);
 	backend->costs->advise(device, "kernel", &costs, text, sizeof(text));
 	CHECK(!*text);
 	backend->module_unload(code);

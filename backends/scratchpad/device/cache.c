@@ -208,6 +208,14 @@ static void miss(struct adsm_cache *cache, struct adsm_store_way *way, uint64_t 
 		fetch_ahead(cache, stream, tag);
 }
 
+static void miss_seen(struct adsm_cache *cache, struct adsm_store_way *way, uint64_t address)
+{
+	const uint64_t start = adsm_spans_now(), bytes = cache->counts.bytes_in;
+
+	miss(cache, way, address);
+	adsm_spans_add(cache->spans, start, adsm_spans_now(), cache->counts.bytes_in - bytes);
+}
+
 static void swap(struct adsm_store_way *a, struct adsm_store_way *b)
 {
 	const struct adsm_store_way other = *a;
@@ -225,7 +233,10 @@ struct adsm_store_way *adsm_cache_line(struct adsm_cache *cache, uint64_t addres
 	if (way && way->used == store->last)
 		return way;
 	if (!way) {
-		miss(cache, oldest, address);
+		if (cache->spans)
+			miss_seen(cache, oldest, address);
+		else
+			miss(cache, oldest, address);
 		/* Where kernels look first. */
 		way = set;
 		swap(way, oldest);

@@ -12,6 +12,7 @@
 
 #include "adsm_scratchpad.h"
 #include "scratchpad/layout.h"
+#include "spans.h"
 
 #define ADSM_CACHE_READABLE 2
 
@@ -44,6 +45,7 @@ struct adsm_cache {
 	uint32_t n_streams, oldest;
 	struct adsm_cache_stream streams[ADSM_SCRATCHPAD_STREAMS];
 	struct adsm_cache_counts counts;
+	struct adsm_spans *spans;	/* when lines were missed; NULL: nobody asks */
 };
 
 _Static_assert(sizeof(struct adsm_cache) <= ADSM_SCRATCHPAD_CONTROL, "a store's control has room for it");

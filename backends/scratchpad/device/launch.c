@@ -22,6 +22,8 @@ static struct adsm_scratchpad_layout layout;
 static struct adsm_core cores[ADSM_SCRATCHPAD_MAX_CORES];
 static unsigned n_cores;
 static struct adsm_overlay *overlay;		/* of the launch that runs; NULL: its code is in one piece */
+static bool traced;			/* and when what of it was */
+static struct adsm_spans spans[ADSM_SCRATCHPAD_MAX_CORES][2];	/* then: of misses, of code */
 static struct adsm_scratchpad_costs *costs;	/* of the launch that runs; NULL: it is not counted */
 
 /* This thread's. */
@@ -80,6 +82,20 @@ static const char *explain(int signal, uint64_t address)
 
 /* ---- a core's part of a launch */
 
+/* It is noted when this core is brought lines and code, or no longer. */
+static void watch(bool on)
+{
+	struct adsm_spans *its = spans[mine.index];
+	/* As many as there is room for, of all. */
+	const uint32_t most = ADSM_SCRATCHPAD_MOVES / (n_cores * 2);
+
+	for (int i = 0; i < 2 && on; i++)
+		adsm_spans_start(&its[i], most);
+	mine.core->cache->spans = on ? &its[0] : NULL;
+	if (overlay)
+		adsm_overlay_watch(overlay, mine.index, on ? &its[1] : NULL);
+}
+
 static void begin(const struct adsm_pool_launch *launch)
 {
 	static _Atomic unsigned taken;
@@ -92,12 +108,14 @@ static void begin(const struct adsm_pool_launch *launch)
 	if (!mine.run)
 		mine.run = launch->run;
 	adsm_cache_count(mine.core->cache, costs);
+	watch(false);
 	if (!costs)
 		return;
 	adsm_core_paint(mine.core);
 	mine.core->cache->counts = (struct adsm_cache_counts){ 0 };
 	mine.hits = mine.core->cache->store.clock;
 	mine.start_ns = adsm_os_now_ns();
+	watch(traced);
 }
 
 static void run(const struct adsm_pool_launch *launch, const struct adsm_kernel_block *block)
@@ -156,9 +174,36 @@ static void add_costs(uint64_t work_end_ns)
 	costs->cores[mine.index].flush = (struct adsm_scratchpad_span){ work_end_ns, end_ns - work_end_ns };
 }
 
+/* Ticks became nanoseconds at the rate that they did since the core began; not after it ended. */
+static struct adsm_scratchpad_span span_of(const struct adsm_spans_one *one, uint64_t end_ticks, uint64_t ns)
+{
+	const uint64_t begin = spans[mine.index][0].begin;
+	const double rate = (double)ns / (double)(end_ticks - begin + 1);
+	uint64_t first = (uint64_t)((double)(one->first - begin) * rate);
+	uint64_t last = (uint64_t)((double)(one->last - begin) * rate);
+
+	last = last < ns ? last : ns;
+	first = first < last ? first : last;
+	return (struct adsm_scratchpad_span){ mine.start_ns + first, last - first };
+}
+
+static void add_moves(uint64_t end_ticks, uint64_t work_end_ns)
+{
+	for (uint32_t k = 0; k < 2; k++)
+		for (uint32_t i = 0; i < spans[mine.index][k].n; i++) {
+			const struct adsm_spans_one *one = &spans[mine.index][k].v[i];
+
+			if (one->count)
+				costs->moves[atomic_fetch_add(&costs->n_moves, 1)] = (struct adsm_scratchpad_moves){
+					mine.index, k, span_of(one, end_ticks, work_end_ns - mine.start_ns),
+					one->count, one->bytes,
+				};
+		}
+}
+
 static void end(const struct adsm_pool_launch *launch)
 {
-	const uint64_t work_end_ns = costs ? adsm_os_now_ns() : 0;
+	const uint64_t work_end_ns = costs ? adsm_os_now_ns() : 0, work_end_ticks = adsm_spans_now();
 
 	/* What it wrote to a constant is told only now. */
 	adsm_crash_in_kernel = true;
@@ -166,6 +211,8 @@ static void end(const struct adsm_pool_launch *launch)
 	adsm_crash_in_kernel = false;
 	if (costs)
 		add_costs(work_end_ns);
+	if (traced)
+		add_moves(work_end_ticks, work_end_ns);
 }
 
 /* ---- launches */
@@ -175,6 +222,7 @@ static const struct adsm_pool_way way = { begin, run, end };
 static void begin_costs(const struct adsm_process_slot *slot, uint64_t i, uint64_t seq)
 {
 	costs = slot->counted ? &extra()->costs[i] : NULL;
+	traced = costs && slot->traced;
 	if (!costs)
 		return;
 	costs->seq = 0;
@@ -182,6 +230,7 @@ static void begin_costs(const struct adsm_process_slot *slot, uint64_t i, uint64
 		atomic_store(&costs->values[k], 0);
 	for (unsigned k = 0; k < n_cores; k++)
 		costs->cores[k].work.ns = costs->cores[k].flush.ns = 0;
+	atomic_store(&costs->n_moves, 0);
 	costs->start_ns = slot->start_ns;
 	costs->seq = seq;
 }

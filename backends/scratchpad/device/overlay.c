@@ -156,6 +156,11 @@ adsm_kernel_run *adsm_overlay_enter(struct adsm_overlay *overlay, unsigned core,
 	return (adsm_kernel_run *)(uintptr_t)adsm_partition_function(manager, name);
 }
 
+void adsm_overlay_watch(struct adsm_overlay *overlay, unsigned core, struct adsm_spans *spans)
+{
+	adsm_partition_watch(overlay->managers[core], spans);
+}
+
 struct adsm_partition_counters adsm_overlay_counters(const struct adsm_overlay *overlay, unsigned core)
 {
 	return adsm_partition_counters(overlay->managers[core]);

@@ -33,6 +33,8 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_t
  * what was in the code buffer is overwritten by something else.
  */
 adsm_kernel_run *adsm_overlay_enter(struct adsm_overlay *overlay, unsigned core, const char *kernel);
+/* From now on, while it runs there, it is noted when partitions are loaded; NULL: it is not. */
+void adsm_overlay_watch(struct adsm_overlay *overlay, unsigned core, struct adsm_spans *spans);
 /* Since when the core entered it. */
 struct adsm_partition_counters adsm_overlay_counters(const struct adsm_overlay *overlay, unsigned core);
 

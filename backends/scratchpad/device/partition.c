@@ -320,6 +320,11 @@ void adsm_partition_count(struct adsm_partitions *partitions)
 	partitions->depth = 0;
 }
 
+void adsm_partition_watch(struct adsm_partitions *partitions, struct adsm_spans *spans)
+{
+	partitions->spans = spans;
+}
+
 void adsm_partition_empty(struct adsm_partitions *partitions)
 {
 	struct adsm_policy *policy = &partitions->policy;

@@ -66,6 +66,8 @@ void adsm_partition_victim(struct adsm_partitions *partitions, bool allowed);
 void adsm_partition_reset(struct adsm_partitions *partitions);
 /* The counters begin at 0, and what is loaded stays. Nothing runs. */
 void adsm_partition_count(struct adsm_partitions *partitions);
+/* From now on it is noted when partitions are loaded; NULL: no longer. Nothing runs. */
+void adsm_partition_watch(struct adsm_partitions *partitions, struct adsm_spans *spans);
 /* All sub-buffers are empty from now on; the counters begin at 0. Nothing runs. */
 void adsm_partition_empty(struct adsm_partitions *partitions);
 /*

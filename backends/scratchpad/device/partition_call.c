@@ -112,6 +112,7 @@ static void load(struct adsm_partitions *partitions, const struct adsm_policy_lo
 	struct adsm_partition_counters *counters = &partitions->counters;
 	uint8_t *to = place(partitions, partitions->write, load->buffer);
 	const uint32_t size = size_of(partitions, load->id);
+	const uint64_t start = partitions->spans ? adsm_spans_now() : 0;
 
 	if (load->source == ADSM_POLICY_VICTIM) {
 		const uint32_t saved = load->saved ? size_of(partitions, load->saved) : 0;
@@ -136,6 +137,8 @@ static void load(struct adsm_partitions *partitions, const struct adsm_policy_lo
 		counters->bytes += size;
 	}
 	adsm_partition_serialise(place(partitions, partitions->run, load->buffer), size);
+	if (partitions->spans && load->source == ADSM_POLICY_DMA)
+		adsm_spans_add(partitions->spans, start, adsm_spans_now(), size);
 }
 
 static const char *name_of(const struct adsm_partitions *partitions, uint32_t symbol)

@@ -9,6 +9,7 @@
 
 #include "base/image.h"
 #include "policy.h"
+#include "spans.h"
 
 #define ADSM_PARTITION_TEXT 512		/* bytes of a sentence about what is wrong */
 
@@ -37,6 +38,7 @@ struct adsm_partitions {
 	uint8_t *run, *write;		/* the first sub-buffer's code, as it is executed, and as it is written */
 	struct adsm_partition_counters counters;	/* but calls and depth */
 	struct adsm_image image;
+	struct adsm_spans *spans;	/* when partitions were loaded; NULL: nobody asks */
 	/* The rest. */
 	uint8_t *run_all, *write_all;	/* the whole buffer */
 	size_t size;			/* of the buffer */

@@ -11,7 +11,7 @@ IO_TRACK, LAST_TRACK = 10000000, 80000000
 PART_TRACK = 1000
 # The category says where an event is and what it is; the counter its time adds to.
 BARS = {"fault": None, "call": "ns", "wait": "wait_ns", "once": "once_ns", "io": "io_ns", "kernel": "kernel_ns",
-        "transfer": None, "part": None}
+        "transfer": None, "part": None, "moved": None}
 INSTANTS = ["opened", "evicted", "object", "reset"]
 
 
@@ -39,8 +39,9 @@ def check_bar(event):
         assert event["tid"] % 10 == (1 if exact == "h2d_ns" else 2), event
     if category == "kernel":
         assert event["tid"] % 10 == 0, event
-    if category == "part":
+    if category in ("part", "moved"):
         assert event["tid"] == PART_TRACK + event["args"]["part"], event
+    if category == "part":
         assert event["dur"] <= event["args"].get("work_ns", 0) + event["args"].get("exchange_ns", 0), event
     # A bar is as long as what it stands for, but on the last track, where it may be cut; a fault's has its transfers.
     cut = event["tid"] // (LAST_TRACK if event["pid"] == PROGRAM else 70) > 0
@@ -140,3 +141,20 @@ def expect_equal(trace, report, but=()):
     sums, totals = trace.sums(), counters(report)
     wrong = {name: (sums[name], totals[name]) for name in COUNTERS if name not in but and sums[name] != totals[name]}
     assert not wrong, f"(trace, report): {wrong}"
+
+
+def expect_moved(trace, counters):
+    """What cores were brought adds up to what they have counted, inside of their work."""
+    counters = list(counters)
+    names = ("misses", "bytes_in", "code_loads", "bytes_code")
+    moved = [event for event in trace.events if event.get("cat") == "moved"]
+    sums = {name: sum(event["args"].get(name, 0) for event in moved) for name in names}
+    assert sums == {name: sum(kernel[name] for kernel in counters) for name in names}, (sums, counters)
+    work = {}
+    for event in trace.events:
+        if event.get("cat") == "part":
+            work.setdefault(event["args"]["seq"], []).append((event["ts"], event["ts"] + event["dur"]))
+    for event in moved:
+        spans = work[event["args"]["seq"]]
+        assert min(spans)[0] <= event["ts"], (event, spans)
+        assert event["ts"] + event["dur"] <= max(end for _, end in spans), (event, spans)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spans.h - when a core was brought something, in a launch: so many spans of time, each with how often and how much,
+ * and twice as long ones wherever they would not suffice. In ticks of the processor's counter, which is read by one
+ * instruction: partition_call.c may use this, too.
+ */
+#ifndef ADSM_SCRATCHPAD_SPANS_H
+#define ADSM_SCRATCHPAD_SPANS_H
+
+#include <stdint.h>
+
+#define ADSM_SPANS 64u			/* of a core and a kind, at most */
+
+struct adsm_spans {
+	uint64_t begin, width;		/* ticks: of the launch; of a span */
+	uint32_t max;			/* spans, at most ADSM_SPANS */
+	uint32_t n;			/* the last one that has something, and one */
+	struct adsm_spans_one { uint64_t first, last, count, bytes; } v[ADSM_SPANS];	/* count 0: nothing */
+};
+
+static inline uint64_t adsm_spans_now(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#endif
+}
+
+static inline void adsm_spans_start(struct adsm_spans *spans, uint32_t max)
+{
+	spans->begin = adsm_spans_now();
+	spans->width = 256;
+	spans->max = max < ADSM_SPANS ? max : ADSM_SPANS;
+	spans->n = 0;
+}
+
+/* Two become one. */
+static inline void adsm_spans_fold(struct adsm_spans *spans)
+{
+	for (uint32_t i = 0; i < spans->n; i += 2) {
+		struct adsm_spans_one *to = &spans->v[i / 2];
+		const struct adsm_spans_one *a = &spans->v[i], *b = &spans->v[i + 1];
+		const uint64_t first = a->count ? a->first : b->first;
+
+		if (i + 1 < spans->n && b->count) {
+			to->first = first;
+			to->last = b->last;
+			to->count = a->count + b->count;
+			to->bytes = a->bytes + b->bytes;
+		} else {
+			*to = *a;
+		}
+	}
+	spans->n = (spans->n + 1) / 2;
+	spans->width *= 2;
+}
+
+/* What ended at @last; they come in the order of their ends. */
+static inline void adsm_spans_add(struct adsm_spans *spans, uint64_t first, uint64_t last, uint64_t bytes)
+{
+	uint64_t at;
+	struct adsm_spans_one *one;
+
+	/* Counters of two processors may differ by a little. */
+	first = first < spans->begin ? spans->begin : first;
+	last = last < first ? first : last;
+	at = (last - spans->begin) / spans->width;
+	for (; at >= spans->max; at /= 2)
+		adsm_spans_fold(spans);
+	for (; spans->n <= at; spans->n++)
+		spans->v[spans->n].count = spans->v[spans->n].bytes = 0;
+	one = &spans->v[at];
+	if (!one->count)
+		one->first = first;
+	one->last = last;
+	one->count++;
+	one->bytes += bytes;
+}
+
+#endif
