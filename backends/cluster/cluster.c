@@ -10,6 +10,7 @@
 #include "describe.h"
 #include "list.h"
 #include "options.h"
+#include "process/once.h"
 #include "process/open.h"
 #include "shared.h"
 #include "stubs.h"
@@ -182,6 +183,7 @@ static void describe(struct cluster_device *device, const struct adsm_backend_co
 		.has_address = true,
 		.signal_safe = true,
 		.survives = true,
+		.once = true,
 		.memory_size = adsm_cluster_options.memory_size,
 		/* Node 0 is told so; what all have together is known later. */
 		.compute_units = adsm_cluster_options.threads ? adsm_cluster_options.threads : adsm_os_n_cpus(),
@@ -248,7 +250,7 @@ const struct adsm_backend adsm_backend_cluster = {
 	.by_name_only = true,
 	.name = "cluster",
 	.costs = &adsm_cluster_costs,
-	.once = &adsm_no_once,
+	.once = &adsm_process_once,
 	.probe = cluster_probe,
 	.open = cluster_open,
 	ADSM_PROCESS_OPERATIONS,

@@ -20,12 +20,22 @@ static uint32_t bucket_of(uint64_t address, uint64_t unit)
 	return (uint32_t)(hash >> 54) % ADSM_ONCE_BUCKETS;
 }
 
+/* Who waits for many. */
+static void ring(struct adsm_once_table *table)
+{
+	if (!atomic_load(&table->n_listeners))
+		return;
+	atomic_fetch_add(&table->rung, 1);
+	adsm_os_wake(&table->rung, INT_MAX, true);
+}
+
 /* All that sleep there, of whatever object. */
-static void wake(struct adsm_once_bucket *bucket)
+static void wake(struct adsm_once_table *table, struct adsm_once_bucket *bucket)
 {
 	atomic_fetch_add(&bucket->tick, 1);
 	adsm_os_wake(&bucket->tick, INT_MAX, false);
 	adsm_os_wake(&bucket->tick, INT_MAX, true);
+	ring(table);
 }
 
 int adsm_once_fresh(struct adsm_once_shared *shared, uint64_t unit)
@@ -49,6 +59,7 @@ int adsm_once_set(struct adsm_once_table *table, struct adsm_once_shared *shared
 		atomic_store_explicit(&bucket->cpu, adsm_os_cpu(), memory_order_relaxed);
 		atomic_fetch_add(&bucket->tick, 1);
 		adsm_os_wake(&bucket->tick, INT_MAX, atomic_load(&shared->far));
+		ring(table);
 	}
 	return 0;
 }
@@ -213,6 +224,17 @@ bool adsm_once_note_read(struct adsm_once_table *table, uint32_t slot, struct ad
 	return read_note(table, slot, ret_note, &number);
 }
 
+bool adsm_once_note_new(struct adsm_once_table *table, uint32_t slot, uint32_t *number,
+			struct adsm_once_note *ret_note)
+{
+	uint32_t now;
+
+	if (!read_note(table, slot, ret_note, &now) || now == *number)
+		return false;
+	*number = now;
+	return true;
+}
+
 void adsm_once_judge(struct adsm_once_table *table, uint32_t i, const struct adsm_once_note *note, int error)
 {
 	struct adsm_once_slot *slot = &table->slots[i];
@@ -222,14 +244,14 @@ void adsm_once_judge(struct adsm_once_table *table, uint32_t i, const struct ads
 	if (!read_note(table, i, &now, &number) || memcmp(&now, note, sizeof(now)))
 		return;
 	atomic_store(&slot->verdict, (uint64_t)number << 32 | (uint32_t)-error);
-	wake(&table->buckets[atomic_load(&slot->bucket) % ADSM_ONCE_BUCKETS]);
+	wake(table, &table->buckets[atomic_load(&slot->bucket) % ADSM_ONCE_BUCKETS]);
 }
 
 void adsm_once_wake_all(struct adsm_once_table *table)
 {
 	for (uint32_t i = 0; i < ADSM_ONCE_BUCKETS; i++)
 		if (atomic_load(&table->buckets[i].sleepers))
-			wake(&table->buckets[i]);
+			wake(table, &table->buckets[i]);
 }
 
 void adsm_once_forget(struct adsm_once_table *table, int device)

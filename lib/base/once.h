@@ -34,6 +34,7 @@ struct adsm_once_note {
 	uint64_t where;			/* code of the program's; a kernel: its block, linear */
 	int32_t device;			/* -1: a thread of the program's */
 	int32_t thread;
+	uint64_t node;			/* of a device that is several, counted from 1; 0: it is one */
 	char kernel[ADSM_ONCE_KERNEL];
 };
 
@@ -53,6 +54,9 @@ struct adsm_once_table {
 	_Atomic uint32_t high;		/* no slot from here on was ever taken */
 	_Atomic uint32_t idle;		/* futex: who looks for deadlocks sleeps while it is 1 */
 	_Atomic uint32_t running[ADSM_ONCE_DEVICES];	/* threads that run blocks which may wait, or are about to */
+	_Atomic uint32_t elsewhere[ADSM_ONCE_DEVICES];	/* the same, of processes that do not have this table */
+	_Atomic uint32_t n_listeners;	/* who waits for many units at once: a wake of any bucket wakes them */
+	_Atomic uint32_t rung;		/* their futex */
 	_Atomic uint64_t waits, wait_ns;	/* that have ended */
 };
 
@@ -113,6 +117,9 @@ int adsm_once_sleep(_Atomic uint32_t *word, uint32_t value, bool far);
 
 /* The note of a slot; false: nobody waits there. */
 bool adsm_once_note_read(struct adsm_once_table *table, uint32_t slot, struct adsm_once_note *ret_note);
+/* The same where the wait is another one than that of *@number, which becomes its number. */
+bool adsm_once_note_new(struct adsm_once_table *table, uint32_t slot, uint32_t *number,
+			struct adsm_once_note *ret_note);
 /* The same wait is to end with this errno. */
 void adsm_once_judge(struct adsm_once_table *table, uint32_t slot, const struct adsm_once_note *note, int error);
 /* Everybody looks again. */

@@ -133,6 +133,7 @@ static bool may_be_interrupted(void)
 static bool device_is_stuck(struct adsm_home *home)
 {
 	uint32_t running = atomic_load(&adsm_once_table->running[home->index]), waiting = 0;
+	uint32_t elsewhere = atomic_load(&adsm_once_table->elsewhere[home->index]);
 	struct adsm_sigset old;
 	bool idle;
 	int status;
@@ -147,6 +148,7 @@ static bool device_is_stuck(struct adsm_home *home)
 	adsm_home_unlock(home, &old);
 	for (size_t i = 0; i < n_notes[0]; i++)
 		waiting += notes[0][i].device == home->index;
+	running += elsewhere;
 	return idle || (running && waiting >= running);
 }
 
@@ -192,13 +194,15 @@ static void end_waits(void)
 		   n_notes[0]);
 	for (size_t i = 0; i < n_notes[0] && i < TOLD_MAX; i++) {
 		const struct adsm_once_note *note = &notes[0][i];
-		char who[ADSM_ONCE_KERNEL + 64];
+		char who[ADSM_ONCE_KERNEL + 96], node[32] = "";
 
+		if (note->node)
+			adsm_format(node, sizeof(node), ", node %lu", (unsigned long)note->node - 1);
 		if (note->device < 0)
 			adsm_format(who, sizeof(who), "thread %d, at %p,", note->thread, (void *)note->where);
 		else
-			adsm_format(who, sizeof(who), "kernel '%s' on device %d, block %lu,", note->kernel,
-				    note->device, (unsigned long)note->where);
+			adsm_format(who, sizeof(who), "kernel '%s' on device %d%s, block %lu,", note->kernel,
+				    note->device, node, (unsigned long)note->where);
 		adsm_error("deadlock: %s waits for unit %lu of the write-once object at %p, since %lu ms", who,
 			   (unsigned long)note->unit, (void *)note->address,
 			   (unsigned long)((now - note->since_ns) / 1000000));

@@ -29,9 +29,13 @@ static void describe(const struct adsm_once_note *note, uint64_t now, adsmOnceWa
 	ret->thread = note->thread;
 	ret->waited_ns = now - note->since_ns;
 	if (note->device >= 0) {
+		size_t n = (size_t)adsm_format(ret->place, sizeof(ret->place), "kernel %s, block %lu", note->kernel,
+					       (unsigned long)note->where);
+
+		if (note->node)
+			adsm_format(ret->place + n, sizeof(ret->place) - n, " on node %lu",
+				    (unsigned long)note->node - 1);
 		memcpy(ret->kernel, note->kernel, sizeof(ret->kernel));
-		adsm_format(ret->place, sizeof(ret->place), "kernel %s, block %lu", note->kernel,
-			    (unsigned long)note->where);
 	} else {
 		ret->where = (const void *)note->where;
 	}

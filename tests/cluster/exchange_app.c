@@ -59,6 +59,8 @@ static void *pool_main(void *arg)
 
 static void begin(const struct adsm_node_work *work)
 {
+	if (!work->n)
+		return;
 	pool.work = *work;
 	pool.next = work->first;
 	pool.running = pool.n_threads;
@@ -97,13 +99,13 @@ static void look(void)
 {
 }
 
-static void answer(int from, const void *data, size_t size)
+static bool take_letter(const struct adsm_letter *letter)
 {
-}
-
-static void note(int from, const void *data, size_t size)
-{
-	FAIL("node %d: %.*s", from, (int)size, (const char *)data);
+	if (letter->tag == ADSM_TAG_NOTE)
+		FAIL("node %d: %.*s", letter->from, (int)letter->size, (const char *)letter->data);
+	if (letter->tag == ADSM_TAG_CODE)
+		take_options(letter->data, letter->size);
+	return letter->tag == ADSM_TAG_CODE || letter->tag == ADSM_TAG_ANSWER;
 }
 
 static enum adsm_update update(const char *name)
@@ -125,7 +127,7 @@ static _Noreturn void leave(int status)
 	_exit(status);
 }
 
-static const struct adsm_node_calls calls = { begin, has_ended, take_options, look, answer, note };
+static const struct adsm_node_calls calls = { begin, has_ended, look, take_letter };
 
 /* Another case, of which node 0 tells. */
 static void take_options(const void *data, size_t size)

@@ -54,6 +54,27 @@ ADSM_KERNEL(chain, ADSM_ONCE(int, units))
 	ADSM_SET(units, ADSM_BLOCK_X);
 }
 
+/* All wait for the last block, which is on its way for so many additions: such as begins only where others run it. */
+ADSM_KERNEL(wait_for_last, ADSM_ONCE(unsigned, units), ADSM_VAL(unsigned, additions))
+{
+	int last = ADSM_GRID_DIM_X - 1;
+	volatile unsigned value = 0;
+	ADSM_SPACE_GLOBAL unsigned *own;
+
+	if (ADSM_BLOCK_X == last)
+		while (value < additions)
+			value++;
+	else
+		value = *ADSM_GET(units, last);
+	own = ADSM_FRESH(units, ADSM_BLOCK_X);
+	ADSM_THREADS {
+		if (!ADSM_THREAD)
+			*own = value;
+	}
+	ADSM_BARRIER;
+	ADSM_SET(units, ADSM_BLOCK_X);
+}
+
 /* splitmix64, as tests/once/once.h has it. */
 ADSM_FUNCTION unsigned long next_number(unsigned long state)
 {
@@ -98,7 +119,10 @@ ADSM_KERNEL(follow, ADSM_ONCE_IN(int, from), ADSM_VAL(int, other), ADSM_ONCE(int
 	ADSM_SET(to, unit);
 }
 
-/* @what: 0: set twice; 1: set without a fresh one; 2, 3, 4: get, write, set beyond the end; 5: write what is set. */
+/*
+ * @what: 0: set twice; 1: set without a fresh one; 2, 3, 4: get, write, set beyond the end; 5: write what is set;
+ * 6: that, and set it.
+ */
 ADSM_KERNEL(misuse, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, unit))
 {
 	if (what == 0) {
@@ -116,13 +140,16 @@ ADSM_KERNEL(misuse, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, un
 		ADSM_SET(units, unit);
 	if (what == 2 && *ADSM_GET(units, unit))
 		ADSM_SET(units, 0);
-	if (what == 3 || what == 5) {
+	if (what == 3 || what == 5 || what == 6) {
 		ADSM_SPACE_GLOBAL int *own = ADSM_FRESH(units, unit);
 
 		ADSM_THREADS {
 			if (!ADSM_THREAD)
 				*own = 1;
 		}
+		ADSM_BARRIER;
+		if (what == 6)
+			ADSM_SET(units, unit);
 	}
 }
 

@@ -20,6 +20,7 @@
 struct report {
 	struct adsm_process_crash crash;
 	uint32_t why;			/* of a kernel: 1 + enum adsm_pages_wrong; 0: a signal */
+	char text[ADSM_PROCESS_TEXT];	/* that is all there is to be said; "": there is more */
 };
 
 static struct report report;
@@ -97,6 +98,16 @@ void adsm_crashes_of_kernel(uint64_t address, enum adsm_pages_wrong why)
 	_exit(128 + SIGSEGV);
 }
 
+void adsm_crashes_refuse(const char *text)
+{
+	adsm_crash_alone();
+	adsm_format(report.text, sizeof(report.text), "%s", text);
+	atomic_store(&report.crash.signal, SIGABRT);
+	adsm_comm_wake();
+	adsm_os_sleep_until_ns(adsm_os_now_ns() + WAIT_NS);
+	_exit(1);
+}
+
 void adsm_crashes_look(void)
 {
 	if (!atomic_load(&report.crash.signal))
@@ -118,7 +129,9 @@ void adsm_crashes_tell(const char *place, const void *data, size_t size)
 	adsm_crash_alone();
 	memcpy(&received, data, sizeof(received));
 	snprintf(received.crash.place, sizeof(received.crash.place), "%s", place);
-	if (received.why)
+	if (*received.text)
+		adsm_process_say_end(shared, received.text);
+	else if (received.why)
 		say_why(received.crash.address, (enum adsm_pages_wrong)(received.why - 1), place);
 	else
 		adsm_crash_take(&received.crash);

@@ -55,17 +55,16 @@ static struct adsm_pack out;
 
 /* ---- this node's part */
 
-static void set_interval(struct adsm_node_work *work)
+void adsm_node_interval(const struct adsm_node_launch *launch, int rank, uint64_t *ret_first, uint64_t *ret_n)
 {
-	const struct adsm_node_launch *launch = &work->launch;
-	const unsigned __int128 blocks = launch->n_blocks, n = (unsigned)adsm_comm.n, r = (unsigned)adsm_comm.rank;
+	const unsigned __int128 blocks = launch->n_blocks, n = (unsigned)adsm_comm.n, r = (unsigned)rank;
 
 	if (launch->alone) {
-		work->first = launch->first_block;
-		work->n = adsm_comm.rank ? 0 : launch->n_blocks;
+		*ret_first = launch->first_block;
+		*ret_n = rank ? 0 : launch->n_blocks;
 	} else {
-		work->first = launch->first_block + (uint64_t)(blocks * r / n);
-		work->n = (uint64_t)(blocks * (r + 1) / n - blocks * r / n);
+		*ret_first = launch->first_block + (uint64_t)(blocks * r / n);
+		*ret_n = (uint64_t)(blocks * (r + 1) / n - blocks * r / n);
 	}
 }
 
@@ -73,13 +72,12 @@ static void begin(struct adsm_node_work *work, const struct adsm_run *read_only)
 {
 	if (adsm_pages_begin(read_only, work->launch.n_read_only))
 		adsm_comm_fail("no memory, or no mappings left, for the start of a launch");
-	set_interval(work);
+	adsm_node_interval(&work->launch, adsm_comm.rank, &work->first, &work->n);
 	node.before = adsm_pages_counts();
 	node.start_ns = adsm_os_now_ns();
 	node.running = true;
-	if (work->n)
-		node.calls->begin(work);
-	else
+	node.calls->begin(work);
+	if (!work->n)
 		node.start_ns = 0;
 }
 
@@ -248,14 +246,9 @@ bool adsm_node_look(void)
 	case ADSM_TAG_ECHO:
 		node.n_done++;
 		break;
-	case ADSM_TAG_ANSWER:
-		node.calls->answer(letter.from, letter.data, letter.size);
-		break;
-	case ADSM_TAG_NOTE:
-		node.calls->note(letter.from, letter.data, letter.size);
-		break;
 	default:
-		adsm_comm_fail("node %d sent message %d, which is not its to send", letter.from, letter.tag);
+		if (!node.calls->letter(&letter))
+			adsm_comm_fail("node %d sent message %d, which is not its to send", letter.from, letter.tag);
 	}
 	adsm_comm_drop(&letter);
 	return true;
@@ -572,13 +565,11 @@ void adsm_node_serve(void)
 			case ADSM_TAG_ECHO:
 				adsm_comm_send(0, ADSM_TAG_ECHO, &(struct done){ 0 }, sizeof(struct done));
 				break;
-			case ADSM_TAG_CODE:
-				node.calls->code(letter.data, letter.size);
-				break;
 			case ADSM_TAG_END:
 				return;
 			default:
-				adsm_comm_fail("node 0 sent message %d, which nobody knows here", letter.tag);
+				if (!node.calls->letter(&letter))
+					adsm_comm_fail("node 0 sent message %d, which nobody knows here", letter.tag);
 			}
 			adsm_comm_drop(&letter);
 		}

@@ -41,17 +41,14 @@ struct adsm_node_work {
 
 /* What the exchange asks of who runs kernels. */
 struct adsm_node_calls {
-	/* Start a part; the end of its last thread calls adsm_comm_wake(). */
+	/* Start a part; the end of its last thread calls adsm_comm_wake(). Of no block: there will be none. */
 	void (*begin)(const struct adsm_node_work *work);
+	/* Not of a part of no block. It is asked again before the letter DONE goes. */
 	bool (*has_ended)(void);
-	/* A letter CODE has come. */
-	void (*code)(const void *data, size_t size);
 	/* Between two looks for letters: what else there is to do. */
 	void (*look)(void);
-	/* Node 0: a letter ANSWER. */
-	void (*answer)(int node, const void *data, size_t size);
-	/* Node 0: a node says why it cannot go on. Does not return. */
-	void (*note)(int node, const void *data, size_t size);
+	/* A letter that has nothing to do with pages: CODE, ANSWER, NOTE, ONCE. False: nor with this. */
+	bool (*letter)(const struct adsm_letter *letter);
 };
 
 /* What the host has done since the last launch, and what this one may only read; ascending. */
@@ -67,6 +64,8 @@ struct adsm_node_counts {
 	const struct adsm_cluster_times *times;	/* by node, until the next launch; not counted: of node 0 alone */
 };
 
+/* The interval of the grid that a node runs. */
+void adsm_node_interval(const struct adsm_node_launch *launch, int node, uint64_t *ret_first, uint64_t *ret_n);
 void adsm_node_start(const struct adsm_node_options *options, const struct adsm_node_calls *calls);
 /* Node 0, at any time: what others have sent, if there is something. */
 bool adsm_node_look(void);

@@ -17,8 +17,10 @@
 #include "pages.h"
 #include "process/device/code.h"
 #include "process/device/crash.h"
+#include "process/device/once.h"
 #include "process/device/serve.h"
 #include "requests.h"
+#include "units.h"
 #include "version.h"
 
 #include <errno.h>
@@ -40,7 +42,8 @@ static struct {
 	struct adsm_node_before before;
 	struct adsm_cluster_card card;
 	struct adsm_cluster_card *cards;
-	bool failed;			/* to begin a launch */
+	char place[96];			/* of this node, for messages */
+	uint32_t *crew;			/* node 0: threads of each that run a launch which may wait for units */
 } node;
 
 /* ---- a part of a launch, on any node */
@@ -59,8 +62,23 @@ static void begin_part(const struct adsm_node_work *work)
 	slot->in_area = true;
 	memcpy(slot->arg_offset, work->arg_offset, launch->n_args * sizeof(*slot->arg_offset));
 	adsm_code_launch(slot, work->args, &node.launch);
-	if (adsm_pool_begin(&node.launch, adsm_comm_wake))
+	adsm_units_begin(work->n ? &node.launch : NULL, adsm_pool_crew(work->n, adsm_node_words.threads));
+	if (work->n && adsm_pool_begin(&node.launch, adsm_comm_wake))
 		adsm_comm_fail("no thread for kernels");
+}
+
+static bool has_ended(void)
+{
+	if (!adsm_pool_done())
+		return false;
+	adsm_units_part_ended();
+	return true;
+}
+
+static int restore(uint64_t address, size_t size)
+{
+	return adsm_pages_restore((struct adsm_run){ (address - adsm_node_words.base) / ADSM_PAGE_SIZE,
+						     size / ADSM_PAGE_SIZE });
 }
 
 static int start_pages(bool home, int fd)
@@ -71,7 +89,8 @@ static int start_pages(bool home, int fd)
 	};
 	int ret = adsm_pages_start(&config);
 
-	close(fd);
+	if (ret)
+		close(fd);
 	return ret;
 }
 
@@ -171,6 +190,20 @@ static void write_costs(uint64_t i, uint64_t seq, const struct adsm_node_launch 
 	costs->seq = seq;
 }
 
+/* Before any node has heard of it: nobody is to think that all wait who are about to run. */
+static void expect_units(const char *kernel, const struct adsm_node_launch *launch)
+{
+	uint64_t first, n;
+
+	for (int r = 1; r < adsm_comm.n; r++) {
+		adsm_node_interval(launch, r, &first, &n);
+		node.crew[r] = adsm_pool_crew(n, node.cards[r].threads);
+	}
+	adsm_node_interval(launch, 0, &first, &n);
+	adsm_pool_expect(n);
+	adsm_units_launch(kernel, node.crew);
+}
+
 static void run_launch(uint64_t done)
 {
 	const uint64_t i = done % ADSM_PROCESS_SLOTS;
@@ -183,6 +216,7 @@ static void run_launch(uint64_t done)
 		.arg_offset = slot->arg_offset,
 		.args = slot->in_area ? node.shared->areas[i] : slot->args,
 	};
+	const bool onces = adsm_code_onces(slot->kernel);
 	struct adsm_node_counts counts;
 
 	memcpy(work.launch.grid, slot->grid, sizeof(slot->grid));
@@ -194,7 +228,10 @@ static void run_launch(uint64_t done)
 	adsm_cluster_collect(node.cluster, take_touched, NULL);
 	find_read_only(node.shared->pointers[i], slot->n_pointers);
 	slot->start_ns = adsm_os_now_ns();
+	if (onces)
+		expect_units(slot->name, &work.launch);
 	adsm_node_run(&work, &node.before, &counts);
+	slot->status = onces ? adsm_units_end(node.shared->failures[i]) : 0;
 	slot->end_ns = adsm_os_now_ns();
 	write_costs(i, done + 1, &work.launch, &counts);
 }
@@ -216,6 +253,7 @@ static void run_next(void)
 static void look(void)
 {
 	adsm_crashes_look();
+	adsm_units_look();
 	adsm_requests_look();
 	/* No destructor may run beside kernels. */
 	if (adsm_requests_over())
@@ -286,18 +324,32 @@ static int hello(const struct adsm_process_request *request, int memory_fd, stru
 	snprintf(node.cluster->nodes[0].tracker, sizeof(node.cluster->nodes[0].tracker), "%s", tracker_name());
 	set_place(shared->crash.place, sizeof(shared->crash.place), 0);
 	adsm_crashes_start(shared);
+	adsm_units_start(shared->crash.place, shared, restore, set_place);
 	node.shared = shared;
 	adsm_comm.failed = say_end;
 	return 0;
 }
 
-/* A node says how it crashed. */
-static void note(int from, const void *data, size_t size)
+static bool take_letter(const struct adsm_letter *letter)
 {
 	char place[96];
 
-	set_place(place, sizeof(place), from);
-	adsm_crashes_tell(place, data, size);
+	switch (letter->tag) {
+	case ADSM_TAG_CODE:
+		adsm_requests_code(letter->data, letter->size);
+		return true;
+	case ADSM_TAG_ANSWER:
+		adsm_requests_answer(letter->from, letter->data, letter->size);
+		return true;
+	case ADSM_TAG_NOTE:
+		set_place(place, sizeof(place), letter->from);
+		adsm_crashes_tell(place, letter->data, letter->size);
+	case ADSM_TAG_ONCE:
+		adsm_units_letter(letter);
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* ---- one node alone */
@@ -308,7 +360,7 @@ static int hello_alone(const struct adsm_process_request *request, int memory_fd
 	void *p;
 	int ret = adsm_os_map((void *)adsm_node_words.base, adsm_node_words.size, memory_fd, 0, ADSM_PROT_RW, &p);
 
-	close(memory_fd);
+	adsm_device_once_start(memory_fd, adsm_node_words.base, shared);
 	return ret ? ret : adsm_serve_launches(shared, adsm_node_words.threads);
 }
 
@@ -381,8 +433,7 @@ static void join(void)
 
 int main(int argc, char **argv)
 {
-	static const struct adsm_node_calls calls = { begin_part, adsm_pool_done, adsm_requests_code, look,
-						      adsm_requests_answer, note };
+	static const struct adsm_node_calls calls = { begin_part, has_ended, look, take_letter };
 	void *p;
 
 	prctl(PR_SET_NAME, "adsm-cluster-node");
@@ -403,10 +454,13 @@ int main(int argc, char **argv)
 		serve_alone();
 	if (adsm_pool_start(adsm_node_words.threads))
 		adsm_comm_fail("no threads for kernels");
+	node.crew = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.crew));
 	adsm_node_words.options.n_pages = adsm_node_words.size / ADSM_PAGE_SIZE;
 	adsm_node_start(&adsm_node_words.options, &calls);
 	if (adsm_comm.rank) {
 		adsm_crashes_start(NULL);
+		snprintf(node.place, sizeof(node.place), " on node %d (%s)", adsm_comm.rank, node.card.host);
+		adsm_units_start(node.place, NULL, restore, NULL);
 		adsm_node_serve();
 	} else {
 		if (adsm_requests_start(hello))

@@ -147,6 +147,11 @@ void adsm_pages_remove(struct adsm_run run)
 	adsm_table_remove(run);
 }
 
+int adsm_pages_restore(struct adsm_run run)
+{
+	return tracker->restore(run, config.fd);
+}
+
 const struct adsm_runs *adsm_pages_objects(void)
 {
 	return &adsm_table.objects;

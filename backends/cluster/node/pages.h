@@ -46,6 +46,8 @@ uint8_t *adsm_pages_alias(uint64_t page);						/* [any time] */
  */
 int adsm_pages_add(struct adsm_run run);
 void adsm_pages_remove(struct adsm_run run);
+/* Pages of no object, over which the caller had mapped something else. A negative errno: they cannot be used again. */
+int adsm_pages_restore(struct adsm_run run);						/* [any time] */
 /* All of their pages, ascending. */
 const struct adsm_runs *adsm_pages_objects(void);
 /* Other bytes hold elsewhere: the next touch fetches them. Not at home; twins of these pages are gone. */

@@ -18,8 +18,7 @@
 
 /* A request as other nodes get it; the module's bytes follow. */
 struct code {
-	uint32_t op, index;
-	char name[ADSM_PROCESS_NAME];
+	struct adsm_process_request request;
 	uint8_t bytes[];
 };
 
@@ -104,7 +103,7 @@ int adsm_requests_start(int (*hello)(const struct adsm_process_request *request,
 
 /* ---- the communication thread of node 0 */
 
-static void send_code(uint32_t op, uint32_t index, const char *name, int fd)
+static void send_code(const struct adsm_process_request *request, int fd)
 {
 	struct stat about = { .st_size = 0 };
 	struct code *code;
@@ -114,10 +113,7 @@ static void send_code(uint32_t op, uint32_t index, const char *name, int fd)
 		adsm_comm_fail("the size of a module is not to be had: %s", strerror(errno));
 	size = sizeof(*code) + (size_t)about.st_size;
 	code = adsm_node_memory(NULL, size);
-	memset(code, 0, sizeof(*code));
-	code->op = op;
-	code->index = index;
-	snprintf(code->name, sizeof(code->name), "%s", name);
+	code->request = *request;
 	for (off_t at = 0; at < about.st_size;) {
 		ssize_t n = pread(fd, code->bytes + at, (size_t)(about.st_size - at), at);
 
@@ -151,8 +147,9 @@ static void begin(void)
 		if (request->op == ADSM_PROCESS_LOAD && requests.fd >= 0)
 			fd = dup(requests.fd);
 		requests.ret = adsm_serve_answer(request, &requests.fd, requests.reply);
-		if (!requests.ret)
-			send_code(request->op, request->index, request->name, fd);
+		/* Where others have the bytes of write-once objects is their own matter. */
+		if (!requests.ret && request->op != ADSM_PROCESS_ONCE_MAP)
+			send_code(request, fd);
 		if (fd >= 0)
 			close(fd);
 	}
@@ -172,11 +169,12 @@ void adsm_requests_look(void)
 	if (atomic_load(&requests.state) != SENT || requests.n_answers)
 		return;
 	if (requests.undo) {
-		uint32_t index = requests.reply->index;
+		const struct adsm_process_request unload = { .op = ADSM_PROCESS_UNLOAD,
+							     .index = requests.reply->index };
 
 		requests.undo = false;
-		adsm_code_unload(index);
-		send_code(ADSM_PROCESS_UNLOAD, index, "", -1);
+		adsm_code_unload(unload.index);
+		send_code(&unload, -1);
 	} else {
 		finish();
 	}
@@ -209,25 +207,50 @@ bool adsm_requests_over(void)
 
 /* ---- another node */
 
+/* A write-once object's bytes here, then its flags. */
+static int add_once(const struct adsm_process_request *request, struct adsm_process_reply *reply, int *ret_fd)
+{
+	const struct adsm_process_request map = { .op = ADSM_PROCESS_ONCE_MAP, .base = request->base,
+						  .size = request->size };
+	int fd, ret = adsm_os_memfd("once", request->size, &fd);
+
+	if (!ret)
+		ret = adsm_serve_answer(&map, &fd, reply);
+	return ret ? ret : adsm_os_memfd("once-flags", request->extra, ret_fd);
+}
+
+/* What goes with a request, which the node makes itself. */
+static int make_file(const struct code *code, size_t n, struct adsm_process_reply *reply, int *ret_fd)
+{
+	int ret;
+
+	switch (code->request.op) {
+	case ADSM_PROCESS_LOAD:
+		ret = adsm_os_memfd("module", n, ret_fd);
+		if (!ret && pwrite(*ret_fd, code->bytes, n, 0) != (ssize_t)n) {
+			ret = errno ? -errno : -EIO;
+			close(*ret_fd);
+		}
+		return ret;
+	case ADSM_PROCESS_ONCE_TABLE:
+		return adsm_os_memfd("once-table", code->request.size, ret_fd);
+	case ADSM_PROCESS_ONCE_ADD:
+		return add_once(&code->request, reply, ret_fd);
+	default:
+		return 0;
+	}
+}
+
 void adsm_requests_code(const void *data, size_t size)
 {
 	const struct code *code = data;
-	struct adsm_process_request request = { .op = code->op, .index = code->index };
 	struct adsm_process_reply reply = { .index = 0 };
 	struct answer answer = { .index = 0 };
-	size_t n = size - sizeof(*code);
 	int fd = -1;
 
-	memcpy(request.name, code->name, sizeof(request.name));
-	if (code->op == ADSM_PROCESS_LOAD) {
-		answer.error = adsm_os_memfd("module", n, &fd);
-		if (!answer.error && pwrite(fd, code->bytes, n, 0) != (ssize_t)n) {
-			answer.error = errno ? -errno : -EIO;
-			close(fd);
-		}
-	}
+	answer.error = make_file(code, size - sizeof(*code), &reply, &fd);
 	if (!answer.error)
-		answer.error = adsm_serve_answer(&request, &fd, &reply);
+		answer.error = adsm_serve_answer(&code->request, &fd, &reply);
 	answer.index = reply.index;
 	memcpy(answer.text, reply.text, sizeof(answer.text));
 	adsm_comm_send(0, ADSM_TAG_ANSWER, &answer, sizeof(answer));

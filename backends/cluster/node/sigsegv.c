@@ -78,6 +78,14 @@ static void stop(void)
 	adsm_os_unmap_to_reserve(adsm_table.view, adsm_table_offset(adsm_table.n));
 }
 
+static int restore(struct adsm_run run, int fd)
+{
+	const size_t offset = adsm_table_offset(run.first);
+	void *view;
+
+	return adsm_os_map(adsm_table.view + offset, adsm_table_offset(run.n), fd, offset, ADSM_PROT_NONE, &view);
+}
+
 /* Best effort: what stays closed is opened when it is touched. */
 static void show(struct adsm_run run)
 {
@@ -201,6 +209,7 @@ const struct adsm_tracker adsm_tracker_sigsegv = {
 	.signal = SIGSEGV,
 	.start = start,
 	.stop = stop,
+	.restore = restore,
 	.add = add,
 	.remove = close_run,
 	.touch = touch,

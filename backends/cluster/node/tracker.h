@@ -17,6 +17,8 @@ struct adsm_tracker {
 	/* The view is there from then on, inaccessible. -ENOTSUP: @ret_lacks says why not. */
 	int (*start)(uintptr_t base, size_t size, int fd, const char **ret_lacks);
 	void (*stop)(void);
+	/* Pages of no object, over which something was mapped, are as at the start. @fd: the memory's. Any time. */
+	int (*restore)(struct adsm_run run, int fd);
 	int (*add)(struct adsm_run run);	/* the table has these pages already */
 	void (*remove)(struct adsm_run run);	/* and here it still has */
 	/*

@@ -22,7 +22,7 @@ enum adsm_pages_wrong {
 struct adsm_pages_config {
 	uintptr_t base;				/* the arena: reserved address space, replaced by the view */
 	size_t size;
-	int fd;					/* its memory; not needed after the start */
+	int fd;					/* its memory; after the start for adsm_pages_restore() alone */
 	bool home;
 	enum adsm_track track;
 	unsigned max_read_ahead;		/* pages that are fetched at once at most; 0: 256, 1 MiB */

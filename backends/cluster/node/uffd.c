@@ -52,6 +52,15 @@ static void stop(void)
 	adsm_uffd_close(&uffd);
 }
 
+static int restore(struct adsm_run run, int fd)
+{
+	const size_t size = adsm_table_offset(run.n);
+	void *view;
+	int ret = adsm_os_map(view_of(run), size, fd, adsm_table_offset(run.first), ADSM_PROT_NONE, &view);
+
+	return ret ? ret : adsm_uffd_attach(&uffd, view, size);
+}
+
 /* A part of the file may be nothing yet: zeros. */
 static int map(struct adsm_run run, bool clean)
 {
@@ -272,6 +281,7 @@ const struct adsm_tracker adsm_tracker_uffd = {
 	.keeps_twins = true,
 	.start = start,
 	.stop = stop,
+	.restore = restore,
 	.add = add,
 	.remove = remove_run,
 	.touch = touch,

@@ -18,6 +18,7 @@
 struct kernel {
 	_Atomic(void *) run;		/* an adsm_kernel_run, or adsm_task_run; NULL: free. Published last. */
 	uint32_t module;
+	char name[ADSM_PROCESS_NAME];
 	atomic_bool task, atomics;
 	_Atomic uint32_t onces, sets;	/* parameters that are write-once objects, those that it may set, by bits */
 	_Atomic uint64_t block_ns;	/* how long one block took the last time */
@@ -117,6 +118,7 @@ int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index)
 	read_module(modules[module].fd, name, &kernels[i]);
 	kernels[i].block_ns = UNKNOWN_NS;
 	kernels[i].task = task;
+	snprintf(kernels[i].name, sizeof(kernels[i].name), "%s", name);
 	kernels[i].run = run;
 	*ret_index = i;
 	return 0;
@@ -132,6 +134,11 @@ bool adsm_code_atomics(uint32_t kernel)
 	return kernels[kernel].atomics;
 }
 
+bool adsm_code_onces(uint32_t kernel)
+{
+	return kernels[kernel].onces != 0;
+}
+
 void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area, struct adsm_pool_launch *ret_launch)
 {
 	const uint8_t *args = slot->in_area ? area : slot->args;
@@ -142,7 +149,7 @@ void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area,
 
 	ret_launch->run = task ? NULL : (adsm_kernel_run *)(uintptr_t)run;
 	ret_launch->task = task ? (adsm_task_run *)(uintptr_t)run : NULL;
-	ret_launch->name = slot->name;
+	ret_launch->name = kernels[slot->kernel].name;
 	ret_launch->waits = onces != 0;
 	ret_launch->sets = kernels[slot->kernel].sets;
 	ret_launch->way = NULL;

@@ -19,6 +19,15 @@ struct once {
 	struct once *next;
 };
 
+/* Mapped, but not yet where kernels have it: what was there before may be in use. */
+struct piece {
+	uint64_t address;
+	size_t size;
+	void *memory;
+	struct piece *next;
+};
+
+static struct piece *pieces;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* the list: requests and launches are two threads */
 static struct once *objects;
 static struct adsm_once_table *table;
@@ -28,6 +37,7 @@ static struct {
 	uint64_t base;
 	struct adsm_process_shared *shared;
 } memory = { .fd = -1 };
+static struct adsm_device_once_node node = { .place = "" };	/* its restore(): where memory has no fd */
 
 /* ---- verbs of kernels */
 
@@ -38,9 +48,11 @@ _Noreturn static void refuse(const struct adsm_kernel_once *once, uint64_t unit,
 	char text[ADSM_PROCESS_TEXT];
 
 	adsm_format(text, sizeof(text),
-		    "kernel '%s', block %lu, %s: unit %lu of the write-once object at %p (%lu units)",
-		    launch ? launch->name : "?", (unsigned long)adsm_pool_block.number, what, (unsigned long)unit,
-		    once->data, (unsigned long)once->count);
+		    "kernel '%s', block %lu%s, %s: unit %lu of the write-once object at %p (%lu units)",
+		    launch ? launch->name : "?", (unsigned long)adsm_pool_block.number, node.place, what,
+		    (unsigned long)unit, once->data, (unsigned long)once->count);
+	if (node.told)
+		node.told->refused(text);
 	adsm_process_say_end(memory.shared, text);
 	_exit(1);
 }
@@ -49,7 +61,7 @@ static int wait_for(struct once *once, uint64_t unit)
 {
 	struct adsm_once_note note = {
 		.address = (uintptr_t)once->kernel.data, .unit = unit, .where = adsm_pool_block.number,
-		.device = device, .thread = adsm_os_thread_id(),
+		.device = device, .thread = adsm_os_thread_id(), .node = (uint64_t)node.number,
 	};
 	struct adsm_once_wait wait;
 	int ret;
@@ -58,6 +70,8 @@ static int wait_for(struct once *once, uint64_t unit)
 	if (adsm_pool_block.launch)
 		memcpy(note.kernel, adsm_pool_block.launch->name, sizeof(note.kernel));
 	adsm_once_wait_begin(&wait, table, once->shared, &note);
+	if (node.told)
+		node.told->waits();
 	while ((ret = adsm_once_wait_once(&wait, adsm_once_sleep)) == -EAGAIN)
 		;
 	adsm_once_wait_end(&wait);
@@ -72,13 +86,19 @@ _Noreturn static void give_up(const struct adsm_kernel_once *once, uint64_t unit
 
 	if (!launch)
 		refuse(once, unit, "waits for what nobody will set");
-	adsm_format(text, sizeof(text), "kernel '%s', block %lu: unit %lu of the write-once object at %p is not set, "
-		    "and will not be: %s", launch->name, (unsigned long)adsm_pool_block.number, (unsigned long)unit,
-		    once->data, error == -EDEADLK ? "whoever could set it waits, too" :
+	adsm_format(text, sizeof(text), "kernel '%s', block %lu%s: unit %lu of the write-once object at %p is not set, "
+		    "and will not be: %s", launch->name, (unsigned long)adsm_pool_block.number, node.place,
+		    (unsigned long)unit, once->data, error == -EDEADLK ? "whoever could set it waits, too" :
 		    "who was to set it has failed");
-	for (uint32_t i = 0; launch->sets >> i; i++)
-		if (launch->sets >> i & 1 && ((const struct adsm_kernel_once *)launch->args[i])->count)
-			adsm_once_fail(((struct once *)launch->args[i])->shared, device, error);
+	for (uint32_t i = 0; launch->sets >> i; i++) {
+		const struct adsm_kernel_once *sets = launch->args[i];
+
+		if (!(launch->sets >> i & 1) || !sets->count)
+			continue;
+		adsm_once_fail(((struct once *)launch->args[i])->shared, device, error);
+		if (node.told)
+			node.told->failed(sets, error);
+	}
 	adsm_once_wake_all(table);
 	adsm_pool_leave(error, text);
 }
@@ -117,6 +137,8 @@ static void set(const struct adsm_kernel_once *kernel, uint64_t unit)
 	if (ret)
 		refuse(kernel, unit, ret == -EEXIST ? "sets what is set: it is written once" :
 		       "sets what it has not begun to write (ADSM_FRESH)");
+	if (node.told)
+		node.told->set(kernel, unit);
 }
 
 /* ---- requests */
@@ -125,6 +147,12 @@ void adsm_device_once_start(int memory_fd, uint64_t base, struct adsm_process_sh
 {
 	memory.fd = memory_fd;
 	memory.base = base;
+	memory.shared = shared;
+}
+
+void adsm_device_once_join(const struct adsm_device_once_node *joined, struct adsm_process_shared *shared)
+{
+	node = *joined;
 	memory.shared = shared;
 }
 
@@ -140,6 +168,45 @@ static int start(const struct adsm_process_request *request, int fd)
 			atomic_store(&adsm_pool_running, &table->running[device]);
 	}
 	return ret;
+}
+
+static int map(const struct adsm_process_request *request, int fd)
+{
+	struct piece *piece;
+	void *p;
+	int ret;
+
+	if (!node.restore)
+		return adsm_os_map((void *)request->base, request->size, fd, request->extra, ADSM_PROT_RW, &p);
+	piece = calloc(1, sizeof(*piece));
+	ret = piece ? adsm_os_map(NULL, request->size, fd, request->extra, ADSM_PROT_RW, &piece->memory) : -ENOMEM;
+	if (ret) {
+		free(piece);
+		return ret;
+	}
+	piece->address = request->base;
+	piece->size = request->size;
+	piece->next = pieces;
+	pieces = piece;
+	return 0;
+}
+
+/* True: there were some, so nothing is mapped yet. */
+static bool drop_pieces(uint64_t address, size_t size)
+{
+	bool found = false;
+
+	for (struct piece **at = &pieces, *piece; (piece = *at);) {
+		if (piece->address - address >= size) {
+			at = &piece->next;
+			continue;
+		}
+		*at = piece->next;
+		adsm_os_unmap(piece->memory, piece->size);
+		free(piece);
+		found = true;
+	}
+	return found;
 }
 
 static int add(const struct adsm_process_request *request, int fd)
@@ -177,27 +244,31 @@ static int forget(const struct adsm_process_request *request)
 		*at = once->next;
 	pthread_mutex_unlock(&mutex);
 	/* The application has seen the end of all that used it; this makes it so among the threads here, too. */
-	atomic_load(&memory.shared->queue.done);
+	if (memory.shared)
+		atomic_load(&memory.shared->queue.done);
 	if (once)
 		adsm_os_unmap(once->shared, once->shared_size);
 	free(once);
+	if (node.restore)
+		return drop_pieces(request->base, request->size) ? 0 : node.restore(request->base, request->size);
 	return adsm_os_map((void *)request->base, request->size, memory.fd, request->base - memory.base, ADSM_PROT_RW,
 			   &p);
 }
 
 int adsm_device_once_answer(const struct adsm_process_request *request, int fd)
 {
-	void *p;
 	int ret = -EPROTO;
 
-	if (memory.fd >= 0 && request->op == ADSM_PROCESS_ONCE_REMOVE)
+	const bool started = memory.fd >= 0 || node.restore;
+
+	if (started && request->op == ADSM_PROCESS_ONCE_REMOVE)
 		return forget(request);
-	if (memory.fd < 0 || fd < 0)
+	if (!started || fd < 0)
 		return -EPROTO;
 	if (request->op == ADSM_PROCESS_ONCE_TABLE)
 		ret = start(request, fd);
 	else if (request->op == ADSM_PROCESS_ONCE_MAP)
-		ret = adsm_os_map((void *)request->base, request->size, fd, request->extra, ADSM_PROT_RW, &p);
+		ret = map(request, fd);
 	else if (request->op == ADSM_PROCESS_ONCE_ADD)
 		ret = add(request, fd);
 	close(fd);
@@ -214,4 +285,31 @@ const struct adsm_kernel_once *adsm_device_once_find(uint64_t address)
 		;
 	pthread_mutex_unlock(&mutex);
 	return once ? &once->kernel : &none;
+}
+
+struct adsm_once_shared *adsm_device_once_shared(const struct adsm_kernel_once *once)
+{
+	return ((const struct once *)once)->shared;
+}
+
+struct adsm_once_table *adsm_device_once_table(int *ret_device)
+{
+	*ret_device = device;
+	return table;
+}
+
+int adsm_device_once_settle(void)
+{
+	for (struct piece *piece; (piece = pieces);) {
+		int ret = adsm_os_duplicate(piece->memory, piece->size, (void *)piece->address);
+
+		if (ret)
+			return ret;
+		drop_pieces(piece->address, piece->size);
+	}
+	pthread_mutex_lock(&mutex);
+	for (struct once *once = objects; node.told && once; once = once->next)
+		atomic_store(&once->shared->failed, 0);
+	pthread_mutex_unlock(&mutex);
+	return 0;
 }

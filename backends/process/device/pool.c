@@ -121,7 +121,13 @@ static uint64_t run_blocks(uint64_t wake_at)
 	return n;
 }
 
-int adsm_pool_run(const struct adsm_pool_launch *launch)
+void adsm_pool_expect(uint64_t n_blocks)
+{
+	if (adsm_pool_running)
+		atomic_store(adsm_pool_running, adsm_pool_crew(n_blocks, n_threads));
+}
+
+static int run(const struct adsm_pool_launch *launch)
 {
 	static uint32_t number;
 	uint64_t expected, n, now;
@@ -134,8 +140,6 @@ int adsm_pool_run(const struct adsm_pool_launch *launch)
 		work.chunk = 1;
 	if (work.chunk > CHUNK_MAX)
 		work.chunk = CHUNK_MAX;
-	if (launch->waits && adsm_pool_running)
-		atomic_store(adsm_pool_running, launch->n < n_threads ? (uint32_t)launch->n : n_threads);
 	atomic_store(&work.error, 0);
 	atomic_store(&work.next, launch->first);
 	if (n_threads <= 1 || launch->n <= 1) {
@@ -161,6 +165,19 @@ int adsm_pool_run(const struct adsm_pool_launch *launch)
 			adsm_os_wait(&work.inside, inside, 0, false);
 	}
 	return atomic_load(&work.error);
+}
+
+int adsm_pool_run(const struct adsm_pool_launch *launch)
+{
+	int error;
+
+	if (launch->waits)
+		adsm_pool_expect(launch->n);
+	error = run(launch);
+	/* Threads that came when there was nothing left to do have not counted themselves out. */
+	if (launch->waits)
+		adsm_pool_expect(0);
+	return error;
 }
 
 /* ---- threads */
@@ -211,6 +228,7 @@ int adsm_pool_thread(void *(*run)(void *))
 static struct {
 	struct adsm_process_queue queue;
 	const struct adsm_pool_launch *launch;
+	int result;
 	void (*wake)(void);
 } begun;
 
@@ -222,7 +240,7 @@ static void *runner_main(void *arg)
 	while (adsm_process_queue_next(&begun.queue, spin_ns, false)) {
 		void (*wake)(void) = begun.wake;
 
-		adsm_pool_run(begun.launch);
+		begun.result = adsm_pool_run(begun.launch);
 		adsm_process_queue_done(&begun.queue, false);
 		if (wake)
 			wake();
@@ -240,6 +258,8 @@ int adsm_pool_begin(const struct adsm_pool_launch *launch, void (*wake)(void))
 	started = true;
 	begun.launch = launch;
 	begun.wake = wake;
+	if (launch->waits)
+		adsm_pool_expect(launch->n);
 	adsm_process_queue_submit(&begun.queue, false);
 	return 0;
 }
@@ -247,6 +267,11 @@ int adsm_pool_begin(const struct adsm_pool_launch *launch, void (*wake)(void))
 bool adsm_pool_done(void)
 {
 	return atomic_load(&begun.queue.done) == atomic_load(&begun.queue.submitted);
+}
+
+int adsm_pool_result(void)
+{
+	return begun.result;
 }
 
 int adsm_pool_start(unsigned threads)

@@ -57,6 +57,13 @@ struct adsm_pool_block {
 extern _Thread_local struct adsm_pool_block adsm_pool_block;
 /* How many threads run blocks that may wait, or are about to: where to write it; NULL: nowhere. */
 extern _Atomic uint32_t *_Atomic adsm_pool_running;
+/* So many run a launch of such blocks. */
+static inline uint32_t adsm_pool_crew(uint64_t n_blocks, unsigned n_threads)
+{
+	return n_blocks <= 1 ? (uint32_t)n_blocks : n_threads;
+}
+/* The next launch will be one of so many: it counts from now on. Beginning it does the same. */
+void adsm_pool_expect(uint64_t n_blocks);
 /* Leave the block, which cannot go on: the launch ends with this error, and blocks that have not begun are left out. */
 _Noreturn void adsm_pool_leave(int error, const char *text);
 /* Run a launch, and return when it has ended: 0, or why it was left. One launch at a time. */
@@ -68,7 +75,8 @@ const char *adsm_pool_failure(void);
  * The launch stays until it is done. @wake: called in that thread when it is, or NULL.
  */
 int adsm_pool_begin(const struct adsm_pool_launch *launch, void (*wake)(void));
-/* Whether the last launch that began has ended. */
+/* Whether the last launch that began has ended; and then, how. */
 bool adsm_pool_done(void);
+int adsm_pool_result(void);
 
 #endif

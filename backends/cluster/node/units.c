@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node/units.c - units of write-once objects, among the nodes. A letter is a row of entries, in the order in which
+ * things happened where it comes from: before a node says that a thread waits, or has ended, it has told all that this
+ * thread has set. So node 0 never takes for a deadlock what is one letter away from going on.
+ */
+#include "units.h"
+
+#include "base/log.h"
+#include "base/os.h"
+#include "crashes.h"
+#include "pack.h"
+#include "process/device/once.h"
+#include "runs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LETTER_SIZE ((size_t)1 << 20)	/* no more entries behind so many bytes */
+#define AHEAD_MAX ((size_t)64 << 10)	/* bytes of units that are sent before they are asked for, at once */
+#define N_STREAMS 32
+
+enum kind {
+	/* To node 0. */
+	SET,				/* the unit's bytes follow */
+	WANT,				/* somebody waits for it */
+	CREW,				/* so many threads run blocks now: .number */
+	FAILED,				/* of that object nothing more will be set by who sends this */
+	ENDED,				/* this node's part has failed; a sentence follows */
+	/* From there. */
+	UNIT,				/* it is set; its bytes follow. .number: 1 where it was asked for */
+	VERDICT,			/* the wait is to end with .error */
+};
+
+struct entry {
+	uint32_t kind;
+	int32_t error;
+	uint32_t slot, number;		/* a wait, in the table of the node that waits */
+	int32_t thread, reserved;
+	uint64_t address, unit, block;
+	uint64_t size;			/* bytes that follow */
+};
+
+/* What kernels of this node have done, and node 0 does not know yet. */
+struct news {
+	const struct adsm_kernel_once *once;
+	uint64_t unit, block;
+	int error;			/* 0: the unit is set; else nothing more of the object */
+};
+
+/* Node 0: a thread of another node that waits. */
+struct want {
+	struct adsm_once_wait wait;
+	const struct adsm_kernel_once *once;
+	int node;
+	uint32_t slot, number;
+	bool brought;			/* that node has the unit, or what brings it is packed */
+};
+
+static struct {
+	struct adsm_process_shared *shared;	/* node 0 */
+	void (*name_place)(char *place, size_t size, int node);
+	/* Another node. */
+	uint32_t told[ADSM_ONCE_SLOTS];	/* the waits that node 0 knows of, by slot */
+	uint32_t crew;			/* that node 0 knows of */
+	/* Of the launch. */
+	const struct adsm_pool_launch *launch;	/* this node's part; NULL: none that has to do with units */
+	int error;			/* how it has ended; node 0: how it has ended anywhere */
+	char failure[ADSM_PROCESS_TEXT];
+	/* Node 0. */
+	const char *kernel;
+	uint32_t *crews;		/* of each node */
+	struct want *wants;
+	size_t n_wants, room;
+	uint32_t seen;			/* of the table's bell */
+	bool listens;
+	struct adsm_pack *packs;	/* what goes to each node */
+	struct stream { uint64_t address, next; int node; size_t bytes; } streams[N_STREAMS];
+	unsigned oldest;
+} units;
+
+static struct {
+	pthread_mutex_t lock;		/* threads of kernels */
+	struct news *v;
+	size_t n, room;
+} news = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct adsm_pack out;
+
+static void put(struct adsm_pack *pack, const struct entry *entry, const void *bytes)
+{
+	adsm_pack_put(pack, entry, sizeof(*entry), 8);
+	adsm_pack_put(pack, bytes, entry->size, 8);
+}
+
+static void send(struct adsm_pack *pack, int node)
+{
+	if (pack->n)
+		adsm_comm_send(node, ADSM_TAG_ONCE, pack->data, pack->n);
+	pack->n = 0;
+}
+
+static const char *bytes_of(const struct adsm_kernel_once *once, uint64_t unit)
+{
+	return (const char *)once->data + unit * once->size;
+}
+
+/* ---- another node: its kernels' threads */
+
+static void add_news(const struct news *one)
+{
+	bool first;
+
+	pthread_mutex_lock(&news.lock);
+	if (news.n == news.room) {
+		news.room = news.room ? 2 * news.room : 64;
+		news.v = adsm_node_memory(news.v, news.room * sizeof(*news.v));
+	}
+	first = !news.n;
+	news.v[news.n++] = *one;
+	pthread_mutex_unlock(&news.lock);
+	if (first)
+		adsm_comm_wake();
+}
+
+static void on_set(const struct adsm_kernel_once *once, uint64_t unit)
+{
+	add_news(&(struct news){ once, unit, adsm_pool_block.number, 0 });
+}
+
+static void on_failed(const struct adsm_kernel_once *once, int error)
+{
+	add_news(&(struct news){ once, 0, adsm_pool_block.number, error });
+}
+
+static const struct adsm_device_once_told told = {
+	.set = on_set, .waits = adsm_comm_wake, .failed = on_failed, .refused = adsm_crashes_refuse,
+};
+
+/* ---- another node: what it tells */
+
+static void put_news(const struct news *one)
+{
+	struct entry entry = { .kind = one->error ? FAILED : SET, .error = one->error, .block = one->block,
+			       .address = (uintptr_t)one->once->data, .unit = one->unit,
+			       .size = one->error ? 0 : one->once->size };
+
+	if (out.n >= LETTER_SIZE)
+		send(&out, 0);
+	put(&out, &entry, bytes_of(one->once, one->unit));
+}
+
+static void put_all_news(void)
+{
+	static struct news *taken;
+	static size_t room;
+	struct news *v;
+	size_t n, r;
+
+	pthread_mutex_lock(&news.lock);
+	v = news.v;
+	n = news.n;
+	r = news.room;
+	news.v = taken;
+	news.room = room;
+	news.n = 0;
+	pthread_mutex_unlock(&news.lock);
+	taken = v;
+	room = r;
+	for (size_t i = 0; i < n; i++)
+		put_news(&v[i]);
+}
+
+/* Waits that node 0 does not know of; returns how many. */
+static size_t find_waits(struct adsm_once_table *table, struct entry *ret_entries)
+{
+	struct adsm_once_note note;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < ADSM_ONCE_SLOTS && i < atomic_load(&table->high); i++) {
+		if (!adsm_once_note_new(table, i, &units.told[i], &note))
+			continue;
+		ret_entries[n++] = (struct entry){ .kind = WANT, .slot = i, .number = units.told[i],
+						   .thread = note.thread, .address = note.address, .unit = note.unit,
+						   .block = note.where };
+	}
+	return n;
+}
+
+static void tell(void)
+{
+	static struct entry waits[ADSM_ONCE_SLOTS];
+	struct adsm_once_table *table;
+	uint32_t crew;
+	size_t n;
+	int device;
+
+	table = adsm_device_once_table(&device);
+	if (!table)
+		return;
+	/* In this order: what a thread set before it waits, or ends, goes before that. */
+	crew = atomic_load(&table->running[device]);
+	n = find_waits(table, waits);
+	put_all_news();
+	for (size_t i = 0; i < n; i++)
+		put(&out, &waits[i], NULL);
+	if (crew != units.crew)
+		put(&out, &(struct entry){ .kind = CREW, .number = crew }, NULL);
+	units.crew = crew;
+	send(&out, 0);
+}
+
+/* ---- another node: what it is told */
+
+static void take_unit(const struct entry *entry, const void *bytes)
+{
+	const struct adsm_kernel_once *once = adsm_device_once_find(entry->address);
+	struct adsm_once_shared *shared;
+	int device;
+
+	if (entry->unit >= once->count || entry->size != once->size)
+		adsm_comm_fail("node 0 sent a unit that there is not");
+	shared = adsm_device_once_shared(once);
+	/* Not asked for, and a kernel here writes it, too: that is told when it sets it. */
+	if (!entry->number && atomic_load(&shared->flags[entry->unit]) != ADSM_ONCE_EMPTY)
+		return;
+	if (adsm_once_fresh(shared, entry->unit))
+		return;
+	memcpy((char *)once->data + entry->unit * once->size, bytes, once->size);
+	adsm_once_set(adsm_device_once_table(&device), shared, entry->address, entry->unit);
+}
+
+static void take_verdict(const struct entry *entry)
+{
+	struct adsm_once_note note;
+	uint32_t number = 0;
+	int device;
+	struct adsm_once_table *table = adsm_device_once_table(&device);
+
+	if (adsm_once_note_new(table, entry->slot % ADSM_ONCE_SLOTS, &number, &note) && number == entry->number)
+		adsm_once_judge(table, entry->slot % ADSM_ONCE_SLOTS, &note, entry->error);
+}
+
+/* ---- node 0: what it tells */
+
+/* Units behind one that was asked for, twice as many bytes each time while that goes on in order. */
+static void put_ahead(const struct want *want)
+{
+	const struct adsm_kernel_once *once = want->once;
+	const uint64_t address = (uintptr_t)once->data;
+	struct stream *s = units.streams;
+	uint64_t unit = want->wait.unit + 1;
+
+	while (s < units.streams + N_STREAMS && (s->node != want->node || s->address != address ||
+						  unit - 1 - s->next >= 2))
+		s++;
+	if (s == units.streams + N_STREAMS) {
+		s = &units.streams[units.oldest++ % N_STREAMS];
+		*s = (struct stream){ .address = address, .node = want->node };
+	} else {
+		s->bytes = s->bytes ? 2 * s->bytes : 2 * once->size;
+		s->bytes = s->bytes < AHEAD_MAX ? s->bytes : AHEAD_MAX;
+	}
+	for (size_t left = s->bytes; unit < once->count && left >= once->size; left -= once->size, unit++) {
+		if (!adsm_once_is_set(adsm_device_once_shared(once), unit))
+			break;
+		put(&units.packs[want->node], &(struct entry){ .kind = UNIT, .address = address, .unit = unit,
+							       .size = once->size }, bytes_of(once, unit));
+	}
+	s->next = unit;
+}
+
+/* These threads of one node wait for the same. */
+static bool are_alike(const struct want *a, const struct want *b)
+{
+	return a->node == b->node && a->once == b->once && a->wait.unit == b->wait.unit;
+}
+
+/* @first: of the answers that are about to go, of which one may have brought the unit to that node. */
+static void answer(const struct want *first, struct want *want, int error)
+{
+	struct adsm_pack *pack = &units.packs[want->node];
+	struct entry entry = { .kind = error ? VERDICT : UNIT, .error = error, .slot = want->slot,
+			       .number = error ? want->number : 1, .address = (uintptr_t)want->once->data,
+			       .unit = want->wait.unit, .size = error ? 0 : want->once->size };
+
+	for (; !error && !want->brought && first < want; first++)
+		want->brought = first->brought && are_alike(first, want);
+	if (!error && want->brought)
+		return;
+	want->brought = !error;
+	put(pack, &entry, bytes_of(want->once, want->wait.unit));
+	if (!error)
+		put_ahead(want);
+	if (pack->n >= LETTER_SIZE)
+		send(pack, want->node);
+}
+
+static int no_sleep(_Atomic uint32_t *word, uint32_t value, bool far)
+{
+	return 0;
+}
+
+static void look_at_wants(struct adsm_once_table *table)
+{
+	size_t n = 0, n_ended = 0;
+
+	/* Those that have ended come to the front. */
+	units.seen = atomic_load(&table->rung);
+	for (size_t i = 0; i < units.n_wants; i++) {
+		struct want want = units.wants[i];
+		int error = adsm_once_wait_once(&want.wait, no_sleep);
+
+		if (error == -EAGAIN)
+			continue;
+		adsm_once_wait_end(&want.wait);
+		units.wants[i] = units.wants[n_ended];
+		units.wants[n_ended] = want;
+		answer(units.wants, &units.wants[n_ended], error);
+		n_ended++;
+	}
+	for (size_t i = n_ended; i < units.n_wants; i++)
+		units.wants[n++] = units.wants[i];
+	units.n_wants = n;
+	if (!n)
+		atomic_store(&table->n_listeners, 0);
+	for (int r = 1; n_ended && r < adsm_comm.n; r++)
+		send(&units.packs[r], r);
+}
+
+/* ---- node 0: what it is told */
+
+/* Wakes this node where units are set by whomever, while somebody elsewhere waits. */
+static void *listen(void *arg)
+{
+	int device;
+	struct adsm_once_table *table = adsm_device_once_table(&device);
+
+	for (;;) {
+		uint32_t rung = atomic_load(&table->rung);
+
+		adsm_comm_wake();
+		adsm_os_wait(&table->rung, rung, 0, true);
+	}
+	return NULL;
+}
+
+static const struct adsm_kernel_once *find_unit(int from, const struct entry *entry)
+{
+	const struct adsm_kernel_once *once = adsm_device_once_find(entry->address);
+
+	if (entry->unit >= once->count || (entry->kind == SET && entry->size != once->size))
+		adsm_comm_fail("node %d tells of a unit that there is not", from);
+	return once;
+}
+
+static void take_set(int from, const struct entry *entry, const void *bytes)
+{
+	const struct adsm_kernel_once *once = find_unit(from, entry);
+	struct adsm_once_shared *shared = adsm_device_once_shared(once);
+	char text[ADSM_PROCESS_TEXT], place[96];
+	int device;
+	int ret = adsm_once_fresh(shared, entry->unit);
+
+	if (!ret) {
+		memcpy((char *)once->data + entry->unit * once->size, bytes, once->size);
+		ret = adsm_once_set(adsm_device_once_table(&device), shared, entry->address, entry->unit);
+	}
+	for (size_t i = 0; i < units.n_wants; i++)
+		units.wants[i].brought |= units.wants[i].node == from && units.wants[i].once == once &&
+					  units.wants[i].wait.unit == entry->unit;
+	if (!ret)
+		return;
+	units.name_place(place, sizeof(place), from);
+	adsm_format(text, sizeof(text), "kernel '%s', block %lu%s, sets what is set: it is written once: unit %lu of "
+		    "the write-once object at %p (%lu units)", units.kernel, (unsigned long)entry->block, place,
+		    (unsigned long)entry->unit, once->data, (unsigned long)once->count);
+	adsm_process_say_end(units.shared, text);
+	_exit(1);
+}
+
+static void take_want(int from, const struct entry *entry)
+{
+	const struct adsm_kernel_once *once = find_unit(from, entry);
+	struct adsm_once_note note = { .address = entry->address, .unit = entry->unit, .where = entry->block,
+				       .thread = entry->thread, .node = (uint64_t)from + 1 };
+	struct adsm_once_table *table = adsm_device_once_table(&note.device);
+	struct want *want;
+
+	if (units.n_wants == units.room) {
+		units.room = units.room ? 2 * units.room : 64;
+		units.wants = adsm_node_memory(units.wants, units.room * sizeof(*units.wants));
+	}
+	if (!units.listens && adsm_pool_thread(listen))
+		adsm_comm_fail("no thread that waits for units");
+	units.listens = true;
+	/* Before the wait is counted: who sets the unit from then on rings. */
+	atomic_store(&table->n_listeners, 1);
+	adsm_format(note.kernel, sizeof(note.kernel), "%s", units.kernel);
+	want = &units.wants[units.n_wants++];
+	*want = (struct want){ .once = once, .node = from, .slot = entry->slot, .number = entry->number };
+	adsm_once_wait_begin(&want->wait, table, adsm_device_once_shared(once), &note);
+}
+
+static void note_failure(int error, const void *text, size_t size)
+{
+	if (units.error)
+		return;
+	units.error = error;
+	adsm_format(units.failure, sizeof(units.failure), "%.*s", (int)size, (const char *)text);
+}
+
+static void take_crew(int from, uint32_t crew)
+{
+	int device;
+	struct adsm_once_table *table = adsm_device_once_table(&device);
+
+	if (table)
+		atomic_fetch_add(&table->elsewhere[device], crew - units.crews[from]);
+	units.crews[from] = crew;
+}
+
+static void take_failed(int from, const struct entry *entry)
+{
+	int device;
+	struct adsm_once_table *table = adsm_device_once_table(&device);
+
+	adsm_once_fail(adsm_device_once_shared(find_unit(from, entry)), device, entry->error);
+	adsm_once_wake_all(table);
+}
+
+/* ---- letters */
+
+static bool take(int from, const struct entry *entry, const void *bytes)
+{
+	if (adsm_comm.rank ? entry->kind < UNIT : entry->kind >= UNIT)
+		return false;
+	switch (entry->kind) {
+	case SET:
+		take_set(from, entry, bytes);
+		return true;
+	case WANT:
+		take_want(from, entry);
+		return true;
+	case CREW:
+		take_crew(from, entry->number);
+		return true;
+	case FAILED:
+		take_failed(from, entry);
+		return true;
+	case ENDED:
+		note_failure(entry->error, bytes, entry->size);
+		return true;
+	case UNIT:
+		take_unit(entry, bytes);
+		return true;
+	case VERDICT:
+		take_verdict(entry);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void adsm_units_letter(const struct adsm_letter *letter)
+{
+	size_t at = 0;
+	int device;
+
+	if (!adsm_device_once_table(&device) || (!adsm_comm.rank && !units.kernel))
+		adsm_comm_fail("node %d tells of units, and no kernel has any", letter->from);
+	while (at < letter->size) {
+		const struct entry *entry = adsm_pack_take(letter, &at, sizeof(*entry), 8);
+
+		if (!take(letter->from, entry, adsm_pack_take(letter, &at, entry->size, 8)))
+			adsm_comm_fail("node %d tells of units what nobody knows here", letter->from);
+	}
+	if (!adsm_comm.rank && units.n_wants)
+		look_at_wants(adsm_device_once_table(&device));
+}
+
+void adsm_units_look(void)
+{
+	int device;
+
+	if (adsm_comm.rank) {
+		tell();
+	} else if (units.n_wants) {
+		struct adsm_once_table *table = adsm_device_once_table(&device);
+
+		if (atomic_load(&table->rung) != units.seen)
+			look_at_wants(table);
+	}
+}
+
+/* ---- launches */
+
+void adsm_units_start(const char *place, struct adsm_process_shared *shared,
+		      int (*restore)(uint64_t address, size_t size),
+		      void (*name_place)(char *place, size_t size, int node))
+{
+	const struct adsm_device_once_node node = { adsm_comm.n > 1 ? adsm_comm.rank + 1 : 0,
+						    adsm_comm.n > 1 ? place : "", restore,
+						    adsm_comm.rank ? &told : NULL };
+
+	units.shared = shared;
+	units.name_place = name_place;
+	units.crews = adsm_node_table((size_t)adsm_comm.n * sizeof(*units.crews));
+	units.packs = adsm_node_table((size_t)adsm_comm.n * sizeof(*units.packs));
+	adsm_device_once_join(&node, shared);
+}
+
+void adsm_units_launch(const char *kernel, const uint32_t *crew)
+{
+	int device;
+	struct adsm_once_table *table = adsm_device_once_table(&device);
+
+	units.kernel = kernel;
+	units.error = 0;
+	memset(units.streams, 0, sizeof(units.streams));
+	if (table)
+		atomic_store(&table->elsewhere[device], 0);
+	for (int r = 1; r < adsm_comm.n; r++) {
+		units.crews[r] = 0;
+		take_crew(r, crew[r]);
+	}
+}
+
+int adsm_units_end(char ret_failure[ADSM_PROCESS_TEXT])
+{
+	int device;
+	struct adsm_once_table *table = adsm_device_once_table(&device);
+
+	/* Whose threads have not waited for the answer. */
+	while (units.n_wants)
+		adsm_once_wait_end(&units.wants[--units.n_wants].wait);
+	if (table)
+		atomic_store(&table->n_listeners, 0);
+	units.kernel = NULL;
+	if (units.error)
+		memcpy(ret_failure, units.failure, ADSM_PROCESS_TEXT);
+	return units.error;
+}
+
+void adsm_units_begin(const struct adsm_pool_launch *launch, uint32_t crew)
+{
+	if (adsm_device_once_settle())
+		adsm_comm_fail("no memory, or no mappings left, for a write-once object");
+	units.launch = launch;
+	/* Node 0 knows. */
+	units.crew = launch && launch->waits ? crew : 0;
+}
+
+void adsm_units_part_ended(void)
+{
+	const struct adsm_pool_launch *launch = units.launch;
+	const int error = launch ? adsm_pool_result() : 0;
+
+	units.launch = NULL;
+	if (error && !adsm_comm.rank)
+		note_failure(error, adsm_pool_failure(), strlen(adsm_pool_failure()));
+	/* All that was set, and that nobody runs blocks any more. */
+	if (adsm_comm.rank)
+		tell();
+	if (error && adsm_comm.rank) {
+		put(&out, &(struct entry){ .kind = ENDED, .error = error, .size = strlen(adsm_pool_failure()) },
+		    adsm_pool_failure());
+		send(&out, 0);
+	}
+}
