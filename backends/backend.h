@@ -25,7 +25,7 @@
 
 #include "base/module.h"
 
-#define ADSM_BACKEND_VERSION 10
+#define ADSM_BACKEND_VERSION 11
 
 /* What else is assumed of devices: docs/architecture.md. */
 #define ADSM_MAX_DEVICES 8
@@ -48,6 +48,7 @@ struct adsm_device_caps {
 	bool keeps;		/* alloc() and free() take long: freed memory is kept for new objects */
 	bool cuda_code;		/* module_load() takes code of CUDA devices, which others may not survive */
 	bool once;		/* kernels use write-once objects: struct adsm_once_ops */
+	bool services;		/* kernels may call services: config.serve */
 	bool ends_at_exit;	/* the driver ends in exit(), before handlers that were registered before it started */
 	char memory[16];	/* how memory is kept, in one word, for people */
 	uint64_t memory_size;	/* bytes */
@@ -102,6 +103,12 @@ struct adsm_backend_config {
 	size_t keep;			/* bytes of freed memory that the device may keep for new */
 	void (*leave_arena)(void);	/* to be called where the driver does not give the arena's range back */
 	void (*lost)(void);		/* to be called when a device has been lost, and says so */
+	/*
+	 * A kernel calls the service @name, in a thread of the backend's that may run code of the program's: so many
+	 * bytes that it wrote to @out, or a negative errno. Until it returns the kernel waits, and with it the launch.
+	 * NULL: there are none.
+	 */
+	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
 };
 
 enum adsm_launch_arg_kind { ADSM_LAUNCH_POINTER, ADSM_LAUNCH_VALUE, ADSM_LAUNCH_CONST, ADSM_LAUNCH_LOCAL };

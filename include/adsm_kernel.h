@@ -46,6 +46,16 @@
  *					plainly in ADSM_SHARED (a, a + i, &a[i]) it is taken to be in an object
  * adsm_sinf() and so on		the math functions, on float
  *
+ * While a kernel runs it may ask the program and the device (docs/scratchpad.md, Services); not every device has that,
+ * and ADSM_SERVICES is defined where it can be:
+ *
+ * ADSM_SERVICE(name, in, in_size, out, out_size)	call a function that the program has registered by that name
+ *				(adsm_service.h): so many bytes that it wrote to out, or a negative errno; int
+ * ADSM_PRINT(format, ...)	as printf() of C99, to the program's standard error, in whole lines; int
+ * ADSM_NEXT(counter, chunk)	so much more of a counter of the call, 0 to 15, from 0 on: where that begins; long
+ *				for (long i; (i = ADSM_NEXT(0, 8)) < n;) these 8 are the caller's alone
+ * ADSM_ALLOC(size), ADSM_FREE(p)	memory of the device's until the call ends: void ADSM_SPACE_GLOBAL *; NULL
+ *
  * A task's workers run all at once and talk to each other, by locks and barriers (docs/tasks.md). The grid of its call
  * is the workers, of one thread each; not every device has them.
  *
@@ -139,6 +149,12 @@
 #define ADSM_GET(name, unit) ((const __global void *)((const __global char *)name + adsm_unit_##name * (ulong)(unit)))
 #define ADSM_FRESH(name, unit) ((__global void *)((__global char *)name + adsm_unit_##name * (ulong)(unit)))
 #define ADSM_SET(name, unit) ((void)(unit))
+/* Services: the same. */
+#define ADSM_SERVICE(name, in, in_size, out, out_size) ((void)(in), (void)(out), -95)
+#define ADSM_PRINT(format, ...) (-95)
+#define ADSM_NEXT(counter, chunk) ((long)0x7fffffffffffffffL)
+#define ADSM_ALLOC(size) ((__global void *)0)
+#define ADSM_FREE(p) ((void)(p))
 
 #define ADSM_FUNCTION static inline
 #define ADSM_TABLE(type, name, count) __constant type name[count]
@@ -193,6 +209,11 @@
 #define ADSM_GET(name, unit) ((decltype(name))((char *)(name) + adsm_unit_##name * (unsigned long long)(unit)))
 #define ADSM_FRESH(name, unit) ADSM_GET(name, unit)
 #define ADSM_SET(name, unit) ((void)(unit))
+#define ADSM_SERVICE(name, in, in_size, out, out_size) ((void)(in), (void)(out), -95)
+#define ADSM_PRINT(format, ...) (-95)
+#define ADSM_NEXT(counter, chunk) ((long)0x7fffffffffffffffL)
+#define ADSM_ALLOC(size) ((void *)0)
+#define ADSM_FREE(p) ((void)(p))
 
 #define ADSM_FUNCTION static inline __device__
 #define ADSM_TABLE(type, name, count) static const __constant__ type name[count]
@@ -263,6 +284,8 @@ struct adsm_kernel_once {
 #define ADSM_KERNEL_NO_GLOBAL_ATOMICS 1u
 /* The kernel is a task: its module exports adsm_task_<name>() instead. */
 #define ADSM_KERNEL_TASK 2u
+/* The kernel may call services: adsmcc says it. */
+#define ADSM_KERNEL_SERVICES 4u
 
 struct adsm_kernel_param {
 	char name[32], type[32];
@@ -300,11 +323,13 @@ struct adsm_kernel_desc {
 	};
 
 /*
- * adsm_max_ carries the block limit into the body as a type. ADSM_NO_GLOBAL_ATOMICS_<name> is defined by adsmcc,
- * before the text, as a comma and the flag, where it found that.
+ * adsm_max_ carries the block limit into the body as a type. ADSM_NO_GLOBAL_ATOMICS_<name>, ADSM_USES_SERVICES_<name>
+ * are defined by adsmcc, before the text, as a comma and the flag, where it found that.
  */
 #define ADSM_KERNEL_MAX(name_, max, ...) \
-	ADSM_DESC_(name_, max, 0 ADSM_TAIL_(0 ADSM_NO_GLOBAL_ATOMICS_##name_), __VA_ARGS__) \
+	ADSM_DESC_(name_, max, \
+		   0 ADSM_TAIL_(0 ADSM_NO_GLOBAL_ATOMICS_##name_) ADSM_TAIL_(0 ADSM_USES_SERVICES_##name_), \
+		   __VA_ARGS__) \
 	static inline __attribute__((always_inline)) void adsm_body_##name_( \
 		const struct adsm_kernel_block adsm_block_, const char (*const adsm_max_)[max] \
 		ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)); \
@@ -426,6 +451,8 @@ enum { adsm_shared_ = 64 };
 #define ADSM_GRID_DIM_Y ((int)adsm_block_.grid[1])
 #define ADSM_GRID_DIM_Z ((int)adsm_block_.grid[2])
 
+#include <adsm_kernel_services.h>
+
 /* ---- tasks. The device calls adsm_task_<name>() in a thread of each worker, and the worker calls the device. */
 #define ADSM_TASKS 1
 
@@ -459,7 +486,7 @@ static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused
 #endif
 
 #define ADSM_TASK(name_, ...) \
-	ADSM_DESC_(name_, 1, ADSM_KERNEL_TASK, __VA_ARGS__) \
+	ADSM_DESC_(name_, 1, ADSM_KERNEL_TASK ADSM_TAIL_(0 ADSM_USES_SERVICES_##name_), __VA_ARGS__) \
 	static inline __attribute__((always_inline)) void adsm_body_##name_( \
 		const int adsm_task_ ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)); \
 	adsm_task_run adsm_task_##name_; \

@@ -57,6 +57,7 @@ struct adsm_store {
 	__UINT64_TYPE__ (*exchange)(struct adsm_store *store, __UINT64_TYPE__ address, __UINT64_TYPE__ size,
 				    __UINT64_TYPE__ expected, __UINT64_TYPE__ value);
 	void (*fence)(struct adsm_store *store);
+	const struct adsm_kernel_services *services;
 
 	/* Of tasks alone (adsm_kernel.h): who runs here, and where the byte of an address is until the next miss. */
 	struct adsm_task_worker *worker;

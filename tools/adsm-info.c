@@ -107,12 +107,14 @@ static bool show_module(const char *path)
 	printf("module %s\n", path);
 	for (size_t i = 0; i < info->n_kernels; i++) {
 		const struct adsm_kernel_info *kernel = &info->kernels[i];
+		const char *services = kernel->services ? ", may call services" : "";
 
 		if (kernel->task)
-			printf("  %-20s %u parameters, a task\n", kernel->name, kernel->n_params);
+			printf("  %-20s %u parameters, a task%s\n", kernel->name, kernel->n_params, services);
 		else
-			printf("  %-20s %u parameters, blocks of up to %u threads%s\n", kernel->name, kernel->n_params,
-			       kernel->max_threads, kernel->global_atomics ? ", may do atomics on objects" : "");
+			printf("  %-20s %u parameters, blocks of up to %u threads%s%s\n", kernel->name,
+			       kernel->n_params, kernel->max_threads,
+			       kernel->global_atomics ? ", may do atomics on objects" : "", services);
 		show_needs(info, kernel->name);
 	}
 	show_partitions(info);

@@ -423,9 +423,15 @@ static void transform(LLVMValueRef at)
 
 /* ---- functions */
 
+/* A function of adsm_kernel_services.h, which calls the device: what that takes of the stack is known. */
+static bool is_service(LLVMValueRef function)
+{
+	return starts(name_of(function), "adsm_services_");
+}
+
 static bool is_ours(LLVMValueRef function)
 {
-	return starts(name_of(function), "adsm_store_");
+	return starts(name_of(function), "adsm_store_") || is_service(function);
 }
 
 /* What the optimiser has concluded of a function's memory is no longer so. */
@@ -454,7 +460,7 @@ static void note_call(FILE *calls, LLVMValueRef caller, LLVMValueRef at)
 		return;
 	if (!LLVMIsAFunction(called))
 		fprintf(calls, "%s *\n", name_of(caller));
-	else if (!LLVMIsDeclaration(called) && !is_ours(called))
+	else if (!LLVMIsDeclaration(called) && (!is_ours(called) || is_service(called)))
 		fprintf(calls, "%s %s\n", name_of(caller), name_of(called));
 	if (!LLVMIsAFunction(called) || !LLVMIsDeclaration(called))
 		forget_memory(at, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc_atomics.c - which kernels may do atomics on memory that other blocks see.
+ * adsmcc_atomics.c - which kernels may do atomics on memory that other blocks see, and which call services.
  *
  * Seen are the words of what the compiler compiles. A function that names another one may call it, and an atomic is
  * harmless only where its target is plainly an ADSM_SHARED array of the same function: what is not understood is
@@ -16,7 +16,7 @@
 struct chunk {
 	size_t first, body, end;	/* tokens; body: the braces, 0: none */
 	size_t name;			/* 0: none that we see */
-	bool atomic;
+	bool marked;			/* does what is looked for, or may call who does */
 };
 
 static struct chunk *chunks;
@@ -224,27 +224,49 @@ static bool may_use(const struct chunk *user, const struct chunk *used)
 
 static void spread(size_t from)
 {
-	chunks[from].atomic = true;
+	chunks[from].marked = true;
 	for (size_t c = 0; c < n_chunks; c++)
-		if (!chunks[c].atomic && may_use(&chunks[c], &chunks[from]))
+		if (!chunks[c].marked && may_use(&chunks[c], &chunks[from]))
 			spread(c);
+}
+
+/* Who gets at what the device has for it. What is not understood is no matter here: kernels are told by errors. */
+static bool calls_services(const struct chunk *chunk)
+{
+	for (size_t i = chunk->body; i && i < chunk->end; i++)
+		if (is(i, "adsm_services_here"))
+			return true;
+	return false;
+}
+
+static void mark(bool (*does)(const struct chunk *chunk))
+{
+	for (size_t c = 0; c < n_chunks; c++)
+		chunks[c].marked = false;
+	for (size_t c = 0; c < n_chunks; c++)
+		if (!chunks[c].marked && does(&chunks[c]))
+			spread(c);
+}
+
+/* A macro of each kernel, or task, that is marked, or of each that is not: its name behind @macro, then @value. */
+static void define(struct text *out, const char *prefix, bool marked, const char *macro, const char *value)
+{
+	for (size_t c = 0; c < n_chunks; c++) {
+		const struct token *name = &tokens[chunks[c].name];
+		const int size = name->size - (int)strlen(prefix);
+
+		if (chunks[c].name && chunks[c].marked == marked && size > 0 && starts(name->start, prefix))
+			text_print(out, "#define %s_%.*s , | %s\n", macro, size, name->start + strlen(prefix), value);
+	}
 }
 
 void find_atomics(struct text *out, const char *preprocessed)
 {
-	static const char run[] = "adsm_run_";
-
 	tokenize(preprocessed);
 	split();
-	for (size_t c = 0; c < n_chunks; c++)
-		if (!chunks[c].atomic && does_atomics(&chunks[c]))
-			spread(c);
-	for (size_t c = 0; c < n_chunks; c++) {
-		const struct token *name = &tokens[chunks[c].name];
-		const int size = name->size - (int)strlen(run);
-
-		if (chunks[c].name && !chunks[c].atomic && size > 0 && starts(name->start, run))
-			text_print(out, "#define ADSM_NO_GLOBAL_ATOMICS_%.*s , | ADSM_KERNEL_NO_GLOBAL_ATOMICS\n", size,
-				   name->start + strlen(run));
-	}
+	mark(does_atomics);
+	define(out, "adsm_run_", false, "ADSM_NO_GLOBAL_ATOMICS", "ADSM_KERNEL_NO_GLOBAL_ATOMICS");
+	mark(calls_services);
+	define(out, "adsm_run_", true, "ADSM_USES_SERVICES", "ADSM_KERNEL_SERVICES");
+	define(out, "adsm_task_", true, "ADSM_USES_SERVICES", "ADSM_KERNEL_SERVICES");
 }

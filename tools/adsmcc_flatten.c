@@ -18,15 +18,16 @@ struct file {
 };
 
 /* The library's own headers, beside each other. */
-static const char *const own_names[] = { "adsm_kernel.h", "comic_pp_ape.h" };
-static const char *own_paths[2];
+static const char *const own_names[] = { "adsm_kernel.h", "adsm_kernel_services.h", "comic_pp_ape.h" };
+#define N_OWN (sizeof(own_names) / sizeof(own_names[0]))
+static const char *own_paths[N_OWN];
 
 /* The path of the one that is called so, always the same string; NULL: none is. */
 static const char *own_header(const char *name)
 {
 	const char *slash = strrchr(kernel_header, '/');
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < N_OWN; i++) {
 		if (strcmp(name, own_names[i]))
 			continue;
 		if (!own_paths[i])
@@ -39,7 +40,7 @@ static const char *own_header(const char *name)
 /* The name of the one with this path; NULL: another file's. */
 static const char *own_name(const char *path)
 {
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < N_OWN; i++)
 		if (path == own_paths[i])
 			return own_names[i];
 	return NULL;
@@ -113,6 +114,12 @@ static const char *find_include(const struct file *file, const char *name, struc
 	return NULL;
 }
 
+/* The module says nothing of where the compiler is installed. */
+static const char *shown_path(const struct file *file)
+{
+	return own_name(file->path) ? own_name(file->path) : file->path;
+}
+
 static void flatten(struct text *out, const struct file *file, const char *p);
 
 static void flatten_include(struct text *out, const struct file *file, int line, const char *spec)
@@ -155,7 +162,7 @@ static void flatten_include(struct text *out, const struct file *file, int line,
 		flatten(out, &included, text.bytes);
 	if (own_name(included.path))
 		list_add(&once, included.path);
-	text_add_line_marker(out, line, file->path);
+	text_add_line_marker(out, line, shown_path(file));
 }
 
 /* Append @p, the contents of @file, with its includes in place. */
@@ -164,8 +171,7 @@ static void flatten(struct text *out, const struct file *file, const char *p)
 	bool in_comment = false;
 	int line = 1;
 
-	/* The module says nothing of where the compiler is installed. */
-	text_add_line_marker(out, 1, own_name(file->path) ? own_name(file->path) : file->path);
+	text_add_line_marker(out, 1, shown_path(file));
 	for (; *p; line++) {
 		const bool code = !in_comment;
 		const char *end = line_end(p, &in_comment), *spec;

@@ -8,6 +8,7 @@
  */
 #include "base/os.h"
 #include "process/device/crash.h"
+#include "process/device/handler.h"
 #include "process/device/once.h"
 #include "process/device/serve.h"
 
@@ -24,6 +25,7 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 	if (!ret)
 		ret = adsm_os_map(p, hello->size, memory_fd, 0, ADSM_PROT_RW, &p);
 	adsm_device_once_start(memory_fd, hello->base, shared);
+	adsm_handler_start(shared);
 	return ret ? ret : adsm_serve_launches(shared, hello->n_threads);
 }
 

@@ -115,7 +115,7 @@ int adsm_process_copy_submit(struct adsm_process_copy_queue *queue, const struct
 
 void adsm_process_copy_finish(struct adsm_process_copy_queue *queue)
 {
-	adsm_process_queue_stop(&queue->queue);
+	adsm_process_queue_stop(&queue->queue, false);
 	if (queue->started)
 		adsm_os_thread_join(&queue->thread);
 }

@@ -4,6 +4,8 @@
 
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "base/module.h"
+#include "shadow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +16,17 @@ struct process_code {
 	uint32_t index;
 	struct adsm_process_entry *entries;	/* under request_lock */
 };
+
+static int start_services(struct adsm_process_device *device)
+{
+	int ret;
+
+	adsm_mutex_lock(&device->request_lock);
+	ret = adsm_process_shadow_start(device);
+	adsm_mutex_unlock(&device->request_lock);
+	return ret ? adsm_fail(ret, "%s: the thread that serves commands of its kernels cannot be started: %s "
+			       "(ulimit -u, -v)", device->title, strerror(-ret)) : 0;
+}
 
 int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *image,
 			   struct adsm_code **ret_code)
@@ -55,6 +68,12 @@ int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *
 	adsm_fd_drop(file);
 	code->base.device = base;
 	code->index = reply.index;
+	if (base->caps.services && adsm_module_services(image->data, image->size))
+		ret = start_services(device);
+	if (ret) {
+		adsm_process_module_unload(&code->base);
+		return ret;
+	}
 	*ret_code = &code->base;
 	return 0;
 

@@ -3,6 +3,7 @@
 #include "open.h"
 
 #include "memory.h"
+#include "shadow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ int adsm_process_open(struct adsm_process_device *device, const struct adsm_back
 	device->arena_size = config->arena_size;
 	device->memory = config->alias_base;
 	device->when_lost = config->lost;
+	device->serve = config->serve;
 	ret = device->base.caps.unified ? 0 : adsm_process_memory_create(device, &memory_fd);
 	if (ret) {
 		free(device);
@@ -66,6 +68,8 @@ void adsm_process_close(struct adsm_device *base)
 
 	if (!device || !adsm_process_stop(device))
 		return;
+	if (adsm_process_shadow_stop(device))
+		adsm_process_unmap(device);
 	for (int i = 0; i < 2; i++)
 		adsm_process_copy_finish(&device->copies[i]);
 	destroy(device);

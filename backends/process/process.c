@@ -345,8 +345,12 @@ bool adsm_process_stop(struct adsm_process_device *device)
 	}
 	adsm_os_thread_join(&device->monitor);
 	close_process(device);
-	adsm_os_unmap(device->shared, shared_size(device));
 	return true;
+}
+
+void adsm_process_unmap(struct adsm_process_device *device)
+{
+	adsm_os_unmap(device->shared, shared_size(device));
 }
 
 int adsm_process_ask(struct adsm_process_device *device, struct adsm_process_request *request, const int *fds,

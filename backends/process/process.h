@@ -54,6 +54,8 @@ struct adsm_process_device {
 	struct adsm_mutex request_lock;	/* one request and its reply */
 	struct adsm_mutex launch_lock;	/* writers of slots */
 	struct adsm_thread monitor;
+	struct adsm_process_shadow *shadow;	/* serves commands of kernels; NULL: no module has any */
+	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
 	int pid;
 	struct adsm_fd *sock, *pidfd;	/* pidfd: NULL where the system has none */
 	uint64_t oom_kills;		/* of this control group, when the process was started */
@@ -70,6 +72,8 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 int adsm_process_start(struct adsm_process_device *device, int memory_fd);
 /* End both. False: the process cannot be ended before this one is, and the thread needs the device. */
 bool adsm_process_stop(struct adsm_process_device *device);
+/* Behind that: nobody uses the shared memory any more. */
+void adsm_process_unmap(struct adsm_process_device *device);
 /* One request and its reply: 0, the device's error, or -ENODEV when the process ended. */
 int adsm_process_ask(struct adsm_process_device *device, struct adsm_process_request *request, const int *fds,
 		     int n_fds, struct adsm_process_reply *ret_reply);

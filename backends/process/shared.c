@@ -67,11 +67,11 @@ void adsm_process_queue_done(struct adsm_process_queue *queue, bool shared)
 	adsm_process_queue_tick(queue, shared);
 }
 
-void adsm_process_queue_stop(struct adsm_process_queue *queue)
+void adsm_process_queue_stop(struct adsm_process_queue *queue, bool shared)
 {
 	atomic_store(&queue->stop, 1);
 	atomic_store(&queue->idle, 0);
-	adsm_os_wake(&queue->idle, 1, false);
+	adsm_os_wake(&queue->idle, 1, shared);
 }
 
 int adsm_process_queue_wait(struct adsm_process_queue *queue, uint64_t seq, const _Atomic uint32_t *lost,

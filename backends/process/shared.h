@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_PROCESS_VERSION 0x61637008u
+#define ADSM_PROCESS_VERSION 0x61637009u
 
 #define ADSM_PROCESS_SLOTS 256		/* launches outstanding at most */
 #define ADSM_PROCESS_MAX_ARGS 64
@@ -44,7 +44,7 @@ uint64_t adsm_process_queue_submit(struct adsm_process_queue *queue, bool shared
 /* The consumer: wait, awake for @spin_ns first, for an operation. False: stopped. */
 bool adsm_process_queue_next(struct adsm_process_queue *queue, uint64_t spin_ns, bool shared);
 void adsm_process_queue_done(struct adsm_process_queue *queue, bool shared);
-void adsm_process_queue_stop(struct adsm_process_queue *queue);
+void adsm_process_queue_stop(struct adsm_process_queue *queue, bool shared);
 /* Wake everybody who waits, to look again. */
 void adsm_process_queue_tick(struct adsm_process_queue *queue, bool shared);
 /* Wait until operation @seq is done or *lost: 0, or -EINTR. For the fault handler too. */
@@ -148,6 +148,42 @@ struct adsm_process_end {		/* why the device ends, in a sentence of those who en
 	char text[ADSM_PROCESS_TEXT];
 };
 
+/*
+ * What kernels ask of the application. A thread that runs kernels has a buffer for its commands: it writes one, gives
+ * the buffer's number, and waits for the answer. One thread of the application serves them, in their order.
+ */
+#define ADSM_PROCESS_COMMANDS 256	/* buffers; threads beyond so many share some */
+#define ADSM_PROCESS_COMMAND_BYTES ((size_t)64 << 10)
+
+enum adsm_process_command_op {
+	ADSM_COMMAND_SERVICE,		/* name, in_size, out_size; in its bytes what goes in, then what came out */
+	ADSM_COMMAND_PRINT,		/* out_size: arguments; in its bytes these, the format, strings: in_size */
+	ADSM_COMMAND_TAKE,		/* in_size bytes of the device's memory; -ENOMEM: it has not so many left */
+	ADSM_COMMAND_GIVE,		/* and back */
+};
+
+enum { ADSM_COMMAND_FREE, ADSM_COMMAND_ASKED, ADSM_COMMAND_ANSWERED };
+
+struct adsm_process_command {
+	_Alignas(64) _Atomic uint32_t state;	/* futex */
+	uint32_t op;
+	int64_t result;			/* of the service; else 0; or a negative errno */
+	uint64_t in_size, out_size;
+	char name[ADSM_PROCESS_NAME];
+};
+
+struct adsm_process_print_arg {		/* as struct adsm_kernel_print; of a string the value is where it begins */
+	uint64_t kind, value;
+};
+
+struct adsm_process_handler {
+	struct adsm_process_queue queue;	/* of commands: number s is in buffer order[(s - 1) % …] */
+	_Atomic uint32_t serving;		/* there is a thread for them */
+	_Atomic uint32_t order[ADSM_PROCESS_COMMANDS];
+	struct adsm_process_command commands[ADSM_PROCESS_COMMANDS];
+	_Alignas(4096) uint8_t bytes[ADSM_PROCESS_COMMANDS][ADSM_PROCESS_COMMAND_BYTES];
+};
+
 struct adsm_process_shared {
 	struct adsm_process_queue queue;	/* of launches: number s uses slot (s - 1) % ADSM_PROCESS_SLOTS */
 	_Alignas(64) struct adsm_process_crash crash;
@@ -157,6 +193,7 @@ struct adsm_process_shared {
 	struct adsm_process_pointer pointers[ADSM_PROCESS_SLOTS][ADSM_PROCESS_MAX_ARGS];
 	char failures[ADSM_PROCESS_SLOTS][ADSM_PROCESS_TEXT];
 	struct adsm_task_record tasks[ADSM_PROCESS_SLOTS];
+	struct adsm_process_handler handler;
 	/* What else a backend and its device have in common: hello's extra bytes, all 0 at first. */
 	_Alignas(4096) uint8_t extra[];
 };

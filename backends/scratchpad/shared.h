@@ -30,6 +30,7 @@
 	X(RETURNS, code_returns, "of these partitions such as were gone when a call returned to them") \
 	X(VICTIMS, code_victims, "partitions that came back from the victim entry, without a transfer") \
 	X(DEPTH, calls_deep, "calls between partitions that were open at once, at most") \
+	X(COMMANDS, commands, "what kernels asked of the execution handler: services, texts, chunks, memory") \
 	X(CORES, cores, "cores that had a block to run, once for each call") \
 	X(BYTES_PEAK, bytes_peak, "bytes of a local store that were in use, at most: cache, code buffer, stack") \
 	X(WORK_NS, work_ns, "time that cores ran blocks, all added up") \

@@ -189,6 +189,7 @@ static int read_kernels(struct adsm_module_info *info, const struct section *sec
 		kernel->max_threads = desc.max_threads;
 		kernel->global_atomics = !(desc.flags & ADSM_KERNEL_NO_GLOBAL_ATOMICS);
 		kernel->task = desc.flags & ADSM_KERNEL_TASK;
+		kernel->services = desc.flags & ADSM_KERNEL_SERVICES;
 		kernel->params = params;
 		for (uint32_t p = 0; p < desc.n_params; p++, params++) {
 			memcpy(params->name, desc.params[p].name, sizeof(params->name));
@@ -311,6 +312,19 @@ bool adsm_module_atomics(const void *image, size_t size, const char *kernel)
 			atomics = info->kernels[i].global_atomics;
 	adsm_module_info_destroy(info);
 	return atomics;
+}
+
+bool adsm_module_services(const void *image, size_t size)
+{
+	struct adsm_module_info *info;
+	bool services = false;
+
+	if (adsm_module_info_create(image, size, &info))
+		return false;
+	for (size_t i = 0; i < info->n_kernels; i++)
+		services = services || info->kernels[i].services;
+	adsm_module_info_destroy(info);
+	return services;
 }
 
 uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel, uint32_t *ret_sets)

@@ -31,6 +31,7 @@ struct adsm_kernel_info {
 	uint32_t max_threads;		/* the largest block the kernel states */
 	bool global_atomics;		/* may do atomics on objects, or nobody knows */
 	bool task;			/* blocks are workers, which run all at once */
+	bool services;			/* may call services (adsm_kernel_services.h) */
 	const struct adsm_param *params;
 };
 
@@ -63,7 +64,13 @@ void adsm_module_info_destroy(struct adsm_module_info *info);
 /* Of a kernel of a module: its global_atomics; true too where there is no such module or kernel. */
 bool adsm_module_atomics(const void *image, size_t size, const char *kernel);
 
-/* The same: which parameters are write-once objects, and of which it may set units, by bits; 0: none is known. */
+/* Has a module a kernel that may call services? */
+bool adsm_module_services(const void *image, size_t size);
+
+/*
+ * As adsm_module_atomics(): which parameters are write-once objects, and of which it may set units, by bits; 0: none is
+ * known.
+ */
 uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel, uint32_t *ret_sets);
 
 /* Text in the assembly language of CUDA devices: its first directive is .version. */

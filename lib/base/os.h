@@ -117,6 +117,8 @@ struct adsm_actions {
 };
 void adsm_os_actions_get(struct adsm_actions *ret_actions);
 void adsm_os_actions_restore(const struct adsm_actions *actions);
+/* In a helper thread, for good: what its instructions raise comes to it, as code of the program's is run there. */
+void adsm_os_signals_raised(void);
 /* Is that the mask of a thread that has blocked them? */
 bool adsm_os_signals_are_blocked(uint64_t mask);				/* [signal] */
 
@@ -124,6 +126,8 @@ bool adsm_os_signals_are_blocked(uint64_t mask);				/* [signal] */
 struct adsm_thread { uint64_t handle; };
 int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void (*run)(void *), void *arg);
 void adsm_os_thread_join(struct adsm_thread *thread);
+/* Instead: it goes on, and nobody waits for it. */
+void adsm_os_thread_leave(struct adsm_thread *thread);
 
 /*
  * How a thread of this process waits, and in turn who has the lock that it waits for, where that is known and not the
@@ -144,8 +148,8 @@ enum adsm_rank {
 	/* Mutexes: a signal handler of the program's may run meanwhile, and fault. */
 	ADSM_RANK_TURN, ADSM_RANK_START, ADSM_RANK_OBSERVING, ADSM_RANK_OPTIONS, ADSM_RANK_CALL, ADSM_RANK_NOTHING,
 	ADSM_RANK_LATER, ADSM_RANK_ONCE, ADSM_RANK_OBJECTS, ADSM_RANK_MODULES, ADSM_RANK_HELPERS, ADSM_RANK_CALLERS,
-	ADSM_RANK_RANGE, ADSM_RANK_RECORDS, ADSM_RANK_NAMES, ADSM_RANK_SITES, ADSM_RANK_TABLE, ADSM_RANK_DRIVER,
-	ADSM_RANK_REQUEST, ADSM_RANK_CODE,
+	ADSM_RANK_RANGE, ADSM_RANK_SERVICES, ADSM_RANK_PRINT, ADSM_RANK_RECORDS, ADSM_RANK_NAMES, ADSM_RANK_SITES,
+	ADSM_RANK_TABLE, ADSM_RANK_DRIVER, ADSM_RANK_REQUEST, ADSM_RANK_CODE,
 	/* The fault path's. */
 	ADSM_RANK_HOME, ADSM_RANK_QUEUE, ADSM_RANK_BEHIND, ADSM_RANK_DEFERRED, ADSM_RANK_MEMORIES, ADSM_RANK_PINNER,
 	ADSM_RANK_GRANULES, ADSM_RANK_END, ADSM_RANK_LOST, ADSM_RANK_INPUTS, ADSM_RANK_ACTION, ADSM_RANK_PAGES,

@@ -46,6 +46,13 @@ void adsm_os_signals_block_for_threads(struct adsm_sigset *ret_old)
 	block(ASYNCHRONOUS, ret_old);
 }
 
+void adsm_os_signals_raised(void)
+{
+	const uint64_t set = RAISED | SIGNAL_BIT(SIGSEGV);
+
+	sys(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, KERNEL_SIGSET_SIZE);
+}
+
 bool adsm_os_signals_are_blocked(uint64_t mask)
 {
 	return mask & SIGNAL_BIT(32);
@@ -297,4 +304,9 @@ void adsm_os_thread_join(struct adsm_thread *thread)
 	ADSM_UNCANCELLED;	/* what it works on may lie on this stack */
 
 	pthread_join((pthread_t)thread->handle, NULL);
+}
+
+void adsm_os_thread_leave(struct adsm_thread *thread)
+{
+	pthread_detach((pthread_t)thread->handle);
 }

@@ -8,6 +8,7 @@
 
 struct adsm_life adsm_life;
 void (*_Atomic adsm_life_child)(void);
+_Thread_local bool adsm_serving;
 
 void adsm_become_child(void)
 {

@@ -19,6 +19,9 @@ struct adsm_life {
 
 extern struct adsm_life adsm_life;
 
+/* This thread runs a function of the program's that a kernel has called, which waits for it (run/service.h). */
+extern _Thread_local bool adsm_serving;
+
 /* What else is to be closed in a child, by rooms above; NULL: nothing. */
 extern void (*_Atomic adsm_life_child)(void);
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "core/life.h"
 #include "core/observe.h"
 #include "core/view.h"
 
@@ -104,6 +105,8 @@ static int wait_for(struct adsm_once_object *object, size_t unit, const void *wh
 
 	if (adsm_once_spin(object->shared, unit))
 		return 0;
+	if (adsm_serving)
+		return -EDEADLK;
 	if (!mine.thread)
 		mine.thread = adsm_os_thread_id();
 	note.thread = mine.thread;
@@ -126,6 +129,8 @@ static const char *reason(const struct adsm_once_object *object, int error)
 		return atomic_load(&adsm_homes[device].device->lost);
 	if (failed && error == failed)
 		return "a call that was to set units of it has failed, or waited in vain itself";
+	if (error == -EDEADLK && adsm_serving)
+		return "a kernel waits for this service";
 	if (error == -EDEADLK)
 		return "all threads and kernels that could set it wait, too (adsmOnceWaiters)";
 	return adsm_error_string(error);

@@ -29,7 +29,7 @@ struct call {
 	uint64_t given_ns;		/* when the device was given it; 0: nobody asks */
 };
 
-int adsm_call_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim block, struct adsm_launch *launch)
+static int check_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim block, struct adsm_launch *launch)
 {
 	const unsigned g[3] = { grid.x, grid.y, grid.z }, b[3] = { block.x, block.y, block.z };
 	uint64_t n_blocks = 1, n_threads = 1;
@@ -65,6 +65,25 @@ static int check_task(const struct adsm_kernel_info *info, const struct adsm_hom
 				 "(%s)", info->name, (unsigned long)n_workers, home->index,
 				 device->caps.max_workers, device->caps.workers_option);
 	return 0;
+}
+
+static int check_services(const struct adsm_kernel_info *info, const struct adsm_home *home)
+{
+	if (!info->services || home->device->caps.services)
+		return 0;
+	return adsm_fail(-ENOTSUP, "kernel '%s' calls services (ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC), "
+			 "which device %d, of the backend '%s', does not have: devices of the backends 'cpu' and "
+			 "'scratchpad' have them", info->name, home->index, home->device->backend->name);
+}
+
+int adsm_call_check(const struct adsm_kernel_info *info, const struct adsm_home *home, adsmDim grid, adsmDim block,
+		    struct adsm_launch *launch)
+{
+	int error = check_dims(info, grid, block, launch);
+
+	if (!error)
+		error = check_task(info, home, launch->n_blocks);
+	return error ? error : check_services(info, home);
 }
 
 /* ---- launching */
@@ -327,9 +346,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 		return adsm_fail(-ENOMEM, "no memory to note calls of another thread");
 	error = adsm_bind(&call.bound, kernel, args, n);
 	if (!error)
-		error = adsm_call_dims(kernel->info, grid, block, &launch);
-	if (!error)
-		error = check_task(kernel->info, call.bound.home, launch.n_blocks);
+		error = adsm_call_check(kernel->info, call.bound.home, grid, block, &launch);
 	launch.name = kernel->info->name;
 	launch.counted = adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE);
 	launch.traced = adsm_observes(ADSM_OBSERVE_TRACE);

@@ -8,8 +8,9 @@
 /* @where: code address of who asks. */
 int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where);
 
-/* A grid and its blocks, as far as the kernel allows them. */
-int adsm_call_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim block, struct adsm_launch *launch);
+/* A grid and its blocks, as far as the kernel and the device allow them. */
+int adsm_call_check(const struct adsm_kernel_info *info, const struct adsm_home *home, adsmDim grid, adsmDim block,
+		    struct adsm_launch *launch);
 
 /*
  * Has the device begin something, with its home's lock held. 0 with its event (seq 0: nobody can know when it ends),

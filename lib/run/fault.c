@@ -109,6 +109,8 @@ static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b,
 static enum adsm_fault_result waits(const struct adsm_object *object, uint32_t b, struct adsm_fault *fault,
 				    uint64_t seq)
 {
+	if (adsm_serving)
+		return lost(object, b, fault, "a call that uses it runs, and waits for this service", -EDEADLK);
 	if (adsm_core_options.touch == ADSM_TOUCH_ERROR)
 		return lost(object, b, fault, "a call that uses it runs, and ADSM_TOUCH=error", -EBUSY);
 	if (thread.failed_waits >= WAIT_TRIES) {

@@ -322,7 +322,7 @@ static int check_call(const struct later *call, const struct adsm_home *home)
 		error = adsm_fail(-EINVAL, "kernel '%s': its pointers are of device %d, and the call is for device %d",
 				  call->kernel->info->name, bound.home->index, home->index);
 	adsm_bind_end(&bound);
-	return error ? error : adsm_call_dims(call->kernel->info, call->grid, call->block, &launch);
+	return error ? error : adsm_call_check(call->kernel->info, home, call->grid, call->block, &launch);
 }
 
 static int take_arguments(struct later *call, const adsmArg *args, size_t n)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "core/life.h"
 #include "core/observe.h"
 #include "run/caller.h"
 #include "run/gather.h"
@@ -124,6 +125,8 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
 
 	if (atomic_load(&home->completed) >= seq)
 		return 0;
+	if (adsm_serving)
+		return adsm_fail(-EDEADLK, "a call on device %d runs, and waits for this service", home->index);
 	start = adsm_os_now_ns();
 	do {
 		error = wait_once(home, seq, ask, &done);

@@ -11,6 +11,7 @@
 #include "once/make.h"
 #include "run/fault.h"
 #include "run/helpers.h"
+#include "run/service.h"
 #include "start/at_exit.h"
 
 /* Drivers take signals of the program's, when they are only asked for devices, too: LLVM in them those that end it. */
@@ -48,6 +49,7 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 		.keep = adsm_core_options.keep,
 		.leave_arena = adsm_arena_leave,
 		.lost = adsm_once_device_lost,
+		.serve = adsm_service_run,
 	};
 	struct adsm_home *home = &adsm_homes[adsm_n_homes];
 	struct adsm_device *device;

@@ -173,6 +173,9 @@ int adsm_start(void)
 
 	if (adsm_is_child())
 		return adsm_fail(-ENOTSUP, "the child of a fork cannot use the library before it calls exec");
+	if (adsm_serving)
+		return adsm_fail(-EDEADLK, "a service that a kernel has called cannot use the library, which waits for "
+				 "calls: it may only read and write memory that no call uses");
 	if (atomic_load_explicit(&adsm_life.state, memory_order_acquire) == ADSM_STARTED)
 		return 0;
 	adsm_mutex_lock(&start_mutex);
@@ -239,7 +242,7 @@ int adsm_start_with(const char *name, void *context, void *device, struct adsm_h
 	const struct adsm_backend *backend = adsm_backend_named(name);
 	int error = 0;
 
-	if (adsm_is_child())
+	if (adsm_is_child() || adsm_serving)
 		return adsm_start();
 	if (!backend)
 		return adsm_fail(-ENOTSUP, "the library was built without the backend '%s'", name);
@@ -261,7 +264,7 @@ int adsm_stop(void)
 	size_t n_objects;
 	int error = 0;
 
-	if (adsm_is_child())
+	if (adsm_is_child() || adsm_serving)
 		return adsm_start();
 	adsm_mutex_lock(&start_mutex);
 	if (atomic_load(&adsm_life.state) != ADSM_STARTED)

@@ -6,11 +6,13 @@ import sys
 
 import tree
 
-CPLUSPLUS = ["include/adsm.h", "include/adsm_opencl.h", "include/adsm_once.h", "include/adsm_once.hpp"]
+CPLUSPLUS = ["include/adsm.h", "include/adsm_opencl.h", "include/adsm_once.h", "include/adsm_once.hpp",
+             "include/adsm_service.h"]
 LANGUAGES = {
     # The public ones in the strictest standard mode, without extensions being asked for.
     "c11": (["-x", "c", "-std=c11", "-Wpedantic", "-Wstrict-prototypes"], ["include/adsm.h", "include/adsm_opencl.h",
                                                                                   "include/adsm_once.h",
+                                                                                  "include/adsm_service.h",
                                                                                   "include/comic_pp_manager.h"]),
     "c++11": (["-x", "c++", "-std=c++11", "-Wpedantic"], CPLUSPLUS),
     "c++17": (["-x", "c++", "-std=c++17", "-Wpedantic"], CPLUSPLUS),
@@ -39,6 +41,17 @@ int main(void)
 	int n = 1;
 
 	return adsmOnceCall((adsmKernel *)0, one, one, adsmOnceIn(p, 0, n), adsmOnceOut(p, n, 1), adsmVal(n));
+}
+""",
+    "include/adsm_service.h": """
+static int serve(void *ctx, const void *in, size_t in_size, void *out, size_t out_size)
+{
+	return ctx || in || out ? (int)in_size : -(int)out_size;
+}
+
+int main(void)
+{
+	return adsmServiceRegister("serve", serve, 1, 1, NULL) || adsmServiceUnregister("serve");
 }
 """,
     "include/adsm_once.hpp": """

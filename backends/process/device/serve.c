@@ -5,6 +5,7 @@
 #include "base/os.h"
 #include "code.h"
 #include "crash.h"
+#include "handler.h"
 #include "once.h"
 #include "task.h"
 
@@ -31,6 +32,8 @@ static void *run_launches(void *arg)
 	struct adsm_process_shared *shared = served;
 	struct adsm_process_queue *queue = &shared->queue;
 	const uint64_t spin_ns = adsm_pool_spin_ns();
+	char failure[ADSM_PROCESS_TEXT];
+	int status;
 
 	adsm_crash_thread();
 	while (adsm_process_queue_next(queue, spin_ns, true)) {
@@ -41,6 +44,7 @@ static void *run_launches(void *arg)
 		launch.record = slot->counted ? &shared->tasks[i] : NULL;
 		slot->status = 0;
 		slot->task = launch.task != NULL;
+		adsm_handler_begin(slot->name);
 		slot->start_ns = adsm_os_now_ns();
 		if (launch.task)
 			slot->status = adsm_task_run_all(&launch, slot->name, shared, slot->counts,
@@ -48,6 +52,11 @@ static void *run_launches(void *arg)
 		else
 			slot->status = run_blocks(&launch, shared->failures[i]);
 		slot->end_ns = adsm_os_now_ns();
+		status = adsm_handler_end(failure);
+		if (status && !slot->status) {
+			strcpy(shared->failures[i], failure);
+			slot->status = status;
+		}
 		adsm_process_queue_done(queue, true);
 	}
 	return NULL;

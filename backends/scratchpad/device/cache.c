@@ -18,9 +18,12 @@ static struct adsm_cache *cache_of(struct adsm_store *store)
 /* NULL: there is nothing for kernels. */
 static uint8_t *look_up(const struct adsm_cache_memory *memory, uint64_t address, uint64_t size, bool write)
 {
+	const uint64_t lent_size = memory->lent.end - memory->lent.begin;
 
 	if (address - memory->base < memory->size && size <= memory->size - (address - memory->base))
 		return memory->bytes + (address - memory->base);
+	if (address - memory->lent.begin < lent_size && size <= lent_size - (address - memory->lent.begin))
+		return (uint8_t *)(uintptr_t)address;
 	for (int i = 0; i < ADSM_CACHE_READABLE; i++)
 		if (!write && address >= memory->readable[i].begin && address < memory->readable[i].end)
 			return (uint8_t *)(uintptr_t)address;

@@ -20,6 +20,7 @@
 struct adsm_cache_memory {
 	uint64_t base, size;		/* device addresses */
 	uint8_t *bytes;
+	struct { uint64_t begin, end; } lent;	/* at its addresses, too: what kernels allocate */
 	struct { uint64_t begin, end; } readable[ADSM_CACHE_READABLE];	/* at their addresses: arguments, tables */
 };
 

@@ -9,12 +9,15 @@
 #include "base/os.h"
 #include "modules.h"
 #include "process/device/crash.h"
+#include "process/device/handler.h"
+#include "process/device/lent.h"
 #include "process/device/pool.h"
 #include "scratchpad/shared.h"
 #include "tasks.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 
 static struct adsm_process_shared *served;
 static struct adsm_cache_memory memory;
@@ -32,6 +35,7 @@ static _Thread_local struct {
 	unsigned index;
 	adsm_kernel_run *run;
 	uint64_t hits;			/* the cache's clock when the launch began */
+	uint64_t commands;		/* that it had given then */
 	uint64_t start_ns;
 } mine;
 
@@ -80,6 +84,17 @@ static const char *explain(int signal, uint64_t address)
 	return why;
 }
 
+/* ---- what kernels ask: the execution handler's, but for what the cache may still have of memory */
+
+static struct adsm_kernel_services services;
+
+/* Of what is freed nothing may be written back when it is somebody else's. */
+static void free_memory(uint64_t address)
+{
+	adsm_cache_flush(mine.core->cache);
+	adsm_services_here.free(address);
+}
+
 /* ---- a core's part of a launch */
 
 /* It is noted when this core is brought lines and code, or no longer. */
@@ -114,6 +129,7 @@ static void begin(const struct adsm_pool_launch *launch)
 	adsm_core_paint(mine.core);
 	mine.core->cache->counts = (struct adsm_cache_counts){ 0 };
 	mine.hits = mine.core->cache->store.clock;
+	mine.commands = adsm_handler_commands();
 	mine.start_ns = adsm_os_now_ns();
 	watch(traced);
 }
@@ -164,6 +180,7 @@ static void add_costs(uint64_t work_end_ns)
 	add(ADSM_SCRATCHPAD_DMA_OUT, counts->dma_out);
 	add(ADSM_SCRATCHPAD_BYTES_IN, counts->bytes_in);
 	add(ADSM_SCRATCHPAD_BYTES_OUT, counts->bytes_out);
+	add(ADSM_SCRATCHPAD_COMMANDS, adsm_handler_commands() - mine.commands);
 	add(ADSM_SCRATCHPAD_CORES, 1);
 	add(ADSM_SCRATCHPAD_WORK_NS, work_end_ns - mine.start_ns);
 	add(ADSM_SCRATCHPAD_FLUSH_NS, end_ns - work_end_ns);
@@ -240,6 +257,8 @@ static void *run_launches(void *arg)
 	static struct adsm_pool_launch launch;
 	struct adsm_process_queue *queue = &served->queue;
 	const uint64_t spin_ns = adsm_pool_spin_ns();
+	char failure[ADSM_PROCESS_TEXT];
+	int status;
 
 	adsm_crash_thread();
 	while (adsm_process_queue_next(queue, spin_ns, true)) {
@@ -256,6 +275,7 @@ static void *run_launches(void *arg)
 		adsm_modules_tables(slot->kernel, &memory.readable[1].begin, &memory.readable[1].end);
 		overlay = adsm_modules_overlay(slot->kernel);
 		launch.record = slot->counted ? &served->tasks[i] : NULL;
+		adsm_handler_begin(slot->name);
 		slot->start_ns = adsm_os_now_ns();
 		begin_costs(slot, i, done + 1);
 		if (launch.task)
@@ -263,6 +283,11 @@ static void *run_launches(void *arg)
 		else
 			adsm_pool_run(&launch);
 		slot->end_ns = adsm_os_now_ns();
+		status = adsm_handler_end(failure);
+		if (status && !slot->status) {
+			strcpy(served->failures[i], failure);
+			slot->status = status;
+		}
 		adsm_process_queue_done(queue, true);
 	}
 	return NULL;
@@ -277,8 +302,15 @@ int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scra
 	served = shared;
 	layout = *its_layout;
 	memory = (struct adsm_cache_memory){ .base = base, .size = size, .bytes = bytes };
-	for (n_cores = 0; n_cores < n && !ret; n_cores++)
+	adsm_handler_start(shared);
+	adsm_lent_range(&memory.lent.begin, &memory.lent.end);
+	services = adsm_services_here;
+	services.free = free_memory;
+	for (n_cores = 0; n_cores < n && !ret; n_cores++) {
 		ret = adsm_core_create(geometry, &layout, &memory, on_wrong, &cores[n_cores]);
+		if (!ret)
+			cores[n_cores].cache->store.services = &services;
+	}
 	if (ret)
 		return ret;
 	extra()->n_cores = n;

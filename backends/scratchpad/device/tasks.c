@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "heap.h"
 #include "copies.h"
+#include "process/device/handler.h"
 #include "process/device/task_crew.h"
 #include "process/device/task_lock.h"
 
@@ -37,10 +38,17 @@ static struct {
 } tasks;
 
 static _Thread_local const struct adsm_core *mine;
+static struct adsm_kernel_services services;	/* what workers have of adsm_services_here */
 
 const struct adsm_core *adsm_tasks_core(void)
 {
 	return mine;
+}
+
+/* Memory that workers share is that of tasks: what kernels are lent would be no page of theirs. */
+static uint64_t no_memory(size_t size)
+{
+	return 0;
 }
 
 void adsm_tasks_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
@@ -52,6 +60,8 @@ void adsm_tasks_start(struct adsm_process_shared *shared, const struct adsm_scra
 	tasks.n_cores = n_cores;
 	tasks.wrong = wrong;
 	tasks.page = task->page;
+	services = adsm_services_here;
+	services.alloc = no_memory;
 	adsm_scratchpad_lay_out_task(geometry, task, &tasks.layout, tasks.does_not_fit, sizeof(tasks.does_not_fit));
 }
 
@@ -133,10 +143,16 @@ static void give_back(struct adsm_task_worker *worker, void *p)
 	adsm_heap_free(address);
 }
 
+static void add(unsigned what, uint64_t n)
+{
+	atomic_fetch_add(&tasks.costs->values[what], n);
+}
+
 static void run(struct adsm_task_worker *worker, const struct adsm_pool_launch *launch)
 {
 	const struct adsm_core *core = &tasks.cores[worker->index];
 	struct adsm_copies *pages = core->window;
+	const uint64_t commands = adsm_handler_commands();
 	uint64_t start_ns, end_ns;
 
 	mine = core;
@@ -149,6 +165,7 @@ static void run(struct adsm_task_worker *worker, const struct adsm_pool_launch *
 	end_ns = adsm_os_now_ns();
 	adsm_copies_release(pages);
 	if (tasks.costs) {
+		add(ADSM_SCRATCHPAD_COMMANDS, adsm_handler_commands() - commands);
 		tasks.costs->cores[worker->index].work = (struct adsm_scratchpad_span){ start_ns, end_ns - start_ns };
 		tasks.costs->cores[worker->index].flush = (struct adsm_scratchpad_span){
 			end_ns, adsm_os_now_ns() - end_ns
@@ -169,11 +186,6 @@ static const struct adsm_task_calls calls = {
 static const struct adsm_task_way way = { &calls, run };
 
 /* ---- what it has cost */
-
-static void add(unsigned what, uint64_t n)
-{
-	atomic_fetch_add(&tasks.costs->values[what], n);
-}
 
 static void add_worker(unsigned worker)
 {
@@ -312,11 +324,13 @@ static int make_core(void)
 	if (ret)
 		return ret;
 	ret = adsm_copies_init(core->window, &tasks.layout, &tasks.crc, tasks.n_made, tasks.wrong);
-	if (ret)
+	if (ret) {
 		adsm_core_destroy(core);
-	else
-		tasks.n_made++;
-	return ret;
+		return ret;
+	}
+	((struct adsm_copies *)core->window)->store.services = &services;
+	tasks.n_made++;
+	return 0;
 }
 
 int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *served,

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device/handler.c - see handler.h. All of this runs on the stack of a core, which may be small: nothing large is kept
+ * there, and nothing is called that takes much of it.
+ */
+#include "process/device/handler.h"
+
+#include "base/log.h"
+#include "base/os.h"
+#include "lent.h"
+#include "pool.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+#define SPIN_NS 10000			/* awake for an answer, before sleeping: about what waking takes */
+
+static struct adsm_process_shared *served;
+static uint64_t spin_ns;
+static pthread_mutex_t giving = PTHREAD_MUTEX_INITIALIZER;	/* the order of commands */
+static pthread_mutex_t buffers[ADSM_PROCESS_COMMANDS];
+
+/* Of the launch. */
+static const char *kernel;
+static _Atomic long counters[ADSM_NEXT_COUNTERS];
+static struct {
+	_Atomic int error;
+	char text[ADSM_PROCESS_TEXT];
+} failure;
+
+/* This thread's. */
+static _Thread_local struct {
+	uint32_t buffer;		/* plus 1; 0: it has none yet */
+	uint64_t n;
+} mine;
+
+/* The first reason counts; the call fails when it has ended. By a formatter that takes little of the stack. */
+#define FAIL(...) do { \
+	int none_ = 0; \
+\
+	if (atomic_compare_exchange_strong(&failure.error, &none_, -EINVAL)) \
+		adsm_format(failure.text, sizeof(failure.text), __VA_ARGS__); \
+} while (0)
+
+/* ---- commands */
+
+static uint32_t buffer_of_thread(void)
+{
+	static _Atomic uint32_t n_threads;
+
+	if (!mine.buffer)
+		mine.buffer = atomic_fetch_add(&n_threads, 1) % ADSM_PROCESS_COMMANDS + 1;
+	return mine.buffer - 1;
+}
+
+static bool has_application(void)
+{
+	return served && atomic_load(&served->handler.serving);
+}
+
+/* A buffer that is this thread's, until end(). */
+static struct adsm_process_command *begin(uint8_t **ret_bytes)
+{
+	const uint32_t i = buffer_of_thread();
+
+	pthread_mutex_lock(&buffers[i]);
+	*ret_bytes = served->handler.bytes[i];
+	return &served->handler.commands[i];
+}
+
+static void end(struct adsm_process_command *command)
+{
+	pthread_mutex_unlock(&buffers[command - served->handler.commands]);
+}
+
+static int ask(struct adsm_process_command *command, enum adsm_process_command_op op, uint64_t in_size,
+	       uint64_t out_size)
+{
+	struct adsm_process_handler *handler = &served->handler;
+	uint64_t until = 0;
+	uint32_t state;
+
+	command->op = op;
+	command->in_size = in_size;
+	command->out_size = out_size;
+	atomic_store(&command->state, ADSM_COMMAND_ASKED);
+	/* There is room: who is in the queue waits for its answer. */
+	pthread_mutex_lock(&giving);
+	atomic_store(&handler->order[atomic_load(&handler->queue.submitted) % ADSM_PROCESS_COMMANDS],
+		     (uint32_t)(command - handler->commands));
+	adsm_process_queue_submit(&handler->queue, true);
+	pthread_mutex_unlock(&giving);
+	while ((state = atomic_load(&command->state)) == ADSM_COMMAND_ASKED) {
+		if (!until)
+			until = adsm_os_now_ns() + spin_ns;
+		if (adsm_os_now_ns() < until)
+			adsm_process_pause();
+		else
+			adsm_os_wait(&command->state, state, 0, true);
+	}
+	atomic_store(&command->state, ADSM_COMMAND_FREE);
+	return (int)command->result;
+}
+
+static int service(const char *name, const void *in, size_t in_size, void *out, size_t out_size)
+{
+	struct adsm_process_command *command;
+	uint8_t *bytes;
+	int ret;
+
+	mine.n++;
+	if (!has_application())
+		return -ENOTSUP;
+	if (!name || strnlen(name, ADSM_PROCESS_NAME) == ADSM_PROCESS_NAME)
+		return -ENOENT;
+	if (in_size > ADSM_PROCESS_COMMAND_BYTES || out_size > ADSM_PROCESS_COMMAND_BYTES)
+		return -E2BIG;
+	if ((in_size && !in) || (out_size && !out))
+		return -EINVAL;
+	command = begin(&bytes);
+	strcpy(command->name, name);
+	if (in_size)
+		memcpy(bytes, in, in_size);
+	ret = ask(command, ADSM_COMMAND_SERVICE, in_size, out_size);
+	if (ret > 0 && (size_t)ret <= out_size)
+		memcpy(out, bytes, (size_t)ret);
+	end(command);
+	return ret;
+}
+
+/* Arguments, format, strings: how much of the buffer they fill; 0: more than there is. */
+static size_t pack(uint8_t *bytes, const char *format, const struct adsm_kernel_print *args, size_t n)
+{
+	size_t at = n * sizeof(*args), length;
+
+	if (n > ADSM_PROCESS_COMMAND_BYTES / sizeof(*args))
+		return 0;
+	for (size_t i = 0; i <= n; i++) {
+		struct adsm_process_print_arg arg = { 0, (uintptr_t)format };
+		const char *string;
+
+		if (i)
+			arg = (struct adsm_process_print_arg){ args[i - 1].kind, args[i - 1].value };
+		if (!i || arg.kind == ADSM_PRINT_STRING) {
+			string = arg.value ? (const char *)(uintptr_t)arg.value : "(null)";
+			length = strnlen(string, ADSM_PROCESS_COMMAND_BYTES - at);
+			if (length == ADSM_PROCESS_COMMAND_BYTES - at)
+				return 0;
+			memcpy(bytes + at, string, length + 1);
+			arg.value = at;
+			at += length + 1;
+		}
+		if (i)
+			memcpy(bytes + (i - 1) * sizeof(arg), &arg, sizeof(arg));
+	}
+	return at;
+}
+
+static int print(const char *format, const struct adsm_kernel_print *args)
+{
+	struct adsm_process_command *command;
+	size_t n = 0, size;
+	uint8_t *bytes;
+	int ret = -E2BIG;
+
+	mine.n++;
+	if (!has_application())
+		return -ENOTSUP;
+	while (args[n].kind)
+		n++;
+	command = begin(&bytes);
+	size = pack(bytes, format, args, n);
+	if (size)
+		ret = ask(command, ADSM_COMMAND_PRINT, size, n);
+	end(command);
+	return ret;
+}
+
+/* ---- the device's own */
+
+static long next(unsigned counter, long chunk)
+{
+	long first;
+
+	mine.n++;
+	if (counter >= ADSM_NEXT_COUNTERS || chunk <= 0) {
+		FAIL("kernel '%s': ADSM_NEXT of counter %u by %ld: counters are 0 to %d, chunks 1 and more", kernel,
+		     counter, chunk, ADSM_NEXT_COUNTERS - 1);
+		return ADSM_NEXT_NONE;
+	}
+	first = atomic_load(&counters[counter]);
+	do {
+		if (first > LONG_MAX - chunk)
+			return ADSM_NEXT_NONE;
+	} while (!atomic_compare_exchange_weak(&counters[counter], &first, first + chunk));
+	return first;
+}
+
+static int account(enum adsm_process_command_op op, uint64_t size)
+{
+	struct adsm_process_command *command;
+	uint8_t *bytes;
+	int ret;
+
+	if (!has_application())
+		return -ENOTSUP;
+	command = begin(&bytes);
+	ret = ask(command, op, size, 0);
+	end(command);
+	return ret;
+}
+
+static uint64_t alloc(size_t size)
+{
+	const uint64_t cost = adsm_lent_cost(size);
+	uint64_t address;
+
+	mine.n++;
+	if (!cost || account(ADSM_COMMAND_TAKE, cost))
+		return 0;
+	address = adsm_lent_alloc(cost);
+	if (!address)
+		account(ADSM_COMMAND_GIVE, cost);
+	return address;
+}
+
+static void give_back(uint64_t address)
+{
+	const uint64_t cost = address ? adsm_lent_free(address) : 0;
+
+	mine.n++;
+	if (cost)
+		account(ADSM_COMMAND_GIVE, cost);
+	else if (address)
+		FAIL("kernel '%s' frees %p, which it has not from ADSM_ALLOC", kernel, (void *)(uintptr_t)address);
+}
+
+const struct adsm_kernel_services adsm_services_here = {
+	.size = sizeof(adsm_services_here),
+	.service = service,
+	.print = print,
+	.next = next,
+	.alloc = alloc,
+	.free = give_back,
+};
+
+/* ---- launches */
+
+void adsm_handler_start(struct adsm_process_shared *shared)
+{
+	served = shared;
+	spin_ns = adsm_pool_spin_ns() ? SPIN_NS : 0;
+	for (int i = 0; i < ADSM_PROCESS_COMMANDS; i++)
+		pthread_mutex_init(&buffers[i], NULL);
+	adsm_lent_start();
+}
+
+void adsm_handler_begin(const char *its_kernel)
+{
+	kernel = its_kernel;
+	atomic_store(&failure.error, 0);
+	for (int i = 0; i < ADSM_NEXT_COUNTERS; i++)
+		atomic_store(&counters[i], 0);
+}
+
+int adsm_handler_end(char ret_text[ADSM_PROCESS_TEXT])
+{
+	const uint64_t taken = served ? adsm_lent_reset() : 0;
+	const int error = atomic_load(&failure.error);
+
+	if (taken)
+		account(ADSM_COMMAND_GIVE, taken);
+	if (error)
+		strcpy(ret_text, failure.text);
+	return error;
+}
+
+uint64_t adsm_handler_commands(void)
+{
+	return mine.n;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lent.c - see lent.h. Blocks are powers of two, so one that is free does for any of its size, and none is ever split.
+ * What is known of them lies apart from them: kernels that write beyond the end damage other kernels' data, no more.
+ */
+#include "lent.h"
+
+#include "base/os.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define LEAST 64			/* bytes of a block: a line of caches in hardware */
+#define MOST ((uint64_t)1 << 40)
+#define RANGE ((size_t)64 << 30)	/* addresses: the machine's memory is less, mostly */
+#define SHARE 8				/* of those that this process may have (ulimit -v) */
+#define STEP ((size_t)1 << 20)		/* by so much what is accessible grows */
+#define N_SIZES 41
+
+struct block {				/* in the order of their addresses */
+	uint64_t offset;
+	uint32_t size;			/* log2 */
+	uint32_t next;			/* of free ones of this size, plus 1; 0: none */
+	bool used;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	uint8_t *base;
+	size_t size, open, end;		/* of the range; of these accessible; of these in blocks */
+	struct block *blocks;
+	size_t n_blocks, n_room;
+	uint32_t free[N_SIZES];		/* the first block, plus 1 */
+	uint64_t taken;
+} lent;
+
+void adsm_lent_start(void)
+{
+	const uint64_t limit = adsm_os_address_limit() / SHARE;
+	size_t size = RANGE;
+	void *p;
+
+	while (size > limit)
+		size /= 2;
+	if (size < STEP || adsm_os_reserve(0, size, &p))
+		return;
+	lent.base = p;
+	lent.size = size;
+}
+
+void adsm_lent_range(uint64_t *ret_begin, uint64_t *ret_end)
+{
+	*ret_begin = (uintptr_t)lent.base;
+	*ret_end = (uintptr_t)lent.base + lent.size;
+}
+
+static uint32_t log2_of(uint64_t power)
+{
+	return (uint32_t)__builtin_ctzll(power);
+}
+
+uint64_t adsm_lent_cost(uint64_t size)
+{
+	uint64_t cost = LEAST;
+
+	if (!size || size > MOST)
+		return 0;
+	while (cost < size)
+		cost *= 2;
+	return cost;
+}
+
+/* With the lock, as all that follows. */
+static struct block *reuse(uint32_t size)
+{
+	struct block *block = lent.free[size] ? &lent.blocks[lent.free[size] - 1] : NULL;
+
+	if (block)
+		lent.free[size] = block->next;
+	return block;
+}
+
+static bool open_to(size_t end)
+{
+	const size_t open = (end + STEP - 1) & ~(STEP - 1);
+
+	if (end <= lent.open)
+		return true;
+	if (open > lent.size || adsm_os_protect(lent.base + lent.open, open - lent.open, ADSM_PROT_RW))
+		return false;
+	lent.open = open;
+	return true;
+}
+
+static struct block *add(uint64_t cost)
+{
+	struct block *blocks;
+
+	if (lent.n_blocks == lent.n_room) {
+		blocks = realloc(lent.blocks, (2 * lent.n_room + 64) * sizeof(*blocks));
+		if (!blocks)
+			return NULL;
+		lent.blocks = blocks;
+		lent.n_room = 2 * lent.n_room + 64;
+	}
+	if (cost > lent.size - lent.end || lent.n_blocks >= UINT32_MAX || !open_to(lent.end + cost))
+		return NULL;
+	lent.blocks[lent.n_blocks] = (struct block){ lent.end, log2_of(cost), 0, false };
+	lent.end += cost;
+	return &lent.blocks[lent.n_blocks++];
+}
+
+uint64_t adsm_lent_alloc(uint64_t cost)
+{
+	struct block *block;
+	uint64_t address = 0;
+
+	pthread_mutex_lock(&mutex);
+	block = reuse(log2_of(cost));
+	if (!block)
+		block = add(cost);
+	if (block) {
+		block->used = true;
+		address = (uintptr_t)lent.base + block->offset;
+		lent.taken += cost;
+	}
+	pthread_mutex_unlock(&mutex);
+	return address;
+}
+
+/* The block that begins there; NULL: none does. */
+static struct block *find(uint64_t offset)
+{
+	size_t low = 0, high = lent.n_blocks;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (lent.blocks[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < lent.n_blocks && lent.blocks[low].offset == offset ? &lent.blocks[low] : NULL;
+}
+
+uint64_t adsm_lent_free(uint64_t address)
+{
+	struct block *block;
+	uint64_t cost = 0;
+
+	pthread_mutex_lock(&mutex);
+	block = find(address - (uintptr_t)lent.base);
+	if (block && block->used) {
+		cost = (uint64_t)1 << block->size;
+		block->used = false;
+		block->next = lent.free[block->size];
+		lent.free[block->size] = (uint32_t)(block - lent.blocks) + 1;
+		lent.taken -= cost;
+	}
+	pthread_mutex_unlock(&mutex);
+	return cost;
+}
+
+uint64_t adsm_lent_reset(void)
+{
+	const uint64_t taken = lent.taken;
+
+	if (lent.open)
+		adsm_os_unmap_to_reserve(lent.base, lent.open);
+	lent.open = lent.end = lent.n_blocks = 0;
+	for (unsigned i = 0; i < N_SIZES; i++)
+		lent.free[i] = 0;
+	lent.taken = 0;
+	return taken;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* shadow.c - see shadow.h. What is in the shared memory a kernel may have damaged: all sizes are looked at here. */
+#include "shadow.h"
+
+#include "base/log.h"
+#include "print.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SPIN_NS 10000			/* awake for the next command, before sleeping */
+
+enum { IDLE, SERVES, STOPPED };
+
+struct adsm_process_shadow {
+	struct adsm_process_device *device;	/* only while it serves no function of the program's */
+	struct adsm_process_handler *handler;
+	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
+	struct adsm_thread thread;
+	_Atomic int state;
+	_Alignas(64) uint8_t in[ADSM_PROCESS_COMMAND_BYTES];	/* what the program's functions see */
+	_Alignas(64) uint8_t out[ADSM_PROCESS_COMMAND_BYTES];
+};
+
+static int serve(struct adsm_process_shadow *shadow, struct adsm_process_command *command, uint8_t *bytes)
+{
+	const uint64_t in_size = command->in_size, out_size = command->out_size;
+	char name[ADSM_PROCESS_NAME];
+	int ret;
+
+	if (in_size > sizeof(shadow->in) || out_size > sizeof(shadow->out))
+		return -E2BIG;
+	memcpy(name, command->name, sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	if (!shadow->serve)
+		return -ENOENT;
+	memcpy(shadow->in, bytes, in_size);
+	memset(shadow->out, 0, out_size);
+	ret = shadow->serve(name, shadow->in, in_size, shadow->out, out_size);
+	if (ret > 0 && (uint64_t)ret > out_size)
+		return -EOVERFLOW;
+	if (ret > 0)
+		memcpy(bytes, shadow->out, (size_t)ret);
+	return ret;
+}
+
+static int print(struct adsm_process_shadow *shadow, const struct adsm_process_command *command, const uint8_t *bytes)
+{
+	static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_PRINT);	/* lines of several devices */
+	const uint64_t size = command->in_size, n_args = command->out_size;
+	int length;
+
+	if (size > sizeof(shadow->in))
+		return -E2BIG;
+	memcpy(shadow->in, bytes, size);
+	length = adsm_process_format(shadow->in, size, n_args, (char *)shadow->out, sizeof(shadow->out));
+	if (length <= 0)
+		return length;
+	adsm_mutex_lock(&mutex);
+	adsm_os_write(2, shadow->out, (size_t)length);
+	adsm_mutex_unlock(&mutex);
+	return length;
+}
+
+static int take(struct adsm_process_device *device, uint64_t size)
+{
+	uint64_t used = atomic_load(&device->memory_used);
+
+	do {
+		if (size > device->base.caps.memory_size - used)
+			return -ENOMEM;
+	} while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + size));
+	return 0;
+}
+
+/* Never more than there is, whatever a damaged command says. */
+static int give(struct adsm_process_device *device, uint64_t size)
+{
+	uint64_t used = atomic_load(&device->memory_used);
+
+	while (!atomic_compare_exchange_weak(&device->memory_used, &used, used - (size < used ? size : used)))
+		;
+	return 0;
+}
+
+/* False: the library has stopped meanwhile, and did not wait: there is no device any more. */
+static bool answer(struct adsm_process_shadow *shadow, struct adsm_process_command *command, uint8_t *bytes)
+{
+	int serving = SERVES, idle = IDLE;
+
+	if (atomic_load(&command->state) != ADSM_COMMAND_ASKED)
+		return true;
+	if (!atomic_compare_exchange_strong(&shadow->state, &idle, SERVES))
+		return true;
+	switch (command->op) {
+	case ADSM_COMMAND_SERVICE:
+		command->result = serve(shadow, command, bytes);
+		break;
+	case ADSM_COMMAND_PRINT:
+		command->result = print(shadow, command, bytes);
+		break;
+	default:
+		command->result = -EPROTO;
+	}
+	if (!atomic_compare_exchange_strong(&shadow->state, &serving, IDLE))
+		return false;
+	atomic_store(&command->state, ADSM_COMMAND_ANSWERED);
+	adsm_os_wake(&command->state, 1, true);
+	return true;
+}
+
+/* What the device alone is asked takes no time. */
+static bool answer_at_once(struct adsm_process_shadow *shadow, struct adsm_process_command *command)
+{
+	const uint32_t op = command->op;
+
+	if ((op != ADSM_COMMAND_TAKE && op != ADSM_COMMAND_GIVE) ||
+	    atomic_load(&command->state) != ADSM_COMMAND_ASKED)
+		return false;
+	command->result = op == ADSM_COMMAND_TAKE ? take(shadow->device, command->in_size) :
+		give(shadow->device, command->in_size);
+	atomic_store(&command->state, ADSM_COMMAND_ANSWERED);
+	adsm_os_wake(&command->state, 1, true);
+	return true;
+}
+
+static void run(void *arg)
+{
+	struct adsm_process_shadow *shadow = arg;
+	struct adsm_process_handler *handler = shadow->handler;
+
+	adsm_os_signals_raised();
+	while (adsm_process_queue_next(&handler->queue, SPIN_NS, true)) {
+		const uint64_t done = atomic_load(&handler->queue.done);
+		const uint32_t i = atomic_load(&handler->order[done % ADSM_PROCESS_COMMANDS]) % ADSM_PROCESS_COMMANDS;
+
+		if (!answer_at_once(shadow, &handler->commands[i]) &&
+		    !answer(shadow, &handler->commands[i], handler->bytes[i])) {
+			free(shadow);
+			return;
+		}
+		atomic_store(&handler->queue.done, done + 1);
+	}
+}
+
+int adsm_process_shadow_start(struct adsm_process_device *device)
+{
+	struct adsm_process_shadow *shadow;
+	int ret;
+
+	if (device->shadow)
+		return 0;
+	shadow = aligned_alloc(_Alignof(struct adsm_process_shadow), sizeof(*shadow));
+	if (!shadow)
+		return -ENOMEM;
+	memset(shadow, 0, sizeof(*shadow));
+	shadow->device = device;
+	shadow->handler = &device->shared->handler;
+	shadow->serve = device->serve;
+	ret = adsm_os_thread_start(&shadow->thread, "adsm-shadow", run, shadow);
+	if (ret) {
+		free(shadow);
+		return ret;
+	}
+	device->shadow = shadow;
+	atomic_store(&shadow->handler->serving, 1);
+	return 0;
+}
+
+bool adsm_process_shadow_stop(struct adsm_process_device *device)
+{
+	struct adsm_process_shadow *shadow = device->shadow;
+	struct adsm_thread thread;
+
+	if (!shadow)
+		return true;
+	thread = shadow->thread;
+	adsm_process_queue_stop(&shadow->handler->queue, true);
+	/* From here on one that serves frees itself. */
+	if (atomic_exchange(&shadow->state, STOPPED) == SERVES) {
+		adsm_os_thread_leave(&thread);
+		return false;
+	}
+	adsm_os_thread_join(&thread);
+	free(shadow);
+	return true;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* api/service.c - the public functions for services. They wait for no device, so the library need not be started. */
+#include "adsm_service.h"
+#include "core/life.h"
+#include "run/service.h"
+#include "start/start.h"
+
+int adsmServiceRegister(const char *name, adsmServiceFunction *function, size_t max_in, size_t max_out, void *ctx)
+{
+	return adsm_is_child() ? adsm_start() : adsm_service_register(name, function, max_in, max_out, ctx);
+}
+
+int adsmServiceUnregister(const char *name)
+{
+	return adsm_is_child() ? adsm_start() : adsm_service_unregister(name);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* service.c - see service.h. Functions run without a lock; who unregisters one waits until it has returned. */
+#include "run/service.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "core/life.h"
+
+#define ERRNO_MAX 4095
+
+struct service {
+	struct service *next;
+	char name[ADSM_SERVICE_NAME_MAX + 1];
+	adsmServiceFunction *function;
+	size_t max_in, max_out;
+	void *ctx;
+	unsigned running;		/* threads in the function; after unregistering, until the last one is out */
+};
+
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_SERVICES);	/* of these; nothing is locked under it */
+static struct service *services;
+static _Atomic uint32_t ended;		/* futex: changes when a function has returned */
+
+/* The link to the one of that name, or to the end. With the mutex. */
+static struct service **find(const char *name)
+{
+	struct service **at = &services;
+
+	while (*at && strcmp((*at)->name, name))
+		at = &(*at)->next;
+	return at;
+}
+
+static int check_name(const char *name)
+{
+	if (!name || !*name || strnlen(name, ADSM_SERVICE_NAME_MAX + 1) > ADSM_SERVICE_NAME_MAX)
+		return adsm_fail(-EINVAL, "a service has a name of 1 to %d characters", ADSM_SERVICE_NAME_MAX);
+	return 0;
+}
+
+int adsm_service_register(const char *name, adsmServiceFunction *function, size_t max_in, size_t max_out, void *ctx)
+{
+	struct service *service, **at;
+	int error = check_name(name);
+
+	if (error)
+		return error;
+	if (!function)
+		return adsm_fail(-EINVAL, "service '%s' has no function", name);
+	if (max_in > ADSM_SERVICE_BYTES_MAX || max_out > ADSM_SERVICE_BYTES_MAX)
+		return adsm_fail(-EINVAL, "service '%s': %zu bytes in, %zu out: there may be %d of each", name, max_in,
+				 max_out, ADSM_SERVICE_BYTES_MAX);
+	service = calloc(1, sizeof(*service));
+	if (!service)
+		return adsm_fail(-ENOMEM, "no memory for service '%s'", name);
+	*service = (struct service){ .function = function, .max_in = max_in, .max_out = max_out, .ctx = ctx };
+	strcpy(service->name, name);
+	adsm_mutex_lock(&mutex);
+	at = find(name);
+	if (!*at)
+		*at = service;
+	else
+		error = -EEXIST;
+	adsm_mutex_unlock(&mutex);
+	if (error) {
+		free(service);
+		return adsm_fail(error, "there is a service '%s' already", name);
+	}
+	return 0;
+}
+
+int adsm_service_unregister(const char *name)
+{
+	struct service *service, **at;
+	int error = check_name(name);
+	unsigned running = 0;
+
+	if (error)
+		return error;
+	adsm_mutex_lock(&mutex);
+	at = find(name);
+	service = *at;
+	if (!service)
+		error = -ENOENT;
+	else if (adsm_serving && service->running)
+		error = -EDEADLK;
+	else
+		*at = service->next;
+	if (!error)
+		running = service->running;
+	adsm_mutex_unlock(&mutex);
+	if (error)
+		return adsm_fail(error, error == -ENOENT ? "there is no service '%s'" :
+				 "service '%s' runs, and may wait for the one that would unregister it", name);
+	while (running) {
+		const uint32_t tick = atomic_load(&ended);
+
+		adsm_mutex_lock(&mutex);
+		running = service->running;
+		adsm_mutex_unlock(&mutex);
+		if (running)
+			adsm_os_wait(&ended, tick, 0, false);
+	}
+	free(service);
+	return 0;
+}
+
+/* What it says has to be among what it may say. */
+static int judge(const char *name, int result, size_t out_size)
+{
+	if (result <= 0 ? result >= -ERRNO_MAX : (size_t)result <= out_size)
+		return result;
+	adsm_error("service '%s' has returned %d: it is the bytes that it wrote, %zu at most, or a negative errno",
+		   name, result, out_size);
+	return -EOVERFLOW;
+}
+
+int adsm_service_run(const char *name, const void *in, size_t in_size, void *out, size_t out_size)
+{
+	struct service *service;
+	int result;
+
+	adsm_mutex_lock(&mutex);
+	service = *find(name);
+	if (!service)
+		result = -ENOENT;
+	else if (in_size > service->max_in || out_size > service->max_out)
+		result = -E2BIG;
+	else
+		result = 0;
+	if (!result)
+		service->running++;
+	adsm_mutex_unlock(&mutex);
+	if (result)
+		return result;
+	adsm_serving = true;
+	result = judge(name, service->function(service->ctx, in, in_size, out, out_size), out_size);
+	adsm_serving = false;
+	adsm_mutex_lock(&mutex);
+	service->running--;
+	adsm_mutex_unlock(&mutex);
+	atomic_fetch_add(&ended, 1);
+	adsm_os_wake(&ended, INT_MAX, false);
+	return result;
+}
