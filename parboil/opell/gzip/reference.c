@@ -257,10 +257,11 @@ static void read_tokens(struct reader *r)
 		if (symbol == 256)
 			return;
 		if (symbol < 256) {
-			token(r, symbol);
 			r->bad |= r->n_out == r->capacity;
-			if (!r->bad)
-				r->out[r->n_out++] = (uint8_t)symbol;
+			if (r->bad)
+				return;
+			token(r, symbol);
+			r->out[r->n_out++] = (uint8_t)symbol;
 			continue;
 		}
 		length = symbol == 285 ? 258 : value_of(r, symbol - 257, 8, 3);
