@@ -101,16 +101,37 @@ static bool waits_for_unit(int id)
 	return false;
 }
 
-static bool threads_are_stuck(void)
+/* How often a thread was given the processor; whoever has run between two looks has a greater number. */
+static uint64_t turns_of(const char *task)
+{
+	static const char *const keys[] = { "\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:" };
+	char text[4096];
+	uint64_t n = 0;
+
+	read_of(task, "status", text, sizeof(text));
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *at = strstr(text, keys[i]);
+
+		n += at ? strtoull(at + strlen(keys[i]), NULL, 10) : 0;
+	}
+	return n;
+}
+
+/* One by one: two that wake each other in turns may be asleep each when it is looked at, but not without turns. */
+static bool threads_are_stuck(uint64_t *ret_turns)
 {
 	DIR *folder = opendir("/proc/self/task");
 	bool stuck = folder != NULL;
 	struct dirent *entry;
 
-	while (stuck && (entry = readdir(folder)))
-		if (entry->d_name[0] != '.')
-			stuck = waits_for_unit(atoi(entry->d_name)) || is_helper(entry->d_name) ||
-				sleeps_for_ever(entry->d_name) || has_ended(entry->d_name);
+	*ret_turns = 0;
+	while (stuck && (entry = readdir(folder))) {
+		if (entry->d_name[0] == '.' || is_helper(entry->d_name))
+			continue;
+		stuck = waits_for_unit(atoi(entry->d_name)) || sleeps_for_ever(entry->d_name) ||
+			has_ended(entry->d_name);
+		*ret_turns += turns_of(entry->d_name);
+	}
 	if (folder)
 		closedir(folder);
 	return stuck;
@@ -178,12 +199,12 @@ static bool is_as_before(void)
 		!memcmp(notes[0], notes[1], n_notes[0] * sizeof(notes[0][0]));
 }
 
-static bool is_deadlock(void)
+static bool is_deadlock(uint64_t *ret_turns)
 {
 	for (int i = 0; i < adsm_n_homes; i++)
 		if (!device_is_stuck(&adsm_homes[i]))
 			return false;
-	return !atomic_load(&adsm_once_busy) && !may_be_interrupted() && threads_are_stuck();
+	return !atomic_load(&adsm_once_busy) && !may_be_interrupted() && threads_are_stuck(ret_turns);
 }
 
 static void end_waits(void)
@@ -214,7 +235,7 @@ static void end_waits(void)
 static void look_on(void *arg)
 {
 	_Atomic uint32_t *idle = &adsm_once_table->idle;
-	uint64_t pause = FIRST_NS;
+	uint64_t pause = FIRST_NS, turns[2];
 
 	while (!atomic_load(&stopping)) {
 		take_notes();
@@ -228,12 +249,18 @@ static void look_on(void *arg)
 			pause = FIRST_NS;
 		} else if (!is_as_before()) {
 			pause = FIRST_NS;
-		} else if (is_deadlock()) {
-			/* Twice: a thread that was just woken may not have run yet. */
+		} else if (is_deadlock(&turns[0])) {
+			/*
+			 * Twice: a thread that was just woken may not have run yet. And behind all that was looked at
+			 * the units are not set, so that nobody has been woken meanwhile.
+			 */
 			adsm_os_wait(&stopping, 0, FIRST_NS, false);
 			take_notes();
-			if (is_as_before() && is_deadlock())
-				end_waits();
+			if (is_as_before() && is_deadlock(&turns[1]) && turns[0] == turns[1]) {
+				take_notes();
+				if (is_as_before())
+					end_waits();
+			}
 			n_notes[0] = 0;
 		} else {
 			pause = pause < LAST_NS ? 2 * pause : LAST_NS;

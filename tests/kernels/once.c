@@ -164,3 +164,68 @@ ADSM_KERNEL(crash_after, ADSM_ONCE_IN(int, trigger), ADSM_VAL(int, unit), ADSM_O
 			*nowhere = value;
 	}
 }
+
+#ifdef ADSM_TASKS
+
+/* Unit u of @to is that of @from and the one before: of another worker, who waits for it. All of them are counted. */
+ADSM_TASK(relay, ADSM_ONCE_IN(int, from), ADSM_ONCE(int, to), ADSM_VAL(int, n), ADSM_INOUT(int, counted))
+{
+	int done = 0;
+
+	for (int unit = ADSM_WORKER; unit < n; unit += ADSM_N_WORKERS, done++) {
+		int value = *ADSM_GET(from, unit) + (unit ? *ADSM_GET(to, unit - 1) : 0);
+
+		*ADSM_FRESH(to, unit) = value;
+		ADSM_SET(to, unit);
+	}
+	ADSM_LOCK(0);
+	ADSM_WRITE(counted, ADSM_READ(counted) + done);
+	ADSM_UNLOCK(0);
+	ADSM_ALL_BARRIER;
+	if (ADSM_READ(counted) != n)
+		ADSM_UNLOCK(1);
+}
+
+/*
+ * Worker 0 waits for unit 0 with lock 5; worker 1 does as it is told; worker 2 waits for lock 5, the others at the
+ * barrier. @what: 0: it waits for unit 1; 1: it gives back a lock that it has not; 2: it sets a unit twice; 3: it
+ * passes a lock to and fro with worker 2, and then sets unit 0.
+ */
+ADSM_TASK(stand, ADSM_ONCE(int, units), ADSM_VAL(int, what), ADSM_VAL(int, n_rounds))
+{
+	volatile int work = 0;
+
+	if (!ADSM_WORKER)
+		ADSM_LOCK(5);
+	ADSM_ALL_BARRIER;
+	if (!ADSM_WORKER) {
+		if (*ADSM_GET(units, 0) < 0)
+			return;
+		ADSM_UNLOCK(5);
+	} else if (ADSM_WORKER == 1 && !what) {
+		if (*ADSM_GET(units, 1) < 0)
+			return;
+	} else if (ADSM_WORKER == 1 && what == 1) {
+		ADSM_UNLOCK(6);
+	} else if (ADSM_WORKER == 1 && what == 2) {
+		*ADSM_FRESH(units, 1) = 1;
+		ADSM_SET(units, 1);
+		ADSM_SET(units, 1);
+	}
+	for (int i = 0; what == 3 && ADSM_WORKER && ADSM_WORKER < 3 && i < n_rounds; i++) {
+		ADSM_LOCK(6);
+		for (int k = 0; k < 1000; k++)
+			work += k;
+		ADSM_UNLOCK(6);
+	}
+	if (ADSM_WORKER == 1 && what == 3) {
+		*ADSM_FRESH(units, 0) = work >= 0;
+		ADSM_SET(units, 0);
+	}
+	if (ADSM_WORKER == 2) {
+		ADSM_LOCK(5);
+		ADSM_UNLOCK(5);
+	}
+	ADSM_ALL_BARRIER;
+}
+#endif

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/once.h"
 #include "base/os.h"
+#include "process/device/task_crew.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -41,6 +42,11 @@ static struct adsm_device_once_node node = { .place = "" };	/* its restore(): wh
 
 /* ---- verbs of kernels */
 
+static bool is_worker(void)
+{
+	return adsm_pool_block.launch && adsm_pool_block.launch->task;
+}
+
 /* What no kernel may do ends the device. */
 _Noreturn static void refuse(const struct adsm_kernel_once *once, uint64_t unit, const char *what)
 {
@@ -48,13 +54,32 @@ _Noreturn static void refuse(const struct adsm_kernel_once *once, uint64_t unit,
 	char text[ADSM_PROCESS_TEXT];
 
 	adsm_format(text, sizeof(text),
-		    "kernel '%s', block %lu%s, %s: unit %lu of the write-once object at %p (%lu units)",
-		    launch ? launch->name : "?", (unsigned long)adsm_pool_block.number, node.place, what,
-		    (unsigned long)unit, once->data, (unsigned long)once->count);
+		    "%s '%s', %s %lu%s, %s: unit %lu of the write-once object at %p (%lu units)",
+		    is_worker() ? "task" : "kernel", launch ? launch->name : "?", is_worker() ? "worker" : "block",
+		    (unsigned long)adsm_pool_block.number, node.place, what, (unsigned long)unit, once->data,
+		    (unsigned long)once->count);
 	if (node.told)
 		node.told->refused(text);
 	adsm_process_say_end(memory.shared, text);
 	_exit(1);
+}
+
+/* Behind the look at the word: a task that fails changes it later. */
+static int sleep_in_task(_Atomic uint32_t *word, uint32_t value, bool far)
+{
+	return atomic_load(&adsm_task.failed) ? 0 : adsm_once_sleep(word, value, far);
+}
+
+static void wake_workers(void)
+{
+	adsm_once_wake_all(table);
+}
+
+/* Workers of a task that has failed do not go on, in verbs as in locks. */
+static void leave_failed(void)
+{
+	if (is_worker() && atomic_load(&adsm_task.failed))
+		adsm_task_leave(adsm_task_threads[adsm_pool_block.number]);
 }
 
 static int wait_for(struct once *once, uint64_t unit)
@@ -63,33 +88,23 @@ static int wait_for(struct once *once, uint64_t unit)
 		.address = (uintptr_t)once->kernel.data, .unit = unit, .where = adsm_pool_block.number,
 		.device = device, .thread = adsm_os_thread_id(), .node = (uint64_t)node.number,
 	};
+	const bool worker = is_worker();
 	struct adsm_once_wait wait;
 	int ret;
 
-	/* Workers of a task have none. */
-	if (adsm_pool_block.launch)
-		memcpy(note.kernel, adsm_pool_block.launch->name, sizeof(note.kernel));
+	memcpy(note.kernel, adsm_pool_block.launch->name, sizeof(note.kernel));
 	adsm_once_wait_begin(&wait, table, once->shared, &note);
 	if (node.told)
 		node.told->waits();
-	while ((ret = adsm_once_wait_once(&wait, adsm_once_sleep)) == -EAGAIN)
-		;
+	do
+		ret = adsm_once_wait_once(&wait, worker ? sleep_in_task : adsm_once_sleep);
+	while (ret == -EAGAIN && !(worker && atomic_load(&adsm_task.failed)));
 	adsm_once_wait_end(&wait);
 	return ret;
 }
 
-/* The block cannot go on, so nobody will set what the launch was to: who waits for that is told the same. */
-_Noreturn static void give_up(const struct adsm_kernel_once *once, uint64_t unit, int error)
+void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error)
 {
-	const struct adsm_pool_launch *launch = adsm_pool_block.launch;
-	char text[ADSM_PROCESS_TEXT];
-
-	if (!launch)
-		refuse(once, unit, "waits for what nobody will set");
-	adsm_format(text, sizeof(text), "kernel '%s', block %lu%s: unit %lu of the write-once object at %p is not set, "
-		    "and will not be: %s", launch->name, (unsigned long)adsm_pool_block.number, node.place,
-		    (unsigned long)unit, once->data, error == -EDEADLK ? "whoever could set it waits, too" :
-		    "who was to set it has failed");
 	for (uint32_t i = 0; launch->sets >> i; i++) {
 		const struct adsm_kernel_once *sets = launch->args[i];
 
@@ -99,7 +114,36 @@ _Noreturn static void give_up(const struct adsm_kernel_once *once, uint64_t unit
 		if (node.told)
 			node.told->failed(sets, error);
 	}
-	adsm_once_wake_all(table);
+	if (launch->sets)
+		adsm_once_wake_all(table);
+}
+
+/* The worker cannot go on; its task ends with it. */
+_Noreturn static void give_up_task(const struct adsm_kernel_once *once, uint64_t unit, int error)
+{
+	const bool deadlock = error == -EDEADLK;
+	char text[ADSM_PROCESS_TEXT];
+
+	adsm_format(text, sizeof(text), "%sworker %lu waits for unit %lu of the write-once object at %p, which %s",
+		    deadlock ? "deadlock: " : "", (unsigned long)adsm_pool_block.number, (unsigned long)unit,
+		    once->data, deadlock ? "nobody is left to set" : "is not set, and will not be: who was to has failed");
+	adsm_task_fail_waiting(error, text);
+	adsm_task_leave(adsm_task_threads[adsm_pool_block.number]);
+}
+
+/* The block cannot go on, so nobody will set what the launch was to: who waits for that is told the same. */
+_Noreturn static void give_up(const struct adsm_kernel_once *once, uint64_t unit, int error)
+{
+	const struct adsm_pool_launch *launch = adsm_pool_block.launch;
+	char text[ADSM_PROCESS_TEXT];
+
+	if (launch->task)
+		give_up_task(once, unit, error);
+	adsm_format(text, sizeof(text), "kernel '%s', block %lu%s: unit %lu of the write-once object at %p is not set, "
+		    "and will not be: %s", launch->name, (unsigned long)adsm_pool_block.number, node.place,
+		    (unsigned long)unit, once->data, error == -EDEADLK ? "whoever could set it waits, too" :
+		    "who was to set it has failed");
+	adsm_device_once_failed(launch, error);
 	adsm_pool_leave(error, text);
 }
 
@@ -108,10 +152,12 @@ static const void *get(const struct adsm_kernel_once *kernel, uint64_t unit)
 	struct once *once = (struct once *)kernel;
 	int ret;
 
+	leave_failed();
 	if (unit >= kernel->count)
 		refuse(kernel, unit, "gets what is beyond the end");
 	if (!adsm_once_is_set(once->shared, unit) && !adsm_once_spin(once->shared, unit)) {
 		ret = wait_for(once, unit);
+		leave_failed();
 		if (ret)
 			give_up(kernel, unit, ret);
 	}
@@ -120,6 +166,7 @@ static const void *get(const struct adsm_kernel_once *kernel, uint64_t unit)
 
 static void *fresh(const struct adsm_kernel_once *kernel, uint64_t unit)
 {
+	leave_failed();
 	if (unit >= kernel->count)
 		refuse(kernel, unit, "writes beyond the end");
 	if (adsm_once_fresh(((struct once *)kernel)->shared, unit))
@@ -131,6 +178,7 @@ static void set(const struct adsm_kernel_once *kernel, uint64_t unit)
 {
 	int ret;
 
+	leave_failed();
 	if (unit >= kernel->count)
 		refuse(kernel, unit, "sets what is beyond the end");
 	ret = adsm_once_set(table, ((struct once *)kernel)->shared, (uintptr_t)kernel->data, unit);
@@ -166,6 +214,7 @@ static int start(const struct adsm_process_request *request, int fd)
 		device = (int)request->index;
 		if (device < ADSM_ONCE_DEVICES)
 			atomic_store(&adsm_pool_running, &table->running[device]);
+		atomic_store(&adsm_task.wake_others, wake_workers);
 	}
 	return ret;
 }

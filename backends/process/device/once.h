@@ -41,5 +41,7 @@ struct adsm_once_shared *adsm_device_once_shared(const struct adsm_kernel_once *
 struct adsm_once_table *adsm_device_once_table(int *ret_device);
 /* Of several: a launch begins, and none runs. What is to be mapped is from here on; errors of others are forgotten. */
 int adsm_device_once_settle(void);
+/* A launch has ended with an error: who waits for units that it was to set is told that. */
+void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error);
 
 #endif

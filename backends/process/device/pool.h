@@ -47,11 +47,11 @@ uint64_t adsm_pool_spin_ns(void);
 int adsm_pool_thread(void *(*run)(void *));
 /* Before the first launch: @n_threads, of which who runs a launch is one. */
 int adsm_pool_start(unsigned n_threads);
-/* The block that this thread runs; only of launches that may wait is it noted. */
+/* The block that this thread runs: of launches that may wait, and of tasks. Of others it is not noted. */
 struct adsm_pool_block {
 	const struct adsm_pool_launch *launch;	/* NULL: none */
 	uint64_t number;		/* linear, x fastest */
-	void *leave;			/* a jmp_buf */
+	void *leave;			/* a jmp_buf; not of tasks */
 };
 
 extern _Thread_local struct adsm_pool_block adsm_pool_block;

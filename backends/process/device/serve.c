@@ -26,6 +26,16 @@ static int run_blocks(const struct adsm_pool_launch *launch, char ret_failure[AD
 	return error;
 }
 
+static int run_task(const struct adsm_pool_launch *launch, struct adsm_process_shared *shared, uint64_t i)
+{
+	struct adsm_process_slot *slot = &shared->slots[i];
+	int error = adsm_task_run_all(launch, slot->name, shared, slot->counts, shared->failures[i]);
+
+	if (error)
+		adsm_device_once_failed(launch, error);
+	return error;
+}
+
 static void *run_launches(void *arg)
 {
 	static struct adsm_pool_launch launch;
@@ -47,8 +57,7 @@ static void *run_launches(void *arg)
 		adsm_handler_begin(slot->name);
 		slot->start_ns = adsm_os_now_ns();
 		if (launch.task)
-			slot->status = adsm_task_run_all(&launch, slot->name, shared, slot->counts,
-							 shared->failures[i]);
+			slot->status = run_task(&launch, shared, i);
 		else
 			slot->status = run_blocks(&launch, shared->failures[i]);
 		slot->end_ns = adsm_os_now_ns();

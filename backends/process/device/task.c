@@ -125,6 +125,8 @@ static void run(struct adsm_task_thread *self)
 	const struct adsm_pool_launch *launch = adsm_task.launch;
 	const uint64_t since = adsm_task_since();
 
+	adsm_pool_block.launch = launch;
+	adsm_pool_block.number = self->base.index;
 	if (!setjmp(self->leave)) {
 		adsm_crash_in_kernel = true;
 		if (launch->task_way)
@@ -135,6 +137,7 @@ static void run(struct adsm_task_thread *self)
 		end(self);
 	}
 	adsm_crash_in_kernel = false;
+	adsm_pool_block.launch = NULL;
 	if (!since)
 		return;
 	self->work_ns = adsm_os_now_ns() - since;
@@ -196,6 +199,7 @@ static void begin(uint32_t n)
 	atomic_store(&task->n_ended, 0);
 	atomic_store(&task->n_in_locks, 0);
 	atomic_store(&task->left, n);
+	task->running = task->launch->waits ? adsm_pool_running : NULL;
 	adsm_task_start();
 	number = number + 1 > 1 ? number + 1 : 2;
 	for (uint32_t i = 0; i < n; i++) {
@@ -293,6 +297,8 @@ int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, s
 		atomic_store(&launch->record->n_waits, 0);
 	begin((uint32_t)launch->n);
 	await(shared);
+	if (task->running)
+		atomic_store(task->running, 0);
 	if (task->status)
 		adsm_task_locks_reset();
 	sum_up(ret_counts);

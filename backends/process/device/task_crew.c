@@ -50,12 +50,16 @@ void adsm_task_start(void)
 			atomic_store(&nodes[node].running, below - i * FAN < FAN ? below - i * FAN : FAN);
 		below = n;
 	} while (n > 1);
+	if (adsm_task.running)
+		atomic_store(adsm_task.running, adsm_task.n);
 }
 
 bool adsm_task_stop(struct adsm_task_thread *self)
 {
 	uint32_t i = self->base.index;
 
+	if (adsm_task.running)
+		atomic_fetch_sub(adsm_task.running, 1);
 	for (uint32_t level = 0; level < n_levels; level++) {
 		i /= FAN;
 		if (atomic_fetch_sub(&nodes[first_node[level] + i].running, 1) != 1)
@@ -68,6 +72,8 @@ void adsm_task_go(struct adsm_task_thread *other)
 {
 	uint32_t i = other->base.index;
 
+	if (adsm_task.running)
+		atomic_fetch_add(adsm_task.running, 1);
 	for (uint32_t level = 0; level < n_levels; level++) {
 		i /= FAN;
 		if (atomic_fetch_add(&nodes[first_node[level] + i].running, 1))
@@ -132,6 +138,8 @@ void adsm_task_fail(int error, const char *format, ...)
 		}
 		atomic_fetch_add(&task->barrier, 1);
 		adsm_os_wake(&task->barrier, INT_MAX, false);
+		if (atomic_load(&task->wake_others))
+			atomic_load(&task->wake_others)();
 		adsm_os_wake(&task->left, 1, false);
 	}
 	pthread_mutex_unlock(&failing);
@@ -162,9 +170,9 @@ static uint32_t count_waiting(uint32_t what, uint32_t *ret_first)
 	return n;
 }
 
-static void fail_deadlock(void)
+/* Whom those that have stopped wait for. */
+static void tell_stopped(char text[ADSM_PROCESS_TEXT])
 {
-	char text[ADSM_PROCESS_TEXT];
 	uint32_t told = 0, n_barrier, n_ended, first;
 	int n = 0;
 
@@ -176,21 +184,39 @@ static void fail_deadlock(void)
 		if (lock >= ADSM_TASK_LOCKS_MAX)
 			continue;
 		holder = atomic_load(atomic_load(&thread->lock_word)) & ADSM_TASK_OWNER;
-		n += snprintf(text + n, sizeof(text) - (size_t)n, "%sworker %u waits for lock %u, which worker %u has",
+		if (!holder)
+			continue;
+		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%sworker %u waits for lock %u, which worker %u has",
 			      told ? ", " : "", i, lock, holder - 1);
 		told++;
 	}
 	if (atomic_load(&adsm_task.n_in_locks) > told)
-		n += snprintf(text + n, sizeof(text) - (size_t)n, ", %u more wait for locks",
+		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, ", %u more wait for locks",
 			      atomic_load(&adsm_task.n_in_locks) - told);
 	n_barrier = count_waiting(ADSM_TASK_AT_BARRIER, &first);
 	if (n_barrier)
-		n += snprintf(text + n, sizeof(text) - (size_t)n, ", worker %u%s waits at the barrier", first,
-			      n_barrier > 1 ? " and others" : "");
+		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%sworker %u%s at the barrier", n ? ", " : "",
+			      first, n_barrier > 1 ? " and others wait" : " waits");
 	n_ended = count_waiting(ADSM_TASK_ENDED, &first);
 	if (n_ended)
-		snprintf(text + n, sizeof(text) - (size_t)n, ", %u of %u have ended", n_ended, adsm_task.n);
+		snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%s%u of %u have ended", n ? ", " : "", n_ended,
+			 adsm_task.n);
+}
+
+static void fail_deadlock(void)
+{
+	char text[ADSM_PROCESS_TEXT] = "";
+
+	tell_stopped(text);
 	adsm_task_fail(-EDEADLK, "deadlock: %s", text);
+}
+
+void adsm_task_fail_waiting(int error, const char *text)
+{
+	char stopped[ADSM_PROCESS_TEXT] = "";
+
+	tell_stopped(stopped);
+	adsm_task_fail(error, "%s%s%s", text, *stopped ? ", " : "", stopped);
 }
 
 static void fail_barrier(void)

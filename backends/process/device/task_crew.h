@@ -41,6 +41,8 @@ struct adsm_task {			/* the one that runs */
 	_Atomic uint32_t sleepers;	/* at the barrier */
 	_Alignas(64) _Atomic uint32_t left;	/* futex: workers whose threads are not yet done with it */
 	_Atomic uint32_t n_ended, n_in_locks;
+	_Atomic uint32_t *running;	/* how many have not stopped, for who looks on from outside; NULL: nobody does */
+	void (*_Atomic wake_others)(void);	/* those who sleep for what the task has not; NULL: there are none */
 };
 
 extern struct adsm_task adsm_task;
@@ -48,6 +50,8 @@ extern struct adsm_task_thread *adsm_task_threads[ADSM_TASK_WORKERS_MAX];
 
 /* The task has failed, for the first reason given: its workers leave. "task 'name': " is put before. */
 void adsm_task_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same of a worker that waits for something which is not the task's, and behind that those that have stopped. */
+void adsm_task_fail_waiting(int error, const char *text);
 /* Until who says so has told all, who may be another thread. */
 void adsm_task_failed_wait(void);
 /* The calling worker leaves the task that has failed. */
