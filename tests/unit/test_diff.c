@@ -49,6 +49,11 @@ static void test_edges(void)
 	/* As much as there can be, and one piece that is all. */
 	for (size_t at = 0; at < page_size; at += 2)
 		page[at] = (uint8_t)~twin[at];
+	CHECK_EQ(diff(out), page_size / 2 * 5);
+	memcpy(page, twin, page_size);
+	page[0] = (uint8_t)~twin[0];
+	for (size_t at = 1; at < page_size; at += 2)
+		page[at] = (uint8_t)~twin[at];
 	CHECK_EQ(diff(out), ADSM_DIFF_MAX(page_size));
 	for (size_t at = 0; at < page_size; at++)
 		page[at] = (uint8_t)~twin[at];
