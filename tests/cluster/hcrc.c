@@ -187,8 +187,10 @@ static int count(struct worker *worker)
 			if (ret)
 				break;
 			first = i ? first : *number;
-			CHECKF(*number == first, "number %u of lock %u is %lu, the first one %lu", i, lock,
-			       (unsigned long)*number, (unsigned long)first);
+			CHECKF(*number == first, "number %u of lock %u is %lu, the first one %lu: worker %u of %u, "
+			       "round %u, locality %u, %u lines, %u frames", i, lock, (unsigned long)*number,
+			       (unsigned long)first, worker->global, n_all, round, config.locality, n_lines,
+			       config.n_frames);
 			ret = get(worker, place(lock, i), true, &number);
 			if (!ret)
 				++*number;

@@ -332,6 +332,17 @@ void adsm_hcrc_flush(struct adsm_hcrc *hcrc, uint32_t lock)
 	}
 }
 
+void adsm_hcrc_flush_early(struct adsm_hcrc *hcrc)
+{
+	for (uint32_t i = 0; i < hcrc->changed->n; i++) {
+		const uint32_t number = hcrc->changed->at[i];
+		const size_t size = take_diff(hcrc, number);
+
+		if (size)
+			send_early(hcrc, number, size);
+	}
+}
+
 /* ---- messages */
 
 /* To its home: somebody wants it. */

@@ -27,6 +27,8 @@ uint32_t adsm_hcrc_notice(struct adsm_hcrc *hcrc, uint32_t worker);
 
 /* What the node's workers have put goes to its home, as part of the release of a lock. The pages are in hcrc->list. */
 void adsm_hcrc_flush(struct adsm_hcrc *hcrc, uint32_t lock);
+/* The same at once, where a release has to wait: what is sent from now on it would not wait for. */
+void adsm_hcrc_flush_early(struct adsm_hcrc *hcrc);
 /* The manager says that it is old. */
 void adsm_hcrc_invalidate(struct adsm_hcrc *hcrc, uint32_t page);
 /* Its frame is wanted, and nobody waits for it. */

@@ -158,6 +158,9 @@ int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
 	hcrc->workers[worker].waits = ADSM_HCRC_FOR_DIFFS;
 	hcrc->workers[worker].lock = number;
 	hcrc->workers[worker].epoch = hcrc->now->epoch;
+	/* While it waits a page with its stores may become old, or its frame be wanted. */
+	if (!are_in(hcrc, hcrc->now->epoch))
+		adsm_hcrc_flush_early(hcrc);
 	go_on(hcrc);
 	return 0;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Faults that are put into copies of the protocol's sources, one at a time, are found by those who look for them:
-faults.py SOURCE CC TEST_STATES TEST_RANDOM, the latter two the tests' sources. A fault is found where a test ends
+faults.py SOURCE CC TEST_STATES TEST_RANDOM TEST_MESSAGES, these the tests' sources. A fault is found where a test ends
 with a failure that names what does not hold."""
 import os
 import re
@@ -29,6 +29,9 @@ FAULTS = {
         "hcrc_sync", "\tconst uint32_t now = hcrc->now->epoch;\n\n\tif",
         "\tconst uint32_t now = hcrc->now->epoch;\n\n\tif (epoch == now)\n\t\treturn true;\n\tif",
         "frames-apart", STALE),
+    "what a release that waits has is not sent": (
+        "hcrc_sync", "\tif (!are_in(hcrc, hcrc->now->epoch))\n\t\tadsm_hcrc_flush_early(hcrc);\n", "", "",
+        "and not what was written"),
     "what a home has changed of its own pages is not told": (
         "hcrc_manager", "\t\tif (hcrc->entries[page].home == node + 1)\n\t\t\tnotice(hcrc, page, node);\n\t\telse\n",
         "\t\tif (hcrc->entries[page].home != node + 1)\n", "looks", STALE),
@@ -72,7 +75,7 @@ def run(command, **how):
 
 
 def main():
-    source, compiler, states, random = sys.argv[1], sys.argv[2].split(), sys.argv[3], sys.argv[4]
+    source, compiler, states, random, messages = sys.argv[1], sys.argv[2].split(), *sys.argv[3:6]
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         flags = [*compiler, "-std=c11", "-D_GNU_SOURCE", "-O1", "-w", "-c",
@@ -84,7 +87,8 @@ def main():
             return os.path.join(folder, out)
 
         right = {name: build(f"{source}/{NODE}/{name}.c", name + ".o") for name in FILES}
-        tests = {"states": build(states, "states.o"), "random": build(random, "random.o")}
+        tests = {"states": build(states, "states.o"), "random": build(random, "random.o"),
+                 "messages": build(messages, "messages.o")}
         diff = build(f"{source}/backends/process/device/diff.c", "diff.o")
         for fault, (name, old, new, where, said) in FAULTS.items():
             with open(f"{source}/{NODE}/{name}.c", encoding="utf-8") as file:
@@ -93,7 +97,7 @@ def main():
             path = os.path.join(folder, "wrong.c")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text.replace(old, new))
-            test = "random" if where in ("programs", "hand-over") else "states"
+            test = "random" if where in ("programs", "hand-over") else "states" if where else "messages"
             objects = [path if other == name else path for other, path in
                        {**right, name: build(path, "wrong.o")}.items()]
             program = os.path.join(folder, "program")

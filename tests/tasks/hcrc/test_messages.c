@@ -343,6 +343,83 @@ static void test_frames(void)
 	do_release(1, 0, M);
 }
 
+/* All arrives but messages of that kind, and what comes of it, and who was woken goes on. */
+static void settle_without(enum adsm_hcrc_kind kind)
+{
+	for (uint32_t i = 0; i < world.n_packets; )
+		i = world.packets[i].message.kind == kind || world_deliver(i) ? i + 1 : 0;
+	for (uint32_t i = 0; i < 4; i++)
+		if (world.caches[1 + i / 2][i % 2].waits == WOKEN)
+			take_notices(1 + i / 2, i % 2);
+}
+
+/* A release waits for an early diff. While it does a frame is wanted in which there are stores of its worker. */
+static void test_waiting_release(void)
+{
+	begin(4, 2);
+	make_old_copies(4);
+	do_acquire(1, 0, L);
+	do_write(1, 0, 0, 8, 3);
+	put(1, 0, 0, false);
+	for (uint32_t page = 1; page < 3; page++) {
+		ask_read(1, 0, page);
+		settle_without(ADSM_HCRC_UPDATE_ACK);
+		CHECK(runs(1, 0));
+	}
+	CHECK_EQ(nodes[1]->counts.early_diffs, 1);
+	ask_write(1, 0, 2);
+	settle_without(ADSM_HCRC_UPDATE_ACK);
+	CHECK(runs(1, 0));
+	at(1, 0, 2)[8] = 4;
+	release(1, 0, L);
+	settle_without(ADSM_HCRC_UPDATE_ACK);
+	CHECK(!runs(1, 0));
+	ask_read(1, 1, 1);
+	settle_without(ADSM_HCRC_UPDATE_ACK);
+	ask_read(1, 1, 3);
+	acquire(2, 0, L);
+	settle_without(ADSM_HCRC_DIFF);
+	CHECKF(!runs(2, 0) || world.memory[2][2 * PAGE_SIZE + 8] == 4, "it has the lock, and not what was written");
+	settle();
+	CHECK(runs(1, 0) && runs(1, 1) && runs(2, 0));
+	CHECK_EQ(world.memory[2][2 * PAGE_SIZE + 8], 4);
+	CHECK_EQ(world.memory[2][8], 3);
+}
+
+/* Nodes hand a lock on, all of whose workers want it, so often that it is asked for as often as the paper says. */
+static void test_contended(uint32_t locality)
+{
+	const uint32_t n_rounds = 6, turn = locality * WORKERS;
+	uint32_t left[2][WORKERS], n_global = 0;
+
+	begin(locality, PAGES);
+	for (uint32_t i = 0; i < 2 * WORKERS; i++) {
+		left[i / WORKERS][i % WORKERS] = n_rounds;
+		acquire(1 + i / WORKERS, i % WORKERS, L);
+	}
+	for (uint32_t n = 2 * WORKERS * n_rounds; n > 0; n--) {
+		uint32_t owner = 0;
+
+		settle();
+		while (!runs(1 + owner / WORKERS, owner % WORKERS) || !left[owner / WORKERS][owner % WORKERS])
+			owner++;
+		CHECK(owner < 2 * WORKERS);
+		/* It wants it again before it gives it back: another one of its kind would. */
+		left[owner / WORKERS][owner % WORKERS]--;
+		release(1 + owner / WORKERS, owner % WORKERS, L);
+		if (left[owner / WORKERS][owner % WORKERS])
+			acquire(1 + owner / WORKERS, owner % WORKERS, L);
+	}
+	settle();
+	for (uint32_t node = 1; node < 3; node++) {
+		CHECK_EQ(nodes[node]->counts.locks, WORKERS * n_rounds);
+		n_global += (uint32_t)nodes[node]->counts.global_locks;
+	}
+	CHECK_EQ(n_global, 2 * ((WORKERS * n_rounds + turn - 1) / turn));
+	printf("locality %u: %u locks, %u of them asked for at the manager\n", locality, 2 * WORKERS * n_rounds,
+	       n_global);
+}
+
 /* A lock is not granted before all diffs of its last owner are in their pages, also those of another release. */
 static void test_release_order(void)
 {
@@ -441,6 +518,9 @@ int main(void)
 	test_home_self();
 	test_frames();
 	test_release_order();
+	test_waiting_release();
+	test_contended(1);
+	test_contended(2);
 	test_errors();
 	world_end();
 	return 0;
