@@ -27,8 +27,8 @@
  * unit. Outside of phases ADSM_GET(name, unit) waits until a unit is set and gives its address (const type *);
  * ADSM_FRESH(name, unit) gives the address (type *) where the block writes a unit that is not, in phases that follow;
  * ADSM_SET(name, unit), after ADSM_BARRIER, says that it is there. A block may wait for what blocks before it set
- * (linear, x fastest), earlier calls, other devices or the CPU. A task's workers may for each other, and use these words
- * anywhere.
+ * (linear, x fastest), earlier calls, other devices or the CPU. A task's workers may for each other, and use these
+ * words anywhere.
  *
  * ADSM_KERNEL(name, ...) runs in blocks of up to 1024 threads, ADSM_KERNEL_MAX(name, max, ...) states
  * its own limit.

@@ -108,7 +108,7 @@ static void waiters(void)
 
 /* ---- what nobody is left to set */
 
-/* A worker waits for a unit, others for its lock, at the barrier, for another unit; a thread for what they would set. */
+/* A worker waits for a unit, others for its lock, the barrier, another unit; a thread for what they would set. */
 static void deadlock(void)
 {
 	adsmOnce *once = make(4, 4);
@@ -130,7 +130,7 @@ static void deadlock(void)
 	CHECK_OK(adsmOnceFree(once));
 }
 
-/* Two devices, of which each waits for what the other would set. Then a call that a later one of its device would end. */
+/* Two devices, each of which waits for what the other would set. Then a call that a later one of its own would end. */
 static void circles(void)
 {
 	adsmOnce *first = make(4, 4), *second = make(4, 4);

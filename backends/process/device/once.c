@@ -122,11 +122,12 @@ void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error)
 _Noreturn static void give_up_task(const struct adsm_kernel_once *once, uint64_t unit, int error)
 {
 	const bool deadlock = error == -EDEADLK;
+	const char *why = deadlock ? "nobody is left to set" : "is not set, and will not be: who was to has failed";
 	char text[ADSM_PROCESS_TEXT];
 
 	adsm_format(text, sizeof(text), "%sworker %lu waits for unit %lu of the write-once object at %p, which %s",
 		    deadlock ? "deadlock: " : "", (unsigned long)adsm_pool_block.number, (unsigned long)unit,
-		    once->data, deadlock ? "nobody is left to set" : "is not set, and will not be: who was to has failed");
+		    once->data, why);
 	adsm_task_fail_waiting(error, text);
 	adsm_task_leave(adsm_task_threads[adsm_pool_block.number]);
 }

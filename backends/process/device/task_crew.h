@@ -41,7 +41,7 @@ struct adsm_task {			/* the one that runs */
 	_Atomic uint32_t sleepers;	/* at the barrier */
 	_Alignas(64) _Atomic uint32_t left;	/* futex: workers whose threads are not yet done with it */
 	_Atomic uint32_t n_ended, n_in_locks;
-	_Atomic uint32_t *running;	/* how many have not stopped, for who looks on from outside; NULL: nobody does */
+	_Atomic uint32_t *running;	/* how many have not stopped, for who looks on from outside, if anybody */
 	void (*_Atomic wake_others)(void);	/* those who sleep for what the task has not; NULL: there are none */
 };
 
