@@ -187,7 +187,8 @@ static void tell_stopped(char text[ADSM_PROCESS_TEXT])
 		if (!holder)
 			continue;
 		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n,
-			      "%sworker %u waits for lock %u, which worker %u has", told ? ", " : "", i, lock, holder - 1);
+			      "%sworker %u waits for lock %u, which worker %u has", told ? ", " : "", i, lock,
+			      holder - 1);
 		told++;
 	}
 	if (atomic_load(&adsm_task.n_in_locks) > told)
