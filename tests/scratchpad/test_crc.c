@@ -370,6 +370,8 @@ static void false_sharing(void)
 	CHECK(counts_of(0)->given_up == 5 && counts_of(0)->shared_falsely == 5);
 	CHECK(counts_of(1)->given_up == 5 && counts_of(1)->shared_falsely == 5);
 	CHECK(crc.worst.n == 10 && crc.worst.address == BASE);
+	/* Because of the other one, whoever came last. */
+	CHECK(crc.worst.worker == 1 && crc.worst.writer == 0);
 	put(0, 0, 6);
 	CHECK_EQ(get(1, 0), 5);
 	release(0);

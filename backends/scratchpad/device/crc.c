@@ -9,6 +9,7 @@
 
 #define N_MUTEXES (sizeof(((struct adsm_crc *)0)->merging) / sizeof(pthread_mutex_t))
 #define WRITER_BITS 16
+#define WRITER_MASK (((uint64_t)1 << WRITER_BITS) - 1)
 
 void adsm_crc_init(struct adsm_crc *crc, uint32_t page)
 {
@@ -158,20 +159,33 @@ bool adsm_crc_is_stale(struct adsm_crc *crc, uint32_t worker, uint64_t address, 
 	return changed > since;
 }
 
-/* The page is given up in vain once more. */
-static void count_false(struct adsm_crc *crc, struct adsm_crc_entry *entry, uint32_t worker, uint64_t page)
+/* Who else has changed a page last; the worker itself: nobody knows. */
+static uint32_t last_other(const struct adsm_crc_blocks *blocks, uint32_t worker)
 {
-	uint32_t writer;
+	uint64_t latest = worker + 1;
 
-	pthread_mutex_lock(mutex_of(crc, page));
-	writer = entry->writer - 1;
-	pthread_mutex_unlock(mutex_of(crc, page));
+	for (int i = 0; i < ADSM_CRC_BLOCKS; i++) {
+		const uint64_t last = atomic_load(&blocks->last[i]);
+
+		if (last > latest && (last & WRITER_MASK) != worker + 1)
+			latest = last;
+	}
+	return (uint32_t)(latest & WRITER_MASK) - 1;
+}
+
+/* The page is given up in vain once more. */
+static void count_false(struct adsm_crc *crc, const struct adsm_crc_span *span, uint32_t worker, uint64_t page,
+			uint64_t index)
+{
+	struct adsm_crc_entry *entry = &span->entries[index];
+	const uint32_t writer = last_other(&span->blocks[index], worker);
+
 	pthread_mutex_lock(&crc->merging[0]);
 	if (entry->run != crc->run) {
 		entry->run = crc->run;
 		entry->n_false = 0;
 	}
-	if (++entry->n_false > crc->worst.n)
+	if (++entry->n_false > crc->worst.n && writer != worker)
 		crc->worst = (struct adsm_crc_worst){ page, entry->n_false, worker, writer };
 	pthread_mutex_unlock(&crc->merging[0]);
 }
@@ -188,10 +202,10 @@ bool adsm_crc_shares_falsely(struct adsm_crc *crc, uint32_t worker, uint64_t add
 	for (; touched; touched &= touched - 1) {
 		const uint64_t last = atomic_load(&span->blocks[index].last[__builtin_ctzll(touched)]);
 
-		if (last >> WRITER_BITS > since && (last & ((1u << WRITER_BITS) - 1)) != worker + 1)
+		if (last >> WRITER_BITS > since && (last & WRITER_MASK) != worker + 1)
 			return false;
 	}
-	count_false(crc, &span->entries[index], worker, page_of(crc, address));
+	count_false(crc, span, worker, page_of(crc, address), index);
 	return true;
 }
 
