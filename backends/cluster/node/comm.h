@@ -25,7 +25,7 @@ enum adsm_tag {
 	ADSM_TAG_ECHO,			/* node 0: nothing but a message; and back */
 	ADSM_TAG_TASK,			/* to any: between the workers of a task (hcrc_node.h) */
 	ADSM_TAG_DIFFS,			/* to node 0, in an exchange: what was written to pages that several wrote */
-	ADSM_TAG_ONCE,			/* units of write-once objects: set, waited for, and that back (once.h) */
+	ADSM_TAG_ONCE,			/* units of write-once objects: set, waited for, and that back (units.h) */
 };
 
 struct adsm_letter {
