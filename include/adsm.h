@@ -217,7 +217,10 @@ typedef struct adsmModuleOptions {
  */
 ADSM_API adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options);
 
-/** Unload a module and its kernels; waits for calls of them. NULL is allowed. Returns 0 or -EINVAL. */
+/**
+ * Unload a module and its kernels; waits for calls of them. NULL is allowed. Returns 0; -EINVAL; -EBUSY while a call of
+ * theirs (adsmOnceCall() of adsm_once.h) waits for units that no other call is to set.
+ */
 ADSM_API int adsmModuleUnload(adsmModule *module);
 
 /**

@@ -175,8 +175,8 @@ int adsmModuleUnload(adsmModule *module)
 
 	if (error || !module)
 		return error;
-	adsm_later_wait(NULL);
-	return adsm_module_unload(module);
+	error = adsm_later_leave(module);
+	return error ? error : adsm_module_unload(module);
 }
 
 adsmKernel *adsmKernelGet(adsmModule *module, const char *name)

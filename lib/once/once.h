@@ -45,7 +45,7 @@ extern _Atomic(struct adsm_once_table *) adsm_once_table;
 /* While it is held no object is made, and none ends. */
 extern struct adsm_mutex adsm_once_mutex;
 
-/* How many lines of calls (run/later.h) go on by themselves, and may set units. */
+/* How many calls by ranges (run/later.h) go on by themselves, and may set units. */
 extern _Atomic uint32_t adsm_once_busy;
 
 /* Those alive; as it is read without a lock, others too. */

@@ -14,52 +14,68 @@
 #include "run/bind.h"
 #include "run/call.h"
 #include "run/explicit.h"
+#include "run/later_line.h"
 #include "run/sync.h"
 
-struct range {
-	struct adsm_once_object *object;	/* taken */
-	size_t first, count;		/* units */
-	bool sets;
-	adsmArg *arg;			/* what the kernel gets for it */
-	void *buffer;			/* the device's, while the call runs */
-};
+struct adsm_later_line adsm_later_lines[ADSM_MAX_DEVICES];
+struct adsm_mutex adsm_later_mutex = ADSM_MUTEX_INIT(ADSM_RANK_LATER);
+_Atomic uint32_t adsm_later_ended;
 
-struct later {
-	struct later *next;
-	adsmKernel *kernel;
-	adsmDim grid, block;
-	const void *where;
-	adsmArg args[ADSM_ARGS_MAX];
-	size_t n_args, n_ranges;
-	struct range ranges[ADSM_ARGS_MAX];
-	char bytes[];			/* copies of values and constants */
-};
+/* ---- turns */
 
-/* The calls of a device, the first of which waits or runs. */
-static struct line {
-	struct adsm_thread thread;
-	bool started, stop;
-	_Atomic uint32_t word;		/* futex: changes with what follows, and for stop */
-	struct later *first, *last;
-} lines[ADSM_MAX_DEVICES];
+/* The next one's turn. Who wakes it says that it goes on; so the count is never too low. Lock held. */
+static void give_turn(struct adsm_later_line *line, enum adsm_later_turn turn)
+{
+	uint64_t number = ++line->turns[turn];
 
-static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_LATER);	/* of all lines */
-static _Atomic uint32_t ended;		/* futex: changes when a call has ended */
+	for (struct adsm_later *call = line->first; call && call->number <= number; call = call->next)
+		if (call->number == number && call->held && call->waits_for == turn) {
+			call->held = false;
+			atomic_fetch_add(&adsm_once_busy, 1);
+		}
+	atomic_fetch_add(&line->word, 1);
+}
+
+static void pass_turn(struct adsm_later_line *line, enum adsm_later_turn turn)
+{
+	adsm_mutex_lock(&adsm_later_mutex);
+	give_turn(line, turn);
+	adsm_mutex_unlock(&adsm_later_mutex);
+	adsm_os_wake(&line->word, INT_MAX, false);
+}
+
+static void take_turn(struct adsm_later_line *line, struct adsm_later *call, enum adsm_later_turn turn)
+{
+	adsm_mutex_lock(&adsm_later_mutex);
+	while (line->turns[turn] != call->number) {
+		uint32_t word = atomic_load(&line->word);
+
+		if (!call->held) {
+			call->held = true;
+			call->waits_for = turn;
+			atomic_fetch_sub(&adsm_once_busy, 1);
+		}
+		adsm_mutex_unlock(&adsm_later_mutex);
+		adsm_os_wait(&line->word, word, 0, false);
+		adsm_mutex_lock(&adsm_later_mutex);
+	}
+	adsm_mutex_unlock(&adsm_later_mutex);
+}
 
 /* ---- one call */
 
-static size_t bytes_of(const struct range *range)
+static size_t bytes_of(const struct adsm_later_range *range)
 {
 	return range->count * range->object->handle.size;
 }
 
-static size_t offset_of(const struct range *range)
+static size_t offset_of(const struct adsm_later_range *range)
 {
 	return range->first * range->object->handle.size;
 }
 
 /* Who waits is named as a thread is: by the code that made the call. */
-static int wait_for(const struct later *call, const struct range *range, size_t unit)
+static int wait_for(const struct adsm_later *call, const struct adsm_later_range *range, size_t unit)
 {
 	struct adsm_once_note note = { .address = (uintptr_t)range->object->handle.address, .unit = unit,
 				       .where = (uintptr_t)call->where, .device = ADSM_ONCE_ON_HOST };
@@ -80,7 +96,7 @@ static int wait_for(const struct later *call, const struct range *range, size_t 
 				 "not be: %s", unit, range->object->handle.address, adsm_error_string(error)) : 0;
 }
 
-static int wait_for_all(const struct later *call)
+static int wait_for_all(const struct adsm_later *call)
 {
 	int error = 0;
 
@@ -91,7 +107,7 @@ static int wait_for_all(const struct later *call)
 	return error;
 }
 
-static int make_buffer(struct adsm_home *home, struct range *range)
+static int make_buffer(struct adsm_home *home, struct adsm_later_range *range)
 {
 	const struct adsm_object_options options = { .device_only = true };
 	int error = adsm_object_alloc(home, bytes_of(range), &options, &range->buffer);
@@ -99,12 +115,44 @@ static int make_buffer(struct adsm_home *home, struct range *range)
 	if (error)
 		return error;
 	range->arg->data = range->buffer;
-	return range->sets ? 0 : adsm_copy_explicit(range->buffer, (const char *)range->object->handle.data +
-						    offset_of(range), bytes_of(range), ADSM_TO_DEVICE, NULL);
+	return 0;
+}
+
+static void free_buffers(struct adsm_later *call)
+{
+	for (size_t i = 0; i < call->n_ranges; i++) {
+		if (call->ranges[i].buffer)
+			adsm_object_free(call->ranges[i].buffer, ADSM_MAKER_DEVICE_ALLOC, true, NULL);
+		call->ranges[i].buffer = NULL;
+	}
+}
+
+static int make_buffers(struct adsm_home *home, struct adsm_later *call)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < call->n_ranges && !error; i++)
+		error = make_buffer(home, &call->ranges[i]);
+	if (error)
+		free_buffers(call);
+	return error;
+}
+
+static int send(const struct adsm_later *call)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < call->n_ranges && !error; i++)
+		if (!call->ranges[i].sets)
+			error = adsm_copy_explicit(call->ranges[i].buffer,
+						   (const char *)call->ranges[i].object->handle.data +
+						   offset_of(&call->ranges[i]), bytes_of(&call->ranges[i]),
+						   ADSM_TO_DEVICE, NULL);
+	return error;
 }
 
 /* All that the call has made is with the host before the first unit is set. */
-static int fetch(const struct later *call)
+static int fetch(const struct adsm_later *call)
 {
 	int error = 0;
 
@@ -116,7 +164,7 @@ static int fetch(const struct later *call)
 	return error;
 }
 
-static void set_units(const struct range *range)
+static void set_units(const struct adsm_later_range *range)
 {
 	for (size_t u = range->first; u < range->first + range->count; u++)
 		if (adsm_once_set(adsm_once_table, range->object->shared, (uintptr_t)range->object->handle.address, u))
@@ -124,26 +172,38 @@ static void set_units(const struct range *range)
 				   "written once", u, range->object->handle.address);
 }
 
-static int run_call(struct adsm_home *home, struct later *call)
+/* Whatever has failed, it takes and passes all of its turns but the last, which it has when this returns. */
+static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct adsm_later *call)
 {
 	int error = wait_for_all(call);
 
-	for (size_t i = 0; i < call->n_ranges && !error; i++)
-		error = make_buffer(home, &call->ranges[i]);
+	take_turn(line, call, ADSM_LATER_MEMORY);
+	if (!error)
+		error = make_buffers(home, call);
+	if (error == -ENOMEM) {
+		/* Those before have some of it, and need no more. */
+		take_turn(line, call, ADSM_LATER_END);
+		error = make_buffers(home, call);
+	}
+	pass_turn(line, ADSM_LATER_MEMORY);
+	if (!error)
+		error = send(call);
+	take_turn(line, call, ADSM_LATER_START);
 	if (!error)
 		error = adsm_call(call->kernel, call->grid, call->block, call->args, call->n_args, call->where);
+	pass_turn(line, ADSM_LATER_START);
+	/* Of this thread's calls, which is this one. */
 	if (!error)
 		error = adsm_sync(call->where);
 	if (!error)
 		error = fetch(call);
-	for (size_t i = 0; i < call->n_ranges; i++)
-		if (call->ranges[i].buffer)
-			adsm_object_free(call->ranges[i].buffer, ADSM_MAKER_DEVICE_ALLOC, true, NULL);
+	free_buffers(call);
+	take_turn(line, call, ADSM_LATER_END);
 	return error;
 }
 
 /* Whoever waits for what it was to set is told, now or when it begins to wait. */
-static void give_up(struct adsm_home *home, const struct later *call, int error)
+static void give_up(struct adsm_home *home, const struct adsm_later *call, int error)
 {
 	adsm_error("a call of kernel '%s' on device %d ends without its write-once units: %s", call->kernel->info->name,
 		   home->index, adsm_last_error());
@@ -153,7 +213,7 @@ static void give_up(struct adsm_home *home, const struct later *call, int error)
 	adsm_once_wake_all(adsm_once_table);
 }
 
-static void drop(struct later *call)
+static void drop(struct adsm_later *call)
 {
 	for (size_t i = 0; i < call->n_ranges; i++)
 		adsm_once_give(call->ranges[i].object);
@@ -162,35 +222,39 @@ static void drop(struct later *call)
 
 /* ---- the lines */
 
-static struct later *next_call(struct line *line, uint32_t *ret_word, bool *ret_stop)
+static struct adsm_later *next_call(struct adsm_later_line *line, uint32_t *ret_word, bool *ret_stop)
 {
-	struct later *call;
+	struct adsm_later *call;
 
-	adsm_mutex_lock(&mutex);
-	call = line->first;
+	adsm_mutex_lock(&adsm_later_mutex);
+	call = line->next;
+	line->next = call ? call->next : NULL;
 	*ret_word = atomic_load(&line->word);
 	*ret_stop = line->stop;
-	adsm_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&adsm_later_mutex);
 	return call;
 }
 
-static void end_call(struct line *line, struct later *call)
+static void end_call(struct adsm_later_line *line, struct adsm_later *call)
 {
-	adsm_mutex_lock(&mutex);
+	adsm_mutex_lock(&adsm_later_mutex);
 	line->first = call->next;
-	if (!line->first)
+	give_turn(line, ADSM_LATER_END);
+	/* A thread is free for the first of those that have waited for one. */
+	if (line->n_entered < line->turns[ADSM_LATER_END] + line->n_threads)
 		atomic_fetch_sub(&adsm_once_busy, 1);
 	drop(call);
-	adsm_mutex_unlock(&mutex);
-	atomic_fetch_add(&ended, 1);
-	adsm_os_wake(&ended, INT_MAX, false);
+	adsm_mutex_unlock(&adsm_later_mutex);
+	adsm_os_wake(&line->word, INT_MAX, false);
+	atomic_fetch_add(&adsm_later_ended, 1);
+	adsm_os_wake(&adsm_later_ended, INT_MAX, false);
 }
 
 static void run_line(void *arg)
 {
-	struct line *line = arg;
-	struct adsm_home *home = &adsm_homes[line - lines];
-	struct later *call;
+	struct adsm_later_line *line = arg;
+	struct adsm_home *home = &adsm_homes[line - adsm_later_lines];
+	struct adsm_later *call;
 	uint32_t word;
 	bool stop;
 	int error;
@@ -200,7 +264,7 @@ static void run_line(void *arg)
 			adsm_os_wait(&line->word, word, 0, false);
 			continue;
 		}
-		error = run_call(home, call);
+		error = run_call(line, home, call);
 		if (error)
 			give_up(home, call, error);
 		for (size_t i = 0; !error && i < call->n_ranges; i++)
@@ -211,48 +275,54 @@ static void run_line(void *arg)
 }
 
 /* Lock held. */
-static int start_line(struct line *line)
+static int start_line(struct adsm_later_line *line)
 {
-	int error;
+	int error = 0;
 
-	if (line->started)
+	if (line->n_threads)
 		return 0;
 	line->stop = false;
-	error = adsm_os_thread_start(&line->thread, "adsm-later", run_line, line);
-	line->started = !error;
-	return error ? adsm_fail(error, "cannot start a thread for write-once calls (ulimit -u, ulimit -v)") : 0;
+	while (line->n_threads < ADSM_LATER_AT_ONCE && !error) {
+		error = adsm_os_thread_start(&line->threads[line->n_threads], "adsm-later", run_line, line);
+		line->n_threads += !error;
+	}
+	return error && !line->n_threads ?
+		adsm_fail(error, "cannot start a thread for write-once calls (ulimit -u, ulimit -v)") : 0;
 }
 
-static int enter(struct adsm_home *home, struct later *call)
+static int enter(struct adsm_home *home, struct adsm_later *call)
 {
-	struct line *line = &lines[home->index];
+	struct adsm_later_line *line = &adsm_later_lines[home->index];
 	int error;
 
-	adsm_mutex_lock(&mutex);
+	adsm_mutex_lock(&adsm_later_mutex);
 	error = start_line(line);
 	if (!error) {
 		if (line->first)
 			line->last->next = call;
 		else
 			line->first = call;
-		if (line->first == call)
+		if (!line->next)
+			line->next = call;
+		call->number = line->n_entered++;
+		if (call->number < line->turns[ADSM_LATER_END] + line->n_threads)
 			atomic_fetch_add(&adsm_once_busy, 1);
 		line->last = call;
 		atomic_fetch_add(&line->word, 1);
 	}
-	adsm_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&adsm_later_mutex);
 	if (!error)
-		adsm_os_wake(&line->word, 1, false);
+		adsm_os_wake(&line->word, INT_MAX, false);
 	return error;
 }
 
 /* ---- what a call is given */
 
-static int take_range(struct later *call, adsmArg *arg)
+static int take_range(struct adsm_later *call, adsmArg *arg)
 {
 	const adsmOnceRange *given = arg->data;
 	struct adsm_once_object *object = given ? adsm_once_of(given->once) : NULL;
-	struct range *range = &call->ranges[call->n_ranges];
+	struct adsm_later_range *range = &call->ranges[call->n_ranges];
 
 	if (!object)
 		return -EINVAL;
@@ -264,19 +334,19 @@ static int take_range(struct later *call, adsmArg *arg)
 	object = adsm_once_take((uintptr_t)object->handle.address);
 	if (!object)
 		return adsm_fail(-EINVAL, "the write-once object at %p is being freed", given->once->address);
-	*range = (struct range){ object, given->first, given->count, arg->access != ADSM_ACCESS_IN, arg, NULL };
+	*range = (struct adsm_later_range){ object, given->first, given->count, arg->access != ADSM_ACCESS_IN, arg, NULL };
 	call->n_ranges++;
 	*arg = (adsmArg){ ADSM_ARG_POINTER, range->sets ? ADSM_ACCESS_OUT : ADSM_ACCESS_IN, NULL, 0 };
 	return 0;
 }
 
-static bool overlap(const struct range *a, const struct range *b)
+static bool overlap(const struct adsm_later_range *a, const struct adsm_later_range *b)
 {
 	return a->object == b->object && a->first < b->first + b->count && b->first < a->first + a->count;
 }
 
 /* What a range sets nobody has set, and no other range of the call names. */
-static int check_range(const struct later *call, const struct range *range)
+static int check_range(const struct adsm_later *call, const struct adsm_later_range *range)
 {
 	const void *address = range->object->handle.address;
 
@@ -291,7 +361,7 @@ static int check_range(const struct later *call, const struct range *range)
 	return 0;
 }
 
-static int begin_units(const struct later *call)
+static int begin_units(const struct adsm_later *call)
 {
 	bool sets = false;
 	int error = 0;
@@ -312,7 +382,7 @@ static int begin_units(const struct later *call)
 }
 
 /* As the call will be made, but for where the ranges will be. */
-static int check_call(const struct later *call, const struct adsm_home *home)
+static int check_call(const struct adsm_later *call, const struct adsm_home *home)
 {
 	struct adsm_launch launch;
 	struct adsm_bound bound;
@@ -325,7 +395,7 @@ static int check_call(const struct later *call, const struct adsm_home *home)
 	return error ? error : adsm_call_check(call->kernel->info, home, call->grid, call->block, &launch);
 }
 
-static int take_arguments(struct later *call, const adsmArg *args, size_t n)
+static int take_arguments(struct adsm_later *call, const adsmArg *args, size_t n)
 {
 	char *bytes = call->bytes;
 	int error = 0;
@@ -352,7 +422,7 @@ static int take_arguments(struct later *call, const adsmArg *args, size_t n)
 int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
 {
 	struct adsm_home *home;
-	struct later *call;
+	struct adsm_later *call;
 	size_t n_bytes = 0;
 	int error = adsm_home_get(ADSM_DEVICE_CURRENT, &home);
 
@@ -387,77 +457,19 @@ int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmA
 	return error;
 }
 
-/* ---- their end */
-
-static const struct range *find_range(const struct later *call, const struct adsm_once_object *object, bool unset)
-{
-	for (size_t i = 0; i < call->n_ranges; i++) {
-		const struct range *range = &call->ranges[i];
-
-		if (range->object != object)
-			continue;
-		if (!unset)
-			return range;
-		for (size_t u = 0; u < range->count && !range->sets; u++)
-			if (!adsm_once_is_set(object->shared, range->first + u))
-				return range;
-	}
-	return NULL;
-}
-
-int adsm_later_check(const struct adsm_once_object *object)
-{
-	const struct later *waits = NULL;
-	int error = 0;
-
-	adsm_mutex_lock(&mutex);
-	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
-		for (const struct later *call = lines[i].first; call; call = call->next)
-			if (find_range(call, object, true))
-				waits = call;
-	if (waits)
-		error = adsm_fail(-EBUSY, "the write-once object at %p cannot be freed: a call of kernel '%s' waits "
-				  "for units of it", object->handle.address, waits->kernel->info->name);
-	adsm_mutex_unlock(&mutex);
-	return error;
-}
-
-static bool has_calls(const struct adsm_once_object *object)
-{
-	bool has = false;
-
-	adsm_mutex_lock(&mutex);
-	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
-		for (const struct later *call = lines[i].first; call; call = call->next)
-			has |= !object || find_range(call, object, false);
-	adsm_mutex_unlock(&mutex);
-	return has;
-}
-
-void adsm_later_wait(const struct adsm_once_object *object)
-{
-	for (;;) {
-		uint32_t word = atomic_load(&ended);
-
-		if (!has_calls(object))
-			return;
-		adsm_os_wait(&ended, word, 0, false);
-	}
-}
-
 void adsm_later_stop(void)
 {
 	for (int i = 0; i < ADSM_MAX_DEVICES; i++) {
-		struct line *line = &lines[i];
+		struct adsm_later_line *line = &adsm_later_lines[i];
 
-		if (!line->started)
+		if (!line->n_threads)
 			continue;
-		adsm_mutex_lock(&mutex);
+		adsm_mutex_lock(&adsm_later_mutex);
 		line->stop = true;
 		atomic_fetch_add(&line->word, 1);
-		adsm_mutex_unlock(&mutex);
-		adsm_os_wake(&line->word, 1, false);
-		adsm_os_thread_join(&line->thread);
-		line->started = false;
+		adsm_mutex_unlock(&adsm_later_mutex);
+		adsm_os_wake(&line->word, INT_MAX, false);
+		while (line->n_threads)
+			adsm_os_thread_join(&line->threads[--line->n_threads]);
 	}
 }

@@ -200,17 +200,81 @@ static void deadlock(void)
 	free_all((adsmOnce *[]){ a, b, c }, 3);
 }
 
-static void *unload(void *arg)
+static size_t memory_used(void)
 {
-	CHECK_OK(adsmModuleUnload(module));
-	return NULL;
+	adsmDeviceProps props = { .struct_size = sizeof(props) };
+
+	CHECK_OK(adsmDeviceInfo(0, &props));
+	return props.memory_size - props.memory_free;
+}
+
+/* While a kernel runs that ends when we say so, calls behind it have their memory, and their input is there. */
+static void overlap(void)
+{
+	const size_t size = (size_t)1 << 20;
+	adsmModule *waiting = getenv("TEST_ONCE") ? adsmModuleLoad(getenv("TEST_ONCE")) : NULL;
+	adsmOnce *a = make(6, size), *c = make(6, size), *gate = units(1), *opened = units(1);
+	adsmDim one_ = adsmDim3(1, 1, 1);
+	size_t before;
+
+	if (!waiting) {
+		free_all((adsmOnce *[]){ a, c, gate, opened }, 4);
+		return;
+	}
+	CHECK_OK(adsmCall(adsmKernelGet(waiting, "follow"), one_, one_, adsmPtr(gate->address), adsmVal(0),
+			  adsmPtr(opened->address), adsmVal(0)));
+	before = memory_used();
+	for (size_t u = 0; u < 6; u++)
+		CHECK_OK(adsmOnceCall(kernel("add"), adsmDim3(4, 1, 1), block, adsmOnceIn(a, u, 1), adsmOnceIn(a, u, 1),
+				      adsmOnceOut(c, u, 1), adsmVal(256), adsmVal(1)));
+	/* The second one's input first: it waits for its turn. */
+	for (size_t i = 0; i < 6; i++)
+		put(a, i ^ 1, (uint32_t)(i ^ 1));
+	while (memory_used() < before + 3 * 3 * size)
+		sched_yield();
+	CHECK(!adsmOnceTry(c, 0));
+	put(gate, 0, 1);
+	for (size_t u = 0; u < 6; u++)
+		CHECK_AT(get(c, u), u, 2 * u + 1);
+	CHECK_OK(adsmSync());
+	free_all((adsmOnce *[]){ a, c, gate, opened }, 4);
+	CHECK_OK(adsmModuleUnload(waiting));
+}
+
+/* Memory for one call at a time: those behind it wait for that. */
+static void little_memory(void)
+{
+	adsmDeviceProps props = { .struct_size = sizeof(props) };
+	size_t size, n;
+	adsmOnce *a, *c;
+	void *rest;
+
+	CHECK_OK(adsmDeviceInfo(0, &props));
+	n = props.memory_free < ((size_t)1 << 40) ? props.memory_free : 0;
+	size = (size_t)1 << 20;
+	if (n < 16 * size)
+		return;
+	CHECK_OK(adsmDeviceSet(0));
+	rest = adsmDeviceAlloc(n - 5 * size);
+	if (!rest)
+		return;
+	a = make(8, size);
+	c = make(8, size);
+	for (size_t u = 0; u < 8; u++)
+		CHECK_OK(adsmOnceCall(kernel("add"), adsmDim3(4, 1, 1), block, adsmOnceIn(a, u, 1), adsmOnceIn(a, u, 1),
+				      adsmOnceOut(c, u, 1), adsmVal(256), adsmVal(1)));
+	for (size_t i = 0; i < 8; i++)
+		put(a, 7 - i, (uint32_t)(7 - i));
+	for (size_t u = 0; u < 8; u++)
+		CHECK_AT(get(c, u), u, 2 * u + 1);
+	CHECK_OK(adsmDeviceFree(rest));
+	free_all((adsmOnce *[]){ a, c }, 2);
 }
 
 /* What a call uses stays until it has ended. */
 static void ends(void)
 {
-	adsmOnce *a = units(1), *c = units(1);
-	pthread_t thread;
+	adsmOnce *a = units(1), *c = units(1), *d = units(1);
 
 	for (int i = 0; i < 20; i++) {
 		adsmOnce *to = units(1);
@@ -222,14 +286,17 @@ static void ends(void)
 	}
 	CHECK_OK(adsmOnceFree(a));
 	a = units(1);
+	/* The module's end waits for what comes, and for nothing else. */
 	CHECK_OK(add(a, a, c, 0, 1, 0));
-	thread = start(unload, NULL);
-	until_waiting(1, NULL);
+	CHECK_OK(add(c, c, d, 0, 1, 0));
+	CHECK_EQ(adsmModuleUnload(module), -EBUSY);
+	told("'add' waits");
 	fill(a, 0, 4);
-	end(thread);
+	CHECK_OK(adsmModuleUnload(module));
 	module = NULL;
-	CHECK_EQ(*(const int *)adsmOnceGet(c, 0), 8);
-	free_all((adsmOnce *[]){ a, c }, 2);
+	CHECK_EQ(*(const int *)adsmOnceTry(c, 0), 8);
+	CHECK_EQ(*(const int *)adsmOnceTry(d, 0), 16);
+	free_all((adsmOnce *[]){ a, c, d }, 3);
 }
 
 /* On the CPU's device only: it ends, and who waits for what the call was to set is told. */
@@ -248,7 +315,7 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "one", one }, { "pipeline", pipeline }, { "misuse", misuse }, { "others", others },
-		{ "deadlock", deadlock }, { "ends", ends },
+		{ "deadlock", deadlock }, { "overlap", overlap }, { "little_memory", little_memory }, { "ends", ends },
 	};
 	static const struct test_case alone = { "crash", crash };
 	bool crashes = argc == 2 && !strcmp(argv[1], "crash");

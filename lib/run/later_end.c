@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* later_end.c - who waits until calls by ranges have ended, and whether that may be for ever. */
+#include "run/later.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "run/later_line.h"
+
+static const struct adsm_later_range *find_range(const struct adsm_later *call,
+						 const struct adsm_once_object *object, bool unset)
+{
+	for (size_t i = 0; i < call->n_ranges; i++) {
+		const struct adsm_later_range *range = &call->ranges[i];
+
+		if (range->object != object)
+			continue;
+		if (!unset)
+			return range;
+		for (size_t u = 0; u < range->count && !range->sets; u++)
+			if (!adsm_once_is_set(object->shared, range->first + u))
+				return range;
+	}
+	return NULL;
+}
+
+int adsm_later_check(const struct adsm_once_object *object)
+{
+	const struct adsm_later *waits = NULL;
+	int error = 0;
+
+	adsm_mutex_lock(&adsm_later_mutex);
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		for (const struct adsm_later *call = adsm_later_lines[i].first; call; call = call->next)
+			if (find_range(call, object, true))
+				waits = call;
+	if (waits)
+		error = adsm_fail(-EBUSY, "the write-once object at %p cannot be freed: a call of kernel '%s' waits "
+				  "for units of it", object->handle.address, waits->kernel->info->name);
+	adsm_mutex_unlock(&adsm_later_mutex);
+	return error;
+}
+
+/* Those that have the object, or of a kernel of the module; not both. */
+static bool has_calls(const struct adsm_once_object *object, const adsmModule *module)
+{
+	bool has = false;
+
+	adsm_mutex_lock(&adsm_later_mutex);
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		for (const struct adsm_later *call = adsm_later_lines[i].first; call; call = call->next)
+			has |= object ? find_range(call, object, false) != NULL : call->kernel->module == module;
+	adsm_mutex_unlock(&adsm_later_mutex);
+	return has;
+}
+
+static void wait_until_none(const struct adsm_once_object *object, const adsmModule *module)
+{
+	for (;;) {
+		uint32_t word = atomic_load(&adsm_later_ended);
+
+		if (!has_calls(object, module))
+			return;
+		adsm_os_wait(&adsm_later_ended, word, 0, false);
+	}
+}
+
+void adsm_later_wait(const struct adsm_once_object *object)
+{
+	wait_until_none(object, NULL);
+}
+
+/* Lock held, as of the next two. */
+static bool comes(const struct adsm_once_object *object, size_t unit)
+{
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		for (const struct adsm_later *call = adsm_later_lines[i].first; call; call = call->next)
+			for (size_t r = 0; r < call->n_ranges && call->goes_on; r++)
+				if (call->ranges[r].sets && call->ranges[r].object == object &&
+				    unit - call->ranges[r].first < call->ranges[r].count)
+					return true;
+	return false;
+}
+
+static bool gets_all(const struct adsm_later *call)
+{
+	for (size_t r = 0; r < call->n_ranges; r++) {
+		const struct adsm_later_range *range = &call->ranges[r];
+
+		for (size_t u = range->first; !range->sets && u < range->first + range->count; u++)
+			if (!adsm_once_is_set(range->object->shared, u) && !comes(range->object, u))
+				return false;
+	}
+	return true;
+}
+
+/* A call of the module's that waits, or is behind one that does, for what no other call is to set. */
+static const struct adsm_later *find_stuck(const adsmModule *module)
+{
+	bool more = true;
+
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		for (struct adsm_later *call = adsm_later_lines[i].first; call; call = call->next)
+			call->goes_on = false;
+	while (more) {
+		more = false;
+		for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+			for (struct adsm_later *call = adsm_later_lines[i].first; call; call = call->next) {
+				if (call->goes_on)
+					continue;
+				if (!gets_all(call))
+					break;
+				call->goes_on = more = true;
+			}
+	}
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		for (const struct adsm_later *call = adsm_later_lines[i].first; call; call = call->next)
+			if (!call->goes_on && call->kernel->module == module)
+				return call;
+	return NULL;
+}
+
+int adsm_later_leave(const adsmModule *module)
+{
+	const struct adsm_later *stuck;
+	int error = 0;
+
+	adsm_mutex_lock(&adsm_later_mutex);
+	stuck = find_stuck(module);
+	if (stuck)
+		error = adsm_fail(-EBUSY, "a call of kernel '%s' waits for units of write-once objects that no other "
+				  "call is to set", stuck->kernel->info->name);
+	adsm_mutex_unlock(&adsm_later_mutex);
+	if (!error)
+		wait_until_none(NULL, module);
+	return error;
+}
