@@ -13,7 +13,7 @@
 #include "base/os.h"
 #include "run/call.h"
 #include "run/kernel.h"
-#include "run/later.h"
+#include "run/later_end.h"
 #include "run/sync.h"
 #include "start/start.h"
 

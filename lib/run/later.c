@@ -17,10 +17,6 @@
 #include "run/later_line.h"
 #include "run/sync.h"
 
-struct adsm_later_line adsm_later_lines[ADSM_MAX_DEVICES];
-struct adsm_mutex adsm_later_mutex = ADSM_MUTEX_INIT(ADSM_RANK_LATER);
-_Atomic uint32_t adsm_later_ended;
-
 /* ---- turns */
 
 /* The next one's turn. Who wakes it says that it goes on; so the count is never too low. Lock held. */
@@ -334,7 +330,8 @@ static int take_range(struct adsm_later *call, adsmArg *arg)
 	object = adsm_once_take((uintptr_t)object->handle.address);
 	if (!object)
 		return adsm_fail(-EINVAL, "the write-once object at %p is being freed", given->once->address);
-	*range = (struct adsm_later_range){ object, given->first, given->count, arg->access != ADSM_ACCESS_IN, arg, NULL };
+	*range = (struct adsm_later_range){ object, given->first, given->count, arg->access != ADSM_ACCESS_IN, arg,
+					    NULL };
 	call->n_ranges++;
 	*arg = (adsmArg){ ADSM_ARG_POINTER, range->sets ? ADSM_ACCESS_OUT : ADSM_ACCESS_IN, NULL, 0 };
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* later_end.c - who waits until calls by ranges have ended, and whether that may be for ever. */
-#include "run/later.h"
+#include "run/later_end.h"
 
 #include <errno.h>
 

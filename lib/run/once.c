@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "once/make.h"
 #include "once/waiters.h"
-#include "run/later.h"
+#include "run/later_end.h"
 #include "run/wait.h"
 
 static int check_waiters(const struct adsm_once_object *object)
