@@ -38,14 +38,15 @@ static struct adsm_store_way *find(const struct adsm_copies *pages, uint64_t add
 				   struct adsm_store_way **ret_oldest)
 {
 	const uint64_t tag = address & pages->store.tag_mask;
-	struct adsm_store_way *set = set_of(pages, address), *oldest = set;
+	struct adsm_store_way *set = set_of(pages, address);
 
+	*ret_oldest = set;
 	for (uint32_t i = 0; i < pages->n_ways; i++) {
 		if (set[i].tag == tag)
 			return &set[i];
-		oldest = set[i].used < oldest->used ? &set[i] : oldest;
+		if (set[i].used < (*ret_oldest)->used)
+			*ret_oldest = &set[i];
 	}
-	*ret_oldest = oldest;
 	return NULL;
 }
 
