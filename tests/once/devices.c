@@ -4,6 +4,7 @@
  * random units against an oracle, where the bytes are, devices that are lost, deadlocks.
  */
 #include "once.h"
+#include "random.h"
 #include "../sanitizers.h"
 
 #include <signal.h>
@@ -133,61 +134,20 @@ static void order(void)
 
 enum { WORKERS = 8, PARTS = WORKERS + 2 };
 
-struct work {
-	adsmOnce *once;
-	size_t first;
-};
-
-static uint32_t value_of(size_t unit, const adsmOnce *once, const uint32_t *oracle)
-{
-	uint64_t state = unit * UINT64_C(0x5851f42d4c957f2d) + 42;
-	uint32_t value = (uint32_t)unit * 2654435761u + 1;
-
-	for (unsigned i = 0; i < 3 && unit; i++) {
-		size_t other = splitmix(&state) % unit;
-
-		value = value * 31 + (oracle ? oracle[other] : get(once, other));
-	}
-	return value;
-}
-
-static void *compute(void *arg)
-{
-	struct work *work = arg;
-
-	for (size_t unit = work->first; unit < work->once->count; unit += PARTS)
-		put(work->once, unit, value_of(unit, work->once, NULL));
-	return NULL;
-}
-
 static void random_units(void)
 {
 	/* Three gets and a set for each unit. */
 	const size_t n = test_full() ? 1000000 : 250000;
 	adsmOnceDistribution striped = adsmOnceStriped(n / 10);
-	uint32_t *oracle = malloc(n * sizeof(*oracle));
 	adsmOnce *once = adsmOnceAlloc(n, 4, &striped);
-	struct work work[WORKERS];
-	pthread_t threads[WORKERS];
 
-	CHECK(once && oracle);
+	CHECK(once);
 	for (unsigned d = 0; d < 2; d++) {
 		on((int)d);
 		CHECK_OK(adsmCall(kernel("random_units"), adsmDim3((unsigned)(n / PARTS), 1, 1), adsmDim3(1, 1, 1),
 				  adsmPtr(once->address), adsmVal(WORKERS + d), adsmVal((unsigned)PARTS)));
 	}
-	for (size_t i = 0; i < WORKERS; i++) {
-		work[i] = (struct work){ once, i };
-		threads[i] = start(compute, &work[i]);
-	}
-	for (size_t i = 0; i < n; i++)
-		oracle[i] = value_of(i, NULL, oracle);
-	for (size_t i = 0; i < WORKERS; i++)
-		end(threads[i]);
-	for (size_t i = 0; i < n; i++)
-		CHECK_AT(get(once, i), i, oracle[i]);
-	CHECK_OK(adsmSync());
-	free(oracle);
+	random_check(once, WORKERS, PARTS);
 	CHECK_OK(adsmOnceFree(once));
 }
 
@@ -337,7 +297,7 @@ static void blocked(void)
 
 static void *await_unit(void *arg)
 {
-	struct work *work = arg;
+	struct test_unit *work = arg;
 
 	return (void *)(uintptr_t)get(work->once, work->first);
 }
@@ -349,7 +309,7 @@ static void given_late(void)
 
 	for (int i = 0; i < 50; i++) {
 		adsmOnce *from = make(4, 4), *to = make(4, 4);
-		struct work works[] = { { to, 1 }, { to, 2 }, { to, 1 } };
+		struct test_unit works[] = { { to, 1 }, { to, 2 }, { to, 1 } };
 		pthread_t threads[3];
 
 		for (int t = 0; t < 3; t++)
@@ -441,7 +401,7 @@ static void misuses(void)
 
 static void *expect_lost(void *arg)
 {
-	struct work *work = arg;
+	struct test_unit *work = arg;
 
 	CHECK(!adsmOnceGet(work->once, work->first) && errno == ENODEV);
 	CHECKF(strstr(adsmLastError(), work->first == 2 ? "cpu device 0" : "waited in vain"), "no reason");
@@ -457,7 +417,7 @@ static void lost(void)
 	adsmDim one = adsmDim3(1, 1, 1);
 	adsmOnceDistribution there = adsmOnceOnDevice(0);
 	adsmOnce *trigger = make(2, 4), *units = adsmOnceAlloc(4, PAGE, &there), *other = make(4, 4);
-	struct work works[] = { { units, 2 }, { other, 1 } };
+	struct test_unit works[] = { { units, 2 }, { other, 1 } };
 	pthread_t threads[2];
 
 	CHECK(units);
@@ -500,7 +460,7 @@ static void lost(void)
 
 static void *expect_deadlock(void *arg)
 {
-	struct work *work = arg;
+	struct test_unit *work = arg;
 
 	CHECK(!adsmOnceGet(work->once, work->first) && errno == EDEADLK);
 	return NULL;
@@ -511,7 +471,7 @@ static void deadlock(void)
 {
 	adsmDim one = adsmDim3(1, 1, 1);
 	adsmOnce *units = make(4, 4);
-	struct work work = { units, 3 };
+	struct test_unit work = { units, 3 };
 	pthread_t thread;
 
 	/* Its own thread is one of the program's, which may do anything. */
@@ -532,7 +492,7 @@ static void deadlock(void)
 
 	/* Threads alone, the main one in pthread_join(). */
 	units = make(4, 4);
-	work = (struct work){ units, 3 };
+	work = (struct test_unit){ units, 3 };
 	thread = start(expect_deadlock, &work);
 	end(thread);
 	CHECK_OK(adsmOnceFree(units));

@@ -4,6 +4,7 @@
  * while kernels run. A grid of one block the last node runs, which is not the one that the program shares memory with.
  */
 #include "once.h"
+#include "random.h"
 #include "../sanitizers.h"
 
 #include <signal.h>
@@ -142,56 +143,14 @@ static void order(void)
 
 enum { WORKERS = 3, PARTS = WORKERS + 1 };
 
-struct work {
-	adsmOnce *once;
-	size_t first;
-};
-
-static uint32_t value_of(size_t unit, const adsmOnce *once, const uint32_t *oracle)
-{
-	uint64_t state = unit * UINT64_C(0x5851f42d4c957f2d) + 42;
-	uint32_t value = (uint32_t)unit * 2654435761u + 1;
-
-	for (unsigned i = 0; i < 3 && unit; i++) {
-		size_t other = splitmix(&state) % unit;
-
-		value = value * 31 + (oracle ? oracle[other] : get(once, other));
-	}
-	return value;
-}
-
-static void *compute(void *arg)
-{
-	struct work *work = arg;
-
-	for (size_t unit = work->first; unit < work->once->count; unit += PARTS)
-		put(work->once, unit, value_of(unit, work->once, NULL));
-	return NULL;
-}
-
 static void random_units(void)
 {
 	const size_t n = test_full() ? 400000 : 20000;
-	uint32_t *oracle = malloc(n * sizeof(*oracle));
 	adsmOnce *once = make(n, 4);
-	struct work work[WORKERS];
-	pthread_t threads[WORKERS];
 
-	CHECK(oracle);
 	CHECK_OK(adsmCall(kernel("random_units"), dim(n / PARTS), dim(1), adsmPtr(once->address),
 			  adsmVal((unsigned)WORKERS), adsmVal((unsigned)PARTS)));
-	for (size_t i = 0; i < WORKERS; i++) {
-		work[i] = (struct work){ once, i };
-		threads[i] = start(compute, &work[i]);
-	}
-	for (size_t i = 0; i < n; i++)
-		oracle[i] = value_of(i, NULL, oracle);
-	for (size_t i = 0; i < WORKERS; i++)
-		end(threads[i]);
-	for (size_t i = 0; i < n; i++)
-		CHECK_AT(get(once, i), i, oracle[i]);
-	CHECK_OK(adsmSync());
-	free(oracle);
+	random_check(once, WORKERS, PARTS);
 	CHECK_OK(adsmOnceFree(once));
 }
 
@@ -323,7 +282,7 @@ static void slow(void)
 
 static void *expect_deadlock(void *arg)
 {
-	struct work *work = arg;
+	struct test_unit *work = arg;
 
 	CHECK(!adsmOnceGet(work->once, work->first) && errno == EDEADLK);
 	return NULL;
@@ -333,7 +292,7 @@ static void deadlock(void)
 {
 	const size_t n = 2 * n_nodes;
 	adsmOnce *units = make(4, 4), *input, *local;
-	struct work work;
+	struct test_unit work;
 	pthread_t thread;
 
 	/* Its own thread is one of the program's, which may do anything. */
@@ -355,7 +314,7 @@ static void deadlock(void)
 	/* On all nodes, and in a thread that waits for what they were to set. */
 	input = make(n, UNIT * 4);
 	local = make(n, UNIT * 4);
-	work = (struct work){ local, n - 1 };
+	work = (struct test_unit){ local, n - 1 };
 	thread = start(expect_deadlock, &work);
 	CHECK_OK(adsmCall(kernel("scan_units"), dim(n), dim(1), adsmPtr(input->address), adsmPtr(local->address),
 			  adsmPtr(units->address)));
@@ -413,7 +372,7 @@ static void misuses(void)
 
 static void *expect_lost(void *arg)
 {
-	struct work *work = arg;
+	struct test_unit *work = arg;
 
 	CHECK(!adsmOnceGet(work->once, work->first) && errno == ENODEV);
 	CHECKF(strstr(adsmLastError(), "cluster"), "no reason");
@@ -456,7 +415,7 @@ static void killed(void)
 
 	for (int i = 0; i < (test_full() ? 2 : 1); i++) {
 		adsmOnce *input = make(n, UNIT * 4), *local = make(n, UNIT * 4), *sums = make(n, 4);
-		struct work work = { sums, n - 1 };
+		struct test_unit work = { sums, n - 1 };
 		adsmOnceWaiter waiters[16];
 		pthread_t thread;
 		int waiting;
@@ -495,16 +454,7 @@ int main(int argc, char **argv)
 	n_nodes = (unsigned)atoi(getenv("ADSM_CLUSTER_NODES"));
 	CHECK_OK(adsmInit());
 	begin();
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		bool wanted = argc < 2;
-
-		for (int a = 1; a < argc; a++)
-			wanted |= !strcmp(argv[a], cases[i].name);
-		if (!wanted)
-			continue;
-		cases[i].run();
-		fprintf(stderr, "%s: ok\n", cases[i].name);
-	}
+	test_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 	CHECK_OK(adsmModuleUnload(module));
 	CHECK_OK(adsmModuleUnload(plain));
 	CHECK_OK(adsmShutdown());

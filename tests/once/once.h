@@ -24,7 +24,7 @@ struct test_case {
 };
 
 /* Run the cases that are named, all if none is. */
-static inline int test_run(const struct test_case *cases, size_t n, int argc, char **argv)
+static inline void test_cases(const struct test_case *cases, size_t n, int argc, char **argv)
 {
 	for (size_t i = 0; i < n; i++) {
 		bool wanted = argc < 2;
@@ -36,6 +36,11 @@ static inline int test_run(const struct test_case *cases, size_t n, int argc, ch
 		cases[i].run();
 		fprintf(stderr, "%s: ok\n", cases[i].name);
 	}
+}
+
+static inline int test_run(const struct test_case *cases, size_t n, int argc, char **argv)
+{
+	test_cases(cases, n, argc, argv);
 	CHECK_OK(adsmShutdown());
 	return 0;
 }
@@ -44,6 +49,12 @@ static inline bool test_full(void)
 {
 	return getenv("TEST_FULL") != NULL;
 }
+
+/* For a thread: the object, and a unit of it. */
+struct test_unit {
+	adsmOnce *once;
+	size_t first;
+};
 
 static inline pthread_t start(void *(*run)(void *), void *arg)
 {
