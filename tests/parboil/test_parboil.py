@@ -239,15 +239,19 @@ def test_workers():
                 assert not stderr, (args, number, stderr)
             while any(processes_of(f"TMPDIR={folder}").values()):
                 time.sleep(0.01)    # for ever, if one is left: the test's time is limited
-    # An interrupted comparison says how much of it there is.
-    with tempfile.TemporaryDirectory() as folder:
-        run = start(folder, "compare", "scan", "--size", "small", "--pairs", "1000")
-        while len(processes_of(f"TMPDIR={folder}")["parboil"]) < 5 and run.poll() is None:
-            pass
-        time.sleep(1)
-        run.send_signal(signal.SIGINT)
-        stdout, stderr = run.communicate()
-        assert run.returncode == 128 + signal.SIGINT and " of 1000 pairs)" in stdout, (run.returncode, stdout, stderr)
+    # An interrupted comparison says how much of it there is; nothing, where it is interrupted before the first pair.
+    stdout, delay = "", 1
+    while not stdout:   # for ever, if nothing is ever said: the test's time is limited
+        with tempfile.TemporaryDirectory() as folder:
+            run = start(folder, "compare", "scan", "--size", "small", "--pairs", "1000")
+            while len(processes_of(f"TMPDIR={folder}")["parboil"]) < 5 and run.poll() is None:
+                pass
+            time.sleep(delay)
+            run.send_signal(signal.SIGINT)
+            stdout, stderr = run.communicate()
+            assert run.returncode == 128 + signal.SIGINT, (run.returncode, stdout, stderr)
+            delay *= 2
+    assert " of 1000 pairs)" in stdout, (stdout, stderr)
     # A signal is not caught where it is ignored, as nohup(1) has it.
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.Popen([PROGRAM, "compare", "scan", "--size", "small", "--pairs", "20"], text=True,
