@@ -127,9 +127,9 @@ static void advise_sharing(const struct adsm_scratchpad_sharing *sharing, const 
 	if (!sharing->n || n < costs->values[ADSM_SCRATCHPAD_WORKERS] ||
 	    n < costs->values[ADSM_SCRATCHPAD_GIVEN_UP] / FALSE_SHARE)
 		return;
-	say(text, size, "%lu of %lu pages that workers gave up had changed only where they had not looked: most often, "
-	    "%lu times in a call, that at 0x%lx", n, costs->values[ADSM_SCRATCHPAD_GIVEN_UP], sharing->n,
-	    sharing->address);
+	say(text, size, "%s%lu of %lu pages that workers gave up had changed only where they had not looked: most "
+	    "often, %lu times in a call, that at 0x%lx", *text ? "; " : "", n,
+	    costs->values[ADSM_SCRATCHPAD_GIVEN_UP], sharing->n, sharing->address);
 	if (sharing->arg >= 0)
 		say(text, size, ", byte %lu of argument %d", sharing->offset, sharing->arg + 1);
 	say(text, size, ", by worker %u because of worker %u: what each writes, in pages of its own", sharing->worker,
@@ -173,8 +173,6 @@ static void advise(struct adsm_device *device, const char *kernel, const struct 
 	adsm_process_advise_locks(device, kernel, &locks, ret_text, size);
 	if (!sharing)
 		return;
-	if (*ret_text)
-		say(ret_text, size, "; ");
 	advise_sharing(sharing, costs, ret_text, size);
 	advise_page(sharing, ret_text, size);
 }

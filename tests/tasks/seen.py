@@ -91,6 +91,8 @@ def check_tracks(events):
 
 def check_advice(advice, counted):
     """Who waits for a tenth of the time is told so, and for which lock. Of pages there may be other advice."""
+    for text in advice.values():
+        expect(f"'{text}' is whole", not text or not text.endswith("; ") and "; ;" not in text)
     expect(f"no advice on barriers in '{advice['rounds']}'", " locks" not in (advice["rounds"] or ""))
     if counted["lock_wait_ns"] < max(10000000, counted["work_ns"] / 10):
         return
