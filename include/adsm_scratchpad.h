@@ -10,7 +10,7 @@
 #ifndef ADSM_SCRATCHPAD_H
 #define ADSM_SCRATCHPAD_H
 
-#define ADSM_STORE_VERSION 1u
+#define ADSM_STORE_VERSION 2u
 #define ADSM_STORE_WINDOW ((__UINT64_TYPE__)1 << 24)
 #define ADSM_STORE_INLINE_WAYS 4	/* are looked at in the kernel; where a set has more, the rest behind get() */
 
@@ -25,6 +25,11 @@ struct adsm_store_way {
 
 #define ADSM_STORE_NO_LINE (~(__UINT64_TYPE__)0)
 
+enum { ADSM_STORE_GET, ADSM_STORE_PUT };
+
+/* What is kept of a line's way: where it is, whatever becomes of the way. */
+struct adsm_store_last { __UINT64_TYPE__ tag, bias, *dirty; };
+
 enum adsm_store_op {
 	ADSM_STORE_LOAD, ADSM_STORE_STORE, ADSM_STORE_XCHG, ADSM_STORE_ADD, ADSM_STORE_SUB, ADSM_STORE_AND,
 	ADSM_STORE_NAND, ADSM_STORE_OR, ADSM_STORE_XOR, ADSM_STORE_MAX, ADSM_STORE_MIN, ADSM_STORE_UMAX,
@@ -37,11 +42,13 @@ struct adsm_store {
 	__UINT64_TYPE__ set_mask;	/* and of these those that choose the set */
 	__UINT64_TYPE__ set_scale;	/* 256 times the bytes of a set's ways, by those of a line */
 	/*
-	 * An access to another line than the last one ticks, so the line that was used least recently is known exactly.
-	 * last: the clock; but while accesses are counted no value of it, so that each ticks: counted is all bits then,
-	 * else 0.
+	 * The lines that loads and stores were made to last, which are found at once. Each is the one of its set that
+	 * was used most recently, whatever is used of other sets; so it need not tick, and the line of a set that was
+	 * used least recently is known exactly. While accesses are counted there are none, and each ticks: counted is
+	 * all bits then, else 0.
 	 */
-	__UINT64_TYPE__ clock, last, counted;
+	struct adsm_store_last last[2];
+	__UINT64_TYPE__ clock, counted;
 	__UINT64_TYPE__ dirty_shift;	/* bytes of a dirty bit: 1 << that */
 	__UINT64_TYPE__ dirty_ones[5];	/* the bits of 1, 2, 4, 8 and 16 bytes */
 
@@ -115,13 +122,12 @@ static inline __attribute__((always_inline)) struct adsm_store *adsm_store_here_
 }
 
 /*
- * The line of an address; NULL: ask behind it. What is not aligned to its size has bits that no tag has: it may lie in
- * two lines.
+ * The line of an address with this tag; NULL: ask behind it. A tag has those bits, too, that only what is not aligned
+ * to its size has, and no line: it may lie in two.
  */
 static inline __attribute__((always_inline)) struct adsm_store_way *adsm_store_find_(
-	const struct adsm_store *store, __UINT64_TYPE__ address, __UINT64_TYPE__ size)
+	const struct adsm_store *store, __UINT64_TYPE__ address, __UINT64_TYPE__ tag)
 {
-	const __UINT64_TYPE__ tag = address & (ADSM_STORE_CONSTANT_(store, tag_mask) | (size - 1));
 	const __UINT64_TYPE__ set = address & ADSM_STORE_CONSTANT_(store, set_mask);
 	struct adsm_store_way *way = (struct adsm_store_way *)(ADSM_STORE_CONSTANT_(store, ways) +
 							      (set * ADSM_STORE_CONSTANT_(store, set_scale) >> 8));
@@ -137,12 +143,18 @@ static inline __attribute__((always_inline)) struct adsm_store_way *adsm_store_f
 	return 0;
 }
 
-static inline __attribute__((always_inline)) void adsm_store_use_(struct adsm_store *store, struct adsm_store_way *way)
+/* An access to it that is not of the kind's last line. */
+static inline __attribute__((always_inline)) void adsm_store_use_(
+	struct adsm_store *store, struct adsm_store_way *way, int kind)
 {
-	if (way->used == store->last)
-		return;
+	const __UINT64_TYPE__ tag = way->tag, other = store->last[!kind].tag;
+
 	way->used = ++store->clock;
-	store->last = store->clock | store->counted;
+	if (other != tag && !((other ^ tag) & ADSM_STORE_CONSTANT_(store, set_mask)))
+		store->last[!kind].tag = ADSM_STORE_NO_LINE;
+	store->last[kind].bias = way->bias;
+	store->last[kind].dirty = way->dirty;
+	store->last[kind].tag = tag | store->counted;
 }
 
 #define ADSM_STORE_ACCESS_(size, type, log) \
@@ -150,35 +162,48 @@ ADSM_STORE_INLINE_ void adsm_store_get_##size(__UINT64_TYPE__ address, void *to)
 ADSM_STORE_INLINE_ void adsm_store_get_##size(__UINT64_TYPE__ address, void *to) \
 { \
 	struct adsm_store *store = adsm_store_here_(); \
-	struct adsm_store_way *way = adsm_store_find_(store, address, size); \
+	const __UINT64_TYPE__ tag = address & (ADSM_STORE_CONSTANT_(store, tag_mask) | (size - 1)); \
+	__UINT64_TYPE__ bias = store->last[ADSM_STORE_GET].bias; \
 	type value; \
 \
-	if (__builtin_expect(way != 0, 1)) { \
-		adsm_store_use_(store, way); \
-		__builtin_memcpy(&value, (const char *)(address + way->bias), size); \
-	} else { \
-		value = (type)store->get(store, address, size); \
+	if (__builtin_expect(tag != store->last[ADSM_STORE_GET].tag, 0)) { \
+		struct adsm_store_way *way = adsm_store_find_(store, address, tag); \
+\
+		if (__builtin_expect(!way, 0)) { \
+			value = (type)store->get(store, address, size); \
+			__builtin_memcpy(to, &value, size); \
+			return; \
+		} \
+		adsm_store_use_(store, way, ADSM_STORE_GET); \
+		bias = way->bias; \
 	} \
+	__builtin_memcpy(&value, (const char *)(address + bias), size); \
 	__builtin_memcpy(to, &value, size); \
 } \
 ADSM_STORE_INLINE_ void adsm_store_put_##size(__UINT64_TYPE__ address, const void *from); \
 ADSM_STORE_INLINE_ void adsm_store_put_##size(__UINT64_TYPE__ address, const void *from) \
 { \
 	struct adsm_store *store = adsm_store_here_(); \
-	struct adsm_store_way *way = adsm_store_find_(store, address, size); \
+	const __UINT64_TYPE__ tag = address & (ADSM_STORE_CONSTANT_(store, tag_mask) | (size - 1)); \
+	const __UINT64_TYPE__ bit = (address & ~ADSM_STORE_CONSTANT_(store, tag_mask)) >> \
+		ADSM_STORE_CONSTANT_(store, dirty_shift); \
+	__UINT64_TYPE__ bias = store->last[ADSM_STORE_PUT].bias, *dirty = store->last[ADSM_STORE_PUT].dirty; \
 	type value; \
 \
 	__builtin_memcpy(&value, from, size); \
-	if (__builtin_expect(way != 0 && way->dirty != 0, 1)) { \
-		const __UINT64_TYPE__ bit = (address & ~ADSM_STORE_CONSTANT_(store, tag_mask)) >> \
-			ADSM_STORE_CONSTANT_(store, dirty_shift); \
+	if (__builtin_expect(tag != store->last[ADSM_STORE_PUT].tag, 0)) { \
+		struct adsm_store_way *way = adsm_store_find_(store, address, tag); \
 \
-		adsm_store_use_(store, way); \
-		way->dirty[bit >> 6] |= store->dirty_ones[log] << (bit & 63); \
-		__builtin_memcpy((char *)(address + way->bias), &value, size); \
-	} else { \
-		store->put(store, address, size, value); \
+		if (__builtin_expect(!way || !way->dirty, 0)) { \
+			store->put(store, address, size, value); \
+			return; \
+		} \
+		adsm_store_use_(store, way, ADSM_STORE_PUT); \
+		bias = way->bias; \
+		dirty = way->dirty; \
 	} \
+	dirty[bit >> 6] |= store->dirty_ones[log] << (bit & 63); \
+	__builtin_memcpy((char *)(address + bias), &value, size); \
 }
 
 ADSM_STORE_ACCESS_(1, __UINT8_TYPE__, 0)

@@ -137,11 +137,19 @@ static void write_back(struct adsm_cache *cache, struct adsm_store_way *way)
 	memset(way->dirty, 0, cache->dirty_words * sizeof(*way->dirty));
 }
 
+static void forget_last(struct adsm_cache *cache, uint64_t tag)
+{
+	for (int kind = 0; kind < 2; kind++)
+		if (cache->store.last[kind].tag == tag)
+			cache->store.last[kind].tag = ADSM_STORE_NO_LINE;
+}
+
 static void give_up(struct adsm_cache *cache, struct adsm_store_way *way)
 {
 	uint8_t *bytes = (uint8_t *)(uintptr_t)(way->tag + way->bias);
 
 	write_back(cache, way);
+	forget_last(cache, way->tag);
 	way->tag = ADSM_STORE_NO_LINE;
 	way->bias = (uint64_t)(uintptr_t)bytes - way->tag;
 	way->used = 0;
@@ -233,26 +241,29 @@ struct adsm_store_way *adsm_cache_line(struct adsm_cache *cache, uint64_t addres
 	struct adsm_store_way *set = set_of(cache, address), *oldest = NULL;
 	struct adsm_store_way *way = find(cache, set, address & store->tag_mask, &oldest);
 
-	if (way && way->used == store->last)
+	if (way && (way->tag == store->last[ADSM_STORE_GET].tag ||
+		    way->tag == store->last[ADSM_STORE_PUT].tag))
 		return way;
 	if (!way) {
-		if (cache->spans)
-			miss_seen(cache, oldest, address);
-		else
-			miss(cache, oldest, address);
-		/* Where kernels look first. */
+		/* Where kernels look first. Before it is written to: a copy of it need not wait then. */
 		way = set;
 		swap(way, oldest);
+		if (cache->spans)
+			miss_seen(cache, way, address);
+		else
+			miss(cache, way, address);
 	}
 	way->used = ++store->clock;
-	store->last = store->clock | store->counted;
+	for (int kind = 0; kind < 2; kind++)
+		if (!((store->last[kind].tag ^ way->tag) & store->set_mask))
+			store->last[kind].tag = ADSM_STORE_NO_LINE;
 	return way;
 }
 
 void adsm_cache_count(struct adsm_cache *cache, bool each)
 {
 	cache->store.counted = each ? ~(uint64_t)0 : 0;
-	cache->store.last = cache->store.clock | cache->store.counted;
+	cache->store.last[ADSM_STORE_GET].tag = cache->store.last[ADSM_STORE_PUT].tag = ADSM_STORE_NO_LINE;
 }
 
 void adsm_cache_flush(struct adsm_cache *cache)
@@ -305,6 +316,7 @@ static void cache_read(struct adsm_store *store, uint64_t address, void *to, uin
 	}
 }
 
+__attribute__((flatten))
 static void cache_write(struct adsm_store *store, uint64_t address, const void *from, uint64_t size)
 {
 	struct adsm_cache *cache = cache_of(store);
@@ -320,23 +332,34 @@ static void cache_write(struct adsm_store *store, uint64_t address, const void *
 	}
 }
 
+#define LOAD(type, bytes) __extension__ ({ \
+	type value_; \
+\
+	memcpy(&value_, bytes, sizeof(value_)); \
+	value_; })
+
+/* Misses come by these two: all in one piece takes a third of the time less. */
+__attribute__((flatten))
 static uint64_t cache_get(struct adsm_store *store, uint64_t address, uint64_t size)
 {
 	uint64_t value = 0;
+	const struct adsm_store_way *way;
 	const char *bytes;
 
 	if (address & (size - 1)) {
 		cache_read(store, address, &value, size);
 		return value;
 	}
-	bytes = (const char *)(uintptr_t)(address + adsm_cache_line(cache_of(store), address)->bias);
+	way = adsm_cache_line(cache_of(store), address);
+	store->last[ADSM_STORE_GET] = (struct adsm_store_last){ way->tag | store->counted, way->bias, way->dirty };
+	bytes = (const char *)(uintptr_t)(address + way->bias);
+	/* One load each: put together in memory it would be waited for. */
 	switch (size) {
-	case 1: memcpy(&value, bytes, 1); break;
-	case 2: memcpy(&value, bytes, 2); break;
-	case 4: memcpy(&value, bytes, 4); break;
-	default: memcpy(&value, bytes, 8);
+	case 1: return *(const uint8_t *)bytes;
+	case 2: return LOAD(uint16_t, bytes);
+	case 4: return LOAD(uint32_t, bytes);
+	default: return LOAD(uint64_t, bytes);
 	}
-	return value;
 }
 
 static void cache_fence(struct adsm_store *store)
@@ -391,6 +414,7 @@ void adsm_cache_init(struct adsm_cache *cache, const struct adsm_scratchpad_geom
 		.tag_mask = ~(uint64_t)(geometry->line - 1),
 		.set_mask = (uint64_t)(geometry->sets - 1) << cache->line_shift,
 		.set_scale = (cache->set_ways * sizeof(struct adsm_store_way) << 8) >> cache->line_shift,
+		.last = { { .tag = ADSM_STORE_NO_LINE }, { .tag = ADSM_STORE_NO_LINE } },
 		.dirty_shift = cache->dirty_shift,
 		.get = cache_get, .put = adsm_store_put, .read = cache_read, .write = cache_write,
 		.move = adsm_store_move, .fill = adsm_store_fill, .fence = cache_fence,

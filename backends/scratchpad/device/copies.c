@@ -223,7 +223,6 @@ static uint8_t *use(struct adsm_copies *pages, uint64_t address, uint64_t size, 
 		slot->written |= write ? blocks_of(pages, address, size) : 0;
 	}
 	way->used = ++pages->store.clock;
-	pages->store.last = pages->store.clock;
 	return (uint8_t *)(uintptr_t)(address + way->bias);
 }
 
@@ -374,5 +373,8 @@ void adsm_copies_begin(struct adsm_copies *pages, bool counted)
 	pages->counted = counted;
 	store->ways = counted ? pages->none : pages->ways;
 	store->set_mask = counted ? 0 : (uint64_t)(pages->n_sets - 1) << pages->crc->page_shift;
-	store->clock = store->last = 0;
+	store->clock = 0;
+	/* None is the last one: pages are given up without a look at that. */
+	store->last[ADSM_STORE_GET].tag = store->last[ADSM_STORE_PUT].tag = ADSM_STORE_NO_LINE;
+	store->counted = ~(uint64_t)0;
 }
