@@ -135,6 +135,7 @@ struct adsm_launch {
 	uint64_t first_block, n_blocks;	/* the interval of the grid to run, linear, x fastest */
 	bool counted;			/* somebody will ask what it has cost: struct adsm_cost_ops */
 	bool traced;			/* and when what of it was: of_moves(); counted, too */
+	bool advised;			/* and what would have cost less: advise(); counted, too */
 	size_t n_args;
 	const struct adsm_launch_arg *args;
 	/* A hint: after the launch the host is likely to fetch this. No memory: nothing. */

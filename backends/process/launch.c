@@ -143,6 +143,7 @@ static void describe_launch(struct adsm_process_slot *slot, const struct adsm_pr
 	slot->in_area = slot->arg_bytes > sizeof(slot->args);
 	slot->counted = launch->counted;
 	slot->traced = launch->traced;
+	slot->advised = launch->advised;
 	slot->n_pointers = 0;
 }
 

@@ -122,6 +122,7 @@ struct adsm_process_slot {			/* a launch */
 	uint32_t in_area;		/* the arguments' bytes: in the slot's area, or below */
 	uint32_t counted;		/* the application will ask what it has cost */
 	uint32_t traced;		/* and when what of it was */
+	uint32_t advised;		/* and what would have cost less */
 	uint32_t n_pointers;		/* in the slot's row of shared->pointers; 0 where the backend wants none */
 	uint32_t arg_offset[ADSM_PROCESS_MAX_ARGS];
 	_Alignas(64) uint8_t args[ADSM_PROCESS_INLINE_ARGS];

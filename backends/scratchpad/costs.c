@@ -159,10 +159,55 @@ static void advise_page(const struct adsm_scratchpad_sharing *sharing, char *tex
 	    (ADSM_SCRATCHPAD_MIN_PAGE << best) >> 10, least >> 10);
 }
 
+/* ---- advice on caches: what others of the same size would have moved */
+
+#define CACHE_MATTERS ((uint64_t)64 << 10)	/* bytes less, and a tenth */
+
+static const struct adsm_scratchpad_replayed *find_replayed(struct adsm_device *device, const char *kernel)
+{
+	const struct adsm_scratchpad_shared *shared = shared_of(device);
+	const uint32_t n = atomic_load(&shared->n_replayed);
+	uint32_t i = 0;
+
+	while (i < n && strcmp(shared->replayed[i].kernel, kernel))
+		i++;
+	return i < n ? &shared->replayed[i] : NULL;
+}
+
+static void advise_cache(struct adsm_device *device, const struct adsm_scratchpad_replayed *replayed, char *text,
+			 size_t size)
+{
+	const uint64_t now = atomic_load(&replayed->now);
+	const bool exact = !atomic_load(&replayed->unsure) && replayed->cores == replayed->calls;
+	const struct adsm_scratchpad_geometry *own = &shared_of(device)->geometry;
+	struct adsm_scratchpad_geometry other;
+	uint64_t least = now;
+	unsigned best = 0;
+
+	for (unsigned i = 0; i < ADSM_SCRATCHPAD_OTHERS - 1; i++) {
+		const uint64_t moved = atomic_load(&replayed->moved[i]);
+
+		if (!(replayed->missing >> i & 1) && moved < least) {
+			best = i;
+			least = moved;
+		}
+	}
+	if (now - least < CACHE_MATTERS || now - least < now / 10 || !adsm_scratchpad_other(own, best, &other))
+		return;
+	say(text, size, "%scores moved %lu bytes by their caches, and with ADSM_SCRATCHPAD_CACHE=%ux%ux%u",
+	    *text ? "; " : "", now, other.sets, other.ways, other.line);
+	if (other.prefetch != own->prefetch)
+		say(text, size, " and ADSM_SCRATCHPAD_PREFETCH=off");
+	if (other.dirty != own->dirty)
+		say(text, size, " and ADSM_SCRATCHPAD_DIRTY=%u", other.dirty);
+	say(text, size, " %s %lu", exact ? "it is exactly" : "about", least);
+}
+
 static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
 		   char *ret_text, size_t size)
 {
 	const struct adsm_scratchpad_sharing *sharing = find_sharing(device, kernel);
+	const struct adsm_scratchpad_replayed *replayed = find_replayed(device, kernel);
 	const struct adsm_process_locks locks = {
 		.n = costs->values[ADSM_SCRATCHPAD_LOCKS], .waits = costs->values[ADSM_SCRATCHPAD_LOCK_WAITS],
 		.wait_ns = costs->values[ADSM_SCRATCHPAD_LOCK_WAIT_NS],
@@ -171,6 +216,8 @@ static void advise(struct adsm_device *device, const char *kernel, const struct 
 
 	*ret_text = '\0';
 	adsm_process_advise_locks(device, kernel, &locks, ret_text, size);
+	if (replayed)
+		advise_cache(device, replayed, ret_text, size);
 	if (!sharing)
 		return;
 	advise_sharing(sharing, costs, ret_text, size);

@@ -82,3 +82,51 @@ bool adsm_scratchpad_lay_out_task(const struct adsm_scratchpad_geometry *geometr
 	*ret_layout = layout;
 	return true;
 }
+
+#define LINES 5				/* a quarter of the own one's bytes to four times as many; ways likewise */
+#define WAYS 5
+#define N_SHAPES (LINES * WAYS)
+
+/* @n / 4 × 2 to the power of @by; false: it is not in the range. */
+static bool scale(uint32_t n, unsigned by, uint32_t min, uint32_t max, uint32_t *ret_n)
+{
+	const uint64_t scaled = (uint64_t)n << by;
+
+	*ret_n = (uint32_t)(scaled / 4);
+	return scaled % 4 == 0 && *ret_n >= min && *ret_n <= max;
+}
+
+static bool shape(const struct adsm_scratchpad_geometry *own, unsigned i, struct adsm_scratchpad_geometry *other)
+{
+	const uint64_t size = (uint64_t)own->sets * own->ways * own->line;
+
+	if (!scale(own->line, i % LINES, ADSM_SCRATCHPAD_MIN_LINE, ADSM_SCRATCHPAD_MAX_LINE, &other->line) ||
+	    !scale(own->ways, i / LINES, 1, ADSM_SCRATCHPAD_MAX_WAYS, &other->ways))
+		return false;
+	other->sets = (uint32_t)(size / ((uint64_t)other->ways * other->line));
+	return other->sets && other->sets <= ADSM_SCRATCHPAD_MAX_SETS &&
+		(other->line != own->line || other->ways != own->ways);
+}
+
+bool adsm_scratchpad_other(const struct adsm_scratchpad_geometry *own, unsigned i,
+			   struct adsm_scratchpad_geometry *ret_other)
+{
+	struct adsm_scratchpad_layout layout;
+	char text[512];
+
+	*ret_other = *own;
+	switch (i) {
+	case N_SHAPES:
+		ret_other->prefetch = 0;
+		return own->prefetch;
+	case N_SHAPES + 1:
+		ret_other->dirty = 1;
+		return own->dirty > 1;
+	case ADSM_SCRATCHPAD_OTHERS - 1:
+		return true;
+	default:
+		return shape(own, i, ret_other) && adsm_scratchpad_lay_out(ret_other, &layout, text, sizeof(text));
+	}
+}
+
+_Static_assert(N_SHAPES + 3 == ADSM_SCRATCHPAD_OTHERS, "other shapes, fetching, dirty bits, and the own one");

@@ -11,6 +11,10 @@
 #define ADSM_SCRATCHPAD_MAX_SIZE ((uint64_t)8 << 20)
 #define ADSM_SCRATCHPAD_CONTROL 1024		/* bytes of the state of cache and core */
 #define ADSM_SCRATCHPAD_RUNTIME 2048		/* bytes of stack for the cache's functions and libm's */
+#define ADSM_SCRATCHPAD_MAX_SETS 65536
+#define ADSM_SCRATCHPAD_MAX_WAYS 64
+#define ADSM_SCRATCHPAD_MIN_LINE 16	/* the largest access that a kernel makes at once */
+#define ADSM_SCRATCHPAD_MAX_LINE 4096	/* a page: what a line is part of is mapped as a whole */
 #define ADSM_SCRATCHPAD_STREAMS 4		/* that are fetched ahead, a line for each */
 #define ADSM_SCRATCHPAD_SERVICE 8192		/* of stack for what tasks call: locks, barriers, their errors */
 #define ADSM_SCRATCHPAD_MIN_PAGE 2048u		/* of tasks */
@@ -49,6 +53,13 @@ struct adsm_scratchpad_layout {
 /* False: it does not fit, and *ret_text says what does not, with all sizes. */
 bool adsm_scratchpad_lay_out(const struct adsm_scratchpad_geometry *geometry,
 			     struct adsm_scratchpad_layout *ret_layout, char *ret_text, size_t size);
+/*
+ * Other caches of the same size, @i from 0 to ADSM_SCRATCHPAD_OTHERS - 1, that a store like this may have; the last one
+ * is its own. False: there is none of that number.
+ */
+#define ADSM_SCRATCHPAD_OTHERS 28
+bool adsm_scratchpad_other(const struct adsm_scratchpad_geometry *own, unsigned i,
+			   struct adsm_scratchpad_geometry *ret_other);
 /* The same for tasks: lines are pages. */
 bool adsm_scratchpad_lay_out_task(const struct adsm_scratchpad_geometry *geometry,
 				  const struct adsm_scratchpad_task *task, struct adsm_scratchpad_layout *ret_layout,

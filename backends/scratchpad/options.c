@@ -9,12 +9,8 @@
 #include "list.h"
 #include "shared.h"
 
-#define MAX_SETS 65536
 #define MAX_BUFFERS 64
 #define MAX_PAGES 4096
-#define MAX_WAYS 64
-#define MIN_LINE 16			/* the largest access that a kernel makes at once */
-#define MAX_LINE 4096			/* a page: what a line is part of is mapped as a whole */
 
 struct adsm_scratchpad_options adsm_scratchpad_options;
 
@@ -34,8 +30,8 @@ static int parse_cache(const struct adsm_option *row, const char *text, uint64_t
 		if (adsm_scan_digits(&text, 10, &n[i]))
 			return -EINVAL;
 	}
-	if (*text || !is_power(n[0], 1, MAX_SETS) || !is_power(n[1], 1, MAX_WAYS) ||
-	    !is_power(n[2], MIN_LINE, MAX_LINE))
+	if (*text || !is_power(n[0], 1, ADSM_SCRATCHPAD_MAX_SETS) || !is_power(n[1], 1, ADSM_SCRATCHPAD_MAX_WAYS) ||
+	    !is_power(n[2], ADSM_SCRATCHPAD_MIN_LINE, ADSM_SCRATCHPAD_MAX_LINE))
 		return -EINVAL;
 	ret_value[0] = n[0] << 32 | n[1];
 	ret_value[1] = n[2];
@@ -46,7 +42,7 @@ static int parse_dirty(const struct adsm_option *row, const char *text, uint64_t
 {
 	uint64_t n;
 
-	if (adsm_scan_digits(&text, 10, &n) || *text || !is_power(n, 1, MIN_LINE))
+	if (adsm_scan_digits(&text, 10, &n) || *text || !is_power(n, 1, ADSM_SCRATCHPAD_MIN_LINE))
 		return -EINVAL;
 	ret_value[0] = n;
 	return 0;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "layout.h"
+#include "layout.h"
 #include "process/shared.h"
 
 #define ADSM_SCRATCHPAD_MAX_CORES 256
@@ -97,11 +98,23 @@ struct adsm_scratchpad_sharing {
 	uint64_t offset;		/* from there */
 };
 
+/* What a kernel has moved, and would have by other caches (adsm_scratchpad_other()), in all calls that were advised. */
+struct adsm_scratchpad_replayed {
+	char kernel[ADSM_PROCESS_NAME];
+	uint32_t missing;		/* a bit for each: there is no such cache, or the kernel has no stack then */
+	_Atomic uint32_t unsure;	/* it may be others next time */
+	_Atomic uint64_t calls, cores;	/* cores that had a block, of all calls */
+	_Atomic uint64_t now, moved[ADSM_SCRATCHPAD_OTHERS];	/* bytes, in and out */
+};
+
+#define ADSM_SCRATCHPAD_REPLAYED 64	/* kernels of which something is known */
 #define ADSM_SCRATCHPAD_TASKS 64	/* of which something is known */
 
 struct adsm_scratchpad_shared {
 	uint32_t n_cores;
-	_Atomic uint32_t n_tasks;
+	_Atomic uint32_t n_tasks, n_replayed;
+	struct adsm_scratchpad_geometry geometry;
+	struct adsm_scratchpad_replayed replayed[ADSM_SCRATCHPAD_REPLAYED];
 	struct adsm_scratchpad_sharing tasks[ADSM_SCRATCHPAD_TASKS];
 	struct adsm_scratchpad_costs costs[ADSM_PROCESS_SLOTS];	/* by slot */
 };

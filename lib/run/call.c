@@ -350,6 +350,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 	launch.name = kernel->info->name;
 	launch.counted = adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_TRACE);
 	launch.traced = adsm_observes(ADSM_OBSERVE_TRACE);
+	launch.advised = adsm_observes(ADSM_OBSERVE_ADVICE);
 	launch.n_args = call.bound.n_args;
 	launch.args = call.bound.args;
 	start.home = call.bound.home;

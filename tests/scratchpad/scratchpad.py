@@ -94,6 +94,34 @@ def counted():
          "cache of 64 sets x 4 ways x 128 B, fetching ahead; 64 KiB for code, 14[0-9] KiB for stack")
 
 
+def kernel_of(**options):
+    """What the report has of scale, on one core."""
+    with tempfile.TemporaryDirectory() as folder:
+        run("scale", ADSM_SCRATCHPAD_CORES="1", ADSM_STATS=f"json:{folder}/stats", ADSM_LOG="error", **options)
+        with open(f"{folder}/stats", encoding="utf-8") as file:
+            [kernel] = json.load(file)["kernels"]
+    return kernel, kernel["counters"]["bytes_in"] + kernel["counters"]["bytes_out"]
+
+
+def advised():
+    """Another cache moves less: what is promised is what it moves, to the byte. While advice is sought all is counted
+    as without."""
+    same = ("hits", "misses", "misses_ahead", "direct", "dma_in", "dma_out", "bytes_in", "bytes_out")
+    # Both arrays' lines are of the same sets; and lines that are fetched ahead in vain.
+    for own in [{"ADSM_SCRATCHPAD_CACHE": "64x1x128"}, {"ADSM_SCRATCHPAD_CACHE": "1x1x256"}]:
+        without, moved = kernel_of(**own)
+        seeking, also_moved = kernel_of(ADSM_ADVISE="1", **own)
+        assert all(without["counters"][name] == seeking["counters"][name] for name in same), (without, seeking)
+        assert moved == also_moved and not without["advice"], (without, seeking)
+        found = re.fullmatch(r"cores moved (\d+) bytes by their caches, and with (ADSM_.*) it is exactly (\d+)",
+                             seeking["advice"])
+        assert found and int(found[1]) == moved, seeking
+        other = dict(setting.split("=") for setting in found[2].split(" and "))
+        assert kernel_of(**{**own, **other})[1] == int(found[3]) < moved, (found, other)
+    # Nothing moves less than each byte once.
+    assert not kernel_of(ADSM_ADVISE="1")[0]["advice"]
+
+
 WRONG = {
     "to_local": ("*a = *(const float *)b;", "a pointer to device memory and one to the core's own become each other"),
     "to_global": ("float x[4] = { 1 }; ((volatile ADSM_SPACE_GLOBAL float *)x)[ADSM_BLOCK_X] = *a; *a = x[1];",
@@ -149,4 +177,4 @@ def compiled():
         says(execute(INFO, module).stdout, r"wrong .*\n +of a local store: \d+ bytes of stack, \d+ of code")
 
 
-{"right": right, "refused": refused, "lost": lost, "counted": counted, "compiled": compiled}[CASE]()
+{"right": right, "refused": refused, "lost": lost, "counted": counted, "advised": advised, "compiled": compiled}[CASE]()

@@ -43,7 +43,7 @@ static void dma_in(struct adsm_cache *cache, uint8_t *restrict to, const uint8_t
 {
 	const uint32_t line = cache->line;
 
-	for (uint32_t i = 0; i < line; i += 16) {
+	for (uint32_t i = 0; i < line && !cache->dry; i += 16) {
 		const uint64_t first = __atomic_load_n((const uint64_t *)(from + i), __ATOMIC_RELAXED);
 		const uint64_t second = __atomic_load_n((const uint64_t *)(from + i + 8), __ATOMIC_RELAXED);
 
@@ -74,7 +74,9 @@ static void dma_out(struct adsm_cache *cache, uint8_t *to, const uint8_t *from, 
 		const unsigned bytes = dirty_bytes(cache, dirty, i);
 		uint64_t word;
 
-		if (bytes == 255) {
+		if (cache->dry) {
+			/* Counted, below. */
+		} else if (bytes == 255) {
 			memcpy(&word, from + i, 8);
 			__atomic_store_n((uint64_t *)(to + i), word, __ATOMIC_RELAXED);
 		} else {
@@ -89,13 +91,27 @@ static void dma_out(struct adsm_cache *cache, uint8_t *to, const uint8_t *from, 
 	cache->counts.dma_out++;
 }
 
+/* ---- what was asked */
+
+static void note(struct adsm_cache *cache, enum adsm_cache_kind kind, uint64_t address, uint64_t size)
+{
+	struct adsm_cache_log *log = cache->log;
+
+	if (log->n == ADSM_CACHE_LOG)
+		log->full(log);
+	if (kind != ADSM_CACHE_FLUSH && address - cache->memory->base >= cache->memory->size)
+		log->elsewhere = true;
+	log->v[log->n].address = address;
+	log->v[log->n].size = (uint32_t)size;
+	log->v[log->n++].kind = kind;
+}
+
 /* ---- lines */
 
 static struct adsm_store_way *set_of(const struct adsm_cache *cache, uint64_t address)
 {
-	const struct adsm_store *store = &cache->store;
-
-	return (struct adsm_store_way *)((char *)store->ways + ((address & store->set_mask) * store->set_scale >> 8));
+	return (struct adsm_store_way *)((char *)cache->ways +
+					 ((address & cache->store.set_mask) * cache->set_scale >> 8));
 }
 
 /* The line of @tag in its set; else NULL, and the way that was used least recently, or never. */
@@ -268,10 +284,12 @@ void adsm_cache_count(struct adsm_cache *cache, bool each)
 
 void adsm_cache_flush(struct adsm_cache *cache)
 {
+	if (cache->log)
+		note(cache, ADSM_CACHE_FLUSH, 0, 0);
 	for (uint32_t i = 0; i < cache->n_sets; i++)
 		for (uint32_t k = 0; k < cache->n_ways; k++)
-			if (cache->store.ways[i * cache->set_ways + k].tag != ADSM_STORE_NO_LINE)
-				give_up(cache, &cache->store.ways[i * cache->set_ways + k]);
+			if (cache->ways[i * cache->set_ways + k].tag != ADSM_STORE_NO_LINE)
+				give_up(cache, &cache->ways[i * cache->set_ways + k]);
 	for (uint32_t i = 0; i < cache->n_streams; i++) {
 		cache->streams[i].next = ADSM_STORE_NO_LINE;
 		cache->streams[i].fetched = false;
@@ -283,6 +301,8 @@ void adsm_cache_drop(struct adsm_cache *cache, uint64_t address)
 	struct adsm_store_way *oldest;
 	struct adsm_store_way *way = find(cache, set_of(cache, address), address & cache->store.tag_mask, &oldest);
 
+	if (cache->log)
+		note(cache, ADSM_CACHE_DROP, address, 1);
 	if (way)
 		give_up(cache, way);
 	forget_ahead(cache, address & cache->store.tag_mask);
@@ -310,6 +330,8 @@ static void cache_read(struct adsm_store *store, uint64_t address, void *to, uin
 {
 	uint8_t *bytes = to;
 
+	if (cache_of(store)->log)
+		note(cache_of(store), ADSM_CACHE_READ, address, size);
 	for (uint64_t n; size; address += n, bytes += n, size -= n) {
 		n = in_line(cache_of(store), address, size);
 		memcpy(bytes, (const void *)(uintptr_t)(address + adsm_cache_line(cache_of(store), address)->bias), n);
@@ -322,6 +344,8 @@ static void cache_write(struct adsm_store *store, uint64_t address, const void *
 	struct adsm_cache *cache = cache_of(store);
 	const uint8_t *bytes = from;
 
+	if (cache->log)
+		note(cache, ADSM_CACHE_WRITE, address, size);
 	for (uint64_t n; size; address += n, bytes += n, size -= n) {
 		struct adsm_store_way *way = adsm_cache_line(cache, address);
 
@@ -350,6 +374,8 @@ static uint64_t cache_get(struct adsm_store *store, uint64_t address, uint64_t s
 		cache_read(store, address, &value, size);
 		return value;
 	}
+	if (__builtin_expect(cache_of(store)->log != NULL, 0))
+		note(cache_of(store), ADSM_CACHE_READ, address, size);
 	way = adsm_cache_line(cache_of(store), address);
 	store->last[ADSM_STORE_GET] = (struct adsm_store_last){ way->tag | store->counted, way->bias, way->dirty };
 	bytes = (const char *)(uintptr_t)(address + way->bias);
@@ -360,6 +386,38 @@ static uint64_t cache_get(struct adsm_store *store, uint64_t address, uint64_t s
 	case 4: return LOAD(uint32_t, bytes);
 	default: return LOAD(uint64_t, bytes);
 	}
+}
+
+static void replay_access(struct adsm_cache *cache, uint64_t address, uint64_t size, bool write)
+{
+	for (uint64_t n; size; address += n, size -= n) {
+		struct adsm_store_way *way = adsm_cache_line(cache, address);
+
+		n = in_line(cache, address, size);
+		if (write)
+			mark_dirty(cache, way, address, n);
+	}
+}
+
+void adsm_cache_replay(struct adsm_cache *cache, const struct adsm_cache_log *log)
+{
+	for (uint32_t i = 0; i < log->n; i++) {
+		const uint64_t address = log->v[i].address;
+
+		if (log->v[i].kind == ADSM_CACHE_FLUSH)
+			adsm_cache_flush(cache);
+		else if (log->v[i].kind == ADSM_CACHE_DROP)
+			adsm_cache_drop(cache, address);
+		else
+			replay_access(cache, address, log->v[i].size, log->v[i].kind == ADSM_CACHE_WRITE);
+	}
+}
+
+void adsm_cache_record(struct adsm_cache *cache, struct adsm_cache_log *log)
+{
+	cache->log = log;
+	cache->store.ways = log ? cache->none : cache->ways;
+	cache->store.set_scale = log ? 0 : cache->set_scale;
 }
 
 static void cache_fence(struct adsm_store *store)
@@ -381,7 +439,7 @@ static void init_ways(struct adsm_cache *cache)
 	uint64_t line = 0;
 
 	for (uint32_t i = 0; i < cache->n_sets * cache->set_ways; i++) {
-		struct adsm_store_way *way = &cache->store.ways[i];
+		struct adsm_store_way *way = &cache->ways[i];
 
 		*way = (struct adsm_store_way){ .tag = ADSM_STORE_NO_LINE };
 		if (i % cache->set_ways >= cache->n_ways)
@@ -421,6 +479,10 @@ void adsm_cache_init(struct adsm_cache *cache, const struct adsm_scratchpad_geom
 	};
 	for (uint32_t i = 0; i < 5; i++)
 		store->dirty_ones[i] = ((uint64_t)1 << (((((uint32_t)1 << i) - 1) >> cache->dirty_shift) + 1)) - 1;
+	cache->ways = store->ways;
+	cache->set_scale = store->set_scale;
+	for (int i = 0; i < ADSM_STORE_INLINE_WAYS; i++)
+		cache->none[i] = (struct adsm_store_way){ .tag = ADSM_STORE_NO_LINE };
 	init_ways(cache);
 	for (uint32_t i = 0; i < cache->n_streams; i++)
 		cache->streams[i] = (struct adsm_cache_stream){

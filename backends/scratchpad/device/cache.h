@@ -33,6 +33,18 @@ struct adsm_cache_stream {
 	uint8_t *bytes;
 };
 
+/* What was asked of a cache, for others to be asked the same. */
+enum adsm_cache_kind { ADSM_CACHE_READ, ADSM_CACHE_WRITE, ADSM_CACHE_DROP, ADSM_CACHE_FLUSH };
+
+#define ADSM_CACHE_LOG 8192u
+
+struct adsm_cache_log {
+	uint32_t n;
+	bool elsewhere;			/* some was outside of device memory: at addresses that are others next time */
+	void (*full)(struct adsm_cache_log *log);	/* takes all of it, and sets n to 0 */
+	struct { uint64_t address; uint32_t size, kind; } v[ADSM_CACHE_LOG];
+};
+
 /* At the beginning of a core's window. */
 struct adsm_cache {
 	struct adsm_store store;
@@ -47,6 +59,11 @@ struct adsm_cache {
 	struct adsm_cache_stream streams[ADSM_SCRATCHPAD_STREAMS];
 	struct adsm_cache_counts counts;
 	struct adsm_spans *spans;	/* when lines were missed; NULL: nobody asks */
+	struct adsm_cache_log *log;	/* NULL: nobody asks */
+	bool dry;			/* its transfers are counted, and no byte is moved */
+	struct adsm_store_way *ways;	/* as the store's, which has none while there is a log: kernels ask then */
+	uint64_t set_scale;
+	struct adsm_store_way none[ADSM_STORE_INLINE_WAYS];
 };
 
 _Static_assert(sizeof(struct adsm_cache) <= ADSM_SCRATCHPAD_CONTROL, "a store's control has room for it");
@@ -59,6 +76,10 @@ void adsm_cache_init(struct adsm_cache *cache, const struct adsm_scratchpad_geom
 struct adsm_store_way *adsm_cache_line(struct adsm_cache *cache, uint64_t address);
 /* From now on the clock is how many accesses there were; else it ticks less, and accesses take less time. */
 void adsm_cache_count(struct adsm_cache *cache, bool each);
+/* From now on all accesses are noted, each that is counted; NULL: no longer. Between launches. */
+void adsm_cache_record(struct adsm_cache *cache, struct adsm_cache_log *log);
+/* All that was noted, to another cache, which is dry. */
+void adsm_cache_replay(struct adsm_cache *cache, const struct adsm_cache_log *log);
 /* Write back what is dirty, and forget all. */
 void adsm_cache_flush(struct adsm_cache *cache);
 /* The same for the one line of an address. */

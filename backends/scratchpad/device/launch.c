@@ -12,6 +12,7 @@
 #include "process/device/handler.h"
 #include "process/device/lent.h"
 #include "process/device/pool.h"
+#include "replay.h"
 #include "scratchpad/shared.h"
 #include "tasks.h"
 
@@ -27,6 +28,7 @@ static unsigned n_cores;
 static struct adsm_overlay *overlay;		/* of the launch that runs; NULL: its code is in one piece */
 static bool traced;			/* and when what of it was */
 static struct adsm_spans spans[ADSM_SCRATCHPAD_MAX_CORES][2];	/* then: of misses, of code */
+static struct adsm_scratchpad_replayed *replayed;	/* what others would have moved; NULL: nobody asks */
 static struct adsm_scratchpad_costs *costs;	/* of the launch that runs; NULL: it is not counted */
 
 /* This thread's. */
@@ -132,6 +134,8 @@ static void begin(const struct adsm_pool_launch *launch)
 	mine.commands = adsm_handler_commands();
 	mine.start_ns = adsm_os_now_ns();
 	watch(traced);
+	if (replayed)
+		adsm_replay_begin(mine.index, mine.core->cache);
 }
 
 static void run(const struct adsm_pool_launch *launch, const struct adsm_kernel_block *block)
@@ -228,6 +232,8 @@ static void end(const struct adsm_pool_launch *launch)
 	adsm_crash_in_kernel = false;
 	if (costs)
 		add_costs(work_end_ns);
+	if (replayed)
+		adsm_replay_end(mine.index, mine.core->cache, replayed);
 	if (traced)
 		add_moves(work_end_ticks, work_end_ns);
 }
@@ -240,6 +246,7 @@ static void begin_costs(const struct adsm_process_slot *slot, uint64_t i, uint64
 {
 	costs = slot->counted ? &extra()->costs[i] : NULL;
 	traced = costs && slot->traced;
+	replayed = NULL;
 	if (!costs)
 		return;
 	costs->seq = 0;
@@ -250,6 +257,14 @@ static void begin_costs(const struct adsm_process_slot *slot, uint64_t i, uint64
 	atomic_store(&costs->n_moves, 0);
 	costs->start_ns = slot->start_ns;
 	costs->seq = seq;
+}
+
+static void run_blocks(const struct adsm_pool_launch *launch, const struct adsm_process_slot *slot)
+{
+	replayed = costs && slot->advised ? adsm_replay_of(slot->name, adsm_modules_stack(slot->kernel)) : NULL;
+	if (replayed)
+		atomic_fetch_add(&replayed->calls, 1);
+	adsm_pool_run(launch);
 }
 
 static void *run_launches(void *arg)
@@ -281,7 +296,7 @@ static void *run_launches(void *arg)
 		if (launch.task)
 			slot->status = adsm_tasks_run(slot, served, &launch, &memory, costs, served->failures[i]);
 		else
-			adsm_pool_run(&launch);
+			run_blocks(&launch, slot);
 		slot->end_ns = adsm_os_now_ns();
 		status = adsm_handler_end(failure);
 		if (status && !slot->status) {
@@ -314,6 +329,7 @@ int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scra
 	if (ret)
 		return ret;
 	extra()->n_cores = n;
+	adsm_replay_start(extra(), geometry, &memory);
 	adsm_tasks_start(shared, geometry, task, &memory, n, on_wrong_address);
 	adsm_crash_explain(explain);
 	ret = adsm_pool_start(n);

@@ -22,7 +22,10 @@ struct module {
 
 static struct module modules[ADSM_CODE_MODULES];	/* by index */
 /* Of the module of each kernel: a launch looks there while modules come and go. */
-static struct { _Atomic uint64_t begin, end; struct adsm_overlay *_Atomic overlay; } images[ADSM_CODE_KERNELS];
+static struct {
+	_Atomic uint64_t begin, end, stack;
+	struct adsm_overlay *_Atomic overlay;
+} images[ADSM_CODE_KERNELS];
 static struct adsm_scratchpad_geometry geometry;
 static struct adsm_scratchpad_layout layout;
 static bool always;
@@ -163,6 +166,11 @@ static int refuse(const struct adsm_store_needs *needs, const char *help, char *
 	return -ENOSPC;
 }
 
+static uint64_t stack_of(const struct adsm_store_needs *needs)
+{
+	return (uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_RUNTIME;
+}
+
 /* How the kernel fits into a local store: @ret_overlay: in partitions; NULL: all of it. */
 static int fit(uint32_t module, const struct adsm_store_needs *needs, struct adsm_overlay **ret_overlay,
 	       char *ret_text)
@@ -173,7 +181,7 @@ static int fit(uint32_t module, const struct adsm_store_needs *needs, struct ads
 	*ret_overlay = NULL;
 	if (needs->flags & ADSM_STORE_TASK)
 		return adsm_tasks_fit(needs, ret_text) ? 0 : -ENOSPC;
-	if ((uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_RUNTIME > layout.stack)
+	if (stack_of(needs) > layout.stack)
 		return refuse(needs, "make its arrays smaller", ret_text);
 	if (needs->code <= layout.code && !(always && modules[module].overlay))
 		return 0;
@@ -197,14 +205,17 @@ static int fit(uint32_t module, const struct adsm_store_needs *needs, struct ads
 int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT])
 {
 	struct adsm_overlay *overlay = NULL;
+	uint64_t stack = 0;
 	uint32_t index;
 	int ret = 0;
 
 	if (module >= ADSM_CODE_MODULES)
 		return -EINVAL;
 	for (size_t i = 0; i < modules[module].n_needs && !ret; i++)
-		if (!strcmp(modules[module].needs[i].name, name))
+		if (!strcmp(modules[module].needs[i].name, name)) {
+			stack = stack_of(&modules[module].needs[i]);
 			ret = fit(module, &modules[module].needs[i], &overlay, ret_text);
+		}
 	if (ret)
 		return ret;
 	ret = adsm_code_kernel(module, name, &index);
@@ -213,6 +224,7 @@ int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, 
 	images[index].begin = modules[module].begin;
 	images[index].end = modules[module].end;
 	images[index].overlay = overlay;
+	images[index].stack = stack;
 	*ret_index = index;
 	return 0;
 }
@@ -220,6 +232,11 @@ int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, 
 struct adsm_overlay *adsm_modules_overlay(uint32_t kernel)
 {
 	return images[kernel].overlay;
+}
+
+uint64_t adsm_modules_stack(uint32_t kernel)
+{
+	return images[kernel].stack;
 }
 
 void adsm_modules_tables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end)

@@ -17,6 +17,8 @@ int adsm_modules_unload(uint32_t index);
 int adsm_modules_kernel(uint32_t module, const char *name, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]);
 /* How the kernel runs: in partitions; NULL: in one piece. */
 struct adsm_overlay *adsm_modules_overlay(uint32_t kernel);
+/* Bytes of stack that it needs, with its data; 0 where nobody knows. */
+uint64_t adsm_modules_stack(uint32_t kernel);
 /* Where the tables of the kernel's module are. */
 void adsm_modules_tables(uint32_t kernel, uint64_t *ret_begin, uint64_t *ret_end);
 
