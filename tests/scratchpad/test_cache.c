@@ -403,6 +403,50 @@ static void own_lines(void)
 	munmap(memory.bytes, SIZE);
 }
 
+/* ---- loads and stores of one set in turns: none of them may hide that the other line was used after it */
+
+static void use(uint64_t line, bool store)
+{
+	const uint8_t value = 7;
+
+	if (store)
+		adsm_store_put_1(BASE + line * 16, &value);
+	else
+		get(line);
+}
+
+static void turns_of(const struct adsm_kernel_block *block, const void *const *args)
+{
+	const bool store = *(const bool *)args[0];
+
+	for (uint64_t line = 0; line < 4; line++)
+		use(line, !store);
+	use(0, store);
+	use(1, !store);
+	use(0, store);
+	for (uint64_t line = 4; line < 7; line++)
+		get(line);		/* instead of 2, 3 and 1 */
+	get(0);
+}
+
+static void turns(void)
+{
+	const struct adsm_scratchpad_geometry g = { 256 << 10, 0, 1, 4, 16, 1, 0 };
+	const struct adsm_kernel_block block = { .grid = { 1, 1, 1 } };
+
+	memory.bytes = map(SIZE);
+	for (int store = 0; store < 2; store++) {
+		const bool how = store;
+		const void *args[] = { &how };
+
+		create(&g, &core);
+		adsm_core_run(&core, turns_of, &block, args);
+		CHECK_EQ(core.cache->counts.misses, 7);
+		adsm_core_destroy(&core);
+	}
+	munmap(memory.bytes, SIZE);
+}
+
 /* ---- two cores write alternate bytes of the same lines */
 
 #define ROUNDS 1000
@@ -493,6 +537,7 @@ int main(void)
 	property(full ? 10000000 : 200000);
 	streams(full);
 	own_lines();
+	turns();
 	neighbours();
 	return 0;
 }
