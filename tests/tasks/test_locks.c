@@ -221,6 +221,45 @@ static void test_deadlock(void)
 	CHECK_OK(run(hog, 3));
 }
 
+/* ---- a task fails just when who waits for its end is about to sleep: a worker may compute on, so it looks again */
+
+int __real_adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared);
+int __wrap_adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared);
+
+static _Atomic bool in_between, computes;
+
+int __wrap_adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared)
+{
+	if (word == &adsm_task.left && atomic_load(&computes)) {
+		atomic_store(&in_between, true);
+		while (!atomic_load(&adsm_task.failed))
+			sched_yield();
+		adsm_task_failed_wait();
+		CHECKF(timeout_ns || atomic_load(word) != value, "sleeps until a worker ends");
+		if (timeout_ns)
+			atomic_store(&computes, false);
+	}
+	return __real_adsm_os_wait(word, value, timeout_ns, shared);
+}
+
+static void fail_in_between(struct adsm_task_worker *worker, const void *const *args)
+{
+	while (!worker->index && !atomic_load(&in_between))
+		sched_yield();
+	if (!worker->index)
+		adsm_task_fail(-EPERM, "on purpose");
+	while (atomic_load(&computes))
+		sched_yield();
+}
+
+static void test_failing(void)
+{
+	atomic_store(&computes, true);
+	CHECK_EQ(run(fail_in_between, 2), -EPERM);
+	CHECK(strstr(text, "on purpose"));
+	CHECK_OK(run(hog, 3));
+}
+
 /* ---- of many locks those that are waited for most are known */
 
 static void test_hot(void)
@@ -248,6 +287,7 @@ int main(void)
 	test_hot();
 	test_mix();
 	test_deadlock();
+	test_failing();
 	test_starvation();
 	/* On one processor who runs would have a lock for all of its time. New threads begin on it, and those there are
 	 * move: each is asked. */

@@ -157,7 +157,7 @@ static void *thread_main(void *arg)
 		while ((next = atomic_load(&self->go)) == number)
 			adsm_os_wait(&self->go, number, 0, false);
 		run(self);
-		if (atomic_fetch_sub(&adsm_task.left, 1) == 1)
+		if ((atomic_fetch_sub(&adsm_task.left, 1) & ~ADSM_TASK_FAILED) == 1)
 			adsm_os_wake(&adsm_task.left, 1, false);
 	}
 	return NULL;
@@ -225,8 +225,8 @@ static void await(struct adsm_process_shared *shared)
 	uint64_t until = 0, now;
 	uint32_t left;
 
-	while ((left = atomic_load(&task->left))) {
-		if (!atomic_load(&task->failed)) {
+	while ((left = atomic_load(&task->left)) & ~ADSM_TASK_FAILED) {
+		if (!(left & ADSM_TASK_FAILED)) {
 			adsm_os_wait(&task->left, left, 0, false);
 			continue;
 		}

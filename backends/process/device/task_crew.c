@@ -140,6 +140,7 @@ void adsm_task_fail(int error, const char *format, ...)
 		adsm_os_wake(&task->barrier, INT_MAX, false);
 		if (atomic_load(&task->wake_others))
 			atomic_load(&task->wake_others)();
+		atomic_fetch_or(&task->left, ADSM_TASK_FAILED);
 		adsm_os_wake(&task->left, 1, false);
 	}
 	pthread_mutex_unlock(&failing);

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 
 #define ADSM_TASK_OWNER 0xfffu		/* in a lock's word: who has it, from 1; 0: nobody */
+#define ADSM_TASK_FAILED 0x80000000u	/* in .left of the task: it has, and who waits for the end is to look again */
 
 /* Why a worker is woken. */
 enum { ADSM_TASK_TRY = 1, ADSM_TASK_LEAVE = 2 };
@@ -39,7 +40,7 @@ struct adsm_task {			/* the one that runs */
 	_Alignas(64) _Atomic uint32_t failed;
 	_Alignas(64) _Atomic uint32_t barrier;	/* futex: how many have been passed */
 	_Atomic uint32_t sleepers;	/* at the barrier */
-	_Alignas(64) _Atomic uint32_t left;	/* futex: workers whose threads are not yet done with it */
+	_Alignas(64) _Atomic uint32_t left;	/* futex: workers whose threads are not yet done; ADSM_TASK_FAILED */
 	_Atomic uint32_t n_ended, n_in_locks;
 	_Atomic uint32_t *running;	/* how many have not stopped, for who looks on from outside, if anybody */
 	void (*_Atomic wake_others)(void);	/* those who sleep for what the task has not; NULL: there are none */
