@@ -154,8 +154,9 @@ void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *t
 	wait->since_ns = note->since_ns;
 	wait->bucket = bucket_of(note->address, note->unit);
 	mine.cpu = adsm_os_cpu();
-	wait->slot = take_slot(table, wait->bucket, note, &wait->number);
+	/* In this order, and back in the other: see adsm_once_forget(). */
 	atomic_fetch_add(&table->buckets[wait->bucket].sleepers, 1);
+	wait->slot = take_slot(table, wait->bucket, note, &wait->number);
 	if (atomic_load(&table->idle) && atomic_exchange(&table->idle, 0))
 		adsm_os_wake(&table->idle, INT_MAX, true);
 }
@@ -164,10 +165,10 @@ void adsm_once_wait_end(const struct adsm_once_wait *wait)
 {
 	struct adsm_once_bucket *bucket = &wait->table->buckets[wait->bucket];
 
-	atomic_fetch_sub(&bucket->sleepers, 1);
 	mine.alone = atomic_load_explicit(&bucket->cpu, memory_order_relaxed) == mine.cpu;
 	if (wait->slot >= 0)
 		give_slot(&wait->table->slots[wait->slot]);
+	atomic_fetch_sub(&bucket->sleepers, 1);
 	atomic_fetch_add_explicit(&wait->table->waits, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&wait->table->wait_ns, adsm_os_now_ns() - wait->since_ns, memory_order_relaxed);
 }
@@ -254,6 +255,10 @@ void adsm_once_wake_all(struct adsm_once_table *table)
 			wake(table, &table->buckets[i]);
 }
 
+/*
+ * Wherever it has ended, whose note is whole has counted itself in, and not out: nobody is taken from a count who is
+ * not in it, or others' sleep would be overlooked. One too many costs who sets a unit a system call.
+ */
 void adsm_once_forget(struct adsm_once_table *table, int device)
 {
 	struct adsm_once_note note;
