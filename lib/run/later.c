@@ -392,6 +392,12 @@ static int check_call(const struct adsm_later *call, const struct adsm_home *hom
 	return error ? error : adsm_call_check(call->kernel->info, home, call->grid, call->block, &launch);
 }
 
+/* The call has a copy of its bytes; what others have a size for is no bytes of theirs. */
+static bool is_copied(const adsmArg *arg)
+{
+	return arg->kind == ADSM_ARG_VALUE || arg->kind == ADSM_ARG_CONST;
+}
+
 static int take_arguments(struct adsm_later *call, const adsmArg *args, size_t n)
 {
 	char *bytes = call->bytes;
@@ -408,7 +414,7 @@ static int take_arguments(struct adsm_later *call, const adsmArg *args, size_t n
 		call->n_args++;
 		if (arg->kind == ADSM_ARG_ONCE) {
 			error = take_range(call, arg);
-		} else if (arg->size) {
+		} else if (is_copied(arg)) {
 			arg->data = arg->data ? memcpy(bytes, arg->data, arg->size) : NULL;
 			bytes += (arg->size + 15) & ~(size_t)15;
 		}
@@ -428,12 +434,12 @@ int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmA
 	if (!kernel || !adsm_kernel_is_live(kernel))
 		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
 	for (size_t i = 0; i < n; i++) {
-		bool copied = args[i].kind == ADSM_ARG_VALUE || args[i].kind == ADSM_ARG_CONST;
-
-		if (copied && args[i].size > ADSM_CONST_MAX)
+		if (!is_copied(&args[i]))
+			continue;
+		if (args[i].size > ADSM_CONST_MAX)
 			return adsm_fail(-EINVAL, "argument %zu has %zu bytes: at most %zu are copied", i, args[i].size,
 					 ADSM_CONST_MAX);
-		n_bytes += copied ? (args[i].size + 15) & ~(size_t)15 : 0;
+		n_bytes += (args[i].size + 15) & ~(size_t)15;
 	}
 	call = calloc(1, sizeof(*call) + n_bytes);
 	if (!call)

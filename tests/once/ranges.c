@@ -145,6 +145,10 @@ static void misuse(void)
 	CHECK_EQ(adsmOnceCall(kernel("add"), block, block, adsmOnceIn(a, 0, 1), adsmOnceIn(b, 0, 1),
 			      adsmOnceOut(c, 0, 1), adsmOnceIn(a, 0, 1), adsmVal(1)), -EINVAL);
 	told("'n'");
+	/* Of memory of the block there is only a size. */
+	CHECK_EQ(adsmOnceCall(kernel("add"), block, block, adsmOnceIn(a, 0, 1), adsmLocal((size_t)1 << 40),
+			      adsmOnceOut(c, 0, 1), adsmVal(1), adsmVal(1)), -EINVAL);
+	told("'b'");
 	/* Only these calls take units. */
 	CHECK_EQ(adsmCall(kernel("add"), block, block, adsmOnceIn(a, 0, 1), adsmOnceIn(b, 0, 1), adsmOnceOut(c, 0, 1),
 			  adsmVal(1), adsmVal(1)), -EINVAL);
