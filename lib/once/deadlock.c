@@ -20,6 +20,11 @@
 #define LAST_NS ((uint64_t)2000000000)
 #define TOLD_MAX 16			/* waits that are told of in the log */
 
+#define BIT(signal) (UINT64_C(1) << ((signal) - 1))
+#define OWN_SIGNALS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(32) | BIT(33))
+/* Of the library's helpers: what a thread does itself, and what nobody can block. */
+#define NEVER_BLOCKED (OWN_SIGNALS | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGKILL) | BIT(SIGSTOP))
+
 static struct adsm_thread thread;
 static bool started;
 static _Atomic uint32_t stopping;
@@ -39,12 +44,21 @@ static const char *read_of(const char *task, const char *what, char *buffer, siz
 	return adsm_os_read_text(path, buffer, size);
 }
 
-/* Is it one of the library's helpers? They have a name, and all signals blocked. */
+/* Sets of signals as a file in /proc has them, behind a word; all, where there is no such word. */
+static uint64_t signals_of(const char *text, const char *word)
+{
+	const char *at = strstr(text, word);
+
+	return at ? strtoull(at + strlen(word), NULL, 16) : UINT64_MAX;
+}
+
+/* Is it one of the library's helpers? They have a name, which the program's may have, too, and signals blocked. */
 static bool is_helper(const char *task)
 {
-	char text[64];
+	char name[64], text[4096];
 
-	return !strncmp(read_of(task, "comm", text, sizeof(text)), "adsm-", 5);
+	return !strncmp(read_of(task, "comm", name, sizeof(name)), "adsm-", 5) &&
+		!(~signals_of(read_of(task, "status", text, sizeof(text)), "SigBlk:") & ~NEVER_BLOCKED);
 }
 
 static bool has_ended(const char *task)
@@ -138,15 +152,11 @@ static bool threads_are_stuck(uint64_t *ret_turns)
 }
 
 /* Handlers may set units. The engine has one for SIGSEGV, the C library two of its own; who sleeps makes no fault. */
-#define OWN_SIGNALS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(32) | BIT(33))
-#define BIT(signal) (UINT64_C(1) << ((signal) - 1))
 static bool may_be_interrupted(void)
 {
 	char text[4096];
-	const char *at = strstr(adsm_os_read_text("/proc/self/status", text, sizeof(text)), "SigCgt:");
-	uint64_t caught = at ? strtoull(at + 7, NULL, 16) : UINT64_MAX;
 
-	return caught & ~OWN_SIGNALS;
+	return signals_of(adsm_os_read_text("/proc/self/status", text, sizeof(text)), "SigCgt:") & ~OWN_SIGNALS;
 }
 
 /* ---- devices */

@@ -3,6 +3,8 @@
 #include "once.h"
 #include "../sanitizers.h"
 
+#include <sys/prctl.h>
+
 static adsmModule *module;
 
 static adsmKernel *kernel(const char *name)
@@ -215,6 +217,24 @@ static void threads_in_turns(void)
 	CHECK_OK(adsmOnceFree(once));
 }
 
+/* A thread that runs is no helper of the library's, whatever its name: a program may be called "adsm-…". */
+static void name(void)
+{
+	adsmOnce *once = make(4, 4);
+	struct wait wait = { once, 0, 0 };
+	uint64_t until = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + 700000000;
+	pthread_t waiting;
+
+	CHECK_OK(prctl(PR_SET_NAME, "adsm-program"));
+	waiting = start(await_unit, &wait);
+	while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < until)
+		;
+	put(once, 0, 1);
+	end(waiting);
+	CHECK_OK(prctl(PR_SET_NAME, "once-tasks"));
+	CHECK_OK(adsmOnceFree(once));
+}
+
 /* ---- a task that fails for another reason: who waits in it leaves, and who waits for it is told */
 
 static void fails(void)
@@ -250,8 +270,8 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "works", works }, { "waiters", waiters }, { "deadlock", deadlock }, { "circles", circles },
-		{ "no_deadlock", no_deadlock }, { "threads_in_turns", threads_in_turns }, { "fails", fails },
-		{ "misuse", misuse },
+		{ "no_deadlock", no_deadlock }, { "threads_in_turns", threads_in_turns }, { "name", name },
+		{ "fails", fails }, { "misuse", misuse },
 	};
 
 	if (adsmInit() == -ENODEV) {
