@@ -379,6 +379,22 @@ static void false_sharing(void)
 	CHECK(counts_of(1)->given_up == 6 && counts_of(1)->shared_falsely == 5);
 }
 
+/* Two write neighbours: each uses what the other has changed, whoever came last. */
+static void true_sharing(void)
+{
+	for (uint32_t round = 1; round <= 5; round++) {
+		put(0, 0, round);
+		put(1, 4, round);
+		release(round % 2);
+		release(1 - round % 2);
+		acquire(0);
+		acquire(1);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		CHECK(counts_of(i)->given_up == 5 && counts_of(i)->shared_falsely == 0);
+	CHECK_EQ(crc.worst.n, 0);
+}
+
 /* One number is looked at in each fourth KiB, and one is written: what smaller pages had moved. */
 static void smaller_pages(void)
 {
@@ -537,6 +553,9 @@ int main(void)
 		}
 		start(page, 8, true);
 		false_sharing();
+		stop();
+		start(page, 8, true);
+		true_sharing();
 		stop();
 		start(page, 8, true);
 		smaller_pages();

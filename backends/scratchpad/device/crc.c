@@ -125,9 +125,13 @@ static void note(struct adsm_crc *crc, struct adsm_crc_span *span, uint32_t work
 		entry->other = entry->last;
 	entry->writer = worker + 1;
 	entry->last = now;
-	for (; span->blocks && blocks; blocks &= blocks - 1)
-		atomic_store(&span->blocks[index_of(crc, span, page)].last[__builtin_ctzll(blocks)],
-			     now << WRITER_BITS | (worker + 1));
+	for (; span->blocks && blocks; blocks &= blocks - 1) {
+		struct adsm_crc_block *block = &span->blocks[index_of(crc, span, page)].of[__builtin_ctzll(blocks)];
+
+		if ((block->last & WRITER_MASK) != worker + 1)
+			block->other = block->last;
+		block->last = now << WRITER_BITS | (worker + 1);
+	}
 }
 
 static pthread_mutex_t *mutex_of(struct adsm_crc *crc, uint64_t page)
@@ -159,34 +163,37 @@ bool adsm_crc_is_stale(struct adsm_crc *crc, uint32_t worker, uint64_t address, 
 	return changed > since;
 }
 
-/* Who else has changed a page last; the worker itself: nobody knows. */
-static uint32_t last_other(const struct adsm_crc_blocks *blocks, uint32_t worker)
+/* When and by whom a block was changed last that was not the worker. */
+static uint64_t by_other(const struct adsm_crc_block *block, uint32_t worker)
 {
-	uint64_t latest = worker + 1;
-
-	for (int i = 0; i < ADSM_CRC_BLOCKS; i++) {
-		const uint64_t last = atomic_load(&blocks->last[i]);
-
-		if (last > latest && (last & WRITER_MASK) != worker + 1)
-			latest = last;
-	}
-	return (uint32_t)(latest & WRITER_MASK) - 1;
+	return (block->last & WRITER_MASK) == worker + 1 ? block->other : block->last;
 }
 
-/* The page is given up in vain once more. */
-static void count_false(struct adsm_crc *crc, const struct adsm_crc_span *span, uint32_t worker, uint64_t page,
-			uint64_t index)
+/* The same of all blocks; 0: nobody has. */
+static uint64_t last_by_other(const struct adsm_crc_blocks *blocks, uint32_t worker)
 {
-	struct adsm_crc_entry *entry = &span->entries[index];
-	const uint32_t writer = last_other(&span->blocks[index], worker);
+	uint64_t latest = 0;
 
+	for (int i = 0; i < ADSM_CRC_BLOCKS; i++) {
+		const uint64_t last = by_other(&blocks->of[i], worker);
+
+		if (last > latest)
+			latest = last;
+	}
+	return latest;
+}
+
+/* The page is given up in vain once more, because of @writer; from 1, 0: nobody knows. */
+static void count_false(struct adsm_crc *crc, struct adsm_crc_entry *entry, uint32_t worker, uint64_t page,
+			uint32_t writer)
+{
 	pthread_mutex_lock(&crc->merging[0]);
 	if (entry->run != crc->run) {
 		entry->run = crc->run;
 		entry->n_false = 0;
 	}
-	if (++entry->n_false > crc->worst.n && writer != worker)
-		crc->worst = (struct adsm_crc_worst){ page, entry->n_false, worker, writer };
+	if (++entry->n_false > crc->worst.n && writer)
+		crc->worst = (struct adsm_crc_worst){ page, entry->n_false, worker, writer - 1 };
 	pthread_mutex_unlock(&crc->merging[0]);
 }
 
@@ -196,17 +203,19 @@ bool adsm_crc_shares_falsely(struct adsm_crc *crc, uint32_t worker, uint64_t add
 	uint64_t begin, end;
 	struct adsm_crc_span *span = find_page(crc, page_of(crc, address), &begin, &end);
 	const uint64_t index = span ? index_of(crc, span, begin) : 0;
+	bool changed = false;
+	uint64_t last;
 
 	if (!span || !span->blocks)
 		return false;
-	for (; touched; touched &= touched - 1) {
-		const uint64_t last = atomic_load(&span->blocks[index].last[__builtin_ctzll(touched)]);
-
-		if (last >> WRITER_BITS > since && (last & WRITER_MASK) != worker + 1)
-			return false;
-	}
-	count_false(crc, span, worker, page_of(crc, address), index);
-	return true;
+	pthread_mutex_lock(mutex_of(crc, begin));
+	for (; touched; touched &= touched - 1)
+		changed |= by_other(&span->blocks[index].of[__builtin_ctzll(touched)], worker) >> WRITER_BITS > since;
+	last = last_by_other(&span->blocks[index], worker);
+	pthread_mutex_unlock(mutex_of(crc, begin));
+	if (!changed)
+		count_false(crc, &span->entries[index], worker, page_of(crc, address), (uint32_t)(last & WRITER_MASK));
+	return !changed;
 }
 
 /* ---- pages */

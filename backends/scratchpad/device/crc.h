@@ -25,8 +25,8 @@ struct adsm_crc_entry {
 	uint32_t n_false, run;		/* how often it was given up without need in a task, and in which */
 };
 
-/* The same of its blocks: the clock << 16 | writer, from 1. */
-struct adsm_crc_blocks { _Atomic uint64_t last[ADSM_CRC_BLOCKS]; };
+/* The same of its blocks: the clock << 16 | writer, from 1; of the others the last one. Under the page's mutex. */
+struct adsm_crc_blocks { struct adsm_crc_block { uint64_t last, other; } of[ADSM_CRC_BLOCKS]; };
 
 /* Memory that workers reach by these addresses. */
 struct adsm_crc_span {
