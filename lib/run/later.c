@@ -286,6 +286,14 @@ static int start_line(struct adsm_later_line *line)
 		adsm_fail(error, "cannot start a thread for write-once calls (ulimit -u, ulimit -v)") : 0;
 }
 
+/* What others have failed to set, this one may. */
+static void forget_failures(struct adsm_later *call)
+{
+	for (size_t i = 0; i < call->n_ranges; i++)
+		if (call->ranges[i].sets)
+			atomic_store(&call->ranges[i].object->shared->failed, 0);
+}
+
 static int enter(struct adsm_home *home, struct adsm_later *call)
 {
 	struct adsm_later_line *line = &adsm_later_lines[home->index];
@@ -294,6 +302,7 @@ static int enter(struct adsm_home *home, struct adsm_later *call)
 	adsm_mutex_lock(&adsm_later_mutex);
 	error = start_line(line);
 	if (!error) {
+		forget_failures(call);
 		if (line->first)
 			line->last->next = call;
 		else

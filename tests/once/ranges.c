@@ -204,6 +204,30 @@ static void deadlock(void)
 	free_all((adsmOnce *[]){ a, b, c }, 3);
 }
 
+static void *await_first(void *arg)
+{
+	CHECK(adsmOnceGet(arg, 0));
+	return NULL;
+}
+
+/* What a call has not set another one still can: who waits then is not told how that one has ended. */
+static void once_more(void)
+{
+	adsmOnce *a = units(1), *c = units(1);
+	pthread_t thread;
+
+	if (!WITH_TSAN) {
+		CHECK_OK(add(a, a, c, 0, 1, 0));
+		CHECK(!adsmOnceGet(c, 0) && errno == EDEADLK);
+		CHECK_OK(add(a, a, c, 0, 1, 0));
+		thread = start(await_first, c);
+		until_waiting(2, NULL);
+		fill(a, 0, 5);
+		end(thread);
+	}
+	free_all((adsmOnce *[]){ a, c }, 2);
+}
+
 static size_t memory_used(void)
 {
 	adsmDeviceProps props = { .struct_size = sizeof(props) };
@@ -319,7 +343,8 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "one", one }, { "pipeline", pipeline }, { "misuse", misuse }, { "others", others },
-		{ "deadlock", deadlock }, { "overlap", overlap }, { "little_memory", little_memory }, { "ends", ends },
+		{ "deadlock", deadlock }, { "once_more", once_more }, { "overlap", overlap },
+		{ "little_memory", little_memory }, { "ends", ends },
 	};
 	static const struct test_case alone = { "crash", crash };
 	bool crashes = argc == 2 && !strcmp(argv[1], "crash");
