@@ -9,7 +9,7 @@
 extern const struct adsm_backend adsm_backend_cluster, adsm_backend_cpu, adsm_backend_cuda, adsm_backend_opencl,
 	adsm_backend_scratchpad;
 extern struct adsm_option adsm_cluster_rows[], adsm_cpu_rows[], adsm_cuda_rows[], adsm_opencl_rows[],
-	adsm_scratchpad_rows[];
+	adsm_scratchpad_rows[], adsm_store_rows[];
 extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* of options.c */
 
 #ifdef ADSM_HAVE_OPENCL
@@ -25,7 +25,8 @@ extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* of options.c
 #define ADSM_BACKENDS &adsm_backend_cuda, ADSM_BACKEND_OPENCL &adsm_backend_cpu, &adsm_backend_cluster, \
 	&adsm_backend_scratchpad
 #define ADSM_BACKEND_NAMES "cuda, opencl, cpu, cluster, scratchpad"
-#define ADSM_BACKEND_ROWS adsm_cpu_rows, adsm_cluster_rows, adsm_scratchpad_rows, adsm_opencl_rows, adsm_cuda_rows
+#define ADSM_BACKEND_ROWS adsm_cpu_rows, adsm_cluster_rows, adsm_scratchpad_rows, adsm_store_rows, \
+	adsm_opencl_rows, adsm_cuda_rows
 
 /*
  * Put the wrapper around @inner: it traces each operation, and makes some fail, late or impossible, by a

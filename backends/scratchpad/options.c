@@ -5,12 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "layout.h"
+#include "store/layout.h"
 #include "list.h"
 #include "shared.h"
 
 #define MAX_BUFFERS 64
-#define MAX_PAGES 4096
 
 struct adsm_scratchpad_options adsm_scratchpad_options;
 
@@ -58,31 +57,10 @@ static int parse_buffers(const struct adsm_option *row, const char *text, uint64
 	return 0;
 }
 
-static int parse_page(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
-{
-	int ret = adsm_parse_number(row, text, ret_value);
-
-	return ret ? ret : is_power(ret_value[0], ADSM_SCRATCHPAD_MIN_PAGE, ADSM_SCRATCHPAD_MAX_PAGE) ? 0 : -EINVAL;
-}
-
-static int parse_pages(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
-{
-	uint64_t n = 0;
-
-	if (strcmp(text, "auto") && (adsm_scan_digits(&text, 10, &n) || *text || !is_power(n, 1, MAX_PAGES)))
-		return -EINVAL;
-	ret_value[0] = n;
-	return 0;
-}
-
 struct adsm_option adsm_scratchpad_rows[] = {
 	{ "SCRATCHPAD_CORES", "auto", "auto, or a number from 1 to 256",
 	  "scratchpad: how many cores with a local store; auto: one per processor",
 	  ADSM_FIELD(adsm_scratchpad_options.cores), adsm_parse_number, 1, ADSM_SCRATCHPAD_MAX_CORES, .zero = "auto" },
-	{ "SCRATCHPAD_SIZE", "256K", "bytes from 16K to 8M",
-	  "scratchpad: a core's local store, with its stack, cache and code buffer",
-	  ADSM_FIELD(adsm_scratchpad_options.size), adsm_parse_number, ADSM_SCRATCHPAD_MIN_SIZE,
-	  ADSM_SCRATCHPAD_MAX_SIZE },
 	{ "SCRATCHPAD_CACHE", "64x4x128", "SETSxWAYSxLINE, powers of two up to 65536, 64 and, from 16 on, 4096 bytes",
 	  "scratchpad: the software cache of a core, through which kernels reach objects",
 	  ADSM_FIELD(adsm_scratchpad_options.cache), parse_cache },
@@ -90,9 +68,6 @@ struct adsm_option adsm_scratchpad_rows[] = {
 	  "scratchpad: bytes that one dirty bit stands for; with more than 1, cores that write neighbouring bytes "
 	  "lose some",
 	  ADSM_FIELD(adsm_scratchpad_options.dirty), parse_dirty },
-	{ "SCRATCHPAD_CODE", "64K", "bytes up to 8M",
-	  "scratchpad: the code buffer of a core, for all functions of a kernel, or some of its partitions at a time",
-	  ADSM_FIELD(adsm_scratchpad_options.code), adsm_parse_number, 0, ADSM_SCRATCHPAD_MAX_SIZE },
 	{ "SCRATCHPAD_PARTITIONS", "needed", "needed, always",
 	  "scratchpad: when a kernel whose module has partitions of code runs in them: where the code buffer is too "
 	  "small for all of it, or always",
@@ -109,13 +84,6 @@ struct adsm_option adsm_scratchpad_rows[] = {
 	{ "SCRATCHPAD_PREFETCH", "on", "off, on",
 	  "scratchpad: whether the line behind is fetched ahead where a kernel misses lines in their order",
 	  ADSM_FIELD(adsm_scratchpad_options.prefetch), adsm_parse_index, .paper = "off" },
-	{ "TASK_PAGE", "16K", "2K, 4K, 8K or 16K bytes",
-	  "scratchpad: a page of tasks, which is what workers copy into their local stores and send back",
-	  ADSM_FIELD(adsm_scratchpad_options.page), parse_page, ADSM_SCRATCHPAD_MIN_PAGE, ADSM_SCRATCHPAD_MAX_PAGE },
-	{ "TASK_PAGES", "auto", "auto, or a power of two up to 4096",
-	  "scratchpad: how many pages a worker's local store has room for; auto: as many as leave a quarter for the "
-	  "stack",
-	  ADSM_FIELD(adsm_scratchpad_options.n_pages), parse_pages, .zero = "auto" },
 	{ "SCRATCHPAD_MEMORY_SIZE", "auto", "auto, or bytes up to 65536G",
 	  "scratchpad: memory of the device; auto: half of what is available",
 	  ADSM_FIELD(adsm_scratchpad_options.memory_size), adsm_parse_number, 0, (uint64_t)1 << 46, .zero = "auto" },

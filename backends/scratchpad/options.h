@@ -7,17 +7,13 @@
 
 struct adsm_scratchpad_options {
 	unsigned cores;			/* ADSM_SCRATCHPAD_CORES: 0: one per processor */
-	uint64_t size;			/* ADSM_SCRATCHPAD_SIZE: bytes of a local store */
 	uint64_t cache[2];		/* ADSM_SCRATCHPAD_CACHE: sets << 32 | ways, bytes of a line */
 	uint64_t dirty;			/* ADSM_SCRATCHPAD_DIRTY: bytes of a dirty bit */
-	uint64_t code;			/* ADSM_SCRATCHPAD_CODE: bytes of the code buffer */
 	uint64_t buffers;		/* ADSM_SCRATCHPAD_BUFFERS: sub-buffers for code; 0: as fit */
 	unsigned policy;		/* ADSM_SCRATCHPAD_POLICY: 0: modulus, 1: lru */
 	unsigned victim;		/* ADSM_SCRATCHPAD_VICTIM: 1: on */
 	unsigned partitions;		/* ADSM_SCRATCHPAD_PARTITIONS: 1: always */
 	unsigned prefetch;		/* ADSM_SCRATCHPAD_PREFETCH: 1: on */
-	uint64_t page;			/* ADSM_TASK_PAGE: bytes of a page of tasks */
-	uint64_t n_pages;		/* ADSM_TASK_PAGES: that a worker's cache has room for; 0: as fit */
 	uint64_t memory_size;		/* ADSM_SCRATCHPAD_MEMORY_SIZE: bytes, 0: half of what is available */
 	const char *device;		/* ADSM_SCRATCHPAD_DEVICE: the device program, "" beside the library */
 };

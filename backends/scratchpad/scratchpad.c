@@ -6,11 +6,12 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "costs.h"
-#include "layout.h"
+#include "store/layout.h"
 #include "list.h"
 #include "options.h"
 #include "process/open.h"
 #include "shared.h"
+#include "store/options.h"
 #include "stubs.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static struct adsm_scratchpad_geometry geometry(void)
 	const struct adsm_scratchpad_options *options = &adsm_scratchpad_options;
 
 	return (struct adsm_scratchpad_geometry) {
-		.size = options->size, .code = options->code,
+		.size = adsm_store_options.size, .code = adsm_store_options.code,
 		.sets = (uint32_t)(options->cache[0] >> 32), .ways = (uint32_t)options->cache[0],
 		.line = (uint32_t)options->cache[1], .dirty = (uint32_t)options->dirty,
 		.prefetch = options->prefetch,
@@ -61,7 +62,7 @@ static void write_words(struct scratchpad_device *device, const struct adsm_scra
 	const uint64_t numbers[N_WORDS - 1] = {
 		g->size, g->code, g->sets, g->ways, g->line, g->dirty, g->prefetch,
 		options->buffers, options->policy, options->victim, options->partitions,
-		options->page, options->n_pages,
+		adsm_store_options.page, adsm_store_options.n_pages,
 	};
 
 	device->words[0] = kind.program;

@@ -9,9 +9,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "layout.h"
-#include "layout.h"
 #include "process/shared.h"
+#include "store/layout.h"
 
 #define ADSM_SCRATCHPAD_MAX_CORES 256
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/module.h"
-#include "scratchpad/device/core.h"
+#include "store/core.h"
 
 #define BASE UINT64_C(0x7e8000000000)	/* of device memory: nothing is there */
 #define SIZE ((size_t)64 << 20)

@@ -27,7 +27,9 @@ ROOMS = {
     "lib/engine": BASE,
     # What the backends share whose devices are processes of their own.
     "backends/process": BASE + ["backends/backend"],
-    "backends": BASE + ["backends/process"],
+    # Cores with a local store, for the backends that have some.
+    "backends/store": BASE,
+    "backends": BASE + ["backends/process", "backends/store"],
     "protocols": BASE,
     "lib/core": CORE,
     "lib/once": ONCE,

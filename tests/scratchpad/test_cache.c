@@ -6,7 +6,7 @@
 #define ADSM_SCRATCHPAD_		/* what is put into kernels */
 #define ADSM_STORE_INLINE_ static inline
 #include "adsm_scratchpad.h"
-#include "scratchpad/device/core.h"
+#include "store/core.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
  */
 #define ADSM_SCRATCHPAD_		/* what is put into kernels */
 #define ADSM_STORE_INLINE_ static inline
-#include "scratchpad/device/copies.h"
-#include "scratchpad/device/core.h"
-#include "scratchpad/device/direct.h"
+#include "scratchpad/device/crc_copies.h"
+#include "store/core.h"
+#include "store/direct.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static void start(uint32_t page_size, uint32_t n_pages, bool counted)
 	CHECK_OK(adsm_crc_write_span(&crc, &crc.spans[0], counted));
 	for (unsigned i = 0; i < WORKERS; i++) {
 		CHECK_OK(adsm_core_reserve(&layout, &cores[i]));
-		CHECK_OK(adsm_copies_init(copies_of(i), &layout, &crc, i, on_wrong));
+		CHECK_OK(adsm_copies_init(copies_of(i), &layout, crc.page, &adsm_crc_copies, &crc, i, on_wrong));
 		adsm_copies_begin(copies_of(i), counted);
 	}
 }

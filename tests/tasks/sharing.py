@@ -58,7 +58,7 @@ def advice():
 
 
 def refused():
-    for value in ["3K", "1K", "32K", "0"]:
+    for value in ["3K", "1K", "64K", "0"]:
         assert "ADSM_TASK_PAGE" in run("ep", status=1, ADSM_TASK_PAGE=value), value
     for value in ["3", "0", "8192"]:
         assert "ADSM_TASK_PAGES" in run("ep", status=1, ADSM_TASK_PAGES=value), value

@@ -3,7 +3,7 @@
 #ifndef ADSM_SCRATCHPAD_LAUNCH_H
 #define ADSM_SCRATCHPAD_LAUNCH_H
 
-#include "core.h"
+#include "store/core.h"
 #include "process/shared.h"
 
 /* Make the cores, and run what comes in the queue. 0 or a negative errno. */

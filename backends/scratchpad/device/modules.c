@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/module.h"
 #include "base/os.h"
+#include "store/image.h"
 #include "tasks.h"
 
 #include <errno.h>
@@ -41,46 +42,20 @@ void adsm_modules_start(const struct adsm_scratchpad_geometry *its_geometry,
 /* The code in a module, as a file of its own; and its needs, which the caller frees. */
 static int extract(int fd, struct module *ret_module, int *ret_code, char *ret_text)
 {
-	const off_t size = lseek(fd, 0, SEEK_END);
 	struct adsm_module_info *info;
-	void *image, *copy;
-	size_t pages;
-	int ret;
+	int ret = adsm_store_image(fd, &info, ret_code, ret_text);
 
-	if (size <= 0 || adsm_os_map(NULL, (size_t)size, fd, 0, ADSM_PROT_READ, &image))
-		return -ENOEXEC;
-	ret = adsm_module_info_create(image, (size_t)size, &info);
-	adsm_os_unmap(image, (size_t)size);
-	if (ret) {
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "%s", adsm_last_error());
-		return -ENOEXEC;
-	}
-	if (!info->store_size) {
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "it has no code for cores with a local store: compile it with "
-			    "adsmcc --scratchpad, which needs clang");
-		ret = -ENOEXEC;
-		goto destroy;
-	}
-	pages = (info->store_size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
-	ret_module->needs = malloc((info->n_needs + 1) * sizeof(*info->needs));
-	ret = ret_module->needs ? adsm_os_memfd("adsm-scratchpad-module", pages, ret_code) : -ENOMEM;
 	if (ret)
-		goto destroy;
-	if (info->n_needs)
+		return ret;
+	ret_module->needs = malloc((info->n_needs + 1) * sizeof(*info->needs));
+	ret = ret_module->needs ? 0 : -ENOMEM;
+	if (!ret && info->n_needs)
 		memcpy(ret_module->needs, info->needs, info->n_needs * sizeof(*info->needs));
 	ret_module->n_needs = info->n_needs;
-	ret = adsm_os_map(NULL, pages, *ret_code, 0, ADSM_PROT_RW, &copy);
-	if (ret) {
-		close(*ret_code);
-		goto destroy;
-	}
-	memcpy(copy, info->store, info->store_size);
-	adsm_os_unmap(copy, pages);
-	if (info->partitions_size)
+	if (!ret && info->partitions_size)
 		ret = adsm_overlay_create(info->partitions, info->partitions_size, &ret_module->overlay, ret_text);
 	if (ret)
 		close(*ret_code);
-destroy:
 	adsm_module_info_destroy(info);
 	return ret;
 }

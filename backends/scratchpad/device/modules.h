@@ -5,7 +5,7 @@
 
 #include "overlay.h"
 #include "process/device/code.h"
-#include "scratchpad/layout.h"
+#include "store/layout.h"
 
 /* Before all else: what kernels have to fit into. @always: they run in partitions, where their module has any. */
 void adsm_modules_start(const struct adsm_scratchpad_geometry *geometry, const struct adsm_scratchpad_layout *layout,

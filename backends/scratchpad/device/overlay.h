@@ -9,7 +9,7 @@
 #include "adsm_kernel.h"
 #include "partition_types.h"
 #include "process/shared.h"
-#include "scratchpad/layout.h"
+#include "store/layout.h"
 
 struct adsm_overlay;
 

@@ -9,7 +9,7 @@
 
 #include "base/image.h"
 #include "policy.h"
-#include "spans.h"
+#include "store/spans.h"
 
 #define ADSM_PARTITION_TEXT 512		/* bytes of a sentence about what is wrong */
 

@@ -6,7 +6,7 @@
 #ifndef ADSM_SCRATCHPAD_REPLAY_H
 #define ADSM_SCRATCHPAD_REPLAY_H
 
-#include "cache.h"
+#include "store/cache.h"
 #include "scratchpad/shared.h"
 
 /* Before all else. */

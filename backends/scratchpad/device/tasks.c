@@ -8,11 +8,12 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "crc_copies.h"
 #include "heap.h"
-#include "copies.h"
 #include "process/device/handler.h"
 #include "process/device/task_crew.h"
 #include "process/device/task_lock.h"
+#include "store/image.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,20 +68,9 @@ void adsm_tasks_start(struct adsm_process_shared *shared, const struct adsm_scra
 
 bool adsm_tasks_fit(const struct adsm_store_needs *needs, char ret_text[ADSM_PROCESS_TEXT])
 {
-	const struct adsm_scratchpad_layout *layout = &tasks.layout;
-
-	if (*tasks.does_not_fit) {
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %s", needs->name, tasks.does_not_fit);
-		return false;
-	}
-	if ((uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_SERVICE <= layout->stack &&
-	    needs->code <= layout->code)
-		return true;
-	adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s' does not fit into a local store: code %u of %lu "
-		    "(ADSM_SCRATCHPAD_CODE), of which tasks have no partitions; stack %u, data %u, that of locks and "
-		    "barriers %u, of %lu; cache: %lu pages of %u bytes (ADSM_TASK_PAGES): make its arrays smaller, or "
-		    "raise ADSM_SCRATCHPAD_SIZE", needs->name, needs->code, layout->code, needs->stack, needs->data,
-		    ADSM_SCRATCHPAD_SERVICE, layout->stack, layout->lines / tasks.page, tasks.page);
+	if (!*tasks.does_not_fit)
+		return adsm_store_task_fits(&tasks.layout, tasks.page, needs, ret_text);
+	adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %s", needs->name, tasks.does_not_fit);
 	return false;
 }
 
@@ -323,7 +313,8 @@ static int make_core(void)
 
 	if (ret)
 		return ret;
-	ret = adsm_copies_init(core->window, &tasks.layout, &tasks.crc, tasks.n_made, tasks.wrong);
+	ret = adsm_copies_init(core->window, &tasks.layout, tasks.page, &adsm_crc_copies, &tasks.crc, tasks.n_made,
+			       tasks.wrong);
 	if (ret) {
 		adsm_core_destroy(core);
 		return ret;

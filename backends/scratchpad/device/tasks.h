@@ -3,7 +3,7 @@
 #ifndef ADSM_SCRATCHPAD_TASKS_H
 #define ADSM_SCRATCHPAD_TASKS_H
 
-#include "core.h"
+#include "store/core.h"
 #include "process/device/task.h"
 #include "scratchpad/shared.h"
 

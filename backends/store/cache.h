@@ -11,7 +11,7 @@
 #define ADSM_SCRATCHPAD_CACHE_H
 
 #include "adsm_scratchpad.h"
-#include "scratchpad/layout.h"
+#include "store/layout.h"
 #include "spans.h"
 
 #define ADSM_CACHE_READABLE 2

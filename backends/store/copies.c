@@ -18,7 +18,7 @@ static struct adsm_copies *pages_of(struct adsm_store *store)
 
 static struct adsm_store_way *set_of(const struct adsm_copies *pages, uint64_t address)
 {
-	const uint64_t set = (address >> pages->crc->page_shift) & (pages->n_sets - 1);
+	const uint64_t set = (address >> pages->page_shift) & (pages->n_sets - 1);
 
 	return pages->ways + set * ADSM_STORE_INLINE_WAYS;
 }
@@ -30,7 +30,7 @@ static uint8_t *bytes_of(const struct adsm_store_way *way)
 
 static uint32_t number_of(const struct adsm_copies *pages, const struct adsm_store_way *way)
 {
-	return (uint32_t)((uint64_t)(bytes_of(way) - pages->bytes) >> pages->crc->page_shift);
+	return (uint32_t)((uint64_t)(bytes_of(way) - pages->bytes) >> pages->page_shift);
 }
 
 /* The page of an address; else NULL, and the way that was used least recently, or never. */
@@ -55,19 +55,19 @@ static struct adsm_store_way *find(const struct adsm_copies *pages, uint64_t add
 /* Bytes of those parts of @size bytes that have any of the blocks. */
 static uint64_t bytes_with(const struct adsm_copies *pages, uint64_t blocks, uint32_t size)
 {
-	const uint32_t n = ADSM_CRC_BLOCKS * size / pages->crc->page;
+	const uint32_t n = ADSM_COPIES_BLOCKS * size / pages->page;
 	uint64_t parts = 0;
 
-	if (n >= ADSM_CRC_BLOCKS)
-		return blocks ? pages->crc->page : 0;
-	for (uint32_t first = 0; first < ADSM_CRC_BLOCKS; first += n)
+	if (n >= ADSM_COPIES_BLOCKS)
+		return blocks ? pages->page : 0;
+	for (uint32_t first = 0; first < ADSM_COPIES_BLOCKS; first += n)
 		parts += (blocks >> first & (((uint64_t)1 << n) - 1)) != 0;
 	return parts * size;
 }
 
 static void count_moved(struct adsm_copies *pages, uint64_t blocks)
 {
-	const uint32_t page = pages->crc->page;
+	const uint32_t page = pages->page;
 
 	for (uint32_t i = 0, size = ADSM_SCRATCHPAD_MIN_PAGE; pages->counted && size <= page; i++, size *= 2)
 		pages->counts.moved[i] += size < page ? bytes_with(pages, blocks, size) : size;
@@ -75,9 +75,10 @@ static void count_moved(struct adsm_copies *pages, uint64_t blocks)
 
 static uint64_t blocks_of(const struct adsm_copies *pages, uint64_t address, uint64_t size)
 {
-	const uint32_t shift = pages->crc->page_shift;
-	const uint64_t offset = address & (pages->crc->page - 1);
-	const uint64_t first = offset * ADSM_CRC_BLOCKS >> shift, last = (offset + size - 1) * ADSM_CRC_BLOCKS >> shift;
+	const uint32_t shift = pages->page_shift;
+	const uint64_t offset = address & (pages->page - 1);
+	const uint64_t first = offset * ADSM_COPIES_BLOCKS >> shift;
+	const uint64_t last = (offset + size - 1) * ADSM_COPIES_BLOCKS >> shift;
 
 	return (~(uint64_t)0 >> (63 - (last - first))) << first;
 }
@@ -85,14 +86,15 @@ static uint64_t blocks_of(const struct adsm_copies *pages, uint64_t address, uin
 /* ---- sending, and giving up */
 
 /* False: it is not dirty. */
-static bool send(struct adsm_copies *pages, struct adsm_store_way *way)
+static bool send(struct adsm_copies *pages, struct adsm_store_way *way, bool keep)
 {
 	const uint32_t i = number_of(pages, way);
 	struct adsm_copies_slot *slot = &pages->slots[i];
 
 	if (!pages->dirty[i])
 		return false;
-	adsm_crc_merge(pages->crc, pages->worker, way->tag, bytes_of(way), slot->twin);
+	slot->write = pages->below->send(pages, way->tag, bytes_of(way), slot->twin, keep);
+	way->dirty = slot->write ? &pages->dirty[i] : NULL;
 	pages->dirty[i] = 0;
 	count_moved(pages, slot->written);
 	slot->written = 0;
@@ -100,7 +102,7 @@ static bool send(struct adsm_copies *pages, struct adsm_store_way *way)
 }
 
 /* The page is not in the cache any more. */
-static void give_up(struct adsm_copies *pages, struct adsm_store_way *way)
+static void forget(struct adsm_copies *pages, struct adsm_store_way *way)
 {
 	struct adsm_copies_slot *slot = &pages->slots[number_of(pages, way)];
 	uint8_t *bytes = bytes_of(way);
@@ -113,11 +115,14 @@ static void give_up(struct adsm_copies *pages, struct adsm_store_way *way)
 	way->dirty = NULL;
 }
 
-static void drop(struct adsm_copies *pages, struct adsm_store_way *way)
+/* It leaves; counted where it was dirty. */
+static void drop(struct adsm_copies *pages, struct adsm_store_way *way, uint64_t *n_sent)
 {
-	if (send(pages, way))
-		pages->counts.sent_on_sync++;
-	give_up(pages, way);
+	if (send(pages, way, false))
+		++*n_sent;
+	else
+		pages->below->drop(pages, way->tag);
+	forget(pages, way);
 }
 
 /* Each page that the cache has. */
@@ -129,29 +134,36 @@ static void drop(struct adsm_copies *pages, struct adsm_store_way *way)
 void adsm_copies_release(struct adsm_copies *pages)
 {
 	EACH_PAGE(pages, way)
-		if (send(pages, way))
+		if (send(pages, way, true))
 			pages->counts.sent_on_sync++;
 }
 
 void adsm_copies_acquire(struct adsm_copies *pages)
 {
 	EACH_PAGE(pages, way) {
-		const struct adsm_copies_slot *slot = &pages->slots[number_of(pages, way)];
-
-		if (!adsm_crc_is_stale(pages->crc, pages->worker, way->tag, slot->since))
+		if (!pages->below->is_old(pages, way->tag, &pages->slots[number_of(pages, way)]))
 			continue;
 		pages->counts.given_up++;
-		if (pages->counted && adsm_crc_shares_falsely(pages->crc, pages->worker, way->tag, slot->since,
-							      slot->touched))
-			pages->counts.shared_falsely++;
-		drop(pages, way);
+		drop(pages, way, &pages->counts.sent_on_sync);
 	}
+}
+
+void adsm_copies_give_up(struct adsm_copies *pages, uint64_t page)
+{
+	struct adsm_store_way *oldest, *way = find(pages, page, &oldest);
+
+	if (!way)
+		return;
+	pages->counts.given_up++;
+	if (send(pages, way, false))
+		pages->counts.sent_on_sync++;
+	forget(pages, way);
 }
 
 void adsm_copies_flush_all(struct adsm_copies *pages)
 {
 	EACH_PAGE(pages, way)
-		drop(pages, way);
+		drop(pages, way, &pages->counts.sent_on_sync);
 }
 
 void adsm_copies_flush(struct adsm_copies *pages, uint64_t address, uint64_t size)
@@ -159,39 +171,38 @@ void adsm_copies_flush(struct adsm_copies *pages, uint64_t address, uint64_t siz
 	struct adsm_store_way *way, *oldest;
 
 	for (uint64_t page = address & pages->store.tag_mask; page - address < size || page <= address;
-	     page += pages->crc->page) {
+	     page += pages->page) {
 		way = find(pages, page, &oldest);
 		if (way)
-			drop(pages, way);
+			drop(pages, way, &pages->counts.sent_on_sync);
 	}
 }
 
 /* ---- accesses */
-
-/* Instead of what a way has. */
-static void miss(struct adsm_copies *pages, struct adsm_store_way *way, uint64_t address)
-{
-	const uint64_t tag = address & pages->store.tag_mask;
-	uint8_t *bytes = bytes_of(way);
-
-	if (way->tag != ADSM_STORE_NO_LINE) {
-		if (send(pages, way))
-			pages->counts.sent_on_miss++;
-		give_up(pages, way);
-	}
-	pages->slots[number_of(pages, way)].since = adsm_crc_fetch(pages->crc, tag, bytes);
-	way->tag = tag;
-	way->bias = (uint64_t)(uintptr_t)bytes - tag;
-}
 
 /* It may be written from now on. */
 static void make_writable(struct adsm_copies *pages, struct adsm_store_way *way)
 {
 	const uint32_t i = number_of(pages, way);
 
-	adsm_crc_twin(pages->crc, bytes_of(way), pages->slots[i].twin);
 	pages->slots[i].write = true;
 	way->dirty = &pages->dirty[i];
+}
+
+/* Instead of what a way has. */
+static void miss(struct adsm_copies *pages, struct adsm_store_way *way, uint64_t address, bool write)
+{
+	const uint64_t tag = address & pages->store.tag_mask;
+	uint8_t *bytes = bytes_of(way);
+	struct adsm_copies_slot *slot = &pages->slots[number_of(pages, way)];
+
+	if (way->tag != ADSM_STORE_NO_LINE)
+		drop(pages, way, &pages->counts.sent_on_miss);
+	slot->since = pages->below->fetch(pages, tag, bytes, slot->twin, write);
+	way->tag = tag;
+	way->bias = (uint64_t)(uintptr_t)bytes - tag;
+	if (write)
+		make_writable(pages, way);
 }
 
 /* An access to bytes of one page: where they are, in the local store. */
@@ -200,11 +211,11 @@ static uint8_t *use(struct adsm_copies *pages, uint64_t address, uint64_t size, 
 	struct adsm_store_way *oldest, *way = find(pages, address, &oldest);
 	struct adsm_copies_slot *slot;
 
-	if ((!way || write) && !adsm_crc_find(pages->crc, address, write ? size : 1, write))
+	if ((!way || write) && !pages->below->may(pages, address, write ? size : 1, write))
 		pages->wrong(address, write ? "a store" : "a load");
 	if (!way) {
 		way = oldest;
-		miss(pages, way, address);
+		miss(pages, way, address, write);
 		if (write)
 			pages->counts.write_misses++;
 		else
@@ -213,8 +224,10 @@ static uint8_t *use(struct adsm_copies *pages, uint64_t address, uint64_t size, 
 		pages->counts.upgrades++;
 	}
 	slot = &pages->slots[number_of(pages, way)];
-	if (write && !slot->write)
+	if (write && !slot->write) {
+		pages->below->own(pages, way->tag, bytes_of(way), slot->twin);
 		make_writable(pages, way);
+	}
 	if (write)
 		pages->dirty[number_of(pages, way)] = 1;
 	if (pages->counted) {
@@ -229,7 +242,7 @@ static uint8_t *use(struct adsm_copies *pages, uint64_t address, uint64_t size, 
 /* How many of @size bytes from @address on are in one page. */
 static uint64_t in_page(const struct adsm_copies *pages, uint64_t address, uint64_t size)
 {
-	const uint64_t left = pages->crc->page - (address & ~pages->store.tag_mask);
+	const uint64_t left = pages->page - (address & ~pages->store.tag_mask);
 
 	return size < left ? size : left;
 }
@@ -268,22 +281,22 @@ static void pages_fence(struct adsm_store *store)
 /* The memory itself, of which the cache then has nothing. */
 static uint8_t *reach(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write)
 {
-	const struct adsm_crc_span *span = adsm_crc_find(pages->crc, address, size, write);
+	uint8_t *bytes = pages->below->reach ? pages->below->reach(pages, address, size, write) : NULL;
 
-	if (!span)
+	if (!bytes)
 		pages->wrong(address, write ? "a store" : "a load");
 	pages->counts.direct++;
 	adsm_copies_flush(pages, address, size);
-	return span->bytes + (address - span->begin);
+	return bytes;
 }
 
 static void note(struct adsm_copies *pages, uint64_t address, uint64_t size)
 {
 	const uint64_t n = in_page(pages, address, size);
 
-	adsm_crc_note(pages->crc, pages->worker, address, blocks_of(pages, address, n));
+	pages->below->note(pages, address, blocks_of(pages, address, n));
 	if (n < size)
-		adsm_crc_note(pages->crc, pages->worker, address + n, 1);
+		pages->below->note(pages, address + n, 1);
 }
 
 static uint64_t pages_atomic(struct adsm_store *store, uint64_t op, uint64_t address, uint64_t size, uint64_t value)
@@ -324,35 +337,37 @@ static void init_ways(struct adsm_copies *pages)
 		*way = (struct adsm_store_way){ .tag = ADSM_STORE_NO_LINE };
 		if (k % ADSM_STORE_INLINE_WAYS >= pages->n_ways || i == pages->n_pages)
 			continue;
-		way->bias = (uint64_t)(uintptr_t)(pages->bytes + (uint64_t)i * pages->crc->page) - way->tag;
+		way->bias = (uint64_t)(uintptr_t)(pages->bytes + (uint64_t)i * pages->page) - way->tag;
 		i++;
 	}
 }
 
-int adsm_copies_init(struct adsm_copies *pages, const struct adsm_scratchpad_layout *layout, struct adsm_crc *crc,
-		    uint32_t worker, void (*wrong)(uint64_t address, const char *what))
+int adsm_copies_init(struct adsm_copies *pages, const struct adsm_scratchpad_layout *layout, uint32_t page,
+		     const struct adsm_copies_below *below, void *arg, uint32_t worker,
+		     void (*wrong)(uint64_t address, const char *what))
 {
 	uint8_t *parts = (uint8_t *)pages + layout->control, *twins;
-	const uint32_t n = (uint32_t)(layout->lines >> crc->page_shift);
+	const uint32_t n = (uint32_t)(layout->lines / page);
 
 	*pages = (struct adsm_copies) {
-		.crc = crc, .worker = worker, .wrong = wrong,
+		.below = below, .arg = arg, .worker = worker, .wrong = wrong,
+		.page = page, .page_shift = (uint32_t)__builtin_ctz(page),
 		.n_pages = n, .n_ways = n < ADSM_STORE_INLINE_WAYS ? n : ADSM_STORE_INLINE_WAYS,
 		.n_sets = n < ADSM_STORE_INLINE_WAYS ? 1 : n / ADSM_STORE_INLINE_WAYS,
 		.ways = (struct adsm_store_way *)parts, .dirty = (uint64_t *)(parts + layout->tags),
 		.bytes = parts + layout->tags + layout->dirty,
 	};
 	pages->none = pages->ways + pages->n_sets * ADSM_STORE_INLINE_WAYS;
-	pages->slots = calloc(n, sizeof(*pages->slots) + crc->page);
+	pages->slots = calloc(n, sizeof(*pages->slots) + (below->twins ? page : 0));
 	if (!pages->slots)
 		return -ENOMEM;
 	twins = (uint8_t *)(pages->slots + n);
-	for (uint32_t i = 0; i < n; i++)
-		pages->slots[i].twin = twins + (uint64_t)i * crc->page;
+	for (uint32_t i = 0; below->twins && i < n; i++)
+		pages->slots[i].twin = twins + (uint64_t)i * page;
 	pages->store = (struct adsm_store) {
-		.tag_mask = ~(uint64_t)(crc->page - 1),
-		.set_scale = (ADSM_STORE_INLINE_WAYS * sizeof(struct adsm_store_way) << 8) >> crc->page_shift,
-		.dirty_shift = crc->page_shift,
+		.tag_mask = ~(uint64_t)(page - 1),
+		.set_scale = (ADSM_STORE_INLINE_WAYS * sizeof(struct adsm_store_way) << 8) >> pages->page_shift,
+		.dirty_shift = pages->page_shift,
 		.dirty_ones = { 1, 1, 1, 1, 1 },
 		.get = adsm_store_get, .put = adsm_store_put, .read = pages_read, .write = pages_write,
 		.move = adsm_store_move, .fill = adsm_store_fill, .fence = pages_fence,
@@ -372,7 +387,7 @@ void adsm_copies_begin(struct adsm_copies *pages, bool counted)
 	pages->counts = (struct adsm_copies_counts){ 0 };
 	pages->counted = counted;
 	store->ways = counted ? pages->none : pages->ways;
-	store->set_mask = counted ? 0 : (uint64_t)(pages->n_sets - 1) << pages->crc->page_shift;
+	store->set_mask = counted ? 0 : (uint64_t)(pages->n_sets - 1) << pages->page_shift;
 	store->clock = 0;
 	/* None is the last one: pages are given up without a look at that. */
 	store->last[ADSM_STORE_GET].tag = store->last[ADSM_STORE_PUT].tag = ADSM_STORE_NO_LINE;

@@ -18,8 +18,8 @@
 #define ADSM_SCRATCHPAD_STREAMS 4		/* that are fetched ahead, a line for each */
 #define ADSM_SCRATCHPAD_SERVICE 8192		/* of stack for what tasks call: locks, barriers, their errors */
 #define ADSM_SCRATCHPAD_MIN_PAGE 2048u		/* of tasks */
-#define ADSM_SCRATCHPAD_MAX_PAGE 16384u
-#define ADSM_SCRATCHPAD_PAGE_SIZES 4		/* that there are */
+#define ADSM_SCRATCHPAD_MAX_PAGE 32768u
+#define ADSM_SCRATCHPAD_PAGE_SIZES 5		/* that there are */
 
 /* As options say it. All numbers but the sizes are powers of two. */
 struct adsm_scratchpad_geometry {

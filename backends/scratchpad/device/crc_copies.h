@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * crc_copies.h - workers whose caches (store/copies.h) are kept consistent by crc.h. Twins are in main memory, one for
+ * each page that the cache has room for: it is made when the page is first written, of the worker's own copy, and stays
+ * with it until the page is given up.
+ */
+#ifndef ADSM_SCRATCHPAD_CRC_COPIES_H
+#define ADSM_SCRATCHPAD_CRC_COPIES_H
+
+#include "crc.h"
+#include "store/copies.h"
+
+/* Its argument is the struct adsm_crc. */
+extern const struct adsm_copies_below adsm_crc_copies;
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* image.c - see image.h. */
+#include "image.h"
+
+#include "base/log.h"
+#include "base/os.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The code, as a file. */
+static int write_code(const struct adsm_module_info *info, int *ret_code)
+{
+	const size_t pages = (info->store_size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	void *copy;
+	int ret = adsm_os_memfd("adsm-scratchpad-module", pages, ret_code);
+
+	if (ret)
+		return ret;
+	ret = adsm_os_map(NULL, pages, *ret_code, 0, ADSM_PROT_RW, &copy);
+	if (ret) {
+		close(*ret_code);
+		return ret;
+	}
+	memcpy(copy, info->store, info->store_size);
+	adsm_os_unmap(copy, pages);
+	return 0;
+}
+
+int adsm_store_image(int fd, struct adsm_module_info **ret_info, int *ret_code, char *ret_text)
+{
+	const off_t size = lseek(fd, 0, SEEK_END);
+	void *image;
+	int ret;
+
+	if (size <= 0 || adsm_os_map(NULL, (size_t)size, fd, 0, ADSM_PROT_READ, &image))
+		return -ENOEXEC;
+	ret = adsm_module_info_create(image, (size_t)size, ret_info);
+	adsm_os_unmap(image, (size_t)size);
+	if (ret) {
+		adsm_format(ret_text, ADSM_STORE_TEXT, "%s", adsm_last_error());
+		return -ENOEXEC;
+	}
+	if ((*ret_info)->store_size) {
+		ret = write_code(*ret_info, ret_code);
+	} else {
+		adsm_format(ret_text, ADSM_STORE_TEXT, "it has no code for cores with a local store: compile it with "
+			    "adsmcc --scratchpad, which needs clang");
+		ret = -ENOEXEC;
+	}
+	if (ret)
+		adsm_module_info_destroy(*ret_info);
+	return ret;
+}
+
+bool adsm_store_task_fits(const struct adsm_scratchpad_layout *layout, uint32_t page,
+			  const struct adsm_store_needs *needs, char *ret_text)
+{
+	if ((uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_SERVICE <= layout->stack &&
+	    needs->code <= layout->code)
+		return true;
+	adsm_format(ret_text, ADSM_STORE_TEXT, "task '%s' does not fit into a local store: code %u of %lu "
+		    "(ADSM_SCRATCHPAD_CODE), of which tasks have no partitions; stack %u, data %u, that of locks and "
+		    "barriers %u, of %lu; cache: %lu pages of %u bytes (ADSM_TASK_PAGES): make its arrays smaller, or "
+		    "raise ADSM_SCRATCHPAD_SIZE", needs->name, needs->code, layout->code, needs->stack, needs->data,
+		    ADSM_SCRATCHPAD_SERVICE, layout->stack, layout->lines / page, page);
+	return false;
+}

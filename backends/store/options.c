@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* store/options.c - rows of the options of local stores. */
+#include "options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "layout.h"
+#include "list.h"
+
+#define MAX_PAGES 4096
+
+struct adsm_store_options adsm_store_options;
+
+static bool is_power(uint64_t n, uint64_t min, uint64_t max)
+{
+	return n >= min && n <= max && !(n & (n - 1));
+}
+
+static int parse_page(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	int ret = adsm_parse_number(row, text, ret_value);
+
+	return ret ? ret : is_power(ret_value[0], ADSM_SCRATCHPAD_MIN_PAGE, ADSM_SCRATCHPAD_MAX_PAGE) ? 0 : -EINVAL;
+}
+
+static int parse_pages(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+{
+	uint64_t n = 0;
+
+	if (strcmp(text, "auto") && (adsm_scan_digits(&text, 10, &n) || *text || !is_power(n, 1, MAX_PAGES)))
+		return -EINVAL;
+	ret_value[0] = n;
+	return 0;
+}
+
+struct adsm_option adsm_store_rows[] = {
+	{ "SCRATCHPAD_SIZE", "256K", "bytes from 16K to 8M",
+	  "scratchpad: a core's local store, with its stack, cache and code buffer",
+	  ADSM_FIELD(adsm_store_options.size), adsm_parse_number, ADSM_SCRATCHPAD_MIN_SIZE,
+	  ADSM_SCRATCHPAD_MAX_SIZE },
+	{ "SCRATCHPAD_CODE", "64K", "bytes up to 8M",
+	  "scratchpad: the code buffer of a core, for all functions of a kernel, or some of its partitions at a time",
+	  ADSM_FIELD(adsm_store_options.code), adsm_parse_number, 0, ADSM_SCRATCHPAD_MAX_SIZE },
+	{ "TASK_PAGE", "16K", "2K, 4K, 8K, 16K or 32K bytes",
+	  "scratchpad: a page of tasks, which is what workers copy into their local stores and send back",
+	  ADSM_FIELD(adsm_store_options.page), parse_page, ADSM_SCRATCHPAD_MIN_PAGE, ADSM_SCRATCHPAD_MAX_PAGE },
+	{ "TASK_PAGES", "auto", "auto, or a power of two up to 4096",
+	  "scratchpad: how many pages a worker's local store has room for; auto: as many as leave a quarter for the "
+	  "stack",
+	  ADSM_FIELD(adsm_store_options.n_pages), parse_pages, .zero = "auto" },
+	{ 0 }
+};

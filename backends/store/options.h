@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* store/options.h - options of cores with a local store, whatever backend has them. */
+#ifndef ADSM_STORE_OPTIONS_H
+#define ADSM_STORE_OPTIONS_H
+
+#include "base/options.h"
+
+struct adsm_store_options {
+	uint64_t size;			/* ADSM_SCRATCHPAD_SIZE: bytes of a local store */
+	uint64_t code;			/* ADSM_SCRATCHPAD_CODE: bytes of the code buffer */
+	uint64_t page;			/* ADSM_TASK_PAGE: bytes of a page of tasks */
+	uint64_t n_pages;		/* ADSM_TASK_PAGES: that a worker's cache has room for; 0: as fit */
+};
+
+extern struct adsm_store_options adsm_store_options;
+
+#endif
