@@ -13,6 +13,8 @@
 #include "process/once.h"
 #include "process/open.h"
 #include "shared.h"
+#include "store/layout.h"
+#include "store/options.h"
 #include "stubs.h"
 
 #include <errno.h>
@@ -22,7 +24,7 @@
 
 #define KEEPER_MS 4000			/* until a keeper has ended all: calls fail within 5 s */
 #define SHOWN_AFTER_MS 1500		/* sooner nobody wonders */
-#define MAX_WORDS 32			/* of its command line */
+#define MAX_WORDS 48			/* of its command line */
 #define TOLD_MAX 10			/* as many as there may be such warnings */
 
 struct cluster_device {
@@ -159,6 +161,10 @@ static void write_words(struct cluster_device *device)
 		{ "--update", options->update, 0 }, { "--lazy", NULL, options->lazy },
 		{ "--exchange", options->exchange, 0 }, { "--tracker", options->tracker, 0 },
 		{ "--paper", NULL, adsm_paper },
+		{ "--tasks", NULL, options->node == ADSM_CLUSTER_SCRATCHPAD },
+		{ "--store", NULL, adsm_store_options.size }, { "--code", NULL, adsm_store_options.code },
+		{ "--page", NULL, adsm_store_options.page }, { "--cache", NULL, adsm_store_options.n_pages },
+		{ "--locality", NULL, options->locality }, { "--frames", NULL, options->frames },
 	};
 	size_t n = 0;
 
@@ -192,6 +198,9 @@ static void describe(struct cluster_device *device, const struct adsm_backend_co
 	};
 	if (!base->caps.memory_size)
 		base->caps.memory_size = adsm_os_memory_available() / 2;
+	if (adsm_cluster_options.node == ADSM_CLUSTER_SCRATCHPAD)
+		base->caps.max_workers = adsm_cluster_options.nodes * ADSM_CLUSTER_NODE_WORKERS;
+	base->caps.workers_option = "ADSM_CLUSTER_NODES";
 	adsm_format(base->name, sizeof(base->name), "cluster of %u", adsm_cluster_options.nodes);
 	strcpy(base->caps.memory, "discrete");
 	strcpy(process->title, "cluster");
@@ -218,6 +227,28 @@ static void describe_nodes(struct adsm_process_device *device)
 		device->base.caps.compute_units = threads;
 }
 
+/* Where tasks run. */
+static int check_node(void)
+{
+	const struct adsm_scratchpad_geometry geometry = {
+		.size = adsm_store_options.size, .code = adsm_store_options.code,
+	};
+	const struct adsm_scratchpad_task task = {
+		(uint32_t)adsm_store_options.page, (uint32_t)adsm_store_options.n_pages,
+	};
+	struct adsm_scratchpad_layout layout;
+	char text[ADSM_PROCESS_TEXT];
+
+	if (adsm_cluster_options.node != ADSM_CLUSTER_SCRATCHPAD)
+		return 0;
+	if (adsm_cluster_options.nodes > ADSM_CLUSTER_TASK_NODES)
+		return adsm_fail(-EINVAL, "cluster: %u nodes (ADSM_CLUSTER_NODES), with ADSM_CLUSTER_NODE=scratchpad at "
+				 "most %u", adsm_cluster_options.nodes, ADSM_CLUSTER_TASK_NODES);
+	if (!adsm_scratchpad_lay_out_task(&geometry, &task, &layout, text, sizeof(text)))
+		return adsm_fail(-EINVAL, "cluster: %s", text);
+	return 0;
+}
+
 static int cluster_open(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device)
 {
 	struct cluster_device *device = adsm_process_new(sizeof(*device));
@@ -226,7 +257,9 @@ static int cluster_open(int index, const struct adsm_backend_config *config, str
 
 	if (!device)
 		return -ENOMEM;
-	ret = find_node(&node);
+	ret = check_node();
+	if (!ret)
+		ret = find_node(&node);
 	if (ret) {
 		free(device);
 		return ret;

@@ -5,8 +5,14 @@
 
 #include "base/options.h"
 
+/* What a node is: the processors of a machine, or such with local stores, by ADSM_CLUSTER_NODE. */
+enum { ADSM_CLUSTER_CPU, ADSM_CLUSTER_SCRATCHPAD };
+
 struct adsm_cluster_options {
 	unsigned nodes;			/* ADSM_CLUSTER_NODES: how many */
+	unsigned node;			/* ADSM_CLUSTER_NODE: as above */
+	unsigned locality;		/* ADSM_TASK_LOCK_LOCALITY: grants for each worker that stay on a node */
+	unsigned frames;		/* ADSM_TASK_FRAMES: pages of others that a node keeps; 0: all */
 	const char *hosts;		/* ADSM_CLUSTER_HOSTS: a list or a file, "": the launch command chooses */
 	unsigned threads;		/* ADSM_CLUSTER_THREADS: of each node, 0: one per processor */
 	uint64_t memory_size;		/* ADSM_CLUSTER_MEMORY_SIZE: bytes, 0: half of what is available here */

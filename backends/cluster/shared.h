@@ -15,6 +15,8 @@
 #include "process/shared.h"
 
 #define ADSM_CLUSTER_MAX_NODES 1024
+#define ADSM_CLUSTER_TASK_NODES 64	/* at most, where nodes run tasks */
+#define ADSM_CLUSTER_NODE_WORKERS 64	/* of a task, on each */
 /* As a slot's kernel: no launch, but the messages of one, to all nodes and back. */
 #define ADSM_CLUSTER_ECHO UINT32_MAX
 #define ADSM_CLUSTER_HOST 64		/* bytes of a host's name, terminator included */
@@ -44,7 +46,27 @@ struct adsm_cluster_node {
 	X(ALONE, calls_alone, "calls that node 0 ran alone, for atomics") \
 	X(WORK_NS, work_ns, "time that nodes ran it, all added up") \
 	X(FETCH_NS, fetch_ns, "of that, what a node's threads waited for pages, on an average") \
-	X(EXCHANGE_NS, exchange_ns, "time that nodes exchanged pages, before and after it, all added up")
+	X(EXCHANGE_NS, exchange_ns, "time that nodes exchanged pages, before and after it, all added up") \
+	X(WORKERS, workers, "of tasks: workers of its calls") \
+	X(LOCKS, locks, "locks taken") \
+	X(LOCKS_GLOBAL, locks_global, "times that a node asked for a lock: the others stayed on it") \
+	X(BARRIERS, barriers, "barriers that all workers have come to") \
+	X(READS, reads, "loads of its workers, those of two pages counted twice") \
+	X(WRITES, writes, "and stores") \
+	X(READ_MISSES, read_misses, "of the loads such as found no copy in the worker's local store") \
+	X(WRITE_MISSES, write_misses, "and of the stores") \
+	X(UPGRADES, upgrades, "stores to pages that were there and had only been read") \
+	X(SENT_ON_MISS, sent_on_miss, "dirty pages that left a local store to make room") \
+	X(SENT_ON_SYNC, sent_on_sync, "dirty pages that left one at locks, barriers, flushes and the end") \
+	X(GIVEN_UP, given_up, "pages that others had changed, at locks and barriers") \
+	X(NODE_READ_MISSES, node_read_misses, "of the misses such as the worker's node had to ask another one for, to read") \
+	X(NODE_WRITE_MISSES, node_write_misses, "and to write") \
+	X(NODE_UPGRADES, node_upgrades, "pages that a node had, and asked to write to") \
+	X(NODE_DIFFS, node_diffs, "diffs of pages that nodes sent when a lock was given back, and at barriers") \
+	X(NODE_EARLY_DIFFS, node_early_diffs, "and before: the page was old, or its frame was wanted") \
+	X(NODE_EVICTED, node_evicted, "pages that left a node's frames to make room") \
+	X(LOCK_WAIT_NS, lock_wait_ns, "time that workers waited for locks, all added up") \
+	X(BARRIER_WAIT_NS, barrier_wait_ns, "and for others at barriers")
 
 enum {
 #define ENUMERATOR(upper, name, help) ADSM_CLUSTER_##upper,

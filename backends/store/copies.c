@@ -281,7 +281,7 @@ static void pages_fence(struct adsm_store *store)
 /* The memory itself, of which the cache then has nothing. */
 static uint8_t *reach(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write)
 {
-	uint8_t *bytes = pages->below->reach ? pages->below->reach(pages, address, size, write) : NULL;
+	uint8_t *bytes = pages->below->reach(pages, address, size, write);
 
 	if (!bytes)
 		pages->wrong(address, write ? "a store" : "a load");

@@ -6,6 +6,7 @@
 #include "base/os.h"
 
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,6 +53,38 @@ int adsm_store_image(int fd, struct adsm_module_info **ret_info, int *ret_code, 
 	if (ret)
 		adsm_module_info_destroy(*ret_info);
 	return ret;
+}
+
+struct place { char path[64]; uint64_t begin, end; };
+
+static int find_place(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct place *place = arg;
+
+	if (strcmp(info->dlpi_name, place->path))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		const uint64_t begin = info->dlpi_addr + header->p_vaddr;
+
+		if (header->p_type != PT_LOAD)
+			continue;
+		if (begin < place->begin)
+			place->begin = begin & ~(uint64_t)(ADSM_PAGE_SIZE - 1);
+		if (begin + header->p_memsz > place->end)
+			place->end = begin + header->p_memsz;
+	}
+	return 1;
+}
+
+void adsm_store_image_place(int code, uint64_t *ret_begin, uint64_t *ret_end)
+{
+	struct place place = { .begin = UINT64_MAX };
+
+	adsm_format(place.path, sizeof(place.path), "/proc/self/fd/%d", code);
+	dl_iterate_phdr(find_place, &place);
+	*ret_begin = place.begin;
+	*ret_end = place.end;
 }
 
 bool adsm_store_task_fits(const struct adsm_scratchpad_layout *layout, uint32_t page,

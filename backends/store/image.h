@@ -13,6 +13,8 @@
  */
 #define ADSM_STORE_TEXT 512
 int adsm_store_image(int fd, struct adsm_module_info **ret_info, int *ret_code, char *ret_text);
+/* Where the loader has put that file, which it has by "/proc/self/fd/N": *ret_begin is UINT64_MAX where it has not. */
+void adsm_store_image_place(int code, uint64_t *ret_begin, uint64_t *ret_end);
 /* Does the layout of tasks, with pages of so many bytes, have room for this one? Else the sentence of why not. */
 bool adsm_store_task_fits(const struct adsm_scratchpad_layout *layout, uint32_t page,
 			  const struct adsm_store_needs *needs, char *ret_text);

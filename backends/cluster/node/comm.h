@@ -24,6 +24,8 @@ enum adsm_tag {
 	ADSM_TAG_TIMES,			/* node 0: how long did the exchange take? And back */
 	ADSM_TAG_ECHO,			/* node 0: nothing but a message; and back */
 	ADSM_TAG_TASK,			/* to any: between the workers of a task (hcrc_node.h) */
+	ADSM_TAG_TASK_BEGIN,		/* node 0: a task; the node's workers are to begin */
+	ADSM_TAG_TASK_DONE,		/* to node 0: they have ended, and how */
 	ADSM_TAG_DIFFS,			/* to node 0, in an exchange: what was written to pages that several wrote */
 	ADSM_TAG_ONCE,			/* units of write-once objects: set, waited for, and that back (units.h) */
 };

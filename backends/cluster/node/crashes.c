@@ -66,6 +66,11 @@ static void say_why(uint64_t address, enum adsm_pages_wrong why, const char *pla
 	if (why == ADSM_PAGES_NO_MEMORY)
 		adsm_format(text, sizeof(text), "kernel '%s' finds no memory%s, or needs more mappings than the system "
 			    "allows a process (vm.max_map_count)", slot->name, place);
+	else if (why == ADSM_PAGES_PLAIN)
+		adsm_format(text, sizeof(text), "task '%s' touched address 0x%lx%s: that is device memory, and a plain "
+			    "pointer does not reach it: write ADSM_SPACE_GLOBAL before the type (const "
+			    "ADSM_SPACE_GLOBAL float *p), also behind each cast", slot->name, (unsigned long)address,
+			    place);
 	else if (i < slot->n_pointers)
 		adsm_format(text, sizeof(text), "kernel '%s' wrote to address 0x%lx%s, in the memory of its parameter "
 			    "%u, which it only reads as it is declared or called", slot->name,
@@ -123,12 +128,15 @@ void adsm_crashes_look(void)
 void adsm_crashes_tell(const char *place, const void *data, size_t size)
 {
 	struct report received;
+	char where[sizeof(received.crash.place)];	/* in which worker */
 
 	if (size != sizeof(received) || !shared)
 		_exit(1);
 	adsm_crash_alone();
 	memcpy(&received, data, sizeof(received));
-	snprintf(received.crash.place, sizeof(received.crash.place), "%s", place);
+	memcpy(where, received.crash.place, sizeof(where));
+	where[sizeof(where) - 1] = '\0';
+	adsm_format(received.crash.place, sizeof(received.crash.place), "%s%s", place, where);
 	if (*received.text)
 		adsm_process_say_end(shared, received.text);
 	else if (received.why)

@@ -56,7 +56,7 @@ static void lay_out_lists(struct room *room, struct adsm_hcrc *hcrc)
 	const struct adsm_hcrc_config *config = &hcrc->config;
 	const uint32_t n_workers = adsm_hcrc_n_workers(hcrc);
 	const uint32_t n_nodes = config->self == ADSM_HCRC_MANAGER ? config->n_nodes : 0;
-	const uint32_t n = 2 + n_workers + n_nodes;
+	const uint32_t n = 3 + n_workers + n_nodes;
 	struct adsm_hcrc_list *lists = take(room, n, sizeof(*lists));
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -67,8 +67,9 @@ static void lay_out_lists(struct room *room, struct adsm_hcrc *hcrc)
 	}
 	hcrc->list = lists;
 	hcrc->changed = lists ? lists + 1 : NULL;
-	hcrc->notices = lists ? lists + 2 : NULL;
-	hcrc->old = lists ? lists + 2 + n_workers : NULL;
+	hcrc->own = lists ? lists + 2 : NULL;
+	hcrc->notices = lists ? lists + 3 : NULL;
+	hcrc->old = lists ? lists + 3 + n_workers : NULL;
 }
 
 static void lay_out_manager(struct room *room, struct adsm_hcrc *hcrc)

@@ -77,6 +77,8 @@ static int on_ask(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *messag
 			answer.node = message->from;
 		}
 	}
+	if (answer.size && hcrc->config.fill)
+		hcrc->config.fill(hcrc->config.arg, message->page);
 	reply(hcrc, message->from, answer, answer.size ? adsm_hcrc_bytes(hcrc, message->page) : NULL);
 	return 0;
 }

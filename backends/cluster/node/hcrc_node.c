@@ -40,6 +40,7 @@ static struct {
 	int status;
 	struct queue own, others;	/* letters to this node, and to others */
 	struct queue taken, sent;	/* what of these is being worked at */
+	struct queue early;		/* of the next task, which has begun elsewhere */
 	uint64_t active_ns;		/* when a message came, or a probe went, the last time */
 	struct {
 		_Atomic uint32_t done;	/* futex */
@@ -55,19 +56,25 @@ static void wake(uint32_t worker)
 
 /* ---- what the protocol calls, with the mutex */
 
-static void on_send(void *arg, const struct adsm_hcrc_message *message, const void *bytes)
+static void put(struct queue *queue, const struct letter *letter, const void *bytes)
 {
-	struct queue *queue = message->to == node.hcrc->config.self ? &node.own : &node.others;
-	const struct letter letter = { node.task, *message };
+	const uint32_t size = letter->message.size;
 
-	if (queue->room - queue->size < sizeof(letter) + message->size) {
-		queue->room = 2 * queue->room + sizeof(letter) + message->size;
+	if (queue->room - queue->size < sizeof(*letter) + size) {
+		queue->room = 2 * queue->room + sizeof(*letter) + size;
 		queue->at = adsm_node_memory(queue->at, queue->room);
 	}
-	memcpy(queue->at + queue->size, &letter, sizeof(letter));
-	if (message->size)
-		memcpy(queue->at + queue->size + sizeof(letter), bytes, message->size);
-	queue->size += sizeof(letter) + message->size;
+	memcpy(queue->at + queue->size, letter, sizeof(*letter));
+	if (size)
+		memcpy(queue->at + queue->size + sizeof(*letter), bytes, size);
+	queue->size += sizeof(*letter) + size;
+}
+
+static void on_send(void *arg, const struct adsm_hcrc_message *message, const void *bytes)
+{
+	const struct letter letter = { node.task, *message };
+
+	put(message->to == node.hcrc->config.self ? &node.own : &node.others, &letter, bytes);
 }
 
 static void on_page(void *arg, uint32_t worker, uint32_t page, const uint8_t *bytes)
@@ -133,29 +140,52 @@ static void take_own(void)
 
 /* ---- the thread of MPI */
 
+void adsm_hcrc_node_letter(const struct adsm_letter *letter)
+{
+	const uint8_t *bytes = (const uint8_t *)letter->data + sizeof(struct letter);
+	struct letter head;
+
+	if (letter->size >= sizeof(head))
+		memcpy(&head, letter->data, sizeof(head));
+	if (letter->size < sizeof(head) || letter->size != sizeof(head) + head.message.size)
+		adsm_comm_fail("node %d has sent a message of %zu bytes, which is none", letter->from, letter->size);
+	/* One of a task that has failed may come late. */
+	if (head.task == node.task + 1) {
+		put(&node.early, &head, bytes);
+	} else if (head.task == node.task && node.hcrc) {
+		pthread_mutex_lock(&node.mutex);
+		take(letter->from, &head.message, bytes);
+		take_own();
+		pthread_mutex_unlock(&node.mutex);
+	}
+}
+
 static bool receive(void)
 {
 	struct adsm_letter letter;
-	struct letter head;
 	bool any = false;
 
 	while (adsm_comm_receive_only(ADSM_TAG_TASK, &letter)) {
 		any = true;
-		if (letter.size >= sizeof(head))
-			memcpy(&head, letter.data, sizeof(head));
-		if (letter.size < sizeof(head) || letter.size != sizeof(head) + head.message.size)
-			adsm_comm_fail("node %d has sent a message of %zu bytes, which is none", letter.from,
-				       letter.size);
-		/* One of a task that has failed may come late. */
-		if (head.task == node.task) {
-			pthread_mutex_lock(&node.mutex);
-			take(letter.from, &head.message, (const uint8_t *)letter.data + sizeof(head));
-			take_own();
-			pthread_mutex_unlock(&node.mutex);
-		}
+		adsm_hcrc_node_letter(&letter);
 		adsm_comm_drop(&letter);
 	}
 	return any;
+}
+
+/* What has come before the task began here. */
+static void take_early(void)
+{
+	struct letter letter;
+
+	pthread_mutex_lock(&node.mutex);
+	for (size_t at = 0; at < node.early.size; at += sizeof(letter) + letter.message.size) {
+		memcpy(&letter, node.early.at + at, sizeof(letter));
+		take(letter.message.from, &letter.message, node.early.at + at + sizeof(letter));
+	}
+	node.early.size = 0;
+	take_own();
+	pthread_mutex_unlock(&node.mutex);
 }
 
 static bool send_all(void)
@@ -240,7 +270,18 @@ int adsm_hcrc_node_begin(const struct adsm_hcrc_config *config)
 	node.ended = false;
 	node.status = 0;
 	node.active_ns = adsm_os_now_ns();
+	take_early();
 	return 0;
+}
+
+struct adsm_hcrc_counts adsm_hcrc_node_counts(void)
+{
+	return node.hcrc->counts;
+}
+
+bool adsm_hcrc_node_wrote(uint32_t page)
+{
+	return node.hcrc->entries[page].home;
 }
 
 void adsm_hcrc_node_finish(void)
@@ -396,4 +437,10 @@ int adsm_hcrc_node_end(uint32_t worker)
 		return fail(worker, ret);
 	leave();
 	return 0;
+}
+
+void adsm_hcrc_node_fail(uint32_t worker, int error)
+{
+	if (!enter(worker, NULL))
+		fail(worker, error);
 }

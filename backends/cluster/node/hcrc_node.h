@@ -6,6 +6,7 @@
 #ifndef ADSM_CLUSTER_HCRC_NODE_H
 #define ADSM_CLUSTER_HCRC_NODE_H
 
+#include "comm.h"
 #include "hcrc_types.h"
 
 /*
@@ -20,8 +21,13 @@ int adsm_hcrc_node_begin(const struct adsm_hcrc_config *config);
 bool adsm_hcrc_node_look(void);
 /* Nothing is left to be done for it, and how it ended: 0, or a negative errno. */
 bool adsm_hcrc_node_has_ended(int *ret_status);
+/* What it has counted here; and on the manager's node, whether a page has been written to. Until it is finished. */
+struct adsm_hcrc_counts adsm_hcrc_node_counts(void);
+bool adsm_hcrc_node_wrote(uint32_t page);
 /* When its workers' threads are no longer in any of the following. */
 void adsm_hcrc_node_finish(void);
+/* A letter TASK that came otherwise than by look(): one of a task that begins here only later is kept until then. */
+void adsm_hcrc_node_letter(const struct adsm_letter *letter);
 
 /*
  * Workers, each in a thread of its own; they do what hcrc_pages.h and hcrc_sync.h say. Returns when it is done: 0, or a
@@ -39,5 +45,7 @@ int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock);
 int adsm_hcrc_node_release(uint32_t worker, uint32_t lock);
 int adsm_hcrc_node_barrier(uint32_t worker);
 int adsm_hcrc_node_end(uint32_t worker);
+/* The worker has done what it may not: the task ends with this error. Returns when that is known here. */
+void adsm_hcrc_node_fail(uint32_t worker, int error);
 
 #endif

@@ -389,6 +389,7 @@ static void become_home(struct adsm_hcrc *hcrc, uint32_t number, const uint8_t *
 		memcpy(adsm_hcrc_bytes(hcrc, number), bytes, hcrc->config.page_size);
 	hcrc->now->n_kept--;
 	page->home = (uint8_t)(hcrc->config.self + 1);
+	adsm_hcrc_push(hcrc->own, number);
 	page->valid = true;
 	page->right = ADSM_HCRC_MAY_WRITE;
 	adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_TAKEN,

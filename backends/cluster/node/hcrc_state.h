@@ -97,6 +97,7 @@ struct adsm_hcrc {
 	struct adsm_hcrc_lock *locks;
 	struct adsm_hcrc_worker *workers;
 	struct adsm_hcrc_list *changed, *notices;	/* the latter one for each worker */
+	struct adsm_hcrc_list *own;		/* pages whose home this is */
 	/* The manager's. */
 	struct adsm_hcrc_entry *entries;
 	struct adsm_hcrc_global_lock *global_locks;

@@ -194,10 +194,9 @@ static void give_back(struct adsm_hcrc *hcrc)
 {
 	struct adsm_hcrc_message message = { .kind = ADSM_HCRC_BACK, .size = hcrc->config.page_size };
 
-	for (uint32_t i = 0; hcrc->config.self != ADSM_HCRC_MANAGER && i < hcrc->config.n_pages; i++) {
-		message.page = i;
-		if (hcrc->pages[i].home == hcrc->config.self + 1)
-			adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, message, adsm_hcrc_bytes(hcrc, i));
+	for (uint32_t i = 0; hcrc->config.self != ADSM_HCRC_MANAGER && i < hcrc->own->n; i++) {
+		message.page = hcrc->own->at[i];
+		adsm_hcrc_send(hcrc, ADSM_HCRC_MANAGER, message, adsm_hcrc_bytes(hcrc, message.page));
 	}
 	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_DONE }, NULL);
 	if (hcrc->config.self != ADSM_HCRC_MANAGER)

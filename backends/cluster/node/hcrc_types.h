@@ -63,6 +63,8 @@ struct adsm_hcrc_config {
 	uint8_t *memory;			/* the pages; on the manager's node with what is in them */
 	/* None of these calls anything here. */
 	void *arg;
+	/* The manager's: a page is asked for that is nobody's, perhaps again: now it has to be there. NULL: all are. */
+	void (*fill)(void *arg, uint32_t page);
 	/* To any node, this one included. The bytes are to be copied. */
 	void (*send)(void *arg, const struct adsm_hcrc_message *message, const void *bytes);
 	/* What the worker has asked for; NULL where it has the bytes. */

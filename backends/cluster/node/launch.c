@@ -574,6 +574,7 @@ void adsm_node_serve(void)
 			adsm_comm_drop(&letter);
 		}
 		node.calls->look();
+		found |= node.calls->look_for_task();
 		if (node.running) {
 			found |= move_pages();
 			if (has_ended() && !adsm_move_n_fetches()) {

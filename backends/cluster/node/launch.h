@@ -45,10 +45,11 @@ struct adsm_node_calls {
 	void (*begin)(const struct adsm_node_work *work);
 	/* Not of a part of no block. It is asked again before the letter DONE goes. */
 	bool (*has_ended)(void);
-	/* Between two looks for letters: what else there is to do. */
+	/* Between two looks for letters: what else there is to do; and another node's: whether there was something. */
 	void (*look)(void);
-	/* A letter that has nothing to do with pages: CODE, ANSWER, NOTE, ONCE. False: nor with this. */
-	bool (*letter)(const struct adsm_letter *letter);
+	bool (*look_for_task)(void);
+	/* One that has nothing to do with pages: CODE, ANSWER, NOTE, ONCE, TASK…. False: nor with this. */
+	bool (*letter)(struct adsm_letter *letter);
 };
 
 /* What the host has done since the last launch, and what this one may only read; ascending. */

@@ -20,6 +20,7 @@
 #include "process/device/once.h"
 #include "process/device/serve.h"
 #include "requests.h"
+#include "task.h"
 #include "units.h"
 #include "version.h"
 
@@ -45,6 +46,17 @@ static struct {
 	char place[96];			/* of this node, for messages */
 	uint32_t *crew;			/* node 0: threads of each that run a launch which may wait for units */
 } node;
+
+/* Between two looks for letters, on any node. */
+static void look(void)
+{
+	adsm_crashes_look();
+	adsm_units_look();
+	adsm_requests_look();
+	/* No destructor may run beside kernels. */
+	if (adsm_requests_over())
+		_exit(0);
+}
 
 /* ---- a part of a launch, on any node */
 
@@ -85,7 +97,8 @@ static int start_pages(bool home, int fd)
 {
 	struct adsm_pages_config config = {
 		.base = adsm_node_words.base, .size = adsm_node_words.size, .fd = fd, .home = home,
-		.track = adsm_node_words.track, .wake = adsm_comm_wake, .error = adsm_crashes_of_kernel,
+		.track = adsm_node_words.track, .wake = adsm_comm_wake, .refuses = adsm_workers_is_one,
+		.error = adsm_crashes_of_kernel,
 	};
 	int ret = adsm_pages_start(&config);
 
@@ -204,6 +217,74 @@ static void expect_units(const char *kernel, const struct adsm_node_launch *laun
 	adsm_units_launch(kernel, node.crew);
 }
 
+/* What the application has done since the last launch. */
+static bool collect_touched(void)
+{
+	adsm_runs_clear(&node.before.removed);
+	adsm_runs_clear(&node.before.added);
+	adsm_runs_clear(&node.before.written);
+	adsm_runs_clear(&node.before.read_only);
+	adsm_cluster_collect(node.cluster, take_touched, NULL);
+	return node.before.removed.n || node.before.added.n || node.before.written.n;
+}
+
+static void write_task_costs(uint64_t i, uint64_t seq, const struct adsm_task_costs *task)
+{
+	const struct adsm_process_slot *slot = &node.shared->slots[i];
+	struct adsm_cluster_costs *costs = &node.cluster->costs[i];
+	const struct adsm_copies_counts *copies = &task->workers.copies;
+	const struct adsm_hcrc_counts *hcrc = &task->hcrc;
+	const uint64_t values[ADSM_CLUSTER_N_COUNTS] = {
+		[ADSM_CLUSTER_WORK_NS] = task->workers.work_ns,
+		[ADSM_CLUSTER_WORKERS] = task->n_workers,
+		[ADSM_CLUSTER_LOCKS] = hcrc->locks,
+		[ADSM_CLUSTER_LOCKS_GLOBAL] = hcrc->global_locks,
+		[ADSM_CLUSTER_BARRIERS] = task->n_barriers,
+		[ADSM_CLUSTER_READS] = copies->reads,
+		[ADSM_CLUSTER_WRITES] = copies->writes,
+		[ADSM_CLUSTER_READ_MISSES] = copies->read_misses,
+		[ADSM_CLUSTER_WRITE_MISSES] = copies->write_misses,
+		[ADSM_CLUSTER_UPGRADES] = copies->upgrades,
+		[ADSM_CLUSTER_SENT_ON_MISS] = copies->sent_on_miss,
+		[ADSM_CLUSTER_SENT_ON_SYNC] = copies->sent_on_sync,
+		[ADSM_CLUSTER_GIVEN_UP] = copies->given_up,
+		[ADSM_CLUSTER_NODE_READ_MISSES] = hcrc->read_misses,
+		[ADSM_CLUSTER_NODE_WRITE_MISSES] = hcrc->write_misses,
+		[ADSM_CLUSTER_NODE_UPGRADES] = hcrc->upgrades,
+		[ADSM_CLUSTER_NODE_DIFFS] = hcrc->diffs,
+		[ADSM_CLUSTER_NODE_EARLY_DIFFS] = hcrc->early_diffs,
+		[ADSM_CLUSTER_NODE_EVICTED] = hcrc->evicted,
+		[ADSM_CLUSTER_LOCK_WAIT_NS] = task->workers.lock_wait_ns,
+		[ADSM_CLUSTER_BARRIER_WAIT_NS] = task->workers.barrier_wait_ns,
+	};
+
+	memcpy(costs->values, values, sizeof(values));
+	memset(costs->nodes, 0, (size_t)adsm_comm.n * sizeof(*costs->nodes));
+	costs->nodes[0].work = (struct adsm_cluster_span){ slot->start_ns, slot->end_ns - slot->start_ns };
+	costs->start_ns = slot->start_ns;
+	costs->counted = slot->counted;
+	costs->seq = seq;
+}
+
+/* All nodes hear of that, as at a launch, of which there is none. */
+static void run_task(uint64_t done)
+{
+	const uint64_t i = done % ADSM_PROCESS_SLOTS;
+	struct adsm_process_slot *slot = &node.shared->slots[i];
+	const uint32_t offset = 0;
+	const struct adsm_node_work nothing = { .arg_offset = &offset, .args = slot->args };
+	struct adsm_node_counts counts = { 0 };
+	struct adsm_task_costs costs;
+
+	slot->start_ns = adsm_os_now_ns();
+	if (collect_touched())
+		adsm_node_run(&nothing, &node.before, &counts);
+	slot->status = adsm_node_task_run(slot, slot->in_area ? node.shared->areas[i] : slot->args, node.cluster, look,
+					  &costs, node.shared->failures[i]);
+	slot->end_ns = adsm_os_now_ns();
+	write_task_costs(i, done + 1, &costs);
+}
+
 static void run_launch(uint64_t done)
 {
 	const uint64_t i = done % ADSM_PROCESS_SLOTS;
@@ -221,11 +302,7 @@ static void run_launch(uint64_t done)
 
 	memcpy(work.launch.grid, slot->grid, sizeof(slot->grid));
 	memcpy(work.launch.block, slot->block, sizeof(slot->block));
-	adsm_runs_clear(&node.before.removed);
-	adsm_runs_clear(&node.before.added);
-	adsm_runs_clear(&node.before.written);
-	adsm_runs_clear(&node.before.read_only);
-	adsm_cluster_collect(node.cluster, take_touched, NULL);
+	collect_touched();
 	find_read_only(node.shared->pointers[i], slot->n_pointers);
 	slot->start_ns = adsm_os_now_ns();
 	if (onces)
@@ -244,20 +321,11 @@ static void run_next(void)
 
 	if (node.shared->slots[done % ADSM_PROCESS_SLOTS].kernel == ADSM_CLUSTER_ECHO)
 		adsm_node_echo();
+	else if (adsm_code_is_task(node.shared->slots[done % ADSM_PROCESS_SLOTS].kernel))
+		run_task(done);
 	else
 		run_launch(done);
 	adsm_process_queue_done(queue, true);
-}
-
-/* Between two looks for letters, on any node. */
-static void look(void)
-{
-	adsm_crashes_look();
-	adsm_units_look();
-	adsm_requests_look();
-	/* No destructor may run beside kernels. */
-	if (adsm_requests_over())
-		_exit(0);
 }
 
 /* ---- node 0: between launches */
@@ -330,7 +398,7 @@ static int hello(const struct adsm_process_request *request, int memory_fd, stru
 	return 0;
 }
 
-static bool take_letter(const struct adsm_letter *letter)
+static bool take_letter(struct adsm_letter *letter)
 {
 	char place[96];
 
@@ -348,7 +416,7 @@ static bool take_letter(const struct adsm_letter *letter)
 		adsm_units_letter(letter);
 		return true;
 	default:
-		return false;
+		return adsm_node_task_letter(letter);
 	}
 }
 
@@ -433,7 +501,8 @@ static void join(void)
 
 int main(int argc, char **argv)
 {
-	static const struct adsm_node_calls calls = { begin_part, has_ended, look, take_letter };
+	char text[ADSM_PROCESS_TEXT];
+	static const struct adsm_node_calls calls = { begin_part, has_ended, look, adsm_node_task_look, take_letter };
 	void *p;
 
 	prctl(PR_SET_NAME, "adsm-cluster-node");
@@ -450,8 +519,10 @@ int main(int argc, char **argv)
 	set_threads();
 	start_memory();
 	join();
-	if (adsm_comm.n == 1 && !adsm_node_words.tracked)
+	if (adsm_comm.n == 1 && !adsm_node_words.tracked && !adsm_node_words.tasks)
 		serve_alone();
+	if (adsm_node_words.tasks && !adsm_node_task_start(&adsm_node_words, text, sizeof(text)))
+		adsm_comm_fail("%s", text);
 	if (adsm_pool_start(adsm_node_words.threads))
 		adsm_comm_fail("no threads for kernels");
 	node.crew = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.crew));

@@ -21,6 +21,27 @@ static int choose(const char *key, const char *value, const char *const *names)
 	exit(1);
 }
 
+/* How tasks run. */
+static void read_task_word(const char *key, uint64_t n)
+{
+	struct adsm_node_words *words = &adsm_node_words;
+
+	if (!strcmp(key, "--tasks"))
+		words->tasks = n;
+	else if (!strcmp(key, "--store"))
+		words->store.size = n;
+	else if (!strcmp(key, "--code"))
+		words->store.code = n;
+	else if (!strcmp(key, "--page"))
+		words->task.page = (uint32_t)n;
+	else if (!strcmp(key, "--cache"))
+		words->task.n_pages = (uint32_t)n;
+	else if (!strcmp(key, "--locality"))
+		words->locality = (uint32_t)n;
+	else if (!strcmp(key, "--frames"))
+		words->n_frames = (uint32_t)n;
+}
+
 static void read_word(const char *key, const char *value)
 {
 	static const char *const updates[] = { "adaptive", "eager", "lazy", "threshold", NULL };
@@ -53,6 +74,8 @@ static void read_word(const char *key, const char *value)
 		words->track = words->tracked ? (enum adsm_track)i : ADSM_TRACK_AUTO;
 	} else if (!strcmp(key, "--paper")) {
 		words->options.paper = strtoul(value, NULL, 0);
+	} else {
+		read_task_word(key, strtoul(value, NULL, 0));
 	}
 }
 

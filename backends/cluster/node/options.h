@@ -4,6 +4,7 @@
 #define ADSM_CLUSTER_NODE_OPTIONS_H
 
 #include "launch.h"
+#include "store/layout.h"
 
 struct adsm_node_words {
 	const char *connect, *token;	/* where node 0 finds the application */
@@ -14,6 +15,11 @@ struct adsm_node_words {
 	enum adsm_track track;
 	bool tracked;			/* also where there is one node: asked for by name */
 	struct adsm_node_options options;
+	/* Where nodes run tasks, on cores with a local store. */
+	bool tasks;
+	struct adsm_scratchpad_geometry store;	/* its size and code alone */
+	struct adsm_scratchpad_task task;
+	uint32_t locality, n_frames;	/* as struct adsm_hcrc_config; frames 0: for all pages */
 };
 
 extern struct adsm_node_words adsm_node_words;

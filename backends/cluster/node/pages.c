@@ -42,6 +42,8 @@ static bool on_touch(int sig, uintptr_t address, bool write)
 
 	if (address - config.base >= config.size)
 		return false;
+	if (config.refuses && config.refuses())
+		config.error(address, ADSM_PAGES_PLAIN);
 	adsm_lock(&adsm_table.lock);
 	is_illegal = !adsm_table_has(page, ADSM_PAGE_ADDED);
 	is_store = write && adsm_table_read_only(page);

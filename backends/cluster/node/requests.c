@@ -4,7 +4,8 @@
 
 #include "base/os.h"
 #include "comm.h"
-#include "process/device/code.h"
+#include "images.h"
+#include "process/device/pool.h"
 #include "process/device/serve.h"
 #include "runs.h"
 
@@ -146,7 +147,7 @@ static void begin(void)
 		/* Loading takes the descriptor. */
 		if (request->op == ADSM_PROCESS_LOAD && requests.fd >= 0)
 			fd = dup(requests.fd);
-		requests.ret = adsm_serve_answer(request, &requests.fd, requests.reply);
+		requests.ret = adsm_images_answer(request, &requests.fd, requests.reply);
 		/* Where others have the bytes of write-once objects is their own matter. */
 		if (!requests.ret && request->op != ADSM_PROCESS_ONCE_MAP)
 			send_code(request, fd);
@@ -173,7 +174,7 @@ void adsm_requests_look(void)
 							     .index = requests.reply->index };
 
 		requests.undo = false;
-		adsm_code_unload(unload.index);
+		adsm_images_answer(&unload, NULL, &(struct adsm_process_reply){ 0 });
 		send_code(&unload, -1);
 	} else {
 		finish();
@@ -250,7 +251,7 @@ void adsm_requests_code(const void *data, size_t size)
 
 	answer.error = make_file(code, size - sizeof(*code), &reply, &fd);
 	if (!answer.error)
-		answer.error = adsm_serve_answer(&code->request, &fd, &reply);
+		answer.error = adsm_images_answer(&code->request, &fd, &reply);
 	answer.index = reply.index;
 	memcpy(answer.text, reply.text, sizeof(answer.text));
 	adsm_comm_send(0, ADSM_TAG_ANSWER, &answer, sizeof(answer));

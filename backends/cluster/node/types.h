@@ -17,6 +17,7 @@ enum adsm_pages_wrong {
 	ADSM_PAGES_ILLEGAL,			/* touched memory of the arena that belongs to no object */
 	ADSM_PAGES_STORE,			/* wrote to an object that the call only reads */
 	ADSM_PAGES_NO_MEMORY,			/* nothing: the system has no memory, or no mappings for it */
+	ADSM_PAGES_PLAIN,			/* touched memory of the arena, and is a task: it is to ask its cache */
 };
 
 struct adsm_pages_config {
@@ -29,6 +30,8 @@ struct adsm_pages_config {
 	/* Both in a signal handler of the thread that faulted, with all signals blocked and no lock held. A page is
 	 * wanted: have the communication thread ask adsm_pages_wanted(). An error of the kernel's: does not return. */
 	void (*wake)(void);
+	/* Nor may the calling thread touch any: NULL: each may. */
+	bool (*refuses)(void);
 	void (*error)(uint64_t address, enum adsm_pages_wrong why);
 };
 

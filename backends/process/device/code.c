@@ -134,6 +134,11 @@ bool adsm_code_atomics(uint32_t kernel)
 	return kernels[kernel].atomics;
 }
 
+bool adsm_code_is_task(uint32_t kernel)
+{
+	return kernels[kernel].task;
+}
+
 bool adsm_code_onces(uint32_t kernel)
 {
 	return kernels[kernel].onces != 0;

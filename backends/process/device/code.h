@@ -18,6 +18,8 @@ int adsm_code_unload(uint32_t index);
 int adsm_code_kernel(uint32_t module, const char *name, uint32_t *ret_index);
 /* May the kernel of this index do atomics on memory of the device, as far as its module says? */
 bool adsm_code_atomics(uint32_t kernel);
+/* Is it a task? */
+bool adsm_code_is_task(uint32_t kernel);
 /* Does it take write-once objects? */
 bool adsm_code_onces(uint32_t kernel);
 /* What a module, or what it is linked to, has by this name; NULL: there is none. */

@@ -13,6 +13,7 @@
 #include "task_crew.h"
 
 #include "base/os.h"
+#include "task_text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +24,6 @@
 #define FAN 8				/* workers, or nodes, below a node of the tree */
 #define N_LEVELS 4			/* FAN to that power is enough */
 #define N_NODES (ADSM_TASK_WORKERS_MAX / FAN * 2)
-#define TOLD 4				/* of those that wait for locks, in a sentence */
 
 struct adsm_task adsm_task;
 struct adsm_task_thread *adsm_task_threads[ADSM_TASK_WORKERS_MAX];
@@ -157,78 +157,38 @@ _Noreturn void adsm_task_leave(struct adsm_task_thread *self)
 	longjmp(self->leave, 1);
 }
 
-/* The first worker that does this, and how many do. */
-static uint32_t count_waiting(uint32_t what, uint32_t *ret_first)
+static struct adsm_task_seen see(uint32_t worker)
 {
-	uint32_t n = 0;
+	const struct adsm_task_thread *thread = adsm_task_threads[worker];
+	struct adsm_task_seen seen = { .waits_for = atomic_load(&thread->waits_for) };
 
-	for (uint32_t i = adsm_task.n; i-- > 0; ) {
-		if (atomic_load(&adsm_task_threads[i]->waits_for) == what) {
-			*ret_first = i;
-			n++;
-		}
-	}
-	return n;
-}
-
-/* Whom those that have stopped wait for. */
-static void tell_stopped(char text[ADSM_PROCESS_TEXT])
-{
-	uint32_t told = 0, n_barrier, n_ended, first;
-	int n = 0;
-
-	for (uint32_t i = 0; i < adsm_task.n && told < TOLD; i++) {
-		const struct adsm_task_thread *thread = adsm_task_threads[i];
-		const uint32_t lock = atomic_load(&thread->waits_for);
-		uint32_t holder;
-
-		if (lock >= ADSM_TASK_LOCKS_MAX)
-			continue;
-		holder = atomic_load(atomic_load(&thread->lock_word)) & ADSM_TASK_OWNER;
-		if (!holder)
-			continue;
-		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n,
-			      "%sworker %u waits for lock %u, which worker %u has", told ? ", " : "", i, lock,
-			      holder - 1);
-		told++;
-	}
-	if (atomic_load(&adsm_task.n_in_locks) > told)
-		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, ", %u more wait for locks",
-			      atomic_load(&adsm_task.n_in_locks) - told);
-	n_barrier = count_waiting(ADSM_TASK_AT_BARRIER, &first);
-	if (n_barrier)
-		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%sworker %u%s at the barrier", n ? ", " : "",
-			      first, n_barrier > 1 ? " and others wait" : " waits");
-	n_ended = count_waiting(ADSM_TASK_ENDED, &first);
-	if (n_ended)
-		snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%s%u of %u have ended", n ? ", " : "", n_ended,
-			 adsm_task.n);
+	if (seen.waits_for < ADSM_TASK_LOCKS_MAX)
+		seen.holder = atomic_load(atomic_load(&thread->lock_word)) & ADSM_TASK_OWNER;
+	return seen;
 }
 
 static void fail_deadlock(void)
 {
-	char text[ADSM_PROCESS_TEXT] = "";
+	char text[ADSM_PROCESS_TEXT];
 
-	tell_stopped(text);
+	adsm_task_tell_stopped(adsm_task.n, see, text);
 	adsm_task_fail(-EDEADLK, "deadlock: %s", text);
 }
 
 void adsm_task_fail_waiting(int error, const char *text)
 {
-	char stopped[ADSM_PROCESS_TEXT] = "";
+	char stopped[ADSM_PROCESS_TEXT];
 
-	tell_stopped(stopped);
+	adsm_task_tell_stopped(adsm_task.n, see, stopped);
 	adsm_task_fail(error, "%s%s%s", text, *stopped ? ", " : "", stopped);
 }
 
 static void fail_barrier(void)
 {
-	uint32_t waits = 0, ended = 0;
-	const uint32_t n = count_waiting(ADSM_TASK_AT_BARRIER, &waits);
+	char text[ADSM_PROCESS_TEXT];
 
-	count_waiting(ADSM_TASK_ENDED, &ended);
-	adsm_task_fail(-EDEADLK, "deadlock: worker %u%s at the barrier, %u of %u in all, which worker %u does not come "
-		       "to: it has ended", waits, n > 1 ? " and others wait" : " waits", n, adsm_task.n, ended);
+	adsm_task_tell_barrier(adsm_task.n, see, text);
+	adsm_task_fail(-EDEADLK, "deadlock: %s", text);
 }
 
 /* ---- the barrier, and what else it may be that nobody runs */

@@ -9,7 +9,6 @@
 #include "tasks.h"
 
 #include <errno.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,34 +65,9 @@ static void free_module(struct module *module)
 	free(module->needs);
 }
 
-/* Where the loader has put the file that was loaded by this path. */
-struct place { const char *path; struct module *module; };
-
-static int find_place(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	const struct place *place = arg;
-
-	if (strcmp(info->dlpi_name, place->path))
-		return 0;
-	place->module->begin = UINT64_MAX;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		const uint64_t begin = info->dlpi_addr + header->p_vaddr;
-
-		if (header->p_type != PT_LOAD)
-			continue;
-		if (begin < place->module->begin)
-			place->module->begin = begin & ~(uint64_t)(ADSM_PAGE_SIZE - 1);
-		if (begin + header->p_memsz > place->module->end)
-			place->module->end = begin + header->p_memsz;
-	}
-	return 1;
-}
-
 int adsm_modules_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT])
 {
 	struct module module = { .needs = NULL };
-	char path[64];
 	uint32_t index;
 	int code, ret;
 
@@ -103,11 +77,10 @@ int adsm_modules_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TE
 	close(fd);
 	if (ret)
 		goto free_module;
-	adsm_format(path, sizeof(path), "/proc/self/fd/%d", code);
 	ret = adsm_code_load(code, &index, ret_text);
 	if (ret)
 		goto free_module;
-	dl_iterate_phdr(find_place, &(struct place){ path, &module });
+	adsm_store_image_place(code, &module.begin, &module.end);
 	modules[index] = module;
 	*ret_index = index;
 	return 0;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node/task.h - tasks of a cluster: node 0 tells all others, on each node some of the workers run (workers.h), and what
+ * they store is kept consistent by hcrc_node.h. The communication thread's.
+ */
+#ifndef ADSM_CLUSTER_TASK_H
+#define ADSM_CLUSTER_TASK_H
+
+#include "cluster/shared.h"
+#include "comm.h"
+#include "hcrc_types.h"
+#include "options.h"
+#include "workers.h"
+
+/* What a task has cost, all nodes together. */
+struct adsm_task_costs {
+	struct adsm_hcrc_counts hcrc;
+	struct adsm_workers_counts workers;
+	uint64_t n_workers, n_barriers;
+};
+
+/* At the start, where nodes run tasks. False: a local store has no room, and *ret_text says for what. */
+bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, size_t size);
+
+/* ---- node 0 */
+
+/*
+ * A task, whole. All that the application has done to objects is known to adsm_pages_objects(). @look: called between
+ * two looks for letters. What was written is in device memory, and told to @shared as if the application had done it.
+ * 0, or a negative errno with a sentence.
+ */
+int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args, struct adsm_cluster_shared *shared,
+		       void (*look)(void), struct adsm_task_costs *ret_costs, char ret_text[ADSM_PROCESS_TEXT]);
+
+/* ---- any node */
+
+/* A letter of a task; false: it is none. *letter is taken where it has to stay: then it has no data any more. */
+bool adsm_node_task_letter(struct adsm_letter *letter);
+/* Between two looks for letters: was there something to do? */
+bool adsm_node_task_look(void);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* task_text.c - see task_text.h. */
+#include "task_text.h"
+
+#include <stdio.h>
+
+#define TOLD 4				/* of those that wait for locks */
+
+/* The first worker that does this, and how many do. */
+static uint32_t count_waiting(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker), uint32_t what,
+			      uint32_t *ret_first)
+{
+	uint32_t n_found = 0;
+
+	for (uint32_t i = n; i-- > 0; ) {
+		if (see(i).waits_for == what) {
+			*ret_first = i;
+			n_found++;
+		}
+	}
+	return n_found;
+}
+
+void adsm_task_tell_stopped(uint32_t n_workers, struct adsm_task_seen (*see)(uint32_t worker),
+			    char text[ADSM_PROCESS_TEXT])
+{
+	uint32_t n_locks = 0, told = 0, n_found, first;
+	int n = 0;
+
+	*text = '\0';
+	for (uint32_t i = 0; i < n_workers; i++) {
+		const struct adsm_task_seen seen = see(i);
+
+		if (seen.waits_for >= ADSM_TASK_LOCKS_MAX)
+			continue;
+		n_locks++;
+		if (!seen.holder || told == TOLD)
+			continue;
+		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n,
+			      "%sworker %u waits for lock %u, which worker %u has", told ? ", " : "", i, seen.waits_for,
+			      seen.holder - 1);
+		told++;
+	}
+	if (n_locks > told)
+		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, ", %u more wait for locks", n_locks - told);
+	n_found = count_waiting(n_workers, see, ADSM_TASK_AT_BARRIER, &first);
+	if (n_found)
+		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%sworker %u%s at the barrier", n ? ", " : "",
+			      first, n_found > 1 ? " and others wait" : " waits");
+	n_found = count_waiting(n_workers, see, ADSM_TASK_ENDED, &first);
+	if (n_found)
+		snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%s%u of %u have ended", n ? ", " : "", n_found,
+			 n_workers);
+}
+
+void adsm_task_tell_barrier(uint32_t n_workers, struct adsm_task_seen (*see)(uint32_t worker),
+			    char text[ADSM_PROCESS_TEXT])
+{
+	uint32_t waits = 0, ended = 0;
+	const uint32_t n = count_waiting(n_workers, see, ADSM_TASK_AT_BARRIER, &waits);
+
+	count_waiting(n_workers, see, ADSM_TASK_ENDED, &ended);
+	snprintf(text, ADSM_PROCESS_TEXT, "worker %u%s at the barrier, %u of %u in all, which worker %u does not come to: "
+		 "it has ended", waits, n > 1 ? " and others wait" : " waits", n, n_workers, ended);
+}
