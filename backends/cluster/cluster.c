@@ -242,8 +242,8 @@ static int check_node(void)
 	if (adsm_cluster_options.node != ADSM_CLUSTER_SCRATCHPAD)
 		return 0;
 	if (adsm_cluster_options.nodes > ADSM_CLUSTER_TASK_NODES)
-		return adsm_fail(-EINVAL, "cluster: %u nodes (ADSM_CLUSTER_NODES), with ADSM_CLUSTER_NODE=scratchpad at "
-				 "most %u", adsm_cluster_options.nodes, ADSM_CLUSTER_TASK_NODES);
+		return adsm_fail(-EINVAL, "cluster: %u nodes (ADSM_CLUSTER_NODES), with ADSM_CLUSTER_NODE=scratchpad "
+				 "at most %u", adsm_cluster_options.nodes, ADSM_CLUSTER_TASK_NODES);
 	if (!adsm_scratchpad_lay_out_task(&geometry, &task, &layout, text, sizeof(text)))
 		return adsm_fail(-EINVAL, "cluster: %s", text);
 	return 0;

@@ -12,10 +12,12 @@ struct adsm_option adsm_cluster_rows[] = {
 	  "cluster: how many nodes there are",
 	  ADSM_FIELD(adsm_cluster_options.nodes), adsm_parse_number, 1, ADSM_CLUSTER_MAX_NODES },
 	{ "CLUSTER_NODE", "cpu", "cpu, scratchpad",
-	  "cluster: what runs tasks on its nodes: nothing, or cores with a local store as SCRATCHPAD_SIZE and TASK_PAGE say",
+	  "cluster: what runs tasks on its nodes: nothing, or cores with a local store, as SCRATCHPAD_SIZE and "
+	  "TASK_PAGE say",
 	  ADSM_FIELD(adsm_cluster_options.node), adsm_parse_index },
 	{ "TASK_LOCK_LOCALITY", "4", "a number from 0 to 1000000",
-	  "cluster: how often in a row, for each of its workers, a lock may stay on a node while others want it; 0: never",
+	  "cluster: how often in a row, for each of its workers, a lock may stay on a node while others want it; 0: "
+	  "never",
 	  ADSM_FIELD(adsm_cluster_options.locality), adsm_parse_number, 0, 1000000 },
 	{ "TASK_FRAMES", "auto", "auto, or a number of pages up to 1G",
 	  "cluster: of how many pages that are other nodes' a node keeps a copy while a task runs; auto: of all",

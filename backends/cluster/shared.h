@@ -59,7 +59,7 @@ struct adsm_cluster_node {
 	X(SENT_ON_MISS, sent_on_miss, "dirty pages that left a local store to make room") \
 	X(SENT_ON_SYNC, sent_on_sync, "dirty pages that left one at locks, barriers, flushes and the end") \
 	X(GIVEN_UP, given_up, "pages that others had changed, at locks and barriers") \
-	X(NODE_READ_MISSES, node_read_misses, "of the misses such as the worker's node had to ask another one for, to read") \
+	X(NODE_READ_MISSES, node_read_misses, "of the misses such as a node had to ask another one for, to read") \
 	X(NODE_WRITE_MISSES, node_write_misses, "and to write") \
 	X(NODE_UPGRADES, node_upgrades, "pages that a node had, and asked to write to") \
 	X(NODE_DIFFS, node_diffs, "diffs of pages that nodes sent when a lock was given back, and at barriers") \

@@ -52,7 +52,7 @@ struct adsm_copies_below {
 	void (*drop)(struct adsm_copies *pages, uint64_t page);
 	/* Has somebody else changed it? */
 	bool (*is_old)(struct adsm_copies *pages, uint64_t page, const struct adsm_copies_slot *slot);
-	/* The memory itself, for an atomic operation; NULL: there is none there. And what of its page was changed so. */
+	/* The memory itself, for an atomic operation; NULL: there is none. And what that changed. */
 	uint8_t *(*reach)(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write);
 	void (*note)(struct adsm_copies *pages, uint64_t address, uint64_t blocks);
 };

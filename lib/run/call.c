@@ -58,7 +58,8 @@ static int check_task(const struct adsm_kernel_info *info, const struct adsm_hom
 		return 0;
 	if (!device->caps.max_workers)
 		return adsm_fail(-ENOTSUP, "task '%s': device %d, of the backend '%s', has no workers that run all at "
-				 "once: devices of the backend 'cpu' have", info->name, home->index,
+				 "once: devices of the backends 'cpu' and 'scratchpad' have, and clusters with "
+				 "ADSM_CLUSTER_NODE=scratchpad", info->name, home->index,
 				 device->backend->name);
 	if (n_workers > device->caps.max_workers)
 		return adsm_fail(-EINVAL, "task '%s': %lu workers, device %d runs at most %u at once "

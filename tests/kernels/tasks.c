@@ -276,6 +276,21 @@ ADSM_TASK(crashes, ADSM_PTR(int, p), ADSM_VAL(int, who), ADSM_VAL(int, has))
 }
 
 /* One fails while another computes on, without end. */
+/* A worker computes for ever with a lock that the others want, of whom the first, if it is to, does what it may not. */
+ADSM_TASK(stuck, ADSM_VAL(int, holder), ADSM_VAL(int, fails))
+{
+	if (ADSM_WORKER == holder)
+		ADSM_LOCK(21);
+	ADSM_ALL_BARRIER;
+	if (ADSM_WORKER == holder)
+		for (volatile unsigned i = 0; ; i++)
+			;
+	if (!ADSM_WORKER && fails)
+		ADSM_UNLOCK(22);
+	ADSM_LOCK(21);
+	ADSM_UNLOCK(21);
+}
+
 ADSM_TASK(computes_on, ADSM_INOUT(volatile int, go))
 {
 	if (!ADSM_WORKER)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The programs of tasks: each verifies, with few workers and with many, and takes as many locks and passes as many
-barriers as is said of it: programs.py BUILD [SIZE [PAGE]]. With a page's size on cores with a local store, where what
-moves is counted, too."""
+barriers as is said of it: programs.py BUILD [SIZE [PAGE [NODES WORKERS]]]. With a page's size on cores with a local
+store, where what moves is counted, too; and with nodes on a cluster of them, with so many workers each."""
 import json
 import os
 import subprocess
@@ -11,7 +11,8 @@ import tempfile
 BUILD = sys.argv[1]
 SIZE = sys.argv[2] if len(sys.argv) > 2 else "small"
 PAGE = int(sys.argv[3]) if len(sys.argv) > 3 else 0
-WORKERS = [1, 2, 6, 9, 40] if SIZE == "small" and not PAGE else [6]
+NODES, EACH = (int(number) for number in sys.argv[4:6]) if len(sys.argv) > 4 else (0, 0)
+WORKERS = [NODES * EACH] if NODES else [1, 2, 6, 9, 40] if SIZE == "small" and not PAGE else [6]
 # The formulas, in the numbers that --list has of a size, and workers. None: depends on what they meet.
 BARRIERS = {
     "blackscholes": lambda options, iterations: 1,
@@ -48,7 +49,10 @@ def run(program, workers, folder):
     """One report of all programs, and what they said themselves."""
     report = os.path.join(folder, f"{workers}.json")
     env = dict(os.environ, ADSM_STATS="json:" + report)
-    if PAGE:
+    if NODES:
+        env |= {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_NODE": "scratchpad", "ADSM_CLUSTER_NODES": str(NODES),
+                "ADSM_TASK_PAGE": str(PAGE)}
+    elif PAGE:
         env |= {"ADSM_BACKEND": "scratchpad", "ADSM_SCRATCHPAD_CORES": str(workers), "ADSM_TASK_PAGE": str(PAGE)}
     done = subprocess.run([program, "--counts", "--size", SIZE, "--workers", str(workers), "all"], env=env,
                           capture_output=True, text=True)
@@ -98,6 +102,17 @@ def moved(name, counters, workers, size):
         expect(what + "sent", sent, iterations * row * (n + n - 2) + workers)
 
 
+def over_nodes(what, counters):
+    """What the columns of COMIC++'s Table 6 say, as far as one follows from others."""
+    asked = counters["node_read_misses"] + counters["node_write_misses"] + counters["node_upgrades"]
+    wanted = counters["read_misses"] + counters["write_misses"] + counters["upgrades"]
+    expect(what + "nodes ask for more than their workers do", asked > wanted, False)
+    expect(what + "more locks asked for than taken", counters["locks_global"] > counters["locks"], False)
+    expect(what + "more given up than had come", counters["given_up"] > wanted, False)
+    if NODES == 1:
+        expect(what + "sent to other nodes", counters["node_diffs"] + counters["node_early_diffs"], 0)
+
+
 def main():
     program = os.path.join(BUILD, "parboil/tasks/adsm-tasks")
     known = sizes(program)
@@ -118,7 +133,9 @@ def main():
                        least <= counters["locks"] <= most, True)
                 if LOCKS[name]:
                     expect(what + "locks", counters["locks"], LOCKS[name](workers, *known[name, SIZE]))
-                if PAGE:
+                if NODES:
+                    over_nodes(what, counters)
+                elif PAGE:
                     moved(name, counters, workers, known[name, SIZE])
 
 

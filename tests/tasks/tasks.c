@@ -7,6 +7,7 @@
  *	errors		each error is told, by its name and its numbers, and the device runs the next task
  *	crash		a worker crashes in a critical section: the device is lost, and who waits is told
  *	endless		a worker of a task that has failed computes on: the device is lost
+ *	stuck		one computes with a lock that the others want, until killed.py kills a node
  *	pages		what only workers with copies of pages can get wrong
  *	refused		a device without tasks: they are refused, and the kernel beside them is not
  *
@@ -208,7 +209,19 @@ static void crash(const char *has)
 static void endless(void)
 {
 	*total = 0;
+	if (on_nodes) {
+		check_failed_with(RUN("stuck", 4, VAL(3), VAL(1)), -ENODEV, "'stuck'", "computes on", NULL);
+		return;
+	}
 	check_failed_with(RUN("computes_on", 2, adsmPtr(total)), -ENODEV, "'computes_on'", "worker 0", "lock 1", NULL);
+}
+
+static void stuck(void)
+{
+	CHECK_OK(adsmCall(kernel("stuck"), adsmDim3(4, 1, 1), adsmDim3(1, 1, 1), VAL(3), VAL(0)));
+	printf("ready\n");
+	fflush(stdout);
+	check_failed_with(adsmSync(), -ENODEV, NULL);
 }
 
 /* Each has bytes beside everybody else's, and numbers across the ends of pages. */
@@ -288,6 +301,8 @@ int main(int argc, char **argv)
 		crash(what);
 	else if (!strcmp(what, "endless"))
 		endless();
+	else if (!strcmp(what, "stuck"))
+		stuck();
 	else if (!strcmp(what, "pages"))
 		pages();
 	else if (!strcmp(what, "refused"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/hcrc_copies.h - what the caches of a task's workers (store/copies.h) have is kept consistent by hcrc_node.h. What
- * a worker has been told to give up adsm_hcrc_node_notice() says, not the cache.
+ * node/hcrc_copies.h - what the caches of a task's workers (store/copies.h) have is kept consistent by hcrc_node.h.
+ * What a worker has been told to give up adsm_hcrc_node_notice() says, not the cache.
  */
 #ifndef ADSM_CLUSTER_HCRC_COPIES_H
 #define ADSM_CLUSTER_HCRC_COPIES_H

@@ -5,7 +5,7 @@
  */
 #include "heap.h"
 
-#define HEAD 64				/* before what is given: how large it all is, and MARK ^ where; then the next free one */
+#define HEAD 64				/* before what is given: its size, MARK ^ its place, the next free one */
 #define FIRST 4096			/* where memory begins, behind the heap's own words */
 #define MARK UINT64_C(0x9d5f2c81a7e3460b)
 #define MIN_SHIFT 7

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workers.c - see workers.h. Threads, and how one that goes wrong is left, are those of any device process (task.h). Its
- * locks and its barrier are not used: who waits for those of hcrc_node.h counts as one that runs.
+ * workers.c - see workers.h. Threads, and how one that goes wrong is left, are those of any device process (task.h).
+ * Its locks and its barrier are not used: who waits for those of hcrc_node.h counts as one that runs.
  */
 /* A worker is on a stack of its own, of which the check of longjmp() thinks that it is a mistake. */
 #undef _FORTIFY_SOURCE
@@ -275,7 +275,8 @@ static const struct adsm_task_way way = { &calls, run };
 static void *run_all(void *arg)
 {
 	adsm_crash_thread();
-	workers.status = adsm_task_run_all(workers.part.launch, workers.part.launch->name, NULL, workers.counts, workers.text);
+	workers.status = adsm_task_run_all(workers.part.launch, workers.part.launch->name, NULL, workers.counts,
+					   workers.text);
 	atomic_store(&workers.done, true);
 	workers.wake();
 	return NULL;

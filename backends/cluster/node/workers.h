@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/workers.h - the workers of a task that run on this node: threads, each on a core with a local store (store/), whose
- * copies of device memory hcrc_node.h keeps consistent with those of all others, on all nodes.
+ * node/workers.h - the workers of a task that run on this node: threads, each on a core with a local store (store/).
+ * hcrc_node.h keeps their copies of device memory consistent with those of all others, on all nodes.
  */
 #ifndef ADSM_CLUSTER_WORKERS_H
 #define ADSM_CLUSTER_WORKERS_H

@@ -60,6 +60,6 @@ void adsm_task_tell_barrier(uint32_t n_workers, struct adsm_task_seen (*see)(uin
 	const uint32_t n = count_waiting(n_workers, see, ADSM_TASK_AT_BARRIER, &waits);
 
 	count_waiting(n_workers, see, ADSM_TASK_ENDED, &ended);
-	snprintf(text, ADSM_PROCESS_TEXT, "worker %u%s at the barrier, %u of %u in all, which worker %u does not come to: "
-		 "it has ended", waits, n > 1 ? " and others wait" : " waits", n, n_workers, ended);
+	snprintf(text, ADSM_PROCESS_TEXT, "worker %u%s at the barrier, %u of %u in all, which worker %u does not come "
+		 "to: it has ended", waits, n > 1 ? " and others wait" : " waits", n, n_workers, ended);
 }

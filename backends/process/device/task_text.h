@@ -11,8 +11,10 @@ struct adsm_task_seen {
 };
 
 /* Of @n workers: who waits for locks, and whose they are, who is at the barrier, how many have ended. */
-void adsm_task_tell_stopped(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker), char ret_text[ADSM_PROCESS_TEXT]);
+void adsm_task_tell_stopped(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker),
+			    char ret_text[ADSM_PROCESS_TEXT]);
 /* Where none waits for a lock: who waits at the barrier that others, which have ended, do not come to. */
-void adsm_task_tell_barrier(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker), char ret_text[ADSM_PROCESS_TEXT]);
+void adsm_task_tell_barrier(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker),
+			    char ret_text[ADSM_PROCESS_TEXT]);
 
 #endif
