@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/drivers.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "options.h"
 #include "base/os.h"
@@ -110,11 +111,9 @@ int adsm_cu_open(void)
 
 const char *adsm_cu_error_name(CUresult error)
 {
-	static __thread char number[24];
 	const char *name = NULL;
 
 	if (adsm_cu.cuGetErrorName && !adsm_cu.cuGetErrorName(error, &name) && name)
 		return name;
-	adsm_format(number, sizeof(number), "error %d", error);
-	return number;
+	return adsm_error_number(error);
 }

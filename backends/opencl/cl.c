@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "options.h"
 #include "base/os.h"
@@ -63,8 +64,6 @@ int adsm_cl_open(void)
 
 const char *adsm_cl_error_name(cl_int error)
 {
-	static __thread char number[16];
-
 	switch (error) {
 #define NAME(code) case code: return #code
 	NAME(CL_SUCCESS);
@@ -109,7 +108,6 @@ const char *adsm_cl_error_name(cl_int error)
 	NAME(CL_PLATFORM_NOT_FOUND_KHR);
 #undef NAME
 	default:
-		adsm_format(number, sizeof(number), "error %d", error);
-		return number;
+		return adsm_error_number(error);
 	}
 }

@@ -2,6 +2,8 @@
 /* error.c - the texts of adsmErrorString(). */
 #include "base/error.h"
 
+#include "base/log.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -19,4 +21,12 @@ const char *adsm_error_string(int error)
 	case ENOTSUP: return "not possible here";
 	}
 	return strerrordesc_np(-error) ? strerrordesc_np(-error) : "unknown error";
+}
+
+const char *adsm_error_number(int error)
+{
+	static __thread char text[20];
+
+	adsm_format(text, sizeof(text), "error %d", error);
+	return text;
 }

@@ -5,5 +5,7 @@
 
 /* What a negative errno, or 0, means here. Any thread, signal handlers. */
 const char *adsm_error_string(int error);
+/* "error 7": of a driver's that has no name. The thread's until it asks again. */
+const char *adsm_error_number(int error);
 
 #endif

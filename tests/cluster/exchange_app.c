@@ -99,7 +99,7 @@ static void look(void)
 {
 }
 
-static bool take_letter(const struct adsm_letter *letter)
+static bool take_letter(struct adsm_letter *letter)
 {
 	if (letter->tag == ADSM_TAG_NOTE)
 		FAIL("node %d: %.*s", letter->from, (int)letter->size, (const char *)letter->data);

@@ -28,7 +28,7 @@ ROOMS = {
     # What the backends share whose devices are processes of their own.
     "backends/process": BASE + ["backends/backend"],
     # Cores with a local store, for the backends that have some.
-    "backends/store": BASE,
+    "backends/store": BASE + ["backends/list"],
     "backends": BASE + ["backends/process", "backends/store"],
     "protocols": BASE,
     "lib/core": CORE,
