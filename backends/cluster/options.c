@@ -22,6 +22,10 @@ struct adsm_option adsm_cluster_rows[] = {
 	{ "TASK_FRAMES", "auto", "auto, or a number of pages up to 1G",
 	  "cluster: of how many pages that are other nodes' a node keeps a copy while a task runs; auto: of all",
 	  ADSM_FIELD(adsm_cluster_options.frames), adsm_parse_number, 1, (uint64_t)1 << 30, .zero = "auto" },
+	{ "TASK_VIRTUAL", "off", "off, cell, modern",
+	  "cluster: whether it is counted what tasks would take on other machines, instead of their loads and stores: "
+	  "those of the Cell processor on its network, or on one of today",
+	  ADSM_FIELD(adsm_cluster_options.virtual), adsm_parse_index },
 	{ "CLUSTER_HOSTS", "auto", "auto, a file with a host in each line, or name[:nodes],…",
 	  "cluster: the machines of its nodes, this one first; auto: those that the launch command chooses",
 	  ADSM_FIELD(adsm_cluster_options.hosts), adsm_parse_text, .zero = "auto" },

@@ -12,6 +12,7 @@ struct adsm_cluster_options {
 	unsigned nodes;			/* ADSM_CLUSTER_NODES: how many */
 	unsigned node;			/* ADSM_CLUSTER_NODE: as above */
 	unsigned locality;		/* ADSM_TASK_LOCK_LOCALITY: grants for each worker that stay on a node */
+	unsigned virtual;		/* ADSM_TASK_VIRTUAL: enum adsm_cluster_virtual */
 	unsigned frames;		/* ADSM_TASK_FRAMES: pages of others that a node keeps; 0: all */
 	const char *hosts;		/* ADSM_CLUSTER_HOSTS: a list or a file, "": the launch command chooses */
 	unsigned threads;		/* ADSM_CLUSTER_THREADS: of each node, 0: one per processor */

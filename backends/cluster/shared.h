@@ -21,6 +21,9 @@
 #define ADSM_CLUSTER_ECHO UINT32_MAX
 #define ADSM_CLUSTER_HOST 64		/* bytes of a host's name, terminator included */
 
+/* Costs by which the time of tasks is counted, too, by ADSM_TASK_VIRTUAL. */
+enum adsm_cluster_virtual { ADSM_CLUSTER_VIRTUAL_OFF, ADSM_CLUSTER_VIRTUAL_CELL, ADSM_CLUSTER_VIRTUAL_MODERN };
+
 /* One node, written before the cluster's start has ended. */
 struct adsm_cluster_node {
 	char host[ADSM_CLUSTER_HOST];
@@ -66,7 +69,8 @@ struct adsm_cluster_node {
 	X(NODE_EARLY_DIFFS, node_early_diffs, "and before: the page was old, or its frame was wanted") \
 	X(NODE_EVICTED, node_evicted, "pages that left a node's frames to make room") \
 	X(LOCK_WAIT_NS, lock_wait_ns, "time that workers waited for locks, all added up") \
-	X(BARRIER_WAIT_NS, barrier_wait_ns, "and for others at barriers")
+	X(BARRIER_WAIT_NS, barrier_wait_ns, "and for others at barriers") \
+	X(VIRTUAL_NS, virtual_ns, "time that tasks would take by the costs of ADSM_TASK_VIRTUAL")
 
 enum {
 #define ENUMERATOR(upper, name, help) ADSM_CLUSTER_##upper,

@@ -14,6 +14,7 @@
 #include "hcrc_pages.h"
 #include "hcrc_sync.h"
 #include "runs.h"
+#include "virtual.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,6 +25,7 @@
 #define PROBE_NS UINT64_C(100000000)	/* so long nothing has come when it is asked whether anything will */
 
 struct letter {				/* its bytes follow */
+	uint64_t sent;			/* by virtual.h */
 	uint32_t task;
 	struct adsm_hcrc_message message;
 };
@@ -72,13 +74,14 @@ static void put(struct queue *queue, const struct letter *letter, const void *by
 
 static void on_send(void *arg, const struct adsm_hcrc_message *message, const void *bytes)
 {
-	const struct letter letter = { node.task, *message };
+	const struct letter letter = { adsm_virtual_send(message), node.task, *message };
 
 	put(message->to == node.hcrc->config.self ? &node.own : &node.others, &letter, bytes);
 }
 
 static void on_page(void *arg, uint32_t worker, uint32_t page, const uint8_t *bytes)
 {
+	adsm_virtual_wake(worker, bytes ? node.hcrc->config.page_size : 0);
 	if (bytes && !node.ended)
 		memcpy(node.workers[worker].to, bytes, node.hcrc->config.page_size);
 	wake(worker);
@@ -86,6 +89,7 @@ static void on_page(void *arg, uint32_t worker, uint32_t page, const uint8_t *by
 
 static void on_go(void *arg, uint32_t worker)
 {
+	adsm_virtual_wake(worker, 0);
 	wake(worker);
 }
 
@@ -110,13 +114,15 @@ static void swap(struct queue *a, struct queue *b)
 	*b = was;
 }
 
-static void take(int from, const struct adsm_hcrc_message *message, const void *bytes)
+static void take(int from, const struct letter *letter, const void *bytes)
 {
+	const struct adsm_hcrc_message *message = &letter->message;
 	int ret;
 
 	/* Others may not yet know that it has failed. */
 	if (node.ended && node.status)
 		return;
+	adsm_virtual_take(message, letter->sent);
 	ret = message->from == from ? adsm_hcrc_receive(node.hcrc, message, bytes) : -EPROTO;
 	if (ret)
 		adsm_comm_fail("node %d has sent a message of kind %u that it could not have sent (%s)", from,
@@ -132,7 +138,7 @@ static void take_own(void)
 		swap(&node.own, &node.taken);
 		for (size_t at = 0; at < node.taken.size; at += sizeof(letter) + letter.message.size) {
 			memcpy(&letter, node.taken.at + at, sizeof(letter));
-			take(adsm_comm.rank, &letter.message, node.taken.at + at + sizeof(letter));
+			take(adsm_comm.rank, &letter, node.taken.at + at + sizeof(letter));
 		}
 		node.taken.size = 0;
 	}
@@ -154,7 +160,7 @@ void adsm_hcrc_node_letter(const struct adsm_letter *letter)
 		put(&node.early, &head, bytes);
 	} else if (head.task == node.task && node.hcrc) {
 		pthread_mutex_lock(&node.mutex);
-		take(letter->from, &head.message, bytes);
+		take(letter->from, &head, bytes);
 		take_own();
 		pthread_mutex_unlock(&node.mutex);
 	}
@@ -181,7 +187,7 @@ static void take_early(void)
 	pthread_mutex_lock(&node.mutex);
 	for (size_t at = 0; at < node.early.size; at += sizeof(letter) + letter.message.size) {
 		memcpy(&letter, node.early.at + at, sizeof(letter));
-		take(letter.message.from, &letter.message, node.early.at + at + sizeof(letter));
+		take(letter.message.from, &letter, node.early.at + at + sizeof(letter));
 	}
 	node.early.size = 0;
 	take_own();
@@ -266,6 +272,7 @@ int adsm_hcrc_node_begin(const struct adsm_hcrc_config *config)
 	node.memory = memory;
 	node.size = size;
 	node.hcrc = adsm_hcrc_init(memory, &own);
+	adsm_virtual_begin(config->n_locks);
 	node.task++;
 	node.ended = false;
 	node.status = 0;
@@ -293,13 +300,14 @@ void adsm_hcrc_node_finish(void)
 		*queues[i] = (struct queue){ NULL, 0, 0 };
 	}
 	munmap(node.memory, node.size);
+	adsm_virtual_end();
 	node.hcrc = NULL;
 }
 
 /* ---- workers */
 
-/* The mutex is taken, unless the task has failed. */
-static int enter(uint32_t worker, uint8_t *to)
+/* The mutex is taken, unless the task has failed. @size: bytes that the worker gives. */
+static int enter(uint32_t worker, uint8_t *to, size_t size)
 {
 	int status;
 
@@ -309,13 +317,14 @@ static int enter(uint32_t worker, uint8_t *to)
 		pthread_mutex_unlock(&node.mutex);
 		return status;
 	}
+	adsm_virtual_ask(worker, size);
 	atomic_store(&node.workers[worker].done, 0);
 	node.workers[worker].to = to;
 	return 0;
 }
 
 /* The mutex is given back. */
-static void leave(void)
+static void leave(uint32_t worker)
 {
 	bool any;
 
@@ -324,17 +333,19 @@ static void leave(void)
 	pthread_mutex_unlock(&node.mutex);
 	if (any)
 		adsm_comm_wake();
+	adsm_virtual_go_on(worker);
 }
 
 static int wait_for(uint32_t worker)
 {
 	int status;
 
-	leave();
+	leave(worker);
 	while (!atomic_load(&node.workers[worker].done))
 		adsm_os_wait(&node.workers[worker].done, 0, 0, false);
 	pthread_mutex_lock(&node.mutex);
 	status = node.status;
+	adsm_virtual_go_on(worker);
 	pthread_mutex_unlock(&node.mutex);
 	return status;
 }
@@ -348,7 +359,7 @@ static int fail(uint32_t worker, int error)
 
 int adsm_hcrc_node_read(uint32_t worker, uint32_t page, uint8_t *to)
 {
-	int ret = enter(worker, to);
+	int ret = enter(worker, to, 0);
 
 	if (ret)
 		return ret;
@@ -358,7 +369,7 @@ int adsm_hcrc_node_read(uint32_t worker, uint32_t page, uint8_t *to)
 
 int adsm_hcrc_node_write(uint32_t worker, uint32_t page, uint8_t *to, bool has)
 {
-	int ret = enter(worker, to);
+	int ret = enter(worker, to, 0);
 
 	if (ret)
 		return ret;
@@ -368,37 +379,37 @@ int adsm_hcrc_node_write(uint32_t worker, uint32_t page, uint8_t *to, bool has)
 
 int adsm_hcrc_node_put(uint32_t worker, uint32_t page, const uint8_t *bytes, bool keep)
 {
-	int ret = enter(worker, NULL);
+	int ret = enter(worker, NULL, node.hcrc->config.page_size);
 
 	if (ret)
 		return ret;
 	adsm_hcrc_put(node.hcrc, worker, page, bytes, keep);
-	leave();
+	leave(worker);
 	return 0;
 }
 
 void adsm_hcrc_node_drop(uint32_t worker, uint32_t page)
 {
-	if (enter(worker, NULL))
+	if (enter(worker, NULL, 0))
 		return;
 	adsm_hcrc_drop(node.hcrc, worker, page);
-	leave();
+	leave(worker);
 }
 
 uint32_t adsm_hcrc_node_notice(uint32_t worker)
 {
 	uint32_t page;
 
-	if (enter(worker, NULL))
+	if (enter(worker, NULL, 0))
 		return ADSM_HCRC_NONE;
 	page = adsm_hcrc_notice(node.hcrc, worker);
-	leave();
+	leave(worker);
 	return page;
 }
 
 int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock)
 {
-	int ret = enter(worker, NULL);
+	int ret = enter(worker, NULL, 0);
 
 	if (ret)
 		return ret;
@@ -408,7 +419,7 @@ int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock)
 
 int adsm_hcrc_node_release(uint32_t worker, uint32_t lock)
 {
-	int ret = enter(worker, NULL);
+	int ret = enter(worker, NULL, 0);
 
 	if (ret)
 		return ret;
@@ -418,29 +429,31 @@ int adsm_hcrc_node_release(uint32_t worker, uint32_t lock)
 
 int adsm_hcrc_node_barrier(uint32_t worker)
 {
-	int ret = enter(worker, NULL);
+	int ret = enter(worker, NULL, 0);
 
 	if (ret)
 		return ret;
+	adsm_virtual_arrive(worker);
 	adsm_hcrc_barrier(node.hcrc, worker);
 	return wait_for(worker);
 }
 
 int adsm_hcrc_node_end(uint32_t worker)
 {
-	int ret = enter(worker, NULL);
+	int ret = enter(worker, NULL, 0);
 
 	if (ret)
 		return ret;
+	adsm_virtual_arrive(worker);
 	ret = adsm_hcrc_end(node.hcrc, worker);
 	if (ret)
 		return fail(worker, ret);
-	leave();
+	leave(worker);
 	return 0;
 }
 
 void adsm_hcrc_node_fail(uint32_t worker, int error)
 {
-	if (!enter(worker, NULL))
+	if (!enter(worker, NULL, 0))
 		fail(worker, error);
 }

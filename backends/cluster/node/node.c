@@ -256,6 +256,7 @@ static void write_task_costs(uint64_t i, uint64_t seq, const struct adsm_task_co
 		[ADSM_CLUSTER_NODE_EVICTED] = hcrc->evicted,
 		[ADSM_CLUSTER_LOCK_WAIT_NS] = task->workers.lock_wait_ns,
 		[ADSM_CLUSTER_BARRIER_WAIT_NS] = task->workers.barrier_wait_ns,
+		[ADSM_CLUSTER_VIRTUAL_NS] = task->virtual_ns,
 	};
 
 	memcpy(costs->values, values, sizeof(values));

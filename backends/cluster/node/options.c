@@ -36,6 +36,8 @@ static void read_task_word(const char *key, uint64_t n)
 		words->task.page = (uint32_t)n;
 	else if (!strcmp(key, "--cache"))
 		words->task.n_pages = (uint32_t)n;
+	else if (!strcmp(key, "--virtual"))
+		words->virtual = (enum adsm_cluster_virtual)n;
 	else if (!strcmp(key, "--locality"))
 		words->locality = (uint32_t)n;
 	else if (!strcmp(key, "--frames"))

@@ -19,6 +19,7 @@ struct adsm_node_words {
 	bool tasks;
 	struct adsm_scratchpad_geometry store;	/* its size and code alone */
 	struct adsm_scratchpad_task task;
+	enum adsm_cluster_virtual virtual;
 	uint32_t locality, n_frames;	/* as struct adsm_hcrc_config; frames 0: for all pages */
 };
 

@@ -16,7 +16,7 @@
 struct adsm_task_costs {
 	struct adsm_hcrc_counts hcrc;
 	struct adsm_workers_counts workers;
-	uint64_t n_workers, n_barriers;
+	uint64_t n_workers, n_barriers, virtual_ns;
 };
 
 /* At the start, where nodes run tasks. False: a local store has no room, and *ret_text says for what. */

@@ -18,6 +18,7 @@
 #include "process/device/task.h"
 #include "process/device/task_crew.h"
 #include "store/core.h"
+#include "virtual.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -260,6 +261,7 @@ static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *la
 	adsm_crash_place = place;
 	adsm_copies_begin(pages, workers.part.counted);
 	pages->store.worker = &worker->base;
+	adsm_virtual_go_on(base->index);
 	adsm_core_call(&worker->core, (void *)(uintptr_t)launch->task, &worker->base, launch->args);
 	adsm_copies_release(pages);
 	worker->work_ns = since() - began;

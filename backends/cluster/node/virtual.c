@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* virtual.c - see virtual.h. */
+#include "virtual.h"
+
+#include "base/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+/* Nanoseconds, and bytes in a microsecond. */
+struct costs {
+	uint64_t message_ns, network;	/* from node to node */
+	uint64_t mailbox_ns, dma;	/* between a core and its node, each way */
+	uint64_t compute;		/* so many times as long as here */
+};
+
+static const struct costs all_costs[] = {
+	/* COMIC++, Table 4: messages of a PlayStation 3; its cores are taken for a tenth of one of today. */
+	[ADSM_CLUSTER_VIRTUAL_CELL] = { 148300, 57, 136, 12000, 10 },
+	[ADSM_CLUSTER_VIRTUAL_MODERN] = { 1500, 12000, 136, 12000, 1 },
+};
+
+static struct {
+	const struct costs *costs;	/* NULL: nobody asks */
+	uint64_t now;			/* of what happens */
+	uint64_t latest;
+	struct {
+		uint64_t clock, cpu;	/* the latter: when it began to compute */
+		uint64_t woken;
+	} workers[ADSM_HCRC_WORKERS_MAX];
+	uint64_t arrived, back;		/* the last worker at the barrier; the last page sent back */
+	/* The manager's: the last arrival at the barrier, and when each lock was free. */
+	uint64_t all_arrived, *locks;
+	uint32_t n_locks;
+} virtual;
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* This happens now. */
+static void happen(uint64_t at)
+{
+	virtual.now = at;
+	virtual.latest = later(virtual.latest, at);
+}
+
+static uint64_t transfer(uint64_t size, uint64_t bytes_in_us)
+{
+	return size * 1000 / bytes_in_us;
+}
+
+void adsm_virtual_start(enum adsm_cluster_virtual costs)
+{
+	virtual.costs = costs ? &all_costs[costs] : NULL;
+}
+
+void adsm_virtual_begin(uint32_t n_locks)
+{
+	if (!virtual.costs)
+		return;
+	virtual.now = virtual.latest = virtual.arrived = virtual.back = virtual.all_arrived = 0;
+	memset(virtual.workers, 0, sizeof(virtual.workers));
+	virtual.n_locks = n_locks;
+	virtual.locks = adsm_os_table(n_locks * sizeof(*virtual.locks));
+}
+
+void adsm_virtual_end(void)
+{
+	if (virtual.locks)
+		munmap(virtual.locks, virtual.n_locks * sizeof(*virtual.locks));
+	virtual.locks = NULL;
+}
+
+void adsm_virtual_ask(uint32_t worker, size_t size)
+{
+	const uint64_t cpu = virtual.costs ? cpu_ns() : 0, began = virtual.workers[worker].cpu;
+
+	if (!virtual.costs)
+		return;
+	if (began)
+		virtual.workers[worker].clock += (cpu - began) * virtual.costs->compute;
+	virtual.workers[worker].clock += virtual.costs->mailbox_ns + transfer(size, virtual.costs->dma);
+	happen(virtual.workers[worker].clock);
+}
+
+void adsm_virtual_arrive(uint32_t worker)
+{
+	virtual.arrived = later(virtual.arrived, virtual.workers[worker].clock);
+}
+
+void adsm_virtual_wake(uint32_t worker, size_t size)
+{
+	if (virtual.costs)
+		virtual.workers[worker].woken = virtual.now + virtual.costs->mailbox_ns +
+			transfer(size, virtual.costs->dma);
+}
+
+void adsm_virtual_go_on(uint32_t worker)
+{
+	if (!virtual.costs)
+		return;
+	virtual.workers[worker].clock = later(virtual.workers[worker].clock, virtual.workers[worker].woken);
+	virtual.workers[worker].cpu = cpu_ns();
+}
+
+uint64_t adsm_virtual_send(const struct adsm_hcrc_message *message)
+{
+	uint64_t at = virtual.now;
+
+	if (!virtual.costs)
+		return 0;
+	switch (message->kind) {
+	case ADSM_HCRC_ARRIVE:
+		at = later(at, virtual.arrived);
+		virtual.arrived = 0;
+		break;
+	case ADSM_HCRC_DEPART:
+		at = later(at, virtual.all_arrived);
+		break;
+	case ADSM_HCRC_GRANT:
+		if (virtual.locks)
+			at = later(at, virtual.locks[message->lock]);
+		break;
+	case ADSM_HCRC_BACK:
+	case ADSM_HCRC_DONE:
+		/* One after the other. */
+		at = virtual.back = later(at, virtual.back) + transfer(message->size, virtual.costs->network);
+		break;
+	default:
+		break;
+	}
+	virtual.latest = later(virtual.latest, at);
+	return at;
+}
+
+void adsm_virtual_take(const struct adsm_hcrc_message *message, uint64_t sent)
+{
+	uint64_t at = sent;
+
+	if (!virtual.costs)
+		return;
+	if (message->from != message->to)
+		at += virtual.costs->message_ns;
+	if (message->from != message->to && message->kind != ADSM_HCRC_BACK)
+		at += transfer(message->size, virtual.costs->network);
+	/* Probes are of the real run. */
+	if (message->kind != ADSM_HCRC_PROBE && message->kind != ADSM_HCRC_STATE)
+		happen(at);
+	if (message->kind == ADSM_HCRC_ARRIVE)
+		virtual.all_arrived = later(virtual.all_arrived, at);
+	if (message->kind != ADSM_HCRC_UNLOCK && message->kind != ADSM_HCRC_UPDATE_ACK)
+		return;
+	if (virtual.locks && message->lock < virtual.n_locks)
+		virtual.locks[message->lock] = later(virtual.locks[message->lock], at);
+	else
+		virtual.all_arrived = later(virtual.all_arrived, at);
+}
+
+uint64_t adsm_virtual_now(void)
+{
+	return virtual.latest;
+}
