@@ -12,6 +12,21 @@ ADSM_FUNCTION void add(ADSM_SPACE_GLOBAL int *total, int v)
 }
 #endif
 
+/* A kernel and a task that change the same numbers in turn. */
+ADSM_KERNEL(twice, ADSM_INOUT(int, a), ADSM_VAL(int, n))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X < n)
+			a[ADSM_GLOBAL_X] *= 2;
+	}
+}
+
+ADSM_TASK(one_more, ADSM_INOUT(int, a), ADSM_VAL(int, n))
+{
+	for (int i = ADSM_WORKER; i < n; i += ADSM_N_WORKERS)
+		ADSM_WRITE(&a[i], ADSM_READ(&a[i]) + 1);
+}
+
 ADSM_KERNEL(fill, ADSM_OUT(int, a), ADSM_VAL(int, v), ADSM_VAL(int, n))
 {
 	ADSM_THREADS {
@@ -93,6 +108,37 @@ ADSM_TASK(memory, ADSM_INOUT(int, total), ADSM_INOUT(unsigned long, where))
 		ADSM_TASK_FREE(shared);
 		ADSM_FLUSH_ALL;
 	}
+}
+
+/* All have blocks at once, of many sizes, again and again; none is another one's, too. */
+ADSM_TASK(blocks, ADSM_VAL(int, n_rounds), ADSM_INOUT(int, wrong))
+{
+	ADSM_SPACE_GLOBAL int *blocks[3];
+	int n_wrong = 0;
+
+	for (int round = 0; round < n_rounds; round++) {
+		for (int i = 0; i < 3; i++) {
+			const int n = 1 + (ADSM_WORKER * 7 + i * 50 + round * 13) % 200;
+
+			blocks[i] = ADSM_TASK_ALLOC(n * sizeof(int));
+			if (!blocks[i])
+				continue;
+			for (int k = 0; k < n; k++)
+				ADSM_WRITE(&blocks[i][k], ADSM_WORKER * 1000 + round * 10 + i);
+		}
+		ADSM_ALL_BARRIER;
+		for (int i = 0; i < 3; i++) {
+			const int n = 1 + (ADSM_WORKER * 7 + i * 50 + round * 13) % 200;
+
+			for (int k = 0; blocks[i] && k < n; k++)
+				n_wrong += ADSM_READ(&blocks[i][k]) != ADSM_WORKER * 1000 + round * 10 + i;
+			n_wrong += !blocks[i];
+			ADSM_TASK_FREE(blocks[i]);
+		}
+	}
+	ADSM_LOCK(3);
+	ADSM_WRITE(wrong, ADSM_READ(wrong) + n_wrong);
+	ADSM_UNLOCK(3);
 }
 
 /* ---- workers with copies of the same pages */

@@ -90,6 +90,9 @@ static void memory(unsigned n)
 	CHECK_OK(RUN("memory", n, adsmPtr(total), adsmPtr(where)));
 	CHECK_EQ(*total, n * (n + 1) / 2);
 	adsmFree(where);
+	*total = 0;
+	CHECK_OK(RUN("blocks", n, adsmVal(n > 20 ? 2 : 20), adsmPtr(total)));
+	CHECK_EQ(*total, 0);
 }
 
 static void works(void)
@@ -114,6 +117,16 @@ static void works(void)
 	}
 	CHECK_OK(adsmSync());
 	CHECK_EQ(*total, 12 + 190 * N);
+	memset(numbers, 0, N * sizeof(*numbers));
+	for (int i = 0; i < 5; i++) {
+		CHECK_OK(adsmCall(kernel("one_more"), adsmDim3(5, 1, 1), adsmDim3(1, 1, 1), adsmPtr(numbers),
+				  adsmVal((int)N)));
+		CHECK_OK(adsmCall(kernel("twice"), adsmDim3(N / 64, 1, 1), adsmDim3(64, 1, 1), adsmPtr(numbers),
+				  adsmVal((int)N)));
+	}
+	CHECK_OK(adsmSync());
+	for (int i = 0; i < N; i++)
+		CHECK_AT(numbers[i], i, 62);
 }
 
 static void waits(void)
