@@ -220,12 +220,18 @@ static void describe_nodes(struct adsm_process_device *device)
 {
 	const struct adsm_cluster_shared *shared = shared_of(device);
 	uint32_t threads = 0;
+	size_t n;
 
 	adsm_cluster_describe(shared, device->base.made_of, sizeof(device->base.made_of));
 	for (uint32_t i = 0; i < shared->n_nodes; i++)
 		threads += shared->nodes[i].threads;
 	if (threads)
 		device->base.caps.compute_units = threads;
+	n = strlen(device->base.made_of);
+	if (adsm_cluster_options.node == ADSM_CLUSTER_SCRATCHPAD)
+		adsm_format(device->base.made_of + n, sizeof(device->base.made_of) - n, "; tasks on cores with a local "
+			    "store of %lu KiB, pages of %lu KiB", (unsigned long)(adsm_store_options.size >> 10),
+			    (unsigned long)(adsm_store_options.page >> 10));
 }
 
 /* Where tasks run. */

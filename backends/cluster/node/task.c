@@ -387,6 +387,21 @@ static struct adsm_task_seen see(uint32_t worker)
 	return seen;
 }
 
+/* A worker has given back a lock that it has not got: who has? */
+static void say_owner(char ret_text[ADSM_PROCESS_TEXT])
+{
+	uint32_t worker = 0, holder;
+
+	while (worker < task.begin.n_workers && !task.left[worker].gives_back)
+		worker++;
+	holder = worker < task.begin.n_workers ? see(worker).holder : 0;
+	if (holder)
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': worker %u gives lock %u back, which worker %u has",
+			    task.launch.name, worker, task.left[worker].waits_for, holder - 1);
+	else
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "%s, which nobody has", task.sum.text);
+}
+
 static void say_failure(int status, char ret_text[ADSM_PROCESS_TEXT])
 {
 	char text[ADSM_PROCESS_TEXT];
@@ -394,7 +409,9 @@ static void say_failure(int status, char ret_text[ADSM_PROCESS_TEXT])
 
 	for (uint32_t i = 0; i < task.begin.n_workers; i++)
 		in_locks = in_locks || task.left[i].waits_for < ADSM_TASK_LOCKS_MAX;
-	if (task.sum.error)
+	if (task.sum.error == -EPERM)
+		say_owner(ret_text);
+	else if (task.sum.error)
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "%s", task.sum.text);
 	else if (status != -EDEADLK)
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %s", task.launch.name, strerror(-status));

@@ -32,6 +32,7 @@ struct worker {
 	uint32_t *locks;		/* that it has */
 	uint32_t n_locks, room;
 	uint32_t waits_for;		/* as task_crew.h has it */
+	bool gives_back;		/* that, and has not got it */
 	uint64_t work_ns, lock_wait_ns, barrier_wait_ns;
 };
 
@@ -159,13 +160,18 @@ static void give(struct worker *worker, uint32_t id)
 	check(worker, adsm_hcrc_node_release(index_of(worker), id));
 }
 
+static void check_number(const struct worker *worker, uint32_t id)
+{
+	if (id >= ADSM_TASK_LOCKS_MAX)
+		FAIL(worker, -EINVAL, "worker %u uses lock %u: the last one is %u", worker->base.index, id,
+		     ADSM_TASK_LOCKS_MAX - 1);
+}
+
 static void lock(struct adsm_task_worker *base, uint32_t id)
 {
 	struct worker *worker = worker_of(base);
 
-	if (id >= ADSM_TASK_LOCKS_MAX)
-		FAIL(worker, -EINVAL, "worker %u uses lock %u: the last one is %u", base->index, id,
-		     ADSM_TASK_LOCKS_MAX - 1);
+	check_number(worker, id);
 	if (find_lock(worker, id) < worker->n_locks)
 		FAIL(worker, -EDEADLK, "worker %u takes lock %u, which it has", base->index, id);
 	take(worker, id);
@@ -175,9 +181,13 @@ static void unlock(struct adsm_task_worker *base, uint32_t id)
 {
 	struct worker *worker = worker_of(base);
 
-	if (find_lock(worker, id) == worker->n_locks)
-		FAIL(worker, id < ADSM_TASK_LOCKS_MAX ? -EPERM : -EINVAL, "worker %u gives lock %u back, which it does "
-		     "not have", base->index, id);
+	check_number(worker, id);
+	if (find_lock(worker, id) == worker->n_locks) {
+		/* Who has it is known when all have left. */
+		worker->waits_for = id;
+		worker->gives_back = true;
+		FAIL(worker, -EPERM, "worker %u gives lock %u back", base->index, id);
+	}
 	give(worker, id);
 }
 
@@ -314,6 +324,7 @@ static void begin_worker(struct worker *worker, uint32_t number)
 	worker->base = (struct adsm_task_worker){ &calls, number, workers.part.n_all, 0 };
 	worker->n_locks = 0;
 	worker->waits_for = ADSM_TASK_RUNS;
+	worker->gives_back = false;
 	worker->work_ns = worker->lock_wait_ns = worker->barrier_wait_ns = 0;
 }
 
@@ -366,7 +377,7 @@ int adsm_workers_result(const char **ret_text)
 struct adsm_worker_left adsm_workers_left(uint32_t i)
 {
 	const struct worker *worker = &workers.all[i];
-	struct adsm_worker_left left = { worker->waits_for, worker->n_locks, { 0 } };
+	struct adsm_worker_left left = { worker->waits_for, worker->gives_back, worker->n_locks, { 0 } };
 	const uint32_t most = sizeof(left.locks) / sizeof(left.locks[0]);
 
 	left.n_locks = left.n_locks < most ? left.n_locks : most;

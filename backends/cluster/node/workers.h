@@ -36,6 +36,7 @@ int adsm_workers_result(const char **ret_text);
 /* Of a worker, from 0 on this node: what it waited for when it was left, or ended, and locks that it had. */
 struct adsm_worker_left {
 	uint32_t waits_for;		/* as struct adsm_task_seen */
+	uint32_t gives_back;		/* 1: a lock which it has not got, that one */
 	uint32_t n_locks, locks[6];	/* the first of them; 0: it had none */
 };
 struct adsm_worker_left adsm_workers_left(uint32_t i);
