@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernels.c - the stages of the pipelines that devices do; those of the scan also for memory that is no write-once. */
+/*
+ * kernels.c - the stages of the pipelines that devices do, each twice: …_units is of write-once objects, and a block
+ * waits for what it needs and sets what it has made; …_blocks is of arrays that are there. Threads do the same in both.
+ */
 #include <adsm_kernel.h>
 
 #define UNIT 256
@@ -14,7 +17,67 @@ ADSM_FUNCTION void work(unsigned n)
 	(void)x;
 }
 
-/* Block b scans unit b, up a tree of sums and down it. */
+/* ---- a scan of each block, up a tree of sums and down it */
+
+/* Two numbers for each thread. */
+ADSM_FUNCTION void load(ADSM_SPACE_SHARED int *tree, const ADSM_SPACE_GLOBAL int *in, int thread)
+{
+	tree[thread] = in[thread];
+	tree[thread + THREADS] = in[thread + THREADS];
+}
+
+ADSM_FUNCTION void store(ADSM_SPACE_GLOBAL int *out, const ADSM_SPACE_SHARED int *tree, int thread)
+{
+	out[thread] = tree[thread];
+	out[thread + THREADS] = tree[thread + THREADS];
+}
+
+ADSM_FUNCTION void up(ADSM_SPACE_SHARED int *tree, int width, int thread)
+{
+	int last = 2 * width * (thread + 1) - 1;
+
+	if (last < UNIT)
+		tree[last] += tree[last - width];
+}
+
+/* Between the two. */
+ADSM_FUNCTION void take_sum(ADSM_SPACE_SHARED int *tree, ADSM_SPACE_GLOBAL int *sum, unsigned n_work, int thread)
+{
+	if (thread > 0)
+		return;
+	*sum = tree[UNIT - 1];
+	tree[UNIT - 1] = 0;
+	work(n_work);
+}
+
+ADSM_FUNCTION void down(ADSM_SPACE_SHARED int *tree, int width, int thread)
+{
+	int last = 2 * width * (thread + 1) - 1;
+
+	if (last < UNIT) {
+		int left = tree[last - width];
+
+		tree[last - width] = tree[last];
+		tree[last] += left;
+	}
+}
+
+/* All phases, in whatever kernel has these. */
+#define SCAN(tree, in, out, sum, n_work) \
+	ADSM_THREADS { load(tree, in, ADSM_THREAD_X); } \
+	for (int width = 1; width < UNIT; width *= 2) { \
+		ADSM_BARRIER; \
+		ADSM_THREADS { up(tree, width, ADSM_THREAD_X); } \
+	} \
+	ADSM_BARRIER; \
+	ADSM_THREADS { take_sum(tree, sum, n_work, ADSM_THREAD_X); } \
+	for (int width = UNIT / 2; width > 0; width /= 2) { \
+		ADSM_BARRIER; \
+		ADSM_THREADS { down(tree, width, ADSM_THREAD_X); } \
+	} \
+	ADSM_BARRIER; \
+	ADSM_THREADS { store(out, tree, ADSM_THREAD_X); }
+
 ADSM_KERNEL_MAX(scan_units, THREADS, ADSM_ONCE_IN(int, input), ADSM_ONCE(int, local), ADSM_ONCE(int, sums),
 		ADSM_VAL(unsigned, n_work))
 {
@@ -23,48 +86,31 @@ ADSM_KERNEL_MAX(scan_units, THREADS, ADSM_ONCE_IN(int, input), ADSM_ONCE(int, lo
 	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(local, ADSM_BLOCK_X);
 	ADSM_SPACE_GLOBAL int *sum = ADSM_FRESH(sums, ADSM_BLOCK_X);
 
-	ADSM_THREADS {
-		tree[ADSM_THREAD_X] = in[ADSM_THREAD_X];
-		tree[ADSM_THREAD_X + THREADS] = in[ADSM_THREAD_X + THREADS];
-	}
-	for (int width = 1; width < UNIT; width *= 2) {
-		ADSM_BARRIER;
-		ADSM_THREADS {
-			int last = 2 * width * (ADSM_THREAD_X + 1) - 1;
-
-			if (last < UNIT)
-				tree[last] += tree[last - width];
-		}
-	}
-	ADSM_BARRIER;
-	ADSM_THREADS {
-		if (ADSM_THREAD_X > 0)
-			continue;
-		*sum = tree[UNIT - 1];
-		tree[UNIT - 1] = 0;
-		work(n_work);
-	}
-	for (int width = UNIT / 2; width > 0; width /= 2) {
-		ADSM_BARRIER;
-		ADSM_THREADS {
-			int last = 2 * width * (ADSM_THREAD_X + 1) - 1;
-
-			if (last < UNIT) {
-				int left = tree[last - width];
-
-				tree[last - width] = tree[last];
-				tree[last] += left;
-			}
-		}
-	}
-	ADSM_BARRIER;
-	ADSM_THREADS {
-		out[ADSM_THREAD_X] = tree[ADSM_THREAD_X];
-		out[ADSM_THREAD_X + THREADS] = tree[ADSM_THREAD_X + THREADS];
-	}
+	SCAN(tree, in, out, sum, n_work)
 	ADSM_BARRIER;
 	ADSM_SET(sums, ADSM_BLOCK_X);
 	ADSM_SET(local, ADSM_BLOCK_X);
+}
+
+ADSM_KERNEL_MAX(scan_blocks, THREADS, ADSM_IN(int, input), ADSM_OUT(int, local), ADSM_OUT(int, sums),
+		ADSM_VAL(unsigned, n_work))
+{
+	ADSM_SHARED(int, tree, UNIT);
+	const ADSM_SPACE_GLOBAL int *in = input + ADSM_BLOCK_X * UNIT;
+	ADSM_SPACE_GLOBAL int *out = local + ADSM_BLOCK_X * UNIT, *sum = sums + ADSM_BLOCK_X;
+
+	SCAN(tree, in, out, sum, n_work)
+}
+
+/* ---- what comes before a block is added to its scan */
+
+ADSM_FUNCTION void add(const ADSM_SPACE_GLOBAL int *in, int sum, ADSM_SPACE_GLOBAL int *out, unsigned n_work,
+		       int thread)
+{
+	out[thread] = in[thread] + sum;
+	out[thread + THREADS] = in[thread + THREADS] + sum;
+	if (thread == 0)
+		work(n_work);
 }
 
 ADSM_KERNEL_MAX(add_units, THREADS, ADSM_ONCE_IN(int, local), ADSM_ONCE_IN(int, scanned), ADSM_ONCE(int, result),
@@ -74,62 +120,9 @@ ADSM_KERNEL_MAX(add_units, THREADS, ADSM_ONCE_IN(int, local), ADSM_ONCE_IN(int, 
 	const ADSM_SPACE_GLOBAL int *sum = ADSM_GET(scanned, ADSM_BLOCK_X);
 	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(result, ADSM_BLOCK_X);
 
-	ADSM_THREADS {
-		out[ADSM_THREAD_X] = in[ADSM_THREAD_X] + *sum;
-		out[ADSM_THREAD_X + THREADS] = in[ADSM_THREAD_X + THREADS] + *sum;
-		if (ADSM_THREAD_X == 0)
-			work(n_work);
-	}
+	ADSM_THREADS { add(in, *sum, out, n_work, ADSM_THREAD_X); }
 	ADSM_BARRIER;
 	ADSM_SET(result, ADSM_BLOCK_X);
-}
-
-/* The same two, of whole arrays. */
-ADSM_KERNEL_MAX(scan_blocks, THREADS, ADSM_IN(int, input), ADSM_OUT(int, local), ADSM_OUT(int, sums),
-		ADSM_VAL(unsigned, n_work))
-{
-	ADSM_SHARED(int, tree, UNIT);
-	const int first = ADSM_BLOCK_X * UNIT;
-
-	ADSM_THREADS {
-		tree[ADSM_THREAD_X] = input[first + ADSM_THREAD_X];
-		tree[ADSM_THREAD_X + THREADS] = input[first + ADSM_THREAD_X + THREADS];
-	}
-	for (int width = 1; width < UNIT; width *= 2) {
-		ADSM_BARRIER;
-		ADSM_THREADS {
-			int last = 2 * width * (ADSM_THREAD_X + 1) - 1;
-
-			if (last < UNIT)
-				tree[last] += tree[last - width];
-		}
-	}
-	ADSM_BARRIER;
-	ADSM_THREADS {
-		if (ADSM_THREAD_X > 0)
-			continue;
-		sums[ADSM_BLOCK_X] = tree[UNIT - 1];
-		tree[UNIT - 1] = 0;
-		work(n_work);
-	}
-	for (int width = UNIT / 2; width > 0; width /= 2) {
-		ADSM_BARRIER;
-		ADSM_THREADS {
-			int last = 2 * width * (ADSM_THREAD_X + 1) - 1;
-
-			if (last < UNIT) {
-				int left = tree[last - width];
-
-				tree[last - width] = tree[last];
-				tree[last] += left;
-			}
-		}
-	}
-	ADSM_BARRIER;
-	ADSM_THREADS {
-		local[first + ADSM_THREAD_X] = tree[ADSM_THREAD_X];
-		local[first + ADSM_THREAD_X + THREADS] = tree[ADSM_THREAD_X + THREADS];
-	}
 }
 
 ADSM_KERNEL_MAX(add_blocks, THREADS, ADSM_IN(int, local), ADSM_IN(int, scanned), ADSM_OUT(int, result),
@@ -137,45 +130,76 @@ ADSM_KERNEL_MAX(add_blocks, THREADS, ADSM_IN(int, local), ADSM_IN(int, scanned),
 {
 	const int first = ADSM_BLOCK_X * UNIT;
 
-	ADSM_THREADS {
-		int i = first + ADSM_THREAD_X, j = i + THREADS;
-
-		result[i] = local[i] + scanned[ADSM_BLOCK_X];
-		result[j] = local[j] + scanned[ADSM_BLOCK_X];
-		if (ADSM_THREAD_X == 0)
-			work(n_work);
-	}
+	ADSM_THREADS { add(local + first, scanned[ADSM_BLOCK_X], result + first, n_work, ADSM_THREAD_X); }
 }
 
-/* Block (x, y) computes tile 2y + parity of column x of c = a b, @n tiles each way, each of @side by @side numbers. */
-ADSM_KERNEL(multiply_tiles, ADSM_ONCE_IN(int, a), ADSM_ONCE_IN(int, b), ADSM_ONCE(int, c), ADSM_VAL(int, n),
+/* ---- tiles of c = a b, @n tiles in a row, each of @side by @side numbers; threads share a tile's rows */
+
+ADSM_FUNCTION void clear(ADSM_SPACE_GLOBAL int *out, int side, int thread, int n_threads)
+{
+	for (int i = thread; i < side * side; i += n_threads)
+		out[i] = 0;
+}
+
+ADSM_FUNCTION void multiply(ADSM_SPACE_GLOBAL int *out, const ADSM_SPACE_GLOBAL int *x, const ADSM_SPACE_GLOBAL int *y,
+			    int side, int thread, int n_threads)
+{
+	for (int r = thread; r < side; r += n_threads)
+		for (int i = 0; i < side; i++)
+			for (int q = 0; q < side; q++)
+				out[r * side + q] += x[r * side + i] * y[i * side + q];
+}
+
+/* Block (x, y) computes tile (2y + parity, x). */
+ADSM_KERNEL(multiply_units, ADSM_ONCE_IN(int, a), ADSM_ONCE_IN(int, b), ADSM_ONCE(int, c), ADSM_VAL(int, n),
 	    ADSM_VAL(int, side), ADSM_VAL(int, parity))
 {
 	const int row = 2 * ADSM_BLOCK_Y + parity, column = ADSM_BLOCK_X;
 	ADSM_SPACE_GLOBAL int *out = ADSM_FRESH(c, row * n + column);
 
-	ADSM_THREADS {
-		for (int i = ADSM_THREAD; i < side * side; i += ADSM_BLOCK_DIM_X)
-			out[i] = 0;
-	}
+	ADSM_THREADS { clear(out, side, ADSM_THREAD, ADSM_BLOCK_DIM_X); }
 	for (int k = 0; k < n; k++) {
 		const ADSM_SPACE_GLOBAL int *x = ADSM_GET(a, row * n + k);
 		const ADSM_SPACE_GLOBAL int *y = ADSM_GET(b, k * n + column);
 
 		ADSM_BARRIER;
-		ADSM_THREADS {
-			for (int r = ADSM_THREAD; r < side; r += ADSM_BLOCK_DIM_X)
-				for (int i = 0; i < side; i++)
-					for (int q = 0; q < side; q++)
-						out[r * side + q] += x[r * side + i] * y[i * side + q];
-		}
+		ADSM_THREADS { multiply(out, x, y, side, ADSM_THREAD, ADSM_BLOCK_DIM_X); }
 	}
 	ADSM_BARRIER;
 	ADSM_SET(c, row * n + column);
 }
 
-/* Block b turns unit b of a file, @size bytes, into upper case, and counts its lines. */
-ADSM_KERNEL(capitals, ADSM_ONCE_IN(unsigned char, text), ADSM_ONCE(unsigned char, out), ADSM_ONCE(unsigned, lines),
+/* Tile (y, x), of the rows of a and c that there are. */
+ADSM_KERNEL(multiply_blocks, ADSM_IN(int, a), ADSM_IN(int, b), ADSM_OUT(int, c), ADSM_VAL(int, n), ADSM_VAL(int, side))
+{
+	const int first = ADSM_BLOCK_Y * n, tile = side * side;
+	ADSM_SPACE_GLOBAL int *out = c + (first + ADSM_BLOCK_X) * tile;
+
+	ADSM_THREADS { clear(out, side, ADSM_THREAD, ADSM_BLOCK_DIM_X); }
+	for (int k = 0; k < n; k++) {
+		const ADSM_SPACE_GLOBAL int *x = a + (first + k) * tile, *y = b + (k * n + ADSM_BLOCK_X) * tile;
+
+		ADSM_BARRIER;
+		ADSM_THREADS { multiply(out, x, y, side, ADSM_THREAD, ADSM_BLOCK_DIM_X); }
+	}
+}
+
+/* ---- a unit of a file, @size bytes, in upper case, and the number of its lines */
+
+/* Of the bytes that a thread has. */
+ADSM_FUNCTION unsigned capitals(const ADSM_SPACE_GLOBAL unsigned char *from, ADSM_SPACE_GLOBAL unsigned char *to,
+				int size, int thread, int n_threads)
+{
+	unsigned lines = 0;
+
+	for (int i = thread; i < size; i += n_threads) {
+		to[i] = from[i] >= 'a' && from[i] <= 'z' ? from[i] - ('a' - 'A') : from[i];
+		lines += from[i] == '\n';
+	}
+	return lines;
+}
+
+ADSM_KERNEL(capital_units, ADSM_ONCE_IN(unsigned char, text), ADSM_ONCE(unsigned char, out), ADSM_ONCE(unsigned, lines),
 	    ADSM_VAL(int, size))
 {
 	const ADSM_SPACE_GLOBAL unsigned char *from = ADSM_GET(text, ADSM_BLOCK_X);
@@ -187,16 +211,23 @@ ADSM_KERNEL(capitals, ADSM_ONCE_IN(unsigned char, text), ADSM_ONCE(unsigned char
 			*n = 0;
 	}
 	ADSM_BARRIER;
-	ADSM_THREADS {
-		unsigned mine = 0;
-
-		for (int i = ADSM_THREAD; i < size; i += ADSM_BLOCK_DIM_X) {
-			to[i] = from[i] >= 'a' && from[i] <= 'z' ? from[i] - ('a' - 'A') : from[i];
-			mine += from[i] == '\n';
-		}
-		ADSM_ATOMIC_ADD(n, mine);
-	}
+	ADSM_THREADS { ADSM_ATOMIC_ADD(n, capitals(from, to, size, ADSM_THREAD, ADSM_BLOCK_DIM_X)); }
 	ADSM_BARRIER;
 	ADSM_SET(lines, ADSM_BLOCK_X);
 	ADSM_SET(out, ADSM_BLOCK_X);
+}
+
+ADSM_KERNEL(capital_blocks, ADSM_IN(unsigned char, text), ADSM_OUT(unsigned char, out), ADSM_OUT(unsigned, lines),
+	    ADSM_VAL(int, size))
+{
+	const ADSM_SPACE_GLOBAL unsigned char *from = text + (long)ADSM_BLOCK_X * size;
+	ADSM_SPACE_GLOBAL unsigned char *to = out + (long)ADSM_BLOCK_X * size;
+	ADSM_SPACE_GLOBAL unsigned *n = lines + ADSM_BLOCK_X;
+
+	ADSM_THREADS {
+		if (ADSM_THREAD == 0)
+			*n = 0;
+	}
+	ADSM_BARRIER;
+	ADSM_THREADS { ADSM_ATOMIC_ADD(n, capitals(from, to, size, ADSM_THREAD, ADSM_BLOCK_DIM_X)); }
 }
