@@ -7,6 +7,11 @@
  * the exchange of a byte of its own beside it. wake: two threads that take turns, each sets what the other waits for;
  * floor is a word and the system's futex, nothing else; the time of one turn. blocked: the processor's time of one
  * thread's wait, most of it asleep; floor is a futex.
+ *
+ * calls: pieces of which each is copied to the device, worked on and copied back by adsmOnceCall(): all calls are made
+ * at once; "floor" is the same calls, each waited for before the next is made. Ours is below it by what overlaps; the
+ * note has what could, if the longest of a piece's three parts hid the others. The kernel does as much arithmetic for
+ * each word as makes it take as long as a copy. On the backend cpu there is a second row, with a modelled link.
  */
 #include "bench.h"
 
@@ -325,9 +330,160 @@ static double blocked_floor(void *arg)
 	return blocked(true);
 }
 
+/* ---- calls by ranges */
+
+#define LINK "1GB/s,10us"
+#define MAX_STEPS (1 << 20)
+
+struct pieces {
+	adsmKernel *kernel;
+	size_t n, size;			/* how many; bytes of each */
+	int words;			/* of a piece */
+	int steps;			/* of arithmetic for each word */
+	adsmDim grid, block;
+};
+
+static uint32_t piece_word(size_t piece, size_t i)
+{
+	return (uint32_t)(piece * 1000003 + i);
+}
+
+static void fill_pieces(const struct pieces *pieces, adsmOnce *from, adsmOnce *to)
+{
+	for (size_t u = 0; u < pieces->n; u++) {
+		uint32_t *words = adsmOnceFresh(from, u);
+
+		for (size_t i = 0; i < (size_t)pieces->words; i++)
+			words[i] = piece_word(u, i);
+		bench_check(adsmOnceSet(from, u));
+	}
+	memset(to->room, 0, pieces->n * pieces->size);
+}
+
+/* The first and the last word of each. */
+static void check_pieces(const struct pieces *pieces, const adsmOnce *to)
+{
+	for (size_t u = 0; u < pieces->n; u++)
+		for (size_t end = 0; end < 2; end++) {
+			const size_t i = end ? (size_t)pieces->words - 1 : 0;
+			uint32_t x = piece_word(u, i);
+
+			for (int step = 0; step < pieces->steps; step++)
+				x = x * 1664525 + 1013904223;
+			if (((const uint32_t *)((const char *)to->data + u * pieces->size))[i] != x)
+				bench_die("word %zu of piece %zu is wrong", i, u);
+		}
+}
+
+/* Milliseconds of all. */
+static double call_pieces(const struct pieces *pieces, bool one_by_one)
+{
+	adsmOnce *from = make(pieces->n, pieces->size), *to = make(pieces->n, pieces->size);
+	double time;
+
+	fill_pieces(pieces, from, to);
+	time = bench_now_us();
+	for (size_t u = 0; u < pieces->n; u++) {
+		bench_check(adsmOnceCall(pieces->kernel, pieces->grid, pieces->block, adsmOnceIn(from, u, 1),
+					 adsmOnceOut(to, u, 1), adsmVal(pieces->words), adsmVal(pieces->steps)));
+		if (one_by_one)
+			bench_check(!adsmOnceGet(to, u));
+	}
+	for (size_t u = 0; u < pieces->n; u++)
+		bench_check(!adsmOnceGet(to, u));
+	time = (bench_now_us() - time) / 1e3;
+	check_pieces(pieces, to);
+	bench_check(adsmOnceFree(from));
+	bench_check(adsmOnceFree(to));
+	return time;
+}
+
+static double calls_ours(void *arg)
+{
+	return call_pieces(arg, false);
+}
+
+static double calls_floor(void *arg)
+{
+	return call_pieces(arg, true);
+}
+
+enum { COPY_IN, KERNEL, COPY_OUT, N_PARTS };
+
+/* Milliseconds of each part of a piece, by itself. */
+static void measure_parts(const struct pieces *pieces, void *host, void *from, void *to, double ret_ms[N_PARTS])
+{
+	double times[N_PARTS][5];
+
+	for (int round = 0; round < 5; round++) {
+		double start = bench_now_us(), in, run;
+
+		bench_check(adsmCopyToDevice(from, host, pieces->size));
+		in = bench_now_us();
+		bench_check(adsmCall(pieces->kernel, pieces->grid, pieces->block, adsmPtr(from), adsmPtr(to),
+				     adsmVal(pieces->words), adsmVal(pieces->steps)));
+		bench_check(adsmSync());
+		run = bench_now_us();
+		bench_check(adsmCopyToHost(host, to, pieces->size));
+		times[COPY_IN][round] = (in - start) / 1e3;
+		times[KERNEL][round] = (run - in) / 1e3;
+		times[COPY_OUT][round] = (bench_now_us() - run) / 1e3;
+	}
+	for (int part = 0; part < N_PARTS; part++)
+		ret_ms[part] = bench_median(times[part], 5);
+}
+
+/* More steps until the kernel takes as long as a copy, then as many as that is. */
+static void choose_steps(struct pieces *pieces, double ret_ms[N_PARTS])
+{
+	void *host = bench_host_alloc(pieces->size);
+	void *from = adsmDeviceAlloc(pieces->size), *to = adsmDeviceAlloc(pieces->size);
+
+	bench_check(!from || !to);
+	pieces->steps = 1;
+	measure_parts(pieces, host, from, to, ret_ms);
+	while (pieces->steps < MAX_STEPS && ret_ms[KERNEL] < ret_ms[COPY_IN]) {
+		pieces->steps *= 2;
+		measure_parts(pieces, host, from, to, ret_ms);
+	}
+	if (ret_ms[KERNEL] > ret_ms[COPY_IN])
+		pieces->steps = (int)(pieces->steps * ret_ms[COPY_IN] / ret_ms[KERNEL]) + 1;
+	measure_parts(pieces, host, from, to, ret_ms);
+	bench_check(adsmDeviceFree(from));
+	bench_check(adsmDeviceFree(to));
+	free(host);
+}
+
+/* @link: "", or what the name says of it. */
+static void calls(const char *link)
+{
+	struct pieces pieces = { .n = bench_smoke ? 4 : 16, .size = bench_smoke ? 64 << 10 : 1 << 20 };
+	const unsigned n_blocks = (unsigned)(pieces.size / sizeof(uint32_t) / 256);
+	struct bench_row row = { .unit = "ms", .target = *link ? "<= 0.5" : "" };
+	double ms[N_PARTS], all = 0, longest = 0;
+	adsmModule *module = bench_load("../kernels/bench.adsm", "steps", &pieces.kernel);
+
+	pieces.words = (int)(256 * n_blocks);
+	pieces.grid = adsmDim3(n_blocks, 1, 1);
+	pieces.block = adsmDim3(256, 1, 1);
+	choose_steps(&pieces, ms);
+	for (int part = 0; part < N_PARTS; part++) {
+		all += ms[part];
+		longest = ms[part] > longest ? ms[part] : longest;
+	}
+	bench_compare(&row, bench_repeat, calls_ours, calls_floor, &pieces);
+	snprintf(row.name, sizeof(row.name), "%zu calls of %zu KiB%s", pieces.n, pieces.size >> 10, link);
+	snprintf(row.note, sizeof(row.note), "ms each: in %.2f, kernel %.2f, out %.2f; at best %.2f", ms[COPY_IN],
+		 ms[KERNEL], ms[COPY_OUT], (all + (double)(pieces.n - 1) * longest) / ((double)pieces.n * all));
+	bench_emit(&row);
+	bench_check(adsmModuleUnload(module));
+	bench_check(adsmShutdown());
+}
+
 void bench_once(void)
 {
 	struct bench_row row = { .unit = "us", .name = "blocked for 100 ms: processor", .target = "" };
+	adsmDeviceProps props = { .struct_size = sizeof(props) };
 
 	get("4 B in sequence", 8192, 4, false);
 	get("1 KiB in sequence", 256, 1024, false);
@@ -337,5 +493,10 @@ void bench_once(void)
 	bench_compare(&row, bench_repeat, blocked_ours, blocked_floor, NULL);
 	snprintf(row.note, sizeof(row.note), "%.4f %% of the time", row.ours / 1e5 * 100);
 	bench_emit(&row);
-	bench_check(adsmShutdown());
+	bench_check(adsmDeviceInfo(0, &props));
+	calls("");
+	if (!strcmp(props.backend, "cpu")) {
+		bench_check(adsmOption("cpu_link", LINK));
+		calls(", link " LINK);
+	}
 }

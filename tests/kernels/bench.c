@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench.c - a kernel that does nothing, and does not say what it does with its argument; and one that does nothing but
- * store a byte to each page of two arrays.
+ * bench.c - a kernel that does nothing, and does not say what it does with its argument; one that does nothing but
+ * store a byte to each page of two arrays; and one that takes as long as it is told to.
  */
 #include <adsm_kernel.h>
 
@@ -19,5 +19,20 @@ ADSM_KERNEL_MAX(store_pages, 1, ADSM_INOUT(char, a), ADSM_INOUT(char, b), ADSM_V
 			a[page * 4096] += 1;
 			b[page * 4096] += 1;
 		}
+	}
+}
+
+ADSM_KERNEL(steps, ADSM_IN(unsigned, from), ADSM_OUT(unsigned, to), ADSM_VAL(int, n), ADSM_VAL(int, n_steps))
+{
+	ADSM_THREADS {
+		int i = ADSM_GLOBAL_X;
+		unsigned x;
+
+		if (i >= n)
+			continue;
+		x = from[i];
+		for (int step = 0; step < n_steps; step++)
+			x = x * 1664525 + 1013904223;
+		to[i] = x;
 	}
 }
