@@ -121,6 +121,16 @@ def refused():
          r"and has \d+: \d+ for what stays, and 1 sub-buffer of \d+, for partition \d, the largest")
     says(run("shallow", ADSM_SCRATCHPAD_CODE="16000", ADSM_SCRATCHPAD_BUFFERS="4"), even_so % 16000,
          "4 sub-buffers of ")
+    # By itself it has as many as there is room for, to the byte.
+    needs, has = re.search(r"the code needs (\d+) bytes of the local store, and has (\d+): ", run(
+        "shallow", ADSM_SCRATCHPAD_CODE="16000", ADSM_SCRATCHPAD_BUFFERS="2")).groups()
+    least, always = 16000 + int(needs) - int(has), {"ADSM_SCRATCHPAD_PARTITIONS": "always"}
+    says(run("shallow", ADSM_SCRATCHPAD_CODE=str(least - 1), ADSM_SCRATCHPAD_BUFFERS="2", **always),
+         "2 sub-buffers of ")
+    loads = [counters("shallow", ADSM_SCRATCHPAD_CORES="1", ADSM_SCRATCHPAD_CODE=str(code), **always,
+                      **options)["depth"]["code_loads"]
+             for code, options in ((least, {"ADSM_SCRATCHPAD_BUFFERS": "2"}), (least, {}), (least - 1, {}))]
+    assert loads[0] == loads[1] < loads[2], (least, loads)
     says(run("shallow", ADSM_SCRATCHPAD_PARTITIONS="always", ADSM_SCRATCHPAD_BUFFERS="64"), "depth: -28: scratchpad: "
          r"kernel 'depth' does not fit into the code buffer of 65536 bytes \(ADSM_SCRATCHPAD_CODE\) in partitions "
          r"\(ADSM_SCRATCHPAD_PARTITIONS\): the code needs \d+ bytes")

@@ -109,6 +109,13 @@ static int create_managers(struct adsm_overlay *overlay, const struct adsm_parti
 	return ret;
 }
 
+static bool has_room(const struct adsm_partition_config *config)
+{
+	const uint64_t beside = adsm_partition_beside(config);
+
+	return beside < code_size && adsm_partition_needs(config) <= code_size - beside;
+}
+
 int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_text[ADSM_PROCESS_TEXT])
 {
 	struct adsm_partition_config config = {
@@ -116,11 +123,14 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_t
 		.policy = (enum adsm_policy_kind)how.policy, .victim = how.victim,
 		.context = overlay, .resolve = resolve, .fail = fail,
 	};
-	const uint64_t beside = adsm_partition_beside(&config);
+	uint64_t beside;
 	int ret;
 
 	if (overlay->ready)
 		return 0;
+	while (!how.buffers && config.n_buffers > 1 && !has_room(&config))
+		config.n_buffers /= 2;
+	beside = adsm_partition_beside(&config);
 	if (beside >= code_size) {
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "%lu bytes of partition stack, tables and victim entry are "
 			    "more than it has", beside);
@@ -129,10 +139,6 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_t
 	config.buffer_size = code_size - beside;
 	overlay->module = module;
 	ret = create_managers(overlay, &config, ret_text);
-	while (ret == -ENOSPC && !how.buffers && config.n_buffers > 1) {
-		config.n_buffers /= 2;
-		ret = create_managers(overlay, &config, ret_text);
-	}
 	overlay->ready = !ret;
 	return ret;
 }

@@ -52,13 +52,30 @@ static uint32_t largest_partition(const struct adsm_image *image)
 	return largest;
 }
 
+/* Bytes, with what comes @before the first sub-buffer. */
+static size_t needed_by(const struct adsm_partition_config *config, size_t slots_size, size_t before)
+{
+	const uint32_t largest = largest_partition(config->image);
+	const size_t size = align(config->image->partitions[largest].size);
+
+	return before + (largest ? config->n_buffers * (slots_size + size) : 0);
+}
+
+size_t adsm_partition_needs(const struct adsm_partition_config *config)
+{
+	struct adsm_partitions partitions = { .image = *config->image };
+	const size_t before = place_resident(&partitions);
+
+	return needed_by(config, partitions.slots_size, before);
+}
+
 static int place_all(struct adsm_partitions *partitions, const struct adsm_partition_config *config, char *text)
 {
 	const struct adsm_image *image = &partitions->image;
 	const uint32_t n = config->n_buffers, largest = largest_partition(image);
 	const size_t before = place_resident(partitions);
 	const size_t largest_size = largest ? align(image->partitions[largest].size) : 0;
-	const size_t needed = before + (largest ? n * (partitions->slots_size + largest_size) : 0);
+	const size_t needed = needed_by(config, partitions->slots_size, before);
 
 	if (config->buffer_size && config->buffer_size < needed && !largest)
 		return refuse(text, -ENOSPC, "the code needs %zu bytes of the local store, and has %zu: put functions "

@@ -42,6 +42,8 @@ int adsm_partition_create(const struct adsm_partition_config *config, struct ads
 			  char *ret_text);
 /* Bytes of a local store that such a manager has beside its buffer: partition stack, tables, the victim entry. */
 size_t adsm_partition_beside(const struct adsm_partition_config *config);
+/* Bytes of the smallest buffer that such a manager has room in. */
+size_t adsm_partition_needs(const struct adsm_partition_config *config);
 /* NULL is fine. None of its code runs. */
 void adsm_partition_destroy(struct adsm_partitions *partitions);
 
