@@ -161,7 +161,11 @@ static void advise_page(const struct adsm_scratchpad_sharing *sharing, char *tex
 
 /* ---- advice on caches: what others of the same size would have moved */
 
-#define CACHE_MATTERS ((uint64_t)64 << 10)	/* bytes less, and a tenth */
+/* So many bytes less, and a tenth. */
+static bool matters(uint64_t now, uint64_t less)
+{
+	return now - less >= (uint64_t)64 << 10 && now - less >= now / 10;
+}
 
 static const struct adsm_scratchpad_replayed *find_replayed(struct adsm_device *device, const char *kernel)
 {
@@ -192,7 +196,7 @@ static void advise_cache(struct adsm_device *device, const struct adsm_scratchpa
 			least = moved;
 		}
 	}
-	if (now - least < CACHE_MATTERS || now - least < now / 10 || !adsm_scratchpad_other(own, best, &other))
+	if (!matters(now, least) || !adsm_scratchpad_other(own, best, &other))
 		return;
 	say(text, size, "%scores moved %lu bytes by their caches, and with ADSM_SCRATCHPAD_CACHE=%ux%ux%u",
 	    *text ? "; " : "", now, other.sets, other.ways, other.line);
@@ -201,6 +205,79 @@ static void advise_cache(struct adsm_device *device, const struct adsm_scratchpa
 	if (other.dirty != own->dirty)
 		say(text, size, " and ADSM_SCRATCHPAD_DIRTY=%u", other.dirty);
 	say(text, size, " %s %lu", exact ? "it is exactly" : "about", least);
+}
+
+/* ---- advice on code in partitions: what other settings would have loaded */
+
+/* What is changed of what there is now; the victim entry, too, where it would take a sub-buffer's room. */
+struct changes { bool buffers, policy, victim; };
+
+static struct changes changes_to(const struct adsm_scratchpad_overlays *options, uint32_t buffers,
+				 const struct adsm_scratchpad_overlays *setting)
+{
+	const bool victim = setting->victim != options->victim;
+
+	return (struct changes) {
+		.buffers = setting->buffers != buffers || (victim && !options->buffers),
+		.policy = setting->policy != options->policy,
+		.victim = victim,
+	};
+}
+
+/* The fewest bytes, by no more transfers; of such as have the same the one for which least is changed. */
+static bool find_setting(const struct adsm_scratchpad_shared *shared, const struct adsm_scratchpad_replayed *replayed,
+			 unsigned *ret_i)
+{
+	const uint32_t buffers = atomic_load(&replayed->buffers), no_room = atomic_load(&shared->no_room);
+	uint64_t least = atomic_load(&replayed->loads_now.bytes);
+	int least_changed = 0;
+
+	for (unsigned i = 0; i < ADSM_SCRATCHPAD_SETTINGS; i++) {
+		const struct adsm_scratchpad_overlays setting = adsm_scratchpad_setting(i);
+		const struct changes changes = changes_to(&shared->overlays, buffers, &setting);
+		const uint64_t bytes = atomic_load(&replayed->loads[i].bytes);
+		const int changed = changes.buffers + changes.policy + changes.victim;
+
+		if ((no_room >> i & 1 && (changes.buffers || changes.victim)) ||
+		    atomic_load(&replayed->loads[i].n) > atomic_load(&replayed->loads_now.n))
+			continue;
+		if (bytes < least || (bytes == least && changed < least_changed)) {
+			least = bytes;
+			least_changed = changed;
+			*ret_i = i;
+		}
+	}
+	return matters(atomic_load(&replayed->loads_now.bytes), least);
+}
+
+static void advise_code(struct adsm_device *device, const struct adsm_scratchpad_replayed *replayed, char *text,
+			size_t size)
+{
+	const struct adsm_scratchpad_shared *shared = shared_of(device);
+	struct adsm_scratchpad_overlays setting;
+	const char *and = "";
+	struct changes changes;
+	unsigned best = 0;
+
+	if (atomic_load(&replayed->unlike) || !find_setting(shared, replayed, &best))
+		return;
+	setting = adsm_scratchpad_setting(best);
+	changes = changes_to(&shared->overlays, atomic_load(&replayed->buffers), &setting);
+	say(text, size, "%scores loaded %lu partitions of code, %lu bytes, and with ", *text ? "; " : "",
+	    replayed->loads_now.n, replayed->loads_now.bytes);
+	if (changes.buffers) {
+		say(text, size, "ADSM_SCRATCHPAD_BUFFERS=%u", setting.buffers);
+		and = " and ";
+	}
+	if (changes.policy) {
+		say(text, size, "%sADSM_SCRATCHPAD_POLICY=%s", and, setting.policy ? "lru" : "modulus");
+		and = " and ";
+	}
+	if (changes.victim)
+		say(text, size, "%sADSM_SCRATCHPAD_VICTIM=%s", and, setting.victim ? "on" : "off");
+	/* Which core gets which blocks may be otherwise next time. */
+	say(text, size, " %s %lu, %lu bytes", shared->n_cores == 1 ? "it is exactly" : "about",
+	    replayed->loads[best].n, replayed->loads[best].bytes);
 }
 
 static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
@@ -218,6 +295,8 @@ static void advise(struct adsm_device *device, const char *kernel, const struct 
 	adsm_process_advise_locks(device, kernel, &locks, ret_text, size);
 	if (replayed)
 		advise_cache(device, replayed, ret_text, size);
+	if (replayed && atomic_load(&replayed->buffers))
+		advise_code(device, replayed, ret_text, size);
 	if (!sharing)
 		return;
 	advise_sharing(sharing, costs, ret_text, size);

@@ -97,6 +97,10 @@ struct adsm_scratchpad_sharing {
 	uint64_t offset;		/* from there */
 };
 
+struct adsm_scratchpad_loads {
+	_Atomic uint64_t n, bytes;	/* partitions of code transferred */
+};
+
 /* What a kernel has moved, and would have by other caches (adsm_scratchpad_other()), in all calls that were advised. */
 struct adsm_scratchpad_replayed {
 	char kernel[ADSM_PROCESS_NAME];
@@ -104,6 +108,10 @@ struct adsm_scratchpad_replayed {
 	_Atomic uint32_t unsure;	/* it may be others next time */
 	_Atomic uint64_t calls, cores;	/* cores that had a block, of all calls */
 	_Atomic uint64_t now, moved[ADSM_SCRATCHPAD_OTHERS];	/* bytes, in and out */
+	/* And loaded, and would have by other settings (adsm_scratchpad_setting()), where its code is in partitions. */
+	_Atomic uint32_t buffers;	/* sub-buffers; 0: its code is in one piece */
+	_Atomic uint32_t unlike;	/* a model of its own setting has loaded something else */
+	struct adsm_scratchpad_loads loads_now, loads[ADSM_SCRATCHPAD_SETTINGS];
 };
 
 #define ADSM_SCRATCHPAD_REPLAYED 64	/* kernels of which something is known */
@@ -113,6 +121,8 @@ struct adsm_scratchpad_shared {
 	uint32_t n_cores;
 	_Atomic uint32_t n_tasks, n_replayed;
 	struct adsm_scratchpad_geometry geometry;
+	struct adsm_scratchpad_overlays overlays;	/* as options say it */
+	_Atomic uint32_t no_room;	/* settings, by bits: some module's code has none then */
 	struct adsm_scratchpad_replayed replayed[ADSM_SCRATCHPAD_REPLAYED];
 	struct adsm_scratchpad_sharing tasks[ADSM_SCRATCHPAD_TASKS];
 	struct adsm_scratchpad_costs costs[ADSM_PROCESS_SLOTS];	/* by slot */

@@ -83,6 +83,11 @@ bool adsm_scratchpad_lay_out_task(const struct adsm_scratchpad_geometry *geometr
 	return true;
 }
 
+struct adsm_scratchpad_overlays adsm_scratchpad_setting(unsigned i)
+{
+	return (struct adsm_scratchpad_overlays){ .buffers = 1u << i / 4, .policy = i / 2 % 2, .victim = i % 2 };
+}
+
 #define LINES 5				/* a quarter of the own one's bytes to four times as many; ways likewise */
 #define WAYS 5
 #define N_SHAPES (LINES * WAYS)

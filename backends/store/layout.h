@@ -44,6 +44,10 @@ struct adsm_scratchpad_overlays {
 	uint32_t always;		/* code runs in partitions also where all of it fits */
 };
 
+/* All ways to load code, @i from 0 to ADSM_SCRATCHPAD_SETTINGS - 1, those with few sub-buffers first. */
+#define ADSM_SCRATCHPAD_SETTINGS 28
+struct adsm_scratchpad_overlays adsm_scratchpad_setting(unsigned i);
+
 /* Bytes. What there is beside the stack is in this order, at the beginning of the core's window. */
 struct adsm_scratchpad_layout {
 	uint64_t control, tags, dirty, lines, ahead, code;

@@ -105,6 +105,72 @@ def mixed():
     assert one["code_loads"] == 403 and one["code_returns"] == 200 and two["code_loads"] == 805, (one, two)
 
 
+def report(*steps, **options):
+    """All that it says, by kernel."""
+    with tempfile.TemporaryDirectory() as folder:
+        assert run(*steps, ADSM_STATS=f"json:{folder}/stats", ADSM_LOG="error", **options) == ""
+        with open(f"{folder}/stats", encoding="utf-8") as file:
+            return {kernel["kernel"]: kernel for kernel in json.load(file)["kernels"]}
+
+
+def moved(kernel):
+    return kernel["counters"]["code_loads"], kernel["counters"]["bytes_code"]
+
+
+def settings(advice, now, word):
+    """What advice says of code: the options, as they are given to run(), and loads and bytes with them."""
+    found = re.search(r"cores loaded (\d+) partitions of code, (\d+) bytes, and with (ADSM_\S+(?: and ADSM_\S+)*) "
+                      rf"{word} (\d+), (\d+) bytes", advice)
+    assert found and (int(found[1]), int(found[2])) == now, (advice, now)
+    return dict(setting.split("=") for setting in found[3].split(" and ")), (int(found[4]), int(found[5]))
+
+
+def promised(*steps, **own):
+    """With each setting that some kernel is advised to there are just the loads and bytes that it was promised, and
+    results are as ever. While advice is sought all is loaded as without. Of each kernel what is loaded now, and
+    then."""
+    without, seeking = report(*steps, **own), report(*steps, ADSM_ADVISE="1", **own)
+    assert {name: moved(kernel) for name, kernel in without.items()} == \
+        {name: moved(kernel) for name, kernel in seeking.items()}, (own, without, seeking)
+    advice = {name: settings(kernel["advice"], moved(kernel), "it is exactly")
+              for name, kernel in seeking.items() if "partitions of code" in (kernel["advice"] or "")}
+    for options in {tuple(options.items()) for options, _ in advice.values()}:
+        assert all(own.get(name) != value for name, value in options), (own, options)
+        kernels = report(*steps, **own | dict(options))
+        for name, (its, promise) in advice.items():
+            assert tuple(its.items()) != options or moved(kernels[name]) == promise, \
+                (own, options, name, promise, kernels[name])
+    return {name: (moved(kernel), advice.get(name, (None, None))[1]) for name, kernel in seeking.items()}
+
+
+def advised():
+    """Advice on other ways to load code."""
+    one = {"ADSM_SCRATCHPAD_CORES": "1"}
+    for column in (0, 3, 5):
+        buffers, policy, victim = COLUMNS[column]
+        kernels = promised("traces", module=TRACES, ADSM_SCRATCHPAD_CODE=SMALL, ADSM_SCRATCHPAD_POLICY=policy,
+                           ADSM_SCRATCHPAD_BUFFERS=str(buffers), ADSM_SCRATCHPAD_VICTIM=victim, **one)
+        # The best of the table, where it matters: there is no room for more than four.
+        for name, loads in LOADS.items():
+            now, then = kernels[name]
+            size, less = now[1] // now[0], now[0] - min(loads)
+            matters = less * size >= 64 << 10 and less * 10 >= now[0]
+            assert now[0] == loads[column], (column, name, now)
+            assert then == ((min(loads), min(loads) * size) if matters else None), (column, name, now, then)
+    # What is loaded stays, from one kernel to the next and from one call to the next.
+    kernels = promised("traces", "traces", module=TRACES, ADSM_SCRATCHPAD_PARTITIONS="always",
+                       ADSM_SCRATCHPAD_BUFFERS="1", ADSM_SCRATCHPAD_CODE="64K", **one)
+    assert sum(then is not None for _, then in kernels.values()) > 5, kernels
+    for code in ("16000", "20K", "64K"):
+        promised("shallow", "mixed", "shallow", ADSM_SCRATCHPAD_PARTITIONS="always", ADSM_SCRATCHPAD_CODE=code,
+                 ADSM_SCRATCHPAD_POLICY="modulus", **one)
+    # Of several cores the sum.
+    kernel = report("mixed", ADSM_SCRATCHPAD_CORES="3", ADSM_SCRATCHPAD_BUFFERS="1", ADSM_SCRATCHPAD_CODE="20K",
+                    ADSM_ADVISE="1")["mixed"]
+    _, (loads, size) = settings(kernel["advice"], moved(kernel), "about")
+    assert 0 < loads < moved(kernel)[0] and 0 < size < moved(kernel)[1], kernel
+
+
 def lost():
     """What goes wrong in the midst of it: one sentence, the device is gone, and the program is not."""
     says(run("deep", ADSM_SCRATCHPAD_CODE="16000"), "depth: -19: scratchpad: the partition stack is full: 256 calls "
@@ -147,4 +213,4 @@ def refused():
     says(execute(INFO, MODULE).stdout, r"code in partitions   5 of them, \d+ bytes the largest; \d+ bytes stay")
 
 
-{"traces": traces, "mixed": mixed, "lost": lost, "refused": refused}[CASE]()
+{"traces": traces, "mixed": mixed, "advised": advised, "lost": lost, "refused": refused}[CASE]()

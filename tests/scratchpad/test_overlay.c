@@ -3,6 +3,7 @@
  * test_overlay.c - code that is really loaded: the image of overlays.c runs in buffers of 1, 2 and 4 sub-buffers, by
  * both policies, with a victim entry and without. The traces' DMA transfers are those of traces.h, each of them a copy
  * of instructions that ran; what the functions give back is what ordinary calls give.
+ * All columns are asked again what each of them was asked, and had loaded what they do.
  */
 #include "../check.h"
 #include "traces.h"
@@ -68,6 +69,29 @@ static struct adsm_partitions *create(int column)
 	return partitions;
 }
 
+/* All columns are asked what this one is. */
+static struct adsm_policy_log *record(struct adsm_partitions *partitions)
+{
+	struct adsm_policy_log *log = adsm_policy_log_create(&image, ADSM_PARTITION_DEPTH);
+
+	CHECK(log);
+	for (uint32_t i = 0; i < TRACE_COLUMNS; i++)
+		CHECK_OK(adsm_policy_log_add(log, i, trace_columns[i].lru ? ADSM_POLICY_LRU : ADSM_POLICY_MODULUS,
+					     trace_columns[i].victim, trace_columns[i].n_buffers));
+	adsm_partition_record(partitions, log);
+	return log;
+}
+
+/* The column itself was asked again, and had done the same. */
+static void expect_same(struct adsm_partitions *partitions, struct adsm_policy_log *log, int column)
+{
+	const struct adsm_partition_counters counters = adsm_partition_counters(partitions);
+
+	adsm_policy_log_play(log);
+	CHECK_AT(log->others[column].loads, column, counters.loads);
+	CHECK_AT(log->others[column].bytes, column, counters.bytes);
+}
+
 typedef unsigned long walk_function(const struct trace_node *node, unsigned long value);
 typedef long long_function(long x);
 
@@ -100,6 +124,7 @@ static unsigned long run_root(struct adsm_partitions *partitions, const struct t
 static void test_traces(int column)
 {
 	struct adsm_partitions *partitions = create(column);
+	struct adsm_policy_log *log = record(partitions);
 
 	for (size_t i = 0; i < N_TRACES; i++) {
 		struct adsm_partition_counters counters;
@@ -117,8 +142,17 @@ static void test_traces(int column)
 		CHECK(!!counters.victim_hits <= trace_columns[column].victim);
 		if (!strcmp(traces[i].name, "MB2"))
 			CHECK_EQ(counters.depth, 4);
+		expect_same(partitions, log, column);
+		for (int k = 0; k < TRACE_COLUMNS; k++)
+			CHECKF(log->others[k].loads == traces[i].loads[k], "%s, column %d of column %d: %lu loads",
+			       traces[i].name, k, column, (unsigned long)log->others[k].loads);
+		/* And when something is loaded before. */
+		adsm_partition_count(partitions);
+		run_root(partitions, traces[i].root);
+		expect_same(partitions, log, column);
 	}
 	adsm_partition_destroy(partitions);
+	adsm_policy_log_destroy(log);
 }
 
 /* As there: a number that wraps. */
@@ -139,9 +173,12 @@ static void test_calls(int column)
 	long_function *outside = (long_function *)(uintptr_t)function(partitions, "outside");
 	int (*results)(double) = (int (*)(double))(uintptr_t)function(partitions, "results");
 	int (*addresses)(void) = (int (*)(void))(uintptr_t)function(partitions, "addresses");
+	struct adsm_policy_log *log = record(partitions);
 	long sum = 0;
 
-	for (long n = 1; n < 4; n++) {
+	/* So often that notes are full at some of the calls. */
+	for (long i = 0; i < 2000; i++) {
+		const long n = i % 3 + 1;
 		const double x = (double)n;
 		const long ints = n + 2 * (n + 1) + 3 * (n + 2) + 5 * (n + 3) + 7 * (n + 4) + 11 * (n + 5);
 		const long floats = (long)(x * 0.5 + 2 * (x + 1) + 3 * (x + 2) + 5 * (x + 3) + 7 * (x + 4) +
@@ -157,10 +194,12 @@ static void test_calls(int column)
 	host_word = 4;
 	CHECK_EQ(outside(5), 3 * 5 + 3 * 6 + 2 * 5 + 3 * 5 + (28 + 15 + 14 + 5) + 1 + 2 * 7 + 2 * 8);
 	CHECK_EQ(host_word, 7);
+	expect_same(partitions, log, column);
 	/* It has no stub, as nobody but a partition calls it. */
 	CHECK(!adsm_partition_function(partitions, "fill"));
 	CHECK(!adsm_partition_function(partitions, "no such function"));
 	adsm_partition_destroy(partitions);
+	adsm_policy_log_destroy(log);
 }
 
 /* The states of Table 1. */
@@ -253,6 +292,7 @@ static void test_depth(void)
 	struct adsm_partitions *partitions = create(5);
 	long_function *endless = (long_function *)(uintptr_t)function(partitions, "endless");
 	long_function *even = (long_function *)(uintptr_t)function(partitions, "even");
+	struct adsm_policy_log *log = record(partitions);
 	const long expected = even(30);
 
 	/* 254 deep is what fits; then the call has no place, and is left. */
@@ -271,7 +311,9 @@ static void test_depth(void)
 	}
 	adsm_partition_reset(partitions);
 	CHECK_EQ(even(30), expected);
+	expect_same(partitions, log, 5);
 	adsm_partition_destroy(partitions);
+	adsm_policy_log_destroy(log);
 }
 
 static sigjmp_buf crashed_to;

@@ -28,6 +28,7 @@ static unsigned n_cores;
 static struct adsm_overlay *overlay;		/* of the launch that runs; NULL: its code is in one piece */
 static bool traced;			/* and when what of it was */
 static struct adsm_spans spans[ADSM_SCRATCHPAD_MAX_CORES][2];	/* then: of misses, of code */
+static bool advised;			/* and what others would have moved, and loaded */
 static struct adsm_scratchpad_replayed *replayed;	/* what others would have moved; NULL: nobody asks */
 static struct adsm_scratchpad_costs *costs;	/* of the launch that runs; NULL: it is not counted */
 
@@ -121,6 +122,8 @@ static void begin(const struct adsm_pool_launch *launch)
 		mine.index = atomic_fetch_add(&taken, 1);
 		mine.core = &cores[mine.index];
 	}
+	if (overlay && advised)
+		adsm_overlay_record(overlay, mine.index);
 	mine.run = adsm_overlay_enter(overlay, mine.index, launch->name);
 	if (!mine.run)
 		mine.run = launch->run;
@@ -234,6 +237,8 @@ static void end(const struct adsm_pool_launch *launch)
 		add_costs(work_end_ns);
 	if (replayed)
 		adsm_replay_end(mine.index, mine.core->cache, replayed);
+	if (replayed && overlay)
+		adsm_overlay_replayed(overlay, mine.index, replayed);
 	if (traced)
 		add_moves(work_end_ticks, work_end_ns);
 }
@@ -246,6 +251,7 @@ static void begin_costs(const struct adsm_process_slot *slot, uint64_t i, uint64
 {
 	costs = slot->counted ? &extra()->costs[i] : NULL;
 	traced = costs && slot->traced;
+	advised = costs && slot->advised;
 	replayed = NULL;
 	if (!costs)
 		return;
@@ -261,7 +267,7 @@ static void begin_costs(const struct adsm_process_slot *slot, uint64_t i, uint64
 
 static void run_blocks(const struct adsm_pool_launch *launch, const struct adsm_process_slot *slot)
 {
-	replayed = costs && slot->advised ? adsm_replay_of(slot->name, adsm_modules_stack(slot->kernel)) : NULL;
+	replayed = advised ? adsm_replay_of(slot->name, adsm_modules_stack(slot->kernel)) : NULL;
 	if (replayed)
 		atomic_fetch_add(&replayed->calls, 1);
 	adsm_pool_run(launch);

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "partition.h"
 #include "process/device/code.h"
-#include "scratchpad/shared.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +19,10 @@ struct adsm_overlay {
 	uint64_t number;		/* of all that there have been; 0 is none's */
 	uint32_t module;
 	bool ready;
+	uint32_t n_buffers;		/* when it is */
+	uint32_t rooms;			/* the settings that it has room with, by bits */
 	struct adsm_partitions *managers[ADSM_SCRATCHPAD_MAX_CORES];
+	struct adsm_policy_log *logs[ADSM_SCRATCHPAD_MAX_CORES];	/* of these; NULL: nobody has asked */
 };
 
 static struct adsm_process_shared *served;
@@ -29,6 +31,11 @@ static uint64_t code_size;		/* of a core's code buffer */
 static unsigned n_cores;
 static uint64_t owners[ADSM_SCRATCHPAD_MAX_CORES];	/* whose code is in the buffer; each is its core's own */
 
+static struct adsm_scratchpad_shared *extra(void)
+{
+	return (struct adsm_scratchpad_shared *)served->extra;
+}
+
 void adsm_overlay_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_overlays *its_how,
 			const struct adsm_scratchpad_layout *layout, unsigned n)
 {
@@ -36,6 +43,7 @@ void adsm_overlay_start(struct adsm_process_shared *shared, const struct adsm_sc
 	how = *its_how;
 	code_size = layout->code;
 	n_cores = n;
+	extra()->overlays = how;
 }
 
 int adsm_overlay_create(const void *image, size_t size, struct adsm_overlay **ret_overlay,
@@ -68,6 +76,8 @@ static void destroy_managers(struct adsm_overlay *overlay)
 	for (unsigned i = 0; i < ADSM_SCRATCHPAD_MAX_CORES; i++) {
 		adsm_partition_destroy(overlay->managers[i]);
 		overlay->managers[i] = NULL;
+		adsm_policy_log_destroy(overlay->logs[i]);
+		overlay->logs[i] = NULL;
 	}
 }
 
@@ -116,6 +126,21 @@ static bool has_room(const struct adsm_partition_config *config)
 	return beside < code_size && adsm_partition_needs(config) <= code_size - beside;
 }
 
+/* Somebody may be told to choose another one: not where any module that there is has no room then. */
+static void note_rooms(struct adsm_overlay *overlay)
+{
+	for (uint32_t i = 0; i < ADSM_SCRATCHPAD_SETTINGS; i++) {
+		const struct adsm_scratchpad_overlays setting = adsm_scratchpad_setting(i);
+		const struct adsm_partition_config config = {
+			.image = &overlay->image, .n_buffers = setting.buffers, .victim = setting.victim,
+		};
+
+		if (has_room(&config))
+			overlay->rooms |= 1u << i;
+	}
+	atomic_fetch_or(&extra()->no_room, ~overlay->rooms);
+}
+
 int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_text[ADSM_PROCESS_TEXT])
 {
 	struct adsm_partition_config config = {
@@ -140,6 +165,9 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_t
 	overlay->module = module;
 	ret = create_managers(overlay, &config, ret_text);
 	overlay->ready = !ret;
+	overlay->n_buffers = config.n_buffers;
+	if (!ret)
+		note_rooms(overlay);
 	return ret;
 }
 
@@ -170,4 +198,69 @@ void adsm_overlay_watch(struct adsm_overlay *overlay, unsigned core, struct adsm
 struct adsm_partition_counters adsm_overlay_counters(const struct adsm_overlay *overlay, unsigned core)
 {
 	return adsm_partition_counters(overlay->managers[core]);
+}
+
+/* ---- advice */
+
+static uint32_t own_setting(const struct adsm_overlay *overlay)
+{
+	uint32_t i = 0;
+	struct adsm_scratchpad_overlays setting = adsm_scratchpad_setting(i);
+
+	while (setting.buffers != overlay->n_buffers || setting.policy != how.policy || setting.victim != how.victim)
+		setting = adsm_scratchpad_setting(++i);
+	return i;
+}
+
+static struct adsm_policy_log *create_log(const struct adsm_overlay *overlay)
+{
+	struct adsm_policy_log *log = adsm_policy_log_create(&overlay->image, ADSM_PARTITION_DEPTH);
+	int ret = log ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < ADSM_SCRATCHPAD_SETTINGS && !ret; i++) {
+		const struct adsm_scratchpad_overlays setting = adsm_scratchpad_setting(i);
+
+		if (overlay->rooms >> i & 1)
+			ret = adsm_policy_log_add(log, i, (enum adsm_policy_kind)setting.policy, setting.victim,
+						  setting.buffers);
+	}
+	if (!ret)
+		return log;
+	adsm_policy_log_destroy(log);
+	return NULL;
+}
+
+void adsm_overlay_record(struct adsm_overlay *overlay, unsigned core)
+{
+	if (overlay->logs[core])
+		return;
+	overlay->logs[core] = create_log(overlay);
+	adsm_partition_record(overlay->managers[core], overlay->logs[core]);
+}
+
+static void add_loads(struct adsm_scratchpad_loads *loads, uint64_t n, uint64_t bytes)
+{
+	atomic_fetch_add(&loads->n, n);
+	atomic_fetch_add(&loads->bytes, bytes);
+}
+
+void adsm_overlay_replayed(struct adsm_overlay *overlay, unsigned core, struct adsm_scratchpad_replayed *replayed)
+{
+	const struct adsm_partition_counters counters = adsm_overlay_counters(overlay, core);
+	struct adsm_policy_log *log = overlay->logs[core];
+	const struct adsm_policy_other *own = log ? &log->others[own_setting(overlay)] : NULL;
+	uint32_t none = 0;
+
+	/* Kernels of one name, of modules with different numbers of them. */
+	if (!atomic_compare_exchange_strong(&replayed->buffers, &none, overlay->n_buffers) &&
+	    none != overlay->n_buffers)
+		own = NULL;
+	add_loads(&replayed->loads_now, counters.loads, counters.bytes);
+	if (log)
+		adsm_policy_log_play(log);
+	for (uint32_t i = 0; log && i < ADSM_SCRATCHPAD_SETTINGS; i++)
+		add_loads(&replayed->loads[i], log->others[i].loads, log->others[i].bytes);
+	/* The model of its own setting has to have loaded what that did; without memory nothing is known of others. */
+	if (!own || own->loads != counters.loads || own->bytes != counters.bytes)
+		atomic_store(&replayed->unlike, 1);
 }

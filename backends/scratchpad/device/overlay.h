@@ -9,6 +9,7 @@
 #include "adsm_kernel.h"
 #include "partition_types.h"
 #include "process/shared.h"
+#include "scratchpad/shared.h"
 #include "store/layout.h"
 
 struct adsm_overlay;
@@ -35,6 +36,10 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_t
 adsm_kernel_run *adsm_overlay_enter(struct adsm_overlay *overlay, unsigned core, const char *kernel);
 /* From now on, while it runs there, it is noted when partitions are loaded; NULL: it is not. */
 void adsm_overlay_watch(struct adsm_overlay *overlay, unsigned core, struct adsm_spans *spans);
+/* For advice, before the core enters it: what it would have loaded by other settings is found out, from now on. */
+void adsm_overlay_record(struct adsm_overlay *overlay, unsigned core);
+/* What it would have since the core entered it is added to what is known of the kernel. */
+void adsm_overlay_replayed(struct adsm_overlay *overlay, unsigned core, struct adsm_scratchpad_replayed *replayed);
 /* Since when the core entered it. */
 struct adsm_partition_counters adsm_overlay_counters(const struct adsm_overlay *overlay, unsigned core);
 

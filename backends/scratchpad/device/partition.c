@@ -328,6 +328,8 @@ void adsm_partition_reset(struct adsm_partitions *partitions)
 {
 	partitions->n_frames = 0;
 	adsm_policy_reset(&partitions->policy);
+	if (partitions->log)
+		adsm_policy_log_reset(partitions->log);
 }
 
 void adsm_partition_count(struct adsm_partitions *partitions)
@@ -335,11 +337,18 @@ void adsm_partition_count(struct adsm_partitions *partitions)
 	partitions->counters = (struct adsm_partition_counters) { 0 };
 	partitions->calls = 0;
 	partitions->depth = 0;
+	if (partitions->log)
+		adsm_policy_log_count(partitions->log);
 }
 
 void adsm_partition_watch(struct adsm_partitions *partitions, struct adsm_spans *spans)
 {
 	partitions->spans = spans;
+}
+
+void adsm_partition_record(struct adsm_partitions *partitions, struct adsm_policy_log *log)
+{
+	partitions->log = log;
 }
 
 void adsm_partition_empty(struct adsm_partitions *partitions)
@@ -350,6 +359,8 @@ void adsm_partition_empty(struct adsm_partitions *partitions)
 	adsm_partition_victim(partitions, policy->victims);
 	adsm_policy_start(policy, policy->kind, policy->victims, policy->n_buffers, policy->n_partitions,
 			  policy->where);
+	if (partitions->log)
+		adsm_policy_log_empty(partitions->log);
 	adsm_partition_count(partitions);
 }
 

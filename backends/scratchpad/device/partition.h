@@ -70,6 +70,11 @@ void adsm_partition_reset(struct adsm_partitions *partitions);
 void adsm_partition_count(struct adsm_partitions *partitions);
 /* From now on it is noted when partitions are loaded; NULL: no longer. Nothing runs. */
 void adsm_partition_watch(struct adsm_partitions *partitions, struct adsm_spans *spans);
+/*
+ * From now on calls and returns are noted, by @log, in which nothing is loaded, as in the manager; NULL: no longer.
+ * Nothing runs. What is noted knows nothing of adsm_partition_victim() and _forget().
+ */
+void adsm_partition_record(struct adsm_partitions *partitions, struct adsm_policy_log *log);
 /* All sub-buffers are empty from now on; the counters begin at 0. Nothing runs. */
 void adsm_partition_empty(struct adsm_partitions *partitions);
 /*

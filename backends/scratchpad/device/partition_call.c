@@ -188,7 +188,7 @@ static void load_caller(struct adsm_partitions *partitions, uint32_t id, uint32_
 	load(partitions, &change);
 }
 
-uintptr_t adsm_partition_push(struct adsm_partitions *partitions, uint32_t symbol, uintptr_t address)
+static inline uintptr_t push(struct adsm_partitions *partitions, uint32_t symbol, uintptr_t address)
 {
 	const uint32_t id = adsm_image_partition(symbol), offset = adsm_image_offset(symbol);
 	struct adsm_policy *policy = &partitions->policy;
@@ -209,7 +209,7 @@ uintptr_t adsm_partition_push(struct adsm_partitions *partitions, uint32_t symbo
 	return (uintptr_t)place(partitions, partitions->run, policy->buffer) + offset;
 }
 
-uintptr_t adsm_partition_pop(struct adsm_partitions *partitions)
+static inline uintptr_t pop(struct adsm_partitions *partitions)
 {
 	struct adsm_partition_frame *frame;
 
@@ -220,6 +220,39 @@ uintptr_t adsm_partition_pop(struct adsm_partitions *partitions)
 	if (!adsm_policy_return(&partitions->policy, frame->id, frame->buffer))
 		load_caller(partitions, frame->id, frame->buffer);
 	return frame->address;
+}
+
+/* Apart, for the same reason. */
+__attribute__((noinline))
+static uintptr_t push_noted(struct adsm_partitions *partitions, uint32_t symbol, uintptr_t address)
+{
+	const uintptr_t callee = push(partitions, symbol, address);
+
+	adsm_policy_log_note(partitions->log, adsm_image_partition(symbol));
+	return callee;
+}
+
+__attribute__((noinline))
+static uintptr_t pop_noted(struct adsm_partitions *partitions)
+{
+	const uintptr_t caller = pop(partitions);
+
+	adsm_policy_log_note(partitions->log, 0);
+	return caller;
+}
+
+uintptr_t adsm_partition_push(struct adsm_partitions *partitions, uint32_t symbol, uintptr_t address)
+{
+	if (__builtin_expect(partitions->log != NULL, 0))
+		return push_noted(partitions, symbol, address);
+	return push(partitions, symbol, address);
+}
+
+uintptr_t adsm_partition_pop(struct adsm_partitions *partitions)
+{
+	if (__builtin_expect(partitions->log != NULL, 0))
+		return pop_noted(partitions);
+	return pop(partitions);
 }
 
 void adsm_partition_load(struct adsm_partitions *partitions, uint32_t partition, uint32_t buffer)

@@ -9,6 +9,7 @@
 
 #include "base/image.h"
 #include "policy.h"
+#include "policy_log.h"
 #include "store/spans.h"
 
 #define ADSM_PARTITION_TEXT 512		/* bytes of a sentence about what is wrong */
@@ -31,6 +32,7 @@ struct adsm_partition_frame {
 struct adsm_partitions {
 	uintptr_t leave;		/* at 0, for the assembly: this manager's gate, where callees return to */
 	uint64_t calls;
+	struct adsm_policy_log *log;	/* calls and returns; NULL: nobody asks */
 	struct adsm_policy policy;
 	struct adsm_partition_frame *frames;
 	uint32_t n_frames, max_frames, depth;
