@@ -37,7 +37,7 @@ static const struct {
 	{ "overlap", "how much of a transfer hides behind the CPU's writes", bench_overlap },
 	{ "pages", "pages of a cluster's node, tracked by userfaultfd, against mprotect()", bench_pages },
 	{ "parity", "mri-q, lazy and rolling, against explicit copies", bench_parity },
-	{ "scratchpad", "calls between partitions of code, and their loads, against memcpy()", bench_scratchpad },
+	{ "scratchpad", "calls between partitions of code, loads of these, commands of kernels", bench_scratchpad },
 	{ "store", "accesses by the cache of a core with a local store, against plain ones", bench_store },
 	{ "startup", "programs that never use the library, preloaded, by processor time", bench_startup },
 	{ "tasks", "locks and barriers of tasks, against those of POSIX threads", bench_tasks },

@@ -3,9 +3,10 @@
  * scratchpad.c - code that is loaded piece by piece. A call between partitions ("ours") against the same call inside of
  * one ("floor"), where nothing is loaded: what is aimed at is at most 50 ns. A load against memcpy() of the same bytes
  * and one serialisation, which nobody who writes code can do without. And what a call costs that loads its callee, and
- * at its return its caller, against two such loads.
+ * at its return its caller, against two such loads. Then what kernels ask of the program (commands.c).
  */
 #include "bench.h"
+#include "commands.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -158,4 +159,5 @@ void bench_scratchpad(void)
 	bench_emit(&row);
 	adsm_partition_destroy(job.partitions);
 	free(job.copy);
+	bench_commands();
 }
