@@ -127,7 +127,7 @@ static _Noreturn void leave(int status)
 	_exit(status);
 }
 
-static bool look_for_task(void)
+static bool look_for_task(bool *ret_found)
 {
 	return false;
 }

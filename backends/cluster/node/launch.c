@@ -547,7 +547,7 @@ static bool move_pages(void)
 void adsm_node_serve(void)
 {
 	struct adsm_letter letter;
-	bool found;
+	bool found, in_task;
 
 	for (;;) {
 		found = adsm_comm_receive(&letter);
@@ -574,7 +574,7 @@ void adsm_node_serve(void)
 			adsm_comm_drop(&letter);
 		}
 		node.calls->look();
-		found |= node.calls->look_for_task();
+		in_task = node.calls->look_for_task(&found);
 		if (node.running) {
 			found |= move_pages();
 			if (has_ended() && !adsm_move_n_fetches()) {
@@ -583,6 +583,7 @@ void adsm_node_serve(void)
 			}
 		}
 		if (!found)
-			adsm_comm_rest(adsm_move_n_fetches() ? ADSM_COMM_BUSY_NS : ADSM_COMM_IDLE_NS);
+			adsm_comm_rest(adsm_move_n_fetches() ? ADSM_COMM_BUSY_NS :
+				       in_task ? ADSM_COMM_COMPUTE_NS : ADSM_COMM_IDLE_NS);
 	}
 }

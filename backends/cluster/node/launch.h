@@ -45,9 +45,10 @@ struct adsm_node_calls {
 	void (*begin)(const struct adsm_node_work *work);
 	/* Not of a part of no block. It is asked again before the letter DONE goes. */
 	bool (*has_ended)(void);
-	/* Between two looks for letters: what else there is to do; and another node's: whether there was something. */
+	/* Between two looks for letters: what else there is to do. */
 	void (*look)(void);
-	bool (*look_for_task)(void);
+	/* Another node's: does a task run? *ret_found: there was something to do for it; else as it was. */
+	bool (*look_for_task)(bool *ret_found);
 	/* One that has nothing to do with pages: CODE, ANSWER, NOTE, ONCE, TASK…. False: nor with this. */
 	bool (*letter)(struct adsm_letter *letter);
 };

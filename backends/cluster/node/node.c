@@ -261,7 +261,8 @@ static void write_task_costs(uint64_t i, uint64_t seq, const struct adsm_task_co
 
 	memcpy(costs->values, values, sizeof(values));
 	memset(costs->nodes, 0, (size_t)adsm_comm.n * sizeof(*costs->nodes));
-	costs->nodes[0].work = (struct adsm_cluster_span){ slot->start_ns, slot->end_ns - slot->start_ns };
+	for (int r = 0; r < adsm_comm.n; r++)
+		costs->nodes[r].work = adsm_node_task_parts()[r];
 	costs->start_ns = slot->start_ns;
 	costs->counted = slot->counted;
 	costs->seq = seq;

@@ -36,6 +36,7 @@ struct begin {				/* the offsets of arguments follow, then these */
 struct done {
 	int32_t error;			/* what a worker of this node has done: */
 	char text[ADSM_PROCESS_TEXT];
+	uint64_t ns;			/* that its part took */
 	struct adsm_task_costs costs;
 	struct adsm_worker_left left[ADSM_HCRC_WORKERS_MAX];
 };
@@ -55,6 +56,8 @@ static struct {
 	uint8_t *original, *is_filled;
 	uint32_t *filled, n_filled;
 	int n_done;
+	struct adsm_cluster_span parts[ADSM_HCRC_NODES_MAX];
+	uint64_t start_ns;
 	uint64_t failed_ns;		/* when it had; 0: it has not */
 	struct done sum;
 	struct adsm_worker_left left[ADSM_HCRC_NODES_MAX * ADSM_HCRC_WORKERS_MAX];
@@ -179,6 +182,7 @@ static void begin_part(const uint8_t *args)
 	part.n = interval(adsm_comm.rank, &part.first);
 	adsm_code_launch(&task.slot, args, &task.launch);
 	task.failed_ns = 0;
+	task.start_ns = adsm_os_now_ns();
 	begin_pages();
 	if (adsm_workers_begin(&part, text))
 		adsm_comm_fail("%s", text);
@@ -195,6 +199,7 @@ static void end_part(struct done *ret_done)
 		adsm_format(ret_done->text, sizeof(ret_done->text), "%s", text);
 	for (uint32_t i = 0; i < n; i++)
 		ret_done->left[i] = adsm_workers_left(i);
+	ret_done->ns = adsm_os_now_ns() - task.start_ns;
 	ret_done->costs.hcrc = adsm_hcrc_node_counts();
 	adsm_workers_counts(&ret_done->costs.workers);
 	task.running = false;
@@ -242,19 +247,18 @@ static void send_done(void)
 	adsm_comm_drop(&task.letter);
 }
 
-bool adsm_node_task_look(void)
+bool adsm_node_task_look(bool *ret_found)
 {
-	bool found;
 	int status;
 
-	if (!task.running || !adsm_comm.rank)
+	if (!task.running)
 		return false;
-	found = adsm_hcrc_node_look();
+	*ret_found = adsm_hcrc_node_look() || *ret_found;
 	if (has_ended(&status)) {
 		send_done();
-		found = true;
+		*ret_found = true;
 	}
-	return found;
+	return true;
 }
 
 /* ---- node 0 */
@@ -272,6 +276,8 @@ static void add_done(int rank, const struct done *done)
 		memcpy(sum->text, done->text, sizeof(sum->text));
 	}
 	memcpy(&task.left[first], done->left, n * sizeof(*done->left));
+	/* By this node's clock, on which it is known when it heard of it. */
+	task.parts[rank] = (struct adsm_cluster_span){ adsm_os_now_ns() - done->ns, done->ns };
 	for (size_t i = 0; i < sizeof(sum->costs) / sizeof(*counts); i++)
 		counts[i] += more[i];
 	task.n_done++;
@@ -338,7 +344,7 @@ static int wait_for_all(void (*look)(void))
 		}
 		check_time(status);
 		if (!found)
-			adsm_comm_rest(ADSM_COMM_BUSY_NS);
+			adsm_comm_rest(ADSM_COMM_COMPUTE_NS);
 	}
 	return status;
 }
@@ -429,6 +435,11 @@ static uint32_t count_pages(void)
 	const uint64_t page = task.words->task.page;
 
 	return last ? (uint32_t)(((last->first + last->n) * ADSM_PAGE_SIZE + page - 1) / page) : 1;
+}
+
+const struct adsm_cluster_span *adsm_node_task_parts(void)
+{
+	return task.parts;
 }
 
 int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args, struct adsm_cluster_shared *shared,

@@ -32,11 +32,14 @@ bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, s
 int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args, struct adsm_cluster_shared *shared,
 		       void (*look)(void), struct adsm_task_costs *ret_costs, char ret_text[ADSM_PROCESS_TEXT]);
 
+/* When each node had its part of the last one. */
+const struct adsm_cluster_span *adsm_node_task_parts(void);
+
 /* ---- any node */
 
 /* A letter of a task; false: it is none. *letter is taken where it has to stay: then it has no data any more. */
 bool adsm_node_task_letter(struct adsm_letter *letter);
-/* Between two looks for letters: was there something to do? */
-bool adsm_node_task_look(void);
+/* As struct adsm_node_calls has it. */
+bool adsm_node_task_look(bool *ret_found);
 
 #endif
