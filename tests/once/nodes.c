@@ -399,6 +399,21 @@ static pid_t process_of(const adsmOnceWaiter *waiters, int n, unsigned node)
 	return pid;
 }
 
+/* The largest units there may be: one comes to a node that waits for it, and its own goes. */
+static void large(void)
+{
+	const size_t size = (size_t)1 << 30;
+	adsmOnce *once;
+
+	if (!test_full() || n_nodes != 2 || (size_t)sysconf(_SC_AVPHYS_PAGES) < 12 * (size / PAGE))
+		return;
+	once = make(2, size);
+	CHECK_OK(adsmCall(kernel("chain"), dim(2), dim(1), adsmPtr(once->address)));
+	CHECK_EQ(get(once, 1), 2);
+	CHECK_OK(adsmSync());
+	CHECK_OK(adsmOnceFree(once));
+}
+
 static void on_signal(int sig)
 {
 }
@@ -446,7 +461,7 @@ int main(int argc, char **argv)
 	static const struct test_case cases[] = {
 		{ "pipelines", pipelines }, { "order", order }, { "random", random_units }, { "reuse", reuse },
 		{ "blocked", blocked }, { "slow", slow }, { "deadlock", deadlock }, { "misuses", misuses },
-		{ "killed", killed },
+		{ "large", large }, { "killed", killed },
 	};
 
 	/* Addresses are used again at once. */

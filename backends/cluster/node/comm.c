@@ -19,7 +19,7 @@
 
 #define AWAKE_NS 50000			/* where there are processors for it; then asleep for longer and longer */
 #define SLEEP_MIN_NS 50000
-#define LETTER_MAX ((size_t)1 << 30)
+#define LETTER_MAX (((size_t)1 << 30) + 4096)	/* the largest unit of a write-once object, and what is said of it */
 #define HOST 64				/* bytes of a host's name, terminator included */
 #define TEXT 512
 

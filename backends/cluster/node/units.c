@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LETTER_SIZE ((size_t)1 << 20)	/* no more entries behind so many bytes */
+#define LETTER_SIZE ((size_t)1 << 20)	/* of a letter with more than one entry, at most */
 #define AHEAD_MAX ((size_t)64 << 10)	/* bytes of units that are sent before they are asked for, at once */
 #define N_STREAMS 32
 
@@ -90,17 +90,20 @@ static struct {
 
 static struct adsm_pack out;
 
-static void put(struct adsm_pack *pack, const struct entry *entry, const void *bytes)
-{
-	adsm_pack_put(pack, entry, sizeof(*entry), 8);
-	adsm_pack_put(pack, bytes, entry->size, 8);
-}
-
 static void send(struct adsm_pack *pack, int node)
 {
 	if (pack->n)
 		adsm_comm_send(node, ADSM_TAG_ONCE, pack->data, pack->n);
 	pack->n = 0;
+}
+
+/* A unit may be nearly as large as a letter: what is to go to that node already goes before. */
+static void put(struct adsm_pack *pack, int node, const struct entry *entry, const void *bytes)
+{
+	if (pack->n + sizeof(*entry) + entry->size > LETTER_SIZE)
+		send(pack, node);
+	adsm_pack_put(pack, entry, sizeof(*entry), 8);
+	adsm_pack_put(pack, bytes, entry->size, 8);
 }
 
 static const char *bytes_of(const struct adsm_kernel_once *once, uint64_t unit)
@@ -148,9 +151,7 @@ static void put_news(const struct news *one)
 			       .address = (uintptr_t)one->once->data, .unit = one->unit,
 			       .size = one->error ? 0 : one->once->size };
 
-	if (out.n >= LETTER_SIZE)
-		send(&out, 0);
-	put(&out, &entry, bytes_of(one->once, one->unit));
+	put(&out, 0, &entry, bytes_of(one->once, one->unit));
 }
 
 static void put_all_news(void)
@@ -206,9 +207,9 @@ static void tell(void)
 	n = find_waits(table, waits);
 	put_all_news();
 	for (size_t i = 0; i < n; i++)
-		put(&out, &waits[i], NULL);
+		put(&out, 0, &waits[i], NULL);
 	if (crew != units.crew)
-		put(&out, &(struct entry){ .kind = CREW, .number = crew }, NULL);
+		put(&out, 0, &(struct entry){ .kind = CREW, .number = crew }, NULL);
 	units.crew = crew;
 	send(&out, 0);
 }
@@ -267,8 +268,8 @@ static void put_ahead(const struct want *want)
 	for (size_t left = s->bytes; unit < once->count && left >= once->size; left -= once->size, unit++) {
 		if (!adsm_once_is_set(adsm_device_once_shared(once), unit))
 			break;
-		put(&units.packs[want->node], &(struct entry){ .kind = UNIT, .address = address, .unit = unit,
-							       .size = once->size }, bytes_of(once, unit));
+		put(&units.packs[want->node], want->node, &(struct entry){ .kind = UNIT, .address = address,
+				.unit = unit, .size = once->size }, bytes_of(once, unit));
 	}
 	s->next = unit;
 }
@@ -282,7 +283,6 @@ static bool are_alike(const struct want *a, const struct want *b)
 /* @first: of the answers that are about to go, of which one may have brought the unit to that node. */
 static void answer(const struct want *first, struct want *want, int error)
 {
-	struct adsm_pack *pack = &units.packs[want->node];
 	struct entry entry = { .kind = error ? VERDICT : UNIT, .error = error, .slot = want->slot,
 			       .number = error ? want->number : 1, .address = (uintptr_t)want->once->data,
 			       .unit = want->wait.unit, .size = error ? 0 : want->once->size };
@@ -292,11 +292,9 @@ static void answer(const struct want *first, struct want *want, int error)
 	if (!error && want->brought)
 		return;
 	want->brought = !error;
-	put(pack, &entry, bytes_of(want->once, want->wait.unit));
+	put(&units.packs[want->node], want->node, &entry, bytes_of(want->once, want->wait.unit));
 	if (!error)
 		put_ahead(want);
-	if (pack->n >= LETTER_SIZE)
-		send(pack, want->node);
 }
 
 static int no_sleep(_Atomic uint32_t *word, uint32_t value, bool far)
@@ -566,7 +564,7 @@ void adsm_units_part_ended(void)
 	if (adsm_comm.rank)
 		tell();
 	if (error && adsm_comm.rank) {
-		put(&out, &(struct entry){ .kind = ENDED, .error = error, .size = strlen(adsm_pool_failure()) },
+		put(&out, 0, &(struct entry){ .kind = ENDED, .error = error, .size = strlen(adsm_pool_failure()) },
 		    adsm_pool_failure());
 		send(&out, 0);
 	}
