@@ -11,13 +11,9 @@
 #include <stdint.h>
 
 #include "../common/rng.h"
+#include "../common/suite.h"
 
 #define PO_SEED 42
-
-struct po_size {
-	const char *name;		/* small, medium; NULL ends a list */
-	long v[3];			/* what they mean the program knows */
-};
 
 struct po_run {
 	adsmModule *module;
@@ -28,13 +24,13 @@ struct po_run {
 	uint64_t started_ns, device_ns, reference_ns;
 	uint64_t hash;			/* of the results, FNV-1a */
 	char note[96];			/* what there is to say of the result; "": nothing */
-	char wrong[256];		/* "": nothing */
+	char wrong[PS_WRONG];		/* "": nothing */
 };
 
 struct po_program {
 	const char *name, *what;
 	const char *units;		/* what a size is: "points a side, sweeps" */
-	const struct po_size *sizes;
+	const struct ps_size *sizes;
 	bool files;			/* takes --input, --output and --decompress */
 	void (*run)(struct po_run *run);
 };
@@ -48,17 +44,7 @@ void po_call(struct po_run *run, const char *kernel, long n_blocks, long n_threa
 		sizeof((const adsmArg[]){ __VA_ARGS__ }) / sizeof(adsmArg))
 /* Wait for all calls; their time is added to @run->device_ns. */
 void po_sync(struct po_run *run);
-/* What @run->reference_ns begins and ends with. */
-uint64_t po_now_ns(void);
-/* Memory, shared or not, or the end of the program with a sentence. */
-void *po_shared(size_t size);
-void *po_alloc(size_t size);
-_Noreturn void po_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Results, all of them: the same run gives the same. */
 void po_result(struct po_run *run, const void *data, size_t size);
-/* Say what is wrong, unless something is said already. */
-void po_wrong(struct po_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Is @got what it should be, but for so much of it? */
-void po_check(struct po_run *run, const char *what, size_t i, double got, double want, double tolerance);
 
 #endif

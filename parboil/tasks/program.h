@@ -11,13 +11,9 @@
 #include <stdint.h>
 
 #include "../common/rng.h"
+#include "../common/suite.h"
 
 #define PT_SEED 42
-
-struct pt_size {
-	const char *name;		/* small, medium, paper; NULL ends a list */
-	long v[3];			/* what they mean the program knows */
-};
 
 struct pt_counts { uint64_t locks, barriers; };
 
@@ -30,13 +26,13 @@ struct pt_run {
 	uint64_t task_ns, reference_ns;
 	/* How often workers take locks and come to barriers, by the program's own formula: at most, and at least. */
 	struct pt_counts least, most;
-	char wrong[256];		/* "": nothing */
+	char wrong[PS_WRONG];		/* "": nothing */
 };
 
 struct pt_program {
 	const char *name, *what;
 	const char *units;		/* what a size is: "options × iterations" */
-	const struct pt_size *sizes;
+	const struct ps_size *sizes;
 	int (*run)(struct pt_run *run);	/* 0, or a negative errno of the library's, which has said why */
 };
 
@@ -47,15 +43,6 @@ int pt_call(struct pt_run *run, const char *task, const adsmArg *args, size_t n)
 #define PT_CALL(run, task, ...) \
 	pt_call((run), (task), (const adsmArg[]){ __VA_ARGS__ }, \
 		sizeof((const adsmArg[]){ __VA_ARGS__ }) / sizeof(adsmArg))
-/* What @run->reference_ns begins and ends with. */
-uint64_t pt_now_ns(void);
-/* Memory, shared or not, or the end of the program with a sentence. */
-void *pt_shared(size_t size);
-void *pt_alloc(size_t size);
-/* Say what is wrong, unless something is said already. */
-void pt_wrong(struct pt_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Is @got what it should be, but for so much of it? */
-void pt_check(struct pt_run *run, const char *what, size_t i, double got, double want, double tolerance);
 
 /* Uniform in [0, 1), exact in double precision. */
 static inline double pt_random(struct pb_rng *rng)

@@ -22,14 +22,14 @@ static void differ(struct po_run *run, const char *what, const int *got, const i
 {
 	for (long i = 0; i < n; i++)
 		if (got[i] != want[i])
-			po_wrong(run, "%s is %d at %ld, not %d", what, got[i], i, want[i]);
+			ps_wrong(run->wrong, "%s is %d at %ld, not %d", what, got[i], i, want[i]);
 }
 
 /* ---- the filter: each number that comes in is added wherever it counts */
 
 static void verify_filter(struct po_run *run, const short *in, const short *taps, const int *out, long n)
 {
-	int *want = po_alloc((size_t)n * sizeof(*want));
+	int *want = ps_alloc((size_t)n * sizeof(*want));
 
 	for (long i = 0; i < n + DSP_TAPS; i++)
 		for (long k = 0; k < DSP_TAPS; k++)
@@ -41,8 +41,8 @@ static void verify_filter(struct po_run *run, const short *in, const short *taps
 
 static void run_filter(struct po_run *run, struct pb_rng *rng, long n)
 {
-	short *in = po_shared((size_t)(n + DSP_TAPS) * sizeof(*in)), *taps = po_shared(DSP_TAPS * sizeof(*taps));
-	int *out = po_shared((size_t)n * sizeof(*out));
+	short *in = ps_shared((size_t)(n + DSP_TAPS) * sizeof(*in)), *taps = ps_shared(DSP_TAPS * sizeof(*taps));
+	int *out = ps_shared((size_t)n * sizeof(*out));
 	uint64_t start;
 
 	for (long i = 0; i < n + DSP_TAPS; i++)
@@ -51,10 +51,10 @@ static void run_filter(struct po_run *run, struct pb_rng *rng, long n)
 		taps[i] = number(rng, 1024);
 	PO_CALL(run, "mac", n_blocks(n), THREADS, adsmPtr(in), adsmPtr(taps), adsmPtr(out), adsmVal((int)n));
 	po_sync(run);
-	start = po_now_ns();
+	start = ps_now_ns();
 	if (run->verify)
 		verify_filter(run, in, taps, out, n);
-	run->reference_ns += po_now_ns() - start;
+	run->reference_ns += ps_now_ns() - start;
 	po_result(run, out, (size_t)n * sizeof(*out));
 	adsmFree(in);
 	adsmFree(taps);
@@ -90,15 +90,15 @@ static void verify_codebook(struct po_run *run, const short *vectors, const shor
 			least = d <= least ? d : least;
 		}
 		if (chosen[i] != best)
-			po_wrong(run, "vector %ld has code %d, not %d", i, chosen[i], best);
+			ps_wrong(run->wrong, "vector %ld has code %d, not %d", i, chosen[i], best);
 	}
 }
 
 static void run_codebook(struct po_run *run, struct pb_rng *rng, long n)
 {
-	short *vectors = po_shared((size_t)n * DSP_VECTOR * sizeof(*vectors));
-	short *book = po_shared(DSP_CODEBOOK * DSP_VECTOR * sizeof(*book));
-	int *chosen = po_shared((size_t)n * sizeof(*chosen));
+	short *vectors = ps_shared((size_t)n * DSP_VECTOR * sizeof(*vectors));
+	short *book = ps_shared(DSP_CODEBOOK * DSP_VECTOR * sizeof(*book));
+	int *chosen = ps_shared((size_t)n * sizeof(*chosen));
 	uint64_t start;
 
 	/* Some of the last are as some of the first. */
@@ -109,10 +109,10 @@ static void run_codebook(struct po_run *run, struct pb_rng *rng, long n)
 	PO_CALL(run, "codebook", n_blocks(n), THREADS, adsmPtr(vectors), adsmPtr(book), adsmPtr(chosen),
 		adsmVal((int)n));
 	po_sync(run);
-	start = po_now_ns();
+	start = ps_now_ns();
 	if (run->verify)
 		verify_codebook(run, vectors, book, chosen, n);
-	run->reference_ns += po_now_ns() - start;
+	run->reference_ns += ps_now_ns() - start;
 	po_result(run, chosen, (size_t)n * sizeof(*chosen));
 	adsmFree(vectors);
 	adsmFree(book);
@@ -202,20 +202,21 @@ static void verify_picture(struct po_run *run, const uint8_t *picture, const int
 		}
 		for (int k = 0; k < DSP_POINTS; k++)
 			if (got[k] != levels[k] || at > DSP_POINTS)
-				po_wrong(run, "block %ld has level %d at %d, not %d", i, got[k], k, levels[k]);
+				ps_wrong(run->wrong, "block %ld has level %d at %d, not %d", i, got[k], k, levels[k]);
 		/* What costs more than the rest is done of some. */
 		error += i % 7 ? 0 : find_error(in, side, order, levels) * 7;
 	}
 	if (sqrt(error / (double)(side * side)) > 12)
-		po_wrong(run, "the picture is %g levels off, transformed back", sqrt(error / (double)(side * side)));
+		ps_wrong(run->wrong, "the picture is %g levels off, transformed back",
+			 sqrt(error / (double)(side * side)));
 }
 
 static void run_picture(struct po_run *run, struct pb_rng *rng, long side)
 {
 	const long blocks = side / DSP_SIDE * (side / DSP_SIDE);
 	const size_t size = (size_t)(side * side);
-	uint8_t *picture = po_shared(size);
-	int *runs = po_shared(size * sizeof(*runs)), *n_runs = po_shared((size_t)blocks * sizeof(*n_runs));
+	uint8_t *picture = ps_shared(size);
+	int *runs = ps_shared(size * sizeof(*runs)), *n_runs = ps_shared((size_t)blocks * sizeof(*n_runs));
 	uint64_t start;
 
 	/* Something smooth, with an edge and some noise. */
@@ -229,10 +230,10 @@ static void run_picture(struct po_run *run, struct pb_rng *rng, long side)
 	PO_CALL(run, "jpeg", n_blocks(blocks), THREADS, adsmPtr(picture), adsmPtr(runs), adsmPtr(n_runs),
 		adsmVal((int)side), adsmVal((int)blocks));
 	po_sync(run);
-	start = po_now_ns();
+	start = ps_now_ns();
 	if (run->verify)
 		verify_picture(run, picture, runs, n_runs, side);
-	run->reference_ns += po_now_ns() - start;
+	run->reference_ns += ps_now_ns() - start;
 	po_result(run, runs, size * sizeof(*runs));
 	po_result(run, n_runs, (size_t)blocks * sizeof(*n_runs));
 	adsmFree(picture);
@@ -249,7 +250,7 @@ static void run_dsp(struct po_run *run)
 	run_picture(run, &rng, run->v[2]);
 }
 
-static const struct po_size sizes[] = {
+static const struct ps_size sizes[] = {
 	{ "small", { 8192, 256, 128 } }, { "medium", { 262144, 8192, 768 } }, { 0 }
 };
 

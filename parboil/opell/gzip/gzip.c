@@ -24,13 +24,13 @@ static struct bytes read_file(const char *path)
 	long size;
 
 	if (!file || fseek(file, 0, SEEK_END) || (size = ftell(file)) < 0 || fseek(file, 0, SEEK_SET))
-		po_die("%s: %s", path, strerror(errno));
+		ps_die("%s: %s", path, strerror(errno));
 	bytes.n = (size_t)size;
 	if (bytes.n >= (size_t)1 << 30)
-		po_die("%s is larger than 1 GiB", path);
-	bytes.at = po_shared(bytes.n + 1);
+		ps_die("%s is larger than 1 GiB", path);
+	bytes.at = ps_shared(bytes.n + 1);
 	if (fread(bytes.at, 1, bytes.n, file) != bytes.n)
-		po_die("%s: cannot read all of it", path);
+		ps_die("%s: cannot read all of it", path);
 	fclose(file);
 	return bytes;
 }
@@ -40,7 +40,7 @@ static void write_file(const char *path, struct bytes bytes)
 	FILE *file = fopen(path, "wb");
 
 	if (!file || fwrite(bytes.at, 1, bytes.n, file) != bytes.n || fclose(file))
-		po_die("%s: %s", path, strerror(errno));
+		ps_die("%s: %s", path, strerror(errno));
 }
 
 /*
@@ -96,7 +96,7 @@ static struct bytes generate(size_t n)
 {
 	struct pb_rng rng = { PO_SEED };
 	static char words[N_WORDS][12];
-	struct bytes bytes = { po_shared(n + 1), n };
+	struct bytes bytes = { ps_shared(n + 1), n };
 
 	for (size_t i = 0; i < N_WORDS; i++)
 		for (uint32_t k = 0, length = 2 + pb_rng_below(&rng, 9); k < length; k++)
@@ -144,7 +144,7 @@ static struct member look(const uint8_t *p, size_t n)
 	const unsigned flags = n > 3 ? p[3] : 0;
 
 	if (n < 18 || p[0] != 0x1f || p[1] != 0x8b || p[2] != 8 || flags & 0xe0)
-		po_die("this is no file of gzip, or something is behind its members");
+		ps_die("this is no file of gzip, or something is behind its members");
 	if (flags & 4) {
 		const size_t end = 12 + (p[10] | (size_t)p[11] << 8);
 
@@ -160,7 +160,7 @@ static struct member look(const uint8_t *p, size_t n)
 	if (flags & 2)
 		member.header += 2;
 	if (member.size > n || member.header + GZIP_TRAILER > member.size)
-		po_die("the file of gzip ends too early");
+		ps_die("the file of gzip ends too early");
 	member.out_size = word_at(p + member.size - 4);
 	return member;
 }
@@ -170,7 +170,7 @@ static size_t find_members(struct bytes file, struct member **ret_members, size_
 {
 	size_t n = 0, size = 0;
 
-	*ret_members = po_alloc((file.n / 18 + 1) * sizeof(**ret_members));
+	*ret_members = ps_alloc((file.n / 18 + 1) * sizeof(**ret_members));
 	for (size_t at = 0; at < file.n; n++) {
 		struct member member = look(file.at + at, file.n - at);
 
@@ -180,7 +180,7 @@ static size_t find_members(struct bytes file, struct member **ret_members, size_
 		(*ret_members)[n] = member;
 	}
 	if (!n || size >= (size_t)1 << 30)
-		po_die("%s", n ? "it is larger than 1 GiB when decompressed" : "the file is empty");
+		ps_die("%s", n ? "it is larger than 1 GiB when decompressed" : "the file is empty");
 	*ret_size = size;
 	return n;
 }
@@ -198,9 +198,9 @@ static struct bytes decompress(struct po_run *run, struct bytes file)
 	struct member *members;
 	struct bytes out;
 	const size_t n = find_members(file, &members, &out.n);
-	int *words = po_shared(n * GZIP_WORDS * sizeof(*words)), *results = po_shared(n * sizeof(*results));
+	int *words = ps_shared(n * GZIP_WORDS * sizeof(*words)), *results = ps_shared(n * sizeof(*results));
 
-	out.at = po_shared(out.n + 1);
+	out.at = ps_shared(out.n + 1);
 	for (size_t i = 0, at = 0; i < n; i++) {
 		int *word = words + i * GZIP_WORDS;
 
@@ -214,7 +214,7 @@ static struct bytes decompress(struct po_run *run, struct bytes file)
 	po_sync(run);
 	for (size_t i = 0; i < n; i++)
 		if (results[i])
-			po_wrong(run, "member %zu %s", i, results_say[results[i]]);
+			ps_wrong(run->wrong, "member %zu %s", i, results_say[results[i]]);
 	free(members);
 	adsmFree(words);
 	adsmFree(results);
@@ -224,11 +224,11 @@ static struct bytes decompress(struct po_run *run, struct bytes file)
 /* What the kernel has made of a file of anybody's. */
 static void verify_decompressed(struct po_run *run, struct bytes file, struct bytes out)
 {
-	const uint64_t start = po_now_ns();
+	const uint64_t start = ps_now_ns();
 	struct member *members;
 	size_t size, at = 0;
 	const size_t n = find_members(file, &members, &size);
-	uint8_t *want = po_alloc(size + 1);
+	uint8_t *want = ps_alloc(size + 1);
 
 	for (size_t i = 0; i < n; i++) {
 		struct po_gzip_seen seen = { 0 };
@@ -236,12 +236,12 @@ static void verify_decompressed(struct po_run *run, struct bytes file, struct by
 						   members[i].size - members[i].header, want + at, size - at, &seen);
 
 		if (got != members[i].out_size)
-			po_wrong(run, "the sequential program cannot read member %zu", i);
+			ps_wrong(run->wrong, "the sequential program cannot read member %zu", i);
 		at += members[i].out_size;
 	}
 	if (memcmp(want, out.at, size))
-		po_wrong(run, "what was decompressed is not the same as of the sequential program");
-	run->reference_ns = po_now_ns() - start;
+		ps_wrong(run->wrong, "what was decompressed is not the same as of the sequential program");
+	run->reference_ns = ps_now_ns() - start;
 	free(want);
 	free(members);
 }
@@ -258,7 +258,7 @@ static void verify_code(struct po_run *run, size_t chunk, uint64_t bits, const u
 	for (size_t i = 0; i < n; i++)
 		n_used += counts[i] != 0;
 	if (n_used > 1 && (bits < best || (bits > best && (longest < 15 || bits > best + best / 50))))
-		po_wrong(run, "a code of chunk %zu takes %lu bits, the best one %lu", chunk, (unsigned long)bits,
+		ps_wrong(run->wrong, "a code of chunk %zu takes %lu bits, the best one %lu", chunk, (unsigned long)bits,
 			 (unsigned long)best);
 }
 
@@ -308,14 +308,14 @@ static void verify_member(struct po_run *run, size_t chunk, const uint8_t *in, s
 
 	if (look(member, size).header != GZIP_HEADER ||
 	    po_gzip_inflate(member + GZIP_HEADER, size - GZIP_HEADER, out, n, &seen) != n || memcmp(in, out, n))
-		po_wrong(run, "chunk %zu cannot be decompressed", chunk);
+		ps_wrong(run->wrong, "chunk %zu cannot be decompressed", chunk);
 	else if (seen.size + GZIP_TRAILER + GZIP_HEADER != size || seen.n_blocks != 1 || word_at(trailer + 4) != n ||
 		 word_at(trailer) != po_gzip_crc(in, n))
-		po_wrong(run, "chunk %zu has a wrong size or checksum", chunk);
+		ps_wrong(run->wrong, "chunk %zu has a wrong size or checksum", chunk);
 	else if (seen.kind && (seen.n_tokens != n_want || memcmp(want, got, n_want * sizeof(*want))))
-		po_wrong(run, "chunk %zu has other matches than the sequential program", chunk);
+		ps_wrong(run->wrong, "chunk %zu has other matches than the sequential program", chunk);
 	else if (seen.size > n + 5)
-		po_wrong(run, "chunk %zu had better been stored", chunk);
+		ps_wrong(run->wrong, "chunk %zu had better been stored", chunk);
 	if (seen.kind != 2)
 		return;
 	fixed += count_tokens(want, n_want, literals, distances);
@@ -324,7 +324,7 @@ static void verify_member(struct po_run *run, size_t chunk, const uint8_t *in, s
 	for (unsigned i = 0; i < 30; i++)
 		fixed += distances[i] * 5u;
 	if (seen.size > (fixed + 7) / 8)
-		po_wrong(run, "chunk %zu is shorter with the fixed codes", chunk);
+		ps_wrong(run->wrong, "chunk %zu is shorter with the fixed codes", chunk);
 	verify_code(run, chunk, seen.literal_bits, literals, 286, seen.longest_literal);
 	verify_code(run, chunk, seen.distance_bits, distances, 30, seen.longest_distance);
 }
@@ -332,10 +332,10 @@ static void verify_member(struct po_run *run, size_t chunk, const uint8_t *in, s
 static struct bytes compress(struct po_run *run, struct bytes in)
 {
 	const size_t n_chunks = in.n ? (in.n + GZIP_CHUNK - 1) / GZIP_CHUNK : 1;
-	unsigned *tokens = po_shared(n_chunks * GZIP_CHUNK * sizeof(*tokens));
-	uint8_t *slots = po_shared(n_chunks * GZIP_SLOT);
-	int *n_tokens = po_shared(n_chunks * sizeof(*n_tokens)), *sizes = po_shared(n_chunks * sizeof(*sizes));
-	struct bytes file = { po_shared(n_chunks * GZIP_SLOT), 0 };
+	unsigned *tokens = ps_shared(n_chunks * GZIP_CHUNK * sizeof(*tokens));
+	uint8_t *slots = ps_shared(n_chunks * GZIP_SLOT);
+	int *n_tokens = ps_shared(n_chunks * sizeof(*n_tokens)), *sizes = ps_shared(n_chunks * sizeof(*sizes));
+	struct bytes file = { ps_shared(n_chunks * GZIP_SLOT), 0 };
 
 	PO_CALL(run, "compress", (long)n_chunks, 1, adsmPtr(in.at), adsmPtr(tokens), adsmPtr(n_tokens), adsmPtr(slots),
 		adsmPtr(sizes), adsmVal((int)in.n));
@@ -344,7 +344,7 @@ static struct bytes compress(struct po_run *run, struct bytes in)
 		const size_t size = (size_t)sizes[i];
 
 		if (size > GZIP_SLOT)
-			po_die("chunk %zu has %zu bytes", i, size);
+			ps_die("chunk %zu has %zu bytes", i, size);
 		memcpy(file.at + file.n, slots + i * GZIP_SLOT, size);
 		file.n += size;
 	}
@@ -357,17 +357,17 @@ static struct bytes compress(struct po_run *run, struct bytes in)
 
 static void verify_compressed(struct po_run *run, struct bytes in, struct bytes file)
 {
-	const uint64_t start = po_now_ns();
+	const uint64_t start = ps_now_ns();
 	struct member *members;
 	size_t size;
 	const size_t n = find_members(file, &members, &size);
 
 	if (size != in.n)
-		po_wrong(run, "%zu bytes are compressed, not %zu", size, in.n);
+		ps_wrong(run->wrong, "%zu bytes are compressed, not %zu", size, in.n);
 	for (size_t i = 0; i < n && size == in.n; i++)
 		verify_member(run, i, in.at + i * GZIP_CHUNK, members[i].out_size, file.at + members[i].at,
 			      members[i].size);
-	run->reference_ns = po_now_ns() - start;
+	run->reference_ns = ps_now_ns() - start;
 	free(members);
 }
 
@@ -395,13 +395,13 @@ static void run_gzip(struct po_run *run)
 			write_file(run->output, out);
 		snprintf(run->note, sizeof(run->note), "%zu bytes become %zu", in.n, out.n);
 	} else if (out.n != in.n || memcmp(in.at, out.at, in.n))
-		po_wrong(run, "what was compressed and decompressed is not the same");
+		ps_wrong(run->wrong, "what was compressed and decompressed is not the same");
 	adsmFree(in.at);
 	adsmFree(file.at);
 	adsmFree(out.at);
 }
 
-static const struct po_size sizes[] = {
+static const struct ps_size sizes[] = {
 	{ "small", { 6 * GZIP_CHUNK + 40 } }, { "medium", { 60 * GZIP_CHUNK + 1000 } }, { 0 }
 };
 

@@ -32,7 +32,7 @@ static unsigned pair_at(const uint8_t *data)
 static void find_matches(const uint8_t *data, size_t n, uint32_t *lengths, uint32_t *distances)
 {
 	static uint32_t first[65536 + 1], next[65536];
-	uint32_t *places = po_alloc((n + 1) * sizeof(*places));
+	uint32_t *places = ps_alloc((n + 1) * sizeof(*places));
 
 	memset(first, 0, sizeof(first));
 	memset(lengths, 0, n * sizeof(*lengths));
@@ -65,7 +65,7 @@ static void find_matches(const uint8_t *data, size_t n, uint32_t *lengths, uint3
 
 size_t po_gzip_tokens(const uint8_t *data, size_t n, uint32_t *ret_tokens)
 {
-	uint32_t *lengths = po_alloc((n + 1) * sizeof(*lengths)), *distances = po_alloc((n + 1) * sizeof(*distances));
+	uint32_t *lengths = ps_alloc((n + 1) * sizeof(*lengths)), *distances = ps_alloc((n + 1) * sizeof(*distances));
 	size_t n_tokens = 0;
 
 	find_matches(data, n, lengths, distances);
@@ -291,7 +291,7 @@ static void read_stored(struct reader *r)
 
 size_t po_gzip_inflate(const uint8_t *in, size_t n, uint8_t *out, size_t capacity, struct po_gzip_seen *seen)
 {
-	struct reader *r = po_alloc(sizeof(*r));
+	struct reader *r = ps_alloc(sizeof(*r));
 	size_t ret;
 	bool last = false;
 

@@ -10,7 +10,7 @@
 /* The same iteration, column by column: each unknown is taken from all right sides. */
 static void reference(const float *a, const float *b, double *x, long n, long steps)
 {
-	double *rest = po_alloc((size_t)n * sizeof(*rest));
+	double *rest = ps_alloc((size_t)n * sizeof(*rest));
 
 	for (long step = 0; step < steps; step++) {
 		for (long i = 0; i < n; i++)
@@ -27,14 +27,14 @@ static void reference(const float *a, const float *b, double *x, long n, long st
 static void verify(struct po_run *run, const float *a, const float *b, const float *x, const double *solution)
 {
 	const long n = run->v[0];
-	double *want = po_alloc((size_t)n * sizeof(*want));
-	const uint64_t start = po_now_ns();
+	double *want = ps_alloc((size_t)n * sizeof(*want));
+	const uint64_t start = ps_now_ns();
 
 	reference(a, b, want, n, run->v[1]);
-	run->reference_ns = po_now_ns() - start;
+	run->reference_ns = ps_now_ns() - start;
 	for (long i = 0; i < n; i++) {
-		po_check(run, "an unknown", (size_t)i, (double)x[i], want[i], 1e-5);
-		po_check(run, "the solution", (size_t)i, (double)x[i], solution[i], 1e-3);
+		ps_check(run->wrong, "an unknown", (size_t)i, (double)x[i], want[i], 1e-5);
+		ps_check(run->wrong, "the solution", (size_t)i, (double)x[i], solution[i], 1e-3);
 	}
 	free(want);
 }
@@ -44,9 +44,9 @@ static void run_jacobi(struct po_run *run)
 	struct pb_rng rng = { PO_SEED };
 	const long n = run->v[0];
 	const size_t size = (size_t)n * sizeof(float);
-	float *a = po_shared(size * (size_t)n), *b = po_shared(size), *x = po_shared(size), *next = po_shared(size);
-	float *changes = po_shared(size);
-	double *solution = po_alloc((size_t)n * sizeof(*solution));
+	float *a = ps_shared(size * (size_t)n), *b = ps_shared(size), *x = ps_shared(size), *next = ps_shared(size);
+	float *changes = ps_shared(size);
+	double *solution = ps_alloc((size_t)n * sizeof(*solution));
 
 	for (long i = 0; i < n; i++)
 		solution[i] = (double)(2 * pb_rng_float(&rng) - 1);
@@ -72,7 +72,7 @@ static void run_jacobi(struct po_run *run)
 	po_sync(run);
 	for (long i = 0; i < n; i++)
 		if (!(changes[i] < 1e-3f))
-			po_wrong(run, "unknown %ld still changes by %g", i, (double)changes[i]);
+			ps_wrong(run->wrong, "unknown %ld still changes by %g", i, (double)changes[i]);
 	if (run->verify)
 		verify(run, a, b, x, solution);
 	po_result(run, x, size);
@@ -84,7 +84,7 @@ static void run_jacobi(struct po_run *run)
 	free(solution);
 }
 
-static const struct po_size sizes[] = { { "small", { 192, 20 } }, { "medium", { 1024, 40 } }, { 0 } };
+static const struct ps_size sizes[] = { { "small", { 192, 20 } }, { "medium", { 1024, 40 } }, { 0 } };
 
 const struct po_program po_jacobi = {
 	"jacobi", "a system of equations by Jacobi's iteration", "unknowns, steps", sizes, false, run_jacobi,

@@ -48,9 +48,9 @@ static void verify(struct po_run *run, const float *first, const float *u,
 		   const float *changes)
 {
 	const long n = run->v[0];
-	const uint64_t start = po_now_ns();
-	double *want = po_alloc((size_t)(n * n) * sizeof(*want)), *next = po_alloc((size_t)(n * n) * sizeof(*next));
-	double *most = po_alloc((size_t)n * sizeof(*most));
+	const uint64_t start = ps_now_ns();
+	double *want = ps_alloc((size_t)(n * n) * sizeof(*want)), *next = ps_alloc((size_t)(n * n) * sizeof(*next));
+	double *most = ps_alloc((size_t)n * sizeof(*most));
 
 	for (long i = 0; i < n * n; i++)
 		want[i] = (double)first[i];
@@ -61,11 +61,11 @@ static void verify(struct po_run *run, const float *first, const float *u,
 		want = next;
 		next = last;
 	}
-	run->reference_ns = po_now_ns() - start;
+	run->reference_ns = ps_now_ns() - start;
 	for (long i = 0; i < n * n; i++)
-		po_check(run, "a point", (size_t)i, (double)u[i], want[i], 1e-5);
+		ps_check(run->wrong, "a point", (size_t)i, (double)u[i], want[i], 1e-5);
 	for (long y = 1; y < n - 1; y++)
-		po_check(run, "the change", (size_t)y, (double)changes[y - 1], most[y], 1e-6);
+		ps_check(run->wrong, "the change", (size_t)y, (double)changes[y - 1], most[y], 1e-6);
 	free(most);
 	free(want);
 	free(next);
@@ -75,8 +75,8 @@ static void run_laplace(struct po_run *run)
 {
 	const long n = run->v[0];
 	const size_t size = (size_t)(n * n) * sizeof(float);
-	float *u = po_shared(size), *next = po_shared(size), *changes = po_shared((size_t)n * sizeof(*changes));
-	float *start = po_alloc(size);
+	float *u = ps_shared(size), *next = ps_shared(size), *changes = ps_shared((size_t)n * sizeof(*changes));
+	float *start = ps_alloc(size);
 
 	begin(n, start);
 	memcpy(u, start, size);
@@ -98,7 +98,7 @@ static void run_laplace(struct po_run *run)
 	free(start);
 }
 
-static const struct po_size sizes[] = { { "small", { 98, 20 } }, { "medium", { 514, 60 } }, { 0 } };
+static const struct ps_size sizes[] = { { "small", { 98, 20 } }, { "medium", { 514, 60 } }, { 0 } };
 
 const struct po_program po_laplace = {
 	"laplace", "Laplace's equation on a square, five points", "points a side, sweeps", sizes, false, run_laplace,

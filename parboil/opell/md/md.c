@@ -66,7 +66,7 @@ static void reference(struct po_run *run, struct state *s, long n)
 			s->last[i] = s->force[i];
 		}
 	}
-	po_check(run, "the energy at the end", 0, energy(s, n), first, 1e-5);
+	ps_check(run->wrong, "the energy at the end", 0, energy(s, n), first, 1e-5);
 }
 
 static void verify(struct po_run *run, const float *start_places, const float *places, const float *speeds,
@@ -74,22 +74,22 @@ static void verify(struct po_run *run, const float *start_places, const float *p
 {
 	const long n = run->v[0];
 	const size_t size = 3 * (size_t)n * sizeof(double);
-	struct state s = { po_alloc(size), po_alloc(size), po_alloc(size), po_alloc(size), 0 };
-	const uint64_t start = po_now_ns();
+	struct state s = { ps_alloc(size), ps_alloc(size), ps_alloc(size), ps_alloc(size), 0 };
+	const uint64_t start = ps_now_ns();
 	double potential = 0;
 
 	for (long i = 0; i < 3 * n; i++)
 		s.places[i] = (double)start_places[i];
 	reference(run, &s, n);
-	run->reference_ns = po_now_ns() - start;
+	run->reference_ns = ps_now_ns() - start;
 	for (long i = 0; i < 3 * n; i++) {
-		po_check(run, "a place", (size_t)i, (double)places[i], s.places[i], 1e-5);
-		po_check(run, "a speed", (size_t)i, (double)speeds[i], s.speeds[i], 1e-4);
-		po_check(run, "a force", (size_t)i, (double)force[i], s.force[i], 1e-3);
+		ps_check(run->wrong, "a place", (size_t)i, (double)places[i], s.places[i], 1e-5);
+		ps_check(run->wrong, "a speed", (size_t)i, (double)speeds[i], s.speeds[i], 1e-4);
+		ps_check(run->wrong, "a force", (size_t)i, (double)force[i], s.force[i], 1e-3);
 	}
 	for (long i = 0; i < n; i++)
 		potential += (double)energies[i];
-	po_check(run, "the potential", 0, potential, s.potential, 1e-5);
+	ps_check(run->wrong, "the potential", 0, potential, s.potential, 1e-5);
 	free(s.places);
 	free(s.speeds);
 	free(s.force);
@@ -101,8 +101,8 @@ static void run_md(struct po_run *run)
 	struct pb_rng rng = { PO_SEED };
 	const long n = run->v[0], n_blocks = (n + THREADS - 1) / THREADS;
 	const size_t size = 3 * (size_t)n * sizeof(float);
-	float *places = po_shared(size), *speeds = po_shared(size), *force = po_shared(size), *last = po_shared(size);
-	float *energies = po_shared((size_t)n * sizeof(*energies)), *start = po_alloc(size);
+	float *places = ps_shared(size), *speeds = ps_shared(size), *force = ps_shared(size), *last = ps_shared(size);
+	float *energies = ps_shared((size_t)n * sizeof(*energies)), *start = ps_alloc(size);
 
 	for (long i = 0; i < 3 * n; i++)
 		start[i] = SIDE * pb_rng_float(&rng);
@@ -135,7 +135,7 @@ static void run_md(struct po_run *run)
 	free(start);
 }
 
-static const struct po_size sizes[] = { { "small", { 96, 5 } }, { "medium", { 1024, 10 } }, { 0 } };
+static const struct ps_size sizes[] = { { "small", { 96, 5 } }, { "medium", { 1024, 10 } }, { 0 } };
 
 const struct po_program po_md = {
 	"md", "particles that pull each other, all pairs, velocity Verlet", "particles, steps", sizes, false, run_md,

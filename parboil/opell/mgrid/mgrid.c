@@ -36,7 +36,7 @@ static int find_levels(long n)
 /* Of @in what is weighed by @weights, by how many coordinates differ, is added to @out. */
 static void add_stencil(const double *in, double *out, long n, const double weights[4], double factor)
 {
-	double *faces = po_alloc((size_t)n * sizeof(*faces)), *edges = po_alloc((size_t)n * sizeof(*edges));
+	double *faces = ps_alloc((size_t)n * sizeof(*faces)), *edges = ps_alloc((size_t)n * sizeof(*edges));
 
 	for (long row = 0; row < n * n; row++) {
 		const long y = row % n, z = row / n, up = (y + 1) % n, down = (y + n - 1) % n;
@@ -109,7 +109,7 @@ static void reference_cycle(const struct grids *g, const double *v, int top)
 	}
 	smooth(g->r[0], g->u[0], 0);
 	for (int level = 1; level <= top; level++) {
-		double *r = po_alloc(points(level) * sizeof(*r));
+		double *r = ps_alloc(points(level) * sizeof(*r));
 
 		between(g->u[level - 1], g->u[level], side(level - 1), true);
 		find_residual(r, level == top ? v : g->r[level], g->u[level], level);
@@ -127,12 +127,12 @@ static double root_of_mean(double sum, int level)
 static void verify(struct po_run *run, const float *u, const float *v, double norm, int top)
 {
 	struct grids g;
-	double *charges = po_alloc(points(top) * sizeof(*charges)), sum = 0;
-	const uint64_t start = po_now_ns();
+	double *charges = ps_alloc(points(top) * sizeof(*charges)), sum = 0;
+	const uint64_t start = ps_now_ns();
 
 	for (int level = 0; level <= top; level++) {
-		g.u[level] = po_alloc(points(level) * sizeof(double));
-		g.r[level] = po_alloc(points(level) * sizeof(double));
+		g.u[level] = ps_alloc(points(level) * sizeof(double));
+		g.r[level] = ps_alloc(points(level) * sizeof(double));
 	}
 	for (size_t i = 0; i < points(top); i++)
 		charges[i] = g.r[top][i] = (double)v[i];
@@ -140,12 +140,12 @@ static void verify(struct po_run *run, const float *u, const float *v, double no
 		reference_cycle(&g, charges, top);
 	for (size_t i = 0; i < points(top); i++)
 		sum += g.r[top][i] * g.r[top][i];
-	run->reference_ns = po_now_ns() - start;
+	run->reference_ns = ps_now_ns() - start;
 	for (size_t i = 0; i < points(top); i++)
-		po_check(run, "the potential", i, (double)u[i], g.u[top][i], 1e-5);
+		ps_check(run->wrong, "the potential", i, (double)u[i], g.u[top][i], 1e-5);
 	/* What is left of large numbers has fewer digits. */
 	if (!(fabs(norm - root_of_mean(sum, top)) <= 1e-3 * norm))
-		po_wrong(run, "the residual is %g, not %g", norm, root_of_mean(sum, top));
+		ps_wrong(run->wrong, "the residual is %g, not %g", norm, root_of_mean(sum, top));
 	for (int level = 0; level <= top; level++) {
 		free(g.u[level]);
 		free(g.r[level]);
@@ -191,7 +191,7 @@ static void cycle(struct po_run *run, struct device_grids *g)
 		PO_CALL(run, "rprj3", n_blocks(level), THREADS, adsmPtr(g->r[level + 1]), adsmPtr(g->r[level]),
 			adsmVal((int)side(level)));
 		if (adsmMemset(g->u[level], 0, points(level) * sizeof(float)))
-			po_die("%s", adsmLastError());
+			ps_die("%s", adsmLastError());
 	}
 	for (int level = 0; level <= g->top; level++) {
 		if (level) {
@@ -212,11 +212,11 @@ static void run_mgrid(struct po_run *run)
 	const size_t n = points(g.top), size = n * sizeof(float);
 	double before, after;
 
-	g.v = po_shared(size);
-	g.sums = po_shared((size_t)(side(g.top) * side(g.top)) * sizeof(float));
+	g.v = ps_shared(size);
+	g.sums = ps_shared((size_t)(side(g.top) * side(g.top)) * sizeof(float));
 	for (int level = 0; level <= g.top; level++) {
-		g.u[level] = po_shared(points(level) * sizeof(float));
-		g.r[level] = po_shared(points(level) * sizeof(float));
+		g.u[level] = ps_shared(points(level) * sizeof(float));
+		g.r[level] = ps_shared(points(level) * sizeof(float));
 	}
 	memset(g.u[g.top], 0, size);
 	memset(g.v, 0, size);
@@ -233,7 +233,7 @@ static void run_mgrid(struct po_run *run)
 		cycle(run, &g);
 	after = find_norm(run, &g);
 	if (!(after < before / 10))
-		po_wrong(run, "the residual goes from %g to %g only", before, after);
+		ps_wrong(run->wrong, "the residual goes from %g to %g only", before, after);
 	if (run->verify)
 		verify(run, g.u[g.top], g.v, after, g.top);
 	po_result(run, g.u[g.top], size);
@@ -245,7 +245,7 @@ static void run_mgrid(struct po_run *run)
 	adsmFree(g.sums);
 }
 
-static const struct po_size sizes[] = { { "small", { 32, 2 } }, { "medium", { 64, 4 } }, { 0 } };
+static const struct ps_size sizes[] = { { "small", { 32, 2 } }, { "medium", { 64, 4 } }, { 0 } };
 
 const struct po_program po_mgrid = {
 	"mgrid", "the potential of charges in a periodic cube by V-cycles", "points a side, cycles", sizes, false,

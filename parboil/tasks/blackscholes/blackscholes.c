@@ -29,16 +29,16 @@ static double price(const struct options *o, long i)
 static void verify(struct pt_run *run, const struct options *o, const double *sums)
 {
 	const long n = run->v[0], n_workers = run->workers;
-	const uint64_t start = pt_now_ns();
+	const uint64_t start = ps_now_ns();
 
 	for (long w = 0; w < n_workers; w++) {
 		double sum = 0;
 
 		for (long i = n * w / n_workers; i < n * (w + 1) / n_workers; i++)
 			sum += price(o, i);
-		pt_check(run, "the sum", (size_t)w, sums[w], sum * (double)run->v[1], 1e-6);
+		ps_check(run->wrong, "the sum", (size_t)w, sums[w], sum * (double)run->v[1], 1e-6);
 	}
-	run->reference_ns = (pt_now_ns() - start) * (uint64_t)run->v[1];
+	run->reference_ns = (ps_now_ns() - start) * (uint64_t)run->v[1];
 }
 
 static int run_blackscholes(struct pt_run *run)
@@ -46,8 +46,8 @@ static int run_blackscholes(struct pt_run *run)
 	const long n = run->v[0];
 	const int n_iterations = (int)run->v[1];
 	const size_t size = (size_t)n * sizeof(float);
-	struct options o = { pt_shared(size), pt_shared(size), pt_shared(size), pt_shared((size_t)n) };
-	double *sums = pt_shared(run->workers * sizeof(*sums));
+	struct options o = { ps_shared(size), ps_shared(size), ps_shared(size), ps_shared((size_t)n) };
+	double *sums = ps_shared(run->workers * sizeof(*sums));
 	struct pb_rng rng = { PT_SEED };
 	int error;
 
@@ -70,7 +70,7 @@ static int run_blackscholes(struct pt_run *run)
 	return error;
 }
 
-static const struct pt_size sizes[] = {
+static const struct ps_size sizes[] = {
 	{ "small", { 20000, 5 } }, { "medium", { 200000, 20 } }, { "paper", { 22000000, 3000 } }, { 0 }
 };
 

@@ -20,7 +20,7 @@ static void verify(struct pt_run *run, const double *sums, const long *rings, lo
 		{ 1l << 30, 4.033815542441498e+4, -2.660669192809235e+4 },
 		{ 1l << 32, 4.764367927995374e+4, -8.084072988043731e+4 },
 	};
-	const uint64_t start = pt_now_ns();
+	const uint64_t start = ps_now_ns();
 	double want[2] = { 0, 0 };
 	long want_rings[RINGS] = { 0 };
 	unsigned long state = SEED;
@@ -40,24 +40,24 @@ static void verify(struct pt_run *run, const double *sums, const long *rings, lo
 		want[0] += x * t;
 		want[1] += y * t;
 	}
-	run->reference_ns = pt_now_ns() - start;
+	run->reference_ns = ps_now_ns() - start;
 	for (size_t i = 0; i < 2; i++)
-		pt_check(run, "the sum", i, sums[i], want[i], 1e-8);
+		ps_check(run->wrong, "the sum", i, sums[i], want[i], 1e-8);
 	for (size_t i = 0; i < RINGS; i++)
-		pt_check(run, "the ring", i, (double)rings[i], (double)want_rings[i], 0);
+		ps_check(run->wrong, "the ring", i, (double)rings[i], (double)want_rings[i], 0);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		if (known[i].n != n)
 			continue;
-		pt_check(run, "the benchmark's sum", 0, sums[0], known[i].x, 1e-8);
-		pt_check(run, "the benchmark's sum", 1, sums[1], known[i].y, 1e-8);
+		ps_check(run->wrong, "the benchmark's sum", 0, sums[0], known[i].x, 1e-8);
+		ps_check(run->wrong, "the benchmark's sum", 1, sums[1], known[i].y, 1e-8);
 	}
 }
 
 static int run_ep(struct pt_run *run)
 {
 	const long n_batches = run->v[0] / BATCH;
-	double *sums = pt_shared(2 * sizeof(*sums));
-	long *rings = pt_shared(RINGS * sizeof(*rings));
+	double *sums = ps_shared(2 * sizeof(*sums));
+	long *rings = ps_shared(RINGS * sizeof(*rings));
 	int error;
 
 	error = PT_CALL(run, "ep", adsmPtr(sums), adsmPtr(rings), adsmVal(n_batches), adsmVal((unsigned long)SEED));
@@ -69,7 +69,7 @@ static int run_ep(struct pt_run *run)
 	return error;
 }
 
-static const struct pt_size sizes[] = {
+static const struct ps_size sizes[] = {
 	{ "small", { 1l << 20 } }, { "medium", { 1l << 24 } }, { "paper", { 1l << 32 } }, { 0 }
 };
 

@@ -26,7 +26,7 @@ static double right_side(long i, int n)
 static double reference(double *u, const double *f, int n, int n_iterations)
 {
 	const double h = 2.0 / (n - 1), a = 1 / (h * h), b = -4 / (h * h) - ALPHA;
-	double *old = pt_alloc((size_t)n * (size_t)n * sizeof(*old)), sum = 0;
+	double *old = ps_alloc((size_t)n * (size_t)n * sizeof(*old)), sum = 0;
 
 	for (int k = 0; k < n_iterations; k++) {
 		memcpy(old, u, (size_t)n * (size_t)n * sizeof(*old));
@@ -49,18 +49,18 @@ static void verify(struct pt_run *run, const double *u, const double *f, double 
 {
 	const int n = (int)run->v[0], n_iterations = (int)run->v[1];
 	const size_t n_points = (size_t)n * (size_t)n;
-	double *want = pt_alloc(n_points * sizeof(*want)), before = 0, after = 0;
-	const uint64_t start = pt_now_ns();
+	double *want = ps_alloc(n_points * sizeof(*want)), before = 0, after = 0;
+	const uint64_t start = ps_now_ns();
 
-	pt_check(run, "the residual", 0, sum, reference(want, f, n, n_iterations), 1e-9);
-	run->reference_ns = pt_now_ns() - start;
+	ps_check(run->wrong, "the residual", 0, sum, reference(want, f, n, n_iterations), 1e-9);
+	run->reference_ns = ps_now_ns() - start;
 	for (size_t i = 0; i < n_points; i++) {
-		pt_check(run, "u", i, u[i], want[i], 0);
+		ps_check(run->wrong, "u", i, u[i], want[i], 0);
 		before += solution((long)i, n) * solution((long)i, n);
 		after += (u[i] - solution((long)i, n)) * (u[i] - solution((long)i, n));
 	}
 	if (!(after < before))
-		pt_wrong(run, "%d iterations lead away from the solution", n_iterations);
+		ps_wrong(run->wrong, "%d iterations lead away from the solution", n_iterations);
 	free(want);
 }
 
@@ -68,8 +68,8 @@ static int run_jacobi(struct pt_run *run)
 {
 	const int n = (int)run->v[0], n_iterations = (int)run->v[1];
 	const size_t size = (size_t)n * (size_t)n * sizeof(double);
-	double *u = pt_shared(size), *old = pt_shared(size), *f = pt_shared(size);
-	double *errors = pt_shared(run->workers * sizeof(*errors)), sum = 0;
+	double *u = ps_shared(size), *old = ps_shared(size), *f = ps_shared(size);
+	double *errors = ps_shared(run->workers * sizeof(*errors)), sum = 0;
 	int error;
 
 	memset(u, 0, size);
@@ -90,7 +90,7 @@ static int run_jacobi(struct pt_run *run)
 	return error;
 }
 
-static const struct pt_size sizes[] = {
+static const struct ps_size sizes[] = {
 	{ "small", { 64, 20 } }, { "medium", { 512, 50 } }, { "paper", { 5000, 2000 } }, { 0 }
 };
 

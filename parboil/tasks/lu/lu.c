@@ -15,8 +15,8 @@ static size_t at(long i, long j, long n_blocks)
 
 static void verify(struct pt_run *run, const double *a, const double *given, long n)
 {
-	double *want = pt_alloc((size_t)(n * n) * sizeof(*want));
-	const uint64_t start = pt_now_ns();
+	double *want = ps_alloc((size_t)(n * n) * sizeof(*want));
+	const uint64_t start = ps_now_ns();
 
 	for (long i = 0; i < n; i++)
 		for (long j = 0; j < n; j++)
@@ -29,10 +29,11 @@ static void verify(struct pt_run *run, const double *a, const double *given, lon
 				want[i * n + j] -= l * want[k * n + j];
 		}
 	}
-	run->reference_ns = pt_now_ns() - start;
+	run->reference_ns = ps_now_ns() - start;
 	for (long i = 0; i < n; i++)
 		for (long j = 0; j < n; j++)
-			pt_check(run, "the factor", (size_t)(i * n + j), a[at(i, j, n / B)], want[i * n + j], 1e-12);
+			ps_check(run->wrong, "the factor", (size_t)(i * n + j), a[at(i, j, n / B)], want[i * n + j],
+				 1e-12);
 	free(want);
 }
 
@@ -52,9 +53,9 @@ static int run_lu(struct pt_run *run)
 	const long n = run->v[0];
 	const int n_blocks = (int)(n / B), n_rows = rows_of((int)run->workers);
 	const size_t size = (size_t)(n * n) * sizeof(double);
-	double *a = pt_shared(size), *given = pt_shared(size);
+	double *a = ps_shared(size), *given = ps_shared(size);
 	struct pb_rng rng = { PT_SEED };
-	int *next_id = pt_shared(sizeof(*next_id)), error;
+	int *next_id = ps_shared(sizeof(*next_id)), error;
 
 	memset(a, 0, size);
 	/* No pivots are needed where the diagonal outweighs all else. */
@@ -72,7 +73,7 @@ static int run_lu(struct pt_run *run)
 	return error;
 }
 
-static const struct pt_size sizes[] = {
+static const struct ps_size sizes[] = {
 	{ "small", { 128 } }, { "medium", { 512 } }, { "paper", { 6000 } }, { 0 }
 };
 

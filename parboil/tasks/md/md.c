@@ -41,28 +41,28 @@ static void verify(struct pt_run *run, struct state got, const double *first, co
 {
 	const long n = run->v[0], n_steps = run->v[1];
 	const size_t size = (size_t)(3 * n) * sizeof(double);
-	struct state want = { pt_alloc(size), pt_alloc(size), pt_alloc(size), pt_alloc(size) };
-	const uint64_t start = pt_now_ns();
+	struct state want = { ps_alloc(size), ps_alloc(size), ps_alloc(size), ps_alloc(size) };
+	const uint64_t start = ps_now_ns();
 	double energy = 0;
 
 	memcpy(want.pos, first, size);
 	for (long step = 0; step < n_steps; step++) {
 		forces(want, n, &energy);
 		if (!step)
-			pt_check(run, "the first energy", 0, energies[0], energy, 1e-9);
+			ps_check(run->wrong, "the first energy", 0, energies[0], energy, 1e-9);
 		for (long k = 0; k < 3 * n; k++) {
 			want.pos[k] += want.vel[k] * DT + 0.5 * DT * DT * want.acc[k];
 			want.vel[k] += 0.5 * DT * (want.force[k] + want.acc[k]);
 			want.acc[k] = want.force[k];
 		}
 	}
-	run->reference_ns = pt_now_ns() - start;
+	run->reference_ns = ps_now_ns() - start;
 	for (size_t k = 0; k < (size_t)(3 * n); k++) {
-		pt_check(run, "a position", k, got.pos[k], want.pos[k], 1e-12);
-		pt_check(run, "a velocity", k, got.vel[k], want.vel[k], 1e-12);
+		ps_check(run->wrong, "a position", k, got.pos[k], want.pos[k], 1e-12);
+		ps_check(run->wrong, "a velocity", k, got.vel[k], want.vel[k], 1e-12);
 	}
 	if (n_steps > 1)
-		pt_check(run, "the last energy", 0, energies[1], energy, 1e-9);
+		ps_check(run->wrong, "the last energy", 0, energies[1], energy, 1e-9);
 	free(want.pos);
 	free(want.vel);
 	free(want.acc);
@@ -73,8 +73,8 @@ static int run_md(struct pt_run *run)
 {
 	const int n = (int)run->v[0], n_steps = (int)run->v[1];
 	const size_t size = (size_t)(3 * n) * sizeof(double);
-	struct state s = { pt_shared(size), pt_shared(size), pt_shared(size), pt_shared(size) };
-	double *energies = pt_shared(2 * run->workers * sizeof(*energies)), *first = pt_alloc(size), sums[2] = { 0, 0 };
+	struct state s = { ps_shared(size), ps_shared(size), ps_shared(size), ps_shared(size) };
+	double *energies = ps_shared(2 * run->workers * sizeof(*energies)), *first = ps_alloc(size), sums[2] = { 0, 0 };
 	struct pb_rng rng = { PT_SEED };
 	int error;
 
@@ -100,7 +100,7 @@ static int run_md(struct pt_run *run)
 	return error;
 }
 
-static const struct pt_size sizes[] = {
+static const struct ps_size sizes[] = {
 	{ "small", { 256, 5 } }, { "medium", { 1024, 10 } }, { "paper", { 65536, 10 } }, { 0 }
 };
 

@@ -83,15 +83,15 @@ static void make_grid(struct model *model)
 {
 	struct scene *scene = &model->scene;
 	const size_t n = (size_t)scene->n_cells * (size_t)scene->n_cells * (size_t)scene->n_cells;
-	int *used = pt_alloc(n * sizeof(*used));
+	int *used = ps_alloc(n * sizeof(*used));
 
-	model->starts = pt_shared((n + 1) * sizeof(int));
+	model->starts = ps_shared((n + 1) * sizeof(int));
 	for (int i = 0; i < scene->n_spheres; i++)
 		put(model, i, used);
 	model->starts[0] = 0;
 	for (size_t i = 0; i < n; i++)
 		model->starts[i + 1] = model->starts[i] + used[i];
-	model->items = pt_shared((size_t)model->starts[n] * sizeof(int));
+	model->items = ps_shared((size_t)model->starts[n] * sizeof(int));
 	memset(used, 0, n * sizeof(*used));
 	for (int i = 0; i < scene->n_spheres; i++)
 		put(model, i, used);
@@ -106,7 +106,7 @@ static struct model make(int depth, int size, int samples)
 
 	for (int i = 0; i < depth; i++)
 		n = 9 * n + 1;
-	model.spheres = pt_shared(4 * n * sizeof(double));
+	model.spheres = ps_shared(4 * n * sizeof(double));
 	add(&model, middle, 1, up, depth);
 	model.scene.n_cells = 4 << (depth > 3 ? 3 : depth);
 	model.scene.cell = 5.0 / model.scene.n_cells;
@@ -195,17 +195,17 @@ static float point(const struct model *model, int x, int y)
 static void verify(struct pt_run *run, const struct model *model, const float *picture)
 {
 	const int size = model->scene.size;
-	const uint64_t start = pt_now_ns();
+	const uint64_t start = ps_now_ns();
 	float low = 1, high = 0;
 
 	for (int i = 0; i < size * size; i++) {
-		pt_check(run, "a point", (size_t)i, picture[i], point(model, i % size, i / size), 1e-6);
+		ps_check(run->wrong, "a point", (size_t)i, picture[i], point(model, i % size, i / size), 1e-6);
 		low = fminf(low, picture[i]);
 		high = fmaxf(high, picture[i]);
 	}
-	run->reference_ns = pt_now_ns() - start;
+	run->reference_ns = ps_now_ns() - start;
 	if (!(high - low > 0.5f))
-		pt_wrong(run, "the picture is from %g to %g: nothing is to be seen", low, high);
+		ps_wrong(run->wrong, "the picture is from %g to %g: nothing is to be seen", low, high);
 }
 
 static int run_raytrace(struct pt_run *run)
@@ -213,8 +213,8 @@ static int run_raytrace(struct pt_run *run)
 	struct model model = make((int)run->v[0], (int)run->v[1], (int)run->v[2]);
 	const int size = model.scene.size, across = (size + TILE - 1) / TILE;
 	const uint64_t locks = (uint64_t)across * (uint64_t)across + (uint64_t)run->workers * run->workers;
-	float *picture = pt_shared((size_t)size * (size_t)size * sizeof(*picture));
-	int *queues = pt_shared(2 * run->workers * sizeof(*queues)), error;
+	float *picture = ps_shared((size_t)size * (size_t)size * sizeof(*picture));
+	int *queues = ps_shared(2 * run->workers * sizeof(*queues)), error;
 
 	memset(picture, 0, (size_t)size * (size_t)size * sizeof(*picture));
 	memset(queues, 0, 2 * run->workers * sizeof(*queues));
@@ -232,7 +232,7 @@ static int run_raytrace(struct pt_run *run)
 	return error;
 }
 
-static const struct pt_size sizes[] = {
+static const struct ps_size sizes[] = {
 	{ "small", { 2, 64, 1 } }, { "medium", { 4, 64, 2 } }, { "paper", { 4, 512, 3 } }, { 0 }
 };
 

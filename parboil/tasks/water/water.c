@@ -123,24 +123,24 @@ static void verify(struct pt_run *run, const struct state *got, const double *en
 		   const struct water *w)
 {
 	const long n = run->v[0] * run->v[0] * run->v[0];
-	const struct state want = make(pt_alloc, n);
-	const uint64_t start = pt_now_ns();
+	const struct state want = make(ps_alloc, n);
+	const uint64_t start = ps_now_ns();
 	long moved = 0;
 
 	for (int i = 0; i < w->n_steps; i++) {
 		double energy;
 
 		moved += step(&want, n, w, &energy);
-		pt_check(run, "the kinetic energy of a step", (size_t)i, energies[i], energy, 1e-9);
+		ps_check(run->wrong, "the kinetic energy of a step", (size_t)i, energies[i], energy, 1e-9);
 	}
-	run->reference_ns = pt_now_ns() - start;
+	run->reference_ns = ps_now_ns() - start;
 	for (size_t k = 0; k < (size_t)(9 * n); k++) {
-		pt_check(run, "a position", k, got->pos[k], want.pos[k], 1e-9);
-		pt_check(run, "a velocity", k, got->vel[k], want.vel[k], 1e-9);
+		ps_check(run->wrong, "a position", k, got->pos[k], want.pos[k], 1e-9);
+		ps_check(run->wrong, "a velocity", k, got->vel[k], want.vel[k], 1e-9);
 	}
-	pt_check(run, "how many moved", 0, (double)n_moved, (double)moved, 0);
+	ps_check(run->wrong, "how many moved", 0, (double)n_moved, (double)moved, 0);
 	if (!moved)
-		pt_wrong(run, "no molecule has moved to another cell");
+		ps_wrong(run->wrong, "no molecule has moved to another cell");
 	free(want.pos);
 	free(want.vel);
 	free(want.acc);
@@ -153,10 +153,10 @@ static int run_water(struct pt_run *run)
 	const double side = SPACING * (double)run->v[0];
 	const struct water w = { side, (int)(side / CUTOFF), (int)run->v[1] };
 	const size_t n_cells = (size_t)w.n_cells * (size_t)w.n_cells * (size_t)w.n_cells;
-	const struct state s = make(pt_shared, n);
-	int *head = pt_shared(n_cells * sizeof(*head)), *next = pt_shared((size_t)n * sizeof(*next)), error;
-	double *energies = pt_shared((size_t)(w.n_steps + 1) * sizeof(*energies));
-	long *n_moved = pt_shared(sizeof(*n_moved));
+	const struct state s = make(ps_shared, n);
+	int *head = ps_shared(n_cells * sizeof(*head)), *next = ps_shared((size_t)n * sizeof(*next)), error;
+	double *energies = ps_shared((size_t)(w.n_steps + 1) * sizeof(*energies));
+	long *n_moved = ps_shared(sizeof(*n_moved));
 
 	memset(head, -1, n_cells * sizeof(*head));
 	for (int m = (int)n - 1; m >= 0; m--) {
@@ -184,7 +184,7 @@ static int run_water(struct pt_run *run)
 	return error;
 }
 
-static const struct pt_size sizes[] = {
+static const struct ps_size sizes[] = {
 	{ "small", { 5, 4 } }, { "medium", { 8, 4 } }, { "paper", { 78, 4 } }, { 0 }
 };
 
