@@ -268,7 +268,6 @@ static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *la
 
 	mine = worker;
 	worker->thread = (struct adsm_task_thread *)base;
-	adsm_crash_place = place;
 	adsm_copies_begin(pages, workers.part.counted);
 	pages->store.worker = &worker->base;
 	adsm_virtual_go_on(base->index);
@@ -282,7 +281,7 @@ static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *la
 	check(worker, adsm_hcrc_node_end(index_of(worker)));
 }
 
-static const struct adsm_task_way way = { &calls, run };
+static const struct adsm_task_way way = { &calls, run, place };
 
 static void *run_all(void *arg)
 {

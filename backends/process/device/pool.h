@@ -19,6 +19,7 @@ struct adsm_pool_way {
 struct adsm_task_way {
 	const struct adsm_task_calls *calls;
 	void (*run)(struct adsm_task_worker *worker, const struct adsm_pool_launch *launch);
+	void (*place)(char *ret_text, size_t size);	/* as adsm_crash_place; NULL: by the number of the thread */
 };
 
 struct adsm_pool_launch {

@@ -289,7 +289,7 @@ int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, s
 			 "(ulimit -u, -v)", name, n_threads, (unsigned long)launch->n, strerror(-ret));
 		return ret;
 	}
-	adsm_crash_place = place;
+	adsm_crash_place = launch->task_way && launch->task_way->place ? launch->task_way->place : place;
 	task->launch = launch;
 	task->name = name;
 	task->text = ret_text;

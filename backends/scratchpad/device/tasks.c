@@ -173,7 +173,7 @@ static const struct adsm_task_calls calls = {
 	.free = give_back,
 };
 
-static const struct adsm_task_way way = { &calls, run };
+static const struct adsm_task_way way = { &calls, run, NULL };
 
 /* ---- what it has cost */
 
