@@ -322,6 +322,15 @@ ADSM_TASK(crashes, ADSM_PTR(int, p), ADSM_VAL(int, who), ADSM_VAL(int, has))
 }
 
 /* One fails while another computes on, without end. */
+/* All free the same memory: one may. */
+ADSM_TASK(all_free, ADSM_INOUT(unsigned long, where))
+{
+	if (!ADSM_WORKER)
+		ADSM_WRITE(where, (unsigned long)ADSM_TASK_ALLOC(100));
+	ADSM_ALL_BARRIER;
+	ADSM_TASK_FREE((void *)ADSM_READ(where));
+}
+
 /* A worker computes for ever with a lock that the others want, of whom the first, if it is to, does what it may not. */
 ADSM_TASK(stuck, ADSM_VAL(int, holder), ADSM_VAL(int, fails))
 {

@@ -200,6 +200,7 @@ static void errors(void)
 			  NULL);
 	CHECK_OK(RUN("uses_lock", 1, adsmVal((1u << 20) - 1)));
 	check_failed_with(RUN("frees", 1, adsmPtr(numbers)), -EINVAL, "worker 0 frees", NULL);
+	check_failed_with(RUN("all_free", 6, adsmPtr(numbers)), -EINVAL, "'all_free'", "frees", NULL);
 	check_alive();
 	/* Errors of calls that nobody waits for in between are told once. */
 	for (int i = 0; i < 3; i++)

@@ -42,7 +42,8 @@ void adsm_task_tell_stopped(uint32_t n_workers, struct adsm_task_seen (*see)(uin
 		told++;
 	}
 	if (n_locks > told)
-		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, ", %u more wait for locks", n_locks - told);
+		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%s%u more wait for locks", n ? ", " : "",
+			      n_locks - told);
 	n_found = count_waiting(n_workers, see, ADSM_TASK_AT_BARRIER, &first);
 	if (n_found)
 		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n, "%sworker %u%s at the barrier", n ? ", " : "",

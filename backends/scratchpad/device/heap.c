@@ -76,13 +76,18 @@ uint64_t adsm_heap_size(uint64_t address)
 	return size;
 }
 
-void adsm_heap_free(uint64_t address)
+bool adsm_heap_free(uint64_t address)
 {
 	const uint32_t unit = (uint32_t)((address - heap.begin) >> UNIT_SHIFT);
+	uint8_t shift;
 
 	pthread_mutex_lock(&heap.mutex);
-	heap.next[unit] = heap.first[heap.shifts[unit]];
-	heap.first[heap.shifts[unit]] = unit + 1;
-	heap.shifts[unit] = 0;
+	shift = heap.shifts[unit];
+	if (shift) {
+		heap.next[unit] = heap.first[shift];
+		heap.first[shift] = unit + 1;
+		heap.shifts[unit] = 0;
+	}
 	pthread_mutex_unlock(&heap.mutex);
+	return shift;
 }

@@ -6,6 +6,7 @@
 #ifndef ADSM_SCRATCHPAD_HEAP_H
 #define ADSM_SCRATCHPAD_HEAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* -ENOMEM. The range begins and ends with whole pages of tasks, of whatever size. */
@@ -14,6 +15,7 @@ int adsm_heap_start(uint64_t *ret_begin, uint64_t *ret_end, uint8_t **ret_bytes)
 uint64_t adsm_heap_alloc(uint64_t size);
 /* How many bytes were given at this address; 0: none, or they are free already. */
 uint64_t adsm_heap_size(uint64_t address);
-void adsm_heap_free(uint64_t address);
+/* False: it is free already, also where another thread was the first. */
+bool adsm_heap_free(uint64_t address);
 
 #endif

@@ -130,7 +130,9 @@ static void give_back(struct adsm_task_worker *worker, void *p)
 	if (!size)
 		adsm_task_fail_free(worker, p);
 	adsm_copies_flush(pages_of(worker), address, size);
-	adsm_heap_free(address);
+	/* Another worker may have freed it since. */
+	if (!adsm_heap_free(address))
+		adsm_task_fail_free(worker, p);
 }
 
 static void add(unsigned what, uint64_t n)
