@@ -72,6 +72,7 @@ int adsm_process_event_wait(struct adsm_device *base, struct adsm_device_event e
 	ret = adsm_process_queue_wait(queue, event.seq, compute ? &device->lost : &never, SPIN_NS, compute);
 	if (ret)
 		return ret;
+	atomic_load(&device->served);
 	adsm_process_event_query(base, event, ret_status);
 	return 0;
 }

@@ -55,6 +55,7 @@ struct adsm_process_device {
 	struct adsm_mutex launch_lock;	/* writers of slots */
 	struct adsm_thread monitor;
 	struct adsm_process_shadow *shadow;	/* serves commands of kernels; NULL: no module has any */
+	_Atomic uint32_t served;	/* by it: what a function wrote is there for who sees the launch's end */
 	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
 	int pid;
 	struct adsm_fd *sock, *pidfd;	/* pidfd: NULL where the system has none */

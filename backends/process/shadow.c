@@ -105,6 +105,8 @@ static bool answer(struct adsm_process_shadow *shadow, struct adsm_process_comma
 	}
 	if (!atomic_compare_exchange_strong(&shadow->state, &serving, IDLE))
 		return false;
+	/* The device's process orders this, too, which is not known to who looks at this one alone. */
+	atomic_fetch_add(&shadow->device->served, 1);
 	atomic_store(&command->state, ADSM_COMMAND_ANSWERED);
 	adsm_os_wake(&command->state, 1, true);
 	return true;
