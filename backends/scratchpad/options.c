@@ -6,17 +6,13 @@
 #include <string.h>
 
 #include "store/layout.h"
+#include "store/options.h"
 #include "list.h"
 #include "shared.h"
 
 #define MAX_BUFFERS 64
 
 struct adsm_scratchpad_options adsm_scratchpad_options;
-
-static bool is_power(uint64_t n, uint64_t min, uint64_t max)
-{
-	return n >= min && n <= max && !(n & (n - 1));
-}
 
 /* SETSxWAYSxLINE */
 static int parse_cache(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
@@ -29,8 +25,9 @@ static int parse_cache(const struct adsm_option *row, const char *text, uint64_t
 		if (adsm_scan_digits(&text, 10, &n[i]))
 			return -EINVAL;
 	}
-	if (*text || !is_power(n[0], 1, ADSM_SCRATCHPAD_MAX_SETS) || !is_power(n[1], 1, ADSM_SCRATCHPAD_MAX_WAYS) ||
-	    !is_power(n[2], ADSM_SCRATCHPAD_MIN_LINE, ADSM_SCRATCHPAD_MAX_LINE))
+	if (*text || !adsm_is_power(n[0], 1, ADSM_SCRATCHPAD_MAX_SETS) ||
+	    !adsm_is_power(n[1], 1, ADSM_SCRATCHPAD_MAX_WAYS) ||
+	    !adsm_is_power(n[2], ADSM_SCRATCHPAD_MIN_LINE, ADSM_SCRATCHPAD_MAX_LINE))
 		return -EINVAL;
 	ret_value[0] = n[0] << 32 | n[1];
 	ret_value[1] = n[2];
@@ -41,17 +38,7 @@ static int parse_dirty(const struct adsm_option *row, const char *text, uint64_t
 {
 	uint64_t n;
 
-	if (adsm_scan_digits(&text, 10, &n) || *text || !is_power(n, 1, ADSM_SCRATCHPAD_MIN_LINE))
-		return -EINVAL;
-	ret_value[0] = n;
-	return 0;
-}
-
-static int parse_buffers(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
-{
-	uint64_t n = 0;
-
-	if (strcmp(text, "auto") && (adsm_scan_digits(&text, 10, &n) || *text || !is_power(n, 1, MAX_BUFFERS)))
+	if (adsm_scan_digits(&text, 10, &n) || *text || !adsm_is_power(n, 1, ADSM_SCRATCHPAD_MIN_LINE))
 		return -EINVAL;
 	ret_value[0] = n;
 	return 0;
@@ -74,7 +61,7 @@ struct adsm_option adsm_scratchpad_rows[] = {
 	  ADSM_FIELD(adsm_scratchpad_options.partitions), adsm_parse_index },
 	{ "SCRATCHPAD_BUFFERS", "auto", "auto, 1, 2, 4, 8, 16, 32 or 64",
 	  "scratchpad: sub-buffers for partitions; auto: as many as there is room for",
-	  ADSM_FIELD(adsm_scratchpad_options.buffers), parse_buffers, .zero = "auto" },
+	  ADSM_FIELD(adsm_scratchpad_options.buffers), adsm_parse_power, 1, MAX_BUFFERS, .zero = "auto" },
 	{ "SCRATCHPAD_POLICY", "lru", "modulus, lru",
 	  "scratchpad: which partition leaves for another one: in turn, or the one that was not used the longest",
 	  ADSM_FIELD(adsm_scratchpad_options.policy), adsm_parse_index },

@@ -12,23 +12,19 @@
 
 struct adsm_store_options adsm_store_options;
 
-static bool is_power(uint64_t n, uint64_t min, uint64_t max)
-{
-	return n >= min && n <= max && !(n & (n - 1));
-}
-
 static int parse_page(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
 {
 	int ret = adsm_parse_number(row, text, ret_value);
 
-	return ret ? ret : is_power(ret_value[0], ADSM_SCRATCHPAD_MIN_PAGE, ADSM_SCRATCHPAD_MAX_PAGE) ? 0 : -EINVAL;
+	return ret ? ret : adsm_is_power(ret_value[0], row->min, row->max) ? 0 : -EINVAL;
 }
 
-static int parse_pages(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
+int adsm_parse_power(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
 {
 	uint64_t n = 0;
 
-	if (strcmp(text, "auto") && (adsm_scan_digits(&text, 10, &n) || *text || !is_power(n, 1, MAX_PAGES)))
+	if (strcmp(text, "auto") &&
+	    (adsm_scan_digits(&text, 10, &n) || *text || !adsm_is_power(n, row->min, row->max)))
 		return -EINVAL;
 	ret_value[0] = n;
 	return 0;
@@ -48,6 +44,6 @@ struct adsm_option adsm_store_rows[] = {
 	{ "TASK_PAGES", "auto", "auto, or a power of two up to 4096",
 	  "scratchpad: how many pages a worker's local store has room for; auto: as many as leave a quarter for the "
 	  "stack",
-	  ADSM_FIELD(adsm_store_options.n_pages), parse_pages, .zero = "auto" },
+	  ADSM_FIELD(adsm_store_options.n_pages), adsm_parse_power, 1, MAX_PAGES, .zero = "auto" },
 	{ 0 }
 };

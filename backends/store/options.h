@@ -5,6 +5,8 @@
 
 #include "base/options.h"
 
+#include <stdbool.h>
+
 struct adsm_store_options {
 	uint64_t size;			/* ADSM_SCRATCHPAD_SIZE: bytes of a local store */
 	uint64_t code;			/* ADSM_SCRATCHPAD_CODE: bytes of the code buffer */
@@ -13,5 +15,13 @@ struct adsm_store_options {
 };
 
 extern struct adsm_store_options adsm_store_options;
+
+static inline bool adsm_is_power(uint64_t n, uint64_t min, uint64_t max)
+{
+	return n >= min && n <= max && !(n & (n - 1));
+}
+
+/* A parser of rows: a power of two within the row's limits, or "auto", which is 0. */
+int adsm_parse_power(const struct adsm_option *row, const char *text, uint64_t ret_value[2]);
 
 #endif
