@@ -9,8 +9,8 @@ end = rest.index("--") if "--" in rest else len(rest)
 cases = rest[end + 1:]
 running = []
 for n in rest[:end]:
-    # More threads than some nodes have blocks.
-    env = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODES=n, ADSM_CLUSTER_THREADS="3",
+    # More threads than some nodes have blocks; and units of 1 GiB take their time on a machine that has other work.
+    env = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODES=n, ADSM_CLUSTER_THREADS="3", ADSM_CLUSTER_TIMEOUT="200",
                TEST_KERNELS=os.path.join(build, "tests/kernels"))
     running.append((n, subprocess.Popen([program, *cases], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True)))
