@@ -6,6 +6,7 @@
 #include "costs.h"
 
 #include "base/log.h"
+#include "process/costs.h"
 #include "process/open.h"
 #include "shared.h"
 #include "stubs.h"
@@ -74,8 +75,9 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 {
 	const struct adsm_cluster_costs *costs = find(device, event);
 
+	/* Workers of tasks come behind the nodes. */
 	if (i >= shared_of(device)->n_nodes)
-		return -EINVAL;
+		return adsm_process_of_part(device, event, i - shared_of(device)->n_nodes, ret_times);
 	*ret_times = (struct adsm_part_times){ .work.ns = 0 };
 	if (!costs)
 		return find_alone(device, event, &ret_times->work);
@@ -85,30 +87,27 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 	return 0;
 }
 
+static int of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		   struct adsm_part_wait *ret_wait)
+{
+	int ret = adsm_process_of_wait(device, event, i, ret_wait);
+
+	if (!ret)
+		ret_wait->part += shared_of(device)->n_nodes;
+	return ret;
+}
+
 static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
 {
 	const struct adsm_cluster_shared *shared = shared_of(device);
 
 	if (i >= shared->n_nodes)
-		return false;
+		return adsm_process_part_name(device, i - shared->n_nodes, ret_name);
 	adsm_format(ret_name, ADSM_PART_NAME, "node %u (%s)", i, shared->nodes[i].host);
 	return true;
 }
 
 /* ---- advice */
-
-struct text {
-	char *text;
-	size_t size, length;
-};
-
-/* A part of the sentence, as far as there is room. */
-#define SAY(text_, ...) do { \
-	struct text *const t = (text_); \
-\
-	t->length += (size_t)adsm_format(t->text + t->length, t->size - t->length, __VA_ARGS__); \
-	t->length = t->length < t->size ? t->length : t->size - 1; \
-} while (0)
 
 struct duration { char text[24]; };
 
@@ -134,7 +133,7 @@ static uint64_t work_of(const struct adsm_kernel_costs *costs)
 }
 
 /* Figures are of all calls; they say why, and what follows from it. */
-static void say_causes(struct text *text, const struct adsm_kernel_costs *costs, uint32_t n_nodes)
+static void say_causes(char *text, size_t size, const struct adsm_kernel_costs *costs, uint32_t n_nodes)
 {
 	const uint64_t *v = costs->values, modified = v[ADSM_CLUSTER_PAGES_MODIFIED];
 	const uint64_t several = v[ADSM_CLUSTER_PAGES_MULTI], unwritten = v[ADSM_CLUSTER_PAGES_UNWRITTEN];
@@ -142,29 +141,51 @@ static void say_causes(struct text *text, const struct adsm_kernel_costs *costs,
 	const uint64_t work = work_of(costs) / costs->calls, whole = costs->kernel_ns / costs->calls;
 
 	if (v[ADSM_CLUSTER_ALONE])
-		SAY(text, "; %lu of %lu calls ran on node 0 alone, for atomics on objects: with atomics on an "
-		    "ADSM_SHARED array all nodes run it", v[ADSM_CLUSTER_ALONE], costs->calls);
+		adsm_append(text, size, "; %lu of %lu calls ran on node 0 alone, for atomics on objects: with atomics "
+			    "on an ADSM_SHARED array all nodes run it", v[ADSM_CLUSTER_ALONE], costs->calls);
 	else if (v[ADSM_CLUSTER_IDLE])
-		SAY(text, "; %lu times in %lu calls a node had no block: larger grids, of smaller blocks",
-		    v[ADSM_CLUSTER_IDLE], costs->calls);
+		adsm_append(text, size, "; %lu times in %lu calls a node had no block: larger grids, of smaller "
+			    "blocks", v[ADSM_CLUSTER_IDLE], costs->calls);
 	if (several && several >= modified / FEW)
-		SAY(text, "; %lu of %lu pages were written by several nodes: let blocks that follow each other write "
-		    "one contiguous piece, and more of it each", several, modified);
+		adsm_append(text, size, "; %lu of %lu pages were written by several nodes: let blocks that follow each "
+			    "other write one contiguous piece, and more of it each", several, modified);
 	if (v[ADSM_CLUSTER_FETCH_NS] > v[ADSM_CLUSTER_EXCHANGE_NS])
-		SAY(text, "; %lu pages were fetched while it ran: let a node read what it wrote, by the same order of "
-		    "blocks in all kernels", v[ADSM_CLUSTER_PAGES_FETCHED]);
+		adsm_append(text, size, "; %lu pages were fetched while it ran: let a node read what it wrote, by the "
+			    "same order of blocks in all kernels", v[ADSM_CLUSTER_PAGES_FETCHED]);
 	if (host && host >= modified / FEW)
-		SAY(text, "; the host wrote %lu pages before calls: where it changes little of each block, smaller "
-		    "ones (ADSM_BLOCK_SIZE) send less", host);
+		adsm_append(text, size, "; the host wrote %lu pages before calls: where it changes little of each "
+			    "block, smaller ones (ADSM_BLOCK_SIZE) send less", host);
 	if (unwritten)
-		SAY(text, "; of objects of %lu pages it wrote nothing: ADSM_IN, or adsmIn(p) in the call, for what it "
-		    "only reads", unwritten);
+		adsm_append(text, size, "; of objects of %lu pages it wrote nothing: ADSM_IN, or adsmIn(p) in the "
+			    "call, for what it only reads", unwritten);
 	if (!v[ADSM_CLUSTER_ALONE] && work / n_nodes < LITTLE_NS)
-		SAY(text, "; %s of work for each node in a call: larger grids, fewer calls",
-		    duration(work / n_nodes).text);
+		adsm_append(text, size, "; %s of work for each node in a call: larger grids, fewer calls",
+			    duration(work / n_nodes).text);
 	if (work < whole)
-		SAY(text, "; a call takes %s, where one node would have %s of work: fewer nodes",
-		    duration(whole).text, duration(work).text);
+		adsm_append(text, size, "; a call takes %s, where one node would have %s of work: fewer nodes",
+			    duration(whole).text, duration(work).text);
+}
+
+static void advise_task(struct adsm_device *device, const char *task, const struct adsm_kernel_costs *costs,
+			char *text, size_t size)
+{
+	const uint64_t *v = costs->values;
+	const struct adsm_process_locks locks = {
+		.n = v[ADSM_CLUSTER_LOCKS], .waits = v[ADSM_CLUSTER_LOCK_WAITS],
+		.wait_ns = v[ADSM_CLUSTER_LOCK_WAIT_NS], .work_ns = v[ADSM_CLUSTER_WORK_NS],
+	};
+	const struct adsm_sharing_counts sharing = {
+		v[ADSM_CLUSTER_WORKERS], v[ADSM_CLUSTER_GIVEN_UP], v[ADSM_CLUSTER_SHARED_FALSELY],
+	};
+
+	*text = '\0';
+	/* Many are waited for as they come from the manager: that is worth to be told by the time that it takes. */
+	if (locks.wait_ns >= locks.work_ns / FEW)
+		adsm_process_advise_locks(device, task, &locks, text, size);
+	if (*text)
+		adsm_append(text, size, "; nodes asked for %lu of them, the others stayed on their nodes",
+			    v[ADSM_CLUSTER_LOCKS_GLOBAL]);
+	adsm_sharing_advise(&shared_of(device)->sharings, task, &sharing, text, size);
 }
 
 static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
@@ -173,20 +194,29 @@ static void advise(struct adsm_device *device, const char *kernel, const struct 
 	const uint64_t exchange = costs->values[ADSM_CLUSTER_EXCHANGE_NS], fetch = costs->values[ADSM_CLUSTER_FETCH_NS];
 	const uint64_t work = work_of(costs);
 	const uint32_t n_nodes = shared_of(device)->n_nodes;
-	struct text text = { ret_text, size, 0 };
 
+	if (costs->values[ADSM_CLUSTER_WORKERS]) {
+		advise_task(device, kernel, costs, ret_text, size);
+		return;
+	}
 	*ret_text = '\0';
 	if (n_nodes == 1 || exchange + fetch <= work || exchange + fetch < MATTERS_NS)
 		return;
-	SAY(&text, "its exchange took %s, ", duration(exchange).text);
+	adsm_append(ret_text, size, "its exchange took %s, ", duration(exchange).text);
 	if (fetch)
-		SAY(&text, "waits for pages %s, ", duration(fetch).text);
-	SAY(&text, "its work %s, on %u nodes together", duration(work).text, n_nodes);
-	say_causes(&text, costs, n_nodes);
+		adsm_append(ret_text, size, "waits for pages %s, ", duration(fetch).text);
+	adsm_append(ret_text, size, "its work %s, on %u nodes together", duration(work).text, n_nodes);
+	say_causes(ret_text, size, costs, n_nodes);
 }
 
+#define SHARE_OF(count) \
+	((count) == ADSM_CLUSTER_READ_MISSES ? "reads" : \
+	 (count) == ADSM_CLUSTER_WRITE_MISSES || (count) == ADSM_CLUSTER_UPGRADES ? "writes" : NULL)
+
 static const struct adsm_cost counters[] = {
-#define ROW(upper, counter, text) { .name = #counter, .help = text },
+#define ROW(upper, counter, text) \
+	{ .name = #counter, .help = text, .quiet = ADSM_CLUSTER_##upper >= ADSM_CLUSTER_WORKERS, \
+	  .of = SHARE_OF(ADSM_CLUSTER_##upper) },
 	ADSM_CLUSTER_COUNTS(ROW)
 #undef ROW
 	{ .name = NULL }
@@ -198,7 +228,7 @@ const struct adsm_cost_ops adsm_cluster_costs = {
 	.counters = counters,
 	.of_launch = of_launch,
 	.of_part = of_part,
-	.of_wait = adsm_no_of_wait,
+	.of_wait = of_wait,
 	.of_moves = adsm_no_of_moves,
 	.part_name = part_name,
 	.advise = advise,

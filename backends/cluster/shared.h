@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "process/shared.h"
+#include "store/sharing.h"
 
 #define ADSM_CLUSTER_MAX_NODES 1024
 #define ADSM_CLUSTER_TASK_NODES 64	/* at most, where nodes run tasks */
@@ -52,6 +53,7 @@ struct adsm_cluster_node {
 	X(EXCHANGE_NS, exchange_ns, "time that nodes exchanged pages, before and after it, all added up") \
 	X(WORKERS, workers, "of tasks: workers of its calls") \
 	X(LOCKS, locks, "locks taken") \
+	X(LOCK_WAITS, lock_waits, "of these locks such as were waited for, asleep") \
 	X(LOCKS_GLOBAL, locks_global, "times that a node asked for a lock: the others stayed on it") \
 	X(BARRIERS, barriers, "barriers that all workers have come to") \
 	X(READS, reads, "loads of its workers, those of two pages counted twice") \
@@ -62,13 +64,14 @@ struct adsm_cluster_node {
 	X(SENT_ON_MISS, sent_on_miss, "dirty pages that left a local store to make room") \
 	X(SENT_ON_SYNC, sent_on_sync, "dirty pages that left one at locks, barriers, flushes and the end") \
 	X(GIVEN_UP, given_up, "pages that others had changed, at locks and barriers") \
+	X(SHARED_FALSELY, shared_falsely, "of these such as came back with nothing else where the worker had looked") \
 	X(NODE_READ_MISSES, node_read_misses, "of the misses such as a node had to ask another one for, to read") \
 	X(NODE_WRITE_MISSES, node_write_misses, "and to write") \
 	X(NODE_UPGRADES, node_upgrades, "pages that a node had, and asked to write to") \
 	X(NODE_DIFFS, node_diffs, "diffs of pages that nodes sent when a lock was given back, and at barriers") \
 	X(NODE_EARLY_DIFFS, node_early_diffs, "and before: the page was old, or its frame was wanted") \
 	X(NODE_EVICTED, node_evicted, "pages that left a node's frames to make room") \
-	X(LOCK_WAIT_NS, lock_wait_ns, "time that workers waited for locks, all added up") \
+	X(LOCK_WAIT_NS, lock_wait_ns, "time that workers waited for locks, asleep, all added up") \
 	X(BARRIER_WAIT_NS, barrier_wait_ns, "and for others at barriers") \
 	X(VIRTUAL_NS, virtual_ns, "time that tasks would take by the costs of ADSM_TASK_VIRTUAL")
 
@@ -106,6 +109,7 @@ struct adsm_cluster_shared {
 	char engine[128];		/* MPI's name and version */
 	struct adsm_cluster_node nodes[ADSM_CLUSTER_MAX_NODES];
 	struct adsm_cluster_costs costs[ADSM_PROCESS_SLOTS];	/* by slot */
+	struct adsm_sharings sharings;
 	_Alignas(64) _Atomic uint32_t any;	/* some page is touched */
 	/* Then three bitmaps: groups of 4096 pages with touched ones, touched pages, allocated pages. */
 	_Alignas(64) _Atomic uint64_t bits[];

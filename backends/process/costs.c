@@ -44,13 +44,13 @@ static struct adsm_span span_of(struct adsm_task_span span)
 	return (struct adsm_span){ span.start_ns, span.ns };
 }
 
-static int of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
-		   struct adsm_part_times *ret_times)
+int adsm_process_of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+			 struct adsm_part_times *ret_times)
 {
 	uint64_t n, ns;
 	const struct adsm_task_record *record = record_of(device, event, &n);
 
-	if (!record || i >= n)
+	if (!record || i >= n || i >= ADSM_TASK_WORKERS_MAX)
 		return -EINVAL;
 	*ret_times = (struct adsm_part_times){ .work = span_of(record->workers[i]) };
 	return adsm_process_event_elapsed(device, event, &ns);
@@ -68,8 +68,9 @@ int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event ev
 	what = record->waits[i].what;
 	ret_wait->part = record->waits[i].worker;
 	ret_wait->span = span_of(record->waits[i].span);
-	if (what == ADSM_TASK_AT_BARRIER)
-		adsm_format(ret_wait->what, sizeof(ret_wait->what), "barrier");
+	if (what == ADSM_TASK_AT_BARRIER || what == ADSM_TASK_FOR_MEMORY)
+		adsm_format(ret_wait->what, sizeof(ret_wait->what), what == ADSM_TASK_AT_BARRIER ? "barrier" :
+			    "memory");
 	else
 		adsm_format(ret_wait->what, sizeof(ret_wait->what), what & ADSM_TASK_HANDED ? "handed lock %u" :
 			    "lock %u", what & (ADSM_TASK_LOCKS_MAX - 1));
@@ -82,7 +83,7 @@ static int of_moves(struct adsm_device *device, struct adsm_device_event event, 
 	return -EINVAL;
 }
 
-static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
+bool adsm_process_part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME])
 {
 	adsm_format(ret_name, ADSM_PART_NAME, "worker %u", i);
 	return i < device->caps.max_workers;
@@ -105,25 +106,26 @@ static void find_hot(struct adsm_device *device, const char *kernel, struct adsm
 	}
 }
 
+static void say_hot(struct adsm_device *device, const char *kernel, char *text, size_t size)
+{
+	struct adsm_task_hot hot[ADSM_TASK_HOT];
+
+	find_hot(device, kernel, hot);
+	for (unsigned k = 0; k < NAMED && hot[k].n && hot[k].ns >= hot[0].ns / FEW; k++)
+		adsm_append(text, size, "%slock %u %u times", k ? ", " : ": ", hot[k].lock, hot[k].n);
+}
+
 void adsm_process_advise_locks(struct adsm_device *device, const char *kernel, const struct adsm_process_locks *locks,
 			       char *ret_text, size_t size)
 {
-	struct adsm_task_hot hot[ADSM_TASK_HOT];
-	size_t n;
-
 	*ret_text = '\0';
 	if ((locks->waits < MANY || locks->waits < locks->n / FEW) &&
 	    (locks->wait_ns < LONG_NS || locks->wait_ns < locks->work_ns / FEW))
 		return;
-	find_hot(device, kernel, hot);
-	n = (size_t)adsm_format(ret_text, size, "for %lu of the %lu locks that its workers took they had to wait, "
-				"%lu %% of their time", locks->waits, locks->n,
-				locks->work_ns ? locks->wait_ns * 100 / locks->work_ns : 0);
-	for (unsigned k = 0; k < NAMED && hot[k].n && hot[k].ns >= hot[0].ns / FEW && n < size; k++)
-		n += (size_t)adsm_format(ret_text + n, size - n, "%slock %u %u times", k ? ", " : ": ", hot[k].lock,
-					 hot[k].n);
-	if (n < size)
-		adsm_format(ret_text + n, size - n, "; more locks, each for less, or less work while one is held");
+	adsm_append(ret_text, size, "for %lu of the %lu locks that its workers took they had to wait, %lu %% of their "
+		    "time", locks->waits, locks->n, locks->work_ns ? locks->wait_ns * 100 / locks->work_ns : 0);
+	say_hot(device, kernel, ret_text, size);
+	adsm_append(ret_text, size, "; more locks, each for less, or less work while one is held");
 }
 
 static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
@@ -149,9 +151,9 @@ _Static_assert(ADSM_TASK_N_COUNTS <= ADSM_COSTS_MAX, "the contract has room for 
 const struct adsm_cost_ops adsm_process_costs = {
 	.counters = counters,
 	.of_launch = of_launch,
-	.of_part = of_part,
+	.of_part = adsm_process_of_part,
 	.of_wait = adsm_process_of_wait,
 	.of_moves = of_moves,
-	.part_name = part_name,
+	.part_name = adsm_process_part_name,
 	.advise = advise,
 };

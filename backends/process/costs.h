@@ -7,7 +7,10 @@
 
 /* Of a backend whose devices run tasks, and count nothing of other launches. */
 extern const struct adsm_cost_ops adsm_process_costs;
-/* Of tasks: the slot of of_wait(), where the device writes records of them. */
+/* Of tasks: workers are parts; where the device writes records of them. */
+int adsm_process_of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+			 struct adsm_part_times *ret_times);
+bool adsm_process_part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME]);
 int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 			 struct adsm_part_wait *ret_wait);
 /* What there is to say of a task's locks, of which so many were waited for; "": nothing. */

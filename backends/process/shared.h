@@ -85,7 +85,11 @@ enum {
 #define ADSM_TASK_WAITS 1024		/* of each launch so many are told one by one */
 
 /* What a worker waits for: the number of a lock, or one of these. */
-enum { ADSM_TASK_RUNS = ADSM_TASK_LOCKS_MAX, ADSM_TASK_AT_BARRIER, ADSM_TASK_ENDED, ADSM_TASK_HANDED = 1 << 24 };
+enum {
+	ADSM_TASK_RUNS = ADSM_TASK_LOCKS_MAX, ADSM_TASK_AT_BARRIER, ADSM_TASK_ENDED,
+	ADSM_TASK_FOR_MEMORY,		/* in a record only: others are about to be given some */
+	ADSM_TASK_HANDED = 1 << 24,
+};
 
 struct adsm_task_span { uint64_t start_ns, ns; };
 struct adsm_task_wait {

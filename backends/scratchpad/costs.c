@@ -8,8 +8,6 @@
 #include "shared.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static const struct adsm_scratchpad_shared *shared_of(struct adsm_device *device)
@@ -85,80 +83,6 @@ static bool part_name(struct adsm_device *device, unsigned i, char ret_name[ADSM
 	return true;
 }
 
-/* ---- advice on tasks: how their workers share pages */
-
-#define FEW 4096			/* bytes that are no matter */
-#define FALSE_SHARE 4			/* of the pages that were given up, so many in vain are no matter: one in */
-#define SMALLER_SHARE 4			/* had so much less been moved: one in */
-
-static const struct adsm_scratchpad_sharing *find_sharing(struct adsm_device *device, const char *task)
-{
-	const struct adsm_scratchpad_shared *shared = shared_of(device);
-	const uint32_t n = atomic_load(&shared->n_tasks);
-	uint32_t i = 0;
-
-	while (i < n && strcmp(shared->tasks[i].task, task))
-		i++;
-	return i < n ? &shared->tasks[i] : NULL;
-}
-
-static size_t say(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* Behind what is there; a sentence that has no room is left out. */
-static size_t say(char *text, size_t size, const char *format, ...)
-{
-	const size_t length = strlen(text);
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(text + length, size - length, format, args);
-	va_end(args);
-	if (n < 0 || (size_t)n >= size - length)
-		text[length] = '\0';
-	return strlen(text);
-}
-
-static void advise_sharing(const struct adsm_scratchpad_sharing *sharing, const struct adsm_kernel_costs *costs,
-			   char *text, size_t size)
-{
-	const uint64_t n = costs->values[ADSM_SCRATCHPAD_SHARED_FALSELY];
-
-	if (!sharing->n || n < costs->values[ADSM_SCRATCHPAD_WORKERS] ||
-	    n < costs->values[ADSM_SCRATCHPAD_GIVEN_UP] / FALSE_SHARE)
-		return;
-	say(text, size, "%s%lu of %lu pages that workers gave up had changed only where they had not looked: most "
-	    "often, %lu times in a call, that at 0x%lx", *text ? "; " : "", n,
-	    costs->values[ADSM_SCRATCHPAD_GIVEN_UP], sharing->n, sharing->address);
-	if (sharing->arg >= 0)
-		say(text, size, ", byte %lu of argument %d", sharing->offset, sharing->arg + 1);
-	say(text, size, ", by worker %u because of worker %u: what each writes, in pages of its own", sharing->worker,
-	    sharing->writer);
-}
-
-static void advise_page(const struct adsm_scratchpad_sharing *sharing, char *text, size_t size)
-{
-	uint64_t least = UINT64_MAX;
-	unsigned now = 0, best = 0;
-
-	while ((uint64_t)ADSM_SCRATCHPAD_MIN_PAGE << now < sharing->page)
-		now++;
-	for (unsigned i = 0; i < now; i++) {
-		const uint64_t moved = atomic_load(&sharing->moved[i]);
-
-		/* A smaller one has more transfers: it has to be worth them. */
-		if (least == UINT64_MAX || moved < least - least / 8) {
-			best = i;
-			least = moved;
-		}
-	}
-	if (!now || sharing->moved[now] < FEW || least > sharing->moved[now] - sharing->moved[now] / SMALLER_SHARE)
-		return;
-	say(text, size, "%sits workers moved %lu KiB in pages of %lu KiB, and with ADSM_TASK_PAGE=%uK %lu at most",
-	    *text ? "; " : "", sharing->moved[now] >> 10, sharing->page >> 10,
-	    (ADSM_SCRATCHPAD_MIN_PAGE << best) >> 10, least >> 10);
-}
-
 /* ---- advice on caches: what others of the same size would have moved */
 
 /* So many bytes less, and a tenth. */
@@ -198,13 +122,13 @@ static void advise_cache(struct adsm_device *device, const struct adsm_scratchpa
 	}
 	if (!matters(now, least) || !adsm_scratchpad_other(own, best, &other))
 		return;
-	say(text, size, "%scores moved %lu bytes by their caches, and with ADSM_SCRATCHPAD_CACHE=%ux%ux%u",
+	adsm_append(text, size, "%scores moved %lu bytes by their caches, and with ADSM_SCRATCHPAD_CACHE=%ux%ux%u",
 	    *text ? "; " : "", now, other.sets, other.ways, other.line);
 	if (other.prefetch != own->prefetch)
-		say(text, size, " and ADSM_SCRATCHPAD_PREFETCH=off");
+		adsm_append(text, size, " and ADSM_SCRATCHPAD_PREFETCH=off");
 	if (other.dirty != own->dirty)
-		say(text, size, " and ADSM_SCRATCHPAD_DIRTY=%u", other.dirty);
-	say(text, size, " %s %lu", exact ? "it is exactly" : "about", least);
+		adsm_append(text, size, " and ADSM_SCRATCHPAD_DIRTY=%u", other.dirty);
+	adsm_append(text, size, " %s %lu", exact ? "it is exactly" : "about", least);
 }
 
 /* ---- advice on code in partitions: what other settings would have loaded */
@@ -263,32 +187,35 @@ static void advise_code(struct adsm_device *device, const struct adsm_scratchpad
 		return;
 	setting = adsm_scratchpad_setting(best);
 	changes = changes_to(&shared->overlays, atomic_load(&replayed->buffers), &setting);
-	say(text, size, "%scores loaded %lu partitions of code, %lu bytes, and with ", *text ? "; " : "",
+	adsm_append(text, size, "%scores loaded %lu partitions of code, %lu bytes, and with ", *text ? "; " : "",
 	    replayed->loads_now.n, replayed->loads_now.bytes);
 	if (changes.buffers) {
-		say(text, size, "ADSM_SCRATCHPAD_BUFFERS=%u", setting.buffers);
+		adsm_append(text, size, "ADSM_SCRATCHPAD_BUFFERS=%u", setting.buffers);
 		and = " and ";
 	}
 	if (changes.policy) {
-		say(text, size, "%sADSM_SCRATCHPAD_POLICY=%s", and, setting.policy ? "lru" : "modulus");
+		adsm_append(text, size, "%sADSM_SCRATCHPAD_POLICY=%s", and, setting.policy ? "lru" : "modulus");
 		and = " and ";
 	}
 	if (changes.victim)
-		say(text, size, "%sADSM_SCRATCHPAD_VICTIM=%s", and, setting.victim ? "on" : "off");
+		adsm_append(text, size, "%sADSM_SCRATCHPAD_VICTIM=%s", and, setting.victim ? "on" : "off");
 	/* Which core gets which blocks may be otherwise next time. */
-	say(text, size, " %s %lu, %lu bytes", shared->n_cores == 1 ? "it is exactly" : "about",
+	adsm_append(text, size, " %s %lu, %lu bytes", shared->n_cores == 1 ? "it is exactly" : "about",
 	    replayed->loads[best].n, replayed->loads[best].bytes);
 }
 
 static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
 		   char *ret_text, size_t size)
 {
-	const struct adsm_scratchpad_sharing *sharing = find_sharing(device, kernel);
 	const struct adsm_scratchpad_replayed *replayed = find_replayed(device, kernel);
 	const struct adsm_process_locks locks = {
 		.n = costs->values[ADSM_SCRATCHPAD_LOCKS], .waits = costs->values[ADSM_SCRATCHPAD_LOCK_WAITS],
 		.wait_ns = costs->values[ADSM_SCRATCHPAD_LOCK_WAIT_NS],
 		.work_ns = costs->values[ADSM_SCRATCHPAD_WORK_NS],
+	};
+	const struct adsm_sharing_counts sharing = {
+		costs->values[ADSM_SCRATCHPAD_WORKERS], costs->values[ADSM_SCRATCHPAD_GIVEN_UP],
+		costs->values[ADSM_SCRATCHPAD_SHARED_FALSELY],
 	};
 
 	*ret_text = '\0';
@@ -297,10 +224,7 @@ static void advise(struct adsm_device *device, const char *kernel, const struct 
 		advise_cache(device, replayed, ret_text, size);
 	if (replayed && atomic_load(&replayed->buffers))
 		advise_code(device, replayed, ret_text, size);
-	if (!sharing)
-		return;
-	advise_sharing(sharing, costs, ret_text, size);
-	advise_page(sharing, ret_text, size);
+	adsm_sharing_advise(&shared_of(device)->sharings, kernel, &sharing, ret_text, size);
 }
 
 #define SHARE_OF(count) \

@@ -11,6 +11,7 @@
 
 #include "process/shared.h"
 #include "store/layout.h"
+#include "store/sharing.h"
 
 #define ADSM_SCRATCHPAD_MAX_CORES 256
 
@@ -84,19 +85,6 @@ struct adsm_scratchpad_costs {
 	struct adsm_scratchpad_moves moves[ADSM_SCRATCHPAD_MOVES];
 };
 
-/* How a task's workers share pages, of all its counted calls. */
-struct adsm_scratchpad_sharing {
-	char task[ADSM_PROCESS_NAME];	/* "": nothing here; written last */
-	uint64_t page;			/* bytes */
-	/* Bytes that pages of 2, 4, 8 … KiB had moved, up to the size that they have: so many have been moved. */
-	_Atomic uint64_t moved[ADSM_SCRATCHPAD_PAGE_SIZES];
-	/* The page that workers gave up most often in one call, without any need: who, because of whom. */
-	uint64_t address, n;
-	uint32_t worker, writer;
-	int32_t arg;			/* the pointer that is nearest below it, from 0; -1: none is */
-	uint64_t offset;		/* from there */
-};
-
 struct adsm_scratchpad_loads {
 	_Atomic uint64_t n, bytes;	/* partitions of code transferred */
 };
@@ -115,16 +103,15 @@ struct adsm_scratchpad_replayed {
 };
 
 #define ADSM_SCRATCHPAD_REPLAYED 64	/* kernels of which something is known */
-#define ADSM_SCRATCHPAD_TASKS 64	/* of which something is known */
 
 struct adsm_scratchpad_shared {
 	uint32_t n_cores;
-	_Atomic uint32_t n_tasks, n_replayed;
+	_Atomic uint32_t n_replayed;
 	struct adsm_scratchpad_geometry geometry;
 	struct adsm_scratchpad_overlays overlays;	/* as options say it */
 	_Atomic uint32_t no_room;	/* settings, by bits: some module's code has none then */
 	struct adsm_scratchpad_replayed replayed[ADSM_SCRATCHPAD_REPLAYED];
-	struct adsm_scratchpad_sharing tasks[ADSM_SCRATCHPAD_TASKS];
+	struct adsm_sharings sharings;
 	struct adsm_scratchpad_costs costs[ADSM_PROCESS_SLOTS];	/* by slot */
 };
 

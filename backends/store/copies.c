@@ -157,6 +157,8 @@ void adsm_copies_give_up(struct adsm_copies *pages, uint64_t page)
 	pages->counts.given_up++;
 	if (send(pages, way, false))
 		pages->counts.sent_on_sync++;
+	if (pages->counted)
+		pages->below->gave_up(pages, page, bytes_of(way), pages->slots[number_of(pages, way)].touched);
 	forget(pages, way);
 }
 

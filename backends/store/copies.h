@@ -50,6 +50,8 @@ struct adsm_copies_below {
 	bool (*send)(struct adsm_copies *pages, uint64_t page, const uint8_t *bytes, uint8_t *twin, bool keep);
 	/* One that was not, and leaves. */
 	void (*drop)(struct adsm_copies *pages, uint64_t page);
+	/* One that the worker was told to give up, of which it has used these blocks; where accesses are counted. */
+	void (*gave_up)(struct adsm_copies *pages, uint64_t page, const uint8_t *bytes, uint64_t touched);
 	/* Has somebody else changed it? */
 	bool (*is_old)(struct adsm_copies *pages, uint64_t page, const struct adsm_copies_slot *slot);
 	/* The memory itself, for an atomic operation; NULL: there is none. And what that changed. */

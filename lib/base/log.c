@@ -118,6 +118,17 @@ int adsm_format(char *buffer, unsigned long size, const char *format, ...)
 	return length;
 }
 
+void adsm_append(char *text, unsigned long size, const char *format, ...)
+{
+	const size_t length = strlen(text), room = size - length;
+	va_list args;
+
+	va_start(args, format);
+	if ((size_t)format_text(text + length, room, format, args) >= room)
+		text[length] = '\0';
+	va_end(args);
+}
+
 unsigned adsm_utf8_length(const char *text)
 {
 	const unsigned char *c = (const unsigned char *)text;

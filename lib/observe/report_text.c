@@ -380,7 +380,7 @@ static void text_cost(FILE *out, const struct adsm_cost *costs, size_t cost, con
 {
 	size_t all = 0;
 
-	fprintf(out, "adsm: %-15s", costs[cost].name);
+	fprintf(out, "adsm: %-17s", costs[cost].name);
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, " %10s", cost_text(&costs[cost], kernels[i].costs.values[cost]).text);
 	fprintf(out, "  %s\n", costs[cost].help);
@@ -388,7 +388,7 @@ static void text_cost(FILE *out, const struct adsm_cost *costs, size_t cost, con
 		return;
 	while (strcmp(costs[all].name, costs[cost].of))
 		all++;
-	fputs("adsm:                ", out);
+	fputs("adsm:                  ", out);
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, " %8.3f %%", kernels[i].costs.values[all] ?
 			100.0 * (double)kernels[i].costs.values[cost] / (double)kernels[i].costs.values[all] : 0);
@@ -405,7 +405,7 @@ static void text_kernels(FILE *out, const struct adsm_fact_kernel *kernels, size
 	for (size_t i = 0; i < n_shown; i++)
 		fprintf(out, "adsm: %c: '%s', %s, %s\n", 'A' + (int)i, kernels[i].name,
 			count_text(kernels[i].costs.calls, "call").text, time_text(kernels[i].costs.kernel_ns).text);
-	fputs("adsm:                ", out);
+	fputs("adsm:                  ", out);
 	for (size_t i = 0; i < n_shown; i++)
 		fprintf(out, " %10c", 'A' + (int)i);
 	fputc('\n', out);

@@ -137,7 +137,8 @@ static int take_notices(struct worker *worker)
 
 static int acquire(struct worker *worker, uint32_t lock)
 {
-	int ret = adsm_hcrc_node_acquire(worker->index, lock);
+	enum adsm_hcrc_way way;
+	int ret = adsm_hcrc_node_acquire(worker->index, lock, &way);
 
 	return ret ? ret : take_notices(worker);
 }

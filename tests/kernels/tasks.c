@@ -304,6 +304,19 @@ ADSM_TASK(holds, ADSM_INOUT(volatile int, here), ADSM_VAL(int, n))
 	ADSM_UNLOCK(21);
 }
 
+/* The same where there is no memory that all see at once: the others come while it computes. */
+ADSM_TASK(holds_on, ADSM_VAL(int, n))
+{
+	if (!ADSM_WORKER)
+		ADSM_LOCK(21);
+	ADSM_ALL_BARRIER;
+	if (ADSM_WORKER)
+		ADSM_LOCK(21);
+	for (volatile int i = 0; !ADSM_WORKER && i < n; i++)
+		;
+	ADSM_UNLOCK(21);
+}
+
 ADSM_TASK(frees, ADSM_INOUT(int, a))
 {
 	ADSM_TASK_FREE(a);

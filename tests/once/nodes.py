@@ -10,8 +10,8 @@ cases = rest[end + 1:]
 running = []
 for n in rest[:end]:
     # More threads than some nodes have blocks; and units of 1 GiB take their time on a machine that has other work.
-    env = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODES=n, ADSM_CLUSTER_THREADS="3", ADSM_CLUSTER_TIMEOUT="200",
-               TEST_KERNELS=os.path.join(build, "tests/kernels"))
+    env = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODES=n, ADSM_CLUSTER_THREADS="3",
+               ADSM_CLUSTER_TIMEOUT="200", TEST_KERNELS=os.path.join(build, "tests/kernels"))
     running.append((n, subprocess.Popen([program, *cases], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True)))
 failed = False

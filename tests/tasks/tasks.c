@@ -132,7 +132,10 @@ static void works(void)
 static void waits(void)
 {
 	memset(numbers, 0, N * sizeof(*numbers));
-	CHECK_OK(RUN("holds", 4, adsmPtr(numbers), adsmVal((int)20000000)));
+	if (on_nodes)
+		CHECK_OK(RUN("holds_on", 4, adsmVal((int)20000000)));
+	else
+		CHECK_OK(RUN("holds", 4, adsmPtr(numbers), adsmVal((int)20000000)));
 	for (int i = 0; i < 2; i++)
 		barriers(64);
 }

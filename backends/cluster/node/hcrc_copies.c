@@ -3,6 +3,7 @@
 #include "hcrc_copies.h"
 
 #include "hcrc_node.h"
+#include "hcrc_sharing.h"
 
 #include <string.h>
 
@@ -65,6 +66,8 @@ static uint64_t fetch(struct adsm_copies *pages, uint64_t page, uint8_t *bytes, 
 		check(pages, adsm_hcrc_node_write(pages->worker, number, bytes, false));
 	else
 		check(pages, adsm_hcrc_node_read(pages->worker, number, bytes));
+	if (pages->counted && is_shared(pages, page) && adsm_hcrc_sharing_fetched(pages->worker, number, bytes))
+		pages->counts.shared_falsely++;
 	return 0;
 }
 
@@ -75,7 +78,11 @@ static void own(struct adsm_copies *pages, uint64_t page, uint8_t *bytes, uint8_
 
 static bool send(struct adsm_copies *pages, uint64_t page, const uint8_t *bytes, uint8_t *twin, bool keep)
 {
-	check(pages, adsm_hcrc_node_put(pages->worker, number_of(pages, page), bytes, keep));
+	const uint32_t number = number_of(pages, page);
+
+	check(pages, adsm_hcrc_node_put(pages->worker, number, bytes, keep));
+	if (pages->counted)
+		adsm_hcrc_sharing_put(number);
 	return false;
 }
 
@@ -83,6 +90,11 @@ static void drop(struct adsm_copies *pages, uint64_t page)
 {
 	if (is_shared(pages, page))
 		adsm_hcrc_node_drop(pages->worker, number_of(pages, page));
+}
+
+static void gave_up(struct adsm_copies *pages, uint64_t page, const uint8_t *bytes, uint64_t touched)
+{
+	adsm_hcrc_sharing_gave_up(pages->worker, number_of(pages, page), bytes, touched);
 }
 
 /* There is no memory that all nodes reach. */
@@ -101,5 +113,6 @@ const struct adsm_copies_below adsm_hcrc_copies = {
 	.own = own,
 	.send = send,
 	.drop = drop,
+	.gave_up = gave_up,
 	.reach = reach,
 };

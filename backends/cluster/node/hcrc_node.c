@@ -336,18 +336,27 @@ static void leave(uint32_t worker)
 	adsm_virtual_go_on(worker);
 }
 
-static int wait_for(uint32_t worker)
+/* *ret_slept, if it is not NULL: it was not done at once. */
+static int wait_or_sleep(uint32_t worker, bool *ret_slept)
 {
+	bool slept = false;
 	int status;
 
 	leave(worker);
-	while (!atomic_load(&node.workers[worker].done))
+	for (; !atomic_load(&node.workers[worker].done); slept = true)
 		adsm_os_wait(&node.workers[worker].done, 0, 0, false);
+	if (ret_slept)
+		*ret_slept = slept;
 	pthread_mutex_lock(&node.mutex);
 	status = node.status;
 	adsm_virtual_go_on(worker);
 	pthread_mutex_unlock(&node.mutex);
 	return status;
+}
+
+static int wait_for(uint32_t worker)
+{
+	return wait_or_sleep(worker, NULL);
 }
 
 /* It was wrong, which ends the task: until that is known here. */
@@ -407,14 +416,23 @@ uint32_t adsm_hcrc_node_notice(uint32_t worker)
 	return page;
 }
 
-int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock)
+int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_way *ret_way)
 {
 	int ret = enter(worker, NULL, 0);
+	bool slept;
 
 	if (ret)
 		return ret;
 	ret = adsm_hcrc_acquire(node.hcrc, worker, lock);
-	return ret ? fail(worker, ret) : wait_for(worker);
+	if (ret)
+		return fail(worker, ret);
+	ret = wait_or_sleep(worker, &slept);
+	/* Of grants since the lock came to this node; the count stays while the worker has it. */
+	if (ret || !slept)
+		*ret_way = ADSM_HCRC_AT_ONCE;
+	else
+		*ret_way = node.hcrc->locks[lock].n_grants > 1 ? ADSM_HCRC_STAYED : ADSM_HCRC_CAME;
+	return ret;
 }
 
 int adsm_hcrc_node_release(uint32_t worker, uint32_t lock)

@@ -41,7 +41,9 @@ int adsm_hcrc_node_put(uint32_t worker, uint32_t page, const uint8_t *bytes, boo
 void adsm_hcrc_node_drop(uint32_t worker, uint32_t page);
 /* A page or ADSM_HCRC_NONE. */
 uint32_t adsm_hcrc_node_notice(uint32_t worker);
-int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock);
+/* How it got the lock: without sleeping; from another node, by way of the manager; from another worker of this one. */
+enum adsm_hcrc_way { ADSM_HCRC_AT_ONCE, ADSM_HCRC_CAME, ADSM_HCRC_STAYED };
+int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_way *ret_way);
 int adsm_hcrc_node_release(uint32_t worker, uint32_t lock);
 int adsm_hcrc_node_barrier(uint32_t worker);
 int adsm_hcrc_node_end(uint32_t worker);

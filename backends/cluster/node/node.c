@@ -238,6 +238,7 @@ static void write_task_costs(uint64_t i, uint64_t seq, const struct adsm_task_co
 		[ADSM_CLUSTER_WORK_NS] = task->workers.work_ns,
 		[ADSM_CLUSTER_WORKERS] = task->n_workers,
 		[ADSM_CLUSTER_LOCKS] = hcrc->locks,
+		[ADSM_CLUSTER_LOCK_WAITS] = task->workers.lock_waits,
 		[ADSM_CLUSTER_LOCKS_GLOBAL] = hcrc->global_locks,
 		[ADSM_CLUSTER_BARRIERS] = task->n_barriers,
 		[ADSM_CLUSTER_READS] = copies->reads,
@@ -248,6 +249,7 @@ static void write_task_costs(uint64_t i, uint64_t seq, const struct adsm_task_co
 		[ADSM_CLUSTER_SENT_ON_MISS] = copies->sent_on_miss,
 		[ADSM_CLUSTER_SENT_ON_SYNC] = copies->sent_on_sync,
 		[ADSM_CLUSTER_GIVEN_UP] = copies->given_up,
+		[ADSM_CLUSTER_SHARED_FALSELY] = copies->shared_falsely,
 		[ADSM_CLUSTER_NODE_READ_MISSES] = hcrc->read_misses,
 		[ADSM_CLUSTER_NODE_WRITE_MISSES] = hcrc->write_misses,
 		[ADSM_CLUSTER_NODE_UPGRADES] = hcrc->upgrades,
@@ -282,7 +284,10 @@ static void run_task(uint64_t done)
 	if (collect_touched())
 		adsm_node_run(&nothing, &node.before, &counts);
 	slot->status = adsm_node_task_run(slot, slot->in_area ? node.shared->areas[i] : slot->args, node.cluster, look,
-					  &costs, node.shared->failures[i]);
+					  &costs, &node.shared->tasks[i], node.shared->failures[i]);
+	/* As of any device process: its record will be asked for. */
+	slot->task = 1;
+	slot->counts[ADSM_TASK_WORKERS] = costs.n_workers;
 	slot->end_ns = adsm_os_now_ns();
 	write_task_costs(i, done + 1, &costs);
 }
@@ -304,6 +309,7 @@ static void run_launch(uint64_t done)
 
 	memcpy(work.launch.grid, slot->grid, sizeof(slot->grid));
 	memcpy(work.launch.block, slot->block, sizeof(slot->block));
+	slot->task = 0;
 	collect_touched();
 	find_read_only(node.shared->pointers[i], slot->n_pointers);
 	slot->start_ns = adsm_os_now_ns();

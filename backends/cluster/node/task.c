@@ -19,6 +19,7 @@
 #include "process/device/diff.h"
 #include "process/device/task_text.h"
 #include "runs.h"
+#include "seen.h"
 #include "virtual.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ struct done {
 	uint64_t ns;			/* that its part took */
 	struct adsm_task_costs costs;
 	struct adsm_worker_left left[ADSM_HCRC_WORKERS_MAX];
-};
+};					/* where it is counted, a struct adsm_seen follows */
 
 static struct {
 	const struct adsm_node_words *words;
@@ -61,6 +62,7 @@ static struct {
 	uint64_t failed_ns;		/* when it had; 0: it has not */
 	struct done sum;
 	struct adsm_worker_left left[ADSM_HCRC_NODES_MAX * ADSM_HCRC_WORKERS_MAX];
+	struct adsm_task_record *record;	/* all workers', for the application */
 	uint8_t *heap;			/* what is in it between tasks */
 } task;
 
@@ -121,6 +123,15 @@ static void fill(void *arg, uint32_t page)
 	memcpy(task.original + offset, task.memory + offset, size);
 }
 
+/* And the address that workers have for it. */
+static uint64_t address_of(uint32_t page)
+{
+	const uint64_t size = task.words->task.page;
+
+	return page < task.begin.n_pages ? task.words->base + page * size :
+		task.words->base + task.words->size + (page - task.begin.n_pages) * size;
+}
+
 static uint32_t n_all_pages(void)
 {
 	return task.begin.n_pages + (uint32_t)(ADSM_NODE_HEAP_SIZE / task.words->task.page);
@@ -152,6 +163,10 @@ static void begin_pages(void)
 	if (config.n_frames < config.workers[adsm_comm.rank])
 		config.n_frames = config.workers[adsm_comm.rank];
 	ret = adsm_hcrc_node_begin(&config);
+	if (!ret && task.begin.counted)
+		ret = adsm_hcrc_sharing_begin(n, config.page_size);
+	if (!ret && task.begin.counted && !adsm_comm.rank)
+		ret = adsm_seen_begin(task.record, n);
 	if (ret)
 		adsm_comm_fail("no memory for what is known of a task's pages: %s", strerror(-ret));
 }
@@ -159,8 +174,10 @@ static void begin_pages(void)
 static void end_pages(void)
 {
 	munmap(task.memory, task.size);
+	adsm_hcrc_sharing_end();
 	if (adsm_comm.rank)
 		return;
+	adsm_seen_end();
 	munmap(task.original, task.size);
 	munmap(task.is_filled, n_all_pages());
 	munmap(task.filled, n_all_pages() * sizeof(*task.filled));
@@ -189,7 +206,7 @@ static void begin_part(const uint8_t *args)
 	task.running = true;
 }
 
-static void end_part(struct done *ret_done)
+static void end_part(struct done *ret_done, struct adsm_seen *ret_seen)
 {
 	const char *text;
 	uint32_t first, n = interval(adsm_comm.rank, &first);
@@ -202,6 +219,8 @@ static void end_part(struct done *ret_done)
 	ret_done->ns = adsm_os_now_ns() - task.start_ns;
 	ret_done->costs.hcrc = adsm_hcrc_node_counts();
 	adsm_workers_counts(&ret_done->costs.workers);
+	if (task.begin.counted)
+		*ret_seen = adsm_seen_here(task.start_ns, n, n_all_pages());
 	task.running = false;
 }
 
@@ -238,12 +257,18 @@ static void begin_letter(struct adsm_letter *letter)
 
 static void send_done(void)
 {
+	static struct adsm_pack out;
+	struct adsm_seen seen = { .n_waits = 0 };
 	struct done done;
 
-	end_part(&done);
+	end_part(&done, &seen);
+	out.n = 0;
+	adsm_pack_put(&out, &done, sizeof(done), 8);
+	if (task.begin.counted)
+		adsm_seen_pack(&out, &seen);
 	adsm_hcrc_node_finish();
 	end_pages();
-	adsm_comm_send(0, ADSM_TAG_TASK_DONE, &done, sizeof(done));
+	adsm_comm_send(0, ADSM_TAG_TASK_DONE, out.data, out.n);
 	adsm_comm_drop(&task.letter);
 }
 
@@ -264,7 +289,7 @@ bool adsm_node_task_look(bool *ret_found)
 /* ---- node 0 */
 
 /* What the parts say becomes one: the first that has done something wrong says what. */
-static void add_done(int rank, const struct done *done)
+static void add_done(int rank, const struct done *done, const struct adsm_seen *seen)
 {
 	struct done *sum = &task.sum;
 	uint64_t *counts = (uint64_t *)&sum->costs;
@@ -280,14 +305,20 @@ static void add_done(int rank, const struct done *done)
 	task.parts[rank] = (struct adsm_cluster_span){ adsm_os_now_ns() - done->ns, done->ns };
 	for (size_t i = 0; i < sizeof(sum->costs) / sizeof(*counts); i++)
 		counts[i] += more[i];
+	if (task.begin.counted)
+		adsm_seen_add(rank, first, task.parts[rank].start_ns - seen->start_ns, seen);
 	task.n_done++;
 }
 
 static void note_done(const struct adsm_letter *letter)
 {
 	size_t at = 0;
+	const struct done *done = adsm_pack_take(letter, &at, sizeof(*done), 8);
+	struct adsm_seen seen = { .n_waits = 0 };
 
-	add_done(letter->from, adsm_pack_take(letter, &at, sizeof(struct done), 8));
+	if (task.begin.counted)
+		seen = adsm_seen_unpack(letter, &at);
+	add_done(letter->from, done, &seen);
 }
 
 bool adsm_node_task_letter(struct adsm_letter *letter)
@@ -336,10 +367,11 @@ static int wait_for_all(void (*look)(void))
 		found |= adsm_hcrc_node_look();
 		look();
 		if (!ended && has_ended(&status)) {
+			struct adsm_seen seen = { .n_waits = 0 };
 			struct done done;
 
-			end_part(&done);
-			add_done(0, &done);
+			end_part(&done, &seen);
+			add_done(0, &done, &seen);
 			ended = found = true;
 		}
 		check_time(status);
@@ -427,6 +459,21 @@ static void say_failure(int status, char ret_text[ADSM_PROCESS_TEXT])
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': deadlock: %s", task.launch.name, text);
 }
 
+/* How they shared pages. */
+static void tell_sharing(struct adsm_cluster_shared *shared)
+{
+	const uint64_t page = task.words->task.page;
+	uint32_t worst;
+	struct adsm_sharing_call call = {
+		.task = task.launch.name, .page = page, .worst = adsm_seen_worst(&worst), .args = task.launch.args,
+		.n_args = task.slot.n_args, .base = task.words->base, .size = task.begin.n_pages * page,
+	};
+
+	call.worst.address = address_of(worst);
+	memcpy(call.moved, task.sum.costs.workers.copies.moved, sizeof(call.moved));
+	adsm_sharing_add(&shared->sharings, &call);
+}
+
 /* So many pages there are from the arena's start to the last object's end. */
 static uint32_t count_pages(void)
 {
@@ -443,7 +490,8 @@ const struct adsm_cluster_span *adsm_node_task_parts(void)
 }
 
 int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args, struct adsm_cluster_shared *shared,
-		       void (*look)(void), struct adsm_task_costs *ret_costs, char ret_text[ADSM_PROCESS_TEXT])
+		       void (*look)(void), struct adsm_task_costs *ret_costs, struct adsm_task_record *ret_record,
+		       char ret_text[ADSM_PROCESS_TEXT])
 {
 	const uint64_t most = (uint64_t)adsm_comm.n * ADSM_HCRC_WORKERS_MAX;
 	uint64_t n_barriers, virtual_ns;
@@ -465,12 +513,16 @@ int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args
 	};
 	memcpy(task.begin.grid, slot->grid, sizeof(slot->grid));
 	memcpy(task.begin.block, slot->block, sizeof(slot->block));
+	memset(ret_record, 0, sizeof(*ret_record));
+	task.record = ret_record;
 	send_begin(slot, args);
 	begin_part(args);
 	status = wait_for_all(look);
 	n_barriers = adsm_hcrc_node_counts().barriers;
 	virtual_ns = adsm_virtual_now();
 	write_back(status, shared);
+	if (task.begin.counted)
+		tell_sharing(shared);
 	adsm_hcrc_node_finish();
 	end_pages();
 	*ret_costs = task.sum.costs;

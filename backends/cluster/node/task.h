@@ -27,10 +27,11 @@ bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, s
 /*
  * A task, whole. All that the application has done to objects is known to adsm_pages_objects(). @look: called between
  * two looks for letters. What was written is in device memory, and told to @shared as if the application had done it.
- * 0, or a negative errno with a sentence.
+ * What its workers did is in *ret_record, if it is counted. 0, or a negative errno with a sentence.
  */
 int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args, struct adsm_cluster_shared *shared,
-		       void (*look)(void), struct adsm_task_costs *ret_costs, char ret_text[ADSM_PROCESS_TEXT]);
+		       void (*look)(void), struct adsm_task_costs *ret_costs, struct adsm_task_record *ret_record,
+		       char ret_text[ADSM_PROCESS_TEXT]);
 
 /* When each node had its part of the last one. */
 const struct adsm_cluster_span *adsm_node_task_parts(void);

@@ -33,7 +33,6 @@ struct worker {
 	uint32_t n_locks, room;
 	uint32_t waits_for;		/* as task_crew.h has it */
 	bool gives_back;		/* that, and has not got it */
-	uint64_t work_ns, lock_wait_ns, barrier_wait_ns;
 };
 
 static struct {
@@ -48,6 +47,7 @@ static struct {
 	int status;
 	char text[ADSM_PROCESS_TEXT];
 	uint64_t counts[ADSM_TASK_N_COUNTS];
+	struct adsm_task_record record;
 	_Atomic bool done;
 } workers;
 
@@ -77,7 +77,7 @@ static uint32_t index_of(const struct worker *worker)
 	return (uint32_t)(worker - workers.all);
 }
 
-static _Noreturn void leave(uint32_t index)
+static __attribute__((noreturn)) void leave(uint32_t index)
 {
 	adsm_task_leave(workers.all[index].thread);
 }
@@ -96,7 +96,7 @@ static void check(const struct worker *worker, int error)
 	leave(index_of(worker)); \
 } while (0)
 
-static _Noreturn void refuse(uint32_t index, const char *what)
+static __attribute__((noreturn)) void refuse(uint32_t index, const char *what)
 {
 	const struct worker *worker = &workers.all[index];
 
@@ -135,19 +135,32 @@ static void take_notices(struct worker *worker)
 		adsm_copies_give_up(pages_of(worker), adsm_hcrc_address(&workers.memory, page, workers.page));
 }
 
-static uint64_t since(void)
+/* It has slept for a lock. */
+static void note_wait(const struct worker *worker, uint64_t since, uint32_t id, bool stayed)
 {
-	return workers.part.counted ? adsm_os_now_ns() : 0;
+	struct adsm_task_thread *thread = worker->thread;
+	const bool heap = id == ADSM_NODE_HEAP_LOCK;
+	uint64_t ns;
+
+	thread->n_waits++;
+	if (!since)
+		return;
+	ns = adsm_task_waited(thread, since, heap ? ADSM_TASK_FOR_MEMORY : stayed ? id | ADSM_TASK_HANDED : id);
+	thread->lock_wait_ns += ns;
+	if (!heap)
+		adsm_task_hot_add(thread->hot, (struct adsm_task_hot){ ns, id, 1 });
 }
 
 static void take(struct worker *worker, uint32_t id)
 {
-	const uint64_t began = since();
+	const uint64_t since = adsm_task_since();
+	enum adsm_hcrc_way way;
 
 	worker->waits_for = id;
-	check(worker, adsm_hcrc_node_acquire(index_of(worker), id));
+	check(worker, adsm_hcrc_node_acquire(index_of(worker), id, &way));
 	worker->waits_for = ADSM_TASK_RUNS;
-	worker->lock_wait_ns += since() - began;
+	if (way != ADSM_HCRC_AT_ONCE)
+		note_wait(worker, since, id, way == ADSM_HCRC_STAYED);
 	add_lock(worker, id);
 	take_notices(worker);
 }
@@ -194,14 +207,15 @@ static void unlock(struct adsm_task_worker *base, uint32_t id)
 static void barrier(struct adsm_task_worker *base)
 {
 	struct worker *worker = worker_of(base);
-	uint64_t began;
+	uint64_t since;
 
 	adsm_copies_release(pages_of(worker));
-	began = since();
+	since = adsm_task_since();
 	worker->waits_for = ADSM_TASK_AT_BARRIER;
 	check(worker, adsm_hcrc_node_barrier(index_of(worker)));
 	worker->waits_for = ADSM_TASK_RUNS;
-	worker->barrier_wait_ns += since() - began;
+	if (since)
+		worker->thread->barrier_wait_ns += adsm_task_waited(worker->thread, since, ADSM_TASK_AT_BARRIER);
 	take_notices(worker);
 }
 
@@ -264,7 +278,6 @@ static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *la
 {
 	struct worker *worker = &workers.all[base->index];
 	struct adsm_copies *pages = pages_of(worker);
-	const uint64_t began = since();
 
 	mine = worker;
 	worker->thread = (struct adsm_task_thread *)base;
@@ -273,7 +286,9 @@ static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *la
 	adsm_virtual_go_on(base->index);
 	adsm_core_call(&worker->core, (void *)(uintptr_t)launch->task, &worker->base, launch->args);
 	adsm_copies_release(pages);
-	worker->work_ns = since() - began;
+	/* What it still has was brought, too. */
+	if (workers.part.counted)
+		adsm_copies_flush_all(pages);
 	if (worker->n_locks)
 		FAIL(worker, -EOWNERDEAD, "worker %u has ended with lock %u%s", worker->base.index, worker->locks[0],
 		     worker->n_locks > 1 ? ", and with others" : "");
@@ -324,7 +339,6 @@ static void begin_worker(struct worker *worker, uint32_t number)
 	worker->n_locks = 0;
 	worker->waits_for = ADSM_TASK_RUNS;
 	worker->gives_back = false;
-	worker->work_ns = worker->lock_wait_ns = worker->barrier_wait_ns = 0;
 }
 
 int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_PROCESS_TEXT])
@@ -348,7 +362,9 @@ int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_
 	}
 	part->launch->task_way = &way;
 	part->launch->n = part->n;
-	part->launch->record = NULL;
+	part->launch->record = part->counted ? &workers.record : NULL;
+	memset(&workers.record, 0, sizeof(workers.record));
+	memset(workers.counts, 0, sizeof(workers.counts));
 	workers.status = 0;
 	for (uint32_t i = 0; i < part->n; i++)
 		begin_worker(&workers.all[i], part->first + i);
@@ -387,14 +403,14 @@ struct adsm_worker_left adsm_workers_left(uint32_t i)
 
 void adsm_workers_counts(struct adsm_workers_counts *ret_counts)
 {
-	*ret_counts = (struct adsm_workers_counts){ .work_ns = 0 };
+	*ret_counts = (struct adsm_workers_counts){
+		.lock_waits = workers.counts[ADSM_TASK_LOCK_WAITS], .work_ns = workers.counts[ADSM_TASK_WORK_NS],
+		.lock_wait_ns = workers.counts[ADSM_TASK_LOCK_WAIT_NS],
+		.barrier_wait_ns = workers.counts[ADSM_TASK_BARRIER_WAIT_NS],
+	};
 	for (uint32_t i = 0; i < workers.part.n; i++) {
-		const struct worker *worker = &workers.all[i];
-		const struct adsm_copies_counts *counts = &pages_of(worker)->counts;
+		const struct adsm_copies_counts *counts = &pages_of(&workers.all[i])->counts;
 
-		ret_counts->work_ns += worker->work_ns;
-		ret_counts->lock_wait_ns += worker->lock_wait_ns;
-		ret_counts->barrier_wait_ns += worker->barrier_wait_ns;
 		ret_counts->copies.reads += counts->reads;
 		ret_counts->copies.writes += counts->writes;
 		ret_counts->copies.read_misses += counts->read_misses;
@@ -403,7 +419,15 @@ void adsm_workers_counts(struct adsm_workers_counts *ret_counts)
 		ret_counts->copies.sent_on_miss += counts->sent_on_miss;
 		ret_counts->copies.sent_on_sync += counts->sent_on_sync;
 		ret_counts->copies.given_up += counts->given_up;
+		ret_counts->copies.shared_falsely += counts->shared_falsely;
+		for (int k = 0; k < ADSM_SCRATCHPAD_PAGE_SIZES; k++)
+			ret_counts->copies.moved[k] += counts->moved[k];
 	}
+}
+
+const struct adsm_task_record *adsm_workers_record(void)
+{
+	return &workers.record;
 }
 
 bool adsm_workers_is_one(void)

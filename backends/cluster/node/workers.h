@@ -12,7 +12,7 @@
 /* What they have done, all together. */
 struct adsm_workers_counts {
 	struct adsm_copies_counts copies;
-	uint64_t work_ns, lock_wait_ns, barrier_wait_ns;
+	uint64_t lock_waits, work_ns, lock_wait_ns, barrier_wait_ns;
 };
 
 /* At the start: what a store is made of. @wake: called when the last worker has ended, in another thread. */
@@ -41,6 +41,8 @@ struct adsm_worker_left {
 };
 struct adsm_worker_left adsm_workers_left(uint32_t i);
 void adsm_workers_counts(struct adsm_workers_counts *ret_counts);
+/* What they did, by their numbers on this node and its clock; where it was not counted, nothing. */
+const struct adsm_task_record *adsm_workers_record(void);
 /* Is the calling thread one of theirs? For handlers of signals, as is the next. */
 bool adsm_workers_is_one(void);
 /* What the crash of a worker at this address means; NULL: no more than that. */

@@ -212,61 +212,20 @@ static void add_worker(unsigned worker)
 	add(ADSM_SCRATCHPAD_SHARED_FALSELY, counts->shared_falsely);
 }
 
-static struct adsm_scratchpad_sharing *sharing_of(const char *task)
-{
-	struct adsm_scratchpad_shared *shared = tasks.shared;
-	const uint32_t n = atomic_load(&shared->n_tasks);
-	uint32_t i = 0;
-
-	while (i < n && strcmp(shared->tasks[i].task, task))
-		i++;
-	if (i == ADSM_SCRATCHPAD_TASKS)
-		return NULL;
-	if (i == n) {
-		shared->tasks[i].page = tasks.page;
-		adsm_format(shared->tasks[i].task, sizeof(shared->tasks[i].task), "%s", task);
-		atomic_store(&shared->n_tasks, n + 1);
-	}
-	return &shared->tasks[i];
-}
-
-/* The argument that says where the page is, as far as can be told. */
-static void find_argument(struct adsm_scratchpad_sharing *sharing, const struct adsm_process_slot *slot,
-			  const struct adsm_pool_launch *launch)
-{
-	uint64_t nearest = 0;
-
-	sharing->arg = -1;
-	for (uint32_t i = 0; i < slot->n_args; i++) {
-		uint64_t p;
-
-		memcpy(&p, launch->args[i], sizeof(p));
-		if (p - tasks.memory.base >= tasks.memory.size || p >= sharing->address + tasks.page || p < nearest)
-			continue;
-		nearest = p;
-		sharing->arg = (int32_t)i;
-		sharing->offset = p < sharing->address ? sharing->address - p : 0;
-	}
-}
-
 static void add_sharing(const struct adsm_process_slot *slot, const struct adsm_pool_launch *launch)
 {
-	struct adsm_scratchpad_sharing *sharing = sharing_of(slot->name);
 	const struct adsm_crc_worst *worst = &tasks.crc.worst;
+	struct adsm_sharing_call call = {
+		.task = slot->name, .page = tasks.page,
+		.worst = { .address = worst->address, .n = worst->n, .worker = worst->worker },
+		.args = launch->args, .n_args = slot->n_args, .base = tasks.memory.base, .size = tasks.memory.size,
+	};
 
-	if (!sharing)
-		return;
+	adsm_format(call.worst.because, sizeof(call.worst.because), "worker %u", worst->writer);
 	for (unsigned i = 0; i < launch->n; i++)
 		for (int k = 0; k < ADSM_SCRATCHPAD_PAGE_SIZES; k++)
-			atomic_fetch_add(&sharing->moved[k],
-					 ((const struct adsm_copies *)tasks.cores[i].window)->counts.moved[k]);
-	if (worst->n <= sharing->n)
-		return;
-	sharing->n = worst->n;
-	sharing->address = worst->address;
-	sharing->worker = worst->worker;
-	sharing->writer = worst->writer;
-	find_argument(sharing, slot, launch);
+			call.moved[k] += ((const struct adsm_copies *)tasks.cores[i].window)->counts.moved[k];
+	adsm_sharing_add(&tasks.shared->sharings, &call);
 }
 
 static void add_costs(const struct adsm_process_slot *slot, const struct adsm_pool_launch *launch)

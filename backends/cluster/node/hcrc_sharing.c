@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hcrc_sharing.c - see hcrc_sharing.h. A worker has a table of pages that it gave up: how often in vain, and, while it
+ * has not got the page again, a number for each 64th that it had used. Another page with the same place takes it: so
+ * what is counted happened, but not all is counted where there are many.
+ */
+#include "hcrc_sharing.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PLACES 256
+#define BLOCKS 64
+
+struct place {
+	uint32_t page;			/* from 1; 0: none */
+	uint32_t n;			/* so often in vain */
+	uint64_t touched;		/* 0: the worker has it */
+	uint64_t sums[BLOCKS];
+};
+
+static struct {
+	size_t size;			/* of the memory; 0: nothing is counted */
+	uint32_t page_size;
+	_Atomic uint64_t *written;
+	struct place (*places)[PLACES];	/* of each worker */
+} sharing;
+
+int adsm_hcrc_sharing_begin(uint32_t n_pages, uint32_t page_size)
+{
+	const size_t places = ADSM_HCRC_WORKERS_MAX * sizeof(*sharing.places);
+	const size_t size = places + ((size_t)n_pages + 63) / 64 * sizeof(*sharing.written);
+	uint8_t *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	sharing.size = size;
+	sharing.page_size = page_size;
+	sharing.places = (struct place (*)[PLACES])memory;
+	sharing.written = (_Atomic uint64_t *)(memory + places);
+	return 0;
+}
+
+void adsm_hcrc_sharing_end(void)
+{
+	if (sharing.size)
+		munmap(sharing.places, sharing.size);
+	sharing.size = 0;
+}
+
+/* Another one for other bytes, nearly always. */
+static uint64_t sum_of(const uint8_t *bytes, uint32_t size)
+{
+	uint64_t sum = 0, word;
+
+	for (uint32_t i = 0; i < size; i += (uint32_t)sizeof(word)) {
+		memcpy(&word, bytes + i, sizeof(word));
+		sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		sum ^= sum >> 32;
+	}
+	return sum;
+}
+
+void adsm_hcrc_sharing_gave_up(uint32_t worker, uint32_t page, const uint8_t *bytes, uint64_t touched)
+{
+	struct place *place = &sharing.places[worker][page % PLACES];
+	const uint32_t block = sharing.page_size / BLOCKS;
+
+	if (place->page != page + 1)
+		*place = (struct place){ .page = page + 1 };
+	place->touched = touched;
+	for (; touched; touched &= touched - 1) {
+		const uint32_t i = (uint32_t)__builtin_ctzll(touched);
+
+		place->sums[i] = sum_of(bytes + i * block, block);
+	}
+}
+
+bool adsm_hcrc_sharing_fetched(uint32_t worker, uint32_t page, const uint8_t *bytes)
+{
+	struct place *place = &sharing.places[worker][page % PLACES];
+	const uint32_t block = sharing.page_size / BLOCKS;
+	uint64_t touched = place->touched;
+	bool changed = false;
+
+	if (place->page != page + 1 || !touched)
+		return false;
+	place->touched = 0;
+	for (; touched && !changed; touched &= touched - 1) {
+		const uint32_t i = (uint32_t)__builtin_ctzll(touched);
+
+		changed = place->sums[i] != sum_of(bytes + i * block, block);
+	}
+	place->n += !changed;
+	return !changed;
+}
+
+void adsm_hcrc_sharing_put(uint32_t page)
+{
+	atomic_fetch_or_explicit(&sharing.written[page / 64], (uint64_t)1 << page % 64, memory_order_relaxed);
+}
+
+struct adsm_hcrc_in_vain adsm_hcrc_sharing_worst(void)
+{
+	struct adsm_hcrc_in_vain worst = { 0, 0, 0 };
+
+	for (uint32_t i = 0; sharing.size && i < ADSM_HCRC_WORKERS_MAX * PLACES; i++) {
+		const struct place *place = &sharing.places[i / PLACES][i % PLACES];
+
+		if (place->n > worst.n)
+			worst = (struct adsm_hcrc_in_vain){ place->page - 1, place->n, i / PLACES };
+	}
+	return worst;
+}
+
+const uint64_t *adsm_hcrc_sharing_written(void)
+{
+	return sharing.size ? (const uint64_t *)sharing.written : NULL;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* seen.c - see seen.h. */
+#include "seen.h"
+
+#include "base/log.h"
+#include "workers.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static struct {
+	struct adsm_task_record *record;
+	uint64_t *writers;		/* of each page the nodes, a bit for each; NULL: nothing is counted */
+	size_t size;
+	struct adsm_hcrc_in_vain in_vain;
+	int rank;			/* where that was */
+} seen_by_all;
+
+/* ---- a node's part */
+
+struct adsm_seen adsm_seen_here(uint64_t start_ns, uint32_t n_workers, uint32_t n_pages)
+{
+	const struct adsm_task_record *record = adsm_workers_record();
+	const uint32_t n_waits = atomic_load(&record->n_waits);
+	struct adsm_seen seen = {
+		.start_ns = start_ns, .n_workers = n_workers,
+		.n_waits = n_waits < ADSM_TASK_WAITS ? n_waits : ADSM_TASK_WAITS, .n_words = (n_pages + 63) / 64,
+		.in_vain = adsm_hcrc_sharing_worst(), .workers = record->workers, .waits = record->waits,
+		.written = adsm_hcrc_sharing_written(),
+	};
+
+	memcpy(seen.hot, record->hot, sizeof(seen.hot));
+	return seen;
+}
+
+void adsm_seen_pack(struct adsm_pack *out, const struct adsm_seen *seen)
+{
+	adsm_pack_put(out, seen, sizeof(*seen), 8);
+	adsm_pack_put(out, seen->workers, seen->n_workers * sizeof(*seen->workers), 8);
+	adsm_pack_put(out, seen->waits, seen->n_waits * sizeof(*seen->waits), 8);
+	adsm_pack_put(out, seen->written, seen->n_words * sizeof(*seen->written), 8);
+}
+
+struct adsm_seen adsm_seen_unpack(const struct adsm_letter *letter, size_t *at)
+{
+	struct adsm_seen seen;
+
+	memcpy(&seen, adsm_pack_take(letter, at, sizeof(seen), 8), sizeof(seen));
+	seen.workers = adsm_pack_take(letter, at, seen.n_workers * sizeof(*seen.workers), 8);
+	seen.waits = adsm_pack_take(letter, at, seen.n_waits * sizeof(*seen.waits), 8);
+	seen.written = adsm_pack_take(letter, at, seen.n_words * sizeof(*seen.written), 8);
+	return seen;
+}
+
+/* ---- all of them */
+
+int adsm_seen_begin(struct adsm_task_record *ret_record, uint32_t n_pages)
+{
+	const size_t size = (n_pages + 63) / 64 * 64 * sizeof(*seen_by_all.writers);
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	seen_by_all.record = ret_record;
+	seen_by_all.writers = memory;
+	seen_by_all.size = size;
+	seen_by_all.in_vain = (struct adsm_hcrc_in_vain){ 0, 0, 0 };
+	return 0;
+}
+
+void adsm_seen_add(int rank, uint32_t first, uint64_t later, const struct adsm_seen *seen)
+{
+	struct adsm_task_record *record = seen_by_all.record;
+
+	for (uint32_t i = 0; i < seen->n_workers && first + i < ADSM_TASK_WORKERS_MAX; i++)
+		record->workers[first + i] = (struct adsm_task_span){
+			seen->workers[i].start_ns + later, seen->workers[i].ns
+		};
+	for (uint32_t i = 0; i < seen->n_waits && record->n_waits < ADSM_TASK_WAITS; i++) {
+		struct adsm_task_wait *wait = &record->waits[record->n_waits++];
+
+		*wait = seen->waits[i];
+		wait->worker += first;
+		wait->span.start_ns += later;
+	}
+	for (int i = 0; i < ADSM_TASK_HOT && seen->hot[i].n; i++)
+		adsm_task_hot_add(record->hot, seen->hot[i]);
+	for (uint32_t i = 0; i < seen->n_words; i++)
+		for (uint64_t bits = seen->written[i]; bits; bits &= bits - 1)
+			seen_by_all.writers[i * 64 + (uint32_t)__builtin_ctzll(bits)] |= (uint64_t)1 << rank;
+	if (seen->in_vain.n <= seen_by_all.in_vain.n)
+		return;
+	seen_by_all.in_vain = seen->in_vain;
+	seen_by_all.in_vain.worker += first;
+	seen_by_all.rank = rank;
+}
+
+struct adsm_sharing_worst adsm_seen_worst(uint32_t *ret_page)
+{
+	const struct adsm_hcrc_in_vain *in_vain = &seen_by_all.in_vain;
+	const uint64_t others = seen_by_all.writers[in_vain->page] & ~((uint64_t)1 << seen_by_all.rank);
+	struct adsm_sharing_worst worst = { .n = in_vain->n, .worker = in_vain->worker };
+
+	*ret_page = in_vain->page;
+	if (others)
+		adsm_format(worst.because, sizeof(worst.because), "those of node %d%s", __builtin_ctzll(others),
+			    others & (others - 1) ? " and others" : "");
+	else
+		adsm_format(worst.because, sizeof(worst.because), "others of node %d", seen_by_all.rank);
+	return worst;
+}
+
+void adsm_seen_end(void)
+{
+	if (seen_by_all.writers)
+		munmap(seen_by_all.writers, seen_by_all.size);
+	seen_by_all.writers = NULL;
+}
