@@ -180,10 +180,10 @@ static void advise_task(struct adsm_device *device, const char *task, const stru
 
 	*text = '\0';
 	/* Many are waited for as they come from the manager: that is worth to be told by the time that it takes. */
-	if (locks.wait_ns >= locks.work_ns / FEW)
+	if (locks.work_ns && locks.wait_ns >= locks.work_ns / FEW)
 		adsm_process_advise_locks(device, task, &locks, text, size);
 	if (*text)
-		adsm_append(text, size, "; nodes asked for %lu of them, the others stayed on their nodes",
+		adsm_append(text, size, "; nodes asked for %lu locks, the others stayed on their nodes",
 			    v[ADSM_CLUSTER_LOCKS_GLOBAL]);
 	adsm_sharing_advise(&shared_of(device)->sharings, task, &sharing, text, size);
 }

@@ -111,8 +111,12 @@ static void say_hot(struct adsm_device *device, const char *kernel, char *text, 
 	struct adsm_task_hot hot[ADSM_TASK_HOT];
 
 	find_hot(device, kernel, hot);
-	for (unsigned k = 0; k < NAMED && hot[k].n && hot[k].ns >= hot[0].ns / FEW; k++)
-		adsm_append(text, size, "%slock %u %u times", k ? ", " : ": ", hot[k].lock, hot[k].n);
+	for (unsigned k = 0; k < NAMED && hot[k].n && hot[k].ns >= hot[0].ns / FEW; k++) {
+		if (hot[k].lock < ADSM_TASK_LOCKS_MAX)
+			adsm_append(text, size, "%slock %u %u times", k ? ", " : ": ", hot[k].lock, hot[k].n);
+		else
+			adsm_append(text, size, "%sADSM_TASK_ALLOC %u times", k ? ", " : ": ", hot[k].n);
+	}
 }
 
 void adsm_process_advise_locks(struct adsm_device *device, const char *kernel, const struct adsm_process_locks *locks,

@@ -123,7 +123,7 @@ static void advise_cache(struct adsm_device *device, const struct adsm_scratchpa
 	if (!matters(now, least) || !adsm_scratchpad_other(own, best, &other))
 		return;
 	adsm_append(text, size, "%scores moved %lu bytes by their caches, and with ADSM_SCRATCHPAD_CACHE=%ux%ux%u",
-	    *text ? "; " : "", now, other.sets, other.ways, other.line);
+		    *text ? "; " : "", now, other.sets, other.ways, other.line);
 	if (other.prefetch != own->prefetch)
 		adsm_append(text, size, " and ADSM_SCRATCHPAD_PREFETCH=off");
 	if (other.dirty != own->dirty)
@@ -188,7 +188,7 @@ static void advise_code(struct adsm_device *device, const struct adsm_scratchpad
 	setting = adsm_scratchpad_setting(best);
 	changes = changes_to(&shared->overlays, atomic_load(&replayed->buffers), &setting);
 	adsm_append(text, size, "%scores loaded %lu partitions of code, %lu bytes, and with ", *text ? "; " : "",
-	    replayed->loads_now.n, replayed->loads_now.bytes);
+		    replayed->loads_now.n, replayed->loads_now.bytes);
 	if (changes.buffers) {
 		adsm_append(text, size, "ADSM_SCRATCHPAD_BUFFERS=%u", setting.buffers);
 		and = " and ";
@@ -201,7 +201,7 @@ static void advise_code(struct adsm_device *device, const struct adsm_scratchpad
 		adsm_append(text, size, "%sADSM_SCRATCHPAD_VICTIM=%s", and, setting.victim ? "on" : "off");
 	/* Which core gets which blocks may be otherwise next time. */
 	adsm_append(text, size, " %s %lu, %lu bytes", shared->n_cores == 1 ? "it is exactly" : "about",
-	    replayed->loads[best].n, replayed->loads[best].bytes);
+		    replayed->loads[best].n, replayed->loads[best].bytes);
 }
 
 static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,

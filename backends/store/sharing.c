@@ -37,11 +37,13 @@ static void find_argument(struct adsm_sharing *sharing, const struct adsm_sharin
 	uint64_t nearest = 0;
 
 	sharing->arg = -1;
+	/* What a task has allocated itself is no argument's. */
 	for (uint32_t i = 0; i < call->n_args; i++) {
 		uint64_t p;
 
 		memcpy(&p, call->args[i], sizeof(p));
-		if (p - call->base >= call->size || p >= address + call->page || p < nearest)
+		if (address - call->base >= call->size || p - call->base >= call->size ||
+		    p >= address + call->page || p < nearest)
 			continue;
 		nearest = p;
 		sharing->arg = (int32_t)i;

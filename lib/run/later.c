@@ -198,30 +198,42 @@ static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct
 	return error;
 }
 
-static bool overlap(const struct adsm_later_range *a, const struct adsm_later_range *b)
+static bool sets(const struct adsm_later *call, const struct adsm_once_object *object, size_t unit)
 {
-	return a->object == b->object && a->first < b->first + b->count && b->first < a->first + a->count;
-}
-
-/* Another call may still set what this one was to set. Lock held. */
-static bool another_sets(const struct adsm_later *call, const struct adsm_later_range *range)
-{
-	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
-		for (const struct adsm_later *other = adsm_later_lines[i].first; other; other = other->next)
-			for (size_t r = 0; r < other->n_ranges; r++)
-				if (other != call && other->ranges[r].sets && overlap(&other->ranges[r], range))
-					return true;
+	for (size_t i = 0; i < call->n_ranges && !call->failed; i++)
+		if (call->ranges[i].sets && call->ranges[i].object == object &&
+		    unit - call->ranges[i].first < call->ranges[i].count)
+			return true;
 	return false;
 }
 
+bool adsm_later_comes(const struct adsm_once_object *object, size_t unit, bool goes_on)
+{
+	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
+		for (const struct adsm_later *call = adsm_later_lines[i].first; call; call = call->next)
+			if ((call->goes_on || !goes_on) && sets(call, object, unit))
+				return true;
+	return false;
+}
+
+/* Calls that have not failed set what this one has not. Lock held. */
+static bool others_set(const struct adsm_later_range *range)
+{
+	for (size_t u = range->first; u < range->first + range->count; u++)
+		if (!adsm_once_is_set(range->object->shared, u) && !adsm_later_comes(range->object, u, false))
+			return false;
+	return true;
+}
+
 /* Whoever waits for what it was to set, and nobody else will, is told, now or when it begins to wait. */
-static void give_up(struct adsm_home *home, const struct adsm_later *call, int error)
+static void give_up(struct adsm_home *home, struct adsm_later *call, int error)
 {
 	adsm_error("a call of kernel '%s' on device %d ends without its write-once units: %s", call->kernel->info->name,
 		   home->index, adsm_last_error());
 	adsm_mutex_lock(&adsm_later_mutex);
+	call->failed = true;
 	for (size_t i = 0; i < call->n_ranges; i++)
-		if (call->ranges[i].sets && !another_sets(call, &call->ranges[i]))
+		if (call->ranges[i].sets && !others_set(&call->ranges[i]))
 			adsm_once_fail(call->ranges[i].object->shared, home->index, error);
 	adsm_mutex_unlock(&adsm_later_mutex);
 	adsm_once_wake_all(adsm_once_table);
@@ -362,6 +374,11 @@ static int take_range(struct adsm_later *call, adsmArg *arg)
 	call->n_ranges++;
 	*arg = (adsmArg){ ADSM_ARG_POINTER, range->sets ? ADSM_ACCESS_OUT : ADSM_ACCESS_IN, NULL, 0 };
 	return 0;
+}
+
+static bool overlap(const struct adsm_later_range *a, const struct adsm_later_range *b)
+{
+	return a->object == b->object && a->first < b->first + b->count && b->first < a->first + a->count;
 }
 
 /* What a range sets nobody has set, and no other range of the call names. */

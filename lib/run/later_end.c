@@ -70,25 +70,14 @@ void adsm_later_wait(const struct adsm_once_object *object)
 	wait_until_none(object, NULL);
 }
 
-/* Lock held, as of the next two. */
-static bool comes(const struct adsm_once_object *object, size_t unit)
-{
-	for (int i = 0; i < ADSM_MAX_DEVICES; i++)
-		for (const struct adsm_later *call = adsm_later_lines[i].first; call; call = call->next)
-			for (size_t r = 0; r < call->n_ranges && call->goes_on; r++)
-				if (call->ranges[r].sets && call->ranges[r].object == object &&
-				    unit - call->ranges[r].first < call->ranges[r].count)
-					return true;
-	return false;
-}
-
+/* Lock held, as of the next one. */
 static bool gets_all(const struct adsm_later *call)
 {
 	for (size_t r = 0; r < call->n_ranges; r++) {
 		const struct adsm_later_range *range = &call->ranges[r];
 
 		for (size_t u = range->first; !range->sets && u < range->first + range->count; u++)
-			if (!adsm_once_is_set(range->object->shared, u) && !comes(range->object, u))
+			if (!adsm_once_is_set(range->object->shared, u) && !adsm_later_comes(range->object, u, true))
 				return false;
 	}
 	return true;

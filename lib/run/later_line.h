@@ -24,6 +24,7 @@ struct adsm_later {
 	struct adsm_later *next;
 	uint64_t number;		/* in its line, from 0 */
 	bool held, goes_on;		/* held: it waits for its turn; goes_on: while who asks has the lock */
+	bool failed;			/* it sets nothing any more */
 	enum adsm_later_turn waits_for;
 	adsmKernel *kernel;
 	adsmDim grid, block;
@@ -49,5 +50,8 @@ struct adsm_later_line {
 extern struct adsm_later_line adsm_later_lines[ADSM_MAX_DEVICES];
 extern struct adsm_mutex adsm_later_mutex;	/* of all lines */
 extern _Atomic uint32_t adsm_later_ended;	/* futex: changes when a call has ended */
+
+/* Is there a call that may set it, or one of those that go on? Lock held. */
+bool adsm_later_comes(const struct adsm_once_object *object, size_t unit, bool goes_on);
 
 #endif

@@ -228,6 +228,36 @@ static void once_more(void)
 	free_all((adsmOnce *[]){ a, c }, 2);
 }
 
+/* Where two calls were to set the same, and both have failed, or one that sets only a part is left, it is told. */
+static void both(void)
+{
+	adsmOnce *a = units(1), *b = units(1), *c = units(1), *d = units(3);
+
+	if (!WITH_TSAN) {
+		CHECK_OK(adsmDeviceSet(0));
+		CHECK_OK(add(a, a, b, 0, 1, 0));
+		CHECK_OK(add(b, b, c, 0, 1, 0));
+		CHECK_OK(adsmDeviceSet(adsmDeviceCount() - 1));
+		CHECK_OK(add(b, b, c, 0, 1, 0));
+		CHECK_OK(adsmDeviceSet(0));
+		CHECK(!adsmOnceGet(c, 0) && errno == EDEADLK);
+		CHECK(!adsmOnceGet(c, 0) && errno == EDEADLK);
+		told("has failed");
+
+		fill(b, 0, 0);
+		CHECK_OK(adsmOnceCall(kernel("add"), adsmDim3(2 * WORDS / 64, 1, 1), block, adsmOnceIn(a, 0, 1),
+				      adsmOnceIn(a, 0, 1), adsmOnceOut(d, 0, 2), adsmVal(WORDS), adsmVal(0)));
+		CHECK_OK(adsmOnceCall(kernel("add"), adsmDim3(2 * WORDS / 64, 1, 1), block, adsmOnceIn(b, 0, 1),
+				      adsmOnceIn(b, 0, 1), adsmOnceOut(d, 1, 2), adsmVal(WORDS), adsmVal(0)));
+		CHECK(!adsmOnceGet(d, 0) && errno == EDEADLK);
+		CHECK(!adsmOnceGet(d, 0) && errno == EDEADLK);
+		told("has failed");
+		while (!adsmOnceTry(d, 2))
+			sched_yield();
+	}
+	free_all((adsmOnce *[]){ a, b, c, d }, 4);
+}
+
 static size_t memory_used(void)
 {
 	adsmDeviceProps props = { .struct_size = sizeof(props) };
@@ -343,7 +373,7 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "one", one }, { "pipeline", pipeline }, { "misuse", misuse }, { "others", others },
-		{ "deadlock", deadlock }, { "once_more", once_more }, { "overlap", overlap },
+		{ "deadlock", deadlock }, { "once_more", once_more }, { "both", both }, { "overlap", overlap },
 		{ "little_memory", little_memory }, { "ends", ends },
 	};
 	static const struct test_case alone = { "crash", crash };

@@ -65,6 +65,9 @@ def check_bars(events, counters):
     expect("no call has more", max(n_of_call.values()) == TOLD)
     # Two calls of 64 workers, each of which waits at barriers more often.
     calls = [seq for seq, name in kernels.items() if name == "rounds"]
+    if NODES:
+        nodes = collections.Counter((wait["args"]["part"] - NODES) // 32 for wait in by_kernel["rounds"])
+        expect("the same room for each node", set(nodes.values()) == {2 * TOLD // NODES} and len(nodes) == NODES)
     expect("calls", len(calls) == 2 and all(n_of_call[seq] == TOLD for seq in calls))
     expect("only barriers", {wait["name"] for wait in by_kernel["rounds"]} == {"barrier"})
     expect("their time", sum(wait["args"]["part_wait_ns"] for wait in by_kernel["rounds"]) <=
@@ -110,7 +113,7 @@ def check_advice(advice, counted):
     words = (f"for {counted['lock_waits']} of the {counted['locks']} locks",
              f"{counted['lock_wait_ns'] * 100 // counted['work_ns']} % of their time",
              f": lock 21 {counted['lock_waits']} times; ",
-             f"nodes asked for {counted['locks_global']} of them" if NODES else "")
+             f"nodes asked for {counted['locks_global']} locks, " if NODES else "")
     for word in words:
         expect(f"'{word}' in '{advice[HOLDS]}'", advice[HOLDS] and word in advice[HOLDS])
 

@@ -6,19 +6,21 @@
  */
 #include "hcrc_sharing.h"
 
+#include "base/os.h"
+#include "store/copies.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define PLACES 256
-#define BLOCKS 64
 
 struct place {
 	uint32_t page;			/* from 1; 0: none */
 	uint32_t n;			/* so often in vain */
 	uint64_t touched;		/* 0: the worker has it */
-	uint64_t sums[BLOCKS];
+	uint64_t sums[ADSM_COPIES_BLOCKS];
 };
 
 static struct {
@@ -32,9 +34,9 @@ int adsm_hcrc_sharing_begin(uint32_t n_pages, uint32_t page_size)
 {
 	const size_t places = ADSM_HCRC_WORKERS_MAX * sizeof(*sharing.places);
 	const size_t size = places + ((size_t)n_pages + 63) / 64 * sizeof(*sharing.written);
-	uint8_t *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *memory = adsm_os_table(size);
 
-	if (memory == MAP_FAILED)
+	if (!memory)
 		return -ENOMEM;
 	sharing.size = size;
 	sharing.page_size = page_size;
@@ -66,7 +68,7 @@ static uint64_t sum_of(const uint8_t *bytes, uint32_t size)
 void adsm_hcrc_sharing_gave_up(uint32_t worker, uint32_t page, const uint8_t *bytes, uint64_t touched)
 {
 	struct place *place = &sharing.places[worker][page % PLACES];
-	const uint32_t block = sharing.page_size / BLOCKS;
+	const uint32_t block = sharing.page_size / ADSM_COPIES_BLOCKS;
 
 	if (place->page != page + 1)
 		*place = (struct place){ .page = page + 1 };
@@ -81,7 +83,7 @@ void adsm_hcrc_sharing_gave_up(uint32_t worker, uint32_t page, const uint8_t *by
 bool adsm_hcrc_sharing_fetched(uint32_t worker, uint32_t page, const uint8_t *bytes)
 {
 	struct place *place = &sharing.places[worker][page % PLACES];
-	const uint32_t block = sharing.page_size / BLOCKS;
+	const uint32_t block = sharing.page_size / ADSM_COPIES_BLOCKS;
 	uint64_t touched = place->touched;
 	bool changed = false;
 
@@ -102,11 +104,11 @@ void adsm_hcrc_sharing_put(uint32_t page)
 	atomic_fetch_or_explicit(&sharing.written[page / 64], (uint64_t)1 << page % 64, memory_order_relaxed);
 }
 
-struct adsm_hcrc_in_vain adsm_hcrc_sharing_worst(void)
+struct adsm_hcrc_in_vain adsm_hcrc_sharing_worst(uint32_t n_workers)
 {
 	struct adsm_hcrc_in_vain worst = { 0, 0, 0 };
 
-	for (uint32_t i = 0; sharing.size && i < ADSM_HCRC_WORKERS_MAX * PLACES; i++) {
+	for (uint32_t i = 0; sharing.size && i < n_workers * PLACES; i++) {
 		const struct place *place = &sharing.places[i / PLACES][i % PLACES];
 
 		if (place->n > worst.n)

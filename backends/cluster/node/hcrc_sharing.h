@@ -22,7 +22,7 @@ void adsm_hcrc_sharing_put(uint32_t page);
 
 /* When all have ended: what was given up in vain most often by one worker; .n 0: nothing was. */
 struct adsm_hcrc_in_vain { uint32_t page, n, worker; };
-struct adsm_hcrc_in_vain adsm_hcrc_sharing_worst(void);
+struct adsm_hcrc_in_vain adsm_hcrc_sharing_worst(uint32_t n_workers);
 /* Which pages workers of this node have written to, a bit for each, in words of 64; NULL: nothing is counted. */
 const uint64_t *adsm_hcrc_sharing_written(void);
 

@@ -3,6 +3,7 @@
 #include "seen.h"
 
 #include "base/log.h"
+#include "base/os.h"
 #include "workers.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@ static struct {
 	uint64_t *writers;		/* of each page the nodes, a bit for each; NULL: nothing is counted */
 	size_t size;
 	struct adsm_hcrc_in_vain in_vain;
-	int rank;			/* where that was */
 } seen_by_all;
 
 /* ---- a node's part */
@@ -22,11 +22,12 @@ static struct {
 struct adsm_seen adsm_seen_here(uint64_t start_ns, uint32_t n_workers, uint32_t n_pages)
 {
 	const struct adsm_task_record *record = adsm_workers_record();
-	const uint32_t n_waits = atomic_load(&record->n_waits);
+	/* All nodes' together have room. */
+	const uint32_t n_waits = atomic_load(&record->n_waits), room = ADSM_TASK_WAITS / (uint32_t)adsm_comm.n;
 	struct adsm_seen seen = {
 		.start_ns = start_ns, .n_workers = n_workers,
-		.n_waits = n_waits < ADSM_TASK_WAITS ? n_waits : ADSM_TASK_WAITS, .n_words = (n_pages + 63) / 64,
-		.in_vain = adsm_hcrc_sharing_worst(), .workers = record->workers, .waits = record->waits,
+		.n_waits = n_waits < room ? n_waits : room, .n_words = (n_pages + 63) / 64,
+		.in_vain = adsm_hcrc_sharing_worst(n_workers), .workers = record->workers, .waits = record->waits,
 		.written = adsm_hcrc_sharing_written(),
 	};
 
@@ -58,12 +59,11 @@ struct adsm_seen adsm_seen_unpack(const struct adsm_letter *letter, size_t *at)
 int adsm_seen_begin(struct adsm_task_record *ret_record, uint32_t n_pages)
 {
 	const size_t size = (n_pages + 63) / 64 * 64 * sizeof(*seen_by_all.writers);
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (memory == MAP_FAILED)
+	seen_by_all.writers = adsm_os_table(size);
+	if (!seen_by_all.writers)
 		return -ENOMEM;
 	seen_by_all.record = ret_record;
-	seen_by_all.writers = memory;
 	seen_by_all.size = size;
 	seen_by_all.in_vain = (struct adsm_hcrc_in_vain){ 0, 0, 0 };
 	return 0;
@@ -93,21 +93,22 @@ void adsm_seen_add(int rank, uint32_t first, uint64_t later, const struct adsm_s
 		return;
 	seen_by_all.in_vain = seen->in_vain;
 	seen_by_all.in_vain.worker += first;
-	seen_by_all.rank = rank;
 }
 
 struct adsm_sharing_worst adsm_seen_worst(uint32_t *ret_page)
 {
 	const struct adsm_hcrc_in_vain *in_vain = &seen_by_all.in_vain;
-	const uint64_t others = seen_by_all.writers[in_vain->page] & ~((uint64_t)1 << seen_by_all.rank);
+	const uint64_t nodes = seen_by_all.writers[in_vain->page], more = nodes & (nodes - 1);
 	struct adsm_sharing_worst worst = { .n = in_vain->n, .worker = in_vain->worker };
 
 	*ret_page = in_vain->page;
-	if (others)
-		adsm_format(worst.because, sizeof(worst.because), "those of node %d%s", __builtin_ctzll(others),
-			    others & (others - 1) ? " and others" : "");
-	else
-		adsm_format(worst.because, sizeof(worst.because), "others of node %d", seen_by_all.rank);
+	/* Who has stored to it last before nobody knows. */
+	if (worst.n)
+		adsm_format(worst.because, sizeof(worst.because), "others, on node%s %d", more ? "s" : "",
+			    __builtin_ctzll(nodes));
+	if (more)
+		adsm_append(worst.because, sizeof(worst.because), "%s %d%s", more & (more - 1) ? "," : " and",
+			    __builtin_ctzll(more), more & (more - 1) ? " and more" : "");
 	return worst;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "hcrc_copies.h"
 #include "hcrc_node.h"
 #include "heap.h"
 #include "images.h"
@@ -121,15 +122,6 @@ static void fill(void *arg, uint32_t page)
 	task.filled[task.n_filled++] = page;
 	memcpy(task.memory + offset, source_of(page), size);
 	memcpy(task.original + offset, task.memory + offset, size);
-}
-
-/* And the address that workers have for it. */
-static uint64_t address_of(uint32_t page)
-{
-	const uint64_t size = task.words->task.page;
-
-	return page < task.begin.n_pages ? task.words->base + page * size :
-		task.words->base + task.words->size + (page - task.begin.n_pages) * size;
 }
 
 static uint32_t n_all_pages(void)
@@ -463,13 +455,17 @@ static void say_failure(int status, char ret_text[ADSM_PROCESS_TEXT])
 static void tell_sharing(struct adsm_cluster_shared *shared)
 {
 	const uint64_t page = task.words->task.page;
+	const struct adsm_hcrc_memory memory = {
+		.begin = task.words->base, .end = task.words->base + task.begin.n_pages * page,
+		.heap = task.words->base + task.words->size,
+	};
 	uint32_t worst;
 	struct adsm_sharing_call call = {
 		.task = task.launch.name, .page = page, .worst = adsm_seen_worst(&worst), .args = task.launch.args,
-		.n_args = task.slot.n_args, .base = task.words->base, .size = task.begin.n_pages * page,
+		.n_args = task.slot.n_args, .base = memory.begin, .size = memory.end - memory.begin,
 	};
 
-	call.worst.address = address_of(worst);
+	call.worst.address = adsm_hcrc_address(&memory, worst, (uint32_t)page);
 	memcpy(call.moved, task.sum.costs.workers.copies.moved, sizeof(call.moved));
 	adsm_sharing_add(&shared->sharings, &call);
 }
@@ -498,6 +494,8 @@ int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args
 	int status;
 
 	*ret_costs = (struct adsm_task_costs){ .n_workers = 0 };
+	if (slot->counted)
+		memset(ret_record, 0, sizeof(*ret_record));
 	if (!slot->n_blocks || slot->n_blocks > most) {
 		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %lu workers, there may be %lu", slot->name,
 			    slot->n_blocks, most);
@@ -513,7 +511,6 @@ int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args
 	};
 	memcpy(task.begin.grid, slot->grid, sizeof(slot->grid));
 	memcpy(task.begin.block, slot->block, sizeof(slot->block));
-	memset(ret_record, 0, sizeof(*ret_record));
 	task.record = ret_record;
 	send_begin(slot, args);
 	begin_part(args);

@@ -147,8 +147,7 @@ static void note_wait(const struct worker *worker, uint64_t since, uint32_t id, 
 		return;
 	ns = adsm_task_waited(thread, since, heap ? ADSM_TASK_FOR_MEMORY : stayed ? id | ADSM_TASK_HANDED : id);
 	thread->lock_wait_ns += ns;
-	if (!heap)
-		adsm_task_hot_add(thread->hot, (struct adsm_task_hot){ ns, id, 1 });
+	adsm_task_hot_add(thread->hot, (struct adsm_task_hot){ ns, id, 1 });
 }
 
 static void take(struct worker *worker, uint32_t id)
