@@ -120,12 +120,11 @@ int adsm_format(char *buffer, unsigned long size, const char *format, ...)
 
 void adsm_append(char *text, unsigned long size, const char *format, ...)
 {
-	const size_t length = strlen(text), room = size - length;
+	const size_t length = strlen(text);
 	va_list args;
 
 	va_start(args, format);
-	if ((size_t)format_text(text + length, room, format, args) >= room)
-		text[length] = '\0';
+	format_text(text + length, size - length, format, args);
 	va_end(args);
 }
 

@@ -62,7 +62,7 @@ void adsm_error_forget(void);
 /* The formatter itself: as snprintf, for the conversions above. */
 int adsm_format(char *buffer, unsigned long size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Behind what is in @text; what has no room there is left out, whole. */
+/* Behind what is in @text, as far as there is room. */
 void adsm_append(char *text, unsigned long size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Bytes of the character that @text begins with, by the rules of UTF-8; 0: none does. */
