@@ -302,6 +302,9 @@ static void *run_all(void *arg)
 	adsm_crash_thread();
 	workers.status = adsm_task_run_all(workers.part.launch, workers.part.launch->name, NULL, workers.counts,
 					   workers.text);
+	/* Where threads are too few none has run, and nobody has said so. */
+	if (workers.status)
+		adsm_hcrc_node_fail(0, workers.status);
 	atomic_store(&workers.done, true);
 	workers.wake();
 	return NULL;
