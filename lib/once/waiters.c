@@ -9,13 +9,17 @@
 #include "base/os.h"
 #include "once/once.h"
 
-/* A thread of this process that has ended without the end of its wait: it left that by a jump. */
+/*
+ * A thread of this process that has ended without the end of its wait: it left that by a jump. Or a device is lost, and
+ * its threads with it.
+ */
 static bool is_gone(const struct adsm_once_note *note)
 {
+	struct adsm_device *device = note->device >= 0 ? adsm_homes[note->device].device : NULL;
 	char path[64];
 
 	if (note->device >= 0)
-		return false;
+		return device && device->backend->status(device);
 	adsm_format(path, sizeof(path), "/proc/self/task/%d", note->thread);
 	return access(path, F_OK);
 }
