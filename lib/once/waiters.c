@@ -15,11 +15,13 @@
  */
 static bool is_gone(const struct adsm_once_note *note)
 {
-	struct adsm_device *device = note->device >= 0 ? adsm_homes[note->device].device : NULL;
+	struct adsm_device *device;
 	char path[64];
 
-	if (note->device >= 0)
+	if (note->device >= 0) {
+		device = note->device < adsm_n_homes ? adsm_homes[note->device].device : NULL;
 		return device && device->backend->status(device);
+	}
 	adsm_format(path, sizeof(path), "/proc/self/task/%d", note->thread);
 	return access(path, F_OK);
 }
