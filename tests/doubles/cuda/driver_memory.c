@@ -625,10 +625,17 @@ CU_IN(cuMemAllocPitch_v2, (CUdeviceptr *p, size_t *pitch, size_t width, size_t h
       alloc_pitch(ctx, p, pitch, width, height, element))
 CU_IN(cuMemAllocManaged, (CUdeviceptr *p, size_t size, unsigned flags), memory_alloc(ctx, size, RANGE_MANAGED, p))
 
+/* What of a pool can be set: three int, then the bytes it may keep. */
+struct pool {
+	int type;
+	int reuse[3];
+	uint64_t threshold;
+};
+
 static CUresult alloc_async(struct context *ctx, CUdeviceptr *p, size_t size, CUmemoryPool from, CUstream stream,
 			    bool per_thread)
 {
-	bool managed = from && *(int *)from == ALLOCATION_TYPE_MANAGED;
+	bool managed = from && ((struct pool *)from)->type == ALLOCATION_TYPE_MANAGED;
 
 	if (plan.old || stream_is_capturing(ctx, stream, per_thread))
 		return CUDA_ERROR_NOT_SUPPORTED;
@@ -665,23 +672,40 @@ CU_TWO(cuMemAllocFromPoolAsync, _ptsz, (CUdeviceptr *p, size_t size, CUmemoryPoo
        alloc_async(ctx, p, size, from, stream, per_thread))
 CU_TWO(cuMemFreeAsync, _ptsz, (CUdeviceptr p, CUstream stream), free_async(ctx, p, stream, per_thread))
 
-/* A handle is the address of its type. */
 static CUresult get_pool(CUmemoryPool *ret)
 {
-	static int type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	static struct pool own = { CU_MEM_ALLOCATION_TYPE_PINNED, { 1, 1, 1 }, 0 };
 
-	*ret = (CUmemoryPool)&type;
+	*ret = (CUmemoryPool)&own;
 	return plan.old ? CUDA_ERROR_NOT_SUPPORTED : 0;
 }
 
 static CUresult make_pool_of(CUmemoryPool *ret, const int *type)
 {
-	int *own = malloc(sizeof(*own));
+	struct pool *made = malloc(sizeof(*made));
 
-	if (!own)
+	if (!made)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*own = *type;
-	*ret = (CUmemoryPool)own;
+	*made = (struct pool){ *type, { 1, 1, 1 }, 0 };
+	*ret = (CUmemoryPool)made;
+	return 0;
+}
+
+/* What is used and reserved of one pool it does not count: those attributes (5 to 8) it has not. */
+static CUresult pool_attribute(struct pool *of, int attribute, void *value, bool set)
+{
+	void *field = &of->threshold;
+	size_t size = sizeof(of->threshold);
+
+	if (attribute < 1 || attribute > 8 || !value)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (attribute > 4)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (attribute < 4) {
+		field = &of->reuse[attribute - 1];
+		size = sizeof(int);
+	}
+	memcpy(set ? field : value, set ? value : field, size);
 	return 0;
 }
 
@@ -703,8 +727,10 @@ CU(cuDeviceGetMemPool, (CUmemoryPool *ret, CUdevice device))
 	return get_pool(ret);
 }
 
-CU_IN(cuMemPoolSetAttribute, (CUmemoryPool from, int attribute, void *value), 0)
-CU_IN(cuMemPoolGetAttribute, (CUmemoryPool from, int attribute, void *value), CUDA_ERROR_NOT_SUPPORTED)
+CU_IN(cuMemPoolSetAttribute, (CUmemoryPool from, int attribute, void *value),
+      pool_attribute((struct pool *)from, attribute, value, true))
+CU_IN(cuMemPoolGetAttribute, (CUmemoryPool from, int attribute, void *value),
+      pool_attribute((struct pool *)from, attribute, value, false))
 CU_IN(cuMemPoolTrimTo, (CUmemoryPool from, size_t size), 0)
 
 static CUresult get_info(size_t *ret_free, size_t *ret_total)
