@@ -193,6 +193,117 @@ def triton_case():
     torch_case(run)
 
 
+# ---- on the driver's interface, without the runtime: NVIDIA's own Python, and Numba. They run on the driver's double,
+# too, which has no CUDA C and no PTX: there kernels are the library's own module.
+
+ADD = """extern "C" __global__ void vecadd(const float *a, const float *b, float *c, unsigned n)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		c[i] = a[i] + b[i];
+}"""
+
+
+def host_view(address, n):
+    """Floats of the device, read by plain loads: only the library makes that possible."""
+    import numpy
+    return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_float)), (n,))
+
+
+def cuda_core():
+    """Pools, streams, events and launches; under the library what a kernel wrote is read, and changed, in place."""
+    try:
+        import numpy
+        from cuda.bindings import driver
+        from cuda.core import Device, LaunchConfig, ObjectCode, Program, ProgramOptions, launch
+    except ImportError as error:
+        skip(error)
+    device = Device(0)
+    device.set_current()
+    if "TEST_GPU" in os.environ:
+        options = ProgramOptions(arch="sm_%d%d" % device.compute_capability)
+        code = Program(ADD, code_type="c++", options=options).compile("cubin")
+    else:
+        with open(os.path.join(os.environ["TEST_KERNELS"], "vecadd.adsm"), "rb") as file:
+            code = ObjectCode.from_cubin(file.read())
+    add, n = code.get_kernel("vecadd"), 1 << 20
+    shared = "libadsm" in os.environ.get("LD_PRELOAD", "")
+    values = numpy.arange(n, dtype=numpy.float32)
+    result = numpy.empty_like(values)
+
+    def copy(function, *arguments):
+        error, = function(*arguments)
+        if error:
+            sys.exit(f"{function.__name__}: {error}")
+
+    def run():
+        stream, other = device.create_stream(), device.create_stream()
+        memory = [device.allocate(values.nbytes, stream=stream) for _ in range(3)]
+        a, b, c = (int(buffer.handle) for buffer in memory)
+        stream.sync()
+        copy(driver.cuMemcpyHtoD, a, values.ctypes.data, values.nbytes)
+        copy(driver.cuMemcpyHtoD, b, values.ctypes.data, values.nbytes)
+        sums = 0
+        for turn in range(TURNS):
+            launch(stream, LaunchConfig(grid=n // 256, block=256), add, *memory, numpy.uint32(n))
+            other.wait(stream.record())
+            other.sync()
+            # All of it is looked at, and one value of an input becomes another.
+            if shared:
+                result[:] = host_view(c, n)
+                host_view(b, n)[turn] = -turn
+            else:
+                copy(driver.cuMemcpyDtoH, result.ctypes.data, c, values.nbytes)
+                copy(driver.cuMemcpyHtoD, b + 4 * turn, numpy.float32([-turn]).ctypes.data, 4)
+            sums = zlib.crc32(result.tobytes(), sums)
+        for buffer in memory:
+            buffer.close(stream)
+        return sums
+    seconds, sums = timed(run, driver.cuCtxSynchronize)
+    _, free, total = driver.cuMemGetInfo()
+    tell(seconds, sums, (total - free) >> 20)
+
+
+def numba_case():
+    """Arrays on the device, in order and not, and streams; with a GPU a kernel made of Python, too."""
+    try:
+        import numpy
+        from numba import cuda
+    except ImportError as error:
+        skip(error)
+    if not cuda.is_available():
+        skip("Numba finds no device")
+    shape = (512, 384, 4)
+
+    @cuda.jit
+    def double(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] *= 2
+
+    def run():
+        sums = 0
+        for turn in range(TURNS):
+            stream = cuda.stream()
+            values = numpy.arange(shape[0] * shape[1] * shape[2], dtype=numpy.float32).reshape(shape) + turn
+            there = cuda.to_device(values, stream=stream)
+            back = cuda.device_array_like(there)
+            back.copy_to_device(there, stream=stream)
+            back[3:5].copy_to_device(there[turn:turn + 2], stream=stream)
+            flat = back.reshape(values.size)
+            if "TEST_GPU" in os.environ:
+                double[(values.size + 255) // 256, 256, stream](flat)
+            # A second view of the same memory, and one row of it.
+            result = flat.copy_to_host(stream=stream)
+            stream.synchronize()
+            sums = zlib.crc32(back[turn].copy_to_host().tobytes(), zlib.crc32(result.tobytes(), sums))
+        return sums
+    seconds, sums = timed(run, cuda.synchronize)
+    memory = cuda.current_context().get_memory_info()
+    tell(seconds, sums, (memory.total - memory.free) >> 20)
+
+
 # ---- what frameworks do, on the driver alone: that runs on its double, too
 
 class Driver:
@@ -262,6 +373,8 @@ def segments():
 
 CASES = {
     "driver-segments": segments,
+    "cuda-core": cuda_core,
+    "numba": numba_case,
     "torch-matmul": lambda: torch_case(matmul),
     "torch-allocator": lambda: torch_case(allocator),
     "torch-expandable": expandable,

@@ -224,10 +224,10 @@ def sanitizer(session):
 
 
 def frameworks(session):
-    """PyTorch, CuPy, JAX, Triton, where they are: alone and preloaded."""
+    """PyTorch, CuPy, JAX, Triton, NVIDIA's cuda.core, Numba, where they are: alone and preloaded."""
     script = "tests/gpu/frameworks.py"
     # They bring their own libraries of the toolkit, and must not get others.
-    own = {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
+    own = {} if session.dry else {"LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
     names = session.run(["python3", script, "list"], 60, stacks=False).text.split()
     rows = [("what", "alone, s", "preloaded, s", "ratio", "device memory", "resident", "the same")]
     for name in names:
