@@ -143,7 +143,8 @@ ADSM_API int adsmMemset(void *dst, int value, size_t size);
  * nothing is fetched where the range covers whole blocks: the caller overwrites all of it.
  * While held the range is neither closed nor evicted; a call that may use the object and adsmFree()
  * return -EBUSY. Holds are counted; each needs its adsmUnhold(). Waits for calls that may write it.
- * Returns 0; -EINVAL where the range is not inside one live object; -EIO, -ENODEV.
+ * Returns 0; -EINVAL where the range is not inside one live object; -EBUSY where a block has too many
+ * holds; -EIO, -ENODEV, -ENOMEM.
  */
 ADSM_API int adsmHold(void *p, size_t size, int access);
 
@@ -250,8 +251,9 @@ enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG
  * @args: @n arguments in the kernel's order, ADSM_ARG_NONE entries skipped; their bytes are copied.
  * Returns 0; -EINVAL for arguments that do not fit the kernel (adsmLastError() names the one), a
  * pointer in no live object, or objects of two devices; -EBUSY where a used object is held; -ENODEV
- * after the device was lost; -EIO, -ENOMEM. A call that fails before its kernel starts has lost
- * nothing and may be repeated.
+ * after the device was lost; -ENOTSUP where the device has not what the kernel needs (tasks, services,
+ * write-once objects); -EIO, -ENOMEM. A call that fails before its kernel starts has lost nothing and
+ * may be repeated.
  * Use adsmCall(), which counts the arguments.
  */
 ADSM_API int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args,

@@ -57,7 +57,7 @@ struct adsm_option adsm_cpu_rows[] = {
 	  "cpu device: memory of its own, or the application's",
 	  ADSM_FIELD(adsm_cpu_options.unified), adsm_parse_index },
 	{ "CPU_MEMORY_SIZE", "auto", "auto, or bytes up to 65536G",
-	  "cpu device: its memory; auto: half of what is available",
+	  "cpu device: its memory; auto: half of what is available, for all devices together",
 	  ADSM_FIELD(adsm_cpu_options.memory_size), adsm_parse_number, 0, (uint64_t)1 << 46, .zero = "auto" },
 	{ "CPU_THREADS", "auto", "auto, or a number from 1 to 1024",
 	  "cpu device: its worker threads; auto: one per processor",

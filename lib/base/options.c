@@ -22,7 +22,8 @@ bool adsm_paper;
 
 struct adsm_option adsm_base_rows[] = {
 	{ "PAPER", "0", "0, 1",
-	  "1: the paper's exact behaviour: fault-ahead 0, eviction batch 1, named accesses ignored",
+	  "1: the papers' exact behaviour: fault-ahead 0, eviction batch 1, named accesses ignored;"
+	  " of clusters update threshold and exchange bcast; on scratchpads no prefetch",
 	  ADSM_FIELD(adsm_paper), adsm_parse_index },
 	{ "LOG", "warn", "silent, error, warn, info, debug",
 	  "what is said on standard error",
