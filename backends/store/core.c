@@ -8,6 +8,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+#if defined(HAS_ASAN) || defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define __asan_unpoison_memory_region(p, size) ((void)(p), (void)(size))
+#endif
+
 #define PAGE ((uint64_t)4096)
 #define PAINT UINT64_C(0xa5c3f00d96e1d27b)
 
@@ -74,12 +85,19 @@ void adsm_core_destroy(struct adsm_core *core)
 	munmap(core->window, ADSM_STORE_WINDOW);
 }
 
+/* Frames that a task has left by a jump: AddressSanitizer forgets those on stacks of threads only. */
+static void forget_frames(const struct adsm_core *core)
+{
+	__asan_unpoison_memory_region(core->stack, core->stack_size);
+}
+
 /* By the stack pointer alone the kernel finds its store, so nothing else is exchanged. */
 void adsm_core_call(const struct adsm_core *core, void *run, const void *block, const void *const *args)
 {
 	/* Below the end: the end is another window's beginning. */
 	uint8_t *top = end_of(core) - 64;
 
+	forget_frames(core);
 #if defined(__x86_64__)
 	register uint8_t *stack __asm__("rbx") = top;
 
@@ -132,6 +150,7 @@ void adsm_core_paint(const struct adsm_core *core)
 {
 	uint64_t *word = (uint64_t *)core->stack;
 
+	forget_frames(core);
 	for (uint64_t i = 0; i < core->stack_size / 8; i++)
 		word[i] = PAINT;
 }
@@ -141,6 +160,7 @@ uint64_t adsm_core_depth(const struct adsm_core *core)
 	const uint64_t *word = (const uint64_t *)core->stack;
 	uint64_t i = 0;
 
+	forget_frames(core);
 	while (i < core->stack_size / 8 && word[i] == PAINT)
 		i++;
 	return core->stack_size - i * 8;
