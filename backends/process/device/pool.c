@@ -184,14 +184,16 @@ int adsm_pool_run(const struct adsm_pool_launch *launch)
 
 static void *pool_main(void *arg)
 {
-	uint32_t open;
+	uint32_t open, joined = 0;
 
 	adsm_crash_thread();
 	for (;;) {
 		atomic_fetch_add(&work.inside, 1);
 		open = atomic_load(&work.open);
-		if (open)
+		/* A wake-up may come late: who counts itself out does so once. */
+		if (open && open != joined)
 			run_blocks(0);
+		joined = open;
 		if (atomic_fetch_sub(&work.inside, 1) == 1 && !atomic_load(&work.open))
 			adsm_os_wake(&work.inside, 1, false);
 		adsm_os_wait(&work.open, open, 0, false);
