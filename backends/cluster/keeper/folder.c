@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,13 +29,13 @@ void adsm_cluster_folder_remove(const char *path)
 	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Lock a folder: its descriptor, or -1 where somebody has it, or it is no longer there. */
-static int lock(const char *path)
+/* Lock a folder: its descriptor, or -1 where somebody has it (unless it @waits), or it is no longer there. */
+static int lock(const char *path, bool waits)
 {
 	struct stat opened, named;
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &opened) && !lstat(path, &named) &&
+	if (fd >= 0 && !flock(fd, LOCK_EX | (waits ? 0 : LOCK_NB)) && !fstat(fd, &opened) && !lstat(path, &named) &&
 	    opened.st_ino == named.st_ino && opened.st_dev == named.st_dev && opened.st_uid == geteuid())
 		return fd;
 	if (fd >= 0)
@@ -54,7 +55,7 @@ static void sweep(const char *parent)
 		if (strncmp(entry->d_name, NAME, strlen(NAME)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name);
-		fd = lock(path);
+		fd = lock(path, false);
 		if (fd < 0)
 			continue;
 		adsm_cluster_folder_remove(path);
@@ -84,13 +85,12 @@ int adsm_cluster_folder_choose(char ret_path[ADSM_CLUSTER_FOLDER])
 
 int adsm_cluster_folder_make(const char *path)
 {
-	/* Before it is locked another keeper may take it for a left one. */
+	/* Before it is locked another keeper may take it for a left one; that removes it, and lets go. */
 	for (int i = 0; i < 100; i++) {
 		if (mkdir(path, 0700))
 			return -errno;
-		if (lock(path) >= 0)
+		if (lock(path, true) >= 0)
 			return 0;
-		adsm_cluster_folder_remove(path);
 	}
 	return -EBUSY;
 }
