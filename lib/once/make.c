@@ -36,7 +36,8 @@ static size_t table_size(void)
 	return (sizeof(*adsm_once_table) + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 }
 
-/* Devices that are there now; those that come later (a context of the program's) have no kernels for it. */
+/* Devices that are there now; those that come later (a context of the program's) have no kernels for it, nor have
+ * those that are lost meanwhile. */
 static int share_table(int fd)
 {
 	int error = 0;
@@ -46,6 +47,8 @@ static int share_table(int fd)
 
 		if (device->caps.once && !device->backend->status(device))
 			error = device->backend->once->start(device, i, fd, table_size());
+		if (error == -ENODEV)
+			error = 0;
 	}
 	return error;
 }
@@ -73,8 +76,7 @@ static int make_table(void)
 	}
 	error = share_table(fd);
 	close(fd);
-	/* One that was told keeps that: a second try would be another table. */
-	if (error && error != -ENODEV) {
+	if (error) {
 		adsm_os_unmap(p, table_size());
 		return error;
 	}
@@ -262,11 +264,17 @@ static void give_object(struct adsm_once_object *object)
 	free_objects = object;
 }
 
-static int fill(struct adsm_once_object *object, size_t count, size_t size, const adsmOnceDistribution *distribution)
+static size_t span_of(size_t bytes)
+{
+	return (bytes + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+}
+
+/* Where what will be: without a lock, as the program's own function may say it. The runs are the caller's. */
+static int plan(size_t count, size_t size, const adsmOnceDistribution *distribution, struct adsm_once_run **ret_runs,
+		size_t *ret_n)
 {
 	static const adsmOnceDistribution on_host;
-	size_t bytes, span;
-	int error;
+	size_t bytes;
 
 	if (!count || !size)
 		return adsm_fail(-EINVAL, "a write-once object of %zu units of %zu bytes: both start at 1", count,
@@ -274,7 +282,16 @@ static int fill(struct adsm_once_object *object, size_t count, size_t size, cons
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > adsm_arena.size)
 		return adsm_fail(-ENOMEM, "%zu units of %zu bytes are more than the arena has (ADSM_ARENA)", count,
 				 size);
-	span = (bytes + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	return adsm_once_distribute(distribution ? distribution : &on_host, count, size,
+				    span_of(bytes) / ADSM_PAGE_SIZE, adsm_n_homes, ret_runs, ret_n);
+}
+
+/* With its runs, which it has from now on, whatever this answers. */
+static int fill(struct adsm_once_object *object, size_t count, size_t size)
+{
+	size_t bytes = count * size, span = span_of(bytes);
+	int error;
+
 	object->handle = (adsmOnce){ .size = size, .count = count };
 	object->engine = NULL;
 	object->placed = 0;
@@ -289,11 +306,7 @@ static int fill(struct adsm_once_object *object, size_t count, size_t size, cons
 	object->stand_in.blocks.shift = (unsigned)__builtin_ctzl(ADSM_HUGE_PAGE_SIZE);
 	error = make_table();
 	if (!error)
-		error = adsm_once_distribute(distribution ? distribution : &on_host, count, size, span / ADSM_PAGE_SIZE,
-					     adsm_n_homes, &object->runs, &object->n_runs);
-	if (error)
-		return error;
-	error = adsm_objects_take_range(span, &object->stand_in);
+		error = adsm_objects_take_range(span, &object->stand_in);
 	if (error) {
 		free(object->runs);
 		return error;
@@ -308,11 +321,22 @@ int adsm_once_create(size_t count, size_t size, const adsmOnceDistribution *dist
 		     struct adsm_once_object **ret_object)
 {
 	struct adsm_once_object *object;
-	int error;
+	struct adsm_once_run *runs;
+	size_t n_runs;
+	int error = plan(count, size, distribution, &runs, &n_runs);
 
+	if (error)
+		return error;
 	adsm_mutex_lock(&adsm_once_mutex);
 	object = take_object();
-	error = object ? fill(object, count, size, distribution) : -ENOMEM;
+	if (object) {
+		object->runs = runs;
+		object->n_runs = n_runs;
+		error = fill(object, count, size);
+	} else {
+		free(runs);
+		error = -ENOMEM;
+	}
 	if (!error) {
 		object->next = atomic_load(&adsm_once_objects);
 		n_alive++;
@@ -386,6 +410,8 @@ void adsm_once_device_lost(void)
 			adsm_home_lock(home, &old);
 			if (!has_written(home, o))
 				adsm_once_fail(o->shared, i, -ENODEV);
+			/* Once: what others are given to set from now on is theirs. */
+			atomic_store(&o->write_seq[i], 0);
 			adsm_home_unlock(home, &old);
 		}
 		adsm_once_forget(adsm_once_table, i);

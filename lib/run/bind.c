@@ -167,15 +167,27 @@ static int bind_once(struct adsm_bound *bound, const struct adsm_param *param, c
 
 void adsm_bind_onces(struct adsm_bound *bound)
 {
-	for (size_t i = 0; i < bound->n_onces; i++) {
-		uint64_t seq = bound->home->last_seq + 1;
+	for (size_t i = 0; i < bound->n_onces; i++)
+		bound->failures[i] = bound->sets >> i & 1 ? atomic_exchange(&bound->onces[i]->shared->failed, 0) : 0;
+}
 
-		atomic_store(&bound->onces[i]->use_seq[bound->home->index], seq);
-		if (!(bound->sets >> i & 1))
-			continue;
-		atomic_store(&bound->onces[i]->write_seq[bound->home->index], seq);
-		/* What others have failed to set, this one may. */
-		atomic_store(&bound->onces[i]->shared->failed, 0);
+void adsm_bind_onces_end(struct adsm_bound *bound, bool has_begun)
+{
+	uint64_t seq = bound->home->last_seq + 1;
+
+	for (size_t i = 0; i < bound->n_onces; i++) {
+		struct adsm_once_object *object = bound->onces[i];
+		uint32_t none = 0;
+
+		if (has_begun) {
+			atomic_store(&object->use_seq[bound->home->index], seq);
+			if (bound->sets >> i & 1)
+				atomic_store(&object->write_seq[bound->home->index], seq);
+		} else if (bound->failures[i] && atomic_compare_exchange_strong(&object->shared->failed, &none,
+										bound->failures[i])) {
+			/* Who has come meanwhile is to be told, too. */
+			adsm_once_wake_all(adsm_once_table);
+		}
 	}
 }
 

@@ -51,6 +51,7 @@ struct adsm_bound {
 	struct adsm_use *uses;
 	/* Write-once objects, taken, in the order of the arguments; which the call may set units of, by bits. */
 	struct adsm_once_object *onces[ADSM_ARGS_MAX];
+	uint32_t failures[ADSM_ARGS_MAX];	/* those of these that were taken back */
 	size_t n_onces;
 	uint32_t sets;
 	size_t const_bytes, n_bytes;
@@ -68,8 +69,10 @@ int adsm_bind(struct adsm_bound *bound, adsmKernel *kernel, const adsmArg *args,
 /* The same for commands of the program's on @home, which use these objects. */
 int adsm_bind_uses(struct adsm_bound *bound, struct adsm_home *home, const struct adsm_driver_use *uses, size_t n);
 void adsm_bind_end(struct adsm_bound *bound);
-/* The call, which is the home's next, has the write-once objects; before it starts. Lock held. */
+/* Before it starts: what others have failed to set of its write-once objects, it may. Lock held. */
 void adsm_bind_onces(struct adsm_bound *bound);
+/* The call, which is the home's next, has them; or it has not begun, and all is as before. Lock held since. */
+void adsm_bind_onces_end(struct adsm_bound *bound, bool has_begun);
 /* Find the objects of the pointers. Lock held: they stay what they are until it is given back. */
 int adsm_bind_objects(struct adsm_bound *bound);
 

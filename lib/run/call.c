@@ -279,6 +279,7 @@ static int enter_call(struct call *call)
 		gathers = may_gather(call);
 		adsm_bind_onces(&call->bound);
 		error = start(call, gathers ? NULL : &event);
+		adsm_bind_onces_end(&call->bound, !error);
 	}
 	if (!error)
 		note_call(call, event, gathers);

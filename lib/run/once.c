@@ -27,12 +27,7 @@ static int wait_for_calls(const struct adsm_once_object *object)
 
 	for (int i = 0; i < adsm_n_homes && !error; i++) {
 		uint64_t seq = atomic_load(&object->use_seq[i]);
-		struct adsm_sigset old;
 
-		adsm_home_lock(&adsm_homes[i], &old);
-		if (seq > adsm_homes[i].last_seq)
-			seq = adsm_homes[i].last_seq;	/* it did not start */
-		adsm_home_unlock(&adsm_homes[i], &old);
 		error = seq ? adsm_wait_call(&adsm_homes[i], seq) : 0;
 	}
 	return error;

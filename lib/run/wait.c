@@ -23,7 +23,8 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 	if (status) {
 		if (call->thread)	/* else the program asks its driver */
 			adsm_caller_failed(call->caller, call->thread, home->index, status);
-		if (status == -ENODEV && !home->lost_seq)
+		/* Not where the call has waited for what another device was to set. */
+		if (status == -ENODEV && !home->lost_seq && home->device->backend->status(home->device))
 			home->lost_seq = call->seq;
 	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
 		adsm_note_kernel(home, call, ns);

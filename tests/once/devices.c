@@ -225,11 +225,23 @@ static void check_place(const adsmOnceDistribution *distribution, size_t count, 
 	}
 }
 
+/* It may use the library, too. */
+static int by_a_unit(void *arg, size_t unit)
+{
+	adsmOnce *once = make(1, 4);
+
+	put(once, 0, (uint32_t)unit % 2);
+	unit = get(once, 0);
+	CHECK_OK(adsmOnceFree(once));
+	return (int)unit;
+}
+
 static void places(void)
 {
 	adsmOnceDistribution first = adsmOnceOnDevice(0), second = adsmOnceOnDevice(1), stripes = adsmOnceStriped(2),
 		halves = adsmOnceStriped(0), tiles = adsmOnceTiled(3, 4), columns = adsmOnceTiled(2, 4),
-		own = adsmOncePlaced(by_thirds, NULL), none = adsmOnceOnDevice(2), many = adsmOnceStriped(1);
+		own = adsmOncePlaced(by_thirds, NULL), used = adsmOncePlaced(by_a_unit, NULL),
+		none = adsmOnceOnDevice(2), many = adsmOnceStriped(1);
 
 	check_place(NULL, 3, PAGE, "hhh");
 	check_place(&first, 3, PAGE, "000");
@@ -241,6 +253,7 @@ static void places(void)
 	columns.grid_rows = 2;
 	check_place(&columns, 8, PAGE, "00001111");
 	check_place(&own, 6, PAGE, "01h01h");
+	check_place(&used, 5, PAGE, "01010");
 	/* A page is where the unit of its first byte is. */
 	stripes.stripe = 4;
 	check_place(&stripes, 12, PAGE / 4, "000011110000");
@@ -416,7 +429,7 @@ static void lost(void)
 {
 	adsmDim one = adsmDim3(1, 1, 1);
 	adsmOnceDistribution there = adsmOnceOnDevice(0);
-	adsmOnce *trigger = make(2, 4), *units = adsmOnceAlloc(4, PAGE, &there), *other = make(4, 4);
+	adsmOnce *trigger = make(3, 4), *units = adsmOnceAlloc(4, PAGE, &there), *other = make(4, 4);
 	struct test_unit works[] = { { units, 2 }, { other, 1 } };
 	pthread_t threads[2];
 
@@ -450,6 +463,19 @@ static void lost(void)
 			  adsmVal(2)));
 	CHECK_EQ(get(other, 2), 10);
 	CHECK_OK(adsmSync());
+
+	/* When it ends, too, units are lost that its last call was to set; not those that an earlier one has left. */
+	CHECK_OK(adsmCall(kernel("follow"), one, one, adsmPtr(other->address), adsmVal(2), adsmPtr(units->address),
+			  adsmVal(0)));
+	CHECK_OK(adsmSync());
+	threads[0] = start(await_unit, &(struct test_unit){ units, 1 });
+	until_waiting(1, NULL);
+	CHECK_OK(adsmCall(kernel("crash_after"), one, one, adsmPtr(trigger->address), adsmVal(1),
+			  adsmPtr(trigger->address)));
+	CHECK(!adsmOnceGet(trigger, 2) && errno == ENODEV);
+	put(units, 1, 4);
+	end(threads[0]);
+	CHECK_EQ(adsmSync(), -ENODEV);
 	CHECK_OK(adsmOnceFree(trigger));
 	CHECK_OK(adsmOnceFree(units));
 	CHECK_OK(adsmOnceFree(other));
