@@ -68,6 +68,7 @@ const void *adsmOnceWait(const adsmOnce *once, size_t unit)
 
 void *adsmOnceFresh(const adsmOnce *once, size_t unit)
 {
+	ADSM_UNCANCELLED;	/* a handler may be where a wait can be cancelled at any time */
 	struct adsm_once_object *object;
 	int error = find(once, unit, &object);
 
@@ -79,6 +80,7 @@ void *adsmOnceFresh(const adsmOnce *once, size_t unit)
 
 int adsmOnceSet(const adsmOnce *once, size_t unit)
 {
+	ADSM_UNCANCELLED;	/* a handler may be where a wait can be cancelled at any time */
 	struct adsm_once_object *object;
 	int error = find(once, unit, &object);
 

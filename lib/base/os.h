@@ -79,6 +79,8 @@ static inline void adsm_os_poke(_Atomic uint32_t *word)			/* [signal] */
 uint64_t adsm_os_now_ns(void);							/* [signal] */
 void adsm_os_sleep_until_ns(uint64_t when_ns);					/* [signal] */
 int adsm_os_thread_id(void);							/* [signal] */
+/* Where this thread's handlers of signals have a stack of their own; size 0: nowhere. */
+void adsm_os_alternate_stack(uintptr_t *ret_start, size_t *ret_size);		/* [signal] */
 unsigned adsm_os_n_cpus(void);
 /* The processor that this thread runs on; without a system call. */
 unsigned adsm_os_cpu(void);							/* [signal] */

@@ -36,6 +36,15 @@ static void block(uint64_t set, struct adsm_sigset *ret_old)
 	ret_old->cancel = adsm_os_cancel_block();
 }
 
+void adsm_os_alternate_stack(uintptr_t *ret_start, size_t *ret_size)
+{
+	stack_t stack = { 0 };
+
+	sys(SYS_sigaltstack, NULL, &stack);
+	*ret_start = (uintptr_t)stack.ss_sp;
+	*ret_size = stack.ss_flags & SS_DISABLE ? 0 : stack.ss_size;
+}
+
 void adsm_os_signals_block(struct adsm_sigset *ret_old)
 {
 	block(ASYNCHRONOUS | RAISED, ret_old);

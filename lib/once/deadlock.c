@@ -102,9 +102,9 @@ static bool sleeps_for_ever(const char *task)
 		return false;
 	if (op & FUTEX_PRIVATE_FLAG)
 		return true;
-	/* pthread_join(): the system itself wakes it. */
+	/* pthread_join(): the system itself wakes it. A mutex of several processes waits in the simpler way. */
 	adsm_format(path, sizeof(path), "/proc/self/task/%d", (int)value);
-	return !access(path, F_OK) || is_shared_with_device(word);
+	return ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && !access(path, F_OK)) || is_shared_with_device(word);
 }
 
 static bool waits_for_unit(int id)

@@ -15,12 +15,17 @@
 
 #define NESTED_MAX 2
 
+struct entry {
+	uintptr_t frame;
+	uint32_t slot, bucket;		/* slot: plus 1, 0 for none */
+};
+
 /*
  * The waits that this thread is in, the outermost first: a signal handler may wait, too. One that is left by a jump is
  * ended by it, where the wrappers see that, else by the thread's next wait above it on the stack.
  */
 static _Thread_local struct {
-	struct { uintptr_t frame; uint32_t slot, bucket; } in[NESTED_MAX];	/* slot: plus 1, 0 for none */
+	struct entry in[NESTED_MAX];
 	unsigned n;
 	int thread;			/* this one's number; 0: not asked yet. A child of a fork does not wait */
 	int error;			/* how the wait of the touch of @judged has ended */
@@ -52,35 +57,63 @@ void adsm_once_leave(uintptr_t stack)
 	}
 }
 
+/* Has who waits in @entry been left by a jump, now that the thread is at @frame? */
+static bool was_left(uintptr_t entry, uintptr_t frame)
+{
+	uintptr_t stack;
+	size_t size;
+	bool there, here;
+
+	adsm_os_alternate_stack(&stack, &size);
+	there = entry - stack < size;
+	here = frame - stack < size;
+	/* A handler's own stack lies anywhere; but nobody is elsewhere before the handler there has ended. */
+	return there == here ? entry <= frame : there;
+}
+
 struct waiting {
 	struct adsm_once_wait wait;
-	uint64_t address;
-	bool noted;
+	struct adsm_once_object *object;
+	uintptr_t frame;
+	unsigned at;			/* which entry it has; NESTED_MAX: none */
 };
 
-static void begin_wait(struct waiting *waiting, struct adsm_once_note *note, uintptr_t frame,
-		       struct adsm_once_object *object)
+static void begin_wait(struct waiting *waiting, struct adsm_once_note *note)
 {
-	while (mine.n && mine.in[mine.n - 1].frame <= frame)
+	struct entry entry = { .frame = waiting->frame };
+
+	while (mine.n && was_left(mine.in[mine.n - 1].frame, entry.frame))
 		pop();
-	adsm_once_wait_begin(&waiting->wait, adsm_once_table, object->shared, note);
-	waiting->address = note->address;
-	waiting->noted = mine.n < NESTED_MAX;
-	if (!waiting->noted)
+	adsm_once_wait_begin(&waiting->wait, adsm_once_table, waiting->object->shared, note);
+	entry.slot = (uint32_t)(waiting->wait.slot + 1);
+	entry.bucket = waiting->wait.bucket;
+	waiting->at = mine.n;
+	if (waiting->at == NESTED_MAX)
 		return;
-	mine.in[mine.n].frame = frame;
-	mine.in[mine.n].slot = (uint32_t)(waiting->wait.slot + 1);
-	mine.in[mine.n].bucket = waiting->wait.bucket;
-	mine.n++;
+	mine.in[waiting->at] = entry;
+	mine.n = waiting->at + 1;
+	mine.in[waiting->at] = entry;	/* a handler has perhaps waited between the two */
+}
+
+/* Not where a handler that waits on a stack that nobody can know of has taken it for one that was left. */
+static bool is_noted(const struct waiting *waiting)
+{
+	return waiting->at == NESTED_MAX || (mine.n > waiting->at && mine.in[waiting->at].frame == waiting->frame);
 }
 
 /* Also when the thread is cancelled. */
 static void end_wait(struct waiting *waiting)
 {
-	if (waiting->noted)
-		mine.n--;
-	adsm_once_wait_end(&waiting->wait);
-	adsm_note_once(waiting->address, waiting->wait.unit, waiting->wait.since_ns);
+	bool was_noted = is_noted(waiting);
+
+	if (was_noted && waiting->at < NESTED_MAX) {
+		while (mine.n > waiting->at + 1)
+			pop();		/* left by a jump, in a handler */
+		mine.n = waiting->at;
+	}
+	if (was_noted)
+		adsm_once_wait_end(&waiting->wait);
+	adsm_note_once((uintptr_t)waiting->object->handle.address, waiting->wait.unit, waiting->wait.since_ns);
 }
 
 /* The only place where a cancelled thread ends: what it has to put right is in the frames above this one. */
@@ -111,11 +144,16 @@ static int wait_for(struct adsm_once_object *object, size_t unit, const void *wh
 		mine.thread = adsm_os_thread_id();
 	note.thread = mine.thread;
 	{
-		__attribute__((cleanup(end_wait))) struct waiting waiting;
+		__attribute__((cleanup(end_wait))) struct waiting waiting = {
+			.object = object, .frame = (uintptr_t)__builtin_frame_address(0), .at = NESTED_MAX,
+		};
 
-		begin_wait(&waiting, &note, (uintptr_t)__builtin_frame_address(0), object);
-		while (error == -EAGAIN)
+		begin_wait(&waiting, &note);
+		while (error == -EAGAIN) {
 			error = adsm_once_wait_once(&waiting.wait, sleep);
+			if (error == -EAGAIN && !is_noted(&waiting))
+				begin_wait(&waiting, &note);
+		}
 	}
 	return error;
 }
@@ -136,18 +174,23 @@ static const char *reason(const struct adsm_once_object *object, int error)
 	return adsm_error_string(error);
 }
 
-int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *where)
+static int get(struct adsm_once_object *object, size_t unit, const void *where,
+	       int (*sleep)(_Atomic uint32_t *word, uint32_t value, bool far))
 {
-	int error;
+	int error = wait_for(object, unit, where, sleep);
 
-	if (unit >= object->handle.count)
-		return adsm_fail(-EINVAL, "unit %zu of the write-once object at %p: it has %zu, counted from 0", unit,
-				 object->handle.address, object->handle.count);
-	error = wait_for(object, unit, where, sleep_cancellable);
 	if (error)
 		adsm_fail(error, "unit %zu of the write-once object at %p is not set, and will not be: %s", unit,
 			  object->handle.address, reason(object, error));
 	return error;
+}
+
+int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *where)
+{
+	if (unit >= object->handle.count)
+		return adsm_fail(-EINVAL, "unit %zu of the write-once object at %p: it has %zu, counted from 0", unit,
+				 object->handle.address, object->handle.count);
+	return get(object, unit, where, sleep_cancellable);
 }
 
 /* ---- touches of the view */
@@ -268,7 +311,7 @@ int adsm_once_io(struct adsm_once_object *object, size_t offset, size_t size, bo
 			return flag == ADSM_ONCE_SET ? -EEXIST : -EINVAL;
 		}
 		if (!input) {
-			int error = adsm_once_get(object, unit, where);
+			int error = get(object, unit, where, adsm_once_sleep);
 
 			if (error) {
 				adsm_error("%s", adsm_last_error());

@@ -341,9 +341,24 @@ static void set_in_handler(int sig)
 	atomic_fetch_add(&n_handled, 1);
 }
 
-static void signals(void)
+static void *(*wait_below)(void *);
+
+/* With a stack for handlers that lies above the frames of who waits. */
+static void *with_stack(void *arg)
 {
-	struct sigaction action = { .sa_handler = set_in_handler };
+	char above[64 << 10];
+	stack_t stack = { .ss_sp = above, .ss_size = sizeof(above) }, old;
+	void *ret;
+
+	CHECK(!sigaltstack(&stack, &old));
+	ret = wait_below(arg);
+	CHECK(!sigaltstack(&old, NULL));
+	return ret;
+}
+
+static void handle(int flags)
+{
+	struct sigaction action = { .sa_handler = set_in_handler, .sa_flags = flags };
 	void *(*const waits[])(void *) = { read_all, touch };
 
 	/* ThreadSanitizer keeps a signal until the thread calls what it knows, which one that sleeps does not. */
@@ -356,7 +371,8 @@ static void signals(void)
 
 		shared = reader.once;
 		atomic_store(&n_handled, 0);
-		thread = start(waits[i], &reader);
+		wait_below = waits[i];
+		thread = start(flags ? with_stack : waits[i], &reader);
 		until_waiting(1, NULL);
 		CHECK(!pthread_kill(thread, SIGUSR1));
 		until_waiting(2, NULL);
@@ -372,6 +388,17 @@ static void signals(void)
 		CHECK_EQ(reader.sum, 9);
 		CHECK_OK(adsmOnceFree(shared));
 	}
+}
+
+static void signals(void)
+{
+	handle(0);
+}
+
+/* On the thread's stack for handlers. */
+static void signals_above(void)
+{
+	handle(SA_ONSTACK);
 }
 
 static _Thread_local sigjmp_buf leave;
@@ -605,8 +632,8 @@ int main(int argc, char **argv)
 	static const struct test_case cases[] = {
 		{ "verbs", verbs }, { "misuse", misuse }, { "wakes", wakes }, { "waiters", waiters }, { "idle", idle },
 		{ "touches", touches }, { "stores", stores }, { "reuse", reuse }, { "calls", calls },
-		{ "signals", signals }, { "jumps", jumps }, { "cancels", cancels }, { "forks", forks },
-		{ "races", races }, { "random", random_units },
+		{ "signals", signals }, { "signals-above", signals_above }, { "jumps", jumps }, { "cancels", cancels },
+		{ "forks", forks }, { "races", races }, { "random", random_units },
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "stuck"))
