@@ -416,6 +416,17 @@ int adsm_cuda_event_elapsed(struct adsm_device *base, struct adsm_device_event e
 
 /* ---- streams of the program's own */
 
+/* Does the driver say that the context of a stream has ended, and it was not the queue's? Then nothing runs there. */
+static bool has_ended(const struct adsm_cuda_queue *queue, CUresult error)
+{
+	CUresult own;
+
+	if (error != CUDA_ERROR_CONTEXT_IS_DESTROYED && error != CUDA_ERROR_INVALID_CONTEXT)
+		return false;
+	own = adsm_cu.cuStreamQuery(queue->stream);
+	return own == CUDA_SUCCESS || own == CUDA_ERROR_NOT_READY;
+}
+
 int adsm_cuda_queue_follow(struct adsm_device *base, void *stream)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
@@ -436,6 +447,8 @@ int adsm_cuda_queue_follow(struct adsm_device *base, void *stream)
 	last = atomic_load(&queue->last_launch);
 	if (last > atomic_load(&queue->done))
 		error = adsm_cu.cuStreamWaitEvent(stream, end_of(slot_of(queue, last)), 0);
+	if (has_ended(queue, error))
+		error = CUDA_SUCCESS;	/* the driver says so of the command itself, too */
 	finish(queue, &scope);
 	return adsm_cuda_error(device, error, "cuStreamWaitEvent on the program's stream");
 }
@@ -457,7 +470,9 @@ static CUresult come_after(struct adsm_cuda_queue *queue, CUstream stream, CUeve
 	if (!error)
 		error = adsm_cu.cuStreamWaitEvent(queue->stream, event, 0);
 	/* Where no event tells: none could be made, or it is of another context. */
-	return error ? adsm_cu.cuStreamSynchronize(stream) : CUDA_SUCCESS;
+	if (error)
+		error = adsm_cu.cuStreamSynchronize(stream);
+	return has_ended(queue, error) ? CUDA_SUCCESS : error;
 }
 
 int adsm_cuda_queue_join(struct adsm_device *base, void *const *streams, size_t n, struct adsm_device_event *ret_event)

@@ -3,6 +3,7 @@
  * context.c - the driver begins and ends, and its contexts end: the library's queues and memory there end before.
  */
 #include "entries.h"
+#include "function.h"
 #include "handles.h"
 #include "home.h"
 #include "loan.h"
@@ -57,8 +58,10 @@ static void end_context(CUcontext context, bool always)
 	if (home)
 		adsm_driver_give_up(home);
 	adsm_cuda_forget(context);
-	if (home && !adsm_cuda_has_ended(home) && adsm_driver_end(home, always))
+	if (home && !adsm_cuda_has_ended(home) && adsm_driver_end(home, always)) {
+		adsm_cuda_functions_end(home);
 		adsm_cuda_ended[home->index] = adsm_life.epoch;
+	}
 }
 
 #define END(name, type, of, context, always)				\

@@ -14,6 +14,8 @@
 #include "stream.h"
 #include "sync.h"
 
+#define STAGED ((size_t)64 << 10)	/* bytes of pageable memory that a driver takes without waiting */
+
 ADSM_CU_CALLED(cuPointerGetAttribute);
 ADSM_CU_CALLED(cuStreamSynchronize);
 
@@ -48,8 +50,9 @@ static bool is_ordinary(const struct end *end, size_t size)
 
 	if (end->object || end->side == DEVICE || !end->p)
 		return end->object && adsm_driver_has(&end->place, size);
-	if (real_cu(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, end->p) != CUDA_SUCCESS)
+	if (adsm_cuda_is_pageable(end->p))
 		return true;
+	real_cu(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, end->p);
 	real_cu(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, end->p);
 	return type == CU_MEMORYTYPE_HOST && !managed;
 }
@@ -120,12 +123,18 @@ static CUresult copy_now(struct copy *copy)
 static CUresult copy_ordered(struct copy *copy)
 {
 	struct adsm_home *home = copy->dst.object ? copy->dst.place.home : copy->src.place.home;
+	CUresult result = CUDA_SUCCESS;
 
 	if (adsm_cuda_capturing(copy->stream))
 		return enqueue_copy(copy);
 	if (copy->dst.object && copy->src.object && copy->src.place.home != home)
 		return copy_now(copy);
-	return copy_driver(copy, home);
+	/* The driver would wait in there, with the library's locks; and of what is small it makes a copy. */
+	if (!copy->dst.object && copy->dst.side != DEVICE && adsm_cuda_is_pageable(copy->dst.p))
+		return copy_now(copy);
+	if (!copy->src.object && copy->src.side != DEVICE && copy->size > STAGED && adsm_cuda_is_pageable(copy->src.p))
+		result = adsm_cuda_wait(copy->stream);
+	return result == CUDA_SUCCESS ? copy_driver(copy, home) : result;
 }
 
 #define COPY_NOW(name, per_thread, params, args, to, from)						\

@@ -34,6 +34,7 @@ struct shaped {
 	CUstream stream;		/* of the program's; where it gave none, its default stream */
 	CUstream given;			/* for the driver: the function knows its flavour */
 	bool now;			/* returns when the bytes have moved, where the CPU's side is concerned */
+	bool pageable;			/* an end is memory of the host that the driver does not know */
 	struct adsm_driver_use uses[2];
 	size_t n_uses;
 	struct adsm_home *home;
@@ -65,8 +66,12 @@ static bool shaped_end(struct shaped *shaped, int *type, const void *host, CUdev
 	CUdeviceptr p = *type == CU_MEMORYTYPE_HOST ? (uintptr_t)host : *device;
 	struct adsm_driver_place place;
 
-	if (*type == CU_MEMORYTYPE_ARRAY || !adsm_driver_find((void *)(uintptr_t)(p + offset), &place))
+	if (*type == CU_MEMORYTYPE_ARRAY)
 		return false;
+	if (!adsm_driver_find((void *)(uintptr_t)(p + offset), &place)) {
+		shaped->pageable |= *type == CU_MEMORYTYPE_HOST && adsm_cuda_is_pageable(p + offset);
+		return false;
+	}
 	shaped->mixed |= shaped->home && shaped->home != place.home;
 	shaped->to_host |= *type == CU_MEMORYTYPE_HOST && access != ADSM_ACCESS_IN;
 	shaped->home = place.home;
@@ -94,7 +99,7 @@ static CUresult copy_shaped(struct shaped *shaped)
 			shaped->n_uses = 1;
 	}
 	/* It may wait inside the driver, for all that comes before: better out here, where nothing is locked. */
-	result = shaped->now ? adsm_cuda_wait(shaped->stream) : CUDA_SUCCESS;
+	result = shaped->now || shaped->pageable ? adsm_cuda_wait(shaped->stream) : CUDA_SUCCESS;
 	if (result == CUDA_SUCCESS)
 		result = adsm_cuda_command(shaped->home, shaped->uses, shaped->n_uses, shaped->stream, enqueue_shaped,
 					   shaped);

@@ -76,7 +76,7 @@ static void fetch_elsewhere(struct adsm_home *home)
 	adsm_mutex_unlock(&fetcher.turn);
 }
 
-static _Atomic uint32_t n_functions;	/* futex: those that have not run yet */
+static _Atomic uint32_t n_functions[ADSM_MAX_DEVICES];	/* futexes: those of a home that have not run yet */
 
 static void function_begins(const struct function *function)
 {
@@ -86,9 +86,13 @@ static void function_begins(const struct function *function)
 
 static void function_ended(struct function *function)
 {
+	_Atomic uint32_t *n = &n_functions[function->home->index];
+	uint32_t was = atomic_load(n);
+
 	free(function);
-	atomic_fetch_sub(&n_functions, 1);
-	adsm_os_wake(&n_functions, INT_MAX, false);
+	while (was && !atomic_compare_exchange_weak(n, &was, was - 1))
+		;
+	adsm_os_wake(n, INT_MAX, false);
 }
 
 static void run_host(void *data)
@@ -125,7 +129,7 @@ static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamC
 	adsm_driver_launched(home);
 	if (atomic_load(&home->n_undetected))
 		pthread_once(&fetcher.once, start_fetcher);
-	atomic_fetch_add(&n_functions, 1);
+	atomic_fetch_add(&n_functions[home->index], 1);
 	return function;
 }
 
@@ -172,19 +176,25 @@ ADSM_WRAPPER CUresult cuStreamAddCallback_ptsz(CUstream stream, CUstreamCallback
 	return add_callback(real_cu(cuStreamAddCallback_ptsz), stream, true, function, data, flags);
 }
 
+void adsm_cuda_functions_end(const struct adsm_home *home)
+{
+	atomic_store(&n_functions[home->index], 0);
+}
+
 void adsm_cuda_let_functions_run(struct adsm_home *home, CUstream stream)
 {
+	_Atomic uint32_t *n_left = &n_functions[home->index];
 	uint32_t n;
 
-	if (!atomic_load_explicit(&n_functions, memory_order_acquire) ||
+	if (!atomic_load_explicit(n_left, memory_order_acquire) ||
 	    !(atomic_load_explicit(&adsm_total.read_faults, memory_order_relaxed) ||
 	      atomic_load_explicit(&adsm_total.write_faults, memory_order_relaxed) ||
 	      atomic_load_explicit(&home->n_undetected, memory_order_relaxed)))
 		return;
-	while ((n = atomic_load(&n_functions))) {
+	while ((n = atomic_load(n_left))) {
 		CUresult result;
 
-		adsm_os_wait(&n_functions, n, CHECK_NS, false);
+		adsm_os_wait(n_left, n, CHECK_NS, false);
 		/* In a context with an error they never run. */
 		result = real_cu(cuStreamQuery)(stream);
 		if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)

@@ -13,5 +13,7 @@ struct adsm_home;
  * driver when no function is outstanding. Other programs are let alone: their functions use no shared memory.
  */
 void adsm_cuda_let_functions_run(struct adsm_home *home, CUstream stream);
+/* The home's context ends: what has not run by now never does. */
+void adsm_cuda_functions_end(const struct adsm_home *home);
 
 #endif

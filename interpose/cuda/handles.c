@@ -66,7 +66,7 @@ static struct handle *find(const void *key)
 		handle = atomic_load_explicit(chain_of(key), memory_order_acquire);
 		while (handle && atomic_load_explicit(&handle->key, memory_order_relaxed) != key)
 			handle = atomic_load_explicit(&handle->next, memory_order_acquire);
-	} while (!handle && atomic_load(&n_ended) != before);
+	} while (atomic_load(&n_ended) != before);
 	return handle;
 }
 
@@ -77,6 +77,7 @@ static void remove_locked(_Atomic(struct handle *) *at)
 	struct handle *handle = atomic_load(at);
 
 	atomic_store(at, atomic_load(&handle->next));
+	atomic_store(&handle->key, NULL);	/* who stands here looks for another, and then again */
 	atomic_fetch_add(&n_ended, 1);
 	free(atomic_exchange(&handle->layout, NULL));
 	atomic_store(&handle->next, unused);
@@ -143,6 +144,7 @@ static void remember(const void *key, enum kind kind, const void *owner)
 	handle->kind = kind;
 	handle->owner = owner;
 	handle->context = context;
+	free(atomic_exchange(&handle->layout, NULL));	/* of who was late for the one before */
 	atomic_store(&handle->key, key);
 	atomic_store(&handle->next, atomic_load(chain_of(key)));
 	atomic_store(chain_of(key), handle);

@@ -215,18 +215,22 @@ ADSM_WRAPPER CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size)
 /* The driver says what the pitch is; an object's memory has to be larger than the driver's. */
 ADSM_WRAPPER CUresult cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element)
 {
-	CUdeviceptr shared;
+	CUdeviceptr asked = 0, shared;
 	CUresult result;
 
-	ADSM_CUDA_LENT(result, real_cu(cuMemAllocPitch_v2)(p, pitch, width, height, element),
-		       ADSM_CUDA_LOAN(p, sizeof(*p)), ADSM_CUDA_LOAN(pitch, sizeof(*pitch)));
-	if (result != CUDA_SUCCESS || !adsm_cuda_makes_objects())
-		return result;
-	/* Not before: two of the size may not fit; and if the driver has changed its mind, this one is lost. */
-	real_cu(cuMemFree_v2)(*p);
-	result = allocate(&(struct source){ .alloc = alloc_plain, .free = free_plain }, &shared, *pitch * height);
+	do
+		ADSM_CUDA_LENT(result, real_cu(cuMemAllocPitch_v2)(p ? &asked : NULL, pitch, width, height, element),
+			       ADSM_CUDA_LOAN(pitch, sizeof(*pitch)));
+	while (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_driver_give_up(NULL));
+	if (result == CUDA_SUCCESS && adsm_cuda_makes_objects()) {
+		/* Not before: two of the size may not fit; and if the driver has changed its mind, this one is lost. */
+		real_cu(cuMemFree_v2)(asked);
+		result = allocate(&(struct source){ .alloc = alloc_plain, .free = free_plain }, &shared,
+				  *pitch * height);
+		asked = shared;
+	}
 	if (result == CUDA_SUCCESS)
-		*p = shared;
+		*p = asked;
 	return result;
 }
 
@@ -293,6 +297,7 @@ static void free_kept(uintptr_t start)
 static CUresult give_back(const struct source *source, CUdeviceptr p)
 {
 	struct adsm_cuda_allocation allocation;
+	struct adsm_driver_place place;
 	struct adsm_home *home;
 	CUresult result;
 	bool may_keep;
@@ -312,11 +317,12 @@ static CUresult give_back(const struct source *source, CUdeviceptr p)
 	error = adsm_driver_forget((void *)(uintptr_t)p, !source->ordered, may_keep ? free_kept : NULL);
 	if (error == 1)
 		return CUDA_SUCCESS;
-	if (error == -EBUSY) {
+	/* Held, or what uses it could not be waited for: the object stays, and its memory. */
+	if (error && adsm_driver_find((void *)(uintptr_t)p, &place)) {
 		adsm_cuda_allocation_hand_out(p, allocation.size);
 		return adsm_cuda_result(error);
 	}
-	/* Any other error: the library was shut down meanwhile, and the object with it. */
+	/* Else the library was shut down meanwhile, and the object with it. */
 	adsm_cuda_allocation_take(p, &allocation);
 	result = source->free(source, allocation.driver);
 	if (result != CUDA_SUCCESS) {

@@ -7,6 +7,7 @@
 #include "run/wait.h"
 
 ADSM_CU(cuCtxSynchronize_v2);
+ADSM_CU_CALLED(cuPointerGetAttribute);
 
 /* What the driver has waited for, the library sees end a little later. */
 int adsm_cuda_wait_calls(struct adsm_home *home)
@@ -60,6 +61,13 @@ WAIT(cuEventQuery, (CUevent event), (event))
 CUresult adsm_cuda_wait(CUstream stream)
 {
 	return acquire(real_cu(cuStreamSynchronize)(stream));
+}
+
+bool adsm_cuda_is_pageable(CUdeviceptr p)
+{
+	unsigned type;
+
+	return real_cu(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) != CUDA_SUCCESS;
 }
 
 CUresult adsm_cuda_failure(int error, CUstream stream)
