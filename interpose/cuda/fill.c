@@ -7,6 +7,8 @@
 #include "stream.h"
 #include "sync.h"
 
+ADSM_CU_CALLED(cuStreamSynchronize);
+
 /* ---- fills */
 
 struct fill {
@@ -15,6 +17,7 @@ struct fill {
 	unsigned unit, value;		/* bytes of an element: 1, 2 or 4 */
 	size_t pitch, n, height;	/* n: elements, of a row; height 1: in one dimension */
 	CUstream stream;
+	bool wait;			/* for it, inside of the command */
 };
 
 static inline bool fill_begin(struct fill *fill, CUdeviceptr dst)
@@ -35,9 +38,9 @@ static CUresult fill_ordered(struct fill *fill)
 		return enqueue_fill(fill);
 	if (fill->height == 1)
 		use.access = adsm_driver_written(&fill->place, fill->n * fill->unit);
-	if (fill->place.home != adsm_cuda_current_home())
-		return adsm_cuda_result(adsm_fail(-ENOTSUP, "a fill is of the current context's shared memory only"));
-	return adsm_cuda_command(fill->place.home, &use, 1, fill->stream, enqueue_fill, fill);
+	/* A stream of another context: the home cannot see its commands end, so they have when it looks. */
+	fill->wait = fill->place.home != adsm_cuda_current_home();
+	return adsm_cuda_command(fill->place.home, &use, 1, fill->wait ? NULL : fill->stream, enqueue_fill, fill);
 }
 
 /* Bytes the library fills; the rest is the driver's, which does not wait for fills. */
@@ -90,9 +93,8 @@ FILLS_2D(cuMemsetD2D8_v2, cuMemsetD2D8Async, unsigned char)
 FILLS_2D(cuMemsetD2D16_v2, cuMemsetD2D16Async, unsigned short)
 FILLS_2D(cuMemsetD2D32_v2, cuMemsetD2D32Async, unsigned)
 
-static int enqueue_fill(void *arg)
+static CUresult give_fill(const struct fill *f)
 {
-	const struct fill *f = arg;
 	CUdeviceptr dst = adsm_driver_address(&f->place);
 	unsigned char byte = (unsigned char)f->value;
 	unsigned short half = (unsigned short)f->value;
@@ -108,6 +110,16 @@ static int enqueue_fill(void *arg)
 	if (f->unit == 2)
 		return real_cu(cuMemsetD16Async)(dst, half, f->n, f->stream);
 	return real_cu(cuMemsetD32Async)(dst, f->value, f->n, f->stream);
+}
+
+static int enqueue_fill(void *arg)
+{
+	const struct fill *f = arg;
+	CUresult result = give_fill(f);
+
+	if (result == CUDA_SUCCESS && f->wait)
+		result = real_cu(cuStreamSynchronize)(f->stream);
+	return result;
 }
 
 /* ---- words written in the order of a stream */

@@ -138,12 +138,12 @@ static void room(void)
 					   .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr p[6], q;
-	size_t before;
+	size_t before, pitch;
 
 	turn(8 * MiB);
 	turn(8 * MiB);
 	before = left();
-	for (int round = 0; round < 4; round++) {
+	for (int round = 0; round < 5; round++) {
 		for (int i = 0; i < 6; i++)
 			p[i] = take(8 * MiB);
 		CHECKF(left() == before - 48 * MiB, "%zu", left());
@@ -159,6 +159,13 @@ static void room(void)
 		} else if (round == 2) {
 			OK(cuMemCreate(&handle, 40 * MiB, &prop, 0));
 			OK(cuMemRelease(handle));
+		} else if (round == 3) {
+			OK(cuMemAllocPitch_v2(&q, &pitch, 4 * MiB, 10, 4));
+			OK(cuMemFree_v2(q));
+			OK(cuMemAllocPitch_v2(&q, &pitch, 4 * MiB, 10, 4));
+			CHECKF(cuMemAllocPitch_v2(&p[0], &pitch, 4 * MiB, 10, 4) == CUDA_ERROR_OUT_OF_MEMORY,
+			       "there is more");
+			OK(cuMemFree_v2(q));
 		} else {
 			OK(cuMemAllocAsync(&q, 40 * MiB, stream));
 			OK(cuMemFreeAsync(q, stream));
@@ -174,6 +181,7 @@ static void others(void)
 	CUcontext other;
 	CUdeviceptr p, q;
 	uint64_t before;
+	unsigned value;
 
 	turn(SIZE);
 	before = counts().used;
@@ -194,6 +202,15 @@ static void others(void)
 	CHECKF(take(SIZE) != p, "it is the other context's");
 	OK(cuMemFree_v2(q));
 	CHECKF(take(SIZE) == q, "nothing is kept");
+	/* Fills of its memory come from any context. */
+	*(volatile unsigned *)POINTER(q) = 5;
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemsetD32_v2(q, 7, 1));
+	OK(cuMemcpyDtoH_v2(&value, q, sizeof(value)));
+	CHECK_EQ(value, 7);
+	OK(cuMemsetD32Async(q, 8, 1, stream));
+	OK(cuMemcpyDtoH_v2(&value, q, sizeof(value)));
+	CHECK_EQ(value, 8);
 	OK(cuCtxDestroy_v2(other));
 	/* What was kept there has ended with it; what is kept here has not. */
 	OK(cuCtxSetCurrent(context));
