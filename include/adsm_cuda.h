@@ -70,7 +70,10 @@ ADSM_API int adsmCudaRelease(const adsmArg *uses, size_t n, struct CUstream_st *
  */
 ADSM_API adsmKernel *adsmCudaKernel(int device, struct CUfunc_st *function);
 
-/** Give such a kernel back; waits for its calls. NULL is allowed. Returns 0 or -EINVAL. */
+/**
+ * Give such a kernel back; waits for its calls. NULL is allowed.
+ * Returns 0 or -EINVAL; -EBUSY where a call of it (adsmOnceCall) might wait for ever.
+ */
 ADSM_API int adsmCudaKernelFree(adsmKernel *kernel);
 
 #ifdef __cplusplus

@@ -79,7 +79,10 @@ ADSM_API int adsmOpenCLRelease(const adsmArg *uses, size_t n);
  */
 ADSM_API adsmKernel *adsmOpenCLKernel(int device, struct _cl_kernel *kernel);
 
-/** Give such a kernel back; waits for its calls. NULL is allowed. Returns 0 or -EINVAL. */
+/**
+ * Give such a kernel back; waits for its calls. NULL is allowed.
+ * Returns 0 or -EINVAL; -EBUSY where a call of it (adsmOnceCall) might wait for ever.
+ */
 ADSM_API int adsmOpenCLKernelFree(adsmKernel *kernel);
 
 #ifdef __cplusplus

@@ -58,6 +58,8 @@ static int read_file(const char *name, void **ret_image, size_t *ret_size)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0)
+			error = -errno;
 		if (n <= 0)
 			break;
 		at += (size_t)n;
@@ -65,6 +67,10 @@ static int read_file(const char *name, void **ret_image, size_t *ret_size)
 	close(fd);
 	if (!image)
 		return adsm_fail(-ENOMEM, "kernel module %s: out of memory", name);
+	if (error) {
+		free(image);
+		return adsm_fail(error, "kernel module %s: %s", name, strerrordesc_np(-error));
+	}
 	*ret_image = image;
 	*ret_size = at;
 	return 0;

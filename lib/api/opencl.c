@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api_opencl.c - the public functions for programs that use OpenCL themselves. */
 #include <errno.h>
+#include <string.h>
 
 #include "adsm_opencl.h"
 #include "driver/handles.h"
@@ -53,7 +54,11 @@ int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", p);
-	error = object->home->device->backend->driver->native_memory(object->memory, &handle);
+	if (strcmp(object->home->device->backend->name, api.backend))
+		error = adsm_fail(-ENOTSUP, "adsmOpenCLMem(): %p is on %s, not on an OpenCL device", p,
+				  object->home->device->name);
+	else
+		error = object->home->device->backend->driver->native_memory(object->memory, &handle);
 	if (!error) {
 		*ret_buffer = handle;
 		*ret_offset = (uintptr_t)p - object->start;

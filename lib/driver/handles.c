@@ -9,6 +9,7 @@
 #include "core/life.h"
 #include "run/call.h"
 #include "run/enter.h"
+#include "run/later_end.h"
 #include "start/start.h"
 
 int adsm_handles_home(const struct adsm_handles_api *api, int device, struct adsm_home **ret_home)
@@ -122,5 +123,6 @@ int adsm_handles_kernel_free(const struct adsm_handles_api *api, adsmKernel *ker
 		return error;
 	if (!adsm_kernel_is_live(kernel) || !kernel->module->only || kernel->module->internal)
 		return adsm_fail(-EINVAL, "%p is no kernel that %sKernel() gave", (void *)kernel, api->prefix);
-	return adsm_module_unload(kernel->module);
+	error = adsm_later_leave(kernel->module);
+	return error ? error : adsm_module_unload(kernel->module);
 }

@@ -3,6 +3,7 @@
 #include "observe/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,10 +20,21 @@ static int parse_stats(const struct adsm_option *row, const char *text, uint64_t
 		-EINVAL;
 }
 
+/* Many processes choose at once. What cannot be made is told by who writes to it. */
+static bool is_taken(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return errno == EEXIST;
+	close(fd);
+	return false;
+}
+
 void adsm_observe_choose(const char *wanted, char ret_path[PATH_MAX])
 {
 	adsm_format(ret_path, PATH_MAX, "%s", wanted);
-	for (int i = 0; adsm_observe_options.files_new && i < 1000 && !access(ret_path, F_OK); i++)
+	for (int i = 0; adsm_observe_options.files_new && i < 1000 && is_taken(ret_path); i++)
 		adsm_format(ret_path, PATH_MAX, i ? "%s.%d.%d" : "%s.%d", wanted, getpid(), i);
 }
 

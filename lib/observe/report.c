@@ -13,6 +13,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "core/life.h"
 #include "observe/writer.h"
 #include "observe/options.h"
 #include "observe/report_json.h"
@@ -65,8 +66,8 @@ void adsm_report_write(bool final)
 			write_to(stderr, true);
 		return;
 	}
-	/* Nor while the library is still looking for its devices: it would be no report. */
-	if (!final && (!report.is_new || !atomic_load(&adsm_n_homes)))
+	/* Nor while the library is still opening its devices: it would be no report. */
+	if (!final && (!report.is_new || !adsm_started()))
 		return;
 	fd = report.is_new ? adsm_output_make(report.path, temporary) : open_as_is();
 	if (fd >= 0)
@@ -89,9 +90,20 @@ void adsm_report_write(bool final)
 		unlink(temporary);
 }
 
+/* The program may go to another folder before the report is written. */
+static void absolute(const char *path, char ret_path[PATH_MAX])
+{
+	size_t n = *path != '/' && getcwd(ret_path, PATH_MAX) ? strlen(ret_path) : 0;
+
+	if (n + strlen(path) + 2 > PATH_MAX)
+		n = 0;
+	adsm_format(ret_path + n, PATH_MAX - n, n ? "/%s" : "%s", path);
+}
+
 int adsm_report_open(void)
 {
 	const char *where = adsm_observe_options.stats;
+	static char wanted[PATH_MAX];	/* stacks may be small, and starting is for one */
 	struct stat status;
 	int fd;
 
@@ -103,7 +115,8 @@ int adsm_report_open(void)
 		return 0;
 	report.to_file = true;
 	report.form = strncmp(where, "text:", 5) ? JSON : TEXT;
-	adsm_observe_choose(where + 5, report.path);
+	absolute(where + 5, wanted);
+	adsm_observe_choose(wanted, report.path);
 	report.is_new = adsm_output_is_new(report.path);
 	/* Whoever reads a pipe reads until it is closed once. */
 	if (!report.is_new && !stat(report.path, &status) && S_ISFIFO(status.st_mode) && !access(report.path, W_OK))

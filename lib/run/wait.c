@@ -118,7 +118,8 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	return *ret_done || !call.event.seq ? 0 : home->device->backend->event_wait(home->device, call.event, &status);
 }
 
-static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
+/* @watches: it is the library's own thread that waits, not the program. */
+static int wait_call(struct adsm_home *home, uint64_t seq, bool ask, bool watches)
 {
 	uint64_t start;
 	int error, tries = 0;
@@ -135,7 +136,8 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
 		if (ask && !error && !done && ++tries > ASK_TRIES)
 			error = -EIO;
 	} while (!done && (!error || error == -EINTR));
-	adsm_note_wait(home->index, start);
+	if (!watches)
+		adsm_note_wait(home->index, start);
 	if (error)
 		return adsm_fail(error, "cannot wait for a call on device %d: %s", home->index,
 				 adsm_error_string(error));
@@ -144,7 +146,7 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask)
 
 int adsm_wait_call(struct adsm_home *home, uint64_t seq)
 {
-	return wait_call(home, seq, true);
+	return wait_call(home, seq, true, false);
 }
 
 bool adsm_wait_call_until(struct adsm_home *home, uint64_t seq, uint64_t until_ns)
@@ -186,7 +188,7 @@ void adsm_watch_calls(struct adsm_home *home)
 		adsm_home_unlock(home, &old);
 		if (!seq)
 			return;
-		if (adsm_wait_call(home, seq))	/* an error that may pass: try again soon */
+		if (wait_call(home, seq, true, true))	/* an error that may pass: try again soon */
 			adsm_os_wait(&home->watch_word, atomic_load(&home->watch_word), 1000000, false);
 	}
 }
@@ -236,7 +238,7 @@ int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset 
 	adsm_in_fault = 0;
 	adsm_home_unlock(home, old);
 	started = start_touching(home);
-	error = wait_call(home, seq, !in_fault || !home->has_service);
+	error = wait_call(home, seq, !in_fault || !home->has_service, false);
 	adsm_home_lock(home, old);
 	adsm_in_fault = in_fault;
 	/* With the lock in hand: what waited is done before the next call. */
