@@ -102,6 +102,18 @@ static size_t find_function(const char *name)
 	return i;
 }
 
+/* One that is no more is one without needs of its own. */
+static size_t function_of(char *name)
+{
+	size_t i = find_function(name);
+
+	if (i == n_functions) {
+		functions = grow(functions, (n_functions + 1) * sizeof(*functions));
+		functions[n_functions++] = (struct function){ .name = name };
+	}
+	return i;
+}
+
 /* A function that is no more has been put into others: its calls are theirs, which the pairs do not say. */
 static void read_calls(const struct text *calls)
 {
@@ -109,22 +121,19 @@ static void read_calls(const struct text *calls)
 
 	while ((line = strsep(&rest, "\n"))) {
 		char *called = strchr(line, ' ');
-		size_t i;
+		size_t i, k;
 
 		if (!called)
 			continue;
 		*called++ = '\0';
-		i = find_function(line);
-		if (i == n_functions) {
-			functions = grow(functions, (n_functions + 1) * sizeof(*functions));
-			functions[n_functions++] = (struct function){ .name = line };
-		}
+		i = function_of(line);
 		if (!strcmp(called, "*")) {
 			functions[i].recursive = true;
 			continue;
 		}
+		k = function_of(called);
 		functions[i].called = grow(functions[i].called, (functions[i].n_called + 1) * sizeof(size_t));
-		functions[i].called[functions[i].n_called++] = find_function(called);
+		functions[i].called[functions[i].n_called++] = k;
 	}
 }
 
@@ -139,8 +148,6 @@ static void look(size_t i)
 	for (size_t k = 0; k < function->n_called; k++) {
 		const size_t called = function->called[k];
 
-		if (called >= n_functions)
-			continue;
 		if (functions[called].entered) {
 			function->recursive = true;
 			continue;
@@ -162,7 +169,7 @@ static uint64_t add_code(size_t i, bool *seen)
 
 	seen[i] = true;
 	for (size_t k = 0; k < functions[i].n_called; k++)
-		if (functions[i].called[k] < n_functions && !seen[functions[i].called[k]])
+		if (!seen[functions[i].called[k]])
 			code += add_code(functions[i].called[k], seen);
 	return code;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <link.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* The code, as a file. */
@@ -57,8 +58,16 @@ int adsm_store_image(int fd, struct adsm_module_info **ret_info, int *ret_code, 
 
 struct place { char path[64]; uint64_t begin, end; };
 
+/* Pages that workers of tasks share are fetched whole, with what the loader has left inaccessible between segments. */
+static void fill_hole(uint64_t begin, uint64_t end)
+{
+	if (begin < end)
+		mmap((void *)(uintptr_t)begin, end - begin, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
 static int find_place(struct dl_phdr_info *info, size_t size, void *arg)
 {
+	const uint64_t in_page = ADSM_PAGE_SIZE - 1;
 	struct place *place = arg;
 
 	if (strcmp(info->dlpi_name, place->path))
@@ -69,10 +78,12 @@ static int find_place(struct dl_phdr_info *info, size_t size, void *arg)
 
 		if (header->p_type != PT_LOAD)
 			continue;
-		if (begin < place->begin)
-			place->begin = begin & ~(uint64_t)(ADSM_PAGE_SIZE - 1);
-		if (begin + header->p_memsz > place->end)
-			place->end = begin + header->p_memsz;
+		/* They are in the order of their addresses. */
+		if (place->begin == UINT64_MAX)
+			place->begin = begin & ~in_page;
+		else
+			fill_hole((place->end + in_page) & ~in_page, begin & ~in_page);
+		place->end = begin + header->p_memsz;
 	}
 	return 1;
 }

@@ -319,14 +319,17 @@ int adsmSetName(const void *p, const char *name)
 	struct adsm_object *object;
 	struct adsm_record *record;
 	struct adsm_sigset old;
+	char own[sizeof(object->name)];
 	int error = adsm_start();
 
 	if (error)
 		return error;
+	/* The caller's memory may be shared: under the lock a touch would wait for itself. */
+	adsm_format(own, sizeof(own), "%s", name ? name : "");
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", p);
-	adsm_format(object->name, sizeof(object->name), "%s", name ? name : "");
+	memcpy(object->name, own, sizeof(own));
 	record = object->record;
 	adsm_home_unlock(object->home, &old);
 	adsm_record_name(record, name ? name : "");
@@ -335,6 +338,7 @@ int adsmSetName(const void *p, const char *name)
 
 int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 {
+	adsmObjectProps props = { .struct_size = sizeof(props) };
 	struct adsm_object *object;
 	struct adsm_sigset old;
 	int error = adsm_start();
@@ -346,21 +350,20 @@ int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", p);
-	memset(ret_props, 0, sizeof(*ret_props));
-	ret_props->struct_size = sizeof(*ret_props);
-	ret_props->address = (void *)object->start;
-	ret_props->size = object->size;
-	ret_props->device = object->home->index;
-	ret_props->device_address = object->memory->address;
+	props.address = (void *)object->start;
+	props.size = object->size;
+	props.device = object->home->index;
+	props.device_address = object->memory->address;
 	if (!object->device_only) {
-		ret_props->block_size = object->blocks.protocol->whole_object ? object->span : adsm_block_size(object);
-		ret_props->n_blocks = object->blocks.n;
-		ret_props->n_invalid = adsm_blocks_n_lacking(&object->blocks);
-		ret_props->n_dirty = adsm_blocks_n_unsent(&object->blocks);
-		ret_props->n_read_only = object->blocks.n - ret_props->n_invalid - ret_props->n_dirty;
-		adsm_format(ret_props->protocol, sizeof(ret_props->protocol), "%s", object->blocks.protocol->name);
+		props.block_size = object->blocks.protocol->whole_object ? object->span : adsm_block_size(object);
+		props.n_blocks = object->blocks.n;
+		props.n_invalid = adsm_blocks_n_lacking(&object->blocks);
+		props.n_dirty = adsm_blocks_n_unsent(&object->blocks);
+		props.n_read_only = object->blocks.n - props.n_invalid - props.n_dirty;
+		adsm_format(props.protocol, sizeof(props.protocol), "%s", object->blocks.protocol->name);
 	}
 	adsm_home_unlock(object->home, &old);
+	*ret_props = props;
 	return 0;
 }
 
@@ -378,6 +381,7 @@ int adsmStatsGet(adsmStats *ret_stats, size_t size)
 int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size)
 {
 	struct adsm_object *object;
+	adsmStats stats;
 	struct adsm_sigset old;
 	int error = adsm_start();
 
@@ -388,8 +392,9 @@ int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size)
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", p);
-	adsm_counters_read(&object->counters, ret_stats);
+	adsm_counters_read(&object->counters, &stats);
 	adsm_home_unlock(object->home, &old);
+	*ret_stats = stats;
 	return 0;
 }
 

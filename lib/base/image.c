@@ -143,9 +143,11 @@ static int check_functions(const struct check *check)
 static int check_slots(const struct check *check)
 {
 	const struct adsm_image *image = check->image;
-	const uint32_t limits[ADSM_IMAGE_SLOT_KINDS] = {
+	/* An address may be that of an array's end. */
+	const uint64_t limits[ADSM_IMAGE_SLOT_KINDS] = {
 		[ADSM_IMAGE_SLOT_ENTER] = 1, [ADSM_IMAGE_SLOT_IMPORT] = image->header->names_size,
-		[ADSM_IMAGE_SLOT_STUB] = image->header->n_stubs, [ADSM_IMAGE_SLOT_RESIDENT] = image->partitions[0].size,
+		[ADSM_IMAGE_SLOT_STUB] = image->header->n_stubs,
+		[ADSM_IMAGE_SLOT_RESIDENT] = (uint64_t)image->partitions[0].size + 1,
 	};
 
 	for (uint32_t i = 0; i < image->header->n_slots; i++) {

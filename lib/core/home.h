@@ -79,6 +79,7 @@ struct adsm_home {
 	uint64_t unnamed_seq;		/* the last call that may use any object */
 	uint64_t own_seq;		/* the last one of a kernel of the library's */
 	struct adsm_gather gather;
+	uint64_t once_seq;		/* the last call with write-once objects: it may wait for the program */
 	uint64_t lost_seq;		/* the first call that the loss of the device ended; 0: none */
 	struct adsm_call pending[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
 	uint64_t touch_grace_ns;	/* what the next call waits for those at most; 0: the usual. With call_mutex. */

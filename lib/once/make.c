@@ -3,6 +3,7 @@
 #include "once/make.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -415,6 +416,7 @@ void adsm_once_device_lost(void)
 			adsm_home_unlock(home, &old);
 		}
 		adsm_once_forget(adsm_once_table, i);
+		adsm_os_wake(&adsm_once_table->idle, INT_MAX, true);	/* it was about to, perhaps */
 		adsm_once_wake_all(adsm_once_table);
 	}
 	adsm_mutex_unlock(&adsm_once_mutex);

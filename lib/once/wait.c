@@ -280,6 +280,7 @@ enum adsm_fault_result adsm_once_fault(struct adsm_fault *fault)
 		return refuse_store(object, fault, adsm_once_unit_at(object, fault->address - object->stand_in.start));
 	unit = missing(object, page);
 	if (unit == object->handle.count) {
+		mine.judged = 0;
 		error = open_page(object, page);
 		return error ? lost(object, fault, adsm_once_unit_at(object, page * ADSM_PAGE_SIZE),
 				    "the process has no memory mappings left (vm.max_map_count)") : ADSM_FAULT_SERVED;

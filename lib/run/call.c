@@ -125,7 +125,8 @@ static void let_touches_pass(struct adsm_home *home)
 {
 	uint64_t until;
 
-	if (atomic_load(&home->touching))
+	/* Not where what runs may wait for what this thread does after its call. */
+	if (atomic_load(&home->touching) && home->once_seq <= atomic_load(&home->completed))
 		wait_for_touches(home);
 	/* And one that comes again and again gets the time to run its instruction, too. */
 	until = atomic_load(&home->calls_from_ns);
@@ -207,6 +208,8 @@ static void note_call(struct call *call, struct adsm_device_event event, bool ga
 			.caller = adsm_calls.caller, .event = event, .given_ns = call->given_ns
 		};
 	}
+	if (call->bound.n_onces)
+		home->once_seq = seq;
 	adsm_release_take(&call->bound, seq);
 	if (gathers)
 		adsm_gather_begin(home, call->queue, seq);

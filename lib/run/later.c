@@ -172,11 +172,12 @@ static void set_units(const struct adsm_later_range *range)
 static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct adsm_later *call)
 {
 	int error = wait_for_all(call);
+	const bool ready = !error;	/* else another's failure has been told, of whatever kind */
 
 	take_turn(line, call, ADSM_LATER_MEMORY);
-	if (!error)
+	if (ready)
 		error = make_buffers(home, call);
-	if (error == -ENOMEM) {
+	if (ready && error == -ENOMEM) {
 		/* Those before have some of it, and need no more. */
 		take_turn(line, call, ADSM_LATER_END);
 		error = make_buffers(home, call);

@@ -78,7 +78,7 @@ static int sync_home(struct adsm_home *home)
 	/* Where a fault may not ask the backend whether a call has ended, somebody has to take note of it. */
 	bool one = adsm_calls.once[home->index] && !home->n_synced && !home->has_service;
 	struct adsm_sigset old;
-	int error = 0, failed;
+	int error = 0, told = 0, failed;
 
 	if (!seq && !home->n_synced)
 		return 0;
@@ -90,8 +90,12 @@ static int sync_home(struct adsm_home *home)
 		if (error)
 			return error;
 		if (one && !status) {
-			adsm_calls.last_seq[home->index] = 0;
-			return 0;
+			/* Others have perhaps seen it end, and launched so many since that the device has forgotten. */
+			told = adsm_caller_collect(home->index);
+			if (!told) {
+				adsm_calls.last_seq[home->index] = 0;
+				return 0;
+			}
 		}
 		error = adsm_wait_call(home, seq);	/* ended, or about to be seen so */
 		if (error)
@@ -99,7 +103,7 @@ static int sync_home(struct adsm_home *home)
 	}
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
-	error = adsm_caller_collect(home->index);
+	error = told ? told : adsm_caller_collect(home->index);
 	failed = acquire(home);
 	adsm_fetch_expected(home);
 	adsm_home_unlock(home, &old);

@@ -87,6 +87,7 @@ static int start(void)
 		adsm_say("no address space for the library's tables (ulimit -v)");
 		goto end_observing;
 	}
+	atomic_store(adsm_life.unforked, 1);	/* the child of one that had been shut down begins anew */
 	error = adsm_arena_create(adsm_core_options.arena.address, adsm_core_options.arena.size);
 	if (error)
 		goto end_observing;

@@ -162,10 +162,10 @@ void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area,
 	ret_launch->block_ns = &kernels[slot->kernel].block_ns;
 	for (uint32_t i = 0; i < slot->n_args; i++)
 		ret_launch->args[i] = args + slot->arg_offset[i];
-	for (uint32_t i = 0; onces >> i; i++) {
+	for (uint32_t i = 0; i < slot->n_args && onces >> i; i++) {
 		uint64_t address;
 
-		if (!(onces >> i & 1) || i >= slot->n_args)
+		if (!(onces >> i & 1))
 			continue;
 		memcpy(&address, ret_launch->args[i], sizeof(address));
 		ret_launch->args[i] = adsm_device_once_find(address);

@@ -69,7 +69,11 @@ void adsm_crash_explain(const char *(*explain)(int signal, uint64_t address))
 void adsm_crash_now(int signal, uint64_t address, const char *why)
 {
 	struct adsm_process_crash *note = crash;
+	sigset_t all;
 
+	/* A signal's handler would wait for this one. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
 	adsm_crash_alone();
 	if (note) {
 		note->in_kernel = true;

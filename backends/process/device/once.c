@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/once.h"
 #include "base/os.h"
+#include "process/device/crash.h"
 #include "process/device/task_crew.h"
 
 #include <errno.h>
@@ -60,6 +61,7 @@ _Noreturn static void refuse(const struct adsm_kernel_once *once, uint64_t unit,
 		    (unsigned long)once->count);
 	if (node.told)
 		node.told->refused(text);
+	adsm_crash_alone();
 	adsm_process_say_end(memory.shared, text);
 	_exit(1);
 }
@@ -105,7 +107,7 @@ static int wait_for(struct once *once, uint64_t unit)
 
 void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error)
 {
-	for (uint32_t i = 0; launch->sets >> i; i++) {
+	for (uint32_t i = 0; i < ADSM_KERNEL_PARAMS_MAX && launch->sets >> i; i++) {
 		const struct adsm_kernel_once *sets = launch->args[i];
 
 		if (!(launch->sets >> i & 1) || !sets->count)

@@ -236,6 +236,7 @@ static void await(struct adsm_process_shared *shared)
 		if (now >= until) {
 			/* What it computes nobody can end, but with all else. */
 			adsm_task_failed_wait();
+			adsm_crash_alone();
 			if (shared)
 				adsm_process_say_end(shared, task->text);
 			_exit(1);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "partition.h"
 #include "process/device/code.h"
+#include "process/device/crash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -104,6 +105,7 @@ static void *resolve(void *context, const char *name)
 /* A core that cannot go on ends the device; the application has the sentence, and knows which kernel ran. */
 static void fail(void *context, const char *text)
 {
+	adsm_crash_alone();
 	adsm_process_say_end(served, text);
 	_exit(1);
 }

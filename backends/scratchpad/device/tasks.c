@@ -314,7 +314,7 @@ int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *s
 	tasks.crc.worst = (struct adsm_crc_worst){ .n = 0 };
 	launch->task_way = &way;
 	ret = adsm_task_run_all(launch, slot->name, served, slot->counts, ret_text);
-	if (costs)
+	if (costs && slot->counts[ADSM_TASK_WORKERS])	/* else none has run */
 		add_costs(slot, launch);
 	tasks.costs = NULL;
 	return ret;
