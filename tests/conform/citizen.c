@@ -370,6 +370,12 @@ static void ends(void)
 	}
 }
 
+static void child_works(unsigned *unused)
+{
+	CHECK_OK(adsmInit());
+	work();
+}
+
 /* adsmShutdown() ends it as well. */
 static void ends_at_shutdown(void)
 {
@@ -386,6 +392,9 @@ static void ends_at_shutdown(void)
 	unload();
 	CHECK_OK(adsmShutdown());
 	CHECK(gone(fd));
+	/* Then it is nobody's, and a child may begin anew. */
+	CHECK_EQ(in_child(child_works, NULL), 0);
+	work();
 }
 
 static unsigned *kept;

@@ -253,6 +253,11 @@ static void fields(void)
 	char *p;
 	adsmObjectProps props, short_props = { .struct_size = sizeof(short_props) };
 	size_t pages = (size + PAGE - 1) / PAGE * PAGE;
+	struct {
+		adsmObjectProps props;
+		adsmStats stats;
+		char name[8];
+	} *inside;
 
 	p = alloc(size);
 	props = info(p + 1234);
@@ -271,6 +276,24 @@ static void fields(void)
 	CHECK_ERROR(adsmObjectInfo(p + pages, &short_props), EINVAL);
 	short_props.struct_size = 0;
 	CHECK_ERROR(adsmObjectInfo(p, &short_props), EINVAL);
+
+	/* Answers and names may be in shared memory themselves, closed or not. */
+	inside = alloc(sizeof(*inside));
+	inside->props.struct_size = sizeof(inside->props);
+	strcpy(inside->name, "own");
+	for (int i = 0; i < 3; i++) {
+		CALL("increment", 1, adsmPtr(inside), adsmVal(0u));
+		SETTLE();
+		if (i == 0)
+			CHECK_OK(adsmObjectInfo(inside, &inside->props));
+		else if (i == 1)
+			CHECK_OK(adsmSetName(inside, inside->name));
+		else
+			CHECK_OK(adsmObjectStatsGet(inside, &inside->stats, sizeof(inside->stats)));
+	}
+	CHECK(inside->props.address == inside);
+	CHECK(!strcmp(inside->name, "own"));
+	CHECK_OK(adsmFree(inside));
 	CHECK_OK(adsmFree(p));
 }
 
