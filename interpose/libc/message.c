@@ -178,8 +178,9 @@ static bool shared_headers(const struct mmsghdr *headers, unsigned n)
 	return any;
 }
 
-/* Send or receive the first messages, as many as there is room for. */
-ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
+/* Send or receive the first messages, as many as there is room for: *ret_n. */
+ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input,
+		   unsigned *ret_n)
 {
 	unsigned most = n < BATCH ? n : BATCH;
 	struct mmsghdr own[most + 1];
@@ -210,6 +211,7 @@ ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 	}
 	/* The messages before the one that failed can go. */
 	n = error && batch.n ? batch.n - 1 : n;
+	*ret_n = error == -EFAULT ? most : n;
 	if (error == -EFAULT)
 		return input ? real(recvmmsg)(fd, headers, most, flags, timeout) :
 			real(sendmmsg)(fd, headers, most, flags);
@@ -235,10 +237,11 @@ ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 static int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
 {
 	int saved_errno = errno, total = 0, done;
+	unsigned given;
 
 	n = n < IOV_MAX ? n : IOV_MAX;
 	do {
-		done = some(fd, headers + total, n - (unsigned)total, flags, timeout, input);
+		done = some(fd, headers + total, n - (unsigned)total, flags, timeout, input, &given);
 		if (done < 0 && !total)
 			return -1;
 		if (done < 0)
@@ -246,7 +249,8 @@ static int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct t
 		total += done > 0 ? done : 0;
 		if (flags & MSG_WAITFORONE)
 			flags |= MSG_DONTWAIT;
-	} while (done >= BATCH && (unsigned)total < n && !(timeout && !timeout->tv_sec && !timeout->tv_nsec));
+	} while (done > 0 && (unsigned)done == given && (unsigned)total < n &&
+		 !(timeout && !timeout->tv_sec && !timeout->tv_nsec));
 	return total;
 }
 

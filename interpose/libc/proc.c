@@ -26,6 +26,10 @@ ADSM_REAL(fexecve);
 ADSM_REAL(execveat);
 ADSM_REAL(posix_spawn);
 ADSM_REAL(posix_spawnp);
+#if __GLIBC_PREREQ(2, 39)
+ADSM_REAL(pidfd_spawn);
+ADSM_REAL(pidfd_spawnp);
+#endif
 ADSM_REAL(system);
 ADSM_REAL(popen);
 ADSM_REAL(wait);
@@ -46,7 +50,7 @@ struct exec {
 	const char *path;
 	char *const *argv, *const *envp;
 	int fd, flags;
-	pid_t *pid;
+	pid_t *pid;			/* or a descriptor */
 	const posix_spawn_file_actions_t *actions;
 	const posix_spawnattr_t *attr;
 	bool spawns;			/* the result is the error */
@@ -162,15 +166,17 @@ static int go_execveat(const struct exec *exec)
 	return real(execveat)(exec->fd, exec->path, exec->argv, exec->envp, exec->flags);
 }
 
-static int go_posix_spawn(const struct exec *exec)
-{
-	return real(posix_spawn)(exec->pid, exec->path, exec->actions, exec->attr, exec->argv, exec->envp);
-}
-
-static int go_posix_spawnp(const struct exec *exec)
-{
-	return real(posix_spawnp)(exec->pid, exec->path, exec->actions, exec->attr, exec->argv, exec->envp);
-}
+#define GO_SPAWN(name)											\
+	static int go_##name(const struct exec *e)							\
+	{												\
+		return real(name)(e->pid, e->path, e->actions, e->attr, e->argv, e->envp);		\
+	}
+GO_SPAWN(posix_spawn)
+GO_SPAWN(posix_spawnp)
+#if __GLIBC_PREREQ(2, 39)
+GO_SPAWN(pidfd_spawn)
+GO_SPAWN(pidfd_spawnp)
+#endif
 
 ADSM_WRAPPER int execve(const char *path, char *const argv[], char *const envp[])
 {
@@ -270,6 +276,10 @@ static int spawn(struct exec *exec)
 	}
 SPAWN(posix_spawn)
 SPAWN(posix_spawnp)
+#if __GLIBC_PREREQ(2, 39)
+SPAWN(pidfd_spawn)
+SPAWN(pidfd_spawnp)
+#endif
 
 /* A longer one no shell would be given either. */
 #define PRIVATE(s) (is_shared(s) && strlen(s) < COPY_MAX ? strdupa(s) : (s))

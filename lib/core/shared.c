@@ -33,5 +33,5 @@ bool adsm_is_shared(const void *p)
 {
 	const struct adsm_object *object = adsm_index_find((uintptr_t)p);
 
-	return object && object->live && !object->device_only;
+	return object && (object->once || (object->live && !object->device_only));
 }

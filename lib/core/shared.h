@@ -41,7 +41,7 @@ static inline bool adsm_may_be_shared(const void *p, size_t size)
 	return adsm_are_within(p, p, size) && adsm_range_is_near((uintptr_t)p, size);
 }
 
-/* Exact: is this in a live shared object? */
+/* Exact: is this in a live shared object, or in the view of a write-once object? */
 bool adsm_is_shared(const void *p);
 
 #endif

@@ -8,6 +8,7 @@
 #include "core/observe.h"
 #include "core/options.h"
 #include "core/shared.h"
+#include "once/wait.h"
 #include "run/alias_copy.h"
 #include "run/device_copy.h"
 #include "run/enter.h"
@@ -195,12 +196,36 @@ int adsm_memcpy(void *dst, const void *src, size_t size, const void *where)
 					.where = where });
 }
 
+/* Of a write-once object, what is set. Who @waits only reads: else it may be what the system is to fill. */
+static int copy_once(void *dst, struct adsm_once_object *object, const void *src, size_t size, bool waits)
+{
+	size_t offset = (uintptr_t)src - object->stand_in.start, unit, last;
+	void *address;
+	int error;
+
+	if (offset >= object->stand_in.size || size > object->stand_in.size - offset)
+		return -EINVAL;
+	unit = adsm_once_unit_at(object, offset);
+	last = adsm_once_unit_at(object, offset + size - 1);
+	for (; !waits && unit <= last; unit++)
+		if (!adsm_once_is_set(object->shared, unit))
+			return -EINVAL;
+	error = adsm_once_io(object, offset, size, false, NULL, &address);
+	if (!error)
+		memcpy(dst, address, size);
+	return error;
+}
+
 int adsm_io_copy(void *dst, const void *src, size_t size)
 {
+	struct adsm_once_object *once = adsm_once_at((uintptr_t)src);
 	int saved_errno = errno, error;
 
-	error = work((struct adsm_copy){ .dst = dst, .src = src, .size = size, .strict = true, .in_handler = true,
-					 .move = memmove });
+	if (once && size)
+		error = copy_once(dst, once, src, size, false);
+	else
+		error = work((struct adsm_copy){ .dst = dst, .src = src, .size = size, .strict = true,
+						 .in_handler = true, .move = memmove });
 	errno = saved_errno;
 	return error;
 }
@@ -284,19 +309,29 @@ long adsm_io_copy_string(char *buffer, const char *s, size_t size)
 	while (at < size) {
 		/* To the end of the page: behind that there may be no object. */
 		size_t part = ADSM_PAGE_SIZE - ((uintptr_t)(s + at) & (ADSM_PAGE_SIZE - 1));
+		struct adsm_once_object *once = adsm_once_at((uintptr_t)(s + at));
 		struct adsm_object *object;
 		struct adsm_sigset old;
 		const char *end;
 		int error;
 
-		object = adsm_object_enter(s + at, &old);
-		if (!object)
-			return -EINVAL;
-		if (part > object->start + object->size - (uintptr_t)(s + at))
-			part = object->start + object->size - (uintptr_t)(s + at);
-		adsm_home_unlock(object->home, &old);
 		part = part < size - at ? part : size - at;
-		error = adsm_io_copy(buffer + at, s + at, part);
+		if (once) {
+			/* Nor is the next unit waited for. */
+			size_t in_unit = ((uintptr_t)(s + at) - once->stand_in.start) % once->handle.size;
+
+			if (part > once->handle.size - in_unit)
+				part = once->handle.size - in_unit;
+			error = copy_once(buffer + at, once, s + at, part, true);
+		} else {
+			object = adsm_object_enter(s + at, &old);
+			if (!object)
+				return -EINVAL;
+			if (part > object->start + object->size - (uintptr_t)(s + at))
+				part = object->start + object->size - (uintptr_t)(s + at);
+			adsm_home_unlock(object->home, &old);
+			error = adsm_io_copy(buffer + at, s + at, part);
+		}
 		if (error)
 			return error;
 		end = memchr(buffer + at, 0, part);

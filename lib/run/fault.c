@@ -287,7 +287,6 @@ enum adsm_fault_result adsm_on_fault(struct adsm_fault *fault)
 
 	if (!fault->cramped)
 		return adsm_inside_faults(fault) ? handle_inside(fault) : handle_fault(fault);
-	ours = atomic_load(&adsm_life.state) == ADSM_STARTED &&
-		(adsm_is_shared((void *)fault->address) || adsm_once_at(fault->address));
+	ours = atomic_load(&adsm_life.state) == ADSM_STARTED && adsm_is_shared((void *)fault->address);
 	return ours ? ADSM_FAULT_LOST : ADSM_FAULT_FOREIGN;
 }

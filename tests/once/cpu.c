@@ -3,8 +3,10 @@
 #include "../sanitizers.h"
 #include "once.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -279,6 +281,34 @@ static void *write_unit(void *arg)
 
 	CHECK_EQ(write(piped->fd, (char *)piped->once->address + PAGE, PAGE), PAGE);
 	return NULL;
+}
+
+static void *open_unit(void *arg)
+{
+	struct piped *piped = arg;
+
+	piped->fd = open((char *)piped->once->address + piped->once->size, O_RDONLY);
+	return NULL;
+}
+
+/* Strings in units: the system is given them when they are set, and no later unit is waited for. */
+static void names(void)
+{
+	struct piped piped = { make(3, 16), -1 };
+	const char *view = piped.once->address;
+	struct stat status;
+	pthread_t thread;
+
+	strcpy(adsmOnceFresh(piped.once, 0), "/dev/null");
+	CHECK_OK(adsmOnceSet(piped.once, 0));
+	CHECK(!stat(view, &status) && S_ISCHR(status.st_mode));
+	thread = start(open_unit, &piped);
+	until_waiting(1, NULL);
+	strcpy(adsmOnceFresh(piped.once, 1), "/dev/zero");
+	CHECK_OK(adsmOnceSet(piped.once, 1));
+	end(thread);
+	CHECK(piped.fd >= 0 && !close(piped.fd));
+	CHECK_OK(adsmOnceFree(piped.once));
 }
 
 static void calls(void)
@@ -632,6 +662,7 @@ int main(int argc, char **argv)
 	static const struct test_case cases[] = {
 		{ "verbs", verbs }, { "misuse", misuse }, { "wakes", wakes }, { "waiters", waiters }, { "idle", idle },
 		{ "touches", touches }, { "stores", stores }, { "reuse", reuse }, { "calls", calls },
+		{ "names", names },
 		{ "signals", signals }, { "signals-above", signals_above }, { "jumps", jumps }, { "cancels", cancels },
 		{ "forks", forks }, { "races", races }, { "random", random_units },
 	};
