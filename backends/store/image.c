@@ -61,8 +61,10 @@ struct place { char path[64]; uint64_t begin, end; };
 /* Pages that workers of tasks share are fetched whole, with what the loader has left inaccessible between segments. */
 static void fill_hole(uint64_t begin, uint64_t end)
 {
+	const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+
 	if (begin < end)
-		mmap((void *)(uintptr_t)begin, end - begin, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		(void)mmap((void *)(uintptr_t)begin, end - begin, PROT_READ, how, -1, 0);
 }
 
 static int find_place(struct dl_phdr_info *info, size_t size, void *arg)

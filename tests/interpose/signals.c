@@ -6,8 +6,10 @@
 #include "shut.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -553,6 +555,36 @@ static void forked(void)
 	compare("a fork", 1, act_default, fork_while_pending);
 }
 
+static _Atomic int n_fired;
+
+static void on_timer(union sigval value)
+{
+	++*(volatile unsigned *)value.sival_ptr;
+	n_fired++;
+}
+
+/* Functions of timers run where the C library has blocked all signals. */
+static void timers(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD, .sigev_notify_function = on_timer };
+	unsigned *p = words(N, 0);
+	timer_t timer[3];
+
+	event.sigev_value.sival_ptr = p;
+	for (unsigned i = 0; i < 3; i++) {
+		CALL("increment", N, adsmPtr(p), adsmVal(N));
+		SETTLE();
+		CHECK(!timer_create(CLOCK_MONOTONIC, &event, &timer[i]));
+		CHECK(!timer_settime(timer[i], 0, &(struct itimerspec){ .it_value.tv_nsec = 1 }, NULL));
+		while (n_fired == (int)i)
+			sched_yield();
+		CHECK_EQ(p[0], 2 * i + 2);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		CHECK(!timer_delete(timer[i]));
+	CHECK_OK(adsmFree(p));
+}
+
 static const struct conform_case cases[] = {
 	CASE("faults", faults),
 	CASE("sent", sent),
@@ -562,5 +594,6 @@ static const struct conform_case cases[] = {
 	CASE("coroutines", coroutines),
 	CASE("circles", circles),
 	CASE("forked", forked),
+	CASE("timers", timers),
 };
 CONFORM_MAIN(cases)
