@@ -128,7 +128,7 @@ static void drop(struct adsm_copies *pages, struct adsm_store_way *way, uint64_t
 /* Each page that the cache has. */
 #define EACH_PAGE(pages, way) \
 	for (struct adsm_store_way *way = (pages)->ways; \
-	     way < (pages)->ways + (pages)->n_sets * ADSM_STORE_INLINE_WAYS; way++) \
+	     way < (pages)->ways + (size_t)(pages)->n_sets * ADSM_STORE_INLINE_WAYS; way++) \
 		if (way->tag != ADSM_STORE_NO_LINE)
 
 void adsm_copies_release(struct adsm_copies *pages)
@@ -359,7 +359,7 @@ int adsm_copies_init(struct adsm_copies *pages, const struct adsm_scratchpad_lay
 		.ways = (struct adsm_store_way *)parts, .dirty = (uint64_t *)(parts + layout->tags),
 		.bytes = parts + layout->tags + layout->dirty,
 	};
-	pages->none = pages->ways + pages->n_sets * ADSM_STORE_INLINE_WAYS;
+	pages->none = pages->ways + (size_t)pages->n_sets * ADSM_STORE_INLINE_WAYS;
 	pages->slots = calloc(n, sizeof(*pages->slots) + (below->twins ? page : 0));
 	if (!pages->slots)
 		return -ENOMEM;

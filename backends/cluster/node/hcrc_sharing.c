@@ -76,7 +76,7 @@ void adsm_hcrc_sharing_gave_up(uint32_t worker, uint32_t page, const uint8_t *by
 	for (; touched; touched &= touched - 1) {
 		const uint32_t i = (uint32_t)__builtin_ctzll(touched);
 
-		place->sums[i] = sum_of(bytes + i * block, block);
+		place->sums[i] = sum_of(bytes + (size_t)i * block, block);
 	}
 }
 
@@ -93,7 +93,7 @@ bool adsm_hcrc_sharing_fetched(uint32_t worker, uint32_t page, const uint8_t *by
 	for (; touched && !changed; touched &= touched - 1) {
 		const uint32_t i = (uint32_t)__builtin_ctzll(touched);
 
-		changed = place->sums[i] != sum_of(bytes + i * block, block);
+		changed = place->sums[i] != sum_of(bytes + (size_t)i * block, block);
 	}
 	place->n += !changed;
 	return !changed;

@@ -58,7 +58,7 @@ struct adsm_seen adsm_seen_unpack(const struct adsm_letter *letter, size_t *at)
 
 int adsm_seen_begin(struct adsm_task_record *ret_record, uint32_t n_pages)
 {
-	const size_t size = (n_pages + 63) / 64 * 64 * sizeof(*seen_by_all.writers);
+	const size_t size = ((size_t)n_pages + 63) / 64 * 64 * sizeof(*seen_by_all.writers);
 
 	seen_by_all.writers = adsm_os_table(size);
 	if (!seen_by_all.writers)
