@@ -109,7 +109,10 @@ ADSM_WRAPPER int timer_create(clockid_t clock, struct sigevent *event, timer_t *
 	if (error)
 		return error;
 	error = adsm_range_give(ret_timer, &timer, sizeof(timer));
-	return error ? adsm_range_refuse(error) : 0;
+	if (!error)
+		return 0;
+	timer_delete(timer);	/* nobody has its name */
+	return adsm_range_refuse(error);
 }
 
 ADSM_WRAPPER int timer_delete(timer_t timer)
