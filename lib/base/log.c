@@ -13,6 +13,7 @@
 
 #define MESSAGE_MAX 512	/* bytes of a line or an error, terminator included; longer ones are cut */
 #define ADVICE_MAX 10	/* lines of it in a process */
+#define ROOMS 31	/* for last errors, at a time: 16 KiB */
 
 enum adsm_log_level adsm_log_level = ADSM_LOG_WARN;
 
@@ -174,17 +175,66 @@ bool adsm_may_advise(void)
 
 __thread int adsm_in_fault;
 
+/*
+ * Room for the errors of threads that have failed. Not from malloc(): a device's lock may be held, for which a handler
+ * waits that has interrupted malloc() itself, or fork(), which holds all of malloc()'s locks.
+ */
+struct rooms {
+	struct { _Atomic bool taken; char text[MESSAGE_MAX]; } room[ROOMS];
+	_Atomic(struct rooms *) next;
+};
+
+static struct rooms first_rooms;
+
 static char no_memory[] = "there was no memory to say what went wrong";
 static __thread unsigned n_said;
-static __thread char *last_error;	/* malloc()ed, no_memory, or NULL before the first failure */
+/* A room, malloc()ed (a long one), no_memory, or NULL before the first failure. */
+static __thread char *last_error;
 static pthread_key_t last_error_key;	/* holds the same, only to free it when its thread ends */
 static pthread_once_t last_error_once = PTHREAD_ONCE_INIT;
 static bool last_error_has_key;
 
-static void free_last_error(void *buffer)
+static struct rooms *rooms_after(struct rooms *rooms)
+{
+	struct rooms *next = atomic_load(&rooms->next), *none = NULL, *made;
+
+	if (next)
+		return next;
+	made = adsm_os_table(sizeof(*made));
+	if (!made || atomic_compare_exchange_strong(&rooms->next, &none, made))
+		return made;
+	adsm_os_unmap(made, sizeof(*made));
+	return none;
+}
+
+static char *take_room(void)
+{
+	for (struct rooms *rooms = &first_rooms; rooms; rooms = rooms_after(rooms))
+		for (int i = 0; i < ROOMS; i++)
+			if (!atomic_exchange(&rooms->room[i].taken, true))
+				return rooms->room[i].text;
+	return NULL;
+}
+
+/* Where @text is a room. */
+static bool give_room(const char *text)
+{
+	for (struct rooms *rooms = &first_rooms; rooms; rooms = atomic_load(&rooms->next)) {
+		size_t at = (uintptr_t)text - (uintptr_t)rooms->room;
+
+		if (at < sizeof(rooms->room)) {
+			atomic_store(&rooms->room[at / sizeof(*rooms->room)].taken, false);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void free_last_error(void *text)
 {
 	last_error = NULL;
-	free(buffer);
+	if (!give_room(text))
+		free(text);
 }
 
 static void make_last_error_key(void)
@@ -205,9 +255,10 @@ void adsm_say(const char *format, ...)
 		return;
 	if (!last_error || last_error == no_memory) {
 		pthread_once(&last_error_once, make_last_error_key);
-		last_error = last_error_has_key ? malloc(MESSAGE_MAX) : NULL;
+		last_error = last_error_has_key ? take_room() : NULL;
 		if (!last_error || pthread_setspecific(last_error_key, last_error)) {
-			free(last_error);
+			if (last_error)
+				give_room(last_error);
 			last_error = no_memory;
 			return;
 		}
@@ -223,12 +274,13 @@ void adsm_say_long(const char *before, const char *text)
 	adsm_say("%s%s", before, text);
 	if (size <= MESSAGE_MAX || !last_error || last_error == no_memory)
 		return;
-	bigger = realloc(last_error, size);
+	bigger = malloc(size);
 	if (!bigger)
 		return;
+	adsm_format(bigger, size, "%s%s", before, text);
+	free_last_error(last_error);
 	last_error = bigger;
 	pthread_setspecific(last_error_key, last_error);
-	adsm_format(last_error, size, "%s%s", before, text);
 }
 
 const char *adsm_last_error(void)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -471,6 +472,63 @@ static void test_ranks(void)
 	CHECK(signal_of(take_unranked) == caught);
 }
 
+/* ---- last errors: of many threads at once, and without malloc(), whose locks others may hold */
+
+#define FAILING 100
+
+static pthread_barrier_t all_failed;
+
+static void *fail_alone(void *arg)
+{
+	const size_t before = mallinfo2().uordblks;
+	size_t after;
+
+	(void)arg;
+	adsm_say("%s", "nothing was wrong");
+	after = mallinfo2().uordblks;
+	CHECK(!strcmp(adsm_last_error(), "nothing was wrong"));
+	CHECK(after == before);
+	return NULL;
+}
+
+static void *fail_together(void *arg)
+{
+	const int own = (int)(intptr_t)arg;
+	char wanted[1000], longer[1000];
+
+	adsm_format(wanted, sizeof(wanted), "thread %d", own);
+	memset(longer, 'a' + own % 26, sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	adsm_say("thread %d", own);
+	pthread_barrier_wait(&all_failed);
+	CHECK(!strcmp(adsm_last_error(), wanted));
+	pthread_barrier_wait(&all_failed);
+	if (own % 3)
+		adsm_say_long("", longer);
+	pthread_barrier_wait(&all_failed);
+	CHECK(!strcmp(adsm_last_error(), own % 3 ? longer : wanted));
+	adsm_say("thread %d", own);
+	CHECK(!strcmp(adsm_last_error(), wanted));
+	return NULL;
+}
+
+static void test_last_errors(void)
+{
+	pthread_t threads[FAILING];
+
+	CHECK(!pthread_create(threads, NULL, fail_alone, NULL));
+	CHECK(!pthread_join(threads[0], NULL));
+	CHECK(!pthread_barrier_init(&all_failed, NULL, FAILING));
+	/* The second time where the first ones were. */
+	for (int round = 0; round < 2; round++) {
+		for (intptr_t i = 0; i < FAILING; i++)
+			CHECK(!pthread_create(&threads[i], NULL, fail_together, (void *)i));
+		for (int i = 0; i < FAILING; i++)
+			CHECK(!pthread_join(threads[i], NULL));
+	}
+	CHECK(!pthread_barrier_destroy(&all_failed));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "daemon"))
@@ -487,5 +545,6 @@ int main(int argc, char **argv)
 	test_file_limit();
 	test_threads();
 	test_ranks();
+	test_last_errors();
 	return 0;
 }
