@@ -203,7 +203,7 @@ static bool names_node(const adsmOnceWaiter *waiters, int n, unsigned node)
 	if (n_nodes > 1)
 		snprintf(word, sizeof(word), " on node %u", node);
 	for (int i = 0; i < n; i++)
-		if (strstr(waiters[i].place, word))
+		if (waiters[i].device != ADSM_ONCE_ON_HOST && strstr(waiters[i].place, word))
 			return true;
 	return false;
 }
