@@ -118,8 +118,7 @@ static void write_note(struct adsm_once_slot *slot, const struct adsm_once_note 
 		atomic_store_explicit(&slot->note[i], words[i], memory_order_relaxed);
 }
 
-static int32_t take_slot(struct adsm_once_table *table, uint32_t bucket, const struct adsm_once_note *note,
-			 uint32_t *ret_number)
+static int32_t take_slot(struct adsm_once_table *table, uint32_t bucket, const struct adsm_once_note *note)
 {
 	for (uint32_t i = 0; i < ADSM_ONCE_SLOTS; i++) {
 		struct adsm_once_slot *slot = &table->slots[i];
@@ -132,7 +131,6 @@ static int32_t take_slot(struct adsm_once_table *table, uint32_t bucket, const s
 			;
 		atomic_store(&slot->bucket, bucket);
 		write_note(slot, note);
-		*ret_number = atomic_fetch_add(&slot->number, 1) + 1;
 		return (int32_t)i;
 	}
 	return -1;
@@ -140,12 +138,13 @@ static int32_t take_slot(struct adsm_once_table *table, uint32_t bucket, const s
 
 static void give_slot(struct adsm_once_slot *slot)
 {
-	atomic_fetch_add(&slot->number, 1);
+	if (atomic_load(&slot->number) & 1)
+		atomic_fetch_add(&slot->number, 1);
 	atomic_store(&slot->taken, 0);
 }
 
-void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *table, struct adsm_once_shared *shared,
-			  struct adsm_once_note *note)
+void adsm_once_wait_take(struct adsm_once_wait *wait, struct adsm_once_table *table, struct adsm_once_shared *shared,
+			 struct adsm_once_note *note)
 {
 	note->since_ns = adsm_os_now_ns();
 	wait->table = table;
@@ -156,9 +155,25 @@ void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *t
 	mine.cpu = adsm_os_cpu();
 	/* In this order, and back in the other: see adsm_once_forget(). */
 	atomic_fetch_add(&table->buckets[wait->bucket].sleepers, 1);
-	wait->slot = take_slot(table, wait->bucket, note, &wait->number);
+	wait->slot = take_slot(table, wait->bucket, note);
+	wait->number = 0;
+}
+
+void adsm_once_wait_show(struct adsm_once_wait *wait)
+{
+	struct adsm_once_table *table = wait->table;
+
+	if (wait->slot >= 0)
+		wait->number = atomic_fetch_add(&table->slots[wait->slot].number, 1) + 1;
 	if (atomic_load(&table->idle) && atomic_exchange(&table->idle, 0))
 		adsm_os_wake(&table->idle, INT_MAX, true);
+}
+
+void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *table, struct adsm_once_shared *shared,
+			  struct adsm_once_note *note)
+{
+	adsm_once_wait_take(wait, table, shared, note);
+	adsm_once_wait_show(wait);
 }
 
 void adsm_once_wait_end(const struct adsm_once_wait *wait)
@@ -234,6 +249,13 @@ bool adsm_once_note_new(struct adsm_once_table *table, uint32_t slot, uint32_t *
 		return false;
 	*number = now;
 	return true;
+}
+
+bool adsm_once_is_judged(struct adsm_once_table *table, uint32_t i)
+{
+	uint64_t verdict = atomic_load(&table->slots[i].verdict);
+
+	return verdict && verdict >> 32 == atomic_load(&table->slots[i].number);
 }
 
 void adsm_once_judge(struct adsm_once_table *table, uint32_t i, const struct adsm_once_note *note, int error)

@@ -100,9 +100,13 @@ struct adsm_once_wait {
 
 /* Awake for a moment, where that is not always in vain: is it set by then? */
 bool adsm_once_spin(const struct adsm_once_shared *shared, uint64_t unit);
-/* To be ended by the second; since_ns of the note is set here. */
+/* Both, to be ended by the last; since_ns of the note is set here. */
 void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *table, struct adsm_once_shared *shared,
 			  struct adsm_once_note *note);
+/* Not seen by others yet: who may be left by a jump first notes what there is to be ended. */
+void adsm_once_wait_take(struct adsm_once_wait *wait, struct adsm_once_table *table, struct adsm_once_shared *shared,
+			 struct adsm_once_note *note);
+void adsm_once_wait_show(struct adsm_once_wait *wait);
 void adsm_once_wait_end(const struct adsm_once_wait *wait);
 /*
  * 0: the unit is set; what a call that was to set units has failed with; the verdict's errno; -EAGAIN: not yet, after
@@ -120,6 +124,8 @@ bool adsm_once_note_read(struct adsm_once_table *table, uint32_t slot, struct ad
 /* The same where the wait is another one than that of *@number, which becomes its number. */
 bool adsm_once_note_new(struct adsm_once_table *table, uint32_t slot, uint32_t *number,
 			struct adsm_once_note *ret_note);
+/* Is the wait of a slot to end by a verdict, which it has not seen yet? */
+bool adsm_once_is_judged(struct adsm_once_table *table, uint32_t slot);
 /* The same wait is to end with this errno. */
 void adsm_once_judge(struct adsm_once_table *table, uint32_t slot, const struct adsm_once_note *note, int error);
 /* Everybody looks again. */

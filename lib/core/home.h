@@ -80,6 +80,7 @@ struct adsm_home {
 	uint64_t own_seq;		/* the last one of a kernel of the library's */
 	struct adsm_gather gather;
 	uint64_t once_seq;		/* the last call with write-once objects: it may wait for the program */
+	_Atomic bool once_lost;		/* lost, and who waits for write-once objects of it is told */
 	uint64_t lost_seq;		/* the first call that the loss of the device ended; 0: none */
 	struct adsm_call pending[ADSM_PENDING_MAX];	/* seq % ADSM_PENDING_MAX */
 	uint64_t touch_grace_ns;	/* what the next call waits for those at most; 0: the usual. With call_mutex. */

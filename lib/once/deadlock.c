@@ -32,6 +32,7 @@ static _Atomic uint32_t stopping;
 static struct adsm_once_note notes[2][ADSM_ONCE_SLOTS];	/* of this look, and of the one before */
 static uint32_t slots[ADSM_ONCE_SLOTS];
 static size_t n_notes[2];
+static bool goes_on;			/* somebody is to leave a wait, and has not come to run yet */
 
 /* ---- the threads of the program */
 
@@ -170,7 +171,8 @@ static bool device_is_stuck(struct adsm_home *home)
 	int status;
 
 	adsm_home_lock(home, &old);
-	idle = home->last_seq <= atomic_load(&home->completed) || atomic_load(&home->device->lost);
+	idle = home->last_seq <= atomic_load(&home->completed) ||
+		(atomic_load(&home->device->lost) && (!home->device->caps.once || atomic_load(&home->once_lost)));
 	if (!idle) {
 		const struct adsm_call *last = &home->pending[home->last_seq % ADSM_PENDING_MAX];
 
@@ -185,19 +187,35 @@ static bool device_is_stuck(struct adsm_home *home)
 
 /* ---- looking */
 
+/* The library's helpers are not asked whether they sleep: they count themselves, when they run. */
+static bool has_been_woken(uint32_t slot, const struct adsm_once_note *note, bool waits)
+{
+	char task[16];
+
+	if (waits || note->device >= 0)
+		return waits && adsm_once_is_judged(adsm_once_table, slot);
+	adsm_format(task, sizeof(task), "%d", note->thread);
+	return is_helper(task);
+}
+
 static void take_notes(void)
 {
 	memcpy(notes[1], notes[0], n_notes[0] * sizeof(notes[0][0]));
 	n_notes[1] = n_notes[0];
 	n_notes[0] = 0;
+	goes_on = false;
 	adsm_mutex_lock(&adsm_once_mutex);
 	for (uint32_t i = 0; i < ADSM_ONCE_SLOTS; i++) {
+		struct adsm_once_note *note = &notes[0][n_notes[0]];
 		const struct adsm_once_object *object;
+		bool waits;
 
-		if (!adsm_once_note_read(adsm_once_table, i, &notes[0][n_notes[0]]))
+		if (!adsm_once_note_read(adsm_once_table, i, note))
 			continue;
-		object = adsm_once_at(notes[0][n_notes[0]].address);	/* it may have ended since */
-		if (object && !adsm_once_is_set(object->shared, notes[0][n_notes[0]].unit))
+		object = adsm_once_at(note->address);	/* it may have ended since */
+		waits = object && !adsm_once_is_set(object->shared, note->unit);
+		goes_on |= has_been_woken(i, note, waits);
+		if (waits)
 			slots[n_notes[0]++] = i;
 	}
 	adsm_mutex_unlock(&adsm_once_mutex);
@@ -214,7 +232,7 @@ static bool is_deadlock(uint64_t *ret_turns)
 	for (int i = 0; i < adsm_n_homes; i++)
 		if (!device_is_stuck(&adsm_homes[i]))
 			return false;
-	return !atomic_load(&adsm_once_busy) && !may_be_interrupted() && threads_are_stuck(ret_turns);
+	return !goes_on && !atomic_load(&adsm_once_busy) && !may_be_interrupted() && threads_are_stuck(ret_turns);
 }
 
 static void end_waits(void)

@@ -416,6 +416,7 @@ void adsm_once_device_lost(void)
 			adsm_home_unlock(home, &old);
 		}
 		adsm_once_forget(adsm_once_table, i);
+		atomic_store(&home->once_lost, true);
 		adsm_os_wake(&adsm_once_table->idle, INT_MAX, true);	/* it was about to, perhaps */
 		adsm_once_wake_all(adsm_once_table);
 	}

@@ -84,15 +84,16 @@ static void begin_wait(struct waiting *waiting, struct adsm_once_note *note)
 
 	while (mine.n && was_left(mine.in[mine.n - 1].frame, entry.frame))
 		pop();
-	adsm_once_wait_begin(&waiting->wait, adsm_once_table, waiting->object->shared, note);
+	adsm_once_wait_take(&waiting->wait, adsm_once_table, waiting->object->shared, note);
 	entry.slot = (uint32_t)(waiting->wait.slot + 1);
 	entry.bucket = waiting->wait.bucket;
 	waiting->at = mine.n;
-	if (waiting->at == NESTED_MAX)
-		return;
-	mine.in[waiting->at] = entry;
-	mine.n = waiting->at + 1;
-	mine.in[waiting->at] = entry;	/* a handler has perhaps waited between the two */
+	if (waiting->at < NESTED_MAX) {
+		mine.in[waiting->at] = entry;
+		mine.n = waiting->at + 1;
+		mine.in[waiting->at] = entry;	/* a handler has perhaps waited between the two */
+	}
+	adsm_once_wait_show(&waiting->wait);
 }
 
 /* Not where a handler that waits on a stack that nobody can know of has taken it for one that was left. */
