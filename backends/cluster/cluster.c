@@ -22,6 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define HELLO_MS 20000			/* its own time until it has said that nodes do not come */
 #define KEEPER_MS 4000			/* until a keeper has ended all: calls fail within 5 s */
 #define SHOWN_AFTER_MS 1500		/* sooner nobody wonders */
 #define MAX_WORDS 48			/* of its command line */
@@ -210,7 +211,7 @@ static void describe(struct cluster_device *device, const struct adsm_backend_co
 	process->kind = &keeper_kind;
 	process->program = adsm_cluster_options.keeper;
 	process->argv = (char *const *)device->words;
-	process->hello_ms = (int)(adsm_cluster_options.timeout + KEEPER_MS / 1000) * 1000;
+	process->hello_ms = (int)adsm_cluster_options.timeout * 1000 + HELLO_MS;
 	process->extra = adsm_cluster_shared_size(config->arena_size);
 	write_words(device);
 }

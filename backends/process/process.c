@@ -23,6 +23,7 @@
 
 #define MAX_STARTS 8			/* each has a new layout of addresses */
 #define MAX_KEPT_STARTS 3		/* of keepers, which take longer */
+#define HELLO_MS 60000			/* one that has ended is seen at once */
 #define TIMEOUT_MS 10000
 #define WONDER_MS 500
 
@@ -80,7 +81,7 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 static int await_answer(struct adsm_process_device *device, int sock)
 {
 	const uint64_t start_ns = adsm_os_now_ns();
-	const unsigned limit = (unsigned)(device->hello_ms ? device->hello_ms : TIMEOUT_MS);
+	const unsigned limit = (unsigned)(device->hello_ms ? device->hello_ms : HELLO_MS);
 	struct pollfd polled = { .fd = sock, .events = POLLIN };
 	unsigned ms;
 	int n;

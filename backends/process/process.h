@@ -42,7 +42,7 @@ struct adsm_process_device {
 	char title[32];			/* for messages: "cpu device 0" */
 	const char *program;		/* a file, or "": the one installed with the library */
 	char *const *argv;		/* NULL: only the program's name */
-	int hello_ms;			/* until it has to have answered; 0: 10 s */
+	int hello_ms;			/* until it has to have answered; 0: 60 s */
 	size_t extra;			/* bytes of shared->extra */
 	struct adsm_process_copy_queue copies[2];	/* by queue, from ADSM_QUEUE_TO_DEVICE */
 	uint8_t *memory;		/* where this process maps the memory that the device has at arena_base */

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define VERSION_S 5			/* for a command to tell its version */
+#define VERSION_S 20			/* for a command to tell its version */
 #define N_OPTIONS 14			/* of a node's command line, each with its value */
 
 bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **argv)

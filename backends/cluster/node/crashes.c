@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* A node that crashes waits so long for its communication thread to have told of it. */
-#define WAIT_NS 2000000000ull
+#define WAIT_NS 4000000000ull
 
 /* What goes to node 0. */
 struct report {

@@ -41,7 +41,7 @@ static struct {
 	int ret;
 	int n_answers;			/* that have not come */
 	bool undo;			/* a node has not loaded it: nobody has */
-	_Atomic bool over;
+	_Atomic bool over, seen;	/* the application has ended; the node knows, and ends */
 } requests;
 
 enum { NONE, ASKED, SENT, DONE };
@@ -92,7 +92,9 @@ static void *read_requests(void *arg)
 	wake_node();
 	/* A node that waits for others in a call of MPI, or for a kernel, does not see it. */
 	adsm_os_sleep_until_ns(adsm_os_now_ns() + 1000000000);
-	_exit(0);
+	if (!atomic_load(&requests.seen))
+		_exit(0);
+	return NULL;
 }
 
 int adsm_requests_start(int (*hello)(const struct adsm_process_request *request, int memory_fd,
@@ -203,7 +205,10 @@ void adsm_requests_answer(int from, const void *data, size_t size)
 
 bool adsm_requests_over(void)
 {
-	return atomic_load(&requests.over);
+	if (!atomic_load(&requests.over))
+		return false;
+	atomic_store(&requests.seen, true);
+	return true;
 }
 
 /* ---- another node */
