@@ -39,32 +39,51 @@ static struct part {			/* of a device */
 } *parts[ADSM_MAX_DEVICES];		/* ADSM_TRACE_PARTS; NULL: it has none */
 static char (*labels)[ADSM_NAME_SIZE];	/* by id: names of objects, "" where they have none */
 
+/* A handler may start another program (exec): that waits for the end of the trace, and this for the names. */
+static void lock_names(struct adsm_sigset *ret_old)
+{
+	adsm_os_signals_block(ret_old);
+	adsm_mutex_lock(&names_mutex);
+}
+
+static void unlock_names(const struct adsm_sigset *old)
+{
+	adsm_mutex_unlock(&names_mutex);
+	adsm_os_signals_restore(old);
+}
+
 void adsm_trace_device(int device, const char *backend, const char *name)
 {
-	adsm_mutex_lock(&names_mutex);
+	struct adsm_sigset old;
+
+	lock_names(&old);
 	if (device >= 0 && device < ADSM_MAX_DEVICES)
 		adsm_format(device_names[device], sizeof(device_names[device]), ": %s %s", backend, name);
-	adsm_mutex_unlock(&names_mutex);
+	unlock_names(&old);
 }
 
 void adsm_trace_part(int device, unsigned part, const char *name)
 {
-	adsm_mutex_lock(&names_mutex);
+	struct adsm_sigset old;
+
+	lock_names(&old);
 	if (!parts[device])
 		parts[device] = adsm_os_table(ADSM_TRACE_PARTS * sizeof(*parts[device]));
 	if (parts[device] && part < ADSM_TRACE_PARTS) {
 		parts[device][part].lane = (struct adsm_lane){ .named = false };
 		adsm_format(parts[device][part].name, sizeof(parts[device][part].name), "%s", name);
 	}
-	adsm_mutex_unlock(&names_mutex);
+	unlock_names(&old);
 }
 
 void adsm_trace_name(uint32_t object, const char *name)
 {
-	adsm_mutex_lock(&names_mutex);
+	struct adsm_sigset old;
+
+	lock_names(&old);
 	if (object <= ADSM_RECORDS_MAX)
 		adsm_format(labels[object], sizeof(labels[object]), "%s", name);
-	adsm_mutex_unlock(&names_mutex);
+	unlock_names(&old);
 }
 
 static void get_label(uint32_t object, char ret_label[ADSM_NAME_SIZE])
