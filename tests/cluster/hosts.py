@@ -30,7 +30,8 @@ def inside(mark):
 
 
 def run(mark, *words):
-    environment = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_THREADS="1", TEST_MARK=mark)
+    environment = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_THREADS="1",
+                       ADSM_CLUSTER_TIMEOUT="200", TEST_MARK=mark)
     return subprocess.Popen(command(*words), env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True)
 

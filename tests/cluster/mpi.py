@@ -12,6 +12,7 @@ mpirun = mpiruns[0]
 
 def start(*modes, before=(), **variables):
     return cluster.start(*modes, before=before, **{"ADSM_CLUSTER_PROGRAM": program, "ADSM_CLUSTER_LAUNCH": mpirun,
+                                                   "ADSM_CLUSTER_TIMEOUT": 200,
                                                    **variables})
 
 

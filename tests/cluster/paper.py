@@ -33,7 +33,8 @@ def kernel_of(program, nodes):
     with tempfile.TemporaryDirectory() as folder:
         env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")}
         env |= {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_NODES": str(nodes), "ADSM_CLUSTER_THREADS": "1",
-                "ADSM_PAPER": "1", "ADSM_CLUSTER_TRACKER": "sigsegv", "ADSM_STATS": f"json:{folder}/stats"}
+                "ADSM_CLUSTER_TIMEOUT": "200", "ADSM_PAPER": "1", "ADSM_CLUSTER_TRACKER": "sigsegv",
+                "ADSM_STATS": f"json:{folder}/stats"}
         done = subprocess.run([PARBOIL, "run", program, "--size", "cfc-paper" if LARGE else "cfc"], env=env,
                               capture_output=True, text=True, check=False)
         assert done.returncode == 0, done

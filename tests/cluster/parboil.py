@@ -11,7 +11,7 @@ import memory
 program, nodes, protocol, *size = sys.argv[1:]
 if size:
     memory.need(4)
-env = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODES=nodes)
+env = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODES=nodes, ADSM_CLUSTER_TIMEOUT="200")
 listed = subprocess.run([program, "list"], env=env, check=True, text=True, stdout=subprocess.PIPE).stdout
 benches = [line.split()[0] for line in listed.splitlines()]
 assert len(benches) == 11, benches

@@ -8,7 +8,7 @@ _, build, program, *nodes = sys.argv
 running = []
 for n in nodes:
     env = dict(os.environ, ADSM_BACKEND="cluster", ADSM_CLUSTER_NODES=n, ADSM_CLUSTER_THREADS="2",
-               TEST_KERNELS=os.path.join(build, "tests/kernels"))
+               ADSM_CLUSTER_TIMEOUT="200", TEST_KERNELS=os.path.join(build, "tests/kernels"))
     running.append(subprocess.Popen([program], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                     stderr=subprocess.STDOUT, text=True))
 failed = False

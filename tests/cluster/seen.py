@@ -18,7 +18,8 @@ CASE, PROGRAM, MODULE, INFO = sys.argv[1:5]
 
 def execute(*words, nodes=3, **options):
     env = {key: value for key, value in os.environ.items() if not key.startswith("ADSM_")}
-    env |= {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_NODES": str(nodes), "ADSM_CLUSTER_THREADS": "1", **options}
+    env |= {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_NODES": str(nodes), "ADSM_CLUSTER_THREADS": "1",
+            "ADSM_CLUSTER_TIMEOUT": "200", **options}
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done
     return done

@@ -102,27 +102,40 @@ static bool forbid_system_calls(void)
 	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-static bool others_sleep(void)
+/* How often the others have gone to sleep so far, plus 1; 0: one of them does not sleep. */
+static unsigned long sleeps(void)
 {
 	DIR *folder = opendir("/proc/self/task");
 	struct dirent *entry;
-	bool sleep = true;
+	unsigned long sum = 1;
 
 	CHECK(folder);
-	while (sleep && (entry = readdir(folder))) {
-		char path[300], text[128];
+	while (sum && (entry = readdir(folder))) {
+		char path[300], line[128];
+		unsigned long n;
 		FILE *file = NULL;
 
-		snprintf(path, sizeof(path), "/proc/self/task/%s/stat", entry->d_name);
-		if (entry->d_name[0] != '.' && atoi(entry->d_name) != getpid() && (file = fopen(path, "re"))) {
-			const char *end = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
-
-			sleep = end && !strncmp(end, ") S", 3);
-			fclose(file);
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid() || !(file = fopen(path, "re")))
+			continue;
+		while (sum && fgets(line, sizeof(line), file)) {
+			if (!strncmp(line, "State:", 6) && !strstr(line, "S (sleeping)"))
+				sum = 0;
+			else if (sscanf(line, "voluntary_ctxt_switches: %lu", &n) == 1)
+				sum += n;
 		}
+		fclose(file);
 	}
 	closedir(folder);
-	return sleep;
+	return sum;
+}
+
+/* One that was seen to sleep may have been woken by another since: so nobody may have slept anew meanwhile. */
+static bool others_sleep(void)
+{
+	const unsigned long before = sleeps();
+
+	return before && sleeps() == before;
 }
 
 static atomic_bool go, gone;

@@ -128,7 +128,7 @@ static void check(bool in_turn)
 
 int main(void)
 {
-	adsm_look_ns = 2000000;
+	adsm_look_ns = 20000000;
 	check(false);
 	check(true);
 	return 0;

@@ -45,7 +45,7 @@ def runner(folder, seconds):
 def hangs(folder, *more):
     """It is told where each thread waits, and ended; what comes next runs."""
     runs = runner(folder, 1000)
-    result = runs.run([sys.executable, "-c", HANGS, *more], 3)
+    result = runs.run([sys.executable, "-c", HANGS, *more], 10)
     check(result.state == "hung", result)
     for part in ("hanging\n", "waits in ", "system call "):
         check(part in result.text, f"no {part!r} in\n{result.text}")

@@ -129,14 +129,18 @@ class Processes:
     @staticmethod
     def ask(pid, output):
         """Its threads write their stacks; until nothing more comes."""
+        before = size = os.path.getsize(output)
         try:
             os.kill(pid, STACKS)
         except OSError:
             return
-        size, end = -1, time.monotonic() + SLACK
-        while time.monotonic() < end and size != os.path.getsize(output):
-            size = os.path.getsize(output)
+        end = time.monotonic() + SLACK
+        while time.monotonic() < end:
+            last = size
             time.sleep(1.2)     # a thread has one second
+            size = os.path.getsize(output)
+            if before < size == last:
+                break
 
     def debug(self, pid):
         with self.lock:

@@ -225,7 +225,9 @@ def test_workers():
                 found = processes_of(f"TMPDIR={folder}")
             time.sleep(0.1)
             assert run.poll() is None, (args, run.communicate())
-            os.kill(run.pid if victim == "program" else found["parboil"][1], number)
+            with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as file:
+                children = file.read().split()
+            os.kill(run.pid if victim == "program" else int(children[0]), number)
             if victim == "program" or "compare" in args:
                 stdout, stderr = run.communicate()
             else:

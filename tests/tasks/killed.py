@@ -17,7 +17,8 @@ def cpu_time(pid):
 
 
 for victim in ("node 1", "node 0"):
-    process = cluster.start(MODULE, "stuck", "nodes", ADSM_CLUSTER_NODES=2, ADSM_CLUSTER_NODE="scratchpad")
+    process = cluster.start(MODULE, "stuck", "nodes", ADSM_CLUSTER_NODES=2, ADSM_CLUSTER_NODE="scratchpad",
+                            ADSM_CLUSTER_TIMEOUT=200)
     if process.stdout.readline() != "ready\n":
         sys.exit(f"undisturbed: {process.communicate()}")
     holder = cluster.part(process.mark, HOLDER)

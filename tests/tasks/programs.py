@@ -51,7 +51,7 @@ def run(program, workers, folder):
     env = dict(os.environ, ADSM_STATS="json:" + report)
     if NODES:
         env |= {"ADSM_BACKEND": "cluster", "ADSM_CLUSTER_NODE": "scratchpad", "ADSM_CLUSTER_NODES": str(NODES),
-                "ADSM_TASK_PAGE": str(PAGE)}
+                "ADSM_CLUSTER_TIMEOUT": "200", "ADSM_TASK_PAGE": str(PAGE)}
     elif PAGE:
         env |= {"ADSM_BACKEND": "scratchpad", "ADSM_SCRATCHPAD_CORES": str(workers), "ADSM_TASK_PAGE": str(PAGE)}
     done = subprocess.run([program, "--counts", "--size", SIZE, "--workers", str(workers), "all"], env=env,

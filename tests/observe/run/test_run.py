@@ -394,6 +394,7 @@ def passes_signals():
     puppet = Puppet("--stats")
     os.killpg(puppet.process.pid, signal.SIGTERM)
     puppet.expect("TERM")
+    puppet.rest()
     puppet.process.stdin.close()
     assert puppet.process.stdout.read() in ("end\n", "TERM\nend\n"), "a signal too many"
     same(puppet.process.wait(), 3)
