@@ -13,6 +13,7 @@
 
 /* Those that compilers inside drivers do not take for themselves. */
 static const int signals[] = { SIGURG, SIGIO, SIGALRM, SIGVTALRM };
+static pid_t process;
 extern char **environ;
 
 /* What a handler touches nobody else does, but for calls while all wait with signals blocked. */
@@ -24,6 +25,9 @@ static void on_signal(int sig)
 	volatile unsigned char *p;
 	size_t at;
 
+	/* ThreadSanitizer keeps a signal, and calls for it in the child of a fork, too. */
+	if (getpid() != process)
+		return;
 	/* A driver's thread; or one that is inside malloc, say, where a driver cannot be called for it. */
 	if (!me || !me->for_signals.p || (round_is.drivers && !me->may_touch))
 		return;
@@ -63,6 +67,7 @@ void start_signals(void)
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = round_is.interrupts ? 0 : SA_RESTART,
 				    .sa_mask = all_signals() };
 
+	process = getpid();
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		CHECK(!sigaction(signals[i], &action, NULL));
 }
