@@ -227,9 +227,6 @@ static void has_ended(unsigned contexts)
 	struct test_cuda_counts counts;
 	unsigned value;
 
-	/* One that has been joined may be seen for a moment. */
-	for (int i = 0; i < 10000 && n_threads(); i++)
-		usleep(1000);
 	test_cuda_counts(&counts);
 	CHECKF(!counts.left_behind && !counts.streams && !counts.events && !n_threads(),
 	       "%u left, %u streams, %u events, %u threads", (unsigned)counts.left_behind, (unsigned)counts.streams,

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 program, protocol, seeds = sys.argv[1], sys.argv[2], int(sys.argv[3])
-LIMIT = 500		# seconds from the kill to the end of the program: one that hangs is named
+LIMIT = 100		# seconds from the kill to the end of the program: one that hangs is named
 
 
 def processes(mark):

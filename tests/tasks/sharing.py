@@ -68,8 +68,8 @@ def advice():
     text, counters = kernel()
     assert moved(counters)[1] <= (int(smaller[2]) + 1) * 1024, (smaller[0], counters)
     # A block of the matrix is a page: nobody shares one, and none could be smaller.
-    # There may be advice on locks.
-    assert not re.search("gave up|ADSM_TASK_PAGE", text or ""), text
+    # On nodes there may be advice on locks.
+    assert not (re.search("gave up|ADSM_TASK_PAGE", text or "") if NODES else text), text
     assert counters["shared_falsely"] <= 6, counters
 
 

@@ -103,7 +103,7 @@ def main():
             program = os.path.join(folder, "program")
             made = run([*compiler, "-o", program, tests[test], diff, *objects])
             assert not made.returncode, made.stdout
-            told = run([program, where], timeout=1000)
+            told = run([program, where], timeout=120)
             first = next(iter(told.stdout.splitlines()), "")
             found = told.returncode not in (0, -9) and re.search(said, told.stdout)
             print(f"{'found' if found else 'NOT FOUND'}: {fault}: {first}")
