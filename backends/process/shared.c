@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 /* ---- the queue. Both sleepers say so and then look once more, both wakers change what is looked at and
- * then ask who sleeps, all sequentially consistent: one of the two sees the other. */
+ * then ask who sleeps, all sequentially consistent: one of the two sees the other. Several threads may sleep on
+ * `tick`: a waker takes `waited` away before it adds to `tick`, so that whoever set `waited` had the old tick and does
+ * not fall asleep. In the other order a thread that has the new tick is left asleep: the next waker finds no `waited`. */
 
 uint64_t adsm_process_queue_submit(struct adsm_process_queue *queue, bool shared)
 {
@@ -56,8 +58,10 @@ bool adsm_process_queue_next(struct adsm_process_queue *queue, uint64_t spin_ns,
 
 void adsm_process_queue_tick(struct adsm_process_queue *queue, bool shared)
 {
+	bool waited = atomic_load(&queue->waited) && atomic_exchange(&queue->waited, 0);
+
 	atomic_fetch_add(&queue->tick, 1);
-	if (atomic_load(&queue->waited) && atomic_exchange(&queue->waited, 0))
+	if (waited)
 		adsm_os_wake(&queue->tick, INT_MAX, shared);
 }
 
