@@ -13,8 +13,9 @@
 
 /* ---- the queue. Both sleepers say so and then look once more, both wakers change what is looked at and
  * then ask who sleeps, all sequentially consistent: one of the two sees the other. Several threads may sleep on
- * `tick`: a waker takes `waited` away before it adds to `tick`, so that whoever set `waited` had the old tick and does
- * not fall asleep. In the other order a thread that has the new tick is left asleep: the next waker finds no `waited`. */
+ * `tick`: a waker takes `waited` away before it adds to `tick`, so that whoever set `waited` had the old tick and
+ * does not fall asleep. In the other order a thread that has the new tick is left asleep: the next waker finds no
+ * `waited`. */
 
 uint64_t adsm_process_queue_submit(struct adsm_process_queue *queue, bool shared)
 {
