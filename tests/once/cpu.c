@@ -208,6 +208,72 @@ static void touches(void)
 	}
 }
 
+/* One byte of a page: read by a touch, or the whole page by a system call. */
+struct look {
+	const volatile char *page;
+	int fd;				/* -1: by a touch */
+	size_t at;
+	atomic_bool done;
+};
+
+static void *look_at_page(void *arg)
+{
+	struct look *look = arg;
+
+	if (look->fd < 0)
+		(void)look->page[look->at];
+	else
+		CHECK_EQ(write(look->fd, (const char *)look->page, PAGE), PAGE);
+	atomic_store(&look->done, true);
+	return NULL;
+}
+
+/* All units but @missing are set: nobody sees anything of @page, which has some bytes of it. */
+static void look_with_missing(adsmOnce *once, size_t missing, size_t page, int fd)
+{
+	struct look look = { .page = (const volatile char *)once->address + page * PAGE, .fd = fd };
+	adsmOnceWaiter waiter;
+	pthread_t thread;
+
+	for (size_t i = 0; i < once->count; i++)
+		if (i != missing)
+			fill(once, i, 1);
+	/* Not where the unit itself is, but at the far end of the page. */
+	look.at = missing * once->size > page * PAGE ? 0 : PAGE - 1;
+	thread = start(look_at_page, &look);
+	while (!adsmOnceWaiters(&waiter, 1)) {
+		CHECKF(!atomic_load(&look.done), "page %zu was seen, and unit %zu of %zu bytes is not set", page,
+		       missing, once->size);
+		sched_yield();
+	}
+	CHECK_EQ(waiter.unit, missing);
+	fill(once, missing, 1);
+	end(thread);
+	CHECK_OK(adsmOnceFree(once));
+}
+
+/* The first unit of a page, the last one, and those that lie in two pages or more. */
+static void edges(void)
+{
+	static const size_t sizes[] = { 4, 12, 64, 1000, PAGE / 2, PAGE, PAGE + PAGE / 2, 3 * PAGE };
+	int null = open("/dev/null", O_WRONLY);
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		const size_t size = sizes[s], count = (3 * PAGE + size - 1) / size + 1;
+
+		for (size_t page = 0; page <= 3; page++) {
+			const size_t at = page * PAGE / size;
+
+			for (size_t unit = at ? at - 1 : 0; unit <= at + 1 && unit < count; unit++)
+				for (size_t p = unit * size / PAGE; p <= ((unit + 1) * size - 1) / PAGE; p++) {
+					look_with_missing(make(count, size), unit, p, -1);
+					look_with_missing(make(count, size), unit, p, null);
+				}
+		}
+	}
+	close(null);
+}
+
 static sigjmp_buf jump;
 static volatile sig_atomic_t caught;
 
@@ -661,8 +727,8 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "verbs", verbs }, { "misuse", misuse }, { "wakes", wakes }, { "waiters", waiters }, { "idle", idle },
-		{ "touches", touches }, { "stores", stores }, { "reuse", reuse }, { "calls", calls },
-		{ "names", names },
+		{ "touches", touches }, { "edges", edges }, { "stores", stores }, { "reuse", reuse },
+		{ "calls", calls }, { "names", names },
 		{ "signals", signals }, { "signals-above", signals_above }, { "jumps", jumps }, { "cancels", cancels },
 		{ "forks", forks }, { "races", races }, { "random", random_units },
 	};
