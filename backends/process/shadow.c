@@ -18,26 +18,79 @@ struct adsm_process_shadow {
 	struct adsm_process_handler *handler;
 	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
 	struct adsm_thread thread;
+	struct adsm_thread left;		/* one that a function of the program's has ended */
+	struct adsm_process_command *asked;	/* the service that runs, with its sizes */
+	size_t in_size, out_size;
+	int cancel;			/* the state for functions of the program's, which alone may be cancelled */
+	int result;			/* of the function */
 	_Atomic int state;
 	_Alignas(64) uint8_t in[ADSM_PROCESS_COMMAND_BYTES];	/* what the program's functions see */
 	_Alignas(64) uint8_t out[ADSM_PROCESS_COMMAND_BYTES];
 };
 
+static void go_on(struct adsm_process_shadow *shadow);
+static bool finish(struct adsm_process_shadow *shadow, enum adsm_process_command_state state);
+
+/* Behind a thread that a function has ended. */
+static void succeed(void *arg)
+{
+	struct adsm_process_shadow *shadow = arg;
+
+	adsm_os_signals_raised();
+	shadow->cancel = adsm_os_cancel_block();
+	/* Destructors of the program's may still run there. */
+	adsm_os_thread_join(&shadow->left);
+	if (finish(shadow, ADSM_COMMAND_LEFT))
+		go_on(shadow);
+}
+
+/* A function has ended this thread, which is on its way out. */
+static void replace(void *arg)
+{
+	struct adsm_process_shadow *shadow = arg;
+	int ret;
+
+	/* Whoever started the thread has written down which it is before that. */
+	atomic_load(&shadow->handler->serving);
+	shadow->left = shadow->thread;
+	ret = adsm_os_thread_start(&shadow->thread, "adsm-shadow", succeed, shadow);
+	if (!ret)
+		return;
+	adsm_warn("no thread can be started to serve kernels further: %s; the one that ends goes on", strerror(-ret));
+	shadow->thread = shadow->left;
+	if (finish(shadow, ADSM_COMMAND_LEFT))
+		go_on(shadow);
+}
+
+static void call(void *arg)
+{
+	struct adsm_process_shadow *shadow = arg;
+	const struct adsm_process_command *command = shadow->asked;
+	char name[ADSM_PROCESS_NAME];
+
+	memcpy(name, command->name, sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	adsm_os_cancel_restore(&shadow->cancel);
+	shadow->result = shadow->serve(name, shadow->in, shadow->in_size, shadow->out, shadow->out_size);
+	adsm_os_cancel_block();
+}
+
 static int serve(struct adsm_process_shadow *shadow, struct adsm_process_command *command, uint8_t *bytes)
 {
 	const uint64_t in_size = command->in_size, out_size = command->out_size;
-	char name[ADSM_PROCESS_NAME];
 	int ret;
 
 	if (in_size > sizeof(shadow->in) || out_size > sizeof(shadow->out))
 		return -E2BIG;
-	memcpy(name, command->name, sizeof(name));
-	name[sizeof(name) - 1] = '\0';
 	if (!shadow->serve)
 		return -ENOENT;
 	memcpy(shadow->in, bytes, in_size);
 	memset(shadow->out, 0, out_size);
-	ret = shadow->serve(name, shadow->in, in_size, shadow->out, out_size);
+	shadow->asked = command;
+	shadow->in_size = in_size;
+	shadow->out_size = out_size;
+	adsm_os_run(call, replace, shadow);
+	ret = shadow->result;
 	if (ret > 0 && (uint64_t)ret > out_size)
 		return -EOVERFLOW;
 	if (ret > 0)
@@ -84,15 +137,36 @@ static int give(struct adsm_process_device *device, uint64_t size)
 	return 0;
 }
 
-/* False: the library has stopped meanwhile, and did not wait: there is no device any more. */
+/* False: the library has stopped meanwhile, and did not wait: there is no device any more, and no shadow either. */
+static bool finish(struct adsm_process_shadow *shadow, enum adsm_process_command_state state)
+{
+	struct adsm_process_command *command = shadow->asked;
+	int serving = SERVES;
+
+	if (!atomic_compare_exchange_strong(&shadow->state, &serving, IDLE)) {
+		adsm_os_thread_leave(&shadow->thread);
+		free(shadow);
+		return false;
+	}
+	/* The device's process orders this, too, which is not known to who looks at this one alone. */
+	atomic_fetch_add(&shadow->device->served, 1);
+	atomic_store(&command->state, state);
+	adsm_os_wake(&command->state, 1, true);
+	atomic_fetch_add(&shadow->handler->queue.done, 1);
+	return true;
+}
+
+/* False: there is no shadow any more. */
 static bool answer(struct adsm_process_shadow *shadow, struct adsm_process_command *command, uint8_t *bytes)
 {
-	int serving = SERVES, idle = IDLE;
+	int idle = IDLE;
 
-	if (atomic_load(&command->state) != ADSM_COMMAND_ASKED)
+	if (atomic_load(&command->state) != ADSM_COMMAND_ASKED ||
+	    !atomic_compare_exchange_strong(&shadow->state, &idle, SERVES)) {
+		atomic_fetch_add(&shadow->handler->queue.done, 1);
 		return true;
-	if (!atomic_compare_exchange_strong(&shadow->state, &idle, SERVES))
-		return true;
+	}
+	shadow->asked = command;
 	switch (command->op) {
 	case ADSM_COMMAND_SERVICE:
 		command->result = serve(shadow, command, bytes);
@@ -103,13 +177,7 @@ static bool answer(struct adsm_process_shadow *shadow, struct adsm_process_comma
 	default:
 		command->result = -EPROTO;
 	}
-	if (!atomic_compare_exchange_strong(&shadow->state, &serving, IDLE))
-		return false;
-	/* The device's process orders this, too, which is not known to who looks at this one alone. */
-	atomic_fetch_add(&shadow->device->served, 1);
-	atomic_store(&command->state, ADSM_COMMAND_ANSWERED);
-	adsm_os_wake(&command->state, 1, true);
-	return true;
+	return finish(shadow, ADSM_COMMAND_ANSWERED);
 }
 
 /* What the device alone is asked takes no time. */
@@ -124,26 +192,31 @@ static bool answer_at_once(struct adsm_process_shadow *shadow, struct adsm_proce
 		give(shadow->device, command->in_size);
 	atomic_store(&command->state, ADSM_COMMAND_ANSWERED);
 	adsm_os_wake(&command->state, 1, true);
+	atomic_fetch_add(&shadow->handler->queue.done, 1);
 	return true;
 }
 
-static void run(void *arg)
+static void go_on(struct adsm_process_shadow *shadow)
 {
-	struct adsm_process_shadow *shadow = arg;
 	struct adsm_process_handler *handler = shadow->handler;
 
-	adsm_os_signals_raised();
 	while (adsm_process_queue_next(&handler->queue, SPIN_NS, true)) {
 		const uint64_t done = atomic_load(&handler->queue.done);
 		const uint32_t i = atomic_load(&handler->order[done % ADSM_PROCESS_COMMANDS]) % ADSM_PROCESS_COMMANDS;
 
 		if (!answer_at_once(shadow, &handler->commands[i]) &&
-		    !answer(shadow, &handler->commands[i], handler->bytes[i])) {
-			free(shadow);
+		    !answer(shadow, &handler->commands[i], handler->bytes[i]))
 			return;
-		}
-		atomic_store(&handler->queue.done, done + 1);
 	}
+}
+
+static void run(void *arg)
+{
+	struct adsm_process_shadow *shadow = arg;
+
+	adsm_os_signals_raised();
+	shadow->cancel = adsm_os_cancel_block();
+	go_on(shadow);
 }
 
 int adsm_process_shadow_start(struct adsm_process_device *device)
@@ -173,18 +246,14 @@ int adsm_process_shadow_start(struct adsm_process_device *device)
 bool adsm_process_shadow_stop(struct adsm_process_device *device)
 {
 	struct adsm_process_shadow *shadow = device->shadow;
-	struct adsm_thread thread;
 
 	if (!shadow)
 		return true;
-	thread = shadow->thread;
 	adsm_process_queue_stop(&shadow->handler->queue, true);
 	/* From here on one that serves frees itself. */
-	if (atomic_exchange(&shadow->state, STOPPED) == SERVES) {
-		adsm_os_thread_leave(&thread);
+	if (atomic_exchange(&shadow->state, STOPPED) == SERVES)
 		return false;
-	}
-	adsm_os_thread_join(&thread);
+	adsm_os_thread_join(&shadow->thread);
 	free(shadow);
 	return true;
 }

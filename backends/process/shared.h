@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_PROCESS_VERSION 0x61637009u
+#define ADSM_PROCESS_VERSION 0x6163700au
 
 #define ADSM_PROCESS_SLOTS 256		/* launches outstanding at most */
 #define ADSM_PROCESS_MAX_ARGS 64
@@ -167,7 +167,10 @@ enum adsm_process_command_op {
 	ADSM_COMMAND_GIVE,		/* and back */
 };
 
-enum { ADSM_COMMAND_FREE, ADSM_COMMAND_ASKED, ADSM_COMMAND_ANSWERED };
+enum adsm_process_command_state {
+	ADSM_COMMAND_FREE, ADSM_COMMAND_ASKED, ADSM_COMMAND_ANSWERED,
+	ADSM_COMMAND_LEFT,		/* the program's function did not return: it has ended its thread */
+};
 
 struct adsm_process_command {
 	_Alignas(64) _Atomic uint32_t state;	/* futex */

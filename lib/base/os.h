@@ -130,6 +130,8 @@ int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void 
 void adsm_os_thread_join(struct adsm_thread *thread);
 /* Instead: it goes on, and nobody waits for it. */
 void adsm_os_thread_leave(struct adsm_thread *thread);
+/* run(arg); where that ends the calling thread (pthread_exit(), a cancellation), the thread calls ended(arg) first. */
+void adsm_os_run(void (*run)(void *), void (*ended)(void *), void *arg);
 
 /*
  * How a thread of this process waits, and in turn who has the lock that it waits for, where that is known and not the

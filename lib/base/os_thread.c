@@ -319,3 +319,10 @@ void adsm_os_thread_leave(struct adsm_thread *thread)
 {
 	pthread_detach((pthread_t)thread->handle);
 }
+
+void adsm_os_run(void (*run)(void *), void (*ended)(void *), void *arg)
+{
+	pthread_cleanup_push(ended, arg);
+	run(arg);
+	pthread_cleanup_pop(0);
+}

@@ -120,31 +120,56 @@ static int judge(const char *name, int result, size_t out_size)
 	return -EOVERFLOW;
 }
 
-int adsm_service_run(const char *name, const void *in, size_t in_size, void *out, size_t out_size)
-{
+struct run {
 	struct service *service;
+	const void *in;
+	size_t in_size;
+	void *out;
+	size_t out_size;
 	int result;
+};
 
-	adsm_mutex_lock(&mutex);
-	service = *find(name);
-	if (!service)
-		result = -ENOENT;
-	else if (in_size > service->max_in || out_size > service->max_out)
-		result = -E2BIG;
-	else
-		result = 0;
-	if (!result)
-		service->running++;
-	adsm_mutex_unlock(&mutex);
-	if (result)
-		return result;
-	adsm_serving = true;
-	result = judge(name, service->function(service->ctx, in, in_size, out, out_size), out_size);
-	adsm_serving = false;
+static void run(void *arg)
+{
+	struct run *run = arg;
+
+	run->result = run->service->function(run->service->ctx, run->in, run->in_size, run->out, run->out_size);
+}
+
+static void leave(struct service *service)
+{
 	adsm_mutex_lock(&mutex);
 	service->running--;
 	adsm_mutex_unlock(&mutex);
 	atomic_fetch_add(&ended, 1);
 	adsm_os_wake(&ended, INT_MAX, false);
+}
+
+static void thread_ended(void *arg)
+{
+	leave(((struct run *)arg)->service);
+}
+
+int adsm_service_run(const char *name, const void *in, size_t in_size, void *out, size_t out_size)
+{
+	struct run now = { .in = in, .in_size = in_size, .out = out, .out_size = out_size };
+	int result = 0;
+
+	adsm_mutex_lock(&mutex);
+	now.service = *find(name);
+	if (!now.service)
+		result = -ENOENT;
+	else if (in_size > now.service->max_in || out_size > now.service->max_out)
+		result = -E2BIG;
+	else
+		now.service->running++;
+	adsm_mutex_unlock(&mutex);
+	if (result)
+		return result;
+	adsm_serving = true;
+	adsm_os_run(run, thread_ended, &now);
+	result = judge(name, now.result, out_size);
+	adsm_serving = false;
+	leave(now.service);
 	return result;
 }

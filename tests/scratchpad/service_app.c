@@ -437,6 +437,44 @@ static void exit_inside(void)
 	FAIL("it goes on");
 }
 
+/* One that ends its thread: the call fails, and the device goes on. */
+static int ends_thread(void *ctx, const void *in, size_t in_size, void *out, size_t out_size)
+{
+	const int how = *(const int *)ctx;
+
+	if (how == 0)
+		pthread_exit(NULL);
+	if (how == 2)
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	pthread_cancel(pthread_self());
+	/* Here there is a point of cancellation. */
+	while (how == 1)
+		pause();
+	return 0;
+}
+
+static void thread_ended(void)
+{
+	atomic_int calls = 0;
+	int how;
+
+	CHECK_OK(adsmServiceRegister("square", square, sizeof(int), sizeof(int), &calls));
+	for (how = 0; how < 3; how++) {
+		CHECK_OK(adsmServiceRegister("inside", ends_thread, 0, 0, &how));
+		a[0] = b[0] = 0;
+		CHECK_EQ(RUN("once", 1, adsmInOut(a), adsmInOut(b)), -ECANCELED);
+		CHECK(strstr(adsmLastError(), "kernel 'once': service 'inside' did not return: it has ended its "
+			     "thread"));
+		CHECK_EQ(b[0], -ECANCELED);
+		CHECK_EQ(a[0], 1);
+		CHECK_OK(adsmServiceUnregister("inside"));
+		CHECK_OK(RUN("squares", 6, adsmInOut(a), VAL(10)));
+		for (int i = 0; i < 60; i++)
+			CHECK_AT(a[i], i, i * i);
+	}
+	CHECK_EQ(calls, 180);
+}
+
 /* ---- what functions must not do */
 
 static int *unused;
@@ -542,8 +580,8 @@ static void refused(void)
 static const struct { const char *name; void (*run)(void); } cases[] = {
 	{ "squares", squares }, { "sizes", sizes }, { "lines", lines }, { "formats", formats }, { "long", long_lines },
 	{ "loops", loops }, { "counters", counters }, { "memory", memory }, { "unregistered", unregistered },
-	{ "lost", lost }, { "exit-inside", exit_inside }, { "rules", rules }, { "tasks", tasks }, { "parts", parts },
-	{ "refused", refused },
+	{ "thread-ended", thread_ended }, { "lost", lost }, { "exit-inside", exit_inside }, { "rules", rules },
+	{ "tasks", tasks }, { "parts", parts }, { "refused", refused },
 };
 
 int main(int argc, char **argv)

@@ -110,6 +110,7 @@ def processes(mark):
 
 def ends():
     """The program ends, or the device, while a kernel waits for an answer: nothing is left."""
+    run("thread-ended")
     run("lost")
     run("exit-inside")
     for how, status in [("exit", 0), ("_exit", 0), ("kill", -9), ("exit-in-service", 0), ("kill-in-service", -9)]:

@@ -37,10 +37,10 @@ static _Thread_local struct {
 } mine;
 
 /* The first reason counts; the call fails when it has ended. By a formatter that takes little of the stack. */
-#define FAIL(...) do { \
+#define FAIL(code, ...) do { \
 	int none_ = 0; \
 \
-	if (atomic_compare_exchange_strong(&failure.error, &none_, -EINVAL)) \
+	if (atomic_compare_exchange_strong(&failure.error, &none_, code)) \
 		adsm_format(failure.text, sizeof(failure.text), __VA_ARGS__); \
 } while (0)
 
@@ -101,6 +101,11 @@ static int ask(struct adsm_process_command *command, enum adsm_process_command_o
 			adsm_os_wait(&command->state, state, 0, true);
 	}
 	atomic_store(&command->state, ADSM_COMMAND_FREE);
+	if (state == ADSM_COMMAND_LEFT) {
+		FAIL(-ECANCELED, "kernel '%s': service '%s' did not return: it has ended its thread (pthread_exit, "
+		     "or a cancellation)", kernel, command->name);
+		return -ECANCELED;
+	}
 	return (int)command->result;
 }
 
@@ -186,8 +191,8 @@ static long next(unsigned counter, long chunk)
 
 	mine.n++;
 	if (counter >= ADSM_NEXT_COUNTERS || chunk <= 0) {
-		FAIL("kernel '%s': ADSM_NEXT of counter %u by %ld: counters are 0 to %d, chunks 1 and more", kernel,
-		     counter, chunk, ADSM_NEXT_COUNTERS - 1);
+		FAIL(-EINVAL, "kernel '%s': ADSM_NEXT of counter %u by %ld: counters are 0 to %d, chunks 1 and more",
+		     kernel, counter, chunk, ADSM_NEXT_COUNTERS - 1);
 		return ADSM_NEXT_NONE;
 	}
 	first = atomic_load(&counters[counter]);
@@ -234,7 +239,8 @@ static void give_back(uint64_t address)
 	if (cost)
 		account(ADSM_COMMAND_GIVE, cost);
 	else if (address)
-		FAIL("kernel '%s' frees %p, which it has not from ADSM_ALLOC", kernel, (void *)(uintptr_t)address);
+		FAIL(-EINVAL, "kernel '%s' frees %p, which it has not from ADSM_ALLOC", kernel,
+		     (void *)(uintptr_t)address);
 }
 
 const struct adsm_kernel_services adsm_services_here = {
