@@ -213,7 +213,8 @@ typedef struct adsmModuleOptions {
  * far as the driver tells: arguments are checked against that, a pointer to const data is ADSM_ACCESS_IN, other
  * pointers have no access unless the call names one. CUDA tells the sizes of arguments and nothing else, and names in
  * C++ as compilers do: declare kernels extern "C".
- * Modules of adsmcc's become CUDA code with --fmad=false, for the same numbers as elsewhere, unless @options name fmad.
+ * Modules of adsmcc's become CUDA code with --fmad=false, and OpenCL code without contraction, for the same numbers as
+ * elsewhere, unless @options name fmad, or ask for -cl-fast-relaxed-math.
  * Also ENOEXEC: the device takes no such image, or its compiler refused it, whose log is in adsmLastError().
  */
 ADSM_API adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options);

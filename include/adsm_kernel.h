@@ -127,6 +127,11 @@
 
 #if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
 
+/* Each product is rounded before it is added to something, as on all other devices; not where speed is asked for. */
+#ifndef __FAST_RELAXED_MATH__
+#pragma OPENCL FP_CONTRACT OFF
+#endif
+
 /*
  * OpenCL C. A pointer is two kernel arguments, the buffer and a ulong offset in bytes; a value and a
  * constant (a buffer) are one each. The pointers themselves are made at the top of the body by

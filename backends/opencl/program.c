@@ -12,17 +12,26 @@
 #include "base/log.h"
 #include "options.h"
 
-/* Of kernel modules. */
+/* Of kernel modules. The second: quotients and square roots are those of other devices, where the device can. */
 #define DIALECT_OPTIONS "-cl-std=CL1.2 "
+#define ROUNDED_OPTIONS DIALECT_OPTIONS "-cl-fp32-correctly-rounded-divide-sqrt "
 /* Of source: what kernels take is asked of the driver. */
 #define SOURCE_OPTIONS "-cl-kernel-arg-info "
 
 /* ---- compiling */
 
-/* The options that a compiler is given; NULL: out of memory. */
-static char *make_options(const struct adsm_image *image)
+static bool rounds(const struct adsm_cl_device *device)
 {
-	const char *ours = image->kind == ADSM_IMAGE_MODULE ? DIALECT_OPTIONS :
+	cl_device_fp_config config = 0;
+
+	adsm_cl.clGetDeviceInfo(device->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof(config), &config, NULL);
+	return config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+}
+
+/* The options that a compiler is given; NULL: out of memory. */
+static char *make_options(struct adsm_cl_device *device, const struct adsm_image *image)
+{
+	const char *ours = image->kind == ADSM_IMAGE_MODULE ? rounds(device) ? ROUNDED_OPTIONS : DIALECT_OPTIONS :
 		image->kind == ADSM_IMAGE_SOURCE ? SOURCE_OPTIONS : "";
 	size_t size = strlen(ours) + strlen(image->options) + 1;
 	char *options = malloc(size);
@@ -280,7 +289,7 @@ struct order {
 static int run_order(void *arg)
 {
 	struct order *order = arg;
-	char *options = make_options(order->image);
+	char *options = make_options(order->device, order->image);
 	int ret = options ? make_program(order->device, order->image, options, &order->program) : -ENOMEM;
 
 	free(options);

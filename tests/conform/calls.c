@@ -213,7 +213,7 @@ static void values(void)
 	struct { char a; short b; unsigned c; } t = { -3, -300, 4000000000u };
 	signed char c = -5;
 	long *p = alloc(5 * sizeof(*p)), l = -5000000000;
-	float *fraction = alloc(sizeof(*fraction));
+	float *fraction = alloc(2 * sizeof(*fraction));
 
 	CALL("values", 1, adsmPtr(p), adsmPtr(fraction), adsmVal(c), adsmVal(l), adsmVal(0.1f), adsmVal(t));
 	/* Copied at the call. */
@@ -227,6 +227,10 @@ static void values(void)
 	CHECK_EQ(p[3], -300);
 	CHECK_EQ(p[4], 4000000000);
 	CHECK(*fraction == 0.1f);
+	/* The square of 1 + 2^-12 as a float, which its last bit is not in: each device rounds it. */
+	CALL("unfused", 1, adsmPtr(fraction), adsmVal(1 + 0x1p-12f), adsmVal(1 + 0x1p-11f));
+	SYNC();
+	CHECK(fraction[0] == 0 && fraction[1] == 0);
 }
 
 static void values_double(void)

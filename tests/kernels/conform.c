@@ -182,6 +182,17 @@ ADSM_KERNEL(values, ADSM_OUT(long, out), ADSM_OUT(float, fraction), ADSM_VAL(sig
 	}
 }
 
+/* Multiplied and added in one, without rounding in between, these would not be 0. */
+ADSM_KERNEL(unfused, ADSM_OUT(float, out), ADSM_VAL(float, x), ADSM_VAL(float, square))
+{
+	ADSM_THREADS {
+		if (ADSM_GLOBAL_X != 0)
+			continue;
+		out[0] = x * x - square;
+		out[1] = square - x * x;
+	}
+}
+
 ADSM_KERNEL(is_null, ADSM_IN(unsigned, p), ADSM_OUT(unsigned, out))
 {
 	ADSM_THREADS {
