@@ -44,9 +44,9 @@ def times(rows, variants):
         assert re.match(name + r" +[0-9.]+( +[0-9.]+ \([0-9.]+-[0-9.]+\)){3}", row), (name, row)
 
 
-def pocl(*args, cache):
+def pocl(*args, cache, **options):
     """The program on PoCL; ends the test as skipped where there is none."""
-    done = parboil(*args, ADSM_OPENCL_DEVICE="Portable Computing Language:", POCL_CACHE_DIR=cache)
+    done = parboil(*args, ADSM_OPENCL_DEVICE="Portable Computing Language:", POCL_CACHE_DIR=cache, **options)
     for reason in ["was not built", "no OpenCL platform", "no OpenCL device", "no such device"]:
         if reason in done.stderr:
             print("no PoCL to run plain OpenCL on:", done.stderr.strip())
@@ -70,6 +70,11 @@ def opencl():
                     cache=folder).splitlines()
         table = pocl("table", BENCH, "--size", "small", "--backend", "cpu", "--rivals", "opencl",
                      cache=folder).splitlines()
+        # The last one has run twice: the first time the driver compiles.
+        pocl("table", BENCH, "--size", "small", "--backend", "opencl", cache=folder, ADSM_TRACE=f"{folder}/trace")
+        with open(f"{folder}/trace", encoding="utf-8") as file:
+            runs = file.read().count("counters begin anew")
+    assert runs == 2, runs
     assert rows[1].startswith("opencl in plain OpenCL on ") and rows[2].startswith("svm in plain OpenCL on "), rows
     times(rows, ["opencl", "svm"])
     assert table[-1].split()[0] == "opencl" and table[-1].split()[-1] == "true", table
