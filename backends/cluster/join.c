@@ -99,7 +99,18 @@ static void free_number(const char *name)
 	setenv(name, number, 1);
 }
 
-void adsm_cluster_prepare(const char *path)
+/* Shared memory is all that these send by: not even a port is opened. No MPI looks at what is another one's. */
+static void set_no_network(const char *mpi)
+{
+	const char *const open_mpi = strstr(mpi, "Open MPI v");
+
+	setenv("OMPI_MCA_pml", "ob1", 0);
+	setenv("OMPI_MCA_btl", open_mpi && atoi(open_mpi + strlen("Open MPI v")) < 5 ? "self,vader" : "self,sm", 0);
+	setenv("UCX_TLS", "self,sm", 0);
+	setenv("FI_PROVIDER", "shm", 0);
+}
+
+void adsm_cluster_prepare(const char *path, const char *mpi, bool all_here)
 {
 	/*
 	 * MPI's own handlers of SIGSEGV would take the pages' faults. Whole pages of other processes are not read by
@@ -121,6 +132,8 @@ void adsm_cluster_prepare(const char *path)
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		setenv(settings[i][0], settings[i][1], 0);
+	if (all_here)
+		set_no_network(mpi);
 	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') ? strrchr(path, '/') - path : 0), path);
 	if (*folder && !access(folder, W_OK)) {
 		setenv("OMPI_MCA_btl_vader_backing_directory", folder, 1);

@@ -288,7 +288,7 @@ int main(int argc, char **argv)
 	}
 	if (!connect_to || !token)
 		adsm_comm_fail("it is started by a cluster's keeper");
-	adsm_cluster_prepare(connect_to);
+	adsm_cluster_prepare(connect_to, "", false);
 	/* Behind the descriptors that the application's will have. */
 	record = file ? fopen(file, "we") : NULL;
 	if (!record)

@@ -4,6 +4,7 @@
  *
  *	once		one call; its result is looked at
  *	loop		"ready", then calls without end, each of which is looked at
+ *	go		"ready", then calls as in a loop until there is a file TEST_GO, and 500 more
  *	idle		"ready", and then nothing but waiting for the device's end
  *	meet		"ready", then a call whose blocks, one for each node, wait for files in the folder TEST_MEET
  *			(kernels/cluster.c)
@@ -23,6 +24,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CHECK_MORE adsmLastError()
 #include "../check.h"
@@ -158,13 +160,14 @@ static void crash(const char *where, int block)
 
 int main(int argc, char **argv)
 {
-	bool loop = false, idle = false, meets = false;
+	bool loop = false, idle = false, meets = false, goes = false;
 	int error;
 
 	for (int i = 1; i < argc; i++) {
 		loop |= !strcmp(argv[i], "loop");
 		idle |= !strcmp(argv[i], "idle");
 		meets |= !strcmp(argv[i], "meet");
+		goes |= !strcmp(argv[i], "go");
 		if (!strcmp(argv[i], "subreaper"))
 			CHECK(!prctl(PR_SET_CHILD_SUBREAPER, 1));
 	}
@@ -189,7 +192,9 @@ int main(int argc, char **argv)
 		meet();
 	if (argc > 3 && !strcmp(argv[1], "crash"))
 		crash(argv[2], atoi(argv[3]));
-	while (loop)
+	while (loop || (goes && access(getenv("TEST_GO"), F_OK)))
+		call();
+	for (unsigned i = 0; goes && i < 500; i++)
 		call();
 	while (idle) {
 		adsmDeviceProps props = { .struct_size = sizeof(props) };

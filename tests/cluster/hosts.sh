@@ -11,7 +11,7 @@ set -euo pipefail
 self=$(readlink -f "$0")
 PATH=$PATH:/usr/sbin:/sbin
 
-# As Open MPI calls ssh: HOST COMMAND…
+# As Open MPI, and MPICH by hosts_agent.sh, call ssh: HOST COMMAND…
 if [ "$1" = --agent ]; then
 	read -ra pids <<<"$HOSTS_PIDS"
 	number=${2##*.}
@@ -67,5 +67,8 @@ done
 export HOSTS_PIDS="${pids[*]}"
 export ADSM_CLUSTER_NODES=$n ADSM_CLUSTER_HOSTS=$addresses
 export OMPI_MCA_plm_rsh_agent="$self --agent" OMPI_MCA_plm_rsh_no_tree_spawn=1
+export PRTE_MCA_plm_ssh_agent="$self --agent" PRTE_MCA_plm_ssh_no_tree_spawn=1 PRTE_MCA_prte_if_include=eth0
+export HYDRA_LAUNCHER=rsh HYDRA_LAUNCHER_EXEC="${self%.sh}_agent.sh" HYDRA_IFACE=eth0
+export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 FI_PROVIDER=tcp FI_TCP_IFACE=eth0
 export OMPI_MCA_oob_tcp_if_include=eth0 OMPI_MCA_btl_tcp_if_include=eth0 OMPI_MCA_btl=tcp,self OMPI_MCA_pml=ob1
 nsenter --target "${pids[0]}" --net --uts -- "$@"

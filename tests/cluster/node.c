@@ -25,6 +25,7 @@
 #endif
 
 #include "base/os.h"
+#include "cluster/gate.h"
 #include "cluster/join.h"
 #include "process/device/crash.h"
 #include "process/device/serve.h"
@@ -119,10 +120,18 @@ static void serve(const struct adsm_cluster_card *cards)
 int main(int argc, char **argv)
 {
 	static struct adsm_cluster_card card, cards[64];
+	const char *mpi = "";
 	int ret;
 
+#ifdef TEST_MPI
+	static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+
+	MPI_Get_library_version(text, &ret);
+	mpi = text;
+#endif
 	read_options(argc, argv);
-	adsm_cluster_prepare(connect_to);
+	adsm_cluster_prepare(connect_to, mpi, adsm_cluster_all_here());
+	adsm_cluster_gate_start();
 	ret = adsm_os_reserve(base, size, &reserved);
 #ifdef TEST_MPI
 	MPI_Init(NULL, NULL);
@@ -140,10 +149,7 @@ int main(int argc, char **argv)
 	if (has_word("alone"))
 		n_nodes = 1;
 #ifdef TEST_MPI
-	char text[MPI_MAX_LIBRARY_VERSION_STRING];
-
-	MPI_Get_library_version(text, &ret);
-	snprintf(card.mpi, sizeof(card.mpi), "%.*s", (int)strcspn(text, "\n"), text);
+	snprintf(card.mpi, sizeof(card.mpi), "%.*s", (int)strcspn(mpi, "\n"), mpi);
 	MPI_Gather(&card, sizeof(card), MPI_BYTE, cards, sizeof(card), MPI_BYTE, 0, MPI_COMM_WORLD);
 #else
 	for (int i = 0, own = rank; i < n_nodes && !own; i++) {

@@ -84,16 +84,21 @@ static void check_launchers(void)
 static void check_commands(void)
 {
 	CHECK_TEXT(command("mpirun", ADSM_CLUSTER_OPEN_MPI_4, ""),
-		   "mpirun|--allow-run-as-root|--oversubscribe|--bind-to|none|--map-by|slot|-n|4|"
+		   "mpirun|--allow-run-as-root|--oversubscribe|--bind-to|none|--map-by|slot|-x|ADSM_CLUSTER_KEY|"
+		   "-n|4|/lib exec/node|--nodes|4");
+	CHECK_TEXT(command("mpirun", ADSM_CLUSTER_OPEN_MPI_4, "localhost"),
+		   "mpirun|--allow-run-as-root|--oversubscribe|--bind-to|none|--map-by|slot|-n|4|--host|localhost:4|"
 		   "/lib exec/node|--nodes|4");
 	CHECK_TEXT(command("mpirun --mca a b", ADSM_CLUSTER_OPEN_MPI_4, "x,localhost:2"),
-		   "mpirun|--mca|a|b|--allow-run-as-root|--oversubscribe|--bind-to|none|--map-by|slot|-n|4|"
-		   "--host|localhost:3,x:1|/lib exec/node|--nodes|4");
+		   "mpirun|--mca|a|b|--allow-run-as-root|--oversubscribe|--bind-to|none|--map-by|slot|"
+		   "-x|ADSM_CLUSTER_KEY|-n|4|--host|localhost:3,x:1|/lib exec/node|--nodes|4");
 	CHECK_TEXT(command("/opt/mpi/bin/mpirun", ADSM_CLUSTER_OPEN_MPI_5, "localhost,x"),
-		   "/opt/mpi/bin/mpirun|--allow-run-as-root|--bind-to|none|--map-by|slot:OVERSUBSCRIBE|-n|4|"
-		   "--host|localhost:2,x:2|/lib exec/node|--nodes|4");
+		   "/opt/mpi/bin/mpirun|--allow-run-as-root|--bind-to|none|--map-by|slot:OVERSUBSCRIBE|-x|"
+		   "ADSM_CLUSTER_KEY|-n|4|--host|localhost:2,x:2|/lib exec/node|--nodes|4");
 	CHECK_TEXT(command("mpirun", ADSM_CLUSTER_HYDRA, "localhost,x"),
 		   "mpirun|-n|4|-hosts|localhost:2,x:2|/lib exec/node|--nodes|4");
+	CHECK_TEXT(command("mpirun", ADSM_CLUSTER_HYDRA, "localhost"),
+		   "mpirun|-iface|lo|-n|4|-hosts|localhost:4|/lib exec/node|--nodes|4");
 	CHECK_TEXT(command("srun --mpi=pmix", ADSM_CLUSTER_SRUN, ""),
 		   "srun|--mpi=pmix|--kill-on-bad-exit=1|--overlap|--cpu-bind=none|-n|4|/lib exec/node|--nodes|4");
 	CHECK_TEXT(command("srun", ADSM_CLUSTER_SRUN, "localhost,x"),
@@ -103,6 +108,16 @@ static void check_commands(void)
 	CHECK_TEXT(command("start -np %n", ADSM_CLUSTER_OTHER, ""), "start|-np|4|/lib exec/node|--nodes|4");
 	CHECK_TEXT(command("start -np %x", ADSM_CLUSTER_OTHER, ""), "");
 	CHECK_TEXT(command("start -np %", ADSM_CLUSTER_OTHER, ""), "");
+}
+
+static void check_local(void)
+{
+	CHECK(adsm_cluster_is_local("mpirun") && adsm_cluster_is_local("mpirun --mca btl_tcp_if_include eth0"));
+	CHECK(!adsm_cluster_is_local("mpirun --hostfile hosts") && !adsm_cluster_is_local("mpirun -H a,b") &&
+	      !adsm_cluster_is_local("mpiexec -machinefile m") && !adsm_cluster_is_local("mpiexec -f m"));
+	setenv("SLURM_JOB_ID", "1", 1);
+	CHECK(!adsm_cluster_is_local("mpirun"));
+	unsetenv("SLURM_JOB_ID");
 }
 
 static void refused(const char *text, const char *because)
@@ -162,8 +177,9 @@ static void check_environment(void)
 	/* In a job MPI's settings are that job's; else they are the user's. */
 	CHECK(getenv("PATH") && getenv("UCX_TLS") && !getenv("OMPI_MCA_orte_hnp_uri"));
 	setenv("OMPI_MCA_btl_tcp_if_include", "eth0", 1);
+	setenv("PRTE_MCA_prte_if_include", "eth0", 1);
 	adsm_cluster_clean_environment();
-	CHECK(getenv("OMPI_MCA_btl_tcp_if_include"));
+	CHECK(getenv("OMPI_MCA_btl_tcp_if_include") && getenv("PRTE_MCA_prte_if_include"));
 }
 
 /* Of what a launch command prints, the sentence that tells most. */
@@ -206,6 +222,7 @@ int main(int argc, char **argv)
 	check_words();
 	check_launchers();
 	check_commands();
+	check_local();
 	check_hosts(file);
 	check_said();
 	check_environment();

@@ -223,6 +223,11 @@ char *adsm_cluster_hosts_text(const struct adsm_cluster_hosts *hosts, int with_n
 	return text;
 }
 
+bool adsm_cluster_hosts_here(const struct adsm_cluster_hosts *hosts)
+{
+	return hosts->n == 1 && is_here(hosts->list[0].name);
+}
+
 void adsm_cluster_hosts_free(struct adsm_cluster_hosts *hosts)
 {
 	for (size_t i = 0; i < hosts->n; i++)

@@ -3,6 +3,7 @@
 #ifndef ADSM_CLUSTER_HOSTS_H
 #define ADSM_CLUSTER_HOSTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct adsm_cluster_host {
@@ -25,6 +26,8 @@ int adsm_cluster_hosts(const char *text, unsigned n_nodes, struct adsm_cluster_h
 		       size_t size);
 /* "a,b", or with the number of nodes "a:2,b:1". The caller frees it; NULL: no memory. */
 char *adsm_cluster_hosts_text(const struct adsm_cluster_hosts *hosts, int with_numbers);
+/* Is this machine the only one? */
+bool adsm_cluster_hosts_here(const struct adsm_cluster_hosts *hosts);
 void adsm_cluster_hosts_free(struct adsm_cluster_hosts *hosts);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cluster/keeper/door.h"
 #include "cluster/keeper/folder.h"
 #include "cluster/keeper/job.h"
+#include "cluster/keeper/shield.h"
 #include "cluster/keeper/start.h"
 #include "cluster/shared.h"
 #include "process/ended.h"
@@ -215,6 +216,7 @@ static bool on_door(struct keeper *keeper)
 		return true;
 	}
 	keeper->answered = true;	/* by node 0 */
+	adsm_cluster_shield_close(keeper->folder);
 	close(keeper->door.sock);
 	keeper->door.sock = -1;
 	return false;
@@ -276,7 +278,8 @@ static int start_job(struct keeper *keeper)
 		return ret;
 	}
 	setenv("TMPDIR", keeper->folder, 1);
-	ret = adsm_cluster_start_command(&keeper->start, &keeper->door, &command, keeper->why, sizeof(keeper->why));
+	ret = adsm_cluster_start_command(&keeper->start, &keeper->door, keeper->folder, &command, keeper->why,
+					 sizeof(keeper->why));
 	if (ret)
 		return ret;
 	ret = adsm_cluster_job_start(&keeper->job, command);

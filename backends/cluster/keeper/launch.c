@@ -2,6 +2,8 @@
 /* launch.c - the command line and the environment of a cluster's nodes. */
 #include "launch.h"
 
+#include "cluster/gate.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -138,8 +140,36 @@ static void put_template_word(struct words *words, const char *word, const char 
 	free(text);
 }
 
-/* What each launcher has to be told: how many, where, that they share cores, and that root may. */
-static void put_flags(struct words *words, enum adsm_cluster_launcher launcher, const char *n, const char *hosts)
+bool adsm_cluster_is_local(const char *launch)
+{
+	static const char *const allocations[] = { "SLURM_JOB_ID", "SLURM_JOBID", "PBS_NODEFILE", "PBS_JOBID",
+						   "LSB_JOBID", "LSB_HOSTS", "PE_HOSTFILE", "COBALT_NODEFILE",
+						   "LOADL_STEP_ID", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
+						   "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile" };
+	/* In a flag's name, or all of it. */
+	static const char *const parts[] = { "host", "machine", "rank", "config" };
+	static const char *const flags[] = { "-H", "-f", "--app", "-app" };
+	char **words = adsm_cluster_words(launch);
+	bool is_local = words;
+
+	for (size_t i = 0; i < sizeof(allocations) / sizeof(allocations[0]); i++)
+		is_local &= !getenv(allocations[i]);
+	for (char **word = words; word && *word; word++) {
+		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+			is_local &= **word != '-' || !strstr(*word, parts[i]);
+		for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+			is_local &= strcmp(*word, flags[i]) != 0;
+	}
+	adsm_cluster_words_free(words);
+	return is_local;
+}
+
+/*
+ * What each launcher has to be told: how many, where, that they share cores, and that root may. Nodes of several
+ * machines get the key by which they know each other; MPICH and Slurm give them all variables.
+ */
+static void put_flags(struct words *words, enum adsm_cluster_launcher launcher, const char *n, const char *hosts,
+		      bool all_here)
 {
 	static const char *const open_mpi_4[] = { "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
 						  "--map-by", "slot", NULL };
@@ -159,6 +189,14 @@ static void put_flags(struct words *words, enum adsm_cluster_launcher launcher, 
 	};
 
 	put_all(words, kinds[launcher].flags);
+	if (!all_here && (launcher == ADSM_CLUSTER_OPEN_MPI_4 || launcher == ADSM_CLUSTER_OPEN_MPI_5)) {
+		put(words, "-x");
+		put(words, ADSM_CLUSTER_KEY);
+	}
+	if (all_here && launcher == ADSM_CLUSTER_HYDRA) {
+		put(words, "-iface");
+		put(words, "lo");
+	}
 	put(words, "-n");
 	put(words, n);
 	if (*hosts && kinds[launcher].hosts) {
@@ -186,7 +224,7 @@ char **adsm_cluster_command(const char *launch, enum adsm_cluster_launcher launc
 			put(&words, *part);
 	}
 	if (!words.failed && !is_template)
-		put_flags(&words, launcher, n, names);
+		put_flags(&words, launcher, n, names, adsm_cluster_hosts_here(hosts));
 	if (!words.failed && !has_program)
 		put_all(&words, (const char *const *)program);
 	error = errno;
@@ -209,10 +247,12 @@ void adsm_cluster_clean_environment(void)
 	bool in_job = getenv("OMPI_COMM_WORLD_SIZE") || getenv("OMPI_UNIVERSE_SIZE");
 
 	for (char **entry = environ; entry && *entry;) {
+		bool is_setting = begins(*entry, "OMPI_MCA_") || begins(*entry, "PRTE_MCA_") ||
+			begins(*entry, "PMIX_MCA_");
 		bool goes = begins(*entry, "LD_PRELOAD=") || begins(*entry, "LD_AUDIT=") || begins(*entry, "ADSM_") ||
-			begins(*entry, "PMIX_") || begins(*entry, "PMI_") || begins(*entry, "PRTE_") ||
-			begins(*entry, "HYDI_") || begins(*entry, "MPI_LOCAL") ||
-			(begins(*entry, "OMPI_") && (in_job || !begins(*entry, "OMPI_MCA_")));
+			begins(*entry, "PMI_") || begins(*entry, "HYDI_") || begins(*entry, "MPI_LOCAL") ||
+			((begins(*entry, "PMIX_") || begins(*entry, "PRTE_") || begins(*entry, "OMPI_")) &&
+			 (in_job || !is_setting));
 		char name[128];
 		size_t length = strcspn(*entry, "=");
 

@@ -3,6 +3,7 @@
 #ifndef ADSM_CLUSTER_LAUNCH_H
 #define ADSM_CLUSTER_LAUNCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "hosts.h"
@@ -25,6 +26,12 @@ enum adsm_cluster_launcher adsm_cluster_launcher(const char *version);
  */
 char **adsm_cluster_words(const char *text);
 void adsm_cluster_words_free(char **words);
+
+/*
+ * Does a launch command, where it is not told any hosts, start all nodes on this machine? Not where it names hosts
+ * itself, nor in a batch system's allocation.
+ */
+bool adsm_cluster_is_local(const char *launch);
 
 /*
  * The command: @launch with %n (how many nodes), %h (their hosts, "a,b"), %p (@program, a list of words) and %% in it,

@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "job.h"
 #include "launch.h"
+#include "shield.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -88,8 +89,24 @@ static int find_launcher(const struct adsm_cluster_start *start, enum adsm_clust
 	return ret ? -ENODEV : 0;
 }
 
+/* A command that is known, and gets its flags from here. */
+static bool can_shield(const struct adsm_cluster_start *start, enum adsm_cluster_launcher launcher)
+{
+	return launcher != ADSM_CLUSTER_OTHER && !strchr(start->launch, '%');
+}
+
+/* Where nobody has named any, mpirun is told to take this machine, where it would take that anyway. */
+static int find_hosts(const struct adsm_cluster_start *start, enum adsm_cluster_launcher launcher,
+		      struct adsm_cluster_hosts *ret_hosts, char *ret_why, size_t size)
+{
+	const bool tells = can_shield(start, launcher) && launcher != ADSM_CLUSTER_SRUN && !*start->hosts &&
+		adsm_cluster_is_local(start->launch);
+
+	return adsm_cluster_hosts(tells ? "localhost" : start->hosts, start->n_nodes, ret_hosts, ret_why, size);
+}
+
 int adsm_cluster_start_command(const struct adsm_cluster_start *start, const struct adsm_cluster_door *door,
-			       char ***ret_command, char *ret_why, size_t size)
+			       const char *folder, char ***ret_command, char *ret_why, size_t size)
 {
 	enum adsm_cluster_launcher launcher;
 	struct adsm_cluster_hosts hosts;
@@ -98,11 +115,18 @@ int adsm_cluster_start_command(const struct adsm_cluster_start *start, const str
 	int ret;
 
 	adsm_cluster_clean_environment();
-	ret = adsm_cluster_hosts(start->hosts, start->n_nodes, &hosts, ret_why, size);
+	ret = find_launcher(start, &launcher, ret_why, size);
 	if (!ret)
-		ret = find_launcher(start, &launcher, ret_why, size);
+		ret = find_hosts(start, launcher, &hosts, ret_why, size);
 	if (ret)
 		return ret;
+	if (can_shield(start, launcher))
+		ret = adsm_cluster_shield(folder, adsm_cluster_hosts_here(&hosts));
+	if (ret) {
+		adsm_cluster_hosts_free(&hosts);
+		adsm_format(ret_why, size, "the environment of '%s' cannot be set: %s", door->launch, strerror(-ret));
+		return -ENODEV;
+	}
 	while (start->rest[n_rest])
 		n_rest++;
 	program = calloc(n_rest + N_OPTIONS, sizeof(*program));

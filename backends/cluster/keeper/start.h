@@ -19,10 +19,10 @@ struct adsm_cluster_start {
 /* From a command line "--launch L --hosts H --program P --arena A --nodes N --timeout S -- REST". False: it is none. */
 bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **argv);
 /*
- * Find out whose launch command it is, clean the environment, and write the command line. It stays. 0, or a negative
- * errno with a sentence.
+ * Find out whose launch command it is, clean the environment, and write the command line. It stays. The cluster has
+ * its files in @folder. 0, or a negative errno with a sentence.
  */
 int adsm_cluster_start_command(const struct adsm_cluster_start *start, const struct adsm_cluster_door *door,
-			       char ***ret_command, char *ret_why, size_t size);
+			       const char *folder, char ***ret_command, char *ret_why, size_t size);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "bell.h"
+#include "cluster/gate.h"
 #include "cluster/join.h"
 #include "cluster/shared.h"
 #include "comm.h"
@@ -516,7 +517,9 @@ int main(int argc, char **argv)
 	prctl(PR_SET_NAME, "adsm-cluster-node");
 	adsm_node_words_read(argc, argv);
 	adsm_cluster_card(&node.card);
-	adsm_cluster_prepare(adsm_node_words.connect);
+	adsm_node_mpi(node.card.mpi, sizeof(node.card.mpi));
+	adsm_cluster_prepare(adsm_node_words.connect, node.card.mpi, adsm_cluster_all_here());
+	adsm_cluster_gate_start();
 	/* One address on all nodes: the library tries again with another where the range is taken somewhere. */
 	if (adsm_os_reserve(adsm_node_words.base, adsm_node_words.size, &p))
 		set_error(-EEXIST, "the addresses from %#lx to %#lx are taken there");
