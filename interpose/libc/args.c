@@ -187,7 +187,7 @@ struct copied {
 static void copied_cleanup(struct copied *copied)
 {
 	for (int i = 0; i < N_ARGS; i++)
-		adsm_io_end(&copied->large[i], 0);
+		adsm_io_cleanup(&copied->large[i]);
 }
 
 /* Room for one copy, a NUL behind it. */
@@ -288,6 +288,7 @@ static __attribute__((noinline)) long call_copied(long a, long b, long c, long d
 	size_t size;
 	long result;
 
+	adsm_io_look_back(ADSM_STACK());
 	if (measure(&copied, &size))
 		return failed(shape);
 

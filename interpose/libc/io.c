@@ -16,8 +16,10 @@
 	{ \
 		struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { .where = __builtin_return_address(0) }; \
 		struct iovec room[ADSM_IO_ROOM(n)]; \
-		int error = adsm_vector_begin(&io, vector, (size_t)n, room, begin); \
+		int error; \
  \
+		adsm_io_look_back(ADSM_STACK()); \
+		error = adsm_vector_begin(&io, vector, (size_t)n, room, begin); \
 		if (error == -EFAULT) \
 			return real(name) arguments; \
 		return error ? adsm_refuse(EIO) : adsm_range_end(&io, call); \
@@ -137,7 +139,7 @@ ADSM_WRAPPER void arc4random_buf(void *p, size_t size)
 
 /* ---- memory of processes, this one too */
 
-static ssize_t process_vm(__typeof__(&process_vm_readv) call, pid_t pid, const struct iovec *local,
+ADSM_SLOW ssize_t process_vm(__typeof__(&process_vm_readv) call, pid_t pid, const struct iovec *local,
 			  size_t n_local, const struct iovec *remote, size_t n_remote,
 			  unsigned long flags, bool write)
 {
@@ -148,6 +150,7 @@ static ssize_t process_vm(__typeof__(&process_vm_readv) call, pid_t pid, const s
 	ssize_t n;
 	int error;
 
+	adsm_io_look_back(ADSM_STACK());
 	error = adsm_vector_reach(&remote, n_remote);
 	/* Memory that is read must be there first: it may share a block with memory that is written. */
 	if (!error && write)

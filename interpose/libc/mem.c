@@ -11,6 +11,7 @@
 #include "real.h"
 #include "core/shared.h"
 #include "run/copy.h"
+#include "run/io.h"
 
 ADSM_REAL(memmove);
 ADSM_REAL(memset);
@@ -59,6 +60,7 @@ static __attribute__((noinline)) void *move_slowly(void *dst, const void *src, s
 
 	if (!adsm_may_be_shared(dst, size) && !adsm_may_be_shared(src, size))
 		return libc ? libc(dst, src, size) : early_move(dst, src, size);
+	adsm_io_look_back(ADSM_STACK());
 	adsm_move_shared(dst, src, size, real(memmove), where);
 	return dst;
 }
@@ -69,6 +71,7 @@ static __attribute__((noinline)) void *set_slowly(void *dst, int value, size_t s
 
 	if (!adsm_may_be_shared(dst, size))
 		return libc ? libc(dst, value, size) : early_set(dst, value, size);
+	adsm_io_look_back(ADSM_STACK());
 	adsm_set_shared(dst, value, size, real(memset), where);
 	return dst;
 }

@@ -37,9 +37,9 @@ static adsm_range_begin_function *way_in(int flags)
 
 static void message_cleanup(struct message *message)
 {
-	adsm_io_end(&message->data, 0);
-	adsm_io_end(&message->name, 0);
-	adsm_io_end(&message->control, 0);
+	adsm_io_cleanup(&message->data);
+	adsm_io_cleanup(&message->name);
+	adsm_io_cleanup(&message->control);
 }
 
 /* Change the library's copy of a message's header as the system is to see it. */
@@ -111,8 +111,10 @@ static int give_header(struct msghdr *to, const struct msghdr *own)
 ADSM_SLOW ssize_t sendmsg_shared(int fd, const struct msghdr *header, int flags)
 {
 	struct msghdr own;
-	int error = adsm_range_take(&own, header, sizeof(own));
+	int error;
 
+	adsm_io_look_back(ADSM_STACK());
+	error = adsm_range_take(&own, header, sizeof(own));
 	if (error == -EFAULT)
 		return real(sendmsg)(fd, header, flags);
 	return error ? adsm_refuse(EIO) : send_one(fd, &own, flags);
@@ -121,9 +123,11 @@ ADSM_SLOW ssize_t sendmsg_shared(int fd, const struct msghdr *header, int flags)
 ADSM_SLOW ssize_t recvmsg_shared(int fd, struct msghdr *header, int flags)
 {
 	struct msghdr own;
-	int error = adsm_range_take(&own, header, sizeof(own));
 	ssize_t n;
+	int error;
 
+	adsm_io_look_back(ADSM_STACK());
+	error = adsm_range_take(&own, header, sizeof(own));
 	if (error == -EFAULT)
 		return real(recvmsg)(fd, header, flags);
 	if (error)
@@ -234,11 +238,12 @@ ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 }
 
 /* All messages, as the system does it: a later failure is told next time. */
-static int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
+ADSM_SLOW int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
 {
 	int saved_errno = errno, total = 0, done;
 	unsigned given;
 
+	adsm_io_look_back(ADSM_STACK());
 	n = n < IOV_MAX ? n : IOV_MAX;
 	do {
 		done = some(fd, headers + total, n - (unsigned)total, flags, timeout, input, &given);
@@ -319,6 +324,7 @@ ADSM_SLOW ssize_t sendto_shared(int fd, const void *p, size_t size, int flags, c
 	struct iovec whole = { (void *)p, size };
 	struct msghdr header = { (void *)name, length, &whole, 1, NULL, 0, 0 };
 
+	adsm_io_look_back(ADSM_STACK());
 	return send_one(fd, &header, flags);
 }
 
@@ -335,9 +341,11 @@ ADSM_SLOW ssize_t recvfrom_shared(int fd, void *p, size_t size, int flags, void 
 {
 	struct iovec whole = { p, size };
 	struct msghdr header = { name, 0, &whole, 1, NULL, 0, 0 };
-	int error = name ? adsm_range_take(&header.msg_namelen, length, sizeof(*length)) : 0;
 	ssize_t n;
+	int error;
 
+	adsm_io_look_back(ADSM_STACK());
+	error = name ? adsm_range_take(&header.msg_namelen, length, sizeof(*length)) : 0;
 	if (error == -EFAULT)
 		return real(recvfrom)(fd, p, size, flags, name, length);
 	if (error)
@@ -389,6 +397,7 @@ ADSM_SLOW int msgsnd_shared(int queue, const void *message, size_t size, int fla
 	struct iovec room[ADSM_IO_ROOM(1)];
 	void *p = (void *)message;
 
+	adsm_io_look_back(ADSM_STACK());
 	if (adsm_range_begin(&io, &p, sizeof(long) + size, room, ADSM_OUTPUT))
 		return adsm_refuse(EIO);
 	return real(msgsnd)(queue, p, size, flags);
@@ -407,6 +416,7 @@ ADSM_SLOW ssize_t msgrcv_shared(int queue, void *message, size_t size, long type
 	struct iovec room[ADSM_IO_ROOM(1)];
 	ssize_t n;
 
+	adsm_io_look_back(ADSM_STACK());
 	if (adsm_range_begin(&io, &message, sizeof(long) + size, room, ADSM_INPUT))
 		return adsm_refuse(EIO);
 	n = real(msgrcv)(queue, message, size, type, flags);
@@ -428,6 +438,7 @@ ADSM_SLOW int mq_send_shared(mqd_t queue, const char *message, size_t size, unsi
 	struct timespec time;
 	int error = until ? adsm_range_take(&time, until, sizeof(time)) : 0;
 
+	adsm_io_look_back(ADSM_STACK());
 	if (!error)
 		error = adsm_range_begin(&io, &p, size, room, ADSM_OUTPUT);
 	if (error)
@@ -444,6 +455,7 @@ ADSM_SLOW ssize_t mq_receive_shared(mqd_t queue, void *p, size_t size, unsigned 
 	ssize_t n;
 	int error = until ? adsm_range_take(&time, until, sizeof(time)) : 0;
 
+	adsm_io_look_back(ADSM_STACK());
 	if (!error)
 		error = adsm_range_begin(&io, &p, size, room, ADSM_INPUT);
 	if (error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* proc.c - other programs and children: exec, spawn, wait; and the ways out of a call by longjmp. */
+/* proc.c - other programs and children: exec, spawn, wait; and the ways out of a call by longjmp and setcontext. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <spawn.h>
@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include "base/decode.h"
 #include "engine/sigsegv.h"
 #include "real.h"
 #include "core/observe.h"
@@ -382,7 +384,7 @@ static void leave(const struct __jmp_buf_tag *env)
 
 	adsm_sigsegv_jump(stack, env->__mask_was_saved);
 	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
-		adsm_io_leave(stack);
+		adsm_io_leave(stack, false);
 }
 
 ADSM_WRAPPER void longjmp(jmp_buf env, int value)
@@ -411,4 +413,17 @@ ADSM_WRAPPER void __longjmp_chk(jmp_buf env, int value)
 	leave(env);
 	real(__longjmp_chk)(env, value);
 	__builtin_unreachable();
+}
+
+/*
+ * ---- setcontext. It does not say that where it comes from is left: that may be a context that another call goes back
+ * to. Only what lies below its target on the same stack is.
+ */
+ADSM_REAL(setcontext);
+
+ADSM_WRAPPER int setcontext(const ucontext_t *context)
+{
+	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
+		adsm_io_leave(adsm_decode_stack(context), true);
+	return real(setcontext)(context);
 }

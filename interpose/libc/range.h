@@ -101,6 +101,7 @@ static inline ssize_t adsm_range_end(struct adsm_io *io, ssize_t n)
 		struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { .where = __builtin_return_address(0) }; \
 		struct iovec room[ADSM_IO_ROOM(1)]; \
  \
+		adsm_io_look_back(ADSM_STACK()); \
 		if ((begin)(&io, &whole, 1, room)) \
 			return adsm_refuse(EIO); \
 		return adsm_range_end(&io, io.n == 1 ? one : several); \

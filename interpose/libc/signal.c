@@ -445,6 +445,7 @@ ADSM_WRAPPER int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time
 	struct timespec copy;
 	int result;
 
+	adsm_io_look_back(ADSM_STACK());
 	if (lend(&lent, fds, n * sizeof(*fds), true, &fds))
 		return adsm_refuse(EIO);
 	result = real(ppoll)(fds, n, get_timeout(timeout, &copy), enter(&waiting, mask));
@@ -471,6 +472,7 @@ ADSM_WRAPPER int pselect(int n, fd_set *to_read, fd_set *to_write, fd_set *excep
 	struct timespec copy;
 	int result;
 
+	adsm_io_look_back(ADSM_STACK());
 	if (lend(&lent_read, to_read, size, true, &to_read) || lend(&lent_write, to_write, size, true, &to_write) ||
 	    lend(&lent_except, except, size, true, &except))
 		return adsm_refuse(EIO);
@@ -487,6 +489,7 @@ ADSM_WRAPPER int epoll_pwait(int fd, struct epoll_event *events, int n, int time
 	struct lent lent ADSM_CLEANUP(lend_end) = { 0 };
 	int result;
 
+	adsm_io_look_back(ADSM_STACK());
 	if (n > 0 && lend(&lent, events, (size_t)n * sizeof(*events), false, &events))
 		return adsm_refuse(EIO);
 	result = real(epoll_pwait)(fd, events, n, timeout, enter(&waiting, mask));
@@ -503,6 +506,7 @@ ADSM_WRAPPER int epoll_pwait2(int fd, struct epoll_event *events, int n, const s
 	struct timespec copy;
 	int result;
 
+	adsm_io_look_back(ADSM_STACK());
 	if (n > 0 && lend(&lent, events, (size_t)n * sizeof(*events), false, &events))
 		return adsm_refuse(EIO);
 	result = real(epoll_pwait2)(fd, events, n, get_timeout(timeout, &copy), enter(&waiting, mask));

@@ -103,6 +103,7 @@ static __attribute__((noinline)) size_t move_shared(enum way way, void *p, size_
 	bool input = way == READ || way == READ_UNLOCKED;
 	size_t done = 0, part;
 
+	adsm_io_look_back(ADSM_STACK());
 	if (is_copied(stream, whole.iov_len))
 		return move_bytes(way, p, whole.iov_len, stream) / size;
 	if ((input ? adsm_io_begin_input : adsm_io_begin_output)(&io, &whole, 1, room)) {

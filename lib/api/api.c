@@ -15,6 +15,7 @@
 #include "run/enter.h"
 #include "run/explicit.h"
 #include "run/hold.h"
+#include "run/io.h"
 #include "run/sync.h"
 #include "run/wait.h"
 #include "start/start.h"
@@ -131,6 +132,7 @@ int adsmFree(void *p)
 {
 	int error = p ? adsm_start() : 0;
 
+	adsm_io_look_back(ADSM_STACK());
 	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_ALLOC, true, NULL);
 }
 
@@ -162,6 +164,7 @@ int adsmMemcpy(void *dst, const void *src, size_t size)
 {
 	int error = adsm_start();
 
+	adsm_io_look_back(ADSM_STACK());
 	return error ? error : adsm_memcpy(dst, src, size, __builtin_return_address(0));
 }
 
@@ -169,6 +172,7 @@ int adsmMemset(void *dst, int value, size_t size)
 {
 	int error = adsm_start();
 
+	adsm_io_look_back(ADSM_STACK());
 	return error ? error : adsm_memset(dst, value, size, __builtin_return_address(0));
 }
 
@@ -176,6 +180,7 @@ int adsmHold(void *p, size_t size, int access)
 {
 	int error = adsm_start();
 
+	adsm_io_look_back(ADSM_STACK());
 	return error ? error : adsm_hold(p, size, (unsigned)access, __builtin_return_address(0));
 }
 
@@ -183,6 +188,7 @@ int adsmUnhold(void *p, size_t size)
 {
 	int error = adsm_start();
 
+	adsm_io_look_back(ADSM_STACK());
 	return error ? error : adsm_unhold(p, size);
 }
 
@@ -263,6 +269,7 @@ int adsmCopyToDevice(void *device_dst, const void *host_src, size_t size)
 {
 	int error = adsm_start();
 
+	adsm_io_look_back(ADSM_STACK());
 	return error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, NULL);
 }
 
@@ -270,6 +277,7 @@ int adsmCopyToHost(void *host_dst, const void *device_src, size_t size)
 {
 	int error = adsm_start();
 
+	adsm_io_look_back(ADSM_STACK());
 	return error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, NULL);
 }
 
@@ -291,6 +299,7 @@ int adsmCopyToDeviceAsync(void *device_dst, const void *host_src, size_t size, a
 {
 	int error = adsm_start();
 
+	adsm_io_look_back(ADSM_STACK());
 	if (!error && (!ret_event || !size))
 		error = adsm_fail(-EINVAL, "an asynchronous copy needs a size and a place for its event");
 	return error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, ret_event);
@@ -300,6 +309,7 @@ int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t size, ads
 {
 	int error = adsm_start();
 
+	adsm_io_look_back(ADSM_STACK());
 	if (!error && (!ret_event || !size))
 		error = adsm_fail(-EINVAL, "an asynchronous copy needs a size and a place for its event");
 	return error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, ret_event);

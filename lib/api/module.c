@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "run/call.h"
+#include "run/io.h"
 #include "run/kernel.h"
 #include "run/later_end.h"
 #include "run/sync.h"
@@ -212,6 +213,7 @@ int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg 
 {
 	int error = adsm_start();
 
+	adsm_io_look_back(ADSM_STACK());
 	if (!error && has_said_why_null(kernel))
 		return -EINVAL;
 	return error ? error : adsm_call(kernel, grid, block, args, n, __builtin_return_address(0));
@@ -221,6 +223,7 @@ int adsmSync(void)
 {
 	int error = adsm_start();
 
+	adsm_io_look_back(ADSM_STACK());
 	return error ? error : adsm_sync(__builtin_return_address(0));
 }
 

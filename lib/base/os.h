@@ -81,6 +81,12 @@ void adsm_os_sleep_until_ns(uint64_t when_ns);					/* [signal] */
 int adsm_os_thread_id(void);							/* [signal] */
 /* Where this thread's handlers of signals have a stack of their own; size 0: nowhere. */
 void adsm_os_alternate_stack(uintptr_t *ret_start, size_t *ret_size);		/* [signal] */
+/* The end of the stack that the system or the C library gave this thread, if @address is on it; else 0. */
+uintptr_t adsm_os_stack_end(uintptr_t address);					/* [signal] */
+/* Read a word that may be gone, or another thread's. 0, -EFAULT: there is no memory; else the system refuses it. */
+int adsm_os_peek(uintptr_t address, uint64_t *ret_word);			/* [signal] */
+/* The stack pointer of a thread that is in a system call; 0: it runs. -ESRCH: it has ended; -ENOENT: not to be had. */
+int adsm_os_stack_of(int thread_id, uintptr_t *ret_stack);			/* [signal] */
 unsigned adsm_os_n_cpus(void);
 /* The processor that this thread runs on; without a system call. */
 unsigned adsm_os_cpu(void);							/* [signal] */

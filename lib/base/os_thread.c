@@ -9,11 +9,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 
 #include "base/syscall.h"
 
 #define LOOK_MAX 8		/* threads that wait for one another */
+#define STACK_MAX ((size_t)256 << 20)	/* further from its end no stack is looked at */
 
 #ifndef NDEBUG
 _Thread_local uint64_t adsm_os_ranks;
@@ -43,6 +46,40 @@ void adsm_os_alternate_stack(uintptr_t *ret_start, size_t *ret_size)
 	sys(SYS_sigaltstack, NULL, &stack);
 	*ret_start = (uintptr_t)stack.ss_sp;
 	*ret_size = stack.ss_flags & SS_DISABLE ? 0 : stack.ss_size;
+}
+
+/* The page can be read: then the kernel gets as far as to refuse what it is asked to do with the 8 bytes there. */
+static bool is_readable(uintptr_t page)
+{
+	return sys(SYS_rt_sigprocmask, -1, page, NULL, KERNEL_SIGSET_SIZE) == -EINVAL;
+}
+
+/*
+ * Where a stack ends the C library has its own data of the thread, the kernel the first thread's random bytes. Below
+ * each stack is a guard page, so what can be read without a gap from @address to that end is the same stack.
+ */
+uintptr_t adsm_os_stack_end(uintptr_t address)
+{
+	static _Thread_local struct { uintptr_t low, end; } own;
+	uintptr_t low;
+
+	if (!own.end)
+		own.end = sys(SYS_gettid) == sys(SYS_getpid) ? (uintptr_t)getauxval(AT_RANDOM) :
+			(uintptr_t)pthread_self();
+	if (address >= own.end || own.end - address > STACK_MAX)
+		return 0;
+	low = own.low ? own.low : own.end & ~(ADSM_PAGE_SIZE - 1);
+	while (address < low && is_readable(low - ADSM_PAGE_SIZE))
+		own.low = low -= ADSM_PAGE_SIZE;
+	return address < low ? 0 : own.end;
+}
+
+int adsm_os_peek(uintptr_t address, uint64_t *ret_word)
+{
+	const struct iovec here = { ret_word, sizeof(*ret_word) }, there = { (void *)address, sizeof(*ret_word) };
+	long n = sys(SYS_process_vm_readv, sys(SYS_getpid), &here, 1, &there, 1, 0);
+
+	return n < 0 ? (int)n : n == sizeof(*ret_word) ? 0 : -EFAULT;
 }
 
 void adsm_os_signals_block(struct adsm_sigset *ret_old)
@@ -262,6 +299,18 @@ struct adsm_os_look adsm_os_look_at(int thread_id)
 			break;
 	}
 	return look;
+}
+
+int adsm_os_stack_of(int thread_id, uintptr_t *ret_stack)
+{
+	char text[256];
+
+	read_of_thread(thread_id, "syscall", text, sizeof(text));
+	if (!text[0])
+		return sys(SYS_tgkill, sys(SYS_getpid), thread_id, 0) == -ESRCH ? -ESRCH : -ENOENT;
+	/* "number 0xargument … 0xstack 0xinstruction", "-1 0xstack 0xinstruction", or "running". */
+	*ret_stack = text[0] == 'r' ? 0 : (uintptr_t)word_at(text, text[0] == '-' ? 1 : 7);
+	return 0;
 }
 
 struct thread_start {

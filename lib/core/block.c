@@ -306,6 +306,7 @@ void adsm_want(struct adsm_object *object, uint32_t b, uint32_t n)
 	struct adsm_home *home = object->home;
 	struct adsm_change change;
 
+	n = adsm_inputs_after(object, b, n);
 	/* A lost device may still give bytes that went down with it. */
 	if (!n || home->n_ahead == ADSM_AHEAD_MAX || home->gate || adsm_object_lost(object))
 		return;

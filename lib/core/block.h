@@ -44,10 +44,13 @@ static inline uint64_t adsm_block_must_wait(const struct adsm_object *object, ui
 	return seq > atomic_load(&object->home->completed) ? seq : 0;
 }
 
-/* How many blocks from @b on a fault there should open: one, or more where it continues a stream. */
+/* How many blocks from @b on a fault there should open: one, or more where it continues a stream. Of those that are not
+ * touched none has bytes that an input is for: it may have been left, and nobody has looked. */
 static inline uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event)
 {
-	return adsm_blocks_window(&object->blocks, b, event, adsm_protocol_options.fault_ahead);
+	uint32_t n = adsm_blocks_window(&object->blocks, b, event, adsm_protocol_options.fault_ahead);
+
+	return n > 1 && object->inputs ? 1 + adsm_inputs_after(object, b + 1, n - 1) : n;
 }
 
 /*

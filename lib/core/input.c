@@ -55,6 +55,17 @@ void adsm_input_unlink(struct adsm_input *input)
 	*at = input->next;
 }
 
+void adsm_input_replace(struct adsm_input *from, struct adsm_input *to)
+{
+	struct adsm_input **at = &from->object->inputs;
+
+	*to = *from;
+	while (*at != from)
+		at = &(*at)->next;
+	*at = to;
+	from->object = NULL;
+}
+
 void adsm_inputs_drop(struct adsm_object *object)
 {
 	for (struct adsm_input *input = object->inputs; input; input = input->next)
@@ -88,19 +99,23 @@ bool adsm_input_gap(const struct adsm_object *object, const struct adsm_around *
 	return *at < end;
 }
 
-static bool overlaps(const struct adsm_input *input, size_t start, size_t end)
-{
-	return input->size && input->offset < end && input->offset + input->size > start;
-}
-
 bool adsm_input_is_in(const struct adsm_object *object, uint32_t b)
 {
 	size_t start = (size_t)b << object->blocks.shift;
 
 	for (const struct adsm_input *input = object->inputs; input; input = input->next)
-		if (overlaps(input, start, start + adsm_block_size(object)))
+		if (adsm_input_overlaps(input, start, start + adsm_block_size(object)))
 			return true;
 	return false;
+}
+
+uint32_t adsm_inputs_after(const struct adsm_object *object, uint32_t b, uint32_t n)
+{
+	uint32_t free = object->inputs ? 0 : n;
+
+	while (free < n && !adsm_input_is_in(object, b + free))
+		free++;
+	return free;
 }
 
 void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size)

@@ -16,7 +16,9 @@ struct adsm_input {
 	struct adsm_input *next;	/* of the same object; of the free ones */
 	struct adsm_input *next_of_io, *prev_of_io, *next_of_thread;
 	_Atomic uint64_t serial;	/* another for each adsm_io_begin_input(), 0 while free */
-	uintptr_t frame;		/* whose, on the stack; 0: nobody's */
+	uintptr_t frame;		/* in its function's, where the serial is too; 0: no function's */
+	uintptr_t stack_end;		/* of its thread's own stack, if it is on that; else 0 */
+	int thread;			/* whose; 0: nobody's, any thread may end it */
 	struct adsm_home *home;
 	struct adsm_object *object;	/* NULL: freed meanwhile */
 	uint32_t number;		/* the object's inputs, counted */
@@ -59,6 +61,15 @@ static inline bool adsm_input_next_gap(const struct adsm_object *object, const s
 
 /* Has any input bytes in a block? */
 bool adsm_input_is_in(const struct adsm_object *object, uint32_t b);
+/* Has this one, from @start to @end? */
+static inline bool adsm_input_overlaps(const struct adsm_input *input, size_t start, size_t end)
+{
+	return input->size && input->offset < end && input->offset + input->size > start;
+}
+/* How many of @n blocks from @b on come before the first that any input has bytes in. */
+uint32_t adsm_inputs_after(const struct adsm_object *object, uint32_t b, uint32_t n);
+/* Another entry, @to, takes the place of @from, which then has no object. Lock held. */
+void adsm_input_replace(struct adsm_input *from, struct adsm_input *to);
 
 /* An input has let go of these bytes: forget the holes that no other has there. */
 void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size);

@@ -26,6 +26,7 @@ struct adsm_fault {
 	/* Where a function without a frame has the address that it returns to. To be read only where the instruction is
 	 * known to be such a function's, on an ordinary stack: elsewhere anything may be there. */
 	const uintptr_t *caller;
+	uintptr_t stack;	/* the interrupted code's stack pointer */
 	bool write;
 	/* There is no stack to serve the fault on. The answer is FOREIGN or LOST, and nothing is logged. */
 	bool cramped;

@@ -405,6 +405,7 @@ static enum adsm_fault_result serve(const siginfo_t *info, const ucontext_t *con
 			.address = (uintptr_t)info->si_addr,
 			.instruction = instruction,
 			.caller = adsm_decode_caller(context),
+			.stack = adsm_decode_stack(context),
 			.write = write,
 			.cramped = !has_room(context),
 		};

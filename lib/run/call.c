@@ -324,8 +324,10 @@ int adsm_call_commands(struct adsm_home *home, const struct adsm_driver_use *use
 		       void *arg, void *queue, bool gather)
 {
 	struct call call;
-	int error = adsm_bind_uses(&call.bound, home, uses, n);
+	int error;
 
+	adsm_io_look_back(ADSM_STACK());
+	error = adsm_bind_uses(&call.bound, home, uses, n);
 	call.where = NULL;
 	call.queue = queue;
 	call.gather = gather;

@@ -19,6 +19,8 @@
 #include "core/observe.h"
 #include "once/wait.h"
 #include "run/inside.h"
+#include "run/io.h"
+#include "run/left.h"
 #include "run/wait.h"
 
 #define SPURIOUS_MAX 64		/* a fault that the view permits, again and again: somebody else's */
@@ -174,8 +176,10 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 		adsm_count(&object->counters, signals, 1);
 		*ret_signals = 1;
 	}
-	if (!is_ready(object, b, event, fault, &result))
-		return result;
+	do
+		if (!is_ready(object, b, event, fault, &result))
+			return result;
+	while (adsm_left_by_others(object, b, 1));
 	if (adsm_blocks_lack(&object->blocks, b) && adsm_object_lost(object))
 		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
 			    -ENODEV);
@@ -234,6 +238,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 		return ADSM_FAULT_LOST;
 	}
 	adsm_in_fault++;
+	adsm_io_look_back(fault->stack);
 	object = adsm_object_lock(fault->address);
 	if (object) {
 		if (adsm_observes(~0u)) {

@@ -5,8 +5,6 @@
  * When an input in progress (input.h) ends, what has come is a write of the CPU's, and what has not come is fetched
  * into the holes. A program that stores into bytes whose input is in progress may lose that store, even from a signal
  * handler: it races with whoever delivers. So do two inputs for the same bytes.
- *
- * An input that is left behind by a jump nobody saw is only stale.
  */
 #include "run/io.h"
 
@@ -22,12 +20,15 @@
 #include "once/wait.h"
 #include "run/enter.h"
 #include "run/inside.h"
+#include "run/left.h"
 #include "run/wait.h"
+
+#define SERIAL_STEP UINT64_C(0x9E3779B97F4A7C15)	/* odd: serials all differ, and look like nothing else */
 
 void (*_Atomic adsm_io_finish_detached)(void);
 
 static _Atomic uint64_t last_serial;
-static _Thread_local struct adsm_input *inputs_here;	/* the first of each io of this thread's */
+_Thread_local struct adsm_input *adsm_inputs_here;	/* the first of each io of this thread's */
 
 /* ---- accesses of a range, block by block */
 
@@ -134,15 +135,17 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	input->position = io->size;
 	input->next_of_io = NULL;
 	input->prev_of_io = *last;
+	input->frame = io->detached ? 0 : (uintptr_t)&io->serial;
+	input->stack_end = io->detached ? 0 : adsm_os_stack_end(input->frame);
+	input->thread = io->detached ? 0 : adsm_os_thread_id();
 	atomic_store(&input->serial, io->serial);
 	if (*last) {
 		(*last)->next_of_io = input;
 	} else {
 		io->inputs = input;
-		input->frame = io->detached ? 0 : (uintptr_t)io;
 		if (!io->detached) {
-			input->next_of_thread = inputs_here;
-			inputs_here = input;
+			input->next_of_thread = adsm_inputs_here;
+			adsm_inputs_here = input;
 		}
 	}
 	*last = input;
@@ -251,8 +254,10 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 	bool inside;
 
 	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .where = io->where,
-				.start_ns = adsm_os_now_ns() };
-	io->serial = atomic_fetch_add(&last_serial, 1) + 1;
+				.given = vector, .n_given = n, .start_ns = adsm_os_now_ns() };
+	if (n == 1)
+		io->given_one = *vector;
+	io->serial = (atomic_fetch_add(&last_serial, 1) + 1) * SERIAL_STEP;
 	begin_cause(io->where);
 	/* A driver's call is the system's as it is: where a page is closed, that refuses it. */
 	inside = adsm_drivers_have(io->where);
@@ -287,7 +292,7 @@ int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, s
 /* Signals are blocked. */
 static void forget(struct adsm_input *input)
 {
-	struct adsm_input **at = &inputs_here;
+	struct adsm_input **at = &adsm_inputs_here;
 
 	if (input->prev_of_io)
 		input->prev_of_io->next_of_io = NULL;
@@ -297,6 +302,8 @@ static void forget(struct adsm_input *input)
 	if (*at)
 		*at = input->next_of_thread;
 }
+
+#define LEFT SIZE_MAX	/* for what has been delivered: nobody knows */
 
 /* Lock held. */
 static int settle(struct adsm_object *object, struct adsm_input *input, size_t delivered, struct adsm_sigset *old)
@@ -325,7 +332,9 @@ static int end_input(struct adsm_input *input, size_t delivered)
 
 	adsm_home_lock(home, &old);
 	adsm_in_fault++;
-	if (input->object)
+	if (input->object && delivered == LEFT)
+		adsm_left_end(input->object, input);
+	else if (input->object)
 		error = settle(input->object, input, delivered, &old);
 	/* Not before: a handler that runs while this waits may leave it. */
 	forget(input);
@@ -348,46 +357,92 @@ static int end_inputs(struct adsm_input *input, size_t delivered)
 		int failed;
 
 		previous = input->prev_of_io;
-		failed = end_input(input, n < input->size ? n : input->size);
+		n = n < input->size ? n : input->size;
+		failed = end_input(input, delivered == LEFT ? LEFT : n);
 		error = error ? error : failed;
 	}
 	errno = saved_errno;
 	return error;
 }
 
-int adsm_io_end(struct adsm_io *io, size_t delivered)
+/*
+ * The function goes on, but its inputs have ended: its thread was taken for one that had left it, on a stack of which
+ * the library could not know. What has come is there.
+ */
+static int go_on(const struct adsm_io *io, size_t delivered)
+{
+	const struct iovec *given = io->n_given == 1 ? &io->given_one : io->given;
+	int failed = 0;
+
+	for (int i = 0; i < io->n_given && delivered && !failed; i++) {
+		size_t size = delivered < given[i].iov_len ? delivered : given[i].iov_len;
+		const struct iovec part = { given[i].iov_base, size };
+		struct adsm_io again = { .where = io->where };
+		struct iovec room[ADSM_IO_ROOM(1)];
+
+		failed = adsm_io_begin_input(&again, &part, 1, room);
+		if (!failed)
+			failed = adsm_io_end(&again, size);
+		delivered -= size;
+	}
+	return failed;
+}
+
+static int end_io(struct adsm_io *io, size_t delivered)
 {
 	struct adsm_input *input = io->inputs;
 	int error = 0;
 
 	if (io->start_ns)
-		adsm_note_io(io->start_ns, delivered);
+		adsm_note_io(io->start_ns, delivered == LEFT ? 0 : delivered);
 	io->start_ns = 0;
 	/* In a child that was forked meanwhile it is the parent's. */
-	if (input && atomic_load(&input->serial) == io->serial && !adsm_is_child())
-		error = end_inputs(input, delivered);
+	if (input && !adsm_is_child()) {
+		if (atomic_load(&input->serial) == io->serial)
+			error = end_inputs(input, delivered);
+		else if (delivered != LEFT)
+			error = go_on(io, delivered);
+	}
+	/* Not before: who waits for a call there may be cancelled. */
+	io->inputs = NULL;
 	end_cause();
 	return error;
 }
 
-void adsm_io_cleanup(struct adsm_io *io)
+int adsm_io_end(struct adsm_io *io, size_t delivered)
 {
-	adsm_io_end(io, 0);
+	return end_io(io, delivered);
 }
 
-void adsm_io_leave(uintptr_t stack)
+void adsm_io_cleanup(struct adsm_io *io)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	struct adsm_input *input = inputs_here, *next;
+	end_io(io, LEFT);
+}
+
+/* ---- calls that are left by jumps */
+
+void adsm_io_leave(uintptr_t stack, bool may_return)
+{
+	struct adsm_input *input = adsm_inputs_here, *next;
 
 	adsm_inside_leave(stack);
 	adsm_once_leave(stack);
 	for (; input; input = next) {
-		uintptr_t frame = input->frame;
-
 		next = input->next_of_thread;
-		/* From a stack of a signal handler's own, which may lie anywhere, to another: all of it goes. */
-		if (here < stack ? frame >= here && frame < stack : frame < stack || frame >= here)
-			end_inputs(input, 0);
+		if (adsm_left_by_jump(input, stack, may_return))
+			end_inputs(input, LEFT);
+	}
+}
+
+__attribute__((noinline)) void adsm_io_end_left(uintptr_t stack)
+{
+	struct adsm_input *input = adsm_inputs_here, *next;
+
+	if (adsm_is_child())
+		return;
+	for (; input; input = next) {
+		next = input->next_of_thread;
+		if (adsm_left_here(input, stack))
+			end_inputs(input, LEFT);
 	}
 }

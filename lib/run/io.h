@@ -32,6 +32,9 @@ struct adsm_io {
 	struct adsm_input *inputs;	/* in the order of the vector; theirs while the serial is this */
 	uint64_t serial;
 	uint64_t start_ns;
+	const struct iovec *given;	/* what the caller gave, while that is there */
+	struct iovec given_one;		/* where that is one range */
+	int n_given;
 };
 
 /* Room for what @n ranges may become. */
@@ -49,9 +52,30 @@ int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, s
  * there, but the rest of their block cannot be had. Nothing to do for output, or a second time.
  */
 int adsm_io_end(struct adsm_io *io, size_t delivered);
-/* The same as adsm_io_end(io, 0), for __attribute__((cleanup)): a wrapper may be left by cancellation. */
+/*
+ * For __attribute__((cleanup)): a wrapper may be left by cancellation or an exception. Nobody knows what has come then:
+ * see adsm_io_leave().
+ */
 void adsm_io_cleanup(struct adsm_io *io);
-/* This thread leaves all functions whose frames lie below @stack, by longjmp: so their inputs end, with nothing. */
-void adsm_io_leave(uintptr_t stack);
+
+/* ---- calls that are left by jumps: see left.h */
+
+/*
+ * This thread jumps to where its stack pointer is @stack, UINTPTR_MAX where that is not known: the inputs of all
+ * functions below end, as adsm_left_end() has it. @may_return: as in left.h.
+ */
+void adsm_io_leave(uintptr_t stack, bool may_return);
+
+/* This thread's inputs; NULL nearly always. */
+extern _Thread_local struct adsm_input *adsm_inputs_here;
+/* The program calls the library with this stack pointer: inputs that the thread has left end. No lock is held. */
+void adsm_io_end_left(uintptr_t stack);
+static inline void adsm_io_look_back(uintptr_t stack)
+{
+	if (__builtin_expect(adsm_inputs_here != NULL, 0))
+		adsm_io_end_left(stack);
+}
+/* The stack pointer of whoever calls the function that this stands in. Not in a function that is inlined. */
+#define ADSM_STACK() ((uintptr_t)__builtin_dwarf_cfa())
 
 #endif

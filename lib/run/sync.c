@@ -11,6 +11,7 @@
 #include "core/observe.h"
 #include "core/view.h"
 #include "run/caller.h"
+#include "run/left.h"
 #include "run/wait.h"
 
 /* Protocols fetch here what they want back of what the calls that have ended wrote: all, if they see no accesses. Lock
@@ -23,6 +24,10 @@ static int acquire(struct adsm_home *home)
 	while (object) {
 		bool ended = adsm_object_use_seq(object) <= atomic_load(&home->completed);
 
+		if (ended && !object->freeing && adsm_left_by_others(object, 0, object->blocks.n)) {
+			object = home->open;
+			continue;
+		}
 		if (object->blocks.detects && object->blocks.syncs && ended && !object->freeing &&
 		    !adsm_object_lost(object)) {
 			/* A fetch that fails is repeated by the access that needs it, which is told. */

@@ -10,6 +10,7 @@
 #include "core/observe.h"
 #include "run/caller.h"
 #include "run/gather.h"
+#include "run/left.h"
 
 #define ASK_TRIES 100		/* the backend may say so often that a call it waited for has not ended */
 
@@ -275,6 +276,8 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 			continue;
 		}
 		seq = adsm_block_must_wait(object, b, event);
+		if (!seq && adsm_left_by_others(object, b, n))
+			continue;
 		if (!seq)
 			break;
 		error = adsm_wait_unlocked(home, seq, old);

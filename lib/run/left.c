@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* left.c - see left.h. */
+#include "run/left.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "core/block.h"
+
+/* No two inputs have the same serial, and the frame has the input's for as long as it is one. */
+static bool is_overwritten(const struct adsm_input *input)
+{
+	uint64_t word;
+	int error = adsm_os_peek(input->frame, &word);
+
+	return error == -EFAULT || (!error && word != atomic_load(&input->serial));
+}
+
+bool adsm_left_here(const struct adsm_input *input, uintptr_t stack)
+{
+	uintptr_t alternate;
+	size_t size;
+	bool there, here;
+
+	if (is_overwritten(input))
+		return true;
+	adsm_os_alternate_stack(&alternate, &size);
+	there = input->frame - alternate < size;
+	here = stack - alternate < size;
+	/* Nobody is back on the thread's own stack before the handler on the other one has ended. */
+	if (there)
+		return here ? input->frame < stack : adsm_os_stack_end(stack) != 0;
+	return !here && input->frame < stack && stack <= input->stack_end;
+}
+
+static bool is_left_there(const struct adsm_input *input)
+{
+	uintptr_t stack;
+	int error;
+
+	if (is_overwritten(input))
+		return true;
+	error = adsm_os_stack_of(input->thread, &stack);
+	return error ? error == -ESRCH : input->frame < stack && stack <= input->stack_end;
+}
+
+bool adsm_left_by_jump(const struct adsm_input *input, uintptr_t stack, bool may_return)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), frame = input->frame, alternate;
+	size_t size;
+
+	if (stack == UINTPTR_MAX)
+		return true;
+	if (input->stack_end)
+		return frame < stack && stack <= input->stack_end;
+	adsm_os_alternate_stack(&alternate, &size);
+	if (frame - alternate < size)
+		return frame < stack || stack - alternate >= size;
+	if (may_return)
+		return false;
+	/* Stacks of the program's own may lie anywhere. */
+	return here < stack ? frame >= here && frame < stack : frame < stack || frame >= here;
+}
+
+/* Where the CPU has a block whole, what has come is in it: from now on as if the CPU had written it. */
+static void keep_what_came(struct adsm_object *object, const struct adsm_input *input)
+{
+	uint32_t b = (uint32_t)(input->offset >> object->blocks.shift);
+
+	for (; input->object == object && input->size &&
+	       b <= (input->offset + input->size - 1) >> object->blocks.shift; b++)
+		if (!adsm_blocks_lack(&object->blocks, b) && !adsm_blocks_unsent(&object->blocks, b) &&
+		    !adsm_input_left_hole(&object->blocks.at[b], input) && !adsm_block_blocked(object, b) &&
+		    !adsm_block_must_wait(object, b, ADSM_EVENT_WRITE) &&
+		    adsm_blocks_step(&object->blocks, b, ADSM_EVENT_WRITE).result != ADSM_RESULT_REFUSE)
+			adsm_blocks_access(object, b, 1, ADSM_EVENT_WRITE, false);
+}
+
+/* In a block that was fetched around the input old bytes of the host's are beside those that have come: nobody can tell
+ * them apart, so the device's are fetched. */
+void adsm_left_end(struct adsm_object *object, struct adsm_input *input)
+{
+	size_t offset = input->offset, size = input->size;
+	int error;
+
+	keep_what_came(object, input);
+	error = input->object == object ? adsm_input_let_go(object, input, 0) : 0;
+	if (error)
+		adsm_error("%zu bytes at %p could not be fetched after a jump out of the call that was to fill them: "
+			   "error %d", size, (void *)(object->start + offset), error);
+	/* While the lock was away the object may have been freed. */
+	if (input->object == object) {
+		adsm_input_unlink(input);
+		adsm_input_closed(object, input->offset, input->size);
+	}
+}
+
+/* The thread's own entry stays in its list, without an object, until the thread looks back. */
+static __attribute__((noinline)) bool end_left_there(struct adsm_object *object, size_t start, size_t end)
+{
+	const int self = adsm_os_thread_id();
+	struct adsm_input *input = object->inputs, ended;
+
+	while (input && !(input->thread && input->thread != self && adsm_input_overlaps(input, start, end) &&
+			  is_left_there(input)))
+		input = input->next;
+	if (!input)
+		return false;
+	adsm_input_replace(input, &ended);
+	ended.thread = 0;
+	atomic_store(&input->serial, 0);
+	adsm_left_end(object, &ended);
+	return true;
+}
+
+bool adsm_left_by_others(struct adsm_object *object, uint32_t first, uint32_t n)
+{
+	size_t start = (size_t)first << object->blocks.shift;
+
+	return object->inputs && adsm_blocks_lack(&object->blocks, first) &&
+		end_left_there(object, start, start + adsm_run_size(object, first, n));
+}
