@@ -108,6 +108,7 @@ struct adsm_cluster_shared {
 	uint32_t n_nodes;
 	char engine[128];		/* MPI's name and version */
 	struct adsm_cluster_node nodes[ADSM_CLUSTER_MAX_NODES];
+	_Atomic uint64_t heard_ns;	/* when node 0 has last said that it lives; 0: not yet */
 	struct adsm_cluster_costs costs[ADSM_PROCESS_SLOTS];	/* by slot */
 	struct adsm_sharings sharings;
 	_Alignas(64) _Atomic uint32_t any;	/* some page is touched */

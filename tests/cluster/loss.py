@@ -19,11 +19,11 @@ NODES = 3
 HOST = os.uname().nodename
 
 
-def start(*modes, timeout=30, before=(), **variables):
+def start(*modes, timeout=30, nodes=NODES, before=(), **variables):
     """An application that is ready. Where a machine is so slow that nodes are not there in time, they get more."""
     while True:
         process = cluster.start(*modes, before=before, ADSM_CLUSTER_LAUNCH=mpirun, ADSM_CLUSTER_PROGRAM=program,
-                                ADSM_CLUSTER_THREADS=1, ADSM_CLUSTER_NODES=NODES, ADSM_CLUSTER_TIMEOUT=timeout,
+                                ADSM_CLUSTER_THREADS=1, ADSM_CLUSTER_NODES=nodes, ADSM_CLUSTER_TIMEOUT=timeout,
                                 **variables)
         process.timeout = timeout
         line = process.stdout.readline()
@@ -97,21 +97,26 @@ def computing():
 
 
 def silent():
-    cases = [("idle", "node 2", {}), ("idle", "node 0", {}), ("loop", "node 2", {})]
+    # Where all are, or the only one, the keeper tells.
+    every = [f"node {node}" for node in range(NODES)]
+    cases = [("idle", ["node 2"], {}), ("idle", ["node 0"], {}), ("loop", ["node 2"], {}), ("idle", every, {}),
+             ("loop", ["node 0"], {"nodes": 1}), ("idle", ["node 0"], {"nodes": 1})]
     if FULL:
-        cases += [(mode, part, {"ADSM_CLUSTER_UPDATE": update, "ADSM_CLUSTER_TRACKER": tracker})
+        cases += [("loop", every, {})]
+        cases += [(mode, [part], {"ADSM_CLUSTER_UPDATE": update, "ADSM_CLUSTER_TRACKER": tracker})
                   for mode in ["idle", "loop"] for part in ["node 0", "node 1"] for update in ["eager", "lazy"]
                   for tracker in ["sigsegv", "uffd"]]
     for at in range(0, len(cases), 4):
         stopped = []
-        for mode, part, options in cases[at:at + 4]:
+        for mode, parts, options in cases[at:at + 4]:
             process = start(mode, timeout=4, **options)
-            stop(process, part)
-            stopped.append((process, f"{part} stopped, {mode} {options}", part))
+            for part in parts:
+                stop(process, part)
+            stopped.append((process, f"{parts} stopped, {mode} {options}", parts))
         if not at:
             computing()
-        for process, case, part in stopped:
-            finish_lost(process, case, f"{part} ({HOST}) has not been heard of for {process.timeout} s")
+        for process, case, parts in stopped:
+            finish_lost(process, case, f"{parts[0]} ({HOST}) has not been heard of for {process.timeout} s")
 
 
 def pages():

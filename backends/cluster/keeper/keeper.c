@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #define STUCK_NS 2000000000		/* for a launch command that has given up */
+#define LOOKS 16			/* at node 0, in the time that it may be silent */
 #define ORDERLY_MS 500			/* for a job to end by itself */
 #define PATIENCE_MS 1500		/* for a launch command that is told to end: it tells other machines */
 #define TEXT ADSM_PROCESS_TEXT
@@ -49,6 +50,7 @@ struct keeper {				/* in memory of both processes */
 	bool answered;			/* the application's first request */
 	bool running;			/* the launch command */
 	uint64_t started_ns, oom_kills;
+	uint64_t heard_ns, looked_ns;	/* of node 0; and when this was looked at */
 	int signals;			/* a descriptor: those that came */
 	int error;			/* with why it ends; -EEXIST: another start may do */
 	char why[TEXT];			/* "": as the application wants it */
@@ -168,6 +170,14 @@ static void say_node_ended(struct keeper *keeper)
 	END(keeper, -ENODEV, "node 0 (pid %d) %s%s%s", keeper->door.node_pid, how, *said ? ": " : "", said);
 }
 
+static void say_silent(struct keeper *keeper)
+{
+	const struct adsm_cluster_shared *cluster = (const struct adsm_cluster_shared *)keeper->shared->extra;
+
+	END(keeper, -ENODEV, "node 0 (%s) has not been heard of for %u s (ADSM_CLUSTER_TIMEOUT): it is stopped",
+	    cluster->nodes[0].host, keeper->start.timeout_s);
+}
+
 /* ---- watching */
 
 /* One that would end a process that does nothing about it. */
@@ -222,6 +232,30 @@ static bool on_door(struct keeper *keeper)
 	return false;
 }
 
+/* Nodes tell which of the others are silent; where all are, or the only one, nobody does. */
+static bool is_silent(struct keeper *keeper)
+{
+	const struct adsm_cluster_shared *cluster = (const struct adsm_cluster_shared *)keeper->shared->extra;
+	const uint64_t timeout_ns = (uint64_t)keeper->start.timeout_s * 1000000000, now = adsm_os_now_ns();
+	const uint64_t heard_ns = atomic_load(&cluster->heard_ns);
+
+	/* This process was stopped itself, or the machine: it has not looked. */
+	if (now - keeper->looked_ns > timeout_ns / 2)
+		keeper->heard_ns = now;
+	keeper->looked_ns = now;
+	if (heard_ns > keeper->heard_ns)
+		keeper->heard_ns = heard_ns;
+	return heard_ns && now > keeper->heard_ns && now - keeper->heard_ns > timeout_ns;
+}
+
+/* How long to wait for something to happen, in ms. */
+static int patience(const struct keeper *keeper, bool gave_up)
+{
+	const int look_ms = (int)keeper->start.timeout_s * 1000 / LOOKS;
+
+	return keeper->answered && !gave_up ? look_ms : 250;
+}
+
 static void watch(struct keeper *keeper)
 {
 	enum { SIGNALS, APPLICATION, SOCKET, DOOR, OUTPUT, NODE, N };
@@ -236,7 +270,7 @@ static void watch(struct keeper *keeper)
 		polled[DOOR] = (struct pollfd) { keeper->door.sock, POLLIN, 0 };
 		polled[OUTPUT] = (struct pollfd) { silent ? -1 : keeper->job.output, POLLIN, 0 };
 		polled[NODE] = (struct pollfd) { node_ended ? -1 : keeper->door.node, POLLIN, 0 };
-		if (poll(polled, N, keeper->answered && !gave_up ? -1 : 250) < 0 && errno != EINTR)
+		if (poll(polled, N, patience(keeper, gave_up)) < 0 && errno != EINTR)
 			return;
 		if (polled[OUTPUT].revents)
 			silent = !adsm_cluster_job_listen(&keeper->job);
@@ -247,6 +281,10 @@ static void watch(struct keeper *keeper)
 		if (polled[SIGNALS].revents && on_signal(keeper))
 			return;
 		node_ended |= polled[NODE].revents & POLLIN;
+		if (is_silent(keeper) && !gave_up && !node_ended) {
+			say_silent(keeper);
+			return;
+		}
 		/* The launch command ends the others then, where it can reach their machines. */
 		if (!gave_up && (node_ended || adsm_cluster_job_gave_up(&keeper->job))) {
 			gave_up = true;

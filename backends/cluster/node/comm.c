@@ -187,6 +187,8 @@ static void beat(void)
 	if (!comm.timeout_ns || since < comm.timeout_ns / 16)
 		return;
 	comm.looked_ns = now;
+	if (adsm_comm.heard_ns)
+		atomic_store(adsm_comm.heard_ns, now);
 	/* This one was stopped for so long itself: it has not listened. */
 	for (int r = 0; r < adsm_comm.n && since > comm.timeout_ns / 2; r++)
 		comm.heard_ns[r] = now;

@@ -55,6 +55,7 @@ struct adsm_comm {
 	struct adsm_comm_traffic pages, control;
 	/* Who else is told why this node ends, in any thread; NULL: nobody. */
 	void (*failed)(const char *why);
+	_Atomic uint64_t *heard_ns;	/* where this node writes down that it looks after messages; NULL: nowhere */
 };
 
 extern struct adsm_comm adsm_comm;

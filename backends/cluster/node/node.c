@@ -404,6 +404,8 @@ static int hello(const struct adsm_process_request *request, int memory_fd, stru
 	adsm_units_start(shared->crash.place, shared, restore, set_place);
 	node.shared = shared;
 	adsm_comm.failed = say_end;
+	atomic_store(&node.cluster->heard_ns, adsm_os_now_ns());
+	adsm_comm.heard_ns = &node.cluster->heard_ns;
 	return 0;
 }
 
@@ -431,13 +433,29 @@ static bool take_letter(struct adsm_letter *letter)
 
 /* ---- one node alone */
 
+/* The keeper is told that this process is not stopped: it waits for messages of nobody. */
+static void beat_alone(void *arg)
+{
+	_Atomic uint64_t *heard_ns = arg;
+
+	for (;;) {
+		atomic_store(heard_ns, adsm_os_now_ns());
+		adsm_os_sleep_until_ns(adsm_os_now_ns() + adsm_node_words.timeout_ns / 16);
+	}
+}
+
 static int hello_alone(const struct adsm_process_request *request, int memory_fd, struct adsm_process_shared *shared,
 		       struct adsm_process_reply *reply)
 {
+	_Atomic uint64_t *heard_ns = &((struct adsm_cluster_shared *)shared->extra)->heard_ns;
+	static struct adsm_thread beats;
 	void *p;
 	int ret = adsm_os_map((void *)adsm_node_words.base, adsm_node_words.size, memory_fd, 0, ADSM_PROT_RW, &p);
 
 	adsm_device_once_start(memory_fd, adsm_node_words.base, shared);
+	atomic_store(heard_ns, adsm_os_now_ns());
+	if (!ret)
+		ret = adsm_os_thread_start(&beats, "adsm-beat", beat_alone, heard_ns);
 	return ret ? ret : adsm_serve_launches(shared, adsm_node_words.threads);
 }
 
