@@ -295,11 +295,7 @@ static void watch(void *arg)
 		describe_loss(device);
 	adsm_error("%s", device->lost_text);
 	atomic_store(&device->base.lost, device->lost_text);
-	atomic_store(&device->lost, 1);
-	adsm_os_wake(&device->lost, INT_MAX, false);
-	/* Whoever sleeps, also where the process was about to wake it. */
-	adsm_process_queue_tick(&device->shared->queue, true);
-	adsm_os_wake(&device->shared->queue.tick, INT_MAX, true);
+	adsm_process_queue_lose(&device->shared->queue, &device->lost);
 	if (device->when_lost)
 		device->when_lost();
 }

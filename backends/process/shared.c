@@ -79,6 +79,15 @@ void adsm_process_queue_stop(struct adsm_process_queue *queue, bool shared)
 	adsm_os_wake(&queue->idle, 1, shared);
 }
 
+void adsm_process_queue_lose(struct adsm_process_queue *queue, _Atomic uint32_t *lost)
+{
+	atomic_store(lost, 1);
+	adsm_os_wake(lost, INT_MAX, false);
+	adsm_process_queue_tick(queue, true);
+	/* The process may have taken `waited` away, and not come to wake anybody. */
+	adsm_os_wake(&queue->tick, INT_MAX, true);
+}
+
 int adsm_process_queue_wait(struct adsm_process_queue *queue, uint64_t seq, const _Atomic uint32_t *lost,
 			uint64_t spin_ns, bool shared)
 {

@@ -47,6 +47,8 @@ void adsm_process_queue_done(struct adsm_process_queue *queue, bool shared);
 void adsm_process_queue_stop(struct adsm_process_queue *queue, bool shared);
 /* Wake everybody who waits, to look again. */
 void adsm_process_queue_tick(struct adsm_process_queue *queue, bool shared);
+/* The consumer's process has ended, wherever it was: *@lost is set, and everybody who waits for it or here is woken. */
+void adsm_process_queue_lose(struct adsm_process_queue *queue, _Atomic uint32_t *lost);
 /* Wait until operation @seq is done or *lost: 0, or -EINTR. For the fault handler too. */
 int adsm_process_queue_wait(struct adsm_process_queue *queue, uint64_t seq, const _Atomic uint32_t *lost,
 			uint64_t spin_ns, bool shared);
