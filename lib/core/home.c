@@ -83,7 +83,8 @@ void adsm_home_wait(struct adsm_home *home)
 	uint64_t start = adsm_os_now_ns();
 
 	atomic_fetch_add(&home->n_waiting, 1);
-	adsm_unlock(&home->lock);
+	/* What this thread waits for may be the evictor's to do. */
+	adsm_home_leave(home, NULL);
 	adsm_os_wait(&home->tick, tick, 0, false);
 	adsm_spend(adsm_os_now_ns() - start);
 	atomic_fetch_sub(&home->n_waiting, 1);
