@@ -14,8 +14,6 @@
 
 #include "base/syscall.h"
 
-#define LOCK_SPIN_NS 50000
-
 /* ---- waiting, time, identity */
 
 _Thread_local struct adsm_os_patience adsm_os_patience;
@@ -40,21 +38,6 @@ int adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bo
 void adsm_os_wake(_Atomic uint32_t *word, int n, bool shared)
 {
 	sys(SYS_futex, word, shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, n);
-}
-
-void adsm_lock_slow(struct adsm_lock *lock)
-{
-	/* Held for an mprotect() at most: shorter than the way through the scheduler and back. */
-	for (uint64_t until = adsm_os_now_ns() + LOCK_SPIN_NS; adsm_os_now_ns() < until;) {
-		uint32_t free = 0;
-
-		if (!atomic_load_explicit(&lock->word, memory_order_relaxed) &&
-		    atomic_compare_exchange_strong_explicit(&lock->word, &free, 1, memory_order_acquire,
-							    memory_order_relaxed))
-			return;
-	}
-	while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire))
-		adsm_os_wait(&lock->word, 2, 0, false);
 }
 
 uint64_t adsm_os_now_ns(void)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* os_lock.c - os.h's lock, where another thread has it. By itself, for the tests: they explore it step by step. */
+#include "base/os.h"
+
+#define LOCK_SPIN_NS 50000
+
+void adsm_lock_slow(struct adsm_lock *lock)
+{
+	/* Held for an mprotect() at most: shorter than the way through the scheduler and back. */
+	for (uint64_t until = adsm_os_now_ns() + LOCK_SPIN_NS; adsm_os_now_ns() < until;) {
+		uint32_t free = 0;
+
+		if (!atomic_load_explicit(&lock->word, memory_order_relaxed) &&
+		    atomic_compare_exchange_strong_explicit(&lock->word, &free, 1, memory_order_acquire,
+							    memory_order_relaxed))
+			return;
+	}
+	while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire))
+		adsm_os_wait(&lock->word, 2, 0, false);
+}
