@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * home.c - what waits on a home: its tick; the evictor, the copier and the watcher; waits for calls, with a device that
+ * may not be asked in a fault; touches, which calls let pass.
+ */
+#include "step.h"
+
+/* Times are only added up here. */
+#define adsm_os_now_ns() UINT64_C(1)
+
+#include "lib/core/home.c"
+#include "lib/core/copier.c"
+#include "lib/run/helpers.c"
+#include "lib/run/wait.c"
+
+/* ---- what these need beside, as simple as it can be */
+
+struct adsm_counters adsm_total;
+unsigned adsm_observing;
+const struct adsm_observer *adsm_observer;
+uint64_t adsm_start_ns = 1;
+_Atomic uint64_t adsm_most_spent_ns;
+_Thread_local struct adsm_spent adsm_spent;
+_Thread_local int adsm_in_fault;
+_Thread_local bool adsm_serving;
+_Thread_local struct adsm_cause adsm_cause;
+struct adsm_protocol_options adsm_protocol_options = { .evict_batch = 2 };
+
+
+void adsm_set_cause(enum adsm_why why, const void *where, const char *name)
+{
+}
+
+int adsm_gather_end(struct adsm_home *of)
+{
+	return 0;
+}
+
+void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int device, int error_)
+{
+}
+
+static struct adsm_home *home = &adsm_homes[0];
+static struct adsm_device device_;
+static int n_queued, n_sent;		/* blocks, with the lock */
+static _Atomic uint64_t device_done;	/* calls, as the device knows */
+static bool flag;			/* with the lock */
+
+struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool started)
+{
+	return NULL;
+}
+
+bool adsm_fetch_ahead(struct adsm_home *of)
+{
+	return false;
+}
+
+bool adsm_evict_batch(struct adsm_home *of, bool started)
+{
+	return false;
+}
+
+static void queue_block(void)
+{
+	n_queued++;
+	home->sends.queued.oldest = (struct adsm_block *)1;
+}
+
+/* The lock is away while bytes move. */
+bool adsm_send_queued(struct adsm_home *of)
+{
+	if (!n_queued)
+		return false;
+	if (!--n_queued)
+		home->sends.queued.oldest = NULL;
+	adsm_unlock(&home->lock);
+	adsm_lock(&home->lock);
+	n_sent++;
+	adsm_home_notify(home);
+	return true;
+}
+
+static int event_query(struct adsm_device *device, struct adsm_device_event event, int *ret_status)
+{
+	*ret_status = 0;
+	return atomic_load(&device_done) >= event.seq;
+}
+
+static bool event_has_ended(void *arg)
+{
+	return device_done >= (uintptr_t)arg;
+}
+
+static int event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status)
+{
+	step_await(event_has_ended, (void *)(uintptr_t)event.seq);
+	*ret_status = 0;
+	return 0;
+}
+
+static int event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns)
+{
+	return -ENOTSUP;
+}
+
+static int status(struct adsm_device *device)
+{
+	return 0;
+}
+
+static const struct adsm_backend backend = {
+	.event_query = event_query, .event_wait = event_wait, .event_elapsed = event_elapsed, .status = status,
+};
+
+static void make_home(bool has_service)
+{
+	n_queued = n_sent = 0;
+	flag = false;
+	*home = (struct adsm_home){ .device = &device_, .has_service = has_service };
+	device_.backend = &backend;
+	atomic_init(&device_done, 0);
+	adsm_n_homes = 1;
+	step_constant(home->pending + 3, sizeof(home->pending) - 3 * sizeof(home->pending[0]));
+	step_constant(adsm_homes + 1, sizeof(adsm_homes) - sizeof(adsm_homes[0]));
+}
+
+/* ---- the tick, and the evictor */
+
+static void wait_for_flag(void *arg)
+{
+	adsm_lock(&home->lock);
+	while (!flag)
+		adsm_home_wait(home);
+	adsm_home_leave(home, NULL);
+}
+
+static void set_flag(void *arg)
+{
+	adsm_lock(&home->lock);
+	flag = true;
+	adsm_home_notify(home);
+	adsm_home_leave(home, NULL);
+}
+
+static void start_tick(void)
+{
+	make_home(false);
+	step_thread("waiter", wait_for_flag, NULL, 0);
+	step_thread("other", wait_for_flag, NULL, 0);
+	step_thread("notifier", set_flag, NULL, 0);
+}
+
+static void evict(void *arg)
+{
+	run_evictor(home);
+}
+
+static void write_blocks(void *arg)
+{
+	for (uintptr_t i = 0; i < (uintptr_t)arg; i++) {
+		adsm_lock(&home->lock);
+		queue_block();
+		adsm_home_leave(home, NULL);
+	}
+}
+
+static bool all_is_sent(void)
+{
+	return !n_queued;
+}
+
+static void start_evictor(void)
+{
+	make_home(false);
+	step_thread("evictor", evict, NULL, STEP_SERVER);
+	step_thread("writer", write_blocks, (void *)2, 0);
+	step_thread("other", write_blocks, (void *)1, 0);
+}
+
+/* Who has queued a block waits for it without giving the lock back in between. */
+static void write_and_wait(void *arg)
+{
+	int n;
+
+	adsm_lock(&home->lock);
+	n = n_sent;
+	queue_block();
+	while (n_sent == n)
+		adsm_home_wait(home);
+	adsm_home_leave(home, NULL);
+}
+
+static void start_own(void)
+{
+	make_home(false);
+	step_thread("evictor", evict, NULL, STEP_SERVER);
+	step_thread("writer", write_and_wait, NULL, 0);
+	step_thread("other", write_blocks, (void *)1, 0);
+}
+
+static void stop_evictor(void *arg)
+{
+	write_blocks((void *)1);
+	atomic_store(&home->stop, true);
+	adsm_os_poke(&home->evict_word);
+}
+
+static void start_stop(void)
+{
+	make_home(false);
+	step_thread("evictor", evict, NULL, 0);
+	step_thread("stopper", stop_evictor, NULL, 0);
+}
+
+/* ---- the copier */
+
+static void copy(void *arg)
+{
+	run_copier(home);
+}
+
+static int run_copy(void *arg)
+{
+	++*(int *)arg;
+	return 0;
+}
+
+static void ask_for_copy(void *arg)
+{
+	int n = 0;
+
+	STEP_CHECK(!adsm_copier_run(home, run_copy, &n));
+	STEP_CHECK(n == 1);
+}
+
+struct adsm_os_look adsm_os_look_at(int thread_id)
+{
+	return (struct adsm_os_look){ 0, 0 };
+}
+
+static void start_copier(void)
+{
+	make_home(true);
+	step_thread("copier", copy, NULL, STEP_SERVER);
+	step_thread("toucher", ask_for_copy, NULL, 0);
+	step_thread("other", ask_for_copy, NULL, 0);
+}
+
+/* ---- calls, and touches that wait for them */
+
+static void watch(void *arg)
+{
+	run_watcher(home);
+}
+
+static void run_device(void *arg)
+{
+	for (uintptr_t i = 0; i < (uintptr_t)arg; i++)
+		atomic_fetch_add(&device_done, 1);
+}
+
+/* What note_call() in run/call.c does. */
+static void make_call(void)
+{
+	adsm_lock(&home->lock);
+	home->last_seq++;
+	home->pending[home->last_seq % ADSM_PENDING_MAX] = (struct adsm_call){ .seq = home->last_seq,
+									       .event = { 0, home->last_seq } };
+	adsm_home_leave(home, NULL);
+}
+
+static bool call_is_made(void *arg)
+{
+	return home->last_seq;
+}
+
+static void touch(void *arg)
+{
+	step_await(call_is_made, NULL);
+	while (atomic_load(&home->completed) < 1)
+		adsm_touch_wait(home, 1);
+	adsm_touch_end();
+}
+
+static void sync_call(void *arg)
+{
+	make_call();
+	STEP_CHECK(!adsm_wait_call(home, 1));
+}
+
+/* Nobody else asks. */
+static void only_call(void *arg)
+{
+	make_call();
+}
+
+static void start_touch(void)
+{
+	make_home(true);
+	step_thread("watcher", watch, NULL, STEP_SERVER);
+	step_thread("device", run_device, (void *)1, 0);
+	step_thread("toucher", touch, NULL, 0);
+	step_thread("program", only_call, NULL, 0);
+}
+
+static void start_sync(void)
+{
+	make_home(true);
+	step_thread("watcher", watch, NULL, STEP_SERVER);
+	step_thread("device", run_device, (void *)1, 0);
+	step_thread("toucher", touch, NULL, 0);
+	step_thread("program", sync_call, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct step_scenario scenarios[] = {
+		{ .name = "the tick", .start = start_tick, .signals = 1 },
+		{ .name = "the evictor", .start = start_evictor, .settled = all_is_sent, .signals = 1 },
+		{ .name = "a writer waits for the evictor", .start = start_own, .settled = all_is_sent, .signals = 1 },
+		{ .name = "the evictor stops", .start = start_stop, .signals = 1 },
+		{ .name = "the copier", .start = start_copier, .time = STEP_NO_TIME, .signals = 1 },
+		{ .name = "a touch waits for a call", .start = start_touch, .signals = 1 },
+		{ .name = "a touch and a sync wait for a call", .start = start_sync, .signals = 1 },
+		{ .name = NULL },
+	};
+
+	return step_main(argc, argv, scenarios);
+}
