@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/decode.h"
-#include "engine/sigsegv.h"
+#include "engine/mask.h"
 #include "real.h"
 #include "core/observe.h"
 #include "core/shared.h"
@@ -99,15 +99,43 @@ static char *const *copy_vector(const char **copy, char *const *vector, size_t n
 	return n ? (char *const *)copy : vector;
 }
 
+/* Another program gets the signal mask that this one believes to have (engine/mask.h). */
+struct exposed {
+	bool is;
+	uint64_t mask;
+};
+
+static void hide_again(const struct exposed *exposed)
+{
+	if (exposed->is)
+		adsm_mask_unexpose(exposed->mask);
+}
+
+static struct exposed expose(void)
+{
+	struct exposed exposed = { .is = atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed) };
+
+	if (exposed.is)
+		exposed.mask = adsm_mask_expose();
+	return exposed;
+}
+
+#define EXPOSED __attribute__((cleanup(hide_again), unused)) const struct exposed exposed_ = expose()
+
 /* Observing ends with the program; not in the child of vfork(), whose parent goes on. */
 static int go(const struct exec *exec)
 {
 	int ret, saved_errno;
 
+	if (!exec->spawns)
+		adsm_observe_exec(false);
+	{
+		EXPOSED;
+
+		ret = exec->go(exec);
+	}
 	if (exec->spawns)
-		return exec->go(exec);
-	adsm_observe_exec(false);
-	ret = exec->go(exec);
+		return ret;
 	saved_errno = errno;
 	adsm_observe_exec(true);
 	errno = saved_errno;
@@ -288,12 +316,20 @@ SPAWN(pidfd_spawnp)
 
 ADSM_WRAPPER int system(const char *command)
 {
-	return real(system)(PRIVATE(command));
+	command = PRIVATE(command);
+
+	EXPOSED;
+
+	return real(system)(command);
 }
 
 ADSM_WRAPPER FILE *popen(const char *command, const char *mode)
 {
-	return real(popen)(PRIVATE(command), mode);
+	command = PRIVATE(command);
+
+	EXPOSED;
+
+	return real(popen)(command, mode);
 }
 
 /* ---- wait */
@@ -378,11 +414,14 @@ __attribute__((constructor)) static void try_setjmp(void)
 }
 
 /* Where the target of the jump is not known, all functions of the thread are left: inputs that go on are lost then. */
-static void leave(const struct __jmp_buf_tag *env)
+static void leave(struct __jmp_buf_tag *env)
 {
 	uintptr_t stack = target_known ? stack_pointer(env) : UINTPTR_MAX;
 
-	adsm_sigsegv_jump(stack, env->__mask_was_saved);
+	/* A mask from before the library's start. */
+	if (atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed) && env->__mask_was_saved &&
+	    sigismember(&env->__saved_mask, SIGSEGV) == 1)
+		env->__saved_mask.__val[0] = adsm_mask_to_kernel(env->__saved_mask.__val[0]);
 	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
 		adsm_io_leave(stack, false);
 }
@@ -420,10 +459,32 @@ ADSM_WRAPPER void __longjmp_chk(jmp_buf env, int value)
  * to. Only what lies below its target on the same stack is.
  */
 ADSM_REAL(setcontext);
+ADSM_REAL(swapcontext);
+
+/*
+ * What the kernel has stored of a mask is right. What the program has written has SIGSEGV, or it comes of sigfillset(),
+ * and has two signals that the kernel never stores.
+ */
+static void hide_in_context(const ucontext_t *context)
+{
+	const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
+	uint64_t *word = (uint64_t *)(uintptr_t)&context->uc_sigmask;
+
+	if (atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed) &&
+	    *word & (never | UINT64_C(1) << (SIGSEGV - 1)))
+		*word = adsm_mask_to_kernel(*word & ~never);
+}
 
 ADSM_WRAPPER int setcontext(const ucontext_t *context)
 {
 	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
 		adsm_io_leave(adsm_decode_stack(context), true);
+	hide_in_context(context);
 	return real(setcontext)(context);
+}
+
+ADSM_WRAPPER int swapcontext(ucontext_t *old, const ucontext_t *context)
+{
+	hide_in_context(context);
+	return real(swapcontext)(old, context);
 }

@@ -2,25 +2,24 @@
 /*
  * signal.c - signals and their masks.
  *
- * The library takes SIGSEGV, and an application that uses it too sees nothing of that: its action is kept by the
- * engine, and what it believes of SIGSEGV's bit in its masks is kept here and there, while the kernel never blocks
- * it: a fault on an object would kill. Only what an engine takes is treated so; SIGBUS is nobody's but the
- * application's. Where this cannot be exact, SIGSEGV is unblocked: in a new thread, in a handler whose sa_mask has
- * it, and in a program that is started with exec. A program that never heard of the library keeps all as it is.
+ * The library takes SIGSEGV, and a program that uses it too sees nothing of that: the engine keeps its action, and
+ * its masks reach the kernel as engine/mask.h says. Only what an engine takes is treated so; SIGBUS is nobody's but
+ * the program's. A program that never heard of the library keeps all as it is.
  */
 #include <link.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/epoll.h>
-#include <sys/select.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "engine/mask.h"
 #include "engine/sigsegv.h"
 #include "range.h"
 #include "base/log.h"
+#include "base/os.h"
 #include "run/copy.h"
 
 /* Functions of old are wrapped too. */
@@ -28,10 +27,7 @@
 
 /* Names that headers declare no more, or only in other dialects. */
 typedef void handler_function(int);
-int __sigpause(int sig_or_mask, int is_sig);
-int __xpg_sigpause(int sig);
 handler_function *bsd_signal(int sig, handler_function *handler);
-int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size);
 
 ADSM_REAL(sigaction);
 ADSM_REAL(signal);
@@ -43,18 +39,10 @@ ADSM_REAL(sigrelse);
 ADSM_REAL(siginterrupt);
 ADSM_REAL(sigprocmask);
 ADSM_REAL(pthread_sigmask);
-ADSM_REAL(sigsuspend);
 ADSM_REAL(sigaltstack);
 ADSM_REAL(pthread_attr_setsigmask_np);
-ADSM_REAL(ppoll);
-ADSM_REAL(__ppoll_chk);
-ADSM_REAL(pselect);
-ADSM_REAL(epoll_pwait);
-ADSM_REAL(epoll_pwait2);
 
 /* ---- whose program this is */
-
-static atomic_bool in_use;	/* there are shared objects, or it looks as if there will be */
 
 /* A library of the process: is it linked with this one, or is it the program, the first, and names its functions? */
 static int mentions_us(struct dl_phdr_info *info, size_t size, void *is_program)
@@ -80,31 +68,32 @@ static int mentions_us(struct dl_phdr_info *info, size_t size, void *is_program)
 	return first && strings && memmem(strings, n_strings, "\0adsm", 5);
 }
 
-__attribute__((constructor(101))) static void look_around(void)
+static bool hidden(void)
 {
-	bool is_program = true;
-
-	if (dl_iterate_phdr(mentions_us, &is_program))
-		atomic_store(&in_use, true);
-}
-
-/* Once in use, always: threads keep their idea of the mask. */
-static bool used(void)
-{
-	if (!atomic_load_explicit(&in_use, memory_order_relaxed) &&
-	    atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
-		atomic_store(&in_use, true);
-	return atomic_load_explicit(&in_use, memory_order_relaxed);
+	return atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed);
 }
 
 static bool is_ours(int sig)
 {
-	return sig == SIGSEGV && used();
+	return sig == SIGSEGV && hidden();
 }
 
 /* ---- actions */
 
-static _Atomic uint64_t masks_with_segv;	/* signals whose sa_mask has SIGSEGV, as the application believes */
+#define KERNEL_MASK_SIZE 8
+#ifndef SA_RESTORER
+#define SA_RESTORER 0x04000000	/* of x86-64 and aarch64 */
+#endif
+
+/* As the system call has it. */
+struct kernel_action {
+	uint64_t handler, flags, restorer, mask;
+};
+
+/* return.S: where a handler returns to. */
+extern __attribute__((visibility("hidden"))) const char adsm_signal_return[];
+
+static _Atomic uint64_t masks_with_stand_in;	/* signals whose sa_mask has SIGSTKFLT, as the program believes */
 static atomic_bool segv_interrupts;		/* siginterrupt() */
 
 static uint64_t bit(int sig)
@@ -112,11 +101,55 @@ static uint64_t bit(int sig)
 	return sig > 0 && sig <= 64 ? UINT64_C(1) << (sig - 1) : 0;
 }
 
+static void note_stand_in(int sig, bool has)
+{
+	if (has)
+		atomic_fetch_or(&masks_with_stand_in, bit(sig));
+	else
+		atomic_fetch_and(&masks_with_stand_in, ~bit(sig));
+}
+
+/*
+ * A handler may put SIGSEGV into the mask that its return restores. So it returns by way of code that looks at that.
+ * @mask: its own is the program's, too, from before there was a reason to change it.
+ */
+static void adopt(int sig, bool mask)
+{
+	struct kernel_action action;
+
+	if (syscall(SYS_rt_sigaction, sig, NULL, &action, KERNEL_MASK_SIZE) ||
+	    action.handler == (uintptr_t)SIG_DFL || action.handler == (uintptr_t)SIG_IGN)
+		return;
+	action.flags |= SA_RESTORER;
+	action.restorer = (uintptr_t)adsm_signal_return;
+	if (mask) {
+		note_stand_in(sig, action.mask & bit(SIGSTKFLT));
+		action.mask = adsm_mask_to_kernel(action.mask);
+	}
+	syscall(SYS_rt_sigaction, sig, &action, NULL, KERNEL_MASK_SIZE);
+}
+
+static void adopt_all(void)
+{
+	const int saved_errno = errno;
+
+	for (int sig = 1; sig <= 64; sig++)
+		if (sig != SIGSEGV)
+			adopt(sig, true);
+	errno = saved_errno;
+}
+
+bool adsm_engine_sees_masks(void)
+{
+	if (adsm_os_is_bypassed())
+		return false;
+	if (!hidden())
+		adopt_all();
+	return true;
+}
+
 int adsm_engine_sigaction(int sig, const struct sigaction *action, struct sigaction *old)
 {
-	/* From here on all other actions have to go through the engine. */
-	if (action)
-		atomic_store(&in_use, true);
 	return real(sigaction)(sig, action, old);
 }
 
@@ -127,12 +160,19 @@ static int segv_action(const struct sigaction *action, struct sigaction *ret_old
 	return error ? adsm_refuse(-error) : 0;
 }
 
+/* The first word of a set is all that the kernel has. */
+static uint64_t *word_of(sigset_t *set)
+{
+	return (uint64_t *)(void *)&set->__val[0];
+}
+
 ADSM_WRAPPER int sigaction(int sig, const struct sigaction *action, struct sigaction *old)
 {
+	const bool had = atomic_load(&masks_with_stand_in) & bit(sig);
 	struct sigaction mine, was;
-	uint64_t had;
+	bool has = false;
 
-	if (!used())
+	if (!hidden())
 		return real(sigaction)(sig, action, old);
 	if (action)
 		mine = *action;
@@ -143,18 +183,22 @@ ADSM_WRAPPER int sigaction(int sig, const struct sigaction *action, struct sigac
 			*old = was;
 		return 0;
 	}
-	if (action)
-		sigdelset(&mine.sa_mask, SIGSEGV);
+	if (action) {
+		has = *word_of(&mine.sa_mask) & bit(SIGSTKFLT);
+		*word_of(&mine.sa_mask) = adsm_mask_to_kernel(*word_of(&mine.sa_mask));
+	}
 	if (real(sigaction)(sig, action ? &mine : NULL, &was))
 		return -1;
-	if (!action)
-		had = atomic_load(&masks_with_segv);
-	else if (sigismember(&action->sa_mask, SIGSEGV))
-		had = atomic_fetch_or(&masks_with_segv, bit(sig));
-	else
-		had = atomic_fetch_and(&masks_with_segv, ~bit(sig));
-	if (had & bit(sig))
+	if (action) {
+		note_stand_in(sig, has);
+		adopt(sig, false);
+	}
+	if (sigismember(&was.sa_mask, SIGSTKFLT))
 		sigaddset(&was.sa_mask, SIGSEGV);
+	if (!had)
+		sigdelset(&was.sa_mask, SIGSTKFLT);
+	else
+		sigaddset(&was.sa_mask, SIGSTKFLT);
 	if (old)
 		*old = was;
 	return 0;
@@ -174,17 +218,21 @@ static handler_function *set_handler(handler_function *handler, int flags, bool 
 	return segv_action(&action, &old) ? SIG_ERR : old.sa_handler;
 }
 
-static void forget_mask(int sig)
+/* An older function has set an action, with no mask but perhaps the signal itself. */
+static handler_function *adopt_simple(int sig, handler_function *old)
 {
-	atomic_fetch_and(&masks_with_segv, ~bit(sig));
+	if (old != SIG_ERR && hidden()) {
+		note_stand_in(sig, false);
+		adopt(sig, false);
+	}
+	return old;
 }
 
 ADSM_WRAPPER handler_function *signal(int sig, handler_function *handler)
 {
 	if (is_ours(sig))
 		return set_handler(handler, atomic_load(&segv_interrupts) ? 0 : SA_RESTART, true);
-	forget_mask(sig);
-	return real(signal)(sig, handler);
+	return adopt_simple(sig, real(signal)(sig, handler));
 }
 
 ADSM_WRAPPER handler_function *bsd_signal(int sig, handler_function *handler)
@@ -201,8 +249,7 @@ ADSM_WRAPPER handler_function *sysv_signal(int sig, handler_function *handler)
 {
 	if (is_ours(sig))
 		return set_handler(handler, SA_RESETHAND | SA_NODEFER, false);
-	forget_mask(sig);
-	return real(sysv_signal)(sig, handler);
+	return adopt_simple(sig, real(sysv_signal)(sig, handler));
 }
 
 ADSM_WRAPPER handler_function *__sysv_signal(int sig, handler_function *handler)
@@ -214,16 +261,20 @@ ADSM_WRAPPER int sigignore(int sig)
 {
 	if (is_ours(sig))
 		return set_handler(SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
-	forget_mask(sig);
 	return real(sigignore)(sig);
 }
 
 ADSM_WRAPPER int siginterrupt(int sig, int interrupt)
 {
 	struct sigaction action, unused;
+	int result;
 
-	if (!is_ours(sig))
-		return real(siginterrupt)(sig, interrupt);
+	if (!is_ours(sig)) {
+		result = real(siginterrupt)(sig, interrupt);
+		if (!result && hidden())
+			adopt(sig, false);
+		return result;
+	}
 	atomic_store(&segv_interrupts, interrupt);
 	if (segv_action(NULL, &action))
 		return -1;
@@ -233,40 +284,34 @@ ADSM_WRAPPER int siginterrupt(int sig, int interrupt)
 
 /* ---- masks */
 
-/* Take SIGSEGV out of a copy. A mask may be only as long as the kernel's. */
-static bool strip(sigset_t *copy, const sigset_t *mask)
+/* A copy for the kernel. A mask may be only as long as the kernel's. */
+static void to_kernel(sigset_t *copy, const sigset_t *mask)
 {
-	bool has;
-
 	sigemptyset(copy);
-	copy->__val[0] = mask->__val[0];
-	has = sigismember(copy, SIGSEGV);
-	sigdelset(copy, SIGSEGV);
-	return has;
+	*word_of(copy) = adsm_mask_to_kernel(mask->__val[0]);
 }
 
 static int change_mask(int (*call)(int, const sigset_t *, sigset_t *), int how, const sigset_t *mask, sigset_t *old)
 {
-	const bool was_blocked = adsm_sigsegv_blocked();
 	sigset_t copy, was;
-	bool has, shared = old && adsm_may_be_shared(old, sizeof(was.__val[0]));
 	int error;
 
-	if (!used())
+	if (!hidden())
 		return call(how, mask, old);
-	has = mask && strip(&copy, mask);
-	/* SIGSEGV may be blocked after all, from before there was a reason not to. */
-	if (has && how == SIG_UNBLOCK)
+	adsm_mask_thread();
+	if (mask)
+		to_kernel(&copy, mask);
+	/* Somebody may have blocked it by the system call. */
+	if (mask && how == SIG_UNBLOCK && sigismember(mask, SIGSEGV) == 1)
 		sigaddset(&copy, SIGSEGV);
-	error = call(how, mask ? &copy : NULL, shared ? &was : old);
+	error = call(how, mask ? &copy : NULL, &was);
 	if (error)
 		return error;
-	if (shared)
-		old->__val[0] = was.__val[0];
-	if (old && was_blocked)
-		sigaddset(old, SIGSEGV);
+	copy.__val[0] = mask ? mask->__val[0] : 0;	/* they may be one */
+	if (old)
+		old->__val[0] = adsm_mask_to_program(was.__val[0]);
 	if (mask)
-		adsm_sigsegv_block(how == SIG_SETMASK || has ? has && how != SIG_UNBLOCK : was_blocked);
+		adsm_mask_changed(how, copy.__val[0]);
 	return 0;
 }
 
@@ -300,219 +345,63 @@ ADSM_WRAPPER int sigsetmask(int word)
 	return change_word(SIG_SETMASK, word);
 }
 
-static bool change_segv(int how)
+/* What was blocked is blocked, or not, then. */
+static bool change_one(int how, int sig)
 {
-	const bool was = adsm_sigsegv_blocked();
+	sigset_t mask, old;
 
-	/* The kernel may have it blocked from before there was a reason not to. */
-	if (how == SIG_UNBLOCK)
-		real(sigrelse)(SIGSEGV);
-	adsm_sigsegv_block(how == SIG_BLOCK);
-	return was;
+	sigemptyset(&mask);
+	sigaddset(&mask, sig);
+	return !sigprocmask(how, &mask, &old) && sigismember(&old, sig) == 1;
+}
+
+/* Those whose bits in the kernel's masks are not their own. */
+static bool is_special(int sig)
+{
+	return (sig == SIGSEGV || sig == SIGSTKFLT) && hidden();
 }
 
 ADSM_WRAPPER int sighold(int sig)
 {
-	if (!is_ours(sig))
+	if (!is_special(sig))
 		return real(sighold)(sig);
-	change_segv(SIG_BLOCK);
+	change_one(SIG_BLOCK, sig);
 	return 0;
 }
 
 ADSM_WRAPPER int sigrelse(int sig)
 {
-	if (!is_ours(sig))
+	if (!is_special(sig))
 		return real(sigrelse)(sig);
-	change_segv(SIG_UNBLOCK);
+	change_one(SIG_UNBLOCK, sig);
 	return 0;
 }
 
 ADSM_WRAPPER handler_function *sigset(int sig, handler_function *handler)
 {
-	struct sigaction action;
+	struct sigaction action = { .sa_handler = handler }, old;
+	bool holds = handler == SIG_HOLD, was;
 
-	if (!is_ours(sig)) {
-		if (handler != SIG_HOLD)
-			forget_mask(sig);
-		return real(sigset)(sig, handler);
+	if (!is_special(sig))
+		return holds ? real(sigset)(sig, handler) : adopt_simple(sig, real(sigset)(sig, handler));
+	if (handler == SIG_ERR) {
+		errno = EINVAL;
+		return SIG_ERR;
 	}
-	if (handler != SIG_HOLD) {
-		handler_function *old = set_handler(handler, 0, false);
-
-		return old == SIG_ERR || !change_segv(SIG_UNBLOCK) ? old : SIG_HOLD;
-	}
-	if (change_segv(SIG_BLOCK))
-		return SIG_HOLD;
-	return segv_action(NULL, &action) ? SIG_ERR : action.sa_handler;
+	if (sigaction(sig, holds ? NULL : &action, &old))
+		return SIG_ERR;
+	was = change_one(holds ? SIG_BLOCK : SIG_UNBLOCK, sig);
+	return was ? SIG_HOLD : old.sa_handler;
 }
 
 ADSM_WRAPPER int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t *mask)
 {
 	sigset_t copy;
 
-	if (!mask || !used())
+	if (!mask || !hidden())
 		return real(pthread_attr_setsigmask_np)(attr, mask);
-	strip(&copy, mask);
+	to_kernel(&copy, mask);
 	return real(pthread_attr_setsigmask_np)(attr, &copy);
-}
-
-/* ---- calls that have a mask while they last */
-
-struct waiting {
-	bool entered;
-	struct adsm_sigsegv_mask old;
-	sigset_t mask;
-};
-
-static const sigset_t *enter(struct waiting *waiting, const sigset_t *mask)
-{
-	if (!mask || !used())
-		return mask;
-	adsm_sigsegv_enter(strip(&waiting->mask, mask), &waiting->old);
-	waiting->entered = true;
-	return &waiting->mask;
-}
-
-static void leave(struct waiting *waiting)
-{
-	if (waiting->entered)
-		adsm_sigsegv_leave(&waiting->old);
-}
-
-ADSM_WRAPPER int sigsuspend(const sigset_t *mask)
-{
-	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
-
-	return real(sigsuspend)(enter(&waiting, mask));
-}
-
-ADSM_WRAPPER int __sigpause(int sig_or_mask, int is_sig)
-{
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	if (!is_sig)
-		mask.__val[0] = (unsigned)sig_or_mask;
-	else if (pthread_sigmask(SIG_BLOCK, NULL, &mask) || sigdelset(&mask, sig_or_mask))
-		return -1;
-	return sigsuspend(&mask);
-}
-
-ADSM_WRAPPER int __xpg_sigpause(int sig)
-{
-	return __sigpause(sig, 1);
-}
-
-/* The headers know that name as the other one. */
-ADSM_WRAPPER int adsm_sigpause(int mask) __asm__("sigpause");
-int adsm_sigpause(int mask)
-{
-	return __sigpause(mask, 0);
-}
-
-/* An argument in shared memory that the system writes, and reads too where it is @valid before. */
-struct lent {
-	struct adsm_io io;
-	struct iovec room[ADSM_IO_ROOM(1)];
-};
-
-static void lend_end(struct lent *lent)
-{
-	adsm_io_cleanup(&lent->io);
-}
-
-/* *ret_p: the argument's address for the system, where it is in one piece. 0, or a negative errno. */
-static int lend(struct lent *lent, void *p, size_t size, bool valid, void *ret_p)
-{
-	int error = adsm_range_begin(&lent->io, &p, size, lent->room, valid ? ADSM_UPDATE : ADSM_INPUT);
-
-	if (!error)
-		*(void **)ret_p = p;
-	return error;
-}
-
-static const struct timespec *get_timeout(const struct timespec *timeout, struct timespec *copy)
-{
-	if (adsm_may_be_shared(timeout, sizeof(*timeout)) && !adsm_io_copy(copy, timeout, sizeof(*copy)))
-		return copy;
-	return timeout;
-}
-
-ADSM_WRAPPER int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
-{
-	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
-	struct lent lent ADSM_CLEANUP(lend_end) = { 0 };
-	struct timespec copy;
-	int result;
-
-	adsm_io_look_back(ADSM_STACK());
-	if (lend(&lent, fds, n * sizeof(*fds), true, &fds))
-		return adsm_refuse(EIO);
-	result = real(ppoll)(fds, n, get_timeout(timeout, &copy), enter(&waiting, mask));
-	if (adsm_io_end(&lent.io, result >= 0 || errno == EINTR ? n * sizeof(*fds) : 0))
-		return adsm_refuse(EIO);
-	return result;
-}
-
-ADSM_WRAPPER int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
-			     size_t size)
-{
-	if (size / sizeof(*fds) < n)
-		return real(__ppoll_chk)(fds, n, timeout, mask, size);
-	return ppoll(fds, n, timeout, mask);
-}
-
-ADSM_WRAPPER int pselect(int n, fd_set *to_read, fd_set *to_write, fd_set *except, const struct timespec *timeout,
-			 const sigset_t *mask)
-{
-	const size_t size = n > 0 ? ((size_t)n + 63) / 64 * sizeof(uint64_t) : 0;
-	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
-	struct lent lent_read ADSM_CLEANUP(lend_end) = { 0 }, lent_write ADSM_CLEANUP(lend_end) = { 0 };
-	struct lent lent_except ADSM_CLEANUP(lend_end) = { 0 };
-	struct timespec copy;
-	int result;
-
-	adsm_io_look_back(ADSM_STACK());
-	if (lend(&lent_read, to_read, size, true, &to_read) || lend(&lent_write, to_write, size, true, &to_write) ||
-	    lend(&lent_except, except, size, true, &except))
-		return adsm_refuse(EIO);
-	result = real(pselect)(n, to_read, to_write, except, get_timeout(timeout, &copy), enter(&waiting, mask));
-	if (result >= 0 && (adsm_io_end(&lent_read.io, size) || adsm_io_end(&lent_write.io, size) ||
-			    adsm_io_end(&lent_except.io, size)))
-		return adsm_refuse(EIO);
-	return result;
-}
-
-ADSM_WRAPPER int epoll_pwait(int fd, struct epoll_event *events, int n, int timeout, const sigset_t *mask)
-{
-	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
-	struct lent lent ADSM_CLEANUP(lend_end) = { 0 };
-	int result;
-
-	adsm_io_look_back(ADSM_STACK());
-	if (n > 0 && lend(&lent, events, (size_t)n * sizeof(*events), false, &events))
-		return adsm_refuse(EIO);
-	result = real(epoll_pwait)(fd, events, n, timeout, enter(&waiting, mask));
-	if (adsm_io_end(&lent.io, result > 0 ? (size_t)result * sizeof(*events) : 0))
-		return adsm_refuse(EIO);
-	return result;
-}
-
-ADSM_WRAPPER int epoll_pwait2(int fd, struct epoll_event *events, int n, const struct timespec *timeout,
-			      const sigset_t *mask)
-{
-	struct waiting waiting ADSM_CLEANUP(leave) = { .entered = false };
-	struct lent lent ADSM_CLEANUP(lend_end) = { 0 };
-	struct timespec copy;
-	int result;
-
-	adsm_io_look_back(ADSM_STACK());
-	if (n > 0 && lend(&lent, events, (size_t)n * sizeof(*events), false, &events))
-		return adsm_refuse(EIO);
-	result = real(epoll_pwait2)(fd, events, n, get_timeout(timeout, &copy), enter(&waiting, mask));
-	if (adsm_io_end(&lent.io, result > 0 ? (size_t)result * sizeof(*events) : 0))
-		return adsm_refuse(EIO);
-	return result;
 }
 
 /* ---- alternate stacks */
@@ -538,7 +427,7 @@ ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
 	if (adsm_may_be_shared(stack, sizeof(copy)) && !adsm_io_copy(&copy, stack, sizeof(copy)))
 		stack = &copy;
 	result = real(sigaltstack)(stack, shared ? &was : old);
-	if (!result && stack && used())
+	if (!result && stack && hidden())
 		check_size(stack);
 	if (!result && shared && adsm_io_copy(old, &was, sizeof(was)))
 		return adsm_refuse(EFAULT);
@@ -547,13 +436,13 @@ ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
 
 /* ---- life */
 
-/* Whoever started this program may have blocked SIGSEGV. Only where the process's sigprocmask is the wrapper. */
+/* The program is linked with the library, or names its functions: there is no other thread yet. */
 __attribute__((constructor(102))) static void begin(void)
 {
-	sigset_t mask;
+	bool is_program = true;
 
 	adsm_sigsegv_in_process();
 	pthread_atfork(NULL, NULL, adsm_sigsegv_in_process);
-	if (!sigprocmask(SIG_BLOCK, NULL, &mask) && sigismember(&mask, SIGSEGV))
-		sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (dl_iterate_phdr(mentions_us, &is_program) && adsm_engine_sees_masks())
+		adsm_mask_hide(true);
 }

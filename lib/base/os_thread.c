@@ -94,7 +94,8 @@ void adsm_os_signals_block_for_threads(struct adsm_sigset *ret_old)
 
 void adsm_os_signals_raised(void)
 {
-	const uint64_t set = RAISED | SIGNAL_BIT(SIGSEGV);
+	/* The last one stands for SIGSEGV in masks of the program's (engine/mask.h). */
+	const uint64_t set = RAISED | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGSTKFLT);
 
 	sys(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, KERNEL_SIGSET_SIZE);
 }

@@ -156,8 +156,9 @@ static void leave_100(int flags)
 		if (i % 10 == 0)
 			shut();
 	}
-	/* Where nobody puts the mask right, it is not blocked either. */
+	/* Where nobody puts the mask right, it stays as the handler had it. */
 	action.sa_handler = on_left_blocked;
+	action.sa_flags |= SA_NODEFER;
 	CHECK(!sigaction(SIGSEGV, &action, NULL));
 	for (volatile unsigned i = 0; i < 100; i++) {
 		if (!setjmp(plain_left))

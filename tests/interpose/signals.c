@@ -6,12 +6,15 @@
 #include "shut.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
@@ -59,6 +62,16 @@ static void note_mask(void)
 
 	F(pthread_sigmask)(SIG_BLOCK, NULL, (sigset_t *)(void *)mask);
 	note(mask[0]);
+}
+
+/* But for SIGSTKFLT's bit, which the library has for itself. */
+static void note_other_mask(void)
+{
+	sigset_t mask;
+
+	F(pthread_sigmask)(SIG_BLOCK, NULL, &mask);
+	sigdelset(&mask, SIGSTKFLT);
+	note(mask.__val[0]);
 }
 
 static void note_action(const struct sigaction *action)
@@ -465,6 +478,271 @@ static void coroutines(void)
 	compare("a task's fault", 1, act_nodefer, fault_in_task);
 }
 
+/* ---- contexts, and masks that change behind the library's back */
+
+static ucontext_t here, there;
+static volatile unsigned n_came;
+
+static void on_leave_by_context(int sig)
+{
+	n_came++;
+	note_mask();
+	F(setcontext)(&here);
+}
+
+__attribute__((noinline)) static void fault_deep(unsigned depth)
+{
+	volatile char room[4096];
+
+	room[depth] = 0;
+	if (depth)
+		fault_deep(depth - 1);
+	else
+		touch_write(WILD);
+	note((uint64_t)room[depth]);
+}
+
+static void left_by_context(void)
+{
+	static volatile unsigned round;
+
+	use_sigaction(on_leave_by_context, 0, false);
+	CHECK(!getcontext(&here));
+	note(n_came);
+	note_mask();
+	if (round++ < 4)
+		fault_deep(4 * round);
+}
+
+static void on_block(int sig, siginfo_t *info, void *context)
+{
+	sigaddset(&((ucontext_t *)context)->uc_sigmask, SIGSEGV);
+	sigaddset(&((ucontext_t *)context)->uc_sigmask, SIGUSR2);
+}
+
+static void on_unblock(int sig, siginfo_t *info, void *context)
+{
+	memset(&((ucontext_t *)context)->uc_sigmask, 0, 8);
+}
+
+static void on_block_others(int sig, siginfo_t *info, void *context)
+{
+	sigset_t mask;
+
+	sigfillset(&mask);
+	sigdelset(&mask, SIGSEGV);
+	/* The kernel's sets are shorter than the C library's, and other things follow. */
+	memcpy(&((ucontext_t *)context)->uc_sigmask, &mask, 8);
+}
+
+/* A handler changes the mask to which it returns. */
+static void masks_of_context(void)
+{
+	struct sigaction action = { .sa_sigaction = on_block, .sa_flags = SA_SIGINFO };
+	sigset_t none;
+
+	CHECK(!F(sigaction)(SIGUSR1, &action, NULL));
+	for (int i = 0; i < 2; i++) {
+		raise(SIGUSR1);
+		note_mask();
+		raise(SIGSEGV);
+		note(0xb10c);
+		if (started)
+			touch_object();
+		action.sa_sigaction = on_unblock;
+		CHECK(!F(sigaction)(i ? SIGUSR1 : SIGUSR2, &action, NULL));
+		raise(i ? SIGUSR1 : SIGUSR2);
+		F(sigrelse)(SIGSEGV);
+		F(sigrelse)(SIGUSR2);
+		note_mask();
+		action.sa_sigaction = on_block;
+		CHECK(!F(sigaction)(SIGUSR1, &action, NULL));
+	}
+	/* All but SIGSEGV. */
+	action.sa_sigaction = on_block_others;
+	CHECK(!F(sigaction)(SIGUSR1, &action, NULL));
+	raise(SIGUSR1);
+	note_other_mask();
+	sigemptyset(&none);
+	CHECK(!F(sigprocmask)(SIG_SETMASK, &none, NULL));
+	action.sa_sigaction = on_block;
+	/* The handler of SIGSEGV itself: after it the signal is blocked. */
+	CHECK(!F(sigaction)(SIGSEGV, &action, NULL));
+	raise(SIGSEGV);
+	note_mask();
+	if (started)
+		touch_object();
+	touch_write(WILD);
+}
+
+static void body(void)
+{
+	note_other_mask();
+	if (started) {
+		shut();
+		touch_object();
+	}
+}
+
+/* A context that the program has given a mask. */
+static void mask_for_context(void)
+{
+	static char room[COROUTINE_SIZE];
+
+	for (int i = 0; i < 2; i++) {
+		CHECK(!getcontext(&there));
+		there.uc_stack = (stack_t){ .ss_sp = room, .ss_size = sizeof(room) };
+		there.uc_link = &here;
+		sigfillset(&there.uc_sigmask);
+		if (i)
+			sigdelset(&there.uc_sigmask, SIGSEGV);
+		makecontext(&there, body, 0);
+		CHECK(!F(swapcontext)(&here, &there));
+		note_mask();
+	}
+}
+
+static void on_hold_open(int sig)
+{
+	F(sighold)(SIGSEGV);
+	note_mask();
+}
+
+/* Nothing tells that its return restores a mask; and who makes the system call tells nobody. */
+static void restored(void)
+{
+	struct sigaction action = { .sa_handler = on_hold_open, .sa_flags = SA_NODEFER };
+	const uint64_t none = 0;
+
+	leaves = true;
+	CHECK(!F(sigaction)(SIGUSR1, &action, NULL));
+	for (volatile int i = 0; i < 4; i++) {
+		if (i % 2) {
+			F(sighold)(SIGSEGV);
+			syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, 8);
+		} else {
+			raise(SIGUSR1);
+		}
+		if (!sigsetjmp(left, 1))
+			touch_write(WILD);
+		note_mask();
+	}
+}
+
+/* What V8 does, to find out whether a fault is its own: it looks with the signal open, and puts the mask back. */
+static void on_look(int sig, siginfo_t *info, void *context)
+{
+	sigset_t mask, old;
+
+	n_came++;
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGSEGV);
+	CHECK(!F(sigprocmask)(SIG_UNBLOCK, &mask, &old));
+	note(sigismember(&old, SIGSEGV) == 1);
+	CHECK(!F(sigprocmask)(SIG_SETMASK, &old, NULL));
+	note_mask();
+	siglongjmp(left, 1);
+}
+
+static void looked(void)
+{
+	struct sigaction action = { .sa_sigaction = on_look, .sa_flags = SA_SIGINFO };
+
+	CHECK(!F(sigaction)(SIGSEGV, &action, NULL));
+	for (volatile int i = 0; i < 3; i++)
+		if (!sigsetjmp(left, 1))
+			touch_write(WILD);
+	note(n_came);
+}
+
+/* Without SA_SIGINFO, and yet it is given all three. */
+static void on_three(int sig, siginfo_t *info, void *context)
+{
+	note((unsigned)sig);
+	note(*(uint64_t *)(void *)&((ucontext_t *)context)->uc_sigmask);
+#if defined(__x86_64__)
+	note((uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
+#else
+	note(((ucontext_t *)context)->uc_mcontext.pc);
+#endif
+	siglongjmp(left, 1);
+}
+
+static void three_arguments(void)
+{
+	struct sigaction action = { .sa_sigaction = on_three };
+
+	CHECK(!F(sigaction)(SIGSEGV, &action, NULL));
+	F(sighold)(SIGUSR1);
+	for (volatile int i = 0; i < 2; i++)
+		if (!sigsetjmp(left, 1))
+			touch_write(WILD);
+}
+
+static void *note_own_mask(void *unused)
+{
+	note_mask();
+	return NULL;
+}
+
+/* Threads and programs that are started get the mask. */
+static void inherited(void)
+{
+	pthread_t thread;
+	char line[64];
+	FILE *file;
+
+	F(sighold)(SIGSEGV);
+	CHECK(!pthread_create(&thread, NULL, note_own_mask, NULL));
+	CHECK(!pthread_join(thread, NULL));
+	file = F(popen)("exec grep SigBlk: /proc/self/status", "r");
+	CHECK(file && fgets(line, sizeof(line), file));
+	note(strtoull(line + 7, NULL, 16));
+	pclose(file);
+	note_mask();
+	F(sigrelse)(SIGSEGV);
+}
+
+static bool found;
+
+static _Unwind_Reason_Code look_for(struct _Unwind_Context *frame, void *function)
+{
+	found |= _Unwind_GetIP(frame) - (uintptr_t)function < 256;
+	return _URC_NO_REASON;
+}
+
+static void unwound(void);
+
+static void on_unwind(int sig)
+{
+	found = false;
+	_Unwind_Backtrace(look_for, (void *)(uintptr_t)unwound);
+	note(found);
+}
+
+/* Who walks the stack from a handler finds what was interrupted. */
+__attribute__((noinline)) static void unwound(void)
+{
+	struct sigaction action = { .sa_handler = on_unwind };
+
+	CHECK(!F(sigaction)(SIGUSR1, &action, NULL));
+	syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1);
+	note(0x1);
+}
+
+static void contexts(void)
+{
+	prepare();
+	compare("a handler left by setcontext()", 0, NULL, left_by_context);
+	compare("a mask in a handler's context", 0, act_info, masks_of_context);
+	compare("a mask of a context", 0, act_plain, mask_for_context);
+	compare("a mask that is restored", 0, act_plain, restored);
+	compare("a mask that is looked at", 0, NULL, looked);
+	compare("three arguments", 0, NULL, three_arguments);
+	compare("a mask that is inherited", 0, act_plain, inherited);
+	compare("an unwound stack", 0, NULL, unwound);
+}
+
 static struct sigaction below_host, below_other;
 
 static void on_host(int sig, siginfo_t *info, void *context)
@@ -595,6 +873,7 @@ static const struct conform_case cases[] = {
 	CASE("crashes", crashes),
 	CASE("masks", masks),
 	CASE("coroutines", coroutines),
+	CASE("contexts", contexts),
 	CASE("circles", circles),
 	CASE("forked", forked),
 	CASE("timers", timers),

@@ -40,8 +40,8 @@ ROOMS = {
     "lib/driver": RUN + ["lib/start"],
     "lib/api": RUN + ["lib/start", "lib/driver"],
     # Of the engine what has to do with the program's signals, of the backends CUDA's driver and the options about it.
-    "interpose": BASE + ["lib/core", "lib/run", "lib/start", "lib/driver", "lib/engine/sigsegv", "backends/cuda/cu",
-                         "backends/cuda/options"],
+    "interpose": BASE + ["lib/core", "lib/run", "lib/start", "lib/driver", "lib/engine/mask", "lib/engine/sigsegv",
+                         "backends/cuda/cu", "backends/cuda/options"],
     # What is set and shown there is all options.
     "tools": BASE + ["lib/start/options", "lib/observe/options"],
 }
