@@ -25,6 +25,7 @@
 #include "once/make.h"
 #include "run/kernel.h"
 #include "run/later.h"
+#include "run/peers.h"
 #include "run/wait.h"
 #include "start/homes.h"
 
@@ -153,6 +154,7 @@ static int start_now(void)
 	atomic_store(&adsm_shared_range.start, adsm_arena.base);
 	atomic_store(&adsm_shared_range.size, adsm_arena.size);
 	atomic_store(&adsm_life.state, ADSM_STARTED);
+	adsm_peers_start();
 	return 0;
 }
 
@@ -276,6 +278,7 @@ int adsm_stop(void)
 				  adsm_modules_alive());
 		goto unlock;
 	}
+	adsm_peers_stop();
 	adsm_quiesce();
 	adsm_observe_end();
 	atomic_store(&adsm_shared_range.size, 0);

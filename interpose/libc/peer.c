@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * peer.c - memory of processes, this one too. Pages of another one's shared memory that are closed the system refuses:
+ * then that process is asked for them (run/peers.h).
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "range.h"
+#include "run/peers.h"
+
+typedef __typeof__(&process_vm_readv) process_vm_function;
+
+/* One call, with its vectors as the program has them, or in part replaced. */
+struct call {
+	process_vm_function function;
+	pid_t pid;
+	bool write;
+	const struct iovec *local, *remote;
+	size_t n_local, n_remote;
+	unsigned long flags;
+};
+
+static ssize_t make(const struct call *call)
+{
+	return call->function(call->pid, call->local, call->n_local, call->remote, call->n_remote, call->flags);
+}
+
+/* ---- what the system has refused */
+
+static size_t sum(const struct iovec *vector, size_t n)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < n; i++)
+		size += vector[i].iov_len;
+	return size;
+}
+
+/* What is left behind the first @size bytes. */
+static void advance(struct iovec **vector, size_t *n, size_t size)
+{
+	while (*n && size >= (*vector)->iov_len) {
+		size -= (*vector)->iov_len;
+		(*vector)++;
+		(*n)--;
+	}
+	if (size) {
+		(*vector)->iov_base = (char *)(*vector)->iov_base + size;
+		(*vector)->iov_len -= size;
+	}
+}
+
+/* At most the first @size bytes of a vector, in at most @room pieces: how many bytes that is. */
+static size_t head(const struct iovec *vector, size_t n, size_t size, struct iovec *ret_head, int room, int *ret_n)
+{
+	size_t done = 0;
+	int k = 0;
+
+	for (size_t i = 0; i < n && k < room && done < size; i++) {
+		struct iovec piece = vector[i];
+
+		if (piece.iov_len > size - done)
+			piece.iov_len = size - done;
+		done += piece.iov_len;
+		if (piece.iov_len)
+			ret_head[k++] = piece;
+	}
+	*ret_n = k;
+	return done;
+}
+
+/* Move @size bytes between both vectors, which go forward: so many have been. */
+static size_t move(const struct call *call, struct iovec **local, size_t *n_local, struct iovec *remote,
+		   size_t n_remote, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = call->function(call->pid, *local, *n_local < IOV_MAX ? *n_local : IOV_MAX, remote, n_remote,
+					   call->flags);
+
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+		advance(local, n_local, (size_t)n);
+		advance(&remote, &n_remote, (size_t)n);
+	}
+	return done;
+}
+
+/* All of it once more, by the other one's help: its result, or the system's @n where that does not help. */
+ADSM_SLOW ssize_t ask(const struct call *call, size_t size, ssize_t n)
+{
+	struct iovec local_copy[call->n_local], remote_copy[call->n_remote], *local = local_copy, *remote = remote_copy;
+	struct iovec ranges[ADSM_PEER_RANGES], pieces[ADSM_PEER_PIECES];
+	size_t n_local = call->n_local, n_remote = call->n_remote, done = 0, moved = 1;
+	int saved_errno = errno, error = 0, n_ranges, n_pieces, fd;
+
+	memcpy(local_copy, call->local, sizeof(local_copy));
+	memcpy(remote_copy, call->remote, sizeof(remote_copy));
+	while (done < size && moved && !error) {
+		size_t part = head(remote, n_remote, size - done, ranges, ADSM_PEER_RANGES, &n_ranges);
+
+		error = adsm_peer_begin(call->pid, call->write, ranges, n_ranges, pieces, &n_pieces, &fd);
+		if (error)
+			break;
+		moved = move(call, &local, &n_local, pieces, (size_t)n_pieces, part);
+		error = adsm_peer_end(call->pid, fd, call->write, moved);
+		advance(&remote, &n_remote, moved);
+		done += moved;
+		moved = moved == part ? moved : 0;
+	}
+	errno = saved_errno;
+	if (error && error != -ENOENT)
+		return adsm_refuse(error == -ESRCH ? ESRCH : EIO);
+	return done && (n < 0 || done > (size_t)n) ? (ssize_t)done : n;
+}
+
+/* The call, and what can be had of another process's memory that it does not get. */
+static inline ssize_t reach(const struct call *call)
+{
+	ssize_t n = make(call);
+	size_t local, remote;
+
+	if (__builtin_expect(n < 0 && errno != EFAULT, 0) || call->pid == getpid() || !call->n_remote)
+		return n;
+	local = sum(call->local, call->n_local);
+	remote = sum(call->remote, call->n_remote);
+	local = local < remote ? local : remote;
+	return n < 0 || (size_t)n < local ? ask(call, local, n) : n;
+}
+
+/* ---- the calls */
+
+ADSM_SLOW ssize_t shared(struct call call)
+{
+	bool ours = call.n_remote && call.pid == getpid();
+	struct adsm_io here ADSM_CLEANUP(adsm_io_cleanup) = { 0 }, there ADSM_CLEANUP(adsm_io_cleanup) = { 0 };
+	struct iovec here_room[ADSM_IO_ROOM(call.n_local + 1)];
+	struct iovec there_room[ADSM_IO_ROOM(ours ? call.n_remote : 1)];
+	ssize_t n;
+	int error;
+
+	adsm_io_look_back(ADSM_STACK());
+	error = adsm_vector_reach(&call.remote, call.n_remote);
+	/* Memory that is read must be there first: it may share a block with memory that is written. */
+	if (!error && call.write)
+		error = adsm_vector_begin(&here, call.local, call.n_local, here_room, ADSM_OUTPUT);
+	if (!error && ours)
+		error = adsm_vector_begin(&there, call.remote, call.n_remote, there_room,
+					  call.write ? ADSM_INPUT : ADSM_OUTPUT);
+	if (!error && !call.write)
+		error = adsm_vector_begin(&here, call.local, call.n_local, here_room, ADSM_INPUT);
+	if (error == -EFAULT)
+		return make(&call);
+	if (error)
+		return adsm_refuse(EIO);
+	call.local = here.vector;
+	call.n_local = (size_t)adsm_vector_pieces(&here);
+	if (ours) {
+		call.remote = there.vector;
+		call.n_remote = (size_t)adsm_vector_pieces(&there);
+	}
+	n = reach(&call);
+	return adsm_range_end(call.write ? &there : &here, n);
+}
+
+/* Where a vector is not to be read, or longer than the system takes, that says so. */
+#define PROCESS_VM(name, write_) \
+	ADSM_REAL(name); \
+	ADSM_WRAPPER ssize_t name(pid_t pid, const struct iovec *local, unsigned long n_local, \
+				  const struct iovec *remote, unsigned long n_remote, \
+				  unsigned long flags) \
+	{ \
+		const struct call call = { real(name), pid, write_, local, remote, n_local, n_remote, flags }; \
+ \
+		if (n_local > IOV_MAX || n_remote > IOV_MAX) \
+			return make(&call); \
+		if (adsm_vector_shared(local, n_local) || adsm_vector_shared(remote, n_remote)) \
+			return shared(call); \
+		return reach(&call); \
+	}
+PROCESS_VM(process_vm_readv, false)
+PROCESS_VM(process_vm_writev, true)

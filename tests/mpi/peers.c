@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * peers.c - another process that reads and writes this one's objects by process_vm_readv() and process_vm_writev(), and
+ * those that ask for an object's memory and then end, say something else, or have no right to.
+ */
+#include <adsm.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#define CHECK_MORE adsmLastError()
+#include "../check.h"
+#include "base/peer.h"
+
+#define SIZE ((size_t)1 << 20)
+#define N_HELD 200			/* more than are answered at one time */
+#define NOBODY 65534
+
+static char *self;
+
+/* As lib/run/peers.c has them. */
+struct message {
+	uint32_t first, n;		/* of a question: is it to be written; of an answer: an error */
+	struct iovec ranges[8];
+};
+
+/* What the other process does; the addresses are this one's. */
+static int other(const char *what, pid_t pid, char *p)
+{
+	static char buffer[SIZE];
+	struct iovec here = { buffer, SIZE }, there = { p, SIZE }, many[200];
+	struct message message = { 1, 1, { there } };
+	int fd;
+
+	if (!strcmp(what, "read")) {
+		CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), (ssize_t)SIZE);
+		for (size_t i = 0; i < SIZE; i++)
+			CHECK_EQ(buffer[i], 1);
+	} else if (!strcmp(what, "write")) {
+		memset(buffer, 2, SIZE);
+		there.iov_base = p + 100;
+		here.iov_len = there.iov_len = SIZE - 200;
+		CHECK_EQ(process_vm_writev(pid, &here, 1, &there, 1, 0), (ssize_t)SIZE - 200);
+	} else if (!strcmp(what, "ranges")) {
+		/* Every second piece of some, which is more than one question may have. */
+		for (int i = 0; i < 200; i++)
+			many[i] = (struct iovec){ p + 1000 * i, 500 };
+		memset(buffer, 3, SIZE);
+		here.iov_len = 200 * 500;
+		CHECK_EQ(process_vm_writev(pid, &here, 1, many, 200, 0), 200 * 500);
+	} else if (!strcmp(what, "edge")) {
+		/* Up to where there is no memory, as the kernel has it; and where there is none at all. */
+		here.iov_len = there.iov_len = 2000;
+		there.iov_base = p + SIZE - 1000;
+		CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), 1000);
+		there.iov_base = (char *)4096;
+		CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), -1);
+		CHECK_EQ(errno, EFAULT);
+	} else if (!strcmp(what, "leave")) {
+		fd = adsm_peer_connect(pid);
+		CHECKF(fd >= 0, "%d", fd);
+		CHECK_EQ(adsm_peer_send(fd, &message, 8 + sizeof(there)), 0);
+		CHECK_EQ(adsm_peer_receive(fd, &message, sizeof(message), pid), (long)(8 + sizeof(there)));
+		CHECK_EQ(message.first, 0);
+		memset(buffer, 4, SIZE);
+		CHECK_EQ(process_vm_writev(pid, &here, 1, message.ranges, 1, 0), (ssize_t)SIZE);
+		_exit(0);
+	} else if (!strcmp(what, "nonsense")) {
+		for (int i = 0; i < 64; i++) {
+			fd = adsm_peer_connect(pid);
+			CHECKF(fd >= 0, "%d", fd);
+			memset(buffer, 0xff * (i & 1), 1200);
+			CHECK_EQ(adsm_peer_send(fd, buffer, (size_t)i * 16 + 1), 0);
+			CHECKF(adsm_peer_receive(fd, buffer, SIZE, pid) <= 0, "%d", i);
+			adsm_peer_close(fd);
+		}
+	} else if (!strcmp(what, "hold")) {
+		for (int i = 0; i < N_HELD; i++)
+			{
+			fd = adsm_peer_connect(pid);
+			CHECKF(fd >= 0, "%d: %d", i, fd);
+		}
+		raise(SIGSTOP);
+	} else if (!strcmp(what, "stranger")) {
+		CHECK_EQ(setresuid(NOBODY, NOBODY, NOBODY), 0);
+		fd = adsm_peer_connect(pid);
+		CHECKF(fd >= 0, "%d", fd);
+		CHECKF(adsm_peer_receive(fd, buffer, SIZE, pid) <= 0, "a stranger is answered");
+	} else if (!strcmp(what, "killed")) {
+		CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), -1);
+		CHECKF(errno == ESRCH || errno == EFAULT, "%d", errno);
+	} else {
+		FAIL("%s?", what);
+	}
+	return 0;
+}
+
+static pid_t start(const char *what, pid_t of, char *p)
+{
+	char number[20], address[20];
+	pid_t pid;
+
+	snprintf(number, sizeof(number), "%d", of);
+	snprintf(address, sizeof(address), "%p", (void *)p);
+	pid = vfork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(self, self, what, number, address, NULL);
+		_exit(127);
+	}
+	CHECK(pid > 0);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	int status;
+
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECKF(!status, "%x", status);
+}
+
+/* Of @every bytes the first @of are @inside, from @from to @to; all others @outside. */
+static void look(const char *p, const char *what, size_t from, size_t to, size_t every, size_t of, int inside,
+		 int outside)
+{
+	for (size_t i = 0; i < SIZE; i++) {
+		int want = i >= from && i < to && i % every < of ? inside : outside;
+
+		CHECKF(p[i] == want, "%s: byte %zu is %d, not %d", what, i, p[i], want);
+	}
+}
+
+/* One that is asked, stops for ever, and ends. Its child has its sockets. */
+static void owner_dies(void)
+{
+	char address[20] = "";
+	int ends[2], status;
+	pid_t owner, asks;
+
+	CHECK_EQ(pipe(ends), 0);
+	owner = vfork();
+	if (!owner) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(ends[1], STDOUT_FILENO);
+		execl(self, self, "own", NULL);
+		_exit(127);
+	}
+	CHECK(read(ends[0], address, sizeof(address) - 1) > 0);
+	kill(owner, SIGSTOP);
+	asks = start("killed", owner, (char *)strtoul(address, NULL, 16));
+	kill(owner, SIGKILL);
+	CHECK_EQ(waitpid(owner, &status, 0), owner);
+	end(asks);
+}
+
+static int own(void)
+{
+	char *p;
+
+	CHECK(!setenv("PMI_RANK", "0", 1));
+	p = adsmAlloc(SIZE);
+	CHECK(p);
+	CHECK_OK(adsmMemset(p, 1, SIZE));
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	printf("%p", (void *)p);
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+int main(int argc, char **argv)
+{
+	char *p;
+	pid_t held;
+	int status;
+
+	self = argv[0];
+	if (argc == 2)
+		return own();
+	if (argc > 2)
+		return other(argv[1], atoi(argv[2]), (char *)strtoul(argv[3], NULL, 16));
+	CHECK(!setenv("PMI_RANK", "0", 1));
+	p = adsmAlloc(SIZE);
+	CHECK(p);
+	CHECK_OK(adsmMemset(p, 1, SIZE));
+	end(start("read", getpid(), p));
+	CHECK_OK(adsmMemset(p, 1, SIZE));
+	end(start("write", getpid(), p));
+	look(p, "written", 100, SIZE - 100, SIZE, SIZE, 2, 1);
+	CHECK_OK(adsmMemset(p, 1, SIZE));
+	end(start("ranges", getpid(), p));
+	look(p, "written in pieces", 0, 200 * 1000, 1000, 500, 3, 1);
+	CHECK_OK(adsmMemset(p, 1, SIZE));
+	end(start("edge", getpid(), p));
+	end(start("leave", getpid(), p));
+	end(start("nonsense", getpid(), p));
+	if (!geteuid())
+		end(start("stranger", getpid(), p));
+	held = start("hold", getpid(), p);
+	CHECK_EQ(waitpid(held, &status, WUNTRACED), held);
+	CHECK(WIFSTOPPED(status));
+	/* What was left behind ends by itself; who asks later waits until then. */
+	kill(held, SIGKILL);
+	CHECK_EQ(waitpid(held, &status, 0), held);
+	CHECK_OK(adsmMemset(p, 1, SIZE));
+	end(start("read", getpid(), p));
+	held = start("hold", getpid(), p);
+	CHECK_EQ(waitpid(held, &status, WUNTRACED), held);
+	CHECK_OK(adsmFree(p));
+	CHECK_OK(adsmShutdown());
+	kill(held, SIGKILL);
+	waitpid(held, &status, 0);
+	owner_dies();
+	return 0;
+}
