@@ -51,8 +51,8 @@ AT_WITH_FLAGS(ADSM_INPUT, preadv64v2)
 AT_WITH_FLAGS(ADSM_OUTPUT, pwritev2)
 AT_WITH_FLAGS(ADSM_OUTPUT, pwritev64v2)
 
-/* Into a pipe, or out of one. */
-VECTOR((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? ADSM_INPUT : ADSM_OUTPUT,
+/* Into a pipe, which has the pages themselves then, or out of one. */
+VECTOR((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? ADSM_INPUT : ADSM_LENT,
        vmsplice, (int fd, const struct iovec *vector, size_t n, unsigned flags),
        (fd, vector, n, flags), real(vmsplice)(fd, io.vector, (size_t)adsm_vector_pieces(&io), flags))
 

@@ -35,6 +35,12 @@ static adsm_range_begin_function *way_in(int flags)
 	return flags & MSG_TRUNC ? ADSM_UPDATE : ADSM_INPUT;
 }
 
+/* The network may have the pages themselves, until it tells that it has sent them. */
+static adsm_range_begin_function *way_out(int flags)
+{
+	return flags & MSG_ZEROCOPY ? ADSM_LENT : ADSM_OUTPUT;
+}
+
 static void message_cleanup(struct message *message)
 {
 	adsm_io_cleanup(&message->data);
@@ -46,7 +52,7 @@ static void message_cleanup(struct message *message)
 static int begin_message(struct message *message, struct msghdr *header, struct iovec *room,
 			 adsm_range_begin_function *begin)
 {
-	adsm_range_begin_function *small = begin == ADSM_OUTPUT ? ADSM_OUTPUT : ADSM_UPDATE;
+	adsm_range_begin_function *small = begin == ADSM_OUTPUT || begin == ADSM_LENT ? ADSM_OUTPUT : ADSM_UPDATE;
 	int error;
 
 	error = adsm_range_begin(&message->name, &header->msg_name, header->msg_namelen, message->name_room, small);
@@ -80,7 +86,7 @@ static ssize_t send_one(int fd, struct msghdr *header, int flags)
 	struct message message ADSM_CLEANUP(message_cleanup) = { 0 };
 	struct iovec room[ADSM_IO_ROOM(header->msg_iovlen <= IOV_MAX ? header->msg_iovlen + 1 : 1)];
 
-	if (begin_message(&message, header, room, ADSM_OUTPUT))
+	if (begin_message(&message, header, room, way_out(flags)))
 		return adsm_refuse(EIO);
 	return real(sendmsg)(fd, header, flags);
 }
@@ -210,7 +216,7 @@ ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 		size_t used = header->msg_iovlen <= IOV_MAX ? header->msg_iovlen : 0;
 
 		messages[batch.n] = (struct message){ 0 };
-		error = begin_message(&messages[batch.n++], header, free_room, input ? way_in(flags) : ADSM_OUTPUT);
+		error = begin_message(&messages[batch.n++], header, free_room, input ? way_in(flags) : way_out(flags));
 		free_room += ADSM_IO_ROOM(used);
 	}
 	/* The messages before the one that failed can go. */
@@ -311,7 +317,7 @@ ADSM_BUFFER(way_in(flags), __recv_chk, (int fd, void *p, size_t size, size_t mos
        size > most ? real(__recv_chk)(fd, p, size, most, flags) : receive_pieces(fd, &io, flags))
 
 #define SEND(name) \
-	ADSM_BUFFER(ADSM_OUTPUT, name, (int fd, const void *p, size_t size, int flags), (fd, p, size, flags), \
+	ADSM_BUFFER(way_out(flags), name, (int fd, const void *p, size_t size, int flags), (fd, p, size, flags), \
 		    real(name)(fd, ADSM_PIECE, flags), send_pieces(fd, &io, flags))
 SEND(send)
 SEND(__send)

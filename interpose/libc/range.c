@@ -86,6 +86,12 @@ int adsm_vector_reach(const struct iovec **vector, size_t n)
 	return 0;
 }
 
+int adsm_range_begin_lent(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room)
+{
+	io->lends = true;
+	return adsm_io_begin_output(io, vector, n, room);
+}
+
 int adsm_range_begin_update(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room)
 {
 	int error = adsm_io_begin_output(io, vector, n, room);

@@ -58,13 +58,18 @@ static inline int adsm_range_refuse(int error)
 
 /* ---- transfers */
 
-/* How the system uses memory; ADSM_UPDATE: it may write less than its result says. */
+/*
+ * How the system uses memory; ADSM_UPDATE: it may write less than its result says; ADSM_LENT: it reads the pages after
+ * the call, too.
+ */
 #define ADSM_OUTPUT adsm_io_begin_output
 #define ADSM_INPUT adsm_io_begin_input
 #define ADSM_UPDATE adsm_range_begin_update
+#define ADSM_LENT adsm_range_begin_lent
 
 typedef int adsm_range_begin_function(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
 
+int adsm_range_begin_lent(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
 int adsm_range_begin_update(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
 /* One range; where it is still in one piece, *p becomes the system's address. 0: also where nothing is shared. */
 int adsm_range_begin(struct adsm_io *io, void **p, size_t size, struct iovec *room,

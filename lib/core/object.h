@@ -31,6 +31,7 @@ struct adsm_object {
 	bool open;			/* in home->open */
 	bool paged;			/* its view is opened page by page, so that each use is seen */
 	bool once;			/* stands for a write-once object in the index: never live; lib/once has it */
+	bool lent;			/* the kernel may have pages of it in a pipe or in the network still */
 	bool chunked;			/* where the driver dictated it: its place is one of a chunk's, place.c */
 	uintptr_t start;
 	size_t size;			/* the caller's */

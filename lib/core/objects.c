@@ -280,7 +280,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 
 	adsm_os_signals_block(&old);
 	adsm_lock(&home->lock);
-	object->freeing = object->assigned = false;
+	object->freeing = object->assigned = object->lent = false;
 	object->generation++;
 	object->born_seq = home->last_seq;
 	atomic_store(&home->gather.open, false);	/* what stands for calls so far cannot use it */

@@ -268,9 +268,12 @@ bool adsm_place_leave(struct adsm_object *object, adsm_kept_free *driver_free)
 	/* Before the driver may give the range to somebody else, or to nobody. */
 	int error = adsm_view_detach(object);
 
-	if (!error && keep(object, driver_free))
+	/* Nobody knows when the kernel is done with pages that it was lent, so no other object ever has them. */
+	if (!error && !object->lent && keep(object, driver_free))
 		return true;
 	object->home->device->backend->free(object->memory);
+	if (object->lent)
+		adsm_blocks_clear_flags(&object->blocks, 0, object->blocks.n, ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED);
 	give_range(object);
 	return false;
 }

@@ -213,6 +213,7 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 			if (offset < object->size) {
 				size_t end = offset + part < object->size ? offset + part : object->size;
 
+				object->lent |= io->lends;
 				if (input)
 					error = start_input(io, object, offset, end - offset, last, &old);
 				else
@@ -253,8 +254,8 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 	int saved_errno = errno, error = 0;
 	bool inside;
 
-	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .where = io->where,
-				.given = vector, .n_given = n, .start_ns = adsm_os_now_ns() };
+	*io = (struct adsm_io){ .vector = room, .detached = io->detached, .lends = io->lends,
+				.where = io->where, .given = vector, .n_given = n, .start_ns = adsm_os_now_ns() };
 	if (n == 1)
 		io->given_one = *vector;
 	io->serial = (atomic_fetch_add(&last_serial, 1) + 1) * SERIAL_STEP;

@@ -28,6 +28,7 @@ struct adsm_io {
 	int n;
 	size_t size;			/* of all of it */
 	bool detached;			/* set before: not a call of this thread's, any thread may end it */
+	bool lends;			/* set before output: the system keeps the pages when the call is over */
 	const void *where;		/* set before: who calls the wrapper; NULL: the stack tells, slowly */
 	struct adsm_input *inputs;	/* in the order of the vector; theirs while the serial is this */
 	uint64_t serial;

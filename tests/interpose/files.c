@@ -391,6 +391,40 @@ static void process_vm(void)
 	CHECK_EQ(status, 0);
 }
 
+/* What a pipe has been lent it keeps, whoever has the memory next. */
+static void lent(void)
+{
+	static const size_t sizes[] = { PAGE, 60000, (size_t)4 << 20 };
+	unsigned char *object, *next, *read_back = malloc(60000);
+	int fds[2];
+
+	CHECK(read_back && !pipe(fds));
+	for (size_t i = 0; i < 3 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const size_t size = sizes[i / 3], given = size < 60000 ? size : 60000;
+		struct iovec vector = { .iov_len = given };
+
+		vector.iov_base = object = alloc(size);
+		memset(object, 1, size);
+		if (i % 3)
+			CALL("increment_bytes", size, adsmInOut(object), adsmVal((unsigned)size));
+		SYNC();
+		/* Some pages of an object that the CPU has used, some of one that only the device has. */
+		if (i % 3 == 2)
+			CHECK_EQ(object[given - 1], 2);
+		CHECK_EQ(vmsplice(fds[1], &vector, 1, 0), given);
+		CHECK_OK(adsmFree(object));
+		next = alloc(size);
+		memset(next, 7, size);
+		CHECK_EQ(read(fds[0], read_back, given), given);
+		for (size_t k = 0; k < given; k++)
+			CHECK_AT(read_back[k], k, i % 3 ? 2 : 1);
+		for (size_t k = 0; k < size; k++)
+			CHECK_AT(next[k], k, 7);
+		CHECK_OK(adsmFree(next));
+	}
+	free(read_back);
+}
+
 static const struct conform_case cases[] = {
 	CASE("short-file", short_file),
 	CASE("eof", eof),
@@ -402,5 +436,6 @@ static const struct conform_case cases[] = {
 	FAULT_CASE("counters", counters),
 	FAULT_CASE("failed-fetch", failed_fetch),
 	CASE("process-vm", process_vm),
+	CASE("lent", lent),
 };
 CONFORM_MAIN(cases)
