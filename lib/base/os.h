@@ -45,6 +45,8 @@ bool adsm_os_huge(void *address, size_t size);					/* [signal] */
 int adsm_os_duplicate(void *from, size_t size, void *to);
 /* Give the pages of a file, mapped shared and writable here, back. */
 int adsm_os_discard(void *address, size_t size);
+/* Let the system take these pages out of memory again, whatever mlock() has asked for. */
+void adsm_os_unlock(void *address, size_t size);
 /* Is it to be in a core file? -ENOMEM: the process has no mappings left. */
 int adsm_os_dump(void *address, size_t size, bool dump);			/* [signal] */
 /* Bytes of address space that this process may have (ulimit -v); UINT64_MAX: as much as there is. */

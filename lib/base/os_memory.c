@@ -209,6 +209,11 @@ int adsm_os_discard(void *address, size_t size)
 	return (int)ret;
 }
 
+void adsm_os_unlock(void *address, size_t size)
+{
+	sys(SYS_munlock, address, size);
+}
+
 int adsm_os_dump(void *address, size_t size, bool dump)
 {
 	return (int)sys(SYS_madvise, address, size, dump ? MADV_DODUMP : MADV_DONTDUMP);

@@ -38,6 +38,8 @@ struct adsm_object {
 	size_t span;			/* in whole pages */
 	char *alias;
 	const struct adsm_engine *engine;	/* its view's; NULL: it has none */
+	_Atomic uint8_t *_Atomic limits;	/* what the program permits of each page: limits.h; NULL: all */
+	_Atomic bool locked;		/* the program has locked some of its memory, by mlock() */
 	struct adsm_blocks blocks;
 	struct adsm_memory *memory;
 	uint64_t generation;		/* another for each object that has the slot */

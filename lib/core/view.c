@@ -15,7 +15,7 @@ _Static_assert((int)ADSM_PERMIT_READ == (int)ADSM_PROT_READ && (int)ADSM_PERMIT_
 static int close_bytes(struct adsm_object *object, size_t offset, size_t size)
 {
 	return adsm_is_paged(object) ? adsm_observer->advice_view(object, offset, size, ADSM_PROT_NONE) :
-		object->engine->permit((char *)object->start + offset, size, ADSM_PROT_RW, ADSM_PROT_NONE);
+		adsm_permit(object, offset, size, ADSM_PROT_RW, ADSM_PROT_NONE);
 }
 
 void adsm_object_close_view(struct adsm_object *object)
@@ -136,6 +136,9 @@ int adsm_view_detach(struct adsm_object *object)
 		adsm_warn("cannot close %zu bytes at %p: error %d", object->span, start, error);
 	engine->detach(start, object->span);
 	object->engine = NULL;
+	adsm_limits_drop(object);
+	if (atomic_exchange(&object->locked, false))
+		adsm_os_unlock(object->alias, object->span);
 	return error;
 }
 
@@ -147,6 +150,68 @@ int adsm_view_retry(struct adsm_object *object, uint32_t first, uint32_t n, enum
 		recover_mappings(object, all);
 		error = object->blocks.at[first].view == view ? 0 : adsm_view_change(object, first, n, view);
 	}
+	return error;
+}
+
+/* What the block of the page at @offset lets its view permit; how many bytes from there on have that, and one limit. */
+static size_t alike(const struct adsm_object *object, size_t offset, size_t end, enum adsm_prot *ret_view,
+		    enum adsm_prot *ret_limit)
+{
+	size_t limited = adsm_limits_run(object, offset, end, ret_limit), at = offset;
+
+	end = offset + limited;
+	*ret_view = object->blocks.at[offset >> object->blocks.shift].view;
+	do
+		at = (at | (adsm_block_size(object) - 1)) + 1;
+	while (at < end && object->blocks.at[at >> object->blocks.shift].view == *ret_view);
+	return (at < end ? at : end) - offset;
+}
+
+/* From the limits that are noted to @limit, or, @back, from there to these. */
+static int change_limits(struct adsm_object *object, size_t offset, size_t end, enum adsm_prot limit, bool back)
+{
+	int error = 0;
+
+	for (size_t at = offset, n; !error && at < end; at += n) {
+		enum adsm_prot view, old, was, now;
+
+		n = alike(object, at, end, &view, &old);
+		was = view < old ? view : old;
+		now = view < limit ? view : limit;
+		if (was != now)
+			error = object->engine->permit((char *)object->start + at, n, back ? now : was,
+						       back ? was : now);
+		if (error && !back)
+			change_limits(object, offset, at, limit, true);
+	}
+	return error;
+}
+
+static int try_limit(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot limit)
+{
+	/* Where pages are opened one by one the next use of each opens it again. */
+	int error = adsm_is_paged(object) ? close_bytes(object, offset, size) :
+		change_limits(object, offset, offset + size, limit, false);
+
+	if (!error)
+		adsm_limits_set(object, offset, size, limit);
+	return error;
+}
+
+int adsm_view_limit(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot limit)
+{
+	int error = 0;
+
+	if (limit == ADSM_PROT_RW && !adsm_is_limited(object))
+		return 0;
+	error = adsm_limits_make(object);
+	if (!error)
+		error = try_limit(object, offset, size, limit);
+	if (error == -ENOMEM && adsm_is_limited(object)) {
+		recover_mappings(object, true);
+		error = try_limit(object, offset, size, limit);
+	}
+	adsm_limits_tidy(object);
 	return error;
 }
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "core/limits.h"
 #include "core/object.h"
 #include "core/observe.h"
 #include "engine/engine.h"
@@ -28,7 +29,7 @@ static inline int adsm_view_change(struct adsm_object *object, uint32_t first, u
 
 	if (adsm_is_paged(object))
 		return adsm_observer->advice_view(object, (size_t)first << object->blocks.shift, size, view);
-	return object->engine->permit(adsm_run_view(object, first), size, object->blocks.at[first].view, view);
+	return adsm_permit(object, (size_t)first << object->blocks.shift, size, object->blocks.at[first].view, view);
 }
 
 /* More of them, with what else is open shut. */
@@ -58,6 +59,9 @@ int adsm_object_close(struct adsm_object *object);
 void adsm_close_neighbours(struct adsm_home *home);
 /* Shut a view for good, if that can be: what is lost must not be read as if it were there. */
 void adsm_object_close_view(struct adsm_object *object);
+
+/* The program permits another most of whole pages (limits.h): their view follows. -ENOMEM: nothing has changed. */
+int adsm_view_limit(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot limit);
 
 /* ---- without it */
 

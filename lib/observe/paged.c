@@ -51,11 +51,6 @@ void adsm_paged_end(struct adsm_paged *pages)
 
 /* ---- pages */
 
-static void *page_at(const struct adsm_object *object, size_t page)
-{
-	return (char *)object->start + page * ADSM_PAGE_SIZE;
-}
-
 /* How often the view changes from a page to the next, from the page before @first to the one behind @n pages. */
 static size_t count_edges(const struct adsm_paged *pages, size_t first, size_t n)
 {
@@ -79,7 +74,7 @@ static void set_pages(struct adsm_paged *pages, size_t first, size_t n, enum ads
 static int open_pages(struct adsm_object *object, size_t first, size_t n, enum adsm_prot view)
 {
 	struct adsm_paged *pages = object->record->pages;
-	int error = object->engine->permit(page_at(object, first), n * ADSM_PAGE_SIZE, pages->views[first], view);
+	int error = adsm_permit(object, first * ADSM_PAGE_SIZE, n * ADSM_PAGE_SIZE, pages->views[first], view);
 
 	if (!error)
 		set_pages(pages, first, n, view);
@@ -88,7 +83,7 @@ static int open_pages(struct adsm_object *object, size_t first, size_t n, enum a
 
 static int close_pages(struct adsm_object *object, size_t first, size_t n)
 {
-	int error = object->engine->permit(page_at(object, first), n * ADSM_PAGE_SIZE, ADSM_PROT_RW, ADSM_PROT_NONE);
+	int error = adsm_permit(object, first * ADSM_PAGE_SIZE, n * ADSM_PAGE_SIZE, ADSM_PROT_RW, ADSM_PROT_NONE);
 
 	if (!error)
 		set_pages(object->record->pages, first, n, ADSM_PROT_NONE);
@@ -127,8 +122,8 @@ static int lower_pages(struct adsm_object *object, size_t first, size_t n)
 		for (size = 0; first + size < end && pages->views[first + size] == ADSM_PROT_RW; size++)
 			;
 		if (size)
-			error = object->engine->permit(page_at(object, first), size * ADSM_PAGE_SIZE, ADSM_PROT_RW,
-						       ADSM_PROT_READ);
+			error = adsm_permit(object, first * ADSM_PAGE_SIZE, size * ADSM_PAGE_SIZE, ADSM_PROT_RW,
+					    ADSM_PROT_READ);
 		/* What was shut already only faults once more. */
 		if (error)
 			return error;

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "core/arena.h"
 #include "core/life.h"
+#include "core/limits.h"
 #include "core/objects.h"
 #include "engine/engine.h"
 #include "once/deadlock.h"
@@ -240,6 +241,7 @@ static void unmap_object(struct adsm_once_object *object)
 		object->engine->detach(object->handle.address, span);
 	}
 	object->engine = NULL;
+	adsm_limits_drop(&object->stand_in);
 	if (object->handle.data)
 		adsm_os_unmap((void *)object->handle.data, 2 * span + object->shared_size);
 	leave_devices(object);

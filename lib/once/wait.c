@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "core/life.h"
+#include "core/limits.h"
 #include "core/observe.h"
 #include "core/view.h"
 
@@ -213,6 +214,11 @@ static bool is_whole(const struct adsm_once_object *object, size_t page)
 	return missing(object, page) == object->handle.count;
 }
 
+static bool is_permitted(const struct adsm_once_object *object, size_t page)
+{
+	return adsm_limit_at(&object->stand_in, page * ADSM_PAGE_SIZE) != ADSM_PROT_NONE;
+}
+
 /* Open a page that is set, and those around it that are. */
 static int open_page(struct adsm_once_object *object, size_t page)
 {
@@ -220,9 +226,9 @@ static int open_page(struct adsm_once_object *object, size_t page)
 	char *view = object->handle.address;
 	int error;
 
-	while (first && page - first < WINDOW && is_whole(object, first - 1))
+	while (first && page - first < WINDOW && is_whole(object, first - 1) && is_permitted(object, first - 1))
 		first--;
-	while (end < n_pages && end - page < WINDOW && is_whole(object, end))
+	while (end < n_pages && end - page < WINDOW && is_whole(object, end) && is_permitted(object, end))
 		end++;
 	size = (end - first) * ADSM_PAGE_SIZE;
 	error = object->engine->permit(view + first * ADSM_PAGE_SIZE, size, ADSM_PROT_NONE, ADSM_PROT_READ);
@@ -234,6 +240,32 @@ static int open_page(struct adsm_once_object *object, size_t page)
 	}
 	if (!error)
 		adsm_os_populate(view + first * ADSM_PAGE_SIZE, size, false);
+	/* No lock: where the program has closed some meanwhile, whoever is last closes it again. */
+	for (; adsm_is_limited(&object->stand_in) && first < end; first++)
+		if (!is_permitted(object, first))
+			object->engine->permit(view + first * ADSM_PAGE_SIZE, ADSM_PAGE_SIZE, ADSM_PROT_READ,
+					       ADSM_PROT_NONE);
+	return error;
+}
+
+int adsm_once_limit(struct adsm_once_object *object, size_t offset, size_t size, enum adsm_prot limit)
+{
+	char *view = (char *)object->handle.address + offset;
+	int error;
+
+	if (limit == ADSM_PROT_RW && !adsm_is_limited(&object->stand_in))
+		return 0;
+	error = adsm_limits_make(&object->stand_in);
+	if (error)
+		return error;
+	adsm_limits_set(&object->stand_in, offset, size, limit);
+	if (limit != ADSM_PROT_NONE)
+		return 0;	/* the next touch opens it */
+	error = object->engine->permit(view, size, ADSM_PROT_READ, ADSM_PROT_NONE);
+	if (error == -ENOMEM) {
+		adsm_home_recover(&adsm_homes[0]);
+		error = object->engine->permit(view, size, ADSM_PROT_READ, ADSM_PROT_NONE);
+	}
 	return error;
 }
 
@@ -277,6 +309,8 @@ enum adsm_fault_result adsm_once_fault(struct adsm_fault *fault)
 					     (uintptr_t)object->handle.data)) : ADSM_FAULT_FOREIGN;
 	}
 	page = (fault->address - object->stand_in.start) / ADSM_PAGE_SIZE;
+	if (adsm_limit_at(&object->stand_in, page * ADSM_PAGE_SIZE) < (fault->write ? ADSM_PROT_RW : ADSM_PROT_READ))
+		return ADSM_FAULT_FOREIGN;
 	if (fault->write)
 		return refuse_store(object, fault, adsm_once_unit_at(object, fault->address - object->stand_in.start));
 	unit = missing(object, page);

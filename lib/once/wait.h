@@ -15,6 +15,8 @@ int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *wher
 void adsm_once_leave(uintptr_t stack);
 /* A fault in a view, or a store where readers read. FOREIGN: it is in none. Without a lock. */
 enum adsm_fault_result adsm_once_fault(struct adsm_fault *fault);			/* [signal] */
+/* The program permits another most of whole pages of the view (limits.h). Anywhere. -ENOMEM: no mappings are left. */
+int adsm_once_limit(struct adsm_once_object *object, size_t offset, size_t size, enum adsm_prot limit);
 /*
  * A system call is to read the bytes of a view from @offset on, or, as input, to write them: what is to be read is
  * waited for, and what is written has to be fresh. The address that the system is given instead. A negative errno, and

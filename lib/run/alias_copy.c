@@ -173,6 +173,8 @@ long adsm_copy_by_alias(const struct adsm_copy *copy, const struct adsm_part *pa
 		error = adsm_io_begin_output(&output, &from, 1, from_room);
 	if (!error && part->to)
 		error = adsm_io_begin_input(&input, &to, 1, to_room);
+	if (!error && (output.refused || input.refused))
+		error = -EFAULT;	/* since the copy began */
 	if (!error && straight)
 		error = read_straight(copy, part, input.vector->iov_base, size);
 	else if (!error)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/limits.h"
 #include "core/observe.h"
 #include "core/options.h"
 #include "core/shared.h"
@@ -25,7 +26,7 @@
 struct look {
 	bool whole;			/* a block is covered */
 	bool open;			/* all blocks are open for the access */
-	bool unseen;			/* not shared, or its accesses are not detected */
+	bool unseen;			/* not shared, or its accesses are not detected, or are the program's faults */
 };
 
 /* Without a lock: if it was wrong, an access faults that was thought not to. */
@@ -35,7 +36,7 @@ static void look_at(const char *p, size_t size, unsigned needed, struct look *lo
 	const struct adsm_object *object = adsm_shared_at(p);
 	size_t offset, end, first;
 
-	if (!object || !object->blocks.detects) {
+	if (!object || !object->blocks.detects || adsm_is_limited(object)) {
 		look->unseen = true;
 		return;
 	}
@@ -71,7 +72,9 @@ static long next(const struct adsm_copy *copy, bool device, struct adsm_part *pa
 
 	if (!done && !copy->fill)
 		done = adsm_copy_part(copy->src, copy->in_handler, &part->from, &part->size);
-	if (!done && device && part->to && (copy->fill || part->from || copy->direct))
+	/* What the program has closed itself libc meets on the views, or the alias refuses. */
+	if (!done && device && part->to && (copy->fill || part->from || copy->direct) &&
+	    !adsm_is_limited(part->to) && !(part->from && adsm_is_limited(part->from)))
 		done = adsm_copy_on_device(copy, part);
 	return done;
 }
@@ -172,7 +175,13 @@ static int check_ranges(const struct adsm_copy *copy)
 {
 	int error = copy->strict ? adsm_copy_check(copy->dst, copy->size, copy->in_handler) : 0;
 
-	return error || !copy->strict || copy->fill ? error : adsm_copy_check(copy->src, copy->size, copy->in_handler);
+	if (!error && copy->strict && !copy->fill)
+		error = adsm_copy_check(copy->src, copy->size, copy->in_handler);
+	if (!error && copy->strict)
+		error = adsm_copy_permitted(copy->dst, copy->size, ADSM_PROT_RW, copy->in_handler);
+	if (!error && copy->strict && !copy->fill)
+		error = adsm_copy_permitted(copy->src, copy->size, ADSM_PROT_READ, copy->in_handler);
+	return error;
 }
 
 static int work(struct adsm_copy copy)
@@ -205,6 +214,8 @@ static int copy_once(void *dst, struct adsm_once_object *object, const void *src
 
 	if (offset >= object->stand_in.size || size > object->stand_in.size - offset)
 		return -EINVAL;
+	if (adsm_limits_allow(&object->stand_in, offset, size, ADSM_PROT_READ) < size)
+		return -EFAULT;
 	unit = adsm_once_unit_at(object, offset);
 	last = adsm_once_unit_at(object, offset + size - 1);
 	for (; !waits && unit <= last; unit++)
@@ -226,6 +237,16 @@ int adsm_io_copy(void *dst, const void *src, size_t size)
 	else
 		error = work((struct adsm_copy){ .dst = dst, .src = src, .size = size, .strict = true,
 						 .in_handler = true, .move = memmove });
+	errno = saved_errno;
+	return error;
+}
+
+int adsm_io_fill(void *dst, int value, size_t size)
+{
+	int saved_errno = errno, error;
+
+	error = work((struct adsm_copy){ .dst = dst, .size = size, .fill = true, .value = value, .strict = true,
+					 .in_handler = true, .set = memset });
 	errno = saved_errno;
 	return error;
 }

@@ -25,6 +25,8 @@ void adsm_set_shared(void *dst, int value, size_t size, void *(*libc)(void *, in
  * where the backend may not be called; no sentence is set. 0 or a negative errno; -EINVAL: not inside live objects.
  */
 int adsm_io_copy(void *dst, const void *src, size_t size);
+/* The same for a fill. Both: -EFAULT, the program has closed some of it itself, by mprotect(). */
+int adsm_io_fill(void *dst, int value, size_t size);
 
 /* Copy a string from shared memory: up to and with its NUL, at most @size bytes. How many, or a negative errno. */
 long adsm_io_copy_string(char *buffer, const char *s, size_t size);

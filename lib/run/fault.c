@@ -15,6 +15,7 @@
 #include "core/copier.h"
 #include "core/index.h"
 #include "core/life.h"
+#include "core/limits.h"
 #include "core/shared.h"
 #include "core/observe.h"
 #include "once/wait.h"
@@ -169,6 +170,10 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	int error;
 
 	if (object->device_only)
+		return ADSM_FAULT_FOREIGN;
+	/* The program has closed the page itself. */
+	if (adsm_is_limited(object) && adsm_limit_at(object, fault->address - object->start) <
+	    (fault->write ? ADSM_PROT_RW : ADSM_PROT_READ))
 		return ADSM_FAULT_FOREIGN;
 	if (adsm_is_paged(object) && adsm_observer->advice_touch(object, fault->address, fault->write))
 		return ADSM_FAULT_SERVED;

@@ -16,6 +16,7 @@
 #include "core/block.h"
 #include "core/index.h"
 #include "core/life.h"
+#include "core/limits.h"
 #include "core/observe.h"
 #include "once/wait.h"
 #include "run/enter.h"
@@ -178,8 +179,19 @@ static void leave(struct adsm_home *home, const struct adsm_sigset *old)
 	adsm_home_unlock(home, old);
 }
 
+/* Of @size bytes of an object from @offset on those that the program permits the system to use; *@ret_refused: or all,
+ * of which it does not permit the first. */
+static size_t permitted_part(const struct adsm_object *object, bool input, size_t offset, size_t size,
+			     bool *ret_refused)
+{
+	size_t part = adsm_limits_allow(object, offset, size, input ? ADSM_PROT_RW : ADSM_PROT_READ);
+
+	*ret_refused = !part;
+	return part ? part : size;
+}
+
 /* As many bytes as are in the view of a write-once object; 0: it is in none. */
-static size_t once_part(const struct adsm_io *io, bool input, void **base, size_t size, int *ret_error)
+static size_t once_part(struct adsm_io *io, bool input, void **base, size_t size, int *ret_error)
 {
 	struct adsm_once_object *object = adsm_once_at((uintptr_t)*base);
 	size_t offset = object ? (uintptr_t)*base - object->stand_in.start : 0;
@@ -187,6 +199,9 @@ static size_t once_part(const struct adsm_io *io, bool input, void **base, size_
 	if (!object)
 		return 0;
 	size = size < object->stand_in.span - offset ? size : object->stand_in.span - offset;
+	size = permitted_part(&object->stand_in, input, offset, size, &io->refused);
+	if (io->refused)
+		return size;
 	*ret_error = adsm_once_io(object, offset, size, input, io->where, base);
 	return size;
 }
@@ -208,9 +223,11 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 		} else if (object && !object->device_only && !object->freeing) {
 			offset = (uintptr_t)p - object->start;
 			part = size < object->span - offset ? size : object->span - offset;
-			base = object->alias + offset;
+			part = permitted_part(object, input, offset, part, &io->refused);
+			/* What the program has closed itself the system is given as it is: EFAULT. */
+			base = io->refused ? p : object->alias + offset;
 			/* Behind the caller's size there is only the rest of a page, which is nobody's. */
-			if (offset < object->size) {
+			if (offset < object->size && !io->refused) {
 				size_t end = offset + part < object->size ? offset + part : object->size;
 
 				object->lent |= io->lends;
@@ -229,6 +246,9 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 		if (!append(io, base, part, room))
 			return 0;
 		io->size += part;
+		/* The system goes no further. */
+		if (io->refused)
+			return 0;
 		p += part;
 		size -= part;
 	}
@@ -264,7 +284,7 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 	inside = adsm_drivers_have(io->where);
 	for (int i = 0; i < n && inside; i++)
 		append(io, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n));
-	for (int i = 0; i < n && !inside && !error; i++)
+	for (int i = 0; i < n && !inside && !error && !io->refused; i++)
 		error = begin_range(io, input, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n), &last);
 	if (!io->n)
 		io->vector[io->n++] = (struct iovec){ n ? vector[0].iov_base : NULL, 0 };

@@ -27,6 +27,7 @@ struct adsm_io {
 	struct iovec *vector;		/* what to give the system instead */
 	int n;
 	size_t size;			/* of all of it */
+	bool refused;			/* it ends with bytes that the program has closed itself, by mprotect() */
 	bool detached;			/* set before: not a call of this thread's, any thread may end it */
 	bool lends;			/* set before output: the system keeps the pages when the call is over */
 	const void *where;		/* set before: who calls the wrapper; NULL: the stack tells, slowly */

@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "core/arena.h"
 #include "core/index.h"
+#include "core/limits.h"
 #include "core/shared.h"
+#include "run/enter.h"
 
 struct adsm_object *adsm_shared_at(const char *p)
 {
@@ -62,6 +64,43 @@ int adsm_copy_check(const char *start, size_t total, bool in_handler)
 		if (error)
 			return error;
 		inside = object;
+	}
+	return 0;
+}
+
+/* With the lock, how many of the bytes from @p on the program permits. */
+static size_t allowed_at(const char *p, size_t size, enum adsm_prot needed)
+{
+	struct adsm_sigset old;
+	struct adsm_object *object = adsm_object_enter(p, &old);
+	size_t offset, part, allowed = size;
+
+	if (!object)
+		return size;
+	offset = (uintptr_t)p - object->start;
+	part = size < object->span - offset ? size : object->span - offset;
+	allowed = adsm_limits_allow(object, offset, part, needed);
+	adsm_home_unlock(object->home, &old);
+	return allowed < part ? allowed : size;
+}
+
+int adsm_copy_permitted(const char *p, size_t size, enum adsm_prot needed, bool in_handler)
+{
+	while (size && adsm_may_be_shared(p, size)) {
+		size_t next = adsm_index_next((uintptr_t)p, size) - (uintptr_t)p, part = next ? next : size, allowed;
+		const struct adsm_object *object = adsm_shared_at(p);
+
+		/* Nearly always without a lock. */
+		if (object)
+			part = object->start + object->span - (uintptr_t)p;
+		part = part < size ? part : size;
+		allowed = object && adsm_is_limited(object) ? allowed_at(p, part, needed) : part;
+		if (allowed < part)
+			return in_handler ? -EFAULT :
+				adsm_fail(-EFAULT, "the program has closed %p itself, by mprotect()",
+					  (const void *)(p + allowed));
+		p += part;
+		size -= part;
 	}
 	return 0;
 }

@@ -46,6 +46,8 @@ struct adsm_object *adsm_shared_at(const char *p);
 int adsm_copy_part(const char *p, bool in_handler, struct adsm_object **ret_object, size_t *size);
 /* Failures begin nothing that they cannot end: no range ends beyond the object that it begins in. */
 int adsm_copy_check(const char *start, size_t total, bool in_handler);
+/* Where the program itself does not permit the use of some byte: -EFAULT. */
+int adsm_copy_permitted(const char *p, size_t size, enum adsm_prot needed, bool in_handler);
 /* 0, or a sentence about what the device could not do. */
 int adsm_copy_failed(int error, const char *what, size_t size);
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -283,19 +284,33 @@ static void catch_signal(int sig)
 	siglongjmp(jump, 1);
 }
 
-/* The signal that a store at @p ends in; 0: none. */
-static int store(volatile uint32_t *p)
+/* The signal that a store at @p, or a load, ends in; 0: none. */
+static int use(volatile uint32_t *p, bool stores)
 {
 	struct sigaction action = { .sa_handler = catch_signal }, old_segv, old_bus;
 
 	caught = 0;
 	sigaction(SIGBUS, &action, &old_bus);
 	sigaction(SIGSEGV, &action, &old_segv);
-	if (!sigsetjmp(jump, 1))
-		*p = 1;
+	if (!sigsetjmp(jump, 1)) {
+		if (stores)
+			*p = 1;
+		else
+			(void)*p;
+	}
 	sigaction(SIGBUS, &old_bus, NULL);
 	sigaction(SIGSEGV, &old_segv, NULL);
 	return caught;
+}
+
+static int store(volatile uint32_t *p)
+{
+	return use(p, true);
+}
+
+static int load(volatile uint32_t *p)
+{
+	return use(p, false);
 }
 
 static void stores(void)
@@ -312,6 +327,42 @@ static void stores(void)
 	CHECK_EQ(store((uint32_t *)(uintptr_t)adsmOnceGet(once, 1)), SIGBUS);
 	CHECK_EQ(get(once, 1), 11);
 	CHECK_EQ(view[2 * PAGE / 4], 22);
+	CHECK_OK(adsmOnceFree(once));
+}
+
+/* What the program itself has taken of the view is its own fault; units are set and got all the same. */
+static void permissions(void)
+{
+	int pipes[2];
+	adsmOnce *once = make(8, PAGE);
+	uint32_t *view = once->address;
+
+	for (uint32_t i = 0; i < 4; i++)
+		fill(once, i, 10 + i);
+	CHECK_EQ(view[0], 10);
+	CHECK(!mprotect(view, 3 * PAGE, PROT_READ));
+	CHECK_EQ(store(&view[0]), SIGSEGV);
+	CHECK_EQ(store(&view[6 * PAGE / 4]), SIGBUS);
+	CHECK_EQ(view[2 * PAGE / 4], 12);
+	CHECK(!mprotect(&view[PAGE / 4], 2 * PAGE, PROT_NONE));
+	CHECK_EQ(load(&view[PAGE / 4]), SIGSEGV);
+	CHECK_EQ(load(&view[2 * PAGE / 4]), SIGSEGV);
+	CHECK_EQ(view[0], 10);
+	CHECK_EQ(view[3 * PAGE / 4], 13);
+	CHECK_EQ(load(&view[2 * PAGE / 4]), SIGSEGV);
+	CHECK_EQ(get(once, 1), 11);
+	CHECK(!pipe(pipes));
+	CHECK(write(pipes[1], &view[2 * PAGE / 4], 4) == -1 && errno == EFAULT);
+	CHECK_EQ(write(pipes[1], &view[PAGE / 4 - 2], 8), 8);
+	close(pipes[0]);
+	close(pipes[1]);
+	CHECK(!mprotect(view, 8 * PAGE, PROT_READ | PROT_WRITE));
+	CHECK_EQ(view[PAGE / 4], 11);
+	CHECK_EQ(store(&view[PAGE / 4]), SIGBUS);
+	CHECK(munmap(view, PAGE) == -1 && errno == EPERM);
+	CHECK(madvise(view, PAGE, MADV_REMOVE) == -1 && errno == EACCES);
+	CHECK(!mlock(view, 2 * PAGE) && !munlock(view, 2 * PAGE));
+	CHECK(!mprotect(view, 8 * PAGE, PROT_NONE));
 	CHECK_OK(adsmOnceFree(once));
 }
 
@@ -727,8 +778,8 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "verbs", verbs }, { "misuse", misuse }, { "wakes", wakes }, { "waiters", waiters }, { "idle", idle },
-		{ "touches", touches }, { "edges", edges }, { "stores", stores }, { "reuse", reuse },
-		{ "calls", calls }, { "names", names },
+		{ "touches", touches }, { "edges", edges }, { "stores", stores }, { "permissions", permissions },
+		{ "reuse", reuse }, { "calls", calls }, { "names", names },
 		{ "signals", signals }, { "signals-above", signals_above }, { "jumps", jumps }, { "cancels", cancels },
 		{ "forks", forks }, { "races", races }, { "random", random_units },
 	};

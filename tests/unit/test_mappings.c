@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 
 #include "core.h"
+#include "core/limits.h"
+#include "run/mapping.h"
 
 static volatile unsigned *a;
 static unsigned n_blocks, calls;
@@ -232,6 +234,67 @@ static void test_blocks(unsigned max)
 	want_mappings();
 }
 
+/* Numbers from a seed. */
+static unsigned draw(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(*seed >> 33);
+}
+
+/*
+ * The program's own permissions, page by page, with hardly a mapping left: mprotect() may say ENOMEM, and then nothing
+ * has changed; what it permits can be used, and bytes are what they were.
+ */
+static void test_limits(unsigned max)
+{
+	static const char *const protocols[] = { "rolling", "lazy", "batch" };
+	enum { OBJECTS = 3, PAGES = 16, ROUNDS = 3000 };
+	unsigned char limit[OBJECTS][PAGES], bytes[OBJECTS][PAGES] = { 0 };
+	unsigned n_refused = 0;
+	uint64_t seed = 38;
+	char *p[OBJECTS], *rest;
+
+	memset(limit, ADSM_PROT_RW, sizeof(limit));
+	for (unsigned o = 0; o < OBJECTS; o++) {
+		p[o] = (char *)alloc_with(PAGES * PAGE, protocols[o], PAGE);
+		memset(p[o], 0, PAGES * PAGE);
+	}
+	take_mappings(max, 1000);
+	rest = take_rest();
+	/* Of what is taken there is room for one object again that has other permissions on each page. */
+	CHECK(!munmap(rest + 10 * PAGE, 2 * PAGES * PAGE));
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned o = draw(&seed) % OBJECTS, page = draw(&seed) % PAGES;
+		unsigned n = 1 + draw(&seed) % (PAGES - page), now = draw(&seed) % 3;
+		volatile char *at = p[o] + page * PAGE;
+
+		if (round % 4 == 0) {
+			int error = adsm_mapping_protect((uintptr_t)at, n * PAGE, now);
+
+			CHECK(!error || error == -ENOMEM);
+			n_refused += error != 0;
+			if (!error)
+				memset(&limit[o][page], (int)now, n);
+		}
+		if (limit[o][page] >= ADSM_PROT_READ)
+			CHECK_AT(*at, round, (char)bytes[o][page]);
+		if (limit[o][page] == ADSM_PROT_RW)
+			*at = (char)(bytes[o][page] = (unsigned char)round);
+		for (unsigned i = 0; i < PAGES && round % 64 == 0; i++)
+			CHECK_EQ(adsm_limit_at(object_of(p[o]), i * PAGE), limit[o][i]);
+	}
+	printf("%u of %u refused\n", n_refused, ROUNDS / 4);
+	CHECK(!munmap(rest, 4096 * PAGE));
+	for (unsigned o = 0; o < OBJECTS; o++) {
+		CHECK(!adsm_mapping_protect((uintptr_t)p[o], PAGES * PAGE, ADSM_PROT_RW));
+		CHECK(!adsm_is_limited(object_of(p[o])));
+		for (unsigned page = 0; page < PAGES; page++)
+			CHECK_AT(p[o][page * PAGE], page, (char)bytes[o][page]);
+		CHECK(!adsmFree(p[o]));
+	}
+	want_mappings();
+}
+
 int main(int argc, char **argv)
 {
 	unsigned max = max_map_count();
@@ -242,6 +305,8 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "edges"))
 		test_edges(max);
+	else if (argc > 1 && !strcmp(argv[1], "limits"))
+		test_limits(max);
 	else if (argc > 1)
 		test_objects(max);
 	else

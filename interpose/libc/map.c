@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * map.c - mappings: mprotect() and its kind.
+ *
+ * What a view permits is the library's affair, so the program's mprotect() on an object says what it may permit at
+ * most. The mapping itself stays: what would take it away, or put another one in its place, is refused as the system
+ * refuses it for a sealed mapping (EPERM). The library's own calls are the system's, not these; so are a driver's.
+ */
+#undef _FILE_OFFSET_BITS	/* mmap() and mmap64() are two names here */
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+#include "base/drivers.h"
+#include "base/log.h"
+#include "range.h"
+#include "run/mapping.h"
+
+/* Of Linux 6.13; older headers do not have them. */
+#define GUARD_INSTALL 102
+#define GUARD_REMOVE 103
+/* Of Linux 5.14. */
+#define POPULATE_READ 22
+#define POPULATE_WRITE 23
+
+ADSM_REAL(mprotect);
+ADSM_REAL(pkey_mprotect);
+ADSM_REAL(mmap);
+ADSM_REAL(mmap64);
+ADSM_REAL(munmap);
+ADSM_REAL(mremap);
+ADSM_REAL(remap_file_pages);
+ADSM_REAL(madvise);
+ADSM_REAL(mlock);
+ADSM_REAL(mlock2);
+ADSM_REAL(munlock);
+ADSM_REAL(shmat);
+
+/* ---- what a call is about */
+
+static size_t whole_pages(size_t size)
+{
+	return (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+}
+
+/* May a call about whole pages concern the library? Not one that the system refuses as it is. */
+static inline bool concerns(const void *p, size_t size)
+{
+	uintptr_t start = (uintptr_t)p;
+
+	return adsm_are_within(p, p, size) && size && start % ADSM_PAGE_SIZE == 0 &&
+		size <= SIZE_MAX - ADSM_PAGE_SIZE && start <= UINTPTR_MAX - whole_pages(size);
+}
+
+/* The same for a call that ends mappings, or replaces them: is that refused? */
+ADSM_SLOW bool is_refused(const char *name, const void *p, size_t size, bool replaces, const void *where)
+{
+	uintptr_t object;
+	bool any;
+
+	if (adsm_drivers_have(where))
+		return false;
+	any = adsm_mapping_has((uintptr_t)p & ~(ADSM_PAGE_SIZE - 1), whole_pages(size), &object);
+	if (object)
+		adsm_error("%s() is refused: it would take the pages at %p from a shared object (adsmFree() and "
+			   "adsmOnceFree() end one)", name, (void *)object);
+	else if (any && replaces)
+		adsm_error("%s() is refused: the addresses at %p are reserved for shared objects", name, p);
+	return object || (any && replaces);
+}
+
+/* A part of a call's range: of one object, or @mapping says what else it is. */
+struct part {
+	uintptr_t start;
+	size_t size;
+	enum adsm_mapping mapping;
+};
+
+static bool next_part(struct part *part, uintptr_t end)
+{
+	part->start += part->size;
+	part->size = end - part->start;
+	if (part->size)
+		part->mapping = adsm_mapping_at(part->start, &part->size);
+	return part->size;
+}
+
+#define FOR_PARTS(part, p, length) \
+	for (struct part part = { .start = (uintptr_t)(p) }; next_part(&part, (uintptr_t)(p) + whole_pages(length));)
+
+/* ---- mprotect() */
+
+static enum adsm_prot limit_of(int prot)
+{
+	return prot & PROT_WRITE ? ADSM_PROT_RW : prot & PROT_READ ? ADSM_PROT_READ : ADSM_PROT_NONE;
+}
+
+ADSM_SLOW int protect_parts(void *p, size_t size, int prot)
+{
+	/* The system refuses other words, or those for stacks: then nothing changes. */
+	if (prot & ~(PROT_READ | PROT_WRITE | PROT_EXEC | 8 /* PROT_SEM */))
+		return real(mprotect)(p, size, prot);
+	FOR_PARTS(part, p, size) {
+		int error = 0;
+
+		if (part.mapping == ADSM_MAPPING_OTHER && real(mprotect)((void *)part.start, part.size, prot))
+			return -1;
+		if (part.mapping == ADSM_MAPPING_CLOSED)
+			return adsm_refuse(ENOMEM);
+		if (part.mapping == ADSM_MAPPING_OBJECT && prot & PROT_EXEC) {
+			adsm_error("mprotect() is refused: the shared object at %p cannot be executed",
+				   (void *)part.start);
+			return adsm_refuse(EACCES);
+		}
+		if (part.mapping == ADSM_MAPPING_OBJECT)
+			error = adsm_mapping_protect(part.start, part.size, limit_of(prot));
+		if (error)
+			return adsm_refuse(-error);
+	}
+	return 0;
+}
+
+ADSM_WRAPPER int mprotect(void *p, size_t size, int prot)
+{
+	if (__builtin_expect(concerns(p, size), 0) && !adsm_drivers_have(__builtin_return_address(0)))
+		return protect_parts(p, size, prot);
+	return real(mprotect)(p, size, prot);
+}
+
+/* Whoever has no right by the key would get a signal of which the library knows nothing, and the alias has no key. */
+ADSM_WRAPPER int pkey_mprotect(void *p, size_t size, int prot, int key)
+{
+	uintptr_t object;
+
+	if (!concerns(p, size) || !adsm_mapping_has((uintptr_t)p, whole_pages(size), &object))
+		return real(pkey_mprotect)(p, size, prot, key);
+	/* The key that all pages have at first says nothing. */
+	if (key == -1 || key == 0)
+		return protect_parts(p, size, prot);
+	adsm_error("pkey_mprotect() is refused: the shared object at %p can have no protection key",
+		   object ? (void *)object : p);
+	return adsm_refuse(EINVAL);
+}
+
+/* ---- mappings that end, or take the place of others */
+
+#define MMAP(name)											\
+	ADSM_WRAPPER void *name(void *p, size_t size, int prot, int flags, int fd, off64_t offset)	\
+	{												\
+		if (flags & MAP_FIXED && !(flags & MAP_FIXED_NOREPLACE) && adsm_are_within(p, p, size) &&	\
+		    is_refused("mmap", p, size, true, __builtin_return_address(0))) {			\
+			errno = EPERM;									\
+			return MAP_FAILED;								\
+		}											\
+		return real(name)(p, size, prot, flags, fd, offset);					\
+	}
+MMAP(mmap)
+MMAP(mmap64)
+
+/* Where nothing is mapped there is nothing to do. */
+ADSM_SLOW int unmap_parts(void *p, size_t size)
+{
+	FOR_PARTS(part, p, size)
+		if (part.mapping == ADSM_MAPPING_OTHER && real(munmap)((void *)part.start, part.size))
+			return -1;
+	return 0;
+}
+
+ADSM_WRAPPER int munmap(void *p, size_t size)
+{
+	const void *where = __builtin_return_address(0);
+
+	if (__builtin_expect(!concerns(p, size), 1) || adsm_drivers_have(where))
+		return real(munmap)(p, size);
+	return is_refused("munmap", p, size, false, where) ? adsm_refuse(EPERM) : unmap_parts(p, size);
+}
+
+ADSM_WRAPPER void *mremap(void *p, size_t size, size_t new_size, int flags, ...)
+{
+	const void *where = __builtin_return_address(0);
+	void *to = NULL;
+
+	if (flags & (MREMAP_FIXED | 4 /* MREMAP_DONTUNMAP */)) {
+		va_list args;
+
+		va_start(args, flags);
+		to = va_arg(args, void *);
+		va_end(args);
+	}
+	/* Nothing moves. */
+	if (whole_pages(size) == whole_pages(new_size) && size && !(flags & ~MREMAP_MAYMOVE))
+		return real(mremap)(p, size, new_size, flags);
+	/* With size 0 a second mapping of the same pages is wanted. */
+	if ((adsm_are_within(p, p, size + 1) && is_refused("mremap", p, size ? size : 1, true, where)) ||
+	    (flags & MREMAP_FIXED && adsm_are_within(to, to, new_size) &&
+	     is_refused("mremap", to, new_size, true, where))) {
+		errno = EPERM;
+		return MAP_FAILED;
+	}
+	return real(mremap)(p, size, new_size, flags, to);
+}
+
+ADSM_WRAPPER int remap_file_pages(void *p, size_t size, int prot, size_t page, int flags)
+{
+	if (adsm_are_within(p, p, size) && is_refused("remap_file_pages", p, size, true, __builtin_return_address(0)))
+		return adsm_refuse(EPERM);
+	return real(remap_file_pages)(p, size, prot, page, flags);
+}
+
+ADSM_WRAPPER void *shmat(int id, const void *p, int flags)
+{
+	struct shmid_ds segment;
+
+	if (p && flags & SHM_REMAP && !adsm_range_idle() && !shmctl(id, IPC_STAT, &segment) &&
+	    adsm_are_within(p, p, segment.shm_segsz) &&
+	    is_refused("shmat", p, segment.shm_segsz, true, __builtin_return_address(0))) {
+		errno = EPERM;
+		return (void *)-1;
+	}
+	return real(shmat)(id, p, flags);
+}
+
+/* ---- advice */
+
+static int advise_object(const struct part *part, int advice)
+{
+	switch (advice) {
+	case MADV_DOFORK:		/* objects stay with the parent */
+		return 0;
+	case MADV_REMOVE:
+		return adsm_mapping_clear(part->start, part->size);
+	case POPULATE_READ:
+	case POPULATE_WRITE:
+		return adsm_mapping_open(part->start, part->size, advice == POPULATE_WRITE);
+	case GUARD_INSTALL:		/* as a system that has none: the next object there would have them, too */
+	case GUARD_REMOVE:
+		return -EINVAL;
+	default:			/* of what the pages are, nothing changes */
+		return real(madvise)((void *)part->start, part->size, advice) ? -errno : 0;
+	}
+}
+
+ADSM_SLOW int advise_parts(void *p, size_t size, int advice)
+{
+	bool holes = false;
+
+	FOR_PARTS(part, p, size) {
+		int error = 0;
+
+		if (part.mapping == ADSM_MAPPING_OBJECT)
+			error = advise_object(&part, advice);
+		else if (part.mapping == ADSM_MAPPING_OTHER && real(madvise)((void *)part.start, part.size, advice))
+			error = -errno;
+		/* The system goes on behind what is not mapped, but for the two that fetch. */
+		holes |= part.mapping == ADSM_MAPPING_CLOSED || error == -ENOMEM;
+		if ((error && error != -ENOMEM) || (holes && (advice == POPULATE_READ || advice == POPULATE_WRITE)))
+			return adsm_refuse(error ? -error : ENOMEM);
+	}
+	return holes ? adsm_refuse(ENOMEM) : 0;
+}
+
+ADSM_WRAPPER int madvise(void *p, size_t size, int advice)
+{
+	if (__builtin_expect(concerns(p, size), 0) && !adsm_drivers_have(__builtin_return_address(0)))
+		return advise_parts(p, size, advice);
+	return real(madvise)(p, size, advice);
+}
+
+/* ---- mlock(): what is kept in memory is what the library and the system use, whatever the view permits */
+
+static int lock_now(const void *p, size_t size, unsigned flags, bool locks)
+{
+	return !locks ? real(munlock)(p, size) : flags ? real(mlock2)(p, size, flags) : real(mlock)(p, size);
+}
+
+ADSM_SLOW int lock_parts(const void *p, size_t size, unsigned flags, bool locks)
+{
+	uintptr_t start = (uintptr_t)p & ~(ADSM_PAGE_SIZE - 1);
+
+	FOR_PARTS(part, start, (uintptr_t)p + size - start) {
+		const void *memory = (void *)part.start;
+
+		if (part.mapping == ADSM_MAPPING_OBJECT)
+			memory = adsm_mapping_memory(part.start, part.size, locks);
+		if (!memory || part.mapping == ADSM_MAPPING_CLOSED)
+			return adsm_refuse(ENOMEM);
+		if (lock_now(memory, part.size, flags, locks))
+			return -1;
+	}
+	return 0;
+}
+
+static inline bool locks_ours(const void *p, size_t size)
+{
+	uintptr_t start = (uintptr_t)p & ~(ADSM_PAGE_SIZE - 1);
+
+	return size <= UINTPTR_MAX - (uintptr_t)p && concerns((const void *)start, (uintptr_t)p + size - start);
+}
+
+ADSM_WRAPPER int mlock(const void *p, size_t size)
+{
+	return locks_ours(p, size) ? lock_parts(p, size, 0, true) : real(mlock)(p, size);
+}
+
+ADSM_WRAPPER int mlock2(const void *p, size_t size, unsigned flags)
+{
+	return locks_ours(p, size) ? lock_parts(p, size, flags, true) : real(mlock2)(p, size, flags);
+}
+
+ADSM_WRAPPER int munlock(const void *p, size_t size)
+{
+	return locks_ours(p, size) ? lock_parts(p, size, 0, false) : real(munlock)(p, size);
+}
