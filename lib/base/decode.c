@@ -2,6 +2,7 @@
 /* base/decode.c - what a processor says of a fault. */
 #include "base/decode.h"
 
+#include <signal.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -12,6 +13,49 @@ bool adsm_decode_esr(uint64_t esr, bool *ret_write)
 		return false;
 	*ret_write = (esr & 1 << 6) && !(esr & 1 << 8);
 	return true;
+}
+
+static bool bits(uint32_t word, int first, int n, uint32_t value)
+{
+	return (word >> first & ((1u << n) - 1)) == value;
+}
+
+/* Of loads and stores of one register. */
+static bool writes_register(uint32_t word)
+{
+	if (bits(word, 26, 1, 1))	/* a vector's */
+		return bits(word, 22, 1, 0);
+	/* Atomic operations; LDAPR and LD64B, which are among them, read. */
+	if (bits(word, 24, 1, 0) && bits(word, 21, 1, 1) && bits(word, 10, 2, 0))
+		return !bits(word, 12, 4, 12) && !bits(word, 12, 4, 13);
+	if (bits(word, 24, 1, 0) && bits(word, 21, 1, 1) && bits(word, 10, 1, 1))	/* by a signed pointer */
+		return false;
+	return bits(word, 22, 2, 0);
+}
+
+bool adsm_decode_a64(uint32_t word, bool *ret_write)
+{
+	if ((word & ~0x1fu) == 0xd50b7420) {	/* DC ZVA */
+		*ret_write = true;
+		return true;
+	}
+	if (!bits(word, 27, 1, 1) || !bits(word, 25, 1, 0))
+		return false;
+	switch (word >> 28 & 3) {
+	case 0:		/* exclusive, ordered, compare and swap; structures of vectors */
+		*ret_write = bits(word, 22, 1, 0) || (bits(word, 24, 3, 0) && bits(word, 21, 1, 1) &&
+						      (bits(word, 23, 1, 1) || bits(word, 31, 1, 0)));
+		return true;
+	case 1:		/* from an address near the code; ordered with an offset. Not copies, and not tags */
+		*ret_write = bits(word, 24, 1, 1) && writes_register(word);
+		return bits(word, 24, 1, 0) || (bits(word, 21, 1, 0) && bits(word, 10, 1, 0));
+	case 2:		/* pairs */
+		*ret_write = bits(word, 22, 1, 0);
+		return true;
+	default:
+		*ret_write = writes_register(word);
+		return true;
+	}
 }
 
 bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *ret_write)
@@ -42,7 +86,13 @@ bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *r
 			break;
 		p += head[1];
 	}
-	return false;
+	/* Linux always has that record. An emulator may have none: QEMU has it since version 8.2. */
+	uint32_t word;
+
+	if (m->fault_address - m->pc < sizeof(word))
+		return false;
+	memcpy(&word, (const void *)(uintptr_t)m->pc, sizeof(word));
+	return adsm_decode_a64(word, ret_write);
 #else
 #error "the fault context of this processor is not known here"
 #endif

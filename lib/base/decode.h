@@ -10,6 +10,8 @@
 bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *ret_write);
 /* The same from aarch64's exception syndrome register, on every processor. */
 bool adsm_decode_esr(uint64_t esr, bool *ret_write);
+/* Of an instruction of aarch64 that loads or stores, on every processor. False: it does neither, or is not known. */
+bool adsm_decode_a64(uint32_t word, bool *ret_write);
 /* The stack pointer. */
 uintptr_t adsm_decode_stack(const void *ucontext);
 /*

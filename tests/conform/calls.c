@@ -210,7 +210,7 @@ static void values_shared(void)
 
 static void values(void)
 {
-	struct { char a; short b; unsigned c; } t = { -3, -300, 4000000000u };
+	struct { signed char a; short b; unsigned c; } t = { -3, -300, 4000000000u };
 	signed char c = -5;
 	long *p = alloc(5 * sizeof(*p)), l = -5000000000;
 	float *fraction = alloc(2 * sizeof(*fraction));

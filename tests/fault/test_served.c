@@ -140,9 +140,41 @@ static void test_esr(void)
 	CHECK(!adsm_decode_esr(0, &write));
 }
 
+/* One instruction of each kind, as an assembler has them. */
+static void test_a64(void)
+{
+	static const uint32_t reads[] = {
+		0xf9400020, 0x39400420, 0xb8a26820, 0x78c02420, 0xf85f8020, 0xa9400820, 0x69400820, 0xa8400820,
+		0x3dc00020, 0xfc626820, 0xad400420, 0x4c407020, 0x0d400420, 0x0d40c020, 0xc85f7c20, 0xc8dffc20,
+		0xc87f8820, 0xf8bfc020, 0xd9408020, 0x580000a0, 0xf8200420, 0xf8400820,
+	};
+	static const uint32_t writes[] = {
+		0xf9000020, 0x39000420, 0x78002c20, 0xf81f8020, 0xa9000820, 0xa8000820, 0x3d800020, 0x3d000420,
+		0xad000420, 0x4c007020, 0x0dbf2420, 0xc8027c20, 0xc89ffc20, 0xc8238820, 0xc8a07c22, 0x88e0fc22,
+		0x48207c82, 0x08a07c22, 0xf8200022, 0xf8208022, 0xb8203022, 0xb820003f, 0xd9008020, 0xf8000820,
+		0xd50b7420,
+	};
+	static const uint32_t others[] = {
+		0x8b010000, 0xd503201f, 0x17fffffe, 0xd65f03c0, 0x1e622820,
+	};
+	bool write;
+
+	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+		write = true;
+		CHECK(adsm_decode_a64(reads[i], &write) && !write);
+	}
+	for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
+		write = false;
+		CHECK(adsm_decode_a64(writes[i], &write) && write);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		CHECK(!adsm_decode_a64(others[i], &write));
+}
+
 int main(void)
 {
 	test_esr();
+	test_a64();
 	range_create();
 	CHECK(adsm_engine_sigsegv.start(on_fault) == 0);
 	test_accesses();

@@ -12,7 +12,7 @@ struct ref {
 };
 
 struct three {
-	char a;
+	signed char a;
 	short b;
 	unsigned c;
 };
