@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The exchange of a cluster's nodes: exchange.py MPIRUN PROGRAM WHAT [TRACKER], over all numbers of nodes with
-TEST_FULL, else over a few. The program's cases check themselves; what must not depend on the number of nodes or on the
-kind of update is compared here, and so are the counts that CUDA-For-Clusters had with the same layouts."""
+"""The exchange of a cluster's nodes: exchange.py MPIRUN PROGRAM WHAT TRACKER [NODES...]. Where no numbers of nodes are
+given, all are tried with TEST_FULL, else a few. The program's cases check themselves; what must not depend on the
+number of nodes or on the kind of update is compared here, and so are the counts that CUDA-For-Clusters had with the
+same layouts."""
 import collections
 import os
 import signal
@@ -10,7 +11,7 @@ import sys
 
 LIMIT = 600		# seconds for all cases of a job
 FULL = bool(os.environ.get("TEST_FULL"))
-NODES = [1, 2, 3, 4, 8] if FULL else [1, 2, 3]
+NODES = [int(n) for n in sys.argv[5:]] or ([1, 2, 3, 4, 8] if FULL else [1, 2, 3])
 MODES = ["adaptive", "eager", "lazy", "paper"]
 FLAGS = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "0", "--mca", "opal_signal", "6,7,8",
          "--mca", "btl_vader_single_copy_mechanism", "none", "--mca", "btl_vader_eager_limit", "73728"]
@@ -91,7 +92,7 @@ def gold(run):
 
 def sharing(run):
     """Bytes, words and pages of several nodes side by side; of pages more than a process may have mappings."""
-    for nodes in NODES[1:]:
+    for nodes in NODES:
         cases = []
         for mode in ["adaptive", "lazy", "eager"] if FULL else ["adaptive"]:
             rounds = 1000 if nodes == 2 else 100
@@ -107,7 +108,7 @@ def sharing(run):
 
 def traffic(run):
     """What goes over the network, and when nothing does."""
-    for nodes in NODES if FULL else [3]:
+    for nodes in NODES if FULL or len(sys.argv) > 5 else [3]:
         cases = [("threshold", {"mode": "threshold"}), ("read-only", {})]
         cases += [("blocks", {"mode": mode}) for mode in MODES]
         cases += [("bytes", {"mode": mode}) for mode in (MODES[:3] if 840 % nodes == 0 else [])]

@@ -4,7 +4,8 @@
  * first, over the protocol's own functions. In each state every message that is under way is offered, in any order,
  * and every worker does all that its program leaves it to choose.
  *
- *	test-states [SCOPE ...]		which programs; without: all that do not take long, with TEST_FULL=1 all
+ *	test-states [SCOPE ...]		which programs; without: all
+ *	test-states but SCOPE ...	all others
  *
  * A lock guards a byte of the page, which is counted up by who has it; each worker has a byte of its own, which the
  * others look at after a barrier. Prints the numbers of states and of transitions. A state that must not be is told by
@@ -46,7 +47,6 @@ struct scope {
 	bool nested;			/* the second lock may be taken with the first */
 	bool looks;			/* a section may only look */
 	bool reads;			/* a byte may be read first, and written to then */
-	bool full;			/* it takes long */
 };
 
 static const struct scope scopes[] = {
@@ -59,17 +59,16 @@ static const struct scope scopes[] = {
 	{ .name = "overflow", .sections = { 1, 0, 1, 1 }, .locality = 4, .overflows = 1 },
 	{ .name = "frames", .sections = { 1, 0, 1, 0 }, .locality = 4, .overflows = 1, .evictions = 1, .apart = true },
 	{ .name = "barrier", .phases = 1, .locality = 4, .reads = true },
-	{ .name = "locks-apart", .sections = { 1, 1, 1, 1 }, .locality = 4, .apart = true, .full = true },
-	{ .name = "locks-reads", .sections = { 1, 1, 1, 1 }, .locality = 4, .reads = true, .full = true },
-	{ .name = "no-locality-reads", .sections = { 1, 1, 1, 1 }, .reads = true, .full = true },
-	{ .name = "again", .sections = { 2, 1, 1, 0 }, .locality = 1, .reads = true, .full = true },
-	{ .name = "again-apart", .sections = { 2, 0, 2, 0 }, .locality = 1, .reads = true, .apart = true,
-	  .full = true },
+	{ .name = "locks-apart", .sections = { 1, 1, 1, 1 }, .locality = 4, .apart = true },
+	{ .name = "locks-reads", .sections = { 1, 1, 1, 1 }, .locality = 4, .reads = true },
+	{ .name = "no-locality-reads", .sections = { 1, 1, 1, 1 }, .reads = true },
+	{ .name = "again", .sections = { 2, 1, 1, 0 }, .locality = 1, .reads = true },
+	{ .name = "again-apart", .sections = { 2, 0, 2, 0 }, .locality = 1, .reads = true, .apart = true },
 	{ .name = "nested-looks", .sections = { 2, 0, 2, 0 }, .locality = 4, .nested = true, .looks = true,
-	  .apart = true, .full = true },
+	  .apart = true },
 	{ .name = "frames-apart", .sections = { 1, 0, 1, 1 }, .locality = 4, .overflows = 1, .evictions = 1,
-	  .apart = true, .full = true },
-	{ .name = "mixed", .sections = { 1, 0, 1, 0 }, .phases = 1, .locality = 4, .full = true },
+	  .apart = true },
+	{ .name = "mixed", .sections = { 1, 0, 1, 0 }, .phases = 1, .locality = 4 },
 	{ .name = NULL },
 };
 
@@ -674,16 +673,37 @@ static void say_way(void)
 	fflush(stdout);
 }
 
+static bool is_named(const char *name, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return false;
+}
+
+static void check_names(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		const struct scope *known = scopes;
+
+		while (known->name && strcmp(known->name, argv[i]))
+			known++;
+		if (!known->name) {
+			printf("there is no program '%s'\n", argv[i]);
+			exit(1);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
-	for (scope = scopes; scope->name; scope++) {
-		bool wanted = argc < 2 && (!scope->full || getenv("TEST_FULL"));
+	const bool others = argc == 1 || !strcmp(argv[1], "but");
+	const int skip = argc > 1 && others ? 2 : 1;
 
-		for (int i = 1; i < argc; i++)
-			wanted |= !strcmp(argv[i], scope->name);
-		if (wanted)
+	check_names(argc - skip, argv + skip);
+	for (scope = scopes; scope->name; scope++)
+		if (is_named(scope->name, argc - skip, argv + skip) != others)
 			explore();
-	}
 	world_end();
 	free(seen);
 	free(ways);
