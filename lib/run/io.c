@@ -442,28 +442,37 @@ void adsm_io_cleanup(struct adsm_io *io)
 
 /* ---- calls that are left by jumps */
 
+/* No handler runs meanwhile: it would end the same inputs, and they may be others by then. */
 void adsm_io_leave(uintptr_t stack, bool may_return)
 {
-	struct adsm_input *input = adsm_inputs_here, *next;
+	struct adsm_input *input, *next;
+	struct adsm_sigset old;
 
 	adsm_inside_leave(stack);
 	adsm_once_leave(stack);
-	for (; input; input = next) {
+	if (!adsm_inputs_here || adsm_is_child())
+		return;
+	adsm_os_signals_block(&old);
+	for (input = adsm_inputs_here; input; input = next) {
 		next = input->next_of_thread;
 		if (adsm_left_by_jump(input, stack, may_return))
 			end_inputs(input, LEFT);
 	}
+	adsm_os_signals_restore(&old);
 }
 
 __attribute__((noinline)) void adsm_io_end_left(uintptr_t stack)
 {
-	struct adsm_input *input = adsm_inputs_here, *next;
+	struct adsm_input *input, *next;
+	struct adsm_sigset old;
 
 	if (adsm_is_child())
 		return;
-	for (; input; input = next) {
+	adsm_os_signals_block(&old);
+	for (input = adsm_inputs_here; input; input = next) {
 		next = input->next_of_thread;
 		if (adsm_left_here(input, stack))
 			end_inputs(input, LEFT);
 	}
+	adsm_os_signals_restore(&old);
 }

@@ -527,6 +527,8 @@ static void disturbed(void)
 		make();
 		be_disturbed();
 	}
+	CHECK(!sigaltstack(&(stack_t){ .ss_flags = SS_DISABLE }, NULL));
+	free(stack.ss_sp);
 }
 
 static ucontext_t back;
