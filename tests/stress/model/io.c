@@ -288,7 +288,7 @@ void read_late(const struct spot *s, size_t size, uint64_t from)
 void late_in(void)
 {
 	const struct spot s = any_spot(SPOT_MAX);
-	const struct request request = { me->out[CHANNEL_PIPE], draw(s.size) + 1, draw_from(&me->state) };
+	const struct request request = { me->out[CHANNEL_PIPE], draw(s.size) + 1, draw_from(&me->state), NULL, 0 };
 
 	note("late input", &s, (unsigned)request.size);
 	CHECK_EQ(write(requests[1], &request, sizeof(request)), sizeof(request));
@@ -302,7 +302,11 @@ void *feed(void *data)
 	uint64_t state = *(const uint64_t *)data;
 
 	block_signals(true);
-	while (read(requests[0], &request, sizeof(request)) == sizeof(request) && request.size) {
+	while (read(requests[0], &request, sizeof(request)) == sizeof(request) && (request.size || request.leaves)) {
+		if (request.leaves) {
+			send_out(request.leaves, request.n_left);
+			continue;
+		}
 		make_bytes(bytes, request.size, request.seed);
 		for (size_t done = 0, n; done < request.size; done += n) {
 			const struct timespec pause = { 0, (long)(draw_from(&state) % 200000) };

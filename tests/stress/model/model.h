@@ -21,6 +21,7 @@
 #define SPOTS 3				/* most of one vector */
 #define SPOT_MAX 16000			/* so that a vector fits into an empty pipe */
 #define TOTAL_MAX (SPOTS * SPOT_MAX)
+#define LEAVE_SIGNAL SIGWINCH		/* sends a thread out of a call; drivers do not take it */
 #define HISTORY 2048			/* operations remembered of each thread */
 
 /* ---- what the parent sees of a round, too */
@@ -94,6 +95,9 @@ struct worker {
 	char path[32];			/* of the file */
 	uint64_t late_seed;		/* what it reads while a kernel runs */
 	size_t late_size;		/* 0: nothing */
+	unsigned late_left;		/* it does not come: the call of this number is left; 0: it comes */
+	atomic_uint n_left;		/* calls that it was sent out of */
+	void *stack;			/* its handlers' own */
 };
 
 /* How this round is: from its environment. */
@@ -108,6 +112,7 @@ struct round {
 	bool drivers;			/* a touch calls a driver: not where malloc may be interrupted */
 	bool addresses;			/* pointers in data work */
 	bool interrupts;		/* signals end system calls that wait */
+	bool stacks;			/* handlers that leave calls run on stacks of their own */
 	unsigned block;			/* threads of a block */
 };
 
@@ -194,6 +199,8 @@ struct request {
 	int fd;
 	size_t size;
 	uint64_t seed;
+	struct worker *leaves;	/* is to be sent out of its call; NULL: bytes come */
+	unsigned n_left;	/* the number of that call */
 };
 
 void file_in(void);
@@ -214,6 +221,16 @@ void read_late(const struct spot *s, size_t size, uint64_t from);
 void open_channels(struct worker *worker);
 void close_channels(struct worker *worker);
 void *feed(void *data);
+
+/* ---- leave.c */
+
+void start_leaving(const sigset_t *others, bool on_stack);
+void begin_stack(void);
+void end_stack(void);
+void send_out(struct worker *worker, unsigned n_left);
+void leave_late(const struct spot *s);
+void leave_call(void);
+void cancel_call(void);
 
 /* ---- others.c */
 

@@ -67,6 +67,9 @@ void start_signals(void)
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = round_is.interrupts ? 0 : SA_RESTART,
 				    .sa_mask = all_signals() };
 
+	/* Neither may come in the midst of the other. */
+	start_leaving(&action.sa_mask, round_is.stacks);
+	sigaddset(&action.sa_mask, LEAVE_SIGNAL);
 	process = getpid();
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		CHECK(!sigaction(signals[i], &action, NULL));

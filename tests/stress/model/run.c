@@ -3,6 +3,7 @@
  * run.c - one round, in a process of its own: threads work by themselves for a while, then all meet, kernels run over
  * what is dealt out, and each looks at all its bytes.
  */
+#include "../../sanitizers.h"
 #include "model.h"
 
 #include <errno.h>
@@ -211,6 +212,7 @@ static const struct {
 	{ "refused", refused, 2, false }, { "random_in", random_in, 1, false }, { "describe", describe, 2, false },
 	{ "late_in", late_in, 2, false }, { "send_signal", send_signal, 4, false },
 	{ "fork_child", fork_child, 1, false },
+	{ "leave_call", leave_call, 3, false }, { "cancel_call", cancel_call, 1, false },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -228,6 +230,9 @@ static void operate(void)
 		return;
 	/* Their handlers would touch what a call uses. */
 	if (round_is.strict && operations[i].run == send_signal)
+		return;
+	/* ThreadSanitizer keeps a signal until the call returns, which it does not. */
+	if (WITH_TSAN && operations[i].run == leave_call)
 		return;
 	operations[i].run();
 	atomic_fetch_add(&record->n_operations, 1);
@@ -314,6 +319,10 @@ static void work_for_all(void)
 	if (late)
 		look_at_all();
 	for (unsigned t = 0; t < round_is.n_workers; t++) {
+		if (workers[t].late_size && workers[t].late_left) {
+			send_out(&workers[t], workers[t].late_left);
+			continue;
+		}
 		make_bytes(buffer, workers[t].late_size, workers[t].late_seed);
 		CHECK_EQ(write(workers[t].out[CHANNEL_PIPE], buffer, workers[t].late_size), workers[t].late_size);
 	}
@@ -335,6 +344,8 @@ static void begin_thread(void)
 	int n_devices = adsmDeviceCount();
 
 	CHECK(n_devices > 0 && !adsmDeviceSet(me->index % n_devices));
+	if (round_is.stacks)
+		begin_stack();
 	load_module(me);
 	me->for_signals.number = 90 + me->index;
 	make_object(&me->for_signals, 9000, &options);
@@ -353,6 +364,8 @@ static void end_thread(void)
 	free_object(&me->for_signals);
 	end_device_memory();
 	REPEAT(adsmModuleUnload(me->module));
+	if (round_is.stacks)
+		end_stack();
 }
 
 static void *run(void *data)
@@ -373,11 +386,14 @@ static void *run(void *data)
 			late = any_spot(SPOT_MAX);
 			me->late_size = draw(late.size) + 1;
 			me->late_seed = draw_from(&me->state);
-			note("input over calls", &late, (unsigned)me->late_size);
+			me->late_left = !WITH_TSAN && !draw(3) ? atomic_load(&me->n_left) + 1 : 0;
+			note(me->late_left ? "left over calls" : "input over calls", &late, (unsigned)me->late_size);
 		}
 		meet();
 		if (me == workers)
 			work_for_all();
+		else if (me->late_size && me->late_left)
+			leave_late(&late);
 		else if (me->late_size)
 			read_late(&late, me->late_size, me->late_seed);
 		meet();
@@ -400,6 +416,7 @@ static void know_round(uint64_t seed)
 
 	round_is.seed = seed;
 	round_is.interrupts = seed / 8192 % 2;
+	round_is.stacks = seed / 16384 % 2;
 	round_is.fails = wrap && strstr(wrap, "fail=");
 	round_is.strict = is_set("ADSM_TOUCH", "error");
 	round_is.paper = is_set("ADSM_PAPER", "1");
