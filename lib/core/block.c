@@ -349,8 +349,8 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 
 /* ---- inputs in progress */
 
-/* The bytes of a hole cannot be had now: the rest is sent, so that the next access fetches the block whole. */
-static void give_back(struct adsm_object *object, uint32_t b)
+/* For one: the bytes of a hole cannot be had now. */
+void adsm_block_give_back(struct adsm_object *object, uint32_t b)
 {
 	const struct adsm_block *block = &object->blocks.at[b];
 	struct adsm_change change;
@@ -393,7 +393,7 @@ int adsm_input_let_go(struct adsm_object *object, struct adsm_input *input, size
 			failed = adsm_transfer(object, (struct adsm_around){ .except = input }, ADSM_TO_HOST, at, upto);
 			end(object, &change, 0);
 			if (failed)
-				give_back(object, b);
+				adsm_block_give_back(object, b);
 			error = error ? error : failed;
 		}
 		input->size = at - input->offset;

@@ -71,6 +71,9 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
  * and which are no other's, are fetched first.
  */
 int adsm_input_let_go(struct adsm_object *object, struct adsm_input *input, size_t delivered);
+/* What only the CPU has of a block is sent, and the CPU forgets the rest: the next access fetches the block whole. Not
+ * while it is held, or on its way, or where accesses are not seen. */
+void adsm_block_give_back(struct adsm_object *object, uint32_t b);
 
 /*
  * What may have been written without a fault becomes Dirty; but where a call uses it, it is left until *@ret_seq has

@@ -62,18 +62,30 @@ bool adsm_left_by_jump(const struct adsm_input *input, uintptr_t stack, bool may
 	return here < stack ? frame >= here && frame < stack : frame < stack || frame >= here;
 }
 
-/* Where the CPU has a block whole, what has come is in it: from now on as if the CPU had written it. */
+/*
+ * Where the CPU has a block whole, what has come is in it: from now on as if the CPU had written it. Where that would
+ * have to wait for a call, the device's bytes stay.
+ */
 static void keep_what_came(struct adsm_object *object, const struct adsm_input *input)
 {
+	const uint32_t end = (uint32_t)((input->offset + input->size - 1) >> object->blocks.shift) + 1;
 	uint32_t b = (uint32_t)(input->offset >> object->blocks.shift);
 
-	for (; input->object == object && input->size &&
-	       b <= (input->offset + input->size - 1) >> object->blocks.shift; b++)
+	while (input->object == object && input->size && b < end) {
+		/* Bytes that come while it is sent are perhaps not sent. */
+		if (adsm_block_blocked(object, b)) {
+			adsm_home_wait(object->home);
+			continue;
+		}
 		if (!adsm_blocks_lack(&object->blocks, b) && !adsm_blocks_unsent(&object->blocks, b) &&
-		    !adsm_input_left_hole(&object->blocks.at[b], input) && !adsm_block_blocked(object, b) &&
-		    !adsm_block_must_wait(object, b, ADSM_EVENT_WRITE) &&
-		    adsm_blocks_step(&object->blocks, b, ADSM_EVENT_WRITE).result != ADSM_RESULT_REFUSE)
-			adsm_blocks_access(object, b, 1, ADSM_EVENT_WRITE, false);
+		    !adsm_input_left_hole(&object->blocks.at[b], input)) {
+			if (adsm_block_must_wait(object, b, ADSM_EVENT_WRITE))
+				adsm_block_give_back(object, b);
+			else
+				adsm_blocks_access(object, b, 1, ADSM_EVENT_WRITE, false);
+		}
+		b++;
+	}
 }
 
 /* In a block that was fetched around the input old bytes of the host's are beside those that have come: nobody can tell
