@@ -192,6 +192,13 @@ void call_add(void)
 		sync_all();
 }
 
+void add_to_all(struct object *object)
+{
+	const struct spot all = whole(object);
+
+	add_to(&all, false, false, (unsigned)draw(256));
+}
+
 /* What a program does again and again the library expects of it; and now and then it does something else. */
 void habit(void)
 {

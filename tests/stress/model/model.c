@@ -5,8 +5,9 @@
  *
  * A run is rounds; a round is a process with options, threads and operations drawn from the seed. Some objects are
  * dealt out to its threads in pieces, so that threads share blocks but no bytes; others are a thread's own, with
- * kernels at any time, holds, frees; some bytes belong to handlers of signals; calls that wait are left by jumps. Since each byte has one owner at a time,
- * and all meet where kernels run over what others own, each has one value that it may have.
+ * kernels at any time, holds, frees; some bytes belong to handlers of signals; calls that wait are left by jumps; pages
+ * lose permissions, and signals are blocked. Since each byte has one owner at a time, and all meet where kernels run
+ * over what others own, each has one value that it may have.
  *
  * usage: model [--seed N] [--seconds N | --rounds N] [--round FIRST] [--ops N] [--patience SECONDS]
  *

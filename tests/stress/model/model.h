@@ -22,6 +22,7 @@
 #define SPOT_MAX 16000			/* so that a vector fits into an empty pipe */
 #define TOTAL_MAX (SPOTS * SPOT_MAX)
 #define LEAVE_SIGNAL SIGWINCH		/* sends a thread out of a call; drivers do not take it */
+#define MASK_SIGNAL SIGCONT		/* its handler changes the mask that it returns to */
 #define HISTORY 2048			/* operations remembered of each thread */
 
 /* ---- what the parent sees of a round, too */
@@ -179,6 +180,7 @@ void hold_raw(void);
 void load_module(struct worker *worker);
 void call_add(void);
 void habit(void);
+void add_to_all(struct object *object);
 void call_copy(void);
 void call_mix(void);
 void call_const(void);
@@ -221,6 +223,12 @@ void read_late(const struct spot *s, size_t size, uint64_t from);
 void open_channels(struct worker *worker);
 void close_channels(struct worker *worker);
 void *feed(void *data);
+
+/* ---- behind.c */
+
+void start_behind(const sigset_t *others);
+void protect(void);
+void mask_behind(void);
 
 /* ---- leave.c */
 

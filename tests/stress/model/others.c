@@ -70,6 +70,7 @@ void start_signals(void)
 	/* Neither may come in the midst of the other. */
 	start_leaving(&action.sa_mask, round_is.stacks);
 	sigaddset(&action.sa_mask, LEAVE_SIGNAL);
+	start_behind(&action.sa_mask);
 	process = getpid();
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		CHECK(!sigaction(signals[i], &action, NULL));

@@ -213,6 +213,7 @@ static const struct {
 	{ "late_in", late_in, 2, false }, { "send_signal", send_signal, 4, false },
 	{ "fork_child", fork_child, 1, false },
 	{ "leave_call", leave_call, 3, false }, { "cancel_call", cancel_call, 1, false },
+	{ "protect", protect, 2, false }, { "mask_behind", mask_behind, 1, false },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -231,8 +232,8 @@ static void operate(void)
 	/* Their handlers would touch what a call uses. */
 	if (round_is.strict && operations[i].run == send_signal)
 		return;
-	/* ThreadSanitizer keeps a signal until the call returns, which it does not. */
-	if (WITH_TSAN && operations[i].run == leave_call)
+	/* ThreadSanitizer keeps a signal until the call returns, which it does not, and has masks of its own. */
+	if (WITH_TSAN && (operations[i].run == leave_call || operations[i].run == mask_behind))
 		return;
 	operations[i].run();
 	atomic_fetch_add(&record->n_operations, 1);

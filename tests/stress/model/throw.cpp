@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// throw.cpp - an exception thrown by a signal handler, and who catches it.
+/* SPDX-License-Identifier: MIT */
+/* throw.cpp - an exception thrown by a signal handler, and who catches it. */
 
 extern "C" bool model_catches(void (*call)(void *), void *arg);
 extern "C" void model_throws();
