@@ -238,13 +238,17 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Put the library first into LD_PRELOAD, where it is not there yet; another libadsm goes. */
-static int preload(const char *library)
+/*
+ * Put the library first into LD_PRELOAD, where it is not there yet, and behind it the wrappers of MPI's functions, if
+ * the program is linked with an MPI that there are some for; another libadsm goes.
+ */
+static int preload(const char *library, const struct program *program)
 {
 	const char *old_list = getenv("LD_PRELOAD"), *old_folders = getenv("LD_LIBRARY_PATH");
 	char *list = strdup(old_list ? old_list : ""), *value = NULL, *folders = NULL, *entry, *rest, *longer;
 	const char *name = strrchr(library, '/');
 	bool spaces = strchr(library, ' '), there = false;
+	char mpi[PATH_MAX];
 	int error = 0;
 
 	if (strchr(library, ':') || (spaces && strchr(library, ';'))) {
@@ -256,12 +260,14 @@ static int preload(const char *library)
 	if (spaces && asprintf(&folders, "%.*s%s%s", (int)(name - library), library,
 			       old_folders && *old_folders ? ":" : "", old_folders ? old_folders : "") < 0)
 		folders = NULL;
-	value = strdup(spaces ? name + 1 : library);
+	program_find_mpi(program, library, mpi);
+	if (asprintf(&value, "%s%s%s", spaces ? name + 1 : library, *mpi ? ":" : "", mpi) < 0)
+		value = NULL;
 	entry = list ? strtok_r(list, ": ", &rest) : NULL;
 	for (; entry && value; entry = strtok_r(NULL, ": ", &rest)) {
 		name = strrchr(entry, '/') ? strrchr(entry, '/') + 1 : entry;
 		there |= same_file(entry, library);
-		if (!strncmp(name, "libadsm.so", 10))
+		if (!strncmp(name, "libadsm.so", 10) || !strncmp(name, "libadsm-mpi", 11))
 			continue;
 		if (asprintf(&longer, "%s:%s", value, entry) < 0)
 			longer = NULL;
@@ -448,7 +454,7 @@ int main(int argc, char **argv)
 		complain("cannot preload a library into %s: %s", argv[0], program.why_not);
 		return RUN_CANNOT_EXECUTE;
 	}
-	status = preload(library);
+	status = preload(library, &program);
 	if (!status && request.observe)
 		status = files_prepare();
 	if (status)

@@ -295,6 +295,71 @@ static void audit_file(const char *path)
 	unmap(&elf);
 }
 
+/* ---- MPI: which one, and whether there are wrappers for it */
+
+/* The next library that a file asks for behind the number @at, with a name that begins so; NULL: there is none. */
+static const char *next_needed(const struct elf *elf, const char *prefix, uint64_t *at_number)
+{
+	const ElfW(Shdr) *section, *strings;
+
+	for (unsigned i = 0; (section = section_at(elf, i)); i++) {
+		if (section->sh_type != SHT_DYNAMIC || !(strings = section_at(elf, section->sh_link)))
+			continue;
+		while (*at_number < section->sh_size / sizeof(ElfW(Dyn))) {
+			const ElfW(Dyn) *entry = at(elf, section->sh_offset + (*at_number)++ * sizeof(*entry),
+						    sizeof(*entry));
+			const char *name = entry && entry->d_tag == DT_NEEDED ?
+				string_at(elf, strings->sh_offset + entry->d_un.d_val) : NULL;
+
+			if (name && !strncmp(name, prefix, strlen(prefix)))
+				return name;
+		}
+	}
+	return NULL;
+}
+
+/* Are both linked with one library of MPI's? */
+static bool share_mpi(const struct elf *program, const char *path)
+{
+	const char *wanted, *name;
+	uint64_t at_wanted = 0, at_name = 0;
+	bool found = false;
+	struct elf elf;
+
+	if (map(path, &elf))
+		return false;
+	wanted = is_elf(&elf) && is_native(&elf) ? next_needed(&elf, "libmpi", &at_wanted) : NULL;
+	while (wanted && !found && (name = next_needed(program, "libmpi", &at_name)))
+		found = !strcmp(name, wanted);
+	unmap(&elf);
+	return found;
+}
+
+void program_find_mpi(const struct program *program, const char *library, char ret_path[PATH_MAX])
+{
+	static const char *const places[] = {
+		"libadsm-mpi.so", "libadsm-mpi-mpich.so", "../interpose/mpi/libadsm-mpi.so",
+		"../interpose/mpi/libadsm-mpi-mpich.so",
+	};
+	int folder = (int)(base_name(library) - library);
+	char path[PATH_MAX];
+	struct elf elf;
+
+	*ret_path = '\0';
+	if (!*program->elf || map(program->elf, &elf))
+		return;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !*ret_path && is_elf(&elf) && is_native(&elf); i++)
+		if (snprintf(path, sizeof(path), "%.*s%s", folder, library, places[i]) < PATH_MAX &&
+		    share_mpi(&elf, path) && !realpath(path, ret_path))
+			*ret_path = '\0';
+	/* There a list of files is split; MPI's functions are followed without wrappers, too. */
+	if (strpbrk(ret_path, ": "))
+		*ret_path = '\0';
+	unmap(&elf);
+}
+
+/* ---- the audit, once more: libraries */
+
 /* The libraries that the loader would load; the program does not run. */
 static void audit_libraries(const char *elf)
 {

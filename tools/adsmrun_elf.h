@@ -16,4 +16,10 @@ int program_examine(struct program *program);
 /* Say on standard error what of the program the library can follow. */
 void program_audit(const struct program *program);
 
+/*
+ * The library of wrappers for the implementation of MPI that the program is linked with, to @ret_path, "" for none. It
+ * lies in the library's folder, or in that of its build.
+ */
+void program_find_mpi(const struct program *program, const char *library, char ret_path[PATH_MAX]);
+
 #endif

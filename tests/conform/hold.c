@@ -2,6 +2,7 @@
 /* hold.c - ranges held open for accesses the library does not see. */
 #include "conform.h"
 
+#include <adsm_lend.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -303,7 +304,50 @@ static void against_call(void)
 	CHECK_EQ(*last, 8);
 }
 
+
+/* Memory that is lent: read, written whole, in part, not at all, and in places. */
+static void lend(void)
+{
+	int fd = file_of(0), own = 0;
+	unsigned *p = on_device(10);
+	adsmLoan *loan;
+	void *q;
+
+	CHECK_OK(adsmLend(p + 1, (N - 1) * 4, ADSM_ACCESS_IN, &loan, &q));
+	CHECK(!loan);
+	for (unsigned i = 1; i < N; i++)
+		CHECK_AT(((unsigned *)q)[i - 1], i, i + 11);
+	/* The first half comes. What does not stays, and a kernel sees both. */
+	CHECK_OK(adsmLend(p + 1, (N - 1) * 4, ADSM_ACCESS_OUT, &loan, &q));
+	CHECK_EQ(raw_read(fd, q, N * 2, 4), N * 2);
+	CHECK_OK(adsmLoanEnd(loan, N * 2));
+	CALL("increment", N, adsmPtr(p), adsmVal(N));
+	SYNC();
+	for (unsigned i = 0; i < N; i++)
+		CHECK_AT(p[i], i, i >= 1 && i <= N / 2 ? i + 1 : i + 12);
+	/* In places; and another time nothing. */
+	CHECK_OK(adsmLend(p, N * 4, ADSM_ACCESS_INOUT, &loan, &q));
+	for (unsigned i = 0; i < N; i += 100)
+		((unsigned *)q)[i] = 7;
+	CHECK_OK(adsmLoanEnd(loan, N * 4));
+	CHECK_OK(adsmLend(p, N * 4, ADSM_ACCESS_OUT, &loan, &q));
+	CHECK_OK(adsmLoanEnd(loan, 0));
+	CALL("increment", N, adsmPtr(p), adsmVal(N));
+	SYNC();
+	for (unsigned i = 0; i < N; i++)
+		CHECK_AT(p[i], i, i % 100 == 0 ? 8 : i >= 1 && i <= N / 2 ? i + 2 : i + 13);
+	CHECK(adsmIsShared(p) && adsmIsShared(p + N - 1) && !adsmIsShared(&own) && !adsmIsShared(NULL));
+	CHECK_OK(adsmLend(&own, sizeof(own), ADSM_ACCESS_OUT, &loan, &q));
+	CHECK(q == &own && !loan);
+	CHECK_OK(adsmLoanEnd(NULL, 0));
+	CHECK_ERROR(adsmLend(p, 4, 4, &loan, &q), EINVAL);
+	CHECK_ERROR(adsmLend(p, (size_t)1 << 40, ADSM_ACCESS_IN, &loan, &q), EINVAL);
+	CHECK_OK(adsmFree(p));
+	close(fd);
+}
+
 static const struct conform_case cases[] = {
+	CASE("lend", lend),
 	CASE("hold-in", in),
 	CASE("hold-out", out),
 	CASE("hold-out-part", out_part),

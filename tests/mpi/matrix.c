@@ -7,6 +7,7 @@
  */
 #include "matrix.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 
 #define PAD 333			/* bytes before and behind what MPI is given; no multiple of anything */
@@ -141,6 +142,16 @@ static void all_of(const struct operation *operation, const size_t *sizes, size_
 			once(operation, most && sizes[i] > most ? most : sizes[i], state);
 }
 
+/* Wrappers of MPI's functions are there, or not. */
+static void check_wrapped(void)
+{
+	Dl_info info;
+
+	CHECK(dladdr(dlsym(RTLD_DEFAULT, "MPI_Send"), &info));
+	CHECKF(!strstr(info.dli_fname, "libadsm-mpi") == !getenv("TEST_WRAPPED"), "MPI_Send() is in %s",
+	       info.dli_fname);
+}
+
 int main(int argc, char **argv)
 {
 	static const size_t few[] = { 70001, 3000 };
@@ -152,6 +163,7 @@ int main(int argc, char **argv)
 	char path[4096];
 	unsigned n = 0;
 
+	check_wrapped();
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &run.size);

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-# run.py PROGRAM RANKS MPIRUN [ARGUMENT...] - a program in that number of ranks, in a folder of its own. It must end
+# run.py RANKS MPIRUN [adsmrun] PROGRAM - a program in that number of ranks, in a folder of its own. It must end
 # well, and one line is all that is printed: MPI itself prints nothing.
 import os
 import subprocess
 import sys
 import tempfile
 
-program, ranks, mpirun, *arguments = os.path.abspath(sys.argv[1]), *sys.argv[2:]
+ranks, mpirun, *programs = *sys.argv[1:3], *map(os.path.abspath, sys.argv[3:])
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
                    # More ranks than processors: a rank that waits lets others run.
                    OMPI_MCA_mpi_yield_when_idle="1")
 with tempfile.TemporaryDirectory(prefix="adsm-test-") as folder:
-    done = subprocess.run([mpirun, "-n", ranks, program, *arguments], env=environment, cwd=folder,
+    done = subprocess.run([mpirun, "-n", ranks, *programs], env=environment, cwd=folder,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace")
 lines = done.stdout.splitlines()

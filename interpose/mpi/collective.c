@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* collective.c - what all ranks of a communicator do, at once or by a request. */
+#include "loans.h"
+
+/* Ranks of a communicator; 0: of two groups, whose buffers have other meanings: these MPI is given as they are. */
+static int ranks(MPI_Comm comm)
+{
+	int n = 0, two = 1;
+
+	if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &two) != MPI_SUCCESS || two ||
+	    PMPI_Comm_size(comm, &n) != MPI_SUCCESS)
+		return 0;
+	return n;
+}
+
+static bool is_me(int rank, MPI_Comm comm)
+{
+	int own = -1;
+
+	return PMPI_Comm_rank(comm, &own) == MPI_SUCCESS && own == rank;
+}
+
+/* What all receive comes over what is there, where that is what this one sends. */
+static enum access over(const void *out)
+{
+	return out == MPI_IN_PLACE ? WRITES_SOME : WRITES;
+}
+
+/*
+ * A function and its twin that has a request. @lend: what to do with the arguments before, where this is one group of
+ * @size ranks; it changes them.
+ */
+#define ARGUMENTS(...) __VA_ARGS__
+#define PAIR(name, later, lend, arguments, ...) \
+	WRAPPER int MPI_##name(__VA_ARGS__) \
+	{ \
+		struct loans loans = { .when = NOW }; \
+		int size = ranks(comm); \
+ \
+		if (size) { \
+			lend \
+		} \
+		return loans_end(&loans, PMPI_##name(ARGUMENTS arguments), NULL); \
+	} \
+	WRAPPER int MPI_##later(__VA_ARGS__, MPI_Request *request) \
+	{ \
+		struct loans loans = { .when = LATER }; \
+		int size = ranks(comm); \
+ \
+		if (size) { \
+			lend \
+		} \
+		return loans_request(&loans, PMPI_##later(ARGUMENTS arguments, request), request); \
+	}
+
+#define READ(p, n, type) p = loans_lend(&loans, p, (size_t)(n), type, READS)
+#define WRITE(p, n, type, access) p = loans_lend(&loans, p, (size_t)(n), type, access)
+#define READ_PARTS(p, counts, at, type) p = loans_lend_parts(&loans, p, size, counts, at, type, NULL, READS)
+#define WRITE_PARTS(p, counts, at, type) p = loans_lend_parts(&loans, p, size, counts, at, type, NULL, WRITES_SOME)
+
+PAIR(Bcast, Ibcast,
+     WRITE(p, n, type, is_me(root, comm) ? READS : WRITES);,
+     (p, n, type, root, comm),
+     void *p, int n, MPI_Datatype type, int root, MPI_Comm comm)
+
+PAIR(Gather, Igather,
+     if (out != MPI_IN_PLACE)
+	     READ(out, n_out, out_type);
+     if (is_me(root, comm))
+	     WRITE(in, (size_t)n_in * (size_t)size, in_type, over(out));,
+     (out, n_out, out_type, in, n_in, in_type, root, comm),
+     const void *out, int n_out, MPI_Datatype out_type, void *in, int n_in, MPI_Datatype in_type, int root,
+     MPI_Comm comm)
+
+PAIR(Gatherv, Igatherv,
+     if (out != MPI_IN_PLACE)
+	     READ(out, n_out, out_type);
+     if (is_me(root, comm))
+	     WRITE_PARTS(in, counts, at, in_type);,
+     (out, n_out, out_type, in, counts, at, in_type, root, comm),
+     const void *out, int n_out, MPI_Datatype out_type, void *in, const int counts[], const int at[],
+     MPI_Datatype in_type, int root, MPI_Comm comm)
+
+PAIR(Scatter, Iscatter,
+     if (is_me(root, comm))
+	     READ(out, (size_t)n_out * (size_t)size, out_type);
+     if (in != MPI_IN_PLACE)
+	     WRITE(in, n_in, in_type, WRITES);,
+     (out, n_out, out_type, in, n_in, in_type, root, comm),
+     const void *out, int n_out, MPI_Datatype out_type, void *in, int n_in, MPI_Datatype in_type, int root,
+     MPI_Comm comm)
+
+PAIR(Scatterv, Iscatterv,
+     if (is_me(root, comm))
+	     READ_PARTS(out, counts, at, out_type);
+     if (in != MPI_IN_PLACE)
+	     WRITE(in, n_in, in_type, WRITES);,
+     (out, counts, at, out_type, in, n_in, in_type, root, comm),
+     const void *out, const int counts[], const int at[], MPI_Datatype out_type, void *in, int n_in,
+     MPI_Datatype in_type, int root, MPI_Comm comm)
+
+PAIR(Allgather, Iallgather,
+     if (out != MPI_IN_PLACE)
+	     READ(out, n_out, out_type);
+     WRITE(in, (size_t)n_in * (size_t)size, in_type, over(out));,
+     (out, n_out, out_type, in, n_in, in_type, comm),
+     const void *out, int n_out, MPI_Datatype out_type, void *in, int n_in, MPI_Datatype in_type, MPI_Comm comm)
+
+PAIR(Allgatherv, Iallgatherv,
+     if (out != MPI_IN_PLACE)
+	     READ(out, n_out, out_type);
+     WRITE_PARTS(in, counts, at, in_type);,
+     (out, n_out, out_type, in, counts, at, in_type, comm),
+     const void *out, int n_out, MPI_Datatype out_type, void *in, const int counts[], const int at[],
+     MPI_Datatype in_type, MPI_Comm comm)
+
+PAIR(Alltoall, Ialltoall,
+     if (out != MPI_IN_PLACE)
+	     READ(out, (size_t)n_out * (size_t)size, out_type);
+     WRITE(in, (size_t)n_in * (size_t)size, in_type, over(out));,
+     (out, n_out, out_type, in, n_in, in_type, comm),
+     const void *out, int n_out, MPI_Datatype out_type, void *in, int n_in, MPI_Datatype in_type, MPI_Comm comm)
+
+PAIR(Alltoallv, Ialltoallv,
+     if (out != MPI_IN_PLACE)
+	     READ_PARTS(out, out_counts, out_at, out_type);
+     WRITE_PARTS(in, in_counts, in_at, in_type);,
+     (out, out_counts, out_at, out_type, in, in_counts, in_at, in_type, comm),
+     const void *out, const int out_counts[], const int out_at[], MPI_Datatype out_type, void *in,
+     const int in_counts[], const int in_at[], MPI_Datatype in_type, MPI_Comm comm)
+
+PAIR(Alltoallw, Ialltoallw,
+     if (out != MPI_IN_PLACE)
+	     out = loans_lend_parts(&loans, out, size, out_counts, out_at, MPI_BYTE, out_types, READS);
+     in = loans_lend_parts(&loans, in, size, in_counts, in_at, MPI_BYTE, in_types, WRITES_SOME);,
+     (out, out_counts, out_at, out_types, in, in_counts, in_at, in_types, comm),
+     const void *out, const int out_counts[], const int out_at[], const MPI_Datatype out_types[], void *in,
+     const int in_counts[], const int in_at[], const MPI_Datatype in_types[], MPI_Comm comm)
+
+PAIR(Reduce, Ireduce,
+     if (out != MPI_IN_PLACE)
+	     READ(out, n, type);
+     if (is_me(root, comm))
+	     WRITE(in, n, type, over(out));,
+     (out, in, n, type, op, root, comm),
+     const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
+
+#define REDUCTION(name, later) \
+	PAIR(name, later, \
+	     if (out != MPI_IN_PLACE) \
+		     READ(out, n, type); \
+	     WRITE(in, n, type, over(out));, \
+	     (out, in, n, type, op, comm), \
+	     const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+REDUCTION(Allreduce, Iallreduce)
+REDUCTION(Scan, Iscan)
+
+/* Of the first rank it is not written. */
+PAIR(Exscan, Iexscan,
+     if (out != MPI_IN_PLACE)
+	     READ(out, n, type);
+     WRITE(in, n, type, WRITES_SOME);,
+     (out, in, n, type, op, comm),
+     const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+
+PAIR(Reduce_scatter_block, Ireduce_scatter_block,
+     if (out != MPI_IN_PLACE)
+	     READ(out, (size_t)n * (size_t)size, type);
+     WRITE(in, out == MPI_IN_PLACE ? (size_t)n * (size_t)size : (size_t)n, type, over(out));,
+     (out, in, n, type, op, comm),
+     const void *out, void *in, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+
+static size_t sum(int n, const int *counts)
+{
+	size_t all = 0;
+
+	for (int i = 0; i < n; i++)
+		all += (size_t)counts[i];
+	return all;
+}
+
+/* What comes: this rank's part, but in place all parts are there. */
+static size_t part(const void *out, int n, const int *counts, MPI_Comm comm)
+{
+	int rank = 0;
+
+	PMPI_Comm_rank(comm, &rank);
+	return out == MPI_IN_PLACE ? sum(n, counts) : (size_t)counts[rank];
+}
+
+PAIR(Reduce_scatter, Ireduce_scatter,
+     if (out != MPI_IN_PLACE)
+	     READ(out, sum(size, counts), type);
+     WRITE(in, part(out, size, counts, comm), type, WRITES_SOME);,
+     (out, in, counts, type, op, comm),
+     const void *out, void *in, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm)

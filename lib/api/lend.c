@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* api/lend.c - the public functions for memory that is lent. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "adsm_lend.h"
+#include "base/log.h"
+#include "core/shared.h"
+#include "run/io.h"
+
+struct adsmLoan {
+	struct adsm_io io;
+	struct iovec room[ADSM_IO_ROOM(1)];
+};
+
+/* The whole range has to be in one piece, for it has one address. */
+static int begin(struct adsmLoan *loan, const struct iovec *range, unsigned access, const void *where)
+{
+	int error = 0;
+
+	loan->io = (struct adsm_io){ .detached = true, .where = where };
+	if (access & ADSM_ACCESS_IN)
+		error = adsm_io_begin_output(&loan->io, range, 1, loan->room);
+	if (!error && loan->io.n > 1)
+		error = -EINVAL;
+	if (!error && access & ADSM_ACCESS_OUT)
+		error = adsm_io_begin_input(&loan->io, range, 1, loan->room);
+	if (!error && loan->io.n == 1)
+		return 0;
+	adsm_io_end(&loan->io, 0);
+	return error ? error : adsm_fail(-EINVAL, "%zu bytes at %p do not lie in one object", range->iov_len,
+					 range->iov_base);
+}
+
+int adsmLend(void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **ret_address)
+{
+	const struct iovec range = { p, size };
+	struct adsmLoan own, *loan = &own;
+	int error;
+
+	if (access < ADSM_ACCESS_IN || access > ADSM_ACCESS_INOUT)
+		return adsm_fail(-EINVAL, "access %u: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT", access);
+	adsm_io_look_back(ADSM_STACK());
+	*ret_loan = NULL;
+	*ret_address = p;
+	if (!adsm_may_be_shared(p, size))
+		return 0;
+	if (access != ADSM_ACCESS_IN)
+		loan = malloc(sizeof(*loan));
+	error = loan ? begin(loan, &range, access, __builtin_return_address(0)) : -ENOMEM;
+	if (!error)
+		*ret_address = loan->io.vector->iov_base;
+	if (!error && loan != &own && loan->io.inputs)
+		*ret_loan = loan;
+	else if (loan != &own)
+		free(loan);
+	return error;
+}
+
+int adsmIsShared(const void *p)
+{
+	return adsm_may_be_shared(p, 1) && adsm_is_shared(p);
+}
+
+int adsmLoanEnd(adsmLoan *loan, size_t delivered)
+{
+	int error;
+
+	if (!loan)
+		return 0;
+	error = adsm_io_end(&loan->io, delivered < loan->io.size ? delivered : loan->io.size);
+	free(loan);
+	return error;
+}
