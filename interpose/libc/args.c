@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* args.c - see args.h; and ioctl(), whose row would depend on the request. */
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,29 +12,6 @@
 /* No result in a BUFFER is longer: the largest are extended attributes. */
 #define LARGEST ((size_t)64 << 10)
 #define COPY_MAX (PATH_MAX + 1)
-
-static size_t fcntl_size(int command)
-{
-	switch (command) {
-	case F_GETLK:
-	case F_SETLK:
-	case F_SETLKW:
-	case F_OFD_GETLK:
-	case F_OFD_SETLK:
-	case F_OFD_SETLKW:
-		return sizeof(struct flock);
-	case F_GETOWN_EX:
-	case F_SETOWN_EX:
-		return sizeof(struct f_owner_ex);
-	case F_GET_RW_HINT:
-	case F_SET_RW_HINT:
-	case F_GET_FILE_RW_HINT:
-	case F_SET_FILE_RW_HINT:
-		return sizeof(uint64_t);
-	default:
-		return 0;
-	}
-}
 
 /* With its NUL; PATH_MAX + 1: longer than any the system takes. Read piece by piece: most are short. */
 static long text_size(const char *text)
@@ -62,6 +38,7 @@ static long meant(const struct shape *shape, long *args, int i)
 	long *n_arg = &args[parameter->n];
 	size_t n = 1, size = parameter->size;
 	uint32_t counted;
+	long sized;
 	int error;
 
 	if (!adsm_may_be_shared((const void *)args[i], 1))
@@ -93,9 +70,9 @@ static long meant(const struct shape *shape, long *args, int i)
 		n = size + counted;
 		size = 1;
 		break;
-	case LOCK:
-		size = fcntl_size((int)*n_arg);
-		break;
+	case SIZED:
+		sized = adsm_args_sized(size, i, parameter->n, args);
+		return sized == SIZED_TEXT ? text_size((const char *)args[i]) : sized;
 	}
 	return size && n <= SSIZE_MAX / size ? (long)(n * size) : 0;
 }

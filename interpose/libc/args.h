@@ -13,6 +13,7 @@
 #ifndef ADSM_LIBC_ARGS_H
 #define ADSM_LIBC_ARGS_H
 
+#include "args_sized.h"
 #include "range.h"
 
 #define N_ARGS 6
@@ -28,7 +29,7 @@ enum meaning {
 	BUFFER,		/* bytes for a result, as many as argument @n says; it may be offered less */
 	BITS,		/* argument @n, an int, of them */
 	COUNTED,	/* @size bytes, and what the 32 bits say that argument @n points to */
-	LOCK,		/* as the command says, argument @n */
+	SIZED,		/* as another argument @n says, by rule @size: args_sized.h */
 };
 
 struct parameter {
@@ -78,5 +79,6 @@ static inline __attribute__((always_inline)) long call(const struct shape *shape
 #define A(n, type) { ARRAY, n, sizeof(type) }
 #define I(n, type) { INT_ARRAY, n, sizeof(type) }
 #define B(n) { BUFFER, n, 1 }
+#define R(n, rule) { SIZED, n, rule }
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/time.h>
 #include <time.h>
 #include <utime.h>
+#include <utmp.h>
 
 #include "args.h"
 
@@ -143,10 +144,35 @@ ROW(fstatfs, INTEGER, V, P(struct statfs))
 ROW(fstatfs64, INTEGER, V, P(struct statfs))
 ROW(statvfs, INTEGER, S, P(struct statvfs))
 ROW(statvfs64, INTEGER, S, P(struct statvfs))
-ROW(fcntl, INTEGER, V, V, { LOCK, 1, 0 })
-ROW(fcntl64, INTEGER, V, V, { LOCK, 1, 0 })
+ROW(fcntl, INTEGER, V, V, R(1, BY_FCNTL))
+ROW(fcntl64, INTEGER, V, V, R(1, BY_FCNTL))
 ROW(sendfile, INTEGER, V, V, P(off_t))
 ROW(sendfile64, INTEGER, V, V, P(off_t))
 ROW(splice, INTEGER, V, P(off_t), V, P(off_t))
 ROW(copy_file_range, INTEGER, V, P(off_t), V, P(off_t))
 ROW(ttyname_r, ERROR, V, B(2))
+ROW(__ttyname_r_chk, ERROR, V, B(2))
+ROW(getdirentries, INTEGER, V, B(2), V, P(off_t))
+ROW(getdirentries64, INTEGER, V, B(2), V, P(off_t))
+ROW(quotactl, INTEGER, V, S, V, R(0, BY_QUOTACTL))
+ROW(pivot_root, INTEGER, S, S)
+#if __GLIBC_PREREQ(2, 36)
+ROW(fsopen, INTEGER, S)
+ROW(fspick, INTEGER, V, S)
+ROW(move_mount, INTEGER, V, S, V, S)
+ROW(open_tree, INTEGER, V, S)
+ROW(mount_setattr, INTEGER, V, S, V, A(4, char))
+#endif
+
+/* records of who is logged in */
+ROW(updwtmp, INTEGER, S, P(struct utmp))
+ROW(updwtmpx, INTEGER, S, P(struct utmp))
+ROW(pututline, POINTER, P(struct utmp))
+ROW(pututxline, POINTER, P(struct utmp))
+
+/* other names of libc's */
+ROW(__open, INTEGER, S)
+ROW(__open64, INTEGER, S)
+ROW(__mq_open_2, INTEGER, S)
+ROW(__statfs, INTEGER, S, P(struct statfs))
+ROW(__fcntl, INTEGER, V, V, R(1, BY_FCNTL))

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* args_system.c - rows (args.h): sockets, time, the process, the system. */
+#include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/msg.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
@@ -14,6 +16,8 @@
 #include <sys/times.h>
 #include <sys/timex.h>
 #include <sys/utsname.h>
+#include <sys/uio.h>
+#include <termios.h>
 #include <time.h>
 
 #include "args.h"
@@ -38,6 +42,7 @@ ROW(epoll_wait, INTEGER, V, I(2, struct epoll_event))
 
 ROW(semop, INTEGER, V, A(2, struct sembuf))
 ROW(semtimedop, INTEGER, V, A(2, struct sembuf), V, P(struct timespec))
+ROW(semctl, INTEGER, V, V, V, R(2, BY_SEMCTL))
 ROW(msgctl, INTEGER, V, V, P(struct msqid_ds))
 ROW(shmctl, INTEGER, V, V, P(struct shmid_ds))
 
@@ -93,3 +98,47 @@ ROW(uname, INTEGER, P(struct utsname))
 ROW(sysinfo, INTEGER, P(struct sysinfo))
 ROW(sethostname, INTEGER, A(1, char))
 ROW(setdomainname, INTEGER, A(1, char))
+ROW(prctl, INTEGER, V, R(0, BY_PRCTL), R(0, BY_PRCTL), V, R(0, BY_PRCTL))
+#ifdef __x86_64__
+ROW(arch_prctl, INTEGER, V, R(0, BY_ARCH_PRCTL))
+ROW(__arch_prctl, INTEGER, V, R(0, BY_ARCH_PRCTL))
+ROW(modify_ldt, INTEGER, V, A(2, char))
+#endif
+ROW(ptrace, INTEGER, V, V, R(0, BY_PTRACE), R(0, BY_PTRACE))
+ROW(capget, INTEGER, P(struct __user_cap_header_struct), P(struct __user_cap_data_struct[2]))
+ROW(capset, INTEGER, P(struct __user_cap_header_struct), P(struct __user_cap_data_struct[2]))
+ROW(init_module, INTEGER, A(1, char), V, S)
+ROW(delete_module, INTEGER, S)
+ROW(klogctl, INTEGER, V, I(2, char))
+ROW(settimeofday, INTEGER, P(struct timeval), P(struct timezone))
+ROW(timespec_get, INTEGER, P(struct timespec))
+ROW(timespec_getres, INTEGER, P(struct timespec))
+ROW(getcpu, INTEGER, P(unsigned), P(unsigned))
+ROW(mincore, INTEGER, V, V, R(1, BY_MINCORE))
+ROW(process_madvise, INTEGER, V, A(2, struct iovec))
+ROW(pidfd_send_signal, INTEGER, V, V, P(siginfo_t))
+ROW(openpty, INTEGER, P(int), P(int), V, P(struct termios), P(struct winsize))
+#if __GLIBC_PREREQ(2, 41)
+ROW(sched_getattr, INTEGER, V, I(2, char))
+ROW(sched_setattr, INTEGER, V, { COUNTED, 1, 0 })
+#endif
+
+/* the names of hosts: answers come straight from the network */
+ROW(res_query, INTEGER, V, V, V, I(4, char))
+ROW(res_search, INTEGER, V, V, V, I(4, char))
+ROW(res_querydomain, INTEGER, V, V, V, V, I(5, char))
+ROW(res_send, INTEGER, I(1, char), V, I(3, char))
+ROW(res_nquery, INTEGER, V, V, V, V, I(5, char))
+ROW(res_nsearch, INTEGER, V, V, V, V, I(5, char))
+ROW(res_nsend, INTEGER, V, I(2, char), V, I(4, char))
+
+/* other names of libc's */
+ROW(__connect, INTEGER, V, I(2, char))
+ROW(__pipe, INTEGER, P(int[2]))
+ROW(__poll, INTEGER, A(1, struct pollfd))
+ROW(__select, INTEGER, V, { BITS, 0, 8 }, { BITS, 0, 8 }, { BITS, 0, 8 }, P(struct timeval))
+ROW(__nanosleep, INTEGER, P(struct timespec), P(struct timespec))
+ROW(__gettimeofday, INTEGER, P(struct timeval), P(struct timezone))
+ROW(__adjtimex, INTEGER, P(struct timex))
+ROW(__sched_getparam, INTEGER, V, P(struct sched_param))
+ROW(__sched_setscheduler, INTEGER, V, V, P(struct sched_param))

@@ -9,6 +9,10 @@
 #include "base/descriptors.h"
 #include "real.h"
 
+/* Exported by libc, and in no header. */
+int __close(int fd);
+int __dup2(int old_fd, int new_fd);
+
 ADSM_REAL(close);
 ADSM_REAL(closefrom);
 ADSM_REAL(close_range);
@@ -19,6 +23,11 @@ ADSM_WRAPPER int close(int fd)
 {
 	/* EBADF as of any descriptor that is not open; and a thread can be cancelled there. */
 	return real(close)(adsm_fd_is_own(fd) ? -1 : fd);
+}
+
+ADSM_WRAPPER int __close(int fd)
+{
+	return close(fd);
 }
 
 ADSM_WRAPPER int close_range(unsigned first, unsigned last, int flags)
@@ -87,4 +96,9 @@ ADSM_WRAPPER int dup3(int old_fd, int new_fd, int flags)
 	if (ret < 0 && moved)
 		adsm_fd_left(new_fd);
 	return ret;
+}
+
+ADSM_WRAPPER int __dup2(int old_fd, int new_fd)
+{
+	return dup2(old_fd, new_fd);
 }

@@ -348,6 +348,18 @@ ADSM_WRAPPER pid_t waitpid(pid_t pid, int *status, int options)
 	return wait4(pid, status, options, NULL);
 }
 
+pid_t __wait(int *status);
+ADSM_WRAPPER pid_t __wait(int *status)
+{
+	return wait(status);
+}
+
+pid_t __waitpid(pid_t pid, int *status, int options);
+ADSM_WRAPPER pid_t __waitpid(pid_t pid, int *status, int options)
+{
+	return waitpid(pid, status, options);
+}
+
 ADSM_WRAPPER pid_t wait3(int *status, int options, struct rusage *usage)
 {
 	return wait4(-1, status, options, usage);

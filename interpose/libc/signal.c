@@ -204,6 +204,12 @@ ADSM_WRAPPER int sigaction(int sig, const struct sigaction *action, struct sigac
 	return 0;
 }
 
+int __sigaction(int sig, const struct sigaction *action, struct sigaction *old);
+ADSM_WRAPPER int __sigaction(int sig, const struct sigaction *action, struct sigaction *old)
+{
+	return sigaction(sig, action, old);
+}
+
 /* For SIGSEGV: the older functions are made of this. */
 static handler_function *set_handler(handler_function *handler, int flags, bool mask_itself)
 {

@@ -53,6 +53,12 @@ ADSM_WRAPPER int sigsuspend(const sigset_t *mask)
 	return real(sigsuspend)(enter(&waiting, mask));
 }
 
+int __sigsuspend(const sigset_t *mask);
+ADSM_WRAPPER int __sigsuspend(const sigset_t *mask)
+{
+	return sigsuspend(mask);
+}
+
 ADSM_WRAPPER int __sigpause(int sig_or_mask, int is_sig)
 {
 	sigset_t mask;

@@ -7,22 +7,34 @@
 #include "surroundings.h"
 
 #include <dlfcn.h>
+#include <arpa/nameser.h>
+#include <linux/capability.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <resolv.h>
 #include <sys/ioctl.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/quota.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/times.h>
 #include <sys/timex.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <termios.h>
 #include <utime.h>
+#include <utmp.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED true
@@ -699,6 +711,162 @@ static const struct row process[] = {
 	{ "getdomainname", .args = { OUT(char[65]), V(65) } },
 };
 
+/* ---- what other functions hand to the system, or to the network, as it is */
+
+static long child, pidfd, resolver;
+static char pages[4 * PAGE] __attribute__((aligned(4096)));
+
+/* Stopped, and traced by this process. */
+static void make_child(void)
+{
+	int status;
+
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	CHECK(waitpid((pid_t)child, &status, 0) == child && WIFSTOPPED(status));
+}
+
+static void end_child(void)
+{
+	int status;
+
+	CHECK(!kill((pid_t)child, SIGKILL));
+	CHECK(waitpid((pid_t)child, &status, 0) == child);
+}
+
+static void make_pidfd(void)
+{
+	pidfd = syscall(SYS_pidfd_open, getpid(), 0);
+}
+
+static void end_pidfd(void)
+{
+	close((int)pidfd);
+	take_user1();
+}
+
+static void rewind_folder(void)
+{
+	CHECK(!lseek(DIR_FD, 0, SEEK_SET));
+}
+
+static void use_records(void)
+{
+	CHECK(!utmpname("file"));
+	setutent();
+}
+
+static void make_resolver(void)
+{
+	CHECK(!res_init());
+	resolver = (long)&_res;
+}
+
+/* No name: nothing is asked. */
+#define ANSWER OUT(unsigned char[100]), V(100)
+
+static const struct row others[] = {
+	{ "__ttyname_r_chk", .args = { V(TTY_FD), OUT(char[64]), V(64), V(64) }, .flags = CHANGING | ANY },
+	{ "getdirentries", .args = { V(DIR_FD), OUT(char[1024]), V(1024), IN(off_t, { 0 }) },
+	  .flags = CHANGING, .before = rewind_folder },
+	{ "getdirentries64", .args = { V(DIR_FD), OUT(char[1024]), V(1024), IN(off_t, { 0 }) },
+	  .flags = CHANGING, .before = rewind_folder },
+	{ "quotactl", .args = { V(QCMD(Q_GETFMT, USRQUOTA)), T("missing"), V(0), OUT(uint32_t) }, .flags = ANY },
+	{ "quotactl", .args = { V(QCMD(Q_QUOTAON, USRQUOTA)), T("missing"), V(0), T("file") }, .flags = ANY },
+	{ "pivot_root", .args = { T("dir"), T("dir") }, .flags = ANY },
+	{ "fsopen", .args = { T("no such file system"), V(0) }, .flags = ANY },
+	{ "fspick", .args = { V(AT_FDCWD), T("file"), V(0) }, .flags = ANY },
+	{ "move_mount", .args = { V(AT_FDCWD), T("missing"), V(AT_FDCWD), T("missing"), V(0) }, .flags = ANY },
+	{ "open_tree", .args = { V(AT_FDCWD), T("file"), V(0) }, .flags = ANY },
+	{ "mount_setattr", .args = { V(AT_FDCWD), T("missing"), V(0), IN(uint64_t[4], { 0 }), V(32) }, .flags = ANY },
+	{ "updwtmp", .args = { T("file"), IN(struct utmp, { .ut_type = 7 }) }, .flags = CHANGING | ANY },
+	{ "updwtmpx", .args = { T("file"), IN(struct utmp, { .ut_type = 7 }) }, .flags = CHANGING | ANY },
+	{ "pututline", .args = { IN(struct utmp, { .ut_type = 7, .ut_id = "a" }) },
+	  .flags = POINTER | ANY, .before = use_records, .after = endutent },
+	{ "pututxline", .args = { IN(struct utmp, { .ut_type = 7, .ut_id = "b" }) },
+	  .flags = POINTER | ANY, .before = use_records, .after = endutent },
+	{ "semctl", .args = { VAR(semaphores), V(0), V(GETALL), OUT(unsigned short[2]) },
+	  .flags = ANY, .before = make_ipc, .after = remove_ipc },
+	{ "semctl", .args = { VAR(semaphores), V(0), V(SETALL), IN(unsigned short[2], { 3, 4 }) },
+	  .flags = ANY, .before = make_ipc, .after = remove_ipc },
+	{ "semctl", .args = { VAR(semaphores), V(0), V(IPC_STAT), OUT(struct semid_ds) },
+	  .flags = CHANGING | ANY, .before = make_ipc, .after = remove_ipc },
+	{ "prctl", .args = { V(PR_GET_NAME), OUT(char[16]) } },
+	{ "prctl", .args = { V(PR_SET_NAME), T("a name") } },
+	{ "prctl", .args = { V(PR_SET_NAME), T("a name that is longer than the system takes") } },
+	{ "prctl", .args = { V(PR_GET_PDEATHSIG), OUT(int) } },
+	{ "prctl", .args = { V(PR_GET_CHILD_SUBREAPER), OUT(int) } },
+	{ "prctl", .args = { V(PR_GET_TID_ADDRESS), OUT(void *) }, .flags = ANY },
+	{ "prctl", .args = { V(PR_GET_PDEATHSIG), WRONG }, .error = EFAULT },
+	{ "arch_prctl", .args = { V(0x1003), OUT(long) } },
+	{ "__arch_prctl", .args = { V(0x1003), OUT(long) } },
+	{ "modify_ldt", .args = { V(0), OUT(char[64]), V(64) }, .flags = ANY },
+	{ "ptrace", .args = { V(PTRACE_GETSIGINFO), VAR(child), NIL, OUT(siginfo_t) },
+	  .flags = CHANGING, .before = make_child, .after = end_child },
+	{ "ptrace", .args = { V(PTRACE_GETEVENTMSG), VAR(child), NIL, OUT(long) },
+	  .flags = CHANGING | ANY, .before = make_child, .after = end_child },
+#ifdef __x86_64__
+	{ "ptrace", .args = { V(PTRACE_GETREGS), VAR(child), NIL, OUT(struct user_regs_struct) },
+	  .flags = CHANGING, .before = make_child, .after = end_child },
+#endif
+	{ "ptrace", .args = { V(PTRACE_GETSIGMASK), VAR(child), V(8), OUT(uint64_t) },
+	  .flags = CHANGING, .before = make_child, .after = end_child },
+	{ "capget", .args = { IN(struct __user_cap_header_struct, { _LINUX_CAPABILITY_VERSION_3, 0 }),
+			      OUT(struct __user_cap_data_struct[2]) } },
+	{ "capset", .args = { IN(struct __user_cap_header_struct, { 0, 0 }),
+			      IN(struct __user_cap_data_struct[2], { { 0 } }) }, .error = EINVAL },
+	{ "init_module", .args = { OUT(char[16]), V(16), T("") }, .flags = ANY },
+	{ "delete_module", .args = { T("no such module"), V(0) }, .flags = ANY },
+	{ "klogctl", .args = { V(3), OUT(char[1000]), V(1000) }, .flags = CHANGING | ANY },
+	{ "settimeofday", .args = { IN(struct timeval, { 0, -1 }), NIL }, .error = EINVAL },
+	{ "timespec_get", .args = { OUT(struct timespec), V(TIME_UTC) }, .flags = CHANGING },
+	{ "timespec_getres", .args = { OUT(struct timespec), V(TIME_UTC) } },
+	{ "getcpu", .args = { OUT(unsigned), OUT(unsigned) }, .flags = CHANGING },
+	{ "mincore", .args = { V(pages), V(4 * PAGE), OUT(char[4]) }, .flags = CHANGING },
+	{ "mincore", .args = { V(pages + 1), V(PAGE), OUT(char[1]) }, .error = EINVAL },
+	{ "process_madvise", .args = { VAR(pidfd), IN(struct iovec, { pages, PAGE }), V(1), V(MADV_COLD), V(0) },
+	  .flags = ANY, .before = make_pidfd, .after = end_pidfd },
+	{ "pidfd_send_signal", .args = { VAR(pidfd), V(SIGUSR1),
+					 IN(siginfo_t, { .si_signo = SIGUSR1, .si_code = SI_QUEUE }), V(0) },
+	  .flags = ANY, .before = make_pidfd, .after = end_pidfd },
+	{ "openpty", .args = { OUT(int), OUT(int), NIL, NIL, IN(struct winsize, { 7, 9, 0, 0 }) },
+	  .flags = CHANGING | ANY },
+	{ "sched_getattr", .args = { V(0), OUT(char[56]), V(56), V(0) } },
+	{ "sched_setattr", .args = { V(0), IN(uint32_t[14], { 56, SCHED_OTHER }), V(0) } },
+	{ "res_query", .args = { T("a..b"), V(ns_c_in), V(ns_t_a), ANSWER }, .flags = ANY },
+	{ "res_search", .args = { T("a..b."), V(ns_c_in), V(ns_t_a), ANSWER }, .flags = ANY },
+	{ "res_querydomain", .args = { T("a..b"), T("c"), V(ns_c_in), V(ns_t_a), ANSWER }, .flags = ANY },
+	{ "res_send", .args = { OUT(char[40]), V(40), OUT(char[4]), V(4) }, .error = EINVAL },
+	{ "res_nquery", .args = { VAR(resolver), T("a..b"), V(ns_c_in), V(ns_t_a), ANSWER },
+	  .flags = ANY, .before = make_resolver },
+	{ "res_nsearch", .args = { VAR(resolver), T("a..b."), V(ns_c_in), V(ns_t_a), ANSWER },
+	  .flags = ANY, .before = make_resolver },
+	{ "res_nsend", .args = { VAR(resolver), OUT(char[40]), V(40), OUT(char[4]), V(4) },
+	  .error = EINVAL, .before = make_resolver },
+	{ "__open", .args = { T("link"), V(O_RDWR) } },
+	{ "__open64", .args = { T("new"), V(O_RDWR | O_CREAT), V(0600) } },
+	{ "__mq_open_2", .args = { T("/no such queue"), V(O_RDWR) }, .flags = ANY },
+	{ "__statfs", .args = { T("file"), OUT(struct statfs) }, .flags = CHANGING },
+	{ "__fcntl", .args = { V(FILE_FD), V(F_GETLK), IN(struct flock, { .l_type = F_RDLCK }) } },
+	{ "__connect", .args = { V(SPARE_FD), IN(struct sockaddr_un, { AF_UNIX, "missing" }),
+				 V(sizeof(struct sockaddr_un)) }, .error = ENOENT },
+	{ "__pipe", .args = { OUT(int[2]) } },
+	{ "__poll", .args = { MEM(polled), V(3), V(0) } },
+	{ "__select", .args = { V(N_FDS), MEM(reading), MEM(writing), MEM(reading), IN(struct timeval, { 0, 0 }) } },
+	{ "__nanosleep", .args = { IN(struct timespec, { 0, -1 }), OUT(struct timespec) }, .error = EINVAL },
+	{ "__gettimeofday", .args = { OUT(struct timeval), NIL }, .flags = CHANGING },
+	{ "__adjtimex", .args = { IN(struct timex, { 0 }) }, .flags = CHANGING | ANY },
+	{ "__sched_getparam", .args = { V(0), OUT(struct sched_param) } },
+	{ "__sched_setscheduler", .args = { V(0), V(SCHED_OTHER), IN(struct sched_param, { 0 }) } },
+	{ "__wait", .args = { OUT(int) }, .error = ECHILD },
+	{ "__waitpid", .args = { V(-1), OUT(int), V(0) }, .error = ECHILD },
+};
+
 /* A pointer to where an object was is one to nowhere. */
 static const struct row errors[] = {
 	{ "open", .args = { WRONG, V(O_RDONLY) }, .error = EFAULT },
@@ -733,6 +901,7 @@ CALLS(sockets)
 CALLS(readiness)
 CALLS(timers)
 CALLS(process)
+CALLS(others)
 CALLS(errors)
 
 static const struct conform_case cases[] = {
@@ -742,6 +911,7 @@ static const struct conform_case cases[] = {
 	CASE("readiness", run_readiness),
 	CASE("times", run_timers),
 	CASE("process", run_process),
+	CASE("others", run_others),
 	CASE("errors", run_errors),
 };
 CONFORM_MAIN(cases)

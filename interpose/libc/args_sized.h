@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* args_sized.h - arguments of which another one, a command, says how much memory they mean. */
+#ifndef ADSM_LIBC_ARGS_SIZED_H
+#define ADSM_LIBC_ARGS_SIZED_H
+
+/* How much a function's command means. */
+enum rule { BY_FCNTL, BY_PRCTL, BY_PTRACE, BY_SEMCTL, BY_QUOTACTL, BY_ARCH_PRCTL, BY_MINCORE };
+
+#define SIZED_TEXT (-1)		/* it is a text */
+
+/* Bytes that argument @i means, or SIZED_TEXT; 0: it means none. */
+long adsm_args_sized(enum rule rule, int i, int n, const long *args);
+
+#endif
