@@ -8,6 +8,7 @@
  */
 #include "base/os.h"
 #include "process/device/crash.h"
+#include "process/device/guard.h"
 #include "process/device/handler.h"
 #include "process/device/once.h"
 #include "process/device/serve.h"
@@ -23,7 +24,9 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 	int ret = adsm_os_reserve(hello->base, hello->size, &p);
 
 	if (!ret)
-		ret = adsm_os_map(p, hello->size, memory_fd, 0, ADSM_PROT_RW, &p);
+		ret = adsm_os_map(p, hello->size, memory_fd, 0, ADSM_PROT_NONE, &p);
+	if (!ret)
+		adsm_guard_start((void *)(shared->extra + hello->extra - adsm_live_bytes(hello->size)), p, hello->size);
 	adsm_device_once_start(memory_fd, hello->base, shared);
 	adsm_handler_start(shared);
 	return ret ? ret : adsm_serve_launches(shared, hello->n_threads);

@@ -57,13 +57,13 @@ uint64_t adsm_process_memory_free(struct adsm_device *base)
 {
 	struct adsm_process_device *device = (struct adsm_process_device *)base;
 
-	return base->caps.memory_size - atomic_load(&device->memory_used);
+	return adsm_process_left(&device->shared->room);
 }
 
 int adsm_process_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct adsm_memory **ret_memory)
 {
 	struct adsm_process_device *device = (struct adsm_process_device *)base;
-	uint64_t used = atomic_load(&device->memory_used), offset = wanted - device->arena_base;
+	uint64_t offset = wanted - device->arena_base;
 	struct process_memory *memory;
 
 	if (!size || (size | wanted) % ADSM_PAGE_SIZE || offset > device->arena_size ||
@@ -75,18 +75,15 @@ int adsm_process_alloc(struct adsm_device *base, size_t size, uint64_t wanted, s
 	memory = malloc(sizeof(*memory));
 	if (!memory)
 		return -ENOMEM;
-	do {
-		uint64_t left = base->caps.memory_size - used;
-
-		if (size > left) {
-			free(memory);
-			return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free",
-					 device->title, size, (unsigned long)left,
-					 (unsigned long)base->caps.memory_size);
-		}
-	} while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + size));
+	if (!adsm_process_take(&device->shared->room, size)) {
+		free(memory);
+		return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free", device->title, size,
+				 (unsigned long)adsm_process_left(&device->shared->room),
+				 (unsigned long)base->caps.memory_size);
+	}
 	memory->base = (struct adsm_memory) { base, wanted, size };
 	memory->bytes = device->memory + offset;
+	adsm_live_add(&device->live, offset, size);
 	if (device->kind->allocated)
 		device->kind->allocated(device, offset, size);
 	*ret_memory = &memory->base;
@@ -103,6 +100,9 @@ void adsm_process_free(struct adsm_memory *base)
 		return;
 	device = (struct adsm_process_device *)base->device;
 	offset = (size_t)(memory->bytes - device->memory);
+	adsm_mutex_lock(&device->live_lock);
+	adsm_live_remove(&device->live, offset, base->size);
+	adsm_mutex_unlock(&device->live_lock);
 	/* Unified memory is the arena's: who owns the range gives its pages back. */
 	if (!base->device->caps.unified) {
 		/* Small neighbours share an entry; a copy may be looking at it. */
@@ -112,7 +112,7 @@ void adsm_process_free(struct adsm_memory *base)
 	}
 	if (device->kind->freed)
 		device->kind->freed(device, offset, base->size);
-	atomic_fetch_sub(&device->memory_used, base->size);
+	adsm_process_give(&device->shared->room, base->size);
 	free(memory);
 }
 

@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct process_code {
-	struct adsm_code base;
-	uint32_t index;
-	struct adsm_process_entry *entries;	/* under request_lock */
-};
-
 static int start_services(struct adsm_process_device *device)
 {
 	int ret;
@@ -35,7 +29,7 @@ int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *
 	size_t pages = (image->size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	struct adsm_process_request request = { .op = ADSM_PROCESS_LOAD };
 	struct adsm_process_reply reply;
-	struct process_code *code;
+	struct adsm_process_code *code;
 	struct adsm_fd *file;
 	void *copy;
 	int fd, ret;
@@ -68,6 +62,11 @@ int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *
 	adsm_fd_drop(file);
 	code->base.device = base;
 	code->index = reply.index;
+	code->image = image;
+	adsm_mutex_lock(&device->request_lock);
+	code->next = device->codes;
+	device->codes = code;
+	adsm_mutex_unlock(&device->request_lock);
 	if (base->caps.services && adsm_module_services(image->data, image->size))
 		ret = start_services(device);
 	if (ret) {
@@ -86,8 +85,9 @@ free_code:
 
 void adsm_process_module_unload(struct adsm_code *base)
 {
-	struct process_code *code = (struct process_code *)base;
+	struct adsm_process_code *code = (struct adsm_process_code *)base;
 	struct adsm_process_request request = { .op = ADSM_PROCESS_UNLOAD };
+	struct adsm_process_code **at;
 	struct adsm_process_device *device;
 	struct adsm_process_reply reply;
 	struct adsm_process_entry *next;
@@ -101,6 +101,11 @@ void adsm_process_module_unload(struct adsm_code *base)
 				   &device->lost, 0, true))
 		;
 	adsm_process_ask(device, &request, NULL, 0, &reply);
+	adsm_mutex_lock(&device->request_lock);
+	for (at = &device->codes; *at != code; at = &(*at)->next)
+		;
+	*at = code->next;
+	adsm_mutex_unlock(&device->request_lock);
 	for (struct adsm_process_entry *entry = code->entries; entry; entry = next) {
 		next = entry->next;
 		free(entry);
@@ -110,7 +115,7 @@ void adsm_process_module_unload(struct adsm_code *base)
 
 int adsm_process_kernel_get(struct adsm_code *base, const char *name, struct adsm_entry **ret_entry)
 {
-	struct process_code *code = (struct process_code *)base;
+	struct adsm_process_code *code = (struct adsm_process_code *)base;
 	struct adsm_process_device *device = (struct adsm_process_device *)base->device;
 	struct adsm_process_request request = { .op = ADSM_PROCESS_KERNEL, .index = code->index };
 	struct adsm_process_reply reply = { 0 };

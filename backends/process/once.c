@@ -19,38 +19,48 @@ static int once_start(struct adsm_device *device, int index, int table_fd, size_
 static int once_memory(struct adsm_device *base, size_t size, int *ret_fd)
 {
 	struct adsm_process_device *device = (struct adsm_process_device *)base;
-	uint64_t used = atomic_load(&device->memory_used);
+	struct adsm_process_room *room = &device->shared->room;
 	char name[32];
 	int ret;
 
 	ret = adsm_process_status(base);
 	if (ret)
 		return ret;
-	do {
-		if (size > base->caps.memory_size - used)
-			return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free", device->title,
-					 size, (unsigned long)(base->caps.memory_size - used),
-					 (unsigned long)base->caps.memory_size);
-	} while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + size));
+	if (!adsm_process_take(room, size))
+		return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free", device->title, size,
+				 (unsigned long)adsm_process_left(room), (unsigned long)base->caps.memory_size);
 	adsm_format(name, sizeof(name), "adsm-once-%s", base->name);
 	ret = adsm_fd_memory(name, size, ret_fd);
 	if (ret)
-		atomic_fetch_sub(&device->memory_used, size);
+		adsm_process_give(room, size);
 	return ret;
 }
 
 static void once_memory_free(struct adsm_device *device, size_t size)
 {
-	atomic_fetch_sub(&((struct adsm_process_device *)device)->memory_used, size);
+	adsm_process_give(&((struct adsm_process_device *)device)->shared->room, size);
 }
 
-static int once_map(struct adsm_device *device, uint64_t address, size_t size, int fd, size_t offset)
+static void forget(struct adsm_process_device *device, uint64_t address, size_t size)
 {
+	adsm_mutex_lock(&device->live_lock);
+	adsm_live_remove(&device->live, address - device->arena_base, size);
+	adsm_mutex_unlock(&device->live_lock);
+}
+
+static int once_map(struct adsm_device *base, uint64_t address, size_t size, int fd, size_t offset)
+{
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
 	struct adsm_process_request request = { .op = ADSM_PROCESS_ONCE_MAP, .base = address, .size = size,
 						.extra = offset };
 	struct adsm_process_reply reply;
+	int ret;
 
-	return adsm_process_ask((struct adsm_process_device *)device, &request, &fd, 1, &reply);
+	adsm_live_add(&device->live, address - device->arena_base, size);
+	ret = adsm_process_ask(device, &request, &fd, 1, &reply);
+	if (ret)
+		forget(device, address, size);
+	return ret;
 }
 
 static int once_add(struct adsm_device *device, const struct adsm_once_map *map)
@@ -62,14 +72,16 @@ static int once_add(struct adsm_device *device, const struct adsm_once_map *map)
 	return adsm_process_ask((struct adsm_process_device *)device, &request, &map->flags_fd, 1, &reply);
 }
 
-static void once_remove(struct adsm_device *device, uint64_t address, size_t size)
+static void once_remove(struct adsm_device *base, uint64_t address, size_t size)
 {
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
 	struct adsm_process_request request = { .op = ADSM_PROCESS_ONCE_REMOVE, .base = address, .size = size };
 	struct adsm_process_reply reply;
 
 	/* Of one that is lost nothing is left. */
-	if (!atomic_load(&((struct adsm_process_device *)device)->lost))
-		adsm_process_ask((struct adsm_process_device *)device, &request, NULL, 0, &reply);
+	if (!atomic_load(&device->lost))
+		adsm_process_ask(device, &request, NULL, 0, &reply);
+	forget(device, address, size);
 }
 
 const struct adsm_once_ops adsm_process_once = {

@@ -23,6 +23,7 @@ static void destroy(struct adsm_process_device *device)
 		adsm_process_memory_destroy(device);
 	adsm_mutex_destroy(&device->request_lock);
 	adsm_mutex_destroy(&device->launch_lock);
+	adsm_mutex_destroy(&device->live_lock);
 	free(device);
 }
 
@@ -49,6 +50,7 @@ int adsm_process_open(struct adsm_process_device *device, const struct adsm_back
 	}
 	adsm_mutex_init(&device->request_lock, ADSM_RANK_REQUEST);
 	adsm_mutex_init(&device->launch_lock, ADSM_RANK_QUEUE);
+	adsm_mutex_init(&device->live_lock, ADSM_RANK_QUEUE);
 	for (int i = 0; i < 2; i++)
 		adsm_lock_init(&device->copies[i].lock, ADSM_RANK_QUEUE);
 	device->copies[0].written = device->kind->written ? written : NULL;

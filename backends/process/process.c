@@ -4,7 +4,9 @@
 
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "base/source.h"
 #include "ended.h"
+#include "line.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -97,13 +99,24 @@ static int await_answer(struct adsm_process_device *device, int sock)
 	return n;
 }
 
+/* Of the backend's own, in whole pages. */
+static size_t own_size(const struct adsm_process_device *device)
+{
+	return (device->extra + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+}
+
+static size_t extra_size(const struct adsm_process_device *device)
+{
+	return own_size(device) + adsm_live_bytes(device->arena_size);
+}
+
 /* @ret_text: "", or what the process says of an error. */
 static int send_hello(struct adsm_process_device *device, int memory_fd, int shared_fd, char *ret_text)
 {
 	const struct adsm_process_request request = {
 		.version = ADSM_PROCESS_VERSION, .op = ADSM_PROCESS_HELLO,
 		.n_threads = device->base.caps.compute_units,
-		.base = device->arena_base, .size = device->arena_size, .extra = device->extra,
+		.base = device->arena_base, .size = device->arena_size, .extra = extra_size(device),
 	};
 	const int fds[] = { memory_fd, shared_fd };
 	const int sock = adsm_fd_number(device->sock);
@@ -220,6 +233,23 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 	return ret;
 }
 
+/* Where in its source the kernel crashed. */
+static void describe_place(struct adsm_process_device *device, char *ret_text, size_t size)
+{
+	const struct adsm_process_crash *crash = &device->shared->crash;
+	const struct adsm_process_code *code;
+
+	*ret_text = '\0';
+	adsm_mutex_lock(&adsm_source_mutex);
+	adsm_mutex_lock(&device->request_lock);
+	for (code = device->codes; code && code->index + 1 != crash->module; code = code->next)
+		;
+	if (code)
+		adsm_process_line(code->image->data, code->image->size, crash->offset, ret_text, size);
+	adsm_mutex_unlock(&device->request_lock);
+	adsm_mutex_unlock(&adsm_source_mutex);
+}
+
 /* Write down all that is known of the end of the process. */
 static void describe_loss(struct adsm_process_device *device)
 {
@@ -233,9 +263,10 @@ static void describe_loss(struct adsm_process_device *device)
 	int n;
 
 	if (number && !crash->sent && crash->in_kernel) {
+		describe_place(device, how, sizeof(how));
 		adsm_format(device->lost_text, ADSM_PROCESS_TEXT,
-			    "%s: kernel '%s' crashed with SIG%s at address %p%s%s", device->title, kernel,
-			    sigabbrev_np((int)number), (void *)crash->address, crash->place, crash->why);
+			    "%s: kernel '%s' crashed with SIG%s at address %p%s%s%s", device->title, kernel,
+			    sigabbrev_np((int)number), (void *)crash->address, crash->place, crash->why, how);
 		return;
 	}
 	if (*said) {
@@ -302,7 +333,7 @@ static void watch(void *arg)
 
 static size_t shared_size(const struct adsm_process_device *device)
 {
-	return sizeof(*device->shared) + ((device->extra + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1));
+	return sizeof(*device->shared) + extra_size(device);
 }
 
 int adsm_process_start(struct adsm_process_device *device, int memory_fd)
@@ -317,6 +348,8 @@ int adsm_process_start(struct adsm_process_device *device, int memory_fd)
 	if (ret)
 		goto close_shared;
 	device->shared = p;
+	adsm_live_start(&device->live, device->shared->extra + own_size(device), device->arena_size);
+	atomic_store(&device->shared->room.size, device->base.caps.memory_size);
 	device->oom_kills = adsm_os_oom_kills();
 	adsm_os_populate(p, offsetof(struct adsm_process_shared, areas), true);
 	ret = start_process(device, memory_fd, shared_fd);

@@ -6,9 +6,18 @@
 #include "backend.h"
 #include "base/os.h"
 #include "copy.h"
+#include "live.h"
 #include "shared.h"
 
 struct adsm_process_device;
+
+struct adsm_process_code {		/* a module that is loaded (module.c) */
+	struct adsm_code base;
+	uint32_t index;
+	const struct adsm_image *image;	/* the caller's, as long as it is loaded */
+	struct adsm_process_entry *entries;	/* under request_lock, as is the next one */
+	struct adsm_process_code *next;
+};
 
 /* What the devices of a backend have in common. */
 struct adsm_process_kind {
@@ -43,14 +52,16 @@ struct adsm_process_device {
 	const char *program;		/* a file, or "": the one installed with the library */
 	char *const *argv;		/* NULL: only the program's name */
 	int hello_ms;			/* until it has to have answered; 0: 60 s */
-	size_t extra;			/* bytes of shared->extra */
+	size_t extra;			/* bytes of shared->extra, without what live.h has behind them */
 	struct adsm_process_copy_queue copies[2];	/* by queue, from ADSM_QUEUE_TO_DEVICE */
 	uint8_t *memory;		/* where this process maps the memory that the device has at arena_base */
 	uint8_t *warm;			/* for each piece of memory (memory.c): written since it was allocated */
 	uintptr_t arena_base;
 	size_t arena_size;
-	_Atomic uint64_t memory_used;
 	struct adsm_process_shared *shared;
+	struct adsm_live live;		/* which of the memory is somebody's */
+	struct adsm_mutex live_lock;	/* who frees */
+	struct adsm_process_code *codes;	/* modules that are loaded; under request_lock */
 	struct adsm_mutex request_lock;	/* one request and its reply */
 	struct adsm_mutex launch_lock;	/* writers of slots */
 	struct adsm_thread monitor;

@@ -116,27 +116,6 @@ static int print(struct adsm_process_shadow *shadow, const struct adsm_process_c
 	return length;
 }
 
-static int take(struct adsm_process_device *device, uint64_t size)
-{
-	uint64_t used = atomic_load(&device->memory_used);
-
-	do {
-		if (size > device->base.caps.memory_size - used)
-			return -ENOMEM;
-	} while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + size));
-	return 0;
-}
-
-/* Never more than there is, whatever a damaged command says. */
-static int give(struct adsm_process_device *device, uint64_t size)
-{
-	uint64_t used = atomic_load(&device->memory_used);
-
-	while (!atomic_compare_exchange_weak(&device->memory_used, &used, used - (size < used ? size : used)))
-		;
-	return 0;
-}
-
 /* False: the library has stopped meanwhile, and did not wait: there is no device any more, and no shadow either. */
 static bool finish(struct adsm_process_shadow *shadow, enum adsm_process_command_state state)
 {
@@ -188,8 +167,11 @@ static bool answer_at_once(struct adsm_process_shadow *shadow, struct adsm_proce
 	if ((op != ADSM_COMMAND_TAKE && op != ADSM_COMMAND_GIVE) ||
 	    atomic_load(&command->state) != ADSM_COMMAND_ASKED)
 		return false;
-	command->result = op == ADSM_COMMAND_TAKE ? take(shadow->device, command->in_size) :
-		give(shadow->device, command->in_size);
+	command->result = 0;
+	if (op == ADSM_COMMAND_GIVE)
+		adsm_process_give(&shadow->device->shared->room, command->in_size);
+	else if (!adsm_process_take(&shadow->device->shared->room, command->in_size))
+		command->result = -ENOMEM;
 	atomic_store(&command->state, ADSM_COMMAND_ANSWERED);
 	adsm_os_wake(&command->state, 1, true);
 	atomic_fetch_add(&shadow->handler->queue.done, 1);

@@ -182,6 +182,35 @@ int adsm_process_receive(int sock, void *data, size_t size, int *fds)
 	return (size_t)n == size && !(message.msg_flags & MSG_TRUNC) ? 0 : -EPROTO;
 }
 
+/* ---- memory */
+
+uint64_t adsm_process_left(const struct adsm_process_room *room)
+{
+	const uint64_t used = atomic_load(&room->used), size = atomic_load(&room->size);
+
+	return used < size ? size - used : 0;
+}
+
+bool adsm_process_take(struct adsm_process_room *room, uint64_t size)
+{
+	const uint64_t all = atomic_load(&room->size);
+	uint64_t used = atomic_load(&room->used);
+
+	do {
+		if (used > all || size > all - used)
+			return false;
+	} while (!atomic_compare_exchange_weak(&room->used, &used, used + size));
+	return true;
+}
+
+void adsm_process_give(struct adsm_process_room *room, uint64_t size)
+{
+	uint64_t used = atomic_load(&room->used);
+
+	while (!atomic_compare_exchange_weak(&room->used, &used, used - (size < used ? size : used)))
+		;
+}
+
 /* ---- what tasks waited for */
 
 void adsm_task_hot_add(struct adsm_task_hot hot[ADSM_TASK_HOT], struct adsm_task_hot more)

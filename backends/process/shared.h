@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_PROCESS_VERSION 0x6163700au
+#define ADSM_PROCESS_VERSION 0x6163700bu
 
 #define ADSM_PROCESS_SLOTS 256		/* launches outstanding at most */
 #define ADSM_PROCESS_MAX_ARGS 64
@@ -145,6 +145,8 @@ struct adsm_process_crash {		/* why the device ended, written by its signal hand
 	uint32_t in_kernel;		/* in the launch after queue.done; else outside of any */
 	uint32_t sent;			/* by another process or by the system; else it was raised */
 	uint32_t sender, user;		/* who sent it: a process; 0: none that can be seen from here */
+	uint32_t module;		/* its index and 1, of the code that crashed; 0: not known */
+	uint64_t offset;		/* of the instruction, as the module's file has addresses */
 	uint64_t address;
 	char place[96];			/* where, of a device that is several processes: " on node 2 (host)" */
 	char why[320];			/* what that means: ": a load of …"; mostly "" */
@@ -194,17 +196,30 @@ struct adsm_process_handler {
 	_Alignas(4096) uint8_t bytes[ADSM_PROCESS_COMMANDS][ADSM_PROCESS_COMMAND_BYTES];
 };
 
+/* Bytes of device memory: objects', and what kernels and tasks have been given. */
+struct adsm_process_room { _Atomic uint64_t used, size; };
+
+/* False: there are not so many left. */
+bool adsm_process_take(struct adsm_process_room *room, uint64_t size);
+/* Never more than there is, whatever the other side says. */
+void adsm_process_give(struct adsm_process_room *room, uint64_t size);
+uint64_t adsm_process_left(const struct adsm_process_room *room);
+
 struct adsm_process_shared {
 	struct adsm_process_queue queue;	/* of launches: number s uses slot (s - 1) % ADSM_PROCESS_SLOTS */
 	_Alignas(64) struct adsm_process_crash crash;
 	struct adsm_process_end end;
+	struct adsm_process_room room;
 	struct adsm_process_slot slots[ADSM_PROCESS_SLOTS];
 	_Alignas(4096) uint8_t areas[ADSM_PROCESS_SLOTS][ADSM_PROCESS_ARG_AREA];
 	struct adsm_process_pointer pointers[ADSM_PROCESS_SLOTS][ADSM_PROCESS_MAX_ARGS];
 	char failures[ADSM_PROCESS_SLOTS][ADSM_PROCESS_TEXT];
 	struct adsm_task_record tasks[ADSM_PROCESS_SLOTS];
 	struct adsm_process_handler handler;
-	/* What else a backend and its device have in common: hello's extra bytes, all 0 at first. */
+	/*
+	 * What else a backend and its device have in common: hello's extra bytes, all 0 at first. The last of them say
+	 * which memory is live (live.h).
+	 */
 	_Alignas(4096) uint8_t extra[];
 };
 

@@ -15,13 +15,21 @@ static struct adsm_cache *cache_of(struct adsm_store *store)
 
 /* ---- transfers */
 
+static bool is_live(const struct adsm_cache_memory *memory, uint64_t offset)
+{
+	const uint64_t page = offset / PAGE;
+
+	return !memory->live || atomic_load_explicit(&memory->live[page / 64], memory_order_relaxed) >> page % 64 & 1;
+}
+
 /* NULL: there is nothing for kernels. */
 static uint8_t *look_up(const struct adsm_cache_memory *memory, uint64_t address, uint64_t size, bool write)
 {
 	const uint64_t lent_size = memory->lent.end - memory->lent.begin;
 
 	if (address - memory->base < memory->size && size <= memory->size - (address - memory->base))
-		return memory->bytes + (address - memory->base);
+		return is_live(memory, address - memory->base) && is_live(memory, address - memory->base + size - 1) ?
+			memory->bytes + (address - memory->base) : NULL;
 	if (address - memory->lent.begin < lent_size && size <= lent_size - (address - memory->lent.begin))
 		return (uint8_t *)(uintptr_t)address;
 	for (int i = 0; i < ADSM_CACHE_READABLE; i++)

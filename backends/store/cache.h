@@ -10,6 +10,8 @@
 #ifndef ADSM_SCRATCHPAD_CACHE_H
 #define ADSM_SCRATCHPAD_CACHE_H
 
+#include <stdatomic.h>
+
 #include "adsm_scratchpad.h"
 #include "store/layout.h"
 #include "spans.h"
@@ -20,6 +22,7 @@
 struct adsm_cache_memory {
 	uint64_t base, size;		/* device addresses */
 	uint8_t *bytes;
+	const _Atomic uint64_t *live;	/* of its pages, a bit each: those that are somebody's; NULL: all */
 	struct { uint64_t begin, end; } lent;	/* at its addresses, too: what kernels allocate */
 	struct { uint64_t begin, end; } readable[ADSM_CACHE_READABLE];	/* at their addresses: arguments, tables */
 };

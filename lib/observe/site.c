@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * site.c - places in the program's code: return addresses from the stack, and words for addresses from debug
- * information, which libdw reads where there is one. It is opened when words are asked for, and only local files are
- * looked at. Words are kept: an address is looked up once in the life of the process.
+ * information (source.h). Words are kept: an address is looked up once in the life of the process.
  */
 #include "observe/site.h"
 
@@ -16,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/source.h"
 #include "base/log.h"
 #include "base/os.h"
 
@@ -135,132 +135,26 @@ bool adsm_site_follows_call(uintptr_t address)
 #endif
 }
 
-/* ---- libdw. What is used of it, declared here: it is opened at run time. */
+/* ---- debug information */
 
-struct dwfl;
-struct dwfl_module;
-struct dwfl_line;
-struct dwarf_die;
-struct dwarf_line;
-
-struct dwfl_callbacks {
-	int (*find_elf)(struct dwfl_module *module, void **data, const char *name, uint64_t base, char **ret_path,
-			void **ret_elf);
-	int (*find_debuginfo)(struct dwfl_module *module, void **data, const char *name, uint64_t base,
-			      const char *path, const char *link, uint32_t crc, char **ret_path);
-	int (*section_address)(struct dwfl_module *module, void **data, const char *name, uint64_t base,
-			       const char *section, uint32_t index, const void *header, uint64_t *ret_address);
-	char **debuginfo_path;
-};
-
-static int find_elf(struct dwfl_module *module, void **data, const char *name, uint64_t base, char **ret_path,
-		    void **ret_elf)
-{
-	return -1;	/* each module is told with its file */
-}
-
-/* Debug information outside of a file is looked for in the distribution's folder, by build id; never in the network. */
-static struct dwfl_callbacks callbacks = { .find_elf = find_elf };
-
-static struct {
-	void *library;
-	struct dwfl *(*begin)(const struct dwfl_callbacks *callbacks);
-	void (*end)(struct dwfl *session);
-	void (*report_begin_add)(struct dwfl *session);
-	struct dwfl_module *(*report_elf)(struct dwfl *session, const char *name, const char *path, int fd,
-					  uint64_t base, bool add_p_vaddr);
-	int (*report_end)(struct dwfl *session, int (*removed)(struct dwfl_module *, void *, const char *, uint64_t,
-							       void *), void *arg);
-	struct dwfl_module *(*addrmodule)(struct dwfl *session, uint64_t address);
-	struct dwfl_line *(*module_getsrc)(struct dwfl_module *module, uint64_t address);
-	const char *(*lineinfo)(struct dwfl_line *line, uint64_t *address, int *ret_line, int *column,
-				uint64_t *time, uint64_t *length);
-	const char *(*module_addrname)(struct dwfl_module *module, uint64_t address);
-	struct dwarf_die *(*module_nextcu)(struct dwfl_module *module, struct dwarf_die *last, uint64_t *ret_bias);
-	int (*haspc)(struct dwarf_die *unit, uint64_t address);
-	struct dwarf_line *(*getsrc_die)(struct dwarf_die *unit, uint64_t address);
-	int (*lineno)(struct dwarf_line *line, int *ret_number);
-	const char *(*linesrc)(struct dwarf_line *line, uint64_t *time, uint64_t *length);
-} dw;
-
-static const struct {
-	const char *name;
-	void *at;
-} functions[] = {
-	{ "dwfl_begin", &dw.begin },
-	{ "dwfl_end", &dw.end },
-	{ "dwfl_report_begin_add", &dw.report_begin_add },
-	{ "dwfl_report_elf", &dw.report_elf },
-	{ "dwfl_report_end", &dw.report_end },
-	{ "dwfl_addrmodule", &dw.addrmodule },
-	{ "dwfl_module_getsrc", &dw.module_getsrc },
-	{ "dwfl_lineinfo", &dw.lineinfo },
-	{ "dwfl_module_addrname", &dw.module_addrname },
-	{ "dwfl_module_nextcu", &dw.module_nextcu },
-	{ "dwarf_haspc", &dw.haspc },
-	{ "dwarf_getsrc_die", &dw.getsrc_die },
-	{ "dwarf_lineno", &dw.lineno },
-	{ "dwarf_linesrc", &dw.linesrc },
-	{ "dwfl_build_id_find_debuginfo", &callbacks.find_debuginfo },
-};
-
-static bool libdw_missing;	/* looked for, in vain */
-
-static bool open_libdw(void)
-{
-	const char *problem = NULL;
-
-	if (dw.library || libdw_missing)
-		return dw.library;
-	/* It fetches from where the environment says (DEBUGINFOD_URLS). */
-	if (adsm_os_is_privileged())
-		problem = "not in a set-user-ID program";
-	else
-		dw.library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!problem && !dw.library)
-		problem = dlerror();
-	for (size_t i = 0; !problem && i < sizeof(functions) / sizeof(functions[0]); i++) {
-		void *function = dlsym(dw.library, functions[i].name);
-
-		if (!function)
-			problem = functions[i].name;
-		memcpy(functions[i].at, &function, sizeof(function));
-	}
-	if (!problem)
-		return true;
-	dw.library = NULL;
-	libdw_missing = true;
-	adsm_info("reports name no lines of source files: that takes libdw.so.1 (Debian's package libdw1): %s",
-		  problem);
-	return false;
-}
-
-static struct dwfl *session;
+static void *session;
 
 /* The module as libdw sees it; NULL: not at all. */
-static struct dwfl_module *debug_module(uintptr_t address, const struct module *module)
+static void *debug_module(uintptr_t address, const struct module *module)
 {
-	struct dwfl_module *found;
+	void *found;
 	int fd;
 
-	if (!session && open_libdw())
-		session = dw.begin(&callbacks);
+	if (!session)
+		session = adsm_source_begin();
 	if (!session)
 		return NULL;
-	found = dw.addrmodule(session, address);
+	found = adsm_source_find(session, address);
 	if (found)
 		return found;
 	/* This is what runs, whatever has its name now. */
 	fd = open(*module->path ? module->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	dw.report_begin_add(session);
-	/* The descriptor is libdw's from here on. */
-	found = dw.report_elf(session, module->path, module->path, fd, module->bias, true);
-	if (!found)
-		close(fd);
-	dw.report_end(session, NULL, NULL);
-	return found ? dw.addrmodule(session, address) : NULL;
+	return fd < 0 ? NULL : adsm_source_add(session, module->path, fd, module->bias, address);
 }
 
 /* ---- words */
@@ -296,25 +190,9 @@ static char *source_name(const char *name)
 	return plain ? plain : strdup(name);
 }
 
-static const char *find_line(struct dwfl_module *debug, uint64_t address, int *ret_number)
-{
-	struct dwfl_line *found = dw.module_getsrc(debug, address);
-	struct dwarf_die *unit = NULL;
-	struct dwarf_line *line = NULL;
-	uint64_t bias;
-
-	if (found)
-		return dw.lineinfo(found, NULL, ret_number, NULL, NULL, NULL);
-	/* clang writes no index of compilation units. */
-	while (!line && (unit = dw.module_nextcu(debug, unit, &bias)))
-		if (dw.haspc(unit, address - bias) > 0)
-			line = dw.getsrc_die(unit, address - bias);
-	return line && !dw.lineno(line, ret_number) ? dw.linesrc(line, NULL, NULL) : NULL;
-}
-
 static void describe(struct place *place)
 {
-	struct dwfl_module *debug;
+	void *debug;
 	const char *file = NULL, *function = NULL;
 	char *name = NULL;
 	struct module module;
@@ -328,8 +206,8 @@ static void describe(struct place *place)
 	}
 	debug = debug_module(place->address, &module);
 	if (debug) {
-		file = find_line(debug, place->address, &number);
-		function = dw.module_addrname(debug, place->address);
+		file = adsm_source_line(debug, place->address, &number);
+		function = adsm_source_function(debug, place->address);
 	} else if (dladdr((void *)place->address, &info)) {
 		function = info.dli_sname;
 	}
@@ -350,13 +228,11 @@ static void describe(struct place *place)
 	free(name);
 }
 
-static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_SITES);	/* places, libdw */
-
 bool adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t size)
 {
 	struct place place = { .address = address - is_return }, *kept, **found;
 
-	adsm_mutex_lock(&mutex);
+	adsm_mutex_lock(&adsm_source_mutex);
 	found = tfind(&place, &places, compare_places);
 	if (found) {
 		place = **found;
@@ -368,7 +244,7 @@ bool adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t si
 		if (kept && !tsearch(kept, &places, compare_places))
 			free(kept);
 	}
-	adsm_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&adsm_source_mutex);
 	adsm_format(ret_text, size, "%s", place.text);
 	return place.has_line;
 }
@@ -377,18 +253,18 @@ bool adsm_site_lacks_libdw(void)
 {
 	bool has;
 
-	adsm_mutex_lock(&mutex);
-	has = open_libdw();
-	adsm_mutex_unlock(&mutex);
+	adsm_mutex_lock(&adsm_source_mutex);
+	has = adsm_source_open();
+	adsm_mutex_unlock(&adsm_source_mutex);
 	return !has;
 }
 
 /* With the session go its open files and what it has read. */
 void adsm_site_end(void)
 {
-	adsm_mutex_lock(&mutex);
+	adsm_mutex_lock(&adsm_source_mutex);
 	if (session)
-		dw.end(session);
+		adsm_source_end(session);
 	session = NULL;
-	adsm_mutex_unlock(&mutex);
+	adsm_mutex_unlock(&adsm_source_mutex);
 }

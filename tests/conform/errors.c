@@ -2,6 +2,7 @@
 /* errors.c - what is refused says why; what breaks breaks nothing else. */
 #include "conform.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -571,6 +572,37 @@ static void crash(void)
 	after_loss(o);
 }
 
+/* A store to what has been freed, behind a live object: only live memory is there, whatever was there before. */
+static void stray(void)
+{
+	adsmModule *module = on_cpu() ? adsmModuleLoad(module_path("crash")) : NULL;
+	int *a, *b;
+	unsigned index;
+
+	if (!on_cpu())
+		skip("this device does not tell what is live from what is not");
+	CHECK(module);
+	a = adsmAlloc(4096);
+	/* More than the device notes one by one; each is used. */
+	for (int i = 0; i < 600; i++) {
+		b = adsmAlloc(4096 * (1 + i % 3));
+		CHECK(a && b);
+		index = (unsigned)(b - a);
+		if (i % 7 == 0)
+			CHECK_OK(adsmCall(adsmKernelGet(module, "crash"), blocks(1), blocks(1), adsmPtr(a),
+					  adsmVal(index)));
+		if (i % 14 == 0)
+			CHECK_OK(adsmSync());
+		CHECK_OK(adsmFree(b));
+	}
+	index = 1024 + 16;
+	CHECK_OK(adsmCall(adsmKernelGet(module, "crash"), blocks(1), blocks(1), adsmPtr(a), adsmVal(index)));
+	CHECK(adsmSync() < 0);
+	check_told("kernel 'crash' crashed with SIGSEGV at address 0x");
+	check_told(": a store 64 bytes behind the end of the 4096 bytes of an object at 0x");
+	check_told(dlopen("libdw.so.1", RTLD_NOW) ? ", at crash.c:" : " of its module");
+}
+
 /* The same, met by a touch. */
 static void crash_touch(void)
 {
@@ -776,6 +808,7 @@ static const struct conform_case cases[] = {
 	CASE("restart-calls", restart_calls),
 	CASE("small-stack", small_stack),
 	CASE("limits", limits),
+	CASE("stray", stray),
 	CASE("crash", crash),
 	FAULT_CASE("crash-touch", crash_touch),
 	FAULT_CASE("crash-copies", crash_copies),

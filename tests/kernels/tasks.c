@@ -323,13 +323,13 @@ ADSM_TASK(frees, ADSM_INOUT(int, a))
 }
 
 /* The others wait for what it has. */
-ADSM_TASK(crashes, ADSM_PTR(int, p), ADSM_VAL(int, who), ADSM_VAL(int, has))
+ADSM_TASK(crashes, ADSM_PTR(int, p), ADSM_VAL(unsigned long, where), ADSM_VAL(int, who), ADSM_VAL(int, has))
 {
 	if (ADSM_WORKER == who && has)
 		ADSM_LOCK(11);
 	ADSM_ALL_BARRIER;
 	if (ADSM_WORKER == who)
-		ADSM_WRITE(&p[1ul << 44], 1);
+		ADSM_WRITE(&p[where], 1);
 	ADSM_LOCK(11);
 	ADSM_UNLOCK(11);
 }

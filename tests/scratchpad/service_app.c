@@ -561,6 +561,11 @@ static void tasks(void)
 		CHECK_AT(a[i], i, i * i);
 	CHECK_EQ(b[0], 501);
 	CHECK_EQ(calls, 501);
+	/* What workers are given is of the device's 64 MiB; on cores with a local store there is more beside it. */
+	CHECK_OK(RUN("pieces", 1, adsmInOut(a), VAL(100)));
+	CHECKF(strcmp(getenv("ADSM_BACKEND"), "cpu") ? a[0] == 100 : a[0] > 50 && a[0] < 64, "%d pieces",
+	       a[0]);
+	CHECK_EQ(a[1], a[0]);
 }
 
 /* A device without: what the kernels are told, and the one beside them. */

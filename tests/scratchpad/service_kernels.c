@@ -294,4 +294,25 @@ ADSM_TASK(workers, ADSM_INOUT(int, a), ADSM_INOUT(int, total), ADSM_VAL(int, n))
 			ADSM_UNLOCK(0);
 		}
 }
+
+/* How many pieces of 1 MiB there are, and again when they have been given back; @most at most. */
+ADSM_TASK(pieces, ADSM_INOUT(int, a), ADSM_VAL(int, most))
+{
+	for (int round = 0; round < 2; round++) {
+		ADSM_SPACE_GLOBAL unsigned long *p;
+		ADSM_SPACE_GLOBAL unsigned long *first = 0;
+		int n = 0;
+
+		while (n < most && (p = (ADSM_SPACE_GLOBAL unsigned long *)ADSM_TASK_ALLOC(1 << 20))) {
+			ADSM_WRITE(p, (unsigned long)first);
+			first = p;
+			n++;
+		}
+		ADSM_WRITE(&a[round], n);
+		for (; first; first = p) {
+			p = (ADSM_SPACE_GLOBAL unsigned long *)ADSM_READ(first);
+			ADSM_TASK_FREE(first);
+		}
+	}
+}
 #endif

@@ -216,9 +216,13 @@ static void errors(void)
 static void crash(const char *has)
 {
 	const bool in_section = !strcmp(has, "crash");
-	int error = RUN("crashes", 6, adsmPtr(numbers), VAL(5), VAL(in_section));
+	/* Outside of all objects, which nodes of a cluster do not see: then of all memory. */
+	const unsigned long where = in_section || on_nodes ? 1ul << 44 : 2ul << 20;
+	int error = RUN("crashes", 6, adsmPtr(numbers), adsmVal(where), VAL(5), VAL(in_section));
 
 	check_failed_with(error, -ENODEV, "'crashes'", "SIGSEGV", "worker 5", NULL);
+	CHECK(where > 2ul << 20 ||
+	      strstr(adsmLastError(), " bytes behind the end of the 4096 bytes of an object at 0x"));
 	CHECK_EQ(strstr(adsmLastError(), "lock 11") != NULL, in_section);
 }
 

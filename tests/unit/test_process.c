@@ -198,8 +198,8 @@ static void keep(const char *how)
 	void *p;
 
 	CHECK_OK(adsm_process_receive(ADSM_PROCESS_SOCKET, &hello, sizeof(hello), fds));
-	CHECK(hello.op == ADSM_PROCESS_HELLO && hello.extra == EXTRA && fds[0] >= 0 && fds[1] >= 0);
-	CHECK_OK(adsm_os_map(NULL, sizeof(*shared) + EXTRA, ADSM_PROCESS_KEPT, 0, ADSM_PROT_RW, &p));
+	CHECK(hello.op == ADSM_PROCESS_HELLO && hello.extra >= EXTRA && fds[0] >= 0 && fds[1] >= 0);
+	CHECK_OK(adsm_os_map(NULL, sizeof(*shared) + hello.extra, ADSM_PROCESS_KEPT, 0, ADSM_PROT_RW, &p));
 	shared = p;
 	if (!strncmp(how, "refuse", 6)) {
 		reply.error = how[6] ? -EEXIST : -ENODEV;

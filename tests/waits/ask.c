@@ -137,8 +137,8 @@ static void make_memory(void)
 	device = mmap(NULL, sizeof(*device), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	device->shadow = &a_shadow;
 	device->shared = memory;
-	device->base.caps.memory_size = 100;
-	step_memory(&device->memory_used, sizeof(device->memory_used));
+	atomic_init(&memory->room.size, 100);
+	step_memory(&memory->room, sizeof(memory->room));
 	step_memory(&device->served, sizeof(device->served));
 	a_shadow = (struct adsm_process_shadow){ .device = device, .handler = handler, .serve = serve_it,
 						.thread = { 1 } };

@@ -437,7 +437,7 @@ bool adsm_workers_is_one(void)
 	return mine;
 }
 
-const char *adsm_workers_explain(int signal, uint64_t address)
+const char *adsm_workers_explain(int signal, uint64_t address, const char *access)
 {
 	static char why[320];
 

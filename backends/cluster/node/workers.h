@@ -46,6 +46,6 @@ const struct adsm_task_record *adsm_workers_record(void);
 /* Is the calling thread one of theirs? For handlers of signals, as is the next. */
 bool adsm_workers_is_one(void);
 /* What the crash of a worker at this address means; NULL: no more than that. */
-const char *adsm_workers_explain(int signal, uint64_t address);
+const char *adsm_workers_explain(int signal, uint64_t address, const char *access);
 
 #endif

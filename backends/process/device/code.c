@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,11 +29,52 @@ struct module {
 	void *handle;			/* NULL: free */
 	/* Open as long as the module is loaded: the loader knows the module by the number in its path. */
 	int fd;
+	uintptr_t bias, start, end;	/* its segments, and how much lower its file has them */
 };
 
 static struct kernel kernels[ADSM_CODE_KERNELS];
 static uint32_t n_kernels;
 static struct module modules[ADSM_CODE_MODULES];
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct module *module = arg;
+
+	if (info->dlpi_addr != module->bias)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type != PT_LOAD)
+			continue;
+		module->start = module->start && module->start < start ? module->start : start;
+		module->end = start + info->dlpi_phdr[i].p_memsz;
+	}
+	return 1;
+}
+
+/* Where the loader has put it. */
+static void find_segments(struct module *module)
+{
+	struct link_map *map;
+
+	module->start = module->end = 0;
+	if (dlinfo(module->handle, RTLD_DI_LINKMAP, &map))
+		return;
+	module->bias = map->l_addr;
+	dl_iterate_phdr(look_at, module);
+}
+
+uint32_t adsm_code_locate(uintptr_t instruction, uint64_t *ret_offset)
+{
+	for (uint32_t i = 0; i < ADSM_CODE_MODULES; i++) {
+		if (!modules[i].handle || instruction - modules[i].start >= modules[i].end - modules[i].start)
+			continue;
+		*ret_offset = instruction - modules[i].bias;
+		return i + 1;
+	}
+	return 0;
+}
 
 int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT])
 {
@@ -55,6 +97,7 @@ int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]
 		return -ENOEXEC;
 	}
 	modules[i].fd = fd;
+	find_segments(&modules[i]);
 	*ret_index = i;
 	return 0;
 }

@@ -24,6 +24,8 @@ bool adsm_code_is_task(uint32_t kernel);
 bool adsm_code_onces(uint32_t kernel);
 /* What a module, or what it is linked to, has by this name; NULL: there is none. */
 void *adsm_code_find(uint32_t module, const char *symbol);
+/* Which module's code that is, its index and 1, and the address in its file; 0: none's. [signal] */
+uint32_t adsm_code_locate(uintptr_t instruction, uint64_t *ret_offset);
 /* A launch as the application asked for it. @area: its arguments, where they are not in the slot. */
 void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area, struct adsm_pool_launch *ret_launch);
 

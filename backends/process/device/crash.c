@@ -2,6 +2,7 @@
 /* crash.c - see crash.h. */
 #include "crash.h"
 
+#include "base/decode.h"
 #include "base/os.h"
 
 #include <signal.h>
@@ -14,7 +15,9 @@ void (*adsm_crash_place)(char *ret_text, size_t size);
 
 static struct adsm_process_crash *_Atomic crash;
 static void (*when_written)(void);
-static const char *(*explainer)(int signal, uint64_t address);
+static const char *(*explainer)(int signal, uint64_t address, const char *access);
+static bool (*opener)(uintptr_t address);
+static uint32_t (*locator)(uintptr_t instruction, uint64_t *ret_offset);
 
 /* By an instruction, where nobody sent it. */
 static bool is_raised(int sig)
@@ -39,7 +42,13 @@ static void say_why(struct adsm_process_crash *note, const char *why)
 static void crashed(int sig, siginfo_t *info, void *context)
 {
 	struct adsm_process_crash *note = crash;
+	uintptr_t instruction = 0;
+	bool write;
+	const bool is_access = sig == SIGSEGV && info->si_code > 0 &&
+		adsm_decode_fault(context, &instruction, &write);
 
+	if (is_access && opener && opener((uintptr_t)info->si_addr))
+		return;
 	adsm_crash_alone();
 	if (note) {
 		note->in_kernel = adsm_crash_in_kernel;
@@ -53,7 +62,10 @@ static void crashed(int sig, siginfo_t *info, void *context)
 		/* A signal that somebody sent has no address. */
 		note->address = info->si_code > 0 ? (uintptr_t)info->si_addr : 0;
 		if (explainer && note->in_kernel && !note->sent)
-			say_why(note, explainer(sig, note->address));
+			say_why(note, explainer(sig, note->address, !is_access ? "an access" :
+						write ? "a store" : "a load"));
+		if (is_access && locator && note->in_kernel)
+			note->module = locator(instruction, &note->offset);
 		atomic_store(&note->signal, (uint32_t)sig);
 		if (when_written)
 			when_written();
@@ -61,9 +73,19 @@ static void crashed(int sig, siginfo_t *info, void *context)
 	_exit(128 + sig);
 }
 
-void adsm_crash_explain(const char *(*explain)(int signal, uint64_t address))
+void adsm_crash_explain(const char *(*explain)(int signal, uint64_t address, const char *access))
 {
 	explainer = explain;
+}
+
+void adsm_crash_opener(bool (*open)(uintptr_t address))
+{
+	opener = open;
+}
+
+void adsm_crash_locate(uint32_t (*locate)(uintptr_t instruction, uint64_t *ret_offset))
+{
+	locator = locate;
 }
 
 void adsm_crash_now(int signal, uint64_t address, const char *why)
@@ -118,6 +140,8 @@ void adsm_crash_take(const struct adsm_process_crash *other)
 	note->sent = other->sent;
 	note->sender = other->sender;
 	note->user = other->user;
+	note->module = other->module;
+	note->offset = other->offset;
 	note->address = other->address;
 	memcpy(note->place, other->place, sizeof(note->place));
 	memcpy(note->why, other->why, sizeof(note->why));

@@ -6,6 +6,7 @@
 #include "base/once.h"
 #include "base/os.h"
 #include "process/device/crash.h"
+#include "process/device/guard.h"
 #include "process/device/task_crew.h"
 
 #include <errno.h>
@@ -228,6 +229,8 @@ static int map(const struct adsm_process_request *request, int fd)
 	void *p;
 	int ret;
 
+	/* What was freed there is not to be closed later. */
+	adsm_guard_close();
 	if (!node.restore)
 		return adsm_os_map((void *)request->base, request->size, fd, request->extra, ADSM_PROT_RW, &p);
 	piece = calloc(1, sizeof(*piece));
@@ -303,8 +306,8 @@ static int forget(const struct adsm_process_request *request)
 	free(once);
 	if (node.restore)
 		return drop_pieces(request->base, request->size) ? 0 : node.restore(request->base, request->size);
-	return adsm_os_map((void *)request->base, request->size, memory.fd, request->base - memory.base, ADSM_PROT_RW,
-			   &p);
+	return adsm_os_map((void *)request->base, request->size, memory.fd, request->base - memory.base,
+			   ADSM_PROT_NONE, &p);
 }
 
 int adsm_device_once_answer(const struct adsm_process_request *request, int fd)

@@ -5,6 +5,7 @@
 #include "base/os.h"
 #include "code.h"
 #include "crash.h"
+#include "guard.h"
 #include "handler.h"
 #include "once.h"
 #include "task.h"
@@ -50,6 +51,7 @@ static void *run_launches(void *arg)
 		uint64_t i = atomic_load(&queue->done) % ADSM_PROCESS_SLOTS;
 		struct adsm_process_slot *slot = &shared->slots[i];
 
+		adsm_guard_close();
 		adsm_code_launch(slot, shared->areas[i], &launch);
 		launch.record = slot->counted ? &shared->tasks[i] : NULL;
 		slot->status = 0;
@@ -76,6 +78,7 @@ int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads)
 	int ret = adsm_pool_start(n_threads);
 
 	served = shared;
+	adsm_crash_locate(adsm_code_locate);
 	return ret ? ret : adsm_pool_thread(run_launches);
 }
 

@@ -25,7 +25,10 @@ static _Thread_local struct adsm_task_thread *mine;
 
 struct memory {				/* what a worker is given follows */
 	_Alignas(64) struct memory *next;
+	size_t size;			/* with this */
 };
+
+static struct adsm_process_room *room;	/* what it is taken of; NULL: nobody counts */
 
 static struct memory *memories[4096];	/* by address: what was never given is told without a look there */
 static pthread_mutex_t allocating = PTHREAD_MUTEX_INITIALIZER;
@@ -41,9 +44,16 @@ static void *allocate(struct adsm_task_worker *worker, size_t size)
 
 	if (!size || size > SIZE_MAX / 2)
 		return NULL;
-	memory = aligned_alloc(sizeof(*memory), (size + 2 * sizeof(*memory) - 1) & ~(sizeof(*memory) - 1));
-	if (!memory)
+	size = (size + 2 * sizeof(*memory) - 1) & ~(sizeof(*memory) - 1);
+	if (room && !adsm_process_take(room, size))
 		return NULL;
+	memory = aligned_alloc(sizeof(*memory), size);
+	if (!memory) {
+		if (room)
+			adsm_process_give(room, size);
+		return NULL;
+	}
+	memory->size = size;
 	pthread_mutex_lock(&allocating);
 	memory->next = *bucket_of(memory);
 	*bucket_of(memory) = memory;
@@ -73,6 +83,8 @@ static void give_back(struct adsm_task_worker *worker, void *p)
 	pthread_mutex_unlock(&allocating);
 	if (!memory)
 		adsm_task_fail_free(worker, p);
+	if (room)
+		adsm_process_give(room, memory->size);
 	free(memory);
 }
 
@@ -291,6 +303,7 @@ int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, s
 		return ret;
 	}
 	adsm_crash_place = launch->task_way && launch->task_way->place ? launch->task_way->place : place;
+	room = shared ? &shared->room : NULL;
 	task->launch = launch;
 	task->name = name;
 	task->text = ret_text;

@@ -42,13 +42,21 @@ int adsm_crc_write_span(struct adsm_crc *crc, struct adsm_crc_span *span, bool c
 	return span->entries && (span->blocks || !counted) ? 0 : -ENOMEM;
 }
 
+static bool is_live(const struct adsm_crc_span *span, uint64_t address)
+{
+	const uint64_t page = (address - span->begin) / 4096;
+
+	return !span->live || atomic_load_explicit(&span->live[page / 64], memory_order_relaxed) >> page % 64 & 1;
+}
+
 struct adsm_crc_span *adsm_crc_find(struct adsm_crc *crc, uint64_t address, uint64_t size, bool write)
 {
 	for (int i = 0; i < ADSM_CRC_SPANS; i++) {
 		struct adsm_crc_span *span = &crc->spans[i];
 
 		if (address >= span->begin && address < span->end && size <= span->end - address)
-			return write && !span->entries ? NULL : span;
+			return (write && !span->entries) || !is_live(span, address) ||
+				!is_live(span, address + size - 1) ? NULL : span;
 	}
 	return NULL;
 }

@@ -32,6 +32,7 @@ struct adsm_crc_blocks { struct adsm_crc_block { uint64_t last, other; } of[ADSM
 struct adsm_crc_span {
 	uint64_t begin, end;		/* end: 0: there is none */
 	uint8_t *bytes;
+	const _Atomic uint64_t *live;	/* of its pages of 4 KiB, a bit each: those that are somebody's; NULL: all */
 	struct adsm_crc_entry *entries;	/* by page, from the one of begin on; NULL: it is never written */
 	struct adsm_crc_blocks *blocks;	/* NULL: not counted */
 };

@@ -39,7 +39,7 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 		return -EINVAL;
 	adsm_modules_start(&geometry, &layout, overlays.always);
 	adsm_overlay_start(shared, &overlays, &layout, hello->n_threads);
-	return adsm_launch_start(shared, &geometry, &layout, &task, hello->n_threads, hello->base, hello->size, bytes);
+	return adsm_launch_start(shared, &geometry, &layout, &task, hello->n_threads, hello, bytes);
 }
 
 static int answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)

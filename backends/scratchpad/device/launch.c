@@ -12,6 +12,7 @@
 #include "process/device/handler.h"
 #include "process/device/lent.h"
 #include "process/device/pool.h"
+#include "process/live.h"
 #include "replay.h"
 #include "scratchpad/shared.h"
 #include "tasks.h"
@@ -22,6 +23,7 @@
 
 static struct adsm_process_shared *served;
 static struct adsm_cache_memory memory;
+static struct adsm_live live;
 static struct adsm_scratchpad_layout layout;
 static struct adsm_core cores[ADSM_SCRATCHPAD_MAX_CORES];
 static unsigned n_cores;
@@ -53,10 +55,11 @@ static struct adsm_scratchpad_shared *extra(void)
 static void on_wrong_address(uint64_t address, const char *what)
 {
 	static _Thread_local char why[320];
+	char near[160];
 
-	adsm_format(why, sizeof(why), ": %s of a pointer to device memory, where there is none: a null pointer, one "
-				      "past its "
-		    "object, or one that was never of an object", what);
+	adsm_live_say(&live, memory.base, address, near, sizeof(near));
+	adsm_format(why, sizeof(why), ": %s of a pointer to device memory, where there is none: %s%s", what,
+		    *near ? "" : "a null pointer, one past its object, or one that was never of an object", near);
 	adsm_crash_now(SIGSEGV, address, why);
 }
 
@@ -66,7 +69,7 @@ static void on_wrong(struct adsm_cache *cache, uint64_t address, const char *wha
 }
 
 /* Without the cache: an instruction of the kernel itself. */
-static const char *explain(int signal, uint64_t address)
+static const char *explain(int signal, uint64_t address, const char *access)
 {
 	static char why[320];
 	const struct adsm_core *core = adsm_tasks_core() ? adsm_tasks_core() : mine.core;
@@ -316,13 +319,15 @@ static void *run_launches(void *arg)
 
 int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
 		      const struct adsm_scratchpad_layout *its_layout, const struct adsm_scratchpad_task *task,
-		      unsigned n, uint64_t base, uint64_t size, void *bytes)
+		      unsigned n, const struct adsm_process_request *hello, void *bytes)
 {
 	int ret = n > ADSM_SCRATCHPAD_MAX_CORES ? -EINVAL : 0;
 
 	served = shared;
 	layout = *its_layout;
-	memory = (struct adsm_cache_memory){ .base = base, .size = size, .bytes = bytes };
+	adsm_live_start(&live, shared->extra + hello->extra - adsm_live_bytes(hello->size), hello->size);
+	memory = (struct adsm_cache_memory){ .base = hello->base, .size = hello->size, .bytes = bytes,
+					     .live = live.pages };
 	adsm_handler_start(shared);
 	adsm_lent_range(&memory.lent.begin, &memory.lent.end);
 	services = adsm_services_here;

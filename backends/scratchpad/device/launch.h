@@ -9,6 +9,6 @@
 /* Make the cores, and run what comes in the queue. 0 or a negative errno. */
 int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
 		      const struct adsm_scratchpad_layout *layout, const struct adsm_scratchpad_task *task,
-		      unsigned n_cores, uint64_t base, uint64_t size, void *memory);
+		      unsigned n_cores, const struct adsm_process_request *hello, void *memory);
 
 #endif

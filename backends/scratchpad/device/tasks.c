@@ -259,7 +259,7 @@ static int start_memory(bool counted)
 		ret = adsm_heap_start(&spans[HEAP].begin, &spans[HEAP].end, &spans[HEAP].bytes);
 		spans[OBJECTS] = (struct adsm_crc_span){
 			.begin = tasks.memory.base, .end = tasks.memory.base + tasks.memory.size,
-			.bytes = tasks.memory.bytes,
+			.bytes = tasks.memory.bytes, .live = tasks.memory.live,
 		};
 	}
 	if (!ret)

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* live.c - see live.h. */
+#include "live.h"
+
+#include "base/log.h"
+#include "base/os.h"
+
+#define NONE UINT64_MAX
+
+size_t adsm_live_bytes(size_t size)
+{
+	const size_t n_words = (size / ADSM_PAGE_SIZE + 63) / 64;
+	const size_t bytes = sizeof(struct adsm_live_shared) + 2 * n_words * sizeof(uint64_t);
+
+	return (bytes + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+}
+
+void adsm_live_start(struct adsm_live *live, void *shared, size_t size)
+{
+	live->shared = shared;
+	live->n_pages = size / ADSM_PAGE_SIZE;
+	live->pages = live->shared->bits;
+	live->begins = live->pages + (live->n_pages + 63) / 64;
+}
+
+/* ---- written */
+
+static void set(_Atomic uint64_t *bits, uint64_t first, uint64_t n, bool on)
+{
+	while (n) {
+		const uint64_t bit = first % 64, here = n < 64 - bit ? n : 64 - bit;
+		const uint64_t mask = (here == 64 ? ~(uint64_t)0 : ((uint64_t)1 << here) - 1) << bit;
+
+		/* Neighbours' bits are in the same word. */
+		if (on)
+			atomic_fetch_or(&bits[first / 64], mask);
+		else
+			atomic_fetch_and(&bits[first / 64], ~mask);
+		first += here;
+		n -= here;
+	}
+}
+
+void adsm_live_add(struct adsm_live *live, uint64_t offset, uint64_t size)
+{
+	set(live->begins, offset / ADSM_PAGE_SIZE, 1, true);
+	set(live->pages, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, true);
+}
+
+void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size)
+{
+	struct adsm_live_shared *shared = live->shared;
+	const uint64_t n = atomic_load(&shared->n_freed);
+
+	set(live->pages, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, false);
+	set(live->begins, offset / ADSM_PAGE_SIZE, 1, false);
+	/* Behind the bits: whoever closes the range then does not open it again. */
+	atomic_store(&shared->freed[n % ADSM_LIVE_FREED].offset, offset);
+	atomic_store(&shared->freed[n % ADSM_LIVE_FREED].size, size);
+	atomic_store(&shared->n_freed, n + 1);
+}
+
+/* ---- read */
+
+bool adsm_live_has(const struct adsm_live *live, uint64_t offset)
+{
+	const uint64_t page = offset / ADSM_PAGE_SIZE;
+
+	return page < live->n_pages && atomic_load(&live->pages[page / 64]) >> page % 64 & 1;
+}
+
+/* The first page from @page on, or the last up to it, whose bit is @on; NONE: there is none. */
+static uint64_t next(const struct adsm_live *live, const _Atomic uint64_t *bits, uint64_t page, bool on)
+{
+	uint64_t word;
+
+	while (page < live->n_pages) {
+		word = (on ? atomic_load(&bits[page / 64]) : ~atomic_load(&bits[page / 64])) >> page % 64;
+		if (word)
+			return page + (uint64_t)__builtin_ctzll(word);
+		page = (page / 64 + 1) * 64;
+	}
+	return NONE;
+}
+
+static uint64_t previous(const _Atomic uint64_t *bits, uint64_t page, bool on)
+{
+	uint64_t word;
+
+	for (;; page = page / 64 * 64 - 1) {
+		word = (on ? atomic_load(&bits[page / 64]) : ~atomic_load(&bits[page / 64])) << (63 - page % 64);
+		if (word)
+			return page - (uint64_t)__builtin_clzll(word);
+		if (page < 64)
+			return NONE;
+	}
+}
+
+struct adsm_live_range adsm_live_run(const struct adsm_live *live, uint64_t offset)
+{
+	const uint64_t page = offset / ADSM_PAGE_SIZE;
+	const uint64_t before = previous(live->pages, page, false), after = next(live, live->pages, page, false);
+	const uint64_t first = before == NONE ? 0 : before + 1;
+	const uint64_t end = after == NONE || after > live->n_pages ? live->n_pages : after;
+
+	return (struct adsm_live_range){ first * ADSM_PAGE_SIZE, (end - first) * ADSM_PAGE_SIZE };
+}
+
+/* What begins at or before a live page, up to the next one that does. */
+static struct adsm_live_range memory_of(const struct adsm_live *live, uint64_t page)
+{
+	const uint64_t first = previous(live->begins, page, true);
+	const uint64_t other = first == NONE ? NONE : next(live, live->begins, first + 1, true);
+	const uint64_t hole = next(live, live->pages, page, false);
+	const uint64_t begin = first == NONE ? page : first;
+	uint64_t end = hole < live->n_pages ? hole : live->n_pages;
+
+	end = other < end ? other : end;
+	return (struct adsm_live_range){ begin * ADSM_PAGE_SIZE, (end - begin) * ADSM_PAGE_SIZE };
+}
+
+void adsm_live_say(const struct adsm_live *live, uint64_t base, uint64_t address, char *ret_text, size_t size)
+{
+	const uint64_t offset = address - base, page = offset / ADSM_PAGE_SIZE;
+	uint64_t below, above, behind, before;
+	struct adsm_live_range range;
+
+	*ret_text = '\0';
+	if (page >= live->n_pages)
+		return;
+	below = previous(live->pages, page, true);
+	above = next(live, live->pages, page, true);
+	behind = below == NONE ? NONE : offset - (below + 1) * ADSM_PAGE_SIZE;
+	before = above == NONE ? NONE : above * ADSM_PAGE_SIZE - offset;
+	if (below == NONE && above == NONE)
+		return;
+	range = memory_of(live, behind < before ? below : above);
+	adsm_format(ret_text, size, "%lu bytes %s the %lu bytes of an object at %p",
+		    (unsigned long)(behind < before ? behind : before),
+		    behind < before ? "behind the end of" : "before",
+		    (unsigned long)range.size, (void *)(uintptr_t)(base + range.offset));
+}
