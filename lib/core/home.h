@@ -76,7 +76,8 @@ struct adsm_home {
 	uint64_t last_seq;		/* of the calls launched */
 	uint64_t kernel_end_ns;		/* of the last that is known to have ended, where somebody asks */
 	_Atomic uint64_t completed;	/* all calls up to here have ended */
-	uint64_t unnamed_seq;		/* the last call that may use any object */
+	uint64_t unnamed_seq;		/* the last call that may use any object, or is taken to (ADSM_PAPER=1) */
+	uint64_t unknown_seq;		/* the last call that really may: nothing says which objects it uses */
 	uint64_t own_seq;		/* the last one of a kernel of the library's */
 	struct adsm_gather gather;
 	uint64_t once_seq;		/* the last call with write-once objects: it may wait for the program */

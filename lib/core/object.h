@@ -45,6 +45,7 @@ struct adsm_object {
 	uint64_t generation;		/* another for each object that has the slot */
 	uint64_t born_seq;		/* calls up to here cannot use it */
 	uint64_t use_seq, write_seq;	/* the last named call that uses it, that may write it */
+	uint64_t stored_seq;		/* the last call that may write it by its arguments, also with ADSM_PAPER=1 */
 	struct adsm_object *open_prev, *open_next;
 	struct adsm_object *next_free;
 	struct adsm_hold *holds;
@@ -101,13 +102,14 @@ static inline uint64_t adsm_object_write_seq(const struct adsm_object *object)
 	return unnamed > object->write_seq ? unnamed : object->write_seq;
 }
 
-/* Did the bytes of the Invalid blocks of an object go down with the device? */
+/* Did the bytes of the Invalid blocks of an object go down with the device? Not where its last calls had ended. */
 static inline bool adsm_object_lost(const struct adsm_object *object)
 {
 	const struct adsm_home *home = object->home;
+	const uint64_t unknown = object->assigned || home->unknown_seq <= object->born_seq ? 0 : home->unknown_seq;
+	const uint64_t stored = unknown > object->stored_seq ? unknown : object->stored_seq;
 
-	return home->lost_seq &&
-		(!home->device->caps.survives || adsm_object_write_seq(object) >= home->lost_seq);
+	return home->lost_seq && (!home->device->caps.survives || stored >= home->lost_seq);
 }
 
 /* Look for the object of an address and lock its home; NULL (and nothing locked) when none is live there. */

@@ -284,7 +284,7 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	object->generation++;
 	object->born_seq = home->last_seq;
 	atomic_store(&home->gather.open, false);	/* what stands for calls so far cannot use it */
-	object->use_seq = object->write_seq = 0;
+	object->use_seq = object->write_seq = object->stored_seq = 0;
 	object->holds = NULL;
 	memset(&object->habits, 0, sizeof(object->habits));
 	if (!object->device_only) {

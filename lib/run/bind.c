@@ -16,6 +16,7 @@ static void begin(struct adsm_bound *bound, adsmKernel *kernel, struct adsm_home
 	bound->home = home;
 	bound->n_args = bound->n_pointers = bound->n_uses = bound->const_bytes = bound->n_bytes = bound->n_onces = 0;
 	bound->sets = 0;
+	bound->known = false;
 	bound->max = ADSM_ARGS_FEW;
 	bound->args = bound->few_args;
 	bound->pointers = bound->few_pointers;
@@ -376,6 +377,7 @@ int adsm_bind(struct adsm_bound *bound, adsmKernel *kernel, const adsmArg *args,
 		error = check_onces(bound);
 	if (!error)
 		error = copy_values(bound);
+	bound->known = bound->named;
 	if (adsm_paper)
 		bound->named = false;
 	return error;

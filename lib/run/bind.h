@@ -44,6 +44,7 @@ struct adsm_bound {
 	adsmKernel *kernel;		/* NULL: commands of the program's, see driver.h */
 	struct adsm_home *home;		/* NULL while no argument said which */
 	bool named;
+	bool known;			/* it uses what it names and nothing else; not named with ADSM_PAPER=1 */
 	size_t n_args, n_pointers, n_uses;
 	size_t max;			/* of each of these */
 	struct adsm_launch_arg *args;

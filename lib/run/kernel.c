@@ -457,6 +457,8 @@ int adsm_assign(void *p, adsmKernel *kernel, int access)
 		/* Unnamed calls so far may use it; from here on the assigned ones may. */
 		object->use_seq = adsm_object_use_seq(object);
 		object->write_seq = adsm_object_write_seq(object);
+		if (home->unknown_seq > object->born_seq && home->unknown_seq > object->stored_seq)
+			object->stored_seq = home->unknown_seq;
 		object->assigned = kernel;
 		if (!kernel)
 			object->born_seq = home->last_seq;

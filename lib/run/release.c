@@ -168,6 +168,8 @@ void adsm_release_take(struct adsm_bound *bound, uint64_t seq)
 		object->use_seq = seq;
 		if (access != ADSM_ACCESS_IN)
 			object->write_seq = seq;
+		if (bound->uses[i].access != ADSM_ACCESS_IN)
+			object->stored_seq = seq;
 		if (!object->device_only)
 			take_object(bound, object, event_of(access));
 	}
@@ -176,6 +178,8 @@ void adsm_release_take(struct adsm_bound *bound, uint64_t seq)
 	if (!adsm_bound_is_own(bound))
 		adsm_policies_written(&home->policies);
 	home->unnamed_seq = seq;
+	if (!bound->known)
+		home->unknown_seq = seq;
 	for (struct adsm_object *object = home->open, *next; object; object = next) {
 		next = object->open_next;
 		if (!object->assigned)
