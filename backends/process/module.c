@@ -22,16 +22,38 @@ static int start_services(struct adsm_process_device *device)
 			       "(ulimit -u, -v)", device->title, strerror(-ret)) : 0;
 }
 
+/* The image as a file, which other threads may not close: they close what they do not know. */
+static int make_file(const struct adsm_process_device *device, const struct adsm_image *image,
+		     struct adsm_fd **ret_file)
+{
+	const size_t pages = (image->size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
+	void *copy;
+	int fd, ret;
+
+	ret = adsm_os_memfd("adsm-module", pages, &fd);
+	if (!ret)
+		ret = adsm_fd_keep(fd, ret_file);
+	if (!ret) {
+		ret = adsm_os_map(NULL, pages, adsm_fd_number(*ret_file), 0, ADSM_PROT_RW, &copy);
+		if (ret)
+			adsm_fd_drop(*ret_file);
+	}
+	if (ret)
+		return adsm_fail(ret, "%s: no file in memory for a module of %zu bytes: %s%s", device->title,
+				 image->size, strerror(-ret), adsm_os_limit(ret));
+	memcpy(copy, image->data, image->size);
+	adsm_os_unmap(copy, pages);
+	return 0;
+}
+
 int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *image,
 			   struct adsm_code **ret_code)
 {
 	struct adsm_process_device *device = (struct adsm_process_device *)base;
-	size_t pages = (image->size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	struct adsm_process_request request = { .op = ADSM_PROCESS_LOAD };
 	struct adsm_process_reply reply;
 	struct adsm_process_code *code;
 	struct adsm_fd *file;
-	void *copy;
 	int fd, ret;
 
 	if (image->kind != ADSM_IMAGE_MODULE)
@@ -42,17 +64,9 @@ int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return -ENOMEM;
-	ret = adsm_os_memfd("adsm-module", pages, &fd);
-	if (!ret)
-		ret = adsm_fd_keep(fd, &file);	/* other threads may close what they do not know */
+	ret = make_file(device, image, &file);
 	if (ret)
 		goto free_code;
-	fd = adsm_fd_number(file);
-	ret = adsm_os_map(NULL, pages, fd, 0, ADSM_PROT_RW, &copy);
-	if (ret)
-		goto close_file;
-	memcpy(copy, image->data, image->size);
-	adsm_os_unmap(copy, pages);
 	fd = adsm_fd_number(file);
 	ret = adsm_process_ask(device, &request, &fd, 1, &reply);
 	if (ret == -ENOEXEC)

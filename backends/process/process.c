@@ -58,7 +58,9 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 	ret = adsm_os_library_dir(path, PATH_MAX);
 	if (ret) {
 		free(path);
-		return adsm_fail(ret, "the folder of the library is not known; set %s", kind->program_option);
+		return adsm_fail(ret, "the folder of the library is not known%s; set %s",
+				 access("/proc/self/maps", R_OK) ? ": /proc is not mounted" : "",
+				 kind->program_option);
 	}
 	length = strlen(path);
 	for (int i = 0; i < 4; i++) {
@@ -226,9 +228,8 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 		ret = adsm_fail(-ENODEV, "%s: %s does not answer as this version of the library expects",
 				device->title, program);
 	else if (ret)
-		ret = adsm_fail(ret, "%s: %s could not be started: %s%s", device->title, program,
-				strerror(-ret), ret == -EMFILE ? " (ulimit -n)" : ret == -ENOMEM ? " (ulimit -v)" :
-				ret == -EAGAIN ? " (ulimit -u, ulimit -v)" : "");
+		ret = adsm_fail(ret, "%s: %s could not be started: %s%s", device->title, program, strerror(-ret),
+				adsm_os_limit(ret));
 	free(program);
 	return ret;
 }

@@ -49,6 +49,11 @@ int adsm_os_discard(void *address, size_t size);
 void adsm_os_unlock(void *address, size_t size);
 /* Is it to be in a core file? -ENOMEM: the process has no mappings left. */
 int adsm_os_dump(void *address, size_t size, bool dump);			/* [signal] */
+/*
+ * What mostly is behind a negative errno of the system's for memory, descriptors or threads, in words to follow its
+ * text: " (ulimit -v)"; "" where there is nothing to say.
+ */
+const char *adsm_os_limit(int error);
 /* Bytes of address space that this process may have (ulimit -v); UINT64_MAX: as much as there is. */
 uint64_t adsm_os_address_limit(void);
 /* Sparse zeroed private memory for tables; costs only what is touched. NULL when there is none. */

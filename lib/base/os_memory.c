@@ -227,6 +227,31 @@ uint64_t adsm_os_address_limit(void)
 	return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
+static bool is_limited(int resource)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+
+	sys(SYS_prlimit64, 0, resource, NULL, &limit);
+	return limit.rlim_cur != RLIM_INFINITY;
+}
+
+const char *adsm_os_limit(int error)
+{
+	/* ulimit -d: private memory that can be written, of malloc and of tables. */
+	const bool data = is_limited(RLIMIT_DATA), addresses = is_limited(RLIMIT_AS);
+
+	switch (-error) {
+	case EMFILE: return " (ulimit -n)";
+	case ENFILE: return " (of all programs together)";
+	case EFBIG: return " (ulimit -f)";
+	case ENOMEM: return data && addresses ? " (ulimit -v, ulimit -d)" : data ? " (ulimit -d)" :
+		addresses ? " (ulimit -v)" : " (vm.max_map_count, vm.overcommit_memory)";
+	case EAGAIN: return data ? " (ulimit -u, ulimit -v, ulimit -d)" : " (ulimit -u, ulimit -v)";
+	case EPERM: case EACCES: case ENOSYS: return " (does a filter, seccomp, refuse the system call?)";
+	}
+	return "";
+}
+
 void *adsm_os_table(size_t size)
 {
 	void *p = NULL;

@@ -104,9 +104,12 @@ int adsm_arena_create(uintptr_t address, size_t size)
 		return adsm_fail(error, "there can be no file for the arena: files may not be so large (ulimit -f)");
 	if (error == -EMFILE || error == -ENFILE)
 		return adsm_fail(error, "there can be no file for the arena: too many descriptors (ulimit -n)");
+	if (error == -EPERM || error == -EACCES || error == -ENOSYS)
+		return adsm_fail(error, "there can be no file for the arena: the system refuses memfd_create(2): %s%s",
+				 strerror(-error), adsm_os_limit(error));
 	if (error)
-		return adsm_fail(error, "cannot reserve address space for the arena: %s (ADSM_ARENA, ulimit -v)",
-				 strerror(-error));
+		return adsm_fail(error, "cannot reserve address space for the arena: %s%s; ADSM_ARENA makes it smaller",
+				 strerror(-error), adsm_os_limit(error));
 	adsm_info("arena: %zu MiB at %p", adsm_arena.size >> 20, (void *)adsm_arena.base);
 	return 0;
 }

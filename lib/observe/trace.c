@@ -398,7 +398,7 @@ int adsm_trace_open(const char *path)
 	if (!devices)
 		devices = adsm_os_table(ADSM_MAX_DEVICES * sizeof(*devices));
 	if (!labels || !devices)
-		return adsm_fail(-ENOMEM, "ADSM_TRACE: no address space for the trace (ulimit -v)");
+		return adsm_fail(-ENOMEM, "ADSM_TRACE: no memory for the trace%s", adsm_os_limit(-ENOMEM));
 	adsm_mutex_lock(&names_mutex);
 	memset(labels, 0, (ADSM_RECORDS_MAX + 1) * sizeof(*labels));
 	adsm_mutex_unlock(&names_mutex);

@@ -212,7 +212,7 @@ static int map_object(struct adsm_once_object *object)
 	int error = adsm_os_reserve(0, 2 * span + object->shared_size, &p);
 
 	if (error)
-		return adsm_fail(error, "no address space for %zu bytes (ulimit -v)", 2 * span);
+		return adsm_fail(error, "no address space for %zu bytes%s", 2 * span, adsm_os_limit(error));
 	object->handle.data = p;
 	object->handle.room = (char *)p + span;
 	object->shared = (void *)((char *)p + 2 * span);

@@ -85,7 +85,7 @@ static int start(void)
 	if (!error && !adsm_life.unforked)
 		error = adsm_os_fork_mark(&adsm_life.unforked);
 	if (error) {
-		adsm_say("no address space for the library's tables (ulimit -v)");
+		adsm_say("no memory for the library's tables: %s%s", strerror(-error), adsm_os_limit(error));
 		goto end_observing;
 	}
 	atomic_store(adsm_life.unforked, 1);	/* the child of one that had been shut down begins anew */
@@ -115,20 +115,6 @@ end_observing:
 	return error;
 }
 
-/* An error of the system's, and the limit that may be behind it. */
-static void say_limit(int error)
-{
-	static const struct { int error; const char *limits; } rows[] = {
-		{ EMFILE, " (ulimit -n)" }, { ENFILE, " (of all programs together)" }, { EFBIG, " (ulimit -f)" },
-		{ ENOMEM, " (ulimit -v)" }, { EAGAIN, " (ulimit -u, ulimit -v)" },
-	};
-	const char *limits = "";
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		limits = rows[i].error == -error ? rows[i].limits : limits;
-	adsm_say("the library cannot start: %s%s", strerror(-error), limits);
-}
-
 /* With start_mutex. */
 static int start_now(void)
 {
@@ -144,7 +130,7 @@ static int start_now(void)
 	if (error) {
 		free(before);
 		if (n_said == adsm_n_said())
-			say_limit(error);
+			adsm_say("the library cannot start: %s%s", strerror(-error), adsm_os_limit(error));
 		return error;
 	}
 	/* Backends that were looked for in vain have said why. */

@@ -3,11 +3,18 @@
 #include "conform.h"
 
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -449,6 +456,50 @@ static void start_within(int resource, rlim_t most, const char *word)
 		CHECK_EQ(WEXITSTATUS(status), STARTED);
 }
 
+/* A filter of system calls, as containers have it. */
+static bool refuse_files(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static bool hide_proc(void)
+{
+	return !unshare(CLONE_NEWNS) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+		!umount2("/proc", MNT_DETACH);
+}
+
+/* It does not start, or not load a module, and says what keeps it from that; where this process may take it away. */
+static void start_without(bool (*take_away)(void), const char *word)
+{
+	const char *path = module_path("conform");
+	pid_t child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (!child) {
+		if (!take_away())
+			_exit(REFUSED);
+		if (!adsmInit()) {
+			unsigned *a = alloc(N * sizeof(*a));
+
+			CHECK(adsmCall(adsmKernelGet(adsmModuleLoad(path), "increment"), blocks(N), lanes(), adsmPtr(a),
+				       adsmVal(N)));
+		}
+		CHECK_SAYS(word);
+		_exit(REFUSED);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == REFUSED);
+}
+
 /* Limits of a process, and of a device's, from those in which nothing starts. */
 static void limits(void)
 {
@@ -470,6 +521,43 @@ static void limits(void)
 		start_within(RLIMIT_NOFILE, files[i], "ulimit -n");
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		start_within(RLIMIT_FSIZE, sizes[i], "ulimit -f");
+	for (rlim_t most = 1 << 20; most <= (rlim_t)4 << 30; most *= 4)
+		start_within(RLIMIT_DATA, most, "ulimit -d");
+	if (!strcmp(backend, "cpu")) {
+		start_without(refuse_files, "memfd_create");
+		start_without(hide_proc, "/proc is not mounted");
+	}
+}
+
+/* What fails in a call that starts well says so itself, and not what failed before. */
+static void own_sentence(void)
+{
+	static const struct { int resource; rlim_t most; int error; const char *word; } rows[] = {
+		{ RLIMIT_NOFILE, 3, -EMFILE, "ulimit -n" }, { RLIMIT_FSIZE, 0, -EFBIG, "ulimit -f" },
+	};
+	const char *backend = getenv("ADSM_BACKEND");
+
+	if (!backend || strcmp(backend, "cpu"))
+		skip("what a driver needs is not known");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const pid_t child = fork();
+		int status;
+
+		CHECK(child >= 0);
+		if (!child) {
+			struct rlimit limit = { rows[i].most, rows[i].most };
+			unsigned *a = words(N, 0);
+			adsmKernel *increment = kernel("increment");
+
+			CHECK_ERROR(adsmFree((void *)8), EINVAL);
+			CHECK(!setrlimit(rows[i].resource, &limit));
+			CHECK_EQ(adsmCall(increment, blocks(N), lanes(), adsmPtr(a), adsmVal(N)), rows[i].error);
+			CHECK_SAYS(rows[i].word);
+			_exit(STARTED);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == STARTED);
+	}
 }
 
 struct objects {
@@ -808,6 +896,7 @@ static const struct conform_case cases[] = {
 	CASE("restart-calls", restart_calls),
 	CASE("small-stack", small_stack),
 	CASE("limits", limits),
+	CASE("own-sentence", own_sentence),
 	CASE("stray", stray),
 	CASE("crash", crash),
 	FAULT_CASE("crash-touch", crash_touch),

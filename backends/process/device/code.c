@@ -92,7 +92,10 @@ int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	modules[i].handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!modules[i].handle) {
-		snprintf(ret_text, ADSM_PROCESS_TEXT, "%s", dlerror());
+		if (access(path, R_OK))
+			snprintf(ret_text, ADSM_PROCESS_TEXT, "it is loaded as %s, and /proc is not mounted", path);
+		else
+			snprintf(ret_text, ADSM_PROCESS_TEXT, "%s", dlerror());
 		close(fd);
 		return -ENOEXEC;
 	}
