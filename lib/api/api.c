@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/told.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "engine/sigsegv.h"
@@ -33,23 +34,29 @@ int adsmVersion(void)
 
 int adsmInit(void)
 {
-	return adsm_start();
+	ADSM_TELLS;
+
+	return ADSM_TOLD(adsm_start());
 }
 
 int adsmShutdown(void)
 {
-	return adsm_stop();
+	ADSM_TELLS;
+
+	return ADSM_TOLD(adsm_stop());
 }
 
 int adsmOption(const char *name, const char *value)
 {
+	ADSM_TELLS;
+
 	if (!name || !value)
 		return adsm_fail(-EINVAL, "adsmOption() takes a name and a value");
 	if (adsm_is_child())
-		return adsm_start();
+		return ADSM_TOLD(adsm_start());
 	if (adsm_started())
 		return adsm_fail(-EBUSY, "options are read at start: adsmOption(\"%s\") comes too late", name);
-	return adsm_options_set(name, value);
+	return ADSM_TOLD(adsm_options_set(name, value));
 }
 
 const char *adsmErrorString(int error)
@@ -103,6 +110,7 @@ static int fill_with_zeros(void *address, size_t size, const void *where)
 
 void *adsmAllocWith(size_t size, const adsmAllocOptions *options)
 {
+	ADSM_TELLS;
 	static const adsmAllocOptions defaults = ADSM_ALLOC_OPTIONS_INIT;
 	struct adsm_object_options internal = { 0 };
 	struct adsm_home *home;
@@ -115,7 +123,7 @@ void *adsmAllocWith(size_t size, const adsmAllocOptions *options)
 		error = adsm_object_alloc(home, size, &internal, &address);
 	if (!error && options && options->flags & ADSM_ALLOC_ZERO)
 		error = fill_with_zeros(address, size, __builtin_return_address(0));
-	return error ? null_with(error) : address;
+	return error ? null_with(ADSM_TOLD(error)) : address;
 }
 
 void *adsmAlloc(size_t size)
@@ -130,14 +138,16 @@ void *adsmSafeAlloc(size_t size)
 
 int adsmFree(void *p)
 {
+	ADSM_TELLS;
 	int error = p ? adsm_start() : 0;
 
 	adsm_io_look_back(ADSM_STACK());
-	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_ALLOC, true, NULL);
+	return ADSM_TOLD(error || !p ? error : adsm_object_free(p, ADSM_MAKER_ALLOC, true, NULL));
 }
 
 uint64_t adsmSafe(const void *p)
 {
+	ADSM_TELLS;
 	struct adsm_object *object;
 	struct adsm_sigset old;
 	uint64_t address = 0;
@@ -156,40 +166,44 @@ uint64_t adsmSafe(const void *p)
 		}
 	}
 	if (error)
-		errno = -error;
+		errno = -ADSM_TOLD(error);
 	return address;
 }
 
 int adsmMemcpy(void *dst, const void *src, size_t size)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
-	return error ? error : adsm_memcpy(dst, src, size, __builtin_return_address(0));
+	return ADSM_TOLD(error ? error : adsm_memcpy(dst, src, size, __builtin_return_address(0)));
 }
 
 int adsmMemset(void *dst, int value, size_t size)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
-	return error ? error : adsm_memset(dst, value, size, __builtin_return_address(0));
+	return ADSM_TOLD(error ? error : adsm_memset(dst, value, size, __builtin_return_address(0)));
 }
 
 int adsmHold(void *p, size_t size, int access)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
-	return error ? error : adsm_hold(p, size, (unsigned)access, __builtin_return_address(0));
+	return ADSM_TOLD(error ? error : adsm_hold(p, size, (unsigned)access, __builtin_return_address(0)));
 }
 
 int adsmUnhold(void *p, size_t size)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
-	return error ? error : adsm_unhold(p, size);
+	return ADSM_TOLD(error ? error : adsm_unhold(p, size));
 }
 
 int adsmHandleFault(int sig, void *info, void *context)
@@ -201,13 +215,15 @@ int adsmHandleFault(int sig, void *info, void *context)
 
 int adsmDeviceCount(void)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
-	return error ? error : adsm_n_homes;
+	return ADSM_TOLD(error ? error : adsm_n_homes);
 }
 
 int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
 {
+	ADSM_TELLS;
 	const struct adsm_device *d;
 	struct adsm_home *home;
 	int error = adsm_start();
@@ -217,7 +233,7 @@ int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
 	if (!error)
 		error = adsm_home_get(device, &home);
 	if (error)
-		return error;
+		return ADSM_TOLD(error);
 	d = home->device;
 	memset(ret_props, 0, sizeof(*ret_props));
 	ret_props->struct_size = sizeof(*ret_props);
@@ -237,15 +253,17 @@ int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
 
 int adsmDeviceSet(int device)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
-	return error ? error : adsm_home_set(device);
+	return ADSM_TOLD(error ? error : adsm_home_set(device));
 }
 
 /* ---- explicit copies */
 
 void *adsmDeviceAlloc(size_t size)
 {
+	ADSM_TELLS;
 	const struct adsm_object_options options = { .device_only = true };
 	struct adsm_home *home;
 	void *address;
@@ -255,77 +273,86 @@ void *adsmDeviceAlloc(size_t size)
 		error = adsm_home_get(ADSM_DEVICE_CURRENT, &home);
 	if (!error)
 		error = adsm_object_alloc(home, size, &options, &address);
-	return error ? null_with(error) : address;
+	return error ? null_with(ADSM_TOLD(error)) : address;
 }
 
 int adsmDeviceFree(void *p)
 {
+	ADSM_TELLS;
 	int error = p ? adsm_start() : 0;
 
-	return error || !p ? error : adsm_object_free(p, ADSM_MAKER_DEVICE_ALLOC, true, NULL);
+	return ADSM_TOLD(error || !p ? error : adsm_object_free(p, ADSM_MAKER_DEVICE_ALLOC, true, NULL));
 }
 
 int adsmCopyToDevice(void *device_dst, const void *host_src, size_t size)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
-	return error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, NULL);
+	return ADSM_TOLD(error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, NULL));
 }
 
 int adsmCopyToHost(void *host_dst, const void *device_src, size_t size)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
-	return error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, NULL);
+	return ADSM_TOLD(error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, NULL));
 }
 
 int adsmCopyDevice(void *device_dst, const void *device_src, size_t size)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
-	return error ? error : adsm_copy_device(device_dst, device_src, size);
+	return ADSM_TOLD(error ? error : adsm_copy_device(device_dst, device_src, size));
 }
 
 int adsmDeviceFill(void *device_dst, int value, size_t size)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
-	return error ? error : adsm_fill_device(device_dst, value, size);
+	return ADSM_TOLD(error ? error : adsm_fill_device(device_dst, value, size));
 }
 
 int adsmCopyToDeviceAsync(void *device_dst, const void *host_src, size_t size, adsmEvent *ret_event)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
 	if (!error && (!ret_event || !size))
 		error = adsm_fail(-EINVAL, "an asynchronous copy needs a size and a place for its event");
-	return error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, ret_event);
+	return ADSM_TOLD(error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, ret_event));
 }
 
 int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t size, adsmEvent *ret_event)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
 	if (!error && (!ret_event || !size))
 		error = adsm_fail(-EINVAL, "an asynchronous copy needs a size and a place for its event");
-	return error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, ret_event);
+	return ADSM_TOLD(error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, ret_event));
 }
 
 int adsmEventWait(adsmEvent event)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
-	return error ? error : adsm_event_wait(event);
+	return ADSM_TOLD(error ? error : adsm_event_wait(event));
 }
 
 /* ---- looking inside */
 
 int adsmSetName(const void *p, const char *name)
 {
+	ADSM_TELLS;
 	struct adsm_object *object;
 	struct adsm_record *record;
 	struct adsm_sigset old;
@@ -333,7 +360,7 @@ int adsmSetName(const void *p, const char *name)
 	int error = adsm_start();
 
 	if (error)
-		return error;
+		return ADSM_TOLD(error);
 	/* The caller's memory may be shared: under the lock a touch would wait for itself. */
 	adsm_format(own, sizeof(own), "%s", name ? name : "");
 	object = adsm_object_enter(p, &old);
@@ -348,6 +375,7 @@ int adsmSetName(const void *p, const char *name)
 
 int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 {
+	ADSM_TELLS;
 	adsmObjectProps props = { .struct_size = sizeof(props) };
 	struct adsm_object *object;
 	struct adsm_sigset old;
@@ -356,7 +384,7 @@ int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 	if (!error && (!ret_props || ret_props->struct_size != sizeof(*ret_props)))
 		error = adsm_fail(-EINVAL, "adsmObjectProps: set struct_size to sizeof(adsmObjectProps)");
 	if (error)
-		return error;
+		return ADSM_TOLD(error);
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", p);
@@ -379,8 +407,10 @@ int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 
 int adsmStatsGet(adsmStats *ret_stats, size_t size)
 {
+	ADSM_TELLS;
+
 	if (adsm_is_child())
-		return adsm_start();
+		return ADSM_TOLD(adsm_start());
 	if (!ret_stats || size != sizeof(*ret_stats))
 		return adsm_fail(-EINVAL, "adsmStatsGet() takes sizeof(adsmStats)");
 	adsm_retire_all();
@@ -390,6 +420,7 @@ int adsmStatsGet(adsmStats *ret_stats, size_t size)
 
 int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size)
 {
+	ADSM_TELLS;
 	struct adsm_object *object;
 	adsmStats stats;
 	struct adsm_sigset old;
@@ -398,7 +429,7 @@ int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size)
 	if (!error && (!ret_stats || size != sizeof(*ret_stats)))
 		error = adsm_fail(-EINVAL, "adsmObjectStatsGet() takes sizeof(adsmStats)");
 	if (error)
-		return error;
+		return ADSM_TOLD(error);
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", p);
@@ -410,8 +441,10 @@ int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size)
 
 int adsmStatsReset(void)
 {
+	ADSM_TELLS;
+
 	if (adsm_is_child())
-		return adsm_start();
+		return ADSM_TOLD(adsm_start());
 	adsm_retire_all();
 	adsm_counters_reset(&adsm_total);
 	adsm_objects_reset_counters();

@@ -2,6 +2,7 @@
 /* api_cuda.c - the public functions for programs that use CUDA themselves. */
 #include <errno.h>
 
+#include "api/told.h"
 #include "adsm_cuda.h"
 #include "driver/handles.h"
 #include "base/log.h"
@@ -13,19 +14,22 @@ static const struct adsm_handles_api api = {
 /* Contexts and devices of the backend are pointers; CUDA's devices are numbers. */
 int adsmCudaUse(struct CUctx_st *context, int device)
 {
+	ADSM_TELLS;
+
 	if (device < 0)
 		return adsm_fail(-EINVAL, "adsmCudaUse(): %d is no device", device);
-	return adsm_handles_use(&api, context, (void *)(intptr_t)device);
+	return ADSM_TOLD(adsm_handles_use(&api, context, (void *)(intptr_t)device));
 }
 
 int adsmCudaGet(int device, adsmCudaHandles *ret_handles)
 {
+	ADSM_TELLS;
 	struct adsm_native native;
 	int error = adsm_handles_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
 				     &native);
 
 	if (error || !ret_handles)
-		return error;
+		return ADSM_TOLD(error);
 	ret_handles->context = native.context;
 	ret_handles->device = (int)(intptr_t)native.device;
 	ret_handles->compute = native.queues[ADSM_QUEUE_COMPUTE];
@@ -36,11 +40,12 @@ int adsmCudaGet(int device, adsmCudaHandles *ret_handles)
 
 int adsmCudaRelease(const adsmArg *uses, size_t n, struct CUstream_st *stream)
 {
+	ADSM_TELLS;
 	struct adsm_home *home;
 	uint64_t seq;
 	int error = adsm_handles_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
 
-	return error || !n ? error : home->device->backend->driver->queue_follow(home->device, stream);
+	return ADSM_TOLD(error || !n ? error : home->device->backend->driver->queue_follow(home->device, stream));
 }
 
 adsmKernel *adsmCudaKernel(int device, struct CUfunc_st *function)
@@ -50,5 +55,7 @@ adsmKernel *adsmCudaKernel(int device, struct CUfunc_st *function)
 
 int adsmCudaKernelFree(adsmKernel *kernel)
 {
-	return adsm_handles_kernel_free(&api, kernel);
+	ADSM_TELLS;
+
+	return ADSM_TOLD(adsm_handles_kernel_free(&api, kernel));
 }

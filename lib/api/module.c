@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/told.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/os.h"
@@ -131,15 +132,17 @@ static int load_with(const void *data, size_t size, const adsmModuleOptions *opt
 
 static adsmModule *load(const void *image, size_t size, const adsmModuleOptions *options)
 {
+	ADSM_TELLS;
 	adsmModule *module;
 	int error = load_with(image, size, options, &module);
 
-	return error ? no_handle(error) : module;
+	return error ? no_handle(adsm_told(said_, "adsmModuleLoad", error)) : module;
 }
 
 adsmModule *adsmModuleLoad(const char *file)
 {
 	ADSM_UNCANCELLED;
+	ADSM_TELLS;
 	adsmModule *module;
 	void *image = NULL;
 	size_t size = 0;
@@ -150,7 +153,7 @@ adsmModule *adsmModuleLoad(const char *file)
 	if (!error)
 		error = read_file(file, &image, &size);
 	if (error)
-		return no_handle(error);
+		return no_handle(ADSM_TOLD(error));
 	module = load(image, size, NULL);
 	error = errno;
 	free(image);
@@ -160,34 +163,38 @@ adsmModule *adsmModuleLoad(const char *file)
 
 adsmModule *adsmModuleLoadMemory(const void *image, size_t size)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	if (!error && !image)
 		error = adsm_fail(-EINVAL, "adsmModuleLoadMemory() takes an image");
-	return error ? no_handle(error) : load(image, size, NULL);
+	return error ? no_handle(ADSM_TOLD(error)) : load(image, size, NULL);
 }
 
 adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	if (!error && !image)
 		error = adsm_fail(-EINVAL, "adsmModuleLoadWith() takes an image");
-	return error ? no_handle(error) : load(image, size, options);
+	return error ? no_handle(ADSM_TOLD(error)) : load(image, size, options);
 }
 
 int adsmModuleUnload(adsmModule *module)
 {
+	ADSM_TELLS;
 	int error = module ? adsm_start() : 0;
 
 	if (error || !module)
-		return error;
+		return ADSM_TOLD(error);
 	error = adsm_later_leave(module);
-	return error ? error : adsm_module_unload(module);
+	return ADSM_TOLD(error ? error : adsm_module_unload(module));
 }
 
 adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
 {
+	ADSM_TELLS;
 	char names[512];
 	adsmKernel *kernel;
 	size_t at = 0;
@@ -198,7 +205,7 @@ adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
 	if (!error && (!name || !adsm_module_is_live(module)))
 		error = adsm_fail(-EINVAL, "adsmKernelGet() takes a loaded module and a name");
 	if (error)
-		return no_handle(error);
+		return no_handle(ADSM_TOLD(error));
 	kernel = adsm_kernel_find(module, name);
 	if (kernel)
 		return kernel;
@@ -211,25 +218,28 @@ adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
 
 int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
 	if (!error && has_said_why_null(kernel))
 		return -EINVAL;
-	return error ? error : adsm_call(kernel, grid, block, args, n, __builtin_return_address(0));
+	return ADSM_TOLD(error ? error : adsm_call(kernel, grid, block, args, n, __builtin_return_address(0)));
 }
 
 int adsmSync(void)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
-	return error ? error : adsm_sync(__builtin_return_address(0));
+	return ADSM_TOLD(error ? error : adsm_sync(__builtin_return_address(0)));
 }
 
 int adsmAssign(void *p, adsmKernel *kernel, int access)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
-	return error ? error : adsm_assign(p, kernel, access);
+	return ADSM_TOLD(error ? error : adsm_assign(p, kernel, access));
 }

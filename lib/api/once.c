@@ -2,6 +2,7 @@
 /* api/once.c - the public functions for write-once objects. */
 #include <errno.h>
 
+#include "api/told.h"
 #include "adsm_once.h"
 #include "base/log.h"
 #include "core/life.h"
@@ -37,55 +38,60 @@ static int find(const adsmOnce *once, size_t unit, struct adsm_once_object **ret
 
 adsmOnce *adsmOnceAlloc(size_t count, size_t size, const adsmOnceDistribution *distribution)
 {
+	ADSM_TELLS;
 	struct adsm_once_object *object;
 	int error = adsm_start();
 
 	if (!error)
 		error = adsm_once_create(count, size, distribution, &object);
-	return error ? null_with(error) : &object->handle;
+	return error ? null_with(ADSM_TOLD(error)) : &object->handle;
 }
 
 int adsmOnceFree(adsmOnce *once)
 {
+	ADSM_TELLS;
 	struct adsm_once_object *object;
 	int error;
 
 	if (!once)
 		return 0;
 	error = find(once, 0, &object);
-	return error ? error : adsm_once_free(object);
+	return ADSM_TOLD(error ? error : adsm_once_free(object));
 }
 
 const void *adsmOnceWait(const adsmOnce *once, size_t unit)
 {
+	ADSM_TELLS;
 	struct adsm_once_object *object;
 	int error = find(once, unit, &object);
 
 	if (!error)
 		error = adsm_once_get(object, unit, __builtin_return_address(0));
-	return error ? null_with(error) : (const char *)once->data + unit * once->size;
+	return error ? null_with(ADSM_TOLD(error)) : (const char *)once->data + unit * once->size;
 }
 
 void *adsmOnceFresh(const adsmOnce *once, size_t unit)
 {
 	ADSM_UNCANCELLED;	/* a handler may be where a wait can be cancelled at any time */
+	ADSM_TELLS;
 	struct adsm_once_object *object;
 	int error = find(once, unit, &object);
 
 	if (!error && adsm_once_fresh(object->shared, unit))
 		error = adsm_fail(-EEXIST, "unit %zu of the write-once object at %p is set, and is written once", unit,
 				  once->address);
-	return error ? null_with(error) : (char *)once->room + unit * once->size;
+	return error ? null_with(ADSM_TOLD(error)) : (char *)once->room + unit * once->size;
 }
 
 int adsmOnceSet(const adsmOnce *once, size_t unit)
 {
 	ADSM_UNCANCELLED;	/* a handler may be where a wait can be cancelled at any time */
+	ADSM_TELLS;
 	struct adsm_once_object *object;
 	int error = find(once, unit, &object);
 
 	if (error)
-		return error;
+		return ADSM_TOLD(error);
 	error = adsm_once_set(adsm_once_table, object->shared, (uintptr_t)once->address, unit);
 	if (error == -EEXIST)
 		return adsm_fail(error, "unit %zu of the write-once object at %p was set before: it is written once",
@@ -98,6 +104,7 @@ int adsmOnceSet(const adsmOnce *once, size_t unit)
 
 int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device)
 {
+	ADSM_TELLS;
 	struct adsm_once_object *object;
 	int error = find(once, unit, &object);
 	size_t run = 0, page;
@@ -105,7 +112,7 @@ int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device)
 	if (!error && !ret_device)
 		error = adsm_fail(-EINVAL, "adsmOncePlace() takes a place for its answer");
 	if (error)
-		return error;
+		return ADSM_TOLD(error);
 	page = unit * once->size / ADSM_PAGE_SIZE;
 	while (page - object->runs[run].first_page >= object->runs[run].n_pages)
 		run++;
@@ -115,10 +122,11 @@ int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device)
 
 int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max)
 {
+	ADSM_TELLS;
 	size_t n;
 
 	if (adsm_is_child())
-		return adsm_start();
+		return ADSM_TOLD(adsm_start());
 	if (max && !ret_waiters)
 		return adsm_fail(-EINVAL, "adsmOnceWaiters() takes room for %zu of them, got NULL", max);
 	n = adsm_once_waiters(NULL, ret_waiters, max);
@@ -132,9 +140,10 @@ int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max)
 
 int adsmOnceCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)
 {
+	ADSM_TELLS;
 	int error = adsm_start();
 
 	if (!error && n && !args)
 		error = adsm_fail(-EINVAL, "%zu arguments of a call, and no place where they are", n);
-	return error ? error : adsm_later_call(kernel, grid, block, args, n, __builtin_return_address(0));
+	return ADSM_TOLD(error ? error : adsm_later_call(kernel, grid, block, args, n, __builtin_return_address(0)));
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/told.h"
 #include "adsm_opencl.h"
 #include "driver/handles.h"
 #include "base/log.h"
@@ -17,19 +18,22 @@ static const struct adsm_handles_api api = {
 
 int adsmOpenCLUse(struct _cl_context *context, struct _cl_device_id *device)
 {
+	ADSM_TELLS;
+
 	if (!context != !device)
 		return adsm_fail(-EINVAL, "adsmOpenCLUse() takes a context and one of its devices, or neither");
-	return adsm_handles_use(&api, context, device);
+	return ADSM_TOLD(adsm_handles_use(&api, context, device));
 }
 
 int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles)
 {
+	ADSM_TELLS;
 	struct adsm_native native;
 	int error = adsm_handles_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
 				     &native);
 
 	if (error || !ret_handles)
-		return error;
+		return ADSM_TOLD(error);
 	ret_handles->platform = native.platform;
 	ret_handles->device = native.device;
 	ret_handles->context = native.context;
@@ -41,6 +45,7 @@ int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles)
 
 int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset)
 {
+	ADSM_TELLS;
 	struct adsm_object *object;
 	struct adsm_sigset old;
 	void *handle;
@@ -50,7 +55,7 @@ int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset
 		return adsm_fail(-EINVAL, "adsmOpenCLMem() takes places for a buffer and an offset");
 	error = adsm_start();
 	if (error)
-		return error;
+		return ADSM_TOLD(error);
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", p);
@@ -64,17 +69,18 @@ int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset
 		*ret_offset = (uintptr_t)p - object->start;
 	}
 	adsm_home_unlock(object->home, &old);
-	return error;
+	return ADSM_TOLD(error);
 }
 
 int adsmOpenCLRelease(const adsmArg *uses, size_t n)
 {
+	ADSM_TELLS;
 	struct adsm_home *home;
 	uint64_t seq;
 	int error = adsm_handles_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
 
 	/* The program's queues know nothing of the order of calls. */
-	return error || !n ? error : adsm_wait_call(home, seq);
+	return ADSM_TOLD(error || !n ? error : adsm_wait_call(home, seq));
 }
 
 adsmKernel *adsmOpenCLKernel(int device, struct _cl_kernel *kernel)
@@ -84,5 +90,7 @@ adsmKernel *adsmOpenCLKernel(int device, struct _cl_kernel *kernel)
 
 int adsmOpenCLKernelFree(adsmKernel *kernel)
 {
-	return adsm_handles_kernel_free(&api, kernel);
+	ADSM_TELLS;
+
+	return ADSM_TOLD(adsm_handles_kernel_free(&api, kernel));
 }

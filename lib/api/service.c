@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* api/service.c - the public functions for services. They wait for no device, so the library need not be started. */
+#include "api/told.h"
 #include "adsm_service.h"
 #include "core/life.h"
 #include "run/service.h"
@@ -7,10 +8,14 @@
 
 int adsmServiceRegister(const char *name, adsmServiceFunction *function, size_t max_in, size_t max_out, void *ctx)
 {
-	return adsm_is_child() ? adsm_start() : adsm_service_register(name, function, max_in, max_out, ctx);
+	ADSM_TELLS;
+
+	return ADSM_TOLD(adsm_is_child() ? adsm_start() : adsm_service_register(name, function, max_in, max_out, ctx));
 }
 
 int adsmServiceUnregister(const char *name)
 {
-	return adsm_is_child() ? adsm_start() : adsm_service_unregister(name);
+	ADSM_TELLS;
+
+	return ADSM_TOLD(adsm_is_child() ? adsm_start() : adsm_service_unregister(name));
 }
