@@ -43,7 +43,7 @@ static void crashed(int sig, siginfo_t *info, void *context)
 {
 	struct adsm_process_crash *note = crash;
 	uintptr_t instruction = 0;
-	bool write;
+	bool write = false;
 	const bool is_access = sig == SIGSEGV && info->si_code > 0 &&
 		adsm_decode_fault(context, &instruction, &write);
 
