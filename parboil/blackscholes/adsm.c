@@ -22,7 +22,7 @@ void blackscholes_adsm(struct pb_run *run)
 		pb_check(adsmCall(black_scholes, grid, block, adsmPtr(price), adsmPtr(strike),
 				  adsmPtr(years), adsmPtr(call), adsmPtr(put),
 				  adsmVal((int)size->n_options), adsmVal(blackscholes_share(size)),
-				  adsmVal(BLACKSCHOLES_RATE), adsmVal(BLACKSCHOLES_VOLATILITY)));
+				  adsmVal(blackscholes_rate(size, i)), adsmVal(BLACKSCHOLES_VOLATILITY)));
 		pb_check(adsmSync());
 	}
 

@@ -69,6 +69,11 @@ static void prepare(struct pb_run *run)
 	run->data = reference;
 }
 
+float blackscholes_rate(const struct blackscholes_size *size, int i)
+{
+	return BLACKSCHOLES_RATE * (1 + 0.05f * (float)(size->n_calls - 1 - i));
+}
+
 int blackscholes_share(const struct blackscholes_size *size)
 {
 	return size->contiguous ? (int)((size->n_options + BLACKSCHOLES_BLOCKS - 1) / BLACKSCHOLES_BLOCKS) : 0;

@@ -13,7 +13,7 @@
 
 struct blackscholes_size {
 	size_t n_options;
-	int n_calls;			/* all the same, as the original repeats them to take times */
+	int n_calls;			/* as the original repeats them to take times; each has another rate */
 	bool contiguous;		/* each block of the grid has its options side by side */
 };
 
@@ -32,6 +32,8 @@ void blackscholes_explicit(struct pb_run *run);
 
 /* Make the input, option by option. */
 void blackscholes_fill(float *price, float *strike, float *years, size_t n_options);
+/* Of call @i: the last one's is BLACKSCHOLES_RATE, with which results are compared. */
+float blackscholes_rate(const struct blackscholes_size *size, int i);
 /* How many options side by side a block of the grid has; 0: threads take turns. */
 int blackscholes_share(const struct blackscholes_size *size);
 /* What all options together cost. */

@@ -33,7 +33,7 @@ void blackscholes_explicit(struct pb_run *run)
 		pb_check(adsmCall(black_scholes, grid, block, adsmPtr(d_price), adsmPtr(d_strike),
 				  adsmPtr(d_years), adsmPtr(d_call), adsmPtr(d_put),
 				  adsmVal((int)size->n_options), adsmVal(blackscholes_share(size)),
-				  adsmVal(BLACKSCHOLES_RATE), adsmVal(BLACKSCHOLES_VOLATILITY)));
+				  adsmVal(blackscholes_rate(size, i)), adsmVal(BLACKSCHOLES_VOLATILITY)));
 		pb_check(adsmSync());
 	}
 	pb_check(adsmCopyToHost(call, d_call, bytes));

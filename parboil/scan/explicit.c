@@ -26,12 +26,13 @@ void scan_explicit(struct pb_run *run)
 		size_t first = size->thin ? i % SCAN_SEGMENTS * SCAN_SEGMENT : 0;
 
 		pb_check(adsmCall(scan, size->thin ? one : grid, block, adsmPtr(d_in + first),
-				  adsmPtr(d_out + first), adsmPtr(d_sums), adsmVal(SCAN_N)));
+				  adsmPtr(d_out + first), adsmPtr(d_sums), adsmVal(SCAN_N),
+				  adsmVal(scan_factor(size, i))));
 		pb_check(adsmSync());
 	}
 	if (size->full) {
 		pb_check(adsmCall(scan, one, block, adsmPtr(d_sums), adsmPtr(d_sums), adsmPtr(NULL),
-				  adsmVal((int)SCAN_SEGMENTS)));
+				  adsmVal((int)SCAN_SEGMENTS), adsmVal(1u)));
 		pb_check(adsmSync());
 		pb_check(adsmCall(add_sums, grid, block, adsmPtr(d_out), adsmPtr(d_sums), adsmVal(SCAN_N)));
 		pb_check(adsmSync());

@@ -7,10 +7,10 @@
 
 /*
  * A block scans one segment: up a tree of sums, then down it. @sums, where it is not NULL, gets each segment's
- * total. The array may be scanned in place.
+ * total. The array may be scanned in place. Values are multiplied by @factor before.
  */
 ADSM_KERNEL_MAX(Scan, THREADS, ADSM_IN(unsigned, in), ADSM_OUT(unsigned, out), ADSM_OUT(unsigned, sums),
-		ADSM_VAL(int, n))
+		ADSM_VAL(int, n), ADSM_VAL(unsigned, factor))
 {
 	ADSM_SHARED(unsigned, tree, SEGMENT);
 	const int first = ADSM_BLOCK_X * SEGMENT;
@@ -18,8 +18,8 @@ ADSM_KERNEL_MAX(Scan, THREADS, ADSM_IN(unsigned, in), ADSM_OUT(unsigned, out), A
 	ADSM_THREADS {
 		int i = first + ADSM_THREAD_X, j = i + THREADS;
 
-		tree[ADSM_THREAD_X] = i < n ? in[i] : 0;
-		tree[ADSM_THREAD_X + THREADS] = j < n ? in[j] : 0;
+		tree[ADSM_THREAD_X] = i < n ? factor * in[i] : 0;
+		tree[ADSM_THREAD_X + THREADS] = j < n ? factor * in[j] : 0;
 	}
 	for (int width = 1; width < SEGMENT; width *= 2) {
 		ADSM_BARRIER;

@@ -25,6 +25,13 @@ void scan_fill(uint32_t *in)
 		in[i] = pb_rng_below(&rng, 1000);
 }
 
+unsigned scan_factor(const struct scan_size *size, int i)
+{
+	const int left = size->n_calls - 1 - i;
+
+	return 1 + (unsigned)(size->thin ? left / (int)SCAN_SEGMENTS : left);
+}
+
 uint64_t scan_sum(const uint32_t *out)
 {
 	uint64_t sum = 0;

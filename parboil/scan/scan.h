@@ -11,7 +11,7 @@
 #define SCAN_SEGMENTS (SCAN_N / SCAN_SEGMENT)
 
 struct scan_size {
-	int n_calls;			/* all the same, as the original repeats them to take times */
+	int n_calls;			/* as the original repeats them to take times; each has another factor */
 	bool full;			/* over all segments, not each on its own */
 	bool thin;			/* one segment a call, in turn */
 };
@@ -30,6 +30,8 @@ void scan_explicit(struct pb_run *run);
 
 /* Make the input. */
 void scan_fill(uint32_t *in);
+/* Of call @i, by which all values are multiplied. The last one's is 1, and so is that of each segment's last one. */
+unsigned scan_factor(const struct scan_size *size, int i);
 /* What all the output comes to. */
 uint64_t scan_sum(const uint32_t *out);
 /* The reference's way: each of @n values becomes the sum of those before it in its segment. */

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+"""A benchmark whose last call is lost says that its result is wrong: lost.py PROGRAM LIBRARY. lost.c is LIBRARY."""
+import os
+import re
+import subprocess
+import sys
+
+PROGRAM, LIBRARY = sys.argv[1:]
+if "TEST_SKIP" in os.environ:
+    print(os.environ["TEST_SKIP"])
+    sys.exit(77)
+
+
+def run(bench, size, lost):
+    return subprocess.run([PROGRAM, "run", bench, "--size", size], capture_output=True, text=True,
+                          env=os.environ | {"LD_PRELOAD": LIBRARY, "TEST_LOST": str(lost)})
+
+
+for bench in ["blackscholes", "cp", "mri-fhd", "mri-q", "pns", "rpes", "sad", "scan", "stencil3d", "tpacf", "vecadd"]:
+    good = run(bench, "small", 0)
+    assert good.returncode == 0, (bench, good)
+    calls = int(re.search(r"^(\d+) calls$", good.stderr, re.M)[1])
+    assert calls, bench
+    bad = run(bench, "small", calls)
+    print(f"{bench}: {calls} calls, without the last one: {bad.returncode}")
+    assert bad.returncode == 1, (bench, calls, bad)
