@@ -3,6 +3,7 @@
 # nodes are stand-ins, which no MPI starts.
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -56,7 +57,8 @@ def shown():
                             ADSM_CLUSTER_TIMEOUT=3, stderr=theirs)
     os.close(theirs)
     text = b""
-    while b"\r\x1b[K" not in text.partition(b"waiting for its 2 nodes, 2 s")[2]:
+    # Which seconds it is awake to show depends on the machine.
+    while not re.search(rb"waiting for its 2 nodes, \d+ s.*\r\x1b\[K", text, re.S):
         text += os.read(ours, 1000)
     cluster.finish(process, "a start that is seen")
     os.close(ours)

@@ -14,7 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HELD_NS 2000000u		/* nothing is held back longer */
+#define HELD_NS 2000000u		/* nothing is held back longer, */
+#define FIRST_NS 100000000u		/* but behind one that has begun, and is first: its thread may sleep */
 #define MAX_POLLS 4
 
 struct CUstream_st {
@@ -107,8 +108,8 @@ static uint64_t held_until(const struct op *op)
 			continue;
 		if (!other->started && until < now + HELD_NS)
 			until = now + HELD_NS;
-		else if (other->started_ns + HELD_NS > now && until < other->started_ns + HELD_NS)
-			until = other->started_ns + HELD_NS;
+		else if (other->started && other->started_ns + FIRST_NS > now && until < other->started_ns + FIRST_NS)
+			until = other->started_ns + FIRST_NS;
 	}
 	return until;
 }
