@@ -49,6 +49,11 @@ def moved(counters):
     return n * 16384, n * 2048
 
 
+def matters(counters):
+    """Whether pages that six workers gave up in vain are said."""
+    return counters["shared_falsely"] >= max(6, counters["given_up"] // 4, 1)
+
+
 def advice():
     """What smaller pages are said to move is no less than they do; and whose page is given up in vain."""
     run("lu")
@@ -58,11 +63,13 @@ def advice():
                         r"often, (\d+) times in a call, that at 0x[0-9a-f]+, byte (\d+) of argument 1, by worker (\d) "
                         r"because of (" + who + "): ", text)
     smaller = re.search(r"moved (\d+) KiB in pages of 16 KiB, and with ADSM_TASK_PAGE=2K (\d+) at most$", text)
-    assert sharing and smaller, text
-    false, given_up, most, byte, worker = (int(word) for word in sharing.groups()[:5])
-    assert false == counters["shared_falsely"] and given_up == counters["given_up"], (text, counters)
-    assert 0 < most <= false and byte < 128 * 128 * 8 and worker < 6, text
-    assert not sharing[6].endswith(f"worker {worker}"), text
+    # How often workers meet depends on who runs when; scratchpad/test_sharing.c has what is said of given counts.
+    assert smaller and bool(sharing) == matters(counters), (text, counters)
+    if sharing:
+        false, given_up, most, byte, worker = (int(word) for word in sharing.groups()[:5])
+        assert false == counters["shared_falsely"] and given_up == counters["given_up"], (text, counters)
+        assert 0 < most <= false and byte < 128 * 128 * 8 and worker < 6, text
+        assert not sharing[6].endswith(f"worker {worker}"), text
     assert int(smaller[1]) == moved(counters)[0] // 1024, (text, counters)
     run("lu", ADSM_TASK_PAGE="2K")
     text, counters = kernel()
@@ -70,7 +77,7 @@ def advice():
     # A block of the matrix is a page: nobody shares one, and none could be smaller.
     # On nodes there may be advice on locks.
     assert not (re.search("gave up|ADSM_TASK_PAGE", text or "") if NODES else text), text
-    assert counters["shared_falsely"] <= 6, counters
+    assert not matters(counters), counters
 
 
 def used():
