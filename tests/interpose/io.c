@@ -13,7 +13,13 @@ ssize_t __read(int fd, void *p, size_t size);
 ssize_t __write(int fd, const void *p, size_t size);
 ssize_t __pread64(int fd, void *p, size_t size, off64_t at);
 ssize_t __pwrite64(int fd, const void *p, size_t size, off64_t at);
+/* Elsewhere glibc has it only for programs that were linked long ago. */
+#ifdef __x86_64__
 ssize_t __send(int fd, const void *p, size_t size, int flags);
+#define OLD_SEND __send
+#else
+#define OLD_SEND send
+#endif
 ssize_t __read_chk(int fd, void *p, size_t size, size_t most);
 ssize_t __pread_chk(int fd, void *p, size_t size, off64_t at, size_t most);
 ssize_t __pread64_chk(int fd, void *p, size_t size, off64_t at, size_t most);
@@ -121,7 +127,7 @@ static ssize_t draw_random(unsigned char *p, size_t size)
 	X(recvfrom, STREAM_IN, recvfrom(fd, p, size, 0, NULL, NULL)) \
 	X(recvmsg, STREAM_IN, recvmsg(fd, &message(p, size)->msg_hdr, 0)) \
 	X(send, STREAM_OUT, send(fd, p, size, 0)) \
-	X(__send, STREAM_OUT, __send(fd, p, size, 0)) \
+	X(__send, STREAM_OUT, OLD_SEND(fd, p, size, 0)) \
 	X(sendto, STREAM_OUT, sendto(fd, p, size, 0, NULL, 0)) \
 	X(sendmsg, STREAM_OUT, sendmsg(fd, &message(p, size)->msg_hdr, 0))
 
