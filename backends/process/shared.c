@@ -17,12 +17,17 @@
  * does not fall asleep. In the other order a thread that has the new tick is left asleep: the next waker finds no
  * `waited`. */
 
+void adsm_process_queue_poke(struct adsm_process_queue *queue, bool shared)
+{
+	if (atomic_load(&queue->idle) && atomic_exchange(&queue->idle, 0))
+		adsm_os_wake(&queue->idle, 1, shared);
+}
+
 uint64_t adsm_process_queue_submit(struct adsm_process_queue *queue, bool shared)
 {
 	uint64_t seq = atomic_fetch_add(&queue->submitted, 1) + 1;
 
-	if (atomic_load(&queue->idle) && atomic_exchange(&queue->idle, 0))
-		adsm_os_wake(&queue->idle, 1, shared);
+	adsm_process_queue_poke(queue, shared);
 	return seq;
 }
 
@@ -39,6 +44,15 @@ static bool stays_awake(uint64_t *end, uint64_t spin_ns)
 	return true;
 }
 
+void adsm_process_queue_sleep(struct adsm_process_queue *queue, uint64_t done, bool (*more)(void), uint64_t most_ns,
+			      bool shared)
+{
+	atomic_store(&queue->idle, 1);
+	if (atomic_load(&queue->submitted) == done && !atomic_load(&queue->stop) && !(more && more()))
+		adsm_os_wait(&queue->idle, 1, most_ns, shared);
+	atomic_store(&queue->idle, 0);
+}
+
 bool adsm_process_queue_next(struct adsm_process_queue *queue, uint64_t spin_ns, bool shared)
 {
 	uint64_t done = atomic_load(&queue->done), end = 0;
@@ -50,10 +64,7 @@ bool adsm_process_queue_next(struct adsm_process_queue *queue, uint64_t spin_ns,
 			return true;
 		if (stays_awake(&end, spin_ns))
 			continue;
-		atomic_store(&queue->idle, 1);
-		if (atomic_load(&queue->submitted) == done && !atomic_load(&queue->stop))
-			adsm_os_wait(&queue->idle, 1, 0, shared);
-		atomic_store(&queue->idle, 0);
+		adsm_process_queue_sleep(queue, done, NULL, 0, shared);
 	}
 }
 
@@ -81,8 +92,7 @@ void adsm_process_queue_stop(struct adsm_process_queue *queue, bool shared)
 
 void adsm_process_queue_lose(struct adsm_process_queue *queue, _Atomic uint32_t *lost)
 {
-	atomic_store(lost, 1);
-	adsm_os_wake(lost, INT_MAX, false);
+	adsm_os_raise(lost, false);
 	adsm_process_queue_tick(queue, true);
 	/* The process may have taken `waited` away, and not come to wake anybody. */
 	adsm_os_wake(&queue->tick, INT_MAX, true);

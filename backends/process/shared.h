@@ -43,6 +43,13 @@ struct adsm_process_queue {
 uint64_t adsm_process_queue_submit(struct adsm_process_queue *queue, bool shared);
 /* The consumer: wait, awake for @spin_ns first, for an operation. False: stopped. */
 bool adsm_process_queue_next(struct adsm_process_queue *queue, uint64_t spin_ns, bool shared);
+/*
+ * The consumer, that has done all up to @done: sleep until there is an operation, the queue stops, or somebody pokes it
+ * because @more() is true; at most @most_ns, 0: no limit. @more: NULL: there is nothing else.
+ */
+void adsm_process_queue_sleep(struct adsm_process_queue *queue, uint64_t done, bool (*more)(void), uint64_t most_ns,
+			      bool shared);
+void adsm_process_queue_poke(struct adsm_process_queue *queue, bool shared);
 void adsm_process_queue_done(struct adsm_process_queue *queue, bool shared);
 void adsm_process_queue_stop(struct adsm_process_queue *queue, bool shared);
 /* Wake everybody who waits, to look again. */

@@ -355,10 +355,7 @@ static void sleep_idle(uint64_t awake_until_ns)
 		return;
 	}
 	queue = &node.shared->queue;
-	atomic_store(&queue->idle, 1);
-	if (!has_launch() && !adsm_requests_waiting())
-		adsm_os_wait(&queue->idle, 1, beat_ns, true);
-	atomic_store(&queue->idle, 0);
+	adsm_process_queue_sleep(queue, atomic_load(&queue->done), adsm_requests_waiting, beat_ns, true);
 }
 
 static void serve_application(void)

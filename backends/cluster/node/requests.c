@@ -50,11 +50,9 @@ enum { NONE, ASKED, SENT, DONE };
 
 static void wake_node(void)
 {
-	struct adsm_process_queue *queue = requests.shared ? &requests.shared->queue : NULL;
-
 	adsm_comm_wake();
-	if (queue && atomic_exchange(&queue->idle, 0))
-		adsm_os_wake(&queue->idle, 1, true);
+	if (requests.shared)
+		adsm_process_queue_poke(&requests.shared->queue, true);
 }
 
 static int ask(const struct adsm_process_request *request, int fd, struct adsm_process_reply *reply)
