@@ -411,7 +411,6 @@ int adsm_process_ask(struct adsm_process_device *device, struct adsm_process_req
 		return ret_reply->error;
 	/* The monitor is about to say why. */
 	end_process(device);
-	while (!atomic_load(&device->lost))
-		adsm_os_wait(&device->lost, 0, 0, false);
+	adsm_os_await(&device->lost, false);
 	return adsm_process_status(&device->base);
 }

@@ -122,15 +122,14 @@ static void finish(struct shadow *s)
 
 	if (!atomic_compare_exchange_strong(&s->finisher, &nobody, pthread_self())) {
 		/* A handler that interrupted the thread that does it cannot wait. */
-		while (!pthread_equal(nobody, pthread_self()) && !atomic_load(&s->finished))
-			adsm_os_wait(&s->finished, 0, 0, false);
+		if (!pthread_equal(nobody, pthread_self()))
+			adsm_os_await(&s->finished, false);
 		return;
 	}
 	n = real(aio_return)(&s->cb);
 	if (adsm_io_end(&s->io, n > 0 ? (size_t)n : 0))
 		set_result(&s->cb, EIO, -1);
-	atomic_store(&s->finished, 1);
-	adsm_os_wake(&s->finished, INT32_MAX, false);
+	adsm_os_raise(&s->finished, false);
 }
 
 /* It has ended; let the caller's aiocb say so. Once. */

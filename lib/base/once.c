@@ -165,8 +165,8 @@ void adsm_once_wait_show(struct adsm_once_wait *wait)
 
 	if (wait->slot >= 0)
 		wait->number = atomic_fetch_add(&table->slots[wait->slot].number, 1) + 1;
-	if (atomic_load(&table->idle) && atomic_exchange(&table->idle, 0))
-		adsm_os_wake(&table->idle, INT_MAX, true);
+	if (atomic_load(&table->idle))
+		adsm_once_rouse(table);
 }
 
 void adsm_once_wait_begin(struct adsm_once_wait *wait, struct adsm_once_table *table, struct adsm_once_shared *shared,
@@ -214,6 +214,20 @@ int adsm_once_wait_once(const struct adsm_once_wait *wait,
 }
 
 /* ---- looking on */
+
+void adsm_once_rouse(struct adsm_once_table *table)
+{
+	if (atomic_exchange(&table->idle, 0))
+		adsm_os_wake(&table->idle, INT_MAX, true);
+}
+
+void adsm_once_idle(struct adsm_once_table *table, bool (*busy)(void))
+{
+	atomic_store(&table->idle, 1);
+	if (!busy())
+		adsm_os_wait(&table->idle, 1, 0, true);
+	atomic_store(&table->idle, 0);
+}
 
 static bool read_note(struct adsm_once_table *table, uint32_t i, struct adsm_once_note *ret_note,
 		      uint32_t *ret_number)

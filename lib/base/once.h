@@ -119,6 +119,13 @@ int adsm_once_sleep(_Atomic uint32_t *word, uint32_t value, bool far);
 
 /* ---- looking on */
 
+/*
+ * Who looks on: sleep until somebody begins to wait, or is roused, unless there is something to do. @busy looks: who
+ * begins to wait next sees the sleeper, or is seen.
+ */
+void adsm_once_idle(struct adsm_once_table *table, bool (*busy)(void));
+void adsm_once_rouse(struct adsm_once_table *table);
+
 /* The note of a slot; false: nobody waits there. */
 bool adsm_once_note_read(struct adsm_once_table *table, uint32_t slot, struct adsm_once_note *ret_note);
 /* The same where the wait is another one than that of *@number, which becomes its number. */

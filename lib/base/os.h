@@ -81,6 +81,24 @@ static inline void adsm_os_poke(_Atomic uint32_t *word)			/* [signal] */
 	adsm_os_wake(word, 1, false);
 }
 
+/* A word that is 0 until something has happened, once: raise it and wake whoever waits; wait for that. */
+static inline void adsm_os_raise(_Atomic uint32_t *flag, bool shared)		/* [signal] */
+{
+	atomic_store(flag, 1);
+	adsm_os_wake(flag, INT32_MAX, shared);
+}
+
+/* False: it was raised before. */
+static inline bool adsm_os_await(_Atomic uint32_t *flag, bool shared)		/* [signal] */
+{
+	if (atomic_load(flag))
+		return false;
+	do
+		adsm_os_wait(flag, 0, 0, shared);
+	while (!atomic_load(flag));
+	return true;
+}
+
 /* ---- time and identity */
 
 uint64_t adsm_os_now_ns(void);							/* [signal] */

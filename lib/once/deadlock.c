@@ -260,20 +260,20 @@ static void end_waits(void)
 		adsm_once_judge(adsm_once_table, slots[i], &notes[0][i], -EDEADLK);
 }
 
+static bool is_busy(void)
+{
+	take_notes();
+	return n_notes[0] || atomic_load(&stopping);
+}
+
 static void look_on(void *arg)
 {
-	_Atomic uint32_t *idle = &adsm_once_table->idle;
 	uint64_t pause = FIRST_NS, turns[2];
 
 	while (!atomic_load(&stopping)) {
 		take_notes();
 		if (!n_notes[0]) {
-			/* Who begins to wait next sees it, or is seen. */
-			atomic_store(idle, 1);
-			take_notes();
-			if (!n_notes[0] && !atomic_load(&stopping))
-				adsm_os_wait(idle, 1, 0, true);
-			atomic_store(idle, 0);
+			adsm_once_idle(adsm_once_table, is_busy);
 			pause = FIRST_NS;
 		} else if (!is_as_before()) {
 			pause = FIRST_NS;
@@ -315,7 +315,6 @@ void adsm_deadlock_stop(void)
 	started = false;
 	atomic_store(&stopping, 1);
 	adsm_os_wake(&stopping, INT_MAX, false);
-	atomic_store(&adsm_once_table->idle, 0);
-	adsm_os_wake(&adsm_once_table->idle, INT_MAX, true);
+	adsm_once_rouse(adsm_once_table);
 	adsm_os_thread_join(&thread);
 }

@@ -419,7 +419,7 @@ void adsm_once_device_lost(void)
 		}
 		adsm_once_forget(adsm_once_table, i);
 		atomic_store(&home->once_lost, true);
-		adsm_os_wake(&adsm_once_table->idle, INT_MAX, true);	/* it was about to, perhaps */
+		adsm_once_rouse(adsm_once_table);
 		adsm_once_wake_all(adsm_once_table);
 	}
 	adsm_mutex_unlock(&adsm_once_mutex);

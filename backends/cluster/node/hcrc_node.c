@@ -52,8 +52,7 @@ static struct {
 
 static void wake(uint32_t worker)
 {
-	atomic_store(&node.workers[worker].done, 1);
-	adsm_os_wake(&node.workers[worker].done, 1, false);
+	adsm_os_raise(&node.workers[worker].done, false);
 }
 
 /* ---- what the protocol calls, with the mutex */
@@ -339,12 +338,11 @@ static void leave(uint32_t worker)
 /* *ret_slept, if it is not NULL: it was not done at once. */
 static int wait_or_sleep(uint32_t worker, bool *ret_slept)
 {
-	bool slept = false;
+	bool slept;
 	int status;
 
 	leave(worker);
-	for (; !atomic_load(&node.workers[worker].done); slept = true)
-		adsm_os_wait(&node.workers[worker].done, 0, 0, false);
+	slept = adsm_os_await(&node.workers[worker].done, false);
 	if (ret_slept)
 		*ret_slept = slept;
 	pthread_mutex_lock(&node.mutex);

@@ -63,8 +63,7 @@ void adsm_waiting_sleep(struct adsm_run run, void (*wake)(void))
 	adsm_unlock(&adsm_table.lock);
 	if (wants && wake)
 		wake();
-	while (!atomic_load(&self.may_go))
-		adsm_os_wait(&self.may_go, 0, 0, false);
+	adsm_os_await(&self.may_go, false);
 	adsm_lock(&adsm_table.lock);
 	/* A kernel's thread. */
 	if (wake)
@@ -81,8 +80,7 @@ void adsm_waiting_release(void)
 		}
 		*at = w->next;
 		/* From here on it may be gone; a wake of whoever is there now does no harm. */
-		atomic_store(&w->may_go, 1);
-		adsm_os_wake(&w->may_go, 1, false);
+		adsm_os_raise(&w->may_go, false);
 	}
 	if (waiters)
 		atomic_store(&may_want, true);
