@@ -133,6 +133,55 @@ static void start_verdict(void)
 	step_thread("judge", judge, (void *)0, 0);
 }
 
+/* Who looks for deadlocks sleeps while nobody waits, and ends the wait that it sees. */
+static bool stopping;
+
+/* The wait of the first slot has seen its verdict, and has ended. */
+static bool wait_is_over(void *arg)
+{
+	return !adsm_once_is_judged(table, 0) || !(table->slots[0].number & 1);
+}
+
+static bool is_busy(void)
+{
+	struct adsm_once_note note;
+
+	return adsm_once_note_read(table, 0, &note) || stopping;
+}
+
+static void look_on(void *arg)
+{
+	struct adsm_once_note note;
+
+	while (!stopping) {
+		if (!adsm_once_note_read(table, 0, &note))
+			adsm_once_idle(table, is_busy);
+		else if (!adsm_once_is_judged(table, 0))
+			adsm_once_judge(table, 0, &note, -EDEADLK);
+		else
+			step_await(wait_is_over, NULL);
+	}
+}
+
+static void wait_twice(void *arg)
+{
+	for (int i = 0; i < 2; i++) {
+		wait_for(arg);
+		STEP_CHECK(results[0] == -EDEADLK);
+	}
+	step_at(NULL, "", 0, "stops");
+	stopping = true;
+	adsm_once_rouse(table);
+}
+
+static void start_looker(void)
+{
+	make_table();
+	stopping = false;
+	step_thread("looker", look_on, NULL, 0);
+	step_thread("waiter", wait_twice, (void *)0, 0);
+}
+
 /* A node of a cluster that waits for many units: it looks, and a thread of its own listens. */
 static _Atomic uint32_t bell;
 static struct adsm_once_wait wanted;
@@ -220,6 +269,7 @@ int main(int argc, char **argv)
 		{ .name = "an object goes far", .start = start_far, .settled = nobody_sleeps, .signals = 1 },
 		{ .name = "a call fails", .start = start_failure, .settled = nobody_sleeps, .signals = 1 },
 		{ .name = "a deadlock is told", .start = start_verdict, .settled = nobody_sleeps, .signals = 1 },
+		{ .name = "who looks on sleeps", .start = start_looker, .settled = nobody_sleeps, .signals = 1 },
 		{ .name = "a listener", .start = start_listener, .settled = nobody_sleeps },
 		{ .name = "a device is killed", .start = start_killed },
 		{ .name = NULL },

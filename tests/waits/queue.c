@@ -94,8 +94,7 @@ static void submit_or_lose(void *arg)
 /* What a request to the process does that gets no answer. */
 static void wait_for_reason(void *arg)
 {
-	while (!atomic_load(&lost))
-		adsm_os_wait(&lost, 0, 0, false);
+	adsm_os_await(&lost, false);
 }
 
 static bool device_is_killed(void *arg)

@@ -72,6 +72,13 @@ void step_plain(void *p, size_t size);
 #define STEP_CHECK(condition) step_check(condition, #condition, __FILE__, __LINE__)
 void step_check(bool holds, const char *text, const char *file, int line);
 
+/*
+ * A function of the library's that the code names, and no scenario calls. A model that has some begins with
+ * STEP_HAS_NEVER.
+ */
+#define STEP_HAS_NEVER static __attribute__((used)) void step_never(void) { abort(); }
+#define STEP_NEVER(name) __asm__(".globl " #name "\n.set " #name ", step_never");
+
 /* Explores the scenarios that argv names, or all; the last one has no name. The exit status. */
 int step_main(int argc, char **argv, const struct step_scenario *scenarios);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lock.c - the lock of os.h. */
+/* os.c - what os.h has: the lock, and a flag that is raised once. */
 #define STEP_REAL_LOCKS
 #include "step.h"
 
@@ -26,10 +26,35 @@ static void start_three(void)
 	step_thread("three", enter, (void *)1, 0);
 }
 
+static _Atomic uint32_t flag;
+static bool happened;
+
+static void await(void *arg)
+{
+	adsm_os_await(&flag, false);
+	STEP_CHECK(happened);
+}
+
+static void raise_it(void *arg)
+{
+	happened = true;
+	adsm_os_raise(&flag, false);
+}
+
+static void start_flag(void)
+{
+	atomic_init(&flag, 0);
+	happened = false;
+	step_thread("waiter", await, NULL, 0);
+	step_thread("other", await, NULL, 0);
+	step_thread("raiser", raise_it, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct step_scenario scenarios[] = {
 		{ .name = "three threads", .start = start_three, .signals = 1 },
+		{ .name = "a flag", .start = start_flag, .signals = 2 },
 		{ .name = NULL },
 	};
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* later.c - calls by ranges of write-once units: the threads of a line, turns, who waits for calls, the stop. */
+#include "step.h"
+
+#include "lib/run/later_line.c"
+#include "lib/run/later_end.c"
+#define find_range later_find_range
+#include "lib/run/later.c"
+
+struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
+_Atomic uint32_t adsm_once_busy;
+_Atomic(struct adsm_once_table *) adsm_once_table;
+
+/* These calls have no units. */
+STEP_HAS_NEVER
+STEP_NEVER(adsm_object_alloc)
+STEP_NEVER(adsm_object_free)
+STEP_NEVER(adsm_copy_explicit)
+STEP_NEVER(adsm_once_spin)
+STEP_NEVER(adsm_once_wait_begin)
+STEP_NEVER(adsm_once_wait_once)
+STEP_NEVER(adsm_once_wait_end)
+STEP_NEVER(adsm_once_sleep)
+STEP_NEVER(adsm_once_set)
+STEP_NEVER(adsm_once_fail)
+STEP_NEVER(adsm_os_thread_start)
+
+static struct adsm_later_line *line = &adsm_later_lines[0];
+static struct adsm_later *calls[3];
+static struct adsmKernel kernel;
+static struct adsmModule module;
+static uint64_t n_made, n_dropped;
+static _Atomic uint32_t n_enterers;
+
+/* In their order, one at a time. */
+int adsm_call(adsmKernel *of, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
+{
+	STEP_CHECK(line->turns[ADSM_LATER_START] == n_made);
+	n_made++;
+	return 0;
+}
+
+int adsm_sync(const void *where)
+{
+	return 0;
+}
+
+void adsm_once_wake_all(struct adsm_once_table *table)
+{
+}
+
+static void run_thread(void *arg)
+{
+	run_line(line);
+}
+
+static void enter_calls(void *arg)
+{
+	for (uintptr_t i = 0; i < (uintptr_t)arg; i++)
+		STEP_CHECK(!enter(&adsm_homes[0], calls[i]));
+	atomic_fetch_sub(&n_enterers, 1);
+}
+
+static void enter_last(void *arg)
+{
+	STEP_CHECK(!enter(&adsm_homes[0], calls[2]));
+	atomic_fetch_sub(&n_enterers, 1);
+}
+
+/* As adsmModuleUnload() does, when all have been entered. */
+static bool all_are_entered(void *arg)
+{
+	return !n_enterers;
+}
+
+static void unload(void *arg)
+{
+	step_await(all_are_entered, NULL);
+	STEP_CHECK(!adsm_later_leave(&module));
+	STEP_CHECK(n_made == (uintptr_t)arg);
+}
+
+static bool threads_are_over(void *arg)
+{
+	return step_over("line") && step_over("line too");
+}
+
+void adsm_os_thread_join(struct adsm_thread *thread)
+{
+	step_await(threads_are_over, NULL);
+}
+
+static void stop(void *arg)
+{
+	adsm_later_wait(NULL);
+	adsm_later_stop();
+}
+
+static bool nobody_is_busy(void)
+{
+	return !adsm_once_busy && !line->first;
+}
+
+static void make_line(unsigned threads)
+{
+	memset(adsm_later_lines, 0, sizeof(adsm_later_lines));
+	n_made = 0;
+	atomic_init(&adsm_once_busy, 0);
+	atomic_init(&adsm_later_ended, 0);
+	kernel.module = &module;
+	line->n_threads = threads;
+	for (int i = 0; i < 3; i++) {
+		calls[i] = step_alloc(sizeof(*calls[i]));
+		calls[i]->kernel = &kernel;
+		step_constant(calls[i]->args, sizeof(calls[i]->args));
+		step_constant(calls[i]->ranges, sizeof(calls[i]->ranges));
+	}
+	step_constant(adsm_homes, sizeof(adsm_homes));
+	step_plain(&n_made, sizeof(n_made));
+	for (unsigned i = 0; i < threads; i++)
+		step_thread(i ? "line too" : "line", run_thread, NULL, STEP_SERVER);
+}
+
+static void start_two(void)
+{
+	make_line(2);
+	atomic_init(&n_enterers, 1);
+	step_thread("program", enter_calls, (void *)2, 0);
+	step_thread("unloader", unload, (void *)2, 0);
+}
+
+static void start_three(void)
+{
+	make_line(2);
+	atomic_init(&n_enterers, 2);
+	step_thread("program", enter_calls, (void *)2, 0);
+	step_thread("other", enter_last, NULL, 0);
+	step_thread("unloader", unload, (void *)3, 0);
+}
+
+static void start_stop(void)
+{
+	make_line(2);
+	step_thread("stopper", stop, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct step_scenario scenarios[] = {
+		{ .name = "two calls", .start = start_two, .settled = nobody_is_busy, .preemptions = 2,
+		  .full_preemptions = 5 },
+		{ .name = "three calls on two threads", .start = start_three, .settled = nobody_is_busy,
+		  .preemptions = 1, .full_preemptions = 3 },
+		{ .name = "the lines stop", .start = start_stop, .signals = 1 },
+		{ .name = NULL },
+	};
+
+	return step_main(argc, argv, scenarios);
+}
