@@ -100,6 +100,16 @@ static bool append(struct adsm_io *io, void *p, size_t size, int room)
 	return true;
 }
 
+/* In the child of a fork it is another, but that has no inputs. */
+static int this_thread(void)
+{
+	static _Thread_local int id;
+
+	if (!id)
+		id = adsm_os_thread_id();
+	return id;
+}
+
 static int start_input(struct adsm_io *io, struct adsm_object *object, size_t offset, size_t size,
 		       struct adsm_input **last, struct adsm_sigset *old)
 {
@@ -138,7 +148,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	input->prev_of_io = *last;
 	input->frame = io->detached ? 0 : (uintptr_t)&io->serial;
 	input->stack_end = io->detached ? 0 : adsm_os_stack_end(input->frame);
-	input->thread = io->detached ? 0 : adsm_os_thread_id();
+	input->thread = io->detached ? 0 : this_thread();
 	atomic_store(&input->serial, io->serial);
 	if (*last) {
 		(*last)->next_of_io = input;

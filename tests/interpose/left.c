@@ -368,6 +368,34 @@ static void kept(void)
 		}
 }
 
+/* A call reads the block: both sides have what has come, or both have what was there. */
+static void used(void)
+{
+	struct sender sender;
+	unsigned *to;
+
+	handle(jump, 0);
+	open_all();
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, packets));
+	to = words(1, 0);
+	for (way = 0; way < WAYS; way++) {
+		make();
+		increment();
+		check_bytes();
+		CALL("late_copy", 1, adsmVal(SPIN), adsmIn((unsigned *)object), adsmOut(to), adsmVal(1u));
+		CHECK_EQ(write(packets[1], "abcdefg", 7), 7);
+		begin_sender(&sender);
+		run_left(by_recv_all);
+		CHECK(!pthread_join(sender.thread, NULL));
+		SYNC();
+		if (object[AT] == 'a')
+			memcpy(want + AT, "abcdefg", 7);
+		check_bytes();
+		verify();
+	}
+	CHECK_OK(adsmFree(to));
+}
+
 /* ---- others touch the same blocks meanwhile */
 
 static void *touch_and_send(void *arg)
@@ -583,6 +611,7 @@ static void contexts(void)
 static const struct conform_case cases[] = {
 	CASE("calls", calls),
 	CASE("kept", kept),
+	CASE("used", used),
 	CASE("holed", holed),
 	CASE("others", others),
 	CASE("disturbed", disturbed),
