@@ -9,6 +9,7 @@
 #include "run/io.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -29,7 +30,7 @@
 void (*_Atomic adsm_io_finish_detached)(void);
 
 static _Atomic uint64_t last_serial;
-_Thread_local struct adsm_input *adsm_inputs_here;	/* the first of each io of this thread's */
+_Thread_local struct adsm_io_here adsm_io_here;
 
 /* ---- accesses of a range, block by block */
 
@@ -100,14 +101,33 @@ static bool append(struct adsm_io *io, void *p, size_t size, int room)
 	return true;
 }
 
+#define PLAIN_KEYS 32			/* the C library needs no memory to set these: this may be a signal handler */
+
+static pthread_key_t key;		/* to learn when a thread ends */
+static bool has_key;
+
+/* It has left all of its functions, those too that it has left by a jump. */
+static void end_thread(void *arg)
+{
+	adsm_io_here.thread = 0;
+	if (adsm_io_here.inputs)
+		adsm_io_leave(UINTPTR_MAX, false);
+}
+
+__attribute__((constructor)) static void make_key(void)
+{
+	has_key = !pthread_key_create(&key, end_thread);
+}
+
 /* In the child of a fork it is another, but that has no inputs. */
 static int this_thread(void)
 {
-	static _Thread_local int id;
-
-	if (!id)
-		id = adsm_os_thread_id();
-	return id;
+	if (!adsm_io_here.thread) {
+		adsm_io_here.thread = adsm_os_thread_id();
+		if (has_key && key < PLAIN_KEYS)
+			pthread_setspecific(key, &adsm_io_here.thread);
+	}
+	return adsm_io_here.thread;
 }
 
 static int start_input(struct adsm_io *io, struct adsm_object *object, size_t offset, size_t size,
@@ -155,8 +175,8 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	} else {
 		io->inputs = input;
 		if (!io->detached) {
-			input->next_of_thread = adsm_inputs_here;
-			adsm_inputs_here = input;
+			input->next_of_thread = adsm_io_here.inputs;
+			adsm_io_here.inputs = input;
 		}
 	}
 	*last = input;
@@ -323,7 +343,7 @@ int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, s
 /* Signals are blocked. */
 static void forget(struct adsm_input *input)
 {
-	struct adsm_input **at = &adsm_inputs_here;
+	struct adsm_input **at = &adsm_io_here.inputs;
 
 	if (input->prev_of_io)
 		input->prev_of_io->next_of_io = NULL;
@@ -460,10 +480,10 @@ void adsm_io_leave(uintptr_t stack, bool may_return)
 
 	adsm_inside_leave(stack);
 	adsm_once_leave(stack);
-	if (!adsm_inputs_here || adsm_is_child())
+	if (!adsm_io_here.inputs || adsm_is_child())
 		return;
 	adsm_os_signals_block(&old);
-	for (input = adsm_inputs_here; input; input = next) {
+	for (input = adsm_io_here.inputs; input; input = next) {
 		next = input->next_of_thread;
 		if (adsm_left_by_jump(input, stack, may_return))
 			end_inputs(input, LEFT);
@@ -479,7 +499,7 @@ __attribute__((noinline)) void adsm_io_end_left(uintptr_t stack)
 	if (adsm_is_child())
 		return;
 	adsm_os_signals_block(&old);
-	for (input = adsm_inputs_here; input; input = next) {
+	for (input = adsm_io_here.inputs; input; input = next) {
 		next = input->next_of_thread;
 		if (adsm_left_here(input, stack))
 			end_inputs(input, LEFT);

@@ -68,13 +68,18 @@ void adsm_io_cleanup(struct adsm_io *io);
  */
 void adsm_io_leave(uintptr_t stack, bool may_return);
 
-/* This thread's inputs; NULL nearly always. */
-extern _Thread_local struct adsm_input *adsm_inputs_here;
+/* This thread. */
+struct adsm_io_here {
+	struct adsm_input *inputs;	/* the first of each io of its; NULL nearly always */
+	int thread;			/* its number, once it has had an input */
+};
+
+extern _Thread_local struct adsm_io_here adsm_io_here;
 /* The program calls the library with this stack pointer: inputs that the thread has left end. No lock is held. */
 void adsm_io_end_left(uintptr_t stack);
 static inline void adsm_io_look_back(uintptr_t stack)
 {
-	if (__builtin_expect(adsm_inputs_here != NULL, 0))
+	if (__builtin_expect(adsm_io_here.inputs != NULL, 0))
 		adsm_io_end_left(stack);
 }
 /* The stack pointer of whoever calls the function that this stands in. Not in a function that is inlined. */

@@ -41,6 +41,7 @@ static bool is_left_there(const struct adsm_input *input)
 	if (is_overwritten(input))
 		return true;
 	error = adsm_os_stack_of(input->thread, &stack);
+	/* A thread that ends says so itself, mostly: io.c. */
 	return error ? error == -ESRCH : input->frame < stack && stack <= input->stack_end;
 }
 

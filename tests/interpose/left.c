@@ -434,6 +434,7 @@ static void holed(void)
 /* ---- other threads see it */
 
 static sem_t left_done, end_thread;
+static pid_t left_tid;
 
 /* It calls nothing of the library's after the jump. */
 static void *leave_and_sleep(void *arg)
@@ -442,6 +443,8 @@ static void *leave_and_sleep(void *arg)
 
 	begin_sender(&sender);
 	run_left(by_read);
+	CHECK(!pthread_join(sender.thread, NULL));
+	left_tid = sender.tid;
 	CHECK(!sem_post(&left_done));
 	if (arg)
 		CHECK(!sem_wait(&end_thread));
@@ -463,6 +466,8 @@ static void others(void)
 				;
 			if (ended)
 				CHECK(!pthread_join(thread, NULL));
+			while (!ended && !asleep(left_tid))
+				sched_yield();
 			verify();
 			CHECK(!sem_post(&end_thread));
 			if (!ended)
