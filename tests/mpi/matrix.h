@@ -31,7 +31,8 @@ struct operation {
 	const char *name;
 	void (*run)(void);
 	bool many, window;		/* receives from all, remote memory */
-	size_t most;			/* bytes; 0: any size */
+	size_t most;			/* bytes; 0: any size, and the largest one only if it is `huge` */
+	bool huge;
 };
 
 extern struct run run;

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 ranks, mpirun, *programs = *sys.argv[1:3], *map(os.path.abspath, sys.argv[3:])
-environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+environment = dict(os.environ, ADSM_LOG="error", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
                    # More ranks than processors: a rank that waits lets others run.
                    OMPI_MCA_mpi_yield_when_idle="1")
