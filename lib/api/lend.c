@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "adsm_lend.h"
+#include "api/told.h"
 #include "base/log.h"
 #include "core/shared.h"
 #include "run/io.h"
@@ -35,6 +36,7 @@ static int begin(struct adsmLoan *loan, const struct iovec *range, unsigned acce
 int adsmLend(void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **ret_address)
 {
 	const struct iovec range = { p, size };
+	ADSM_TELLS;
 	struct adsmLoan own, *loan = &own;
 	int error;
 
@@ -54,7 +56,7 @@ int adsmLend(void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **
 		*ret_loan = loan;
 	else if (loan != &own)
 		free(loan);
-	return error;
+	return ADSM_TOLD(error);
 }
 
 int adsmIsShared(const void *p)
@@ -64,11 +66,12 @@ int adsmIsShared(const void *p)
 
 int adsmLoanEnd(adsmLoan *loan, size_t delivered)
 {
+	ADSM_TELLS;
 	int error;
 
 	if (!loan)
 		return 0;
 	error = adsm_io_end(&loan->io, delivered < loan->io.size ? delivered : loan->io.size);
 	free(loan);
-	return error;
+	return ADSM_TOLD(error);
 }

@@ -10,9 +10,9 @@ wrapped = re.findall(r"^(?:ROW|ADSM_REAL)\((\w+)", rows, re.M)
 tested = set(re.findall(r'^\t\{ "(\w+)", \.args', tree.read("tests/interpose/args.c"), re.M))
 # They cannot fail, or only call one that is here.
 FREE = {"adsmVersion", "adsmErrorString", "adsmLastError", "adsmHandleFault", "adsmAlloc", "adsmSafeAlloc",
-        "adsmCudaKernel", "adsmOpenCLKernel"}
+        "adsmCudaKernel", "adsmOpenCLKernel", "adsmIsShared"}
 untold, n_public = [], 0
-for name in ["api", "cuda", "module", "once", "opencl", "service"]:
+for name in ["api", "cuda", "lend", "module", "once", "opencl", "service"]:
     for head, body in re.findall(r"^([^\n{}/#*][^{}/#]*?)\n\{\n(.*?)^\}$", tree.read(f"lib/api/{name}.c"), re.M | re.S):
         function = re.search(r"\b(adsm[A-Z]\w+)\(", head)
         if not function or head.startswith("static") or function[1] in FREE:
