@@ -191,10 +191,12 @@ void step_free(void *p);		/* nothing: it is there until the end */
 #define atomic_fetch_and(p, v) STEP_CHANGE("and", p, v, memory_order_seq_cst, STEP_FETCH(and, step_p, step_n))
 #define atomic_init(p, v) STEP_STORE(p, v)
 
-/* A thread's own: the explorer puts them in place. */
+/* A thread's own: the explorer puts them in place. noise.c has real threads. */
+#ifndef STEP_REAL_THREADS
 #undef _Thread_local
 #define _Thread_local __attribute__((section("step_local")))
 #define __thread _Thread_local
+#endif
 
 #include "base/os.h"
 
@@ -202,6 +204,7 @@ void step_free(void *p);		/* nothing: it is there until the end */
 	step_wait(word, value, timeout_ns, shared, __FILE__, __LINE__, "sleep on " #word " while " #value)
 #define adsm_os_wake(word, n, shared) step_wake(word, n, shared, __FILE__, __LINE__, "wake " #n " on " #word)
 
+#ifndef STEP_REAL_THREADS
 /* The lock of os.h has a model of its own (lock.c); elsewhere it is one step, as mutexes are. */
 #ifndef STEP_REAL_LOCKS
 #define adsm_lock(lock) step_lock(&(lock)->word, __FILE__, __LINE__, "lock " #lock)
@@ -218,6 +221,7 @@ void step_free(void *p);		/* nothing: it is there until the end */
 #define calloc step_calloc
 #define aligned_alloc step_aligned_alloc
 #define free step_free
+#endif
 
 #endif
 #endif
