@@ -126,7 +126,7 @@ void adsm_live_say(const struct adsm_live *live, uint64_t base, uint64_t address
 	struct adsm_live_range range;
 
 	*ret_text = '\0';
-	if (page >= live->n_pages)
+	if (page >= live->n_pages || adsm_live_has(live, offset))
 		return;
 	below = previous(live->pages, page, true);
 	above = next(live, live->pages, page, true);

@@ -221,10 +221,13 @@ static void fetch_ahead(struct adsm_cache *cache, struct adsm_cache_stream *stre
 static void miss(struct adsm_cache *cache, struct adsm_store_way *way, uint64_t address)
 {
 	const uint64_t tag = address & cache->store.tag_mask;
-	const uint8_t *from = adsm_cache_bytes(cache, address, 1, false);
+	const uint8_t *from = look_up(cache->memory, address, 1, false);
 	struct adsm_cache_stream *stream = cache->n_streams ? find_stream(cache, tag) : NULL;
 	uint8_t *bytes;
 
+	/* A store to a line that the cache has not brings it first. */
+	if (!from)
+		cache->wrong(cache, address, "an access");
 	give_up(cache, way);
 	cache->counts.misses++;
 	bytes = (uint8_t *)(uintptr_t)(way->tag + way->bias);

@@ -98,7 +98,7 @@ static void kinds(void)
 static void step(const char *name)
 {
 	const unsigned shallow = 50, bottomless = 100000, words = 1000;
-	const unsigned long of_a = (unsigned long)a + 16, nowhere = 8;
+	const unsigned long of_a = (unsigned long)a + 16, behind_b = (unsigned long)(b + N) + 64, nowhere = 8;
 
 	if (!strcmp(name, "scale"))
 		scale();
@@ -112,6 +112,8 @@ static void step(const char *name)
 		MAY_FAIL("raw", adsmInOut(b), adsmVal(nowhere));
 	else if (!strcmp(name, "far"))
 		MAY_FAIL("far", adsmInOut(b), adsmVal(nowhere));
+	else if (!strcmp(name, "behind"))
+		MAY_FAIL("far", adsmInOut(b), adsmVal(behind_b));
 	else if (!strcmp(name, "near"))
 		MAY_FAIL("far", adsmInOut(b), adsmVal(of_a));
 	else if (!strcmp(name, "deep"))

@@ -64,7 +64,11 @@ def lost():
     says(run("raw", "near"), r"raw: -\d+: .*" + raw % ("raw", "0x[0-9a-f]+"), r"far: -\d+: ")
     says(run("raw_store"), raw % ("raw_store", "0x[0-9a-f]+"))
     says(run("null"), crashed % ("raw", "0x8$"))
-    says(run("far"), crashed % ("far", "0x8: a load of a pointer to device memory, where there is none"))
+    nothing = "an access by a pointer to device memory, where there is none: "
+    says(run("far"), crashed % ("far", "0x8: " + nothing + "a null pointer, one past its object, "
+                                "or one that was never of an object"))
+    says(run("behind"), crashed % ("far", "0x[0-9a-f]+: " + nothing + "64 bytes behind the end of the 4194304 bytes of "
+                                   "an object at 0x"))
     says(run("deep"), crashed % ("deep", r"0x[0-9a-f]+: its stack has run over, of \d+ bytes in the local store"))
 
 

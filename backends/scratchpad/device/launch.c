@@ -58,7 +58,7 @@ static void on_wrong_address(uint64_t address, const char *what)
 	char near[160];
 
 	adsm_live_say(&live, memory.base, address, near, sizeof(near));
-	adsm_format(why, sizeof(why), ": %s of a pointer to device memory, where there is none: %s%s", what,
+	adsm_format(why, sizeof(why), ": %s by a pointer to device memory, where there is none: %s%s", what,
 		    *near ? "" : "a null pointer, one past its object, or one that was never of an object", near);
 	adsm_crash_now(SIGSEGV, address, why);
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* test_live.c - which pages are somebody's: against the plain way, for memories of many sizes beside each other. */
+#include "../check.h"
+#include "process/live.h"
+
+#include <stdlib.h>
+
+#define PAGE ((uint64_t)4096)
+#define N 1000				/* pages: the last word of bits is not full */
+#define BASE UINT64_C(0x100000000)
+
+static int owner[N];			/* of each page; 0: nobody's */
+static struct adsm_live live;
+
+static void check_run(uint64_t page)
+{
+	const struct adsm_live_range run = adsm_live_run(&live, page * PAGE + 5);
+	uint64_t first = page, end = page;
+
+	while (first && owner[first - 1])
+		first--;
+	while (end < N && owner[end])
+		end++;
+	CHECK_EQ(run.offset, first * PAGE);
+	CHECK_EQ(run.size, (end - first) * PAGE);
+}
+
+/* The nearer neighbour, the one above where both are as far. */
+static void check_words(uint64_t page)
+{
+	const uint64_t at = page * PAGE + 100;
+	long below = (long)page, above = (long)page;
+	char text[160], wanted[160];
+	uint64_t behind, before, first, end;
+
+	adsm_live_say(&live, BASE, BASE + at, text, sizeof(text));
+	while (below >= 0 && !owner[below])
+		below--;
+	while (above < N && !owner[above])
+		above++;
+	if (owner[page] || (below < 0 && above == N)) {
+		CHECK(!*text);
+		return;
+	}
+	behind = below < 0 ? UINT64_MAX : at - (uint64_t)(below + 1) * PAGE;
+	before = above == N ? UINT64_MAX : (uint64_t)above * PAGE - at;
+	first = end = (uint64_t)(behind < before ? below : above);
+	while (first && owner[first - 1] == owner[end])
+		first--;
+	while (end < N && owner[end] == owner[first])
+		end++;
+	snprintf(wanted, sizeof(wanted), "%lu bytes %s the %lu bytes of an object at %p",
+		 (unsigned long)(behind < before ? behind : before), behind < before ? "behind the end of" : "before",
+		 (unsigned long)((end - first) * PAGE), (void *)(BASE + first * PAGE));
+	CHECKF(!strcmp(text, wanted), "'%s', not '%s'", text, wanted);
+}
+
+int main(void)
+{
+	void *shared = aligned_alloc(PAGE, adsm_live_bytes(N * PAGE));
+	int last = 0;
+
+	CHECK(shared);
+	memset(shared, 0, adsm_live_bytes(N * PAGE));
+	adsm_live_start(&live, shared, N * PAGE);
+	srand(42);
+	for (int round = 0; round < 3000; round++) {
+		const uint64_t page = (uint64_t)rand() % N, most = 1 + (uint64_t)rand() % (round % 9 ? 40 : 400);
+		uint64_t first = page, end = page;
+
+		if (owner[page]) {
+			while (first && owner[first - 1] == owner[page])
+				first--;
+			while (end < N && owner[end] == owner[page])
+				end++;
+			adsm_live_remove(&live, first * PAGE, (end - first) * PAGE);
+			CHECK_EQ(live.shared->freed[(live.shared->n_freed - 1) % ADSM_LIVE_FREED].offset, first * PAGE);
+		} else {
+			while (end < N && end - page < most && !owner[end])
+				end++;
+			adsm_live_add(&live, page * PAGE, (end - page) * PAGE);
+			last++;
+		}
+		for (uint64_t i = first; i < end; i++)
+			owner[i] = owner[i] ? 0 : last;
+		for (uint64_t i = 0; i < N; i++) {
+			CHECK_EQ(adsm_live_has(&live, i * PAGE + 4095), owner[i] != 0);
+			if (round % 16)
+				continue;
+			if (owner[i])
+				check_run(i);
+			check_words(i);
+		}
+	}
+	CHECK(!adsm_live_has(&live, N * PAGE) && !adsm_live_has(&live, UINT64_MAX));
+	free(shared);
+	return 0;
+}
