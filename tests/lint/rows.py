@@ -12,13 +12,13 @@ tested = set(re.findall(r'^\t\{ "(\w+)", \.args', tree.read("tests/interpose/arg
 FREE = {"adsmVersion", "adsmErrorString", "adsmLastError", "adsmHandleFault", "adsmAlloc", "adsmSafeAlloc",
         "adsmCudaKernel", "adsmOpenCLKernel", "adsmIsShared"}
 untold, n_public = [], 0
-for name in ["api", "cuda", "lend", "module", "once", "opencl", "service"]:
-    for head, body in re.findall(r"^([^\n{}/#*][^{}/#]*?)\n\{\n(.*?)^\}$", tree.read(f"lib/api/{name}.c"), re.M | re.S):
+for path in tree.files(["lib/api"], ".c"):
+    for head, body in re.findall(r"^([^\n{}/#*][^{}/#]*?)\n\{\n(.*?)^\}$", tree.read(path), re.M | re.S):
         function = re.search(r"\b(adsm[A-Z]\w+)\(", head)
         if not function or head.startswith("static") or function[1] in FREE:
             continue
         n_public += 1
         if "ADSM_TELLS" not in body or "ADSM_TOLD(" not in body:
-            untold.append(f"lib/api/{name}.c: {function[1]} does not end by ADSM_TOLD")
+            untold.append(f"{path}: {function[1]} does not end by ADSM_TOLD")
 missing = [f"{name}: no row in tests/interpose/args.c" for name in wrapped if name not in tested]
 tree.finish(missing + untold, len(wrapped) + n_public)
