@@ -141,19 +141,22 @@ void adsm_os_signals_block(struct adsm_sigset *ret_old);			/* [signal] */
 void adsm_os_signals_block_for_threads(struct adsm_sigset *ret_old);
 void adsm_os_signals_restore(const struct adsm_sigset *old);			/* [signal] */
 /*
- * What the program has all signals do, and giving back what libraries that were loaded since took of it; but what
- * instructions raise, where the program takes none of that, may be theirs.
+ * What the program has all signals do, and giving back what libraries that were loaded since took of it. @shares: one
+ * of them is a driver that runs kernels in threads of this process, where its handler of SIGFPE stays, if the program
+ * has none; elsewhere SIGFPE has its default action.
  */
 struct adsm_actions {
 	uint64_t words[65][4];
 	size_t n_libraries;
 };
 void adsm_os_actions_get(struct adsm_actions *ret_actions);
-void adsm_os_actions_restore(const struct adsm_actions *actions);
+void adsm_os_actions_restore(const struct adsm_actions *actions, bool shares);
 /* In a helper thread, for good: what its instructions raise comes to it, as code of the program's is run there. */
 void adsm_os_signals_raised(void);
 /* Is that the mask of a thread that has blocked them? */
 bool adsm_os_signals_are_blocked(uint64_t mask);				/* [signal] */
+/* Or of one that a driver has started meanwhile? Threads of the program's that block as much count, too. */
+bool adsm_os_is_of_driver(uint64_t mask);					/* [signal] */
 
 /* A helper thread with every signal blocked. */
 struct adsm_thread { uint64_t handle; };

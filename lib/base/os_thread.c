@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -105,49 +104,10 @@ bool adsm_os_signals_are_blocked(uint64_t mask)
 	return mask & SIGNAL_BIT(32);
 }
 
-/* The place of a library in the order in which they were loaded: the one with @address, or how many there are. */
-struct place {
-	uintptr_t address;		/* 0: in none */
-	size_t n;
-};
-
-static int look_for_place(struct dl_phdr_info *info, size_t size, void *arg)
+bool adsm_os_is_of_driver(uint64_t mask)
 {
-	struct place *place = arg;
-
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
-		    place->address - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) < info->dlpi_phdr[i].p_memsz)
-			return 1;
-	place->n++;
-	return 0;
-}
-
-void adsm_os_actions_get(struct adsm_actions *ret_actions)
-{
-	struct place all = { 0, 0 };
-
-	for (int sig = 1; sig <= 64; sig++)
-		sys(SYS_rt_sigaction, sig, NULL, ret_actions->words[sig], KERNEL_SIGSET_SIZE);
-	dl_iterate_phdr(look_for_place, &all);
-	ret_actions->n_libraries = all.n;
-}
-
-void adsm_os_actions_restore(const struct adsm_actions *actions)
-{
-	for (int sig = 1; sig <= 64; sig++) {
-		const uint64_t *was = actions->words[sig], raised = RAISED | SIGNAL_BIT(SIGSEGV);
-		struct place place = { 0, 0 };
-		uint64_t now[4] = { 0 };
-
-		if (sys(SYS_rt_sigaction, sig, NULL, now, KERNEL_SIGSET_SIZE) || !memcmp(now, was, sizeof(now)) ||
-		    (raised & SIGNAL_BIT(sig) && was[0] == (uintptr_t)SIG_DFL))
-			continue;
-		/* Else it is the C library's, or another thread of the program's has set it meanwhile. */
-		place.address = now[0];
-		if (dl_iterate_phdr(look_for_place, &place) && place.n >= actions->n_libraries)
-			sys(SYS_rt_sigaction, sig, was, NULL, KERNEL_SIGSET_SIZE);
-	}
+	/* The C library unblocks its own signal in new threads; two nobody can block. */
+	return !(ASYNCHRONOUS & ~(mask | SIGNAL_BIT(32) | SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP)));
 }
 
 void adsm_os_signals_restore(const struct adsm_sigset *old)

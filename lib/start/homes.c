@@ -13,6 +13,7 @@
 #include "run/helpers.h"
 #include "run/service.h"
 #include "start/at_exit.h"
+#include "stubs.h"
 
 /* Drivers take signals of the program's, when they are only asked for devices, too: LLVM in them those that end it. */
 static struct adsm_actions actions;
@@ -22,9 +23,9 @@ void adsm_homes_keep_actions(void)
 	adsm_os_actions_get(&actions);
 }
 
-void adsm_homes_restore_actions(void)
+void adsm_homes_restore_actions(const struct adsm_backend *backend)
 {
-	adsm_os_actions_restore(&actions);
+	adsm_os_actions_restore(&actions, backend && backend->driver != &adsm_no_driver);
 }
 
 void adsm_homes_close(void)
@@ -83,7 +84,7 @@ static int open_homes(const struct adsm_backend *backend, int n_devices)
 
 	for (int i = 0; i < n_devices && i < ADSM_MAX_DEVICES && !error; i++)
 		error = adsm_homes_add(backend, i);
-	adsm_os_actions_restore(&actions);
+	adsm_homes_restore_actions(backend);
 	if (!error)
 		error = adsm_engine->start(adsm_on_fault);
 	if (error)

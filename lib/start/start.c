@@ -94,7 +94,7 @@ static int start(void)
 		goto end_observing;
 	adsm_homes_keep_actions();
 	error = adsm_backend_find(adsm_backend_options.name, &backend, &n_devices);
-	adsm_homes_restore_actions();
+	adsm_homes_restore_actions(error ? NULL : backend);
 	if (error)
 		goto destroy_arena;
 	error = adsm_homes_open(backend, n_devices);

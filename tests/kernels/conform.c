@@ -229,3 +229,10 @@ ADSM_KERNEL(crash, ADSM_INOUT(unsigned, a))
 		*nowhere = 1;
 	}
 }
+
+ADSM_KERNEL(divide, ADSM_INOUT(unsigned, a), ADSM_VAL(unsigned, by))
+{
+	ADSM_THREADS {
+		a[ADSM_GLOBAL_X] /= by;
+	}
+}

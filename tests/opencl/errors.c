@@ -3,6 +3,10 @@
  * errors.c - no OpenCL, other devices than wanted, drivers that fail, devices that are lost.
  * TEST_SHIM: the ICD loader that fails by a plan.
  */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "../sanitizers.h"
 #include "raw.h"
 
@@ -219,12 +223,78 @@ static void keeps_signals(size_t use)
 	CHECK_OK(adsmShutdown());
 }
 
+static const int fatal[] = { SIGABRT, SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV };
+#define N_FATAL (sizeof(fatal) / sizeof(*fatal))
+
+static bool is_raised(int sig)
+{
+#if defined(__x86_64__)
+	return sig == SIGFPE || sig == SIGABRT || sig == SIGSEGV;
+#else
+	return sig == SIGABRT || sig == SIGSEGV;	/* a division by zero does not trap */
+#endif
+}
+
+/* In a child, which is to end by that signal: sent, or raised by an instruction. */
+static void end_by(size_t use)
+{
+	static volatile int none;
+	static volatile uintptr_t nowhere = 8;
+	const int sig = fatal[use % N_FATAL];
+
+	signal(sig, SIG_DFL);
+	set("backend", use / N_FATAL % 2 ? "opencl" : "auto");
+	CHECK_OK(adsmInit());
+	if (use < 2 * N_FATAL)
+		kill(getpid(), sig);
+	else if (sig == SIGFPE)
+		printf("%d\n", 100 / none);
+	else if (sig == SIGABRT)
+		abort();
+	else
+		*(volatile int *)nowhere = 1;
+	_exit(9);
+}
+
+/* Where the program has no handler, a signal ends it as if no driver had been loaded, which has some for all these. */
+static void ends_by_signals(void)
+{
+	int status;
+	pid_t child;
+
+	for (size_t i = 0; i < 4 * N_FATAL; i++) {
+		if (i >= 2 * N_FATAL && !is_raised(fatal[i % N_FATAL]))
+			continue;
+		child = fork();
+		CHECK(child >= 0);
+		if (!child)
+			end_by(i);
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECKF(WIFSIGNALED(status) && WTERMSIG(status) == fatal[i % N_FATAL], "signal %d, way %zu: status %x",
+		       fatal[i % N_FATAL], i / N_FATAL, status);
+	}
+}
+
+/* What the driver has a handler for: a kernel that divides by zero goes on. */
+static void kernel_divides(size_t unused)
+{
+	unsigned *p;
+
+	set("backend", "opencl");
+	p = words(100, 1);
+	CHECK_OK(adsmCall(kernel("divide"), adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmPtr(p), adsmVal(0u)));
+	CHECK_OK(adsmSync());
+	CHECK_EQ(p[99], 100);
+}
+
 static void keeps_all_signals(void)
 {
 	if (WITH_TSAN)
 		skip("actions as the kernel has them are ThreadSanitizer's own");
 	in_process(keeps_signals, 0);
 	in_process(keeps_signals, 1);
+	ends_by_signals();
+	in_process(kernel_divides, 0);
 }
 
 static void automatic(void)

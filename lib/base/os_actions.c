@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* os_actions.c - os.h on Linux: what drivers take of the program's signals when they are loaded. */
+#include <link.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "base/os.h"
+#include "base/syscall.h"
+
+/* As the system call has it. */
+struct action {
+	uint64_t handler, flags, restorer, mask;
+};
+
+/* Signals of which a driver may need its handler, and the program has none: only this one is known. */
+#define SHARED SIGFPE
+static struct action driver;			/* the driver's action for it */
+
+static int get(int sig, struct action *ret_action)
+{
+	*ret_action = (struct action){ 0 };
+	return (int)sys(SYS_rt_sigaction, sig, NULL, ret_action, KERNEL_SIGSET_SIZE);
+}
+
+static void set(int sig, const struct action *action)
+{
+	sys(SYS_rt_sigaction, sig, action, NULL, KERNEL_SIGSET_SIZE);
+}
+
+/* The place of a library in the order in which they were loaded: the one with @address, or how many there are. */
+struct place {
+	uintptr_t address;		/* 0: in none */
+	size_t n;
+};
+
+static int look_for_place(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct place *place = arg;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    place->address - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) < info->dlpi_phdr[i].p_memsz)
+			return 1;
+	place->n++;
+	return 0;
+}
+
+void adsm_os_actions_get(struct adsm_actions *ret_actions)
+{
+	struct place all = { 0, 0 };
+
+	for (int sig = 1; sig <= 64; sig++)
+		sys(SYS_rt_sigaction, sig, NULL, ret_actions->words[sig], KERNEL_SIGSET_SIZE);
+	dl_iterate_phdr(look_for_place, &all);
+	ret_actions->n_libraries = all.n;
+}
+
+/*
+ * A driver that runs kernels in threads of this process has them divide by zero, and go on. All others have the
+ * program's action, which is the default one.
+ */
+static void on_shared(int sig, siginfo_t *info, void *context)
+{
+	static const struct action none;
+	const uint64_t set_of_one = SIGNAL_BIT(sig);
+	uint64_t mask;
+
+	memcpy(&mask, &((ucontext_t *)context)->uc_sigmask, sizeof(mask));
+	if (adsm_os_is_of_driver(mask)) {
+		((void (*)(int, siginfo_t *, void *))driver.handler)(sig, info, context);
+		return;
+	}
+	set(sig, &none);
+	if (info->si_code > 0)
+		return;		/* the instruction raises it again */
+	sys(SYS_rt_sigprocmask, SIG_BLOCK, &set_of_one, NULL, KERNEL_SIGSET_SIZE);
+	sys(SYS_rt_tgsigqueueinfo, sys(SYS_getpid), sys(SYS_gettid), sig, info);
+}
+
+void adsm_os_actions_restore(const struct adsm_actions *actions, bool shares)
+{
+	for (int sig = 1; sig <= 64; sig++) {
+		const struct action *was = (const struct action *)(const void *)actions->words[sig];
+		struct place place = { 0, 0 };
+		struct action now;
+
+		if (get(sig, &now) || !memcmp(&now, was, sizeof(now)) || now.handler == (uintptr_t)on_shared)
+			continue;
+		/* Else it is the C library's, or another thread of the program's has set it meanwhile. */
+		place.address = now.handler;
+		if (!dl_iterate_phdr(look_for_place, &place) || place.n < actions->n_libraries)
+			continue;
+		if (sig == SHARED && shares && was->handler == (uintptr_t)SIG_DFL) {
+			driver = now;
+			now.handler = (uintptr_t)on_shared;
+			now.flags |= SA_SIGINFO;
+			set(sig, &now);
+		} else {
+			set(sig, was);
+		}
+	}
+}
