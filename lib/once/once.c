@@ -8,7 +8,7 @@
 
 _Atomic(struct adsm_once_object *) adsm_once_objects;
 _Atomic(struct adsm_once_table *) adsm_once_table;
-_Atomic uint32_t adsm_once_busy;
+_Atomic uint32_t adsm_once_busy, adsm_once_in_calls[ADSM_MAX_DEVICES];
 struct adsm_mutex adsm_once_mutex = ADSM_MUTEX_INIT(ADSM_RANK_ONCE);
 
 struct adsm_once_object *adsm_once_of(const adsmOnce *once)

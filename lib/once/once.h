@@ -45,8 +45,11 @@ extern _Atomic(struct adsm_once_table *) adsm_once_table;
 /* While it is held no object is made, and none ends. */
 extern struct adsm_mutex adsm_once_mutex;
 
-/* How many calls by ranges (run/later.h) go on by themselves, and may set units. */
-extern _Atomic uint32_t adsm_once_busy;
+/*
+ * How many calls by ranges (run/later.h) go on by themselves, and may set units; and for each device, how many wait for
+ * it.
+ */
+extern _Atomic uint32_t adsm_once_busy, adsm_once_in_calls[ADSM_MAX_DEVICES];
 
 /* Those alive; as it is read without a lock, others too. */
 extern _Atomic(struct adsm_once_object *) adsm_once_objects;

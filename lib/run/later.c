@@ -168,6 +168,22 @@ static void set_units(const struct adsm_later_range *range)
 				   "written once", u, range->object->handle.address);
 }
 
+/*
+ * The thread does nothing meanwhile but wait for its device: for calls before its own, which may wait for units, and
+ * for that one. So whether it goes on is the device's question (once/deadlock.c).
+ */
+static void begin_device(const struct adsm_home *home)
+{
+	atomic_fetch_add(&adsm_once_in_calls[home->index], 1);
+	atomic_fetch_sub(&adsm_once_busy, 1);
+}
+
+static void end_device(const struct adsm_home *home)
+{
+	atomic_fetch_add(&adsm_once_busy, 1);
+	atomic_fetch_sub(&adsm_once_in_calls[home->index], 1);
+}
+
 /* Whatever has failed, it takes and passes all of its turns but the last, which it has when this returns. */
 static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct adsm_later *call)
 {
@@ -186,12 +202,14 @@ static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct
 	if (!error)
 		error = send(call);
 	take_turn(line, call, ADSM_LATER_START);
+	begin_device(home);
 	if (!error)
 		error = adsm_call(call->kernel, call->grid, call->block, call->args, call->n_args, call->where);
 	pass_turn(line, ADSM_LATER_START);
 	/* Of this thread's calls, which is this one. */
 	if (!error)
 		error = adsm_sync(call->where);
+	end_device(home);
 	if (!error)
 		error = fetch(call);
 	free_buffers(call);
