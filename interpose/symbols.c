@@ -184,11 +184,6 @@ void *adsm_dlsym_find(void)
 	return function;
 }
 
-__attribute__((constructor(101))) static void find_early(void)
-{
-	adsm_dlsym_find();
-}
-
 void *adsm_real_dlsym(void *handle, const char *name)
 {
 	void *function = atomic_load_explicit(&adsm_dlsym_real, memory_order_relaxed);
@@ -196,4 +191,43 @@ void *adsm_real_dlsym(void *handle, const char *name)
 	if (!function)
 		function = adsm_dlsym_find();
 	return ((__typeof__(&dlsym))(uintptr_t)function)(handle, name);
+}
+
+/* ---- wrappers, for who looks libc's functions up in libc */
+
+static struct adsm_library self;	/* this library; without a table before the constructors */
+
+static void *own(const char *name)
+{
+	bool is_own = name[0] == 'a' && name[1] == 'd' && name[2] == 's' && name[3] == 'm';
+
+	/* Who looks dlsym() itself up wants the real one. */
+	return self.table && !is_own && !same(name, "dlsym") ? adsm_library_find(&self, name, false) : NULL;
+}
+
+bool adsm_wrapper_is(const char *name)
+{
+	return own(name) != NULL;
+}
+
+void *adsm_wrapper_of(const char *name, void *symbol)
+{
+	struct adsm_library library = { 0 };
+	void *next = NULL;
+
+	while (symbol && !next && adsm_library_next(&library))
+		next = adsm_library_find(&library, name, false);
+	return next && next == symbol ? own(name) : NULL;
+}
+
+__attribute__((constructor(101))) static void find_early(void)
+{
+	struct adsm_library first = { 0 };
+
+	adsm_dlsym_find();
+	if (!adsm_library_next(&first))
+		return;
+	self.own = first.own;
+	if (!look_at(&self, first.own))
+		self.table = NULL;
 }

@@ -27,4 +27,12 @@ void *adsm_library_find(const struct adsm_library *library, const char *name, bo
 /* The real dlsym(), whatever else is preloaded. */
 void *adsm_real_dlsym(void *handle, const char *name);
 
+/* Does this library wrap a function of that name? */
+bool adsm_wrapper_is(const char *name);
+/*
+ * The wrapper to hand out for @symbol, which somebody has looked up by that name in a library. NULL: it is not what the
+ * wrapper calls: another library's of the same name, or libc's where a third one stands between, which may be asking.
+ */
+void *adsm_wrapper_of(const char *name, void *symbol);
+
 #endif

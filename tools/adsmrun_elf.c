@@ -222,6 +222,8 @@ static struct finding {
 	{ "Go", "", "NOT followed: it makes its system calls itself", "\xff Go buildinf:", "" },
 	{ "dlmopen()", "dlmopen", "NOT followed: what it loads calls another libc", NULL, "" },
 	{ "dlopen()", "dlopen", "what it loads is followed too, but for RTLD_DEEPBIND", NULL, "" },
+	{ "libadsm", "", "behind the C library, as only another library is linked with it: followed by adsmrun; else "
+	  "link the program with it", NULL, "" },
 	{ "fork()", "fork _Fork clone", "a child may not use shared memory before it calls exec", NULL, "" },
 };
 
@@ -276,6 +278,14 @@ static void audit_symbols(const struct elf *elf, const char *path)
 					found(&findings[f], path);
 		}
 	}
+}
+
+static void audit_order(const char *elf, const char *path, bool *libc)
+{
+	*libc |= matches("libc.so*", base_name(path));
+	for (size_t f = 0; f < N_FINDINGS && *libc && matches("libadsm.so*", base_name(path)); f++)
+		if (!strcmp(findings[f].name, "libadsm"))
+			found(&findings[f], elf);
 }
 
 static void audit_file(const char *path)
@@ -365,6 +375,7 @@ void program_find_mpi(const struct program *program, const char *library, char r
 static void audit_libraries(const char *elf)
 {
 	char loader[PATH_MAX], *line = NULL;
+	bool libc = false;
 	size_t size = 0;
 	int ends[2];
 	FILE *list;
@@ -390,6 +401,7 @@ static void audit_libraries(const char *elf)
 		if (!end || (strstr(line, " => ") && !(path = strchr(strstr(line, " => "), '/'))))
 			continue;
 		*end = '\0';
+		audit_order(elf, path, &libc);
 		audit_file(path);
 	}
 	free(line);

@@ -127,25 +127,34 @@ static bool has_prefix(const char *name, const char *prefix)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-/* For cu[A-Z] names only. NULL: the real dlsym() is to answer the caller itself. */
-void *adsm_dlsym_answer(void *handle, const char *name)
+/* A function of the driver's that is wrapped; NULL: it is another one. */
+static void *driver_answer(void *handle, const char *name)
 {
 	struct adsm_cu_entry *entry;
-	void *symbol, *own, *answer = NULL;
-	int saved_errno;
+	void *symbol, *own;
 
-	/* Their answers depend on the caller. RTLD_DEFAULT finds the wrappers: they are exported. */
-	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
-		return NULL;
 	for (entry = __start_adsm_cu; entry != __stop_adsm_cu && strcmp(entry->name, name); entry++)
 		;
 	if (entry == __stop_adsm_cu)
 		return NULL;
-	saved_errno = errno;
 	symbol = adsm_real_dlsym(handle, name);
 	own = symbol ? find_driver(symbol) : NULL;
-	if (own && symbol_of(own, entry) == symbol)
-		answer = entry->wrapper;
+	return own && symbol_of(own, entry) == symbol ? entry->wrapper : NULL;
+}
+
+/* NULL: the real dlsym() is to answer the caller itself. */
+void *adsm_dlsym_answer(void *handle, const char *name)
+{
+	int saved_errno = errno;
+	void *answer;
+
+	/* Their answers depend on the caller. RTLD_DEFAULT finds the wrappers: they are exported. */
+	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
+		return NULL;
+	if (name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z')
+		answer = driver_answer(handle, name);
+	else
+		answer = adsm_wrapper_is(name) ? adsm_wrapper_of(name, adsm_real_dlsym(handle, name)) : NULL;
 	errno = saved_errno;
 	return answer;
 }

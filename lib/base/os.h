@@ -315,6 +315,8 @@ int adsm_os_library_dir(char *ret_path, size_t size);
 extern bool adsm_os_has_wrappers;
 /* There are wrappers, and yet the process calls the C library's own functions. */
 bool adsm_os_is_bypassed(void);
+/* Does the program find this library's functions? Else the library was opened later, and is only who opened it's. */
+bool adsm_os_is_linked(void);
 /* dlsym(); where there are wrappers what is below theirs, which does not hand out wrappers. */
 extern void *(*_Atomic adsm_os_dlsym)(void *handle, const char *name);
 

@@ -85,3 +85,14 @@ bool adsm_os_is_bypassed(void)
 	return adsm_os_has_wrappers && dladdr(dlsym(RTLD_DEFAULT, "read"), &read) &&
 		dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &libc) && read.dli_fbase == libc.dli_fbase;
 }
+
+bool adsm_os_is_linked(void)
+{
+	/* What the program was started with, and what was opened for all. */
+	void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	bool linked = program && dlsym(program, "adsmInit");
+
+	if (program)
+		dlclose(program);
+	return linked;
+}

@@ -63,7 +63,13 @@ static void warn_if_bypassed(void)
 {
 	char path[PATH_MAX];
 
-	if (adsm_os_is_bypassed() && !adsm_os_library_path(path, sizeof(path)))
+	if (!adsm_os_is_bypassed() || adsm_os_library_path(path, sizeof(path)))
+		return;
+	if (adsm_os_is_linked())
+		adsm_warn("read(), memcpy() and others do not know shared memory: the program is linked with this "
+			  "library only through another one, and the C library comes first; link the program itself "
+			  "with it (-ladsm), preload it (LD_PRELOAD=%s), or use adsmHold() around them", path);
+	else
 		adsm_warn("opened with dlopen: read(), memcpy() and others do not know shared memory; preload the "
 			  "library (LD_PRELOAD=%s) or use adsmHold() around them", path);
 }

@@ -799,6 +799,14 @@ def audits():
     for name, words in [("io_uring", "NOT followed"), ("syscall()", "NOT followed"), ("CUDA driver", "followed"),
                         ("CUDA, opened", "followed"), ("dlopen()", "RTLD_DEEPBIND"), ("Go", "NOT followed")]:
         assert re.search(rf"^  {re.escape(name)} +.*{words}.*\(own\)$", errors, re.M), (name, errors)
+    # Of the program's libraries one is linked with this one, and libc is looked into first.
+    library = os.path.realpath(os.path.join(os.path.dirname(RUN), "..", "lib", "libadsm.so"))
+    if os.path.exists(library):
+        os.symlink(library, "libadsm.so.0")
+        subprocess.run([*compiler, "-shared", "-fPIC", "-o", "libother.so", "other.c", "-Wl,--no-as-needed", library,
+                        "-Wl,-rpath,$ORIGIN"], check=True)
+        errors = run(RUN, "--audit", "./own")[2]
+        assert re.search(r"^  libadsm +behind the C library.*\(own\)$", errors, re.M), errors
     os.unlink("libother.so")
     assert run(RUN, "--audit", "./own")[0] == 127, "its loader found all libraries"
 
