@@ -221,10 +221,10 @@ static void start_pinner_end(void)
 int main(int argc, char **argv)
 {
 	static const struct step_scenario scenarios[] = {
-		{ .name = "two operations", .start = start_operations, .preemptions = 1, .full_preemptions = 4 },
-		{ .name = "the device is lost", .start = start_lost, .preemptions = 3 },
-		{ .name = "the device ends", .start = start_end, .preemptions = 3 },
-		{ .name = "objects are pinned", .start = start_pinner, .preemptions = 3 },
+		{ .name = "two operations", .start = start_operations, .preemptions = 1, .full_preemptions = 2 },
+		{ .name = "the device is lost", .start = start_lost, .preemptions = 3, .full_preemptions = 4 },
+		{ .name = "the device ends", .start = start_end, .preemptions = 3, .full_preemptions = 4 },
+		{ .name = "objects are pinned", .start = start_pinner, .preemptions = 3, .full_preemptions = 4 },
 		{ .name = "the pinner ends", .start = start_pinner_end, .signals = 1 },
 		{ .name = NULL },
 	};

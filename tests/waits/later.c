@@ -148,9 +148,9 @@ int main(int argc, char **argv)
 {
 	static const struct step_scenario scenarios[] = {
 		{ .name = "two calls", .start = start_two, .settled = nobody_is_busy, .preemptions = 2,
-		  .full_preemptions = 5 },
+		  .full_preemptions = 3 },
 		{ .name = "three calls on two threads", .start = start_three, .settled = nobody_is_busy,
-		  .preemptions = 1, .full_preemptions = 3 },
+		  .preemptions = 1, .full_preemptions = 2 },
 		{ .name = "the lines stop", .start = start_stop, .signals = 1 },
 		{ .name = NULL },
 	};

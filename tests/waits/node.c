@@ -161,7 +161,8 @@ static void start_pages(void)
 int main(int argc, char **argv)
 {
 	static const struct step_scenario scenarios[] = {
-		{ .name = "requests and a launch", .start = start_node, .time = STEP_NO_TIME, .preemptions = 3 },
+		{ .name = "requests and a launch", .start = start_node, .time = STEP_NO_TIME, .preemptions = 3,
+		  .full_preemptions = 4 },
 		{ .name = "two wait for a page", .start = start_pages, .signals = 1 },
 		{ .name = NULL },
 	};

@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 {
 	static const struct step_scenario scenarios[] = {
 		{ .name = "callbacks in any order", .start = start_order, .signals = 1 },
-		{ .name = "two wait", .start = start_two, .preemptions = 2, .full_preemptions = 4 },
+		{ .name = "two wait", .start = start_two, .preemptions = 2, .full_preemptions = 3 },
 		{ .name = "the device is lost", .start = start_lost, .signals = 1 },
 		{ .name = NULL },
 	};

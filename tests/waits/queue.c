@@ -133,10 +133,10 @@ int main(int argc, char **argv)
 {
 	static const struct step_scenario scenarios[] = {
 		{ .name = "one waits for the last of three", .start = start_one, .signals = 1 },
-		{ .name = "two wait", .start = start_two, .preemptions = 4 },
-		{ .name = "two give work", .start = start_givers, .preemptions = 3, .full_preemptions = 5 },
+		{ .name = "two wait", .start = start_two },
+		{ .name = "two give work", .start = start_givers, .preemptions = 3, .full_preemptions = 4 },
 		{ .name = "the queue stops", .start = start_stop, .signals = 1 },
-		{ .name = "the device is killed", .start = start_killed, .preemptions = 2, .full_preemptions = 4 },
+		{ .name = "the device is killed", .start = start_killed, .preemptions = 2, .full_preemptions = 3 },
 		{ .name = "a request without an answer", .start = start_request, .signals = 1 },
 		{ .name = NULL },
 	};

@@ -179,13 +179,13 @@ static void start_failure(void)
 int main(int argc, char **argv)
 {
 	static const struct step_scenario scenarios[] = {
-		{ .name = "two take a lock", .start = start_locks, .preemptions = 3 },
-		{ .name = "two tasks with barriers", .start = start_barriers, .preemptions = 2 },
+		{ .name = "two take a lock", .start = start_locks, .preemptions = 3, .full_preemptions = 4 },
+		{ .name = "two tasks with barriers", .start = start_barriers, .preemptions = 2, .full_preemptions = 3 },
 		{ .name = "a deadlock ends", .start = start_deadlock, .preemptions = 2,
-		  .full_preemptions = 4 },
+		  .full_preemptions = 3 },
 		{ .name = "a task fails", .start = start_failure, .time = STEP_NO_TIME, .preemptions = 2,
-		  .full_preemptions = 4 },
-		{ .name = "three take a lock", .start = start_three, .preemptions = 2, .full_preemptions = 4 },
+		  .full_preemptions = 3 },
+		{ .name = "three take a lock", .start = start_three, .preemptions = 2, .full_preemptions = 3 },
 		{ .name = NULL },
 	};
 
