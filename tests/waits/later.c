@@ -8,7 +8,7 @@
 #include "lib/run/later.c"
 
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
-_Atomic uint32_t adsm_once_busy;
+_Atomic uint32_t adsm_once_busy, adsm_once_in_calls[ADSM_MAX_DEVICES];
 _Atomic(struct adsm_once_table *) adsm_once_table;
 
 /* These calls have no units. */
