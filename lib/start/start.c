@@ -74,12 +74,23 @@ static void warn_if_bypassed(void)
 			  "library (LD_PRELOAD=%s) or use adsmHold() around them", path);
 }
 
+/* It sets this variable for what it runs. There the start would take a processor for hours. */
+static bool is_under_valgrind(void)
+{
+	const char *preloaded = adsm_os_getenv("LD_PRELOAD");
+
+	return preloaded && strstr(preloaded, "/vgpreload_core");
+}
+
 static int start(void)
 {
 	static bool registered;
 	const struct adsm_backend *backend;
 	int n_devices, error;
 
+	if (is_under_valgrind())
+		return adsm_fail(-ENOTSUP, "the library does not run under valgrind: build the program with "
+				 "-fsanitize=address,undefined instead");
 	error = adsm_options_load();
 	if (error)
 		return error;

@@ -2,6 +2,7 @@
 /* late_plugin.c - what late.c loads: it has an object, and closes it. */
 #include <adsm.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define SIZE 300000
 
@@ -14,6 +15,8 @@ __attribute__((visibility("default"))) void *plugin_open(size_t *ret_size)
 {
 	*ret_size = SIZE;
 	object = adsmInit() ? NULL : adsmAlloc(SIZE);
+	if (!object)
+		puts(adsmLastError());
 	return object;
 }
 
