@@ -105,6 +105,8 @@ static bool show_module(const char *path)
 		return false;
 	}
 	printf("module %s\n", path);
+	if (*info->variables)
+		printf("  variables that kernels may change: %s\n", info->variables);
 	for (size_t i = 0; i < info->n_kernels; i++) {
 		const struct adsm_kernel_info *kernel = &info->kernels[i];
 		const char *services = kernel->services ? ", may call services" : "";

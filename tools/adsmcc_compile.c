@@ -2,6 +2,7 @@
 /* adsmcc_compile.c - the text goes to the C compiler, and to CUDA's: a module. */
 #include "adsmcc_compile.h"
 #include "adsmcc_atomics.h"
+#include "adsmcc_variables.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -243,6 +244,24 @@ static void remove_work(void)
 	work_dir = NULL;
 }
 
+/* Compile @source by @argv into @module; once more where that has to say which variables kernels may change. */
+static int make_module(char *const *argv, struct text *source, const struct text *text, const char *module)
+{
+	int status = run_tool(argv, source, NULL, C_COMPILER);
+	struct text made, variables;
+
+	if (status || caught_signal)
+		return status;
+	if (!read_file(module, &made))
+		die("%s: %s", module, strerror(errno));
+	variables = find_variables(&made, text);
+	if (!variables.size)
+		return 0;
+	warn_variables(&variables);
+	add_section(source, "adsm_variables", &variables);
+	return run_tool(argv, source, NULL, C_COMPILER);
+}
+
 int compile(const struct tools *tools, const struct text *text, const char *output)
 {
 	struct list argv = compiler_command(tools->compiler, tools->options);
@@ -273,7 +292,7 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 	if (!status && !caught_signal && tools->add)
 		status = tools->add(&source, text, tools, dir);
 	if (!status && !caught_signal)
-		status = run_tool((char *const *)argv.items, &source, NULL, C_COMPILER);
+		status = make_module((char *const *)argv.items, &source, text, module);
 	if (!status && !caught_signal && rename(module, output)) {
 		fprintf(stderr, "adsmcc: %s: %s\n", output, strerror(errno));
 		status = 1;

@@ -34,6 +34,20 @@ void error_at(const char *file, int file_size, int line, const char *format, ...
 	n_errors++;
 }
 
+void warning_at(const char *file, int file_size, int line, const char *format, ...)
+{
+	va_list args;
+
+	if (file)
+		fprintf(stderr, "%.*s:%d: warning: ", file_size, file, line);
+	else
+		fprintf(stderr, "adsmcc: warning: ");
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
 void *grow(void *p, size_t size)
 {
 	p = realloc(p, size);

@@ -23,6 +23,9 @@ void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2))
 /* What is wrong with the source: counted, and the next one is looked for. */
 void error_at(const char *file, int file_size, int line, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* What is allowed, and may not be what is meant. @file NULL: nobody knows where. */
+void warning_at(const char *file, int file_size, int line, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 /* realloc() that does not fail. */
 void *grow(void *p, size_t size);
 void list_add(struct list *list, const char *item);

@@ -5,6 +5,7 @@
  * writes into its memory is told to it page by page (shared.h).
  */
 #include "base/log.h"
+#include "base/module.h"
 #include "base/os.h"
 #include "costs.h"
 #include "describe.h"
@@ -61,6 +62,20 @@ static void on_written(struct adsm_process_device *device, size_t offset, size_t
 		adsm_cluster_touched(shared_of(device), first, (offset + size - 1) / ADSM_PAGE_SIZE - first + 1);
 }
 
+/* ---- what of kernels nodes do not share */
+
+/* A variable of a module is in each node's process: what a kernel stores there only those of the same node see. */
+static int check(struct adsm_process_device *device, const void *image, size_t size)
+{
+	char names[256];
+
+	if (adsm_cluster_options.nodes == 1 || !adsm_module_variables(image, size, names, sizeof(names)))
+		return 0;
+	return adsm_fail(-ENOTSUP, "cluster: kernels of the module may change its variables (%s), and each of the %u "
+			 "nodes would have its own: let an object have what they keep there, or take one node "
+			 "(ADSM_CLUSTER_NODES=1)", names, adsm_cluster_options.nodes);
+}
+
 /* ---- kernels that not all nodes run */
 
 static void on_found(struct adsm_process_device *device, const char *kernel, bool atomics)
@@ -109,6 +124,7 @@ static const struct adsm_process_kind keeper_kind = {
 	.keeper_ms = KEEPER_MS,
 	.waiting = on_waiting,
 	.pointers = true,
+	.check = check,
 	.found = on_found,
 	.allocated = on_allocated,
 	.freed = on_freed,

@@ -61,6 +61,9 @@ int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *
 				 base->backend->name);
 	if (!image->size)
 		return adsm_fail(-ENOEXEC, "the module is empty");
+	ret = device->kind->check ? device->kind->check(device, image->data, image->size) : 0;
+	if (ret)
+		return ret;
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return -ENOMEM;

@@ -32,6 +32,8 @@ struct adsm_process_kind {
 	/* Called while its answer to hello is waited for, twice a second, and at the end with 0. NULL: it is quick. */
 	void (*waiting)(struct adsm_process_device *device, unsigned ms);
 	bool pointers;			/* launches tell of them */
+	/* Before a module is loaded: 0, or a negative errno with a sentence. NULL: any will do. */
+	int (*check)(struct adsm_process_device *device, const void *image, size_t size);
 	/* A kernel is known, and may do atomics on device memory, or not. Under request_lock. NULL: not of interest. */
 	void (*found)(struct adsm_process_device *device, const char *kernel, bool atomics);
 	/* What becomes of device memory, @offset from the arena's start; NULL: not of interest. written(): the bytes

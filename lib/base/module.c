@@ -46,10 +46,11 @@ struct section {
 	size_t size;
 };
 
-enum { KERNELS, TEXT, PTX, STORE, NEEDS, PARTITIONS, N_SECTIONS };
+enum { KERNELS, TEXT, PTX, STORE, NEEDS, PARTITIONS, VARIABLES, N_SECTIONS };
 
 static const char *const section_names[N_SECTIONS] = {
 	"adsm_kernels", "adsm_text", "adsm_ptx", "adsm_store", "adsm_needs", "adsm_partitions",
+	"adsm_variables",
 };
 
 static bool inside(uint64_t offset, uint64_t size, uint64_t total)
@@ -158,7 +159,7 @@ int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info)
 		free(info);
 		return ret;
 	}
-	info->text = info->ptx = "";
+	info->text = info->ptx = info->variables = "";
 	*ret_info = info;
 	return 0;
 }
@@ -256,7 +257,7 @@ int adsm_module_info_create(const void *image, size_t size, struct adsm_module_i
 {
 	struct section sections[N_SECTIONS] = { { NULL, 0 } };
 	struct adsm_module_info *info = calloc(1, sizeof(*info));
-	size_t ptx_size;
+	size_t ignored;
 	int ret;
 
 	if (!info)
@@ -277,7 +278,9 @@ int adsm_module_info_create(const void *image, size_t size, struct adsm_module_i
 		goto destroy;
 	ret = read_string(&sections[TEXT], "adsm_text", &info->text, &info->text_size);
 	if (!ret)
-		ret = read_string(&sections[PTX], "adsm_ptx", &info->ptx, &ptx_size);
+		ret = read_string(&sections[PTX], "adsm_ptx", &info->ptx, &ignored);
+	if (!ret)
+		ret = read_string(&sections[VARIABLES], "adsm_variables", &info->variables, &ignored);
 	if (!ret)
 		ret = read_store(info, sections);
 	if (ret)
@@ -312,6 +315,18 @@ bool adsm_module_atomics(const void *image, size_t size, const char *kernel)
 			atomics = info->kernels[i].global_atomics;
 	adsm_module_info_destroy(info);
 	return atomics;
+}
+
+bool adsm_module_variables(const void *image, size_t size, char *ret_names, size_t names_size)
+{
+	struct adsm_module_info *info;
+
+	*ret_names = '\0';
+	if (adsm_module_info_create(image, size, &info))
+		return false;
+	adsm_format(ret_names, names_size, "%s", info->variables);
+	adsm_module_info_destroy(info);
+	return *ret_names;
 }
 
 bool adsm_module_services(const void *image, size_t size)

@@ -4,9 +4,10 @@
  *
  * A module is a shared object. Section "adsm_kernels" is an array of struct adsm_kernel_desc (from
  * adsm_kernel.h: plain bytes, no pointers), section "adsm_text" the source for other compilers, and
- * section "adsm_ptx", where there is one, what a CUDA compiler made of it. For cores with a local store there is
- * another shared object in section "adsm_store", in "adsm_needs" an array of struct adsm_store_needs
- * (adsm_scratchpad.h), and in "adsm_partitions", where it was asked for, the same code as an image of partitions.
+ * section "adsm_ptx", where there is one, what a CUDA compiler made of it. Section "adsm_variables", where there
+ * is one, names the variables that kernels may change. For cores with a local store there is another shared object
+ * in section "adsm_store", in "adsm_needs" an array of struct adsm_store_needs (adsm_scratchpad.h), and in
+ * "adsm_partitions", where it was asked for, the same code as an image of partitions.
  */
 #ifndef ADSM_MODULE_H
 #define ADSM_MODULE_H
@@ -43,6 +44,7 @@ struct adsm_module_info {
 	const char *text;		/* NUL-terminated source, "" where there is none; inside image */
 	size_t text_size;
 	const char *ptx;		/* the same */
+	const char *variables;		/* which ones kernels may change: "a, b"; the same */
 	const void *store;		/* code for cores with a local store, inside image */
 	size_t store_size;		/* 0: there is none */
 	const void *partitions;		/* the same code in partitions (image.h), inside image, aligned to nothing */
@@ -63,6 +65,9 @@ void adsm_module_info_destroy(struct adsm_module_info *info);
 
 /* Of a kernel of a module: its global_atomics; true too where there is no such module or kernel. */
 bool adsm_module_atomics(const void *image, size_t size, const char *kernel);
+
+/* Has a module variables that its kernels may change? Their names: "a, b". */
+bool adsm_module_variables(const void *image, size_t size, char *ret_names, size_t names_size);
 
 /* Has a module a kernel that may call services? */
 bool adsm_module_services(const void *image, size_t size);
