@@ -51,7 +51,7 @@ struct adsm_option adsm_cluster_rows[] = {
 	  ADSM_FIELD(adsm_cluster_options.exchange), adsm_parse_word, .paper = "bcast" },
 	{ "CLUSTER_TRACKER", "auto", "auto, sigsegv, uffd, off",
 	  "cluster: how stores of kernels are seen; auto: uffd where each node has it, off with one node",
-	  ADSM_FIELD(adsm_cluster_options.tracker), adsm_parse_word },
+	  ADSM_FIELD(adsm_cluster_options.tracker), adsm_parse_word, .paper = "sigsegv" },
 	{ "CLUSTER_TIMEOUT", "30", "seconds from 1 to 3600",
 	  "cluster: how long nodes may take to start, and a host may be silent",
 	  ADSM_FIELD(adsm_cluster_options.timeout), adsm_parse_number, 1, 3600 },

@@ -23,7 +23,7 @@ bool adsm_paper;
 struct adsm_option adsm_base_rows[] = {
 	{ "PAPER", "0", "0, 1",
 	  "1: the papers' exact behaviour: fault-ahead 0, eviction batch 1, named accesses ignored;"
-	  " of clusters update threshold and exchange bcast; on scratchpads no prefetch",
+	  " of clusters update threshold, exchange bcast and tracker sigsegv; on scratchpads no prefetch",
 	  ADSM_FIELD(adsm_paper), adsm_parse_index },
 	{ "LOG", "warn", "silent, error, warn, info, debug",
 	  "what is said on standard error",
@@ -238,6 +238,18 @@ static int keep(char **at, const char *text)
 	return 0;
 }
 
+/* Words and texts are kept as pointers to them. */
+static bool are_same(const struct adsm_option *row, const void *value, const void *other)
+{
+	const char *texts[2];
+
+	if (row->parse != adsm_parse_word && row->parse != adsm_parse_text)
+		return !memcmp(value, other, row->size);
+	memcpy(&texts[0], value, sizeof(texts[0]));
+	memcpy(&texts[1], other, sizeof(texts[1]));
+	return !strcmp(texts[0], texts[1]);
+}
+
 /* The value of one row, from whoever may say it. @paper: as ADSM_PAPER has it. */
 static int load(struct adsm_option *row, bool paper)
 {
@@ -255,7 +267,7 @@ static int load(struct adsm_option *row, bool paper)
 		return fail_value(row, row->now);
 	if (paper && row->paper && text) {
 		row->parse(row, row->paper, papers);
-		if (memcmp(row->value, papers, row->size))
+		if (!are_same(row, row->value, papers))
 			return adsm_fail(-EINVAL, "ADSM_PAPER=1 and %s=%s contradict each other: the paper's is %s",
 					 name, text, row->paper);
 	}

@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "observe/options.h"
 #include "start/options.h"
+#include "cluster/options.h"
 #include "cpu/options.h"
 #include "cuda/options.h"
 #include "backend.h"
@@ -145,6 +146,12 @@ static void paper(void)
 	CHECK(adsm_paper && adsm_protocol_options.fault_ahead == 0 && adsm_protocol_options.evict_batch == 1);
 	setenv("ADSM_PAPER", "1", 1);
 	CHECK(!load_with("ADSM_FAULT_AHEAD", "0"));
+	/* Words, too, which are compared as such. */
+	CHECK(!load_with("ADSM_CLUSTER_UPDATE", "threshold") && !strcmp(adsm_cluster_options.update, "threshold"));
+	CHECK(!load_with("ADSM_CLUSTER_EXCHANGE", "bcast") && !load_with("ADSM_CLUSTER_TRACKER", "sigsegv"));
+	CHECK(!strcmp(adsm_cluster_options.tracker, "sigsegv"));
+	CHECK(refused("ADSM_CLUSTER_UPDATE", "lazy",
+		      "ADSM_PAPER=1 and ADSM_CLUSTER_UPDATE=lazy contradict each other: the paper's is threshold"));
 	CHECK(refused("ADSM_FAULT_AHEAD", "1M",
 		      "ADSM_PAPER=1 and ADSM_FAULT_AHEAD=1M contradict each other: the paper's is 0"));
 	CHECK(refused("ADSM_EVICT_BATCH", "64K",
