@@ -11,6 +11,7 @@
 #include "benches.h"
 #include "common/compare.h"
 #include "common/job.h"
+#include "common/table3.h"
 #include "figures/figures.h"
 
 /* The lines of code of the two variants, counted at build time. */
@@ -66,6 +67,8 @@ static int command(const struct pb_args *args)
 		return pb_table(pb_find_bench(args->names[0]), args);
 	case PB_FIGURES:
 		return pb_figures(args);
+	case PB_TABLE3:
+		return pb_table3(args);
 	default:
 		return compare(args);
 	}

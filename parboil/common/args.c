@@ -19,6 +19,7 @@ static const char *const commands[] = {
 	[PB_TABLE] = "table",
 	[PB_COMPARE] = "compare",
 	[PB_FIGURES] = "figures",
+	[PB_TABLE3] = "table3",
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -27,7 +28,7 @@ static const struct {
 	unsigned commands;		/* ON() of those that take it */
 	size_t offset;			/* of its value in struct pb_args */
 } options[] = {
-	{ "--size", ON(PB_RUN) | ON(PB_GENERATE) | MEASURES, offsetof(struct pb_args, size) },
+	{ "--size", ON(PB_RUN) | ON(PB_GENERATE) | ON(PB_TABLE3) | MEASURES, offsetof(struct pb_args, size) },
 	{ "--variant", ON(PB_RUN), offsetof(struct pb_args, variant) },
 	{ "--protocol", ON(PB_RUN), offsetof(struct pb_args, protocol) },
 	{ "--block-size", ON(PB_RUN) | ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, block_size) },
@@ -42,6 +43,7 @@ static const struct {
 	{ "--points", ON(PB_RUN) | ON(PB_TABLE) | ON(PB_COMPARE), offsetof(struct pb_args, points) },
 	{ "--output", ON(PB_RUN) | ON(PB_GENERATE), offsetof(struct pb_args, output) },
 	{ "--out", ON(PB_FIGURES), offsetof(struct pb_args, out) },
+	{ "--nodes", ON(PB_TABLE3), offsetof(struct pb_args, nodes) },
 	{ "--json", ON(PB_RUN), offsetof(struct pb_args, json) },
 	{ "--keep", ON(PB_RUN), offsetof(struct pb_args, keep) },
 };
@@ -65,7 +67,7 @@ static enum pb_command find_command(const char *name)
 		if (strcmp(commands[i], name) == 0)
 			return i;
 	pb_usage("there is no command \"%s\"; the commands are list, run BENCH, generate BENCH, "
-		 "table BENCH, compare [BENCH ...] and figures [NUMBER ...]", name);
+		 "table BENCH, compare [BENCH ...], figures [NUMBER ...] and table3", name);
 }
 
 static size_t find_option(enum pb_command command, const char *name, size_t length)
@@ -122,7 +124,7 @@ void pb_args_parse(struct pb_args *ret_args, int argc, char **argv)
 		size_t option;
 
 		if (argv[i][0] != '-') {
-			if (args->command == PB_LIST || (args->n_names && !many))
+			if (args->command == PB_LIST || args->command == PB_TABLE3 || (args->n_names && !many))
 				pb_usage("\"%s\" is one argument too many for %s", argv[i],
 					 commands[args->command]);
 			args->names[args->n_names++] = argv[i];
@@ -152,6 +154,6 @@ void pb_args_parse(struct pb_args *ret_args, int argc, char **argv)
 			pb_usage("%s needs a value", options[option].name);
 		}
 	}
-	if (args->command != PB_LIST && !many && !args->n_names)
+	if (args->command != PB_LIST && args->command != PB_TABLE3 && !many && !args->n_names)
 		pb_usage("%s needs the name of a benchmark", commands[args->command]);
 }

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-enum pb_command { PB_LIST, PB_RUN, PB_GENERATE, PB_TABLE, PB_COMPARE, PB_FIGURES };
+enum pb_command { PB_LIST, PB_RUN, PB_GENERATE, PB_TABLE, PB_COMPARE, PB_FIGURES, PB_TABLE3 };
 
 /* An option not given is NULL. Values are checked by whoever knows what is valid. */
 struct pb_args {
@@ -15,7 +15,7 @@ struct pb_args {
 	const char **inputs;		/* --input FILE... */
 	size_t n_inputs;
 	const char *size, *variant, *protocol, *block_size, *rolling_size, *backend, *link;
-	const char *repeat, *pairs, *rivals, *json, *output, *out, *points;
+	const char *repeat, *pairs, *rivals, *json, *output, *out, *points, *nodes;
 	const char *keep;		/* given: not NULL */
 };
 

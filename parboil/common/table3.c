@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table3.c - Table 3 of CUDA-For-Clusters, beside what clusters count that work as the paper's do (ADSM_PAPER=1). Each
+ * run is a process of its own, whose report is read.
+ */
+#include "table3.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process.h"
+
+#define MAX_NODES 1024
+
+/* Where a number of the paper's comes from here. */
+static const char derived[] = "derived", fitted[] = "fitted";
+
+static const struct {
+	const char *name;
+	unsigned pages, written;	/* as the paper has them */
+	unsigned cfc_pages, cfc_written;	/* at --size cfc, where they are others */
+	const char *how, *why;
+} rows[] = {
+	{ "cp", 1024, 1024, 0, 0, fitted, "1024 x 1024 points, where the paper says one plane" },
+	{ "mri-fhd", 1298, 510, 0, 0, fitted,
+	  "255 x 1024 voxels for both numbers; Parboil's own 64^3 are 1298 pages, too, and write 512" },
+	{ "tpacf", 1220, 8, 0, 0, derived, "101 sets of 4096 points, 201 histograms" },
+	{ "blackscholes", 244145, 97658, 24415, 9766, derived,
+	  "50 million options in five arrays, two of them written" },
+	{ "mri-q", 1286, 508, 0, 0, fitted,
+	  "254 x 1024 voxels for both numbers; Parboil's own 64^3 are 1286 pages, too, and write 512" },
+	{ "scan", 50, 25, 0, 0, derived, "25,600 integers, read and written" },
+};
+#define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+
+enum { CALLS, PAGES, WRITTEN, SINGLE, MULTI, FAULTS, N_COUNTS };
+static const char *const keys[N_COUNTS] = {
+	"calls", "pages_global", "pages_modified", "pages_single", "pages_multi", "write_faults",
+};
+
+/* ---- one run */
+
+static _Noreturn void run_child(const char *name, const char *size, const char *nodes, const char *report)
+{
+	int null = open("/dev/null", O_WRONLY);
+	char stats[512];
+
+	snprintf(stats, sizeof(stats), "json:%s", report);
+	setenv("ADSM_BACKEND", "cluster", 1);
+	setenv("ADSM_CLUSTER_NODES", nodes, 1);
+	setenv("ADSM_PAPER", "1", 1);
+	setenv("ADSM_STATS", stats, 1);
+	if (null >= 0)
+		dup2(null, STDOUT_FILENO);
+	execl("/proc/self/exe", "parboil", "run", name, "--size", size, NULL);
+	_exit(127);
+}
+
+/* The number behind a name, of those behind "kernels": there is one kernel. */
+static bool read_count(const char *text, const char *key, unsigned long *ret_count)
+{
+	char name[40];
+	const char *at;
+
+	snprintf(name, sizeof(name), "\"%s\":", key);
+	at = strstr(text, "\"kernels\"");
+	at = at ? strstr(at, name) : NULL;
+	*ret_count = at ? strtoul(at + strlen(name), NULL, 10) : 0;
+	return at;
+}
+
+static bool read_report(const char *path, unsigned long ret_counts[N_COUNTS])
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0;
+	bool found = file && getdelim(&text, &size, '\0', file) > 0;
+
+	for (size_t i = 0; i < N_COUNTS && found; i++)
+		found = read_count(text, keys[i], &ret_counts[i]);
+	free(text);
+	if (file)
+		fclose(file);
+	return found && ret_counts[CALLS];
+}
+
+static bool run(const char *name, const char *size, const char *nodes, unsigned long ret_counts[N_COUNTS])
+{
+	char report[400];
+	int status = 0;
+	pid_t pid;
+
+	snprintf(report, sizeof(report), "%s/output", pb_files_folder());
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		pb_files_forget();
+		run_child(name, size, nodes, report);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid < 0 || status || !read_report(report, ret_counts)) {
+		fprintf(stderr, "parboil: %s on %s nodes has failed, or counted nothing\n", name, nodes);
+		return false;
+	}
+	for (size_t i = PAGES; i < N_COUNTS; i++)
+		ret_counts[i] /= ret_counts[CALLS];
+	return true;
+}
+
+/* ---- the table */
+
+static void print_title(const char *size)
+{
+	printf("Table 3 of CUDA-For-Clusters, and what clusters count in a call with ADSM_PAPER=1, at size %s\n\n",
+	       size);
+	printf("%-13s %5s   %17s   %17s   %27s   %s\n", "", "", "pages", "written", "measured: pages written by",
+	       "");
+	printf("%-13s %5s   %8s %8s   %8s %8s   %8s %8s %9s   %s\n", "program", "nodes", "paper", "measured", "paper",
+	       "measured", "one", "several", "faults", "the paper's sizes are here");
+}
+
+int pb_table3(const struct pb_args *args)
+{
+	const char *const size = args->size ? args->size : "cfc";
+	const bool all = strcmp(size, "cfc-paper") == 0;
+	char list[256], *rest, *nodes;
+	int status = 0;
+
+	if (!all && strcmp(size, "cfc") != 0)
+		pb_usage("table3 has the sizes cfc and cfc-paper, not \"%s\"", size);
+	snprintf(list, sizeof(list), "%s", args->nodes ? args->nodes : "1,2,4,8");
+	for (rest = list; (nodes = strsep(&rest, ","));)
+		pb_args_number("--nodes", nodes, 0, 1, MAX_NODES);
+	pb_process_set_name("table3");
+	pb_catch_signals();
+	print_title(size);
+	for (size_t i = 0; i < N_ROWS; i++) {
+		const unsigned pages = !all && rows[i].cfc_pages ? rows[i].cfc_pages : rows[i].pages;
+		const unsigned written = !all && rows[i].cfc_written ? rows[i].cfc_written : rows[i].written;
+
+		snprintf(list, sizeof(list), "%s", args->nodes ? args->nodes : "1,2,4,8");
+		for (rest = list; (nodes = strsep(&rest, ","));) {
+			unsigned long counts[N_COUNTS];
+
+			if (!run(rows[i].name, size, nodes, counts)) {
+				status = 1;
+				continue;
+			}
+			printf("%-13s %5s   %8u %8lu   %8u %8lu   %8lu %8lu %9lu   %s%s: %s\n", rows[i].name, nodes,
+			       pages, counts[PAGES], written, counts[WRITTEN], counts[SINGLE], counts[MULTI],
+			       counts[FAULTS], rows[i].how, pages != rows[i].pages ? ", a tenth" : "", rows[i].why);
+			if (counts[PAGES] != pages || counts[WRITTEN] != written)
+				status = 1;
+		}
+	}
+	pb_files_remove();
+	return status;
+}

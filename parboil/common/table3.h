@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* table3.h - the pages of CUDA-For-Clusters' programs: its Table 3, and what clusters of several sizes count. */
+#ifndef PARBOIL_TABLE3_H
+#define PARBOIL_TABLE3_H
+
+#include "args.h"
+
+/* The command; the exit status: 0 where each run was right and has counted what the paper's numbers are. */
+int pb_table3(const struct pb_args *args);
+
+#endif
