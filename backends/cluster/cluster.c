@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/module.h"
 #include "base/os.h"
+#include "cluster/cluster-built.h"
 #include "costs.h"
 #include "describe.h"
 #include "list.h"
@@ -140,8 +141,11 @@ static int find_node(char **ret_path)
 	};
 	int ret = adsm_process_find_program(&node_kind, adsm_cluster_options.program, ret_path);
 
-	/* Built only where there was an MPI. */
-	if (ret && !*adsm_cluster_options.program)
+	/* Built only where there was an MPI, and with all of the library. */
+	if (ret && !*adsm_cluster_options.program && ADSM_HAVE_MPI)
+		adsm_fail(ret, "the backend 'cluster' has no node program: only a part of the library was built; build "
+			  "all of it (ninja, or ./dev build), or set ADSM_CLUSTER_PROGRAM");
+	else if (ret && !*adsm_cluster_options.program)
 		adsm_fail(ret, "the backend 'cluster' has no node program: install an MPI (Debian's libopenmpi-dev), "
 			  "and build the library again from an empty folder, or set ADSM_CLUSTER_PROGRAM");
 	return ret;

@@ -162,6 +162,22 @@ static void close_process(struct adsm_process_device *device)
 	device->sock = device->pidfd = NULL;
 }
 
+/* It has closed its socket without an answer: did somebody kill it? -ENODEV with a text, or -EPIPE. */
+static int say_killed(struct adsm_process_device *device, const char *program, char *ret_text)
+{
+	struct pollfd polled = { .fd = adsm_fd_number(device->pidfd), .events = POLLIN };
+	char how[ADSM_PROCESS_TEXT / 2];
+
+	if (polled.fd < 0 || poll(&polled, 1, WONDER_MS) <= 0)
+		return -EPIPE;
+	adsm_process_how_ended(device->pid, polled.fd, device->oom_kills, device->kind->memory_option, how,
+			       sizeof(how));
+	if (strncmp(how, "was killed", strlen("was killed")))
+		return -EPIPE;
+	adsm_format(ret_text, ADSM_PROCESS_TEXT, "%s (pid %d) %s before it answered", program, device->pid, how);
+	return -ENODEV;
+}
+
 static int start_once(struct adsm_process_device *device, const char *program, int memory_fd, int shared_fd,
 		      char *ret_text)
 {
@@ -193,6 +209,8 @@ static int start_once(struct adsm_process_device *device, const char *program, i
 		ret = adsm_fd_keep(pidfd, &device->pidfd);
 	if (!ret)
 		ret = send_hello(device, memory_fd, shared_fd, ret_text);
+	if (ret == -EPIPE && !*adsm_process_said_end(device->shared))
+		ret = say_killed(device, program, ret_text);
 	if (ret) {
 		end_process(device);
 		close_process(device);

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 # errors.py BUILD - what may go wrong at the start of a cluster: one sentence that says what, and nothing left. The
 # nodes are stand-ins, which no MPI starts.
+import glob
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,6 +40,35 @@ def ended(part):
     status, out, err, _ = cluster.finish(process, f"{part} ended")
     if status != 4 or f"was ended by SIGTERM, which process {os.getpid()} (" not in out:
         sys.exit(f"{part} ended: status {status}: {out}{err}")
+
+
+def killed():
+    """Somebody kills both keepers before any node is there."""
+    process = cluster.start("once", ADSM_CLUSTER_PROGRAM=PLAIN, ADSM_CLUSTER_LAUNCH="sh -c 'exec sleep 100' sh %p")
+    found = []
+
+    def both():
+        found[:] = [pid for pid in (cluster.part(process.mark, part) for part in ("guard", "keeper")) if pid]
+        return len(found) == 2
+
+    cluster.until(both, lambda: "there are no keepers")
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in found:
+            cluster.kill(pid, number)
+    status, out, err, _ = cluster.finish(process, "killed keepers", False)
+    if status != 3 or f"(pid {found[0]}) was killed by signal 9 (Killed) before it answered" not in out:
+        sys.exit(f"killed keepers: status {status}: {out}{err}")
+
+
+def unbuilt():
+    """A library that was built without its programs, as ./dev demo does it."""
+    library = next(path for path in glob.glob(os.path.join(cluster.BUILD, "lib/libadsm.so.*")) if os.path.isfile(path))
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "lib"))
+        shutil.copy(library, os.path.join(folder, "lib/libadsm.so.0"))
+        run("a part of the library", 3, "refused: the backend 'cluster' has no node program: ",
+            "only a part of the library was built; build all of it" if shutil.which("mpicc") else "install an MPI",
+            ADSM_CLUSTER_PROGRAM="", LD_LIBRARY_PATH=os.path.join(folder, "lib"))
 
 
 def info():
@@ -115,7 +146,9 @@ with tempfile.TemporaryDirectory() as folder:
 shown()
 ended("guard")
 ended("keeper")
+killed()
 info()
+unbuilt()
 run("no node program", 3, "refused: ADSM_CLUSTER_PROGRAM: '/no/such/file' is not a program",
     ADSM_CLUSTER_PROGRAM="/no/such/file")
 run("a value that is none", 3, "ADSM_CLUSTER_NODES=0 is not valid", ADSM_CLUSTER_NODES=0)

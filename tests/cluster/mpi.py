@@ -7,6 +7,7 @@ import sys
 import cluster
 
 _, _, program, *mpiruns = sys.argv
+program = os.path.abspath(program)
 mpirun = mpiruns[0]
 
 
@@ -27,6 +28,9 @@ def finish(process, what, status, *wanted):
 
 finish(start("once"), "two nodes", 0, "ready")
 finish(start("once", ADSM_CLUSTER_NODES=1), "one node", 0, "ready")
+# A launch command does not start in a folder that is no more.
+finish(start("once", before=["sh", "-c", 'cd "$(mktemp -d)"; rmdir "$PWD"; exec "$@"', "sh"]), "in a deleted folder", 0,
+       "ready")
 several = [start("once", ADSM_CLUSTER_NODES=n) for n in (2, 5)]
 for process in several:
     finish(process, "side by side", 0, "ready")

@@ -370,6 +370,16 @@ static int await(struct keeper *keeper, pid_t pid, const sigset_t *all)
 	}
 }
 
+/* Launch commands do not start where the program's working directory is no more. */
+static void leave_deleted_folder(void)
+{
+	char *folder = getcwd(NULL, 0);
+
+	if (!folder && errno == ENOENT && chdir("/"))
+		adsm_debug("cluster: the working directory has been deleted, and / cannot be one");
+	free(folder);
+}
+
 int main(int argc, char **argv)
 {
 	struct keeper *keeper = mmap(NULL, sizeof(*keeper), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -397,6 +407,7 @@ int main(int argc, char **argv)
 		answer(keeper);
 		return 1;
 	}
+	leave_deleted_folder();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	pid = fork();
