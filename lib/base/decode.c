@@ -98,6 +98,23 @@ bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *r
 #endif
 }
 
+uint64_t adsm_decode_registers(const void *ucontext)
+{
+	const mcontext_t *m = &((const ucontext_t *)ucontext)->uc_mcontext;
+#if defined(__x86_64__)
+	const unsigned long long *registers = (const unsigned long long *)m->gregs;
+	const int n = REG_RIP + 1;	/* no flags: one of them says that there was a fault */
+#else
+	const unsigned long long *registers = m->regs;
+	const int n = 31;
+#endif
+	uint64_t all = 0;
+
+	for (int i = 0; i < n; i++)
+		all = (all ^ registers[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	return all;
+}
+
 uintptr_t adsm_decode_stack(const void *ucontext)
 {
 #if defined(__x86_64__)

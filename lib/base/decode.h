@@ -12,6 +12,8 @@ bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *r
 bool adsm_decode_esr(uint64_t esr, bool *ret_write);
 /* Of an instruction of aarch64 that loads or stores, on every processor. False: it does neither, or is not known. */
 bool adsm_decode_a64(uint32_t word, bool *ret_write);
+/* A number made of all general registers. Faults of one instruction with the same one are of the same try. */
+uint64_t adsm_decode_registers(const void *ucontext);
 /* The stack pointer. */
 uintptr_t adsm_decode_stack(const void *ucontext);
 /*

@@ -27,6 +27,7 @@ struct adsm_fault {
 	 * known to be such a function's, on an ordinary stack: elsewhere anything may be there. */
 	const uintptr_t *caller;
 	uintptr_t stack;	/* the interrupted code's stack pointer */
+	const void *context;	/* its ucontext_t */
 	bool write;
 	/* There is no stack to serve the fault on. The answer is FOREIGN or LOST, and nothing is logged. */
 	bool cramped;

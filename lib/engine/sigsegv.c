@@ -230,6 +230,7 @@ static enum adsm_fault_result serve(const siginfo_t *info, const ucontext_t *con
 			.instruction = instruction,
 			.caller = adsm_decode_caller(context),
 			.stack = adsm_decode_stack(context),
+			.context = context,
 			.write = write,
 			.cramped = !has_room(context),
 		};

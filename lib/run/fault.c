@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "base/decode.h"
 #include "base/log.h"
 #include "core/options.h"
 #include "core/block.h"
@@ -25,17 +26,18 @@
 #include "run/wait.h"
 
 #define SPURIOUS_MAX 64		/* a fault that the view permits, again and again: somebody else's */
-#define TURNS_MAX 4		/* faults of one instruction at two addresses in turn: it needs both */
+#define TRIES_MAX 4		/* faults of one try of an instruction, each at another address: it needs them all */
 #define AGAIN_NS ((uint64_t)12500)	/* a touch that comes again keeps calls off so long, doubled each time */
 #define AGAIN_MAX 6
 #define WAIT_TRIES 3		/* a touch asks the backend so often before it gives up */
 
 static _Thread_local struct {
 	const struct adsm_fault *inside;	/* a driver's touch that is being served */
-	uint8_t failed_waits, n_spurious, n_turns, n_again;
+	uint8_t failed_waits, n_spurious, n_tries, n_again;
 	uint32_t spurious_tick;
 	uintptr_t spurious_address, spurious_instruction;
-	uintptr_t last_address[2], last_instruction;
+	uintptr_t last_address, last_instruction;
+	uint64_t last_registers;
 	uintptr_t waited_address, waited_instruction;
 } thread;
 
@@ -67,18 +69,24 @@ static enum adsm_fault_result spurious(const struct adsm_home *home, const struc
 }
 
 /*
- * One instruction that needs two blocks, where the rolling size has room for one: opening each closes the
- * other for ever. It shows as two addresses that fault in turn, at one instruction; then both may stay.
+ * One instruction that writes more blocks than the rolling size has room for: opening one closes another for ever. It
+ * shows as faults of that instruction at other addresses, where no register has changed meanwhile; then all may stay.
  */
-static bool straddles(const struct adsm_fault *fault)
+static bool needs_more(const struct adsm_fault *fault)
 {
-	bool again = fault->instruction == thread.last_instruction && fault->address == thread.last_address[1];
+	uint64_t registers;
+	bool again;
 
-	thread.n_turns = !again ? 0 : thread.n_turns < TURNS_MAX ? thread.n_turns + 1 : TURNS_MAX;
+	if (adsm_protocol_options.evict_batch != 1 || !fault->write)
+		return false;
+	registers = adsm_decode_registers(fault->context);
+	again = fault->instruction == thread.last_instruction && registers == thread.last_registers &&
+		fault->address != thread.last_address;
+	thread.n_tries = !again ? 0 : thread.n_tries < TRIES_MAX ? thread.n_tries + 1 : TRIES_MAX;
 	thread.last_instruction = fault->instruction;
-	thread.last_address[1] = thread.last_address[0];
-	thread.last_address[0] = fault->address;
-	return thread.n_turns >= TURNS_MAX;
+	thread.last_registers = registers;
+	thread.last_address = fault->address;
+	return thread.n_tries >= TRIES_MAX;
 }
 
 /*
@@ -190,7 +198,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 			    -ENODEV);
 	object->blocks.protocol->touched(&object->blocks.notes, &object->blocks.at[b], fault->write);
 	n = adsm_block_window(object, b, event);
-	adsm_defers_eviction = straddles(fault);
+	adsm_defers_eviction = needs_more(fault);
 	error = adsm_blocks_access(object, b, n, event, true);
 	adsm_defers_eviction = false;
 	if (error == -ENOMEM)
