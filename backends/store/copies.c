@@ -5,6 +5,7 @@
 #include "direct.h"
 #include "store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,6 +361,7 @@ int adsm_copies_init(struct adsm_copies *pages, const struct adsm_scratchpad_lay
 		.bytes = parts + layout->tags + layout->dirty,
 	};
 	pages->none = pages->ways + (size_t)pages->n_sets * ADSM_STORE_INLINE_WAYS;
+	assert((uint64_t *)(pages->none + ADSM_STORE_INLINE_WAYS) <= pages->dirty);
 	pages->slots = calloc(n, sizeof(*pages->slots) + (below->twins ? page : 0));
 	if (!pages->slots)
 		return -ENOMEM;

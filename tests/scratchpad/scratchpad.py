@@ -91,7 +91,8 @@ def counted():
                     "bytes_in": n * 8, "bytes_out": n * 4, "cores": 1}
         assert {name: counters[name] for name in expected} == expected, counters
         assert (counters["misses_ahead"] == 0) == (paper == "1"), counters
-        assert 110000 < counters["bytes_peak"] < 256 << 10 and counters["work_ns"], counters
+        # Of the stack, 144 KiB, a kernel of one loop uses little.
+        assert 110000 < counters["bytes_peak"] < 120 << 10 and counters["work_ns"], counters
     text = execute(PROGRAM, MODULE, "scale", ADSM_STATS="text:/dev/stderr").stderr
     says(text, r"adsm: misses +\d+  and those that it had not", r"adsm: bytes_out +4.0 MiB  bytes written back")
     says(execute(INFO, ADSM_SCRATCHPAD_CORES="6").stdout, "made of +6 cores with a local store of 256 KiB each: ",
