@@ -174,6 +174,7 @@ static void leave_100(int flags)
 
 static void handlers_left(void)
 {
+	not_with_tsan();
 	open_object();
 	leave_100(0);
 	leave_100(SA_ONSTACK);

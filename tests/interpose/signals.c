@@ -732,6 +732,8 @@ __attribute__((noinline)) static void unwound(void)
 
 static void contexts(void)
 {
+	if (WITH_ASAN)
+		skip("AddressSanitizer does not follow contexts that a handler goes to");
 	prepare();
 	compare("a handler left by setcontext()", 0, NULL, left_by_context);
 	compare("a mask in a handler's context", 0, act_info, masks_of_context);
