@@ -33,6 +33,12 @@ struct seen {
 static struct seen *seen;
 static bool started;
 
+#if defined(__x86_64__)
+#define FIRST_VERSION "GLIBC_2.2.5"
+#else
+#define FIRST_VERSION "GLIBC_2.17"
+#endif
+
 /* The function of that name: without the library, the C library's own. */
 static void *function(const char *name)
 {
@@ -41,7 +47,8 @@ static void *function(const char *name)
 
 	if (!libc)
 		libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-	found = dlsym(started ? RTLD_DEFAULT : libc, name);
+	/* Not dlsym() for the C library's: it hands out the wrappers. */
+	found = started ? dlsym(RTLD_DEFAULT, name) : dlvsym(libc, name, FIRST_VERSION);
 	if (!found)
 		_exit(6);
 	return found;
