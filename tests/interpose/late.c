@@ -98,7 +98,7 @@ static void touch(const char *path)
 
 extern const char behind_wild_load[];
 
-__attribute__((noinline, noclone)) static void wild_load(void)
+__attribute__((noinline)) static void wild_load(void)
 {
 #if defined(__x86_64__)
 	__asm__ volatile("mov (%0), %%eax\n\t.globl behind_wild_load\nbehind_wild_load:" : : "r"(WILD) : "eax");
