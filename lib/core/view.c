@@ -204,6 +204,9 @@ int adsm_view_limit(struct adsm_object *object, size_t offset, size_t size, enum
 
 	if (limit == ADSM_PROT_RW && !adsm_is_limited(object))
 		return 0;
+	/* The program's write would pass without a fault. */
+	if (limit == ADSM_PROT_READ && object->engine->passes_writes && !is_exact(object))
+		return -ENOTSUP;
 	error = adsm_limits_make(object);
 	if (!error)
 		error = try_limit(object, offset, size, limit);

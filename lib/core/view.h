@@ -60,7 +60,8 @@ void adsm_close_neighbours(struct adsm_home *home);
 /* Shut a view for good, if that can be: what is lost must not be read as if it were there. */
 void adsm_object_close_view(struct adsm_object *object);
 
-/* The program permits another most of whole pages (limits.h): their view follows. -ENOMEM: nothing has changed. */
+/* The program permits another most of whole pages (limits.h): their view follows. -ENOMEM, or -ENOTSUP of
+ * an engine that lets writes to readable pages pass: nothing has changed. */
 int adsm_view_limit(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot limit);
 
 /* ---- without it */

@@ -46,6 +46,7 @@ typedef bool adsm_written_handler(void *arg, void *pages, size_t size);
 
 struct adsm_engine {
 	const char *name;
+	bool passes_writes;	/* a view that is not exact and may be read may be written, too, without a fault */
 	/* Take the signals; the dispositions found are what foreign faults are forwarded to. */
 	int (*start)(adsm_fault_handler *handler);
 	/* Give the signals back, if they are still ours. */

@@ -154,6 +154,7 @@ static int collect(void *view, size_t size, adsm_written_handler *written, void 
 
 static const struct adsm_engine collecting = {
 	.name = "collecting",
+	.passes_writes = true,
 	.start = start,
 	.stop = stop,
 	.attach = attach,
