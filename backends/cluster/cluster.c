@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/module.h"
 #include "base/os.h"
-#include "cluster/cluster-built.h"
 #include "costs.h"
 #include "describe.h"
 #include "list.h"
@@ -139,10 +138,15 @@ static int find_node(char **ret_path)
 		.folder = "backends/cluster/node",
 		.program_option = "ADSM_CLUSTER_PROGRAM",
 	};
+#ifdef ADSM_HAVE_MPI
+	const bool have_mpi = true;
+#else
+	const bool have_mpi = false;
+#endif
 	int ret = adsm_process_find_program(&node_kind, adsm_cluster_options.program, ret_path);
 
 	/* Built only where there was an MPI, and with all of the library. */
-	if (ret && !*adsm_cluster_options.program && ADSM_HAVE_MPI)
+	if (ret && !*adsm_cluster_options.program && have_mpi)
 		adsm_fail(ret, "the backend 'cluster' has no node program: only a part of the library was built; build "
 			  "all of it (ninja, or ./dev build), or set ADSM_CLUSTER_PROGRAM");
 	else if (ret && !*adsm_cluster_options.program)
