@@ -300,6 +300,11 @@ static inline bool locks_ours(const void *p, size_t size)
 	return size <= UINTPTR_MAX - (uintptr_t)p && concerns((const void *)start, (uintptr_t)p + size - start);
 }
 
+#ifndef __clang__
+/* glibc 2.41 declares that these do not access the memory, from which gcc 14 concludes that @p has no value yet. */
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 ADSM_WRAPPER int mlock(const void *p, size_t size)
 {
 	return locks_ours(p, size) ? lock_parts(p, size, 0, true) : real(mlock)(p, size);

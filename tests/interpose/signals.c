@@ -596,7 +596,7 @@ static void mask_for_context(void)
 {
 	static char room[COROUTINE_SIZE];
 
-	for (int i = 0; i < 2; i++) {
+	for (volatile int i = 0; i < 2; i++) {
 		CHECK(!getcontext(&there));
 		there.uc_stack = (stack_t){ .ss_sp = room, .ss_size = sizeof(room) };
 		there.uc_link = &here;
