@@ -127,7 +127,7 @@
 
 #if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
 
-/* Each product is rounded before it is added to something, as on all other devices; not where speed is asked for. */
+/* Each product is rounded before it is added to something, as on all other devices, unless an option asks for speed. */
 #ifndef __FAST_RELAXED_MATH__
 #pragma OPENCL FP_CONTRACT OFF
 #endif

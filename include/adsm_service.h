@@ -42,8 +42,8 @@ extern "C" {
  *
  * It runs in a thread of the library's, all asynchronous signals blocked; one at a time for each device, but for
  * several devices at once. It has to return: a kernel waits for it, a call for the kernel, and somebody perhaps for the
- * call. One that ends its thread instead (pthread_exit(), a cancellation) fails the call, with -ECANCELED and a
- * sentence. It must not wait for who waits for that call, by locks say; and the library does not let it:
+ * call. If it ends its thread instead (pthread_exit(), a cancellation), the call fails with -ECANCELED and a
+ * sentence. It must not wait, by a lock for example, for a thread that waits for that call. The library sees to it:
  * - Shared memory it may read and write where no call that runs uses it. Where one does it would wait for itself: the
  *   access is told and ends in SIGBUS, and system calls on such memory fail.
  * - Of the library it may call adsmLastError(), adsmErrorString(), adsmVersion() and the functions below. All others

@@ -122,7 +122,7 @@ void warn_variables(const struct text *variables)
 
 		warning_at(i < 0 ? NULL : tokens[i].file, i < 0 ? 0 : tokens[i].file_size, i < 0 ? 0 : tokens[i].line,
 			   "kernels may change the variable '%s': each node of a cluster has its own, so clusters of "
-			   "several nodes refuse this module; let an object have it", name);
+			   "several nodes refuse this module; keep its data in an object", name);
 		rest += length;
 		rest += strspn(rest, SEPARATOR);
 	}

@@ -215,7 +215,7 @@ static struct finding {
 	{ "CUDA, opened", "", "a static runtime, or a driver opened at run time: followed, through dlsym()",
 	  "libcuda.so.1", "" },
 	{ "OpenCL", "cl[A-Z]*", "its own buffers stay its own; adsm_opencl.h shares arrays", NULL, "" },
-	{ "MPI", "MPI_[A-Z]* mpi_*_", "followed, by wrappers of its functions where there are some for it", NULL, "" },
+	{ "MPI", "MPI_[A-Z]* mpi_*_", "followed, by wrappers of its functions if this MPI has them", NULL, "" },
 	{ "io_uring", "io_uring_*", "NOT followed: shared memory needs adsmHold()", NULL, "" },
 	{ "RDMA", "ibv_* rdma_*", "NOT followed: shared memory needs adsmHold()", NULL, "" },
 	{ "syscall()", "syscall", "NOT followed: shared memory needs adsmHold()", NULL, "" },

@@ -56,7 +56,7 @@ static void replace(void *arg)
 	ret = adsm_os_thread_start(&shadow->thread, "adsm-shadow", succeed, shadow);
 	if (!ret)
 		return;
-	adsm_warn("no thread can be started to serve kernels further: %s; the one that ends goes on", strerror(-ret));
+	adsm_warn("no new thread can be started to serve kernels: %s; the ending thread goes on", strerror(-ret));
 	shadow->thread = shadow->left;
 	if (finish(shadow, ADSM_COMMAND_LEFT))
 		go_on(shadow);

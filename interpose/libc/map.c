@@ -115,8 +115,8 @@ ADSM_SLOW int protect_parts(void *p, size_t size, int prot)
 		if (part.mapping == ADSM_MAPPING_OBJECT)
 			error = adsm_mapping_protect(part.start, part.size, limit_of(prot));
 		if (error == -ENOTSUP)
-			adsm_error("mprotect() is refused: the engine cannot make the shared object at %p readable "
-				   "only; ADSM_ENGINE=sigsegv can", (void *)part.start);
+			adsm_error("mprotect() is refused: the engine cannot make the shared object at %p "
+				   "read-only; ADSM_ENGINE=sigsegv can", (void *)part.start);
 		if (error)
 			return adsm_refuse(-error);
 	}

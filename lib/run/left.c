@@ -99,7 +99,7 @@ void adsm_left_end(struct adsm_object *object, struct adsm_input *input)
 	keep_what_came(object, input);
 	error = input->object == object ? adsm_input_let_go(object, input, 0) : 0;
 	if (error)
-		adsm_error("%zu bytes at %p could not be fetched after a jump out of the call that was to fill them: "
+		adsm_error("%zu bytes at %p could not be fetched after a jump out of the call that should fill them: "
 			   "error %d", size, (void *)(object->start + offset), error);
 	/* While the lock was away the object may have been freed. */
 	if (input->object == object) {

@@ -97,7 +97,7 @@ int adsm_copy_permitted(const char *p, size_t size, enum adsm_prot needed, bool 
 		allowed = object && adsm_is_limited(object) ? allowed_at(p, part, needed) : part;
 		if (allowed < part)
 			return in_handler ? -EFAULT :
-				adsm_fail(-EFAULT, "the program has closed %p itself, by mprotect()",
+				adsm_fail(-EFAULT, "the program itself has closed %p, by mprotect()",
 					  (const void *)(p + allowed));
 		p += part;
 		size -= part;

@@ -376,7 +376,7 @@ static void leave_deleted_folder(void)
 	char *folder = getcwd(NULL, 0);
 
 	if (!folder && errno == ENOENT && chdir("/"))
-		adsm_debug("cluster: the working directory has been deleted, and / cannot be one");
+		adsm_debug("cluster: the working directory has been deleted, and chdir(\"/\") failed");
 	free(folder);
 }
 
