@@ -112,7 +112,8 @@ ADSM_SLOW ssize_t ask(const struct call *call, size_t size, ssize_t n)
 		moved = moved == part ? moved : 0;
 	}
 	errno = saved_errno;
-	if (error && error != -ENOENT)
+	/* As the system does it, what has moved counts. */
+	if (error && error != -ENOENT && !done && n < 0)
 		return adsm_refuse(error == -ESRCH ? ESRCH : EIO);
 	return done && (n < 0 || done > (size_t)n) ? (ssize_t)done : n;
 }
@@ -123,12 +124,18 @@ static inline ssize_t reach(const struct call *call)
 	ssize_t n = make(call);
 	size_t local, remote;
 
-	if (__builtin_expect(n < 0 && errno != EFAULT, 0) || call->pid == getpid() || !call->n_remote)
+	if (__builtin_expect(n < 0 && errno != EFAULT, 0) || !call->n_remote)
 		return n;
+	/* The vectors themselves may be what the system cannot read. */
+	if (n < 0 && (!adsm_range_readable(call->local, call->n_local * sizeof(*call->local)) ||
+		      !adsm_range_readable(call->remote, call->n_remote * sizeof(*call->remote)))) {
+		errno = EFAULT;
+		return n;
+	}
 	local = sum(call->local, call->n_local);
 	remote = sum(call->remote, call->n_remote);
 	local = local < remote ? local : remote;
-	return n < 0 || (size_t)n < local ? ask(call, local, n) : n;
+	return (n < 0 || (size_t)n < local) && call->pid != getpid() ? ask(call, local, n) : n;
 }
 
 /* ---- the calls */

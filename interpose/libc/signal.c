@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "run/copy.h"
+#include "run/io.h"
 
 /* Functions of old are wrapped too. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -113,20 +114,40 @@ static void note_stand_in(int sig, bool has)
  * A handler may put SIGSEGV into the mask that its return restores. So it returns by way of code that looks at that.
  * @mask: its own is the program's, too, from before there was a reason to change it.
  */
+static bool adopt_action(int sig, struct kernel_action *action, bool mask)
+{
+	if (action->handler == (uintptr_t)SIG_DFL || action->handler == (uintptr_t)SIG_IGN)
+		return false;
+	action->flags |= SA_RESTORER;
+	action->restorer = (uintptr_t)adsm_signal_return;
+	if (mask) {
+		note_stand_in(sig, action->mask & bit(SIGSTKFLT));
+		action->mask = adsm_mask_to_kernel(action->mask);
+	}
+	return true;
+}
+
 static void adopt(int sig, bool mask)
 {
-	struct kernel_action action;
+	const uint64_t all = UINT64_MAX;
+	struct kernel_action action, found, replaced;
+	uint64_t old;
 
-	if (syscall(SYS_rt_sigaction, sig, NULL, &action, KERNEL_MASK_SIZE) ||
-	    action.handler == (uintptr_t)SIG_DFL || action.handler == (uintptr_t)SIG_IGN)
-		return;
-	action.flags |= SA_RESTORER;
-	action.restorer = (uintptr_t)adsm_signal_return;
-	if (mask) {
-		note_stand_in(sig, action.mask & bit(SIGSTKFLT));
-		action.mask = adsm_mask_to_kernel(action.mask);
+	/* No handler of this thread's changes the action meanwhile. */
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, KERNEL_MASK_SIZE);
+	if (!syscall(SYS_rt_sigaction, sig, NULL, &found, KERNEL_MASK_SIZE)) {
+		action = found;
+		while (adopt_action(sig, &action, mask) &&
+		       !syscall(SYS_rt_sigaction, sig, &action, &replaced, KERNEL_MASK_SIZE) &&
+		       memcmp(&replaced, &found, sizeof(found))) {
+			/* Another thread has, or the signal has come there with SA_RESETHAND: that is put back. */
+			found = action;
+			action = replaced;
+			if (replaced.handler == (uintptr_t)SIG_DFL || replaced.handler == (uintptr_t)SIG_IGN)
+				syscall(SYS_rt_sigaction, sig, &replaced, NULL, KERNEL_MASK_SIZE);
+		}
 	}
-	syscall(SYS_rt_sigaction, sig, &action, NULL, KERNEL_MASK_SIZE);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, KERNEL_MASK_SIZE);
 }
 
 static void adopt_all(void)
@@ -433,6 +454,9 @@ ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
 	if (adsm_may_be_shared(stack, sizeof(copy)) && !adsm_io_copy(&copy, stack, sizeof(copy)))
 		stack = &copy;
 	result = real(sigaltstack)(stack, shared ? &was : old);
+	if (!result && stack)
+		adsm_io_here.alternate_inside = !(stack->ss_flags & SS_DISABLE) &&
+			adsm_os_stack_end((uintptr_t)stack->ss_sp);
 	if (!result && stack && hidden())
 		check_size(stack);
 	if (!result && shared && adsm_io_copy(old, &was, sizeof(was)))

@@ -13,24 +13,28 @@
 struct span {
 	MPI_Aint from, to;		/* of what is read or written, from the buffer's address on */
 	bool whole;			/* all in between */
+	bool named;			/* its type is one of MPI's own: what comes first lies first */
 };
 
 /* @n elements, of which the first lies at @at. False: there are none. */
 static bool find_span(size_t n, MPI_Datatype type, MPI_Aint at, struct span *ret_span)
 {
 	MPI_Aint lower, extent, true_lower, true_extent, last;
+	int n_ints, n_addresses, n_types, combiner;
 	MPI_Count size;
 
 	/* A count below zero MPI refuses. */
 	if ((MPI_Aint)n <= 0 || type == MPI_DATATYPE_NULL ||
 	    PMPI_Type_get_extent(type, &lower, &extent) != MPI_SUCCESS ||
 	    PMPI_Type_get_true_extent(type, &true_lower, &true_extent) != MPI_SUCCESS ||
+	    PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types, &combiner) != MPI_SUCCESS ||
 	    PMPI_Type_size_x(type, &size) != MPI_SUCCESS || !size)
 		return false;
 	last = (MPI_Aint)(n - 1) * extent;
 	ret_span->from = at + true_lower + (last < 0 ? last : 0);
 	ret_span->to = at + true_lower + true_extent + (last > 0 ? last : 0);
 	ret_span->whole = size == true_extent && (n == 1 || size == extent);
+	ret_span->named = combiner == MPI_COMBINER_NAMED;
 	return true;
 }
 
@@ -55,7 +59,8 @@ static void *lend_span(struct loans *loans, const void *p, const struct span *sp
 	bool again = loans->when == AGAIN;
 	adsmLoan *loan;
 
-	if ((access == WRITES || access == RECEIVES) && span->whole)
+	/* How much of it a message fills its length tells only where its bytes come in order. */
+	if (span->whole && (access == WRITES || (access == RECEIVES && span->named)))
 		how = ADSM_ACCESS_OUT;
 	/* Whenever it is started: now only the address. */
 	if (!adsmIsShared(base) || adsmLend(base, size, again ? ADSM_ACCESS_IN : how, &loan, &address))
@@ -94,7 +99,7 @@ void *loans_lend(struct loans *loans, const void *p, size_t n, MPI_Datatype type
 void *loans_lend_parts(struct loans *loans, const void *p, int n, const int *counts, const int *at, MPI_Datatype type,
 		       const MPI_Datatype *types, enum access access)
 {
-	struct span all = { 0, 0, false }, span;
+	struct span all = { 0, 0, false, false }, span;
 	MPI_Aint lower, extent = 1;
 	bool any = false;
 

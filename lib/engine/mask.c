@@ -21,9 +21,9 @@ atomic_bool adsm_mask_hidden;
 /* The masks of all threads are as mask.h says: they have been since there was one thread. */
 static bool all_are_ready;
 static _Thread_local struct {
-	bool ready;					/* this thread's mask is as mask.h says */
 	uint64_t stand_in;				/* see believes() */
 	struct adsm_mask_call call;			/* the system call that it is in, if any */
+	bool ready;					/* this thread's mask is as mask.h says */
 	bool has_pending;				/* a SIGSEGV was sent while it was blocked */
 	int pending_of;					/* the process that it was sent to */
 	siginfo_t pending;
@@ -84,6 +84,9 @@ static uint64_t make_ready(uint64_t mask)
 	if (mine.ready || all_are_ready)
 		return mask;
 	mine.ready = true;
+	/* A thread begins with its maker's, which is as they are now. A full one from before has both. */
+	if ((mask & (STAND_IN | SEGV)) == STAND_IN)
+		return mask;
 	note_stand_in(mask);
 	return adsm_mask_to_kernel(mask);
 }

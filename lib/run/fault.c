@@ -174,6 +174,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 {
 	enum adsm_block_event event = fault->write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ;
 	uint32_t b = (uint32_t)((fault->address - object->start) >> object->blocks.shift), n;
+	const uint64_t generation = object->generation;
 	enum adsm_fault_result result;
 	int error;
 
@@ -189,10 +190,13 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 		adsm_count(&object->counters, signals, 1);
 		*ret_signals = 1;
 	}
-	do
+	do {
+		/* The lock was away. */
+		if (!object->live || object->generation != generation)
+			return ADSM_FAULT_FOREIGN;
 		if (!is_ready(object, b, event, fault, &result))
 			return result;
-	while (adsm_left_by_others(object, b, 1));
+	} while (adsm_left_by_others(object, b, 1));
 	if (adsm_blocks_lack(&object->blocks, b) && adsm_object_lost(object))
 		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
 			    -ENODEV);

@@ -73,8 +73,8 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 			n = 1;
 		}
 		/* The bytes that have come to the other blocks are there all the same. */
-		if (error && (!input || input->object != object))
-			return error;
+		if (input ? input->object != object : error)
+			return failed ? failed : error;
 		failed = failed ? failed : error;
 		at = (size_t)(first + n) << object->blocks.shift;
 		if (input)
@@ -114,12 +114,18 @@ static void end_thread(void *arg)
 		adsm_io_leave(UINTPTR_MAX, false);
 }
 
+/* The child of a fork has another thread, whose number is another one; the inputs are the parent's. */
+static void in_child(void)
+{
+	adsm_io_here = (struct adsm_io_here){ .alternate_inside = adsm_io_here.alternate_inside };
+}
+
 __attribute__((constructor)) static void make_key(void)
 {
 	has_key = !pthread_key_create(&key, end_thread);
+	pthread_atfork(NULL, NULL, in_child);
 }
 
-/* In the child of a fork it is another, but that has no inputs. */
 static int this_thread(void)
 {
 	if (!adsm_io_here.thread) {
@@ -167,7 +173,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	input->next_of_io = NULL;
 	input->prev_of_io = *last;
 	input->frame = io->detached ? 0 : (uintptr_t)&io->serial;
-	input->stack_end = io->detached ? 0 : adsm_os_stack_end(input->frame);
+	input->stack_end = io->detached || adsm_io_here.alternate_inside ? 0 : adsm_os_stack_end(input->frame);
 	input->thread = io->detached ? 0 : this_thread();
 	atomic_store(&input->serial, io->serial);
 	if (*last) {

@@ -72,6 +72,7 @@ void adsm_io_leave(uintptr_t stack, bool may_return);
 struct adsm_io_here {
 	struct adsm_input *inputs;	/* the first of each io of its; NULL nearly always */
 	int thread;			/* its number, once it has had an input */
+	bool alternate_inside;		/* its alternate stack is a piece of its own one: addresses say nothing */
 };
 
 extern _Thread_local struct adsm_io_here adsm_io_here;

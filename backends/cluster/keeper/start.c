@@ -89,18 +89,17 @@ static int find_launcher(const struct adsm_cluster_start *start, enum adsm_clust
 	return ret ? -ENODEV : 0;
 }
 
-/* A command that is known, and gets its flags from here. */
+/* A command that is known, and gets its flags from here. Slurm's own processes, which are root's, connect to srun. */
 static bool can_shield(const struct adsm_cluster_start *start, enum adsm_cluster_launcher launcher)
 {
-	return launcher != ADSM_CLUSTER_OTHER && !strchr(start->launch, '%');
+	return launcher != ADSM_CLUSTER_OTHER && launcher != ADSM_CLUSTER_SRUN && !strchr(start->launch, '%');
 }
 
 /* Where nobody has named any, mpirun is told to take this machine, where it would take that anyway. */
 static int find_hosts(const struct adsm_cluster_start *start, enum adsm_cluster_launcher launcher,
 		      struct adsm_cluster_hosts *ret_hosts, char *ret_why, size_t size)
 {
-	const bool tells = can_shield(start, launcher) && launcher != ADSM_CLUSTER_SRUN && !*start->hosts &&
-		adsm_cluster_is_local(start->launch);
+	const bool tells = can_shield(start, launcher) && !*start->hosts && adsm_cluster_is_local(start->launch);
 
 	return adsm_cluster_hosts(tells ? "localhost" : start->hosts, start->n_nodes, ret_hosts, ret_why, size);
 }

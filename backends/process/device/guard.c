@@ -61,6 +61,11 @@ void adsm_guard_start(struct adsm_live_shared *shared, void *p, size_t size)
 	adsm_crash_explain(explain);
 }
 
+bool adsm_guard_is_on(void)
+{
+	return memory;
+}
+
 void adsm_guard_close(void)
 {
 	uint64_t n;

@@ -10,6 +10,8 @@
 
 /* @memory: @size bytes that are mapped closed, where kernels have them. Behind adsm_crash_start(). */
 void adsm_guard_start(struct adsm_live_shared *shared, void *memory, size_t size);
+/* Is memory guarded here? Else it is mapped open. */
+bool adsm_guard_is_on(void);
 /* Close what was freed. Before each launch, and before something else is mapped there. */
 void adsm_guard_close(void);
 /* Of an access at @address in device memory at @base: ": a store …", in words that follow the crash's own. [signal] */

@@ -307,7 +307,7 @@ static int forget(const struct adsm_process_request *request)
 	if (node.restore)
 		return drop_pieces(request->base, request->size) ? 0 : node.restore(request->base, request->size);
 	return adsm_os_map((void *)request->base, request->size, memory.fd, request->base - memory.base,
-			   ADSM_PROT_NONE, &p);
+			   adsm_guard_is_on() ? ADSM_PROT_NONE : ADSM_PROT_RW, &p);
 }
 
 int adsm_device_once_answer(const struct adsm_process_request *request, int fd)
