@@ -281,7 +281,6 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 	list_add(&argv, module);
 	list_add(&argv, "-xc");
 	list_add(&argv, "-");
-	list_add(&argv, "-xnone");
 	list_add(&argv, "-lm");
 	list_add(&argv, NULL);
 

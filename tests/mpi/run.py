@@ -10,7 +10,9 @@ ranks, mpirun, *programs = *sys.argv[1:3], *map(os.path.abspath, sys.argv[3:])
 environment = dict(os.environ, ADSM_LOG="error", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
                    # More ranks than processors: a rank that waits lets others run.
-                   OMPI_MCA_mpi_yield_when_idle="1")
+                   OMPI_MCA_mpi_yield_when_idle="1",
+                   # All ranks are on this machine; Open MPI 5 complains where its interfaces cannot reach each other.
+                   OMPI_MCA_btl="^tcp")
 with tempfile.TemporaryDirectory(prefix="adsm-test-") as folder:
     done = subprocess.run([mpirun, "-n", ranks, *programs], env=environment, cwd=folder,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
