@@ -84,9 +84,6 @@ static uint64_t make_ready(uint64_t mask)
 	if (mine.ready || all_are_ready)
 		return mask;
 	mine.ready = true;
-	/* A thread begins with its maker's, which is as they are now. A full one from before has both. */
-	if ((mask & (STAND_IN | SEGV)) == STAND_IN)
-		return mask;
 	note_stand_in(mask);
 	return adsm_mask_to_kernel(mask);
 }
