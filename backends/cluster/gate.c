@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define PUBLIC __attribute__((visibility("default")))
-#define KEY_S 30			/* for the key of who has connected to come */
+#define KEY_S 30			/* how long a new connection may take to send its key */
 #define CONNECT_MS 5000			/* for a machine to answer */
 #define MAX_SERVERS 8
 

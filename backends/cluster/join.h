@@ -62,7 +62,7 @@ int adsm_cluster_check(const struct adsm_cluster_card *card, uint32_t i, uint32_
  * First of all, before MPI_Init(): MPI's settings that this program needs, where nobody has set others; on the
  * application's machine all of its files into the folder of the keeper's socket @path; and the numbers free that a
  * device process has its descriptors at. @mpi is what MPI_Get_library_version() says; @all_here: all nodes are on one
- * machine, so that MPI is told to use shared memory and no network.
+ * machine, so that MPI uses shared memory and no network.
  */
 void adsm_cluster_prepare(const char *path, const char *mpi, bool all_here);
 /*

@@ -166,7 +166,7 @@ bool adsm_cluster_is_local(const char *launch)
 
 /*
  * What each launcher has to be told: how many, where, that they share cores, and that root may. Nodes of several
- * machines get the key by which they know each other; MPICH and Slurm give them all variables.
+ * machines get the key that identifies them to each other; MPICH and Slurm give them all variables.
  */
 static void put_flags(struct words *words, enum adsm_cluster_launcher launcher, const char *n, const char *hosts,
 		      bool all_here)

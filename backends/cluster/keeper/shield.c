@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shield.c - the environment by which a launch command and the nodes take no connection of strangers. */
+/* shield.c - sets the environment that makes a launch command and the nodes refuse connections of strangers. */
 #include "shield.h"
 
 #include "base/log.h"

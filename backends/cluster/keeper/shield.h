@@ -10,7 +10,7 @@
  * machine. 0, or a negative errno.
  */
 int adsm_cluster_shield(const char *folder, bool all_here);
-/* All nodes are there: nobody else is to come. */
+/* All nodes have connected: the launch command takes no more connections. */
 void adsm_cluster_shield_close(const char *folder);
 
 #endif

@@ -95,7 +95,7 @@ static bool can_shield(const struct adsm_cluster_start *start, enum adsm_cluster
 	return launcher != ADSM_CLUSTER_OTHER && launcher != ADSM_CLUSTER_SRUN && !strchr(start->launch, '%');
 }
 
-/* Where nobody has named any, mpirun is told to take this machine, where it would take that anyway. */
+/* If the user names no host, and mpirun would use this machine, the keeper names this machine itself. */
 static int find_hosts(const struct adsm_cluster_start *start, enum adsm_cluster_launcher launcher,
 		      struct adsm_cluster_hosts *ret_hosts, char *ret_why, size_t size)
 {
