@@ -152,7 +152,8 @@ def finish(process, what, folders=True):
     ended = time.monotonic()
     # The parent that a cluster has below a subreaper ends when all below it have: nobody waits until it has run.
     left = [found for found in names(process.mark) if found[1] != "adsm-keeper" or "subreaper" not in process.args]
-    if process.returncode or "impatient\n" in (err or ""):
+    # Where its standard error is a terminal, nobody knows whether it was impatient.
+    if process.returncode or err is None or "impatient\n" in err:
         left = []
     if left:
         sys.exit(f"{what}: when it had stopped the library there still were {left}")

@@ -82,17 +82,34 @@ def info():
 
 
 def shown():
-    """On a terminal a long start is seen."""
+    """On a terminal a long start is seen. The nodes come when it has been."""
     ours, theirs = pty.openpty()
-    process = cluster.start("once", ADSM_CLUSTER_PROGRAM=PLAIN, ADSM_CLUSTER_LAUNCH=STAND_IN, TEST_NODE="late",
-                            ADSM_CLUSTER_TIMEOUT=3, stderr=theirs)
-    os.close(theirs)
-    text = b""
-    # Which seconds it is awake to show depends on the machine.
-    while not re.search(rb"waiting for its 2 nodes, \d+ s.*\r\x1b\[K", text, re.S):
-        text += os.read(ours, 1000)
-    cluster.finish(process, "a start that is seen")
+    with tempfile.TemporaryDirectory() as folder:
+        gate = os.path.join(folder, "gate")
+        os.mkfifo(gate)
+        process = cluster.start("once", ADSM_CLUSTER_PROGRAM=PLAIN, ADSM_CLUSTER_LAUNCH=STAND_IN, TEST_NODE="waits",
+                                TEST_NODE_FILE=gate, ADSM_CLUSTER_TIMEOUT=cluster.LIMIT, stderr=theirs)
+        os.close(theirs)
+        text = b""
+        # Which seconds it is awake to show depends on the machine.
+        while not re.search(rb"waiting for its 2 nodes, \d+ s", text):
+            text += os.read(ours, 1000)
+        # For reading too, so that this waits for no node.
+        opened = os.open(gate, os.O_RDWR)
+        status, out, _, _ = cluster.finish(process, "a start that is seen")
+        os.close(opened)
+    if status or "ready" not in out:
+        sys.exit(f"a start that is seen: status {status}: {out}")
+    # The line is gone when the nodes are there.
+    os.set_blocking(ours, False)
+    try:
+        while more := os.read(ours, 1000):
+            text += more
+    except OSError:		# of a terminal whose other side is closed
+        pass
     os.close(ours)
+    if not re.search(rb"waiting for its 2 nodes, \d+ s\r\x1b\[K", text):
+        sys.exit(f"a start that is seen: {text}")
 
 
 here = os.uname().nodename

@@ -10,6 +10,7 @@
  *	alone		a job of one node
  *	token		somebody else's token
  *	late		it does not come
+ *	waits		it comes when somebody writes to the pipe TEST_NODE_FILE, or has it open to do so
  *	ends		it ends before it comes, with a sentence
  *	asked		the same of node 0, when the application first asks for something
  */
@@ -83,6 +84,8 @@ static void misbehave(struct adsm_cluster_card *card)
 	}
 	while (has_word("late"))
 		pause();
+	if (has_word("waits"))
+		open(getenv("TEST_NODE_FILE"), O_RDONLY | O_CLOEXEC);
 }
 
 static void *reserved;

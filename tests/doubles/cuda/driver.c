@@ -144,7 +144,7 @@ static void plan_word(const char *word)
 		{ "no-vmm", &plan.no_vmm }, { "no-unified", &plan.no_unified }, { "elsewhere", &plan.elsewhere },
 		{ "strict", &plan.strict }, { "late", &plan.late }, { "order", &plan.order },
 		{ "readable", &plan.readable }, { "poison", &plan.poison }, { "signals", &plan.signals },
-		{ "peers", &plan.peers },
+		{ "peers", &plan.peers }, { "patient", &plan.patient },
 		{ "stays-lost", &plan.stays_lost },
 	};
 

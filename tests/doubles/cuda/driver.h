@@ -15,7 +15,9 @@
  *                        from device to device
  *   late                 pageable sources are read late too; commands wait until somebody asks often enough or waits,
  *                        2 ms at most
- *   order                commands of independent streams run latest stream first
+ *   order                commands of independent streams run latest stream first; 100 ms after a command has begun,
+ *                        those of earlier streams no longer wait for its end
+ *   patient              with order: they wait for its end, however long that takes
  *   fail=NAME:N[:ERROR]  the Nth call of a function fails (with 999)
  *   lost=NAME:N[:ERROR]  the Nth call and all later ones of that context do (719)
  *   readable             device addresses are readable memory of the CPU's

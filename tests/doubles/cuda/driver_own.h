@@ -64,7 +64,7 @@ struct plan {
 	bool instant;			/* launch=: kernels do nothing but take time */
 	uint64_t launch_ns;
 	bool no_device, stub, old, no_vmm, no_unified, elsewhere, strict, late, order, readable, poison, signals,
-		peers, stays_lost;
+		peers, stays_lost, patient;
 	uint64_t memory, seed;
 	const char *count;
 };

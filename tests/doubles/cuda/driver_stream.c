@@ -97,7 +97,7 @@ static bool needs_done(const struct op *op)
  */
 static uint64_t held_until(const struct op *op)
 {
-	uint64_t now = driver_now_ns(), until = 0;
+	uint64_t now = driver_now_ns(), until = 0, limit;
 
 	if (op->held_until > now && !op->hurried && op->polls > 0)
 		until = op->held_until;
@@ -106,10 +106,10 @@ static uint64_t held_until(const struct op *op)
 
 		if (each->id <= op->stream->id || !other || !needs_done(other))
 			continue;
-		if (!other->started && until < now + HELD_NS)
-			until = now + HELD_NS;
-		else if (other->started && other->started_ns + FIRST_NS > now && until < other->started_ns + FIRST_NS)
-			until = other->started_ns + FIRST_NS;
+		/* When to look again; or, of one that has begun, until when its end is waited for. */
+		limit = !other->started || plan.patient ? now + HELD_NS : other->started_ns + FIRST_NS;
+		if (limit > now && limit > until)
+			until = limit;
 	}
 	return until;
 }
