@@ -51,6 +51,16 @@ ADSM_TASK(count, ADSM_INOUT(int, total), ADSM_VAL(int, rounds))
 		add(total, 1);
 }
 
+/* The same, one after the other: each finds what the others have added since its last turn. */
+ADSM_TASK(turns, ADSM_INOUT(int, total), ADSM_VAL(int, rounds))
+{
+	for (int i = 0; i < rounds; i++) {
+		if (i % ADSM_N_WORKERS == ADSM_WORKER)
+			add(total, 1);
+		ADSM_ALL_BARRIER;
+	}
+}
+
 /* Each round reads what its neighbours wrote in the one before. */
 ADSM_TASK(rounds, ADSM_INOUT(int, a), ADSM_VAL(int, n_rounds), ADSM_INOUT(int, wrong))
 {

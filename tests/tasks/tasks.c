@@ -108,6 +108,8 @@ static void works(void)
 	CHECK_OK(adsmCall(kernel("count"), adsmDim3(2, 3, 2), adsmDim3(0, 0, 0), adsmPtr(total), adsmVal((int)1)));
 	CHECK_OK(adsmSync());
 	CHECK_EQ(*total, 12);
+	CHECK_OK(RUN("turns", 4, adsmPtr(total), adsmVal((int)200)));
+	CHECK_EQ(*total, 212);
 	/* Kernels and tasks in turn. */
 	for (int i = 0; i < 20; i++) {
 		CHECK_OK(adsmCall(kernel("fill"), adsmDim3(N / 64, 1, 1), adsmDim3(64, 1, 1), adsmPtr(numbers),
@@ -116,7 +118,7 @@ static void works(void)
 				  adsmVal((int)N), adsmPtr(total)));
 	}
 	CHECK_OK(adsmSync());
-	CHECK_EQ(*total, 12 + 190 * N);
+	CHECK_EQ(*total, 212 + 190 * N);
 	memset(numbers, 0, N * sizeof(*numbers));
 	for (int i = 0; i < 5; i++) {
 		CHECK_OK(adsmCall(kernel("one_more"), adsmDim3(5, 1, 1), adsmDim3(1, 1, 1), adsmPtr(numbers),
