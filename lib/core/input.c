@@ -41,6 +41,7 @@ void adsm_input_link(struct adsm_object *object, struct adsm_input *input)
 {
 	input->home = object->home;
 	input->object = object;
+	input->ending = input->taken = false;
 	input->number = ++object->last_input;
 	input->next = object->inputs;
 	object->inputs = input;
@@ -53,17 +54,6 @@ void adsm_input_unlink(struct adsm_input *input)
 	while (*at != input)
 		at = &(*at)->next;
 	*at = input->next;
-}
-
-void adsm_input_replace(struct adsm_input *from, struct adsm_input *to)
-{
-	struct adsm_input **at = &from->object->inputs;
-
-	*to = *from;
-	while (*at != from)
-		at = &(*at)->next;
-	*at = to;
-	from->object = NULL;
 }
 
 void adsm_inputs_drop(struct adsm_object *object)

@@ -20,9 +20,12 @@ struct adsm_input {
 	uintptr_t stack_end;		/* of its thread's own stack, if it is on that; else 0 */
 	int thread;			/* whose; 0: nobody's, any thread may end it */
 	struct adsm_home *home;
-	struct adsm_object *object;	/* NULL: freed meanwhile */
+	struct adsm_object *object;	/* NULL: freed meanwhile, or ended by another thread */
+	bool ending;			/* somebody ends it: others wait before they use its bytes */
+	bool taken;			/* another thread has ended it */
 	uint32_t number;		/* the object's inputs, counted */
 	size_t offset, size;
+	size_t wanted;			/* its size at first */
 	size_t position;		/* how much of its io comes before it */
 };
 
@@ -68,8 +71,6 @@ static inline bool adsm_input_overlaps(const struct adsm_input *input, size_t st
 }
 /* How many of @n blocks from @b on come before the first that any input has bytes in. */
 uint32_t adsm_inputs_after(const struct adsm_object *object, uint32_t b, uint32_t n);
-/* Another entry, @to, takes the place of @from, which then has no object. Lock held. */
-void adsm_input_replace(struct adsm_input *from, struct adsm_input *to);
 
 /* An input has let go of these bytes: forget the holes that no other has there. */
 void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size);

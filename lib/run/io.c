@@ -168,7 +168,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 		return adsm_fail(-ENOMEM, "no memory to note an input");
 	adsm_input_link(object, input);
 	input->offset = offset;
-	input->size = size;
+	input->size = input->wanted = size;
 	input->position = io->size;
 	input->next_of_io = NULL;
 	input->prev_of_io = *last;
@@ -381,7 +381,8 @@ static int settle(struct adsm_object *object, struct adsm_input *input, size_t d
 	return error ? error : failed;
 }
 
-static int end_input(struct adsm_input *input, size_t delivered)
+/* *@ret_taken: another thread has ended it, before what was delivered could be noted. */
+static int end_input(struct adsm_input *input, size_t delivered, bool *ret_taken)
 {
 	struct adsm_home *home = input->home;
 	struct adsm_sigset old;
@@ -389,6 +390,9 @@ static int end_input(struct adsm_input *input, size_t delivered)
 
 	adsm_home_lock(home, &old);
 	adsm_in_fault++;
+	while (input->ending)
+		adsm_home_wait(home);
+	*ret_taken = input->taken;
 	if (input->object && delivered == LEFT)
 		adsm_left_end(input->object, input);
 	else if (input->object)
@@ -400,9 +404,36 @@ static int end_input(struct adsm_input *input, size_t delivered)
 	return error;
 }
 
+/*
+ * The function goes on, but its inputs for @size bytes from @from on have ended: its thread was taken for one that had
+ * left it, on a stack of which the library could not know. What has come is there.
+ */
+static int go_on(const struct adsm_io *io, size_t from, size_t size)
+{
+	const struct iovec *given = io->n_given == 1 ? &io->given_one : io->given;
+	int failed = 0;
+
+	for (int i = 0; i < io->n_given && size && !failed; i++) {
+		const size_t skipped = from < given[i].iov_len ? from : given[i].iov_len;
+		const size_t rest = given[i].iov_len - skipped, n = size < rest ? size : rest;
+		const struct iovec part = { (char *)given[i].iov_base + skipped, n };
+		struct adsm_io again = { .where = io->where };
+		struct iovec room[ADSM_IO_ROOM(1)];
+
+		from -= skipped;
+		size -= n;
+		if (!n)
+			continue;
+		failed = adsm_io_begin_input(&again, &part, 1, room);
+		if (!failed)
+			failed = adsm_io_end(&again, n);
+	}
+	return failed;
+}
+
 /* The inputs of an io, of which this is the first. The last goes first: where they overlap, what it has not brought
- * another may have. */
-static int end_inputs(struct adsm_input *input, size_t delivered)
+ * another may have. @io: NULL where @delivered is LEFT. */
+static int end_inputs(const struct adsm_io *io, struct adsm_input *input, size_t delivered)
 {
 	int saved_errno = errno, error = 0;
 	struct adsm_input *previous;
@@ -410,39 +441,20 @@ static int end_inputs(struct adsm_input *input, size_t delivered)
 	while (input->next_of_io)
 		input = input->next_of_io;
 	for (; input; input = previous) {
-		size_t n = delivered > input->position ? delivered - input->position : 0;
+		const size_t position = input->position;
+		size_t n = delivered > position ? delivered - position : 0;
+		bool taken;
 		int failed;
 
 		previous = input->prev_of_io;
-		n = n < input->size ? n : input->size;
-		failed = end_input(input, delivered == LEFT ? LEFT : n);
+		n = n < input->wanted ? n : input->wanted;
+		failed = end_input(input, delivered == LEFT ? LEFT : n, &taken);
+		if (taken && delivered != LEFT)
+			failed = go_on(io, position, n);
 		error = error ? error : failed;
 	}
 	errno = saved_errno;
 	return error;
-}
-
-/*
- * The function goes on, but its inputs have ended: its thread was taken for one that had left it, on a stack of which
- * the library could not know. What has come is there.
- */
-static int go_on(const struct adsm_io *io, size_t delivered)
-{
-	const struct iovec *given = io->n_given == 1 ? &io->given_one : io->given;
-	int failed = 0;
-
-	for (int i = 0; i < io->n_given && delivered && !failed; i++) {
-		size_t size = delivered < given[i].iov_len ? delivered : given[i].iov_len;
-		const struct iovec part = { given[i].iov_base, size };
-		struct adsm_io again = { .where = io->where };
-		struct iovec room[ADSM_IO_ROOM(1)];
-
-		failed = adsm_io_begin_input(&again, &part, 1, room);
-		if (!failed)
-			failed = adsm_io_end(&again, size);
-		delivered -= size;
-	}
-	return failed;
 }
 
 static int end_io(struct adsm_io *io, size_t delivered)
@@ -455,10 +467,11 @@ static int end_io(struct adsm_io *io, size_t delivered)
 	io->start_ns = 0;
 	/* In a child that was forked meanwhile it is the parent's. */
 	if (input && !adsm_is_child()) {
+		/* The thread itself ends all inputs of a call together. */
 		if (atomic_load(&input->serial) == io->serial)
-			error = end_inputs(input, delivered);
+			error = end_inputs(io, input, delivered);
 		else if (delivered != LEFT)
-			error = go_on(io, delivered);
+			error = go_on(io, 0, delivered);
 	}
 	/* Not before: who waits for a call there may be cancelled. */
 	io->inputs = NULL;
@@ -492,7 +505,7 @@ void adsm_io_leave(uintptr_t stack, bool may_return)
 	for (input = adsm_io_here.inputs; input; input = next) {
 		next = input->next_of_thread;
 		if (adsm_left_by_jump(input, stack, may_return))
-			end_inputs(input, LEFT);
+			end_inputs(NULL, input, LEFT);
 	}
 	adsm_os_signals_restore(&old);
 }
@@ -508,7 +521,7 @@ __attribute__((noinline)) void adsm_io_end_left(uintptr_t stack)
 	for (input = adsm_io_here.inputs; input; input = next) {
 		next = input->next_of_thread;
 		if (adsm_left_here(input, stack))
-			end_inputs(input, LEFT);
+			end_inputs(NULL, input, LEFT);
 	}
 	adsm_os_signals_restore(&old);
 }

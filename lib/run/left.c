@@ -96,6 +96,7 @@ void adsm_left_end(struct adsm_object *object, struct adsm_input *input)
 	size_t offset = input->offset, size = input->size;
 	int error;
 
+	input->ending = true;
 	keep_what_came(object, input);
 	error = input->object == object ? adsm_input_let_go(object, input, 0) : 0;
 	if (error)
@@ -106,30 +107,40 @@ void adsm_left_end(struct adsm_object *object, struct adsm_input *input)
 		adsm_input_unlink(input);
 		adsm_input_closed(object, input->offset, input->size);
 	}
+	input->ending = false;
+	adsm_home_notify(input->home);
 }
 
-/* The thread's own entry stays in its list, without an object, until the thread looks back. */
-static __attribute__((noinline)) bool end_left_there(struct adsm_object *object, size_t start, size_t end)
+/* The entry stays in its thread's list, without an object, until that thread looks back. */
+static __attribute__((noinline)) bool end_left_there(struct adsm_object *object, size_t start, size_t end, bool fetches)
 {
 	const int self = adsm_os_thread_id();
-	struct adsm_input *input = object->inputs, ended;
+	struct adsm_input *input, *left = NULL;
 
-	while (input && !(input->thread && input->thread != self && adsm_input_overlaps(input, start, end) &&
-			  is_left_there(input)))
-		input = input->next;
-	if (!input)
+	for (input = object->inputs; input; input = input->next) {
+		if (!adsm_input_overlaps(input, start, end))
+			continue;
+		/* The one that ends it gives the lock away. Until it is done the bytes are neither's. */
+		if (input->ending) {
+			adsm_home_wait(object->home);
+			return true;
+		}
+		if (fetches && !left && input->thread && input->thread != self && is_left_there(input))
+			left = input;
+	}
+	if (!left)
 		return false;
-	adsm_input_replace(input, &ended);
-	ended.thread = 0;
-	atomic_store(&input->serial, 0);
-	adsm_left_end(object, &ended);
+	adsm_left_end(object, left);
+	left->taken = true;
+	left->object = NULL;
 	return true;
 }
 
 bool adsm_left_by_others(struct adsm_object *object, uint32_t first, uint32_t n)
 {
-	size_t start = (size_t)first << object->blocks.shift;
+	const size_t start = (size_t)first << object->blocks.shift;
+	const bool holed = object->blocks.at[first].flags & ADSM_BLOCK_HOLED;
 
-	return object->inputs && adsm_blocks_lack(&object->blocks, first) &&
-		end_left_there(object, start, start + adsm_run_size(object, first, n));
+	return object->inputs && end_left_there(object, start, start + adsm_run_size(object, first, n),
+						holed || adsm_blocks_lack(&object->blocks, first));
 }

@@ -32,8 +32,8 @@ bool adsm_left_by_jump(const struct adsm_input *input, uintptr_t stack, bool may
  */
 void adsm_left_end(struct adsm_object *object, struct adsm_input *input);
 /*
- * Before blocks are fetched: other threads' inputs for bytes of them end, where they were left. Lock held; true: it was
- * away, and all may be different now.
+ * Before blocks are fetched, or their holes are written: other threads' inputs for bytes of them end, where they were
+ * left. Where somebody is ending one, this waits. Lock held; true: it was away, and all may be different now.
  */
 bool adsm_left_by_others(struct adsm_object *object, uint32_t first, uint32_t n);
 
