@@ -96,14 +96,22 @@ static uint64_t previous(const _Atomic uint64_t *bits, uint64_t page, bool on)
 	}
 }
 
-struct adsm_live_range adsm_live_run(const struct adsm_live *live, uint64_t offset)
+bool adsm_live_run(const struct adsm_live *live, uint64_t offset, struct adsm_live_range *ret_range)
 {
 	const uint64_t page = offset / ADSM_PAGE_SIZE;
-	const uint64_t before = previous(live->pages, page, false), after = next(live, live->pages, page, false);
-	const uint64_t first = before == NONE ? 0 : before + 1;
-	const uint64_t end = after == NONE || after > live->n_pages ? live->n_pages : after;
+	uint64_t before, after, first, end;
 
-	return (struct adsm_live_range){ first * ADSM_PAGE_SIZE, (end - first) * ADSM_PAGE_SIZE };
+	if (!adsm_live_has(live, offset))
+		return false;
+	before = previous(live->pages, page, false);
+	after = next(live, live->pages, page, false);
+	first = before == NONE ? 0 : before + 1;
+	end = after < live->n_pages ? after : live->n_pages;
+	/* It was live just before, but may have been freed meanwhile. */
+	if (first > page || end <= page)
+		return false;
+	*ret_range = (struct adsm_live_range){ first * ADSM_PAGE_SIZE, (end - first) * ADSM_PAGE_SIZE };
+	return true;
 }
 
 /* What begins at or before a live page, up to the next one that does. */

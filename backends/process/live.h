@@ -38,8 +38,8 @@ void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size);
 
 /* The device's. [signal] */
 bool adsm_live_has(const struct adsm_live *live, uint64_t offset);
-/* The memory with the live page at @offset, and all live memory next to it on both sides. */
-struct adsm_live_range adsm_live_run(const struct adsm_live *live, uint64_t offset);
+/* The memory with the page at @offset, and all live memory next to it on both sides. False: that page is not live. */
+bool adsm_live_run(const struct adsm_live *live, uint64_t offset, struct adsm_live_range *ret_range);
 /*
  * How far from what is live that is: "8 bytes behind the end of the 4096 bytes of an object at 0x…"; "" where
  * it is live, or nothing is.

@@ -14,9 +14,12 @@ static struct adsm_live live;
 
 static void check_run(uint64_t page)
 {
-	const struct adsm_live_range run = adsm_live_run(&live, page * PAGE + 5);
+	struct adsm_live_range run;
 	uint64_t first = page, end = page;
 
+	CHECK_EQ(adsm_live_run(&live, page * PAGE + 5, &run), owner[page] != 0);
+	if (!owner[page])
+		return;
 	while (first && owner[first - 1])
 		first--;
 	while (end < N && owner[end])
@@ -87,8 +90,7 @@ int main(void)
 			CHECK_EQ(adsm_live_has(&live, i * PAGE + 4095), owner[i] != 0);
 			if (round % 16)
 				continue;
-			if (owner[i])
-				check_run(i);
+			check_run(i);
 			check_words(i);
 		}
 	}

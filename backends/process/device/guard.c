@@ -6,29 +6,45 @@
 #include "base/os.h"
 #include "crash.h"
 
-#include <pthread.h>
+#include <errno.h>
 #include <signal.h>
 
 static struct adsm_live live;
 static uintptr_t memory;		/* 0: nothing is guarded */
 static size_t memory_size;
-static uint64_t n_closed;		/* freed ranges */
+static _Atomic uint64_t n_closed;	/* freed ranges */
 static _Atomic bool is_open;		/* all of it: the process has no more mappings */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* who closes: launches and requests are two threads */
+/*
+ * Over a look at what is live, or freed, and the change of protections that follows: what was freed and closed is not
+ * opened again. Who holds it touches no device memory.
+ */
+static struct adsm_lock lock = ADSM_LOCK_INIT(ADSM_RANK_GUARD);
 
-/* All live memory around it, as one mapping has room for it. */
-static bool open_memory(uintptr_t address)
+/* All live memory around it, as one mapping has room for it. Lock held. */
+static bool open_live(uintptr_t address)
 {
 	struct adsm_live_range run;
+	int error;
 
-	if (address - memory >= memory_size || !adsm_live_has(&live, address - memory))
+	/* The application may free it meanwhile: then there is none. */
+	if (address - memory >= memory_size || !adsm_live_run(&live, address - memory, &run))
 		return false;
-	run = adsm_live_run(&live, address - memory);
-	if (!adsm_os_protect((void *)(memory + run.offset), run.size, ADSM_PROT_RW))
-		return true;
+	error = adsm_os_protect((void *)(memory + run.offset), run.size, ADSM_PROT_RW);
+	if (error != -ENOMEM)
+		return !error;
 	/* vm.max_map_count: kernels that are right go on. */
 	atomic_store(&is_open, true);
 	return !adsm_os_protect((void *)memory, memory_size, ADSM_PROT_RW);
+}
+
+static bool open_memory(uintptr_t address)
+{
+	bool opened;
+
+	adsm_lock(&lock);
+	opened = open_live(address);
+	adsm_unlock(&lock);
+	return opened;
 }
 
 static const char *explain(int signal, uint64_t address, const char *access)
@@ -68,22 +84,26 @@ bool adsm_guard_is_on(void)
 
 void adsm_guard_close(void)
 {
-	uint64_t n;
+	struct adsm_sigset old;
+	uint64_t n, at;
 
-	if (!memory || atomic_load(&live.shared->n_freed) == n_closed || atomic_load(&is_open))
+	if (!memory || atomic_load(&live.shared->n_freed) == atomic_load(&n_closed) || atomic_load(&is_open))
 		return;
-	pthread_mutex_lock(&mutex);
-	for (; (n = atomic_load(&live.shared->n_freed)) != n_closed; n_closed++) {
-		const uint64_t offset = atomic_load(&live.shared->freed[n_closed % ADSM_LIVE_FREED].offset);
-		const uint64_t size = atomic_load(&live.shared->freed[n_closed % ADSM_LIVE_FREED].size);
+	adsm_os_signals_block(&old);
+	adsm_lock(&lock);
+	at = atomic_load(&n_closed);
+	for (; (n = atomic_load(&live.shared->n_freed)) != at; atomic_store(&n_closed, ++at)) {
+		const uint64_t offset = atomic_load(&live.shared->freed[at % ADSM_LIVE_FREED].offset);
+		const uint64_t size = atomic_load(&live.shared->freed[at % ADSM_LIVE_FREED].size);
 
 		/* So many have come that some are forgotten, or were when they were read: all is closed. */
-		if (atomic_load(&live.shared->n_freed) - n_closed >= ADSM_LIVE_FREED) {
-			n_closed = n - 1;
+		if (atomic_load(&live.shared->n_freed) - at >= ADSM_LIVE_FREED) {
+			at = n - 1;
 			adsm_os_protect((void *)memory, memory_size, ADSM_PROT_NONE);
 		} else if (offset < memory_size && size <= memory_size - offset) {
 			adsm_os_protect((void *)(memory + offset), size, ADSM_PROT_NONE);
 		}
 	}
-	pthread_mutex_unlock(&mutex);
+	adsm_unlock(&lock);
+	adsm_os_signals_restore(&old);
 }
