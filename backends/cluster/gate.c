@@ -1,30 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* gate.c - bind(), listen(), accept() and connect() of a cluster's nodes and, preloaded, of their launch command. */
+/*
+ * gate.c - bind(), listen(), poll(), select(), accept() and connect() of a cluster's nodes and, preloaded, of their
+ * launch command.
+ */
 #include "gate.h"
+
+#include "ends.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PUBLIC __attribute__((visibility("default")))
 #define KEY_S 30			/* how long a new connection may take to send its key */
 #define CONNECT_MS 5000			/* for a machine to answer */
 #define MAX_SERVERS 8
-
-/* One end of a connection, IPv4 as IPv6 has it; the port by the machine's own order of bytes. */
-struct end {
-	uint32_t words[4];
-	unsigned port;
-};
+#define MAX_FOUND 16			/* listening sockets that block, each with a connection that was found */
 
 struct gate {
 	bool here, hosts, node;
@@ -34,7 +40,7 @@ struct gate {
 
 static struct {
 	bool node, all_here;
-	struct end servers[MAX_SERVERS];	/* of the launch command, which know no key */
+	struct adsm_cluster_end servers[MAX_SERVERS];	/* of the launch command, which know no key */
 	size_t n_servers;
 	char key[ADSM_CLUSTER_KEY_LENGTH + 1];
 } state;
@@ -49,78 +55,6 @@ static struct gate read_gate(void)
 	gate.hosts = text && !strncmp(text, "hosts:", 6);
 	gate.started = gate.hosts ? text + 6 : NULL;
 	return gate;
-}
-
-/* ---- ends of connections */
-
-static bool read_end(const struct sockaddr_storage *address, struct end *ret_end)
-{
-	const struct sockaddr_in *v4 = (const void *)address;
-	const struct sockaddr_in6 *v6 = (const void *)address;
-
-	memset(ret_end, 0, sizeof(*ret_end));
-	if (address->ss_family == AF_INET) {
-		ret_end->words[2] = htonl(0xffff);
-		ret_end->words[3] = v4->sin_addr.s_addr;
-		ret_end->port = ntohs(v4->sin_port);
-	} else if (address->ss_family == AF_INET6) {
-		memcpy(ret_end->words, &v6->sin6_addr, sizeof(ret_end->words));
-		ret_end->port = ntohs(v6->sin6_port);
-	}
-	return address->ss_family == AF_INET || address->ss_family == AF_INET6;
-}
-
-static bool is_loopback(const struct end *end)
-{
-	if (end->words[0] || end->words[1])
-		return false;
-	if (end->words[2])
-		return end->words[2] == htonl(0xffff) && (ntohl(end->words[3]) >> 24) == 127;
-	return end->words[3] == htonl(1);
-}
-
-/* "0100007F:1F90", with 8 digits or with 32, as /proc/net has it. */
-static bool parse_end(const char *text, struct end *ret_end)
-{
-	const size_t digits = strcspn(text, ":"), n = digits / 8;
-	char word[9] = "";
-
-	memset(ret_end, 0, sizeof(*ret_end));
-	if ((digits != 8 && digits != 32) || !text[digits])
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		memcpy(word, text + 8 * i, 8);
-		ret_end->words[4 - n + i] = (uint32_t)strtoul(word, NULL, 16);
-	}
-	if (n == 1)
-		ret_end->words[2] = htonl(0xffff);
-	ret_end->port = (unsigned)strtoul(text + digits + 1, NULL, 16);
-	return true;
-}
-
-/* Whose is the socket of this machine that is one end of a connection, the other one being @other? -1: of nobody. */
-static int64_t find_user(const struct end *end, const struct end *other)
-{
-	static const char *const files[] = { "/proc/net/tcp", "/proc/net/tcp6" };
-	int64_t user = -1;
-
-	for (size_t i = 0; i < 2 && user < 0; i++) {
-		FILE *file = fopen(files[i], "re");
-		char line[512], texts[2][48];
-		unsigned long uid;
-
-		while (file && user < 0 && fgets(line, sizeof(line), file)) {
-			struct end ends[2];
-
-			if (sscanf(line, "%*s %47s %47s %*s %*s %*s %*s %lu", texts[0], texts[1], &uid) == 3 &&
-			    parse_end(texts[0], &ends[0]) && parse_end(texts[1], &ends[1]) &&
-			    !memcmp(&ends[0], end, sizeof(*end)) && !memcmp(&ends[1], other, sizeof(*other)))
-				user = (int64_t)uid;
-		}
-		if (file)
-			fclose(file);
-	}
-	return user;
 }
 
 /* ---- who may connect */
@@ -142,18 +76,20 @@ static bool may_pass(const struct gate *gate, int fd)
 {
 	struct sockaddr_storage own = { 0 }, peer = { 0 };
 	socklen_t own_length = sizeof(own), peer_length = sizeof(peer);
-	struct end ends[2];
+	struct adsm_cluster_end ends[2];
 	int64_t user;
 
-	if (getsockname(fd, (void *)&own, &own_length) || !read_end(&own, &ends[0]))
+	if (getsockname(fd, (void *)&own, &own_length) || !adsm_cluster_end_read(&own, &ends[0]))
 		return true;
-	if (getpeername(fd, (void *)&peer, &peer_length) || !read_end(&peer, &ends[1]))
+	if (getpeername(fd, (void *)&peer, &peer_length) || !adsm_cluster_end_read(&peer, &ends[1]))
 		return false;
-	if (gate->key && !is_loopback(&ends[1]))
+	if (gate->key && !adsm_cluster_end_is_loopback(&ends[1]))
 		return has_key(fd, gate->key);
-	user = find_user(&ends[1], &ends[0]);
+	user = adsm_cluster_end_user(&ends[1], &ends[0]);
 	if (user >= 0)
 		return user == geteuid();
+	if (adsm_cluster_end_is_own(&ends[1]))
+		return false;
 	return gate->hosts ? access(gate->started, F_OK) != 0 : gate->node && !state.all_here;
 }
 
@@ -165,18 +101,42 @@ static bool is_kernel(const void *caller)
 	return dladdr(caller, &info) && info.dli_fname && !strncmp(info.dli_fname, "/proc/self/fd/", 14);
 }
 
-static int take(int sock, struct sockaddr *address, socklen_t *length, int flags, const void *caller)
+static bool is_closed(const struct gate *gate)
+{
+	return gate->node || gate->here || gate->hosts;
+}
+
+static int next_poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	static int (*next)(struct pollfd *, nfds_t, int);
+
+	if (!next)
+		next = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
+	return next(fds, n, timeout);
+}
+
+/*
+ * The next connection, with @checks the next one that may pass: those before it are closed. With @waits false: if there
+ * is one already, else -1 and EAGAIN.
+ */
+static int take(const struct gate *gate, int sock, struct sockaddr *address, socklen_t *length, int flags, bool checks,
+		bool waits)
 {
 	static int (*next)(int, struct sockaddr *, socklen_t *, int);
 	const socklen_t room = length ? *length : 0;
-	const struct gate gate = read_gate();
 
 	if (!next)
 		next = (int (*)(int, struct sockaddr *, socklen_t *, int))dlsym(RTLD_NEXT, "accept4");
 	for (;;) {
-		const int fd = next(sock, address, length, flags);
+		struct pollfd polled = { .fd = sock, .events = POLLIN };
+		int fd;
 
-		if (fd < 0 || (!gate.node && !gate.here && !gate.hosts) || is_kernel(caller) || may_pass(&gate, fd))
+		if (!waits && next_poll(&polled, 1, 0) <= 0) {
+			errno = EAGAIN;
+			return -1;
+		}
+		fd = next(sock, address, length, flags);
+		if (fd < 0 || !checks || may_pass(gate, fd))
 			return fd;
 		close(fd);
 		if (length)
@@ -184,14 +144,245 @@ static int take(int sock, struct sockaddr *address, socklen_t *length, int flags
 	}
 }
 
+/* ---- waiting for connections */
+
+/*
+ * A program may wait by poll() or select() until a listening socket is readable, and then call accept(). Where the
+ * socket blocks and all connections were of strangers, accept() would sleep, and the program with it: MPICH's mpiexec
+ * does this. So poll() and select() accept the connections of such a socket themselves. They close those of strangers,
+ * and keep one that may pass for the next accept(). Open MPI's and PMIx's listening sockets do not block.
+ */
+static struct {
+	pthread_mutex_t lock;
+	_Atomic unsigned n;
+	struct found {
+		bool is_there;
+		int sock, fd;			/* the listening socket, the connection */
+		ino_t inode;			/* of @sock: its number may have become another one's */
+		struct sockaddr_storage peer;
+		socklen_t length;
+	} list[MAX_FOUND];
+} found = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static ino_t inode_of(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) ? 0 : status.st_ino;
+}
+
+static int forget(struct found *one)
+{
+	one->is_there = false;
+	found.n--;
+	return one->fd;
+}
+
+/* The entry of a socket, with the lock held; NULL: it has none. */
+static struct found *find(int sock)
+{
+	for (size_t i = 0; i < MAX_FOUND; i++) {
+		struct found *const one = &found.list[i];
+
+		if (!one->is_there || one->sock != sock)
+			continue;
+		if (one->inode == inode_of(sock))
+			return one;
+		close(forget(one));
+	}
+	return NULL;
+}
+
+static bool has_found(int sock)
+{
+	bool has;
+
+	if (!found.n)
+		return false;
+	pthread_mutex_lock(&found.lock);
+	has = find(sock);
+	pthread_mutex_unlock(&found.lock);
+	return has;
+}
+
+/* As accept4() returns it; -1: there is none. */
+static int take_found(int sock, struct sockaddr *address, socklen_t *length, int flags)
+{
+	struct found *one;
+	int fd = -1;
+
+	if (!found.n)
+		return -1;
+	pthread_mutex_lock(&found.lock);
+	one = find(sock);
+	if (one) {
+		fd = forget(one);
+		if (address && length) {
+			memcpy(address, &one->peer, *length < one->length ? *length : one->length);
+			*length = one->length;
+		}
+	}
+	pthread_mutex_unlock(&found.lock);
+	if (fd >= 0 && !(flags & SOCK_CLOEXEC))
+		fcntl(fd, F_SETFD, 0);
+	if (fd >= 0 && flags & SOCK_NONBLOCK)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	return fd;
+}
+
+static bool blocks_and_listens(int sock)
+{
+	socklen_t length = sizeof(int);
+	int listens = 0;
+
+	return !getsockopt(sock, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) && listens &&
+		!(fcntl(sock, F_GETFL) & O_NONBLOCK);
+}
+
+/* Would accept() not sleep? @sock is readable. */
+static bool look(const struct gate *gate, int sock, const void *caller)
+{
+	bool ready = true;
+
+	if (!blocks_and_listens(sock) || is_kernel(caller))
+		return true;
+	pthread_mutex_lock(&found.lock);
+	for (size_t i = 0; i < MAX_FOUND; i++) {
+		struct found *const one = &found.list[i];
+
+		if (one->is_there)
+			continue;
+		one->length = sizeof(one->peer);
+		one->fd = take(gate, sock, (void *)&one->peer, &one->length, SOCK_CLOEXEC, true, false);
+		one->sock = sock;
+		one->inode = inode_of(sock);
+		one->is_there = one->fd >= 0;
+		found.n += one->is_there;
+		/* accept() returns any other error. */
+		ready = one->is_there || errno != EAGAIN;
+		break;
+	}
+	pthread_mutex_unlock(&found.lock);
+	return ready;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int wait_poll(struct pollfd *fds, nfds_t n, int timeout, const void *caller)
+{
+	const struct gate gate = read_gate();
+	const int64_t end = now_ms() + timeout;
+
+	if (!is_closed(&gate))
+		return next_poll(fds, n, timeout);
+	for (;;) {
+		bool has = false;
+		int ready;
+
+		for (nfds_t i = 0; i < n && !has; i++)
+			has = fds[i].events & POLLIN && has_found(fds[i].fd);
+		ready = next_poll(fds, n, has ? 0 : timeout);
+		if (ready < 0 || (!ready && !has))
+			return ready;
+		ready = 0;
+		for (nfds_t i = 0; i < n; i++) {
+			if (fds[i].events & POLLIN && has_found(fds[i].fd))
+				fds[i].revents |= POLLIN;
+			else if (fds[i].revents & POLLIN && !look(&gate, fds[i].fd, caller))
+				fds[i].revents &= ~POLLIN;
+			ready += fds[i].revents != 0;
+		}
+		if (ready || !timeout || (timeout > 0 && now_ms() >= end))
+			return ready;
+		if (timeout > 0)
+			timeout = (int)(end - now_ms());
+	}
+}
+
+PUBLIC int poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	return wait_poll(fds, n, timeout, __builtin_return_address(0));
+}
+
+/* What poll() is in programs that are built with _FORTIFY_SOURCE. */
+PUBLIC int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size);
+PUBLIC int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size)
+{
+	if (size / sizeof(*fds) < n) {
+		errno = EFAULT;
+		return -1;
+	}
+	return wait_poll(fds, n, timeout, __builtin_return_address(0));
+}
+
+PUBLIC int select(int n, fd_set *read, fd_set *write, fd_set *except, struct timeval *timeout)
+{
+	static int (*next)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+	const size_t size = ((size_t)n + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
+	fd_set *const sets[3] = { read, write, except }, wanted[3];
+	const struct gate gate = read_gate();
+
+	if (!next)
+		next = (int (*)(int, fd_set *, fd_set *, fd_set *, struct timeval *))dlsym(RTLD_NEXT, "select");
+	if (!read || n <= 0 || n > FD_SETSIZE || !is_closed(&gate))
+		return next(n, read, write, except, timeout);
+	for (int i = 0; i < 3; i++) {
+		if (sets[i])
+			memcpy(&wanted[i], sets[i], size);
+	}
+	for (;;) {
+		struct timeval none = { 0 };
+		bool has = false;
+		int ready;
+
+		for (int fd = 0; fd < n && !has; fd++)
+			has = FD_ISSET(fd, read) && has_found(fd);
+		ready = next(n, read, write, except, has ? &none : timeout);
+		if (ready < 0 || (!ready && !has))
+			return ready;
+		for (int fd = 0; fd < n; fd++) {
+			const bool was = FD_ISSET(fd, read);
+
+			if (!FD_ISSET(fd, &wanted[0]))
+				continue;
+			if (has_found(fd))
+				FD_SET(fd, read);
+			else if (was && !look(&gate, fd, __builtin_return_address(0)))
+				FD_CLR(fd, read);
+			ready += FD_ISSET(fd, read) - was;
+		}
+		/* The kernel has taken the time that has passed from *timeout. */
+		if (ready || (timeout && !timeout->tv_sec && !timeout->tv_usec))
+			return ready;
+		for (int i = 0; i < 3; i++) {
+			if (sets[i])
+				memcpy(sets[i], &wanted[i], size);
+		}
+	}
+}
+
+static int accept_one(int sock, struct sockaddr *address, socklen_t *length, int flags, const void *caller)
+{
+	const struct gate gate = read_gate();
+	const int fd = take_found(sock, address, length, flags);
+
+	return fd >= 0 ? fd : take(&gate, sock, address, length, flags, is_closed(&gate) && !is_kernel(caller), true);
+}
+
 PUBLIC int accept4(int sock, struct sockaddr *address, socklen_t *length, int flags)
 {
-	return take(sock, address, length, flags, __builtin_return_address(0));
+	return accept_one(sock, address, length, flags, __builtin_return_address(0));
 }
 
 PUBLIC int accept(int sock, struct sockaddr *address, socklen_t *length)
 {
-	return take(sock, address, length, 0, __builtin_return_address(0));
+	return accept_one(sock, address, length, 0, __builtin_return_address(0));
 }
 
 /* ---- a launch command */
@@ -231,13 +422,14 @@ PUBLIC int listen(int sock, int backlog)
 	struct sockaddr_storage own = { 0 };
 	socklen_t length = sizeof(own);
 	const int seconds = KEY_S;
-	struct end end;
+	struct adsm_cluster_end end;
 
 	if (!next)
 		next = (int (*)(int, int))dlsym(RTLD_NEXT, "listen");
 	/* With room for strangers who say nothing. */
 	if (gate.key && !is_kernel(__builtin_return_address(0)) && !getsockname(sock, (void *)&own, &length) &&
-	    read_end(&own, &end) && !setsockopt(sock, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof(seconds)))
+	    adsm_cluster_end_read(&own, &end) &&
+	    !setsockopt(sock, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof(seconds)))
 		backlog = backlog < SOMAXCONN ? SOMAXCONN : backlog;
 	return next(sock, backlog);
 }
@@ -249,7 +441,7 @@ static int finish_connect(int sock)
 	socklen_t length = sizeof(int);
 	int error = 0, n;
 
-	while ((n = poll(&polled, 1, CONNECT_MS)) < 0 && errno == EINTR)
+	while ((n = next_poll(&polled, 1, CONNECT_MS)) < 0 && errno == EINTR)
 		;
 	if (!n)
 		error = ETIMEDOUT;
@@ -259,7 +451,7 @@ static int finish_connect(int sock)
 	return error ? -1 : 0;
 }
 
-static bool is_server(const struct end *end)
+static bool is_server(const struct adsm_cluster_end *end)
 {
 	for (size_t i = 0; i < state.n_servers; i++) {
 		if (!memcmp(&state.servers[i], end, sizeof(*end)))
@@ -275,7 +467,7 @@ PUBLIC int connect(int sock, const struct sockaddr *address, socklen_t length)
 	struct sockaddr_storage to = { 0 };
 	socklen_t type_length = sizeof(int);
 	int type = 0, ret;
-	struct end end;
+	struct adsm_cluster_end end;
 
 	if (!next)
 		next = (int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "connect");
@@ -283,7 +475,8 @@ PUBLIC int connect(int sock, const struct sockaddr *address, socklen_t length)
 	if (!gate.key || (ret && errno != EINPROGRESS) || length > sizeof(to))
 		return ret;
 	memcpy(&to, address, length);
-	if (!read_end(&to, &end) || is_loopback(&end) || is_server(&end) || is_kernel(__builtin_return_address(0)) ||
+	if (!adsm_cluster_end_read(&to, &end) || adsm_cluster_end_is_loopback(&end) || is_server(&end) ||
+	    is_kernel(__builtin_return_address(0)) ||
 	    getsockopt(sock, SOL_SOCKET, SO_TYPE, &type, &type_length) || type != SOCK_STREAM) {
 		if (ret)
 			errno = EINPROGRESS;
@@ -326,7 +519,7 @@ static void find_servers(void)
 		    inet_pton(AF_INET, host, &v4->sin_addr) != 1)
 			continue;
 		v4->sin_port = htons((uint16_t)port);
-		read_end(&address, &state.servers[state.n_servers++]);
+		adsm_cluster_end_read(&address, &state.servers[state.n_servers++]);
 	}
 }
 

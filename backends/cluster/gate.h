@@ -2,8 +2,8 @@
 /*
  * gate.h - which TCP connections the processes of a cluster take. MPI libraries and their launch commands listen on
  * every interface of a machine, and some of them end or wait without an end when a stranger connects and sends what
- * they do not expect. So this file's bind(), listen(), accept() and connect() stand before libc's, in the node program
- * and, preloaded (adsm-cluster-gate.so), in the launch command.
+ * they do not expect. So this file's bind(), listen(), poll(), select(), accept() and connect() stand before libc's, in
+ * the node program and, preloaded (adsm-cluster-gate.so), in the launch command.
  *
  * A launch command all of whose nodes are on its machine listens on the loopback interface only. It takes connections
  * of its own user's processes there, and of no one else. With nodes on other machines it takes connections from these
