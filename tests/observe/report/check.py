@@ -114,12 +114,12 @@ def named(report, name):
     return found[0]
 
 
-def cause(one, why, mark=None, kernel=None):
+def cause(one, why, mark=None, kernel=None, in_libc=False):
     """The only cause of its kind, taken away."""
     found = [c for c in one["causes"] if c["why"] == why and
              (not mark or (c["where"] or "").startswith(at(mark) + " ("))]
     same(len(found), 1, f"causes '{why}' at {mark} of {one['name'] or one['site']} in {one['causes']}")
-    same(found[0]["kernel"], kernel, f"kernel of '{why}'")
+    same((found[0]["kernel"], found[0]["in_libc"]), (kernel, in_libc), f"kernel of '{why}', and whether it was in libc")
     one["causes"].remove(found[0])
     return found[0]
 
@@ -312,8 +312,7 @@ def case_libc():
     report = load()
     sums(report)
     one = named(report, "libc")
-    counted = cause(one, "read")
-    same(counted["in_libc"], True, "in libc")
+    counted = cause(one, "read", in_libc=True)
     if counted["where"] is not None and not counted["where"].startswith(at("libc") + " ("):
         fail(f"called at {counted['where']}, not {at('libc')}")
     counts(counted, read=1, faults=1, fetches=1, fetched=BLOCK)
