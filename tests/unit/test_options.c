@@ -94,6 +94,10 @@ static void values(void)
 	      adsm_core_options.arena.address == 0x7e8000000000 && adsm_core_options.arena.size == (size_t)64 << 30);
 	CHECK(!load_with("ADSM_ARENA", "auto,64M") &&
 	      !adsm_core_options.arena.address && adsm_core_options.arena.size == 64 << 20);
+	/* Both ends of what may be set. */
+	CHECK(!load_with("ADSM_ARENA", "0x800000000000,131072G") &&
+	      adsm_core_options.arena.address == (uintptr_t)1 << 47 && adsm_core_options.arena.size == (size_t)1 << 47);
+	CHECK(!load_with("ADSM_ARENA", "auto,1M") && adsm_core_options.arena.size == 1 << 20);
 	CHECK(!load_with("ADSM_LOG", "debug") && adsm_log_level == ADSM_LOG_DEBUG);
 	CHECK(!load_with("ADSM_LOG", "silent") && adsm_log_level == ADSM_LOG_SILENT);
 }
@@ -105,7 +109,7 @@ static void refusals(void)
 	static const char *const links[] = { "3", "3GB", "0GB/s", "GB/s", "3GB/s,", "3GB/s,10", "3GB/s,10us,",
 					     "-3GB/s" };
 	static const char *const arenas[] = { "0x1001", "here", "0x10000000,1K", "0x10000000,", "auto,0", "auto64M",
-					      "-4096", "0x800000001000" };
+					      "-4096", "0x800000001000", "auto,131073G", "auto,1025K" };
 	static const char *const stats[][2] = {
 		{ "1", "" }, { "on", "" }, { "true", "" }, { "TEXT", " (did you mean text?)" }, { "json:", "" },
 		{ "text:", " (did you mean text?)" }, { "jsn:FILE", " (did you mean json:FILE?)" },
