@@ -72,9 +72,9 @@ int adsm_peer_accept(int fd)
 	return sock;
 }
 
-void adsm_peer_shut(int fd)
+int adsm_peer_shut(int fd)
 {
-	sys(SYS_shutdown, fd, SHUT_RDWR);
+	return (int)sys(SYS_shutdown, fd, SHUT_RDWR);
 }
 
 void adsm_peer_close(int fd)

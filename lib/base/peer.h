@@ -16,8 +16,8 @@
 int adsm_peer_listen(int *ret_fd, char ret_thread[ADSM_PEER_THREAD_SIZE]);
 /* The next connection, of this user's or root's; a negative errno: none, -EINVAL: nor later (adsm_peer_shut()). */
 int adsm_peer_accept(int fd);
-/* End what goes on at a socket, or wait there for ever. It stays open. */
-void adsm_peer_shut(int fd);
+/* End what goes on at a socket. It stays open. 0 or a negative errno: it is none. */
+int adsm_peer_shut(int fd);
 
 /* A connection to a process that answers; -ENOENT: it is none. To be closed by adsm_peer_close(). */
 int adsm_peer_connect(int pid);							/* [signal] */

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <link.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/descriptors.h"
 #include "base/log.h"
@@ -205,10 +206,21 @@ void adsm_peers_start(void)
 	}
 }
 
-void adsm_peers_stop(void)
+/* It ends when it wakes. If the program has closed the socket, only a connection wakes a thread that sleeps there. */
+static void join_listener(void)
 {
 	int fd = adsm_fd_number(door);
 
+	if (fd < 0 || adsm_peer_shut(fd)) {
+		fd = adsm_peer_connect(getpid());
+		if (fd >= 0)
+			adsm_peer_close(fd);
+	}
+	adsm_os_thread_join(&listener);
+}
+
+void adsm_peers_stop(void)
+{
 	if (!door)
 		return;
 	adsm_mutex_lock(&mutex);
@@ -218,9 +230,7 @@ void adsm_peers_stop(void)
 			adsm_peer_shut(requests[i].fd);
 	adsm_mutex_unlock(&mutex);
 	adsm_os_poke(&n_ended);
-	if (fd >= 0)
-		adsm_peer_shut(fd);
-	adsm_os_thread_join(&listener);
+	join_listener();
 	for (;;) {
 		uint32_t n = atomic_load(&n_ended);
 		bool none;

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -175,6 +177,26 @@ static int own(void)
 		pause();
 }
 
+/* The program closes the socket by a system call, at which a thread of the library is asleep: the stop wakes it. */
+static void program_closes(void)
+{
+	int n_closed = 0, listens;
+	char *p = adsmAlloc(SIZE);
+
+	CHECK(p);
+	CHECK_OK(adsmMemset(p, 1, SIZE));
+	end(start("read", getpid(), p));
+	CHECK_OK(adsmFree(p));
+	for (int fd = 3; fd < 1024; fd++) {
+		socklen_t size = sizeof(listens);
+
+		if (!getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) && listens)
+			n_closed += !syscall(SYS_close, fd);
+	}
+	CHECK_EQ(n_closed, 1);
+	CHECK_OK(adsmShutdown());
+}
+
 int main(int argc, char **argv)
 {
 	char *p;
@@ -217,6 +239,7 @@ int main(int argc, char **argv)
 	CHECK_OK(adsmShutdown());
 	kill(held, SIGKILL);
 	waitpid(held, &status, 0);
+	program_closes();
 	owner_dies();
 	return 0;
 }

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-INCLUDE = [".", "tests/waits", "include", "lib", "backends", "protocols"]
+INCLUDE = [".", "tests/waits", "include", "lib", "backends", "protocols", "interpose"]
 
 
 def read_plants(root):
