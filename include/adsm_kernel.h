@@ -37,6 +37,7 @@
  * ADSM_PRIVATE(type, name)		a value of each thread that lives across phases: ADSM_MY(name)
  * ADSM_FUNCTION			before a function that kernels call
  * ADSM_TABLE(type, name, count) = {}	a constant table at file scope
+ * ADSM_PER_NODE			before a static variable of which each node of a cluster may have its own
  * ADSM_SPACE_GLOBAL, _SHARED, _CONST	where the target of a pointer lives that points into a pointer
  *					parameter, into ADSM_SHARED, into ADSM_CONST or ADSM_TABLE:
  *					const ADSM_SPACE_GLOBAL float *p = a + 1;
@@ -417,6 +418,9 @@ struct adsm_kernel_desc {
 #define ADSM_SPACE_GLOBAL __attribute__((address_space(1)))
 #define ADSM_SPACE_CONST __attribute__((address_space(2)))
 #else
+#define ADSM_PER_NODE ADSM_PER_NODE_(__COUNTER__)	/* a section for each; adsmcc knows their names */
+#define ADSM_PER_NODE_(n) ADSM_PER_NODE1_(n)
+#define ADSM_PER_NODE1_(n) __attribute__((section("adsm_per_node" #n)))
 #define ADSM_SPACE_GLOBAL
 #define ADSM_SPACE_CONST
 #endif
@@ -588,6 +592,9 @@ ADSM_MATH_(ADSM_MATH1_, ADSM_MATH2_, ADSM_MATH3_)
 /* Before a function that kernels call: the partition of its code, from 1 on, for cores that cannot have all of it. */
 #ifndef ADSM_PARTITION
 #define ADSM_PARTITION(n)
+#endif
+#ifndef ADSM_PER_NODE
+#define ADSM_PER_NODE
 #endif
 
 #endif

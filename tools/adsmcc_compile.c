@@ -2,10 +2,12 @@
 /* adsmcc_compile.c - the text goes to the C compiler, and to CUDA's: a module. */
 #include "adsmcc_compile.h"
 #include "adsmcc_atomics.h"
+#include "adsmcc_tokens.h"
 #include "adsmcc_variables.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -27,6 +29,19 @@ static void on_signal(int sig)
 	caught_signal = sig;
 	if (child)
 		kill(child, sig);
+}
+
+static int cannot_run(const char *tool, const char *what, int error)
+{
+	const char *choose;
+
+	if (!what)
+		return 1;
+	choose = !strcmp(what, NVCC) ? "--nvcc or NVCC" :
+		!strcmp(what, C_COMPILER) ? "--cc or CC" : "--clang or CLANG";
+	fprintf(stderr, "adsmcc: cannot run the %s '%s': %s (choose one with %s)\n", what, tool, strerror(error),
+		choose);
+	return 1;
 }
 
 int run_tool(char *const *argv, const struct text *input, struct text *ret_output, const char *what)
@@ -63,6 +78,8 @@ int run_tool(char *const *argv, const struct text *input, struct text *ret_outpu
 	posix_spawn_file_actions_adddup2(&files, fd, 0);
 	if (ret_output)
 		posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+	if (!what)
+		posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &old);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
@@ -70,18 +87,14 @@ int run_tool(char *const *argv, const struct text *input, struct text *ret_outpu
 	if (!error)
 		child = pid;
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (error) {
-		fprintf(stderr, "adsmcc: cannot run the %s '%s': %s (choose one with %s)\n", what, argv[0],
-			strerror(error), !strcmp(what, NVCC) ? "--nvcc or NVCC" :
-			!strcmp(what, C_COMPILER) ? "--cc or CC" : "--clang or CLANG");
-		return 1;
-	}
+	if (error)
+		return cannot_run(argv[0], what, error);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			die("waitpid: %s", strerror(errno));
 	child = 0;
 	if (WIFSIGNALED(status)) {
-		if (!caught_signal)
+		if (!caught_signal && what)
 			fprintf(stderr, "adsmcc: %s: %s\n", argv[0], strsignal(WTERMSIG(status)));
 		return 128 + WTERMSIG(status);
 	}
@@ -244,29 +257,74 @@ static void remove_work(void)
 	work_dir = NULL;
 }
 
-/* Compile @source by @argv into @module; once more where that has to say which variables kernels may change. */
-static int make_module(char *const *argv, struct text *source, const struct text *text, const char *module)
+/* A pointer that loses its const: an error, of gcc and of clang. */
+static const char strict[] =
+	"#ifdef __clang__\n"
+	"#pragma clang diagnostic error \"-Wincompatible-pointer-types-discards-qualifiers\"\n"
+	"#else\n"
+	"#pragma GCC diagnostic error \"-Wdiscarded-qualifiers\"\n"
+	"#pragma GCC diagnostic error \"-Wdiscarded-array-qualifiers\"\n"
+	"#endif\n"
+	"#pragma GCC diagnostic error \"-Wcast-qual\"\n";
+
+/* Does nothing change the variable @name of the module that @argv makes of @before and @text? */
+static bool is_constant(const struct list *argv, const char *module, const struct text *before,
+			const struct text *text, const char *name)
 {
-	int status = run_tool(argv, source, NULL, C_COMPILER);
-	struct text made, variables;
+	const char *output = format_string("%s.const", module);
+	struct list other = { 0 }, variables;
+	struct text source = { 0 }, made;
+
+	for (size_t i = 0; i < argv->n; i++) {
+		const char *word = argv->items[i];
+
+		if (word && !strcmp(word, "-w"))
+			return false;	/* there are no warnings to make errors of */
+		list_add(&other, word == module ? output : word);
+	}
+	text_print(&source, "%s%s", before->bytes, strict);
+	if (!make_constant(&source, text, name) || run_tool((char *const *)other.items, &source, NULL, NULL) ||
+	    !read_file(output, &made))
+		return false;
+	variables = find_variables(&made, text);
+	return !list_has(&variables, name);
+}
+
+/*
+ * Compile @source, which is @before, @text and sections, by @argv into @module; once more where that has to say which
+ * variables kernels may change.
+ */
+static int make_module(const struct list *argv, struct text *source, const struct text *before,
+		       const struct text *text, const char *module)
+{
+	int status = run_tool((char *const *)argv->items, source, NULL, C_COMPILER);
+	struct list found, changed = { 0 };
+	struct text made, names = { 0 };
 
 	if (status || caught_signal)
 		return status;
 	if (!read_file(module, &made))
 		die("%s: %s", module, strerror(errno));
-	variables = find_variables(&made, text);
-	if (!variables.size)
+	found = find_variables(&made, text);
+	for (size_t i = 0; i < found.n; i++) {
+		if (is_constant(argv, module, before, text, found.items[i]))
+			continue;
+		text_print(&names, "%s%s", changed.n ? ", " : "", found.items[i]);
+		list_add(&changed, found.items[i]);
+	}
+	if (!changed.n)
 		return 0;
-	warn_variables(&variables);
-	add_section(source, "adsm_variables", &variables);
-	return run_tool(argv, source, NULL, C_COMPILER);
+	tokenize(text->bytes);
+	warn_variables(&changed);
+	add_section(source, "adsm_variables", &names);
+	return run_tool((char *const *)argv->items, source, NULL, C_COMPILER);
 }
 
 int compile(const struct tools *tools, const struct text *text, const char *output)
 {
 	struct list argv = compiler_command(tools->compiler, tools->options);
 	struct list preprocessor = compiler_command(tools->compiler, tools->options);
-	struct text source = { 0 };
+	struct text source = { 0 }, before = { 0 };
 	char *dir = format_string("%s.XXXXXX", output), *module;
 	int status;
 
@@ -284,6 +342,7 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 	list_add(&argv, "-lm");
 	list_add(&argv, NULL);
 
+	text_print(&before, "%s", source.bytes ? source.bytes : "");
 	text_add(&source, text->bytes, text->size);
 	add_section(&source, "adsm_text", text);
 	if (!status && !caught_signal && tools->architecture)
@@ -291,7 +350,7 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 	if (!status && !caught_signal && tools->add)
 		status = tools->add(&source, text, tools, dir);
 	if (!status && !caught_signal)
-		status = make_module((char *const *)argv.items, &source, text, module);
+		status = make_module(&argv, &source, &before, text, module);
 	if (!status && !caught_signal && rename(module, output)) {
 		fprintf(stderr, "adsmcc: %s: %s\n", output, strerror(errno));
 		status = 1;

@@ -34,7 +34,8 @@ int compile(const struct tools *tools, const struct text *text, const char *outp
 
 /*
  * Run @argv with @input as its standard input. @ret_output: what it writes to its standard output; NULL: that is ours.
- * @what it is, and how to choose another, for messages. Returns its exit status.
+ * @what: what it is, for messages, which say how to choose another; NULL: neither it nor adsmcc says anything.
+ * Returns its exit status.
  */
 int run_tool(char *const *argv, const struct text *input, struct text *ret_output, const char *what);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * adsmcc_variables.c - the variables of a module that its kernels may change, of which each node of a cluster has its
- * own. They are found in what the compiler has made: it has put into memory for reading only what nothing changes.
+ * own. They are found in what the compiler has made: it has put into memory for reading only what it knows that nothing
+ * changes. It knows more of what is const. So each variable that is left is made const, and the compiler tries again.
  */
 #include "adsmcc_variables.h"
 
@@ -11,7 +12,8 @@
 
 #include "adsmcc_tokens.h"
 
-#define SEPARATOR ", "
+/* Where ADSM_PER_NODE puts variables. */
+#define PER_NODE "adsm_per_node"
 
 static const void *at(const struct text *module, uint64_t offset, uint64_t size)
 {
@@ -25,7 +27,7 @@ static bool is_writable(const Elf64_Shdr *section, const char *name)
 {
 	return (section->sh_flags & SHF_WRITE) && (section->sh_flags & SHF_ALLOC) && !starts(name, ".data.rel.ro") &&
 		(section->sh_type == SHT_PROGBITS || section->sh_type == SHT_NOBITS) && !starts(name, ".got") &&
-		!starts(name, ".tm_clone_table");
+		!starts(name, ".tm_clone_table") && !starts(name, PER_NODE);
 }
 
 /*
@@ -43,12 +45,38 @@ static const char *written_name(const char *name)
 	return found;
 }
 
+/* The bracket that the one at @i closes; 0: there is none. */
+static size_t find_opening(size_t i)
+{
+	const size_t behind = i + 1;
+
+	while (i && (!is(i, "{") || skip_group(i) != behind))
+		i--;
+	return i;
+}
+
+static bool is_type_body(size_t i)
+{
+	static const char *const words[] = { "struct", "union", "enum" };
+
+	for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+		if ((i >= 1 && is(i - 1, words[k])) || (i >= 2 && is(i - 2, words[k])))
+			return true;
+	return false;
+}
+
 /* Is the token in a statement that says that it is static, or of each thread? */
 static bool is_declared(size_t i)
 {
-	for (; i && !is(i - 1, ";") && !is(i - 1, "{") && !is(i - 1, "}"); i--) {
+	while (i && !is(i - 1, ";") && !is(i - 1, "{")) {
 		if (is(i - 1, "static") || is(i - 1, "_Thread_local") || is(i - 1, "__thread"))
 			return true;
+		i--;
+		if (is(i, "}")) {
+			i = find_opening(i);
+			if (!is_type_body(i))
+				return false;
+		}
 	}
 	return false;
 }
@@ -78,16 +106,15 @@ static bool is_own(const char *file, const char *name)
 	return !strcmp(file, "<stdin>") || !strcmp(file, "-") || (!*file && find_declaration(name) >= 0);
 }
 
-struct text find_variables(const struct text *module, const struct text *source)
+struct list find_variables(const struct text *module, const struct text *source)
 {
 	const Elf64_Ehdr *elf = at(module, 0, sizeof(*elf));
 	const Elf64_Shdr *sections = at(module, elf->e_shoff, elf->e_shnum * sizeof(*sections)), *table = NULL;
 	const char *section_names = at(module, sections[elf->e_shstrndx].sh_offset, 0), *names;
 	const Elf64_Sym *symbols;
-	struct text variables = { 0 };
+	struct list variables = { 0 };
 	const char *file = "";		/* that a local symbol is from */
 
-	text_add(&variables, "", 0);
 	tokenize(source->bytes);
 	for (unsigned i = 0; i < elf->e_shnum && !table; i++)
 		table = sections[i].sh_type == SHT_SYMTAB ? &sections[i] : NULL;
@@ -104,26 +131,55 @@ struct text find_variables(const struct text *module, const struct text *source)
 			file = names + symbol->st_name;
 		if ((type != STT_OBJECT && type != STT_TLS) || !symbol->st_size || symbol->st_shndx >= elf->e_shnum ||
 		    !is_writable(&sections[symbol->st_shndx], section_names + sections[symbol->st_shndx].sh_name) ||
-		    starts(name, "adsm_") || starts(name, "__") || !is_own(file, name))
+		    starts(name, "adsm_") || starts(name, "__") || !is_own(file, name) || list_has(&variables, name))
 			continue;
-		text_print(&variables, "%s%s", variables.size ? SEPARATOR : "", name);
+		list_add(&variables, name);
 	}
 	return variables;
 }
 
-void warn_variables(const struct text *variables)
+/* Can the name at @i be what a declaration declares? */
+static bool is_declarator(size_t i)
 {
-	char *rest = format_string("%s", variables->bytes);
+	static const char *const behind[] = { "[", "=", ";", ",", ")", "__attribute__" };
 
-	while (*rest) {
-		const size_t length = strcspn(rest, SEPARATOR);
-		const char *name = format_string("%.*s", (int)length, rest);
-		const long i = find_declaration(name);
+	if (!i || !(tokens[i - 1].word || is(i - 1, "*") || is(i - 1, "}") || is(i - 1, ")")))
+		return false;
+	for (size_t k = 0; k < sizeof(behind) / sizeof(behind[0]); k++)
+		if (is(i + 1, behind[k]))
+			return true;
+	return false;
+}
+
+bool make_constant(struct text *out, const struct text *source, const char *name)
+{
+	const char *copied = source->bytes;
+	long first;
+
+	if (strstr(source->bytes, "diagnostic") || strstr(source->bytes, "system_header"))
+		return false;	/* it hides warnings */
+	tokenize(source->bytes);
+	first = find_declaration(name);
+	for (size_t i = 0; first >= 0 && !is_end(i); i++) {
+		if (!is(i, name) || !is_declarator(i) || ((long)i != first && !is_declared(i)))
+			continue;
+		text_add(out, copied, (size_t)(tokens[i].start - copied));
+		text_print(out, " const ");
+		copied = tokens[i].start;
+	}
+	text_add(out, copied, (size_t)(source->bytes + source->size - copied));
+	return copied != source->bytes;
+}
+
+void warn_variables(const struct list *variables)
+{
+	for (size_t k = 0; k < variables->n; k++) {
+		const long i = find_declaration(variables->items[k]);
 
 		warning_at(i < 0 ? NULL : tokens[i].file, i < 0 ? 0 : tokens[i].file_size, i < 0 ? 0 : tokens[i].line,
 			   "kernels may change the variable '%s': each node of a cluster has its own, so clusters of "
-			   "several nodes refuse this module; keep its data in an object", name);
-		rest += length;
-		rest += strspn(rest, SEPARATOR);
+			   "several nodes refuse this module; keep its data in an object, declare it const where "
+			   "nothing changes it, or ADSM_PER_NODE where each node may have its own",
+			   variables->items[k]);
 	}
 }

@@ -6,11 +6,18 @@
 #include "adsmcc_text.h"
 
 /*
- * The variables of @module, a linked shared object made of the flattened text @source, that its code may change:
- * "seen, counts". What it only reads, the library's own and the C compiler's do not count. "": there are none.
+ * The names of the variables of @module, a linked shared object made of the flattened text @source, that the compiler
+ * did not put into memory for reading only. The library's own, the C compiler's and those of ADSM_PER_NODE do not
+ * count.
  */
-struct text find_variables(const struct text *module, const struct text *source);
-/* Warn of each, with the line of the source where it is. */
-void warn_variables(const struct text *variables);
+struct list find_variables(const struct text *module, const struct text *source);
+/*
+ * Write @source to @out with the variable @name declared const. Where that compiles without a warning that a pointer
+ * loses its const, and find_variables() does not find the variable any longer, nothing changes it. False: it cannot be
+ * told that way.
+ */
+bool make_constant(struct text *out, const struct text *source, const char *name);
+/* Warn of each, with the line of the source where it is: of the last text that was read. */
+void warn_variables(const struct list *variables);
 
 #endif

@@ -72,8 +72,8 @@ static int check(struct adsm_process_device *device, const void *image, size_t s
 	if (adsm_cluster_options.nodes == 1 || !adsm_module_variables(image, size, names, sizeof(names)))
 		return 0;
 	return adsm_fail(-ENOTSUP, "cluster: kernels of the module may change its variables (%s), and each of the %u "
-			 "nodes would have its own: keep this data in an object, or use one node "
-			 "(ADSM_CLUSTER_NODES=1)", names, adsm_cluster_options.nodes);
+			 "nodes would have its own: keep this data in an object, declare it const or ADSM_PER_NODE, or "
+			 "use one node (ADSM_CLUSTER_NODES=1)", names, adsm_cluster_options.nodes);
 }
 
 /* ---- kernels that not all nodes run */
