@@ -47,13 +47,18 @@ void adsm_live_add(struct adsm_live *live, uint64_t offset, uint64_t size)
 	set(live->pages, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, true);
 }
 
+void adsm_live_join(struct adsm_live *live, uint64_t offset, uint64_t size)
+{
+	set(live->begins, offset / ADSM_PAGE_SIZE + 1, size / ADSM_PAGE_SIZE - 1, false);
+}
+
 void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size)
 {
 	struct adsm_live_shared *shared = live->shared;
 	const uint64_t n = atomic_load(&shared->n_freed);
 
 	set(live->pages, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, false);
-	set(live->begins, offset / ADSM_PAGE_SIZE, 1, false);
+	set(live->begins, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, false);
 	/* Behind the bits: whoever closes the range then does not open it again. */
 	atomic_store(&shared->freed[n % ADSM_LIVE_FREED].offset, offset);
 	atomic_store(&shared->freed[n % ADSM_LIVE_FREED].size, size);

@@ -35,6 +35,8 @@ void adsm_live_start(struct adsm_live *live, void *shared, size_t size);
 /* The application's, in whole pages of the device: memory is there; it is gone, and callers exclude each other. */
 void adsm_live_add(struct adsm_live *live, uint64_t offset, uint64_t size);
 void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size);
+/* What has been added in pieces is one object. */
+void adsm_live_join(struct adsm_live *live, uint64_t offset, uint64_t size);
 
 /* The device's. [signal] */
 bool adsm_live_has(const struct adsm_live *live, uint64_t offset);

@@ -63,13 +63,15 @@ static int once_map(struct adsm_device *base, uint64_t address, size_t size, int
 	return ret;
 }
 
-static int once_add(struct adsm_device *device, const struct adsm_once_map *map)
+static int once_add(struct adsm_device *base, const struct adsm_once_map *map)
 {
+	struct adsm_process_device *device = (struct adsm_process_device *)base;
 	struct adsm_process_request request = { .op = ADSM_PROCESS_ONCE_ADD, .base = map->address, .size = map->size,
 						.extra = map->flags_size, .unit = map->unit, .count = map->count };
 	struct adsm_process_reply reply;
 
-	return adsm_process_ask((struct adsm_process_device *)device, &request, &map->flags_fd, 1, &reply);
+	adsm_live_join(&device->live, map->address - device->arena_base, map->size);
+	return adsm_process_ask(device, &request, &map->flags_fd, 1, &reply);
 }
 
 static void once_remove(struct adsm_device *base, uint64_t address, size_t size)
