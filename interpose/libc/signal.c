@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,6 +43,8 @@ ADSM_REAL(sigprocmask);
 ADSM_REAL(pthread_sigmask);
 ADSM_REAL(sigaltstack);
 ADSM_REAL(pthread_attr_setsigmask_np);
+ADSM_REAL(pthread_create);
+ADSM_REAL(thrd_create);
 
 /* ---- whose program this is */
 
@@ -429,6 +432,22 @@ ADSM_WRAPPER int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t
 		return real(pthread_attr_setsigmask_np)(attr, mask);
 	to_kernel(&copy, mask);
 	return real(pthread_attr_setsigmask_np)(attr, &copy);
+}
+
+/* ---- threads inherit a mask */
+
+ADSM_WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	if (hidden())
+		adsm_mask_thread();
+	return real(pthread_create)(thread, attr, start, arg);
+}
+
+ADSM_WRAPPER int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
+{
+	if (hidden())
+		adsm_mask_thread();
+	return real(thrd_create)(thread, start, arg);
 }
 
 /* ---- alternate stacks */

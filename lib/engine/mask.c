@@ -2,12 +2,15 @@
 /* engine/mask.c - SIGSEGV in the masks of the program's threads. */
 #include "engine/mask.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "base/decode.h"
+#include "base/log.h"
 #include "base/os.h"
 #include "base/syscall.h"
 
@@ -20,10 +23,19 @@
 atomic_bool adsm_mask_hidden;
 /* The masks of all threads are as mask.h says: they have been since there was one thread. */
 static bool all_are_ready;
+/*
+ * Threads that had SIGSTKFLT blocked when the library started, and not SIGSEGV. In the first mask that is seen of any
+ * other thread it stands for SIGSEGV, which the thread has inherited from its maker.
+ */
+#define MAX_OWN 256
+static int own[MAX_OWN];
+static size_t n_own;
+static atomic_bool own_known;				/* false: it may be any thread */
+static atomic_int process;				/* whose memory this is; in the child of vfork(), the parent */
 static _Thread_local struct {
 	uint64_t stand_in;				/* see believes() */
 	struct adsm_mask_call call;			/* the system call that it is in, if any */
-	bool ready;					/* this thread's mask is as mask.h says */
+	int ready_in;					/* in this process its mask is as mask.h says; 0: not yet */
 	bool has_pending;				/* a SIGSEGV was sent while it was blocked */
 	int pending_of;					/* the process that it was sent to */
 	siginfo_t pending;
@@ -78,20 +90,54 @@ static bool believes(uint64_t mask)
 	return mine.stand_in && !(mine.stand_in & ~(mask | STAND_IN));
 }
 
+/* Has the thread inherited this mask from one whose mask was as mask.h says? */
+static bool is_inherited(uint64_t mask)
+{
+	const int thread = adsm_os_thread_id();
+
+	if ((mask & (SEGV | STAND_IN)) != STAND_IN || !atomic_load(&own_known))
+		return false;
+	for (size_t i = 0; i < n_own; i++)
+		if (own[i] == thread)
+			return false;
+	return true;
+}
+
+static bool is_ready(void)
+{
+	return all_are_ready ||
+		(mine.ready_in && mine.ready_in == atomic_load_explicit(&process, memory_order_relaxed));
+}
+
 /* A mask from before this thread's were as they are now. SIGSTKFLT alone says nothing of SIGSEGV there. */
 static uint64_t make_ready(uint64_t mask)
 {
-	if (mine.ready || all_are_ready)
+	const int self = is_ready() ? 0 : getpid();
+
+	/* The child of vfork() has its parent's memory, but a mask of its own. */
+	if (!self || mine.ready_in == self)
 		return mask;
-	mine.ready = true;
+	mine.ready_in = self;
+	if (is_inherited(mask))
+		return mask;
 	note_stand_in(mask);
 	return adsm_mask_to_kernel(mask);
 }
 
 void adsm_mask_thread(void)
 {
-	if (!mine.ready && !all_are_ready)
+	if (!is_ready())
 		adsm_mask_set(make_ready(kernel_mask()));
+}
+
+void adsm_mask_in_process(void)
+{
+	const int self = getpid();
+
+	/* A child of fork() has one thread, with its parent's mask. */
+	if (mine.ready_in && mine.ready_in == atomic_load(&process))
+		mine.ready_in = self;
+	atomic_store(&process, self);
 }
 
 uint64_t adsm_mask_to_program(uint64_t mask)
@@ -119,12 +165,39 @@ void adsm_mask_unblock(void)
 	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, NULL, KERNEL_SIGSET_SIZE);
 }
 
+static uint64_t mask_of_thread(const char *thread)
+{
+	char path[64], text[4096];
+	const char *at;
+
+	adsm_format(path, sizeof(path), "/proc/self/task/%s/status", thread);
+	at = strstr(adsm_os_read_text(path, text, sizeof(text)), "SigBlk:");
+	return at ? strtoull(at + strlen("SigBlk:"), NULL, 16) : STAND_IN;
+}
+
+/* Threads are made by adsm_mask_thread()'s callers meanwhile: so their masks are as mask.h says. */
+static void find_own(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	const struct dirent *entry;
+
+	while (folder && n_own < MAX_OWN && (entry = readdir(folder)))
+		if (entry->d_name[0] != '.' && (mask_of_thread(entry->d_name) & (SEGV | STAND_IN)) == STAND_IN)
+			own[n_own++] = atoi(entry->d_name);
+	atomic_store(&own_known, folder && n_own < MAX_OWN);
+	if (folder)
+		closedir(folder);
+}
+
 void adsm_mask_hide(bool first)
 {
-	atomic_store(&adsm_mask_hidden, true);
+	const bool again = atomic_exchange(&adsm_mask_hidden, true);
+
 	adsm_mask_thread();
 	if (first)
 		all_are_ready = true;
+	else if (!again)
+		find_own();
 }
 
 void adsm_mask_changed(int how, uint64_t mask)

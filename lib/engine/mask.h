@@ -5,7 +5,8 @@
  * A thread that has SIGSEGV blocked cannot touch an object: the kernel would end the process. So once the
  * program uses the library, and calls the wrappers, the kernel's masks never have SIGSEGV. Where the program has it
  * blocked, they have SIGSTKFLT in its place, which Linux never sends. Whatever keeps a mask and restores it, keeps
- * that bit, too: the return from a handler, siglongjmp(), setcontext(), a new thread.
+ * that bit, too: the return from a handler, siglongjmp(), setcontext(), a new thread. That a program has SIGSTKFLT
+ * itself blocked is only known of the thread that has done it.
  */
 #ifndef ADSM_MASK_H
 #define ADSM_MASK_H
@@ -20,6 +21,8 @@
 extern atomic_bool adsm_mask_hidden;		/* masks are so */
 /* They are so from now on: in this thread at once, in others at their next call. @first: there are no others. */
 void adsm_mask_hide(bool first);
+/* At the process's start, and in the child of fork(). */
+void adsm_mask_in_process(void);
 
 /* A mask of the program's, as the kernel has it. */
 static inline uint64_t adsm_mask_to_kernel(uint64_t mask)
@@ -31,7 +34,7 @@ static inline uint64_t adsm_mask_to_kernel(uint64_t mask)
 
 /* The other way, for this thread's mask. What is below is, too, only for when masks are so. */
 uint64_t adsm_mask_to_program(uint64_t mask);
-/* This thread's mask is as it has to be, from now on. */
+/* This thread's mask is as it has to be, from now on. Before it makes a thread, which inherits it, too. */
 void adsm_mask_thread(void);
 /* The program has changed its mask: signals that were sent while it was blocked may come. */
 void adsm_mask_changed(int how, uint64_t mask);

@@ -138,6 +138,7 @@ void adsm_sigsegv_in_process(void)
 	/* Whoever held the lock is not in the child. */
 	atomic_store(&action_lock.word, 0);
 	atomic_store(&owner, getpid());
+	adsm_mask_in_process();
 }
 
 /* For one signal: the kernel forgets a handler with SA_RESETHAND when it starts it. */

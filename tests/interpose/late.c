@@ -4,11 +4,14 @@
  * and masks already: late PLUGIN CASE.
  */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -195,12 +198,150 @@ static void others(const char *path)
 	siglongjmp(back, 1);
 }
 
+/* ---- threads: older than the library's start, and made by such behind it */
+
+static sem_t started;
+static _Thread_local sigjmp_buf mine;
+
+static void count_here(int sig)
+{
+	siglongjmp(mine, 1);
+}
+
+/* A fault of this thread's runs the handler. */
+static void fault_here(void)
+{
+	if (!sigsetjmp(mine, 1)) {
+		*WILD = 1;
+		FAIL("behind a wild store");
+	}
+}
+
+static void run(pthread_t *thread, void *(*start)(void *), void *arg)
+{
+	CHECK(!pthread_create(thread, NULL, start, arg));
+}
+
+static void *has_it_open(void *unused)
+{
+	fault_here();
+	check_mask(SIGSEGV, false);
+	CHECK_EQ(object[size / 2], 5);
+	return unused;
+}
+
+static void *has_it_blocked(void *unused)
+{
+	sigset_t mask;
+
+	/* Before it has called anything. */
+	CHECK_EQ(object[size / 2], 5);
+	check_mask(SIGSEGV, true);
+	check_mask(SIGSTKFLT, false);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGSEGV);
+	CHECK(!pthread_sigmask(SIG_UNBLOCK, &mask, NULL));
+	fault_here();
+	return unused;
+}
+
+/* It has called nothing of the library's when it makes a thread. */
+static void *makes_one(void *run_there)
+{
+	void *(*const start)(void *) = (void *(*)(void *))run_there;
+	pthread_t thread;
+
+	while (sem_wait(&started))
+		;
+	run(&thread, start, NULL);
+	CHECK(!pthread_join(thread, NULL));
+	check_mask(SIGSTKFLT, start == has_it_open);
+	return start(NULL);
+}
+
+static void block(int sig, bool all)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	if (all)
+		sigfillset(&mask);
+	if (sig)
+		all ? sigdelset(&mask, sig) : sigaddset(&mask, sig);
+	CHECK(!pthread_sigmask(SIG_SETMASK, &mask, NULL));
+}
+
+/* SIGSEGV blocked, or all but that: by this thread behind the start, and by others before it. */
+static void inherited(const char *path)
+{
+	pthread_t older[2], thread;
+
+	CHECK(!sem_init(&started, 0, 0));
+	set(SIGSEGV, count_here, false);
+	block(SIGSEGV, true);
+	run(&older[0], makes_one, (void *)has_it_open);
+	block(SIGSEGV, false);
+	run(&older[1], makes_one, (void *)has_it_blocked);
+	block(0, false);
+	load(path);
+	shut(5);
+	block(SIGSEGV, false);
+	run(&thread, has_it_blocked, NULL);
+	CHECK(!pthread_join(thread, NULL));
+	check_mask(SIGSEGV, true);
+	block(SIGSEGV, true);
+	run(&thread, has_it_open, NULL);
+	CHECK(!pthread_join(thread, NULL));
+	for (int i = 0; i < 2; i++)
+		CHECK(!sem_post(&started));
+	for (int i = 0; i < 2; i++)
+		CHECK(!pthread_join(older[i], NULL));
+}
+
+/* The child of vfork() looks at its mask, in its parent's memory. */
+static void *forks(void *unused)
+{
+	pid_t child;
+	int status;
+
+	while (sem_wait(&started))
+		;
+	child = vfork();
+	if (!child) {
+		check_mask(SIGSEGV, true);
+		check_mask(SIGSEGV, true);
+		_exit(7);
+	}
+	CHECK(child > 0);
+	while (waitpid(child, &status, 0) < 0)
+		;
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	check_mask(SIGSEGV, true);
+	return has_it_blocked(unused);
+}
+
+static void vforked(const char *path)
+{
+	pthread_t older;
+
+	CHECK(!sem_init(&started, 0, 0));
+	set(SIGSEGV, count_here, false);
+	block(SIGSEGV, false);
+	run(&older, forks, NULL);
+	block(0, false);
+	load(path);
+	shut(5);
+	CHECK(!sem_post(&started));
+	CHECK(!pthread_join(older, NULL));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(const char *path);
-	} cases[] = { { "touch", touch }, { "look", look_at_faults }, { "blocked", blocked }, { "others", others } };
+	} cases[] = { { "touch", touch }, { "look", look_at_faults }, { "blocked", blocked }, { "others", others },
+		      { "inherited", inherited }, { "vforked", vforked } };
 
 	CHECK_EQ(argc, 3);
 	if (getenv("TEST_SKIP")) {
