@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +41,8 @@ static bool find_span(size_t n, MPI_Datatype type, MPI_Aint at, struct span *ret
 struct entry {
 	struct entry *next;
 	MPI_Request request;
+	uint64_t serial;
 	struct loan written;
-	bool given_up;
 	/* Of one that is started again and again: what is lent then, and the address that MPI was given. */
 	bool lasts;
 	void *base, *address;
@@ -135,14 +134,20 @@ static void end_loan(struct loan *loan, const MPI_Status *status)
 	loan->loan = NULL;
 }
 
+/* MPI has failed: nobody knows how much has come. */
+static void end_failed(struct loan *loan)
+{
+	if (loan->whole)
+		loan->size = 0;
+	end_loan(loan, NULL);
+}
+
 int loans_end(struct loans *loans, int result, const MPI_Status *status)
 {
-	if (loans->written.loan) {
-		/* After an error nobody knows how much has come. */
-		if (result != MPI_SUCCESS && loans->written.whole)
-			loans->written.size = 0;
-		end_loan(&loans->written, result == MPI_SUCCESS ? status : NULL);
-	}
+	if (loans->written.loan && result != MPI_SUCCESS)
+		end_failed(&loans->written);
+	else if (loans->written.loan)
+		end_loan(&loans->written, status);
 	loans_look();
 	return result;
 }
@@ -151,9 +156,14 @@ int loans_end(struct loans *loans, int result, const MPI_Status *status)
 
 #define N_LISTS 256
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* of all entries */
-static struct entry *lists[N_LISTS];
-static _Atomic unsigned n_entries, n_given_up;
+/*
+ * Of all entries. It is held for a few instructions only: neither MPI is called with it, nor loans begin or end, which
+ * may wait for the device.
+ */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct entry *lists[N_LISTS], *given_up;
+static _Atomic unsigned n_entries, n_given_up;		/* all, and those given up */
+static _Atomic uint64_t newest_serial;
 
 static struct entry **list_of(MPI_Request request)
 {
@@ -163,37 +173,30 @@ static struct entry **list_of(MPI_Request request)
 	return &lists[(number * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
 }
 
+uint64_t loans_newest(void)
+{
+	return atomic_load(&newest_serial);
+}
+
 bool loans_any(void)
 {
 	return atomic_load(&n_entries) != 0;
 }
 
-int loans_request(struct loans *loans, int result, const MPI_Request *request)
+static void push(struct entry **list, struct entry *entry)
 {
-	struct entry *entry = loans->entry, **list;
-
-	loans_look();
-	if (!entry)
-		return result;
-	if (result != MPI_SUCCESS) {
-		if (loans->written.whole)
-			loans->written.size = 0;
-		end_loan(&loans->written, NULL);
-		free(entry);
-		return result;
-	}
-	if (!entry->lasts)
-		*entry = (struct entry){ .written = loans->written };
-	else
-		entry->written = loans->written;
-	entry->request = *request;
-	list = list_of(*request);
-	pthread_mutex_lock(&mutex);
 	entry->next = *list;
 	*list = entry;
-	atomic_fetch_add(&n_entries, 1);
-	pthread_mutex_unlock(&mutex);
-	return result;
+}
+
+/* With the mutex: where the list has the newest entry of this handle up to that serial number. @lent: with a loan. */
+static struct entry **find(MPI_Request request, uint64_t newest, bool lent)
+{
+	struct entry **at = list_of(request);
+
+	while (*at && ((*at)->request != request || (*at)->serial > newest || (lent && !(*at)->written.loan)))
+		at = &(*at)->next;
+	return at;
 }
 
 /* With the mutex. */
@@ -203,76 +206,129 @@ static void drop(struct entry **at)
 
 	*at = entry->next;
 	atomic_fetch_sub(&n_entries, 1);
-	atomic_fetch_sub(&n_given_up, entry->given_up);
 	free(entry);
+}
+
+int loans_request(struct loans *loans, int result, const MPI_Request *request)
+{
+	struct entry *entry = loans->entry;
+
+	loans_look();
+	if (!entry)
+		return result;
+	if (result != MPI_SUCCESS) {
+		end_failed(&loans->written);
+		free(entry);
+		return result;
+	}
+	entry->written = loans->written;
+	entry->request = *request;
+	pthread_mutex_lock(&mutex);
+	entry->serial = atomic_fetch_add(&newest_serial, 1) + 1;
+	push(list_of(*request), entry);
+	atomic_fetch_add(&n_entries, 1);
+	pthread_mutex_unlock(&mutex);
+	return result;
 }
 
 int loans_start(MPI_Request request)
 {
 	int result = MPI_SUCCESS;
+	void *address = NULL;
+	struct entry *entry;
 
 	if (!loans_any())
 		return result;
 	pthread_mutex_lock(&mutex);
-	for (struct entry *entry = *list_of(request); entry; entry = entry->next) {
-		void *address = NULL;
-
-		if (entry->request != request || !entry->lasts || entry->given_up)
-			continue;
-		entry->written.size = entry->size;
-		if (adsmLend(entry->base, entry->size, entry->how, &entry->written.loan, &address) ||
-		    address != entry->address)
-			result = MPI_ERR_BUFFER;
-	}
+	entry = *find(request, UINT64_MAX, false);
 	pthread_mutex_unlock(&mutex);
+	/* Only a request that is freed loses its entry, and not while it is started. */
+	if (!entry || !entry->lasts)
+		return result;
+	/* MPI has failed to say that it was over. */
+	if (entry->written.loan)
+		end_failed(&entry->written);
+	entry->written.size = entry->size;
+	if (adsmLend(entry->base, entry->size, entry->how, &entry->written.loan, &address) ||
+	    address != entry->address)
+		result = MPI_ERR_BUFFER;
 	if (result != MPI_SUCCESS)
 		PMPI_Comm_call_errhandler(MPI_COMM_WORLD, result);
 	return result;
 }
 
-void loans_completed(MPI_Request request, const MPI_Status *status)
+/* The next loan of a request that is over. False: there is none. */
+static bool take(MPI_Request request, uint64_t newest, struct loan *ret_loan)
 {
-	struct entry **at = list_of(request);
+	struct entry **at;
+	bool found;
 
-	if (!loans_any())
-		return;
 	pthread_mutex_lock(&mutex);
-	while (*at) {
-		struct entry *entry = *at;
-
-		if (entry->request != request || entry->given_up) {
-			at = &entry->next;
-			continue;
-		}
-		if (entry->written.loan)
-			end_loan(&entry->written, status);
-		if (entry->lasts)
-			at = &entry->next;
-		else
+	at = find(request, newest, true);
+	found = *at != NULL;
+	if (found) {
+		*ret_loan = (*at)->written;
+		(*at)->written.loan = NULL;
+		if (!(*at)->lasts)
 			drop(at);
 	}
 	pthread_mutex_unlock(&mutex);
+	return found;
+}
+
+void loans_completed(MPI_Request request, uint64_t newest, const MPI_Status *status)
+{
+	struct loan loan;
+
+	while (loans_any() && take(request, newest, &loan))
+		end_loan(&loan, status);
+}
+
+/* Does MPI, asked once more, say that it is complete, or inactive? */
+static bool is_over(MPI_Request request, uint64_t newest, MPI_Status *ret_status)
+{
+	bool lent;
+	int flag;
+
+	pthread_mutex_lock(&mutex);
+	lent = *find(request, newest, true);
+	pthread_mutex_unlock(&mutex);
+	return lent && PMPI_Request_get_status(request, &flag, ret_status) == MPI_SUCCESS && flag;
+}
+
+void loans_failed(MPI_Request request, MPI_Request now, uint64_t newest)
+{
+	MPI_Status status;
+	struct loan loan;
+
+	if (request == MPI_REQUEST_NULL || !loans_any())
+		return;
+	if (now != MPI_REQUEST_NULL) {
+		if (is_over(now, newest, &status))
+			loans_completed(now, newest, &status);
+		return;
+	}
+	while (take(request, newest, &loan))
+		end_failed(&loan);
 }
 
 bool loans_give_up(MPI_Request *request)
 {
-	struct entry **at = list_of(*request);
+	struct entry **at, *entry;
 	bool kept = false;
 
 	if (!loans_any())
 		return false;
 	pthread_mutex_lock(&mutex);
-	while (*at) {
-		struct entry *entry = *at;
-
-		if (entry->request == *request && !entry->given_up && entry->written.loan) {
-			entry->given_up = kept = true;
-			atomic_fetch_add(&n_given_up, 1);
-		} else if (entry->request == *request && !entry->given_up) {
-			drop(at);
-			continue;
-		}
-		at = &entry->next;
+	at = find(*request, UINT64_MAX, false);
+	entry = *at;
+	if (entry && entry->written.loan) {
+		kept = true;
+		*at = entry->next;
+		push(&given_up, entry);
+		atomic_fetch_add(&n_given_up, 1);
+	} else if (entry) {
+		drop(at);
 	}
 	pthread_mutex_unlock(&mutex);
 	if (kept)
@@ -280,26 +336,46 @@ bool loans_give_up(MPI_Request *request)
 	return kept;
 }
 
+/* Is one that was given up over? Then its loan ends. */
+static bool look(struct entry *entry)
+{
+	MPI_Status status;
+	int flag, result = PMPI_Test(&entry->request, &flag, &status);
+
+	if (result != MPI_SUCCESS) {
+		end_failed(&entry->written);
+		return true;
+	}
+	if (!flag)
+		return false;
+	end_loan(&entry->written, &status);
+	if (entry->request != MPI_REQUEST_NULL)
+		PMPI_Request_free(&entry->request);
+	return true;
+}
+
 void loans_look(void)
 {
+	struct entry *entries, *next;
+
 	if (!atomic_load(&n_given_up))
 		return;
+	/* This thread takes all of them, and gives back what is not over. */
 	pthread_mutex_lock(&mutex);
-	for (size_t i = 0; i < N_LISTS; i++)
-		for (struct entry **at = &lists[i]; *at;) {
-			struct entry *entry = *at;
-			MPI_Request request = entry->request;
-			MPI_Status status;
-			int flag = 0;
-
-			if (entry->given_up && PMPI_Test(&request, &flag, &status) == MPI_SUCCESS && flag) {
-				end_loan(&entry->written, &status);
-				if (request != MPI_REQUEST_NULL)
-					PMPI_Request_free(&request);
-				drop(at);
-			} else {
-				at = &entry->next;
-			}
-		}
+	entries = given_up;
+	given_up = NULL;
 	pthread_mutex_unlock(&mutex);
+	for (struct entry *entry = entries; entry; entry = next) {
+		bool over = look(entry);
+
+		next = entry->next;
+		pthread_mutex_lock(&mutex);
+		if (over) {
+			atomic_fetch_sub(&n_given_up, 1);
+			drop(&entry);
+		} else {
+			push(&given_up, entry);
+		}
+		pthread_mutex_unlock(&mutex);
+	}
 }

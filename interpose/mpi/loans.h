@@ -14,6 +14,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "adsm_lend.h"
 
@@ -51,15 +52,26 @@ int loans_request(struct loans *loans, int result, const MPI_Request *request);
 
 /* ---- what happens to requests */
 
+/*
+ * MPI may give the handle of a request that it has completed to another thread's new request before the wrapper that
+ * called MPI has ended the first one's loan. So each request with a loan has a serial number: a wrapper reads the
+ * newest before it calls MPI, and ends only loans up to that one.
+ */
+uint64_t loans_newest(void);
 /* Has any request a loan? */
 bool loans_any(void);
 /* It is about to be started. MPI_SUCCESS, or an error where its bytes cannot be had. */
 int loans_start(MPI_Request request);
-/* It has completed. @status: NULL if it was not started, or the program does not know. */
-void loans_completed(MPI_Request request, const MPI_Status *status);
-/* The program frees it. True: it is kept until it completes, and *request is none any longer. */
+/* It has completed. @status: of its message. */
+void loans_completed(MPI_Request request, uint64_t newest, const MPI_Status *status);
+/*
+ * A function of MPI has failed, and does not say which requests are over. Those are whose handle @now MPI has taken
+ * away, which nobody knows how many bytes have come for, and those that MPI calls complete or inactive when asked.
+ */
+void loans_failed(MPI_Request request, MPI_Request now, uint64_t newest);
+/* The program frees it. True: the wrappers keep it until it completes, and *request is none any longer. */
 bool loans_give_up(MPI_Request *request);
-/* Those that were given up: what has completed ends. */
+/* Ends the loans of requests that were given up and have completed since. */
 void loans_look(void);
 
 #endif

@@ -5,56 +5,86 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- statuses and requests as they were before: MPI changes these, and the program may not want those */
+/* Arguments that MPI sets are read only where it says that they are set: after MPI_SUCCESS or MPI_ERR_IN_STATUS. */
+
+static bool is(int error, int class)
+{
+	int its_class;
+
+	return error == class || (PMPI_Error_class(error, &its_class) == MPI_SUCCESS && its_class == class);
+}
+
+/* ---- requests as they were before, as MPI changes these, and statuses, which the program may not want */
 
 #define FEW 32
 
-struct before {
-	MPI_Request few_requests[FEW], *requests;
-	MPI_Status few_statuses[FEW], *statuses;
+struct call {
+	int n;
+	const MPI_Request *requests;		/* the program's */
+	MPI_Status *statuses;			/* the program's, or these */
+	uint64_t newest;
+	MPI_Request few_before[FEW], *before;
+	MPI_Status few_statuses[FEW], *own_statuses;
 };
 
-static void free_before(struct before *before)
+static void end_call(struct call *call)
 {
-	if (before->requests != before->few_requests)
-		free(before->requests);
-	if (before->statuses != before->few_statuses)
-		free(before->statuses);
+	if (call->before != call->few_before)
+		free(call->before);
+	if (call->own_statuses != call->few_statuses)
+		free(call->own_statuses);
+	loans_look();
 }
 
-/* False: without memory for it nothing can be noted; MPI is not called. */
-static bool keep(struct before *before, int n, const MPI_Request *requests)
+/* False: without memory nothing can be noted, and MPI is not called. */
+static bool begin_call(struct call *call, int n, const MPI_Request *requests, MPI_Status *statuses)
 {
-	bool few = n <= FEW;
+	bool few = n <= FEW, own = statuses == MPI_STATUSES_IGNORE;
 
-	before->requests = few ? before->few_requests : malloc((size_t)n * sizeof(*before->requests));
-	before->statuses = few ? before->few_statuses : malloc((size_t)n * sizeof(*before->statuses));
-	if (before->requests && before->statuses) {
-		memcpy(before->requests, requests, (size_t)n * sizeof(*requests));
+	call->n = n;
+	call->requests = requests;
+	call->newest = loans_newest();
+	call->before = few ? call->few_before : malloc((size_t)n * sizeof(*call->before));
+	call->own_statuses = few || !own ? call->few_statuses : malloc((size_t)n * sizeof(*call->own_statuses));
+	call->statuses = own ? call->own_statuses : statuses;
+	if (call->before && call->own_statuses) {
+		memcpy(call->before, requests, (size_t)n * sizeof(*requests));
 		return true;
 	}
-	free_before(before);
+	end_call(call);
 	PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
 	return false;
 }
 
-/* Those of a list that have completed: @indices of them; NULL: the first @n. */
-static void completed(const struct before *before, int n, const int *indices, int result)
+/* One of them is over. @error: its own. */
+static void over(const struct call *call, int i, int error, const MPI_Status *status)
 {
-	for (int i = 0; i < n; i++) {
-		const MPI_Request request = before->requests[indices ? indices[i] : i];
-		const MPI_Status *status = &before->statuses[i];
-		bool pending = result == MPI_ERR_IN_STATUS && status->MPI_ERROR == MPI_ERR_PENDING;
+	if (is(error, MPI_SUCCESS))
+		loans_completed(call->before[i], call->newest, status);
+	else if (!is(error, MPI_ERR_PENDING))
+		loans_failed(call->before[i], call->requests[i], call->newest);
+}
 
-		if (request != MPI_REQUEST_NULL && !pending)
-			loans_completed(request, status);
+/* The whole call has failed: what may be over? */
+static void all_failed(const struct call *call, int error)
+{
+	for (int i = 0; i < call->n; i++)
+		over(call, i, error, NULL);
+}
+
+/* MPI says of the first @n statuses that they are set, for @indices of the requests; NULL: for the first. */
+static void over_several(const struct call *call, int n, const int *indices, int result)
+{
+	for (int k = 0; k < n; k++) {
+		const MPI_Status *status = &call->statuses[k];
+
+		over(call, indices ? indices[k] : k, result == MPI_SUCCESS ? result : status->MPI_ERROR, status);
 	}
 }
 
-static void give_statuses(const struct before *before, int n, MPI_Status *statuses)
+static bool sets_statuses(int result)
 {
-	if (statuses != MPI_STATUSES_IGNORE && n > 0)
-		memcpy(statuses, before->statuses, (size_t)n * sizeof(*statuses));
+	return result == MPI_SUCCESS || is(result, MPI_ERR_IN_STATUS);
 }
 
 /* ---- one */
@@ -62,13 +92,16 @@ static void give_statuses(const struct before *before, int n, MPI_Status *status
 WRAPPER int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
 	MPI_Request before = *request;
+	uint64_t newest = loans_newest();
 	MPI_Status own;
 	int result;
 
 	status = status == MPI_STATUS_IGNORE ? &own : status;
 	result = PMPI_Wait(request, status);
-	if (before != MPI_REQUEST_NULL)
-		loans_completed(before, status);
+	if (result == MPI_SUCCESS)
+		loans_completed(before, newest, status);
+	else
+		loans_failed(before, *request, newest);
 	loans_look();
 	return result;
 }
@@ -76,13 +109,16 @@ WRAPPER int MPI_Wait(MPI_Request *request, MPI_Status *status)
 WRAPPER int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
 	MPI_Request before = *request;
+	uint64_t newest = loans_newest();
 	MPI_Status own;
 	int result;
 
 	status = status == MPI_STATUS_IGNORE ? &own : status;
 	result = PMPI_Test(request, flag, status);
-	if (*flag && before != MPI_REQUEST_NULL)
-		loans_completed(before, status);
+	if (result != MPI_SUCCESS)
+		loans_failed(before, *request, newest);
+	else if (*flag)
+		loans_completed(before, newest, status);
 	loans_look();
 	return result;
 }
@@ -90,13 +126,14 @@ WRAPPER int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 /* It stays a request, but its bytes are there. */
 WRAPPER int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
+	uint64_t newest = loans_newest();
 	MPI_Status own;
 	int result;
 
 	status = status == MPI_STATUS_IGNORE ? &own : status;
 	result = PMPI_Request_get_status(request, flag, status);
-	if (*flag && request != MPI_REQUEST_NULL)
-		loans_completed(request, status);
+	if (result == MPI_SUCCESS && *flag)
+		loans_completed(request, newest, status);
 	return result;
 }
 
@@ -104,39 +141,41 @@ WRAPPER int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *s
 
 WRAPPER int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
 {
-	struct before before;
+	struct call call;
 	MPI_Status own;
 	int result;
 
 	if (n <= 0 || !loans_any())
 		return PMPI_Waitany(n, requests, index, status);
-	if (!keep(&before, n, requests))
-		return MPI_ERR_NO_MEM;
 	status = status == MPI_STATUS_IGNORE ? &own : status;
+	if (!begin_call(&call, n, requests, status))
+		return MPI_ERR_NO_MEM;
 	result = PMPI_Waitany(n, requests, index, status);
-	if (*index != MPI_UNDEFINED && *index >= 0)
-		loans_completed(before.requests[*index], status);
-	free_before(&before);
-	loans_look();
+	if (result != MPI_SUCCESS)
+		all_failed(&call, result);
+	else if (*index != MPI_UNDEFINED)
+		over(&call, *index, result, status);
+	end_call(&call);
 	return result;
 }
 
 WRAPPER int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
-	struct before before;
+	struct call call;
 	MPI_Status own;
 	int result;
 
 	if (n <= 0 || !loans_any())
 		return PMPI_Testany(n, requests, index, flag, status);
-	if (!keep(&before, n, requests))
-		return MPI_ERR_NO_MEM;
 	status = status == MPI_STATUS_IGNORE ? &own : status;
+	if (!begin_call(&call, n, requests, status))
+		return MPI_ERR_NO_MEM;
 	result = PMPI_Testany(n, requests, index, flag, status);
-	if (*flag && *index != MPI_UNDEFINED && *index >= 0)
-		loans_completed(before.requests[*index], status);
-	free_before(&before);
-	loans_look();
+	if (result != MPI_SUCCESS)
+		all_failed(&call, result);
+	else if (*flag && *index != MPI_UNDEFINED)
+		over(&call, *index, result, status);
+	end_call(&call);
 	return result;
 }
 
@@ -144,57 +183,56 @@ WRAPPER int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MP
 
 WRAPPER int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 {
-	struct before before;
+	struct call call;
 	int result;
 
 	if (n <= 0 || !loans_any())
 		return PMPI_Waitall(n, requests, statuses);
-	if (!keep(&before, n, requests))
+	if (!begin_call(&call, n, requests, statuses))
 		return MPI_ERR_NO_MEM;
-	result = PMPI_Waitall(n, requests, before.statuses);
-	completed(&before, n, NULL, result);
-	give_statuses(&before, n, statuses);
-	free_before(&before);
-	loans_look();
+	result = PMPI_Waitall(n, requests, call.statuses);
+	if (sets_statuses(result))
+		over_several(&call, n, NULL, result);
+	else
+		all_failed(&call, result);
+	end_call(&call);
 	return result;
 }
 
 WRAPPER int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-	struct before before;
+	struct call call;
 	int result;
 
 	if (n <= 0 || !loans_any())
 		return PMPI_Testall(n, requests, flag, statuses);
-	if (!keep(&before, n, requests))
+	if (!begin_call(&call, n, requests, statuses))
 		return MPI_ERR_NO_MEM;
-	result = PMPI_Testall(n, requests, flag, before.statuses);
-	if (*flag || result == MPI_ERR_IN_STATUS) {
-		completed(&before, n, NULL, result);
-		give_statuses(&before, n, statuses);
-	}
-	free_before(&before);
-	loans_look();
+	result = PMPI_Testall(n, requests, flag, call.statuses);
+	if (!sets_statuses(result))
+		all_failed(&call, result);
+	else if (result != MPI_SUCCESS || *flag)
+		over_several(&call, n, NULL, result);
+	end_call(&call);
 	return result;
 }
 
 #define SOME(name) \
 	WRAPPER int MPI_##name(int n, MPI_Request requests[], int *n_done, int indices[], MPI_Status statuses[]) \
 	{ \
-		struct before before; \
+		struct call call; \
 		int result; \
  \
 		if (n <= 0 || !loans_any()) \
 			return PMPI_##name(n, requests, n_done, indices, statuses); \
-		if (!keep(&before, n, requests)) \
+		if (!begin_call(&call, n, requests, statuses)) \
 			return MPI_ERR_NO_MEM; \
-		result = PMPI_##name(n, requests, n_done, indices, before.statuses); \
-		if (*n_done != MPI_UNDEFINED) { \
-			completed(&before, *n_done, indices, result); \
-			give_statuses(&before, *n_done, statuses); \
-		} \
-		free_before(&before); \
-		loans_look(); \
+		result = PMPI_##name(n, requests, n_done, indices, call.statuses); \
+		if (!sets_statuses(result)) \
+			all_failed(&call, result); \
+		else if (*n_done != MPI_UNDEFINED) \
+			over_several(&call, *n_done, indices, result); \
+		end_call(&call); \
 		return result; \
 	}
 SOME(Waitsome)
@@ -202,20 +240,35 @@ SOME(Testsome)
 
 /* ---- starts and ends */
 
+/* What was lent for a start that has failed. */
+static void stop(int n, const MPI_Request requests[])
+{
+	for (int i = 0; i < n; i++)
+		loans_failed(requests[i], requests[i], loans_newest());
+}
+
 WRAPPER int MPI_Start(MPI_Request *request)
 {
 	int result = loans_start(*request);
 
-	return result == MPI_SUCCESS ? PMPI_Start(request) : result;
+	if (result == MPI_SUCCESS)
+		result = PMPI_Start(request);
+	if (result != MPI_SUCCESS)
+		stop(1, request);
+	return result;
 }
 
 WRAPPER int MPI_Startall(int n, MPI_Request requests[])
 {
-	int result = MPI_SUCCESS;
+	int result = MPI_SUCCESS, started = 0;
 
-	for (int i = 0; i < n && result == MPI_SUCCESS; i++)
-		result = loans_start(requests[i]);
-	return result == MPI_SUCCESS ? PMPI_Startall(n, requests) : result;
+	while (started < n && result == MPI_SUCCESS)
+		result = loans_start(requests[started++]);
+	if (result == MPI_SUCCESS)
+		result = PMPI_Startall(n, requests);
+	if (result != MPI_SUCCESS)
+		stop(started, requests);
+	return result;
 }
 
 WRAPPER int MPI_Request_free(MPI_Request *request)
