@@ -3,6 +3,7 @@
 # of an MPI job itself, on hosts that are not there, and of another MPI.
 import os
 import sys
+import tempfile
 
 import cluster
 
@@ -42,6 +43,19 @@ for job in mpiruns:
 finish(start("once", ADSM_CLUSTER_LAUNCH=f"{mpirun} --mca plm_rsh_agent {cluster.HERE}/agent.sh",
              ADSM_CLUSTER_HOSTS="localhost,nowhere"),
        "a host that cannot be reached", 3, "before its nodes were there: agent: cannot reach nowhere")
+# The hosts of Open MPI's own settings.
+with tempfile.TemporaryDirectory() as home:
+    hosts = os.path.join(home, "hosts")
+    for folder, name in ((".openmpi", "orte"), (".prte", "prte")):
+        os.mkdir(os.path.join(home, folder))
+        with open(os.path.join(home, folder, "mca-params.conf"), "w", encoding="utf-8") as file:
+            file.write(f"{name}_default_hostfile = {hosts}\n")
+    for text, status, said in (("localhost slots=2", 0, "ready"),
+                               ("localhost\nnowhere", 3, "agent: cannot reach nowhere")):
+        with open(hosts, "w", encoding="utf-8") as file:
+            file.write(f"# hosts\n{text}\n")
+        finish(start("once", HOME=home, ADSM_CLUSTER_LAUNCH=f"{mpirun} --mca plm_rsh_agent {cluster.HERE}/agent.sh"),
+               f"a default hostfile: {text}", status, said)
 for other in mpiruns[1:]:
     finish(start("once", ADSM_CLUSTER_LAUNCH=other), "another MPI", 3,
            f"'{other}' has started 2 nodes that are alone, each of them, not a job of 2")

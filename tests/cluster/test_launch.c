@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_launch.c - the command line that starts a cluster's nodes, for each launcher; hosts; the environment. */
+#include "cluster/keeper/defaults.h"
 #include "cluster/keeper/launch.h"
 #include "cluster/keeper/job.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "../check.h"
 
@@ -115,6 +117,8 @@ static void check_local(void)
 	CHECK(adsm_cluster_is_local("mpirun") && adsm_cluster_is_local("mpirun --mca btl_tcp_if_include eth0"));
 	CHECK(!adsm_cluster_is_local("mpirun --hostfile hosts") && !adsm_cluster_is_local("mpirun -H a,b") &&
 	      !adsm_cluster_is_local("mpiexec -machinefile m") && !adsm_cluster_is_local("mpiexec -f m"));
+	CHECK(!adsm_cluster_is_local("mpirun --mca orte_default_hostfile f") &&
+	      !adsm_cluster_is_local("mpirun --tune f"));
 	setenv("SLURM_JOB_ID", "1", 1);
 	CHECK(!adsm_cluster_is_local("mpirun"));
 	unsetenv("SLURM_JOB_ID");
@@ -157,6 +161,69 @@ static void check_hosts(const char *file)
 	refused("/no/such/file", "cannot be read");
 	refused("a,b:x", "'b:x' is no host");
 	refused("a,:4", "':4' is no host");
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "w");
+
+	CHECK(out && fputs(text, out) >= 0 && !fclose(out));
+}
+
+/* The text that the lookup finds; "": none. */
+static const char *defaults(bool is_5)
+{
+	static char text[512];
+
+	return adsm_cluster_default_hosts("mpirun", is_5, text, sizeof(text)) ? text : "";
+}
+
+/* A default hostfile, the system's parameters, the user's parameters, the environment: each before those before it. */
+static void check_defaults_of(const char *folder, bool is_5)
+{
+	const char *const name = is_5 ? "prte" : "openmpi";
+	char hostfile[128], system[128], user[128], home[128];
+
+	snprintf(hostfile, sizeof(hostfile), "%.64s/%s-default-hostfile", folder, name);
+	snprintf(system, sizeof(system), "%.64s/%s-mca-params.conf", folder, name);
+	snprintf(home, sizeof(home), "%.64s/.%s", folder, name);
+	snprintf(user, sizeof(user), "%.64s/.%s/mca-params.conf", folder, name);
+	CHECK(!mkdir(home, 0700));
+	CHECK_TEXT(defaults(is_5), "");
+	write_file(hostfile, "# no host\n\n   # none\n");
+	CHECK_TEXT(defaults(is_5), "");
+	write_file(hostfile, "# hosts\n\n a slots=2\n");
+	CHECK_TEXT(defaults(is_5), hostfile);
+	write_file(system, is_5 ? "# x\nprte_default_hostfile = /system\n" : "# x\norte_default_hostfile = /system\n");
+	CHECK_TEXT(defaults(is_5), "/system");
+	write_file(user, is_5 ? "prte_default_hostfile=none" : "orte_default_hostfile=none");
+	CHECK_TEXT(defaults(is_5), "");
+	write_file(user, is_5 ? "x=y\n prte_default_hostfile = \"user\" \n#prte_default_hostfile = n\n" :
+		   "x=y\n orte_default_hostfile = \"user\" \n#orte_default_hostfile = n\n");
+	CHECK_TEXT(defaults(is_5), "./user");
+	setenv(is_5 ? "PRTE_MCA_prte_default_hostfile" : "OMPI_MCA_orte_default_hostfile", "/environment", 1);
+	CHECK_TEXT(defaults(is_5), "/environment");
+	setenv(is_5 ? "PRTE_MCA_prte_default_dash_host" : "OMPI_MCA_orte_default_dash_host", "a,b:2", 1);
+	CHECK_TEXT(defaults(is_5), "a,b:2");
+	clearenv();
+	CHECK(!unlink(hostfile) && !unlink(system) && !unlink(user) && !rmdir(home));
+}
+
+static void check_defaults(void)
+{
+	char folder[] = "./defaults.XXXXXX";
+
+	CHECK(mkdtemp(folder));
+	for (int is_5 = 0; is_5 < 2; is_5++) {
+		clearenv();
+		setenv("HOME", folder, 1);
+		setenv("OPAL_SYSCONFDIR", folder, 1);
+		check_defaults_of(folder, is_5);
+	}
+	CHECK(!rmdir(folder));
+	/* What only Open MPI understands is left to it. */
+	refused("a,^b", "'^b' is no host");
+	refused("+n0", "'+n0' is no host");
 }
 
 static void check_environment(void)
@@ -224,6 +291,7 @@ int main(int argc, char **argv)
 	check_commands();
 	check_local();
 	check_hosts(file);
+	check_defaults();
 	check_said();
 	check_environment();
 	return 0;

@@ -101,7 +101,8 @@ static int read_entry(struct adsm_cluster_hosts *hosts, const char *entry, size_
 		if (isspace((unsigned char)slots[-1]))
 			n = strtoul(slots + 6, NULL, 10);
 	}
-	if (!name || !n || n > 1024)
+	/* Open MPI's hostfiles have names without some host ("^a") and without a name ("+n0"). */
+	if (!name || !n || n > 1024 || *text == '^' || *text == '+')
 		return -EINVAL;
 	return add(hosts, text, name, (unsigned)n, false);
 }

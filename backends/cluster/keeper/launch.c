@@ -144,11 +144,12 @@ bool adsm_cluster_is_local(const char *launch)
 {
 	static const char *const allocations[] = { "SLURM_JOB_ID", "SLURM_JOBID", "PBS_NODEFILE", "PBS_JOBID",
 						   "LSB_JOBID", "LSB_HOSTS", "PE_HOSTFILE", "COBALT_NODEFILE",
-						   "LOADL_STEP_ID", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE",
-						   "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile" };
+						   "LOADL_STEP_ID", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE" };
 	/* In a flag's name, or all of it. */
-	static const char *const parts[] = { "host", "machine", "rank", "config" };
-	static const char *const flags[] = { "-H", "-f", "--app", "-app" };
+	static const char *const parts[] = { "host", "machine", "rank", "config", "tune" };
+	/* Parameters of Open MPI, each a word after --mca. */
+	static const char *const parameters[] = { "default_hostfile", "default_dash_host", "rank_file", "rankfile" };
+	static const char *const flags[] = { "-H", "-f", "--app", "-app", "--am", "-am" };
 	char **words = adsm_cluster_words(launch);
 	bool is_local = words;
 
@@ -159,6 +160,8 @@ bool adsm_cluster_is_local(const char *launch)
 			is_local &= **word != '-' || !strstr(*word, parts[i]);
 		for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 			is_local &= strcmp(*word, flags[i]) != 0;
+		for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++)
+			is_local &= !strstr(*word, parameters[i]);
 	}
 	adsm_cluster_words_free(words);
 	return is_local;

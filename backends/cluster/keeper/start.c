@@ -4,11 +4,13 @@
 
 #include "base/log.h"
 #include "base/os.h"
+#include "defaults.h"
 #include "job.h"
 #include "launch.h"
 #include "shield.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -95,13 +97,31 @@ static bool can_shield(const struct adsm_cluster_start *start, enum adsm_cluster
 	return launcher != ADSM_CLUSTER_OTHER && launcher != ADSM_CLUSTER_SRUN && !strchr(start->launch, '%');
 }
 
-/* If the user names no host, and mpirun would use this machine, the keeper names this machine itself. */
+/*
+ * If the user names no host, and mpirun would use this machine or the hosts of its own settings, the keeper names these
+ * itself.
+ */
 static int find_hosts(const struct adsm_cluster_start *start, enum adsm_cluster_launcher launcher,
 		      struct adsm_cluster_hosts *ret_hosts, char *ret_why, size_t size)
 {
 	const bool tells = can_shield(start, launcher) && !*start->hosts && adsm_cluster_is_local(start->launch);
+	const bool is_open_mpi = launcher == ADSM_CLUSTER_OPEN_MPI_4 || launcher == ADSM_CLUSTER_OPEN_MPI_5;
+	const char *hosts = tells ? "localhost" : start->hosts;
+	char text[PATH_MAX], **words;
+	bool found;
 
-	return adsm_cluster_hosts(tells ? "localhost" : start->hosts, start->n_nodes, ret_hosts, ret_why, size);
+	if (tells && is_open_mpi) {
+		words = adsm_cluster_words(start->launch);
+		found = words && *words &&
+			adsm_cluster_default_hosts(*words, launcher == ADSM_CLUSTER_OPEN_MPI_5, text, sizeof(text));
+		adsm_cluster_words_free(words);
+		if (found && !adsm_cluster_hosts(text, start->n_nodes, ret_hosts, ret_why, size))
+			return 0;
+		/* mpirun may understand what is written there, or says what is wrong with it. */
+		*ret_why = '\0';
+		hosts = found ? "" : hosts;
+	}
+	return adsm_cluster_hosts(hosts, start->n_nodes, ret_hosts, ret_why, size);
 }
 
 int adsm_cluster_start_command(const struct adsm_cluster_start *start, const struct adsm_cluster_door *door,
