@@ -26,6 +26,37 @@ bool adsm_cluster_end_read(const struct sockaddr_storage *address, struct adsm_c
 	return address->ss_family == AF_INET || address->ss_family == AF_INET6;
 }
 
+/* The last colon is before the port. PMIx writes IPv6 addresses without brackets. */
+bool adsm_cluster_end_of_uri(const char *uri, struct adsm_cluster_end *ret_end)
+{
+	struct sockaddr_storage address = { 0 };
+	struct sockaddr_in *v4 = (void *)&address;
+	struct sockaddr_in6 *v6 = (void *)&address;
+	const char *at = strstr(uri, ";tcp");
+	bool is_v6, is_address;
+	char text[128], *colon;
+	unsigned long port;
+
+	if (!at || (strncmp(at, ";tcp4://", 8) && strncmp(at, ";tcp6://", 8)))
+		return false;
+	is_v6 = at[4] == '6';
+	at += 8;
+	at += *at == '[';
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(at, ";,"), at);
+	colon = strrchr(text, ':');
+	if (!colon || (port = strtoul(colon + 1, NULL, 10)) - 1 >= UINT16_MAX)
+		return false;
+	*colon = '\0';
+	text[strcspn(text, "]%")] = '\0';
+	address.ss_family = is_v6 ? AF_INET6 : AF_INET;
+	is_address = inet_pton(address.ss_family, text, is_v6 ? (void *)&v6->sin6_addr : (void *)&v4->sin_addr) == 1;
+	if (is_v6)
+		v6->sin6_port = htons((uint16_t)port);
+	else
+		v4->sin_port = htons((uint16_t)port);
+	return is_address && adsm_cluster_end_read(&address, ret_end);
+}
+
 bool adsm_cluster_end_is_loopback(const struct adsm_cluster_end *end)
 {
 	if (end->words[0] || end->words[1])

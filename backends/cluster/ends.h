@@ -15,6 +15,8 @@ struct adsm_cluster_end {
 
 /* False: it is no IPv4 or IPv6 address. */
 bool adsm_cluster_end_read(const struct sockaddr_storage *address, struct adsm_cluster_end *ret_end);
+/* Of PMIx: "name;tcp4://10.0.0.1:1234" or "name;tcp6://fd00::1:1234". False: it is none of these. */
+bool adsm_cluster_end_of_uri(const char *uri, struct adsm_cluster_end *ret_end);
 bool adsm_cluster_end_is_loopback(const struct adsm_cluster_end *end);
 /* Is this the address of one of this machine's interfaces? */
 bool adsm_cluster_end_is_own(const struct adsm_cluster_end *end);

@@ -10,7 +10,6 @@
 
 #include "ends.h"
 
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -508,21 +507,13 @@ bool adsm_cluster_all_here(void)
 		are_same("MPI_LOCALNRANKS", "PMI_SIZE") || (machines && !strcmp(machines, "1"));
 }
 
-/* What Open MPI 5 tells its processes of the launch command's part on this machine: "name;tcp4://10.0.0.1:1234". */
+/* What Open MPI 5 tells its processes of the launch command's part on this machine. */
 static void find_servers(void)
 {
 	for (char **entry = environ; *entry && state.n_servers < MAX_SERVERS; entry++) {
-		struct sockaddr_storage address = { .ss_family = AF_INET };
-		struct sockaddr_in *v4 = (void *)&address;
-		char host[64];
-		unsigned port;
-		const char *at = strncmp(*entry, "PMIX_SERVER_URI", 15) ? NULL : strstr(*entry, ";tcp4://");
-
-		if (!at || sscanf(at, ";tcp4://%63[0-9.]:%u", host, &port) != 2 ||
-		    inet_pton(AF_INET, host, &v4->sin_addr) != 1)
-			continue;
-		v4->sin_port = htons((uint16_t)port);
-		adsm_cluster_end_read(&address, &state.servers[state.n_servers++]);
+		if (!strncmp(*entry, "PMIX_SERVER_URI", 15) &&
+		    adsm_cluster_end_of_uri(*entry, &state.servers[state.n_servers]))
+			state.n_servers++;
 	}
 }
 
