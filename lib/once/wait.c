@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "core/frame.h"
 #include "core/life.h"
 #include "core/limits.h"
 #include "core/observe.h"
@@ -14,106 +15,142 @@
 
 #define WINDOW ((size_t)64)		/* pages: what is set is opened up to so many before and behind a touched one */
 
-#define NESTED_MAX 2
+#define WAITS_MAX 2			/* further ones only are not ended by a jump */
+#define RESERVED ((uintptr_t)1)		/* instead of a frame: the entry is being made */
 
+/* Thread-local memory is scarce: sixteen bytes. */
 struct entry {
-	uintptr_t frame;
-	uint32_t slot, bucket;		/* slot: plus 1, 0 for none */
+	uintptr_t at;			/* the wait's frame; 0 while the entry is free */
+	uint32_t number;		/* of the wait */
+	uint16_t slot, bucket;		/* slot: plus 1, 0 for none */
 };
 
+_Static_assert(ADSM_ONCE_SLOTS < UINT16_MAX && ADSM_ONCE_BUCKETS <= UINT16_MAX + 1, "they do not fit");
+
 /*
- * The waits that this thread is in, the outermost first: a signal handler may wait, too. One that is left by a jump is
- * ended by it, where the wrappers see that, else by the thread's next wait above it on the stack.
+ * The waits that this thread is in. A signal handler may wait, too, and so may another context that it has switched to.
+ * One that is left by a jump is ended by it, where the wrappers see that, else by the thread's next wait, if it is
+ * certain then (core/frame.h).
  */
 static _Thread_local struct {
-	struct entry in[NESTED_MAX];
-	unsigned n;
+	struct entry in[WAITS_MAX];
 	int thread;			/* this one's number; 0: not asked yet. A child of a fork does not wait */
 	int error;			/* how the wait of the touch of @judged has ended */
 	uintptr_t judged;
 } mine;
 
-/* The innermost is over. */
-static void pop(void)
-{
-	const struct adsm_once_wait left = {
-		.table = adsm_once_table, .slot = (int32_t)mine.in[mine.n - 1].slot - 1,
-		.bucket = mine.in[mine.n - 1].bucket, .since_ns = adsm_os_now_ns(),
-	};
+static _Atomic uint32_t n_waits;	/* ever; it may begin again */
 
-	mine.n--;
-	adsm_once_wait_end(&left);
+/* What the frame of a wait has in it: no small number, as stacks are full of. */
+static uint64_t word_of(uint32_t number)
+{
+	return (number + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-void adsm_once_leave(uintptr_t stack)
+static struct adsm_frame frame_of(const struct entry *entry)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	return (struct adsm_frame){ entry->at, adsm_os_stack_end(entry->at), word_of(entry->number) };
+}
 
-	while (mine.n) {
-		uintptr_t frame = mine.in[mine.n - 1].frame;
+/* A handler of this thread's may come between, and do the same. */
+static bool exchange(struct entry *entry, uintptr_t from, uintptr_t to)
+{
+	return __atomic_compare_exchange_n(&entry->at, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
 
-		if (here < stack ? frame < here || frame >= stack : frame >= stack && frame < here)
-			break;
-		pop();
+/* The function of this wait will not go on. */
+static void end_entry(struct entry *entry, const struct entry *seen)
+{
+	const struct adsm_once_wait left = {
+		.table = adsm_once_table, .slot = (int32_t)seen->slot - 1, .bucket = seen->bucket,
+		.since_ns = adsm_os_now_ns(),
+	};
+
+	if (exchange(entry, seen->at, 0))
+		adsm_once_wait_end(&left);
+}
+
+void adsm_once_leave(uintptr_t stack, bool may_return)
+{
+	for (size_t i = 0; i < WAITS_MAX; i++) {
+		const struct entry seen = mine.in[i];
+		struct adsm_frame frame;
+
+		if (seen.at <= RESERVED)
+			continue;
+		frame = frame_of(&seen);
+		if (adsm_frame_is_left_by_jump(&frame, stack, may_return))
+			end_entry(&mine.in[i], &seen);
 	}
 }
 
-/* Has who waits in @entry been left by a jump, now that the thread is at @frame? */
-static bool was_left(uintptr_t entry, uintptr_t frame)
+/* The thread is at @stack now: waits that it has left end. */
+static void end_left(uintptr_t stack)
 {
-	uintptr_t stack;
-	size_t size;
-	bool there, here;
+	for (size_t i = 0; i < WAITS_MAX; i++) {
+		const struct entry seen = mine.in[i];
+		struct adsm_frame frame;
 
-	adsm_os_alternate_stack(&stack, &size);
-	there = entry - stack < size;
-	here = frame - stack < size;
-	/* A handler's own stack lies anywhere; but nobody is elsewhere before the handler there has ended. */
-	return there == here ? entry <= frame : there;
+		if (seen.at <= RESERVED || seen.at == stack)
+			continue;
+		frame = frame_of(&seen);
+		if (adsm_frame_is_left(&frame, stack))
+			end_entry(&mine.in[i], &seen);
+	}
 }
 
 struct waiting {
+	volatile uint64_t word;		/* in the wait's frame, as word_of() has it */
+	uint32_t number;
+	unsigned at;			/* which entry it has; WAITS_MAX: none */
 	struct adsm_once_wait wait;
 	struct adsm_once_object *object;
-	uintptr_t frame;
-	unsigned at;			/* which entry it has; NESTED_MAX: none */
 };
+
+static uintptr_t place_of(const struct waiting *waiting)
+{
+	return (uintptr_t)&waiting->word;
+}
 
 static void begin_wait(struct waiting *waiting, struct adsm_once_note *note)
 {
-	struct entry entry = { .frame = waiting->frame };
+	const uintptr_t at = place_of(waiting);
+	unsigned i = 0;
 
-	while (mine.n && was_left(mine.in[mine.n - 1].frame, entry.frame))
-		pop();
+	waiting->number = atomic_fetch_add_explicit(&n_waits, 1, memory_order_relaxed);
+	waiting->word = word_of(waiting->number);
+	for (unsigned k = 0; k < WAITS_MAX; k++) {
+		const struct entry seen = mine.in[k];
+
+		if (seen.at == at)
+			end_entry(&mine.in[k], &seen);		/* the one before, at the same place */
+	}
+	end_left(at);
 	adsm_once_wait_take(&waiting->wait, adsm_once_table, waiting->object->shared, note);
-	entry.slot = (uint32_t)(waiting->wait.slot + 1);
-	entry.bucket = waiting->wait.bucket;
-	waiting->at = mine.n;
-	if (waiting->at < NESTED_MAX) {
-		mine.in[waiting->at] = entry;
-		mine.n = waiting->at + 1;
-		mine.in[waiting->at] = entry;	/* a handler has perhaps waited between the two */
+	while (i < WAITS_MAX && !exchange(&mine.in[i], 0, RESERVED))
+		i++;
+	waiting->at = i;
+	if (i < WAITS_MAX) {
+		mine.in[i].number = waiting->number;
+		mine.in[i].slot = (uint16_t)(waiting->wait.slot + 1);
+		mine.in[i].bucket = (uint16_t)waiting->wait.bucket;
+		exchange(&mine.in[i], RESERVED, at);
 	}
 	adsm_once_wait_show(&waiting->wait);
 }
 
-/* Not where a handler that waits on a stack that nobody can know of has taken it for one that was left. */
+/* Not where another wait of the thread's has taken it for one that was left. */
 static bool is_noted(const struct waiting *waiting)
 {
-	return waiting->at == NESTED_MAX || (mine.n > waiting->at && mine.in[waiting->at].frame == waiting->frame);
+	return waiting->at == WAITS_MAX || (mine.in[waiting->at].at == place_of(waiting) &&
+					    mine.in[waiting->at].number == waiting->number);
 }
 
 /* Also when the thread is cancelled. */
 static void end_wait(struct waiting *waiting)
 {
-	bool was_noted = is_noted(waiting);
-
-	if (was_noted && waiting->at < NESTED_MAX) {
-		while (mine.n > waiting->at + 1)
-			pop();		/* left by a jump, in a handler */
-		mine.n = waiting->at;
-	}
-	if (was_noted)
+	end_left(place_of(waiting));		/* in a handler, by a jump */
+	if (waiting->at == WAITS_MAX || (is_noted(waiting) && exchange(&mine.in[waiting->at], place_of(waiting), 0)))
 		adsm_once_wait_end(&waiting->wait);
 	adsm_note_once((uintptr_t)waiting->object->handle.address, waiting->wait.unit, waiting->wait.since_ns);
 }
@@ -147,7 +184,7 @@ static int wait_for(struct adsm_once_object *object, size_t unit, const void *wh
 	note.thread = mine.thread;
 	{
 		__attribute__((cleanup(end_wait))) struct waiting waiting = {
-			.object = object, .frame = (uintptr_t)__builtin_frame_address(0), .at = NESTED_MAX,
+			.object = object, .at = WAITS_MAX,
 		};
 
 		begin_wait(&waiting, &note);

@@ -11,8 +11,8 @@
  * the sentence.
  */
 int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *where);
-/* This thread leaves all functions whose frames lie below @stack, by longjmp(): so their waits end. */
-void adsm_once_leave(uintptr_t stack);
+/* This thread jumps to where its stack pointer is @stack: the waits end that it leaves (core/frame.h). */
+void adsm_once_leave(uintptr_t stack, bool may_return);
 /* A fault in a view, or a store where readers read. FOREIGN: it is in none. Without a lock. */
 enum adsm_fault_result adsm_once_fault(struct adsm_fault *fault);			/* [signal] */
 /* The program permits another most of whole pages of the view (limits.h). Anywhere. -ENOMEM: no mappings are left. */

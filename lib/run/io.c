@@ -498,7 +498,7 @@ void adsm_io_leave(uintptr_t stack, bool may_return)
 	struct adsm_sigset old;
 
 	adsm_inside_leave(stack);
-	adsm_once_leave(stack);
+	adsm_once_leave(stack, may_return);
 	if (!adsm_io_here.inputs || adsm_is_child())
 		return;
 	adsm_os_signals_block(&old);

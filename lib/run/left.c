@@ -6,39 +6,28 @@
 
 #include "base/log.h"
 #include "core/block.h"
+#include "core/frame.h"
 
 /* No two inputs have the same serial, and the frame has the input's for as long as it is one. */
-static bool is_overwritten(const struct adsm_input *input)
+static struct adsm_frame frame_of(const struct adsm_input *input)
 {
-	uint64_t word;
-	int error = adsm_os_peek(input->frame, &word);
-
-	return error == -EFAULT || (!error && word != atomic_load(&input->serial));
+	return (struct adsm_frame){ input->frame, input->stack_end, atomic_load(&input->serial) };
 }
 
 bool adsm_left_here(const struct adsm_input *input, uintptr_t stack)
 {
-	uintptr_t alternate;
-	size_t size;
-	bool there, here;
+	const struct adsm_frame frame = frame_of(input);
 
-	if (is_overwritten(input))
-		return true;
-	adsm_os_alternate_stack(&alternate, &size);
-	there = input->frame - alternate < size;
-	here = stack - alternate < size;
-	/* Nobody is back on the thread's own stack before the handler on the other one has ended. */
-	if (there)
-		return here ? input->frame < stack : adsm_os_stack_end(stack) != 0;
-	return !here && input->frame < stack && stack <= input->stack_end;
+	return adsm_frame_is_left(&frame, stack);
 }
 
 static bool is_left_there(const struct adsm_input *input)
 {
+	const struct adsm_frame frame = frame_of(input);
 	uintptr_t stack;
 	int error;
 
-	if (is_overwritten(input))
+	if (adsm_frame_is_overwritten(&frame))
 		return true;
 	error = adsm_os_stack_of(input->thread, &stack);
 	/* A thread that ends says so itself, mostly: io.c. */
@@ -47,20 +36,9 @@ static bool is_left_there(const struct adsm_input *input)
 
 bool adsm_left_by_jump(const struct adsm_input *input, uintptr_t stack, bool may_return)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0), frame = input->frame, alternate;
-	size_t size;
+	const struct adsm_frame frame = frame_of(input);
 
-	if (stack == UINTPTR_MAX)
-		return true;
-	if (input->stack_end)
-		return frame < stack && stack <= input->stack_end;
-	adsm_os_alternate_stack(&alternate, &size);
-	if (frame - alternate < size)
-		return frame < stack || stack - alternate >= size;
-	if (may_return)
-		return false;
-	/* Stacks of the program's own may lie anywhere. */
-	return here < stack ? frame >= here && frame < stack : frame < stack || frame >= here;
+	return adsm_frame_is_left_by_jump(&frame, stack, may_return);
 }
 
 /*

@@ -5,8 +5,7 @@
  * Such an input must end, or every later fetch leaves its bytes out. But a thread may also be elsewhere while its
  * system call is in progress: in a signal handler, on that handler's own stack, or in another context that the handler
  * has switched to. So an input counts as left only where that is certain: its frame is overwritten or gone, or the
- * thread is further up on the same stack. Stacks are told apart by what is known of them: the thread's own, and its
- * alternate one. On all others, which programs make for themselves, only an overwritten frame counts.
+ * thread is further up on the same stack (core/frame.h).
  *
  * May run in signal handlers.
  */

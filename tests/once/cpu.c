@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 /* ---- verbs */
 
@@ -601,6 +602,100 @@ static void jumps(void)
 	CHECK_OK(adsmOnceFree(reader.once));
 }
 
+/*
+ * A thread with stacks of its own making: a handler leaves a wait for another context, and goes back to it later. So
+ * the thread is in several waits, on several stacks, and has left none of them.
+ */
+#define N_CONTEXTS 3
+#define CONTEXT_STACK ((size_t)256 << 10)
+
+static struct {
+	ucontext_t scheduler, context[N_CONTEXTS];
+	adsmOnce *once;
+	uint32_t got[N_CONTEXTS];
+	volatile size_t current;
+} turns;
+
+static void switch_away(int sig)
+{
+	CHECK(!swapcontext(&turns.context[turns.current], &turns.scheduler));
+}
+
+static void wait_in_context(void)
+{
+	const size_t i = turns.current;
+
+	turns.got[i] = get(turns.once, i);
+	turns.got[i] += get(turns.once, i + N_CONTEXTS);
+}
+
+/* Until so many wait, and one of them for @unit. */
+static void until_waiting_for(int n, size_t unit)
+{
+	adsmOnceWaiter waiters[N_CONTEXTS];
+	bool found = false;
+
+	while (!found) {
+		sched_yield();
+		found = false;
+		for (int i = 0, all = adsmOnceWaiters(waiters, N_CONTEXTS); all == n && i < n; i++)
+			found |= waiters[i].unit == unit;
+	}
+}
+
+/* Each context in turn until it is switched away from, twice; then each until it ends. */
+static void *take_turns(void *arg)
+{
+	char *stacks = arg;
+
+	for (volatile size_t i = 0; i < N_CONTEXTS; i++) {
+		CHECK(!getcontext(&turns.context[i]));
+		turns.context[i].uc_stack.ss_sp = stacks + i * CONTEXT_STACK;
+		turns.context[i].uc_stack.ss_size = CONTEXT_STACK;
+		turns.context[i].uc_link = &turns.scheduler;
+		makecontext(&turns.context[i], wait_in_context, 0);
+	}
+	for (volatile size_t n = 0; n < 3 * N_CONTEXTS; n++) {
+		turns.current = n % N_CONTEXTS;
+		CHECK(!swapcontext(&turns.scheduler, &turns.context[turns.current]));
+	}
+	return NULL;
+}
+
+static void contexts(void)
+{
+	struct sigaction action = { .sa_handler = switch_away, .sa_flags = SA_RESTART };
+	char *stacks = malloc(N_CONTEXTS * CONTEXT_STACK);
+	pthread_t thread;
+
+	turns.once = make(2 * N_CONTEXTS, PAGE);
+	if (WITH_TSAN || WITH_ASAN) {	/* they would have to be told of stacks */
+		CHECK_OK(adsmOnceFree(turns.once));
+		free(stacks);
+		return;
+	}
+	CHECK(stacks && !sigaction(SIGUSR2, &action, NULL));
+	thread = start(take_turns, stacks);
+	for (int n = 0; n < N_CONTEXTS; n++) {
+		until_waiting(n + 1, NULL);
+		CHECK(!pthread_kill(thread, SIGUSR2));
+	}
+	/* Each goes on, sees its first unit, and is switched away from in the wait for its second. */
+	for (size_t i = 0; i < N_CONTEXTS; i++) {
+		put(turns.once, i, 10 * (uint32_t)i);
+		until_waiting_for(N_CONTEXTS, i + N_CONTEXTS);
+		CHECK(!pthread_kill(thread, SIGUSR2));
+	}
+	for (size_t i = 0; i < N_CONTEXTS; i++)
+		put(turns.once, i + N_CONTEXTS, (uint32_t)i);
+	end(thread);
+	for (uint32_t i = 0; i < N_CONTEXTS; i++)
+		CHECK_EQ(turns.got[i], 11 * i);
+	CHECK_EQ(adsmOnceWaiters(NULL, 0), 0);
+	CHECK_OK(adsmOnceFree(turns.once));
+	free(stacks);
+}
+
 static void cancels(void)
 {
 	for (int i = 0; i < 20; i++) {
@@ -780,7 +875,8 @@ int main(int argc, char **argv)
 		{ "verbs", verbs }, { "misuse", misuse }, { "wakes", wakes }, { "waiters", waiters }, { "idle", idle },
 		{ "touches", touches }, { "edges", edges }, { "stores", stores }, { "permissions", permissions },
 		{ "reuse", reuse }, { "calls", calls }, { "names", names },
-		{ "signals", signals }, { "signals-above", signals_above }, { "jumps", jumps }, { "cancels", cancels },
+		{ "signals", signals }, { "signals-above", signals_above }, { "jumps", jumps },
+		{ "contexts", contexts }, { "cancels", cancels },
 		{ "forks", forks }, { "races", races }, { "random", random_units },
 	};
 
