@@ -43,6 +43,8 @@ for job in mpiruns:
 finish(start("once", ADSM_CLUSTER_LAUNCH=f"{mpirun} --mca plm_rsh_agent {cluster.HERE}/agent.sh",
              ADSM_CLUSTER_HOSTS="localhost,nowhere"),
        "a host that cannot be reached", 3, "before its nodes were there: agent: cannot reach nowhere")
+finish(start("once", OMPI_MCA_btl="absent"), "a transport that is not there", 3,
+       "before its nodes were there, with OMPI_MCA_btl=absent in the environment: ")
 # The hosts of Open MPI's own settings.
 with tempfile.TemporaryDirectory() as home:
     hosts = os.path.join(home, "hosts")

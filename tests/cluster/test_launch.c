@@ -231,6 +231,7 @@ static void check_environment(void)
 	static const char *const go[] = { "LD_PRELOAD", "LD_AUDIT", "ADSM_BACKEND", "ADSM_CLUSTER_NODES", "PMIX_RANK",
 					  "PMI_FD", "PMI_SIZE", "OMPI_COMM_WORLD_RANK",
 					  "OMPI_UNIVERSE_SIZE", "HYDI_CONTROL_FD", "MPI_LOCALNRANKS" };
+	char text[64];
 
 	clearenv();
 	for (size_t i = 0; i < sizeof(go) / sizeof(go[0]); i++)
@@ -247,6 +248,12 @@ static void check_environment(void)
 	setenv("PRTE_MCA_prte_if_include", "eth0", 1);
 	adsm_cluster_clean_environment();
 	CHECK(getenv("OMPI_MCA_btl_tcp_if_include") && getenv("PRTE_MCA_prte_if_include"));
+	setenv("FI_PROVIDER", "absent", 1);
+	adsm_cluster_transports(text, sizeof(text));
+	CHECK_TEXT(text, "UCX_TLS=tcp, FI_PROVIDER=absent");
+	clearenv();
+	adsm_cluster_transports(text, sizeof(text));
+	CHECK_TEXT(text, "");
 }
 
 /* Of what a launch command prints, the sentence that tells most. */
@@ -269,6 +276,7 @@ static void check_said(void)
 	said("---\nfirst\n---\nadsm-cluster-node: no memory\n---\nx\n", "no memory");
 	said("--\nPrimary job terminated normally\n--\n--\nmpirun noticed that process rank 1\non node a exited\n--\n",
 	     "mpirun noticed that process rank 1 on node a exited");
+	said("[1.0] [vm:1:0] parser.c:1908 UCX  WARN  unused env variable: X (set Y=n)\nFatal error\n", "Fatal error");
 	said("no newline", "no newline");
 	CHECK(!adsm_cluster_job_gave_up(&job));
 	said("mpirun noticed that process rank 1 with PID 2", "mpirun noticed that process rank 1 with PID 2");

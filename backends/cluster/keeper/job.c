@@ -100,6 +100,14 @@ static bool is_text(const char *line, size_t length)
 	return false;
 }
 
+/* UCX warns of each variable that a node sets after UCX has read its own: that hides why a start fails. */
+static bool is_noise(const char *line, size_t length)
+{
+	static const char warning[] = "UCX  WARN  unused env variable";
+
+	return memmem(line, length, warning, sizeof(warning) - 1);
+}
+
 /* The lines up to one without text, joined; *at is behind them. */
 static void read_paragraph(const char **at, const char *end, char *ret_text, size_t size)
 {
@@ -111,6 +119,8 @@ static void read_paragraph(const char **at, const char *end, char *ret_text, siz
 		size_t length = (size_t)((newline ? newline : end) - line);
 
 		*at = newline ? newline + 1 : end;
+		if (is_noise(line, length))
+			continue;
 		if (!is_text(line, length)) {
 			if (n)
 				return;

@@ -13,6 +13,7 @@
 #include "cluster/keeper/door.h"
 #include "cluster/keeper/folder.h"
 #include "cluster/keeper/job.h"
+#include "cluster/keeper/launch.h"
 #include "cluster/keeper/shield.h"
 #include "cluster/keeper/start.h"
 #include "cluster/shared.h"
@@ -115,6 +116,20 @@ static bool say_crashed(struct keeper *keeper)
 	return true;
 }
 
+/* What of the user's environment may be the reason: MPI does not start with transports that it has not. */
+static const char *too_early(const struct keeper *keeper)
+{
+	static char text[240];
+	char transports[160];
+
+	if (keeper->answered)
+		return "";
+	adsm_cluster_transports(transports, sizeof(transports));
+	adsm_format(text, sizeof(text), " before its nodes were there%s%s%s", *transports ? ", with " : "", transports,
+		    *transports ? " in the environment" : "");
+	return text;
+}
+
 static void say_job_ended(struct keeper *keeper, int status)
 {
 	char how[128], said[TEXT - 160];
@@ -126,7 +141,7 @@ static void say_job_ended(struct keeper *keeper, int status)
 	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
 	adsm_cluster_how_ended(status, how, sizeof(how));
 	END(keeper, -ENODEV, "'%s' (pid %d) %s%s%s%s", keeper->door.launch, keeper->job.pid, how,
-	    keeper->answered ? "" : " before its nodes were there", *said ? ": " : "", said);
+	    too_early(keeper), *said ? ": " : "", said);
 }
 
 static void say_sent(struct keeper *keeper, int signal, pid_t sender, uid_t user)
@@ -153,7 +168,7 @@ static void say_stuck(struct keeper *keeper)
 
 	adsm_cluster_job_said(&keeper->job, said, sizeof(said));
 	END(keeper, -ENODEV, "'%s' (pid %d) has given up%s: %s", keeper->door.launch, keeper->job.pid,
-	    keeper->answered ? "" : " before its nodes were there", said);
+	    too_early(keeper), said);
 }
 
 /* What nodes have said is why. */

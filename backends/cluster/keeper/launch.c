@@ -2,6 +2,7 @@
 /* launch.c - the command line and the environment of a cluster's nodes. */
 #include "launch.h"
 
+#include "base/log.h"
 #include "cluster/gate.h"
 
 #include <ctype.h>
@@ -265,5 +266,22 @@ void adsm_cluster_clean_environment(void)
 		} else {
 			entry++;
 		}
+	}
+}
+
+void adsm_cluster_transports(char *ret_text, size_t size)
+{
+	static const char *const names[] = { "OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_mtl", "UCX_TLS",
+					     "UCX_NET_DEVICES", "FI_PROVIDER" };
+	size_t n = 0;
+
+	ret_text[0] = '\0';
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *const value = getenv(names[i]);
+
+		if (!value || n + 1 >= size)
+			continue;
+		adsm_format(ret_text + n, size - n, "%s%s=%s", n ? ", " : "", names[i], value);
+		n = strlen(ret_text);
 	}
 }

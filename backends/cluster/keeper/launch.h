@@ -47,4 +47,7 @@ char **adsm_cluster_command(const char *launch, enum adsm_cluster_launcher launc
  */
 void adsm_cluster_clean_environment(void);
 
+/* The variables that say by what MPI sends, "UCX_TLS=tcp, FI_PROVIDER=shm", as nodes get them. "": none is set. */
+void adsm_cluster_transports(char *ret_text, size_t size);
+
 #endif
