@@ -32,7 +32,7 @@ def start(*modes, timeout=30, nodes=NODES, before=(), **variables):
         if line.startswith("hosts.sh: "):
             print(line, end="")
             sys.exit(77)
-        if " are not there " not in line:
+        if not re.search(" (is|are) not there ", line):
             sys.exit(f"{modes}: {line}{process.communicate()}")
         cluster.finish(process, "a slow start")
         timeout *= 2
