@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pages.c - the pages of one node: test-pages sigsegv|uffd CASE, with real faults. */
 #include "pages.h"
+#include "cluster/node/table.h"
+#include "cluster/node/waiting.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -55,6 +57,34 @@ static void test_stores(void)
 		WRITTEN(NONE);
 		end(is_home);
 	}
+}
+
+/* ---- how many pages a touch asks for */
+
+static void test_ahead(void)
+{
+	uint64_t page = 100;
+
+	start(64, false, 0);
+	adsm_table.max_read_ahead = 8;
+	/* Touches in order ask for more each time, up to the limit; pages that were here already do not matter. */
+	for (uint64_t n = 1; n <= 8; n *= 2) {
+		CHECK_EQ(adsm_waiting_ahead(page), n);
+		page += n + (n > 1 ? n - 1 : 0);
+	}
+	CHECK_EQ(adsm_waiting_ahead(page), 8);
+	/* Neither a page behind the stream nor one too far ahead goes on with it. */
+	CHECK_EQ(adsm_waiting_ahead(page + 7), 1);
+	CHECK_EQ(adsm_waiting_ahead(page + 16), 1);
+	CHECK_EQ(adsm_waiting_ahead(page + 8), 8);
+	/* The 32 youngest streams are followed. */
+	for (uint64_t i = 1; i < 32; i++)
+		CHECK_EQ(adsm_waiting_ahead(1000 * i), 1);
+	CHECK_EQ(adsm_waiting_ahead(1001), 2);
+	CHECK_EQ(adsm_waiting_ahead(page + 16), 1);
+	adsm_waiting_forget();
+	CHECK_EQ(adsm_waiting_ahead(1003), 1);
+	end(false);
 }
 
 /* ---- twins, and what is made of them */
@@ -629,6 +659,7 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	{ "stores", test_stores },
+	{ "ahead", test_ahead },
 	{ "twins", test_twins },
 	{ "fetches", test_fetches },
 	{ "store-invalid", test_store_invalid },
