@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pages.c - the pages of one node: test-pages sigsegv|uffd CASE, with real faults. */
 #include "pages.h"
+#include "cluster/node/runs.h"
 #include "cluster/node/table.h"
 #include "cluster/node/waiting.h"
 
@@ -85,6 +86,63 @@ static void test_ahead(void)
 	adsm_waiting_forget();
 	CHECK_EQ(adsm_waiting_ahead(1003), 1);
 	end(false);
+}
+
+/* ---- lists of runs */
+
+static void check_set(const struct adsm_runs *runs, uint64_t set)
+{
+	uint64_t in_runs = 0, joined = set & ~(set << 1);
+
+	CHECK_EQ(runs->n, __builtin_popcountll(joined));
+	for (size_t i = 0; i < runs->n; i++)
+		in_runs |= ((1ull << runs->v[i].n) - 1) << runs->v[i].first;
+	CHECK_EQ(in_runs, set);
+}
+
+/* As a set: each run into, and out of, runs of three pages with gaps of two. */
+static void check_sets(uint64_t first, uint64_t n)
+{
+	struct adsm_runs runs = { 0 }, inside = { 0 }, outside = { 0 };
+	const uint64_t pages = ((1ull << n) - 1) << first;
+	uint64_t set = 0;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		adsm_runs_insert(&runs, run_of(5 * i + 2, 3));
+		set |= 7ull << (5 * i + 2);
+	}
+	check_set(&runs, set);
+	adsm_runs_split(&runs, run_of(first, n), &inside, &outside);
+	check_set(&inside, set & pages);
+	check_set(&outside, pages & ~set);
+	adsm_runs_insert(&runs, run_of(first, n));
+	check_set(&runs, set | pages);
+	adsm_runs_remove(&runs, run_of(first, n));
+	check_set(&runs, set & ~pages);
+	free(runs.v);
+	free(inside.v);
+	free(outside.v);
+}
+
+static void test_runs(void)
+{
+	struct adsm_runs runs = { 0 };
+
+	for (uint64_t first = 0; first < 24; first++)
+		for (uint64_t n = 1; n < 24; n++)
+			check_sets(first, n);
+
+	adsm_runs_add(&runs, 7, 0);
+	CHECK_EQ(runs.n, 0);
+	for (uint64_t i = 0; i < 100; i++) {
+		adsm_runs_add(&runs, 10 * i, 2);
+		adsm_runs_add(&runs, 10 * i + 2, 3);
+		CHECK_EQ(runs.n, i + 1);
+	}
+	for (uint64_t i = 0; i < 100; i++)
+		CHECK(runs.v[i].first == 10 * i && runs.v[i].n == 5);
+	CHECK_EQ(adsm_runs_pages(runs.v, runs.n), 500);
+	free(runs.v);
 }
 
 /* ---- twins, and what is made of them */
@@ -660,6 +718,7 @@ static const struct {
 } cases[] = {
 	{ "stores", test_stores },
 	{ "ahead", test_ahead },
+	{ "runs", test_runs },
 	{ "twins", test_twins },
 	{ "fetches", test_fetches },
 	{ "store-invalid", test_store_invalid },
