@@ -18,6 +18,7 @@ import time
 CPU_SECONDS = 0.25      # of an average test, until a run has told
 LINES = 30              # of what a failed test said, and
 SHOWN = 10              # of so many
+LONGEST = 5             # tests that are named
 LINE = re.compile(r"\s*(\d+)/(\d+) (.*?)\s+(OK|EXPECTEDFAIL|SKIP|FAIL|UNEXPECTEDPASS|ERROR|TIMEOUT|INTERRUPT)\s")
 
 
@@ -78,6 +79,19 @@ def said(test):
     return ((test.get("stdout") or "") + (test.get("stderr") or "")).rstrip().splitlines()
 
 
+def tell_longest(results):
+    """The longest tests, and how long one ran with none beside it: earlier or in parts, they make the whole shorter."""
+    changes = sorted([(test["starttime"], 1) for test in results] +
+                     [(test["starttime"] + test["duration"], -1) for test in results])
+    running, alone = 0, 0
+    for (at, change), (until, _) in zip(changes, changes[1:]):
+        running += change
+        alone += (until - at) * (running == 1)
+    longest = sorted(results, key=lambda test: -test["duration"])[:LONGEST]
+    print("longest:", ", ".join(f"{test['name'].split(':')[-1]} {test['duration']:.0f} s" for test in longest) +
+          f"; one test ran alone for {alone:.0f} s")
+
+
 def run(path, folder, arguments):
     setup = "-" + arguments[arguments.index("--setup") + 1] if "--setup" in arguments else ""
     log = os.path.join(folder, "meson-logs", f"testlog{setup}")
@@ -112,6 +126,8 @@ def run(path, folder, arguments):
         else:
             failed.append(test)
     progress.end(len(results))
+    if results:
+        tell_longest(results)
     for test in failed[:SHOWN]:
         print(f"-- {test['name']} ({test['result']})", *said(test)[-LINES:], sep="\n")
     failed = [f"{folder}: {test['name']} ({test['result']})" for test in failed]
