@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The lists of waits in docs/architecture.md name what the code waits for, and nothing else.
 
-The first list has the files that sleep on a futex word, each with the models that explore it or the word "limit". Such a
-model is in tests/waits, includes the file unless the list says what else it explores ("its …"), and has a fault in
-tests/waits/plants. The second list has the files that
+The first list has the files that sleep on a futex word, each with the models that explore it or the word "limit".
+Such a model is in tests/waits, includes the file unless the list says what else it explores ("its …"), and has a fault
+in tests/waits/plants. The second list has the files that
 wait in a call of the system, of a driver or of MPI, or in a loop, with the names of these calls."""
 import os
 import re
@@ -12,18 +12,20 @@ import tree
 
 DOCUMENT = "docs/architecture.md"
 # Calls that may wait. Mutexes are not among them: their order is held by their ranks.
-SYSTEM = r"""ppoll(?:_time64)?|poll|pselect6|pselect|select|epoll_p?wait2?|recv|recvfrom|recvm?msg|send|sendto|sendm?msg|accept4?|
-    connect|read|readv|pread(?:64)?|wait|wait4|waitid|waitpid|sigwait|sigwaitinfo|sigtimedwait|rt_sigtimedwait|sigsuspend|
-    pause|flock|lockf|pthread_join|pthread_cond_\w*wait|cnd_\w*wait|sem_\w*wait|pthread_barrier_wait|semop|msgrcv|
-    mq_\w*receive|sleep|usleep|nanosleep|clock_nanosleep|sched_yield|futex"""
+SYSTEM = r"""ppoll(?:_time64)?|poll|pselect6|pselect|select|epoll_p?wait2?|recv|recvfrom|recvm?msg|send|sendto|
+    sendm?msg|accept4?|connect|read|readv|pread(?:64)?|wait|wait4|waitid|waitpid|sigwait|sigwaitinfo|sigtimedwait|
+    rt_sigtimedwait|sigsuspend|pause|flock|lockf|pthread_join|pthread_cond_\w*wait|cnd_\w*wait|sem_\w*wait|
+    pthread_barrier_wait|semop|msgrcv|mq_\w*receive|sleep|usleep|nanosleep|clock_nanosleep|sched_yield|futex"""
 NAMES = [re.compile(pattern, re.X) for pattern in (
     rf"(?<![\w.>])({SYSTEM})\s*\(", rf"\bsys(?:call)?\(SYS_({SYSTEM})\b",
-    r"\b(adsm_os_thread_join|adsm_os_sleep_until_ns|adsm_process_pause|__builtin_ia32_pause|clFinish|clWaitForEvents)\(",
+    r"""\b(adsm_os_thread_join|adsm_os_sleep_until_ns|adsm_process_pause|__builtin_ia32_pause|clFinish|
+    clWaitForEvents)\(""",
     r"\b(cu(?:Ctx|Stream|Event)Synchronize)\)?\(\w",
-    r"""\b(MPI_(?:Init|Finalize|Comm_split|Comm_dup|All|Gather|Bcast|Barrier|Reduce|Scatter|Recv|Mrecv|Probe|Mprobe|Wait|
-    Send|Ssend)\w*)\(""")]
+    r"""\b(MPI_(?:Init|Finalize|Comm_split|Comm_dup|All|Gather|Bcast|Barrier|Reduce|Scatter|Recv|Mrecv|Probe|Mprobe|
+    Wait|Send|Ssend)\w*)\(""")]
 # Lines with calls that do not wait: they ask, they declare, or a wrapper makes the program's own call.
-OTHERS = re.compile(r"MSG_DONTWAIT|\bWNOHANG\b(?! :)|FUTEX_WAKE|WRAPPER|\bROW\(|\breal\(|\bPMPI_|^\w[\w\s*]*\b\w+\(")
+OTHERS = re.compile(r"MSG_DONTWAIT|\bWNOHANG\b(?! :)|FUTEX_WAKE|WRAPPER|\bROW\(|\breal\(|\bPMPI_|"
+                    r"^\w[\w\s*]*\b\w+\(")
 
 
 def calls(path):
