@@ -3,30 +3,34 @@
 
 A mutant is the library with one change: an operator, a condition, a constant, a statement that is left out. It is built
 in a copy of the tree, and the tests that cover its file run until one fails. A mutant that passes them all survives.
+mutate.known has those that survive for a good reason: they are not run.
 """
 import argparse
 import collections
+import fcntl
 import hashlib
 import json
 import os
 import random
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+KNOWN = os.path.join(ROOT, "tests/mutate.known")
 
-# The tests that cover a folder, as regular expressions of their names with the suites before: "unit: blocks". Those of
-# one line run together; short ones are first.
+# The tests that cover a folder, or the files whose names begin so: regular expressions of "suite: name". --lines takes
+# the first lines only: the tests that kill most in little time.
 COVER = {
-    "lib/core": [r"unit: (blocks|arena|index|stale-|mappings|orders-|collect-|foreign-|protocol)",
-                 r"conform: rolling-4K-discrete / ", r"conform: (lazy-unified|batch-discrete) / ",
-                 r"fault: ", r"stress: model-(cpu|collecting)", r"interpose: rolling-4K-linked / "],
-    "lib/once": [r"unit: once$", r"once: once (memory|cpp|cpu|told|ranges cpu|ranges crash|devices|tasks|pipelines)$",
+    "lib/core": [r"unit: (blocks|arena|index|stale-|mappings|orders-|collect-|foreign-|protocol|options|process|live)",
+                 r"conform: rolling-(4K|64K)-discrete / |reliability: |fault: |observe: report / "
+                 r"|waits: waits-home", r"stress: model-(cpu|collecting)",
+                 r"conform: (lazy-unified|batch-discrete) / ", r"interpose: linked / "],
+    "lib/once": [r"unit: once$|waits: waits-once",
+                 r"once: once (memory|cpp|cpu|told|ranges cpu|ranges crash|devices|tasks|pipelines)$",
                  r"once: once nodes"],
     "backends/store": [r"scratchpad: (cache|crc|sharing-said|right|counted|refused)$",
                        r"tasks: (scratchpad-(works|errors|pages)|(litmus|random)-scratchpad-.*|sharing)$",
@@ -35,9 +39,12 @@ COVER = {
         r"scratchpad: (overlay|cache|crc|code-|right|refused|lost|counted|advised|services-.*-scratchpad)",
         r"tasks: (scratchpad-|litmus-scratchpad-|random-scratchpad-|sharing$)", r"opell: ",
         r"conform: rolling-64K-scratchpad / "],
-    "backends/cluster/node": [r"unit: (pages-|diff)", r"cluster: (describe|touched|launch)$", r"tasks: hcrc-",
+    "backends/cluster/node": [r"unit: (pages-|diff)|waits: waits-(bell|node|task|ask)$"
+                              r"|cluster: (describe|touched|launch)$",
                               r"tasks: (nodes-|litmus-nodes-2-2K|random-nodes-2-2K)",
-                              r"cluster: (rules|exchange-|seen-|hcrc-|loss-)", r"once: once nodes"],
+                              r"cluster: (rules|exchange-|seen-|loss-)", r"once: once nodes"],
+    "backends/cluster/node/hcrc": [r"tasks: hcrc-", r"tasks: (nodes-|litmus-nodes-2-2K|random-nodes-2-2K)",
+                                   r"cluster: hcrc-"],
 }
 
 Mutant = collections.namedtuple("Mutant", "file line kind before after")
@@ -91,8 +98,24 @@ def mutants_of(path):
             yield Mutant(path, number, kind, line, line[:start] + after + line[end:])
 
 
+def known():
+    """What mutate.known has: (file, line, changed line or "*") without indentation, and the reason."""
+    with open(KNOWN, encoding="utf-8") as file:
+        entries = "".join(line for line in file if not line.startswith("#")).split("\n\n")
+    reasons = {}
+    for entry in filter(None, map(str.strip, entries)):
+        path, before, after, *reason = [line.strip() for line in entry.splitlines()]
+        reasons[path, before, after] = " ".join(reason)
+    return reasons
+
+
+def keys(mutant):
+    """The entries of mutate.known that a mutant may have."""
+    return [(mutant.file, mutant.before.strip(), after) for after in (mutant.after.strip(), "*")]
+
+
 def sources(paths):
-    for path in paths or COVER:
+    for path in paths or [path for path in COVER if os.path.isdir(os.path.join(ROOT, path))]:
         if os.path.isdir(os.path.join(ROOT, path)):
             yield from sorted(os.path.join(path, name) for name in os.listdir(os.path.join(ROOT, path))
                               if name.endswith(".c"))
@@ -116,8 +139,8 @@ class Copy:
             os.makedirs(folder, exist_ok=True)
             subprocess.run(f"git -C {ROOT} archive HEAD | tar -x -C {folder}", shell=True, check=True)
         if not os.path.exists(os.path.join(self.build, "build.ninja")):
-            subprocess.run(["meson", "setup", self.build, folder, "-Dwerror=false"],
-                           check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(["meson", "setup", self.build, folder, "-Dwerror=false", "-Doptimization=1",
+                            "-Ddebug=false"], check=True, stdout=subprocess.DEVNULL)
         with open(os.path.join(self.build, "meson-info/intro-tests.json"), encoding="utf-8") as file:
             self.tests = json.load(file)
         with open(os.path.join(self.build, "compile_commands.json"), encoding="utf-8") as file:
@@ -132,10 +155,9 @@ class Copy:
     def ninja(self, *targets):
         return run(["ninja", "-C", self.build, "-j2", *targets])
 
-    def make(self, path):
-        """Whether what its tests need can be built."""
-        ids = {name for tests in self.chosen(path) for test in tests for name in test["depends"]}
-        return not self.ninja(*sorted({name for target in ids for name in self.targets.get(target, [])})).returncode
+    def needs(self, tests):
+        """The files that tests need."""
+        return {name for test in tests for target in test["depends"] for name in self.targets.get(target, [])}
 
     def write(self, path, line=None, text=None):
         """With a line changed; without one, as it was. Meson and ninja look at times: each is newer than the last."""
@@ -157,18 +179,23 @@ class Copy:
                                os.path.join(self.build, name)]).stdout.encode())
         return digest.hexdigest()
 
-    def chosen(self, path):
-        tests = []
-        for pattern in COVER[max((folder for folder in COVER if path.startswith(folder)), key=len)]:
-            tests.append([test for test in self.tests if ":more" not in "".join(test["suite"]) and any(
-                re.search(pattern, f"{suite.split(':')[-1]}: {test['name']}") for suite in test["suite"])])
-        return tests
+    def chosen(self, path, lines=None):
+        """The tests that cover a file: all, or those of the first lines."""
+        patterns = COVER[max((folder for folder in COVER if path.startswith(folder)), key=len)][:lines]
+        return [test for test in self.tests if ":more" not in "".join(test["suite"]) and any(
+            re.search(pattern, f"{suite.split(':')[-1]}: {test['name']}")
+            for suite in test["suite"] for pattern in patterns)]
 
 
 class Tests:
-    """Runs tests, and knows what each one took."""
-    def __init__(self, copy):
-        self.copy, self.took, self.useless = copy, {}, set()
+    """Runs tests, and knows what each one took, and how many mutants of a folder it has killed."""
+    def __init__(self, copy, options):
+        self.copy, self.lines, self.longest, self.each = copy, options.lines, options.longest, options.each
+        self.took, self.kills = {}, collections.Counter()
+        self.name = os.path.join(copy.folder, "took")
+        if os.path.exists(self.name):
+            with open(self.name, encoding="utf-8") as file:
+                self.took = json.load(file)
 
     @staticmethod
     def key(test):
@@ -195,33 +222,43 @@ class Tests:
                     pass
 
     def baseline(self, path):
-        """What its tests take with nothing changed. Those that do not pass then, or are skipped, are useless."""
-        new = [test for tests in self.copy.chosen(path) for test in tests if self.key(test) not in self.took]
-        if new and not self.copy.make(path):
+        """What its tests take with nothing changed: wall time, processor time; None where they fail or are skipped."""
+        new = [test for test in self.copy.chosen(path, self.lines) if self.key(test) not in self.took]
+        if new and self.copy.ninja(*sorted(self.copy.needs(new))).returncode:
             sys.exit("mutate: the tree itself does not build")
         for test in new:
             before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-            if self.once(test, 5 * test["timeout"], 600) != 0:
-                self.useless.add(self.key(test))
-                print(f"useless: {test['name']}", flush=True)
+            ret = self.once(test, min(5 * test["timeout"], self.longest), 600)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            self.took[self.key(test)] = (time.monotonic() - begun, after.ru_utime + after.ru_stime - before.ru_utime -
-                                         before.ru_stime)
+            self.took[self.key(test)] = None if ret else (
+                time.monotonic() - begun, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            if ret:
+                print(f"useless{' (too long)' if ret is None else ''}: {test['name']}", flush=True)
+        if new:
+            with open(self.name, "w", encoding="utf-8") as file:
+                json.dump({key: took for key, took in self.took.items() if took}, file)
 
     def kill(self, path, slower):
-        """The name of the first test that fails; None: all pass."""
-        for tests in self.copy.chosen(path):
-            for test in sorted(tests, key=lambda test: self.took[self.key(test)][1]):
-                key = self.key(test)
-                if key in self.useless:
-                    continue
-                wall, cpu = self.took[key]
-                ret = self.once(test, 30 + slower * wall, int(20 + 10 * cpu))
-                if ret:
-                    return test["name"]
-                if ret is None:
-                    return test["name"] + " (hangs)"
-        return None
+        """What came of it, and the first test that fails. Short ones first, and those that have killed others."""
+        folder = os.path.dirname(path)
+        tests = [test for test in self.copy.chosen(path, self.lines)
+                 if (self.took[self.key(test)] or [self.longest])[0] < self.longest]
+        ready, left = set(), self.each
+        for test in sorted(tests, key=lambda test: (0.1 + self.took[self.key(test)][1]) /
+                           (1 + self.kills[folder, self.key(test)])):
+            needs = self.copy.needs([test]) - ready
+            if needs and self.copy.ninja(*sorted(needs)).returncode:
+                return "does not link", None
+            ready |= needs
+            wall, cpu = self.took[self.key(test)]
+            left -= 0.02 + cpu
+            if left < 0:
+                break
+            ret = self.once(test, 10 + slower * wall, int(5 + slower * cpu))
+            if ret != 0:
+                self.kills[folder, self.key(test)] += 1
+                return "killed", test["name"] + (" (hangs)" if ret is None else "")
+        return "survived", None
 
 
 # ---- all of it
@@ -234,51 +271,26 @@ def try_one(copy, tests, mutant, unchanged, slower):
         return "does not compile", None
     if copy.code(mutant.file) == unchanged[mutant.file]:
         return "same code", None
-    if not copy.make(mutant.file):
-        return "does not link", None
-    killer = tests.kill(mutant.file, slower)
-    return ("killed", killer) if killer else ("survived", None)
+    return tests.kill(mutant.file, slower)
 
 
 def draw(mutants, seed):
-    """In random order, one of each folder after the other."""
-    folders = collections.defaultdict(list)
+    """In random order, one of each file after the other."""
+    files = collections.defaultdict(list)
     for mutant in mutants:
-        folders[os.path.dirname(mutant.file)].append(mutant)
+        files[mutant.file].append(mutant)
     turns = []
-    for folder in sorted(folders):
-        random.Random(f"{seed} {folder}").shuffle(folders[folder])
-        turns += [(turn, folder, mutant) for turn, mutant in enumerate(folders[folder])]
+    for file in sorted(files):
+        random.Random(f"{seed} {file}").shuffle(files[file])
+        turns += [(turn, random.Random(f"{seed} {turn} {file}").random(), mutant)
+                  for turn, mutant in enumerate(files[file])]
     return [mutant for _, _, mutant in sorted(turns)]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("paths", nargs="*", help="files or folders of the tree; all that tests are known for")
-    parser.add_argument("--folder", default="build-mutants", help="where the copy is, and its build")
-    parser.add_argument("--n", type=int, default=100, help="how many mutants, drawn at random; 0: all")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=0, help="begin no other one after so long; 0: no limit")
-    parser.add_argument("--slower", type=float, default=10, help="a test hangs after so many times what it took")
-    parser.add_argument("--log", help="a file, to which a line of JSON is added for each mutant; those in it are done")
-    parser.add_argument("--list", action="store_true", help="only list the mutants")
-    options = parser.parse_args()
-
-    mutants = [mutant for path in sources(options.paths) for mutant in mutants_of(path)]
-    total = len(mutants)
-    mutants = draw(mutants, options.seed)
-    mutants = mutants[:options.n] if options.n else mutants
-    if options.list:
-        for mutant in sorted(mutants):
-            print(f"{mutant.file}:{mutant.line}: {mutant.kind}: {mutant.after.strip()}")
-        return
+def try_all(copy, mutants, done, total, options):
+    """Those that are not done, one after the other."""
     begun = time.monotonic()
-    done = set()
-    if options.log and os.path.exists(options.log):
-        with open(options.log, encoding="utf-8") as file:
-            done = {(record["file"], record["line"], record["after"]) for record in map(json.loads, file)}
-    copy = Copy(os.path.abspath(options.folder))
-    tests, unchanged = Tests(copy), {}
+    tests, unchanged = Tests(copy, options), {}
     counts = collections.Counter()
     for mutant in mutants:
         if (mutant.file, mutant.line, mutant.after) in done:
@@ -300,6 +312,50 @@ def main():
             with open(options.log, "a", encoding="utf-8") as file:
                 print(json.dumps({"came": came, "test": killer, **mutant._asdict()}), file=file)
     print(f"{sum(counts.values())} of {total} mutants: " + ", ".join(f"{n} {came}" for came, n in counts.most_common()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("paths", nargs="*", help="files or folders of the tree; all that tests are known for")
+    parser.add_argument("--folder", default="build-mutants", help="where the copy is, and its build")
+    parser.add_argument("--n", type=int, default=100, help="how many mutants, drawn at random; 0: all")
+    parser.add_argument("--sample", type=int, default=0, help="at most so many of each file; 0: no limit")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0, help="begin no other one after so long; 0: no limit")
+    parser.add_argument("--slower", type=float, default=10, help="a test hangs after so many times what it took")
+    parser.add_argument("--lines", type=int, help="only the tests of so many lines of COVER; all")
+    parser.add_argument("--longest", type=float, default=3600, help="only tests that take less than so many seconds")
+    parser.add_argument("--each", type=float, default=1e9, help="processor time of tests for a mutant, at most")
+    parser.add_argument("--log", help="a file, to which a line of JSON is added for each mutant; those in it are done")
+    parser.add_argument("--list", action="store_true", help="only list the mutants")
+    options = parser.parse_args()
+
+    mutants = [mutant for path in sources(options.paths) for mutant in mutants_of(path)]
+    total = len(mutants)
+    reasons = known()
+    for path, before, after in sorted(reasons.keys() - {key for mutant in mutants for key in keys(mutant)}):
+        if path in {mutant.file for mutant in mutants}:
+            print(f"mutate.known: there is no such mutant: {path}: {before}: {after}")
+    mutants = draw([mutant for mutant in mutants if not reasons.keys() & set(keys(mutant))], options.seed)
+    if options.sample:
+        taken = collections.Counter()
+        mutants = [mutant for mutant in mutants
+                   if taken.update([mutant.file]) or taken[mutant.file] <= options.sample]
+    mutants = mutants[:options.n] if options.n else mutants
+    if options.list:
+        for mutant in sorted(mutants):
+            print(f"{mutant.file}:{mutant.line}: {mutant.kind}: {mutant.after.strip()}")
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit("mutate: ended by a signal"))
+    done = set()
+    if options.log and os.path.exists(options.log):
+        with open(options.log, encoding="utf-8") as file:
+            done = {(record["file"], record["line"], record["after"]) for record in map(json.loads, file)}
+    copy = Copy(os.path.abspath(options.folder))
+    with open(os.path.join(copy.folder, "lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try_all(copy, mutants, done, total, options)
 
 
 if __name__ == "__main__":
