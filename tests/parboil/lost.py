@@ -24,3 +24,8 @@ for bench in ["blackscholes", "cp", "mri-fhd", "mri-q", "pns", "rpes", "sad", "s
     bad = run(bench, "small", calls)
     print(f"{bench}: {calls} calls, without the last one: {bad.returncode}")
     assert bad.returncode == 1, (bench, calls, bad)
+# Nor is one in the middle lost unseen, where each call overwrites what the one before has written: cfc.py counts calls.
+CFC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cfc.py")
+done = subprocess.run([sys.executable, CFC, PROGRAM, "scan", "cfc", "50", "25"], capture_output=True, text=True,
+                      env=os.environ | {"LD_PRELOAD": LIBRARY, "TEST_LOST": "500"})
+assert done.returncode and "AssertionError: {" in done.stderr and "'calls': 999" in done.stderr, done
