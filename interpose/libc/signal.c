@@ -438,7 +438,8 @@ ADSM_WRAPPER int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t
 
 ADSM_WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
-	if (hidden())
+	/* A helper's mask is not the program's. */
+	if (hidden() && start != adsm_os_thread_main)
 		adsm_mask_thread();
 	return real(pthread_create)(thread, attr, start, arg);
 }

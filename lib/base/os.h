@@ -161,6 +161,8 @@ bool adsm_os_is_of_driver(uint64_t mask);					/* [signal] */
 /* A helper thread with every signal blocked. */
 struct adsm_thread { uint64_t handle; };
 int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void (*run)(void *), void *arg);
+/* What the system is given as its function: all signals of the thread that makes it are blocked meanwhile. */
+void *adsm_os_thread_main(void *start);
 void adsm_os_thread_join(struct adsm_thread *thread);
 /* Instead: it goes on, and nobody waits for it. */
 void adsm_os_thread_leave(struct adsm_thread *thread);

@@ -280,7 +280,7 @@ struct thread_start {
 	char name[16];
 };
 
-static void *thread_main(void *arg)
+void *adsm_os_thread_main(void *arg)
 {
 	struct thread_start start = *(struct thread_start *)arg;
 
@@ -308,7 +308,7 @@ int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void 
 	adsm_os_signals_block(&old);
 	/* Not pthread_sigmask(), which the application may have heard of. */
 	sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, KERNEL_SIGSET_SIZE);
-	ret = -pthread_create(&thread, NULL, thread_main, start);
+	ret = -pthread_create(&thread, NULL, adsm_os_thread_main, start);
 	adsm_os_signals_restore(&old);
 	if (ret) {
 		free(start);

@@ -126,8 +126,14 @@ static uint64_t make_ready(uint64_t mask)
 
 void adsm_mask_thread(void)
 {
-	if (!is_ready())
-		adsm_mask_set(make_ready(kernel_mask()));
+	uint64_t mask;
+
+	if (is_ready())
+		return;
+	/* While the library has blocked all signals, this is not the program's. */
+	mask = kernel_mask();
+	if (!adsm_os_signals_are_blocked(mask))
+		adsm_mask_set(make_ready(mask));
 }
 
 void adsm_mask_in_process(void)
