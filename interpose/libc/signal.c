@@ -113,13 +113,18 @@ static void note_stand_in(int sig, bool has)
 		atomic_fetch_and(&masks_with_stand_in, ~bit(sig));
 }
 
+static bool has_handler(const struct kernel_action *action)
+{
+	return action->handler != (uintptr_t)SIG_DFL && action->handler != (uintptr_t)SIG_IGN;
+}
+
 /*
  * A handler may put SIGSEGV into the mask that its return restores. So it returns by way of code that looks at that.
  * @mask: its own is the program's, too, from before there was a reason to change it.
  */
 static bool adopt_action(int sig, struct kernel_action *action, bool mask)
 {
-	if (action->handler == (uintptr_t)SIG_DFL || action->handler == (uintptr_t)SIG_IGN)
+	if (!has_handler(action))
 		return false;
 	action->flags |= SA_RESTORER;
 	action->restorer = (uintptr_t)adsm_signal_return;
@@ -130,27 +135,50 @@ static bool adopt_action(int sig, struct kernel_action *action, bool mask)
 	return true;
 }
 
+/*
+ * The kernel has @found. Replace it by @action, which returns by way of that code. Where another thread, or a handler,
+ * has changed it meanwhile, or the signal has come there with SA_RESETHAND, that is put back.
+ */
+static void replace_action(int sig, struct kernel_action found, struct kernel_action action, bool mask)
+{
+	struct kernel_action replaced;
+
+	while (adopt_action(sig, &action, mask) &&
+	       !syscall(SYS_rt_sigaction, sig, &action, &replaced, KERNEL_MASK_SIZE) &&
+	       memcmp(&replaced, &found, sizeof(found))) {
+		found = action;
+		action = replaced;
+		if (!has_handler(&replaced))
+			syscall(SYS_rt_sigaction, sig, &replaced, NULL, KERNEL_MASK_SIZE);
+	}
+}
+
 static void adopt(int sig, bool mask)
 {
-	const uint64_t all = UINT64_MAX;
-	struct kernel_action action, found, replaced;
-	uint64_t old;
+	struct kernel_action found;
 
-	/* No handler of this thread's changes the action meanwhile. */
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, KERNEL_MASK_SIZE);
-	if (!syscall(SYS_rt_sigaction, sig, NULL, &found, KERNEL_MASK_SIZE)) {
-		action = found;
-		while (adopt_action(sig, &action, mask) &&
-		       !syscall(SYS_rt_sigaction, sig, &action, &replaced, KERNEL_MASK_SIZE) &&
-		       memcmp(&replaced, &found, sizeof(found))) {
-			/* Another thread has, or the signal has come there with SA_RESETHAND: that is put back. */
-			found = action;
-			action = replaced;
-			if (replaced.handler == (uintptr_t)SIG_DFL || replaced.handler == (uintptr_t)SIG_IGN)
-				syscall(SYS_rt_sigaction, sig, &replaced, NULL, KERNEL_MASK_SIZE);
-		}
-	}
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, KERNEL_MASK_SIZE);
+	if (!syscall(SYS_rt_sigaction, sig, NULL, &found, KERNEL_MASK_SIZE))
+		replace_action(sig, found, found, mask);
+}
+
+/* The C library has just given the kernel this action. Mostly nothing has changed it: that is one system call. */
+static void adopt_set(int sig, const struct sigaction *set)
+{
+	const uint64_t never = bit(SIGKILL) | bit(SIGSTOP);
+	struct kernel_action action = { .handler = (uintptr_t)set->sa_handler, .flags = (unsigned)set->sa_flags,
+					.mask = set->sa_mask.__val[0] & ~never }, replaced, found;
+
+	if (!adopt_action(sig, &action, false) ||
+	    syscall(SYS_rt_sigaction, sig, &action, &replaced, KERNEL_MASK_SIZE))
+		return;
+	/* But for where the C library's handlers return to. */
+	if (replaced.handler == action.handler && (replaced.flags | SA_RESTORER) == action.flags &&
+	    replaced.mask == action.mask)
+		return;
+	if (!has_handler(&replaced))
+		syscall(SYS_rt_sigaction, sig, &replaced, NULL, KERNEL_MASK_SIZE);
+	else if (!syscall(SYS_rt_sigaction, sig, NULL, &found, KERNEL_MASK_SIZE))
+		replace_action(sig, found, replaced, false);
 }
 
 static void adopt_all(void)
@@ -215,7 +243,7 @@ ADSM_WRAPPER int sigaction(int sig, const struct sigaction *action, struct sigac
 		return -1;
 	if (action) {
 		note_stand_in(sig, has);
-		adopt(sig, false);
+		adopt_set(sig, &mine);
 	}
 	if (sigismember(&was.sa_mask, SIGSTKFLT))
 		sigaddset(&was.sa_mask, SIGSEGV);
