@@ -18,6 +18,7 @@
 #include "core/observe.h"
 #include "core/shared.h"
 #include "run/copy.h"
+#include "run/inside.h"
 #include "run/io.h"
 
 ADSM_REAL(execve);
@@ -489,10 +490,16 @@ static void hide_in_context(const ucontext_t *context)
 
 ADSM_WRAPPER int setcontext(const ucontext_t *context)
 {
+	const uintptr_t inside = adsm_inside.frame;
+	int error;
+
 	if (atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed))
 		adsm_io_leave(adsm_decode_stack(context), true);
 	hide_in_context(context);
-	return real(setcontext)(context);
+	error = real(setcontext)(context);
+	/* It has failed. What else was ended is seen by those calls when they end. */
+	adsm_inside.frame = inside;
+	return error;
 }
 
 ADSM_WRAPPER int swapcontext(ucontext_t *old, const ucontext_t *context)

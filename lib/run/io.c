@@ -497,7 +497,9 @@ void adsm_io_leave(uintptr_t stack, bool may_return)
 	struct adsm_input *input, *next;
 	struct adsm_sigset old;
 
-	adsm_inside_leave(stack);
+	/* Behind a jump to another stack the thread may come back. */
+	if (!may_return || (!adsm_io_here.alternate_inside && adsm_os_stack_end(stack)))
+		adsm_inside_leave(stack);
 	adsm_once_leave(stack, may_return);
 	if (!adsm_io_here.inputs || adsm_is_child())
 		return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_left.c - inputs whose function was left by a jump: while one thread ends such an input, other threads wait
- * before they use its bytes. And inputs that were ended by mistake: what comes all the same is there.
+ * before they use its bytes. And inputs that were ended by mistake: what comes all the same is there; and what a switch
+ * to another stack does not end.
  *
  * The ending thread is held inside of a transfer while another thread runs, so nothing depends on time.
  */
@@ -10,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "core.h"
+#include "run/inside.h"
 #include "run/io.h"
 
 #define BLOCKS 8u
@@ -220,6 +222,26 @@ static void parts(void)
 		end_some(which);
 }
 
+/* ---- setcontext() to another stack does not end what goes on when the thread comes back */
+
+static void switching(void)
+{
+	static char elsewhere[4096];
+	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	adsm_inside.frame = (uintptr_t)elsewhere;
+	adsm_io_leave((uintptr_t)elsewhere + sizeof(elsewhere), true);
+	CHECK(adsm_inside.frame);
+	adsm_inside.frame = here - 64;
+	adsm_io_leave(here - 128, true);
+	CHECK(adsm_inside.frame);
+	adsm_io_leave(here, true);
+	CHECK(!adsm_inside.frame);
+	adsm_inside.frame = (uintptr_t)elsewhere;
+	adsm_io_leave((uintptr_t)elsewhere + sizeof(elsewhere), false);
+	CHECK(!adsm_inside.frame);
+}
+
 int main(int argc, char **argv)
 {
 	CHECK_EQ(argc, 2);
@@ -231,6 +253,8 @@ int main(int argc, char **argv)
 		ending();
 	else if (!strcmp(argv[1], "parts"))
 		parts();
+	else if (!strcmp(argv[1], "switching"))
+		switching();
 	else
 		FAIL("no case %s", argv[1]);
 	return 0;
