@@ -371,7 +371,8 @@ static void test_alternating_stores(void)
 		adsm_pages_alias(page)[1] = 3;
 	for (int launch = 0; launch < 2; launch++) {
 		begin();
-		for (uint64_t page = launch; page < 2 * N_ALTERNATING; page += 2)
+		/* The first page last: it has been opened for a neighbour then, and is written without a fault. */
+		for (uint64_t page = 2 * N_ALTERNATING - 2 + (uint64_t)launch; page < 2 * N_ALTERNATING; page -= 2)
 			store(page, 0, (uint8_t)(launch + 1));
 		check_mappings();
 		for (uint64_t page = 0; page < 2 * N_ALTERNATING; page++)
