@@ -506,6 +506,24 @@ static void test_errors(void)
 	CHECK(world.status == -EPERM || world.status == -ENODEV);
 }
 
+/* A node without workers is told that the task ends, and of no barrier before. */
+static void test_no_workers(void)
+{
+	static const uint8_t workers[NODES] = { 2, 0, 2 };
+
+	world_begin(NODES, workers, PAGES, PAGES, 4, NULL);
+	count(NULL, NULL);
+	for (uint32_t i = 0; i < 4; i++)
+		barrier(i / 2 * 2, i % 2);
+	settle();
+	CHECK_COUNT(2);
+	for (uint32_t i = 0; i < 4; i++)
+		end(i / 2 * 2, i % 2);
+	settle();
+	CHECK_EQ(world.n_ended, NODES);
+	CHECK_EQ(world.status, 0);
+}
+
 int main(void)
 {
 	static const uint64_t without[6] = { 2, 3, 1, 4, 0, 3 }, with[6] = { 2, 3, 0, 0, 0, 3 };
@@ -522,6 +540,7 @@ int main(void)
 	test_contended(1);
 	test_contended(2);
 	test_errors();
+	test_no_workers();
 	world_end();
 	return 0;
 }
