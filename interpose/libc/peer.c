@@ -108,7 +108,7 @@ ADSM_SLOW ssize_t ask(const struct call *call, size_t size, ssize_t n)
 		moved = move(call, &local, &n_local, pieces, (size_t)n_pieces, part);
 		error = adsm_peer_end(call->pid, fd, call->write, moved);
 		advance(&remote, &n_remote, moved);
-		done += moved;
+		done += error ? 0 : moved;
 		moved = moved == part ? moved : 0;
 	}
 	errno = saved_errno;

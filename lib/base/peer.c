@@ -159,7 +159,7 @@ int adsm_peer_send(int fd, const void *data, size_t size)
 }
 
 /* One that has ended has no memory; what lies at the address does not matter. */
-static bool runs(int pid)
+bool adsm_peer_runs(int pid)
 {
 	char byte;
 	struct iovec here = { &byte, 1 }, there = { (void *)ADSM_PAGE_SIZE, 1 };
@@ -179,7 +179,7 @@ long adsm_peer_receive(int fd, void *data, size_t size, int pid)
 		n = sys(SYS_ppoll, &wanted, 1, &patience, NULL, KERNEL_SIGSET_SIZE);
 		if (n > 0)
 			break;
-		if ((n < 0 && n != -EINTR) || (!n && !runs(pid)))
+		if ((n < 0 && n != -EINTR) || (!n && !adsm_peer_runs(pid)))
 			return n ? n : -ESRCH;
 	}
 	do

@@ -8,6 +8,7 @@
 #ifndef ADSM_PEER_H
 #define ADSM_PEER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define ADSM_PEER_THREAD_SIZE 16	/* bytes of a thread's name, with its end */
@@ -23,6 +24,8 @@ int adsm_peer_shut(int fd);
 int adsm_peer_connect(int pid);							/* [signal] */
 void adsm_peer_close(int fd);							/* [signal] */
 int adsm_peer_send(int fd, const void *data, size_t size);			/* [signal] */
+/* False: the process has ended. */
+bool adsm_peer_runs(int pid);							/* [signal] */
 /*
  * The size of the next message, cut to @size; 0: the other one has left; or a negative errno. @pid: of whom; while
  * there is no message it is looked whether that still runs. 0: not known.

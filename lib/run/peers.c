@@ -248,6 +248,12 @@ void adsm_peers_stop(void)
 
 /* ---- who asks */
 
+/* Its socket has ended: has the process, or does only its library not answer any longer? */
+static int left(int pid)
+{
+	return adsm_peer_runs(pid) ? -ENOENT : -ESRCH;
+}
+
 int adsm_peer_begin(int pid, bool write, const struct iovec *ranges, int n, struct iovec ret_pieces[ADSM_PEER_PIECES],
 		    int *ret_n, int *ret_fd)
 {
@@ -263,12 +269,12 @@ int adsm_peer_begin(int pid, bool write, const struct iovec *ranges, int n, stru
 	if (!error) {
 		size = adsm_peer_receive(fd, &answer, sizeof(answer), pid);
 		if (size < (long)ANSWER_SIZE(0))
-			error = size < 0 ? (int)size : -ENOENT;
+			error = size < 0 ? (int)size : -EPIPE;
 		else
 			error = answer.error;
 	}
 	if (error == -ECONNRESET || error == -EPIPE)
-		error = -ESRCH;
+		error = left(pid);
 	if (!error && (answer.n < 1 || answer.n > (int)ADSM_PEER_PIECES || size != (long)ANSWER_SIZE(answer.n)))
 		error = -EPROTO;
 	if (error) {
@@ -291,7 +297,9 @@ int adsm_peer_end(int pid, int fd, bool write, size_t delivered)
 		error = adsm_peer_send(fd, &bytes, sizeof(bytes));
 	if (write && !error)
 		error = adsm_peer_receive(fd, &answer, sizeof(answer), pid) == (long)ANSWER_SIZE(0) ? answer.error :
-			-ESRCH;
+			-EPIPE;
+	if (error == -ECONNRESET || error == -EPIPE)
+		error = left(pid);
 	adsm_peer_close(fd);
 	return error;
 }

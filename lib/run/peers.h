@@ -28,11 +28,11 @@ void adsm_peers_stop(void);
 
 /*
  * Memory of another process is to be read, or written: to @ret_pieces comes where it is. -ENOENT: that process does
- * not answer; another negative errno: its memory cannot be had. To be ended in every other case.
+ * not answer; -ESRCH: it has ended; another negative errno: its memory cannot be had. To be ended in every other case.
  */
 int adsm_peer_begin(int pid, bool write, const struct iovec *ranges, int n, struct iovec ret_pieces[ADSM_PEER_PIECES],
 		    int *ret_n, int *ret_fd);
-/* So many bytes were moved. 0 or a negative errno, then they are not there. */
+/* So many bytes were moved. 0 or a negative errno, as above; then they do not count. */
 int adsm_peer_end(int pid, int fd, bool write, size_t delivered);
 
 #endif

@@ -4,8 +4,10 @@
  * those that ask for an object's memory and then end, say something else, or have no right to.
  */
 #include <adsm.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -93,6 +95,12 @@ static int other(const char *what, pid_t pid, char *p)
 	} else if (!strcmp(what, "killed")) {
 		CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), -1);
 		CHECKF(errno == ESRCH || errno == EFAULT, "%d", errno);
+	} else if (!strcmp(what, "reset")) {
+		/* As the kernel has it where nobody answers. */
+		CHECK_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), -1);
+		CHECK_EQ(errno, EFAULT);
+		CHECK_EQ(process_vm_writev(pid, &here, 1, &there, 1, 0), -1);
+		CHECK_EQ(errno, EFAULT);
 	} else {
 		FAIL("%s?", what);
 	}
@@ -135,27 +143,81 @@ static void look(const char *p, const char *what, size_t from, size_t to, size_t
 	}
 }
 
-/* One that is asked, stops for ever, and ends. Its child has its sockets. */
-static void owner_dies(void)
+/* A process that has memory at @ret_p. */
+static pid_t start_owner(const char *what, char **ret_p)
 {
 	char address[20] = "";
-	int ends[2], status;
-	pid_t owner, asks;
+	pid_t owner;
+	int ends[2];
 
 	CHECK_EQ(pipe(ends), 0);
 	owner = vfork();
 	if (!owner) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(ends[1], STDOUT_FILENO);
-		execl(self, self, "own", NULL);
+		execl(self, self, what, NULL);
 		_exit(127);
 	}
+	close(ends[1]);
 	CHECK(read(ends[0], address, sizeof(address) - 1) > 0);
+	close(ends[0]);
+	*ret_p = (char *)strtoul(address, NULL, 16);
+	return owner;
+}
+
+/* One that is asked, stops for ever, and ends. Its child has its sockets. */
+static void owner_dies(void)
+{
+	pid_t owner, asks;
+	int status;
+	char *p;
+
+	owner = start_owner("own", &p);
 	kill(owner, SIGSTOP);
-	asks = start("killed", owner, (char *)strtoul(address, NULL, 16));
+	asks = start("killed", owner, p);
 	kill(owner, SIGKILL);
 	CHECK_EQ(waitpid(owner, &status, 0), owner);
 	end(asks);
+}
+
+/* One that goes on, but its library does not: it leaves questions unread, and reports of bytes that were moved, too. */
+static void owner_resets(void)
+{
+	char *p;
+	pid_t owner = start_owner("reset", &p);
+	int status;
+
+	end(start("reset", owner, p));
+	kill(owner, SIGKILL);
+	CHECK_EQ(waitpid(owner, &status, 0), owner);
+}
+
+static int reset(void)
+{
+	void *closed = mmap(NULL, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static char open[SIZE];
+	char name[ADSM_PEER_THREAD_SIZE];
+	struct message message;
+	struct pollfd unread = { .events = POLLIN };
+	int door;
+
+	CHECK_EQ(adsm_peer_listen(&door, name), 0);
+	CHECK(!prctl(PR_SET_NAME, name));
+	printf("%p", closed);
+	fflush(stdout);
+	for (;;) {
+		unread.fd = adsm_peer_accept(door);
+		CHECKF(unread.fd >= 0, "%d", unread.fd);
+		CHECK_EQ(poll(&unread, 1, -1), 1);
+		CHECK(recv(unread.fd, &message, sizeof(message), MSG_PEEK) > 0);
+		if (message.first) {
+			adsm_peer_receive(unread.fd, &message, sizeof(message), 0);
+			message = (struct message){ 0, 1, { { open, SIZE } } };
+			CHECK_EQ(adsm_peer_send(unread.fd, &message, 8 + sizeof(struct iovec)), 0);
+			CHECK_EQ(poll(&unread, 1, -1), 1);
+		}
+		adsm_peer_close(unread.fd);
+	}
 }
 
 static int own(void)
@@ -205,7 +267,7 @@ int main(int argc, char **argv)
 
 	self = argv[0];
 	if (argc == 2)
-		return own();
+		return strcmp(argv[1], "own") ? reset() : own();
 	if (argc > 2)
 		return other(argv[1], atoi(argv[2]), (char *)strtoul(argv[3], NULL, 16));
 	CHECK(!setenv("PMI_RANK", "0", 1));
@@ -241,5 +303,6 @@ int main(int argc, char **argv)
 	waitpid(held, &status, 0);
 	program_closes();
 	owner_dies();
+	owner_resets();
 	return 0;
 }

@@ -109,6 +109,11 @@ int adsm_peer_send(int fd, const void *data, size_t size)
 	return 0;
 }
 
+bool adsm_peer_runs(int pid)
+{
+	return true;
+}
+
 static bool receives(void *arg)
 {
 	const struct connection *connection = arg;
