@@ -63,7 +63,7 @@ static int who(int fd, struct ucred *ret_who)
 int adsm_peer_accept(int fd)
 {
 	int sock = adsm_fd_lift((int)sys(SYS_accept4, fd, NULL, NULL, SOCK_CLOEXEC));
-	struct ucred other;
+	struct ucred other = { 0 };
 
 	if (sock >= 0 && (who(sock, &other) || (other.uid && other.uid != (uid_t)sys(SYS_geteuid)))) {
 		adsm_peer_close(sock);
@@ -127,7 +127,7 @@ static bool find(int pid, struct sockaddr_un *address)
 int adsm_peer_connect(int pid)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct ucred other;
+	struct ucred other = { 0 };
 	int fd, error;
 
 	if (!find(pid, &address))
