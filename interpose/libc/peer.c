@@ -92,6 +92,7 @@ static size_t move(const struct call *call, struct iovec **local, size_t *n_loca
 /* All of it once more, by the other one's help: its result, or the system's @n where that does not help. */
 ADSM_SLOW ssize_t ask(const struct call *call, size_t size, ssize_t n)
 {
+	/* The system has taken both lengths: from 1 to IOV_MAX. NOLINTNEXTLINE(clang-analyzer-core.VLASize) */
 	struct iovec local_copy[call->n_local], remote_copy[call->n_remote], *local = local_copy, *remote = remote_copy;
 	struct iovec ranges[ADSM_PEER_RANGES], pieces[ADSM_PEER_PIECES];
 	size_t n_local = call->n_local, n_remote = call->n_remote, done = 0, moved = 1;

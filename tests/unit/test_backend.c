@@ -136,16 +136,19 @@ static void *read_module(const char *name, size_t *ret_size)
 	return image;
 }
 
+/* Images stay while their modules are loaded: here until the test ends. */
 static struct adsm_code *load(const char *name)
 {
-	struct adsm_image image = { .text = "", .options = "" };
-	void *data = read_module(name, &image.size);
+	static struct adsm_image images[64];
+	static size_t n;
+	struct adsm_image *image = &images[n++];
 	struct adsm_code *code;
 
-	image.data = data;
-	CHECK(!backend->module_load(device, &image, &code));
+	CHECK(n <= 64);
+	image->text = image->options = "";
+	image->data = read_module(name, &image->size);
+	CHECK(!backend->module_load(device, image, &code));
 	CHECK(code->device == device);
-	free(data);
 	return code;
 }
 

@@ -120,7 +120,7 @@ static void test_memory(struct adsm_process_device *device)
 static struct adsm_entry *load(struct adsm_process_device *device, const char *name, const char *kernel)
 {
 	static char data[1 << 20];
-	struct adsm_image image = { .text = "", .options = "", .data = data };
+	static struct adsm_image image = { .text = "", .options = "", .data = data };	/* both stay: one module is loaded */
 	struct adsm_entry *entry;
 	struct adsm_code *code;
 	char path[4096];
