@@ -119,8 +119,9 @@ static void test_memory(struct adsm_process_device *device)
 
 static struct adsm_entry *load(struct adsm_process_device *device, const char *name, const char *kernel)
 {
+	/* Both stay while the module is loaded. */
 	static char data[1 << 20];
-	static struct adsm_image image = { .text = "", .options = "", .data = data };	/* both stay: one module is loaded */
+	static struct adsm_image image = { .text = "", .options = "", .data = data };
 	struct adsm_entry *entry;
 	struct adsm_code *code;
 	char path[4096];
