@@ -48,7 +48,7 @@ void adsm_os_alternate_stack(uintptr_t *ret_start, size_t *ret_size)
 }
 
 /* The page can be read: then the kernel gets as far as to refuse what it is asked to do with the 8 bytes there. */
-static bool is_readable(uintptr_t page)
+NO_SANITIZE static bool is_readable(uintptr_t page)
 {
 	return sys(SYS_rt_sigprocmask, -1, page, NULL, KERNEL_SIGSET_SIZE) == -EINVAL;
 }
@@ -56,8 +56,9 @@ static bool is_readable(uintptr_t page)
 /*
  * Where a stack ends the C library has its own data of the thread, the kernel the first thread's random bytes. Below
  * each stack is a guard page, so what can be read without a gap from @address to that end is the same stack.
+ * A sanitizer starts by sigaltstack(), which calls this before the sanitizer is ready.
  */
-uintptr_t adsm_os_stack_end(uintptr_t address)
+NO_SANITIZE uintptr_t adsm_os_stack_end(uintptr_t address)
 {
 	static _Thread_local struct { uintptr_t low, end; } own;
 	uintptr_t low;
