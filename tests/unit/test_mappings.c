@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "../sanitizers.h"
 #include "core.h"
 #include "core/limits.h"
 #include "run/mapping.h"
@@ -301,6 +302,11 @@ int main(int argc, char **argv)
 
 	if (!max || max > 200000) {
 		printf("skipped: vm.max_map_count is %u: to exceed it would take too much memory\n", max);
+		return 77;
+	}
+	/* It leaves the process no mapping for a while. */
+	if (WITH_TSAN && argc > 1 && !strcmp(argv[1], "limits")) {
+		printf("skipped: ThreadSanitizer ends a process that can have no more mappings\n");
 		return 77;
 	}
 	if (argc > 1 && !strcmp(argv[1], "edges"))
