@@ -25,6 +25,9 @@ extern struct adsm_option adsm_backend_rows[], adsm_wrap_rows[];	/* of options.c
 #define ADSM_BACKENDS &adsm_backend_cuda, ADSM_BACKEND_OPENCL &adsm_backend_cpu, &adsm_backend_cluster, \
 	&adsm_backend_scratchpad
 #define ADSM_BACKEND_NAMES "cuda, opencl, cpu, cluster, scratchpad"
+/* Those whose devices have what others lack, for sentences of errors: caps.max_workers, caps.services. */
+#define ADSM_BACKENDS_WITH_TASKS "'cpu', 'scratchpad', and 'cluster' with ADSM_CLUSTER_NODE=scratchpad"
+#define ADSM_BACKENDS_WITH_SERVICES "'cpu', 'scratchpad'"
 #define ADSM_BACKEND_ROWS adsm_cpu_rows, adsm_cluster_rows, adsm_scratchpad_rows, adsm_store_rows, \
 	adsm_opencl_rows, adsm_cuda_rows
 

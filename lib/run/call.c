@@ -8,6 +8,7 @@
 #include "core/block.h"
 #include "core/observe.h"
 #include "core/options.h"
+#include "list.h"
 #include "run/caller.h"
 #include "run/explicit.h"
 #include "run/gather.h"
@@ -57,9 +58,8 @@ static int check_task(const struct adsm_kernel_info *info, const struct adsm_hom
 	if (!info->task)
 		return 0;
 	if (!device->caps.max_workers)
-		return adsm_fail(-ENOTSUP, "task '%s': device %d, of the backend '%s', has no workers that run all at "
-				 "once: devices of the backends 'cpu' and 'scratchpad' have, and clusters with "
-				 "ADSM_CLUSTER_NODE=scratchpad", info->name, home->index,
+		return adsm_fail(-ENOTSUP, "task '%s': device %d, of the backend '%s', cannot run tasks: backends that "
+				 "can are " ADSM_BACKENDS_WITH_TASKS, info->name, home->index,
 				 device->backend->name);
 	if (n_workers > device->caps.max_workers)
 		return adsm_fail(-EINVAL, "task '%s': %lu workers, device %d runs at most %u at once "
@@ -73,8 +73,8 @@ static int check_services(const struct adsm_kernel_info *info, const struct adsm
 	if (!info->services || home->device->caps.services)
 		return 0;
 	return adsm_fail(-ENOTSUP, "kernel '%s' calls services (ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC), "
-			 "which device %d, of the backend '%s', does not have: devices of the backends 'cpu' and "
-			 "'scratchpad' have them", info->name, home->index, home->device->backend->name);
+			 "which device %d, of the backend '%s', does not have: backends that do are "
+			 ADSM_BACKENDS_WITH_SERVICES, info->name, home->index, home->device->backend->name);
 }
 
 int adsm_call_check(const struct adsm_kernel_info *info, const struct adsm_home *home, adsmDim grid, adsmDim block,

@@ -17,10 +17,11 @@ import tree
 # A room, and what its files may name beside their own room and include/. A folder stands for all that lies in it, a
 # path without suffix for one file and its header.
 BASE = ["lib/base"]
-# Of protocols what all have: what one calls its states, and how it chooses, is its own affair.
-CORE = BASE + ["lib/engine", "backends", "protocols/protocol", "protocols/list", "protocols/options", "lib/core"]
+# Of backends and protocols the contract that all of them keep: what one is made of is its own affair.
+CORE = BASE + ["lib/engine", "backends/backend", "protocols/protocol", "protocols/list", "protocols/options",
+               "lib/core"]
 ONCE = CORE + ["lib/once"]
-RUN = ONCE + ["lib/run"]
+RUN = ONCE + ["lib/run", "backends/list"]
 ROOMS = {
     "include": [],
     "lib/base": [],
@@ -36,7 +37,8 @@ ROOMS = {
     "lib/run": RUN,
     # core and run call it through struct adsm_observer: nobody names it but start.
     "lib/observe": ONCE + ["protocols/lazy", "protocols/rolling"],
-    "lib/start": RUN + ["lib/observe", "protocols"],
+    # The start chooses among them by the lists of all.
+    "lib/start": RUN + ["lib/observe", "protocols", "backends/options", "backends/stubs"],
     "lib/driver": RUN + ["lib/start"],
     "lib/api": RUN + ["lib/start", "lib/driver"],
     # Of the engine what has to do with the program's signals, of the backends CUDA's driver and the options about it.
@@ -171,9 +173,14 @@ def check(build):
             names(path, used, used)
     defines, undefined = symbols(build)
     owner = {name: source for source, own in defines.items() for name in own}
+    promised = dict(owner)
+    for path in tree.files([name for name in ROOMS if name != "include"], (".h",)):
+        if os.path.basename(path) in CONTRACTS:
+            promised.update((name, path) for name in re.findall(r"\badsm_\w+", outer(tree.read(path))) if name in owner)
     for source, foreign in undefined.items():
         for name in foreign & owner.keys():
-            names(source, owner[name], name)
+            # What a contract declares may be named by all who may name the contract.
+            names(source, promised[name] if may(source, promised[name]) else owner[name], name)
 
     for path, others in circles(edges).items():
         found[f"{path} is in a circle"] = {f"it names {', '.join(sorted(edges[path][other]))}"

@@ -35,6 +35,7 @@ HOUSE = {
     "lib/run/fault.h": "int adsm_fault(void);\n",
     "lib/run/fault.c": '#include "core/object.h"\n#include "run/fault.h"\n'
                        "int adsm_fault(void) { return adsm_object(); }\n",
+    "lib/start/start.c": '#include "backend.h"\nint adsm_start(void) { return adsm_cpu[0].alloc(); }\n',
     "lib/api/api.h": "int adsm_api(void);\n",
     "lib/api/api.c": '#include "adsm.h"\n#include "run/fault.h"\nint adsmCall(void) { return adsm_fault(); }\n'
                      '#include "api/api.h"\nint adsm_api(void) { return 0; }\n',
@@ -53,6 +54,12 @@ PLANTED = {
                          ["lib/core names adsm_fault of lib/run"]),
     "an upward variable": ("lib/base/log.c", "extern int adsm_block;\nint *stray = &adsm_block;\n",
                            ["lib/base names adsm_block of lib/core"]),
+    "the core naming a backend": ("lib/core/block.c", '#include "cuda/cu.h"\n',
+                                  ["lib/core names backends/cuda/cu.h of backends"]),
+    "api calling a backend": ("lib/api/api.c", "int adsm_cu(void);\nint stray(void) { return adsm_cu(); }\n",
+                              ["lib/api names adsm_cu of backends"]),
+    "start calling a backend": ("lib/start/start.c", "int adsm_cu(void);\nint stray(void) { return adsm_cu(); }\n",
+                                ["lib/start names adsm_cu of backends"]),
     "a circle of symbols": ("lib/core/block.c", "int adsm_object(void);\nint stray(void) { return adsm_object(); }\n",
                             ["lib/core/block is in a circle", "lib/core/object is in a circle"]),
     "a circle of includes": ("lib/core/block.h", '#include "object.h"\n',
