@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * adsm_scratchpad.h - what kernels for cores with a local store are compiled with: the part of the software cache that
- * is put into them, and what adsmcc says of them. Nothing here is for programs, nor for sources of kernels.
+ * is put into them, and what adsmcc says of them. It is installed for adsmcc alone: neither programs nor
+ * sources of kernels include it.
  *
  * A core has a window of ADSM_STORE_WINDOW bytes of address space, aligned to that, with struct adsm_store at its
  * beginning and the stack at its end. So kernels find it by their stack pointer, in whatever function and at

@@ -61,8 +61,8 @@ static const char help[] =
 	"  -MF FILE          write a make rule that names the files read\n"
 	"  --version, --help\n";
 
-/* Installed: bin/../include. In a build folder: where the sources are. */
-static const char *find_header(const char *name)
+/* Installed: in a folder relative to bin. In a build folder: where the sources are. */
+static const char *find_header(const char *folder, const char *name)
 {
 	char self[PATH_SIZE], *slash, *path;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -70,7 +70,7 @@ static const char *find_header(const char *name)
 	if (n > 0) {
 		self[n] = '\0';
 		slash = strrchr(self, '/');
-		path = format_string("%.*s/../include/%s", slash ? (int)(slash - self) : 0, self, name);
+		path = format_string("%.*s/../%s/%s", slash ? (int)(slash - self) : 0, self, folder, name);
 		if (!access(path, R_OK))
 			return path;
 	}
@@ -200,7 +200,7 @@ static void complete(struct command *command)
 int main(int argc, char **argv)
 {
 	struct command command = { .compiler = getenv("CC") };
-	const char *store_header = find_header("adsm_scratchpad.h");
+	const char *store_header = find_header(ADSM_LIBEXEC_RELATIVE, "adsm_scratchpad.h");
 	struct text *flat = &command.defines, text = { 0 }, contents;
 	size_t n_kernels;
 	int status = 0;
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		parse(&command, argc, argv, &i);
 	complete(&command);
-	kernel_header = find_header("adsm_kernel.h");
+	kernel_header = find_header("include", "adsm_kernel.h");
 	if (!read_file(command.input, &contents))
 		die("%s: %s", command.input, strerror(errno));
 	flatten_file(flat, command.input, contents.bytes);
