@@ -11,12 +11,21 @@ extern "C" {
 #endif
 
 /**
- * Conventions. Functions that return int return 0 or a negative errno value; functions that return
- * a pointer return NULL and set errno. The sentence behind the last failure of the calling thread is
- * adsmLastError(). Sizes are bytes. Unless a declaration says otherwise, any thread may call any
- * function, at any time but inside a signal handler, and the library starts by itself at the first
- * call that needs it. "The paper" is Gelado et al., An Asymmetric Distributed Shared Memory Model
- * for Heterogeneous Parallel Systems, ASPLOS 2010.
+ * Conventions
+ *
+ * - Functions that return int return 0 on success, or a negative errno value. Functions that return a pointer return
+ *   NULL on failure and set errno. adsmLastError() then returns a sentence about the failure.
+ * - Every function may return -ENOMEM, and -ENODEV if no device could be opened or the device was lost. In the child of
+ *   a fork() every function that needs the library returns -ENOTSUP.
+ * - Sizes are in bytes. Names that end in _ns are times in nanoseconds.
+ * - Any thread may call any function at any time, but not from a signal handler. Exceptions are named.
+ * - The library starts by itself at the first call that needs it.
+ * - A structure with struct_size may get new fields at its end in a later version. The caller sets struct_size to the
+ *   structure's sizeof. The library accepts the sizes of older and newer versions.
+ * - Parameters named ret_... are outputs. The library writes them only on success.
+ *
+ * "The paper" is Gelado et al., An Asymmetric Distributed Shared Memory Model for Heterogeneous Parallel Systems,
+ * ASPLOS 2010.
  */
 
 #define ADSM_VERSION_MAJOR 0
@@ -24,147 +33,235 @@ extern "C" {
 #define ADSM_VERSION_PATCH 0
 #define ADSM_VERSION (ADSM_VERSION_MAJOR * 10000 + ADSM_VERSION_MINOR * 100 + ADSM_VERSION_PATCH)
 
-/* A program that may run without the library says -DADSM_API="__attribute__((weak))" and looks for adsmInit. */
+/*
+ * A program that can also run without the library compiles with -DADSM_API="__attribute__((weak))", and compares the
+ * address of adsmInit with NULL at run time.
+ */
 #if !defined(ADSM_API) && defined(__GNUC__)
 #define ADSM_API __attribute__((visibility("default")))
 #elif !defined(ADSM_API)
 #define ADSM_API
 #endif
 
-/** The version of the library at run time, as ADSM_VERSION counts it. */
+/** Return the version of the library at run time, encoded like ADSM_VERSION. */
 ADSM_API int adsmVersion(void);
 
 /* ---- starting, stopping, options --------------------------------------------------------- */
 
 /**
- * Start the library: read the options, reserve the arena, open the devices. Implicit at first use;
- * calling it again does nothing. Returns 0; -EINVAL for an option that is not valid; -ENODEV when no
- * accelerator could be opened; -ENOMEM; -ENOTSUP in the child of a fork. A failure is told once in the log, as an
- * error; the next call that needs the library tries again.
+ * Start the library: read the options, reserve the address range for objects, open the devices.
+ *
+ * A program need not call this function, because the first call that needs the library starts it. If the library is
+ * running, nothing happens. After a failure the next call that needs the library tries again.
+ *
+ * Returns 0 or one of these errors, which the library also writes to its log:
+ *   -EINVAL   an option has an invalid value
+ *   -ENODEV   no device could be opened
+ *   -ENOMEM   there is not enough memory or address space
+ *   -ENOTSUP  the process is the child of a fork()
  */
 ADSM_API int adsmInit(void);
 
 /**
- * Stop the library and give everything back: devices, arena, helper threads. Reports and timelines
- * (ADSM_STATS, ADSM_TRACE) end here, or with the program. Returns 0 (also when it never started), or
- * -EBUSY while objects, device-only memory or modules are alive. adsmInit() may start it again. No
- * other thread may be inside the library.
+ * Stop the library and release its devices, memory and helper threads.
+ *
+ * The library then writes its report and trace (ADSM_STATS, ADSM_TRACE), which it otherwise writes when the program
+ * ends. adsmInit() may start the library again. No other thread may be in a function of the library.
+ *
+ * Returns 0, also if the library was not running, or:
+ *   -EBUSY    an object, device-only memory or a module still exists
  */
 ADSM_API int adsmShutdown(void);
 
 /**
- * Set an option from the program, as the environment variable ADSM_<name> would; what the program
- * sets wins over the environment. Only before adsmInit().
- * @name: as adsm-info lists it, without the prefix, case ignored: "protocol", "block_size".
- * @value: the text the environment variable would hold.
- * Returns 0; -EINVAL for an unknown name or a value that is not valid (adsmLastError() names the
- * valid ones); -EBUSY once the library has started.
+ * Set an option. It has the same effect as the environment variable ADSM_<name>, and takes precedence over it.
+ *
+ * Call this function before the library starts.
+ *
+ * @name: the option's name without the prefix, in upper or lower case: "protocol", "block_size". adsm-info lists them.
+ * @value: the text that the environment variable would have.
+ *
+ * Returns 0 or:
+ *   -EINVAL   there is no such option, or @value is invalid; adsmLastError() lists the valid values
+ *   -EBUSY    the library is already running
  */
 ADSM_API int adsmOption(const char *name, const char *value);
 
-/** A sentence for @error (0 or a negative errno as this library returns it). Never NULL; static. */
+/**
+ * Return a description of an error code.
+ *
+ * @error: 0 or a negative errno value, as functions of the library return it.
+ *
+ * Returns a static string, never NULL.
+ */
 ADSM_API const char *adsmErrorString(int error);
 
 /**
- * What the last failed call of this thread had to say, in one sentence; "" if none failed. Valid
- * until the thread's next failing call.
+ * Return one sentence about the calling thread's last failed call: what is wrong and what would be right.
+ *
+ * Returns "" if no call of this thread has failed. The string is valid until the thread's next failing call.
  */
 ADSM_API const char *adsmLastError(void);
 
 /* ---- shared memory ----------------------------------------------------------------------- */
 
 /**
- * Allocate shared memory: one address for the CPU and for kernels (paper §3.3, Table 1).
- * @size: bytes, more than 0; rounded up to whole pages. Contents are undefined: see ADSM_ALLOC_ZERO.
- * Returns the address, page aligned, owned by the caller until adsmFree(); NULL with errno EINVAL
- * (size 0), ENODEV (no accelerator) or ENOMEM (device full).
+ * Allocate shared memory: one address for the CPU and for kernels (paper, section 3.3 and Table 1).
+ *
+ * @size: bytes, more than 0. The library rounds it up to whole pages.
+ *
+ * The contents are undefined. adsmAllocWith() with ADSM_ALLOC_ZERO allocates zeros. The caller owns the memory until
+ * adsmFree().
+ *
+ * Returns the address, which is page aligned, or NULL with errno:
+ *   EINVAL    @size is 0
+ *   ENODEV    there is no device
+ *   ENOMEM    the device or the host has not enough memory
  */
 ADSM_API void *adsmAlloc(size_t size);
 
-#define ADSM_DEVICE_CURRENT (-1)	/* the device adsmDeviceSet() chose for this thread */
-#define ADSM_ALLOC_POPULATE 1u		/* take the host's pages now, not at first use */
-#define ADSM_ALLOC_ZERO 2u		/* contents are zeros, as calloc()'s: filled by the device; also EIO */
+#define ADSM_DEVICE_CURRENT (-1)	/* the calling thread's device: adsmDeviceSet() */
 
-/** What adsmAllocWith() may be told; start from ADSM_ALLOC_OPTIONS_INIT. */
+/* Flags of adsmAllocOptions. */
+#define ADSM_ALLOC_POPULATE 1u		/* allocate the host's pages now, not at the first access */
+#define ADSM_ALLOC_ZERO 2u		/* the device fills the object with zeros; adds the error EIO */
+
+/** Options of adsmAllocWith(). Initialize them with ADSM_ALLOC_OPTIONS_INIT. */
 typedef struct adsmAllocOptions {
 	size_t struct_size;		/* sizeof(adsmAllocOptions) */
-	const char *protocol;		/* "batch", "lazy", "rolling"; NULL: ADSM_PROTOCOL */
-	size_t block_size;		/* bytes, a power of two, one page to 1 GiB; 0: ADSM_BLOCK_SIZE;
-					   batch and lazy always take the whole object as one block */
-	int device;			/* index, or ADSM_DEVICE_CURRENT */
+	const char *protocol;		/* "batch", "lazy" or "rolling"; NULL: the option ADSM_PROTOCOL */
+	size_t block_size;		/* bytes, a power of two from one page to 1 GiB; 0: the option ADSM_BLOCK_SIZE;
+					   batch and lazy use the whole object as one block */
+	int device;			/* a device's index, or ADSM_DEVICE_CURRENT */
 	unsigned flags;			/* ADSM_ALLOC_* */
 } adsmAllocOptions;
 
 #define ADSM_ALLOC_OPTIONS_INIT { sizeof(adsmAllocOptions), NULL, 0, ADSM_DEVICE_CURRENT, 0 }
 
-/** adsmAlloc() with choices; @options may be NULL. Also EINVAL for an option that is not valid. */
+/**
+ * Allocate shared memory with options.
+ *
+ * @size: as for adsmAlloc().
+ * @options: NULL for the defaults.
+ *
+ * Returns like adsmAlloc(), and also:
+ *   EINVAL    an option is invalid; adsmLastError() names it
+ *   EIO       the device could not fill the object with zeros
+ */
 ADSM_API void *adsmAllocWith(size_t size, const adsmAllocOptions *options);
 
 /**
- * Free an object. Waits for the calls that may use it and for its transfers in flight.
- * @p: what adsmAlloc() returned, or NULL (nothing happens).
- * Returns 0; -EINVAL for any other address (an interior pointer names its object); -EBUSY while a
- * part of it is held.
+ * Free an object. The function waits for calls that may use the object and for its transfers.
+ *
+ * @p: an address that adsmAlloc() or a related function returned; NULL has no effect.
+ *
+ * Returns 0 or:
+ *   -EINVAL   @p is no such address; if it lies inside an object, adsmLastError() names the object
+ *   -EBUSY    a range of the object is held (adsmHold())
  */
 ADSM_API int adsmFree(void *p);
 
 /**
- * Allocate shared memory whose address need not be valid on the accelerator (paper §4.2): for
- * devices that cannot give both sides one address. On devices that can, the same as adsmAlloc().
+ * The same as adsmAlloc(). In the paper (section 4.2) it allocates memory whose device address may differ from its CPU
+ * address. With this library every object may be like that; adsmSafe() returns the device address.
  */
 ADSM_API void *adsmSafeAlloc(size_t size);
 
 /**
- * The accelerator's address for a CPU address inside an object (paper §4.2): for pointers stored in
- * data where the two sides differ. Pointer arguments of a call need no adsmSafe().
- * Returns 0 with errno EINVAL where @p lies in no live object, ENOTSUP where the device has no
- * addresses.
+ * Return the device address of a byte of an object (paper, section 4.2).
+ *
+ * A program needs this only for pointers that it stores in memory for kernels, on devices where the two addresses
+ * differ (adsmDeviceProps.same_address is 0). The library translates pointer arguments of calls.
+ *
+ * @p: an address in an object.
+ *
+ * Returns the address, or 0 with errno:
+ *   EINVAL    @p is not in an object
+ *   ENOTSUP   memory of this device has no addresses
  */
 ADSM_API uint64_t adsmSafe(const void *p);
 
 /**
- * memcpy() between any mix of shared and ordinary memory, on whichever side moves fewer bytes.
- * The ranges may not overlap. Returns 0; -EINVAL, with nothing done, where a range does not end in the object that it
- * begins in, or is larger than memory can be; -EIO or -ENODEV when a transfer failed.
+ * Copy memory. Each range may be shared memory or ordinary memory. The library copies on the side that needs fewer
+ * transfers.
+ *
+ * @dst, @src: ranges of @size bytes that do not overlap.
+ *
+ * Returns 0 or:
+ *   -EINVAL   a range begins in an object and ends outside of it, or @size is too large; nothing was copied
+ *   -EIO      a transfer failed
+ *   -ENODEV   the device was lost
  */
 ADSM_API int adsmMemcpy(void *dst, const void *src, size_t size);
 
-/** memset() on shared or ordinary memory: whole blocks are filled by the device. As adsmMemcpy(). */
+/**
+ * Fill shared or ordinary memory with a byte. The device fills whole blocks of an object.
+ *
+ * @value: the byte, converted to unsigned char.
+ *
+ * Returns like adsmMemcpy().
+ */
 ADSM_API int adsmMemset(void *dst, int value, size_t size);
 
-/* What an argument, a hold or an assignment does with the data it names. */
-#define ADSM_ACCESS_IN 1u		/* only reads it */
-#define ADSM_ACCESS_OUT 2u		/* overwrites all of it, and reads nothing */
-#define ADSM_ACCESS_INOUT 3u		/* reads and writes it */
+/* How a kernel, or other code, accesses memory. */
+#define ADSM_ACCESS_IN 1u		/* it only reads the memory */
+#define ADSM_ACCESS_OUT 2u		/* it overwrites all of the memory and does not read the old contents */
+#define ADSM_ACCESS_INOUT 3u		/* it reads and writes the memory */
 
 /**
- * Hold a range open for accesses this library does not see: io_uring, RDMA, static code.
- * @access: ADSM_ACCESS_IN: fetched and readable. ADSM_ACCESS_INOUT: fetched and writable. ADSM_ACCESS_OUT: writable,
- * nothing is fetched where the range covers whole blocks: the caller overwrites all of it.
- * While held the range is neither closed nor evicted; a call that may use the object and adsmFree()
- * return -EBUSY. Holds are counted; each needs its adsmUnhold(). Waits for calls that may write it.
- * Returns 0; -EINVAL where the range is not inside one live object; -EBUSY where a block has too many
- * holds; -EIO, -ENODEV, -ENOMEM.
+ * Make a range accessible and keep it accessible, for accesses that the library cannot detect: io_uring, RDMA, system
+ * calls of a statically linked program.
+ *
+ * While a range is held, calls that may use the object and adsmFree() return -EBUSY. The library counts holds: each one
+ * needs its own adsmUnhold(). The function waits for calls that may write the object.
+ *
+ * @p, @size: a range in one object.
+ * @access: ADSM_ACCESS_IN: the range is current and readable.
+ *          ADSM_ACCESS_INOUT: the range is current, readable and writable.
+ *          ADSM_ACCESS_OUT: the range is writable, and the caller overwrites all of it. The library fetches no block
+ *          that lies completely in the range.
+ *
+ * Returns 0 or:
+ *   -EINVAL   the range is not inside one object, or @access is invalid
+ *   -EBUSY    a block of the range has too many holds
+ *   -EIO, -ENODEV  a transfer failed, or the device was lost
  */
-ADSM_API int adsmHold(void *p, size_t size, int access);
-
-/** End one hold of exactly this range. Returns 0, or -EINVAL where there is none. */
-ADSM_API int adsmUnhold(void *p, size_t size);
+ADSM_API int adsmHold(const void *p, size_t size, unsigned access);
 
 /**
- * Serve a fault on a shared object, for programs whose own SIGSEGV handler must be the first (a language runtime,
- * say): called by that handler before anything else, with the arguments that the kernel gave it.
- * Returns 1: served, so return from the handler, and the instruction runs again (where the access cannot be served,
- * SIGBUS follows); 0: not the library's, so do what you would have done. Never 1 before the library has started,
- * or for a signal that was sent. Any thread; made for signal handlers; errno is kept. May wait for a kernel.
+ * End a hold.
+ *
+ * @p, @size: the same range as in adsmHold().
+ *
+ * Returns 0, or -EINVAL if there is no hold of exactly this range.
+ */
+ADSM_API int adsmUnhold(const void *p, size_t size);
+
+/**
+ * Handle a fault on a shared object, for programs whose own SIGSEGV handler has to run first, such as a language
+ * runtime. That handler calls this function before anything else:
+ *
+ *	static void handler(int sig, siginfo_t *info, void *context)
+ *	{
+ *		if (adsmHandleFault(sig, info, context))
+ *			return;
+ *		... the program's own faults ...
+ *	}
+ *
+ * @sig, @info, @context: the arguments of the signal handler.
+ *
+ * Returns 1 if the library handled the fault: the handler returns, and the instruction runs again. If the access cannot
+ * succeed, SIGBUS follows. Returns 0 if the fault is not the library's, if another process sent the signal, or if the
+ * library is not running. Any thread may call this function in a signal handler. It preserves errno. It may wait for a
+ * kernel.
  */
 ADSM_API int adsmHandleFault(int sig, void *info, void *context);
 
 /* ---- modules, kernels, calls ------------------------------------------------------------- */
 
-typedef struct { unsigned x, y, z; } adsmDim;	/* a component of 0 counts as 1 */
+typedef struct { unsigned x, y, z; } adsmDim;	/* dimensions; 0 means 1 */
 
-/* An adsmDim to write inside adsmCall(), where the commas of a compound literal would not do. */
+/* Return an adsmDim. In arguments of the macro adsmCall() a compound literal does not work because of its commas. */
 static inline adsmDim adsmDim3(unsigned x, unsigned y, unsigned z)
 {
 	adsmDim dim;
@@ -179,147 +276,214 @@ typedef struct adsmModule adsmModule;
 typedef struct adsmKernel adsmKernel;
 
 /**
- * Load a kernel module: what adsmcc wrote, for any backend; or, told by its bytes, the device's own: source (OpenCL C,
- * CUDA C++ or PTX), SPIR-V, code of CUDA. adsmModuleLoadWith() takes it from memory, with choices, and has the details.
- * @file: a path. Returns the module, owned by the caller until adsmModuleUnload(); NULL with errno
- * ENOENT and the like, or ENOEXEC where the file is none of these, or the device's compiler refused it.
+ * Load a module of kernels from a file.
+ *
+ * A module that adsmcc made runs on every device. Other images run on one kind of device: OpenCL C, CUDA C++ or PTX
+ * source, SPIR-V, and CUDA binaries. The library detects the kind from the contents. See adsmModuleLoadWith().
+ *
+ * @file: the file's path.
+ *
+ * Returns the module, which the caller owns until adsmModuleUnload(), or NULL with errno:
+ *   ENOENT and others  the file cannot be read
+ *   ENOEXEC   the file is not a module, or the device's compiler rejected it; adsmLastError() has its messages
  */
 ADSM_API adsmModule *adsmModuleLoad(const char *file);
 
-/** adsmModuleLoad() from memory; @image is copied. */
+/**
+ * Load a module from memory. The library copies the image.
+ *
+ * @image, @size: the contents of a file for adsmModuleLoad().
+ *
+ * Returns like adsmModuleLoad().
+ */
 ADSM_API adsmModule *adsmModuleLoadMemory(const void *image, size_t size);
 
-/* What an image is. Only ADSM_MODULE_ADSM runs on every backend; the others are the device's own. */
+/* Kinds of images. Only ADSM_MODULE_ADSM runs on every device. */
 enum {
-	ADSM_MODULE_AUTO,		/* told by its bytes: SPIR-V, text, code of CUDA, else a module of adsmcc's */
-	ADSM_MODULE_ADSM,		/* as adsmcc writes it */
-	ADSM_MODULE_SOURCE,		/* in the device's language: OpenCL C; CUDA C++ or PTX */
-	ADSM_MODULE_SPIRV,		/* SPIR-V, where the device takes it */
-	ADSM_MODULE_BINARY		/* what its compiler made: CL_PROGRAM_BINARIES of OpenCL; cubin, fatbin */
+	ADSM_MODULE_AUTO,		/* the library detects the kind from the contents */
+	ADSM_MODULE_ADSM,		/* a module made by adsmcc */
+	ADSM_MODULE_SOURCE,		/* source in the device's language: OpenCL C, CUDA C++ or PTX */
+	ADSM_MODULE_SPIRV,		/* SPIR-V, if the device supports it */
+	ADSM_MODULE_BINARY		/* output of the device's compiler: CL_PROGRAM_BINARIES, cubin, fatbin */
 };
 
-/** What adsmModuleLoadWith() may be told; start from ADSM_MODULE_OPTIONS_INIT. */
+/** Options of adsmModuleLoadWith(). Initialize them with ADSM_MODULE_OPTIONS_INIT. */
 typedef struct adsmModuleOptions {
 	size_t struct_size;		/* sizeof(adsmModuleOptions) */
 	int kind;			/* ADSM_MODULE_* */
-	int device;			/* which compiles it first, and says which kernels it has */
-	const char *build_options;	/* for the device's compiler, separated by blanks; NULL: none */
+	int device;			/* the device that compiles the image first */
+	const char *build_options;	/* options of the device's compiler, separated by blanks; NULL: none */
 } adsmModuleOptions;
 
 #define ADSM_MODULE_OPTIONS_INIT { sizeof(adsmModuleOptions), ADSM_MODULE_AUTO, ADSM_DEVICE_CURRENT, NULL }
 
 /**
- * adsmModuleLoadMemory() with choices; @options may be NULL. Kernels of modules that are not adsmcc's are known as
- * far as the driver tells: arguments are checked against that, a pointer to const data is ADSM_ACCESS_IN, other
- * pointers have no access unless the call names one. CUDA tells the sizes of arguments and nothing else, and names in
- * C++ as compilers do: declare kernels extern "C".
- * Modules of adsmcc's become CUDA code with --fmad=false, and OpenCL code without contraction, for the same numbers as
- * elsewhere, unless @options name fmad, or ask for -cl-fast-relaxed-math.
- * Also ENOEXEC: the device takes no such image, or its compiler refused it, whose log is in adsmLastError().
+ * Load a module from memory with options.
+ *
+ * Modules of adsmcc describe the parameters of their kernels. For other images the library knows what the driver
+ * reports, and checks arguments against that:
+ * - OpenCL: a pointer to const data is ADSM_ACCESS_IN. Other pointers have no declared access.
+ * - CUDA: only the sizes of parameters are known. C++ names are mangled: declare kernels extern "C".
+ *
+ * Modules of adsmcc compute the same floating-point results on every device. Therefore the library compiles them for
+ * CUDA with --fmad=false and for OpenCL without contraction, unless @options contains an fmad option or
+ * -cl-fast-relaxed-math.
+ *
+ * @image, @size: the image. The library copies it.
+ * @options: NULL for the defaults.
+ *
+ * Returns like adsmModuleLoad(), and also:
+ *   EINVAL    an option is invalid
+ *   ENOEXEC   the device does not support images of this kind
  */
 ADSM_API adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleOptions *options);
 
 /**
- * Unload a module and its kernels; waits for calls of them. NULL is allowed. Returns 0; -EINVAL; -EBUSY while a call of
- * theirs (adsmOnceCall() of adsm_once.h) waits for units that no other call is to set.
+ * Unload a module and its kernels. The function waits for calls of these kernels.
+ *
+ * @module: NULL has no effect.
+ *
+ * Returns 0 or:
+ *   -EINVAL   @module is invalid
+ *   -EBUSY    a call of a kernel (adsmOnceCall()) waits for units that no other call will set
  */
 ADSM_API int adsmModuleUnload(adsmModule *module);
 
 /**
- * A kernel of a module, by name; owned by the module.
- * Returns NULL with errno ENOENT where the module has none of that name (adsmLastError() lists what
- * it has), or EINVAL.
+ * Return a kernel of a module. The module owns the kernel.
+ *
+ * @name: the kernel's name.
+ *
+ * Returns the kernel, or NULL with errno:
+ *   ENOENT    the module has no kernel of this name; adsmLastError() lists its kernels
+ *   EINVAL    @module or @name is invalid
  */
 ADSM_API adsmKernel *adsmKernelGet(adsmModule *module, const char *name);
 
-/** One argument of a call; made by adsmPtr() and its sisters, not by hand. */
+/** One argument of a call. Use adsmPtr() and the related functions to create it. */
 typedef struct adsmArg {
 	uint32_t kind;			/* ADSM_ARG_* */
-	uint32_t access;		/* ADSM_ACCESS_*; 0: as the kernel declares */
-	const void *data;		/* the pointer, or where the value's bytes are */
-	size_t size;			/* of the value */
+	uint32_t access;		/* ADSM_ACCESS_*; 0: as the kernel declares it */
+	const void *data;		/* the pointer argument, or the address of the value */
+	size_t size;			/* bytes of the value */
 } adsmArg;
 
 enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG_USE, ADSM_ARG_LOCAL,
-       ADSM_ARG_ONCE };			/* the last: of parameters; the argument is adsmPtr(once->address) */
+       ADSM_ARG_ONCE };			/* kinds; the last one describes parameters: pass adsmPtr(once->address) */
 
-#define ADSM_CONST_MAX ((size_t)64 << 10)	/* bytes of one adsmConst() argument */
-#define ADSM_ARGS_MAX 32			/* arguments of one call, adsmUse() included */
+#define ADSM_CONST_MAX ((size_t)64 << 10)	/* maximum size of one adsmConst() argument */
+#define ADSM_ARGS_MAX 32			/* maximum number of arguments of one call, with adsmUse() */
 
 /**
- * Call a kernel (paper §3.3): release the objects it uses and start it; returns before it has run.
- * @grid, @block: blocks in the grid and threads in a block.
- * @args: @n arguments in the kernel's order, ADSM_ARG_NONE entries skipped; their bytes are copied.
- * Returns 0; -EINVAL for arguments that do not fit the kernel (adsmLastError() names the one), a
- * pointer in no live object, or objects of two devices; -EBUSY where a used object is held; -ENODEV
- * after the device was lost; -ENOTSUP where the device has not what the kernel needs (tasks, services,
- * write-once objects); -EIO, -ENOMEM. A call that fails before its kernel starts has lost nothing and
- * may be repeated.
- * Use adsmCall(), which counts the arguments.
+ * Call a kernel (paper, section 3.3): release the objects that it uses, and start it. The function returns before the
+ * kernel has run. Calls on a device run in order. adsmSync() waits for the kernel. An access of the CPU to an object
+ * that the kernel may write also waits.
+ *
+ * The macro adsmCall() is easier to use, because it counts the arguments.
+ *
+ * @grid: the number of blocks in each dimension.
+ * @block: the number of threads of a block in each dimension.
+ * @args, @n: the arguments in the kernel's order. The library skips entries of kind ADSM_ARG_NONE, and copies values
+ *            before it returns.
+ *
+ * Returns 0 or:
+ *   -EINVAL   the arguments do not match the kernel, a pointer is not in an object, or the objects are on different
+ *             devices; adsmLastError() names the argument
+ *   -EBUSY    a range of an object that the kernel uses is held (adsmHold())
+ *   -ENODEV   the device was lost
+ *   -ENOTSUP  the device does not support what the kernel needs: tasks, services, write-once objects
+ *   -EIO      a transfer failed
+ * A call that fails changes nothing, and the caller may repeat it.
  */
 ADSM_API int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args,
 			  size_t n);
 
 /**
- * Wait for all calls this thread made (paper §3.3) and acquire what they wrote.
- * Returns 0, also when there was none, or the first error of these calls.
+ * Wait for all calls of the calling thread, and acquire what their kernels wrote (paper, section 3.3).
+ *
+ * Returns 0 if these calls succeeded or there were none, or the first error of these calls.
  */
 ADSM_API int adsmSync(void);
 
 /**
- * Assign an object to a kernel (paper §3.3): an object with assignments is used by those kernels
- * only, so unnamed calls of others leave it alone.
- * @p: the object. @kernel: NULL takes all assignments of the object back.
- * @access: what the kernel does with it: ADSM_ACCESS_IN, ADSM_ACCESS_OUT, ADSM_ACCESS_INOUT.
- * Returns 0, -EINVAL or -ENOMEM.
+ * Assign an object to a kernel (paper, section 3.3). Only kernels that it is assigned to use the object. Calls that
+ * name no objects then do not release or acquire it for other kernels.
+ *
+ * @p: the object's address.
+ * @kernel: NULL removes all assignments of the object.
+ * @access: how the kernel accesses the object: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT.
+ *
+ * Returns 0, or -EINVAL if an argument is invalid.
  */
-ADSM_API int adsmAssign(void *p, adsmKernel *kernel, int access);
+ADSM_API int adsmAssign(void *p, adsmKernel *kernel, unsigned access);
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-/** What a device is; @struct_size is set by the caller to sizeof(adsmDeviceProps). */
+/** Properties of a device. The caller sets struct_size before it calls adsmDeviceInfo(). */
 typedef struct adsmDeviceProps {
 	size_t struct_size;
 	char name[64];
 	char backend[16];
-	uint64_t memory_size;		/* bytes in all */
-	uint64_t memory_free;		/* bytes now */
+	uint64_t memory_size;		/* total bytes */
+	uint64_t memory_free;		/* bytes available now */
 	unsigned compute_units;
-	unsigned same_address;		/* 1: one address is valid on both sides */
-	unsigned unified;		/* 1: both sides share the memory, nothing is copied */
-	unsigned signal_safe;		/* 1: transfers run in the faulting thread itself */
-	unsigned lost;			/* 1: the device has died */
-	char memory[16];		/* how objects are kept there, in one word: "discrete", "buffer", "usm", … */
-	char made_of[256];		/* the parts of a device that has some, a cluster's nodes; "" */
+	unsigned same_address;		/* 1: an object has the same address on the CPU and the device */
+	unsigned unified;		/* 1: CPU and device share physical memory, and nothing is copied */
+	unsigned signal_safe;		/* 1: the faulting thread itself runs transfers */
+	unsigned lost;			/* 1: the device was lost, and all its calls fail */
+	unsigned max_workers;		/* maximum number of workers of a task; 0: the device does not support tasks */
+	char memory[16];		/* kind of device memory: "discrete", "unified", "buffer", "usm", ... */
+	char made_of[256];		/* parts of the device, such as the nodes of a cluster; "" if it has none */
 } adsmDeviceProps;
 
-/** Number of devices, or a negative errno. */
+/** Return the number of devices, or a negative errno value if the library cannot start. */
 ADSM_API int adsmDeviceCount(void);
 
-/** Describe device @device (0 … count-1, or ADSM_DEVICE_CURRENT). Returns 0 or -EINVAL. */
+/**
+ * Describe a device.
+ *
+ * @device: 0 to adsmDeviceCount() - 1, or ADSM_DEVICE_CURRENT.
+ *
+ * Returns 0, or -EINVAL if there is no such device or struct_size is invalid.
+ */
 ADSM_API int adsmDeviceInfo(int device, adsmDeviceProps *ret_props);
 
-/** Choose the device of this thread's later allocations; every thread starts with 0. 0 or -EINVAL. */
+/**
+ * Set the device of the calling thread's later allocations. A thread starts with device 0.
+ *
+ * Returns 0, or -EINVAL if there is no such device.
+ */
 ADSM_API int adsmDeviceSet(int device);
 
 /* ---- explicit copies --------------------------------------------------------------------- */
 
-typedef struct { uint64_t device, queue, seq; } adsmEvent;	/* one asynchronous copy */
+typedef struct { uint64_t device, queue, seq; } adsmEvent;	/* an asynchronous copy */
 
 /**
- * Allocate memory on the thread's device only, as cudaMalloc() does: the CPU may not touch it.
- * Returns an address for adsmPtr() and the copies below, owned by the caller until adsmDeviceFree();
- * NULL with errno EINVAL, ENODEV or ENOMEM.
+ * Allocate memory on the calling thread's device only, like cudaMalloc(). The CPU cannot access it.
+ *
+ * @size: bytes, more than 0.
+ *
+ * Returns an address for adsmPtr() and the copy functions below, or NULL with errno EINVAL, ENODEV or ENOMEM. The
+ * caller owns the memory until adsmDeviceFree().
  */
 ADSM_API void *adsmDeviceAlloc(size_t size);
 
-/** Free device-only memory; waits for calls and copies. NULL is allowed. Returns 0 or -EINVAL. */
+/**
+ * Free device-only memory. The function waits for calls and copies that use it. NULL has no effect.
+ *
+ * Returns 0, or -EINVAL if adsmDeviceAlloc() did not return @p.
+ */
 ADSM_API int adsmDeviceFree(void *p);
 
 /**
- * Copy to, from and inside device-only memory; return when the bytes have moved. They follow the
- * calls and copies entered before them. The host's side may be shared memory too.
- * Return 0; -EINVAL where a device range is not inside one device-only allocation; -EIO, -ENODEV.
+ * Copy to, from or inside device-only memory, or fill it with a byte. The functions return when the bytes have moved.
+ * They run after the calls and copies that the program issued before. The host side may be shared or ordinary memory.
+ *
+ * Return 0 or:
+ *   -EINVAL   a device range is not inside one allocation of adsmDeviceAlloc()
+ *   -EIO      the transfer failed
+ *   -ENODEV   the device was lost
  */
 ADSM_API int adsmCopyToDevice(void *device_dst, const void *host_src, size_t size);
 ADSM_API int adsmCopyToHost(void *host_dst, const void *device_src, size_t size);
@@ -327,49 +491,60 @@ ADSM_API int adsmCopyDevice(void *device_dst, const void *device_src, size_t siz
 ADSM_API int adsmDeviceFill(void *device_dst, int value, size_t size);
 
 /**
- * The same, asynchronous: the host buffer, ordinary memory (else -EINVAL), must stay as it is until
- * adsmEventWait() has returned. A
- * later adsmCall() on the device waits for them. @ret_event: the copy, for adsmEventWait().
+ * Start a copy and return before it has finished. A later adsmCall() on the device waits for the copy.
+ *
+ * @host_src, @host_dst: ordinary memory. The caller must not change or free it, or read @host_dst, before
+ *                       adsmEventWait() has returned.
+ * @ret_event: the copy, for adsmEventWait().
+ *
+ * Return 0 or the errors of adsmCopyToDevice(), and -EINVAL if the host range is in a shared object.
  */
 ADSM_API int adsmCopyToDeviceAsync(void *device_dst, const void *host_src, size_t size,
 				   adsmEvent *ret_event);
 ADSM_API int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t size,
 				 adsmEvent *ret_event);
 
-/** Wait for an asynchronous copy. Returns 0 or the error it ended with. */
+/** Wait for an asynchronous copy. Returns 0 or the error of the copy. */
 ADSM_API int adsmEventWait(adsmEvent event);
 
 /* ---- looking inside ---------------------------------------------------------------------- */
 
-/** What is known of an object; @struct_size is set by the caller to sizeof(adsmObjectProps). */
+/** Properties of an object. The caller sets struct_size before it calls adsmObjectInfo(). */
 typedef struct adsmObjectProps {
 	size_t struct_size;
-	void *address;			/* its first byte */
-	size_t size;			/* as it was allocated */
-	size_t block_size;		/* bytes of a block; batch and lazy: the object's, in whole pages */
+	void *address;			/* address of the first byte */
+	size_t size;			/* bytes, as passed to adsmAlloc() */
+	size_t block_size;		/* bytes; with batch and lazy the object's size in whole pages */
 	size_t n_blocks;
-	size_t n_invalid, n_read_only, n_dirty;	/* blocks in each state */
+	size_t n_invalid, n_read_only, n_dirty;	/* number of blocks in each state */
 	char protocol[16];
-	int device;
-	uint64_t device_address;	/* 0: the device has no addresses */
+	int device;			/* the device's index */
+	uint64_t device_address;	/* 0 if memory of the device has no addresses */
 } adsmObjectProps;
 
-#define ADSM_NAME_SIZE 32		/* of an object's name, with its NUL */
+#define ADSM_NAME_SIZE 32		/* maximum size of an object's name, with the terminating NUL */
 
 /**
- * Give an object a name for reports, traces and messages.
- * @p: in the object. @name: copied, cut to ADSM_NAME_SIZE - 1 bytes; NULL or "" takes the name away.
- * Returns 0, or -EINVAL where there is no object.
+ * Name an object. Reports, traces and messages show the name.
+ *
+ * @p: an address in the object.
+ * @name: the library copies at most ADSM_NAME_SIZE - 1 bytes; NULL or "" removes the name.
+ *
+ * Returns 0, or -EINVAL if @p is not in an object.
  */
 ADSM_API int adsmSetName(const void *p, const char *name);
 
-/** Describe the object that contains @p. Returns 0, or -EINVAL where there is none. */
+/**
+ * Describe the object that contains an address.
+ *
+ * Returns 0, or -EINVAL if @p is not in an object or struct_size is invalid.
+ */
 ADSM_API int adsmObjectInfo(const void *p, adsmObjectProps *ret_props);
 
 /**
- * Counters since start or adsmStatsReset(). Bytes are the caller's, never padding; _ns is
- * nanoseconds. A read (write) fault is a block that leaves Invalid for reading (becomes Dirty),
- * whoever caused it. Those of a freed object stay in the totals.
+ * Counters since the start or adsmStatsReset(). Byte counts are exact and contain no padding. A read fault is a block
+ * that leaves the state Invalid for reading. A write fault is a block that becomes Dirty. Loads and stores of the CPU,
+ * system calls and copies cause them. The counters of freed objects stay in the totals.
  */
 #define ADSM_STATS(X) \
 	X(h2d_bytes, "bytes sent to the device") \
@@ -398,18 +573,30 @@ typedef struct adsmStats {
 #undef ADSM_STATS_FIELD
 } adsmStats;
 
-/** Counters of the whole library; @size is sizeof(adsmStats). Returns 0 or -EINVAL. */
+/**
+ * Read the counters of the whole library.
+ *
+ * @size: sizeof(adsmStats).
+ *
+ * Returns 0, or -EINVAL if an argument is invalid.
+ */
 ADSM_API int adsmStatsGet(adsmStats *ret_stats, size_t size);
 
-/** Counters of the object that contains @p (calls and kernel time are the whole's only). */
+/**
+ * Read the counters of one object. Calls and kernel times are counted for the whole library only.
+ *
+ * @p: an address in the object.
+ * @size: sizeof(adsmStats).
+ *
+ * Returns 0, or -EINVAL if @p is not in an object or an argument is invalid.
+ */
 ADSM_API int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size);
 
-/** Set all counters to 0; a report counts from here. Returns 0. */
+/** Set all counters to 0. A report then covers the time from this call on. Returns 0. */
 ADSM_API int adsmStatsReset(void);
 
 /* ---- making arguments -------------------------------------------------------------------- */
 
-/* A pointer into an object, with the access the kernel declares (adsmPtr) or another. NULL is allowed. */
 static inline adsmArg adsmArgMake_(uint32_t kind, uint32_t access, const void *data, size_t size)
 {
 	adsmArg arg;
@@ -421,6 +608,10 @@ static inline adsmArg adsmArgMake_(uint32_t kind, uint32_t access, const void *d
 	return arg;
 }
 
+/*
+ * A pointer into an object; NULL is allowed. adsmPtr(): the kernel declares the access. adsmIn(), adsmOut(),
+ * adsmInOut(): the caller names the access for this call.
+ */
 static inline adsmArg adsmPtr(const volatile void *p)
 {
 	return adsmArgMake_(ADSM_ARG_POINTER, 0, (const void *)p, 0);
@@ -441,22 +632,22 @@ static inline adsmArg adsmInOut(volatile void *p)
 	return adsmArgMake_(ADSM_ARG_POINTER, ADSM_ACCESS_INOUT, (const void *)p, 0);
 }
 
-/* Bytes copied at the call and read by every thread of the kernel: @size at most ADSM_CONST_MAX. */
+/* Bytes that the library copies at the call, and that all threads of the kernel read. @size: at most ADSM_CONST_MAX. */
 static inline adsmArg adsmConst(const void *p, size_t size)
 {
 	return adsmArgMake_(ADSM_ARG_CONST, ADSM_ACCESS_IN, p, size);
 }
 
 /*
- * Of a native kernel: @size bytes of memory that the threads of a block share. __local in OpenCL C; on CUDA, where
- * it is no parameter but extern __shared__, it comes behind the others.
+ * @size bytes of memory that the threads of a block share, for kernels in the device's own language: a __local
+ * parameter in OpenCL C, and extern __shared__ in CUDA, where it follows the other arguments.
  */
 static inline adsmArg adsmLocal(size_t size)
 {
 	return adsmArgMake_(ADSM_ARG_LOCAL, 0, NULL, size);
 }
 
-/* No argument of the kernel: an object it reaches through pointers in data. */
+/* An object that the kernel reaches through pointers in memory. It is not an argument of the kernel. */
 static inline adsmArg adsmUse(const volatile void *p, unsigned access)
 {
 	return adsmArgMake_(ADSM_ARG_USE, access, (const void *)p, 0);
@@ -478,12 +669,15 @@ inline int adsmCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const Args 
 	return adsmCallArgs(kernel, grid, block, list, sizeof(list) / sizeof(list[0]));
 }
 #else
-/* A value, of the type the kernel declares: a number, a struct. Lives as long as the block it is written in. */
+/* A value of the type that the kernel declares: a number or a structure. It is valid in the block that contains it. */
 #define adsmVal(x) adsmArgMake_(ADSM_ARG_VALUE, ADSM_ACCESS_IN, \
 	&(const struct { __typeof__(x) value; }){ x }, sizeof(x))
 
-/** adsmCallArgs() with the arguments written out: adsmCall(k, adsmDim3(n / 256, 1, 1),
- * adsmDim3(256, 1, 1), adsmIn(a), adsmVal(n)). */
+/**
+ * Call a kernel: adsmCallArgs() with a list of arguments.
+ *
+ *	adsmCall(kernel, adsmDim3(n / 256, 1, 1), adsmDim3(256, 1, 1), adsmIn(a), adsmOut(b), adsmVal(n));
+ */
 #define adsmCall(kernel, grid, block, ...) adsmCallArgs(kernel, grid, block, \
 	(const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }, \
 	sizeof((const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }) / sizeof(adsmArg))

@@ -32,7 +32,7 @@ typedef struct adsmLoan adsmLoan;
  * lies in no object, the address is @p. Returns -EINVAL where only a part of the range lies in an object, -EIO or
  * -ENODEV where a transfer failed, -ENOMEM. Any thread; not from a signal handler.
  */
-ADSM_API int adsmLend(void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **ret_address);
+ADSM_API int adsmLend(const void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **ret_address);
 
 /**
  * End a loan; any thread. @delivered: the number of bytes that were written, from the first on; they now count as

@@ -60,6 +60,7 @@ enum {
 
 /** A distribution: made by the functions below. A page of memory is where the first unit in it belongs. */
 typedef struct adsmOnceDistribution {
+	size_t struct_size;		/* sizeof(adsmOnceDistribution) */
 	int kind;			/* ADSM_ONCE_HOST and so on */
 	int device;			/* ADSM_ONCE_DEVICE; or ADSM_DEVICE_CURRENT */
 	size_t stripe;			/* ADSM_ONCE_STRIPED: units; 0: one stripe for each device */
@@ -73,6 +74,7 @@ static inline adsmOnceDistribution adsmOnceMake_(int kind, int device, size_t st
 {
 	adsmOnceDistribution distribution;
 
+	distribution.struct_size = sizeof(distribution);
 	distribution.kind = kind;
 	distribution.device = device;
 	distribution.stripe = stripe;
@@ -169,14 +171,14 @@ static inline const void *adsmOnceTry(const adsmOnce *once, size_t unit)
  * Returns where to write @once->size bytes, before adsmOnceSet(); what is there is undefined, at first 0. NULL with
  * errno EINVAL (beyond the end, no object), EEXIST (it is set already), ENOTSUP.
  */
-ADSM_API void *adsmOnceFresh(const adsmOnce *once, size_t unit);
+ADSM_API void *adsmOnceFresh(adsmOnce *once, size_t unit);
 
 /**
  * What was written to a unit is there for all: "set" of the paper. Whoever waits for it is woken.
  * Returns 0; -EEXIST where it was set before, by whomever: of those who set a unit at once one is told 0, all others
  * this; -EINVAL without adsmOnceFresh() before, beyond the end, or no object; -ENOTSUP.
  */
-ADSM_API int adsmOnceSet(const adsmOnce *once, size_t unit);
+ADSM_API int adsmOnceSet(adsmOnce *once, size_t unit);
 
 /* ---- calls that wait for units, of kernels that do not ------------------------------------- */
 
@@ -216,10 +218,10 @@ typedef struct adsmOnceWaiter {
 /**
  * Who waits for units, of all objects, and since when: for diagnosis, when nothing goes on. A thread that left its wait
  * by longjmp() is named until it waits again or ends.
- * @ret_waiters: room for @max of them, those that have waited longest first.
+ * @ret_waiters: room for @max of them, those that have waited longest first. @size: sizeof(adsmOnceWaiter).
  * Returns how many there are, which may be more; or a negative errno.
  */
-ADSM_API int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max);
+ADSM_API int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max, size_t size);
 
 #ifdef __cplusplus
 }

@@ -130,7 +130,7 @@ private:
  */
 template <class View> class fresh : public View {
 public:
-	fresh(const View &view, const adsmOnce *once, std::size_t unit) : View(view), once_(once), unit_(unit) {}
+	fresh(const View &view, adsmOnce *once, std::size_t unit) : View(view), once_(once), unit_(unit) {}
 	fresh(fresh &&other) noexcept : View(other), once_(other.once_), unit_(other.unit_)
 	{
 		other.end();
@@ -162,7 +162,7 @@ private:
 		once_ = nullptr;
 	}
 
-	const adsmOnce *once_;
+	adsmOnce *once_;
 	std::size_t unit_;
 };
 
@@ -205,6 +205,7 @@ public:
 		return device;
 	}
 	/* For the functions of adsm_once.h. */
+	adsmOnce *handle() { return once_; }
 	const adsmOnce *handle() const { return once_; }
 	/* For kernels, adsmPtr(object.address()), and for plain loads that wait. */
 	void *address() const { return once_->address; }

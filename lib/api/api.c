@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/sized.h"
 #include "api/told.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -20,6 +21,12 @@
 #include "run/sync.h"
 #include "run/wait.h"
 #include "start/start.h"
+
+/* Callers' structures, each with the last field of its first version. */
+static const struct adsm_sized alloc_sized = ADSM_SIZED(adsmAllocOptions, "struct_size", block_size),
+	device_props = ADSM_SIZED(adsmDeviceProps, "struct_size", memory_free),
+	object_props = ADSM_SIZED(adsmObjectProps, "struct_size", n_blocks),
+	stats_sized = ADSM_SIZED(adsmStats, "size", wait_ns);
 
 static void *null_with(int error)
 {
@@ -76,9 +83,6 @@ static int alloc_options(const adsmAllocOptions *in, struct adsm_object_options 
 {
 	const char *protocol = in->protocol ? in->protocol : adsm_protocol_options.protocol;
 
-	if (in->struct_size != sizeof(*in))
-		return adsm_fail(-EINVAL, "adsmAllocOptions of %zu bytes: start from ADSM_ALLOC_OPTIONS_INIT",
-				 in->struct_size);
 	if (in->flags & ~(ADSM_ALLOC_POPULATE | ADSM_ALLOC_ZERO))
 		return adsm_fail(-EINVAL, "unknown flags 0x%x", in->flags);
 	ret_options->protocol = adsm_protocol_find(protocol);
@@ -111,17 +115,19 @@ static int fill_with_zeros(void *address, size_t size, const void *where)
 void *adsmAllocWith(size_t size, const adsmAllocOptions *options)
 {
 	ADSM_TELLS;
-	static const adsmAllocOptions defaults = ADSM_ALLOC_OPTIONS_INIT;
+	adsmAllocOptions own = ADSM_ALLOC_OPTIONS_INIT;
 	struct adsm_object_options internal = { 0 };
 	struct adsm_home *home;
 	void *address;
 	int error = adsm_start();
 
+	if (!error && options)
+		error = adsm_sized_take(&alloc_sized, &own, options, options->struct_size);
 	if (!error)
-		error = alloc_options(options ? options : &defaults, &internal, &home);
+		error = alloc_options(&own, &internal, &home);
 	if (!error)
 		error = adsm_object_alloc(home, size, &internal, &address);
-	if (!error && options && options->flags & ADSM_ALLOC_ZERO)
+	if (!error && own.flags & ADSM_ALLOC_ZERO)
 		error = fill_with_zeros(address, size, __builtin_return_address(0));
 	return error ? null_with(ADSM_TOLD(error)) : address;
 }
@@ -133,7 +139,7 @@ void *adsmAlloc(size_t size)
 
 void *adsmSafeAlloc(size_t size)
 {
-	return adsmAllocWith(size, NULL);
+	return adsmAlloc(size);
 }
 
 int adsmFree(void *p)
@@ -188,16 +194,16 @@ int adsmMemset(void *dst, int value, size_t size)
 	return ADSM_TOLD(error ? error : adsm_memset(dst, value, size, __builtin_return_address(0)));
 }
 
-int adsmHold(void *p, size_t size, int access)
+int adsmHold(const void *p, size_t size, unsigned access)
 {
 	ADSM_TELLS;
 	int error = adsm_start();
 
 	adsm_io_look_back(ADSM_STACK());
-	return ADSM_TOLD(error ? error : adsm_hold(p, size, (unsigned)access, __builtin_return_address(0)));
+	return ADSM_TOLD(error ? error : adsm_hold(p, size, access, __builtin_return_address(0)));
 }
 
-int adsmUnhold(void *p, size_t size)
+int adsmUnhold(const void *p, size_t size)
 {
 	ADSM_TELLS;
 	int error = adsm_start();
@@ -224,30 +230,32 @@ int adsmDeviceCount(void)
 int adsmDeviceInfo(int device, adsmDeviceProps *ret_props)
 {
 	ADSM_TELLS;
+	adsmDeviceProps props = { 0 };
 	const struct adsm_device *d;
 	struct adsm_home *home;
 	int error = adsm_start();
 
-	if (!error && (!ret_props || ret_props->struct_size != sizeof(*ret_props)))
-		error = adsm_fail(-EINVAL, "adsmDeviceProps: set struct_size to sizeof(adsmDeviceProps)");
+	if (!error)
+		error = adsm_sized_check(&device_props, ret_props, ret_props ? ret_props->struct_size : 0);
 	if (!error)
 		error = adsm_home_get(device, &home);
 	if (error)
 		return ADSM_TOLD(error);
 	d = home->device;
-	memset(ret_props, 0, sizeof(*ret_props));
-	ret_props->struct_size = sizeof(*ret_props);
-	adsm_format(ret_props->name, sizeof(ret_props->name), "%s", d->name);
-	adsm_format(ret_props->backend, sizeof(ret_props->backend), "%s", d->backend->name);
-	ret_props->memory_size = d->caps.memory_size;
-	ret_props->memory_free = adsm_objects_memory_free(home);
-	ret_props->compute_units = d->caps.compute_units;
-	ret_props->same_address = d->caps.given_address || d->caps.dictates_address;
-	ret_props->unified = d->caps.unified;
-	ret_props->signal_safe = d->caps.signal_safe;
-	ret_props->lost = d->backend->status(home->device) != 0;
-	adsm_format(ret_props->memory, sizeof(ret_props->memory), "%s", d->caps.memory);
-	adsm_format(ret_props->made_of, sizeof(ret_props->made_of), "%s", d->made_of);
+	props.struct_size = ret_props->struct_size;
+	adsm_format(props.name, sizeof(props.name), "%s", d->name);
+	adsm_format(props.backend, sizeof(props.backend), "%s", d->backend->name);
+	props.memory_size = d->caps.memory_size;
+	props.memory_free = adsm_objects_memory_free(home);
+	props.compute_units = d->caps.compute_units;
+	props.same_address = d->caps.given_address || d->caps.dictates_address;
+	props.unified = d->caps.unified;
+	props.signal_safe = d->caps.signal_safe;
+	props.lost = d->backend->status(home->device) != 0;
+	props.max_workers = d->caps.max_workers;
+	adsm_format(props.memory, sizeof(props.memory), "%s", d->caps.memory);
+	adsm_format(props.made_of, sizeof(props.made_of), "%s", d->made_of);
+	adsm_sized_give(&device_props, &props, ret_props, props.struct_size);
 	return 0;
 }
 
@@ -376,15 +384,16 @@ int adsmSetName(const void *p, const char *name)
 int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 {
 	ADSM_TELLS;
-	adsmObjectProps props = { .struct_size = sizeof(props) };
+	adsmObjectProps props = { 0 };
 	struct adsm_object *object;
 	struct adsm_sigset old;
 	int error = adsm_start();
 
-	if (!error && (!ret_props || ret_props->struct_size != sizeof(*ret_props)))
-		error = adsm_fail(-EINVAL, "adsmObjectProps: set struct_size to sizeof(adsmObjectProps)");
+	if (!error)
+		error = adsm_sized_check(&object_props, ret_props, ret_props ? ret_props->struct_size : 0);
 	if (error)
 		return ADSM_TOLD(error);
+	props.struct_size = ret_props->struct_size;
 	object = adsm_object_enter(p, &old);
 	if (!object)
 		return adsm_fail(-EINVAL, "%p is in no live object", p);
@@ -401,20 +410,24 @@ int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 		adsm_format(props.protocol, sizeof(props.protocol), "%s", object->blocks.protocol->name);
 	}
 	adsm_home_unlock(object->home, &old);
-	*ret_props = props;
+	adsm_sized_give(&object_props, &props, ret_props, props.struct_size);
 	return 0;
 }
 
 int adsmStatsGet(adsmStats *ret_stats, size_t size)
 {
 	ADSM_TELLS;
+	adsmStats stats;
+	int error;
 
 	if (adsm_is_child())
 		return ADSM_TOLD(adsm_start());
-	if (!ret_stats || size != sizeof(*ret_stats))
-		return adsm_fail(-EINVAL, "adsmStatsGet() takes sizeof(adsmStats)");
+	error = adsm_sized_check(&stats_sized, ret_stats, size);
+	if (error)
+		return error;
 	adsm_retire_all();
-	adsm_counters_read(&adsm_total, ret_stats);
+	adsm_counters_read(&adsm_total, &stats);
+	adsm_sized_give(&stats_sized, &stats, ret_stats, size);
 	return 0;
 }
 
@@ -426,8 +439,8 @@ int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size)
 	struct adsm_sigset old;
 	int error = adsm_start();
 
-	if (!error && (!ret_stats || size != sizeof(*ret_stats)))
-		error = adsm_fail(-EINVAL, "adsmObjectStatsGet() takes sizeof(adsmStats)");
+	if (!error)
+		error = adsm_sized_check(&stats_sized, ret_stats, size);
 	if (error)
 		return ADSM_TOLD(error);
 	object = adsm_object_enter(p, &old);
@@ -435,7 +448,7 @@ int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size)
 		return adsm_fail(-EINVAL, "%p is in no live object", p);
 	adsm_counters_read(&object->counters, &stats);
 	adsm_home_unlock(object->home, &old);
-	*ret_stats = stats;
+	adsm_sized_give(&stats_sized, &stats, ret_stats, size);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* api_cuda.c - the public functions for programs that use CUDA themselves. */
 #include <errno.h>
 
+#include "api/sized.h"
 #include "api/told.h"
 #include "adsm_cuda.h"
 #include "driver/handles.h"
@@ -23,18 +24,23 @@ int adsmCudaUse(struct CUctx_st *context, int device)
 
 int adsmCudaGet(int device, adsmCudaHandles *ret_handles)
 {
+	static const struct adsm_sized sized = ADSM_SIZED(adsmCudaHandles, "struct_size", to_host);
 	ADSM_TELLS;
 	struct adsm_native native;
-	int error = adsm_handles_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
-				     &native);
+	adsmCudaHandles handles;
+	int error = adsm_sized_check(&sized, ret_handles, ret_handles ? ret_handles->struct_size : 0);
 
-	if (error || !ret_handles)
+	if (!error)
+		error = adsm_handles_get(&api, device, &native);
+	if (error)
 		return ADSM_TOLD(error);
-	ret_handles->context = native.context;
-	ret_handles->device = (int)(intptr_t)native.device;
-	ret_handles->compute = native.queues[ADSM_QUEUE_COMPUTE];
-	ret_handles->to_device = native.queues[ADSM_QUEUE_TO_DEVICE];
-	ret_handles->to_host = native.queues[ADSM_QUEUE_TO_HOST];
+	handles.struct_size = ret_handles->struct_size;
+	handles.context = native.context;
+	handles.device = (int)(intptr_t)native.device;
+	handles.compute = native.queues[ADSM_QUEUE_COMPUTE];
+	handles.to_device = native.queues[ADSM_QUEUE_TO_DEVICE];
+	handles.to_host = native.queues[ADSM_QUEUE_TO_HOST];
+	adsm_sized_give(&sized, &handles, ret_handles, handles.struct_size);
 	return 0;
 }
 

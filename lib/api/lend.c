@@ -33,9 +33,9 @@ static int begin(struct adsmLoan *loan, const struct iovec *range, unsigned acce
 					 range->iov_base);
 }
 
-int adsmLend(void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **ret_address)
+int adsmLend(const void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **ret_address)
 {
-	const struct iovec range = { p, size };
+	const struct iovec range = { (void *)p, size };
 	ADSM_TELLS;
 	struct adsmLoan own, *loan = &own;
 	int error;
@@ -44,7 +44,7 @@ int adsmLend(void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **
 		return adsm_fail(-EINVAL, "access %u: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT", access);
 	adsm_io_look_back(ADSM_STACK());
 	*ret_loan = NULL;
-	*ret_address = p;
+	*ret_address = (void *)p;
 	if (!adsm_may_be_shared(p, size))
 		return 0;
 	if (access != ADSM_ACCESS_IN)

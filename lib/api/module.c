@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/sized.h"
 #include "api/told.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -106,22 +107,21 @@ static int load_with(const void *data, size_t size, const adsmModuleOptions *opt
 		[ADSM_MODULE_SPIRV] = ADSM_IMAGE_SPIRV, [ADSM_MODULE_BINARY] = ADSM_IMAGE_BINARY,
 	};
 	struct adsm_image image = { .data = data, .size = size, .text = "", .options = "" };
-	int kind = ADSM_MODULE_AUTO, device = ADSM_DEVICE_CURRENT, error;
+	static const struct adsm_sized sized = ADSM_SIZED(adsmModuleOptions, "struct_size", device);
+	adsmModuleOptions own = ADSM_MODULE_OPTIONS_INIT;
 	struct adsm_home *home;
+	int kind, error;
 
-	if (options) {
-		if (options->struct_size != sizeof(*options))
-			return adsm_fail(-EINVAL, "adsmModuleOptions: set struct_size to sizeof(adsmModuleOptions)");
-		if (options->kind < ADSM_MODULE_AUTO || options->kind > ADSM_MODULE_BINARY)
-			return adsm_fail(-EINVAL, "adsmModuleOptions: kind %d is none of ADSM_MODULE_*", options->kind);
-		kind = options->kind;
-		device = options->device;
-		if (options->build_options)
-			image.options = options->build_options;
-	}
-	error = adsm_home_get(device, &home);
+	error = options ? adsm_sized_take(&sized, &own, options, options->struct_size) : 0;
+	if (!error && (own.kind < ADSM_MODULE_AUTO || own.kind > ADSM_MODULE_BINARY))
+		error = adsm_fail(-EINVAL, "adsmModuleOptions: kind %d is none of ADSM_MODULE_*", own.kind);
+	if (!error)
+		error = adsm_home_get(own.device, &home);
 	if (error)
 		return error;
+	if (own.build_options)
+		image.options = own.build_options;
+	kind = own.kind;
 	if (kind == ADSM_MODULE_AUTO)
 		kind = size ? kind_of(data, size) : ADSM_MODULE_ADSM;
 	if (kind == ADSM_MODULE_SOURCE)
@@ -236,7 +236,7 @@ int adsmSync(void)
 	return ADSM_TOLD(error ? error : adsm_sync(__builtin_return_address(0)));
 }
 
-int adsmAssign(void *p, adsmKernel *kernel, int access)
+int adsmAssign(void *p, adsmKernel *kernel, unsigned access)
 {
 	ADSM_TELLS;
 	int error = adsm_start();

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* api/once.c - the public functions for write-once objects. */
 #include <errno.h>
+#include <stdlib.h>
 
+#include "api/sized.h"
 #include "api/told.h"
 #include "adsm_once.h"
 #include "base/log.h"
@@ -39,11 +41,15 @@ static int find(const adsmOnce *once, size_t unit, struct adsm_once_object **ret
 adsmOnce *adsmOnceAlloc(size_t count, size_t size, const adsmOnceDistribution *distribution)
 {
 	ADSM_TELLS;
+	static const struct adsm_sized sized = ADSM_SIZED(adsmOnceDistribution, "struct_size", arg);
+	adsmOnceDistribution own = adsmOnceMake_(ADSM_ONCE_HOST, 0, 0, 0, 0);
 	struct adsm_once_object *object;
 	int error = adsm_start();
 
+	if (!error && distribution)
+		error = adsm_sized_take(&sized, &own, distribution, distribution->struct_size);
 	if (!error)
-		error = adsm_once_create(count, size, distribution, &object);
+		error = adsm_once_create(count, size, &own, &object);
 	return error ? null_with(ADSM_TOLD(error)) : &object->handle;
 }
 
@@ -70,7 +76,7 @@ const void *adsmOnceWait(const adsmOnce *once, size_t unit)
 	return error ? null_with(ADSM_TOLD(error)) : (const char *)once->data + unit * once->size;
 }
 
-void *adsmOnceFresh(const adsmOnce *once, size_t unit)
+void *adsmOnceFresh(adsmOnce *once, size_t unit)
 {
 	ADSM_UNCANCELLED;	/* a handler may be where a wait can be cancelled at any time */
 	ADSM_TELLS;
@@ -83,7 +89,7 @@ void *adsmOnceFresh(const adsmOnce *once, size_t unit)
 	return error ? null_with(ADSM_TOLD(error)) : (char *)once->room + unit * once->size;
 }
 
-int adsmOnceSet(const adsmOnce *once, size_t unit)
+int adsmOnceSet(adsmOnce *once, size_t unit)
 {
 	ADSM_UNCANCELLED;	/* a handler may be where a wait can be cancelled at any time */
 	ADSM_TELLS;
@@ -120,19 +126,32 @@ int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device)
 	return 0;
 }
 
-int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max)
+int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max, size_t size)
 {
+	static const struct adsm_sized sized = ADSM_SIZED(adsmOnceWaiter, "size", kernel);
 	ADSM_TELLS;
+	adsmOnceWaiter *waiters;
 	size_t n;
+	int error;
 
 	if (adsm_is_child())
 		return ADSM_TOLD(adsm_start());
 	if (max && !ret_waiters)
 		return adsm_fail(-EINVAL, "adsmOnceWaiters() takes room for %zu of them, got NULL", max);
-	n = adsm_once_waiters(NULL, ret_waiters, max);
-	for (size_t i = 0; i < n && i < max; i++)
-		if (ret_waiters[i].where)
-			adsm_observer->place(ret_waiters[i].where, ret_waiters[i].place, sizeof(ret_waiters[i].place));
+	error = max ? adsm_sized_check(&sized, ret_waiters, size) : 0;
+	if (error)
+		return error;
+	max = max < ADSM_ONCE_SLOTS ? max : ADSM_ONCE_SLOTS;
+	waiters = calloc(max + 1, sizeof(*waiters));
+	if (!waiters)
+		return adsm_fail(-ENOMEM, "adsmOnceWaiters(): no memory for %zu of them", max);
+	n = adsm_once_waiters(NULL, waiters, max);
+	for (size_t i = 0; i < n && i < max; i++) {
+		if (waiters[i].where)
+			adsm_observer->place(waiters[i].where, waiters[i].place, sizeof(waiters[i].place));
+		adsm_sized_give(&sized, &waiters[i], (char *)ret_waiters + i * size, size);
+	}
+	free(waiters);
 	if (n && max)
 		adsm_observer->place(NULL, NULL, 0);
 	return (int)n;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/sized.h"
 #include "api/told.h"
 #include "adsm_opencl.h"
 #include "driver/handles.h"
@@ -27,19 +28,24 @@ int adsmOpenCLUse(struct _cl_context *context, struct _cl_device_id *device)
 
 int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles)
 {
+	static const struct adsm_sized sized = ADSM_SIZED(adsmOpenCLHandles, "struct_size", to_host);
 	ADSM_TELLS;
 	struct adsm_native native;
-	int error = adsm_handles_get(&api, device, ret_handles ? ret_handles->struct_size : 0, sizeof(*ret_handles),
-				     &native);
+	adsmOpenCLHandles handles;
+	int error = adsm_sized_check(&sized, ret_handles, ret_handles ? ret_handles->struct_size : 0);
 
-	if (error || !ret_handles)
+	if (!error)
+		error = adsm_handles_get(&api, device, &native);
+	if (error)
 		return ADSM_TOLD(error);
-	ret_handles->platform = native.platform;
-	ret_handles->device = native.device;
-	ret_handles->context = native.context;
-	ret_handles->compute = native.queues[ADSM_QUEUE_COMPUTE];
-	ret_handles->to_device = native.queues[ADSM_QUEUE_TO_DEVICE];
-	ret_handles->to_host = native.queues[ADSM_QUEUE_TO_HOST];
+	handles.struct_size = ret_handles->struct_size;
+	handles.platform = native.platform;
+	handles.device = native.device;
+	handles.context = native.context;
+	handles.compute = native.queues[ADSM_QUEUE_COMPUTE];
+	handles.to_device = native.queues[ADSM_QUEUE_TO_DEVICE];
+	handles.to_host = native.queues[ADSM_QUEUE_TO_HOST];
+	adsm_sized_give(&sized, &handles, ret_handles, handles.struct_size);
 	return 0;
 }
 

@@ -40,15 +40,11 @@ int adsm_handles_use(const struct adsm_handles_api *api, void *context, void *de
 	return error || !context ? error : adsm_options_set("backend", api->backend);
 }
 
-int adsm_handles_get(const struct adsm_handles_api *api, int device, size_t struct_size, size_t right_size,
-		     struct adsm_native *ret_native)
+int adsm_handles_get(const struct adsm_handles_api *api, int device, struct adsm_native *ret_native)
 {
 	struct adsm_home *home;
-	int error;
+	int error = adsm_handles_home(api, device, &home);
 
-	if (struct_size != right_size)
-		return adsm_fail(-EINVAL, "%sHandles: set struct_size to sizeof(%sHandles)", api->prefix, api->prefix);
-	error = adsm_handles_home(api, device, &home);
 	return error ? error : home->device->backend->driver->native(home->device, ret_native);
 }
 

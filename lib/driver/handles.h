@@ -19,9 +19,8 @@ struct adsm_handles_api {
 int adsm_handles_home(const struct adsm_handles_api *api, int device, struct adsm_home **ret_home);
 /* The program's context and its device; NULL: none. */
 int adsm_handles_use(const struct adsm_handles_api *api, void *context, void *device);
-/* The driver's own names of a device's parts. @struct_size: as the caller set it, and as it should be. */
-int adsm_handles_get(const struct adsm_handles_api *api, int device, size_t struct_size, size_t right_size,
-		    struct adsm_native *ret_native);
+/* The driver's handles of a device's parts. */
+int adsm_handles_get(const struct adsm_handles_api *api, int device, struct adsm_native *ret_native);
 /*
  * Release objects to what the program enqueues next: they live on *ret_home, and the call there is *ret_seq. @where:
  * code address of who asks.

@@ -276,7 +276,6 @@ static size_t span_of(size_t bytes)
 static int plan(size_t count, size_t size, const adsmOnceDistribution *distribution, struct adsm_once_run **ret_runs,
 		size_t *ret_n)
 {
-	static const adsmOnceDistribution on_host;
 	size_t bytes;
 
 	if (!count || !size)
@@ -285,7 +284,7 @@ static int plan(size_t count, size_t size, const adsmOnceDistribution *distribut
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > adsm_arena.size)
 		return adsm_fail(-ENOMEM, "%zu units of %zu bytes are more than the arena has (ADSM_ARENA)", count,
 				 size);
-	return adsm_once_distribute(distribution ? distribution : &on_host, count, size,
+	return adsm_once_distribute(distribution, count, size,
 				    span_of(bytes) / ADSM_PAGE_SIZE, adsm_n_homes, ret_runs, ret_n);
 }
 

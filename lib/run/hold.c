@@ -56,7 +56,7 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 	return 0;
 }
 
-int adsm_hold(void *p, size_t size, unsigned access, const void *where)
+int adsm_hold(const void *p, size_t size, unsigned access, const void *where)
 {
 	struct adsm_hold *hold;
 	struct adsm_object *object;
@@ -86,7 +86,7 @@ int adsm_hold(void *p, size_t size, unsigned access, const void *where)
 	return error;
 }
 
-int adsm_unhold(void *p, size_t size)
+int adsm_unhold(const void *p, size_t size)
 {
 	struct adsm_object *object;
 	struct adsm_hold **at, *hold;

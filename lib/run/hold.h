@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* @where: code address of who asks. */
-int adsm_hold(void *p, size_t size, unsigned access, const void *where);
-int adsm_unhold(void *p, size_t size);
+int adsm_hold(const void *p, size_t size, unsigned access, const void *where);
+int adsm_unhold(const void *p, size_t size);
 
 #endif

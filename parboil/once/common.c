@@ -133,7 +133,7 @@ const void *once_get(const adsmOnce *once, size_t unit)
 	return p;
 }
 
-void *once_fresh(const adsmOnce *once, size_t unit)
+void *once_fresh(adsmOnce *once, size_t unit)
 {
 	void *p = adsmOnceFresh(once, unit);
 
@@ -141,7 +141,7 @@ void *once_fresh(const adsmOnce *once, size_t unit)
 	return p;
 }
 
-void once_set(const adsmOnce *once, size_t unit)
+void once_set(adsmOnce *once, size_t unit)
 {
 	check(adsmOnceSet(once, unit));
 }

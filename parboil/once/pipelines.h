@@ -52,8 +52,8 @@ void free_all(void);
 
 /* The verbs. */
 const void *once_get(const adsmOnce *once, size_t unit);
-void *once_fresh(const adsmOnce *once, size_t unit);
-void once_set(const adsmOnce *once, size_t unit);
+void *once_fresh(adsmOnce *once, size_t unit);
+void once_set(adsmOnce *once, size_t unit);
 
 /* Two devices of one thread each, where nobody has said otherwise, and the module of kernels.c, which lies beside this
  * program; and the end of all. */

@@ -34,7 +34,7 @@ int adsmIsShared(const void *p)
 	return (const char *)p >= object && (const char *)p < object + sizeof(object);
 }
 
-int adsmLend(void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **ret_address)
+int adsmLend(const void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **ret_address)
 {
 	size_t at = (size_t)((char *)p - object);
 	struct adsmLoan *loan = &loans[at / SLOT];

@@ -245,7 +245,7 @@ static void owning()
 	std::unique_ptr<vector<int> > awaited(new vector<int>(2));
 	std::thread reader([&] { CHECK_EQ((*awaited)[1], 3); });
 
-	while (adsmOnceWaiters(nullptr, 0) < 1)
+	while (adsmOnceWaiters(nullptr, 0, 0) < 1)
 		std::this_thread::yield();
 	throws(std::errc::device_or_resource_busy, "unit 1", [&] { awaited->free(); });
 	awaited->get_uninitialized(1)[0] = 3;

@@ -47,7 +47,7 @@ static void told(const char *word)
 
 static void misuse(void)
 {
-	static const adsmOnceDistribution none = { .kind = 99 };
+	static const adsmOnceDistribution none = { .struct_size = sizeof(none), .kind = 99 };
 	adsmOnceDistribution tiles = adsmOnceTiled(3, 4);
 	adsmOnce *once = make(10, 4), copy = *once;
 	int device;
@@ -115,7 +115,7 @@ static void wakes(void)
 		end(threads[i]);
 		CHECK_EQ(readers[i].sum, N * (N - 1) / 2);
 	}
-	CHECK_EQ(adsmOnceWaiters(NULL, 0), 0);
+	CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 0);
 	CHECK_OK(adsmOnceFree(once));
 }
 
@@ -243,7 +243,7 @@ static void look_with_missing(adsmOnce *once, size_t missing, size_t page, int f
 	/* Not where the unit itself is, but at the far end of the page. */
 	look.at = missing * once->size > page * PAGE ? 0 : PAGE - 1;
 	thread = start(look_at_page, &look);
-	while (!adsmOnceWaiters(&waiter, 1)) {
+	while (!adsmOnceWaiters(&waiter, 1, sizeof(waiter))) {
 		CHECKF(!atomic_load(&look.done), "page %zu was seen, and unit %zu of %zu bytes is not set", page,
 		       missing, once->size);
 		sched_yield();
@@ -594,11 +594,11 @@ static void jumps(void)
 		if (i < 10)
 			CHECK(!pthread_kill(thread, SIGUSR2));
 	}
-	CHECK_EQ(adsmOnceWaiters(NULL, 0), 1);
+	CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 1);
 	fill(reader.once, 10, 4);
 	end(thread);
 	CHECK_EQ(reader.sum, 4);
-	CHECK_EQ(adsmOnceWaiters(NULL, 0), 0);
+	CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 0);
 	CHECK_OK(adsmOnceFree(reader.once));
 }
 
@@ -638,7 +638,7 @@ static void until_waiting_for(int n, size_t unit)
 	while (!found) {
 		sched_yield();
 		found = false;
-		for (int i = 0, all = adsmOnceWaiters(waiters, N_CONTEXTS); all == n && i < n; i++)
+		for (int i = 0, all = adsmOnceWaiters(waiters, N_CONTEXTS, sizeof(*waiters)); all == n && i < n; i++)
 			found |= waiters[i].unit == unit;
 	}
 }
@@ -691,7 +691,7 @@ static void contexts(void)
 	end(thread);
 	for (uint32_t i = 0; i < N_CONTEXTS; i++)
 		CHECK_EQ(turns.got[i], 11 * i);
-	CHECK_EQ(adsmOnceWaiters(NULL, 0), 0);
+	CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 0);
 	CHECK_OK(adsmOnceFree(turns.once));
 	free(stacks);
 }
@@ -706,7 +706,7 @@ static void cancels(void)
 			until_waiting(1, NULL);
 		CHECK(!pthread_cancel(thread));
 		CHECK(end(thread) == PTHREAD_CANCELED);
-		CHECK_EQ(adsmOnceWaiters(NULL, 0), 0);
+		CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 0);
 		CHECK_OK(adsmOnceFree(reader.once));
 	}
 }
@@ -717,7 +717,7 @@ static void in_child(adsmOnce *once)
 	CHECK(!adsmOnceGet(once, 0) && errno == ENOTSUP);
 	CHECK(!adsmOnceFresh(once, 1) && errno == ENOTSUP);
 	CHECK_EQ(adsmOnceSet(once, 1), -ENOTSUP);
-	CHECK_EQ(adsmOnceWaiters(NULL, 0), -ENOTSUP);
+	CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), -ENOTSUP);
 	/* Nothing of the parent's can be reached. */
 	CHECK_EQ(store(once->room), SIGSEGV);
 	CHECK_EQ(store(once->address), SIGSEGV);

@@ -450,7 +450,7 @@ static void lost(void)
 	put(trigger, 1, 0);
 	for (int i = 0; i < 2; i++)
 		end(threads[i]);
-	CHECK_EQ(adsmOnceWaiters(NULL, 0), 0);
+	CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 0);
 	CHECK_EQ(adsmSync(), -ENODEV);
 	CHECK_EQ(get(units, 3), 7);
 	put(units, 2, 9);

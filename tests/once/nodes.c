@@ -107,7 +107,7 @@ static void run_pipeline(size_t n, const adsmOnceDistribution *where, bool befor
 	if (!before)
 		end(threads[1]);
 	CHECK_OK(adsmSync());
-	CHECK_EQ(adsmOnceWaiters(NULL, 0), 0);
+	CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 0);
 	CHECK_OK(adsmOnceFree(p.input));
 	CHECK_OK(adsmOnceFree(p.local));
 	CHECK_OK(adsmOnceFree(p.sums));
@@ -215,7 +215,7 @@ static int until_all_wait(adsmOnceWaiter *ret_waiters, int max)
 	int n = 0;
 
 	while (named < n_nodes) {
-		n = adsmOnceWaiters(ret_waiters, (size_t)max);
+		n = adsmOnceWaiters(ret_waiters, (size_t)max, sizeof(*ret_waiters));
 		CHECK(n >= 0 && n <= max);
 		for (named = 0; named < n_nodes && names_node(ret_waiters, n, named);)
 			named++;
@@ -444,7 +444,7 @@ static void killed(void)
 		CHECK(!kill(process_of(waiters, waiting, victims[i]), SIGKILL));
 		end(thread);
 		CHECK_EQ(adsmSync(), -ENODEV);
-		CHECK_EQ(adsmOnceWaiters(NULL, 0), 0);
+		CHECK_EQ(adsmOnceWaiters(NULL, 0, 0), 0);
 		CHECK_EQ(get(sums, 0), 3 * UNIT);
 		put(sums, 1, 9);
 		CHECK_EQ(get(sums, 1), 9);

@@ -85,7 +85,7 @@ static inline void until_waiting(int n, adsmOnceWaiter *ret)
 {
 	adsmOnceWaiter waiter;
 
-	while (adsmOnceWaiters(&waiter, 1) < n)
+	while (adsmOnceWaiters(&waiter, 1, sizeof(waiter)) < n)
 		sched_yield();
 	if (ret)
 		*ret = waiter;
