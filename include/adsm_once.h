@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsm_once.h - write-once objects: data that readers wait for. */
+/* adsm_once.h - write-once objects: arrays whose readers wait until the data is written. */
 #ifndef ADSM_ONCE_H
 #define ADSM_ONCE_H
 
@@ -10,64 +10,86 @@ extern "C" {
 #endif
 
 /**
- * A write-once object is an array of units. Each is empty, then fresh (somebody writes it), then set, and stays so: it
- * is written once, and whoever reads it before waits for it. The CPU's threads and kernels of several devices use such
- * objects at once, while calls run: the rule that a touch waits for the call does not hold for them (Breitbart,
- * Programming hybrid systems with implicit memory based synchronization, section VII; docs/once.md).
+ * Write-once objects
+ *
+ * A write-once object is an array of units. Each unit is written once. A unit is empty first. It is fresh while a
+ * thread or a kernel writes it. It is set when it is complete, and then it never changes. A reader of a unit waits
+ * until the unit is set.
+ *
+ * Threads of the CPU and kernels of several devices may use the same write-once object at the same time, also while
+ * calls run. An access of the CPU waits for the unit, not for calls that use the object.
  *
  *	adsmOnce *sums = adsmOnceAlloc(n, sizeof(int), NULL);
  *
- *	*(int *)adsmOnceFresh(sums, i) = 42;		one thread, or a kernel by ADSM_FRESH and ADSM_SET
+ *	*(int *)adsmOnceFresh(sums, i) = 42;		the writer: a thread, or a kernel with ADSM_FRESH and ADSM_SET
  *	adsmOnceSet(sums, i);
  *
- *	total += *(const int *)adsmOnceGet(sums, i);	another one: waits until it is set
+ *	total += *(const int *)adsmOnceGet(sums, i);	a reader: waits until unit i is set
  *
- * The conventions of adsm.h hold. Get, try, wait, fresh and set may be called inside signal handlers, too. In the child
- * of a fork a write-once object is the parent's, as every shared object: ENOTSUP.
+ * The conventions of adsm.h hold, with one exception: a signal handler may call adsmOnceGet(), adsmOnceTry(),
+ * adsmOnceWait(), adsmOnceFresh() and adsmOnceSet(). In the child of a fork() the functions fail with ENOTSUP.
+ *
+ * In this header "the paper" is Breitbart, Programming hybrid systems with implicit memory based synchronization,
+ * section VII. docs/once.md explains how to use write-once objects.
  */
 
-/* What a unit's flag says. */
+/* State of a unit. */
 enum { ADSM_ONCE_EMPTY, ADSM_ONCE_FRESH, ADSM_ONCE_SET };
 
-/** An object: made by adsmOnceAlloc(), not by hand. Read only; a copy of it does as well. */
+/**
+ * A write-once object. adsmOnceAlloc() creates it. The program only reads the fields. It may pass a copy of the
+ * structure to the functions below.
+ */
 typedef struct adsmOnce {
-	const void *data;		/* for readers: unit u, once it is set, is at data + u * size; stays mapped */
-	const unsigned char *flags;	/* of each unit */
+	const void *data;		/* for readers: unit u is at data + u * size; stays mapped until
+					   adsmOnceFree() */
+	const unsigned char *flags;	/* state of each unit: ADSM_ONCE_EMPTY, ADSM_ONCE_FRESH or ADSM_ONCE_SET */
 	size_t size;			/* bytes of a unit */
-	size_t count;			/* units */
-	void *address;			/* the object's: for adsmPtr(), and plain loads that wait; see below */
-	void *room;			/* for writers: what adsmOnceFresh() gives is in there */
+	size_t count;			/* number of units */
+	void *address;			/* the object's address: for adsmPtr(), and for loads that wait, see below */
+	void *room;			/* for writers: unit u is at room + u * size, as adsmOnceFresh() returns it */
 } adsmOnce;
 
 /*
- * Plain loads at address + u * size, which is also what kernels have, wait as adsmOnceGet() does, page by page: a page
- * opens when all units in it are set. So units that are whole pages wait for themselves alone; of smaller ones a load
- * may wait for its neighbours. A store there is an error that is told, then SIGBUS. System calls wait as loads do
- * (write(2) of a unit that is not set), and may fill what is fresh (read(2)). Where a wait has no end that can come
- * (-ENODEV, -EDEADLK of adsmOnceGet()), the load ends in SIGBUS, after a sentence.
+ * Plain loads that wait
+ *
+ * The CPU may also read unit u by a plain load at address + u * size. The load waits like adsmOnceGet(). The library
+ * opens memory page by page: a page opens when all units in it are set. If units are whole pages, a load waits for its
+ * own unit only. Otherwise a load may also wait for the other units of its page.
+ *
+ * - A store at this address is an error. The library logs it, and SIGBUS follows.
+ * - A system call that reads from this address, such as write(2), waits until the units are set.
+ * - A system call that writes to this address, such as read(2), may fill units that are fresh.
+ * - If adsmOnceGet() would fail, the library logs the error, and the load ends with SIGBUS.
  */
 
-/* Where the units' bytes are. Only how fast somebody gets at them depends on that. */
+/* Kinds of distributions. A distribution says where the units are. It only affects the speed of accesses. */
 enum {
-	ADSM_ONCE_HOST,			/* all in the host's memory */
-	ADSM_ONCE_DEVICE,		/* all in a device's */
-	ADSM_ONCE_STRIPED,		/* stripes of consecutive units, device by device, in turn */
-	ADSM_ONCE_TILED,		/* units are tiles of a matrix, row by row; cyclic over a grid of devices */
-	ADSM_ONCE_OWN			/* a function of the program's says where */
+	ADSM_ONCE_HOST,			/* all units are in host memory */
+	ADSM_ONCE_DEVICE,		/* all units are in the memory of one device */
+	ADSM_ONCE_STRIPED,		/* stripes of consecutive units are on the devices in turn */
+	ADSM_ONCE_TILED,		/* units are the tiles of a matrix, row by row, and are distributed cyclically
+					   over a grid of devices */
+	ADSM_ONCE_OWN			/* a function of the program returns the place of each unit */
 };
 
-#define ADSM_ONCE_ON_HOST (-1)		/* instead of a device */
+#define ADSM_ONCE_ON_HOST (-1)		/* host memory, instead of a device's index */
 
-/** A distribution: made by the functions below. A page of memory is where the first unit in it belongs. */
+/**
+ * A distribution. Use adsmOnceStriped() and the related functions to create it.
+ *
+ * The library places whole pages. A page has the place of the unit that contains the page's first byte.
+ */
 typedef struct adsmOnceDistribution {
 	size_t struct_size;		/* sizeof(adsmOnceDistribution) */
-	int kind;			/* ADSM_ONCE_HOST and so on */
-	int device;			/* ADSM_ONCE_DEVICE; or ADSM_DEVICE_CURRENT */
-	size_t stripe;			/* ADSM_ONCE_STRIPED: units; 0: one stripe for each device */
-	size_t rows, columns;		/* ADSM_ONCE_TILED: of tiles; their product is the number of units */
-	unsigned grid_rows;		/* ADSM_ONCE_TILED: of devices, divides their number; 0: squarest */
-	int (*place)(void *arg, size_t unit);	/* ADSM_ONCE_OWN: a device, or ADSM_ONCE_ON_HOST */
-	void *arg;
+	int kind;			/* ADSM_ONCE_HOST to ADSM_ONCE_OWN */
+	int device;			/* ADSM_ONCE_DEVICE: the device's index, or ADSM_DEVICE_CURRENT */
+	size_t stripe;			/* ADSM_ONCE_STRIPED: number of units in a stripe; 0: one stripe per device */
+	size_t rows, columns;		/* ADSM_ONCE_TILED: number of tiles; rows * columns is the number of units */
+	unsigned grid_rows;		/* ADSM_ONCE_TILED: rows of the grid of devices, a divisor of the number of
+					   devices; 0: the grid is as square as possible */
+	int (*place)(void *arg, size_t unit);	/* ADSM_ONCE_OWN: returns a device's index or ADSM_ONCE_ON_HOST */
+	void *arg;			/* ADSM_ONCE_OWN: the library passes it to place() */
 } adsmOnceDistribution;
 
 static inline adsmOnceDistribution adsmOnceMake_(int kind, int device, size_t stripe, size_t rows, size_t columns)
@@ -86,24 +108,39 @@ static inline adsmOnceDistribution adsmOnceMake_(int kind, int device, size_t st
 	return distribution;
 }
 
+/* Return a distribution: all units in the memory of one device. @device: its index, or ADSM_DEVICE_CURRENT. */
 static inline adsmOnceDistribution adsmOnceOnDevice(int device)
 {
 	return adsmOnceMake_(ADSM_ONCE_DEVICE, device, 0, 0, 0);
 }
 
-/* @stripe: units; 0: as many stripes as there are devices. */
+/*
+ * Return a distribution: stripes of consecutive units, on the devices in turn.
+ *
+ * @stripe: number of units in a stripe; 0: one stripe per device.
+ */
 static inline adsmOnceDistribution adsmOnceStriped(size_t stripe)
 {
 	return adsmOnceMake_(ADSM_ONCE_STRIPED, 0, stripe, 0, 0);
 }
 
-/* @rows, @columns: of tiles. Tile (r, c) is on device (r mod grid rows, c mod grid columns) of the grid. */
+/*
+ * Return a distribution: units are tiles of a matrix, row by row. The devices form a grid. Tile (r, c) is on device
+ * (r mod grid rows, c mod grid columns) of the grid. The caller may set grid_rows in the result.
+ *
+ * @rows, @columns: number of tiles. rows * columns is the number of units.
+ */
 static inline adsmOnceDistribution adsmOnceTiled(size_t rows, size_t columns)
 {
 	return adsmOnceMake_(ADSM_ONCE_TILED, 0, 0, rows, columns);
 }
 
-/* @place is called in adsmOnceAlloc(), with @arg, for the first unit of each page. */
+/*
+ * Return a distribution: a function of the program returns the place of each unit.
+ *
+ * @place: returns a device's index or ADSM_ONCE_ON_HOST. adsmOnceAlloc() calls it for the first unit of each page.
+ * @arg: the first argument of @place.
+ */
 static inline adsmOnceDistribution adsmOncePlaced(int (*place)(void *arg, size_t unit), void *arg)
 {
 	adsmOnceDistribution distribution = adsmOnceMake_(ADSM_ONCE_OWN, 0, 0, 0, 0);
@@ -114,34 +151,59 @@ static inline adsmOnceDistribution adsmOncePlaced(int (*place)(void *arg, size_t
 }
 
 /**
- * Allocate a write-once object; all units are empty.
- * @count: units, more than 0. @size: bytes of one, more than 0; data lies without gaps, so a unit begins at a multiple
- * of it. Both sides wait for whole units: a small one means more flags, and waiting for less.
- * @distribution: where the bytes are; NULL: on the host. It is not kept.
- * Devices that can use such objects are told of it now; the others never (docs/once.md says which).
- * Returns the object, owned by the caller until adsmOnceFree(); NULL with errno EINVAL (a size, a distribution or a
- * device that there is not; more than 4096 changes of place), ENODEV, ENOMEM.
+ * Allocate a write-once object. All units are empty.
+ *
+ * @count: number of units, more than 0.
+ * @size: bytes of a unit, more than 0. Unit u begins at byte u * @size; there are no gaps. Each unit has a flag of one
+ *        byte, and threads wait for whole units. Small units need more flags, and make waits shorter.
+ * @distribution: where the units are; NULL: in host memory. It may divide the object into at most 4096 runs of pages,
+ *                each in one place. The library does not use the structure after the function has returned.
+ *
+ * Kernels can use the object on each device that supports write-once objects. docs/once.md lists these devices.
+ *
+ * Returns the object, which the caller owns until adsmOnceFree(), or NULL with errno:
+ *   ENODEV    there is no device
+ *   ENOMEM    there is not enough memory or address space
+ *   EINVAL    @count or @size is 0; @distribution is invalid or names a device that does not exist
+ *   ENOTSUP   @distribution names a device that does not support write-once objects
  */
 ADSM_API adsmOnce *adsmOnceAlloc(size_t count, size_t size, const adsmOnceDistribution *distribution);
 
 /**
- * Free an object; waits for the calls that were given it. NULL is allowed.
- * Returns 0; -EINVAL where it is none; -EBUSY while somebody waits for one of its units (the sentence says who).
+ * Free a write-once object. The function waits for calls that use the object.
+ *
+ * @once: NULL has no effect.
+ *
+ * Returns 0 or:
+ *   -EINVAL   @once is not a write-once object, or it was freed before, or another thread is freeing it
+ *   -EBUSY    a thread, a kernel or a call waits for a unit of the object; adsmLastError() names it
  */
 ADSM_API int adsmOnceFree(adsmOnce *once);
 
 /**
- * What adsmOnceGet() does where the unit is not set: wait until it is. The thread sleeps, after a moment awake; it
- * goes on after signals, and a cancelled thread ends there.
- * Returns its address; NULL with errno EINVAL (@unit is beyond the end, @once no object), ENODEV (a device was lost
- * that was to set units of the object, as far as its calls' arguments say, and this one is not set), EDEADLK (all who
- * could set it wait, too), ENOTSUP.
+ * Wait until a unit is set. adsmOnceGet() calls this function if the unit is not set.
+ *
+ * The thread polls for a short time, then it sleeps. If a signal handler runs, the thread continues to wait after it.
+ * The function is a cancellation point.
+ *
+ * Returns the unit's address, or NULL with errno:
+ *   EINVAL    @once is not a write-once object, or it has no such unit
+ *   ENOTSUP   the process is the child of a fork()
+ *   EDEADLK   the wait would not end: all threads and kernels that could set the unit wait too
+ *   EDEADLK   a service would wait: a kernel waits for the service (adsm_service.h)
+ *   ENODEV    the wait would not end: a device was lost whose calls may set units of the object
+ *   others    the wait would not end: a call that may set units of the object failed with this error
  */
 ADSM_API const void *adsmOnceWait(const adsmOnce *once, size_t unit);
 
 /**
- * Wait for a unit, and read it: "get" of the paper. Any number of threads, any number of times.
- * Returns its address, @once->size bytes that do not change any more, until adsmOnceFree(); else as adsmOnceWait().
+ * Wait until a unit is set, and return its address ("get" in the paper). Any number of threads may read a unit, any
+ * number of times.
+ *
+ * @unit: 0 to @once->count - 1.
+ *
+ * Returns the address of @once->size bytes, which do not change until adsmOnceFree(). The errors are those of
+ * adsmOnceWait().
  */
 static inline const void *adsmOnceGet(const adsmOnce *once, size_t unit)
 {
@@ -153,7 +215,11 @@ static inline const void *adsmOnceGet(const adsmOnce *once, size_t unit)
 	return adsmOnceWait(once, unit);
 }
 
-/** A unit if it is set, else NULL, at once; also beyond the end. errno is as it was. */
+/**
+ * Return a unit's address if the unit is set. The function never waits, and preserves errno.
+ *
+ * Returns the address, or NULL if the unit is not set or does not exist.
+ */
 static inline const void *adsmOnceTry(const adsmOnce *once, size_t unit)
 {
 #ifdef __GNUC__
@@ -166,67 +232,109 @@ static inline const void *adsmOnceTry(const adsmOnce *once, size_t unit)
 }
 
 /**
- * Begin to write a unit: "get_uninitialized" of the paper. May be repeated until it is set, by several threads that
- * write parts of it, too.
- * Returns where to write @once->size bytes, before adsmOnceSet(); what is there is undefined, at first 0. NULL with
- * errno EINVAL (beyond the end, no object), EEXIST (it is set already), ENOTSUP.
+ * Begin to write a unit ("get_uninitialized" in the paper).
+ *
+ * The program may call the function again until the unit is set. Several threads may call it, and each may write a
+ * part of the unit.
+ *
+ * Returns the address of @once->size bytes, which the program writes before it calls adsmOnceSet(). Their contents are
+ * undefined. They are 0 if nothing has written to them. On failure the function returns NULL with errno:
+ *   EINVAL    @once is not a write-once object, or it has no such unit
+ *   EEXIST    the unit is set
+ *   ENOTSUP   the process is the child of a fork()
  */
 ADSM_API void *adsmOnceFresh(adsmOnce *once, size_t unit);
 
 /**
- * What was written to a unit is there for all: "set" of the paper. Whoever waits for it is woken.
- * Returns 0; -EEXIST where it was set before, by whomever: of those who set a unit at once one is told 0, all others
- * this; -EINVAL without adsmOnceFresh() before, beyond the end, or no object; -ENOTSUP.
+ * Set a unit ("set" in the paper). All readers then see what was written to the unit. Threads and kernels that wait for
+ * the unit wake up.
+ *
+ * Returns 0 or:
+ *   -EEXIST   the unit was set before. If several threads set a unit at the same time, the function returns 0 to one of
+ *             them and this error to the others
+ *   -EINVAL   adsmOnceFresh() was not called before, @once is not a write-once object, or it has no such unit
+ *   -ENOTSUP  the process is the child of a fork()
  */
 ADSM_API int adsmOnceSet(adsmOnce *once, size_t unit);
 
-/* ---- calls that wait for units, of kernels that do not ------------------------------------- */
+/* ---- calls that wait for units: the kernel itself does not wait --------------------------- */
 
-/** Units of an object that a call reads, or sets: made by adsmOnceIn() and adsmOnceOut(). */
+/** Units of an object that a call reads or sets. Use adsmOnceIn() and adsmOnceOut() to create it. */
 typedef struct adsmOnceRange {
 	const adsmOnce *once;
-	size_t first, count;		/* units */
+	size_t first, count;		/* number of the first unit; number of units */
 } adsmOnceRange;
 
 /**
- * Call a kernel that begins when all units that it reads are set, and sets others when it has ended: on any device,
- * also where kernels cannot wait. Returns at once; units say that it has ended, adsmSync() does not wait for it.
- * @args: as adsmCallArgs() has them. For a pointer adsmOnceIn() or adsmOnceOut() may stand, which gives the kernel so
- * many units, one behind the other, from its parameter on; it writes all of what it sets. One of them at least it sets.
- * It runs on the device of this thread (adsmDeviceSet()), whose pointers the others are, in the order of these calls
- * there: one that waits for units of a later one of the same device waits for ever.
- * Returns 0; -EINVAL for arguments that do not fit, or units beyond the end; -EEXIST where a unit that it sets is set;
- * -ENODEV, -ENOMEM. What fails later is told once in the log, and to who waits for the units: ENODEV and so on.
+ * Call a kernel when units are set. The kernel starts when all units that it reads are set. When it has ended, the
+ * library sets the units that it has written. The kernel gets plain pointers and runs on every device.
+ *
+ * The function returns immediately. adsmSync() does not wait for the kernel. To wait for the end, wait for a unit that
+ * the call sets.
+ *
+ * The call runs on the calling thread's device (adsmDeviceSet()). Such calls start on a device in their order.
+ * Therefore a call must not wait for units that a later call on the same device sets. It would wait forever, or until
+ * the library detects a deadlock.
+ *
+ * The macro adsmOnceCall() is easier to use, because it counts the arguments.
+ *
+ * @grid, @block: as for adsmCallArgs().
+ * @args, @n: as for adsmCallArgs(). In place of a pointer the caller may pass adsmOnceIn() or adsmOnceOut(). The kernel
+ *            then gets a pointer to the first of these units; the others follow it. Units of adsmOnceIn() are read.
+ *            Units of adsmOnceOut() are set, and the kernel must write all of their bytes. At least one argument is
+ *            adsmOnceOut(). Other pointers must be on the calling thread's device.
+ *
+ * Returns 0 or:
+ *   -EINVAL   the arguments do not match the kernel, or a unit does not exist. The call sets no unit, or sets one that
+ *             another of its arguments also names. A pointer is on another device
+ *   -EEXIST   a unit that the call would set is set
+ *   -ENODEV   the device was lost
+ *   -ENOMEM   there is not enough memory
+ *   -ENOTSUP  the device does not support what the kernel needs
+ * If the call fails later, the library logs the error once. Threads and kernels that wait for its units get the error.
  */
 ADSM_API int adsmOnceCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n);
 
-/** The device whose memory has a unit's first byte, or ADSM_ONCE_ON_HOST. Returns 0 or -EINVAL. */
+/**
+ * Find out where a unit is.
+ *
+ * @ret_device: the index of the device whose memory contains the unit's first byte, or ADSM_ONCE_ON_HOST.
+ *
+ * Returns 0, or -EINVAL if an argument is invalid.
+ */
 ADSM_API int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device);
 
-/** One who waits. */
+/** A wait for a unit: of a thread of the program, or of a kernel. */
 typedef struct adsmOnceWaiter {
-	const void *address;		/* the object's; see adsmOnce */
+	const void *address;		/* adsmOnce.address of the object */
 	size_t unit;
-	int device;			/* a kernel on this device, or ADSM_ONCE_ON_HOST: a thread of the program's */
-	int thread;			/* its number, as the system counts threads; a kernel's: in its process */
-	uint64_t waited_ns;		/* for so long */
-	const void *where;		/* the code that waits: a return address, or the load; NULL: in a kernel */
-	char kernel[64];		/* of a device; "" */
-	char place[128];		/* in words: "main.c:88 (fill)", "kernel scan, block 7" */
+	int device;			/* index of the kernel's device; ADSM_ONCE_ON_HOST: a thread of the program */
+	int thread;			/* the thread's id, as gettid() returns it; of a kernel: in its device's
+					   process */
+	uint64_t waited_ns;		/* time since the wait began */
+	const void *where;		/* the code that waits: a return address, or the address of the load; NULL: a
+					   kernel waits */
+	char kernel[64];		/* the kernel's name; "": a thread of the program */
+	char place[128];		/* a description: "main.c:88 (fill)", "kernel scan, block 7" */
 } adsmOnceWaiter;
 
 /**
- * Who waits for units, of all objects, and since when: for diagnosis, when nothing goes on. A thread that left its wait
- * by longjmp() is named until it waits again or ends.
- * @ret_waiters: room for @max of them, those that have waited longest first. @size: sizeof(adsmOnceWaiter).
- * Returns how many there are, which may be more; or a negative errno.
+ * List the waits for units of all objects. Use the list to find out why a program hangs.
+ *
+ * If a thread left its wait by longjmp(), the list contains the wait until the thread waits again or ends.
+ *
+ * @ret_waiters: the first @max waits, the longest first. It may be NULL if @max is 0.
+ * @size: sizeof(adsmOnceWaiter).
+ *
+ * Returns the number of waits, which may be larger than @max, or a negative errno value:
+ *   -EINVAL   @ret_waiters or @size is invalid
  */
 ADSM_API int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max, size_t size);
 
 #ifdef __cplusplus
 }
 
-/* A range lives as long as the expression that it is written in. */
+/* The range of an argument is valid until the end of the expression that contains it. */
 inline adsmArg adsmOnceIn_(const adsmOnceRange &range)
 {
 	return adsmArgMake_(ADSM_ARG_ONCE, ADSM_ACCESS_IN, &range, sizeof(range));
@@ -248,14 +356,20 @@ inline int adsmOnceCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const A
 	return adsmOnceCallArgs(kernel, grid, block, list, sizeof(list) / sizeof(list[0]));
 }
 #else
-/* Units @first to @first + @count - 1, for adsmOnceCall(): read by the call, and set by it. */
+/*
+ * Units @first to @first + @count - 1 of an object, as one argument of adsmOnceCall(). adsmOnceIn(): the call reads
+ * them. adsmOnceOut(): the call sets them. The argument is valid in the block that contains it.
+ */
 #define adsmOnceIn(once, first, count) adsmArgMake_(ADSM_ARG_ONCE, ADSM_ACCESS_IN, \
 	&(const adsmOnceRange){ once, first, count }, sizeof(adsmOnceRange))
 #define adsmOnceOut(once, first, count) adsmArgMake_(ADSM_ARG_ONCE, ADSM_ACCESS_OUT, \
 	&(const adsmOnceRange){ once, first, count }, sizeof(adsmOnceRange))
 
-/** adsmOnceCallArgs() with the arguments written out:
- * adsmOnceCall(k, grid, block, adsmOnceIn(blocks, 0, 16), adsmOnceOut(sums, 0, 16), adsmVal(n)). */
+/**
+ * Call a kernel when units are set: adsmOnceCallArgs() with a list of arguments.
+ *
+ *	adsmOnceCall(kernel, grid, block, adsmOnceIn(blocks, 0, 16), adsmOnceOut(sums, 0, 16), adsmVal(n));
+ */
 #define adsmOnceCall(kernel, grid, block, ...) adsmOnceCallArgs(kernel, grid, block, \
 	(const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }, \
 	sizeof((const adsmArg[]){ { 0, 0, NULL, 0 }, __VA_ARGS__ }) / sizeof(adsmArg))

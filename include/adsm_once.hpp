@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsm_once.hpp - write-once objects in C++: vectors and tiled matrices that readers wait for. */
+/* adsm_once.hpp - write-once objects in C++: vectors and tiled matrices whose readers wait until data is written. */
 #ifndef ADSM_ONCE_HPP
 #define ADSM_ONCE_HPP
 
@@ -16,46 +16,58 @@ namespace adsm {
 namespace once {
 
 /**
- * The data structures of the paper (Breitbart, Programming hybrid systems with implicit memory based synchronization,
- * sections IV and VII) over adsm_once.h, which has the rules. C++11 or later.
+ * Write-once vectors and matrices
+ *
+ * These classes are the data structures of the paper, on top of adsm_once.h. The paper is Breitbart, Programming hybrid
+ * systems with implicit memory based synchronization, sections IV and VII. The rules of adsm_once.h hold. The header
+ * needs C++11 or later.
  *
  *	adsm::once::vector<int> blocks(n, 256), sums(n / 256);
  *
- *	auto block = blocks.get_uninitialized(i);	one thread
+ *	auto block = blocks.get_uninitialized(i);	the writer
  *	std::fill(block.begin(), block.end(), 1);
  *	block.set();
  *
- *	for (int x : blocks.get(i))			another one: waits until it is set
+ *	for (int x : blocks.get(i))			a reader: waits until unit i is set
  *		total += x;
  *
- * What an element is does not depend on how many of them make a unit: the size of synchronisation is a number that the
- * constructor takes, and may be tuned. Data structures are owned by one, who may move them; what they give are views,
- * valid as long as the structure is. Any number of threads may use one structure at once, but for moving and freeing.
- *
- * What goes wrong is a std::system_error: code() has the errno of adsm_once.h (in generic_category(), so that it can be
- * compared with std::errc), what() the library's sentence. Where a thread is cancelled it is unwound.
+ * - Units: the constructor takes the number of elements of a unit. A program can tune this number and need not change
+ *   the types.
+ * - Ownership: a vector or matrix owns its memory. It can be moved, but not copied. Member functions return views. A
+ *   view is valid until the vector or matrix is freed.
+ * - Threads: any number of threads may use a vector or matrix at the same time. No thread may use it while another one
+ *   moves or frees it.
+ * - Errors: member functions throw std::system_error. code() is the errno value of adsm_once.h in generic_category(),
+ *   and can be compared with std::errc. what() contains the sentence of adsmLastError().
+ * - Cancellation: a wait is a cancellation point, as in adsm_once.h. If a thread is cancelled, its stack is unwound.
  */
 
-/** Where the elements are: of adsm_once.h, or from these functions. */
+/** The place of the units. The functions below and those of adsm_once.h return distributions. */
 typedef adsmOnceDistribution distribution;
 
+/* All units in host memory. */
 inline distribution on_host()
 {
 	return adsmOnceMake_(ADSM_ONCE_HOST, 0, 0, 0, 0);
 }
 
+/* All units in the memory of one device. @device: its index, or ADSM_DEVICE_CURRENT. */
 inline distribution on_device(int device)
 {
 	return adsmOnceOnDevice(device);
 }
 
-/* @units: of each stripe; 0: as many stripes as there are devices. */
+/* Stripes of consecutive units, on the devices in turn. @units: units in a stripe; 0: one stripe per device. */
 inline distribution striped(std::size_t units = 0)
 {
 	return adsmOnceStriped(units);
 }
 
-/* For a matrix, which says how many tiles there are. @grid_rows: of devices; 0: the squarest grid. */
+/*
+ * The tiles of a matrix, distributed cyclically over a grid of devices. The matrix sets the number of tiles.
+ *
+ * @grid_rows: rows of the grid, a divisor of the number of devices; 0: the grid is as square as possible.
+ */
 inline distribution tile_cyclic(unsigned grid_rows = 0)
 {
 	distribution where = adsmOnceTiled(0, 0);
@@ -64,13 +76,13 @@ inline distribution tile_cyclic(unsigned grid_rows = 0)
 	return where;
 }
 
-/* Not inline where it is called: what goes wrong does not slow down what does not. */
+/* Throw an error of the library. Not inline: code for errors would slow down its callers. */
 [[noreturn]] __attribute__((noinline, cold)) inline void fail_(int error)
 {
 	throw std::system_error(error < 0 ? -error : error, std::generic_category(), adsmLastError());
 }
 
-/* Sizes that no memory has are told as such. */
+/* Return the product of two sizes. If it overflows, throw ENOMEM. */
 inline std::size_t times_(std::size_t a, std::size_t b)
 {
 	if (b && a > static_cast<std::size_t>(-1) / b)
@@ -78,24 +90,24 @@ inline std::size_t times_(std::size_t a, std::size_t b)
 	return a * b;
 }
 
-/* How many units of @size elements @n make; none where that is 0, which the library is asked to tell. */
+/* Return the number of units that @n elements need. If @size is 0, return 0: adsmOnceAlloc() then reports the error. */
 inline std::size_t units_(std::size_t n, std::size_t size)
 {
 	return size ? n / size + (n % size != 0) : 0;
 }
 
-/** The elements of a unit of a vector: const T of one that is set, T of one to be written. */
+/** A view of a unit of a vector. It is a stripe<const T> if the unit is set, and a stripe<T> while it is written. */
 template <class T> class stripe {
 public:
 	stripe() : data_(nullptr), size_(0) {}
 	stripe(T *data, std::size_t size) : data_(data), size_(size) {}
 	T *data() const { return data_; }
-	/* The last unit of a vector has what is left. */
+	/* Return the number of elements. The last unit of a vector contains the remaining elements. */
 	std::size_t size() const { return size_; }
 	T *begin() const { return data_; }
 	T *end() const { return data_ + size_; }
 	T &operator[](std::size_t i) const { return data_[i]; }
-	/* try_get() gives none where the unit is not set. */
+	/* Return false if the view is empty. try_get() returns an empty view if the unit is not set. */
 	explicit operator bool() const { return data_ != nullptr; }
 
 private:
@@ -103,14 +115,14 @@ private:
 	std::size_t size_;
 };
 
-/** The elements of a tile of a matrix; row by row, row(r + 1) == row(r) + stride(). */
+/** A view of a tile of a matrix. Elements are stored row by row: row(r + 1) == row(r) + stride(). */
 template <class T> class tile {
 public:
 	tile() : data_(nullptr), rows_(0), columns_(0), stride_(0) {}
 	tile(T *data, std::size_t rows, std::size_t columns, std::size_t stride)
 		: data_(data), rows_(rows), columns_(columns), stride_(stride) {}
 	T *data() const { return data_; }
-	/* Tiles at the matrix's lower and right edge have what is left. */
+	/* Tiles at the lower and right edges of the matrix contain the remaining rows and columns. */
 	std::size_t rows() const { return rows_; }
 	std::size_t columns() const { return columns_; }
 	std::size_t stride() const { return stride_; }
@@ -124,9 +136,10 @@ private:
 };
 
 /**
- * A unit that is being written: a stripe<T> or tile<T>, and set(). Moved, not copied: who has it writes the unit.
- * Where it ends without set(), by an exception, nobody is told of a unit that may be half written: it can be begun
- * again by get_uninitialized().
+ * A unit while it is written: a stripe<T> or tile<T> with the member set(). It can be moved, but not copied.
+ *
+ * If it is destroyed before set(), for instance because of an exception, the unit stays unset. Readers do not see a
+ * unit that is written in part. get_uninitialized() begins the unit again.
  */
 template <class View> class fresh : public View {
 public:
@@ -145,7 +158,7 @@ public:
 		return *this;
 	}
 
-	/* All is written: whoever waits for it goes on. It names no elements any more, as they must not change. */
+	/* Set the unit, and wake the threads and kernels that wait for it. The view is empty then. */
 	void set()
 	{
 		int error = once_ ? adsmOnceSet(once_, unit_) : -EINVAL;
@@ -166,7 +179,7 @@ private:
 	std::size_t unit_;
 };
 
-/** What vectors and matrices have in common: units, by number. */
+/** The base class of vectors and matrices: an array of units. */
 template <class T> class object {
 	static_assert(std::is_trivially_copyable<T>::value, "elements are bytes, for the CPU and for devices");
 	static_assert(alignof(T) <= 4096, "objects begin at pages");
@@ -180,10 +193,10 @@ public:
 		std::swap(once_, moved.once_);
 		return *this;
 	}
-	/* As a file's stream: what goes wrong here is not told. While somebody waits the memory stays. */
+	/* Ignores errors, as the destructor of a file stream does. If a unit has waiters, its memory is not freed. */
 	~object() { adsmOnceFree(once_); }
 
-	/* Frees the elements before the end, and tells: EBUSY while somebody waits for a unit. */
+	/* Free the elements before the destructor does. Throws EBUSY if a thread, kernel or call waits for a unit. */
 	void free()
 	{
 		int error = adsmOnceFree(once_);
@@ -195,7 +208,7 @@ public:
 
 	std::size_t units() const { return once_->count; }
 	bool is_set(std::size_t unit) const { return adsmOnceTry(once_, unit) != nullptr; }
-	/* Where the unit begins: a device, or ADSM_ONCE_ON_HOST. */
+	/* Return the index of the device whose memory contains the unit's first byte, or ADSM_ONCE_ON_HOST. */
 	int place(std::size_t unit) const
 	{
 		int device = ADSM_ONCE_ON_HOST, error = adsmOncePlace(once_, unit, &device);
@@ -204,10 +217,10 @@ public:
 			fail_(error);
 		return device;
 	}
-	/* For the functions of adsm_once.h. */
+	/* Return the write-once object, for the functions of adsm_once.h. */
 	adsmOnce *handle() { return once_; }
 	const adsmOnce *handle() const { return once_; }
-	/* For kernels, adsmPtr(object.address()), and for plain loads that wait. */
+	/* Return the object's address, for kernels, as adsmPtr(v.address()), and for plain loads that wait. */
 	void *address() const { return once_->address; }
 
 protected:
@@ -246,10 +259,10 @@ private:
 	adsmOnce *once_;
 };
 
-/** Elements one after the other; so many of them as the constructor is told make a unit. */
+/** A vector. Each unit is a number of consecutive elements. */
 template <class T> class vector : public object<T> {
 public:
-	/* Reads the elements in order, waiting for each: so algorithms of the standard library can start early. */
+	/* An iterator that waits for each element. Algorithms of the standard library can start before all are set. */
 	class const_iterator {
 	public:
 		typedef std::forward_iterator_tag iterator_category;
@@ -277,30 +290,35 @@ public:
 	};
 	typedef T value_type;
 
-	/* @size: elements. @unit: elements that are set at once; 1: each by itself. */
+	/*
+	 * @size: number of elements, more than 0.
+	 * @unit: number of elements in a unit, more than 0. The elements of a unit are set together.
+	 * @where: the place of the units.
+	 */
 	explicit vector(std::size_t size, std::size_t unit = 1, const distribution &where = on_host())
 		: object<T>(units_(size, unit), times_(unit, sizeof(T)), where), size_(size), unit_(unit) {}
 
 	std::size_t size() const { return size_; }
 	std::size_t unit_size() const { return unit_; }
 
-	/* Waits until the unit is set. */
+	/* Wait until a unit is set, and return its elements. */
 	stripe<const T> get(std::size_t unit) const { return stripe<const T>(this->read(unit), elements(unit)); }
-	/* Does not wait: none where the unit is not set. */
+	/* Return the elements of a unit, or an empty view if the unit is not set. The function does not wait. */
 	stripe<const T> try_get(std::size_t unit) const
 	{
 		const T *p = this->try_read(unit);
 
 		return p ? stripe<const T>(p, elements(unit)) : stripe<const T>();
 	}
+	/* Begin to write a unit. Several threads may begin the same unit and write parts of it; one of them sets it. */
 	fresh<stripe<T> > get_uninitialized(std::size_t unit)
 	{
 		return fresh<stripe<T> >(stripe<T>(this->write(unit), elements(unit)), this->handle(), unit);
 	}
-	/* As set() of what get_uninitialized() gave, which also several threads may have. */
+	/* Set a unit, like set() of the result of get_uninitialized(). */
 	void set(std::size_t unit) { this->publish(unit); }
 
-	/* An element; waits until its unit is set. */
+	/* Wait until the unit of an element is set, and return the element. */
 	const T &operator[](std::size_t i) const { return this->read(i / unit_)[i % unit_]; }
 	const_iterator begin() const { return const_iterator(this, 0); }
 	const_iterator end() const { return const_iterator(this, size_); }
@@ -314,10 +332,14 @@ private:
 	std::size_t size_, unit_;
 };
 
-/** A matrix of tiles, row by row, each of which is a unit and in one piece, row by row. */
+/** A matrix of tiles. Each tile is a unit. Tiles, and the elements of a tile, are stored row by row. */
 template <class T> class matrix : public object<T> {
 public:
-	/* @where: also tile_cyclic(). */
+	/*
+	 * @rows, @columns: number of rows and columns of elements.
+	 * @tile_rows, @tile_columns: number of rows and columns of elements in a tile.
+	 * @where: the place of the tiles, for instance tile_cyclic().
+	 */
 	matrix(std::size_t rows, std::size_t columns, std::size_t tile_rows, std::size_t tile_columns,
 	       const distribution &where = on_host())
 		: object<T>(times_(units_(rows, tile_rows), units_(columns, tile_columns)),
@@ -328,15 +350,16 @@ public:
 
 	std::size_t rows() const { return rows_; }
 	std::size_t columns() const { return columns_; }
-	/* Of the matrix: how many tiles lie below, and beside, each other. */
+	/* Return the number of tiles in a column, and in a row, of the matrix. */
 	std::size_t tiles_down() const { return units_(rows_, tile_rows_); }
 	std::size_t tiles_across() const { return across_; }
-	/* The number of a tile among the units; one beyond all of them where there is no such tile. */
+	/* Return the number of a tile's unit. If there is no such tile, return units(), which is no unit's number. */
 	std::size_t unit(std::size_t down, std::size_t across) const
 	{
 		return across < across_ && down < tiles_down() ? down * across_ + across : this->units();
 	}
 
+	/* These functions are like those of vector. @down, @across: row and column of the tile, counted in tiles. */
 	tile<const T> get(std::size_t down, std::size_t across) const
 	{
 		return cut(this->read(unit(down, across)), down, across);
@@ -355,7 +378,7 @@ public:
 	}
 	void set(std::size_t down, std::size_t across) { this->publish(unit(down, across)); }
 
-	/* An element; waits until its tile is set. */
+	/* Wait until the tile of an element is set, and return the element. */
 	const T &operator()(std::size_t row, std::size_t column) const
 	{
 		const T *p = this->read(unit(row / tile_rows_, column / tile_columns_));
