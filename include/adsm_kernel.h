@@ -13,53 +13,57 @@
  *		}
  *	}
  *
- * A kernel's body is a sequence of phases, ADSM_THREADS { ... }, with ADSM_BARRIER between two of which
- * one uses what the other wrote. All threads of the block run a phase, in any order or at once, so
- * inside one no thread may depend on another; `continue` ends the thread's phase, and nothing else
- * leaves one. What stands outside the phases (declarations, loops around them) must be the same for
- * all threads of the block and write to nothing but its own variables.
+ * A kernel's body is a sequence of phases, ADSM_THREADS { ... }. All threads of a block execute a phase, in any order
+ * or at the same time. In a phase no thread may depend on another one. If one of two phases uses what the other one
+ * writes, ADSM_BARRIER must be between them. `continue` ends the phase for its thread; nothing else may leave a phase.
+ * Code outside of phases (declarations, loops around phases) must be the same for all threads of a block. It may write
+ * to its own variables only.
  *
- * Parameters, at most 32. Pointers: ADSM_IN (only read), ADSM_OUT (all of the object is overwritten),
- * ADSM_INOUT, ADSM_PTR (not declared). ADSM_VAL(type, name) is a value; ADSM_CONST(type, name) a
- * pointer to constant bytes copied at the call. Two pointers may name the same object.
+ * - ADSM_KERNEL(name, ...): a kernel whose blocks have at most 1024 threads.
+ * - ADSM_KERNEL_MAX(name, max, ...): a kernel whose blocks have at most max threads.
  *
- * ADSM_ONCE(type, name) is a write-once object (adsm_once.h), ADSM_ONCE_IN(type, name) one of which the kernel sets no
- * unit. Outside of phases ADSM_GET(name, unit) waits until a unit is set and gives its address (const type *);
- * ADSM_FRESH(name, unit) gives the address (type *) where the block writes a unit that is not, in phases that follow;
- * ADSM_SET(name, unit), after ADSM_BARRIER, says that it is there. A block may wait for what blocks before it set
- * (linear, x fastest), earlier calls, other devices or the CPU. A task's workers may for each other, and use these
- * words anywhere.
+ * Parameters: at most 32. Two pointers may point to the same object.
+ * - ADSM_IN(type, name): a pointer. The kernel only reads the object.
+ * - ADSM_OUT(type, name): a pointer. The kernel overwrites all of the object.
+ * - ADSM_INOUT(type, name): a pointer. The kernel reads and writes the object.
+ * - ADSM_PTR(type, name): a pointer without a declared access.
+ * - ADSM_VAL(type, name): a value.
+ * - ADSM_CONST(type, name): a pointer to constant bytes, which the library copies at the call.
+ * - ADSM_ONCE(type, name): a write-once object (adsm_once.h).
+ * - ADSM_ONCE_IN(type, name): a write-once object. The kernel sets no unit of it.
  *
- * ADSM_KERNEL(name, ...) runs in blocks of up to 1024 threads, ADSM_KERNEL_MAX(name, max, ...) states
- * its own limit.
+ * Declarations:
+ * - ADSM_SHARED(type, name, count): an array that the threads of a block share. It is undefined at first.
+ * - ADSM_PRIVATE(type, name): a variable of each thread that keeps its value across phases. ADSM_MY(name) accesses it.
+ * - ADSM_FUNCTION: precedes a function that kernels call.
+ * - ADSM_TABLE(type, name, count) = { ... }: a constant table at file scope.
+ * - ADSM_PER_NODE: precedes a static variable. Each node of a cluster has its own (docs/cluster.md).
+ * - ADSM_SPACE_GLOBAL, ADSM_SPACE_SHARED, ADSM_SPACE_CONST: the memory of a pointer's target, as a part of its type.
+ *   They are for pointers into an object, into ADSM_SHARED, and into ADSM_CONST or ADSM_TABLE. Example:
+ *   const ADSM_SPACE_GLOBAL float *p = a + 1;
  *
- * ADSM_SHARED(type, name, count)	an array of the block; undefined at first
- * ADSM_PRIVATE(type, name)		a value of each thread that lives across phases: ADSM_MY(name)
- * ADSM_FUNCTION			before a function that kernels call
- * ADSM_TABLE(type, name, count) = {}	a constant table at file scope
- * ADSM_PER_NODE			before a static variable of which each node of a cluster may have its own
- * ADSM_SPACE_GLOBAL, _SHARED, _CONST	where the target of a pointer lives that points into a pointer
- *					parameter, into ADSM_SHARED, into ADSM_CONST or ADSM_TABLE:
- *					const ADSM_SPACE_GLOBAL float *p = a + 1;
- * ADSM_THREAD_X/_Y/_Z, ADSM_BLOCK_X.., ADSM_BLOCK_DIM_X.., ADSM_GRID_DIM_X.., ADSM_GLOBAL_X.. and
- * ADSM_THREAD (linear in the block, x fastest) are of type int; ADSM_THREAD* and ADSM_GLOBAL* have a
- * meaning in phases only.
- * ADSM_ATOMIC_*(p, v)			on int and unsigned; they give the old value. Where the target is not
- *					plainly in ADSM_SHARED (a, a + i, &a[i]) it is taken to be in an object
- * adsm_sinf() and so on		the math functions, on float
+ * Indices, of type int. Those of threads have a meaning in phases only:
+ * - ADSM_THREAD_X, _Y, _Z: the thread's index in its block; ADSM_THREAD: the same as one number, x fastest.
+ * - ADSM_GLOBAL_X, _Y, _Z: the thread's index in the grid.
+ * - ADSM_BLOCK_X, _Y, _Z: the block's index in the grid.
+ * - ADSM_BLOCK_DIM_X, _Y, _Z, ADSM_GRID_DIM_X, _Y, _Z: threads in a block, blocks in the grid.
  *
- * While a kernel runs it may ask the program and the device (docs/scratchpad.md, Services); not every device has that,
- * and ADSM_SERVICES is defined where it can be:
+ * Operations:
+ * - ADSM_ATOMIC_ADD(p, v), and _SUB, _MIN, _MAX, _AND, _OR, _XOR, _EXCHANGE, ADSM_ATOMIC_CAS(p, expected, v): atomic
+ *   operations on int and unsigned. They return the old value. adsmcc assumes that p points into an object, unless p
+ *   is a, a + i or &a[i] for an array a of ADSM_SHARED.
+ * - adsm_sinf(x) and so on: the math functions on float. ADSM_MATH_ below lists them.
+ * - ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC, ADSM_FREE: services, see adsm_kernel_services.h.
  *
- * ADSM_SERVICE(name, in, in_size, out, out_size)	call a function that the program has registered by that name
- *				(adsm_service.h): so many bytes that it wrote to out, or a negative errno; int
- * ADSM_PRINT(format, ...)	as printf() of C99, to the program's standard error, in whole lines; int
- * ADSM_NEXT(counter, chunk)	so much more of a counter of the call, 0 to 15, from 0 on: where that begins; long
- *				for (long i; (i = ADSM_NEXT(0, 8)) < n;) these 8 are the caller's alone
- * ADSM_ALLOC(size), ADSM_FREE(p)	memory of the device's until the call ends: void ADSM_SPACE_GLOBAL *; NULL
+ * Write-once objects. These words are used outside of phases; in a task they may be used anywhere:
+ * - ADSM_GET(name, unit): waits until the unit is set, and returns its address, a const type *.
+ * - ADSM_FRESH(name, unit): returns the address of a unit that is not set, a type *. Later phases write the unit.
+ * - ADSM_SET(name, unit): sets the unit. ADSM_BARRIER must be between the phases that write the unit and ADSM_SET.
+ * A block may wait for units that earlier blocks set (linear index, x fastest), earlier calls, other devices or the
+ * CPU. Workers of a task may also wait for each other.
  *
- * A task's workers run all at once and talk to each other, by locks and barriers (docs/tasks.md). The grid of its call
- * is the workers, of one thread each; not every device has them.
+ * Tasks. The workers of a task run at the same time, and synchronize by locks and barriers (docs/tasks.md). The call's
+ * grid is the workers, with one thread in a block. Not every device supports tasks.
  *
  *	ADSM_TASK(sum, ADSM_IN(int, a), ADSM_VAL(int, n), ADSM_INOUT(int, total))
  *	{
@@ -72,26 +76,27 @@
  *		ADSM_UNLOCK(0);
  *	}
  *
- * ADSM_WORKER, ADSM_N_WORKERS	which worker this is, of how many; of type int
- * ADSM_READ(p), ADSM_WRITE(p, v)	what is shared: the target of p is a number of a type of C's
- * ADSM_LOCK(id), ADSM_UNLOCK(id)	locks have numbers, below 1048576. Who gets one sees what those wrote who had it
- * ADSM_ALL_BARRIER			all workers come here before one goes on, and each sees what all have written
- * ADSM_LOCAL(p)			where the number at p is until the next word of these, to be read there: where
- *					workers have caches, in the cache
- * ADSM_FLUSH(p), ADSM_FLUSH_ALL	such a cache gives up what it has of p, or all: written back
- * ADSM_TASK_ALLOC(size)		memory that all workers, of later tasks too, see, and the host does not; NULL:
- * ADSM_TASK_FREE(p)			there is none
- * adsm_sqrt() and so on		sqrt, sin, cos, tan, exp, log, fabs, floor, ceil, fmax, fmin, pow, atan2 on
- *					double
- * ADSM_TASKS				defined where tasks can run: elsewhere they are left out, and functions that use
- *					these words have to be
+ * - ADSM_WORKER, ADSM_N_WORKERS: the worker's index, the number of workers. Both have type int.
+ * - ADSM_READ(p), ADSM_WRITE(p, v): read and write shared memory. The target of p is a number of a C type.
+ * - ADSM_LOCK(id), ADSM_UNLOCK(id): take and release the lock id, 0 to 1048575. A worker that has taken a lock sees
+ *   what earlier holders of the lock wrote.
+ * - ADSM_ALL_BARRIER: waits for all workers. Each worker then sees what all workers wrote.
+ * - ADSM_LOCAL(p): an address where the worker can read the number at p, until it uses a word of this list again. If
+ *   workers have caches, it is an address in the cache.
+ * - ADSM_FLUSH(p), ADSM_FLUSH_ALL: write back and discard the worker's cached copy of p, or of everything.
+ * - ADSM_TASK_ALLOC(size): allocates memory for all workers, also those of later tasks. The host cannot access it. The
+ *   result is NULL if there is not enough memory.
+ * - ADSM_TASK_FREE(p): frees memory of ADSM_TASK_ALLOC.
+ * - adsm_sqrt(x) and so on, on double: sqrt, sin, cos, tan, exp, log, fabs, floor, ceil, fmax, fmin, pow, atan2.
+ * - ADSM_TASKS: is defined if tasks can run. Elsewhere adsmcc leaves tasks out. A function that uses words of this list
+ *   must then be left out too, by #ifdef ADSM_TASKS.
  */
 #ifndef ADSM_KERNEL_H
 #define ADSM_KERNEL_H
 
 #define ADSM_KERNEL(name, ...) ADSM_KERNEL_MAX(name, 1024 __VA_OPT__(,) __VA_ARGS__)
 
-/* A parameter is a tuple: kind, access, type as the body sees it, type, name, both as strings. */
+/* A parameter is a tuple: kind, access, type in the body, type, name, and the last two as strings. */
 #define ADSM_IN(type, name) (POINTER, 1, const type, type, name, #type, #name)
 #define ADSM_OUT(type, name) (POINTER, 2, type, type, name, #type, #name)
 #define ADSM_INOUT(type, name) (POINTER, 3, type, type, name, #type, #name)
@@ -101,8 +106,8 @@
 #define ADSM_VAL(type, name) (VALUE, 0, type, type, name, #type, #name)
 #define ADSM_CONST(type, name) (CONST, 1, const type, type, name, #type, #name)
 
-/* ADSM_EACH_(macro, (1, 2), (3, 4)) is macro(1, 2) macro(3, 4). A macro does not expand inside itself, so each
- * step leaves the next one unexpanded behind and ADSM_SCAN_ rescans often enough. */
+/* ADSM_EACH_(macro, (1, 2), (3, 4)) is macro(1, 2) macro(3, 4). A macro does not expand inside itself. Therefore each
+ * step leaves the next step unexpanded, and ADSM_SCAN_ scans the result again, often enough. */
 #define ADSM_SCAN_(...) ADSM_SCAN1_(ADSM_SCAN1_(ADSM_SCAN1_(ADSM_SCAN1_(__VA_ARGS__))))
 #define ADSM_SCAN1_(...) ADSM_SCAN2_(ADSM_SCAN2_(ADSM_SCAN2_(ADSM_SCAN2_(__VA_ARGS__))))
 #define ADSM_SCAN2_(...) ADSM_SCAN3_(ADSM_SCAN3_(ADSM_SCAN3_(ADSM_SCAN3_(__VA_ARGS__))))
@@ -112,11 +117,11 @@
 	macro tuple __VA_OPT__(ADSM_NEXT_ ADSM_PARENS_ (macro, __VA_ARGS__))
 #define ADSM_NEXT_() ADSM_STEP_
 #define ADSM_PARENS_ ()
-/* What follows the first comma of a list that has to be expanded first. */
+/* Expand a list, and drop its first element. */
 #define ADSM_TAIL_(...) ADSM_TAIL1_(__VA_ARGS__)
 #define ADSM_TAIL1_(first, ...) __VA_ARGS__
 
-/* One list of math functions: the C name, the name OpenCL C has for it. */
+/* The math functions: the name in C, the name in OpenCL C. */
 #define ADSM_MATH_(unary, binary, ternary) \
 	unary(acosf, acos) unary(asinf, asin) unary(atanf, atan) unary(ceilf, ceil) unary(cosf, cos) \
 	unary(coshf, cosh) unary(expf, exp) unary(exp2f, exp2) unary(fabsf, fabs) unary(floorf, floor) \
@@ -128,15 +133,15 @@
 
 #if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
 
-/* Each product is rounded before it is added to something, as on all other devices, unless an option asks for speed. */
+/* Round each product before an addition, as all other devices do, unless a build option asks for speed. */
 #ifndef __FAST_RELAXED_MATH__
 #pragma OPENCL FP_CONTRACT OFF
 #endif
 
 /*
- * OpenCL C. A pointer is two kernel arguments, the buffer and a ulong offset in bytes; a value and a
- * constant (a buffer) are one each. The pointers themselves are made at the top of the body by
- * ADSM_ENTER(parameters), which adsmcc writes behind its opening brace.
+ * OpenCL C. A pointer is two kernel arguments: a buffer, and a ulong offset in bytes. A value is one argument, and so
+ * is a constant, which is a buffer. ADSM_ENTER(parameters) defines the pointers. adsmcc writes it after the opening
+ * brace of the body.
  */
 #define ADSM_KERNEL_MAX(name, max, ...) \
 	__kernel void name(ADSM_TAIL_(0 ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)))
@@ -145,7 +150,7 @@
 #define ADSM_DECLARE_POINTER_(seen, name) __global seen *adsm_base_##name, ulong adsm_offset_##name
 #define ADSM_DECLARE_VALUE_(seen, name) seen name
 #define ADSM_DECLARE_CONST_(seen, name) __constant seen *name
-/* Write-once objects: it compiles, and no launch gets here (the library says so). */
+/* Write-once objects: this code compiles, but never runs. The library rejects calls of such kernels. */
 #define ADSM_DECLARE_ONCE_(seen, name) __global seen *name, ulong adsm_unit_##name
 #define ADSM_ENTER_(kind, access, seen, type, name, ...) ADSM_ENTER_##kind##_(seen, name)
 #define ADSM_ENTER_POINTER_(seen, name) \
@@ -156,7 +161,7 @@
 #define ADSM_GET(name, unit) ((const __global void *)((const __global char *)name + adsm_unit_##name * (ulong)(unit)))
 #define ADSM_FRESH(name, unit) ((__global void *)((__global char *)name + adsm_unit_##name * (ulong)(unit)))
 #define ADSM_SET(name, unit) ((void)(unit))
-/* Services: the same. */
+/* Services: this code never runs either. */
 #define ADSM_SERVICE(name, in, in_size, out, out_size) ((void)(in), (void)(out), -95)
 #define ADSM_PRINT(format, ...) (-95)
 #define ADSM_NEXT(counter, chunk) ((long)0x7fffffffffffffffL)
@@ -201,8 +206,8 @@
 #elif defined(__CUDACC__)
 
 /*
- * CUDA: one argument for each parameter, a pointer also for a constant. NVRTC needs --std=c++20 for the macros, and
- * --fmad=false for the numbers that other compilers make.
+ * CUDA. A parameter is one argument. A constant is a pointer. NVRTC needs --std=c++20 for the macros, and --fmad=false
+ * for the same numbers as other compilers.
  */
 #define ADSM_KERNEL_MAX(name, max, ...) extern "C" __global__ void __launch_bounds__(max) \
 	name(ADSM_TAIL_(0 ADSM_EACH_(ADSM_DECLARE_, __VA_ARGS__)))
@@ -211,7 +216,7 @@
 #define ADSM_DECLARE_POINTER_(seen, name) seen *name
 #define ADSM_DECLARE_VALUE_(seen, name) seen name
 #define ADSM_DECLARE_CONST_(seen, name) seen *__restrict__ name
-/* Write-once objects: as in OpenCL C. */
+/* Write-once objects and services: as in OpenCL C. */
 #define ADSM_DECLARE_ONCE_(seen, name) seen *name, unsigned long long adsm_unit_##name
 #define ADSM_GET(name, unit) ((decltype(name))((char *)(name) + adsm_unit_##name * (unsigned long long)(unit)))
 #define ADSM_FRESH(name, unit) ADSM_GET(name, unit)
@@ -260,38 +265,38 @@
 #else
 
 /*
- * Native C, of gcc and clang. A module exports adsm_run_<name>() for each kernel, which runs one block
- * of the grid on the calling thread, and describes the kernel in section "adsm_kernels": an array of
- * struct adsm_kernel_desc, plain bytes that are read without running anything.
+ * Native C, for gcc and clang. For each kernel a module exports adsm_run_<name>(), which runs one block of the grid in
+ * the calling thread. The section "adsm_kernels" describes the kernels: it is an array of struct adsm_kernel_desc. The
+ * library reads it and need not run code of the module.
  */
 struct adsm_kernel_block {
-	__UINT32_TYPE__ grid[3], block[3];	/* sizes: blocks, threads */
-	__UINT32_TYPE__ index[3];		/* which block */
+	__UINT32_TYPE__ grid[3], block[3];	/* number of blocks in the grid; of threads in a block */
+	__UINT32_TYPE__ index[3];		/* this block */
 };
 
 /**
- * @args: one entry for each parameter. Pointer: the address of a uint64_t that holds it; value: the
- * address of its bytes, aligned or not; constant: the address of its bytes, aligned for its type.
+ * @args: one entry for each parameter. A pointer: the address of a uint64_t that contains it. A value: the address of
+ *        its bytes, aligned or not. A constant: the address of its bytes, aligned for its type.
  */
 typedef void adsm_kernel_run(const struct adsm_kernel_block *block, const void *const *args);
 
-/* A write-once object, instead of a pointer's uint64_t. None of these returns where it cannot do what is asked. */
+/* The entry of @args for a write-once object. A function that cannot do its work does not return. */
 struct adsm_kernel_once {
 	void *data;
-	__UINT64_TYPE__ size, count;		/* bytes of a unit; units */
+	__UINT64_TYPE__ size, count;		/* bytes of a unit; number of units */
 	const void *(*get)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
 	void *(*fresh)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
 	void (*set)(const struct adsm_kernel_once *once, __UINT64_TYPE__ unit);
 };
 
 #define ADSM_KERNEL_MAGIC "ADSMKRN"
-#define ADSM_KERNEL_VERSION 1u		/* of the descriptor and of the calls of adsm_run_<name>() */
+#define ADSM_KERNEL_VERSION 1u		/* version of the descriptor and of the interface of adsm_run_<name>() */
 #define ADSM_KERNEL_PARAMS_MAX 32
-/* In flags: the kernel does no atomics but on memory of the block. adsmcc says it where it is certain. */
+/* A flag: the kernel has no atomic operations except on memory of the block. adsmcc sets it only if that is certain. */
 #define ADSM_KERNEL_NO_GLOBAL_ATOMICS 1u
-/* The kernel is a task: its module exports adsm_task_<name>() instead. */
+/* A flag: the kernel is a task. Its module exports adsm_task_<name>() instead. */
 #define ADSM_KERNEL_TASK 2u
-/* The kernel may call services: adsmcc says it. */
+/* A flag: the kernel may call services. adsmcc sets it. */
 #define ADSM_KERNEL_SERVICES 4u
 
 struct adsm_kernel_param {
@@ -301,19 +306,19 @@ struct adsm_kernel_param {
 	__UINT32_TYPE__ size;		/* bytes of the value, or of one element */
 };
 
-/* Its size is a multiple of its alignment, and that the largest a compiler gives to data on its own: no
- * gaps in the section. */
+/* The size is a multiple of the alignment, and the alignment is the largest that a compiler gives to data by itself.
+ * Therefore the section has no gaps. */
 struct adsm_kernel_desc {
 	char magic[8];
-	__UINT32_TYPE__ version, size;	/* of this structure */
+	__UINT32_TYPE__ version, size;	/* ADSM_KERNEL_VERSION; bytes of this structure */
 	__UINT32_TYPE__ max_threads, n_params;
 	char name[64];
 	struct adsm_kernel_param params[ADSM_KERNEL_PARAMS_MAX];
-	__UINT32_TYPE__ flags;		/* 0 in modules that are older than it */
+	__UINT32_TYPE__ flags;		/* 0 in modules that are older than this field */
 	char reserved[36];
 } __attribute__((aligned(64)));
 
-/* What a kernel says of itself. */
+/* Define the descriptor of a kernel. */
 #define ADSM_DESC_(name_, max, flags_, ...) \
 	_Static_assert(sizeof(#name_) <= sizeof(((struct adsm_kernel_desc *)0)->name), \
 		       "the name of the kernel is longer than 63 characters"); \
@@ -330,8 +335,8 @@ struct adsm_kernel_desc {
 	};
 
 /*
- * adsm_max_ carries the block limit into the body as a type. ADSM_NO_GLOBAL_ATOMICS_<name>, ADSM_USES_SERVICES_<name>
- * are defined by adsmcc, before the text, as a comma and the flag, where it found that.
+ * adsm_max_ brings the block limit into the body as a type. If a flag applies to the kernel, adsmcc defines
+ * ADSM_NO_GLOBAL_ATOMICS_<name> or ADSM_USES_SERVICES_<name> before the text, as a comma and the flag.
  */
 #define ADSM_KERNEL_MAX(name_, max, ...) \
 	ADSM_DESC_(name_, max, \
@@ -365,7 +370,7 @@ struct adsm_kernel_desc {
 #define ADSM_KIND_ONCE_ 6
 #define ADSM_DECLARE_(kind, access, seen, type, name, ...) , \
 	ADSM_DECLARE_##kind##_(name) __attribute__((unused)) seen ADSM_STAR_##kind##_ name
-/* A write-once object is two: itself, and where its data is, which says its type. */
+/* A write-once object is two parameters: the object, and a pointer to its data, which has the type of the units. */
 #define ADSM_DECLARE_POINTER_(name)
 #define ADSM_DECLARE_VALUE_(name)
 #define ADSM_DECLARE_CONST_(name)
@@ -400,7 +405,8 @@ struct adsm_kernel_desc {
 
 #define ADSM_INLINE_ static inline __attribute__((unused))
 /*
- * adsmcc --image. As the ABI has it: no copies with other arguments, no registers that only this callee leaves alone.
+ * For adsmcc --image. Functions must follow the ABI. The compiler must not make copies with other arguments, or rely on
+ * registers that only a certain callee preserves.
  */
 #if defined(ADSM_PARTITIONED_) && !defined(__clang__)
 #define ADSM_PARTITION(n) __attribute__((noipa, section(".adsm.partition." #n)))
@@ -412,8 +418,8 @@ struct adsm_kernel_desc {
 #define ADSM_FUNCTION ADSM_INLINE_
 #endif
 #define ADSM_TABLE(type, name, count) static const ADSM_SPACE_CONST type name[count]
-/* Where adsmcc --scratchpad compiles it, what is not in the local store is in address spaces of its own: of accesses
- * to these its pass makes accesses by the software cache. */
+/* For adsmcc --scratchpad. Memory outside of the local store has its own address spaces. A pass of adsmcc turns
+ * accesses to them into accesses through the software cache. */
 #ifdef ADSM_SCRATCHPAD_
 #define ADSM_SPACE_GLOBAL __attribute__((address_space(1)))
 #define ADSM_SPACE_CONST __attribute__((address_space(2)))
@@ -425,14 +431,14 @@ struct adsm_kernel_desc {
 #define ADSM_SPACE_CONST
 #endif
 #define ADSM_SPACE_SHARED
-/* By this name adsmcc knows such an array. */
+/* adsmcc recognizes such an array by this name. */
 enum { adsm_shared_ = 64 };
 #define ADSM_SHARED(type, name, count) type name[count] __attribute__((aligned(adsm_shared_)))
 #define ADSM_BARRIER ((void)0)
 
-/* The threads of a phase do not depend on each other: that is what lets the loop be vectorised, and it
- * says nothing about one thread's own accesses, so in-place kernels stay right. The global index is a loop
- * counter too: gcc then splits the loop at a bounds test of it (of type int) and vectorises both. */
+/* The threads of a phase do not depend on each other, so the compiler may vectorize the loop. The accesses of a thread
+ * keep their order, so kernels that work in place stay correct. The global index is a loop counter too. gcc then splits
+ * the loop at a bounds test of the index, of type int, and vectorizes both parts. */
 #if defined(__clang__)
 #define ADSM_INDEPENDENT_
 #else
@@ -463,18 +469,18 @@ enum { adsm_shared_ = 64 };
 
 #include <adsm_kernel_services.h>
 
-/* ---- tasks. The device calls adsm_task_<name>() in a thread of each worker, and the worker calls the device. */
+/* ---- tasks: the device calls adsm_task_<name>() in a thread of each worker, and the worker calls the device */
 #define ADSM_TASKS 1
 
 struct adsm_task_worker {
 	const struct adsm_task_calls *calls;
-	__UINT32_TYPE__ index, n;	/* which worker, of how many */
-	__UINT64_TYPE__ own;		/* the module's: what it likes, as long as the worker runs */
+	__UINT32_TYPE__ index, n;	/* the worker's index; number of workers */
+	__UINT64_TYPE__ own;		/* for the module's own use while the worker runs */
 };
 
-/* None returns to a worker of a task that has failed. */
+/* If the task has failed, these functions do not return. */
 struct adsm_task_calls {
-	__UINT32_TYPE__ size;		/* of this structure */
+	__UINT32_TYPE__ size;		/* bytes of this structure */
 	void (*lock)(struct adsm_task_worker *worker, __UINT32_TYPE__ id);
 	void (*unlock)(struct adsm_task_worker *worker, __UINT32_TYPE__ id);
 	void (*barrier)(struct adsm_task_worker *worker);
@@ -483,10 +489,10 @@ struct adsm_task_calls {
 	void (*free)(struct adsm_task_worker *worker, void *p);
 };
 
-/** @args: as of adsm_kernel_run. */
+/** @args: as for adsm_kernel_run. */
 typedef void adsm_task_run(struct adsm_task_worker *worker, const void *const *args);
 
-/* The calling worker: functions that a task calls need it, too. */
+/* The calling worker. Functions that a task calls use it too. */
 #ifdef ADSM_SCRATCHPAD_
 #define adsm_worker_ (adsm_store_here_()->worker)
 #define ADSM_BEGIN_(worker) ((void)(worker))
@@ -547,7 +553,7 @@ static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused
 	__typeof__(*(p) + 0) adsm_old_ = (expected); \
 	__atomic_compare_exchange_n(p, &adsm_old_, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); \
 	adsm_old_; })
-/* adsmcc takes what adsm_p_ is set to for the target. */
+/* adsmcc takes the value that adsm_p_ is set to for the target. */
 #define ADSM_ATOMIC_IF_(p, v, less) __extension__ ({ \
 	__typeof__(&*(p)) adsm_p_ = (p); \
 	const __typeof__(*adsm_p_ + 0) adsm_v_ = (v); \
@@ -563,7 +569,7 @@ static _Thread_local struct adsm_task_worker *adsm_worker_ __attribute__((unused
 #define ADSM_MATH3_(c, cl) \
 	ADSM_INLINE_ float adsm_##c(float x, float y, float z) { return __builtin_##c(x, y, z); }
 
-/* Of double, for tasks. In brackets, as a name may be a macro elsewhere. */
+/* The functions on double, for tasks. The names are in brackets, because a name may be a macro elsewhere. */
 #define ADSM_MATH1D_(c) ADSM_INLINE_ double (adsm_##c)(double x) { return __builtin_##c(x); }
 #define ADSM_MATH2D_(c) ADSM_INLINE_ double (adsm_##c)(double x, double y) { return __builtin_##c(x, y); }
 ADSM_MATH1D_(sqrt) ADSM_MATH1D_(sin) ADSM_MATH1D_(cos) ADSM_MATH1D_(tan) ADSM_MATH1D_(exp) ADSM_MATH1D_(log)
@@ -572,7 +578,7 @@ ADSM_MATH2D_(fmax) ADSM_MATH2D_(fmin) ADSM_MATH2D_(pow) ADSM_MATH2D_(atan2)
 
 #endif
 
-/* One round on a GPU; a loop there too, so that `continue` means the same. */
+/* On a GPU the loop has one round. It is a loop so that `continue` has the same meaning. */
 #ifndef ADSM_THREADS
 #define ADSM_THREADS for (int adsm_round_ = 0; adsm_round_ < 1; adsm_round_++)
 #define ADSM_PRIVATE(type, name) type name
@@ -589,7 +595,7 @@ ADSM_MATH2D_(fmax) ADSM_MATH2D_(fmin) ADSM_MATH2D_(pow) ADSM_MATH2D_(atan2)
 
 ADSM_MATH_(ADSM_MATH1_, ADSM_MATH2_, ADSM_MATH3_)
 
-/* Before a function that kernels call: the partition of its code, from 1 on, for cores that cannot have all of it. */
+/* Precedes a function that kernels call: the partition of its code, from 1 on, for cores that cannot hold all code. */
 #ifndef ADSM_PARTITION
 #define ADSM_PARTITION(n)
 #endif
