@@ -1,22 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsm_kernel_services.h - what kernels ask of the program and of the device while they run (docs/scratchpad.md,
- * Services), in native C: a part of adsm_kernel.h, which says what the words mean. Sources include that.
+ * adsm_kernel_services.h - services: what a kernel can ask of the program and of the device while it runs. This header
+ * is a part of adsm_kernel.h, for native C. Sources of kernels include adsm_kernel.h.
  *
- * A core has one command at a time, and waits for its answer. What it calls is the device's: of cores with a local
- * store it stands in the store, else the module finds it by name, and where there is no such name there are none.
+ * A kernel may use these words anywhere, also in functions that it calls. Not every device supports them. If a device
+ * does not, calls of a kernel that contains them return -ENOTSUP. See docs/scratchpad.md, Services.
+ *
+ * - ADSM_SERVICE(name, in, in_size, out, out_size): calls the function that the program registered by this name
+ *   (adsm_service.h), and waits for it. in and out are memory of the kernel itself, not of an object, of at most
+ *   64 KiB each. The result, an int, is the number of bytes that the function wrote to out, or an error, see below.
+ * - ADSM_PRINT(format, ...): prints to the program's standard error, like printf() of C99. Lines of several threads do
+ *   not mix; a missing newline is added. The result, an int, is the number of bytes, or an error, see below.
+ * - ADSM_NEXT(counter, chunk): takes the next chunk of a loop. A call of a kernel has the counters 0 to 15, which all
+ *   of its threads share, and which begin at 0. The word adds chunk to the counter. The result, a long, is the
+ *   counter's old value. The iterations of the chunk belong to the thread that got it:
+ *
+ *	ADSM_THREADS {
+ *		for (long i; (i = ADSM_NEXT(0, 8)) < n;)
+ *			for (long k = i; k < i + 8 && k < n; k++)
+ *				c[k] = a[k] + b[k];
+ *	}
+ *
+ * - ADSM_ALLOC(size): allocates device memory until the call ends. The result is a void ADSM_SPACE_GLOBAL *, or NULL if
+ *   there is not enough memory. In a task on the backend scratchpad it is NULL.
+ * - ADSM_FREE(p): frees memory of ADSM_ALLOC before the call ends.
+ * - ADSM_SERVICES: is defined in native C. OpenCL C and CUDA have no services, so it is not defined there.
+ *
+ * Errors of ADSM_SERVICE:
+ *   -ENOENT     there is no service of this name
+ *   -E2BIG      in_size or out_size is larger than registered, or than 64 KiB; the function is not called
+ *   -EINVAL     in or out is NULL, and its size is not 0
+ *   -EOVERFLOW  the function returned neither an error nor 0 to out_size
+ *   -ECANCELED  the function ended its thread; the kernel's call fails with this error
+ *   others      the function's own errors
+ *
+ * Errors of ADSM_PRINT:
+ *   -EINVAL     a conversion is not supported, or does not fit its argument
+ *   -E2BIG      the format with its strings, or the text, is larger than 64 KiB
+ *
+ * If a kernel passes an invalid counter or chunk to ADSM_NEXT, the result is the largest long, and the call fails with
+ * -EINVAL. If it passes an invalid address to ADSM_FREE, the call fails with -EINVAL too.
+ *
+ * A core issues one command at a time, and waits for its result. The device provides the functions for that. For cores
+ * with a local store they are in the store. Otherwise the module finds them by name. If there is no such name, the
+ * device has no services.
  */
 #ifndef ADSM_KERNEL_SERVICES_H
 #define ADSM_KERNEL_SERVICES_H
 
 #define ADSM_SERVICES 1
 #define ADSM_NEXT_COUNTERS 16
-#define ADSM_NEXT_NONE 0x7fffffffffffffff	/* larger than any bound of a loop */
+#define ADSM_NEXT_NONE 0x7fffffffffffffff	/* larger than the bound of any loop */
 #define ADSM_NO_SERVICES_ (-95)			/* -ENOTSUP */
 
-/* An argument of ADSM_PRINT. Behind the last one there is one of kind 0. */
+/* An argument of ADSM_PRINT. The list ends with an entry of kind 0. */
 struct adsm_kernel_print {
-	__UINT64_TYPE__ kind;		/* one of these; of a number its bytes, from ADSM_PRINT_SIZE_SHIFT on */
+	__UINT64_TYPE__ kind;		/* ADSM_PRINT_*; a number's size in bytes is shifted by ADSM_PRINT_SIZE_SHIFT */
 	__UINT64_TYPE__ value;
 };
 
@@ -26,19 +65,19 @@ enum {
 };
 
 struct adsm_kernel_services {
-	__UINT32_TYPE__ size;		/* of this structure */
+	__UINT32_TYPE__ size;		/* bytes of this structure */
 	int (*service)(const char *name, const void *in, __SIZE_TYPE__ in_size, void *out, __SIZE_TYPE__ out_size);
 	int (*print)(const char *format, const struct adsm_kernel_print *args);
 	long (*next)(unsigned counter, long chunk);
-	__UINT64_TYPE__ (*alloc)(__SIZE_TYPE__ size);	/* an address; 0: there is none */
+	__UINT64_TYPE__ (*alloc)(__SIZE_TYPE__ size);	/* returns an address; 0: there is not enough memory */
 	void (*free)(__UINT64_TYPE__ address);
 };
 
-/* A device's own. adsmcc knows kernels that may get here by this name. */
+/* The functions of the device. adsmcc recognizes kernels that may use services by this name. */
 extern const struct adsm_kernel_services adsm_services_here __attribute__((weak, visibility("default")));
 
 #ifdef ADSM_SCRATCHPAD_
-/* Functions, so that the stack of what they call is the runtime's, which is known. */
+/* Not inline: adsmcc recognizes these functions, and knows how much stack the runtime needs in them. */
 #define ADSM_SERVICES_FUNCTION_ static __attribute__((noinline, unused))
 #define ADSM_SERVICES_ (adsm_store_here_()->services)
 #else
@@ -83,7 +122,7 @@ ADSM_SERVICES_FUNCTION_ void adsm_services_free(__UINT64_TYPE__ address)
 		services->free(address);
 }
 
-/* Of an expression and its size. */
+/* Make an entry from an expression and its size. */
 #define ADSM_PRINT_MAKE_(name, type) static inline __attribute__((unused)) \
 	struct adsm_kernel_print adsm_print_##name##_(__attribute__((unused)) __SIZE_TYPE__ size, type x)
 

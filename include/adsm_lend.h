@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsm_lend.h - memory of objects for code that no wrapper reaches, and that must not meet closed pages. */
+/* adsm_lend.h - loans: shared memory for code that the library cannot intercept, such as drivers. */
 #ifndef ADSM_LEND_H
 #define ADSM_LEND_H
 
@@ -10,38 +10,58 @@ extern "C" {
 #endif
 
 /**
- * Lend @size bytes at @p to other code until adsmLoanEnd(): a communication library, a driver. It gets another address
- * of the same bytes, which may always be read and written. The wrappers of MPI's functions (-ladsm-mpi, docs/mpi.md)
- * use this. The conventions of adsm.h hold.
+ * Loans
+ *
+ * A loan gives memory of an object to other code, such as a communication library or a driver, until adsmLoanEnd(). The
+ * other code gets a second address of the same bytes. At this address the memory is always readable and writable. The
+ * wrappers of MPI's functions use loans (-ladsm-mpi, docs/mpi.md). The conventions of adsm.h hold.
  *
  *	adsmLoan *loan;
  *	void *q;
  *
  *	if (!adsmLend(p, size, ADSM_ACCESS_OUT, &loan, &q))
- *		adsmLoanEnd(loan, receive(q, size));
+ *		adsmLoanEnd(loan, receive(q, size));		receive() returns the number of bytes
  */
 typedef struct adsmLoan adsmLoan;
 
 /**
- * @access: what the other code does. ADSM_ACCESS_IN: it reads; bytes that only the device has are fetched.
- * ADSM_ACCESS_OUT: it writes from the first byte on, and adsmLoanEnd() gets the number; nothing is fetched.
- * ADSM_ACCESS_INOUT: it reads, and writes any of the bytes; the others stay as they are.
- * The rest of the object may be used meanwhile. No kernel may write the lent bytes, or read them if the other code
- * writes.
- * Returns 0, the address in @ret_address, and in @ret_loan the loan for adsmLoanEnd(), which may be NULL. Where @p
- * lies in no object, the address is @p. Returns -EINVAL where only a part of the range lies in an object, -EIO or
- * -ENODEV where a transfer failed, -ENOMEM. Any thread; not from a signal handler.
+ * Lend memory to other code.
+ *
+ * During the loan the program may use the rest of the object. No kernel may write the lent bytes. If the other code
+ * writes, no kernel may read them either.
+ *
+ * @p, @size: a range in one object, or in ordinary memory.
+ * @access: ADSM_ACCESS_IN: the other code reads. The library fetches the bytes that only the device has.
+ *          ADSM_ACCESS_OUT: the other code writes, from the first byte on. The library fetches nothing.
+ *          ADSM_ACCESS_INOUT: the other code reads, and may write any of the bytes. The others keep their values.
+ * @ret_loan: the loan, for adsmLoanEnd(). It may be NULL, also on success.
+ * @ret_address: the address for the other code. It is @p if @p is not in an object.
+ *
+ * Returns 0 or:
+ *   -EINVAL   only a part of the range is in an object, or @access is invalid
+ *   -EIO, -ENODEV  a transfer failed, or the device was lost
+ *   -ENOMEM   there is not enough memory
  */
 ADSM_API int adsmLend(const void *p, size_t size, unsigned access, adsmLoan **ret_loan, void **ret_address);
 
 /**
- * End a loan; any thread. @delivered: the number of bytes that were written, from the first on; they now count as
- * written by the CPU. After ADSM_ACCESS_INOUT: up to the last one written. @loan NULL: nothing is done. Returns 0;
- * -EIO or -ENODEV where the rest of a block could not be fetched.
+ * End a loan. The bytes that the other code wrote then count as written by the CPU. Any thread may end a loan.
+ *
+ * @loan: NULL has no effect.
+ * @delivered: the number of bytes that the other code wrote, from the first byte of the range on. After
+ *             ADSM_ACCESS_INOUT: the number of bytes up to and with the last byte that it wrote.
+ *
+ * Returns 0 or:
+ *   -EIO, -ENODEV  the library could not fetch the rest of a block
  */
 ADSM_API int adsmLoanEnd(adsmLoan *loan, size_t delivered);
 
-/** Does @p lie in an object? 1 or 0; 0 takes a few nanoseconds. Any thread, signal handlers. */
+/**
+ * Find out whether an address is in an object. A signal handler may call this function. For addresses that are not in
+ * an object it takes a few nanoseconds.
+ *
+ * Returns 1 if @p is in an object, else 0.
+ */
 ADSM_API int adsmIsShared(const void *p);
 
 #ifdef __cplusplus

@@ -10,9 +10,13 @@ extern "C" {
 #endif
 
 /**
- * A kernel asks the program for what it cannot do itself, and waits for the answer: by a command in memory that both
- * see, which a thread of the library's serves (Manzano et al., OPELL and PM, section 3.2: the execution handler, its
- * command buffers and shadow threads; docs/scratchpad.md, Services).
+ * Services
+ *
+ * A service is a function of the program that a kernel calls while it runs. The kernel writes a command into memory
+ * that the program sees too, and waits for the result. A thread of the library calls the function. (Manzano et al.,
+ * OPELL and PM, section 3.2: execution handler, command buffers, shadow threads. See docs/scratchpad.md, Services.)
+ *
+ * In the program:
  *
  *	static int square(void *ctx, const void *in, size_t in_size, void *out, size_t out_size)
  *	{
@@ -24,48 +28,77 @@ extern "C" {
  *
  *	adsmServiceRegister("square", square, sizeof(int), sizeof(int), NULL);
  *
- *	int n = 7, m = 0;					in a kernel
+ * In a kernel:
+ *
+ *	int n = 7, m = 0;
+ *
  *	if (ADSM_SERVICE("square", &n, sizeof(n), &m, sizeof(m)) == sizeof(m))
  *		a[0] = m;
  *
- * Devices of the backends cpu and scratchpad have services. The conventions of adsm.h hold.
+ * The devices of the backends cpu and scratchpad support services. The conventions of adsm.h hold.
  */
 
-#define ADSM_SERVICE_NAME_MAX 63	/* characters of a name */
-#define ADSM_SERVICE_BYTES_MAX 65536	/* that go in, and that come out */
+#define ADSM_SERVICE_NAME_MAX 63	/* maximum number of characters of a name */
+#define ADSM_SERVICE_BYTES_MAX 65536	/* maximum bytes that a kernel passes, and that it gets */
 
 /**
- * What a kernel calls. @ctx: as registered. @in: a copy of so many bytes that the kernel gave, no more than max_in;
- * @out: room for what it wants, no more than max_out, all 0. Both are aligned to 64 bytes, and the library's: until it
- * returns. Returns how many bytes of @out the kernel gets, up to @out_size, or a negative errno, which the kernel gets;
- * anything else is told, and -EOVERFLOW to the kernel.
+ * A function of the program that kernels call.
  *
- * It runs in a thread of the library's, all asynchronous signals blocked; one at a time for each device, but for
- * several devices at once. It has to return: a kernel waits for it, a call for the kernel, and somebody perhaps for the
- * call. If it ends its thread instead (pthread_exit(), a cancellation), the call fails with -ECANCELED and a
- * sentence. It must not wait, by a lock for example, for a thread that waits for that call. The library sees to it:
- * - Shared memory it may read and write where no call that runs uses it. Where one does it would wait for itself: the
- *   access is told and ends in SIGBUS, and system calls on such memory fail.
- * - Of the library it may call adsmLastError(), adsmErrorString(), adsmVersion() and the functions below. All others
- *   fail, with EDEADLK.
+ * @ctx: the pointer that adsmServiceRegister() got.
+ * @in: a copy of the kernel's bytes, aligned to 64 bytes.
+ * @in_size: bytes at @in, at most max_in of adsmServiceRegister().
+ * @out: memory for the result, aligned to 64 bytes and filled with zeros.
+ * @out_size: bytes at @out that the kernel has room for, at most max_out of adsmServiceRegister().
+ *
+ * The library owns @in and @out. They are valid until the function returns.
+ *
+ * Returns the number of bytes of @out that the kernel gets, 0 to @out_size, or a negative errno value. The kernel gets
+ * this result. For any other result, the library logs an error, and the kernel gets -EOVERFLOW.
+ *
+ * The function runs in a thread of the library, with all asynchronous signals blocked. The library runs one function at
+ * a time for each device. Functions for different devices may run at the same time.
+ *
+ * The function must return, because the kernel waits for it. If it ends its thread instead, by pthread_exit() or a
+ * cancellation, the kernel's call fails with -ECANCELED.
+ *
+ * The function must not wait for a thread that waits for the kernel's call. For example, a thread must not hold a lock
+ * in adsmSync() if the function takes this lock. The library enforces two rules:
+ * - The function may access shared memory that no running call uses. If a running call uses the memory, the library
+ *   logs an error, and SIGBUS follows. System calls on such memory fail.
+ * - The function may call adsmLastError(), adsmErrorString(), adsmVersion() and the functions below. Functions that use
+ *   a device or wait for a call fail with EDEADLK, for example adsmAlloc(), adsmMemcpy(), adsmCall() and adsmSync().
  */
 typedef int adsmServiceFunction(void *ctx, const void *in, size_t in_size, void *out, size_t out_size);
 
 /**
- * Register a service, for kernels of all devices, from now on.
- * @name: not empty, copied. @max_in, @max_out: bytes; a kernel that gives or wants more gets -E2BIG, and @function is
- * not called. @ctx: for the function; the caller's, until adsmServiceUnregister() has returned.
- * Returns 0; -EINVAL (no function, a name or a limit that there is not), -EEXIST (there is one of that name), -ENOMEM,
- * -ENOTSUP (the child of a fork). Any thread, also inside of a service.
+ * Register a service. From now on kernels of all devices can call it. A service may call this function too.
+ *
+ * @name: 1 to ADSM_SERVICE_NAME_MAX characters. The library copies it.
+ * @function: the service.
+ * @max_in, @max_out: the maximum number of bytes that a kernel passes, and that it gets, 0 to ADSM_SERVICE_BYTES_MAX.
+ *                    A kernel that passes or expects more gets -E2BIG, and the library does not call @function.
+ * @ctx: a pointer for @function. It must stay valid until adsmServiceUnregister() has returned.
+ *
+ * Returns 0 or:
+ *   -EINVAL   @function is NULL, or @name or a maximum is invalid
+ *   -EEXIST   there is a service of this name
+ *   -ENOMEM   there is not enough memory
+ *   -ENOTSUP  the process is the child of a fork()
  */
 ADSM_API int adsmServiceRegister(const char *name, adsmServiceFunction *function, size_t max_in, size_t max_out,
 				 void *ctx);
 
 /**
- * No kernel calls the service any more: those that ask for it get -ENOENT. Waits until its function, where it just
- * runs, has returned, and who called it has the answer or will get it.
- * Returns 0; -ENOENT (there is none of that name), -EINVAL, -EDEADLK (inside of a service, of one that just runs),
- * -ENOTSUP. Any thread.
+ * Unregister a service. Kernels that call it later get -ENOENT. If the service is running, the function waits until it
+ * has returned. Kernels that called it before still get its results.
+ *
+ * @name: the service's name.
+ *
+ * Returns 0 or:
+ *   -EINVAL   @name is invalid
+ *   -ENOENT   there is no service of this name
+ *   -EDEADLK  the caller is a service, and the service @name is running
+ *   -ENOTSUP  the process is the child of a fork()
  */
 ADSM_API int adsmServiceUnregister(const char *name);
 
