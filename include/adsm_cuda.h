@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsm_cuda.h - for programs that use CUDA themselves, and move to shared memory array by array.
+ * adsm_cuda.h - for programs that use CUDA themselves, and move their arrays to shared memory one after the other.
  *
- * With the backend "cuda" an object is memory of the device, at the address that the CPU uses too where the device
- * allows it (adsmDeviceProps.same_address; else adsmSafe() tells the other one): kernels of the program's own take it.
+ * With the backend "cuda" an object is memory of the device. Kernels of the program can use it. If
+ * adsmDeviceProps.same_address is 1, the CPU and the device use the same address. Otherwise adsmSafe() returns the
+ * device's address.
  *
- * Kernels that are launched with <<<>>>, cudaLaunchKernel() or cuLaunchKernel() need nothing of what is here: where the
- * program links the library, or it is preloaded, CUDA's calls go through it, and objects are released to launches and
- * come back after them by themselves. adsmCudaRelease() is for programs whose calls of the driver do not go through
- * the library (docs/cuda.md).
+ * Programs that launch kernels with <<<>>>, cudaLaunchKernel() or cuLaunchKernel() mostly do not need this header. If
+ * the program links the library, or preloads it, the library intercepts CUDA's functions. It then releases objects at a
+ * launch and acquires them after it. adsmCudaRelease() is for programs whose calls of the driver the library does not
+ * intercept (docs/cuda.md).
  *
- * The types are those of cuda.h, which need not be included; a cudaStream_t is a CUstream. Conventions as in adsm.h;
- * where the library runs on another backend: ENOTSUP.
+ * The types are those of cuda.h, and the program need not include cuda.h. A cudaStream_t is a CUstream. The conventions
+ * of adsm.h hold. All functions fail with ENOTSUP if the library runs on another backend.
  */
 #ifndef ADSM_CUDA_H
 #define ADSM_CUDA_H
@@ -22,57 +23,93 @@
 extern "C" {
 #endif
 
-/* What cuda.h calls CUcontext, CUstream and CUfunction points to these. */
+/* The types CUcontext, CUstream and CUfunction of cuda.h are pointers to these structures. */
 struct CUctx_st;
 struct CUstream_st;
 struct CUfunc_st;
 
 /**
- * Have the library work in a context of the program's, instead of the device's primary one. Chooses the backend "cuda"
- * too. Only before adsmInit(); the context has to live until adsmShutdown(), or another call of this function.
- * @context: NULL: contexts of its own choice again. @device: the one it is of, as cuCtxGetDevice() has it.
- * Returns 0; -EINVAL where the device is not the context's; -EBUSY once the library has started; -ENODEV where there is
- * no CUDA.
+ * Make the library use a context of the program instead of the device's primary context. This also selects the backend
+ * "cuda". Call this function before the library starts.
+ *
+ * @context: must exist until adsmShutdown() or the next call of this function. NULL: the library chooses contexts
+ *           itself again.
+ * @device: the context's device, as cuCtxGetDevice() returns it.
+ *
+ * Returns 0 or:
+ *   -EINVAL   @device is not the device of @context
+ *   -EBUSY    the library has started
+ *   -ENODEV   there is no CUDA driver
+ *   -ENOTSUP  the library was built without CUDA
  */
 ADSM_API int adsmCudaUse(struct CUctx_st *context, int device);
 
-/** What the library uses on a device; owned by it, valid until adsmShutdown(). */
+/** What the library uses on a device. The library owns the context and the streams until adsmShutdown(). */
 typedef struct adsmCudaHandles {
-	size_t struct_size;		/* sizeof(adsmCudaHandles), set by the caller */
+	size_t struct_size;		/* sizeof(adsmCudaHandles); the caller sets it */
 	struct CUctx_st *context;
-	int device;			/* CUDA's number of it */
-	struct CUstream_st *compute;	/* where calls run, in order */
+	int device;			/* the device's number in CUDA */
+	struct CUstream_st *compute;	/* calls run on this stream, in order */
 	struct CUstream_st *to_device, *to_host;
 } adsmCudaHandles;
 
-/** Of device @device (0 … count-1, or ADSM_DEVICE_CURRENT). Returns 0, -EINVAL or -ENOTSUP. */
+/**
+ * Return the context and the streams that the library uses on a device.
+ *
+ * @device: 0 to adsmDeviceCount() - 1, or ADSM_DEVICE_CURRENT.
+ *
+ * Returns 0 or:
+ *   -EINVAL   there is no such device, or struct_size is invalid
+ *   -ENOTSUP  the device is not of the backend "cuda"
+ */
 ADSM_API int adsmCudaGet(int device, adsmCudaHandles *ret_handles);
 
 /**
- * Release objects to commands that the program enqueues itself on a stream: what is newer on the CPU is sent; what the
- * commands may write will be fetched. As adsmCall() of a kernel that does nothing would; what is enqueued on @stream
- * from now on runs after the calls before it.
- * The program waits for its commands (cudaStreamSynchronize) before the CPU touches what they write or writes what they
- * read, and before a call or adsmFree() of these objects; with the protocol "batch" it then calls adsmSync().
- * @uses: @n of adsmIn(), adsmOut(), adsmInOut(), adsmPtr() (which is adsmInOut() here) of addresses in objects.
- * @stream: of the context that the library uses; NULL: the default one.
- * Returns 0, or as adsmCall().
+ * Release objects to commands that the program itself enqueues on a stream. The function does what adsmCall() of an
+ * empty kernel would do. It sends what is newer on the CPU, and the library later fetches what the commands may write.
+ * Commands that the program enqueues on @stream from now on run after the calls before this function.
+ *
+ * The program must wait for its commands, for instance by cudaStreamSynchronize():
+ * - before the CPU accesses what they write;
+ * - before the CPU writes what they read;
+ * - before a call uses the objects, and before adsmFree() of the objects.
+ * With the protocol "batch" the program then also calls adsmSync().
+ *
+ * @uses, @n: addresses in objects, as adsmIn(), adsmOut(), adsmInOut() or adsmPtr(); at most ADSM_ARGS_MAX. adsmPtr()
+ *            is the same as adsmInOut() here.
+ * @stream: a stream of the context that the library uses; NULL: the default stream.
+ *
+ * Returns 0 or the errors of adsmCallArgs().
  */
 ADSM_API int adsmCudaRelease(const adsmArg *uses, size_t n, struct CUstream_st *stream);
 
 /**
- * A kernel of the program's own, to be called with adsmCall(): of the context that the device @device works in, whose
- * module stays loaded until adsmCudaKernelFree(). adsmIn() and its sisters for addresses in objects, adsmVal() for
- * values, device pointers of the program's own among them, adsmConst() for pointers to constant bytes, and at the end
- * adsmLocal() for dynamic shared memory. The driver tells the sizes of parameters from CUDA 12.4 on.
- * Returns the kernel; NULL with errno EINVAL (no kernel of this context), ENOEXEC (more than 32 parameters, or a name
- * longer than 63 characters), ENODEV, ENOMEM, ENOTSUP.
+ * Make a kernel of the program available to adsmCall(). Its arguments are:
+ * - adsmPtr(), adsmIn(), adsmOut() and adsmInOut() for addresses in objects;
+ * - adsmVal() for values, also for device pointers of the program;
+ * - adsmConst() for pointers to constant bytes;
+ * - adsmLocal() for dynamic shared memory, after all other arguments.
+ *
+ * @device: the device's index, or ADSM_DEVICE_CURRENT.
+ * @function: a kernel of the context that the library uses on the device. Its module must stay loaded until
+ *            adsmCudaKernelFree().
+ *
+ * Returns the kernel, which the caller owns until adsmCudaKernelFree(), or NULL with errno:
+ *   EINVAL    @function is not a kernel of this context
+ *   ENOEXEC   the kernel has more than 32 parameters; its name is longer than 63 characters
+ *   ENOTSUP   the driver is older than CUDA 12.4, and does not report parameters; the backend is not "cuda"
+ *   ENODEV, ENOMEM  as in adsm.h
  */
 ADSM_API adsmKernel *adsmCudaKernel(int device, struct CUfunc_st *function);
 
 /**
- * Give such a kernel back; waits for its calls. NULL is allowed.
- * Returns 0 or -EINVAL; -EBUSY where a call of it (adsmOnceCall) might wait for ever.
+ * Free a kernel of adsmCudaKernel(). The function waits for calls of the kernel.
+ *
+ * @kernel: NULL has no effect.
+ *
+ * Returns 0 or:
+ *   -EINVAL   @kernel is not a kernel of adsmCudaKernel()
+ *   -EBUSY    a call of the kernel (adsmOnceCall()) waits for units that no other call will set
  */
 ADSM_API int adsmCudaKernelFree(adsmKernel *kernel);
 

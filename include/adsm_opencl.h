@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsm_opencl.h - for programs that use OpenCL themselves, and move to shared memory array by array.
+ * adsm_opencl.h - for programs that use OpenCL themselves, and move their arrays to shared memory one after the other.
  *
- * With the backend "opencl" an object is a buffer of an OpenCL context, so kernels of the program's own can use it.
- * The types are those of CL/cl.h, which need not be included. Conventions as in adsm.h; where the library runs on
- * another backend, or was built without OpenCL's headers: ENOTSUP.
+ * With the backend "opencl" an object is a buffer of an OpenCL context. Kernels of the program can use it.
+ *
+ * The types are those of CL/cl.h, and the program need not include CL/cl.h. The conventions of adsm.h hold. All
+ * functions fail with ENOTSUP if the library runs on another backend, or was built without OpenCL's headers.
  */
 #ifndef ADSM_OPENCL_H
 #define ADSM_OPENCL_H
@@ -15,7 +16,7 @@
 extern "C" {
 #endif
 
-/* What CL/cl.h calls cl_platform_id, cl_device_id and so on points to these. */
+/* The types cl_platform_id, cl_device_id and so on of CL/cl.h are pointers to these structures. */
 struct _cl_platform_id;
 struct _cl_device_id;
 struct _cl_context;
@@ -24,64 +25,107 @@ struct _cl_mem;
 struct _cl_kernel;
 
 /**
- * Have the library work in a context of the program's, instead of one of its own, on one device of it. Chooses the
- * backend "opencl" too, and, with ADSM_OPENCL_MEMORY=auto, objects that are buffers. Only before adsmInit(), which
- * the first allocation implies; both are retained until another call of this function.
- * @context, @device: NULL, NULL: contexts of its own again.
- * Returns 0; -EINVAL where the device is not one of the context's; -EBUSY once the library has started; -ENODEV where
- * there is no OpenCL.
+ * Make the library use one device of a context of the program, instead of contexts of its own. This also selects the
+ * backend "opencl". With ADSM_OPENCL_MEMORY=auto objects are then buffers. Call this function before the library
+ * starts, so before the first allocation.
+ *
+ * @context, @device: the library retains both until the next call of this function. Both NULL: the library makes
+ *                    contexts itself again.
+ *
+ * Returns 0 or:
+ *   -EINVAL   @device is not a device of @context, or only one of the two is NULL
+ *   -EBUSY    the library has started
+ *   -ENODEV   there is no OpenCL
+ *   -ENOTSUP  the library was built without OpenCL's headers
  */
 ADSM_API int adsmOpenCLUse(struct _cl_context *context, struct _cl_device_id *device);
 
-/** What the library uses on a device; owned by it, valid until adsmShutdown(). */
+/** What the library uses on a device. The library owns the context and the queues until adsmShutdown(). */
 typedef struct adsmOpenCLHandles {
-	size_t struct_size;		/* sizeof(adsmOpenCLHandles), set by the caller */
+	size_t struct_size;		/* sizeof(adsmOpenCLHandles); the caller sets it */
 	struct _cl_platform_id *platform;
 	struct _cl_device_id *device;
 	struct _cl_context *context;
-	struct _cl_command_queue *compute;	/* where calls run, in order */
+	struct _cl_command_queue *compute;	/* calls run on this queue, in order */
 	struct _cl_command_queue *to_device, *to_host;
 } adsmOpenCLHandles;
 
 /**
- * Of device @device (0 … count-1, or ADSM_DEVICE_CURRENT). Before the first allocation on the device: with
- * ADSM_OPENCL_MEMORY=auto its objects will be buffers, for adsmOpenCLMem(). Returns 0, -EINVAL or -ENOTSUP.
+ * Return the context and the queues that the library uses on a device.
+ *
+ * If the program calls this function before the first allocation on the device, and ADSM_OPENCL_MEMORY is auto, the
+ * device's objects are buffers, as adsmOpenCLMem() needs them.
+ *
+ * @device: 0 to adsmDeviceCount() - 1, or ADSM_DEVICE_CURRENT.
+ *
+ * Returns 0 or:
+ *   -EINVAL   there is no such device, or struct_size is invalid
+ *   -ENOTSUP  the device is not of the backend "opencl"
  */
 ADSM_API int adsmOpenCLGet(int device, adsmOpenCLHandles *ret_handles);
 
 /**
- * The buffer behind an address in an object, or in device-only memory, and where in the buffer it is.
- * Owned by the library, valid until the object is freed. Commands of the program's own that use it come after an
- * adsmOpenCLRelease() of the object.
- * Returns 0; -EINVAL where @p is in no live object; -ENOTSUP where objects are no buffers of their own
- * (ADSM_OPENCL_MEMORY=usm, svm, unified; usm chosen by auto, where the library's own context was asked for too late).
+ * Return the buffer of an object. Before the program enqueues commands that use the buffer, it calls
+ * adsmOpenCLRelease() for the object.
+ *
+ * @p: an address in an object, or in device-only memory (adsmDeviceAlloc()).
+ * @ret_buffer: the buffer. The library owns it. It is valid until the object is freed.
+ * @ret_offset: the offset of @p in the buffer, in bytes.
+ *
+ * Returns 0 or:
+ *   -EINVAL   @p is not in an object
+ *   -ENOTSUP  objects of the device are not separate buffers: ADSM_OPENCL_MEMORY is usm, svm or unified. With auto the
+ *             library may choose usm, unless the program calls adsmOpenCLGet() early enough
  */
 ADSM_API int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset);
 
 /**
- * Release objects to commands that the program enqueues itself, on any queue of the context: what is newer on the
- * CPU is sent; what the commands may write will be fetched. As adsmCall() of a kernel that does nothing would, and
- * waits for the calls before it.
- * The program waits for its commands (clFinish, clWaitForEvents) before the CPU touches what they write or writes what
- * they read, and before a call or adsmFree() of these objects; with the protocol "batch" it then calls adsmSync().
- * @uses: @n of adsmIn(), adsmOut(), adsmInOut(), adsmPtr() (which is adsmInOut() here) of addresses in objects.
- * Returns 0, or as adsmCall().
+ * Release objects to commands that the program itself enqueues on any queue of the context. The function does what
+ * adsmCall() of an empty kernel would do. It sends what is newer on the CPU, and the library later fetches what the
+ * commands may write. The function waits for the calls before it.
+ *
+ * The program must wait for its commands, for instance by clFinish() or clWaitForEvents():
+ * - before the CPU accesses what they write;
+ * - before the CPU writes what they read;
+ * - before a call uses the objects, and before adsmFree() of the objects.
+ * With the protocol "batch" the program then also calls adsmSync().
+ *
+ * @uses, @n: addresses in objects, as adsmIn(), adsmOut(), adsmInOut() or adsmPtr(); at most ADSM_ARGS_MAX. adsmPtr()
+ *            is the same as adsmInOut() here.
+ *
+ * Returns 0 or the errors of adsmCallArgs().
  */
 ADSM_API int adsmOpenCLRelease(const adsmArg *uses, size_t n);
 
 /**
- * A kernel of the program's own, to be called with adsmCall(): of the context of the device @device, retained until
- * adsmOpenCLKernelFree(). Arguments are set at each call, all of them: adsmIn() and its sisters for addresses in
- * objects, adsmVal(buffer) for a cl_mem of the program's, adsmVal() for values, adsmLocal() for local memory.
- * The program may not set arguments of it or enqueue it while the library calls it.
- * Returns the kernel; NULL with errno EINVAL (no kernel of this context), ENOEXEC (more than 32 parameters, or a name
- * longer than 63 characters), ENODEV, ENOMEM, ENOTSUP.
+ * Make a kernel of the program available to adsmCall(). The library sets all arguments at each call:
+ * - adsmPtr(), adsmIn(), adsmOut() and adsmInOut() for addresses in objects;
+ * - adsmVal(buffer) for a cl_mem of the program;
+ * - adsmVal() for other values;
+ * - adsmLocal() for local memory.
+ *
+ * While the library calls the kernel, the program must not set its arguments or enqueue it.
+ *
+ * @device: the device's index, or ADSM_DEVICE_CURRENT.
+ * @kernel: a kernel of the context that the library uses on the device. The library retains it until
+ *          adsmOpenCLKernelFree().
+ *
+ * Returns the kernel, which the caller owns until adsmOpenCLKernelFree(), or NULL with errno:
+ *   EINVAL    @kernel is not a kernel of this context
+ *   ENOEXEC   the kernel has more than 32 parameters; its name is longer than 63 characters
+ *   ENOTSUP   the device is not of the backend "opencl"
+ *   ENODEV, ENOMEM  as in adsm.h
  */
 ADSM_API adsmKernel *adsmOpenCLKernel(int device, struct _cl_kernel *kernel);
 
 /**
- * Give such a kernel back; waits for its calls. NULL is allowed.
- * Returns 0 or -EINVAL; -EBUSY where a call of it (adsmOnceCall) might wait for ever.
+ * Free a kernel of adsmOpenCLKernel(). The function waits for calls of the kernel.
+ *
+ * @kernel: NULL has no effect.
+ *
+ * Returns 0 or:
+ *   -EINVAL   @kernel is not a kernel of adsmOpenCLKernel()
+ *   -EBUSY    a call of the kernel (adsmOnceCall()) waits for units that no other call will set
  */
 ADSM_API int adsmOpenCLKernelFree(adsmKernel *kernel);
 
