@@ -6,10 +6,10 @@
  * adsmDeviceProps.same_address is 1, the CPU and the device use the same address. Otherwise adsmSafe() returns the
  * device's address.
  *
- * Programs that launch kernels with <<<>>>, cudaLaunchKernel() or cuLaunchKernel() mostly do not need this header. If
- * the program links the library, or preloads it, the library intercepts CUDA's functions. It then releases objects at a
- * launch and acquires them after it. adsmCudaRelease() is for programs whose calls of the driver the library does not
- * intercept (docs/cuda.md).
+ * If the program links the library, or preloads it, the library intercepts CUDA's functions. It then releases objects
+ * at a launch by <<<>>>, cudaLaunchKernel() or cuLaunchKernel(), and acquires them after it. Such launches need no
+ * function of this header. adsmCudaRelease() is for programs whose calls of the driver the library does not intercept
+ * (docs/cuda.md).
  *
  * The types are those of cuda.h, and the program need not include cuda.h. A cudaStream_t is a CUstream. The conventions
  * of adsm.h hold. All functions fail with ENOTSUP if the library runs on another backend.

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsm_scratchpad.h - what kernels for cores with a local store are compiled with: the part of the software cache that
- * is put into them, and what adsmcc says of them. It is installed for adsmcc alone: neither programs nor
- * sources of kernels include it.
+ * adsm_scratchpad.h - kernels for cores with a local store: the part of the software cache that adsmcc compiles into
+ * them, and the descriptor that adsmcc writes. It is installed for adsmcc only. Programs and sources of kernels do not
+ * include it.
  *
- * A core has a window of ADSM_STORE_WINDOW bytes of address space, aligned to that, with struct adsm_store at its
- * beginning and the stack at its end. So kernels find it by their stack pointer, in whatever function and at
- * whatever address their code is, and need no symbol of anybody's.
+ * A core has a window of ADSM_STORE_WINDOW bytes of address space, aligned to its size. struct adsm_store is at the
+ * beginning of the window, and the stack is at its end. Therefore a kernel finds its store by the stack pointer, in
+ * every function and at every address of its code. It needs no symbols of other files.
  */
 #ifndef ADSM_SCRATCHPAD_H
 #define ADSM_SCRATCHPAD_H
 
 #define ADSM_STORE_VERSION 2u
 #define ADSM_STORE_WINDOW ((__UINT64_TYPE__)1 << 24)
-#define ADSM_STORE_INLINE_WAYS 4	/* are looked at in the kernel; where a set has more, the rest behind get() */
+#define ADSM_STORE_INLINE_WAYS 4	/* ways that the kernel searches itself; get() searches the others */
 
 /* A line of the cache. */
 struct adsm_store_way {
-	__UINT64_TYPE__ tag;		/* the address of its first byte; ADSM_STORE_NO_LINE: none */
-	__UINT64_TYPE__ bias;		/* its byte of address a lies at a + bias */
-	__UINT64_TYPE__ used;		/* the clock at the last access to it */
-	/* A bit for each byte, or for so many as the cache was told. NULL: stores are to ask first. */
+	__UINT64_TYPE__ tag;		/* address of the first byte; ADSM_STORE_NO_LINE: the way is empty */
+	__UINT64_TYPE__ bias;		/* the byte with address a is at a + bias */
+	__UINT64_TYPE__ used;		/* the clock at the last access */
+	/* A bit for each byte, or for each 1 << dirty_shift bytes. NULL: a store must call put(). */
 	__UINT64_TYPE__ *dirty;
 };
 
@@ -28,7 +28,7 @@ struct adsm_store_way {
 
 enum { ADSM_STORE_GET, ADSM_STORE_PUT };
 
-/* What is kept of a line's way: where it is, whatever becomes of the way. */
+/* A copy of a line's way. It stays valid if the way moves to another place of its set: the bytes do not move. */
 struct adsm_store_last { __UINT64_TYPE__ tag, bias, *dirty; };
 
 enum adsm_store_op {
@@ -38,22 +38,22 @@ enum adsm_store_op {
 };
 
 struct adsm_store {
-	struct adsm_store_way *ways;	/* of all sets */
-	__UINT64_TYPE__ tag_mask;	/* of an address, those bits that all bytes of a line have in common */
-	__UINT64_TYPE__ set_mask;	/* and of these those that choose the set */
-	__UINT64_TYPE__ set_scale;	/* 256 times the bytes of a set's ways, by those of a line */
+	struct adsm_store_way *ways;	/* the ways of all sets */
+	__UINT64_TYPE__ tag_mask;	/* bits of an address that all bytes of a line have in common */
+	__UINT64_TYPE__ set_mask;	/* those of these bits that select the set */
+	__UINT64_TYPE__ set_scale;	/* 256 * bytes of the ways of a set / bytes of a line */
 	/*
-	 * The lines that loads and stores were made to last, which are found at once. Each is the one of its set that
-	 * was used most recently, whatever is used of other sets; so it need not tick, and the line of a set that was
-	 * used least recently is known exactly. While accesses are counted there are none, and each ticks: counted is
-	 * all bits then, else 0.
+	 * The line of the last load and the line of the last store. A kernel compares an address with them first. Each
+	 * is the most recently used line of its set, so an access to it need not advance the clock. The least recently
+	 * used line of a set is still known exactly. If accesses are counted, there are no such lines, and each access
+	 * advances the clock. In that case counted has all bits set, else it is 0.
 	 */
 	struct adsm_store_last last[2];
 	__UINT64_TYPE__ clock, counted;
-	__UINT64_TYPE__ dirty_shift;	/* bytes of a dirty bit: 1 << that */
-	__UINT64_TYPE__ dirty_ones[5];	/* the bits of 1, 2, 4, 8 and 16 bytes */
+	__UINT64_TYPE__ dirty_shift;	/* a dirty bit stands for 1 << dirty_shift bytes */
+	__UINT64_TYPE__ dirty_ones[5];	/* dirty bits of 1, 2, 4, 8 and 16 bytes */
 
-	/* What is not in the cache, or not in one line; and all that is no plain load or store. */
+	/* For accesses that miss, or cross lines, and for accesses that are not plain loads or stores. */
 	__UINT64_TYPE__ (*get)(struct adsm_store *store, __UINT64_TYPE__ address, __UINT64_TYPE__ size);
 	void (*put)(struct adsm_store *store, __UINT64_TYPE__ address, __UINT64_TYPE__ size, __UINT64_TYPE__ value);
 	void (*read)(struct adsm_store *store, __UINT64_TYPE__ address, void *to, __UINT64_TYPE__ size);
@@ -67,36 +67,36 @@ struct adsm_store {
 	void (*fence)(struct adsm_store *store);
 	const struct adsm_kernel_services *services;
 
-	/* Of tasks alone (adsm_kernel.h): who runs here, and where the byte of an address is until the next miss. */
+	/* Only for tasks (adsm_kernel.h). local() returns where the byte of an address is until the next miss. */
 	struct adsm_task_worker *worker;
 	void *(*local)(struct adsm_store *store, __UINT64_TYPE__ address);
 };
 
 /*
- * What a kernel needs of a store, in section "adsm_needs" of its module, an array like "adsm_kernels". The stack is
- * that of the deepest chain of calls, without what is called of the library's and of libm.
+ * How much of a store a kernel needs. The section "adsm_needs" of a module is an array of these structures, like
+ * "adsm_kernels". The stack does not include functions of the library and of libm.
  */
 struct adsm_store_needs {
 	char name[64];
-	__UINT32_TYPE__ version, size;	/* of this structure */
-	__UINT32_TYPE__ stack, code;	/* bytes: of the deepest chain of calls, of all functions that it reaches */
-	__UINT32_TYPE__ data;		/* of the module's variables and constants outside of ADSM_TABLE */
-	__UINT32_TYPE__ flags;
+	__UINT32_TYPE__ version, size;	/* ADSM_STORE_VERSION; bytes of this structure */
+	__UINT32_TYPE__ stack, code;	/* bytes of the deepest chain of calls; of all functions that may run */
+	__UINT32_TYPE__ data;		/* bytes of the module's variables and constants, without ADSM_TABLE */
+	__UINT32_TYPE__ flags;		/* ADSM_STORE_RECURSIVE, ADSM_STORE_TASK */
 	char reserved[40];
 };
 
-/* In flags: it calls itself, or calls by pointers: nobody knows its stack; and: it is a task. */
-#define ADSM_STORE_RECURSIVE 1u
-#define ADSM_STORE_TASK 2u
+/* Flags. */
+#define ADSM_STORE_RECURSIVE 1u		/* the kernel is recursive, or calls by pointers: its stack size is unknown */
+#define ADSM_STORE_TASK 2u		/* the kernel is a task */
 
 #ifdef ADSM_SCRATCHPAD_
 
-/* Where adsmcc's pass writes calls of these. They are in each module, and inlined. */
+/* The pass of adsmcc writes calls of these functions. Each module contains them, and the compiler inlines them. */
 #ifndef ADSM_STORE_INLINE_
 #define ADSM_STORE_INLINE_ __attribute__((always_inline, visibility("hidden")))
 #endif
 
-/* Of what does not change while a kernel runs: read once, whatever is called and stored in between. */
+/* Read a field that does not change while a kernel runs. The compiler may read it once and keep it across calls. */
 #if defined(__x86_64__)
 #define ADSM_STORE_READ_ "movq %c2(%1), %0"
 #elif defined(__aarch64__)
@@ -123,8 +123,10 @@ static inline __attribute__((always_inline)) struct adsm_store *adsm_store_here_
 }
 
 /*
- * The line of an address with this tag; NULL: ask behind it. A tag has those bits, too, that only what is not aligned
- * to its size has, and no line: it may lie in two.
+ * Find the way of a line. NULL: the caller must call get() or put().
+ *
+ * @tag: contains also the low bits of the address that are 0 if the access is aligned to its size. An unaligned access
+ *       may cross lines. Its tag is no line's tag, so the function returns NULL.
  */
 static inline __attribute__((always_inline)) struct adsm_store_way *adsm_store_find_(
 	const struct adsm_store *store, __UINT64_TYPE__ address, __UINT64_TYPE__ tag)
@@ -144,7 +146,7 @@ static inline __attribute__((always_inline)) struct adsm_store_way *adsm_store_f
 	return 0;
 }
 
-/* An access to it that is not of the kind's last line. */
+/* Note an access to a line that is not the last line of its kind, load or store. */
 static inline __attribute__((always_inline)) void adsm_store_use_(
 	struct adsm_store *store, struct adsm_store_way *way, int kind)
 {
@@ -212,7 +214,7 @@ ADSM_STORE_ACCESS_(2, __UINT16_TYPE__, 1)
 ADSM_STORE_ACCESS_(4, __UINT32_TYPE__, 2)
 ADSM_STORE_ACCESS_(8, __UINT64_TYPE__, 3)
 
-/* All else, of any size. */
+/* All other accesses, of any size. */
 #define ADSM_STORE_CALL_(type, name, parameters, ...) \
 ADSM_STORE_INLINE_ type adsm_store_##name parameters; \
 ADSM_STORE_INLINE_ type adsm_store_##name parameters \

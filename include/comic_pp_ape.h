@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * comic_pp_ape.h - programs written for COMIC++ (J. Lee et al.): what their workers run, to be compiled by adsmcc. The
- * names are those of the paper's Figure 8; docs/tasks.md says how the two parts of a program come together.
+ * comic_pp_ape.h - programs written for COMIC++ (J. Lee et al.): the workers' part, which adsmcc compiles. The names
+ * are those of the paper's Figure 8. docs/tasks.md explains how to build the two parts of a program.
  */
 #ifndef COMIC_PP_APE_H
 #define COMIC_PP_APE_H
 
 #include <adsm_kernel.h>
 
-/* How many workers there are. The same for both parts of a program. */
+/* Number of workers. Both parts of a program must have the same. */
 #ifndef COMIC_PP_MAX_NUM_APE_THREADS
 #define COMIC_PP_MAX_NUM_APE_THREADS 6
 #endif
 
-/* The shared variables: the same text in both parts, once. */
+/* The declarations of the shared variables. Both parts contain this macro once, with the same text. */
 #define COMIC_PP_shared(...) \
 	struct comic_pp_shared { __VA_ARGS__ }; \
 	struct comic_pp_check { \
@@ -21,13 +21,13 @@
 	}; \
 
 /*
- * One of them, or a part of it. Its address is what the functions below take: plain pointers, which they alone can use
- * where workers do not reach memory themselves.
+ * A shared variable or a part of it. Its address is the argument of the functions below. If workers have a local store,
+ * only these functions can use the address.
  */
 #define COMIC_PP_access(...) (((struct comic_pp_shared *)(__UINTPTR_TYPE__)adsm_worker_->own)->__VA_ARGS__)
 #define COMIC_PP_far_(type, ptr) ((ADSM_SPACE_GLOBAL type *)(__UINTPTR_TYPE__)(ptr))
 
-/* The tasks: "case 0: … break; case 1: …". No directives of the preprocessor in it. */
+/* The tasks: "case 0: ... break; case 1: ... break;". The argument must not contain preprocessor directives. */
 #define COMIC_PP_ape_main(...) \
 	ADSM_TASK(comic_pp_ape_main, ADSM_INOUT(struct comic_pp_shared, comic_pp_given_), \
 		  ADSM_VAL(unsigned, comic_pp_function_), ADSM_VAL(struct comic_pp_check, comic_pp_check_)) \
@@ -67,7 +67,7 @@ ADSM_FUNCTION void COMIC_PP_ape_flush(void *ptr)
 	ADSM_FLUSH(ptr);
 }
 
-/* Until the next of these functions. */
+/* Return a local address of the byte at @ptr. It is valid until the worker calls one of these functions again. */
 ADSM_FUNCTION void *COMIC_PP_ape_local_address(void *ptr)
 {
 	return ADSM_LOCAL_ADDRESS_(COMIC_PP_far_(void, ptr));

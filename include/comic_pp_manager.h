@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * comic_pp_manager.h - programs written for COMIC++ (J. Lee et al.): the manager's part, over adsm.h. The names are
- * those of the paper's Figure 7; docs/tasks.md says how the two parts of a program come together. Its functions return
- * no errors: what fails is said on standard error, and ends the program with status 1.
+ * comic_pp_manager.h - programs written for COMIC++ (J. Lee et al.): the manager's part, on top of adsm.h. The names
+ * are those of the paper's Figure 7. docs/tasks.md explains how to build the two parts of a program.
+ *
+ * The functions return no errors. If one fails, it prints a message on standard error and ends the program with
+ * status 1.
  */
 #ifndef COMIC_PP_MANAGER_H
 #define COMIC_PP_MANAGER_H
@@ -15,26 +17,29 @@
 #include <unistd.h>
 
 #ifndef __cplusplus
-/* In a strict mode of the compiler's it is not declared. */
+/* Strict modes of the compiler do not declare this function. */
 ssize_t readlink(const char *path, char *buffer, size_t size);
 #endif
 
-/* How many workers there are. The same for both parts of a program. */
+/* Number of workers. Both parts of a program must have the same. */
 #ifndef COMIC_PP_MAX_NUM_APE_THREADS
 #define COMIC_PP_MAX_NUM_APE_THREADS 6
 #endif
 
-/* The shared variables: the same text in both parts, once. They are 0 from COMIC_PP_manager_init() on. */
+/*
+ * The declarations of the shared variables. Both parts contain this macro once, with the same text.
+ * COMIC_PP_manager_init() sets the variables to 0.
+ */
 #define COMIC_PP_shared(...) \
 	struct comic_pp_shared { __VA_ARGS__ }; \
-	/* Where the parts do not have the same variables, or workers, the call does not fit the task. */ \
+	/* If the parts differ in their variables or number of workers, the call does not match the task. */ \
 	struct comic_pp_check { \
 		char bytes[1 + (sizeof(struct comic_pp_shared) * 31 + COMIC_PP_MAX_NUM_APE_THREADS) % 1021]; \
 	}; \
 	extern struct comic_pp_shared *comic_pp_shared_; \
 	__attribute__((weak)) struct comic_pp_shared *comic_pp_shared_;
 
-/* One of them, or a part of it, between COMIC_PP_manager_init() and COMIC_PP_manager_exit(). */
+/* A shared variable or a part of it, between COMIC_PP_manager_init() and COMIC_PP_manager_exit(). */
 #define COMIC_PP_access(...) (comic_pp_shared_->__VA_ARGS__)
 
 extern adsmKernel *comic_pp_kernel_;
@@ -46,7 +51,8 @@ static inline void comic_pp_die_(const char *what)
 	exit(EXIT_FAILURE);
 }
 
-/* The workers' part is the module COMIC_PP_APE (in the environment), or the program's own file with ".adsm" behind. */
+/* The workers' part is the module that the environment variable COMIC_PP_APE names, or else the program's file name
+ * with ".adsm" appended. */
 static inline void *comic_pp_init_(size_t size)
 {
 	const char *given = getenv("COMIC_PP_APE");
@@ -73,7 +79,7 @@ static inline void *comic_pp_init_(size_t size)
 #define COMIC_PP_manager_init() ((void)(comic_pp_shared_ = (struct comic_pp_shared *) \
 					comic_pp_init_(sizeof(struct comic_pp_shared))))
 
-/* All workers run the task of this number, and this waits for their ends. */
+/* Run a task on all workers, and wait until all of them have ended. @func_id: the task's case in COMIC_PP_ape_main. */
 #define COMIC_PP_manager_run(func_id) do { \
 	const unsigned comic_pp_function_ = (func_id); \
 	const struct comic_pp_check comic_pp_check_ = { { 0 } }; \
@@ -83,7 +89,7 @@ static inline void *comic_pp_init_(size_t size)
 		comic_pp_die_("COMIC_PP_manager_run"); \
 } while (0)
 
-/* The workers end, and the program. */
+/* Stop the library and end the program with status 0. */
 static inline void COMIC_PP_manager_exit(void)
 {
 	adsmShutdown();
