@@ -16,7 +16,7 @@
  * A kernel's body is a sequence of phases, ADSM_THREADS { ... }. All threads of a block execute a phase, in any order
  * or at the same time. In a phase no thread may depend on another one. If one of two phases uses what the other one
  * writes, ADSM_BARRIER must be between them. `continue` ends the phase for its thread; nothing else may leave a phase.
- * Code outside of phases (declarations, loops around phases) must be the same for all threads of a block. It may write
+ * Code outside of phases (declarations, loops around phases) must do the same for all threads of a block. It may write
  * to its own variables only.
  *
  * - ADSM_KERNEL(name, ...): a kernel whose blocks have at most 1024 threads.
@@ -42,11 +42,11 @@
  *   They are for pointers into an object, into ADSM_SHARED, and into ADSM_CONST or ADSM_TABLE. Example:
  *   const ADSM_SPACE_GLOBAL float *p = a + 1;
  *
- * Indices, of type int. Those of threads have a meaning in phases only:
+ * Indices, of type int. ADSM_THREAD and ADSM_GLOBAL have a meaning in phases only:
  * - ADSM_THREAD_X, _Y, _Z: the thread's index in its block; ADSM_THREAD: the same as one number, x fastest.
  * - ADSM_GLOBAL_X, _Y, _Z: the thread's index in the grid.
  * - ADSM_BLOCK_X, _Y, _Z: the block's index in the grid.
- * - ADSM_BLOCK_DIM_X, _Y, _Z, ADSM_GRID_DIM_X, _Y, _Z: threads in a block, blocks in the grid.
+ * - ADSM_BLOCK_DIM_X, _Y, _Z: the number of threads in a block; ADSM_GRID_DIM_X, _Y, _Z: of blocks in the grid.
  *
  * Operations:
  * - ADSM_ATOMIC_ADD(p, v), and _SUB, _MIN, _MAX, _AND, _OR, _XOR, _EXCHANGE, ADSM_ATOMIC_CAS(p, expected, v): atomic

@@ -20,7 +20,7 @@ extern "C" {
  *	void *q;
  *
  *	if (!adsmLend(p, size, ADSM_ACCESS_OUT, &loan, &q))
- *		adsmLoanEnd(loan, receive(q, size));		receive() returns the number of bytes
+ *		adsmLoanEnd(loan, receive(q, size));		// receive() returns the number of bytes
  */
 typedef struct adsmLoan adsmLoan;
 

@@ -21,10 +21,10 @@ extern "C" {
  *
  *	adsmOnce *sums = adsmOnceAlloc(n, sizeof(int), NULL);
  *
- *	*(int *)adsmOnceFresh(sums, i) = 42;		the writer: a thread, or a kernel with ADSM_FRESH and ADSM_SET
+ *	*(int *)adsmOnceFresh(sums, i) = 42;		// the writer: a thread, or a kernel by ADSM_FRESH and ADSM_SET
  *	adsmOnceSet(sums, i);
  *
- *	total += *(const int *)adsmOnceGet(sums, i);	a reader: waits until unit i is set
+ *	total += *(const int *)adsmOnceGet(sums, i);	// a reader: waits until unit i is set
  *
  * The conventions of adsm.h hold, with one exception: a signal handler may call adsmOnceGet(), adsmOnceTry(),
  * adsmOnceWait(), adsmOnceFresh() and adsmOnceSet(). In the child of a fork() the functions fail with ENOTSUP.
@@ -238,7 +238,7 @@ static inline const void *adsmOnceTry(const adsmOnce *once, size_t unit)
  * part of the unit.
  *
  * Returns the address of @once->size bytes, which the program writes before it calls adsmOnceSet(). Their contents are
- * undefined. They are 0 if nothing has written to them. On failure the function returns NULL with errno:
+ * undefined, but 0 where nothing was written before. On failure the function returns NULL with errno:
  *   EINVAL    @once is not a write-once object, or it has no such unit
  *   EEXIST    the unit is set
  *   ENOTSUP   the process is the child of a fork()
@@ -266,8 +266,8 @@ typedef struct adsmOnceRange {
 } adsmOnceRange;
 
 /**
- * Call a kernel when units are set. The kernel starts when all units that it reads are set. When it has ended, the
- * library sets the units that it has written. The kernel gets plain pointers and runs on every device.
+ * Call a kernel as soon as units are set. The kernel starts when all units that it reads are set. When it has ended,
+ * the library sets the units that it wrote. The kernel gets plain pointers, and can run on every device.
  *
  * The function returns immediately. adsmSync() does not wait for the kernel. To wait for the end, wait for a unit that
  * the call sets.
@@ -285,13 +285,14 @@ typedef struct adsmOnceRange {
  *            adsmOnceOut(). Other pointers must be on the calling thread's device.
  *
  * Returns 0 or:
- *   -EINVAL   the arguments do not match the kernel, or a unit does not exist. The call sets no unit, or sets one that
- *             another of its arguments also names. A pointer is on another device
- *   -EEXIST   a unit that the call would set is set
+ *   -EINVAL   the arguments do not match the kernel, a unit does not exist, or a pointer is on another device
+ *   -EINVAL   no argument is adsmOnceOut(), or two arguments name the same unit and one of them is adsmOnceOut()
+ *   -EEXIST   a unit that the call would set is set already
  *   -ENODEV   the device was lost
  *   -ENOMEM   there is not enough memory
  *   -ENOTSUP  the device does not support what the kernel needs
- * If the call fails later, the library logs the error once. Threads and kernels that wait for its units get the error.
+ * If the call fails later, the library logs the error once. Threads and kernels that wait for its units get the error,
+ * unless another such call will set these units.
  */
 ADSM_API int adsmOnceCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n);
 
@@ -366,7 +367,7 @@ inline int adsmOnceCall(adsmKernel *kernel, adsmDim grid, adsmDim block, const A
 	&(const adsmOnceRange){ once, first, count }, sizeof(adsmOnceRange))
 
 /**
- * Call a kernel when units are set: adsmOnceCallArgs() with a list of arguments.
+ * Call a kernel as soon as units are set: adsmOnceCallArgs() with a list of arguments.
  *
  *	adsmOnceCall(kernel, grid, block, adsmOnceIn(blocks, 0, 16), adsmOnceOut(sums, 0, 16), adsmVal(n));
  */

@@ -24,11 +24,11 @@ namespace once {
  *
  *	adsm::once::vector<int> blocks(n, 256), sums(n / 256);
  *
- *	auto block = blocks.get_uninitialized(i);	the writer
+ *	auto block = blocks.get_uninitialized(i);	// the writer
  *	std::fill(block.begin(), block.end(), 1);
  *	block.set();
  *
- *	for (int x : blocks.get(i))			a reader: waits until unit i is set
+ *	for (int x : blocks.get(i))			// a reader: waits until unit i is set
  *		total += x;
  *
  * - Units: the constructor takes the number of elements of a unit. A program can tune this number and need not change
