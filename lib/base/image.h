@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * image.h - images of partitions: code that is loaded piece by piece into a core's local store, as adsmcc writes it and
- * the device reads it (OPELL, sections 4.1 and 4.2). docs/scratchpad.md has the whole of it.
+ * the device reads it (OPELL, sections 4.1 and 4.2). docs/scratchpad-reference.md has the whole of it.
  *
  * One after the other: the header, the list of partitions, the symbols, the slots, the names, and the code. All words
  * are little-endian; there is nothing between these parts but zeroes up to the alignment of code. Partition 0 is what
