@@ -36,7 +36,7 @@ def markdown(text):
 def pieces(line, text):
     """Paragraphs, each with its line: also items of lists, parameters, headings and cells stand by themselves."""
     begin = 0
-    for match in [*re.finditer(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*|#@]|\d+\.|\*[A-Z-]))|\|", text), None]:
+    for match in [*re.finditer(r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*|#@]|\d+\.|E[A-Z]+ ))|\|", text), None]:
         end = match.start() if match else len(text)
         yield line + text[:begin].count("\n") + (text[begin:begin + 1] == "\n"), text[begin:end]
         begin = match.end() if match else end
@@ -53,7 +53,7 @@ def words(sentence):
 
 def look(path, phrases):
     text = tree.read(path)
-    for start, body in (comments if path.endswith((".h", ".c")) else markdown)(text):
+    for start, body in (comments if path.endswith((".h", ".hpp", ".c")) else markdown)(text):
         for line, piece in pieces(start, body):
             for sentence in sentences(piece):
                 if words(sentence) > LONGEST:
