@@ -25,6 +25,13 @@ def defines(text, name):
     return re.search(rf"^(?!\s|/|#|\*|typedef).*\b{name}\b *\(|^\w+\({name}[,)]", text, re.M)
 
 
+def anchors(document):
+    """What a link may name behind #: the headings, in lower case, without punctuation, with - for blanks."""
+    text = re.sub(r"^```.*?^```", "", tree.read(document), flags=re.M | re.S)
+    titles = [re.sub(r"[`*]|\[([^]]*)\]\([^)]*\)", r"\1", title) for title in re.findall(r"^#+ +(.*?) *$", text, re.M)]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 def check(problem, place, is_so):
     global n_checked
     n_checked += 1
@@ -37,6 +44,10 @@ for document in DOCUMENTS:
         place = f"{document}:{number}"
         for link in re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", line):
             check(f"links to {link}", place, exists(os.path.join(os.path.dirname(document), link)))
+        for link, anchor in re.findall(r"\]\((?!\w+:)([^)#\s]*)#([^)\s]+)\)", line):
+            target = os.path.normpath(os.path.join(os.path.dirname(document), link)) if link else document
+            if target.endswith(".md") and exists(target):
+                check(f"links to {link}#{anchor}", place, anchor in anchors(target))
         for path in re.findall(r"`((?:lib|backends|protocols|interpose|tests|tools|docs)/[\w./-]*[./][\w]*)`", line):
             check(f"there is no {path}", place, "NAME" in path or exists(path) or
                   exists(os.path.join(os.path.dirname(document), path)))
