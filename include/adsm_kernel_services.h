@@ -4,7 +4,7 @@
  * is a part of adsm_kernel.h, for native C. Sources of kernels include adsm_kernel.h.
  *
  * A kernel may use these words anywhere, also in functions that it calls. Not every device supports them. If a device
- * does not, calls of a kernel that contains them return -ENOTSUP. See docs/scratchpad.md, Services.
+ * does not, calls of a kernel that contains them return -ENOTSUP. See docs/services.md.
  *
  * - ADSM_SERVICE(name, in, in_size, out, out_size): calls the function that the program registered by this name
  *   (adsm_service.h), and waits for it. in and out are memory of the kernel itself, not of an object, of at most

@@ -14,7 +14,7 @@ extern "C" {
  *
  * A service is a function of the program that a kernel calls while it runs. The kernel writes a command into memory
  * that the program sees too, and waits for the result. A thread of the library calls the function. (Manzano et al.,
- * OPELL and PM, section 3.2: execution handler, command buffers, shadow threads. See docs/scratchpad.md, Services.)
+ * OPELL and PM, section 3.2: execution handler, command buffers, shadow threads. See docs/services.md.)
  *
  * In the program:
  *
