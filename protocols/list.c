@@ -19,11 +19,11 @@ static char names[256] = ADSM_PROTOCOL_NAMES;
 
 struct adsm_option adsm_protocol_rows[] = {
 	{ "PROTOCOL", "rolling", names,
-	  "the coherence protocol of objects that do not choose their own",
-	  ADSM_FIELD(adsm_protocol_options.protocol), adsm_parse_word },
+	  "coherence protocol of objects whose allocation names none",
+	  ADSM_FIELD(adsm_protocol_options.protocol), adsm_parse_word, .class = "general" },
 	{ "BLOCK_SIZE", "64K", "a power of two from 4K to 1G",
-	  "bytes of a block, for rolling",
-	  ADSM_FIELD(adsm_protocol_options.block_size), parse_block_size, 4096, (uint64_t)1 << 30 },
+	  "bytes of a block; with batch and lazy a block is the whole object",
+	  ADSM_FIELD(adsm_protocol_options.block_size), parse_block_size, 4096, (uint64_t)1 << 30, .class = "general" },
 	{ 0 }
 };
 

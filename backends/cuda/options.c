@@ -8,32 +8,33 @@ struct adsm_cuda_options adsm_cuda_options;
 
 struct adsm_option adsm_cuda_rows[] = {
 	{ "CUDA_DEVICE", "all", "all, an index, or part of a name",
-	  "cuda: which devices",
-	  ADSM_FIELD(adsm_cuda_options.device), adsm_parse_text, .zero = "all" },
+	  "cuda: which devices to use",
+	  ADSM_FIELD(adsm_cuda_options.device), adsm_parse_text, .zero = "all", .class = "CUDA" },
 	{ "CUDA_MEMORY", "auto", "auto, arena, view, separate",
-	  "cuda: where objects lie; auto: at one address for both sides, in the library's range (arena), else where "
-	  "the driver puts them (view), else the addresses differ (separate)",
-	  ADSM_FIELD(adsm_cuda_options.memory), adsm_parse_index },
+	  "cuda: where objects are; arena: in the library's address range on both sides; view: where the driver "
+	  "allocates them, at one address for both sides; separate: at different addresses; auto: the first of these "
+	  "that the driver supports",
+	  ADSM_FIELD(adsm_cuda_options.memory), adsm_parse_index, .class = "CUDA" },
 	{ "CUDA_PIN", "2G", "bytes from 0 to 1024G",
-	  "cuda: how much memory of objects that move often may be pinned, for faster transfers",
-	  ADSM_FIELD(adsm_cuda_options.pin), adsm_parse_number, 0, (uint64_t)1 << 40 },
+	  "cuda: maximum bytes of frequently moved objects that the library pins, for faster transfers",
+	  ADSM_FIELD(adsm_cuda_options.pin), adsm_parse_number, 0, (uint64_t)1 << 40, .class = "CUDA" },
 	{ "CUDA_OBJECTS", "auto", "auto, on, off",
-	  "is what a program allocates with cudaMalloc() or cuMemAlloc() shared memory? auto: where the library is "
-	  "preloaded",
-	  ADSM_FIELD(adsm_cuda_options.objects), adsm_parse_index },
+	  "cuda: whether memory that the program allocates with cudaMalloc() or cuMemAlloc() is shared memory; auto: "
+	  "if the library is preloaded",
+	  ADSM_FIELD(adsm_cuda_options.objects), adsm_parse_index, .class = "CUDA" },
 	{ "CUDA_EVENTS", "late", "late, each",
-	  "cuda: how the end of what a program launches is known; late: by one event when the CPU touches what it may "
-	  "use, behind all that its streams have then; each: by an event behind each launch",
-	  ADSM_FIELD(adsm_cuda_options.events), adsm_parse_index },
+	  "cuda: how the library detects the end of the program's launches; late: by one event after all work of the "
+	  "streams, recorded when the CPU accesses memory that a launch may use; each: by an event after each launch",
+	  ADSM_FIELD(adsm_cuda_options.events), adsm_parse_index, .class = "CUDA", .expert = true },
 	{ "CUDA_CACHE", "auto", "auto, off, or a folder",
-	  "cuda: where compiled modules are kept; auto: adsm/cuda in the user's cache folder",
-	  ADSM_FIELD(adsm_cuda_options.cache), adsm_parse_text, .zero = "auto" },
+	  "cuda: folder of compiled modules; auto: adsm/cuda in the user's cache folder; off: no folder",
+	  ADSM_FIELD(adsm_cuda_options.cache), adsm_parse_text, .zero = "auto", .class = "CUDA" },
 	{ "CUDA_LIBRARY", "auto", "auto, or a file",
-	  "cuda: the driver; auto: libcuda.so.1",
-	  ADSM_FIELD(adsm_cuda_options.library), adsm_parse_text, .zero = "auto" },
+	  "cuda: file of the driver; auto: libcuda.so.1",
+	  ADSM_FIELD(adsm_cuda_options.library), adsm_parse_text, .zero = "auto", .class = "CUDA", .expert = true },
 	{ "CUDA_COMPILER", "auto", "auto, off, or a file",
-	  "cuda: NVRTC, which compiles modules that carry no code for the device; auto: the toolkit's, where it is "
-	  "found",
-	  ADSM_FIELD(adsm_cuda_options.compiler), adsm_parse_text, .zero = "auto" },
+	  "cuda: file of NVRTC, which compiles modules without code for the device; auto: NVRTC of the toolkit, if it "
+	  "is found; off: no compiler",
+	  ADSM_FIELD(adsm_cuda_options.compiler), adsm_parse_text, .zero = "auto", .class = "CUDA", .expert = true },
 	{ 0 }
 };

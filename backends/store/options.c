@@ -32,18 +32,21 @@ int adsm_parse_power(const struct adsm_option *row, const char *text, uint64_t r
 
 struct adsm_option adsm_store_rows[] = {
 	{ "SCRATCHPAD_SIZE", "256K", "bytes from 16K to 8M",
-	  "scratchpad: a core's local store, with its stack, cache and code buffer",
+	  "scratchpad: bytes of the local store of a core, including its stack, cache and code buffer",
 	  ADSM_FIELD(adsm_store_options.size), adsm_parse_number, ADSM_SCRATCHPAD_MIN_SIZE,
-	  ADSM_SCRATCHPAD_MAX_SIZE },
+	  ADSM_SCRATCHPAD_MAX_SIZE, .class = "local store" },
 	{ "SCRATCHPAD_CODE", "64K", "bytes up to 8M",
-	  "scratchpad: the code buffer of a core, for all functions of a kernel, or some of its partitions at a time",
-	  ADSM_FIELD(adsm_store_options.code), adsm_parse_number, 0, ADSM_SCRATCHPAD_MAX_SIZE },
+	  "scratchpad: bytes of the code buffer of a core, for all functions of a kernel or for some of its "
+	  "partitions",
+	  ADSM_FIELD(adsm_store_options.code), adsm_parse_number, 0, ADSM_SCRATCHPAD_MAX_SIZE, .class = "local store" },
 	{ "TASK_PAGE", "16K", "2K, 4K, 8K, 16K or 32K bytes",
-	  "scratchpad: a page of tasks, which is what workers copy into their local stores and send back",
-	  ADSM_FIELD(adsm_store_options.page), parse_page, ADSM_SCRATCHPAD_MIN_PAGE, ADSM_SCRATCHPAD_MAX_PAGE },
+	  "scratchpad: bytes of a page; workers of tasks copy pages into their local stores and send them back",
+	  ADSM_FIELD(adsm_store_options.page), parse_page, ADSM_SCRATCHPAD_MIN_PAGE, ADSM_SCRATCHPAD_MAX_PAGE,
+	  .class = "local store" },
 	{ "TASK_PAGES", "auto", "auto, or a power of two up to 4096",
-	  "scratchpad: how many pages a worker's local store has room for; auto: as many as leave a quarter for the "
-	  "stack",
-	  ADSM_FIELD(adsm_store_options.n_pages), adsm_parse_power, 1, MAX_PAGES, .zero = "auto" },
+	  "scratchpad: how many pages the local store of a worker holds; auto: as many as leave a quarter of the "
+	  "store without its code buffer for the stack",
+	  ADSM_FIELD(adsm_store_options.n_pages), adsm_parse_power, 1, MAX_PAGES, .zero = "auto",
+	  .class = "local store", .expert = true },
 	{ 0 }
 };

@@ -24,7 +24,7 @@ def table(info):
 def entry(name, row):
     default, valid, meaning = row
     # What it is about is the heading above.
-    meaning = re.sub(r"^(cpu device|opencl|cuda|for tests): ", "", meaning)
+    meaning = re.sub(r"^(cpu device|cluster|scratchpad|opencl|cuda|for tests): ", "", meaning)
     return f"*ADSM_{name}*\n\t{meaning[0].upper()}{meaning[1:]}.++\nValid: {valid}. Default: *{default}*.\n"
 
 

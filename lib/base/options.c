@@ -22,12 +22,12 @@ bool adsm_paper;
 
 struct adsm_option adsm_base_rows[] = {
 	{ "PAPER", "0", "0, 1",
-	  "1: the papers' exact behaviour: fault-ahead 0, eviction batch 1, named accesses ignored;"
-	  " of clusters update threshold, exchange bcast and tracker sigsegv; on scratchpads no prefetch",
-	  ADSM_FIELD(adsm_paper), adsm_parse_index },
+	  "1: exact behaviour of the papers: fault-ahead 0, eviction batch 1, declared accesses ignored; clusters: "
+	  "update threshold, exchange bcast, tracker sigsegv; scratchpads: no prefetch",
+	  ADSM_FIELD(adsm_paper), adsm_parse_index, .class = "general", .expert = true },
 	{ "LOG", "warn", "silent, error, warn, info, debug",
-	  "what is said on standard error",
-	  ADSM_FIELD(adsm_log_level), adsm_parse_index },
+	  "which messages the library writes to standard error",
+	  ADSM_FIELD(adsm_log_level), adsm_parse_index, .class = "general" },
 	{ 0 }
 };
 

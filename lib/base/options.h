@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - options: rows of name, default, help and parser, and reading them. A row lives with whoever has the
- * option, as does its value; start/options.h has the list of all.
+ * options.h - options: rows of name, default, help and parser, and the functions that read them. A row and its value
+ * are in the room that uses the option; start/options.h has the list of all rows.
  */
 #ifndef ADSM_OPTIONS_H
 #define ADSM_OPTIONS_H
@@ -25,9 +25,11 @@ struct adsm_option {
 	const char *paper;		/* what ADSM_PAPER=1 makes of it */
 	const char *words;		/* those that may have been meant, where not only words are valid */
 	const char *file_word;		/* and what is missing before a file's name */
-	/* Who said what. The values point into it. */
+	const char *class;		/* "general", "cpu", "OpenCL", "CUDA", "cluster" or "local store" */
+	bool expert;			/* for tests, papers and own paths: not in the short list of options */
+	/* The texts that the program and the environment have set. The values point into them. */
 	char *program, *environment;
-	const char *now;		/* the one that counts; NULL: not loaded yet */
+	const char *now;		/* the text in force; NULL: not loaded yet */
 	uint64_t value[2];		/* not yet in its field */
 };
 

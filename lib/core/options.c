@@ -29,18 +29,20 @@ static int parse_arena(const struct adsm_option *row, const char *text, uint64_t
 
 struct adsm_option adsm_touch_rows[] = {
 	{ "TOUCH", "wait", "wait, error",
-	  "what touching data of a running call does: wait for the call, or SIGBUS",
-	  ADSM_FIELD(adsm_core_options.touch), adsm_parse_index },
+	  "effect of a faulting access to data that a running call uses; wait: the access waits until the call ends; "
+	  "error: the thread gets SIGBUS",
+	  ADSM_FIELD(adsm_core_options.touch), adsm_parse_index, .class = "general" },
 	{ 0 }
 };
 
 struct adsm_option adsm_memory_rows[] = {
-	{ "ARENA", "auto", "auto or address[,size] such as 0x7e8000000000,64G, in whole pages",
-	  "where shared objects live, and how much address space they have",
-	  ADSM_FIELD(adsm_core_options.arena), parse_arena, (uint64_t)1 << 20, (uint64_t)1 << 47, .zero = "auto" },
+	{ "ARENA", "auto", "auto or an address, optionally with a size: 0x7e8000000000,64G or auto,64G; in whole pages",
+	  "address range of objects; auto: the library chooses it",
+	  ADSM_FIELD(adsm_core_options.arena), parse_arena, (uint64_t)1 << 20, (uint64_t)1 << 47, .zero = "auto",
+	  .class = "general" },
 	{ "KEEP", "256M", "bytes from 0 to 1024G",
-	  "how much memory of freed objects is kept for new ones: on the CPU's side, and on each OpenCL or CUDA "
-	  "device",
-	  ADSM_FIELD(adsm_core_options.keep), adsm_parse_number, 0, (uint64_t)1 << 40 },
+	  "maximum bytes of freed objects that the library keeps for new objects; the limit holds for the host and "
+	  "for each OpenCL or CUDA device",
+	  ADSM_FIELD(adsm_core_options.keep), adsm_parse_number, 0, (uint64_t)1 << 40, .class = "general" },
 	{ 0 }
 };

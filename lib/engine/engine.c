@@ -14,8 +14,8 @@ const struct adsm_engine *adsm_engine;
 
 struct adsm_option adsm_engine_rows[] = {
 	{ "ENGINE", "sigsegv", names,
-	  "how accesses to closed pages are caught",
-	  ADSM_FIELD(wanted), adsm_parse_index },
+	  "how the library detects accesses to closed pages",
+	  ADSM_FIELD(wanted), adsm_parse_index, .class = "general", .expert = true },
 	{ 0 }
 };
 

@@ -40,18 +40,20 @@ void adsm_observe_choose(const char *wanted, char ret_path[PATH_MAX])
 
 struct adsm_option adsm_observe_rows[] = {
 	{ "STATS", "off", "off, text, text:FILE or json:FILE",
-	  "report at exit of what moved and why: as text on standard error or in a file, or as JSON in a file",
+	  "report of what the library moved and why, written when the program ends; text: on standard error; "
+	  "text:FILE: text in a file; json:FILE: JSON in a file",
 	  ADSM_FIELD(adsm_observe_options.stats), parse_stats, .zero = "off",
-	  .words = "off, text, text:FILE, json:FILE", .file_word = "json:" },
+	  .words = "off, text, text:FILE, json:FILE", .file_word = "json:", .class = "general" },
 	{ "TRACE", "off", "off, or a file",
-	  "timeline in Chrome's trace-event format, for Perfetto",
-	  ADSM_FIELD(adsm_observe_options.trace), adsm_parse_text, .zero = "off" },
+	  "file for a timeline in Chrome's trace-event format, which Perfetto shows",
+	  ADSM_FIELD(adsm_observe_options.trace), adsm_parse_text, .zero = "off", .class = "general" },
 	{ "ADVISE", "0", "0, 1",
-	  "1: find out what the CPU really uses, page by page, and let the report say what would help, and how much",
-	  ADSM_FIELD(adsm_observe_options.advice), adsm_parse_index },
+	  "1: the library detects which pages the CPU uses, and the report lists what would help and by how much; the "
+	  "program runs slower",
+	  ADSM_FIELD(adsm_observe_options.advice), adsm_parse_index, .class = "general" },
 	{ "FILES", "replace", "replace, new",
-	  "reports and traces whose file is there already: replace it, or write beside it, with the process's number "
-	  "behind the name",
-	  ADSM_FIELD(adsm_observe_options.files_new), adsm_parse_index },
+	  "if the file of a report or trace exists; replace: the library replaces it; new: it writes another file, "
+	  "with the process ID appended to the name",
+	  ADSM_FIELD(adsm_observe_options.files_new), adsm_parse_index, .class = "general" },
 	{ 0 }
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Every function that is wrapped for its small arguments has its row in tests/interpose/args.c; every public function
-that can fail ends by ADSM_TOLD, which sees to it that it leaves a sentence of its own."""
+"""Every function that is wrapped for its small arguments has a row in tests/interpose/args.c. Every public function
+that can fail ends by ADSM_TOLD, which makes sure that it leaves a sentence of its own. Every option has a class."""
 import re
 
 import tree
@@ -20,5 +20,19 @@ for path in tree.files(["lib/api"], ".c"):
         n_public += 1
         if "ADSM_TELLS" not in body or "ADSM_TOLD(" not in body:
             untold.append(f"{path}: {function[1]} does not end by ADSM_TOLD")
+
+# The field class of struct adsm_option (lib/base/options.h).
+CLASSES = {"general", "cpu", "OpenCL", "CUDA", "cluster", "local store"}
+classless, n_options = [], 0
+for path in tree.files(["lib", "backends", "protocols"], ".c"):
+    for array in re.findall(r"^struct adsm_option \w+\[\] = \{\n(.*?)^\};", tree.read(path), re.M | re.S):
+        # A row without a name ends the array.
+        for option in re.split(r"^\t\{ ", array, flags=re.M)[1:-1]:
+            n_options += 1
+            name, classes = option.split(",")[0], re.findall(r'\.class = "([^"]*)"', option)
+            if len(classes) != 1 or classes[0] not in CLASSES:
+                classless.append(f"{path}: the option {name} has no class, or an unknown one")
+if not n_options:
+    classless.append("no options were found")
 missing = [f"{name}: no row in tests/interpose/args.c" for name in wrapped if name not in tested]
-tree.finish(missing + untold, len(wrapped) + n_public)
+tree.finish(missing + untold + classless, len(wrapped) + n_public + n_options)
