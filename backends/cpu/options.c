@@ -54,11 +54,11 @@ static int parse_link(const struct adsm_option *row, const char *text, uint64_t 
 
 struct adsm_option adsm_cpu_rows[] = {
 	{ "CPU_MEMORY", "discrete", "discrete, unified",
-	  "cpu device: discrete: the device has its own memory; unified: it uses the program's memory, and the "
-	  "library copies nothing",
+	  "cpu device: memory of the device; discrete: its own; unified: the program's, and the library copies "
+	  "nothing",
 	  ADSM_FIELD(adsm_cpu_options.unified), adsm_parse_index, .class = "cpu" },
 	{ "CPU_MEMORY_SIZE", "auto", "auto, or bytes up to 65536G",
-	  "cpu device: bytes of its memory; auto: half of the available memory, divided among all cpu devices",
+	  "cpu device: bytes of device memory; auto: half of the available memory, divided among all cpu devices",
 	  ADSM_FIELD(adsm_cpu_options.memory_size), adsm_parse_number, 0, (uint64_t)1 << 46, .zero = "auto",
 	  .class = "cpu" },
 	{ "CPU_THREADS", "auto", "auto, or a number from 1 to 1024",

@@ -52,8 +52,8 @@ struct adsm_option adsm_observe_rows[] = {
 	  "program runs slower",
 	  ADSM_FIELD(adsm_observe_options.advice), adsm_parse_index, .class = "general" },
 	{ "FILES", "replace", "replace, new",
-	  "if the file of a report or trace exists; replace: the library replaces it; new: it writes another file, "
-	  "with the process ID appended to the name",
+	  "what the library does if the file of a report or trace exists; replace: it replaces the file; new: it "
+	  "writes another file, with the process ID appended to the name",
 	  ADSM_FIELD(adsm_observe_options.files_new), adsm_parse_index, .class = "general" },
 	{ 0 }
 };
