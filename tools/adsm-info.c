@@ -13,9 +13,9 @@
 
 static const char usage[] =
 	"usage: adsm-info [--options-markdown | --help | MODULE...]\n"
-	"Show the library's version, its devices, and its options with their values now.\n"
-	"  --options-markdown  only the options, as a Markdown table\n"
-	"  MODULE...           only the kernels of these modules\n";
+	"Show the version of the library, its devices, and its options with their current values.\n"
+	"  --options-markdown  show only the options, as a table in Markdown\n"
+	"  MODULE...           show only the kernels of these modules\n";
 
 static const char *human(uint64_t bytes, char text[32])
 {

@@ -25,14 +25,16 @@ static _Noreturn void usage(const char *problem, const char *what)
 {
 	fprintf(stderr, "once-pipelines: %s%s\n"
 		"usage: once-pipelines scan | matrix | file [OPTION]...\n"
-		"  --form F      threads, once, calls or copies; may be repeated; else all, in turns\n"
-		"  --blocks N    scan: up to 500000, else 50, 100, 200, 400, 500, 1000; matrix: tiles each way, up to\n"
-		"                64, else 8; file: units of 16 KiB, up to 500000, else 400\n"
-		"  --repeat N    turns of each form, up to 1000, else 1; one more comes first, and does not count\n"
-		"  --adds N      scan: additions of the CPU for each block, 50000\n"
-		"  --work N      scan: the same of each device, 0\n"
-		"  --csv FILE    scan: rows are added to it\n"
-		"  --in FILE --out FILE    file: else some text, and a file that is gone at the end\n", problem, what);
+		"  --form F      threads, once, calls or copies; may be repeated (default: all, in turn)\n"
+		"  --blocks N    scan: blocks, up to 500000 (default: 50, 100, 200, 400, 500 and 1000)\n"
+		"                matrix: tiles in each direction, up to 64 (default: 8)\n"
+		"                file: units of 16 KiB, up to 500000 (default: 400)\n"
+		"  --repeat N    measured runs of each form, up to 1000 (default: 1), after one that is not measured\n"
+		"  --adds N      scan: additions of the CPU for each block (default: 50000)\n"
+		"  --work N      scan: additions of each device for each block (default: 0)\n"
+		"  --csv FILE    scan: append rows to FILE\n"
+		"  --in FILE     file: the input (default: generated text)\n"
+		"  --out FILE    file: the output (default: a temporary file)\n", problem, what);
 	exit(2);
 }
 

@@ -16,13 +16,13 @@ const char ps_name[] = "adsm-opell";
 
 static const char help[] =
 	"usage: adsm-opell [options] all|PROGRAM...\n"
-	"Run programs for cores with small local stores, and hold each against a sequential one.\n"
+	"Run programs for cores with small local stores, and compare each with a sequential program.\n"
 	"\n"
 	"  --size NAME       small or medium (default: small)\n"
-	"  --no-verify       do not run the sequential one\n"
-	"  --input FILE      gzip: compress this file\n"
-	"  --output FILE     gzip: write the result there\n"
-	"  --decompress      gzip: --input is compressed; decompress it\n"
+	"  --no-verify       do not run the sequential program\n"
+	"  --input FILE      gzip: compress FILE\n"
+	"  --output FILE     gzip: write the result to FILE\n"
+	"  --decompress      gzip: decompress the file of --input\n"
 	"  --list, --help\n";
 
 void po_call(struct po_run *run, const char *kernel, long n_blocks, long n_threads, const adsmArg *args, size_t n)

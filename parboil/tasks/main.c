@@ -17,12 +17,12 @@ const char ps_name[] = "adsm-tasks";
 
 static const char help[] =
 	"usage: adsm-tasks [options] all|PROGRAM...\n"
-	"Run programs whose workers talk to each other by locks and barriers, and hold each against a sequential one.\n"
+	"Run programs whose workers synchronize by locks and barriers, and compare each with a sequential program.\n"
 	"\n"
-	"  --workers N       how many workers (default: 6)\n"
+	"  --workers N       number of workers (default: 6)\n"
 	"  --size NAME       small, medium or paper (default: small)\n"
-	"  --no-verify       do not run the sequential one\n"
-	"  --counts          also say how many locks and barriers there are to be, by each program's formula\n"
+	"  --no-verify       do not run the sequential program\n"
+	"  --counts          also print the expected numbers of locks and barriers, from each program's formula\n"
 	"  --list, --help\n";
 
 int pt_call(struct pt_run *run, const char *task, const adsmArg *args, size_t n)
