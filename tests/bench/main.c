@@ -239,7 +239,7 @@ static _Noreturn void usage(const char *problem, const char *what)
 {
 	fprintf(stderr, "adsm-bench: %s%s\n"
 		"usage: adsm-bench NAME [--backend NAME] [--json -|FILE] [--repeat N] [--smoke]\n"
-		"NAME is all, list, or one of\n", problem, what);
+		"NAME is all, list, or one of:\n", problem, what);
 	list(stderr);
 	exit(2);
 }
