@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Break the library on purpose, one line at a time, and list what no test notices (tests/README.md, "Mutants").
+"""Break the library on purpose, one line at a time, and list what no test notices (tests/mutants.md).
 
 A mutant is the library with one change: an operator, a condition, a constant, a statement that is left out. It is built
 in a copy of the tree, and the tests that cover its file run until one fails. A mutant that passes them all survives.
