@@ -12,9 +12,10 @@
 #include "start/options.h"
 
 static const char usage[] =
-	"usage: adsm-info [--options-markdown | --help | MODULE...]\n"
+	"usage: adsm-info [--options-all | --options-markdown | --help | MODULE...]\n"
 	"Show the version of the library, its devices, and its options with their current values.\n"
-	"  --options-markdown  show only the options, as a table in Markdown\n"
+	"  --options-all       show only the options, with those for experiments\n"
+	"  --options-markdown  show only the options, as tables in Markdown\n"
 	"  MODULE...           show only the kernels of these modules\n";
 
 static const char *human(uint64_t bytes, char text[32])
@@ -152,7 +153,12 @@ int main(int argc, char **argv)
 	int version = adsmVersion(), n, n_shown = 0;
 
 	if (argc == 2 && !strcmp(argv[1], "--options-markdown")) {
-		adsm_options_print(stdout, true);
+		adsm_options_print(stdout, ADSM_OPTIONS_MARKDOWN);
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "--options-all")) {
+		adsm_options_load();
+		adsm_options_print(stdout, ADSM_OPTIONS_ALL);
 		return 0;
 	}
 	if (argc > 1 && *argv[1] != '-') {
@@ -175,6 +181,6 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		n_shown += show_device(i);
 	putchar('\n');
-	adsm_options_print(stdout, false);
+	adsm_options_print(stdout, ADSM_OPTIONS_COMMON);
 	return n_shown > 0 ? 0 : 1;
 }

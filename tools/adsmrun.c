@@ -94,7 +94,7 @@ static _Noreturn void print_and_exit(bool help)
 	if (help) {
 		adsm_options_load();
 		fputs(usage, stdout);
-		adsm_options_print(stdout, false);
+		adsm_options_print(stdout, ADSM_OPTIONS_COMMON);
 	} else {
 		printf("adsmrun (libadsm) %d.%d.%d\n", version / 10000, version / 100 % 100, version % 100);
 	}

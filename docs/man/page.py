@@ -16,8 +16,9 @@ def escape(text):
 def table(info):
     """name: (default, valid, meaning), in the table's order"""
     lines = subprocess.run([info, "--options-markdown"], check=True, encoding="utf-8",
-                           stdout=subprocess.PIPE).stdout.splitlines()[2:]
-    rows = [re.fullmatch(r"\| `ADSM_(\w+)` \| `(.*?)` \| (.*) \| (.*) \|", line).groups() for line in lines]
+                           stdout=subprocess.PIPE).stdout.splitlines()
+    rows = [re.fullmatch(r"\| `ADSM_(\w+)` \| `(.*?)` \| (.*) \| (.*) \|", line).groups() for line in lines
+            if line.startswith("| `ADSM_")]
     return {name: tuple(map(escape, rest)) for name, *rest in rows}
 
 

@@ -349,17 +349,36 @@ int adsm_owners_set(struct adsm_option *const *owners, const char *name, const c
 	return error ? adsm_fail(error, "out of memory while setting %s", row->name) : 0;
 }
 
-void adsm_owners_print(struct adsm_option *const *owners, FILE *out, bool markdown)
+/* Those of a class that are, or are not, for experts. */
+static void print_some(struct adsm_option *const *owners, FILE *out, bool markdown, const char *class, bool expert)
 {
-	if (markdown)
-		fprintf(out, "| Variable | Default | Valid | Meaning |\n|---|---|---|---|\n");
-	else
-		fprintf(out, "%-21s %-9s %-9s %s\n", "option", "default", "now", "meaning (valid)");
 	EACH(row, owners)
-		if (markdown)
+		if (row->expert != expert || (class && strcmp(row->class, class)))
+			continue;
+		else if (markdown)
 			fprintf(out, "| `ADSM_%s` | `%s` | %s | %s |\n", row->name, row->text, row->valid,
 				row->help);
 		else
 			fprintf(out, "ADSM_%-16s %-9s %-9s %s (%s)\n", row->name, row->text,
 				row->now ? row->now : row->text, row->help, row->valid);
+}
+
+void adsm_owners_print(struct adsm_option *const *owners, FILE *out, enum adsm_options_shown shown)
+{
+	static const char *const classes[] = { "general", "cpu", "OpenCL", "CUDA", "cluster", "local store" };
+	const bool markdown = shown == ADSM_OPTIONS_MARKDOWN;
+	const char *head = markdown ? "\n| Variable | Default | Valid | Meaning |\n|---|---|---|---|\n" : "";
+
+	if (!markdown)
+		fprintf(out, "%-21s %-9s %-9s %s\n", "option", "default", "now", "meaning (valid)");
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		fprintf(out, markdown ? "%s### %s\n%s" : "%s-- %s\n%s", markdown && i ? "\n" : "", classes[i], head);
+		print_some(owners, out, markdown, classes[i], false);
+	}
+	if (shown == ADSM_OPTIONS_COMMON) {
+		fprintf(out, "adsm-info(1) says how to show the options for experiments.\n");
+		return;
+	}
+	fprintf(out, markdown ? "\n### For experiments\n%s" : "-- for experiments\n%s", head);
+	print_some(owners, out, markdown, NULL, true);
 }

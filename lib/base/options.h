@@ -46,8 +46,13 @@ extern bool adsm_paper;			/* ADSM_PAPER: fault_ahead 0, evict_batch 1, accesses 
 int adsm_owners_load(struct adsm_option *const *owners);
 /* adsmOption() before the start: check name and value now, and keep the value for adsm_owners_load(). */
 int adsm_owners_set(struct adsm_option *const *owners, const char *name, const char *value);
-/* For tools: print each option as a line of name, default, current value and help; or all as a Markdown table. */
-void adsm_owners_print(struct adsm_option *const *owners, FILE *out, bool markdown);
+enum adsm_options_shown { ADSM_OPTIONS_COMMON, ADSM_OPTIONS_ALL, ADSM_OPTIONS_MARKDOWN };
+
+/*
+ * For tools: print options by class, each as a line of name, default, current value and help; or all as Markdown
+ * tables.
+ */
+void adsm_owners_print(struct adsm_option *const *owners, FILE *out, enum adsm_options_shown shown);
 /* Call this first in the child of a fork: another thread of the parent may have been changing the options. */
 void adsm_options_child(void);
 

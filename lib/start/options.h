@@ -17,9 +17,9 @@ static inline int adsm_options_set(const char *name, const char *value)
 	return adsm_owners_set(adsm_option_owners, name, value);
 }
 
-static inline void adsm_options_print(FILE *out, bool markdown)
+static inline void adsm_options_print(FILE *out, enum adsm_options_shown shown)
 {
-	adsm_owners_print(adsm_option_owners, out, markdown);
+	adsm_owners_print(adsm_option_owners, out, shown);
 }
 
 #endif

@@ -2,7 +2,7 @@
 """The manual pages are clean and complete: man.py GROFF|- ADSM_INFO FOLDER_OF_PAGES TOOL...
 
 Groff has nothing to say about them; adsm(7) has each option of the table, and each function of the public headers; a
-tool's page has the options that its --help has, and no other; README, docs/observe.md and docs/cuda.md
+tool's page has the options that its --help has, and no other; README and docs/
 call adsmrun with options it has.
 """
 import os
@@ -65,10 +65,10 @@ for tool in tools:
     if name == "adsmrun":
         missing(f"{name}.1", "option ", flags - described)
         helped |= flags
-        text = tree.read("README.md") + tree.read("docs/observe.md") + tree.read("docs/cuda.md")
+        text = "".join(map(tree.read, ["README.md", *tree.files(["docs"], (".md",))]))
         used = {flag for line in re.findall(r"\badsmrun +(-.*)", text)
-                for flag in re.findall(OPTION, line.split(" ./")[0])}
-        missing("adsmrun --help, but README, docs/observe.md or docs/cuda.md,", "", used - helped)
+                for flag in re.findall(OPTION, re.split(r" (?:\./|adsm-|parboil)", line)[0])}
+        missing("adsmrun --help, but README or docs/,", "", used - helped)
     missing(f"{name}.1", "option ", {flag for flag in helped if not re.search(re.escape(flag) + r"(?![\w-])", paged)})
     missing(f"{name} --help, but its page,", "", described - helped)
 tree.finish(problems, len(declared))
