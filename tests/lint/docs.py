@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the documents say of the tree is so: their links and paths exist, the functions of architecture.md are where it
-says, and its locks are all that there are."""
+"""What the documents say of the tree is so: their links and paths exist, the functions of architecture*.md are where
+these say, and the locks of architecture-locks.md are all that there are."""
 import os
 import re
 
@@ -10,6 +10,7 @@ DOCUMENTS = [name for name in sorted(os.listdir(tree.ROOT)) if name.endswith(".m
     list(tree.files(["docs", "tests", "parboil"], (".md",)))
 CODE = ["include", "lib", "backends", "protocols", "interpose", "tools"]
 ROOMS = ["", "lib", "interpose"]
+LOCKS = "docs/architecture-locks.md"
 
 problems = []
 n_checked = 0
@@ -51,7 +52,7 @@ for document in DOCUMENTS:
         for path in re.findall(r"`((?:lib|backends|protocols|interpose|tests|tools|docs)/[\w./-]*[./][\w]*)`", line):
             check(f"there is no {path}", place, "NAME" in path or exists(path) or
                   exists(os.path.join(os.path.dirname(document), path)))
-        if document != "docs/architecture.md":
+        if not document.startswith("docs/architecture"):
             continue
         step = re.match(r" *(\w+)\(\) +([\w/]+\.[ch])\b", line)
         if step:
@@ -61,7 +62,7 @@ for document in DOCUMENTS:
             check(f"there is no {name}", place, any(re.search(rf"\b{name}\b", text) for text in code.values()))
 
 enum = re.search(r"enum adsm_rank \{.*?\};", code["lib/base/os.h"], re.S).group(0)
-check("the ranks of locks are not those of lib/base/os.h, in their order", "docs/architecture.md",
-      re.findall(r"^\| `([A-Z]+)` \|", tree.read("docs/architecture.md"), re.M) ==
+check("the ranks of locks are not those of lib/base/os.h, in their order", LOCKS,
+      re.findall(r"^\| `([A-Z]+)` \|", tree.read(LOCKS), re.M) ==
       re.findall(r"\bADSM_RANK_(?!NONE)(\w+),", enum))
 tree.finish(problems, n_checked)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The lists of waits in docs/architecture.md name what the code waits for, and nothing else.
+"""The lists of waits in docs/architecture-waits.md name what the code waits for, and nothing else.
 
 The first list has the files that sleep on a futex word, each with the models that explore it or the word "limit".
 Such a model is in tests/waits, includes the file unless the list says what else it explores ("its …"), and has a fault
@@ -10,7 +10,7 @@ import re
 
 import tree
 
-DOCUMENT = "docs/architecture.md"
+DOCUMENT = "docs/architecture-waits.md"
 # Calls that may wait. Mutexes are not among them: their order is held by their ranks.
 SYSTEM = r"""ppoll(?:_time64)?|poll|pselect6|pselect|select|epoll_p?wait2?|recv|recvfrom|recvm?msg|send|sendto|
     sendm?msg|accept4?|connect|read|readv|pread(?:64)?|wait|wait4|waitid|waitpid|sigwait|sigwaitinfo|sigtimedwait|
@@ -85,7 +85,7 @@ def check_system(section, paths, problems):
 def main():
     problems = []
     paths = sorted(tree.files(["lib", "backends", "interpose"], (".c", ".h")))
-    futexes, system = tree.read(DOCUMENT).split("\n## Waits\n")[1].split("\n## ")[0].split("\n### In the system\n")
+    futexes, system = tree.read(DOCUMENT).split("\n## Waits on a futex word\n")[1].split("\n## Waits in system calls\n")
     n_sleeping = check_futexes(futexes, paths, problems)
     check_system(system, paths, problems)
     tree.finish(problems, n_sleeping)
