@@ -2,18 +2,26 @@
 /*
  * backend.h - the contract between the library and an accelerator.
  *
- * A backend knows bytes, kernels and events; never objects, blocks or coherence. It is one struct of
- * functions, with another for programs that use its driver, too. No slot is NULL: what a backend cannot do
- * returns -ENOTSUP with adsm_fail(), as stubs.h does. All functions return 0 or a negative errno unless said
- * otherwise, set their ret_ outputs only on success, log a foreign error code once, and may be called by any
- * thread at once. A failed operation has changed nothing and may be repeated.
+ * A backend knows bytes, kernels and events. It does not know objects, blocks or coherence. It is one struct of
+ * functions, struct adsm_backend, with three further structs for parts that only some backends have.
  *
- * Queues. Operations on one queue run in the order they were given; queues are not ordered among each
- * other: the library waits where it needs an order. An event is a value: a queue and a sequence number
- * that counts the queue's operations, from 1. A NULL event makes the operation synchronous: it returns when the
- * bytes have moved, or when the caller cannot tell that they have not: the caller's memory is free again, and
- * all that the device is asked for from then on finds the bytes moved. Synchronous copies wait for no queue, but for
- * earlier ones that were put off in that way.
+ * - No slot is NULL. A function that a backend does not support returns -ENOTSUP with adsm_fail(); stubs.h has such
+ *   functions.
+ * - Functions return 0 or a negative errno unless their comment says otherwise.
+ * - Parameters named ret_... are outputs. A function writes them only on success.
+ * - A backend logs the error code of a foreign library once, where it turns the code into an errno.
+ * - Any thread may call any function at any time, unless the comment says otherwise.
+ * - An operation that fails has changed nothing, and the library may repeat it.
+ *
+ * Queues and events:
+ *
+ * - Operations on one queue run in the order of their submission. Different queues have no order. The library waits
+ *   where it needs an order between queues.
+ * - An event is a value: a queue, and a sequence number that counts the queue's operations from 1.
+ * - If @ret_event is NULL, the operation is synchronous: it returns when the bytes have moved. It may return earlier if
+ *   the caller cannot detect the difference. Then the caller may reuse its memory, and every later operation of the
+ *   device sees the bytes.
+ * - A synchronous copy waits for no queue, except for earlier synchronous copies that returned before they were done.
  */
 #ifndef ADSM_BACKEND_H
 #define ADSM_BACKEND_H
@@ -27,7 +35,7 @@
 
 #define ADSM_BACKEND_VERSION 11
 
-/* What else is assumed of devices: docs/architecture.md. */
+/* docs/architecture.md lists what else the core assumes of devices. */
 #define ADSM_MAX_DEVICES 8
 
 enum { ADSM_QUEUE_COMPUTE, ADSM_QUEUE_TO_DEVICE, ADSM_QUEUE_TO_HOST, ADSM_N_QUEUES };
@@ -37,52 +45,52 @@ struct adsm_device_event {
 	uint64_t seq;
 };
 
-/* What a device can do, as data. */
+/* The capabilities of a device, as data. They do not change after open(). */
 struct adsm_device_caps {
 	bool given_address;	/* alloc() takes the wanted address: one address on both sides */
-	bool dictates_address;	/* alloc() returns an address the CPU's view has to take */
-	bool has_address;	/* device memory has addresses at all */
+	bool dictates_address;	/* alloc() returns an address that the CPU's view must take */
+	bool has_address;	/* device memory has addresses */
 	bool signal_safe;	/* synchronous copies and event waits may run in the fault handler */
-	bool unified;		/* device memory is the arena's file itself: copies may be left out */
+	bool unified;		/* device memory is the arena's file itself: the library may omit copies */
 	bool survives;		/* device memory stays readable after the device was lost */
-	bool keeps;		/* alloc() and free() take long: freed memory is kept for new objects */
-	bool cuda_code;		/* module_load() takes code of CUDA devices, which others may not survive */
+	bool keeps;		/* alloc() and free() are slow: the library keeps freed memory for new objects */
+	bool cuda_code;		/* module_load() accepts code of CUDA devices; other drivers may crash on it */
 	bool once;		/* kernels use write-once objects: struct adsm_once_ops */
 	bool services;		/* kernels may call services: config.serve */
 	bool ends_at_exit;	/* the driver ends in exit(), before handlers that were registered before it started */
-	char memory[16];	/* how memory is kept, in one word, for people */
+	char memory[16];	/* the kind of device memory, in one word, for people */
 	uint64_t memory_size;	/* bytes */
 	unsigned compute_units;
-	unsigned max_pending;	/* launches that may be outstanding */
-	unsigned max_workers;	/* of a task, which run all at once; 0: it runs no tasks */
-	const char *workers_option;	/* what sets that */
-	size_t max_arg_bytes;	/* of one launch, values and constants together */
+	unsigned max_pending;	/* maximum number of outstanding launches */
+	unsigned max_workers;	/* maximum number of workers of a task; 0: the device does not support tasks */
+	const char *workers_option;	/* the option that sets max_workers */
+	size_t max_arg_bytes;	/* maximum of one launch: bytes of its values and constants together */
 };
 
-/* Embedded first in each backend's own. */
+/* A device. Each backend embeds this struct first in its own. */
 struct adsm_device {
 	const struct adsm_backend *backend;
 	struct adsm_device_caps caps;
 	char name[64];
-	char made_of[256];		/* a sentence on its parts; "": it is one thing */
-	_Atomic(const char *) lost;	/* how the device was lost, in a sentence that stays; NULL: it is not */
-	_Atomic(const char *) failed;	/* the same of the last launch that has failed; NULL: none has said why */
+	char made_of[256];		/* a sentence about the device's parts; "": the device has no parts */
+	_Atomic(const char *) lost;	/* how the device was lost: a sentence that stays valid; NULL: it is not lost */
+	_Atomic(const char *) failed;	/* the same for the last launch that failed; NULL: no reason is known */
 };
 
 struct adsm_memory {			/* device memory */
 	struct adsm_device *device;
-	uint64_t address;		/* the device's; 0 where it has none */
+	uint64_t address;		/* the device's address; 0 if the memory has none */
 	size_t size;			/* bytes, whole pages */
 };
 
 enum adsm_image_kind { ADSM_IMAGE_MODULE, ADSM_IMAGE_SOURCE, ADSM_IMAGE_SPIRV, ADSM_IMAGE_BINARY };
 
-/* The bytes that a module is made of; they stay while the module is loaded. */
+/* The bytes of a module. They stay in place while the module is loaded. */
 struct adsm_image {
 	enum adsm_image_kind kind;
-	const void *data;		/* as adsmcc wrote it; or in a language, or made by a compiler, of the device */
+	const void *data;		/* MODULE: output of adsmcc; SOURCE: the device's language; others: compiled */
 	size_t size;
-	const char *text;		/* of a module of adsmcc's: its source, "" where it has none */
+	const char *text;		/* MODULE: its source, "" if it has none */
 	const char *options;		/* for the device's compiler; never NULL */
 };
 
@@ -90,23 +98,28 @@ struct adsm_code {			/* a module loaded on a device */
 	struct adsm_device *device;
 };
 
-struct adsm_entry {			/* a kernel of a module, owned by the code */
+struct adsm_entry {			/* a kernel of a module; the code owns it */
 	struct adsm_code *code;
 };
 
-/* Where the CPU's side lives: for backends that map it. */
+/* What open() gets: the CPU's side of memory, for backends that map it, and functions that the backend calls. */
 struct adsm_backend_config {
-	int arena_fd;			/* the file of all objects, during open(); -1 for devices that come later */
+	int arena_fd;			/* the file of all objects, during open(); -1 for devices that join later */
 	uintptr_t arena_base;		/* the file's first byte as applications see it: a closed mapping */
 	size_t arena_size;
 	void *alias_base;		/* the always-writable mapping of the same file in this process */
-	size_t keep;			/* bytes of freed memory that the device may keep for new */
-	void (*leave_arena)(void);	/* to be called where the driver does not give the arena's range back */
-	void (*lost)(void);		/* to be called when a device has been lost, and says so */
+	size_t keep;			/* bytes of freed memory that the device may keep for new objects */
+	void (*leave_arena)(void);	/* called if the driver does not give the arena's range back */
+	void (*lost)(void);		/* called when a device has been lost and status() says so */
 	/*
-	 * A kernel calls the service @name, in a thread of the backend's that may run code of the program's: so many
-	 * bytes that it wrote to @out, or a negative errno. Until it returns the kernel waits, and with it the launch.
-	 * NULL: there are none.
+	 * A kernel calls a service. The backend calls this function in a thread that may run code of the program. The
+	 * kernel, and with it the launch, waits until the function returns. NULL: the program has no services.
+	 *
+	 * @name: the service's name.
+	 * @in, @in_size: the kernel's arguments, in bytes.
+	 * @out, @out_size: room for the answer, in bytes.
+	 *
+	 * Returns the number of bytes written to @out, or a negative errno.
 	 */
 	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
 };
@@ -117,225 +130,323 @@ struct adsm_launch_arg {
 	enum adsm_launch_arg_kind kind;
 	struct adsm_memory *memory;	/* pointer: NULL is the null pointer */
 	size_t offset;			/* pointer: from the start of memory */
-	const void *data;		/* value, const: the bytes, copied by launch() */
-	size_t size;			/* value, const; local: bytes of memory for each block of the grid */
-	/* Pointer: what the launch does with memory, by all that name it: ADSM_ACCESS_*; 0: not known. */
+	const void *data;		/* value, const: the bytes; launch() copies them */
+	size_t size;			/* value, const: bytes; local: bytes of memory for each block of the grid */
+	/* Pointer: how the launch accesses the memory, over all arguments that name it: ADSM_ACCESS_*; 0: not known. */
 	unsigned access;
 };
 
-/* What the driver calls a device and its parts; NULL where there is no such thing. */
+/* The driver's handles of a device and its parts; NULL if the driver has no such handle. */
 struct adsm_native {
 	void *platform, *device, *context;
 	void *queues[ADSM_N_QUEUES];
 };
 
 struct adsm_launch {
-	const char *name;		/* the kernel's, for messages */
+	const char *name;		/* the kernel's name, for messages */
 	uint32_t grid[3], block[3];	/* no component is 0 */
 	uint64_t first_block, n_blocks;	/* the interval of the grid to run, linear, x fastest */
-	bool counted;			/* somebody will ask what it has cost: struct adsm_cost_ops */
-	bool traced;			/* and when what of it was: of_moves(); counted, too */
-	bool advised;			/* and what would have cost less: advise(); counted, too */
+	bool counted;			/* the library will ask for the costs of the launch: struct adsm_cost_ops */
+	bool traced;			/* and for the times of its moves: of_moves(). Implies counted */
+	bool advised;			/* and for advice: advise(). Implies counted */
 	size_t n_args;
 	const struct adsm_launch_arg *args;
-	/* A hint: after the launch the host is likely to fetch this. No memory: nothing. */
+	/* A hint: the host will probably fetch this range after the launch. If memory is NULL, there is no hint. */
 	struct {
 		struct adsm_memory *memory;
 		size_t offset, size;
 	} expected;
 };
 
-/* Slots that only programs need which use the device's driver, too. */
+/* ---- functions for programs that use the device's driver themselves */
+
 struct adsm_driver_ops {
 	/*
-	 * The driver is about to end, or the program to end the context that the device is in: the device is lost, for
-	 * the reason @why (which stays), and no thread begins a call of the driver any more. @wait: what is under way
-	 * ends before, and the device's queues and their threads are gone when this returns.
+	 * The driver is about to end, or the program is about to end the context of the device. The device becomes
+	 * lost, and no thread starts a call of the driver any more.
+	 *
+	 * @why: the reason, a sentence that stays valid.
+	 * @wait: true: calls of the driver that have started end first, and the device's queues and their threads have
+	 *        ended when the function returns.
 	 */
 	void (*end)(struct adsm_device *device, const char *why, bool wait);
 
+	/* Return the driver's handles of a device. */
 	int (*native)(struct adsm_device *device, struct adsm_native *ret_native);
+	/* Return the driver's handle of device memory. */
 	int (*native_memory)(struct adsm_memory *memory, void **ret_handle);
-	/* A code of one kernel, which the program made (and the code retains); NULL: one that does nothing. */
+	/*
+	 * Make a code of one kernel that the program has made with the driver.
+	 *
+	 * @kernel: the driver's handle, which the code retains; NULL: a kernel that does nothing.
+	 */
 	int (*kernel_adopt)(struct adsm_device *device, void *kernel, struct adsm_code **ret_code);
-	/* From the next probe on: the program's context, and its device there as the only one; NULL: none. While a
-	 * device is open a backend may take further ones: they follow those there are, and probe() counts them. */
+	/*
+	 * Use a context of the program. From the next probe() on, the context's device is the only device. While a
+	 * device is open, a backend may accept further contexts: their devices follow the existing ones, and probe()
+	 * counts them.
+	 *
+	 * @context, @device: the driver's handles; NULL: use no context of the program.
+	 */
 	int (*use_context)(void *context, void *device);
-	/* Memory that the program allocated with the driver: free() leaves it alone. Its pages are the driver's, so
-	 * the address is what the CPU's view takes. */
+	/*
+	 * Make device memory of memory that the program allocated with the driver. free() does not free it. The driver
+	 * owns its pages, and the CPU's view takes its address.
+	 *
+	 * @address, @size: the driver's allocation, @size in bytes.
+	 * @wanted: as for alloc().
+	 */
 	int (*memory_adopt)(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
 			    struct adsm_memory **ret_memory);
-	/* Queues of the program's own. follow: what it enqueues there from now on runs after the launches that the
-	 * library made. join: an event on ADSM_QUEUE_COMPUTE, complete when all that these queues have now is; -EAGAIN
-	 * where one of them is in no state to tell. */
+	/* Order a queue of the program: all that it submits from now on runs after the launches of the library. */
 	int (*queue_follow)(struct adsm_device *device, void *queue);
+	/*
+	 * Return an event on ADSM_QUEUE_COMPUTE. It completes when all operations that these queues of the program have
+	 * now are complete.
+	 *
+	 * Returns 0 or:
+	 *   -EAGAIN   the state of a queue does not allow this now
+	 */
 	int (*queue_join)(struct adsm_device *device, void *const *queues, size_t n,
 			  struct adsm_device_event *ret_event);
 };
 
-/* ---- what a launch costs inside of a device, where that is more than how long it ran */
+/* ---- costs of a launch that a device counts itself, in addition to its duration */
 
 #define ADSM_COSTS_MAX 48
 #define ADSM_PART_NAME 96		/* bytes, terminator included */
 
-/* Something that a device counts. Where the name ends with _ns it is nanoseconds, where it begins with "bytes" that. */
+/*
+ * A counter of a device. A name that ends with "_ns" is a time in nanoseconds. A name that begins with "bytes" is a
+ * number of bytes.
+ */
 struct adsm_cost {
 	const char *name, *help;
-	bool peak;			/* of several launches the largest counts, not the sum */
-	bool quiet;			/* reports that are read by people leave it out where it is 0 */
-	const char *of;			/* by name, an earlier one of which it is a share; NULL: none */
+	bool peak;			/* the largest value of several launches counts, not their sum */
+	bool quiet;			/* reports for people omit the counter if it is 0 */
+	const char *of;			/* this counter is a share of that earlier one, by name; NULL: it is no share */
 };
 
-/* By adsm_os_now_ns(). */
+/* A time interval, by adsm_os_now_ns(). */
 struct adsm_span { uint64_t start_ns, ns; };
 
-/* What a part of a device did in a launch: it ran blocks, and brought its memory to what others have. */
+/* What a part of a device did in a launch: it ran blocks (work), and exchanged memory with other parts around that. */
 struct adsm_part_times { struct adsm_span before, work, after; };
 
-/* And what it waited for meanwhile, in words. */
+/* A wait of a part during a launch. */
 struct adsm_part_wait {
 	unsigned part;
 	struct adsm_span span;
-	char what[24];
+	char what[24];			/* what the part waited for, in words */
 };
 
-/* What a part of a device brought into its own memory in a launch: several of a kind that followed each other. */
+/* Consecutive moves of one kind: what a part of a device brought into its own memory during a launch. */
 struct adsm_part_moves {
-	unsigned part;			/* whose track has them; none has those of two kinds */
-	bool code;			/* pieces of code; else of data, for accesses that missed them */
-	struct adsm_span span;		/* from the first one's beginning to the last one's end */
+	unsigned part;			/* the part whose track shows the moves; a part has moves of one kind only */
+	bool code;			/* true: pieces of code; false: data, for accesses that missed it */
+	struct adsm_span span;		/* from the first move's beginning to the last move's end */
 	uint64_t count, bytes;
 };
 
-/* All calls of a kernel. */
+/* The sums over all calls of a kernel. */
 struct adsm_kernel_costs {
-	uint64_t calls, kernel_ns;	/* how long they ran, by event_elapsed() */
+	uint64_t calls, kernel_ns;	/* kernel_ns: how long they ran, by event_elapsed() */
 	uint64_t values[ADSM_COSTS_MAX];	/* in the order of the counters */
 };
 
 /*
- * Of launches that were to be counted and are complete, the last caps.max_pending at least; of others -EINVAL, without
- * a sentence. Like event_elapsed(), these are called in the fault handler, too: all but part_name() and advise().
+ * Costs of launches. The functions know launches that had counted set and are complete: at least the last
+ * caps.max_pending of them. For other launches they return -EINVAL, without a sentence. Like event_elapsed(), the
+ * functions may be called in the fault handler, except part_name() and advise(). Indices @i count from 0.
  */
 struct adsm_cost_ops {
-	const struct adsm_cost *counters;	/* ADSM_COSTS_MAX at most, then one without a name */
-	/* A value for each counter, which are added up over launches, but for peaks; and when it began. */
+	const struct adsm_cost *counters;	/* at most ADSM_COSTS_MAX, then one without a name */
+	/* Return a value for each counter, and the start time of the launch. The library adds the values up. */
 	int (*of_launch)(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_values,
 			 uint64_t *ret_start_ns);
-	/* -EINVAL also where there is no part @i; they count from 0. */
+	/* Return the times of part @i. Returns -EINVAL also if the device has no such part. */
 	int (*of_part)(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 		       struct adsm_part_times *ret_times);
-	/* -EINVAL also where it knows of no @i waits of its parts; they count from 0. */
+	/* Return wait @i of the launch, over all parts. Returns -EINVAL also if there is no such wait. */
 	int (*of_wait)(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 		       struct adsm_part_wait *ret_wait);
-	/* Where the launch was traced, from @i = 0 on, each part's in their order; -EINVAL: that was all. */
+	/* Return moves @i of a traced launch, each part's in their order. Returns -EINVAL after the last one. */
 	int (*of_moves)(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 			struct adsm_part_moves *ret_moves);
+	/* Return the name of part @i, or false if the device has no such part. */
 	bool (*part_name)(struct adsm_device *device, unsigned i, char ret_name[ADSM_PART_NAME]);
-	/* Why a kernel costs more than it has to and what would help, with figures: in a sentence, "" for nothing. */
+	/*
+	 * Write a sentence of advice, with numbers: why the kernel costs more than necessary, and what would help.
+	 * Write "" if there is no advice.
+	 *
+	 * @size: bytes of @ret_text.
+	 */
 	void (*advise)(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
 		       char *ret_text, size_t size);
 };
 
-/* ---- write-once objects (adsm_once.h), which threads and kernels of several devices use at once: caps.once */
+/* ---- write-once objects (adsm_once.h). Threads and kernels of several devices use them at the same time: caps.once */
 
-/* Where an object is, and its flags. */
+/* The memory and the flags of an object. */
 struct adsm_once_map {
-	uint64_t address;		/* of the data, in kernels too: in the arena's range */
+	uint64_t address;		/* of the data, also in kernels: in the arena's range */
 	size_t size;			/* of the data, bytes in whole pages */
-	uint64_t unit, count;		/* bytes of a unit; units */
-	int flags_fd;			/* a file with what base/once.h calls shared */
-	size_t flags_size;		/* bytes of it, whole pages */
+	uint64_t unit, count;		/* bytes of a unit; number of units */
+	int flags_fd;			/* a file that contains a struct adsm_once_shared (base/once.h) */
+	size_t flags_size;		/* bytes of the file, whole pages */
 };
 
 struct adsm_once_ops {
-	/* Before the first object of the device: the table of those who wait, and the number by which it is told. */
+	/*
+	 * Prepare a device. The library calls this before the first object of the device.
+	 *
+	 * @index: the device's number in the table.
+	 * @table_fd, @size: a file with the table of waiting threads, @size in bytes.
+	 */
 	int (*start)(struct adsm_device *device, int index, int table_fd, size_t size);
-	/* A file with so many bytes of the device's memory, whole pages, all 0: it may be mapped anywhere. The caller
-	 * closes it, and gives the bytes back when nobody has them mapped. -ENOMEM: the device is full. */
+	/*
+	 * Return a file with bytes of the device's memory. All bytes are 0. The file may be mapped at any address. The
+	 * caller closes the file, and calls memory_free() when the file is mapped nowhere any more.
+	 *
+	 * @size: bytes, whole pages.
+	 *
+	 * Returns 0 or:
+	 *   -ENOMEM   the device is full
+	 */
 	int (*memory)(struct adsm_device *device, size_t size, int *ret_fd);
 	void (*memory_free)(struct adsm_device *device, size_t size);
-	/* Kernels have these bytes of a file at the address, in the arena's range, until remove(). */
+	/*
+	 * Map a part of a file for kernels, until remove().
+	 *
+	 * @address: where, in the arena's range.
+	 * @size, @offset: the part of @fd, in bytes.
+	 */
 	int (*map)(struct adsm_device *device, uint64_t address, size_t size, int fd, size_t offset);
-	/* A whole object is mapped: kernels may be given its address, as a value where they take ADSM_ARG_ONCE. */
+	/* Add an object whose data is mapped. Kernels may then get its address as a value (ADSM_ARG_ONCE). */
 	int (*add)(struct adsm_device *device, const struct adsm_once_map *map);
-	/* Forget it, also where only a part was mapped; no kernel uses it. */
+	/* Remove an object, also if only a part was mapped. No kernel uses it. */
 	void (*remove)(struct adsm_device *device, uint64_t address, size_t size);
 };
 
+/* ---- the backend */
+
 struct adsm_backend {
 	uint32_t version;		/* ADSM_BACKEND_VERSION */
-	bool by_name_only;		/* "auto" leaves it out */
+	bool by_name_only;		/* "auto" does not try this backend */
 	const char *name;
 	const struct adsm_driver_ops *driver;	/* never NULL: adsm_no_driver */
 	const struct adsm_cost_ops *costs;	/* never NULL: adsm_no_costs */
 	const struct adsm_once_ops *once;	/* never NULL: adsm_no_once */
-	/* How many devices there are: 0 or more; a negative errno with adsm_fail() where the backend cannot run. */
+	/* Return the number of devices, 0 or more, or a negative errno with adsm_fail() if the backend cannot run. */
 	int (*probe)(void);
+	/* Open device @index, from 0 to probe() - 1. */
 	int (*open)(int index, const struct adsm_backend_config *config, struct adsm_device **ret_device);
-	/* Launches that still run are ended, or waited for where they cannot be. */
+	/* Close a device. The backend ends launches that still run, or waits for them if it cannot end them. */
 	void (*close)(struct adsm_device *device);
 
-	/* @wanted: where the object's bytes are in the arena (0: nowhere, or not before its address is known), which
-	 * with caps.given_address is its address for both sides. With caps.dictates_address the CPU's view goes to
-	 * memory->address, and the range is inaccessible again when free() is called. -ENOMEM when the device is
-	 * full. */
+	/*
+	 * Allocate device memory.
+	 *
+	 * @size: bytes, whole pages.
+	 * @wanted: the address of the object's bytes in the arena; 0: the object is not in the arena, or its address is
+	 *          not known yet. With caps.given_address it is the object's address on both sides.
+	 *
+	 * With caps.dictates_address the CPU's view goes to memory->address. The range is inaccessible again when the
+	 * library calls free().
+	 *
+	 * Returns 0 or:
+	 *   -ENOMEM   the device is full
+	 */
 	int (*alloc)(struct adsm_device *device, size_t size, uint64_t wanted, struct adsm_memory **ret_memory);
 	void (*free)(struct adsm_memory *memory);
+	/* Return the number of bytes that are available now. */
 	uint64_t (*memory_free)(struct adsm_device *device);
 
+	/* Copy @size bytes from or to host memory. @offset: from the start of the device memory. */
 	int (*to_device)(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
 			 struct adsm_device_event *ret_event);
 	int (*to_host)(void *dst, struct adsm_memory *src, size_t offset, size_t size,
 		       struct adsm_device_event *ret_event);
-	/* Device to device; the ranges may overlap. Runs like to_device. */
+	/* Copy on the device. The ranges may overlap. Runs on the same queue as to_device(). */
 	int (*copy)(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset,
 		    size_t size, struct adsm_device_event *ret_event);
+	/* Fill device memory with a byte. */
 	int (*fill)(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
 		    struct adsm_device_event *ret_event);
 
-	/* -ENOEXEC, with the sentence of the device's compiler, where the device cannot take the image. */
+	/*
+	 * Load a module.
+	 *
+	 * Returns 0 or:
+	 *   -ENOEXEC  the device does not accept the image; adsm_fail() has the message of the device's compiler
+	 */
 	int (*module_load)(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code);
 	void (*module_unload)(struct adsm_code *code);
 	int (*kernel_get)(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry);
-	/* Modules of adsmcc's describe themselves; of others the driver may know something. The kernels' names,
-	 * each ended by NUL, then an empty one; the caller frees them. */
+	/*
+	 * Return the names of a module's kernels, each terminated by NUL, then an empty name. The caller frees them.
+	 * Modules of adsmcc describe themselves; for other images the driver may know the names.
+	 */
 	int (*module_names)(struct adsm_code *code, char **ret_names);
-	/* How many parameters, and of the first @max what is known: kind ADSM_ARG_NONE, size 0 where it is not. */
+	/*
+	 * Return the number of parameters, and describe the first @max of them. If a property is not known, kind is
+	 * ADSM_ARG_NONE, and size is 0.
+	 */
 	int (*kernel_params)(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max);
-	/* On ADSM_QUEUE_COMPUTE. Never blocks while fewer than caps.max_pending launches are outstanding. */
+	/*
+	 * Launch a kernel on ADSM_QUEUE_COMPUTE. The function does not block while fewer than caps.max_pending launches
+	 * are outstanding.
+	 */
 	int (*launch)(struct adsm_entry *entry, const struct adsm_launch *launch,
 		      struct adsm_device_event *ret_event);
 
-	/* 1: complete, *ret_status is 0 or the operation's own error; 0: not yet; negative: could not tell.
-	 * When the device is lost every outstanding operation completes with status -ENODEV. */
+	/*
+	 * Ask whether an operation is complete. When the device is lost, every outstanding operation completes with the
+	 * status -ENODEV.
+	 *
+	 * @ret_status: 0, or the operation's own error.
+	 *
+	 * Returns 1 if the operation is complete, 0 if it is not, or a negative errno if the backend cannot tell.
+	 */
 	int (*event_query)(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
-	/* Sleep until complete: 0 with *ret_status, or negative: -EINTR after a signal handler ran, else
-	 * could not wait. */
+	/*
+	 * Sleep until an operation is complete. @ret_status: as above.
+	 *
+	 * Returns 0 or:
+	 *   -EINTR    a signal handler ran
+	 *   others    the backend cannot wait
+	 */
 	int (*event_wait)(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
-	/* How long a completed launch ran. Known for at least the last caps.max_pending launches. */
+	/* Return how long a completed launch ran. The backend knows at least the last caps.max_pending launches. */
 	int (*event_elapsed)(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
 
-	/* 0, or -ENODEV once the device is lost. */
+	/* Return 0, or -ENODEV if the device is lost. */
 	int (*status)(struct adsm_device *device);
 };
 
 struct adsm_backend_options {
-	const char *name;		/* ADSM_BACKEND: auto, or one of list.h */
+	const char *name;		/* ADSM_BACKEND: auto, or a name of list.h */
 	const char *wrap;		/* ADSM_WRAP: "" or the plan of the wrapper (wrap/plan.h) */
 	unsigned task_workers;		/* ADSM_TASK_WORKERS: caps.max_workers of devices that run tasks */
 };
 
 extern struct adsm_backend_options adsm_backend_options;
 
-/* How a backend breaks the contract, as far as that can be seen; NULL: it does not. */
+/* Return a sentence on how a backend breaks the contract, as far as the library can check that, or NULL. */
 const char *adsm_backend_broken(const struct adsm_backend *backend);
 
-/* A backend by its name, unwrapped; NULL where this library has none of that name. */
+/* Return a backend by its name, unwrapped, or NULL if this library has no backend of that name. */
 const struct adsm_backend *adsm_backend_named(const char *name);
 
-/* The backend for a name ("auto" tries them in order), wrapped where adsm_backend_options.wrap says so, and the
- * number of its devices; -ENODEV, or -EINVAL, with adsm_fail(). */
+/*
+ * Find the backend for a name, and count its devices. If adsm_backend_options.wrap is set, the result is wrapped.
+ *
+ * @name: a backend's name, or "auto", which tries the backends in the order of list.h.
+ *
+ * Returns 0, or with adsm_fail():
+ *   -ENODEV   no backend with a device was found
+ *   -EINVAL   there is no such backend, it breaks the contract, or the plan of the wrapper is invalid
+ */
 int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend, int *ret_n_devices);
 
 #endif
