@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observe.h - the points: what the library does, told as it happens to one observer, of which only its start knows more
- * than this table. The counters are always kept, here; while nobody observes, each point costs one load and one branch
- * beside them.
+ * observe.h - the points. At each point the library counts an event and reports it to the observer, if there is one.
+ *
+ * The observer is a table of functions, struct adsm_observer. lib/observe fills the table. Core and run know nothing
+ * else of the observer. The points always update the counters. While the program has not asked to be observed, a point
+ * costs one load and one branch more than its counter.
  */
 #ifndef ADSM_CORE_OBSERVE_H
 #define ADSM_CORE_OBSERVE_H
@@ -18,89 +20,114 @@
 #include "core/spent.h"
 #include "engine/engine.h"
 
-/* Who asks; fixed from the library's start to its end. */
+/* What the program has asked for. The bits of adsm_observing do not change from the library's start to its stop. */
 enum { ADSM_OBSERVE_REPORT = 1, ADSM_OBSERVE_TRACE = 2, ADSM_OBSERVE_ADVICE = 4 };
 
-/* A bulk copy or fill; who does its parts, and how, depends on the blocks: copy.c. */
+/* A bulk copy or fill. The blocks decide whether the device, the CPU or libc does each part (run/copy.c). */
 struct adsm_bulk {
 	size_t offset, size;		/* in the object */
-	bool input;			/* it writes the object */
+	bool input;			/* the copy writes the object */
 	bool fill;
-	bool strict;			/* it is never left to libc */
-	size_t device_min;		/* fewer bytes that are open are not filled by the device */
+	bool strict;			/* the library never leaves the copy to libc */
+	size_t device_min;		/* the device does not fill open blocks of fewer bytes than this */
 	size_t step;			/* bytes read at a time */
 };
 
 struct adsm_observer {
-	/* ---- objects. Ordinary threads, with no lock that is a home's */
+	/* ---- objects. Called in ordinary code, without the lock of a home */
 
-	/* An object has been made, before it is known; is freed, after it is forgotten. NULL: it has no record. */
+	/* An object was made, before other threads know it. Returns its record; NULL: the object has no record. */
 	struct adsm_record *(*made)(struct adsm_object *object);
+	/* The object of a record was freed. No other thread knows it any more. */
 	void (*freed)(struct adsm_record *record);
 	void (*named)(struct adsm_record *record, const char *name);	/* adsmSetName() */
-	void (*reset)(void);		/* adsmStatsReset(): what has been counted so far is forgotten */
-	/* The process becomes another program; @failed: it has not. By the wrappers of exec, in signal handlers too. */
+	void (*reset)(void);		/* adsmStatsReset(): forget all counts */
+	/*
+	 * The process is about to run another program; @failed: exec failed. The wrappers of exec call this, also in
+	 * signal handlers.
+	 */
 	void (*exec)(bool failed);
 
-	/* ---- what happens. Any thread, the fault handler, with and without the lock */
+	/* ---- events. Called in any thread and in the fault handler, with and without the home's lock */
 
+	/* Bytes have moved. @offset, @size: bytes in the object. @start_ns, @ns: when and how long. */
 	void (*transfer)(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size,
 			 uint64_t start_ns, uint64_t ns);
+	/* @n blocks from @first on were opened; @writing: for writing. */
 	void (*opened)(struct adsm_object *object, uint32_t first, uint32_t n, bool writing);
+	/* @n blocks from @first on were sent early. */
 	void (*evicted)(struct adsm_object *object, uint32_t first, uint32_t n);
-	/* A fault is about to be served: what this thread does until it has been is because of that. */
+	/* The handler begins to serve a fault. Until fault(), the fault is the cause of this thread's transfers. */
 	void (*fault_begins)(const struct adsm_fault *fault);
-	/* @ns: as fault_ns counts it. @n_signals: 0 or 1. */
+	/* A fault was handled. @n_signals: 0 or 1. @ahead: blocks opened by fault-ahead. @ns: as fault_ns counts it. */
 	void (*fault)(struct adsm_object *object, uintptr_t address, bool write, unsigned n_signals, uint32_t ahead,
 		      uint64_t start_ns, uint64_t ns);
+	/* A thread has waited for a call. */
 	void (*wait)(int device, uint64_t start_ns, uint64_t ns);
-	/* For a unit of the write-once object at an address. */
+	/* A thread has waited for a unit of the write-once object at @address. */
 	void (*once)(uint64_t address, uint64_t unit, uint64_t start_ns, uint64_t ns);
+	/* A thread has made a call. @seq: the call's number. */
 	void (*call)(int device, const char *kernel, uint64_t seq, uint64_t start_ns, uint64_t ns);
-	void (*kernel)(struct adsm_home *home, const struct adsm_call *call, uint64_t ns);	/* lock held */
-	void (*called)(struct adsm_object *object);	/* by a kernel, that takes it */
+	/* A call has ended. @ns: how long the kernel ran. The caller holds the lock. */
+	void (*kernel)(struct adsm_home *home, const struct adsm_call *call, uint64_t ns);
+	/* A call takes the object. */
+	void (*called)(struct adsm_object *object);
+	/* A wrapped system call has moved @size bytes. */
 	void (*io)(uint64_t start_ns, uint64_t ns, size_t size);
-	/* A place in the program's code in words; NULL: that was the last one. Ordinary threads, no lock held. */
+	/*
+	 * Describe a place in the program's code. Called in ordinary code without a lock.
+	 *
+	 * @where: the code address; NULL: the caller needs no further descriptions.
+	 * @ret_text, @size: room for the text, in bytes.
+	 */
 	void (*place)(const void *where, char *ret_text, size_t size);
-	/* The code of the program's that has called a wrapper, from @caller, which may be the library's or NULL. */
+	/* Return the program's code that called a wrapper. @caller: an address that may be the library's, or NULL. */
 	const void *(*caller)(const void *caller);
 
-	/* ---- what tells how an object is used. Lock held, in the fault handler too, but for fetches */
+	/* ---- advice: how an object is used. Lock held, except around fetches. Also in the fault handler */
 
+	/* Set the view of a range of a paged object. */
 	int (*advice_view)(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot view);
+	/* A touch faulted. Returns true if its block was open, and opening the page too has served the fault. */
 	bool (*advice_touch)(struct adsm_object *object, uintptr_t address, bool write);
+	/* A hold of block @b begins; ends. */
 	int (*advice_hold)(struct adsm_object *object, uint32_t b);
 	void (*advice_unhold)(struct adsm_object *object, uint32_t b);
+	/* The fault of advice_touch() was handled. */
 	void (*advice_touched)(void);
 	/*
-	 * Each access to blocks that changes their state, or may: just before it does. In a fault only the page of that
-	 * is used; else all of the run may be, unless a range has said what. Those of a sync are told before, together.
+	 * An access is about to change the state of blocks, or may do so. In a fault the CPU uses only the faulting
+	 * page. Otherwise it may use all of the run, unless advice_range() has named the bytes. advice_synced() reports
+	 * the accesses of a sync, all together and before the first one.
 	 */
 	void (*advice_access)(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event);
-	/* Before input (it has come) or output (it will be read) of these bytes. */
+	/* Input has written these bytes, or output will read them. Called before their blocks change. */
 	void (*advice_range)(struct adsm_object *object, size_t at, size_t end, bool input);
-	/* This thread begins a bulk copy between an object and ordinary memory; ends it. */
+	/* This thread begins a bulk copy between an object and ordinary memory; ends the copy. */
 	void (*advice_bulk)(struct adsm_object *object, const struct adsm_bulk *bulk);
 	void (*advice_bulk_end)(struct adsm_object *object);
-	/* The device has written these blocks, for a copy or a fill. */
+	/* The device has written these blocks in a copy or a fill. */
 	void (*advice_device_wrote)(struct adsm_object *object, uint32_t first, uint32_t n);
-	/* Something happens to the object that other blocks would do another way: advice is only about right. */
+	/* The object is used in a way that depends on its blocks: advice for other blocks is only approximate. */
 	void (*advice_inexact)(struct adsm_object *object);
-	/* A call does this to the object. */
+	/* A call uses the object. @event: ADSM_EVENT_CALL_*. */
 	void (*advice_called)(struct adsm_object *object, enum adsm_block_event event);
-	/* A sync is about to fetch what its protocol wants back. */
+	/* A sync is about to fetch the blocks that the protocol chooses. */
 	void (*advice_synced)(struct adsm_object *object);
-	/* Around a fetch, without the lock. The first's result is for the second, unless it is NULL. */
+	/* Called around a fetch, without the lock. The second gets the result of the first, unless that is NULL. */
 	void *(*advice_before_fetch)(struct adsm_object *object, size_t offset, size_t size);
 	void (*advice_after_fetch)(struct adsm_object *object, void *before, size_t offset, size_t size, bool arrived);
 
-	/* ---- habits that may be worth a warning: always, lock held */
+	/* ---- habits that may deserve a warning. Called even if adsm_observing is 0. Lock held */
 
 	void (*sent_again)(struct adsm_object *object);
 	void (*fetched_often)(struct adsm_object *object);
 };
 
-/* Both no detour away. The observer is there before anybody asks for anything; NULL before the library's start. */
+/*
+ * Hidden, so that a point reads each with one load. adsm_observer is NULL before the library's start, and set before
+ * adsm_observing has a bit.
+ */
 extern unsigned adsm_observing __attribute__((visibility("hidden")));
 extern const struct adsm_observer *adsm_observer __attribute__((visibility("hidden")));
 
@@ -109,7 +136,7 @@ static inline bool adsm_observes(unsigned who)
 	return __builtin_expect((adsm_observing & who) != 0, 0);
 }
 
-/* ---- causes */
+/* ---- causes of transfers */
 
 static inline void adsm_because(enum adsm_why why, const void *where, const char *name)
 {
@@ -117,7 +144,7 @@ static inline void adsm_because(enum adsm_why why, const void *where, const char
 		adsm_set_cause(why, where, name);
 }
 
-/* ---- the points; those with a counter count as well */
+/* ---- the points; most also update counters */
 
 static inline void adsm_note_transfer(struct adsm_object *object, enum adsm_direction direction, size_t offset,
 				      size_t size, uint64_t start_ns, uint64_t ns)
@@ -251,12 +278,12 @@ static inline void adsm_habit_fetch(struct adsm_object *object, uint64_t size, u
 
 	habits->fetched_bytes += size;
 	habits->fetch_ns += ns;
-	/* Now and then is enough. */
+	/* Not at each fetch: only if their number is a power of two. */
 	if (__builtin_expect(n >= ADSM_FETCHES_MIN && !(n & (n - 1)), 0))
 		adsm_observer->fetched_often(object);
 }
 
-/* ---- objects that are looked at page by page */
+/* ---- objects whose views open page by page, for advice */
 
 static inline bool adsm_is_paged(const struct adsm_object *object)
 {
