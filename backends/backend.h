@@ -5,8 +5,8 @@
  * A backend knows bytes, kernels and events. It does not know objects, blocks or coherence. It is one struct of
  * functions, struct adsm_backend, with three further structs for parts that only some backends have.
  *
- * - No slot is NULL. A function that a backend does not support returns -ENOTSUP with adsm_fail(); stubs.h has such
- *   functions.
+ * - No function pointer is NULL. A function that a backend does not support returns -ENOTSUP with adsm_fail();
+ *   stubs.h has such functions.
  * - Functions return 0 or a negative errno unless their comment says otherwise.
  * - Parameters named ret_... are outputs. A function writes them only on success.
  * - A backend logs the error code of a foreign library once, where it turns the code into an errno.
@@ -314,6 +314,7 @@ struct adsm_once_ops {
 	 *   -ENOMEM   the device is full
 	 */
 	int (*memory)(struct adsm_device *device, size_t size, int *ret_fd);
+	/* Give back bytes of memory(). */
 	void (*memory_free)(struct adsm_device *device, size_t size);
 	/*
 	 * Map a part of a file for kernels, until remove().

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stubs.h - functions for slots that a backend does not support: they fail with -ENOTSUP and a sentence. */
+/* stubs.h - functions that a backend does not support: they fail with -ENOTSUP and a sentence. */
 #ifndef ADSM_STUBS_H
 #define ADSM_STUBS_H
 

@@ -73,7 +73,7 @@ const char *adsm_os_limit(int error);
 uint64_t adsm_os_address_limit(void);
 /* Return zeroed private memory for a table. Only pages that are touched use memory. NULL if there is not enough. */
 void *adsm_os_table(size_t size);
-/* Return a word that is 1, and 0 in the child of any kind of fork. Before Linux 4.14 it is 1 in the child too. */
+/* Make a word that is 1, and 0 in the child of any kind of fork. Before Linux 4.14 it is 1 in the child too. */
 int adsm_os_fork_mark(_Atomic uint32_t **ret_mark);
 
 /* ---- waiting. A futex word has 32 bits. @shared: true if another process also waits on the word. */
@@ -184,8 +184,8 @@ void adsm_os_signals_block(struct adsm_sigset *ret_old);			/* [signal] */
 void adsm_os_signals_block_for_threads(struct adsm_sigset *ret_old);
 void adsm_os_signals_restore(const struct adsm_sigset *old);			/* [signal] */
 /*
- * The program's actions for all signals. adsm_os_actions_get() reads them. adsm_os_actions_restore() restores the
- * actions that libraries have changed if the libraries were loaded since.
+ * The program's actions for all signals. adsm_os_actions_get() reads them. If libraries that were loaded since have
+ * changed some of them, adsm_os_actions_restore() restores these.
  *
  * @shares: one of these libraries is a driver that runs kernels in threads of this process. If the program has no
  *          handler for SIGFPE, the driver's handler stays for the driver's threads. In other threads SIGFPE has its
@@ -235,11 +235,12 @@ struct adsm_os_look adsm_os_look_at(int thread_id);				/* [signal] */
 /* End the process as the signal's default action does. */
 _Noreturn void adsm_os_die(int sig);						/* [signal] */
 
-/*
- * ---- the order of locks. A thread takes a lock only if its rank is greater than the ranks of all locks that the
- * thread holds. Debug builds assert this. docs/architecture-locks.md says what each lock guards.
- */
+/* ---- the order of locks */
 
+/*
+ * A thread takes a lock only if its rank is greater than the ranks of all locks that the thread holds. Debug builds
+ * assert this. docs/architecture-locks.md says what each lock guards.
+ */
 enum adsm_rank {
 	ADSM_RANK_NONE,			/* no lock has this rank */
 	/* Mutexes: while a thread holds one, a signal handler of the program may run, and may fault. */
