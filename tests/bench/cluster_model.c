@@ -21,8 +21,8 @@
 #include <time.h>
 
 #include "base/os.h"
-#include "cluster/node/comm.h"
-#include "cluster/node/plan.h"
+#include "cluster/node/net/comm.h"
+#include "cluster/node/exchange/plan.h"
 
 #define MAX_NODES 1024
 #define MAX_CORES 256

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
-#include "cluster/node/pages.h"
+#include "cluster/node/pages/pages.h"
 
 static size_t n_pages;
 static uint8_t *view;

@@ -7,9 +7,9 @@
 #ifndef TEST_CLUSTER_EXCHANGE_APP_H
 #define TEST_CLUSTER_EXCHANGE_APP_H
 
-#include "cluster/node/comm.h"
-#include "cluster/node/launch.h"
-#include "cluster/node/pages.h"
+#include "cluster/node/net/comm.h"
+#include "cluster/node/exchange/launch.h"
+#include "cluster/node/pages/pages.h"
 
 /* A kernel: one block of it. */
 typedef void app_kernel(uint64_t block, const void *args);

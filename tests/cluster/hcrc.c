@@ -14,8 +14,8 @@
 #include "../check.h"
 
 #include "base/os.h"
-#include "cluster/node/comm.h"
-#include "cluster/node/hcrc_node.h"
+#include "cluster/node/net/comm.h"
+#include "cluster/node/hcrc/hcrc_node.h"
 
 #include <mpi.h>
 #include <pthread.h>

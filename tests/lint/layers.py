@@ -22,6 +22,8 @@ CORE = BASE + ["lib/engine", "backends/backend", "protocols/protocol", "protocol
                "lib/core"]
 ONCE = CORE + ["lib/once"]
 RUN = ONCE + ["lib/run", "backends/list"]
+NODE = BASE + ["backends/backend", "backends/process", "backends/store", "backends/cluster/shared",
+               "backends/cluster/join", "backends/cluster/gate", "backends/cluster/ends"]
 ROOMS = {
     "include": [],
     "lib/base": [],
@@ -30,6 +32,16 @@ ROOMS = {
     "backends/process": BASE + ["backends/backend"],
     # Cores with a local store, for the backends that have some.
     "backends/store": BASE + ["backends/list"],
+    # A node of a cluster: messages; which pages it has; what workers of tasks keep consistent; launches and what they
+    # exchange; tasks; and what puts these together.
+    "backends/cluster/node/net": NODE,
+    "backends/cluster/node/pages": NODE + ["backends/cluster/node/net"],
+    "backends/cluster/node/hcrc": NODE + ["backends/cluster/node/net"],
+    "backends/cluster/node/exchange": NODE + ["backends/cluster/node/net", "backends/cluster/node/pages"],
+    "backends/cluster/node/task": NODE + ["backends/cluster/node/net", "backends/cluster/node/pages",
+                                          "backends/cluster/node/hcrc", "backends/cluster/node/exchange",
+                                          "backends/cluster/node/options"],
+    "backends/cluster/node": NODE + ["backends/cluster/node"],
     "backends": BASE + ["backends/process", "backends/store"],
     "protocols": BASE,
     "lib/core": CORE,
@@ -50,7 +62,7 @@ ROOMS = {
 # Users of the library, like any other: how they are made inside is their own affair.
 USERS = ["parboil", "tests/conform", "tests/interpose"]
 # These declare what many files define: each side of a port, each engine, protocol and backend.
-CONTRACTS = ["os.h", "engine.h", "protocol.h", "backend.h", "list.h"]
+CONTRACTS = ["os.h", "engine.h", "protocol.h", "backend.h", "list.h", "tracker.h"]
 # Where #include "..." is looked for after the file's own folder.
 PATHS = [".", "include", "lib", "backends", "protocols", "interpose"]
 

@@ -13,7 +13,7 @@
 #include "../check.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "cluster/node/pages.h"
+#include "cluster/node/pages/pages.h"
 
 #define PAGE ADSM_PAGE_SIZE
 #define SKIP 77

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pages.c - the pages of one node: test-pages sigsegv|uffd CASE, with real faults. */
 #include "pages.h"
-#include "cluster/node/runs.h"
-#include "cluster/node/table.h"
-#include "cluster/node/waiting.h"
+#include "cluster/node/net/runs.h"
+#include "cluster/node/pages/table.h"
+#include "cluster/node/pages/waiting.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>

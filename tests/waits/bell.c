@@ -2,7 +2,7 @@
 /* bell.c - how nodes of one machine wake each other: a letter is there, then the bell rings. */
 #include "step.h"
 
-#include "backends/cluster/node/bell.c"
+#include "backends/cluster/node/net/bell.c"
 
 static struct bell two_bells[2];
 static struct bell *by_rank[2] = { &two_bells[0], &two_bells[1] };

@@ -10,7 +10,7 @@
 #include "backends/process/shared.c"
 #include "backends/cluster/node/requests.c"
 #define ready is_ready
-#include "backends/cluster/node/waiting.c"
+#include "backends/cluster/node/pages/waiting.c"
 
 struct adsm_comm adsm_comm;
 struct adsm_page_table adsm_table;

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/os.h"
-#include "comm.h"
+#include "cluster/node/net/comm.h"
 #include "process/device/crash.h"
 #include "process/ended.h"
 

@@ -3,7 +3,7 @@
 #ifndef ADSM_CLUSTER_CRASHES_H
 #define ADSM_CLUSTER_CRASHES_H
 
-#include "pages.h"
+#include "cluster/node/pages/pages.h"
 #include "process/shared.h"
 
 /* @shared: node 0's, where the application looks; NULL: another node. */

@@ -3,7 +3,8 @@
 #ifndef ADSM_CLUSTER_NODE_OPTIONS_H
 #define ADSM_CLUSTER_NODE_OPTIONS_H
 
-#include "launch.h"
+#include "cluster/node/exchange/launch.h"
+#include "cluster/node/pages/types.h"
 #include "store/layout.h"
 
 struct adsm_node_words {

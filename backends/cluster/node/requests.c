@@ -3,11 +3,11 @@
 #include "requests.h"
 
 #include "base/os.h"
-#include "comm.h"
-#include "images.h"
+#include "cluster/node/net/comm.h"
+#include "cluster/node/task/images.h"
 #include "process/device/pool.h"
 #include "process/device/serve.h"
-#include "runs.h"
+#include "cluster/node/net/runs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,9 +9,9 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "crashes.h"
-#include "pack.h"
+#include "cluster/node/net/comm.h"
 #include "process/device/once.h"
-#include "runs.h"
+#include "cluster/node/net/runs.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -8,7 +8,7 @@
 #ifndef ADSM_CLUSTER_UNITS_H
 #define ADSM_CLUSTER_UNITS_H
 
-#include "comm.h"
+#include "cluster/node/net/comm.h"
 #include "process/device/pool.h"
 
 /*

@@ -8,21 +8,21 @@ import subprocess
 import sys
 import tempfile
 
-NODE = "backends/cluster/node"
+NODE = "backends/cluster/node/hcrc"
 STALE = "a reader sees what was released before"
-FILES = ["hcrc", "hcrc_manager", "hcrc_pages", "hcrc_sync"]
+FILES = ["hcrc", "hcrc_pages", "hcrc_sync"]
 # File, what stands there once, what stands there instead; in which programs it is looked for, and what is said then.
 FAULTS = {
     "a second node becomes the home of a page": (
-        "hcrc_manager", "\tif (entry->home) {", "\tif (entry->home && message->kind == ADSM_HCRC_ASK_READ) {",
+        "hcrc", "\tif (entry->home) {", "\tif (entry->home && message->kind == ADSM_HCRC_ASK_READ) {",
         "locks", "one home"),
     "a lock that somebody has is granted": (
-        "hcrc_manager", "\tif (lock->owner)\n\t\treturn;\n", "", "locks", "mutual exclusion"),
+        "hcrc", "\tif (lock->owner)\n\t\treturn;\n", "", "locks", "mutual exclusion"),
     "a lock is granted before diffs are in their pages": (
-        "hcrc_manager", "\t\tif (lock->n_acks)\n\t\t\treturn;\n", "", "apart",
+        "hcrc", "\t\tif (lock->n_acks)\n\t\t\treturn;\n", "", "apart",
         STALE),
     "the diffs of a release before are not waited for": (
-        "hcrc_manager", "\t\tif (lock->n_acks)\n\t\t\treturn;\n",
+        "hcrc", "\t\tif (lock->n_acks)\n\t\t\treturn;\n",
         "\t\tif (lock->n_acks && !lock->next)\n\t\t\treturn;\n", "nested-apart",
         STALE),
     "early diffs are not waited for": (
@@ -33,7 +33,7 @@ FAULTS = {
         "hcrc_sync", "\tif (!are_in(hcrc, hcrc->now->epoch))\n\t\tadsm_hcrc_flush_early(hcrc);\n", "", "",
         "and not what was written"),
     "what a home has changed of its own pages is not told": (
-        "hcrc_manager", "\t\tif (hcrc->entries[page].home == node + 1)\n\t\t\tnotice(hcrc, page, node);\n\t\telse\n",
+        "hcrc", "\t\tif (hcrc->entries[page].home == node + 1)\n\t\t\tnotice(hcrc, page, node);\n\t\telse\n",
         "\t\tif (hcrc->entries[page].home != node + 1)\n", "looks", STALE),
     "a copy that is under way is not made old": (
         "hcrc_pages", "\tif (page->asked)\n\t\tpage->stale = true;\n", "", "again",
@@ -60,7 +60,7 @@ FAULTS = {
     "who waits on a node is forgotten": (
         "hcrc_sync", "\tif (lock->first && !lock->n_asked)\n\t\task(hcrc, number);\n", "", "again", "no deadlock"),
     "a home is told before it has the page": (
-        "hcrc_manager", "\tif (entry->moving) {", "\tif (entry->moving && entry->waiting) {", "locks", "messages fit"),
+        "hcrc", "\tif (entry->moving) {", "\tif (entry->moving && entry->waiting) {", "locks", "messages fit"),
     "a lock stays on a node": (
         "hcrc_sync", "lock->first && lock->n_grants <", "lock->first && lock->n_grants / 2 <",
         "hand-over", "longest_turn"),

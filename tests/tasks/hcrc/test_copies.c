@@ -7,9 +7,8 @@
 #include <stdlib.h>
 
 #include "../../check.h"
-#include "cluster/node/hcrc_copies.h"
-#include "cluster/node/hcrc_node.h"
-#include "cluster/node/hcrc_sharing.h"
+#include "cluster/node/hcrc/hcrc_copies.h"
+#include "cluster/node/hcrc/hcrc_node.h"
 
 #define PAGE 1024
 #define N_PAGES 1000

@@ -8,10 +8,9 @@
 #define TEST_HCRC_WORLD_H
 
 #include "../../check.h"
-#include "cluster/node/hcrc.h"
-#include "cluster/node/hcrc_manager.h"
-#include "cluster/node/hcrc_pages.h"
-#include "cluster/node/hcrc_sync.h"
+#include "cluster/node/hcrc/hcrc.h"
+#include "cluster/node/hcrc/hcrc_pages.h"
+#include "cluster/node/hcrc/hcrc_sync.h"
 #include "process/device/diff.h"
 
 #include <stdlib.h>

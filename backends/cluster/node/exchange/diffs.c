@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node/exchange/diffs.c - pages that several nodes wrote in one launch come together on node 0: as byte-exact
+ * differences to what they were at its start, and whole where the node has not kept that.
+ */
+#include "diffs.h"
+
+#include <string.h>
+
+#include "cluster/node/net/comm.h"
+#include "cluster/node/pages/pages.h"
+
+#define LETTER_SIZE ((size_t)4 << 20)
+
+struct head {
+	uint32_t last;			/* of this node's letters */
+	uint32_t unused;
+};
+
+struct entry {
+	uint64_t page;
+	uint32_t size, whole;
+	uint8_t bytes[];
+};
+
+static size_t entry_size(size_t size)
+{
+	return sizeof(struct entry) + ((size + 7) & ~(size_t)7);
+}
+
+void adsm_diffs_put(struct adsm_pack *pack, uint64_t page)
+{
+	const size_t before = pack->n;
+	struct entry *entry = adsm_pack_room(pack, entry_size(ADSM_PAGES_DIFF_MAX), 8);
+	size_t size = adsm_pages_has_twin(page) ? adsm_pages_diff(page, entry->bytes) : ADSM_PAGE_SIZE + 1;
+
+	/* Home finds in a whole page what differs, too. */
+	entry->page = page;
+	entry->whole = size > ADSM_PAGE_SIZE;
+	if (entry->whole)
+		memcpy(entry->bytes, adsm_pages_alias(page), size = ADSM_PAGE_SIZE);
+	entry->size = (uint32_t)size;
+	pack->n = before + entry_size(size);
+}
+
+void adsm_diffs_take(int from, const void *data, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		const struct entry *entry = (const struct entry *)((const uint8_t *)data + at);
+
+		if (size - at < sizeof(*entry) || entry->size > size - at - sizeof(*entry) ||
+		    (entry->whole && entry->size != ADSM_PAGE_SIZE))
+			adsm_comm_fail("what node %d sent of its changes is cut off", from);
+		if (entry->whole)
+			adsm_pages_merge(entry->page, entry->bytes);
+		else if (adsm_pages_patch(entry->page, entry->bytes, entry->size))
+			adsm_comm_fail("what node %d sent of its changes is damaged", from);
+		at += entry_size(entry->size);
+	}
+}
+
+/* ---- in an exchange */
+
+static struct adsm_pack pack;
+
+static void begin_letter(void)
+{
+	pack.n = 0;
+	adsm_pack_put(&pack, &(struct head){ 0 }, sizeof(struct head), 8);
+}
+
+static void send_letter(bool last)
+{
+	((struct head *)pack.data)->last = last;
+	adsm_comm_send(0, ADSM_TAG_DIFFS, pack.data, pack.n);
+}
+
+static void add_page(uint64_t page)
+{
+	if (pack.n + entry_size(ADSM_PAGES_DIFF_MAX) > LETTER_SIZE) {
+		send_letter(false);
+		begin_letter();
+	}
+	adsm_diffs_put(&pack, page);
+}
+
+static void send_all(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote)
+{
+	size_t w = 0;
+
+	begin_letter();
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t end = v[i].first + v[i].n;
+
+		if (!(v[i].flags & ADSM_SEGMENT_SEVERAL))
+			continue;
+		while (w < n_wrote && wrote[w].first + wrote[w].n <= v[i].first)
+			w++;
+		for (size_t k = w; k < n_wrote && wrote[k].first < end; k++) {
+			uint64_t from = wrote[k].first > v[i].first ? wrote[k].first : v[i].first;
+			uint64_t to = wrote[k].first + wrote[k].n < end ? wrote[k].first + wrote[k].n : end;
+
+			for (uint64_t page = from; page < to; page++)
+				add_page(page);
+		}
+	}
+	send_letter(true);
+}
+
+void adsm_diffs_merge(const struct adsm_segment *v, size_t n, const struct adsm_run *wrote, size_t n_wrote)
+{
+	int waiting = adsm_comm.n - 1;
+	struct adsm_letter received;
+
+	if (adsm_comm.rank) {
+		send_all(v, n, wrote, n_wrote);
+		return;
+	}
+	while (waiting) {
+		/* A node may have answered to a request meanwhile. */
+		if (!adsm_comm_receive_only(ADSM_TAG_DIFFS, &received)) {
+			adsm_comm_rest(ADSM_COMM_BUSY_NS);
+			continue;
+		}
+		waiting -= ((const struct head *)received.data)->last != 0;
+		adsm_diffs_take(received.from, (const uint8_t *)received.data + sizeof(struct head),
+				received.size - sizeof(struct head));
+		adsm_comm_drop(&received);
+	}
+}
+
+/* ---- what nodes wrote, inside of letters */
+
+#define MOST_PAGES 16			/* of one node */
+
+static struct inside {
+	struct adsm_letter letter;	/* .data NULL: none */
+	const void *bytes;
+	size_t size;
+} *kept;				/* by node */
+
+size_t adsm_inside_put(struct adsm_pack *pack, const struct adsm_run *wrote, size_t n)
+{
+	const uint64_t share = ADSM_INSIDE_ALL / (uint64_t)adsm_comm.n, most = share < MOST_PAGES ? share : MOST_PAGES;
+	const size_t before = pack->n;
+
+	if (adsm_runs_pages(wrote, n) > most)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		for (uint64_t page = wrote[i].first; page < wrote[i].first + wrote[i].n; page++)
+			adsm_diffs_put(pack, page);
+	}
+	return pack->n - before;
+}
+
+void adsm_inside_keep(struct adsm_letter *letter, size_t *at, size_t size)
+{
+	if (!kept)
+		kept = adsm_node_table((size_t)adsm_comm.n * sizeof(*kept));
+	kept[letter->from] = (struct inside){ *letter, adsm_pack_take(letter, at, size, 8), size };
+	letter->data = NULL;
+}
+
+void adsm_inside_merge(void)
+{
+	for (int r = 1; kept && r < adsm_comm.n; r++)
+		adsm_diffs_take(r, kept[r].bytes, kept[r].size);
+}
+
+void adsm_inside_drop(void)
+{
+	for (int r = 1; kept && r < adsm_comm.n; r++) {
+		adsm_comm_drop(&kept[r].letter);
+		kept[r].size = 0;
+	}
+}

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node/exchange/launch.c - launches of a cluster. Where little was written that is two messages for each node: LAUNCH
+ * brings what the host, and the launch before it, have left to be known, DONE what the node wrote, each with the pages
+ * inside. Only more than that takes a SYNC, and an exchange in which all nodes take part.
+ */
+#include "launch.h"
+
+#include "base/os.h"
+#include "cluster/node/net/comm.h"
+#include "exchange.h"
+#include "diffs.h"
+#include "move.h"
+#include "cluster/node/pages/pages.h"
+#include "paper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * What a node says of its part; its runs follow: written, then those that had come unmapped and were touched. Then so
+ * many bytes of what it wrote; 0: too much for a letter.
+ */
+struct done {
+	uint64_t write_faults, read_faults, before_ns, kernel_ns, waited_ns;
+	uint64_t n_wrote, n_seen, inside;
+};
+
+static struct {
+	struct adsm_node_options options;
+	const struct adsm_node_calls *calls;
+	/* This node's part. */
+	bool running;
+	uint64_t start_ns;
+	uint64_t before_ns, after_ns;	/* in the last exchanges */
+	struct adsm_letter launch;	/* another node's: the arguments are in it */
+	struct adsm_pages_counts before;
+	const struct adsm_run *wrote;	/* in the last launch */
+	size_t n_wrote;
+	struct adsm_runs unseen;	/* came unmapped, and had not been touched */
+	struct adsm_runs seen;
+	/* Node 0. */
+	struct adsm_runs *by_node;	/* what each wrote */
+	int n_done, n_times;
+	int n_outside;			/* nodes whose letters do not have all that they wrote */
+	bool synced;			/* all nodes took part in the last exchange */
+	struct adsm_cluster_times *times;	/* of each */
+	struct adsm_node_counts counts;
+	struct adsm_segments segments;	/* what the host wrote, or a kernel that is in an exchange */
+	struct adsm_segments pending;	/* what the last launch wrote: node 0 has it, others hear of it with the next */
+} node;
+
+static struct adsm_pack out;
+
+/* ---- this node's part */
+
+void adsm_node_interval(const struct adsm_node_launch *launch, int rank, uint64_t *ret_first, uint64_t *ret_n)
+{
+	const unsigned __int128 blocks = launch->n_blocks, n = (unsigned)adsm_comm.n, r = (unsigned)rank;
+
+	if (launch->alone) {
+		*ret_first = launch->first_block;
+		*ret_n = rank ? 0 : launch->n_blocks;
+	} else {
+		*ret_first = launch->first_block + (uint64_t)(blocks * r / n);
+		*ret_n = (uint64_t)(blocks * (r + 1) / n - blocks * r / n);
+	}
+}
+
+static void begin(struct adsm_node_work *work, const struct adsm_run *read_only)
+{
+	if (adsm_pages_begin(read_only, work->launch.n_read_only))
+		adsm_comm_fail("no memory, or no mappings left, for the start of a launch");
+	adsm_node_interval(&work->launch, adsm_comm.rank, &work->first, &work->n);
+	node.before = adsm_pages_counts();
+	node.start_ns = adsm_os_now_ns();
+	node.running = true;
+	node.calls->begin(work);
+	if (!work->n)
+		node.start_ns = 0;
+}
+
+static bool has_ended(void)
+{
+	return !node.start_ns || node.calls->has_ended();
+}
+
+/* What this node's part has done. */
+static struct done finish(void)
+{
+	struct done done = {
+		.before_ns = node.before_ns, .kernel_ns = node.start_ns ? adsm_os_now_ns() - node.start_ns : 0,
+	};
+	struct adsm_runs unseen = node.unseen;
+	struct adsm_pages_counts counts;
+
+	node.running = false;
+	node.wrote = adsm_pages_written(&node.n_wrote);
+	if (!node.wrote)
+		adsm_comm_fail("no memory for the list of pages that a kernel has written");
+	counts = adsm_pages_counts();
+	done.write_faults = counts.write_faults - node.before.write_faults;
+	done.read_faults = counts.read_faults - node.before.read_faults;
+	done.waited_ns = counts.waited_ns - node.before.waited_ns;
+	adsm_runs_clear(&node.seen);
+	node.unseen = (struct adsm_runs){ 0 };
+	for (size_t i = 0; i < unseen.n; i++) {
+		for (uint64_t page = unseen.v[i].first; page < unseen.v[i].first + unseen.v[i].n; page++) {
+			if (!adsm_pages_valid(page))
+				continue;
+			adsm_runs_add(adsm_pages_seen(page) ? &node.seen : &node.unseen, page, 1);
+		}
+	}
+	free(unseen.v);
+	done.n_wrote = node.n_wrote;
+	done.n_seen = node.seen.n;
+	return done;
+}
+
+static void add_traffic(struct adsm_comm_traffic *sum, struct adsm_comm_traffic now, struct adsm_comm_traffic before)
+{
+	sum->messages += now.messages - before.messages;
+	sum->bytes += now.bytes - before.bytes;
+}
+
+static void exchange(const struct adsm_segments *segments, const struct adsm_run *wrote, size_t n_wrote)
+{
+	if (!adsm_comm.rank)
+		add_traffic(&node.counts.pages, adsm_exchange_traffic(segments->v, segments->n),
+			    (struct adsm_comm_traffic){ 0 });
+	adsm_exchange(segments->v, segments->n, wrote, n_wrote, node.options.collective, &node.unseen);
+}
+
+static void paper_exchange(struct adsm_plan_counts *ret_counts)
+{
+	adsm_paper_plan(adsm_pages_objects(), node.wrote, node.n_wrote, &node.segments, ret_counts);
+	exchange(&node.segments, node.wrote, node.n_wrote);
+}
+
+static void change_objects(const struct adsm_run *removed, size_t n_removed, const struct adsm_run *added,
+			   size_t n_added)
+{
+	for (size_t i = 0; i < n_removed; i++)
+		adsm_pages_remove(removed[i]);
+	for (size_t i = 0; i < n_added; i++) {
+		if (adsm_pages_add(added[i]))
+			adsm_comm_fail("no memory, or no mappings left, for an object");
+	}
+}
+
+void adsm_node_start(const struct adsm_node_options *options, const struct adsm_node_calls *calls)
+{
+	node.options = *options;
+	node.calls = calls;
+	node.by_node = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.by_node));
+	node.times = adsm_node_table((size_t)adsm_comm.n * sizeof(*node.times));
+	adsm_plan_start(adsm_comm.n, options->n_pages, options->update, options->threshold, options->probe_every);
+}
+
+/* ---- node 0 */
+
+static void serve_pages(const struct adsm_letter *letter)
+{
+	size_t at = 0;
+	const struct adsm_run *run = adsm_pack_take(letter, &at, sizeof(*run), 8);
+
+	if (run->first > node.options.n_pages || run->n > node.options.n_pages - run->first)
+		adsm_comm_fail("node %d wants pages that there are not", letter->from);
+	adsm_move_serve(letter->from, *run);
+	/* What was read ahead comes unmapped there: it is told when it is touched. */
+	adsm_plan_read(letter->from, (struct adsm_run){ run->first, 1 });
+	node.counts.fetched += run->n;
+}
+
+/* By node 0's clock, on which it is known when it heard of it. */
+static void count_done(int from, const struct done *done, uint64_t end_ns)
+{
+	struct adsm_cluster_times *times = &node.times[from];
+
+	node.counts.write_faults += done->write_faults;
+	node.counts.read_faults += done->read_faults;
+	if (done->kernel_ns > node.counts.kernel_ns)
+		node.counts.kernel_ns = done->kernel_ns;
+	times->work = (struct adsm_cluster_span){ end_ns - done->kernel_ns, done->kernel_ns };
+	times->before = (struct adsm_cluster_span){ times->work.start_ns - done->before_ns, done->before_ns };
+	times->after.ns = 0;
+	times->waited_ns = done->waited_ns;
+}
+
+/* So much of a letter is pages. */
+static void count_inside(size_t size)
+{
+	adsm_comm.pages.bytes += size;
+	adsm_comm.control.bytes -= size;
+}
+
+/* Takes the letter where it has pages inside. */
+static void note_done(struct adsm_letter *letter)
+{
+	size_t at = 0;
+	const struct done *done = adsm_pack_take(letter, &at, sizeof(*done), 8);
+	const struct adsm_run *runs;
+
+	count_done(letter->from, done, adsm_os_now_ns());
+	runs = adsm_pack_take(letter, &at, done->n_wrote * sizeof(*runs), 8);
+	adsm_runs_clear(&node.by_node[letter->from]);
+	for (uint64_t i = 0; i < done->n_wrote; i++)
+		adsm_runs_add(&node.by_node[letter->from], runs[i].first, runs[i].n);
+	runs = adsm_pack_take(letter, &at, done->n_seen * sizeof(*runs), 8);
+	for (uint64_t i = 0; i < done->n_seen; i++)
+		adsm_plan_read(letter->from, runs[i]);
+	node.n_done++;
+	node.n_outside += done->n_wrote && !done->inside;
+	if (!done->inside)
+		return;
+	count_inside(done->inside);
+	adsm_inside_keep(letter, &at, done->inside);
+}
+
+static void note_times(const struct adsm_letter *letter)
+{
+	size_t at = 0;
+	const uint64_t *after_ns = adsm_pack_take(letter, &at, sizeof(*after_ns), 8);
+
+	node.times[letter->from].after = (struct adsm_cluster_span){ node.times[0].after.start_ns, *after_ns };
+	node.n_times++;
+}
+
+bool adsm_node_look(void)
+{
+	struct adsm_letter letter;
+
+	if (!adsm_comm_receive(&letter))
+		return false;
+	switch (letter.tag) {
+	case ADSM_TAG_WANT:
+		serve_pages(&letter);
+		break;
+	case ADSM_TAG_DONE:
+		note_done(&letter);
+		break;
+	case ADSM_TAG_TIMES:
+		note_times(&letter);
+		break;
+	case ADSM_TAG_ECHO:
+		node.n_done++;
+		break;
+	default:
+		if (!node.calls->letter(&letter))
+			adsm_comm_fail("node %d sent message %d, which is not its to send", letter.from, letter.tag);
+	}
+	adsm_comm_drop(&letter);
+	return true;
+}
+
+/* Whether each node gets few pages of these. */
+static bool are_few(const struct adsm_segments *segments)
+{
+	for (int r = 1; r < adsm_comm.n; r++) {
+		if (adsm_exchange_pages(segments->v, segments->n, r) > ADSM_INSIDE_ALL)
+			return false;
+	}
+	return !node.options.paper;
+}
+
+/* Whether some node gets other bytes than all. */
+static bool bring_pages(const struct adsm_node_launch *launch)
+{
+	uint64_t pages = 0;
+
+	for (int r = 1; r < adsm_comm.n; r++) {
+		pages += adsm_exchange_pages(node.pending.v, node.pending.n, r);
+		if (launch->inside)
+			pages += adsm_exchange_pages(node.segments.v, node.segments.n, r);
+	}
+	return pages;
+}
+
+static void send_launch(const struct adsm_node_work *work, const struct adsm_node_before *before)
+{
+	const struct adsm_node_launch *launch = &work->launch;
+	size_t all, pending;
+
+	out.n = 0;
+	adsm_pack_put(&out, launch, sizeof(*launch), 64);
+	adsm_pack_put(&out, work->args, launch->arg_bytes, 64);
+	adsm_pack_put(&out, work->arg_offset, launch->n_args * sizeof(*work->arg_offset), 8);
+	adsm_pack_put(&out, before->removed.v, before->removed.n * sizeof(struct adsm_run), 8);
+	adsm_pack_put(&out, before->added.v, before->added.n * sizeof(struct adsm_run), 8);
+	adsm_pack_put(&out, before->read_only.v, launch->n_read_only * sizeof(struct adsm_run), 8);
+	adsm_pack_put(&out, node.pending.v, node.pending.n * sizeof(*node.pending.v), 8);
+	adsm_pack_put(&out, node.segments.v, node.segments.n * sizeof(*node.segments.v), 8);
+	all = out.n;
+	if (!bring_pages(launch)) {
+		adsm_comm_send(-1, ADSM_TAG_LAUNCH, out.data, out.n);
+		node.pending.n = 0;
+		return;
+	}
+	for (int r = 1; r < adsm_comm.n; r++) {
+		out.n = all;
+		adsm_exchange_put(&out, node.pending.v, node.pending.n, r);
+		pending = out.n;
+		if (launch->inside)
+			adsm_exchange_put(&out, node.segments.v, node.segments.n, r);
+		adsm_comm_send(r, ADSM_TAG_LAUNCH, out.data, out.n);
+		count_inside(out.n - pending);
+		/* Counted when it was planned. */
+		adsm_comm.control.bytes -= pending - all;
+	}
+	node.pending.n = 0;
+}
+
+/* Until all parts have ended; pages are served meanwhile. */
+static void wait_for_all(void)
+{
+	struct done done;
+	uint64_t end_ns = 0;
+	bool ended = false;
+
+	while (!ended || node.n_done < adsm_comm.n - 1) {
+		bool found = adsm_node_look();
+
+		node.calls->look();
+		if (!ended && has_ended()) {
+			done = finish();
+			end_ns = adsm_os_now_ns();
+			ended = found = true;
+		}
+		if (!found)
+			adsm_comm_rest(ADSM_COMM_COMPUTE_NS);
+	}
+	count_done(0, &done, end_ns);
+	adsm_runs_clear(&node.by_node[0]);
+	for (size_t i = 0; i < node.n_wrote; i++)
+		adsm_runs_add(&node.by_node[0], node.wrote[i].first, node.wrote[i].n);
+}
+
+/* Node 0 has done its part of an exchange: how long did the others take for theirs? */
+static void ask_times(void)
+{
+	node.n_times = 0;
+	adsm_comm_send(-1, ADSM_TAG_TIMES, NULL, 0);
+	while (node.n_times < adsm_comm.n - 1) {
+		bool found = adsm_node_look();
+
+		node.calls->look();
+		if (!found)
+			adsm_comm_rest(ADSM_COMM_BUSY_NS);
+	}
+}
+
+static struct adsm_plan_counts sync_all(void)
+{
+	struct adsm_plan_counts counts;
+
+	node.synced = true;
+	if (node.options.paper) {
+		adsm_comm_send(-1, ADSM_TAG_SYNC, NULL, 0);
+		paper_exchange(&counts);
+		return counts;
+	}
+	adsm_plan_kernel(node.by_node, &node.segments, &counts);
+	node.synced = node.n_outside || !are_few(&node.segments);
+	if (!node.synced) {
+		struct adsm_segments empty = node.pending;
+
+		/* Others hear of it with the next launch. */
+		adsm_inside_merge();
+		node.pending = node.segments;
+		node.segments = empty;
+		node.counts.pages.bytes += counts.pushed * ADSM_PAGE_SIZE;
+	} else {
+		out.n = 0;
+		adsm_pack_put(&out, node.segments.v, node.segments.n * sizeof(*node.segments.v), 8);
+		adsm_comm_send(-1, ADSM_TAG_SYNC, out.data, out.n);
+		exchange(&node.segments, node.wrote, node.n_wrote);
+	}
+	adsm_inside_drop();
+	return counts;
+}
+
+void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_before *before,
+		   struct adsm_node_counts *ret_counts)
+{
+	const struct adsm_comm_traffic pages = adsm_comm.pages, control = adsm_comm.control;
+	struct adsm_node_work part = *work;
+	struct adsm_plan_counts counts;
+	uint64_t start_ns;
+
+	node.counts = (struct adsm_node_counts){ 0 };
+	node.n_done = node.n_outside = 0;
+	for (size_t i = 0; i < before->removed.n; i++)
+		adsm_plan_forget(before->removed.v[i]);
+	for (size_t i = 0; i < before->added.n; i++)
+		adsm_plan_forget(before->added.v[i]);
+	adsm_plan_host(before->written.v, before->written.n, &node.segments);
+	part.launch.n_removed = (uint32_t)before->removed.n;
+	part.launch.n_added = (uint32_t)before->added.n;
+	part.launch.n_read_only = node.options.paper ? 0 : (uint32_t)before->read_only.n;
+	part.launch.n_pending = (uint32_t)node.pending.n;
+	part.launch.n_segments = (uint32_t)node.segments.n;
+	part.launch.inside = are_few(&node.segments);
+	send_launch(&part, before);
+	change_objects(before->removed.v, before->removed.n, before->added.v, before->added.n);
+	for (size_t i = 0; i < before->written.n; i++)
+		adsm_pages_arrived(before->written.v[i], true);
+	start_ns = adsm_os_now_ns();
+	if (!part.launch.inside)
+		exchange(&node.segments, NULL, 0);
+	node.before_ns = part.launch.inside ? 0 : adsm_os_now_ns() - start_ns;
+	begin(&part, before->read_only.v);
+	wait_for_all();
+
+	start_ns = adsm_os_now_ns();
+	counts = sync_all();
+	node.counts.exchange_ns = adsm_os_now_ns() - start_ns;
+	/* Without pages there is no exchange, but on paper. */
+	if (counts.modified || node.options.paper) {
+		node.times[0].after = (struct adsm_cluster_span){ start_ns, node.counts.exchange_ns };
+		if (work->launch.counted && node.synced)
+			ask_times();
+	}
+	node.counts.times = node.times;
+	node.counts.global = adsm_runs_pages(adsm_pages_objects()->v, adsm_pages_objects()->n);
+	node.counts.modified = counts.modified;
+	node.counts.single = counts.single;
+	node.counts.multi = counts.multi;
+	node.counts.pushed = counts.pushed;
+	add_traffic(&node.counts.pages, adsm_comm.pages, pages);
+	add_traffic(&node.counts.control, adsm_comm.control, control);
+	*ret_counts = node.counts;
+}
+
+bool adsm_node_wrote(struct adsm_run run)
+{
+	for (int r = 0; r < adsm_comm.n; r++) {
+		const struct adsm_runs *runs = &node.by_node[r];
+
+		for (size_t i = 0; i < runs->n; i++) {
+			if (runs->v[i].first < run.first + run.n && run.first < runs->v[i].first + runs->v[i].n)
+				return true;
+		}
+	}
+	return false;
+}
+
+void adsm_node_echo(void)
+{
+	static const struct adsm_node_launch nothing;
+
+	node.n_done = 0;
+	adsm_comm_send(-1, ADSM_TAG_ECHO, &nothing, sizeof(nothing));
+	while (node.n_done < adsm_comm.n - 1) {
+		if (!adsm_node_look())
+			adsm_comm_rest(ADSM_COMM_COMPUTE_NS);
+	}
+}
+
+/* ---- another node */
+
+static struct adsm_segments take_segments(const struct adsm_letter *letter, size_t *at, size_t n)
+{
+	const size_t size = n * sizeof(struct adsm_segment);
+
+	return (struct adsm_segments){ .v = (void *)(uintptr_t)adsm_pack_take(letter, at, size, 8), .n = n };
+}
+
+static void begin_launch(void)
+{
+	const struct adsm_letter *letter = &node.launch;
+	const struct adsm_run *removed, *added, *read_only;
+	struct adsm_node_work work;
+	struct adsm_segments pending, segments;
+	uint64_t start_ns;
+	size_t at = 0;
+
+	memcpy(&work.launch, adsm_pack_take(letter, &at, sizeof(work.launch), 64), sizeof(work.launch));
+	work.args = adsm_pack_take(letter, &at, work.launch.arg_bytes, 64);
+	work.arg_offset = adsm_pack_take(letter, &at, work.launch.n_args * sizeof(*work.arg_offset), 8);
+	removed = adsm_pack_take(letter, &at, work.launch.n_removed * sizeof(*removed), 8);
+	added = adsm_pack_take(letter, &at, work.launch.n_added * sizeof(*added), 8);
+	read_only = adsm_pack_take(letter, &at, work.launch.n_read_only * sizeof(*read_only), 8);
+	pending = take_segments(letter, &at, work.launch.n_pending);
+	segments = take_segments(letter, &at, work.launch.n_segments);
+	/* Objects are still what they were when that was written. */
+	adsm_exchange_take(letter, &at, pending.v, pending.n, &node.unseen);
+	change_objects(removed, work.launch.n_removed, added, work.launch.n_added);
+	start_ns = adsm_os_now_ns();
+	if (work.launch.inside)
+		adsm_exchange_take(letter, &at, segments.v, segments.n, &node.unseen);
+	else
+		exchange(&segments, NULL, 0);
+	node.before_ns = segments.n ? adsm_os_now_ns() - start_ns : 0;
+	begin(&work, read_only);
+}
+
+static void send_done(void)
+{
+	struct done done = finish();
+	size_t inside;
+
+	out.n = 0;
+	adsm_pack_put(&out, &done, sizeof(done), 8);
+	adsm_pack_put(&out, node.wrote, node.n_wrote * sizeof(*node.wrote), 8);
+	adsm_pack_put(&out, node.seen.v, node.seen.n * sizeof(*node.seen.v), 8);
+	inside = node.options.paper ? 0 : adsm_inside_put(&out, node.wrote, node.n_wrote);
+	((struct done *)out.data)->inside = inside;
+	adsm_comm_send(0, ADSM_TAG_DONE, out.data, out.n);
+	adsm_comm_drop(&node.launch);
+}
+
+static void synchronise(const struct adsm_letter *letter)
+{
+	struct adsm_segments segments = { .v = letter->data, .n = letter->size / sizeof(*segments.v) };
+	const uint64_t start_ns = adsm_os_now_ns();
+	struct adsm_plan_counts counts;
+
+	if (node.options.paper)
+		paper_exchange(&counts);
+	else
+		exchange(&segments, node.wrote, node.n_wrote);
+	node.after_ns = adsm_os_now_ns() - start_ns;
+}
+
+/* Pages that kernels wait for: ask for them, and let those go on whose pages have come. */
+static bool move_pages(void)
+{
+	bool adaptive = node.options.update == ADSM_UPDATE_ADAPTIVE, found = false;
+	struct adsm_run run;
+
+	while (adsm_pages_wanted(&run)) {
+		adsm_move_fetch(run);
+		found = true;
+	}
+	while (adsm_move_fetched(&run)) {
+		adsm_pages_arrived((struct adsm_run){ run.first, adaptive ? 1 : run.n }, true);
+		if (adaptive && run.n > 1) {
+			adsm_pages_arrived((struct adsm_run){ run.first + 1, run.n - 1 }, false);
+			adsm_runs_add(&node.unseen, run.first + 1, run.n - 1);
+		}
+		found = true;
+	}
+	return found;
+}
+
+void adsm_node_serve(void)
+{
+	struct adsm_letter letter;
+	bool found, in_task;
+
+	for (;;) {
+		found = adsm_comm_receive(&letter);
+		if (found && letter.tag == ADSM_TAG_LAUNCH) {
+			node.launch = letter;
+			begin_launch();
+		} else if (found) {
+			switch (letter.tag) {
+			case ADSM_TAG_SYNC:
+				synchronise(&letter);
+				break;
+			case ADSM_TAG_TIMES:
+				adsm_comm_send(0, ADSM_TAG_TIMES, &node.after_ns, sizeof(node.after_ns));
+				break;
+			case ADSM_TAG_ECHO:
+				adsm_comm_send(0, ADSM_TAG_ECHO, &(struct done){ 0 }, sizeof(struct done));
+				break;
+			case ADSM_TAG_END:
+				return;
+			default:
+				if (!node.calls->letter(&letter))
+					adsm_comm_fail("node 0 sent message %d, which nobody knows here", letter.tag);
+			}
+			adsm_comm_drop(&letter);
+		}
+		node.calls->look();
+		in_task = node.calls->look_for_task(&found);
+		if (node.running) {
+			found |= move_pages();
+			if (has_ended() && !adsm_move_n_fetches()) {
+				send_done();
+				found = true;
+			}
+		}
+		if (!found)
+			adsm_comm_rest(adsm_move_n_fetches() ? ADSM_COMM_BUSY_NS :
+				       in_task ? ADSM_COMM_COMPUTE_NS : ADSM_COMM_IDLE_NS);
+	}
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hcrc_node.c - see hcrc_node.h.
+ *
+ * All that the protocol does happens under one mutex, which nobody has while it waits or calls MPI. What it sends to
+ * this node itself is taken at once, by who has the mutex; the rest is for the thread that makes MPI's calls.
+ */
+#include "hcrc_node.h"
+
+#include "base/os.h"
+#include "cluster/node/net/comm.h"
+#include "hcrc.h"
+#include "hcrc_pages.h"
+#include "hcrc_sync.h"
+#include "cluster/node/net/runs.h"
+#include "virtual.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PROBE_NS UINT64_C(100000000)	/* so long nothing has come when it is asked whether anything will */
+
+struct letter {				/* its bytes follow */
+	uint64_t sent;			/* by virtual.h */
+	uint32_t task;
+	struct adsm_hcrc_message message;
+};
+
+struct queue { uint8_t *at; size_t size, room; };
+
+static struct {
+	pthread_mutex_t mutex;
+	struct adsm_hcrc *hcrc;
+	void *memory;
+	size_t size;
+	uint32_t task;			/* its number */
+	bool ended;
+	int status;
+	struct queue own, others;	/* letters to this node, and to others */
+	struct queue taken, sent;	/* what of these is being worked at */
+	struct queue early;		/* of the next task, which has begun elsewhere */
+	uint64_t active_ns;		/* when a message came, or a probe went, the last time */
+	struct {
+		_Atomic uint32_t done;	/* futex */
+		uint8_t *to;
+	} workers[ADSM_HCRC_WORKERS_MAX];
+} node = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+static void wake(uint32_t worker)
+{
+	adsm_os_raise(&node.workers[worker].done, false);
+}
+
+/* ---- what the protocol calls, with the mutex */
+
+static void put(struct queue *queue, const struct letter *letter, const void *bytes)
+{
+	const uint32_t size = letter->message.size;
+
+	if (queue->room - queue->size < sizeof(*letter) + size) {
+		queue->room = 2 * queue->room + sizeof(*letter) + size;
+		queue->at = adsm_node_memory(queue->at, queue->room);
+	}
+	memcpy(queue->at + queue->size, letter, sizeof(*letter));
+	if (size)
+		memcpy(queue->at + queue->size + sizeof(*letter), bytes, size);
+	queue->size += sizeof(*letter) + size;
+}
+
+static void on_send(void *arg, const struct adsm_hcrc_message *message, const void *bytes)
+{
+	const struct letter letter = { adsm_virtual_send(message), node.task, *message };
+
+	put(message->to == node.hcrc->config.self ? &node.own : &node.others, &letter, bytes);
+}
+
+static void on_page(void *arg, uint32_t worker, uint32_t page, const uint8_t *bytes)
+{
+	adsm_virtual_wake(worker, bytes ? node.hcrc->config.page_size : 0);
+	if (bytes && !node.ended)
+		memcpy(node.workers[worker].to, bytes, node.hcrc->config.page_size);
+	wake(worker);
+}
+
+static void on_go(void *arg, uint32_t worker)
+{
+	adsm_virtual_wake(worker, 0);
+	wake(worker);
+}
+
+/* Where it has failed, workers leave: where they were to have pages may be gone. */
+static void on_ended(void *arg, int status)
+{
+	if (node.ended)
+		return;
+	node.ended = true;
+	node.status = status;
+	for (uint32_t i = 0; i < adsm_hcrc_n_workers(node.hcrc); i++)
+		wake(i);
+}
+
+/* ---- letters, with the mutex */
+
+static void swap(struct queue *a, struct queue *b)
+{
+	const struct queue was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+static void take(int from, const struct letter *letter, const void *bytes)
+{
+	const struct adsm_hcrc_message *message = &letter->message;
+	int ret;
+
+	/* Others may not yet know that it has failed. */
+	if (node.ended && node.status)
+		return;
+	adsm_virtual_take(message, letter->sent);
+	ret = message->from == from ? adsm_hcrc_receive(node.hcrc, message, bytes) : -EPROTO;
+	if (ret)
+		adsm_comm_fail("node %d has sent a message of kind %u that it could not have sent (%s)", from,
+			       message->kind, strerror(-ret));
+}
+
+/* What goes to this node itself, until there is no more. */
+static void take_own(void)
+{
+	struct letter letter;
+
+	while (node.own.size) {
+		swap(&node.own, &node.taken);
+		for (size_t at = 0; at < node.taken.size; at += sizeof(letter) + letter.message.size) {
+			memcpy(&letter, node.taken.at + at, sizeof(letter));
+			take(adsm_comm.rank, &letter, node.taken.at + at + sizeof(letter));
+		}
+		node.taken.size = 0;
+	}
+}
+
+/* ---- the thread of MPI */
+
+void adsm_hcrc_node_letter(const struct adsm_letter *letter)
+{
+	const uint8_t *bytes = (const uint8_t *)letter->data + sizeof(struct letter);
+	struct letter head;
+
+	if (letter->size >= sizeof(head))
+		memcpy(&head, letter->data, sizeof(head));
+	if (letter->size < sizeof(head) || letter->size != sizeof(head) + head.message.size)
+		adsm_comm_fail("node %d has sent a message of %zu bytes, which is none", letter->from, letter->size);
+	/* One of a task that has failed may come late. */
+	if (head.task == node.task + 1) {
+		put(&node.early, &head, bytes);
+	} else if (head.task == node.task && node.hcrc) {
+		pthread_mutex_lock(&node.mutex);
+		take(letter->from, &head, bytes);
+		take_own();
+		pthread_mutex_unlock(&node.mutex);
+	}
+}
+
+static bool receive(void)
+{
+	struct adsm_letter letter;
+	bool any = false;
+
+	while (adsm_comm_receive_only(ADSM_TAG_TASK, &letter)) {
+		any = true;
+		adsm_hcrc_node_letter(&letter);
+		adsm_comm_drop(&letter);
+	}
+	return any;
+}
+
+/* What has come before the task began here. */
+static void take_early(void)
+{
+	struct letter letter;
+
+	pthread_mutex_lock(&node.mutex);
+	for (size_t at = 0; at < node.early.size; at += sizeof(letter) + letter.message.size) {
+		memcpy(&letter, node.early.at + at, sizeof(letter));
+		take(letter.message.from, &letter, node.early.at + at + sizeof(letter));
+	}
+	node.early.size = 0;
+	take_own();
+	pthread_mutex_unlock(&node.mutex);
+}
+
+static bool send_all(void)
+{
+	struct letter letter;
+	bool any;
+
+	pthread_mutex_lock(&node.mutex);
+	swap(&node.others, &node.sent);
+	pthread_mutex_unlock(&node.mutex);
+	any = node.sent.size;
+	for (size_t at = 0; at < node.sent.size; at += sizeof(letter) + letter.message.size) {
+		memcpy(&letter, node.sent.at + at, sizeof(letter));
+		adsm_comm_send(letter.message.to, ADSM_TAG_TASK, node.sent.at + at,
+			       sizeof(letter) + letter.message.size);
+	}
+	node.sent.size = 0;
+	return any;
+}
+
+static void probe(void)
+{
+	const uint64_t now = adsm_os_now_ns();
+
+	if (now - node.active_ns < PROBE_NS)
+		return;
+	node.active_ns = now;
+	pthread_mutex_lock(&node.mutex);
+	if (!node.ended)
+		adsm_hcrc_probe(node.hcrc);
+	take_own();
+	pthread_mutex_unlock(&node.mutex);
+}
+
+bool adsm_hcrc_node_look(void)
+{
+	bool any = receive();
+
+	if (any)
+		node.active_ns = adsm_os_now_ns();
+	else if (adsm_comm.rank == ADSM_HCRC_MANAGER)
+		probe();
+	return send_all() || any;
+}
+
+bool adsm_hcrc_node_has_ended(int *ret_status)
+{
+	bool ended;
+
+	pthread_mutex_lock(&node.mutex);
+	ended = node.ended && !node.others.size;
+	if (ended)
+		*ret_status = node.status;
+	pthread_mutex_unlock(&node.mutex);
+	return ended;
+}
+
+/* ---- the beginning, and the end */
+
+int adsm_hcrc_node_begin(const struct adsm_hcrc_config *config)
+{
+	struct adsm_hcrc_config own = *config;
+	void *memory;
+	size_t size;
+
+	own.self = (uint32_t)adsm_comm.rank;
+	own.n_nodes = (uint32_t)adsm_comm.n;
+	own.send = on_send;
+	own.page = on_page;
+	own.go = on_go;
+	own.ended = on_ended;
+	size = adsm_hcrc_size(&own);
+	if (!size)
+		return -EINVAL;
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	node.memory = memory;
+	node.size = size;
+	node.hcrc = adsm_hcrc_init(memory, &own);
+	adsm_virtual_begin(config->n_locks);
+	node.task++;
+	node.ended = false;
+	node.status = 0;
+	node.active_ns = adsm_os_now_ns();
+	take_early();
+	return 0;
+}
+
+struct adsm_hcrc_counts adsm_hcrc_node_counts(void)
+{
+	return node.hcrc->counts;
+}
+
+bool adsm_hcrc_node_wrote(uint32_t page)
+{
+	return node.hcrc->entries[page].home;
+}
+
+void adsm_hcrc_node_finish(void)
+{
+	struct queue *const queues[] = { &node.own, &node.others, &node.taken, &node.sent };
+
+	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
+		free(queues[i]->at);
+		*queues[i] = (struct queue){ NULL, 0, 0 };
+	}
+	munmap(node.memory, node.size);
+	adsm_virtual_end();
+	node.hcrc = NULL;
+}
+
+/* ---- workers */
+
+/* The mutex is taken, unless the task has failed. @size: bytes that the worker gives. */
+static int enter(uint32_t worker, uint8_t *to, size_t size)
+{
+	int status;
+
+	pthread_mutex_lock(&node.mutex);
+	status = node.status;
+	if (status) {
+		pthread_mutex_unlock(&node.mutex);
+		return status;
+	}
+	adsm_virtual_ask(worker, size);
+	atomic_store(&node.workers[worker].done, 0);
+	node.workers[worker].to = to;
+	return 0;
+}
+
+/* The mutex is given back. */
+static void leave(uint32_t worker)
+{
+	bool any;
+
+	take_own();
+	any = node.others.size;
+	pthread_mutex_unlock(&node.mutex);
+	if (any)
+		adsm_comm_wake();
+	adsm_virtual_go_on(worker);
+}
+
+/* *ret_slept, if it is not NULL: it was not done at once. */
+static int wait_or_sleep(uint32_t worker, bool *ret_slept)
+{
+	bool slept;
+	int status;
+
+	leave(worker);
+	slept = adsm_os_await(&node.workers[worker].done, false);
+	if (ret_slept)
+		*ret_slept = slept;
+	pthread_mutex_lock(&node.mutex);
+	status = node.status;
+	adsm_virtual_go_on(worker);
+	pthread_mutex_unlock(&node.mutex);
+	return status;
+}
+
+static int wait_for(uint32_t worker)
+{
+	return wait_or_sleep(worker, NULL);
+}
+
+/* It was wrong, which ends the task: until that is known here. */
+static int fail(uint32_t worker, int error)
+{
+	adsm_hcrc_fail(node.hcrc, (uint32_t)-error);
+	return wait_for(worker);
+}
+
+int adsm_hcrc_node_read(uint32_t worker, uint32_t page, uint8_t *to)
+{
+	int ret = enter(worker, to, 0);
+
+	if (ret)
+		return ret;
+	adsm_hcrc_read(node.hcrc, worker, page);
+	return wait_for(worker);
+}
+
+int adsm_hcrc_node_write(uint32_t worker, uint32_t page, uint8_t *to, bool has)
+{
+	int ret = enter(worker, to, 0);
+
+	if (ret)
+		return ret;
+	adsm_hcrc_write(node.hcrc, worker, page, has);
+	return wait_for(worker);
+}
+
+int adsm_hcrc_node_put(uint32_t worker, uint32_t page, const uint8_t *bytes, bool keep)
+{
+	int ret = enter(worker, NULL, node.hcrc->config.page_size);
+
+	if (ret)
+		return ret;
+	adsm_hcrc_put(node.hcrc, worker, page, bytes, keep);
+	leave(worker);
+	return 0;
+}
+
+void adsm_hcrc_node_drop(uint32_t worker, uint32_t page)
+{
+	if (enter(worker, NULL, 0))
+		return;
+	adsm_hcrc_drop(node.hcrc, worker, page);
+	leave(worker);
+}
+
+uint32_t adsm_hcrc_node_notice(uint32_t worker)
+{
+	uint32_t page;
+
+	if (enter(worker, NULL, 0))
+		return ADSM_HCRC_NONE;
+	page = adsm_hcrc_notice(node.hcrc, worker);
+	leave(worker);
+	return page;
+}
+
+int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_way *ret_way)
+{
+	int ret = enter(worker, NULL, 0);
+	bool slept;
+
+	if (ret)
+		return ret;
+	ret = adsm_hcrc_acquire(node.hcrc, worker, lock);
+	if (ret)
+		return fail(worker, ret);
+	ret = wait_or_sleep(worker, &slept);
+	/* Of grants since the lock came to this node; the count stays while the worker has it. */
+	if (ret || !slept)
+		*ret_way = ADSM_HCRC_AT_ONCE;
+	else
+		*ret_way = node.hcrc->locks[lock].n_grants > 1 ? ADSM_HCRC_STAYED : ADSM_HCRC_CAME;
+	return ret;
+}
+
+int adsm_hcrc_node_release(uint32_t worker, uint32_t lock)
+{
+	int ret = enter(worker, NULL, 0);
+
+	if (ret)
+		return ret;
+	ret = adsm_hcrc_release(node.hcrc, worker, lock);
+	return ret ? fail(worker, ret) : wait_for(worker);
+}
+
+int adsm_hcrc_node_barrier(uint32_t worker)
+{
+	int ret = enter(worker, NULL, 0);
+
+	if (ret)
+		return ret;
+	adsm_virtual_arrive(worker);
+	adsm_hcrc_barrier(node.hcrc, worker);
+	return wait_for(worker);
+}
+
+int adsm_hcrc_node_end(uint32_t worker)
+{
+	int ret = enter(worker, NULL, 0);
+
+	if (ret)
+		return ret;
+	adsm_virtual_arrive(worker);
+	ret = adsm_hcrc_end(node.hcrc, worker);
+	if (ret)
+		return fail(worker, ret);
+	leave(worker);
+	return 0;
+}
+
+void adsm_hcrc_node_fail(uint32_t worker, int error)
+{
+	if (!enter(worker, NULL, 0))
+		fail(worker, error);
+}

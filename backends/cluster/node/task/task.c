@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task.c - see task.h. Workers see copies of device memory: each node has pages of its own while a task runs, and none
+ * else of its memory is touched. On node 0 a page comes there when it is first asked for, with a second copy; in the
+ * end what differs from that goes to device memory, byte by byte. So what the application does meanwhile to objects of
+ * its own, which may lie beside others in a page, is not lost.
+ */
+#include "task.h"
+
+#include "base/log.h"
+#include "base/os.h"
+#include "cluster/node/hcrc/hcrc_copies.h"
+#include "cluster/node/hcrc/hcrc_node.h"
+#include "workers.h"
+#include "images.h"
+#include "cluster/node/net/comm.h"
+#include "cluster/node/pages/pages.h"
+#include "process/device/code.h"
+#include "process/device/crash.h"
+#include "process/device/diff.h"
+#include "process/device/task_text.h"
+#include "cluster/node/net/runs.h"
+#include "seen.h"
+#include "cluster/node/hcrc/virtual.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define LEAVE_NS UINT64_C(8000000000)	/* so long may a worker of a task that has failed compute */
+
+struct begin {				/* the offsets of arguments follow, then these */
+	uint32_t kernel, n_args, arg_bytes;
+	uint32_t n_workers, n_pages, counted;
+	uint32_t grid[3], block[3];
+};
+
+struct done {
+	int32_t error;			/* what a worker of this node has done: */
+	char text[ADSM_PROCESS_TEXT];
+	uint64_t ns;			/* that its part took */
+	struct adsm_task_costs costs;
+	struct adsm_worker_left left[ADSM_HCRC_WORKERS_MAX];
+};					/* where it is counted, a struct adsm_seen follows */
+
+static struct {
+	const struct adsm_node_words *words;
+	uint32_t cache;			/* pages of a worker's */
+	/* The one that runs. */
+	bool running;
+	struct adsm_letter letter;	/* another node's: the arguments are in it */
+	struct adsm_process_slot slot;
+	struct adsm_pool_launch launch;
+	struct begin begin;
+	uint8_t *memory;		/* its pages */
+	size_t size;
+	/* Node 0: the pages that are there, which, and as they came. */
+	uint8_t *original, *is_filled;
+	uint32_t *filled, n_filled;
+	int n_done;
+	struct adsm_cluster_span parts[ADSM_HCRC_NODES_MAX];
+	uint64_t start_ns;
+	uint64_t failed_ns;		/* when it had; 0: it has not */
+	struct done sum;
+	struct adsm_worker_left left[ADSM_HCRC_NODES_MAX * ADSM_HCRC_WORKERS_MAX];
+	struct adsm_task_record *record;	/* all workers', for the application */
+	uint8_t *heap;			/* what is in it between tasks */
+} task;
+
+bool adsm_node_task_start(const struct adsm_node_words *words, char *ret_text, size_t size)
+{
+	struct adsm_scratchpad_layout layout;
+
+	if (!adsm_scratchpad_lay_out_task(&words->store, &words->task, &layout, ret_text, size))
+		return false;
+	task.words = words;
+	task.cache = (uint32_t)(layout.lines / words->task.page);
+	adsm_images_start(&layout, words->task.page);
+	adsm_virtual_start(words->virtual);
+	adsm_workers_start(&layout, words->task.page, adsm_comm_wake);
+	adsm_crash_explain(adsm_workers_explain);
+	return true;
+}
+
+/* ---- a node's part */
+
+/* Node @rank has those from *ret_first on. */
+static uint32_t interval(int rank, uint32_t *ret_first)
+{
+	const uint64_t n = task.begin.n_workers, nodes = (uint64_t)adsm_comm.n, r = (uint64_t)rank;
+
+	*ret_first = (uint32_t)(n * r / nodes);
+	return (uint32_t)(n * (r + 1) / nodes) - *ret_first;
+}
+
+static void *reserve(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		adsm_comm_fail("no address space for the pages of a task, %zu bytes (ulimit -v)", size);
+	return memory;
+}
+
+/* On node 0: where a page is when no task runs. */
+static uint8_t *source_of(uint32_t page)
+{
+	const size_t size = task.words->task.page;
+
+	return page < task.begin.n_pages ? adsm_pages_alias(0) + page * size :
+		task.heap + (page - task.begin.n_pages) * size;
+}
+
+/* On node 0: the page is asked for. */
+static void fill(void *arg, uint32_t page)
+{
+	const size_t size = task.words->task.page, offset = page * size;
+
+	if (task.is_filled[page])
+		return;
+	task.is_filled[page] = true;
+	task.filled[task.n_filled++] = page;
+	memcpy(task.memory + offset, source_of(page), size);
+	memcpy(task.original + offset, task.memory + offset, size);
+}
+
+static uint32_t n_all_pages(void)
+{
+	return task.begin.n_pages + (uint32_t)(ADSM_NODE_HEAP_SIZE / task.words->task.page);
+}
+
+static void begin_pages(void)
+{
+	const uint32_t n = n_all_pages(), n_workers = task.begin.n_workers;
+	struct adsm_hcrc_config config = {
+		.n_pages = n, .page_size = task.words->task.page, .n_open = task.cache,
+		.n_locks = ADSM_NODE_HEAP_LOCK + 1, .locality = task.words->locality,
+		.n_frames = task.words->n_frames ? task.words->n_frames : n + n_workers,
+		.fill = adsm_comm.rank ? NULL : fill,
+	};
+	uint32_t first;
+	int ret;
+
+	task.size = (size_t)n * config.page_size;
+	task.memory = config.memory = reserve(task.size);
+	if (!adsm_comm.rank) {
+		task.original = reserve(task.size);
+		task.is_filled = reserve(n);
+		task.filled = reserve(n * sizeof(*task.filled));
+		task.n_filled = 0;
+		task.heap = task.heap ? task.heap : reserve(ADSM_NODE_HEAP_SIZE);
+	}
+	for (int r = 0; r < adsm_comm.n; r++)
+		config.workers[r] = (uint8_t)interval(r, &first);
+	if (config.n_frames < config.workers[adsm_comm.rank])
+		config.n_frames = config.workers[adsm_comm.rank];
+	ret = adsm_hcrc_node_begin(&config);
+	if (!ret && task.begin.counted)
+		ret = adsm_hcrc_sharing_begin(n, config.page_size);
+	if (!ret && task.begin.counted && !adsm_comm.rank)
+		ret = adsm_seen_begin(task.record, n);
+	if (ret)
+		adsm_comm_fail("no memory for what is known of a task's pages: %s", strerror(-ret));
+}
+
+static void end_pages(void)
+{
+	munmap(task.memory, task.size);
+	adsm_hcrc_sharing_end();
+	if (adsm_comm.rank)
+		return;
+	adsm_seen_end();
+	munmap(task.original, task.size);
+	munmap(task.is_filled, n_all_pages());
+	munmap(task.filled, n_all_pages() * sizeof(*task.filled));
+}
+
+/* All that a node has to know is in task.begin and the slot. */
+static void begin_part(const uint8_t *args)
+{
+	struct adsm_workers_part part = {
+		.launch = &task.launch, .kernel = task.begin.kernel, .n_all = task.begin.n_workers,
+		.begin = task.words->base,
+		.end = task.words->base + (uint64_t)task.begin.n_pages * task.words->task.page,
+		/* Nothing is mapped for it: only caches have its addresses. */
+		.heap = task.words->base + task.words->size,
+		.args = args, .arg_bytes = task.begin.arg_bytes, .counted = task.begin.counted,
+	};
+	char text[ADSM_PROCESS_TEXT];
+
+	part.n = interval(adsm_comm.rank, &part.first);
+	adsm_code_launch(&task.slot, args, &task.launch);
+	task.failed_ns = 0;
+	task.start_ns = adsm_os_now_ns();
+	begin_pages();
+	if (adsm_workers_begin(&part, text))
+		adsm_comm_fail("%s", text);
+	task.running = true;
+}
+
+static void end_part(struct done *ret_done, struct adsm_seen *ret_seen)
+{
+	const char *text;
+	uint32_t first, n = interval(adsm_comm.rank, &first);
+
+	*ret_done = (struct done){ .error = adsm_workers_result(&text) };
+	if (ret_done->error)
+		adsm_format(ret_done->text, sizeof(ret_done->text), "%s", text);
+	for (uint32_t i = 0; i < n; i++)
+		ret_done->left[i] = adsm_workers_left(i);
+	ret_done->ns = adsm_os_now_ns() - task.start_ns;
+	ret_done->costs.hcrc = adsm_hcrc_node_counts();
+	adsm_workers_counts(&ret_done->costs.workers);
+	if (task.begin.counted)
+		*ret_seen = adsm_seen_here(task.start_ns, n, n_all_pages());
+	task.running = false;
+}
+
+/* Has it, on this node? @ret_status: of the task. */
+static bool has_ended(int *ret_status)
+{
+	if (!adsm_hcrc_node_has_ended(ret_status))
+		return false;
+	if (*ret_status && !task.failed_ns)
+		task.failed_ns = adsm_os_now_ns();
+	return adsm_workers_done();
+}
+
+/* ---- another node */
+
+static void begin_letter(struct adsm_letter *letter)
+{
+	size_t at = 0;
+	const uint8_t *args;
+
+	task.letter = *letter;
+	letter->data = NULL;
+	memcpy(&task.begin, adsm_pack_take(&task.letter, &at, sizeof(task.begin), 8), sizeof(task.begin));
+	task.slot.kernel = task.begin.kernel;
+	task.slot.n_args = task.begin.n_args;
+	memcpy(task.slot.grid, task.begin.grid, sizeof(task.slot.grid));
+	memcpy(task.slot.block, task.begin.block, sizeof(task.slot.block));
+	memcpy(task.slot.arg_offset, adsm_pack_take(&task.letter, &at, task.begin.n_args * sizeof(uint32_t), 8),
+	       task.begin.n_args * sizeof(uint32_t));
+	args = adsm_pack_take(&task.letter, &at, task.begin.arg_bytes, 64);
+	task.slot.in_area = true;
+	begin_part(args);
+}
+
+static void send_done(void)
+{
+	static struct adsm_pack out;
+	struct adsm_seen seen = { .n_waits = 0 };
+	struct done done;
+
+	end_part(&done, &seen);
+	out.n = 0;
+	adsm_pack_put(&out, &done, sizeof(done), 8);
+	if (task.begin.counted)
+		adsm_seen_pack(&out, &seen);
+	adsm_hcrc_node_finish();
+	end_pages();
+	adsm_comm_send(0, ADSM_TAG_TASK_DONE, out.data, out.n);
+	adsm_comm_drop(&task.letter);
+}
+
+bool adsm_node_task_look(bool *ret_found)
+{
+	int status;
+
+	if (!task.running)
+		return false;
+	*ret_found = adsm_hcrc_node_look() || *ret_found;
+	if (has_ended(&status)) {
+		send_done();
+		*ret_found = true;
+	}
+	return true;
+}
+
+/* ---- node 0 */
+
+/* What the parts say becomes one: the first that has done something wrong says what. */
+static void add_done(int rank, const struct done *done, const struct adsm_seen *seen)
+{
+	struct done *sum = &task.sum;
+	uint64_t *counts = (uint64_t *)&sum->costs;
+	const uint64_t *more = (const uint64_t *)&done->costs;
+	uint32_t first, n = interval(rank, &first);
+
+	if (!sum->error) {
+		sum->error = done->error;
+		memcpy(sum->text, done->text, sizeof(sum->text));
+	}
+	memcpy(&task.left[first], done->left, n * sizeof(*done->left));
+	/* By this node's clock, on which it is known when it heard of it. */
+	task.parts[rank] = (struct adsm_cluster_span){ adsm_os_now_ns() - done->ns, done->ns };
+	for (size_t i = 0; i < sizeof(sum->costs) / sizeof(*counts); i++)
+		counts[i] += more[i];
+	if (task.begin.counted)
+		adsm_seen_add(rank, first, task.parts[rank].start_ns - seen->start_ns, seen);
+	task.n_done++;
+}
+
+static void note_done(const struct adsm_letter *letter)
+{
+	size_t at = 0;
+	const struct done *done = adsm_pack_take(letter, &at, sizeof(*done), 8);
+	struct adsm_seen seen = { .n_waits = 0 };
+
+	if (task.begin.counted)
+		seen = adsm_seen_unpack(letter, &at);
+	add_done(letter->from, done, &seen);
+}
+
+bool adsm_node_task_letter(struct adsm_letter *letter)
+{
+	if (letter->tag == ADSM_TAG_TASK)
+		adsm_hcrc_node_letter(letter);
+	else if (letter->tag == ADSM_TAG_TASK_BEGIN && adsm_comm.rank && !task.running)
+		begin_letter(letter);
+	else if (letter->tag == ADSM_TAG_TASK_DONE && !adsm_comm.rank && task.n_done < adsm_comm.n)
+		note_done(letter);
+	else
+		return false;
+	return true;
+}
+
+static void send_begin(const struct adsm_process_slot *slot, const uint8_t *args)
+{
+	static struct adsm_pack out;
+
+	out.n = 0;
+	adsm_pack_put(&out, &task.begin, sizeof(task.begin), 8);
+	adsm_pack_put(&out, slot->arg_offset, slot->n_args * sizeof(*slot->arg_offset), 8);
+	adsm_pack_put(&out, args, slot->arg_bytes, 64);
+	adsm_comm_send(-1, ADSM_TAG_TASK_BEGIN, out.data, out.n);
+}
+
+/* A worker that computes on when its task has failed nobody can end, but with all else. */
+static void check_time(int status)
+{
+	if (!task.failed_ns || adsm_os_now_ns() - task.failed_ns < LEAVE_NS)
+		return;
+	adsm_comm_fail("a worker of task '%s', which has failed (%s), computes on", task.launch.name,
+		       strerror(-status));
+}
+
+static int wait_for_all(void (*look)(void))
+{
+	bool ended = false;
+	int status = 0;
+
+	task.n_done = 0;
+	task.sum = (struct done){ 0 };
+	while (task.n_done < adsm_comm.n) {
+		bool found = adsm_node_look();
+
+		found |= adsm_hcrc_node_look();
+		look();
+		if (!ended && has_ended(&status)) {
+			struct adsm_seen seen = { .n_waits = 0 };
+			struct done done;
+
+			end_part(&done, &seen);
+			add_done(0, &done, &seen);
+			ended = found = true;
+		}
+		check_time(status);
+		if (!found)
+			adsm_comm_rest(ADSM_COMM_COMPUTE_NS);
+	}
+	return status;
+}
+
+static void write_page(uint32_t page, struct adsm_cluster_shared *shared)
+{
+	const size_t size = task.words->task.page, part = size < ADSM_PAGE_SIZE ? size : ADSM_PAGE_SIZE;
+	const uint8_t *bytes = task.memory + page * size, *original = task.original + page * size;
+
+	for (size_t at = 0; at < size; at += part) {
+		if (!memcmp(bytes + at, original + at, part))
+			continue;
+		adsm_diff_merge(source_of(page) + at, bytes + at, original + at, part);
+		if (page < task.begin.n_pages)
+			adsm_cluster_touched(shared, (page * size + at) / ADSM_PAGE_SIZE, 1);
+	}
+}
+
+/*
+ * What has been written goes to device memory. The heap is as it was before a task that has failed: what is known of it
+ * may be half written.
+ */
+static void write_back(int status, struct adsm_cluster_shared *shared)
+{
+	for (uint32_t i = 0; i < task.n_filled; i++)
+		if (adsm_hcrc_node_wrote(task.filled[i]) && (!status || task.filled[i] < task.begin.n_pages))
+			write_page(task.filled[i], shared);
+}
+
+static bool has_lock(const struct adsm_worker_left *left, uint32_t lock)
+{
+	uint32_t i = 0;
+
+	while (i < left->n_locks && left->locks[i] != lock)
+		i++;
+	return i < left->n_locks;
+}
+
+static struct adsm_task_seen see(uint32_t worker)
+{
+	struct adsm_task_seen seen = { .waits_for = task.left[worker].waits_for };
+
+	for (uint32_t i = 0; i < task.begin.n_workers && seen.waits_for < ADSM_TASK_LOCKS_MAX && !seen.holder; i++)
+		if (has_lock(&task.left[i], seen.waits_for))
+			seen.holder = i + 1;
+	return seen;
+}
+
+/* A worker has given back a lock that it has not got: who has? */
+static void say_owner(char ret_text[ADSM_PROCESS_TEXT])
+{
+	uint32_t worker = 0, holder;
+
+	while (worker < task.begin.n_workers && !task.left[worker].gives_back)
+		worker++;
+	holder = worker < task.begin.n_workers ? see(worker).holder : 0;
+	if (holder)
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': worker %u gives lock %u back, which worker %u has",
+			    task.launch.name, worker, task.left[worker].waits_for, holder - 1);
+	else
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "%s, which nobody has", task.sum.text);
+}
+
+static void say_failure(int status, char ret_text[ADSM_PROCESS_TEXT])
+{
+	char text[ADSM_PROCESS_TEXT];
+	bool in_locks = false;
+
+	for (uint32_t i = 0; i < task.begin.n_workers; i++)
+		in_locks = in_locks || task.left[i].waits_for < ADSM_TASK_LOCKS_MAX;
+	if (task.sum.error == -EPERM)
+		say_owner(ret_text);
+	else if (task.sum.error)
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "%s", task.sum.text);
+	else if (status != -EDEADLK)
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %s", task.launch.name, strerror(-status));
+	else
+		(in_locks ? adsm_task_tell_stopped : adsm_task_tell_barrier)(task.begin.n_workers, see, text);
+	if (!task.sum.error && status == -EDEADLK)
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': deadlock: %s", task.launch.name, text);
+}
+
+/* How they shared pages. */
+static void tell_sharing(struct adsm_cluster_shared *shared)
+{
+	const uint64_t page = task.words->task.page;
+	const struct adsm_hcrc_memory memory = {
+		.begin = task.words->base, .end = task.words->base + task.begin.n_pages * page,
+		.heap = task.words->base + task.words->size,
+	};
+	uint32_t worst;
+	struct adsm_sharing_call call = {
+		.task = task.launch.name, .page = page, .worst = adsm_seen_worst(&worst), .args = task.launch.args,
+		.n_args = task.slot.n_args, .base = memory.begin, .size = memory.end - memory.begin,
+	};
+
+	call.worst.address = adsm_hcrc_address(&memory, worst, (uint32_t)page);
+	memcpy(call.moved, task.sum.costs.workers.copies.moved, sizeof(call.moved));
+	adsm_sharing_add(&shared->sharings, &call);
+}
+
+/* So many pages there are from the arena's start to the last object's end. */
+static uint32_t count_pages(void)
+{
+	const struct adsm_runs *objects = adsm_pages_objects();
+	const struct adsm_run *last = objects->n ? &objects->v[objects->n - 1] : NULL;
+	const uint64_t page = task.words->task.page;
+
+	return last ? (uint32_t)(((last->first + last->n) * ADSM_PAGE_SIZE + page - 1) / page) : 1;
+}
+
+const struct adsm_cluster_span *adsm_node_task_parts(void)
+{
+	return task.parts;
+}
+
+int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args, struct adsm_cluster_shared *shared,
+		       void (*look)(void), struct adsm_task_costs *ret_costs, struct adsm_task_record *ret_record,
+		       char ret_text[ADSM_PROCESS_TEXT])
+{
+	const uint64_t most = (uint64_t)adsm_comm.n * ADSM_HCRC_WORKERS_MAX;
+	uint64_t n_barriers, virtual_ns;
+	int status;
+
+	*ret_costs = (struct adsm_task_costs){ .n_workers = 0 };
+	if (slot->counted)
+		memset(ret_record, 0, sizeof(*ret_record));
+	if (!slot->n_blocks || slot->n_blocks > most) {
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %lu workers, there may be %lu", slot->name,
+			    slot->n_blocks, most);
+		return -EINVAL;
+	}
+	task.slot = *slot;
+	task.slot.in_area = true;
+	task.begin = (struct begin){
+		.kernel = slot->kernel, .n_args = slot->n_args, .arg_bytes = slot->arg_bytes,
+		.n_workers = (uint32_t)slot->n_blocks, .n_pages = count_pages(),
+		/* To count loads and stores takes much of the time that is counted by virtual.h. */
+		.counted = slot->counted && !task.words->virtual,
+	};
+	memcpy(task.begin.grid, slot->grid, sizeof(slot->grid));
+	memcpy(task.begin.block, slot->block, sizeof(slot->block));
+	task.record = ret_record;
+	send_begin(slot, args);
+	begin_part(args);
+	status = wait_for_all(look);
+	n_barriers = adsm_hcrc_node_counts().barriers;
+	virtual_ns = adsm_virtual_now();
+	write_back(status, shared);
+	if (task.begin.counted)
+		tell_sharing(shared);
+	adsm_hcrc_node_finish();
+	end_pages();
+	*ret_costs = task.sum.costs;
+	ret_costs->n_workers = task.begin.n_workers;
+	ret_costs->n_barriers = n_barriers;
+	ret_costs->virtual_ns = virtual_ns;
+	if (status)
+		say_failure(status, ret_text);
+	return status;
+}

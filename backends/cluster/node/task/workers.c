@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * workers.c - see workers.h. Threads, and how one that goes wrong is left, are those of any device process (task.h).
+ * Its locks and its barrier are not used: who waits for those of hcrc_node.h counts as one that runs.
+ */
+
+
+/* A worker is on a stack of its own, of which the check of longjmp() thinks that it is a mistake. */
+#undef _FORTIFY_SOURCE
+
+#include "workers.h"
+
+#include "base/log.h"
+#include "base/os.h"
+#include "cluster/node/hcrc/hcrc_copies.h"
+#include "cluster/node/hcrc/hcrc_node.h"
+#include "images.h"
+#include "process/device/crash.h"
+#include "process/device/task.h"
+#include "process/device/task_crew.h"
+#include "store/core.h"
+#include "cluster/node/hcrc/virtual.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct worker {
+	struct adsm_task_worker base;	/* as the kernel has it: its number is that among all nodes' */
+	struct adsm_task_thread *thread;
+	struct adsm_core core;
+	uint32_t *locks;		/* that it has */
+	uint32_t n_locks, room;
+	uint32_t waits_for;		/* as task_crew.h has it */
+	bool gives_back;		/* that, and has not got it */
+};
+
+static struct {
+	struct adsm_scratchpad_layout layout;
+	uint32_t page;
+	void (*wake)(void);
+	struct worker all[ADSM_HCRC_WORKERS_MAX];
+	uint32_t n_made;		/* whose core is there */
+	/* The task that runs. */
+	struct adsm_workers_part part;
+	struct adsm_hcrc_memory memory;
+	int status;
+	char text[ADSM_PROCESS_TEXT];
+	uint64_t counts[ADSM_TASK_N_COUNTS];
+	struct adsm_task_record record;
+	_Atomic bool done;
+} workers;
+
+static _Thread_local struct worker *mine;
+
+void adsm_workers_start(const struct adsm_scratchpad_layout *layout, uint32_t page, void (*wake)(void))
+{
+	workers.layout = *layout;
+	workers.page = page;
+	workers.wake = wake;
+}
+
+/* ---- what a worker asks, and how it may be left */
+
+static struct worker *worker_of(struct adsm_task_worker *base)
+{
+	return (struct worker *)base;
+}
+
+static struct adsm_copies *pages_of(const struct worker *worker)
+{
+	return worker->core.window;
+}
+
+static uint32_t index_of(const struct worker *worker)
+{
+	return (uint32_t)(worker - workers.all);
+}
+
+static __attribute__((noreturn)) void leave(uint32_t index)
+{
+	adsm_task_leave(workers.all[index].thread);
+}
+
+/* The task has failed, here or elsewhere. */
+static void check(const struct worker *worker, int error)
+{
+	if (error)
+		leave(index_of(worker));
+}
+
+/* It has done what it may not: the sentence first, as others end when they hear of it. */
+#define FAIL(worker, error, ...) do { \
+	adsm_task_fail(error, __VA_ARGS__); \
+	adsm_hcrc_node_fail(index_of(worker), error); \
+	leave(index_of(worker)); \
+} while (0)
+
+static __attribute__((noreturn)) void refuse(uint32_t index, const char *what)
+{
+	const struct worker *worker = &workers.all[index];
+
+	FAIL(worker, -ENOTSUP, "worker %u %s", worker->base.index, what);
+}
+
+static uint32_t find_lock(const struct worker *worker, uint32_t id)
+{
+	uint32_t i = 0;
+
+	while (i < worker->n_locks && worker->locks[i] != id)
+		i++;
+	return i;
+}
+
+static void add_lock(struct worker *worker, uint32_t id)
+{
+	if (worker->n_locks == worker->room) {
+		const uint32_t room = worker->room ? 2 * worker->room : 16;
+		uint32_t *locks = realloc(worker->locks, room * sizeof(*locks));
+
+		if (!locks)
+			FAIL(worker, -ENOMEM, "no memory for the list of locks that worker %u has", worker->base.index);
+		worker->locks = locks;
+		worker->room = room;
+	}
+	worker->locks[worker->n_locks++] = id;
+}
+
+static void take_notices(struct worker *worker)
+{
+	const uint32_t index = index_of(worker);
+	uint32_t page;
+
+	while ((page = adsm_hcrc_node_notice(index)) != ADSM_HCRC_NONE)
+		adsm_copies_give_up(pages_of(worker), adsm_hcrc_address(&workers.memory, page, workers.page));
+}
+
+/* It has slept for a lock. */
+static void note_wait(const struct worker *worker, uint64_t since, uint32_t id, bool stayed)
+{
+	struct adsm_task_thread *thread = worker->thread;
+	const bool heap = id == ADSM_NODE_HEAP_LOCK;
+	uint64_t ns;
+
+	thread->n_waits++;
+	if (!since)
+		return;
+	ns = adsm_task_waited(thread, since, heap ? ADSM_TASK_FOR_MEMORY : stayed ? id | ADSM_TASK_HANDED : id);
+	thread->lock_wait_ns += ns;
+	adsm_task_hot_add(thread->hot, (struct adsm_task_hot){ ns, id, 1 });
+}
+
+static void take(struct worker *worker, uint32_t id)
+{
+	const uint64_t since = adsm_task_since();
+	enum adsm_hcrc_way way;
+
+	worker->waits_for = id;
+	check(worker, adsm_hcrc_node_acquire(index_of(worker), id, &way));
+	worker->waits_for = ADSM_TASK_RUNS;
+	if (way != ADSM_HCRC_AT_ONCE)
+		note_wait(worker, since, id, way == ADSM_HCRC_STAYED);
+	add_lock(worker, id);
+	take_notices(worker);
+}
+
+static void give(struct worker *worker, uint32_t id)
+{
+	adsm_copies_release(pages_of(worker));
+	worker->locks[find_lock(worker, id)] = worker->locks[worker->n_locks - 1];
+	worker->n_locks--;
+	check(worker, adsm_hcrc_node_release(index_of(worker), id));
+}
+
+static void check_number(const struct worker *worker, uint32_t id)
+{
+	if (id >= ADSM_TASK_LOCKS_MAX)
+		FAIL(worker, -EINVAL, "worker %u uses lock %u: the last one is %u", worker->base.index, id,
+		     ADSM_TASK_LOCKS_MAX - 1);
+}
+
+static void lock(struct adsm_task_worker *base, uint32_t id)
+{
+	struct worker *worker = worker_of(base);
+
+	check_number(worker, id);
+	if (find_lock(worker, id) < worker->n_locks)
+		FAIL(worker, -EDEADLK, "worker %u takes lock %u, which it has", base->index, id);
+	take(worker, id);
+}
+
+static void unlock(struct adsm_task_worker *base, uint32_t id)
+{
+	struct worker *worker = worker_of(base);
+
+	check_number(worker, id);
+	if (find_lock(worker, id) == worker->n_locks) {
+		/* Who has it is known when all have left. */
+		worker->waits_for = id;
+		worker->gives_back = true;
+		FAIL(worker, -EPERM, "worker %u gives lock %u back", base->index, id);
+	}
+	give(worker, id);
+}
+
+static void barrier(struct adsm_task_worker *base)
+{
+	struct worker *worker = worker_of(base);
+	uint64_t since;
+
+	adsm_copies_release(pages_of(worker));
+	since = adsm_task_since();
+	worker->waits_for = ADSM_TASK_AT_BARRIER;
+	check(worker, adsm_hcrc_node_barrier(index_of(worker)));
+	worker->waits_for = ADSM_TASK_RUNS;
+	if (since)
+		worker->thread->barrier_wait_ns += adsm_task_waited(worker->thread, since, ADSM_TASK_AT_BARRIER);
+	take_notices(worker);
+}
+
+static void flush(struct adsm_task_worker *base, const volatile void *p)
+{
+	if (p)
+		adsm_copies_flush(pages_of(worker_of(base)), (uint64_t)(uintptr_t)p, 1);
+	else
+		adsm_copies_flush_all(pages_of(worker_of(base)));
+}
+
+/* What is known of it is in its own memory, consistent as all else is by a lock of its own. */
+static void *allocate(struct adsm_task_worker *base, size_t size)
+{
+	struct worker *worker = worker_of(base);
+	uint64_t address;
+
+	take(worker, ADSM_NODE_HEAP_LOCK);
+	address = adsm_node_heap_alloc(&pages_of(worker)->store, workers.memory.heap, size);
+	give(worker, ADSM_NODE_HEAP_LOCK);
+	return (void *)(uintptr_t)address;
+}
+
+static void give_back(struct adsm_task_worker *base, void *p)
+{
+	struct worker *worker = worker_of(base);
+	bool known;
+
+	if (!p)
+		return;
+	/* What anybody has of it from before is in its pages when it is given again: locks see to that. */
+	take(worker, ADSM_NODE_HEAP_LOCK);
+	known = adsm_node_heap_free(&pages_of(worker)->store, workers.memory.heap, (uint64_t)(uintptr_t)p);
+	give(worker, ADSM_NODE_HEAP_LOCK);
+	if (!known)
+		FAIL(worker, -EINVAL, "worker %u frees %p, which it has not from ADSM_TASK_ALLOC", base->index, p);
+}
+
+static const struct adsm_task_calls calls = {
+	.size = sizeof(calls),
+	.lock = lock,
+	.unlock = unlock,
+	.barrier = barrier,
+	.flush = flush,
+	.alloc = allocate,
+	.free = give_back,
+};
+
+/* ---- a worker's thread */
+
+static void place(char *ret_text, size_t size)
+{
+	if (mine && mine->n_locks)
+		adsm_format(ret_text, size, ", in worker %u, which has lock %u", mine->base.index, mine->locks[0]);
+	else if (mine)
+		adsm_format(ret_text, size, ", in worker %u", mine->base.index);
+}
+
+static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *launch)
+{
+	struct worker *worker = &workers.all[base->index];
+	struct adsm_copies *pages = pages_of(worker);
+
+	mine = worker;
+	worker->thread = (struct adsm_task_thread *)base;
+	adsm_copies_begin(pages, workers.part.counted);
+	pages->store.worker = &worker->base;
+	adsm_virtual_go_on(base->index);
+	adsm_core_call(&worker->core, (void *)(uintptr_t)launch->task, &worker->base, launch->args);
+	adsm_copies_release(pages);
+	/* What it still has was brought, too. */
+	if (workers.part.counted)
+		adsm_copies_flush_all(pages);
+	if (worker->n_locks)
+		FAIL(worker, -EOWNERDEAD, "worker %u has ended with lock %u%s", worker->base.index, worker->locks[0],
+		     worker->n_locks > 1 ? ", and with others" : "");
+	worker->waits_for = ADSM_TASK_ENDED;
+	check(worker, adsm_hcrc_node_end(index_of(worker)));
+}
+
+static const struct adsm_task_way way = { &calls, run, place };
+
+static void *run_all(void *arg)
+{
+	adsm_crash_thread();
+	workers.status = adsm_task_run_all(workers.part.launch, workers.part.launch->name, NULL, workers.counts,
+					   workers.text);
+	/* Where threads are too few none has run, and nobody has said so. */
+	if (workers.status)
+		adsm_hcrc_node_fail(0, workers.status);
+	atomic_store(&workers.done, true);
+	workers.wake();
+	return NULL;
+}
+
+static void on_wrong(uint64_t address, const char *what)
+{
+	static _Thread_local char why[320];
+
+	adsm_format(why, sizeof(why), ": %s of a pointer to device memory, where there is none: a null pointer, one "
+		    "past its object, or one that was never of an object", what);
+	adsm_crash_now(SIGSEGV, address, why);
+}
+
+static int make_core(void)
+{
+	struct worker *worker = &workers.all[workers.n_made];
+	int ret = adsm_core_reserve(&workers.layout, &worker->core);
+
+	if (ret)
+		return ret;
+	ret = adsm_copies_init(worker->core.window, &workers.layout, workers.page, &adsm_hcrc_copies, &workers.memory,
+			       workers.n_made, on_wrong);
+	if (ret)
+		adsm_core_destroy(&worker->core);
+	else
+		workers.n_made++;
+	return ret;
+}
+
+static void begin_worker(struct worker *worker, uint32_t number)
+{
+	worker->base = (struct adsm_task_worker){ &calls, number, workers.part.n_all, 0 };
+	worker->n_locks = 0;
+	worker->waits_for = ADSM_TASK_RUNS;
+	worker->gives_back = false;
+}
+
+int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_PROCESS_TEXT])
+{
+	const uint64_t args = (uint64_t)(uintptr_t)part->args;
+	int ret = 0;
+
+	workers.part = *part;
+	workers.memory = (struct adsm_hcrc_memory){
+		.begin = part->begin, .end = part->end, .heap = part->heap,
+		.heap_end = part->heap + ADSM_NODE_HEAP_SIZE, .readable = { { args, args + part->arg_bytes } },
+		.leave = leave, .refuse = refuse,
+	};
+	adsm_images_tables(part->kernel, &workers.memory.readable[1].begin, &workers.memory.readable[1].end);
+	while (!ret && workers.n_made < part->n)
+		ret = make_core();
+	if (ret) {
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': no memory for the cores of its workers",
+			    part->launch->name);
+		return ret;
+	}
+	part->launch->task_way = &way;
+	part->launch->n = part->n;
+	part->launch->record = part->counted ? &workers.record : NULL;
+	memset(&workers.record, 0, sizeof(workers.record));
+	memset(workers.counts, 0, sizeof(workers.counts));
+	workers.status = 0;
+	for (uint32_t i = 0; i < part->n; i++)
+		begin_worker(&workers.all[i], part->first + i);
+	atomic_store(&workers.done, !part->n);
+	ret = part->n ? adsm_pool_thread(run_all) : 0;
+	if (ret)
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': no thread for its workers: %s (ulimit -u)",
+			    part->launch->name, strerror(-ret));
+	return ret;
+}
+
+/* ---- the end */
+
+bool adsm_workers_done(void)
+{
+	return atomic_load(&workers.done);
+}
+
+int adsm_workers_result(const char **ret_text)
+{
+	*ret_text = workers.text;
+	return workers.status;
+}
+
+struct adsm_worker_left adsm_workers_left(uint32_t i)
+{
+	const struct worker *worker = &workers.all[i];
+	struct adsm_worker_left left = { worker->waits_for, worker->gives_back, worker->n_locks, { 0 } };
+	const uint32_t most = sizeof(left.locks) / sizeof(left.locks[0]);
+
+	left.n_locks = left.n_locks < most ? left.n_locks : most;
+	if (left.n_locks)
+		memcpy(left.locks, worker->locks, left.n_locks * sizeof(*left.locks));
+	return left;
+}
+
+void adsm_workers_counts(struct adsm_workers_counts *ret_counts)
+{
+	*ret_counts = (struct adsm_workers_counts){
+		.lock_waits = workers.counts[ADSM_TASK_LOCK_WAITS], .work_ns = workers.counts[ADSM_TASK_WORK_NS],
+		.lock_wait_ns = workers.counts[ADSM_TASK_LOCK_WAIT_NS],
+		.barrier_wait_ns = workers.counts[ADSM_TASK_BARRIER_WAIT_NS],
+	};
+	for (uint32_t i = 0; i < workers.part.n; i++) {
+		const struct adsm_copies_counts *counts = &pages_of(&workers.all[i])->counts;
+
+		ret_counts->copies.reads += counts->reads;
+		ret_counts->copies.writes += counts->writes;
+		ret_counts->copies.read_misses += counts->read_misses;
+		ret_counts->copies.write_misses += counts->write_misses;
+		ret_counts->copies.upgrades += counts->upgrades;
+		ret_counts->copies.sent_on_miss += counts->sent_on_miss;
+		ret_counts->copies.sent_on_sync += counts->sent_on_sync;
+		ret_counts->copies.given_up += counts->given_up;
+		ret_counts->copies.shared_falsely += counts->shared_falsely;
+		for (int k = 0; k < ADSM_SCRATCHPAD_PAGE_SIZES; k++)
+			ret_counts->copies.moved[k] += counts->moved[k];
+	}
+}
+
+const struct adsm_task_record *adsm_workers_record(void)
+{
+	return &workers.record;
+}
+
+bool adsm_workers_is_one(void)
+{
+	return mine;
+}
+
+const char *adsm_workers_explain(int signal, uint64_t address, const char *access)
+{
+	static char why[320];
+
+	if (!mine || (signal != SIGSEGV && signal != SIGBUS) || !adsm_core_is_below_stack(&mine->core, address))
+		return NULL;
+	adsm_format(why, sizeof(why), ": its stack has run over, of %lu bytes in the local store: make its arrays "
+		    "smaller, let it call itself less deep, or raise ADSM_SCRATCHPAD_SIZE", mine->core.stack_size);
+	return why;
+}
+
+/*
+ * ---- memory of ADSM_TASK_ALLOC
+ *
+ * Sizes are powers of two, with 64 bytes for what is known of each: freed memory is for the
+ * next one of its size.
+ */
+
+#define HEAD 64				/* before what is given: its size, MARK ^ its place, the next free one */
+#define FIRST 4096			/* where memory begins, behind the heap's own words */
+#define MARK UINT64_C(0x9d5f2c81a7e3460b)
+#define MIN_SHIFT 7
+
+/* Words of the heap: bytes in use from FIRST on, then of each size the first that is free. */
+static uint64_t word(uint64_t heap, uint64_t i)
+{
+	return heap + 8 * i;
+}
+
+static uint64_t get(struct adsm_store *store, uint64_t address)
+{
+	return store->get(store, address, 8);
+}
+
+static void put(struct adsm_store *store, uint64_t address, uint64_t value)
+{
+	store->put(store, address, 8, value);
+}
+
+uint64_t adsm_node_heap_alloc(struct adsm_store *store, uint64_t heap, uint64_t size)
+{
+	uint64_t shift = MIN_SHIFT, at, used;
+
+	if (!size || size > ADSM_NODE_HEAP_SIZE)
+		return 0;
+	while ((uint64_t)1 << shift < size + HEAD)
+		shift++;
+	at = get(store, word(heap, shift));
+	if (at) {
+		put(store, word(heap, shift), get(store, at + 16));
+	} else {
+		used = get(store, word(heap, 0));
+		if ((uint64_t)1 << shift > ADSM_NODE_HEAP_SIZE - FIRST - used)
+			return 0;
+		at = heap + FIRST + used;
+		put(store, word(heap, 0), used + ((uint64_t)1 << shift));
+	}
+	put(store, at, shift);
+	put(store, at + 8, MARK ^ at);
+	return at + HEAD;
+}
+
+bool adsm_node_heap_free(struct adsm_store *store, uint64_t heap, uint64_t address)
+{
+	const uint64_t at = address - HEAD, offset = at - heap - FIRST;
+	uint64_t shift;
+
+	if (offset >= ADSM_NODE_HEAP_SIZE - FIRST || offset % HEAD || get(store, at + 8) != (MARK ^ at))
+		return false;
+	shift = get(store, at);
+	put(store, at + 8, 0);
+	put(store, at + 16, get(store, word(heap, shift)));
+	put(store, word(heap, shift), at);
+	return true;
+}
