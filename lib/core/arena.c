@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.c - file, view, alias, and which pages are free: an ordered array of free ranges, first
- * fit. Callers of take and give are serialised by objects.c.
+ * arena.c - the file, the view, the alias, and the free ranges: an ordered array, first fit. objects.c serialises the
+ * callers of take and give.
  *
- * Fresh pages are slow (the system zeroes them, 1.6 GB/s against 15) and so are fresh page tables. The views
- * given last are kept with theirs, closed, for objects of just that size: programs allocate the same again and
- * again.
+ * Fresh pages are slow: the system zeroes them (1.6 GB/s against 15 GB/s), and page tables have to be made. So the
+ * latest views that were given back are kept with their pages, closed, for objects of exactly that size. Programs often
+ * allocate the same sizes again.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -35,14 +35,14 @@ static size_t n_free, capacity;
 
 #define MAX_KEPT 64
 
-static struct range kept[MAX_KEPT];	/* not among the free ranges; the oldest first */
+static struct range kept[MAX_KEPT];	/* not among the free ranges; oldest first */
 static size_t n_kept, kept_size;
 static bool left;			/* adsm_arena_leave() */
-static atomic_bool undumped;		/* objects are not in core files: adsm_arena_merge() */
+static atomic_bool undumped;		/* objects are left out of core files: adsm_arena_merge() */
 
 static int reserve(uintptr_t address, size_t size, void **ret_base)
 {
-	/* Both are free under every sanitizer and valgrind; the first is above the addresses that those take. */
+	/* Both are free under all sanitizers and valgrind; the first is above the addresses that these use. */
 	static const uintptr_t preferred[] = { 0x7e8000000000, 0x110000000000, 0 };
 
 	if (address)
@@ -122,8 +122,8 @@ bool adsm_arena_is_too_large(int error)
 	if (limit == UINT64_MAX || adsm_core_options.arena.size || adsm_arena.size / 2 < LEAST_SIZE)
 		return false;
 	if (error)
-		return error == -ENOMEM || error == -EAGAIN;	/* the latter: no stack for a thread */
-	/* A quarter is the program's. */
+		return error == -ENOMEM || error == -EAGAIN;	/* EAGAIN: no memory for a thread's stack */
+	/* A quarter of the limit is for the program. */
 	if (adsm_os_reserve(0, limit / 4 & ~(ADSM_PAGE_SIZE - 1), &room))
 		return true;
 	adsm_os_unmap(room, limit / 4 & ~(ADSM_PAGE_SIZE - 1));
@@ -148,7 +148,7 @@ void adsm_arena_close_file(void)
 void adsm_arena_destroy(void)
 {
 	adsm_arena_close_file();
-	/* Where a driver dictated addresses there are still closed mappings of the file. */
+	/* If a driver dictated addresses, closed mappings of the file still exist. */
 	if (n_kept)
 		adsm_os_discard(adsm_arena.alias, adsm_arena.size);
 	if (left)
@@ -175,13 +175,13 @@ void adsm_arena_child(void)
 	adsm_os_reserve(adsm_arena.base, adsm_arena.size, &base);
 }
 
-/* Make room for one more range before anything changes, so that giving back never fails. */
+/* Make room for more ranges before anything changes, so that giving a range back cannot fail. */
 static int grow(void)
 {
 	size_t wanted = capacity * 2;
 	struct range *bigger;
 
-	/* Taking splits one range, and each range taken may come back as one of its own. */
+	/* Taking may split a range, and each range that is taken may come back as a separate one. */
 	if (n_free + 2 <= capacity)
 		return 0;
 	bigger = realloc(free_ranges, wanted * sizeof(*bigger) + 2 * sizeof(*bigger));
@@ -243,7 +243,7 @@ void adsm_arena_give(uintptr_t start, size_t size)
 		else
 			high = middle;
 	}
-	/* low is the first free range behind this one. */
+	/* `low` is the first free range behind this one. */
 	if (low < n_free && start + size == free_ranges[low].start) {
 		free_ranges[low].start = start;
 		free_ranges[low].size += size;
@@ -271,7 +271,7 @@ static struct range remove_kept(size_t i)
 
 void adsm_arena_merge(void)
 {
-	/* Once: after that core files leave the arena out, and what is closed becomes one mapping by itself. */
+	/* Once only: after that core files leave out the arena, and closed ranges become one mapping by themselves. */
 	if (atomic_load(&undumped))
 		return;
 	adsm_os_dump((void *)adsm_arena.base, adsm_arena.size, false);
@@ -336,7 +336,7 @@ int adsm_arena_take_view(size_t size, uintptr_t *ret_start, enum adsm_pages *ret
 	error = adsm_arena_take(size, ret_start);
 	if (error)
 		return error;
-	/* Whoever gave the range back may not have been able to close it. */
+	/* Its last owner may have been unable to close it. */
 	error = adsm_os_protect((void *)*ret_start, size, ADSM_PROT_NONE);
 	if (error) {
 		adsm_arena_give(*ret_start, size);

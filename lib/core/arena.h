@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena.h - the address range of all objects, one sparse file behind it, and its two mappings: the view
- * that applications use, closed but for what objects open of it, and the alias that only the library uses.
+ * arena.h - the address range of all objects, the sparse file behind it, and its two mappings: the view, which the
+ * program uses and which is closed except where objects open it, and the alias, which only the library uses.
  *
- * The view is one mapping of the system's wherever it is closed, of objects or not: what is opened takes mappings,
- * and closing gives them back. That holds while all of it has the same flags. One is not: what is in a core file.
+ * Wherever the view is closed it is one mapping of the system, whether objects lie there or not. An open part takes
+ * further mappings, and gives them back when it is closed. This holds only while all of the view has the same flags.
+ * One flag differs: whether a range is in core files (adsm_arena_merge()).
  */
 #ifndef ADSM_ARENA_H
 #define ADSM_ARENA_H
@@ -17,45 +18,48 @@ struct adsm_arena {
 	uintptr_t base;			/* of the views */
 	size_t size;
 	char *alias;			/* alias - base is the same for every byte */
-	int fd;				/* while devices are opened; then -1: the mappings are enough */
+	int fd;				/* -1 once the devices are open: then the mappings are enough */
 };
 
 extern struct adsm_arena adsm_arena;
 
-/* @address, @size: wanted, 0: the library chooses, the largest that there is room for. */
+/* @address, @size: 0 lets the library choose; it takes the largest size that there is room for. */
 int adsm_arena_create(uintptr_t address, size_t size);
 /*
- * Under a limit on address space (ulimit -v), where the library chooses: is one half as large to be tried? @error: of
- * what came after the arena, devices above all, which map as much again; 0: is too little left for the program?
+ * Under a limit on address space (ulimit -v), and if the library chooses the size: is an arena of half the size to be
+ * tried? @error: the error of what was made after the arena, mostly of devices, which map as much again; 0: nothing
+ * failed, but is enough left for the program?
  */
 bool adsm_arena_is_too_large(int error);
-/* Make the arena half as large; no range of it is taken. */
+/* Make the arena half as large; no range of it may be in use. */
 int adsm_arena_shrink(void);
 /* The mappings stay. */
 void adsm_arena_close_file(void);
 void adsm_arena_destroy(void);
-/* A driver does not give the range back: it stays reserved, and the next arena is elsewhere. */
+/* A driver does not give the range back: it stays reserved at the end, and the next arena gets another range. */
 void adsm_arena_leave(void);
 /* In the child of a fork: keep the range reserved and closed. */
 void adsm_arena_child(void);
 
-/* A free range of whole pages, inaccessible; -ENOMEM when the arena is full. */
+/* Take a free range of whole pages, inaccessible; -ENOMEM if the arena is full. */
 int adsm_arena_take(size_t size, uintptr_t *ret_start);
 void adsm_arena_give(uintptr_t start, size_t size);
 /* How much of a view has host pages, and is in the page table. */
 enum adsm_pages { ADSM_PAGES_NONE, ADSM_PAGES_SOME, ADSM_PAGES_ALL };
 
-/* The same with a closed view; also -ENOMEM where that cannot be closed. @ret_pages: those of a kept view. */
+/* Take a range with a closed view; also -ENOMEM if the view cannot be closed. @ret_pages: the pages that a kept view
+ * already has. */
 int adsm_arena_take_view(size_t size, uintptr_t *ret_start, enum adsm_pages *ret_pages);
-/* Give a closed view back. With pages it is kept for the next view of its size, within limits (ADSM_KEEP). */
+/* Give a closed view back. If it has pages, it is kept for the next view of its size, within limits (ADSM_KEEP). */
 void adsm_arena_give_view(uintptr_t start, size_t size, enum adsm_pages pages);
 
-/* Have the bytes of a range, taken without a view, no pages any more. */
+/* Give the pages of a range back to the system. No view of the range is in use. */
 void adsm_arena_discard(uintptr_t start, size_t size);
-/* The process has no mappings left: all closed parts of the view become one mapping, which core files leave out. */
+/* The process has no mappings left: leave all objects out of core files, so that all closed parts of the view become
+ * one mapping. */
 void adsm_arena_merge(void);							/* [signal] */
 
-/* Is an address in the arena's range? Not of objects that lie where a driver wants them: place.c. */
+/* Is an address in the arena's range? Objects whose address a driver dictates are outside of it: place.c. */
 static inline bool adsm_arena_has(uintptr_t address)
 {
 	return address - adsm_arena.base < adsm_arena.size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* block.c - accesses to blocks, early and late sends, fetches ahead, calls and syncs. */
+/* block.c - accesses to blocks, sends before calls and early sends, fetches ahead, calls and syncs. */
 #include "core/block.h"
 
 #include <assert.h>
@@ -16,9 +16,9 @@ _Thread_local bool adsm_defers_eviction;
 /* ---- invariants */
 
 #ifndef NDEBUG
-#define CHECKED_BLOCKS 1024	/* of larger objects every access would cost too much */
+#define CHECKED_BLOCKS 1024	/* larger objects are not checked: it would make each access too slow */
 
-/* What holds of every object whenever the lock is given back. */
+/* The invariants of an object whenever the lock is given back. */
 static void check(const struct adsm_object *object)
 {
 	const char *broken;
@@ -41,25 +41,25 @@ static void check(const struct adsm_object *object)
 
 /* ---- accesses */
 
-#define RANGE_STEP_MAX ((size_t)4 << 20)	/* bytes that change state, or are fetched, at once */
+#define RANGE_STEP_MAX ((size_t)4 << 20)	/* bytes that change state, or are fetched, in one step */
 
 uint32_t adsm_range_step(const struct adsm_blocks *blocks, bool input, size_t at, size_t end,
 			 enum adsm_block_event *ret_event)
 {
-	/* Where every block that becomes Dirty may push another one out: one by one. */
+	/* With ADSM_EVICT_BATCH=1 each block that becomes Dirty may close another one: one by one. */
 	size_t most = adsm_protocol_options.evict_batch == 1 ? 1 : RANGE_STEP_MAX >> blocks->shift;
 
 	return adsm_blocks_range(blocks, input, at, end, most, ret_event);
 }
 
-/* The lock is about to be given away while bytes move, by this thread or, later, by the evictor. */
+/* The lock is about to be given away while bytes move; this thread moves them, or later the evictor. */
 static void begin(struct adsm_object *object, struct adsm_change *change)
 {
 	adsm_blocks_begin(&object->blocks, change);
 	adsm_object_mark_open(object);
 }
 
-/* Bytes have moved, or not: threads that wait for these blocks look again. */
+/* Bytes have moved, or could not be moved: threads that wait for these blocks look again. */
 static int end(struct adsm_object *object, const struct adsm_change *change, int error)
 {
 	if (error)
@@ -71,15 +71,15 @@ static int end(struct adsm_object *object, const struct adsm_change *change, int
 	return error;
 }
 
-/* Send a run that is closed to writers; give the lock away meanwhile. */
+/* Send a run that is closed to writers; gives the lock away meanwhile. */
 static int send_run(struct adsm_object *object, struct adsm_change *change)
 {
 	begin(object, change);
 	return end(object, change, adsm_run_send(object, change->first, change->n));
 }
 
-/* A block that is about to become Dirty again is still queued: its bytes so far must go first, counted. If that fails,
- * the block is Dirty, as the write would make it, and goes again. */
+/* A block that is about to become Dirty again is still queued: send its bytes first, as one send that is counted. If
+ * the send fails, the block is Dirty, as the write would make it, and is sent later. */
 static void send_before_write(struct adsm_object *object, uint32_t b)
 {
 	struct adsm_change change = adsm_blocks_plan_queued(&object->blocks, b, true);
@@ -94,7 +94,7 @@ static void note_early(struct adsm_object *object, uint32_t first, uint32_t n)
 	adsm_note_evicted(object, first, n);
 }
 
-/* A run becomes Dirty: were some sent early, in vain? */
+/* A run becomes Dirty: count the blocks that were sent early, in vain. */
 static void note_again(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	uint32_t again = 0;
@@ -108,7 +108,7 @@ static void note_again(struct adsm_object *object, uint32_t first, uint32_t n)
 		adsm_habit_again(object, again);
 }
 
-/* In the paper's exact mode whoever writes closes the oldest block; only the copy is left to others. */
+/* In the papers' exact mode the writing thread closes the oldest block; other threads do the copy. */
 void adsm_evict_now(struct adsm_home *home)
 {
 	struct adsm_block *block;
@@ -157,7 +157,7 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	if (!change.dirties)
 		return 0;
 	note_again(object, first, n);
-	/* Where all other blocks are held only these could go: not before the access that they were opened for. */
+	/* If all other blocks are held, only these could be evicted, before the access that they were opened for. */
 	for (uint32_t b = first; b < first + n; b++)
 		object->blocks.at[b].holds++;
 	adsm_evict_now(object->home);
@@ -166,12 +166,12 @@ int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, e
 	return 0;
 }
 
-/* ---- writes that the engine tells of, and no fault */
+/* ---- writes that the engine reports, and that did not fault */
 
 struct collecting {
 	struct adsm_object *object;
-	uint64_t seq;			/* a call that has to end first */
-	bool some;			/* are Dirty now */
+	uint64_t seq;			/* the last call that such a write has to wait for */
+	bool some;			/* some blocks became Dirty */
 };
 
 static bool written(void *arg, void *pages, size_t size)
@@ -217,7 +217,7 @@ int adsm_object_collect(struct adsm_object *object, uint64_t *ret_seq)
 int adsm_object_flush(struct adsm_object *object)
 {
 	int tries = object->blocks.detects ? 1 : ADSM_UNDETECTED_TRIES;
-	/* "No two sends are merged" where sends are block by block. */
+	/* With ADSM_EVICT_BATCH=1 no two sends are merged. */
 	uint32_t most = adsm_protocol_options.evict_batch == 1 ? 1 : UINT32_MAX;
 	uint64_t generation = object->generation;
 	uint32_t first = object->blocks.open_first;
@@ -233,7 +233,8 @@ int adsm_object_flush(struct adsm_object *object)
 				first++;
 				continue;
 			}
-			/* Written again while it moves, or being fetched. The object may be freed meanwhile. */
+			/* The block was written again while it is being sent, or it is being fetched. The object may be
+			 * freed meanwhile. */
 			adsm_home_wait(object->home);
 			if (!object->live || object->generation != generation)
 				return 0;
@@ -266,12 +267,12 @@ bool adsm_evict_batch(struct adsm_home *home, bool started)
 	most = (uint32_t)((adsm_protocol_options.evict_batch + adsm_block_size(object) - 1) >> object->blocks.shift);
 	change = adsm_blocks_plan(&object->blocks, (uint32_t)(block - object->blocks.at), 1, ADSM_EVENT_SEND);
 	begin(object, &change);
-	/* Oldest first, as one run while the next oldest is the next block. */
+	/* Oldest first: the run grows while the next oldest block is the next block of the object. */
 	while (change.n < most && change.first + change.n < object->blocks.n &&
 	       adsm_policy_victim(&home->policies, true) == block + change.n &&
 	       adsm_blocks_extend(&object->blocks, &change))
 		;
-	/* Still under the lock that state and protection change together. */
+	/* The lock was not given away yet, so state and protection change together. */
 	if (block->view > change.view && adsm_view_set(object, change.first, change.n, change.view)) {
 		end(object, &change, -ENOMEM);
 		home->sends.failed = true;
@@ -299,7 +300,7 @@ bool adsm_send_queued(struct adsm_home *home)
 	return true;
 }
 
-/* ---- ahead of readers in sequence */
+/* ---- fetches ahead of sequential readers */
 
 void adsm_want(struct adsm_object *object, uint32_t b, uint32_t n)
 {
@@ -307,7 +308,7 @@ void adsm_want(struct adsm_object *object, uint32_t b, uint32_t n)
 	struct adsm_change change;
 
 	n = adsm_inputs_after(object, b, n);
-	/* A lost device may still give bytes that went down with it. */
+	/* A lost device may still let the library read bytes that were lost with it. */
 	if (!n || home->n_ahead == ADSM_AHEAD_MAX || home->gate || adsm_object_lost(object))
 		return;
 	change = adsm_blocks_plan(&object->blocks, b, n, ADSM_EVENT_READ);
@@ -337,7 +338,8 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 	home->first_ahead = (home->first_ahead + 1) % ADSM_AHEAD_MAX;
 	home->n_ahead--;
 	adsm_cause = ahead.cause;
-	/* From then on the lock is held to the end. If that fails the blocks stay Invalid: the reader tries itself. */
+	/* After the fetch the lock stays held to the end. If the fetch fails, the blocks stay Invalid, and the reader
+	 * fetches them itself. */
 	error = adsm_run_fetch(object, &ahead.change);
 	if (!error)
 		adsm_note_opened(object, ahead.change.first, ahead.change.n, false);
@@ -349,7 +351,7 @@ bool adsm_fetch_ahead(struct adsm_home *home)
 
 /* ---- inputs in progress */
 
-/* For one: the bytes of a hole cannot be had now. */
+/* Needed if the bytes of a hole cannot be fetched now, for instance. */
 void adsm_block_give_back(struct adsm_object *object, uint32_t b)
 {
 	const struct adsm_block *block = &object->blocks.at[b];
@@ -375,7 +377,8 @@ int adsm_input_let_go(struct adsm_object *object, struct adsm_input *input, size
 {
 	int error = 0, failed;
 
-	/* Bytes that the input has let go of are the object's again at once: a call may come while the lock is away. */
+	/* A call may come while the lock is away. So bytes that the input has let go of belong to the object again
+	 * immediately. */
 	while (input->object == object && input->size > delivered) {
 		size_t upto = input->offset + input->size, at = input->offset + delivered;
 		uint32_t b = (uint32_t)((upto - 1) >> object->blocks.shift);
@@ -427,7 +430,7 @@ int adsm_object_sync(struct adsm_object *object)
 
 		if (adsm_blocks_step(&object->blocks, b, ADSM_EVENT_SYNC).next == object->blocks.at[b].state)
 			continue;
-		/* Where accesses are seen, the next one fetches a block that is not ready now. */
+		/* If the protocol detects accesses, the next access fetches a block that is not ready now. */
 		if (!object->blocks.detects ||
 		    !(adsm_block_blocked(object, b) || adsm_block_must_wait(object, b, ADSM_EVENT_SYNC)))
 			error = adsm_blocks_access(object, b, 1, ADSM_EVENT_SYNC, false);
@@ -446,7 +449,7 @@ int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_
 	uint64_t seq;
 	int error;
 
-	/* Writes of the CPU from here on race with this one, and wait. */
+	/* From here on writes of the CPU race with the device's write: they fault and wait. */
 	for (uint32_t b = first; b < first + n; b++)
 		if (object->blocks.at[b].view != ADSM_PROT_NONE) {
 			error = adsm_view_set(object, b, n - (b - first), ADSM_PROT_NONE);

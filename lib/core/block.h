@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block.h - what happens to blocks: the CPU's accesses, sends, calls and syncs. Each plans a change, moves the bytes
- * that it needs, and opens or closes the views.
+ * block.h - what happens to blocks: accesses of the CPU, sends, calls and syncs. Each function plans a change, moves
+ * the bytes that the change needs, and opens or closes the views.
  *
- * Two orders hold everywhere: fill, then open; close, then drain. The library reads and writes objects through the
- * alias only.
+ * Two orders hold everywhere: fill, then open; close, then drain. The library reads and writes objects only through the
+ * alias.
  */
 #ifndef ADSM_BLOCK_H
 #define ADSM_BLOCK_H
@@ -12,19 +12,21 @@
 #include "core/input.h"
 #include "core/object.h"
 
-/* Set while an access of this thread needs more blocks at once than may be Dirty: the oldest ones stay open. */
+/* Set while one access of this thread needs more Dirty blocks at the same time than the protocol allows:
+ * adsm_evict_now() then does nothing. */
 extern _Thread_local bool adsm_defers_eviction;
 
-/* ---- all of the following: home->lock held, signals blocked by adsm_os_signals_block(). Where bytes have to move the
- * lock is given away meanwhile; those blocks are busy */
+/* ---- for all of the following: the caller holds home->lock, with signals blocked by adsm_os_signals_block(). If bytes
+ * have to move, the function gives the lock away meanwhile; the blocks of the change are then busy */
 
-/* Has an event to wait for another thread: a fetch, a fill, a send that must go first, a call at the gate? */
+/* Does an event have to wait for another thread: for a fetch, a fill, a send that must go first, or a call that makes
+ * accesses wait (home->gate)? */
 static inline bool adsm_block_blocked(const struct adsm_object *object, uint32_t b)
 {
 	return adsm_blocks_at_work(&object->blocks, b) || object->home->gate;
 }
 
-/* The call an event on a block in its state has to wait for, 0 when none. */
+/* The number of the call that an event has to wait for, given the block's state; 0: no call. */
 static inline uint64_t adsm_block_must_wait(const struct adsm_object *object, uint32_t b,
 					    enum adsm_block_event event)
 {
@@ -44,8 +46,11 @@ static inline uint64_t adsm_block_must_wait(const struct adsm_object *object, ui
 	return seq > atomic_load(&object->home->completed) ? seq : 0;
 }
 
-/* How many blocks from @b on a fault there should open: one, or more where it continues a stream. Of those that are not
- * touched none has bytes that an input is for: it may have been left, and nobody has looked. */
+/*
+ * The number of blocks that a fault at block @b opens: one, or more if the fault continues a stream. The blocks after
+ * the first contain no bytes of an input in progress: the input's thread may have left it by a jump, and nothing here
+ * checks that.
+ */
 static inline uint32_t adsm_block_window(struct adsm_object *object, uint32_t b, enum adsm_block_event event)
 {
 	uint32_t n = adsm_blocks_window(&object->blocks, b, event, adsm_protocol_options.fault_ahead);
@@ -54,61 +59,66 @@ static inline uint32_t adsm_block_window(struct adsm_object *object, uint32_t b,
 }
 
 /*
- * Of the blocks that input or output of the bytes from @at to @end uses, how many from the first on take one step, were
- * there nothing to wait for; 0: the first needs none.
+ * @at, @end: the bytes that an input or output uses. Returns how many blocks, from the first of them on, can take the
+ * same step together, regardless of waits; 0: the first block needs no step. @ret_event: the event of that step.
  */
 uint32_t adsm_range_step(const struct adsm_blocks *blocks, bool input, size_t at, size_t end,
 			 enum adsm_block_event *ret_event);
 /*
- * Let an event of the CPU's (READ, WRITE, OVERWRITE) happen to @n blocks from @first on, all of one state and neither
- * busy nor waiting for a call: the protocol says whether their bytes are fetched first. @open: open the view, too.
- * Returns 0, or a negative errno: nothing has changed.
+ * An access of the CPU (READ, WRITE, OVERWRITE) happens to @n blocks from @first on. All have the same state, and none
+ * is busy or waits for a call. If the protocol says so, the bytes are fetched first. @open: also open the view. Returns
+ * 0, or a negative errno if nothing has changed.
  */
 int adsm_blocks_access(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_block_event event,
 		       bool open);
 /*
- * @input has brought @delivered bytes and lets go of the rest. Of that the bytes which a fetch left out for this input,
- * and which are no other's, are fetched first.
+ * @input has delivered @delivered bytes and lets go of the rest. If a fetch left out bytes of the rest, they are
+ * fetched first, except those of other inputs.
  */
 int adsm_input_let_go(struct adsm_object *object, struct adsm_input *input, size_t delivered);
-/* What only the CPU has of a block is sent, and the CPU forgets the rest: the next access fetches the block whole. Not
- * while it is held, or on its way, or where accesses are not seen. */
+/* Send the bytes of a block that only the CPU has, then make the block Invalid, so that the next access fetches all of
+ * it. Does nothing if the block is held, queued or being sent, or if the protocol does not detect accesses. */
 void adsm_block_give_back(struct adsm_object *object, uint32_t b);
 
 /*
- * What may have been written without a fault becomes Dirty; but where a call uses it, it is left until *@ret_seq has
- * ended; 0: none is. 1: some are Dirty now; or a negative errno. Of what is open more may be written meanwhile.
+ * Blocks that the CPU may have written without a fault become Dirty. If such a write has to wait for a call, the engine
+ * keeps it, and *@ret_seq is the last call to wait for; else it is 0. Returns 1 if blocks became Dirty, 0 if none did,
+ * or a negative errno. While views are open, the CPU may write more.
  */
 int adsm_object_collect(struct adsm_object *object, uint64_t *ret_seq);
 
 /* ---- sends */
 
-/* Send the Dirty blocks of an object; -EBUSY when the program has held one meanwhile. */
+/* Send the Dirty blocks of an object; -EBUSY if the program has held a block meanwhile. */
 int adsm_object_flush(struct adsm_object *object);
-/* In the paper's exact mode: close the blocks over the rolling size, and queue them. */
+/* With ADSM_EVICT_BATCH=1 (the papers' exact mode): close the oldest Dirty blocks beyond the rolling size, and queue
+ * them. */
 void adsm_evict_now(struct adsm_home *home);
-/* Send the blocks early that the policy says are due. @started as protocol.h has it. True: some were sent. */
+/* Send one run of blocks that the policy wants sent early. @started: as in victim() of protocol.h. True: a send was
+ * tried. */
 bool adsm_evict_batch(struct adsm_home *home, bool started);
-/* Send one block of home->sends; false: there was none. */
+/* Send one block of home->sends; false: no block is queued. */
 bool adsm_send_queued(struct adsm_home *home);
 
-/* ---- fetches ahead of a reader, by the evictor or whoever comes first; their blocks are busy from now on */
+/* ---- fetches ahead of a reader. The evictor does them, or the first thread that needs the blocks; the blocks are busy
+ * from the request on */
 
-/* Fetch a run of blocks that lack bytes, unless too many are wanted already. */
+/* Request a fetch of a run of Invalid blocks. Does nothing if there are too many requests already. */
 void adsm_want(struct adsm_object *object, uint32_t b, uint32_t n);
-/* A reader's window ends before @b: in sequences whose windows have become half as large as may be, want the next. */
+/* The window of a reader ends before @b. If a sequence of reads ends there whose windows have at least half the maximum
+ * size, request a fetch of the next window. */
 void adsm_want_ahead(struct adsm_object *object, uint32_t b);
-/* Fetch one run that was wanted; false: there was none. */
+/* Fetch one run that was requested; false: no request is waiting. */
 bool adsm_fetch_ahead(struct adsm_home *home);
 
 /* ---- calls and syncs */
 
-/* A call has been launched that does this to an object, whose views are closed unless the call only reads. */
+/* A call has been launched; @event is what it does to the object. The views are closed, unless the call only reads. */
 void adsm_object_called(struct adsm_object *object, enum adsm_block_event event);
-/* A sync: the blocks that the protocol wants back are fetched. */
+/* A sync: fetch the blocks that the protocol fetches at a sync. */
 int adsm_object_sync(struct adsm_object *object);
-/* Whole blocks get new contents on the device by @write; then they are Invalid. -EAGAIN: the CPU has just written
- * some of the object without a fault, which is known now. */
+/* @write gives whole blocks new contents on the device; then they are Invalid. -EAGAIN: the library has just found that
+ * the CPU had written some of the object without a fault. */
 int adsm_blocks_device_write(struct adsm_object *object, uint32_t first, uint32_t n,
 			     int (*write)(void *arg), void *arg);
 

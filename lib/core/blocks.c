@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* blocks.c - the automaton: every change of a block's state is here. */
+/* blocks.c - the automaton: all changes of blocks' states are in this file. */
 #include "core/blocks.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ void adsm_blocks_may_be_written(struct adsm_blocks *blocks, uint32_t first, uint
 {
 	for (uint32_t b = first; b < first + n; b++)
 		if (!adsm_blocks_lack(blocks, b) && !adsm_blocks_unsent(blocks, b) &&
-		    !(blocks->at[b].flags & ADSM_BLOCK_QUEUED))	/* a copy of that is still to be made */
+		    !(blocks->at[b].flags & ADSM_BLOCK_QUEUED))	/* its copy to the device is still to be made */
 			set_state(blocks, b, adsm_blocks_step(blocks, b, ADSM_EVENT_WRITE).next);
 }
 
@@ -63,7 +63,7 @@ static size_t window_limit(const struct adsm_blocks *blocks, enum adsm_block_eve
 {
 	size_t limit = most >> blocks->shift, room;
 
-	/* Blocks opened ahead for writing count as Dirty: they must not push each other out. */
+	/* Blocks that are opened ahead for writing count as Dirty: they must not evict each other. */
 	if (event != ADSM_EVENT_READ) {
 		room = blocks->protocol->window(blocks->policy);
 		limit = limit < room ? limit : room;
@@ -89,7 +89,7 @@ uint32_t adsm_blocks_window(struct adsm_blocks *blocks, uint32_t b, enum adsm_bl
 		stream = &blocks->streams[blocks->next_stream];
 		blocks->next_stream = (blocks->next_stream + 1) % ADSM_STREAMS;
 	}
-	/* A window ends at a multiple of its size: the largest are whole huge pages. */
+	/* A window ends at a multiple of its size, so the largest windows are whole huge pages. */
 	end = (b + window) & ~(window - 1);
 	while (b + n < end && b + n < blocks->n) {
 		const struct adsm_block *next = &blocks->at[b + n];
@@ -110,7 +110,7 @@ uint32_t adsm_blocks_ahead(const struct adsm_blocks *blocks, uint32_t b, size_t 
 	bool streams = false;
 	uint32_t n = 0;
 
-	/* Only once no more is fetched ahead than has been read. */
+	/* Only if no more is fetched ahead than the reader has read already. */
 	for (unsigned i = 0; i < ADSM_STREAMS; i++)
 		streams |= blocks->streams[i].next == b && blocks->streams[i].window > 1 &&
 			blocks->streams[i].window >= limit / 2;
@@ -129,7 +129,7 @@ static bool covered(const struct adsm_blocks *blocks, uint32_t b, size_t start, 
 	return start <= at && end - at >= adsm_blocks_size(blocks, b, 1);
 }
 
-/* May block @b go on in one step with block @first? */
+/* Can block @b take the same step as block @first? */
 static bool alike(const struct adsm_blocks *blocks, uint32_t first, uint32_t b)
 {
 	const struct adsm_block *one = &blocks->at[first], *other = &blocks->at[b];
@@ -230,7 +230,7 @@ void adsm_blocks_commit(struct adsm_blocks *blocks, const struct adsm_change *ch
 void adsm_blocks_abort(struct adsm_blocks *blocks, const struct adsm_change *change)
 {
 	end(blocks, change);
-	/* Of a write by the device nobody knows how far it came, but what the host has is whole. */
+	/* If a write of the device failed, it is unknown how far it came. The host's copy is whole. */
 	if (change->event == ADSM_EVENT_SEND || change->event == ADSM_EVENT_CALL_OUT)
 		adsm_blocks_may_be_written(blocks, change->first, change->n);
 	for (uint32_t b = change->first; b < change->first + change->n; b++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copier.c - the copier's queue of requests, and the threads that wait for them. */
+/* copier.c - the queue of requests to the copier, and the threads that wait for it. */
 #include "core/copier.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "core/spent.h"
 
-/* A thread's request; lies on the thread's stack, which stays: signals are blocked there. */
+/* A thread's request. It lies on the thread's stack, which stays, because signals are blocked there. */
 struct adsm_copy_request {
 	struct adsm_copy_request *next;
 	int (*run)(void *arg);
@@ -18,7 +18,7 @@ struct adsm_copy_request {
 
 uint64_t adsm_look_ns = 1000000000;
 
-/* The copier works on this stack, so this thread cannot go on without the copier's answer. */
+/* The copier uses this stack, so this thread cannot continue without the copier's answer. */
 static void wait_for_copier(struct adsm_home *home, struct adsm_copy_request *request)
 {
 	struct adsm_os_look last = { 0, 0 }, now;
@@ -84,7 +84,9 @@ bool adsm_copier_serve(struct adsm_home *home)
 	for (; request; request = next) {
 		next = request->next;
 		request->error = request->run(request->arg);
-		/* Once done is set the request is gone; waking an address that is no longer a futex is harmless. */
+		/*
+		 * Once `done` is set the request may be gone. Waking an address that is no longer a futex is harmless.
+		 */
 		atomic_store(&request->done, 1);
 		adsm_os_wake(&request->done, 1, false);
 	}

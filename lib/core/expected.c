@@ -5,12 +5,12 @@
 #include "core/block.h"
 #include "core/observe.h"
 
-#define EXPECTED_BYTES ((size_t)64 << 10)	/* of a block: in vain it must cost little */
+#define EXPECTED_BYTES ((size_t)64 << 10)	/* of a block; a fetch in vain must cost little */
 
 void adsm_note_written(struct adsm_object *object, bool told)
 {
 	const struct adsm_home *home = object->home;
-	/* A fault that fetches by itself is as quick; and advice watches single pages. */
+	/* If the device is signal-safe, a fault fetches the block as quickly itself. Advice watches single pages. */
 	bool pays = home->has_service && adsm_protocol_options.fault_ahead &&
 		adsm_block_size(object) <= EXPECTED_BYTES && !home->device->caps.unified && !adsm_is_paged(object);
 
@@ -28,12 +28,12 @@ void adsm_fetch_expected(struct adsm_home *home)
 		uint64_t generation = object->generation;
 		bool write;
 
-		/* An object that is not ready now does without. */
+		/* A block that is not ready now is not fetched. */
 		if (!adsm_blocks_lack(&object->blocks, b) || adsm_block_blocked(object, b) ||
 		    adsm_block_must_wait(object, b, ADSM_EVENT_READ))
 			continue;
 		adsm_want(object, b, 1);
-		/* The block's turn comes after those wanted earlier, unless the evictor has taken it. */
+		/* Fetch the requests before this one, then this one, unless the evictor has taken it. */
 		while (object->live && object->generation == generation && (block->flags & ADSM_BLOCK_BUSY) &&
 		       adsm_fetch_ahead(home))
 			;

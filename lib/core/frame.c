@@ -25,7 +25,7 @@ bool adsm_frame_is_left(const struct adsm_frame *frame, uintptr_t stack)
 	adsm_os_alternate_stack(&alternate, &size);
 	there = frame->at - alternate < size;
 	here = stack - alternate < size;
-	/* Nobody is back on the thread's own stack before the handler on the other one has ended. */
+	/* A thread returns to its own stack only after the handler on the other stack has ended. */
 	if (there)
 		return here ? frame->at < stack : adsm_os_stack_end(stack) != 0;
 	return !here && frame->at < stack && stack <= frame->stack_end;
@@ -45,6 +45,6 @@ bool adsm_frame_is_left_by_jump(const struct adsm_frame *frame, uintptr_t stack,
 		return at < stack || stack - alternate >= size;
 	if (may_return)
 		return false;
-	/* Stacks of the program's own may lie anywhere. */
+	/* Stacks that the program made may lie anywhere. */
 	return here < stack ? at >= here && at < stack : at < stack || at >= here;
 }

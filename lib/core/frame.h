@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * frame.h - has a thread left the function that a frame on one of its stacks belongs to? Stacks are told apart by what
- * is known of them: the thread's own, and its alternate one for signals. Of all others, which programs make for
- * themselves, nothing is known; there a function counts as left only where its frame is overwritten.
+ * frame.h - has a thread left a function, whose frame is on one of its stacks? The library knows two stacks: the
+ * thread's own, and its alternate one for signal handlers. It knows nothing of stacks that programs make themselves:
+ * there a function counts as left only if its frame is overwritten.
  *
  * May run in signal handlers.
  */
@@ -13,17 +13,17 @@
 #include <stdint.h>
 
 struct adsm_frame {
-	uintptr_t at;			/* in the function's frame, where it has stored @word for as long as it runs */
-	uintptr_t stack_end;		/* of the thread's own stack, if it is on that; else 0 */
-	uint64_t word;			/* that no other function stores */
+	uintptr_t at;			/* address in the function's frame where it keeps @word while it runs */
+	uintptr_t stack_end;		/* end of the thread's own stack, if the frame is on that; else 0 */
+	uint64_t word;			/* a value that no other function stores */
 };
 
 bool adsm_frame_is_overwritten(const struct adsm_frame *frame);
-/* A frame of this thread's, whose stack pointer is @stack now. */
+/* For a frame of this thread; @stack: its stack pointer now. */
 bool adsm_frame_is_left(const struct adsm_frame *frame, uintptr_t stack);
 /*
- * This thread jumps to where its stack pointer is @stack, UINTPTR_MAX where nobody knows: does it leave the function?
- * @may_return: where it comes from may be a context of its own, which goes on later.
+ * This thread jumps to code whose stack pointer is @stack (UINTPTR_MAX: unknown). Does it leave the function?
+ * @may_return: the code that jumps may be a context of its own, which continues later.
  */
 bool adsm_frame_is_left_by_jump(const struct adsm_frame *frame, uintptr_t stack, bool may_return);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* home.c - the homes, their lock, and what waits on them. */
+/* home.c - the homes, their lock, and waits for their tick. */
 #include "core/home.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 struct adsm_home adsm_homes[ADSM_MAX_DEVICES];
 _Atomic int adsm_n_homes;
 
-static _Thread_local int device;	/* of this thread */
+static _Thread_local int device;	/* the device of this thread */
 
 int adsm_home_get(int index, struct adsm_home **ret_home)
 {
@@ -83,7 +83,7 @@ void adsm_home_wait(struct adsm_home *home)
 	uint64_t start = adsm_os_now_ns();
 
 	atomic_fetch_add(&home->n_waiting, 1);
-	/* What this thread waits for may be the evictor's to do. */
+	/* The evictor may have to do what this thread waits for. */
 	adsm_home_leave(home, NULL);
 	adsm_os_wait(&home->tick, tick, 0, false);
 	adsm_spend(adsm_os_now_ns() - start);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * index.c - a sparse table with one entry per 2 MiB of address space: nothing, an object that has it
- * all, or a leaf with one entry per page. Leaves stay for good, so readers need no protection.
+ * index.c - a sparse table with one entry for each 2 MiB of address space: empty, an object that fills it, or a leaf
+ * with one entry for each page. Leaves are never freed, so readers need no protection.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -20,7 +20,7 @@ int adsm_index_init(void)
 	return adsm_index_chunks ? 0 : -ENOMEM;
 }
 
-/* The leaf of a chunk, made where there is none; NULL when out of memory. */
+/* The leaf of a chunk; it is made if there is none. NULL: out of memory. */
 static struct adsm_index_leaf *make_leaf(_Atomic uintptr_t *chunk)
 {
 	uintptr_t entry = atomic_load_explicit(chunk, memory_order_relaxed);
@@ -75,7 +75,7 @@ int adsm_index_insert(uintptr_t start, size_t size, struct adsm_object *object)
 
 void adsm_index_remove(uintptr_t start, size_t size)
 {
-	/* Cannot fail: a chunk that is partly in the range has its leaf, or never got an entry. */
+	/* This cannot fail: a chunk that is partly in the range has a leaf, or never got an entry. */
 	for (uintptr_t a = start; a < start + size; a += ADSM_PAGE_SIZE) {
 		_Atomic uintptr_t *chunk = &adsm_index_chunks[a >> ADSM_INDEX_SHIFT];
 		uintptr_t entry = atomic_load_explicit(chunk, memory_order_relaxed);
@@ -103,7 +103,7 @@ uintptr_t adsm_index_next(uintptr_t start, size_t size)
 
 		if (entry && (!(entry & ADSM_INDEX_LEAF) || adsm_index_find(next)))
 			return next;
-		/* Addresses stay far below the largest number, so these sums are none too large. */
+		/* Addresses are far below UINTPTR_MAX, so these sums do not overflow. */
 		next = (next | (entry ? ADSM_PAGE_SIZE - 1 : CHUNK - 1)) + 1;
 	}
 	return start + size;

@@ -13,21 +13,21 @@ struct adsm_object;
 
 int adsm_index_init(void);
 /*
- * Enter, take out whole pages. Callers are serialised. Objects are type-stable, so what a concurrent
- * adsm_index_find() returned may have died meanwhile: look again under the object's lock.
+ * Enter or remove the whole pages of an object. Callers are serialised. Objects are type-stable, but one that a
+ * concurrent adsm_index_find() returned may have ended meanwhile: check it again under its home's lock.
  */
 int adsm_index_insert(uintptr_t start, size_t size, struct adsm_object *object);
 void adsm_index_remove(uintptr_t start, size_t size);
-/* The first address from @start on that is in an object, @size bytes further at most. */
+/* The first address from @start on that is in an object; @start + @size if there is none before it. */
 uintptr_t adsm_index_next(uintptr_t start, size_t size);
 
-/* ---- what a look takes */
+/* ---- what a lookup needs */
 
-#define ADSM_INDEX_SHIFT 21		/* an entry has 2 MiB: nothing, an object that has it all, or a leaf */
+#define ADSM_INDEX_SHIFT 21		/* an entry covers 2 MiB: empty, an object that fills it, or a leaf */
 #define ADSM_INDEX_BITS 47		/* of addresses */
-#define ADSM_INDEX_LEAF ((uintptr_t)1)	/* in an entry: it is one */
+#define ADSM_INDEX_LEAF ((uintptr_t)1)	/* in an entry: it is a leaf */
 
-struct adsm_index_leaf {		/* an entry per page */
+struct adsm_index_leaf {		/* one entry for each page */
 	_Atomic(struct adsm_object *) page[((uintptr_t)1 << ADSM_INDEX_SHIFT) / ADSM_PAGE_SIZE];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* input.c - the entries, and the gaps between them. */
+/* input.c - entries of inputs in progress, and the gaps between their bytes. */
 #include "core/input.h"
 
 #define N_NEW 256			/* entries made at a time */
@@ -77,7 +77,7 @@ bool adsm_input_gap(const struct adsm_object *object, const struct adsm_around *
 	while (input) {
 		if (is_around(around, input) && input->offset <= *at && *at - input->offset < input->size) {
 			*at = input->offset + input->size;
-			input = object->inputs;	/* another may begin where this one ends */
+			input = object->inputs;	/* another input may begin where this one ends */
 		} else {
 			input = input->next;
 		}

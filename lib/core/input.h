@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * input.h - bytes of objects that someone else writes through the alias, a system call mostly: which they are, and what
- * a transfer has to go around. With the lock of the object's home.
+ * input.h - inputs in progress: bytes of objects that a system call, or other code, is writing through the alias. All
+ * with the lock of the object's home.
  *
- * An input in progress is a list entry of its object: the bytes that somebody writes through the alias, and may
- * write until the entry is gone. A fetch of their block goes around them (the block then has holes, and sends
- * leave those out), so that nothing waits for an input, which may wait for anything itself.
+ * An input is an entry in its object's list, and the bytes may be written until the entry is removed. A fetch of their
+ * block leaves them out; the block then has holes, which sends leave out too. So nothing has to wait for an input,
+ * which itself may take any time.
  */
 #ifndef ADSM_INPUT_H
 #define ADSM_INPUT_H
@@ -13,44 +13,46 @@
 #include "core/object.h"
 
 struct adsm_input {
-	struct adsm_input *next;	/* of the same object; of the free ones */
+	struct adsm_input *next;	/* the next one of the same object; or the next free one */
 	struct adsm_input *next_of_io, *prev_of_io, *next_of_thread;
-	_Atomic uint64_t serial;	/* another for each adsm_io_begin_input(), 0 while free */
-	uintptr_t frame;		/* in its function's, where the serial is too; 0: no function's */
-	uintptr_t stack_end;		/* of its thread's own stack, if it is on that; else 0 */
-	int thread;			/* whose; 0: nobody's, any thread may end it */
+	_Atomic uint64_t serial;	/* a different number for each adsm_io_begin_input(); 0 while free */
+	/* address of a copy of serial in the frame of the function that made it; 0: none */
+	uintptr_t frame;
+	uintptr_t stack_end;		/* end of its thread's own stack, if the frame is on that; else 0 */
+	int thread;			/* thread id; 0: no thread's own, so any thread may end it */
 	struct adsm_home *home;
-	struct adsm_object *object;	/* NULL: freed meanwhile, or ended by another thread */
-	bool ending;			/* somebody ends it: others wait before they use its bytes */
+	struct adsm_object *object;	/* NULL: it was freed, or another thread has ended the input */
+	bool ending;			/* a thread is ending it: others wait before they use its bytes */
 	bool taken;			/* another thread has ended it */
-	uint32_t number;		/* the object's inputs, counted */
+	uint32_t number;		/* counts the inputs of the object */
 	size_t offset, size;
-	size_t wanted;			/* its size at first */
-	size_t position;		/* how much of its io comes before it */
+	size_t wanted;			/* its size when it began */
+	size_t position;		/* bytes of its struct adsm_io before it */
 };
 
-/* An entry; NULL: no memory. Entries are never given back to the system: a stale pointer can be looked at. Signals are
+/* A new entry; NULL: no memory. Entries are never given back to the system, so a stale pointer can be read. Signals are
  * blocked. */
 struct adsm_input *adsm_input_new(void);
 void adsm_input_free(struct adsm_input *input);
 void adsm_input_link(struct adsm_object *object, struct adsm_input *input);
 void adsm_input_unlink(struct adsm_input *input);
-/* The object goes: its inputs have none any more. */
+/* The object ends: its inputs have no object any more. */
 void adsm_inputs_drop(struct adsm_object *object);
 
-/* Was @input left out when @block was fetched? Bytes of one that began later are as good as the others. */
+/* Did the fetch of @block leave out @input? If the input began later, the fetch brought its bytes like all others. */
 static inline bool adsm_input_left_hole(const struct adsm_block *block, const struct adsm_input *input)
 {
 	return (block->flags & ADSM_BLOCK_HOLED) && (int32_t)(input->number - block->holes_until) <= 0;
 }
 
-/* What a transfer has to go around: bytes that inputs (but @except) are for; with @holed only its holes. */
+/* The bytes that a transfer leaves out: those of inputs other than @except; if @holed is not NULL, only the holes of
+ * that block. */
 struct adsm_around {
 	const struct adsm_input *except;
 	const struct adsm_block *holed;
 };
 
-/* The next bytes from *@at on, below @end, that may be touched; false: none are left. */
+/* The next bytes from *@at on, and before @end, that the transfer may move; false: none are left. */
 bool adsm_input_gap(const struct adsm_object *object, const struct adsm_around *around, size_t *at, size_t end,
 		    size_t *ret_size);
 static inline bool adsm_input_next_gap(const struct adsm_object *object, const struct adsm_around *around, size_t *at,
@@ -62,17 +64,17 @@ static inline bool adsm_input_next_gap(const struct adsm_object *object, const s
 	return *at < end;
 }
 
-/* Has any input bytes in a block? */
+/* Does any input have bytes in a block? */
 bool adsm_input_is_in(const struct adsm_object *object, uint32_t b);
-/* Has this one, from @start to @end? */
+/* Does this input have bytes in [@start, @end)? */
 static inline bool adsm_input_overlaps(const struct adsm_input *input, size_t start, size_t end)
 {
 	return input->size && input->offset < end && input->offset + input->size > start;
 }
-/* How many of @n blocks from @b on come before the first that any input has bytes in. */
+/* Of the @n blocks from @b on, how many come before the first one where an input has bytes. */
 uint32_t adsm_inputs_after(const struct adsm_object *object, uint32_t b, uint32_t n);
 
-/* An input has let go of these bytes: forget the holes that no other has there. */
+/* An input has let go of these bytes: blocks where no other input has bytes have no holes any more. */
 void adsm_input_closed(struct adsm_object *object, size_t offset, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kept.c - the table of kept places, the oldest first. */
+/* kept.c - the table of kept memory, oldest first. */
 #include <string.h>
 
 #include "core/kept.h"

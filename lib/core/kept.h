@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.h - which memory of freed objects is kept for new ones of the same size, with its place on the CPU's side: where
- * the driver takes long to free and to allocate (caps.keeps), within ADSM_KEEP for each device. place.c
- * ends it; objects.c's mutex serialises all of this but adsm_kept_size().
+ * kept.h - the table of kept memory: device memory of freed objects, with its place on the CPU's side, for new objects
+ * of the same size. Memory is kept if the driver is slow to free and allocate (caps.keeps), up to ADSM_KEEP bytes for
+ * each device. place.c frees it. The mutex of objects.c serialises all of this except adsm_kept_size().
  */
 #ifndef ADSM_KEPT_H
 #define ADSM_KEPT_H
@@ -10,7 +10,7 @@
 #include "core/arena.h"
 #include "core/home.h"
 
-/* How the program's own memory at an address is freed: by who wrapped its driver. */
+/* Frees the program's own memory at an address; given by the wrappers of its driver. */
 typedef void adsm_kept_free(uintptr_t start);
 
 struct adsm_kept {
@@ -19,20 +19,20 @@ struct adsm_kept {
 	uintptr_t start;
 	size_t span;
 	char *alias;
-	adsm_kept_free *driver_free;	/* of the program's own memory; NULL: it is the library's */
+	adsm_kept_free *driver_free;	/* for the program's own memory; NULL: it is the library's memory */
 	enum adsm_pages pages;
-	bool device_only, chunked;	/* as its object was */
+	bool device_only, chunked;	/* as in its object */
 };
 
-/* false: there is no room for it in the table, or within ADSM_KEEP. */
+/* false: the table is full, or ADSM_KEEP does not permit it. */
 bool adsm_kept_put(const struct adsm_kept *kept);
-/* The youngest that suits: @own is the library's memory, else the program's. */
+/* Take the youngest entry that fits. @own: the library's memory; else the program's. */
 bool adsm_kept_take(const struct adsm_home *home, size_t span, bool device_only, bool own, struct adsm_kept *ret_kept);
-/* The oldest of a home; NULL: of any. */
+/* Take the oldest entry of a home; @home NULL: of any home. */
 bool adsm_kept_take_oldest(const struct adsm_home *home, struct adsm_kept *ret_kept);
-/* The @i-th, NULL when there are no more. */
+/* Entry number @i; NULL: there are fewer. */
 const struct adsm_kept *adsm_kept_at(size_t i);
-/* Bytes of a home's; any thread. */
+/* Bytes that are kept for a home; any thread. */
 size_t adsm_kept_size(const struct adsm_home *home);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* life.c - the words of life.h, and what becomes of shared memory in the child of a fork. */
+/* life.c - the variables of life.h, and what becomes of shared memory in the child of a fork. */
 #include "core/life.h"
 
 #include "core/arena.h"

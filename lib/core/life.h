@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * life.h - has the library started, and is this its process? Every entry from outside asks this first.
- */
+/* life.h - has the library started, and is this its process? All entries from outside check this first. */
 #ifndef ADSM_LIFE_H
 #define ADSM_LIFE_H
 
@@ -13,24 +11,27 @@ enum adsm_life_state { ADSM_STOPPED, ADSM_STARTED, ADSM_CHILD };
 
 struct adsm_life {
 	_Atomic int state;		/* enum adsm_life_state; changed by start.c, and in a child */
-	unsigned epoch;			/* counts the starts */
-	_Atomic uint32_t *unforked;	/* 1; where the system can do that, 0 in a child that was never told */
+	unsigned epoch;			/* number of starts so far */
+	/* 1; from Linux 4.14 on the system sets it to 0 in the child of a fork, also in one that no handler of fork
+	 * sees */
+	_Atomic uint32_t *unforked;
 };
 
 extern struct adsm_life adsm_life;
 
-/* This thread runs a function of the program's that a kernel has called, which waits for it (run/service.h). */
+/* This thread runs a service: a function of the program that a kernel has called and waits for (run/service.h). */
 extern _Thread_local bool adsm_serving;
 
-/* What else is to be closed in a child, by rooms above; NULL: nothing. */
+/* What rooms above close in the child of a fork; NULL: nothing. */
 extern void (*_Atomic adsm_life_child)(void);
 
-/* This is the child of a fork: it keeps the views closed, and nothing works in it. */
+/* This is the child of a fork: its views stay closed, and the library does not work in it. */
 void adsm_become_child(void);
 
 static inline bool adsm_is_child(void)
 {
-	/* Made by the system call itself: seen only now. Its descriptors may have become the application's. */
+	/* The child was made by the system call itself, and the library finds out only now. The numbers of the
+	 * library's descriptors may be the application's by now. */
 	if (atomic_load_explicit(&adsm_life.state, memory_order_acquire) == ADSM_STARTED &&
 	    !atomic_load(adsm_life.unforked))
 		adsm_become_child();

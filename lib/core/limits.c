@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* limits.c - the table: a byte for each page, 0 where the program permits all. */
+/* limits.c - the table of limits: one byte for each page, 0 if the program permits everything. */
 #include "core/limits.h"
 
 #include <errno.h>
@@ -45,8 +45,8 @@ size_t adsm_limits_allow(const struct adsm_object *object, size_t offset, size_t
 }
 
 /*
- * The view of a run of pages with one limit: from what it may permit now to what it may then. Where pages are opened
- * one by one, some of a run may permit less than @was: so the same again is done again.
+ * Change the view of a run of pages with one limit, from what @was lets it permit to what @now does. If pages are
+ * opened one by one, some pages may permit less than @was. So the call is made even if both are the same.
  */
 static int permit_run(const struct adsm_object *object, size_t offset, size_t size, enum adsm_prot limit,
 		      enum adsm_prot was, enum adsm_prot now)
@@ -69,7 +69,7 @@ int adsm_limits_permit(const struct adsm_object *object, size_t offset, size_t s
 		if (error)
 			break;
 	}
-	/* Nothing has changed where this fails: each run goes back, and is one mapping with its neighbour again. */
+	/* If this fails, nothing has changed: each run goes back, and becomes one mapping with its neighbour again. */
 	for (size_t undo = offset, upto = at; error && undo < upto; undo += n) {
 		n = adsm_limits_run(object, undo, upto, &limit);
 		permit_run(object, undo, n, limit, now, was);

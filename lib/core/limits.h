@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.h - what the program itself permits of an object's pages, by mprotect(): the most that their view may.
+ * limits.h - limits: what the program itself permits of an object's pages by mprotect(). The view never permits more.
  *
- * They are no part of the protocol: blocks keep their states, and the view of a page permits the lesser of what its
- * block's view permits and of its limit. An access beyond a limit is the program's own fault (SIGSEGV), or an EFAULT of
- * a system call. Few programs have any: without them an object has no table.
+ * Limits are not part of the protocol: blocks keep their states, and the view of a page permits the lesser of its
+ * block's `view` and its limit. An access beyond a limit is the program's own fault (SIGSEGV, or EFAULT of a system
+ * call). Few programs use limits; an object without any has no table.
  */
 #ifndef ADSM_LIMITS_H
 #define ADSM_LIMITS_H
@@ -20,27 +20,29 @@ static inline enum adsm_prot adsm_limit_at(const struct adsm_object *object, siz
 	return limits ? ADSM_PROT_RW - atomic_load(&limits[offset / ADSM_PAGE_SIZE]) : ADSM_PROT_RW;
 }
 
-/* Has the program taken any permission of the object's pages? */
+/* Does the object have a table of limits? */
 static inline bool adsm_is_limited(const struct adsm_object *object)
 {
 	return atomic_load_explicit(&object->limits, memory_order_relaxed) != NULL;
 }
 
-/* ---- with the lock of the object's home; for a write-once object without any */
+/* ---- with the lock of the object's home; for a write-once object without any lock */
 
-/* How many of the @size bytes from @offset on, which are in the object, the program permits to be used by @needed. */
+/*
+ * How many of the @size bytes from @offset on, which are in the object, the program lets the CPU access with @needed.
+ */
 size_t adsm_limits_allow(const struct adsm_object *object, size_t offset, size_t size, enum adsm_prot needed);
-/* From @offset on, and before @end: how many bytes in whole pages have one limit. */
+/* From @offset on, and before @end: the number of bytes in whole pages that have the same limit. */
 size_t adsm_limits_run(const struct adsm_object *object, size_t offset, size_t end, enum adsm_prot *ret_limit);
-/* As permit() of the object's engine, but no page gets more than its limit. */
+/* Like permit() of the object's engine, but no page gets more than its limit. */
 int adsm_limits_permit(const struct adsm_object *object, size_t offset, size_t size, enum adsm_prot was,
 		       enum adsm_prot now);
 
-/* The table that adsm_limits_set() needs; -ENOMEM. */
+/* Make the table that adsm_limits_set() needs; -ENOMEM. */
 int adsm_limits_make(struct adsm_object *object);
-/* The limit of whole pages is another one; their view is the caller's affair. */
+/* Set the limit of whole pages; the caller changes their view. */
 void adsm_limits_set(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot limit);
-/* Drop a table that limits nothing. Not of a write-once object, which others may read just now. */
+/* Drop a table that limits nothing. Not for a write-once object, whose table other threads may be reading. */
 void adsm_limits_tidy(struct adsm_object *object);
 /* The object ends. */
 void adsm_limits_drop(struct adsm_object *object);

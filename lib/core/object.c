@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* object.c - the object of an address, and the open ones of each home. */
+/* object.c - the object of an address, and the list of open objects of each home. */
 #include "core/object.h"
 
 struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address)

@@ -8,11 +8,11 @@
 #include "core/home.h"
 #include "core/index.h"
 
-/* What happens to an object, since it was made, that may be worth a warning. */
+/* Counts, since an object was made, of behaviour that may be worth a warning. */
 struct adsm_habits {
 	uint64_t early, again;		/* blocks sent early; of these, written again before a call took them */
 	uint64_t fetches, fetched_bytes, fetch_ns;
-	bool told_again, told_fetches;	/* each once */
+	bool told_again, told_fetches;	/* these warnings have been logged */
 };
 
 struct adsm_engine;
@@ -21,40 +21,43 @@ struct adsm_input;
 struct adsm_record;
 
 struct adsm_object {
-	/* Slots are never given back, so that a stale pointer can be looked at; valid while live. */
+	/* Slots are never freed, so a stale pointer can be read; the fields are valid while live. */
 	struct adsm_home *home;
 	bool live;
 	bool freeing;
 	bool device_only;		/* adsmDeviceAlloc(): an address and memory, no view, no blocks */
 	bool adopted;			/* the program's own memory: driver.h */
-	bool assigned;			/* belongs to the kernels it was assigned to only */
+	bool assigned;			/* only the kernels that it was assigned to use it */
 	bool open;			/* in home->open */
-	bool paged;			/* its view is opened page by page, so that each use is seen */
-	bool once;			/* stands for a write-once object in the index: never live; lib/once has it */
-	bool lent;			/* the kernel may have pages of it in a pipe or in the network still */
-	bool chunked;			/* where the driver dictated it: its place is one of a chunk's, place.c */
+	bool paged;			/* its view is opened page by page, so that advice sees each use */
+	/* stands for a write-once object in the index: never live; lib/once has the object */
+	bool once;
+	bool lent;			/* the system may still have pages of it in a pipe or in the network */
+	/* if the driver dictates the address: its place is a part of a chunk (place.c) */
+	bool chunked;
 	uintptr_t start;
-	size_t size;			/* the caller's */
-	size_t span;			/* in whole pages */
+	size_t size;			/* bytes that the caller asked for */
+	size_t span;			/* size, rounded up to whole pages */
 	char *alias;
-	const struct adsm_engine *engine;	/* its view's; NULL: it has none */
-	_Atomic uint8_t *_Atomic limits;	/* what the program permits of each page: limits.h; NULL: all */
+	const struct adsm_engine *engine;	/* the engine of its view; NULL: it has no view */
+	_Atomic uint8_t *_Atomic limits;	/* what the program permits of each page (limits.h); NULL: everything */
 	_Atomic bool locked;		/* the program has locked some of its memory, by mlock() */
 	struct adsm_blocks blocks;
 	struct adsm_memory *memory;
-	uint64_t generation;		/* another for each object that has the slot */
-	uint64_t born_seq;		/* calls up to here cannot use it */
-	uint64_t use_seq, write_seq;	/* the last named call that uses it, that may write it */
-	uint64_t stored_seq;		/* the last call that may write it by its arguments, also with ADSM_PAPER=1 */
+	uint64_t generation;		/* a different number for each object in this slot */
+	uint64_t born_seq;		/* calls up to this number cannot use it */
+	uint64_t use_seq, write_seq;	/* the last named call that uses it; that may write it */
+	/* the last call whose arguments let it write the object, also with ADSM_PAPER=1 */
+	uint64_t stored_seq;
 	struct adsm_object *open_prev, *open_next;
 	struct adsm_object *next_free;
 	struct adsm_hold *holds;
 	struct adsm_input *inputs;	/* in progress */
-	uint32_t last_input;		/* the number of the youngest ever */
+	uint32_t last_input;		/* the number of the latest input */
 	struct adsm_counters counters;
 	struct adsm_habits habits;
 	char name[ADSM_NAME_SIZE];
-	struct adsm_record *record;	/* while somebody observes: observe.h; NULL: none */
+	struct adsm_record *record;	/* while an observer is active (observe.h); NULL: none */
 };
 
 static inline size_t adsm_block_size(const struct adsm_object *object)
@@ -62,13 +65,13 @@ static inline size_t adsm_block_size(const struct adsm_object *object)
 	return (size_t)1 << object->blocks.shift;
 }
 
-/* Whose block it is. */
+/* The object that a block belongs to. */
 static inline struct adsm_object *adsm_object_of(const struct adsm_block *block)
 {
 	return (struct adsm_object *)((char *)block->owner - offsetof(struct adsm_object, blocks));
 }
 
-/* Bytes of a run that are the caller's. */
+/* Bytes of a run, without the part of the last page that the caller did not ask for. */
 static inline size_t adsm_run_size(const struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	return adsm_blocks_size(&object->blocks, first, n);
@@ -83,7 +86,8 @@ static inline size_t adsm_run_span(const struct adsm_object *object, uint32_t fi
 	return size < object->span - start ? size : object->span - start;
 }
 
-/* The calls that use (may write) an object have ended when home->completed reaches this. */
+/* The number of the last call that may use the object (adsm_object_write_seq(): that may write it), or 0. All of them
+ * have ended when home->completed reaches it. */
 static inline uint64_t adsm_object_use_seq(const struct adsm_object *object)
 {
 	uint64_t unnamed = object->assigned ? 0 : object->home->unnamed_seq;
@@ -102,7 +106,8 @@ static inline uint64_t adsm_object_write_seq(const struct adsm_object *object)
 	return unnamed > object->write_seq ? unnamed : object->write_seq;
 }
 
-/* Did the bytes of the Invalid blocks of an object go down with the device? Not where its last calls had ended. */
+/* Were the bytes of the object's Invalid blocks lost with the device? They were not if the device survives and the last
+ * calls that may write the object had ended. */
 static inline bool adsm_object_lost(const struct adsm_object *object)
 {
 	const struct adsm_home *home = object->home;
@@ -112,7 +117,7 @@ static inline bool adsm_object_lost(const struct adsm_object *object)
 	return home->lost_seq && (!home->device->caps.survives || stored >= home->lost_seq);
 }
 
-/* Look for the object of an address and lock its home; NULL (and nothing locked) when none is live there. */
+/* Find the object of an address and lock its home; NULL, with no lock taken, if no live object is there. */
 static inline struct adsm_object *adsm_object_lock(uintptr_t address)
 {
 	struct adsm_object *object = adsm_index_find(address);
@@ -126,10 +131,10 @@ static inline struct adsm_object *adsm_object_lock(uintptr_t address)
 	return NULL;
 }
 
-/* The same with the home's lock already held: only an object of that home. */
+/* The same if the caller holds the home's lock: finds only objects of that home. */
 struct adsm_object *adsm_object_find_locked(struct adsm_home *home, uintptr_t address);
 
-/* Put an object on its home's list of open ones, take it off. Lock held. */
+/* Put an object on its home's list of open objects; take it off. Lock held. */
 void adsm_object_list_open(struct adsm_object *object);
 void adsm_object_mark_closed(struct adsm_object *object);
 

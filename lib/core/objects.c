@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* objects.c - making and ending objects; type-stable slots, so that lookups need no lock. */
+/* objects.c - makes and ends objects. Slots are type-stable, so that lookups need no lock. */
 #include "core/objects.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define MAX_OBJECTS (SLOTS_PER_CHUNK * 1024)
 
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_OBJECTS);	/* slots, arena ranges, index changes */
-static struct adsm_object *chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];	/* never given back */
+static struct adsm_object *chunks[MAX_OBJECTS / SLOTS_PER_CHUNK];	/* never freed */
 static _Atomic uint32_t n_slots;
 static _Atomic size_t n_alive;
 static struct adsm_object *free_slots[ADSM_MAX_DEVICES];	/* a slot never changes its home */
@@ -74,7 +74,7 @@ void adsm_objects_give_range(struct adsm_object *stand_in)
 
 	adsm_mutex_lock(&mutex);
 	adsm_index_remove(stand_in->start, stand_in->span);
-	/* As it was: closed, of the arena's file, one mapping with its neighbours. */
+	/* As it was before: closed, mapped to the arena's file, one mapping with its neighbours. */
 	error = adsm_os_duplicate(adsm_arena_alias(stand_in->start), stand_in->span, view);
 	if (!error)
 		error = adsm_os_protect(view, stand_in->span, ADSM_PROT_NONE);
@@ -147,13 +147,13 @@ static unsigned shift_of(size_t size)
 	return (unsigned)__builtin_ctzl(size);
 }
 
-/* The blocks of a fresh object: all in the protocol's first state, the view as mapped. */
+/* Make the blocks of a new object: all in the protocol's first state, with views that permit what is mapped. */
 static int make_blocks(struct adsm_object *object, size_t block_size, enum adsm_prot view, bool paged)
 {
 	const struct adsm_protocol *protocol = object->blocks.protocol;
 	size_t n;
 
-	/* A block that is the whole object: a power of two, so that finding it is a shift like any other. */
+	/* The block is the whole object. A power of two makes it a shift to find a block. */
 	if (protocol->whole_object)
 		block_size = object->span == 1 ? 1 : (size_t)1 << (64 - __builtin_clzl(object->span - 1));
 	object->blocks.shift = shift_of(block_size);
@@ -171,7 +171,7 @@ static int make_blocks(struct adsm_object *object, size_t block_size, enum adsm_
 	return 0;
 }
 
-/* Its bytes get memory, and a view that permits @view. */
+/* Give an object host pages, and a view that permits @view. */
 static int populate(struct adsm_object *object, enum adsm_prot view)
 {
 	int error;
@@ -185,7 +185,7 @@ static int populate(struct adsm_object *object, enum adsm_prot view)
 }
 
 #ifndef NDEBUG
-/* Contents are undefined: make that show, with another pattern on each side. */
+/* The contents are undefined: make that visible by a different pattern on each side. */
 static void fill_patterns(struct adsm_object *object)
 {
 	const struct adsm_backend *backend = object->home->device->backend;
@@ -194,7 +194,7 @@ static void fill_patterns(struct adsm_object *object)
 		return;
 	if (!object->device_only)
 		memset(object->alias, 0xc5, object->span);
-	/* Memory of the program's own may not be its yet in the order of its commands. */
+	/* The program's own memory may not belong to it yet, in the order of its commands. */
 	if (!object->home->device->caps.unified && !object->adopted)
 		backend->fill(object->memory, 0, 0xd5, object->span, NULL);
 }
@@ -204,7 +204,7 @@ static void fill_patterns(struct adsm_object *object)
 }
 #endif
 
-/* Everything but making the object known. */
+/* All of making an object, except that it becomes live. */
 static int create(struct adsm_object *object, size_t size, const struct adsm_object_options *options)
 {
 	enum adsm_pages pages = ADSM_PAGES_NONE;
@@ -221,7 +221,9 @@ static int create(struct adsm_object *object, size_t size, const struct adsm_obj
 		.detects = options->protocol && adsm_protocol_detects(options->protocol),
 	};
 	object->chunked = false;
-	/* Closed, though ReadOnly: nothing is there to be read, and a block that is written first is opened once. */
+	/*
+	 * ReadOnly, but closed: there is nothing to be read, and so a block that is written first is opened only once.
+	 */
 	if (!object->blocks.detects || options->populate)
 		view = object->blocks.detects ? ADSM_PROT_READ : ADSM_PROT_RW;
 	if (options->adopt || !adsm_place_take_kept(object, &pages, &driver_free))
@@ -283,7 +285,8 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	object->freeing = object->assigned = object->lent = false;
 	object->generation++;
 	object->born_seq = home->last_seq;
-	atomic_store(&home->gather.open, false);	/* what stands for calls so far cannot use it */
+	/* the call that stands for gathered commands cannot use the object */
+	atomic_store(&home->gather.open, false);
 	object->use_seq = object->write_seq = object->stored_seq = 0;
 	object->holds = NULL;
 	memset(&object->habits, 0, sizeof(object->habits));

@@ -11,27 +11,30 @@ struct adsm_object_options {
 	size_t block_size;
 	bool populate;
 	bool device_only;
-	uint64_t adopt;			/* where the program's own memory is, which it becomes; 0: none */
-	bool reuse;			/* its own memory too, but such that is kept: kept.h; -ENOENT: there is none */
+	/* address of the program's own device memory, which becomes the object; 0: none */
+	uint64_t adopt;
+	/* also the program's own memory, but memory that is kept (kept.h); -ENOENT if there is none */
+	bool reuse;
 };
 
 /* How many objects are alive, device-only ones included. */
 size_t adsm_objects_alive(void);
 
-/* Slot number @i, of an object or of none (live says so, under its home's lock); NULL: there are not so many. */
+/* Slot number @i, with or without a live object (`live`, under its home's lock); NULL: there are fewer slots. */
 struct adsm_object *adsm_object_slot(uint32_t i);
 
-/* In the child of a fork: keep the views closed, as adsm_arena_child() does. */
+/* In the child of a fork: keep the views closed, like adsm_arena_child(). */
 void adsm_objects_child(void);
 
-/* How much memory a device has left, kept places included. */
+/* Bytes of free memory of a device, including kept memory. */
 uint64_t adsm_objects_memory_free(const struct adsm_home *home);
-/* Free the places that a home keeps for new objects, NULL: that all keep. Were there any? No lock held. */
+/* Free the memory that is kept for new objects of a home, or of all homes if @home is NULL. True: there was some. No
+ * lock held. */
 bool adsm_objects_give_up(const struct adsm_home *home);
 
 /*
- * A range of the arena, closed, for something else than an object: in the index it is @stand_in, which stays. Given
- * back when it is closed again; the caller's mappings of it are gone.
+ * Take a closed range of the arena for anything that is not an object; in the index the range belongs to @stand_in,
+ * which must stay. adsm_objects_give_range() gives it back, closed, once the caller has ended its own mappings of it.
  */
 int adsm_objects_take_range(size_t size, struct adsm_object *stand_in);
 void adsm_objects_give_range(struct adsm_object *stand_in);
@@ -43,9 +46,9 @@ void adsm_objects_reset_counters(void);
 int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_object_options *options,
 		       struct adsm_object **ret_object);
 /*
- * The end of an object that no call, transfer or hold uses any more and whose freeing flag is the caller's.
- * home->lock held; it is given back. @driver_free: of the program's own memory, where that may be kept. True:
- * that is kept, and @driver_free will be called, with the lock of all objects held.
+ * End an object. No call, transfer or hold uses it any more, and the caller has set its freeing flag. The caller holds
+ * home->lock, which this function releases. @driver_free: frees the program's own memory, if that may be kept. True:
+ * the memory is kept; @driver_free is called later, with the lock of all objects held.
  */
 bool adsm_object_destroy(struct adsm_object *object, adsm_kept_free *driver_free);
 

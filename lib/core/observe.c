@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* observe.c - who observes. */
+/* observe.c - the observer, and what it observes. */
 #include "core/observe.h"
 
 unsigned adsm_observing;

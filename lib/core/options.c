@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* core/options.c - rows of the options of objects, and of what the CPU and a device share. */
+/* core/options.c - option rows of objects, and of memory that the CPU and a device share. */
 #include "core/options.h"
 
 #include <errno.h>

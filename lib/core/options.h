@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* core/options.h - options of objects, and of what the CPU and a device share. */
+/* core/options.h - options of objects and of memory that the CPU and a device share. */
 #ifndef ADSM_CORE_OPTIONS_H
 #define ADSM_CORE_OPTIONS_H
 
@@ -12,7 +12,7 @@ struct adsm_core_options {
 	struct {
 		uint64_t address, size;	/* 0: the library chooses */
 	} arena;			/* ADSM_ARENA=address[,size] */
-	size_t keep;			/* ADSM_KEEP: bytes of freed objects' memory, on each side */
+	size_t keep;			/* ADSM_KEEP: bytes of kept memory, on each side */
 };
 
 extern struct adsm_core_options adsm_core_options;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.c - where an object is: its address, its memory on the device, its view, its place in the arena; and what of
- * this is kept of freed objects for new ones.
+ * place.c - the place of an object: its address, its device memory, its view, its place in the arena; and which of
+ * these are kept of freed objects for new ones.
  *
- * An object's bytes are in the arena's file, and its view is where they are in the arena's range: on devices that take
- * an address (or have none), start is that place. Where the driver dictates the address, start is there, and so is the
- * view; the place in the arena's range stays closed, and only says which bytes of the file, and of the alias, it has.
- * There a view stays mapped, closed, when its object has ended. Small ones have their places in chunks of the arena as
- * they lie in chunks of the driver's addresses: so neighbours that are closed are one mapping there too, and what
- * ends between them takes none.
+ * The bytes of an object are in the arena's file. If the device takes an address (or has none), the object starts at
+ * its place in the arena's range, and its view is there. If the driver dictates the address, the object and its view
+ * are at that address. The object's place in the arena's range then stays closed; it only says which bytes of the file,
+ * and of the alias, belong to the object.
+ *
+ * At a dictated address the view stays mapped, closed, when its object has ended. Small objects lie in a chunk of the
+ * arena in the same order as in a chunk of the driver's addresses. So closed neighbours are one mapping there too, and
+ * an object that ends between them takes no further mapping.
  */
 #include "core/place.h"
 
@@ -28,10 +30,13 @@ static uintptr_t place_of(const char *alias)
 /* ---- places in the arena of objects whose addresses are dictated */
 
 #define CHUNK ADSM_HUGE_PAGE_SIZE
-#define SMALL_SPAN ((size_t)128 << 10)	/* bytes: these are never pinned, so the backend need not know the place */
-#define DUMPED_SPAN CHUNK		/* bytes: those in core files have mappings of their own */
+/* bytes; smaller objects are never pinned, so the backend need not know their place */
+#define SMALL_SPAN ((size_t)128 << 10)
+/* bytes; objects from this size on are in core files, and have mappings of their own */
+#define DUMPED_SPAN CHUNK
 
-/* Has another object, or a kept one, its place in the chunk of @address? *ret_chunk: the chunk's place. */
+/* Does another object, or kept memory, have its place in the chunk of @address? *ret_chunk: the place of that chunk in
+ * the arena. */
 static bool find_mate(uintptr_t address, uintptr_t *ret_chunk)
 {
 	uintptr_t chunk = address & ~(CHUNK - 1), at = chunk, end = at + CHUNK;
@@ -53,7 +58,9 @@ static bool find_mate(uintptr_t address, uintptr_t *ret_chunk)
 	return false;
 }
 
-/* Take a place in the arena. If the address is known and the object is small, the address decides which. */
+/*
+ * Take a place in the arena. If the address is known and the object lies in one chunk, the address decides the place.
+ */
 static int take_place(struct adsm_object *object)
 {
 	uintptr_t start = object->start, chunk = start & ~(CHUNK - 1), place = 0;
@@ -70,7 +77,7 @@ static int take_place(struct adsm_object *object)
 	return error;
 }
 
-/* The object is in the index no more. */
+/* Give a place back. The object is no longer in the index. */
 static void give_place(struct adsm_object *object)
 {
 	uintptr_t place = place_of(object->alias), chunk;
@@ -85,7 +92,7 @@ static void give_place(struct adsm_object *object)
 
 /* ---- giving back */
 
-/* Where the CPU has used the object there are pages. */
+/* The blocks that the CPU has used have pages. */
 static enum adsm_pages pages_of(const struct adsm_object *object)
 {
 	unsigned some = 0, all = ADSM_BLOCK_BACKED | ADSM_BLOCK_MAPPED;
@@ -114,7 +121,7 @@ static void give_range(struct adsm_object *object)
 	}
 }
 
-/* ---- places kept for new objects */
+/* ---- memory kept for new objects */
 
 static void end_kept(const struct adsm_kept *kept)
 {
@@ -172,7 +179,7 @@ bool adsm_place_take_kept(struct adsm_object *object, enum adsm_pages *ret_pages
 
 /* ---- taking */
 
-/* Address, memory and view where the address is the arena's. */
+/* Address, memory and view, if the address is the arena's. */
 static int place_here(struct adsm_object *object, enum adsm_pages *ret_pages)
 {
 	struct adsm_device *device = object->home->device;
@@ -199,7 +206,7 @@ static int map_view(struct adsm_object *object)
 		error = adsm_os_duplicate(from, object->span, to);
 	}
 	if (error) {
-		/* The driver's mapping may be gone. */
+		/* The driver's mapping may be gone already. */
 		adsm_os_unmap_to_reserve(to, object->span);
 		return adsm_fail(error, "cannot map %zu bytes (vm.max_map_count, ulimit -v)", object->span);
 	}
@@ -208,7 +215,7 @@ static int map_view(struct adsm_object *object)
 	return 0;
 }
 
-/* The view takes the address of the memory. */
+/* The object takes the address of its device memory. */
 static int take_address(struct adsm_object *object, uint64_t start)
 {
 	uint64_t last = start + object->span - 1;
@@ -223,7 +230,7 @@ static int take_address(struct adsm_object *object, uint64_t start)
 	return 0;
 }
 
-/* The same where the driver dictates the address. */
+/* Address, memory and view, if the driver dictates the address. */
 static int place_there(struct adsm_object *object, uint64_t adopt)
 {
 	struct adsm_device *device = object->home->device;
@@ -265,10 +272,10 @@ give_range:
 
 bool adsm_place_leave(struct adsm_object *object, adsm_kept_free *driver_free)
 {
-	/* Before the driver may give the range to somebody else, or to nobody. */
+	/* First the view: once the memory is freed, the driver may give the range to another user, or unmap it. */
 	int error = adsm_view_detach(object);
 
-	/* Nobody knows when the kernel is done with pages that it was lent, so no other object ever has them. */
+	/* It is unknown when the system has finished with pages that it was lent, so no other object ever gets them. */
 	if (!error && !object->lent && keep(object, driver_free))
 		return true;
 	object->home->device->backend->free(object->memory);
@@ -283,7 +290,7 @@ int adsm_place_take_new(struct adsm_object *object, uint64_t adopt, enum adsm_pa
 	bool there = adopt || object->home->device->caps.dictates_address;
 	int error;
 
-	/* Out of memory, or of addresses: what is kept is given up first. */
+	/* Out of memory, or of addresses: give up kept memory, and try again. */
 	do
 		error = there ? place_there(object, adopt) : place_here(object, ret_pages);
 	while (error == -ENOMEM && adsm_place_give_up_oldest(NULL));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shared.c - the range that all shared memory lies in. */
+/* shared.c - the range that contains all shared memory. */
 #include "core/shared.h"
 
 #include "base/os.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shared.h - is this shared memory? A check for every call of libc's, inlined: nearly always two loads say no. */
+/* shared.h - is an address in shared memory? Inline checks for each wrapped call of the C library: mostly two loads say
+ * no. */
 #ifndef ADSM_SHARED_H
 #define ADSM_SHARED_H
 
@@ -9,8 +10,9 @@
 #include <stdint.h>
 
 /*
- * All shared memory lies in this range; of size 0 while the library is not started, and in the child of a fork. The
- * arena mostly; where a driver says where objects lie it grows, first size, then start, and much else may be inside.
+ * All shared memory lies in this range. Its size is 0 while the library is not started, and in the child of a fork.
+ * Mostly it is the arena. If a driver dictates addresses of objects, the range grows, first its size, then its start,
+ * and may contain much other memory.
  */
 struct adsm_shared_range {
 	_Atomic uintptr_t start;
@@ -19,13 +21,13 @@ struct adsm_shared_range {
 
 extern struct adsm_shared_range adsm_shared_range;
 
-/* There is an object outside the arena: the range grows. */
+/* An object lies outside of the range: the range grows. */
 void adsm_shared_widen(uintptr_t start, size_t size);
 
-/* For what is in that range: false where no byte can be shared. */
+/* For bytes in that range; false if none of them can be shared. */
 bool adsm_range_is_near(uintptr_t start, size_t size);
 
-/* Two loads: does any byte at @p or @q lie in that range? */
+/* Two loads: is any of the @size bytes at @p or @q in that range? */
 static inline bool adsm_are_within(const void *p, const void *q, size_t size)
 {
 	uintptr_t start = atomic_load_explicit(&adsm_shared_range.start, memory_order_acquire);
@@ -35,13 +37,13 @@ static inline bool adsm_are_within(const void *p, const void *q, size_t size)
 	return __builtin_expect((uintptr_t)p + end < span, 0) || __builtin_expect((uintptr_t)q + end < span, 0);
 }
 
-/* Quick: false where no byte of a range can be shared. */
+/* Quick, not exact; false if no byte of the range can be shared. */
 static inline bool adsm_may_be_shared(const void *p, size_t size)
 {
 	return adsm_are_within(p, p, size) && adsm_range_is_near((uintptr_t)p, size);
 }
 
-/* Exact: is this in a live shared object, or in the view of a write-once object? */
+/* Exact: is @p in a live shared object, or in the view of a write-once object? */
 bool adsm_is_shared(const void *p);
 
 #endif

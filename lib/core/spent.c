@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spent.c - how long this thread has been moving data, and the longest of all. */
+/* spent.c - how long this thread has been moving data, and the maximum of all threads. */
 #include "core/spent.h"
 
 uint64_t adsm_start_ns;

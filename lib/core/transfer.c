@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer.c - transfers, and the pages that they need. */
+/* transfer.c - transfers, and the host pages that they need. */
 #include "core/transfer.h"
 
 #include "core/copier.h"
@@ -24,7 +24,7 @@ static int transfer_now(void *arg)
 	uint64_t start, ns;
 	int error;
 
-	/* In the copier: on behalf of another thread. */
+	/* In the copier: this transfer is for another thread. */
 	if (adsm_observes(~0u) && transfer->cause != &adsm_cause)
 		adsm_cause = *transfer->cause;
 	if (direction == ADSM_TO_HOST && adsm_is_paged(object))
@@ -44,12 +44,12 @@ static int transfer_now(void *arg)
 	return 0;
 }
 
-/* Synchronously and without the lock. */
+/* Move bytes synchronously; the lock is not held. */
 static int move(struct adsm_object *object, enum adsm_direction direction, size_t offset, size_t size)
 {
 	struct transfer transfer = { object, direction, offset, size, &adsm_cause };
 
-	/* The bytes are there already: nothing moves, nothing is counted. */
+	/* Unified memory has the bytes already: nothing moves, and nothing is counted. */
 	if (object->home->device->caps.unified)
 		return 0;
 	return adsm_backend_run(object->home, transfer_now, &transfer);
@@ -109,9 +109,10 @@ int adsm_run_send(struct adsm_object *object, uint32_t first, uint32_t n)
 	return error;
 }
 
-#define HUGE_FROM (ADSM_HUGE_PAGE_SIZE / 4)	/* bytes: so long a run is no random access */
+#define HUGE_FROM (ADSM_HUGE_PAGE_SIZE / 4)	/* bytes; a run from this size on is not a random access */
 
-/* Give a run pages: a long one whole huge pages, which may reach over its ends. Drops the lock meanwhile. */
+/* Give a run host pages. A long run gets whole huge pages, which may reach beyond its ends. Gives the lock away
+ * meanwhile. */
 static void give_pages(struct adsm_object *object, uint32_t first, uint32_t n)
 {
 	const size_t page = ADSM_HUGE_PAGE_SIZE, block = adsm_block_size(object);
@@ -127,7 +128,7 @@ static void give_pages(struct adsm_object *object, uint32_t first, uint32_t n)
 	adsm_lock(&object->home->lock);
 	if (!huge)
 		return;
-	/* Their small pages are gone, also from the view. */
+	/* The small pages that were there are gone, also from the view. */
 	first = (uint32_t)((from + block - 1) >> object->blocks.shift);
 	n = (uint32_t)(end >> object->blocks.shift);
 	if (first < n) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view.c - views: opening and closing them, and what helps where the process has no mappings left for that. */
+/* view.c - opens and closes views, and gets mappings back if the process has none left. */
 #include "core/view.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static bool is_shut(const struct adsm_object *object)
 	return true;
 }
 
-/* Shut what is open of a home, but what must stay so. Did that change anything? */
+/* Close all open views of a home that may be closed. Did that change anything? */
 static bool close_views(struct adsm_home *home)
 {
 	bool any = false;
@@ -45,13 +45,15 @@ static bool close_views(struct adsm_home *home)
 	return any;
 }
 
-/* Where an object lies between open ones, closing it alone would take mappings: those on the outside go first. */
+/* If an object lies between open ones, closing it alone would take mappings: so the outer ones close first, and the
+ * inner ones in the next round. */
 static void close_everything(struct adsm_home *home)
 {
 	adsm_arena_merge();
 	while (close_views(home))
 		;
-	/* Those of other homes too, but of none that is locked: its thread may be here for the same reason. */
+	/* Also those of other homes, but not of one that is locked: its thread may be waiting here for this home's
+	 * lock. */
 	for (int i = 0; i < adsm_n_homes; i++) {
 		if (&adsm_homes[i] == home || !adsm_trylock(&adsm_homes[i].lock))
 			continue;
@@ -61,7 +63,7 @@ static void close_everything(struct adsm_home *home)
 	}
 }
 
-/* The process has no mappings left: make whole objects one mapping again, this one or all others. */
+/* The process has no mappings left: close whole objects, so that each is one mapping again; this object, or all. */
 static void recover_mappings(struct adsm_object *object, bool all)
 {
 	if (!all && object->blocks.detects && !object->blocks.n_holds)
@@ -82,8 +84,8 @@ void adsm_home_recover(struct adsm_home *home)
 }
 
 /*
- * Does each write have to be seen when it comes? At the next call it is too late where the device has the same bytes,
- * where a write may be refused, and for advice, which asks which pages are used.
+ * Does each write have to fault? At the next call it would be too late to find it in these cases: the CPU and the
+ * device have the same bytes; the write may be refused; advice asks which pages are used.
  */
 static bool is_exact(const struct adsm_object *object)
 {
@@ -153,7 +155,8 @@ int adsm_view_retry(struct adsm_object *object, uint32_t first, uint32_t n, enum
 	return error;
 }
 
-/* What the block of the page at @offset lets its view permit; how many bytes from there on have that, and one limit. */
+/* @ret_view, @ret_limit: the view of the block, and the limit, at @offset. Returns the number of bytes from @offset on
+ * that have both. */
 static size_t alike(const struct adsm_object *object, size_t offset, size_t end, enum adsm_prot *ret_view,
 		    enum adsm_prot *ret_limit)
 {
@@ -167,7 +170,7 @@ static size_t alike(const struct adsm_object *object, size_t offset, size_t end,
 	return (at < end ? at : end) - offset;
 }
 
-/* From the limits that are noted to @limit, or, @back, from there to these. */
+/* Change the view from the noted limits to @limit; with @back, from @limit back to the noted limits. */
 static int change_limits(struct adsm_object *object, size_t offset, size_t end, enum adsm_prot limit, bool back)
 {
 	int error = 0;
@@ -189,7 +192,7 @@ static int change_limits(struct adsm_object *object, size_t offset, size_t end, 
 
 static int try_limit(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot limit)
 {
-	/* Where pages are opened one by one the next use of each opens it again. */
+	/* If pages are opened one by one, close them: the next use of each opens it again. */
 	int error = adsm_is_paged(object) ? close_bytes(object, offset, size) :
 		change_limits(object, offset, offset + size, limit, false);
 
@@ -204,7 +207,7 @@ int adsm_view_limit(struct adsm_object *object, size_t offset, size_t size, enum
 
 	if (limit == ADSM_PROT_RW && !adsm_is_limited(object))
 		return 0;
-	/* The program's write would pass without a fault. */
+	/* The engine would let the program's write pass without a fault. */
 	if (limit == ADSM_PROT_READ && object->engine->passes_writes && !is_exact(object))
 		return -ENOTSUP;
 	error = adsm_limits_make(object);
@@ -218,7 +221,7 @@ int adsm_view_limit(struct adsm_object *object, size_t offset, size_t size, enum
 	return error;
 }
 
-/* One call for all that is open, however many blocks. */
+/* One call for the whole open range, with any number of blocks. */
 int adsm_object_close(struct adsm_object *object)
 {
 	uint32_t first = object->blocks.open_first, end = object->blocks.open_end;
@@ -234,7 +237,7 @@ int adsm_object_close(struct adsm_object *object)
 		return 0;
 	error = close_bytes(object, (size_t)first << object->blocks.shift, adsm_run_span(object, first, end - first));
 	if (error == -ENOMEM) {
-		/* With its neighbours closed there is nothing to split. */
+		/* If its neighbours are closed, there is no mapping to split. */
 		recover_mappings(object, true);
 		error = close_bytes(object, 0, object->span);
 	}
@@ -259,7 +262,7 @@ void adsm_close_neighbours(struct adsm_home *home)
 		next = object->open_next;
 		if (!may_close(object))
 			continue;
-		/* In the list as they were made, so mostly one below the other. */
+		/* The list is in the order in which objects were opened, so each mostly lies next to the one before. */
 		while (next && may_close(next) && next->engine == object->engine &&
 		       (next->start + next->span == start || next->start == end)) {
 			start = next->start < start ? next->start : start;

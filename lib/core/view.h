@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view.h - what the views of objects permit. Of the order in which views change and bytes move: block.h. */
+/* view.h - what the views of objects permit. block.h says in which order views change and bytes move. */
 #ifndef ADSM_VIEW_H
 #define ADSM_VIEW_H
 
@@ -11,8 +11,9 @@
 #include "engine/engine.h"
 
 /*
- * Of the process's mappings there may be none left (vm.max_map_count). Views may be shut without changing any state: a
- * later access only opens them again. So all of the following shut what helps, before they give up: -ENOMEM.
+ * The process may have no mappings left (vm.max_map_count). A view may be closed without a change of state: a later
+ * access just opens it again. So the functions below first close views that can be closed, and only then fail with
+ * -ENOMEM.
  */
 
 /* ---- with the home's lock */
@@ -22,7 +23,7 @@ static inline void *adsm_run_view(const struct adsm_object *object, uint32_t fir
 	return (void *)(object->start + ((size_t)first << object->blocks.shift));
 }
 
-/* One try, of which the blocks do not know. */
+/* Try once; the blocks' `view` fields do not change. */
 static inline int adsm_view_change(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
 {
 	size_t size = adsm_run_span(object, first, n);
@@ -32,9 +33,9 @@ static inline int adsm_view_change(struct adsm_object *object, uint32_t first, u
 	return adsm_permit(object, (size_t)first << object->blocks.shift, size, object->blocks.at[first].view, view);
 }
 
-/* More of them, with what else is open shut. */
+/* Further tries, after other views have been closed. */
 int adsm_view_retry(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view);
-/* Change what the view of a run permits; its blocks have one view. Mostly that is one call of the engine. */
+/* Change what the view of a run permits; all of its blocks have one view. This is mostly one call of the engine. */
 static inline int adsm_view_set(struct adsm_object *object, uint32_t first, uint32_t n, enum adsm_prot view)
 {
 	int error = adsm_view_change(object, first, n, view);
@@ -52,25 +53,26 @@ static inline int adsm_view_set(struct adsm_object *object, uint32_t first, uint
 	return 0;
 }
 
-/* Shut all that is open of an object; states stay. */
+/* Close all open parts of an object's view; states do not change. */
 int adsm_object_close(struct adsm_object *object);
-/* The same of objects that lie side by side and that an unnamed call may use, with one call of the system for each run
- * of them. Best effort: adsm_object_close() does the rest. */
+/* Close the views of neighbouring objects that an unnamed call may use, with one system call for each row of
+ * neighbours. Best effort: adsm_object_close() closes the rest. */
 void adsm_close_neighbours(struct adsm_home *home);
-/* Shut a view for good, if that can be: what is lost must not be read as if it were there. */
+/* Close an object's whole view, if possible: for instance, the program must not read bytes that were lost as if they
+ * were there. */
 void adsm_object_close_view(struct adsm_object *object);
 
-/* The program permits another most of whole pages (limits.h): their view follows. -ENOMEM, or -ENOTSUP of
- * an engine that lets writes to readable pages pass: nothing has changed. */
+/* The program changes the limit of whole pages (limits.h): their view follows. Returns -ENOMEM, or -ENOTSUP if the
+ * engine lets writes to readable pages pass without a fault: nothing has changed. */
 int adsm_view_limit(struct adsm_object *object, size_t offset, size_t size, enum adsm_prot limit);
 
 /* ---- without it */
 
-/* An object that nobody knows yet gets a view of its place, which permits @view. */
+/* Give an object that is not known yet a view of its place, which permits @view. */
 int adsm_view_attach(struct adsm_object *object, enum adsm_prot view);
-/* One that nobody knows any longer loses its view, if it has one. A negative errno: that could not be closed. */
+/* End the view, if there is one, of an object that is no longer known. Negative errno: the view could not be closed. */
 int adsm_view_detach(struct adsm_object *object);
-/* Mappings have run out elsewhere: shut what may be shut, of other homes too. */
+/* There are no mappings left for another purpose: close what may be closed, also of other homes. */
 void adsm_home_recover(struct adsm_home *home);
 
 #endif
