@@ -116,7 +116,7 @@ extern _Atomic int adsm_n_homes;
 /* The home of device @index; ADSM_DEVICE_CURRENT: the device of this thread. */
 int adsm_home_get(int index, struct adsm_home **ret_home);
 int adsm_home_set(int index);
-/* The home of a driver's context; NULL where none has it. */
+/* The home whose device has this driver's context; NULL: no home has it. */
 struct adsm_home *adsm_home_of(void *context);
 /* Why an operation of a home fails, in words. If the device is lost, this is the reason of the loss. */
 const char *adsm_home_reason(const struct adsm_home *home, int error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* engine/engine.c - the choice among the fault engines. */
+/* engine/engine.c - chooses among the fault engines. */
 #include "engine/engine.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "engine/list.h"
 
-static const struct adsm_engine *engines[8] = { ADSM_ENGINES };	/* NULL is behind the last */
+static const struct adsm_engine *engines[8] = { ADSM_ENGINES };	/* NULL ends the list */
 static char names[128] = ADSM_ENGINE_NAMES;
 static unsigned wanted;			/* ADSM_ENGINE: an index */
 const struct adsm_engine *adsm_engine;

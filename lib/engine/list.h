@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* engine/list.h - the fault engines there are, each with its options. */
+/* engine/list.h - the list of fault engines and of their options. */
 #ifndef ADSM_ENGINE_LIST_H
 #define ADSM_ENGINE_LIST_H
 
@@ -7,9 +7,9 @@
 #include "engine/engine.h"
 
 extern const struct adsm_engine adsm_engine_sigsegv;
-extern struct adsm_option adsm_engine_rows[];	/* of engine.c */
+extern struct adsm_option adsm_engine_rows[];	/* in engine.c */
 
-/* All of them; their names in the same order; the option that chooses, and those that an engine has. */
+/* All engines; their names, in the same order; the rows of ADSM_ENGINE and of the engines' own options. */
 #define ADSM_ENGINES &adsm_engine_sigsegv
 #define ADSM_ENGINE_NAMES "sigsegv"
 #define ADSM_ENGINE_ROWS adsm_engine_rows

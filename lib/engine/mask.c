@@ -16,27 +16,30 @@
 
 #define SEGV SIGNAL_BIT(SIGSEGV)
 #define STAND_IN SIGNAL_BIT(SIGSTKFLT)
-/* The last two are the C library's. */
+/* The last two belong to the C library. */
 #define NEVER_BLOCKED (SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(32) | SIGNAL_BIT(33))
-#define CALL_DEPTH ((uintptr_t)1024)	/* bytes of stack for such a call; no handler's frame is so small */
+/* bytes of stack that the call needs at most; the frames of handlers are larger */
+#define CALL_DEPTH ((uintptr_t)1024)
 
 atomic_bool adsm_mask_hidden;
-/* The masks of all threads are as mask.h says: they have been since there was one thread. */
+/* All threads' masks hide SIGSEGV, and have done so since there was only one thread. */
 static bool all_are_ready;
 /*
- * Threads that had SIGSTKFLT blocked when the library started, and not SIGSEGV. In the first mask that is seen of any
- * other thread it stands for SIGSEGV, which the thread has inherited from its maker.
+ * Threads that had SIGSTKFLT blocked when the library started, and not SIGSEGV. In the first known mask of any other
+ * thread SIGSTKFLT stands for SIGSEGV, which the thread has inherited from the thread that made it.
  */
 #define MAX_OWN 256
 static int own[MAX_OWN];
 static size_t n_own;
-static atomic_bool own_known;				/* false: it may be any thread */
-static atomic_int process;				/* whose memory this is; in the child of vfork(), the parent */
+static atomic_bool own_known;				/* false: unknown, any thread may be one */
+/* the process that this memory belongs to; for the child of vfork(), the parent */
+static atomic_int process;
 static _Thread_local struct {
 	uint64_t stand_in;				/* see believes() */
-	struct adsm_mask_call call;			/* the system call that it is in, if any */
-	int ready_in;					/* in this process its mask is as mask.h says; 0: not yet */
-	bool has_pending;				/* a SIGSEGV was sent while it was blocked */
+	struct adsm_mask_call call;			/* the current system call with its own mask, if any */
+	/* the process where this thread's mask hides SIGSEGV; 0: none yet */
+	int ready_in;
+	bool has_pending;				/* a SIGSEGV was sent while the program had it blocked */
 	int pending_of;					/* the process that it was sent to */
 	siginfo_t pending;
 } mine;
@@ -49,14 +52,16 @@ void adsm_mask_set(uint64_t bits)
 	errno = saved_errno;
 }
 
-/* To this thread, on its return from the handler: the mask that return restores lets it through. */
+/*
+ * Sent to this thread. It is delivered on the return from the handler, if the mask that the return restores permits it.
+ */
 void adsm_signal_to_self(int sig, const siginfo_t *info)
 {
 	const int saved_errno = errno;
 	uint64_t bit = SIGNAL_BIT(sig);
 
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, NULL, KERNEL_SIGSET_SIZE);
-	/* Where a filter forbids that, the signal alone is better than to fault for ever. */
+	/* If a filter of system calls forbids that, the signal without its info is better than endless faults. */
 	if (syscall(SYS_rt_tgsigqueueinfo, getpid(), adsm_os_thread_id(), sig, info))
 		syscall(SYS_tgkill, getpid(), adsm_os_thread_id(), sig);
 	errno = saved_errno;
@@ -75,22 +80,23 @@ static bool hides(void)
 	return atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed);
 }
 
-/* The program blocks these. Where SIGSTKFLT is among them, that is noted with the others. */
+/* The program blocks the signals of @mask. If SIGSTKFLT is among them, note it together with the others. */
 static void note_stand_in(uint64_t mask)
 {
 	mine.stand_in = mask & STAND_IN ? mask & ~(SEGV | NEVER_BLOCKED) : 0;
 }
 
 /*
- * Does the program believe to have SIGSTKFLT itself blocked? With that it can only read what it wrote, so it may be
- * inexact: where some of what was blocked with it is not blocked any more, another mask has been restored.
+ * Does the program believe that it has blocked SIGSTKFLT itself? The program can only read back what it wrote, so the
+ * answer may be inexact: if some signals that were blocked with it are no longer blocked, another mask has been
+ * restored.
  */
 static bool believes(uint64_t mask)
 {
 	return mine.stand_in && !(mine.stand_in & ~(mask | STAND_IN));
 }
 
-/* Has the thread inherited this mask from one whose mask was as mask.h says? */
+/* Has this thread inherited the mask from a thread whose mask hid SIGSEGV? */
 static bool is_inherited(uint64_t mask)
 {
 	const int thread = adsm_os_thread_id();
@@ -109,7 +115,7 @@ static bool is_ready(void)
 		(mine.ready_in && mine.ready_in == atomic_load_explicit(&process, memory_order_relaxed));
 }
 
-/* A mask from before this thread's were as they are now. SIGSTKFLT alone says nothing of SIGSEGV there. */
+/* @mask may be from before this thread's mask hid SIGSEGV. SIGSTKFLT in it then says nothing about SIGSEGV. */
 static uint64_t make_ready(uint64_t mask)
 {
 	const int self = is_ready() ? 0 : getpid();
@@ -130,7 +136,7 @@ void adsm_mask_thread(void)
 
 	if (is_ready())
 		return;
-	/* While the library has blocked all signals, this is not the program's. */
+	/* While the library has all signals blocked, this is not the program's mask. */
 	mask = kernel_mask();
 	if (!adsm_os_signals_are_blocked(mask))
 		adsm_mask_set(make_ready(mask));
@@ -151,12 +157,13 @@ uint64_t adsm_mask_to_program(uint64_t mask)
 	return (mask & ~STAND_IN) | (mask & STAND_IN ? SEGV : 0) | (believes(mask) ? STAND_IN : 0);
 }
 
-/* What came while it was blocked comes again, as soon as the kernel's mask, in which it now is, lets it through. */
+/* Send the signal that came while it was blocked again. It is delivered as soon as the kernel's mask, which contains it
+ * now, permits it. */
 static bool queue_pending(void)
 {
 	const siginfo_t info = mine.pending;
 
-	/* In the child of vfork() this is the parent's memory. */
+	/* In the child of vfork() `mine` is the parent's. */
 	if (!mine.has_pending || getpid() != mine.pending_of)
 		return false;
 	mine.has_pending = false;
@@ -181,7 +188,7 @@ static uint64_t mask_of_thread(const char *thread)
 	return at ? strtoull(at + strlen("SigBlk:"), NULL, 16) : STAND_IN;
 }
 
-/* Threads are made by adsm_mask_thread()'s callers meanwhile: so their masks are as mask.h says. */
+/* New threads are made meanwhile by callers of adsm_mask_thread(), so their masks hide SIGSEGV. */
 static void find_own(void)
 {
 	DIR *folder = opendir("/proc/self/task");
@@ -269,7 +276,7 @@ void adsm_mask_found(ucontext_t *context)
 
 uint64_t adsm_mask_of(const ucontext_t *context, bool sent)
 {
-	/* The context has the mask that comes after the call. */
+	/* The mask in the context is the one that is restored after the call. */
 	if (sent && mine.call.frame - adsm_decode_stack(context) < CALL_DEPTH)
 		return mine.call.mask;
 	return adsm_mask_bits(&context->uc_sigmask);
@@ -288,12 +295,12 @@ void adsm_mask_call_handler(const struct sigaction *action, int sig, siginfo_t *
 		action->sa_sigaction(sig, info, context);
 		return;
 	}
-	/* What it finds in its context, and what it leaves there, is the program's mask. */
+	/* The handler sees the program's mask in its context, and may change it there. */
 	set_context_mask(context, adsm_mask_to_program(after));
 	mask = adsm_mask_to_program(mask) | added;
 	if (mask & STAND_IN)
 		note_stand_in(mask);
-	/* It may touch objects. */
+	/* The handler may touch objects. */
 	adsm_mask_set(adsm_mask_to_kernel(mask));
 	action->sa_sigaction(sig, info, context);
 	mine.stand_in = stand_in;
@@ -305,6 +312,6 @@ void adsm_mask_call_handler(const struct sigaction *action, int sig, siginfo_t *
 
 bool adsm_mask_is_blocked(uint64_t mask)
 {
-	/* While the library has blocked all signals, nobody knows what the program had. */
+	/* While the library has all signals blocked, the program's mask is unknown. */
 	return hides() && mask & STAND_IN && !adsm_os_signals_are_blocked(mask);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* engine/sigsegv.c - fault engine: mprotect(), and SIGSEGV handled in the thread that faulted. */
+/*
+ * engine/sigsegv.c - the fault engine that closes pages by mprotect(), and handles SIGSEGV in the thread that faulted.
+ */
 #include "engine/sigsegv.h"
 
 #include <errno.h>
@@ -14,19 +16,20 @@
 #include "engine/mask.h"
 
 
-static _Atomic(adsm_fault_handler *) fault_handler;	/* NULL: stopped; every fault is foreign */
+static _Atomic(adsm_fault_handler *) fault_handler;	/* NULL: stopped, and all faults are foreign */
 
 static void on_signal(int sig, siginfo_t *info, void *context);
 
-/* Held with every signal blocked: nothing may come in between, and nothing under it faults. */
+/* Held with all signals blocked: no handler interrupts its holder, and no code under it faults. */
 static struct adsm_lock action_lock = ADSM_LOCK_INIT(ADSM_RANK_ACTION);
-static struct sigaction ours, previous;			/* previous: the application's, as it believes it set */
+/* previous: the action that the application believes to have set */
+static struct sigaction ours, previous;
 static bool taken;					/* ours is the kernel's action */
-static _Atomic int owner;				/* the process whose memory this is */
+static _Atomic int owner;				/* the process that this memory belongs to */
 
 /* ---- masks and signals, in the handler */
 
-/* SIG_DFL is all zeros. Not through libc: its sigaction() may be wrapped. */
+/* SIG_DFL is all zeros. Not by the C library's sigaction(), which may be wrapped. */
 static void set_default(int sig)
 {
 	static const uint64_t action[4];
@@ -36,18 +39,18 @@ static void set_default(int sig)
 
 static bool is_ignored(int sig)
 {
-	uint64_t action[4] = { 0 };	/* the handler comes first */
+	uint64_t action[4] = { 0 };	/* the kernel's structure begins with the handler */
 
 	syscall(SYS_rt_sigaction, sig, NULL, action, KERNEL_SIGSET_SIZE);
 	return action[0] == (uintptr_t)SIG_IGN;
 }
 
-/* A fault of ours that cannot be served, as the kernel raises SIGBUS for a page that cannot be read. */
+/* The library's fault cannot be served: raise SIGBUS, like the kernel for a page that cannot be read. */
 static void raise_sigbus(uintptr_t address, ucontext_t *context)
 {
 	siginfo_t info;
 
-	/* What the instruction itself raises can be neither blocked nor ignored. */
+	/* A signal that an instruction raises can be neither blocked nor ignored. */
 	if (adsm_mask_bits(&context->uc_sigmask) & SIGNAL_BIT(SIGBUS) || is_ignored(SIGBUS)) {
 		set_default(SIGBUS);
 		sigdelset(&context->uc_sigmask, SIGBUS);
@@ -59,7 +62,7 @@ static void raise_sigbus(uintptr_t address, ucontext_t *context)
 	adsm_signal_to_self(SIGBUS, &info);
 }
 
-/* The wrappers, where they are linked with this, have others. */
+/* If the wrappers are linked with the library, they define these functions instead. */
 __attribute__((weak)) bool adsm_engine_sees_masks(void)
 {
 	return false;
@@ -70,7 +73,7 @@ __attribute__((weak)) int adsm_engine_sigaction(int sig, const struct sigaction 
 	return sigaction(sig, action, old);
 }
 
-/* ---- the application's action, of which the kernel does not know */
+/* ---- the application's action, which the kernel does not know */
 
 static void lock_action(uint64_t *ret_old)
 {
@@ -86,7 +89,9 @@ static void unlock_action(uint64_t old)
 	adsm_mask_set(old);
 }
 
-/* Where our handler runs, and whether a system call goes on after it, is as the application's handler wants. */
+/*
+ * The library's handler runs on the stack that the application's action asks for, and system calls restart as it asks.
+ */
 static int follow(const struct sigaction *action)
 {
 	ours.sa_flags &= ~(SA_ONSTACK | SA_RESTART);
@@ -107,17 +112,18 @@ int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_ol
 
 	lock_action(&old);
 	error = adsm_engine_sigaction(SIGSEGV, NULL, &now) ? -errno : 0;
-	/* Not ours, but taken: in the child of vfork(), which has actions of its own, and our memory. */
+	/* In the child of vfork(): it has the parent's memory, but actions of its own. So `taken` is true, but not for
+	 * this process. */
 	if (!error && (!taken || getpid() != atomic_load(&owner))) {
 		error = action && adsm_engine_sigaction(SIGSEGV, action, NULL) ? -errno : 0;
 	} else if (!error) {
 		struct sigaction found = now;
 
-		/* Who took the signal from us by other means is told of, and replaced. */
+		/* If other code has taken the signal by other means, its action is reported, and replaced. */
 		if (now.sa_sigaction == on_signal)
 			found = previous;
 		if (action) {
-			/* As the kernel and the C library keep it, so that it reads the same. */
+			/* Stored as the kernel and the C library store it, so that reading it gives the same. */
 			previous = *action;
 			previous.sa_flags = (action->sa_flags & flags) | (now.sa_flags & ~flags);
 			previous.sa_restorer = now.sa_restorer;
@@ -135,13 +141,13 @@ int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_ol
 
 void adsm_sigsegv_in_process(void)
 {
-	/* Whoever held the lock is not in the child. */
+	/* In the child, the thread that held the lock does not exist. */
 	atomic_store(&action_lock.word, 0);
 	atomic_store(&owner, getpid());
 	adsm_mask_in_process();
 }
 
-/* For one signal: the kernel forgets a handler with SA_RESETHAND when it starts it. */
+/* Get the action for one signal. Like the kernel, forget a handler with SA_RESETHAND when it is about to start. */
 static struct sigaction use_action(void)
 {
 	struct sigaction action;
@@ -157,14 +163,14 @@ static struct sigaction use_action(void)
 
 static ucontext_t been_here;	/* marks the context of a signal that is being forwarded */
 
-/* Do with a signal what the kernel would have done, had we not been there. */
+/* Handle a signal as the kernel would if the library had not taken it. */
 static void forward(int sig, siginfo_t *info, ucontext_t *context)
 {
-	const bool sent = info->si_code <= 0;	/* by a process; else raised by the instruction itself */
+	const bool sent = info->si_code <= 0;	/* sent by a process; else an instruction has raised it */
 	struct sigaction action;
 	uint64_t mask;
 
-	/* Fresh from the kernel it is NULL. */
+	/* In a context from the kernel it is NULL. */
 	if (context->uc_link == &been_here) {
 		set_default(sig);
 		if (sent)
@@ -184,13 +190,16 @@ static void forward(int sig, siginfo_t *info, ucontext_t *context)
 	if (action.sa_handler == SIG_IGN && sent)
 		return;
 	if (action.sa_handler == SIG_IGN || action.sa_handler == SIG_DFL) {
-		/* The instruction faults again, at once and for good; what was sent is sent again. */
+		/*
+		 * The instruction faults again immediately, and ends the process. A signal that was sent is sent again.
+		 */
 		set_default(sig);
 		if (sent)
 			adsm_signal_to_self(sig, info);
 		return;
 	}
-	/* Whom we forward to may in turn forward to us, who took the signal before it did. */
+	/* The handler that this forwards to may have taken the signal before the library did, and forward to the
+	 * library again. */
 	context->uc_link = &been_here;
 	adsm_mask_call_handler(&action, sig, info, context, mask);
 	context->uc_link = NULL;
@@ -200,12 +209,12 @@ static bool has_room(const ucontext_t *context)
 {
 	const uintptr_t here = (uintptr_t)__builtin_frame_address(0), end = (uintptr_t)context->uc_stack.ss_sp;
 
-	/* What the kernel puts there is all on the alternate stack; this may be beyond the end already. */
+	/* The kernel's frame lies on the alternate stack; this function's frame may be beyond its end already. */
 	return (uintptr_t)context - end >= context->uc_stack.ss_size ||
 		here + ADSM_SIGSEGV_STACK - end >= 2 * ADSM_SIGSEGV_STACK;
 }
 
-/* Told without the formatter: that needs more room than there is. */
+/* Written without the formatter, which needs more stack than there is. */
 static void tell_cramped(void)
 {
 	static const char text[] = "adsm: error: shared memory is touched on an alternate stack that is too small: "
@@ -239,14 +248,14 @@ static enum adsm_fault_result serve(const siginfo_t *info, const ucontext_t *con
 
 		if (fault.cramped && result == ADSM_FAULT_LOST) {
 			tell_cramped();
-			/* The instruction faults again, for good. */
+			/* The instruction faults again, and ends the process. */
 			set_default(SIGSEGV);
 			result = ADSM_FAULT_SERVED;
 		}
 		errno = saved_errno;
 		if (result != ADSM_FAULT_WAIT)
 			return result;
-		/* The application's signal handlers run meanwhile, and may never come back. */
+		/* Meanwhile signal handlers of the application may run, and may leave by a jump. */
 		adsm_mask_set(adsm_mask_bits(&context->uc_sigmask));
 		fault.wait(&fault);
 		adsm_mask_set(UINT64_MAX);
@@ -255,8 +264,8 @@ static enum adsm_fault_result serve(const siginfo_t *info, const ucontext_t *con
 }
 
 /*
- * Somebody sent it while this thread has a lock that its handler may want: it comes again as soon as the mask is
- * restored that the interrupted code had before. What an instruction raises cannot wait.
+ * The signal was sent while this thread has a lock that a handler may need. It is sent again, to come when the
+ * interrupted code's old mask is restored. A signal that an instruction raises cannot wait.
  */
 static bool keep(int sig, const siginfo_t *info, ucontext_t *context)
 {
@@ -289,7 +298,9 @@ bool adsm_sigsegv_handle(int sig, siginfo_t *info, void *context)
 		return false;
 	if (keep(sig, info, context))
 		return true;
-	/* As in our own handler: cancellation is as it was, since a handler may leave while this waits. */
+	/*
+	 * As in the library's own handler: cancellation stays as it is, as another handler may leave while this waits.
+	 */
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, KERNEL_SIGSET_SIZE);
 	result = serve(info, context);
 	adsm_mask_set(old);
@@ -308,13 +319,15 @@ static int take(adsm_fault_handler *handler)
 	if (adsm_engine_sigaction(SIGSEGV, NULL, &found))
 		return -errno;
 	/*
-	 * All are masked: handlers may touch objects, and wait for locks of this thread. Not by sigfillset(), which
-	 * leaves out what the C library keeps for itself: a cancelled thread keeps a lock. SIGSEGV too: our handler
-	 * raises none but where its stack is too small, and each would begin at the top of that stack, for ever.
+	 * All signals are blocked in the handler: other handlers may touch objects, and wait for locks that this thread
+	 * has. Not by sigfillset(), which leaves out signals that the C library keeps for itself: a thread that is
+	 * cancelled would keep a lock. SIGSEGV too: the library's handler only raises it if its stack is too small, and
+	 * then each handler would begin at the top of that stack, without end.
 	 */
 	ours = (struct sigaction){ .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
 	memset(&ours.sa_mask, 0xff, sizeof(ours.sa_mask));
-	/* Chained to by somebody who had it after us: forward to where we did. */
+	/* If the action found is the library's already, a handler that took the signal later forwards to it. Then
+	 * `previous` stays. */
 	if (found.sa_sigaction != on_signal)
 		previous = found;
 	atomic_store(&fault_handler, handler);
@@ -342,7 +355,7 @@ static int start(adsm_fault_handler *handler)
 	if (hides)
 		adsm_mask_hide(false);
 	else
-		/* As it may be after a handler that ran before this, and was left by longjmp(). */
+		/* SIGSEGV may be blocked if a handler ran before this, and was left by longjmp(). */
 		adsm_mask_unblock();
 	return 0;
 }
@@ -354,14 +367,14 @@ static void stop(void)
 
 	atomic_store(&fault_handler, NULL);
 	lock_action(&old);
-	/* Somebody who took the signal after us may still call us: then all is forwarded. */
+	/* A handler that took the signal later may still call the library's handler: then all faults are forwarded. */
 	if (!adsm_engine_sigaction(SIGSEGV, NULL, &now) && now.sa_sigaction == on_signal)
 		adsm_engine_sigaction(SIGSEGV, &previous, NULL);
 	taken = false;
 	unlock_action(old);
 }
 
-/* What is closed is so by the system's protection of pages: there is nothing to begin, and nothing to end. */
+/* Pages are closed by the system's protection, so there is nothing to begin or to end. */
 static int attach(void *view, size_t size, bool exact)
 {
 	return 0;
@@ -376,7 +389,7 @@ static int permit(void *view, size_t size, enum adsm_prot was, enum adsm_prot no
 	return adsm_os_protect(view, size, now);
 }
 
-/* Every first write to a page faults. */
+/* There is nothing to report: the first write to each page faults. */
 static int collect_none(void *view, size_t size, adsm_written_handler *written, void *arg)
 {
 	return 0;

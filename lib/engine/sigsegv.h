@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* engine/sigsegv.h - SIGSEGV, shared with the application: what it believes of its action. It may run in handlers. */
+/* engine/sigsegv.h - SIGSEGV, which the library shares with the application: the action that the application believes
+ * to have set. All of it may run in signal handlers. */
 #ifndef ADSM_SIGSEGV_H
 #define ADSM_SIGSEGV_H
 
@@ -8,26 +9,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of stack that the handler needs, whatever is observed; 1.4 KiB were measured, 1.8 in a debug build. */
+/* Bytes of stack that the handler needs, with any observer. Measured: 1.4 KiB, in a debug build 1.8 KiB. */
 #define ADSM_SIGSEGV_STACK ((size_t)2048)
-/* And to tell why an access fails. The kernel's own frame, AT_MINSIGSTKSZ bytes, is not in either. */
+/* The same, to also log why an access fails. Neither includes the kernel's own frame of AT_MINSIGSTKSZ bytes. */
 #define ADSM_SIGSEGV_STACK_TOLD ((size_t)4096)
 
-/* Serve a fault as the engine's handler would. False: it is not the library's. */
+/* Serve a fault like the engine's handler. False: it is not the library's. */
 bool adsm_sigsegv_handle(int sig, siginfo_t *info, void *context);
 
-/* The C library's own, where the process calls a wrapper by this name. */
+/* sigaction() of the C library, even if the process calls a wrapper by that name. */
 int adsm_engine_sigaction(int sig, const struct sigaction *action, struct sigaction *old);
 
 /*
- * sigaction(SIGSEGV), neither pointer's memory shared; 0 or a negative errno. Once the engine has started it is
- * about the action that foreign faults are forwarded to.
+ * sigaction(SIGSEGV); neither pointer leads to shared memory. Returns 0 or a negative errno. Once the engine has
+ * started, this gets and sets the action that foreign faults are forwarded to.
  */
 int adsm_sigsegv_action(const struct sigaction *action, struct sigaction *ret_old);
-/* In a new process: at its start, and in the child of a fork. */
+/* Call this in each new process: at its start, and in the child of a fork. */
 void adsm_sigsegv_in_process(void);
 
-/* Does the process call the wrappers? What they are about is made ready then, once: masks of handlers. */
+/* Does the process call the wrappers? The first call then prepares the masks of handlers. */
 bool adsm_engine_sees_masks(void);
 
 #endif
