@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/decode.c - what a processor says of a fault. */
+/* base/decode.c - decodes what a processor says of a fault. */
 #include "base/decode.h"
 
 #include <signal.h>
@@ -20,15 +20,15 @@ static bool bits(uint32_t word, int first, int n, uint32_t value)
 	return (word >> first & ((1u << n) - 1)) == value;
 }
 
-/* Of loads and stores of one register. */
+/* Does a load or store of one register write memory? */
 static bool writes_register(uint32_t word)
 {
-	if (bits(word, 26, 1, 1))	/* a vector's */
+	if (bits(word, 26, 1, 1))	/* of a vector register */
 		return bits(word, 22, 1, 0);
 	/* Atomic operations; LDAPR and LD64B, which are among them, read. */
 	if (bits(word, 24, 1, 0) && bits(word, 21, 1, 1) && bits(word, 10, 2, 0))
 		return !bits(word, 12, 4, 12) && !bits(word, 12, 4, 13);
-	if (bits(word, 24, 1, 0) && bits(word, 21, 1, 1) && bits(word, 10, 1, 1))	/* by a signed pointer */
+	if (bits(word, 24, 1, 0) && bits(word, 21, 1, 1) && bits(word, 10, 1, 1))	/* with a signed pointer */
 		return false;
 	return bits(word, 22, 2, 0);
 }
@@ -46,7 +46,7 @@ bool adsm_decode_a64(uint32_t word, bool *ret_write)
 		*ret_write = bits(word, 22, 1, 0) || (bits(word, 24, 3, 0) && bits(word, 21, 1, 1) &&
 						      (bits(word, 23, 1, 1) || bits(word, 31, 1, 0)));
 		return true;
-	case 1:		/* from an address near the code; ordered with an offset. Not copies, and not tags */
+	case 1:		/* relative to the program counter; ordered with an offset. Not copies, and not tags */
 		*ret_write = bits(word, 24, 1, 1) && writes_register(word);
 		return bits(word, 24, 1, 0) || (bits(word, 21, 1, 0) && bits(word, 10, 1, 0));
 	case 2:		/* pairs */
@@ -62,14 +62,14 @@ bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *r
 {
 	const mcontext_t *m = &((const ucontext_t *)ucontext)->uc_mcontext;
 #if defined(__x86_64__)
-	/* Page fault; its error code: bit 1 a write, bit 4 an instruction fetch. */
+	/* A page fault. Its error code: bit 1: a write; bit 4: an instruction fetch. */
 	if (m->gregs[REG_TRAPNO] != 14 || m->gregs[REG_ERR] & 1 << 4)
 		return false;
 	*ret_instruction = (uintptr_t)m->gregs[REG_RIP];
 	*ret_write = m->gregs[REG_ERR] & 1 << 1;
 	return true;
 #elif defined(__aarch64__)
-	/* Records of {magic, size}, ended by one of zeros; ours is followed by the register. */
+	/* Records of {magic, size}, ended by one of zeros; in the one for the fault the register follows. */
 	const unsigned char *p = m->__reserved, *end = p + sizeof(m->__reserved);
 
 	*ret_instruction = (uintptr_t)m->pc;
@@ -86,7 +86,7 @@ bool adsm_decode_fault(const void *ucontext, uintptr_t *ret_instruction, bool *r
 			break;
 		p += head[1];
 	}
-	/* Linux always has that record. An emulator may have none: QEMU has it since version 8.2. */
+	/* Linux always provides this record. An emulator may not: QEMU does since version 8.2. */
 	uint32_t word;
 
 	if (m->fault_address - m->pc < sizeof(word))
@@ -103,7 +103,7 @@ uint64_t adsm_decode_registers(const void *ucontext)
 	const mcontext_t *m = &((const ucontext_t *)ucontext)->uc_mcontext;
 #if defined(__x86_64__)
 	const unsigned long long *registers = (const unsigned long long *)m->gregs;
-	const int n = REG_RIP + 1;	/* no flags: one of them says that there was a fault */
+	const int n = REG_RIP + 1;	/* without the flags: one of them says that there was a fault */
 #else
 	const unsigned long long *registers = m->regs;
 	const int n = 31;

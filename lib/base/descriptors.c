@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* descriptors.c - a table of what is kept; all without locks, and by system calls that no wrapper sees. */
+/* descriptors.c - the table of kept descriptors: without locks, and by system calls that no wrapper intercepts. */
 #include "base/descriptors.h"
 
 #include <errno.h>
@@ -13,12 +13,13 @@
 
 #include "base/os.h"
 
-#define FROM 500	/* not at the limit: where that is a million, the system's table would take 8 MiB */
+#define FROM 500	/* not just below the limit: if that is a million, the system's table would take 8 MiB */
 #define MAX_KEPT 64
 #define TAKEN (-1)
 /*
- * What is kept bears a mark: the signal that is sent where one asks for signals (O_ASYNC), which nobody does here. It
- * belongs to the open file. All pidfds have one inode before Linux 6.9, and a file opened twice has one, too.
+ * A kept descriptor has a mark: the signal that the system would send for O_ASYNC, which the library never uses. The
+ * mark belongs to the open file. Device and inode are not enough: before Linux 6.9 all pidfds have one inode, and so
+ * has a file that is opened twice.
  */
 #define MARK 63
 
@@ -71,7 +72,7 @@ static void close_quietly(int fd)
 	errno = saved_errno;
 }
 
-/* The same file with another number. */
+/* Returns the same file with a higher number. */
 static int copy_up(int fd)
 {
 	int saved_errno = errno;
@@ -96,7 +97,7 @@ int adsm_fd_lift(int fd)
 	if (fd < 0)
 		return fd;
 	higher = copy_up(fd);
-	/* Where there is no other one it may stay. */
+	/* If no other number is free, it may stay. */
 	if (higher < 0 && fd > STDERR_FILENO)
 		return fd;
 	close_quietly(fd);
@@ -124,7 +125,9 @@ static void lower(int fd)
 		;
 }
 
-/* The child has no use for descriptors of the parent's library, whose other ends must see when the parent ends. */
+/*
+ * The child does not need descriptors of the parent's library, and their other ends must notice when the parent ends.
+ */
 static void in_child(void)
 {
 	for (int i = 0; i < MAX_KEPT; i++) {
@@ -178,7 +181,7 @@ int adsm_fd_number(const struct adsm_fd *own)
 	int fd = own ? atomic_load(&own->number) : 0, last;
 	struct identity identity;
 
-	/* The descriptor may move meanwhile: then its old number is another's, or nobody's. */
+	/* The descriptor may move meanwhile: then its old number belongs to another file, or is free. */
 	do {
 		if (fd > 0 && !identify(fd, &identity) && is_same(&identity, &own->identity))
 			return fd;
@@ -243,7 +246,7 @@ int adsm_fd_move(int fd)
 		if (higher < 0)
 			return higher;
 		lower(higher);
-		/* Somebody else has moved it, or it is gone. */
+		/* Another thread has moved it, or it is closed. */
 		if (!atomic_compare_exchange_strong(&table[i].number, &number, higher))
 			close_quietly(higher);
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptors.h - the few descriptors that the library keeps: out of the way of the program's, and known again at each
- * use. Programs close what they do not know, and have the numbers for files of their own.
+ * descriptors.h - the few descriptors that the library keeps. They have high numbers, out of the program's way, and are
+ * verified at each use: programs close descriptors that they do not know, and then use the numbers for their own files.
  */
 #ifndef ADSM_DESCRIPTORS_H
 #define ADSM_DESCRIPTORS_H
@@ -11,36 +11,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One that is kept. */
+/* A descriptor that is kept. */
 struct adsm_fd;
 
 /*
- * Keep @fd, which is the callee's from here on, also on failure. It moves: to a number from 500 up, or as high as the
- * limit on them lets it. A child that the C library forks has it closed. 0 or a negative errno.
+ * Keep @fd, which belongs to this function from now on, also if it fails. It moves to a number from 500 up, or as high
+ * as the limit on descriptors permits. In a child that the C library forks it is closed. 0 or a negative errno.
  */
 int adsm_fd_keep(int fd, struct adsm_fd **ret_own);
-/* Its number at this moment; -EBADF where it was closed, or replaced, behind the library's back. NULL: -EBADF. */
+/* Its current number; -EBADF if other code has closed or replaced it. NULL: -EBADF. */
 int adsm_fd_number(const struct adsm_fd *own);					/* [signal] */
-/* Close it, unless it is somebody else's by now. NULL: nothing. */
+/* Close it, unless its number belongs to another file by now. NULL: does nothing. */
 void adsm_fd_drop(struct adsm_fd *own);
 
 /*
- * For one that is had only for a while: the same file with a number as high, @fd is closed. 0 to 2, closed by the
- * program, would be what others print to. A negative errno where there is only such a one, or @fd is one.
+ * For a descriptor that is used for a short time: returns the same file with a high number, and closes @fd. A program
+ * that has closed 0, 1 or 2 might otherwise print to it. Returns a negative errno if only such a number is free; if @fd
+ * is a negative errno, returns that.
  */
 int adsm_fd_lift(int fd);
-/* adsm_os_memfd(), lifted. */
+/* adsm_os_memfd() with a high number. */
 int adsm_fd_memory(const char *name, size_t size, int *ret_fd);
 
-/* ---- for the wrappers: the library's in this process, not those of a child that has its memory */
+/* ---- for the wrappers. They count as the library's only in the process that made them, not in a child that shares its
+ * memory */
 
-extern _Atomic int adsm_fd_lowest;	/* none is below */
+extern _Atomic int adsm_fd_lowest;	/* no kept descriptor is below */
 
-/* The lowest from @first on; INT_MAX: there is none. */
+/* The lowest kept descriptor from @first on; INT_MAX: there is none. */
 int adsm_fd_next(int first);							/* [signal] */
-/* The program wants its number: it has another one then. 0 or a negative errno. */
+/* The program needs the number @fd: move the descriptor to another number. 0 or a negative errno. */
 int adsm_fd_move(int fd);							/* [signal] */
-/* One has moved from @fd, where the program then could not put its own: close @fd if it is still the library's. */
+/* A descriptor has moved away from @fd, but the program could not use the number: close @fd if it is still the
+ * library's file. */
 void adsm_fd_left(int fd);							/* [signal] */
 
 static inline bool adsm_fd_is_own(int fd)					/* [signal] */

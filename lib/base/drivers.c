@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* drivers.c - where drivers' code is, and libc's. */
+/* drivers.c - the address ranges of the code of drivers and of the C library. */
 #include "drivers.h"
 
 #include <link.h>
@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#define N_RANGES 4		/* libc's, and those of drivers */
+#define N_RANGES 4		/* maximum number of drivers */
 
 struct range {
-	_Atomic uintptr_t end;	/* 0: not there yet; set last */
+	_Atomic uintptr_t end;	/* 0: not set yet; set last */
 	uintptr_t start;
 };
 
@@ -65,7 +65,7 @@ void adsm_drivers_add(const void *function)
 		i++;
 	if (i == N_RANGES)
 		return;
-	/* No function that has a wrapper. */
+	/* getppid() is a function without a wrapper. */
 	if (!atomic_load(&libc.end))
 		note(&libc, (const void *)(uintptr_t)getppid);
 	note(&drivers[i], function);

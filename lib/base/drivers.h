@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* drivers.h - where drivers' code is: it may touch shared memory while it has locks that calls of it need. */
+/* drivers.h - the address ranges of drivers' code. Drivers may touch shared memory while they hold locks that further
+ * calls of them need. */
 #ifndef ADSM_DRIVERS_H
 #define ADSM_DRIVERS_H
 
 #include <stdbool.h>
 
-/* The library of this function is a driver. To be called before there is shared memory that the driver may touch. */
+/* The library that contains @function is a driver. Call this before the driver can touch shared memory. */
 void adsm_drivers_add(const void *function);
-/* Is this in a driver's code? Any thread, fault handlers included. */
+/* Is @address in a driver's code? Any thread, also in the fault handler. */
 bool adsm_drivers_have(const void *address);
-/* Or in libc's? Once there is a driver. */
+/* Is it in the C library's code? Works once a driver was added. */
 bool adsm_drivers_libc(const void *address);
 
 #endif

@@ -15,19 +15,17 @@ uint64_t adsm_image_checksum(const void *bytes, size_t size)
 	const size_t at = offsetof(struct adsm_image_header, checksum);
 	uint64_t sum = 0xcbf29ce484222325;
 
-	/*
-	 * FNV-1a: each step is a bijection of the sum, so that of two images that differ in one byte no two are equal.
-	 */
+	/* FNV-1a: each step is a bijection of the sum, so two images that differ in one byte have different sums. */
 	for (size_t i = 0; i < size; i++)
 		if (i < at || i >= at + sizeof(uint64_t))
 			sum = (sum ^ p[i]) * 0x100000001b3;
 	return sum;
 }
 
-/* What is being checked. */
+/* The image that is being checked. */
 struct check {
 	const struct adsm_image *image;
-	size_t size, code;		/* bytes of all, and where code begins */
+	size_t size, code;		/* bytes of the image; where its code begins */
 	char *text;
 	size_t text_size;
 };
@@ -71,7 +69,7 @@ static int check_header(struct check *check, const struct adsm_image_header *hea
 	return 0;
 }
 
-/* Where the tables lie follows from how many entries they have. */
+/* The numbers of entries determine where the tables are. */
 static int place_tables(struct check *check, struct adsm_image *image)
 {
 	const struct adsm_image_header *header = image->header;
@@ -143,7 +141,7 @@ static int check_functions(const struct check *check)
 static int check_slots(const struct check *check)
 {
 	const struct adsm_image *image = check->image;
-	/* An address may be that of an array's end. */
+	/* An address may point to the end of an array. */
 	const uint64_t limits[ADSM_IMAGE_SLOT_KINDS] = {
 		[ADSM_IMAGE_SLOT_ENTER] = 1, [ADSM_IMAGE_SLOT_IMPORT] = image->header->names_size,
 		[ADSM_IMAGE_SLOT_STUB] = image->header->n_stubs,

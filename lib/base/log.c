@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log.c - messages and the last error of a thread, with a formatter that allocates and locks nothing. */
+/* log.c - messages, the last error of each thread, and a formatter that neither allocates nor locks. */
 #include "base/log.h"
 
 #include "base/os.h"
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define MESSAGE_MAX 512	/* bytes of a line or an error, terminator included; longer ones are cut */
-#define ADVICE_MAX 10	/* lines of it in a process */
-#define ROOMS 31	/* for last errors, at a time: 16 KiB */
+#define ADVICE_MAX 10	/* maximum lines of advice in a process */
+#define ROOMS 31	/* rooms for last errors that are allocated at a time: 16 KiB */
 
 enum adsm_log_level adsm_log_level = ADSM_LOG_WARN;
 
@@ -21,7 +21,7 @@ enum adsm_log_level adsm_log_level = ADSM_LOG_WARN;
 
 struct text {
 	char *buffer;
-	size_t size, length;	/* length: as if there were room for all of it */
+	size_t size, length;	/* length: including what did not fit */
 };
 
 static void put(struct text *text, char c)
@@ -97,7 +97,7 @@ static int format_text(char *buffer, size_t size, const char *format, va_list ar
 		case '%':
 			put(&text, '%');
 			break;
-		default:	/* not ours to format: what follows cannot be told apart, so stop here */
+		default:	/* an unknown conversion: the following arguments cannot be located, so stop here */
 			put_string(&text, "%?", -1);
 			goto end;
 		}
@@ -138,7 +138,7 @@ unsigned adsm_utf8_length(const char *text)
 		if ((c[i] & 0xc0) != 0x80)
 			return 0;
 	if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f))
-		return 0;	/* too long, or half a character */
+		return 0;	/* an overlong form, or half of a surrogate pair */
 	return (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f) ? 0 : n;
 }
 
@@ -176,8 +176,8 @@ bool adsm_may_advise(void)
 __thread int adsm_in_fault;
 
 /*
- * Room for the errors of threads that have failed. Not from malloc(): a device's lock may be held, for which a handler
- * waits that has interrupted malloc() itself, or fork(), which holds all of malloc()'s locks.
+ * Memory for the last errors of threads. It is not from malloc(). A device's lock may be held here, and a handler that
+ * waits for this lock may have interrupted malloc() itself, or fork(), which holds all of malloc()'s locks.
  */
 struct rooms {
 	struct { _Atomic bool taken; char text[MESSAGE_MAX]; } room[ROOMS];
@@ -188,9 +188,9 @@ static struct rooms first_rooms;
 
 static char no_memory[] = "there was no memory to say what went wrong";
 static __thread unsigned n_said;
-/* A room, malloc()ed (a long one), no_memory, or NULL before the first failure. */
+/* A room, malloc()ed memory (for a long text), no_memory, or NULL before the first failure. */
 static __thread char *last_error;
-static pthread_key_t last_error_key;	/* holds the same, only to free it when its thread ends */
+static pthread_key_t last_error_key;	/* holds the same pointer, only to free it when its thread ends */
 static pthread_once_t last_error_once = PTHREAD_ONCE_INIT;
 static bool last_error_has_key;
 
@@ -216,7 +216,7 @@ static char *take_room(void)
 	return NULL;
 }
 
-/* Where @text is a room. */
+/* If @text is a room. */
 static bool give_room(const char *text)
 {
 	for (struct rooms *rooms = &first_rooms; rooms; rooms = atomic_load(&rooms->next)) {
@@ -244,7 +244,7 @@ static void make_last_error_key(void)
 
 void adsm_say(const char *format, ...)
 {
-	char text[MESSAGE_MAX];	/* not at once into place: an argument may be the last error itself */
+	char text[MESSAGE_MAX];	/* not directly into place, as an argument may be the last error itself */
 	va_list args;
 
 	n_said++;
@@ -305,7 +305,8 @@ unsigned adsm_n_said(void)
 	return n_said;
 }
 
-/* Of the last error that was told, 0: none. No sentence under a mutex, which the child of a fork may find locked. */
+/* A hash of the last error that was logged; 0: none. It is not a text under a mutex, as the child of a fork might find
+ * that locked. */
 static _Atomic uint64_t told;
 
 void adsm_error_once(void)

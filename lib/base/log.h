@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log.h - one-line messages to standard error, and the sentence behind the last error of a thread. */
+/* log.h - one-line messages to standard error, and the last error of each thread as a sentence. */
 #ifndef ADSM_LOG_H
 #define ADSM_LOG_H
 
@@ -9,8 +9,8 @@ enum adsm_log_level { ADSM_LOG_SILENT, ADSM_LOG_ERROR, ADSM_LOG_WARN, ADSM_LOG_I
 
 extern enum adsm_log_level adsm_log_level;
 
-/* Formats into its own stack buffer, writes with write(2), keeps errno: safe in the fault handler for
- * the conversions %s %.*s %d %u %x %lx %lu %ld %zu %zx %p %c %% (own formatter, no libc stdio). */
+/* Formats into a buffer on its stack, writes with write(2), and keeps errno. So it is safe in the fault handler, for
+ * the conversions %s %.*s %d %u %x %lx %lu %ld %zu %zx %p %c %% (own formatter, no stdio of the C library). */
 void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -22,50 +22,52 @@ void adsm_log_write(enum adsm_log_level level, const char *format, ...)
 #define adsm_debug(...) adsm_log(ADSM_LOG_DEBUG, __VA_ARGS__)
 
 /*
- * May one more of the warnings be given that say what would make a program faster? Ten in a process, so that those of
- * other kinds are not lost among them; instead of the next one comes a line that says so. Any thread, the fault
- * handler.
+ * May one more warning about the program's speed be logged? At most ten in a process, so that they do not hide other
+ * warnings. The eleventh becomes a line that says so. Any thread, also in the fault handler.
  */
 bool adsm_may_advise(void);
 
 /*
- * Depth of the fault handler in this thread. Inside it there is no malloc() and no library but this one: no
- * backend is called that is not signal-safe, and adsm_fail() remembers only where it already has a place.
+ * Depth of the fault handler in this thread. Inside it the library calls neither malloc() nor other libraries. So it
+ * does not call backends that are not signal-safe, and adsm_fail() stores a sentence only if it already has memory for
+ * it.
  */
 extern __thread int adsm_in_fault;
 
-/* Remember the sentence for adsmLastError() (same formatter). */
+/* Store the sentence for adsmLastError() (same formatter). */
 void adsm_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, and its value is @error: return adsm_fail(-EINVAL, "…"). A macro, so that the reader, compilers
- * and analysers among them, sees that it is not 0. */
+/* Store the sentence; the value is @error: return adsm_fail(-EINVAL, "…"). It is a macro, so that readers, compilers
+ * and analysers see that the value is not 0. */
 #define adsm_fail(error, ...) __extension__({	\
 	const int error_ __attribute__((unused)) = (error); \
 	adsm_say(__VA_ARGS__);			\
 	error_;					\
 })
 
-/* One that is as long as it is: a compiler's. Not in the fault handler. */
+/* Store a sentence of any length, such as a compiler's messages. Not in the fault handler. */
 void adsm_say_long(const char *before, const char *text);
 
 const char *adsm_last_error(void);
-/* Whatever is said between these two is not the last error: that stays. NULL, as there was no memory: it does not. */
+/* Sentences stored between these two calls do not stay the last error: the one from before does. If adsm_error_keep()
+ * returns NULL (no memory), it does not. */
 char *adsm_error_keep(void);
 void adsm_error_back(char *kept);
-/* Counts the sentences of this thread: has what failed said something? */
+/* The number of sentences that this thread has stored. A caller can compare it to see whether a failed function stored
+ * one. */
 unsigned adsm_n_said(void);
 
-/* The last error as a line of the log, but not once more while it stays the same; until it is forgotten. */
+/* Log the last error, but not again while it is the same; adsm_error_forget() lets it be logged again. */
 void adsm_error_once(void);
 void adsm_error_forget(void);
 
-/* The formatter itself: as snprintf, for the conversions above. */
+/* The formatter itself: like snprintf(), for the conversions above. */
 int adsm_format(char *buffer, unsigned long size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Behind what is in @text, as far as there is room. */
+/* Append to the string in @text, as far as there is room. */
 void adsm_append(char *text, unsigned long size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Bytes of the character that @text begins with, by the rules of UTF-8; 0: none does. */
+/* Bytes of the character that @text begins with, in UTF-8; 0: it begins with no valid character. */
 unsigned adsm_utf8_length(const char *text);
 
 #endif

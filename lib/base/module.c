@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* module.c - reads a kernel module as an ELF file. What it says of itself is checked, not trusted. */
+/* module.c - reads a kernel module as an ELF file. What the module says of itself is checked, not trusted. */
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -42,7 +42,7 @@ _Static_assert(sizeof(((struct adsm_param *)0)->name) == sizeof(((struct adsm_ke
 	       "names fit");
 
 struct section {
-	const char *data;		/* NULL: there is none */
+	const char *data;		/* NULL: no such section */
 	size_t size;
 };
 
@@ -58,7 +58,7 @@ static bool inside(uint64_t offset, uint64_t size, uint64_t total)
 	return offset <= total && size <= total - offset;
 }
 
-/* Find the sections of a module. Nothing in the image is aligned for sure, so headers are copied out. */
+/* Find the sections of a module. The image may not be aligned, so headers are copied out. */
 static int find_sections(const char *image, size_t size, struct section ret_sections[N_SECTIONS])
 {
 	Elf64_Ehdr elf;
@@ -106,7 +106,7 @@ static bool is_string(const char *string, size_t size)
 	return *string && memchr(string, '\0', size);
 }
 
-/* Everything here is NUL-terminated and in range, or -ENOEXEC. */
+/* Check that everything here is NUL-terminated and in range; else -ENOEXEC. */
 static int check_desc(const struct adsm_kernel_desc *desc)
 {
 	if (memcmp(desc->magic, ADSM_KERNEL_MAGIC, sizeof(desc->magic)))
@@ -132,7 +132,7 @@ static int check_desc(const struct adsm_kernel_desc *desc)
 	return 0;
 }
 
-/* The parameters of all kernels lie behind the kernels. */
+/* The parameters of all kernels are in the same memory, behind the kernels. */
 static int alloc_kernels(struct adsm_module_info *info, size_t n)
 {
 	info->n_kernels = n;
@@ -203,7 +203,7 @@ static int read_kernels(struct adsm_module_info *info, const struct section *sec
 	return 0;
 }
 
-/* A section that is a string; "" where there is none. */
+/* Read a section that is a string; "" if there is none. */
 static int read_string(const struct section *section, const char *name, const char **ret_text, size_t *ret_size)
 {
 	*ret_text = "";
@@ -217,7 +217,7 @@ static int read_string(const struct section *section, const char *name, const ch
 	return 0;
 }
 
-/* Code for cores with a local store, and what its kernels need; each is followed by a NUL. */
+/* Read the code for cores with a local store, and what its kernels need; each section ends with a NUL. */
 static int read_store(struct adsm_module_info *info, const struct section *sections)
 {
 	const struct section *store = &sections[STORE], *needs = &sections[NEEDS], *partitions = &sections[PARTITIONS];
@@ -234,7 +234,7 @@ static int read_store(struct adsm_module_info *info, const struct section *secti
 	if (needs->size != n * sizeof(struct adsm_store_needs) + 1)
 		return adsm_fail(-ENOEXEC, "the kernel module is damaged: section adsm_needs has %zu bytes",
 				 needs->size);
-	/* Aligned, as nothing in the image is for sure. */
+	/* A copy that is aligned, as the image may not be. */
 	info->needs = malloc((n + 1) * sizeof(*info->needs));
 	if (!info->needs)
 		return adsm_fail(-ENOMEM, "no memory for a kernel module");
@@ -361,7 +361,7 @@ uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel, u
 	return onces;
 }
 
-/* ---- what an image is */
+/* ---- kinds of images */
 
 static const unsigned char *skip_blanks(const unsigned char *p, const unsigned char *end)
 {

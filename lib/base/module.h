@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * module.h - kernel modules as files: what adsmcc writes, read without running any of it.
+ * module.h - reads kernel modules, the files that adsmcc writes, without running any of their code.
  *
- * A module is a shared object. Section "adsm_kernels" is an array of struct adsm_kernel_desc (from
- * adsm_kernel.h: plain bytes, no pointers), section "adsm_text" the source for other compilers, and
- * section "adsm_ptx", where there is one, what a CUDA compiler made of it. Section "adsm_variables", where there
- * is one, names the variables that kernels may change. For cores with a local store there is another shared object
- * in section "adsm_store", in "adsm_needs" an array of struct adsm_store_needs (adsm_scratchpad.h), and in
- * "adsm_partitions", where it was asked for, the same code as an image of partitions.
+ * A module is a shared object with these sections:
+ * - "adsm_kernels": an array of struct adsm_kernel_desc (adsm_kernel.h: plain bytes, no pointers)
+ * - "adsm_text": the source for other compilers
+ * - "adsm_ptx", optional: the code that a CUDA compiler made of it
+ * - "adsm_variables", optional: names of the variables that kernels may change
+ * - "adsm_store", optional: another shared object, for cores with a local store
+ * - "adsm_needs": an array of struct adsm_store_needs (adsm_scratchpad.h), for that
+ * - "adsm_partitions", optional: the code of "adsm_store" as an image of partitions
  */
 #ifndef ADSM_MODULE_H
 #define ADSM_MODULE_H
@@ -23,66 +25,68 @@ struct adsm_param {
 	char type[32];			/* as written: "float", "struct atom" */
 	uint32_t kind;			/* ADSM_ARG_POINTER, _VALUE, _CONST, _LOCAL, _ONCE; _NONE: not known */
 	uint32_t access;		/* pointers: ADSM_ACCESS_*; 0: not declared */
-	uint32_t size;			/* value: its bytes; pointer and const: of one element; 0: not known */
+	uint32_t size;			/* value: its bytes; pointer and const: bytes of one element; 0: not known */
 };
 
 struct adsm_kernel_info {
 	char name[64];
 	uint32_t n_params;
-	uint32_t max_threads;		/* the largest block the kernel states */
-	bool global_atomics;		/* may do atomics on objects, or nobody knows */
-	bool task;			/* blocks are workers, which run all at once */
+	uint32_t max_threads;		/* the largest block that the kernel declares */
+	bool global_atomics;		/* may do atomic operations on objects, or this is unknown */
+	bool task;			/* blocks are workers, which all run at the same time */
 	bool services;			/* may call services (adsm_kernel_services.h) */
 	const struct adsm_param *params;
 };
 
 struct adsm_module_info {
-	void *image;			/* the module's bytes, a copy; NULL where it does not describe itself */
+	void *image;			/* a copy of the module's bytes; NULL if the caller describes the module */
 	size_t size;
 	size_t n_kernels;
 	struct adsm_kernel_info *kernels;
-	const char *text;		/* NUL-terminated source, "" where there is none; inside image */
+	const char *text;		/* the source with a NUL, "" if there is none; inside image */
 	size_t text_size;
 	const char *ptx;		/* the same */
-	const char *variables;		/* which ones kernels may change: "a, b"; the same */
+	const char *variables;		/* the variables that kernels may change: "a, b"; the same */
 	const void *store;		/* code for cores with a local store, inside image */
 	size_t store_size;		/* 0: there is none */
-	const void *partitions;		/* the same code in partitions (image.h), inside image, aligned to nothing */
+	const void *partitions;		/* the same code as partitions (image.h), inside image, not aligned */
 	size_t partitions_size;		/* 0: there is none */
-	struct adsm_store_needs *needs;	/* of these kernels, as far as the module says */
+	struct adsm_store_needs *needs;	/* needs of its kernels, as far as the module states them */
 	size_t n_needs;
 };
 
-/* Of @n kernels that the caller describes: kernels[i], and adsm_module_params() of it. -ENOMEM. */
+/*
+ * Make the description of a module with @n kernels. The caller fills in kernels[i] and adsm_module_params(). -ENOMEM.
+ */
 int adsm_module_info_create_empty(size_t n, struct adsm_module_info **ret_info);
-/* Room for ADSM_KERNEL_PARAMS_MAX of them. */
+/* Memory for the ADSM_KERNEL_PARAMS_MAX parameters of a kernel. */
 struct adsm_param *adsm_module_params(struct adsm_module_info *info, size_t kernel);
 
-/* Check and describe an image; what it says of itself is not trusted. -ENOEXEC with adsm_fail() said
- * why, -ENOMEM. adsm_module_info_destroy() takes NULL. */
+/* Check and describe a module. The check does not trust what the module says of itself. -ENOEXEC, with the reason in
+ * adsm_fail(); -ENOMEM. adsm_module_info_destroy() takes NULL. */
 int adsm_module_info_create(const void *image, size_t size, struct adsm_module_info **ret_info);
 void adsm_module_info_destroy(struct adsm_module_info *info);
 
-/* Of a kernel of a module: its global_atomics; true too where there is no such module or kernel. */
+/* The global_atomics of a kernel of a module; also true if there is no such module or kernel. */
 bool adsm_module_atomics(const void *image, size_t size, const char *kernel);
 
-/* Has a module variables that its kernels may change? Their names: "a, b". */
+/* Does a module have variables that its kernels may change? @ret_names: their names, "a, b". */
 bool adsm_module_variables(const void *image, size_t size, char *ret_names, size_t names_size);
 
-/* Has a module a kernel that may call services? */
+/* Does a module have a kernel that may call services? */
 bool adsm_module_services(const void *image, size_t size);
 
 /*
- * As adsm_module_atomics(): which parameters are write-once objects, and of which it may set units, by bits; 0: none is
- * known.
+ * The parameters of a kernel that are write-once objects, as bits; 0: none is known. @ret_sets: those whose units the
+ * kernel may set.
  */
 uint32_t adsm_module_onces(const void *image, size_t size, const char *kernel, uint32_t *ret_sets);
 
-/* Text in the assembly language of CUDA devices: its first directive is .version. */
+/* Is this assembly text for CUDA devices? Its first directive is .version. */
 bool adsm_module_is_ptx(const void *image, size_t size);
-/* A 64-bit ELF file, or a fatbin with code for several CUDA devices, and all of it. */
+/* Is this a complete 64-bit ELF file, or a complete fatbin with code for several CUDA devices? */
 bool adsm_module_is_binary(const void *image, size_t size);
-/* One of CUDA devices. */
+/* Is this such a binary for CUDA devices? */
 bool adsm_module_is_cuda(const void *image, size_t size);
 
 #endif

@@ -8,19 +8,19 @@
 
 #include "base/os.h"
 
-#define SPINS 50			/* pauses, before it sleeps */
+#define SPINS 50			/* pauses before a thread sleeps */
 
 _Static_assert(sizeof(struct adsm_once_note) % sizeof(uint64_t) == 0, "a note is whole words");
 
 static uint32_t bucket_of(uint64_t address, uint64_t unit)
 {
-	/* Units that follow each other, and objects that do, get different ones. */
+	/* Consecutive units, and consecutive objects, get different buckets. */
 	uint64_t hash = (unit + (address >> 12)) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return (uint32_t)(hash >> 54) % ADSM_ONCE_BUCKETS;
 }
 
-/* Who waits for many. */
+/* Wake the threads that wait for many units. */
 static void ring(struct adsm_once_table *table)
 {
 	if (!atomic_load(&table->n_listeners))
@@ -29,7 +29,7 @@ static void ring(struct adsm_once_table *table)
 	adsm_os_wake(&table->rung, INT_MAX, true);
 }
 
-/* All that sleep there, of whatever object. */
+/* Wake all threads that sleep on a bucket, for any object. */
 static void wake(struct adsm_once_table *table, struct adsm_once_bucket *bucket)
 {
 	atomic_fetch_add(&bucket->tick, 1);
@@ -64,7 +64,8 @@ int adsm_once_set(struct adsm_once_table *table, struct adsm_once_shared *shared
 	return 0;
 }
 
-/* A system call for one process alone is a fifth faster. Who has slept so looks again, and sees that it is far now. */
+/* A futex of one process is a fifth faster. A thread that sleeps on such a futex looks again, and then finds that other
+ * processes take part. */
 void adsm_once_go_far(struct adsm_once_table *table, struct adsm_once_shared *shared)
 {
 	if (!atomic_load(&shared->far) && !atomic_exchange(&shared->far, 1))
@@ -86,13 +87,13 @@ int adsm_once_failed(const struct adsm_once_shared *shared, int *ret_device)
 	return -(int)(failed >> 8);
 }
 
-/* Of the last wait of this thread that was not awake only. */
+/* For the last wait of this thread that did not only spin. */
 static _Thread_local struct {
-	unsigned cpu;			/* where it began */
-	bool alone;			/* who set the unit ran there, too */
+	unsigned cpu;			/* processor where it began */
+	bool alone;			/* the thread that set the unit ran on the same processor */
 } mine;
 
-/* Who needs this very processor to set the unit cannot while we are awake. */
+/* A thread that needs this processor to set the unit cannot do so while this thread spins. */
 bool adsm_once_spin(const struct adsm_once_shared *shared, uint64_t unit)
 {
 	for (int i = 0; i < SPINS && !mine.alone; i++) {
@@ -153,7 +154,7 @@ void adsm_once_wait_take(struct adsm_once_wait *wait, struct adsm_once_table *ta
 	wait->since_ns = note->since_ns;
 	wait->bucket = bucket_of(note->address, note->unit);
 	mine.cpu = adsm_os_cpu();
-	/* In this order, and back in the other: see adsm_once_forget(). */
+	/* In this order, and undone in the reverse order: see adsm_once_forget(). */
 	atomic_fetch_add(&table->buckets[wait->bucket].sleepers, 1);
 	wait->slot = take_slot(table, wait->bucket, note);
 	wait->number = 0;
@@ -213,7 +214,7 @@ int adsm_once_wait_once(const struct adsm_once_wait *wait,
 	return -EAGAIN;
 }
 
-/* ---- looking on */
+/* ---- for threads that look at waits */
 
 void adsm_once_rouse(struct adsm_once_table *table)
 {
@@ -292,8 +293,9 @@ void adsm_once_wake_all(struct adsm_once_table *table)
 }
 
 /*
- * Wherever it has ended, whose note is whole has counted itself in, and not out: nobody is taken from a count who is
- * not in it, or others' sleep would be overlooked. One too many costs who sets a unit a system call.
+ * Wherever the process has ended, a wait whose note is complete has been counted in its bucket, and is still counted.
+ * So no count becomes too small; otherwise the sleep of other threads would be overlooked. If a count stays one too
+ * large, setting a unit costs a system call more.
  */
 void adsm_once_forget(struct adsm_once_table *table, int device)
 {

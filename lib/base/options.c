@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options.c - the parser of options, adsm-info's and the manual's table of them; PAPER and LOG. */
+/* options.c - parses options, and prints them for adsm-info and the manual's table; the rows PAPER and LOG. */
 #include "base/options.h"
 
 #include <ctype.h>
@@ -31,7 +31,7 @@ struct adsm_option adsm_base_rows[] = {
 	{ 0 }
 };
 
-/* Of all values and who has set them, and of loading. */
+/* Guards all values and their texts, and loading. */
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_OPTIONS);
 
 /* ---- parsers */
@@ -149,7 +149,7 @@ static unsigned distance(const char *a, const char *b)
 	return cost[n];
 }
 
-/* Is @candidate nearer to @text than those before it, and near at all? Start with *best = 0. */
+/* Is @candidate nearer to @text than all before it, and near at all? *best is 0 before the first. */
 static bool nearer(const char *text, const char *candidate, unsigned *best)
 {
 	unsigned d = distance(text, candidate);
@@ -202,7 +202,7 @@ static struct adsm_option *find(struct adsm_option *const *owners, const char *n
 	return NULL;
 }
 
-/* Once in a process: it is the same environment at every start. */
+/* Only once in a process, as the environment is the same at each start. */
 static void warn_unknown(struct adsm_option *const *owners)
 {
 	static bool warned;
@@ -222,7 +222,7 @@ static void warn_unknown(struct adsm_option *const *owners)
 	warned = true;
 }
 
-/* A value equal to the one before stays where it is: the options in force point to it. */
+/* A text that has not changed stays where it is, as the values in force point to it. */
 static int keep(char **at, const char *text)
 {
 	char *copy, *old;
@@ -233,12 +233,12 @@ static int keep(char **at, const char *text)
 	if (text && !copy)
 		return -ENOMEM;
 	old = *at;
-	*at = copy;	/* first: the child of a fork in between frees it once more */
+	*at = copy;	/* set before free(): the child of a fork in between may free it again */
 	free(old);
 	return 0;
 }
 
-/* Words and texts are kept as pointers to them. */
+/* The values of words and texts are pointers to them. */
 static bool are_same(const struct adsm_option *row, const void *value, const void *other)
 {
 	const char *texts[2];
@@ -250,7 +250,7 @@ static bool are_same(const struct adsm_option *row, const void *value, const voi
 	return !strcmp(texts[0], texts[1]);
 }
 
-/* The value of one row, from whoever may say it. @paper: as ADSM_PAPER has it. */
+/* Read the value of one row, from the program, the environment, ADSM_PAPER or the default. @paper: ADSM_PAPER=1. */
 static int load(struct adsm_option *row, bool paper)
 {
 	char name[sizeof("ADSM_") + NAME_SIZE];
@@ -274,20 +274,20 @@ static int load(struct adsm_option *row, bool paper)
 	return 0;
 }
 
-/* Others may be reading it. A number begins with its lowest byte on both processors. */
+/* Other threads may be reading the value. On both processors the lowest byte of a number comes first. */
 static void put_in_force(const struct adsm_option *row)
 {
 	if (memcmp(row->field, row->value, row->size))
 		memcpy(row->field, row->value, row->size);
 }
 
-/* With the mutex. */
+/* The caller holds the mutex. */
 static int load_all(struct adsm_option *const *owners)
 {
 	struct adsm_option *paper = &adsm_base_rows[0], *log = &adsm_base_rows[1];
 	int error = load(log, false);
 
-	/* The log's level says how loud the rest is. */
+	/* First the log level: it decides which messages appear for the rest. */
 	if (!error) {
 		put_in_force(log);
 		error = load(paper, false);
@@ -317,7 +317,7 @@ int adsm_owners_load(struct adsm_option *const *owners)
 
 void adsm_options_child(void)
 {
-	/* A thread that is not here may have locked it. */
+	/* A thread that the child does not have may hold the mutex. */
 	adsm_mutex_init(&mutex, ADSM_RANK_OPTIONS);
 }
 
@@ -345,11 +345,11 @@ int adsm_owners_set(struct adsm_option *const *owners, const char *name, const c
 	adsm_mutex_lock(&mutex);
 	error = keep(&row->program, value);
 	adsm_mutex_unlock(&mutex);
-	adsm_error_forget();	/* with it the same may be worth saying again */
+	adsm_error_forget();	/* with this option the same error may be worth a new message */
 	return error ? adsm_fail(error, "out of memory while setting %s", row->name) : 0;
 }
 
-/* Those of a class that are, or are not, for experts. */
+/* Print the options of a class that are, or are not, for experts. */
 static void print_some(struct adsm_option *const *owners, FILE *out, bool markdown, const char *class, bool expert)
 {
 	EACH(row, owners)

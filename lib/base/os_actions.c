@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* os_actions.c - os.h on Linux: what drivers take of the program's signals when they are loaded. */
+/* os_actions.c - os.h on Linux: restores the signal actions of the program that drivers change when they are loaded. */
 #include <link.h>
 #include <signal.h>
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "base/os.h"
 #include "base/syscall.h"
 
-/* As the system call has it. */
+/* The structure of the system call. */
 struct action {
 	uint64_t handler, flags, restorer, mask;
 };
 
-/* Signals of which a driver may need its handler, and the program has none: only this one is known. */
+/* The only known signal for which a driver may need its own handler while the program has none. */
 #define SHARED SIGFPE
 static struct action driver;			/* the driver's action for it */
 
@@ -28,9 +28,9 @@ static void set(int sig, const struct action *action)
 	sys(SYS_rt_sigaction, sig, action, NULL, KERNEL_SIGSET_SIZE);
 }
 
-/* The place of a library in the order in which they were loaded: the one with @address, or how many there are. */
+/* The index of a library, in the order in which they were loaded: of the one with @address, or the number of all. */
 struct place {
-	uintptr_t address;		/* 0: in none */
+	uintptr_t address;		/* 0: no library */
 	size_t n;
 };
 
@@ -57,8 +57,8 @@ void adsm_os_actions_get(struct adsm_actions *ret_actions)
 }
 
 /*
- * A driver that runs kernels in threads of this process has them divide by zero, and go on. All others have the
- * program's action, which is the default one.
+ * A driver that runs kernels in threads of this process handles divisions by zero there, and the kernels continue. All
+ * other threads have the program's action, which is the default one.
  */
 static void on_shared(int sig, siginfo_t *info, void *context)
 {
@@ -87,7 +87,7 @@ void adsm_os_actions_restore(const struct adsm_actions *actions, bool shares)
 
 		if (get(sig, &now) || !memcmp(&now, was, sizeof(now)) || now.handler == (uintptr_t)on_shared)
 			continue;
-		/* Else it is the C library's, or another thread of the program's has set it meanwhile. */
+		/* If not, the handler is the C library's, or another thread of the program has set it meanwhile. */
 		place.address = now.handler;
 		if (!dl_iterate_phdr(look_for_place, &place) || place.n < actions->n_libraries)
 			continue;

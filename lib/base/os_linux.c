@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* os_linux.c - os.h on Linux: waiting, time, identity, files; and what the control groups say of memory. */
+/* os_linux.c - os.h on Linux: waiting, time, identity, files, and the memory limits of control groups. */
 #include "base/os.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ int adsm_os_thread_id(void)
 
 unsigned adsm_os_n_cpus(void)
 {
-	unsigned long mask[128] = { 0 };	/* as many as Linux may have on these processors */
+	unsigned long mask[128] = { 0 };	/* as many processors as Linux supports */
 	long size = sys(SYS_sched_getaffinity, 0, sizeof(mask), mask);
 	unsigned n = 0;
 
@@ -120,9 +120,9 @@ void adsm_os_write(int fd, const void *data, size_t size)
 	}
 }
 
-/* ---- what may still be taken of memory */
+/* ---- memory that may still be allocated */
 
-/* The number after @key at the start of a line of @text; UINT64_MAX when there is none. */
+/* The number after @key at the start of a line of @text; UINT64_MAX: there is none. */
 static uint64_t number_after(const char *text, const char *key)
 {
 	size_t length = strlen(key);
@@ -138,17 +138,18 @@ static uint64_t number_after(const char *text, const char *key)
 	return UINT64_MAX;
 }
 
-/* One version of control groups: where it is mounted, what its files are called. */
+/* A version of control groups: where it is mounted, and the names of its files. */
 struct cgroup_files {
 	const char *mount, *limit, *used, *cache, *events;
 };
 
-/* For what files say: stacks may be small. */
+/* Buffers for files, not on the stack, which may be small. */
 struct room {
 	char groups[4096], path[PATH_MAX], text[16384];
 };
 
-/* The next memory group in lines "number:controllers:path", NULL: there is none. Version 2 has no controllers. */
+/* The path of the next memory group in lines "number:controllers:path"; NULL: there is none. In version 2 the
+ * controllers are empty. */
 static const char *next_group(const char **line, const struct cgroup_files **ret_files)
 {
 	static const struct cgroup_files v1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
@@ -186,7 +187,8 @@ static uint64_t group_number(struct room *room, const struct cgroup_files *files
 	return number_after(adsm_os_read_text(room->path, room->text, sizeof(room->text)), key);
 }
 
-/* What the group at @path and all groups above it leave; file cache that can be dropped is not use. */
+/* The bytes that the group at @path, and all groups above it, have left. File cache that can be dropped does not count
+ * as used. */
 static uint64_t group_available(struct room *room, const struct cgroup_files *files, const char *path)
 {
 	uint64_t least = UINT64_MAX;

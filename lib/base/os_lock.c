@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* os_lock.c - os.h's lock, where another thread has it. By itself, for the tests: they explore it step by step. */
+/* os_lock.c - os.h's lock when another thread has it. In a file of its own for the tests, which explore it step by
+ * step. */
 #include "base/os.h"
 
 #define LOCK_SPIN_NS 50000
 
 void adsm_lock_slow(struct adsm_lock *lock)
 {
-	/* Held for an mprotect() at most: shorter than the way through the scheduler and back. */
+	/* Spin first: the lock is held for an mprotect() at most, which is shorter than a sleep and a wake. */
 	for (uint64_t until = adsm_os_now_ns() + LOCK_SPIN_NS; adsm_os_now_ns() < until;) {
 		uint32_t free = 0;
 

@@ -37,7 +37,7 @@ static int map_memory(void *address, size_t size, int prot, int flags, int fd, s
 	return 0;
 }
 
-/* ftruncate() that a file size limit answers with -EFBIG, never with its signal. */
+/* ftruncate() that returns -EFBIG at a limit on file sizes, without the limit's signal. */
 static int truncate_quietly(int fd, size_t size)
 {
 	const struct timespec now = { 0, 0 };
@@ -61,7 +61,7 @@ int adsm_os_memfd(const char *name, size_t size, int *ret_fd)
 	if (fd < 0)
 		return fd;
 	ret = truncate_quietly(fd, size);
-	/* The limit means files on disk: lift it for this one call, as far as we may. */
+	/* The limit is for files on disk: raise it for this one call, as far as this process may. */
 	if (ret == -EFBIG && !sys(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &old)) {
 		more.rlim_cur = more.rlim_max = RLIM_INFINITY;
 		if (sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &more, NULL)) {
@@ -98,7 +98,7 @@ int adsm_os_reserve(uintptr_t wanted, size_t size, void **ret_address)
 
 	if (ret)
 		return ret;
-	/* Kernels before 4.17 take the address as a hint. */
+	/* Linux before 4.17 treats the address as a hint. */
 	if (wanted && p != (void *)wanted) {
 		adsm_os_unmap(p, size);
 		return -EEXIST;
@@ -107,7 +107,7 @@ int adsm_os_reserve(uintptr_t wanted, size_t size, void **ret_address)
 	return 0;
 }
 
-/* Huge pages lie on multiples of their size, in the file as in memory. */
+/* Huge pages begin at multiples of their size, both in the file and in memory. */
 static int reserve_for_huge_pages(size_t size, void **ret_address)
 {
 	uintptr_t start;
@@ -142,10 +142,10 @@ int adsm_os_map(void *address, size_t size, int fd, size_t offset, enum adsm_pro
 	if (ret)
 		return ret;
 	sys(SYS_madvise, *ret_address, size, MADV_DONTFORK);
-	/* Taken where /sys/kernel/mm/transparent_hugepage/shmem_enabled says "advise"; else see adsm_os_huge(). */
+	/* Has an effect if /sys/kernel/mm/transparent_hugepage/shmem_enabled is "advise"; else see adsm_os_huge(). */
 	if (size >= ADSM_HUGE_PAGE_SIZE)
 		sys(SYS_madvise, *ret_address, size, MADV_HUGEPAGE);
-	/* A second mapping of the same bytes: one is enough in a core file. */
+	/* This is a second mapping of the same bytes; one of them is enough in a core file. */
 	if (anywhere)
 		sys(SYS_madvise, *ret_address, size, MADV_DONTDUMP);
 	return 0;
@@ -178,12 +178,12 @@ bool adsm_os_huge(void *address, size_t size)
 	for (char *p = address; size; p += ADSM_HUGE_PAGE_SIZE, size -= ADSM_HUGE_PAGE_SIZE) {
 		long ret = atomic_load_explicit(&refused, memory_order_relaxed) ? -EINVAL : 0;
 
-		/* Of nothing at all the system makes none. */
+		/* Without any page in the range the system makes no huge page. */
 		if (!ret)
 			ret = sys(SYS_madvise, p, ADSM_PAGE_SIZE, MADV_POPULATE_WRITE);
 		if (!ret)
 			ret = sys(SYS_madvise, p, ADSM_HUGE_PAGE_SIZE, MADV_COLLAPSE);
-		/* Before Linux 6.1, or forbidden: each try would cost more than it brings. */
+		/* Not supported (before Linux 6.1) or forbidden: further tries would cost more than they bring. */
 		if (ret == -EINVAL)
 			atomic_store_explicit(&refused, true, memory_order_relaxed);
 		if (ret)
@@ -203,7 +203,7 @@ int adsm_os_discard(void *address, size_t size)
 {
 	long ret = sys(SYS_madvise, address, size, MADV_REMOVE);
 
-	/* The program has had all its memory locked. */
+	/* The program has locked all its memory by mlockall(). */
 	if (ret == -EINVAL && !sys(SYS_munlock, address, size))
 		ret = sys(SYS_madvise, address, size, MADV_REMOVE);
 	return (int)ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* os_path.c - os.h on Linux: which file this code comes from, and whether it stands before the C library. */
+/* os_path.c - os.h on Linux: the file that this code comes from, and whether its wrappers come before the C library. */
 #include "base/os.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What the kernel says is mapped at @address: a line of it is "begin-end rights offset device inode  /path". */
+/* The path of the file that is mapped at @address, from /proc/self/maps; a line is "begin-end rights offset device
+ * inode /path". */
 static char *mapped_at(uintptr_t address, char *text, size_t size)
 {
 	long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC), n;
@@ -39,13 +40,15 @@ static char *mapped_at(uintptr_t address, char *text, size_t size)
 }
 
 /*
- * The loader's name, where it is whole. That of a program it does not tell (dladdr() would give argv[0], which is
- * whatever its parent wrote), and one that is relative is so to a folder that may have been left since.
+ * The name that the loader knows, if it is an absolute path. The loader does not know the name of the program itself:
+ * dladdr() would return argv[0], which is whatever its parent wrote. A relative name is relative to a folder that the
+ * process may have left since.
  */
 int adsm_os_library_path(char *ret_path, size_t size)
 {
 	uintptr_t here = (uintptr_t)adsm_os_library_path;
-	char *text = NULL, *name = NULL, *path;	/* stacks may be small, and realpath() takes its part */
+	/* not on the stack, which may be small, and which realpath() needs too */
+	char *text = NULL, *name = NULL, *path;
 	int saved_errno = errno, ret = -ENOENT;
 	struct link_map *map;
 	Dl_info info;
@@ -88,7 +91,7 @@ bool adsm_os_is_bypassed(void)
 
 bool adsm_os_is_linked(void)
 {
-	/* What the program was started with, and what was opened for all. */
+	/* The libraries that the program was started with, and those that were opened with RTLD_GLOBAL. */
 	void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
 	bool linked = program && dlsym(program, "adsmInit");
 

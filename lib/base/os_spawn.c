@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* os_spawn.c - os.h on Linux: a process that no wait of the application's sees. */
+/* os_spawn.c - os.h on Linux: starts a process that the application's wait functions do not see. */
 #include "base/os.h"
 
 #include <errno.h>
@@ -25,21 +25,21 @@
 #define SYS_pidfd_open 434
 #endif
 
-/* The answers of the processes that a start takes, in a page they share. */
+/* The answers of the processes that take part in a start, in a page that they share. */
 struct spawn_answer {
-	volatile int pid, error;	/* of the daemon, or 0; a negative errno, or 0 */
+	volatile int pid, error;	/* pid: of the daemon, or 0; error: a negative errno, or 0 */
 	_Atomic uint32_t given;
 };
 
-/* All the rest is prepared before. */
+/* What the new processes need; all of it is prepared before. */
 struct spawn {
 	const char *path;
 	char *const *argv;
 	char **envp;
-	int *fds;		/* of the daemon, in order */
+	int *fds;		/* the daemon's, in order */
 	int n_fds;
 	bool keep;		/* the intermediate stays */
-	uintptr_t thread;	/* where this thread's own data lie */
+	uintptr_t thread;	/* an address in this thread's own data */
 	struct spawn_answer *answer;
 };
 
@@ -54,7 +54,7 @@ NO_SANITIZE static void close_from(int first)
 		sys(SYS_close, fd);
 }
 
-/* The daemon, up to exec; returns only the error that prevented it. */
+/* The daemon until exec; returns only if an error prevents that. */
 NO_SANITIZE static int spawn_exec(struct spawn *spawn)
 {
 	const uint64_t action[4] = { 0 }, empty = 0;	/* SIG_DFL with nothing set */
@@ -64,7 +64,7 @@ NO_SANITIZE static int spawn_exec(struct spawn *spawn)
 	sys(SYS_setsid);
 	for (int sig = 1; sig <= 64; sig++)
 		sys(SYS_rt_sigaction, sig, action, NULL, KERNEL_SIGSET_SIZE);
-	/* First out of the way of the final numbers, then to them. */
+	/* First move the descriptors out of the way of the final numbers, then to these. */
 	for (int i = 0; i < spawn->n_fds; i++) {
 		ret = (int)sys(SYS_fcntl, spawn->fds[i], F_DUPFD, first);
 		if (ret < 0)
@@ -87,9 +87,9 @@ NO_SANITIZE static int spawn_exec(struct spawn *spawn)
 }
 
 /*
- * The intermediate stays for as long as the daemon, and what the daemon leaves, which comes to it: holding none of the
- * application's files, and of its memory, which would be kept as it is now, only what lies near its stack, its thread's
- * data and its code.
+ * The intermediate stays until the daemon has ended, and also the daemon's children, which become its own. It keeps no
+ * file of the application. Of the application's memory, which would stay allocated in its present state, it keeps only
+ * what is near its stack, its thread's data and its code.
  */
 NO_SANITIZE static void spawn_keep(const struct spawn *spawn)
 {
@@ -115,7 +115,7 @@ NO_SANITIZE static void spawn_keep(const struct spawn *spawn)
 			sys(SYS_munmap, end, next - near - end);
 		end = next + near;
 	}
-	/* To the end of user memory, wherever that is. */
+	/* Unmap the rest, up to the end of user memory; its address is not known, so try several. */
 	for (int bits = 56; bits > 38 && sys(SYS_munmap, end, (1ul << bits) - ADSM_PAGE_SIZE - end); bits--)
 		;
 	while (sys(SYS_wait4, -1, NULL, __WALL, NULL) != -ECHILD)
@@ -123,7 +123,7 @@ NO_SANITIZE static void spawn_keep(const struct spawn *spawn)
 }
 
 /*
- * A new process whose end nobody is told of. QEMU's emulation of a user's processes has none such (-EINVAL): there the
+ * Make a new process whose end sends no signal. QEMU's user-mode emulation does not support this (-EINVAL): there the
  * application gets SIGCHLD for it, as for any child.
  */
 NO_SANITIZE static long clone_untold(unsigned long flags)
@@ -134,8 +134,8 @@ NO_SANITIZE static long clone_untold(unsigned long flags)
 }
 
 /*
- * The intermediate: makes the daemon, waits until it has called exec or ended (CLONE_VFORK, but with
- * memory of its own), and exits. Without exec its exit signal stays 0, so nobody is told of it.
+ * The intermediate process: makes the daemon, waits until that has called exec or ended (CLONE_VFORK, but with separate
+ * memory), and exits. As it does not call exec, its exit signal stays 0, so its end sends no signal.
  */
 NO_SANITIZE __attribute__((noreturn)) static void spawn_intermediate(struct spawn *spawn)
 {
@@ -157,7 +157,7 @@ NO_SANITIZE __attribute__((noreturn)) static void spawn_intermediate(struct spaw
 		sys(SYS_exit_group, 0);
 }
 
-/* On its own because the other side of the clone, too, must not be seen by a sanitizer. */
+/* A function of its own, because a sanitizer must not see the child's side of the clone either. */
 NO_SANITIZE __attribute__((noinline)) static long spawn_start(struct spawn *spawn)
 {
 	long pid = clone_untold(0);
@@ -168,8 +168,8 @@ NO_SANITIZE __attribute__((noinline)) static long spawn_start(struct spawn *spaw
 }
 
 /*
- * Orphans come to the first process of a namespace and to a subreaper, so the daemon would become its child. An
- * intermediate that stays is one that no wait sees, which does not ask for such with __WALL or __WCLONE.
+ * Orphans become children of a subreaper, or of the first process of the namespace. If that is this process, the daemon
+ * would become its child. Then the intermediate stays: waits do not see it, unless they use __WALL or __WCLONE.
  */
 static bool gets_orphans(void)
 {
@@ -179,7 +179,7 @@ static bool gets_orphans(void)
 	return is_subreaper || sys(SYS_getpid) == 1;
 }
 
-/* Intermediates that stayed, until they are found to have ended: at the next start. */
+/* Intermediates that have stayed. The next start removes those that have ended. */
 static int keepers[64];
 
 static void reap_keepers(int new_keeper)
@@ -194,7 +194,8 @@ static void reap_keepers(int new_keeper)
 	}
 }
 
-/* The daemon's environment, which is ours but for variables that would load libraries into it; its descriptors. */
+/* Prepare the daemon's descriptors, and its environment: the library's without variables that would load libraries into
+ * it. */
 static int prepare(struct spawn *spawn, const int *fds)
 {
 	size_t n_env = 0, n = 0;
@@ -219,12 +220,12 @@ static int prepare(struct spawn *spawn, const int *fds)
 	return 0;
 }
 
-/* Until the intermediate has ended, or stays. */
+/* Wait until the intermediate has ended, or reports that it stays. */
 static void await(struct spawn *spawn, long pid)
 {
 	long ret;
 
-	/* -ECHILD: the application took it with __WALL; then it has ended all the same. */
+	/* -ECHILD: the application has waited for it with __WALL; so it has ended anyway. */
 	do {
 		if (spawn->keep)
 			adsm_os_wait(&spawn->answer->given, 0, 10000000, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* os_thread.c - os.h on Linux: signals, cancellation, mutexes, threads and what they wait for. */
+/* os_thread.c - os.h on Linux: signals, cancellation, mutexes, threads, and what threads wait for. */
 #include "base/os.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #include "base/syscall.h"
 
-#define LOOK_MAX 8		/* threads that wait for one another */
-#define STACK_MAX ((size_t)256 << 20)	/* further from its end no stack is looked at */
+#define LOOK_MAX 8		/* maximum length of a chain of waiting threads */
+#define STACK_MAX ((size_t)256 << 20)	/* a stack is not searched further than this from its end */
 
 #ifndef NDEBUG
 _Thread_local uint64_t adsm_os_ranks;
@@ -26,14 +26,16 @@ _Thread_local uint64_t adsm_os_ranks;
 #define RAISED (SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | \
 		SIGNAL_BIT(SIGABRT))
 /*
- * The C library's own to cancel a thread (32) too: it would keep our lock. But not the one by which setuid() reaches
- * all threads (33): threads that a driver starts meanwhile inherit the mask, and it would wait for ever.
+ * This includes the signal by which the C library cancels a thread (32): a cancelled thread would keep a lock. It does
+ * not include the one by which setuid() reaches all threads (33): threads that a driver starts meanwhile inherit the
+ * mask, and setuid() would wait for them forever.
  */
 #define ASYNCHRONOUS (~(RAISED | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(33)))
 
 static void block(uint64_t set, struct adsm_sigset *ret_old)
 {
-	/* In this order, and back in the other: a handler that runs next to either may leave by siglongjmp(). */
+	/* In this order, and undone in the reverse order: a handler that runs between the two steps may leave by
+	 * siglongjmp(). */
 	sys(SYS_rt_sigprocmask, SIG_BLOCK, &set, &ret_old->mask, KERNEL_SIGSET_SIZE);
 	ret_old->cancel = adsm_os_cancel_block();
 }
@@ -47,16 +49,16 @@ void adsm_os_alternate_stack(uintptr_t *ret_start, size_t *ret_size)
 	*ret_size = stack.ss_flags & SS_DISABLE ? 0 : stack.ss_size;
 }
 
-/* The page can be read: then the kernel gets as far as to refuse what it is asked to do with the 8 bytes there. */
+/* Is a page readable? If so, the kernel reads the 8 bytes there, and then refuses the invalid operation with EINVAL. */
 NO_SANITIZE static bool is_readable(uintptr_t page)
 {
 	return sys(SYS_rt_sigprocmask, -1, page, NULL, KERNEL_SIGSET_SIZE) == -EINVAL;
 }
 
 /*
- * Where a stack ends the C library has its own data of the thread, the kernel the first thread's random bytes. Below
- * each stack is a guard page, so what can be read without a gap from @address to that end is the same stack.
- * A sanitizer starts by sigaltstack(), which calls this before the sanitizer is ready.
+ * At a stack's end are known data: the C library's data of the thread, or the kernel's random bytes of the first
+ * thread. Below each stack is a guard page. So @address is on this stack if all pages from there to its end are
+ * readable. A sanitizer's start calls sigaltstack(), and so this function, before the sanitizer is ready.
  */
 NO_SANITIZE uintptr_t adsm_os_stack_end(uintptr_t address)
 {
@@ -94,7 +96,7 @@ void adsm_os_signals_block_for_threads(struct adsm_sigset *ret_old)
 
 void adsm_os_signals_raised(void)
 {
-	/* The last one stands for SIGSEGV in masks of the program's (engine/mask.h). */
+	/* SIGSTKFLT stands for SIGSEGV in masks of the program (engine/mask.h). */
 	const uint64_t set = RAISED | SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGSTKFLT);
 
 	sys(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, KERNEL_SIGSET_SIZE);
@@ -107,13 +109,13 @@ bool adsm_os_signals_are_blocked(uint64_t mask)
 
 bool adsm_os_is_of_driver(uint64_t mask)
 {
-	/* The C library unblocks its own signal in new threads; two nobody can block. */
+	/* The C library unblocks signal 32 in new threads; SIGKILL and SIGSTOP cannot be blocked. */
 	return !(ASYNCHRONOUS & ~(mask | SIGNAL_BIT(32) | SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP)));
 }
 
 void adsm_os_signals_restore(const struct adsm_sigset *old)
 {
-	/* Signals that are pending come in the second. */
+	/* Pending signals are delivered in the second call. */
 	adsm_os_cancel_restore(&old->cancel);
 	sys(SYS_rt_sigprocmask, SIG_SETMASK, &old->mask, NULL, KERNEL_SIGSET_SIZE);
 }
@@ -180,7 +182,7 @@ void adsm_mutex_unlock(struct adsm_mutex *mutex)
 
 /* ---- threads */
 
-/* The @n-th word of a text, as a number of base 10, or 16 with "0x" before it. */
+/* Word number @n of a text, from 0, as a number: with base 16 if it begins with "0x", else with base 10. */
 static uint64_t word_at(const char *text, unsigned n)
 {
 	uint64_t value = 0;
@@ -197,7 +199,7 @@ static uint64_t word_at(const char *text, unsigned n)
 	return value;
 }
 
-/* A file about a thread: "" where there is none. */
+/* Reads a file of /proc about a thread; "" if there is none. */
 static const char *read_of_thread(int thread_id, const char *name, char *buffer, size_t size)
 {
 	char path[64] = "/proc/self/task/", digits[12];
@@ -214,13 +216,14 @@ static const char *read_of_thread(int thread_id, const char *name, char *buffer,
 }
 
 /*
- * Who has the lock with this word, where it is a mutex of the C library's; 0: nobody that lives. The word is followed
- * by a count, the thread and how many use it, which is 0 in malloc()'s own locks, whatever else they have there.
+ * The thread id of a lock's holder, if the lock is a mutex of the C library; 0: none that is alive. Behind the lock's
+ * word are a count, the holder, and the number of its users. That number is 0 in malloc()'s own locks, whatever their
+ * other words contain.
  */
 static int owner_of(uint64_t lock)
 {
 	int words[4] = { 0 };
-	/* Not by its address: it may be gone. */
+	/* Not by a load, as the memory may be gone. */
 	long fd = sys(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -231,15 +234,15 @@ static int owner_of(uint64_t lock)
 	return words[2] > 0 && words[3] && !sys(SYS_tgkill, sys(SYS_getpid), words[2], 0) ? words[2] : 0;
 }
 
-/* The word of the lock that a thread waits for, 0 when it does something else. */
+/* The address of the lock's word that a thread waits for; 0: it does not wait for a lock. */
 static uint64_t lock_of(int thread_id, char *text, size_t size)
 {
 	uint64_t how;
 
-	/* "number 0xargument 0xargument …"; "running", or with a number below 0, in no system call. */
+	/* "number 0xargument 0xargument …"; if it is in no system call, "running" or a negative number. */
 	read_of_thread(thread_id, "syscall", text, size);
 	how = word_at(text, 2) & FUTEX_CMD_MASK;
-	/* Mutexes and malloc() wait so, while the word is 2; conditions, and ends of threads, otherwise. */
+	/* Mutexes and malloc() wait in this way, while the word is 2; conditions and joins wait in other ways. */
 	if (text[0] >= '0' && text[0] <= '9' && word_at(text, 0) == SYS_futex &&
 	    ((how == FUTEX_WAIT && word_at(text, 3) == 2) || how == FUTEX_LOCK_PI))
 		return word_at(text, 1);
@@ -252,7 +255,7 @@ struct adsm_os_look adsm_os_look_at(int thread_id)
 	struct adsm_os_look look = { 0, 0 };
 	char text[256];
 
-	/* Who waits for itself goes round. */
+	/* The limit ends a chain that is a circle. */
 	for (int i = 0; i < LOOK_MAX && thread_id; i++) {
 		look.lock = lock_of(thread_id, text, sizeof(text));
 		look.ran_ns += word_at(read_of_thread(thread_id, "schedstat", text, sizeof(text)), 0);
@@ -304,10 +307,10 @@ int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void 
 	start->run = run;
 	start->arg = arg;
 	strncpy(start->name, name, sizeof(start->name) - 1);
-	/* The C library keeps its own signals open in this mask: without them setuid() never returns. */
+	/* sigfillset() leaves the C library's own signals open: without them setuid() never returns. */
 	sigfillset(&all);
 	adsm_os_signals_block(&old);
-	/* Not pthread_sigmask(), which the application may have heard of. */
+	/* Not pthread_sigmask(), which the application may have replaced. */
 	sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, KERNEL_SIGSET_SIZE);
 	ret = -pthread_create(&thread, NULL, adsm_os_thread_main, start);
 	adsm_os_signals_restore(&old);
@@ -321,7 +324,7 @@ int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void 
 
 void adsm_os_thread_join(struct adsm_thread *thread)
 {
-	ADSM_UNCANCELLED;	/* what it works on may lie on this stack */
+	ADSM_UNCANCELLED;	/* the data that the thread works on may be on this stack */
 
 	pthread_join((pthread_t)thread->handle, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output.c - new files that no link can lead elsewhere. */
+/* output.c - makes new files whose names no link can redirect. */
 #include "base/output.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ bool adsm_output_is_new(const char *path)
 {
 	struct stat status;
 
-	/* A descriptor of the program's may lead to a regular file, which others write, too. */
+	/* Such a path may lead to a descriptor of the program, whose regular file others write too. */
 	if (!strncmp(path, "/proc/", 6) || (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9)))
 		return false;
 	return stat(path, &status) || S_ISREG(status.st_mode);
@@ -48,7 +48,7 @@ int adsm_output_make(const char *path, char ret_temporary[ADSM_OUTPUT_PATH_SIZE]
 
 		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 			return -EIO;
-		/* The number of a process comes last: adsmrun looks whether it still runs. */
+		/* The process id comes last: adsmrun checks whether the process still runs. */
 		adsm_format(ret_temporary, ADSM_OUTPUT_PATH_SIZE, "%s.%" PRIu64 ".%d.part", path, number >> 24,
 			    getpid());
 		fd = open(ret_temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output.h - files that the library writes where an option says: reports, traces. Whoever else may write into the
- * folder cannot lay a link in the way: each is made under a name that nobody knows before, and then renamed.
+ * output.h - files that the library writes where an option says: reports, traces. Another user who may write into the
+ * folder cannot redirect them by a link: each file is made under an unpredictable name, and then renamed.
  */
 #ifndef ADSM_OUTPUT_H
 #define ADSM_OUTPUT_H
@@ -11,14 +11,16 @@
 
 #define ADSM_OUTPUT_PATH_SIZE (PATH_MAX + 48)
 
-/* Is @path to be made anew: a regular file, a link, or nothing yet? Else what is there is written to as it is. */
+/* Is a new file to be made at @path? Yes if there is a regular file, a link to one, or nothing yet; else the library
+ * writes to what is there. */
 bool adsm_output_is_new(const char *path);
 /*
- * A new file beside @path, close-on-exec; the caller's alone in folders where everybody may write. ret_temporary:
- * what to rename to @path or remove, ".part" behind the process's number. The descriptor, lifted, or a negative errno.
+ * Make a new file in the folder of @path, close-on-exec. In folders where all users may write, only this user may read
+ * it. @ret_temporary: its name, which the caller renames to @path or removes; it ends with the process id and ".part".
+ * Returns the descriptor, with a high number, or a negative errno.
  */
 int adsm_output_make(const char *path, char ret_temporary[ADSM_OUTPUT_PATH_SIZE]);
-/* The same, already called @path. */
+/* The same, but the file is renamed to @path already. */
 int adsm_output_replace(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* peer.c - see peer.h. By system calls that no wrapper sees: whoever asks may be in a wrapper of libc's. */
+/* peer.c - see peer.h. By system calls that no wrapper intercepts, as the caller may be in a wrapper itself. */
 #include "base/peer.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@
 
 #define PREFIX "adsm-peer-"
 #define NAME_LENGTH 5		/* characters that the system chooses */
-#define LOOK_S 1		/* so long without a message before a look whether the process still runs */
+/* seconds without a message after which the library checks whether the process still runs */
+#define LOOK_S 1
 
 static int open_socket(void)
 {
@@ -36,7 +37,7 @@ int adsm_peer_listen(int *ret_fd, char ret_thread[ADSM_PEER_THREAD_SIZE])
 
 	if (fd < 0)
 		return fd;
-	/* No name at all: the system chooses one. */
+	/* Without a name the system chooses one. */
 	error = (int)sys(SYS_bind, fd, &address, sizeof(address.sun_family));
 	if (!error)
 		error = (int)sys(SYS_listen, fd, SOMAXCONN);
@@ -84,7 +85,7 @@ void adsm_peer_close(int fd)
 
 /* ---- finding a process's socket */
 
-/* What the system calls a directory's entry. */
+/* An entry of a directory, as the system returns it. */
 struct entry {
 	uint64_t inode, offset;
 	uint16_t size;
@@ -92,7 +93,7 @@ struct entry {
 	char name[];
 };
 
-/* Is that the thread that answers? Then to @address comes the name of its socket. */
+/* Is this the thread that answers? If so, the name of its socket is stored in @address. */
 static bool answers(int pid, const char *thread, struct sockaddr_un *address)
 {
 	char path[64], name[32];
@@ -158,7 +159,7 @@ int adsm_peer_send(int fd, const void *data, size_t size)
 	return n < 0 ? (int)n : 0;
 }
 
-/* One that has ended has no memory; what lies at the address does not matter. */
+/* A process that has ended has no memory. The contents at the address do not matter. */
 bool adsm_peer_runs(int pid)
 {
 	char byte;
@@ -171,7 +172,9 @@ long adsm_peer_receive(int fd, void *data, size_t size, int pid)
 {
 	long n;
 
-	/* Its socket alone does not tell: a child that it has forked may have it, too. */
+	/*
+	 * The socket alone does not show the other process's end: a child that it has forked may have the socket too.
+	 */
 	while (pid) {
 		struct pollfd wanted = { .fd = fd, .events = POLLIN };
 		struct timespec patience = { .tv_sec = LOOK_S };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source.c - see source.h. libdw is opened when it is asked for, and only local files are looked at. */
+/* source.c - see source.h. libdw is opened when it is first needed, and only local files are read. */
 #include "base/source.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 
 struct adsm_mutex adsm_source_mutex = ADSM_MUTEX_INIT(ADSM_RANK_SITES);
 
-/* What is used of libdw, declared here: it is opened at run time. */
+/* The parts of libdw that are used, declared here because it is opened at run time. */
 
 struct dwfl;
 struct dwfl_module;
@@ -33,10 +33,10 @@ struct dwfl_callbacks {
 static int find_elf(struct dwfl_module *module, void **data, const char *name, uint64_t base, char **ret_path,
 		    void **ret_elf)
 {
-	return -1;	/* each module is told with its file */
+	return -1;	/* each module is reported together with its file */
 }
 
-/* Debug information outside of a file is looked for in the distribution's folder, by build id; never in the network. */
+/* Debug information in a separate file is searched by build id in the distribution's folder, never in the network. */
 static struct dwfl_callbacks callbacks = { .find_elf = find_elf };
 
 static struct {
@@ -81,7 +81,7 @@ static const struct {
 	{ "dwfl_build_id_find_debuginfo", &callbacks.find_debuginfo },
 };
 
-static bool libdw_missing;	/* looked for, in vain */
+static bool libdw_missing;	/* it was searched for, and not found */
 
 bool adsm_source_open(void)
 {
@@ -89,7 +89,7 @@ bool adsm_source_open(void)
 
 	if (dw.library || libdw_missing)
 		return dw.library;
-	/* It fetches from where the environment says (DEBUGINFOD_URLS). */
+	/* libdw downloads from servers that the environment names (DEBUGINFOD_URLS). */
 	if (adsm_os_is_privileged())
 		problem = "not in a set-user-ID program";
 	else
@@ -132,7 +132,7 @@ void *adsm_source_add(void *session, const char *name, int fd, uint64_t bias, ui
 	struct dwfl_module *found;
 
 	dw.report_begin_add(session);
-	/* The descriptor is libdw's from here on. */
+	/* From here on the descriptor belongs to libdw. */
 	found = dw.report_elf(session, name, name, fd, bias, true);
 	if (!found)
 		close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.h - the counters: always on, relaxed atomics, per object and in total. */
+/* stats.h - the counters: always on, relaxed atomics, for each object and in total. */
 #ifndef ADSM_STATS_H
 #define ADSM_STATS_H
 
@@ -16,7 +16,7 @@ struct adsm_counters {
 
 extern struct adsm_counters adsm_total;
 
-/* Count for an object (may be NULL) and in total. */
+/* Count for an object (NULL: none) and in total. */
 #define adsm_count(object_counters, field, n) do {						\
 	struct adsm_counters *counters_ = (object_counters);					\
 	uint64_t n_ = (n);									\

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall.h - system calls of Linux, direct: no errno, no cancellation, no wrapper. For the files that are os.h. */
+/*
+ * syscall.h - direct system calls of Linux: no errno, no cancellation, no wrapper. For the files that implement os.h.
+ */
 #ifndef ADSM_SYSCALL_H
 #define ADSM_SYSCALL_H
 
@@ -9,7 +11,7 @@
 #define KERNEL_SIGSET_SIZE 8	/* bytes of a signal mask, as the kernel counts and stores it */
 #define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig) - 1))
 
-/* Code that runs between a raw clone and exec: a sanitizer's runtime may hold locks there. */
+/* For code that runs between a raw clone and exec: a sanitizer's runtime may hold locks there. */
 #define NO_SANITIZE __attribute__((no_sanitize("address", "thread")))
 
 NO_SANITIZE static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)

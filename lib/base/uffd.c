@@ -37,11 +37,11 @@ struct scan_args {
 	uint64_t inverted, all_of, any_of, returned;
 };
 #define IOCTL_SCAN _IOWR('f', 16, struct scan_args)
-#define SCAN_PROTECTS 1		/* what it finds is clean then */
-#define SCAN_ASYNC_ONLY 2	/* fails where writes are not noted */
+#define SCAN_PROTECTS 1		/* what it finds becomes clean */
+#define SCAN_ASYNC_ONLY 2	/* fails if the system does not record writes there */
 #define IS_WRITTEN 2
 
-/* One of them that scan_args.runs points to. */
+/* An element of the array scan_args.runs. */
 struct scan_run { uint64_t start, end, categories; };
 
 static const struct {
@@ -80,7 +80,7 @@ int adsm_uffd_map(const struct adsm_uffd *uffd, void *view, size_t size, bool cl
 		struct continue_args args = { at, end - at, clean ? CONTINUE_WP : 0, 0 };
 		long ret = sys(SYS_ioctl, uffd->fd, IOCTL_CONTINUE, &args);
 
-		/* Why it goes no further it says when it is asked for the rest. */
+		/* It stops at the first page with an error, and returns the error when called for the rest. */
 		if (args.mapped > 0)
 			at += (uint64_t)args.mapped;
 		else if (ret == -EEXIST)
@@ -107,7 +107,7 @@ long adsm_uffd_collect(const struct adsm_uffd *uffd, uintptr_t start, uintptr_t 
 		.end = end,
 		.runs = (uintptr_t)found,
 		.n_runs = n < 256 ? n : 256,
-		/* Just these two: that is looked at without a look at the page itself. */
+		/* With exactly these two fields the system need not look at the page itself. */
 		.all_of = IS_WRITTEN,
 		.returned = IS_WRITTEN,
 	};
@@ -125,7 +125,7 @@ long adsm_uffd_collect(const struct adsm_uffd *uffd, uintptr_t start, uintptr_t 
 
 /* ---- what this system can do */
 
-/* Map a page clean, and another not at all; write to the first: just that must be found, and only once. */
+/* Map one page clean, leave another unmapped, and write to the first: exactly this write must be found, once. */
 static int try_out(const struct adsm_uffd *uffd, uint8_t *view, uint8_t *alias)
 {
 	const uintptr_t start = (uintptr_t)view, end = start + 2 * ADSM_PAGE_SIZE;
@@ -144,7 +144,7 @@ static int try_out(const struct adsm_uffd *uffd, uint8_t *view, uint8_t *alias)
 		n = adsm_uffd_collect(uffd, start, end, runs, 2, &to);
 		if (n < 0)
 			return (int)n;
-		/* At first what is not mapped may be found. NOLINTNEXTLINE: the system fills it */
+		/* The first time the page that is not mapped may be found. NOLINTNEXTLINE: the system fills it */
 		if (i && (n != (i == 1) || (n && (runs[0].start != start || runs[0].end != start + ADSM_PAGE_SIZE))))
 			return -ENOTSUP;
 		if (!i)
@@ -175,7 +175,7 @@ close_fd:
 	return ret;
 }
 
-/* A sentence's end on what it lacks, or NULL. */
+/* What the system lacks, as the end of a sentence, or NULL. */
 static const char *missing(uint64_t has)
 {
 	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
@@ -184,13 +184,14 @@ static const char *missing(uint64_t has)
 	return NULL;
 }
 
-/* The descriptor with all that the system has, to ask, then one with what is used: it is asked for only once. */
+/* Opens a descriptor. It is opened twice, as its features can be chosen only once: first to ask for all features of the
+ * system, then with those that the library uses. */
 static int open_with(uint64_t wanted, struct uffdio_api *ret_api)
 {
 	struct uffdio_api api = { .api = UFFD_API, .features = wanted };
 	long fd = sys(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY), ret;
 
-	/* Before Linux 5.11 there is no such flag. */
+	/* Linux before 5.11 does not have this flag. */
 	if (fd == -EINVAL)
 		fd = sys(SYS_userfaultfd, O_CLOEXEC);
 	if (fd < 0)
