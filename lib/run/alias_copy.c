@@ -14,7 +14,10 @@
 #include "run/io.h"
 #include "run/wait.h"
 
-/* So many bytes of a part in one step: no block of the destination in two, or what covers it would fetch it. */
+/*
+ * The size of one step. A step does not end inside a block of the destination, because the fetch of that block would
+ * then bring bytes that the next step overwrites.
+ */
 static size_t step_size(const struct adsm_copy *copy, const struct adsm_part *part)
 {
 	size_t offset, end, mask;
@@ -29,7 +32,7 @@ static size_t step_size(const struct adsm_copy *copy, const struct adsm_part *pa
 	return part->size < end - offset ? part->size : end - offset;
 }
 
-/* io.h sets no sentences, as signal handlers call it too: the first one is this. */
+/* Functions of io.h set no error text, because signal handlers call them, too. This function sets it. */
 static int io_failed(bool in_handler, int error, size_t size, const void *dst)
 {
 	return in_handler ? error : adsm_fail(error, "%zu bytes could not be copied to %p: %s", size, dst,
@@ -37,8 +40,10 @@ static int io_failed(bool in_handler, int error, size_t size, const void *dst)
 }
 
 /*
- * Is block @b, of which the bytes from @start to @end are wanted, read from the device past the alias? What the CPU has
- * never used takes no memory there; of the rest, whole blocks are kept, so that another copy is served there.
+ * Is block @b of the source to be read from the device directly into the destination, and not through the alias? @start
+ * to @end are the bytes that the copy reads. A block that the CPU has never used goes straight, because it then takes
+ * no host memory; other blocks do so only if the copy needs a part of them. Whole blocks are fetched, so that another
+ * copy finds them.
  */
 static bool goes_straight(const struct adsm_object *object, uint32_t b, size_t start, size_t end)
 {
@@ -50,8 +55,8 @@ static bool goes_straight(const struct adsm_object *object, uint32_t b, size_t s
 }
 
 /*
- * Of the next bytes of the source, how many go together: those that are read straight from the device, up to @limit, or
- * those before such. As it looks now.
+ * How many of the next bytes of the source are copied in one way: bytes that are read straight from the device (at most
+ * @limit), or the bytes before those. The result is only true while the lock is held: states may change after it.
  */
 static size_t source_step(const struct adsm_copy *copy, const struct adsm_part *part, size_t limit, bool *ret_straight)
 {
@@ -94,7 +99,10 @@ static int device_read(void *arg)
 	return error;
 }
 
-/* Of the bytes from @start to @end, how many of the first ones only the device has, or else, of one block, the CPU. */
+/*
+ * Of the bytes from @start to @end, how many of the first ones only the device has; or else, in the first block, how
+ * many the CPU has.
+ */
 static size_t on_one_side(const struct adsm_object *object, size_t start, size_t end, bool *ret_device)
 {
 	size_t at = start;
@@ -107,7 +115,10 @@ static size_t on_one_side(const struct adsm_object *object, size_t start, size_t
 	return (at < end ? at : end) - start;
 }
 
-/* Bytes of an object, to memory that is no view; what only the device has comes from there, and states stay. */
+/*
+ * Copy bytes of an object to memory that is not a view. Bytes that only the device has come directly from there; the
+ * states of blocks do not change.
+ */
 static int read_straight(const struct adsm_copy *copy, const struct adsm_part *part, char *dst, size_t size)
 {
 	struct adsm_sigset old;
@@ -125,7 +136,7 @@ static int read_straight(const struct adsm_copy *copy, const struct adsm_part *p
 			error = -EINVAL;
 			break;
 		}
-		/* Or somebody has fetched some meanwhile. */
+		/* Look again each time: another thread may have fetched some of them. */
 		r.size = on_one_side(object, at, end, &device);
 		if (object->blocks.at[at >> object->blocks.shift].flags & ADSM_BLOCK_BUSY) {
 			adsm_home_wait(home);
@@ -139,7 +150,7 @@ static int read_straight(const struct adsm_copy *copy, const struct adsm_part *p
 			error = -ENODEV;
 			break;
 		}
-		object->blocks.n_busy++;	/* no call and no free comes in between */
+		object->blocks.n_busy++;	/* no call begins and no thread frees it meanwhile */
 		adsm_unlock(&home->lock);
 		if (device)
 			error = adsm_backend_run(home, device_read, &r);
@@ -168,13 +179,14 @@ long adsm_copy_by_alias(const struct adsm_copy *copy, const struct adsm_part *pa
 	struct adsm_io input __attribute__((cleanup(adsm_io_cleanup))) = { .vector = &to, .n = 1 };
 	int error = 0;
 
-	/* In this order: where they share a block, its fetch leaves no hole for the input. */
+	/* In this order: if both share a block, the fetch for the output
+	 * must come before the input, whose bytes a fetch leaves out. */
 	if (part->from && !straight)
 		error = adsm_io_begin_output(&output, &from, 1, from_room);
 	if (!error && part->to)
 		error = adsm_io_begin_input(&input, &to, 1, to_room);
 	if (!error && (output.refused || input.refused))
-		error = -EFAULT;	/* since the copy began */
+		error = -EFAULT;	/* the object changed after the copy began */
 	if (!error && straight)
 		error = read_straight(copy, part, input.vector->iov_base, size);
 	else if (!error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* alloc.c - objects are made and freed. */
+/* alloc.c - allocate and free objects. */
 #include "run/alloc.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_obj
 	return 0;
 }
 
-/* Who frees an object has made it, one way or another. */
+/* An object is freed by the function that belongs to the one that made it. */
 static int check_maker(const struct adsm_object *object, const void *p, enum adsm_maker maker)
 {
 	static const char *const texts[][2] = {
@@ -98,7 +98,8 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 	if (error) {
 		object->freeing = false;
 		if (object->assigned) {
-			/* Its assignments are gone; unnamed calls so far could not use it. */
+			/* The object's assignments are gone, so that unnamed
+			 * calls may use it from now on. Those before could not. */
 			object->assigned = false;
 			object->born_seq = home->last_seq;
 			adsm_gather_close(home);

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "core/index.h"
 
-/* Only what is used of it is filled in. */
+/* Initialize only the members that are used. */
 static void begin(struct adsm_bound *bound, adsmKernel *kernel, struct adsm_home *home)
 {
 	bound->kernel = kernel;
@@ -34,7 +34,7 @@ void adsm_bind_end(struct adsm_bound *bound)
 		free(bound->bytes);
 }
 
-/* Room for as many as there may be. Before any lock, and before objects are known. */
+/* Change to the large arrays. Call this before any lock is taken, and before objects are known. */
 static int grow(struct adsm_bound *bound)
 {
 	struct adsm_bound_room *room = malloc(sizeof(*room));
@@ -67,7 +67,7 @@ static int add_use(struct adsm_bound *bound, struct adsm_object *object, unsigne
 	return 0;
 }
 
-/* Remember a pointer; the first one says on which device the call runs. */
+/* Note a pointer. The first pointer to an object decides on which device the call runs. */
 static int add_pointer(struct adsm_bound *bound, const char *what, const void *p, unsigned access,
 		       struct adsm_launch_arg *arg)
 {
@@ -80,7 +80,7 @@ static int add_pointer(struct adsm_bound *bound, const char *what, const void *p
 	if (bound->n_pointers == bound->max)
 		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", ADSM_USES_MAX);
 	bound->pointers[bound->n_pointers++] = (struct adsm_named_pointer){ what, p, access, arg };
-	/* A slot never changes its home, so this needs no lock, whatever becomes of the object. */
+	/* A slot never changes its home. So no lock is needed, even if the object is freed meanwhile. */
 	object = bound->home ? NULL : adsm_index_find((uintptr_t)p);
 	if (object)
 		bound->home = object->home;
@@ -89,7 +89,10 @@ static int add_pointer(struct adsm_bound *bound, const char *what, const void *p
 	return 0;
 }
 
-/* The objects that commands of the program's use; others are nobody's, or concern another home. */
+/*
+ * Find the objects that commands of the program's own use. Other pointers are not to objects, or to objects of another
+ * home.
+ */
 static int resolve_uses(struct adsm_bound *bound)
 {
 	for (size_t i = 0; i < bound->n_pointers; i++) {
@@ -129,7 +132,7 @@ static int resolve(struct adsm_bound *bound)
 	return 0;
 }
 
-/* What the call does with the object of each argument, by all that names it. */
+/* Set each argument's access: what the call does with the object by all pointers to it. */
 static void tell_access(struct adsm_bound *bound)
 {
 	for (size_t i = 0; i < bound->n_pointers; i++)
@@ -147,7 +150,7 @@ int adsm_bind_objects(struct adsm_bound *bound)
 	return error;
 }
 
-/* Kernels get the address as a value: the device knows what it stands for. */
+/* A kernel gets the object's address as a value, and the device recognizes it. */
 static int bind_once(struct adsm_bound *bound, const struct adsm_param *param, const adsmArg *arg,
 		     struct adsm_launch_arg *ret_arg)
 {
@@ -186,7 +189,7 @@ void adsm_bind_onces_end(struct adsm_bound *bound, bool has_begun)
 				atomic_store(&object->write_seq[bound->home->index], seq);
 		} else if (bound->failures[i] && atomic_compare_exchange_strong(&object->shared->failed, &none,
 										bound->failures[i])) {
-			/* Who has come meanwhile is to be told, too. */
+			/* A thread that began to wait meanwhile must get the failure, too. */
 			adsm_once_wake_all(adsm_once_table);
 		}
 	}
@@ -214,7 +217,8 @@ static int bind_argument(struct adsm_bound *bound, const struct adsm_param *para
 	if (arg->kind == ADSM_ARG_POINTER && adsm_once_at((uintptr_t)arg->data))
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is a write-once object, and the parameter is "
 				 "no ADSM_ONCE", kernel, param->name, arg->data);
-	/* Of native kernels less may be known; and a value may be any bytes that the driver takes for a pointer. */
+	/* Of a native kernel the parameters may be unknown. A value
+	 * may have any bytes, which the driver may take for a pointer. */
 	if (arg->kind != param->kind && !(native && (param->kind == ADSM_ARG_NONE || arg->kind == ADSM_ARG_VALUE)))
 		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': it takes %s, got %s", kernel, param->name,
 				 kind_name(param->kind), kind_name(arg->kind));
@@ -249,8 +253,8 @@ static int bind_argument(struct adsm_bound *bound, const struct adsm_param *para
 }
 
 /*
- * Values and constants are copied here, where nothing is locked: their bytes may lie in shared memory, and
- * to touch that under the lock would wait for itself.
+ * Values and constants are copied while no lock is held: their bytes may lie in shared memory, and a touch of that
+ * under the lock would deadlock.
  */
 static int copy_values(struct adsm_bound *bound)
 {
@@ -273,7 +277,7 @@ static int copy_values(struct adsm_bound *bound)
 	return 0;
 }
 
-/* "a, b, n" */
+/* The names of the parameters: "a, b, n". */
 static void list_params(const struct adsm_kernel_info *info, char *ret_text, size_t size)
 {
 	size_t at = 0;
@@ -300,7 +304,7 @@ static int bind(struct adsm_bound *bound, const adsmArg *args, size_t n)
 			error = add_pointer(bound, "adsmUse", args[i].data, args[i].access, NULL);
 		} else if (args[i].kind == ADSM_ARG_LOCAL && !bound->kernel->module->info->image &&
 			   bound->n_args == info->n_params && n_params == info->n_params && n_params < ADSM_ARGS_MAX) {
-			/* On some devices memory of the block is no parameter, and comes behind them. */
+			/* On some devices memory of the block is not a parameter. It then follows the parameters. */
 			n_params++;
 			bound->args[bound->n_args++] = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_LOCAL,
 									       .size = args[i].size };

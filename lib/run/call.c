@@ -17,17 +17,18 @@
 #include "run/release.h"
 #include "run/wait.h"
 
-#define TOUCH_GRACE_NS 5000000		/* for threads whose touch came before this call; twice after each vain one */
+#define TOUCH_GRACE_NS 5000000		/* how long a call waits for threads whose touch came
+					   first; doubled each time that it waits in vain */
 #define TOUCH_GRACE_MAX_NS 320000000
 
 struct call {
 	struct adsm_bound bound;
-	const void *where;		/* code address of who makes it */
-	bool gather;			/* it may be one with others on its queue: gather.h */
+	const void *where;		/* the caller's code address */
+	bool gather;			/* the call may be one with others of its queue: gather.h */
 	void *queue;
 	adsm_starter *start;
 	void *start_arg;
-	uint64_t given_ns;		/* when the device was given it; 0: nobody asks */
+	uint64_t given_ns;		/* when the device got the call; 0: not observed */
 };
 
 static int check_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim block, struct adsm_launch *launch)
@@ -50,7 +51,7 @@ static int check_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim
 	return 0;
 }
 
-/* All workers run at once: there has to be room for them. */
+/* All workers of a task run at the same time, so the device must have room for all of them. */
 static int check_task(const struct adsm_kernel_info *info, const struct adsm_home *home, uint64_t n_workers)
 {
 	const struct adsm_device *device = home->device;
@@ -89,13 +90,13 @@ int adsm_call_check(const struct adsm_kernel_info *info, const struct adsm_home 
 
 /* ---- launching */
 
-/* The kernel's; "" for what the program gives its driver itself. */
+/* The kernel's name; "" for commands of the program's own. */
 static const char *name_of(const struct call *call)
 {
 	return adsm_bound_is_own(&call->bound) ? call->bound.kernel->info->name : "";
 }
 
-/* Touches that came first go first: their calls end, and they get a moment for their fetch. */
+/* Touches that came first go first: wait until their calls have ended, and then a moment for their fetches. */
 static void wait_for_touches(struct adsm_home *home)
 {
 	uint64_t grace = home->touch_grace_ns ? home->touch_grace_ns : TOUCH_GRACE_NS, until;
@@ -108,8 +109,8 @@ static void wait_for_touches(struct adsm_home *home)
 		uint64_t now = adsm_os_now_ns();
 
 		if (now >= until) {
-			/* One that has not got the processor yet; or one that left its wait by longjmp(), which does
-			 * not count itself out. */
+			/* Either a thread has not got the processor yet, or it has left
+			 * its wait by longjmp(), without a decrement of the count. */
 			atomic_store(&home->touching, 0);
 			home->touch_grace_ns = grace < TOUCH_GRACE_MAX_NS ? 2 * grace : grace;
 			break;
@@ -125,10 +126,11 @@ static void let_touches_pass(struct adsm_home *home)
 {
 	uint64_t until;
 
-	/* Not where what runs may wait for what this thread does after its call. */
+	/* But a call with write-once objects that still runs may wait
+	 * for something that this thread does after its own call. */
 	if (atomic_load(&home->touching) && home->once_seq <= atomic_load(&home->completed))
 		wait_for_touches(home);
-	/* And one that comes again and again gets the time to run its instruction, too. */
+	/* A touch that has been repeated several times also gets time to run its instruction. */
 	until = atomic_load(&home->calls_from_ns);
 	if (until) {
 		adsm_os_sleep_until_ns(until);
@@ -142,7 +144,10 @@ struct kernel_start {
 	struct adsm_launch *launch;
 };
 
-/* The block that the CPU read first after each of the last calls will be the first after this one, too. */
+/*
+ * The protocol expects which block the CPU will read first after the call, from the blocks that it read first after
+ * earlier calls. The launch tells the device this block.
+ */
 static void expect(struct call *call)
 {
 	struct adsm_launch *launch;
@@ -180,7 +185,10 @@ static int start_kernel(void *arg, struct adsm_device_event *ret_event)
 	return error;
 }
 
-/* Commands that may use any object, and behind which nothing of the library's has to wait. Lock held. */
+/*
+ * Can the commands join others in one call? They must be allowed to use any object, and nothing in the library may have
+ * to come after them. Lock held.
+ */
 static bool may_gather(const struct call *call)
 {
 	struct adsm_home *home = call->bound.home;
@@ -193,8 +201,8 @@ static bool may_gather(const struct call *call)
 }
 
 /*
- * It runs. Where nobody can know when it ends, it only has changed its objects; where nobody asks yet, it stands for
- * what comes. Lock held.
+ * The call has begun. If its end is never known (no event), only the states of its objects change. If it gathers, it
+ * also stands for commands that follow. Lock held.
  */
 static void note_call(struct call *call, struct adsm_device_event event, bool gathers)
 {
@@ -213,7 +221,7 @@ static void note_call(struct call *call, struct adsm_device_event event, bool ga
 	adsm_release_take(&call->bound, seq);
 	if (gathers)
 		adsm_gather_begin(home, call->queue, seq);
-	/* The program's own commands are not for this thread's sync. */
+	/* adsmSync() of this thread does not wait for the program's own commands. */
 	if (!call->bound.kernel)
 		return;
 	home->own_seq = seq;
@@ -234,7 +242,10 @@ static int start(struct call *call, struct adsm_device_event *ret_event)
 	return error;
 }
 
-/* Later calls end after it, and there may be @max: they must not wait for what its queues have at the last moment. */
+/*
+ * A gathering call has no event yet, and later calls end after it. At most @max calls may be outstanding, so the
+ * gathering call must end before there are that many, and not only when there is no room left.
+ */
 static bool gathered_too_long(struct adsm_home *home, unsigned max)
 {
 	struct adsm_sigset old;
@@ -246,7 +257,7 @@ static bool gathered_too_long(struct adsm_home *home, unsigned max)
 	return is;
 }
 
-/* One call at a time per device gets here: this is the order of calls. */
+/* Only one call of a device at a time is in this function. This gives the order of calls. */
 static int enter_call(struct call *call)
 {
 	struct adsm_home *home = call->bound.home;
@@ -290,8 +301,9 @@ static int enter_call(struct call *call)
 		adsm_release_undo(home);
 	adsm_release_end(home);
 	/*
-	 * adsmSync() asks itself: then the watcher sleeps until somebody waits who may not ask the backend. Of a
-	 * program's own commands, and where more depends on it than time, it notes at once that they have ended.
+	 * adsmSync() asks the backend itself, and the watcher sleeps until a thread waits that may not ask the backend.
+	 * The watcher is woken now for the program's own commands, and if more than time depends on it, to note their
+	 * end early.
 	 */
 	if (!error && home->has_service && !gathers &&
 	    (!call->bound.kernel || adsm_core_options.touch == ADSM_TOUCH_ERROR || adsm_observes(~0u)))

@@ -8,17 +8,19 @@
 
 #include "core/life.h"
 
-#define ERRNO_BITS 12			/* of a negative errno; the rest is the thread's number */
+#define ERRNO_BITS 12			/* bits of an errno; the other bits have the thread's number */
 /*
- * Destructors of the program's may still call and sync: it goes in the third of its own rounds. There may be only four,
- * and where the first call is a destructor's, they may begin with the second. What has failed and is not collected by
- * then is dropped; a call after that takes another one, which nobody is given again.
+ * Destructors of the program's may still make calls and syncs. So the entry is given back only in the third round of
+ * the thread's destructors. There may be only four rounds, and if the first call is made by a destructor, ours begin
+ * with the second. Errors that are not collected by then are dropped. A call after that takes another entry, which is
+ * never reused.
  */
 #define ROUNDS 3
 
 /*
- * Given to another thread when its own has ended, but never freed: calls that still run point to it. The number of the
- * thread stands beside each error, so that what comes too late finds another one there.
+ * An entry is reused by another thread after its thread has ended, but never freed: calls that still run point to it.
+ * Each error is stored with the thread's number, so that an error that comes too late finds another number and is
+ * dropped.
  */
 struct adsm_caller {
 	struct adsm_caller *next_free;
@@ -30,8 +32,9 @@ _Thread_local struct adsm_calls adsm_calls;
 
 static _Atomic uint64_t next_thread_id = 1;
 static struct adsm_caller *free_callers;
-static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_CALLERS);	/* of these; nothing is locked under it */
-static pthread_key_t key;		/* holds a thread's own, to learn when it ends */
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_CALLERS);	/* for free_callers; no
+									   lock is taken under it */
+static pthread_key_t key;		/* its destructor shows that a thread ends */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_key;
 
@@ -58,7 +61,7 @@ static void end_thread(void *arg)
 		return;
 	adsm_calls.caller = NULL;
 	renew(caller, 0);
-	/* There another thread may have held it for ever. */
+	/* In the child of a fork a thread of the parent may hold the mutex forever. */
 	if (adsm_is_child())
 		return;
 	adsm_mutex_lock(&mutex);
@@ -95,7 +98,7 @@ struct adsm_caller *adsm_caller_get(uint64_t thread)
 			return NULL;
 		caller->round = 0;
 		renew(caller, thread);
-		/* Without it the room is not used again, and that is all. */
+		/* Without the key the entry is not reused. Nothing else changes. */
 		if (has_key)
 			pthread_setspecific(key, caller);
 	} else if (atomic_load_explicit(&caller->failed[0], memory_order_relaxed) >> ERRNO_BITS != thread) {
@@ -108,7 +111,7 @@ void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int index, 
 {
 	uint64_t none = thread << ERRNO_BITS;
 
-	/* Not where the thread has an older error, and not where it is gone. */
+	/* Not if the thread has an older error, and not if it has ended. */
 	atomic_compare_exchange_strong(&caller->failed[index], &none, none | (uint64_t)-status);
 }
 

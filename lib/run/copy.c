@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copy.c - bulk copies and fills of shared memory: who does what of them, the device, the CPU or libc. */
+/* copy.c - bulk copies and fills of shared memory: which part is for the device, the CPU or libc. */
 #include "run/copy.h"
 
 #include <errno.h>
@@ -17,19 +17,20 @@
 #include "run/views.h"
 
 /*
- * Where all blocks are open anyhow, less than this is not worth the device. To fill 64 KiB there takes 7 us, and the
- * program's next accesses 10 us more; the CPU takes 1 us, and 6 for sending it if a kernel is next. With 256 KiB it is
- * 13 and 28 against 3 and 25.
+ * If all blocks are open, a smaller copy or fill is not worth the device. A fill of 64 KiB there takes 7 us, and the
+ * program's next accesses 10 us more; the CPU takes 1 us, and 6 us to send it if a kernel is next. For 256 KiB the
+ * times are 13 and 28 against 3 and 25.
  */
 #define DEVICE_MIN ((size_t)256 << 10)
 
 struct look {
-	bool whole;			/* a block is covered */
+	bool whole;			/* the range covers a whole block */
 	bool open;			/* all blocks are open for the access */
-	bool unseen;			/* not shared, or its accesses are not detected, or are the program's faults */
+	bool unseen;			/* not shared, or accesses are not detected,
+					   or the program itself limits them */
 };
 
-/* Without a lock: if it was wrong, an access faults that was thought not to. */
+/* Without a lock. If the result is wrong, an access faults that was expected not to. */
 __attribute__((no_sanitize("thread")))
 static void look_at(const char *p, size_t size, unsigned needed, struct look *look)
 {
@@ -49,8 +50,10 @@ static void look_at(const char *p, size_t size, unsigned needed, struct look *lo
 		look->open = object->blocks.at[offset >> object->blocks.shift].view >= needed;
 }
 
-/* Is there no reason to do it otherwise than libc would, on the views? *ret_open: nothing of it is seen. Or else:
- * @device: not on the device. */
+/*
+ * Can libc do the copy on the views just as well? *ret_open: it causes no fault, and no observer looks. If the result
+ * is false, @device is cleared if the device should not take part.
+ */
 static bool for_libc(const struct adsm_copy *copy, bool to, bool from, bool *device, bool *ret_open)
 {
 	struct look look = { .open = true };
@@ -65,21 +68,21 @@ static bool for_libc(const struct adsm_copy *copy, bool to, bool from, bool *dev
 	return !look.whole || look.unseen || (look.open && !*device);
 }
 
-/* The next bytes: what they belong to, and the device's share of the work. As adsm_copy_on_device(). */
+/* The next part: its objects, and the device's share of the work. Returns like adsm_copy_on_device(). */
 static long next(const struct adsm_copy *copy, bool device, struct adsm_part *part)
 {
 	long done = adsm_copy_part(copy->dst, copy->in_handler, &part->to, &part->size);
 
 	if (!done && !copy->fill)
 		done = adsm_copy_part(copy->src, copy->in_handler, &part->from, &part->size);
-	/* What the program has closed itself libc meets on the views, or the alias refuses. */
+	/* Where the program itself has closed pages, libc gets the fault on the views, or the alias refuses. */
 	if (!done && device && part->to && (copy->fill || part->from || copy->direct) &&
 	    !adsm_is_limited(part->to) && !(part->from && adsm_is_limited(part->from)))
 		done = adsm_copy_on_device(copy, part);
 	return done;
 }
 
-/* Tell what is about to be done, or has been: how that is, depends on the blocks. */
+/* Report a copy to advice before it begins and after it has ended: its cost depends on the states of the blocks. */
 static void tell_advice(const struct adsm_copy *copy, const char *p, bool input, bool ended)
 {
 	struct adsm_bulk told = {
@@ -111,7 +114,7 @@ static void run_on_views(const struct adsm_copy *copy)
 		adsm_views_move(copy->dst, copy->src, copy->size, copy->move);
 }
 
-/* 0, or what went wrong; never that where libc goes on. */
+/* Returns 0, or an error of a strict copy. If the copy is not strict, libc does the rest. */
 static int work_on(struct adsm_copy copy)
 {
 	bool to = adsm_may_be_shared(copy.dst, copy.size);
@@ -156,7 +159,7 @@ static void tell_ends(const struct adsm_copy *copy, bool ended)
 		tell_advice(copy, copy->src, false, ended);
 }
 
-/* A signal handler copies, too, and what it interrupted goes on. */
+/* A signal handler may copy, too. The cause of the code that it interrupted is kept and restored. */
 static void begin_cause(struct adsm_cause *ret_before, enum adsm_why why, const void *where)
 {
 	if (!adsm_observes(~0u))
@@ -205,7 +208,10 @@ int adsm_memcpy(void *dst, const void *src, size_t size, const void *where)
 					.where = where });
 }
 
-/* Of a write-once object, what is set. Who @waits only reads: else it may be what the system is to fill. */
+/*
+ * Copy from a write-once object. If @waits, the caller only reads, and waits for units that are not set. Otherwise the
+ * range may be one that the system is to fill, and an unset unit is an error.
+ */
 static int copy_once(void *dst, struct adsm_once_object *object, const void *src, size_t size, bool waits)
 {
 	size_t offset = (uintptr_t)src - object->stand_in.start, unit, last;
@@ -269,7 +275,10 @@ int adsm_fill_direct(void *dst, int value, size_t size)
 					.direct = true, .set = memset });
 }
 
-/* Note the wrapper that a driver has called, before libc touches shared memory for it; the one noted before. */
+/*
+ * If a driver calls the wrapper, note its frame before libc touches shared memory in it. Returns the frame noted
+ * before.
+ */
 static uintptr_t enter_for(const void *where)
 {
 	uintptr_t outer = adsm_inside.frame;
@@ -285,7 +294,8 @@ void adsm_move_shared(void *dst, const void *src, size_t size, void *(*libc)(voi
 	struct adsm_cause before;
 	int saved_errno;
 
-	/* No block is smaller: what covers none is libc's. And nothing may wait for a driver that waits for this. */
+	/* A block has at least one page, so libc does what is smaller. A driver's
+	 * call must not wait here: what it would wait for may need that driver. */
 	if (size < ADSM_PAGE_SIZE || adsm_drivers_have(where)) {
 		uintptr_t outer = enter_for(where);
 
@@ -328,7 +338,7 @@ long adsm_io_copy_string(char *buffer, const char *s, size_t size)
 	size_t at = 0;
 
 	while (at < size) {
-		/* To the end of the page: behind that there may be no object. */
+		/* Only to the end of the page: there may be no object behind it. */
 		size_t part = ADSM_PAGE_SIZE - ((uintptr_t)(s + at) & (ADSM_PAGE_SIZE - 1));
 		struct adsm_once_object *once = adsm_once_at((uintptr_t)(s + at));
 		struct adsm_object *object;
@@ -338,7 +348,7 @@ long adsm_io_copy_string(char *buffer, const char *s, size_t size)
 
 		part = part < size - at ? part : size - at;
 		if (once) {
-			/* Nor is the next unit waited for. */
+			/* Also only to the end of the unit, to wait for no other unit. */
 			size_t in_unit = ((uintptr_t)(s + at) - once->stand_in.start) % once->handle.size;
 
 			if (part > once->handle.size - in_unit)

@@ -12,7 +12,7 @@
 
 struct device_write {
 	struct adsm_object *dst, *src;
-	const char *host;		/* where the source is no object; without that either: a fill */
+	const char *host;		/* the source if it is not an object; NULL and no src: a fill */
 	size_t dst_offset, src_offset, size;
 	uint8_t value;
 };
@@ -36,8 +36,8 @@ static int device_write(void *arg)
 }
 
 /*
- * Wait until no call uses and nothing moves these blocks, and none may write the source. Lock held; it may be
- * dropped meanwhile.
+ * Wait until no call uses these blocks, no transfer of them runs, and no call may write the source. Lock held; it may
+ * be given back meanwhile.
  */
 static int quiet(struct adsm_object *object, const struct adsm_object *source, uint32_t first, uint32_t n,
 		 struct adsm_sigset *old)
@@ -69,14 +69,16 @@ static int quiet(struct adsm_object *object, const struct adsm_object *source, u
 	}
 }
 
-/* Objects whose accesses are not seen stay with the CPU; with a lost device, all do. Ask once more after waiting: that
- * is when a loss shows. */
+/*
+ * The CPU copies objects whose accesses are not detected, and all objects after a loss of the device. Ask again after
+ * each wait: it may show a loss.
+ */
 static bool may_take(const struct adsm_object *object)
 {
 	return object->blocks.detects && !object->home->lost_seq;
 }
 
-/* Is all known that the CPU has written? */
+/* Does the library know everything that the CPU has written? */
 static bool is_known(struct adsm_object *object)
 {
 	uint64_t seq;
@@ -96,7 +98,10 @@ static bool device_has(const struct adsm_object *object, size_t offset, size_t s
 	return true;
 }
 
-/* Can the device write what @w says of a block? A part of it only where the CPU did not write the rest. */
+/*
+ * Can the device write the bytes of @w in block @b? It can write a part of a block only if the CPU did not write the
+ * rest.
+ */
 static bool can_write(const struct device_write *w, uint32_t b)
 {
 	const struct adsm_object *dst = w->dst;
@@ -110,8 +115,8 @@ static bool can_write(const struct device_write *w, uint32_t b)
 }
 
 /*
- * Of @n blocks, how many from the first on the device can write; or, where it cannot write that, how many it cannot:
- * *w is what there is of these.
+ * How many of @n blocks from @first on the device can write; or, if it cannot write the first, how many of them it
+ * cannot write. *w is reduced to these blocks.
  */
 static uint32_t same_way(struct device_write *w, uint32_t first, uint32_t n, bool *ret_device)
 {
@@ -132,7 +137,7 @@ static uint32_t same_way(struct device_write *w, uint32_t first, uint32_t n, boo
 	return count;
 }
 
-/* Do @w, on @n blocks from @first on; @head: bytes of the part before them. As adsm_copy_on_device(). */
+/* Do @w on @n blocks from @first on. @head: bytes of the part before them. Returns like adsm_copy_on_device(). */
 static long write_blocks(struct device_write *w, struct adsm_part *part, size_t head, uint32_t first, uint32_t n)
 {
 	bool device = false;
@@ -146,7 +151,7 @@ static long write_blocks(struct device_write *w, struct adsm_part *part, size_t 
 	if (!device || head)
 		return 0;
 	if (w->src)
-		w->src->blocks.n_busy++;	/* no call and no free comes in between */
+		w->src->blocks.n_busy++;	/* no call begins and no thread frees it meanwhile */
 	error = adsm_blocks_device_write(w->dst, first, same, device_write, w);
 	if (w->src) {
 		w->src->blocks.n_busy--;
@@ -154,7 +159,7 @@ static long write_blocks(struct device_write *w, struct adsm_part *part, size_t 
 	}
 	if (!error)
 		return (long)w->size;
-	/* A loss, or a write, that nothing had shown before: for the CPU, as after it. */
+	/* The device was lost, or the CPU wrote a block, which was not known before. The CPU then does the part. */
 	return error == -ENODEV || error == -EAGAIN ? 0 :
 		adsm_copy_failed(error, w->host || w->src ? "copy" : "fill", w->size);
 }
@@ -179,7 +184,7 @@ long adsm_copy_on_device(const struct adsm_copy *copy, struct adsm_part *part)
 	if (!copy->fill && !part->from) {
 		w.host = copy->src;
 	} else if (!copy->fill) {
-		/* Both live under one lock, or not on one device. */
+		/* Either both are on one device, and one lock covers both, or the source is not found here. */
 		w.src = adsm_object_find_locked(object->home, (uintptr_t)copy->src);
 		if (!w.src || w.src != part->from)
 			goto unlock;
@@ -188,7 +193,7 @@ long adsm_copy_on_device(const struct adsm_copy *copy, struct adsm_part *part)
 	adsm_retire(object->home);
 	first = (uint32_t)((offset + head) >> object->blocks.shift);
 	if (copy->direct || end == object->size)
-		end += adsm_block_size(object) - 1;	/* and a part of one more */
+		end += adsm_block_size(object) - 1;	/* and a part of the next block */
 	n = (uint32_t)(end >> object->blocks.shift) - first;
 	result = n ? quiet(object, w.src, first, n, &old) : 0;
 	if (result || !n || !may_take(object) || !is_known(object) ||

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* device_copy.h - the device's share of a bulk copy: whole blocks, where that moves fewer bytes. */
+/* device_copy.h - the device's part of a bulk copy: whole blocks, where this moves fewer bytes. */
 #ifndef ADSM_DEVICE_COPY_H
 #define ADSM_DEVICE_COPY_H
 
 #include "run/part.h"
 
 /*
- * Have whole blocks of the destination written by the device, where it has the source. The bytes done; 0: as many
- * as the part now says are for the CPU; or an error.
+ * Have the device write whole blocks of the destination if it has the source. Returns the number of bytes done, or a
+ * negative errno. 0: the CPU must do the part, whose size this function may have reduced.
  */
 long adsm_copy_on_device(const struct adsm_copy *copy, struct adsm_part *part);
 

@@ -15,7 +15,7 @@
 #include "run/part.h"
 #include "run/wait.h"
 
-/* A range of device-only memory, every call that uses it ended. Nothing is held on return. */
+/* Find a range of device-only memory and wait for every call that uses it. No lock is held on return. */
 static int device_range(const void *p, size_t size, struct adsm_object **ret_object, size_t *ret_offset)
 {
 	struct adsm_sigset old;
@@ -36,7 +36,7 @@ static int device_range(const void *p, size_t size, struct adsm_object **ret_obj
 	return adsm_wait_call(object->home, seq);
 }
 
-/* Wait for the last asynchronous copy of a queue; its own error is told to whoever waits for its event. */
+/* Wait for the last asynchronous copy of a queue. The copy's own error is reported by adsmEventWait(). */
 static int wait_queue(struct adsm_home *home, uint32_t queue)
 {
 	struct adsm_device_event event = { queue, atomic_load(&home->async_seq[queue]) };
@@ -64,13 +64,13 @@ static void note_copy(struct adsm_home *home, struct adsm_device_event event)
 
 	while (seq < event.seq && !atomic_compare_exchange_weak(last, &seq, event.seq))
 		;
-	/* Calls from now on wait for it. */
+	/* Later calls wait for the copy, so they cannot join the present one. */
 	adsm_home_lock(home, &old);
 	adsm_gather_close(home);
 	adsm_home_unlock(home, &old);
 }
 
-/* The host's side is shared memory: no backend may touch its view, so it is given the alias. */
+/* The host range is shared memory. A backend must not touch its view, so it gets the alias. */
 static int copy_shared(char *dst, const char *src, size_t size, enum adsm_direction direction)
 {
 	bool out = direction == ADSM_TO_DEVICE;
@@ -126,7 +126,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 	}
 	backend = object->home->device->backend;
 	start = adsm_os_now_ns();
-	/* On one queue they come in order; what is on another comes before this one too. */
+	/* Copies of one queue are in order. Those of other queues are waited for. */
 	for (uint32_t q = 0; q < ADSM_N_QUEUES && !error; q++)
 		if (!ret_event || q != (direction == ADSM_TO_DEVICE ? ADSM_QUEUE_TO_DEVICE : ADSM_QUEUE_TO_HOST))
 			error = wait_queue(object->home, q);

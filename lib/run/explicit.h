@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* explicit.h - device-only memory: copies that programs ask for. */
+/* explicit.h - copies to and from device-only memory that the program requests. */
 #ifndef ADSM_EXPLICIT_H
 #define ADSM_EXPLICIT_H
 
@@ -10,7 +10,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 int adsm_copy_device(void *dst, const void *src, size_t size);
 int adsm_fill_device(void *dst, int value, size_t size);
 int adsm_event_wait(adsmEvent event);
-/* Wait for the explicit asynchronous copies of a device. No lock held. */
+/* Wait for the asynchronous copies of a device. The caller holds no lock. */
 int adsm_wait_copies(struct adsm_home *home);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * fault.c - the fault path: a touch of a closed block is served, waits for a call, or is not the library's.
  *
- * The only caller downwards on a fault; nothing below calls up.
+ * On a fault only this file calls down into core. Nothing below calls up.
  */
 #include "run/fault.h"
 
@@ -25,14 +25,15 @@
 #include "run/left.h"
 #include "run/wait.h"
 
-#define SPURIOUS_MAX 64		/* a fault that the view permits, again and again: somebody else's */
-#define TRIES_MAX 4		/* faults of one try of an instruction, each at another address: it needs them all */
-#define AGAIN_NS ((uint64_t)12500)	/* a touch that comes again keeps calls off so long, doubled each time */
+#define SPURIOUS_MAX 64		/* the fault repeats though the view permits the access: it is not the library's */
+#define TRIES_MAX 4		/* one instruction faults at several addresses
+				   without progress: it needs all of these blocks */
+#define AGAIN_NS ((uint64_t)12500)	/* how long a repeated touch delays calls; doubled each time */
 #define AGAIN_MAX 6
-#define WAIT_TRIES 3		/* a touch asks the backend so often before it gives up */
+#define WAIT_TRIES 3		/* failed waits for a call until the touch fails */
 
 static _Thread_local struct {
-	const struct adsm_fault *inside;	/* a driver's touch that is being served */
+	const struct adsm_fault *inside;	/* the fault of a driver that is being served */
 	uint8_t failed_waits, n_spurious, n_tries, n_again;
 	uint32_t spurious_tick;
 	uintptr_t spurious_address, spurious_instruction;
@@ -41,7 +42,7 @@ static _Thread_local struct {
 	uintptr_t waited_address, waited_instruction;
 } thread;
 
-/* Under the interrupted code's signal mask, without a lock; may be left by siglongjmp(). */
+/* Runs under the interrupted code's signal mask, without a lock. A handler may leave it by siglongjmp(). */
 static void wait_for_call(const struct adsm_fault *fault)
 {
 	int error = adsm_touch_wait(fault->wait_device, fault->wait_seq);
@@ -49,12 +50,15 @@ static void wait_for_call(const struct adsm_fault *fault)
 	thread.failed_waits = error ? thread.failed_waits + 1 : 0;
 }
 
-/* The access is permitted: another thread was faster; or nothing of ours is in its way. */
+/*
+ * The view permits the access: another thread has opened it, or the fault has another cause than the library's
+ * protection.
+ */
 static enum adsm_fault_result spurious(const struct adsm_home *home, const struct adsm_fault *fault)
 {
 	uint32_t tick = atomic_load(&home->tick);
 
-	/* Where blocks come and go, it may well happen to be open each time. */
+	/* If the tick has changed, blocks are opened and closed meanwhile, and this may happen many times by chance. */
 	if (fault->address != thread.spurious_address || fault->instruction != thread.spurious_instruction ||
 	    tick != thread.spurious_tick) {
 		thread.spurious_address = fault->address;
@@ -69,8 +73,9 @@ static enum adsm_fault_result spurious(const struct adsm_home *home, const struc
 }
 
 /*
- * One instruction that writes more blocks than the rolling size has room for: opening one closes another for ever. It
- * shows as faults of that instruction at other addresses, where no register has changed meanwhile; then all may stay.
+ * One instruction may write more blocks than the rolling size permits. Opening one then closes another, without end.
+ * This shows as faults of the same instruction at other addresses while no register changes. Then all of its blocks
+ * stay open.
  */
 static bool needs_more(const struct adsm_fault *fault)
 {
@@ -90,9 +95,9 @@ static bool needs_more(const struct adsm_fault *fault)
 }
 
 /*
- * A touch that has waited was served. Calls may close the block again before the instruction has run, each time: the
- * thread that makes them is woken by what is done here, and may run first. So a touch that comes again keeps the next
- * call off for a moment, a longer one each time.
+ * A touch that has waited was served. The thread that makes calls is woken by this and may run first, so its next call
+ * may close the block before the instruction has run, again and again. So a repeated touch delays the next call for a
+ * moment, and for longer each time.
  */
 static void keep_calls_off(struct adsm_home *home, const struct adsm_fault *fault)
 {
@@ -116,7 +121,7 @@ static enum adsm_fault_result lost(const struct adsm_object *object, uint32_t b,
 	return ADSM_FAULT_LOST;
 }
 
-/* A call uses the block. */
+/* A call uses the block: wait for it, or fail if that is impossible. */
 static enum adsm_fault_result waits(const struct adsm_object *object, uint32_t b, struct adsm_fault *fault,
 				    uint64_t seq)
 {
@@ -134,7 +139,10 @@ static enum adsm_fault_result waits(const struct adsm_object *object, uint32_t b
 	return ADSM_FAULT_WAIT;
 }
 
-/* Can the access have its block, now or after what others do to it? Else how the fault ends. May drop the lock. */
+/*
+ * Can the access get its block, now or after other threads' changes? If not, *ret_result says how the fault ends. May
+ * give the lock back meanwhile.
+ */
 static bool is_ready(struct adsm_object *object, uint32_t b, enum adsm_block_event event, struct adsm_fault *fault,
 		     enum adsm_fault_result *ret_result)
 {
@@ -162,7 +170,7 @@ static bool is_ready(struct adsm_object *object, uint32_t b, enum adsm_block_eve
 			*ret_result = waits(object, b, fault, seq);
 			return false;
 		}
-		/* The block may wait for a fetch ahead, and the evictor be at work elsewhere. */
+		/* The block may wait for a fetch ahead while the evictor does something else. So do the fetch here. */
 		if (!adsm_fetch_ahead(home))
 			adsm_home_wait(home);
 	}
@@ -180,18 +188,18 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 
 	if (object->device_only)
 		return ADSM_FAULT_FOREIGN;
-	/* The program has closed the page itself. */
+	/* The program itself has closed the page. */
 	if (adsm_is_limited(object) && adsm_limit_at(object, fault->address - object->start) <
 	    (fault->write ? ADSM_PROT_RW : ADSM_PROT_READ))
 		return ADSM_FAULT_FOREIGN;
 	if (adsm_is_paged(object) && adsm_observer->advice_touch(object, fault->address, fault->write))
 		return ADSM_FAULT_SERVED;
-	if (!adsm_touching) {	/* else it is the same signal, that has waited */
+	if (!adsm_touching) {	/* otherwise it is the same signal, after a wait */
 		adsm_count(&object->counters, signals, 1);
 		*ret_signals = 1;
 	}
 	do {
-		/* The lock was away. */
+		/* The lock may have been given back. */
 		if (!object->live || object->generation != generation)
 			return ADSM_FAULT_FOREIGN;
 		if (!is_ready(object, b, event, fault, &result))
@@ -217,7 +225,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	return ADSM_FAULT_SERVED;
 }
 
-/* Is this thread giving a command to the home's driver, with the lock? */
+/* Is this thread giving a command to the home's driver, with the home's lock held? */
 static bool enqueues_for(uintptr_t address)
 {
 	const struct adsm_object *object = adsm_inside.enqueuing ? adsm_index_find(address) : NULL;
@@ -269,7 +277,7 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 			keep_calls_off(object->home, fault);
 		adsm_home_leave(object->home, NULL);
 		ns = adsm_os_now_ns() - start;
-		/* The time that transfers have spent meanwhile is in it. */
+		/* ns includes the time that transfers took meanwhile. */
 		adsm_set_spent(spent + ns);
 		ns -= adsm_spent.moved_ns - moved;
 		adsm_count(&object->counters, fault_ns, ns);
@@ -284,12 +292,15 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 	return result == ADSM_FAULT_FOREIGN ? adsm_once_fault(fault) : result;
 }
 
-/* Its locks are held: no handler of the program's runs meanwhile, and it does not go on for ever. */
+/*
+ * The driver holds locks of its own: so no signal handler of the program may run meanwhile, and the wait has a time
+ * limit.
+ */
 static __attribute__((noinline)) enum adsm_fault_result handle_inside(struct adsm_fault *fault)
 {
 	const struct adsm_os_patience patience = adsm_os_patience;
 	const struct adsm_fault *outer = thread.inside;
-	/* The locks needed may stand before those that it has: patience ends what comes of that. */
+	/* The locks needed may rank before those that the thread holds. If this deadlocks, the time limit ends it. */
 	const uint64_t ranks = adsm_os_ranks_set(0);
 	enum adsm_fault_result result;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fault.h - touches of closed blocks: what the engine calls. */
+/* fault.h - the function that the engine calls when an access to a closed block faults. */
 #ifndef ADSM_FAULT_H
 #define ADSM_FAULT_H
 

@@ -7,7 +7,7 @@
 
 /* ---- without the lock */
 
-/* The place of a queue in the list, or behind its end. */
+/* The index of a queue in the list, or the index of the first free place. */
 static uint32_t find(struct adsm_gather *gather, void *queue, bool *ret_found)
 {
 	uintptr_t known = 0;
@@ -25,7 +25,7 @@ bool adsm_gather_enter(struct adsm_home *home, void *queue)
 	uint32_t others = atomic_fetch_add(&gather->n_inside, 1);
 	bool found;
 
-	/* Each of the others may need a place, too. */
+	/* Each of the other threads may need a place, too. */
 	if (atomic_load(&gather->open) && (find(gather, queue, &found) + others < ADSM_GATHER_MAX || found))
 		return true;
 	adsm_gather_leave(home, queue, false);
@@ -55,7 +55,7 @@ bool adsm_gather_has(struct adsm_home *home, void *queue)
 	return found;
 }
 
-/* ---- with it */
+/* ---- with the lock */
 
 void adsm_gather_begin(struct adsm_home *home, void *queue, uint64_t seq)
 {
@@ -66,7 +66,7 @@ void adsm_gather_begin(struct adsm_home *home, void *queue, uint64_t seq)
 	atomic_store(&gather->open, !home->open);
 }
 
-/* Nobody comes in any more: those inside leave, then the queues are known. */
+/* No more threads come in. Wait until those inside have left: then the list of queues is complete. */
 static int join(struct adsm_home *home, struct adsm_device_event *ret_event)
 {
 	struct adsm_gather *gather = &home->gather;
@@ -81,7 +81,7 @@ static int join(struct adsm_home *home, struct adsm_device_event *ret_event)
 	return home->device->backend->driver->queue_join(home->device, queues, n, ret_event);
 }
 
-/* Lock held; it is away while the driver works, signals stay blocked. */
+/* Lock held; it is given back while the driver works. Signals stay blocked. */
 static int end(struct adsm_home *home)
 {
 	struct adsm_gather *gather = &home->gather;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* helpers.c - what the helper threads do, their start and their end. */
+/* helpers.c - the helper threads: start, work, end. */
 #include "run/helpers.h"
 
 #include "core/block.h"
@@ -7,7 +7,7 @@
 #include "core/observe.h"
 #include "run/wait.h"
 
-/* In this order: stop is set before the word changes for it, so who sees the new word sees stop, too. */
+/* The word is read first. stop is set before the word changes, so a thread that reads the new word also reads stop. */
 static bool goes_on(struct adsm_home *home, const _Atomic uint32_t *word, uint32_t *ret_word)
 {
 	*ret_word = atomic_load(word);

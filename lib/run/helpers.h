@@ -2,17 +2,20 @@
 /*
  * helpers.h - the helper threads of a home.
  *
- * evictor: sends what the policy says is due, or the queue of closed blocks in the paper's mode; fetches what a
- *	    reader in sequence will want next.
- * copier:  calls the backend for threads inside a fault or signal handler, where it may not be called (copier.h).
- * watcher: asks the backend whether calls have ended, for those who wait inside a fault and may not.
+ * evictor: sends blocks when the protocol requires it, or, with ADSM_EVICT_BATCH=1, the queue of closed blocks. Fetches
+ * ahead of sequential readers.
+ * copier: calls the backend for threads in a fault or signal handler, where they may not call it (copier.h).
+ * watcher: asks the backend whether calls have ended, for threads that wait in a fault and may not call it.
  */
 #ifndef ADSM_HELPERS_H
 #define ADSM_HELPERS_H
 
 #include "core/home.h"
 
-/* Start the helpers a home needs: the service threads, or (once an object needs it) the evictor. */
+/*
+ * Start the helper threads of a home: copier and watcher, if the device needs them; or the evictor, once an object
+ * needs it.
+ */
 int adsm_service_start(struct adsm_home *home);
 int adsm_evictor_start(struct adsm_home *home);
 void adsm_helpers_stop(struct adsm_home *home);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hold.c - ranges that stay open, and may not be called with. */
+/* hold.c - ranges that stay accessible. An object with such a range cannot be used by a call. */
 #include "run/hold.h"
 
 #include <errno.h>
@@ -32,8 +32,8 @@ static int hold_blocks(struct adsm_object *object, size_t offset, size_t size, u
 	uint32_t first = (uint32_t)(offset >> object->blocks.shift);
 	uint32_t last = (uint32_t)((offset + size - 1) >> object->blocks.shift);
 
-	object->blocks.n_holds++;	/* from here on no call takes the object away */
-	/* One less than fits: an access holds the blocks it opens while it goes on. */
+	object->blocks.n_holds++;	/* from here on no call can use the object */
+	/* The limit is one less than the type's maximum: an access itself holds the blocks that it opens. */
 	for (uint32_t b = first; b <= last; b++) {
 		size_t start = (size_t)b << object->blocks.shift;
 		bool covered = offset <= start && offset + size >= start + adsm_run_size(object, b, 1);

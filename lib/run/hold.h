@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* hold.h - ranges that stay open: adsmHold(). */
+/* hold.h - ranges that stay accessible: adsmHold(). */
 #ifndef ADSM_HOLD_H
 #define ADSM_HOLD_H
 
 #include <stddef.h>
 
-/* @where: code address of who asks. */
+/* @where: the caller's code address. */
 int adsm_hold(const void *p, size_t size, unsigned access, const void *where);
 int adsm_unhold(const void *p, size_t size);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * io.c - ranges of shared memory in the hands of system calls and bulk copies.
+ * io.c - ranges of shared memory that system calls and bulk copies use directly.
  *
- * When an input in progress (input.h) ends, what has come is a write of the CPU's, and what has not come is fetched
- * into the holes. A program that stores into bytes whose input is in progress may lose that store, even from a signal
- * handler: it races with whoever delivers. So do two inputs for the same bytes.
+ * When an input (input.h) ends, the bytes that have come count as written by the CPU. Those that have not come are
+ * fetched into the holes. If a program stores into bytes of an input, even from a signal handler, the store may be
+ * lost: this is a race with the system call. The same is true of two inputs for the same bytes.
  */
 #include "run/io.h"
 
@@ -25,7 +25,8 @@
 #include "run/left.h"
 #include "run/wait.h"
 
-#define SERIAL_STEP UINT64_C(0x9E3779B97F4A7C15)	/* odd: serials all differ, and look like nothing else */
+#define SERIAL_STEP UINT64_C(0x9E3779B97F4A7C15)	/* odd: all serials differ, and do not
+							   look like addresses or small numbers */
 
 void (*_Atomic adsm_io_finish_detached)(void);
 
@@ -34,7 +35,7 @@ _Thread_local struct adsm_io_here adsm_io_here;
 
 /* ---- accesses of a range, block by block */
 
-/* An input lets go of its bytes up to @at: they are the object's again. */
+/* An input gives up its bytes up to @at: transfers may use them again. */
 static void shrink(struct adsm_input *input, size_t at)
 {
 	size_t offset = input->offset, end = offset + input->size;
@@ -46,8 +47,8 @@ static void shrink(struct adsm_input *input, size_t at)
 }
 
 /*
- * Let the CPU read the bytes from @at to @end, or, with @input, take what that has brought as written. Lock held;
- * dropped for transfers and to wait.
+ * Let the CPU read the bytes from @at to @end; or, with @input, note them as written by it. Lock held; it is given back
+ * during transfers and waits.
  */
 static int access_range(struct adsm_object *object, struct adsm_input *input, size_t at, size_t end,
 			struct adsm_sigset *old)
@@ -63,7 +64,8 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 
 		n = adsm_range_step(&object->blocks, input != NULL, at, end, &event);
 		if (n) {
-			/* Blocks that need no waiting, also not for a call that has ended by now, go in one step. */
+			/* Several blocks go in one step if none must wait. Note
+			 * calls that have ended first, because they need no wait. */
 			if (n > 1 && adsm_block_must_wait(object, first, event))
 				adsm_retire(object->home);
 			if (n > 1 && (adsm_block_blocked(object, first) || adsm_block_must_wait(object, first, event)))
@@ -72,7 +74,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 		} else {
 			n = 1;
 		}
-		/* The bytes that have come to the other blocks are there all the same. */
+		/* If an input fails for one block, the bytes in the others are still noted. */
 		if (input ? input->object != object : error)
 			return failed ? failed : error;
 		failed = failed ? failed : error;
@@ -85,7 +87,7 @@ static int access_range(struct adsm_object *object, struct adsm_input *input, si
 
 /* ---- ranges and objects */
 
-/* Add bytes to what the system is given; false when there is no room: what is there comes short. */
+/* Add bytes to the vector for the system. Returns false if there is no room; the system then gets fewer bytes. */
 static bool append(struct adsm_io *io, void *p, size_t size, int room)
 {
 	struct iovec *end = io->vector + io->n;
@@ -101,12 +103,13 @@ static bool append(struct adsm_io *io, void *p, size_t size, int room)
 	return true;
 }
 
-#define PLAIN_KEYS 32			/* the C library needs no memory to set these: this may be a signal handler */
+#define PLAIN_KEYS 32			/* the C library needs no memory to set these
+					   keys, and this may be a signal handler */
 
-static pthread_key_t key;		/* to learn when a thread ends */
+static pthread_key_t key;		/* its destructor shows that a thread ends */
 static bool has_key;
 
-/* It has left all of its functions, those too that it has left by a jump. */
+/* A thread that ends has left all of its functions, also those that it left by a jump. */
 static void end_thread(void *arg)
 {
 	adsm_io_here.thread = 0;
@@ -114,7 +117,7 @@ static void end_thread(void *arg)
 		adsm_io_leave(UINTPTR_MAX, false);
 }
 
-/* The child of a fork has another thread, whose number is another one; the inputs are the parent's. */
+/* The child of a fork has one thread, with another number. The inputs are the parent's. */
 static void in_child(void)
 {
 	adsm_io_here = (struct adsm_io_here){ .alternate_inside = adsm_io_here.alternate_inside };
@@ -147,7 +150,8 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	int error = 0;
 
 	for (uint32_t b = first; b < end; b++) {
-		/* Where both sides have the same memory, nothing can be put right afterwards. */
+		/* If both sides share the memory, input during a call
+		 * cannot be corrected afterwards, so it waits for the call. */
 		uint64_t seq = home->device->caps.unified ? adsm_object_use_seq(object) : 0;
 		bool busy = object->blocks.at[b].flags & ADSM_BLOCK_BUSY;
 
@@ -161,7 +165,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 			return error;
 		if (!object->live || object->generation != generation)
 			return -EINVAL;
-		b = first - 1;	/* all of them at one time */
+		b = first - 1;	/* begin again: all blocks must be free at the same time */
 	}
 	input = adsm_input_new();
 	if (!input)
@@ -189,7 +193,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	return 0;
 }
 
-/* Bytes in no object: up to the next one. */
+/* The number of bytes before the next object. */
 static size_t private_part(const char *p, size_t size)
 {
 	size_t part = adsm_index_next((uintptr_t)p, size) - (uintptr_t)p;
@@ -198,8 +202,8 @@ static size_t private_part(const char *p, size_t size)
 }
 
 /*
- * This may as well be a signal handler. But only while no signal comes in between: one that did could leave by
- * siglongjmp(), and the thread would be in a handler for ever.
+ * The caller may be a signal handler, so adsm_in_fault is set. This needs blocked signals: a handler that runs
+ * meanwhile could leave by siglongjmp(), and the thread would count as in a handler forever.
  */
 static struct adsm_object *enter(const void *p, struct adsm_sigset *ret_old)
 {
@@ -215,8 +219,10 @@ static void leave(struct adsm_home *home, const struct adsm_sigset *old)
 	adsm_home_unlock(home, old);
 }
 
-/* Of @size bytes of an object from @offset on those that the program permits the system to use; *@ret_refused: or all,
- * of which it does not permit the first. */
+/*
+ * How many of @size bytes from @offset on the program permits the system to use. If it does not permit the first one,
+ * *@ret_refused is set, and the result is @size.
+ */
 static size_t permitted_part(const struct adsm_object *object, bool input, size_t offset, size_t size,
 			     bool *ret_refused)
 {
@@ -226,7 +232,7 @@ static size_t permitted_part(const struct adsm_object *object, bool input, size_
 	return part ? part : size;
 }
 
-/* As many bytes as are in the view of a write-once object; 0: it is in none. */
+/* How many bytes lie in the view of a write-once object; 0: none. *base becomes their address for the system. */
 static size_t once_part(struct adsm_io *io, bool input, void **base, size_t size, int *ret_error)
 {
 	struct adsm_once_object *object = adsm_once_at((uintptr_t)*base);
@@ -242,7 +248,7 @@ static size_t once_part(struct adsm_io *io, bool input, void **base, size_t size
 	return size;
 }
 
-/* One range: split where objects begin and end. */
+/* Add one range, split where objects begin and end. */
 static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int room, struct adsm_input **last)
 {
 	while (size) {
@@ -255,14 +261,15 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 		part = once_part(io, input, &base, size, &error);
 		object = part ? NULL : enter(p, &old);
 		if (part) {
-			/* It has its own address by now. */
+			/* *base is set. */
 		} else if (object && !object->device_only && !object->freeing) {
 			offset = (uintptr_t)p - object->start;
 			part = size < object->span - offset ? size : object->span - offset;
 			part = permitted_part(object, input, offset, part, &io->refused);
-			/* What the program has closed itself the system is given as it is: EFAULT. */
+			/* If the program itself has closed the page, the
+			 * system gets the view's address and returns EFAULT. */
 			base = io->refused ? p : object->alias + offset;
-			/* Behind the caller's size there is only the rest of a page, which is nobody's. */
+			/* After the object's size there is only the rest of a page, which belongs to nothing. */
 			if (offset < object->size && !io->refused) {
 				size_t end = offset + part < object->size ? offset + part : object->size;
 
@@ -282,7 +289,7 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 		if (!append(io, base, part, room))
 			return 0;
 		io->size += part;
-		/* The system goes no further. */
+		/* The system stops here. */
 		if (io->refused)
 			return 0;
 		p += part;
@@ -291,7 +298,7 @@ static int begin_range(struct adsm_io *io, bool input, char *p, size_t size, int
 	return 0;
 }
 
-/* Who calls the wrapper. */
+/* Note the caller of the wrapper as the cause. */
 static void begin_cause(const void *caller)
 {
 	if (adsm_observes(~0u) && adsm_cause.why != ADSM_WHY_COPY && adsm_cause.why != ADSM_WHY_FILL)
@@ -316,7 +323,7 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 		io->given_one = *vector;
 	io->serial = (atomic_fetch_add(&last_serial, 1) + 1) * SERIAL_STEP;
 	begin_cause(io->where);
-	/* A driver's call is the system's as it is: where a page is closed, that refuses it. */
+	/* A driver's call goes to the system unchanged. If a page is closed, the system refuses it. */
 	inside = adsm_drivers_have(io->where);
 	for (int i = 0; i < n && inside; i++)
 		append(io, vector[i].iov_base, vector[i].iov_len, (int)ADSM_IO_ROOM(n));
@@ -325,7 +332,7 @@ static int begin(struct adsm_io *io, bool input, const struct iovec *vector, int
 	if (!io->n)
 		io->vector[io->n++] = (struct iovec){ n ? vector[0].iov_base : NULL, 0 };
 	if (error) {
-		/* All that the program is told otherwise is EIO. */
+		/* Otherwise the program would learn no more than EIO. */
 		adsm_error("%s of shared memory at %p fails: %s (error %d)", input ? "input" : "output",
 			   vector[0].iov_base, adsm_error_string(error), error);
 		adsm_io_end(io, 0);
@@ -346,7 +353,7 @@ int adsm_io_begin_input(struct adsm_io *io, const struct iovec *vector, int n, s
 
 /* ---- the end of inputs */
 
-/* Signals are blocked. */
+/* Remove an input from the lists of its io and its thread. Signals are blocked. */
 static void forget(struct adsm_input *input)
 {
 	struct adsm_input **at = &adsm_io_here.inputs;
@@ -360,9 +367,9 @@ static void forget(struct adsm_input *input)
 		*at = input->next_of_thread;
 }
 
-#define LEFT SIZE_MAX	/* for what has been delivered: nobody knows */
+#define LEFT SIZE_MAX	/* in place of a number of delivered bytes: the function was left, and the number is unknown */
 
-/* Lock held. */
+/* End an input that has brought @delivered bytes. Lock held. */
 static int settle(struct adsm_object *object, struct adsm_input *input, size_t delivered, struct adsm_sigset *old)
 {
 	size_t offset = input->offset, rest = input->size - delivered;
@@ -373,7 +380,7 @@ static int settle(struct adsm_object *object, struct adsm_input *input, size_t d
 			   (void *)(object->start + offset + delivered), error);
 	if (input->object == object)
 		failed = access_range(object, input, offset, offset + delivered, old);
-	/* While the lock was away the object may have been freed. */
+	/* The object may have been freed while the lock was given back. */
 	if (input->object == object) {
 		adsm_input_unlink(input);
 		adsm_input_closed(object, input->offset, input->size);
@@ -381,7 +388,7 @@ static int settle(struct adsm_object *object, struct adsm_input *input, size_t d
 	return error ? error : failed;
 }
 
-/* *@ret_taken: another thread has ended it, before what was delivered could be noted. */
+/* *@ret_taken: another thread has ended the input, before it was known how much was delivered. */
 static int end_input(struct adsm_input *input, size_t delivered, bool *ret_taken)
 {
 	struct adsm_home *home = input->home;
@@ -397,7 +404,8 @@ static int end_input(struct adsm_input *input, size_t delivered, bool *ret_taken
 		adsm_left_end(input->object, input);
 	else if (input->object)
 		error = settle(input->object, input, delivered, &old);
-	/* Not before: a handler that runs while this waits may leave it. */
+	/* Not earlier: a signal handler that runs during the wait
+	 * may leave this function, and the input must then be found. */
 	forget(input);
 	adsm_input_free(input);
 	leave(home, &old);
@@ -405,8 +413,8 @@ static int end_input(struct adsm_input *input, size_t delivered, bool *ret_taken
 }
 
 /*
- * The function goes on, but its inputs for @size bytes from @from on have ended: its thread was taken for one that had
- * left it, on a stack of which the library could not know. What has come is there.
+ * The function still runs, but another thread has ended its inputs: it was taken for a function that its thread had
+ * left, on a stack unknown to the library. The @size bytes from @from on were delivered, so note them as written again.
  */
 static int go_on(const struct adsm_io *io, size_t from, size_t size)
 {
@@ -431,8 +439,10 @@ static int go_on(const struct adsm_io *io, size_t from, size_t size)
 	return failed;
 }
 
-/* The inputs of an io, of which this is the first. The last goes first: where they overlap, what it has not brought
- * another may have. @io: NULL where @delivered is LEFT. */
+/*
+ * End the inputs of an io, whose first is @input. The last one ends first: if ranges overlap, bytes that a later range
+ * did not bring may have been brought by an earlier one. @io is NULL if @delivered is LEFT.
+ */
 static int end_inputs(const struct adsm_io *io, struct adsm_input *input, size_t delivered)
 {
 	int saved_errno = errno, error = 0;
@@ -465,15 +475,16 @@ static int end_io(struct adsm_io *io, size_t delivered)
 	if (io->start_ns)
 		adsm_note_io(io->start_ns, delivered == LEFT ? 0 : delivered);
 	io->start_ns = 0;
-	/* In a child that was forked meanwhile it is the parent's. */
+	/* In the child of a fork the input is the parent's. */
 	if (input && !adsm_is_child()) {
-		/* The thread itself ends all inputs of a call together. */
+		/* The thread itself ends all inputs of a call together, so the first serial tells for all. */
 		if (atomic_load(&input->serial) == io->serial)
 			error = end_inputs(io, input, delivered);
 		else if (delivered != LEFT)
 			error = go_on(io, 0, delivered);
 	}
-	/* Not before: who waits for a call there may be cancelled. */
+	/* Not earlier: the thread may be cancelled while it waits for
+	 * a call here, and the cleanup must then find the inputs. */
 	io->inputs = NULL;
 	end_cause();
 	return error;
@@ -491,13 +502,16 @@ void adsm_io_cleanup(struct adsm_io *io)
 
 /* ---- calls that are left by jumps */
 
-/* No handler runs meanwhile: it would end the same inputs, and they may be others by then. */
+/*
+ * Signals are blocked: a handler could end the same inputs, and their entries could already belong to other inputs when
+ * this function continues.
+ */
 void adsm_io_leave(uintptr_t stack, bool may_return)
 {
 	struct adsm_input *input, *next;
 	struct adsm_sigset old;
 
-	/* Behind a jump to another stack the thread may come back. */
+	/* After a jump to another stack the thread may come back. */
 	if (!may_return || (!adsm_io_here.alternate_inside && adsm_os_stack_end(stack)))
 		adsm_inside_leave(stack);
 	adsm_once_leave(stack, may_return);

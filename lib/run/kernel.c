@@ -26,7 +26,7 @@ static void free_module(adsmModule *module)
 	free(module);
 }
 
-/* The kernels of info, none of them on a device yet. */
+/* Make the kernels of info. They are not loaded on any device yet. */
 static int make_kernels(adsmModule *module)
 {
 	module->kernels = calloc(module->info->n_kernels + 1, sizeof(*module->kernels));
@@ -39,7 +39,7 @@ static int make_kernels(adsmModule *module)
 	return 0;
 }
 
-/* What the driver knows of one kernel, and the kernel on its device. */
+/* Ask the driver for one kernel and its parameters. */
 static int ask_kernel(adsmModule *module, size_t i, const char *name, struct adsm_home *home)
 {
 	const struct adsm_backend *backend = home->device->backend;
@@ -63,7 +63,7 @@ static int ask_kernel(adsmModule *module, size_t i, const char *name, struct ads
 	return 0;
 }
 
-/* The kernels of a code that says nothing of itself. */
+/* Ask the driver for the kernels of code that does not describe itself. */
 static int ask_kernels(adsmModule *module, struct adsm_home *home)
 {
 	char *names;
@@ -116,7 +116,7 @@ static int load_described(adsmModule *module, const struct adsm_image *image)
 	return make_kernels(module);
 }
 
-/* Make a module known, or free it. */
+/* Add a module to the list, or free it after an error. */
 static int finish(adsmModule *module, int error, adsmModule **ret_module)
 {
 	if (error) {
@@ -131,7 +131,7 @@ static int finish(adsmModule *module, int error, adsmModule **ret_module)
 	return 0;
 }
 
-/* Code of CUDA devices is known by its bytes. Other drivers are not given it, as not all of them survive that. */
+/* Code for CUDA devices is recognized by its first bytes. Other drivers do not get it, because some would crash. */
 static int load_cuda(adsmModule *module, const struct adsm_image *image, struct adsm_home *home)
 {
 	struct adsm_image binary = *image;
@@ -400,7 +400,7 @@ bool adsm_module_unassign(adsmModule *module, uintptr_t *ret_start)
 
 /* ---- assignments of objects */
 
-/* Take the assignments of a module's kernels away. */
+/* Remove the assignments of a module's kernels. */
 static void unassign_all(adsmModule *module)
 {
 	uintptr_t start;
@@ -454,7 +454,7 @@ int adsm_assign(void *p, adsmKernel *kernel, int access)
 		return error;
 	adsm_home_lock(home, &old);
 	if (object->live && object->start == start) {
-		/* Unnamed calls so far may use it; from here on the assigned ones may. */
+		/* Unnamed calls up to here may use the object. From here on only calls of the assigned kernels may. */
 		object->use_seq = adsm_object_use_seq(object);
 		object->write_seq = adsm_object_write_seq(object);
 		if (home->unknown_seq > object->born_seq && home->unknown_seq > object->stored_seq)

@@ -19,7 +19,10 @@
 
 /* ---- turns */
 
-/* The next one's turn. Who wakes it says that it goes on; so the count is never too low. Lock held. */
+/*
+ * Give the turn to the next call. This function counts the woken thread as busy, so that adsm_once_busy is never too
+ * low. Lock held.
+ */
 static void give_turn(struct adsm_later_line *line, enum adsm_later_turn turn)
 {
 	uint64_t number = ++line->turns[turn];
@@ -70,7 +73,7 @@ static size_t offset_of(const struct adsm_later_range *range)
 	return range->first * range->object->handle.size;
 }
 
-/* Who waits is named as a thread is: by the code that made the call. */
+/* In the note of the wait the calling code identifies the call, as it does for a thread. */
 static int wait_for(const struct adsm_later *call, const struct adsm_later_range *range, size_t unit)
 {
 	struct adsm_once_note note = { .address = (uintptr_t)range->object->handle.address, .unit = unit,
@@ -147,7 +150,7 @@ static int send(const struct adsm_later *call)
 	return error;
 }
 
-/* All that the call has made is with the host before the first unit is set. */
+/* All results are on the host before the first unit is set. */
 static int fetch(const struct adsm_later *call)
 {
 	int error = 0;
@@ -169,8 +172,8 @@ static void set_units(const struct adsm_later_range *range)
 }
 
 /*
- * The thread does nothing meanwhile but wait for its device: for calls before its own, which may wait for units, and
- * for that one. So whether it goes on is the device's question (once/deadlock.c).
+ * The thread now only waits for its device: for earlier calls, which may wait for units, and for its own call. So for
+ * the search for deadlocks it counts as a part of its device (once/deadlock.c).
  */
 static void begin_device(const struct adsm_home *home)
 {
@@ -184,17 +187,18 @@ static void end_device(const struct adsm_home *home)
 	atomic_fetch_sub(&adsm_once_in_calls[home->index], 1);
 }
 
-/* Whatever has failed, it takes and passes all of its turns but the last, which it has when this returns. */
+/* Also after an error the call takes and passes all of its turns. The last one it has when this returns. */
 static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct adsm_later *call)
 {
 	int error = wait_for_all(call);
-	const bool ready = !error;	/* else another's failure has been told, of whatever kind */
+	const bool ready = !error;	/* otherwise the error is another call's, and
+					   -ENOMEM does not mean this call's memory */
 
 	take_turn(line, call, ADSM_LATER_MEMORY);
 	if (ready)
 		error = make_buffers(home, call);
 	if (ready && error == -ENOMEM) {
-		/* Those before have some of it, and need no more. */
+		/* Earlier calls have some of the memory, and they need no more of it. */
 		take_turn(line, call, ADSM_LATER_END);
 		error = make_buffers(home, call);
 	}
@@ -206,7 +210,7 @@ static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct
 	if (!error)
 		error = adsm_call(call->kernel, call->grid, call->block, call->args, call->n_args, call->where);
 	pass_turn(line, ADSM_LATER_START);
-	/* Of this thread's calls, which is this one. */
+	/* This waits for the calls of this thread, that is, for this call. */
 	if (!error)
 		error = adsm_sync(call->where);
 	end_device(home);
@@ -217,7 +221,7 @@ static int run_call(struct adsm_later_line *line, struct adsm_home *home, struct
 	return error;
 }
 
-/* Calls that have not failed set what this one has not. Lock held. */
+/* Will other calls, which have not failed, set the units that this call has not set? Lock held. */
 static bool others_set(const struct adsm_later_range *range)
 {
 	for (size_t u = range->first; u < range->first + range->count; u++)
@@ -226,7 +230,7 @@ static bool others_set(const struct adsm_later_range *range)
 	return true;
 }
 
-/* Whoever waits for what it was to set, and nobody else will, is told, now or when it begins to wait. */
+/* Threads that wait for units which only this call was to set get the error, now or when they begin to wait. */
 static void give_up(struct adsm_home *home, struct adsm_later *call, int error)
 {
 	adsm_error("a call of kernel '%s' on device %d ends without its write-once units: %s", call->kernel->info->name,
@@ -267,7 +271,7 @@ static void end_call(struct adsm_later_line *line, struct adsm_later *call)
 	adsm_mutex_lock(&adsm_later_mutex);
 	line->first = call->next;
 	give_turn(line, ADSM_LATER_END);
-	/* A thread is free for the first of those that have waited for one. */
+	/* If a call waits for a thread, this thread takes it and stays busy. */
 	if (line->n_entered < line->turns[ADSM_LATER_END] + line->n_threads)
 		atomic_fetch_sub(&adsm_once_busy, 1);
 	drop(call);
@@ -317,7 +321,7 @@ static int start_line(struct adsm_later_line *line)
 		adsm_fail(error, "cannot start a thread for write-once calls (ulimit -u, ulimit -v)") : 0;
 }
 
-/* What others have failed to set, this one may. */
+/* Failures of other calls no longer count, because this call may set the units. */
 static void forget_failures(struct adsm_later *call)
 {
 	for (size_t i = 0; i < call->n_ranges; i++)
@@ -352,7 +356,7 @@ static int enter(struct adsm_home *home, struct adsm_later *call)
 	return error;
 }
 
-/* ---- what a call is given */
+/* ---- arguments of a call */
 
 static int take_range(struct adsm_later *call, adsmArg *arg)
 {
@@ -382,7 +386,7 @@ static bool overlap(const struct adsm_later_range *a, const struct adsm_later_ra
 	return a->object == b->object && a->first < b->first + b->count && b->first < a->first + a->count;
 }
 
-/* What a range sets nobody has set, and no other range of the call names. */
+/* Units that the call sets must not be set yet, and no other range of the call may name them. */
 static int check_range(const struct adsm_later *call, const struct adsm_later_range *range)
 {
 	const void *address = range->object->handle.address;
@@ -418,7 +422,7 @@ static int begin_units(const struct adsm_later *call)
 	return 0;
 }
 
-/* As the call will be made, but for where the ranges will be. */
+/* Check the call as it will be made. Only the places of the ranges are not known yet. */
 static int check_call(const struct adsm_later *call, const struct adsm_home *home)
 {
 	struct adsm_launch launch;
@@ -432,7 +436,7 @@ static int check_call(const struct adsm_later *call, const struct adsm_home *hom
 	return error ? error : adsm_call_check(call->kernel->info, home, call->grid, call->block, &launch);
 }
 
-/* The call has a copy of its bytes; what others have a size for is no bytes of theirs. */
+/* Does the call keep a copy of the argument's bytes? The size of other arguments is not that of bytes at @data. */
 static bool is_copied(const adsmArg *arg)
 {
 	return arg->kind == ADSM_ARG_VALUE || arg->kind == ADSM_ARG_CONST;

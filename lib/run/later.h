@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * later.h - calls of kernels that know nothing of write-once objects, on any device: each begins when the units that it
- * reads are set, and sets others when it has ended. Three threads of each device's begin them, in the order of entry:
- * while one call computes, the next one's input is copied, and what the one before has made is brought back.
+ * later.h - calls of kernels that do not know write-once objects, on any device. Each call begins when the units that
+ * it reads are set, and it sets other units when it has ended. Three threads for each device begin them in the order of
+ * entry: while one call computes, the input of the next is copied, and the results of the previous one are brought
+ * back.
  */
 #ifndef ADSM_LATER_H
 #define ADSM_LATER_H
@@ -10,9 +11,9 @@
 #include "adsm_once.h"
 #include "once/once.h"
 
-/* On the calling thread's device. @where: code address of who asks. */
+/* Enter a call on the calling thread's device. @where: the caller's code address. */
 int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where);
-/* The library stops, and there are no calls. */
+/* End the threads when the library stops. There are no calls. */
 void adsm_later_stop(void);
 
 #endif

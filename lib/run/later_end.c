@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* later_end.c - who waits until calls by ranges have ended, and whether that may be for ever. */
+/* later_end.c - waiting until calls by ranges have ended, and checking whether this would take forever. */
 #include "run/later_end.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ int adsm_later_check(const struct adsm_once_object *object)
 	return error;
 }
 
-/* Those that have the object, or of a kernel of the module; not both. */
+/* Are there calls that use the object, or, if @object is NULL, calls of the module's kernels? */
 static bool has_calls(const struct adsm_once_object *object, const adsmModule *module)
 {
 	bool has = false;
@@ -70,7 +70,7 @@ void adsm_later_wait(const struct adsm_once_object *object)
 	wait_until_none(object, NULL);
 }
 
-/* Lock held, as of the next one. */
+/* Are all units that the call reads set, or will they be? Lock held; the same for the next function. */
 static bool gets_all(const struct adsm_later *call)
 {
 	for (size_t r = 0; r < call->n_ranges; r++) {
@@ -83,7 +83,7 @@ static bool gets_all(const struct adsm_later *call)
 	return true;
 }
 
-/* A call of the module's that waits, or is behind one that does, for what no other call is to set. */
+/* Find a call of the module's that waits for a unit which no other call will set, or that is behind such a call. */
 static const struct adsm_later *find_stuck(const adsmModule *module)
 {
 	bool more = true;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* later_end.h - what calls by ranges keep from ending: objects and modules. */
+/* later_end.h - objects and modules that calls by ranges still use. */
 #ifndef ADSM_LATER_END_H
 #define ADSM_LATER_END_H
 
 #include "once/once.h"
 
-/* -EBUSY, with the sentence: a call that has not begun reads a unit of the object that is not set. */
+/* Returns -EBUSY, with an error text, if a call that has not begun reads a unit of the object that is not set. */
 int adsm_later_check(const struct adsm_once_object *object);
-/* Until no call has the object. No lock held. */
+/* Wait until no call uses the object. The caller holds no lock. */
 void adsm_later_wait(const struct adsm_once_object *object);
-/* Until no call is of the module's kernels; -EBUSY where one might wait for ever. */
+/* Wait until there are no calls of the module's kernels. Returns -EBUSY if one could wait forever. */
 int adsm_later_leave(const adsmModule *module);
 
 #endif

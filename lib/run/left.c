@@ -8,7 +8,7 @@
 #include "core/block.h"
 #include "core/frame.h"
 
-/* No two inputs have the same serial, and the frame has the input's for as long as it is one. */
+/* No two inputs have the same serial. The frame contains the input's serial while the input exists. */
 static struct adsm_frame frame_of(const struct adsm_input *input)
 {
 	return (struct adsm_frame){ input->frame, input->stack_end, atomic_load(&input->serial) };
@@ -30,7 +30,7 @@ static bool is_left_there(const struct adsm_input *input)
 	if (adsm_frame_is_overwritten(&frame))
 		return true;
 	error = adsm_os_stack_of(input->thread, &stack);
-	/* A thread that ends says so itself, mostly: io.c. */
+	/* A thread that ends usually reports this itself: see io.c. */
 	return error ? error == -ESRCH : input->frame < stack && stack <= input->stack_end;
 }
 
@@ -42,8 +42,8 @@ bool adsm_left_by_jump(const struct adsm_input *input, uintptr_t stack, bool may
 }
 
 /*
- * Where the CPU has a block whole, what has come is in it: from now on as if the CPU had written it. Where that would
- * have to wait for a call, the device's bytes stay.
+ * If the CPU has the whole block, the bytes that have come are in it, and from now on they count as written by the CPU.
+ * If that would have to wait for a call, the device's bytes stay.
  */
 static void keep_what_came(struct adsm_object *object, const struct adsm_input *input)
 {
@@ -51,7 +51,7 @@ static void keep_what_came(struct adsm_object *object, const struct adsm_input *
 	uint32_t b = (uint32_t)(input->offset >> object->blocks.shift);
 
 	while (input->object == object && input->size && b < end) {
-		/* Bytes that come while it is sent are perhaps not sent. */
+		/* Wait for a send in progress: it may leave out bytes that have come meanwhile. */
 		if (adsm_block_blocked(object, b)) {
 			adsm_home_wait(object->home);
 			continue;
@@ -67,8 +67,10 @@ static void keep_what_came(struct adsm_object *object, const struct adsm_input *
 	}
 }
 
-/* In a block that was fetched around the input old bytes of the host's are beside those that have come: nobody can tell
- * them apart, so the device's are fetched. */
+/*
+ * In a block that was fetched around the input, old bytes of the host are beside the bytes that have come. They cannot
+ * be told apart, so the device's bytes are fetched.
+ */
 void adsm_left_end(struct adsm_object *object, struct adsm_input *input)
 {
 	size_t offset = input->offset, size = input->size;
@@ -80,7 +82,7 @@ void adsm_left_end(struct adsm_object *object, struct adsm_input *input)
 	if (error)
 		adsm_error("%zu bytes at %p could not be fetched after a jump out of the call that should fill them: "
 			   "error %d", size, (void *)(object->start + offset), error);
-	/* While the lock was away the object may have been freed. */
+	/* The object may have been freed while the lock was given back. */
 	if (input->object == object) {
 		adsm_input_unlink(input);
 		adsm_input_closed(object, input->offset, input->size);
@@ -89,7 +91,7 @@ void adsm_left_end(struct adsm_object *object, struct adsm_input *input)
 	adsm_home_notify(input->home);
 }
 
-/* The entry stays in its thread's list, without an object, until that thread looks back. */
+/* The entry stays in its thread's list, without an object, until that thread calls adsm_io_look_back(). */
 static __attribute__((noinline)) bool end_left_there(struct adsm_object *object, size_t start, size_t end, bool fetches)
 {
 	const int self = adsm_os_thread_id();
@@ -98,7 +100,8 @@ static __attribute__((noinline)) bool end_left_there(struct adsm_object *object,
 	for (input = object->inputs; input; input = input->next) {
 		if (!adsm_input_overlaps(input, start, end))
 			continue;
-		/* The one that ends it gives the lock away. Until it is done the bytes are neither's. */
+		/* The thread that ends it gives the lock back meanwhile.
+		 * Until it is done, nothing may use the bytes. */
 		if (input->ending) {
 			adsm_home_wait(object->home);
 			return true;

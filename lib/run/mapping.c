@@ -14,9 +14,9 @@
 #include "run/part.h"
 #include "run/wait.h"
 
-/* ---- what is where */
+/* ---- what is mapped where */
 
-/* Without a lock: it stays so as long as nobody frees it. */
+/* Without a lock. The result stays true while no thread frees the object. */
 __attribute__((no_sanitize("thread")))
 static bool has_view(const struct adsm_object *object)
 {
@@ -39,7 +39,7 @@ enum adsm_mapping adsm_mapping_at(uintptr_t start, size_t *size)
 	} else if (start < adsm_arena.base && rest > adsm_arena.base - start) {
 		rest = adsm_arena.base - start;
 	}
-	/* An object that is just being freed. */
+	/* The object is just being freed. */
 	rest = rest ? rest : ADSM_PAGE_SIZE;
 	*size = *size < rest ? *size : rest;
 	return mapping;
@@ -64,7 +64,9 @@ bool adsm_mapping_has(uintptr_t start, size_t size, uintptr_t *ret_object)
 	return any;
 }
 
-/* As for a system call, io.c: this may be a signal handler. NULL: no object has all of it. */
+/*
+ * As for a system call (io.c), the caller may be a signal handler. Returns NULL if no object contains the whole range.
+ */
 static struct adsm_object *enter(uintptr_t start, size_t size, struct adsm_sigset *ret_old)
 {
 	struct adsm_object *object = adsm_object_enter((void *)start, ret_old);
@@ -120,7 +122,8 @@ int adsm_mapping_open(uintptr_t start, size_t size, bool write)
 
 		if (adsm_block_ready(object, b, write ? ADSM_EVENT_WRITE : ADSM_EVENT_READ, true, &old))
 			error = -EFAULT;
-		/* Where pages are opened one by one: all of the block's, and nobody sees what is used of them. */
+		/* If advice opens pages one by one, open all of the
+		 * block's pages. Accesses to them are then not detected. */
 		if (!error && adsm_is_paged(object)) {
 			adsm_observer->advice_inexact(object);
 			error = adsm_observer->advice_hold(object, b);
@@ -151,7 +154,7 @@ int adsm_mapping_clear(uintptr_t start, size_t size)
 
 	if (!object)
 		return adsm_once_at(start) ? -EACCES : -ENOMEM;
-	/* Behind the caller's size there is only the rest of a page, which is nobody's. */
+	/* After the object's size there is only the rest of a page, which belongs to nothing. */
 	if (size > object->start + object->size - start)
 		size = object->start + object->size - start;
 	error = adsm_io_fill((void *)start, 0, size);

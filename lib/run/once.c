@@ -44,7 +44,7 @@ int adsm_once_free(struct adsm_once_object *object)
 	if (atomic_exchange(&object->closing, true))
 		return adsm_fail(-EINVAL, "the write-once object at %p is being freed", object->handle.address);
 	adsm_later_wait(object);
-	/* Calls that are just being entered. */
+	/* Calls that are just being entered have a reference. */
 	while (atomic_load(&object->users))
 		sched_yield();
 	error = wait_for_calls(object);

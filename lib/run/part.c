@@ -68,7 +68,7 @@ int adsm_copy_check(const char *start, size_t total, bool in_handler)
 	return 0;
 }
 
-/* With the lock, how many of the bytes from @p on the program permits. */
+/* Count, under the lock, the bytes from @p on that the program permits. */
 static size_t allowed_at(const char *p, size_t size, enum adsm_prot needed)
 {
 	struct adsm_sigset old;
@@ -90,7 +90,7 @@ int adsm_copy_permitted(const char *p, size_t size, enum adsm_prot needed, bool 
 		size_t next = adsm_index_next((uintptr_t)p, size) - (uintptr_t)p, part = next ? next : size, allowed;
 		const struct adsm_object *object = adsm_shared_at(p);
 
-		/* Nearly always without a lock. */
+		/* This takes no lock unless the object is limited. */
 		if (object)
 			part = object->start + object->span - (uintptr_t)p;
 		part = part < size ? part : size;

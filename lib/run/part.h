@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* part.h - a bulk copy or fill, and its parts: runs of bytes of which each side is ordinary memory or in one object. */
+/* part.h - a bulk copy or fill, and its parts: ranges where each side is ordinary memory or lies in one object. */
 #ifndef ADSM_PART_H
 #define ADSM_PART_H
 
@@ -8,27 +8,29 @@
 
 #include "core/object.h"
 
-/* The CPU's bytes at a time: they are fetched, copied and entered while a cache still has them. */
+/* The CPU copies this number of bytes in one step, so that they are still in a cache when their state changes. */
 #define ADSM_COPY_STEP ((size_t)1 << 20)
 
-/* A bulk copy, or a fill; what is left of it. */
+/* A bulk copy or fill; it is reduced to what is left to do. */
 struct adsm_copy {
 	char *dst;
 	const char *src;
 	size_t size;
 	bool fill;
 	int value;
-	bool strict;			/* failures are told; else libc goes on on the views, and meets them there */
+	bool strict;			/* report failures; otherwise libc continues
+					   on the views, and meets the failures there */
 	bool direct;			/* strict, and see adsm_copy_direct() */
-	bool in_handler;		/* of a signal, maybe: no sentences, no backend that is not made for it */
-	const void *where;		/* who wants it: a return address; NULL: not known */
+	bool in_handler;		/* it may be in a signal handler: no error texts,
+					   no call of a backend that is not signal-safe */
+	const void *where;		/* the caller's code address; NULL: unknown */
 	void *(*move)(void *, const void *, size_t);
 	void *(*set)(void *, int, size_t);
 };
 
-/* The first bytes of it that belong together. */
+/* The first bytes of a copy that are handled together. */
 struct adsm_part {
-	struct adsm_object *to, *from;	/* NULL: ordinary */
+	struct adsm_object *to, *from;	/* NULL: ordinary memory */
 	size_t size;
 };
 
@@ -40,15 +42,21 @@ static inline void adsm_copy_run(const struct adsm_copy *copy, void *dst, const 
 		copy->move(dst, src, size);
 }
 
-/* The shared object a byte is in, or NULL. Without a lock: it stays so as long as nobody frees it. */
+/*
+ * The shared object that contains a byte, or NULL. Without a lock: the result stays true while no thread frees the
+ * object.
+ */
 struct adsm_object *adsm_shared_at(const char *p);
-/* How many of the bytes from @p on belong together, and to what; *size at most. Errors for other memory of ours. */
+/*
+ * Find the object at @p, and how many bytes from there on are in it, or in ordinary memory; at most *size. Returns an
+ * error for other memory of the library's.
+ */
 int adsm_copy_part(const char *p, bool in_handler, struct adsm_object **ret_object, size_t *size);
-/* Failures begin nothing that they cannot end: no range ends beyond the object that it begins in. */
+/* Check that no part of a range ends beyond the object where it begins. So a copy that would fail does not begin. */
 int adsm_copy_check(const char *start, size_t total, bool in_handler);
-/* Where the program itself does not permit the use of some byte: -EFAULT. */
+/* Returns -EFAULT if the program itself does not permit the access to some byte. */
 int adsm_copy_permitted(const char *p, size_t size, enum adsm_prot needed, bool in_handler);
-/* 0, or a sentence about what the device could not do. */
+/* Returns @error; if it is not 0, with an error text about what the device could not do. */
 int adsm_copy_failed(int error, const char *what, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* peers.c - see peers.h. Both sides of what is asked and answered. */
+/* peers.c - see peers.h. Both sides: asking and answering. */
 #include "run/peers.h"
 
 #include <errno.h>
@@ -13,8 +13,9 @@
 #include "base/os.h"
 #include "base/peer.h"
 
-#define MAX_REQUESTS 64			/* at one time; others wait in the socket's queue */
-#define RETRY_NS ((uint64_t)10000000)	/* before the next try where the system has no descriptor or thread left */
+#define MAX_REQUESTS 64			/* at the same time; others wait in the socket's queue */
+#define RETRY_NS ((uint64_t)10000000)	/* the pause until the next try if the
+					   system has no descriptor or thread left */
 
 struct question {
 	uint32_t write, n;
@@ -29,7 +30,7 @@ struct answer {
 #define QUESTION_SIZE(n) (offsetof(struct question, ranges) + (size_t)(n) * sizeof(struct iovec))
 #define ANSWER_SIZE(n) (offsetof(struct answer, pieces) + (size_t)(n) * sizeof(struct iovec))
 
-/* Those who have asked; all with the mutex, under which nothing is locked. */
+/* The requests in progress. The mutex guards them; no lock is taken under it. */
 static struct request {
 	bool used;
 	int fd;
@@ -38,12 +39,12 @@ static struct request {
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_PEERS);
 static unsigned n_requests;
 static bool stopping;
-static _Atomic uint32_t n_ended;	/* futex: changes when one is free again */
-static struct adsm_fd *door;		/* NULL: nobody answers */
+static _Atomic uint32_t n_ended;	/* futex: changes when a request has ended */
+static struct adsm_fd *door;		/* NULL: no requests are answered */
 static struct adsm_thread listener;
-static _Atomic uint32_t listens;	/* futex: the listener has its name, by which others find it */
+static _Atomic uint32_t listens;	/* futex: the listener has its name, which other processes look for */
 
-/* ---- who answers */
+/* ---- the answering side */
 
 static bool is_valid(const struct question *question, long size)
 {
@@ -76,7 +77,7 @@ static void serve(int fd)
 		adsm_io_end(&io, 0);
 		return;
 	}
-	/* If it ends before, as much has come as nothing. */
+	/* If the other process ends before, this counts as if nothing has come. */
 	if (adsm_peer_receive(fd, &delivered, sizeof(delivered), 0) != sizeof(delivered) || delivered > io.size)
 		delivered = 0;
 	answer.error = adsm_io_end(&io, delivered);
@@ -101,7 +102,7 @@ static void run_request(void *arg)
 	end(request);
 }
 
-/* False: there are as many as may be. The connection is the request's from here on. */
+/* Returns false if there are too many requests. Otherwise the request owns the connection. */
 static bool begin(int fd)
 {
 	struct request *request = NULL;
@@ -119,7 +120,7 @@ static bool begin(int fd)
 	if (!request)
 		return false;
 	if (adsm_os_thread_start(&thread, "adsm-peer", run_request, request))
-		run_request(request);	/* one after the other is better than not at all */
+		run_request(request);	/* without a thread, requests are answered one after the other */
 	else
 		adsm_os_thread_leave(&thread);
 	return true;
@@ -143,7 +144,7 @@ static void listen_on(void *arg)
 		uint32_t n = atomic_load(&n_ended);
 		int door_fd = adsm_fd_number(door), fd = door_fd < 0 ? door_fd : adsm_peer_accept(door_fd);
 
-		/* The program has closed it by a system call of its own. */
+		/* The program itself has closed the socket by a system call. */
 		if (fd == -EBADF || fd == -ENOTSOCK || fd == -EINVAL)
 			break;
 		if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM || fd == -ENOBUFS)
@@ -159,7 +160,7 @@ static void listen_on(void *arg)
 	}
 }
 
-/* ---- is this a process of MPI's? */
+/* ---- does this process belong to MPI? */
 
 static int is_mpi(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -171,7 +172,7 @@ static int is_mpi(struct dl_phdr_info *info, size_t size, void *arg)
 
 static bool is_of_mpi(void)
 {
-	/* What those set who start them: MPI may be loaded later. */
+	/* Variables that MPI's launchers set. MPI itself may be loaded later. */
 	static const char *const variables[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK" };
 
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
@@ -206,7 +207,7 @@ void adsm_peers_start(void)
 	}
 }
 
-/* It ends when it wakes. If the program has closed the socket, only a connection wakes a thread that sleeps there. */
+/* The listener ends when it wakes up. If the program has closed the socket, only a connection wakes it. */
 static void join_listener(void)
 {
 	int fd = adsm_fd_number(door);
@@ -246,7 +247,7 @@ void adsm_peers_stop(void)
 	door = NULL;
 }
 
-/* ---- who asks */
+/* ---- the asking side */
 
 /* Its socket has ended: has the process, or does only its library not answer any longer? */
 static int left(int pid)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peers.h - other processes that read and write this one's shared memory by the system's process_vm_readv() and
+ * peers.h - other processes that read and write this process's shared memory by process_vm_readv() and
  * process_vm_writev(), as ranks of MPI on one machine do.
  *
- * The kernel refuses them pages that are closed. The other process's library sees that (interpose/libc/peer.c) and asks
- * this one, which makes the bytes present, or begins an input, and answers with the address of the alias. One thread
- * listens, and each question has a thread of its own.
+ * The kernel refuses to do this for closed pages. The other process's library notices that (interpose/libc/peer.c) and
+ * asks this process, which fetches the bytes or begins an input, and answers with addresses in the alias. One thread
+ * listens, and each request has a thread of its own.
  */
 #ifndef ADSM_PEERS_H
 #define ADSM_PEERS_H
@@ -16,23 +16,24 @@
 
 #include "run/io.h"
 
-#define ADSM_PEER_RANGES 64		/* in one question */
-#define ADSM_PEER_PIECES ADSM_IO_ROOM(ADSM_PEER_RANGES)	/* in its answer */
+#define ADSM_PEER_RANGES 64		/* in one request */
+#define ADSM_PEER_PIECES ADSM_IO_ROOM(ADSM_PEER_RANGES)	/* in the answer */
 
-/* Answer from now on, if this is a process of MPI's. The library works without, too. */
+/* Answer requests from now on, if this process belongs to MPI. A failure is not an error of the library's start. */
 void adsm_peers_start(void);
-/* There are no objects any longer. */
+/* Stop answering. There are no objects any longer. */
 void adsm_peers_stop(void);
 
-/* ---- the other side; any thread, signal handlers, whether the library has started here or not */
+/* ---- the asking side; any thread, signal handlers, also if the library has not started in this process */
 
 /*
- * Memory of another process is to be read, or written: to @ret_pieces comes where it is. -ENOENT: that process does
- * not answer; -ESRCH: it has ended; another negative errno: its memory cannot be had. To be ended in every other case.
+ * Begin to read or write memory of another process: get the addresses for it, in @ret_pieces. Returns -ENOENT if that
+ * process does not answer, and another negative errno if its memory is not accessible. After success the caller must
+ * call adsm_peer_end().
  */
 int adsm_peer_begin(int pid, bool write, const struct iovec *ranges, int n, struct iovec ret_pieces[ADSM_PEER_PIECES],
 		    int *ret_n, int *ret_fd);
-/* So many bytes were moved. 0 or a negative errno, as above; then they do not count. */
+/* End it: @delivered bytes were moved. Returns 0, or a negative errno if the bytes are not there. */
 int adsm_peer_end(int pid, int fd, bool write, size_t delivered);
 
 #endif

@@ -11,7 +11,7 @@
 #include "core/view.h"
 #include "run/wait.h"
 
-#define PATIENCE 3			/* passes over busy objects before new accesses have to wait */
+#define PATIENCE 3			/* passes over objects with transfers until new accesses must wait */
 
 static enum adsm_block_event event_of(unsigned access)
 {
@@ -19,14 +19,17 @@ static enum adsm_block_event event_of(unsigned access)
 	       access == ADSM_ACCESS_OUT ? ADSM_EVENT_CALL_OUT : ADSM_EVENT_CALL_INOUT;
 }
 
-/* What has been written without a fault becomes Dirty; calls that use it end first. As release(). */
+/*
+ * Mark blocks that were written without a fault as Dirty. If they must wait for a call, wait for it. Returns like
+ * release().
+ */
 static int collect(struct adsm_object *object, struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
 	uint64_t seq;
 	int error = adsm_object_collect(object, &seq);
 
-	/* Writers that nothing stops could keep this going for ever. */
+	/* Threads that write all the time could keep this going forever, so the view is closed. */
 	if (error > 0)
 		error = home->gate ? adsm_object_close(object) : 0;
 	if (error)
@@ -40,7 +43,10 @@ static int collect(struct adsm_object *object, struct adsm_sigset *old)
 	return error ? error : 1;
 }
 
-/* Make one object ready: nothing Dirty that the kernel reads, nothing moving. 1: the lock was dropped for it. */
+/*
+ * Make one object ready for a call: no Dirty block that the kernel reads, and no transfer. Returns 1 if the lock was
+ * given back meanwhile, 0, or a negative errno.
+ */
 static int release(struct adsm_object *object, unsigned access, struct adsm_sigset *old)
 {
 	struct adsm_home *home = object->home;
@@ -53,7 +59,7 @@ static int release(struct adsm_object *object, unsigned access, struct adsm_sigs
 			adsm_home_wait(home);
 		return 1;
 	}
-	/* Closed before anything starts: where the system refuses that, nothing has been done yet. */
+	/* The view is closed first. If the system refuses that, nothing has been done yet. */
 	error = access == ADSM_ACCESS_IN ? 0 : adsm_object_close(object);
 	if (error)
 		return adsm_fail(error, "the object at %p cannot be closed: the process has no memory mappings left "
@@ -94,7 +100,7 @@ static int release_named(struct adsm_bound *bound, struct adsm_sigset *old)
 	return moved;
 }
 
-/* An unnamed call may use every object of the device but those assigned to other kernels. */
+/* An unnamed call may use every object of the device, except those that are assigned to other kernels. */
 static int release_all(struct adsm_home *home, struct adsm_sigset *old)
 {
 	struct adsm_object *object = home->open;
@@ -106,7 +112,7 @@ static int release_all(struct adsm_home *home, struct adsm_sigset *old)
 		if (result < 0)
 			return result;
 		moved |= result;
-		/* While the lock was away the object may have left the list: then begin again. */
+		/* While the lock was given back, the object may have left the list. Then begin again. */
 		object = object->open ? object->open_next : home->open;
 	}
 	return moved;
@@ -120,7 +126,7 @@ int adsm_release(struct adsm_bound *bound, struct adsm_sigset *old)
 	if (!bound->named)
 		adsm_close_neighbours(home);
 	for (int pass = 0; moved == 1; pass++) {
-		/* Writers elsewhere could keep this going for ever: from here on they wait. */
+		/* Other threads' writes could keep this going forever. From here on they wait. */
 		home->gate = pass >= PATIENCE;
 		moved = release_named(bound, old);
 		if (moved >= 0 && !bound->named) {

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* release.h - what a call does to its objects: releases them before it starts, takes them when it has. Lock held. */
+/*
+ * release.h - what a call does to its objects before it starts (release), and after it has started (take). Lock held.
+ */
 #ifndef ADSM_RELEASE_H
 #define ADSM_RELEASE_H
 
 #include "run/bind.h"
 
 /*
- * After this, and until the lock is given back, no used object has anything to send or in motion; new accesses may
- * have to wait until adsm_release_end(). @old: the signals of the lock, which may be given away to wait for a call.
+ * Release the objects of a call. Afterwards, until the lock is given back, no used object has anything to send, and no
+ * transfer of it runs. New accesses may have to wait until adsm_release_end(). @old: the signal mask from taking the
+ * lock, which may be given back to wait for a call.
  */
 int adsm_release(struct adsm_bound *bound, struct adsm_sigset *old);
-/* Call @seq has started: its objects are the device's. */
+/* Call @seq has started: the states of its objects change, so that the device has the current bytes. */
 void adsm_release_take(struct adsm_bound *bound, uint64_t seq);
-/* The call did not start. Where no write is seen, bytes sent for it may be written before it is repeated. */
+/*
+ * The call did not start. Objects whose accesses are not detected count as written by the CPU again, because the
+ * program may write them before it repeats the call.
+ */
 void adsm_release_undo(struct adsm_home *home);
 void adsm_release_end(struct adsm_home *home);
 

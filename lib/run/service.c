@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service.c - see service.h. Functions run without a lock; who unregisters one waits until it has returned. */
+/* service.c - see service.h. Functions run without a lock. Unregistering waits until the function has returned. */
 #include "run/service.h"
 
 #include <errno.h>
@@ -19,14 +19,14 @@ struct service {
 	adsmServiceFunction *function;
 	size_t max_in, max_out;
 	void *ctx;
-	unsigned running;		/* threads in the function; after unregistering, until the last one is out */
+	unsigned running;		/* the number of threads in the function; unregistering waits until it is 0 */
 };
 
-static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_SERVICES);	/* of these; nothing is locked under it */
+static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_SERVICES);	/* for the list; no lock is taken under it */
 static struct service *services;
 static _Atomic uint32_t ended;		/* futex: changes when a function has returned */
 
-/* The link to the one of that name, or to the end. With the mutex. */
+/* The link to the service of that name, or to the list's end. The caller has the mutex. */
 static struct service **find(const char *name)
 {
 	struct service **at = &services;
@@ -110,7 +110,7 @@ int adsm_service_unregister(const char *name)
 	return 0;
 }
 
-/* What it says has to be among what it may say. */
+/* Check a service's result: it is a number of bytes or a negative errno. */
 static int judge(const char *name, int result, size_t out_size)
 {
 	if (result <= 0 ? result >= -ERRNO_MAX : (size_t)result <= out_size)

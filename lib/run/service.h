@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service.h - functions of the program that kernels call by a name (adsm_service.h). */
+/* service.h - functions of the program that kernels call by name (adsm_service.h). */
 #ifndef ADSM_SERVICE_INSIDE_H
 #define ADSM_SERVICE_INSIDE_H
 
@@ -7,11 +7,11 @@
 
 #include "adsm_service.h"
 
-/* -EINVAL, -EEXIST, -ENOMEM, with their sentences. */
+/* Returns 0, -EINVAL, -EEXIST or -ENOMEM, with an error text. */
 int adsm_service_register(const char *name, adsmServiceFunction *function, size_t max_in, size_t max_out, void *ctx);
-/* -EINVAL, -ENOENT, -EDEADLK. */
+/* Returns 0, -EINVAL, -ENOENT or -EDEADLK, with an error text. */
 int adsm_service_unregister(const char *name);
-/* For backends: serve of struct adsm_backend_config. */
+/* Run a service for a backend: this is serve of struct adsm_backend_config. */
 int adsm_service_run(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
 
 #endif

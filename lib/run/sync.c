@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sync.c - waiting for calls as threads do: what the protocol wants back is fetched, what failed is told. */
+/* sync.c - waiting for calls: protocols fetch what they need afterwards, and failures are reported. */
 #include "run/sync.h"
 
 #include <errno.h>
@@ -14,8 +14,10 @@
 #include "run/left.h"
 #include "run/wait.h"
 
-/* Protocols fetch here what they want back of what the calls that have ended wrote: all, if they see no accesses. Lock
- * held. */
+/*
+ * Let protocols fetch what calls that have ended wrote: all of it for objects whose accesses are not detected. Lock
+ * held.
+ */
 static int acquire(struct adsm_home *home)
 {
 	struct adsm_object *object = home->n_synced ? home->open : NULL;
@@ -30,14 +32,14 @@ static int acquire(struct adsm_home *home)
 		}
 		if (object->blocks.detects && object->blocks.syncs && ended && !object->freeing &&
 		    !adsm_object_lost(object)) {
-			/* A fetch that fails is repeated by the access that needs it, which is told. */
+			/* If this fetch fails, the access that needs the bytes repeats it, and fails visibly. */
 			adsm_object_sync(object);
 		} else if (!object->blocks.detects && ended && !object->freeing) {
 			int failed = 0;
 			bool lost;
 
 			if (object->blocks.n_busy || object->blocks.n_sending) {
-				/* Another thread's sync is fetching what this one needs too. */
+				/* Another thread's sync fetches what this one needs, too. */
 				adsm_home_wait(home);
 				object = home->open;
 				continue;
@@ -46,10 +48,11 @@ static int acquire(struct adsm_home *home)
 			lost = adsm_blocks_n_lacking(&object->blocks) && adsm_object_lost(object);
 			if (!lost)
 				failed = adsm_object_sync(object);
-			/* Or only the fetch has found out. */
+			/* The loss may be known only since this fetch. */
 			lost |= failed == -ENODEV && adsm_blocks_n_lacking(&object->blocks);
 			if (lost && object->blocks.at[0].view != ADSM_PROT_NONE) {
-				/* Told once, and never to be read as if it were there. */
+				/* Report this once, and close the view: the
+				 * bytes must not be read as if they were there. */
 				adsm_object_close_view(object);
 				failed = -ENODEV;
 			}
@@ -61,7 +64,7 @@ static int acquire(struct adsm_home *home)
 	return error;
 }
 
-/* Wait for this thread's only call. 0, with how it ended; negative: could not wait. */
+/* Wait for this thread's only call. Returns 0 and the call's status, or a negative errno if waiting failed. */
 static int wait_for_one(struct adsm_home *home, int *ret_status)
 {
 	struct adsm_device_event event = { adsm_calls.event_queue[home->index],
@@ -80,7 +83,8 @@ static int wait_for_one(struct adsm_home *home, int *ret_status)
 static int sync_home(struct adsm_home *home)
 {
 	uint64_t seq = adsm_calls.last_seq[home->index];
-	/* Where a fault may not ask the backend whether a call has ended, somebody has to take note of it. */
+	/* The quick way. It is not possible if fault handlers may not
+	 * ask the backend: then the end of the call must be noted. */
 	bool one = adsm_calls.once[home->index] && !home->n_synced && !home->has_service;
 	struct adsm_sigset old;
 	int error = 0, told = 0, failed;
@@ -88,21 +92,22 @@ static int sync_home(struct adsm_home *home)
 	if (!seq && !home->n_synced)
 		return 0;
 	if (seq) {
-		/* The usual case, one call that goes well, needs no lock and no system call. */
+		/* The usual case, one call without an error, needs no lock and no system call. */
 		int status = 0;
 
 		error = one ? wait_for_one(home, &status) : adsm_wait_call(home, seq);
 		if (error)
 			return error;
 		if (one && !status) {
-			/* Others have perhaps seen it end, and launched so many since that the device has forgotten. */
+			/* Another thread may have noted the call's end, and after many later calls
+			 * the device no longer knows its error. Then this thread's entry has it. */
 			told = adsm_caller_collect(home->index);
 			if (!told) {
 				adsm_calls.last_seq[home->index] = 0;
 				return 0;
 			}
 		}
-		error = adsm_wait_call(home, seq);	/* ended, or about to be seen so */
+		error = adsm_wait_call(home, seq);	/* its end is noted, or will be soon */
 		if (error)
 			return error;
 	}
@@ -114,7 +119,7 @@ static int sync_home(struct adsm_home *home)
 	adsm_home_unlock(home, &old);
 	adsm_calls.last_seq[home->index] = 0;
 	if (error) {
-		/* The device knows best what happened to it. */
+		/* The device's own message is the best one. */
 		const char *said = atomic_load(&home->device->failed);
 
 		if (!home->device->backend->status(home->device))
@@ -134,11 +139,11 @@ int adsm_sync_commands(struct adsm_home *home)
 	uint64_t seq;
 	int error;
 
-	/* A touch waits for what it needs. */
+	/* Accesses of other objects wait for what they need. */
 	if (!atomic_load(&home->n_undetected))
 		return 0;
 	adsm_home_lock(home, &old);
-	/* Objects whose accesses are not seen need all of it now; and that a call has ended backends may tell late. */
+	/* Objects whose accesses are not detected must be fetched now. A backend may report the end of a call late. */
 	seq = home->last_seq;
 	adsm_home_unlock(home, &old);
 	error = adsm_wait_call(home, seq);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* sync.h - the end of calls, as threads ask for it. */
+/* sync.h - waiting for the end of calls. */
 #ifndef ADSM_SYNC_H
 #define ADSM_SYNC_H
 
 #include "core/home.h"
 
-/* The calling thread's calls. @where: code address of who asks. */
+/* Wait for the calling thread's calls. @where: the caller's code address. */
 int adsm_sync(const void *where);
 /* The program has waited for its own commands. */
 int adsm_sync_commands(struct adsm_home *home);

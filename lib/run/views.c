@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * views.c - what libc copies and fills on views.
+ * views.c - copies and fills by libc on views.
  *
- * In which order libc touches memory depends on its version, the processor, and how addresses lie to each other; what
- * moves between the memories must not. So it is given its work block by block; within one it first reads, then writes.
+ * The order of libc's accesses depends on its version, on the processor, and on the addresses. Which bytes the library
+ * transfers must not depend on that. So libc gets the work block by block. Within a block it first reads, then writes.
  */
 #include "run/views.h"
 
@@ -12,7 +12,7 @@
 #include "core/shared.h"
 #include "core/observe.h"
 
-/* How many of the bytes from @p on lie in one block, or, where single pages are watched, in one page. */
+/* How many of the bytes from @p on lie in one block; or in one page, if advice watches single pages. */
 static size_t together(const char *p, size_t size)
 {
 	const struct adsm_object *object;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* views.h - what libc copies and fills on views, in an order that does not depend on it. */
+/* views.h - copies and fills by libc on views, in an order that does not depend on libc. */
 #ifndef ADSM_VIEWS_H
 #define ADSM_VIEWS_H
 
 #include <stddef.h>
 
 /*
- * Have libc's @libc move or set bytes, any of which may be shared: in the order of their addresses, but where they
- * overlap. Anywhere, in signal handlers too.
+ * Copy or fill by @libc. All ranges may be shared memory. The order is that of the addresses, except for ranges that
+ * overlap. These functions may be called anywhere, also in signal handlers.
  */
 void adsm_views_move(char *dst, const char *src, size_t size, void *(*libc)(void *, const void *, size_t));
 void adsm_views_set(char *dst, int value, size_t size, void *(*libc)(void *, int, size_t));

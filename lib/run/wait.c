@@ -12,19 +12,20 @@
 #include "run/gather.h"
 #include "run/left.h"
 
-#define ASK_TRIES 100		/* the backend may say so often that a call it waited for has not ended */
+#define ASK_TRIES 100		/* how often the backend may say that a call
+				   has not ended although it has waited for it */
 
-_Thread_local struct adsm_home *adsm_touching;	/* counted in its field of that name */
+_Thread_local struct adsm_home *adsm_touching;	/* the home's member touching counts these threads */
 
-/* A call has ended with @status: in order, under the lock. */
+/* Note that a call has ended with @status. Calls end in order. Lock held. */
 static void finish(struct adsm_home *home, const struct adsm_call *call, int status)
 {
 	uint64_t ns;
 
 	if (status) {
-		if (call->thread)	/* else the program asks its driver */
+		if (call->thread)	/* otherwise the program asks its driver */
 			adsm_caller_failed(call->caller, call->thread, home->index, status);
-		/* Not where the call has waited for what another device was to set. */
+		/* Not if the call failed because it waited for a unit that another, lost device was to set. */
 		if (status == -ENODEV && !home->lost_seq && home->device->backend->status(home->device))
 			home->lost_seq = call->seq;
 	} else if (!home->device->backend->event_elapsed(home->device, call->event, &ns)) {
@@ -36,7 +37,7 @@ static void finish(struct adsm_home *home, const struct adsm_call *call, int sta
 
 void adsm_retire(struct adsm_home *home)
 {
-	/* Where the backend may not be asked inside a fault, the watcher asks, when somebody waits. */
+	/* If the backend may not be asked in a fault, the watcher asks it when a thread waits. */
 	if (adsm_in_fault && home->has_service)
 		return;
 	while (atomic_load(&home->completed) < home->last_seq) {
@@ -63,7 +64,9 @@ void adsm_retire_all(void)
 	}
 }
 
-/* The same where the backend may not be asked: the watcher asks, and tells. @timeout_ns 0: whenever that is. */
+/*
+ * Wait for a call if the backend may not be asked: the watcher asks it and wakes this thread. @timeout_ns 0: no limit.
+ */
 static void wait_told(struct adsm_home *home, uint64_t seq, uint64_t timeout_ns, bool *ret_done)
 {
 	struct adsm_sigset old;
@@ -72,7 +75,8 @@ static void wait_told(struct adsm_home *home, uint64_t seq, uint64_t timeout_ns,
 	adsm_home_lock(home, &old);
 	tick = atomic_load(&home->tick);
 	*ret_done = atomic_load(&home->completed) >= seq;
-	atomic_fetch_add(&home->n_waiting, 1);	/* left behind, it costs a needless wake */
+	atomic_fetch_add(&home->n_waiting, 1);	/* if a jump leaves this function, the count stays
+						   too high, which only causes needless wakes */
 	adsm_home_unlock(home, &old);
 	if (!*ret_done) {
 		adsm_os_poke(&home->watch_word);
@@ -81,7 +85,7 @@ static void wait_told(struct adsm_home *home, uint64_t seq, uint64_t timeout_ns,
 	atomic_fetch_sub(&home->n_waiting, 1);
 }
 
-/* Sleep until call @seq has ended, a signal handler has run, or waiting failed. No lock held. */
+/* Sleep until call @seq has ended, a signal handler has run, or waiting has failed. No lock held. */
 static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_done)
 {
 	struct adsm_sigset old;
@@ -101,7 +105,7 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	adsm_home_unlock(home, &old);
 	if (*ret_done)
 		return 0;
-	/* The gathered call has to end, so it needs an event. */
+	/* The call gathers commands. It must end, so it needs an event. */
 	if (gathered)
 		return adsm_gather_end(home);
 	error = home->device->backend->event_wait(home->device, call.event, &status);
@@ -115,11 +119,11 @@ static int wait_once(struct adsm_home *home, uint64_t seq, bool ask, bool *ret_d
 	if (!*ret_done)
 		call = home->pending[(atomic_load(&home->completed) + 1) % ADSM_PENDING_MAX];
 	adsm_home_unlock(home, &old);
-	/* One that came before may have got its event after it (gather.h), and end later. */
+	/* An earlier call may have got its event after this one (gather.h), and may end later. */
 	return *ret_done || !call.event.seq ? 0 : home->device->backend->event_wait(home->device, call.event, &status);
 }
 
-/* @watches: it is the library's own thread that waits, not the program. */
+/* @watches: the waiting thread is the library's own, not the program's. */
 static int wait_call(struct adsm_home *home, uint64_t seq, bool ask, bool watches)
 {
 	uint64_t start;
@@ -133,7 +137,8 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask, bool watche
 	start = adsm_os_now_ns();
 	do {
 		error = wait_once(home, seq, ask, &done);
-		/* The backend has waited for the call, but when asked does not know of its end: not for ever. */
+		/* The backend has waited for the call, but then does
+		 * not know of its end. This must not go on forever. */
 		if (ask && !error && !done && ++tries > ASK_TRIES)
 			error = -EIO;
 	} while (!done && (!error || error == -EINTR));
@@ -183,24 +188,24 @@ void adsm_watch_calls(struct adsm_home *home)
 		adsm_home_lock(home, &old);
 		if (atomic_load(&home->completed) < home->last_seq)
 			seq = atomic_load(&home->completed) + 1;
-		/* One that gathers commands goes on doing so until somebody waits for it. */
+		/* A call that gathers commands continues to do so until a thread waits for it. */
 		if (seq == home->gather.seq && !atomic_load(&home->n_waiting))
 			seq = 0;
 		adsm_home_unlock(home, &old);
 		if (!seq)
 			return;
-		if (wait_call(home, seq, true, true))	/* an error that may pass: try again soon */
+		if (wait_call(home, seq, true, true))	/* the error may be temporary: try again soon */
 			adsm_os_wait(&home->watch_word, atomic_load(&home->watch_word), 1000000, false);
 	}
 }
 
 /* ---- touches */
 
-/* Later calls let those pass that wait in a touch. A wait left by a jump is forgotten at the thread's next one. */
+/* Later calls let touches that wait go first. If a jump leaves a wait, the thread's next touch ends the count. */
 static bool start_touching(struct adsm_home *home)
 {
 	if (adsm_touching)
-		return false;	/* this is a signal handler within another wait */
+		return false;	/* this is a signal handler that interrupted another wait */
 	adsm_touching = home;
 	atomic_fetch_add(&home->touching, 1);
 	return true;
@@ -235,14 +240,14 @@ int adsm_wait_unlocked(struct adsm_home *home, uint64_t seq, struct adsm_sigset 
 	int in_fault = adsm_in_fault, error;
 	bool started;
 
-	/* Signal handlers run meanwhile, and may never come back. */
+	/* Signal handlers run meanwhile, and may leave by a jump. */
 	adsm_in_fault = 0;
 	adsm_home_unlock(home, old);
 	started = start_touching(home);
 	error = wait_call(home, seq, !in_fault || !home->has_service, false);
 	adsm_home_lock(home, old);
 	adsm_in_fault = in_fault;
-	/* With the lock in hand: what waited is done before the next call. */
+	/* The lock is held, so the work that waited is done before the next call. */
 	if (started)
 		adsm_touch_end();
 	return error;
