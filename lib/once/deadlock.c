@@ -16,27 +16,28 @@
 #include "base/log.h"
 #include "once/once.h"
 
-#define FIRST_NS ((uint64_t)100000000)	/* so long somebody has waited before the first look, then twice as long each */
+#define FIRST_NS ((uint64_t)100000000)	/* how long a wait lasts until the first look;
+					   the time to each further look doubles */
 #define LAST_NS ((uint64_t)2000000000)
-#define TOLD_MAX 16			/* waits that are told of in the log */
+#define TOLD_MAX 16			/* waits that the log lists */
 
 #define BIT(signal) (UINT64_C(1) << ((signal) - 1))
 #define OWN_SIGNALS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(32) | BIT(33))
-/* Of the library's helpers: what a thread does itself, and what nobody can block. */
+/* Signals that a helper thread does not block: those that instructions raise, and those that cannot be blocked. */
 #define NEVER_BLOCKED (OWN_SIGNALS | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGKILL) | BIT(SIGSTOP))
 
 static struct adsm_thread thread;
 static bool started;
 static _Atomic uint32_t stopping;
 
-static struct adsm_once_note notes[2][ADSM_ONCE_SLOTS];	/* of this look, and of the one before */
+static struct adsm_once_note notes[2][ADSM_ONCE_SLOTS];	/* of this look, and of the previous one */
 static uint32_t slots[ADSM_ONCE_SLOTS];
 static size_t n_notes[2];
-static bool goes_on;			/* somebody is to leave a wait, and has not come to run yet */
+static bool goes_on;			/* a thread is to leave its wait, but has not run yet */
 
 /* ---- the threads of the program */
 
-/* What the system says of a thread of this process. */
+/* Read what the system reports about a thread of this process. */
 static const char *read_of(const char *task, const char *what, char *buffer, size_t size)
 {
 	char path[64];
@@ -45,7 +46,7 @@ static const char *read_of(const char *task, const char *what, char *buffer, siz
 	return adsm_os_read_text(path, buffer, size);
 }
 
-/* Sets of signals as a file in /proc has them, behind a word; all, where there is no such word. */
+/* The set of signals after @word in a file of /proc; all signals if there is no such word. */
 static uint64_t signals_of(const char *text, const char *word)
 {
 	const char *at = strstr(text, word);
@@ -53,7 +54,10 @@ static uint64_t signals_of(const char *text, const char *word)
 	return at ? strtoull(at + strlen(word), NULL, 16) : UINT64_MAX;
 }
 
-/* Is it one of the library's helpers? They have a name, which the program's may have, too, and signals blocked. */
+/*
+ * Is it a helper thread of the library? Helpers have such a name, which a thread of the program may have, too, and they
+ * block signals.
+ */
 static bool is_helper(const char *task)
 {
 	char name[64], text[4096];
@@ -70,7 +74,7 @@ static bool has_ended(const char *task)
 	return !at || at[2] == 'Z' || at[2] == 'X';
 }
 
-/* Memory of the library's that devices have, too: a thread in adsmSync() sleeps there. */
+/* Is it memory that the library shares with devices? A thread in adsmSync() sleeps there. */
 static bool is_shared_with_device(unsigned long address)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -88,8 +92,10 @@ static bool is_shared_with_device(unsigned long address)
 	return is;
 }
 
-/* Until another thread of this process does something, for as long as that takes; or a device, of which others say
- * whether it can. */
+/*
+ * Does the thread sleep, without a time limit, until another thread of this process acts? Or until a device acts, which
+ * is looked at elsewhere?
+ */
 static bool sleeps_for_ever(const char *task)
 {
 	unsigned long word, op, value, timeout;
@@ -103,7 +109,7 @@ static bool sleeps_for_ever(const char *task)
 		return false;
 	if (op & FUTEX_PRIVATE_FLAG)
 		return true;
-	/* pthread_join(): the system itself wakes it. A mutex of several processes waits in the simpler way. */
+	/* pthread_join() is woken by the system itself. A mutex that processes share waits by FUTEX_WAIT. */
 	adsm_format(path, sizeof(path), "/proc/self/task/%d", (int)value);
 	return ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET && !access(path, F_OK)) || is_shared_with_device(word);
 }
@@ -116,7 +122,7 @@ static bool waits_for_unit(int id)
 	return false;
 }
 
-/* How often a thread was given the processor; whoever has run between two looks has a greater number. */
+/* How often a thread was given the processor. The number has grown if the thread has run between two looks. */
 static uint64_t turns_of(const char *task)
 {
 	static const char *const keys[] = { "\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:" };
@@ -132,7 +138,10 @@ static uint64_t turns_of(const char *task)
 	return n;
 }
 
-/* One by one: two that wake each other in turns may be asleep each when it is looked at, but not without turns. */
+/*
+ * The threads are looked at one after the other. Two threads that wake each other in turns may each be asleep when it
+ * is looked at, but their numbers of turns grow.
+ */
 static bool threads_are_stuck(uint64_t *ret_turns)
 {
 	DIR *folder = opendir("/proc/self/task");
@@ -152,7 +161,10 @@ static bool threads_are_stuck(uint64_t *ret_turns)
 	return stuck;
 }
 
-/* Handlers may set units. The engine has one for SIGSEGV, the C library two of its own; who sleeps makes no fault. */
+/*
+ * Can a signal handler of the program run? It may set units. The engine handles SIGSEGV, which a sleeping thread does
+ * not raise, and the C library has two signals of its own.
+ */
 static bool may_be_interrupted(void)
 {
 	char text[4096];
@@ -182,13 +194,16 @@ static bool device_is_stuck(struct adsm_home *home)
 	for (size_t i = 0; i < n_notes[0]; i++)
 		waiting += notes[0][i].device == home->index;
 	running += elsewhere;
-	/* Who has waited for its end may not have seen it yet. */
+	/* A thread that waited for the end of the device's calls may not have noted it yet. */
 	return idle ? !atomic_load(&adsm_once_in_calls[home->index]) : running && waiting >= running;
 }
 
 /* ---- looking */
 
-/* The library's helpers are not asked whether they sleep: they count themselves, when they run. */
+/*
+ * Is the thread of this wait woken, but does not run yet? This matters for helper threads of the library: they count
+ * themselves as busy only when they run, and threads_are_stuck() does not look at them.
+ */
 static bool has_been_woken(uint32_t slot, const struct adsm_once_note *note, bool waits)
 {
 	char task[16];
@@ -213,7 +228,7 @@ static void take_notes(void)
 
 		if (!adsm_once_note_read(adsm_once_table, i, note))
 			continue;
-		object = adsm_once_at(note->address);	/* it may have ended since */
+		object = adsm_once_at(note->address);	/* the object may have been freed since */
 		waits = object && !adsm_once_is_set(object->shared, note->unit);
 		goes_on |= has_been_woken(i, note, waits);
 		if (waits)
@@ -230,7 +245,8 @@ static bool is_as_before(void)
 
 static bool is_deadlock(uint64_t *ret_turns)
 {
-	/* Threads of calls by ranges are with a device or busy: they are asked for before and after. */
+	/* A thread for calls by ranges counts as busy, or it waits for a device.
+	 * So the count is read before and after the devices are looked at. */
 	if (atomic_load(&adsm_once_busy))
 		return false;
 	for (int i = 0; i < adsm_n_homes; i++)
@@ -283,8 +299,8 @@ static void look_on(void *arg)
 			pause = FIRST_NS;
 		} else if (is_deadlock(&turns[0])) {
 			/*
-			 * Twice: a thread that was just woken may not have run yet. And behind all that was looked at
-			 * the units are not set, so that nobody has been woken meanwhile.
+			 * Look twice: a thread that was just woken may not have run yet. The notes are taken last: if
+			 * the units are still not set, no thread was woken meanwhile.
 			 */
 			adsm_os_wait(&stopping, 0, FIRST_NS, false);
 			take_notes();

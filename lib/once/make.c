@@ -18,7 +18,8 @@
 #include "once/deadlock.h"
 #include "once/place.h"
 
-static struct adsm_once_object *free_objects;	/* never given back: who found one may look at it */
+static struct adsm_once_object *free_objects;	/* never given back to the system, so
+						   that a stale pointer can be read */
 static size_t n_alive;
 
 size_t adsm_once_alive(void)
@@ -38,8 +39,10 @@ static size_t table_size(void)
 	return (sizeof(*adsm_once_table) + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 }
 
-/* Devices that are there now; those that come later (a context of the program's) have no kernels for it, nor have
- * those that are lost meanwhile. */
+/*
+ * Share the table with the present devices. Devices that are added later (a context of the program's) have no kernels
+ * for it, and neither has a device that is lost meanwhile.
+ */
 static int share_table(int fd)
 {
 	int error = 0;
@@ -92,20 +95,20 @@ static int make_table(void)
 
 void adsm_once_end(void)
 {
-	adsm_deadlock_stop();	/* it takes the lock */
+	adsm_deadlock_stop();	/* its thread takes the lock */
 	adsm_mutex_lock(&adsm_once_mutex);
 	if (adsm_once_table)
 		drop_table();
 	adsm_mutex_unlock(&adsm_once_mutex);
 }
 
-/* The devices whose kernels may use an object. */
+/* Can kernels of the device use write-once objects? */
 static bool has_once(const struct adsm_home *home)
 {
 	return home->device->caps.once && !atomic_load(&home->device->lost);
 }
 
-/* A device that is lost meanwhile needs nothing any more. */
+/* A device that is lost meanwhile causes no error. */
 static int only_alive(const struct adsm_home *home, int error)
 {
 	return error == -ENODEV && atomic_load(&home->device->lost) ? 0 : error;
@@ -123,7 +126,7 @@ static int map_on_devices(struct adsm_once_object *object, const struct adsm_onc
 	return error;
 }
 
-/* All pages of one place, three times. */
+/* Map all pages of one place: in the view, for readers and for writers. */
 static int map_place(struct adsm_once_object *object, int fd, int device)
 {
 	char *to[] = { object->handle.address, (char *)object->handle.data, object->handle.room };
@@ -190,7 +193,7 @@ static int make_flags(struct adsm_once_object *object)
 	return error;
 }
 
-/* No kernel uses it; where a place was made its memory is the device's again. */
+/* Devices forget the object, which no kernel uses, and get their memory of it back. */
 static void leave_devices(struct adsm_once_object *object)
 {
 	for (int i = 0; i < adsm_n_homes; i++) {
@@ -203,7 +206,7 @@ static void leave_devices(struct adsm_once_object *object)
 	}
 }
 
-/* The view is closed, as the arena has it; the rest is anywhere. */
+/* The view is closed, at its address in the arena. The other mappings may be anywhere. */
 static int map_object(struct adsm_once_object *object)
 {
 	const unsigned n_said = adsm_n_said();
@@ -272,7 +275,10 @@ static size_t span_of(size_t bytes)
 	return (bytes + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 }
 
-/* Where what will be: without a lock, as the program's own function may say it. The runs are the caller's. */
+/*
+ * Decide where each page will be. No lock is held, because a function of the program may decide. The caller frees the
+ * runs.
+ */
 static int plan(size_t count, size_t size, const adsmOnceDistribution *distribution, struct adsm_once_run **ret_runs,
 		size_t *ret_n)
 {
@@ -288,7 +294,7 @@ static int plan(size_t count, size_t size, const adsmOnceDistribution *distribut
 				    span_of(bytes) / ADSM_PAGE_SIZE, adsm_n_homes, ret_runs, ret_n);
 }
 
-/* With its runs, which it has from now on, whatever this answers. */
+/* Fill in a new object that has its runs. After an error the runs are freed. */
 static int fill(struct adsm_once_object *object, size_t count, size_t size)
 {
 	size_t bytes = count * size, span = span_of(bytes);
@@ -303,7 +309,7 @@ static int fill(struct adsm_once_object *object, size_t count, size_t size)
 		atomic_store(&object->write_seq[i], 0);
 	}
 	object->shared_size = (sizeof(*object->shared) + count + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
-	/* What asks an object of the usual kind for its blocks is told something that does no harm. */
+	/* Code that looks at the blocks of an ordinary object finds harmless values here. */
 	object->stand_in = (struct adsm_object){ .home = &adsm_homes[0], .once = true, .size = bytes };
 	object->stand_in.blocks.shift = (unsigned)__builtin_ctzl(ADSM_HUGE_PAGE_SIZE);
 	error = make_table();
@@ -385,7 +391,7 @@ int adsm_once_destroy(struct adsm_once_object *object)
 
 /* ---- devices that are lost */
 
-/* Has the last call of a home that may set units of an object ended, and well? Its lock is held. */
+/* Has the home's last call that may set units of the object ended without an error? Lock held. */
 static bool has_written(struct adsm_home *home, const struct adsm_once_object *object)
 {
 	uint64_t seq = atomic_load(&object->write_seq[home->index]);
@@ -393,7 +399,7 @@ static bool has_written(struct adsm_home *home, const struct adsm_once_object *o
 	int status;
 
 	if (!seq || seq > home->last_seq)
-		return true;	/* there is none, or it was about to begin, and does not */
+		return true;	/* there is no such call, or it was about to begin and does not */
 	if (seq <= atomic_load(&home->completed))
 		return !home->lost_seq || seq < home->lost_seq;
 	return home->device->backend->event_query(home->device, call->event, &status) > 0 && !status;
@@ -412,7 +418,7 @@ void adsm_once_device_lost(void)
 			adsm_home_lock(home, &old);
 			if (!has_written(home, o))
 				adsm_once_fail(o->shared, i, -ENODEV);
-			/* Once: what others are given to set from now on is theirs. */
+			/* Only once: units that other calls are to set from now on are not concerned. */
 			atomic_store(&o->write_seq[i], 0);
 			adsm_home_unlock(home, &old);
 		}

@@ -24,7 +24,8 @@ static int check_tiles(struct places *places)
 		return adsm_fail(-EINVAL, "%zu rows and %zu columns of tiles are not %zu units", d->rows, d->columns,
 				 places->count);
 	places->grid_rows = d->grid_rows ? d->grid_rows : 1;
-	/* The squarest: the largest divisor that is no larger than the other. */
+	/* The most nearly square grid: its number of rows is the
+	 * largest divisor that is at most the number of columns. */
 	for (unsigned rows = 2; !d->grid_rows && rows * rows <= n; rows++)
 		if (n % rows == 0)
 			places->grid_rows = rows;
@@ -80,7 +81,7 @@ static int place_of(const struct places *places, size_t unit)
 	}
 }
 
-/* Add a page to the last run, or begin another. */
+/* Add a page to the last run, or to a new one. */
 static int add_page(struct adsm_once_run **runs, size_t *n, size_t page, int device, size_t *offset)
 {
 	struct adsm_once_run *last = *n ? &(*runs)[*n - 1] : NULL;

@@ -13,35 +13,36 @@
 #include "core/observe.h"
 #include "core/view.h"
 
-#define WINDOW ((size_t)64)		/* pages: what is set is opened up to so many before and behind a touched one */
+#define WINDOW ((size_t)64)		/* pages: set ones are opened up to this
+					   number before and after a touched one */
 
-#define WAITS_MAX 2			/* further ones only are not ended by a jump */
-#define RESERVED ((uintptr_t)1)		/* instead of a frame: the entry is being made */
+#define WAITS_MAX 2			/* waits noted for each thread; a jump does not end further ones */
+#define RESERVED ((uintptr_t)1)		/* in place of a frame: the entry is being filled */
 
-/* Thread-local memory is scarce: sixteen bytes. */
+/* Sixteen bytes, because thread-local memory is scarce. */
 struct entry {
-	uintptr_t at;			/* the wait's frame; 0 while the entry is free */
+	uintptr_t at;			/* the address of the wait's frame; 0: the entry is free */
 	uint32_t number;		/* of the wait */
-	uint16_t slot, bucket;		/* slot: plus 1, 0 for none */
+	uint16_t slot, bucket;		/* slot: the number plus 1, 0 for none */
 };
 
 _Static_assert(ADSM_ONCE_SLOTS < UINT16_MAX && ADSM_ONCE_BUCKETS <= UINT16_MAX + 1, "they do not fit");
 
 /*
  * The waits that this thread is in. A signal handler may wait, too, and so may another context that it has switched to.
- * One that is left by a jump is ended by it, where the wrappers see that, else by the thread's next wait, if it is
- * certain then (core/frame.h).
+ * If a jump leaves a wait, the wrapper of the jump ends it; otherwise the thread's next wait does, if it is certain by
+ * then (core/frame.h).
  */
 static _Thread_local struct {
 	struct entry in[WAITS_MAX];
-	int thread;			/* this one's number; 0: not asked yet. A child of a fork does not wait */
-	int error;			/* how the wait of the touch of @judged has ended */
+	int thread;			/* this thread's id; 0: unknown; the child of a fork does not wait */
+	int error;			/* the error of the wait in a touch of address judged */
 	uintptr_t judged;
 } mine;
 
-static _Atomic uint32_t n_waits;	/* ever; it may begin again */
+static _Atomic uint32_t n_waits;	/* all waits so far; it may wrap around */
 
-/* What the frame of a wait has in it: no small number, as stacks are full of. */
+/* The word in the frame of a wait. It is no small number, because stacks contain many of those. */
 static uint64_t word_of(uint32_t number)
 {
 	return (number + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -52,13 +53,13 @@ static struct adsm_frame frame_of(const struct entry *entry)
 	return (struct adsm_frame){ entry->at, adsm_os_stack_end(entry->at), word_of(entry->number) };
 }
 
-/* A handler of this thread's may come between, and do the same. */
+/* A signal handler of this thread may interrupt, and do the same. */
 static bool exchange(struct entry *entry, uintptr_t from, uintptr_t to)
 {
 	return __atomic_compare_exchange_n(&entry->at, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-/* The function of this wait will not go on. */
+/* End a wait whose function was left. */
 static void end_entry(struct entry *entry, const struct entry *seen)
 {
 	const struct adsm_once_wait left = {
@@ -84,7 +85,7 @@ void adsm_once_leave(uintptr_t stack, bool may_return)
 	}
 }
 
-/* The thread is at @stack now: waits that it has left end. */
+/* The thread's stack pointer is @stack: end waits that it has left. */
 static void end_left(uintptr_t stack)
 {
 	for (size_t i = 0; i < WAITS_MAX; i++) {
@@ -100,9 +101,9 @@ static void end_left(uintptr_t stack)
 }
 
 struct waiting {
-	volatile uint64_t word;		/* in the wait's frame, as word_of() has it */
+	volatile uint64_t word;		/* in the wait's frame: the result of word_of() */
 	uint32_t number;
-	unsigned at;			/* which entry it has; WAITS_MAX: none */
+	unsigned at;			/* the index of its entry; WAITS_MAX: it has none */
 	struct adsm_once_wait wait;
 	struct adsm_once_object *object;
 };
@@ -123,7 +124,7 @@ static void begin_wait(struct waiting *waiting, struct adsm_once_note *note)
 		const struct entry seen = mine.in[k];
 
 		if (seen.at == at)
-			end_entry(&mine.in[k], &seen);		/* the one before, at the same place */
+			end_entry(&mine.in[k], &seen);		/* an earlier wait at the same address */
 	}
 	end_left(at);
 	adsm_once_wait_take(&waiting->wait, adsm_once_table, waiting->object->shared, note);
@@ -139,23 +140,23 @@ static void begin_wait(struct waiting *waiting, struct adsm_once_note *note)
 	adsm_once_wait_show(&waiting->wait);
 }
 
-/* Not where another wait of the thread's has taken it for one that was left. */
+/* Has the wait its entry? Another wait of this thread may have taken it for one that was left. */
 static bool is_noted(const struct waiting *waiting)
 {
 	return waiting->at == WAITS_MAX || (mine.in[waiting->at].at == place_of(waiting) &&
 					    mine.in[waiting->at].number == waiting->number);
 }
 
-/* Also when the thread is cancelled. */
+/* Also runs when the thread is cancelled. */
 static void end_wait(struct waiting *waiting)
 {
-	end_left(place_of(waiting));		/* in a handler, by a jump */
+	end_left(place_of(waiting));		/* waits of signal handlers that were left by jumps */
 	if (waiting->at == WAITS_MAX || (is_noted(waiting) && exchange(&mine.in[waiting->at], place_of(waiting), 0)))
 		adsm_once_wait_end(&waiting->wait);
 	adsm_note_once((uintptr_t)waiting->object->handle.address, waiting->wait.unit, waiting->wait.since_ns);
 }
 
-/* The only place where a cancelled thread ends: what it has to put right is in the frames above this one. */
+/* The thread can be cancelled only here. The cleanup is in the frames of the callers. */
 static int sleep_cancellable(_Atomic uint32_t *word, uint32_t value, bool far)
 {
 	int type, ret;
@@ -166,7 +167,7 @@ static int sleep_cancellable(_Atomic uint32_t *word, uint32_t value, bool far)
 	return ret;
 }
 
-/* AddressSanitizer refuses its own use of the stack where a cancelled thread leaves a frame that it knows. */
+/* AddressSanitizer reports an error of its own if a cancelled thread leaves a frame that it has instrumented. */
 __attribute__((no_sanitize("address")))
 static int wait_for(struct adsm_once_object *object, size_t unit, const void *where,
 		    int (*sleep)(_Atomic uint32_t *word, uint32_t value, bool far))
@@ -197,7 +198,7 @@ static int wait_for(struct adsm_once_object *object, size_t unit, const void *wh
 	return error;
 }
 
-/* Why a wait has ended in vain. */
+/* Why a wait has failed. */
 static const char *reason(const struct adsm_once_object *object, int error)
 {
 	int device, failed = adsm_once_failed(object->shared, &device);
@@ -234,7 +235,7 @@ int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *wher
 
 /* ---- touches of the view */
 
-/* The first unit of a page that is not set; the object's count: all of them are. */
+/* The first unit of a page that is not set; the object's count if all are set. */
 static size_t missing(const struct adsm_once_object *object, size_t page)
 {
 	size_t first = adsm_once_unit_at(object, page * ADSM_PAGE_SIZE);
@@ -256,7 +257,7 @@ static bool is_permitted(const struct adsm_once_object *object, size_t page)
 	return adsm_limit_at(&object->stand_in, page * ADSM_PAGE_SIZE) != ADSM_PROT_NONE;
 }
 
-/* Open a page that is set, and those around it that are. */
+/* Open a page whose units are all set, and such pages around it. */
 static int open_page(struct adsm_once_object *object, size_t page)
 {
 	size_t first = page, end = page + 1, n_pages = object->stand_in.span / ADSM_PAGE_SIZE, size;
@@ -270,14 +271,14 @@ static int open_page(struct adsm_once_object *object, size_t page)
 	size = (end - first) * ADSM_PAGE_SIZE;
 	error = object->engine->permit(view + first * ADSM_PAGE_SIZE, size, ADSM_PROT_NONE, ADSM_PROT_READ);
 	if (error == -ENOMEM) {
-		/* Shut, it is one mapping, or as many as it has runs; a later touch opens it again. */
+		/* A closed view is one mapping, or one for each run. Later touches open it again. */
 		object->engine->permit(view, object->stand_in.span, ADSM_PROT_READ, ADSM_PROT_NONE);
 		adsm_home_recover(&adsm_homes[0]);
 		error = object->engine->permit(view + first * ADSM_PAGE_SIZE, size, ADSM_PROT_NONE, ADSM_PROT_READ);
 	}
 	if (!error)
 		adsm_os_populate(view + first * ADSM_PAGE_SIZE, size, false);
-	/* No lock: where the program has closed some meanwhile, whoever is last closes it again. */
+	/* There is no lock. If the program has closed a page meanwhile, the last of the threads closes it again. */
 	for (; adsm_is_limited(&object->stand_in) && first < end; first++)
 		if (!is_permitted(object, first))
 			object->engine->permit(view + first * ADSM_PAGE_SIZE, ADSM_PAGE_SIZE, ADSM_PROT_READ,
@@ -306,7 +307,7 @@ int adsm_once_limit(struct adsm_once_object *object, size_t offset, size_t size,
 	return error;
 }
 
-/* Under the interrupted code's signal mask; may be left by siglongjmp(). */
+/* Runs under the interrupted code's signal mask. A handler may leave it by siglongjmp(). */
 static void wait_in_touch(const struct adsm_fault *fault)
 {
 	int error = wait_for(fault->wait_device, fault->wait_seq, (const void *)fault->instruction, adsm_once_sleep);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* once/wait.h - threads of the program's that wait for a unit: in a verb, in a touch of the view, in a system call. */
+/*
+ * once/wait.h - threads of the program that wait for a unit: in adsmOnceGet(), in a touch of the view, in a system
+ * call.
+ */
 #ifndef ADSM_ONCE_WAIT_H
 #define ADSM_ONCE_WAIT_H
 
@@ -7,20 +10,23 @@
 #include "once/once.h"
 
 /*
- * Until the unit is set. @where: the program's code that wants it. A point of cancellation. 0; -ENODEV, -EDEADLK with
- * the sentence.
+ * Wait until the unit is set. @where: the caller's code address. This is a cancellation point. Returns 0, or -ENODEV or
+ * -EDEADLK with an error text.
  */
 int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *where);
-/* This thread jumps to where its stack pointer is @stack: the waits end that it leaves (core/frame.h). */
+/* This thread jumps to code whose stack pointer is @stack: the waits that it leaves end (core/frame.h). */
 void adsm_once_leave(uintptr_t stack, bool may_return);
-/* A fault in a view, or a store where readers read. FOREIGN: it is in none. Without a lock. */
+/* Serve a fault in a view, or a store to the readers' mapping. Returns FOREIGN if it is in neither. No lock is held. */
 enum adsm_fault_result adsm_once_fault(struct adsm_fault *fault);			/* [signal] */
-/* The program permits another most of whole pages of the view (limits.h). Anywhere. -ENOMEM: no mappings are left. */
+/*
+ * Set what the program permits for whole pages of the view (limits.h). May be called anywhere. -ENOMEM: no mappings are
+ * left.
+ */
 int adsm_once_limit(struct adsm_once_object *object, size_t offset, size_t size, enum adsm_prot limit);
 /*
- * A system call is to read the bytes of a view from @offset on, or, as input, to write them: what is to be read is
- * waited for, and what is written has to be fresh. The address that the system is given instead. A negative errno, and
- * a line in the log.
+ * Prepare a system call that is to read bytes of a view from @offset on, or, with @input, to write them. Before reading
+ * it waits for the units; before writing the units must be fresh. Returns 0 and the address for the system, or a
+ * negative errno and a line in the log.
  */
 int adsm_once_io(struct adsm_once_object *object, size_t offset, size_t size, bool input, const void *where,
 		 void **ret_address);

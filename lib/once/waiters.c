@@ -10,8 +10,8 @@
 #include "once/once.h"
 
 /*
- * A thread of this process that has ended without the end of its wait: it left that by a jump. Or a device is lost, and
- * its threads with it.
+ * Is the waiting thread gone? A thread of this process may have left the wait by a jump, and ended. The threads of a
+ * device are gone after its loss.
  */
 static bool is_gone(const struct adsm_once_note *note)
 {
@@ -47,7 +47,7 @@ static void describe(const struct adsm_once_note *note, uint64_t now, adsmOnceWa
 	}
 }
 
-/* By how long they have waited; @n of @max there are. */
+/* Insert a wait, the longest first, into a list that has @n entries and room for @max. */
 static void insert(adsmOnceWaiter *waiters, size_t n, size_t max, const adsmOnceWaiter *waiter)
 {
 	size_t at = n < max ? n : max;
@@ -74,7 +74,7 @@ size_t adsm_once_waiters(const void *address, adsmOnceWaiter *ret_waiters, size_
 		if (!adsm_once_note_read(adsm_once_table, i, &note) || (address && note.address != (uintptr_t)address))
 			continue;
 		object = adsm_once_at(note.address);
-		/* Woken, and not yet off the table; or long gone. */
+		/* Its thread is woken but has not removed its note yet, or is gone. */
 		if (!object || adsm_once_is_set(object->shared, note.unit) || is_gone(&note))
 			continue;
 		describe(&note, now > note.since_ns ? now : note.since_ns, &waiter);

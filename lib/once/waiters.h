@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* once/waiters.h - who waits for units of write-once objects. */
+/* once/waiters.h - lists the threads and kernels that wait for units of write-once objects. */
 #ifndef ADSM_ONCE_WAITERS_H
 #define ADSM_ONCE_WAITERS_H
 
@@ -8,7 +8,10 @@
 
 #include "adsm_once.h"
 
-/* Of the object at an address, NULL: of all. How many there are; the first @max, those that wait longest first. */
+/*
+ * List the waits for the object at @address, or, if it is NULL, for all objects. Fills in the first @max, the longest
+ * waits first. Returns the number of all.
+ */
 size_t adsm_once_waiters(const void *address, adsmOnceWaiter *ret_waiters, size_t max);
 
 #endif
