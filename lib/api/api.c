@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api.c - the public functions but for modules: check arguments, start the library, turn negative errnos into errno. */
+/* api.c - the public functions except those for modules: they check arguments, start the library, and set errno. */
 #include <errno.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@
 #include "run/wait.h"
 #include "start/start.h"
 
-/* Callers' structures, each with the last field of its first version. */
+/* The callers' structures, each with the last field of its first version. */
 static const struct adsm_sized alloc_sized = ADSM_SIZED(adsmAllocOptions, "struct_size", block_size),
 	device_props = ADSM_SIZED(adsmDeviceProps, "struct_size", memory_free),
 	object_props = ADSM_SIZED(adsmObjectProps, "struct_size", n_blocks),
@@ -98,7 +98,7 @@ static int alloc_options(const adsmAllocOptions *in, struct adsm_object_options 
 	return adsm_home_get(in->device, ret_home);
 }
 
-/* The device does it, block by block, and what the CPU may have kept of an older object is fetched anew. */
+/* The device fills the object, block by block. Bytes that the CPU has of an older object are not used. */
 static int fill_with_zeros(void *address, size_t size, const void *where)
 {
 	int error = adsm_memset(address, 0, size, where);
@@ -369,7 +369,7 @@ int adsmSetName(const void *p, const char *name)
 
 	if (error)
 		return ADSM_TOLD(error);
-	/* The caller's memory may be shared: under the lock a touch would wait for itself. */
+	/* The caller's text may lie in shared memory, and a touch of that under the lock would deadlock. */
 	adsm_format(own, sizeof(own), "%s", name ? name : "");
 	object = adsm_object_enter(p, &old);
 	if (!object)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api_cuda.c - the public functions for programs that use CUDA themselves. */
+/* api/cuda.c - the public functions for programs that use CUDA themselves. */
 #include <errno.h>
 
 #include "api/sized.h"
@@ -12,7 +12,7 @@ static const struct adsm_handles_api api = {
 	"cuda", "adsmCuda", "the library was built without CUDA",
 };
 
-/* Contexts and devices of the backend are pointers; CUDA's devices are numbers. */
+/* The backend's contexts and devices are pointers; CUDA's devices are numbers. */
 int adsmCudaUse(struct CUctx_st *context, int device)
 {
 	ADSM_TELLS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/lend.c - the public functions for memory that is lent. */
+/* api/lend.c - the public functions for loans. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ struct adsmLoan {
 	struct iovec room[ADSM_IO_ROOM(1)];
 };
 
-/* The whole range has to be in one piece, for it has one address. */
+/* The whole range must be in one piece, because the caller gets one address. */
 static int begin(struct adsmLoan *loan, const struct iovec *range, unsigned access, const void *where)
 {
 	int error = 0;

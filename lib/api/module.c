@@ -21,8 +21,8 @@
 #include "start/start.h"
 
 /*
- * The sentence with which this thread was given NULL for a module or kernel. Whoever passes that on without a look is
- * told the same: what went wrong is that.
+ * The count of error texts when a function returned NULL to this thread for a module or kernel. If the program passes
+ * this NULL to another function, the error text of the first failure stays, because it names the reason.
  */
 static _Thread_local unsigned n_said_null;
 
@@ -79,7 +79,7 @@ static int read_file(const char *name, void **ret_image, size_t *ret_size)
 	return 0;
 }
 
-/* Without the NUL bytes at its end, which a string in C has. */
+/* The size without NUL bytes at the end, which a string in C has. */
 static size_t text_size(const char *text, size_t size)
 {
 	while (size > 1 && !text[size - 1])
@@ -87,7 +87,10 @@ static size_t text_size(const char *text, size_t size)
 	return size;
 }
 
-/* What an image is: text has no bytes that are 0. Never a driver's binary: drivers do not survive what is none. */
+/*
+ * Recognize the kind of an image: text has no bytes that are 0. The result is never a driver's binary, because drivers
+ * crash on invalid binaries.
+ */
 static int kind_of(const void *image, size_t size)
 {
 	static const uint32_t spirv = 0x07230203;

@@ -22,7 +22,7 @@ static void *null_with(int error)
 	return NULL;
 }
 
-/* Inside of signal handlers too, where the library is not started: without an object there is nothing to do. */
+/* Also called in signal handlers. It does not start the library, because without an object there is nothing to do. */
 static int find(const adsmOnce *once, size_t unit, struct adsm_once_object **ret_object)
 {
 	int error = adsm_is_child() ? adsm_start() : 0;
@@ -78,7 +78,7 @@ const void *adsmOnceWait(const adsmOnce *once, size_t unit)
 
 void *adsmOnceFresh(adsmOnce *once, size_t unit)
 {
-	ADSM_UNCANCELLED;	/* a handler may be where a wait can be cancelled at any time */
+	ADSM_UNCANCELLED;	/* a handler may interrupt a wait that can be cancelled at any time */
 	ADSM_TELLS;
 	struct adsm_once_object *object;
 	int error = find(once, unit, &object);
@@ -91,7 +91,7 @@ void *adsmOnceFresh(adsmOnce *once, size_t unit)
 
 int adsmOnceSet(adsmOnce *once, size_t unit)
 {
-	ADSM_UNCANCELLED;	/* a handler may be where a wait can be cancelled at any time */
+	ADSM_UNCANCELLED;	/* a handler may interrupt a wait that can be cancelled at any time */
 	ADSM_TELLS;
 	struct adsm_once_object *object;
 	int error = find(once, unit, &object);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api_opencl.c - the public functions for programs that use OpenCL themselves. */
+/* api/opencl.c - the public functions for programs that use OpenCL themselves. */
 #include <errno.h>
 #include <string.h>
 
@@ -85,7 +85,7 @@ int adsmOpenCLRelease(const adsmArg *uses, size_t n)
 	uint64_t seq;
 	int error = adsm_handles_release(&api, uses, n, __builtin_return_address(0), &home, &seq);
 
-	/* The program's queues know nothing of the order of calls. */
+	/* The program's queues do not follow the order of calls, so wait here. */
 	return ADSM_TOLD(error || !n ? error : adsm_wait_call(home, seq));
 }
 

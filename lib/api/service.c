@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/service.c - the public functions for services. They wait for no device, so the library need not be started. */
+/* api/service.c - the public functions for services. They need no device, so they do not start the library. */
 #include "api/told.h"
 #include "adsm_service.h"
 #include "core/life.h"

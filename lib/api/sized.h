@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/sized.h - public structures that grow: callers that were compiled with an older or a newer header. */
+/* api/sized.h - public structures that grow: their callers may be compiled with an older or a newer header. */
 #ifndef ADSM_SIZED_H
 #define ADSM_SIZED_H
 
@@ -11,8 +11,8 @@
  */
 struct adsm_sized {
 	const char *name;
-	const char *field;		/* where callers say the size: "struct_size", or the parameter "size" */
-	size_t first_size;		/* bytes of its first version; callers may have this and more */
+	const char *field;		/* where the caller stores the size: "struct_size", or the parameter "size" */
+	size_t first_size;		/* bytes of its first version, the smallest valid size */
 	size_t size;			/* bytes of this library's version */
 };
 
@@ -26,7 +26,7 @@ struct adsm_sized {
  */
 int adsm_sized_take(const struct adsm_sized *sized, void *own, const void *given, size_t given_size);
 
-/* Whether a caller's structure of @room bytes can take an answer. Returns 0, or -EINVAL with adsm_fail(). */
+/* Check that a caller's structure of @room bytes can hold the answer. Returns 0, or -EINVAL with adsm_fail(). */
 int adsm_sized_check(const struct adsm_sized *sized, const void *ret, size_t room);
 
 /* Give @own as the answer: cut to @room bytes; fields that only the caller has become 0. */

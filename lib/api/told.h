@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* api/told.h - a public function that fails leaves a sentence of its own, whatever has failed below it. */
+/* api/told.h - every public function that fails leaves an error text, also if the code below it set none. */
 #ifndef ADSM_TOLD_H
 #define ADSM_TOLD_H
 
 #include "base/error.h"
 #include "base/log.h"
 
-/* At the beginning of a public function; at each of its ends ADSM_TOLD(error), whose value is @error. */
+/* Write ADSM_TELLS at the beginning of a public function, and return ADSM_TOLD(error), whose value is @error. */
 #define ADSM_TELLS const unsigned said_ = adsm_n_said()
 #define ADSM_TOLD(error) adsm_told(said_, __func__, error)
 
