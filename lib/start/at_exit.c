@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * at_exit.c - the end of the process where a driver ends with it, by a handler of exit() that it registers when it is
- * initialised. Handlers of the program's that were registered before, and destructors, run after that: for them, what
- * only the device has is fetched just before.
+ * at_exit.c - the end of the process, if a driver ends in a handler of exit() that it registered at its initialization.
+ * Handlers of the program that were registered before, and destructors, run after that. For them, bytes that only the
+ * device has are fetched just before.
  *
- * exit() may have been called in a signal handler that interrupted the driver. So others call it (the copiers), and
- * nothing is waited for without end.
+ * A signal handler may have called exit(), and may have interrupted the driver. So other threads (the copiers) call the
+ * driver, and every wait has a time limit.
  */
 #include <stdlib.h>
 
@@ -16,15 +16,18 @@
 #include "core/life.h"
 #include "run/wait.h"
 
-#define CALLS_NS ((uint64_t)1000000000)		/* for the calls that run, of all devices */
-#define FETCH_NS ((uint64_t)5000000000)		/* for what a device has then */
-#define FETCH_BYTES ((size_t)256 << 20)		/* of all devices */
-#define RUN_BYTES ((size_t)16 << 20)		/* fetched at once */
+#define CALLS_NS ((uint64_t)1000000000)		/* for calls that run, on all devices together */
+#define FETCH_NS ((uint64_t)5000000000)		/* for the fetches from one device */
+#define FETCH_BYTES ((size_t)256 << 20)		/* from all devices */
+#define RUN_BYTES ((size_t)16 << 20)		/* fetched in one transfer */
 #define WHY "the driver has ended with the process"
 
 static _Atomic size_t left = FETCH_BYTES;
 
-/* Of its own memory the program has read what it wants by copies, unless the CPU has touched it before. */
+/*
+ * Is the object to be fetched? The program reads its own memory by copies, so that memory only counts if the CPU has
+ * touched it before.
+ */
 static bool is_wanted(const struct adsm_object *object)
 {
 	const struct adsm_counters *c = &object->counters;
@@ -35,7 +38,7 @@ static bool is_wanted(const struct adsm_object *object)
 		 atomic_load(&c->write_faults));
 }
 
-/* The next one from slot @at on, with its home locked; NULL: there is none. */
+/* The next object from slot @at on, with its home locked; NULL: there is none. */
 static struct adsm_object *next_wanted(struct adsm_home *home, uint32_t *at, struct adsm_sigset *ret_old)
 {
 	struct adsm_object *object;
@@ -51,14 +54,14 @@ static struct adsm_object *next_wanted(struct adsm_home *home, uint32_t *at, str
 	return NULL;
 }
 
-/* Can this be had now? What others are at, they may only finish when this is done. */
+/* Can the block be fetched now, without a wait? A thread that works on it may only continue after this handler. */
 static bool is_ready(const struct adsm_object *object, uint32_t b)
 {
 	return adsm_blocks_lack(&object->blocks, b) && !adsm_block_blocked(object, b) &&
 		!adsm_block_must_wait(object, b, ADSM_EVENT_READ);
 }
 
-/* From block @b on; how many there are in one run, within the limits. */
+/* How many blocks from @b on can be fetched in one transfer, within the limits. */
 static uint32_t run_of(const struct adsm_object *object, uint32_t b)
 {
 	size_t most = atomic_load(&left);
@@ -70,7 +73,7 @@ static uint32_t run_of(const struct adsm_object *object, uint32_t b)
 	return n;
 }
 
-/* The lock is given away meanwhile, and the object may end. */
+/* The lock is given back meanwhile, and the object may be freed. */
 static void fetch_object(struct adsm_object *object, uint64_t until)
 {
 	uint64_t generation = object->generation;
@@ -92,7 +95,7 @@ struct work {
 	uint64_t until;
 };
 
-/* Those come first of which all fits. */
+/* Does all of the object fit into the limit? Such objects come first. */
 static bool fits(const struct adsm_object *object)
 {
 	uint32_t n = adsm_blocks_n_lacking(&object->blocks);
@@ -115,7 +118,7 @@ static int fetch_home(void *arg)
 	return 0;
 }
 
-/* A later touch would wait for what runs. */
+/* Wait for calls that run: what they may write can only be fetched afterwards. */
 static void wait_for_calls(struct adsm_home *home, uint64_t until)
 {
 	struct adsm_object *object;
@@ -134,7 +137,7 @@ static void wait_for_calls(struct adsm_home *home, uint64_t until)
 
 static void at_exit(void)
 {
-	static struct work works[ADSM_MAX_DEVICES];	/* a copier may go on with it */
+	static struct work works[ADSM_MAX_DEVICES];	/* a copier may still use it after the time limit */
 	uint64_t calls_until = adsm_os_now_ns() + CALLS_NS;
 
 	for (int i = 0; adsm_started() && i < adsm_n_homes; i++) {

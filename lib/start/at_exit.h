@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* at_exit.h - the end of the process, where a driver ends with it. */
+/* at_exit.h - the end of the process, if a driver ends before the library. */
 #ifndef ADSM_AT_EXIT_H
 #define ADSM_AT_EXIT_H
 
 /*
- * A driver that ends in exit() has been initialised: before it ends, what only its devices have is fetched, and they
- * are lost from then on. Once counts: the first time, which is to be as soon after that as can be.
+ * Call this after the initialization of a driver that ends in exit(). Before that driver ends, the bytes that only its
+ * devices have are fetched; afterwards the devices are lost. Only the first call matters, and it must come as early as
+ * possible.
  */
 void adsm_at_exit_watch(void);
 

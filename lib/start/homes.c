@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* homes.c - homes are opened and closed. */
+/* homes.c - open and close homes. */
 #include "start/homes.h"
 
 #include <string.h>
@@ -15,7 +15,10 @@
 #include "start/at_exit.h"
 #include "stubs.h"
 
-/* Drivers take signals of the program's, when they are only asked for devices, too: LLVM in them those that end it. */
+/*
+ * Drivers change the program's signal actions even if they are only asked for devices. LLVM inside them changes those
+ * of the signals that end the process.
+ */
 static struct adsm_actions actions;
 
 void adsm_homes_keep_actions(void)
@@ -39,7 +42,7 @@ void adsm_homes_close(void)
 	adsm_n_homes = 0;
 }
 
-/* The next home, for a backend's device; known once it is ready. */
+/* Open the next home, for a backend's device. adsm_n_homes counts it once it is ready. */
 int adsm_homes_add(const struct adsm_backend *backend, int index)
 {
 	const struct adsm_backend_config config = {
@@ -77,7 +80,7 @@ int adsm_homes_add(const struct adsm_backend *backend, int index)
 	return 0;
 }
 
-/* All of them, or none. */
+/* Open all homes, or none. */
 static int open_homes(const struct adsm_backend *backend, int n_devices)
 {
 	int error = 0;
@@ -92,7 +95,7 @@ static int open_homes(const struct adsm_backend *backend, int n_devices)
 	return error;
 }
 
-/* With an arena for which there is room, and for what the devices want. */
+/* If there is no room for the arena and for what the devices need, make the arena smaller and try again. */
 int adsm_homes_open(const struct adsm_backend *backend, int n_devices)
 {
 	int error = open_homes(backend, n_devices);

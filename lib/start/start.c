@@ -43,7 +43,8 @@ static void report_at_exit(void)
 static void in_child(void)
 {
 	adsm_options_child();
-	/* Or the thread that was starting or stopping it, and is not here, leaves it as it is. */
+	/* If another thread was starting or stopping the library,
+	 * it does not exist here, and the state stays incomplete. */
 	bool between = pthread_mutex_trylock(&start_mutex.mutex);
 
 	if (!between)
@@ -74,7 +75,7 @@ static void warn_if_bypassed(void)
 			  "library (LD_PRELOAD=%s) or use adsmHold() around them", path);
 }
 
-/* It sets this variable for what it runs. There the start would take a processor for hours. */
+/* Valgrind sets this variable for programs that it runs. There the start would take hours. */
 static bool is_under_valgrind(void)
 {
 	const char *preloaded = adsm_os_getenv("LD_PRELOAD");
@@ -105,7 +106,7 @@ static int start(void)
 		adsm_say("no memory for the library's tables: %s%s", strerror(-error), adsm_os_limit(error));
 		goto end_observing;
 	}
-	atomic_store(adsm_life.unforked, 1);	/* the child of one that had been shut down begins anew */
+	atomic_store(adsm_life.unforked, 1);	/* so the child of a process whose library is stopped may start it */
 	error = adsm_arena_create(adsm_core_options.arena.address, adsm_core_options.arena.size);
 	if (error)
 		goto end_observing;
@@ -132,7 +133,7 @@ end_observing:
 	return error;
 }
 
-/* With start_mutex. */
+/* The caller has start_mutex. */
 static int start_now(void)
 {
 	unsigned n_said;
@@ -150,7 +151,7 @@ static int start_now(void)
 			adsm_say("the library cannot start: %s%s", strerror(-error), adsm_os_limit(error));
 		return error;
 	}
-	/* Backends that were looked for in vain have said why. */
+	/* The texts are about backends that were tried without success. */
 	adsm_error_back(before);
 	adsm_life.epoch++;
 	adsm_counters_reset(&adsm_total);
@@ -161,7 +162,7 @@ static int start_now(void)
 	return 0;
 }
 
-/* Whoever needed it may not look at what it was told: why it failed is told once. With start_mutex. */
+/* The caller may ignore the error, so the log gets the reason once. The caller has start_mutex. */
 static int start_and_tell(void)
 {
 	int error = start_now();
@@ -190,13 +191,16 @@ int adsm_start(void)
 	return error;
 }
 
-/* The library runs on a context of the program's, and otherwise would have looked for devices as @option says. */
+/* If the library runs on a context of the program's: the backend, and the value that the option had before. */
 static struct {
-	const struct adsm_backend *backend;	/* NULL: it does not */
+	const struct adsm_backend *backend;	/* NULL: it does not run on one */
 	char option[64];
 } lent;
 
-/* The program may end it as soon as the library has: the next start is without. With start_mutex. */
+/*
+ * The program may end its context once the library has stopped, so the next start is without it. The caller has
+ * start_mutex.
+ */
 static void forget_context(void)
 {
 	if (!lent.backend)
@@ -206,12 +210,12 @@ static void forget_context(void)
 	lent.backend = NULL;
 }
 
-/* Start on a context of the program's. With start_mutex. */
+/* Start on a context of the program's. The caller has start_mutex. */
 static int start_on(const struct adsm_backend *backend, void *context, void *device)
 {
 	int error;
 
-	error = adsm_options_load();	/* which say where the driver is */
+	error = adsm_options_load();	/* they name the driver's library */
 	if (!error)
 		error = backend->driver->use_context(context, device);
 	if (error)
@@ -226,12 +230,12 @@ static int start_on(const struct adsm_backend *backend, void *context, void *dev
 	return error;
 }
 
-/* A further home, for a context of the program's. With start_mutex. */
+/* Open one more home, for a context of the program's. The caller has start_mutex. */
 static int add_home(const struct adsm_backend *backend, void *context, void *device)
 {
 	int error, n;
 
-	/* The wrapped one, where all are. */
+	/* If the devices are wrapped (backends/wrap), use the wrapped backend. */
 	if (!strcmp(adsm_homes[0].device->backend->name, backend->name))
 		backend = adsm_homes[0].device->backend;
 	if (adsm_n_homes == ADSM_MAX_DEVICES)

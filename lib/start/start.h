@@ -5,11 +5,16 @@
 
 #include "core/home.h"
 
-/* Start where needed. Every public call that needs the library goes through here first: one load. */
+/*
+ * Start the library if necessary. Every public function that needs it calls this first. If it runs, this costs one
+ * load.
+ */
 int adsm_start(void);
 int adsm_stop(void);
-/* The home of a driver's context, as adsm_home_of() has it; where there is none, it is opened: the library starts with
- * it, or goes on with one device more. */
+/*
+ * Get the home of a driver's context, as adsm_home_of() does. If there is none, open it: the library starts with it, or
+ * gets one more device.
+ */
 int adsm_start_with(const char *backend, void *context, void *device, struct adsm_home **ret_home);
 
 #endif
