@@ -18,7 +18,7 @@
 #include "run/wait.h"
 #include "start/start.h"
 
-#define BOUNCE ((size_t)1 << 20)	/* between the memories of two devices */
+#define BOUNCE ((size_t)1 << 20)	/* bytes in one step of a copy between two devices */
 
 bool adsm_driver_active(void)
 {
@@ -53,7 +53,7 @@ int adsm_driver_home(const char *backend, void *context, void *device, struct ad
 	return *ret_home ? 0 : adsm_start_with(backend, context, device, ret_home);
 }
 
-/* Has it objects that no program's driver made? */
+/* Has the home objects that are not adopted? */
 static bool has_own(struct adsm_home *home)
 {
 	struct adsm_object *object;
@@ -74,7 +74,7 @@ bool adsm_driver_end(struct adsm_home *home, bool always)
 	if (!always && (has_own(home) || adsm_modules_alive()))
 		return false;
 	home->device->backend->driver->end(home->device, "the program has ended its context", true);
-	/* Calls that were under way have ended by that. */
+	/* The loss has ended calls that ran. */
 	adsm_home_lock(home, &old);
 	adsm_retire(home);
 	adsm_home_unlock(home, &old);
@@ -142,8 +142,8 @@ struct commands {
 	void *queue;
 	int (*enqueue)(void *arg);
 	void *arg;
-	int result;			/* of that */
-	int error;			/* they run, but when they end nobody knows */
+	int result;			/* of enqueue */
+	int error;			/* they run, but their end cannot be known */
 };
 
 static int start_commands(void *arg, struct adsm_device_event *ret_event)

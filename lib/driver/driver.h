@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver.h - what the wrappers of a driver do for programs that use that driver themselves: their memory is adopted, so
- * becomes objects; their commands, which are kernels and copies, become calls. Negative errnos, sentences set. Ordinary
- * code only.
+ * driver.h - functions for the wrappers of a driver, for programs that use that driver themselves. The program's memory
+ * is adopted: it becomes objects. Its commands (kernels and copies) become calls. Functions return 0 or a negative
+ * errno with an error text. They must not be called in fault or signal handlers.
  */
 #ifndef ADSM_DRIVER_H
 #define ADSM_DRIVER_H
@@ -12,99 +12,106 @@
 
 #define ADSM_DRIVER_USES 8
 
-/* An object and the place of an address in it; valid until somebody frees it. */
+/* An object and the place of an address in it; valid while no thread frees the object. */
 struct adsm_driver_place {
 	struct adsm_home *home;
 	const struct adsm_memory *memory;
 	uintptr_t start;
-	size_t offset, size;		/* size: of the object, as the program asked for it */
+	size_t offset, size;		/* size: the object's, as the program requested it */
 	bool device_only;
 };
 
-/* The device's address of it. */
+/* The device's address of the place. */
 static inline uint64_t adsm_driver_address(const struct adsm_driver_place *place)
 {
 	return place->memory->address + place->offset;
 }
 
-/* Does what begins there end in the same object? */
+/* Are @size bytes from the place on inside the object? */
 static inline bool adsm_driver_has(const struct adsm_driver_place *place, size_t size)
 {
 	return size <= place->size - place->offset;
 }
 
-/* What a command does with the object that writes @size bytes there. */
+/* How a command accesses the object if it writes @size bytes at the place. */
 static inline unsigned adsm_driver_written(const struct adsm_driver_place *place, size_t size)
 {
 	return !place->offset && size >= place->size ? ADSM_ACCESS_OUT : ADSM_ACCESS_INOUT;
 }
 
-/* Has the library started, and is there any object? Cheap: it stands before everything else. */
+/* Has the library started, and is there any object? This is cheap; wrappers call it first. */
 bool adsm_driver_active(void);
-/* Which object has an address: false where none has. Cheap, no lock. */
+/* Find the object of an address. Returns false if there is none. This is cheap and takes no lock. */
 bool adsm_driver_find(const void *p, struct adsm_driver_place *ret_place);
-/* The home of a driver's context, one there is. */
+/* The existing home of a driver's context, or NULL. */
 struct adsm_home *adsm_driver_home_of(void *context);
-/* The same; made where there is none, which starts the library on @backend with this one where it had not. */
+/* The same, but open a home if there is none. If the library has not started, it starts on @backend with this home. */
 int adsm_driver_home(const char *backend, void *context, void *device, struct adsm_home **ret_home);
 
 /*
- * The program is about to end the context of a home, whose adopted objects are forgotten: the backend's queues and
- * threads end, and its share in the context. Not where objects or kernels of the library's own are there, unless
- * @always: then that share keeps the context. Did it end? Then its device is lost.
+ * The program is about to end the context of a home, whose adopted objects are forgotten. End the backend's queues and
+ * threads, and its reference to the context. If objects that are not adopted, or modules, exist, and @always is not
+ * set, nothing happens: the backend's reference then keeps the context. Returns true if it has ended; the device is
+ * then lost.
  */
 bool adsm_driver_end(struct adsm_home *home, bool always);
 
 /*
- * Make an object of memory that the program allocated: whole pages from @address on, inaccessible so far, @size bytes
- * of them its own. Contents are undefined. -EINVAL where that is no page, -EEXIST where another object is.
+ * Make an object of memory that the program allocated: whole pages from @address on, which the CPU cannot access so
+ * far. @size: the program's bytes. The contents are undefined. Returns -EINVAL if @address is not page aligned, and
+ * -EEXIST if there is another object.
  */
 int adsm_driver_adopt(struct adsm_home *home, uint64_t address, size_t size);
 /*
- * Before the program frees it: waits (@wait) for the calls that may use it, else the caller knows that none does; then
- * the range is inaccessible, as the driver left it. -EINVAL where no adopted object starts there; -EBUSY while held.
- * @driver_free: NULL, or the memory may be kept, which 1 says it is: it is the library's then, until it is handed out
- * again, or @driver_free is called, with a lock held: to free it and nothing else.
+ * Call this before the program frees such memory. It waits for the calls that may use the object, if @wait; otherwise
+ * the caller knows that no call does. Afterwards the CPU cannot access the range, as before the adoption. Returns
+ * -EINVAL if no adopted object starts there, and -EBUSY if a range of it is held.
+ * @driver_free: NULL, or a function that frees the memory. With a function the library may keep the memory, and then
+ * returns 1: it belongs to the library until adsm_driver_reuse() returns it, or @driver_free is called. That call is
+ * made with a lock held, and must do nothing else.
  */
 int adsm_driver_forget(const void *p, bool wait, adsm_kept_free *driver_free);
-/* Make an object of memory that is kept there, of as many pages as @size bytes take; -ENOENT where there is none. */
+/* Make an object of kept memory that has as many pages as @size bytes need. Returns -ENOENT if there is none. */
 int adsm_driver_reuse(struct adsm_home *home, size_t size, uint64_t *ret_address);
-/* Free what is kept of freed memory, the library's own too: of a home, or of all (NULL). Was there any? */
+/* Free kept memory, including the library's own: of a home, or of all homes (NULL). Returns true if there was any. */
 bool adsm_driver_give_up(struct adsm_home *home);
-/* How many bytes are kept on a driver's device. */
+/* The number of kept bytes on a driver's device. */
 size_t adsm_driver_kept(void *device);
 
 /*
- * Release objects to commands of the program's, have @enqueue give them to the driver's queue @queue, and take note of
- * when they end. @n 0: they may use any object, as an unnamed call. What is in no object, or one of another home's, is
- * passed over. @enqueue (NULL: nothing is given) runs once, with the home's lock held and signals blocked, so that no
- * access comes in between: it touches no shared memory and waits for nothing.
- * Returns 0, with what @enqueue returned in *ret_result (not 0: the driver refused, nothing was taken note of); or a
- * negative errno: @enqueue has not run, or its end cannot be known; then the objects are the device's all the same.
+ * Release objects to commands of the program's, call @enqueue to give them to the driver's queue @queue, and note when
+ * they end. If @n is 0, they may use any object, as an unnamed call. Uses that are in no object, or in an object of
+ * another home, are ignored. @enqueue (NULL: there are no commands) is called once, with the home's lock held and
+ * signals blocked, so that no access comes between. It must not touch shared memory and must not wait.
+ * Returns 0, and the result of @enqueue in *ret_result (not 0: the driver refused, and nothing was noted). Returns a
+ * negative errno if @enqueue was not called, or if the end of the commands cannot be known; in the latter case the
+ * states of the objects change all the same.
  */
 int adsm_driver_call(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, void *queue,
 		     int (*enqueue)(void *arg), void *arg, int *ret_result);
 /*
- * The same for commands that may use any object; but while none is open, signals are not blocked, and nobody takes note
- * of when they end before somebody waits for it: for all that @queue has then. Before @queue ends, or is in a state in
- * which it cannot be asked, adsm_driver_launched_on(); before commands that such a wait must not be for,
- * adsm_driver_launched().
+ * The same for commands that may use any object. While no object is open, signals are not blocked, and the end of the
+ * commands is not noted until a thread waits for it; it then waits for everything that is in @queue. Call
+ * adsm_driver_launched_on() before @queue ends or gets into a state where it cannot be asked. Call
+ * adsm_driver_launched() before commands that such a wait must not include.
  */
 int adsm_driver_launch(struct adsm_home *home, void *queue, int (*enqueue)(void *arg), void *arg, int *ret_result);
-/* Take note of when the commands launched so far end: of one home's, or of all (NULL); of what has some on a queue. */
+/*
+ * Note when the commands launched so far end: of one home, or of all homes (NULL); or of the home that has commands in
+ * @queue.
+ */
 void adsm_driver_launched(struct adsm_home *home);
 void adsm_driver_launched_on(void *queue);
 /*
- * After the program has waited for its commands: take note of it, and fetch what the protocol wants back. Where there
- * are objects whose accesses are not seen (batch), this waits for all commands.
+ * Call this after the program has waited for its commands: it notes their end, and fetches what the protocol requires.
+ * If there are objects whose accesses are not detected (batch), it waits for all commands.
  */
 int adsm_driver_sync(struct adsm_home *home);
 
 /*
- * Copies that return when the bytes have moved, in the order of calls. Both ends may be in objects, at @to and @from
- * (NULL: not in one). What covers whole
- * blocks goes to the device at once; from the device, a copy of whole blocks leaves them valid for the CPU, so that
- * another one is served there, and a smaller one fetches its own bytes only.
+ * Copy or fill, and return when the bytes have moved. The order is that of calls. Both ranges may be in objects, at @to
+ * and @from (NULL: not in an object). Whole blocks go to the device immediately. A copy of whole blocks from the device
+ * leaves them valid for the CPU, so that another copy needs no transfer; a smaller copy fetches only its own bytes.
  */
 int adsm_driver_copy(void *dst, const struct adsm_driver_place *to, const void *src,
 		     const struct adsm_driver_place *from, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handles.c - what the public functions for programs that use a driver themselves have in common. */
+/* handles.c - the common part of the public functions for programs that use a driver themselves. */
 #include <errno.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ int adsm_handles_use(const struct adsm_handles_api *api, void *context, void *de
 				 api->prefix);
 	if (!backend)
 		return adsm_fail(-ENOTSUP, "%s", api->missing);
-	error = adsm_options_load();	/* which say what driver to open */
+	error = adsm_options_load();	/* they name the driver's library */
 	if (!error)
 		error = backend->driver->use_context(context, device);
 	return error || !context ? error : adsm_options_set("backend", api->backend);
@@ -72,7 +72,7 @@ int adsm_handles_release(const struct adsm_handles_api *api, const adsmArg *uses
 		if (!named[i].access)
 			named[i].access = ADSM_ACCESS_INOUT;
 	}
-	/* On the device where they live; whether all of them do so the call says. */
+	/* Use the device of the first object. The call checks whether the others are on the same one. */
 	for (size_t i = 0; i < n && !object; i++) {
 		object = adsm_object_enter(uses[i].data, &old);
 		if (object) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handles.h - what the public functions for programs that use a driver themselves have in common: the driver's handles,
- * of the library's parts and of the program's.
+ * handles.h - the common part of the public functions for programs that use a driver themselves: the driver's handles
+ * of the library's objects, and of the program's.
  */
 #ifndef ADSM_HANDLES_H
 #define ADSM_HANDLES_H
@@ -11,19 +11,19 @@
 
 struct adsm_handles_api {
 	const char *backend;
-	const char *prefix;		/* of its functions' names */
-	const char *missing;		/* the sentence where this library has no such backend */
+	const char *prefix;		/* of the names of its functions */
+	const char *missing;		/* the error text if this library has no such backend */
 };
 
-/* A device of the right backend; starts the library. */
+/* Get a device of the right backend. Starts the library if necessary. */
 int adsm_handles_home(const struct adsm_handles_api *api, int device, struct adsm_home **ret_home);
-/* The program's context and its device; NULL: none. */
+/* Use the program's context and its device; NULL: none. */
 int adsm_handles_use(const struct adsm_handles_api *api, void *context, void *device);
-/* The driver's handles of a device's parts. */
+/* Get the driver's handles of a device. */
 int adsm_handles_get(const struct adsm_handles_api *api, int device, struct adsm_native *ret_native);
 /*
- * Release objects to what the program enqueues next: they live on *ret_home, and the call there is *ret_seq. @where:
- * code address of who asks.
+ * Release objects to commands that the program enqueues next. *ret_home is the home of the objects, *ret_seq the number
+ * of the call that stands for the commands. @where: the caller's code address.
  */
 int adsm_handles_release(const struct adsm_handles_api *api, const adsmArg *uses, size_t n, const void *where,
 			struct adsm_home **ret_home, uint64_t *ret_seq);
