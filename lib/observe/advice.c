@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice.c - what would make the program faster: what the simulated objects show, weighed and put in words. */
+/* advice.c - what would make the program faster: compares the simulated objects, and puts the result in words. */
 #include "observe/advice.h"
 
 #include <string.h>
@@ -9,19 +9,20 @@
 #include "observe/record.h"
 #include "observe/use.h"
 
-#define SEEN_MIN 3			/* calls after which something was fetched, to know what kernels do */
+#define SEEN_MIN 3			/* calls followed by a fetch that are necessary to know what kernels do */
 #define MATTERS_BYTES ((uint64_t)64 << 10)
 #define MATTERS_FAULTS 16
-#define COST_OF_EACH ((uint64_t)16 << 10)	/* a fault or a transfer takes as long as so many bytes, about */
+#define COST_OF_EACH ((uint64_t)16 << 10)	/* a fault or a transfer takes about as
+						   long as to move this number of bytes */
 
 struct choice {
 	const struct adsm_record *record;
 	const struct adsm_usage *use;
 	adsmStats now;			/* of the object */
-	adsmStats as_is;		/* as simulated */
+	adsmStats as_is;		/* as simulated with the present settings */
 	bool exact;
 	struct adsm_advice_item items[ADSM_N_ADVICE_KINDS];
-	uint64_t costs[ADSM_N_ADVICE_KINDS];	/* with it; by kind; 0: no such advice */
+	uint64_t costs[ADSM_N_ADVICE_KINDS];	/* the cost with this advice, by kind; 0: no such advice */
 };
 
 #define PROMISED(X) X(h2d_bytes) X(d2h_bytes) X(h2d_transfers) X(d2h_transfers) X(read_faults) X(write_faults) \
@@ -36,7 +37,7 @@ static adsmStats stats_of(const struct choice *choice, int sim)
 	return stats;
 }
 
-/* What threads do at once is not simulated; it shows mostly in signals, of which nothing is promised. */
+/* Concurrent accesses of threads are not simulated. They mostly change signals, so these are not compared. */
 static bool agree(const adsmStats *a, const adsmStats *b)
 {
 	return a->h2d_bytes == b->h2d_bytes && a->d2h_bytes == b->d2h_bytes && a->h2d_transfers == b->h2d_transfers &&
@@ -44,7 +45,9 @@ static bool agree(const adsmStats *a, const adsmStats *b)
 		a->write_faults == b->write_faults && a->evictions == b->evictions;
 }
 
-/* As it would be: what is simulated, or as much more or less as that is. */
+/*
+ * The counters as they would be: the simulated ones if exact; otherwise the real ones, plus the simulated difference.
+ */
 static adsmStats promise(const struct choice *choice, int sim)
 {
 	adsmStats then = stats_of(choice, sim);
@@ -76,7 +79,10 @@ static bool matters(const adsmStats *now, const adsmStats *then)
 		adsm_advice_cost(then) <= adsm_advice_cost(now) - adsm_advice_cost(now) / 10;
 }
 
-/* Offer the advice whose effect a simulated object shows: taken where it matters, and is the best of its kind. */
+/*
+ * Offer the advice whose effect a simulated object shows. It is taken if the difference matters, and if it is the best
+ * of its kind.
+ */
 static struct adsm_advice_item *offer(struct choice *choice, enum adsm_advice_kind kind, int sim)
 {
 	struct adsm_advice_item *item = &choice->items[kind];
@@ -89,13 +95,13 @@ static struct adsm_advice_item *offer(struct choice *choice, enum adsm_advice_ki
 		return NULL;
 	choice->costs[kind] = adsm_advice_cost(&then);
 	*item = (struct adsm_advice_item){ .kind = kind, .now = choice->now, .then = then };
-	/* When bytes are sent early by a thread is chance. */
+	/* The moments when the evictor sends blocks early depend on chance. */
 	item->exact = choice->exact && adsm_use_exact(choice->record, sim) &&
 		(!then.evictions || adsm_protocol_options.evict_batch == 1);
 	return item;
 }
 
-/* For people. */
+/* A size as text for people. */
 static const char *amount(uint64_t size, char ret_text[24])
 {
 	bool large = size >= (uint64_t)10 << 20, small = size < 10 << 10 && size % (1 << 10);
@@ -105,7 +111,7 @@ static const char *amount(uint64_t size, char ret_text[24])
 	return ret_text;
 }
 
-/* As options have it. */
+/* A size as options write it. */
 static const char *size_word(size_t size, char ret_text[24])
 {
 	bool large = !(size % (1 << 20));
@@ -115,8 +121,8 @@ static const char *size_word(size_t size, char ret_text[24])
 }
 
 /*
- * A rolling size that sends nothing early, where @n blocks are Dirty at once: large enough also for the windows that
- * blocks are opened in.
+ * A rolling size with which no block is sent early, if @n blocks are Dirty at the same time. It is also large enough
+ * for the fault-ahead windows.
  */
 static size_t rolling_size(size_t n, size_t block_size)
 {
@@ -125,7 +131,7 @@ static size_t rolling_size(size_t n, size_t block_size)
 	return window >= 2 && n < 2 * window ? 2 * window : n ? n : 1;
 }
 
-/* Words for another block size; the rolling size is part of it where otherwise blocks could be sent early. */
+/* The setting for another block size. It includes the rolling size if blocks could otherwise be sent early. */
 static void set_blocks(const struct choice *choice, struct adsm_advice_item *item, int sim)
 {
 	const struct adsm_sim *s = choice->use->sims[sim];
@@ -179,7 +185,7 @@ static void offer_protocol(struct choice *choice)
 {
 	struct adsm_advice_item *item;
 
-	/* Its block is the whole object. */
+	/* Its block is the whole object already. */
 	if (!strcmp(choice->record->protocol, "lazy"))
 		return;
 	for (int i = ADSM_LAZY; i < ADSM_N_SIMS; i++) {
@@ -264,7 +270,7 @@ unsigned adsm_advice_list(const struct adsm_record *record, struct adsm_advice_i
 	choice.as_is = stats_of(&choice, ADSM_AS_IS);
 	choice.exact = adsm_use_exact(record, ADSM_AS_IS) && agree(&choice.now, &choice.as_is);
 	offer_in(&choice);
-	/* Only what was seen page by page tells about other blocks. */
+	/* Other block sizes can only be judged if the accesses were detected page by page. */
 	if (!record->pages->whole) {
 		offer_blocks(&choice);
 		offer_protocol(&choice);

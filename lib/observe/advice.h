@@ -15,14 +15,15 @@ enum adsm_advice_kind {
 
 struct adsm_advice_item {
 	enum adsm_advice_kind kind;
-	char text[200];			/* a sentence */
-	char setting[80];		/* what to say: "ADSM_BLOCK_SIZE=4K", "adsmIn(p)"; "" */
-	bool exact;			/* else about */
-	/* Of the object: as it was, as it would be; only bytes, transfers, faults, evictions; about: signals. */
+	char text[200];			/* one sentence */
+	char setting[80];		/* the setting to change: "ADSM_BLOCK_SIZE=4K", "adsmIn(p)"; or "" */
+	bool exact;			/* the numbers are exact; otherwise they are estimates */
+	/* The object's counters as they were, and as they would be: only
+	 * bytes, transfers, faults, evictions, and estimated signals. */
 	adsmStats now, then;
 };
 
-/* To compare what is promised of different objects: bytes, and what faults and transfers cost beside them. */
+/* A cost to compare the advice for different objects: bytes, and the cost of faults and transfers in bytes. */
 uint64_t adsm_advice_cost(const adsmStats *stats);
 
 static inline uint64_t adsm_traffic(const adsmStats *stats)
@@ -30,7 +31,10 @@ static inline uint64_t adsm_traffic(const adsmStats *stats)
 	return stats->h2d_bytes + stats->d2h_bytes;
 }
 
-/* The advice for an object, the best first, at most @n: how many there are. Between adsm_records_lock() and unlock. */
+/*
+ * Get the advice for an object, the best first, at most @n. Returns the number. Call this between adsm_records_lock()
+ * and adsm_records_unlock().
+ */
 unsigned adsm_advice_list(const struct adsm_record *record, struct adsm_advice_item *ret_items, unsigned n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* costs.c - what devices count themselves of launches: sums by kernel, and events for each part of a device. */
+/* costs.c - costs that devices count for each launch: sums by kernel, and events for each part of a device. */
 #include "observe/costs.h"
 
 #include <stdlib.h>
@@ -10,9 +10,10 @@
 #include "observe/ring.h"
 #include "observe/trace.h"
 
-/* Each with its home's lock, from the device's opening to the end of observing. */
+/* Guarded by the home's lock, from the opening of the device to the end of observing. */
 static struct sums {
-	struct adsm_cost_sum *v;	/* ADSM_COST_SUMS_MAX; NULL: the device counts nothing, or no memory */
+	struct adsm_cost_sum *v;	/* ADSM_COST_SUMS_MAX entries; NULL: the device
+					   counts nothing, or there is no memory */
 	size_t n;
 } all[ADSM_MAX_DEVICES];
 
@@ -142,7 +143,7 @@ void adsm_costs_forget(void)
 
 size_t adsm_costs_copy(int device, struct adsm_cost_sum **ret_sums)
 {
-	/* Memory first: none is taken with the lock. */
+	/* Allocate first: no memory is allocated under the lock. */
 	struct adsm_cost_sum *sums = all[device].v ? malloc(ADSM_COST_SUMS_MAX * sizeof(*sums)) : NULL;
 	struct adsm_sigset old;
 	size_t n = 0;

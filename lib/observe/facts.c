@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* facts.c - what is known, in the order in which it is told. */
+/* facts.c - collects the facts of a report, in the report's order. */
 #include "observe/facts.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "observe/site.h"
 #include "once/waiters.h"
 
-#define ADVICE_MAX 8		/* of one object, that there may be */
+#define ADVICE_MAX 8		/* the most advice for one object */
 
 static int compare(uint64_t a, uint64_t b)
 {
@@ -56,7 +56,10 @@ void adsm_facts_add_cause(struct adsm_fact_cause *sum, const struct adsm_fact_ca
 		sum->place = ADSM_MANY_PLACES;
 }
 
-/* One loop has several instructions on a line, and objects that are alike have causes that are. */
+/*
+ * Join causes with the same words: one loop has several instructions on a line, and objects that are alike have the
+ * same causes.
+ */
 static void fold_causes(struct adsm_fact_object *entry)
 {
 	size_t n = 0;
@@ -80,7 +83,7 @@ static void fold_causes(struct adsm_fact_object *entry)
 		qsort(entry->causes, n, sizeof(*entry->causes), compare_causes);
 }
 
-/* NULL where there is nothing or no memory; the latter is said in @no_memory. */
+/* NULL if there are no items, or no memory, which sets @no_memory. */
 static void *duplicate(const void *items, size_t n, size_t size, bool *no_memory)
 {
 	void *copy = n ? malloc(n * size) : NULL;
@@ -92,7 +95,7 @@ static void *duplicate(const void *items, size_t n, size_t size, bool *no_memory
 	return copy;
 }
 
-/* Under the records' lock. */
+/* The caller has the records' lock. */
 static bool copy_record(const struct adsm_record *record, struct adsm_fact_object *entry)
 {
 	struct adsm_advice_item items[ADVICE_MAX];
@@ -129,8 +132,8 @@ static bool copy_record(const struct adsm_record *record, struct adsm_fact_objec
 }
 
 /*
- * Where an object was allocated. Inner frames without lines, in a module that has some, are those of a runtime that was
- * linked in.
+ * Find where an object was allocated. Inner frames without line numbers belong to a runtime that is linked in, if other
+ * frames of their module have line numbers.
  */
 static void find_site(struct adsm_fact_object *entry)
 {
@@ -168,7 +171,7 @@ static int compare_kernels(const void *a, const void *b)
 	return order ? order : strcmp(x->name, y->name);
 }
 
-/* What a device counts itself. */
+/* Add the costs that a device counts. */
 static void add_kernels(struct adsm_facts *facts, int device)
 {
 	const struct adsm_cost_ops *ops = adsm_homes[device].device->backend->costs;
@@ -266,7 +269,7 @@ int adsm_facts_order(const void *a, const void *b)
 	return order;
 }
 
-/* ---- one for those that are alike */
+/* ---- objects that are alike */
 
 static bool join(struct adsm_fact_object *sum, struct adsm_fact_object *entry)
 {
@@ -280,7 +283,7 @@ static bool join(struct adsm_fact_object *sum, struct adsm_fact_object *entry)
 	sum->causes = causes;
 	sum->n_causes = n;
 	sum->n++;
-	sum->calls = 0;		/* they may share some */
+	sum->calls = 0;		/* the objects may share calls */
 	adsm_facts_add_stats(&sum->stats, &entry->stats);
 	free(entry->causes);
 	return true;
@@ -295,7 +298,7 @@ void adsm_facts_fold(struct adsm_facts *facts)
 		return;
 	qsort(entries, facts->n_entries, sizeof(*entries), adsm_facts_order);
 	for (size_t i = 0; i < facts->n_entries; i++) {
-		free(entries[i].advice);	/* it has been told */
+		free(entries[i].advice);	/* the report has it already */
 		entries[i].advice = NULL;
 		if (!n || !*entries[i].site || adsm_facts_order(&entries[n - 1], &entries[i]) ||
 		    !join(&entries[n - 1], &entries[i]))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* line.c - the trace's file: what is open, and the text that goes there next. */
+/* line.c - the trace's file, and the text that is written to it next. */
 #include "observe/line.h"
 
 #include <errno.h>
@@ -12,21 +12,21 @@
 #include "base/output.h"
 #include "observe/text.h"
 
-#define LINE_SIZE 2048			/* more than any */
-#define TEXT_SIZE 65536			/* of a write */
+#define LINE_SIZE 2048			/* more than the longest line */
+#define TEXT_SIZE 65536			/* of one write */
 
 static struct {
-	struct adsm_fd *own;		/* NULL: none, or no more */
+	struct adsm_fd *own;		/* NULL: no file is open */
 	bool is_regular;
-	off_t size;			/* whole lines */
-	off_t end;			/* before the lines that close it */
+	off_t size;			/* of whole lines */
+	off_t end;			/* the size without the lines that end the file */
 	size_t n;
-	char text[TEXT_SIZE];		/* what comes next */
+	char text[TEXT_SIZE];		/* the text to write next */
 } file;
 
 /* ---- the file */
 
-/* 0 or a negative errno. */
+/* Returns 0 or a negative errno. */
 static int write_all(void)
 {
 	int fd = adsm_fd_number(file.own);
@@ -136,7 +136,7 @@ static void add_number(uint64_t value)
 	add_bytes(digits + n, sizeof(digits) - n);
 }
 
-/* Between quotes. */
+/* Add a string without its quotes. */
 static void add_escaped(const char *text)
 {
 	char room[ADSM_JSON_PIECE_SIZE];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line.h - the trace's file, and its lines: objects of JSON, which are written whole. One thread at a time.
+ * line.h - the trace's file and its lines. Each line is a JSON object and is written in one piece. Only one thread at a
+ * time may call these functions.
  *
- * A line begins with what bar or mark it is, and has a name; then come its arguments, each with a key.
+ * A line begins with the kind of bar or mark, and its name. Its arguments follow, each with a key.
  */
 #ifndef ADSM_LINE_H
 #define ADSM_LINE_H
@@ -10,28 +11,34 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* @phase: of Chrome's format. */
+/* @phase: the "ph" of Chrome's trace-event format. */
 void adsm_line_begin(const char *phase, uint64_t pid, uint64_t tid);
 void adsm_line_value(const char *key, uint64_t value);
 void adsm_line_string(const char *key, const char *text);
-/* Nanoseconds, as microseconds. */
+/* Nanoseconds, written as microseconds. */
 void adsm_line_time(const char *key, uint64_t ns);
-/* Of two parts; what comes behind it are arguments. */
+/* The name, of two parts. The values after it are arguments. */
 void adsm_line_name(const char *first, const char *second);
 void adsm_line_end(void);
-/* As it is. */
+/* Add text without changes. */
 void adsm_line_add(const char *text);
 
-/* 0, or a negative errno: nothing is open. What was is closed. */
+/* Open a file, and close the previous one. Returns 0, or a negative errno, and then no file is open. */
 int adsm_lines_open(const char *path);
-/* Write what has come; nothing, where nothing is open. A negative errno: it cannot be, and the file is closed. */
+/*
+ * Write the collected text; if no file is open, do nothing. Returns 0, or a negative errno, and then the file is
+ * closed.
+ */
 int adsm_lines_try(void);
-/* The same, and the log says so. */
+/* The same, but the error is logged. */
 void adsm_lines_write(void);
-/* What comes now ends the file, until it goes on. @again: and it shall be able to; false: this one cannot. */
+/*
+ * The text from now on ends the file, until adsm_lines_go_on(). @again: adsm_lines_go_on() may follow; returns false if
+ * this file does not allow that.
+ */
 bool adsm_lines_end(bool again);
 void adsm_lines_go_on(void);
-/* Close it. */
+/* Close the file. */
 void adsm_lines_close(void);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* observe.c - the points: what core and run tell goes to records, trace and advice; and the life of these. */
+/*
+ * observe.c - the observer's functions: events of core and run go to records, trace and advice; and the observer's
+ * life.
+ */
 #include "observe/observe.h"
 
 #include <limits.h>
@@ -23,7 +26,7 @@
 
 /* ---- causes */
 
-static uintptr_t libc_start, libc_end;		/* its code */
+static uintptr_t libc_start, libc_end;		/* the range of its code */
 
 static int find_libc(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -43,18 +46,18 @@ static void fault_begins(const struct adsm_fault *fault)
 {
 	bool in_libc = fault->instruction - libc_start < libc_end - libc_start;
 
-	/* A wrapper lets libc do it, and has said for whom. */
+	/* A wrapper has called libc, and has set the cause. */
 	if (in_libc && (adsm_cause.why == ADSM_WHY_COPY || adsm_cause.why == ADSM_WHY_FILL))
 		return;
 	adsm_cause.why = fault->write ? ADSM_WHY_WRITE : ADSM_WHY_READ;
 	adsm_cause.in_libc = in_libc;
-	/* The lock is held: a stack in shared memory could not be read. */
+	/* The lock is held, so a stack in shared memory cannot be read. */
 	adsm_cause.where = !in_libc ? fault->instruction :
 		adsm_index_find((uintptr_t)fault->caller) ? 0 : *fault->caller;
 	memset(adsm_cause.name, 0, sizeof(adsm_cause.name));
 }
 
-/* Read once: the program may free the object of a fault that has just been served, and records outlive that. */
+/* Read it once: the program may free the object of a fault that was just served. Records exist longer than objects. */
 static struct adsm_record *record_of(const struct adsm_object *object)
 {
 	return *(struct adsm_record *const volatile *)&object->record;
@@ -69,7 +72,7 @@ static struct adsm_cause_count *counts_here(const struct adsm_object *object)
 
 #define ADD(field, n) atomic_fetch_add_explicit(&(field), (n), memory_order_relaxed)
 
-/* ---- the points */
+/* ---- the observer's functions */
 
 static uint32_t id_of(const struct adsm_object *object)
 {
@@ -78,11 +81,11 @@ static uint32_t id_of(const struct adsm_object *object)
 	return record ? record->id : 0;
 }
 
-/* Of an event, what all that happen to an object have. */
+/* The fields that all events of an object have. */
 #define TO_OBJECT(o) \
 	.object = id_of(o), .device = (uint8_t)(o)->home->index, .why = (uint8_t)adsm_cause.why
 
-/* An event is made only where it is wanted. */
+/* Make an event only if there is a trace. */
 #define trace(...) do {				\
 	if (adsm_observes(ADSM_OBSERVE_TRACE))	\
 		adsm_trace_put(__VA_ARGS__);	\
@@ -183,8 +186,8 @@ static void observe_call(int device, const char *kernel, uint64_t seq, uint64_t 
 }
 
 /*
- * Most devices tell how long a kernel ran, not when. It ended just now, if it is the last one; where others follow that
- * may have been long ago: it began when it could.
+ * Most devices report how long a kernel ran, but not when. If it is the last call, it ended just now. If others follow,
+ * it may have ended long ago: then it began as soon as it could.
  */
 static uint64_t guess_start(const struct adsm_home *home, const struct adsm_call *call, uint64_t ns)
 {
@@ -319,9 +322,9 @@ static void forget_records(void)
 
 /* ---- life */
 
-static struct adsm_mutex life_mutex = ADSM_MUTEX_INIT(ADSM_RANK_OBSERVING);	/* start and end */
+static struct adsm_mutex life_mutex = ADSM_MUTEX_INIT(ADSM_RANK_OBSERVING);	/* for the observer's start and end */
 static bool ended = true;
-static int owner;			/* the process that observes */
+static int owner;			/* the process whose events it gets */
 
 static void observe_exec(bool failed)
 {
@@ -367,7 +370,7 @@ static const struct adsm_observer observer = {
 	.fetched_often = adsm_judge_fetches,
 };
 
-/* What a launcher asks for has been tried: where this process cannot do it, it runs all the same. */
+/* With ADSM_FILES=new (adsmrun) the program runs even if the file cannot be made. */
 static int may_go_on(int error)
 {
 	if (!error || !adsm_observe_options.files_new)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* observe.h - the observer that the library's points call (core/observe.h): its life. */
+/* observe.h - the life of the observer, which gets the library's events (core/observe.h). */
 #ifndef ADSM_OBSERVE_H
 #define ADSM_OBSERVE_H
 
 struct adsm_device;
 
-/* With the options in force, before the devices are opened: 0, or a negative errno and its sentence. */
+/*
+ * Start it, after the options are read and before devices are opened. Returns 0, or a negative errno with an error
+ * text.
+ */
 int adsm_observe_start(void);
-/* A device has been opened, of which there are so many before it. */
+/* Device @index was opened. */
 void adsm_observe_device(int index, struct adsm_device *device);
-/* The library ends, or the process does: what is written is whole. May be called again. */
+/* The library stops, or the process ends: complete all files. It may be called again. */
 void adsm_observe_end(void);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct adsm_observe_options adsm_observe_options;
 
-/* A bare word would be a file that nobody meant. */
+/* A word without a prefix is invalid. As a file's name it would only be a mistake. */
 static int parse_stats(const struct adsm_option *row, const char *text, uint64_t ret_value[2])
 {
 	bool file = (!strncmp(text, "text:", 5) || !strncmp(text, "json:", 5)) && text[5];
@@ -20,7 +20,10 @@ static int parse_stats(const struct adsm_option *row, const char *text, uint64_t
 		-EINVAL;
 }
 
-/* Many processes choose at once. What cannot be made is told by who writes to it. */
+/*
+ * Many processes may choose at the same time, so this creates the file. If that fails, the code that writes it reports
+ * the error.
+ */
 static bool is_taken(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

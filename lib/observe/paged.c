@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* paged.c - the pages of a view: which are open, and what the process's mappings allow. */
+/* paged.c - the pages of a view: which are open, and how many mappings that costs. */
 #include "observe/paged.h"
 
 #include <errno.h>
@@ -11,7 +11,8 @@
 #include "core/view.h"
 #include "observe/record.h"
 
-#define MAPPINGS_MAX 24000		/* that opened pages may cost in all; usually a process may have 65530 */
+#define MAPPINGS_MAX 24000		/* mappings that opened pages may cost in
+					   all; a process usually may have 65530 */
 
 static _Atomic size_t n_mappings;
 static _Thread_local struct adsm_touch touched;
@@ -51,7 +52,9 @@ void adsm_paged_end(struct adsm_paged *pages)
 
 /* ---- pages */
 
-/* How often the view changes from a page to the next, from the page before @first to the one behind @n pages. */
+/*
+ * The number of changes of the view between neighbouring pages, from the page before @first to the one after @n pages.
+ */
 static size_t count_edges(const struct adsm_paged *pages, size_t first, size_t n)
 {
 	size_t end = first + n < pages->n ? first + n : pages->n - 1, edges = 0;
@@ -97,7 +100,7 @@ static int open_touched(struct adsm_object *object)
 	return open_pages(object, touched.page, 1, touched.write ? ADSM_PROT_RW : ADSM_PROT_READ);
 }
 
-/* The process has too many mappings for single pages: from here on they are opened as they would be without. */
+/* The process has too many mappings for single pages. From here on blocks are opened as a whole, as without advice. */
 static void give_up(struct adsm_object *object)
 {
 	struct adsm_paged *pages = object->record->pages;
@@ -110,7 +113,7 @@ static void give_up(struct adsm_object *object)
 		adsm_object_close_view(object);
 }
 
-/* What is writable in a run becomes readable. */
+/* Make writable pages of a range read-only. */
 static int lower_pages(struct adsm_object *object, size_t first, size_t n)
 {
 	struct adsm_paged *pages = object->record->pages;
@@ -124,7 +127,7 @@ static int lower_pages(struct adsm_object *object, size_t first, size_t n)
 		if (size)
 			error = adsm_permit(object, first * ADSM_PAGE_SIZE, size * ADSM_PAGE_SIZE, ADSM_PROT_RW,
 					    ADSM_PROT_READ);
-		/* What was shut already only faults once more. */
+		/* A page that was closed before now only faults once more. */
 		if (error)
 			return error;
 		if (size)
@@ -199,13 +202,13 @@ bool adsm_paged_touch(struct adsm_object *object, uintptr_t address, bool write)
 	uint32_t b = (uint32_t)(offset >> object->blocks.shift);
 
 	touched = (struct adsm_touch){ .in_fault = true, .page = offset / ADSM_PAGE_SIZE, .write = write };
-	/* Or it is open by now: another thread was faster. */
+	/* The block must be opened; or another thread has opened the page. */
 	if (object->blocks.at[b].view < needed || object->record->pages->views[touched.page] >= needed)
 		return false;
 	if (!open_touched(object))
 		return true;
 	give_up(object);
-	/* If its block is open still, it is held. */
+	/* A block that is still open is held. */
 	return object->blocks.at[b].view >= needed && !adsm_paged_hold(object, b);
 }
 

@@ -7,7 +7,7 @@
 
 uint64_t adsm_counted_ns;
 
-/* Taken inside objects.c's mutex; inside this one only homes' locks, for advice. */
+/* Taken under the mutex of objects.c. Under it only homes' locks are taken, for advice. */
 static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_RECORDS);
 static struct adsm_record *records;
 static uint32_t n_records;
@@ -93,7 +93,7 @@ static uint64_t key_of(const struct adsm_cause *cause)
 	uint64_t key = (cause->where << 4 | (uint64_t)cause->why) * UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t words[sizeof(cause->name) / sizeof(uint64_t)];
 
-	/* Kernels are told apart where calls have no address. */
+	/* The name tells kernels apart if calls have no address. */
 	if (!cause->name[0])
 		return key | 1;
 	memcpy(words, cause->name, sizeof(words));
@@ -104,7 +104,7 @@ static uint64_t key_of(const struct adsm_cause *cause)
 	return key | 1;
 }
 
-/* The last place is for all that found none. */
+/* The last entry is for causes that have found no free one. */
 struct adsm_cause_count *adsm_record_cause(struct adsm_record *record, const struct adsm_cause *cause)
 {
 	uint64_t key = key_of(cause);

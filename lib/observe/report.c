@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report.c - the report's file, and the thread that writes it again and again. */
+/* report.c - the report's file, and the thread that writes it repeatedly. */
 #include "observe/report.h"
 
 #include <errno.h>
@@ -19,15 +19,16 @@
 #include "observe/report_json.h"
 #include "observe/report_text.h"
 
-#define FIRST_NS 100000000	/* until the first report of the state so far */
-#define SNAPSHOT_NS 1000000000	/* between two */
+#define FIRST_NS 100000000	/* until the first incomplete report */
+#define SNAPSHOT_NS 1000000000	/* between two of them */
 
 enum form { NO_REPORT, TEXT, JSON };
 
 static struct {
 	enum form form;
-	bool to_file;			/* else to standard error, at the end */
-	bool is_new;			/* made by us, again and again; else what was there is written to at the end */
+	bool to_file;			/* otherwise to standard error, at the end */
+	bool is_new;			/* the library makes and replaces the file;
+					   otherwise an existing one is written at the end */
 	char path[PATH_MAX];
 } report;
 
@@ -44,7 +45,7 @@ static void write_to(FILE *out, bool final)
 	adsm_site_end();
 }
 
-/* What is there, and stays what it is. */
+/* Open an existing file that is not replaced, such as a pipe. */
 static int open_as_is(void)
 {
 	int fd = open(report.path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
@@ -66,7 +67,7 @@ void adsm_report_write(bool final)
 			write_to(stderr, true);
 		return;
 	}
-	/* Nor while the library is still opening its devices: it would be no report. */
+	/* Also not while the library is still opening its devices, because there is nothing to report. */
 	if (!final && (!report.is_new || !adsm_started()))
 		return;
 	fd = report.is_new ? adsm_output_make(report.path, temporary) : open_as_is();
@@ -90,7 +91,7 @@ void adsm_report_write(bool final)
 		unlink(temporary);
 }
 
-/* The program may go to another folder before the report is written. */
+/* The program may change its working directory before the report is written. */
 static void absolute(const char *path, char ret_path[PATH_MAX])
 {
 	size_t n = *path != '/' && getcwd(ret_path, PATH_MAX) ? strlen(ret_path) : 0;
@@ -103,7 +104,8 @@ static void absolute(const char *path, char ret_path[PATH_MAX])
 int adsm_report_open(void)
 {
 	const char *where = adsm_observe_options.stats;
-	static char wanted[PATH_MAX];	/* stacks may be small, and starting is for one */
+	static char wanted[PATH_MAX];	/* static because stacks may be small; only
+					   one thread at a time starts the library */
 	struct stat status;
 	int fd;
 
@@ -118,7 +120,7 @@ int adsm_report_open(void)
 	absolute(where + 5, wanted);
 	adsm_observe_choose(wanted, report.path);
 	report.is_new = adsm_output_is_new(report.path);
-	/* Whoever reads a pipe reads until it is closed once. */
+	/* A pipe is not opened yet, because its reader would stop at the first close. */
 	if (!report.is_new && !stat(report.path, &status) && S_ISFIFO(status.st_mode) && !access(report.path, W_OK))
 		return 0;
 	fd = report.is_new ? adsm_output_replace(report.path) : open_as_is();

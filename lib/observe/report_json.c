@@ -21,7 +21,7 @@ static void json_string(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-/* "" is told as null. */
+/* "" is written as null. */
 static void json_member(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "\"%s\": ", name);
@@ -60,7 +60,7 @@ static void json_cause(FILE *out, const struct adsm_fact_cause *cause)
 		cause->transfers[0], cause->bytes[0]);
 }
 
-/* What advice promises. */
+/* The counters that advice promises. */
 static void json_promise(FILE *out, const char *name, const adsmStats *stats)
 {
 	fprintf(out, ", \"%s\": {\"h2d_bytes\": %" PRIu64 ", \"h2d_transfers\": %" PRIu64 ", \"d2h_bytes\": %" PRIu64

@@ -13,9 +13,9 @@
 #include "observe/options.h"
 #include "observe/text.h"
 
-/* In JSON there is all. */
+/* The JSON report has everything. */
 #define OBJECTS_SHOWN 20
-#define OBJECTS_EXPLAINED 10	/* with their causes */
+#define OBJECTS_EXPLAINED 10	/* with causes */
 #define CAUSES_SHOWN 5		/* of one object */
 #define ADVICE_SHOWN 10
 #define KERNELS_SHOWN 6		/* of a device */
@@ -50,7 +50,7 @@ static struct adsm_number percent_text(uint64_t part, uint64_t whole)
 	return adsm_tenths_text(whole ? (uint64_t)((double)part * 1000 / (double)whole + 0.5) : 0, "%");
 }
 
-/* What an object is called: its name, or where it was allocated. */
+/* An object's title: its name, or where it was allocated. */
 static const char *title(const struct adsm_fact_object *entry, char buffer[2 * ADSM_FACT_SIZE])
 {
 	const size_t size = (size_t)2 * ADSM_FACT_SIZE;
@@ -119,7 +119,7 @@ static void text_time(FILE *out, const struct adsm_facts *facts)
 	fprintf(out, "adsm:\nadsm: where the time went (%s)\n", time_text(facts->counted_ns).text);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].ns == 0 && i == 1)
-			continue;	/* most programs have none */
+			continue;	/* most programs have no such time */
 		sum += parts[i].ns;
 		fprintf(out, "adsm: %10s %7s  %s\n", time_text(parts[i].ns).text,
 			percent_text(parts[i].ns, facts->counted_ns).text, parts[i].what);
@@ -131,7 +131,7 @@ static void text_time(FILE *out, const struct adsm_facts *facts)
 			"adsm: transfers for input and output count in each part.\n");
 }
 
-/* For units of write-once objects, now. */
+/* Threads and kernels that wait for units of write-once objects now. */
 static void text_waiters(FILE *out, const struct adsm_facts *facts)
 {
 	if (!facts->n_waiters)
@@ -185,7 +185,7 @@ static void text_table(FILE *out, const struct adsm_fact_object *entries, size_t
 	}
 }
 
-/* Why bytes moved, in words; the others have some of their own. */
+/* Why bytes moved, in words. Other causes are written by text_reason(). */
 static const char *const reasons[ADSM_N_WHYS] = {
 	[ADSM_WHY_OTHER] = "other causes", [ADSM_WHY_COPY] = "a copy (memcpy() or the like)",
 	[ADSM_WHY_FILL] = "a fill (memset() or the like)", [ADSM_WHY_IO] = "input or output",
@@ -278,7 +278,7 @@ static void text_object(FILE *out, const struct adsm_fact_object *entry)
 struct advice {
 	const struct adsm_advice_item *item;
 	const struct adsm_fact_object *entry;
-	size_t n_alike;			/* objects that are told the same, more or less */
+	size_t n_alike;			/* objects with about the same advice */
 };
 
 static int compare_advice(const void *a, const void *b)
@@ -349,7 +349,7 @@ static void text_advice(FILE *out, const struct adsm_facts *facts)
 	free(all);
 }
 
-/* ---- kernels, by what their device counts itself */
+/* ---- kernels, with the costs that their device counts */
 
 /* "1.2 ms", "3.0 MiB", "17". */
 static struct adsm_number cost_text(const struct adsm_cost *cost, uint64_t value)
@@ -374,7 +374,10 @@ static bool any_has(const struct adsm_fact_kernel *kernels, size_t n, size_t cos
 	return i < n;
 }
 
-/* A line of a counter: what it is, and its value for each kernel; and one of what share that is of another one. */
+/*
+ * A line for a cost: its name, its value for each kernel, and its help. If it is a share of another cost, a second line
+ * has the percentages.
+ */
 static void text_cost(FILE *out, const struct adsm_cost *costs, size_t cost, const struct adsm_fact_kernel *kernels,
 		      size_t n)
 {
@@ -447,7 +450,7 @@ static void text_kernels_advice(FILE *out, const struct adsm_facts *facts)
 		fprintf(out, "adsm: and %zu more, in JSON (ADSM_STATS=json:FILE)\n", n - n_shown);
 }
 
-/* ---- all of it */
+/* ---- the whole report */
 
 void adsm_report_text(FILE *out, struct adsm_facts *facts)
 {

@@ -7,7 +7,7 @@
 
 #include "observe/facts.h"
 
-/* The facts are folded. */
+/* Write the report. This folds the facts. */
 void adsm_report_text(FILE *out, struct adsm_facts *facts);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ring.c - rings: whose they are, and what goes in and out. */
+/* ring.c - which thread has which ring; writing and reading of events. */
 #include "observe/ring.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #define RINGS_MAX 1024			/* events of further threads are dropped */
 #define MANY_RINGS 64
-#define ABANDONED_NS 1000000000		/* after that nobody will finish a place in a ring any more */
+#define ABANDONED_NS 1000000000		/* after this time an incomplete entry counts as abandoned */
 
 enum { FREE, TAKEN, USED };
 
@@ -45,7 +45,7 @@ static struct adsm_ring *make(void)
 		return NULL;
 	}
 	if (n_made % MANY_RINGS == 0)
-		adsm_writer_poke(&adsm_tracer);	/* perhaps some threads have ended */
+		adsm_writer_poke(&adsm_tracer);	/* some threads may have ended */
 	atomic_store(&ring->state, TAKEN);
 	ring->next = atomic_load(&rings);
 	while (!atomic_compare_exchange_weak(&rings, &ring->next, ring))
@@ -53,7 +53,7 @@ static struct adsm_ring *make(void)
 	return ring;
 }
 
-/* This thread's, from its first event on. */
+/* Get a ring for this thread, at its first event. */
 static struct adsm_ring *take_ring(void)
 {
 	struct adsm_ring *ring = take_free(), *none = NULL;
@@ -66,7 +66,7 @@ static struct adsm_ring *take_ring(void)
 	ring->tid = adsm_os_thread_id();
 	prctl(PR_GET_NAME, ring->name);
 	errno = saved_errno;
-	/* A signal handler may have been here meanwhile. */
+	/* A signal handler may have done this meanwhile. */
 	if (!atomic_compare_exchange_strong(&ring_here, &none, ring)) {
 		atomic_store(&ring->state, FREE);
 		return none;
@@ -86,7 +86,7 @@ void adsm_trace_put(const struct adsm_trace_event *event)
 		atomic_fetch_add(&ringless[event->type], 1);
 		return;
 	}
-	/* A handler that comes between has the next place. */
+	/* A signal handler that interrupts gets the next entry. */
 	at = atomic_load_explicit(&ring->head, memory_order_relaxed);
 	do {
 		n = at - atomic_load_explicit(&ring->tail, memory_order_acquire);
@@ -154,7 +154,7 @@ bool adsm_rings_settle(void)
 		uint64_t n = atomic_load(&ring->head) - atomic_load(&ring->tail);
 
 		more |= n >= ADSM_RING_EVENTS / 2;
-		/* For the next thread that needs one. */
+		/* Free it for the next thread that needs one. */
 		if (is_over && !n) {
 			adsm_ring_forget(ring);
 			atomic_store(&ring->state, FREE);

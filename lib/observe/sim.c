@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sim.c - simulated objects: accesses, copies and calls played on blocks of their own. */
+/* sim.c - simulated objects: they repeat accesses, copies and calls on blocks of their own. */
 #include "observe/sim.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void count_fetch(struct adsm_sim *sim, size_t size)
 	sim->stats.d2h_transfers += size > 0;
 }
 
-/* As adsm_blocks_access(); a fetch goes around the bytes from @hole to @hole_end, which somebody else brings. */
+/* Like adsm_blocks_access(). A fetch leaves out the bytes from @hole to @hole_end, which an input brings. */
 static void access_blocks(struct adsm_sim *sim, uint32_t first, uint32_t n, enum adsm_block_event event, bool open,
 			  size_t hole, size_t hole_end)
 {
@@ -121,7 +121,7 @@ void adsm_sim_access(struct adsm_sim *sim, size_t at, size_t end, enum adsm_bloc
 		access_blocks(sim, b, 1, event, true, 0, 0);
 }
 
-/* As access_range() in io.c. */
+/* Like access_range() in io.c. */
 void adsm_sim_range(struct adsm_sim *sim, bool input, size_t at, size_t end)
 {
 	while (at < end) {
@@ -135,7 +135,7 @@ void adsm_sim_range(struct adsm_sim *sim, bool input, size_t at, size_t end)
 	}
 }
 
-/* As adsm_blocks_device_write(). */
+/* Like adsm_blocks_device_write(). */
 void adsm_sim_device_write(struct adsm_sim *sim, size_t at, size_t end)
 {
 	uint32_t first = (uint32_t)(at >> sim->blocks.shift);
@@ -228,7 +228,7 @@ void adsm_sim_call(struct adsm_sim *sim, enum adsm_block_event event)
 	adsm_blocks_called(blocks, event);
 }
 
-/* As adsm_object_sync(). */
+/* Like adsm_object_sync(). */
 void adsm_sim_sync(struct adsm_sim *sim)
 {
 	struct adsm_blocks *blocks = &sim->blocks;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site.c - places in the program's code: return addresses from the stack, and words for addresses from debug
- * information (source.h). Words are kept: an address is looked up once in the life of the process.
+ * site.c - places in the program's code: return addresses from the stack, and descriptions of addresses from debug
+ * information (source.h). Descriptions are kept, so that each address is looked up only once in a process.
  */
 #include "observe/site.h"
 
@@ -19,16 +19,16 @@
 #include "base/log.h"
 #include "base/os.h"
 
-#define FRAMES_OURS 16			/* of a stack: the library's and CUDA's, at most */
-#define TEXT_SIZE 192			/* of a place, kept */
+#define FRAMES_OURS 16			/* frames of the library and of CUDA on a stack, at most */
+#define TEXT_SIZE 192			/* of a kept description */
 
 /* ---- modules: what the dynamic linker has loaded */
 
 struct module {
-	uintptr_t address;		/* what is looked for */
-	uintptr_t bias;			/* addresses in its file lie so much lower */
-	uintptr_t start, end;		/* the segment that has the address */
-	char path[PATH_MAX];		/* of the program itself: "" */
+	uintptr_t address;		/* the address that is looked for */
+	uintptr_t bias;			/* the difference to addresses in its file */
+	uintptr_t start, end;		/* the segment that contains the address */
+	char path[PATH_MAX];		/* "" for the program itself */
 };
 
 static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
@@ -50,7 +50,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* The module whose code has the address. */
+/* Find the module whose code contains the address. */
 static bool find_module(uintptr_t address, struct module *ret_module)
 {
 	ret_module->address = address;
@@ -73,7 +73,7 @@ bool adsm_site_is_own(uintptr_t address)
 	return address - own_start < own_end - own_start;
 }
 
-/* CUDA's own libraries call the driver, which is wrapped: whoever called them is of interest. */
+/* CUDA's own libraries call the driver's functions, which are wrapped. The caller of these libraries is of interest. */
 static bool is_cudas(uintptr_t address)
 {
 	struct module module;
@@ -90,7 +90,7 @@ void adsm_site_start(void)
 		own_start = module.start;
 		own_end = module.end;
 	}
-	adsm_site_take(&address, 1);	/* what that needs is loaded now */
+	adsm_site_take(&address, 1);	/* loads what backtrace() needs */
 }
 
 unsigned adsm_site_take(uintptr_t *ret_addresses, unsigned n)
@@ -99,7 +99,7 @@ unsigned adsm_site_take(uintptr_t *ret_addresses, unsigned n)
 	int n_frames = backtrace(frames, (int)n + FRAMES_OURS), i = 0;
 	unsigned n_taken = 0;
 
-	/* A sanitizer has a backtrace() of its own. */
+	/* The first frames may belong to a sanitizer, which has its own backtrace(). */
 	while (i < n_frames && !adsm_site_is_own((uintptr_t)frames[i]))
 		i++;
 	for (; i < n_frames && n_taken < n; i++) {
@@ -126,7 +126,7 @@ bool adsm_site_follows_call(uintptr_t address)
 	if (!find_module(address - 1, &module) || address - 7 < module.start)
 		return false;
 #ifdef __x86_64__
-	/* call relative; call register, memory, memory at an offset of 1 and of 4 bytes, of which some have an index */
+	/* call relative; call register or memory, at an offset of 0, 1 or 4 bytes, with or without an index */
 	return code[-5] == 0xe8 || (code[-2] == 0xff && (code[-1] >> 3 & 7) == 2) ||
 		(code[-3] == 0xff && (code[-2] >> 3 & 7) == 2) || (code[-4] == 0xff && (code[-3] >> 3 & 7) == 2) ||
 		(code[-6] == 0xff && (code[-5] >> 3 & 7) == 2) || (code[-7] == 0xff && (code[-6] >> 3 & 7) == 2);
@@ -139,7 +139,7 @@ bool adsm_site_follows_call(uintptr_t address)
 
 static void *session;
 
-/* The module as libdw sees it; NULL: not at all. */
+/* The module in libdw; NULL: unknown. */
 static void *debug_module(uintptr_t address, const struct module *module)
 {
 	void *found;
@@ -152,14 +152,14 @@ static void *debug_module(uintptr_t address, const struct module *module)
 	found = adsm_source_find(session, address);
 	if (found)
 		return found;
-	/* This is what runs, whatever has its name now. */
+	/* /proc/self/exe is the running file, even if another file has its name now. */
 	fd = open(*module->path ? module->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? NULL : adsm_source_add(session, module->path, fd, module->bias, address);
 }
 
-/* ---- words */
+/* ---- descriptions */
 
-/* The kept ones, in a tree. */
+/* The kept descriptions, in a tree. */
 struct place {
 	uintptr_t address;
 	bool has_line;
@@ -175,7 +175,7 @@ static int compare_places(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The name as its source has it, where the program has C++'s runtime; to be freed. */
+/* The name as in the source, if the program has the C++ runtime. The caller frees it. */
 static char *source_name(const char *name)
 {
 	char *(*demangle)(const char *name, char *buffer, size_t *size, int *status);
@@ -214,7 +214,7 @@ static void describe(struct place *place)
 	place->has_line = file && number > 0;
 	if (function)
 		name = source_name(function);
-	if (!*module.path) {	/* the dynamic linker does not tell */
+	if (!*module.path) {	/* the dynamic linker does not give the program's path */
 		length = readlink("/proc/self/exe", module.path, sizeof(module.path) - 1);
 		module.path[length > 0 ? length : 0] = '\0';
 	}
@@ -259,7 +259,7 @@ bool adsm_site_lacks_libdw(void)
 	return !has;
 }
 
-/* With the session go its open files and what it has read. */
+/* This also closes the session's files and frees what it has read. */
 void adsm_site_end(void)
 {
 	adsm_mutex_lock(&adsm_source_mutex);

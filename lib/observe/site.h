@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* site.h - places in the program's code: found on the stack, and told in words, "main.c:88 (fill)". */
+/* site.h - places in the program's code: found on the stack, and described in words such as "main.c:88 (fill)". */
 #ifndef ADSM_SITE_H
 #define ADSM_SITE_H
 
@@ -9,30 +9,30 @@
 
 #define ADSM_SITE_DEPTH 8
 
-/* Before all else, with no lock held. */
+/* Call this first, with no lock held. */
 void adsm_site_start(void);
 /*
- * The return addresses of this thread that lie outside the library, inner ones first, ADSM_SITE_DEPTH at most; outside
- * CUDA's libraries, too, where they are the inner ones. Not in signal handlers.
+ * Get at most @n (up to ADSM_SITE_DEPTH) return addresses of this thread outside the library, inner ones first. Inner
+ * addresses in CUDA's libraries are skipped. Not in signal handlers.
  */
 unsigned adsm_site_take(uintptr_t *ret_addresses, unsigned n);
 /* Does a code address lie inside the library? */
 bool adsm_site_is_own(uintptr_t address);
 
 /*
- * A code address in words: file:line and function through debug information, where libdw is found; else
- * module+0xoffset. A return address stands for the call before it. True: there is a line. Not in signal handlers, and
- * with no lock held that another thread may need to allocate memory or to load a library.
+ * Describe a code address: file:line and function from debug information, if libdw is available; otherwise
+ * module+0xoffset. A return address stands for the call before it. Returns true if there is a line. Not in signal
+ * handlers, and with no lock held that another thread may need to allocate memory or to load a library.
  */
 bool adsm_site_text(uintptr_t address, bool is_return, char *ret_text, size_t size);
-/* What has been opened for that is closed, until words are asked for again. */
+/* Close the files that adsm_site_text() has opened. It may be called again afterwards. */
 void adsm_site_end(void);
 
-/* Of return addresses. */
+/* Are two return addresses in the same module? */
 bool adsm_site_same_module(uintptr_t a, uintptr_t b);
-/* Does the code before the address look like a call? What is taken for a return address may be anything. */
+/* Does the code before the address look like a call? A word that is taken for a return address may be anything. */
 bool adsm_site_follows_call(uintptr_t address);
-/* Lines cannot be told, since there is no libdw. As adsm_site_text(). */
+/* Is libdw missing, so that there are no lines? The same restrictions as for adsm_site_text(). */
 bool adsm_site_lacks_libdw(void);
 
 #endif

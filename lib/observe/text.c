@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c - how numbers and names are written. */
+/* text.c - numbers and names as text. */
 #include "observe/text.h"
 
 #include "base/log.h"
@@ -44,7 +44,7 @@ size_t adsm_json_piece(const char **text, char room[ADSM_JSON_PIECE_SIZE], const
 	const char *c = *text;
 	size_t n = 0;
 
-	/* Most are runs of these. */
+	/* Most text consists of these characters. */
 	while (c[n] >= ' ' && c[n] < 0x7f && c[n] != '"' && c[n] != '\\')
 		n++;
 	*ret_piece = n ? c : room;

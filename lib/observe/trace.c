@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace.c - events from the rings, in the order of their ends, and the lines that they become. */
+/* trace.c - reads events from the rings, in the order of their ends, and writes lines for them. */
 #include "observe/trace.h"
 
 #include <errno.h>
@@ -16,30 +16,30 @@
 #include "observe/text.h"
 
 #define FLUSH_NS 100000000		/* between two looks at the rings */
-#define LATE_NS 1000000			/* from an event's end until it is surely in its ring */
+#define LATE_NS 1000000			/* time after its end until an event is certainly in its ring */
 #define TRACK_NAME_SIZE 256
 #define LANE_TID 10000000		/* more than any thread's id */
-#define PART_TID 1000			/* and more than the lanes of a device's own tracks */
+#define PART_TID 1000			/* and more than the lanes of a device's own tracks need */
 
 enum { PROGRAM = 1, FIRST_DEVICE = 2 };	/* the file's processes */
 enum { KERNELS, TO_DEVICE, TO_HOST, N_DEVICE_TRACKS };
 
-/* ---- what the events speak of */
+/* ---- names of devices, parts and objects */
 
 static struct device {
-	bool named;			/* in the file */
+	bool named;			/* the file has its name */
 	struct adsm_lane lanes[N_DEVICE_TRACKS][ADSM_LANES];
-} *devices;				/* ADSM_MAX_DEVICES */
+} *devices;				/* ADSM_MAX_DEVICES of them */
 
 static struct adsm_mutex names_mutex = ADSM_MUTEX_INIT(ADSM_RANK_NAMES);
 static char device_names[ADSM_MAX_DEVICES][96];
-static struct part {			/* of a device */
+static struct part {			/* a part of a device */
 	char name[ADSM_PART_NAME];
 	struct adsm_lane lane;
-} *parts[ADSM_MAX_DEVICES];		/* ADSM_TRACE_PARTS; NULL: it has none */
-static char (*labels)[ADSM_NAME_SIZE];	/* by id: names of objects, "" where they have none */
+} *parts[ADSM_MAX_DEVICES];		/* ADSM_TRACE_PARTS of them; NULL: the device has no parts */
+static char (*labels)[ADSM_NAME_SIZE];	/* the names of objects by id, "" for none */
 
-/* A handler may start another program (exec): that waits for the end of the trace, and this for the names. */
+/* Signals are blocked: a handler may call exec, which waits for the tracer, and the tracer needs this mutex. */
 static void lock_names(struct adsm_sigset *ret_old)
 {
 	adsm_os_signals_block(ret_old);
@@ -97,14 +97,14 @@ static void get_label(uint32_t object, char ret_label[ADSM_NAME_SIZE])
 
 /* ---- tracks */
 
-/* What a process or a thread is called. */
+/* Give a process or a thread of the trace its name. */
 static void name_track(const char *what, uint64_t pid, uint64_t tid, const char *name, const char *more, unsigned lane)
 {
 	char text[TRACK_NAME_SIZE];
 
 	adsm_line_begin("M", pid, tid);
 	adsm_line_name(what, "");
-	/* The program's, as others know it. */
+	/* The program's real process id. */
 	if (pid == PROGRAM && !tid)
 		adsm_line_value("pid", (uint64_t)getpid());
 	adsm_format(text, sizeof(text), lane ? "%s%s (%u)" : "%s%s", name, more, lane + 1);
@@ -112,7 +112,7 @@ static void name_track(const char *what, uint64_t pid, uint64_t tid, const char 
 	adsm_line_end();
 }
 
-/* A thread is called what it is when it is first seen here, or, if it has ended, what it was at its first event. */
+/* A thread has the name from the time when its ring is first read; or, if it has ended, from its first event. */
 static void name_thread(struct adsm_ring *ring)
 {
 	char path[48];
@@ -128,7 +128,7 @@ static void name_thread(struct adsm_ring *ring)
 
 		n = read(fd, name, sizeof(name));
 		close(fd);
-		/* It ends with a newline. */
+		/* The name ends with a newline. */
 		if (n > 1) {
 			name[n - 1] = '\0';
 			memcpy(ring->name, name, sizeof(name));
@@ -154,7 +154,7 @@ static void name_device(unsigned index)
 
 struct span { uint64_t start, end; };
 
-/* The lane for a bar; where the last one has no place either, the bar is cut. They come in the order of their ends. */
+/* Choose the lane of a bar. If no lane is free, the bar is cut. Bars come in the order of their ends. */
 static unsigned choose_lane(struct adsm_lane *lanes, unsigned n, struct span *bar)
 {
 	unsigned i = 0;
@@ -172,23 +172,24 @@ static unsigned choose_lane(struct adsm_lane *lanes, unsigned n, struct span *ba
 /* ---- events to lines */
 
 enum place {
-	THREAD,				/* a bar on its thread's track: those nest */
-	MARK,				/* there, too */
-	PART,				/* on the track of a part of the device */
-	BESIDE,				/* I/O need nest with nothing that its thread does: it has tracks of its own */
-	DEVICE,				/* the device's tracks, from here on one each */
+	THREAD,				/* a bar on its thread's track; these nest */
+	MARK,				/* a mark on its thread's track */
+	PART,				/* a bar on the track of a part of the device */
+	BESIDE,				/* a bar on the thread's tracks for I/O, which
+					   does not nest with other bars of the thread */
+	DEVICE,				/* a bar on the device's track 0; the others follow */
 };
 
-/* How an event is told: what it is, and its arguments, where they have names, in this order. */
+/* How an event is written: its kind, and its arguments in this order. Arguments without a name are left out. */
 struct form {
-	unsigned place;			/* enum place, or DEVICE + the track */
+	unsigned place;			/* enum place, or DEVICE plus the track */
 	const char *category;
-	const char *verb;		/* before what it speaks of */
+	const char *verb;		/* text before the object's or kernel's name */
 	bool of_kernel, of_object, why, device, thread;
-	const char *a, *signals, *b, *one, *ns, *count, *bytes;	/* one: it counts itself */
+	const char *a, *signals, *b, *one, *ns, *count, *bytes;	/* one: an argument whose value is 1 */
 };
 
-/* Two for each type: on writing, or to the device, the second. */
+/* Two forms for each type. The second is for a write, for a transfer to the device, for an exchange, and for code. */
 static const struct form forms[ADSM_TRACE_N_TYPES][2] = {
 	[ADSM_TRACE_FAULT] = {
 		{ THREAD, "fault", "read fault, ", .of_object = true, .device = true, .a = "address",
@@ -272,7 +273,7 @@ static void begin_bar(struct adsm_ring *ring, const struct adsm_trace_event *eve
 	adsm_line_time("dur", bar.end - bar.start);
 }
 
-/* There was no memory for the names of parts. */
+/* Without memory there are no names of parts. */
 static bool has_part(const struct adsm_trace_event *event)
 {
 	return event->device < ADSM_MAX_DEVICES && parts[event->device] && event->b < ADSM_TRACE_PARTS;
@@ -284,7 +285,7 @@ static void begin_part(const struct adsm_trace_event *event)
 	uint64_t pid = FIRST_DEVICE + event->device, tid = PART_TID + event->b;
 	struct part *part = &parts[event->device][event->b];
 
-	/* What it waited for lies within. */
+	/* A wait lies within another bar. */
 	if (event->type != ADSM_TRACE_PART_WAIT)
 		choose_lane(&part->lane, 1, &bar);
 	name_device(event->device);
@@ -348,7 +349,7 @@ static void add_event(struct adsm_ring *ring, const struct adsm_trace_event *eve
 
 /* ---- rings to the file */
 
-/* What the rings have that ended until @limit, in that order. @all: there is no later. */
+/* Write the events that ended until @limit, in the order of their ends. @all: no more events come. */
 static void drain(uint64_t limit, bool all)
 {
 	for (;;) {
@@ -403,7 +404,7 @@ int adsm_trace_open(const char *path)
 	memset(labels, 0, (ADSM_RECORDS_MAX + 1) * sizeof(*labels));
 	adsm_mutex_unlock(&names_mutex);
 	memset(devices, 0, ADSM_MAX_DEVICES * sizeof(*devices));
-	/* What came after the end of the trace before. */
+	/* Forget events that came after the end of the previous trace. */
 	adsm_rings_clear();
 	error = adsm_lines_open(path);
 	if (!error) {
@@ -431,7 +432,8 @@ void adsm_trace_close(const char *why)
 	uint64_t dropped[ADSM_TRACE_N_TYPES + 1], n = 0;
 
 	flush(true);
-	/* Where it cannot be taken back it is left away. */
+	/* The process may continue after a failed exec. If the end
+	 * could then not be removed from the file, it is not written. */
 	if (!adsm_lines_end(why))
 		return;
 	for (unsigned i = 0; i <= ADSM_TRACE_N_TYPES; i++)

@@ -1,38 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.h - the timeline (ADSM_TRACE): events into a ring of each thread's own, and from there by a writer into a file
- * of Chrome's trace-event format, which Perfetto opens. Every counter but const_bytes is the sum of its events: the
- * events' arguments of its name add up to it.
+ * trace.h - the timeline (ADSM_TRACE): each thread puts events into a ring, and a writer thread writes them to a file
+ * in Chrome's trace-event format, which Perfetto opens. Every counter except const_bytes is the sum over its events:
+ * the events have arguments with the counter's name.
  *
- * The file: "[", one event a line, "]". Each line between is an object and a comma; only the last, which says how many
- * events were dropped and whether the trace is complete, has none. Each write(2) ends with a line, so what a killed
- * program leaves lacks only the end. Process 1 is the program, whose own number the first line tells; each thread has a
- * track, and one beside it for its I/O. Process 2 + D is device D, with a track for kernels and one for each direction.
- * What overlaps on those has one more beside it. A device that is made of parts has a track for each of these, too.
+ * The file: "[", one event on each line, "]". Each line between is an object and a comma. Only the last one has no
+ * comma: it says how many events were dropped, and whether the trace is complete. Each write(2) ends with a line, so a
+ * killed program leaves a file that lacks only the end. Process 1 is the program; the first line has its real process
+ * id. Each thread has a track, and another one for its I/O. Process 2 + D is device D, with a track for kernels and one
+ * for each direction. Bars that overlap on these get further tracks. A device that has parts has a track for each part,
+ * too.
  */
 #ifndef ADSM_TRACE_H
 #define ADSM_TRACE_H
 
 #include <stdint.h>
 
-#define ADSM_TRACE_PARTS 1024		/* of a device; what further ones did is dropped */
-#define ADSM_TRACE_MOVES 4096		/* of a launch: bars of what its parts brought, likewise */
+#define ADSM_TRACE_PARTS 1024		/* of a device; events of further parts are dropped */
+#define ADSM_TRACE_MOVES 4096		/* of a launch: bars of what its parts brought; further ones are dropped */
 
-/* What a device is called, before its first event; and an object, from now on. Ordinary threads, at any time. */
+/* The name of a device, set before its first event; and the name of an object, from now on. Not in signal handlers. */
 void adsm_trace_device(int device, const char *backend, const char *name);
 void adsm_trace_name(uint32_t object, const char *name);
-/* A part of a device, of ADSM_TRACE_PARTS; before its first event. */
+/* The name of a part of a device, below ADSM_TRACE_PARTS, set before its first event. */
 void adsm_trace_part(int device, unsigned part, const char *name);
 
-/* 0 or a negative errno, with its sentence. */
+/* Returns 0, or a negative errno with an error text. */
 int adsm_trace_open(const char *path);
-/* Then the tracer's thread: it writes what comes, and ends the file. */
+/* The work of the tracer's thread: it writes events, and ends the file. */
 void adsm_trace_run(void *arg);
-/* Of that, the parts: write what has come. */
+/* A part of that work: write the events so far. */
 void adsm_trace_flush(void);
-/* The same, and end the file. @why: NULL, or what will have ended it, in words: then it may go on after all. */
+/* The same, and end the file. @why: NULL, or a text that says what ends it; the trace may then still continue. */
 void adsm_trace_close(const char *why);
-/* In the child of a fork: it is the parent's. Or who reads a pipe would wait for the child's end too. */
+/*
+ * Close the parent's file in the child of a fork. Otherwise the reader of a pipe would also wait for the child's end.
+ */
 void adsm_trace_forget(void);
 
 #endif

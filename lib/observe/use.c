@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* use.c - what happens to objects, told to their simulated ones. */
+/* use.c - passes what happens to objects on to the simulated ones. */
 #include "observe/use.h"
 
 #include <stdlib.h>
@@ -13,24 +13,24 @@
 struct adsm_use_sums adsm_use_sums[ADSM_MAX_DEVICES];
 
 static unsigned n_uses;
-/* The bulk copy that goes on in this thread, and for which simulated objects it has been done already, by bits. */
+/* The bulk copy that this thread does, and the simulated objects that have done it already, by bits. */
 static _Thread_local struct {
 	const struct adsm_object *object;
 	unsigned done;
-	bool differs;			/* pages may be open that are not in all of them */
+	bool differs;			/* pages may be open that are closed in some of them */
 	size_t offset, size;
 } copying;
 
-/* ---- all of them */
+/* ---- all simulated objects */
 
 #define FOR_EACH_SIM(use, i) for (int i = 0; i < ADSM_N_SIMS; i++) if ((use)->sims[i])
 
-/* Something has become Dirty, or has been sent. */
+/* Update the sums: blocks have become Dirty, or were sent. */
 static void sum_up(struct adsm_usage *use)
 {
 	struct adsm_use_sums *sums = &adsm_use_sums[use->home->index];
 	const struct adsm_blocks *unevicted = &use->sims[ADSM_UNEVICTED]->blocks;
-	/* What is one block counts for no rolling size. */
+	/* A whole object does not count for a rolling size. */
 	uint32_t n_dirty = unevicted->protocol->whole_object ? 0 : adsm_blocks_n_unsent(unevicted);
 
 	sums->n_dirty += n_dirty - (size_t)use->n_dirty;
@@ -53,7 +53,7 @@ static void sum_up(struct adsm_usage *use)
 	}
 }
 
-/* What happens to the object now is part of a copy that has been told before. */
+/* Is the present event part of a copy that the simulated object has done already? */
 static bool is_done(const struct adsm_object *object, int sim)
 {
 	return copying.object == object && copying.done & 1u << sim;
@@ -127,7 +127,7 @@ struct adsm_usage *adsm_use_make(const struct adsm_object *object)
 		adsm_use_end(use);
 		return NULL;
 	}
-	/* An object no larger than the block is one block. */
+	/* An object that is no larger than the block has one block. */
 	adsm_home_lock(object->home, &old);
 	for (int i = ADSM_LAZY; i < ADSM_N_SIMS; i++)
 		if (!use->sims[i]) {
@@ -183,7 +183,8 @@ void adsm_use_access(struct adsm_object *object, uint32_t first, uint32_t n, enu
 		touch_all(object);
 		return;
 	}
-	/* Input or output: adsm_use_range(); a sync: adsm_use_synced(), by their own blocks. */
+	/* Input and output go through adsm_use_range(), syncs
+	 * through adsm_use_synced(), each with the sims' own blocks. */
 	if (adsm_in_fault || event == ADSM_EVENT_SYNC)
 		return;
 	atomic_store(&use->inexact, ~0u);
@@ -209,7 +210,7 @@ void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
 	struct adsm_usage *use = object->record->use;
 	bool open, real = adsm_sim_for_libc(use->sims[ADSM_AS_IS], bulk, &open);
 
-	/* It may be that of a signal handler, in the middle of another; or another was left by a jump. */
+	/* It may be a signal handler's copy that interrupts another one, or another one was left by a jump. */
 	if (object->blocks.n_holds || copying.object == object)
 		atomic_store(&use->inexact, ~0u);
 	copying.object = object;
@@ -221,7 +222,7 @@ void adsm_use_bulk(struct adsm_object *object, const struct adsm_bulk *bulk)
 		struct adsm_sim *sim = use->sims[i];
 		bool libc;
 
-		/* That one does as the object does; so do others where both leave it to libc. */
+		/* AS_IS follows the real object. The others do so, too, if both leave the copy to libc. */
 		if (i == ADSM_AS_IS)
 			continue;
 		libc = adsm_sim_for_libc(sim, bulk, &open);
@@ -310,7 +311,7 @@ void *adsm_use_before_fetch(struct adsm_object *object, size_t offset, size_t si
 	for (size_t page = offset / ADSM_PAGE_SIZE; page * ADSM_PAGE_SIZE < offset + size; page++)
 		if (!atomic_load_explicit(&use->known[page], memory_order_relaxed))
 			atomic_store(&use->unknown, true);
-	/* Enough is known of what kernels change. */
+	/* If changes of kernels are known already, no comparison is necessary. */
 	if (!atomic_load(&use->unknown) && !atomic_load(&use->changed))
 		before = adsm_os_table(size);
 	if (before)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * warnings.c - which cases are gross, and the lines about them. Said in the fault handler too: the formatter is the
- * log's own.
+ * warnings.c - which cases are extreme, and the warnings about them. They are also logged in the fault handler, so the
+ * log's own formatter is used.
  */
 #include "observe/warnings.h"
 
@@ -13,11 +13,11 @@
 #include "base/os.h"
 #include "observe/text.h"
 
-#define LONG_NS ((uint64_t)1000000000)	/* what takes less is no matter, whatever its share */
-#define LARGE_BLOCK ((size_t)256 << 10)	/* worth moving in smaller parts */
+#define LONG_NS ((uint64_t)1000000000)	/* shorter times do not matter, whatever their share */
+#define LARGE_BLOCK ((size_t)256 << 10)	/* blocks of this size or more are worth a division */
 #define OBJECT_TEXT_SIZE (ADSM_NAME_SIZE + 80)
 
-/* ---- words */
+/* ---- texts */
 
 static struct adsm_number size_text(uint64_t size)
 {
@@ -41,9 +41,9 @@ static const char *object_text(char text[OBJECT_TEXT_SIZE], const struct adsm_ob
 	return text;
 }
 
-/* ---- sent early, and written again */
+/* ---- blocks sent early, and written again */
 
-/* How many blocks would have to be Dirty at once, for none to be sent that is in use. */
+/* The number of blocks that would have to be Dirty at the same time so that no block in use is sent. */
 static size_t blocks_in_use(const struct adsm_home *home)
 {
 	size_t n = 0;
@@ -58,8 +58,8 @@ static size_t blocks_in_use(const struct adsm_home *home)
 }
 
 /*
- * Data that is made in several steps is written again too, a part of it once or twice: that is what sending early
- * risks. But not three of four times that it is sent.
+ * Data that is made in several steps is written again, too, a part of it once or twice; early sends take this risk. But
+ * this should not happen to three of four blocks that are sent.
  */
 void adsm_judge_again(struct adsm_object *object)
 {
@@ -67,7 +67,7 @@ void adsm_judge_again(struct adsm_object *object)
 	char text[OBJECT_TEXT_SIZE], now[12];
 	size_t needed, size = 1;
 
-	/* Who asks for the paper's exact behaviour wants to see what it does. */
+	/* With ADSM_PAPER=1 the paper's exact behaviour is intended. */
 	if (adsm_paper || habits->again * 4 < habits->early * 3)
 		return;
 	habits->told_again = true;
@@ -82,7 +82,7 @@ void adsm_judge_again(struct adsm_object *object)
 		  habits->again, size, adsm_protocol_options.rolling_size == ADSM_ROLLING_AUTO ? "auto" : now);
 }
 
-/* ---- fetched again and again, in large blocks */
+/* ---- blocks fetched repeatedly, in large blocks */
 
 void adsm_judge_fetches(struct adsm_object *object)
 {
@@ -94,7 +94,7 @@ void adsm_judge_fetches(struct adsm_object *object)
 
 	if (habits->told_fetches || !object->blocks.detects || block < LARGE_BLOCK)
 		return;
-	/* For single accesses, the same bytes many times, and for most of the time so far. */
+	/* The fetches serve single accesses, move the same bytes many times, and take most of the time so far. */
 	if (faults < habits->fetches / 2 || habits->fetched_bytes / 8 < object->size)
 		return;
 	if (habits->fetch_ns < LONG_NS || habits->fetch_ns < (adsm_os_now_ns() - adsm_start_ns) / 2)
@@ -116,7 +116,7 @@ void adsm_warn_at_end(void)
 	uint64_t all = adsm_os_now_ns() - adsm_start_ns, spent = atomic_load(&adsm_most_spent_ns);
 	static bool told;
 
-	/* The report says it, and more. */
+	/* The report has this, and more. */
 	if (told || adsm_observes(ADSM_OBSERVE_REPORT | ADSM_OBSERVE_ADVICE))
 		return;
 	if (spent < LONG_NS || spent <= all / 2)

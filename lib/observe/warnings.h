@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * warnings.h - what a program should know without having asked: gross cases only, a line each, few lines. Always on,
- * and made of what is counted anyhow.
+ * warnings.h - warnings that the program has not requested: only for extreme cases, one line each, and few lines. They
+ * are always on, and use what is counted anyway.
  */
 #ifndef ADSM_WARNINGS_H
 #define ADSM_WARNINGS_H
 
 struct adsm_object;
 
-/* An object's blocks are written again after they were sent early; fetched again and again: told where it is gross. */
+/* Warn if an object's blocks are often written again after they were sent early; and if they are fetched very often. */
 void adsm_judge_again(struct adsm_object *object);
 void adsm_judge_fetches(struct adsm_object *object);
 
-/* The library ends: was it mostly moving data? Once in a process. */
+/* The library ends: warn if it mostly moved data. At most once in a process. */
 void adsm_warn_at_end(void);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* writer.c - the life of writer threads, and how an exec waits for what they have to write. */
+/* writer.c - the life of writer threads, and how an exec waits until their files are complete. */
 #include "observe/writer.h"
 
 #include <limits.h>
 
 #include "base/log.h"
 
-#define EXEC_NS 5000000000	/* an exec waits no longer */
+#define EXEC_NS 5000000000	/* an exec waits at most this time */
 
 struct adsm_writer adsm_tracer, adsm_reporter;
 
 static struct adsm_writer *const writers[] = { &adsm_tracer, &adsm_reporter };
 static _Atomic bool stop;
-static _Atomic unsigned n_execs;	/* on their way */
+static _Atomic unsigned n_execs;	/* in progress */
 
 #define N_WRITERS (sizeof(writers) / sizeof(writers[0]))
 
@@ -62,8 +62,8 @@ void adsm_writers_stop(void)
 }
 
 /*
- * Whatever the interrupted code was about to do: so the writers write, and where they cannot, as that code has a lock
- * they need, the exec goes on without.
+ * This may run in a signal handler, and the interrupted code may hold any lock. So the writer threads write. If they
+ * cannot, because they need such a lock, the exec continues without them after the time limit.
  */
 void adsm_writers_exec(bool failed)
 {
