@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * observe.c - the observer's functions: events of core and run go to records, trace and advice; and the observer's
- * life.
- */
+/* observe.c - the observer's functions, which pass events of core and run to records, trace and advice; its life. */
 #include "observe/observe.h"
 
 #include <limits.h>

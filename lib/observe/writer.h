@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * writer.h - the threads that write traces and reports, so that files are as complete as possible when the program
- * ends.
- */
+/* writer.h - threads that write traces and reports, so that files are as complete as possible when the program ends. */
 #ifndef ADSM_WRITER_H
 #define ADSM_WRITER_H
 

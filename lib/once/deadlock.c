@@ -201,8 +201,9 @@ static bool device_is_stuck(struct adsm_home *home)
 /* ---- looking */
 
 /*
- * Is the thread of this wait woken, but does not run yet? This matters for helper threads of the library: they count
- * themselves as busy only when they run, and threads_are_stuck() does not look at them.
+ * Is this wait about to end, though its thread has not run yet? Either it was ended as a deadlock, or its unit is set. In
+ * the second case only helper threads of the library matter: they count themselves as busy only when they run, and
+ * threads_are_stuck() does not look at them.
  */
 static bool has_been_woken(uint32_t slot, const struct adsm_once_note *note, bool waits)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * once/wait.h - threads of the program that wait for a unit: in adsmOnceGet(), in a touch of the view, in a system
- * call.
- */
+/* once/wait.h - threads of the program that wait for a unit: in adsmOnceGet(), a touch of the view, a system call. */
 #ifndef ADSM_ONCE_WAIT_H
 #define ADSM_ONCE_WAIT_H
 

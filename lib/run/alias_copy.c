@@ -15,8 +15,8 @@
 #include "run/wait.h"
 
 /*
- * The size of one step. A step does not end inside a block of the destination, because the fetch of that block would
- * then bring bytes that the next step overwrites.
+ * The size of one step. A step does not end inside a block of the destination: otherwise the block would be fetched
+ * even if the copy covers all of it.
  */
 static size_t step_size(const struct adsm_copy *copy, const struct adsm_part *part)
 {

@@ -126,8 +126,8 @@ static void let_touches_pass(struct adsm_home *home)
 {
 	uint64_t until;
 
-	/* But a call with write-once objects that still runs may wait
-	 * for something that this thread does after its own call. */
+	/* Do not wait if a call with write-once objects still runs: it
+	 * may wait for something that this thread does after its own call. */
 	if (atomic_load(&home->touching) && home->once_seq <= atomic_load(&home->completed))
 		wait_for_touches(home);
 	/* A touch that has been repeated several times also gets time to run its instruction. */

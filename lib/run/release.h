@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * release.h - what a call does to its objects before it starts (release), and after it has started (take). Lock held.
- */
+/* release.h - what a call does to its objects before it starts (release) and after it has started (take). Lock held. */
 #ifndef ADSM_RELEASE_H
 #define ADSM_RELEASE_H
 
