@@ -201,8 +201,8 @@ static bool device_is_stuck(struct adsm_home *home)
 /* ---- looking */
 
 /*
- * Is this wait about to end, though its thread has not run yet? Either it was ended as a deadlock, or its unit is set. In
- * the second case only helper threads of the library matter: they count themselves as busy only when they run, and
+ * Is this wait about to end, though its thread has not run yet? Either it was ended as a deadlock, or its unit is set.
+ * In the second case only helper threads of the library matter: they count themselves as busy only when they run, and
  * threads_are_stuck() does not look at them.
  */
 static bool has_been_woken(uint32_t slot, const struct adsm_once_note *note, bool waits)

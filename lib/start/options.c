@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* start/options.c - all options, in the order in which they are shown. */
+/* start/options.c - all options, in the order of the listing. */
 #include "start/options.h"
 
 #include "core/options.h"
