@@ -75,7 +75,7 @@ int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend,
 	if (!known)
 		return no_such_backend(name);
 	if (!found) {
-		/* A backend that could not run has said why; one without devices has nothing to say. */
+		/* A backend that could not run has recorded why. A backend without devices has recorded nothing. */
 		if (n == 0)
 			adsm_fail(-ENODEV, "the backend '%s' has no device here", name);
 		return -ENODEV;

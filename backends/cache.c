@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache.c - compiled programs on disk: a file for each key, which nobody ever finds half written; and the thread that
- * compilers run on.
+ * cache.c - compiled programs on disk: one file for each key, which no process ever finds half written; and the thread
+ * that compilers run on.
  */
 #include "cache.h"
 
@@ -26,17 +26,20 @@
 #define VERSION 1u
 #define FILES_MAX 256
 #define HASH_START 0xcbf29ce484222325u
-#define HASH_DIGITS 16		/* all of a file's name */
-#define SUFFIX ".XXXXXX"	/* of a temporary one's, for mkostemp() */
+#define HASH_DIGITS 16		/* a file's name is nothing but these digits */
+#define SUFFIX ".XXXXXX"	/* of a temporary file's name, for mkostemp() */
 #define PATH_SIZE (PATH_MAX + sizeof("/") + HASH_DIGITS + sizeof(SUFFIX))
 
-/* A file is this, the key, the data. In the machine's byte order: in another's, the magic is another. */
+/*
+ * A file consists of this header, the key and the data, in the machine's byte order. With another byte order the magic
+ * number does not match.
+ */
 struct header {
 	uint32_t magic, version;
 	uint64_t key_size, data_size, checksum;
 };
 
-/* FNV-1a. To go on where another call ended, start with what it returned. */
+/* FNV-1a. To continue an earlier hash, pass its result as @start. */
 static uint64_t hash(uint64_t start, const void *bytes, size_t size)
 {
 	const unsigned char *byte = bytes;
@@ -48,7 +51,10 @@ static uint64_t hash(uint64_t start, const void *bytes, size_t size)
 
 /* ---- the folder */
 
-/* A variable with an absolute path, or NULL: the rule for XDG_CACHE_HOME, and good for HOME. */
+/*
+ * Returns the variable's value if it is an absolute path, else NULL. XDG_CACHE_HOME requires this; HOME is treated the
+ * same.
+ */
 static const char *path_variable(const char *name)
 {
 	const char *path = adsm_os_getenv(name);
@@ -56,7 +62,7 @@ static const char *path_variable(const char *name)
 	return path && *path == '/' ? path : NULL;
 }
 
-/* False where there is to be no cache. */
+/* Returns false if no programs are to be cached. */
 static bool find_folder(const struct adsm_cache *cache, char ret_folder[PATH_MAX])
 {
 	const char *base = cache->folder, *below = "", *name = "";
@@ -83,7 +89,7 @@ static bool find_folder(const struct adsm_cache *cache, char ret_folder[PATH_MAX
 	return true;
 }
 
-/* With all folders above it. @folder is the same again afterwards. */
+/* Make the folder and all folders above it. @folder is changed temporarily. */
 static int make_folder(char *folder)
 {
 	struct stat status;
@@ -99,7 +105,10 @@ static int make_folder(char *folder)
 			continue;
 		*end = '\0';
 		is_there = !mkdir(folder, 0700) || errno == EEXIST;
-		/* Some file systems refuse before they look: the last folder decides, the first error says why. */
+		/*
+		 * Some file systems refuse before they check for an existing folder. So the result of the last folder
+		 * decides, and the first error is the one to report.
+		 */
 		if (!is_there && !error)
 			error = -errno;
 		*end = c;
@@ -113,7 +122,7 @@ static void name_file(char ret_path[PATH_SIZE], const char *folder, uint64_t key
 	snprintf(ret_path, PATH_SIZE, "%s/%0*" PRIx64, folder, HASH_DIGITS, key_hash);
 }
 
-/* Of the cache, or a temporary one? Users may have chosen a folder that holds other things. */
+/* Is this a file of the cache, or a temporary one? The folder that the user has chosen may contain other files. */
 static bool is_ours(const char *name)
 {
 	if (strspn(name, "0123456789abcdef") != HASH_DIGITS)
@@ -136,7 +145,7 @@ static int compare_used(const void *a, const void *b)
 	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Our files in a folder, as far as memory goes. The caller frees the result. */
+/* The cache's files in a folder; fewer if memory runs out. The caller frees the result. */
 static struct file *list_files(DIR *folder, size_t *ret_n)
 {
 	struct file *files = NULL;
@@ -163,7 +172,7 @@ static struct file *list_files(DIR *folder, size_t *ret_n)
 	return files;
 }
 
-/* Remove the files that were used least recently, temporary ones of processes that died among them. */
+/* Remove the files that were used least recently, including temporary files of processes that died. */
 static void trim(const char *path)
 {
 	DIR *folder = opendir(path);
@@ -184,7 +193,7 @@ static void trim(const char *path)
 
 /* ---- reading */
 
-/* -EBADMSG where the file ends before. */
+/* Returns -EBADMSG if the file ends before @size bytes. */
 static int read_all(int fd, void *data, size_t size)
 {
 	for (char *at = data; size;) {
@@ -200,13 +209,13 @@ static int read_all(int fd, void *data, size_t size)
 	return 0;
 }
 
-/* Open a file that nobody but this user wrote; -1 where there is none. */
+/* Open a file that only this user can have written; returns -1 if there is no such file. */
 static int open_file(const struct adsm_cache *cache, const char *path, size_t *ret_size)
 {
 	struct stat status;
 	int fd;
 
-	do	/* a pipe is opened without waiting for its writer, to be refused */
+	do	/* O_NONBLOCK: opening a pipe does not wait for its writer; the checks below refuse it */
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	while (fd < 0 && errno == EINTR);
 	if (fd < 0) {
@@ -225,7 +234,7 @@ static int open_file(const struct adsm_cache *cache, const char *path, size_t *r
 	return fd;
 }
 
-/* @size is the file's. -EBADMSG where it is damaged, -ENOENT where it is another key's. */
+/* @size is the file's size. Returns -EBADMSG if the file is damaged, and -ENOENT if it belongs to another key. */
 static int read_file(int fd, size_t size, const void *key, size_t key_size, void **ret_data, size_t *ret_size)
 {
 	struct header header;
@@ -274,7 +283,7 @@ int adsm_cache_get(const struct adsm_cache *cache, const void *key, size_t key_s
 		return -ENOENT;
 	ret = read_file(fd, size, key, key_size, ret_data, ret_size);
 	if (!ret)
-		futimens(fd, NULL);	/* used now; where that cannot be noted, files go by age */
+		futimens(fd, NULL);	/* marks it as used; without that, trim() uses the time it was written */
 	close(fd);
 	if (!ret || ret == -ENOENT || ret == -ENOMEM)
 		return ret;
@@ -305,7 +314,10 @@ static int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/* Under another name until all of it is there. No fsync(): what a power failure damages is compiled again. */
+/*
+ * The file has a temporary name until it is complete. No fsync(): a file that a power failure damages is compiled
+ * again.
+ */
 static int write_file(const char *folder, const void *key, size_t key_size, const void *data, size_t size)
 {
 	uint64_t key_hash = hash(HASH_START, key, key_size);
@@ -314,7 +326,7 @@ static int write_file(const char *folder, const void *key, size_t key_size, cons
 	struct rlimit limit;
 	int fd, ret;
 
-	/* Writing beyond the limit would end the application by SIGXFSZ. */
+	/* A write beyond the limit would end the application by SIGXFSZ. */
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < sizeof(header) + key_size + size)
 		return -EFBIG;
 
@@ -379,7 +391,7 @@ struct order {
 	int (*compile)(void *arg);
 	void *arg;
 	int ret;
-	char *sentence;			/* of its last error, which is its own */
+	char *sentence;			/* the compiler thread's last error, which is thread-local */
 };
 
 static void run_order(void *arg)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copy.c - the copy engine of a device process, and the model of a link slower than memory. */
+/* copy.c - the copy engine of a device process, and the model of a link that is slower than memory. */
 #include "copy.h"
 
 #include <string.h>
@@ -7,10 +7,10 @@
 #include <emmintrin.h>
 #endif
 
-#define LINK_SPIN_NS 100000	/* a sleeper may wake so much late */
+#define LINK_SPIN_NS 100000	/* a sleeping thread may wake up this late */
 #define STREAM_SIZE ((size_t)16 << 10)
 
-/* Take the link for @size bytes; returns the time at which the link has carried them. */
+/* Reserve the link for @size bytes. Returns the time when the link has transferred them. */
 static uint64_t link_take(struct adsm_process_copy_queue *queue, size_t size)
 {
 	uint64_t cost = queue->link.latency_ns;
@@ -25,8 +25,8 @@ static uint64_t link_take(struct adsm_process_copy_queue *queue, size_t size)
 }
 
 /*
- * To the device: past the caches, which the bytes would only leave again, and without reading the lines that
- * are overwritten. The C library does so too, but only from a few MiB on.
+ * Copy to the device with stores that bypass the caches: this process does not read the bytes soon, and the overwritten
+ * cache lines need not be read. The C library does this, too, but only for copies of several MiB.
  */
 static void copy_streaming(uint8_t *dst, const uint8_t *src, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ended.c - the end of a process, from /proc and its pidfd. */
+/* ended.c - how a process has ended, from /proc and its pidfd. */
 #include "ended.h"
 
 #include <inttypes.h>
@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/os.h"
 
-#define REAPED_TIMEOUT_MS 200		/* the process that inherits an orphan waits for it at once, mostly */
+#define REAPED_TIMEOUT_MS 200		/* mostly the parent of an orphan, such as init, waits for it immediately */
 
-/* Newer than the headers of the oldest system we build on: linux/pidfd.h. */
+/* From linux/pidfd.h, which is newer than the headers of the oldest system that the library builds on. */
 struct pidfd_info_v0 {
 	uint64_t mask, cgroup;
 	uint32_t pid, tgid, ppid, ids[8];
@@ -25,10 +25,14 @@ struct pidfd_info_v0 {
 #define PIDFD_GET_INFO_V0 _IOWR(0xFF, 11, struct pidfd_info_v0)
 #define PIDFD_INFO_EXIT_BIT (UINT64_C(1) << 3)
 
-/* The status as wait() would tell it: while nobody has waited for the process, else from the pidfd, which remembers. */
+/*
+ * Find the status that wait() would return: from /proc until the parent has waited for the process, then from the pidfd
+ * if it keeps the status.
+ */
 static bool find_status(pid_t pid, int pidfd, int *ret_status)
 {
-	struct pollfd polled = { .fd = pidfd };		/* no events: until somebody has waited for the process */
+	/* no events: ends with POLLHUP after the parent has waited for the process */
+	struct pollfd polled = { .fd = pidfd };
 	struct pidfd_info_v0 info = { .mask = PIDFD_INFO_EXIT_BIT };
 	char path[32], text[1024];
 	const char *at;
@@ -45,7 +49,7 @@ static bool find_status(pid_t pid, int pidfd, int *ret_status)
 	at = strrchr(adsm_os_read_text(path, text, sizeof(text)), ')');
 	if (!at || at[2] != 'Z')
 		return false;
-	/* The last field; also 0 where this process may not know the status. */
+	/* The status is the last field; it is also 0 if this process has no permission to read it. */
 	for (at = text; (at = strchr(at, ' '));)
 		status = atoi(++at);
 	*ret_status = status;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ended.h - how a device process ended, which is nobody's child: what the system still knows of it. */
+/*
+ * ended.h - how a device process ended. It is not a child of the application, so wait() does not tell: this is what the
+ * system still knows.
+ */
 #ifndef ADSM_PROCESS_ENDED_H
 #define ADSM_PROCESS_ENDED_H
 
@@ -10,14 +13,17 @@
 #include "process/shared.h"
 
 /*
- * A process that has ended, in words: "was killed by signal 9 (Killed)", "has exited with status 1", or that it is not
- * known. @oom_kills: adsm_os_oom_kills() from before; @option: the one that says how much memory the device has.
- * Linux before 6.15 knows no status once somebody has waited for the process.
+ * Describe how a process has ended: "was killed by signal 9 (Killed)", "has exited with status 1", or a text for an
+ * unknown status. Linux before 6.15 does not report the status after the parent has waited for the process. @oom_kills:
+ * the value of adsm_os_oom_kills() before the process was started. @option: the name of the option for the size of the
+ * device's memory.
  */
 void adsm_process_how_ended(pid_t pid, int pidfd, uint64_t oom_kills, const char *option, char *ret_text, size_t size);
-/* "SIGTERM, which process 7 (kill) of user 0 sent". */
+/* Writes "SIGTERM, which process 7 (kill) of user 0 sent". */
 void adsm_process_who_sent(int signal, pid_t sender, uid_t user, char *ret_text, size_t size);
-/* What its signal handler has written down, of a crash in no kernel: "was ended by SIGTERM, which process …". */
+/*
+ * Describes a crash outside of kernels, from the note of the signal handler: "was ended by SIGTERM, which process …".
+ */
 void adsm_process_how_crashed(const struct adsm_process_crash *crash, char *ret_text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c - launches, by a queue in the memory that both processes map, and the events of all queues. */
+/* launch.c - launches, through a queue in the memory that both processes map, and the events of all queues. */
 #include "launch.h"
 
 #include "base/log.h"
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define SPIN_NS 10000			/* awake for a kernel that ends at once, before sleeping */
+#define SPIN_NS 10000			/* how long to spin for the end of a short kernel before sleeping */
 
 static struct adsm_process_queue *find_queue(struct adsm_process_device *device, struct adsm_device_event event)
 {
@@ -21,7 +21,7 @@ static struct adsm_process_queue *find_queue(struct adsm_process_device *device,
 	return event.seq && event.seq <= atomic_load(&queue->submitted) ? queue : NULL;
 }
 
-/* The status of a launch that has been done: what failed is told once. */
+/* The status of a completed launch. A failure is logged once. */
 static int status_of(struct adsm_process_device *device, uint64_t seq)
 {
 	struct adsm_process_shared *shared = device->shared;
@@ -29,7 +29,7 @@ static int status_of(struct adsm_process_device *device, uint64_t seq)
 	const int status = shared->slots[i].status;
 	uint64_t told = atomic_load(&device->told);
 
-	/* After reading: the slot may have been taken for another launch meanwhile. */
+	/* Check after reading: the slot may have been reused for another launch meanwhile. */
 	if (!status || atomic_load(&shared->queue.submitted) - seq >= ADSM_PROCESS_SLOTS)
 		return 0;
 	while (told < seq && !atomic_compare_exchange_weak(&device->told, &told, seq))
@@ -45,7 +45,7 @@ int adsm_process_event_query(struct adsm_device *base, struct adsm_device_event 
 {
 	struct adsm_process_device *device = (struct adsm_process_device *)base;
 	struct adsm_process_queue *queue = find_queue(device, event);
-	/* Read before the number: a launch that was done when the device ended has been done. */
+	/* Read before the number: a launch that completed before the device was lost counts as completed. */
 	bool lost = event.queue == ADSM_QUEUE_COMPUTE && atomic_load(&device->lost);
 
 	if (!queue)
@@ -83,7 +83,7 @@ int adsm_process_event_elapsed(struct adsm_device *base, struct adsm_device_even
 	struct adsm_process_slot *slot = &shared->slots[(event.seq - 1) % ADSM_PROCESS_SLOTS];
 	uint64_t ns = slot->end_ns - slot->start_ns;
 
-	/* After reading: the slot may have been taken for another launch meanwhile. */
+	/* Check after reading: the slot may have been reused for another launch meanwhile. */
 	if (event.queue != ADSM_QUEUE_COMPUTE || !event.seq || atomic_load(&shared->queue.done) < event.seq ||
 	    atomic_load(&shared->queue.submitted) - event.seq >= ADSM_PROCESS_SLOTS)
 		return -EINVAL;
@@ -91,13 +91,13 @@ int adsm_process_event_elapsed(struct adsm_device *base, struct adsm_device_even
 	return 0;
 }
 
-/* Place the arguments' bytes; returns how many there are, those that alignment adds included. */
+/* Place the arguments' bytes. Returns their total size, including padding. */
 static size_t place_args(const struct adsm_launch *launch, uint32_t *offsets)
 {
 	size_t end = 0;
 
 	for (size_t i = 0; i < launch->n_args; i++) {
-		/* A constant is used where it lies. */
+		/* The kernel uses a constant where it is. */
 		size_t align = launch->args[i].kind == ADSM_LAUNCH_CONST ? 64 : 16;
 
 		end = (end + align - 1) & ~(align - 1);
@@ -129,7 +129,7 @@ static int check_launch(const struct adsm_launch *launch)
 	return 0;
 }
 
-/* What the device is to run, but for the arguments' bytes. */
+/* Describe the launch, except for the arguments' bytes. */
 static void describe_launch(struct adsm_process_slot *slot, const struct adsm_process_entry *entry,
 			    const struct adsm_launch *launch)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h - launches of a device process, and its events: slots of the backend. */
+/* launch.h - launches of a device process, and its events: functions of struct adsm_backend. */
 #ifndef ADSM_PROCESS_LAUNCH_H
 #define ADSM_PROCESS_LAUNCH_H
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* @image as a file, for a library that wants one. */
+/* Add @image as a file, which the library for debug information needs. */
 static void *add(void *session, const void *image, size_t size, uint64_t address)
 {
 	int fd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process/line.h - where in its source a kernel crashed. */
+/* process/line.h - the source line where a kernel crashed. */
 #ifndef ADSM_PROCESS_LINE_H
 #define ADSM_PROCESS_LINE_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /*
- * An address in the file that a module is, in words: ", at k.c:6"; where nothing knows lines, the address. With the
+ * Describe an address in the file of a module: ", at k.c:6"; if no line is known, the address. The caller holds the
  * mutex of base/source.h.
  */
 void adsm_process_line(const void *image, size_t image_size, uint64_t address, char *ret_text, size_t size);

@@ -23,7 +23,7 @@ void adsm_live_start(struct adsm_live *live, void *shared, size_t size)
 	live->begins = live->pages + (live->n_pages + 63) / 64;
 }
 
-/* ---- written */
+/* ---- the application's side */
 
 static void set(_Atomic uint64_t *bits, uint64_t first, uint64_t n, bool on)
 {
@@ -31,7 +31,7 @@ static void set(_Atomic uint64_t *bits, uint64_t first, uint64_t n, bool on)
 		const uint64_t bit = first % 64, here = n < 64 - bit ? n : 64 - bit;
 		const uint64_t mask = (here == 64 ? ~(uint64_t)0 : ((uint64_t)1 << here) - 1) << bit;
 
-		/* Neighbours' bits are in the same word. */
+		/* Bits of neighbouring objects may be in the same word. */
 		if (on)
 			atomic_fetch_or(&bits[first / 64], mask);
 		else
@@ -59,13 +59,13 @@ void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size)
 
 	set(live->pages, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, false);
 	set(live->begins, offset / ADSM_PAGE_SIZE, size / ADSM_PAGE_SIZE, false);
-	/* Behind the bits: whoever closes the range then does not open it again. */
+	/* After the bits: a device that closes the range when it reads this does not open it again. */
 	atomic_store(&shared->freed[n % ADSM_LIVE_FREED].offset, offset);
 	atomic_store(&shared->freed[n % ADSM_LIVE_FREED].size, size);
 	atomic_store(&shared->n_freed, n + 1);
 }
 
-/* ---- read */
+/* ---- the device's side */
 
 bool adsm_live_has(const struct adsm_live *live, uint64_t offset)
 {
@@ -74,7 +74,7 @@ bool adsm_live_has(const struct adsm_live *live, uint64_t offset)
 	return page < live->n_pages && atomic_load(&live->pages[page / 64]) >> page % 64 & 1;
 }
 
-/* The first page from @page on, or the last up to it, whose bit is @on; NONE: there is none. */
+/* The first page from @page on, or the last page up to @page, whose bit is @on; NONE if there is none. */
 static uint64_t next(const struct adsm_live *live, const _Atomic uint64_t *bits, uint64_t page, bool on)
 {
 	uint64_t word;
@@ -112,14 +112,17 @@ bool adsm_live_run(const struct adsm_live *live, uint64_t offset, struct adsm_li
 	after = next(live, live->pages, page, false);
 	first = before == NONE ? 0 : before + 1;
 	end = after < live->n_pages ? after : live->n_pages;
-	/* It was live just before, but may have been freed meanwhile. */
+	/* The page was live in the check above, but may have been freed meanwhile. */
 	if (first > page || end <= page)
 		return false;
 	*ret_range = (struct adsm_live_range){ first * ADSM_PAGE_SIZE, (end - first) * ADSM_PAGE_SIZE };
 	return true;
 }
 
-/* What begins at or before a live page, up to the next one that does. */
+/*
+ * The allocation that contains a live page: from the last begin up to @page to the next begin or the end of live
+ * memory.
+ */
 static struct adsm_live_range memory_of(const struct adsm_live *live, uint64_t page)
 {
 	const uint64_t first = previous(live->begins, page, true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.h - which pages of device memory are somebody's: a bit for each in the shared memory. The application writes
- * them, and the device looks there when a kernel touches a page.
+ * live.h - which pages of device memory are allocated: one bit for each page, in the shared memory. The application
+ * writes the bits, and the device reads them when a kernel touches a page. Allocated memory is called live.
  */
 #ifndef ADSM_PROCESS_LIVE_H
 #define ADSM_PROCESS_LIVE_H
@@ -11,40 +11,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ADSM_LIVE_FREED 512		/* ranges that are remembered */
+#define ADSM_LIVE_FREED 512		/* the last freed ranges that are kept */
 
 struct adsm_live_range { uint64_t offset, size; };
 
 struct adsm_live_shared {
-	_Atomic uint64_t n_freed;	/* ranges, ever: number n is in freed[n % ADSM_LIVE_FREED] */
+	/* number of ranges freed since the start; range n is in freed[n % ADSM_LIVE_FREED] */
+	_Atomic uint64_t n_freed;
 	struct { _Atomic uint64_t offset, size; } freed[ADSM_LIVE_FREED];
-	_Alignas(4096) _Atomic uint64_t bits[];	/* of live pages, then of those with which memory begins */
+	/* a bit for each live page, then a bit for each page where an allocation begins */
+	_Alignas(4096) _Atomic uint64_t bits[];
 };
 
-/* One side's view of it. */
+/* This is how one of the two processes accesses the bits. */
 struct adsm_live {
 	struct adsm_live_shared *shared;
 	_Atomic uint64_t *pages, *begins;
 	uint64_t n_pages;
 };
 
-/* Of shared memory, for @size bytes of device memory. */
+/* Bytes of shared memory that @size bytes of device memory need. */
 size_t adsm_live_bytes(size_t size);
 void adsm_live_start(struct adsm_live *live, void *shared, size_t size);
 
-/* The application's, in whole pages of the device: memory is there; it is gone, and callers exclude each other. */
+/*
+ * For the application. Ranges are whole pages of the device. Add: the range is allocated. Remove: it is freed; callers
+ * exclude each other.
+ */
 void adsm_live_add(struct adsm_live *live, uint64_t offset, uint64_t size);
 void adsm_live_remove(struct adsm_live *live, uint64_t offset, uint64_t size);
-/* What has been added in pieces is one object. */
+/* Ranges that were added one by one are one object. */
 void adsm_live_join(struct adsm_live *live, uint64_t offset, uint64_t size);
 
-/* The device's. [signal] */
+/* For the device. [signal] */
 bool adsm_live_has(const struct adsm_live *live, uint64_t offset);
-/* The memory with the page at @offset, and all live memory next to it on both sides. False: that page is not live. */
+/* Returns the run of live pages around the page at @offset. Returns false if that page is not live. */
 bool adsm_live_run(const struct adsm_live *live, uint64_t offset, struct adsm_live_range *ret_range);
 /*
- * How far from what is live that is: "8 bytes behind the end of the 4096 bytes of an object at 0x…"; "" where
- * it is live, or nothing is.
+ * Describe the distance of an address from the nearest live memory: "8 bytes behind the end of the 4096 bytes of an
+ * object at 0x…". The text is "" if the address is live, or if no memory is live.
  */
 void adsm_live_say(const struct adsm_live *live, uint64_t base, uint64_t address, char *ret_text, size_t size);
 

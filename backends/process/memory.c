@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c - memory of a device process, a file that both processes map, and copies from, to and in it. */
+/* memory.c - memory of a device process, which is a file that both processes map, and copies to, from and in it. */
 #include "memory.h"
 
 #include "base/descriptors.h"
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define COLD_SIZE ((size_t)16 << 10)	/* bytes that are known to be written or not, together */
+#define COLD_SIZE ((size_t)16 << 10)	/* bytes of each piece for which the library knows whether it was written */
 
 struct process_memory {
 	struct adsm_memory base;
-	uint8_t *bytes;			/* in this process */
+	uint8_t *bytes;			/* in this process's mapping */
 };
 
 static size_t warm_size(const struct adsm_process_device *device)
@@ -103,9 +103,9 @@ void adsm_process_free(struct adsm_memory *base)
 	adsm_mutex_lock(&device->live_lock);
 	adsm_live_remove(&device->live, offset, base->size);
 	adsm_mutex_unlock(&device->live_lock);
-	/* Unified memory is the arena's: who owns the range gives its pages back. */
+	/* The pages of unified memory are the arena's: the owner of the range frees them. */
 	if (!base->device->caps.unified) {
-		/* Small neighbours share an entry; a copy may be looking at it. */
+		/* Atomic, because small neighbours share an entry, and a copy may be reading it. */
 		for (size_t i = 0; i < (base->size + COLD_SIZE - 1) / COLD_SIZE; i++)
 			__atomic_store_n(&device->warm[offset / COLD_SIZE + i], 0, __ATOMIC_RELAXED);
 		adsm_os_discard(memory->bytes, base->size);
@@ -116,9 +116,9 @@ void adsm_process_free(struct adsm_memory *base)
 	free(memory);
 }
 
-/* ---- copies. Device memory outlives the process, so a lost device changes nothing here. */
+/* ---- copies. Device memory stays mapped after the process has ended: copies still work on a lost device. */
 
-/* Whether a part of device memory was never written, so far: a hint, and the first piece speaks for all. */
+/* Has this part of device memory never been written yet? Only a hint: the first piece decides for all. */
 static bool is_cold(struct adsm_process_device *device, const void *bytes, size_t size)
 {
 	uint8_t *warm;
@@ -152,7 +152,7 @@ static int run_copy(struct adsm_device *base, uint32_t direction, struct adsm_pr
 	return ret;
 }
 
-/* The bytes of a part of device memory, NULL where the part is not inside. */
+/* The bytes of a part of device memory; NULL if the part exceeds the memory. */
 static uint8_t *part(struct adsm_memory *memory, size_t offset, size_t size)
 {
 	if (offset > memory->size || size > memory->size - offset)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.h - memory of a device process: slots of the backend, and memory that is not the arena's own. */
+/*
+ * memory.h - memory of a device process: functions of struct adsm_backend, and device memory that is not the arena's
+ * file.
+ */
 #ifndef ADSM_PROCESS_MEMORY_H
 #define ADSM_PROCESS_MEMORY_H
 
 #include "process.h"
 
-/* A file of the arena's size, mapped here; the caller closes it. */
+/* Create a file of the arena's size and map it in this process. The caller closes the file. */
 int adsm_process_memory_create(struct adsm_process_device *device, int *ret_fd);
 void adsm_process_memory_destroy(struct adsm_process_device *device);
 

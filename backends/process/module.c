@@ -22,7 +22,9 @@ static int start_services(struct adsm_process_device *device)
 			       "(ulimit -u, -v)", device->title, strerror(-ret)) : 0;
 }
 
-/* The image as a file, which other threads may not close: they close what they do not know. */
+/*
+ * Make a file of the image. It is kept as struct adsm_fd, because a program may close descriptors that it did not open.
+ */
 static int make_file(const struct adsm_process_device *device, const struct adsm_image *image,
 		     struct adsm_fd **ret_file)
 {
@@ -113,7 +115,7 @@ void adsm_process_module_unload(struct adsm_code *base)
 		return;
 	device = (struct adsm_process_device *)base->device;
 	request.index = code->index;
-	/* Its kernels may still run. */
+	/* Kernels of the module may still run: wait for them. */
 	while (adsm_process_queue_wait(&device->shared->queue, atomic_load(&device->shared->queue.submitted),
 				   &device->lost, 0, true))
 		;

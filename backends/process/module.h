@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* module.h - modules that a device process has loaded, and their kernels: slots of the backend. */
+/* module.h - modules that a device process has loaded, and their kernels: functions of struct adsm_backend. */
 #ifndef ADSM_PROCESS_MODULE_H
 #define ADSM_PROCESS_MODULE_H
 

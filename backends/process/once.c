@@ -80,7 +80,7 @@ static void once_remove(struct adsm_device *base, uint64_t address, size_t size)
 	struct adsm_process_request request = { .op = ADSM_PROCESS_ONCE_REMOVE, .base = address, .size = size };
 	struct adsm_process_reply reply;
 
-	/* Of one that is lost nothing is left. */
+	/* A lost device has nothing mapped any more. */
 	if (!atomic_load(&device->lost))
 		adsm_process_ask(device, &request, NULL, 0, &reply);
 	forget(device, address, size);

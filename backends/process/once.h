@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process/once.h - write-once objects: the process of a device has them mapped, too. */
+/* process/once.h - write-once objects, which the process of a device maps, too. */
 #ifndef ADSM_PROCESS_ONCE_H
 #define ADSM_PROCESS_ONCE_H
 

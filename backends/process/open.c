@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open.c - a device process is opened and closed, with its memory and its copiers. */
+/* open.c - opens and closes a device process, its memory and its copy queues. */
 #include "open.h"
 
 #include "memory.h"
@@ -56,7 +56,7 @@ int adsm_process_open(struct adsm_process_device *device, const struct adsm_back
 	device->copies[0].written = device->kind->written ? written : NULL;
 	device->copies[0].arg = device;
 	ret = adsm_process_start(device, memory_fd);
-	/* The mapping is enough from here on. */
+	/* From here on the mapping is enough. */
 	if (!device->base.caps.unified)
 		close(memory_fd);
 	if (ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open.h - a device process and all that the application has of it: from open() to close(). */
+/* open.h - opening and closing a device process, and the state that the application has of it. */
 #ifndef ADSM_PROCESS_OPEN_H
 #define ADSM_PROCESS_OPEN_H
 
@@ -8,13 +8,16 @@
 #include "module.h"
 #include "process.h"
 
-/* All zero; @size: with what a backend has of its own behind. */
+/*
+ * Allocate a device, all zero. @size: bytes of the backend's own structure, which begins with struct
+ * adsm_process_device.
+ */
 void *adsm_process_new(size_t size);
-/* Start what was described; the device is freed when it fails. */
+/* Start the process that @device describes. On failure the device is freed. */
 int adsm_process_open(struct adsm_process_device *device, const struct adsm_backend_config *config);
 void adsm_process_close(struct adsm_device *device);
 
-/* What all such backends answer in the same way: their slots but probe() and open(). With stubs.h. */
+/* The functions that all such backends share: all of struct adsm_backend except probe() and open(). Needs stubs.h. */
 #define ADSM_PROCESS_OPERATIONS \
 	.driver = &adsm_no_driver, \
 	.close = adsm_process_close, \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* print.c - see print.h. Each conversion is libc's, with the argument that it is for and no other. */
+/* print.c - see print.h. libc formats each conversion, with an argument whose type was checked. */
 #include "print.h"
 
 #include "adsm_kernel.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST 4095			/* what C99 promises of a conversion; wider ones there need not be */
+#define MOST 4095			/* the longest output that C99 guarantees for a conversion */
 
 struct text {
 	char *at;
@@ -22,12 +22,12 @@ struct input {
 	uint64_t n_args, next;
 };
 
-/* A conversion as it is written: its flags, width and precision; what of its length matters; its letter. */
+/* A conversion: flags, width, precision, the relevant part of the length modifier, and the letter. */
 struct conversion {
 	char flags[8];
 	int width, precision;		/* precision -1: none */
-	unsigned h;			/* how many of them */
-	bool wide;			/* l, where it means other characters */
+	unsigned h;			/* number of "h" */
+	bool wide;			/* has an "l", which means wide characters for c and s */
 	char letter;
 };
 
@@ -50,7 +50,7 @@ static size_t size_of(const struct adsm_process_print_arg *arg)
 	return (size_t)(arg->kind >> ADSM_PRINT_SIZE_SHIFT);
 }
 
-/* A number of the text, or where there is a star, of the arguments. */
+/* Read a number from the format, or for a star from the arguments. */
 static int read_count(const char **p, struct input *input, int *ret_count)
 {
 	struct adsm_process_print_arg arg;
@@ -73,7 +73,7 @@ static int read_count(const char **p, struct input *input, int *ret_count)
 	return 0;
 }
 
-/* Behind the percent sign. */
+/* *p is behind the percent sign. */
 static int read_conversion(const char **p, struct input *input, struct conversion *ret)
 {
 	size_t n = 0;
@@ -88,7 +88,7 @@ static int read_conversion(const char **p, struct input *input, struct conversio
 		(*p)++;
 		if (read_count(p, input, &ret->precision))
 			return -EINVAL;
-		/* As if there were none. */
+		/* A negative precision counts as none. */
 		if (ret->precision < 0)
 			ret->precision = -1;
 	}
@@ -114,7 +114,7 @@ static int add(struct text *text, int n)
 	return 0;
 }
 
-/* By libc, of which the format is written here. */
+/* Format by libc; the format of one conversion is built here. */
 #define PUT(text, c, length, ...) __extension__ ({ \
 	char format_[24]; \
 \
@@ -125,7 +125,7 @@ static int add(struct text *text, int n)
 	add(text, (c)->precision < 0 ? snprintf((text)->at, (text)->left, format_, (c)->width, __VA_ARGS__) : \
 	    snprintf((text)->at, (text)->left, format_, (c)->width, (c)->precision, __VA_ARGS__)); })
 
-/* Of the size that the kernel's compiler knows, and as short as the format says. */
+/* Convert to the size that the kernel's compiler used, then to the length in the format. */
 static int put_integer(struct text *text, const struct conversion *c, const struct adsm_process_print_arg *arg)
 {
 	const bool is_signed = c->letter == 'd' || c->letter == 'i';
@@ -193,7 +193,7 @@ int adsm_process_format(const uint8_t *bytes, size_t bytes_size, uint64_t n_args
 	p = (const char *)bytes + n_args * sizeof(struct adsm_process_print_arg);
 	if (!memchr(p, '\0', bytes_size - (size_t)(p - (const char *)bytes)))
 		return -EINVAL;
-	/* Room for the end of a line. */
+	/* Leaves room for a newline at the end. */
 	while (*p && !ret && text.left > 1) {
 		if (*p != '%' || p[1] == '%') {
 			*text.at++ = *p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* print.h - what a kernel prints, as text: its format and its arguments come as bytes, and are not trusted. */
+/* print.h - formats the output of a kernel's print. The format and its arguments are bytes that are not trusted. */
 #ifndef ADSM_PROCESS_PRINT_H
 #define ADSM_PROCESS_PRINT_H
 
@@ -7,10 +7,11 @@
 #include <stdint.h>
 
 /*
- * @bytes: @n_args of struct adsm_process_print_arg, the format with its NUL, strings with theirs. Conversions are those
- * of C99's printf, but for %n, %ls and %lc. A line that has no end gets one.
- * Returns the bytes of the text, without a NUL; -EINVAL: a conversion that there is not, or that its argument is not
- * for; -E2BIG: the text has not room in @size bytes.
+ * Format the output of one print. @bytes: @n_args of struct adsm_process_print_arg, then the format and the strings,
+ * each with its NUL. The conversions are those of C99's printf except %n, %ls and %lc. If the text does not end with a
+ * newline, one is added. Returns the number of bytes of the text, without a NUL.
+ * - -EINVAL: invalid conversion, or one whose argument has another type.
+ * - -E2BIG: the text is longer than @size bytes.
  */
 int adsm_process_format(const uint8_t *bytes, size_t bytes_size, uint64_t n_args, char *ret_text, size_t size);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* process.c - the process of a device, seen from the application: found, started, asked, watched and ended. */
+/*
+ * process.c - the process of a device, seen from the application: finding its program, starting it, requests, watching
+ * and ending it.
+ */
 #include "process.h"
 
 #include "base/descriptors.h"
@@ -23,9 +26,9 @@
 #define SYS_pidfd_open 434
 #endif
 
-#define MAX_STARTS 8			/* each has a new layout of addresses */
-#define MAX_KEPT_STARTS 3		/* of keepers, which take longer */
-#define HELLO_MS 60000			/* one that has ended is seen at once */
+#define MAX_STARTS 8			/* each start has a new layout of addresses */
+#define MAX_KEPT_STARTS 3		/* for keepers, which start more slowly */
+#define HELLO_MS 60000			/* only for a process that hangs: one that has ended is detected immediately */
 #define TIMEOUT_MS 10000
 #define WONDER_MS 500
 
@@ -38,9 +41,13 @@ int adsm_process_status(struct adsm_device *base)
 
 int adsm_process_find_program(const struct adsm_process_kind *kind, const char *chosen, char **ret_path)
 {
-	/* Installed, in a folder of the architecture, too; from the library and from a test in a build folder. */
+	/*
+	 * First the paths after installation, where the library's folder may be one of the architecture; then those in
+	 * a build folder, for the library and for a test.
+	 */
 	const char *const folders[] = { "libexec/adsm", kind->folder };
-	char installed[sizeof(ADSM_LIBEXEC) + 64];	/* else: where it was to be installed */
+	/* at last: the folder that the library was configured to be installed with */
+	char installed[sizeof(ADSM_LIBEXEC) + 64];
 	char *path;
 	size_t length;
 	int ret;
@@ -81,7 +88,7 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 	return ret;
 }
 
-/* Until there is an answer: poll()'s value. */
+/* Wait until there is an answer. Returns the result of poll(). */
 static int await_answer(struct adsm_process_device *device, int sock)
 {
 	const uint64_t start_ns = adsm_os_now_ns();
@@ -101,7 +108,7 @@ static int await_answer(struct adsm_process_device *device, int sock)
 	return n;
 }
 
-/* Of the backend's own, in whole pages. */
+/* Size of the backend's part of shared->extra, in whole pages. */
 static size_t own_size(const struct adsm_process_device *device)
 {
 	return (device->extra + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
@@ -112,7 +119,7 @@ static size_t extra_size(const struct adsm_process_device *device)
 	return own_size(device) + adsm_live_bytes(device->arena_size);
 }
 
-/* @ret_text: "", or what the process says of an error. */
+/* @ret_text: the error text of the process, or "". */
 static int send_hello(struct adsm_process_device *device, int memory_fd, int shared_fd, char *ret_text)
 {
 	const struct adsm_process_request request = {
@@ -140,14 +147,17 @@ static int send_hello(struct adsm_process_device *device, int memory_fd, int sha
 	return reply.error;
 }
 
-/* End the process, whatever it does. False: both ways to it were taken from us: it ends with the application. */
+/*
+ * End the process in any state. Returns false if the program has closed both descriptors for it: then the process ends
+ * together with the application.
+ */
 static bool end_process(struct adsm_process_device *device)
 {
 	int sock = adsm_fd_number(device->sock), pidfd = adsm_fd_number(device->pidfd);
 	struct pollfd polled = { .fd = pidfd, .events = POLLIN };
 
 	if (sock >= 0)
-		shutdown(sock, SHUT_RDWR);	/* not close(): a child of ours may have the socket, too */
+		shutdown(sock, SHUT_RDWR);	/* not close(): a child of the application may have the socket, too */
 	if (device->kind->keeper_ms && pidfd >= 0)
 		poll(&polled, 1, device->kind->keeper_ms);
 	if (pidfd >= 0)
@@ -162,7 +172,7 @@ static void close_process(struct adsm_process_device *device)
 	device->sock = device->pidfd = NULL;
 }
 
-/* It has closed its socket without an answer: did somebody kill it? -ENODEV with a text, or -EPIPE. */
+/* The process closed its socket before it answered. Returns -ENODEV with a text if it was killed, else -EPIPE. */
 static int say_killed(struct adsm_process_device *device, const char *program, char *ret_text)
 {
 	struct pollfd polled = { .fd = adsm_fd_number(device->pidfd), .events = POLLIN };
@@ -195,13 +205,13 @@ static int start_once(struct adsm_process_device *device, const char *program, i
 		fds[1] = (int)syscall(SYS_pidfd_open, getpid(), 0);
 		fds[1] = fds[1] < 0 ? -errno : adsm_fd_lift(fds[1]);
 	}
-	/* A keeper sees by it when the application ends; a device without one has to do without. */
+	/* A keeper needs the pidfd to detect the application's end. A device program works without it. */
 	if (!ret && keeper && fds[1] < 0)
 		ret = fds[1];
 	if (!ret)
 		ret = adsm_os_spawn_daemon(program, device->argv ? device->argv : argv, fds,
 					   fds[1] < 0 ? 1 : keeper ? 3 : 2, &device->pid, &pidfd);
-	/* Before it answers: while there is one here, nobody sees that its own has gone. */
+	/* Close these before waiting for the answer: while the other end is open here, its close is not detected. */
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -231,7 +241,7 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 		if (ret != -EEXIST)
 			break;
 	}
-	/* It may have ended after it was asked, and before it could answer. */
+	/* The process may have reported its end after the request and before the answer. */
 	if (ret == -EPIPE && *adsm_process_said_end(device->shared)) {
 		strcpy(text, adsm_process_said_end(device->shared));
 		ret = -ENODEV;
@@ -252,7 +262,7 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 	return ret;
 }
 
-/* Where in its source the kernel crashed. */
+/* Describe where in the source the kernel crashed. */
 static void describe_place(struct adsm_process_device *device, char *ret_text, size_t size)
 {
 	const struct adsm_process_crash *crash = &device->shared->crash;
@@ -269,7 +279,7 @@ static void describe_place(struct adsm_process_device *device, char *ret_text, s
 	adsm_mutex_unlock(&adsm_source_mutex);
 }
 
-/* Write down all that is known of the end of the process. */
+/* Write lost_text: all that is known of the end of the process. */
 static void describe_loss(struct adsm_process_device *device)
 {
 	struct adsm_process_shared *shared = device->shared;
@@ -290,7 +300,7 @@ static void describe_loss(struct adsm_process_device *device)
 	}
 	if (*said) {
 		adsm_format(how, sizeof(how), "%s", said);
-		/* Mostly that has nothing to do with the kernel; where it has it names it. */
+		/* Mostly the reason has nothing to do with the kernel; if it has, it contains the kernel's name. */
 		busy = busy && !strstr(said, kernel);
 	} else {
 		n = adsm_format(how, sizeof(how), "the device process (pid %d) ", device->pid);
@@ -319,8 +329,9 @@ static void watch(void *arg)
 	bool closed, again;
 
 	/*
-	 * While it waits it has both, whatever becomes of the numbers; what is gone before that is an end, too. One
-	 * that moved just before may have left its number to another file: that is asked again.
+	 * poll() keeps the two files, even if the program closes or moves the descriptors meanwhile. A descriptor that
+	 * is closed before poll() counts as the end of the process. If a descriptor moved just before poll(), its old
+	 * number may be another file: then poll again.
 	 */
 	do {
 		polled[0].fd = adsm_fd_number(device->sock);
@@ -332,7 +343,7 @@ static void watch(void *arg)
 	} while (again);
 	if (atomic_load(&device->closing))
 		return;
-	/* A process that only closed its socket must not write on; requests must not wait on. */
+	/* A process that only closed its socket must not write any more, and requests must not wait for it. */
 	end_process(device);
 	polled[1].fd = adsm_fd_number(device->pidfd);
 	if (polled[1].fd >= 0)
@@ -376,7 +387,7 @@ int adsm_process_start(struct adsm_process_device *device, int memory_fd)
 		goto unmap_shared;
 	ret = adsm_os_thread_start(&device->monitor, "adsm-monitor", watch, device);
 	if (!ret)
-		goto close_shared;	/* the mapping is enough from here on */
+		goto close_shared;	/* from here on the mapping is enough */
 	end_process(device);
 	close_process(device);
 unmap_shared:
@@ -415,7 +426,7 @@ int adsm_process_ask(struct adsm_process_device *device, struct adsm_process_req
 		return ret;
 	request->version = ADSM_PROCESS_VERSION;
 	adsm_mutex_lock(&device->request_lock);
-	/* Not before: while others' requests were served the program may have wanted the number. */
+	/* Read the number after locking: it may have changed while another request was being served. */
 	sock = adsm_fd_number(device->sock);
 	ret = sock < 0 ? sock : adsm_process_send(sock, request, sizeof(*request), fds, n_fds);
 	sent = !ret;
@@ -427,7 +438,7 @@ int adsm_process_ask(struct adsm_process_device *device, struct adsm_process_req
 				 "library's", device->title);
 	if (!ret)
 		return ret_reply->error;
-	/* The monitor is about to say why. */
+	/* The monitor will soon record the reason. */
 	end_process(device);
 	adsm_os_await(&device->lost, false);
 	return adsm_process_status(&device->base);

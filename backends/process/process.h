@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process.h - a device that is a process of its own, as the application has it, and that process. */
+/* process.h - a device that is a process of its own: that process, and the application's state of it. */
 #ifndef ADSM_PROCESS_PROCESS_H
 #define ADSM_PROCESS_PROCESS_H
 
@@ -11,84 +11,97 @@
 
 struct adsm_process_device;
 
-struct adsm_process_code {		/* a module that is loaded (module.c) */
+struct adsm_process_code {		/* a loaded module (module.c) */
 	struct adsm_code base;
 	uint32_t index;
-	const struct adsm_image *image;	/* the caller's, as long as it is loaded */
-	struct adsm_process_entry *entries;	/* under request_lock, as is the next one */
+	const struct adsm_image *image;	/* the caller's; valid while the module is loaded */
+	struct adsm_process_entry *entries;	/* protected by request_lock, and so is next */
 	struct adsm_process_code *next;
 };
 
-/* What the devices of a backend have in common. */
+/* What is the same for all devices of a backend. */
 struct adsm_process_kind {
-	const char *program;		/* its file's name */
-	const char *folder;		/* where that is in a build folder */
-	const char *program_option, *memory_option;	/* that name another program, and say how much memory */
+	const char *program;		/* the program's file name */
+	const char *folder;		/* the program's folder inside a build folder */
+	const char *program_option, *memory_option;	/* options: another program; the size of memory */
 	/*
-	 * 0: the program is the device. Else it is a keeper, which starts and ends what the device is: so long may it
-	 * take to end when that, or the socket, has. It has the shared memory, to say why.
+	 * 0: the program is the device. Else the program is a keeper, which starts and ends the processes of the
+	 * device. This is the time that the keeper may take to end after the device or the socket has ended. The keeper
+	 * maps the shared memory, to report why the device ended.
 	 */
 	int keeper_ms;
-	/* Called while its answer to hello is waited for, twice a second, and at the end with 0. NULL: it is quick. */
+	/*
+	 * Called twice a second while the library waits for the answer to hello, then once with 0. NULL: the answer is
+	 * quick.
+	 */
 	void (*waiting)(struct adsm_process_device *device, unsigned ms);
-	bool pointers;			/* launches tell of them */
-	/* Before a module is loaded: 0, or a negative errno with a sentence. NULL: any will do. */
+	bool pointers;			/* launches list their pointer arguments */
+	/*
+	 * Called before a module is loaded: returns 0, or a negative errno with an error text. NULL: every module is
+	 * accepted.
+	 */
 	int (*check)(struct adsm_process_device *device, const void *image, size_t size);
-	/* A kernel is known, and may do atomics on device memory, or not. Under request_lock. NULL: not of interest. */
+	/*
+	 * Called under request_lock when a kernel was looked up. @atomics: may it do atomics on device memory? May be
+	 * NULL.
+	 */
 	void (*found)(struct adsm_process_device *device, const char *kernel, bool atomics);
-	/* What becomes of device memory, @offset from the arena's start; NULL: not of interest. written(): the bytes
-	 * are there, the event is not yet complete; in the fault handler, too. */
+	/* Called when device memory is allocated, freed or written; @offset is from the arena's start. Each may be
+	 * NULL. written() is called when the bytes are there and before the event completes; also in the fault
+	 * handler. */
 	void (*allocated)(struct adsm_process_device *device, size_t offset, size_t size);
 	void (*freed)(struct adsm_process_device *device, size_t offset, size_t size);
 	void (*written)(struct adsm_process_device *device, size_t offset, size_t size);
 };
 
 /*
- * Embedded first in each backend's own. Up to the copies all is set before the start: of base backend, caps and name;
- * of the rest what is not to be 0.
+ * Embedded first in each backend's own structure. The backend sets the members before `copies` before it starts the
+ * process: of base only backend, caps and name; of the others those that are not 0.
  */
 struct adsm_process_device {
 	struct adsm_device base;
 	const struct adsm_process_kind *kind;
 	char title[32];			/* for messages: "cpu device 0" */
 	const char *program;		/* a file, or "": the one installed with the library */
-	char *const *argv;		/* NULL: only the program's name */
-	int hello_ms;			/* until it has to have answered; 0: 60 s */
-	size_t extra;			/* bytes of shared->extra, without what live.h has behind them */
-	struct adsm_process_copy_queue copies[2];	/* by queue, from ADSM_QUEUE_TO_DEVICE */
-	uint8_t *memory;		/* where this process maps the memory that the device has at arena_base */
-	uint8_t *warm;			/* for each piece of memory (memory.c): written since it was allocated */
+	char *const *argv;		/* arguments of the program; NULL: only the program's name */
+	int hello_ms;			/* the time limit for the answer to hello; 0: 60 s */
+	size_t extra;			/* bytes of shared->extra for the backend; the bits of live.h follow */
+	struct adsm_process_copy_queue copies[2];	/* for ADSM_QUEUE_TO_DEVICE and ADSM_QUEUE_TO_HOST */
+	uint8_t *memory;		/* this process's mapping of the memory that the device has at arena_base */
+	/* one byte for each piece of memory (memory.c): was it written since it was allocated? */
+	uint8_t *warm;
 	uintptr_t arena_base;
 	size_t arena_size;
 	struct adsm_process_shared *shared;
-	struct adsm_live live;		/* which of the memory is somebody's */
-	struct adsm_mutex live_lock;	/* who frees */
-	struct adsm_process_code *codes;	/* modules that are loaded; under request_lock */
-	struct adsm_mutex request_lock;	/* one request and its reply */
-	struct adsm_mutex launch_lock;	/* writers of slots */
+	struct adsm_live live;		/* which device memory is allocated */
+	struct adsm_mutex live_lock;	/* held by a thread that frees */
+	struct adsm_process_code *codes;	/* loaded modules; protected by request_lock */
+	struct adsm_mutex request_lock;	/* held for one request and its reply */
+	struct adsm_mutex launch_lock;	/* held by a thread that writes a slot */
 	struct adsm_thread monitor;
-	struct adsm_process_shadow *shadow;	/* serves commands of kernels; NULL: no module has any */
-	_Atomic uint32_t served;	/* by it: what a function wrote is there for who sees the launch's end */
+	struct adsm_process_shadow *shadow;	/* serves commands of kernels; NULL: no module needs it */
+	/* commands it has served; reading it after the end of a launch makes the writes of services visible */
+	_Atomic uint32_t served;
 	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
 	int pid;
-	struct adsm_fd *sock, *pidfd;	/* pidfd: NULL where the system has none */
-	uint64_t oom_kills;		/* of this control group, when the process was started */
-	_Atomic uint64_t told;		/* the last launch whose failure has been told */
+	struct adsm_fd *sock, *pidfd;	/* pidfd: NULL if the system has no pidfds */
+	uint64_t oom_kills;		/* in this control group, when the process was started */
+	_Atomic uint64_t told;		/* the last launch whose failure was logged */
 	_Atomic bool closing;
-	void (*when_lost)(void);	/* called when the device has been lost */
-	_Atomic uint32_t lost;		/* futex; lost_text is written before */
+	void (*when_lost)(void);	/* called after the device was lost */
+	_Atomic uint32_t lost;		/* futex; lost_text is written before it */
 	char lost_text[ADSM_PROCESS_TEXT];
 };
 
-/* @chosen: a file, or "". The caller frees the path: it is too large for the stacks that threads may have. */
+/* @chosen: a file, or "". The caller frees the path, which is too large for the small stacks that threads may have. */
 int adsm_process_find_program(const struct adsm_process_kind *kind, const char *chosen, char **ret_path);
-/* Start the process and the thread that watches it; @memory_fd: the file that is the device's memory. */
+/* Start the process, and the thread that watches it. @memory_fd: the file of device memory. */
 int adsm_process_start(struct adsm_process_device *device, int memory_fd);
-/* End both. False: the process cannot be ended before this one is, and the thread needs the device. */
+/* End both. Returns false if the process cannot be ended before this one; the thread then still uses the device. */
 bool adsm_process_stop(struct adsm_process_device *device);
-/* Behind that: nobody uses the shared memory any more. */
+/* After adsm_process_stop(): no thread uses the shared memory any more. */
 void adsm_process_unmap(struct adsm_process_device *device);
-/* One request and its reply: 0, the device's error, or -ENODEV when the process ended. */
+/* Send one request and receive its reply. Returns 0, the error of the device, or -ENODEV if the process has ended. */
 int adsm_process_ask(struct adsm_process_device *device, struct adsm_process_request *request, const int *fds,
 		     int n_fds, struct adsm_process_reply *ret_reply);
 int adsm_process_status(struct adsm_device *device);

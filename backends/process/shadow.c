@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shadow.c - see shadow.h. What is in the shared memory a kernel may have damaged: all sizes are looked at here. */
+/* shadow.c - see shadow.h. A kernel may have damaged the shared memory, so all sizes in it are checked here. */
 #include "shadow.h"
 
 #include "base/log.h"
@@ -9,48 +9,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPIN_NS 10000			/* awake for the next command, before sleeping */
+#define SPIN_NS 10000			/* how long to spin for the next command before sleeping */
 
 enum { IDLE, SERVES, STOPPED };
 
 struct adsm_process_shadow {
-	struct adsm_process_device *device;	/* only while it serves no function of the program's */
+	struct adsm_process_device *device;	/* valid except while a function of the program runs */
 	struct adsm_process_handler *handler;
 	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
 	struct adsm_thread thread;
-	struct adsm_thread left;		/* one that a function of the program's has ended */
-	struct adsm_process_command *asked;	/* the service that runs, with its sizes */
+	struct adsm_thread left;		/* a thread that a function of the program has ended */
+	struct adsm_process_command *asked;	/* the command that is being served, and its sizes */
 	size_t in_size, out_size;
-	int cancel;			/* the state for functions of the program's, which alone may be cancelled */
+	/* cancelability for functions of the program; the thread itself cannot be cancelled */
+	int cancel;
 	int result;			/* of the function */
 	_Atomic int state;
-	_Alignas(64) uint8_t in[ADSM_PROCESS_COMMAND_BYTES];	/* what the program's functions see */
+	/* copies of the bytes, for the functions of the program */
+	_Alignas(64) uint8_t in[ADSM_PROCESS_COMMAND_BYTES];
 	_Alignas(64) uint8_t out[ADSM_PROCESS_COMMAND_BYTES];
 };
 
 static void go_on(struct adsm_process_shadow *shadow);
 static bool finish(struct adsm_process_shadow *shadow, enum adsm_process_command_state state);
 
-/* Behind a thread that a function has ended. */
+/* The new thread after a function has ended the previous one. */
 static void succeed(void *arg)
 {
 	struct adsm_process_shadow *shadow = arg;
 
 	adsm_os_signals_raised();
 	shadow->cancel = adsm_os_cancel_block();
-	/* Destructors of the program's may still run there. */
+	/* Destructors of the program may still run in the old thread. */
 	adsm_os_thread_join(&shadow->left);
 	if (finish(shadow, ADSM_COMMAND_LEFT))
 		go_on(shadow);
 }
 
-/* A function has ended this thread, which is on its way out. */
+/* Called in a thread that a function has ended, before it exits: start a new thread. */
 static void replace(void *arg)
 {
 	struct adsm_process_shadow *shadow = arg;
 	int ret;
 
-	/* Whoever started the thread has written down which it is before that. */
+	/* This load makes `thread` visible, which the thread's starter wrote before `serving`. */
 	atomic_load(&shadow->handler->serving);
 	shadow->left = shadow->thread;
 	ret = adsm_os_thread_start(&shadow->thread, "adsm-shadow", succeed, shadow);
@@ -100,7 +102,8 @@ static int serve(struct adsm_process_shadow *shadow, struct adsm_process_command
 
 static int print(struct adsm_process_shadow *shadow, const struct adsm_process_command *command, const uint8_t *bytes)
 {
-	static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_PRINT);	/* lines of several devices */
+	/* keeps lines of several devices apart */
+	static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_PRINT);
 	const uint64_t size = command->in_size, n_args = command->out_size;
 	int length;
 
@@ -116,7 +119,7 @@ static int print(struct adsm_process_shadow *shadow, const struct adsm_process_c
 	return length;
 }
 
-/* False: the library has stopped meanwhile, and did not wait: there is no device any more, and no shadow either. */
+/* Returns false if the library has stopped meanwhile without waiting: then device and shadow no longer exist. */
 static bool finish(struct adsm_process_shadow *shadow, enum adsm_process_command_state state)
 {
 	struct adsm_process_command *command = shadow->asked;
@@ -127,7 +130,7 @@ static bool finish(struct adsm_process_shadow *shadow, enum adsm_process_command
 		free(shadow);
 		return false;
 	}
-	/* The device's process orders this, too, which is not known to who looks at this one alone. */
+	/* The device process orders this, too, but a checker that sees only this process needs the counter. */
 	atomic_fetch_add(&shadow->device->served, 1);
 	atomic_store(&command->state, state);
 	adsm_os_wake(&command->state, 1, true);
@@ -135,7 +138,7 @@ static bool finish(struct adsm_process_shadow *shadow, enum adsm_process_command
 	return true;
 }
 
-/* False: there is no shadow any more. */
+/* Returns false if the shadow no longer exists. */
 static bool answer(struct adsm_process_shadow *shadow, struct adsm_process_command *command, uint8_t *bytes)
 {
 	int idle = IDLE;
@@ -159,7 +162,7 @@ static bool answer(struct adsm_process_shadow *shadow, struct adsm_process_comma
 	return finish(shadow, ADSM_COMMAND_ANSWERED);
 }
 
-/* What the device alone is asked takes no time. */
+/* Serve requests for device memory, which take no time, in any state. */
 static bool answer_at_once(struct adsm_process_shadow *shadow, struct adsm_process_command *command)
 {
 	const uint32_t op = command->op;
@@ -232,7 +235,7 @@ bool adsm_process_shadow_stop(struct adsm_process_device *device)
 	if (!shadow)
 		return true;
 	adsm_process_queue_stop(&shadow->handler->queue, true);
-	/* From here on one that serves frees itself. */
+	/* From here on a shadow that serves a function frees itself. */
 	if (atomic_exchange(&shadow->state, STOPPED) == SERVES)
 		return false;
 	adsm_os_thread_join(&shadow->thread);

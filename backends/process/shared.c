@@ -11,11 +11,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* ---- the queue. Both sleepers say so and then look once more, both wakers change what is looked at and
- * then ask who sleeps, all sequentially consistent: one of the two sees the other. Several threads may sleep on
- * `tick`: a waker takes `waited` away before it adds to `tick`, so that whoever set `waited` had the old tick and
- * does not fall asleep. In the other order a thread that has the new tick is left asleep: the next waker finds no
- * `waited`. */
+/* ---- the queue. A sleeper sets its flag and then checks its condition again. A waker changes the condition and then
+ * checks the flag. All accesses are sequentially consistent, so at least one of the two sees the other. Several threads
+ * may sleep on `tick`: a waker clears `waited` before it adds to `tick`. So a thread that sets `waited` before that has
+ * the old tick and does not fall asleep. In the other order a thread with the new tick would sleep, and the next waker
+ * would find `waited` cleared. */
 
 void adsm_process_queue_poke(struct adsm_process_queue *queue, bool shared)
 {
@@ -31,7 +31,7 @@ uint64_t adsm_process_queue_submit(struct adsm_process_queue *queue, bool shared
 	return seq;
 }
 
-/* A thread spins for @spin_ns before it sleeps; *@end, the time until when, starts as 0. */
+/* Spin for @spin_ns before sleeping. *@end, the end of spinning, starts as 0. */
 static bool stays_awake(uint64_t *end, uint64_t spin_ns)
 {
 	uint64_t now = spin_ns ? adsm_os_now_ns() : 0;
@@ -94,7 +94,7 @@ void adsm_process_queue_lose(struct adsm_process_queue *queue, _Atomic uint32_t 
 {
 	adsm_os_raise(lost, false);
 	adsm_process_queue_tick(queue, true);
-	/* The process may have taken `waited` away, and not come to wake anybody. */
+	/* The process may have cleared `waited`, and ended before it woke the sleepers. */
 	adsm_os_wake(&queue->tick, INT_MAX, true);
 }
 
@@ -135,7 +135,7 @@ const char *adsm_process_said_end(struct adsm_process_shared *shared)
 
 /* ---- messages */
 
-/* Two errors say that the other end is gone: ECONNRESET where it left a message of ours unread. */
+/* Two errors mean that the other end is closed: EPIPE, and ECONNRESET if it left a message unread. */
 static int gone_or(int error)
 {
 	return error == ECONNRESET ? -EPIPE : -error;
@@ -221,7 +221,7 @@ void adsm_process_give(struct adsm_process_room *room, uint64_t size)
 		;
 }
 
-/* ---- what tasks waited for */
+/* ---- locks that tasks waited for */
 
 void adsm_task_hot_add(struct adsm_task_hot hot[ADSM_TASK_HOT], struct adsm_task_hot more)
 {

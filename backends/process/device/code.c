@@ -13,23 +13,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#define UNKNOWN_NS 50000		/* a block of a kernel that has not run: worth waking threads for */
+#define UNKNOWN_NS 50000		/* for a block of a kernel that has not run yet: long enough to wake threads */
 
-/* Launches read what the thread that loads modules writes; the application, which asks for both, orders them. */
+/* Written by the thread that loads modules, and read by launches. The application requests both, and orders them. */
 struct kernel {
-	_Atomic(void *) run;		/* an adsm_kernel_run, or adsm_task_run; NULL: free. Published last. */
+	/* an adsm_kernel_run or adsm_task_run; NULL: the entry is free. Written last. */
+	_Atomic(void *) run;
 	uint32_t module;
 	char name[ADSM_PROCESS_NAME];
 	atomic_bool task, atomics;
-	_Atomic uint32_t onces, sets;	/* parameters that are write-once objects, those that it may set, by bits */
-	_Atomic uint64_t block_ns;	/* how long one block took the last time */
+	_Atomic uint32_t onces, sets;	/* a bit for each parameter: is a write-once object; its units may be set */
+	_Atomic uint64_t block_ns;	/* how long a block took in the last launch */
 };
 
 struct module {
-	void *handle;			/* NULL: free */
-	/* Open as long as the module is loaded: the loader knows the module by the number in its path. */
+	void *handle;			/* NULL: the entry is free */
+	/* Open while the module is loaded: the loader identifies the module by the number in its path. */
 	int fd;
-	uintptr_t bias, start, end;	/* its segments, and how much lower its file has them */
+	uintptr_t bias, start, end;	/* addresses of its segments; bias: how much lower they are in its file */
 };
 
 static struct kernel kernels[ADSM_CODE_KERNELS];
@@ -53,7 +54,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* Where the loader has put it. */
+/* Find the addresses where the loader has put the module. */
 static void find_segments(struct module *module)
 {
 	struct link_map *map;
@@ -119,7 +120,7 @@ int adsm_code_unload(uint32_t index)
 	return 0;
 }
 
-/* What the module says of a kernel. */
+/* Read what the module's description says of a kernel. */
 static void read_module(int fd, const char *name, struct kernel *kernel)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
@@ -193,7 +194,7 @@ bool adsm_code_onces(uint32_t kernel)
 void adsm_code_launch(const struct adsm_process_slot *slot, const uint8_t *area, struct adsm_pool_launch *ret_launch)
 {
 	const uint8_t *args = slot->in_area ? area : slot->args;
-	/* First: what it was published behind is there then. */
+	/* Read run first: the entry's other members were written before it. */
 	void *run = kernels[slot->kernel].run;
 	const uint32_t onces = kernels[slot->kernel].onces;
 	const bool task = kernels[slot->kernel].task;

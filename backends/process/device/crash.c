@@ -19,7 +19,7 @@ static const char *(*explainer)(int signal, uint64_t address, const char *access
 static bool (*opener)(uintptr_t address);
 static uint32_t (*locator)(uintptr_t instruction, uint64_t *ret_offset);
 
-/* By an instruction, where nobody sent it. */
+/* Does an instruction raise this signal, if no process sent it? */
 static bool is_raised(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP || sig == SIGSYS;
@@ -59,7 +59,7 @@ static void crashed(int sig, siginfo_t *info, void *context)
 		}
 		if (adsm_crash_in_kernel && adsm_crash_place)
 			adsm_crash_place(note->place, sizeof(note->place));
-		/* A signal that somebody sent has no address. */
+		/* A signal that was sent has no address. */
 		note->address = info->si_code > 0 ? (uintptr_t)info->si_addr : 0;
 		if (explainer && note->in_kernel && !note->sent)
 			say_why(note, explainer(sig, note->address, !is_access ? "an access" :
@@ -93,7 +93,7 @@ void adsm_crash_now(int signal, uint64_t address, const char *why)
 	struct adsm_process_crash *note = crash;
 	sigset_t all;
 
-	/* A signal's handler would wait for this one. */
+	/* A signal handler would call adsm_crash_alone(), too, and wait for this thread. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	adsm_crash_alone();
@@ -112,13 +112,13 @@ void adsm_crash_now(int signal, uint64_t address, const char *why)
 
 void adsm_crash_start(void)
 {
-	/* Signals that kernels raise, and all others that would end this process and can be caught. */
+	/* The signals that instructions raise, and all others that end a process and can be caught. */
 	static const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGHUP, SIGINT,
 				       SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ,
 				       SIGVTALRM, SIGPROF };
 	struct sigaction action = { .sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 
-	/* No other one may come while the first is told of. */
+	/* No other signal interrupts the handler. */
 	sigfillset(&action.sa_mask);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i], &action, NULL);
@@ -152,7 +152,7 @@ void adsm_crash_thread(void)
 {
 	stack_t stack = { .ss_size = (size_t)64 << 10 };
 
-	/* Mapped, as nothing but the kernel will know of it: to a search for leaks memory of malloc would be one. */
+	/* From mmap() and not malloc(): only the kernel has its address, so a leak checker would report it. */
 	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack.ss_sp != MAP_FAILED)
 		sigaltstack(&stack, NULL);

@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* crash.h - how a kernel crashed, or who ends the device process: written down for the application. */
+/* crash.h - records for the application how a kernel crashed, or which signal ended the device process. */
 #ifndef ADSM_PROCESS_CRASH_H
 #define ADSM_PROCESS_CRASH_H
 
 #include "process/shared.h"
 
-/* Set by a thread that runs blocks, while it does. */
+/* A thread sets this while it runs blocks. */
 extern _Thread_local bool adsm_crash_in_kernel;
-/* Says where in a kernel the calling thread crashed, " in worker 3": for a handler of signals. NULL: nothing to say. */
+/*
+ * Describes where in a kernel the calling thread crashed: " in worker 3". Called in a signal handler. NULL: no
+ * description.
+ */
 extern void (*adsm_crash_place)(char *ret_text, size_t size);
 
-/* Catch all signals that can be caught and would end this process. */
+/* Catch all signals that would end this process and can be caught. */
 void adsm_crash_start(void);
-/* Where to write how it ended, from now on. @written: called then, in the signal handler; NULL: nothing more to do. */
+/* From now on write a crash to @note. The signal handler calls @written after that, unless it is NULL. */
 void adsm_crash_note(struct adsm_process_crash *note, void (*written)(void));
-/* Returns to the first thread that crashes, which will end the process; others wait for that. Signal handlers, too. */
+/* Returns only in the first thread that crashes, which then ends the process; other threads wait for that. [signal] */
 void adsm_crash_alone(void);
-/* Behind that: another process of the device has crashed, what it wrote becomes the note. */
+/* After adsm_crash_alone(): another process of the device has crashed, and its record is copied to the note. */
 void adsm_crash_take(const struct adsm_process_crash *other);
 /*
- * What a crash of a kernel by a signal at an address means, in words to follow both; NULL: no more than that.
- * @access: "a load", "a store", "an access". Called in the handler, in the thread that crashed.
+ * @explain returns what a crash of a kernel means, a text that follows signal and address; NULL: nothing to add.
+ * @access: "a load", "a store" or "an access". Called in the signal handler, in the thread that crashed.
  */
 void adsm_crash_explain(const char *(*explain)(int signal, uint64_t address, const char *access));
-/* Asked first of a load or store that faults: true: it has opened the memory, and the instruction runs again. */
+/* @open is called first when a load or store faults. True: it has opened the memory, and the instruction runs again. */
 void adsm_crash_opener(bool (*open)(uintptr_t address));
-/* Which module's code an instruction is of, from 1 on, and its address in the module's file. 0: none's. */
+/* @locate returns index + 1 of the module that contains an instruction, and the address in its file; 0: no module. */
 void adsm_crash_locate(uint32_t (*locate)(uintptr_t instruction, uint64_t *ret_offset));
-/* A kernel that runs in this thread did what it must not: as if it had crashed at @address. Does not return. */
+/* The calling thread runs a kernel that did something forbidden: end as if it had crashed at @address. */
 void adsm_crash_now(int signal, uint64_t address, const char *why) __attribute__((noreturn));
-/* Give the calling thread a stack for the handler: its own may have run out. */
+/* Give the calling thread a stack for the signal handler, because its own stack may have overflowed. */
 void adsm_crash_thread(void);
 
 #endif

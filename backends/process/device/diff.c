@@ -14,7 +14,7 @@ static uint64_t word_at(const uint8_t *bytes)
 	return word;
 }
 
-/* From @at on, before @end: the first byte that is the same in both (@same), or is not. */
+/* The first byte in [at, end) that is equal in both (@same), or that differs (!@same). */
 static size_t find(const uint8_t *page, const uint8_t *twin, size_t end, size_t at, bool same)
 {
 	while (at < end) {

@@ -10,29 +10,29 @@
 #include <signal.h>
 
 static struct adsm_live live;
-static uintptr_t memory;		/* 0: nothing is guarded */
+static uintptr_t memory;		/* 0: memory is not guarded */
 static size_t memory_size;
-static _Atomic uint64_t n_closed;	/* freed ranges */
-static _Atomic bool is_open;		/* all of it: the process has no more mappings */
+static _Atomic uint64_t n_closed;	/* number of freed ranges that were closed */
+static _Atomic bool is_open;		/* all memory is open, because the process has reached the limit of mappings */
 /*
- * Over a look at what is live, or freed, and the change of protections that follows: what was freed and closed is not
- * opened again. Who holds it touches no device memory.
+ * Held while the bits and the list of freed ranges are read and protections are changed accordingly. So a range that
+ * was freed and closed is not opened again. The thread that holds the lock touches no device memory.
  */
 static struct adsm_lock lock = ADSM_LOCK_INIT(ADSM_RANK_GUARD);
 
-/* All live memory around it, as one mapping has room for it. Lock held. */
+/* Open all live memory around the address: then one mapping is enough for it. The lock is held. */
 static bool open_live(uintptr_t address)
 {
 	struct adsm_live_range run;
 	int error;
 
-	/* The application may free it meanwhile: then there is none. */
+	/* The application may free the memory meanwhile: then the address is not live. */
 	if (address - memory >= memory_size || !adsm_live_run(&live, address - memory, &run))
 		return false;
 	error = adsm_os_protect((void *)(memory + run.offset), run.size, ADSM_PROT_RW);
 	if (error != -ENOMEM)
 		return !error;
-	/* vm.max_map_count: kernels that are right go on. */
+	/* The limit vm.max_map_count: open everything, so that correct kernels continue. */
 	atomic_store(&is_open, true);
 	return !adsm_os_protect((void *)memory, memory_size, ADSM_PROT_RW);
 }
@@ -96,7 +96,7 @@ void adsm_guard_close(void)
 		const uint64_t offset = atomic_load(&live.shared->freed[at % ADSM_LIVE_FREED].offset);
 		const uint64_t size = atomic_load(&live.shared->freed[at % ADSM_LIVE_FREED].size);
 
-		/* So many have come that some are forgotten, or were when they were read: all is closed. */
+		/* The list has overwritten ranges that this loop has not read, or is reading: close everything. */
 		if (atomic_load(&live.shared->n_freed) - at >= ADSM_LIVE_FREED) {
 			at = n - 1;
 			adsm_os_protect((void *)memory, memory_size, ADSM_PROT_NONE);

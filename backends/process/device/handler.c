@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device/handler.c - see handler.h. All of this runs on the stack of a core, which may be small: nothing large is kept
- * there, and nothing is called that takes much of it.
+ * device/handler.c - see handler.h. All of this runs on the stack of a core, which may be small: nothing here has large
+ * variables, or calls functions that need much stack.
  */
 #include "process/device/handler.h"
 
@@ -15,14 +15,15 @@
 #include <pthread.h>
 #include <string.h>
 
-#define SPIN_NS 10000			/* awake for an answer, before sleeping: about what waking takes */
+/* how long to spin for an answer before sleeping: about the time of a wake-up */
+#define SPIN_NS 10000
 
 static struct adsm_process_shared *served;
 static uint64_t spin_ns;
 static pthread_mutex_t giving = PTHREAD_MUTEX_INITIALIZER;	/* the order of commands */
 static pthread_mutex_t buffers[ADSM_PROCESS_COMMANDS];
 
-/* Of the launch. */
+/* Of the current launch. */
 static const char *kernel;
 static _Atomic long counters[ADSM_NEXT_COUNTERS];
 static struct {
@@ -30,13 +31,13 @@ static struct {
 	char text[ADSM_PROCESS_TEXT];
 } failure;
 
-/* This thread's. */
+/* Of this thread. */
 static _Thread_local struct {
-	uint32_t buffer;		/* plus 1; 0: it has none yet */
+	uint32_t buffer;		/* index + 1; 0: none yet */
 	uint64_t n;
 } mine;
 
-/* The first reason counts; the call fails when it has ended. By a formatter that takes little of the stack. */
+/* The first reason counts. The launch fails when its kernel has ended. adsm_format() needs little stack. */
 #define FAIL(code, ...) do { \
 	int none_ = 0; \
 \
@@ -60,7 +61,7 @@ static bool has_application(void)
 	return served && atomic_load(&served->handler.serving);
 }
 
-/* A buffer that is this thread's, until end(). */
+/* Lock the buffer of this thread, until end(). */
 static struct adsm_process_command *begin(uint8_t **ret_bytes)
 {
 	const uint32_t i = buffer_of_thread();
@@ -86,7 +87,7 @@ static int ask(struct adsm_process_command *command, enum adsm_process_command_o
 	command->in_size = in_size;
 	command->out_size = out_size;
 	atomic_store(&command->state, ADSM_COMMAND_ASKED);
-	/* There is room: who is in the queue waits for its answer. */
+	/* The queue has room: each thread whose command is in the queue waits for its answer. */
 	pthread_mutex_lock(&giving);
 	atomic_store(&handler->order[atomic_load(&handler->queue.submitted) % ADSM_PROCESS_COMMANDS],
 		     (uint32_t)(command - handler->commands));
@@ -135,7 +136,7 @@ static int service(const char *name, const void *in, size_t in_size, void *out, 
 	return ret;
 }
 
-/* Arguments, format, strings: how much of the buffer they fill; 0: more than there is. */
+/* Write arguments, format and strings to the buffer. Returns the bytes used; 0 if the buffer is too small. */
 static size_t pack(uint8_t *bytes, const char *format, const struct adsm_kernel_print *args, size_t n)
 {
 	size_t at = n * sizeof(*args), length;
@@ -183,7 +184,7 @@ static int print(const char *format, const struct adsm_kernel_print *args)
 	return ret;
 }
 
-/* ---- the device's own */
+/* ---- requests that the device serves itself */
 
 static long next(unsigned counter, long chunk)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device/handler.h - the execution handler in a device process: what kernels ask while they run. Chunks of loops and
- * memory are the device's own; services and prints go to the application's thread, by the command buffers (shared.h).
+ * device/handler.h - the execution handler in a device process: requests of running kernels. The device itself serves
+ * chunks of loops and memory; services and prints go to the application's thread through the command buffers
+ * (shared.h).
  */
 #ifndef ADSM_PROCESS_DEVICE_HANDLER_H
 #define ADSM_PROCESS_DEVICE_HANDLER_H
@@ -9,13 +10,13 @@
 #include "adsm_kernel.h"
 #include "process/shared.h"
 
-/* At the start; before that, or without, kernels have no services. */
+/* Call this at the start. Until then kernels have no services. */
 void adsm_handler_start(struct adsm_process_shared *shared);
-/* Around each launch: nothing else runs then. */
+/* Called before and after each launch. One launch runs at a time. */
 void adsm_handler_begin(const char *kernel);
-/* What the launch allocated is gone. 0, or the error of what it must not have asked, and its sentence. */
+/* Frees the memory that the launch has allocated. Returns 0, or the error of an invalid request with its text. */
 int adsm_handler_end(char ret_text[ADSM_PROCESS_TEXT]);
-/* How many commands this thread has given so far. */
+/* The number of commands that this thread has given. */
 uint64_t adsm_handler_commands(void);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lent.c - see lent.h. Blocks are powers of two, so one that is free does for any of its size, and none is ever split.
- * What is known of them lies apart from them: kernels that write beyond the end damage other kernels' data, no more.
+ * lent.c - see lent.h. Sizes of blocks are powers of two. A free block is reused only for its own size, and blocks are
+ * never split. The descriptions of blocks are not next to the blocks: a kernel that writes beyond a block's end damages
+ * other kernels' data, but not these.
  */
 #include "lent.h"
 
@@ -10,27 +11,27 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define LEAST 64			/* bytes of a block: a line of caches in hardware */
+#define LEAST 64			/* smallest block, bytes: a cache line */
 #define MOST ((uint64_t)1 << 40)
-#define RANGE ((size_t)64 << 30)	/* addresses: the machine's memory is less, mostly */
-#define SHARE 8				/* of those that this process may have (ulimit -v) */
-#define STEP ((size_t)1 << 20)		/* by so much what is accessible grows */
+#define RANGE ((size_t)64 << 30)	/* addresses to reserve: mostly more than the machine's memory */
+#define SHARE 8				/* or this fraction of the addresses that this process may have (ulimit -v) */
+#define STEP ((size_t)1 << 20)		/* the accessible part grows in these steps */
 #define N_SIZES 41
 
-struct block {				/* in the order of their addresses */
+struct block {				/* in ascending order of addresses */
 	uint64_t offset;
-	uint32_t size;			/* log2 */
-	uint32_t next;			/* of free ones of this size, plus 1; 0: none */
+	uint32_t size;			/* log2 of its bytes */
+	uint32_t next;			/* the next free block of this size: index + 1; 0: none */
 	bool used;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	uint8_t *base;
-	size_t size, open, end;		/* of the range; of these accessible; of these in blocks */
+	size_t size, open, end;		/* bytes of the range; of its accessible part; of its part in blocks */
 	struct block *blocks;
 	size_t n_blocks, n_room;
-	uint32_t free[N_SIZES];		/* the first block, plus 1 */
+	uint32_t free[N_SIZES];		/* the first free block of each size: index + 1 */
 	uint64_t taken;
 } lent;
 
@@ -70,7 +71,7 @@ uint64_t adsm_lent_cost(uint64_t size)
 	return cost;
 }
 
-/* With the lock, as all that follows. */
+/* The mutex is held, here and in the functions below. */
 static struct block *reuse(uint32_t size)
 {
 	struct block *block = lent.free[size] ? &lent.blocks[lent.free[size] - 1] : NULL;
@@ -128,7 +129,7 @@ uint64_t adsm_lent_alloc(uint64_t cost)
 	return address;
 }
 
-/* The block that begins there; NULL: none does. */
+/* The block that begins at @offset; NULL if there is none. */
 static struct block *find(uint64_t offset)
 {
 	size_t low = 0, high = lent.n_blocks;

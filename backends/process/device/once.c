@@ -16,13 +16,13 @@
 #include <unistd.h>
 
 struct once {
-	struct adsm_kernel_once kernel;	/* first: what kernels have */
+	struct adsm_kernel_once kernel;	/* first: the part that kernels get */
 	struct adsm_once_shared *shared;
 	size_t shared_size;
 	struct once *next;
 };
 
-/* Mapped, but not yet where kernels have it: what was there before may be in use. */
+/* Mapped, but not yet at the address that kernels use: a kernel may still use the memory that is there. */
 struct piece {
 	uint64_t address;
 	size_t size;
@@ -31,7 +31,8 @@ struct piece {
 };
 
 static struct piece *pieces;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;	/* the list: requests and launches are two threads */
+/* protects objects: requests and launches are served by two threads */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct once *objects;
 static struct adsm_once_table *table;
 static int device;
@@ -40,16 +41,17 @@ static struct {
 	uint64_t base;
 	struct adsm_process_shared *shared;
 } memory = { .fd = -1 };
-static struct adsm_device_once_node node = { .place = "" };	/* its restore(): where memory has no fd */
+/* its restore() is for devices whose memory has no fd */
+static struct adsm_device_once_node node = { .place = "" };
 
-/* ---- verbs of kernels */
+/* ---- functions that kernels call */
 
 static bool is_worker(void)
 {
 	return adsm_pool_block.launch && adsm_pool_block.launch->task;
 }
 
-/* What no kernel may do ends the device. */
+/* An invalid use by a kernel ends the device. */
 _Noreturn static void refuse(const struct adsm_kernel_once *once, uint64_t unit, const char *what)
 {
 	const struct adsm_pool_launch *launch = adsm_pool_block.launch;
@@ -67,7 +69,7 @@ _Noreturn static void refuse(const struct adsm_kernel_once *once, uint64_t unit,
 	_exit(1);
 }
 
-/* Behind the look at the word: a task that fails changes it later. */
+/* Check the task after the waiter was counted: a task that fails later changes the word. */
 static int sleep_in_task(_Atomic uint32_t *word, uint32_t value, bool far)
 {
 	return atomic_load(&adsm_task.failed) ? 0 : adsm_once_sleep(word, value, far);
@@ -78,7 +80,7 @@ static void wake_workers(void)
 	adsm_once_wake_all(table);
 }
 
-/* Workers of a task that has failed do not go on, in verbs as in locks. */
+/* Workers of a failed task end here, as they do in functions for locks. */
 static void leave_failed(void)
 {
 	if (is_worker() && atomic_load(&adsm_task.failed))
@@ -121,7 +123,7 @@ void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error)
 		adsm_once_wake_all(table);
 }
 
-/* The worker cannot go on; its task ends with it. */
+/* The worker cannot continue: its task fails. */
 _Noreturn static void give_up_task(const struct adsm_kernel_once *once, uint64_t unit, int error)
 {
 	const bool deadlock = error == -EDEADLK;
@@ -135,7 +137,7 @@ _Noreturn static void give_up_task(const struct adsm_kernel_once *once, uint64_t
 	adsm_task_leave(adsm_task_threads[adsm_pool_block.number]);
 }
 
-/* The block cannot go on, so nobody will set what the launch was to: who waits for that is told the same. */
+/* The block cannot continue, so the launch will not set its units: threads that wait for these get the same error. */
 _Noreturn static void give_up(const struct adsm_kernel_once *once, uint64_t unit, int error)
 {
 	const struct adsm_pool_launch *launch = adsm_pool_block.launch;
@@ -229,7 +231,7 @@ static int map(const struct adsm_process_request *request, int fd)
 	void *p;
 	int ret;
 
-	/* What was freed there is not to be closed later. */
+	/* Close freed memory now: later that would close the object. */
 	adsm_guard_close();
 	if (!node.restore)
 		return adsm_os_map((void *)request->base, request->size, fd, request->extra, ADSM_PROT_RW, &p);
@@ -246,7 +248,7 @@ static int map(const struct adsm_process_request *request, int fd)
 	return 0;
 }
 
-/* True: there were some, so nothing is mapped yet. */
+/* Returns true if there were any, which means that the object is not mapped for kernels yet. */
 static bool drop_pieces(uint64_t address, size_t size)
 {
 	bool found = false;
@@ -285,7 +287,7 @@ static int add(const struct adsm_process_request *request, int fd)
 	return 0;
 }
 
-/* Kernels have device memory there again. */
+/* Remove the object, and map device memory there again. */
 static int forget(const struct adsm_process_request *request)
 {
 	struct once **at = &objects, *once;
@@ -298,7 +300,10 @@ static int forget(const struct adsm_process_request *request)
 	if (once)
 		*at = once->next;
 	pthread_mutex_unlock(&mutex);
-	/* The application has seen the end of all that used it; this makes it so among the threads here, too. */
+	/*
+	 * The application waited for the end of all launches that used it. This load orders the threads of this
+	 * process, too.
+	 */
 	if (memory.shared)
 		atomic_load(&memory.shared->queue.done);
 	if (once)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device/once.h - write-once objects in a device process: mapped where the application says, and given to kernels,
- * whose threads wait for units as the application's do.
+ * device/once.h - write-once objects in a device process: mapped where the application requests, and passed to kernels,
+ * whose threads wait for units like threads of the application.
  */
 #ifndef ADSM_PROCESS_DEVICE_ONCE_H
 #define ADSM_PROCESS_DEVICE_ONCE_H
@@ -9,39 +9,48 @@
 #include "base/once.h"
 #include "process/device/pool.h"
 
-/* A process of a device that is several. */
+/* A process of a device that consists of several processes. */
 struct adsm_device_once_node {
-	int number;			/* as adsm_once_note has it */
+	int number;			/* the number in struct adsm_once_note */
 	const char *place;		/* for messages: " on node 2 (host)" */
-	/* What was mapped over this memory of the device's ends. Nothing is, before adsm_device_once_settle(). */
+	/*
+	 * Map the device's own memory there again. Until adsm_device_once_settle() objects are not yet mapped for
+	 * kernels.
+	 */
 	int (*restore)(uint64_t address, size_t size);
 	/*
-	 * Where table and flags are this process's own, as the application does not see it: what others have to be
-	 * told. Threads that run kernels call these. NULL: the application sees all.
+	 * If table and flags are this process's own, which the application does not see: called by threads that run
+	 * kernels, to report to other processes. NULL: the application sees table and flags.
 	 */
 	const struct adsm_device_once_told {
 		void (*set)(const struct adsm_kernel_once *once, uint64_t unit);
-		void (*waits)(void);		/* somebody does: it is in the table */
-		/* What is not set of it will not be. */
+		void (*waits)(void);		/* a thread waits: its note is in the table */
+		/* Units that are not set yet will not be set. */
 		void (*failed)(const struct adsm_kernel_once *once, int error);
 		void (*refused)(const char *text) __attribute__((noreturn));
 	} *told;
 };
 
-/* Device memory, whose file is the callee's from here on: what was mapped over it comes back. */
+/*
+ * @memory_fd: the file of device memory, which the callee owns from now on; it is mapped again when an object is
+ * removed.
+ */
 void adsm_device_once_start(int memory_fd, uint64_t base, struct adsm_process_shared *shared);
-/* The same of a process of several. @shared: NULL with ->told. */
+/* The same for a process of a device with several. @shared: NULL if ->told is set. */
 void adsm_device_once_join(const struct adsm_device_once_node *node, struct adsm_process_shared *shared);
-/* One of the ADSM_PROCESS_ONCE_… requests; takes the descriptor. */
+/* Serve one of the ADSM_PROCESS_ONCE_… requests; the callee closes @fd. */
 int adsm_device_once_answer(const struct adsm_process_request *request, int fd);
-/* What a kernel is given for an address: the object; or, for any other, one that has no units. */
+/* The argument that a kernel gets for an address: the object; for an unknown address, an object without units. */
 const struct adsm_kernel_once *adsm_device_once_find(uint64_t address);
-/* Flags of an object that has units; the table, NULL before there is one; the number of the device in it. */
+/* The flags of an object that has units; the table, NULL before it exists, and the number of this device in it. */
 struct adsm_once_shared *adsm_device_once_shared(const struct adsm_kernel_once *once);
 struct adsm_once_table *adsm_device_once_table(int *ret_device);
-/* Of several: a launch begins, and none runs. What is to be mapped is from here on; errors of others are forgotten. */
+/*
+ * For a device with several processes: a launch begins, and no other one runs. Maps the objects that were requested,
+ * and clears the errors of earlier calls.
+ */
 int adsm_device_once_settle(void);
-/* A launch has ended with an error: who waits for units that it was to set is told that. */
+/* A launch has ended with an error: wake the threads that wait for units that it was to set; they get the error. */
 void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pool.c - a launch is run by who asks for it, and by the pool's threads where that is worth waking them. */
+/* pool.c - the calling thread runs a launch; the pool's threads help if the launch is long enough to wake them. */
 #include "pool.h"
 
 #include "base/os.h"
@@ -10,24 +10,24 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* Waking a sleeping processor costs about as much: smaller grids are run by one thread alone. */
+/* About the time of waking a sleeping processor: one thread alone runs shorter launches. */
 #define WAKE_NS 50000
-#define STACK_SIZE ((size_t)8 << 20)	/* kernels keep the variables of a whole block there */
-#define CHUNK_MAX 64			/* blocks a thread takes at once at most */
+#define STACK_SIZE ((size_t)8 << 20)	/* kernels keep the variables of a whole block on the stack */
+#define CHUNK_MAX 64			/* maximum number of blocks that a thread takes at a time */
 
 static unsigned n_threads;
 static bool is_crowded;
 
-/* ---- the launch in progress. Threads of the pool join it while it is open; one that counted itself in
- * before looking keeps the caller from ending it. */
+/* ---- the launch in progress. Threads of the pool join it while it is open. A thread counts itself before it checks,
+ * so the caller does not end a launch that a thread has joined. */
 
 static struct {
 	const struct adsm_pool_launch *launch;
 	uint64_t end, chunk;		/* blocks */
-	_Alignas(64) _Atomic uint64_t next;	/* the first block nobody took */
-	_Alignas(64) _Atomic uint32_t open;	/* futex: the launch's number, 0 when there is none to join */
-	_Atomic uint32_t inside;	/* futex: threads of the pool in it */
-	_Atomic int error;		/* why it was left */
+	_Alignas(64) _Atomic uint64_t next;	/* the first block that no thread has taken */
+	_Alignas(64) _Atomic uint32_t open;	/* futex: number of the launch; 0: no launch to join */
+	_Atomic uint32_t inside;	/* futex: number of threads of the pool in the launch */
+	_Atomic int error;		/* the error of adsm_pool_leave() */
 	char failure[ADSM_PROCESS_TEXT];
 } work;
 
@@ -56,7 +56,7 @@ static void find_index(struct adsm_kernel_block *block, uint64_t number)
 	block->index[2] = (uint32_t)(number / block->grid[0] / block->grid[1]);
 }
 
-/* Blocks that may wait: one by one, so that each begins when all before it have. */
+/* Run blocks that may wait: one at a time, so that each begins after all earlier blocks have begun. */
 static void run_waiting(const struct adsm_pool_launch *launch)
 {
 	struct adsm_kernel_block block = launch->block;
@@ -77,7 +77,9 @@ static void run_waiting(const struct adsm_pool_launch *launch)
 		atomic_fetch_sub(adsm_pool_running, 1);
 }
 
-/* Run blocks until none is left; returns how many. @wake_at: when to call the pool for help, 0: never. */
+/*
+ * Run blocks until none is left. Returns the number of blocks run. @wake_at: when to wake the pool's threads; 0: never.
+ */
 static uint64_t run_blocks(uint64_t wake_at)
 {
 	const struct adsm_pool_launch *launch = work.launch;
@@ -146,7 +148,7 @@ static int run(const struct adsm_pool_launch *launch)
 		run_blocks(0);
 		return atomic_load(&work.error);
 	}
-	/* Others have to be there before the first block waits. */
+	/* If blocks may wait, other threads must run before the first block waits: wake them immediately. */
 	expected = launch->waits ? WAKE_NS : atomic_load(launch->block_ns) * launch->n;
 	number = number + 1 ? number + 1 : 1;
 	atomic_store(&work.open, number);
@@ -174,7 +176,7 @@ int adsm_pool_run(const struct adsm_pool_launch *launch)
 	if (launch->waits)
 		adsm_pool_expect(launch->n);
 	error = run(launch);
-	/* Threads that came when there was nothing left to do have not counted themselves out. */
+	/* Threads that joined after the last block was taken have not been subtracted. */
 	if (launch->waits)
 		adsm_pool_expect(0);
 	return error;
@@ -190,7 +192,10 @@ static void *pool_main(void *arg)
 	for (;;) {
 		atomic_fetch_add(&work.inside, 1);
 		open = atomic_load(&work.open);
-		/* A wake-up may come late: who counts itself out does so once. */
+		/*
+		 * A wake-up may come late: join each launch only once, because run_waiting() subtracts the thread from
+		 * the count.
+		 */
 		if (open && open != joined)
 			run_blocks(0);
 		joined = open;
@@ -225,7 +230,7 @@ int adsm_pool_thread(void *(*run)(void *))
 	return ret;
 }
 
-/* ---- launches for others: a queue of one */
+/* ---- launches that another thread runs: a queue with one entry */
 
 static struct {
 	struct adsm_process_queue queue;

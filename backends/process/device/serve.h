@@ -5,20 +5,20 @@
 
 #include "process/shared.h"
 
-/* Both return 0 or a negative errno, with a sentence in the reply where there is more to say. */
+/* Both functions return 0 or a negative errno; the reply may contain an error text. */
 struct adsm_server {
-	/* Hello: take the device's memory, by its descriptor, and begin to run what comes in shared->queue. */
+	/* For hello: map the device's memory from its descriptor, and begin to run the launches in shared->queue. */
 	int (*start)(const struct adsm_process_request *hello, int memory_fd, struct adsm_process_shared *shared,
 		     struct adsm_process_reply *reply);
-	/* What else is asked for. */
+	/* For all other requests. */
 	int (*answer)(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply);
 };
 
-/* Answer requests until the application is gone. Kernels may still run then: only _exit() is safe. */
+/* Answer requests until the application has ended. Kernels may still run then, so the caller may only call _exit(). */
 void adsm_serve(const struct adsm_server *server);
-/* The answer of this process alone: modules and kernels. */
+/* Answers the requests that every such process has: modules, kernels, write-once objects. */
 int adsm_serve_answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply);
-/* Run launches of the queue, each with all of so many threads, in a thread that is one of them. */
+/* Run the launches of the queue, each with @n_threads threads. One of these is the new thread that reads the queue. */
 int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* task.c - the threads of a task's workers, what they are given, and how they end. */
+/* task.c - the threads of a task's workers, the memory that workers allocate, and the start and end of a task. */
 #include "task.h"
 
 #include "base/log.h"
@@ -15,22 +15,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SPIN_NS 10000			/* about what it takes to wake a thread */
-#define LEAVE_NS UINT64_C(10000000000)	/* so long may a worker of a task that has failed compute */
+#define SPIN_NS 10000			/* about the time of waking a thread */
+#define LEAVE_NS UINT64_C(10000000000)	/* how long a worker of a failed task may compute before the process ends */
 
 static uint32_t n_threads;
 static _Thread_local struct adsm_task_thread *mine;
 
-/* ---- memory, which is this process's: workers share it */
+/* ---- memory: ordinary memory of this process, which all workers share */
 
-struct memory {				/* what a worker is given follows */
+struct memory {				/* followed by the worker's memory */
 	_Alignas(64) struct memory *next;
-	size_t size;			/* with this */
+	size_t size;			/* includes this structure */
 };
 
-static struct adsm_process_room *room;	/* what it is taken of; NULL: nobody counts */
+static struct adsm_process_room *room;	/* device memory that allocations count against; NULL: not counted */
 
-static struct memory *memories[4096];	/* by address: what was never given is told without a look there */
+/* by address: an invalid pointer is detected without reading the memory before it */
+static struct memory *memories[4096];
 static pthread_mutex_t allocating = PTHREAD_MUTEX_INITIALIZER;
 
 static struct memory **bucket_of(const struct memory *memory)
@@ -88,7 +89,7 @@ static void give_back(struct adsm_task_worker *worker, void *p)
 	free(memory);
 }
 
-/* Memory is coherent here. */
+/* Nothing to do: memory is coherent here. */
 static void flush(struct adsm_task_worker *worker, const volatile void *p)
 {
 }
@@ -161,7 +162,7 @@ static void *thread_main(void *arg)
 	struct adsm_task_thread *self;
 
 	adsm_crash_thread();
-	/* The one that was made last, who waits for it. */
+	/* add_thread() made this thread last, and waits for it. */
 	self = mine = adsm_task_threads[n_threads];
 	atomic_store(&self->go, 1);
 	adsm_os_wake(&self->go, 1, false);
@@ -175,7 +176,7 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* One thread more. */
+/* Start one more thread. */
 static int add_thread(void)
 {
 	struct adsm_task_thread *thread = aligned_alloc(_Alignof(struct adsm_task_thread), sizeof(*thread));
@@ -201,7 +202,7 @@ static int add_thread(void)
 static void begin(uint32_t n)
 {
 	struct adsm_task *task = &adsm_task;
-	static uint32_t number = 1;	/* what new threads begin with */
+	static uint32_t number = 1;	/* the value of go that new threads have seen */
 
 	task->n = n;
 	task->spin_ns = n <= adsm_os_n_cpus() && adsm_pool_spin_ns() ? SPIN_NS : 0;
@@ -230,7 +231,7 @@ static void begin(uint32_t n)
 	}
 }
 
-/* Until all workers have ended. */
+/* Wait until all workers have ended. */
 static void await(struct adsm_process_shared *shared)
 {
 	struct adsm_task *task = &adsm_task;
@@ -246,7 +247,7 @@ static void await(struct adsm_process_shared *shared)
 		if (!until)
 			until = now + LEAVE_NS;
 		if (now >= until) {
-			/* What it computes nobody can end, but with all else. */
+			/* A thread that computes cannot be ended, except together with the process. */
 			adsm_task_failed_wait();
 			adsm_crash_alone();
 			if (shared)
@@ -255,11 +256,11 @@ static void await(struct adsm_process_shared *shared)
 		}
 		adsm_os_wait(&task->left, left, until - now, false);
 	}
-	/* Who said that it has failed may be about to wake others. */
+	/* The thread that reported the failure may still be waking workers. */
 	adsm_task_failed_wait();
 }
 
-/* What all workers have counted. */
+/* Sum the counts of all workers. */
 static void sum_up(uint64_t ret_counts[ADSM_TASK_N_COUNTS])
 {
 	const struct adsm_task *task = &adsm_task;

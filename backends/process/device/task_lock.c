@@ -2,11 +2,11 @@
 /*
  * task_lock.c - the locks of tasks.
  *
- * A free lock goes to who comes, not to who waits: where there are more workers than processors the one that runs goes
- * on with it, and nobody has to be woken first. But those who wait stand in a queue. Its first is woken when the lock
- * is given back, and until it has come nobody else has to be: then taking the lock and giving it back are one atomic
- * instruction each, as where nobody waits. When 64 have got it while the same one was first, it is handed over to that
- * one; so the queue moves on by hand once in 64 times, however long it is.
+ * A released lock goes to the next worker that tries to take it, not to one that waits. If there are more workers than
+ * processors, a running worker takes the lock again, and no wake-up is necessary. Workers that wait are in a queue. A
+ * release wakes the first one, and further releases do not wake it until it has tried: so taking and releasing the lock
+ * is one atomic instruction each, as without waiters. When 64 workers have taken the lock before the first waiter, the
+ * lock is handed over to the waiter. So the queue advances at least once in 64 releases, however long it is.
  */
 #include "task_lock.h"
 
@@ -16,11 +16,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define PAGE 1024			/* locks that are made at once */
-/* In a lock's word, beside who has it: */
-#define WAITERS (ADSM_TASK_OWNER + 1)	/* its queue is not empty; changes under the mutex */
-#define COMING (WAITERS << 1)		/* the queue's first is awake and will try, else it sleeps; so does this */
-#define PASS (COMING << 1)		/* and above: how many got it while that one was first */
+#define PAGE 1024			/* locks that are allocated together */
+/* Bits of a lock's word; the lowest bits are the holder: */
+#define WAITERS (ADSM_TASK_OWNER + 1)	/* the queue is not empty; changes under the mutex */
+/* the queue's first is awake and will try; else it sleeps. Also changes under the mutex */
+#define COMING (WAITERS << 1)
+#define PASS (COMING << 1)		/* from here up: how many workers took the lock before the first waiter */
 #define PASSES_MAX (ADSM_TASK_BYPASS_MAX * PASS)
 
 _Static_assert(ADSM_TASK_WORKERS_MAX <= ADSM_TASK_OWNER, "a lock's word has room for who has it");
@@ -28,7 +29,7 @@ _Static_assert(ADSM_TASK_WORKERS_MAX <= ADSM_TASK_OWNER, "a lock's word has room
 struct lock {
 	_Alignas(64) _Atomic uint32_t word;
 	struct adsm_task_thread *first, **end;
-	pthread_mutex_t mutex;		/* of the queue */
+	pthread_mutex_t mutex;		/* protects the queue */
 };
 
 static struct lock *_Atomic pages[ADSM_TASK_LOCKS_MAX / PAGE];
@@ -52,7 +53,7 @@ static struct lock *make_page(uint32_t page)
 	return none;
 }
 
-/* Out of line, as are the other slow ways: the fast one saves no registers for them. */
+/* The slow paths are separate functions: so the fast paths save no registers for them. */
 static __attribute__((noinline)) struct lock *find_slow(struct adsm_task_thread *self, uint32_t id)
 {
 	struct lock *page;
@@ -78,7 +79,7 @@ static inline struct lock *find(struct adsm_task_thread *self, uint32_t id)
 	return page ? &page[id % PAGE] : find_slow(self, id);
 }
 
-/* Take a lock that nobody has, before those who wait for it. @ret_word: how it is, where another one has it. */
+/* Take a free lock, before the workers in its queue. Returns false if it is held; *ret_word is its word. */
 static bool try_take(struct lock *lock, const struct adsm_task_thread *self, uint32_t *ret_word)
 {
 	uint32_t word = atomic_load(&lock->word);
@@ -90,9 +91,9 @@ static bool try_take(struct lock *lock, const struct adsm_task_thread *self, uin
 	return false;
 }
 
-/* ---- the queue: all of these under the mutex */
+/* ---- the queue; the mutex is held in all of these */
 
-/* Who was first has got the lock, which had this word meanwhile. */
+/* The queue's first has got the lock. @word: the lock's word before that. */
 static void take_first(struct lock *lock, uint32_t word)
 {
 	struct adsm_task_thread *first = lock->first;
@@ -106,7 +107,7 @@ static void take_first(struct lock *lock, uint32_t word)
 	atomic_store(&lock->word, first->id | (lock->first ? WAITERS : 0));
 }
 
-/* Into the queue; false: it was free, and is taken. */
+/* Join the queue. Returns false if the lock was free: then @self has taken it. */
 static bool join(struct lock *lock, struct adsm_task_thread *self)
 {
 	uint32_t word;
@@ -121,9 +122,9 @@ static bool join(struct lock *lock, struct adsm_task_thread *self)
 	return true;
 }
 
-/* ---- taking one */
+/* ---- taking a lock */
 
-/* Until it is to come; with the mutex, which it gives back. */
+/* Sleep until it is this worker's turn to try. Releases the mutex. */
 static void sleep_in(struct lock *lock, struct adsm_task_thread *self)
 {
 	uint32_t why;
@@ -140,7 +141,10 @@ static void sleep_in(struct lock *lock, struct adsm_task_thread *self)
 		adsm_task_leave(self);
 }
 
-/* It is first and awake. False: others have the lock; it is to sleep on, with the mutex. */
+/*
+ * The worker is first in the queue and awake: try to take the lock. Returns false, with the mutex held, if others hold
+ * the lock: the worker is to sleep again.
+ */
 static bool come(struct lock *lock, struct adsm_task_thread *self)
 {
 	uint32_t word = atomic_load(&lock->word);
@@ -228,7 +232,7 @@ void adsm_task_lock(struct adsm_task_worker *worker, uint32_t id)
 	self->n_locks++;
 }
 
-/* ---- giving it back */
+/* ---- releasing a lock */
 
 static _Noreturn void fail_unlock(struct adsm_task_thread *self, uint32_t id, uint32_t owner)
 {
@@ -240,7 +244,7 @@ static _Noreturn void fail_unlock(struct adsm_task_thread *self, uint32_t id, ui
 	adsm_task_leave(self);
 }
 
-/* Somebody waits, or it is not the worker's. */
+/* A worker waits for the lock, or the caller does not hold it. */
 static __attribute__((noinline)) void unlock_slow(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
 {
 	uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
@@ -252,7 +256,7 @@ static __attribute__((noinline)) void unlock_slow(struct lock *lock, struct adsm
 		if (atomic_compare_exchange_weak_explicit(&lock->word, &word, word & ~ADSM_TASK_OWNER,
 							  memory_order_release, memory_order_relaxed))
 			return;
-	/* From here on the word is as it is: nobody can take the lock, or sleep. */
+	/* With the mutex the word is stable: no worker can take the lock, or sleep. */
 	pthread_mutex_lock(&lock->mutex);
 	word = atomic_load(&lock->word);
 	first = lock->first;
@@ -281,7 +285,7 @@ void adsm_task_unlock(struct adsm_task_worker *worker, uint32_t id)
 	self->n_unlocks++;
 }
 
-/* ---- all of them */
+/* ---- all locks */
 
 uint32_t adsm_task_held(uint32_t id)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* task_lock.h - the locks of tasks, which have numbers. */
+/* task_lock.h - the locks of tasks, identified by numbers. */
 #ifndef ADSM_PROCESS_TASK_LOCK_H
 #define ADSM_PROCESS_TASK_LOCK_H
 
 #include "task_crew.h"
 
-/* So many may get a lock before who has waited longer. The tests have another number. */
+/* How many workers may get a lock before the one that waits first in its queue. The tests use another number. */
 #ifndef ADSM_TASK_BYPASS_MAX
 #define ADSM_TASK_BYPASS_MAX 64
 #endif
 
-/* Neither returns where the task has failed. */
+/* Neither function returns if the task has failed. */
 void adsm_task_lock(struct adsm_task_worker *worker, uint32_t id);
 void adsm_task_unlock(struct adsm_task_worker *worker, uint32_t id);
-/* The lowest lock that a worker has, by its thread's id; ADSM_TASK_LOCKS_MAX: none. In handlers of signals, too. */
+/* The lowest lock that the worker with this thread id holds; ADSM_TASK_LOCKS_MAX: none. [signal] */
 uint32_t adsm_task_held(uint32_t id);
-/* After a task that has failed: nobody has a lock, nobody waits. */
+/* Call this after a failed task: frees all locks and empties their queues. */
 void adsm_task_locks_reset(void);
-/* For tests: how often the one that was bypassed most was, since the start. */
+/* For tests: the largest number of times that a waiting worker was bypassed since the start. */
 uint64_t adsm_task_bypassed(void);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#define TOLD 4				/* of those that wait for locks */
+#define TOLD 4				/* maximum number of waits for locks that the text lists */
 
-/* The first worker that does this, and how many do. */
+/* Count the workers that are in this state, and find the first one. */
 static uint32_t count_waiting(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker), uint32_t what,
 			      uint32_t *ret_first)
 {

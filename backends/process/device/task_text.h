@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* task_text.h - what workers of a task wait for that cannot go on, in words. */
+/* task_text.h - describes what the workers of a deadlocked task wait for. */
 #ifndef ADSM_PROCESS_TASK_TEXT_H
 #define ADSM_PROCESS_TASK_TEXT_H
 
@@ -7,13 +7,17 @@
 
 struct adsm_task_seen {
 	uint32_t waits_for;		/* a lock, or ADSM_TASK_RUNS and so on */
-	uint32_t holder;		/* the worker that has that lock, from 1; 0: nobody */
+	uint32_t holder;		/* the worker that holds the lock, from 1; 0: no worker */
 };
 
-/* Of @n workers: who waits for locks, and whose they are, who is at the barrier, how many have ended. */
+/*
+ * Describe @n workers: those that wait for locks and the holders, those at the barrier, and the number that has ended.
+ */
 void adsm_task_tell_stopped(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker),
 			    char ret_text[ADSM_PROCESS_TEXT]);
-/* Where none waits for a lock: who waits at the barrier that others, which have ended, do not come to. */
+/*
+ * For a task without waits for locks: describe the workers that wait at the barrier which ended workers do not reach.
+ */
 void adsm_task_tell_barrier(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker),
 			    char ret_text[ADSM_PROCESS_TEXT]);
 
