@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cluster.c - the cores of several machines as one accelerator, seen from the application: a device process of
- * backends/process, node 0 of an MPI job, which a keeper (keeper/keeper.c) has started for it. What the application
- * writes into its memory is told to it page by page (shared.h).
+ * cluster.c - the cores of several machines as one accelerator, seen from the application. The device process of
+ * backends/process is node 0 of an MPI job, which a keeper (keeper/keeper.c) has started. For each page of device
+ * memory that the application writes, node 0 gets a bit in shared memory (shared.h).
  */
 #include "base/log.h"
 #include "base/module.h"
@@ -23,18 +23,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HELLO_MS 20000			/* its own time until it has said that nodes do not come */
-#define KEEPER_MS 4000			/* until a keeper has ended all: calls fail within 5 s */
-#define SHOWN_AFTER_MS 1500		/* sooner nobody wonders */
-#define MAX_WORDS 48			/* of its command line */
-#define TOLD_MAX 10			/* as many as there may be such warnings */
+/* Added to ADSM_CLUSTER_TIMEOUT: the keeper needs time to report that nodes are missing. */
+#define HELLO_MS 20000
+#define KEEPER_MS 4000			/* how long a keeper may take to end all processes: calls fail within 5 s */
+#define SHOWN_AFTER_MS 1500		/* a shorter start shows no message */
+#define MAX_WORDS 48			/* of the keeper's command line */
+#define TOLD_MAX 10			/* maximum number of these warnings */
 
 struct cluster_device {
 	struct adsm_process_device process;
 	const char *words[MAX_WORDS];
 	char numbers[MAX_WORDS][24];
 	char arena[64];
-	char *node;			/* the nodes' program */
+	char *node;			/* path of the nodes' program */
 };
 
 static struct adsm_cluster_shared *shared_of(const struct adsm_process_device *device)
@@ -62,9 +63,12 @@ static void on_written(struct adsm_process_device *device, size_t offset, size_t
 		adsm_cluster_touched(shared_of(device), first, (offset + size - 1) / ADSM_PAGE_SIZE - first + 1);
 }
 
-/* ---- what of kernels nodes do not share */
+/* ---- variables of modules, which nodes do not share */
 
-/* A variable of a module is in each node's process: what a kernel stores there only those of the same node see. */
+/*
+ * Each node's process has its own copy of a module's variables: only kernels on that node see what a kernel stores
+ * there.
+ */
 static int check(struct adsm_process_device *device, const void *image, size_t size)
 {
 	char names[256];
@@ -76,7 +80,7 @@ static int check(struct adsm_process_device *device, const void *image, size_t s
 			 "use one node (ADSM_CLUSTER_NODES=1)", names, adsm_cluster_options.nodes);
 }
 
-/* ---- kernels that not all nodes run */
+/* ---- kernels that only node 0 runs */
 
 static void on_found(struct adsm_process_device *device, const char *kernel, bool atomics)
 {
@@ -86,7 +90,7 @@ static void on_found(struct adsm_process_device *device, const char *kernel, boo
 
 	if (!atomics || nodes == 1)
 		return;
-	/* Once, also where its module is loaded again. */
+	/* Warn once, even if the module is loaded again. */
 	for (unsigned i = 0; i < n_told; i++) {
 		if (!strcmp(told[i], kernel))
 			return;
@@ -101,7 +105,7 @@ static void on_found(struct adsm_process_device *device, const char *kernel, boo
 
 /* ---- programs */
 
-/* On a terminal a long start is seen: a line, which is gone when it has ended. */
+/* During a long start, a terminal shows a line, which is erased at the end. */
 static void on_waiting(struct adsm_process_device *device, unsigned ms)
 {
 	static _Atomic bool shown;
@@ -145,7 +149,7 @@ static int find_node(char **ret_path)
 #endif
 	int ret = adsm_process_find_program(&node_kind, adsm_cluster_options.program, ret_path);
 
-	/* Built only where there was an MPI, and with all of the library. */
+	/* The node program is only built if an MPI was found, and together with the whole library. */
 	if (ret && !*adsm_cluster_options.program && have_mpi)
 		adsm_fail(ret, "the backend 'cluster' has no node program: only a part of the library was built; build "
 			  "all of it (ninja, or ./dev build), or set ADSM_CLUSTER_PROGRAM");
@@ -179,7 +183,7 @@ static void write_words(struct cluster_device *device)
 		{ "--launch", options->launch, 0 }, { "--hosts", options->hosts, 0 }, { "--program", device->node, 0 },
 		{ "--arena", device->arena, 0 }, { "--nodes", NULL, options->nodes },
 		{ "--timeout", NULL, options->timeout },
-		/* From here on as each node gets it. */
+		/* From here on: arguments of each node. */
 		{ "--", "--threads", 0 },
 		{ NULL, NULL, options->threads },
 		{ "--timeout", NULL, options->timeout },
@@ -217,7 +221,7 @@ static void describe(struct cluster_device *device, const struct adsm_backend_co
 		.survives = true,
 		.once = true,
 		.memory_size = adsm_cluster_options.memory_size,
-		/* Node 0 is told so; what all have together is known later. */
+		/* A preliminary value, which node 0 gets, too. describe_nodes() sets the sum of all nodes. */
 		.compute_units = adsm_cluster_options.threads ? adsm_cluster_options.threads : adsm_os_n_cpus(),
 		.max_pending = ADSM_PROCESS_SLOTS,
 		.max_arg_bytes = ADSM_PROCESS_MAX_ARG_BYTES,
@@ -240,7 +244,7 @@ static void describe(struct cluster_device *device, const struct adsm_backend_co
 	write_words(device);
 }
 
-/* What the nodes have said of themselves. */
+/* Describe the device by what the nodes have reported. */
 static void describe_nodes(struct adsm_process_device *device)
 {
 	const struct adsm_cluster_shared *shared = shared_of(device);
@@ -259,7 +263,7 @@ static void describe_nodes(struct adsm_process_device *device)
 			    (unsigned long)(adsm_store_options.page >> 10));
 }
 
-/* Where tasks run. */
+/* Check the options for nodes that run tasks. */
 static int check_node(void)
 {
 	const struct adsm_scratchpad_geometry geometry = {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* describe.c - what a cluster is made of, in a sentence. */
+/* describe.c - describes the nodes of a cluster in a sentence. */
 #include "describe.h"
 
 #include "base/log.h"
 
 #include <string.h>
 
-#define REST 48				/* bytes for how many hosts are not named */
+#define REST 48				/* bytes reserved for the number of hosts that are not named */
 
-/* How many nodes have the host of node @i; 0: one before it has been told of. */
+/* The number of nodes on the host of node @i; 0 if an earlier node has the same host. */
 static uint32_t count_host(const struct adsm_cluster_shared *shared, uint32_t i)
 {
 	uint32_t n = 0;
@@ -23,7 +23,7 @@ static uint32_t count_host(const struct adsm_cluster_shared *shared, uint32_t i)
 	return n;
 }
 
-/* "tracker uffd", "tracker sigsegv on 1, uffd on 3"; "tracker off" of a node that needs none. */
+/* "tracker uffd", or "tracker sigsegv on 1, uffd on 3"; "tracker off" if no node tracks. */
 static void describe_trackers(const struct adsm_cluster_shared *shared, char *text, size_t size)
 {
 	static const char *const names[] = { "sigsegv", "uffd" };

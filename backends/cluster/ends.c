@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ends.c - the two ends of a connection: addresses, and whose socket of this machine is one of them. */
+/* ends.c - the two ends of a TCP connection: their addresses, and the user of an end on this machine. */
 #include "ends.h"
 
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@ bool adsm_cluster_end_read(const struct sockaddr_storage *address, struct adsm_c
 	return address->ss_family == AF_INET || address->ss_family == AF_INET6;
 }
 
-/* The last colon is before the port. PMIx writes IPv6 addresses without brackets. */
+/* The port is after the last colon. PMIx writes IPv6 addresses without brackets. */
 bool adsm_cluster_end_of_uri(const char *uri, struct adsm_cluster_end *ret_end)
 {
 	struct sockaddr_storage address = { 0 };
@@ -66,7 +66,7 @@ bool adsm_cluster_end_is_loopback(const struct adsm_cluster_end *end)
 	return end->words[3] == htonl(1);
 }
 
-/* "0100007F:1F90", with 8 digits or with 32, as /proc/net has it. */
+/* Parse "0100007F:1F90" of /proc/net: an address of 8 or 32 digits, and a port. */
 static bool parse_end(const char *text, struct adsm_cluster_end *ret_end)
 {
 	const size_t digits = strcspn(text, ":"), n = digits / 8;
@@ -85,7 +85,7 @@ static bool parse_end(const char *text, struct adsm_cluster_end *ret_end)
 	return true;
 }
 
-/* Of a socket that its process has closed the kernel writes inode 0, and user 0 whoever that was. */
+/* The kernel lists a socket that its process has closed with inode 0 and user 0, whichever user it had. */
 int64_t adsm_cluster_end_user(const struct adsm_cluster_end *end, const struct adsm_cluster_end *other)
 {
 	static const char *const files[] = { "/proc/net/tcp", "/proc/net/tcp6" };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gate.c - bind(), listen(), poll(), select(), accept() and connect() of a cluster's nodes and, preloaded, of their
- * launch command.
+ * gate.c - wrappers of bind(), listen(), poll(), select(), accept() and connect() for a cluster's nodes and, preloaded,
+ * for their launch command.
  */
-/* Its poll() and others are inline functions. */
+/* With it, poll() and others are inline functions. */
 #undef _FORTIFY_SOURCE
 
 #include "gate.h"
@@ -29,25 +29,25 @@
 #include <unistd.h>
 
 #define PUBLIC __attribute__((visibility("default")))
-#define KEY_S 30			/* how long a new connection may take to send its key */
-#define CONNECT_MS 5000			/* for a machine to answer */
+#define KEY_S 30			/* time limit for a new connection to send its key, seconds */
+#define CONNECT_MS 5000			/* time limit for a machine to answer */
 #define MAX_SERVERS 8
-#define MAX_FOUND 16			/* listening sockets that block, each with a connection that was found */
+#define MAX_FOUND 16			/* maximum number of connections that were accepted early */
 
 struct gate {
 	bool here, hosts, node;
-	const char *started;		/* a file, with hosts */
-	const char *key;		/* with node; NULL: there is none */
+	const char *started;		/* with hosts: a file that exists once all nodes have started */
+	const char *key;		/* with node: the key; NULL: there is none */
 };
 
 static struct {
 	bool node, all_here;
-	struct adsm_cluster_end servers[MAX_SERVERS];	/* of the launch command, which know no key */
+	struct adsm_cluster_end servers[MAX_SERVERS];	/* servers of the launch command, which do not know the key */
 	size_t n_servers;
 	char key[ADSM_CLUSTER_KEY_LENGTH + 1];
 } state;
 
-/* What this process does, at this moment: a launch command may change its environment. */
+/* The current role of this process. It is read each time because a launch command may change its environment. */
 static struct gate read_gate(void)
 {
 	const char *text = state.node ? NULL : getenv(ADSM_CLUSTER_GATE);
@@ -59,9 +59,12 @@ static struct gate read_gate(void)
 	return gate;
 }
 
-/* ---- who may connect */
+/* ---- which connections are accepted */
 
-/* They are there when the connection is: listen() has asked for that. In a time that does not depend on the bytes. */
+/*
+ * The key has arrived before accept() returns: listen() has set TCP_DEFER_ACCEPT. The time of the comparison does not
+ * depend on the bytes.
+ */
 static bool has_key(int fd, const char *key)
 {
 	char got[ADSM_CLUSTER_KEY_LENGTH];
@@ -95,7 +98,7 @@ static bool may_pass(const struct gate *gate, int fd)
 	return gate->hosts ? access(gate->started, F_OK) != 0 : gate->node && !state.all_here;
 }
 
-/* Kernels are files that the process has no other name for: what they connect to is their own affair. */
+/* Is the caller a kernel? Modules of kernels are loaded by /proc/self/fd/…. Connections of kernels are not checked. */
 static bool is_kernel(const void *caller)
 {
 	Dl_info info;
@@ -118,8 +121,8 @@ static int next_poll(struct pollfd *fds, nfds_t n, int timeout)
 }
 
 /*
- * The next connection, with @checks the next one that may pass: those before it are closed. With @waits false: if there
- * is one already, else -1 and EAGAIN.
+ * Accept the next connection. With @checks, close those that may not pass. Without @waits, return -1 and EAGAIN if
+ * there is no connection yet.
  */
 static int take(const struct gate *gate, int sock, struct sockaddr *address, socklen_t *length, int flags, bool checks,
 		bool waits)
@@ -149,10 +152,10 @@ static int take(const struct gate *gate, int sock, struct sockaddr *address, soc
 /* ---- waiting for connections */
 
 /*
- * A program may wait by poll() or select() until a listening socket is readable, and then call accept(). Where the
- * socket blocks and all connections were of strangers, accept() would sleep, and the program with it: MPICH's mpiexec
- * does this. So poll() and select() accept the connections of such a socket themselves. They close those of strangers,
- * and keep one that may pass for the next accept(). Open MPI's and PMIx's listening sockets do not block.
+ * A program may wait by poll() or select() until a listening socket is readable, and then call accept(). If the socket
+ * blocks and all connections were of strangers, accept() would sleep, and the program with it: MPICH's mpiexec does
+ * this. So poll() and select() accept the connections of such a socket themselves. They close those of strangers, and
+ * keep one that may pass for the next accept(). Open MPI's and PMIx's listening sockets do not block.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -160,7 +163,7 @@ static struct {
 	struct found {
 		bool is_there;
 		int sock, fd;			/* the listening socket, the connection */
-		ino_t inode;			/* of @sock: its number may have become another one's */
+		ino_t inode;			/* of @sock: its number may be reused for another socket */
 		struct sockaddr_storage peer;
 		socklen_t length;
 	} list[MAX_FOUND];
@@ -180,7 +183,7 @@ static int forget(struct found *one)
 	return one->fd;
 }
 
-/* The entry of a socket, with the lock held; NULL: it has none. */
+/* The entry of a socket, NULL if it has none. The lock is held. */
 static struct found *find(int sock)
 {
 	for (size_t i = 0; i < MAX_FOUND; i++) {
@@ -207,7 +210,7 @@ static bool has_found(int sock)
 	return has;
 }
 
-/* As accept4() returns it; -1: there is none. */
+/* Returns a connection as accept4() does; -1 if none was accepted early. */
 static int take_found(int sock, struct sockaddr *address, socklen_t *length, int flags)
 {
 	struct found *one;
@@ -241,7 +244,7 @@ static bool blocks_and_listens(int sock)
 		!(fcntl(sock, F_GETFL) & O_NONBLOCK);
 }
 
-/* Would accept() not sleep? @sock is readable. */
+/* Would accept() return without sleeping? @sock is readable. */
 static bool look(const struct gate *gate, int sock, const void *caller)
 {
 	bool ready = true;
@@ -260,7 +263,7 @@ static bool look(const struct gate *gate, int sock, const void *caller)
 		one->inode = inode_of(sock);
 		one->is_there = one->fd >= 0;
 		found.n += one->is_there;
-		/* accept() returns any other error. */
+		/* accept() will return any other error. */
 		ready = one->is_there || errno != EAGAIN;
 		break;
 	}
@@ -312,7 +315,7 @@ PUBLIC int poll(struct pollfd *fds, nfds_t n, int timeout)
 	return wait_poll(fds, n, timeout, __builtin_return_address(0));
 }
 
-/* What poll() is in programs that are built with _FORTIFY_SOURCE. */
+/* Programs that are built with _FORTIFY_SOURCE call this instead of poll(). */
 PUBLIC int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size);
 PUBLIC int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size)
 {
@@ -359,7 +362,7 @@ PUBLIC int select(int n, fd_set *read, fd_set *write, fd_set *except, struct tim
 				FD_CLR(fd, read);
 			ready += FD_ISSET(fd, read) - was;
 		}
-		/* The kernel has taken the time that has passed from *timeout. */
+		/* select() has subtracted the elapsed time from *timeout. */
 		if (ready || (timeout && !timeout->tv_sec && !timeout->tv_usec))
 			return ready;
 		for (int i = 0; i < 3; i++) {
@@ -428,7 +431,7 @@ PUBLIC int listen(int sock, int backlog)
 
 	if (!next)
 		next = (int (*)(int, int))dlsym(RTLD_NEXT, "listen");
-	/* With room for strangers who say nothing. */
+	/* A long queue: strangers that send nothing must not fill it. */
 	if (gate.key && !is_kernel(__builtin_return_address(0)) && !getsockname(sock, (void *)&own, &length) &&
 	    adsm_cluster_end_read(&own, &end) &&
 	    !setsockopt(sock, IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof(seconds)))
@@ -436,7 +439,7 @@ PUBLIC int listen(int sock, int backlog)
 	return next(sock, backlog);
 }
 
-/* Wait for the connection. 0, or -1 with errno. */
+/* Wait until the connection is established. Returns 0, or -1 with errno. */
 static int finish_connect(int sock)
 {
 	struct pollfd polled = { .fd = sock, .events = POLLOUT };
@@ -486,7 +489,7 @@ PUBLIC int connect(int sock, const struct sockaddr *address, socklen_t length)
 	}
 	if (ret && finish_connect(sock))
 		return -1;
-	/* There is room for it: it is the first that goes. */
+	/* send() does not block: the buffer of a new connection is empty. */
 	return send(sock, gate.key, ADSM_CLUSTER_KEY_LENGTH, MSG_NOSIGNAL) == ADSM_CLUSTER_KEY_LENGTH ? 0 : -1;
 }
 
@@ -507,7 +510,7 @@ bool adsm_cluster_all_here(void)
 		are_same("MPI_LOCALNRANKS", "PMI_SIZE") || (machines && !strcmp(machines, "1"));
 }
 
-/* What Open MPI 5 tells its processes of the launch command's part on this machine. */
+/* Find the launch command's servers on this machine; Open MPI 5 passes their addresses in the environment. */
 static void find_servers(void)
 {
 	for (char **entry = environ; *entry && state.n_servers < MAX_SERVERS; entry++) {
@@ -517,7 +520,7 @@ static void find_servers(void)
 	}
 }
 
-/* A launch command's sockets, which it has left open for its children. */
+/* Close the listening sockets that a launch command has left open for its children. */
 static void close_listening(void)
 {
 	for (int fd = 3; fd < 64; fd++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* join.c - the cards of nodes, and how node 0 brings them to the keeper. */
+/* join.c - the cards of nodes, and how node 0 sends them to the keeper. */
 #include "join.h"
 
 #include "adsm.h"
@@ -86,7 +86,10 @@ int adsm_cluster_check(const struct adsm_cluster_card *card, uint32_t i, uint32_
 
 /* ---- nodes */
 
-/* A launcher may have left a node one of its own at the numbers that are the application's here; it has said so. */
+/*
+ * A launcher may have passed the node a descriptor with a number that the application's descriptors get here. Such a
+ * descriptor is moved, and the variable that names it is changed.
+ */
 static void free_number(const char *name)
 {
 	const char *text = getenv(name);
@@ -99,7 +102,10 @@ static void free_number(const char *name)
 	setenv(name, number, 1);
 }
 
-/* Shared memory is all that these send by: not even a port is opened. No MPI looks at what is another one's. */
+/*
+ * With these settings MPI communicates by shared memory only, and does not even open a port. Each MPI ignores the
+ * settings of the others.
+ */
 static void set_no_network(const char *mpi)
 {
 	const char *const open_mpi = strstr(mpi, "Open MPI v");
@@ -113,10 +119,10 @@ static void set_no_network(const char *mpi)
 void adsm_cluster_prepare(const char *path, const char *mpi, bool all_here)
 {
 	/*
-	 * MPI's own handlers of SIGSEGV would take the pages' faults. Whole pages of other processes are not read by
-	 * the system, which does not see pages that are closed. Nodes do not wait in MPI, but sleep between two looks;
-	 * who gives way at each look does not get the processor back when something has come. Few pages go at once,
-	 * without a question whether they are wanted.
+	 * MPI's own handlers of SIGSEGV would get the faults of tracked pages. Copies directly from another process's
+	 * memory would fail at pages that are closed. Nodes do not wait inside MPI, but sleep between two checks; a
+	 * node that yields the processor at each check does not get it back when a message arrives. Messages of a few
+	 * pages are sent immediately, without a handshake.
 	 */
 	static const char *const settings[][2] = {
 		{ "OMPI_MCA_opal_signal", "6,7,8" },
@@ -192,7 +198,7 @@ int adsm_cluster_join(const char *path, const char *token, uint32_t n_nodes, con
 	ret = adsm_process_send(sock, &joining, sizeof(joining), NULL, 0);
 	for (uint32_t i = 0; i < n_nodes && !ret; i++)
 		ret = adsm_process_send(sock, &cards[i], sizeof(cards[i]), NULL, 0);
-	/* It may have answered, and closed, before it has read all. */
+	/* The keeper may have answered and closed the socket before it has read everything. */
 	if (!ret || ret == -EPIPE)
 		ret = receive_answer(sock, ret_why);
 close_sock:

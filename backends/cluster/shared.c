@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared.c - pages that the application has touched, told to node 0 by bits.
+ * shared.c - bits by which the application reports to node 0 which pages it has touched.
  *
- * The application sets a page's bit, then its group's, then `any`; node 0 clears them in the other order before it
- * reads a page. So a bit that is set after it was looked at is found the next time.
+ * The application sets the bit of a page, then the bit of its group, then `any`. Node 0 clears them in the reverse
+ * order, before it reads the page. So a bit that is set after it was read is found the next time.
  */
 #include "shared.h"
 
 #include "base/os.h"
 
 #define WORD 64				/* bits */
-#define GROUP 4096			/* pages, that is 64 words */
+#define GROUP 4096			/* pages: 64 words */
 
 static uint64_t n_groups(uint64_t n_pages)
 {
@@ -40,7 +40,10 @@ size_t adsm_cluster_shared_size(size_t arena_size)
 		(size_t)((n + WORD - 1) / WORD + 2 * n * WORD) * sizeof(uint64_t);
 }
 
-/* Of the bits [first, end), those that lie in the word of @first; the first one behind it to *@first. */
+/*
+ * The mask of those bits of [first, end) that are in the word of *@first. *@first moves to the first bit behind that
+ * word.
+ */
 static uint64_t take_word(uint64_t *first, uint64_t end)
 {
 	uint64_t from = *first % WORD, n = WORD - from;
@@ -87,7 +90,7 @@ void adsm_cluster_freed(struct adsm_cluster_shared *shared, uint64_t first, uint
 
 /* ---- node 0 */
 
-struct run {				/* the one that is being made */
+struct run {				/* the run that is being built */
 	void (*take)(void *arg, uint64_t first, uint64_t n, bool allocated);
 	void *arg;
 	uint64_t first, n;
@@ -112,7 +115,7 @@ static void add_pages(struct run *run, uint64_t first, uint64_t n, bool is_alloc
 	run->n += n;
 }
 
-/* The touched pages of one word, @first being that of its lowest bit. */
+/* Add the touched pages of one word. @first: the page of its lowest bit. */
 static void add_word(struct run *run, uint64_t first, uint64_t bits, uint64_t of_objects)
 {
 	while (bits) {
@@ -129,7 +132,7 @@ static void add_word(struct run *run, uint64_t first, uint64_t bits, uint64_t of
 
 static uint64_t take_bits(_Atomic uint64_t *word)
 {
-	/* Most are 0. */
+	/* Most words are 0. */
 	return atomic_load_explicit(word, memory_order_relaxed) ?
 		atomic_exchange_explicit(word, 0, memory_order_acq_rel) : 0;
 }

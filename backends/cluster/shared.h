@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared.h - what the application and node 0 of a cluster have in memory that both map, behind that of a device
- * process: what the nodes are, what launches have cost, and which pages the application has changed since the last
- * launch. Node and application are built from the same version of this file and of shared.c.
+ * shared.h - the cluster's part of the memory that the application and node 0 share, in adsm_process_shared.extra: what
+ * the nodes are, the costs of launches, and which pages the application has changed since the last launch. Node and
+ * application are built from the same version of this file and of shared.c.
  */
 #ifndef ADSM_CLUSTER_SHARED_H
 #define ADSM_CLUSTER_SHARED_H
@@ -16,23 +16,23 @@
 #include "store/sharing.h"
 
 #define ADSM_CLUSTER_MAX_NODES 1024
-#define ADSM_CLUSTER_TASK_NODES 64	/* at most, where nodes run tasks */
-#define ADSM_CLUSTER_NODE_WORKERS 64	/* of a task, on each */
-/* As a slot's kernel: no launch, but the messages of one, to all nodes and back. */
+#define ADSM_CLUSTER_TASK_NODES 64	/* maximum number of nodes that run tasks */
+#define ADSM_CLUSTER_NODE_WORKERS 64	/* maximum number of a task's workers on a node */
+/* As a slot's kernel: not a launch, but its messages to all nodes and back, for measurements. */
 #define ADSM_CLUSTER_ECHO UINT32_MAX
 #define ADSM_CLUSTER_HOST 64		/* bytes of a host's name, terminator included */
 
-/* Costs by which the time of tasks is counted, too, by ADSM_TASK_VIRTUAL. */
+/* Cost models for the virtual time of tasks (ADSM_TASK_VIRTUAL). */
 enum adsm_cluster_virtual { ADSM_CLUSTER_VIRTUAL_OFF, ADSM_CLUSTER_VIRTUAL_CELL, ADSM_CLUSTER_VIRTUAL_MODERN };
 
-/* One node, written before the cluster's start has ended. */
+/* One node. Written before the start of the cluster has ended. */
 struct adsm_cluster_node {
 	char host[ADSM_CLUSTER_HOST];
 	uint32_t cores, threads;
-	char tracker[16];		/* how its writes are seen; "" while that is not known */
+	char tracker[16];		/* how it detects writes; "" until that is known */
 };
 
-/* What is counted of a launch, of all nodes together: in the order of the values, by name, in words. */
+/* What is counted for a launch, summed over all nodes, in the order of the values: identifier, name, description. */
 #define ADSM_CLUSTER_COUNTS(X) \
 	X(PAGES_GLOBAL, pages_global, "pages of all objects there are, once for each call") \
 	X(PAGES_MODIFIED, pages_modified, "of these the pages that were written") \
@@ -82,21 +82,22 @@ enum {
 	ADSM_CLUSTER_N_COUNTS
 };
 
-/* By the clock of node 0's machine, which is the application's. */
+/* By the clock of node 0's machine, which is also the application's machine. */
 struct adsm_cluster_span { uint64_t start_ns, ns; };
 
-/* What one node did in a launch: exchange, work, exchange. */
+/* What one node did in a launch: it exchanged pages, ran blocks, and exchanged pages again. */
 struct adsm_cluster_times {
 	struct adsm_cluster_span before, work, after;
-	uint64_t waited_ns;		/* for pages, meanwhile: of all its threads, added up */
+	uint64_t waited_ns;		/* how long its threads waited for pages during work, added up */
 };
 
 /*
- * What a launch has cost. Written by node 0 before it is done. Where it was not to be counted, times are node 0's
- * alone, and nobody has looked for pages that were not written.
+ * The costs of a launch. Node 0 writes them before the launch is done. If the launch is not counted, times are those of
+ * node 0 alone, and unwritten pages are not counted.
  */
 struct adsm_cluster_costs {
-	uint64_t seq;			/* its number; another one's: nothing is known of it */
+	/* Number of the launch; if it is another launch's number, the costs are unknown. */
+	uint64_t seq;
 	uint64_t counted;
 	uint64_t start_ns;
 	uint64_t values[ADSM_CLUSTER_N_COUNTS];
@@ -108,30 +109,30 @@ struct adsm_cluster_shared {
 	uint32_t n_nodes;
 	char engine[128];		/* MPI's name and version */
 	struct adsm_cluster_node nodes[ADSM_CLUSTER_MAX_NODES];
-	_Atomic uint64_t heard_ns;	/* when node 0 has last said that it lives; 0: not yet */
-	struct adsm_cluster_costs costs[ADSM_PROCESS_SLOTS];	/* by slot */
+	_Atomic uint64_t heard_ns;	/* when node 0 last reported that it lives; 0: not yet */
+	struct adsm_cluster_costs costs[ADSM_PROCESS_SLOTS];	/* one for each slot */
 	struct adsm_sharings sharings;
-	_Alignas(64) _Atomic uint32_t any;	/* some page is touched */
-	/* Then three bitmaps: groups of 4096 pages with touched ones, touched pages, allocated pages. */
+	_Alignas(64) _Atomic uint32_t any;	/* the application has touched a page */
+	/* Three bitmaps: groups of 4096 pages that contain touched ones; touched pages; allocated pages. */
 	_Alignas(64) _Atomic uint64_t bits[];
 };
 
-/* Bytes that are needed for an arena of so many. Sparse: what is never touched costs nothing. */
+/* Bytes for an arena of @arena_size bytes. The memory is sparse: parts that are never touched take none. */
 size_t adsm_cluster_shared_size(size_t arena_size);
 
 /* ---- pages are counted from the arena's start */
 
 /*
- * The application: an object's memory begins; ends; and was written, its bytes being there. Any thread, and the fault
- * handler.
+ * For the application: memory of an object is allocated; freed; or was written, and the bytes are there. May be called
+ * by any thread, and in the fault handler.
  */
 void adsm_cluster_allocated(struct adsm_cluster_shared *shared, uint64_t first, uint64_t n);
 void adsm_cluster_freed(struct adsm_cluster_shared *shared, uint64_t first, uint64_t n);
 void adsm_cluster_touched(struct adsm_cluster_shared *shared, uint64_t first, uint64_t n);
 
 /*
- * Node 0: all runs of touched pages, ascending, none of which is both of an object and not; from then on they are not
- * touched. What is touched meanwhile is among them or found the next time, its bytes by then being there.
+ * For node 0: call @take with each run of touched pages, in ascending order, and clear the bits. A run is either all
+ * allocated or all free. A page that is touched meanwhile is reported now or the next time, when its bytes are there.
  */
 void adsm_cluster_collect(struct adsm_cluster_shared *shared,
 			  void (*take)(void *arg, uint64_t first, uint64_t n, bool allocated), void *arg);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * defaults.c - reads what Open MPI reads: parameters of the environment, of the user's file and of the system's file,
- * in this order, and the default hostfile beside the latter. Release 5 starts jobs by PRRTE, which has its own names.
+ * defaults.c - reads the settings that Open MPI reads: parameters from the environment, the user's files and the
+ * system's file, in this order, and the default hostfile in the system's folder. Release 5 starts jobs by PRRTE, which
+ * has other names.
  */
 #include "defaults.h"
 
@@ -17,9 +18,9 @@
 #define MAX_LINE 4096
 
 struct names {
-	const char *environment, *parameter;	/* what stands before "default_hostfile" */
-	const char *home[3];			/* the user's files of parameters */
-	const char *system, *hostfile;		/* in the system's folder */
+	const char *environment, *parameter;	/* prefixes of "default_hostfile" */
+	const char *home[3];			/* the user's parameter files */
+	const char *system, *hostfile;		/* names of files in the system's folder */
 };
 
 static const struct names names_4 = {
@@ -31,7 +32,7 @@ static const struct names names_5 = {
 	"prte-mca-params.conf", "prte-default-hostfile",
 };
 
-/* Where the command's prefix is: FOLDER/mpirun is PREFIX/bin/mpirun. False: it is not found. */
+/* Find the prefix of the command's installation: the command is PREFIX/bin/mpirun. Returns false if it is not found. */
 static bool find_prefix(const char *command, char ret_prefix[PATH_MAX])
 {
 	const char *const given = getenv("OPAL_PREFIX"), *const path = getenv("PATH");
@@ -63,7 +64,10 @@ static bool find_prefix(const char *command, char ret_prefix[PATH_MAX])
 	return true;
 }
 
-/* A file of the system's folder, which distributions put elsewhere than below the prefix. False: there is none. */
+/*
+ * Find a file of the system's folder. Distributions put it in places outside of the prefix. Returns false if there is
+ * none.
+ */
 static bool find_system_file(const char *command, const char *name, char ret_path[PATH_MAX])
 {
 	static const char *const folders[] = { "/etc/openmpi", "/etc/prte", "/etc/prrte", "/etc/openmpi-x86_64",
@@ -91,7 +95,7 @@ static bool find_system_file(const char *command, const char *name, char ret_pat
 	return false;
 }
 
-/* Without blanks at both ends, and without quotes. */
+/* Remove blanks and quotes at both ends. */
 static char *trimmed(char *text)
 {
 	char *end;
@@ -103,7 +107,7 @@ static char *trimmed(char *text)
 	return text;
 }
 
-/* "NAME = VALUE" in a line of its own; the last one counts. */
+/* Each line is "NAME = VALUE"; the last one with this name counts. */
 static bool read_parameter(const char *path, const char *name, char *ret_value, size_t size)
 {
 	FILE *file = fopen(path, "re");
@@ -147,7 +151,7 @@ static bool find_parameter(const struct names *names, const char *command, const
 	return find_system_file(command, names->system, path) && read_parameter(path, name, ret_value, size);
 }
 
-/* Is there a line that is no comment? */
+/* Does the file have a line that is not a comment? */
 static bool names_hosts(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -166,13 +170,13 @@ bool adsm_cluster_default_hosts(const char *command, bool is_5, char *ret_text, 
 	const struct names *const names = is_5 ? &names_5 : &names_4;
 	char text[PATH_MAX];
 
-	/* "none" stands for no such setting. */
+	/* "none" means no setting. */
 	if (find_parameter(names, command, "default_dash_host", text, sizeof(text)) && *text && strcmp(text, "none")) {
 		adsm_format(ret_text, size, "%s", text);
 		return true;
 	}
 	if (find_parameter(names, command, "default_hostfile", text, sizeof(text)) && *text) {
-		/* A name with a slash is a file for adsm_cluster_hosts(). */
+		/* adsm_cluster_hosts() takes a name with a slash for a file. */
 		adsm_format(ret_text, size, "%s%s", *text == '/' ? "" : "./", text);
 		return strcmp(text, "none");
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* defaults.h - the hosts that Open MPI's own settings name, for jobs whose command line names none. */
+/* defaults.h - finds the hosts in Open MPI's own settings, for command lines that name no hosts. */
 #ifndef ADSM_CLUSTER_DEFAULTS_H
 #define ADSM_CLUSTER_DEFAULTS_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * Look for them in the environment, in files of parameters, and in the default hostfile of the Open MPI that has
- * @command, of release 5 or an earlier one. False: none is named. @ret_text: a file or a list, for
- * adsm_cluster_hosts().
+ * Search the environment, the parameter files and the default hostfile of the Open MPI installation that contains
+ * @command. @is_5: it is release 5, not an earlier one. @ret_text: a file or a list, for adsm_cluster_hosts(). Returns
+ * false if no host is named.
  */
 bool adsm_cluster_default_hosts(const char *command, bool is_5, char *ret_text, size_t size);
 

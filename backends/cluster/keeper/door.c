@@ -19,7 +19,7 @@
 #define SYS_pidfd_open 434
 #endif
 
-#define PATIENCE_S 10			/* for what somebody who has come does not say */
+#define PATIENCE_S 10			/* time limit for a process that has connected but does not send */
 
 int adsm_cluster_door_open(struct adsm_cluster_door *door, const char *folder)
 {
@@ -44,7 +44,7 @@ int adsm_cluster_door_open(struct adsm_cluster_door *door, const char *folder)
 	return ret;
 }
 
-/* In a time that does not depend on where they differ. */
+/* The time of the comparison does not depend on the contents. */
 static bool is_same(const char *a, const char *b, size_t size)
 {
 	unsigned differ = 0;
@@ -54,7 +54,7 @@ static bool is_same(const char *a, const char *b, size_t size)
 	return !differ;
 }
 
-/* End them; MPI's version is what comes first in its text. */
+/* Terminate the texts. Of MPI's text only the first part, with the version, stays. */
 static void end_texts(struct adsm_cluster_card *card)
 {
 	card->library[sizeof(card->library) - 1] = card->machine[sizeof(card->machine) - 1] = '\0';
@@ -92,7 +92,10 @@ static void write_down(struct adsm_cluster_shared *shared, uint32_t i, const str
 		adsm_format(shared->engine, sizeof(shared->engine), "%s", card->mpi);
 }
 
-/* All cards: the worst that is wrong with one of them. An address that is taken may be free the next time. */
+/*
+ * Check all cards, and return the most serious error. -EEXIST is less serious: the address may be free at the next
+ * start.
+ */
 static int look_at(const struct adsm_cluster_door *door, int sock, uint32_t n, struct adsm_cluster_shared *shared,
 		   char ret_why[ADSM_CLUSTER_WHY])
 {

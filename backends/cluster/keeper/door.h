@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* door.h - the socket at which node 0 comes to the keeper, is looked at, and gets the application's descriptors. */
+/* door.h - the keeper's socket: node 0 connects to it, is checked, and gets the application's descriptors. */
 #ifndef ADSM_CLUSTER_DOOR_H
 #define ADSM_CLUSTER_DOOR_H
 
@@ -12,17 +12,17 @@ struct adsm_cluster_door {
 	char path[108];
 	char token[ADSM_CLUSTER_TOKEN];
 	uint32_t n_nodes;
-	char launch[64];		/* what the command is called in sentences */
+	char launch[64];		/* the launch command's name in messages */
 	int sock;
-	int node;			/* pidfd of node 0, once it has been answered; else -1 */
+	int node;			/* pidfd of node 0 after it was accepted; else -1 */
 	pid_t node_pid;
 };
 
-/* Open it in a folder of this user's: 0 or a negative errno. */
+/* Open the socket in a folder that belongs to this user. Returns 0 or a negative errno. */
 int adsm_cluster_door_open(struct adsm_cluster_door *door, const char *folder);
 /*
- * Somebody is there. 0: node 0, which has got @fds; -EAGAIN: nobody who belongs here; else it
- * was sent away, and the sentence says why. What the nodes are is written down in @shared.
+ * Serve a connection. Returns 0 if it was node 0, which has got @fds; -EAGAIN if it was no node of this cluster;
+ * another negative errno, with a text, if node 0 was rejected. The description of the nodes is written to @shared.
  */
 int adsm_cluster_door_answer(struct adsm_cluster_door *door, const int fds[2],
 			     struct adsm_cluster_shared *shared, char ret_why[ADSM_CLUSTER_WHY]);

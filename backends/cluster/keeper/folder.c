@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* folder.c - the folder of a cluster, made and removed. */
+/* folder.c - makes and removes the folder of a cluster. */
 #include "folder.h"
 
 #include <dirent.h>
@@ -29,7 +29,10 @@ void adsm_cluster_folder_remove(const char *path)
 	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Lock a folder: its descriptor, or -1 where somebody has it (unless it @waits), or it is no longer there. */
+/*
+ * Lock a folder. Returns its descriptor; -1 if another process has locked it (unless @waits), or if it no longer
+ * exists.
+ */
 static int lock(const char *path, bool waits)
 {
 	struct stat opened, named;
@@ -43,7 +46,7 @@ static int lock(const char *path, bool waits)
 	return -1;
 }
 
-/* What clusters of this user have left that ended all at once. */
+/* Remove the folders of this user's clusters whose processes were all killed. */
 static void sweep(const char *parent)
 {
 	DIR *folder = opendir(parent);
@@ -85,7 +88,10 @@ int adsm_cluster_folder_choose(char ret_path[ADSM_CLUSTER_FOLDER])
 
 int adsm_cluster_folder_make(const char *path)
 {
-	/* Before it is locked another keeper may take it for a left one; that removes it, and lets go. */
+	/*
+	 * Before the folder is locked another keeper may take it for an abandoned one, and remove it: then make it
+	 * again.
+	 */
 	for (int i = 0; i < 100; i++) {
 		if (mkdir(path, 0700))
 			return -errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hosts.c - the list of machines, read, put in order, and filled. */
+/* hosts.c - reads the list of machines, orders it, and distributes nodes. */
 #include "hosts.h"
 
 #include <arpa/inet.h>
@@ -17,7 +17,7 @@
 
 #define MAX_FILE ((size_t)1 << 20)
 
-/* One of the addresses that this machine has? Names are not looked up: that may take a minute. */
+/* Is @name an address of this machine? Names are not looked up, because that may take a minute. */
 static bool is_own_address(const char *name)
 {
 	struct ifaddrs *all;
@@ -46,7 +46,7 @@ static bool is_here(const char *name)
 	if (!strcmp(name, "localhost") || !strncmp(name, "127.", 4) || !strcmp(name, "::1"))
 		return true;
 	gethostname(own, sizeof(own) - 1);
-	/* With or without a domain. */
+	/* Compare with and without the domain. */
 	length = strcspn(own, ".");
 	if (!strcmp(name, own) || (strlen(name) == length && !strncmp(name, own, length)) ||
 	    (!own[length] && !strncmp(name, own, length) && name[length] == '.'))
@@ -58,7 +58,7 @@ static int add(struct adsm_cluster_hosts *hosts, const char *name, size_t length
 {
 	struct adsm_cluster_host *list;
 
-	/* Named again: it takes more, as in the files of batch systems. */
+	/* A host that is named again gets more slots, as in the files of batch systems. */
 	for (size_t i = 0; i < hosts->n; i++)
 		if (strlen(hosts->list[i].name) == length && !strncmp(hosts->list[i].name, name, length)) {
 			hosts->list[i].slots += slots;
@@ -76,7 +76,7 @@ static int add(struct adsm_cluster_hosts *hosts, const char *name, size_t length
 	return list->name ? 0 : -ENOMEM;
 }
 
-/* One line, or what is between two commas. */
+/* One line of a file, or the text between two commas. */
 static int read_entry(struct adsm_cluster_hosts *hosts, const char *entry, size_t length)
 {
 	const char *colon, *slots;
@@ -92,16 +92,19 @@ static int read_entry(struct adsm_cluster_hosts *hosts, const char *entry, size_
 	if (!name)
 		return 0;
 	colon = memchr(text, ':', name);
-	if (colon && !strchr(colon + 1, ':')) {		/* an address with several is IPv6 */
+	if (colon && !strchr(colon + 1, ':')) {		/* an address with several colons is IPv6 */
 		n = strtoul(colon + 1, NULL, 10);
 		name = (size_t)(colon - text);
 	}
-	/* "max_slots=4" is none. */
+	/* "max_slots=4" does not count. */
 	for (slots = text + name; (slots = strstr(slots, "slots=")); slots += 6) {
 		if (isspace((unsigned char)slots[-1]))
 			n = strtoul(slots + 6, NULL, 10);
 	}
-	/* Open MPI's hostfiles have names without some host ("^a") and without a name ("+n0"). */
+	/*
+	 * Open MPI's hostfiles may exclude a host ("^a") and have entries without a name ("+n0"); these are not
+	 * supported.
+	 */
 	if (!name || !n || n > 1024 || *text == '^' || *text == '+')
 		return -EINVAL;
 	return add(hosts, text, name, (unsigned)n, false);
@@ -197,7 +200,7 @@ int adsm_cluster_hosts(const char *text, unsigned n_nodes, struct adsm_cluster_h
 			hosts.list[i].n += some;
 			left -= some;
 		}
-	/* Those for which none was left are at the end. */
+	/* Hosts without nodes are at the end: remove them. */
 	while (hosts.n && !hosts.list[hosts.n - 1].n)
 		free(hosts.list[--hosts.n].name);
 	*ret_hosts = hosts;

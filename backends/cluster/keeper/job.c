@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job.c - starting and ending the processes of a cluster. */
+/* job.c - starts and ends the processes of a cluster. */
 #include "job.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@
 #include "base/os.h"
 #include "cluster/join.h"
 
-#define LOOK_NS 5000000			/* between two looks at what is left */
+#define LOOK_NS 5000000			/* interval of the checks for remaining processes */
 
 /* ---- starting */
 
@@ -53,7 +53,7 @@ int adsm_cluster_job_start(struct adsm_cluster_job *job, char *const *argv)
 	}
 	if (!pid)
 		become(argv, self, output[1], report[1]);
-	/* Not by fork(): the child may share this memory. */
+	/* Not assigned from fork() directly: the child may share this memory. */
 	job->pid = pid;
 	close(output[1]);
 	close(report[1]);
@@ -74,7 +74,7 @@ int adsm_cluster_job_start(struct adsm_cluster_job *job, char *const *argv)
 
 bool adsm_cluster_job_listen(struct adsm_cluster_job *job)
 {
-	/* More than a pipe holds; not for as long as somebody prints without an end. */
+	/* Reads more than a pipe holds, but ends if a process prints without end. */
 	for (unsigned i = 0; i < 64; i++) {
 		ssize_t n;
 
@@ -91,7 +91,7 @@ bool adsm_cluster_job_listen(struct adsm_cluster_job *job)
 	return true;
 }
 
-/* A line that has letters, not one that is drawn. */
+/* Does the line contain letters? Others are only decoration. */
 static bool is_text(const char *line, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
@@ -100,7 +100,9 @@ static bool is_text(const char *line, size_t length)
 	return false;
 }
 
-/* UCX warns of each variable that a node sets after UCX has read its own: that hides why a start fails. */
+/*
+ * UCX warns of each variable that a node sets after UCX has read its own. These warnings would hide why a start fails.
+ */
 static bool is_noise(const char *line, size_t length)
 {
 	static const char warning[] = "UCX  WARN  unused env variable";
@@ -108,7 +110,7 @@ static bool is_noise(const char *line, size_t length)
 	return memmem(line, length, warning, sizeof(warning) - 1);
 }
 
-/* The lines up to one without text, joined; *at is behind them. */
+/* Join the lines up to one without text. *at moves behind them. */
 static void read_paragraph(const char **at, const char *end, char *ret_text, size_t size)
 {
 	size_t n = 0;
@@ -137,7 +139,7 @@ static void read_paragraph(const char **at, const char *end, char *ret_text, siz
 	}
 }
 
-/* More may follow behind what was said. */
+/* The text is followed by more, so a dot at its end is removed. */
 static bool ends_with_dot(const char *text)
 {
 	return *text && text[strlen(text) - 1] == '.';
@@ -154,7 +156,7 @@ void adsm_cluster_job_said(const struct adsm_cluster_job *job, char *ret_text, s
 		adsm_format(ret_text, size, "%.*s", (int)strcspn(own, "\n"), own);
 		return;
 	}
-	/* Open MPI says that a job has failed first, and then which of its processes. */
+	/* Open MPI prints first that a job has failed, and then which of its processes. */
 	while (at < end) {
 		read_paragraph(&at, end, text, sizeof(text));
 		if (*text && (!*ret_text || strstr(text, " noticed that ")))
@@ -192,10 +194,10 @@ bool adsm_cluster_job_await(const struct adsm_cluster_job *job, int ms)
 
 struct process {
 	pid_t pid, parent;
-	bool below;			/* this process */
+	bool below;			/* is a descendant of this process */
 };
 
-/* All processes that can be seen from here; the caller frees them. */
+/* List all visible processes. The caller frees the list. */
 static size_t read_processes(struct process **ret_list)
 {
 	DIR *folder = opendir("/proc");
@@ -247,7 +249,7 @@ static void kill_all_below(void)
 	free(list);
 }
 
-/* True: there are none. */
+/* Returns true if this process has no children. */
 static bool reap(void)
 {
 	pid_t pid;
@@ -261,7 +263,7 @@ void adsm_cluster_end_all(int patience_ms)
 {
 	uint64_t until = adsm_os_now_ns() + (uint64_t)patience_ms * 1000000;
 
-	/* Whose parent is killed comes to this process, to be killed with the next look. */
+	/* When a process is killed, its children become children of this process, and are killed in the next round. */
 	while (!reap()) {
 		if (adsm_os_now_ns() >= until)
 			kill_all_below();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job.h - processes of a cluster on this machine: started, listened to, and ended, with all that came of them. */
+/* job.h - processes of a cluster on this machine: started, read from, and ended together with all their descendants. */
 #ifndef ADSM_CLUSTER_JOB_H
 #define ADSM_CLUSTER_JOB_H
 
@@ -11,33 +11,33 @@
 
 struct adsm_cluster_job {
 	pid_t pid;
-	int output;			/* what it prints; does not block */
-	size_t n;			/* bytes of the tail: the last that it printed */
-	char tail[ADSM_CLUSTER_TAIL];	/* with NUL behind them */
+	int output;			/* its output, a pipe that does not block */
+	size_t n;			/* bytes in tail: the end of its output */
+	char tail[ADSM_CLUSTER_TAIL];	/* ends with NUL */
 };
 
 /*
- * Start a command, /dev/null being its standard input; it is told to end (SIGTERM) when this process ends. A negative
- * errno: it could not be run.
+ * Start a command with /dev/null as its standard input. It gets SIGTERM when this process ends. Returns a negative
+ * errno if the command cannot be run.
  */
 int adsm_cluster_job_start(struct adsm_cluster_job *job, char *const *argv);
-/* Take what it has printed. False: there will be no more. */
+/* Read its output. Returns false at the end of the output. */
 bool adsm_cluster_job_listen(struct adsm_cluster_job *job);
 /*
- * The most telling sentence of what it has printed: a node's own, or of its paragraphs the first or the one that
- * names a process. "": it was silent.
+ * Find the most useful sentence of its output: a message of a node; else the paragraph that names a process; else the
+ * first paragraph. "" if there is no output.
  */
 void adsm_cluster_job_said(const struct adsm_cluster_job *job, char *ret_text, size_t size);
-/* Has it said that one of its processes has failed? Then it ends; Open MPI's does not always, early in a job's life. */
+/* Did it print that one of its processes has failed? Then it should end; Open MPI's does not always, early in a job. */
 bool adsm_cluster_job_gave_up(const struct adsm_cluster_job *job);
-/* "has exited with status 1", "was killed by signal 9 (Killed)" */
+/* Writes "has exited with status 1" or "was killed by signal 9 (Killed)". */
 void adsm_cluster_how_ended(int status, char *ret_text, size_t size);
 
-/* Wait for its end, at most so long. False: it has not ended. */
+/* Wait at most @ms for its end. Returns false if it has not ended. */
 bool adsm_cluster_job_await(const struct adsm_cluster_job *job, int ms);
 /*
- * End all processes that are below this one, which has to be their subreaper: they have @patience_ms to end by
- * themselves. It waits for each.
+ * End all descendants of this process, which must be their subreaper, and wait for each. They have @patience_ms to end
+ * by themselves.
  */
 void adsm_cluster_end_all(int patience_ms);
 

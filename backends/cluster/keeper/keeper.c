@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.c - the program that the application starts for a cluster, adsm-cluster-keeper, and that has no MPI in it. It
- * starts the command that starts the nodes, gives node 0, which comes to its door, the application's descriptors, and
- * stays until the job or the application ends: then it ends what is left of them on this machine, and removes their
- * files.
+ * keeper.c - the program that the application starts for a cluster, adsm-cluster-keeper. It does not use MPI. It runs
+ * the command that starts the nodes. When node 0 connects to its socket, it passes the application's descriptors to
+ * node 0. It stays until the job or the application ends. Then it ends the remaining processes on this machine, and
+ * removes their files.
  *
- * It is two processes: the keeper, which does all this, and above it the guard, which the application knows. Each is
- * subreaper of all that is below it, and cleans up where the other is killed.
+ * The program consists of two processes: the keeper, which does all this, and its parent, the guard, which the
+ * application started. Each is a subreaper of its descendants, and cleans up if the other one is killed.
  */
 #include "base/log.h"
 #include "base/os.h"
@@ -35,31 +35,32 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STUCK_NS 2000000000		/* for a launch command that has given up */
-#define LOOKS 16			/* at node 0, in the time that it may be silent */
-#define ORDERLY_MS 500			/* for a job to end by itself */
-#define PATIENCE_MS 1500		/* for a launch command that is told to end: it tells other machines */
+#define STUCK_NS 2000000000		/* how long a launch command may still run after it has reported a failure */
+#define LOOKS 16			/* how often node 0 is checked during the time that it may be silent */
+#define ORDERLY_MS 500			/* how long a job may take to end by itself */
+/* How long a launch command may take after SIGTERM: it has to tell other machines. */
+#define PATIENCE_MS 1500
 #define TEXT ADSM_PROCESS_TEXT
 
-struct keeper {				/* in memory of both processes */
+struct keeper {				/* in memory that both processes share */
 	struct adsm_cluster_start start;
 	struct adsm_process_shared *shared;
 	char folder[ADSM_CLUSTER_FOLDER];
 	struct adsm_cluster_door door;
 	struct adsm_cluster_job job;
 	pid_t guard;
-	bool answered;			/* the application's first request */
-	bool running;			/* the launch command */
+	bool answered;			/* the application's first request was answered, or node 0 will answer it */
+	bool running;			/* the launch command runs */
 	uint64_t started_ns, oom_kills;
-	uint64_t heard_ns, looked_ns;	/* of node 0; and when this was looked at */
-	int signals;			/* a descriptor: those that came */
-	int error;			/* with why it ends; -EEXIST: another start may do */
-	char why[TEXT];			/* "": as the application wants it */
+	uint64_t heard_ns, looked_ns;	/* when node 0 was last heard, and when that was last checked */
+	int signals;			/* a signalfd */
+	int error;			/* why it ends, with the text below; -EEXIST: another start may succeed */
+	char why[TEXT];			/* "": the application has ended the cluster */
 };
 
 /* ---- the application */
 
-/* Its first request waits in the socket for node 0. Who takes it here is asked for it in vain. */
+/* The application's first request stays in the socket for node 0. If the keeper answers it, node 0 does not. */
 static void answer(struct keeper *keeper)
 {
 	struct adsm_process_reply reply = { .version = ADSM_PROCESS_VERSION, .error = keeper->error };
@@ -74,7 +75,7 @@ static void answer(struct keeper *keeper)
 		adsm_process_send(ADSM_PROCESS_SOCKET, &reply, sizeof(reply), NULL, 0);
 }
 
-/* What both map. */
+/* Map the memory that the application and node 0 share. */
 static bool map_shared(struct keeper *keeper)
 {
 	struct stat status;
@@ -96,14 +97,16 @@ static bool map_shared(struct keeper *keeper)
 	adsm_format((keeper)->why, sizeof((keeper)->why), __VA_ARGS__);	\
 } while (0)
 
-/* The application has the sentence from here; what a node said before counts more. */
+/* Report the reason to the application. A reason that a node reported before has priority. */
 static void tell(struct keeper *keeper)
 {
 	if (keeper->answered && *keeper->why)
 		adsm_process_say_end(keeper->shared, keeper->why);
 }
 
-/* What a node's signal handler has written down tells more than anybody who sees the end. False: nothing. */
+/*
+ * Use the record of a node's signal handler, which is more exact than any other reason. Returns false if there is none.
+ */
 static bool say_crashed(struct keeper *keeper)
 {
 	const struct adsm_process_crash *crash = &keeper->shared->crash;
@@ -116,7 +119,7 @@ static bool say_crashed(struct keeper *keeper)
 	return true;
 }
 
-/* What of the user's environment may be the reason: MPI does not start with transports that it has not. */
+/* Transports in the user's environment may be the reason: MPI does not start if it lacks one of them. */
 static const char *too_early(const struct keeper *keeper)
 {
 	static char text[240];
@@ -171,7 +174,7 @@ static void say_stuck(struct keeper *keeper)
 	    too_early(keeper), said);
 }
 
-/* What nodes have said is why. */
+/* Messages of nodes explain why node 0 ended. */
 static void say_node_ended(struct keeper *keeper)
 {
 	char how[200], said[TEXT - 300] = "";
@@ -195,14 +198,14 @@ static void say_silent(struct keeper *keeper)
 
 /* ---- watching */
 
-/* One that would end a process that does nothing about it. */
+/* Is this a signal whose default action ends a process? */
 static bool is_end(int signal)
 {
 	return signal != SIGCHLD && signal != SIGCONT && signal != SIGURG && signal != SIGWINCH && signal != SIGTSTP &&
 		signal != SIGTTIN && signal != SIGTTOU;
 }
 
-/* True: it is over. */
+/* Returns true if the cluster has to end. */
 static bool on_signal(struct keeper *keeper)
 {
 	struct signalfd_siginfo info;
@@ -221,12 +224,12 @@ static bool on_signal(struct keeper *keeper)
 		return false;
 	if (getppid() != keeper->guard)
 		END(keeper, -ENODEV, "its keeper (pid %d) was killed", keeper->guard);
-	else if ((pid_t)info.ssi_pid != keeper->guard)		/* the guard has said why */
+	else if ((pid_t)info.ssi_pid != keeper->guard)		/* otherwise the guard has reported why */
 		say_sent(keeper, (int)info.ssi_signo, (pid_t)info.ssi_pid, info.ssi_uid);
 	return true;
 }
 
-/* True: it is over. */
+/* Returns true if the cluster has to end. */
 static bool on_door(struct keeper *keeper)
 {
 	static const int fds[2] = { ADSM_PROCESS_SOCKET, ADSM_PROCESS_APPLICATION };
@@ -240,21 +243,21 @@ static bool on_door(struct keeper *keeper)
 		END(keeper, ret, "%s", why);
 		return true;
 	}
-	keeper->answered = true;	/* by node 0 */
+	keeper->answered = true;	/* node 0 answers it */
 	adsm_cluster_shield_close(keeper->folder);
 	close(keeper->door.sock);
 	keeper->door.sock = -1;
 	return false;
 }
 
-/* Nodes tell which of the others are silent; where all are, or the only one, nobody does. */
+/* Node 0 reports if other nodes are silent. Only the keeper detects that node 0 itself is. */
 static bool is_silent(struct keeper *keeper)
 {
 	const struct adsm_cluster_shared *cluster = (const struct adsm_cluster_shared *)keeper->shared->extra;
 	const uint64_t timeout_ns = (uint64_t)keeper->start.timeout_s * 1000000000, now = adsm_os_now_ns();
 	const uint64_t heard_ns = atomic_load(&cluster->heard_ns);
 
-	/* This process was stopped itself, or the machine: it has not looked. */
+	/* Checks that come so late mean that this process or the machine was stopped: start the time again. */
 	if (now - keeper->looked_ns > timeout_ns / 2)
 		keeper->heard_ns = now;
 	keeper->looked_ns = now;
@@ -263,7 +266,7 @@ static bool is_silent(struct keeper *keeper)
 	return heard_ns && now > keeper->heard_ns && now - keeper->heard_ns > timeout_ns;
 }
 
-/* How long to wait for something to happen, in ms. */
+/* The time limit for poll(), in ms. */
 static int patience(const struct keeper *keeper, bool gave_up)
 {
 	const int look_ms = (int)keeper->start.timeout_s * 1000 / LOOKS;
@@ -300,7 +303,10 @@ static void watch(struct keeper *keeper)
 			say_silent(keeper);
 			return;
 		}
-		/* The launch command ends the others then, where it can reach their machines. */
+		/*
+		 * A launch command that notices this ends the other nodes, if it can reach their machines: give it
+		 * time.
+		 */
 		if (!gave_up && (node_ended || adsm_cluster_job_gave_up(&keeper->job))) {
 			gave_up = true;
 			until = adsm_os_now_ns() + STUCK_NS;
@@ -355,7 +361,7 @@ static _Noreturn void keep(struct keeper *keeper)
 	if (keeper->signals >= 0 && getppid() == keeper->guard && !start_job(keeper))
 		watch(keeper);
 	tell(keeper);
-	/* Where the application is done with it, node 0 sees that, too, and ends the job in an orderly way. */
+	/* The application ended the cluster: node 0 detects that, too, and ends the job in an orderly way. */
 	if (keeper->running && !*keeper->why)
 		keeper->running = !adsm_cluster_job_await(&keeper->job, ORDERLY_MS);
 	if (keeper->running)
@@ -366,7 +372,7 @@ static _Noreturn void keep(struct keeper *keeper)
 	_exit(0);
 }
 
-/* Wait for the keeper; whoever wants the guard to end wants that. */
+/* Wait for the keeper. A signal that would end the guard is passed on to the keeper. */
 static int await(struct keeper *keeper, pid_t pid, const sigset_t *all)
 {
 	siginfo_t info;
@@ -385,7 +391,7 @@ static int await(struct keeper *keeper, pid_t pid, const sigset_t *all)
 	}
 }
 
-/* Launch commands do not start where the program's working directory is no more. */
+/* Launch commands do not start if the working directory was deleted. */
 static void leave_deleted_folder(void)
 {
 	char *folder = getcwd(NULL, 0);
@@ -403,18 +409,18 @@ int main(int argc, char **argv)
 	int status = 0;
 	pid_t pid;
 
-	/* Who has started it sees that nobody answers. */
+	/* No answer: the process that started this one detects that. */
 	if (keeper == MAP_FAILED || !adsm_cluster_start_read(&keeper->start, argc, argv) || !map_shared(keeper))
 		return 1;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	/* Not the launch command's: the application waits for their end. */
+	/* The launch command must not inherit these: the application waits for their end. */
 	fcntl(ADSM_PROCESS_SOCKET, F_SETFD, FD_CLOEXEC);
 	fcntl(ADSM_PROCESS_APPLICATION, F_SETFD, FD_CLOEXEC);
 	keeper->guard = getpid();
 	keeper->oom_kills = adsm_os_oom_kills();
 	keeper->error = -ENODEV;
 	keeper->door.n_nodes = keeper->start.n_nodes;
-	/* Its first word. */
+	/* The first word of the command. */
 	adsm_format(keeper->door.launch, sizeof(keeper->door.launch), "%.*s", (int)strcspn(keeper->start.launch, " \t"),
 		    keeper->start.launch);
 	if (adsm_cluster_folder_choose(keeper->folder)) {
@@ -435,7 +441,7 @@ int main(int argc, char **argv)
 	adsm_cluster_how_ended(status, how, sizeof(how));
 	END(keeper, -ENODEV, "its keeper (pid %d) %s", pid, pid < 0 ? "could not be started" : how);
 	tell(keeper);
-	/* The keeper's end has told the launch command to end, too. */
+	/* The launch command has got SIGTERM when the keeper ended. */
 	adsm_cluster_end_all(PATIENCE_MS);
 	adsm_cluster_folder_remove(keeper->folder);
 	answer(keeper);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c - the command line and the environment of a cluster's nodes. */
+/* launch.c - the command line and the environment that start a cluster's nodes. */
 #include "launch.h"
 
 #include "base/log.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- lists of words; out of memory is noticed at the end */
+/* ---- lists of words; a lack of memory is reported at the end */
 
 struct words {
 	char **list;
@@ -105,8 +105,8 @@ enum adsm_cluster_launcher adsm_cluster_launcher(const char *version)
 }
 
 /*
- * One word of the template: %p as a word of its own is many; others are replaced where they are. What names no host, an
- * option of its own before it, is for a template of a user's to leave out.
+ * Add one word of the template. The word %p is replaced by several words, %n and %h inside of a word. If no host is
+ * named, %h is empty: then the user's template must not have an option that needs it.
  */
 static void put_template_word(struct words *words, const char *word, const char *n, const char *hosts,
 			      char *const *program)
@@ -146,9 +146,9 @@ bool adsm_cluster_is_local(const char *launch)
 	static const char *const allocations[] = { "SLURM_JOB_ID", "SLURM_JOBID", "PBS_NODEFILE", "PBS_JOBID",
 						   "LSB_JOBID", "LSB_HOSTS", "PE_HOSTFILE", "COBALT_NODEFILE",
 						   "LOADL_STEP_ID", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE" };
-	/* In a flag's name, or all of it. */
+	/* Parts of the names of flags. */
 	static const char *const parts[] = { "host", "machine", "rank", "config", "tune" };
-	/* Parameters of Open MPI, each a word after --mca. */
+	/* Parameters of Open MPI, each a word of its own after --mca. */
 	static const char *const parameters[] = { "default_hostfile", "default_dash_host", "rank_file", "rankfile" };
 	static const char *const flags[] = { "-H", "-f", "--app", "-app", "--am", "-am" };
 	char **words = adsm_cluster_words(launch);
@@ -169,8 +169,8 @@ bool adsm_cluster_is_local(const char *launch)
 }
 
 /*
- * What each launcher has to be told: how many, where, that they share cores, and that root may. Nodes of several
- * machines get the key that identifies them to each other; MPICH and Slurm give them all variables.
+ * The flags that each launcher needs: the number of nodes, their hosts, permission to share cores, and permission to
+ * run as root. Nodes on several machines need the key: Open MPI gets -x for it; MPICH and Slurm pass all variables.
  */
 static void put_flags(struct words *words, enum adsm_cluster_launcher launcher, const char *n, const char *hosts,
 		      bool all_here)
@@ -183,7 +183,7 @@ static void put_flags(struct words *words, enum adsm_cluster_launcher launcher, 
 	static const char *const nothing[] = { NULL };
 	static const struct {
 		const char *const *flags;
-		const char *hosts;	/* what comes before them */
+		const char *hosts;	/* the option for hosts */
 	} kinds[] = {
 		[ADSM_CLUSTER_OTHER] = { nothing, NULL },
 		[ADSM_CLUSTER_OPEN_MPI_4] = { open_mpi_4, "--host" },
@@ -247,7 +247,7 @@ static bool begins(const char *text, const char *with)
 
 void adsm_cluster_clean_environment(void)
 {
-	/* A job sets MPI's own settings for its processes, too: they cannot be told from the user's there. */
+	/* Inside an MPI job, MPI's own settings for its processes cannot be distinguished from the user's. */
 	bool in_job = getenv("OMPI_COMM_WORLD_SIZE") || getenv("OMPI_UNIVERSE_SIZE");
 
 	for (char **entry = environ; entry && *entry;) {
@@ -262,7 +262,7 @@ void adsm_cluster_clean_environment(void)
 
 		if (goes && length < sizeof(name)) {
 			snprintf(name, sizeof(name), "%.*s", (int)length, *entry);
-			unsetenv(name);	/* what follows moves up */
+			unsetenv(name);	/* the following entries move up */
 		} else {
 			entry++;
 		}

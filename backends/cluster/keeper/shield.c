@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shield.c - sets the environment that makes a launch command and the nodes refuse connections of strangers. */
+/* shield.c - sets the environment for a launch command and nodes that refuse connections of strangers. */
 #include "shield.h"
 
 #include "base/log.h"
@@ -17,7 +17,7 @@
 
 #define FILE_NAME "started"
 
-/* The preloaded file is beside this program. False: it is not there. */
+/* Find the file to preload, in the folder of this program. Returns false if it does not exist. */
 static bool find_gate(char ret_path[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", ret_path, PATH_MAX - 32);
@@ -30,7 +30,7 @@ static bool find_gate(char ret_path[PATH_MAX])
 	if (!slash)
 		return false;
 	strcpy(slash, "/adsm-cluster-gate.so");
-	/* The loader takes blanks and colons for the ends of names. */
+	/* In LD_PRELOAD, blanks and colons separate names. */
 	return !strpbrk(ret_path, " :") && !access(ret_path, R_OK);
 }
 
@@ -55,7 +55,7 @@ int adsm_cluster_shield(const char *folder, bool all_here)
 		if (setenv("LD_PRELOAD", path, 1) || setenv(ADSM_CLUSTER_GATE, text, 1))
 			return -errno;
 	}
-	/* Open MPI 5 lets other machines ask for a job's state. */
+	/* Open MPI 5 lets other machines query a job's state. */
 	if (all_here)
 		setenv("PMIX_MCA_ptl_tcp_if_include", "lo", 0);
 	return all_here ? 0 : set_key();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* start.c - from options to a command line. */
+/* start.c - makes the launch command line from options. */
 #include "start.h"
 
 #include "base/log.h"
@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define VERSION_S 20			/* for a command to tell its version */
-#define N_OPTIONS 14			/* of a node's command line, each with its value */
+#define VERSION_S 20			/* time limit for a command to print its version */
+#define N_OPTIONS 14			/* options that are added to a node's command line, with their values */
 
 bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **argv)
 {
@@ -46,7 +46,7 @@ bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **
 		start->timeout_s;
 }
 
-/* Until it has told all, and for so long at most: some command may not know what it is asked, and do something else. */
+/* Read until the end of the output or the time limit: a command that does not know --version may do anything else. */
 static void listen_to_version(struct adsm_cluster_job *job, unsigned timeout_s)
 {
 	const uint64_t until = adsm_os_now_ns() + (timeout_s < VERSION_S ? timeout_s : VERSION_S) * 1000000000ull;
@@ -58,7 +58,7 @@ static void listen_to_version(struct adsm_cluster_job *job, unsigned timeout_s)
 	}
 }
 
-/* Whose command it is: it tells when it is asked for its version. */
+/* Find the kind of launch command from the version that it prints. */
 static int find_launcher(const struct adsm_cluster_start *start, enum adsm_cluster_launcher *ret_launcher,
 			 char *ret_why, size_t size)
 {
@@ -91,15 +91,18 @@ static int find_launcher(const struct adsm_cluster_start *start, enum adsm_clust
 	return ret ? -ENODEV : 0;
 }
 
-/* A command that is known, and gets its flags from here. Slurm's own processes, which are root's, connect to srun. */
+/*
+ * Only for known commands whose flags the keeper chooses. Not for srun: Slurm's own processes, which run as root,
+ * connect to srun.
+ */
 static bool can_shield(const struct adsm_cluster_start *start, enum adsm_cluster_launcher launcher)
 {
 	return launcher != ADSM_CLUSTER_OTHER && launcher != ADSM_CLUSTER_SRUN && !strchr(start->launch, '%');
 }
 
 /*
- * If the user names no host, and mpirun would use this machine or the hosts of its own settings, the keeper names these
- * itself.
+ * If the user names no host, mpirun would use this machine or the hosts of its own settings. Then the keeper passes
+ * these hosts explicitly.
  */
 static int find_hosts(const struct adsm_cluster_start *start, enum adsm_cluster_launcher launcher,
 		      struct adsm_cluster_hosts *ret_hosts, char *ret_why, size_t size)
@@ -117,7 +120,7 @@ static int find_hosts(const struct adsm_cluster_start *start, enum adsm_cluster_
 		adsm_cluster_words_free(words);
 		if (found && !adsm_cluster_hosts(text, start->n_nodes, ret_hosts, ret_why, size))
 			return 0;
-		/* mpirun may understand what is written there, or says what is wrong with it. */
+		/* mpirun may understand this file, or report what is wrong with it. */
 		*ret_why = '\0';
 		hosts = found ? "" : hosts;
 	}

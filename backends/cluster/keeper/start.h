@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* start.h - what a keeper is told to start, and the whole command line that comes of it. */
+/* start.h - what a keeper has to start, and the command line for that. */
 #ifndef ADSM_CLUSTER_START_H
 #define ADSM_CLUSTER_START_H
 
@@ -10,17 +10,20 @@
 #include "door.h"
 
 struct adsm_cluster_start {
-	const char *launch, *hosts, *program;	/* options CLUSTER_LAUNCH, CLUSTER_HOSTS; the node program */
+	const char *launch, *hosts, *program;	/* the options CLUSTER_LAUNCH and CLUSTER_HOSTS; the node program */
 	const char *arena;		/* "BASE:SIZE" */
 	unsigned n_nodes, timeout_s;
-	char **rest;			/* more for the node program, ended by NULL */
+	char **rest;			/* further arguments of the node program, ended by NULL */
 };
 
-/* From a command line "--launch L --hosts H --program P --arena A --nodes N --timeout S -- REST". False: it is none. */
+/*
+ * Parse "--launch L --hosts H --program P --arena A --nodes N --timeout S -- REST". Returns false if the arguments
+ * differ.
+ */
 bool adsm_cluster_start_read(struct adsm_cluster_start *start, int argc, char **argv);
 /*
- * Find out whose launch command it is, clean the environment, and write the command line. It stays. The cluster has
- * its files in @folder. 0, or a negative errno with a sentence.
+ * Find the kind of launch command, clean the environment, and make the command line, which is never freed. @folder: the
+ * folder of the cluster's files. Returns 0, or a negative errno with a text.
  */
 int adsm_cluster_start_command(const struct adsm_cluster_start *start, const struct adsm_cluster_door *door,
 			       const char *folder, char ***ret_command, char *ret_why, size_t size);
