@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/options.h - what a node is told on its command line. */
+/* node/options.h - the command line of a node. */
 #ifndef ADSM_CLUSTER_NODE_OPTIONS_H
 #define ADSM_CLUSTER_NODE_OPTIONS_H
 
@@ -8,25 +8,25 @@
 #include "store/layout.h"
 
 struct adsm_node_words {
-	const char *connect, *token;	/* where node 0 finds the application */
+	const char *connect, *token;	/* how node 0 connects to the application */
 	uintptr_t base;			/* the arena */
 	size_t size;
-	unsigned threads;		/* that run kernels; 0: one for each processor */
+	unsigned threads;		/* threads that run kernels; 0: one for each processor */
 	uint64_t timeout_ns;
 	enum adsm_track track;
-	bool tracked;			/* also where there is one node: asked for by name */
+	bool tracked;			/* track even with only one node: the tracker was chosen by name */
 	struct adsm_node_options options;
-	/* Where nodes run tasks, on cores with a local store. */
+	/* For nodes that run tasks on cores with a local store. */
 	bool tasks;
-	struct adsm_scratchpad_geometry store;	/* its size and code alone */
+	struct adsm_scratchpad_geometry store;	/* only size and code */
 	struct adsm_scratchpad_task task;
 	enum adsm_cluster_virtual virtual;
-	uint32_t locality, n_frames;	/* as struct adsm_hcrc_config; frames 0: for all pages */
+	uint32_t locality, n_frames;	/* as in struct adsm_hcrc_config; n_frames 0: frames for all pages */
 };
 
 extern struct adsm_node_words adsm_node_words;
 
-/* Ends the program with a sentence where they are not as they should be. */
+/* Ends the program with an error message if the command line is invalid. */
 void adsm_node_words_read(int argc, char **argv);
 
 #endif

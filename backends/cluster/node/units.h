@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/units.h - write-once objects of a cluster. Node 0 has them as the application has: the same flags, the same
- * table of those who wait. Every other node has flags, a table and bytes of its own, in which its kernels set units and
- * wait for them. What they set goes to node 0, where it counts; what they wait for node 0 sends when it is set there.
- * All functions are the communication thread's.
+ * node/units.h - write-once objects of a cluster. Node 0 shares flags and the table of waiters with the application.
+ * Every other node has its own flags, table and bytes, where its kernels set units and wait for them. Units that they
+ * set are sent to node 0, where they become valid. If they wait for a unit, node 0 sends it when it is set there. The
+ * communication thread calls all functions.
  */
 #ifndef ADSM_CLUSTER_UNITS_H
 #define ADSM_CLUSTER_UNITS_H
@@ -12,8 +12,8 @@
 #include "process/device/pool.h"
 
 /*
- * At the start. @place: of this node, for messages: it stays. @shared: node 0's, NULL elsewhere. @name_place, node 0:
- * the same of another one.
+ * Call this at the start. @place: the text for this node in messages; it must stay valid. @shared: node 0's; NULL on
+ * other nodes. @name_place: on node 0, makes that text for another node.
  */
 void adsm_units_start(const char *place, struct adsm_process_shared *shared,
 		      int (*restore)(uint64_t address, size_t size),
@@ -21,20 +21,20 @@ void adsm_units_start(const char *place, struct adsm_process_shared *shared,
 
 /* ---- node 0 */
 
-/* A launch whose kernel takes write-once objects is about to go out. @crew: so many threads run it on each node. */
+/* A launch whose kernel takes write-once objects is about to be sent. @crew: the number of threads on each node. */
 void adsm_units_launch(const char *kernel, const uint32_t *crew);
-/* It has ended, everywhere: 0, or with what error and sentence. */
+/* It has ended on all nodes. Returns 0, or an error with a text. */
 int adsm_units_end(char ret_failure[ADSM_PROCESS_TEXT]);
 
 /* ---- any node */
 
-/* The part of a launch is about to begin here, which @crew threads will run; @launch NULL: there is none. */
+/* A part of a launch is about to begin on this node, with @crew threads; @launch NULL: there is no part. */
 void adsm_units_begin(const struct adsm_pool_launch *launch, uint32_t crew);
-/* It has ended here; again and again until it is known. */
+/* The part has ended on this node; called repeatedly until the end is known. */
 void adsm_units_part_ended(void);
-/* What there is to be told goes, and what has become known here is looked at. */
+/* Send what is to be reported, and process what has become known. */
 void adsm_units_look(void);
-/* A letter ONCE. */
+/* An ONCE letter has come. */
 void adsm_units_letter(const struct adsm_letter *letter);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * hcrc_node.c - see hcrc_node.h.
  *
- * All that the protocol does happens under one mutex, which nobody has while it waits or calls MPI. What it sends to
- * this node itself is taken at once, by who has the mutex; the rest is for the thread that makes MPI's calls.
+ * The protocol runs under one mutex, which no thread holds while it waits or calls MPI. Messages to this node itself
+ * are processed by the thread that holds the mutex. The thread of MPI sends all others.
  */
 #include "hcrc_node.h"
 
@@ -21,10 +21,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PROBE_NS UINT64_C(100000000)	/* so long nothing has come when it is asked whether anything will */
+#define PROBE_NS UINT64_C(100000000)	/* after this time without messages, probe whether any worker can continue */
 
-struct letter {				/* its bytes follow */
-	uint64_t sent;			/* by virtual.h */
+struct letter {				/* followed by the message's bytes */
+	uint64_t sent;			/* time of virtual.h */
 	uint32_t task;
 	struct adsm_hcrc_message message;
 };
@@ -36,13 +36,13 @@ static struct {
 	struct adsm_hcrc *hcrc;
 	void *memory;
 	size_t size;
-	uint32_t task;			/* its number */
+	uint32_t task;			/* number of the task */
 	bool ended;
 	int status;
 	struct queue own, others;	/* letters to this node, and to others */
-	struct queue taken, sent;	/* what of these is being worked at */
-	struct queue early;		/* of the next task, which has begun elsewhere */
-	uint64_t active_ns;		/* when a message came, or a probe went, the last time */
+	struct queue taken, sent;	/* letters of these queues that are being processed */
+	struct queue early;		/* of the next task, which has begun on other nodes */
+	uint64_t active_ns;		/* when a message last came, or a probe was last sent */
 	struct {
 		_Atomic uint32_t done;	/* futex */
 		uint8_t *to;
@@ -54,7 +54,7 @@ static void wake(uint32_t worker)
 	adsm_os_raise(&node.workers[worker].done, false);
 }
 
-/* ---- what the protocol calls, with the mutex */
+/* ---- functions that the protocol calls; the mutex is held */
 
 static void put(struct queue *queue, const struct letter *letter, const void *bytes)
 {
@@ -91,7 +91,7 @@ static void on_go(void *arg, uint32_t worker)
 	wake(worker);
 }
 
-/* Where it has failed, workers leave: where they were to have pages may be gone. */
+/* After a failure, on_page() no longer copies: the workers leave, and their buffers may be gone. */
 static void on_ended(void *arg, int status)
 {
 	if (node.ended)
@@ -102,7 +102,7 @@ static void on_ended(void *arg, int status)
 		wake(i);
 }
 
-/* ---- letters, with the mutex */
+/* ---- letters; the mutex is held */
 
 static void swap(struct queue *a, struct queue *b)
 {
@@ -117,7 +117,7 @@ static void take(int from, const struct letter *letter, const void *bytes)
 	const struct adsm_hcrc_message *message = &letter->message;
 	int ret;
 
-	/* Others may not yet know that it has failed. */
+	/* Other nodes may not know yet that the task has failed. */
 	if (node.ended && node.status)
 		return;
 	adsm_virtual_take(message, letter->sent);
@@ -127,7 +127,7 @@ static void take(int from, const struct letter *letter, const void *bytes)
 			       message->kind, strerror(-ret));
 }
 
-/* What goes to this node itself, until there is no more. */
+/* Process messages to this node itself until there are no more. */
 static void take_own(void)
 {
 	struct letter letter;
@@ -153,7 +153,7 @@ void adsm_hcrc_node_letter(const struct adsm_letter *letter)
 		memcpy(&head, letter->data, sizeof(head));
 	if (letter->size < sizeof(head) || letter->size != sizeof(head) + head.message.size)
 		adsm_comm_fail("node %d has sent a message of %zu bytes, which is none", letter->from, letter->size);
-	/* One of a task that has failed may come late. */
+	/* A letter of a task that has failed may come late: ignore it. */
 	if (head.task == node.task + 1) {
 		put(&node.early, &head, bytes);
 	} else if (head.task == node.task && node.hcrc) {
@@ -177,7 +177,7 @@ static bool receive(void)
 	return any;
 }
 
-/* What has come before the task began here. */
+/* Process letters that came before the task began on this node. */
 static void take_early(void)
 {
 	struct letter letter;
@@ -247,7 +247,7 @@ bool adsm_hcrc_node_has_ended(int *ret_status)
 	return ended;
 }
 
-/* ---- the beginning, and the end */
+/* ---- begin and end */
 
 int adsm_hcrc_node_begin(const struct adsm_hcrc_config *config)
 {
@@ -304,7 +304,7 @@ void adsm_hcrc_node_finish(void)
 
 /* ---- workers */
 
-/* The mutex is taken, unless the task has failed. @size: bytes that the worker gives. */
+/* Lock the mutex, unless the task has failed. @size: bytes that the worker sends. */
 static int enter(uint32_t worker, uint8_t *to, size_t size)
 {
 	int status;
@@ -321,7 +321,7 @@ static int enter(uint32_t worker, uint8_t *to, size_t size)
 	return 0;
 }
 
-/* The mutex is given back. */
+/* Unlock the mutex. */
 static void leave(uint32_t worker)
 {
 	bool any;
@@ -334,7 +334,7 @@ static void leave(uint32_t worker)
 	adsm_virtual_go_on(worker);
 }
 
-/* *ret_slept, if it is not NULL: it was not done at once. */
+/* *ret_slept, unless it is NULL: the request was not done immediately. */
 static int wait_or_sleep(uint32_t worker, bool *ret_slept)
 {
 	bool slept;
@@ -356,7 +356,7 @@ static int wait_for(uint32_t worker)
 	return wait_or_sleep(worker, NULL);
 }
 
-/* It was wrong, which ends the task: until that is known here. */
+/* The request was invalid, which fails the task: wait until this node knows that. */
 static int fail(uint32_t worker, int error)
 {
 	adsm_hcrc_fail(node.hcrc, (uint32_t)-error);
@@ -424,7 +424,10 @@ int adsm_hcrc_node_acquire(uint32_t worker, uint32_t lock, enum adsm_hcrc_way *r
 	if (ret)
 		return fail(worker, ret);
 	ret = wait_or_sleep(worker, &slept);
-	/* Of grants since the lock came to this node; the count stays while the worker has it. */
+	/*
+	 * n_grants counts the grants since the lock came to this node; it does not change while the worker holds the
+	 * lock.
+	 */
 	if (ret || !slept)
 		*ret_way = ADSM_HCRC_AT_ONCE;
 	else

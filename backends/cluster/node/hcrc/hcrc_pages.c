@@ -2,9 +2,9 @@
 /*
  * hcrc_pages.c - see hcrc_pages.h.
  *
- * A page's bytes are as its home's, but for what this node's workers have put since: that is what differs from the
- * node's twin. A worker that writes has a twin of its own, the page as it was given to it: two that write to one page
- * at a time have different ones.
+ * The bytes of a page are those of its home, plus what this node's workers have put since: these are the differences to
+ * the node's twin. A worker that writes has a twin of its own, a copy of the page as it was given to the worker: two
+ * workers that write to a page at the same time have different twins.
  */
 #include "hcrc_pages.h"
 
@@ -26,7 +26,10 @@ static uint8_t *twin_bytes(const struct adsm_hcrc *hcrc, uint32_t twin)
 	return hcrc->twin_bytes + (size_t)twin * hcrc->config.page_size;
 }
 
-/* The place where the twin of a worker + 1, or of the node, is named; it names 0 where there is none. */
+/*
+ * The place that contains the number of the twin: @whose is worker + 1, or 0 for the node. It contains 0 if there is
+ * none.
+ */
 static uint32_t *find_twin(const struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page, uint32_t whose)
 {
 	uint32_t *at = &page->twin;
@@ -57,7 +60,7 @@ static void free_twin(struct adsm_hcrc *hcrc, uint32_t *at)
 	hcrc->now->free_twin = twin;
 }
 
-/* ---- what the workers are to know, and the homes */
+/* ---- what the workers and the homes must be told */
 
 static void note_changed(struct adsm_hcrc *hcrc, uint32_t number)
 {
@@ -66,7 +69,7 @@ static void note_changed(struct adsm_hcrc *hcrc, uint32_t number)
 	hcrc->pages[number].changed = true;
 }
 
-/* These workers' copies are old. */
+/* The copies of these workers are old. */
 static void notice(struct adsm_hcrc *hcrc, uint32_t number, uint64_t workers)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
@@ -79,8 +82,8 @@ static void notice(struct adsm_hcrc *hcrc, uint32_t number, uint64_t workers)
 }
 
 /*
- * The diff of @size bytes in hcrc->diff goes to its home before a release wants that. The manager says when it is
- * there, and notices of it are made: until then this node gives no lock back.
+ * Send the diff of @size bytes in hcrc->diff to the page's home before a release. The manager acknowledges it after it
+ * is in the page and others have been noted for it: until then this node releases no lock.
  */
 static void send_early(struct adsm_hcrc *hcrc, uint32_t number, size_t size)
 {
@@ -92,7 +95,7 @@ static void send_early(struct adsm_hcrc *hcrc, uint32_t number, size_t size)
 	adsm_hcrc_send(hcrc, hcrc->pages[number].home - 1u, message, hcrc->diff);
 }
 
-/* What the node has of it that its home has not. */
+/* Make the diff of what the node has and the page's home lacks. */
 static size_t take_diff(struct adsm_hcrc *hcrc, uint32_t number)
 {
 	uint32_t *twin = find_twin(hcrc, &hcrc->pages[number], 0);
@@ -106,7 +109,7 @@ static size_t take_diff(struct adsm_hcrc *hcrc, uint32_t number)
 	return size;
 }
 
-/* ---- frames: where a page of another home is, or will be */
+/* ---- frames: places for pages of other homes, in use or reserved */
 
 static void take_out(struct adsm_hcrc *hcrc, struct adsm_hcrc_page *page)
 {
@@ -150,7 +153,7 @@ void adsm_hcrc_evict(struct adsm_hcrc *hcrc, uint32_t number)
 	hcrc->counts.evicted++;
 }
 
-/* Each worker waits for one page at most, so there is one more than are asked for. */
+/* Each worker waits for at most one page, and there are at least as many frames as workers: so one is not requested. */
 static void make_room(struct adsm_hcrc *hcrc)
 {
 	uint32_t at = hcrc->now->oldest;
@@ -186,13 +189,13 @@ void adsm_hcrc_invalidate(struct adsm_hcrc *hcrc, uint32_t number)
 
 /* ---- workers */
 
-/* Give it to a worker that has waited for it. @has: the worker says that it has the bytes. */
+/* Give the page to a worker that has waited for it. @has: the worker reports that it has the bytes. */
 static void give(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, bool has)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
 	const uint64_t bit = adsm_hcrc_bit(worker);
 
-	/* Bytes that are no longer the page's would not fit the twin. */
+	/* Old bytes of the worker would not match the twin. */
 	has = has && (page->readers & bit) && !(page->noticed & bit);
 	page->readers |= bit;
 	page->noticed &= ~bit;
@@ -221,7 +224,7 @@ static void ask(struct adsm_hcrc *hcrc, uint32_t number)
 	}
 }
 
-/* The workers that can get it do; for the others it is asked for. */
+/* Give the page to all workers that can get it now; request it for the others. */
 static void serve(struct adsm_hcrc *hcrc, uint32_t number)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
@@ -279,7 +282,10 @@ void adsm_hcrc_put(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number, con
 		note_changed(hcrc, number);
 	} else if (size) {
 		send_early(hcrc, number, size);
-		/* The home may have answered before this reaches it, and others here would not see it. */
+		/*
+		 * The home may answer the request before it gets the diff: then the other workers here would not see
+		 * the diff.
+		 */
 		page->stale = page->asked;
 	}
 	if (size)
@@ -345,7 +351,7 @@ void adsm_hcrc_flush_early(struct adsm_hcrc *hcrc)
 
 /* ---- messages */
 
-/* To its home: somebody wants it. */
+/* To the page's home: a node requests it. */
 int adsm_hcrc_on_request(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message)
 {
 	const bool read = message->kind == ADSM_HCRC_READ;
@@ -361,7 +367,7 @@ int adsm_hcrc_on_request(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message 
 	return 0;
 }
 
-/* To its home: somebody has changed it. */
+/* To the page's home: a node has changed it. */
 int adsm_hcrc_on_diff(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[message->page];
@@ -377,14 +383,14 @@ int adsm_hcrc_on_diff(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
 	return 0;
 }
 
-/* This node is its home from now on. */
+/* This node is the page's home from now on. */
 static void become_home(struct adsm_hcrc *hcrc, uint32_t number, const uint8_t *bytes)
 {
 	struct adsm_hcrc_page *page = &hcrc->pages[number];
 
 	if (page->valid)
 		take_out(hcrc, page);
-	/* On the manager's node they are there. */
+	/* The manager's node has the bytes already. */
 	else if (hcrc->config.self != ADSM_HCRC_MANAGER)
 		memcpy(adsm_hcrc_bytes(hcrc, number), bytes, hcrc->config.page_size);
 	hcrc->now->n_kept--;
@@ -428,11 +434,11 @@ int adsm_hcrc_on_page(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
 		hcrc->now->n_kept--;
 	} else {
 		if (message->size) {
-			/* Without a page of its own the manager's node has the bytes where they come from. */
+			/* memmove(): if the manager sends the page to its own node, both addresses are the same. */
 			memmove(adsm_hcrc_bytes(hcrc, message->page), bytes, hcrc->config.page_size);
 			page->valid = true;
 			put_first(hcrc, page);
-			/* It may be newer than when a worker got it. */
+			/* The page may be newer than the copies that workers have. */
 			notice(hcrc, message->page, page->readers);
 		}
 		page->right = page->asked;

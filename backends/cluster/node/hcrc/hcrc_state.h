@@ -5,9 +5,9 @@
 
 #include "hcrc_types.h"
 
-/* All is 0 when a task begins: so what is no number but may be none is one more than it is. */
+/* All state is 0 when a task begins. So a number that may be missing is stored as number + 1, and 0 means none. */
 
-#define ADSM_HCRC_EARLY ADSM_HCRC_NONE	/* instead of a lock: a diff that no release has asked for */
+#define ADSM_HCRC_EARLY ADSM_HCRC_NONE	/* instead of a lock: a diff that was sent before a release */
 
 enum adsm_hcrc_right { ADSM_HCRC_NO_RIGHT, ADSM_HCRC_MAY_READ, ADSM_HCRC_MAY_WRITE };
 enum adsm_hcrc_wait { ADSM_HCRC_RUNS, ADSM_HCRC_FOR_PAGE, ADSM_HCRC_FOR_LOCK, ADSM_HCRC_FOR_DIFFS, ADSM_HCRC_AT_BARRIER,
@@ -15,49 +15,49 @@ enum adsm_hcrc_wait { ADSM_HCRC_RUNS, ADSM_HCRC_FOR_PAGE, ADSM_HCRC_FOR_LOCK, AD
 
 struct adsm_hcrc_list { uint32_t n, *at; };
 
-struct adsm_hcrc_page {			/* sets are of workers */
-	uint64_t readers;		/* have a copy */
-	uint64_t noticed;		/* whose copy is old: they are to hear of it */
-	uint64_t listed;		/* in whose list of such pages it is */
-	uint64_t want_read, want_write;	/* wait for it */
-	uint32_t newer, older;		/* used; + 1 */
-	uint32_t twin;			/* + 1, the first of its twins */
+struct adsm_hcrc_page {			/* sets of workers in bits */
+	uint64_t readers;		/* workers that have a copy */
+	uint64_t noticed;		/* workers whose copy is old and that must be told */
+	uint64_t listed;		/* workers whose list of old pages contains the page */
+	uint64_t want_read, want_write;	/* workers that wait for it */
+	uint32_t newer, older;		/* neighbours in the order of use; + 1 */
+	uint32_t twin;			/* first in the list of its twins, + 1 */
 	uint8_t home;			/* + 1 */
-	uint8_t right, asked;		/* enum adsm_hcrc_right: what the node has been given, and has asked for */
+	uint8_t right, asked;		/* enum adsm_hcrc_right: what the node has, and has requested */
 	bool valid;
-	bool stale;			/* what was asked for will be too old when it comes */
-	bool changed;			/* in the list of pages that the next release is about */
+	bool stale;			/* the bytes that were requested will be too old when they come */
+	bool changed;			/* in the list of pages for the next release */
 };
 
-struct adsm_hcrc_twin { uint32_t next, worker; };	/* next + 1; worker + 1, or 0: the node's own */
+struct adsm_hcrc_twin { uint32_t next, worker; };	/* next + 1; worker + 1, or 0 for the node's twin */
 
-struct adsm_hcrc_lock {			/* of a node */
-	uint32_t n_grants;		/* since it is here */
-	uint8_t owner, first, last;	/* workers + 1: who has it, who waits */
-	uint8_t n_asked;		/* requests at the manager */
+struct adsm_hcrc_lock {			/* a lock on a node */
+	uint32_t n_grants;		/* grants since the lock came to this node */
+	uint8_t owner, first, last;	/* workers + 1: the holder; first and last that wait */
+	uint8_t n_asked;		/* requests sent to the manager */
 	bool here;
 };
 
 struct adsm_hcrc_worker {
-	uint32_t lock, epoch;		/* while it waits */
+	uint32_t lock, epoch;		/* what it waits for */
 	uint32_t n_locks;
 	uint8_t waits;			/* enum adsm_hcrc_wait */
-	uint8_t has;			/* the bytes of the page that it waits for */
+	uint8_t has;			/* it has the bytes of the page that it waits for */
 	uint8_t next;			/* in a lock's queue, + 1 */
 };
 
-struct adsm_hcrc_entry {		/* of the global page table; sets are of nodes */
-	uint64_t readers;		/* may have a copy */
-	uint64_t noticed;		/* whose copy is old: they are to hear of it */
-	uint64_t waiting;		/* for its home to have it */
+struct adsm_hcrc_entry {		/* of the global page table; sets of nodes in bits */
+	uint64_t readers;		/* nodes that may have a copy */
+	uint64_t noticed;		/* nodes whose copy is old and that must be told */
+	uint64_t waiting;		/* nodes that wait until the home has the page */
 	uint8_t home;			/* + 1 */
 	bool moving;
 };
 
-struct adsm_hcrc_global_lock {		/* behind the locks stand the nodes' arrivals at the barrier */
-	int32_t n_acks;			/* that are missing; below 0: have come before the release */
-	uint32_t first, last;		/* waiters + 1 */
-	uint32_t next;			/* + 1: given back after it by the same node */
+struct adsm_hcrc_global_lock {		/* the entries after the locks are the nodes' arrivals at the barrier */
+	int32_t n_acks;			/* missing acknowledgements; negative: some came before the release */
+	uint32_t first, last;		/* nodes that wait: index of waiters + 1 */
+	uint32_t next;			/* + 1: the next release of the same node */
 	uint8_t owner;			/* + 1 */
 	uint8_t last_owner;
 	bool releasing;
@@ -65,20 +65,20 @@ struct adsm_hcrc_global_lock {		/* behind the locks stand the nodes' arrivals at
 
 struct adsm_hcrc_waiter { uint32_t next, node; };
 
-struct adsm_hcrc_now {			/* what is neither of a page, nor of a lock or a worker */
+struct adsm_hcrc_now {			/* state that does not belong to a page, a lock or a worker */
 	uint32_t free_twin, newest, oldest;	/* + 1 */
-	uint32_t n_kept;			/* frames in use, or promised */
+	uint32_t n_kept;			/* frames in use or reserved */
 	uint32_t at_barrier, n_ended;
-	/* Early diffs that are not known to be in their pages, of this epoch and the last one. */
+	/* Early diffs that are not acknowledged yet, of this epoch and of the previous one. */
 	uint32_t epoch, n_early[2];
 	bool arrived;
-	uint32_t n_sent, n_taken;		/* messages, but for probes */
-	/* The manager's. */
+	uint32_t n_sent, n_taken;		/* number of messages, without probes */
+	/* For the manager. */
 	uint32_t free_waiter;			/* + 1 */
 	uint32_t n_arrived, n_all_ended, n_done;
 	uint32_t n_unknown;			/* nodes that have not answered the probe */
-	uint32_t running, probed_sent, probed_taken;	/* what those that have have said, in all */
-	uint32_t quiet_sent;			/* messages, when it was quiet last */
+	uint32_t running, probed_sent, probed_taken;	/* sums over the nodes that have answered */
+	uint32_t quiet_sent;			/* messages sent, at the last probe that found no activity */
 	bool was_quiet;
 	bool failed;
 };
@@ -86,25 +86,25 @@ struct adsm_hcrc_now {			/* what is neither of a page, nor of a lock or a worker
 struct adsm_hcrc {
 	struct adsm_hcrc_config config;
 	struct adsm_hcrc_counts counts;
-	/* All that changes, but for the pages and what it counts, in one piece of memory. */
+	/* All state except pages and counts is in one piece of memory. */
 	uint8_t *state;
 	size_t state_size;
 	struct adsm_hcrc_now *now;
-	uint32_t *sent, *taken;			/* messages, to and from each node */
+	uint32_t *sent, *taken;			/* numbers of messages, to and from each node */
 	struct adsm_hcrc_page *pages;
 	struct adsm_hcrc_twin *twins;
 	uint8_t *twin_bytes;
 	struct adsm_hcrc_lock *locks;
 	struct adsm_hcrc_worker *workers;
-	struct adsm_hcrc_list *changed, *notices;	/* the latter one for each worker */
-	struct adsm_hcrc_list *own;		/* pages whose home this is */
-	/* The manager's. */
+	struct adsm_hcrc_list *changed, *notices;	/* notices: one list for each worker */
+	struct adsm_hcrc_list *own;		/* pages whose home is this node */
+	/* For the manager. */
 	struct adsm_hcrc_entry *entries;
 	struct adsm_hcrc_global_lock *global_locks;
 	struct adsm_hcrc_waiter *waiters;
-	struct adsm_hcrc_list *old;		/* pages, one list for each node */
-	uint32_t *first_release, *last_release;	/* of each node, + 1 */
-	/* Room for what is sent. */
+	struct adsm_hcrc_list *old;		/* old pages: one list for each node */
+	uint32_t *first_release, *last_release;	/* one for each node, + 1 */
+	/* Buffers for messages. */
 	struct adsm_hcrc_list *list;
 	uint8_t *diff;
 };
@@ -124,7 +124,7 @@ static inline uint64_t adsm_hcrc_bit(uint32_t i)
 	return UINT64_C(1) << i;
 }
 
-/* The first of a set, which is taken out of it. */
+/* Remove and return the first element of a set. */
 static inline uint32_t adsm_hcrc_pop(uint64_t *set)
 {
 	const uint32_t i = (uint32_t)__builtin_ctzll(*set);
@@ -138,7 +138,7 @@ static inline void adsm_hcrc_push(struct adsm_hcrc_list *list, uint32_t page)
 	list->at[list->n++] = page;
 }
 
-/* The rest of @message is set. */
+/* The caller has set the other members of @message. */
 static inline void adsm_hcrc_send(struct adsm_hcrc *hcrc, uint32_t to, struct adsm_hcrc_message message,
 				  const void *bytes)
 {

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* node/hcrc/hcrc_sync.h - the locks that a node has or wants, the barrier, and the end of its workers. */
+/* node/hcrc/hcrc_sync.h - the locks that a node holds or requests, the barrier, and the end of workers. */
 #ifndef ADSM_CLUSTER_HCRC_SYNC_H
 #define ADSM_CLUSTER_HCRC_SYNC_H
 
 #include "hcrc_state.h"
 
 /*
- * For workers: of each one thing at a time, which ends with config.go(). Before adsm_hcrc_release(),
- * adsm_hcrc_barrier() and adsm_hcrc_end() it has put what it has written; after adsm_hcrc_acquire() and
- * adsm_hcrc_barrier() it gives up what adsm_hcrc_notice() says. Errors are the worker's, and nothing has changed:
- * -EINVAL	there is no such lock
- * -EDEADLK	it has the lock that it wants
- * -EPERM	it has not got the lock that it gives back
- * -EOWNERDEAD	it ends, and has a lock
+ * For workers: each has one request at a time, which ends with config.go(). Before adsm_hcrc_release(),
+ * adsm_hcrc_barrier() and adsm_hcrc_end() the worker puts what it has written. After adsm_hcrc_acquire() and
+ * adsm_hcrc_barrier() it gives up the pages that adsm_hcrc_notice() returns. Errors of the worker, which change
+ * nothing:
+ *
+ *   -EINVAL	the lock's number is invalid
+ *   -EDEADLK	the worker holds the lock already
+ *   -EPERM	the worker releases a lock that it does not hold
+ *   -EOWNERDEAD	the worker ends and holds a lock
  */
 int adsm_hcrc_acquire(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t lock);
 int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t lock);
 void adsm_hcrc_barrier(struct adsm_hcrc *hcrc, uint32_t worker);
-/* config.go() does not come: config.ended() does, when all have. */
+/* There is no config.go() for this: config.ended() is called when all workers have ended. */
 int adsm_hcrc_end(struct adsm_hcrc *hcrc, uint32_t worker);
-/* The task cannot go on: @error is a positive errno. */
+/* The task cannot continue: @error is a positive errno. */
 void adsm_hcrc_fail(struct adsm_hcrc *hcrc, uint32_t error);
 
-/* ---- messages: 0, or -EPROTO where it cannot be */
+/* ---- messages: return 0, or -EPROTO if the message is invalid */
 
 int adsm_hcrc_on_grant(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
 int adsm_hcrc_on_depart(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);

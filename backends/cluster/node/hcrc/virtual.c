@@ -9,29 +9,32 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* Nanoseconds, and bytes in a microsecond. */
+/* Times are in nanoseconds, rates in bytes per microsecond. */
 struct costs {
-	uint64_t message_ns, network;	/* from node to node */
-	uint64_t mailbox_ns, dma;	/* between a core and its node, each way */
-	uint64_t compute;		/* so many times as long as here */
+	uint64_t message_ns, network;	/* between nodes */
+	uint64_t mailbox_ns, dma;	/* between a core and its node, in each direction */
+	uint64_t compute;		/* factor for the time of computing on this machine */
 };
 
 static const struct costs all_costs[] = {
-	/* COMIC++, Table 4: messages of a PlayStation 3; its cores are taken for a tenth of one of today. */
+	/*
+	 * COMIC++, Table 4: messages of a PlayStation 3. A Cell core is assumed to have a tenth of the speed of a
+	 * current one.
+	 */
 	[ADSM_CLUSTER_VIRTUAL_CELL] = { 148300, 57, 136, 12000, 10 },
 	[ADSM_CLUSTER_VIRTUAL_MODERN] = { 1500, 12000, 136, 12000, 1 },
 };
 
 static struct {
-	const struct costs *costs;	/* NULL: nobody asks */
-	uint64_t now;			/* of what happens */
+	const struct costs *costs;	/* NULL: no virtual time */
+	uint64_t now;			/* time of the current event */
 	uint64_t latest;
 	struct {
-		uint64_t clock, cpu;	/* the latter: when it began to compute */
+		uint64_t clock, cpu;	/* cpu: processor time when it began to compute */
 		uint64_t woken;
 	} workers[ADSM_HCRC_WORKERS_MAX];
 	uint64_t arrived, back;		/* the last worker at the barrier; the last page sent back */
-	/* The manager's: the last arrival at the barrier, and when each lock was free. */
+	/* For the manager: the last arrival at the barrier, and when each lock became free. */
 	uint64_t all_arrived, *locks;
 	uint32_t n_locks;
 } virtual;
@@ -49,7 +52,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* This happens now. */
+/* An event happens at this time. */
 static void happen(uint64_t at)
 {
 	virtual.now = at;
@@ -135,7 +138,7 @@ uint64_t adsm_virtual_send(const struct adsm_hcrc_message *message)
 		break;
 	case ADSM_HCRC_BACK:
 	case ADSM_HCRC_DONE:
-		/* One after the other. */
+		/* These are sent one after the other. */
 		at = virtual.back = later(at, virtual.back) + transfer(message->size, virtual.costs->network);
 		break;
 	default:
@@ -155,7 +158,7 @@ void adsm_virtual_take(const struct adsm_hcrc_message *message, uint64_t sent)
 		at += virtual.costs->message_ns;
 	if (message->from != message->to && message->kind != ADSM_HCRC_BACK)
 		at += transfer(message->size, virtual.costs->network);
-	/* Probes are of the real run. */
+	/* Probes exist only in the real run. */
 	if (message->kind != ADSM_HCRC_PROBE && message->kind != ADSM_HCRC_STATE)
 		happen(at);
 	if (message->kind == ADSM_HCRC_ARRIVE)

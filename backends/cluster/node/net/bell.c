@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/net/bell.c - how nodes of one machine wake each other. */
+/* node/net/bell.c - how nodes on one machine wake each other. */
 #include "bell.h"
 
 #include "base/os.h"
@@ -12,10 +12,10 @@
 
 struct bell {
 	_Alignas(64) _Atomic uint32_t count;	/* futex */
-	_Atomic uint32_t asleep;		/* somebody may sleep on it */
+	_Atomic uint32_t asleep;		/* a thread may be sleeping on it */
 };
 
-/* The memory that those on one machine share: a file of the first of them. */
+/* The file whose memory the nodes of a machine share; the first of them makes it. */
 struct place {
 	uint64_t token;
 	int pid, fd, rank;
@@ -23,11 +23,14 @@ struct place {
 
 static struct bell alone;
 static struct bell *mine = &alone;
-static struct bell **bells;		/* by rank; NULL: on another machine */
+static struct bell **bells;		/* by rank; NULL: the node is on another machine */
 static int n_here = 1;
 static bool reaches_all;
 
-/* The file of a process that may be in another container, for all that MPI knows: it has to begin with the token. */
+/*
+ * Map the file of the first node. That process may be in another container, which MPI does not show: so the file must
+ * begin with the token.
+ */
 static struct bell *map(const struct place *first, size_t size)
 {
 	char path[64];
@@ -57,7 +60,7 @@ void adsm_bell_start(int rank, int n)
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
 	MPI_Comm_size(here, &n_here);
 	MPI_Comm_rank(here, &me);
-	/* The token is in front. */
+	/* The token is before the bells. */
 	size = ((size_t)n_here + 1) * sizeof(struct bell);
 	size = (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 	self.token = adsm_os_now_ns() ^ (uint64_t)self.pid << 32;

@@ -38,7 +38,7 @@ void adsm_runs_add(struct adsm_runs *runs, uint64_t first, uint64_t n)
 	runs->v[runs->n++] = (struct adsm_run){ first, n };
 }
 
-/* The first run that ends behind @page. */
+/* The index of the first run that ends after @page. */
 static size_t place(const struct adsm_runs *runs, uint64_t page)
 {
 	size_t low = 0, high = runs->n;
@@ -66,7 +66,7 @@ static void replace(struct adsm_runs *runs, size_t at, size_t n_old, const struc
 
 void adsm_runs_insert(struct adsm_runs *runs, struct adsm_run run)
 {
-	/* Neighbours become one with it. */
+	/* Adjacent runs are joined with it. */
 	const size_t at = place(runs, run.first - (run.first > 0));
 	uint64_t end = run.first + run.n;
 	size_t n_old = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/net/runs.h - lists of runs of pages, and memory that a node cannot go on without. */
+/* node/net/runs.h - lists of runs of pages, and allocation of memory that a node needs to continue. */
 #ifndef ADSM_CLUSTER_RUNS_H
 #define ADSM_CLUSTER_RUNS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A run of pages. Pages are counted from the arena's start. */
+/* A run of pages. Page numbers count from the arena's start. */
 struct adsm_run { uint64_t first, n; };
 
 struct adsm_runs {
@@ -15,20 +15,20 @@ struct adsm_runs {
 	size_t n, room;
 };
 
-/* One more run; it joins the last one where it follows it. */
+/* Append a run. If it follows the last run directly, the two are joined. */
 void adsm_runs_add(struct adsm_runs *runs, uint64_t first, uint64_t n);
 void adsm_runs_clear(struct adsm_runs *runs);
-/* As a set of pages, ascending: with these, and without. */
+/* The list as an ascending set of pages: add or remove pages. */
 void adsm_runs_insert(struct adsm_runs *runs, struct adsm_run run);
 void adsm_runs_remove(struct adsm_runs *runs, struct adsm_run run);
-/* The pages of @run that are in the set, and those that are not, are added to lists; NULL: to none. */
+/* Append the pages of @run that are in the set to @inside, and the others to @outside. Each list may be NULL. */
 void adsm_runs_split(const struct adsm_runs *runs, struct adsm_run run, struct adsm_runs *inside,
 		     struct adsm_runs *outside);
 uint64_t adsm_runs_pages(const struct adsm_run *v, size_t n);
 
-/* Memory; where there is none, the node ends with a sentence. @data NULL: new. */
+/* As realloc(). If there is no memory, the node ends with an error. */
 __attribute__((returns_nonnull)) void *adsm_node_memory(void *data, size_t size);
-/* Zeroed, kept for ever. */
+/* Zeroed, and never freed. */
 __attribute__((returns_nonnull)) void *adsm_node_table(size_t size);
 
 #endif

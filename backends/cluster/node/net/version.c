@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/net/version.c - which MPI this is, and what it sends messages with. */
+/* node/net/version.c - the name and version of this MPI, and its transports. */
 #include "version.h"
 
 #include <link.h>
@@ -8,10 +8,10 @@
 #include <string.h>
 
 struct parts {
-	char pml[16], others[64];	/* what chooses, and what sends */
+	char pml[16], others[64];	/* pml: the part that selects transports; others: the transports */
 };
 
-/* Open MPI's are files that are loaded; those that are of no use have been given back by now. */
+/* The parts of Open MPI are loaded files; parts that are not used have been unloaded by now. */
 static int find_part(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const char *name = strrchr(info->dlpi_name, '/');
@@ -23,7 +23,7 @@ static int find_part(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	if (!strcmp(kind, "pml"))
 		strcpy(parts->pml, part);
-	/* What is in every process, and what only says that it is called vader now. */
+	/* Skip "self", which every process has, and "sm", which only reports that it is now called vader. */
 	if ((!strcmp(kind, "btl") || !strcmp(kind, "mtl")) && strcmp(part, "self") && strcmp(part, "sm"))
 		snprintf(parts->others + length, sizeof(parts->others) - length, " %s", part);
 	return 0;
@@ -37,7 +37,7 @@ void adsm_node_mpi(char *text, size_t size)
 
 	MPI_Get_library_version(version, &length);
 	dl_iterate_phdr(find_part, &parts);
-	/* The first of several things that it says. */
+	/* Only the first part of the text. */
 	length = (int)strcspn(version, ",\n");
 	if (*parts.pml)
 		snprintf(text, size, "%.*s (%s%s%s)", length, version, parts.pml, *parts.others ? ":" : "",

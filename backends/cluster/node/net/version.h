@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* node/net/version.h - which MPI this is. */
+/* node/net/version.h - the name and version of this MPI. */
 #ifndef ADSM_CLUSTER_VERSION_H
 #define ADSM_CLUSTER_VERSION_H
 
 #include <stddef.h>
 
-/* Its name and version; in brackets, where that can be known, what it sends messages with: the parts of Open MPI. */
+/* Writes name and version. For Open MPI, the parts that send messages follow in brackets, if they can be determined. */
 void adsm_node_mpi(char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/pages/tracker.h - the contract of trackers: how touches and stores are seen. */
+/* node/pages/tracker.h - the contract of trackers: how touches and stores are detected. */
 #ifndef ADSM_CLUSTER_TRACKER_H
 #define ADSM_CLUSTER_TRACKER_H
 
@@ -9,34 +9,45 @@
 
 #include "types.h"
 
-/* What lacks a note is called with the table's lock, or where no kernel runs. */
+/* Functions without a remark are called with the table's lock held, or while no kernel runs. */
 struct adsm_tracker {
 	const char *name;
-	int signal;				/* by which touches come */
-	bool keeps_twins;			/* from launch to launch, and keeps them up to date */
-	/* The view is there from then on, inaccessible. -ENOTSUP: @ret_lacks says why not. */
+	int signal;				/* the signal of touches */
+	bool keeps_twins;			/* keeps twins from launch to launch, and updates them */
+	/*
+	 * Map the view, inaccessible. Returns -ENOTSUP, with the reason in @ret_lacks, if the system does not support
+	 * the tracker.
+	 */
 	int (*start)(uintptr_t base, size_t size, int fd, const char **ret_lacks);
 	void (*stop)(void);
-	/* Pages of no object, over which something was mapped, are as at the start. @fd: the memory's. Any time. */
-	int (*restore)(struct adsm_run run, int fd);
-	int (*add)(struct adsm_run run);	/* the table has these pages already */
-	void (*remove)(struct adsm_run run);	/* and here it still has */
 	/*
-	 * A valid page is touched: open it. May give the lock back meanwhile. -EAGAIN: @ret_need must be valid first.
-	 * -ENOMEM: it cannot be opened. Runs in a handler.
+	 * Map pages of no object as they were at the start, after other memory was mapped there. @fd: the memory's. At
+	 * any time.
+	 */
+	int (*restore)(struct adsm_run run, int fd);
+	int (*add)(struct adsm_run run);	/* the pages are in the table already */
+	void (*remove)(struct adsm_run run);	/* the pages are still in the table */
+	/*
+	 * A valid page was touched: open it. Called in a signal handler. May release the lock temporarily. Returns 0,
+	 * or:
+	 * - -EAGAIN: @ret_need must become valid first.
+	 * - -ENOMEM: the page cannot be opened.
 	 */
 	int (*touch)(uint64_t page, bool write, struct adsm_run *ret_need);
-	/* Pages became valid: open them, where that is cheap. May give the lock back meanwhile. */
+	/* Pages have become valid: open them, if that is cheap. May release the lock temporarily. */
 	void (*show)(struct adsm_run run);
-	void (*close)(struct adsm_run run);	/* the next touch is a fault again */
-	/* What is read only is in the table, @old is the set before. Flags of what was written stay as they are. */
+	void (*close)(struct adsm_run run);	/* the next touch causes a fault again */
+	/*
+	 * The table has the new set of read-only runs; @old is the previous set. Must not change the flags of written
+	 * pages.
+	 */
 	int (*begin)(const struct adsm_run *old, size_t n_old);
-	void (*collect)(void);			/* mark all pages that have been written */
+	void (*collect)(void);			/* set the flag of all pages that were written */
 };
 
-/* mprotect() and twins: everywhere. */
+/* By mprotect() and twins; works on every system. */
 extern const struct adsm_tracker adsm_tracker_sigsegv;
-/* userfaultfd: the system notes stores. */
+/* By userfaultfd: the system records stores. */
 extern const struct adsm_tracker adsm_tracker_uffd;
 
 #endif

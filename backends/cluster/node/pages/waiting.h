@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/pages/waiting.h - threads that wait in their handlers for pages, and which pages to fetch for them. All with the
- * table's lock.
+ * node/pages/waiting.h - threads that wait for pages in their signal handlers, and which pages to fetch for them. The
+ * table's lock is held in all of these functions.
  */
 #ifndef ADSM_CLUSTER_WAITING_H
 #define ADSM_CLUSTER_WAITING_H
@@ -10,15 +10,20 @@
 
 #include "types.h"
 
-/* Give the lock back until all these pages are here, and nobody works on them. @wake: if some are not here. */
+/*
+ * Release the lock until all these pages are present, and no other thread works on them. @wake: called if some are
+ * missing.
+ */
 void adsm_waiting_sleep(struct adsm_run run, void (*wake)(void));
-/* Let those go whose pages are here. */
+/* Wake the threads whose pages are present. */
 void adsm_waiting_release(void);
-/* The next pages to fetch for somebody, and such as he will want next; they are marked. Takes the lock itself. */
+/* The next pages to fetch for a waiting thread, including those read ahead; they are marked. Takes the lock itself. */
 bool adsm_waiting_next(struct adsm_run *ret_run);
-/* How many pages to bring at once for a touch of this one: 1, and twice as many while touches go on in order. */
+/*
+ * How many pages to fetch together for a touch of this page: 1, or twice as many as before while touches are in order.
+ */
 uint64_t adsm_waiting_ahead(uint64_t page);
-/* Nobody has touched anything yet. */
+/* Forget the order of touches. */
 void adsm_waiting_forget(void);
 
 #endif

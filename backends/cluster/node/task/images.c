@@ -15,14 +15,14 @@
 
 _Static_assert(ADSM_STORE_TEXT <= ADSM_PROCESS_TEXT, "an answer has room for these sentences");
 
-struct image {				/* of a module, beside its other code */
+struct image {				/* code of a module for cores with a local store */
 	bool loaded;
 	uint32_t index;
 	struct adsm_module_info *info;
 	uint64_t begin, end;
 };
 
-static struct image images[ADSM_CODE_MODULES];	/* by the module's index */
+static struct image images[ADSM_CODE_MODULES];	/* by the index of the module */
 static struct { uint64_t begin, end; } tables[ADSM_CODE_KERNELS];
 static struct adsm_scratchpad_layout layout;
 static uint32_t page;			/* 0: not started */
@@ -35,7 +35,7 @@ void adsm_images_start(const struct adsm_scratchpad_layout *its_layout, uint32_t
 
 static int load(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)
 {
-	/* Loading takes the descriptor. */
+	/* Loading closes the descriptor. */
 	const int fd = dup(fds[0]);
 	struct image image = { .loaded = true };
 	char why[ADSM_STORE_TEXT];
@@ -77,7 +77,7 @@ static bool takes_onces(const struct adsm_kernel_info *kernel)
 	return takes;
 }
 
-/* Whether it may run, with a sentence where not. */
+/* Can the task run? If not, returns an error with a text. */
 static int check(const struct adsm_module_info *info, const char *name, char *ret_text)
 {
 	const struct adsm_kernel_info *kernel = info->kernels;

@@ -12,7 +12,7 @@
 
 static struct {
 	struct adsm_task_record *record;
-	uint64_t *writers;		/* of each page the nodes, a bit for each; NULL: nothing is counted */
+	uint64_t *writers;		/* for each page a bit for each node that wrote it; NULL: nothing is counted */
 	size_t size;
 	struct adsm_hcrc_in_vain in_vain;
 } seen_by_all;
@@ -22,7 +22,7 @@ static struct {
 struct adsm_seen adsm_seen_here(uint64_t start_ns, uint32_t n_workers, uint32_t n_pages)
 {
 	const struct adsm_task_record *record = adsm_workers_record();
-	/* All nodes' together have room. */
+	/* The waits of all nodes together must fit into the record. */
 	const uint32_t n_waits = atomic_load(&record->n_waits), room = ADSM_TASK_WAITS / (uint32_t)adsm_comm.n;
 	struct adsm_seen seen = {
 		.start_ns = start_ns, .n_workers = n_workers,
@@ -54,7 +54,7 @@ struct adsm_seen adsm_seen_unpack(const struct adsm_letter *letter, size_t *at)
 	return seen;
 }
 
-/* ---- all of them */
+/* ---- all parts together */
 
 int adsm_seen_begin(struct adsm_task_record *ret_record, uint32_t n_pages)
 {
@@ -102,7 +102,7 @@ struct adsm_sharing_worst adsm_seen_worst(uint32_t *ret_page)
 	struct adsm_sharing_worst worst = { .n = in_vain->n, .worker = in_vain->worker };
 
 	*ret_page = in_vain->page;
-	/* Who has stored to it last before nobody knows. */
+	/* The order of the stores is unknown: all nodes that wrote the page are named. */
 	if (worst.n)
 		adsm_format(worst.because, sizeof(worst.because), "others, on node%s %d", more ? "s" : "",
 			    __builtin_ctzll(nodes));
