@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/crashes.c - why a node cannot go on. */
+/* node/crashes.c - why a node cannot continue. */
 #include "crashes.h"
 
 #include "base/log.h"
@@ -13,27 +13,29 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A node that crashes waits so long for its communication thread to have told of it. */
+/* How long a node that crashes waits until its communication thread has reported that. */
 #define WAIT_NS 4000000000ull
 
-/* What goes to node 0. */
+/* The report to node 0. */
 struct report {
 	struct adsm_process_crash crash;
-	uint32_t why;			/* of a kernel: 1 + enum adsm_pages_wrong; 0: a signal */
-	char text[ADSM_PROCESS_TEXT];	/* that is all there is to be said; "": there is more */
+	uint32_t why;			/* an error of a kernel: 1 + enum adsm_pages_wrong; 0: a signal */
+	char text[ADSM_PROCESS_TEXT];	/* the whole text; "": the text is made from the other members */
 };
 
 static struct report report;
 static struct adsm_process_shared *shared;
 static int communication_thread;
 
-/* In the signal handler. */
+/* Called in the signal handler. */
 static void on_written(void)
 {
 	struct adsm_process_crash *crash = shared ? &shared->crash : &report.crash;
 	char how[ADSM_PROCESS_TEXT];
 
-	/* The launcher ends all nodes where one has ended: that one is to be told. */
+	/*
+	 * If the launcher ends this node because another one has ended, that one's reason counts: delete this record.
+	 */
 	if (crash->sent && (pid_t)crash->sender == getppid()) {
 		atomic_store(&crash->signal, 0);
 	} else if (!shared && adsm_os_thread_id() == communication_thread) {
@@ -52,7 +54,7 @@ void adsm_crashes_start(struct adsm_process_shared *of_application)
 	adsm_crash_note(shared ? &shared->crash : &report.crash, on_written);
 }
 
-/* In a sentence, where the crash alone does not say it. Also in a signal handler. */
+/* Make the text, if the crash's record alone does not contain it. May be called in a signal handler. */
 static void say_why(uint64_t address, enum adsm_pages_wrong why, const char *place)
 {
 	const uint64_t done = atomic_load(&shared->queue.done);
@@ -85,7 +87,7 @@ void adsm_crashes_of_kernel(uint64_t address, enum adsm_pages_wrong why)
 {
 	struct adsm_process_crash crash = { .in_kernel = 1, .address = address };
 
-	/* Threads of a kernel do the same at once, mostly. */
+	/* Mostly several threads of a kernel do the same at the same time. */
 	adsm_crash_alone();
 	if (shared && why != ADSM_PAGES_ILLEGAL) {
 		say_why(address, why, shared->crash.place);
@@ -120,7 +122,7 @@ void adsm_crashes_look(void)
 	adsm_comm_send(0, ADSM_TAG_NOTE, &report, sizeof(report));
 	while (adsm_comm_is_busy())
 		adsm_comm_rest(ADSM_COMM_BUSY_NS);
-	/* Node 0 ends the job. */
+	/* Node 0 will end the job. */
 	adsm_os_sleep_until_ns(adsm_os_now_ns() + WAIT_NS);
 	_exit(128 + SIGSEGV);
 }

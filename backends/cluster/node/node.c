@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * node.c - the program of a cluster's nodes, an MPI job. Node 0 is the application's device process: it takes launches
- * from the queue in shared memory and has all nodes run them. The main thread makes all calls of MPI; on node 0 another
- * one reads the application's requests. One node alone is as a cpu device is: nothing is tracked, nobody is told.
+ * from the queue in shared memory, and all nodes run them. The main thread makes all calls of MPI. On node 0 another
+ * thread reads the application's requests. A cluster of one node works like a cpu device: without a tracker and
+ * messages.
  */
 #include "adsm.h"
 #include "base/log.h"
@@ -34,27 +35,27 @@
 #include <unistd.h>
 
 #define BEAT_MAX_NS 1000000000ull
-#define AWAKE_NS 50000			/* after a launch, for the next one */
+#define AWAKE_NS 50000			/* how long node 0 stays awake after a launch for the next one */
 
 static struct {
 	struct adsm_process_shared *shared;
 	struct adsm_cluster_shared *cluster;
 	struct adsm_pool_launch launch;
-	struct adsm_process_slot part;	/* the launch as this node runs it */
+	struct adsm_process_slot part;	/* this node's part of the launch */
 	struct adsm_node_before before;
 	struct adsm_cluster_card card;
 	struct adsm_cluster_card *cards;
-	char place[96];			/* of this node, for messages */
-	uint32_t *crew;			/* node 0: threads of each that run a launch which may wait for units */
+	char place[96];			/* the text for this node in messages */
+	uint32_t *crew;			/* node 0: for each node, threads that run a launch which may wait for units */
 } node;
 
-/* Between two looks for letters, on any node. */
+/* Called between two checks for letters, on any node. */
 static void look(void)
 {
 	adsm_crashes_look();
 	adsm_units_look();
 	adsm_requests_look();
-	/* No destructor may run beside kernels. */
+	/* _exit(): no destructor may run while kernels run. */
 	if (adsm_requests_over())
 		_exit(0);
 }
@@ -115,7 +116,7 @@ static const char *tracker_name(void)
 
 /* ---- node 0: a launch */
 
-/* Pages that the application has done something to: of a new object, of none any more, or written. */
+/* The application has touched these pages: they belong to a new object, or no longer to any, or were written. */
 static void take_touched(void *arg, uint64_t first, uint64_t n, bool allocated)
 {
 	adsm_runs_split(adsm_pages_objects(), (struct adsm_run){ first, n },
@@ -129,7 +130,7 @@ static struct adsm_run run_of(const struct adsm_process_pointer *pointer)
 				  (pointer->size + ADSM_PAGE_SIZE - 1) / ADSM_PAGE_SIZE };
 }
 
-/* By all pointers of the launch to that memory. */
+/* Do all pointers of the launch to that memory only read it? */
 static bool is_only_read(const struct adsm_process_pointer *pointers, uint32_t n, uint32_t i)
 {
 	bool only_read = true;
@@ -149,7 +150,7 @@ static void find_read_only(const struct adsm_process_pointer *pointers, uint32_t
 	}
 }
 
-/* Pages of memory that the launch might have written, and has not. */
+/* Count the pages of memory that the launch might have written, but has not. */
 static uint64_t count_unwritten(const struct adsm_process_pointer *pointers, uint32_t n)
 {
 	uint64_t pages = 0;
@@ -167,7 +168,7 @@ static uint64_t count_unwritten(const struct adsm_process_pointer *pointers, uin
 	return pages;
 }
 
-/* For the application. */
+/* Write the costs for the application. */
 static void write_costs(uint64_t i, uint64_t seq, const struct adsm_node_launch *launch,
 			const struct adsm_node_counts *counts)
 {
@@ -204,7 +205,10 @@ static void write_costs(uint64_t i, uint64_t seq, const struct adsm_node_launch 
 	costs->seq = seq;
 }
 
-/* Before any node has heard of it: nobody is to think that all wait who are about to run. */
+/*
+ * Before any node gets the launch, count the threads that will run it. Otherwise the application would detect a
+ * deadlock while these threads are not counted yet.
+ */
 static void expect_units(const char *kernel, const struct adsm_node_launch *launch)
 {
 	uint64_t first, n;
@@ -218,7 +222,7 @@ static void expect_units(const char *kernel, const struct adsm_node_launch *laun
 	adsm_units_launch(kernel, node.crew);
 }
 
-/* What the application has done since the last launch. */
+/* Collect what the application has touched since the last launch. */
 static bool collect_touched(void)
 {
 	adsm_runs_clear(&node.before.removed);
@@ -271,7 +275,7 @@ static void write_task_costs(uint64_t i, uint64_t seq, const struct adsm_task_co
 	costs->seq = seq;
 }
 
-/* All nodes hear of that, as at a launch, of which there is none. */
+/* All nodes need the touched pages, which are exchanged as for a launch: here by an empty one. */
 static void run_task(uint64_t done)
 {
 	const uint64_t i = done % ADSM_PROCESS_SLOTS;
@@ -286,7 +290,7 @@ static void run_task(uint64_t done)
 		adsm_node_run(&nothing, &node.before, &counts);
 	slot->status = adsm_node_task_run(slot, slot->in_area ? node.shared->areas[i] : slot->args, node.cluster, look,
 					  &costs, &node.shared->tasks[i], node.shared->failures[i]);
-	/* As of any device process: its record will be asked for. */
+	/* As in any device process: the application asks for the record of tasks. */
 	slot->task = 1;
 	slot->counts[ADSM_TASK_WORKERS] = costs.n_workers;
 	slot->end_ns = adsm_os_now_ns();
@@ -300,7 +304,9 @@ static void run_launch(uint64_t done)
 	struct adsm_node_work work = {
 		.launch = { .kernel = slot->kernel, .n_args = slot->n_args, .first_block = slot->first_block,
 			    .n_blocks = slot->n_blocks, .arg_bytes = slot->arg_bytes,
-			    /* What two nodes have added to one word is not the sum of both. */
+			    /*
+			     * Atomics of two nodes on one word would not be added up: node 0 runs such kernels alone.
+			     */
 			    .alone = adsm_code_atomics(slot->kernel), .counted = slot->counted },
 		.arg_offset = slot->arg_offset,
 		.args = slot->in_area ? node.shared->areas[i] : slot->args,
@@ -322,7 +328,7 @@ static void run_launch(uint64_t done)
 	write_costs(i, done + 1, &work.launch, &counts);
 }
 
-/* What is next in the queue. */
+/* Run the next launch in the queue. */
 static void run_next(void)
 {
 	struct adsm_process_queue *queue = &node.shared->queue;
@@ -344,7 +350,7 @@ static bool has_launch(void)
 	return node.shared && atomic_load(&node.shared->queue.submitted) != atomic_load(&node.shared->queue.done);
 }
 
-/* Until the application wants something; and now and then, to see whether all others live. */
+/* Sleep until the application submits something; wake up from time to time to check whether all other nodes live. */
 static void sleep_idle(uint64_t awake_until_ns)
 {
 	uint64_t beat_ns = adsm_node_words.timeout_ns / 4 < BEAT_MAX_NS ? adsm_node_words.timeout_ns / 4 : BEAT_MAX_NS;
@@ -428,9 +434,9 @@ static bool take_letter(struct adsm_letter *letter)
 	}
 }
 
-/* ---- one node alone */
+/* ---- a cluster of one node */
 
-/* The keeper is told that this process is not stopped: it waits for messages of nobody. */
+/* Report to the keeper that this process is not stopped: there are no other nodes to do that. */
 static void beat_alone(void *arg)
 {
 	_Atomic uint64_t *heard_ns = arg;
@@ -461,7 +467,7 @@ static void serve_alone(void)
 	static const struct adsm_server server = { hello_alone, adsm_serve_answer };
 
 	adsm_serve(&server);
-	/* The launch command takes a node that goes without a word for one that has failed. */
+	/* The launch command takes a node that exits without MPI_Finalize() for a failed one. */
 	adsm_comm_finish();
 	_exit(0);
 }
@@ -469,8 +475,8 @@ static void serve_alone(void)
 /* ---- the start */
 
 /*
- * Nodes of one machine share its processors, where nobody says how many threads each is to have. Two threads of each
- * are awake in turns: that for messages, and one for kernels.
+ * Choose the number of threads, if no option sets it. Nodes on one machine share its processors. In each node two
+ * threads take turns: the one for messages, and one for kernels.
  */
 static void set_threads(void)
 {
@@ -490,7 +496,7 @@ static void set_error(int error, const char *format)
 		 adsm_node_words.base + adsm_node_words.size);
 }
 
-/* All but node 0, whose memory is the application's, have memory of their own. */
+/* Node 0 uses the application's memory. All other nodes have memory of their own. */
 static void start_memory(void)
 {
 	int fd, ret;
@@ -535,11 +541,13 @@ int main(int argc, char **argv)
 	adsm_node_mpi(node.card.mpi, sizeof(node.card.mpi));
 	adsm_cluster_prepare(adsm_node_words.connect, node.card.mpi, adsm_cluster_all_here());
 	adsm_cluster_gate_start();
-	/* One address on all nodes: the library tries again with another where the range is taken somewhere. */
+	/*
+	 * All nodes need the same address. If the range is used on any node, the library tries again with another one.
+	 */
 	if (adsm_os_reserve(adsm_node_words.base, adsm_node_words.size, &p))
 		set_error(-EEXIST, "the addresses from %#lx to %#lx are taken there");
 	adsm_comm_start(&argc, &argv, adsm_node_words.timeout_ns);
-	/* After MPI, which has handlers too. */
+	/* After MPI, which sets handlers, too. */
 	adsm_crash_thread();
 	adsm_crash_start();
 	set_threads();
@@ -565,6 +573,6 @@ int main(int argc, char **argv)
 		serve_application();
 	}
 	adsm_comm_finish();
-	/* Threads may still run. */
+	/* _exit(): threads may still run. */
 	_exit(0);
 }

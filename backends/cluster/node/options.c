@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* node/options.c - a node's command line, as the keeper has written it. */
+/* node/options.c - reads a node's command line, which the keeper made. */
 #include "options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PROBE_EVERY 8			/* pushes of a page */
+#define PROBE_EVERY 8			/* after this number of pushes of a page, probe for readers */
 
 struct adsm_node_words adsm_node_words;
 
-/* The number of a name in a list that ends with NULL. */
+/* The index of a name in a list that ends with NULL. */
 static int choose(const char *key, const char *value, const char *const *names)
 {
 	for (int i = 0; names[i]; i++) {
@@ -21,7 +21,7 @@ static int choose(const char *key, const char *value, const char *const *names)
 	exit(1);
 }
 
-/* How tasks run. */
+/* Options of tasks. */
 static void read_task_word(const char *key, uint64_t n)
 {
 	struct adsm_node_words *words = &adsm_node_words;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/requests.c - what the application asks of node 0 beside launches. */
+/* node/requests.c - requests of the application to node 0, other than launches. */
 #include "requests.h"
 
 #include "base/os.h"
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A request as other nodes get it; the module's bytes follow. */
+/* A request, as other nodes get it. The bytes of a module follow. */
 struct code {
 	struct adsm_process_request request;
 	uint8_t bytes[];
@@ -29,19 +29,19 @@ struct answer {
 	char text[ADSM_PROCESS_TEXT];
 };
 
-/* The request that is being done; one thread waits for its end. */
+/* The current request. The thread that reads requests waits for its end. */
 static struct {
 	int (*hello)(const struct adsm_process_request *request, int memory_fd, struct adsm_process_shared *shared,
 		     struct adsm_process_reply *reply);
 	const struct adsm_process_request *request;
 	struct adsm_process_shared *shared;
 	struct adsm_process_reply *reply;
-	int fd;				/* memory, or a module */
+	int fd;				/* device memory, or a module */
 	_Atomic uint32_t state;		/* futex */
 	int ret;
-	int n_answers;			/* that have not come */
-	bool undo;			/* a node has not loaded it: nobody has */
-	_Atomic bool over, seen;	/* the application has ended; the node knows, and ends */
+	int n_answers;			/* answers that have not come yet */
+	bool undo;			/* a node could not load the module: unload it on all nodes */
+	_Atomic bool over, seen;	/* the application has ended; the main thread knows that, and ends the node */
 } requests;
 
 enum { NONE, ASKED, SENT, DONE };
@@ -88,7 +88,10 @@ static void *read_requests(void *arg)
 	adsm_serve(&server);
 	atomic_store(&requests.over, true);
 	wake_node();
-	/* A node that waits for others in a call of MPI, or for a kernel, does not see it. */
+	/*
+	 * The main thread may wait for other nodes in a call of MPI, or for a kernel, and not notice that: end the
+	 * process.
+	 */
 	adsm_os_sleep_until_ns(adsm_os_now_ns() + 1000000000);
 	if (!atomic_load(&requests.seen))
 		_exit(0);
@@ -133,7 +136,7 @@ static void finish(void)
 	adsm_os_wake(&requests.state, 1, false);
 }
 
-/* Here first: where this node cannot do it, others need not try. */
+/* This node first: if it fails, the other nodes need not try. */
 static void begin(void)
 {
 	const struct adsm_process_request *request = requests.request;
@@ -144,11 +147,11 @@ static void begin(void)
 	if (request->op == ADSM_PROCESS_HELLO) {
 		requests.ret = requests.hello(request, requests.fd, requests.shared, requests.reply);
 	} else {
-		/* Loading takes the descriptor. */
+		/* Loading closes the descriptor. */
 		if (request->op == ADSM_PROCESS_LOAD && requests.fd >= 0)
 			fd = dup(requests.fd);
 		requests.ret = adsm_images_answer(request, &requests.fd, requests.reply);
-		/* Where others have the bytes of write-once objects is their own matter. */
+		/* Other nodes map the bytes of write-once objects by themselves. */
 		if (!requests.ret && request->op != ADSM_PROCESS_ONCE_MAP)
 			send_code(request, fd);
 		if (fd >= 0)
@@ -209,9 +212,9 @@ bool adsm_requests_over(void)
 	return true;
 }
 
-/* ---- another node */
+/* ---- other nodes */
 
-/* A write-once object's bytes here, then its flags. */
+/* Map memory for a write-once object's bytes, and make the file of its flags. */
 static int add_once(const struct adsm_process_request *request, struct adsm_process_reply *reply, int *ret_fd)
 {
 	const struct adsm_process_request map = { .op = ADSM_PROCESS_ONCE_MAP, .base = request->base,
@@ -223,7 +226,7 @@ static int add_once(const struct adsm_process_request *request, struct adsm_proc
 	return ret ? ret : adsm_os_memfd("once-flags", request->extra, ret_fd);
 }
 
-/* What goes with a request, which the node makes itself. */
+/* Make the file that belongs to a request; other nodes do not get a descriptor. */
 static int make_file(const struct code *code, size_t n, struct adsm_process_reply *reply, int *ret_fd)
 {
 	int ret;

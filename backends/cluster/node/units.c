@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/units.c - units of write-once objects, among the nodes. A letter is a row of entries, in the order in which
- * things happened where it comes from: before a node says that a thread waits, or has ended, it has told all that this
- * thread has set. So node 0 never takes for a deadlock what is one letter away from going on.
+ * node/units.c - units of write-once objects on several nodes. A letter is a sequence of entries, in the order of the
+ * events on the sender: before a node reports that a thread waits, or has ended, it has reported all that this thread
+ * has set. So node 0 never detects a deadlock while a unit that ends it is on its way.
  */
 #include "units.h"
 
@@ -19,36 +19,37 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LETTER_SIZE ((size_t)1 << 20)	/* of a letter with more than one entry, at most */
-#define AHEAD_MAX ((size_t)64 << 10)	/* bytes of units that are sent before they are asked for, at once */
+#define LETTER_SIZE ((size_t)1 << 20)	/* maximum size of a letter with more than one entry */
+/* Maximum number of bytes of units that are sent together before they are requested. */
+#define AHEAD_MAX ((size_t)64 << 10)
 #define N_STREAMS 32
 
 enum kind {
-	/* To node 0. */
-	SET,				/* the unit's bytes follow */
-	WANT,				/* somebody waits for it */
-	CREW,				/* so many threads run blocks now: .number */
-	FAILED,				/* of that object nothing more will be set by who sends this */
-	ENDED,				/* this node's part has failed; a sentence follows */
-	/* From there. */
-	UNIT,				/* it is set; its bytes follow. .number: 1 where it was asked for */
-	VERDICT,			/* the wait is to end with .error */
+	/* To node 0: */
+	SET,				/* a unit is set; its bytes follow */
+	WANT,				/* a thread waits for a unit */
+	CREW,				/* .number: threads that run blocks now */
+	FAILED,				/* the sender will set no more units of the object */
+	ENDED,				/* this node's part has failed; a text follows */
+	/* From node 0: */
+	UNIT,				/* a unit is set; its bytes follow. .number: 1 if it was requested */
+	VERDICT,			/* the wait has to end with .error */
 };
 
 struct entry {
 	uint32_t kind;
 	int32_t error;
-	uint32_t slot, number;		/* a wait, in the table of the node that waits */
+	uint32_t slot, number;		/* identify a wait in the table of the node that waits */
 	int32_t thread, reserved;
 	uint64_t address, unit, block;
 	uint64_t size;			/* bytes that follow */
 };
 
-/* What kernels of this node have done, and node 0 does not know yet. */
+/* An event on this node that node 0 does not know yet. */
 struct news {
 	const struct adsm_kernel_once *once;
 	uint64_t unit, block;
-	int error;			/* 0: the unit is set; else nothing more of the object */
+	int error;			/* 0: the unit is set; else no more units of the object will be set */
 };
 
 /* Node 0: a thread of another node that waits. */
@@ -57,33 +58,33 @@ struct want {
 	const struct adsm_kernel_once *once;
 	int node;
 	uint32_t slot, number;
-	bool brought;			/* that node has the unit, or what brings it is packed */
+	bool brought;			/* the node has the unit, or its entry is packed */
 };
 
 static struct {
-	struct adsm_process_shared *shared;	/* node 0 */
+	struct adsm_process_shared *shared;	/* only on node 0 */
 	void (*name_place)(char *place, size_t size, int node);
-	/* Another node. */
-	uint32_t told[ADSM_ONCE_SLOTS];	/* the waits that node 0 knows of, by slot */
-	uint32_t crew;			/* that node 0 knows of */
-	/* Of the launch. */
-	const struct adsm_pool_launch *launch;	/* this node's part; NULL: none that has to do with units */
-	int error;			/* how it has ended; node 0: how it has ended anywhere */
+	/* Other nodes: */
+	uint32_t told[ADSM_ONCE_SLOTS];	/* for each slot, the last wait that was reported to node 0 */
+	uint32_t crew;			/* the number that was last reported to node 0 */
+	/* Of the current launch: */
+	const struct adsm_pool_launch *launch;	/* this node's part; NULL: no part that uses units */
+	int error;			/* its result on this node; on node 0: its first error on any node */
 	char failure[ADSM_PROCESS_TEXT];
-	/* Node 0. */
+	/* Node 0: */
 	const char *kernel;
-	uint32_t *crews;		/* of each node */
+	uint32_t *crews;		/* one for each node */
 	struct want *wants;
 	size_t n_wants, room;
-	uint32_t seen;			/* of the table's bell */
+	uint32_t seen;			/* the value of the table's `rung` at the last check */
 	bool listens;
-	struct adsm_pack *packs;	/* what goes to each node */
+	struct adsm_pack *packs;	/* one for each node: entries that are to be sent */
 	struct stream { uint64_t address, next; int node; size_t bytes; } streams[N_STREAMS];
 	unsigned oldest;
 } units;
 
 static struct {
-	pthread_mutex_t lock;		/* threads of kernels */
+	pthread_mutex_t lock;		/* held by threads of kernels, too */
 	struct news *v;
 	size_t n, room;
 } news = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -97,7 +98,7 @@ static void send(struct adsm_pack *pack, int node)
 	pack->n = 0;
 }
 
-/* A unit may be nearly as large as a letter: what is to go to that node already goes before. */
+/* A unit may be nearly as large as a letter: if necessary, send the packed entries first. */
 static void put(struct adsm_pack *pack, int node, const struct entry *entry, const void *bytes)
 {
 	if (pack->n + sizeof(*entry) + entry->size > LETTER_SIZE)
@@ -111,7 +112,7 @@ static const char *bytes_of(const struct adsm_kernel_once *once, uint64_t unit)
 	return (const char *)once->data + unit * once->size;
 }
 
-/* ---- another node: its kernels' threads */
+/* ---- other nodes: events of their kernels' threads */
 
 static void add_news(const struct news *one)
 {
@@ -143,7 +144,7 @@ static const struct adsm_device_once_told told = {
 	.set = on_set, .waits = adsm_comm_wake, .failed = on_failed, .refused = adsm_crashes_refuse,
 };
 
-/* ---- another node: what it tells */
+/* ---- other nodes: reports to node 0 */
 
 static void put_news(const struct news *one)
 {
@@ -175,7 +176,7 @@ static void put_all_news(void)
 		put_news(&v[i]);
 }
 
-/* Waits that node 0 does not know of; returns how many. */
+/* Find waits that were not reported to node 0. Returns their number. */
 static size_t find_waits(struct adsm_once_table *table, struct entry *ret_entries)
 {
 	struct adsm_once_note note;
@@ -202,7 +203,7 @@ static void tell(void)
 	table = adsm_device_once_table(&device);
 	if (!table)
 		return;
-	/* In this order: what a thread set before it waits, or ends, goes before that. */
+	/* The order is important: what a thread set is reported before its wait or its end. */
 	crew = atomic_load(&table->running[device]);
 	n = find_waits(table, waits);
 	put_all_news();
@@ -214,7 +215,7 @@ static void tell(void)
 	send(&out, 0);
 }
 
-/* ---- another node: what it is told */
+/* ---- other nodes: entries from node 0 */
 
 static void take_unit(const struct entry *entry, const void *bytes)
 {
@@ -225,7 +226,7 @@ static void take_unit(const struct entry *entry, const void *bytes)
 	if (entry->unit >= once->count || entry->size != once->size)
 		adsm_comm_fail("node 0 sent a unit that there is not");
 	shared = adsm_device_once_shared(once);
-	/* Not asked for, and a kernel here writes it, too: that is told when it sets it. */
+	/* It was not requested, and a kernel on this node writes it, too: that is detected when the kernel sets it. */
 	if (!entry->number && atomic_load(&shared->flags[entry->unit]) != ADSM_ONCE_EMPTY)
 		return;
 	if (adsm_once_fresh(shared, entry->unit))
@@ -245,9 +246,9 @@ static void take_verdict(const struct entry *entry)
 		adsm_once_judge(table, entry->slot % ADSM_ONCE_SLOTS, &note, entry->error);
 }
 
-/* ---- node 0: what it tells */
+/* ---- node 0: entries to other nodes */
 
-/* Units behind one that was asked for, twice as many bytes each time while that goes on in order. */
+/* Send units that follow a requested one, twice as many bytes each time while requests are in order. */
 static void put_ahead(const struct want *want)
 {
 	const struct adsm_kernel_once *once = want->once;
@@ -274,13 +275,15 @@ static void put_ahead(const struct want *want)
 	s->next = unit;
 }
 
-/* These threads of one node wait for the same. */
+/* Do these threads of one node wait for the same unit? */
 static bool are_alike(const struct want *a, const struct want *b)
 {
 	return a->node == b->node && a->once == b->once && a->wait.unit == b->wait.unit;
 }
 
-/* @first: of the answers that are about to go, of which one may have brought the unit to that node. */
+/*
+ * @first: the first of the answers that are about to be sent. One of these may already contain the unit for that node.
+ */
 static void answer(const struct want *first, struct want *want, int error)
 {
 	struct entry entry = { .kind = error ? VERDICT : UNIT, .error = error, .slot = want->slot,
@@ -306,7 +309,7 @@ static void look_at_wants(struct adsm_once_table *table)
 {
 	size_t n = 0, n_ended = 0;
 
-	/* Those that have ended come to the front. */
+	/* Waits that have ended are moved to the front. */
 	units.seen = atomic_load(&table->rung);
 	for (size_t i = 0; i < units.n_wants; i++) {
 		struct want want = units.wants[i];
@@ -329,9 +332,9 @@ static void look_at_wants(struct adsm_once_table *table)
 		send(&units.packs[r], r);
 }
 
-/* ---- node 0: what it is told */
+/* ---- node 0: entries from other nodes */
 
-/* Wakes this node where units are set by whomever, while somebody elsewhere waits. */
+/* Wakes this node when any thread sets a unit, while a thread of another node waits. */
 static void *listen(void *arg)
 {
 	int device;
@@ -395,7 +398,7 @@ static void take_want(int from, const struct entry *entry)
 	if (!units.listens && adsm_pool_thread(listen))
 		adsm_comm_fail("no thread that waits for units");
 	units.listens = true;
-	/* Before the wait is counted: who sets the unit from then on rings. */
+	/* Before the wait is counted: a thread that sets the unit after that rings. */
 	atomic_store(&table->n_listeners, 1);
 	adsm_format(note.kernel, sizeof(note.kernel), "%s", units.kernel);
 	want = &units.wants[units.n_wants++];
@@ -532,7 +535,7 @@ int adsm_units_end(char ret_failure[ADSM_PROCESS_TEXT])
 	int device;
 	struct adsm_once_table *table = adsm_device_once_table(&device);
 
-	/* Whose threads have not waited for the answer. */
+	/* Waits whose threads did not wait for the answer. */
 	while (units.n_wants)
 		adsm_once_wait_end(&units.wants[--units.n_wants].wait);
 	if (table)
@@ -548,7 +551,7 @@ void adsm_units_begin(const struct adsm_pool_launch *launch, uint32_t crew)
 	if (adsm_device_once_settle())
 		adsm_comm_fail("no memory, or no mappings left, for a write-once object");
 	units.launch = launch;
-	/* Node 0 knows. */
+	/* Node 0 knows this number. */
 	units.crew = launch && launch->waits ? crew : 0;
 }
 
@@ -560,7 +563,7 @@ void adsm_units_part_ended(void)
 	units.launch = NULL;
 	if (error && !adsm_comm.rank)
 		note_failure(error, adsm_pool_failure(), strlen(adsm_pool_failure()));
-	/* All that was set, and that nobody runs blocks any more. */
+	/* Report all units that were set, and that no thread runs blocks any more. */
 	if (adsm_comm.rank)
 		tell();
 	if (error && adsm_comm.rank) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/exchange/paper.c - who wrote what, as CUDA-For-Clusters finds it. */
+/* node/exchange/paper.c - finds which node wrote which page as CUDA-For-Clusters does. */
 #include "paper.h"
 
 #include "cluster/node/net/comm.h"
@@ -14,13 +14,13 @@ static uint64_t room;
 
 static void set_vector(const struct adsm_runs *global, const struct adsm_run *wrote, size_t n_wrote)
 {
-	uint64_t number = 0;			/* of a run's first page */
+	uint64_t number = 0;			/* number of the run's first page in the vector */
 	size_t w = 0;
 
 	for (size_t i = 0; i < global->n; i++) {
 		const struct adsm_run *run = &global->v[i];
 
-		/* An object can border on the next one: a run that was written may go from one to the other. */
+		/* Adjacent objects: a written run may cross the border between two of them. */
 		while (w < n_wrote && wrote[w].first + wrote[w].n <= run->first)
 			w++;
 		for (size_t k = w; k < n_wrote && wrote[k].first < run->first + run->n; k++) {
@@ -34,7 +34,7 @@ static void set_vector(const struct adsm_runs *global, const struct adsm_run *wr
 	}
 }
 
-/* The runs that each node wrote. */
+/* Gather the runs that each node wrote. */
 static const struct adsm_runs *gather_runs(const struct adsm_run *wrote, size_t n_wrote)
 {
 	static struct adsm_runs *by_node;

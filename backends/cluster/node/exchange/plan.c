@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* node/exchange/plan.c - node 0's choice of what goes where. */
+/* node/exchange/plan.c - node 0 decides which pages go to which nodes. */
 #include "plan.h"
 
 #include <stdlib.h>
 
 #include "base/os.h"
 
-/* What node 0 knows of a page. */
+/* Node 0's state of a page. */
 struct page {
-	uint64_t readers;		/* nodes that have read it since its last write */
+	uint64_t readers;		/* nodes that have read it since it was last written */
 	uint64_t probing;		/* nodes that got it unmapped and have not touched it since */
 	uint8_t pushes;
 };
 
-/* A run begins or ends. */
+/* The begin or end of a run. */
 struct edge {
 	uint64_t page;
 	uint32_t node;
@@ -28,7 +28,7 @@ static struct {
 	int n_nodes;
 	struct edge *edges;
 	size_t room;
-	struct adsm_segments whole;	/* before readers are looked at */
+	struct adsm_segments whole;	/* before they are split by readers */
 } plan;
 
 void adsm_plan_start(int n_nodes, uint64_t n_pages, enum adsm_update update, uint64_t threshold, unsigned probe_every)
@@ -64,7 +64,7 @@ void adsm_plan_forget(struct adsm_run run)
 	}
 }
 
-/* A page that was written: to whom it goes. */
+/* Choose the nodes that get a written page. */
 static void choose(struct adsm_segment *segment)
 {
 	struct page *page = &plan.pages[segment->first];
@@ -72,7 +72,7 @@ static void choose(struct adsm_segment *segment)
 	page->readers &= ~page->probing;
 	page->probing = 0;
 	segment->readers = page->readers;
-	/* Who wrote it alone has it. */
+	/* A node that alone wrote the page has it. */
 	if (!(segment->flags & ADSM_SEGMENT_SEVERAL) && plan.n_nodes <= 64)
 		segment->readers &= ~(1ull << segment->writer % 64);
 	if (!segment->readers)
@@ -153,7 +153,7 @@ void adsm_plan_kernel(const struct adsm_runs *wrote, struct adsm_segments *out, 
 {
 	const size_t n = gather_edges(wrote);
 	struct adsm_plan_counts counts = { 0 };
-	int64_t writers = 0, sum = 0;		/* how many at this place, and the sum of their numbers */
+	int64_t writers = 0, sum = 0;		/* number of nodes that wrote this page, and the sum of their ranks */
 
 	plan.whole.n = out->n = 0;
 	for (size_t i = 0; i + 1 < n; i++) {

@@ -2,9 +2,9 @@
 /*
  * hcrc_sync.c - see hcrc_sync.h.
  *
- * Diffs that were sent early have to be in their pages before a lock is given back, or the next one who has it might
- * not see them. They are counted by epochs: a release waits for those of its epoch and before, and begins another one
- * when it can, so that it does not wait for ever where more are sent all the time.
+ * Early diffs must be in their pages before a lock is released: otherwise the next holder might not see them. They are
+ * counted by epochs. A release waits for the diffs of its epoch and earlier, and begins a new epoch as soon as
+ * possible, so that it does not wait forever if more early diffs are sent all the time.
  */
 #include "hcrc_sync.h"
 
@@ -32,7 +32,9 @@ static uint32_t *n_early(const struct adsm_hcrc *hcrc, uint32_t epoch)
 	return &hcrc->now->n_early[epoch % 2];
 }
 
-/* Are all of them in their pages that were sent in that epoch or before? It is this one, the last, or long ago. */
+/*
+ * Are all early diffs of this epoch and earlier in their pages? @epoch is the current one, the previous one, or older.
+ */
 static bool are_in(const struct adsm_hcrc *hcrc, uint32_t epoch)
 {
 	const uint32_t now = hcrc->now->epoch;
@@ -55,7 +57,7 @@ static void put_last(struct adsm_hcrc *hcrc, struct adsm_hcrc_lock *lock, uint32
 	lock->last = (uint8_t)(worker + 1);
 }
 
-/* Who has waited longest for a lock that is here has it. */
+/* Give a lock that is on this node to the worker that has waited longest. */
 static void hand_over(struct adsm_hcrc *hcrc, struct adsm_hcrc_lock *lock)
 {
 	struct adsm_hcrc_worker *worker = &hcrc->workers[lock->first - 1];
@@ -89,7 +91,7 @@ int adsm_hcrc_acquire(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
 	hcrc->workers[worker].waits = ADSM_HCRC_FOR_LOCK;
 	hcrc->workers[worker].lock = number;
 	put_last(hcrc, lock, worker);
-	/* One request is enough where the lock is handed over here. */
+	/* If locks are handed over on the node, one request is enough. */
 	if (!hcrc->config.locality || (!lock->here && !lock->n_asked))
 		ask(hcrc, number);
 	return 0;
@@ -122,7 +124,7 @@ static void arrive(struct adsm_hcrc *hcrc)
 	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_ARRIVE, .count = now->n_ended }, hcrc->list);
 }
 
-/* Those that wait for early diffs, and need not any longer. */
+/* Continue the workers that no longer need to wait for early diffs. */
 static void go_on(struct adsm_hcrc *hcrc)
 {
 	const uint32_t epoch = hcrc->now->epoch;
@@ -158,7 +160,10 @@ int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t number)
 	hcrc->workers[worker].waits = ADSM_HCRC_FOR_DIFFS;
 	hcrc->workers[worker].lock = number;
 	hcrc->workers[worker].epoch = hcrc->now->epoch;
-	/* While it waits a page with its stores may become old, or its frame be wanted. */
+	/*
+	 * While the release waits, a page with its stores may become old, or its frame may be needed: send its diffs
+	 * now.
+	 */
 	if (!are_in(hcrc, hcrc->now->epoch))
 		adsm_hcrc_flush_early(hcrc);
 	go_on(hcrc);
@@ -189,7 +194,7 @@ void adsm_hcrc_fail(struct adsm_hcrc *hcrc, uint32_t error)
 	send(hcrc, (struct adsm_hcrc_message){ .kind = ADSM_HCRC_FAIL, .count = error }, NULL);
 }
 
-/* The pages that this node is home of go to the manager's. */
+/* Send the pages whose home is this node to the manager's node. */
 static void give_back(struct adsm_hcrc *hcrc)
 {
 	struct adsm_hcrc_message message = { .kind = ADSM_HCRC_BACK, .size = hcrc->config.page_size };
@@ -205,7 +210,7 @@ static void give_back(struct adsm_hcrc *hcrc)
 
 /* ---- messages */
 
-/* The pages that the manager says are old. */
+/* Invalidate the pages that the manager lists as old. */
 static int invalidate(struct adsm_hcrc *hcrc, uint32_t size, const uint8_t *bytes)
 {
 	uint32_t page;

@@ -25,7 +25,7 @@ static size_t written_room;
 
 /* ---- a touch */
 
-/* One valid page, whose touch nobody else is busy with. */
+/* Open a valid page that no other thread is working on. */
 static int open_page(uint64_t page, bool write, struct adsm_run *ret_need)
 {
 	const bool first = !adsm_table_has(page, ADSM_PAGE_OPEN);
@@ -36,7 +36,7 @@ static int open_page(uint64_t page, bool write, struct adsm_run *ret_need)
 	return ret;
 }
 
-/* Where the kernel may not do that this does not return. False: the other signal, and no error of the kernel's. */
+/* Does not return if the kernel's access is an error. Returns false for the other signal without an error. */
 static bool on_touch(int sig, uintptr_t address, bool write)
 {
 	const uint64_t page = (address - config.base) / ADSM_PAGE_SIZE;
@@ -162,7 +162,7 @@ const struct adsm_runs *adsm_pages_objects(void)
 	return &adsm_table.objects;
 }
 
-/* Those of them that are open. */
+/* Close those pages of the run that are open. */
 static void close_run(struct adsm_run run)
 {
 	const uint64_t end = run.first + run.n;
@@ -193,7 +193,7 @@ int adsm_pages_begin(const struct adsm_run *read_only, size_t n)
 
 	if (ret)
 		return ret;
-	/* Somebody may have set handlers of his own since. */
+	/* Other code may have set handlers of its own since. */
 	ret = adsm_handler_take(on_touch);
 	if (!ret)
 		ret = tracker->begin(old, n_old);
@@ -269,14 +269,14 @@ const uint8_t *adsm_pages_original(uint64_t page)
 		adsm_waiting_sleep((struct adsm_run) { page, 1 }, NULL);
 	if (adsm_table_read_only(page))
 		bytes = adsm_pages_alias(page);
-	/* Kernels cannot write it before they have made one: that takes the lock. */
+	/* A kernel must make a twin before it can write the page, which needs the lock. */
 	else if (!adsm_table_has(page, ADSM_PAGE_TWIN))
 		adsm_table_take_twin(page);
 	adsm_unlock(&adsm_table.lock);
 	return bytes;
 }
 
-/* Others may have written it too: what they send is compared to what it was. */
+/* The page is about to change. Keep the original as a twin: pages that other nodes send are compared with it. */
 static uint8_t *change(uint64_t page)
 {
 	if (!adsm_table_has(page, ADSM_PAGE_TWIN))
@@ -300,7 +300,7 @@ void adsm_pages_merge(uint64_t page, const uint8_t *bytes)
 	adsm_diff_merge(into, bytes, adsm_pages_twin(page), ADSM_PAGE_SIZE);
 }
 
-/* ---- what comes, and what is to come */
+/* ---- pages that come, and pages to request */
 
 void adsm_pages_arrived(struct adsm_run run, bool mapped)
 {
@@ -344,18 +344,18 @@ struct adsm_pages_counts adsm_pages_counts(void)
 	return counts;
 }
 
-/* ---- SIGSEGV and SIGBUS, shared with who had them before */
+/* ---- SIGSEGV and SIGBUS, shared with previous handlers */
 
 static struct {
 	const int signal;
-	struct sigaction first;		/* found at the start */
-	struct sigaction previous;	/* found when it was last taken */
+	struct sigaction first;		/* the action at the start */
+	struct sigaction previous;	/* the action when the signal was last taken */
 } taken[] = { { .signal = SIGSEGV }, { .signal = SIGBUS } };
 
-static _Atomic(adsm_touch_handler *) touch_handler;	/* NULL: given back */
+static _Atomic(adsm_touch_handler *) touch_handler;	/* NULL: the signals were given back */
 static ucontext_t been_here;		/* marks the context of a signal that is being forwarded */
 
-/* Not through libc: all zeros are the default. */
+/* A direct system call, not through libc: an action of zeros is the default. */
 static void set_default(int sig)
 {
 	static const uint64_t action[4];
@@ -363,7 +363,7 @@ static void set_default(int sig)
 	sys(SYS_rt_sigaction, sig, action, NULL, KERNEL_SIGSET_SIZE);
 }
 
-/* What the kernel would have done without us: the instruction runs once more, or the signal is sent once more. */
+/* Do what the system would have done without this handler: the instruction runs again, or the signal is sent again. */
 static void die(int sig, const siginfo_t *info)
 {
 	set_default(sig);
@@ -374,7 +374,10 @@ static void die(int sig, const siginfo_t *info)
 static void forward(int sig, siginfo_t *info, ucontext_t *context)
 {
 	const size_t i = sig == SIGBUS;
-	/* Whom we forward to had taken it from us, and forwards to us: then it is for who came before us. */
+	/*
+	 * The handler that this one forwards to may have replaced it, and forward to it in turn. Then use the first
+	 * action.
+	 */
 	const bool again = context->uc_link == &been_here;
 	const struct sigaction *action = again ? &taken[i].first : &taken[i].previous;
 	uint64_t mask, more;
@@ -404,7 +407,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	uintptr_t instruction;
 	bool write;
 
-	/* One that was sent has no address. */
+	/* A signal that was sent has no address. */
 	if (!handler || info->si_code <= 0 || !adsm_decode_fault(context, &instruction, &write) ||
 	    !handler(sig, (uintptr_t)info->si_addr, write))
 		forward(sig, info, context);
@@ -415,7 +418,10 @@ int adsm_handler_take(adsm_touch_handler *handler)
 {
 	struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK }, now;
 
-	/* All are blocked meanwhile: a handler of the program's may touch pages, and want the lock of this thread. */
+	/*
+	 * Block all signals in the handler: a handler of the program may touch pages, and need the lock that this
+	 * thread holds.
+	 */
 	memset(&ours.sa_mask, 0xff, sizeof(ours.sa_mask));
 	for (size_t i = 0; i < 2; i++) {
 		if (sigaction(taken[i].signal, NULL, &now))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/pages/sigsegv.c - tracker: mprotect(), and twins.
+ * node/pages/sigsegv.c - a tracker that uses mprotect() and twins.
  *
- * Each place where neighbouring pages have other protections costs a mapping, of which a process has few
- * (vm.max_map_count), and others need some. So beyond half of them pages are opened and closed with their neighbours:
- * one that is opened for a store has a twin too, and counts as written where it differs from it in the end; one that is
- * closed stays valid, and its next touch opens it again.
+ * Each border between pages with different protections needs one more mapping. The number of mappings of a process is
+ * limited (vm.max_map_count), and other code needs some, too. If half of them are used, pages are opened and closed
+ * together with their neighbours. A neighbour that is opened for stores gets a twin, too, and counts as written if it
+ * differs from the twin in the end. A neighbour that is closed stays valid, and its next touch opens it again.
  */
 #include "tracker.h"
 
@@ -18,11 +18,11 @@
 #include "table.h"
 
 #define OPEN_BITS ((unsigned)(ADSM_PAGE_OPEN | ADSM_PAGE_WRITABLE))
-#define WIDEST 40			/* 2^40 pages: all there are */
+#define WIDEST 40			/* 2^40 pages: more than there are */
 
 static uint64_t n_borders, most_borders;
 
-/* Runs of 2^n pages have one protection: single ones, then 64, 512, … the more mappings there are. */
+/* Runs of 2^level pages have one protection: single pages at first, then 64, 512, … as the number of mappings grows. */
 static unsigned level(void)
 {
 	return n_borders < most_borders ? 0 : 6 + (unsigned)(3 * ((n_borders - most_borders) / (most_borders / 4 + 1)));
@@ -38,7 +38,7 @@ static unsigned bits_at(uint64_t page)
 	return adsm_table.flags[page] & OPEN_BITS;
 }
 
-/* -ENOMEM: some of it may have been done; flags say what was. */
+/* Returns -ENOMEM if the system refuses; then it may have changed a part, but the flags are unchanged. */
 static int protect(struct adsm_run run, unsigned bits)
 {
 	const enum adsm_prot prot = !bits ? ADSM_PROT_NONE : bits & ADSM_PAGE_WRITABLE ? ADSM_PROT_RW : ADSM_PROT_READ;
@@ -86,7 +86,7 @@ static int restore(struct adsm_run run, int fd)
 	return adsm_os_map(adsm_table.view + offset, adsm_table_offset(run.n), fd, offset, ADSM_PROT_NONE, &view);
 }
 
-/* Best effort: what stays closed is opened when it is touched. */
+/* Failures do no harm: pages that stay closed are opened when they are touched. */
 static void show(struct adsm_run run)
 {
 	const uint64_t end = run.first + run.n;
@@ -107,7 +107,7 @@ static int add(struct adsm_run run)
 	return 0;
 }
 
-/* Wider until there are mappings enough; a whole object needs no more than it had when it came. */
+/* Close wider and wider runs until there are enough mappings. A whole object needs no more than before it was added. */
 static void close_run(struct adsm_run run)
 {
 	struct adsm_run wide;
@@ -120,7 +120,7 @@ static void close_run(struct adsm_run run)
 	}
 }
 
-/* Its pages that must have come before it may be opened; nothing: .n 0. */
+/* The rest of the run from its first page that is not available; .n 0: all pages are available. */
 static struct adsm_run lacking(struct adsm_run run)
 {
 	const uint64_t end = run.first + run.n;
@@ -130,7 +130,7 @@ static struct adsm_run lacking(struct adsm_run run)
 	return (struct adsm_run) { page, end - page };
 }
 
-/* All of a run, for stores too, which then are not seen: twins are to tell of them. */
+/* Open a whole run. If it is opened for stores, these are not detected: every page needs a twin. */
 static int open_run(struct adsm_run run, bool write)
 {
 	for (uint64_t page = run.first; page < run.first + run.n; page++)
@@ -146,7 +146,7 @@ static int touch(uint64_t page, bool write, struct adsm_run *ret_need)
 	const unsigned wanted = write ? OPEN_BITS : ADSM_PAGE_OPEN;
 	int ret = 0;
 
-	/* Several threads touch it at once. */
+	/* The loop ends early if another thread has opened the page. */
 	for (unsigned n = level(); (adsm_table.flags[page] & wanted) != wanted && n <= WIDEST; n = wider(n)) {
 		const struct adsm_run run = adsm_table_around((struct adsm_run) { page, 1 }, UINT64_C(1) << n);
 		const struct adsm_run need = lacking(run);
@@ -168,7 +168,7 @@ static int touch(uint64_t page, bool write, struct adsm_run *ret_need)
 	return ret;
 }
 
-/* Pages that stores went to are read only again: with their open neighbours at once, which makes them one mapping. */
+/* Make written pages read-only again, together with adjacent open pages: the result is one mapping. */
 static int begin(const struct adsm_run *old, size_t n_old)
 {
 	struct adsm_run run;

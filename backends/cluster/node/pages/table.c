@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 
-#define MARGIN ((size_t)64)		/* before the first page's flags */
+#define MARGIN ((size_t)64)		/* bytes before the flags of the first page */
 
 struct adsm_page_table adsm_table = { .lock = ADSM_LOCK_INIT(ADSM_RANK_PAGES) };
 
@@ -23,7 +23,7 @@ static size_t groups_size(void)
 	return ((size_t)(adsm_table.n / ADSM_PAGE_GROUP) + ADSM_PAGE_SIZE) & ~(ADSM_PAGE_SIZE - 1);
 }
 
-/* A file, as the memory itself: what is promised and not used counts nowhere, however strict the system is. */
+/* A file, like the memory itself: parts that are not used count nowhere, even if the system does not overcommit. */
 static int map_twins(size_t size, void **ret_twins)
 {
 	int fd, ret = adsm_os_memfd("adsm-twins", size, &fd);
@@ -76,7 +76,7 @@ void adsm_table_stop(void)
 	*t = (struct adsm_page_table) { .lock = ADSM_LOCK_INIT(ADSM_RANK_PAGES) };
 }
 
-/* ---- what a launch only reads */
+/* ---- objects that a launch only reads */
 
 static int compare_runs(const void *a, const void *b)
 {
@@ -85,7 +85,7 @@ static int compare_runs(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* The last run that begins at or before the page; they do not overlap. */
+/* The run that contains the page; NULL if none does. Runs do not overlap. */
 static const struct adsm_run *find(const struct adsm_run *runs, size_t n, uint64_t page)
 {
 	while (n) {
@@ -192,7 +192,7 @@ void adsm_table_settle(unsigned flags)
 	for (size_t i = 0; adsm_table_next_changed(&i, &at, &run);)
 		for (uint64_t page = run.first; page < run.first + run.n; page++)
 			adsm_table_clear(page, flags);
-	/* Only now: a group may have pages of several objects. */
+	/* In a second pass, because a group may have pages of several objects. */
 	at = 0;
 	for (size_t i = 0; adsm_table_next_changed(&i, &at, &run);)
 		for (uint64_t group = run.first / ADSM_PAGE_GROUP; group * ADSM_PAGE_GROUP < run.first + run.n; group++)
@@ -215,7 +215,7 @@ void adsm_table_remove(struct adsm_run run)
 
 	memset(t->flags + run.first, 0, run.n);
 	adsm_os_discard(t->twins + adsm_table_offset(run.first), adsm_table_offset(run.n));
-	/* At home it is the application's. */
+	/* The home's memory belongs to the application. */
 	if (!t->home)
 		adsm_os_discard(t->alias + adsm_table_offset(run.first), adsm_table_offset(run.n));
 	adsm_runs_remove(&t->objects, run);

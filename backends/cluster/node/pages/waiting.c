@@ -6,7 +6,7 @@
 
 #include "table.h"
 
-#define N_STREAMS 32			/* so many orders of touching are followed at once */
+#define N_STREAMS 32			/* number of sequences of touches that are followed at the same time */
 
 /* On the stack of a thread that waits. */
 struct waiter {
@@ -16,9 +16,9 @@ struct waiter {
 };
 
 static struct waiter *waiters;
-static atomic_bool may_want;		/* somebody may wait for what has not been asked for */
+static atomic_bool may_want;		/* a thread may wait for pages that were not requested yet */
 
-/* Touches in order: the last of them brought @n pages, to @next. */
+/* Sequences of touches: the last fetch of each had @n pages, up to @next. */
 static struct stream { uint64_t next, n; } streams[N_STREAMS];
 static unsigned oldest;
 
@@ -26,7 +26,7 @@ uint64_t adsm_waiting_ahead(uint64_t page)
 {
 	struct stream *s = streams;
 
-	/* Pages between may have been here already. */
+	/* Pages in between may have been present already. */
 	while (s < streams + N_STREAMS && page - s->next >= (s->n ? s->n : 1))
 		s++;
 	if (s == streams + N_STREAMS || !s->n) {
@@ -45,7 +45,7 @@ void adsm_waiting_forget(void)
 	oldest = 0;
 }
 
-/* How many of these pages, from the first on, nobody has to wait for. */
+/* The number of available pages from the first one on. */
 static uint64_t ready(struct adsm_run run)
 {
 	return adsm_table_length(run.first, run.first + run.n, ADSM_PAGE_VALID | ADSM_PAGE_ASKED, ADSM_PAGE_VALID);
@@ -65,10 +65,10 @@ void adsm_waiting_sleep(struct adsm_run run, void (*wake)(void))
 		wake();
 	adsm_os_await(&self.may_go, false);
 	adsm_lock(&adsm_table.lock);
-	/* A kernel's thread. */
+	/* Only for threads of kernels. */
 	if (wake)
 		adsm_table.counts.waited_ns += adsm_os_now_ns() - start_ns;
-	/* Who let it go has taken it out of the list. NOLINTNEXTLINE(clang-analyzer-core.StackAddressEscape) */
+	/* release() has removed it from the list. NOLINTNEXTLINE(clang-analyzer-core.StackAddressEscape) */
 }
 
 void adsm_waiting_release(void)
@@ -79,14 +79,17 @@ void adsm_waiting_release(void)
 			continue;
 		}
 		*at = w->next;
-		/* From here on it may be gone; a wake of whoever is there now does no harm. */
+		/*
+		 * From here on the waiter may no longer exist; a wake-up of another thread at this address does no
+		 * harm.
+		 */
 		adsm_os_raise(&w->may_go, false);
 	}
 	if (waiters)
 		atomic_store(&may_want, true);
 }
 
-/* From @at on: not here, and not asked for. */
+/* The number of pages from @at on that are neither present nor requested. */
 static uint64_t missing(uint64_t at, uint64_t end)
 {
 	return adsm_table_length(at, end, ADSM_PAGE_ADDED | ADSM_PAGE_VALID | ADSM_PAGE_ASKED, ADSM_PAGE_ADDED);
