@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scratchpad.c - cores with a local store each and no way to device memory but by transfers, seen from the application:
- * a device process (device/device.c) as that of the cpu backend, but for what its kernels may do.
+ * scratchpad.c - cores with a local store each, which reach device memory only by transfers, seen from the application.
+ * The device process (device/device.c) works like that of the cpu backend, except for what its kernels may access.
  */
 #include "base/log.h"
 #include "base/os.h"
@@ -55,7 +55,7 @@ static struct adsm_scratchpad_geometry geometry(void)
 	};
 }
 
-/* The geometry, and how code is loaded, as the program takes it. */
+/* Write the geometry, and how code is loaded, as arguments of the program. */
 static void write_words(struct scratchpad_device *device, const struct adsm_scratchpad_geometry *g)
 {
 	const struct adsm_scratchpad_options *options = &adsm_scratchpad_options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared.h - what the library and the program of a scratchpad device have in memory that both map, behind that of a
- * device process: what launches have cost. Both are built from the same version of this file.
+ * shared.h - the scratchpad device's part of the memory that the library and the device's program share, in
+ * adsm_process_shared.extra: the costs of launches. Both are built from the same version of this file.
  */
 #ifndef ADSM_SCRATCHPAD_SHARED_H
 #define ADSM_SCRATCHPAD_SHARED_H
@@ -15,7 +15,7 @@
 
 #define ADSM_SCRATCHPAD_MAX_CORES 256
 
-/* What is counted of a launch, of all cores together: in the order of the values, by name, in words. */
+/* What is counted for a launch, summed over all cores, in the order of the values: identifier, name, description. */
 #define ADSM_SCRATCHPAD_COUNTS(X) \
 	X(HITS, hits, "accesses to device memory that the software cache had, those of several lines once for each") \
 	X(MISSES, misses, "and those that it had not") \
@@ -62,12 +62,12 @@ enum {
 
 #define ADSM_SCRATCHPAD_FIRST_OF_TASKS ADSM_SCRATCHPAD_WORKERS
 
-/* Of several launches, and of cores, the most counts; else they are added up. */
+/* For these, the maximum over launches and cores counts; all others are added up. */
 #define ADSM_SCRATCHPAD_IS_PEAK(count) ((count) == ADSM_SCRATCHPAD_BYTES_PEAK || (count) == ADSM_SCRATCHPAD_DEPTH)
 
 struct adsm_scratchpad_span { uint64_t start_ns, ns; };
 
-/* What a core was brought, lines or code, as long as there is room; by cores and kinds, each in their order. */
+/* Lines or code that were brought to a core, as far as there is room; for each core and kind in order of time. */
 #define ADSM_SCRATCHPAD_MOVES 1024
 struct adsm_scratchpad_moves {
 	uint32_t core, code;
@@ -75,9 +75,10 @@ struct adsm_scratchpad_moves {
 	uint64_t count, bytes;
 };
 
-/* Written by the device before the launch is done, if it was to be counted. */
+/* The device writes these before the launch is done, if the launch is counted. */
 struct adsm_scratchpad_costs {
-	uint64_t seq;			/* its number; another one's: nothing is known of it */
+	/* Number of the launch; if it is another launch's number, the costs are unknown. */
+	uint64_t seq;
 	uint64_t start_ns;
 	_Atomic uint64_t values[ADSM_SCRATCHPAD_N_COUNTS];
 	struct { struct adsm_scratchpad_span work, flush; } cores[ADSM_SCRATCHPAD_MAX_CORES];
@@ -86,33 +87,33 @@ struct adsm_scratchpad_costs {
 };
 
 struct adsm_scratchpad_loads {
-	_Atomic uint64_t n, bytes;	/* partitions of code transferred */
+	_Atomic uint64_t n, bytes;	/* transferred partitions of code */
 };
 
-/* What a kernel has moved, and would have by other caches (adsm_scratchpad_other()), in all calls that were advised. */
+/* What a kernel has moved, and would move with other caches (adsm_scratchpad_other()), in all calls with advice. */
 struct adsm_scratchpad_replayed {
 	char kernel[ADSM_PROCESS_NAME];
-	uint32_t missing;		/* a bit for each: there is no such cache, or the kernel has no stack then */
-	_Atomic uint32_t unsure;	/* it may be others next time */
-	_Atomic uint64_t calls, cores;	/* cores that had a block, of all calls */
-	_Atomic uint64_t now, moved[ADSM_SCRATCHPAD_OTHERS];	/* bytes, in and out */
-	/* And loaded, and would have by other settings (adsm_scratchpad_setting()), where its code is in partitions. */
-	_Atomic uint32_t buffers;	/* sub-buffers; 0: its code is in one piece */
-	_Atomic uint32_t unlike;	/* a model of its own setting has loaded something else */
+	uint32_t missing;		/* a bit for each: there is no such cache, or it leaves too little stack */
+	_Atomic uint32_t unsure;	/* the numbers may differ next time */
+	_Atomic uint64_t calls, cores;	/* cores that ran a block, summed over all calls */
+	_Atomic uint64_t now, moved[ADSM_SCRATCHPAD_OTHERS];	/* bytes in both directions */
+	/* The same for loaded code and other settings (adsm_scratchpad_setting()), if the code is in partitions. */
+	_Atomic uint32_t buffers;	/* sub-buffers; 0: the code is in one piece */
+	_Atomic uint32_t unlike;	/* the model of the own setting has loaded something else */
 	struct adsm_scratchpad_loads loads_now, loads[ADSM_SCRATCHPAD_SETTINGS];
 };
 
-#define ADSM_SCRATCHPAD_REPLAYED 64	/* kernels of which something is known */
+#define ADSM_SCRATCHPAD_REPLAYED 64	/* maximum number of kernels with a record */
 
 struct adsm_scratchpad_shared {
 	uint32_t n_cores;
 	_Atomic uint32_t n_replayed;
 	struct adsm_scratchpad_geometry geometry;
-	struct adsm_scratchpad_overlays overlays;	/* as options say it */
-	_Atomic uint32_t no_room;	/* settings, by bits: some module's code has none then */
+	struct adsm_scratchpad_overlays overlays;	/* as set by options */
+	_Atomic uint32_t no_room;	/* a bit for each setting that some module does not fit with */
 	struct adsm_scratchpad_replayed replayed[ADSM_SCRATCHPAD_REPLAYED];
 	struct adsm_sharings sharings;
-	struct adsm_scratchpad_costs costs[ADSM_PROCESS_SLOTS];	/* by slot */
+	struct adsm_scratchpad_costs costs[ADSM_PROCESS_SLOTS];	/* one for each slot */
 };
 
 #endif

@@ -22,7 +22,7 @@ static bool is_live(const struct adsm_cache_memory *memory, uint64_t offset)
 	return !memory->live || atomic_load_explicit(&memory->live[page / 64], memory_order_relaxed) >> page % 64 & 1;
 }
 
-/* NULL: there is nothing for kernels. */
+/* Returns NULL if kernels may not access this memory. */
 static uint8_t *look_up(const struct adsm_cache_memory *memory, uint64_t address, uint64_t size, bool write)
 {
 	const uint64_t lent_size = memory->lent.end - memory->lent.begin;
@@ -62,7 +62,7 @@ static void dma_in(struct adsm_cache *cache, uint8_t *restrict to, const uint8_t
 	cache->counts.bytes_in += line;
 }
 
-/* Which of the 8 bytes at @offset of a line are dirty, a bit for each. */
+/* Which of the 8 bytes at @offset of a line are dirty: a bit for each. */
 static unsigned dirty_bytes(const struct adsm_cache *cache, const uint64_t *dirty, uint32_t offset)
 {
 	const uint32_t bit = offset >> cache->dirty_shift;
@@ -83,7 +83,7 @@ static void dma_out(struct adsm_cache *cache, uint8_t *to, const uint8_t *from, 
 		uint64_t word;
 
 		if (cache->dry) {
-			/* Counted, below. */
+			/* Only counted, below. */
 		} else if (bytes == 255) {
 			memcpy(&word, from + i, 8);
 			__atomic_store_n((uint64_t *)(to + i), word, __ATOMIC_RELAXED);
@@ -99,7 +99,7 @@ static void dma_out(struct adsm_cache *cache, uint8_t *to, const uint8_t *from, 
 	cache->counts.dma_out++;
 }
 
-/* ---- what was asked */
+/* ---- the log */
 
 static void note(struct adsm_cache *cache, enum adsm_cache_kind kind, uint64_t address, uint64_t size)
 {
@@ -122,7 +122,7 @@ static struct adsm_store_way *set_of(const struct adsm_cache *cache, uint64_t ad
 					 ((address & cache->store.set_mask) * cache->set_scale >> 8));
 }
 
-/* The line of @tag in its set; else NULL, and the way that was used least recently, or never. */
+/* Find the line @tag in its set. Otherwise returns NULL and the way that was used least recently, or never. */
 static struct adsm_store_way *find(const struct adsm_cache *cache, struct adsm_store_way *set, uint64_t tag,
 				   struct adsm_store_way **ret_oldest)
 {
@@ -138,7 +138,7 @@ static struct adsm_store_way *find(const struct adsm_cache *cache, struct adsm_s
 	return NULL;
 }
 
-/* What has been fetched ahead is of no use any more. At most one stream has fetched a line. */
+/* A line that was fetched ahead is no longer needed. At most one stream has fetched it. */
 static void forget_ahead(struct adsm_cache *cache, uint64_t tag)
 {
 	for (uint32_t i = 0; i < cache->n_streams; i++)
@@ -179,7 +179,7 @@ static void give_up(struct adsm_cache *cache, struct adsm_store_way *way)
 	way->used = 0;
 }
 
-/* The stream that a missed line continues; NULL: it begins another one. */
+/* The stream that a missed line continues; NULL: the line begins another stream. */
 static struct adsm_cache_stream *find_stream(struct adsm_cache *cache, uint64_t tag)
 {
 	struct adsm_cache_stream *found = NULL;
@@ -191,8 +191,9 @@ static struct adsm_cache_stream *find_stream(struct adsm_cache *cache, uint64_t 
 }
 
 /*
- * After a miss of @tag: the line behind it, of the same page: what follows a page may be of nobody. Not one that the
- * cache has: so a line's next miss is the first time since that anybody here could have written it.
+ * After a miss of @tag: fetch the next line ahead, if it is in the same page, because the next page may not be
+ * allocated. A line that the cache has is not fetched. So a line that was fetched ahead has not been written by this
+ * core since.
  */
 static void fetch_ahead(struct adsm_cache *cache, struct adsm_cache_stream *stream, uint64_t tag)
 {
@@ -217,7 +218,7 @@ static void fetch_ahead(struct adsm_cache *cache, struct adsm_cache_stream *stre
 	stream->fetched = true;
 }
 
-/* Instead of what a way has. */
+/* Replace the contents of a way. */
 static void miss(struct adsm_cache *cache, struct adsm_store_way *way, uint64_t address)
 {
 	const uint64_t tag = address & cache->store.tag_mask;
@@ -225,7 +226,7 @@ static void miss(struct adsm_cache *cache, struct adsm_store_way *way, uint64_t 
 	struct adsm_cache_stream *stream = cache->n_streams ? find_stream(cache, tag) : NULL;
 	uint8_t *bytes;
 
-	/* A store to a line that the cache has not brings it first. */
+	/* A store to a line that is not in the cache fetches the line first. */
 	if (!from)
 		cache->wrong(cache, address, "an access");
 	give_up(cache, way);
@@ -272,7 +273,10 @@ struct adsm_store_way *adsm_cache_line(struct adsm_cache *cache, uint64_t addres
 		    way->tag == store->last[ADSM_STORE_PUT].tag))
 		return way;
 	if (!way) {
-		/* Where kernels look first. Before it is written to: a copy of it need not wait then. */
+		/*
+		 * Put it into the first way, where kernels look first. Swap before writing, so that no copy has to wait
+		 * for the write.
+		 */
 		way = set;
 		swap(way, oldest);
 		if (cache->spans)
@@ -319,9 +323,9 @@ void adsm_cache_drop(struct adsm_cache *cache, uint64_t address)
 	forget_ahead(cache, address & cache->store.tag_mask);
 }
 
-/* ---- what kernels ask */
+/* ---- functions that kernels call */
 
-/* How many of @size bytes from @address on are in one line. */
+/* The number of bytes from @address on, at most @size, that are in one line. */
 static uint64_t in_line(const struct adsm_cache *cache, uint64_t address, uint64_t size)
 {
 	const uint64_t left = cache->line - (address & ~cache->store.tag_mask);
@@ -373,7 +377,7 @@ static void cache_write(struct adsm_store *store, uint64_t address, const void *
 	memcpy(&value_, bytes, sizeof(value_)); \
 	value_; })
 
-/* Misses come by these two: all in one piece takes a third of the time less. */
+/* Misses go through these two functions. Inlining everything (flatten) saves a third of the time. */
 __attribute__((flatten))
 static uint64_t cache_get(struct adsm_store *store, uint64_t address, uint64_t size)
 {
@@ -390,7 +394,7 @@ static uint64_t cache_get(struct adsm_store *store, uint64_t address, uint64_t s
 	way = adsm_cache_line(cache_of(store), address);
 	store->last[ADSM_STORE_GET] = (struct adsm_store_last){ way->tag | store->counted, way->bias, way->dirty };
 	bytes = (const char *)(uintptr_t)(address + way->bias);
-	/* One load each: put together in memory it would be waited for. */
+	/* One load for each size: a value that is assembled in memory would delay the load. */
 	switch (size) {
 	case 1: return *(const uint8_t *)bytes;
 	case 2: return LOAD(uint16_t, bytes);
@@ -437,14 +441,14 @@ static void cache_fence(struct adsm_store *store)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* ---- */
+/* ---- initialization */
 
 static uint32_t log2_of(uint32_t power)
 {
 	return (uint32_t)__builtin_ctz(power);
 }
 
-/* Each way has its line, of which it keeps the address in its bias, and its dirty bits. */
+/* Each way gets a line, whose address is in its bias, and dirty bits. */
 static void init_ways(struct adsm_cache *cache)
 {
 	uint64_t line = 0;

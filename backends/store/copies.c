@@ -34,7 +34,7 @@ static uint32_t number_of(const struct adsm_copies *pages, const struct adsm_sto
 	return (uint32_t)((uint64_t)(bytes_of(way) - pages->bytes) >> pages->page_shift);
 }
 
-/* The page of an address; else NULL, and the way that was used least recently, or never. */
+/* Find the page of an address. Otherwise returns NULL and the way that was used least recently, or never. */
 static struct adsm_store_way *find(const struct adsm_copies *pages, uint64_t address,
 				   struct adsm_store_way **ret_oldest)
 {
@@ -51,9 +51,9 @@ static struct adsm_store_way *find(const struct adsm_copies *pages, uint64_t add
 	return NULL;
 }
 
-/* ---- what has been moved, had pages been smaller */
+/* ---- how much would be moved with smaller pages */
 
-/* Bytes of those parts of @size bytes that have any of the blocks. */
+/* Sum of the bytes of those parts, each of @size bytes, that contain any of the blocks. */
 static uint64_t bytes_with(const struct adsm_copies *pages, uint64_t blocks, uint32_t size)
 {
 	const uint32_t n = ADSM_COPIES_BLOCKS * size / pages->page;
@@ -86,7 +86,7 @@ static uint64_t blocks_of(const struct adsm_copies *pages, uint64_t address, uin
 
 /* ---- sending, and giving up */
 
-/* False: it is not dirty. */
+/* Returns false if the page is not dirty. */
 static bool send(struct adsm_copies *pages, struct adsm_store_way *way, bool keep)
 {
 	const uint32_t i = number_of(pages, way);
@@ -102,7 +102,7 @@ static bool send(struct adsm_copies *pages, struct adsm_store_way *way, bool kee
 	return true;
 }
 
-/* The page is not in the cache any more. */
+/* Remove the page from the cache. */
 static void forget(struct adsm_copies *pages, struct adsm_store_way *way)
 {
 	struct adsm_copies_slot *slot = &pages->slots[number_of(pages, way)];
@@ -116,7 +116,7 @@ static void forget(struct adsm_copies *pages, struct adsm_store_way *way)
 	way->dirty = NULL;
 }
 
-/* It leaves; counted where it was dirty. */
+/* Send the page if it is dirty, count that, and remove it. */
 static void drop(struct adsm_copies *pages, struct adsm_store_way *way, uint64_t *n_sent)
 {
 	if (send(pages, way, false))
@@ -126,7 +126,7 @@ static void drop(struct adsm_copies *pages, struct adsm_store_way *way, uint64_t
 	forget(pages, way);
 }
 
-/* Each page that the cache has. */
+/* For each page in the cache. */
 #define EACH_PAGE(pages, way) \
 	for (struct adsm_store_way *way = (pages)->ways; \
 	     way < (pages)->ways + (size_t)(pages)->n_sets * ADSM_STORE_INLINE_WAYS; way++) \
@@ -183,7 +183,7 @@ void adsm_copies_flush(struct adsm_copies *pages, uint64_t address, uint64_t siz
 
 /* ---- accesses */
 
-/* It may be written from now on. */
+/* The page may be written from now on. */
 static void make_writable(struct adsm_copies *pages, struct adsm_store_way *way)
 {
 	const uint32_t i = number_of(pages, way);
@@ -192,7 +192,7 @@ static void make_writable(struct adsm_copies *pages, struct adsm_store_way *way)
 	way->dirty = &pages->dirty[i];
 }
 
-/* Instead of what a way has. */
+/* Replace the contents of a way. */
 static void miss(struct adsm_copies *pages, struct adsm_store_way *way, uint64_t address, bool write)
 {
 	const uint64_t tag = address & pages->store.tag_mask;
@@ -208,7 +208,7 @@ static void miss(struct adsm_copies *pages, struct adsm_store_way *way, uint64_t
 		make_writable(pages, way);
 }
 
-/* An access to bytes of one page: where they are, in the local store. */
+/* An access to bytes of one page. Returns their address in the local store. */
 static uint8_t *use(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write)
 {
 	struct adsm_store_way *oldest, *way = find(pages, address, &oldest);
@@ -242,7 +242,7 @@ static uint8_t *use(struct adsm_copies *pages, uint64_t address, uint64_t size, 
 	return (uint8_t *)(uintptr_t)(address + way->bias);
 }
 
-/* How many of @size bytes from @address on are in one page. */
+/* The number of bytes from @address on, at most @size, that are in one page. */
 static uint64_t in_page(const struct adsm_copies *pages, uint64_t address, uint64_t size)
 {
 	const uint64_t left = pages->page - (address & ~pages->store.tag_mask);
@@ -281,7 +281,7 @@ static void pages_fence(struct adsm_store *store)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* The memory itself, of which the cache then has nothing. */
+/* Access the memory itself; the cache gives up its copies of these bytes. */
 static uint8_t *reach(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write)
 {
 	uint8_t *bytes = pages->below->reach(pages, address, size, write);
@@ -328,7 +328,7 @@ static uint64_t pages_exchange(struct adsm_store *store, uint64_t address, uint6
 	return result;
 }
 
-/* ---- */
+/* ---- initialization */
 
 static void init_ways(struct adsm_copies *pages)
 {
@@ -393,7 +393,7 @@ void adsm_copies_begin(struct adsm_copies *pages, bool counted)
 	store->ways = counted ? pages->none : pages->ways;
 	store->set_mask = counted ? 0 : (uint64_t)(pages->n_sets - 1) << pages->page_shift;
 	store->clock = 0;
-	/* None is the last one: pages are given up without a look at that. */
+	/* There is never a last page: so a page can be given up without checking for it. */
 	store->last[ADSM_STORE_GET].tag = store->last[ADSM_STORE_PUT].tag = ADSM_STORE_NO_LINE;
 	store->counted = ~(uint64_t)0;
 }

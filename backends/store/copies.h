@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copies.h - what a worker of a task has of main memory: a software cache of whole pages in its core's local store. It
- * is the store that its loads and stores find (adsm_scratchpad.h); a page that was only read has no dirty word, so the
- * first store to it comes here, too.
+ * copies.h - a task's worker's copies of main memory: a software cache of whole pages in the local store of its core.
+ * It is the store that the worker's loads and stores use (adsm_scratchpad.h). A page that was only read has no dirty
+ * word, so the first store to it calls this cache, too.
  *
- * Where pages come from, and who else sees what was written, is another's affair: struct adsm_copies_below.
+ * Where pages come from, and which other workers see stores, is decided by struct adsm_copies_below.
  */
 #ifndef ADSM_SCRATCHPAD_COPIES_H
 #define ADSM_SCRATCHPAD_COPIES_H
@@ -15,46 +15,53 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ADSM_COPIES_BLOCKS 64		/* in which a page is looked at, where accesses are counted */
+#define ADSM_COPIES_BLOCKS 64		/* parts of a page that are observed separately, if accesses are counted */
 
-/* Of accesses, one of several pages counts for each; only where they are to be counted. */
+/* Accesses are only counted on request. An access to several pages counts once for each. */
 struct adsm_copies_counts {
 	uint64_t reads, writes;
-	uint64_t read_misses, write_misses, upgrades;	/* upgrades: of pages that were held for reading */
-	uint64_t sent_on_miss, sent_on_sync;	/* dirty pages */
-	uint64_t given_up;		/* pages that others had changed, at acquires */
-	uint64_t shared_falsely;	/* of these such as had no data of theirs that the worker used */
+	/* Upgrades: stores to pages that were in the cache for reading. */
+	uint64_t read_misses, write_misses, upgrades;
+	uint64_t sent_on_miss, sent_on_sync;	/* number of dirty pages */
+	uint64_t given_up;		/* pages that others had changed, given up at acquires */
+	uint64_t shared_falsely;	/* of these: others had changed nothing that the worker used */
 	uint64_t direct;
-	uint64_t moved[ADSM_SCRATCHPAD_PAGE_SIZES];	/* bytes, had pages been smaller: the last one is as it was */
+	/* Bytes, if pages were smaller; the last one: with the real size. */
+	uint64_t moved[ADSM_SCRATCHPAD_PAGE_SIZES];
 };
 
-struct adsm_copies_slot {		/* a page of the cache, wherever in its set it is looked for */
+struct adsm_copies_slot {		/* describes a page of the cache, in any way */
 	uint64_t since;
-	bool write;			/* it may be written, and its twin is there */
-	uint64_t touched, written;	/* blocks of it, where accesses are counted */
-	uint8_t *twin;			/* room for one in main memory; NULL: nobody wants one */
+	bool write;			/* it may be written, and its twin exists */
+	uint64_t touched, written;	/* blocks, if accesses are counted */
+	uint8_t *twin;			/* memory for a twin, in main memory; NULL: not used */
 };
 
 struct adsm_copies;
 
-/* The memory that these are copies of. Pages are named by their first byte; all is done in the worker's thread. */
+/* The memory below the cache. A page is identified by its first byte. All functions run in the worker's thread. */
 struct adsm_copies_below {
-	bool twins;			/* slots have room for them */
-	/* @size bytes of a page may be read, or written. */
+	bool twins;			/* slots need memory for twins */
+	/* May @size bytes in a page be read, or written? */
 	bool (*may)(const struct adsm_copies *pages, uint64_t address, uint64_t size, bool write);
-	/* A page's bytes; @write: it is written next. Returns since when they are the page's. */
+	/* Get the bytes of a page; @write: it will be written. Returns the time since which the bytes are current. */
 	uint64_t (*fetch)(struct adsm_copies *pages, uint64_t page, uint8_t *bytes, uint8_t *twin, bool write);
-	/* A page that is here and was only read is written next. */
+	/* A page in the cache that was only read will be written. */
 	void (*own)(struct adsm_copies *pages, uint64_t page, uint8_t *bytes, uint8_t *twin);
-	/* One that was written to. @keep: it stays here. Whether it may then be written on without own(). */
+	/*
+	 * Send a page that was written. @keep: it stays in the cache. Returns whether it may be written again without
+	 * own().
+	 */
 	bool (*send)(struct adsm_copies *pages, uint64_t page, const uint8_t *bytes, uint8_t *twin, bool keep);
-	/* One that was not, and leaves. */
+	/* A page that was not written leaves the cache. */
 	void (*drop)(struct adsm_copies *pages, uint64_t page);
-	/* One that the worker was told to give up, of which it has used these blocks; where accesses are counted. */
+	/* The worker had to give up a page; it has used the blocks @touched. Only called if accesses are counted. */
 	void (*gave_up)(struct adsm_copies *pages, uint64_t page, const uint8_t *bytes, uint64_t touched);
-	/* Has somebody else changed it? */
+	/* Has another worker changed the page? */
 	bool (*is_old)(struct adsm_copies *pages, uint64_t page, const struct adsm_copies_slot *slot);
-	/* The memory itself, for an atomic operation; NULL: there is none. And what that changed. */
+	/*
+	 * The memory itself, for an atomic operation; NULL: invalid address. note() reports what the operation changed.
+	 */
 	uint8_t *(*reach)(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write);
 	void (*note)(struct adsm_copies *pages, uint64_t address, uint64_t blocks);
 };
@@ -63,16 +70,17 @@ struct adsm_copies_below {
 struct adsm_copies {
 	struct adsm_store store;
 	const struct adsm_copies_below *below;
-	void *arg;			/* its own */
+	void *arg;			/* for the functions of below */
 	uint32_t page, page_shift;
 	uint32_t worker;
 	uint32_t n_pages, n_ways, n_sets;
 	bool counted;
-	uint8_t *bytes;			/* of all pages, in the store */
-	uint64_t *dirty;		/* a word for each: not 0: it was written since it was sent */
+	uint8_t *bytes;			/* all pages, in the local store */
+	uint64_t *dirty;		/* a word for each page; not 0: written since it was last sent */
 	struct adsm_copies_slot *slots;	/* in main memory */
-	struct adsm_store_way *ways, *none;	/* where accesses are counted kernels find nothing, and ask */
-	/* Of an access to what is no memory of the device's: does not return. */
+	/* None: empty ways. If accesses are counted kernels see only these, and call the cache. */
+	struct adsm_store_way *ways, *none;
+	/* Called for an access outside of the device's memory; does not return. */
 	void (*wrong)(uint64_t address, const char *what);
 	struct adsm_copies_counts counts;
 };
@@ -80,22 +88,25 @@ struct adsm_copies {
 _Static_assert(sizeof(struct adsm_copies) <= ADSM_SCRATCHPAD_CONTROL, "a store's control has room for it");
 
 /*
- * An empty cache at the beginning of a store, of which @layout is that of tasks with pages of so many bytes. -ENOMEM:
- * no memory beside the store. Before each task: adsm_copies_begin().
+ * Initialize an empty cache at the beginning of a store. Call adsm_copies_begin() before each task. @layout: the layout
+ * for tasks, with pages of @page bytes. Returns 0, or -ENOMEM if there is no memory outside of the store.
  */
 int adsm_copies_init(struct adsm_copies *pages, const struct adsm_scratchpad_layout *layout, uint32_t page,
 		     const struct adsm_copies_below *below, void *arg, uint32_t worker,
 		     void (*wrong)(uint64_t address, const char *what));
-/* Forget all, and what was counted. */
+/* Empty the cache, and reset the counts. */
 void adsm_copies_begin(struct adsm_copies *pages, bool counted);
-/* R3: send what is dirty. Before a lock is given back, before a barrier, at the end. */
+/* Rule R3: send all dirty pages. Call this before a lock is released, before a barrier, and at the end. */
 void adsm_copies_release(struct adsm_copies *pages);
-/* R4: give up what others have changed; what is dirty of that is sent before. After a lock was got, and a barrier. */
+/*
+ * Rule R4: give up the pages that others have changed; dirty ones are sent first. Call this after getting a lock, and
+ * after a barrier.
+ */
 void adsm_copies_acquire(struct adsm_copies *pages);
-/* Send what is dirty of these bytes' pages, and give them up. */
+/* Send the pages of these bytes if they are dirty, and give them up. */
 void adsm_copies_flush(struct adsm_copies *pages, uint64_t address, uint64_t size);
 void adsm_copies_flush_all(struct adsm_copies *pages);
-/* The page is another's now: it is sent if it is dirty, and gone. Below knows that. */
+/* Give up a page that another worker has changed; send it first if it is dirty. The memory below requests this. */
 void adsm_copies_give_up(struct adsm_copies *pages, uint64_t page);
 
 #endif

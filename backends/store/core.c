@@ -27,7 +27,7 @@ static uint8_t *end_of(const struct adsm_core *core)
 	return (uint8_t *)core->window + ADSM_STORE_WINDOW;
 }
 
-/* A window that begins at a multiple of its size, inaccessible. */
+/* Reserve an inaccessible window, aligned to its size. */
 static uint8_t *reserve(void)
 {
 	const uint64_t size = ADSM_STORE_WINDOW;
@@ -85,16 +85,16 @@ void adsm_core_destroy(struct adsm_core *core)
 	munmap(core->window, ADSM_STORE_WINDOW);
 }
 
-/* Frames that a task has left by a jump: AddressSanitizer forgets those on stacks of threads only. */
+/* A task may have left frames by a jump. AddressSanitizer forgets such frames only on the stacks of threads. */
 static void forget_frames(const struct adsm_core *core)
 {
 	__asan_unpoison_memory_region(core->stack, core->stack_size);
 }
 
-/* By the stack pointer alone the kernel finds its store, so nothing else is exchanged. */
+/* A kernel finds its store from the stack pointer alone, so nothing else has to be switched. */
 void adsm_core_call(const struct adsm_core *core, void *run, const void *block, const void *const *args)
 {
-	/* Below the end: the end is another window's beginning. */
+	/* Below the end, because the end is the beginning of the next window. */
 	uint8_t *top = end_of(core) - 64;
 
 	forget_frames(core);
@@ -144,7 +144,7 @@ bool adsm_core_is_below_stack(const struct adsm_core *core, uint64_t address)
 	return address < stack && address >= (uint64_t)(uintptr_t)core->window + ADSM_STORE_WINDOW / 2;
 }
 
-/* ---- what a launch has used: only where somebody asks, for it takes as long as a small kernel */
+/* ---- how much stack a launch has used: only on request, because it takes as long as a small kernel */
 
 void adsm_core_paint(const struct adsm_core *core)
 {

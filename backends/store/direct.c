@@ -9,7 +9,7 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* The bytes of a value as a number of another type. */
+/* Reinterpret the bytes of a value as another type. */
 #define AS(type, value) __extension__ ({ \
 	__typeof__(value) from_ = (value); \
 	type to_; \
@@ -18,7 +18,7 @@
 	memcpy(&to_, &from_, sizeof(to_)); \
 	to_; })
 
-/* The old value, and the new one is @result of it, by the name old. */
+/* Replace the value by @result, an expression of `old`; returns the old value. */
 #define REPLACE(type, p, result) __extension__ ({ \
 	type old = __atomic_load_n((type *)(p), __ATOMIC_RELAXED); \
 \
@@ -59,7 +59,7 @@ OPERATIONS(on_8, uint64_t, int64_t,
 
 bool adsm_direct_may(uint64_t op, uint64_t address, uint64_t size)
 {
-	/* What is volatile may be anywhere. */
+	/* Volatile loads and stores may be unaligned. */
 	return address % size == 0 || op == ADSM_STORE_LOAD || op == ADSM_STORE_STORE;
 }
 
@@ -95,9 +95,9 @@ uint64_t adsm_direct_swap(uint8_t *bytes, uint64_t size, uint64_t expected, uint
 	}
 }
 
-/* ---- the same, where a core has a cache of lines */
+/* ---- the same for cores with a cache of lines */
 
-/* The memory itself. */
+/* Access the memory itself. */
 static uint8_t *reach(struct adsm_cache *cache, uint64_t address, uint64_t size, bool write)
 {
 	uint8_t *bytes = adsm_cache_bytes(cache, address, size, write);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* direct.h - atomic and volatile accesses: of device memory itself, of which this core's cache then has nothing. */
+/* direct.h - atomic and volatile accesses, which use device memory itself. This core's cache then drops its copy. */
 #ifndef ADSM_SCRATCHPAD_DIRECT_H
 #define ADSM_SCRATCHPAD_DIRECT_H
 
@@ -8,15 +8,15 @@
 
 #include "adsm_scratchpad.h"
 
-/* What is said of an atomic operation that is not, of which adsm_direct_may() says no. */
+/* The error text for an operation that adsm_direct_may() rejects. */
 #define ADSM_DIRECT_UNALIGNED "an atomic operation on an address that is not aligned to its size,"
 
 bool adsm_direct_may(uint64_t op, uint64_t address, uint64_t size);
-/* An operation on bytes of memory: what was there before. */
+/* Operate on bytes of memory. Returns the previous value. */
 uint64_t adsm_direct_operate(uint64_t op, uint8_t *bytes, uint64_t size, uint64_t value);
 uint64_t adsm_direct_swap(uint8_t *bytes, uint64_t size, uint64_t expected, uint64_t value);
 
-/* As kernels call them: struct adsm_store says how. */
+/* For kernels: see struct adsm_store. */
 uint64_t adsm_direct_atomic(struct adsm_store *store, uint64_t op, uint64_t address, uint64_t size, uint64_t value);
 uint64_t adsm_direct_exchange(struct adsm_store *store, uint64_t address, uint64_t size, uint64_t expected,
 			      uint64_t value);

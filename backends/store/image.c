@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The code, as a file. */
+/* Write the code to a file. */
 static int write_code(const struct adsm_module_info *info, int *ret_code)
 {
 	const size_t pages = (info->store_size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
@@ -58,7 +58,10 @@ int adsm_store_image(int fd, struct adsm_module_info **ret_info, int *ret_code, 
 
 struct place { char path[64]; uint64_t begin, end; };
 
-/* Pages that workers of tasks share are fetched whole, with what the loader has left inaccessible between segments. */
+/*
+ * Pages that workers of tasks share are fetched as a whole, including the parts between segments that the loader has
+ * left inaccessible: make those readable.
+ */
 static void fill_hole(uint64_t begin, uint64_t end)
 {
 	const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
@@ -80,7 +83,7 @@ static int find_place(struct dl_phdr_info *info, size_t size, void *arg)
 
 		if (header->p_type != PT_LOAD)
 			continue;
-		/* They are in the order of their addresses. */
+		/* Segments are in ascending order of addresses. */
 		if (place->begin == UINT64_MAX)
 			place->begin = begin & ~in_page;
 		else

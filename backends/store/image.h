@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* image.h - the code in a kernel module that is for cores with a local store, and whether a task has room there. */
+/* image.h - the code of a kernel module for cores with a local store, and whether a task fits into a local store. */
 #ifndef ADSM_STORE_IMAGE_H
 #define ADSM_STORE_IMAGE_H
 
@@ -8,14 +8,18 @@
 #include "layout.h"
 
 /*
- * Read a module's file: what it says of itself, which the caller destroys, and that code as a file of its own. 0, or a
- * negative errno with a sentence, ADSM_STORE_TEXT bytes at most: -ENOEXEC: it has no such code, or is no module.
+ * Read a module's file. Returns its description, which the caller destroys, and the code for cores with a local store
+ * as a file of its own. Returns 0, or a negative errno with a text of at most ADSM_STORE_TEXT bytes. -ENOEXEC: it has
+ * no such code, or is no module.
  */
 #define ADSM_STORE_TEXT 512
 int adsm_store_image(int fd, struct adsm_module_info **ret_info, int *ret_code, char *ret_text);
-/* Where the loader has put that file, which it has by "/proc/self/fd/N": *ret_begin is UINT64_MAX where it has not. */
+/*
+ * Where the loader has put that file, which it opened as "/proc/self/fd/N". *ret_begin is UINT64_MAX if it is not
+ * loaded.
+ */
 void adsm_store_image_place(int code, uint64_t *ret_begin, uint64_t *ret_end);
-/* Does the layout of tasks, with pages of so many bytes, have room for this one? Else the sentence of why not. */
+/* Does the task fit into the layout for tasks, with pages of @page bytes? If not, @ret_text says why. */
 bool adsm_store_task_fits(const struct adsm_scratchpad_layout *layout, uint32_t page,
 			  const struct adsm_store_needs *needs, char *ret_text);
 

@@ -10,7 +10,7 @@
 bool adsm_scratchpad_lay_out(const struct adsm_scratchpad_geometry *geometry,
 			     struct adsm_scratchpad_layout *ret_layout, char *ret_text, size_t size)
 {
-	/* Kernels look at four ways; where there are fewer the others are never in use, and have no bytes. */
+	/* Kernels always check four ways; if a set has fewer, the others are never used and have no bytes. */
 	const uint64_t lines = (uint64_t)geometry->sets * geometry->ways;
 	const uint64_t ways = (uint64_t)geometry->sets *
 		(geometry->ways < ADSM_STORE_INLINE_WAYS ? ADSM_STORE_INLINE_WAYS : geometry->ways);
@@ -44,7 +44,7 @@ bool adsm_scratchpad_lay_out(const struct adsm_scratchpad_geometry *geometry,
 static struct adsm_scratchpad_layout with_pages(const struct adsm_scratchpad_geometry *geometry, uint32_t page,
 						uint64_t n)
 {
-	/* Sets of four; and one without any page, for those that look there in vain. */
+	/* Sets of four ways; and one more set without pages, for kernels whose accesses are counted. */
 	const uint64_t n_sets = n / ADSM_STORE_INLINE_WAYS ? n / ADSM_STORE_INLINE_WAYS : 1;
 	struct adsm_scratchpad_layout layout = {
 		.control = ADSM_SCRATCHPAD_CONTROL,
@@ -88,11 +88,12 @@ struct adsm_scratchpad_overlays adsm_scratchpad_setting(unsigned i)
 	return (struct adsm_scratchpad_overlays){ .buffers = 1u << i / 4, .policy = i / 2 % 2, .victim = i % 2 };
 }
 
-#define LINES 5				/* a quarter of the own one's bytes to four times as many; ways likewise */
+/* From a quarter of the own line size to four times as many; the same for ways. */
+#define LINES 5
 #define WAYS 5
 #define N_SHAPES (LINES * WAYS)
 
-/* @n / 4 × 2 to the power of @by; false: it is not in the range. */
+/* *ret_n = n * 2^by / 4. Returns false if that is not a whole number, or not in the range. */
 static bool scale(uint32_t n, unsigned by, uint32_t min, uint32_t max, uint32_t *ret_n)
 {
 	const uint64_t scaled = (uint64_t)n << by;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store/options.h - options of cores with a local store, whatever backend has them. */
+/* store/options.h - options of cores with a local store, for all backends that have them. */
 #ifndef ADSM_STORE_OPTIONS_H
 #define ADSM_STORE_OPTIONS_H
 
@@ -10,8 +10,8 @@
 struct adsm_store_options {
 	uint64_t size;			/* ADSM_SCRATCHPAD_SIZE: bytes of a local store */
 	uint64_t code;			/* ADSM_SCRATCHPAD_CODE: bytes of the code buffer */
-	uint64_t page;			/* ADSM_TASK_PAGE: bytes of a page of tasks */
-	uint64_t n_pages;		/* ADSM_TASK_PAGES: that a worker's cache has room for; 0: as fit */
+	uint64_t page;			/* ADSM_TASK_PAGE: bytes of a page in tasks */
+	uint64_t n_pages;		/* ADSM_TASK_PAGES: pages in a worker's cache; 0: as many as fit */
 };
 
 extern struct adsm_store_options adsm_store_options;
@@ -21,7 +21,7 @@ static inline bool adsm_is_power(uint64_t n, uint64_t min, uint64_t max)
 	return n >= min && n <= max && !(n & (n - 1));
 }
 
-/* A parser of rows: a power of two within the row's limits, or "auto", which is 0. */
+/* A parser: a power of two within the row's limits, or "auto", which is 0. */
 int adsm_parse_power(const struct adsm_option *row, const char *text, uint64_t ret_value[2]);
 
 #endif

@@ -7,11 +7,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define FEW 4096			/* bytes that are no matter */
-#define FALSE_SHARE 4			/* of the pages that were given up, so many in vain are no matter: one in */
-#define SMALLER_SHARE 4			/* had so much less been moved: one in */
+#define FEW 4096			/* fewer bytes are ignored */
+/* Advise if at least one of this number of given-up pages was given up in vain. */
+#define FALSE_SHARE 4
+#define SMALLER_SHARE 4			/* advise if at least one of this number of moved bytes would be saved */
 
-/* ---- the device */
+/* ---- for the device */
 
 static struct adsm_sharing *find_or_add(struct adsm_sharings *sharings, const char *task, uint64_t page)
 {
@@ -30,14 +31,14 @@ static struct adsm_sharing *find_or_add(struct adsm_sharings *sharings, const ch
 	return &sharings->of[i];
 }
 
-/* The argument that says where the page is, as far as can be told. */
+/* Find the argument that most likely points to the page's object. */
 static void find_argument(struct adsm_sharing *sharing, const struct adsm_sharing_call *call)
 {
 	const uint64_t address = call->worst.address;
 	uint64_t nearest = 0;
 
 	sharing->arg = -1;
-	/* What a task has allocated itself is no argument's. */
+	/* Memory that a task has allocated itself belongs to no argument. */
 	for (uint32_t i = 0; i < call->n_args; i++) {
 		uint64_t p;
 
@@ -65,7 +66,7 @@ void adsm_sharing_add(struct adsm_sharings *sharings, const struct adsm_sharing_
 	find_argument(sharing, call);
 }
 
-/* ---- the library */
+/* ---- for the library */
 
 static void advise_pages(const struct adsm_sharing *sharing, const struct adsm_sharing_counts *counts, char *text,
 			 size_t size)
@@ -93,7 +94,7 @@ static void advise_size(const struct adsm_sharing *sharing, char *text, size_t s
 	for (unsigned i = 0; i < now; i++) {
 		const uint64_t moved = atomic_load(&sharing->moved[i]);
 
-		/* A smaller one has more transfers: it has to be worth them. */
+		/* A smaller page needs more transfers: it must save at least an eighth. */
 		if (least == UINT64_MAX || moved < least - least / 8) {
 			best = i;
 			least = moved;

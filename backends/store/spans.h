@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spans.h - when a core was brought something, in a launch: so many spans of time, each with how often and how much,
- * and twice as long ones wherever they would not suffice. In ticks of the processor's counter, which is read by one
- * instruction: partition_call.c may use this, too.
+ * spans.h - when data was brought to a core during a launch. There is a fixed number of spans of time, each with a
+ * count and bytes. When more are needed, all spans become twice as long. Times are ticks of the processor's counter,
+ * which one instruction reads: so partition_call.c can use this, too.
  */
 #ifndef ADSM_SCRATCHPAD_SPANS_H
 #define ADSM_SCRATCHPAD_SPANS_H
 
 #include <stdint.h>
 
-#define ADSM_SPANS 64u			/* of a core and a kind, at most */
+#define ADSM_SPANS 64u			/* maximum for a core and a kind */
 
 struct adsm_spans {
-	uint64_t begin, width;		/* ticks: of the launch; of a span */
+	uint64_t begin, width;		/* ticks: begin of the launch; width of a span */
 	uint32_t max;			/* spans, at most ADSM_SPANS */
-	uint32_t n;			/* the last one that has something, and one */
-	struct adsm_spans_one { uint64_t first, last, count, bytes; } v[ADSM_SPANS];	/* count 0: nothing */
+	uint32_t n;			/* index of the last span with an event, plus 1 */
+	struct adsm_spans_one { uint64_t first, last, count, bytes; } v[ADSM_SPANS];	/* count 0: no event */
 };
 
 static inline uint64_t adsm_spans_now(void)
@@ -38,7 +38,7 @@ static inline void adsm_spans_start(struct adsm_spans *spans, uint32_t max)
 	spans->n = 0;
 }
 
-/* Two become one. */
+/* Join each two adjacent spans. */
 static inline void adsm_spans_fold(struct adsm_spans *spans)
 {
 	for (uint32_t i = 0; i < spans->n; i += 2) {
@@ -59,13 +59,13 @@ static inline void adsm_spans_fold(struct adsm_spans *spans)
 	spans->width *= 2;
 }
 
-/* What ended at @last; they come in the order of their ends. */
+/* Add an event that ended at @last. Events are added in the order of their ends. */
 static inline void adsm_spans_add(struct adsm_spans *spans, uint64_t first, uint64_t last, uint64_t bytes)
 {
 	uint64_t at;
 	struct adsm_spans_one *one;
 
-	/* Counters of two processors may differ by a little. */
+	/* The counters of two processors may differ slightly. */
 	first = first < spans->begin ? spans->begin : first;
 	last = last < first ? first : last;
 	at = (last - spans->begin) / spans->width;

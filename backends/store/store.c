@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define MOVED 64			/* bytes that a copy within device memory takes at once */
+#define MOVED 64			/* bytes of each step of a copy within device memory */
 
 uint64_t adsm_store_get(struct adsm_store *store, uint64_t address, uint64_t size)
 {
@@ -28,7 +28,7 @@ void adsm_store_move(struct adsm_store *store, uint64_t to, uint64_t from, uint6
 		uint64_t at = done;
 
 		n = size - done < MOVED ? size - done : MOVED;
-		/* From the end where it overlaps what is still to be read. */
+		/* If the ranges overlap this way, copy backwards. */
 		if (to > from)
 			at = size - done - n;
 		store->read(store, from + at, bytes, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store.h - what any store answers kernels by its read() and write(). */
+/* store.h - functions of struct adsm_store that any store can build on its read() and write(). */
 #ifndef ADSM_SCRATCHPAD_STORE_H
 #define ADSM_SCRATCHPAD_STORE_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* crc.c - see crc.h. Memory is read and written by words, or bytes, atomically each: others write bytes beside. */
+/*
+ * crc.c - see crc.h. Memory is accessed in words or bytes, each atomically, because others write the bytes beside them.
+ */
 #include "crc.h"
 
 #include "base/os.h"
@@ -25,7 +27,7 @@ static uint64_t page_of(const struct adsm_crc *crc, uint64_t address)
 	return address & ~(uint64_t)(crc->page - 1);
 }
 
-/* Which of the span's pages it is. */
+/* The index of a page in the span. */
 static uint64_t index_of(const struct adsm_crc *crc, const struct adsm_crc_span *span, uint64_t address)
 {
 	return (address >> crc->page_shift) - (span->begin >> crc->page_shift);
@@ -61,7 +63,7 @@ struct adsm_crc_span *adsm_crc_find(struct adsm_crc *crc, uint64_t address, uint
 	return NULL;
 }
 
-/* What a span has of a page: false: nothing. */
+/* The part of a page that is in a span. Returns false if there is none. */
 static bool clip(const struct adsm_crc *crc, const struct adsm_crc_span *span, uint64_t page, uint64_t *ret_begin,
 		 uint64_t *ret_end)
 {
@@ -70,7 +72,7 @@ static bool clip(const struct adsm_crc *crc, const struct adsm_crc_span *span, u
 	return *ret_begin < *ret_end;
 }
 
-/* The one whose part of a page may be written, of which there is at most one; NULL: none. */
+/* The span that contains the writable part of a page; there is at most one. NULL: none. */
 static struct adsm_crc_span *find_page(struct adsm_crc *crc, uint64_t page, uint64_t *ret_begin, uint64_t *ret_end)
 {
 	for (int i = 0; i < ADSM_CRC_SPANS; i++)
@@ -89,7 +91,7 @@ static uint64_t word_at(const uint8_t *bytes)
 	return word;
 }
 
-/* Both ends of spans are those of words, but for arguments'. */
+/* The ends of spans are aligned to words, except those of arguments. */
 static void copy_out(uint8_t *to, const uint8_t *from, uint64_t size)
 {
 	uint64_t i = 0;
@@ -123,7 +125,7 @@ static void store_differing(uint8_t *to, uint64_t word, uint64_t differing)
 
 /* ---- notices */
 
-/* Under the page's mutex. */
+/* The page's mutex is held. */
 static void note(struct adsm_crc *crc, struct adsm_crc_span *span, uint32_t worker, uint64_t page, uint64_t blocks)
 {
 	struct adsm_crc_entry *entry = &span->entries[index_of(crc, span, page)];
@@ -171,13 +173,13 @@ bool adsm_crc_is_stale(struct adsm_crc *crc, uint32_t worker, uint64_t address, 
 	return changed > since;
 }
 
-/* When and by whom a block was changed last that was not the worker. */
+/* The last change of a block by another worker: time and writer. */
 static uint64_t by_other(const struct adsm_crc_block *block, uint32_t worker)
 {
 	return (block->last & WRITER_MASK) == worker + 1 ? block->other : block->last;
 }
 
-/* The same of all blocks; 0: nobody has. */
+/* The latest of these over all blocks; 0: none. */
 static uint64_t last_by_other(const struct adsm_crc_blocks *blocks, uint32_t worker)
 {
 	uint64_t latest = 0;
@@ -191,7 +193,7 @@ static uint64_t last_by_other(const struct adsm_crc_blocks *blocks, uint32_t wor
 	return latest;
 }
 
-/* The page is given up in vain once more, because of @writer; from 1, 0: nobody knows. */
+/* The page was given up in vain once more, because of @writer, which is from 1; 0: unknown. */
 static void count_false(struct adsm_crc *crc, struct adsm_crc_entry *entry, uint32_t worker, uint64_t page,
 			uint32_t writer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* crc_copies.c - see crc_copies.h: what copies.h asks of memory, answered by crc.h. */
+/* crc_copies.c - see crc_copies.h: implements struct adsm_copies_below by crc.h. */
 #include "crc_copies.h"
 
 _Static_assert(ADSM_CRC_BLOCKS == ADSM_COPIES_BLOCKS, "they are the same blocks");
@@ -29,7 +29,7 @@ static bool send(struct adsm_copies *pages, uint64_t page, const uint8_t *bytes,
 	return true;
 }
 
-/* Nobody has a list of who has copies. */
+/* Nothing to do: there is no list of copies. */
 static void drop(struct adsm_copies *pages, uint64_t page)
 {
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crc_copies.h - workers whose caches (store/copies.h) are kept consistent by crc.h. Twins are in main memory, one for
- * each page that the cache has room for: it is made when the page is first written, of the worker's own copy, and stays
- * with it until the page is given up.
+ * crc_copies.h - keeps the caches of workers (store/copies.h) consistent by crc.h. Twins are in main memory, one for
+ * each page that the cache has room for. A twin is copied from the worker's page when the page is first written, and
+ * stays until the page is given up.
  */
 #ifndef ADSM_SCRATCHPAD_CRC_COPIES_H
 #define ADSM_SCRATCHPAD_CRC_COPIES_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device.c - the program of a scratchpad device: as that of a cpu device a process of its own, whose threads are cores
- * with a local store each (core.h). Device memory is mapped where no pointer of a kernel's leads; the range of its
- * addresses stays reserved and inaccessible, so only the software cache gets there.
+ * device.c - the program of a scratchpad device. Like that of a cpu device it is a process of its own, whose threads
+ * are cores, each with a local store (core.h). Device memory is mapped where no pointer of a kernel leads. The range of
+ * its addresses stays reserved and inaccessible, so kernels reach it only through the software cache.
  *
- *	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH BUFFERS POLICY VICTIM ALWAYS PAGE PAGES
+ *   	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH BUFFERS POLICY VICTIM ALWAYS PAGE PAGES
  */
 #include "base/os.h"
 #include "launch.h"
@@ -27,7 +27,7 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 {
 	struct adsm_scratchpad_layout layout;
 	void *closed, *bytes;
-	/* As on a cpu device: the library tries again with a new process if the range is taken here. */
+	/* As on a cpu device: if the range is used in this process, the library tries again with a new process. */
 	int ret = adsm_os_reserve(hello->base, hello->size, &closed);
 
 	if (!ret)
@@ -86,6 +86,6 @@ int main(int argc, char **argv)
 	adsm_crash_thread();
 	adsm_crash_start();
 	adsm_serve(&server);
-	/* No destructor may run beside kernels. */
+	/* _exit(): no destructor may run while kernels run. */
 	_exit(0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap.c - see heap.h. Sizes are powers of two: freed memory is for the next one of its size. */
+/* heap.c - see heap.h. Sizes of blocks are powers of two; freed memory is reused only for its own size. */
 #include "heap.h"
 
 #include "base/os.h"
@@ -12,13 +12,13 @@
 
 #define SIZE ((uint64_t)1 << 30)
 #define UNIT_SHIFT 6
-#define ALIGNMENT ((uint64_t)1 << 20)	/* of the range */
+#define ALIGNMENT ((uint64_t)1 << 20)	/* alignment of the range */
 #define N_SIZES 31
 
 static struct {
-	uint64_t begin, used;		/* bytes that were ever given */
-	uint8_t *shifts;		/* by unit: the size of what begins there is in use; 0: nothing does */
-	uint32_t *next;			/* by unit: of what is free, the next one of its size, from 1 */
+	uint64_t begin, used;		/* bytes that were ever allocated */
+	uint8_t *shifts;		/* for each unit: log2 size of the block in use that begins there; 0: none */
+	uint32_t *next;			/* for each unit: the next free block of this size, + 1 */
 	uint32_t first[N_SIZES];
 	pthread_mutex_t mutex;
 } heap = { .mutex = PTHREAD_MUTEX_INITIALIZER };

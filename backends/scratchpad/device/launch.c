@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch.c - see launch.h. A thread of the pool is a core, from the first block on that it runs. At the end of a launch
- * each has an empty cache, so the next one finds what the host has written meanwhile.
+ * launch.c - see launch.h. A thread of the pool becomes a core with its first block. At the end of a launch each core's
+ * cache is empty, so the next launch finds what the host has written meanwhile.
  */
 #include "launch.h"
 
@@ -27,20 +27,20 @@ static struct adsm_live live;
 static struct adsm_scratchpad_layout layout;
 static struct adsm_core cores[ADSM_SCRATCHPAD_MAX_CORES];
 static unsigned n_cores;
-static struct adsm_overlay *overlay;		/* of the launch that runs; NULL: its code is in one piece */
-static bool traced;			/* and when what of it was */
-static struct adsm_spans spans[ADSM_SCRATCHPAD_MAX_CORES][2];	/* then: of misses, of code */
-static bool advised;			/* and what others would have moved, and loaded */
-static struct adsm_scratchpad_replayed *replayed;	/* what others would have moved; NULL: nobody asks */
-static struct adsm_scratchpad_costs *costs;	/* of the launch that runs; NULL: it is not counted */
+static struct adsm_overlay *overlay;		/* of the current launch; NULL: its code is in one piece */
+static bool traced;			/* moves are recorded; implies costs */
+static struct adsm_spans spans[ADSM_SCRATCHPAD_MAX_CORES][2];	/* if traced: misses, loads of code */
+static bool advised;			/* other caches and settings are simulated; implies costs */
+static struct adsm_scratchpad_replayed *replayed;	/* what other caches would move; NULL: not simulated */
+static struct adsm_scratchpad_costs *costs;	/* of the current launch; NULL: it is not counted */
 
-/* This thread's. */
+/* Of this thread. */
 static _Thread_local struct {
 	struct adsm_core *core;
 	unsigned index;
 	adsm_kernel_run *run;
-	uint64_t hits;			/* the cache's clock when the launch began */
-	uint64_t commands;		/* that it had given then */
+	uint64_t hits;			/* the cache's clock at the begin of the launch */
+	uint64_t commands;		/* commands given before the launch */
 	uint64_t start_ns;
 } mine;
 
@@ -49,9 +49,9 @@ static struct adsm_scratchpad_shared *extra(void)
 	return (struct adsm_scratchpad_shared *)served->extra;
 }
 
-/* ---- what kernels must not do */
+/* ---- errors of kernels */
 
-/* By the cache: at an address that is none of the device's. */
+/* An access through the cache at an address outside of device memory. */
 static void on_wrong_address(uint64_t address, const char *what)
 {
 	static _Thread_local char why[320];
@@ -68,7 +68,7 @@ static void on_wrong(struct adsm_cache *cache, uint64_t address, const char *wha
 	on_wrong_address(address, what);
 }
 
-/* Without the cache: an instruction of the kernel itself. */
+/* An access by an instruction of the kernel itself. */
 static const char *explain(int signal, uint64_t address, const char *access)
 {
 	static char why[320];
@@ -90,11 +90,11 @@ static const char *explain(int signal, uint64_t address, const char *access)
 	return why;
 }
 
-/* ---- what kernels ask: the execution handler's, but for what the cache may still have of memory */
+/* ---- services of kernels: those of the execution handler, except that freeing also flushes the cache */
 
 static struct adsm_kernel_services services;
 
-/* Of what is freed nothing may be written back when it is somebody else's. */
+/* After the memory is freed, nothing may be written back to it. */
 static void free_memory(uint64_t address)
 {
 	adsm_cache_flush(mine.core->cache);
@@ -103,11 +103,11 @@ static void free_memory(uint64_t address)
 
 /* ---- a core's part of a launch */
 
-/* It is noted when this core is brought lines and code, or no longer. */
+/* Start or stop recording when lines and code are brought to this core. */
 static void watch(bool on)
 {
 	struct adsm_spans *its = spans[mine.index];
-	/* As many as there is room for, of all. */
+	/* A share of the room for all cores. */
 	const uint32_t most = ADSM_SCRATCHPAD_MOVES / (n_cores * 2);
 
 	for (int i = 0; i < 2 && on; i++)
@@ -201,7 +201,7 @@ static void add_costs(uint64_t work_end_ns)
 	costs->cores[mine.index].flush = (struct adsm_scratchpad_span){ work_end_ns, end_ns - work_end_ns };
 }
 
-/* Ticks became nanoseconds at the rate that they did since the core began; not after it ended. */
+/* Convert ticks to nanoseconds, at the average rate since the core began; the span does not exceed its end. */
 static struct adsm_scratchpad_span span_of(const struct adsm_spans_one *one, uint64_t end_ticks, uint64_t ns)
 {
 	const uint64_t begin = spans[mine.index][0].begin;
@@ -232,7 +232,7 @@ static void end(const struct adsm_pool_launch *launch)
 {
 	const uint64_t work_end_ns = costs ? adsm_os_now_ns() : 0, work_end_ticks = adsm_spans_now();
 
-	/* What it wrote to a constant is told only now. */
+	/* A store to a constant is detected when the line is written back. */
 	adsm_crash_in_kernel = true;
 	adsm_cache_flush(mine.core->cache);
 	adsm_crash_in_kernel = false;

@@ -16,12 +16,12 @@
 struct module {
 	struct adsm_store_needs *needs;
 	size_t n_needs;
-	uint64_t begin, end;		/* its image */
-	struct adsm_overlay *overlay;	/* its code in partitions; NULL: it has none */
+	uint64_t begin, end;		/* addresses of its image */
+	struct adsm_overlay *overlay;	/* its code in partitions; NULL: none */
 };
 
 static struct module modules[ADSM_CODE_MODULES];	/* by index */
-/* Of the module of each kernel: a launch looks there while modules come and go. */
+/* For each kernel: data of its module, which launches read while modules are loaded and unloaded. */
 static struct {
 	_Atomic uint64_t begin, end, stack;
 	struct adsm_overlay *_Atomic overlay;
@@ -38,7 +38,7 @@ void adsm_modules_start(const struct adsm_scratchpad_geometry *its_geometry,
 	always = in_partitions;
 }
 
-/* The code in a module, as a file of its own; and its needs, which the caller frees. */
+/* Write the code of a module to a file of its own; copy its needs, which the caller frees. */
 static int extract(int fd, struct module *ret_module, int *ret_code, char *ret_text)
 {
 	struct adsm_module_info *info;
@@ -101,7 +101,7 @@ int adsm_modules_unload(uint32_t index)
 	return ret;
 }
 
-/* The table of sizes of a kernel that does not fit, and what would help. */
+/* The error for a kernel that does not fit: all sizes, and advice. */
 static int refuse(const struct adsm_store_needs *needs, const char *help, char *ret_text)
 {
 	adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' does not fit into a local store of %lu bytes: "
@@ -119,7 +119,7 @@ static uint64_t stack_of(const struct adsm_store_needs *needs)
 	return (uint64_t)needs->stack + needs->data + ADSM_SCRATCHPAD_RUNTIME;
 }
 
-/* How the kernel fits into a local store: @ret_overlay: in partitions; NULL: all of it. */
+/* Decide how the kernel fits into a local store. @ret_overlay: in these partitions; NULL: all of it. */
 static int fit(uint32_t module, const struct adsm_store_needs *needs, struct adsm_overlay **ret_overlay,
 	       char *ret_text)
 {

@@ -17,20 +17,21 @@
 struct adsm_overlay {
 	void *bytes;			/* of the image */
 	struct adsm_image image;
-	uint64_t number;		/* of all that there have been; 0 is none's */
+	uint64_t number;		/* counts all overlays; 0 stands for none */
 	uint32_t module;
 	bool ready;
-	uint32_t n_buffers;		/* when it is */
-	uint32_t rooms;			/* the settings that it has room with, by bits */
+	uint32_t n_buffers;		/* once it is ready */
+	uint32_t rooms;			/* a bit for each setting that it fits with */
 	struct adsm_partitions *managers[ADSM_SCRATCHPAD_MAX_CORES];
-	struct adsm_policy_log *logs[ADSM_SCRATCHPAD_MAX_CORES];	/* of these; NULL: nobody has asked */
+	struct adsm_policy_log *logs[ADSM_SCRATCHPAD_MAX_CORES];	/* one for each core; NULL: not recorded */
 };
 
 static struct adsm_process_shared *served;
 static struct adsm_scratchpad_overlays how;
-static uint64_t code_size;		/* of a core's code buffer */
+static uint64_t code_size;		/* bytes of a core's code buffer */
 static unsigned n_cores;
-static uint64_t owners[ADSM_SCRATCHPAD_MAX_CORES];	/* whose code is in the buffer; each is its core's own */
+/* The overlay whose code is in the buffer; used only by its core. */
+static uint64_t owners[ADSM_SCRATCHPAD_MAX_CORES];
 
 static struct adsm_scratchpad_shared *extra(void)
 {
@@ -86,7 +87,10 @@ void adsm_overlay_destroy(struct adsm_overlay *overlay)
 {
 	if (!overlay)
 		return;
-	/* The application has seen the end of all that used it; this makes it so among the threads here, too. */
+	/*
+	 * The application waited for the end of all launches that used it. This load orders the threads of this
+	 * process, too.
+	 */
 	if (overlay->ready)
 		atomic_load(&served->queue.done);
 	destroy_managers(overlay);
@@ -94,7 +98,7 @@ void adsm_overlay_destroy(struct adsm_overlay *overlay)
 	free(overlay);
 }
 
-/* What code in one piece calls or looks at is where the loader has put that. */
+/* Resolve what the image lacks: functions and variables are where the loader has put the code in one piece. */
 static void *resolve(void *context, const char *name)
 {
 	const struct adsm_overlay *overlay = context;
@@ -102,7 +106,7 @@ static void *resolve(void *context, const char *name)
 	return adsm_code_find(overlay->module, name);
 }
 
-/* A core that cannot go on ends the device; the application has the sentence, and knows which kernel ran. */
+/* A core cannot continue: end the device. The application gets the text, and knows the kernel. */
 static void fail(void *context, const char *text)
 {
 	adsm_crash_alone();
@@ -128,7 +132,7 @@ static bool has_room(const struct adsm_partition_config *config)
 	return beside < code_size && adsm_partition_needs(config) <= code_size - beside;
 }
 
-/* Somebody may be told to choose another one: not where any module that there is has no room then. */
+/* Advice may propose another setting: exclude settings that some module does not fit with. */
 static void note_rooms(struct adsm_overlay *overlay)
 {
 	for (uint32_t i = 0; i < ADSM_SCRATCHPAD_SETTINGS; i++) {
@@ -253,7 +257,7 @@ void adsm_overlay_replayed(struct adsm_overlay *overlay, unsigned core, struct a
 	const struct adsm_policy_other *own = log ? &log->others[own_setting(overlay)] : NULL;
 	uint32_t none = 0;
 
-	/* Kernels of one name, of modules with different numbers of them. */
+	/* Kernels with the same name may be in modules with different numbers of sub-buffers. */
 	if (!atomic_compare_exchange_strong(&replayed->buffers, &none, overlay->n_buffers) &&
 	    none != overlay->n_buffers)
 		own = NULL;
@@ -262,7 +266,10 @@ void adsm_overlay_replayed(struct adsm_overlay *overlay, unsigned core, struct a
 		adsm_policy_log_play(log);
 	for (uint32_t i = 0; log && i < ADSM_SCRATCHPAD_SETTINGS; i++)
 		add_loads(&replayed->loads[i], log->others[i].loads, log->others[i].bytes);
-	/* The model of its own setting has to have loaded what that did; without memory nothing is known of others. */
+	/*
+	 * The model of the own setting must have loaded the same as the core did. Without memory for it nothing is
+	 * known.
+	 */
 	if (!own || own->loads != counters.loads || own->bytes != counters.bytes)
 		atomic_store(&replayed->unlike, 1);
 }

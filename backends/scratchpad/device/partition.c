@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* partition.c - see partition.h: a manager's start and end, and what one can ask it. */
+/* partition.c - see partition.h: creates and destroys a manager, and answers queries. */
 #include "partition.h"
 
 #include "base/os.h"
@@ -30,7 +30,10 @@ static size_t align(size_t size)
 	return (size + ADSM_IMAGE_ALIGN - 1) & ~(size_t)(ADSM_IMAGE_ALIGN - 1);
 }
 
-/* ---- where all is in the buffer: resident code, gates and stubs, sub-buffers; slots before each piece of code */
+/*
+ * ---- the layout of the buffer: resident code, gates and stubs, sub-buffers; each piece of code has its slots before
+ * it
+ */
 
 /* Bytes before the first sub-buffer. */
 static size_t place_resident(struct adsm_partitions *partitions)
@@ -52,7 +55,7 @@ static uint32_t largest_partition(const struct adsm_image *image)
 	return largest;
 }
 
-/* Bytes, with what comes @before the first sub-buffer. */
+/* Bytes in all, including @before, the bytes before the first sub-buffer. */
 static size_t needed_by(const struct adsm_partition_config *config, size_t slots_size, size_t before)
 {
 	const uint32_t largest = largest_partition(config->image);
@@ -141,7 +144,7 @@ static void unmap_buffer(struct adsm_partitions *partitions)
 	adsm_os_unmap(partitions->run_all, pages);
 }
 
-/* ---- what stays in the buffer */
+/* ---- the permanent contents of the buffer */
 
 static const uint8_t *stub_of(const struct adsm_partitions *partitions, uint32_t function)
 {
@@ -199,7 +202,7 @@ static void write_resident(struct adsm_partitions *partitions)
 	adsm_partition_serialise(partitions->run_all, partitions->size);
 }
 
-/* ---- */
+/* ---- the manager */
 
 static int check_config(const struct adsm_partition_config *config, char *text)
 {
@@ -369,7 +372,7 @@ void adsm_partition_forget(struct adsm_partitions *partitions, uint32_t partitio
 	adsm_policy_forget(&partitions->policy, partition);
 }
 
-/* In which partition, or in what is resident, a byte of the buffer is now. */
+/* Find the partition, or 0 for the resident code, that a byte of the buffer belongs to now. */
 static bool find_code(const struct adsm_partitions *partitions, size_t at, uint32_t *ret_id, size_t *ret_offset)
 {
 	const size_t first = (size_t)(partitions->run - partitions->run_all);

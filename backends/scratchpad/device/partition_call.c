@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * partition_call.c - what happens between the call of a function in another partition and its first instruction, and
- * between its return and the caller's next one.
+ * partition_call.c - the code that runs between the call of a function in another partition and its first instruction,
+ * and between its return and the caller's next instruction.
  *
- * Arguments and results are in vector registers meanwhile, which nobody has saved: this file and policy.c are compiled
- * without the use of any, without sanitizers, and call nothing, but where the call has failed.
+ * Arguments and results are in vector registers at that time, which are not saved. So this file and policy.c are
+ * compiled without vector registers and sanitizers, and call no functions of libraries, unless the call has failed.
  */
 #include "partition_call.h"
 
@@ -13,7 +13,7 @@
 #include <cpuid.h>
 #endif
 
-/* The call ends here: what registers have is of no use any more. */
+/* The call ends here: the contents of registers are no longer needed. */
 __attribute__((noreturn, noinline, cold))
 static void fail(struct adsm_partitions *partitions, const char *text)
 {
@@ -29,13 +29,13 @@ void adsm_partition_copy(void *to, const void *from, size_t size)
 }
 
 /*
- * What was written by one address is executed by another: the manuals promise that this is seen only after a
- * serialising instruction. Few may be used here: CPUID would leave a virtual machine, and fences are none. IRET to the
- * next instruction is the one that all processors have.
+ * The code was written at one address and is executed at another. The manuals guarantee that this works only after a
+ * serializing instruction. Few are possible here: CPUID would exit a virtual machine, and fences do not serialize. IRET
+ * to the next instruction works on all processors.
  */
 void adsm_partition_serialise(void *code, size_t size)
 {
-	static int8_t has_serialize;	/* 1: yes, -1: no; whoever asks gets the same */
+	static int8_t has_serialize;	/* 1: yes, -1: no; all threads find the same */
 	unsigned a, b, c, d = 0;
 	uint64_t segment, stack;
 
@@ -65,7 +65,7 @@ void adsm_partition_copy(void *to, const void *from, size_t size)
 	uint64_t *p = to;
 	const uint64_t *q = from;
 
-	/* Not what compilers would make a call of memcpy() of. */
+	/* Assembly, because compilers would turn a loop into a call of memcpy(). */
 	for (; size >= 8; size -= 8, p++, q++)
 		__asm__ volatile("ldr x9, [%1]\n\tstr x9, [%0]" : : "r"(p), "r"(q) : "x9", "memory");
 	for (size_t i = 0; i < size; i++)
@@ -74,8 +74,8 @@ void adsm_partition_copy(void *to, const void *from, size_t size)
 }
 
 /*
- * The address that is executed counts: data go by physical addresses to where instructions are fetched from, by any
- * mapping, but instructions may be kept by virtual ones.
+ * Use the address that is executed. Data is written back to where instructions are fetched from by physical addresses,
+ * so any mapping does; but instructions may be cached by virtual addresses.
  */
 void adsm_partition_serialise(void *code, size_t size)
 {
@@ -94,10 +94,10 @@ static uint32_t size_of(const struct adsm_partitions *partitions, uint32_t id)
 	return partitions->image.partitions[id].size;
 }
 
-/* The victim entry and a sub-buffer change what they have. */
+/* Exchange the contents of the victim entry and a sub-buffer. */
 static void exchange(uint8_t *victim, uint8_t *buffer, uint32_t size)
 {
-	/* Both have room for whole words: they are multiples of the alignment. */
+	/* Both consist of whole words: their sizes are multiples of the alignment. */
 	for (uint32_t i = 0; i < size; i += 8) {
 		const uint64_t word = *(uint64_t *)(victim + i);
 
@@ -168,7 +168,7 @@ static void refuse(struct adsm_partitions *partitions, uint32_t symbol)
 	fail(partitions, text);
 }
 
-/* Apart, so that calls which load nothing save no registers for it. */
+/* Separate functions: so calls that load nothing save no registers for them. */
 __attribute__((noinline))
 static void load_called(struct adsm_partitions *partitions, uint32_t id)
 {
@@ -222,7 +222,7 @@ static inline uintptr_t pop(struct adsm_partitions *partitions)
 	return frame->address;
 }
 
-/* Apart, for the same reason. */
+/* Separate for the same reason. */
 __attribute__((noinline))
 static uintptr_t push_noted(struct adsm_partitions *partitions, uint32_t symbol, uintptr_t address)
 {

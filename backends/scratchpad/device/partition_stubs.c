@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * partition_stubs.c - code that is written for a manager: the gates, and a stub for each function that has an address.
- */
+/* partition_stubs.c - writes code for a manager: the gates, and a stub for each function that has an address. */
 #include "partition_stubs.h"
 
 #include <string.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* partition_stubs.h - code that is written for a manager. */
+/* partition_stubs.h - writes code for a manager. */
 #ifndef ADSM_SCRATCHPAD_PARTITION_STUBS_H
 #define ADSM_SCRATCHPAD_PARTITION_STUBS_H
 
 #include "partition_types.h"
 
 #define ADSM_PARTITION_STUB 16u		/* bytes of a stub */
-#define ADSM_PARTITION_GATES 64u	/* bytes before the stubs: the ways into enter and leave */
+#define ADSM_PARTITION_GATES 64u	/* bytes before the stubs: the gates, which lead to enter and leave */
 
-/* Write the gates at @write, and the stubs of functions behind them. */
+/* Write the gates at @write, followed by the stubs of functions. */
 void adsm_partition_write_stubs(const struct adsm_partitions *partitions, uint8_t *write);
-/* Where in the gates enter and leave begin. */
+/* Offsets of the two gates. */
 #define ADSM_PARTITION_GATE_ENTER 0u
 #define ADSM_PARTITION_GATE_LEAVE 32u
 

@@ -69,7 +69,7 @@ void adsm_policy_place(struct adsm_policy *policy, uint32_t id, uint32_t buffer,
 	*ret_load = load;
 }
 
-/* Empty ones first, in their order; of those in use no two have the same time. */
+/* Empty sub-buffers are first, in their order. Those in use have different times. */
 static uint32_t least_recently_used(const struct adsm_policy *policy)
 {
 	uint32_t least = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy.h - which partition is in which sub-buffer, and which has to leave (OPELL, section 5): decisions alone, no
- * code is moved here. Partitions have numbers from 1 on; 0 is none.
+ * policy.h - decides which partition is in which sub-buffer, and which one is evicted (OPELL, section 5). It moves no
+ * code. Partitions have numbers from 1; 0 is none.
  *
- * These functions run in the midst of calls whose arguments are in vector registers: policy.c, as partition_call.c, is
- * compiled without any.
+ * These functions run during calls whose arguments are in vector registers: policy.c, like partition_call.c, is
+ * compiled without these.
  */
 #ifndef ADSM_SCRATCHPAD_POLICY_H
 #define ADSM_SCRATCHPAD_POLICY_H
@@ -16,68 +16,71 @@
 #define ADSM_POLICY_MASK_BITS 128u
 
 enum adsm_policy_kind {
-	ADSM_POLICY_MODULUS,		/* the oldest one leaves: (next + 1) mod n */
-	ADSM_POLICY_LRU,		/* the one that was not called for the longest time */
+	ADSM_POLICY_MODULUS,		/* the oldest one is evicted: (next + 1) mod n */
+	ADSM_POLICY_LRU,		/* the least recently used one is evicted */
 };
 
-/* What the paper's Table 1 calls a partition. */
+/* The states of a partition in Table 1 of the paper. */
 enum adsm_policy_state {
 	ADSM_POLICY_EVICTED,		/* not in the local store */
 	ADSM_POLICY_ACTIVE,		/* running */
 	ADSM_POLICY_INACTIVE,		/* in a sub-buffer, and not running */
-	ADSM_POLICY_EWOR,		/* evicted, and somebody will return to it */
+	ADSM_POLICY_EWOR,		/* evicted, and a call will return to it */
 };
 
 struct adsm_policy_buffer {
 	uint32_t id;			/* the partition in it */
-	uint64_t used;			/* the clock when it was called, or returned to */
+	uint64_t used;			/* the clock when it was last called, or returned to */
 };
 
 struct adsm_policy {
 	enum adsm_policy_kind kind;
 	uint32_t n_buffers, n_partitions;
-	bool victims;			/* there may be a victim entry */
-	uint32_t victim;		/* the partition in it */
-	uint32_t next;			/* modulus: the sub-buffer that was chosen last */
-	uint32_t current, buffer;	/* the partition that runs, and where */
+	bool victims;			/* victim entries are allowed */
+	uint32_t victim;		/* the partition in the victim entry */
+	uint32_t next;			/* modulus: the sub-buffer that was last chosen */
+	uint32_t current, buffer;	/* the partition that runs, and its sub-buffer */
 	uint64_t clock;
-	/* Partitions that somebody will return to, by the number modulo 128: a second call from one, or of another with
-	 * the same bit, makes the bit false, as in the paper; then the victim entry does not get what it might. */
+	/* Partitions that calls will return to: bit number modulo 128. A second call from a partition, or from another
+	 * one with the same bit, makes the bit wrong, as in the paper; then the victim entry may lack a partition. */
 	uint64_t mask[ADSM_POLICY_MASK_BITS / 64];
 	struct adsm_policy_buffer buffers[ADSM_POLICY_MAX_BUFFERS];
-	uint8_t *where;			/* by partition: its sub-buffer + 1; 0: in none */
+	uint8_t *where;			/* for each partition: its sub-buffer + 1; 0: in none */
 };
 
 enum adsm_policy_source { ADSM_POLICY_DMA, ADSM_POLICY_MOVE, ADSM_POLICY_VICTIM };
 
-/* What is to be done before the partition in @buffer can run. First @saved, where it is not 0, goes from there to the
- * victim entry, whatever that had; where @source is the victim entry, both change places. */
+/* What to do before the partition in @buffer can run. If @saved is not 0, it is first copied from there to the victim
+ * entry, replacing its contents; if @source is the victim entry, the two are exchanged. */
 struct adsm_policy_load {
 	uint32_t id, buffer;
 	uint32_t saved;
 	enum adsm_policy_source source;
-	uint32_t from;			/* move: the sub-buffer that has it until now */
+	uint32_t from;			/* move: the sub-buffer that contains it until now */
 };
 
-/* @where: n_partitions + 1 bytes of the caller's. @n_buffers: 1 to 64. */
+/* @where: n_partitions + 1 bytes, owned by the caller. @n_buffers: 1 to 64. */
 void adsm_policy_start(struct adsm_policy *policy, enum adsm_policy_kind kind, bool victims, uint32_t n_buffers,
 		       uint32_t n_partitions, uint8_t *where);
-/* Nobody runs, and nobody will be returned to. What is loaded stays. */
+/* Nothing runs, and no call will return. Loaded partitions stay. */
 void adsm_policy_reset(struct adsm_policy *policy);
-/* The victim entry is gone; from now on there may be one, or not. */
+/* Forget the victim entry. @victims: are new ones allowed? */
 void adsm_policy_drop_victim(struct adsm_policy *policy, bool victims);
-/* A partition is in no sub-buffer any more. */
+/* Remove a partition from its sub-buffer. */
 void adsm_policy_forget(struct adsm_policy *policy, uint32_t id);
 enum adsm_policy_state adsm_policy_state(const struct adsm_policy *policy, uint32_t id);
 
-/* The partition that is called gets a sub-buffer, and the one that is returned to its own; it runs from there on. */
+/* Give the called partition a sub-buffer; give the partition that is returned to its own. It runs from now on. */
 void adsm_policy_call_load(struct adsm_policy *policy, uint32_t id, struct adsm_policy_load *ret_load);
 void adsm_policy_return_load(struct adsm_policy *policy, uint32_t caller, uint32_t buffer,
 			     struct adsm_policy_load *ret_load);
-/* A partition gets a sub-buffer in which it is not. */
+/* Put a partition into a sub-buffer where it is not yet. */
 void adsm_policy_place(struct adsm_policy *policy, uint32_t id, uint32_t buffer, struct adsm_policy_load *ret_load);
 
-/* Lifetimes are the clock's distance: all others' grow with each use of one. So no two that were used are equal. */
+/*
+ * The lifetime of a partition is its clock's distance to the current one, and grows with each use of another one. So
+ * used sub-buffers never have equal times.
+ */
 static inline void adsm_policy_use(struct adsm_policy *policy, uint32_t id, uint32_t buffer)
 {
 	policy->buffers[buffer].used = ++policy->clock;
@@ -96,8 +99,8 @@ static inline uint64_t *adsm_policy_word(struct adsm_policy *policy, uint32_t id
 }
 
 /*
- * The partition that runs calls another one. It is to be kept by the caller who called, and from where: current and
- * buffer, before this. False: it is in no sub-buffer, and adsm_policy_call_load() is to follow.
+ * The running partition calls another one. Before this, the caller saves `current` and `buffer` for the return. Returns
+ * false if the called partition is in no sub-buffer: adsm_policy_call_load() must follow.
  */
 static inline bool adsm_policy_call(struct adsm_policy *policy, uint32_t id)
 {
@@ -112,8 +115,8 @@ static inline bool adsm_policy_call(struct adsm_policy *policy, uint32_t id)
 }
 
 /*
- * It returns to @caller, which called from sub-buffer @buffer and has to be there; 0: to what is in no partition.
- * False: it is not there, and adsm_policy_return_load() is to follow.
+ * The call returns to @caller, which must be in sub-buffer @buffer, from where it called; 0: to code outside of
+ * partitions. Returns false if it is not there: adsm_policy_return_load() must follow.
  */
 static inline bool adsm_policy_return(struct adsm_policy *policy, uint32_t caller, uint32_t buffer)
 {

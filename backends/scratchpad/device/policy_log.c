@@ -7,7 +7,7 @@
 
 _Static_assert(ADSM_IMAGE_MAX_PARTITIONS <= UINT16_MAX, "a note has room for a partition's number");
 
-/* ---- in the midst of calls */
+/* ---- during calls */
 
 static void count(const struct adsm_policy_log *log, struct adsm_policy_other *other,
 		  const struct adsm_policy_load *load)
@@ -42,7 +42,7 @@ static void come_back(const struct adsm_policy_log *log, struct adsm_policy_othe
 	count(log, other, &load);
 }
 
-/* One after the other, so that what one has loaded is at hand. */
+/* Replay for one setting after the other, which uses the processor's caches better. */
 void adsm_policy_log_play(struct adsm_policy_log *log)
 {
 	for (uint32_t i = 0; i < ADSM_POLICY_OTHERS; i++) {
@@ -58,7 +58,7 @@ void adsm_policy_log_play(struct adsm_policy_log *log)
 	log->n = 0;
 }
 
-/* ---- between them */
+/* ---- between calls */
 
 struct adsm_policy_log *adsm_policy_log_create(const struct adsm_image *image, uint32_t depth)
 {

@@ -9,14 +9,14 @@
 #include <string.h>
 
 struct core {
-	struct adsm_cache_log log;	/* first: of which this is found */
+	struct adsm_cache_log log;	/* first, because on_full() finds the core by it */
 	struct adsm_cache *others[ADSM_SCRATCHPAD_OTHERS];	/* NULL: there is no such cache */
 };
 
 static struct adsm_scratchpad_shared *served;
 static struct adsm_scratchpad_geometry geometry;
 static const struct adsm_cache_memory *memory;
-static struct core *cores[ADSM_SCRATCHPAD_MAX_CORES];	/* each is its core's own; NULL: it has not been needed yet */
+static struct core *cores[ADSM_SCRATCHPAD_MAX_CORES];	/* each is used only by its core; NULL: not needed yet */
 
 void adsm_replay_start(struct adsm_scratchpad_shared *shared, const struct adsm_scratchpad_geometry *its_geometry,
 		       const struct adsm_cache_memory *its_memory)
@@ -42,7 +42,7 @@ struct adsm_scratchpad_replayed *adsm_replay_of(const char *kernel, uint64_t sta
 		return i < n ? &served->replayed[i] : NULL;
 	replayed = &served->replayed[i];
 	adsm_format(replayed->kernel, sizeof(replayed->kernel), "%s", kernel);
-	/* Smaller lines need more of the store, so that the stack may not suffice. */
+	/* Smaller lines need more of the store, so the stack may be too small. */
 	for (uint32_t k = 0; k < ADSM_SCRATCHPAD_OTHERS; k++)
 		if (!adsm_scratchpad_other(&geometry, k, &other) ||
 		    !adsm_scratchpad_lay_out(&other, &layout, text, sizeof(text)) || layout.stack < stack)
@@ -61,7 +61,7 @@ static void on_full(struct adsm_cache_log *log)
 	log->n = 0;
 }
 
-/* NULL: there is none, or no memory. */
+/* Returns NULL if there is no such cache, or no memory. */
 static struct adsm_cache *create_other(uint32_t i)
 {
 	struct adsm_scratchpad_geometry other;
@@ -75,7 +75,7 @@ static struct adsm_cache *create_other(uint32_t i)
 	cache = adsm_os_table(layout.control + layout.tags + layout.dirty + layout.lines + layout.ahead);
 	if (!cache)
 		return NULL;
-	/* What is wrong has been found by the core's own cache. */
+	/* The core's own cache has detected all errors. */
 	adsm_cache_init(cache, &other, &layout, memory, NULL);
 	cache->dry = true;
 	return cache;
@@ -111,7 +111,7 @@ void adsm_replay_end(unsigned i, struct adsm_cache *cache, struct adsm_scratchpa
 	struct core *core = cores[i];
 
 	adsm_cache_record(cache, NULL);
-	/* Without memory nothing is known of this one. */
+	/* Without memory for the models nothing is known of this core. */
 	if (!core || !core->others[ADSM_SCRATCHPAD_OTHERS - 1]) {
 		atomic_store(&replayed->unsure, 1);
 		return;
@@ -122,7 +122,7 @@ void adsm_replay_end(unsigned i, struct adsm_cache *cache, struct adsm_scratchpa
 			atomic_fetch_add(&replayed->moved[k], moved(core->others[k]));
 	atomic_fetch_add(&replayed->now, moved(cache));
 	atomic_fetch_add(&replayed->cores, 1);
-	/* The model of its own cache has to have moved what that did. */
+	/* The model of the own cache must have moved the same as the cache did. */
 	if (core->log.elsewhere || moved(core->others[ADSM_SCRATCHPAD_OTHERS - 1]) != moved(cache))
 		atomic_store(&replayed->unsure, 1);
 }
