@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device.c - the program of a cpu device: a process of its own that loads kernel modules and runs
- * launches on a pool of threads, grid block by grid block.
+ * device.c - the program of a cpu device: a process of its own that loads kernel modules and runs launches on a pool of
+ * threads, grid block by grid block.
  *
- * The main thread answers the library's requests and ends the process when the application is gone,
- * also in the middle of a kernel. One thread takes launches in order and runs them with the others.
+ * The main thread answers the library's requests. It ends the process when the application has ended, even in the
+ * middle of a kernel. One thread takes launches in order, and runs them together with the threads of the pool.
  */
 #include "base/os.h"
 #include "process/device/crash.h"
@@ -20,7 +20,9 @@ static int start(const struct adsm_process_request *hello, int memory_fd, struct
 		 struct adsm_process_reply *reply)
 {
 	void *p;
-	/* One address on both sides: the library tries again with a new process if the range is taken here. */
+	/*
+	 * Both sides use one address: if the range is used in this process, the library tries again with a new process.
+	 */
 	int ret = adsm_os_reserve(hello->base, hello->size, &p);
 
 	if (!ret)
@@ -40,6 +42,6 @@ int main(void)
 	adsm_crash_thread();
 	adsm_crash_start();
 	adsm_serve(&server);
-	/* No destructor may run beside kernels. */
+	/* _exit(): no destructor may run while kernels run. */
 	_exit(0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * address.c - where objects lie: in the library's range, or where the driver puts them with the CPU's view over it, or
- * apart.
+ * address.c - where objects are: in the library's range, where the driver puts them with the CPU's view at that
+ * address, or at separate addresses.
  */
 #include "address.h"
 
@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "options.h"
 
-/* ---- separate: wherever the driver puts them */
+/* ---- separate: where the driver puts them */
 
 static int separate_init(struct adsm_cuda_device *device, const char **ret_reason)
 {
@@ -46,7 +46,7 @@ static const struct adsm_cuda_way separate_way = {
 	.free = separate_free,
 };
 
-/* ---- view: where the driver puts them, in pages of their own, over which the CPU's view is mapped */
+/* ---- view: where the driver puts them, in pages of their own; the CPU's view is mapped there */
 
 static CUresult view_alloc(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, uint64_t wanted)
 {
@@ -54,14 +54,14 @@ static CUresult view_alloc(struct adsm_cuda_device *device, struct adsm_cuda_mem
 
 	if (error || memory->allocated % ADSM_PAGE_SIZE == 0)
 		return error;
-	/* A part of a larger piece of the driver's: with one page more it has enough whole pages. */
+	/* The driver returned a part of a larger piece: with one page more it contains enough whole pages. */
 	adsm_cu.cuMemFree_v2(memory->allocated);
 	error = adsm_cu.cuMemAlloc_v2(&memory->allocated, memory->base.size + ADSM_PAGE_SIZE);
 	memory->base.address = (memory->allocated + ADSM_PAGE_SIZE - 1) & ~(CUdeviceptr)(ADSM_PAGE_SIZE - 1);
 	return error;
 }
 
-/* Is there memory at @p that the CPU may read? By a system call, which says so without a fault. */
+/* Can the CPU read memory at @p? A system call checks that without a fault. */
 static bool is_readable(const void *p)
 {
 	int fds[2];
@@ -75,7 +75,7 @@ static bool is_readable(const void *p)
 	return readable;
 }
 
-/* Is the CPU's side of the driver's addresses reserved, closed, and free to be used? NULL, or why not. */
+/* Is the CPU's side of the driver's addresses reserved, closed and unused? Returns NULL, or why not. */
 static const char *try_view(struct adsm_cuda_device *device, void *p)
 {
 	void *at;
@@ -120,28 +120,28 @@ static const struct adsm_cuda_way view_way = {
 	.free = separate_free,
 };
 
-/* ---- arena: in a range that the driver reserved where the library's arena is */
+/* ---- arena: in a range of the driver that has the addresses of the library's arena */
 
 /*
- * Device memory is mapped there by the granule. Small objects share granules, also with the end of a large one: so
- * their users are counted. The granules that one object covers wholly are one mapping.
+ * Device memory is mapped there in granules. Small objects share granules, also with the end of a large object: so the
+ * users of a granule are counted. Granules that one object covers completely are one mapping.
  */
 struct granule {
 	CUmemGenericAllocationHandle handle;
 	uint32_t n_users;
-	uint32_t n;			/* granules of the mapping that starts here; 0: none does */
+	uint32_t n;			/* granules of the mapping that begins here; 0: none begins here */
 };
 
-/* One for the process: the first device has the range, in each context that is opened on it. */
+/* There is one for the process: the first device has the range, in each context that is opened on it. */
 static struct {
 	struct adsm_lock lock;
-	unsigned n_devices;		/* that share the range */
+	unsigned n_devices;		/* opened contexts that share the range */
 	CUdevice id;
 	uintptr_t base;
-	char *alias;			/* the same bytes, mapped elsewhere */
+	char *alias;			/* another mapping of the same bytes */
 	size_t size, granularity;
-	size_t n_mapped;		/* mappings */
-	bool vacant;			/* the range is neither the library's nor the driver's */
+	size_t n_mapped;		/* number of mappings */
+	bool vacant;			/* neither the library nor the driver has the range */
 	struct granule *granules;
 } arena = { .lock = ADSM_LOCK_INIT(ADSM_RANK_GRANULES) };
 
@@ -192,7 +192,7 @@ release:
 	return error;
 }
 
-/* Views in the range stay as they are. */
+/* Views in the range do not change. */
 static CUresult unmap_granules(size_t first)
 {
 	struct granule *granule = &arena.granules[first];
@@ -204,7 +204,7 @@ static CUresult unmap_granules(size_t first)
 	return error ? error : released;
 }
 
-/* One user less of granules from @first up to @end. */
+/* Remove one user from the granules from @first up to @end. */
 static CUresult drop_granules(size_t first, size_t end)
 {
 	CUresult error = CUDA_SUCCESS;
@@ -224,7 +224,7 @@ static CUresult drop_granules(size_t first, size_t end)
 	return error;
 }
 
-/* How many granules from @i on are to be one mapping: those that are the object's alone, one after the other. */
+/* How many granules from @i on become one mapping: consecutive granules that only this object uses. */
 static size_t run_length(size_t i, uintptr_t start, uintptr_t end)
 {
 	size_t n = 0, granularity = arena.granularity;
@@ -294,7 +294,7 @@ static void free_range(void)
 	arena.vacant = !adsm_cu.cuMemAddressFree(arena.base, arena.size);
 }
 
-/* Map the file's bytes over the reserved range: closed, and not in the child of a fork. */
+/* Map the file over the reserved range: closed, and not inherited by the child of a fork. */
 static int map_range(void)
 {
 	int ret = adsm_os_duplicate(arena.alias, arena.size, (void *)arena.base);
@@ -302,13 +302,13 @@ static int map_range(void)
 	return ret ? ret : adsm_os_protect((void *)arena.base, arena.size, ADSM_PROT_NONE);
 }
 
-/* The range becomes the library's again, inaccessible. */
+/* The library reserves the range again, inaccessible. */
 static int take_back(void)
 {
 	void *p;
 	int ret;
 
-	/* What the driver does not let go of is inaccessible as well. */
+	/* If the driver does not free the range, it is inaccessible, too. */
 	if (!arena.vacant)
 		return 0;
 	arena.vacant = false;
@@ -337,7 +337,7 @@ static void arena_end(struct adsm_cuda_device *device)
 	if (--arena.n_devices)
 		return;
 	end_range();
-	/* After a crash the driver may refuse, and take the range away when it ends. */
+	/* After a crash the driver may refuse to free the range, and unmap it when it ends. */
 	if (!arena.vacant)
 		device->leave_arena();
 	if (take_back())
@@ -356,7 +356,10 @@ static bool has_virtual_memory(const struct adsm_cuda_device *device)
 		supported;
 }
 
-/* Free the range for the driver to reserve. NULL, or why the driver does not: then the range stays free. */
+/*
+ * Unmap the range, so that the driver can reserve it. Returns NULL, or why the driver does not: then the range stays
+ * unmapped.
+ */
 static const char *reserve_range(void)
 {
 	CUdeviceptr p = 0;
@@ -371,7 +374,7 @@ static const char *reserve_range(void)
 		adsm_cu.cuMemAddressFree(p, arena.size);
 		return "the driver reserves other addresses than it was asked for";
 	}
-	/* As before. */
+	/* Map the file again. */
 	arena.vacant = false;
 	if (map_range()) {
 		free_range();
@@ -380,7 +383,10 @@ static const char *reserve_range(void)
 	return NULL;
 }
 
-/* Reserve the range and use a granule once. The table comes first, lest it lie where the arena was. */
+/*
+ * Reserve the range, and map a granule once as a test. The table is allocated first: otherwise it might get the arena's
+ * addresses.
+ */
 static const char *start_range(void)
 {
 	const char *reason;
@@ -414,7 +420,9 @@ static int arena_init(struct adsm_cuda_device *device, const char **ret_reason)
 		arena.n_devices++;
 		return 0;
 	}
-	/* Granules are shared, and a granule is one device's. And objects may lie in the range. */
+	/*
+	 * Objects share granules, and a granule belongs to one device. And there may already be objects in the range.
+	 */
 	*ret_reason = "only the first device can have the library's range";
 	if (device->index)
 		return 1;
@@ -445,7 +453,7 @@ static const struct adsm_cuda_way arena_way = {
 
 /* ---- the choice */
 
-/* As the words of ADSM_CUDA_MEMORY, and in the order in which "auto" tries them. */
+/* In the order of the words of ADSM_CUDA_MEMORY, which is also the order of "auto". */
 static const struct adsm_cuda_way *const ways[] = {
 	[ADSM_CUDA_ARENA] = &arena_way,
 	[ADSM_CUDA_VIEW] = &view_way,

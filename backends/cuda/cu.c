@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cu.c - opening the driver; names of errors. */
+/* cu.c - opens the driver; names of errors. */
 #include "cu.h"
 
 #include <dlfcn.h>
@@ -88,7 +88,7 @@ static int open_driver(void)
 		dlclose(library);
 		return ret;
 	}
-	/* From here on for good: it has threads. */
+	/* The driver stays loaded from here on, because it has threads. */
 	adsm_cu = found;
 	adsm_drivers_add((const void *)(uintptr_t)adsm_cu.cuInit);
 	error = adsm_cu.cuInit(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cu.h - as much of CUDA's driver interface as is used here, declared anew: neither building nor testing needs the
- * toolkit. Names and numbers are the driver's. Never included together with <cuda.h>.
+ * cu.h - the part of CUDA's driver interface that the library uses, declared again: neither building nor testing needs
+ * the toolkit. Names and numbers are the driver's. Never include this together with <cuda.h>.
  */
 #ifndef ADSM_CU_H
 #define ADSM_CU_H
@@ -189,7 +189,7 @@ typedef struct {
 	unsigned numAttrs;
 } CUlaunchConfig;
 
-/* ---- the functions that the library itself calls: opened by name from libcuda.so.1 */
+/* ---- functions that the library itself calls, looked up by name in libcuda.so.1 */
 
 #define ADSM_CU_FUNCTIONS(F, OPTIONAL) \
 	F(cuInit, (unsigned flags)) \
@@ -257,7 +257,7 @@ typedef struct {
 	OPTIONAL(cuStreamIsCapturing, (CUstream stream, int *status)) \
 	OPTIONAL(cuThreadExchangeStreamCaptureMode, (int *mode))
 
-/* What the driver has not got of the optional ones is NULL. */
+/* Optional functions that the driver lacks are NULL. */
 struct adsm_cu {
 #define ADSM_CU_FIELD(name, params) CUresult (*name) params;
 	ADSM_CU_FUNCTIONS(ADSM_CU_FIELD, ADSM_CU_FIELD)
@@ -266,9 +266,12 @@ struct adsm_cu {
 
 extern struct adsm_cu adsm_cu;
 
-/* Open the driver (ADSM_CUDA_LIBRARY), look everything up and cuInit(), once. -ENODEV with adsm_fail(). */
+/*
+ * Open the driver (ADSM_CUDA_LIBRARY), look up all functions, and call cuInit(): once. Returns 0, or a negative errno
+ * with adsm_fail().
+ */
 int adsm_cu_open(void);
-/* "CUDA_ERROR_…", or its number; static. */
+/* Returns "CUDA_ERROR_…", or the number as text. The text is static. */
 const char *adsm_cu_error_name(CUresult error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.c - the CUDA backend: which devices there are, opening and closing them. */
+/* cuda.c - the CUDA backend: finds, opens and closes devices. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,22 +15,22 @@
 #include "queue.h"
 #include "stubs.h"
 
-#define MAX_DEVICES 16			/* seen at once */
-#define MAX_ARG_BYTES ((size_t)4 << 10)	/* of a launch: what every device takes */
+#define MAX_DEVICES 16			/* maximum number of devices */
+#define MAX_ARG_BYTES ((size_t)4 << 10)	/* of a launch: the limit that every device supports */
 
 struct found {
-	CUcontext context;		/* the program's; NULL: the device's primary one */
+	CUcontext context;		/* the program's context; NULL: the device's primary context */
 	CUdevice id;
 	bool is_open;
 };
 
 static struct found found[MAX_DEVICES];
 static int n_found;
-static bool given;			/* found[] is what the program gave: use_context() */
+static bool given;			/* found[] contains contexts of the program: use_context() */
 
-/* ---- which devices there are */
+/* ---- finding devices */
 
-/* ADSM_CUDA_DEVICE: a number is an index, though many names have digits. */
+/* Is the device selected by ADSM_CUDA_DEVICE? A number is always an index, although many names contain digits. */
 static bool is_chosen(int index, const char *name)
 {
 	const char *wanted = adsm_cuda_options.device;
@@ -71,7 +71,7 @@ static int probe_all(void)
 	return n_found;
 }
 
-/* Devices that are open come first: they keep their numbers. */
+/* The number of entries up to the last open device. Open devices come first and keep their numbers. */
 static int n_open(void)
 {
 	int n = 0;
@@ -87,7 +87,7 @@ static int adsm_cuda_probe(void)
 	struct adsm_sigset old;
 	int ret;
 
-	/* Drivers start threads; these inherit the mask. */
+	/* Drivers start threads, which inherit the signal mask. */
 	adsm_os_signals_block_for_threads(&old);
 	ret = adsm_cu_open();
 	if (!ret && (given || n_open())) {
@@ -97,13 +97,13 @@ static int adsm_cuda_probe(void)
 		ret = probe_all();
 	}
 	adsm_os_signals_restore(&old);
-	/* A program that did not ask for CUDA hears of other backends. */
+	/* If the program did not choose CUDA, the error is only logged: the message is about other backends. */
 	if (ret < 0 && !strcmp(adsm_backend_options.name, "auto"))
 		adsm_info("cuda: %s", adsm_last_error());
 	return ret;
 }
 
-/* The device of a context, which is @device where that is one. */
+/* Find the device of a context, which must be @device. */
 static int check_context(CUcontext context, void *device, CUdevice *ret_id)
 {
 	CUcontext popped;
@@ -192,7 +192,7 @@ static void describe(struct adsm_cuda_device *device, int index)
 	};
 }
 
-/* Where the program's context is the primary one, the library has a share in it, and it does not end unseen. */
+/* If the program's context is the primary one, the library retains it, too: then it does not end unnoticed. */
 static CUresult share_context(struct adsm_cuda_device *device)
 {
 	CUcontext primary;
@@ -233,7 +233,7 @@ static int open_context(struct adsm_cuda_device *device, CUcontext context)
 			 device->base.name, adsm_cu_error_name(error));
 }
 
-/* What needs the context current. */
+/* The parts that need the context to be current. */
 static int open_parts(struct adsm_cuda_device *device)
 {
 	struct adsm_cuda_scope scope;
@@ -261,7 +261,7 @@ static void destroy(struct adsm_cuda_device *device)
 {
 	struct adsm_cuda_scope scope = { .device = NULL };
 
-	/* A context that the program has destroyed takes nothing any more, nor do its streams. */
+	/* If the program has destroyed the context, neither the context nor its streams can be used any more. */
 	if (device->context && adsm_cuda_enter(device, &scope))
 		atomic_store(&device->lost, true);
 	adsm_cuda_pinner_end(device);
@@ -274,7 +274,7 @@ static void destroy(struct adsm_cuda_device *device)
 	free(device);
 }
 
-/* No thread is in the driver then, and none comes there. The parts of a context that has failed end with it. */
+/* After this, no thread is in the driver, and none enters it. The parts of a failed context end with it. */
 static void end_parts(struct adsm_cuda_device *device, bool failed)
 {
 	CUcontext context;

@@ -18,7 +18,10 @@ static uint64_t unused(struct adsm_cuda_device *device)
 	return used < total ? total - used : 0;
 }
 
-/* What the driver has left, where others take from, too; without an answer what this library has not taken. */
+/*
+ * The free memory according to the driver, because other processes use it, too. If the driver does not answer: the
+ * memory that this library has not allocated.
+ */
 uint64_t adsm_cuda_memory_free(struct adsm_device *base)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
@@ -105,7 +108,7 @@ void adsm_cuda_free(struct adsm_memory *base)
 	if (!base)
 		return;
 	device = (struct adsm_cuda_device *)base->device;
-	/* First: the object's pages go back to the system afterwards. */
+	/* Unpin first: the object's pages are freed after this. */
 	adsm_cuda_errno(device, adsm_cuda_unpin(device, memory), "unpinning an object's pages");
 	if (!memory->adopted) {
 		error = adsm_cuda_enter(device, &scope);
@@ -131,11 +134,11 @@ static bool inside(const struct adsm_memory *memory, size_t offset, size_t size)
 	return offset <= memory->size && size <= memory->size - offset;
 }
 
-/* One operation; fields that its kind has no use for are not set. */
+/* One operation. Fields that its kind does not need are not set. */
 struct operation {
 	enum { WRITE, READ, COPY, FILL } kind;
 	CUdeviceptr dst, src;
-	const void *from;		/* the host's */
+	const void *from;		/* in host memory */
 	void *to;
 	size_t size;
 	uint8_t value;
@@ -159,7 +162,7 @@ static CUresult enqueue(void *arg, CUstream stream)
 	}
 }
 
-/* Of a copy: that memory was short, or an argument refused, the caller cannot mend. */
+/* Change errors of copies about memory or arguments to -EIO, because the caller cannot correct them. */
 static int moved(int error)
 {
 	return error == -ENOMEM || error == -EINVAL ? -EIO : error;
@@ -170,7 +173,7 @@ static int run_now(struct adsm_cuda_queue *queue, struct operation *o)
 	return moved(adsm_cuda_queue_now(queue, enqueue, o, what[o->kind]));
 }
 
-/* Ranges that overlap go through memory of their own. */
+/* Copy overlapping ranges through a temporary buffer. */
 static int copy_overlapping(struct adsm_cuda_queue *queue, const struct operation *o)
 {
 	struct operation out = *o, back = *o;
@@ -200,13 +203,13 @@ static bool overlaps(const struct operation *o)
 	return o->kind == COPY && o->dst < o->src + o->size && o->src < o->dst + o->size;
 }
 
-/* Is @host the object's on the CPU's side? Any other memory there is the program's. */
+/* Is @host in the object's alias? Any other host memory belongs to the program. */
 static bool is_alias(const struct adsm_cuda_mem *memory, const char *host)
 {
 	return host >= memory->alias && host < memory->alias + memory->base.size;
 }
 
-/* @memory: which of the library's is copied to or from the host; NULL: none. */
+/* @memory: the library's memory that is copied to or from the host; NULL: none. */
 static int run(struct adsm_device *base, struct adsm_cuda_mem *memory, struct operation *o,
 	       struct adsm_device_event *ret_event)
 {

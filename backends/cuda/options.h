@@ -10,14 +10,14 @@ enum adsm_cuda_events { ADSM_CUDA_EVENTS_LATE, ADSM_CUDA_EVENTS_EACH };
 enum adsm_cuda_objects { ADSM_CUDA_OBJECTS_AUTO, ADSM_CUDA_OBJECTS_ON, ADSM_CUDA_OBJECTS_OFF };
 
 struct adsm_cuda_options {
-	const char *device;		/* ADSM_CUDA_DEVICE: "" all, or an index or part of a name */
+	const char *device;		/* ADSM_CUDA_DEVICE: "": all devices; an index, or part of a name */
 	enum adsm_cuda_memory memory;
-	size_t pin;			/* ADSM_CUDA_PIN: bytes of objects that may be pinned */
+	size_t pin;			/* ADSM_CUDA_PIN: maximum bytes of pinned objects */
 	enum adsm_cuda_objects objects;
 	enum adsm_cuda_events events;
-	const char *cache;		/* ADSM_CUDA_CACHE: "" the user's, "off", or a folder */
-	const char *library;		/* ADSM_CUDA_LIBRARY: "" libcuda.so.1 */
-	const char *compiler;		/* ADSM_CUDA_COMPILER: "" the toolkit's, "off", or a file */
+	const char *cache;		/* ADSM_CUDA_CACHE: "": the user's; "off", or a folder */
+	const char *library;		/* ADSM_CUDA_LIBRARY: "": libcuda.so.1 */
+	const char *compiler;		/* ADSM_CUDA_COMPILER: "": the toolkit's; "off", or a file */
 };
 
 extern struct adsm_cuda_options adsm_cuda_options;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pin.c - the CPU's side of objects that move much is pinned. This makes copies faster and takes 0.45 ms for each MiB:
- * a thread of its own does it, so that no copy waits for that, least of all one that a fault waits for.
+ * pin.c - pins the alias of objects that are copied often. Pinning makes copies faster, and takes 0.45 ms for each MiB.
+ * A thread of its own does it, so that no copy waits for it, especially no copy for a fault.
  */
 #include "pin.h"
 
 #include "options.h"
 
-#define PIN_LEAST ((size_t)256 << 10)	/* bytes: smaller objects gain nothing */
-#define PIN_MOVED 4			/* pinning costs about what moving an object so often does */
+#define PIN_LEAST ((size_t)256 << 10)	/* bytes: pinning smaller objects gains nothing */
+#define PIN_MOVED 4			/* pinning costs about as much as copying an object this number of times */
 
-/* Within ADSM_CUDA_PIN. */
+/* Reserve bytes within ADSM_CUDA_PIN. */
 static bool take_pinned(struct adsm_cuda_device *device, size_t size)
 {
 	uint64_t pinned = atomic_load(&device->pinned);
@@ -38,7 +38,7 @@ static void pin(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory)
 	atomic_store(&memory->pinned, error ? ADSM_CUDA_PIN_NEVER : ADSM_CUDA_PINNED);
 }
 
-/* The next object to pin, NULL once the thread is to end; the one before is done. */
+/* Finish the previous object. Returns the next one to pin; NULL if there is none, or if the thread must end. */
 static struct adsm_cuda_mem *next(struct adsm_cuda_pinner *pinner)
 {
 	struct adsm_cuda_mem *memory;
@@ -105,7 +105,7 @@ void adsm_cuda_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memo
 		want(device, memory);
 }
 
-/* Take the object off the list, and wait until the thread is not at it. */
+/* Remove the object from the list, and wait until the thread does not work on it. */
 static void forget(struct adsm_cuda_pinner *pinner, struct adsm_cuda_mem *memory)
 {
 	struct adsm_cuda_mem **at = &pinner->first;

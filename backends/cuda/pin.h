@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* pin.h - pinning the CPU's side of objects. */
+/* pin.h - pins the alias of objects. */
 #ifndef ADSM_CUDA_PIN_H
 #define ADSM_CUDA_PIN_H
 
 #include "address.h"
 
-/* An object's pages are: not pinned so far; on the list, or being pinned; pinned; not to be pinned. */
+/* States of an object's pages: not pinned so far; in the list or being pinned; pinned; never to be pinned. */
 enum { ADSM_CUDA_PIN_NOT, ADSM_CUDA_PIN_WANTED, ADSM_CUDA_PINNED, ADSM_CUDA_PIN_NEVER };
 
 /* @size more bytes of the object have been copied. */
 void adsm_cuda_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory, size_t size);
-/* Nobody copies the object any more. */
+/* No thread copies the object any more. */
 CUresult adsm_cuda_unpin(struct adsm_cuda_device *device, struct adsm_cuda_mem *memory);
 void adsm_cuda_pinner_end(struct adsm_cuda_device *device);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * behind.c - a read that follows a launch at once, of the bytes that the host is expected to fetch after the launch:
- * then they are here already, and nobody wakes the driver's threads once more.
+ * behind.c - a read that directly follows a launch, of bytes that the host is expected to fetch after the launch. The
+ * fetch then finds them here, and the driver's threads need not be woken again.
  *
- * The bytes are a copy of the device's memory as the launch left it, good until the device is given a command that may
+ * The bytes are a copy of the device's memory after the launch. It is valid until the device gets a command that may
  * write to that memory.
  */
 #include "behind.h"
@@ -13,9 +13,9 @@
 
 #include "ways.h"
 
-#define BEHIND_MAX ((size_t)64 << 10)	/* bytes of a read: more would hold up the next launch */
+#define BEHIND_MAX ((size_t)64 << 10)	/* bytes of a read: larger ones would delay the next launch */
 
-/* The last read has ended: its place is free. Lock held. */
+/* The last read has ended: release its event. The lock is held. */
 static void end(struct adsm_cl_behind *behind)
 {
 	if (behind->event)
@@ -79,7 +79,7 @@ bool adsm_cl_behind_take(struct adsm_cl_device *device, const struct adsm_cl_mem
 	if (atomic_load(&behind->memory) != memory)
 		return false;
 	adsm_lock(&behind->lock);
-	/* Nobody is made to wait for a launch here. */
+	/* This must not wait for a launch. */
 	has = atomic_load(&behind->memory) == memory && offset >= behind->offset &&
 		offset + size <= behind->offset + behind->size &&
 		atomic_load(&device->queues[ADSM_QUEUE_COMPUTE].done) >= behind->seq &&

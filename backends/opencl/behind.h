@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* behind.h - reads that follow a launch; all with signals blocked. */
+/* behind.h - reads that follow a launch. Signals are blocked in all of these functions. */
 #ifndef ADSM_OPENCL_BEHIND_H
 #define ADSM_OPENCL_BEHIND_H
 
 #include "device.h"
 
-/* After a launch, the operation @seq of the queue, whose lock is held: begin to read launch->expected. */
+/* Call this after a launch, which is operation @seq of the queue; its lock is held. Begins to read launch->expected. */
 void adsm_cl_read_behind(struct adsm_cl_queue *queue, const struct adsm_launch *launch, uint64_t seq);
-/* The device is given a command that may write to @memory (NULL: to any): what was read from there is stale. */
+/* The device gets a command that may write to @memory (NULL: to any): bytes that were read from there are stale. */
 void adsm_cl_behind_forget(struct adsm_cl_device *device, const struct adsm_cl_memory *memory);
-/* @memory is freed next: no read of it is under way when this returns. */
+/* @memory will be freed: when this returns, no read of it is in progress. */
 void adsm_cl_behind_settle(struct adsm_cl_device *device, const struct adsm_cl_memory *memory);
-/* Take bytes of @memory that the last read brought; false: it did not. */
+/* Copy bytes of @memory from the last read. Returns false if it does not contain them. */
 bool adsm_cl_behind_take(struct adsm_cl_device *device, const struct adsm_cl_memory *memory, size_t offset, size_t size,
 			 void *dst);
-/* Free the read's bytes, once the queues are gone. False: the driver of a lost device may still write to them. */
+/*
+ * Free the read's bytes, after the queues were destroyed. Returns false if the driver of a lost device may still write
+ * to them.
+ */
 bool adsm_cl_behind_end(struct adsm_cl_device *device);
 
 #endif

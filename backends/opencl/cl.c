@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cl.c - opening the ICD loader; names of errors. */
+/* cl.c - opens the ICD loader; names of errors. */
 #include "cl.h"
 
 #include <dlfcn.h>
@@ -39,7 +39,10 @@ int adsm_cl_open(void)
 
 	if (library)
 		return 0;
-	/* Loaders look into OCL_ICD_VENDORS, drivers into more: whoever calls the program would choose its code. */
+	/*
+	 * Loaders read OCL_ICD_VENDORS, and drivers other variables: the user who starts the program could choose its
+	 * code.
+	 */
 	if (adsm_os_is_privileged())
 		return adsm_fail(-EPERM, "no OpenCL: its drivers are not opened in a set-user-ID program, as they "
 				 "obey the caller's environment; the backend cpu works");
@@ -58,7 +61,7 @@ int adsm_cl_open(void)
 		memcpy((char *)&found + functions[i].offset, &function, sizeof(function));
 	}
 	adsm_cl = found;
-	library = opened;	/* for good: drivers have threads */
+	library = opened;	/* never closed, because drivers have threads */
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cl.h - OpenCL as found at run time: the ICD loader's functions, opened with dlopen(). */
+/* cl.h - OpenCL, found at run time: the ICD loader's functions, opened with dlopen(). */
 #ifndef ADSM_OPENCL_CL_H
 #define ADSM_OPENCL_CL_H
 
@@ -23,7 +23,7 @@
 	X(clEnqueueNDRangeKernel) X(clWaitForEvents) X(clReleaseEvent) X(clGetEventInfo) \
 	X(clSetEventCallback) X(clGetEventProfilingInfo) X(clGetExtensionFunctionAddressForPlatform)
 
-/* Loaders for OpenCL 2.0 and later have these too; NULL otherwise. */
+/* Loaders for OpenCL 2.0 and later have these, too; otherwise they are NULL. */
 #define ADSM_CL_LATER_FUNCTIONS(X) \
 	X(clCreateCommandQueueWithProperties) X(clCreateProgramWithIL) X(clCreateBufferWithProperties) \
 	X(clSVMAlloc) X(clSVMFree) X(clEnqueueSVMMemcpy) X(clEnqueueSVMMemFill) \
@@ -38,10 +38,10 @@ struct adsm_cl {
 
 extern struct adsm_cl adsm_cl;
 
-/* Open the loader, once: -ENODEV with adsm_fail(), and again at the next call. */
+/* Open the loader once. Returns 0, or a negative errno with adsm_fail(); the next call tries again. */
 int adsm_cl_open(void);
 
-/* "CL_OUT_OF_RESOURCES"; a code that is not known as a number, in static storage of the thread. */
+/* Returns "CL_OUT_OF_RESOURCES"; an unknown code as a number, in a buffer of the thread. */
 const char *adsm_cl_error_name(cl_int error);
 
 #endif

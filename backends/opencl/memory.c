@@ -11,7 +11,7 @@
 #include "queue.h"
 #include "ways.h"
 
-#define DEFERRED_MAX ((size_t)64 << 10)	/* bytes of a write that is copied rather than waited for */
+#define DEFERRED_MAX ((size_t)64 << 10)	/* bytes of a write that is copied and deferred */
 
 /* ---- memory */
 
@@ -21,8 +21,8 @@ uint64_t adsm_cl_memory_free(struct adsm_device *base)
 }
 
 /*
- * Freed memory is kept, within ADSM_KEEP, for objects of the same size: new memory is slow to make, and slow to write
- * to for the first time.
+ * Freed memory is kept, up to ADSM_KEEP bytes, for objects of the same size: new memory takes long to allocate, and
+ * long to write for the first time.
  */
 static struct adsm_cl_memory *reuse(struct adsm_cl_device *device, size_t size)
 {
@@ -44,7 +44,7 @@ static bool keep(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
 {
 	bool kept;
 
-	/* The program may still use a buffer that it was given. */
+	/* The program may still use a buffer that it got. */
 	if (memory->given || device->base.caps.unified || atomic_load(&device->lost))
 		return false;
 	adsm_lock(&device->memories_lock);
@@ -112,7 +112,7 @@ static void unlink_memory(struct adsm_cl_device *device, struct adsm_cl_memory *
 	adsm_unlock(&device->memories_lock);
 }
 
-/* Many drivers find out only at the first use that there is no room. */
+/* Many drivers detect only at the first use that there is not enough memory. So free kept memory before. */
 static void make_room(struct adsm_cl_device *device)
 {
 	bool full;
@@ -203,7 +203,7 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 	struct adsm_sigset old;
 	int ret;
 
-	/* Buffers of unified memory are mapped: no commands but the library's may use them. */
+	/* Buffers of unified memory are mapped: only the library's commands may use them. */
 	if (!memory->buffer || base->device->caps.unified)
 		return adsm_fail(-ENOTSUP, "objects on %s are no buffers of their own: ADSM_OPENCL_MEMORY=buffer makes "
 				 "them so; left alone, so does adsmOpenCLGet() before the first allocation",
@@ -227,19 +227,19 @@ static bool inside(const struct adsm_memory *memory, size_t offset, size_t size)
 	return offset <= memory->size && size <= memory->size - offset;
 }
 
-/* One operation; fields that its kind has no use for are not set. */
+/* One operation. Fields that its kind does not need are not set. */
 struct operation {
 	enum { WRITE, READ, COPY, FILL } kind;
 	struct adsm_cl_memory *dst, *src;
 	size_t dst_offset, src_offset, size;
-	const void *from;		/* the host's */
+	const void *from;		/* in host memory */
 	void *to;
 	uint8_t value;
 };
 
 static const char *const what[] = { "a write", "a read", "a copy", "a fill" };
 
-/* @wait: return when the bytes have moved; copies and fills still have to be waited for, by their event. */
+/* @wait: return when the bytes have moved. Copies and fills must still be waited for, by their event. */
 static cl_int enqueue(struct adsm_cl_queue *queue, const struct operation *o, bool wait, cl_event *ret_event)
 {
 	const struct adsm_cl_way *way = queue->device->way;
@@ -257,13 +257,13 @@ static cl_int enqueue(struct adsm_cl_queue *queue, const struct operation *o, bo
 }
 
 /*
- * Small writes and fills are deferred, which is: they return at once. Waiting for one costs more than doing it, and the
- * launch that needs it may wait on the device. A write's bytes are copied meanwhile. Deferred operations are on the
- * queue of copies to the device, in the order of all that is on it; launches wait for the youngest, and so do threads
- * that read, or free memory.
+ * Small writes and fills are deferred: they return immediately. Waiting for one takes longer than the operation itself,
+ * and a launch that needs it can wait on the device. The bytes of a write are copied first. Deferred operations are in
+ * the queue of copies to the device, in order with its other operations. Launches wait for the latest one, and so do
+ * threads that read or free memory.
  *
- * When one fails nobody is there to be told, so the device is lost. But that the driver finds no room for memory is a
- * common failure of first writes: these are waited for.
+ * If one fails, no caller can get the error, so the device is lost. A common failure of first writes is that the driver
+ * has not enough memory: so first writes are not deferred.
  */
 
 static struct adsm_cl_deferred *youngest(struct adsm_cl_device *device)
@@ -271,7 +271,9 @@ static struct adsm_cl_deferred *youngest(struct adsm_cl_device *device)
 	return &device->deferred[(device->next_deferred + ADSM_CL_DEFERRED - 1) % ADSM_CL_DEFERRED];
 }
 
-/* Free the places of operations that have ended, but the youngest's while it is to be waited for. Lock held. */
+/*
+ * Release the entries of operations that have ended, except the latest one while others wait for it. The lock is held.
+ */
 static void reap(struct adsm_cl_device *device)
 {
 	for (int i = 0; i < ADSM_CL_DEFERRED; i++) {
@@ -347,7 +349,7 @@ bool adsm_cl_deferred_end(struct adsm_cl_device *device)
 	return quiet;
 }
 
-/* Not behind copies that take their time: who waits for the operation would wait for them. */
+/* Not after copies that take long: a thread that waits for the operation would wait for them, too. */
 static bool may_defer(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	return (o->kind == FILL || (o->kind == WRITE && o->size <= DEFERRED_MAX)) && atomic_load(&o->dst->used) &&
@@ -355,7 +357,7 @@ static bool may_defer(struct adsm_cl_queue *queue, const struct operation *o)
 		atomic_load(&queue->submitted) == atomic_load(&queue->done);
 }
 
-/* 0, 1 where the operation is to be waited for after all, or a negative errno. Signals blocked. */
+/* Returns 0; 1 if the caller must wait for the operation instead; or a negative errno. Signals are blocked. */
 static int defer(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	struct adsm_cl_device *device = queue->device;
@@ -386,7 +388,7 @@ static int defer(struct adsm_cl_queue *queue, const struct operation *o)
 	return room ? adsm_cl_moved(device, error, what[o->kind]) : 1;
 }
 
-/* Signals blocked. */
+/* Signals are blocked. */
 static int run_now(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	bool waits = o->kind == WRITE || o->kind == READ;
@@ -398,7 +400,7 @@ static int run_now(struct adsm_cl_queue *queue, const struct operation *o)
 	return adsm_cl_moved(queue->device, error, what[o->kind]);
 }
 
-/* Ranges that overlap go through memory of their own. Signals blocked. */
+/* Copy overlapping ranges through a temporary buffer. Signals are blocked. */
 static int copy_overlapping(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	struct adsm_cl_device *device = queue->device;
@@ -419,12 +421,12 @@ static int copy_overlapping(struct adsm_cl_queue *queue, const struct operation 
 
 static bool overlaps(const struct operation *o)
 {
-	/* Unified memory is moved by memmove(). */
+	/* Unified memory is copied by memmove(). */
 	return o->kind == COPY && o->dst == o->src && o->dst_offset < o->src_offset + o->size &&
 		o->src_offset < o->dst_offset + o->size && !o->dst->base.device->caps.unified;
 }
 
-/* Signals blocked. */
+/* Signals are blocked. */
 static int run_synchronous(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	int ret;

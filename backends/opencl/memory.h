@@ -7,7 +7,7 @@
 
 int adsm_cl_alloc(struct adsm_device *device, size_t size, uint64_t wanted, struct adsm_memory **ret_memory);
 void adsm_cl_free(struct adsm_memory *memory);
-/* Give freed memory back to the driver. */
+/* Return kept memory to the driver. */
 void adsm_cl_release_kept(struct adsm_cl_device *device);
 uint64_t adsm_cl_memory_free(struct adsm_device *device);
 int adsm_cl_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
@@ -19,13 +19,17 @@ int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory 
 int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
 		struct adsm_device_event *ret_event);
 int adsm_cl_native_memory(struct adsm_memory *memory, void **ret_handle);
-/* Wait for all deferred operations; where one failed the device is lost. Signals blocked. */
+/* Wait for all deferred operations. If one has failed, the device is lost. Signals are blocked. */
 int adsm_cl_settle_deferred(struct adsm_cl_device *device);
-/* For a command about to be enqueued: the deferred operation that it has to wait for, or NULL; stays until it is given
- * back. @ended: the caller has waited for it. Where one failed the device is lost now. */
+/* For a command that will be enqueued: returns the deferred operation that it must wait for, or NULL. It stays until
+ * it is given back by the next function. @ended: the caller has waited for it. If one has failed, the device is lost
+ * now. */
 struct adsm_cl_deferred *adsm_cl_deferred_use(struct adsm_cl_device *device);
 void adsm_cl_deferred_used(struct adsm_cl_device *device, struct adsm_cl_deferred *deferred, bool ended);
-/* Free deferred writes' bytes, once the queues are gone. False: the driver of a lost device may still read them. */
+/*
+ * Free the bytes of deferred writes, after the queues were destroyed. Returns false if the driver of a lost device may
+ * still read them.
+ */
 bool adsm_cl_deferred_end(struct adsm_cl_device *device);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl.c - the OpenCL backend: which devices there are, opening and closing them. */
+/* opencl.c - the OpenCL backend: finds, opens and closes devices. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #include "stubs.h"
 #include "ways.h"
 
-#define MAX_DEVICES 16			/* seen at once */
+#define MAX_DEVICES 16			/* maximum number of devices */
 #define MAX_PLATFORMS 16
-#define VERSION_NEEDED 12u		/* of OpenCL: 1.2 */
+#define VERSION_NEEDED 12u		/* OpenCL 1.2 */
 
 #define GET(id, what, var) adsm_cl.clGetDeviceInfo((id), (what), sizeof(var), &(var), NULL)
 
@@ -31,13 +31,13 @@ struct found {
 static struct found found[MAX_DEVICES];
 static int n_found;
 
-/* Of the program's own: adsmOpenCLUse(). */
+/* The program's own context and device: adsmOpenCLUse(). */
 static cl_context program_context;
 static cl_device_id program_device;
 
-/* ---- which devices there are */
+/* ---- finding devices */
 
-/* "OpenCL 3.0 …" is 30. */
+/* The version of a device: 30 for "OpenCL 3.0 …". */
 static unsigned version_of(cl_device_id id)
 {
 	static const char prefix[] = "OpenCL ";
@@ -60,7 +60,7 @@ static void platform_text(cl_platform_id platform, cl_platform_info what, char *
 		ret_text[0] = '\0';
 }
 
-/* Is @part, of length @length, empty, the number @index, or in @text in whatever case? */
+/* Is @part, @length bytes, empty, or the number @index, or contained in @text? Case is ignored. */
 static bool matches(const char *part, size_t length, const char *text, unsigned index)
 {
 	char number[16];
@@ -68,7 +68,7 @@ static bool matches(const char *part, size_t length, const char *text, unsigned 
 	adsm_format(number, sizeof(number), "%u", index);
 	if (!length || (strlen(number) == length && !strncmp(part, number, length)))
 		return true;
-	/* A number is an index, though many names have digits. */
+	/* A number is always an index, although many names contain digits. */
 	if (strspn(part, "0123456789") >= length)
 		return false;
 	while (*text && strncasecmp(text, part, length))
@@ -76,7 +76,7 @@ static bool matches(const char *part, size_t length, const char *text, unsigned 
 	return *text;
 }
 
-/* By the words of ADSM_OPENCL_DEVICE, before and behind its colon. */
+/* Is the device selected by ADSM_OPENCL_DEVICE? Its two words are separated by a colon. */
 static bool chosen(unsigned platform, const char *platform_name, unsigned device, const char *device_name)
 {
 	const char *wanted = adsm_opencl_options.device, *colon = strchr(wanted, ':');
@@ -87,8 +87,8 @@ static bool chosen(unsigned platform, const char *platform_name, unsigned device
 }
 
 /*
- * "auto" never takes the CPU for an accelerator, for that there is the backend cpu; nor a device that cannot be opened:
- * who asks for this backend is told why.
+ * "auto" never takes a CPU as an accelerator, because there is the backend cpu for it; nor a device that cannot be
+ * opened. If the program chooses this backend, it gets an error for such a device instead.
  */
 static bool is_taken(cl_device_id id, cl_device_type type)
 {
@@ -123,7 +123,7 @@ static void look_at_platform(unsigned index, cl_platform_id platform, char *name
 	}
 }
 
-/* GPUs first, then other accelerators; otherwise as the platforms have them. */
+/* GPUs first, then other accelerators; otherwise in the order of the platforms. */
 static void sort_found(void)
 {
 	for (int i = 1; i < n_found; i++)
@@ -179,7 +179,7 @@ static int adsm_cl_probe(void)
 	struct adsm_sigset old;
 	int ret;
 
-	/* Drivers start threads; these inherit the mask. */
+	/* Drivers start threads, which inherit the signal mask. */
 	adsm_os_signals_block_for_threads(&old);
 	n_found = 0;
 	ret = adsm_cl_open();
@@ -229,7 +229,7 @@ static int adsm_cl_use_context(void *context, void *device)
 
 /* ---- open and close */
 
-/* What a device can do; -ENOTSUP where it cannot do what is needed. */
+/* Set the device's capabilities. Returns -ENOTSUP if the device lacks something necessary. */
 static int describe(struct adsm_cl_device *device, int index)
 {
 	cl_ulong memory = 0, max_alloc = 0;
@@ -294,7 +294,7 @@ static void destroy(struct adsm_cl_device *device)
 	quiet &= adsm_cl_deferred_end(device);
 	if (device->context)
 		adsm_cl.clReleaseContext(device->context);
-	/* Else the driver may still write to it. */
+	/* Otherwise the driver may still write to it. */
 	if (quiet)
 		free(device);
 }
@@ -351,7 +351,7 @@ static int adsm_cl_native(struct adsm_device *base, struct adsm_native *ret_nati
 	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
 	struct adsm_sigset old;
 
-	/* A program that asks has kernels of its own, which take buffers. */
+	/* A program that calls this has kernels of its own, which need buffers. */
 	adsm_os_signals_block(&old);
 	adsm_cl_way_with_buffers(device);
 	adsm_os_signals_restore(&old);
@@ -363,7 +363,8 @@ static int adsm_cl_native(struct adsm_device *base, struct adsm_native *ret_nati
 }
 
 static const struct adsm_driver_ops driver = {
-	.end = adsm_no_end,	/* contexts are counted: the library's share in one ends with the device */
+	/* Contexts are reference-counted: closing the device releases the library's reference. */
+	.end = adsm_no_end,
 	.native = adsm_cl_native,
 	.native_memory = adsm_cl_native_memory,
 	.kernel_adopt = adsm_cl_kernel_adopt,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl/options.c - rows of the options of the opencl backend, also of a library that was built without. */
+/* opencl/options.c - rows of the options of the opencl backend, also in a library that was built without it. */
 #include "options.h"
 
 #include "list.h"

@@ -10,10 +10,10 @@ enum adsm_opencl_memory {
 };
 
 struct adsm_opencl_options {
-	const char *device;		/* ADSM_OPENCL_DEVICE: "" all, or platform:device */
+	const char *device;		/* ADSM_OPENCL_DEVICE: "": all devices; or platform:device */
 	enum adsm_opencl_memory memory;
-	const char *cache;		/* ADSM_OPENCL_CACHE: "" the user's, "off", or a folder */
-	const char *library;		/* ADSM_OPENCL_LIBRARY: "" libOpenCL.so.1 */
+	const char *cache;		/* ADSM_OPENCL_CACHE: "": the user's; "off", or a folder */
+	const char *library;		/* ADSM_OPENCL_LIBRARY: "": libOpenCL.so.1 */
 };
 
 extern struct adsm_opencl_options adsm_opencl_options;

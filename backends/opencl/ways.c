@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ways.c - the ways to keep objects on a device, each a table of functions:
+ * ways.c - the ways to store objects on a device, each a table of functions:
  *
- *	buffer		a cl_mem; works everywhere; kernels know no addresses
+ *	buffer		a cl_mem; works everywhere; has no address in kernels
  *	usm		device memory of cl_intel_unified_shared_memory: pointers
  *	address		a cl_mem with an address, by cl_ext_buffer_device_address
  *	svm		coarse-grain shared virtual memory: pointers
- *	unified		a cl_mem over the CPU's own pages, where the device shares its memory: nothing is copied
+ *	unified		a cl_mem of the CPU's own pages, if the device shares the CPU's memory: nothing is copied
  */
 #include "ways.h"
 
@@ -18,15 +18,15 @@
 #include "options.h"
 #include "queue.h"
 
-/* Of extensions younger than the headers that may be there. */
+/* Constants of extensions that may be newer than the headers. */
 #define MEM_DEVICE_PRIVATE_ADDRESS_EXT 0x5000
 #define MEM_DEVICE_ADDRESS_EXT 0x5001
 #define KERNEL_EXEC_INFO_DEVICE_PTRS_EXT 0x5002
 
-#define MEASURED ((size_t)64 << 10)	/* bytes: what a fault moves */
+#define MEASURED ((size_t)64 << 10)	/* bytes: as much as a fault copies */
 #define ROUNDS 5
 
-/* Is @name a word of the list in which drivers keep their extensions? */
+/* Is @name in the driver's list of extensions? */
 static bool has_extension(cl_device_id device, const char *name)
 {
 	size_t size = 0, length = strlen(name);
@@ -43,9 +43,9 @@ static bool has_extension(cl_device_id device, const char *name)
 	return has;
 }
 
-/* ---- buffers: for ways that differ in making them only */
+/* ---- buffers: shared by ways that differ only in how they make buffers */
 
-/* Through a mapping: some drivers copy faster that way, others slower. */
+/* Copy through a mapping: with some drivers this is faster, with others slower. */
 static cl_int write_mapped(struct adsm_cl_queue *queue, cl_mem buffer, size_t offset, const void *src, size_t size)
 {
 	cl_event event = NULL;
@@ -140,7 +140,7 @@ static const struct adsm_cl_way buffer_way = {
 	.set_arg = buffer_set_arg,
 };
 
-/* ---- all memory that a kernel may reach by addresses it finds in data, for ways that have to say so */
+/* ---- for ways that must list all memory that a kernel may reach by addresses in data */
 
 static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl_kernel_exec_info what)
 {
@@ -162,14 +162,14 @@ static cl_int tell_reachable(struct adsm_cl_device *device, cl_kernel kernel, cl
 	adsm_os_signals_restore(&old);
 	if (!addresses)
 		return CL_OUT_OF_HOST_MEMORY;
-	/* Drivers refuse an empty list; then there is nothing that a kernel could reach either. */
+	/* Drivers reject an empty list; in that case there is nothing to reach. */
 	if (n)
 		error = adsm_cl.clSetKernelExecInfo(kernel, what, n * sizeof(*addresses), addresses);
 	free(addresses);
 	return error;
 }
 
-/* ---- address: buffers that have one */
+/* ---- address: buffers with a device address */
 
 static int address_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
 {
@@ -198,7 +198,10 @@ static int address_init(struct adsm_cl_device *device)
 		return 1;
 	*(void **)&device->address_set_arg = adsm_cl.clGetExtensionFunctionAddressForPlatform(
 		device->platform, "clSetKernelArgDevicePointerEXT");
-	/* The extension has had other constants, and with several devices in a context there are as many addresses. */
+	/*
+	 * Earlier versions of the extension have other constants, and a context with several devices has several
+	 * addresses: try it.
+	 */
 	if (!device->address_set_arg || address_alloc(device, &trial))
 		return 1;
 	buffer_free(device, &trial);
@@ -230,7 +233,7 @@ static const struct adsm_cl_way address_way = {
 	.set_reachable = address_set_reachable,
 };
 
-/* ---- pointers: of the device's own memory, or of shared virtual memory that the CPU never uses */
+/* ---- pointers: to the device's own memory, or to shared virtual memory that the CPU never uses */
 
 static cl_int pointer_write(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, const void *src,
 			    size_t size, bool wait, cl_event *ret_event)
@@ -377,7 +380,7 @@ static const struct adsm_cl_way svm_way = {
 	.set_reachable = svm_set_reachable,
 };
 
-/* ---- unified: the CPU's pages themselves; mapped whenever no kernel uses them (launch.c) */
+/* ---- unified: the CPU's own pages, mapped whenever no kernel uses them (launch.c) */
 
 static int unified_init(struct adsm_cl_device *device)
 {
@@ -453,7 +456,10 @@ static const struct adsm_cl_way unified_way = {
 
 /* ---- the choice */
 
-/* As the words of ADSM_OPENCL_MEMORY; "auto" takes the first of automatic[] that a device can do, else buffers. */
+/*
+ * In the order of the words of ADSM_OPENCL_MEMORY. "auto" takes the first of automatic[] that the device supports, else
+ * buffers.
+ */
 static const struct adsm_cl_way *const ways[] = {
 	[ADSM_OPENCL_BUFFER] = &buffer_way,
 	[ADSM_OPENCL_USM] = &usm_way,
@@ -532,7 +538,7 @@ void adsm_cl_measure_copies(struct adsm_cl_device *device)
 	uint64_t direct[2], mapped[2];
 	void *host;
 
-	/* The other ways have nothing that could be mapped. */
+	/* The other ways have no buffers that could be mapped. */
 	if (device->way != &buffer_way && device->way != &address_way)
 		return;
 	host = aligned_alloc(ADSM_PAGE_SIZE, MEASURED);
@@ -547,7 +553,7 @@ void adsm_cl_measure_copies(struct adsm_cl_device *device)
 		mapped[write] = time_copies(device, &memory, host, write);
 		device->write_mapped = device->read_mapped = false;
 	}
-	/* Clearly so: most drivers do the same either way, and measurements vary. */
+	/* Only if it is clearly faster: with most drivers both take the same time, and measurements vary. */
 	device->read_mapped = mapped[0] < direct[0] / 4 * 3;
 	device->write_mapped = mapped[1] < direct[1] / 4 * 3;
 	adsm_info("%s: 64 KiB take %lu ns to the device, %lu mapped; %lu ns to the host, %lu mapped", device->base.name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ways.h - how objects are kept. */
+/* ways.h - the ways to store objects on a device. */
 #ifndef ADSM_OPENCL_WAYS_H
 #define ADSM_OPENCL_WAYS_H
 
@@ -7,16 +7,16 @@
 
 struct adsm_cl_memory {
 	struct adsm_memory base;
-	struct adsm_cl_memory *next, **at;	/* of the device's list */
-	cl_mem buffer;			/* NULL where memory is a pointer */
-	void *pointer;			/* of the driver's; unified: the alias */
-	_Atomic bool used;		/* a write has arrived: the driver has found room for it */
-	_Atomic bool given;		/* to the program: not to be used again */
+	struct adsm_cl_memory *next, **at;	/* in the device's list */
+	cl_mem buffer;			/* NULL if memory is a pointer */
+	void *pointer;			/* the driver's pointer; with unified memory the alias */
+	_Atomic bool used;		/* a write has ended: the driver has found memory for it */
+	_Atomic bool given;		/* the program has got it: not to be reused */
 };
 
 struct adsm_cl_way {
 	const char *name;
-	/* 0, 1 where the device cannot do it, or an error with adsm_fail(). */
+	/* Returns 0; 1 if the device cannot do it; or a negative errno with adsm_fail(). */
 	int (*init)(struct adsm_cl_device *device);
 	int (*alloc)(struct adsm_cl_device *device, struct adsm_cl_memory *memory);
 	void (*free)(struct adsm_cl_device *device, struct adsm_cl_memory *memory);
@@ -24,26 +24,32 @@ struct adsm_cl_way {
 			size_t size, bool wait, cl_event *ret_event);
 	cl_int (*read)(struct adsm_cl_queue *queue, void *dst, struct adsm_cl_memory *src, size_t offset, size_t size,
 		       bool wait, cl_event *ret_event);
-	/* Ranges that do not overlap. */
+	/* The ranges must not overlap. */
 	cl_int (*copy)(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t dst_offset,
 		       struct adsm_cl_memory *src, size_t src_offset, size_t size, cl_event *ret_event);
 	cl_int (*fill)(struct adsm_cl_queue *queue, struct adsm_cl_memory *dst, size_t offset, uint8_t value,
 		       size_t size, cl_event *ret_event);
-	/* Set an argument to the start of memory; and, where ways can, to a place in it (else NULL). */
+	/*
+	 * Set an argument to the start of memory; or to a place in it. set_place is NULL if the way does not support
+	 * it.
+	 */
 	cl_int (*set_arg)(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
 			  struct adsm_cl_memory *memory);
 	cl_int (*set_place)(struct adsm_cl_device *device, cl_kernel kernel, cl_uint index,
 			    struct adsm_cl_memory *memory, size_t offset);
-	/* Tell a kernel of all memory it may reach through pointers in data, when that has changed. NULL: it can
-	 * reach none. */
+	/* Tell a kernel all memory that it may reach by pointers in data, after that has changed. NULL: it can reach
+	 * none. */
 	cl_int (*set_reachable)(struct adsm_cl_device *device, cl_kernel kernel);
 };
 
-/* Choose a way for ADSM_OPENCL_MEMORY: device->way and what depends on it. @wants_buffers: "auto" takes cl_mem. */
+/*
+ * Choose the way according to ADSM_OPENCL_MEMORY. Sets device->way and what depends on it. @wants_buffers: "auto"
+ * chooses cl_mem.
+ */
 int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers);
-/* "auto" takes cl_mem from now on, if memory has not been asked for yet. Signals blocked. */
+/* From now on "auto" chooses cl_mem, if no memory was allocated yet. Signals are blocked. */
 void adsm_cl_way_with_buffers(struct adsm_cl_device *device);
-/* Find out how copies are faster. */
+/* Measure which kind of copies is faster. */
 void adsm_cl_measure_copies(struct adsm_cl_device *device);
 
 #endif

@@ -3,7 +3,7 @@
  * core.h - a core: a window of address space that contains its local store (adsm_scratchpad.h), and how code runs
  * there.
  *
- *   	control, tags, dirty bits, lines, code buffer | inaccessible | stack
+ *	control, tags, dirty bits, lines, code buffer | inaccessible | stack
  *
  * Kernels can write nothing else: a stack that overflows touches inaccessible memory.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.c - which operations the wrapper fails, delays and traces: the plan's words, and its counts. */
+/* plan.c - decides which operations the wrapper fails, delays and traces: parses the plan and counts operations. */
 #include "plan.h"
 
 #include "base/log.h"
@@ -105,7 +105,7 @@ static int parse_plan(const char *text, struct adsm_wrap_plan *ret_plan)
 	return 0;
 }
 
-/* A well mixed number for each operation. */
+/* A hash function that mixes all bits. */
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -113,7 +113,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* A random number for the operation of this number. */
+/* The random number for operation @n. */
 static uint64_t draw(uint64_t n)
 {
 	return mix(adsm_wrap_plan.seed + n * 0x9e3779b97f4a7c15u);

@@ -4,13 +4,13 @@
  *
  *	trace		log each operation with its arguments and result
  *	fail=N		every Nth operation fails before it is done: -ENOMEM from alloc, else -EIO
- *	random		each with a chance of one in N: so no number of operations fails each time that it is tried
- *	once		only the first of them
+ *	random		with fail: each operation fails with a probability of 1/N, so that every retry may succeed
+ *	once		with fail: only the first failure
  *	lost=N		after N operations the device is lost: -ENODEV from everything
- *	delay=T		each operation comes late by a random time up to T (ns, us, ms, s)
- *	ops=A+B		which operations the words above count and meet; all by default
+ *	delay=T		each operation is delayed by a random time up to T (ns, us, ms, s)
+ *	ops=A+B		the operations that the words above count and affect; all by default
  *	seed=N		shifts or draws which operations fail, and chooses the delays
- *	unsafe		no operation may be called in the fault handler, and is reported when it is
+ *	unsafe		the device is not signal_safe; operations in the fault handler are reported
  */
 #ifndef ADSM_WRAP_PLAN_H
 #define ADSM_WRAP_PLAN_H
@@ -31,15 +31,15 @@ struct adsm_wrap_plan {
 
 extern struct adsm_wrap_plan adsm_wrap_plan;
 
-/* Read the plan, and begin to count. -EINVAL with adsm_fail(). */
+/* Parse the plan, and reset the counts. Returns 0, or -EINVAL with adsm_fail(). */
 int adsm_wrap_plan_set(const char *text);
 
 /*
- * Count the operation, and delay it where the plan says so: 0 to go on, or the error that it fails with. Says nothing
- * by adsm_fail(), which the fault handler may not call.
+ * Count the operation, and delay it if the plan requires that. Returns 0, or the error that the operation fails with.
+ * Does not call adsm_fail(), which is not allowed in the fault handler.
  */
 int adsm_wrap_step(enum adsm_wrap_op op);
-/* The same where the sentence may be kept. */
+/* The same with adsm_fail(). */
 int adsm_wrap_step_or_fail(enum adsm_wrap_op op);
 bool adsm_wrap_is_lost(void);
 

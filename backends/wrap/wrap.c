@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrap.c - a backend around another one: it traces each operation and injects failures by a plan (plan.h), so
- * that tests can ask what the library makes of these.
+ * wrap.c - a backend around another one. It traces each operation and injects errors according to a plan (plan.h), so
+ * that tests can check how the library handles them.
  */
 #include "base/log.h"
 #include "list.h"
@@ -16,7 +16,7 @@
 struct wrap_device {
 	struct adsm_device base;
 	struct adsm_device *inner;
-	_Atomic uint64_t seen[ADSM_N_QUEUES];	/* the last event somebody was told is complete */
+	_Atomic uint64_t seen[ADSM_N_QUEUES];	/* the last event that was reported as complete */
 };
 
 struct wrap_memory {
@@ -103,7 +103,7 @@ static void wrap_end(struct adsm_device *device, const char *why, bool wait)
 	atomic_store(&device->lost, atomic_load(&inside(device)->lost));
 }
 
-/* The result of alloc() and memory_adopt(). */
+/* Finish alloc() and memory_adopt(). */
 static int give_memory(struct adsm_device *device, int ret, struct wrap_memory *memory, struct adsm_memory **ret_memory)
 {
 	if (ret) {
@@ -197,7 +197,7 @@ static int wrap_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size
 	return ret;
 }
 
-/* The result of module_load() and kernel_adopt(). */
+/* Finish module_load() and kernel_adopt(). */
 static int give_code(struct adsm_device *device, int ret, struct wrap_code *code, struct adsm_code **ret_code)
 {
 	if (ret) {
@@ -344,7 +344,7 @@ static int wrap_launch(struct adsm_entry *entry, const struct adsm_launch *launc
 	return ret;
 }
 
-/* Whether a lost device still owes the answer of this event. */
+/* Was the event not reported as complete before the device was lost? */
 static bool never_told(struct wrap_device *device, struct adsm_device_event event)
 {
 	return adsm_wrap_is_lost() && event.seq > atomic_load(&device->seen[event.queue]);

@@ -4,7 +4,7 @@
  * are cores, each with a local store (core.h). Device memory is mapped where no pointer of a kernel leads. The range of
  * its addresses stays reserved and inaccessible, so kernels reach it only through the software cache.
  *
- *   	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH BUFFERS POLICY VICTIM ALWAYS PAGE PAGES
+ *	adsm-scratchpad-device SIZE CODE SETS WAYS LINE DIRTY PREFETCH BUFFERS POLICY VICTIM ALWAYS PAGE PAGES
  */
 #include "base/os.h"
 #include "launch.h"
