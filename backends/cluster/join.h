@@ -62,8 +62,9 @@ int adsm_cluster_check(const struct adsm_cluster_card *card, uint32_t i, uint32_
 /*
  * Prepare a node before MPI_Init(). Sets the MPI settings that this program needs, unless the user has set them. On the
  * application's machine, makes MPI put its files in the folder of the keeper's socket @path. Frees the numbers of the
- * descriptors that a device process has. @mpi: the text of MPI_Get_library_version(). @all_here: all nodes are on one
- * machine, so MPI uses shared memory and no network.
+ * descriptors that a device process has.
+ * @mpi: the text of MPI_Get_library_version().
+ * @all_here: all nodes are on one machine, so MPI uses shared memory and no network.
  */
 void adsm_cluster_prepare(const char *path, const char *mpi, bool all_here);
 /*

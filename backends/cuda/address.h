@@ -18,9 +18,9 @@ struct adsm_cuda_mem {
 /*
  * The ways to place objects:
  *
- *   arena		in a range that the driver reserved at the arena's addresses: one address
- *   view		where the driver allocates it, with the CPU's view there: one address
- *   separate	where the driver allocates it: adsmSafe() converts addresses
+ *	arena		in a range that the driver reserved at the arena's addresses: one address
+ *	view		where the driver allocates it, with the CPU's view there: one address
+ *	separate	where the driver allocates it: adsmSafe() converts addresses
  */
 struct adsm_cuda_way {
 	const char *name;

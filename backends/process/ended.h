@@ -14,9 +14,9 @@
 
 /*
  * Describe how a process has ended: "was killed by signal 9 (Killed)", "has exited with status 1", or a text for an
- * unknown status. Linux before 6.15 does not report the status after the parent has waited for the process. @oom_kills:
- * the value of adsm_os_oom_kills() before the process was started. @option: the name of the option for the size of the
- * device's memory.
+ * unknown status. Linux before 6.15 does not report the status after the parent has waited for the process.
+ * @oom_kills: the value of adsm_os_oom_kills() before the process was started.
+ * @option: the name of the option for the size of the device's memory.
  */
 void adsm_process_how_ended(pid_t pid, int pidfd, uint64_t oom_kills, const char *option, char *ret_text, size_t size);
 /* Writes "SIGTERM, which process 7 (kill) of user 0 sent". */

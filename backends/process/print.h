@@ -7,9 +7,11 @@
 #include <stdint.h>
 
 /*
- * Format the output of one print. @bytes: @n_args of struct adsm_process_print_arg, then the format and the strings,
- * each with its NUL. The conversions are those of C99's printf except %n, %ls and %lc. If the text does not end with a
- * newline, one is added. Returns the number of bytes of the text, without a NUL.
+ * Format the output of one print.
+ * @bytes: @n_args of struct adsm_process_print_arg, then the format and the strings, each with its NUL.
+ * The conversions are those of C99's printf except %n, %ls and %lc. If the text does not end with a newline, one is
+ * added.
+ * Returns the number of bytes of the text, without a NUL.
  * - -EINVAL: invalid conversion, or one whose argument has another type.
  * - -E2BIG: the text is longer than @size bytes.
  */

@@ -47,8 +47,9 @@ uint64_t adsm_process_queue_submit(struct adsm_process_queue *queue, bool shared
 bool adsm_process_queue_next(struct adsm_process_queue *queue, uint64_t spin_ns, bool shared);
 /*
  * For the consumer, after it has done all operations up to @done: sleep until there is another operation, the queue is
- * stopped, or a thread pokes the consumer because @more() has become true. @more: NULL: there is no other reason to
- * wake up. @most_ns: the time limit; 0: no limit.
+ * stopped, or a thread pokes the consumer because @more() has become true.
+ * @more: NULL: there is no other reason to wake up.
+ * @most_ns: the time limit; 0: no limit.
  */
 void adsm_process_queue_sleep(struct adsm_process_queue *queue, uint64_t done, bool (*more)(void), uint64_t most_ns,
 			      bool shared);

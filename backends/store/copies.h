@@ -88,8 +88,9 @@ struct adsm_copies {
 _Static_assert(sizeof(struct adsm_copies) <= ADSM_SCRATCHPAD_CONTROL, "a store's control has room for it");
 
 /*
- * Initialize an empty cache at the beginning of a store. Call adsm_copies_begin() before each task. @layout: the layout
- * for tasks, with pages of @page bytes. Returns 0, or -ENOMEM if there is no memory outside of the store.
+ * Initialize an empty cache at the beginning of a store. Call adsm_copies_begin() before each task.
+ * @layout: the layout for tasks, with pages of @page bytes.
+ * Returns 0, or -ENOMEM if there is no memory outside of the store.
  */
 int adsm_copies_init(struct adsm_copies *pages, const struct adsm_scratchpad_layout *layout, uint32_t page,
 		     const struct adsm_copies_below *below, void *arg, uint32_t worker,

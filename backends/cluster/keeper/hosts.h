@@ -18,9 +18,9 @@ struct adsm_cluster_hosts {
 };
 
 /*
- * Distribute @n_nodes over the hosts. Returns 0, or a negative errno with a text. @text: "", a file with a host in each
- * line ("name", "name:4", "name slots=4", "# …"), or a list of such names separated by commas. This machine is put
- * first, even if it is not named.
+ * Distribute @n_nodes over the hosts. Returns 0, or a negative errno with a text.
+ * @text: "", a file with a host in each line ("name", "name:4", "name slots=4", "# …"), or a list of such names
+ * separated by commas. This machine is put first, even if it is not named.
  */
 int adsm_cluster_hosts(const char *text, unsigned n_nodes, struct adsm_cluster_hosts *ret_hosts, char *ret_why,
 		       size_t size);

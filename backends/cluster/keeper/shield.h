@@ -6,7 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Set the environment of a launch command. Returns 0 or a negative errno. @folder: the folder of the cluster's files.
+ * Set the environment of a launch command. Returns 0 or a negative errno.
+ * @folder: the folder of the cluster's files.
  * @all_here: all nodes are on this machine.
  */
 int adsm_cluster_shield(const char *folder, bool all_here);

@@ -12,8 +12,10 @@
 #include "process/device/pool.h"
 
 /*
- * Call this at the start. @place: the text for this node in messages; it must stay valid. @shared: node 0's; NULL on
- * other nodes. @name_place: on node 0, makes that text for another node.
+ * Call this at the start.
+ * @place: the text for this node in messages; it must stay valid.
+ * @shared: node 0's; NULL on other nodes.
+ * @name_place: on node 0, makes that text for another node.
  */
 void adsm_units_start(const char *place, struct adsm_process_shared *shared,
 		      int (*restore)(uint64_t address, size_t size),

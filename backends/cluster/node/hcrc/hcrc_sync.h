@@ -11,10 +11,10 @@
  * adsm_hcrc_barrier() it gives up the pages that adsm_hcrc_notice() returns. Errors of the worker, which change
  * nothing:
  *
- *   -EINVAL	the lock's number is invalid
- *   -EDEADLK	the worker holds the lock already
- *   -EPERM	the worker releases a lock that it does not hold
- *   -EOWNERDEAD	the worker ends and holds a lock
+ * -EINVAL	the lock's number is invalid
+ * -EDEADLK	the worker holds the lock already
+ * -EPERM	the worker releases a lock that it does not hold
+ * -EOWNERDEAD	the worker ends and holds a lock
  */
 int adsm_hcrc_acquire(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t lock);
 int adsm_hcrc_release(struct adsm_hcrc *hcrc, uint32_t worker, uint32_t lock);

@@ -83,7 +83,8 @@ void adsm_table_remove(struct adsm_run run);
 
 /*
  * Iterate over the pages of objects in changed groups, in ascending runs of whole groups or the object's part of a
- * group. @at and @i: variables of the caller, initially 0. Returns false at the end.
+ * group.
+ * @at and @i: variables of the caller, initially 0. Returns false at the end.
  */
 bool adsm_table_next_changed(size_t *i, uint64_t *at, struct adsm_run *ret_run);
 /* Clear these flags in all changed groups, which are unchanged afterwards. */
