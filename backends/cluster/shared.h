@@ -18,7 +18,7 @@
 #define ADSM_CLUSTER_MAX_NODES 1024
 #define ADSM_CLUSTER_TASK_NODES 64	/* maximum number of nodes that run tasks */
 #define ADSM_CLUSTER_NODE_WORKERS 64	/* maximum number of a task's workers on a node */
-/* As a slot's kernel: not a launch, but its messages to all nodes and back, for measurements. */
+/* As a slot's kernel: not a launch, but its messages to all nodes and back, for a benchmark. */
 #define ADSM_CLUSTER_ECHO UINT32_MAX
 #define ADSM_CLUSTER_HOST 64		/* bytes of a host's name, terminator included */
 

@@ -97,7 +97,7 @@ static int adsm_cuda_probe(void)
 		ret = probe_all();
 	}
 	adsm_os_signals_restore(&old);
-	/* If the program did not choose CUDA, the error is only logged: the message is about other backends. */
+	/* With "auto" the error is only logged, because the program may use another backend. */
 	if (ret < 0 && !strcmp(adsm_backend_options.name, "auto"))
 		adsm_info("cuda: %s", adsm_last_error());
 	return ret;

@@ -272,7 +272,8 @@ static struct adsm_cl_deferred *youngest(struct adsm_cl_device *device)
 }
 
 /*
- * Release the entries of operations that have ended, except the latest one while others wait for it. The lock is held.
+ * Release the entries of operations that have ended, except the latest one while it must still be waited for. The lock
+ * is held.
  */
 static void reap(struct adsm_cl_device *device)
 {

@@ -31,7 +31,7 @@ struct pidfd_info_v0 {
  */
 static bool find_status(pid_t pid, int pidfd, int *ret_status)
 {
-	/* no events: ends with POLLHUP after the parent has waited for the process */
+	/* No events: ends with POLLHUP after the parent has waited for the process. */
 	struct pollfd polled = { .fd = pidfd };
 	struct pidfd_info_v0 info = { .mask = PIDFD_INFO_EXIT_BIT };
 	char path[32], text[1024];

@@ -16,10 +16,10 @@
 struct adsm_live_range { uint64_t offset, size; };
 
 struct adsm_live_shared {
-	/* number of ranges freed since the start; range n is in freed[n % ADSM_LIVE_FREED] */
+	/* Number of ranges freed since the start; range n is in freed[n % ADSM_LIVE_FREED]. */
 	_Atomic uint64_t n_freed;
 	struct { _Atomic uint64_t offset, size; } freed[ADSM_LIVE_FREED];
-	/* a bit for each live page, then a bit for each page where an allocation begins */
+	/* A bit for each live page, then a bit for each page where an allocation begins. */
 	_Alignas(4096) _Atomic uint64_t bits[];
 };
 

@@ -46,7 +46,7 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 	 * a build folder, for the library and for a test.
 	 */
 	const char *const folders[] = { "libexec/adsm", kind->folder };
-	/* at last: the folder that the library was configured to be installed with */
+	/* At last: the folder that the library was configured to be installed with. */
 	char installed[sizeof(ADSM_LIBEXEC) + 64];
 	char *path;
 	size_t length;

@@ -68,7 +68,7 @@ struct adsm_process_device {
 	size_t extra;			/* bytes of shared->extra for the backend; the bits of live.h follow */
 	struct adsm_process_copy_queue copies[2];	/* for ADSM_QUEUE_TO_DEVICE and ADSM_QUEUE_TO_HOST */
 	uint8_t *memory;		/* this process's mapping of the memory that the device has at arena_base */
-	/* one byte for each piece of memory (memory.c): was it written since it was allocated? */
+	/* One byte for each piece of memory (memory.c): was it written since it was allocated? */
 	uint8_t *warm;
 	uintptr_t arena_base;
 	size_t arena_size;
@@ -80,7 +80,7 @@ struct adsm_process_device {
 	struct adsm_mutex launch_lock;	/* held by a thread that writes a slot */
 	struct adsm_thread monitor;
 	struct adsm_process_shadow *shadow;	/* serves commands of kernels; NULL: no module needs it */
-	/* commands it has served; reading it after the end of a launch makes the writes of services visible */
+	/* Commands it has served; reading it after the end of a launch makes the writes of services visible. */
 	_Atomic uint32_t served;
 	int (*serve)(const char *name, const void *in, size_t in_size, void *out, size_t out_size);
 	int pid;

@@ -21,11 +21,11 @@ struct adsm_process_shadow {
 	struct adsm_thread left;		/* a thread that a function of the program has ended */
 	struct adsm_process_command *asked;	/* the command that is being served, and its sizes */
 	size_t in_size, out_size;
-	/* cancelability for functions of the program; the thread itself cannot be cancelled */
+	/* Cancelability for functions of the program; the thread itself cannot be cancelled. */
 	int cancel;
 	int result;			/* of the function */
 	_Atomic int state;
-	/* copies of the bytes, for the functions of the program */
+	/* Copies of the bytes, for the functions of the program. */
 	_Alignas(64) uint8_t in[ADSM_PROCESS_COMMAND_BYTES];
 	_Alignas(64) uint8_t out[ADSM_PROCESS_COMMAND_BYTES];
 };
@@ -102,7 +102,7 @@ static int serve(struct adsm_process_shadow *shadow, struct adsm_process_command
 
 static int print(struct adsm_process_shadow *shadow, const struct adsm_process_command *command, const uint8_t *bytes)
 {
-	/* keeps lines of several devices apart */
+	/* Keeps lines of several devices apart. */
 	static struct adsm_mutex mutex = ADSM_MUTEX_INIT(ADSM_RANK_PRINT);
 	const uint64_t size = command->in_size, n_args = command->out_size;
 	int length;

@@ -107,7 +107,7 @@ enum {
 struct adsm_task_span { uint64_t start_ns, ns; };
 struct adsm_task_wait {
 	struct adsm_task_span span;
-	uint32_t worker, what;		/* what: as above; ADSM_TASK_HANDED is added if the lock was handed over */
+	uint32_t worker, what;		/* what: as above; ADSM_TASK_HANDED: the lock was handed over */
 };
 
 /*
@@ -140,7 +140,7 @@ struct adsm_process_slot {			/* a launch */
 	uint32_t counted;		/* the application will ask for its costs */
 	uint32_t traced;		/* the application will ask when its parts moved data; implies counted */
 	uint32_t advised;		/* the application will ask for advice; implies counted */
-	/* number of entries in shared->pointers for this slot; 0 if the backend needs none */
+	/* Number of entries in shared->pointers for this slot; 0 if the backend needs none. */
 	uint32_t n_pointers;
 	uint32_t arg_offset[ADSM_PROCESS_MAX_ARGS];
 	_Alignas(64) uint8_t args[ADSM_PROCESS_INLINE_ARGS];
@@ -155,9 +155,9 @@ struct adsm_process_pointer {		/* an argument that is a pointer to device memory
 struct adsm_process_crash {		/* why the device ended, written by its signal handler */
 	_Atomic uint32_t signal;	/* 0: no crash; written last */
 	uint32_t in_kernel;		/* the crash was in the launch after queue.done; else outside of kernels */
-	/* another process or the system sent the signal; else an instruction raised it */
+	/* Another process or the system sent the signal; else an instruction raised it. */
 	uint32_t sent;
-	/* process and user that sent it; sender 0: a process that is not visible here */
+	/* Process and user that sent it; sender 0: a process that is not visible here. */
 	uint32_t sender, user;
 	uint32_t module;		/* index + 1 of the module that crashed; 0: unknown */
 	uint64_t offset;		/* address of the instruction in the module's file */
@@ -181,7 +181,7 @@ struct adsm_process_end {		/* why the device ends, reported by the code that end
 
 enum adsm_process_command_op {
 	ADSM_COMMAND_SERVICE,		/* name, in_size, out_size; its bytes: the input, then the output */
-	/* in_size: its bytes, which are arguments, format and strings; out_size: number of arguments */
+	/* In_size: its bytes, which are arguments, format and strings; out_size: number of arguments. */
 	ADSM_COMMAND_PRINT,
 	ADSM_COMMAND_TAKE,		/* in_size bytes of the device's memory; -ENOMEM if fewer are left */
 	ADSM_COMMAND_GIVE,		/* give in_size bytes back */
@@ -200,7 +200,7 @@ struct adsm_process_command {
 	char name[ADSM_PROCESS_NAME];
 };
 
-/* as struct adsm_kernel_print; the value of a string is its offset in the bytes */
+/* As struct adsm_kernel_print; the value of a string is its offset in the bytes. */
 struct adsm_process_print_arg {
 	uint64_t kind, value;
 };

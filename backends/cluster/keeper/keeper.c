@@ -250,7 +250,7 @@ static bool on_door(struct keeper *keeper)
 	return false;
 }
 
-/* Node 0 reports if other nodes are silent. Only the keeper detects that node 0 itself is. */
+/* Nodes detect that other nodes are silent. If all nodes are silent, or the only one, only the keeper detects that. */
 static bool is_silent(struct keeper *keeper)
 {
 	const struct adsm_cluster_shared *cluster = (const struct adsm_cluster_shared *)keeper->shared->extra;

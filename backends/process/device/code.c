@@ -17,7 +17,7 @@
 
 /* Written by the thread that loads modules, and read by launches. The application requests both, and orders them. */
 struct kernel {
-	/* an adsm_kernel_run or adsm_task_run; NULL: the entry is free. Written last. */
+	/* An adsm_kernel_run or adsm_task_run; NULL: the entry is free. Written last. */
 	_Atomic(void *) run;
 	uint32_t module;
 	char name[ADSM_PROCESS_NAME];

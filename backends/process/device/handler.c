@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* how long to spin for an answer before sleeping: about the time of a wake-up */
+/* How long to spin for an answer before sleeping: about the time of a wake-up. */
 #define SPIN_NS 10000
 
 static struct adsm_process_shared *served;

@@ -31,7 +31,7 @@ struct piece {
 };
 
 static struct piece *pieces;
-/* protects objects: requests and launches are served by two threads */
+/* Protects objects: requests and launches are served by two threads. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct once *objects;
 static struct adsm_once_table *table;
@@ -41,7 +41,7 @@ static struct {
 	uint64_t base;
 	struct adsm_process_shared *shared;
 } memory = { .fd = -1 };
-/* its restore() is for devices whose memory has no fd */
+/* Its restore() is for devices whose memory has no fd. */
 static struct adsm_device_once_node node = { .place = "" };
 
 /* ---- functions that kernels call */

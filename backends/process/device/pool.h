@@ -25,7 +25,7 @@ struct adsm_pool_way {
 struct adsm_task_way {
 	const struct adsm_task_calls *calls;
 	void (*run)(struct adsm_task_worker *worker, const struct adsm_pool_launch *launch);
-	/* for adsm_crash_place; NULL: the text has the worker's number */
+	/* For adsm_crash_place; NULL: the text has the worker's number. */
 	void (*place)(char *ret_text, size_t size);
 };
 
@@ -34,14 +34,14 @@ struct adsm_pool_launch {
 	adsm_task_run *task;
 	const char *name;		/* the kernel's name, ADSM_PROCESS_NAME bytes */
 	struct adsm_task_record *record;	/* of a task; NULL: nothing is recorded */
-	/* a bit for each argument that is a write-once object which the kernel may set */
+	/* A bit for each argument that is a write-once object which the kernel may set. */
 	uint32_t sets;
 	bool waits;			/* blocks may wait for units that earlier blocks set: they begin in order */
 	const struct adsm_pool_way *way;	/* NULL: the kernel is called directly */
 	const struct adsm_task_way *task_way;	/* NULL: memory is coherent here */
 	_Atomic uint64_t *block_ns;	/* how long a block of the kernel took in its last launch */
 	struct adsm_kernel_block block;	/* without its index */
-	/* the interval of the grid to run, linear, x fastest: first block, number of blocks */
+	/* The interval of the grid to run, linear, x fastest: first block, number of blocks. */
 	uint64_t first, n;
 	const void *args[ADSM_PROCESS_MAX_ARGS];
 };

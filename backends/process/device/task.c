@@ -30,7 +30,7 @@ struct memory {				/* followed by the worker's memory */
 
 static struct adsm_process_room *room;	/* device memory that allocations count against; NULL: not counted */
 
-/* by address: an invalid pointer is detected without reading the memory before it */
+/* By address: an invalid pointer is detected without reading the memory before it. */
 static struct memory *memories[4096];
 static pthread_mutex_t allocating = PTHREAD_MUTEX_INITIALIZER;
 

@@ -5,8 +5,8 @@
  * A released lock goes to the next worker that tries to take it, not to one that waits. If there are more workers than
  * processors, a running worker takes the lock again, and no wake-up is necessary. Workers that wait are in a queue. A
  * release wakes the first one, and further releases do not wake it until it has tried: so taking and releasing the lock
- * is one atomic instruction each, as without waiters. When 64 workers have taken the lock before the first waiter, the
- * lock is handed over to the waiter. So the queue advances at least once in 64 releases, however long it is.
+ * is one atomic instruction each, as without waiters. When the lock was taken 64 times before the first waiter, it is
+ * handed over to that waiter. So the queue advances at least once in 64 releases, however long it is.
  */
 #include "task_lock.h"
 
@@ -19,9 +19,9 @@
 #define PAGE 1024			/* locks that are allocated together */
 /* Bits of a lock's word; the lowest bits are the holder: */
 #define WAITERS (ADSM_TASK_OWNER + 1)	/* the queue is not empty; changes under the mutex */
-/* the queue's first is awake and will try; else it sleeps. Also changes under the mutex */
+/* The queue's first is awake and will try; else it sleeps. Also changes under the mutex. */
 #define COMING (WAITERS << 1)
-#define PASS (COMING << 1)		/* from here up: how many workers took the lock before the first waiter */
+#define PASS (COMING << 1)		/* from here up: how often the lock was taken before the first waiter */
 #define PASSES_MAX (ADSM_TASK_BYPASS_MAX * PASS)
 
 _Static_assert(ADSM_TASK_WORKERS_MAX <= ADSM_TASK_OWNER, "a lock's word has room for who has it");

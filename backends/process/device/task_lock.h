@@ -5,7 +5,7 @@
 
 #include "task_crew.h"
 
-/* How many workers may get a lock before the one that waits first in its queue. The tests use another number. */
+/* How often a lock may be taken before the worker that is first in its queue. The tests use another number. */
 #ifndef ADSM_TASK_BYPASS_MAX
 #define ADSM_TASK_BYPASS_MAX 64
 #endif

@@ -32,8 +32,8 @@ void adsm_overlay_destroy(struct adsm_overlay *overlay);
  */
 int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_text[ADSM_PROCESS_TEXT]);
 /*
- * The core will run this kernel by its manager. If @overlay and @kernel are NULL, the code buffer will be overwritten
- * by something else.
+ * The core will run this kernel by its manager; returns the kernel's entry. If @overlay is NULL, other code overwrites
+ * the code buffer; returns NULL.
  */
 adsm_kernel_run *adsm_overlay_enter(struct adsm_overlay *overlay, unsigned core, const char *kernel);
 /* From now on, record when partitions are loaded while it runs on the core; NULL: stop that. */

@@ -3,8 +3,8 @@
  * hcrc_sync.c - see hcrc_sync.h.
  *
  * Early diffs must be in their pages before a lock is released: otherwise the next holder might not see them. They are
- * counted by epochs. A release waits for the diffs of its epoch and earlier, and begins a new epoch as soon as
- * possible, so that it does not wait forever if more early diffs are sent all the time.
+ * counted by epochs. A release waits for the diffs of its epoch and earlier. It begins a new epoch as soon as possible:
+ * otherwise it might wait forever, if more early diffs are sent all the time.
  */
 #include "hcrc_sync.h"
 
