@@ -181,7 +181,7 @@ struct adsm_process_end {		/* why the device ends, reported by the code that end
 
 enum adsm_process_command_op {
 	ADSM_COMMAND_SERVICE,		/* name, in_size, out_size; its bytes: the input, then the output */
-	/* In_size: its bytes, which are arguments, format and strings; out_size: number of arguments. */
+	/* in_size: its bytes, which are arguments, format and strings; out_size: number of arguments. */
 	ADSM_COMMAND_PRINT,
 	ADSM_COMMAND_TAKE,		/* in_size bytes of the device's memory; -ENOMEM if fewer are left */
 	ADSM_COMMAND_GIVE,		/* give in_size bytes back */

@@ -20,7 +20,7 @@
 /* Accesses are only counted on request. An access to several pages counts once for each. */
 struct adsm_copies_counts {
 	uint64_t reads, writes;
-	/* Upgrades: stores to pages that were in the cache for reading. */
+	/* upgrades: stores to pages that were in the cache for reading. */
 	uint64_t read_misses, write_misses, upgrades;
 	uint64_t sent_on_miss, sent_on_sync;	/* number of dirty pages */
 	uint64_t given_up;		/* pages that others had changed, given up at acquires */
@@ -78,7 +78,7 @@ struct adsm_copies {
 	uint8_t *bytes;			/* all pages, in the local store */
 	uint64_t *dirty;		/* a word for each page; not 0: written since it was last sent */
 	struct adsm_copies_slot *slots;	/* in main memory */
-	/* None: empty ways. If accesses are counted kernels see only these, and call the cache. */
+	/* none: empty ways. If accesses are counted, kernels see only these, and call the cache. */
 	struct adsm_store_way *ways, *none;
 	/* Called for an access outside of the device's memory; does not return. */
 	void (*wrong)(uint64_t address, const char *what);
