@@ -2,10 +2,10 @@
 /*
  * real.h - a wrapper, and the function behind it.
  *
- * A wrapper has libc's name and takes its place for the whole process, linked or preloaded. So it must
- * be right before the library has started, in every thread, inside signal handlers and in the child of
- * vfork(); and where no shared memory is concerned it does as libc, at libc's speed. Results and
- * errno are libc's in every case.
+ * A wrapper has the name of a function of libc and replaces it for the whole process, linked or preloaded. So it must
+ * work before the library has started, in every thread, in signal handlers and in the child of vfork(). If a call does
+ * not concern shared memory, the wrapper behaves like libc's function, at the same speed. Results and errno are as in
+ * libc in all cases.
  */
 #ifndef ADSM_REAL_H
 #define ADSM_REAL_H
@@ -14,13 +14,13 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* Before a wrapper. Exported without a version: in a version node it would not shadow libc's name. */
+/* Stands before each wrapper. The symbol is exported without a version: with one, it would not replace libc's. */
 #define ADSM_WRAPPER __attribute__((visibility("default")))
 
 /*
- * The function behind a wrapper: what the process would call, were this library not there. ADSM_REAL(read) at
- * the top of a file, then real(read)(fd, p, size). All are looked up when the library is loaded, and one that
- * is called still earlier at its first call.
+ * The function behind a wrapper: the one that the process would call without this library. Write ADSM_REAL(read) at
+ * the top of a file, then real(read)(fd, p, size). All are looked up when the library is loaded. A function that is
+ * called earlier is looked up at its first call.
  */
 struct adsm_real {
 	const char *name;
@@ -36,7 +36,7 @@ static inline void *adsm_real_get(struct adsm_real *real)
 	return __builtin_expect(function != NULL, 1) ? function : adsm_real_find(real);
 }
 
-/* The section's entries are an array; some compilers would align each as if it were one by itself. */
+/* The entries of the section form an array. Without aligned(), some compilers put gaps between them. */
 #define ADSM_REAL(function_)								\
 	static struct adsm_real real_##function_					\
 		__attribute__((section("adsm_real"), used, aligned(sizeof(void *)))) =	\
@@ -44,7 +44,7 @@ static inline void *adsm_real_get(struct adsm_real *real)
 
 #define real(function_) ((__typeof__(&(function_)))adsm_real_get(&real_##function_))
 
-/* Set errno and return: return adsm_refuse(EIO). */
+/* Sets errno and returns -1, as in: return adsm_refuse(EIO); */
 static inline int adsm_refuse(int error)
 {
 	errno = error;

@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 /*
- * The libraries that dlsym(RTLD_NEXT) would search, one by one: from { 0 } on, until this is false. For constructors,
- * not for signal handlers.
+ * Iterates over the libraries that dlsym(RTLD_NEXT) would search: begin with { 0 }, call until the result is false. May
+ * be called in constructors, but not in signal handlers.
  */
 struct adsm_library {
 	const struct link_map *own, *map;
-	bool before;			/* this library, in the order of all */
+	bool before;			/* now at the libraries that stand before this one in the order of all */
 	uintptr_t base;
 	const ElfW(Sym) *table;
 	const char *names;
@@ -21,17 +21,19 @@ struct adsm_library {
 	const uint32_t *gnu_hash, *hash;	/* one is NULL */
 };
 bool adsm_library_next(struct adsm_library *library);
-/* A function of the library, or NULL. @versioned: with a version, as libc's have, and other people's wrappers not. */
+/* A function of the library, or NULL. @versioned: only if the symbol has a version, as those of libc; wrappers of other
+ * libraries have none. */
 void *adsm_library_find(const struct adsm_library *library, const char *name, bool versioned);
 
-/* The real dlsym(), whatever else is preloaded. */
+/* libc's dlsym(), even if another preloaded library wraps it. */
 void *adsm_real_dlsym(void *handle, const char *name);
 
 /* Does this library wrap a function of that name? */
 bool adsm_wrapper_is(const char *name);
 /*
- * The wrapper to hand out for @symbol, which somebody has looked up by that name in a library. NULL: it is not what the
- * wrapper calls: another library's of the same name, or libc's where a third one stands between, which may be asking.
+ * The wrapper to return for @symbol, which the program has looked up by that name. NULL if @symbol is not the function
+ * that the wrapper calls: another library's function of this name, or libc's while a third library wraps it, too. (That
+ * library may be the one that asks.)
  */
 void *adsm_wrapper_of(const char *name, void *symbol);
 

@@ -2,15 +2,18 @@
 /*
  * aio.c - asynchronous input and output.
  *
- * libc's helper threads use a request's aiocb and its buffer long after the call, with every signal
- * blocked: a fault there would be the end of the process. So a request with either in shared memory is
- * made of a *shadow*: a copy of the aiocb, in ordinary memory, whose buffer is the alias. While the request is in
- * progress the caller's aiocb stands for the shadow. Whoever first sees the request completed ends the input: a call
- * of a kernel too, for a notification may be all that the program waited for. Whoever first asks copies libc's
- * result into the caller's aiocb, which need not be there any longer before; from then on the aiocb speaks for itself.
+ * libc's helper threads use a request's aiocb and its buffer after the call has returned, with all signals blocked. A
+ * fault in such a thread would end the process. So if the aiocb or the buffer is in shared memory, libc gets a
+ * *shadow*: a copy of the aiocb, in ordinary memory, with the alias as its buffer. While the request is in progress,
+ * the caller's aiocb stands for the shadow.
  *
- * A buffer that runs out of shared memory is used up to there, and the result is short, as it is for
- * pread() on a file and a buffer whose end is not there. (Objects side by side are one buffer.)
+ * The first thread that sees the request completed ends the input. The call of a kernel does this too, because a
+ * program may wait for a notification only, and never ask for the result. The first thread that asks for the result
+ * copies it into the caller's aiocb. (If the program never asks, the aiocb may be gone, so the library does not write
+ * to it earlier.) After that, the aiocb is used as it is.
+ *
+ * If a buffer ends outside shared memory, only its first part is used, and the result is short. pread() does the same
+ * if the end of its buffer is not mapped. (Objects side by side are one buffer.)
  */
 #undef _FILE_OFFSET_BITS	/* aio_read() and aio_read64() are two names here */
 #include <aio.h>
@@ -34,14 +37,14 @@ ADSM_REAL(aio_cancel);
 _Static_assert(sizeof(struct aiocb) == sizeof(struct aiocb64), "the names for large files mean the same");
 
 struct shadow {
-	struct aiocb cb;		/* libc's */
+	struct aiocb cb;		/* what libc uses */
 	struct adsm_io io;
 	struct iovec room[ADSM_IO_ROOM(1)];
-	_Atomic unsigned refs;		/* 0: free; 1 for the request in progress, and for each who looks */
-	_Atomic(uintptr_t) of;		/* the caller's aiocb, while it stands for this; odd: it is being told */
+	_Atomic unsigned refs;		/* 0: free; else 1 for the request, and 1 for each thread that looks at it */
+	_Atomic(uintptr_t) of;		/* the caller's aiocb while it stands for this; odd: tell() writes to it */
 	_Atomic(pthread_t) finisher;
 	_Atomic uint32_t finished;
-	struct shadow *next;		/* of all there ever were: aio_error() may come from a signal handler */
+	struct shadow *next;		/* never removed from the list: a signal handler may call aio_error() */
 };
 
 static _Atomic(struct shadow *) shadows;
@@ -65,7 +68,7 @@ static void put(struct shadow *s)
 		atomic_fetch_sub(&n_in_use, 1);
 }
 
-/* The request that an aiocb stands for, or NULL. To be put back. */
+/* The shadow that an aiocb stands for, or NULL. The caller ends its use by put(). */
 static struct shadow *get(const struct aiocb *cb)
 {
 	if (!atomic_load_explicit(&n_in_use, memory_order_relaxed) || !cb)
@@ -112,8 +115,8 @@ static void set_result(struct aiocb *cb, int error, ssize_t result)
 }
 
 /*
- * libc is done with the request, or never had it. The first thread to come does this, once; others wait: the memory
- * is not theirs yet.
+ * End the input of a request that libc has completed, or has not accepted. The first thread does this, once. Other
+ * threads wait, because the bytes are not available before.
  */
 static void finish(struct shadow *s)
 {
@@ -121,7 +124,7 @@ static void finish(struct shadow *s)
 	ssize_t n;
 
 	if (!atomic_compare_exchange_strong(&s->finisher, &nobody, pthread_self())) {
-		/* A handler that interrupted the thread that does it cannot wait. */
+		/* A signal handler that has interrupted the first thread cannot wait for it. */
 		if (!pthread_equal(nobody, pthread_self()))
 			adsm_os_await(&s->finished, false);
 		return;
@@ -132,7 +135,7 @@ static void finish(struct shadow *s)
 	adsm_os_raise(&s->finished, false);
 }
 
-/* It has ended; let the caller's aiocb say so. Once. */
+/* The request has ended: write its result into the caller's aiocb, once. */
 static void tell(struct shadow *s, struct aiocb *cb)
 {
 	uintptr_t of = (uintptr_t)cb;
@@ -145,7 +148,7 @@ static void tell(struct shadow *s, struct aiocb *cb)
 	put(s);
 }
 
-/* The inputs that have completed, asked for or not: before a kernel is called. */
+/* Before the call of a kernel: end the inputs of all completed requests, also if the program has not asked for them. */
 static void finish_completed(void)
 {
 	if (!atomic_load(&n_in_use))
@@ -156,14 +159,14 @@ static void finish_completed(void)
 		if (!atomic_load(&s->of) || !take(s))
 			continue;
 		error = real(aio_error)(&s->cb);
-		/* EAGAIN: libc has yet to take it, or never will. */
+		/* EAGAIN: libc has not accepted the request yet, or never will. */
 		if (atomic_load(&s->of) && error != EINPROGRESS && error != EAGAIN)
 			finish(s);
 		put(s);
 	}
 }
 
-/* See how far the request has come; errno stays. */
+/* Returns the state of the request, and ends it if it has completed. errno is kept. */
 static int look(struct shadow *s, const struct aiocb *cb)
 {
 	if (real(aio_error)(&s->cb) != EINPROGRESS)
@@ -182,7 +185,7 @@ static void look_at(const struct aiocb *cb)
 
 /* ---- the start of a request */
 
-/* Make a shadow where a request needs one. 0 or a negative errno. */
+/* Make a shadow if the request needs one; else *ret_shadow is NULL. Returns 0 or a negative errno. */
 static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 {
 	bool moves = opcode == LIO_READ || opcode == LIO_WRITE;
@@ -190,7 +193,7 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 	bool shared = whole.iov_len && adsm_may_be_shared(whole.iov_base, whole.iov_len);
 	struct shadow *s;
 
-	/* A request that has ended, and nobody asked. */
+	/* An earlier request of this aiocb may have ended without a question for its result. */
 	look_at(cb);
 	*ret_shadow = NULL;
 	if (!shared && !adsm_may_be_shared(cb, sizeof(*cb)))
@@ -199,7 +202,7 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 	if (!s)
 		return -EAGAIN;
 	s->cb = *cb;
-	/* The result of a request that libc never takes. */
+	/* The result if libc does not accept the request. */
 	set_result(&s->cb, EAGAIN, -1);
 	s->io = (struct adsm_io){ .detached = true };
 	if (shared) {
@@ -212,7 +215,7 @@ static int cast(struct aiocb *cb, int opcode, struct shadow **ret_shadow)
 	}
 	atomic_store(&s->finisher, 0);
 	atomic_store(&s->finished, 0);
-	/* From here on a notification may come. */
+	/* Before libc gets the request: the notification of its end may come at any time after that. */
 	atomic_store(&s->of, (uintptr_t)cb);
 	atomic_store(&adsm_io_finish_detached, finish_completed);
 	*ret_shadow = s;
@@ -283,7 +286,7 @@ static int submit_list(int mode, struct aiocb *const list[], int n, struct sigev
 		if (!list[i] || list[i]->aio_lio_opcode == LIO_NOP)
 			continue;
 		if (cast(list[i], list[i]->aio_lio_opcode, &s)) {
-			/* The other requests go on, as in libc. */
+			/* The other requests are still submitted, as in libc. */
 			set_result(list[i], EIO, -1);
 			own[i] = NULL;
 			error = EIO;
@@ -292,7 +295,7 @@ static int submit_list(int mode, struct aiocb *const list[], int n, struct sigev
 		}
 	}
 	result = real(lio_listio)(mode, own, n, event);
-	/* Requests that libc did not take, or that have ended. */
+	/* Requests that libc has not accepted, or that have already ended. */
 	for (int i = 0; i < n; i++)
 		if (list[i])
 			look_at(list[i]);
@@ -344,7 +347,7 @@ ADSM_WRAPPER int aio_cancel(int fd, struct aiocb *cb)
 	return result;
 }
 
-/* A list of which some entries are shadows, kept while libc waits for them: that is a cancellation point. */
+/* A list, in part of shadows. A reference to each is kept while libc waits: that wait is a cancellation point. */
 struct kept {
 	const struct aiocb **list;
 	struct shadow **shadows;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fd.c - descriptors of the library's, in its own process: programs that close all they do not know leave them open,
- * and a program that wants their numbers gets these. All may be called in signal handlers.
+ * fd.c - protects the library's own descriptors. A program that closes all descriptors that it does not know leaves
+ * them open. If the program asks for the number of one by dup2(), the library's descriptor moves to another number.
+ * All functions may be called in signal handlers.
  */
 #include <linux/close_range.h>
 #include <unistd.h>
@@ -9,7 +10,7 @@
 #include "base/descriptors.h"
 #include "real.h"
 
-/* Exported by libc, and in no header. */
+/* Exported by libc, but not declared in any header. */
 int __close(int fd);
 int __dup2(int old_fd, int new_fd);
 
@@ -21,7 +22,7 @@ ADSM_REAL(dup3);
 
 ADSM_WRAPPER int close(int fd)
 {
-	/* EBADF as of any descriptor that is not open; and a thread can be cancelled there. */
+	/* -1 gives EBADF, as for any closed descriptor. The call is made because close() is a cancellation point. */
 	return real(close)(adsm_fd_is_own(fd) ? -1 : fd);
 }
 
@@ -34,7 +35,7 @@ ADSM_WRAPPER int close_range(unsigned first, unsigned last, int flags)
 {
 	unsigned own;
 
-	/* The library's are that already. */
+	/* The library's descriptors are close-on-exec already. */
 	if ((flags & (int)CLOSE_RANGE_CLOEXEC) || first > last)
 		return real(close_range)(first, last, flags);
 	for (; first <= last; first = own + 1) {
@@ -44,7 +45,7 @@ ADSM_WRAPPER int close_range(unsigned first, unsigned last, int flags)
 		if (own > first && real(close_range)(first, own - 1, flags))
 			return -1;
 	}
-	/* Ours was the last; the flags may ask for more than closing. */
+	/* The last number is the library's: an empty range, because the flags may ask for more than closing. */
 	return real(close_range)(UINT_MAX, UINT_MAX, flags);
 }
 
@@ -52,7 +53,7 @@ ADSM_WRAPPER void closefrom(int first)
 {
 	int own = adsm_fd_next(first);
 
-	/* As closefrom() does without close_range(), if slower: that is not there before Linux 5.9. */
+	/* Linux before 5.9 has no close_range(): then close one by one, as closefrom() does there. */
 	for (int fd = first < 0 ? 0 : first; own != INT_MAX; fd = own + 1, own = adsm_fd_next(fd)) {
 		if (own > fd && real(close_range)((unsigned)fd, (unsigned)own - 1, 0))
 			for (int i = fd; i < own; i++)
@@ -62,7 +63,7 @@ ADSM_WRAPPER void closefrom(int first)
 	real(closefrom)(first);
 }
 
-/* Give the program a number that the library has. 1 where a descriptor has moved, 0, or a negative errno. */
+/* Free the number @new_fd if the library uses it. Returns 1 if its descriptor has moved, 0, or a negative errno. */
 static int make_way(int old_fd, int new_fd)
 {
 	int error;
@@ -80,7 +81,7 @@ ADSM_WRAPPER int dup2(int old_fd, int new_fd)
 	if (moved < 0)
 		return adsm_refuse(-moved);
 	ret = real(dup2)(old_fd, new_fd);
-	/* Nobody would close the number. */
+	/* Else the old number would stay open for ever. */
 	if (ret < 0 && moved)
 		adsm_fd_left(new_fd);
 	return ret;

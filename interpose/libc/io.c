@@ -8,7 +8,7 @@
 
 #include "range.h"
 
-/* ---- vectors: one row is a wrapper. */
+/* ---- vectors: one row makes one wrapper */
 
 #define VECTOR(begin, name, parameters, arguments, call) \
 	ADSM_REAL(name); \
@@ -51,12 +51,12 @@ AT_WITH_FLAGS(ADSM_INPUT, preadv64v2)
 AT_WITH_FLAGS(ADSM_OUTPUT, pwritev2)
 AT_WITH_FLAGS(ADSM_OUTPUT, pwritev64v2)
 
-/* Into a pipe, which has the pages themselves then, or out of one. */
+/* To a pipe, which then refers to the pages themselves, or from a pipe. */
 VECTOR((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY ? ADSM_INPUT : ADSM_LENT,
        vmsplice, (int fd, const struct iovec *vector, size_t n, unsigned flags),
        (fd, vector, n, flags), real(vmsplice)(fd, io.vector, (size_t)adsm_vector_pieces(&io), flags))
 
-/* ---- single buffers: a row has the call for one piece, and the call for several */
+/* ---- single buffers: a row has the call for one piece, and the call for several pieces */
 
 #define READ(name) \
 	ADSM_BUFFER(ADSM_INPUT, name, (int fd, void *p, size_t size), (fd, p, size), \
@@ -84,7 +84,7 @@ PWRITE(pwrite)
 PWRITE(pwrite64)
 PWRITE(__pwrite64)
 
-/* Functions that know how large the buffer is leave by abort() where it is too small. */
+/* Functions that know the size of the buffer: libc's own ends the process by abort() if the buffer is too small. */
 ADSM_BUFFER(ADSM_INPUT, __read_chk, (int fd, void *p, size_t size, size_t most), (fd, p, size, most),
 	    real(__read_chk)(fd, ADSM_PIECE, most),
 	    size > most ? real(__read_chk)(fd, p, size, most) : real(readv)(fd, ADSM_PIECES))
@@ -96,7 +96,8 @@ ADSM_BUFFER(ADSM_INPUT, __read_chk, (int fd, void *p, size_t size, size_t most),
 PREAD_CHK(__pread_chk)
 PREAD_CHK(__pread64_chk)
 
-/* Padding between entries is left as it was. A buffer that leaves its object is cut: fewer entries. */
+/* An update: the system does not write the padding between entries. If a buffer ends outside its object, only the first
+ * piece is used, and fewer entries are returned. */
 ADSM_BUFFER(ADSM_UPDATE, getdents64, (int fd, void *p, size_t size), (fd, p, size),
 	    real(getdents64)(fd, ADSM_PIECE), real(getdents64)(fd, ADSM_PIECE))
 
@@ -118,7 +119,7 @@ ADSM_WRAPPER int getentropy(void *p, size_t size)
 	return error ? adsm_range_refuse(error) : 0;
 }
 
-/* Where libc cannot have random bytes for it, it aborts. */
+/* Returns no error: if libc cannot get random bytes, it ends the process by abort(). */
 void arc4random_buf(void *p, size_t size);
 ADSM_REAL(arc4random_buf);
 

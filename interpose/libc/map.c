@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map.c - mappings: mprotect() and its kind.
+ * map.c - mappings: mprotect() and similar functions.
  *
- * What a view permits is the library's affair, so the program's mprotect() on an object says what it may permit at
- * most. The mapping itself stays: what would take it away, or put another one in its place, is refused as the system
- * refuses it for a sealed mapping (EPERM). The library's own calls are the system's, not these; so are a driver's.
+ * The library decides what a view permits. So the program's mprotect() on an object sets a limit: the view never
+ * permits more. The mapping itself stays. A call that would unmap or replace it fails with EPERM, as the system does
+ * for a sealed mapping. The library itself uses the system's functions, not these wrappers. Calls by drivers go to the
+ * system unchanged.
  */
 #undef _FILE_OFFSET_BITS	/* mmap() and mmap64() are two names here */
 #include <stdarg.h>
@@ -16,10 +17,10 @@
 #include "range.h"
 #include "run/mapping.h"
 
-/* Of Linux 6.13; older headers do not have them. */
+/* MADV_GUARD_INSTALL and MADV_GUARD_REMOVE, since Linux 6.13. Older headers lack them. */
 #define GUARD_INSTALL 102
 #define GUARD_REMOVE 103
-/* Of Linux 5.14. */
+/* MADV_POPULATE_READ and MADV_POPULATE_WRITE, since Linux 5.14. */
 #define POPULATE_READ 22
 #define POPULATE_WRITE 23
 
@@ -36,14 +37,14 @@ ADSM_REAL(mlock2);
 ADSM_REAL(munlock);
 ADSM_REAL(shmat);
 
-/* ---- what a call is about */
+/* ---- the pages that a call concerns */
 
 static size_t whole_pages(size_t size)
 {
 	return (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 }
 
-/* May a call about whole pages concern the library? Not one that the system refuses as it is. */
+/* May a call on whole pages concern the library? False if the system will refuse the arguments. */
 static inline bool concerns(const void *p, size_t size)
 {
 	uintptr_t start = (uintptr_t)p;
@@ -52,7 +53,7 @@ static inline bool concerns(const void *p, size_t size)
 		size <= SIZE_MAX - ADSM_PAGE_SIZE && start <= UINTPTR_MAX - whole_pages(size);
 }
 
-/* The same for a call that ends mappings, or replaces them: is that refused? */
+/* Is a call refused that ends mappings or, with @replaces, replaces them? @where: the return address of the wrapper. */
 ADSM_SLOW bool is_refused(const char *name, const void *p, size_t size, bool replaces, const void *where)
 {
 	uintptr_t object;
@@ -69,7 +70,7 @@ ADSM_SLOW bool is_refused(const char *name, const void *p, size_t size, bool rep
 	return object || (any && replaces);
 }
 
-/* A part of a call's range: of one object, or @mapping says what else it is. */
+/* A part of a call's range that lies in one object, or is of another kind (@mapping). */
 struct part {
 	uintptr_t start;
 	size_t size;
@@ -97,7 +98,7 @@ static enum adsm_prot limit_of(int prot)
 
 ADSM_SLOW int protect_parts(void *p, size_t size, int prot)
 {
-	/* The system refuses other words, or those for stacks: then nothing changes. */
+	/* Other bits, and those for stacks, are the system's to refuse; then nothing changes. */
 	if (prot & ~(PROT_READ | PROT_WRITE | PROT_EXEC | 8 /* PROT_SEM */))
 		return real(mprotect)(p, size, prot);
 	FOR_PARTS(part, p, size) {
@@ -130,14 +131,15 @@ ADSM_WRAPPER int mprotect(void *p, size_t size, int prot)
 	return real(mprotect)(p, size, prot);
 }
 
-/* Whoever has no right by the key would get a signal of which the library knows nothing, and the alias has no key. */
+/* Protection keys other than 0 are refused. A thread without the right to a key would get a SIGSEGV that the library
+ * knows nothing about. And the alias has no key, so system calls would not be checked. */
 ADSM_WRAPPER int pkey_mprotect(void *p, size_t size, int prot, int key)
 {
 	uintptr_t object;
 
 	if (!concerns(p, size) || !adsm_mapping_has((uintptr_t)p, whole_pages(size), &object))
 		return real(pkey_mprotect)(p, size, prot, key);
-	/* The key that all pages have at first says nothing. */
+	/* Key 0 is the default of all pages: this is a plain mprotect(). */
 	if (key == -1 || key == 0)
 		return protect_parts(p, size, prot);
 	adsm_error("pkey_mprotect() is refused: the shared object at %p can have no protection key",
@@ -145,7 +147,7 @@ ADSM_WRAPPER int pkey_mprotect(void *p, size_t size, int prot, int key)
 	return adsm_refuse(EINVAL);
 }
 
-/* ---- mappings that end, or take the place of others */
+/* ---- calls that end or replace mappings */
 
 #define MMAP(name)											\
 	ADSM_WRAPPER void *name(void *p, size_t size, int prot, int flags, int fd, off64_t offset)	\
@@ -160,7 +162,7 @@ ADSM_WRAPPER int pkey_mprotect(void *p, size_t size, int prot, int key)
 MMAP(mmap)
 MMAP(mmap64)
 
-/* Where nothing is mapped there is nothing to do. */
+/* No object is in the range. Pages that the library has reserved count as not mapped: munmap() leaves them. */
 ADSM_SLOW int unmap_parts(void *p, size_t size)
 {
 	FOR_PARTS(part, p, size)
@@ -190,10 +192,10 @@ ADSM_WRAPPER void *mremap(void *p, size_t size, size_t new_size, int flags, ...)
 		to = va_arg(args, void *);
 		va_end(args);
 	}
-	/* Nothing moves. */
+	/* Nothing moves: the size in pages stays. */
 	if (whole_pages(size) == whole_pages(new_size) && size && !(flags & ~MREMAP_MAYMOVE))
 		return real(mremap)(p, size, new_size, flags);
-	/* With size 0 a second mapping of the same pages is wanted. */
+	/* Size 0 asks for a second mapping of the same pages. */
 	if ((adsm_are_within(p, p, size + 1) && is_refused("mremap", p, size ? size : 1, true, where)) ||
 	    (flags & MREMAP_FIXED && adsm_are_within(to, to, new_size) &&
 	     is_refused("mremap", to, new_size, true, where))) {
@@ -228,17 +230,17 @@ ADSM_WRAPPER void *shmat(int id, const void *p, int flags)
 static int advise_object(const struct part *part, int advice)
 {
 	switch (advice) {
-	case MADV_DOFORK:		/* objects stay with the parent */
+	case MADV_DOFORK:		/* ignored: the child of a fork has no objects */
 		return 0;
 	case MADV_REMOVE:
 		return adsm_mapping_clear(part->start, part->size);
 	case POPULATE_READ:
 	case POPULATE_WRITE:
 		return adsm_mapping_open(part->start, part->size, advice == POPULATE_WRITE);
-	case GUARD_INSTALL:		/* as a system that has none: the next object there would have them, too */
+	case GUARD_INSTALL:		/* refused: the next object in this place would inherit the guards */
 	case GUARD_REMOVE:
 		return -EINVAL;
-	default:			/* of what the pages are, nothing changes */
+	default:			/* advice that does not change the contents of the pages */
 		return real(madvise)((void *)part->start, part->size, advice) ? -errno : 0;
 	}
 }
@@ -254,7 +256,7 @@ ADSM_SLOW int advise_parts(void *p, size_t size, int advice)
 			error = advise_object(&part, advice);
 		else if (part.mapping == ADSM_MAPPING_OTHER && real(madvise)((void *)part.start, part.size, advice))
 			error = -errno;
-		/* The system goes on behind what is not mapped, but for the two that fetch. */
+		/* At pages that are not mapped the system continues, except for the two POPULATE advices. */
 		holes |= part.mapping == ADSM_MAPPING_CLOSED || error == -ENOMEM;
 		if ((error && error != -ENOMEM) || (holes && (advice == POPULATE_READ || advice == POPULATE_WRITE)))
 			return adsm_refuse(error ? -error : ENOMEM);
@@ -269,7 +271,7 @@ ADSM_WRAPPER int madvise(void *p, size_t size, int advice)
 	return real(madvise)(p, size, advice);
 }
 
-/* ---- mlock(): what is kept in memory is what the library and the system use, whatever the view permits */
+/* ---- mlock(): locks the pages behind a view, whatever the view permits now */
 
 static int lock_now(const void *p, size_t size, unsigned flags, bool locks)
 {
@@ -301,7 +303,7 @@ static inline bool locks_ours(const void *p, size_t size)
 }
 
 #ifndef __clang__
-/* glibc 2.41 declares that these do not access the memory, from which gcc 14 concludes that @p has no value yet. */
+/* glibc 2.41 declares that these functions do not access the memory. So gcc 14 warns that @p is uninitialized. */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 

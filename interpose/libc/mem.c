@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mem.c - bulk memory: memcpy and its family.
+ * mem.c - bulk memory: memcpy() and similar functions.
  *
- * All copies are libc's memmove(): the same code as its memcpy(), and programs older than glibc 2.14 count
- * on that. These functions are called before any code of the library has run, and by whatever looks functions up: so
- * while libc's are not known yet, bytes go one by one.
+ * All copies use libc's memmove(). It is the same code as libc's memcpy(), and programs older than glibc 2.14 depend on
+ * that. These functions are called before any code of the library has run, and also while symbols are looked up. So
+ * until libc's functions are known, the bytes are copied one by one.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ ADSM_REAL(__mempcpy_chk);
 ADSM_REAL(__memset_chk);
 ADSM_REAL(__explicit_bzero_chk);
 
-/* Volatile: else the compiler sees what these loops do, and calls memmove() and memset() instead. */
+/* volatile: without it, the compiler would replace these loops by calls of memmove() and memset(). */
 static void *early_move(void *dst, const void *src, size_t size)
 {
 	volatile char *to = dst;
@@ -53,7 +53,7 @@ static void *early_set(void *dst, int value, size_t size)
 	return dst;
 }
 
-/* Apart, for all that calls something and comes back: what is left of a wrapper needs no stack. */
+/* Not inlined: these call functions and return. The wrappers themselves then only jump, and need no stack. */
 static __attribute__((noinline)) void *move_slowly(void *dst, const void *src, size_t size, const void *where)
 {
 	__typeof__(&memmove) libc = atomic_load_explicit(&real_memmove.function, memory_order_relaxed);
@@ -76,7 +76,7 @@ static __attribute__((noinline)) void *set_slowly(void *dst, int value, size_t s
 	return dst;
 }
 
-/* Part of the wrappers: their return address is where the program calls them. */
+/* Inlined into the wrappers, so that the return address is in the program. */
 static inline __attribute__((always_inline)) void *move(void *dst, const void *src, size_t size)
 {
 	__typeof__(&memmove) libc = atomic_load_explicit(&real_memmove.function, memory_order_relaxed);
@@ -105,7 +105,7 @@ MOVE(void *, memset, (void *dst, int value, size_t size), return set(dst, value,
 MOVE(void, bzero, (void *dst, size_t size), set(dst, 0, size))
 MOVE(void, explicit_bzero, (void *dst, size_t size), set(dst, 0, size))
 
-/* Calls of compilers that know the room: an overflow is libc's to report. */
+/* The compiler calls these if it knows the room at @dst. libc's own function reports an overflow. */
 MOVE(void *, __memcpy_chk, (void *dst, const void *src, size_t size, size_t room),
      return size > room ? real(__memcpy_chk)(dst, src, size, room) : move(dst, src, size))
 MOVE(void *, __memmove_chk, (void *dst, const void *src, size_t size, size_t room),

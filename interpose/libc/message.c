@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* message.c - messages, of sockets and of queues. */
+/* message.c - messages of sockets and of message queues. */
 #include <mqueue.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,7 +16,7 @@ ADSM_REAL(sendmmsg);
 
 #define BATCH 32	/* messages in one call */
 
-/* A message under way. */
+/* A message in progress. */
 struct message {
 	struct adsm_io data, name, control;
 	struct iovec name_room[ADSM_IO_ROOM(1)], control_room[ADSM_IO_ROOM(1)];
@@ -29,13 +29,13 @@ static bool shared_message(const struct msghdr *header)
 		adsm_vector_shared(header->msg_iov, header->msg_iovlen);
 }
 
-/* A message that may be discarded leaves memory unwritten. */
+/* With MSG_TRUNC the system may discard the message, and not write the memory. */
 static adsm_range_begin_function *way_in(int flags)
 {
 	return flags & MSG_TRUNC ? ADSM_UPDATE : ADSM_INPUT;
 }
 
-/* The network may have the pages themselves, until it tells that it has sent them. */
+/* With MSG_ZEROCOPY the network uses the pages themselves until it reports that they were sent. */
 static adsm_range_begin_function *way_out(int flags)
 {
 	return flags & MSG_ZEROCOPY ? ADSM_LENT : ADSM_OUTPUT;
@@ -48,7 +48,7 @@ static void message_cleanup(struct message *message)
 	adsm_io_cleanup(&message->control);
 }
 
-/* Change the library's copy of a message's header as the system is to see it. */
+/* Change the library's copy of a message's header: put in the addresses that the system is to use. */
 static int begin_message(struct message *message, struct msghdr *header, struct iovec *room,
 			 adsm_range_begin_function *begin)
 {
@@ -69,7 +69,7 @@ static int begin_message(struct message *message, struct msghdr *header, struct 
 	return error == -EFAULT ? 0 : error;
 }
 
-/* After input: @n bytes have come. */
+/* After input; @n: the result of the call. */
 static int end_message(struct message *message, const struct msghdr *header, ssize_t n)
 {
 	bool failed;
@@ -80,7 +80,7 @@ static int end_message(struct message *message, const struct msghdr *header, ssi
 	return failed && n >= 0 ? -EIO : 0;
 }
 
-/* One message, of which @header is our copy. */
+/* One message; @header is the library's copy. */
 static ssize_t send_one(int fd, struct msghdr *header, int flags)
 {
 	struct message message ADSM_CLEANUP(message_cleanup) = { 0 };
@@ -103,7 +103,7 @@ static ssize_t receive_one(int fd, struct msghdr *header, int flags)
 	return end_message(&message, header, n) ? adsm_refuse(EIO) : n;
 }
 
-/* Give the caller what the system wrote into the library's copy of a header. */
+/* Copy to the caller's header what the system wrote into the library's copy. */
 static int give_header(struct msghdr *to, const struct msghdr *own)
 {
 	int error;
@@ -188,7 +188,8 @@ static bool shared_headers(const struct mmsghdr *headers, unsigned n)
 	return any;
 }
 
-/* Send or receive the first messages, as many as there is room for: *ret_n. */
+/* Send or receive the first messages: at most BATCH, and as many as the room for their vectors permits. *ret_n: the
+ * number of messages tried. */
 ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input,
 		   unsigned *ret_n)
 {
@@ -219,7 +220,7 @@ ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 		error = begin_message(&messages[batch.n++], header, free_room, input ? way_in(flags) : way_out(flags));
 		free_room += ADSM_IO_ROOM(used);
 	}
-	/* The messages before the one that failed can go. */
+	/* The messages before the one that failed are still transferred. */
 	n = error && batch.n ? batch.n - 1 : n;
 	*ret_n = error == -EFAULT ? most : n;
 	if (error == -EFAULT)
@@ -243,7 +244,7 @@ ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struc
 	return error ? adsm_range_refuse(error) : done;
 }
 
-/* All messages, as the system does it: a later failure is told next time. */
+/* All messages. As in the system, if some were transferred before a failure, the result is their number. */
 ADSM_SLOW int many(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input)
 {
 	int saved_errno = errno, total = 0, done;
@@ -271,7 +272,7 @@ ADSM_WRAPPER int sendmmsg(int fd, struct mmsghdr *headers, unsigned n, int flags
 		real(sendmmsg)(fd, headers, n, flags);
 }
 
-/* The time left, too, may be in shared memory. */
+/* *timeout may be in shared memory, too. */
 ADSM_SLOW int recvmmsg_shared(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout)
 {
 	struct timespec left;
@@ -294,7 +295,7 @@ ADSM_WRAPPER int recvmmsg(int fd, struct mmsghdr *headers, unsigned n, int flags
 
 /* ---- messages of one buffer */
 
-/* What recv() and send() are where the buffer became several. */
+/* recv() and send() for a buffer that was split into several pieces. */
 static ssize_t receive_pieces(int fd, const struct adsm_io *io, int flags)
 {
 	const size_t n = (size_t)adsm_vector_pieces(io);
@@ -334,7 +335,7 @@ ADSM_SLOW ssize_t sendto_shared(int fd, const void *p, size_t size, int flags, c
 	return send_one(fd, &header, flags);
 }
 
-/* An address that is too long is refused here, and cut in a message. */
+/* An address that is too long stays with libc's sendto(), which refuses it; sendmsg() would truncate it. */
 ADSM_WRAPPER ssize_t sendto(int fd, const void *p, size_t size, int flags, __CONST_SOCKADDR_ARG name, socklen_t length)
 {
 	if ((adsm_range_shared(p, size) || adsm_may_be_shared(name.__sockaddr__, 1)) &&
@@ -363,7 +364,7 @@ ADSM_SLOW ssize_t recvfrom_shared(int fd, void *p, size_t size, int flags, void 
 
 static inline bool shared_receive(const void *p, size_t size, const void *name, const void *length)
 {
-	/* The length of the address is in shared memory, so cannot be looked at yet: any may be. */
+	/* The address's length may itself be in shared memory, and cannot be read yet. So one byte is tested. */
 	return adsm_range_shared(p, size) || adsm_may_be_shared(name, 1) ||
 		adsm_may_be_shared(length, sizeof(socklen_t));
 }
@@ -387,7 +388,7 @@ ADSM_WRAPPER ssize_t __recvfrom_chk(int fd, void *p, size_t size, size_t most, i
 		real(__recvfrom_chk)(fd, p, size, most, flags, name, length);
 }
 
-/* ---- message queues, and the counters that are read like files */
+/* ---- message queues and eventfd */
 
 ADSM_REAL(msgsnd);
 ADSM_REAL(msgrcv);
@@ -415,7 +416,7 @@ ADSM_WRAPPER int msgsnd(int queue, const void *message, size_t size, int flags)
 		real(msgsnd)(queue, message, size, flags);
 }
 
-/* Its result leaves the message's type out. */
+/* The result does not count the message's type, a long in front of the text. */
 ADSM_SLOW ssize_t msgrcv_shared(int queue, void *message, size_t size, long type, int flags)
 {
 	struct adsm_io io ADSM_CLEANUP(adsm_io_cleanup) = { 0 };

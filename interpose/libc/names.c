@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c - names that other threads look up, or with more arguments than a row has; and forkpty(). */
+/* names.c - host names that other threads look up; a look-up with too many arguments for a row of args.c; forkpty(). */
 #include <netdb.h>
 #include <pty.h>
 #include <resolv.h>
@@ -14,7 +14,7 @@ ADSM_REAL(forkpty);
 
 #undef res_nquerydomain		/* a macro, in old headers */
 
-/* ---- getaddrinfo_a(): its threads have all signals blocked, and a fault would be the end of the process */
+/* ---- getaddrinfo_a(): libc's threads for it have all signals blocked, so a fault there would end the process */
 
 static bool text_shared(const char *s)
 {
@@ -32,7 +32,7 @@ static bool request_shared(struct gaicb *const *list, int n)
 	return any;
 }
 
-/* A private copy of what a request reads; its texts in one piece behind it. NULL: no memory. */
+/* A copy of all that libc reads of a request, in one allocation with its texts. NULL: no memory. */
 static struct gaicb *copy_request(const struct gaicb *from)
 {
 	size_t name = from->ar_name ? strlen(from->ar_name) + 1 : 0;
@@ -53,7 +53,7 @@ static struct gaicb *copy_request(const struct gaicb *from)
 	return &copy->request;
 }
 
-/* All of them now, whatever the mode; then the notification, which libc gives where there is nothing to wait for. */
+/* Look all names up now, whatever the mode is. For GAI_NOWAIT an empty request then makes libc notify the program. */
 ADSM_SLOW int look_up_now(int mode, struct gaicb *list[], int n, struct sigevent *event)
 {
 	struct gaicb **copies = calloc((size_t)n, sizeof(*copies));
@@ -107,7 +107,7 @@ ADSM_WRAPPER int res_nquerydomain(res_state state, const char *name, const char 
 	return adsm_io_end(&io, (size_t)size) ? adsm_refuse(EIO) : n;
 }
 
-/* Only this the system reads where it lies; in the child nothing is shared. */
+/* The system reads @window in place. @master and @name are written by libc, and the child has no shared memory. */
 ADSM_WRAPPER int forkpty(int *master, char *name, const struct termios *settings, const struct winsize *window)
 {
 	struct winsize own;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peer.c - memory of processes, this one too. Pages of another one's shared memory that are closed the system refuses:
- * then that process is asked for them (run/peers.h).
+ * peer.c - process_vm_readv() and process_vm_writev(). The system does not read or write closed pages of another
+ * process's shared memory. Then the library asks that process for them (run/peers.h).
  */
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 typedef __typeof__(&process_vm_readv) process_vm_function;
 
-/* One call, with its vectors as the program has them, or in part replaced. */
+/* One call. Its vectors are the program's, or replacements. */
 struct call {
 	process_vm_function function;
 	pid_t pid;
@@ -37,7 +37,7 @@ static size_t sum(const struct iovec *vector, size_t n)
 	return size;
 }
 
-/* What is left behind the first @size bytes. */
+/* Remove the first @size bytes from a vector. */
 static void advance(struct iovec **vector, size_t *n, size_t size)
 {
 	while (*n && size >= (*vector)->iov_len) {
@@ -51,7 +51,7 @@ static void advance(struct iovec **vector, size_t *n, size_t size)
 	}
 }
 
-/* At most the first @size bytes of a vector, in at most @room pieces: how many bytes that is. */
+/* Copy the first pieces of a vector: at most @size bytes in at most @room pieces. Returns the number of bytes. */
 static size_t head(const struct iovec *vector, size_t n, size_t size, struct iovec *ret_head, int room, int *ret_n)
 {
 	size_t done = 0;
@@ -70,7 +70,7 @@ static size_t head(const struct iovec *vector, size_t n, size_t size, struct iov
 	return done;
 }
 
-/* Move @size bytes between both vectors, which go forward: so many have been. */
+/* Transfer @size bytes between both vectors, and remove them from *local. Returns the number of bytes transferred. */
 static size_t move(const struct call *call, struct iovec **local, size_t *n_local, struct iovec *remote,
 		   size_t n_remote, size_t size)
 {
@@ -89,7 +89,8 @@ static size_t move(const struct call *call, struct iovec **local, size_t *n_loca
 	return done;
 }
 
-/* All of it once more, by the other one's help: its result, or the system's @n where that does not help. */
+/* Repeat the whole transfer with the help of the other process. Returns the new result, or @n, the system's, if that is
+ * not better. */
 ADSM_SLOW ssize_t ask(const struct call *call, size_t size, ssize_t n)
 {
 	/* The system has taken both lengths: from 1 to IOV_MAX. NOLINTNEXTLINE(clang-analyzer-core.VLASize) */
@@ -113,13 +114,13 @@ ADSM_SLOW ssize_t ask(const struct call *call, size_t size, ssize_t n)
 		moved = moved == part ? moved : 0;
 	}
 	errno = saved_errno;
-	/* As the system does it, what has moved counts. */
+	/* As in the system, a transfer of some bytes is no error. */
 	if (error && error != -ENOENT && !done && n < 0)
 		return adsm_refuse(error == -ESRCH ? ESRCH : EIO);
 	return done && (n < 0 || done > (size_t)n) ? (ssize_t)done : n;
 }
 
-/* The call, and what can be had of another process's memory that it does not get. */
+/* Make the call; if it got less than asked for from another process, ask that process. */
 static inline ssize_t reach(const struct call *call)
 {
 	ssize_t n = make(call);
@@ -127,7 +128,7 @@ static inline ssize_t reach(const struct call *call)
 
 	if (__builtin_expect(n < 0 && errno != EFAULT, 0) || !call->n_remote)
 		return n;
-	/* The vectors themselves may be what the system cannot read. */
+	/* EFAULT may be about the vectors themselves. */
 	if (n < 0 && (!adsm_range_readable(call->local, call->n_local * sizeof(*call->local)) ||
 		      !adsm_range_readable(call->remote, call->n_remote * sizeof(*call->remote)))) {
 		errno = EFAULT;
@@ -152,7 +153,7 @@ ADSM_SLOW ssize_t shared(struct call call)
 
 	adsm_io_look_back(ADSM_STACK());
 	error = adsm_vector_reach(&call.remote, call.n_remote);
-	/* Memory that is read must be there first: it may share a block with memory that is written. */
+	/* First the memory that is read: it may share a block with memory that is written. */
 	if (!error && call.write)
 		error = adsm_vector_begin(&here, call.local, call.n_local, here_room, ADSM_OUTPUT);
 	if (!error && ours)
@@ -174,7 +175,7 @@ ADSM_SLOW ssize_t shared(struct call call)
 	return adsm_range_end(call.write ? &there : &here, n);
 }
 
-/* Where a vector is not to be read, or longer than the system takes, that says so. */
+/* If a vector is too long or unreadable, the system gets the call unchanged, and reports the error. */
 #define PROCESS_VM(name, write_) \
 	ADSM_REAL(name); \
 	ADSM_WRAPPER ssize_t name(pid_t pid, const struct iovec *local, unsigned long n_local, \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* proc.c - other programs and children: exec, spawn, wait; and the ways out of a call by longjmp and setcontext. */
+/* proc.c - other programs and children: exec, spawn, wait. And jumps out of a call: longjmp() and setcontext(). */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <spawn.h>
@@ -43,29 +43,29 @@ ADSM_REAL(longjmp);
 ADSM_REAL(_longjmp);
 ADSM_REAL(siglongjmp);
 
-/* ---- exec: the kernel reads the arguments, so those in shared memory are copied to this stack */
+/* ---- exec: the kernel reads the arguments, so arguments in shared memory are copied to the stack */
 
 #define COPY_MAX ((size_t)256 << 10)	/* bytes */
 
-/* One call of the family; each uses what it needs. */
+/* One call of exec or spawn. Each function uses the fields that it needs. */
 struct exec {
 	int (*go)(const struct exec *exec);
 	const char *path;
 	char *const *argv, *const *envp;
 	int fd, flags;
-	pid_t *pid;			/* or a descriptor */
+	pid_t *pid;			/* of pidfd_spawn() and pidfd_spawnp(): a descriptor */
 	const posix_spawn_file_actions_t *actions;
 	const posix_spawnattr_t *attr;
-	bool spawns;			/* the result is the error */
+	bool spawns;			/* the result is an error number, not -1 and errno */
 };
 
-/* Inside an object; elsewhere in the range the kernel says EFAULT. */
+/* Is this in an object? For other addresses in the range of shared memory the kernel returns EFAULT. */
 static bool is_shared(const void *p)
 {
 	return adsm_may_be_shared(p, 1) && adsm_is_shared(p);
 }
 
-/* Entries of a vector, its NULL among them; to @size come the bytes that must be copied. */
+/* The number of entries of a vector, including the NULL. The bytes that must be copied are added to *size. */
 static size_t count(char *const *vector, size_t *size)
 {
 	size_t n = 0;
@@ -86,7 +86,7 @@ static const char *copy_string(const char *s, char **room, const char *end)
 
 	if (!is_shared(s) || copy == end)
 		return s;
-	length = strnlen(s, (size_t)(end - copy) - 1);	/* others may write there meanwhile */
+	length = strnlen(s, (size_t)(end - copy) - 1);	/* other threads may have made it longer since count() */
 	memcpy(copy, s, length);
 	copy[length] = '\0';
 	*room += length + 1;
@@ -100,7 +100,7 @@ static char *const *copy_vector(const char **copy, char *const *vector, size_t n
 	return n ? (char *const *)copy : vector;
 }
 
-/* Another program gets the signal mask that this one believes to have (engine/mask.h). */
+/* The new program gets the signal mask as this program sees it (engine/mask.h). */
 struct exposed {
 	bool is;
 	uint64_t mask;
@@ -123,7 +123,7 @@ static struct exposed expose(void)
 
 #define EXPOSED __attribute__((cleanup(hide_again), unused)) const struct exposed exposed_ = expose()
 
-/* Observing ends with the program; not in the child of vfork(), whose parent goes on. */
+/* exec ends the observers, but not in the child of vfork(), because the parent continues to use them. */
 static int go(const struct exec *exec)
 {
 	int ret, saved_errno;
@@ -143,7 +143,7 @@ static int go(const struct exec *exec)
 	return ret;
 }
 
-/* In the child of vfork() too: nothing is left behind there when the call succeeds. */
+/* Also in the child of vfork(). The copies are on the stack, so nothing needs to be freed after a successful call. */
 static int run(struct exec *exec)
 {
 	size_t size = 0, n_argv, n_envp;
@@ -274,7 +274,7 @@ LIST(execl, go_execv)
 LIST(execlp, go_execvp)
 LIST(execle, go_execve)
 
-/* The C library looks at the rest, and tells the child's id, with all signals blocked. */
+/* libc reads the actions and attributes, and writes the child's id, with all signals blocked. So it gets copies. */
 static int spawn(struct exec *exec)
 {
 	posix_spawn_file_actions_t actions;
@@ -312,7 +312,7 @@ SPAWN(pidfd_spawn)
 SPAWN(pidfd_spawnp)
 #endif
 
-/* A longer one no shell would be given either. */
+/* A longer string is not copied: the shell could not get it as an argument either. */
 #define PRIVATE(s) (is_shared(s) && strlen(s) < COPY_MAX ? strdupa(s) : (s))
 
 ADSM_WRAPPER int system(const char *command)
@@ -385,7 +385,7 @@ ADSM_WRAPPER int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	siginfo_t private;
 	int ret;
 
-	/* The system writes some of *info, whatever it returns. */
+	/* The system writes parts of *info, also if it fails. So its old bytes are copied first. */
 	if (!adsm_may_be_shared(info, sizeof(*info)) || adsm_io_copy(&private, info, sizeof(private)))
 		return real(waitid)(type, id, info, options);
 	ret = real(waitid)(type, id, &private, options);
@@ -394,13 +394,13 @@ ADSM_WRAPPER int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 
 /* ---- longjmp */
 
-/* glibc's, which has no public prototype; not every C library has it. */
+/* A function of glibc without a public prototype. Other C libraries may lack it. */
 void __longjmp_chk(jmp_buf env, int value) __attribute__((noreturn));
 ADSM_REAL(__longjmp_chk);
 
-static bool target_known;	/* this C library's jmp_buf is as expected */
+static bool target_known;	/* stack_pointer() works with this C library's jmp_buf */
 
-static const uintptr_t *guard;	/* aarch64: what its addresses are mixed with */
+static const uintptr_t *guard;	/* aarch64: the value that the addresses in a jmp_buf are XORed with */
 
 static uintptr_t stack_pointer(const struct __jmp_buf_tag *env)
 {
@@ -426,12 +426,12 @@ __attribute__((constructor)) static void try_setjmp(void)
 	target_known = here - stack_pointer(env) < 65536;
 }
 
-/* Where the target of the jump is not known, all functions of the thread are left: inputs that go on are lost then. */
+/* If the target of the jump is not known, all inputs of the thread end, also those of functions that still run. */
 static void leave(struct __jmp_buf_tag *env)
 {
 	uintptr_t stack = target_known ? stack_pointer(env) : UINTPTR_MAX;
 
-	/* A mask from before the library's start. */
+	/* A mask that was saved before the library hid SIGSEGV. */
 	if (atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed) && env->__mask_was_saved &&
 	    sigismember(&env->__saved_mask, SIGSEGV) == 1)
 		env->__saved_mask.__val[0] = adsm_mask_to_kernel(env->__saved_mask.__val[0]);
@@ -468,15 +468,16 @@ ADSM_WRAPPER void __longjmp_chk(jmp_buf env, int value)
 }
 
 /*
- * ---- setcontext. It does not say that where it comes from is left: that may be a context that another call goes back
- * to. Only what lies below its target on the same stack is.
+ * ---- setcontext. The calling context is not necessarily left: another call may switch back to it later. Only
+ * functions below the target on the same stack are left.
  */
 ADSM_REAL(setcontext);
 ADSM_REAL(swapcontext);
 
 /*
- * What the kernel has stored of a mask is right. What the program has written has SIGSEGV, or it comes of sigfillset(),
- * and has two signals that the kernel never stores.
+ * Convert a context's mask to the kernel's form. A mask that the kernel has stored is in that form already. A mask that
+ * the program has written is recognized by SIGSEGV, or, if made by sigfillset(), also by SIGKILL and SIGSTOP, which the
+ * kernel never stores.
  */
 static void hide_in_context(const ucontext_t *context)
 {
@@ -497,7 +498,7 @@ ADSM_WRAPPER int setcontext(const ucontext_t *context)
 		adsm_io_leave(adsm_decode_stack(context), true);
 	hide_in_context(context);
 	error = real(setcontext)(context);
-	/* It has failed. What else was ended is seen by those calls when they end. */
+	/* setcontext() has failed. The calls whose inputs were ended detect that when they return. */
 	adsm_inside.frame = inside;
 	return error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* range.c - memory among the arguments of a system call: is it shared, and how does the system get at it. */
+/* range.c - memory arguments of system calls: whether they are shared, and how the system reaches them. */
 #include "range.h"
 #include "run/copy.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* range.h - memory among the arguments of a system call: is it shared, and how does the system get at it. */
+/* range.h - memory arguments of system calls: whether they are shared, and how the system reaches them. */
 #ifndef ADSM_LIBC_RANGE_H
 #define ADSM_LIBC_RANGE_H
 
@@ -21,36 +21,37 @@ static inline bool adsm_range_idle(void)
 	return atomic_load_explicit(&adsm_shared_range.size, memory_order_relaxed) == 0;
 }
 
-/* Worth a look? Not where nothing can move, or the system refuses the size. */
+/* May the range be shared? False for size 0, and for a size that the system refuses. */
 static inline bool adsm_range_shared(const void *p, size_t size)
 {
 	return adsm_may_be_shared(p, size) && size - 1 < SSIZE_MAX;
 }
 
-/* The same for memory that need not be there: without an address, a size means nothing. */
+/* The same for an optional argument: if @p is NULL, the size has no meaning. */
 static inline bool adsm_range_given(const void *p, size_t size)
 {
 	return p && adsm_range_shared(p, size);
 }
 
 /*
- * May an argument be read, for which the system would say EFAULT where no memory is? Yes close above on the stack, and
- * in the page that was there last time; else a call tells, which copies 8 bytes from there and then refuses to do
- * anything.
+ * Can an argument be read, or would the system return EFAULT? True near the caller's frame on the stack, and in the
+ * page that was found readable last time. For any other address a system call finds out: it reads 8 bytes there, and
+ * then fails without any effect.
  */
 bool adsm_range_readable(const void *p, size_t size);
-/* Is a vector, or memory that it names, shared? Not where the system refuses the vector. */
+/* Is a vector, or memory that it names, shared? False for a vector that the system refuses. */
 bool adsm_vector_shared(const struct iovec *vector, size_t n);
 
-/* ---- arguments: 0; -EFAULT: let the system see the caller's own; else it cannot be had */
+/* ---- arguments: the result is 0, -EFAULT if the system is to get the caller's argument, or another negative errno if
+ * the bytes are not available */
 
-/* Copy an argument to @own, or back. */
+/* Copy an argument to @own, or back to @p. */
 int adsm_range_take(void *own, const void *p, size_t size);
 int adsm_range_give(void *p, const void *own, size_t size);
-/* Let a vector be read, where it lies. */
+/* Make a vector itself readable: if it is in shared memory, *vector becomes its address in the alias. */
 int adsm_vector_reach(const struct iovec **vector, size_t n);
 
-/* For an argument that cannot be had, or written back. */
+/* Returns -1 for an argument that could not be read or written back; @error is from the functions above. */
 static inline int adsm_range_refuse(int error)
 {
 	return adsm_refuse(error == -EFAULT ? EFAULT : EIO);
@@ -59,8 +60,8 @@ static inline int adsm_range_refuse(int error)
 /* ---- transfers */
 
 /*
- * How the system uses memory; ADSM_UPDATE: it may write less than its result says; ADSM_LENT: it reads the pages after
- * the call, too.
+ * How the system uses memory. ADSM_OUTPUT: it reads. ADSM_INPUT: it writes. ADSM_UPDATE: it writes, but may write less
+ * than its result says. ADSM_LENT: it reads, also after the call.
  */
 #define ADSM_OUTPUT adsm_io_begin_output
 #define ADSM_INPUT adsm_io_begin_input
@@ -71,19 +72,19 @@ typedef int adsm_range_begin_function(struct adsm_io *io, const struct iovec *ve
 
 int adsm_range_begin_lent(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
 int adsm_range_begin_update(struct adsm_io *io, const struct iovec *vector, int n, struct iovec *room);
-/* One range; where it is still in one piece, *p becomes the system's address. 0: also where nothing is shared. */
+/* For one range. If it stays in one piece, *p becomes the address for the system. If *p is not shared: 0, unchanged. */
 int adsm_range_begin(struct adsm_io *io, void **p, size_t size, struct iovec *room,
 		     adsm_range_begin_function *begin);
 int adsm_vector_begin(struct adsm_io *io, const struct iovec *vector, size_t n, struct iovec *room,
 		      adsm_range_begin_function *begin);
 
-/* Splitting may make a vector longer than the system takes: then less is transferred. */
+/* Splitting may make a vector longer than IOV_MAX. Then less is transferred. */
 static inline int adsm_vector_pieces(const struct adsm_io *io)
 {
 	return io->n < IOV_MAX ? io->n : IOV_MAX;
 }
 
-/* The result of a call, which is more than has come where a datagram was cut. */
+/* @n: the result of the call. It may be more than the bytes delivered, if a datagram was truncated. */
 static inline ssize_t adsm_range_end(struct adsm_io *io, ssize_t n)
 {
 	size_t delivered = n < 0 ? 0 : (size_t)n < io->size ? (size_t)n : io->size;
@@ -91,7 +92,7 @@ static inline ssize_t adsm_range_end(struct adsm_io *io, ssize_t n)
 	return adsm_io_end(io, delivered) ? adsm_refuse(EIO) : n;
 }
 
-/* ---- wrappers of one buffer: a call for one piece, and a call for several */
+/* ---- wrappers of one buffer: a call for one piece, and a call for several pieces */
 
 #define ADSM_PIECES io.vector, adsm_vector_pieces(&io)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * return.S - where handlers of signals return to: the system call that restores what was interrupted. Before that,
- * a mask that the handler has put into its context becomes the kernel's, as hide_in_context() in proc.c says. What
- * unwinds the stack finds the interrupted registers as in the C library's own code of this kind: the frame is the
- * kernel's.
+ * return.S - signal handlers return to this code. It makes the system call that restores the interrupted code. Before
+ * that, a mask that the handler has written into its context is converted to the kernel's form: see hide_in_context()
+ * in proc.c. The unwind information is as in libc's own code of this kind: the interrupted registers are in the frame
+ * that the kernel made.
  */
 	.text
 	.globl	adsm_signal_return

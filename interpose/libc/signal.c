@@ -2,9 +2,9 @@
 /*
  * signal.c - signals and their masks.
  *
- * The library takes SIGSEGV, and a program that uses it too sees nothing of that: the engine keeps its action, and
- * its masks reach the kernel as engine/mask.h says. Only what an engine takes is treated so; SIGBUS is nobody's but
- * the program's. A program that never heard of the library keeps all as it is.
+ * The library uses SIGSEGV, and hides that from a program that uses SIGSEGV itself: the engine keeps the program's
+ * action, and the program's masks are converted for the kernel as engine/mask.h describes. No other signal is treated
+ * so; SIGBUS belongs to the program. In a process whose program does not use the library, nothing changes.
  */
 #include <link.h>
 #include <pthread.h>
@@ -24,10 +24,10 @@
 #include "run/copy.h"
 #include "run/io.h"
 
-/* Functions of old are wrapped too. */
+/* Deprecated functions are wrapped, too. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/* Names that headers declare no more, or only in other dialects. */
+/* Headers do not declare these any longer, or declare them only for other standards. */
 typedef void handler_function(int);
 handler_function *bsd_signal(int sig, handler_function *handler);
 
@@ -46,9 +46,10 @@ ADSM_REAL(pthread_attr_setsigmask_np);
 ADSM_REAL(pthread_create);
 ADSM_REAL(thrd_create);
 
-/* ---- whose program this is */
+/* ---- does the program use the library? */
 
-/* A library of the process: is it linked with this one, or is it the program, the first, and names its functions? */
+/* For one file of the process: is it linked with this library; or is it the program, which comes first, and does its
+ * string table have names of this library's functions? */
 static int mentions_us(struct dl_phdr_info *info, size_t size, void *is_program)
 {
 	const char *strings = NULL;
@@ -89,16 +90,16 @@ static bool is_ours(int sig)
 #define SA_RESTORER 0x04000000	/* of x86-64 and aarch64 */
 #endif
 
-/* As the system call has it. */
+/* The action in the form of the system call. */
 struct kernel_action {
 	uint64_t handler, flags, restorer, mask;
 };
 
-/* return.S: where a handler returns to. */
+/* In return.S: handlers return to it. */
 extern __attribute__((visibility("hidden"))) const char adsm_signal_return[];
 
-static _Atomic uint64_t masks_with_stand_in;	/* signals whose sa_mask has SIGSTKFLT, as the program believes */
-static atomic_bool segv_interrupts;		/* siginterrupt() */
+static _Atomic uint64_t masks_with_stand_in;	/* signals whose sa_mask has SIGSTKFLT in the program's view */
+static atomic_bool segv_interrupts;		/* set by siginterrupt() */
 
 static uint64_t bit(int sig)
 {
@@ -119,8 +120,8 @@ static bool has_handler(const struct kernel_action *action)
 }
 
 /*
- * A handler may put SIGSEGV into the mask that its return restores. So it returns by way of code that looks at that.
- * @mask: its own is the program's, too, from before there was a reason to change it.
+ * A handler may put SIGSEGV into the mask that its return restores. So it is made to return to adsm_signal_return,
+ * which converts that mask. @mask: sa_mask was set before the library hid SIGSEGV, and is converted, too.
  */
 static bool adopt_action(int sig, struct kernel_action *action, bool mask)
 {
@@ -136,8 +137,8 @@ static bool adopt_action(int sig, struct kernel_action *action, bool mask)
 }
 
 /*
- * The kernel has @found. Replace it by @action, which returns by way of that code. Where another thread, or a handler,
- * has changed it meanwhile, or the signal has come there with SA_RESETHAND, that is put back.
+ * The kernel's action was @found. Replace it by @action, with the return to adsm_signal_return. If the action has
+ * changed meanwhile, by another thread, a handler, or a signal with SA_RESETHAND, the changed action is put back.
  */
 static void replace_action(int sig, struct kernel_action found, struct kernel_action action, bool mask)
 {
@@ -161,7 +162,7 @@ static void adopt(int sig, bool mask)
 		replace_action(sig, found, found, mask);
 }
 
-/* The C library has just given the kernel this action. Mostly nothing has changed it: that is one system call. */
+/* libc has just set this action. In nearly all cases it has not changed since, and one system call is enough. */
 static void adopt_set(int sig, const struct sigaction *set)
 {
 	const uint64_t never = bit(SIGKILL) | bit(SIGSTOP);
@@ -171,7 +172,7 @@ static void adopt_set(int sig, const struct sigaction *set)
 	if (!adopt_action(sig, &action, false) ||
 	    syscall(SYS_rt_sigaction, sig, &action, &replaced, KERNEL_MASK_SIZE))
 		return;
-	/* But for where the C library's handlers return to. */
+	/* The restorer is not compared: libc has set its own. */
 	if (replaced.handler == action.handler && (replaced.flags | SA_RESTORER) == action.flags &&
 	    replaced.mask == action.mask)
 		return;
@@ -212,7 +213,7 @@ static int segv_action(const struct sigaction *action, struct sigaction *ret_old
 	return error ? adsm_refuse(-error) : 0;
 }
 
-/* The first word of a set is all that the kernel has. */
+/* The kernel uses only the first word of a set. */
 static uint64_t *word_of(sigset_t *set)
 {
 	return (uint64_t *)(void *)&set->__val[0];
@@ -262,7 +263,7 @@ ADSM_WRAPPER int __sigaction(int sig, const struct sigaction *action, struct sig
 	return sigaction(sig, action, old);
 }
 
-/* For SIGSEGV: the older functions are made of this. */
+/* For SIGSEGV: what the older functions do. */
 static handler_function *set_handler(handler_function *handler, int flags, bool mask_itself)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = flags }, old;
@@ -276,7 +277,7 @@ static handler_function *set_handler(handler_function *handler, int flags, bool 
 	return segv_action(&action, &old) ? SIG_ERR : old.sa_handler;
 }
 
-/* An older function has set an action, with no mask but perhaps the signal itself. */
+/* An older function has set an action, with a mask that is empty or has only the signal itself. */
 static handler_function *adopt_simple(int sig, handler_function *old)
 {
 	if (old != SIG_ERR && hidden()) {
@@ -342,7 +343,7 @@ ADSM_WRAPPER int siginterrupt(int sig, int interrupt)
 
 /* ---- masks */
 
-/* A copy for the kernel. A mask may be only as long as the kernel's. */
+/* A copy for the kernel. The caller's set may be only one word long, as the kernel's, so no more is read. */
 static void to_kernel(sigset_t *copy, const sigset_t *mask)
 {
 	sigemptyset(copy);
@@ -359,13 +360,13 @@ static int change_mask(int (*call)(int, const sigset_t *, sigset_t *), int how, 
 	adsm_mask_thread();
 	if (mask)
 		to_kernel(&copy, mask);
-	/* Somebody may have blocked it by the system call. */
+	/* The program may have blocked SIGSEGV itself by the raw system call. */
 	if (mask && how == SIG_UNBLOCK && sigismember(mask, SIGSEGV) == 1)
 		sigaddset(&copy, SIGSEGV);
 	error = call(how, mask ? &copy : NULL, &was);
 	if (error)
 		return error;
-	copy.__val[0] = mask ? mask->__val[0] : 0;	/* they may be one */
+	copy.__val[0] = mask ? mask->__val[0] : 0;	/* read before old is written: both may be the same set */
 	if (old)
 		old->__val[0] = adsm_mask_to_program(was.__val[0]);
 	if (mask)
@@ -383,7 +384,7 @@ ADSM_WRAPPER int pthread_sigmask(int how, const sigset_t *mask, sigset_t *old)
 	return change_mask(real(pthread_sigmask), how, mask, old);
 }
 
-/* Masks of one word, from before there were more signals. */
+/* For the old functions whose masks are one int. */
 static int change_word(int how, int word)
 {
 	sigset_t mask, old;
@@ -403,7 +404,7 @@ ADSM_WRAPPER int sigsetmask(int word)
 	return change_word(SIG_SETMASK, word);
 }
 
-/* What was blocked is blocked, or not, then. */
+/* Block or unblock one signal. Returns whether it was blocked before. */
 static bool change_one(int how, int sig)
 {
 	sigset_t mask, old;
@@ -413,7 +414,7 @@ static bool change_one(int how, int sig)
 	return !sigprocmask(how, &mask, &old) && sigismember(&old, sig) == 1;
 }
 
-/* Those whose bits in the kernel's masks are not their own. */
+/* Signals whose bits have another meaning in the kernel's masks. */
 static bool is_special(int sig)
 {
 	return (sig == SIGSEGV || sig == SIGSTKFLT) && hidden();
@@ -466,7 +467,7 @@ ADSM_WRAPPER int pthread_attr_setsigmask_np(pthread_attr_t *attr, const sigset_t
 
 ADSM_WRAPPER int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
-	/* A helper's mask is not the program's. */
+	/* A helper thread of the library does not inherit the program's mask. */
 	if (hidden() && start != adsm_os_thread_main)
 		adsm_mask_thread();
 	return real(pthread_create)(thread, attr, start, arg);
@@ -481,7 +482,7 @@ ADSM_WRAPPER int thrd_create(thrd_t *thread, thrd_start_t start, void *arg)
 
 /* ---- alternate stacks */
 
-/* Faults on objects are served on such a stack once it is set: it must have room for that. */
+/* If a thread has an alternate stack, faults on objects are served on it. It must be large enough for that. */
 static void check_size(const stack_t *stack)
 {
 	const size_t needed = getauxval(AT_MINSIGSTKSZ) + ADSM_SIGSEGV_STACK_TOLD;
@@ -498,7 +499,7 @@ ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
 	stack_t copy, was;
 	int result;
 
-	/* A sanitizer's start calls this: the sanitizer may look at nothing here where nothing is shared. */
+	/* Sanitizers call this while they start, before their checks work. So *stack is copied only if it is shared. */
 	if (adsm_may_be_shared(stack, sizeof(copy)) && !adsm_io_copy(&copy, stack, sizeof(copy)))
 		stack = &copy;
 	result = real(sigaltstack)(stack, shared ? &was : old);
@@ -514,7 +515,7 @@ ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
 
 /* ---- life */
 
-/* The program is linked with the library, or names its functions: there is no other thread yet. */
+/* If the program uses the library, hide SIGSEGV now, while there is only one thread. */
 __attribute__((constructor(102))) static void begin(void)
 {
 	bool is_program = true;

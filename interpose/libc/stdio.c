@@ -2,12 +2,12 @@
 /*
  * stdio.c - streams.
  *
- * libc copies between a stream's buffer and its caller's memory like any code of the CPU's, and a fault there
- * is served. But memory as large as the buffer it lets the system read and write in place, by calls of
- * its own that no wrapper sees. So these get the alias.
+ * libc copies between a stream's buffer and the caller's memory like any code of the program, and faults there are
+ * served. But for memory at least as large as the buffer, libc makes the system read or write it in place, by internal
+ * calls that no wrapper sees. So these functions pass the alias to libc.
  *
- * Not here, for they only copy, and after the bytes have come: fgets(), getline(), scanf(), getc(), wide
- * characters, fmemopen(). Nor printf(): it has read a string to its end before it writes it.
+ * Functions that only copy from or to the buffer need no wrapper: fgets(), getline(), scanf(), getc(), wide characters,
+ * fmemopen(). Neither does printf(), which reads a string to its end before it writes it.
  */
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -19,10 +19,10 @@
 #include "core/shared.h"
 #include "run/io.h"
 
-#undef fread_unlocked	/* macros, where the compiler optimizes */
+#undef fread_unlocked	/* these two are macros if the compiler optimizes */
 #undef fwrite_unlocked
 
-/* Declared only where the caller's memory is checked. */
+/* Headers declare these only with _FORTIFY_SOURCE. */
 size_t __fread_chk(void *p, size_t room, size_t size, size_t n, FILE *stream);
 size_t __fread_unlocked_chk(void *p, size_t room, size_t size, size_t n, FILE *stream);
 
@@ -57,7 +57,7 @@ static size_t move_bytes(enum way way, void *p, size_t n, FILE *stream)
 	}
 }
 
-/* May pages of the range be closed? A size that overflows is libc's to judge. */
+/* May the range be shared? If the size overflows, libc's function gets the call. */
 static inline bool shared(const void *p, size_t size, size_t n)
 {
 	size_t total;
@@ -65,7 +65,8 @@ static inline bool shared(const void *p, size_t size, size_t n)
 	return !__builtin_mul_overflow(size, n, &total) && total && adsm_may_be_shared(p, total);
 }
 
-/* The stream is locked. libc copies what is smaller than the buffer; when it writes, only if that is no tiny one. */
+/* Does libc copy this size through the stream's buffer? Only if it is smaller than the buffer; for writes, the buffer
+ * must not be tiny either. The caller has locked the stream. */
 static bool is_copied(FILE *stream, size_t size)
 {
 	size_t buffer = __fbufsize(stream);
@@ -86,7 +87,7 @@ static FILE *lock(FILE *stream, bool wanted)
 	return wanted ? stream : NULL;
 }
 
-/* Fail as libc: a loop until one of the stream's flags is set ends. */
+/* Fail as libc does: the error flag ends a loop that waits for a flag of the stream. */
 static void set_failed(FILE *stream)
 {
 	stream->_flags |= _IO_ERR_SEEN;
@@ -131,7 +132,7 @@ static __attribute__((noinline)) size_t move_shared(enum way way, void *p, size_
 		return shared(p, size, n) ? move_shared(way, (void *)p, size, n, stream) :	\
 			real(name)(p, size, n, stream);						\
 	}
-/* Too much for the room is libc's to report. */
+/* libc's own function reports a size larger than the room. */
 #define MOVE_CHECKED(name, way)									\
 	ADSM_WRAPPER size_t name(void *p, size_t room, size_t size, size_t n, FILE *stream)	\
 	{											\
@@ -145,7 +146,7 @@ MOVE_CHECKED(__fread_unlocked_chk, READ_UNLOCKED)
 MOVE(fwrite, WRITE, const void)
 MOVE(fwrite_unlocked, WRITE_UNLOCKED, const void)
 
-/* ---- strings: libc's own function is given the alias, for its result */
+/* ---- strings: libc's own function gets the alias, so that the result is the same */
 
 enum putter { FPUTS, FPUTS_UNLOCKED, PUTS };
 
@@ -174,7 +175,7 @@ static __attribute__((noinline)) int put_shared(enum putter putter, const char *
 		set_failed(stream);
 		return EOF;
 	}
-	/* In pieces where it leaves shared memory for a neighbour of another kind; it has just been read there. */
+	/* Several pieces: the string ends outside the object. Then the view is used; strlen() has just opened it. */
 	return put(putter, io.n == 1 ? io.vector->iov_base : s, stream);
 }
 
@@ -194,8 +195,8 @@ ADSM_WRAPPER int puts(const char *s)
 }
 
 /*
- * ---- buffers. The system gets at a stream's buffer at any time: so it takes an ordinary one of that size, which
- * is lost with the stream: nobody tells us when that ends.
+ * ---- buffers. libc passes a stream's buffer to the system at any time. So a buffer in shared memory is replaced by an
+ * ordinary one of the same size. That one is never freed: the library does not know when the stream is closed.
  */
 
 static char *ordinary(char *buffer, size_t size)

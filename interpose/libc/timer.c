@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timer.c - timers that call a function. The C library does so in threads of its own, where it has blocked all signals
- * without a wrapper: a touch of a closed page would end the process there. So it gets another function, which lets
- * SIGSEGV through and then calls the program's.
+ * timer.c - timers that call a function. libc calls it in a thread where it has blocked all signals, without using a
+ * wrapper. A touch of a closed page would end the process there. So libc gets another function, which unblocks SIGSEGV
+ * and then calls the program's.
  */
 #include <signal.h>
 #include <stdatomic.h>
@@ -15,15 +15,15 @@
 #include "real.h"
 
 #define CHUNKS 64
-#define CHUNK 64			/* timers at once, together 4096 */
+#define CHUNK 64			/* timers in a chunk; at most 4096 at the same time */
 #define NO_TIMER ((timer_t)-1)
 
 ADSM_REAL(timer_create);
 ADSM_REAL(timer_delete);
 
-/* One timer's, until it is deleted; never given back to the system, as a thread may be about to look. */
+/* Belongs to one timer until it is deleted. The memory is never freed, because a thread may be about to read it. */
 struct slot {
-	_Atomic uint32_t number;	/* odd: taken; another one for each timer that has it */
+	_Atomic uint32_t number;	/* odd: in use. A new number for each timer that uses the slot */
 	void (*function)(union sigval);
 	union sigval value;
 	timer_t timer;
@@ -46,7 +46,7 @@ static struct slot *chunk_at(unsigned i)
 	return none;
 }
 
-/* NULL: there are too many, or no memory. */
+/* Returns NULL if there are too many timers, or no memory. *ret_name: the slot's index and number, in one value. */
 static struct slot *take(const struct sigevent *event, union sigval *ret_name)
 {
 	for (unsigned i = 0; i < CHUNKS * CHUNK; i++) {
@@ -76,7 +76,7 @@ static void call(union sigval name)
 	void (*function)(union sigval) = slot->function;
 	union sigval value = slot->value;
 
-	/* Else its timer has been deleted meanwhile. */
+	/* Another number: the timer was deleted meanwhile, and the values read above may be another timer's. */
 	atomic_thread_fence(memory_order_acquire);
 	if (atomic_load(&slot->number) != (uint32_t)((uintptr_t)name.sival_ptr >> 32))
 		return;
@@ -111,7 +111,7 @@ ADSM_WRAPPER int timer_create(clockid_t clock, struct sigevent *event, timer_t *
 	error = adsm_range_give(ret_timer, &timer, sizeof(timer));
 	if (!error)
 		return 0;
-	timer_delete(timer);	/* nobody has its name */
+	timer_delete(timer);	/* the program did not get its id */
 	return adsm_range_refuse(error);
 }
 
@@ -120,7 +120,7 @@ ADSM_WRAPPER int timer_delete(timer_t timer)
 	struct slot *own = NULL;
 	int ret;
 
-	/* Before it is gone, and another has its name. */
+	/* Find the slot before the timer is deleted: after that, a new timer may have the same id. */
 	for (unsigned i = 0; i < CHUNKS * CHUNK && !own; i++) {
 		struct slot *chunk = atomic_load(&chunks[i / CHUNK]);
 

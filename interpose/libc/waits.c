@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* waits.c - calls that have a signal mask while they last. */
+/* waits.c - calls that change the signal mask while they last. */
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -10,7 +10,7 @@
 #include "range.h"
 #include "run/copy.h"
 
-/* Names that headers declare no more, or only in other dialects. */
+/* Headers do not declare these any longer, or declare them only for other standards. */
 int __sigpause(int sig_or_mask, int is_sig);
 int __xpg_sigpause(int sig);
 int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask, size_t size);
@@ -32,7 +32,7 @@ static const sigset_t *enter(struct waiting *waiting, const sigset_t *mask)
 {
 	if (!mask || !atomic_load_explicit(&adsm_mask_hidden, memory_order_relaxed))
 		return mask;
-	/* It may be only as long as the kernel's. */
+	/* The caller's set may be only one word long, as the kernel's. */
 	sigemptyset(&waiting->mask);
 	waiting->mask.__val[0] = adsm_mask_to_kernel(mask->__val[0]);
 	adsm_mask_enter(mask->__val[0], &waiting->outer);
@@ -76,14 +76,14 @@ ADSM_WRAPPER int __xpg_sigpause(int sig)
 	return __sigpause(sig, 1);
 }
 
-/* The headers know that name as the other one. */
+/* Headers define sigpause() as __xpg_sigpause(), so the symbol needs another name in C. */
 ADSM_WRAPPER int adsm_sigpause(int mask) __asm__("sigpause");
 int adsm_sigpause(int mask)
 {
 	return __sigpause(mask, 0);
 }
 
-/* An argument in shared memory that the system writes, and reads too where it is @valid before. */
+/* An argument in shared memory that the system writes; if it is @valid before the call, the system also reads it. */
 struct lent {
 	struct adsm_io io;
 	struct iovec room[ADSM_IO_ROOM(1)];
@@ -94,7 +94,7 @@ static void lend_end(struct lent *lent)
 	adsm_io_cleanup(&lent->io);
 }
 
-/* *ret_p: the argument's address for the system, where it is in one piece. 0, or a negative errno. */
+/* *ret_p: the argument's address for the system, if it is in one piece. Returns 0 or a negative errno. */
 static int lend(struct lent *lent, void *p, size_t size, bool valid, void *ret_p)
 {
 	int error = adsm_range_begin(&lent->io, &p, size, lent->room, valid ? ADSM_UPDATE : ADSM_INPUT);
