@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocations.c - the table of the program's memory that became objects, in order of addresses. No signal handler may
- * use the driver, so none comes here; and the lock is a leaf.
+ * allocations.c - the table of the program's device memory that the library has made objects of, sorted by address.
+ * The lock need not block signals, because signal handlers may not use the driver. No other lock is taken under it.
  */
 #include "allocations.h"
 
@@ -66,7 +66,7 @@ bool adsm_cuda_allocation_none(void)
 	return !atomic_load_explicit(&n_table, memory_order_acquire);
 }
 
-/* The allocation that begins at @p, freed or not; with the lock. */
+/* The allocation that begins at @p, freed or not. The caller holds the lock. */
 static struct adsm_cuda_allocation *table_at(CUdeviceptr p)
 {
 	size_t i = table_above(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* command.c - a command of the program's to the driver, as a call of the library's. */
+/* command.c - gives a command of the program to the driver, as a call of the library. */
 #include "command.h"
 
 #include "cuda/options.h"
@@ -7,7 +7,7 @@
 #include "stream.h"
 #include "sync.h"
 
-/* May another thread record the event by which the end of the commands is known, and later? */
+/* May the event that marks the end of the commands be recorded later, and by another thread? */
 static bool may_wait(CUstream stream)
 {
 	return stream != CU_STREAM_PER_THREAD && !adsm_cuda_captures() &&

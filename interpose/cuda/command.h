@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* command.h - a command of the program's to the driver, as a call of the library's. */
+/* command.h - gives a command of the program to the driver, as a call of the library. */
 #ifndef ADSM_CUDA_COMMAND_H
 #define ADSM_CUDA_COMMAND_H
 
 #include "cuda/cu.h"
 #include "driver/driver.h"
 
-/* adsm_driver_call() for wrappers: its result is the driver's. */
+/* adsm_driver_call() for wrappers: the result is a result code of the driver. */
 CUresult adsm_cuda_command(struct adsm_home *home, const struct adsm_driver_use *uses, size_t n, CUstream stream,
 			   int (*enqueue)(void *arg), void *arg);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * context.c - the driver begins and ends, and its contexts end: the library's queues and memory there end before.
+ * context.c - the start of the driver, and the end of contexts: the library first ends its queues and memory there.
  */
 #include "entries.h"
 #include "function.h"
@@ -23,7 +23,7 @@ ADSM_CU(cuDevicePrimaryCtxRelease_v2);
 ADSM_CU(cuDevicePrimaryCtxReset);
 ADSM_CU(cuDevicePrimaryCtxReset_v2);
 
-/* Exit handlers that the program sets from here on run before the driver's end, and find the library as it was. */
+/* Exit handlers that the program sets after this call run before the driver ends, and can still use the library. */
 ADSM_WRAPPER CUresult cuInit(unsigned flags)
 {
 	CUresult result = real_cu(cuInit)(flags);
@@ -34,15 +34,15 @@ ADSM_WRAPPER CUresult cuInit(unsigned flags)
 }
 
 /*
- * How often the program has a device's primary context: its last release ends it, but for the share that the library
- * has, which keeps it where releases are counted wrong, as not all of them are seen.
+ * How often the program has retained a device's primary context. The count may be wrong, because the library does not
+ * see all calls. Then the library's own reference keeps the context alive.
  */
 static struct { CUcontext context; unsigned n; } primary[DEVICES_MAX];
 static struct adsm_mutex primary_lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE);
 
 /*
- * The context is about to end. The library's parts of it end first: no object there is concerned any more. @always: in
- * spite of shares in it.
+ * The context is about to end. End the library's parts of it first; after that, no command can use its objects.
+ * @always: the context ends even if it is still retained.
  */
 static void end_context(CUcontext context, bool always)
 {
@@ -51,7 +51,7 @@ static void end_context(CUcontext context, bool always)
 	if (!context)
 		return;
 	home = adsm_driver_home_of(context);
-	/* Its streams end with it. */
+	/* The context's streams end with it, so their launches must be noted now. */
 	if (home && !adsm_cuda_has_ended(home))
 		adsm_driver_launched(home);
 	adsm_cuda_forget_handles(context);
@@ -88,7 +88,7 @@ ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice devi
 	return result;
 }
 
-/* The context that a reset ends, also where nobody saw the program retain it. */
+/* The context that a reset ends, even if the library has not seen the program retain it. */
 static CUcontext context_to_reset(CUdevice device)
 {
 	CUcontext context = NULL;
@@ -109,7 +109,7 @@ static CUcontext context_to_reset(CUdevice device)
 	return context;
 }
 
-/* The program has one share less in the primary context: that context where it was the last, else NULL. */
+/* The program releases the primary context once. Returns the context if that was the last time, else NULL. */
 static CUcontext context_to_release(CUdevice device)
 {
 	CUcontext context = NULL;

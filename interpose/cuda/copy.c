@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy.c - the program's copies in one dimension, and many of any kind at once.
+ * copy.c - the program's copies in one dimension, and batches of copies of any kind.
  *
- * Memory in an object is found by its address, never by asking the driver, for which a view is device memory. An end
- * in an object becomes the device's address, whichever side the program took it for: so the driver never looks at a
- * view. A copy that returns when the bytes have moved is the library's where both ends are objects or ordinary memory;
- * all the rest is the driver's, as a command that uses these objects.
+ * Memory in an object is found by its address. The driver is not asked, because it takes a view for device memory. An
+ * end in an object is replaced by the device's address, even if the program passed it as host memory. So the driver
+ * never accesses a view. The library itself makes a synchronous copy if both ends are in objects or ordinary memory.
+ * The driver makes all other copies, as commands that use these objects.
  */
 #include "base/log.h"
 #include "command.h"
@@ -14,18 +14,18 @@
 #include "stream.h"
 #include "sync.h"
 
-#define STAGED ((size_t)64 << 10)	/* bytes of pageable memory that a driver takes without waiting */
+#define STAGED ((size_t)64 << 10)	/* bytes of pageable memory: for no more than that, a driver does not wait */
 
 ADSM_CU_CALLED(cuPointerGetAttribute);
 ADSM_CU_CALLED(cuStreamSynchronize);
 
 /* ---- ends */
 
-enum side { DEVICE, HOST, ANY };	/* as the function has it; ANY: by the address */
+enum side { DEVICE, HOST, ANY };	/* as in the function's name; ANY: the address says it */
 
 struct end {
 	enum side side;
-	CUdeviceptr p;			/* the program's */
+	CUdeviceptr p;			/* the program's address */
 	CUdeviceptr address;		/* for the driver */
 	bool object;
 	struct adsm_driver_place place;
@@ -43,7 +43,8 @@ static struct end end_of(enum side side, CUdeviceptr p)
 	return end;
 }
 
-/* May the CPU read and write there, with no more waiting than the program's? Errors are the driver's to tell. */
+/* May the library copy here by the CPU? True in an object, and for host memory that is not managed memory. Other copies
+ * go to the driver, which reports errors, too. */
 static bool is_ordinary(const struct end *end, size_t size)
 {
 	unsigned type = 0, managed = 0;
@@ -63,10 +64,10 @@ struct copy {
 	struct end dst, src;
 	size_t size;
 	CUstream stream;
-	bool wait;			/* for it, inside of the command */
+	bool wait;			/* for the stream, as part of the command */
 };
 
-/* Is the library concerned? */
+/* Returns whether an end is in an object. */
 static inline bool copy_begin(struct copy *copy, enum side to, CUdeviceptr dst, enum side from, CUdeviceptr src,
 			      size_t size, CUstream stream)
 {
@@ -82,7 +83,7 @@ static inline bool copy_begin(struct copy *copy, enum side to, CUdeviceptr dst, 
 
 static int enqueue_copy(void *arg);
 
-/* By the driver, one object at least; @home: that of all there are. */
+/* Let the driver copy. At least one end is in an object; @home is the home of all objects concerned. */
 static CUresult copy_driver(struct copy *copy, struct adsm_home *home)
 {
 	struct adsm_driver_use uses[2];
@@ -97,12 +98,12 @@ static CUresult copy_driver(struct copy *copy, struct adsm_home *home)
 		if (copy->src.object)
 			uses[n++] = (struct adsm_driver_use){ (void *)(uintptr_t)copy->src.p, ADSM_ACCESS_IN };
 	}
-	/* A stream of another context: the home cannot see its commands end, so they have when it looks. */
+	/* In a stream of another context, the home cannot detect the end of the copy. So the command itself waits. */
 	copy->wait = home != adsm_cuda_current_home();
 	return adsm_cuda_command(home, uses, n, copy->wait ? NULL : copy->stream, enqueue_copy, copy);
 }
 
-/* The default stream's earlier commands come before the copy, whatever memory they use. */
+/* A synchronous copy. It comes after the earlier commands of its stream, whatever memory they use. */
 static CUresult copy_now(struct copy *copy)
 {
 	CUresult result = adsm_cuda_wait(copy->stream);
@@ -129,7 +130,10 @@ static CUresult copy_ordered(struct copy *copy)
 		return enqueue_copy(copy);
 	if (copy->dst.object && copy->src.object && copy->src.place.home != home)
 		return copy_now(copy);
-	/* The driver would wait in there, with the library's locks; and of what is small it makes a copy. */
+	/*
+	 * For pageable memory the driver would wait inside the command, while the library's locks are held. Only from
+	 * small source memory it makes a copy of its own, and does not wait.
+	 */
 	if (!copy->dst.object && copy->dst.side != DEVICE && adsm_cuda_is_pageable(copy->dst.p))
 		return copy_now(copy);
 	if (!copy->src.object && copy->src.side != DEVICE && copy->size > STAGED && adsm_cuda_is_pageable(copy->src.p))
@@ -205,7 +209,7 @@ static int enqueue_copy(void *arg)
 	return result;
 }
 
-/* ---- many copies at once: they may use any object */
+/* ---- batches of copies: the library takes them for commands that may use any object */
 
 struct batch {
 	__typeof__(&cuMemcpyBatchAsync) one;

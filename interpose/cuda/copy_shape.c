@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copy_shape.c - the program's copies in two and three dimensions, and of arrays. */
+/* copy_shape.c - the program's copies in two and three dimensions, and copies of CUDA arrays. */
 #include "base/log.h"
 #include "command.h"
 #include "entries.h"
@@ -10,7 +10,7 @@
 CUresult cuCtxGetCurrent(CUcontext *context);
 ADSM_CU_CALLED(cuCtxGetCurrent);
 
-/* ---- in two and three dimensions: the descriptor says which memory an end is in */
+/* ---- in two and three dimensions: the descriptor has the kind of memory of each end */
 
 union shape {
 	CUDA_MEMCPY2D two;
@@ -18,7 +18,7 @@ union shape {
 	CUDA_MEMCPY3D_PEER peer;
 };
 
-/* The driver's function for the copy: one of these. */
+/* The driver's function for the copy: one field is set. */
 struct by_shape {
 	CUresult (*two)(const CUDA_MEMCPY2D *copy);
 	CUresult (*two_async)(const CUDA_MEMCPY2D *copy, CUstream stream);
@@ -31,15 +31,15 @@ struct by_shape {
 struct shaped {
 	struct by_shape driver;
 	union shape copy;		/* as the driver gets it */
-	CUstream stream;		/* of the program's; where it gave none, its default stream */
-	CUstream given;			/* for the driver: the function knows its flavour */
-	bool now;			/* returns when the bytes have moved, where the CPU's side is concerned */
-	bool pageable;			/* an end is memory of the host that the driver does not know */
+	CUstream stream;		/* the program's stream; for NULL, the default stream that it means */
+	CUstream given;			/* the program's argument, for the driver */
+	bool now;			/* a synchronous copy */
+	bool pageable;			/* an end is host memory that the driver does not know */
 	struct adsm_driver_use uses[2];
 	size_t n_uses;
 	struct adsm_home *home;
 	bool mixed;			/* objects of several homes */
-	bool to_host;			/* the program takes an object for the CPU's */
+	bool to_host;			/* the destination is an object that the program passes as host memory */
 };
 
 static int enqueue_shaped(void *arg)
@@ -59,7 +59,8 @@ static int enqueue_shaped(void *arg)
 	return s->driver.peer_async(&s->copy.peer, s->given);
 }
 
-/* An end's first byte is @offset from its base. True: the end is in an object, and its address is the device's now. */
+/* @offset: from the end's base to its first byte. True: the end is in an object, and *device is now the device's
+ * address. */
 static bool shaped_end(struct shaped *shaped, int *type, const void *host, CUdeviceptr *device, size_t offset,
 		       unsigned access)
 {
@@ -90,7 +91,7 @@ static CUresult copy_shaped(struct shaped *shaped)
 	if (shaped->mixed || shaped->home != adsm_cuda_current_home())
 		return adsm_cuda_result(adsm_fail(-ENOTSUP, "a copy in two or three dimensions is of the current "
 						  "context's shared memory only"));
-	/* Both in one object: it is written. */
+	/* If both ends are in one object, one use is enough: the first, which writes. */
 	if (shaped->n_uses == 2) {
 		struct adsm_driver_place a, b;
 
@@ -98,25 +99,25 @@ static CUresult copy_shaped(struct shaped *shaped)
 		    a.start == b.start)
 			shaped->n_uses = 1;
 	}
-	/* It may wait inside the driver, for all that comes before: better out here, where nothing is locked. */
+	/* The driver may wait for earlier commands in such a copy. So wait here, where no lock is held. */
 	result = shaped->now || shaped->pageable ? adsm_cuda_wait(shaped->stream) : CUDA_SUCCESS;
 	if (result == CUDA_SUCCESS)
 		result = adsm_cuda_command(shaped->home, shaped->uses, shaped->n_uses, shaped->stream, enqueue_shaped,
 					   shaped);
-	/* For the driver that was a copy on the device, which it need not wait for. */
+	/* The driver has got a copy on the device, and does not wait for its end. */
 	if (result == CUDA_SUCCESS && shaped->now && shaped->to_host)
 		result = adsm_cuda_wait(shaped->stream);
 	return result;
 }
 
-/* The destination first: where both ends are in one object, the use of the first counts. */
+/* The destination comes first: if both ends are in one object, its use counts. */
 #define SHAPED_ENDS(s, c, dst_offset, src_offset)							\
 	((int)shaped_end(s, &(c)->dstMemoryType, (c)->dstHost, &(c)->dstDevice, dst_offset, ADSM_ACCESS_INOUT) | \
 	 (int)shaped_end(s, &(c)->srcMemoryType, (c)->srcHost, &(c)->srcDevice, src_offset, ADSM_ACCESS_IN))
 #define OFFSET_2D(c, end) ((c)->end##Y * (c)->end##Pitch + (c)->end##XInBytes)
 #define OFFSET_3D(c, end) (((c)->end##Z * (c)->end##Height + (c)->end##Y) * (c)->end##Pitch + (c)->end##XInBytes)
 
-/* Is the library concerned? */
+/* These return whether an end is in an object. */
 static bool shaped_2d(struct shaped *shaped, const CUDA_MEMCPY2D *copy)
 {
 	CUDA_MEMCPY2D *own = &shaped->copy.two;
@@ -147,7 +148,7 @@ static bool shaped_peer(struct shaped *shaped, const CUDA_MEMCPY3D_PEER *copy)
 	*own = *copy;
 	if (!SHAPED_ENDS(shaped, own, OFFSET_3D(own, dst), OFFSET_3D(own, src)))
 		return false;
-	/* What was the CPU's had none. */
+	/* An end that was host memory had no context. */
 	real_cu(cuCtxGetCurrent)(&context);
 	if (copy->dstMemoryType == CU_MEMORYTYPE_HOST)
 		own->dstContext = context;
@@ -191,7 +192,7 @@ SHAPED_ORDERED(cuMemcpy3DAsync_v2_ptsz, true, CUDA_MEMCPY3D, three_async, shaped
 SHAPED_ORDERED(cuMemcpy3DPeerAsync, false, CUDA_MEMCPY3D_PEER, peer_async, shaped_peer)
 SHAPED_ORDERED(cuMemcpy3DPeerAsync_ptsz, true, CUDA_MEMCPY3D_PEER, peer_async, shaped_peer)
 
-/* ---- arrays: one row of a copy in two dimensions, where the other end is in an object */
+/* ---- CUDA arrays: if the other end is in an object, the copy becomes a copy of one row in two dimensions */
 
 /* @p: an address of the kind @type. */
 static CUDA_MEMCPY2D to_array(CUarray dst, size_t offset, int type, CUdeviceptr p, size_t size)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlsym.S - dlsym() for the whole process, and yet not there: whoever asks for RTLD_NEXT or RTLD_DEFAULT is told by the
- * return address, so that the real one gets the caller's arguments and the caller's return address. Before, the
- * arguments are shown to adsm_dlsym_answer(): what it returns is the answer, where it returns anything. Not dlvsym():
- * that is how other wrappers of dlsym() find the real one.
+ * dlsym.S - the wrapper of dlsym(). The real dlsym() detects the caller from the return address, for RTLD_NEXT and
+ * RTLD_DEFAULT. So this code jumps to it, with the caller's arguments and return address. Before that, it calls
+ * adsm_dlsym_answer() with the arguments. If the result is not NULL, it is returned instead. There is no wrapper of
+ * dlvsym(), because other wrappers of dlsym() find the real one by it.
  */
 	.text
 
@@ -52,7 +52,7 @@
 	testq	%rax, %rax
 	je	2f
 	jmp	*%rax
-2:	keep				/* before the constructors */
+2:	keep				/* called before the constructors have run */
 	call	\find
 	give_back
 	jmp	*%rax
@@ -100,7 +100,7 @@
 	ldr	x16, [x16, #:lo12:\real]
 	cbz	x16, 2f
 	br	x16
-2:	keep				/* before the constructors */
+2:	keep				/* called before the constructors have run */
 	bl	\find
 	give_back
 	br	x16

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entries.h - the driver's functions that have a wrapper, each under the names of all its flavours.
+ * entries.h - the driver's functions that have a wrapper, with all their variants.
  *
- * Names that end in _ptds or _ptsz are the flavours of programs whose threads have default streams of their own. Of
- * functions that have a _v2 with 64-bit addresses the first version, with 32-bit ones, has no wrapper.
+ * Variants whose names end in _ptds or _ptsz are for programs with a default stream per thread. If a function has a _v2
+ * with 64-bit addresses, the first version, with 32-bit addresses, has no wrapper.
  */
 #ifndef ADSM_CUDA_ENTRIES_H
 #define ADSM_CUDA_ENTRIES_H
@@ -29,10 +29,10 @@ typedef struct {
 } CUDA_MEMCPY3D_PEER;
 
 typedef struct { char reserved[64]; } CUipcMemHandle;
-/* All operations that have an address begin in this way. */
+/* All operations with an address begin in this way. */
 typedef union { struct { int operation; CUdeviceptr address; } any; uint64_t pad[6]; } CUstreamBatchMemOpParams;
 
-/* Both flavours. */
+/* Both variants: the ordinary one, and the one for a default stream per thread. */
 #define ADSM_CU_PTDS(name, params) CUresult name params; CUresult name##_ptds params;
 #define ADSM_CU_PTSZ(name, params) CUresult name params; CUresult name##_ptsz params;
 
@@ -148,7 +148,7 @@ CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library);
 CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel);
 CUresult cuModuleUnload(CUmodule module);
 CUresult cuLibraryUnload(CUlibrary library);
-/* Since 12.4. */
+/* Since CUDA 12.4. */
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module);
 CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned n, CUlibrary library);
 

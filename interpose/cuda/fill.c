@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fill.c - the program's fills, and the words that it has written in the order of a stream. */
+/* fill.c - the program's fills, and its writes of single words in the order of a stream. */
 #include "base/log.h"
 #include "command.h"
 #include "entries.h"
@@ -12,12 +12,12 @@ ADSM_CU_CALLED(cuStreamSynchronize);
 /* ---- fills */
 
 struct fill {
-	CUdeviceptr dst;		/* the program's */
+	CUdeviceptr dst;		/* the program's address */
 	struct adsm_driver_place place;
 	unsigned unit, value;		/* bytes of an element: 1, 2 or 4 */
-	size_t pitch, n, height;	/* n: elements, of a row; height 1: in one dimension */
+	size_t pitch, n, height;	/* n: elements in a row; height 1: a fill in one dimension */
 	CUstream stream;
-	bool wait;			/* for it, inside of the command */
+	bool wait;			/* for the stream, as part of the command */
 };
 
 static inline bool fill_begin(struct fill *fill, CUdeviceptr dst)
@@ -38,12 +38,12 @@ static CUresult fill_ordered(struct fill *fill)
 		return enqueue_fill(fill);
 	if (fill->height == 1)
 		use.access = adsm_driver_written(&fill->place, fill->n * fill->unit);
-	/* A stream of another context: the home cannot see its commands end, so they have when it looks. */
+	/* In a stream of another context, the home cannot detect the end of the fill. So the command itself waits. */
 	fill->wait = fill->place.home != adsm_cuda_current_home();
 	return adsm_cuda_command(fill->place.home, &use, 1, fill->wait ? NULL : fill->stream, enqueue_fill, fill);
 }
 
-/* Bytes the library fills; the rest is the driver's, which does not wait for fills. */
+/* The library itself fills with bytes. Other fills are commands to the driver, which does not wait for them. */
 static CUresult fill_now(struct fill *fill)
 {
 	CUresult result;
@@ -122,12 +122,12 @@ static int enqueue_fill(void *arg)
 	return result;
 }
 
-/* ---- words written in the order of a stream */
+/* ---- single words written in the order of a stream */
 
 struct word {
 	CUresult (*word)(CUstream stream, CUdeviceptr dst, uint32_t value, unsigned flags);
 	CUresult (*two)(CUstream stream, CUdeviceptr dst, uint64_t value, unsigned flags);	/* instead */
-	CUstream given;			/* for the driver */
+	CUstream given;			/* the program's argument, for the driver */
 	CUdeviceptr dst;
 	uint64_t value;
 	unsigned flags;
@@ -172,14 +172,14 @@ WORDS(cuStreamWriteValue32_v2, uint32_t, word)
 WORDS(cuStreamWriteValue64, uint64_t, two)
 WORDS(cuStreamWriteValue64_v2, uint64_t, two)
 
-/* ---- batches of a stream's words and waits: only the objects that are written */
+/* ---- batches of writes and waits in a stream: only objects that are written count as used */
 
 #define WRITE_VALUE_32 2
 #define WRITE_VALUE_64 5
 
 struct operations {
 	__typeof__(&cuStreamBatchMemOp) driver;
-	CUstream given;			/* for the driver */
+	CUstream given;			/* the program's argument, for the driver */
 	unsigned n, flags;
 	CUstreamBatchMemOpParams *list;
 };

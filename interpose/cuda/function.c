@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* function.c - the program's functions in the order of a stream. */
+/* function.c - host functions of the program in streams. */
 #include "function.h"
 
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include "stream.h"
 #include "sync.h"
 
-#define CHECK_NS 100000000u	/* a look at the context's state, now and then */
+#define CHECK_NS 100000000u	/* how often a waiting thread checks that the context has not failed */
 
 ADSM_CU_CALLED(cuStreamQuery);
 ADSM_CU(cuLaunchHostFunc);
@@ -22,7 +22,7 @@ ADSM_CU(cuLaunchHostFunc_ptsz);
 ADSM_CU(cuStreamAddCallback);
 ADSM_CU(cuStreamAddCallback_ptsz);
 
-/* A function, until it has run. */
+/* A host function that has not run yet. */
 struct function {
 	CUhostFn *host;
 	CUstreamCallback *callback;	/* instead */
@@ -30,14 +30,15 @@ struct function {
 	struct adsm_home *home;
 };
 
-/* Protocols that see no accesses need objects fetched before a function runs, and the driver's threads may not. */
+/* With a protocol that detects no touches, objects must be fetched before a function runs. The driver's thread that
+ * runs the function may not call the driver. So a thread of the library fetches. */
 static struct {
 	struct adsm_mutex turn;
 	pthread_once_t once;
 	struct adsm_thread thread;
 	bool runs;
-	_Atomic(struct adsm_home *) home;	/* to be looked after */
-	_Atomic uint32_t asked, done;		/* futexes: how often */
+	_Atomic(struct adsm_home *) home;	/* whose objects to fetch */
+	_Atomic uint32_t asked, done;		/* futexes: numbers of requests made and served */
 } fetcher = { .turn = ADSM_MUTEX_INIT(ADSM_RANK_TURN), .once = PTHREAD_ONCE_INIT };
 
 static void run_fetcher(void *arg)
@@ -76,7 +77,7 @@ static void fetch_elsewhere(struct adsm_home *home)
 	adsm_mutex_unlock(&fetcher.turn);
 }
 
-static _Atomic uint32_t n_functions[ADSM_MAX_DEVICES];	/* futexes: those of a home that have not run yet */
+static _Atomic uint32_t n_functions[ADSM_MAX_DEVICES];	/* futexes: functions of each home that have not run yet */
 
 static void function_begins(const struct function *function)
 {
@@ -113,7 +114,8 @@ static void run_callback(CUstream stream, CUresult status, void *data)
 	function_ended(function);
 }
 
-/* What the driver gets instead, where the library is concerned. Functions of graphs, which run often, stay. */
+/* What the driver gets in place of the program's function. NULL: no home is concerned, or the stream is capturing: a
+ * function in a graph may run several times. */
 static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamCallback *callback, void *data)
 {
 	struct adsm_home *home = adsm_cuda_concerned();
@@ -125,7 +127,7 @@ static struct function *function_make(CUstream stream, CUhostFn *host, CUstreamC
 	if (!function)
 		return NULL;
 	*function = (struct function){ host, callback, data, home };
-	/* A touch in it waits for what comes before, not for the function itself. */
+	/* A touch in the function then waits for the launches before it, and not for the function itself. */
 	adsm_driver_launched(home);
 	if (atomic_load(&home->n_undetected))
 		pthread_once(&fetcher.once, start_fetcher);
@@ -195,7 +197,7 @@ void adsm_cuda_let_functions_run(struct adsm_home *home, CUstream stream)
 		CUresult result;
 
 		adsm_os_wait(n_left, n, CHECK_NS, false);
-		/* In a context with an error they never run. */
+		/* If the context has failed, the functions never run. */
 		result = real_cu(cuStreamQuery)(stream);
 		if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
 			return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* function.h - the program's functions in the order of a stream. */
+/* function.h - host functions of the program in streams. */
 #ifndef ADSM_CUDA_FUNCTION_H
 #define ADSM_CUDA_FUNCTION_H
 
@@ -8,12 +8,14 @@
 struct adsm_home;
 
 /*
- * A touch waits for the calls that may write the object, those behind a function in a stream too; these wait for the
- * function, and one that touches would never end. So in programs that do touch shared memory, a command is given to the
- * driver when no function is outstanding. Other programs are let alone: their functions use no shared memory.
+ * Wait until the host functions of this home have run, before a command is given to the driver.
+ *
+ * A touch waits for all calls that may write the object, also for calls behind a host function in the same stream.
+ * Those calls wait for the function. So a function that touches the object would wait for itself. If the program has
+ * not touched shared memory so far, this does not wait.
  */
 void adsm_cuda_let_functions_run(struct adsm_home *home, CUstream stream);
-/* The home's context ends: what has not run by now never does. */
+/* The home's context has ended: its host functions that have not run by now never will. */
 void adsm_cuda_functions_end(const struct adsm_home *home);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handles.c - the program's handles of kernels: of which kind each is, and the parameters of its kernel.
+ * handles.c - a table of the program's handles of kernels: the kind of each, and the parameters of its kernel.
  *
- * A launch takes a CUfunction (of a module, in one context) and a CUkernel (of a library, in all) alike; the functions
- * that tell parameters take one kind each, and the driver crashes on the other. So each handle is remembered from where
- * it was given out until it ends: with its module or library, or its context. Of handles that came another way nothing
- * is known, and the driver is not asked.
+ * A launch takes a CUfunction (of a module, in one context) or a CUkernel (of a library, in all contexts). But each of
+ * the driver's functions that return parameters takes one kind only, and the driver crashes on the other kind. So the
+ * wrappers of the functions that return handles put these into the table. An entry ends with its module, library or
+ * context. If a handle is not in the table, the driver is not asked.
  *
- * Launches look handles up without a lock. An entry that ends is used again, never given back: a thread that is just
- * passing it may be led astray, finds nothing, sees that an entry has ended meanwhile, and looks once more.
+ * Launches look handles up without a lock. So entries are reused, but never freed. A thread may be at an entry while
+ * the entry ends and moves to another list. Then the thread may not find its handle. It detects by n_ended that an
+ * entry has ended, and searches again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,21 +22,21 @@
 
 #define N_CHAINS 4096
 
-enum kind { FUNCTION, KERNEL, MODULE };	/* MODULE: one of a library's, for the sake of its functions */
+enum kind { FUNCTION, KERNEL, MODULE };	/* MODULE: of a library, for the owner of the module's functions */
 
 struct handle {
 	_Atomic(struct handle *) next;
 	_Atomic(const void *) key;
 	enum kind kind;
-	const void *owner;		/* the module or library with which it ends; NULL: not known which */
-	CUcontext context;		/* with whose end it ends, too, but for a kernel; NULL: not known which */
+	const void *owner;		/* it ends with this module or library; NULL: not known */
+	CUcontext context;		/* it ends with this context, too, unless it is a KERNEL; NULL: not known */
 	_Atomic(struct adsm_cuda_layout *) layout;	/* NULL: not asked for yet */
 };
 
 CUresult cuCtxGetCurrent(CUcontext *context);
 CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module);
 CUresult cuLibraryGetKernelCount(unsigned *count, CUlibrary library);
-/* Since 12.4. */
+/* Since CUDA 12.4. */
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size);
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size);
 ADSM_CU_CALLED(cuCtxGetCurrent);
@@ -46,7 +47,7 @@ ADSM_CU_CALLED(cuKernelGetParamInfo);
 
 static _Atomic(struct handle *) chains[N_CHAINS];
 static _Atomic uint64_t n_ended;
-/* Of all changes, and of the rest: */
+/* For changes of the lists, and for what follows. */
 static struct adsm_mutex lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE);
 static struct handle *unused;
 
@@ -55,7 +56,7 @@ static _Atomic(struct handle *) *chain_of(const void *key)
 	return &chains[((uintptr_t)key >> 4) * 0x9e3779b97f4a7c15u >> 52];
 }
 
-/* NULL: nothing is known of it. Under the lock, or for a handle whose owner the program does not end meanwhile. */
+/* NULL: not in the table. The caller holds the lock, or the program does not end the handle's owner meanwhile. */
 static struct handle *find(const void *key)
 {
 	struct handle *handle;
@@ -70,21 +71,22 @@ static struct handle *find(const void *key)
 	return handle;
 }
 
-/* ---- what is known */
+/* ---- the table */
 
 static void remove_locked(_Atomic(struct handle *) *at)
 {
 	struct handle *handle = atomic_load(at);
 
 	atomic_store(at, atomic_load(&handle->next));
-	atomic_store(&handle->key, NULL);	/* who stands here looks for another, and then again */
+	atomic_store(&handle->key, NULL);	/* find() in another thread may be here: it searches again */
 	atomic_fetch_add(&n_ended, 1);
 	free(atomic_exchange(&handle->layout, NULL));
 	atomic_store(&handle->next, unused);
 	unused = handle;
 }
 
-/* Does the handle end with this module or library, or (NULL) with the context? Yes where its owner is not known. */
+/* Does the handle end with this module or library, or, if @owner is NULL, with the context? True if the handle's own is
+ * not known. */
 static bool ends_with(const struct handle *handle, const void *owner, CUcontext context)
 {
 	if (owner)
@@ -121,7 +123,7 @@ void adsm_cuda_forget_handles(CUcontext context)
 	forget(NULL, context);
 }
 
-/* Without memory nothing is remembered of the handle. */
+/* Put a handle into the table; if there is no memory, do nothing. */
 static void remember(const void *key, enum kind kind, const void *owner)
 {
 	CUcontext context = NULL;
@@ -130,7 +132,7 @@ static void remember(const void *key, enum kind kind, const void *owner)
 	real_cu(cuCtxGetCurrent)(&context);
 	adsm_mutex_lock(&lock);
 	handle = find(key);
-	/* The driver gives the same one each time. */
+	/* The driver returns the same handle each time. */
 	if (handle && handle->kind == kind && handle->owner == owner &&
 	    (kind == KERNEL || handle->context == context))
 		goto unlock;
@@ -144,7 +146,7 @@ static void remember(const void *key, enum kind kind, const void *owner)
 	handle->kind = kind;
 	handle->owner = owner;
 	handle->context = context;
-	free(atomic_exchange(&handle->layout, NULL));	/* of who was late for the one before */
+	free(atomic_exchange(&handle->layout, NULL));	/* a late launch of the entry's former handle may have set it */
 	atomic_store(&handle->key, key);
 	atomic_store(&handle->next, atomic_load(chain_of(key)));
 	atomic_store(chain_of(key), handle);
@@ -152,7 +154,7 @@ unlock:
 	adsm_mutex_unlock(&lock);
 }
 
-/* With which the functions of a module end: with the library that it is of, else itself. */
+/* What the functions of a module end with: the library that the module belongs to, or else the module itself. */
 static const void *owner_of(const void *key)
 {
 	const void *owner = key;
@@ -175,7 +177,7 @@ static CUresult ask(const struct handle *handle, const void *key, size_t index, 
 		real_cu(cuFuncGetParamInfo)((CUfunction)key, index, &ret_param->offset, &ret_param->size);
 }
 
-/* NULL: the driver does not tell, or there is no memory. */
+/* NULL: the driver does not return parameters, or there is no memory. */
 static struct adsm_cuda_layout *ask_all(const struct handle *handle, const void *key)
 {
 	struct adsm_cuda_layout *layout = NULL, *larger;
@@ -192,7 +194,7 @@ static struct adsm_cuda_layout *ask_all(const struct handle *handle, const void 
 		result = ask(handle, key, n, &layout->params[n]);
 		layout->n = n;
 	}
-	/* It says so of the first one that there is not. */
+	/* The driver returns this for the index behind the last parameter. */
 	if (result == CUDA_ERROR_INVALID_VALUE)
 		return layout;
 	free(layout);
@@ -217,7 +219,7 @@ const struct adsm_cuda_layout *adsm_cuda_layout(CUfunction function)
 	return layout;
 }
 
-/* ---- where handles come from */
+/* ---- functions that return handles */
 
 ADSM_CU(cuModuleGetFunction);
 ADSM_CU(cuModuleEnumerateFunctions);
@@ -237,7 +239,7 @@ ADSM_WRAPPER CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
 	return result;
 }
 
-/* The program's buffer may be longer than the list: the rest of it is anything. */
+/* The program's buffer may be longer than the list. Only @count entries of it are valid. */
 #define ENUMERATE(name, type, kind, of_type, of, owner_, get_count)				\
 	ADSM_WRAPPER CUresult name(type *list, unsigned n, of_type of)				\
 	{											\
@@ -289,7 +291,7 @@ ADSM_WRAPPER CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 	return result;
 }
 
-/* ---- the end of handles. Before the driver ends them, after which new ones may have the same addresses. */
+/* ---- the end of handles. They are removed before the driver ends them: after that, it may reuse their values. */
 
 #define UNLOAD(name, type)				\
 	ADSM_CU(name);					\

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* handles.h - the parameters of kernels, by the program's handles of them. */
+/* handles.h - finds the parameters of a kernel by the program's handle of it. */
 #ifndef ADSM_CUDA_HANDLES_H
 #define ADSM_CUDA_HANDLES_H
 
@@ -12,11 +12,12 @@ struct adsm_cuda_layout {
 	struct adsm_cuda_param params[];
 };
 /*
- * @function: a CUfunction, or a CUkernel as launches take it; the driver is asked once. NULL: nobody knows. Valid until
- * its module or library is unloaded, or its context ends. Takes no lock.
+ * The parameters of @function: a CUfunction, or a CUkernel cast to it, as launches permit. The driver is asked once for
+ * each handle. NULL: not known. The result is valid until the module or library is unloaded, or the context ends. Takes
+ * no lock.
  */
 const struct adsm_cuda_layout *adsm_cuda_layout(CUfunction function);
-/* The program ends a context, and with that the functions there. */
+/* The program ends a context, which ends the functions there. */
 void adsm_cuda_forget_handles(CUcontext context);
 
 #endif

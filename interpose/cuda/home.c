@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* home.c - the home whose objects a command of the program's may use, and the library's errors as the driver's. */
+/* home.c - finds the home whose objects a command of the program may use; converts the library's errors to CUresult. */
 #include "home.h"
 
 #include <limits.h>
@@ -27,7 +27,8 @@ struct adsm_home *adsm_cuda_current_home(void)
 	return adsm_driver_home_of(context);
 }
 
-/* Was this library preloaded by its path, or its name? What a path was from elsewhere, or to the linker, is lost. */
+/* Is this library in LD_PRELOAD? Absolute paths are resolved and compared. Relative paths may refer to another current
+ * folder by now, and paths with a $ are for the dynamic linker. So of these only the file's name is compared. */
 static bool is_preloaded(void)
 {
 	const char *list = adsm_os_getenv("LD_PRELOAD");
@@ -55,7 +56,7 @@ static bool is_preloaded(void)
 
 static bool makes_objects;
 
-/* Chosen before the library starts, which it does for the first object. */
+/* This is decided before the library starts, because the first object starts it. */
 static void choose_objects(void)
 {
 	int saved_errno = errno;

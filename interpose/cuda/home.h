@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* home.h - the home whose objects a command of the program's may use, and the library's errors as the driver's. */
+/* home.h - finds the home whose objects a command of the program may use; converts the library's errors to CUresult. */
 #ifndef ADSM_CUDA_HOME_H
 #define ADSM_CUDA_HOME_H
 
@@ -7,10 +7,11 @@
 #include "hook.h"
 #include "core/life.h"
 
-/* The home of the program's current context, whose objects may be concerned. NULL: go straight to the driver. */
+/* The home of the program's current context. NULL: there is none, so the driver gets the command directly. */
 struct adsm_home *adsm_cuda_current_home(void);
 
-/* In which start of the library the program ended a home's context: no object there is concerned then. */
+/* For each home: the start of the library (adsm_life.epoch) in which the program ended its context; 0: not ended. After
+ * that, no command can use its objects. */
 extern _Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
 
 static inline bool adsm_cuda_has_ended(const struct adsm_home *home)
@@ -20,7 +21,7 @@ static inline bool adsm_cuda_has_ended(const struct adsm_home *home)
 	return epoch && epoch == adsm_life.epoch;
 }
 
-/* The home whose objects commands may use now; NULL: straight to the driver. */
+/* The home whose objects commands may use now. NULL: the driver gets the command directly. */
 static inline struct adsm_home *adsm_cuda_concerned(void)
 {
 	struct adsm_home *home = adsm_driver_active() ? adsm_cuda_current_home() : NULL;
@@ -28,10 +29,11 @@ static inline struct adsm_home *adsm_cuda_concerned(void)
 	return home && !adsm_cuda_has_ended(home) ? home : NULL;
 }
 
-/* Bits of homes, by index: commands have gone to the driver past the library since it last freed memory there. */
+/* One bit for each home, by its index: since the driver last freed memory there, it has got commands that the library
+ * does not know of. */
 extern _Atomic uint32_t adsm_cuda_past;
 
-/* After such a command: cuMemFree() waits for it. */
+/* Called after such a command. The next cuMemFree() then lets the driver free, which waits for the command. */
 static inline CUresult adsm_cuda_passed(CUresult result)
 {
 	if (atomic_load(&adsm_cuda_past) != UINT32_MAX)
@@ -39,15 +41,15 @@ static inline CUresult adsm_cuda_passed(CUresult result)
 	return result;
 }
 
-/* The stream a NULL handle means: the flavours with _ptsz and _ptds mean another one. */
+/* The stream that a handle means. In variants with _ptsz and _ptds, NULL is the default stream of the thread. */
 static inline CUstream adsm_cuda_stream(CUstream stream, bool per_thread)
 {
 	return stream || !per_thread ? stream : CU_STREAM_PER_THREAD;
 }
 
-/* Is what the program allocates to be shared memory? (ADSM_CUDA_OBJECTS) */
+/* Does the program's device memory become shared memory? (ADSM_CUDA_OBJECTS) */
 bool adsm_cuda_makes_objects(void);
-/* An errno of the library as the driver would say it; logs the sentence once. */
+/* Converts a negative errno to a CUresult, and logs the error once for each errno. */
 CUresult adsm_cuda_result(int error);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook.c - how programs come to the wrappers of CUDA's driver: by dlsym() (dlsym.S), and by cuGetProcAddress().
+ * hook.c - how programs get the wrappers of CUDA's driver: by dlsym() (dlsym.S), and by cuGetProcAddress().
  *
- * The driver answers first. Where its answer is a symbol of its own that has a wrapper, the wrapper is handed out: so
- * versions, flavours, failures and other libraries' functions of the same name stay what they are.
+ * The real function is called first. If its result is a symbol of the driver that has a wrapper, the program gets the
+ * wrapper instead. So versions, variants and failures, and functions of the same name in other libraries, stay as they
+ * are.
  *
- * No lock: a constructor may look symbols up, with the dynamic linker's lock held, which dlopen() takes.
+ * There is no lock here. A constructor may look symbols up while the dynamic linker holds its own lock, which dlopen()
+ * takes, too.
  */
 #include "hook.h"
 
@@ -24,7 +26,7 @@
 #define N_NAMED 64
 
 extern struct adsm_cu_entry __start_adsm_cu[], __stop_adsm_cu[];
-/* Where this library begins and ends; the linker's. */
+/* The begin and the end of this library, defined by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
@@ -40,7 +42,8 @@ static bool is_own(const void *address)
 	return (const char *)address >= __ehdr_start && (const char *)address < _end;
 }
 
-/* The library that has this symbol, opened once more, if it is a driver by its functions, whatever its name. */
+/* Opens the library that has this symbol once more. NULL: it lacks the functions in marks, so it is no driver. Its name
+ * does not matter. */
 static void *open_owner(const void *symbol)
 {
 	static const char *const marks[] = { "cuInit", "cuDriverGetVersion", "cuGetProcAddress" };
@@ -60,7 +63,8 @@ static void *open_owner(const void *symbol)
 	return handle;
 }
 
-/* A handle on the driver, kept: its functions stay valid. NULL: none is loaded, nor is the library of @symbol one. */
+/* A handle of the driver. It is never closed, so the driver's functions stay valid. NULL: no driver is loaded, and the
+ * library of @symbol is no driver. */
 static void *find_driver(const void *symbol)
 {
 	void *handle = atomic_load_explicit(&driver, memory_order_acquire), *other = NULL;
@@ -77,7 +81,7 @@ static void *find_driver(const void *symbol)
 	return handle;
 }
 
-/* The driver's own symbol; NULL: it has none. */
+/* The driver's symbol of this name, or NULL. */
 static void *symbol_of(void *handle, struct adsm_cu_entry *entry)
 {
 	void *symbol = atomic_load_explicit(&entry->symbol, memory_order_relaxed);
@@ -95,8 +99,8 @@ static CUresult missing(void)
 }
 
 /*
- * At the first call of a wrapper, which may be all that a program linked with the driver does: the driver's function in
- * this process, or the next behind this library, or that of the driver that is installed.
+ * Called at the first call of a wrapper; a program linked with the driver may do nothing else before. It searches the
+ * driver that is loaded in this process, then the libraries behind this one, then the installed driver.
  */
 void *adsm_cu_find(struct adsm_cu_entry *entry)
 {
@@ -111,7 +115,7 @@ void *adsm_cu_find(struct adsm_cu_entry *entry)
 		handle = find_driver(NULL);
 	if (handle)
 		function = symbol_of(handle, entry);
-	/* Without a driver not for ever: one may come yet. */
+	/* If there is no driver, the result is not stored: one may be loaded later. */
 	if (function || handle) {
 		function = function ? function : (void *)(uintptr_t)missing;
 		atomic_store_explicit(&entry->function, function, memory_order_release);
@@ -127,7 +131,7 @@ static bool has_prefix(const char *name, const char *prefix)
 	return !strncmp(name, prefix, strlen(prefix));
 }
 
-/* A function of the driver's that is wrapped; NULL: it is another one. */
+/* The wrapper to return. NULL: the symbol is not the driver's, or has no wrapper. */
 static void *driver_answer(void *handle, const char *name)
 {
 	struct adsm_cu_entry *entry;
@@ -142,13 +146,13 @@ static void *driver_answer(void *handle, const char *name)
 	return own && symbol_of(own, entry) == symbol ? entry->wrapper : NULL;
 }
 
-/* NULL: the real dlsym() is to answer the caller itself. */
+/* NULL: dlsym.S is to call the real dlsym(). */
 void *adsm_dlsym_answer(void *handle, const char *name)
 {
 	int saved_errno = errno;
 	void *answer;
 
-	/* Their answers depend on the caller. RTLD_DEFAULT finds the wrappers: they are exported. */
+	/* These results depend on the caller. RTLD_DEFAULT finds the wrappers anyway, because they are exported. */
 	if (handle == RTLD_NEXT || handle == RTLD_DEFAULT)
 		return NULL;
 	if (name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z')
@@ -161,7 +165,7 @@ void *adsm_dlsym_answer(void *handle, const char *name)
 
 /* ---- look-ups by cuGetProcAddress() */
 
-/* Entry points that need no wrapper, by how they begin: they take no memory, or none that can be an object. */
+/* Prefixes of functions that need no wrapper: they use no memory, or none that can be in an object. */
 static const char *const families[] = {
 	"cuArray", "cuCheckpoint", "cuCoredump", "cuCtx", "cuDestroyExternal", "cuDev", "cuDriver", "cuEGL",
 	"cuEvent", "cuExternal", "cuFlush", "cuFunc", "cuGL", "cuGet", "cuGraph", "cuGreen", "cuImportExternal",
@@ -177,7 +181,7 @@ static const char *const families[] = {
 	"cuThread", "cuUserObject", "cuVDPAU", "cuWaitExternal",
 };
 
-/* Is the entry @symbol, with a version or a flavour? Programs ask for names without these. */
+/* Is the entry @symbol, or a variant of it with suffixes? Programs ask for names without suffixes. */
 static bool is_variant(const struct adsm_cu_entry *entry, const char *symbol)
 {
 	size_t length = strlen(symbol);
@@ -185,7 +189,8 @@ static bool is_variant(const struct adsm_cu_entry *entry, const char *symbol)
 	return !strncmp(entry->name, symbol, length) && (!entry->name[length] || entry->name[length] == '_');
 }
 
-/* Nothing to say about the symbol? There is of a version that the wrappers do not know, whatever its family. */
+/* Is it known that the symbol needs no wrapper? False if it is a new version of a function with a wrapper, also if its
+ * prefix is in families. */
 static bool is_known(const char *symbol)
 {
 	for (struct adsm_cu_entry *entry = __start_adsm_cu; entry != __stop_adsm_cu; entry++)
@@ -197,7 +202,7 @@ static bool is_known(const char *symbol)
 	return false;
 }
 
-/* Before the library starts nobody has read the options. */
+/* Are messages of level info logged? Before the library starts, its options are not loaded yet. */
 static bool is_told(void)
 {
 	const char *level = adsm_started() ? NULL : adsm_os_getenv("ADSM_LOG");
@@ -205,7 +210,7 @@ static bool is_told(void)
 	return adsm_log_level >= ADSM_LOG_INFO || (level && (!strcmp(level, "info") || !strcmp(level, "debug")));
 }
 
-/* Once for each symbol; no more when there have been too many. */
+/* Log the symbol, once for each, and at most N_NAMED symbols. */
 static void name_unknown(const char *symbol)
 {
 	static _Atomic uint64_t named[N_NAMED];
@@ -227,7 +232,7 @@ static void name_unknown(const char *symbol)
 	}
 }
 
-/* What to hand out where the driver handed out @function. */
+/* What the program gets if the driver returned @function. */
 static void *substitute(const char *symbol, void *function)
 {
 	int saved_errno = errno;

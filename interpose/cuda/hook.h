@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook.h - a wrapper of CUDA's driver, and the driver's function behind it.
+ * hook.h - a wrapper of a function of CUDA's driver, and the driver's function behind it.
  *
- * A wrapper has the name of the driver's symbol, version suffix and stream flavour included, and calls the driver's own
- * through real_cu(). Programs reach it by linking (the name), by dlsym() or by cuGetProcAddress() (hook.c: when
- * the pointer that the driver hands out is that of a symbol with a wrapper, the wrapper's is handed out).
+ * A wrapper has the name of the driver's symbol, including the suffixes for version and stream. It calls the driver's
+ * function by real_cu(). Programs reach the wrapper by linking (its name), by dlsym() or by cuGetProcAddress(): if the
+ * driver returns the address of a symbol that has a wrapper, the program gets the address of the wrapper (hook.c).
  *
  *	CUresult cuMemFree_v2(CUdeviceptr p);
  *	ADSM_CU(cuMemFree_v2);
@@ -23,11 +23,11 @@
 struct adsm_cu_entry {
 	const char *name;
 	void *wrapper;
-	_Atomic(void *) function;	/* the driver's, which the wrapper calls; NULL: not looked up yet */
-	_Atomic(void *) symbol;		/* the driver's, as dlsym() finds it; NULL: the same */
+	_Atomic(void *) function;	/* the driver's function, for the wrapper; NULL: not looked up yet */
+	_Atomic(void *) symbol;		/* the driver's symbol, as dlsym() finds it; NULL: not looked up yet */
 };
 
-/* By a name of its own, which needs no look-up when the library is loaded. */
+/* Declares a wrapper. The table uses a hidden alias of it, which the dynamic linker need not look up. */
 #define ADSM_CU(function_)								\
 	extern __typeof__(function_) cu_own_##function_					\
 		__attribute__((alias(#function_), visibility("hidden")));		\
@@ -35,10 +35,10 @@ struct adsm_cu_entry {
 		__attribute__((section("adsm_cu"), used, aligned(sizeof(void *)))) =	\
 		{ .name = #function_, .wrapper = (void *)(uintptr_t)cu_own_##function_ }
 
-/* A function of the driver's without a wrapper: real_cu() after this. */
+/* Declares a function of the driver without a wrapper, for real_cu(). */
 #define ADSM_CU_CALLED(function_) static struct adsm_cu_entry cu_##function_ = { .name = #function_ }
 
-/* Never NULL: what the driver has not got returns CUDA_ERROR_NOT_FOUND. */
+/* Never NULL: if the driver lacks the function, the result is one that returns CUDA_ERROR_NOT_FOUND. */
 void *adsm_cu_find(struct adsm_cu_entry *entry);
 
 static inline void *adsm_cu_get(struct adsm_cu_entry *entry)

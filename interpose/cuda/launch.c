@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch.c - kernels and graphs: objects are released to them. Nobody knows which a kernel uses, so it may use every
- * object of its context.
+ * launch.c - launches of kernels and graphs. Each is an unnamed call: it may use every object of its context, so all of
+ * them are released.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
 #define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)
 
-/* The commands of a stream that captures run later, by cuGraphLaunch(). */
+/* NULL while the stream is capturing: its commands run later, by cuGraphLaunch(). */
 static struct adsm_home *home_of_launch(CUstream stream)
 {
 	struct adsm_home *home = adsm_cuda_concerned();
@@ -27,8 +27,8 @@ static struct adsm_home *home_of_launch(CUstream stream)
 /* ---- arguments */
 
 /*
- * What the driver reads while it is given a kernel: values, and lists of them. What lies in objects is copied before,
- * for at that time they are the device's, and this thread has the lock that a touch takes.
+ * What the driver reads during a launch: arguments, and lists of them. If they lie in objects, they are copied before.
+ * During the launch, the objects are released to the device, and this thread holds the lock that a touch takes.
  */
 struct arguments {
 	void **params, **extra;
@@ -47,7 +47,7 @@ static bool is_shared(const void *p)
 	return adsm_driver_find(p, &place);
 }
 
-/* Without memory nothing is copied: the fault handler will say so. */
+/* If there is no memory, nothing is copied. Then the driver's touch fails, and the fault handler reports it. */
 static void *copy_of(struct arguments *arguments, const void *p, size_t size)
 {
 	struct copy *copy = malloc(sizeof(*copy) + size);
@@ -84,7 +84,7 @@ static void copy_params(struct arguments *arguments, CUfunction function)
 	arguments->params = params;
 }
 
-/* One buffer with all values. */
+/* The arguments as one buffer with all values. */
 static void copy_extra(struct arguments *arguments)
 {
 	bool shared = is_shared(arguments->extra);
@@ -235,7 +235,7 @@ static CUresult launch_kernel_ex(struct kernel_ex *kernel, bool per_thread)
 KERNEL_EX(cuLaunchKernelEx, false)
 KERNEL_EX(cuLaunchKernelEx_ptsz, true)
 
-/* ---- launches of early days, on the default stream but for one */
+/* ---- launches of old CUDA versions. Only cuLaunchGridAsync() has a stream. */
 
 struct grid {
 	CUfunction function;
@@ -291,7 +291,7 @@ ADSM_WRAPPER CUresult cuLaunchGridAsync(CUfunction function, int width, int heig
 	return launch_grid(&(struct grid){ function, width, height, stream }, enqueue_grid_async);
 }
 
-/* ---- one kernel on several devices: only the current context's objects are released */
+/* ---- one kernel on several devices: only the objects of the current context are released */
 
 struct devices {
 	void *launches;
@@ -349,9 +349,9 @@ static CUresult launch_graph(struct graph *graph, bool per_thread)
 GRAPH(cuGraphLaunch, false)
 GRAPH(cuGraphLaunch_ptsz, true)
 
-/* ---- kernels in graphs: the driver reads their arguments when it is told of them */
+/* ---- kernel nodes of graphs: the driver reads their arguments when the node is added or changed */
 
-/* CUDA_KERNEL_NODE_PARAMS; the first version ends with the arguments. */
+/* CUDA_KERNEL_NODE_PARAMS. The first version ends behind extra. */
 struct node {
 	CUfunction function;
 	unsigned grid[3], block[3], shared;
@@ -371,7 +371,7 @@ static void node_begin(struct node *node, struct arguments *arguments, const voi
 	node->extra = arguments->extra;
 }
 
-/* @size bytes at @given; the driver's function is called with `own` instead. */
+/* @given has @size bytes. The driver's function gets `own` in its place. */
 #define KERNEL_NODE(name, size, params_, args, ...)							\
 	CUresult name params_;										\
 	ADSM_CU(name);											\

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - the program's own device memory becomes objects: allocating, freeing, and questions about it.
+ * memory.c - makes objects of device memory that the program allocates by the driver: allocating, freeing, queries.
  *
- * An object has pages of its own. So sizes are rounded up to whole pages, and where the driver's address is in the
- * middle of one, the allocation is repeated one page larger and the first whole page is handed out. The table knows the
- * driver's address.
+ * An object has its own pages. So sizes are rounded up to whole pages. If the driver's address is not at the start of a
+ * page, the allocation is repeated with one page more, and the program gets the address of the first whole page. The
+ * table in allocations.c has the driver's address, too.
  */
 #include "memory.h"
 
@@ -34,12 +34,12 @@ ADSM_CU_CALLED(cuThreadExchangeStreamCaptureMode);
 
 /* ---- allocation */
 
-/* How the program allocates. */
+/* The function by which the program allocates or frees, and its arguments. */
 struct source {
 	CUresult (*alloc)(const struct source *source, CUdeviceptr *p, size_t size);
 	CUresult (*free)(const struct source *source, CUdeviceptr p);
 	CUmemoryPool pool;
-	bool ordered, per_thread;	/* in the order of a stream; what NULL means as one */
+	bool ordered, per_thread;	/* in the order of a stream; whether NULL is the thread's default stream */
 	CUstream stream;
 };
 
@@ -48,7 +48,7 @@ static size_t whole_pages(size_t size)
 	return (size + ADSM_PAGE_SIZE - 1) & ~(ADSM_PAGE_SIZE - 1);
 }
 
-/* Make an object of the allocation. Negative: it is the driver's memory, as before. */
+/* Make an object of the allocation. If the result is negative, the memory stays ordinary device memory. */
 static int adopt(const struct source *source, const struct adsm_cuda_allocation *allocation)
 {
 	struct adsm_driver_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_OUT };
@@ -72,7 +72,7 @@ static int adopt(const struct source *source, const struct adsm_cuda_allocation 
 	error = adsm_driver_adopt(home, allocation->given, allocation->size);
 	if (error)
 		goto take;
-	/* The memory is the program's once the stream has come here: before, another's kernel may be using it. */
+	/* Until the stream arrives here, kernels of the memory's former owner may still use it. */
 	if (source->ordered)
 		error = adsm_driver_call(home, &use, 1, adsm_cuda_stream(source->stream, source->per_thread), NULL,
 					 NULL, &result);
@@ -86,10 +86,10 @@ take:
 	return error;
 }
 
-/* Pools may be anywhere: on the CPU's side, on another device, or of managed memory, which moves by itself. */
+/* A pool's memory may also be on the host, on another device, or be managed memory. */
 static bool is_of_device(CUdeviceptr p, CUdevice device);
 
-/* Said once: a touch of such memory is the program's end. */
+/* Warn once, because a touch of such memory crashes the program. */
 static void stays_driver(const char *why)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -98,7 +98,7 @@ static void stays_driver(const char *why)
 		adsm_warn("the program's device memory stays the driver's alone: %s", why);
 }
 
-/* Memory that the program has freed before, in the same context: without the driver. */
+/* Use kept memory of the same context, without a call of the driver. */
 static bool allocate_kept(CUcontext context, CUdeviceptr *ret_p, size_t size)
 {
 	struct adsm_home *home = adsm_driver_home_of(context);
@@ -141,7 +141,7 @@ static CUresult allocate_at(const struct source *source, CUdeviceptr *ret_p, siz
 	result = allocate_pages(source, &allocation.driver, size);
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_driver_give_up(NULL))
 		result = allocate_pages(source, &allocation.driver, size);
-	if (result != CUDA_SUCCESS) {	/* may be because of the rounding */
+	if (result != CUDA_SUCCESS) {	/* the reason may be the rounding to pages */
 		result = source->alloc(source, ret_p, size);
 		if (result == CUDA_SUCCESS)
 			stays_driver("no room for whole pages");
@@ -212,7 +212,7 @@ ADSM_WRAPPER CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size)
 	return allocate(&(struct source){ .alloc = alloc_plain, .free = free_plain }, p, size);
 }
 
-/* The driver says what the pitch is; an object's memory has to be larger than the driver's. */
+/* The driver chooses the pitch. Its own allocation is not rounded to pages, so it is freed and repeated here. */
 ADSM_WRAPPER CUresult cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t width, size_t height, unsigned element)
 {
 	CUdeviceptr asked = 0, shared;
@@ -223,7 +223,7 @@ ADSM_WRAPPER CUresult cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t w
 			       ADSM_CUDA_LOAN(pitch, sizeof(*pitch)));
 	while (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_driver_give_up(NULL));
 	if (result == CUDA_SUCCESS && adsm_cuda_makes_objects()) {
-		/* Not before: two of the size may not fit; and if the driver has changed its mind, this one is lost. */
+		/* Free it first: there may be no room for two. If the second one fails, so does this function. */
 		real_cu(cuMemFree_v2)(asked);
 		result = allocate(&(struct source){ .alloc = alloc_plain, .free = free_plain }, &shared,
 				  *pitch * height);
@@ -256,16 +256,16 @@ ALLOC_ORDERED(cuMemAllocAsync_ptsz, true)
 ALLOC_POOL(cuMemAllocFromPoolAsync, false)
 ALLOC_POOL(cuMemAllocFromPoolAsync_ptsz, true)
 
-/* ---- freeing: the pages are the driver's again before it hears of that */
+/* ---- freeing: the object ends before the driver frees the memory */
 
 /*
- * The driver waits for all commands when it frees memory, and so does this where memory is kept instead: for the calls
- * that the library knows of. Where commands have passed the library by since the driver freed last, the driver has to
- * free: false.
+ * Wait for all commands, as the driver does when it frees memory. The library can only wait for calls that it knows of.
+ * Returns false if the driver has got other commands since it last freed memory. Then the memory cannot be kept: the
+ * driver must free it.
  */
 static bool wait_as_driver(struct adsm_home *home)
 {
-	static _Atomic unsigned epochs[ADSM_MAX_DEVICES];	/* of the last time */
+	static _Atomic unsigned epochs[ADSM_MAX_DEVICES];	/* adsm_life.epoch at the last call of this function */
 	uint32_t bit = (uint32_t)1 << home->index;
 	bool first = atomic_exchange(&epochs[home->index], adsm_life.epoch) != adsm_life.epoch;
 
@@ -274,7 +274,7 @@ static bool wait_as_driver(struct adsm_home *home)
 	return !adsm_cuda_wait_calls(home);
 }
 
-/* What was kept of freed memory goes back to the driver. Any thread, any context current, captures or not. */
+/* Give kept memory back to the driver. May be called in any thread, with any context current, and during captures. */
 static void free_kept(uintptr_t start)
 {
 	int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -313,16 +313,16 @@ static CUresult give_back(const struct source *source, CUdeviceptr p)
 		return CUDA_ERROR_INVALID_VALUE;
 	home = adsm_driver_home_of(allocation.context);
 	may_keep = !source->ordered && !allocation.ordered && home && wait_as_driver(home);
-	/* In a stream's order nothing is waited for: what uses it comes before, and the driver's memory stays. */
+	/* cuMemFreeAsync() waits for nothing. Commands that use the memory come before it in the stream's order. */
 	error = adsm_driver_forget((void *)(uintptr_t)p, !source->ordered, may_keep ? free_kept : NULL);
 	if (error == 1)
 		return CUDA_SUCCESS;
-	/* Held, or what uses it could not be waited for: the object stays, and its memory. */
+	/* The object is held, or waiting for its calls failed: object and memory stay. */
 	if (error && adsm_driver_find((void *)(uintptr_t)p, &place)) {
 		adsm_cuda_allocation_hand_out(p, allocation.size);
 		return adsm_cuda_result(error);
 	}
-	/* Else the library was shut down meanwhile, and the object with it. */
+	/* The object has ended, here or because the library was shut down meanwhile. */
 	adsm_cuda_allocation_take(p, &allocation);
 	result = source->free(source, allocation.driver);
 	if (result != CUDA_SUCCESS) {
@@ -350,7 +350,7 @@ ADSM_WRAPPER CUresult cuMemFreeAsync_ptsz(CUdeviceptr p, CUstream stream)
 	return give_back(&source, p);
 }
 
-/* ---- the end of contexts, with all memory that is there */
+/* ---- the end of a context, with all its memory */
 
 void adsm_cuda_forget(CUcontext context)
 {
@@ -362,7 +362,7 @@ void adsm_cuda_forget(CUcontext context)
 				  (void *)(uintptr_t)allocation.given);
 }
 
-/* ---- questions: the answers speak of what the program was given */
+/* ---- queries: the results describe the memory as the program knows it */
 
 ADSM_CU(cuMemGetAddressRange_v2);
 ADSM_CU(cuPointerGetAttribute);
@@ -396,13 +396,13 @@ ADSM_WRAPPER CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, 
 	return result;
 }
 
-/* Bytes of the longest value that may be at this place. */
+/* The size of the value, or more. A value at an address that is no multiple of 8 has 4 bytes. */
 static size_t value_size(const void *value, int attribute)
 {
 	return attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS ? 16 : (uintptr_t)value % 8 ? 4 : 8;
 }
 
-/* Is the question the library's to answer? */
+/* Answer a query from the table. False: the driver answers it. */
 static bool answer(const struct adsm_cuda_allocation *allocation, void *value, int attribute, CUdeviceptr p)
 {
 	struct adsm_driver_place place;
@@ -436,7 +436,7 @@ ADSM_WRAPPER CUresult cuPointerGetAttribute(void *value, int attribute, CUdevice
 	return result;
 }
 
-/* The lists, and what they point to, which only a list of the library's own can have elsewhere. */
+/* Lends the driver the lists, and the values that @values points to. For these, @values is replaced by a copy. */
 static CUresult get_attributes(unsigned n, int *attributes, void **values, CUdeviceptr p)
 {
 	struct adsm_cuda_loan *loans = NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.h - the program's own device memory. */
+/* memory.h - device memory that the program allocates by the driver. */
 #ifndef ADSM_CUDA_MEMORY_H
 #define ADSM_CUDA_MEMORY_H
 
 #include "cuda/cu.h"
 
-/* Objects of the program's memory in this context end. */
+/* End all objects made of the program's memory in this context. */
 void adsm_cuda_forget(CUcontext context);
 
 #endif

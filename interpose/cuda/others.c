@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * others.c - device memory that others get at, which nobody says they write: other processes, other devices' kernels.
- * No objects are made of it, and those that were end.
+ * others.c - device memory that other processes or the kernels of other devices can access. The library cannot detect
+ * their writes. So it makes no objects of such memory, and ends those that exist.
  */
 #include "others.h"
 
@@ -12,8 +12,8 @@
 #include "home.h"
 #include "loan.h"
 
-#define CONTEXTS_MAX 64		/* that are open to their peers */
-#define POOLS_MAX 64		/* that are open to others */
+#define CONTEXTS_MAX 64		/* contexts that are open to peers */
+#define POOLS_MAX 64		/* pools that are open to others */
 
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device);
 ADSM_CU_CALLED(cuDeviceGetMemPool);
@@ -22,7 +22,7 @@ ADSM_CU_CALLED(cuDeviceGetMemPool);
 
 static _Atomic(CUcontext) open_contexts[CONTEXTS_MAX];
 
-/* Is the context open to others? @add: from now on; false where there are too many. */
+/* Is the context open to others? @add: make it open, and return false only if there are too many. */
 static bool context_open(CUcontext context, bool add)
 {
 	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
@@ -41,9 +41,9 @@ bool adsm_cuda_context_is_open(CUcontext context)
 	return context_open(context, false);
 }
 
-/* ---- pools whose memory others than their own device may use */
+/* ---- pools whose memory not only their own device may use */
 
-static struct { CUmemoryPool pool; uint64_t devices; } open_pools[POOLS_MAX];	/* devices: a bit each */
+static struct { CUmemoryPool pool; uint64_t devices; } open_pools[POOLS_MAX];	/* devices: one bit for each */
 static _Atomic size_t n_open_pools;
 static struct adsm_mutex pools_lock = ADSM_MUTEX_INIT(ADSM_RANK_TABLE);
 
@@ -52,7 +52,7 @@ static uint64_t device_bit(int device)
 	return (uint64_t)1 << (device & 63);
 }
 
-/* The devices that may use the pool, @devices added: all, where there are too many pools. */
+/* Add @devices to the devices that may use the pool, and return all of them. If there are too many pools: all bits. */
 static uint64_t pool_devices(CUmemoryPool pool, uint64_t devices)
 {
 	size_t i = 0;
@@ -80,7 +80,7 @@ bool adsm_cuda_pool_is_open(CUmemoryPool pool, CUdevice device)
 	return pool_devices(pool, 0) & ~device_bit(device);
 }
 
-/* ---- memory that others get at: it is the driver's alone again */
+/* ---- memory becomes accessible to others: its object ends, and the memory is only device memory again */
 
 ADSM_CU(cuIpcGetMemHandle);
 ADSM_CU(cuMemPoolExportPointer);
@@ -90,7 +90,7 @@ ADSM_CU(cuCtxEnablePeerAccess);
 
 enum reason { IPC, POOL_POINTER, RANGE_HANDLE, PEER, POOL_ACCESS, N_REASONS };
 
-/* Once for each reason. */
+/* The first time for each reason this is a warning. */
 static void stops_sharing(const struct adsm_cuda_allocation *allocation, enum reason reason)
 {
 	static const char *const texts[] = {
@@ -107,7 +107,7 @@ static void stops_sharing(const struct adsm_cuda_allocation *allocation, enum re
 		 allocation->size, (void *)(uintptr_t)allocation->given, texts[reason]);
 }
 
-/* What the CPU has written goes to the device, then the object ends; the allocation goes on. */
+/* Release the object to the device, then end it. The allocation stays. */
 static CUresult surrender(const struct adsm_cuda_allocation *allocation, enum reason reason)
 {
 	struct adsm_driver_use use = { (void *)(uintptr_t)allocation->given, ADSM_ACCESS_INOUT };
@@ -124,7 +124,7 @@ static CUresult surrender(const struct adsm_cuda_allocation *allocation, enum re
 	return error ? adsm_cuda_result(error) : CUDA_SUCCESS;
 }
 
-/* To other processes, which get the driver's allocation: *p becomes its address. */
+/* Other processes get the driver's whole allocation. So *p becomes its address. */
 static CUresult export(CUdeviceptr *p, enum reason reason)
 {
 	struct adsm_cuda_allocation allocation;
@@ -175,7 +175,8 @@ ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p,
 	return result;
 }
 
-/* Kernels of the current context may use all of the peer's memory from now on, and only its own are released to. */
+/* From now on, kernels of the current context may use all memory of the peer. But a launch releases only the objects of
+ * the current context. So the peer's objects end. */
 ADSM_WRAPPER CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
 	struct adsm_cuda_allocation allocation;
@@ -190,7 +191,8 @@ ADSM_WRAPPER CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 	return result;
 }
 
-/* Is the allocation in the pool, and may others of these devices use it? One that names no pool may be in any. */
+/* Is the allocation in the pool, and may devices in @devices other than its own use it? An allocation without a pool's
+ * name may be in any pool. */
 static bool is_reached(const struct adsm_cuda_allocation *allocation, CUmemoryPool pool, uint64_t devices)
 {
 	return allocation->ordered && (!allocation->pool || allocation->pool == pool) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* others.h - device memory that others get at. */
+/* others.h - device memory that other processes or devices can access. */
 #ifndef ADSM_CUDA_OTHERS_H
 #define ADSM_CUDA_OTHERS_H
 
@@ -9,7 +9,7 @@
 
 /* May other contexts' kernels use the memory of this one? */
 bool adsm_cuda_context_is_open(CUcontext context);
-/* May others than the device use what is allocated in the pool now? @pool: NULL: the one that the device has. */
+/* May other devices or the host access new memory of the pool? @pool: NULL is the device's current pool. */
 bool adsm_cuda_pool_is_open(CUmemoryPool pool, CUdevice device);
 
 #endif

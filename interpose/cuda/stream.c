@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.c - streams capture, and end. The library asks a stream for the end of its kernels some time after their
- * launch; here it asks at once, before it no longer may.
+ * stream.c - captures, and the end of streams. The library may record the event for the end of a kernel some time
+ * after the launch (command.c). A stream that is capturing or has ended permits no event. So events are recorded here,
+ * before that.
  */
 #include "stream.h"
 
@@ -17,7 +18,7 @@ ADSM_CU_CALLED(cuStreamIsCapturing);
 
 /* ---- captures */
 
-static _Atomic unsigned n_captures;	/* that have begun, and not ended; too many only cost time */
+static _Atomic unsigned n_captures;	/* captures in progress. A number that is too large only costs time */
 
 bool adsm_cuda_captures(void)
 {
@@ -32,17 +33,18 @@ bool adsm_cuda_capturing(CUstream stream)
 	if (!adsm_cuda_captures())
 		return false;
 	result = real_cu(cuStreamIsCapturing)(stream, &status);
-	/* The program's own command meets that too, and it is the driver that says so. */
+	/* The program's command meets this error, too. So it goes to the driver directly, which reports the error. */
 	if (result == CUDA_ERROR_INVALID_HANDLE || (result >= CAPTURE_ERRORS_FIRST && result <= CAPTURE_ERRORS_LAST))
 		return true;
-	/* Any other says nothing about it: a driver that cannot capture, a context that has failed. */
+	/* Other errors say nothing about captures: the driver may not support them, or the context has failed. */
 	return result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/* Any other stream may join the capture, and the default stream may not be used while one of its own does. */
+/* Other streams may join the capture, and the default stream may not be used while certain streams are capturing. So
+ * this concerns all streams. */
 static void before_capture(void)
 {
-	/* In this order: from here on the end of what is launched is asked for at once. */
+	/* In this order: after the first line, events of new launches are recorded immediately. */
 	atomic_fetch_add(&n_captures, 1);
 	adsm_driver_launched(NULL);
 }
@@ -70,7 +72,7 @@ BEGIN(cuStreamBeginCaptureToGraph, (CUstream stream, CUgraph graph, const void *
 BEGIN(cuStreamBeginCaptureToGraph_ptsz, (CUstream stream, CUgraph graph, const void *dependencies, const void *data,
 					 size_t n, int mode), (stream, graph, dependencies, data, n, mode))
 
-/* A broken capture ends with an error; after other errors the capture goes on. */
+/* A capture that is invalid ends with one of two errors. After other errors it continues. */
 static CUresult end_capture(__typeof__(&cuStreamEndCapture) driver, CUstream stream, CUgraph *graph)
 {
 	CUgraph made = graph ? *graph : NULL;	/* the driver may not write to shared memory: query.c */
@@ -95,7 +97,7 @@ static CUresult end_capture(__typeof__(&cuStreamEndCapture) driver, CUstream str
 END(cuStreamEndCapture)
 END(cuStreamEndCapture_ptsz)
 
-/* ---- the end of streams; their commands go on */
+/* ---- the end of streams, whose commands still run to their end */
 
 #define DESTROY(name)					\
 	ADSM_CU(name);					\

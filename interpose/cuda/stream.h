@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stream.h - which streams capture. */
+/* stream.h - which streams are capturing. */
 #ifndef ADSM_CUDA_STREAM_H
 #define ADSM_CUDA_STREAM_H
 
@@ -7,9 +7,9 @@
 
 #include "cuda/cu.h"
 
-/* Does any stream capture? */
+/* Is any stream capturing? */
 bool adsm_cuda_captures(void);
-/* Commands of this stream are recorded, not run; or it is in no state to tell. */
+/* Is the stream capturing, so that its commands are recorded and not run? True also if it cannot be asked. */
 bool adsm_cuda_capturing(CUstream stream);
 
 #endif

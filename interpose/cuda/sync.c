@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sync.c - waiting for the driver's commands: when it succeeds, objects may be looked at. */
+/* sync.c - waiting for the driver's commands. After a successful wait, the program may read objects. */
 #include "sync.h"
 
 #include "entries.h"
@@ -9,7 +9,7 @@
 ADSM_CU(cuCtxSynchronize_v2);
 ADSM_CU_CALLED(cuPointerGetAttribute);
 
-/* What the driver has waited for, the library sees end a little later. */
+/* Needed even if the driver has waited: the library notes the end of a call a little later. */
 int adsm_cuda_wait_calls(struct adsm_home *home)
 {
 	struct adsm_sigset old;
@@ -25,13 +25,13 @@ int adsm_cuda_acquire(struct adsm_home *home)
 {
 	int error = 0;
 
-	/* A touch waits for what it needs; where none is seen, all that runs now ends before objects are fetched. */
+	/* A touch waits for the calls that it needs. If touches are not detected, wait for all calls that run now. */
 	if (atomic_load_explicit(&home->n_undetected, memory_order_relaxed))
 		error = adsm_cuda_wait_calls(home);
 	return error ? error : adsm_driver_sync(home);
 }
 
-/* The driver said @result. */
+/* @result: of the driver. */
 static CUresult acquire_of(CUresult result, struct adsm_home *home)
 {
 	int error = result == CUDA_SUCCESS && home ? adsm_cuda_acquire(home) : 0;

@@ -9,15 +9,16 @@
 
 struct adsm_home;
 
-/* Wait for the home's calls that the library knows of. */
+/* Wait for all calls of the home that the library knows of. */
 int adsm_cuda_wait_calls(struct adsm_home *home);
-/* The program has waited for commands: with protocols that see no accesses, objects are fetched. */
+/* The program has waited for commands. With a protocol that detects no touches (batch), objects are fetched now. */
 int adsm_cuda_acquire(struct adsm_home *home);
-/* Wait for a stream of the program's, as cuStreamSynchronize() does; after it, objects may be looked at. */
+/* Wait for a stream of the program, as cuStreamSynchronize() does. After that, the program may read objects. */
 CUresult adsm_cuda_wait(CUstream stream);
-/* Is it memory of the host that the driver does not know? Copies of it may wait in the driver, asynchronous too. */
+/* Is this host memory that the driver does not know? Copies of such memory may wait in the driver, even asynchronous
+ * ones. */
 bool adsm_cuda_is_pageable(CUdeviceptr p);
-/* What the library could not do, as a CUresult; of a context that has failed the driver's own error. */
+/* Converts a negative errno to a CUresult. If the context has failed, the result is the driver's error. */
 CUresult adsm_cuda_failure(int error, CUstream stream);
 
 #endif
