@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsm-info.c - what the library finds here: version, devices, options. */
+/* adsm-info.c - shows the library's version, its devices and its options. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void *read_file(const char *path, size_t *ret_size)
 	return bytes;
 }
 
-/* What it needs of a core that has a local store. */
+/* What the kernel needs of a core's local store. */
 static void show_needs(const struct adsm_module_info *info, const char *kernel)
 {
 	for (size_t i = 0; i < info->n_needs; i++) {
@@ -61,10 +61,10 @@ static void show_needs(const struct adsm_module_info *info, const char *kernel)
 	}
 }
 
-/* The same code in partitions. */
+/* The module's code in partitions. */
 static void show_partitions(const struct adsm_module_info *info)
 {
-	/* Aligned, as nothing in a module is for sure. */
+	/* A copy, because the bytes in the module may be unaligned. */
 	void *bytes = malloc(info->partitions_size + 1);
 	struct adsm_image image;
 	uint32_t largest = 0;
@@ -87,7 +87,7 @@ static void show_partitions(const struct adsm_module_info *info)
 	free(bytes);
 }
 
-/* The kernels of a module, and what is known of them without running any. */
+/* Show the kernels of a module and their properties. No code of the module is run. */
 static bool show_module(const char *path)
 {
 	struct adsm_module_info *info;

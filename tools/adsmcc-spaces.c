@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc-spaces.c - adsmcc's pass for cores with a local store: of each access to an address space, in the bitcode that
- * clang has made of a module, it makes a call of the software cache (adsm_scratchpad.h). What it does not know it
- * refuses, with the line. It also writes who calls whom.
+ * adsmcc-spaces.c - adsmcc's pass for cores with a local store. Its input is bitcode that clang has made of a module.
+ * It replaces each access to an address space by a call of the software cache (adsm_scratchpad.h). It reports code that
+ * it does not know as an error, with the line. It also writes the calls between functions to the file CALLS.
  *
  *	adsmcc-spaces IN.bc OUT.bc CALLS
  *
- * The interface of LLVM 14 to 19, typed pointers and opaque ones: addresses are integers as soon as they are used, and
- * values go by memory of the stack, of which the optimiser makes registers again. Nothing is ever freed.
+ * It works with LLVM 14 to 19, with typed and opaque pointers. So addresses are converted to integers where they are
+ * used, and values are passed in memory of the stack. The optimiser turns that memory into registers again. Memory is
+ * never freed.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -32,11 +33,11 @@ static LLVMTargetDataRef layout;
 static LLVMTypeRef word;		/* of 64 bits */
 static int n_errors;
 
-/* ---- what is said */
+/* ---- messages */
 
-#define USES_DEEP 4			/* casts and sums on the way from a pointer to its access, at least */
+#define USES_DEEP 4			/* casts and sums that there may be between a pointer and its access */
 
-/* An instruction with a line that uses @value, or uses what is made of it; NULL: none. */
+/* An instruction with a line number that uses @value, or a value computed from it; NULL: none. */
 static LLVMValueRef find_use(LLVMValueRef value, int depth)
 {
 	LLVMValueRef found = NULL;
@@ -50,7 +51,8 @@ static LLVMValueRef find_use(LLVMValueRef value, int depth)
 	return found;
 }
 
-/* The instruction that says where @at is in the source: the optimiser leaves some without; what uses them has it. */
+/* An instruction with the line number of @at. The optimiser leaves some instructions without a line. Then those that
+ * use the result usually have it. */
 static LLVMValueRef find_line(LLVMValueRef at)
 {
 	LLVMValueRef near = LLVMGetDebugLocLine(at) ? at : find_use(at, USES_DEEP);
@@ -60,7 +62,7 @@ static LLVMValueRef find_line(LLVMValueRef at)
 	return near ? near : at;
 }
 
-/* What cannot be done at @at, with its line where clang has told it. */
+/* Report an error at @at, with its line if that is known. */
 static void refuse(LLVMValueRef at, const char *format, ...)
 {
 	LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(at));
@@ -87,7 +89,7 @@ static void fail(const char *what, const char *why)
 	exit(1);
 }
 
-/* ---- small things */
+/* ---- small helpers */
 
 static unsigned space_of(LLVMValueRef pointer)
 {
@@ -151,7 +153,7 @@ static LLVMValueRef call(const char *name, LLVMValueRef *args, unsigned n)
 	return LLVMBuildCall2(builder, LLVMGlobalGetValueType(function), function, args, n, "");
 }
 
-/* Room on the stack of the function that @at is in. */
+/* Make a variable on the stack of the function that @at is in. */
 static LLVMValueRef room_for(LLVMValueRef at, LLVMTypeRef type)
 {
 	LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(LLVMGetInstructionParent(at)));
@@ -170,7 +172,7 @@ static void replace(LLVMValueRef old, LLVMValueRef new)
 	LLVMInstructionEraseFromParent(old);
 }
 
-/* A value of at most 64 bits as a number of 64, and back; NULL: of another size. */
+/* Convert a value to a number of 64 bits, and back. NULL: the value's size is not 1, 2, 4 or 8 bytes. */
 static LLVMValueRef to_word(LLVMValueRef at, LLVMValueRef value)
 {
 	const unsigned long long size = size_of(value);
@@ -204,13 +206,13 @@ static const char *sized(const char *verb, unsigned long long size)
 	return name;
 }
 
-/* Such accesses are of the memory itself, whatever the cache has. */
+/* A volatile or atomic access goes to memory directly, not to the cache. */
 static bool is_direct(LLVMValueRef at)
 {
 	return LLVMGetVolatile(at) || LLVMGetOrdering(at) != LLVMAtomicOrderingNotAtomic;
 }
 
-/* Operation @op on memory; NULL: it was refused. */
+/* Operation @op on memory. NULL: the access was reported as an error. */
 static LLVMValueRef direct(LLVMValueRef at, enum adsm_store_op op, LLVMValueRef pointer, LLVMTypeRef type,
 			   LLVMValueRef value)
 {
@@ -352,14 +354,14 @@ static void do_call(LLVMValueRef at)
 	else if (starts(name, "llvm.prefetch") || starts(name, "llvm.assume") || starts(name, "llvm.lifetime"))
 		replace(at, NULL);
 	else if (starts(name, "llvm.ptrmask"))
-		return;		/* a pointer of a pointer, by some of its bits */
+		return;		/* no access: it masks bits of a pointer */
 	else if (LLVMIsAInlineAsm(called))
 		refuse(at, "assembly with a pointer to device memory, which no instruction reaches");
 	else if (LLVMIsAFunction(called) && LLVMIsDeclaration(called))
 		refuse(at, "%s() is no function of this module, and could not use a pointer to device memory", name);
 }
 
-/* ---- what changes address spaces, in instructions and in constants */
+/* ---- casts between address spaces, in instructions and in constants */
 
 static bool casts_away(LLVMValueRef value, int depth)
 {
@@ -423,7 +425,7 @@ static void transform(LLVMValueRef at)
 
 /* ---- functions */
 
-/* A function of adsm_kernel_services.h, which calls the device: what that takes of the stack is known. */
+/* A function of adsm_kernel_services.h, which calls the device. The stack size of such a function is known. */
 static bool is_service(LLVMValueRef function)
 {
 	return starts(name_of(function), "adsm_services_");
@@ -434,7 +436,7 @@ static bool is_ours(LLVMValueRef function)
 	return starts(name_of(function), "adsm_store_") || is_service(function);
 }
 
-/* What the optimiser has concluded of a function's memory is no longer so. */
+/* Remove attributes about memory accesses: those that the optimiser has found are wrong for the new calls. */
 static void forget_memory(LLVMValueRef function, bool is_call)
 {
 	static const char *const names[] = {
@@ -487,14 +489,14 @@ static void do_function(LLVMValueRef function, FILE *calls)
 	free(all);
 }
 
-/* A table with a name that others find: code in partitions takes its address from the code in one piece. */
+/* Give a table a name with external linkage: code in partitions gets its address from the code in one piece. */
 static void place_table(LLVMValueRef table)
 {
 	char name[256];
 	LLVMValueRef new;
 
 	snprintf(name, sizeof(name), "adsm_table_%s", name_of(table));
-	/* What was a file's own keeps something of that, so it is another one. */
+	/* A new variable, because a variable that was static keeps properties of that. */
 	new = LLVMAddGlobalInAddressSpace(module, LLVMGlobalGetValueType(table), name, CONSTANT);
 	LLVMSetInitializer(new, LLVMGetInitializer(table));
 	LLVMSetAlignment(new, LLVMGetAlignment(table));
@@ -504,7 +506,7 @@ static void place_table(LLVMValueRef table)
 	LLVMDeleteGlobal(table);
 }
 
-/* Tables are in device memory: apart from the data that a core has. */
+/* Tables are in device memory, in a section separate from the data in a core's local store. */
 static void place_globals(void)
 {
 	const LLVMValueRef last = LLVMGetLastGlobal(module);

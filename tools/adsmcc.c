@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc.c - the kernel compiler: makes a kernel module of one source file in the dialect of
- * adsm_kernel.h.
+ * adsmcc.c - the kernel compiler: it makes a kernel module of one source file in the dialect of adsm_kernel.h.
  *
- * The source is flattened into one text without includes, checked for what a C compiler would accept
- * and a GPU could not run, and given to cc on its standard input. The module carries the same text in
- * section "adsm_text", for compilers of other devices; with --ptx also what nvcc makes of it, in section
- * "adsm_ptx", and with --scratchpad code for cores with a local store. A run is short: memory is never freed.
+ * The source is flattened into one text without includes. The text is checked for code that a C compiler accepts, but
+ * that a GPU cannot run. Then cc reads it from its standard input. The module contains the same text in section
+ * "adsm_text", for compilers of other devices. With --ptx it also has nvcc's output, in section "adsm_ptx", and with
+ * --scratchpad, code for cores with a local store. Memory is never freed, because a run is short.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +23,7 @@
 
 #define PATH_SIZE 4096
 
-/* The files @output was made of, as a rule of make. */
+/* Write the list of files that @output was made of, as a rule for make. */
 static void write_dependencies(const char *path, const char *output)
 {
 	struct text text = { 0 };
@@ -62,7 +61,7 @@ static const char help[] =
 	"  -MF FILE          write a rule for make that lists all files that were read\n"
 	"  --version, --help\n";
 
-/* Installed: in a folder relative to bin. In a build folder: where the sources are. */
+/* The path of a header: in @folder, relative to the folder of adsmcc, if installed; else in the source tree. */
 static const char *find_header(const char *folder, const char *name)
 {
 	char self[PATH_SIZE], *slash, *path;
@@ -78,7 +77,7 @@ static const char *find_header(const char *folder, const char *name)
 	return format_string("%s/%s", ADSM_INCLUDE_DIR, name);
 }
 
-/* The value of option @name at argv[*i]: the rest of it, or the next argument. */
+/* The value of option @name at argv[*i]: the rest of this argument, or the next argument. */
 static const char *option_value(int argc, char **argv, int *i, const char *name)
 {
 	const char *rest = argv[*i] + strlen(name);
@@ -98,7 +97,7 @@ static const char *default_output(const char *input, const char *suffix)
 	return format_string("%.*s.%s", dot ? (int)(dot - name) : (int)strlen(name), name, suffix);
 }
 
-/* Asked by AddressSanitizer, which would call what is never freed leaks. */
+/* AddressSanitizer calls this. Without it, it would report memory that is never freed as leaks. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -121,7 +120,7 @@ static void add_define(struct text *defines, const char *macro)
 	text_print(defines, "#define %.*s %s\n", name, macro, macro[name] ? macro + name + 1 : "1");
 }
 
-/* One argument, and its value behind it. */
+/* Parse one argument, and its value. */
 static void parse(struct command *command, int argc, char **argv, int *i)
 {
 	const char *arg = argv[*i];
@@ -169,7 +168,7 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 	}
 }
 
-/* What was not said. */
+/* Set defaults, and check how options fit together. */
 static void complete(struct command *command)
 {
 	const char *nvcc;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc_atomics.c - which kernels may do atomics on memory that other blocks see, and which call services.
+ * adsmcc_atomics.c - finds the kernels that may do atomics on memory shared by blocks, or may call services.
  *
- * Seen are the words of what the compiler compiles. A function that names another one may call it, and an atomic is
- * harmless only where its target is plainly an ADSM_SHARED array of the same function: what is not understood is
- * taken for an atomic, so that a kernel is never wrongly let off.
+ * The input is the preprocessed text, as tokens. If a function names another function, it may call it. An atomic is
+ * harmless only if its target is obviously an ADSM_SHARED array of the same function. Code that is not understood
+ * counts as an atomic. So no kernel that does atomics is missed.
  */
 #include "adsmcc_atomics.h"
 
@@ -12,11 +12,11 @@
 
 #include "adsmcc_tokens.h"
 
-/* What stands at file scope up to a semicolon or the end of braces: a function, as a whole. */
+/* A part of the text at file scope, up to a semicolon or the end of braces: for instance, a whole function. */
 struct chunk {
-	size_t first, body, end;	/* tokens; body: the braces, 0: none */
-	size_t name;			/* 0: none that we see */
-	bool marked;			/* does what is looked for, or may call who does */
+	size_t first, body, end;	/* tokens. body: the opening brace; 0: none */
+	size_t name;			/* the token of the function's name; 0: not found */
+	bool marked;			/* does what is searched for, or may call a function that does */
 };
 
 static struct chunk *chunks;
@@ -27,13 +27,13 @@ static bool same(size_t i, size_t j)
 	return tokens[i].size == tokens[j].size && !memcmp(tokens[i].start, tokens[j].start, (size_t)tokens[i].size);
 }
 
-/* One character out of @set. */
+/* Is the token one of the characters in @set? */
 static bool is_any(size_t i, const char *set)
 {
 	return tokens[i].size == 1 && strchr(set, *tokens[i].start);
 }
 
-/* A function of the compiler's that is an atomic, or may be one. */
+/* Is the token a builtin function of the compiler that is an atomic, or may be one? */
 static bool is_builtin(size_t i)
 {
 	const struct token *token = &tokens[i];
@@ -43,7 +43,7 @@ static bool is_builtin(size_t i)
 		memmem(token->start, (size_t)token->size, "__sync_", 7));
 }
 
-/* What makes anything possible: types that are atomic, instructions, and functions with a second name. */
+/* Words that may hide an atomic: atomic types, assembly, and second names of functions. */
 static bool is_opaque(size_t i)
 {
 	static const char *const words[] = { "_Atomic", "asm", "__asm", "__asm__", "alias", "__alias__", "ifunc",
@@ -55,7 +55,7 @@ static bool is_opaque(size_t i)
 	return false;
 }
 
-/* The word before the parameters, behind which the body is. */
+/* The name: the word before the parameters that stand directly before the body. */
 static size_t find_name(const struct chunk *chunk)
 {
 	for (size_t i = chunk->first; i < chunk->body; i = is_any(i, "([{") ? skip_group(i) : i + 1)
@@ -91,7 +91,7 @@ static bool has_name(const struct chunk *chunk, size_t word)
 
 /* ---- arrays of the block ----------------------------------------------------------------- */
 
-/* What is in the brackets behind this word are no declarations. */
+/* Is the word a function or operator, so that the brackets behind it contain no declarations? */
 static bool is_call(size_t word)
 {
 	if (is_builtin(word) || is(word, "__typeof__") || is(word, "sizeof"))
@@ -102,7 +102,7 @@ static bool is_call(size_t word)
 	return false;
 }
 
-/* May a variable, not an array, be declared where the word @i is? */
+/* May the word @i be the declaration of a variable that is no array? */
 static bool may_declare(size_t i)
 {
 	size_t depth = 0;
@@ -120,7 +120,7 @@ static bool may_declare(size_t i)
 	return true;
 }
 
-/* Does the word at @i and the brackets behind it come of ADSM_SHARED? */
+/* Does ADSM_SHARED declare the word at @i? */
 static bool declares_shared(size_t i)
 {
 	const size_t behind = is(i + 1, "[") ? skip_group(i + 1) : i;
@@ -138,7 +138,7 @@ static bool has_inner_function(size_t i)
 	return tokens[i].word && is(i + 1, "(") && is(skip_group(i + 1), "{");
 }
 
-/* Is the word @name an ADSM_SHARED array everywhere in the body, and nowhere else? */
+/* Is the word @name an ADSM_SHARED array in the whole body, with no second declaration? */
 static bool is_shared(const struct chunk *chunk, size_t name)
 {
 	bool declared = false;
@@ -158,7 +158,7 @@ static bool is_shared(const struct chunk *chunk, size_t name)
 	return declared;
 }
 
-/* Is the argument at @i plainly in such an array: "a", "a + …", "&a[…]", "&a[…].b"? */
+/* Is the argument at @i obviously in such an array: "a", "a + …", "&a[…]", "&a[…].b"? */
 static bool is_in_shared(const struct chunk *chunk, size_t i)
 {
 	size_t end = i, name;
@@ -181,7 +181,7 @@ static bool is_in_shared(const struct chunk *chunk, size_t i)
 	} else if (i < end && !is(i, "+")) {
 		return false;
 	}
-	/* What would make another pointer of it. */
+	/* Operators that may make a pointer to other memory of it. */
 	for (; i < end; i = is_any(i, "([{") ? skip_group(i) : i + 1)
 		if (is_any(i, "?,-"))
 			return false;
@@ -193,7 +193,7 @@ static bool is_in_shared(const struct chunk *chunk, size_t i)
 static bool does_atomics(const struct chunk *chunk)
 {
 	for (size_t i = chunk->first; i < chunk->end; i++) {
-		/* The header's name for a target that it needs more than once. */
+		/* adsm_kernel.h uses this name for a target that it uses several times. */
 		const bool is_target = is(i, "adsm_p_") && is(i + 1, "=");
 
 		if (is_opaque(i))
@@ -206,14 +206,14 @@ static bool does_atomics(const struct chunk *chunk)
 	return false;
 }
 
-/* May @user use what @used is? Data without a value, a prototype, a type use nothing. */
+/* May @user use @used? Data without an initial value, prototypes and types use nothing. */
 static bool may_use(const struct chunk *user, const struct chunk *used)
 {
 	bool uses = user->body;
 
 	for (size_t i = user->first; i < user->end && !uses; i++)
 		uses = is(i, "=");
-	/* What has no name we see, or is data, may be used from everywhere. */
+	/* If @used has no name, or is data, every function may use it. */
 	if (!uses || !used->name)
 		return uses;
 	for (size_t i = user->first; i < user->end; i++)
@@ -230,7 +230,8 @@ static void spread(size_t from)
 			spread(c);
 }
 
-/* Who gets at what the device has for it. What is not understood is no matter here: kernels are told by errors. */
+/* Does the function use adsm_services_here, the device's table of services? Here, code that is not understood counts as
+ * no. Kernels that call services without the mark get an error. */
 static bool calls_services(const struct chunk *chunk)
 {
 	for (size_t i = chunk->body; i && i < chunk->end; i++)
@@ -248,7 +249,8 @@ static void mark(bool (*does)(const struct chunk *chunk))
 			spread(c);
 }
 
-/* A macro of each kernel, or task, that is marked, or of each that is not: its name behind @macro, then @value. */
+/* Append a macro for each kernel (or task, by @prefix) that is marked, or for each that is not marked: @macro with the
+ * kernel's name behind it, then @value. */
 static void define(struct text *out, const char *prefix, bool marked, const char *macro, const char *value)
 {
 	for (size_t c = 0; c < n_chunks; c++) {

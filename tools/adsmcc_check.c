@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_check.c - what a C compiler would accept in a kernel and a GPU could not run. */
+/* adsmcc_check.c - finds code in kernels that a C compiler accepts, but that a GPU cannot run. */
 #include "adsmcc_check.h"
 
 #include "adsmcc_tokens.h"
@@ -9,8 +9,8 @@
 
 /* ---- checking phases --------------------------------------------------------------------- */
 
-/* Walk over the statement at @i, up to where the next one starts. @breakable: a break in it ends a loop or
- * switch inside the phase. */
+/* Check the statement at @i. Returns the start of the next one. @breakable: it is in a loop or switch inside the phase,
+ * so a break does not leave the phase. */
 static size_t check_breaks(size_t i, bool breakable)
 {
 	if (is(i, "{")) {
@@ -26,7 +26,7 @@ static size_t check_breaks(size_t i, bool breakable)
 		i = check_breaks(i + 1, true);
 		if (is(i, "while"))
 			i++;
-		/* The condition and its semicolon are the rest, as of any expression. */
+		/* The condition and its semicolon are skipped below, as an expression. */
 	} else if (is(i, "if")) {
 		i++;
 		i = check_breaks(is(i, "(") ? skip_group(i) : i, breakable);
@@ -44,7 +44,7 @@ static size_t check_breaks(size_t i, bool breakable)
 	return is(i, ";") ? i + 1 : i;
 }
 
-/* @i is behind ADSM_THREADS. Returns where the phase ends. */
+/* Check the phase whose ADSM_THREADS is before @i. Returns its end. */
 static size_t check_phase(size_t i)
 {
 	static const char *const outside_only[] = {
@@ -73,7 +73,7 @@ static size_t check_phase(size_t i)
 
 /* ---- checking bodies --------------------------------------------------------------------- */
 
-/* None of these words may stand in the body @i to @end, which is @what. */
+/* Report each of these words in the body from @i to @end. @what: the body, for messages. */
 static void check_words(size_t i, size_t end, const char *const *words, size_t n, const char *what)
 {
 	for (; i < end; i++)
@@ -104,8 +104,8 @@ static void check_task(size_t i)
 
 /* ---- the text ---------------------------------------------------------------------------- */
 
-static struct text *text;		/* what is written */
-static const char *copied;		/* up to where the input is in it */
+static struct text *text;		/* the output */
+static const char *copied;		/* the input is copied up to here */
 
 static void copy_to(const char *p)
 {
@@ -113,13 +113,13 @@ static void copy_to(const char *p)
 	copied = p;
 }
 
-/* A line for the preprocessor; what follows is of the line of token @i. */
+/* Add a line for the preprocessor. The text behind it has the line number of token @i. */
 static void put_line(const char *line, size_t i)
 {
 	text_print(text, "\n%s\n#line %d \"%.*s\"\n", line, tokens[i].line, tokens[i].file_size, tokens[i].file);
 }
 
-/* The kernel at @i, of so many arguments before its parameters; returns where to go on. */
+/* The kernel at @i. @commas: the number of the macro's arguments before the parameters. Returns the token behind it. */
 static size_t enter_kernel(size_t i, int commas)
 {
 	const size_t end = skip_group(i + 1);
@@ -141,7 +141,8 @@ static size_t enter_kernel(size_t i, int commas)
 	return end + 1;
 }
 
-/* The tasks of a program for COMIC++: a declaration may follow a label there, which not every compiler takes. */
+/* The tasks of a COMIC++ program. A declaration may follow a label there, which not every compiler accepts. So a ";" is
+ * added behind each label. */
 static size_t enter_comic(size_t i)
 {
 	const size_t end = skip_group(i + 1);
@@ -158,7 +159,7 @@ static size_t enter_comic(size_t i)
 	return end;
 }
 
-/* The task at @i, which devices do not see that have none. */
+/* The task at @i. It is put into #ifdef, because some devices have no tasks. */
 static size_t enter_task(size_t i)
 {
 	const size_t body = skip_group(i + 1), end = is(body, "{") ? skip_group(body) : body;

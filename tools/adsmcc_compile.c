@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_compile.c - the text goes to the C compiler, and to CUDA's: a module. */
+/* adsmcc_compile.c - makes a module of the text, by the C compiler and nvcc. */
 #include "adsmcc_compile.h"
 #include "adsmcc_atomics.h"
 #include "adsmcc_tokens.h"
@@ -63,7 +63,7 @@ int run_tool(char *const *argv, const struct text *input, struct text *ret_outpu
 		return 1;
 	}
 
-	/* What ends us ends the compiler, and then we clean up. */
+	/* A signal that would end adsmcc is passed on to the compiler. adsmcc then cleans up, and ends. */
 	sigemptyset(&block);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaddset(&block, signals[i]);
@@ -103,7 +103,7 @@ int run_tool(char *const *argv, const struct text *input, struct text *ret_outpu
 	return WEXITSTATUS(status);
 }
 
-/* What a signal ended is gone, and so are we. */
+/* If a signal has been caught, end by it. */
 static void end_if_caught(void)
 {
 	if (caught_signal) {
@@ -139,7 +139,7 @@ const char *find_nvcc(void)
 	die("--ptx needs nvcc, a part of the CUDA toolkit, which was not found (choose one with --nvcc or NVCC)");
 }
 
-/* As old as can be, so that all devices take it: compute_75, or the lowest there is. */
+/* The oldest architecture, because newer devices run its code, too: compute_75, or the lowest that nvcc supports. */
 static const char *choose_architecture(const char *nvcc)
 {
 	char *const argv[] = { (char *)nvcc, "--list-gpu-arch", NULL };
@@ -159,7 +159,8 @@ static const char *choose_architecture(const char *nvcc)
 	return format_string("compute_%d", lowest ? lowest : 75);
 }
 
-/* Add what nvcc makes of @text to the module's @source; it works in @dir. Returns its exit status. */
+/* Add the PTX that nvcc makes of @text to the module's @source. @dir: for temporary files. Returns nvcc's exit
+ * status. */
 static int add_ptx(struct text *source, const struct text *text, const char *nvcc, const char *architecture,
 		   const char *dir)
 {
@@ -175,7 +176,7 @@ static int add_ptx(struct text *source, const struct text *text, const char *nvc
 	list_add(&argv, "-x");
 	list_add(&argv, "cu");
 	list_add(&argv, "--ptx");
-	list_add(&argv, "--fmad=false");	/* the same numbers, as above */
+	list_add(&argv, "--fmad=false");	/* for the same results as on the CPU, see compiler_command() */
 	list_add(&argv, "-Wno-deprecated-gpu-targets");
 	list_add(&argv, format_string("-arch=%s", architecture));
 	list_add(&argv, "-o");
@@ -193,14 +194,14 @@ static int add_ptx(struct text *source, const struct text *text, const char *nvc
 	return status;
 }
 
-/* What each run of the C compiler begins with. */
+/* The command and the options of every run of the C compiler. */
 static struct list compiler_command(const char *compiler, const struct list *options)
 {
 	static const char *const fixed[] = {
 		/*
-		 * Nobody looks at errno or at the floating-point exception flags of a kernel, and conditional
-		 * code can only be vectorised without them. No contraction: a kernel gives the same numbers
-		 * with each compiler and on each CPU, whether that has fused multiply-add or not.
+		 * Kernels do not use errno or the floating-point exception flags, and with them, conditional
+		 * code could not be vectorised. Contraction is off, so that a kernel has the same results
+		 * with each compiler and on each CPU, with or without fused multiply-add.
 		 */
 		"-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fPIC",
 		"-fvisibility=hidden",
@@ -220,7 +221,8 @@ static struct list compiler_command(const char *compiler, const struct list *opt
 	return argv;
 }
 
-/* Add to the module's @source, before the text, what its kernels do: the preprocessor @argv works in @dir. */
+/* Add the macros of find_atomics() to the module's @source, before the text. @argv: the preprocessor; @dir: for
+ * temporary files. */
 static int add_atomics(struct text *source, struct list *argv, const struct text *text, const char *dir)
 {
 	char *output = format_string("%s/text.i", dir);
@@ -228,7 +230,7 @@ static int add_atomics(struct text *source, struct list *argv, const struct text
 	int status;
 
 	list_add(argv, "-E");
-	list_add(argv, "-w");		/* the compilation says it */
+	list_add(argv, "-w");		/* the compilation will print the warnings */
 	list_add(argv, "-o");
 	list_add(argv, output);
 	list_add(argv, "-xc");
@@ -240,7 +242,7 @@ static int add_atomics(struct text *source, struct list *argv, const struct text
 	return status;
 }
 
-/* Where intermediate files are, which go when this ends, whoever ends it. */
+/* The folder of temporary files. It is removed when adsmcc ends, also by die() or a signal. */
 static char *work_dir;
 
 static void remove_work(void)
@@ -257,7 +259,7 @@ static void remove_work(void)
 	work_dir = NULL;
 }
 
-/* A pointer that loses its const: an error, of gcc and of clang. */
+/* Make a pointer that loses its const an error, in gcc and in clang. */
 static const char strict[] =
 	"#ifdef __clang__\n"
 	"#pragma clang diagnostic error \"-Wincompatible-pointer-types-discards-qualifiers\"\n"
@@ -267,7 +269,7 @@ static const char strict[] =
 	"#endif\n"
 	"#pragma GCC diagnostic error \"-Wcast-qual\"\n";
 
-/* Does nothing change the variable @name of the module that @argv makes of @before and @text? */
+/* Is the variable @name never changed, in the module that @argv makes of @before and @text? */
 static bool is_constant(const struct list *argv, const char *module, const struct text *before,
 			const struct text *text, const char *name)
 {
@@ -279,7 +281,7 @@ static bool is_constant(const struct list *argv, const char *module, const struc
 		const char *word = argv->items[i];
 
 		if (word && !strcmp(word, "-w"))
-			return false;	/* there are no warnings to make errors of */
+			return false;	/* warnings are off, so they cannot become errors */
 		list_add(&other, word == module ? output : word);
 	}
 	text_print(&source, "%s%s", before->bytes, strict);
@@ -291,8 +293,8 @@ static bool is_constant(const struct list *argv, const char *module, const struc
 }
 
 /*
- * Compile @source, which is @before, @text and sections, by @argv into @module; once more where that has to say which
- * variables kernels may change.
+ * Compile @source, which is @before, @text and sections, by @argv into @module. If kernels may change variables,
+ * compile once more, with the list of these variables in the module.
  */
 static int make_module(const struct list *argv, struct text *source, const struct text *before,
 		       const struct text *text, const char *module)

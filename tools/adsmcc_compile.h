@@ -1,45 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_compile.h - the text goes to the C compiler, and to CUDA's: a module. */
+/* adsmcc_compile.h - makes a module of the text, by the C compiler and nvcc. */
 #ifndef ADSMCC_COMPILE_H
 #define ADSMCC_COMPILE_H
 
 #include "adsmcc_text.h"
 
-/* The CUDA compiler that is here; there is one, or this is the end. */
+/* The path of nvcc. If there is none, adsmcc exits. */
 const char *find_nvcc(void);
 
 struct partition_options;
 
 /* What modules are made with. */
 struct tools {
-	const char *compiler;		/* a command, of words */
-	const struct list *options;	/* for it */
+	const char *compiler;		/* a command with its arguments, separated by spaces */
+	const struct list *options;	/* for the compiler */
 	const char *nvcc, *architecture;	/* NULL: no PTX */
-	/* What else goes into a module, added to its source in folder @dir; returns an exit status. NULL: nothing. */
+	/* Adds other sections to the module's source; @dir: for temporary files. Returns an exit status. May be
+	 * NULL. */
 	int (*add)(struct text *source, const struct text *text, const struct tools *tools, const char *dir);
-	const char *clang;		/* for code for cores with a local store; a command */
-	const char *spaces;		/* adsmcc-spaces */
-	const char *store_header;	/* adsm_scratchpad.h */
-	/* What of that code is in which partition; NULL: it is in one piece. */
+	const char *clang;		/* the command that makes code for cores with a local store */
+	const char *spaces;		/* the path of adsmcc-spaces */
+	const char *store_header;	/* the path of adsm_scratchpad.h */
+	/* How the code for such cores is divided into partitions. NULL: it is in one piece. */
 	const struct partition_options *partition;
 };
 
 /*
- * Compile @text into the module @output, which appears only when all went well: the linker writes into a
- * directory next to it, removed in any case.
+ * Compile @text into the module @output. The file appears only if there was no error: the linker writes into a
+ * temporary directory beside it, which is removed in any case.
  */
 int compile(const struct tools *tools, const struct text *text, const char *output);
 
 #define C_COMPILER "C compiler"
 
 /*
- * Run @argv with @input as its standard input. @ret_output: what it writes to its standard output; NULL: that is ours.
- * @what: what it is, for messages, which say how to choose another; NULL: neither it nor adsmcc says anything.
- * Returns its exit status.
+ * Run @argv with @input as its standard input. Returns its exit status.
+ * @ret_output: gets its standard output; NULL: it writes to that of adsmcc.
+ * @what: the kind of tool, for error messages, which also say how to choose another one; NULL: no messages, neither
+ * from the tool nor from adsmcc.
  */
 int run_tool(char *const *argv, const struct text *input, struct text *ret_output, const char *what);
 
-/* The bytes of @text and a NUL, as an array in section @name. */
+/* Add an array in section @name with the bytes of @text and a NUL. */
 void add_section(struct text *source, const char *name, const struct text *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_flatten.c - a source file and what it includes become one text without includes. */
+/* adsmcc_flatten.c - makes one text without includes of a source file and all that it includes. */
 #include "adsmcc_flatten.h"
 
 #include <ctype.h>
@@ -10,19 +10,19 @@
 
 const char *kernel_header;
 struct list include_dirs, inputs;
-static struct list once;		/* files not to include again */
+static struct list once;		/* files that are included only once */
 
 struct file {
 	const char *path;
 	const struct file *includer;
 };
 
-/* The library's own headers, beside each other. */
+/* The library's own headers, which are in one folder. */
 static const char *const own_names[] = { "adsm_kernel.h", "adsm_kernel_services.h", "comic_pp_ape.h" };
 #define N_OWN (sizeof(own_names) / sizeof(own_names[0]))
 static const char *own_paths[N_OWN];
 
-/* The path of the one that is called so, always the same string; NULL: none is. */
+/* The path of the own header with this name, always the same string; NULL: there is none. */
 static const char *own_header(const char *name)
 {
 	const char *slash = strrchr(kernel_header, '/');
@@ -37,7 +37,7 @@ static const char *own_header(const char *name)
 	return NULL;
 }
 
-/* The name of the one with this path; NULL: another file's. */
+/* The name of the own header with this path; NULL: it is another file. */
 static const char *own_name(const char *path)
 {
 	for (size_t i = 0; i < N_OWN; i++)
@@ -54,7 +54,7 @@ static void text_add_line_marker(struct text *text, int line, const char *path)
 	text_print(text, "\"\n");
 }
 
-/* Where the line at @p ends: its newline, or the end of the text. Follows comments over it. */
+/* The end of the line at @p: its newline, or the end of the text. *in_comment: whether a comment is open, updated. */
 static const char *line_end(const char *p, bool *in_comment)
 {
 	char quote = 0;
@@ -94,7 +94,7 @@ const char *directive(const char *p, const char *name)
 	return isalnum((unsigned char)*p) || *p == '_' ? NULL : p + strspn(p, " \t");
 }
 
-/* The file that "@name" means in @file, read into @ret_text; NULL where there is none. */
+/* The path of the file that "@name" means in @file. Its contents are read into @ret_text. NULL: there is none. */
 static const char *find_include(const struct file *file, const char *name, struct text *ret_text)
 {
 	const char *slash = strrchr(file->path, '/');
@@ -114,7 +114,8 @@ static const char *find_include(const struct file *file, const char *name, struc
 	return NULL;
 }
 
-/* The module says nothing of where the compiler is installed. */
+/* The path for messages. Own headers have no folder, so that the module does not depend on where adsmcc is
+ * installed. */
 static const char *shown_path(const struct file *file)
 {
 	return own_name(file->path) ? own_name(file->path) : file->path;
@@ -154,7 +155,7 @@ static void flatten_include(struct text *out, const struct file *file, int line,
 	}
 	if (!list_has(&inputs, included.path))
 		list_add(&inputs, included.path);
-	/* A file that is being included already guards itself, or the C preprocessor would never end. */
+	/* A file that includes itself again must have a guard: without one, the C preprocessor would not end either. */
 	for (const struct file *f = file; f; f = f->includer)
 		if (!strcmp(f->path, included.path))
 			return;
@@ -165,7 +166,7 @@ static void flatten_include(struct text *out, const struct file *file, int line,
 	text_add_line_marker(out, line, shown_path(file));
 }
 
-/* Append @p, the contents of @file, with its includes in place. */
+/* Append @p, the contents of @file, with its includes replaced by the included files. */
 static void flatten(struct text *out, const struct file *file, const char *p)
 {
 	bool in_comment = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc_image.c - see adsmcc_image.h. The text goes to the C compiler, its assembly, with a change, to the assembler.
+ * adsmcc_image.c - see adsmcc_image.h. The C compiler makes assembly of the text. make_global() changes that, and the
+ * assembler gets it.
  */
 #include "adsmcc_image.h"
 #include "adsmcc_compile.h"
@@ -41,7 +42,7 @@ static struct list words(const char *command)
 	return list;
 }
 
-/* What the compiler says of itself and its machine; where it says nothing, compiling will tell why. */
+/* The compiler's predefined macros; "" if it fails. Then the compilation will report the reason. */
 static const char *predefined(struct list command)
 {
 	const struct text nothing = { "", 0, 0 };
@@ -78,7 +79,7 @@ void add_image_options(const char *compiler, struct list *argv)
 		list_add(argv, "-mbranch-protection=none");
 	}
 	if (!strstr(macros, "#define __clang__ "))
-		list_add(argv, "-fno-ipa-ra");		/* not even where the callee is known */
+		list_add(argv, "-fno-ipa-ra");		/* keep to the ABI even if the callee is known */
 }
 
 static struct list image_command(const char *compiler, const struct list *options)
@@ -98,7 +99,7 @@ static struct list image_command(const char *compiler, const struct list *option
 	return argv;
 }
 
-/* The name that directive @what of an assembly's line gives; empty: none. */
+/* The name behind the directive @what in a line of assembly. *ret_size 0: the line has no such directive. */
 static const char *named_by(const char *line, const char *what, int *ret_size)
 {
 	const char *p = line + strspn(line, " \t");
@@ -113,8 +114,8 @@ static const char *named_by(const char *line, const char *what, int *ret_size)
 }
 
 /*
- * Add @assembly so that each function has a global symbol: then the assembler leaves all that refers to it to the
- * linker, an address inside of the function itself, too. What was static stays the file's own.
+ * Append @assembly to @out, with a global symbol for each function. Then the assembler leaves all references to
+ * functions to the linker, also those inside the function itself. Functions that were static get hidden symbols.
  */
 static void make_global(struct text *out, char *assembly)
 {

@@ -2,10 +2,10 @@
 /*
  * adsmcc_link.c - see adsmcc_link.h.
  *
- * A segment is a partition, or what is resident (segment 0). It has its code, a copy of each constant that this loads,
- * and a stub for each function elsewhere that it calls. Whatever has an address that may be kept, a function or a
- * constant, has it outside of partitions, in a slot: a function that of its stub, a constant that of its copy in
- * segment 0, of which there is one, and which stays.
+ * A segment is a partition, or the resident part of the image (segment 0). It has its code, a copy of each constant
+ * that the code loads, and a stub for each function in another segment that it calls. The program may keep the address
+ * of a function or constant. So such an address must not be in a partition, and it is in a slot. For a function, it is
+ * the address of its stub. For a constant, it is the address of the copy in segment 0, which is always loaded.
  */
 #include "adsmcc_link.h"
 
@@ -17,17 +17,17 @@
 
 #define NOWHERE (-1)
 
-/* One of a segment: by it another function is called. */
+/* A stub in a segment. The segment's code calls a function elsewhere by it. */
 struct stub {
-	int64_t at;			/* in the segment */
-	uint32_t slot;			/* to which it jumps */
-	uint32_t section;		/* slot 0: the function, in another partition */
+	int64_t at;			/* place in the segment */
+	uint32_t slot;			/* it jumps to the address in this slot */
+	uint32_t section;		/* with slot 0: the function, in another partition */
 	int64_t offset;
 };
 
 struct segment {
-	int64_t *at;			/* by section: where it lies in this segment */
-	uint32_t *constants;		/* sections of constants, in their order */
+	int64_t *at;			/* by section: its place in this segment */
+	uint32_t *constants;		/* sections of constants, in order */
 	size_t n_constants;
 	struct stub *stubs;
 	size_t n_stubs;
@@ -37,12 +37,12 @@ struct segment {
 
 struct slot {
 	uint32_t kind;			/* enum adsm_image_slot_kind */
-	const char *name;		/* import */
-	uint32_t section;		/* else */
+	const char *name;		/* of an import */
+	uint32_t section;		/* of other kinds */
 	int64_t offset;
 };
 
-/* All of an image. */
+/* A whole image. */
 struct image {
 	struct link *link;
 	struct segment *segments;
@@ -86,7 +86,7 @@ static void need_constant(struct image *image, uint32_t segment, uint32_t sectio
 	to->constants[to->n_constants++] = section;
 }
 
-/* The slot with an address that stays as it is, whatever is loaded. */
+/* The slot for an address that stays valid, whatever partitions are loaded. */
 static uint32_t slot_of_address(struct image *image, const char *name, uint32_t section, int64_t offset)
 {
 	if (!section)
@@ -124,8 +124,9 @@ static int64_t slot_at(uint32_t slot)
 }
 
 /*
- * What code of @section refers to, as a place in its segment. Asked twice: before there are places, so that what is
- * needed is known, and then for good.
+ * The place in the segment that code of @section refers to. This is called twice for each reference. The first time, no
+ * places are known: the call finds the stubs, slots and constants that are needed. The second time, the result is
+ * valid.
  */
 static int64_t resolve(struct image *image, uint32_t section, const struct object_relocation *relocation,
 		       enum reference_kind *ret_kind)
@@ -159,7 +160,7 @@ static int64_t resolve(struct image *image, uint32_t section, const struct objec
 	}
 }
 
-/* @complete: fill in what is known now. */
+/* Resolve all references. @complete: all places are known, so complete the instructions, too. */
 static void resolve_all(struct image *image, bool complete)
 {
 	const struct object *object = &image->link->object;
@@ -183,7 +184,7 @@ static void resolve_all(struct image *image, bool complete)
 	}
 }
 
-/* ---- where all of it lies */
+/* ---- places of sections and stubs */
 
 static void place_section(struct image *image, uint32_t segment, uint32_t section)
 {
@@ -248,7 +249,7 @@ static void fill_segment(struct image *image, uint32_t number)
 
 /* ---- functions */
 
-/* Called from outside, or by an address. */
+/* Does the function need a stub for calls from outside, or by its address? */
 static bool has_stub(const struct image *image, const struct object_symbol *symbol)
 {
 	if (!segment_of(image, symbol->section))
@@ -277,7 +278,7 @@ static void collect_functions(struct image *image, bool stubs)
 		image->n_function_stubs = image->n_functions;
 }
 
-/* Its number among those with stubs. */
+/* The number of the slot's function among the functions with stubs. */
 static uint32_t function_with_stub(const struct image *image, const struct slot *slot)
 {
 	for (uint32_t i = 0; i < image->n_function_stubs; i++) {
@@ -408,7 +409,7 @@ static void start_segments(struct image *image)
 	}
 }
 
-/* Who is called from outside, and what is not in the image, as far as that is not as the compiler has it. */
+/* Apply options->roots and options->outside to the symbols. */
 static void narrow(struct object *object, const struct partition_options *options)
 {
 	for (size_t i = 0; i < object->n_symbols; i++) {

@@ -5,7 +5,7 @@
 #include <elf.h>
 #include <string.h>
 
-/* ---- x86-64: a distance of 32 bits, from its own end */
+/* ---- x86-64: a reference is a distance of 32 bits, from its own end */
 
 #define X86_LEA 0x8d
 #define X86_MOV 0x8b
@@ -26,7 +26,7 @@ static enum reference_kind x86_reference(const struct object_section *section,
 		*ret_offset = 0;
 		return REFERENCE_POINTER;
 	case R_X86_64_PC32:
-		/* Behind call and jmp; else behind a byte that says: relative to the next instruction. */
+		/* The distance is behind the opcode of call, jmp or jcc, or behind a ModRM byte for %rip. */
 		if (before >= 1 && (p[-1] == 0xe8 || p[-1] == 0xe9))
 			return REFERENCE_BRANCH;
 		if (before >= 2 && p[-2] == 0x0f && (p[-1] & 0xf0) == 0x80)
@@ -52,7 +52,7 @@ static bool x86_complete(const struct object_relocation *relocation, enum refere
 	return bits == distance;
 }
 
-/* jmp *slot(%rip) at @code. */
+/* Write jmp *slot(%rip) to @code. */
 static void x86_jump(uint8_t *code, int64_t at, int64_t slot)
 {
 	const int32_t distance = (int32_t)(slot - (at + 6));
@@ -62,7 +62,7 @@ static void x86_jump(uint8_t *code, int64_t at, int64_t slot)
 	memcpy(code + 2, &distance, 4);
 }
 
-/* ---- aarch64: instructions of 32 bits, distances in words */
+/* ---- aarch64: instructions have 32 bits, and distances are in words */
 
 static enum reference_kind arm_reference(const struct object_relocation *relocation, int64_t *ret_offset)
 {
@@ -82,7 +82,7 @@ static enum reference_kind arm_reference(const struct object_relocation *relocat
 	}
 }
 
-/* The word at @code with @n bits of a distance at @shift. */
+/* Write the instruction @word to @code, with a distance in the @n bits from @shift on. False: it is too far. */
 static bool arm_put(uint8_t *code, uint32_t word, int64_t distance, unsigned n, unsigned shift)
 {
 	const uint32_t mask = (1u << n) - 1;
@@ -107,7 +107,7 @@ static bool arm_complete(const struct object_relocation *relocation, enum refere
 	return arm_put(p, word, distance, 19, 5);
 }
 
-/* ---- */
+/* ---- for both machines */
 
 enum reference_kind machine_reference(uint32_t machine, const struct object_section *section,
 				      const struct object_relocation *relocation, int64_t *ret_offset)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_needs.c - see adsmcc_needs.h. The code is our own compiler's, so its form is taken for granted. */
+/* adsmcc_needs.c - see adsmcc_needs.h. The code was made by adsmcc itself, so its form is not checked. */
 #include "adsmcc_needs.h"
 
 #include <elf.h>
@@ -14,8 +14,8 @@
 struct function {
 	const char *name;
 	uint64_t address, size, frame;
-	uint64_t stack;			/* of the deepest chain of calls from here */
-	bool entered, known, recursive;	/* entered: it is being looked at; recursive: somebody in the chain is */
+	uint64_t stack;			/* of the deepest chain of calls from this function */
+	bool entered, known, recursive;	/* entered: look() is at it now; recursive: a function in the chain is */
 	size_t *called, n_called;
 };
 
@@ -56,7 +56,7 @@ static void read_functions(const char *image)
 	}
 }
 
-/* Pairs of an address and, seven bits to a byte, the bytes of a frame. */
+/* The section has pairs: an address, and the size of a frame in ULEB128. */
 static void read_frames(const char *image)
 {
 	const Elf64_Shdr *header = find_section(image, ".stack_sizes");
@@ -78,7 +78,7 @@ static void read_frames(const char *image)
 		}
 		for (size_t i = 0; i < n_functions; i++)
 			if (functions[i].address == address)
-				functions[i].frame = frame + 8;		/* and the return address */
+				functions[i].frame = frame + 8;		/* with the return address */
 	}
 }
 
@@ -102,7 +102,7 @@ static size_t find_function(const char *name)
 	return i;
 }
 
-/* One that is no more is one without needs of its own. */
+/* The index of a function. A function that is not in the code any longer is added, with needs of 0. */
 static size_t function_of(char *name)
 {
 	size_t i = find_function(name);
@@ -114,7 +114,7 @@ static size_t function_of(char *name)
 	return i;
 }
 
-/* A function that is no more has been put into others: its calls are theirs, which the pairs do not say. */
+/* A function that is not in the code any longer was inlined. Its calls count for the functions that called it. */
 static void read_calls(const struct text *calls)
 {
 	char *rest = format_string("%s", calls->bytes), *line;
@@ -137,7 +137,7 @@ static void read_calls(const struct text *calls)
 	}
 }
 
-/* ---- adding up */
+/* ---- sums */
 
 static void look(size_t i)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_needs.h - what kernels need of a local store, from their code. */
+/* adsmcc_needs.h - computes from the code how much of a local store kernels need. */
 #ifndef ADSMCC_NEEDS_H
 #define ADSMCC_NEEDS_H
 
 #include "adsmcc_text.h"
 
 /*
- * An array of struct adsm_store_needs, one for each kernel of @code, a shared object with its symbols and the section
- * that -fstack-size-section makes. @calls: who calls whom, a pair of names in each line, "*" for by a pointer.
+ * Write to @needs an array of struct adsm_store_needs, one for each kernel of @code. @code is a shared object with
+ * symbols and the section that -fstack-size-section makes. @calls has a line for each call: the names of caller and
+ * callee; the callee is "*" for a call by a pointer.
  */
 void find_needs(struct text *needs, const struct text *code, const struct text *calls);
 

@@ -5,7 +5,7 @@
 #include <elf.h>
 #include <string.h>
 
-/* The bytes of the file that are being read. */
+/* The bytes of the object file. */
 static const struct text *file;
 
 static const void *at(uint64_t offset, uint64_t size)
@@ -22,7 +22,7 @@ static const Elf64_Shdr *header_of(const Elf64_Ehdr *elf, uint64_t section)
 	return (const Elf64_Shdr *)at(elf->e_shoff, elf->e_shnum * sizeof(Elf64_Shdr)) + section;
 }
 
-/* A string of a section of strings, which ends with 0. */
+/* A string in a section of strings, which must end with 0. */
 static const char *string_at(const Elf64_Shdr *strings, uint64_t offset)
 {
 	const char *p = at(strings->sh_offset, strings->sh_size);

@@ -7,7 +7,7 @@
 
 #include "base/image.h"
 
-/* The number in the section's name; 0: it has none. */
+/* The partition's number in the section's name; 0: it has none. */
 static uint32_t said_partition(const struct object_section *section)
 {
 	const size_t prefix = strlen(PARTITION_SECTION);
@@ -23,18 +23,18 @@ static uint32_t said_partition(const struct object_section *section)
 	return (uint32_t)number;
 }
 
-/* ---- by calls and sizes: the functions that call each other most come together, as long as there is room */
+/* ---- by calls and sizes: functions with the most calls between them come into one partition, while there is room */
 
 struct edge {
 	uint32_t from, to;		/* sections */
-	uint32_t n;			/* calls in the text */
+	uint32_t n;			/* calls in the code */
 };
 
 struct clusters {
 	struct edge *edges;
 	size_t n_edges;
-	uint32_t *of;			/* by section: the section that stands for its cluster */
-	uint64_t *size;			/* by that */
+	uint32_t *of;			/* by section: the section that represents its cluster */
+	uint64_t *size;			/* by that section */
 };
 
 static void add_edge(struct clusters *clusters, uint32_t from, uint32_t to)
@@ -61,7 +61,7 @@ static uint64_t rounded(uint64_t size)
 	return (size + 15) & ~(uint64_t)15;
 }
 
-/* Its code, what it loads from beside it, and a stub for each call. */
+/* An estimate of the section's size in a partition: its code, the constants that it loads, and a stub for each call. */
 static uint64_t estimate(const struct link *link, struct clusters *clusters, uint32_t section)
 {
 	const struct object_section *code = &link->object.sections[section];
@@ -114,7 +114,7 @@ static void join_callers(const struct link *link, struct clusters *clusters, uin
 	}
 }
 
-/* What is left alone shares a partition with the first that has room. */
+/* Join clusters that have no calls between them, if there is room. */
 static void join_small(const struct link *link, struct clusters *clusters, uint32_t limit)
 {
 	const uint32_t n = (uint32_t)link->object.n_sections;

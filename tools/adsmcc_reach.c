@@ -30,7 +30,7 @@ enum reference_kind link_reference(const struct link *link, uint32_t section,
 	return kind;
 }
 
-/* Constants have no addresses in them: nobody would know where they are to lie. */
+/* Report variables, and constants with addresses in them: the address of loaded code or data is not known before. */
 static void check_constants(const struct link *link, uint32_t section)
 {
 	const struct object_section *constants = &link->object.sections[section];

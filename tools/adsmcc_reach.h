@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_reach.h - what is being linked into an image, and what of an object refers to what. */
+/* adsmcc_reach.h - finds the sections of an object that an image needs, and the references between them. */
 #ifndef ADSMCC_REACH_H
 #define ADSMCC_REACH_H
 
@@ -7,14 +7,15 @@
 
 struct link {
 	struct object object;
-	bool *reached;			/* by section: something exported needs it */
-	uint32_t *partition;		/* by section, of code that is reached */
+	bool *reached;			/* by section: an exported function needs it */
+	uint32_t *partition;		/* by section: the partition of its code, if it is reached */
 	uint32_t n_partitions;
 };
 
-/* Mark what exported functions need. What no image can have is an error. */
+/* Set reached. Report an error for everything that cannot be in an image. */
 void find_reached(struct link *link);
-/* The section that a relocation of @section refers to, 0 where that is not in the object; where in it; and how. */
+/* What a relocation of @section refers to. Returns the kind. *ret_section: the target's section, 0 if the target is not
+ * in the object; *ret_offset: its offset in the section. */
 enum reference_kind link_reference(const struct link *link, uint32_t section,
 				   const struct object_relocation *relocation, uint32_t *ret_section,
 				   int64_t *ret_offset);

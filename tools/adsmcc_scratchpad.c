@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc_scratchpad.c - see adsmcc_scratchpad.h. Clang makes bitcode of the text, optimised, so that it has no more
- * accesses to device memory than it needs; adsmcc-spaces makes calls of these; clang makes code of that. Nothing is
- * vectorised: what the cache has lies in pieces. Nor unrolled: the code has to fit into a local store.
+ * adsmcc_scratchpad.c - see adsmcc_scratchpad.h. There are three steps. First, clang makes bitcode of the text. It is
+ * optimised, so that it has few accesses to device memory. Second, adsmcc-spaces replaces these accesses by calls.
+ * Third, clang makes code of the result. Loops are not vectorised, because data in the cache is in pieces. They are not
+ * unrolled, because the code must fit into a local store.
  */
 #include "adsmcc_scratchpad.h"
 
@@ -24,7 +25,7 @@ const char *find_clang(void)
 	return named && *named ? named : ADSM_CLANG_FOUND;
 }
 
-/* Installed: bin/../libexec/adsm. In a build folder: beside us. */
+/* If installed, it is in bin/../libexec/adsm. In a build folder, it is beside adsmcc. */
 const char *find_spaces(void)
 {
 	char self[4096], *slash, *path;
@@ -48,7 +49,7 @@ const char *find_spaces(void)
 static struct list clang_command(const struct tools *tools)
 {
 	static const char *const fixed[] = {
-		/* As for the CPU: the same numbers (adsmcc_compile.c). */
+		/* As for the CPU, so that the results are the same (adsmcc_compile.c). */
 		"-std=gnu11", "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fPIC",
 		"-fvisibility=hidden", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops",
 		"-fno-stack-protector", "-fcf-protection=none", "-Wno-unused-command-line-argument",
@@ -77,7 +78,7 @@ static void add_words(struct list *argv, const char *const *words)
 
 static int compile_text(const struct text *text, struct list argv, const char *header, const char *bitcode)
 {
-	/* Lines are for the pass to tell. */
+	/* adsmcc-spaces needs line numbers for its error messages. */
 	add_words(&argv, (const char *const []){ "-w", "-gline-tables-only", "-DADSM_SCRATCHPAD_", "-include", header,
 						 "-emit-llvm", "-c", "-o", bitcode, "-xc", "-", NULL });
 	return run_tool((char *const *)argv.items, text, NULL, CLANG_COMPILER);
@@ -92,7 +93,7 @@ static int make_code(struct list argv, const char *bitcode, const char *code)
 	return run_tool((char *const *)argv.items, &nothing, NULL, CLANG_COMPILER);
 }
 
-/* Of the same bitcode: the code in partitions. What is in tables is taken from the code that is in one piece. */
+/* Make the code in partitions of the same bitcode. Tables are not in it: it uses those of the code in one piece. */
 static int add_partitions(struct text *source, const struct tools *tools, const char *bitcode, const char *object)
 {
 	struct partition_options options = *tools->partition;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_scratchpad.h - a module's code for cores with a local store: by clang and adsmcc-spaces. */
+/* adsmcc_scratchpad.h - makes a module's code for cores with a local store, by clang and adsmcc-spaces. */
 #ifndef ADSMCC_SCRATCHPAD_H
 #define ADSMCC_SCRATCHPAD_H
 
 #include "adsmcc_compile.h"
 
 /*
- * Add it to the module's @source, with what its kernels need; intermediate files are in @dir. Returns the exit status
- * of what failed, or 0.
+ * Add this code to the module's @source, and what its kernels need of a local store. @dir: for temporary files. Returns
+ * 0, or the exit status of the tool that failed.
  */
 int add_scratchpad(struct text *source, const struct text *text, const struct tools *tools, const char *dir);
-/* The clang that adsmcc was built with the LLVM of; "": it was built without. */
+/* The command of the clang whose LLVM adsmcc was built with; "": adsmcc was built without LLVM. */
 const char *find_clang(void);
-/* adsmcc-spaces, which is there, or this is the end. */
+/* The path of adsmcc-spaces. If it is missing, adsmcc exits. */
 const char *find_spaces(void);
 
 #endif

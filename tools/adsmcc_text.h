@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_text.h - lists, texts and errors of the kernel compiler. A run is short: memory is never freed. */
+/* adsmcc_text.h - lists, texts and errors of the kernel compiler. Memory is never freed, because a run is short. */
 #ifndef ADSMCC_TEXT_H
 #define ADSMCC_TEXT_H
 
@@ -18,24 +18,24 @@ struct text {
 
 extern int n_errors;
 
-/* "adsmcc: …" on standard error, and no more. */
+/* Print "adsmcc: …" on standard error, and exit. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* What is wrong with the source: counted, and the next one is looked for. */
+/* Report an error in the source and count it. The caller continues, to find more errors. */
 void error_at(const char *file, int file_size, int line, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* What is allowed, and may not be what is meant. @file NULL: nobody knows where. */
+/* Warn of code that is allowed, but may be a mistake. @file NULL: the place is not known. */
 void warning_at(const char *file, int file_size, int line, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* realloc() that does not fail. */
+/* realloc(); if there is no memory, adsmcc exits. */
 void *grow(void *p, size_t size);
 void list_add(struct list *list, const char *item);
 bool list_has(const struct list *list, const char *item);
 void text_add(struct text *text, const char *bytes, size_t size);
 void text_print(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *format_string(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Read @path whole; false with errno. */
+/* Read the whole file @path. False: errno has the error. */
 bool read_file(const char *path, struct text *ret_text);
-/* NULL: to standard output. */
+/* @path NULL: standard output. */
 void write_text(const struct text *text, const char *path);
 bool starts(const char *string, const char *prefix);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmcc_tokens.c - a text in C as words, numbers, strings and single characters. */
+/* adsmcc_tokens.c - splits a text in C into words, numbers, strings and single characters. */
 #include "adsmcc_tokens.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ static const char *skip_string(const char *p)
 	return *p == quote ? p + 1 : p;
 }
 
-/* Behind what @p starts with, where that is white space, a comment or a line that goes on; lines are counted. */
+/* If @p starts with white space, a comment or a continued line's end, the text behind that; else @p. Counts lines. */
 static const char *skip_space(const char *p, int *line)
 {
 	if (p[0] == '\\' && p[1] == '\n') {
@@ -38,7 +38,7 @@ static const char *skip_space(const char *p, int *line)
 	return *p != '\n' && isspace((unsigned char)*p) ? p + 1 : p;
 }
 
-/* A directive that says where the next line is from: behind it; else NULL. */
+/* If there is a #line directive at @p, sets the token's file and line. Returns the text behind it, or NULL. */
 static const char *follow_line(const char *p, struct token *token)
 {
 	const char *spec = directive(p, "line");
@@ -54,7 +54,7 @@ static const char *follow_line(const char *p, struct token *token)
 	return p + strcspn(p, "\n");
 }
 
-/* The word, number, string or single character at @p; its end. */
+/* Set @token to the word, number, string or single character at @p. Returns its end. */
 static const char *scan(const char *p, struct token *token)
 {
 	token->start = p;
@@ -72,7 +72,7 @@ static const char *scan(const char *p, struct token *token)
 
 static bool says_partition(const struct token *token)
 {
-	static const char word[] = "ADSM_PARTITION", header[] = "adsm_kernel.h";	/* as it is called in texts */
+	static const char word[] = "ADSM_PARTITION", header[] = "adsm_kernel.h";	/* its name in texts */
 
 	return (size_t)token->size == strlen(word) && !memcmp(token->start, word, strlen(word)) &&
 		((size_t)token->file_size != strlen(header) || memcmp(token->file, header, strlen(header)));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmcc_variables.c - the variables of a module that its kernels may change, of which each node of a cluster has its
- * own. They are found in what the compiler has made: it has put into memory for reading only what it knows that nothing
- * changes. It knows more of what is const. So each variable that is left is made const, and the compiler tries again.
+ * adsmcc_variables.c - finds the variables of a module that its kernels may change. (Each node of a cluster has its own
+ * copy of such a variable.) They are found in the compiled module: the compiler puts variables that no code changes
+ * into read-only memory. For const variables it knows that in more cases. So each variable that is left is declared
+ * const for a test, and the module is compiled again.
  */
 #include "adsmcc_variables.h"
 
@@ -12,7 +13,7 @@
 
 #include "adsmcc_tokens.h"
 
-/* Where ADSM_PER_NODE puts variables. */
+/* The section of variables with ADSM_PER_NODE. */
 #define PER_NODE "adsm_per_node"
 
 static const void *at(const struct text *module, uint64_t offset, uint64_t size)
@@ -22,7 +23,7 @@ static const void *at(const struct text *module, uint64_t offset, uint64_t size)
 	return module->bytes + offset;
 }
 
-/* Memory that stays writable when the module has been loaded. */
+/* Is the section's memory still writable after the module was loaded? */
 static bool is_writable(const Elf64_Shdr *section, const char *name)
 {
 	return (section->sh_flags & SHF_WRITE) && (section->sh_flags & SHF_ALLOC) && !starts(name, ".data.rel.ro") &&
@@ -31,8 +32,8 @@ static bool is_writable(const Elf64_Shdr *section, const char *name)
 }
 
 /*
- * As it is called in the source: of a function's variable one compiler adds a number, "count.1", the other puts the
- * function's name before it, "kernel.count".
+ * The variable's name in the source. For a static variable in a function, gcc adds a number, as in "count.1". Clang
+ * puts the function's name before it, as in "kernel.count".
  */
 static const char *written_name(const char *name)
 {
@@ -45,7 +46,7 @@ static const char *written_name(const char *name)
 	return found;
 }
 
-/* The bracket that the one at @i closes; 0: there is none. */
+/* The opening brace of the closing brace at @i; 0: there is none. */
 static size_t find_opening(size_t i)
 {
 	const size_t behind = i + 1;
@@ -65,7 +66,7 @@ static bool is_type_body(size_t i)
 	return false;
 }
 
-/* Is the token in a statement that says that it is static, or of each thread? */
+/* Is the token in a declaration with static or thread-local storage? */
 static bool is_declared(size_t i)
 {
 	while (i && !is(i - 1, ";") && !is(i - 1, "{")) {
@@ -81,7 +82,8 @@ static bool is_declared(size_t i)
 	return false;
 }
 
-/* The token where a variable is declared, or else is named first; -1: it is not, as with names that macros make. */
+/* The token that declares a variable, or else the first token with its name. -1: none; a macro may have made the
+ * name. */
 static long find_declaration(const char *name)
 {
 	long first = -1;
@@ -98,8 +100,8 @@ static long find_declaration(const char *name)
 }
 
 /*
- * Is it the source's, and not one of what the C compiler adds? What it gets from standard input it names so. All that
- * was not static in some source is in one list, and of no file.
+ * Is the variable from the source, and not from files that the C compiler adds? The compiler names the source "<stdin>"
+ * or "-", because it reads it from standard input. For symbols that are not static, no file is known.
  */
 static bool is_own(const char *file, const char *name)
 {
@@ -113,7 +115,7 @@ struct list find_variables(const struct text *module, const struct text *source)
 	const char *section_names = at(module, sections[elf->e_shstrndx].sh_offset, 0), *names;
 	const Elf64_Sym *symbols;
 	struct list variables = { 0 };
-	const char *file = "";		/* that a local symbol is from */
+	const char *file = "";		/* the source of the local symbols that follow */
 
 	tokenize(source->bytes);
 	for (unsigned i = 0; i < elf->e_shnum && !table; i++)
@@ -138,7 +140,7 @@ struct list find_variables(const struct text *module, const struct text *source)
 	return variables;
 }
 
-/* Can the name at @i be what a declaration declares? */
+/* May the name at @i be the one that a declaration declares? */
 static bool is_declarator(size_t i)
 {
 	static const char *const behind[] = { "[", "=", ";", ",", ")", "__attribute__" };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmrun.c - start a program with the library preloaded and its options checked; wait for it, and end as it did. */
+/* adsmrun.c - checks options, starts a program with the library preloaded, waits for it, and ends as the program
+ * did. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +53,7 @@ static const char usage[] =
 
 struct request {
 	bool audit, list;
-	bool observe;		/* files are wanted: adsmrun stays until the program has ended */
+	bool observe;		/* reports or traces are wanted, so adsmrun stays until the program has ended */
 	bool files;		/* --files was given */
 };
 
@@ -74,7 +75,7 @@ static int set_option(const char *name, const char *value)
 	return RUN_FAILED;
 }
 
-/* One on the command line, with its value. */
+/* Set an option of the command line. */
 static int take_option(const char *name, const char *value)
 {
 	int status;
@@ -101,7 +102,7 @@ static _Noreturn void print_and_exit(bool help)
 	exit(fflush(stdout) ? RUN_FAILED : 0);
 }
 
-/* To *@ret_next comes the index of the first argument that is none of adsmrun's. 0 or a status. */
+/* *ret_next: the index of the first argument that is not an option of adsmrun. Returns 0 or a status. */
 static int parse(int argc, char **argv, struct request *request, int *ret_next)
 {
 	int i = 1, status = 0;
@@ -146,13 +147,13 @@ static int parse(int argc, char **argv, struct request *request, int *ret_next)
 	return status;
 }
 
-/* All values, those that are in the environment already too, and how they go together. */
+/* Check all option values, also those of the environment, and whether they fit together. */
 static int check_environment(void)
 {
 	const char *level = getenv("ADSM_LOG");
 	int error = level && *level ? adsm_options_set("log", level) : 0;
 
-	/* Said once, here, whatever the level. */
+	/* The library is silent here, because the error is printed below, whatever the log level is. */
 	if (!error) {
 		adsm_options_set("log", "silent");
 		error = adsm_options_load();
@@ -163,9 +164,9 @@ static int check_environment(void)
 	return RUN_USAGE;
 }
 
-/* ---- what to run */
+/* ---- the program and the library */
 
-/* The folder that adsmrun is in, with whatever follows: a path, or a status. */
+/* *ret_path: @rest in the folder of adsmrun. Returns 0 or a status. */
 static int beside(const char *rest, char ret_path[PATH_MAX])
 {
 	char self[PATH_MAX];
@@ -183,7 +184,7 @@ static int beside(const char *rest, char ret_path[PATH_MAX])
 	return RUN_FAILED;
 }
 
-/* As execvp() does; ENOENT where nothing is found, EACCES where what is may not be executed. */
+/* Search as execvp() does. ENOENT: nothing is found; EACCES: the file that is found may not be executed. */
 static int find_program(const char *name, char ret_path[PATH_MAX])
 {
 	const char *path = strchr(name, '/') ? NULL : getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin";
@@ -210,7 +211,7 @@ static int find_program(const char *name, char ret_path[PATH_MAX])
 
 static int find_library(char ret_path[PATH_MAX])
 {
-	/* Installed, in the build folder, and where it was to be installed. */
+	/* Relative to an installed adsmrun, in the build folder, and in the configured folder. */
 	static const char *const places[] = { ADSM_LIBRARY_RELATIVE, ("../lib/" ADSM_LIBRARY), ADSM_LIBRARY_INSTALLED };
 	char path[PATH_MAX], *name;
 
@@ -222,7 +223,7 @@ static int find_library(char ret_path[PATH_MAX])
 		name = strrchr(path, '/') + 1;
 		if (access(path, R_OK))
 			continue;
-		/* Under its own name: what is linked with it asks for it by that. */
+		/* Keep the name: programs linked with the library ask for it by this name. */
 		name[-1] = '\0';
 		if (realpath(path, ret_path) && strlen(ret_path) + strlen(name) + 2 <= PATH_MAX) {
 			strcat(strcat(ret_path, "/"), name);
@@ -241,8 +242,8 @@ static bool same_file(const char *a, const char *b)
 }
 
 /*
- * Put the library first into LD_PRELOAD, where it is not there yet, and behind it the wrappers of MPI's functions, if
- * the program is linked with an MPI that there are some for; another libadsm goes.
+ * Put the library first into LD_PRELOAD, if it is not there yet. Behind it comes the library of MPI wrappers, if there
+ * is one for the MPI that the program is linked with. Another libadsm is removed from the list.
  */
 static int preload(const char *library, const struct program *program)
 {
@@ -258,7 +259,7 @@ static int preload(const char *library, const struct program *program)
 		free(list);
 		return RUN_FAILED;
 	}
-	/* A list of files is split at spaces, one of folders is not. */
+	/* LD_PRELOAD is split at spaces, LD_LIBRARY_PATH is not. */
 	if (spaces && asprintf(&folders, "%.*s%s%s", (int)(name - library), library,
 			       old_folders && *old_folders ? ":" : "", old_folders ? old_folders : "") < 0)
 		folders = NULL;
@@ -278,7 +279,7 @@ static int preload(const char *library, const struct program *program)
 	}
 	if (!list || !value || (spaces && !folders))
 		error = ENOMEM;
-	/* Where it is there already, it is where somebody wants it: behind a sanitizer, say. */
+	/* If the library is there already, its place is kept: it may have to be behind a sanitizer, for instance. */
 	else if (!there && (setenv("LD_PRELOAD", value, 1) || (spaces && setenv("LD_LIBRARY_PATH", folders, 1))))
 		error = errno;
 	if (error)
@@ -298,9 +299,10 @@ static int cannot_execute(const char *name, int error)
 }
 
 /*
- * Program and adsmrun are in one process group: what the terminal sends reaches both, and is the program's alone to
- * obey. What another process sends to adsmrun is passed on, and so is an alarm that was set before adsmrun began.
- * Whether it was sent to the whole group cannot be told: that the program gets it twice then is better than not at all.
+ * The program and adsmrun are in one process group. A signal from the terminal reaches both, and adsmrun ignores it. A
+ * signal that another process sends to adsmrun is passed on to the program. So is an alarm that was set before adsmrun
+ * began. adsmrun cannot detect whether a signal was sent to the whole group. Then the program gets it twice, which is
+ * better than not at all.
  */
 static void pass_on(pid_t child, const siginfo_t *info)
 {
@@ -314,7 +316,7 @@ static void pass_on(pid_t child, const siginfo_t *info)
 		kill(child, info->si_signo);
 }
 
-/* The program has stopped, and so does adsmrun, for the shell to see. Returns when it is continued. */
+/* The program has stopped. Stop adsmrun, too, so that the shell detects it. Returns when adsmrun is continued. */
 static void stop_with(int signal_number)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL }, old;
@@ -329,7 +331,7 @@ static void stop_with(int signal_number)
 	sigaction(signal_number, &old, NULL);
 }
 
-/* With @all signals blocked, until the child has ended: its status. */
+/* Wait until the child has ended, with the signals in @all blocked. Returns its status. */
 static int supervise(pid_t child, const sigset_t *all)
 {
 	sigset_t pending;
@@ -342,12 +344,12 @@ static int supervise(pid_t child, const sigset_t *all)
 		while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
 			if (!WIFSTOPPED(status))
 				return status;
-			/* No more, if the whole job has been continued: it may not be the program's turn yet. */
+			/* If the whole job has been continued meanwhile, do not stop: the program will run soon. */
 			sigpending(&pending);
 			if (info.si_signo == SIGCONT || sigismember(&pending, SIGCONT))
 				continue;
 			stop_with(WSTOPSIG(status));
-			/* What told both to stop has done so. */
+			/* The signal that stopped both has been obeyed, and is not passed on. */
 			if (info.si_signo == SIGTSTP || info.si_signo == SIGTTIN || info.si_signo == SIGTTOU)
 				info.si_signo = SIGCHLD;
 		}
@@ -364,7 +366,7 @@ static int run(const char *path, char **argv, struct outcome *outcome)
 	sigset_t all, old;
 	int report[2], error = 0, fd;
 
-	/* Everything is blocked to be waited for; no handler, no change that the program would inherit. */
+	/* All signals are blocked, for sigwaitinfo(). There are no handlers, and the program inherits no change. */
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
@@ -384,7 +386,7 @@ static int run(const char *path, char **argv, struct outcome *outcome)
 	while (read(report[0], &error, sizeof(error)) < 0 && errno == EINTR)
 		;
 	close(report[0]);
-	/* What is opened from here on is none of the three standard streams. */
+	/* Make sure that no file opened later becomes one of the three standard streams. */
 	do
 		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	while (fd >= 0 && fd <= STDERR_FILENO);
@@ -396,7 +398,7 @@ static int run(const char *path, char **argv, struct outcome *outcome)
 	return error ? cannot_execute(outcome->name, error) : 0;
 }
 
-/* As the program did, for whoever waits for adsmrun. */
+/* End as the program did, for the process that waits for adsmrun. */
 static _Noreturn void end_as(int status)
 {
 	const struct rlimit no_core = { 0, 0 };
@@ -411,7 +413,7 @@ static _Noreturn void end_as(int status)
 	sigaddset(&one, WTERMSIG(status));
 	raise(WTERMSIG(status));
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
-	/* The first process of a container lives on. */
+	/* Reached in the first process of a container, which such a signal does not end. */
 	exit(128 + WTERMSIG(status));
 }
 
@@ -447,7 +449,7 @@ int main(int argc, char **argv)
 		return cannot_execute(argv[0], error);
 	error = program_examine(&program);
 	if (error)
-		return cannot_execute(program.elf, error);	/* a script's interpreter, perhaps */
+		return cannot_execute(program.elf, error);	/* may be a script's interpreter */
 	if (find_library(library))
 		return RUN_FAILED;
 	if (request.audit)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmrun_elf.c - the program's file: can a library be preloaded, and what of the program would that one follow? */
+/* adsmrun_elf.c - examines the program's file: can a library be preloaded, and which APIs does the library follow? */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,14 +21,14 @@
 #include "adsmrun_say.h"
 #include "adsmrun_elf.h"
 
-#define SCRIPTS_MAX 5		/* interpreters that are scripts; as the kernel has it */
+#define SCRIPTS_MAX 5		/* limit of interpreters that are scripts, the same as the kernel's */
 
 struct elf {
 	const char *data;
 	size_t size;
 };
 
-/* ---- reading; whatever the file says, nothing outside it is read */
+/* ---- reading. The file may be invalid, so every offset is checked */
 
 static const void *at(const struct elf *elf, uint64_t offset, uint64_t size)
 {
@@ -40,7 +40,7 @@ static const char *string_at(const struct elf *elf, uint64_t offset)
 	return offset < elf->size && memchr(elf->data + offset, '\0', elf->size - offset) ? elf->data + offset : NULL;
 }
 
-/* 0 or an errno. */
+/* Returns 0 or an errno. */
 static int map(const char *path, struct elf *ret_elf)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
@@ -72,7 +72,7 @@ static bool is_elf(const struct elf *elf)
 	return elf->size >= sizeof(ElfW(Ehdr)) && !memcmp(elf->data, ELFMAG, SELFMAG);
 }
 
-/* Of this machine: what the rest reads. */
+/* Is the file for this machine? The rest of the code reads only such files. */
 static bool is_native(const struct elf *elf)
 {
 	const ElfW(Ehdr) *header = (const void *)elf->data;
@@ -87,7 +87,7 @@ static bool is_native(const struct elf *elf)
 		(header->e_type == ET_EXEC || header->e_type == ET_DYN);
 }
 
-/* The loader that it asks for; NULL: none. */
+/* The dynamic loader that the file asks for; NULL: none. */
 static const char *loader_of(const struct elf *elf)
 {
 	const ElfW(Ehdr) *header = (const void *)elf->data;
@@ -122,7 +122,8 @@ static void own_loader(char ret_path[PATH_MAX])
 
 /* ---- can a library be preloaded? */
 
-/* Does the kernel give it rights that its caller has not? Then its loader takes nothing from the environment. */
+/* Does the kernel give the program more rights than its caller has? Then the loader ignores LD_PRELOAD. Returns the
+ * reason, or NULL. */
 static const char *privileges(const char *path)
 {
 	struct statvfs system;
@@ -158,7 +159,7 @@ static void examine_elf(const struct elf *elf, struct program *program)
 		snprintf(program->why_not, sizeof(program->why_not), "it uses another C library (%s)", loader);
 }
 
-/* The interpreter that a script names in its first line, as the kernel reads it; false: it is no script. */
+/* The interpreter in a script's first line, as the kernel reads it. False: the file is no script. */
 static bool read_script(const struct elf *elf, char ret_path[PATH_MAX])
 {
 	const char *line = elf->data + 2, *end;
@@ -182,7 +183,7 @@ int program_examine(struct program *program)
 	for (int i = 0; i < SCRIPTS_MAX; i++) {
 		int error = map(program->elf, &elf);
 
-		/* Which may be executed all the same. */
+		/* A file that cannot be read may still be executed. */
 		if (error == EACCES) {
 			program->elf[0] = '\0';
 			return 0;
@@ -203,11 +204,11 @@ int program_examine(struct program *program)
 	return ELOOP;
 }
 
-/* ---- the audit: what files ask for, and what follows from that */
+/* ---- the audit: the APIs that files use, and whether the library follows them */
 
 static struct finding {
-	const char *name, *patterns, *says;	/* of the symbols that a file takes from others */
-	const char *bytes;			/* or something in it */
+	const char *name, *patterns, *says;	/* patterns: of the undefined symbols in a file */
+	const char *bytes;			/* or bytes anywhere in the file */
 	char files[256];
 } findings[] = {
 	{ "CUDA driver", "cu[A-Z]*", "followed; see --cuda-objects", NULL, "" },
@@ -234,7 +235,7 @@ static void found(struct finding *finding, const char *path)
 	const char *name = base_name(path);
 	size_t n = strlen(name), used = strlen(finding->files);
 
-	/* A file's symbols come one after the other. */
+	/* All symbols of one file come together, so only the last name can be the same. */
 	if (used < n || strcmp(finding->files + used - n, name))
 		snprintf(finding->files + used, sizeof(finding->files) - used, "%s%s", used ? ", " : "", name);
 }
@@ -292,7 +293,7 @@ static void audit_file(const char *path)
 {
 	struct elf elf;
 
-	/* The C library is what the wrappers stand before; drivers do not come by themselves. */
+	/* Not in libc, whose functions the wrappers replace, and not in drivers, which other files use. */
 	if (matches("libc.so* libm.so* ld-linux* libpthread.so* libdl.so* librt.so* libadsm.so* libcuda* libOpenCL*",
 		    base_name(path)) || map(path, &elf))
 		return;
@@ -306,9 +307,9 @@ static void audit_file(const char *path)
 	unmap(&elf);
 }
 
-/* ---- MPI: which one, and whether there are wrappers for it */
+/* ---- MPI: which implementation, and whether there are wrappers for it */
 
-/* The next library that a file asks for behind the number @at, with a name that begins so; NULL: there is none. */
+/* The next library that a file asks for, from entry *at_number on, whose name begins with @prefix; NULL: none. */
 static const char *next_needed(const struct elf *elf, const char *prefix, uint64_t *at_number)
 {
 	const ElfW(Shdr) *section, *strings;
@@ -329,7 +330,7 @@ static const char *next_needed(const struct elf *elf, const char *prefix, uint64
 	return NULL;
 }
 
-/* Are both linked with one library of MPI's? */
+/* Are both linked with the same library of MPI? */
 static bool share_mpi(const struct elf *program, const char *path)
 {
 	const char *wanted, *name;
@@ -363,15 +364,15 @@ void program_find_mpi(const struct program *program, const char *library, char r
 		if (snprintf(path, sizeof(path), "%.*s%s", folder, library, places[i]) < PATH_MAX &&
 		    share_mpi(&elf, path) && !realpath(path, ret_path))
 			*ret_path = '\0';
-	/* There a list of files is split; MPI's functions are followed without wrappers, too. */
+	/* LD_PRELOAD would be split there. MPI's functions are followed without wrappers, too. */
 	if (strpbrk(ret_path, ": "))
 		*ret_path = '\0';
 	unmap(&elf);
 }
 
-/* ---- the audit, once more: libraries */
+/* ---- the audit of libraries */
 
-/* The libraries that the loader would load; the program does not run. */
+/* Audit the libraries that the loader would load. The program does not run. */
 static void audit_libraries(const char *elf)
 {
 	char loader[PATH_MAX], *line = NULL;
@@ -386,7 +387,7 @@ static void audit_libraries(const char *elf)
 		return;
 	pid = fork();
 	if (!pid) {
-		/* As ldd does; the loader's option --list gives up where a library is missing. */
+		/* As ldd does. The loader's option --list stops at a missing library. */
 		dup2(ends[1], STDOUT_FILENO);
 		setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
 		execl(loader, loader, elf, NULL);

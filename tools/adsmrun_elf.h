@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmrun_elf.h - the program's file: can a library be preloaded into it, and what of it would the library follow? */
+/* adsmrun_elf.h - examines the program's file: can a library be preloaded, and which APIs does the library follow? */
 #ifndef ADSMRUN_ELF_H
 #define ADSMRUN_ELF_H
 
 #include <limits.h>
 
 struct program {
-	char path[PATH_MAX];		/* what is executed */
-	char elf[PATH_MAX];		/* what is loaded: that, or the interpreter of a script; "": cannot be read */
-	char why_not[PATH_MAX + 128];	/* a library cannot be preloaded into it; "" */
+	char path[PATH_MAX];		/* the file that is executed */
+	char elf[PATH_MAX];		/* the file that is loaded: path, or a script's interpreter; "": unreadable */
+	char why_not[PATH_MAX + 128];	/* why a library cannot be preloaded; "": it can */
 };
 
-/* Look at the file: 0, or an errno for one that is no program. */
+/* Examine program->path, and set the rest. Returns 0, or an errno if the file is no program. */
 int program_examine(struct program *program);
-/* Say on standard error what of the program the library can follow. */
+/* Print on standard error which APIs the program uses, and whether the library can follow them. */
 void program_audit(const struct program *program);
 
 /*
- * The library of wrappers for the implementation of MPI that the program is linked with, to @ret_path, "" for none. It
- * lies in the library's folder, or in that of its build.
+ * Find the library of MPI wrappers for the implementation of MPI that the program is linked with. It lies in the same
+ * folder as @library, or in its build folder. @ret_path: "" if there is none.
  */
 void program_find_mpi(const struct program *program, const char *library, char ret_path[PATH_MAX]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adsmrun_files.c - reports and traces of a run: where the library shall write them; and, when the program has ended,
- * completing what it could not end itself, and printing.
+ * adsmrun_files.c - the reports and traces of a run. It chooses the files for the library. After the program has ended,
+ * it completes files that the program could not complete, and prints them.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -21,21 +21,21 @@
 #include "base/output.h"
 #include "observe/options.h"
 
-#define TAIL_SIZE ((off_t)65536)	/* of a trace: the end of a last line lies in that */
+#define TAIL_SIZE ((off_t)65536)	/* bytes at the end of a trace, where the end of the last full line must be */
 
-/* What is written into one file by each process: the first into FILE, others into FILE.PID or FILE.PID.N. */
+/* Files of one kind. The first process writes FILE, and others write FILE.PID or FILE.PID.N. */
 struct output {
 	bool wanted, json, print;
-	char copy_to[PATH_MAX];		/* where it is printed; "": standard error */
-	char folder[PATH_MAX], *name;	/* FILE */
-	struct dirent **before;		/* what was in the folder */
+	char copy_to[PATH_MAX];		/* the file to print to; "": standard error */
+	char folder[PATH_MAX], *name;	/* of FILE */
+	struct dirent **before;		/* the folder's entries before the run */
 	int n_before;
 };
 
 static struct output report, trace;
-static char temporary[PATH_MAX];	/* folder of a report that is printed; "" */
+static char temporary[PATH_MAX];	/* the folder of a report that is printed; "": none */
 
-/* ---- before */
+/* ---- before the run */
 
 static bool in_folder(struct dirent **list, int n, const char *name)
 {
@@ -52,7 +52,7 @@ static void free_list(struct dirent **list, int n)
 	free(list);
 }
 
-/* The path of a file that is to be made, and what is beside it. 0 or a status. */
+/* Set the path of an output's FILE, and read its folder. Returns 0 or a status. */
 static int set_file(struct output *output, const char *path)
 {
 	snprintf(output->folder, sizeof(output->folder), "%s", path);
@@ -86,7 +86,7 @@ static int set_temporary(struct output *output)
 	return set_file(output, path);
 }
 
-/* A file that somebody named: it must be possible to make it anew. */
+/* Check a file of the command line: it must be possible to create it. */
 static int choose(struct output *output, const char *wanted, const char *option)
 {
 	char path[PATH_MAX], folder[PATH_MAX], temporary_path[ADSM_OUTPUT_PATH_SIZE];
@@ -95,7 +95,7 @@ static int choose(struct output *output, const char *wanted, const char *option)
 	int fd;
 
 	if (!adsm_output_is_new(wanted) && !stat(wanted, &status)) {
-		/* A report can be printed into whatever it is; a trace is completed in its place. */
+		/* A report can be printed to a device or pipe. A trace must be a regular file, to be completed. */
 		if (output == &trace || S_ISDIR(status.st_mode)) {
 			complain("--%s: %s is no regular file", option, wanted);
 			return RUN_USAGE;
@@ -103,7 +103,7 @@ static int choose(struct output *output, const char *wanted, const char *option)
 		snprintf(output->copy_to, sizeof(output->copy_to), "%s", wanted);
 		return set_temporary(output);
 	}
-	/* The name itself is what is made anew, not what a link of that name leads to. */
+	/* Only the folder is resolved: if the file is a link, the link itself is replaced. */
 	snprintf(path, sizeof(path), "%.*s", (int)(name - wanted), wanted);
 	errno = ENAMETOOLONG;
 	if (!realpath(name == wanted ? "." : path, folder) ||
@@ -166,16 +166,16 @@ void files_discard(void)
 		rmdir(temporary);
 }
 
-/* ---- after: one file at a time */
+/* ---- after the run: one file */
 
 struct piece {
 	const struct output *output;
 	char path[2 * PATH_MAX];
 	pid_t pid;		/* of the process that wrote it; 0: not known */
-	char why[400];		/* what ended it early, in words */
+	char why[400];		/* why it ended early, as a text */
 };
 
-/* Text without NULs; NULL with errno where it cannot be read. */
+/* The file's text, without NULs; NULL with errno if it cannot be read. */
 static char *read_all(const char *path)
 {
 	const size_t chunk = 65536;
@@ -223,7 +223,7 @@ static bool is_running(pid_t pid)
 	return running;
 }
 
-/* Has any process the file open? A lease can be had only where none has. */
+/* Has any other process the file open? If so, a lease cannot be taken. */
 static bool is_open(int fd)
 {
 	if (!fcntl(fd, F_SETLEASE, F_WRLCK)) {
@@ -290,7 +290,7 @@ static void print_report(const struct piece *piece, const char *text)
 		complain("--stats: cannot write all of the report: %s", strerror(errno));
 }
 
-/* Make a report that is not final say why, in its place. */
+/* Replace a report that is not final by @text, which has the reason. */
 static void rewrite(const struct piece *piece, const char *text)
 {
 	char path[ADSM_OUTPUT_PATH_SIZE];
@@ -319,7 +319,7 @@ static void finish_report(struct piece *piece, const struct outcome *outcome)
 	if (*text)
 		piece->pid = number_after(text, json ? "\"pid\": " : "(process ");
 	if (is_final(text, json)) {
-		/* As its process wanted it; the number may be another one's by now. */
+		/* The process has completed it. Its id may belong to another process by now. */
 	} else if (piece->pid && piece->pid != outcome->pid && is_running(piece->pid)) {
 		complain("%s: process %d still runs, and writes its report there", piece->path, piece->pid);
 		stays = true;
@@ -335,14 +335,14 @@ static void finish_report(struct piece *piece, const struct outcome *outcome)
 	}
 	if (piece->output->print)
 		print_report(piece, whole ? whole : text);
-	/* And with it the folder. */
+	/* A printed report is temporary. The folder goes later. */
 	if (piece->output->print && !stays)
 		unlink(piece->path);
 	free(text);
 	free(whole);
 }
 
-/* End a trace that its process could not: without a partial last line, with a line that says what is missing. */
+/* Complete a trace that its process could not complete: cut off a partial last line, and add a line with the reason. */
 static void finish_trace(struct piece *piece, const struct outcome *outcome)
 {
 	int fd = open(piece->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -372,7 +372,7 @@ static void finish_trace(struct piece *piece, const struct outcome *outcome)
 	}
 	snprintf(end, sizeof(end), "%s{\"ph\":\"M\",\"pid\":1,\"tid\":0,\"name\":\"trace_end\","
 		 "\"args\":{\"complete\":false,\"why\":\"%s\"}}\n]\n", start + n ? "" : "[\n", piece->why);
-	/* Its own end was there, but for the bracket. */
+	/* The last event was written, and only the closing bracket is missing. */
 	if (n > 2 && tail[n - 2] == '}')
 		strcpy(end, "]\n");
 	if (ftruncate(fd, start + n) || pwrite(fd, end, strlen(end), start + n) != (ssize_t)strlen(end))
@@ -385,9 +385,10 @@ close:
 		close(fd);
 }
 
-/* ---- after: all of them */
+/* ---- after the run: all files */
 
-/* Is @name FILE, or FILE with numbers behind dots? ret_part: a report that was being written; ret_pid: 0 for FILE. */
+/* Is @name FILE, or FILE with numbers behind dots? *ret_part: it is a report that was being written. *ret_pid: 0 for
+ * FILE. */
 static bool is_of(const struct output *output, const char *name, bool *ret_part, pid_t *ret_pid)
 {
 	size_t n = strlen(output->name);
@@ -405,7 +406,7 @@ static bool is_of(const struct output *output, const char *name, bool *ret_part,
 	return *ret_part ? n_numbers <= 4 : n_numbers <= 2 && !*name;
 }
 
-/* How many there are. */
+/* Complete all files of an output. Returns their number. */
 static unsigned finish(const struct output *output, const struct outcome *outcome)
 {
 	const char *folder = *output->folder ? output->folder : "/";
@@ -422,7 +423,7 @@ static unsigned finish(const struct output *output, const struct outcome *outcom
 		    in_folder(output->before, output->n_before, list[i]->d_name))
 			continue;
 		snprintf(piece.path, sizeof(piece.path), "%s/%s", output->folder, list[i]->d_name);
-		/* Somebody else may have laid a file or a link there. */
+		/* Another user may have put a file or a link there. */
 		if (lstat(piece.path, &status) || !S_ISREG(status.st_mode) || status.st_uid != geteuid())
 			continue;
 		n += !part;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmrun_files.h - the files of a run: what is left in them after it. */
+/* adsmrun_files.h - the reports and traces of a run. */
 #ifndef ADSMRUN_FILES_H
 #define ADSMRUN_FILES_H
 
@@ -8,16 +8,16 @@
 /* How a run ended. */
 struct outcome {
 	pid_t pid;
-	int status;			/* as wait() gives it */
+	int status;			/* as returned by wait() */
 	double seconds;
-	const char *name;		/* of the program, as it was asked for */
+	const char *name;		/* of the program, as on the command line */
 };
 
-/* By the options in force, choose the files of the run and tell the library in the environment: 0 or a status. */
+/* Choose the files by the options, and pass their names to the library in the environment. Returns 0 or a status. */
 int files_prepare(void);
-/* Complete them, and print what is to be printed. */
+/* After the run: complete the files, and print those that are to be printed. */
 void files_finish(const struct outcome *outcome);
-/* Nothing was started. */
+/* No program was started: remove what files_prepare() made. */
 void files_discard(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* collective.c - what all ranks of a communicator do, at once or by a request. */
+/* collective.c - collective functions, blocking and nonblocking. */
 #include "loans.h"
 
-/* Ranks of a communicator; 0: of two groups, whose buffers have other meanings: these MPI is given as they are. */
+/* The number of ranks. 0: an intercommunicator, where buffers have other meanings. Then MPI gets them unchanged. */
 static int ranks(MPI_Comm comm)
 {
 	int n = 0, two = 1;
@@ -20,15 +20,15 @@ static bool is_me(int rank, MPI_Comm comm)
 	return PMPI_Comm_rank(comm, &own) == MPI_SUCCESS && own == rank;
 }
 
-/* What all receive comes over what is there, where that is what this one sends. */
+/* The access to a receive buffer: with MPI_IN_PLACE, it also has the bytes that this rank sends. */
 static enum access over(const void *out)
 {
 	return out == MPI_IN_PLACE ? WRITES_SOME : WRITES;
 }
 
 /*
- * A function and its twin that has a request. @lend: what to do with the arguments before, where this is one group of
- * @size ranks; it changes them.
+ * A function and its nonblocking variant. @lend: code that lends the buffers and changes the arguments; it runs if the
+ * communicator is no intercommunicator, and may use @size, the number of ranks.
  */
 #define ARGUMENTS(...) __VA_ARGS__
 #define PAIR(name, later, lend, arguments, ...) \
@@ -155,7 +155,7 @@ PAIR(Reduce, Ireduce,
 REDUCTION(Allreduce, Iallreduce)
 REDUCTION(Scan, Iscan)
 
-/* Of the first rank it is not written. */
+/* WRITES_SOME: the first rank's buffer is not written. */
 PAIR(Exscan, Iexscan,
      if (out != MPI_IN_PLACE)
 	     READ(out, n, type);
@@ -179,7 +179,7 @@ static size_t sum(int n, const int *counts)
 	return all;
 }
 
-/* What comes: this rank's part, but in place all parts are there. */
+/* The number of elements in the receive buffer: this rank's part; with MPI_IN_PLACE, all parts. */
 static size_t part(const void *out, int n, const int *counts, MPI_Comm comm)
 {
 	int rank = 0;

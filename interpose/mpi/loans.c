@@ -7,22 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where bytes of a type lie */
+/* ---- the bytes that elements of a type cover */
 
 struct span {
-	MPI_Aint from, to;		/* of what is read or written, from the buffer's address on */
-	bool whole;			/* all in between */
-	bool named;			/* its type is one of MPI's own: what comes first lies first */
+	MPI_Aint from, to;		/* offsets from the buffer's address */
+	bool whole;			/* the elements cover all bytes between them */
+	bool named;			/* a predefined type: the bytes of a message are in the order of memory */
 };
 
-/* @n elements, of which the first lies at @at. False: there are none. */
+/* The span of @n elements; @at: the offset of the first. False: it is empty. */
 static bool find_span(size_t n, MPI_Datatype type, MPI_Aint at, struct span *ret_span)
 {
 	MPI_Aint lower, extent, true_lower, true_extent, last;
 	int n_ints, n_addresses, n_types, combiner;
 	MPI_Count size;
 
-	/* A count below zero MPI refuses. */
+	/* MPI refuses a negative count. */
 	if ((MPI_Aint)n <= 0 || type == MPI_DATATYPE_NULL ||
 	    PMPI_Type_get_extent(type, &lower, &extent) != MPI_SUCCESS ||
 	    PMPI_Type_get_true_extent(type, &true_lower, &true_extent) != MPI_SUCCESS ||
@@ -37,13 +37,13 @@ static bool find_span(size_t n, MPI_Datatype type, MPI_Aint at, struct span *ret
 	return true;
 }
 
-/* A request that has a loan, or has one whenever it is started. */
+/* A request that has a loan, or gets one at each start. */
 struct entry {
 	struct entry *next;
 	MPI_Request request;
 	uint64_t serial;
 	struct loan written;
-	/* Of one that is started again and again: what is lent then, and the address that MPI was given. */
+	/* Of a persistent request: what to lend at each start, and the address that MPI has got. */
 	bool lasts;
 	void *base, *address;
 	size_t size;
@@ -58,10 +58,10 @@ static void *lend_span(struct loans *loans, const void *p, const struct span *sp
 	bool again = loans->when == AGAIN;
 	adsmLoan *loan;
 
-	/* How much of it a message fills its length tells only where its bytes come in order. */
+	/* The length of a received message says which bytes were written only if their order is that of memory. */
 	if (span->whole && (access == WRITES || (access == RECEIVES && span->named)))
 		how = ADSM_ACCESS_OUT;
-	/* Whenever it is started: now only the address. */
+	/* A persistent request needs only the address now. */
 	if (!adsmIsShared(base) || adsmLend(base, size, again ? ADSM_ACCESS_IN : how, &loan, &address))
 		return (void *)(uintptr_t)p;
 	if (loan || again) {
@@ -80,7 +80,7 @@ static void *lend_span(struct loans *loans, const void *p, const struct span *sp
 	return (void *)((uintptr_t)address - (uintptr_t)span->from);
 }
 
-/* A buffer with an address of its own? */
+/* Is it the address of a buffer, and no special value of MPI? */
 static bool is_buffer(const void *p)
 {
 	return p != MPI_BOTTOM && p != MPI_IN_PLACE;
@@ -112,11 +112,11 @@ void *loans_lend_parts(struct loans *loans, const void *p, int n, const int *cou
 		all.to = any && all.to > span.to ? all.to : span.to;
 		any = true;
 	}
-	/* What lies between the parts stays. */
+	/* all.whole is false, so the bytes between the parts are kept. */
 	return any ? lend_span(loans, p, &all, access) : (void *)(uintptr_t)p;
 }
 
-/* ---- ends */
+/* ---- the end of loans */
 
 static void end_loan(struct loan *loan, const MPI_Status *status)
 {
@@ -134,7 +134,7 @@ static void end_loan(struct loan *loan, const MPI_Status *status)
 	loan->loan = NULL;
 }
 
-/* MPI has failed: nobody knows how much has come. */
+/* MPI has failed, so the number of bytes written is not known. */
 static void end_failed(struct loan *loan)
 {
 	if (loan->whole)
@@ -157,12 +157,12 @@ int loans_end(struct loans *loans, int result, const MPI_Status *status)
 #define N_LISTS 256
 
 /*
- * Of all entries. It is held for a few instructions only: neither MPI is called with it, nor loans begin or end, which
- * may wait for the device.
+ * Guards all entries. It is held for a few instructions only. While it is held, MPI is not called, and no loan begins
+ * or ends, because that may wait for the device.
  */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *lists[N_LISTS], *given_up;
-static _Atomic unsigned n_entries, n_given_up;		/* all, and those given up */
+static _Atomic unsigned n_entries, n_given_up;		/* all entries, and those in given_up */
 static _Atomic uint64_t newest_serial;
 
 static struct entry **list_of(MPI_Request request)
@@ -189,7 +189,8 @@ static void push(struct entry **list, struct entry *entry)
 	*list = entry;
 }
 
-/* With the mutex: where the list has the newest entry of this handle up to that serial number. @lent: with a loan. */
+/* The place in its list of the handle's newest entry up to this serial number. @lent: only one with a loan. The caller
+ * holds the mutex. */
 static struct entry **find(MPI_Request request, uint64_t newest, bool lent)
 {
 	struct entry **at = list_of(request);
@@ -199,7 +200,7 @@ static struct entry **find(MPI_Request request, uint64_t newest, bool lent)
 	return at;
 }
 
-/* With the mutex. */
+/* The caller holds the mutex. */
 static void drop(struct entry **at)
 {
 	struct entry *entry = *at;
@@ -242,10 +243,10 @@ int loans_start(MPI_Request request)
 	pthread_mutex_lock(&mutex);
 	entry = *find(request, UINT64_MAX, false);
 	pthread_mutex_unlock(&mutex);
-	/* Only a request that is freed loses its entry, and not while it is started. */
+	/* The entry stays valid: only freeing the request removes it, and the program cannot do that during a start. */
 	if (!entry || !entry->lasts)
 		return result;
-	/* MPI has failed to say that it was over. */
+	/* A loan of an earlier start: MPI has not reported that it ended. */
 	if (entry->written.loan)
 		end_failed(&entry->written);
 	entry->written.size = entry->size;
@@ -257,7 +258,7 @@ int loans_start(MPI_Request request)
 	return result;
 }
 
-/* The next loan of a request that is over. False: there is none. */
+/* Take the next loan of a request that has ended. False: there is none. */
 static bool take(MPI_Request request, uint64_t newest, struct loan *ret_loan)
 {
 	struct entry **at;
@@ -284,7 +285,7 @@ void loans_completed(MPI_Request request, uint64_t newest, const MPI_Status *sta
 		end_loan(&loan, status);
 }
 
-/* Does MPI, asked once more, say that it is complete, or inactive? */
+/* Does MPI report the request as complete or inactive? False also if it has no loan. */
 static bool is_over(MPI_Request request, uint64_t newest, MPI_Status *ret_status)
 {
 	bool lent;
@@ -336,7 +337,7 @@ bool loans_give_up(MPI_Request *request)
 	return kept;
 }
 
-/* Is one that was given up over? Then its loan ends. */
+/* Has a request that the program has freed completed? Then end its loan. */
 static bool look(struct entry *entry)
 {
 	MPI_Status status;
@@ -360,7 +361,7 @@ void loans_look(void)
 
 	if (!atomic_load(&n_given_up))
 		return;
-	/* This thread takes all of them, and gives back what is not over. */
+	/* This thread takes all entries, and puts back those that have not completed. */
 	pthread_mutex_lock(&mutex);
 	entries = given_up;
 	given_up = NULL;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loans.h - memory of objects in the hands of MPI.
+ * loans.h - loans of object memory to MPI.
  *
- * A wrapper has the name of a function of MPI and calls the function behind it, PMPI_…, with other addresses of the
- * same bytes, which are always open. They come from adsm_lend.h; the wrappers use nothing else of the library. What MPI
- * reads is fetched before. What it writes counts as written by the CPU when the function returns, or when a request is
- * seen to have completed. What cannot be lent, because it lies in two objects or has absolute addresses, MPI is given
- * as it is: the library follows that, too (docs/mpi.md).
+ * A wrapper has the name of a function of MPI. It calls the function behind it, PMPI_…, and replaces the addresses of
+ * buffers by addresses in the alias, where accesses never fault. The wrappers use adsm_lend.h, and nothing else of the
+ * library. Bytes that MPI reads are fetched before the call. Bytes that MPI writes count as written by the CPU when the
+ * function returns, or when a wrapper detects that the request has completed. A buffer in two objects, or a type with
+ * absolute addresses, cannot be lent. Then MPI gets the program's arguments; the library follows these accesses in
+ * another way (docs/mpi.md).
  */
 #ifndef ADSM_MPI_LOANS_H
 #define ADSM_MPI_LOANS_H
@@ -24,54 +25,58 @@
 struct loan {
 	adsmLoan *loan;
 	size_t size;
-	bool whole;			/* from the first byte on, without holes */
-	bool by_status;			/* the status says how much of it */
+	bool whole;			/* MPI writes all bytes from the first one on, without holes */
+	bool by_status;			/* the status has the number of bytes written */
 };
 
-/* What a function of MPI writes: one buffer at most. */
+/* The loans of one call of MPI. It writes one buffer at most. */
 struct loans {
-	/* Until it returns; until its request completes; whenever that is started. */
+	/* The loan is until the function returns; until its request completes; or at each start of its request. */
 	enum { NOW, LATER, AGAIN } when;
 	struct loan written;
-	struct entry *entry;		/* of a request, until it has one */
+	struct entry *entry;		/* for the request that the call makes; NULL: not needed */
 };
 
-/* What MPI does: WRITES all elements; RECEIVES as many of the first as the status says; WRITES_SOME of them. */
+/* What MPI does with the elements: READS or WRITES all; RECEIVES the first ones, the status has their number;
+ * WRITES_SOME of them. */
 enum access { READS, WRITES, RECEIVES, WRITES_SOME };
 
-/* The address for MPI of @n elements of the type at @p. */
+/* Lend @n elements of the type at @p. Returns the address for MPI. */
 void *loans_lend(struct loans *loans, const void *p, size_t n, MPI_Datatype type, enum access access);
-/* Elements for each of @n ranks, with their displacements; with @types each has its own, and @at is in bytes. */
+/* Lend elements for each of @n ranks: @counts of them at the displacements @at, in units of the type. If @types is not
+ * NULL, each rank has its own type, and @at is in bytes. */
 void *loans_lend_parts(struct loans *loans, const void *p, int n, const int *counts, const int *at, MPI_Datatype type,
 		       const MPI_Datatype *types, enum access access);
 
-/* What ends now: the function has returned. @status: of a message that has come. Returns @result. */
+/* End the loans of a function that has returned. @status: of the received message, or NULL. Returns @result. */
 int loans_end(struct loans *loans, int result, const MPI_Status *status);
-/* What ends with a request, or is lent whenever it is started. Returns @result. */
+/* Keep the loans until the request completes, or for each start of it. Returns @result. */
 int loans_request(struct loans *loans, int result, const MPI_Request *request);
 
-/* ---- what happens to requests */
+/* ---- requests */
 
 /*
- * MPI may give the handle of a request that it has completed to another thread's new request before the wrapper that
- * called MPI has ended the first one's loan. So each request with a loan has a serial number: a wrapper reads the
- * newest before it calls MPI, and ends only loans up to that one.
+ * When MPI has completed a request, it may use the same handle for a new request of another thread, before the wrapper
+ * has ended the first request's loan. So each request with a loan has a serial number. A wrapper reads the newest
+ * number before it calls MPI, and ends only loans up to that number.
  */
 uint64_t loans_newest(void);
 /* Has any request a loan? */
 bool loans_any(void);
-/* It is about to be started. MPI_SUCCESS, or an error where its bytes cannot be had. */
+/* Lend the buffer of a persistent request that is about to be started. Returns MPI_SUCCESS, or MPI_ERR_BUFFER if the
+ * buffer cannot be lent as before. */
 int loans_start(MPI_Request request);
-/* It has completed. @status: of its message. */
+/* The request has completed. @status: of its message. */
 void loans_completed(MPI_Request request, uint64_t newest, const MPI_Status *status);
 /*
- * A function of MPI has failed, and does not say which requests are over. Those are whose handle @now MPI has taken
- * away, which nobody knows how many bytes have come for, and those that MPI calls complete or inactive when asked.
+ * A function of MPI has failed, and it is not known whether this request has ended. It has ended in two cases. First,
+ * its handle, @now, is MPI_REQUEST_NULL; then the number of bytes written is not known. Second, MPI reports it as
+ * complete or inactive.
  */
 void loans_failed(MPI_Request request, MPI_Request now, uint64_t newest);
-/* The program frees it. True: the wrappers keep it until it completes, and *request is none any longer. */
+/* The program frees a request. True: the wrappers keep it until it completes, and *request is MPI_REQUEST_NULL now. */
 bool loans_give_up(MPI_Request *request);
-/* Ends the loans of requests that were given up and have completed since. */
+/* End the loans of requests that the program has freed and that have completed since. */
 void loans_look(void);
 
 #endif

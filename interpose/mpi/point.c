@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* point.c - messages from one rank to another. */
+/* point.c - point-to-point messages. */
 #include "loans.h"
 
-/* ---- what sends */
+/* ---- sends */
 
 #define SEND(name) \
 	WRAPPER int MPI_##name(const void *p, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm) \
@@ -35,7 +35,7 @@ SEND_LATER(Bsend_init, AGAIN)
 SEND_LATER(Ssend_init, AGAIN)
 SEND_LATER(Rsend_init, AGAIN)
 
-/* ---- what receives: the status says how much */
+/* ---- receives: the status has the number of bytes */
 
 WRAPPER int MPI_Recv(void *p, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* wait.c - requests that are started, complete, or are given up. */
+/* wait.c - requests: start, completion, and freeing. */
 #include "loans.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Arguments that MPI sets are read only where it says that they are set: after MPI_SUCCESS or MPI_ERR_IN_STATUS. */
+/* Arguments that MPI sets are read only if they are valid: after MPI_SUCCESS or MPI_ERR_IN_STATUS. */
 
 static bool is(int error, int class)
 {
@@ -14,14 +14,14 @@ static bool is(int error, int class)
 	return error == class || (PMPI_Error_class(error, &its_class) == MPI_SUCCESS && its_class == class);
 }
 
-/* ---- requests as they were before, as MPI changes these, and statuses, which the program may not want */
+/* ---- copies of the requests from before the call, because MPI changes them; statuses, if the program wants none */
 
 #define FEW 32
 
 struct call {
 	int n;
 	const MPI_Request *requests;		/* the program's */
-	MPI_Status *statuses;			/* the program's, or these */
+	MPI_Status *statuses;			/* the program's, or own_statuses */
 	uint64_t newest;
 	MPI_Request few_before[FEW], *before;
 	MPI_Status few_statuses[FEW], *own_statuses;
@@ -36,7 +36,7 @@ static void end_call(struct call *call)
 	loans_look();
 }
 
-/* False: without memory nothing can be noted, and MPI is not called. */
+/* False: there is no memory for the copies, so MPI must not be called. */
 static bool begin_call(struct call *call, int n, const MPI_Request *requests, MPI_Status *statuses)
 {
 	bool few = n <= FEW, own = statuses == MPI_STATUSES_IGNORE;
@@ -56,7 +56,7 @@ static bool begin_call(struct call *call, int n, const MPI_Request *requests, MP
 	return false;
 }
 
-/* One of them is over. @error: its own. */
+/* Request @i may have ended. @error: its own. */
 static void over(const struct call *call, int i, int error, const MPI_Status *status)
 {
 	if (is(error, MPI_SUCCESS))
@@ -65,14 +65,14 @@ static void over(const struct call *call, int i, int error, const MPI_Status *st
 		loans_failed(call->before[i], call->requests[i], call->newest);
 }
 
-/* The whole call has failed: what may be over? */
+/* The whole call has failed: check all requests. */
 static void all_failed(const struct call *call, int error)
 {
 	for (int i = 0; i < call->n; i++)
 		over(call, i, error, NULL);
 }
 
-/* MPI says of the first @n statuses that they are set, for @indices of the requests; NULL: for the first. */
+/* MPI has set the first @n statuses, for the requests in @indices. NULL: for the first @n requests. */
 static void over_several(const struct call *call, int n, const int *indices, int result)
 {
 	for (int k = 0; k < n; k++) {
@@ -87,7 +87,7 @@ static bool sets_statuses(int result)
 	return result == MPI_SUCCESS || is(result, MPI_ERR_IN_STATUS);
 }
 
-/* ---- one */
+/* ---- one request */
 
 WRAPPER int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
@@ -123,7 +123,7 @@ WRAPPER int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 	return result;
 }
 
-/* It stays a request, but its bytes are there. */
+/* The request is not freed, but its bytes are available. */
 WRAPPER int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
 	uint64_t newest = loans_newest();
@@ -137,7 +137,7 @@ WRAPPER int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *s
 	return result;
 }
 
-/* ---- one of several */
+/* ---- one of several requests */
 
 WRAPPER int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
 {
@@ -179,7 +179,7 @@ WRAPPER int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MP
 	return result;
 }
 
-/* ---- several */
+/* ---- several requests */
 
 WRAPPER int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 {
@@ -240,7 +240,7 @@ SOME(Testsome)
 
 /* ---- starts and ends */
 
-/* What was lent for a start that has failed. */
+/* End what was lent for a start that has failed. */
 static void stop(int n, const MPI_Request requests[])
 {
 	for (int i = 0; i < n; i++)
