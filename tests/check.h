@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - what tests check with. What is not as it should be ends the process with status 1, after a line that says
- * where, what, and the values. It ends at once: whatever the library was doing stays as it is.
+ * check.h - the checks of tests. A check that fails prints a line with the place, the condition and the values, and
+ * ends the process with status 1. It uses _exit(), so the library does not clean up.
  *
- * A program that has more to say defines before:
- *	CHECK_MORE		a text for the end of each line: the library's last sentence
- *	CHECK_OUT		where lines go, where that is not stderr
- *	CHECK_NAME(code)	what CHECK_OK() calls what a call returned, where that is no negative errno
- *	FAIL(format, ...)	all of it
+ * A program may define before the #include:
+ *	CHECK_MORE		a text for the end of each line, such as the library's last error text
+ *	CHECK_OUT		the stream to print to; default: stderr
+ *	CHECK_NAME(code)	the name of a result in CHECK_OK(), if results are not negative errnos
+ *	FAIL(format, ...)	the whole reaction to a failed check
  */
 #ifndef TEST_CHECK_H
 #define TEST_CHECK_H
@@ -51,7 +51,7 @@ static inline void check_failed(FILE *out, const char *file, int line, int error
 		FAIL("%s", #condition); \
 } while (0)
 
-/* With more to say of it. */
+/* With a text that is added to the message. */
 #define CHECKF(condition, format, ...) do { \
 	if (!(condition)) \
 		FAIL("%s: " format, #condition, ##__VA_ARGS__); \
@@ -63,7 +63,7 @@ static inline void check_failed(FILE *out, const char *file, int line, int error
 		FAIL("%s is %lld, not %lld (%s)", #got, got_, want_, #want); \
 } while (0)
 
-/* Of word @i of an array. */
+/* For word @i of an array. */
 #define CHECK_AT(got, i, want) do { \
 	long long i_ = (long long)(i), got_ = (long long)(got), want_ = (long long)(want); \
 	if (got_ != want_) \

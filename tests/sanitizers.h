@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* sanitizers.h - what tests must know of the sanitizer that they are built with. */
+/* sanitizers.h - which sanitizer a test is built with. */
 #ifndef ADSM_TESTS_SANITIZERS_H
 #define ADSM_TESTS_SANITIZERS_H
 
-/* ThreadSanitizer runs handlers with all signals masked, makes vfork() a fork(), keeps addresses for itself. */
+/* ThreadSanitizer runs signal handlers with all signals masked, turns vfork() into fork(), and reserves addresses. */
 #if defined(__SANITIZE_THREAD__)
 #define WITH_TSAN 1
 #elif defined(__has_feature)
@@ -15,7 +15,7 @@
 #define WITH_TSAN 0
 #endif
 
-/* AddressSanitizer has handlers of signals. */
+/* AddressSanitizer installs signal handlers of its own. */
 #if defined(__SANITIZE_ADDRESS__)
 #define WITH_ASAN 1
 #elif defined(__has_feature)

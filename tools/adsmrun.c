@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adsmrun.c - checks options, starts a program with the library preloaded, waits for it, and ends as the program
- * did. */
+/* adsmrun.c - checks options, starts a program with the library preloaded, and ends as the program did. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calls.c - calls and syncs: what moves, what waits for what, and what the arguments mean. */
+/* calls.c - calls and syncs: transfers, waits, and the meaning of arguments. */
 #include "conform.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ static uint64_t copied(uint64_t bytes)
 	return unified() ? 0 : bytes;
 }
 
-/* An argument that is only read stays where it is; what is not named is left alone. */
+/* An object that a call only reads stays ReadOnly. An object that a named call does not name stays unchanged. */
 static void named(void)
 {
 	unsigned n = 1000, *a = words(n, 1), *b = words(n, 2), *c = words(n, 3), *other = words(n, 4);
@@ -30,7 +30,7 @@ static void named(void)
 	before = object_stats(a).h2d_bytes;
 	CHECK_EQ(before, copied(n * 4));
 	CHECK_EQ(c[5], a[5] + b[5]);
-	/* Read only by a kernel that declares more. */
+	/* adsmIn(): this call only reads the object, although the kernel declares more. */
 	CALL("increment", 0, adsmIn(a), adsmVal(0u));
 	CHECK_EQ(info(a).n_read_only, 1);
 	CHECK_EQ(object_stats(a).h2d_bytes, before);
@@ -58,7 +58,7 @@ static void unnamed(void)
 	CHECK_EQ(a[7], 10);
 }
 
-/* So it may reach an object that no argument names. */
+/* An unnamed call may reach an object that no argument points to. */
 static void unnamed_reaches(void)
 {
 	unsigned n = 1000, *other = words(n, 4), **table = alloc(sizeof(*table));
@@ -71,7 +71,7 @@ static void unnamed_reaches(void)
 	CHECK_EQ(other[8], 113);
 }
 
-/* What is overwritten whole is not sent. */
+/* An object that a call overwrites completely is not sent. */
 static void out(void)
 {
 	unsigned n = 1024, *a = words(n, 1), *b = words(n, 2), *c = words(n, 3);
@@ -100,7 +100,7 @@ static void two_calls(void)
 	}
 }
 
-/* More calls than any queue is long. */
+/* More calls than any queue has places. */
 static void many_calls(void)
 {
 	unsigned n = 600, *a = words(n, 0);
@@ -166,7 +166,7 @@ static void constants(void)
 	for (unsigned s = 0; s < 4; s++) {
 		unsigned n = sizes[s];
 
-		/* The bytes are taken at the call, not when the kernel gets to run. */
+		/* The bytes are copied at the call, not when the kernel begins. */
 		CALL("late_copy", 1, adsmVal(SPIN / 10), adsmPtr(q), adsmOut(q), adsmVal(0u));
 		for (unsigned i = 0; i < n; i++)
 			table[i] = (unsigned char)(i * 3 + n);
@@ -186,7 +186,7 @@ static void constants(void)
 	CHECK_EQ(p[0], 0);
 }
 
-/* Constants and values may lie in shared memory, even where a call writes them. */
+/* Constants and values may lie in shared memory, even if a call writes it. */
 static void values_shared(void)
 {
 	unsigned char *to = alloc(PAGE), *table = alloc(PAGE);
@@ -227,7 +227,8 @@ static void values(void)
 	CHECK_EQ(p[3], -300);
 	CHECK_EQ(p[4], 4000000000);
 	CHECK(*fraction == 0.1f);
-	/* The square of 1 + 2^-12 as a float, which its last bit is not in: each device rounds it. */
+	/* The exact square of 1 + 2^-12 is 1 + 2^-11 + 2^-24. Without contraction every device rounds it to the
+	 * float. */
 	CALL("unfused", 1, adsmPtr(fraction), adsmVal(1 + 0x1p-12f), adsmVal(1 + 0x1p-11f));
 	SYNC();
 	CHECK(fraction[0] == 0 && fraction[1] == 0);
@@ -287,7 +288,7 @@ static void dimensions(void)
 	CHECK_EQ(p[0], 2);
 }
 
-/* A kernel may use what none of its arguments points to. */
+/* adsmUse(): a kernel may use an object that none of its arguments points to. */
 static void use(void)
 {
 	unsigned n = 50000, *a = words(n, 0), *data = words(n, 0), *other = words(n, 0);
@@ -329,7 +330,7 @@ static void assign(void)
 	CALL("increment", n, adsmPtr(a), adsmVal(n));
 	CHECK_EQ(info(data).n_dirty, 1);
 	SYNC();
-	/* Its kernel: used, though no argument names it. */
+	/* A call of the assigned kernel uses the object, although no argument names it. */
 	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
 	CHECK_EQ(info(data).n_invalid, 1);
 	SYNC();
@@ -344,7 +345,7 @@ static void assign(void)
 	SYNC();
 	CHECK_EQ(data[3], 30);
 
-	/* It belongs to all again. */
+	/* The object belongs to all kernels again. */
 	CHECK_OK(adsmAssign(data, NULL, 0));
 	data[3] = 31;
 	CALL("increment_any", n, adsmPtr(a), adsmVal(n));
@@ -356,7 +357,7 @@ static void assign(void)
 	CHECK_ERROR(adsmAssign(data, kernel("increment"), 9), EINVAL);
 }
 
-/* Unnamed calls of other kernels leave it alone. */
+/* Unnamed calls of other kernels do not use an object with assignments. */
 static void assign_unnamed(void)
 {
 	unsigned n = 1000, *data = words(n, 0), *a = words(n, 0);
@@ -372,7 +373,7 @@ static void assign_unnamed(void)
 
 #define ASSIGNED 300u
 
-/* A call takes all the objects assigned to its kernel, or is refused and takes none. */
+/* A call uses all objects that are assigned to its kernel; if these are too many, it fails and uses none. */
 static void assign_many(void)
 {
 	unsigned *p[ASSIGNED], left = ASSIGNED, taken;
@@ -397,7 +398,7 @@ static void assign_many(void)
 	CHECK_EQ(p[left - 1][0], left - 1);
 }
 
-/* When a module goes, what was assigned to its kernels belongs to all again. */
+/* When a module is unloaded, the objects assigned to its kernels belong to all kernels again. */
 static void assign_unload(void)
 {
 	unsigned n = 1000, *data = words(n, 0), *a = words(n, 0);
@@ -411,7 +412,7 @@ static void assign_unload(void)
 	CHECK_EQ(a[3], 4);
 }
 
-/* A touch of what a kernel may write waits and sees what it wrote. */
+/* A touch of an object that a kernel may write waits for the kernel, and sees its results. */
 static void touch_waits(void)
 {
 	unsigned n = 40000, *a = words(n, 0), *b = words(n, 0);
@@ -428,7 +429,7 @@ static void touch_waits(void)
 	CHECK_EQ(a[1], 3);
 	CHECK_EQ(a[n - 1], n + 1);
 
-	/* By the second of two calls, made by another kernel. */
+	/* The object is written by the second of two calls. */
 	CALL("increment", n, adsmPtr(a), adsmVal(n));
 	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(a), adsmPtr(b), adsmVal(n));
 	CHECK_EQ(b[0], 101);
@@ -439,7 +440,7 @@ static void touch_waits(void)
 	SYNC();
 }
 
-/* What a running kernel only reads can be read; a write to it waits. */
+/* The CPU can read an object that a running kernel only reads. A write to it waits. */
 static void reads_while_running(void)
 {
 	unsigned n = 30000, *a = words(n, 0), *b = words(n, 0);
@@ -460,14 +461,14 @@ static void reads_while_running(void)
 		CHECK_AT(a[i], i, 6);
 }
 
-/* A second call may read what the CPU may read too, and sends nothing again. */
+/* A second call may read an object that is ReadOnly already. Nothing is sent again. */
 static void reads_twice(void)
 {
 	unsigned n = 1000, *a = words(n, 0), *b = words(n, 0), *c = words(n, 0);
 
 	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(a), adsmPtr(b), adsmVal(n));
 	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(a), adsmPtr(c), adsmVal(n));
-	a[0] = 50;	/* waits for both */
+	a[0] = 50;	/* waits for both calls */
 	SYNC();
 	CHECK_EQ(b[0], 0);
 	CHECK_EQ(c[0], 0);
@@ -480,13 +481,13 @@ static int probe[2];
 static unsigned *volatile awaited;
 static volatile sig_atomic_t interrupted, still_closed;
 static sigjmp_buf away;
-static _Atomic int touching;	/* 1: in the touch */
+static _Atomic int touching;	/* 1: the main thread is in its touch; 2: the touch is over */
 
 static void on_interrupt(int signal)
 {
 	const int saved_errno = errno;
 
-	/* The bare system call: the view is closed as long as the touch waits. */
+	/* The raw system call, without a wrapper: the view is closed while the touch waits. */
 	still_closed = syscall(SYS_write, probe[1], awaited, 1) == -1 && errno == EFAULT;
 	interrupted++;
 	errno = saved_errno;
@@ -524,7 +525,7 @@ static void interrupted_touch(void)
 	awaited = a;
 	toucher = gettid();
 	toucher_thread = pthread_self();
-	/* Longer kernels where the machine is too slow to interrupt this one. */
+	/* If the machine was too slow to interrupt the touch, try again with a longer kernel. */
 	for (unsigned long spins = SPIN * 2; !still_closed && rounds < 5; spins *= 3, rounds++) {
 		CALL("late_increment", 1, adsmVal(spins), adsmPtr(a), adsmVal(n));
 		touching = 1;
@@ -539,7 +540,7 @@ static void interrupted_touch(void)
 	CHECK_EQ(a[n - 1], n - 1 + rounds);
 }
 
-/* And may jump out of it; the library works on. */
+/* A signal handler may jump out of a touch that waits. The library still works after that. */
 static void jumped_touch(void)
 {
 	unsigned n = 1000, *a = words(n, 0), *b;
@@ -558,7 +559,7 @@ static void jumped_touch(void)
 		if (!sigsetjmp(away, 1))
 			touch_read(a);
 		else if (info(a).n_invalid != 1)
-			interrupted = 0;	/* too late: it did not wait any more */
+			interrupted = 0;	/* too late: the touch did not wait any longer */
 		touching = 2;
 		CHECK(!pthread_join(other, NULL));
 		spins *= 3;
@@ -581,7 +582,7 @@ static void start_late(unsigned long spins, unsigned *a)
 	CALL("late_increment", 1, adsmVal(spins), adsmPtr(a), adsmVal(1000u));
 }
 
-/* ADSM_TOUCH=error: no waiting, SIGBUS. */
+/* ADSM_TOUCH=error: the touch does not wait, and ends in SIGBUS. */
 static void touch_error(void)
 {
 	unsigned *a, rounds = 0;
@@ -629,7 +630,7 @@ static void sync_own(void)
 	unsigned rounds = 0;
 	pthread_t other;
 
-	/* A touch that does not wait tells whether the kernel still runs. */
+	/* With this option a touch raises SIGBUS while the kernel still runs. */
 	set("touch", "error");
 	late.a = words(1000, 0);
 	SYNC();
@@ -658,7 +659,7 @@ static void sync_none(void)
 	CHECK_EQ(a[9], 9);
 }
 
-/* Freeing what a running kernel uses waits for it, and spoils nothing. */
+/* Freeing an object that a running kernel uses waits for the kernel. */
 static void free_running(void)
 {
 	unsigned n = 20000, *a, *b, *c;
@@ -668,7 +669,7 @@ static void free_running(void)
 		b = words(n, 0);
 		CALL("late_copy", 1, adsmVal(SPIN / 2), adsmPtr(a), adsmPtr(b), adsmVal(n));
 		CHECK_OK(adsmFree(a));
-		c = words(n, 99);	/* where it was */
+		c = words(n, 99);	/* in the same place */
 		CALL("increment", n, adsmPtr(c), adsmVal(n));
 		SYNC();
 		for (unsigned i = 0; i < n; i++) {
@@ -682,7 +683,7 @@ static void free_running(void)
 	SYNC();
 }
 
-/* A module goes when its calls are done. */
+/* Unloading a module waits for its calls. */
 static void unload_running(void)
 {
 	unsigned n = 20000, *a = words(n, 0);
@@ -706,15 +707,15 @@ static void *overwrite_late(void *words)
 }
 
 /*
- * The same word is read first after each call: from some time on syncs fetch it. Whatever happens to the object between
- * call, sync and touch, the touch finds what is there.
+ * After each call the same word is read first. After some rounds, adsmSync() fetches its block. Whatever happens to the
+ * object between call, sync and touch, the touch must see the current bytes.
  */
 static void first_read(void)
 {
 	enum { N = 100000, AT = N / 2, LEARNED = 8, ROUNDS = 12 * LEARNED };
 	static unsigned models[2][N];
 	unsigned *words_of[2] = { words(N, 0), words(N, 0) };
-	/* Where the device is a process of this machine nothing is gained by it. */
+	/* If the device is a process of this machine, the library does not do this: it would gain nothing. */
 	const char *backend = device_props().backend;
 	bool fetches = !is_process(backend) && !unified();
 
@@ -740,7 +741,7 @@ static void first_read(void)
 		SYNC();
 		if (round == LEARNED - 1 && fetches && info(p).n_blocks > 1)
 			CHECK_EQ(info(p).n_invalid, info(p).n_blocks - 1);
-		/* Later it is even open, for what is always written, too. */
+		/* Later the block is even opened for writing, because it is always written, too. */
 		if (round == LEARNED + 4 && fetches && info(p).n_blocks > 1)
 			CHECK_EQ(info(p).n_dirty, 1);
 		if (disturbance == 3) {
@@ -765,7 +766,7 @@ static void first_read(void)
 	for (unsigned k = 0; k < 2; k++)
 		for (unsigned i = 0; i < N; i++)
 			CHECK_AT(words_of[k][i], i, models[k][i]);
-	/* Or it is written by another thread's call, which this thread's sync does not wait for, but its touch does. */
+	/* Here another thread's call writes the object. This thread's sync does not wait for it, but its touch does. */
 	for (unsigned round = 0; round < LEARNED && strcmp(info(words_of[1]).protocol, "batch"); round++) {
 		pthread_t thread;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* citizen.c - the library keeps out of its process's own affairs: children, signals, descriptors, users. */
+/* citizen.c - the library does not disturb its process: children, signals, descriptors, user ids. */
 #include "conform.h"
 
 #include <dirent.h>
@@ -13,7 +13,7 @@
 
 #define N 20000u
 
-/* The library does everything it does once. */
+/* Use the library once: allocate, call, touch, free. */
 static void work(void)
 {
 	unsigned *a = words(N, 0);
@@ -46,7 +46,7 @@ static bool gone(int pidfd)
 	return poll(&poll_fd, 1, -1) == 1;
 }
 
-/* A descriptor of a process; -1: it has ended. */
+/* A descriptor (pidfd) of a process; -1: the process has ended. */
 static int process(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -55,13 +55,14 @@ static int process(pid_t pid)
 	return fd;
 }
 
-/* A real driver runs helpers of its own (nvidia-modprobe) and keeps descriptors that programs inherit: its affair. */
+/* A real driver runs helper programs (nvidia-modprobe) and keeps descriptors that programs inherit. Tests ignore
+ * that. */
 static bool real_driver(void)
 {
 	return getenv("TEST_GPU") != NULL;
 }
 
-/* The device's process is no child of the program, not even when it dies. */
+/* The device's process is not a child of the program, not even when it is killed. */
 static void waits(void)
 {
 	pid_t device, child;
@@ -72,7 +73,7 @@ static void waits(void)
 	no_child();
 	work();
 	no_child();
-	/* A GPU is no process, and a double of one does not come back by itself. */
+	/* A GPU is no process. Its double is one, but is not started again after it was killed. */
 	device = strcmp(getenv("ADSM_BACKEND"), "cuda") ? device_process() : 0;
 	if (device) {
 		int fd = process(device);
@@ -90,7 +91,7 @@ static void waits(void)
 	CHECK_OK(adsmShutdown());
 	no_child();
 	CHECK(children == 0 || real_driver());
-	/* The program's own are its own. */
+	/* The program can still wait for its own children. */
 	CHECK_OK(adsmInit());
 	children = 0;
 	child = fork();
@@ -117,7 +118,7 @@ static void pipes(void)
 	CHECK_EQ(read(ends[0], &byte, 1), 0);
 }
 
-/* What a program that is started here has open; of a driver's own kinds of files nothing. */
+/* List the open descriptors of a program started here. With a real driver, leave out its kinds of files. */
 static void descriptors(char *text, size_t size)
 {
 	static const char every[] = "exec ls /proc/self/fd";
@@ -130,7 +131,7 @@ static void descriptors(char *text, size_t size)
 	CHECK(!pclose(ls));
 }
 
-/* Nothing of the library is left open in a program that is started from this one. */
+/* A program that is started from this one inherits no descriptor of the library. */
 static void inherits(void)
 {
 	char before[4096], after[4096];
@@ -178,7 +179,7 @@ static void *become_nobody(void *unused)
 	uid_t uid = geteuid() ? geteuid() : 65534;
 	gid_t gid = geteuid() ? getegid() : 65534;
 
-	/* Both wait for every thread of the process to follow. */
+	/* Both calls wait until every thread of the process has changed its ids. */
 	CHECK(!setresgid(gid, gid, gid));
 	CHECK(!setresuid(uid, uid, uid));
 	CHECK(all_run_as(uid));
@@ -209,7 +210,7 @@ static void on_interrupt(int signal)
 	interrupts++;
 }
 
-/* Ctrl-C and a hang-up are the program's, not the device's. */
+/* Ctrl-C and a hang-up reach the program, but not the device's process. */
 static void groups(void)
 {
 	unsigned *a;
@@ -229,7 +230,7 @@ static void groups(void)
 	work();
 }
 
-/* Fork, run in the child, and return how it ended. */
+/* Run a function in a child, and return its status. */
 static int in_child(void (*run)(unsigned *), unsigned *a)
 {
 	pid_t child;
@@ -274,13 +275,13 @@ static void child_execs(unsigned *a)
 	execl("/bin/sh", "sh", "-c", "exit 5", (char *)NULL);
 }
 
-/* A child has no part in it and does no harm. */
+/* The child of a fork cannot use objects, and does no harm to its parent. */
 static void forks(void)
 {
 	unsigned *a, *b;
 	int status;
 
-	/* A sanitizer's handler would exit() instead. */
+	/* A sanitizer's handler would call exit(). */
 	signal(SIGSEGV, SIG_DFL);
 	a = words(N, 0);
 	b = words(N, 0);
@@ -290,7 +291,7 @@ static void forks(void)
 	CHECK(WIFEXITED(status));
 	CHECK_EQ(WEXITSTATUS(status), 0);
 	for (unsigned i = 0; i < 2; i++) {
-		/* Invalid, and open. */
+		/* Once with an Invalid object, once with an open one. */
 		status = in_child(child_reads, i ? a : b);
 		CHECK(WIFSIGNALED(status));
 		CHECK_EQ(WTERMSIG(status), SIGSEGV);
@@ -321,7 +322,7 @@ static void *leave_by_thread(void *unused)
 	exit(0);
 }
 
-/* However a program ends, its device process ends too. */
+/* In whatever way a program ends, its device process ends, too. */
 static void ends(void)
 {
 	for (unsigned how = 0; how < 5; how++) {
@@ -339,7 +340,7 @@ static void ends(void)
 			work();
 			device = device_process();
 			CHECK_EQ(write(said[1], &device, sizeof(device)), sizeof(device));
-			if (how > 0)	/* with a kernel that never ends */
+			if (how > 0)	/* while a kernel runs that never ends */
 				CALL("late_increment", 1, adsmVal(1ul << 40), adsmPtr(a), adsmVal(N));
 			if (how == 2)
 				_exit(0);
@@ -357,7 +358,7 @@ static void ends(void)
 		fd = device ? process(device) : -1;
 		CHECK_EQ(waitpid(child, &status, 0), child);
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-			_exit(77);	/* it has said why */
+			_exit(77);	/* the child has printed the reason */
 		if (how == 3)
 			CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 		else
@@ -376,7 +377,7 @@ static void child_works(unsigned *unused)
 	work();
 }
 
-/* adsmShutdown() ends it as well. */
+/* adsmShutdown() ends the device process, too. */
 static void ends_at_shutdown(void)
 {
 	pid_t device;
@@ -392,7 +393,7 @@ static void ends_at_shutdown(void)
 	unload();
 	CHECK_OK(adsmShutdown());
 	CHECK(gone(fd));
-	/* Then it is nobody's, and a child may begin anew. */
+	/* After that, a child may start the library again. */
 	CHECK_EQ(in_child(child_works, NULL), 0);
 	work();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* conform.c - what the conformance programs share. */
+/* conform.c - code that the conformance programs share. */
 #include "conform.h"
 
 #include <dirent.h>
@@ -25,7 +25,7 @@ static bool env_is(const char *name, const char *value, const char *otherwise)
 	return !strcmp(got ? got : otherwise, value);
 }
 
-/* OpenCL may have no driver here. A child finds out: the case is to start the library itself, for the first time. */
+/* Skip if OpenCL has no driver here. A child tries it, because the case must be the first to start the library. */
 static void skip_without_device(void)
 {
 	int status = 0;
@@ -36,7 +36,7 @@ static void skip_without_device(void)
 	child = fork();
 	CHECK(child >= 0);
 	if (!child) {
-		/* What few devices can do is asked for by name. */
+		/* ENOTSUP is a reason to skip only for usm, which few devices have. */
 		int error = adsmInit();
 
 		if (error == -ENODEV || (error == -ENOTSUP && env_is("ADSM_OPENCL_MEMORY", "usm", "")))
@@ -50,7 +50,7 @@ static void skip_without_device(void)
 
 int conform_main(int argc, char **argv, const struct conform_case *cases, size_t n)
 {
-	/* "check NAME…": the names given are all there are. */
+	/* "check NAME…": check that these are the names of all cases, in this order. */
 	if (argc > 1 && !strcmp(argv[1], "check")) {
 		CHECK_EQ(argc - 2, n);
 		for (size_t i = 0; i < n; i++)
@@ -284,15 +284,15 @@ static bool is_device(const char *pid)
 	fclose(file);
 	return !strncmp(comm, "adsm-cpu-device", 15) || !strncmp(comm, "adsm-cluster-no", 15) ||
 		!strncmp(comm, "adsm-scratchpad", 15) ||
-		!strncmp(comm, "adsm-cuda-dev", 13);	/* a double's */
+		!strncmp(comm, "adsm-cuda-dev", 13);	/* of the double of CUDA's driver */
 }
 
-/* It is no child of ours, so it is known by the memory it shares with us. */
 bool is_process(const char *backend)
 {
 	return !strcmp(backend, "cpu") || !strcmp(backend, "cluster") || !strcmp(backend, "scratchpad");
 }
 
+/* The device process is not a child, so it is found by the memory files that it shares with this process. */
 pid_t device_process(void)
 {
 	unsigned long ours[256], theirs[256];

@@ -20,7 +20,7 @@
 struct conform_case {
 	const char *name;
 	void (*run)(void);
-	bool faults;		/* needs accesses to be detected: batch does not */
+	bool faults;		/* the case needs touches to be detected, which batch does not do */
 };
 
 #define CASE(name, run) { name, run, false }
@@ -35,7 +35,7 @@ int conform_main(int argc, char **argv, const struct conform_case *cases, size_t
 
 _Noreturn void skip(const char *why);
 
-/* A call of the library that must fail with @error and say why. */
+/* A call of the library that must fail with @error and set an error text. */
 #define CHECK_ERROR(call, error) do { \
 	int got_ = (call); \
 	if (got_ != -(error)) \
@@ -45,7 +45,7 @@ _Noreturn void skip(const char *why);
 		FAIL("%s failed without a sentence", #call); \
 } while (0)
 
-/* One that must return NULL with errno @error. */
+/* A call that must return NULL with errno @error. */
 #define CHECK_NULL(call, error) do { \
 	errno = 0; \
 	const void *got_ = (call); \
@@ -64,9 +64,9 @@ _Noreturn void skip(const char *why);
 
 bool batch(void);	/* the protocol is batch */
 bool rolling(void);
-bool unified(void);	/* nothing is copied: asks the device, so it starts the library */
+bool unified(void);	/* the device copies nothing; this starts the library, to ask the device */
 
-/* Objects; adsmOption(); what is known of an object and of the library. They must succeed. */
+/* Make objects, set an option, and get properties and statistics. All of these must succeed. */
 void *alloc(size_t size);
 unsigned *words(size_t n, unsigned first);	/* n words: first, first + 1, … */
 void set(const char *option, const char *value);
@@ -74,22 +74,23 @@ adsmObjectProps info(const void *p);
 adsmStats stats(void);
 adsmStats object_stats(const void *p);
 
-/* The thread's device. */
+/* The properties of the thread's current device. */
 adsmDeviceProps device_props(void);
 
 /*
- * What a pointer to @p, in an object or NULL, is in data that kernels read: the device's own address. Skips the case
- * where the device has none.
+ * The device's address of @p, for pointers in data that kernels read. @p is in an object, or NULL. If the device has no
+ * addresses of its own, the case is skipped.
  */
 void *in_data(const void *p);
 
-/* A kernel of conform.adsm; unload() gives the module back. module_path(): another module's file. */
+/* kernel(): a kernel of conform.adsm, which is loaded if necessary. unload(): unload that module. module_path(): the
+ * file of another module. */
 adsmKernel *kernel(const char *name);
 void unload(void);
 const char *module_path(const char *name);
 
 #define PAGE ((size_t)4096)
-#define SPIN 20000000ul		/* of the late kernels: some 20 ms */
+#define SPIN 20000000ul		/* turns that the late_ kernels spin before they begin: about 20 ms */
 
 /* A grid of one thread per item, in blocks of 256. */
 static inline adsmDim blocks(size_t n)
@@ -105,13 +106,13 @@ static inline adsmDim lanes(void)
 #define CALL(name, n, ...) CHECK_OK(adsmCall(kernel(name), blocks(n), lanes(), __VA_ARGS__))
 #define SYNC() CHECK_OK(adsmSync())
 
-/* What makes results visible: a touch, or under batch only adsmSync(). */
+/* Make results visible: a touch does that, but with batch only adsmSync() does. */
 #define SETTLE() do { \
 	if (batch()) \
 		SYNC(); \
 } while (0)
 
-/* Numbers from a seed: splitmix64. */
+/* Random numbers from a seed: splitmix64. */
 static inline uint64_t draw(uint64_t *state)
 {
 	uint64_t z = *state += 0x9E3779B97F4A7C15u;
@@ -121,16 +122,16 @@ static inline uint64_t draw(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* Whether @touch(@p) raises @signal, for an address in the @size bytes at @p. */
+/* Returns whether @touch(@p) raises @signal with an address in the @size bytes at @p. */
 bool raises(int signal, void (*touch)(volatile unsigned *), unsigned *p, size_t size);
 void touch_read(volatile unsigned *p);
 void touch_write(volatile unsigned *p);
 
-/* The thread @tid of this process sleeps in the kernel. */
+/* Is the thread @tid of this process asleep in the kernel? */
 bool asleep(pid_t tid);
-/* The process of this program's accelerator; 0: none found. */
+/* The process of this program's device; 0: not found. */
 pid_t device_process(void);
-/* The backend's device is a process of this machine: its memory outlives it, and it says how it ended. */
+/* Is the backend's device a process of this machine? Then its memory survives its crash, and the reason is known. */
 bool is_process(const char *backend);
 
 #endif

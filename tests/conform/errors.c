@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* errors.c - what is refused says why; what breaks breaks nothing else. */
+/* errors.c - calls that fail set an error text; a failure has no other effects. */
 #include "conform.h"
 
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ static void modules(void)
 
 	CHECK_NULL(adsmModuleLoad("/nowhere/kernels.adsm"), ENOENT);
 	CHECK_SAYS("/nowhere/kernels.adsm");
-	/* It is what went wrong, too, for those who did not look at it. */
+	/* The first error text stays if the program passes the NULL on without a check. */
 	CHECK_NULL(adsmKernelGet(adsmModuleLoad("/nowhere/kernels.adsm"), "add"), EINVAL);
 	CHECK_SAYS("/nowhere/kernels.adsm");
 	CHECK_ERROR(adsmCall(NULL, adsmDim3(1, 1, 1), adsmDim3(1, 1, 1), adsmPtr(NULL)), EINVAL);
@@ -42,7 +42,7 @@ static void modules(void)
 	CHECK_EQ(write(fd, "no kernels in here\n", 19), 19);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	CHECK_NULL(adsmModuleLoad(path), ENOEXEC);
-	/* An executable, but no kernel module. */
+	/* An executable file that is no kernel module. */
 	CHECK_NULL(adsmModuleLoad("/proc/self/exe"), ENOEXEC);
 
 	file = fopen(module_path("conform"), "r");
@@ -86,7 +86,7 @@ static void arguments(void)
 	CHECK_SAYS("spins");
 	CHECK_ERROR(adsmCall(consts, one, one, adsmPtr(a), adsmPtr(b), adsmVal(N)), EINVAL);
 	CHECK_SAYS("table");
-	/* Pointers into no object. */
+	/* Pointers that are not in an object. */
 	CHECK_ERROR(adsmCall(late, one, one, adsmVal(1ul), adsmPtr(private), adsmVal(N)), EINVAL);
 	CHECK_SAYS("late_increment");
 	CHECK_ERROR(adsmCall(consts, one, one, adsmPtr(private), adsmConst(private, 4), adsmVal(1u)), EINVAL);
@@ -103,7 +103,7 @@ static void arguments(void)
 		many[i] = i < 3 ? adsmPtr(a) : adsmUse(a, ADSM_ACCESS_INOUT);
 	CHECK_ERROR(adsmCallArgs(add, one, one, many, ADSM_ARGS_MAX + 1), EINVAL);
 	CHECK_ERROR(adsmCall(NULL, one, one, adsmPtr(a)), EINVAL);
-	/* The block a kernel states, and the one any kernel may have. */
+	/* Blocks larger than the kernel's own limit, and than the limit of all kernels. */
 	CHECK_ERROR(adsmCall(kernel("narrow"), one, too_large, adsmPtr(a)), EINVAL);
 	CHECK_SAYS("64");
 	CHECK_ERROR(adsmCall(kernel("increment"), one, huge, adsmPtr(a), adsmVal(N)), EINVAL);
@@ -113,7 +113,7 @@ static void arguments(void)
 	CHECK_ERROR(adsmCall(add, one, one, adsmPtr(a), adsmPtr(b), adsmPtr(c), adsmVal(N)), EINVAL);
 	CHECK_SAYS("c");
 
-	/* None of it ran, and none of it broke anything. */
+	/* None of these calls ran, or changed anything. */
 	SYNC();
 	CHECK_OK(adsmCall(kernel("narrow"), one, limit, adsmPtr(a)));
 	SYNC();
@@ -142,7 +142,7 @@ static void frees(void)
 	CHECK_OK(adsmFree(a));
 }
 
-/* How often standard error has had @text since the last look, of lines of errors; -1: and something else. */
+/* The number of error lines with @text on standard error since the last call; -1: there were other lines, too. */
 static int said(int fd, const char *text)
 {
 	static off_t seen;
@@ -168,7 +168,7 @@ static void fail_to_start(void)
 	CHECK(!adsmKernelGet(adsmModuleLoad("kernel.adsm"), "vecadd"));
 }
 
-/* A start that fails is told once, whoever asked for it; and again when there is something else to tell. */
+/* The error of a failed start is logged once, however often the program tries; and again if it is another error. */
 static void told(void)
 {
 	int fd = memfd_create("stderr", MFD_CLOEXEC), before = dup(STDERR_FILENO);
@@ -186,7 +186,7 @@ static void told(void)
 	set("cuda_library", "/nowhere/libcuda.so");
 	fail_to_start();
 	CHECK_EQ(said(fd, "/nowhere/libcuda.so"), 1);
-	/* In vain, but somebody has tried to mend it. */
+	/* The option was set again. It is the same error, but it is logged again. */
 	set("cuda_library", "/nowhere/libcuda.so");
 	fail_to_start();
 	CHECK_EQ(said(fd, "/nowhere/libcuda.so"), 1);
@@ -194,7 +194,7 @@ static void told(void)
 	fail_to_start();
 	CHECK_EQ(said(fd, "ADSM_TOUCH=maybe"), 1);
 	unsetenv("ADSM_TOUCH");
-	/* A start that succeeds says nothing, in its search for a backend neither: what failed before it stays. */
+	/* A start that succeeds logs no errors, also not from its search for a backend. The last error text stays. */
 	set("backend", "auto");
 	set("opencl_library", "/nowhere/libOpenCL.so");
 	set("cpu_device", "auto");
@@ -210,7 +210,7 @@ static void *other_thread(void *unused)
 {
 	unsigned *p = alloc(4);
 
-	/* Every thread starts with the first device. */
+	/* The current device of a new thread is the first one. */
 	CHECK_EQ(info(p).device, 0);
 	CHECK_OK(adsmFree(p));
 	return NULL;
@@ -230,7 +230,7 @@ static void check_device(int device)
 	CHECK(!memory || !strcmp(props.memory, memory));
 }
 
-/* Calls name objects of one device. */
+/* All objects that a call names must be of one device. */
 static void two_devices(unsigned *a, unsigned *b, unsigned *other)
 {
 	CHECK_ERROR(adsmCall(kernel("add"), blocks(N), lanes(), adsmPtr(a), adsmPtr(other), adsmPtr(b), adsmVal(N)),
@@ -249,7 +249,7 @@ static void devices(void)
 
 	set("cpu_devices", "2");
 	count = adsmDeviceCount();
-	/* Of others there are as many as there are. */
+	/* For other backends, the number of devices is not known. */
 	CHECK(count == 2 || (count > 0 && strcmp(device_props().backend, "cpu")));
 	n = count < 2 ? 1 : 2;
 	CHECK_ERROR(adsmDeviceInfo(count, &props), EINVAL);
@@ -298,7 +298,7 @@ static void options(void)
 	CHECK_ERROR(adsmOption("block_size", NULL), EINVAL);
 	CHECK_OK(adsmOption("Block_Size", "16k"));
 	CHECK_OK(adsmOption("protocol", "rolling"));
-	/* The program's word wins over the environment's. */
+	/* adsmOption() has precedence over the environment. */
 	CHECK_EQ(info(alloc(1)).block_size, 16384);
 	CHECK_ERROR(adsmOption("block_size", "64K"), EBUSY);
 	CHECK_EQ(info(alloc(1)).block_size, 16384);
@@ -356,7 +356,7 @@ static void restart(void)
 		CHECK_OK(adsmShutdown());
 		CHECK_OK(adsmShutdown());
 	}
-	/* Options may be set again. */
+	/* After the shutdown, options may be set again. */
 	set("cpu_devices", "2");
 	set("protocol", "rolling");
 	set("block_size", "16K");
@@ -367,7 +367,7 @@ static void restart(void)
 	CHECK_OK(adsmShutdown());
 }
 
-/* Calls that nobody waited for concern nobody after a new start. */
+/* Calls that the program did not wait for have no effect after a new start. */
 static void restart_calls(void)
 {
 	for (unsigned round = 0; round < 3; round++) {
@@ -384,7 +384,7 @@ static void restart_calls(void)
 	CHECK_OK(adsmShutdown());
 }
 
-/* From the start to the last call, with more arguments than a call usually has. */
+/* Everything from the start to the last call, with many arguments. */
 static void *all_on_small_stack(void *unused)
 {
 	unsigned *a = words(N, 0), *b = words(N, 0);
@@ -416,7 +416,7 @@ static void small_stack(void)
 		skip("what a driver needs of a stack is not known");
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
-	size *= 16;	/* sanitizers take theirs */
+	size *= 16;	/* sanitizers need more stack */
 #endif
 	CHECK(!pthread_attr_init(&attributes));
 	CHECK(!pthread_attr_setstacksize(&attributes, size));
@@ -424,9 +424,9 @@ static void small_stack(void)
 	CHECK(!pthread_join(thread, NULL));
 }
 
-enum { STARTED = 41, REFUSED };		/* no failed check ends with these */
+enum { STARTED = 41, REFUSED };		/* exit statuses; a failed check has another one */
 
-/* One that starts, or says what keeps it from that. In a child, which has never started it. */
+/* Start the library in a child with a limit. It either starts, or its error text has @word. */
 static void start_within(int resource, rlim_t most, const char *word)
 {
 	struct rlimit limit = { most, most };
@@ -437,7 +437,7 @@ static void start_within(int resource, rlim_t most, const char *word)
 	if (!child) {
 		CHECK(!setrlimit(resource, &limit));
 		if (!adsmInit()) {
-			/* With a quarter left for the program, which has much more than this. */
+			/* The library leaves a quarter of the addresses to the program, which is enough for this. */
 			if (resource == RLIMIT_AS && most >= (rlim_t)1 << 30) {
 				unsigned *a = words(N, 0);
 
@@ -456,7 +456,7 @@ static void start_within(int resource, rlim_t most, const char *word)
 		CHECK_EQ(WEXITSTATUS(status), STARTED);
 }
 
-/* A filter of system calls, as containers have it. */
+/* A filter that refuses a system call, as containers have such filters. */
 static bool refuse_files(void)
 {
 	struct sock_filter filter[] = {
@@ -476,7 +476,8 @@ static bool hide_proc(void)
 		!umount2("/proc", MNT_DETACH);
 }
 
-/* It does not start, or not load a module, and says what keeps it from that; where this process may take it away. */
+/* Start the library in a child without something that it needs. The start or loading a module fails, and the error text
+ * has @word. If the child may not take it away, this does nothing. */
 static void start_without(bool (*take_away)(void), const char *word)
 {
 	const char *path = module_path("conform");
@@ -500,7 +501,7 @@ static void start_without(bool (*take_away)(void), const char *word)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == REFUSED);
 }
 
-/* Limits of a process, and of a device's, from those in which nothing starts. */
+/* Limits of the process and of the device's process. The smallest ones are too small for a start. */
 static void limits(void)
 {
 	static const rlim_t files[] = { 4, 6, 8, 12, 40 }, sizes[] = { 4096, 1 << 20, 100 << 20, (rlim_t)1 << 30 };
@@ -511,7 +512,7 @@ static void limits(void)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	skip("a sanitizer needs all address space");
 #endif
-	/* From 64 MiB to 512 GiB, and once again half of each. */
+	/* From 64 MiB to 512 GiB, and for some of these one and a half times as much. */
 	for (unsigned i = 0; i < 14; i++) {
 		start_within(RLIMIT_AS, (rlim_t)1 << (26 + i), "ulimit -v");
 		if (i > 3 && i < 10)
@@ -529,7 +530,7 @@ static void limits(void)
 	}
 }
 
-/* What fails in a call that starts well says so itself, and not what failed before. */
+/* A failure after the start has an error text of its own, and not the text of an earlier failure. */
 static void own_sentence(void)
 {
 	static const struct { int resource; rlim_t most; int error; const char *word; } rows[] = {
@@ -562,7 +563,7 @@ static void own_sentence(void)
 
 struct objects {
 	unsigned *dirty, *read, *left, *broken;
-	pid_t process;		/* the device's; 0: it has none */
+	pid_t process;		/* the device's process; 0: none */
 };
 
 static bool on_cpu(void)
@@ -570,7 +571,8 @@ static bool on_cpu(void)
 	return !strcmp(device_props().backend, "cpu");
 }
 
-/* What there is before the device goes: left is Invalid and whole, broken what the last call wrote. */
+/* The objects before the device is lost. left: Invalid, written by a completed call. broken: for the call that
+ * fails. */
 static struct objects before_loss(void)
 {
 	struct objects o = { words(N, 1), words(N, 2), words(N, 3), words(N, 4), 0 };
@@ -596,7 +598,7 @@ static void after_loss(struct objects o)
 	CHECK_OK(adsmDeviceInfo(0, &props));
 	CHECK_EQ(props.lost, 1);
 	CHECK_NULL(adsmAlloc(100), ENODEV);
-	/* What the CPU has stays; what a finished call left is served, where the device's memory outlives it. */
+	/* Bytes that the CPU has stay. Results of completed calls can be fetched if the device's memory survives it. */
 	CHECK_EQ(o.dirty[3], 77);
 	CHECK_EQ(o.dirty[4], 5);
 	CHECK_EQ(o.read[3], 6);
@@ -617,7 +619,7 @@ static void after_loss(struct objects o)
 	unload();
 	CHECK_OK(adsmShutdown());
 
-	/* A new start. Some drivers have lost the device for good. */
+	/* A new start. With some drivers the device stays lost. */
 	if (strcmp(props.backend, "cpu") && adsmInit() == -ENODEV) {
 		CHECK_SAYS("lost");
 		set("backend", "cpu");
@@ -632,8 +634,8 @@ static void after_loss(struct objects o)
 }
 
 /*
- * The crash comes later than the call returns, mostly. A call that returns after it, on a busy machine, says so itself;
- * then the sync has nothing more to tell. What the call says.
+ * Call a kernel that crashes, and return the result of the call. Mostly the call returns before the crash. On a busy
+ * machine it may return after the crash. Then it reports the loss itself, and the sync does not report it again.
  */
 static int call_crash(struct objects o)
 {
@@ -641,19 +643,19 @@ static int call_crash(struct objects o)
 	return adsmCall(kernel("crash"), blocks(1), lanes(), adsmPtr(o.broken));
 }
 
-/* The loss is told once: by the call, or else by the sync. */
+/* The loss is reported once: by the call, or else by the sync. */
 static int sync_lost(int called)
 {
 	return called ? called : adsmSync();
 }
 
-/* Who has one queue for all calls does not know which of them it was. */
+/* The error text names the kernel only if the device is a process. Other devices do not know which call it was. */
 static void check_told(const char *kernel)
 {
 	CHECK_SAYS(is_process(device_props().backend) ? kernel : "lost");
 }
 
-/* A kernel that crashes takes the device with it, not the program. */
+/* A kernel that crashes ends the device, not the program. */
 static void crash(void)
 {
 	struct objects o = before_loss();
@@ -663,12 +665,12 @@ static void crash(void)
 	CHECK(err < 0);
 	check_told("crash");
 	check_told("SIGSEGV");
-	SYNC();		/* it has been told */
+	SYNC();		/* the loss was reported before, so this succeeds */
 	CHECK(raises(SIGBUS, touch_read, o.broken, 4));
 	after_loss(o);
 }
 
-/* A store to what has been freed, behind a live object: only live memory is there, whatever was there before. */
+/* A store behind a live object, to an object that was freed: it crashes, because only live memory is accessible. */
 static void stray(void)
 {
 	adsmModule *module = on_cpu() ? adsmModuleLoad(module_path("crash")) : NULL;
@@ -679,7 +681,7 @@ static void stray(void)
 		skip("this device does not tell what is live from what is not");
 	CHECK(module);
 	a = adsmAlloc(4096);
-	/* More than the device notes one by one; each is used. */
+	/* More objects than the device notes one by one. */
 	for (int i = 0; i < 600; i++) {
 		b = adsmAlloc(4096 * (1 + i % 3));
 		CHECK(a && b);
@@ -699,7 +701,7 @@ static void stray(void)
 	check_told(dlopen("libdw.so.1", RTLD_NOW) ? ", at crash.c:" : " of its module");
 }
 
-/* The same, met by a touch. */
+/* A crash that a touch detects. */
 static void crash_touch(void)
 {
 	struct objects o = before_loss();
@@ -713,7 +715,7 @@ static void crash_touch(void)
 	after_loss(o);
 }
 
-/* What is lost is not copied; what is overwritten is there again. */
+/* Lost bytes cannot be copied. Bytes that are overwritten are valid again. */
 static void crash_copies(void)
 {
 	struct objects o = before_loss();
@@ -732,7 +734,7 @@ static void crash_copies(void)
 	after_loss(o);
 }
 
-/* The loss shows only while the fill waits for the call. */
+/* The loss is detected only while the fill waits for the call. */
 static void crash_fill(void)
 {
 	struct objects o = before_loss();
@@ -745,7 +747,7 @@ static void crash_fill(void)
 	after_loss(o);
 }
 
-/* What is lost is not fetched for a reader in sequence that comes near it. */
+/* Lost blocks are not fetched by fault-ahead. */
 static void crash_ahead(void)
 {
 	struct objects o;
@@ -765,7 +767,7 @@ static void crash_ahead(void)
 	after_loss(o);
 }
 
-/* The same, of a device that is a process. */
+/* The same, but only if the device is a process. */
 static struct objects before_kill(void)
 {
 	struct objects o = before_loss();
@@ -780,9 +782,9 @@ static void kill_with(int by)
 	struct objects o = before_kill();
 	char sender[64];
 
-	/* Which of them it was is told, where the system knows, and who sent what can be caught. */
+	/* The error text has the signal, if the system knows it, and the sender of a signal that can be caught. */
 	CHECK(!kill(o.process, by));
-	/* Entered before or after its death is known. */
+	/* The call may come before or after the library has detected that the process has ended. */
 	for (unsigned i = 0; i < 1000; i++) {
 		if (adsmCall(kernel("late_increment"), blocks(1), lanes(), adsmVal(1ul << 40), adsmPtr(o.broken),
 			     adsmVal(1u)))
@@ -809,7 +811,7 @@ static void terminated(void)
 
 static pthread_barrier_t in_turn;
 
-/* With no data: a thread that makes no call. */
+/* @data NULL: a thread that makes no call. */
 static void *call_once(void *data)
 {
 	if (data)
@@ -822,14 +824,14 @@ static void *call_once(void *data)
 	return NULL;
 }
 
-/* One that ends without a sync, and whose number nobody else may be taken for. */
+/* A thread that ends without a sync. No later thread must get its error, even if it gets the same number. */
 static void *call_and_end(void *data)
 {
 	CALL("increment", N, adsmPtr(data), adsmVal(N));
 	return NULL;
 }
 
-/* Each thread is told of its lost calls, however many others were lost, and no thread of those that were not its. */
+/* However many calls were lost, the sync of each thread reports its own lost calls, and not those of other threads. */
 static void killed_many(void)
 {
 	struct objects o = before_kill();
@@ -875,7 +877,7 @@ static void touch_of_endless(volatile unsigned *p)
 	(void)*p;
 }
 
-/* The device's death ends the waiting of a touch. */
+/* A touch that waits ends when the device's process is killed. */
 static void killed_waiting(void)
 {
 	struct objects o = before_kill();

@@ -52,7 +52,7 @@ static void asynchronous(void)
 	adsmEvent sent[COPIES], fetched;
 	unsigned *d[COPIES];
 
-	set("cpu_link", "500MB/s,10us");	/* so slow that there is something to wait for */
+	set("cpu_link", "500MB/s,10us");	/* slow, so that the waits are not trivial */
 	for (unsigned c = 0; c < COPIES; c++) {
 		d[c] = device(N * 4);
 		count(from[c], c);
@@ -74,7 +74,7 @@ static void asynchronous(void)
 		CHECK_OK(adsmDeviceFree(d[c]));
 }
 
-/* A copy comes after the copies before it, in whichever direction. */
+/* Copies are made in order, in both directions. */
 static void in_order(void)
 {
 	static unsigned from[N], to[N];
@@ -95,10 +95,10 @@ static void in_order(void)
 	CHECK_OK(adsmDeviceFree(d));
 }
 
-/* Backends may put copies and fills off: whatever comes after them finds them done, and their source is free. */
+/* Backends may delay copies and fills. All later operations see their results, and the source can be reused at once. */
 static void put_off(void)
 {
-	enum { SIZE = 1 << 20, WORDS = 12, STEP = SIZE / WORDS };	/* more copies than are put off at a time */
+	enum { SIZE = 1 << 20, WORDS = 12, STEP = SIZE / WORDS };	/* more copies than a backend delays */
 	static unsigned to[STEP * WORDS];
 	unsigned *d = device(SIZE * 4), *e = device(SIZE * 4), value;
 
@@ -137,14 +137,14 @@ static void after_calls(void)
 	CHECK_OK(adsmCopyToHost(w, d, N * 4));
 	for (unsigned i = 0; i < N; i++)
 		CHECK_AT(w[i], i, i);
-	/* And it does not overtake a kernel that reads the old bytes. */
+	/* The copy does not overtake a kernel that reads the old bytes. */
 	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(d), adsmPtr(a), adsmVal(N));
 	count(w, 900);
 	CHECK_OK(adsmCopyToDevice(d, w, N * 4));
 	SYNC();
 	for (unsigned i = 0; i < N; i++)
 		CHECK_AT(a[i], i, i);
-	/* Freeing waits too. */
+	/* Freeing waits, too. */
 	CALL("late_copy", 1, adsmVal(SPIN), adsmPtr(d), adsmPtr(a), adsmVal(N));
 	CHECK_OK(adsmDeviceFree(d));
 	d = device(N * 4);
@@ -208,12 +208,13 @@ static void refused(void)
 	CHECK_ERROR(adsmCopyToDevice(w, w, 8), EINVAL);
 	CHECK_ERROR(adsmCopyToDevice(a, w, 8), EINVAL);
 	CHECK_ERROR(adsmCopyToHost(w, a, 8), EINVAL);
-	/* Shared memory cannot stay as it is until an asynchronous copy has ended. */
+	/* Asynchronous copies of shared memory are refused, because its state would have to stay until the copy
+	 * ends. */
 	CHECK_ERROR(adsmCopyToDeviceAsync(d, a, 8, &event), EINVAL);
 	CHECK_ERROR(adsmCopyToHostAsync(a + 1, d, 8, &event), EINVAL);
 	CHECK_ERROR(adsmCopyToDeviceAsync(d + 249, w, 8, &event), EINVAL);
 	CHECK_ERROR(adsmCopyToHostAsync(w, d + 249, 8, &event), EINVAL);
-	/* Beyond the shared object: nothing of it is done. */
+	/* A range that goes beyond the shared object: no part of it is copied. */
 	CHECK_OK(adsmDeviceFill(d, 9, 1000));
 	CHECK_ERROR(adsmCopyToHost(a + 1, d, 1000), EINVAL);
 	CHECK_ERROR(adsmCopyToDevice(d, a + 1, 1000), EINVAL);
@@ -237,7 +238,7 @@ static void exhausted(void)
 	unsigned *d[64], n = 0, value = 0;
 	uint64_t total;
 
-	/* Of a device that cannot be made that small it is too much to fill it. */
+	/* If the device's memory cannot be made small, filling it would take too long. */
 	set("cpu_memory_size", "16M");
 	total = device_props().memory_size;
 	CHECK_NULL(adsmDeviceAlloc(total + 1), ENOMEM);

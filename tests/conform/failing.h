@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * failing.h - what tests of drivers that fail share: processes of their own, calls that are repeated until they work,
- * touches that are, and work on three objects with a model of each in ordinary memory. Who includes it defines:
- *	FAILS_TOO		what a call may fail with beside -EIO and -ENOMEM; 0: nothing
- *	LOAD_WORK()		a module with the kernels add and increment
- *	ADD(w), INCREMENT(w)	calls of them
- *	plan(words)		a function that has the driver fail so
+ * failing.h - for tests of drivers that fail: child processes, calls and touches that are repeated until they work, and
+ * work on three objects with a model of each in ordinary memory. The program defines before the #include:
+ *	FAILS_TOO		another error that calls may return, beside -EIO and -ENOMEM; 0: none
+ *	LOAD_WORK()		loads a module with the kernels add and increment
+ *	ADD(w), INCREMENT(w)	call these kernels
+ *	plan(words)		a function that makes the driver fail as @words say
  */
 #ifndef CONFORM_FAILING_H
 #define CONFORM_FAILING_H
@@ -22,7 +22,7 @@
 #define TRIES 20
 #define FUNCTIONS(...) ((const char *const []){ __VA_ARGS__, NULL })
 
-/* A driver, or what its loader has found, is there for the life of a process. */
+/* Run a test in a child process, because a driver stays loaded as long as its process lives. */
 static inline void in_process(void (*run)(size_t i), size_t i)
 {
 	int status;
@@ -43,7 +43,7 @@ static inline void in_process(void (*run)(size_t i), size_t i)
 
 static unsigned n_failures;
 
-/* Whether to do it again. What failed must say why. */
+/* Returns whether to repeat the call. A call that failed must have set an error text. */
 static inline bool again(int error, unsigned *tries, const char *call)
 {
 	if (!error)
@@ -81,7 +81,7 @@ static inline void catch_sigbus(void)
 	CHECK(!sigaction(SIGBUS, &action, NULL));
 }
 
-/* Read, and @write: false where it is SIGBUS. */
+/* Read a word, and with @write also write it. Returns false on SIGBUS. */
 static inline bool usable(volatile unsigned *p, bool write)
 {
 	if (sigsetjmp(failed_touch, 1))
@@ -95,7 +95,7 @@ static inline bool usable(volatile unsigned *p, bool write)
 	return true;
 }
 
-/* Compare, or write, a word in each so many. */
+/* Compare, or with @write change, every @step-th word. */
 static inline void touch(unsigned *words, unsigned *model, unsigned step, bool write)
 {
 	volatile unsigned *p = words;
@@ -158,7 +158,7 @@ static inline void round_of_work(struct work *w)
 	REPEAT(INCREMENT(w, p[1], WORDS));
 	for (size_t i = 0; i < WORDS; i++)
 		model[1][i]++;
-	/* Of the second half, which may be a buffer of its own. */
+	/* Only the second half, because it may be a separate buffer of the device. */
 	REPEAT(INCREMENT(w, p[0] + WORDS / 2, WORDS / 2));
 	for (size_t i = WORDS / 2; i < WORDS; i++)
 		model[0][i]++;
@@ -174,7 +174,7 @@ static inline void round_of_work(struct work *w)
 		touch(p[i], model[i], 1, false);
 }
 
-/* Whether a process in which a function's nth call fails noticed it. */
+/* Work in a child whose driver fails as @words say. Returns not 0 if a call or touch failed, and 0 if none did. */
 static inline bool fails_at(const char *words)
 {
 	struct work w;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hold.c - ranges held open for accesses the library does not see. */
+/* hold.c - ranges held open for accesses that the library does not detect. */
 #include "conform.h"
 
 #include <adsm_lend.h>
@@ -26,7 +26,7 @@ static int file_of(unsigned first)
 	return fd;
 }
 
-/* The bare system calls: nothing but the held range makes them work. */
+/* The raw system calls, without wrappers: they work only because the range is held. */
 static ssize_t raw_read(int fd, void *p, size_t size, off_t at)
 {
 	return syscall(SYS_pread64, fd, p, size, at);
@@ -52,7 +52,7 @@ static void in(void)
 	int fd = file_of(0);
 	unsigned *p = on_device(10), *back = malloc(N * 4);
 
-	/* Some of it is open already. */
+	/* A part of the range is open already. */
 	CHECK_EQ(p[150], 161);
 	CHECK_OK(adsmHold(p + 100, (N - 100) * 4, ADSM_ACCESS_IN));
 	CHECK_EQ(raw_write(fd, p + 100, (N - 100) * 4, 400), (N - 100) * 4);
@@ -61,7 +61,7 @@ static void in(void)
 		CHECK_AT(back[i], i, i < 100 ? i : i + 11);
 	free(back);
 	CHECK_OK(adsmUnhold(p + 100, (N - 100) * 4));
-	/* What was only read need not be sent. */
+	/* Blocks that were only read are not Dirty. */
 	if (!batch())
 		CHECK_EQ(info(p).n_dirty, 0);
 	CHECK_OK(adsmFree(p));
@@ -86,7 +86,7 @@ static void out(void)
 		CHECK_AT(p[i], i, i + 1001);
 }
 
-/* The bytes beside a range that is overwritten stay. */
+/* The bytes beside a range that is held for overwriting are kept. */
 static void out_part(void)
 {
 	int fd = file_of(5000);
@@ -109,7 +109,7 @@ static void inout(void)
 	p[3] = p[90000]++;
 	p[3] = 14, p[90000]--;
 	CHECK_OK(adsmHold(p, N * 4, ADSM_ACCESS_INOUT));
-	/* Not all of it is overwritten. */
+	/* Only parts of the range are overwritten. */
 	CHECK_EQ(raw_read(fd, p + 50, 2000 * 4, 0), 2000 * 4);
 	CHECK_EQ(raw_read(fd, p + 90001, 4, 0), 4);
 	CHECK_OK(adsmUnhold(p, N * 4));
@@ -139,7 +139,7 @@ static void stream(void)
 	fclose(file);
 }
 
-/* What is held is not freed and not given to a kernel; the rest goes on. */
+/* An object that is held can be neither freed nor used by a kernel. Other objects can. */
 static void busy(void)
 {
 	unsigned *p = words(N, 0), *q = words(N, 0);
@@ -200,7 +200,7 @@ static void refused(void)
 	CHECK_OK(adsmFree(p));
 }
 
-/* However much is written elsewhere, held blocks are not evicted. */
+/* Held blocks are not evicted, however many other blocks are written. */
 static void keep(const char *evict_batch)
 {
 	int fd = file_of(40);
@@ -274,16 +274,16 @@ static void *call_it(void *unused)
 	return NULL;
 }
 
-/* A hold that comes while a call sends keeps the range open: the call is refused, or was before it. */
+/* A hold while a call sends its objects: either the call fails, or it has come before the hold. */
 static void against_call(void)
 {
 	unsigned *last, done;
 	int fd = file_of(7);
 	pthread_t caller;
 
-	set("cpu_link", "50GB/s,2ms");	/* so slow that there is something to disturb */
-	set("rolling_size", "1000");	/* all of it by the call, */
-	set("evict_batch", "1");	/* block by block */
+	set("cpu_link", "50GB/s,2ms");	/* slow, so that the hold can come during the transfers */
+	set("rolling_size", "1000");	/* the call sends all blocks, */
+	set("evict_batch", "1");	/* one by one */
 	called = words(N, 0);
 	last = called + N - 1;
 	kernel("increment");
@@ -305,7 +305,7 @@ static void against_call(void)
 }
 
 
-/* Memory that is lent: read, written whole, in part, not at all, and in places. */
+/* Loans: read; written completely, in part, not at all, and in places. */
 static void lend(void)
 {
 	int fd = file_of(0), own = 0;
@@ -317,7 +317,7 @@ static void lend(void)
 	CHECK(!loan);
 	for (unsigned i = 1; i < N; i++)
 		CHECK_AT(((unsigned *)q)[i - 1], i, i + 11);
-	/* The first half comes. What does not stays, and a kernel sees both. */
+	/* The first half is written. The rest is kept, and a kernel sees both. */
 	CHECK_OK(adsmLend(p + 1, (N - 1) * 4, ADSM_ACCESS_OUT, &loan, &q));
 	CHECK_EQ(raw_read(fd, q, N * 2, 4), N * 2);
 	CHECK_OK(adsmLoanEnd(loan, N * 2));
@@ -325,7 +325,7 @@ static void lend(void)
 	SYNC();
 	for (unsigned i = 0; i < N; i++)
 		CHECK_AT(p[i], i, i >= 1 && i <= N / 2 ? i + 1 : i + 12);
-	/* In places; and another time nothing. */
+	/* Written in places; and then a loan with nothing written. */
 	CHECK_OK(adsmLend(p, N * 4, ADSM_ACCESS_INOUT, &loan, &q));
 	for (unsigned i = 0; i < N; i += 100)
 		((unsigned *)q)[i] = 7;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c - objects: sizes, limits, states, and that no access pattern loses a byte. */
+/* memory.c - objects: sizes, limits, states; and no access pattern loses a byte. */
 #include "conform.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void interior(void)
 	CHECK_OK(adsmFree(p));
 }
 
-/* A copy or fill of more than the 100 words at @p, which hold 1, 2, …: nothing of it is done. */
+/* Copies and fills beyond the 100 words at @p fail, and change nothing. The words are 1, 2, … */
 static void copies_refused(unsigned *p)
 {
 	static const size_t sizes[] = { 401, PAGE, PAGE + 1, SIZE_MAX / 2, SIZE_MAX - PAGE, SIZE_MAX };
@@ -106,7 +106,7 @@ static void exhausted(void)
 	uint64_t total;
 	unsigned *p[64];
 
-	/* Of a device that cannot be made that small it is too much to fill it. */
+	/* If the device's memory cannot be made small, filling it would take too long. */
 	set("cpu_memory_size", "16M");
 	total = device_props().memory_size;
 	CHECK_NULL(adsmAlloc(total + 1), ENOMEM);
@@ -146,7 +146,7 @@ static void pages(void)
 
 			CHECK(last < other || end < first);
 		}
-	/* What one kernel does to its object leaves the neighbours alone. */
+	/* A kernel changes its object, and not the objects beside it. */
 	for (size_t i = 0; i < 40; i++)
 		memset(p[i], (int)i, 1 + i * 200);
 	CALL("increment_bytes", 4001, adsmPtr(p[20]), adsmVal(4001u));
@@ -198,7 +198,7 @@ static void populate(void)
 	CHECK_OK(adsmFree(p));
 }
 
-/* As calloc(): on both sides, whatever was there before, whichever looks first. */
+/* Zeroed objects, as from calloc(), on both sides, over old contents. Either side may read first. */
 static void zeros(void)
 {
 	static const size_t sizes[] = { 1, 4100, 65536, 300001, 1 << 20 };
@@ -277,7 +277,7 @@ static void fields(void)
 	short_props.struct_size = 0;
 	CHECK_ERROR(adsmObjectInfo(p, &short_props), EINVAL);
 
-	/* Answers and names may be in shared memory themselves, closed or not. */
+	/* Structures and names passed to the library may themselves be in shared memory, closed or open. */
 	inside = alloc(sizeof(*inside));
 	inside->props.struct_size = sizeof(inside->props);
 	strcpy(inside->name, "own");
@@ -350,9 +350,9 @@ static void states(void)
 	STATES((void *)p, 0, n - 1, 1);
 	WORD(3) = 13;
 	STATES((void *)p, 0, n - 2, 2);
-	WORD(6) = 16;	/* the oldest leaves */
+	WORD(6) = 16;	/* evicts the oldest block */
 	STATES((void *)p, 0, n - 2, 2);
-	WORD(0) = 20;	/* and comes back */
+	WORD(0) = 20;	/* makes it Dirty again */
 	STATES((void *)p, 0, n - 2, 2);
 	CALL("increment_any", 1, adsmIn(p), adsmVal(0u));
 	STATES((void *)p, 0, n, 0);
@@ -421,7 +421,7 @@ static void list(void)
 	CHECK_OK(adsmFree(spare));
 }
 
-/* Random words and runs, kernels on random ranges, against a model in private memory. */
+/* Random accesses to words and ranges, and kernels on random ranges, compared with a model in private memory. */
 static void model(unsigned n_ops)
 {
 	enum { OBJECTS = 3, WORDS = 90000 };
@@ -494,7 +494,7 @@ struct two_words {
 	uint64_t both;
 } __attribute__((packed));
 
-/* One instruction that needs two blocks, where only one may be Dirty. */
+/* One instruction that writes two blocks, while only one block may be Dirty. */
 static void straddle(void)
 {
 	size_t n = 100000, block;
@@ -561,7 +561,7 @@ static void mixed(void)
 	}
 }
 
-/* adsmMemcpy() and adsmMemset() between two objects and two private buffers, all against a model. */
+/* adsmMemcpy() and adsmMemset() on two objects and two private buffers, compared with a model. */
 static void copies(void)
 {
 	enum { SIZE = 300001, BUFFERS = 4 };
@@ -588,7 +588,7 @@ static void copies(void)
 			from_at &= ~(size_t)65535;
 			size = size > 65536 ? size & ~(size_t)65535 : size;
 		}
-		if (draw(&seed) % 4 == 0) {	/* from what only the device has */
+		if (draw(&seed) % 4 == 0) {	/* from bytes that only the device has */
 			CALL("increment_bytes", SIZE, adsmPtr(p[op % 2]), adsmVal((unsigned)SIZE));
 			for (unsigned i = 0; i < SIZE; i++)
 				shadow[op % 2][i]++;
@@ -603,7 +603,7 @@ static void copies(void)
 			CHECK_OK(adsmMemcpy(p[to] + to_at, p[from] + from_at, size));
 			memcpy(shadow[to] + to_at, shadow[from] + from_at, size);
 		}
-		/* Look at what it wrote, or leave the blocks as they are. */
+		/* Compare the result at once, or leave the blocks as they are. */
 		if (draw(&seed) % 3 == 0)
 			for (size_t i = to_at; i < to_at + size; i++)
 				CHECK_AT(p[to][i], i, shadow[to][i]);
@@ -617,7 +617,7 @@ static void copies(void)
 	CHECK_EQ(p[0][0], shadow[0][0]);
 }
 
-/* The device fills and copies whole blocks that only it has. */
+/* The device itself fills and copies whole blocks that only it has. */
 static void copies_on_device(void)
 {
 	size_t size = 1 << 20, n = size / 4;
@@ -639,7 +639,7 @@ static void copies_on_device(void)
 	}
 }
 
-/* They wait for the calls that may write what they touch. */
+/* Copies wait for the calls that may write their objects. */
 static void copies_wait(void)
 {
 	unsigned n = 30000, *a = words(n, 0), *b = words(n, 0), private[4];

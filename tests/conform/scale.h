@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scale.h - what tests of modules in a device's own language share: the kernel "scale", which multiplies by what SCALE
- * was when it was compiled, and the cache of compiled modules. Who includes it defines:
- *	LANGUAGE		options that its text needs always
- *	SCALE_TEXT		a text with that kernel
- *	CACHE_OPTION		the option with the cache's folder
- *	NO_COMPILER		a plan by which nothing can be compiled
- *	plan(words)		a function that has the driver, or the compiler, fail so
+ * scale.h - for tests of modules in a device's own language: the kernel "scale", which multiplies by the macro SCALE of
+ * its compilation, and the cache of compiled modules. The program defines before the #include:
+ *	LANGUAGE		compiler options that the text always needs
+ *	SCALE_TEXT		the source text of this kernel
+ *	CACHE_OPTION		the option for the cache's folder
+ *	NO_COMPILER		a plan with which every compilation fails
+ *	plan(words)		a function that makes the driver or the compiler fail as @words say
  */
 #ifndef CONFORM_SCALE_H
 #define CONFORM_SCALE_H
@@ -33,7 +33,7 @@ static inline adsmModule *load_as(int kind, const void *image, size_t size, cons
 	return adsmModuleLoadWith(image, size, &options);
 }
 
-/* A module of a text; it must compile. */
+/* Load a module from a text, which must compile. */
 static inline adsmModule *load(const char *text, const char *build_options)
 {
 	adsmModule *module = load_as(ADSM_MODULE_SOURCE, text, strlen(text), build_options);
@@ -52,7 +52,7 @@ static inline adsmKernel *get(adsmModule *module, const char *name)
 	return kernel;
 }
 
-/* Whether the module's kernel "scale" multiplies by it. */
+/* Check that the module's kernel "scale" multiplies by @factor. */
 static inline void check_scale(adsmModule *module, unsigned factor)
 {
 	unsigned *in = words(FEW, 1), *out = words(FEW, 0);
@@ -76,7 +76,7 @@ static inline void stop(adsmModule *module)
 
 enum { WORKS, IS_REFUSED };
 
-/* Another process that loads a text and runs it. */
+/* Load and run a text in a child process. */
 static inline int elsewhere(const char *words, const char *text, const char *build_options, unsigned factor)
 {
 	int status;
@@ -129,7 +129,7 @@ static inline void remove_folder(void)
 	CHECK(!system(command));
 }
 
-/* How many entries there are; and change each: by a byte in it, or by its end. */
+/* Returns the number of entries in the cache. @flip: change a byte in each. @cut: cut off the second half of each. */
 static inline int entries(bool flip, bool cut)
 {
 	DIR *dir = opendir(folder);
@@ -164,13 +164,13 @@ static inline int entries(bool flip, bool cut)
 
 static inline void check_hit(void)
 {
-	/* Without a cache the plan leaves nothing that works. */
+	/* With NO_COMPILER and an empty cache nothing works. */
 	CHECK_EQ(scale_elsewhere(NO_COMPILER, 3), IS_REFUSED);
 	CHECK_EQ(entries(false, false), 0);
 	CHECK_EQ(scale_elsewhere("", 3), WORKS);
 	CHECK_EQ(entries(false, false), 1);
 	CHECK_EQ(scale_elsewhere(NO_COMPILER, 3), WORKS);
-	/* Other options are another program. */
+	/* Other compiler options make another entry. */
 	CHECK_EQ(scale_elsewhere(NO_COMPILER, 5), IS_REFUSED);
 	CHECK_EQ(scale_elsewhere("", 5), WORKS);
 	CHECK_EQ(entries(false, false), 2);
@@ -178,7 +178,7 @@ static inline void check_hit(void)
 	CHECK_EQ(scale_elsewhere(NO_COMPILER, 3), WORKS);
 }
 
-/* What a text includes may change, so it is not kept. */
+/* A text that includes a file is not kept in the cache, because the file may change. */
 static inline void check_includes(void)
 {
 	char *including, options[64], path[64];
@@ -206,7 +206,7 @@ static inline void check_damaged(void)
 		CHECK_EQ(entries(false, false), 0);
 		CHECK_EQ(scale_elsewhere("", 3), WORKS);
 		CHECK_EQ(entries(!cut, cut), 1);
-		/* Built again, and kept again. */
+		/* It is compiled again, and kept again. */
 		CHECK_EQ(scale_elsewhere("", 3), WORKS);
 		CHECK_EQ(scale_elsewhere(NO_COMPILER, 3), WORKS);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.c - exact counts of what moved and what faulted, by the paper's rules. */
+/* stats.c - exact counts of transfers and faults, by the paper's rules. */
 #include "conform.h"
 
 static size_t block_size;
@@ -11,7 +11,7 @@ static void paper(void)
 
 	set("paper", "1");
 	p = alloc(1);
-	/* batch and lazy: one block each object. */
+	/* With batch and lazy each object is one block. */
 	block_size = rolling() ? info(p).block_size : SIZE_MAX;
 	CHECK_OK(adsmFree(p));
 	CHECK_OK(adsmStatsReset());
@@ -79,7 +79,7 @@ static void add(void)
 	CHECK_EQ(object_stats(r).h2d_bytes, 0);
 }
 
-/* Many calls between two looks of the CPU. */
+/* Many calls between two touches by the CPU. */
 static void repeated(void)
 {
 	unsigned n = 25600, calls = 20, *p, *q;
@@ -110,7 +110,7 @@ static void repeated(void)
 	CHECK_EQ(all.evictions, rolling() && b > 4 ? b - 4 : 0);
 }
 
-/* Bytes are the caller's: the short last block, never its padding. */
+/* Only the caller's bytes count: the short last block, but not its padding. */
 static void odd(void)
 {
 	size_t size = 70001;
@@ -151,7 +151,7 @@ static void read_then_write(void)
 	SYNC();
 	CHECK_OK(adsmStatsReset());
 	value = p[50000];
-	all = stats();	/* between the two, so that no compiler makes one instruction of them */
+	all = stats();	/* between read and write, so that the compiler cannot combine them */
 	CHECK_EQ(all.write_faults, 0);
 	p[50000] = value + 1;
 	all = stats();
@@ -170,7 +170,7 @@ static void read_then_write(void)
 	CHECK_EQ(p[50000], 50003);
 }
 
-/* A touch that waits is one signal, however often it is looked at. */
+/* A touch that waits counts as one signal, even if it is served several times. */
 static void waits(void)
 {
 	unsigned *p = words(1, 1);
@@ -185,7 +185,7 @@ static void waits(void)
 	SYNC();
 }
 
-/* A new start counts from nothing. */
+/* After a new start all counts are 0. */
 static void restart(void)
 {
 	unsigned *p = words(1000, 1);
@@ -203,7 +203,7 @@ static void restart(void)
 	CHECK_OK(adsmShutdown());
 }
 
-/* The totals are the sum over all objects, the freed ones included; a reset is a reset. */
+/* The totals are the sum over all objects, including freed ones, and a reset sets them to 0. */
 static void totals(void)
 {
 	unsigned n = 50000, *p[3];
@@ -217,7 +217,7 @@ static void totals(void)
 		p[0][round] = p[2][round] + p[2][n - 1];
 		p[1][n / 2] = p[2][n / 3];
 	}
-	/* Everything in flight arrives. */
+	/* Wait until all transfers are done. */
 	CALL("increment", n, adsmPtr(p[0]), adsmVal(n));
 	CALL("increment", n, adsmPtr(p[1]), adsmVal(n));
 	CALL("increment", n, adsmPtr(p[2]), adsmVal(n));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* threads.c - many threads at once, and signal handlers, lose nothing. */
+/* threads.c - many threads at the same time, and signal handlers, lose no bytes. */
 #include "../sanitizers.h"
 #include "conform.h"
 
@@ -71,7 +71,7 @@ static volatile unsigned *shared;
 #define SHARED_WORDS 50000u
 #define ROUNDS 12u
 
-/* All fault on the same blocks: for reading, then each on words of its own. */
+/* All threads fault on the same blocks: first to read, then to write, each in its own words. */
 static void *same_blocks_thread(void *data)
 {
 	unsigned me = (unsigned)(uintptr_t)data;
@@ -148,7 +148,7 @@ static void *increments_thread(void *data)
 	return NULL;
 }
 
-/* This one's kernel reads what they write. */
+/* The kernel of this thread reads the words that the others write. */
 static void *reads_thread(void *data)
 {
 	unsigned n = SWEPT, *b = words(n, 0), last = 0;
@@ -180,14 +180,14 @@ static void sweep(void *(*caller)(void *))
 	CHECK(!pthread_join(other, NULL));
 	for (unsigned i = 0; i < SWEPT; i++)
 		CHECK_AT(swept[i], i, SWEEPS);
-	/* The device has all of it, too. */
+	/* The device has all bytes, too. */
 	CALL("increment", SWEPT, adsmPtr(swept), adsmVal(SWEPT));
 	SYNC();
 	for (unsigned i = 0; i < SWEPT; i++)
 		CHECK_AT(swept[i], i, SWEEPS + 1);
 }
 
-/* Evictions all the time, by runs. */
+/* Frequent evictions, of runs of blocks. */
 static void set_tight(void)
 {
 	set("rolling_size", "2");
@@ -200,7 +200,7 @@ static void no_lost_updates(void)
 	sweep(increments_thread);
 }
 
-/* Block by block, closed by whoever writes. */
+/* Evictions of single blocks, by the thread that writes. */
 static void no_lost_updates_paper(void)
 {
 	set("rolling_size", "2");
@@ -221,7 +221,7 @@ static void writers_against_calls(void)
 static pid_t winner;
 static atomic_int racing;	/* 1: the winner is in its touch */
 
-/* Touches what another thread is just fetching: each time it finds it open. */
+/* Touches a block while another thread fetches it. The touch must see the fetched bytes. */
 static void *lose_races(void *unused)
 {
 	for (unsigned i = 0; i < RACES; i++) {
@@ -238,7 +238,7 @@ static void late_to_each(void)
 {
 	pthread_t loser;
 
-	set("cpu_link", "50GB/s,2ms");	/* so slow that the winner sleeps */
+	set("cpu_link", "50GB/s,2ms");	/* slow, so that the winner sleeps */
 	pthread_barrier_init(&gate, NULL, 2);
 	shared = words(1, 0);
 	winner = gettid();
@@ -259,7 +259,7 @@ static void late_to_each(void)
 static unsigned *piped;
 static atomic_bool got_through;
 
-/* Keeps the device busy: there is always a call that has not ended, and it may use any object. */
+/* Keeps the device busy: there is always an unnamed call that has not ended. */
 static void *pipeline(void *unused)
 {
 	for (unsigned n = 0; !got_through; n++) {
@@ -271,7 +271,7 @@ static void *pipeline(void *unused)
 	return NULL;
 }
 
-/* Who waits for the calls of another thread waits for those before it, not for all that ever come: that has no end. */
+/* A thread that waits for another thread's calls waits only for those made before. Else it would wait for ever. */
 static void get_through(void (*wait)(unsigned *))
 {
 	unsigned *other = words(1, 0);
@@ -325,7 +325,7 @@ static void *leave_thread(void *data)
 	return NULL;
 }
 
-/* Threads may end without having waited for their calls. */
+/* Threads may end without a sync after their calls. */
 static void leave(void)
 {
 	unsigned *a = words(1000, 0);
@@ -352,7 +352,7 @@ static void on_tick(int signal)
 	ticks++;
 }
 
-/* A timer's handler that touches shared memory itself, at any point of the library. */
+/* A timer's handler that touches shared memory while the library runs, at any point of its code. */
 static void ticking(void)
 {
 	struct itimerval each = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -376,7 +376,7 @@ static void ticking(void)
 		SYNC();
 		for (unsigned i = 0; i < n; i += 100)
 			CHECK_AT(a[i], i, i + calls);
-		/* Other protocols close the handler's own object too. */
+		/* Except with batch, a call closes the handler's own object, too. */
 		if (!batch()) {
 			CALL("copy", 20001, adsmIn(counter), adsmPtr(far), adsmVal(20001u));
 			SYNC();

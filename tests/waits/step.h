@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * step.h - explores the library's own code for waits: every interleaving of a few threads.
+ * step.h - explores how the library's own code waits: every interleaving of a few threads.
  *
- * A model is a .c file that includes this header first, then the library's .c file, and ends with scenarios: what a few
- * threads do. Here each atomic access, each futex call and each lock is a step. The explorer (step.c) tries every order
- * of the threads' steps, remembers the states that it has seen, and reports, with the interleaving,
+ * A model is a .c file. It includes this header first, then the library's .c file, and ends with scenarios: the actions
+ * of a few threads. Each atomic access, each futex call and each lock is a step. The explorer (step.c) tries every
+ * order of the threads' steps. It remembers the states that it has seen, and reports with the interleaving:
  *
- *	- a state in which nobody can go on, and a thread has not ended: a lost wake-up, or a deadlock;
- *	- a state after which no thread's end can be reached any more, though threads go on;
- *	- a STEP_CHECK() that does not hold.
+ *	- a state where no thread can continue, and a thread has not ended: a lost wake-up, or a deadlock;
+ *	- a state where threads can continue, but the end of all threads cannot be reached any more;
+ *	- a STEP_CHECK() that fails.
  *
- * Memory is sequentially consistent: that weaker orders suffice is not shown. What threads do between two steps is
- * one step with the one before; so data without atomics has to be protected by a lock, which ThreadSanitizer checks.
+ * The model assumes sequentially consistent memory. So it does not show that weaker orders are sufficient. Code between
+ * two steps belongs to the first of them. So data without atomics must be protected by a lock; ThreadSanitizer checks
+ * that.
  */
 #ifndef TEST_STEP_H
 #define TEST_STEP_H
@@ -31,58 +32,59 @@
 /* ---- scenarios */
 
 enum step_time {
-	STEP_ANY_TIME,			/* a wait with a limit may end by it at any moment */
-	STEP_NO_TIME,			/* no limit ends a wait: it has to be woken */
+	STEP_ANY_TIME,			/* a wait with a time limit may time out at any moment */
+	STEP_NO_TIME,			/* no wait times out, so each must be woken */
 };
 
 struct step_scenario {
 	const char *name;
-	void (*start)(void);		/* sets memory up and names the threads; not explored */
-	bool (*settled)(void);		/* nobody can go on, and threads have ended: is all done? NULL: it is */
+	void (*start)(void);		/* prepares memory and declares the threads; not explored */
+	bool (*settled)(void);		/* called when all threads are at rest: is everything done? NULL: it is */
 	enum step_time time;
-	unsigned signals;		/* each sleep may end with EINTR, so often in each thread */
+	unsigned signals;		/* how often, in each thread, a sleep may end with EINTR */
 	/*
-	 * So often may a thread be stopped that could go on, in all; 0: as often as there are steps. The other one is
-	 * for TEST_FULL=1. With such a limit it is not looked whether threads go round for ever.
+	 * The limit of preemptions: how often, in total, another thread runs although the current one could continue;
+	 * 0: no limit. full_preemptions is for TEST_FULL=1. With a limit, endless loops of threads are not detected.
 	 */
 	unsigned preemptions, full_preemptions;
 };
 
-enum { STEP_SERVER = 1,			/* it may sleep for ever when all others have ended */
-       STEP_MORTAL = 2 };		/* a SIGKILL may end it before any of its steps */
+enum { STEP_SERVER = 1,			/* the thread may sleep for ever when all others have ended */
+       STEP_MORTAL = 2 };		/* a SIGKILL may end the thread before any of its steps */
 
-/* From start() only. */
+/* Declare a thread. Called by start() only. */
 void step_thread(const char *name, void (*run)(void *arg), void *arg, unsigned flags);
-/* A thread: go on when the condition holds. The condition must not change anything. */
+/* Called by a thread: wait until the condition is true. The condition must not change anything. */
 void step_await(bool (*condition)(void *arg), void *arg);
-/* A thread: each of 0 … n - 1 is tried. */
+/* Called by a thread: the explorer tries each result from 0 to n - 1. */
 unsigned step_choose(unsigned n);
-/* A thread: it ends here. */
+/* Called by a thread: end it. */
 _Noreturn void step_end(void);
-/* The thread of that name was killed; or it has ended, in whatever way. */
+/* step_killed(): was the thread of this name killed? step_over(): has it ended, in any way? */
 bool step_killed(const char *name);
 bool step_over(const char *name);
-/* Memory outside of the program's own variables that a scenario changes; from start() only. */
+/* Declare memory outside the program's variables that a scenario changes. Called by start() only. */
 void step_memory(void *p, size_t size);
-/* Variables that no thread of this scenario changes: it is checked, and makes the exploration faster. From start(). */
+/* Declare variables that no thread of this scenario changes. This makes the exploration faster, and is checked. Called
+ * by start() only. */
 void step_constant(void *p, size_t size);
-/* Variables that decide nothing: what is done to them is no step of its own. From start() only. */
+/* Declare variables that decide nothing. An access to them is not a step of its own. Called by start() only. */
 void step_plain(void *p, size_t size);
 
 #define STEP_CHECK(condition) step_check(condition, #condition, __FILE__, __LINE__)
 void step_check(bool holds, const char *text, const char *file, int line);
 
 /*
- * A function of the library's that the code names, and no scenario calls. A model that has some begins with
- * STEP_HAS_NEVER.
+ * Defines a function of the library that the code refers to, but that no scenario calls. Put STEP_HAS_NEVER before the
+ * first of these in a model.
  */
 #define STEP_HAS_NEVER static __attribute__((used)) void step_never(void) { abort(); }
 #define STEP_NEVER(name) __asm__(".globl " #name "\n.set " #name ", step_never");
 
-/* Explores the scenarios that argv names, or all; the last one has no name. The exit status. */
+/* Explore the scenarios named in argv, or all. A scenario without a name ends the array. Returns the exit status. */
 int step_main(int argc, char **argv, const struct step_scenario *scenarios);
 
-/* ---- what replaces atomics, locks, the C library's memory and thread-local variables */
+/* ---- replacements of atomics, locks, malloc() and thread-local variables */
 
 void step_at(const volatile void *word, const char *file, int line, const char *text);
 void step_saw(uint64_t value);
@@ -92,14 +94,14 @@ void step_unlock(void *lock);
 int step_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared, const char *file, int line,
 	      const char *text);
 void step_wake(_Atomic uint32_t *word, int n, bool shared, const char *file, int line, const char *text);
-void *step_alloc(size_t size);		/* zeroed; one of the program's variables, so it goes back with a state */
+void *step_alloc(size_t size);		/* zeroed; part of the variables that are restored with a state */
 void *step_calloc(size_t n, size_t size);
 void *step_aligned_alloc(size_t alignment, size_t size);
-void step_free(void *p);		/* nothing: it is there until the end */
+void step_free(void *p);		/* does nothing: the memory stays until the end */
 
 #ifndef STEP_ENGINE
 
-/* The ranks of locks are no part of waiting. */
+/* Without assertions, as the checks of lock ranks are not part of waiting. */
 #ifndef NDEBUG
 #define NDEBUG
 #endif
@@ -119,8 +121,8 @@ void step_free(void *p);		/* nothing: it is there until the end */
 #endif
 
 /*
- * Operands first: they may be steps themselves. Who asks for no order says that nothing depends on it, counters mostly:
- * that is one step with what comes before.
+ * The operands are evaluated first, because they may be steps themselves. A relaxed access, mostly of a counter, is no
+ * step of its own: with this order, the code says that nothing depends on the access.
  */
 #define STEP_POINT(order, text) \
 	((order) == memory_order_relaxed ? (void)0 : step_at(step_p, __FILE__, __LINE__, text))
@@ -191,7 +193,7 @@ void step_free(void *p);		/* nothing: it is there until the end */
 #define atomic_fetch_and(p, v) STEP_CHANGE("and", p, v, memory_order_seq_cst, STEP_FETCH(and, step_p, step_n))
 #define atomic_init(p, v) STEP_STORE(p, v)
 
-/* A thread's own: the explorer puts them in place. noise.c has real threads. */
+/* Thread-local variables are in a section, and the explorer swaps its contents. noise.c has real threads. */
 #ifndef STEP_REAL_THREADS
 #undef _Thread_local
 #define _Thread_local __attribute__((section("step_local")))
@@ -205,7 +207,7 @@ void step_free(void *p);		/* nothing: it is there until the end */
 #define adsm_os_wake(word, n, shared) step_wake(word, n, shared, __FILE__, __LINE__, "wake " #n " on " #word)
 
 #ifndef STEP_REAL_THREADS
-/* The lock of os.h has a model of its own (lock.c); elsewhere it is one step, as mutexes are. */
+/* The lock of os.h has a model of its own (os.c). In all other models it is one step, as a mutex is. */
 #ifndef STEP_REAL_LOCKS
 #define adsm_lock(lock) step_lock(&(lock)->word, __FILE__, __LINE__, "lock " #lock)
 #define adsm_trylock(lock) step_trylock(&(lock)->word, __FILE__, __LINE__, "try to lock " #lock)
