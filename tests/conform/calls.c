@@ -227,8 +227,7 @@ static void values(void)
 	CHECK_EQ(p[3], -300);
 	CHECK_EQ(p[4], 4000000000);
 	CHECK(*fraction == 0.1f);
-	/* The exact square of 1 + 2^-12 is 1 + 2^-11 + 2^-24. Without contraction every device rounds it to the
-	 * float. */
+	/* The exact square of 1 + 2^-12 is 1 + 2^-11 + 2^-24. Every device must round it: no fused multiply-add. */
 	CALL("unfused", 1, adsmPtr(fraction), adsmVal(1 + 0x1p-12f), adsmVal(1 + 0x1p-11f));
 	SYNC();
 	CHECK(fraction[0] == 0 && fraction[1] == 0);

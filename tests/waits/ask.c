@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ask.c - what kernels ask of the application: the shadow serves commands, one by one, until it is stopped. */
+/* ask.c - commands of kernels to the application: the shadow serves them, one by one, until it is stopped. */
 #include "step.h"
 
 #include <sys/mman.h>
@@ -7,10 +7,10 @@
 #define adsm_os_now_ns() UINT64_C(1)
 
 #include "backends/process/shared.c"
-/* Nobody stays awake. */
+/* No thread spins before it sleeps. */
 #define adsm_process_queue_next(queue, spin_ns, shared) adsm_process_queue_next(queue, 0 * (spin_ns), shared)
 #include "backends/process/device/handler.c"
-/* Both sides have a function of these names. */
+/* Both files have functions with these names. */
 #define begin shadow_begin
 #define print shadow_print
 #define service shadow_service
@@ -22,7 +22,7 @@
 static struct adsm_process_device *device;
 static struct adsm_process_shared *memory;
 static struct adsm_process_shadow a_shadow;
-static bool ends;			/* functions of the program's end their thread, or not */
+static bool ends;			/* functions of the program may end their thread */
 
 uint64_t adsm_pool_spin_ns(void)
 {
@@ -33,7 +33,7 @@ void adsm_os_signals_raised(void)
 {
 }
 
-/* Nobody prints. */
+/* No kernel prints. */
 int adsm_process_format(const uint8_t *bytes, size_t size, uint64_t n_args, char *ret_text, size_t room)
 {
 	return 0;
@@ -43,12 +43,12 @@ void adsm_os_write(int fd, const void *data, size_t size)
 {
 }
 
-/* The library does not wait for one that serves. */
+/* The library does not wait for a thread that serves a command. */
 void adsm_os_thread_leave(struct adsm_thread *thread)
 {
 }
 
-/* Threads of the shadow's: 1 runs from the start, 2 when it is started. */
+/* The shadow's threads: handle 1 runs from the start, the other one after it was started. */
 static bool is_over(void *arg)
 {
 	return step_over(arg);
@@ -69,7 +69,7 @@ int adsm_os_thread_start(struct adsm_thread *ret_thread, const char *name, void 
 	return 0;
 }
 
-/* A function of the program's returns, or ends its thread. */
+/* A function of the program returns, or ends its thread. */
 void adsm_os_run(void (*run_)(void *), void (*ended)(void *), void *arg)
 {
 	if (!ends || step_choose(2)) {
@@ -113,7 +113,7 @@ static int serve_it(const char *name, const void *in, size_t in_size, void *out,
 	return 0;
 }
 
-/* The application ends while a kernel asks: who asks is ended with its process. */
+/* The application ends while a kernel asks. The device's process, and the thread that asks, end with it. */
 static void ask_service(void *arg)
 {
 	service("f", NULL, 0, NULL, 0);
@@ -169,7 +169,7 @@ static void start_stop(void)
 	step_thread("library", stop, NULL, 0);
 }
 
-/* A function of the program's ends the shadow's thread: another one goes on. */
+/* A function of the program ends the shadow's thread. Another thread continues. */
 static void start_ending(void)
 {
 	make_memory();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bell.c - how nodes of one machine wake each other: a letter is there, then the bell rings. */
+/* bell.c - how nodes on one machine wake each other: first a message is sent, then the bell rings. */
 #include "step.h"
 
 #include "backends/cluster/node/net/bell.c"
@@ -16,7 +16,7 @@ static void send(void *arg)
 	}
 }
 
-/* As adsm_comm_rest(): the count is read before the look. */
+/* As adsm_comm_rest() does: the bell's count is read before the messages are checked. */
 static void receive(void *arg)
 {
 	int n = 0;

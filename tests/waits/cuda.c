@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.c - CUDA's queues: who waits for an operation, a device that is lost, its end; objects that are pinned. */
+/* cuda.c - CUDA's queues: waits for operations, a lost device, the end of a queue; and pinning of objects. */
 #include "step.h"
 
 #include "backends/cuda/device.c"
@@ -15,7 +15,7 @@ struct adsm_cuda_options adsm_cuda_options = { .pin = 1 << 20 };
 static struct adsm_cuda_device device;
 static struct adsm_cuda_queue *queue = &device.queues[0];
 static struct adsm_cuda_mem memories[2];
-static uint64_t driver_done;		/* operations */
+static uint64_t driver_done;		/* operations that the driver has completed */
 static int n_pinning;
 
 /* ---- the driver */
@@ -80,7 +80,7 @@ static void make_device(void)
 	for (int i = 0; i < ADSM_CUDA_PENDING; i++)
 		queue->slots[i].end = (CUevent)8;
 	step_constant(queue->slots + 4, sizeof(queue->slots) - 4 * sizeof(queue->slots[0]));
-	/* Nobody uses the others. */
+	/* The other queues are not used. */
 	for (int i = 1; i < ADSM_N_QUEUES; i++) {
 		step_constant(device.queues[i].slots, sizeof(device.queues[i].slots));
 		step_plain(&device.queues[i].tick, 2 * sizeof(device.queues[i].tick));

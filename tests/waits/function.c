@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* function.c - functions in streams of CUDA: the thread that fetches objects for them, commands that wait for them. */
+/* function.c - host functions in CUDA's streams: the fetcher, and commands that wait for host functions. */
 #include "step.h"
 
 #include "interpose/cuda/function.c"
@@ -12,14 +12,14 @@ _Atomic unsigned adsm_cuda_ended[ADSM_MAX_DEVICES];
 _Atomic uint32_t adsm_cuda_past = UINT32_MAX;
 
 static struct adsm_home homes[FUNCTIONS];
-/* What the driver has been given, one function in each stream. */
+/* The functions that the driver has got, one in each stream. */
 static struct { CUhostFn *function; void *data; bool refused; } given[FUNCTIONS];
 static bool fetcher_runs, driver_fails, context_failed;
 static int n_run;
-/* How often the fetcher has begun to fetch for a home, and how often it had when the fetch that ended last began. */
+/* For each home: the number of fetches begun, and that number at the begin of the last fetch that has ended. */
 static int n_begun[FUNCTIONS], n_fetched[FUNCTIONS];
 
-/* ---- the library around it */
+/* ---- other parts of the library */
 
 bool adsm_driver_active(void)
 {
@@ -84,7 +84,7 @@ void *adsm_cu_find(struct adsm_cu_entry *entry)
 	return (void *)(uintptr_t)query;
 }
 
-/* The stream's number is that of its context, too. */
+/* Stream and context have the same number. */
 static CUresult take(CUstream stream, CUhostFn *function, void *data)
 {
 	const uintptr_t i = (uintptr_t)stream - 1;
@@ -114,7 +114,7 @@ static void run_stream(void *arg)
 
 /* ---- the program */
 
-/* Objects are fetched after the function's turn has come, so after all commands before it. */
+/* Objects must be fetched after the driver began to run the function, so after all commands before it. */
 static void function_of_program(void *data)
 {
 	const struct adsm_home *home = data;
@@ -168,7 +168,7 @@ static void make(void)
 	step_constant(homes, sizeof(homes));
 }
 
-/* Two threads of the driver's need objects of two contexts. */
+/* Two threads of the driver need objects of two contexts. */
 static void start_fetch(void)
 {
 	make();
@@ -181,7 +181,7 @@ static void start_fetch(void)
 	step_thread("other", launch, (void *)1, 0);
 }
 
-/* Two threads have commands for the device; no limit of time is needed where functions do run. */
+/* Two threads have commands for the device. If functions do run, no wait needs a time limit. */
 static void start_commands(void)
 {
 	make();
@@ -191,7 +191,7 @@ static void start_commands(void)
 	step_thread("other", command, NULL, 0);
 }
 
-/* Here they never run: the context fails, or ends. */
+/* Here the functions never run, because the context fails or ends. */
 static void fail(void *arg)
 {
 	context_failed = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* gather.c - commands of the program's that one call stands for: whoever closes it waits for those that are inside. */
+/* gather.c - one call for many commands of the program: the thread that closes it waits for threads that are inside. */
 #include "step.h"
 
-/* Times are only added up here. */
+/* Times are only summed up here. */
 #define adsm_os_now_ns() UINT64_C(1)
 
 #include "lib/core/home.c"
@@ -21,7 +21,7 @@ struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool
 	return NULL;
 }
 
-/* Nobody is giving a command meanwhile. */
+/* No thread may be giving a command at this time. */
 static int queue_join(struct adsm_device *device, void *const *queues, size_t n, struct adsm_device_event *ret_event)
 {
 	STEP_CHECK(!n_in_driver);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guard.c - device memory in the process of a device: kernels open live pages by their faults, while the application
- * frees memory and both threads of the process close it. Once what was freed is closed, it stays closed.
+ * guard.c - device memory in a device's process. Kernels open live pages by faults. Meanwhile the application frees
+ * memory, and both threads of the process close it. When freed memory has been closed, it must stay closed.
  */
 #include "step.h"
 
@@ -40,7 +40,7 @@ static bool was_freed(void *arg)
 	return is_freed;
 }
 
-/* A kernel's access to a page: again and again until it is there, or a crash. */
+/* A kernel's access to a page: it is repeated until the page is open, or crashes. */
 static void touch(void *page)
 {
 	const uintptr_t at = (uintptr_t)page;
@@ -57,7 +57,7 @@ static void free_page(void *arg)
 	is_freed = true;
 }
 
-/* Before a launch, or before something else is mapped there. */
+/* Close memory, as before a launch, or before other memory is mapped there. */
 static void close_page(void *arg)
 {
 	step_await(was_freed, NULL);
@@ -66,7 +66,7 @@ static void close_page(void *arg)
 	STEP_CHECK(!atomic_load(&is_readable[1]));
 }
 
-/* Live pages can be used, the freed one is closed, and nothing else was opened for them. */
+/* The freed page is closed, and no other pages were opened. */
 static bool is_settled(void)
 {
 	return !is_readable[1] && !is_open;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * home.c - what waits on a home: its tick; the evictor, the copier and the watcher; waits for calls, with a device that
- * may not be asked in a fault; touches, which calls let pass.
+ * home.c - waits on a home: its tick; the evictor, the copier and the watcher; waits for calls, with a device that must
+ * not be asked in a fault; and touches, which go before new calls.
  */
 #include "step.h"
 
-/* Times are only added up here. */
+/* Times are only summed up here. */
 #define adsm_os_now_ns() UINT64_C(1)
 
 #include "lib/core/home.c"
@@ -13,7 +13,7 @@
 #include "lib/run/helpers.c"
 #include "lib/run/wait.c"
 
-/* ---- what these need beside, as simple as it can be */
+/* ---- simple versions of other parts of the library */
 
 struct adsm_counters adsm_total;
 unsigned adsm_observing;
@@ -42,9 +42,9 @@ void adsm_caller_failed(struct adsm_caller *caller, uint64_t thread, int device,
 
 static struct adsm_home *home = &adsm_homes[0];
 static struct adsm_device device_;
-static int n_queued, n_sent;		/* blocks, with the lock */
-static _Atomic uint64_t device_done;	/* calls, as the device knows */
-static bool flag;			/* with the lock */
+static int n_queued, n_sent;		/* blocks; guarded by the lock */
+static _Atomic uint64_t device_done;	/* calls that have ended on the device */
+static bool flag;			/* guarded by the lock */
 
 struct adsm_block *adsm_policy_victim(const struct adsm_policies *policies, bool started)
 {
@@ -67,7 +67,7 @@ static void queue_block(void)
 	home->sends.queued.oldest = (struct adsm_block *)1;
 }
 
-/* The lock is away while bytes move. */
+/* The lock is not held while bytes move. */
 bool adsm_send_queued(struct adsm_home *of)
 {
 	if (!n_queued)
@@ -178,7 +178,7 @@ static void start_evictor(void)
 	step_thread("other", write_blocks, (void *)1, 0);
 }
 
-/* Who has queued a block waits for it without giving the lock back in between. */
+/* The thread that has queued a block waits for it, without releasing the lock in between. */
 static void write_and_wait(void *arg)
 {
 	int n;
@@ -260,7 +260,7 @@ static void run_device(void *arg)
 		atomic_fetch_add(&device_done, 1);
 }
 
-/* What note_call() in run/call.c does. */
+/* As note_call() in run/call.c does. */
 static void make_call(void)
 {
 	adsm_lock(&home->lock);
@@ -289,7 +289,7 @@ static void sync_call(void *arg)
 	STEP_CHECK(!adsm_wait_call(home, 1));
 }
 
-/* Nobody else asks. */
+/* Only the watcher asks the device whether this call has ended. */
 static void only_call(void *arg)
 {
 	make_call();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* later.c - calls by ranges of write-once units: the threads of a line, turns, who waits for calls, the stop. */
+/* later.c - calls by ranges of write-once units: the threads of a line, turns, waits for calls, the stop. */
 #include "step.h"
 
 #include "lib/run/later_line.c"
@@ -32,7 +32,7 @@ static struct adsmModule module;
 static uint64_t n_made, n_dropped;
 static _Atomic uint32_t n_enterers;
 
-/* In their order, one at a time. */
+/* Calls must be made in order, one at a time. */
 int adsm_call(adsmKernel *of, adsmDim grid, adsmDim block, const adsmArg *args, size_t n, const void *where)
 {
 	STEP_CHECK(line->turns[ADSM_LATER_START] == n_made);
@@ -67,7 +67,7 @@ static void enter_last(void *arg)
 	atomic_fetch_sub(&n_enterers, 1);
 }
 
-/* As adsmModuleUnload() does, when all have been entered. */
+/* As adsmModuleUnload() does, after all calls have been entered. */
 static bool all_are_entered(void *arg)
 {
 	return !n_enterers;

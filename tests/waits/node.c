@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node.c - nodes of a cluster: what the application gives node 0 to do between launches, and asks of it; the bell;
- * threads that wait for pages.
+ * node.c - nodes of a cluster: launches and requests that the application gives to node 0; the bell; threads that wait
+ * for pages.
  */
 #include "step.h"
 
@@ -19,7 +19,7 @@ static struct adsm_process_shared *memory;
 static struct adsm_process_request request = { .op = ADSM_PROCESS_UNLOAD };
 static int n_launches, n_answers;
 
-/* In a call of its own node 0 is woken by the bell; here it does not sleep there. */
+/* During a launch, the bell wakes node 0. Here node 0 does not sleep in a launch. */
 void adsm_comm_wake(void)
 {
 }
@@ -44,7 +44,7 @@ void adsm_comm_send(int to, enum adsm_tag tag, const void *data, size_t size)
 {
 }
 
-/* ---- between launches: as serve_application() in node.c */
+/* ---- between launches, as in serve_application() in node.c */
 
 static void serve(void *arg)
 {
@@ -97,7 +97,7 @@ static void start_node(void)
 	step_thread("program", launch, NULL, 0);
 }
 
-/* ---- pages: one is wanted by two threads, and comes */
+/* ---- pages: two threads want one page, and it arrives */
 
 static uint8_t page_flags[1], changed[1];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * noise.c - the waits that the models explore, with real threads and the real kernel: each step may give the processor
- * away, and other threads take it. It ends when so many rounds are done, however long they take. A lost wake-up is told
- * when nothing has gone on for long.
+ * noise.c - the waits of the models, with real threads and the real kernel. Each step may yield the processor, and
+ * noise threads take it. The test ends after a number of rounds, however long they take. If there is no progress for
+ * HANG_S seconds, it reports a lost wake-up.
  */
 #define STEP_REAL_THREADS
 #include "step.h"
@@ -20,7 +20,7 @@
 #include "../check.h"
 
 #define NOISE 3
-#define HANG_S 100			/* without one more round: somebody sleeps for ever */
+#define HANG_S 100			/* seconds without a new round: a thread sleeps for ever */
 
 static _Atomic unsigned long rounds;
 static unsigned long wanted;
@@ -63,7 +63,7 @@ void step_wake(_Atomic uint32_t *word, int n, bool shared, const char *file, int
 	(adsm_os_wake)(word, n, shared);
 }
 
-/* ---- noise, and who sees that nothing goes on */
+/* ---- noise, and the check for progress */
 
 static void *make_noise(void *arg)
 {
@@ -109,7 +109,7 @@ static void run_all(void *(*const *threads)(void *), size_t n)
 	CHECK_EQ(atomic_load(&rounds), wanted);
 }
 
-/* ---- the queue of a device: rounds of some operations and a wait; another thread waits, too */
+/* ---- the queue of a device: each round has some operations and a wait. Another thread waits, too */
 
 static struct adsm_process_queue queue;
 static const _Atomic uint32_t never;
@@ -165,7 +165,7 @@ static void *take_lock(void *arg)
 	return NULL;
 }
 
-/* Each raises the other's. */
+/* Each thread raises the flag of the other one. */
 static void *raise_first(void *arg)
 {
 	for (unsigned long i = 0; i < wanted; i++, atomic_fetch_add(&rounds, 1)) {
@@ -186,7 +186,7 @@ static void *answer(void *arg)
 	return NULL;
 }
 
-/* ---- write-once units: a chain of two, each thread waits for what the other one sets */
+/* ---- write-once units: two threads, each waits for the unit that the other one sets */
 
 #define ADDRESS UINT64_C(0x7e8000000000)
 
@@ -237,7 +237,7 @@ static void *watch_all(void *arg)
 	return NULL;
 }
 
-/* ---- the pool: launches of a few blocks */
+/* ---- the thread pool: launches of a few blocks */
 
 static _Atomic unsigned long n_blocks;
 static _Atomic uint64_t block_ns = 1000000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* once.c - write-once units: who waits for them, who sets them, and who ends waits. */
+/* once.c - write-once units: threads that wait for them, set them, and end waits. */
 #include "step.h"
 
 #include "lib/base/once.c"
@@ -12,7 +12,7 @@ static struct adsm_once_table *table;
 static struct adsm_once_shared *shared;
 static int results[2];
 
-/* The table is large; of it scenarios use two buckets and three slots. */
+/* The table is large. Scenarios use two of its buckets and three of its slots. */
 static void make_table(void)
 {
 	void *p = mmap(NULL, sizeof(*table) + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -21,7 +21,7 @@ static void make_table(void)
 	shared = (struct adsm_once_shared *)(table + 1);
 	for (uint64_t unit = 0; unit < 2; unit++)
 		step_memory(&table->buckets[bucket_of(ADDRESS, unit)], sizeof(table->buckets[0]));
-	/* All others are empty. */
+	/* All other buckets are empty. */
 	for (uint32_t i = 0, from = 0; i <= ADSM_ONCE_BUCKETS; i++)
 		if (i == ADSM_ONCE_BUCKETS || i == bucket_of(ADDRESS, 0) || i == bucket_of(ADDRESS, 1)) {
 			step_plain(&table->buckets[from], (i - from) * sizeof(table->buckets[0]));
@@ -49,7 +49,7 @@ static void wait_for(void *arg)
 	adsm_once_wait_end(&wait);
 }
 
-/* Whoever waits too, for the same. */
+/* Another thread that waits for the same unit. */
 static void wait_too(void *arg)
 {
 	wait_for(arg);
@@ -77,7 +77,7 @@ static void fail(void *arg)
 	adsm_once_wake_all(table);
 }
 
-/* Ends the wait that it sees, if it sees one; else somebody sets the unit. */
+/* End the wait that the thread finds, if it finds one. Then set the unit. */
 static void judge(void *arg)
 {
 	struct adsm_once_note note;
@@ -133,10 +133,10 @@ static void start_verdict(void)
 	step_thread("judge", judge, (void *)0, 0);
 }
 
-/* Who looks for deadlocks sleeps while nobody waits, and ends the wait that it sees. */
+/* The thread that looks for deadlocks sleeps while no thread waits, and ends the wait that it finds. */
 static bool stopping;
 
-/* The wait of the first slot has seen its verdict, and has ended. */
+/* The wait in the first slot has read the judgement, and has ended. */
 static bool wait_is_over(void *arg)
 {
 	return !adsm_once_is_judged(table, 0) || !(table->slots[0].number & 1);
@@ -182,7 +182,7 @@ static void start_looker(void)
 	step_thread("waiter", wait_twice, (void *)0, 0);
 }
 
-/* A node of a cluster that waits for many units: it looks, and a thread of its own listens. */
+/* A node of a cluster that waits for many units: it checks them, and another thread of the node listens. */
 static _Atomic uint32_t bell;
 static struct adsm_once_wait wanted;
 
@@ -222,7 +222,7 @@ static void start_listener(void)
 	step_thread("setter", set, (void *)0, 0);
 }
 
-/* A process that waits is killed; others still wait, and are woken. */
+/* A process that waits is killed. Other threads still wait, and are woken. */
 static void wait_on_device(void *arg)
 {
 	struct adsm_once_note note = { .address = ADDRESS, .unit = 0, .device = 3 };

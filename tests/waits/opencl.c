@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl.c - OpenCL's queues: callbacks of the driver's, in any order, and a device that is lost. */
+/* opencl.c - OpenCL's queues: callbacks of the driver, in any order, and a device that is lost. */
 #include "step.h"
 
 #include "backends/opencl/device.c"
@@ -17,7 +17,7 @@ const char *adsm_cl_error_name(cl_int error)
 	return "";
 }
 
-/* As submit() does, but for the driver. */
+/* As submit() does, without the driver. */
 static uint64_t submit_one(void)
 {
 	struct adsm_sigset old;
@@ -43,7 +43,7 @@ static void submit_and_wait(void *arg)
 	STEP_CHECK(queue->done >= seq || device.lost);
 }
 
-/* The driver calls back for an operation. */
+/* The driver calls back at the end of an operation. */
 static bool is_submitted(void *arg)
 {
 	return queue->submitted >= (uintptr_t)arg;

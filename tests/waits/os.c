@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* os.c - what os.h has: the lock, and a flag that is raised once. */
+/* os.c - waits of os.h: the lock, and a flag that is raised once. */
 #define STEP_REAL_LOCKS
 #include "step.h"
 
@@ -13,7 +13,7 @@ static void enter(void *arg)
 	for (uintptr_t i = 0; i < (uintptr_t)arg; i++) {
 		adsm_lock(&lock);
 		STEP_CHECK(!inside++);
-		atomic_load(&lock.word);	/* a step of whoever has the lock */
+		atomic_load(&lock.word);	/* a step of the thread that holds the lock */
 		inside--;
 		adsm_unlock(&lock);
 	}

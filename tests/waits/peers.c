@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peers.c - other ranks' requests: the start and the stop of the thread that listens, and requests that wait for a free
- * place. The sockets are played here: connections that have come, questions that have, and shutdown(2).
+ * peers.c - requests of other ranks: the start and the stop of the thread that listens, and requests that wait for a
+ * free place. The sockets are simulated: connections, requests, and shutdown(2).
  */
 #include "step.h"
 
 #include "lib/run/peers.c"
 
-#define DOOR 50				/* descriptors: of the socket that listens, of the first connection */
-#define FIRST 100
+#define DOOR 50				/* descriptor of the socket that listens */
+#define FIRST 100			/* descriptor of the first connection */
 #define RANKS 2
-#define OWN (FIRST + RANKS)		/* of the library's connection to itself, there and here */
+#define OWN (FIRST + RANKS)		/* descriptors of the library's connection to itself: this end, other end */
 #define OWN_END (OWN + 1)
 
 static struct connection { bool waits, accepted, asks, answered, left, is_shut, closed; } connections[RANKS + 2];
-static struct request *given[RANKS];	/* to threads of their own */
+static struct request *given[RANKS];	/* requests that have got a thread */
 static bool listener_started, threads_fail, system_is_short, no_objects;
 static bool door_is_shut, door_is_dropped, door_is_lost, listens_there;
-static int n_inside;			/* requests that use objects */
+static int n_inside;			/* requests that use objects now */
 
 /* ---- sockets */
 
@@ -87,7 +87,7 @@ int adsm_peer_shut(int fd)
 	return 0;
 }
 
-/* A socket that was closed is there as long as a thread is in it. */
+/* A closed socket stays open in the kernel while a thread is inside a system call on it. */
 int adsm_peer_connect(int pid)
 {
 	step_at(&door_is_lost, "", 0, "connects");
@@ -133,7 +133,7 @@ long adsm_peer_receive(int fd, void *data, size_t size, int pid)
 	return QUESTION_SIZE(1);
 }
 
-/* ---- the library around it */
+/* ---- other parts of the library */
 
 const char *adsm_os_getenv(const char *name)
 {
@@ -212,7 +212,7 @@ static void run_server(void *arg)
 	run_request(*(struct request **)arg);
 }
 
-/* Another rank asks, or leaves without a word. It gets an answer, or sees that the connection has ended. */
+/* Another rank sends a request, or closes its connection without one. It gets an answer, or the connection ends. */
 static bool is_answered(void *arg)
 {
 	const struct connection *connection = arg;
@@ -238,7 +238,7 @@ static void ask(void *arg)
 	step_await(is_answered, connection);
 }
 
-/* It never says what it wants, as one that was stopped by a signal. */
+/* The rank connects, but never sends a request, as if a signal had stopped it. */
 static void keep_silent(void *arg)
 {
 	step_await(is_set, &listener_started);
@@ -267,7 +267,7 @@ static void make(unsigned n_free)
 	memset(connections, 0, sizeof(connections));
 	memset(given, 0, sizeof(given));
 	memset(requests, 0, sizeof(requests));
-	/* The other places are never free. */
+	/* All other places are in use for ever. */
 	for (unsigned i = n_free; i < MAX_REQUESTS; i++)
 		requests[i] = (struct request){ true, -1 };
 	step_constant(requests + n_free, (MAX_REQUESTS - n_free) * sizeof(requests[0]));
@@ -306,7 +306,7 @@ static void start_short(void)
 	step_thread("rank", ask, &connections[0], 0);
 }
 
-/* By a system call of its own: the thread that listens stays asleep there. */
+/* The program closes the socket by a raw system call. The thread that listens stays asleep there. */
 static void close_door(void *arg)
 {
 	step_await(is_set, &listener_started);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pool.c - the pool of threads that run a launch's blocks, and launches for others. */
+/* pool.c - the pool of threads that run the blocks of a launch; and launches whose end wakes another thread. */
 #include "step.h"
 
 #include "backends/process/device/pool.c"
@@ -24,7 +24,7 @@ static void run_block(const struct adsm_kernel_block *block, const void *const *
 	n_run[launch - launches]++;
 }
 
-/* The first block waits for the second one: that has to run elsewhere. */
+/* The first block waits for the second one, which must run in another thread. */
 static bool has_begun(void *arg)
 {
 	return second_has_begun;
@@ -95,7 +95,7 @@ static void start_waits(void)
 	step_thread("launcher", launch_waiting, NULL, 0);
 }
 
-/* ---- launches for others, which are told of the end */
+/* ---- launches whose end wakes another thread */
 
 static void wake(void)
 {

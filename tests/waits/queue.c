@@ -44,7 +44,7 @@ static void start_two(void)
 	step_thread("other", wait_for, (void *)1, 0);
 }
 
-/* Who gives work is one thread of several, one after the other. */
+/* Several threads submit work, one at a time. */
 static struct adsm_lock giving;
 
 static void submit_too(void *arg)
@@ -75,7 +75,7 @@ static void start_stop(void)
 	step_thread("library", stop, NULL, 0);
 }
 
-/* ---- the device's process is killed, and the library sees it */
+/* ---- the device's process is killed, and the library detects that */
 
 static _Atomic uint32_t lost;
 
@@ -91,7 +91,7 @@ static void submit_or_lose(void *arg)
 	wait_or_lose((void *)(uintptr_t)adsm_process_queue_submit(&queue, true));
 }
 
-/* What a request to the process does that gets no answer. */
+/* As a request to the process that gets no answer. */
 static void wait_for_reason(void *arg)
 {
 	adsm_os_await(&lost, false);

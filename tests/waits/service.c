@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service.c - functions that kernels call: whoever unregisters one waits until it has returned, or ended its thread. */
+/* service.c - services: the thread that unregisters one waits until it has returned, or has ended its thread. */
 #include "step.h"
 
 #include "lib/run/service.c"
@@ -8,7 +8,7 @@ _Thread_local bool adsm_serving;
 
 static int n_inside;
 
-/* A function of the program's returns, or ends its thread. */
+/* A function of the program returns, or ends its thread. */
 void adsm_os_run(void (*run_)(void *), void (*thread_is_over)(void *), void *arg)
 {
 	run_(arg);

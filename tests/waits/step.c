@@ -2,11 +2,12 @@
 /*
  * step.c - see step.h.
  *
- * Threads are coroutines of one thread. A state is all that they have changed: the program's variables, thread-local
- * ones of each thread, memory that the scenario names, and each thread's registers and stack. It is copied before a
- * thread goes on, and put back to try another one. States are told apart by a hash of 128 bits.
+ * Threads are coroutines of one real thread. A state consists of all that they may have changed: the program's
+ * variables, the thread-local variables of each thread, memory that the scenario declares, and the registers and the
+ * stack of each thread. A copy is saved before a thread continues, and restored to try another one. States are compared
+ * by a hash of 128 bits.
  */
-/* longjmp() to another stack is no mistake. */
+/* With fortification, longjmp() to another stack would end the program. */
 #undef _FORTIFY_SOURCE
 
 #define STEP_ENGINE
@@ -37,18 +38,18 @@ enum how { RUNS, LIMIT, SIGNAL, KILL };
 
 struct state {				/* of a thread, beside its stack */
 	enum status status;
-	const void *on;			/* what it waits for */
+	const void *on;			/* the word or lock that it waits for */
 	bool (*condition)(void *arg);
 	void *arg;
 	bool shared, timed;
 	unsigned n_choices, choice;
 	int result;
 	unsigned signals;
-	bool woken;			/* it is to go on to its next step */
-	bool late;			/* its clock: see adsm_os_now_ns() */
+	bool woken;			/* it must continue to its next step */
+	bool late;			/* its clock, see adsm_os_now_ns() */
 	const char *file, *text;	/* of its next step */
 	int line;
-	uintptr_t low;			/* its stack from here on */
+	uintptr_t low;			/* the lowest address of its stack that is in use */
 	jmp_buf at;
 };
 
@@ -76,7 +77,7 @@ struct frame {
 	struct move moves[THREADS_MAX * 4];
 };
 
-/* Not among the program's variables, which are put back. */
+/* The explorer's own data. It is not in the program's variables, which are restored. */
 static struct engine {
 	const struct step_scenario *scenario;
 	struct thread threads[THREADS_MAX];
@@ -91,8 +92,8 @@ static struct engine {
 	struct range plain[RANGES_MAX];
 	unsigned n_plain;
 	bool full;			/* TEST_FULL=1 */
-	unsigned used, most;		/* preemptions, in the state as it is; and the limit */
-	int last;			/* the thread that went on last; -1: none */
+	unsigned used, most;		/* preemptions in the current state; their limit */
+	int last;			/* the thread that ran last; -1: none */
 	uint64_t constant_hash;
 	uint8_t *buffer, *first;
 	size_t size, room;
@@ -104,7 +105,7 @@ static struct engine {
 	struct { uint32_t from, to; } *edges;
 	size_t n_edges, edges_room;
 	bool tells;
-	const char *failed;		/* why the interleaving is told */
+	const char *failed;		/* why the interleaving is printed */
 	char *text;
 	uint64_t saw;
 	bool has_seen;
@@ -114,7 +115,7 @@ static struct { size_t used, room; _Alignas(64) uint8_t bytes[ARENA]; } arena;
 
 extern uint8_t __data_start[], _end[];
 extern uint8_t __start_step_local[], __stop_step_local[];
-/* So that there is one. */
+/* So that the section is not empty. */
 static uint64_t no_local __attribute__((section("step_local"), used));
 
 static void *grow(void *p, size_t size)
@@ -139,7 +140,7 @@ static struct thread *self(void)
 	return engine->current < 0 ? NULL : &engine->threads[engine->current];
 }
 
-/* Below it lies nothing that the caller needs. */
+/* The caller needs nothing on the stack below this address. */
 static __attribute__((noinline)) uintptr_t below(void)
 {
 	return (uintptr_t)__builtin_frame_address(0);
@@ -386,7 +387,7 @@ bool step_over(const char *name)
 	return status_of(name) == ENDED || status_of(name) == KILLED;
 }
 
-/* ---- the library's os.h, as far as waits need it */
+/* ---- the functions of os.h that waits need */
 
 int adsm_os_wait(_Atomic uint32_t *word, uint32_t value, uint64_t timeout_ns, bool shared)
 {
@@ -398,7 +399,7 @@ void adsm_os_wake(_Atomic uint32_t *word, int n, bool shared)
 	step_wake(word, n, shared, "os.h", 0, "wake");
 }
 
-/* Early and late in turns: who stays awake for a while does so for one look. */
+/* The time is early and late by turns. So a thread that spins for some time checks only once. */
 uint64_t adsm_os_now_ns(void)
 {
 	struct thread *thread = self();
@@ -521,7 +522,7 @@ void step_plain(void *p, size_t size)
 		abort();
 }
 
-/* The program's variables, without what the scenario says is constant. */
+/* Make ranges of the program's variables, without those that the scenario declares as constant. */
 static void cut_ranges(void)
 {
 	uint8_t *at = __data_start;
@@ -570,7 +571,7 @@ static bool is_over(const struct thread *thread)
 	return thread->state.status == ENDED || thread->state.status == KILLED;
 }
 
-/* The state as it is, into the buffer. */
+/* Save the current state in the buffer. */
 static void save(void)
 {
 	engine->size = 0;
@@ -617,7 +618,7 @@ static void restore(const uint8_t *at)
 	}
 }
 
-/* The number of the state in the buffer; *ret_new: it was not seen before. */
+/* The number of the state in the buffer. *ret_new: the state is new. */
 static uint32_t number(bool *ret_new)
 {
 	uint64_t a = 1, b = 2;
@@ -672,7 +673,7 @@ static bool can_run(const struct thread *thread)
 	}
 }
 
-/* May it go on, or does the scenario's limit keep the one that went on last? */
+/* May the thread run, or does the limit of preemptions forbid it? */
 static bool is_permitted(unsigned thread)
 {
 	return !engine->most || engine->used < engine->most || engine->last < 0 || (unsigned)engine->last == thread ||
@@ -740,7 +741,7 @@ static void make(struct move move)
 		thread->state.status = KILLED;
 		break;
 	}
-	/* What it does before its next step nobody sees. */
+	/* Run woken threads up to their next step. No other thread can observe what they do there. */
 	for (unsigned i = 0; i < engine->n_threads; i++)
 		if (engine->threads[i].state.woken) {
 			engine->threads[i].state.woken = false;
@@ -760,7 +761,7 @@ static bool all_ended(void)
 	return true;
 }
 
-/* What happened until state @id, and where all are then. */
+/* Print the interleaving up to state @id, and the place of each thread there. */
 static void tell(uint32_t id, const char *why)
 {
 	uint32_t n = 0, i = 0, *path;
@@ -810,7 +811,7 @@ static void connect_states(uint32_t from, uint32_t to)
 	engine->n_edges++;
 }
 
-/* Of a state from which nobody goes on. */
+/* Why a state where no thread can continue is wrong. NULL: it is right. */
 static const char *judge(void)
 {
 	if (!all_ended())
@@ -820,7 +821,8 @@ static const char *judge(void)
 	return NULL;
 }
 
-/* From each state all can still end: else threads go round for ever. The first state that is none such; 0: all are. */
+/* Find the first state from which the end cannot be reached any more, so that threads loop for ever. 0: there is
+ * none. */
 static uint32_t find_endless(void)
 {
 	uint32_t *first = calloc((size_t)engine->n_states + 2, sizeof(*first)), *from, *queue, *at;
@@ -899,7 +901,7 @@ static void push(struct frame **frames, size_t *n, uint32_t id)
 	list(frame);
 }
 
-/* Why it is wrong, in the state *ret_id; NULL: it is right. */
+/* Returns why the model is wrong, in the state *ret_id. NULL: it is right. */
 static const char *explore(uint32_t *ret_id)
 {
 	struct frame *frames = NULL, *top;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* task.c - the workers of a task: their locks, their barrier, and how all of them leave one that has failed. */
-/* After so few others a lock is handed over. */
+/* task.c - the workers of a task: their locks, their barrier, and how all of them leave a task that has failed. */
+/* A lock is handed over after one other worker has overtaken the first in the queue. */
 #define ADSM_TASK_BYPASS_MAX 1
 
 #include "step.h"
 
-/* Nobody stays awake, and nobody who has to leave takes too long. */
+/* No thread spins before it sleeps, and no thread that must leave takes too long. */
 #define adsm_os_now_ns() UINT64_C(1)
 
 #include "backends/process/shared.c"
@@ -66,7 +66,7 @@ static void run_thread(void *arg)
 
 /* ---- what workers do */
 
-/* The first one comes again, before others that wait. */
+/* The first worker takes the lock again, before others that wait. */
 static void count(struct adsm_task_worker *worker, const void *const *args)
 {
 	for (uint32_t i = !worker->index ? 0 : 1; i < 2; i++) {
@@ -88,7 +88,7 @@ static void meet(struct adsm_task_worker *worker, const void *const *args)
 	}
 }
 
-/* Each waits for what the other one has, in some orders. */
+/* In some interleavings, each worker waits for the lock that the other one has. */
 static void cross(struct adsm_task_worker *worker, const void *const *args)
 {
 	adsm_task_lock(worker, worker->index);
@@ -97,7 +97,7 @@ static void cross(struct adsm_task_worker *worker, const void *const *args)
 	adsm_task_unlock(worker, worker->index);
 }
 
-/* The first one fails, wherever the others are: before the lock, in it, at the barrier. */
+/* The first worker fails, while the others are before the lock, hold it, or are at the barrier. */
 static void fail(struct adsm_task_worker *worker, const void *const *args)
 {
 	adsm_task_lock(worker, 0);

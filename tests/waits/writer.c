@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* writer.c - the threads that write reports and traces: their stop, and an exec that waits for what they have. */
+/* writer.c - the threads that write reports and traces: their stop, and an exec that waits until they have written. */
 #include "step.h"
 
-/* An exec has no limit of time here. */
+/* An exec waits without a time limit here. */
 #define adsm_os_now_ns() UINT64_C(1)
 
 #include "lib/observe/writer.c"
