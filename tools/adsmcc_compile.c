@@ -159,8 +159,7 @@ static const char *choose_architecture(const char *nvcc)
 	return format_string("compute_%d", lowest ? lowest : 75);
 }
 
-/* Add the PTX that nvcc makes of @text to the module's @source. @dir: for temporary files. Returns nvcc's exit
- * status. */
+/* Add nvcc's PTX of @text to the module's @source. @dir: for temporary files. Returns nvcc's exit status. */
 static int add_ptx(struct text *source, const struct text *text, const char *nvcc, const char *architecture,
 		   const char *dir)
 {

@@ -15,8 +15,7 @@ struct tools {
 	const char *compiler;		/* a command with its arguments, separated by spaces */
 	const struct list *options;	/* for the compiler */
 	const char *nvcc, *architecture;	/* NULL: no PTX */
-	/* Adds other sections to the module's source; @dir: for temporary files. Returns an exit status. May be
-	 * NULL. */
+	/* NULL, or adds other sections to the module's source. @dir: for temporary files. Returns an exit status. */
 	int (*add)(struct text *source, const struct text *text, const struct tools *tools, const char *dir);
 	const char *clang;		/* the command that makes code for cores with a local store */
 	const char *spaces;		/* the path of adsmcc-spaces */

@@ -114,8 +114,7 @@ static const char *find_include(const struct file *file, const char *name, struc
 	return NULL;
 }
 
-/* The path for messages. Own headers have no folder, so that the module does not depend on where adsmcc is
- * installed. */
+/* The path for messages. For own headers it is the name: a module does not depend on where adsmcc is installed. */
 static const char *shown_path(const struct file *file)
 {
 	return own_name(file->path) ? own_name(file->path) : file->path;

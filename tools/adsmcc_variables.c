@@ -82,8 +82,7 @@ static bool is_declared(size_t i)
 	return false;
 }
 
-/* The token that declares a variable, or else the first token with its name. -1: none; a macro may have made the
- * name. */
+/* The token that declares a variable, or else the first one with its name. -1: none; a macro may have made the name. */
 static long find_declaration(const char *name)
 {
 	long first = -1;

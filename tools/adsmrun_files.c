@@ -387,8 +387,7 @@ close:
 
 /* ---- after the run: all files */
 
-/* Is @name FILE, or FILE with numbers behind dots? *ret_part: it is a report that was being written. *ret_pid: 0 for
- * FILE. */
+/* Is @name FILE, or FILE with numbers behind dots? *ret_part: it is an unfinished report. *ret_pid: 0 for FILE. */
 static bool is_of(const struct output *output, const char *name, bool *ret_part, pid_t *ret_pid)
 {
 	size_t n = strlen(output->name);

@@ -85,8 +85,7 @@ static void remove_locked(_Atomic(struct handle *) *at)
 	unused = handle;
 }
 
-/* Does the handle end with this module or library, or, if @owner is NULL, with the context? True if the handle's own is
- * not known. */
+/* Does the handle end with @owner or, if that is NULL, with the context? True if the handle's own one is not known. */
 static bool ends_with(const struct handle *handle, const void *owner, CUcontext context)
 {
 	if (owner)

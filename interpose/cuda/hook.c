@@ -42,8 +42,7 @@ static bool is_own(const void *address)
 	return (const char *)address >= __ehdr_start && (const char *)address < _end;
 }
 
-/* Opens the library that has this symbol once more. NULL: it lacks the functions in marks, so it is no driver. Its name
- * does not matter. */
+/* Opens the library that has this symbol once more, whatever its name. NULL: it lacks the functions in marks. */
 static void *open_owner(const void *symbol)
 {
 	static const char *const marks[] = { "cuInit", "cuDriverGetVersion", "cuGetProcAddress" };

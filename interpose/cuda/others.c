@@ -191,8 +191,7 @@ ADSM_WRAPPER CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 	return result;
 }
 
-/* Is the allocation in the pool, and may devices in @devices other than its own use it? An allocation without a pool's
- * name may be in any pool. */
+/* Is it in the pool, and may devices in @devices other than its own use it? Without a pool's name it may be in any. */
 static bool is_reached(const struct adsm_cuda_allocation *allocation, CUmemoryPool pool, uint64_t devices)
 {
 	return allocation->ordered && (!allocation->pool || allocation->pool == pool) &&

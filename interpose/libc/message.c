@@ -188,8 +188,7 @@ static bool shared_headers(const struct mmsghdr *headers, unsigned n)
 	return any;
 }
 
-/* Send or receive the first messages: at most BATCH, and as many as the room for their vectors permits. *ret_n: the
- * number of messages tried. */
+/* Send or receive the first messages, as many as BATCH and the room for vectors permit. *ret_n: messages tried. */
 ADSM_SLOW int some(int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout, bool input,
 		   unsigned *ret_n)
 {

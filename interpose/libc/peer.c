@@ -89,8 +89,7 @@ static size_t move(const struct call *call, struct iovec **local, size_t *n_loca
 	return done;
 }
 
-/* Repeat the whole transfer with the help of the other process. Returns the new result, or @n, the system's, if that is
- * not better. */
+/* Repeat the whole transfer with the help of the other process. Returns the larger of its result and @n, the first. */
 ADSM_SLOW ssize_t ask(const struct call *call, size_t size, ssize_t n)
 {
 	/* The system has taken both lengths: from 1 to IOV_MAX. NOLINTNEXTLINE(clang-analyzer-core.VLASize) */

@@ -55,8 +55,7 @@ static int process(pid_t pid)
 	return fd;
 }
 
-/* A real driver runs helper programs (nvidia-modprobe) and keeps descriptors that programs inherit. Tests ignore
- * that. */
+/* Tests ignore that a real driver runs helpers (nvidia-modprobe), and keeps descriptors that programs inherit. */
 static bool real_driver(void)
 {
 	return getenv("TEST_GPU") != NULL;

@@ -476,8 +476,7 @@ static bool hide_proc(void)
 		!umount2("/proc", MNT_DETACH);
 }
 
-/* Start the library in a child without something that it needs. The start or loading a module fails, and the error text
- * has @word. If the child may not take it away, this does nothing. */
+/* A child without something that the library needs, if it can be taken away: a failure's error text has @word. */
 static void start_without(bool (*take_away)(void), const char *word)
 {
 	const char *path = module_path("conform");
@@ -571,8 +570,7 @@ static bool on_cpu(void)
 	return !strcmp(device_props().backend, "cpu");
 }
 
-/* The objects before the device is lost. left: Invalid, written by a completed call. broken: for the call that
- * fails. */
+/* The objects before the loss. left: Invalid, written by a completed call. broken: for the call that fails. */
 static struct objects before_loss(void)
 {
 	struct objects o = { words(N, 1), words(N, 2), words(N, 3), words(N, 4), 0 };

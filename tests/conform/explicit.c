@@ -95,7 +95,7 @@ static void in_order(void)
 	CHECK_OK(adsmDeviceFree(d));
 }
 
-/* Backends may delay copies and fills. All later operations see their results, and the source can be reused at once. */
+/* Backends may delay copies and fills. All later operations see their results, and the source can be reused. */
 static void put_off(void)
 {
 	enum { SIZE = 1 << 20, WORDS = 12, STEP = SIZE / WORDS };	/* more copies than a backend delays */
@@ -208,8 +208,7 @@ static void refused(void)
 	CHECK_ERROR(adsmCopyToDevice(w, w, 8), EINVAL);
 	CHECK_ERROR(adsmCopyToDevice(a, w, 8), EINVAL);
 	CHECK_ERROR(adsmCopyToHost(w, a, 8), EINVAL);
-	/* Asynchronous copies of shared memory are refused, because its state would have to stay until the copy
-	 * ends. */
+	/* Refused: the state of shared memory would have to stay the same until an asynchronous copy ends. */
 	CHECK_ERROR(adsmCopyToDeviceAsync(d, a, 8, &event), EINVAL);
 	CHECK_ERROR(adsmCopyToHostAsync(a + 1, d, 8, &event), EINVAL);
 	CHECK_ERROR(adsmCopyToDeviceAsync(d + 249, w, 8, &event), EINVAL);

@@ -603,7 +603,7 @@ static void copies(void)
 			CHECK_OK(adsmMemcpy(p[to] + to_at, p[from] + from_at, size));
 			memcpy(shadow[to] + to_at, shadow[from] + from_at, size);
 		}
-		/* Compare the result at once, or leave the blocks as they are. */
+		/* Compare the result immediately, or leave the blocks as they are. */
 		if (draw(&seed) % 3 == 0)
 			for (size_t i = to_at; i < to_at + size; i++)
 				CHECK_AT(p[to][i], i, shadow[to][i]);

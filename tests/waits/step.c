@@ -2,10 +2,9 @@
 /*
  * step.c - see step.h.
  *
- * Threads are coroutines of one real thread. A state consists of all that they may have changed: the program's
- * variables, the thread-local variables of each thread, memory that the scenario declares, and the registers and the
- * stack of each thread. A copy is saved before a thread continues, and restored to try another one. States are compared
- * by a hash of 128 bits.
+ * Threads are coroutines of one real thread. A state is all that they may have changed: the program's variables, each
+ * thread's thread-local variables, registers and stack, and memory that the scenario declares. It is saved before a
+ * thread continues, and restored to try another one. States are compared by hashes of 128 bits.
  */
 /* With fortification, longjmp() to another stack would end the program. */
 #undef _FORTIFY_SOURCE
@@ -821,8 +820,7 @@ static const char *judge(void)
 	return NULL;
 }
 
-/* Find the first state from which the end cannot be reached any more, so that threads loop for ever. 0: there is
- * none. */
+/* The first state from which the end cannot be reached any more, so that threads loop for ever. 0: there is none. */
 static uint32_t find_endless(void)
 {
 	uint32_t *first = calloc((size_t)engine->n_states + 2, sizeof(*first)), *from, *queue, *at;
