@@ -59,7 +59,7 @@ static int enqueue_shaped(void *arg)
 	return s->driver.peer_async(&s->copy.peer, s->given);
 }
 
-/* @offset: from the end's base to its first byte. True: the end is in an object; *device is the device's address now. */
+/* @offset: from an end's base to its first byte. True: it is in an object, and *device is the device's address. */
 static bool shaped_end(struct shaped *shaped, int *type, const void *host, CUdeviceptr *device, size_t offset,
 		       unsigned access)
 {
