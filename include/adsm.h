@@ -18,10 +18,15 @@ extern "C" {
  * - Every function may return -ENOMEM, and -ENODEV if no device could be opened or the device was lost. In the child of
  *   a fork() every function that needs the library returns -ENOTSUP.
  * - Sizes are in bytes. Names that end in _ns are times in nanoseconds.
- * - Any thread may call any function at any time, but not from a signal handler. Exceptions are named.
+ * - Any thread may call any function at any time. A signal handler may call only adsmHandleFault(), adsmIsShared()
+ *   (adsm_lend.h), and adsmOnceGet(), adsmOnceTry(), adsmOnceWait(), adsmOnceFresh() and adsmOnceSet() (adsm_once.h).
  * - The library starts by itself at the first call that needs it.
  * - A structure with struct_size may get new fields at its end in a later version. The caller sets struct_size to the
- *   structure's sizeof. The library accepts the sizes of older and newer versions.
+ *   structure's sizeof. The library accepts the sizes of older and newer versions:
+ *   - Fields that are missing in the caller's version have their defaults.
+ *   - Fields that the library does not know must be 0, or the function fails with -EINVAL. In results they are 0.
+ *   - A size that is smaller than the structure's first version, or larger than 4096, is invalid (-EINVAL).
+ *   The same holds for a structure whose size is a parameter of the function, such as adsmStats.
  * - Parameters named ret_... are outputs. The library writes them only on success.
  *
  * "The paper" is Gelado et al., An Asymmetric Distributed Shared Memory Model for Heterogeneous Parallel Systems,
@@ -115,8 +120,9 @@ ADSM_API const char *adsmLastError(void);
  *
  * Returns the address, which is page aligned, or NULL with errno:
  *   EINVAL    @size is 0
- *   ENODEV    there is no device
+ *   ENODEV    there is no device, or the device was lost
  *   ENOMEM    the device or the host has not enough memory
+ *   EAGAIN    the library could not start a thread
  */
 ADSM_API void *adsmAlloc(size_t size);
 
@@ -124,7 +130,7 @@ ADSM_API void *adsmAlloc(size_t size);
 
 /* Flags of adsmAllocOptions. */
 #define ADSM_ALLOC_POPULATE 1u		/* allocate the host's pages now, not at the first access */
-#define ADSM_ALLOC_ZERO 2u		/* the device fills the object with zeros; adds the error EIO */
+#define ADSM_ALLOC_ZERO 2u		/* the device fills the object with zeros; only then EIO is possible */
 
 /** Options of adsmAllocWith(). Initialize them with ADSM_ALLOC_OPTIONS_INIT. */
 typedef struct adsmAllocOptions {
@@ -144,9 +150,12 @@ typedef struct adsmAllocOptions {
  * @size: as for adsmAlloc().
  * @options: NULL for the defaults.
  *
- * Returns like adsmAlloc(), and also:
- *   EINVAL    an option is invalid; adsmLastError() names it
- *   EIO       the device could not fill the object with zeros
+ * Returns the address, as adsmAlloc() does, or NULL with errno:
+ *   EINVAL    @size is 0 or has too many blocks, or an option is invalid; adsmLastError() names it
+ *   ENODEV    there is no device, or the device was lost
+ *   ENOMEM    the device or the host has not enough memory
+ *   EAGAIN    the library could not start a thread
+ *   EIO       only with ADSM_ALLOC_ZERO: the device could not fill the object with zeros
  */
 ADSM_API void *adsmAllocWith(size_t size, const adsmAllocOptions *options);
 
@@ -212,8 +221,11 @@ ADSM_API int adsmMemset(void *dst, int value, size_t size);
  * Make a range accessible and keep it accessible, for accesses that the library cannot detect: io_uring, RDMA, system
  * calls of a statically linked program.
  *
- * While a range is held, calls that may use the object and adsmFree() return -EBUSY. The library counts holds: each one
- * needs its own adsmUnhold(). The function waits for calls that may write the object.
+ * While a range is held, kernel calls that may use the object return -EBUSY, and so does adsmFree(). The library counts
+ * holds: each one needs its own adsmUnhold(). The function waits for calls that may write the object. If @access is not
+ * ADSM_ACCESS_IN, it also waits for calls that may read the object.
+ *
+ * For io_uring, hold the range from the submission of a request to its completion.
  *
  * @p, @size: a range in one object.
  * @access: ADSM_ACCESS_IN: the range is current and readable.
@@ -238,8 +250,16 @@ ADSM_API int adsmHold(const void *p, size_t size, unsigned access);
 ADSM_API int adsmUnhold(const void *p, size_t size);
 
 /**
- * Handle a fault on a shared object, for programs whose own SIGSEGV handler has to run first, such as a language
- * runtime. That handler calls this function before anything else:
+ * Handle a fault on a shared object, for programs whose own SIGSEGV handler runs before the library's. That handler
+ * calls this function before anything else.
+ *
+ * Most programs do not need this function. A handler that the program installs through libc runs after the library's
+ * handler, and gets only faults that are not the library's. A handler runs before the library's in two cases:
+ * - A runtime installs it by a raw system call after the library has started.
+ * - The program installs it after the library has started, and the library replaces no functions of libc, for example
+ *   because dlopen() opened it (docs/programs.md).
+ *
+ * Example:
  *
  *	static void handler(int sig, siginfo_t *info, void *context)
  *	{
@@ -369,7 +389,9 @@ typedef struct adsmArg {
 } adsmArg;
 
 enum { ADSM_ARG_NONE, ADSM_ARG_POINTER, ADSM_ARG_VALUE, ADSM_ARG_CONST, ADSM_ARG_USE, ADSM_ARG_LOCAL,
-       ADSM_ARG_ONCE };			/* kinds; the last one describes parameters: pass adsmPtr(once->address) */
+       ADSM_ARG_ONCE };			/* kinds of arguments and parameters. ADSM_ARG_ONCE as an argument: units for
+					   adsmOnceCall(). For a write-once parameter of adsmCall(), pass
+					   adsmPtr(once->address) */
 
 #define ADSM_CONST_MAX ((size_t)64 << 10)	/* maximum size of one adsmConst() argument */
 #define ADSM_ARGS_MAX 32			/* maximum number of arguments of one call, with adsmUse() */
@@ -406,8 +428,11 @@ ADSM_API int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const
 ADSM_API int adsmSync(void);
 
 /**
- * Assign an object to a kernel (paper, section 3.3). Only kernels that it is assigned to use the object. Calls that
- * name no objects then do not release or acquire it for other kernels.
+ * Assign an object to a kernel (paper, section 3.3). All calls of this kernel then use the object. An object may be
+ * assigned to several kernels. A call of any other kernel uses it only if an argument of the call points to it.
+ *
+ * A call is unnamed if the access of a pointer is unknown. It then uses all objects of the device but those assigned to
+ * other kernels only. Therefore unnamed calls of other kernels leave the object alone.
  *
  * @p: the object's address.
  * @kernel: NULL removes all assignments of the object.
@@ -516,7 +541,7 @@ typedef struct adsmObjectProps {
 	size_t size;			/* bytes, as passed to adsmAlloc() */
 	size_t block_size;		/* bytes; with batch and lazy the object's size in whole pages */
 	size_t n_blocks;
-	size_t n_invalid, n_read_only, n_dirty;	/* number of blocks in each state */
+	size_t n_invalid, n_read_only, n_dirty;	/* number of blocks in each state, not which ones */
 	char protocol[16];
 	int device;			/* the device's index */
 	uint64_t device_address;	/* 0 if memory of the device has no addresses */
@@ -535,7 +560,8 @@ typedef struct adsmObjectProps {
 ADSM_API int adsmSetName(const void *p, const char *name);
 
 /**
- * Describe the object that contains an address.
+ * Describe the object that contains an address. The description says how many blocks are in each state, but not which
+ * blocks.
  *
  * Returns 0, or -EINVAL if @p is not in an object or struct_size is invalid.
  */

@@ -15,9 +15,12 @@
  *
  * A kernel's body is a sequence of phases, ADSM_THREADS { ... }. All threads of a block execute a phase, in any order
  * or at the same time. In a phase no thread may depend on another one. If one of two phases uses what the other one
- * writes, ADSM_BARRIER must be between them. `continue` ends the phase for its thread; nothing else may leave a phase.
+ * writes, ADSM_BARRIER must be between them. `continue` outside of inner loops ends the phase for its thread. Nothing
+ * else may leave a phase.
+ *
  * Code outside of phases (declarations, loops around phases) must do the same for all threads of a block. It may write
- * to its own variables only.
+ * only to local variables that the body declares outside of phases. It must not write to objects, or to variables of
+ * ADSM_SHARED and ADSM_PRIVATE.
  *
  * - ADSM_KERNEL(name, ...): a kernel whose blocks have at most 1024 threads.
  * - ADSM_KERNEL_MAX(name, max, ...): a kernel whose blocks have at most max threads.
@@ -55,7 +58,8 @@
  * - adsm_sinf(x) and so on: the math functions on float. ADSM_MATH_ below lists them.
  * - ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC, ADSM_FREE: services, see adsm_kernel_services.h.
  *
- * Write-once objects. These words are used outside of phases; in a task they may be used anywhere:
+ * Write-once objects. In a kernel these words are used outside of phases. In a task they may be used anywhere; such
+ * tasks run on the device cpu only:
  * - ADSM_GET(name, unit): waits until the unit is set, and returns its address, a const type *.
  * - ADSM_FRESH(name, unit): returns the address of a unit that is not set, a type *. Later phases write the unit.
  * - ADSM_SET(name, unit): sets the unit. ADSM_BARRIER must be between the phases that write the unit and ADSM_SET.
@@ -81,8 +85,8 @@
  * - ADSM_LOCK(id), ADSM_UNLOCK(id): take and release the lock id, 0 to 1048575. A worker that has taken a lock sees
  *   what earlier holders of the lock wrote.
  * - ADSM_ALL_BARRIER: waits for all workers. Each worker then sees what all workers wrote.
- * - ADSM_LOCAL(p): an address where the worker can read the number at p, until it uses a word of this list again. If
- *   workers have caches, it is an address in the cache.
+ * - ADSM_LOCAL(p): returns an address for reading the number at p. The address is valid until the worker next uses any
+ *   word of this list, or accesses shared memory. If workers have caches, it is an address in the worker's cache.
  * - ADSM_FLUSH(p), ADSM_FLUSH_ALL: write back and discard the worker's cached copy of p, or of everything.
  * - ADSM_TASK_ALLOC(size): allocates memory for all workers, also those of later tasks. The host cannot access it. The
  *   result is NULL if there is not enough memory.

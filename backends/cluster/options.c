@@ -12,12 +12,13 @@ struct adsm_option adsm_cluster_rows[] = {
 	  "cluster: number of nodes",
 	  ADSM_FIELD(adsm_cluster_options.nodes), adsm_parse_number, 1, ADSM_CLUSTER_MAX_NODES, .class = "cluster" },
 	{ "CLUSTER_NODE", "cpu", "cpu, scratchpad",
-	  "cluster: what the nodes are; cpu: processors, which run kernels but no tasks; scratchpad: also cores with "
-	  "a local store, which run tasks (SCRATCHPAD_SIZE, TASK_PAGE)",
+	  "cluster: what the nodes consist of; cpu: processors, which run kernels but no tasks; scratchpad: processors, "
+	  "and cores with a local store, which run tasks; SCRATCHPAD_SIZE, SCRATCHPAD_CODE, TASK_PAGE and TASK_PAGES "
+	  "describe these cores",
 	  ADSM_FIELD(adsm_cluster_options.node), adsm_parse_index, .class = "cluster" },
 	{ "TASK_LOCK_LOCALITY", "4", "a number from 0 to 1000000",
-	  "cluster: how many times in a row, for each of its workers, a node may pass a lock among its workers while "
-	  "other nodes wait for the lock; 0: a lock never stays on a node",
+	  "cluster: times the number of workers on a node, the maximum number of acquisitions of a lock in a row on "
+	  "that node; then other nodes can get the lock; 0: the lock leaves the node at each release",
 	  ADSM_FIELD(adsm_cluster_options.locality), adsm_parse_number, 0, 1000000,
 	  .class = "cluster", .expert = true },
 	{ "TASK_FRAMES", "auto", "auto, or a number of pages up to 1G",

@@ -44,8 +44,8 @@ struct adsm_option adsm_store_rows[] = {
 	  ADSM_FIELD(adsm_store_options.page), parse_page, ADSM_SCRATCHPAD_MIN_PAGE, ADSM_SCRATCHPAD_MAX_PAGE,
 	  .class = "local store" },
 	{ "TASK_PAGES", "auto", "auto, or a power of two up to 4096",
-	  "scratchpad: how many pages the local store of a worker holds; auto: as many as leave a quarter of the "
-	  "store without its code buffer for the stack",
+	  "scratchpad: number of pages in the local store of a worker; auto: the largest power of two that leaves at "
+	  "least a quarter of the store, without its code buffer, for the stack",
 	  ADSM_FIELD(adsm_store_options.n_pages), adsm_parse_power, 1, MAX_PAGES, .zero = "auto",
 	  .class = "local store", .expert = true },
 	{ 0 }
