@@ -12,9 +12,9 @@ struct adsm_option adsm_cluster_rows[] = {
 	  "cluster: number of nodes",
 	  ADSM_FIELD(adsm_cluster_options.nodes), adsm_parse_number, 1, ADSM_CLUSTER_MAX_NODES, .class = "cluster" },
 	{ "CLUSTER_NODE", "cpu", "cpu, scratchpad",
-	  "cluster: what the nodes consist of; cpu: processors, which run kernels but no tasks; scratchpad: processors, "
-	  "and cores with a local store, which run tasks; SCRATCHPAD_SIZE, SCRATCHPAD_CODE, TASK_PAGE and TASK_PAGES "
-	  "describe these cores",
+	  "cluster: what the nodes consist of; cpu: processors, which run kernels but no tasks; scratchpad: "
+	  "processors, and cores with a local store, which run tasks; SCRATCHPAD_SIZE, SCRATCHPAD_CODE, TASK_PAGE and "
+	  "TASK_PAGES describe these cores",
 	  ADSM_FIELD(adsm_cluster_options.node), adsm_parse_index, .class = "cluster" },
 	{ "TASK_LOCK_LOCALITY", "4", "a number from 0 to 1000000",
 	  "cluster: times the number of workers on a node, the maximum number of acquisitions of a lock in a row on "
