@@ -541,7 +541,7 @@ typedef struct adsmObjectProps {
 	size_t size;			/* bytes, as passed to adsmAlloc() */
 	size_t block_size;		/* bytes; with batch and lazy the object's size in whole pages */
 	size_t n_blocks;
-	size_t n_invalid, n_read_only, n_dirty;	/* number of blocks in each state, not which ones */
+	size_t n_invalid, n_read_only, n_dirty;	/* number of blocks in each state */
 	char protocol[16];
 	int device;			/* the device's index */
 	uint64_t device_address;	/* 0 if memory of the device has no addresses */

@@ -26,7 +26,7 @@ extern "C" {
  *
  *	total += *(const int *)adsmOnceGet(sums, i);	// a reader: waits until unit i is set
  *
- * The conventions of adsm.h hold, with one exception: a signal handler may call adsmOnceGet(), adsmOnceTry(),
+ * The conventions of adsm.h hold. Of the functions below, a signal handler may call only adsmOnceGet(), adsmOnceTry(),
  * adsmOnceWait(), adsmOnceFresh() and adsmOnceSet(). In the child of a fork() the functions fail with ENOTSUP.
  *
  * In this header "the paper" is Breitbart, Programming hybrid systems with implicit memory based synchronization,

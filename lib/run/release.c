@@ -100,7 +100,7 @@ static int release_named(struct adsm_bound *bound, struct adsm_sigset *old)
 	return moved;
 }
 
-/* An unnamed call may use every object of the device, except those that are assigned to other kernels. */
+/* An unnamed call uses all objects of the device but those assigned to other kernels only. */
 static int release_all(struct adsm_home *home, struct adsm_sigset *old)
 {
 	struct adsm_object *object = home->open;
