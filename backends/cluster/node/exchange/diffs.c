@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/exchange/diffs.c - pages that several nodes wrote in one launch come together on node 0: as byte-exact
- * differences to what they were at its start, and whole where the node has not kept that.
+ * node/exchange/diffs.c - combines on node 0 the pages that several nodes wrote in one launch. Nodes send byte-exact
+ * differences to the page at the launch's start, or the whole page if they have no copy of that.
  */
 #include "diffs.h"
 
@@ -13,7 +13,7 @@
 #define LETTER_SIZE ((size_t)4 << 20)
 
 struct head {
-	uint32_t last;			/* of this node's letters */
+	uint32_t last;			/* 1: the last letter of this node */
 	uint32_t unused;
 };
 
@@ -34,7 +34,7 @@ void adsm_diffs_put(struct adsm_pack *pack, uint64_t page)
 	struct entry *entry = adsm_pack_room(pack, entry_size(ADSM_PAGES_DIFF_MAX), 8);
 	size_t size = adsm_pages_has_twin(page) ? adsm_pages_diff(page, entry->bytes) : ADSM_PAGE_SIZE + 1;
 
-	/* Home finds in a whole page what differs, too. */
+	/* Node 0 can find the differences in a whole page, too. */
 	entry->page = page;
 	entry->whole = size > ADSM_PAGE_SIZE;
 	if (entry->whole)
@@ -117,7 +117,7 @@ void adsm_diffs_merge(const struct adsm_segment *v, size_t n, const struct adsm_
 		return;
 	}
 	while (waiting) {
-		/* A node may have answered to a request meanwhile. */
+		/* Only DIFFS: a node may have sent the answer to a request meanwhile. */
 		if (!adsm_comm_receive_only(ADSM_TAG_DIFFS, &received)) {
 			adsm_comm_rest(ADSM_COMM_BUSY_NS);
 			continue;
@@ -129,15 +129,15 @@ void adsm_diffs_merge(const struct adsm_segment *v, size_t n, const struct adsm_
 	}
 }
 
-/* ---- what nodes wrote, inside of letters */
+/* ---- Written pages inside of DONE letters */
 
-#define MOST_PAGES 16			/* of one node */
+#define MOST_PAGES 16			/* maximum for one node */
 
 static struct inside {
-	struct adsm_letter letter;	/* .data NULL: none */
+	struct adsm_letter letter;	/* data NULL: no letter */
 	const void *bytes;
 	size_t size;
-} *kept;				/* by node */
+} *kept;				/* one for each node */
 
 size_t adsm_inside_put(struct adsm_pack *pack, const struct adsm_run *wrote, size_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/exchange/exchange.c - pages change hands between two launches. */
+/* node/exchange/exchange.c - exchanges pages between two launches. */
 #include "exchange.h"
 
 #include <mpi.h>
@@ -38,7 +38,7 @@ struct adsm_comm_traffic adsm_exchange_traffic(const struct adsm_segment *v, siz
 	return traffic;
 }
 
-/* What not all get: from each writer to each reader, all at once. */
+/* Exchange the pages that not all nodes get: from each writer to each reader, all at the same time. */
 static void exchange_pairs(const struct adsm_segment *v, size_t n)
 {
 	static struct adsm_runs *to, *from;
@@ -64,7 +64,7 @@ static void exchange_pairs(const struct adsm_segment *v, size_t n)
 		adsm_move_receive(r, &from[r]);
 		adsm_runs_clear(&from[r]);
 	}
-	/* Each begins with another, so that not all send to the same. */
+	/* Each node begins with another receiver, so that not all send to the same node. */
 	for (int i = 1; i < adsm_comm.n; i++) {
 		int r = (me + i) % adsm_comm.n;
 
@@ -74,7 +74,7 @@ static void exchange_pairs(const struct adsm_segment *v, size_t n)
 	adsm_move_wait();
 }
 
-/* What this node has of a segment from then on; its bytes are here where they are to be. */
+/* Set the state of a segment's pages on this node after the exchange. Pages that the node gets have come. */
 static void settle(const struct adsm_segment *segment, struct adsm_runs *unseen)
 {
 	const struct adsm_run run = { segment->first, segment->n };
@@ -110,9 +110,9 @@ void adsm_exchange(const struct adsm_segment *v, size_t n, const struct adsm_run
 		settle(&v[i], unseen);
 }
 
-/* ---- few pages, inside of letters */
+/* ---- small sets of pages, inside of letters */
 
-/* Node 0 has them all. */
+/* Does this node get the segment from node 0, which has all pages? */
 static bool is_for(const struct adsm_segment *segment, int node)
 {
 	return adsm_segment_goes_to(segment, node) &&
@@ -149,15 +149,13 @@ void adsm_exchange_take(const struct adsm_letter *letter, size_t *at, const stru
 }
 
 /*
- * ---- collective operations of MPI, for pages that all nodes get
- *
- * One Allgatherv, or one broadcast from
- * each node. In rounds, so that a round is bounded in memory and in time.
+ * ---- Pages that all nodes get, by collective operations of MPI: one Allgatherv, or one broadcast from each node. They
+ * are split into rounds, which limits memory and time.
  */
 
 #define ROUND_PAGES 8192		/* of all nodes together: 32 MiB */
 
-/* A walk through the pages of one writer. */
+/* Iterates over the pages of one writer. */
 struct walk {
 	const struct adsm_segment *v;
 	size_t n, i;
@@ -165,7 +163,7 @@ struct walk {
 	int writer;
 };
 
-/* The next run of at most so many pages; false: there is none. */
+/* The next run, of at most @most pages. Returns false at the end. */
 static bool next_run(struct walk *walk, uint64_t most, struct adsm_run *ret_run)
 {
 	while (walk->i < walk->n && (walk->v[walk->i].writer != walk->writer ||
@@ -185,7 +183,7 @@ static bool next_run(struct walk *walk, uint64_t most, struct adsm_run *ret_run)
 	return true;
 }
 
-/* Between the pages that come next and a buffer; returns how many. */
+/* Copy the next pages to the buffer (@pack) or from it. Returns the number of pages. */
 static uint64_t copy(struct walk *walk, uint64_t most, uint8_t *buffer, bool pack)
 {
 	struct adsm_run run;

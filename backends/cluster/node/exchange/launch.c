@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/exchange/launch.c - launches of a cluster. Where little was written that is two messages for each node: LAUNCH
- * brings what the host, and the launch before it, have left to be known, DONE what the node wrote, each with the pages
- * inside. Only more than that takes a SYNC, and an exchange in which all nodes take part.
+ * node/exchange/launch.c - launches of a cluster. If little was written, a launch is two messages for each node. LAUNCH
+ * also contains what the host and the previous launch wrote, DONE what the node wrote, each with the pages inside. Only
+ * if more was written is there a SYNC, and an exchange that all nodes take part in.
  */
 #include "launch.h"
 
@@ -18,8 +18,8 @@
 #include <string.h>
 
 /*
- * What a node says of its part; its runs follow: written, then those that had come unmapped and were touched. Then so
- * many bytes of what it wrote; 0: too much for a letter.
+ * The report of a node's part. Runs follow: written ones, then those that came unmapped and were touched. Then `inside`
+ * bytes of written pages; 0: too many for a letter.
  */
 struct done {
 	uint64_t write_faults, read_faults, before_ns, kernel_ns, waited_ns;
@@ -32,22 +32,23 @@ static struct {
 	/* This node's part. */
 	bool running;
 	uint64_t start_ns;
-	uint64_t before_ns, after_ns;	/* in the last exchanges */
-	struct adsm_letter launch;	/* another node's: the arguments are in it */
+	uint64_t before_ns, after_ns;	/* duration of the last exchange before kernels and after them */
+	struct adsm_letter launch;	/* other nodes: the letter, which contains the arguments */
 	struct adsm_pages_counts before;
 	const struct adsm_run *wrote;	/* in the last launch */
 	size_t n_wrote;
-	struct adsm_runs unseen;	/* came unmapped, and had not been touched */
+	struct adsm_runs unseen;	/* runs that came unmapped and have not been touched */
 	struct adsm_runs seen;
 	/* Node 0. */
-	struct adsm_runs *by_node;	/* what each wrote */
+	struct adsm_runs *by_node;	/* what each node wrote */
 	int n_done, n_times;
-	int n_outside;			/* nodes whose letters do not have all that they wrote */
+	int n_outside;			/* nodes whose DONE letters do not contain all that they wrote */
 	bool synced;			/* all nodes took part in the last exchange */
-	struct adsm_cluster_times *times;	/* of each */
+	struct adsm_cluster_times *times;	/* one for each node */
 	struct adsm_node_counts counts;
-	struct adsm_segments segments;	/* what the host wrote, or a kernel that is in an exchange */
-	struct adsm_segments pending;	/* what the last launch wrote: node 0 has it, others hear of it with the next */
+	struct adsm_segments segments;	/* what the host wrote; or what kernels wrote, during an exchange */
+	/* What the last launch wrote: node 0 has it, and the next launch tells the other nodes. */
+	struct adsm_segments pending;
 } node;
 
 static struct adsm_pack out;
@@ -85,7 +86,7 @@ static bool has_ended(void)
 	return !node.start_ns || node.calls->has_ended();
 }
 
-/* What this node's part has done. */
+/* Finish this node's part, and make its report. */
 static struct done finish(void)
 {
 	struct done done = {
@@ -167,12 +168,12 @@ static void serve_pages(const struct adsm_letter *letter)
 	if (run->first > node.options.n_pages || run->n > node.options.n_pages - run->first)
 		adsm_comm_fail("node %d wants pages that there are not", letter->from);
 	adsm_move_serve(letter->from, *run);
-	/* What was read ahead comes unmapped there: it is told when it is touched. */
+	/* Pages that were read ahead come unmapped: the node reports them after they are touched. */
 	adsm_plan_read(letter->from, (struct adsm_run){ run->first, 1 });
 	node.counts.fetched += run->n;
 }
 
-/* By node 0's clock, on which it is known when it heard of it. */
+/* In node 0's time: the part ended when node 0 got the report. */
 static void count_done(int from, const struct done *done, uint64_t end_ns)
 {
 	struct adsm_cluster_times *times = &node.times[from];
@@ -187,14 +188,14 @@ static void count_done(int from, const struct done *done, uint64_t end_ns)
 	times->waited_ns = done->waited_ns;
 }
 
-/* So much of a letter is pages. */
+/* Count @size bytes of a letter as pages. */
 static void count_inside(size_t size)
 {
 	adsm_comm.pages.bytes += size;
 	adsm_comm.control.bytes -= size;
 }
 
-/* Takes the letter where it has pages inside. */
+/* Keeps the letter if it contains pages. */
 static void note_done(struct adsm_letter *letter)
 {
 	size_t at = 0;
@@ -253,7 +254,7 @@ bool adsm_node_look(void)
 	return true;
 }
 
-/* Whether each node gets few pages of these. */
+/* Does each node get only few pages of these segments? */
 static bool are_few(const struct adsm_segments *segments)
 {
 	for (int r = 1; r < adsm_comm.n; r++) {
@@ -263,7 +264,7 @@ static bool are_few(const struct adsm_segments *segments)
 	return !node.options.paper;
 }
 
-/* Whether some node gets other bytes than all. */
+/* Does any node get pages that not all nodes get? */
 static bool bring_pages(const struct adsm_node_launch *launch)
 {
 	uint64_t pages = 0;
@@ -304,13 +305,13 @@ static void send_launch(const struct adsm_node_work *work, const struct adsm_nod
 			adsm_exchange_put(&out, node.segments.v, node.segments.n, r);
 		adsm_comm_send(r, ADSM_TAG_LAUNCH, out.data, out.n);
 		count_inside(out.n - pending);
-		/* Counted when it was planned. */
+		/* They were counted when they were planned. */
 		adsm_comm.control.bytes -= pending - all;
 	}
 	node.pending.n = 0;
 }
 
-/* Until all parts have ended; pages are served meanwhile. */
+/* Wait until all parts have ended, and serve pages meanwhile. */
 static void wait_for_all(void)
 {
 	struct done done;
@@ -335,7 +336,7 @@ static void wait_for_all(void)
 		adsm_runs_add(&node.by_node[0], node.wrote[i].first, node.wrote[i].n);
 }
 
-/* Node 0 has done its part of an exchange: how long did the others take for theirs? */
+/* Node 0 has done its part of an exchange: ask how long the other nodes took. */
 static void ask_times(void)
 {
 	node.n_times = 0;
@@ -364,7 +365,7 @@ static struct adsm_plan_counts sync_all(void)
 	if (!node.synced) {
 		struct adsm_segments empty = node.pending;
 
-		/* Others hear of it with the next launch. */
+		/* The next launch tells the other nodes. */
 		adsm_inside_merge();
 		node.pending = node.segments;
 		node.segments = empty;
@@ -414,7 +415,7 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 	start_ns = adsm_os_now_ns();
 	counts = sync_all();
 	node.counts.exchange_ns = adsm_os_now_ns() - start_ns;
-	/* Without pages there is no exchange, but on paper. */
+	/* Without written pages there is no exchange, except with ADSM_PAPER. */
 	if (counts.modified || node.options.paper) {
 		node.times[0].after = (struct adsm_cluster_span){ start_ns, node.counts.exchange_ns };
 		if (work->launch.counted && node.synced)
@@ -456,7 +457,7 @@ void adsm_node_echo(void)
 	}
 }
 
-/* ---- another node */
+/* ---- other nodes */
 
 static struct adsm_segments take_segments(const struct adsm_letter *letter, size_t *at, size_t n)
 {
@@ -482,7 +483,7 @@ static void begin_launch(void)
 	read_only = adsm_pack_take(letter, &at, work.launch.n_read_only * sizeof(*read_only), 8);
 	pending = take_segments(letter, &at, work.launch.n_pending);
 	segments = take_segments(letter, &at, work.launch.n_segments);
-	/* Objects are still what they were when that was written. */
+	/* The pending pages first: the objects have not changed since these were written. */
 	adsm_exchange_take(letter, &at, pending.v, pending.n, &node.unseen);
 	change_objects(removed, work.launch.n_removed, added, work.launch.n_added);
 	start_ns = adsm_os_now_ns();
@@ -522,7 +523,7 @@ static void synchronise(const struct adsm_letter *letter)
 	node.after_ns = adsm_os_now_ns() - start_ns;
 }
 
-/* Pages that kernels wait for: ask for them, and let those go on whose pages have come. */
+/* Request the pages that kernels wait for, and let threads continue whose pages have come. */
 static bool move_pages(void)
 {
 	bool adaptive = node.options.update == ADSM_UPDATE_ADAPTIVE, found = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/exchange/move.c - pages between the nodes of a cluster. A message is a piece of a list of runs, described to
- * MPI by an own datatype: it reads from and writes to the aliases, without a copy where it can.
+ * node/exchange/move.c - moves pages between the nodes of a cluster. A message is a piece of a list of runs, described
+ * to MPI by a datatype of its own: MPI reads and writes the aliases directly, without a copy if possible.
  */
 #include "move.h"
 
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE_PAGES 2048		/* 8 MiB: all messages stay below MPI's 2 GiB */
+#define PIECE_PAGES 2048		/* 8 MiB: all messages are smaller than MPI's 2 GiB */
 #define PIECE_RUNS 1024
-#define AT_ONCE_PAGES 16		/* what MPI sends without asking, see adsm_cluster_prepare() */
+#define AT_ONCE_PAGES 16		/* MPI sends this without a handshake, see adsm_cluster_prepare() */
 
 enum { TAG_EXCHANGE = 1, TAG_FETCH };
 
@@ -23,7 +23,7 @@ struct fetch {
 	struct adsm_run run;
 };
 
-/* Pages that node 0 sends to who asked. */
+/* Pages that node 0 sends to a node that requested them. */
 struct serving {
 	MPI_Request request;
 	uint8_t *bytes;
@@ -48,7 +48,7 @@ static void *grow(void *v, size_t n, size_t *room, size_t size)
 
 /* ---- in an exchange */
 
-/* The next piece of a list, from page @offset of run *@i on, as a datatype relative to the first page's alias. */
+/* Take the next piece of a list, from page @offset of run *@i on, as a datatype relative to the alias of page 0. */
 static void take_piece(const struct adsm_runs *runs, size_t *i, uint64_t *offset, MPI_Datatype *ret_type)
 {
 	static int lengths[PIECE_RUNS];
@@ -117,7 +117,7 @@ void adsm_move_wait(void)
 	}
 	while (left) {
 		MPI_Testsome((int)move.n, move.requests, &n, which, MPI_STATUSES_IGNORE);
-		/* Others may have nothing to do in it, and wait for node 0. */
+		/* Other nodes may have no part in this exchange, and wait for node 0. */
 		adsm_comm_beat();
 		if (n > 0) {
 			left -= n;
@@ -158,15 +158,15 @@ bool adsm_move_fetched(struct adsm_run *ret_run)
 		if (!done)
 			continue;
 		*ret_run = move.fetches[i].run;
-		/* Their order is that of the answers. */
+		/* Keep the order, which is that of the answers. */
 		move.n_fetches--;
 		memmove(&move.fetches[i], &move.fetches[i + 1], (move.n_fetches - i) * sizeof(*move.fetches));
 		adsm_comm_active();
-		/* There may be more. */
+		/* More answers may have come. */
 		seen--;
 		return true;
 	}
-	/* Many pages come only while node 0 looks after them; few it has sent with one look. */
+	/* Many pages arrive only while node 0 polls MPI; few pages were sent completely at once. */
 	if (move.fetches[0].run.n > AT_ONCE_PAGES)
 		adsm_bell_ring(0);
 	return false;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/exchange/paper.h - who wrote what, as CUDA-For-Clusters finds it: each node has a vector with a number for each
- * page of global memory, 1 where it wrote the page, and their sum says how many nodes did.
+ * node/exchange/paper.h - finds which node wrote which page as CUDA-For-Clusters does: each node has a vector with a
+ * number for each page of global memory, 1 if it wrote the page. The sum of the vectors is the number of nodes that
+ * wrote each page.
  */
 #ifndef ADSM_CLUSTER_PAPER_H
 #define ADSM_CLUSTER_PAPER_H
 
 #include "plan.h"
 
-/* All nodes, when none computes: what was written, by which node, and what goes where. */
+/* All nodes call this while no kernel runs: what was written by which node, and which pages go to which nodes. */
 void adsm_paper_plan(const struct adsm_runs *global, const struct adsm_run *wrote, size_t n_wrote,
 		     struct adsm_segments *out, struct adsm_plan_counts *ret_counts);
 

@@ -181,7 +181,7 @@ void adsm_plan_kernel(const struct adsm_runs *wrote, struct adsm_segments *out, 
 	*ret_counts = counts;
 }
 
-/* ---- lists of segments */
+/* ---- Lists of segments */
 
 void adsm_segments_add(struct adsm_segments *segments, struct adsm_segment segment)
 {

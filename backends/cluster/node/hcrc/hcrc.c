@@ -36,7 +36,7 @@ static bool is_valid(const struct adsm_hcrc_config *config)
 
 struct room { uint8_t *at; size_t used; };
 
-/* The next @size bytes of it; without memory they are only counted. */
+/* Take the next n * size bytes of the room. If it has no memory, they are only counted. */
 static void *take(struct room *room, size_t n, size_t size)
 {
 	void *at = room->at ? room->at + room->used : NULL;
@@ -50,7 +50,7 @@ static uint32_t n_twins(const struct adsm_hcrc_config *config)
 	return config->n_frames + config->workers[config->self] * config->n_open;
 }
 
-/* What it has of lists of pages. */
+/* Place the lists of pages. */
 static void lay_out_lists(struct room *room, struct adsm_hcrc *hcrc)
 {
 	const struct adsm_hcrc_config *config = &hcrc->config;
@@ -136,7 +136,7 @@ struct adsm_hcrc *adsm_hcrc_init(void *memory, const struct adsm_hcrc_config *co
 
 /* ---- messages */
 
-/* What a message of each kind has to have. */
+/* What a message of each kind must contain. */
 enum { NOTHING = 0, PAGE = 1, LOCK = 2, TAG = 4, LIST = 8, FROM_MANAGER = 16, MAYBE_BYTES = 32, BYTES = 64,
        DIFF = 128 };
 
@@ -224,9 +224,10 @@ int adsm_hcrc_receive(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *me
 /*
  * ---- the manager
  *
- * Whose copies are old is settled when a home says that a diff is in its page: before that it has said who has got
- * copies without it. What a node has changed of its own pages it says when it gives a lock back. A lock is granted
- * again when that is settled for all that its last owner has given back before: releases of a node stand in a line.
+ * A page's home sends UPDATE_ACK when a diff is in the page, and before that it has reported all nodes that got copies
+ * without it. So the manager then knows whose copies are old. A node reports changes of pages whose home it is when it
+ * releases a lock. A lock is granted again after this is known for all earlier releases of its last holder: the
+ * releases of each node are in a queue.
  */
 
 static void reply(struct adsm_hcrc *hcrc, uint32_t to, struct adsm_hcrc_message message, const void *bytes)
@@ -234,7 +235,7 @@ static void reply(struct adsm_hcrc *hcrc, uint32_t to, struct adsm_hcrc_message 
 	adsm_hcrc_send(hcrc, to, message, bytes);
 }
 
-/* All hear of it; of the first one only. */
+/* Tell all nodes. Only the first failure counts. */
 static void fail(struct adsm_hcrc *hcrc, uint32_t error)
 {
 	for (uint32_t i = 0; i < hcrc->config.n_nodes && !hcrc->now->failed; i++)
@@ -244,7 +245,7 @@ static void fail(struct adsm_hcrc *hcrc, uint32_t error)
 
 /* ---- pages */
 
-/* @writer has changed it: all others that may have a copy are to hear of it, but for its home. */
+/* @writer has changed the page: all other nodes that may have a copy, except its home, are to be told. */
 static void notice(struct adsm_hcrc *hcrc, uint32_t page, uint32_t writer)
 {
 	struct adsm_hcrc_entry *entry = &hcrc->entries[page];
@@ -255,7 +256,7 @@ static void notice(struct adsm_hcrc *hcrc, uint32_t page, uint32_t writer)
 		adsm_hcrc_push(&hcrc->old[adsm_hcrc_pop(&new)], page);
 }
 
-/* What @node is to hear goes with @message: it has none of these pages then. */
+/* Send @message with the list of old pages for @node, which then no longer has these pages. */
 static void send_with_notices(struct adsm_hcrc *hcrc, uint32_t node, struct adsm_hcrc_message message)
 {
 	struct adsm_hcrc_list *old = &hcrc->old[node];
@@ -289,7 +290,7 @@ static int on_ask(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *messag
 		if (message->kind == ADSM_HCRC_ASK_READ) {
 			answer.kind = ADSM_HCRC_PAGE;
 		} else {
-			/* Who asks before it has it must not get there first. */
+			/* Requests of others must wait until the new home has the page. */
 			entry->moving = true;
 			entry->home = (uint8_t)(message->from + 1);
 			answer.node = message->from;
@@ -326,7 +327,7 @@ static int on_copy(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *messa
 
 /* ---- locks */
 
-/* The longest waiting one of the next node that wants it, round about, has it. */
+/* Grant the lock to the next node, in cyclic order, that requests it; among its requests to the oldest. */
 static void grant(struct adsm_hcrc *hcrc, uint32_t number)
 {
 	struct adsm_hcrc_global_lock *lock = &hcrc->global_locks[number];
@@ -380,7 +381,7 @@ static void all_arrived(struct adsm_hcrc *hcrc)
 	for (uint32_t i = 0; i < hcrc->config.n_nodes; i++)
 		n_workers += hcrc->config.workers[i];
 	if (now->n_all_ended && now->n_all_ended != n_workers) {
-		/* Those that wait would do so for ever. */
+		/* Some workers have ended, so those at the barrier would wait forever. */
 		fail(hcrc, EDEADLK);
 		return;
 	}
@@ -400,7 +401,7 @@ static uint32_t n_nodes_with_workers(const struct adsm_hcrc *hcrc)
 	return n;
 }
 
-/* What a node has given back goes on, as far as the diffs of it, and of all before it, are in their pages. */
+/* Complete a node's releases in order, as long as all their diffs are in their pages. */
 static void complete(struct adsm_hcrc *hcrc, uint32_t node)
 {
 	uint32_t number;
@@ -439,7 +440,10 @@ static int on_update(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *mes
 	return 0;
 }
 
-/* A lock, or a node's arrival at the barrier: with the pages that it has changed since it was here last. */
+/*
+ * A lock is released, or a node arrives at the barrier, with a list of pages that the node has changed since its last
+ * release.
+ */
 static int on_release(struct adsm_hcrc *hcrc, uint32_t number, const struct adsm_hcrc_message *message,
 		      const uint8_t *bytes)
 {
@@ -475,7 +479,7 @@ static int on_done(struct adsm_hcrc *hcrc)
 	return 0;
 }
 
-/* ---- does anything go on? */
+/* ---- can any worker continue? */
 
 void adsm_hcrc_probe(struct adsm_hcrc *hcrc)
 {
@@ -490,8 +494,8 @@ void adsm_hcrc_probe(struct adsm_hcrc *hcrc)
 }
 
 /*
- * Nodes answer at different times. But where no worker ran, all that was sent had been taken, and the next probe finds
- * it so again with nothing sent in between, nothing has happened, nor will.
+ * Nodes answer at different times. A probe is quiet if no worker ran, and all sent messages had been received. If the
+ * next probe is quiet, too, and no message was sent in between, then nothing has happened, and nothing will.
  */
 static int on_state(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message)
 {

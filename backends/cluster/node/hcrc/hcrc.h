@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/hcrc/hcrc.h - hierarchical centralized release consistency, of a node, for one task: no thread, no MPI, no
- * memory of its own. Who owns it calls it by one thread at a time, for each thing that a worker wants (hcrc_pages.h,
- * hcrc_sync.h) and for each message, and carries its messages to the others.
+ * node/hcrc/hcrc.h - hierarchical centralized release consistency (HCRC) of one node, for one task. It has no threads,
+ * does not use MPI, and allocates no memory. The owner calls it from one thread at a time, for each request of a worker
+ * (hcrc_pages.h, hcrc_sync.h) and for each message, and transports its messages to other nodes.
  */
 #ifndef ADSM_CLUSTER_HCRC_H
 #define ADSM_CLUSTER_HCRC_H
 
 #include "hcrc_state.h"
 
-/* How much memory it takes, but for the pages. 0: the configuration makes no sense. */
+/* Bytes of memory that it needs, without the pages. Returns 0 if the configuration is invalid. */
 size_t adsm_hcrc_size(const struct adsm_hcrc_config *config);
-/* At the start of a task. @memory: so much of it, aligned to 64 bytes, and 0. */
+/* Call this at the start of a task. @memory: adsm_hcrc_size() bytes, aligned to 64, all 0. */
 struct adsm_hcrc *adsm_hcrc_init(void *memory, const struct adsm_hcrc_config *config);
 /*
- * A message has come. -EAGAIN: others from this node come first, and it is to be offered again; so the network need not
- * keep them in order. -EPROTO: it is none that a node could have sent now.
+ * A message has come. Returns 0, or:
+ *
+ * -EAGAIN	earlier messages of that node are missing: offer it again (so the network need not keep order)
+ * -EPROTO	no node could have sent this message now
  */
 int adsm_hcrc_receive(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const void *bytes);
 
-/* ---- the manager: whose home is where, who may have copies, who has locks. Messages to it */
+/* ---- The manager knows each page's home, which nodes may have copies, and who holds locks. Messages to it: */
 
 /*
- * On the manager's node, now and then while nothing comes: is there a worker that can go on? If none is the task fails
- * with EDEADLK, after some probes, each of which costs two messages for each node. Not while one is under way.
+ * For the manager's node, from time to time while no messages come: can any worker continue? If none can, the task
+ * fails with EDEADLK after some probes. Each probe costs two messages for each node. Does nothing while a probe is in
+ * progress.
  */
 void adsm_hcrc_probe(struct adsm_hcrc *hcrc);
-/* A message: 0, or -EPROTO where it cannot be. */
+/* A message to the manager. Returns 0, or -EPROTO if it is invalid. */
 int adsm_hcrc_on_manager(struct adsm_hcrc *hcrc, const struct adsm_hcrc_message *message, const uint8_t *bytes);
 
 #endif

@@ -24,7 +24,7 @@ static uint32_t number_of(const struct adsm_copies *pages, uint64_t page)
 	return adsm_hcrc_number(pages->arg, page, pages->page);
 }
 
-/* Without an error; else it does not return. */
+/* Leave the task after an error: then this does not return. */
 static void check(const struct adsm_copies *pages, int error)
 {
 	const struct adsm_hcrc_memory *memory = pages->arg;
@@ -45,7 +45,7 @@ static bool may(const struct adsm_copies *pages, uint64_t address, uint64_t size
 	return false;
 }
 
-/* Of this process's memory what there is of the page. */
+/* Copy the part of the page that is in this process's readable memory. */
 static void copy_readable(const struct adsm_copies *pages, uint64_t page, uint8_t *bytes)
 {
 	const struct adsm_hcrc_memory *memory = pages->arg;
@@ -101,7 +101,7 @@ static void gave_up(struct adsm_copies *pages, uint64_t page, const uint8_t *byt
 	adsm_hcrc_sharing_gave_up(pages->worker, number_of(pages, page), bytes, touched);
 }
 
-/* There is no memory that all nodes reach. */
+/* There is no memory that all nodes can access. */
 static uint8_t *reach(struct adsm_copies *pages, uint64_t address, uint64_t size, bool write)
 {
 	const struct adsm_hcrc_memory *memory = pages->arg;
@@ -122,27 +122,25 @@ const struct adsm_copies_below adsm_hcrc_copies = {
 };
 
 /*
- * ---- pages that are given up in vain
- *
- * A worker has a table of pages that it gave up: how often in vain, and,
- * while it has not got the page again, a number for each 64th that it had used. Another page with the same place takes
- * it: so what is counted happened, but not all is counted where there are many.
+ * ---- sharing in vain. Each worker has a table of pages that it gave up: how often that was in vain and, until it gets
+ * the page again, a checksum of each 64th that it had used. A page replaces another one at the same index: so with many
+ * pages not all events are counted, but each counted one has happened.
  */
 
 #define PLACES 256
 
 struct place {
-	uint32_t page;			/* from 1; 0: none */
-	uint32_t n;			/* so often in vain */
-	uint64_t touched;		/* 0: the worker has it */
+	uint32_t page;			/* number + 1; 0: none */
+	uint32_t n;			/* how often it was given up in vain */
+	uint64_t touched;		/* 0: the worker has the page */
 	uint64_t sums[ADSM_COPIES_BLOCKS];
 };
 
 static struct {
-	size_t size;			/* of the memory; 0: nothing is counted */
+	size_t size;			/* bytes of the memory; 0: nothing is counted */
 	uint32_t page_size;
 	_Atomic uint64_t *written;
-	struct place (*places)[PLACES];	/* of each worker */
+	struct place (*places)[PLACES];	/* one table for each worker */
 } sharing;
 
 int adsm_hcrc_sharing_begin(uint32_t n_pages, uint32_t page_size)
@@ -167,7 +165,7 @@ void adsm_hcrc_sharing_end(void)
 	sharing.size = 0;
 }
 
-/* Another one for other bytes, nearly always. */
+/* A checksum: different bytes have different ones, with high probability. */
 static uint64_t sum_of(const uint8_t *bytes, uint32_t size)
 {
 	uint64_t sum = 0, word;

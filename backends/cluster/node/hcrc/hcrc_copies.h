@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/hcrc/hcrc_copies.h - what the caches of a task's workers (store/copies.h) have is kept consistent by
- * hcrc_node.h. What a worker has been told to give up adsm_hcrc_node_notice() says, not the cache.
+ * node/hcrc/hcrc_copies.h - connects the caches of a task's workers (store/copies.h) to hcrc_node.h, which keeps them
+ * consistent. Which pages a worker must give up is reported by adsm_hcrc_node_notice(), not here.
  */
 #ifndef ADSM_CLUSTER_HCRC_COPIES_H
 #define ADSM_CLUSTER_HCRC_COPIES_H
@@ -10,15 +10,18 @@
 #include "hcrc_types.h"
 
 struct adsm_hcrc_memory {
-	uint64_t begin, end;		/* device memory; its pages are counted from there, */
-	uint64_t heap, heap_end;	/* and go on with those that ADSM_TASK_ALLOC gives */
-	struct { uint64_t begin, end; } readable[2];	/* of this process: arguments, constants */
-	/* The task has failed: the worker whose copies these are leaves it. Or it fails by what this one does. */
+	uint64_t begin, end;		/* device memory; its pages have the first numbers */
+	uint64_t heap, heap_end;	/* memory of ADSM_TASK_ALLOC; its pages have the next numbers */
+	struct { uint64_t begin, end; } readable[2];	/* memory of this process: arguments, constants */
+	/*
+	 * leave() is called when the task has failed: the worker leaves it. refuse() is called when this worker did
+	 * something invalid: the task fails.
+	 */
 	void (*leave)(uint32_t worker) __attribute__((noreturn));
 	void (*refuse)(uint32_t worker, const char *what) __attribute__((noreturn));
 };
 
-/* The number of a page, of so many bytes, by its address, and back. */
+/* The number of a page by its address, and the reverse. @size: bytes of a page. */
 static inline uint32_t adsm_hcrc_number(const struct adsm_hcrc_memory *memory, uint64_t page, uint32_t size)
 {
 	return (uint32_t)((page - memory->begin < memory->end - memory->begin ? page - memory->begin :
@@ -32,32 +35,30 @@ static inline uint64_t adsm_hcrc_address(const struct adsm_hcrc_memory *memory, 
 	return offset < n ? memory->begin + offset : memory->heap + (offset - n);
 }
 
-/* Its argument is the struct adsm_hcrc_memory. */
+/* Its argument is a struct adsm_hcrc_memory. */
 extern const struct adsm_copies_below adsm_hcrc_copies;
 
 /*
- * ---- pages that the workers of this node give up in vain
- *
- * Nobody is told what has changed in a page
- * that is old: it is seen when the worker has it again, if what it looked at is still the same.
+ * ---- Which pages the workers of this node give up in vain. A worker does not learn what has changed in an old page.
+ * So when it gets the page again, it checks whether the parts that it had used are unchanged.
  */
 
-/* Before the workers of a task whose accesses are counted, of so many pages; -ENOMEM. */
+/* Call this before the workers of a task whose accesses are counted. Returns 0 or -ENOMEM. */
 int adsm_hcrc_sharing_begin(uint32_t n_pages, uint32_t page_size);
-/* Behind its end, or that of one which was not counted. */
+/* Call this after the end of any task. */
 void adsm_hcrc_sharing_end(void);
 
-/* A worker, where accesses are counted: it gives up a page, of which it has used these blocks, 64ths; */
+/* A worker whose accesses are counted gives up a page. @touched: a bit for each 64th of the page that it has used. */
 void adsm_hcrc_sharing_gave_up(uint32_t worker, uint32_t page, const uint8_t *bytes, uint64_t touched);
-/* it has one: true: it gave that up before, and none of what it used has changed; */
+/* A worker has got a page. Returns true if it gave up that page before, and nothing that it had used has changed. */
 bool adsm_hcrc_sharing_fetched(uint32_t worker, uint32_t page, const uint8_t *bytes);
-/* it has put its stores into the node's. */
+/* A worker has put its stores to a page into the node's page. */
 void adsm_hcrc_sharing_put(uint32_t page);
 
-/* When all have ended: what was given up in vain most often by one worker; .n 0: nothing was. */
+/* After all workers have ended: the page that one worker gave up in vain most often; .n 0: none. */
 struct adsm_hcrc_in_vain { uint32_t page, n, worker; };
 struct adsm_hcrc_in_vain adsm_hcrc_sharing_worst(uint32_t n_workers);
-/* Which pages workers of this node have written to, a bit for each, in words of 64; NULL: nothing is counted. */
+/* A bit for each page that workers of this node have written to, in words of 64 bits; NULL: nothing is counted. */
 const uint64_t *adsm_hcrc_sharing_written(void);
 
 #endif

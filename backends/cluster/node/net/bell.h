@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/net/bell.h - a word of memory by which a node is woken. Those on one machine share theirs, and ring when they
- * have sent something: MPI itself can only be asked whether something has come.
+ * node/net/bell.h - a word of memory that wakes a node. Nodes on one machine share their words, and ring the word of a
+ * node after they have sent something to it: MPI itself can only be polled.
  */
 #ifndef ADSM_CLUSTER_BELL_H
 #define ADSM_CLUSTER_BELL_H
@@ -9,16 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All nodes, at the start. Where others cannot be reached nothing is wrong, but that they are not woken. */
+/* All nodes call this at the start. If other nodes' words cannot be reached, everything still works, but slower. */
 void adsm_bell_start(int rank, int n);
-/* Nodes on this machine; and whether that is all of them, each of which reaches all others. */
+/* The number of nodes on this machine; do all nodes run here and reach each other's words? */
 int adsm_bell_n_here(void);
 bool adsm_bell_reaches_all(void);
-/* Wake a node, if it is on this machine and asleep. For this one also any thread, and signal handlers. */
+/*
+ * Wake a node, if it is on this machine and asleep. Rings for the own node may come from any thread, and from signal
+ * handlers.
+ */
 void adsm_bell_ring(int rank);
-/* How often this one was rung for. */
+/* How often this node was rung for. */
 uint32_t adsm_bell_count(void);
-/* Sleep, at most so long, until it is rung for more often than that. True: it was not. */
+/* Sleep until the count exceeds @count, at most @most_ns. Returns true if it does not exceed it. */
 bool adsm_bell_sleep(uint32_t count, uint64_t most_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node/net/comm.c - letters between the nodes of a cluster, beats, and rests between two looks. */
+/* node/net/comm.c - letters between the nodes of a cluster, beats, and rests between two checks. */
 #include "comm.h"
 
 #include <limits.h>
@@ -17,30 +17,31 @@
 #include "cluster/join.h"
 #include "runs.h"
 
-#define AWAKE_NS 50000			/* where there are processors for it; then asleep for longer and longer */
+/* How long to spin if there are enough processors; then sleeps become longer and longer. */
+#define AWAKE_NS 50000
 #define SLEEP_MIN_NS 50000
-#define LETTER_MAX (((size_t)1 << 30) + 4096)	/* the largest unit of a write-once object, and what is said of it */
+#define LETTER_MAX (((size_t)1 << 30) + 4096)	/* the largest unit of a write-once object, and its description */
 #define HOST 64				/* bytes of a host's name, terminator included */
 #define TEXT 512
 
-/* A letter under way from here. */
+/* A letter that is being sent. */
 struct post {
 	MPI_Request request;
-	struct body { unsigned used; uint8_t data[]; } *body;	/* of all who get it */
+	struct body { unsigned used; uint8_t data[]; } *body;	/* shared by all receivers */
 };
 
 struct adsm_comm adsm_comm;
 
 static struct {
-	MPI_Comm letters;		/* pages go by MPI_COMM_WORLD: none is taken for a letter */
+	MPI_Comm letters;		/* pages use MPI_COMM_WORLD, so they are never taken for letters */
 	struct post *posts;
 	size_t n, room;
-	uint64_t active_ns;		/* when something came the last time */
-	uint64_t awake_ns;		/* so long no rest is a sleep */
-	uint32_t n_ticks;		/* sleeps that nobody has ended */
+	uint64_t active_ns;		/* when a letter came last */
+	uint64_t awake_ns;		/* rests do not sleep for this time */
+	uint32_t n_ticks;		/* sleeps that ended by their time limit */
 	uint64_t timeout_ns;
-	uint64_t beat_ns, looked_ns;	/* when the last beats went out, and when it was looked for silent nodes */
-	uint64_t *heard_ns;		/* of each node; of node 0 where this is another */
+	uint64_t beat_ns, looked_ns;	/* when beats were last sent, and when silent nodes were last checked */
+	uint64_t *heard_ns;		/* for each node; on other nodes than node 0: for node 0 */
 	char (*hosts)[HOST];
 } comm;
 
@@ -57,12 +58,14 @@ void adsm_comm_fail(const char *format, ...)
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
 	adsm_format(text, sizeof(text), "node %d (%s): %s", adsm_comm.rank, host, what);
-	/* Not by stdio: this may be a signal handler. */
+	/* Without stdio: this may be a signal handler. */
 	n = adsm_format(line, sizeof(line), ADSM_CLUSTER_SAYS "%s\n", text);
 	adsm_os_write(STDERR_FILENO, line, (size_t)n);
 	if (adsm_comm.failed)
 		adsm_comm.failed(text);
-	/* Not MPI_Abort(): it may wait for others. The launcher ends the job when a node ends without a word. */
+	/*
+	 * Not MPI_Abort(), which may wait for other nodes. The launcher ends the job when a node exits with an error.
+	 */
 	_exit(1);
 }
 
@@ -90,11 +93,11 @@ void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns)
 	gather_hosts();
 	adsm_bell_start(adsm_comm.rank, adsm_comm.n);
 	/*
-	 * As many processors as nodes have threads: this one, and one for kernels. Who does not sleep while others
-	 * want the processor, or gives way to them, waits the longer for it when something comes.
+	 * Spin only if each node on this machine has two processors: one for this thread and one for kernels. A node
+	 * that spins or yields while others need the processor waits longer for it when a letter comes.
 	 */
 	comm.awake_ns = 2 * (unsigned)adsm_bell_n_here() <= adsm_os_n_cpus() ? AWAKE_NS : 0;
-	/* Sleeps are short: the system is not to make them longer. */
+	/* Sleeps are short: the system must not extend them. */
 	prctl(PR_SET_TIMERSLACK, 1000);
 	comm.timeout_ns = timeout_ns;
 	comm.heard_ns = adsm_node_memory(NULL, (size_t)adsm_comm.n * sizeof(*comm.heard_ns));
@@ -179,7 +182,10 @@ bool adsm_comm_is_busy(void)
 
 /* ---- beats */
 
-/* Node 0 asks all a few times within the time that may pass without a word; they answer, and notice where it ends. */
+/*
+ * Node 0 sends beats to all nodes a few times within the time limit for silence. They answer, and detect when beats
+ * stop.
+ */
 static void beat(void)
 {
 	const uint64_t now = adsm_os_now_ns(), since = now - comm.looked_ns;
@@ -189,7 +195,7 @@ static void beat(void)
 	comm.looked_ns = now;
 	if (adsm_comm.heard_ns)
 		atomic_store(adsm_comm.heard_ns, now);
-	/* This one was stopped for so long itself: it has not listened. */
+	/* This process itself was stopped for a long time and has not received: start the time again. */
 	for (int r = 0; r < adsm_comm.n && since > comm.timeout_ns / 2; r++)
 		comm.heard_ns[r] = now;
 	for (int r = 0; r < (adsm_comm.rank ? 1 : adsm_comm.n); r++) {
@@ -227,9 +233,9 @@ void adsm_comm_beat(void)
 	}
 }
 
-/* ---- what comes */
+/* ---- receiving */
 
-/* Large ones come only while their sender looks after them. */
+/* A large letter arrives only while its sender polls MPI. */
 static void take_bytes(struct adsm_letter *letter, MPI_Message *message)
 {
 	MPI_Request request;
@@ -245,7 +251,7 @@ static void take_bytes(struct adsm_letter *letter, MPI_Message *message)
 	}
 }
 
-/* Of this kind, or MPI_ANY_TAG. */
+/* Get a letter with this tag, or MPI_ANY_TAG. */
 static bool take(int tag, struct adsm_letter *ret_letter)
 {
 	MPI_Message message;
@@ -288,7 +294,7 @@ bool adsm_comm_receive(struct adsm_letter *ret_letter)
 		heard_beat(ret_letter->from);
 		adsm_comm_drop(ret_letter);
 	}
-	/* Each letter rings once: there may be more. */
+	/* Each letter rings once, so more may have come. */
 	if (seen != before)
 		seen = before + 1;
 	return true;
@@ -334,7 +340,7 @@ void adsm_comm_rest(uint64_t most_ns)
 	const uint32_t count = adsm_bell_count();
 	uint64_t quiet_ns = adsm_os_now_ns() - comm.active_ns;
 
-	/* Something has come since the last rest: maybe after the looks. */
+	/* Nodes have rung since the last rest, maybe after the checks. */
 	if (count != seen) {
 		seen = count;
 		adsm_comm_active();
@@ -343,13 +349,13 @@ void adsm_comm_rest(uint64_t most_ns)
 	if (quiet_ns < comm.awake_ns)
 		return;
 	quiet_ns = quiet_ns / 16 > SLEEP_MIN_NS ? quiet_ns / 16 : SLEEP_MIN_NS;
-	/* What is under way from here needs looks to get on. */
+	/* Letters that are being sent need further checks to make progress. */
 	if (comm.n && most_ns > ADSM_COMM_BUSY_NS)
 		most_ns = ADSM_COMM_BUSY_NS;
 	comm.n_ticks += adsm_bell_sleep(count, quiet_ns < most_ns ? quiet_ns : most_ns);
 }
 
-/* ---- letters, part by part */
+/* ---- Parts of letters */
 
 static size_t aligned(size_t n, size_t align)
 {
@@ -387,7 +393,7 @@ const void *adsm_pack_take(const struct adsm_letter *letter, size_t *at, size_t 
 	return (const uint8_t *)letter->data + begin;
 }
 
-/* ---- the end of operations that all nodes take part in */
+/* ---- The end of collective operations */
 
 void adsm_wait_for(void *request)
 {

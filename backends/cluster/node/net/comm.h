@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/net/comm.h - letters between the nodes of a cluster. One thread of each node makes all calls of MPI: all
- * functions here are its own, but adsm_comm_wake(). It never waits in MPI while kernels run anywhere: it looks for
- * letters, and rests between two looks, longer the longer nothing has come.
+ * node/net/comm.h - letters: messages between the nodes of a cluster. One thread of each node makes all calls of MPI,
+ * and only that thread calls these functions, except adsm_comm_wake(). It never waits in MPI while kernels run on any
+ * node. It checks for letters and rests between two checks; rests become longer while nothing comes.
  */
 #ifndef ADSM_CLUSTER_COMM_H
 #define ADSM_CLUSTER_COMM_H
@@ -12,36 +12,36 @@
 #include <stdint.h>
 
 enum adsm_tag {
-	ADSM_TAG_LAUNCH = 1,		/* node 0: a launch, and what the host has done since the last one */
-	ADSM_TAG_DONE,			/* to node 0: this node's part has ended; what it wrote */
-	ADSM_TAG_SYNC,			/* node 0: all have; what is to go where */
-	ADSM_TAG_WANT,			/* to node 0: pages that a kernel waits for */
-	ADSM_TAG_CODE,			/* node 0: a module to load or unload, a kernel of one */
-	ADSM_TAG_ANSWER,		/* to node 0: how that went */
-	ADSM_TAG_NOTE,			/* to node 0: why this node cannot go on */
-	ADSM_TAG_BEAT,			/* node 0 lives; and back: so does this one */
-	ADSM_TAG_END,			/* node 0: the application has ended */
-	ADSM_TAG_TIMES,			/* node 0: how long did the exchange take? And back */
-	ADSM_TAG_ECHO,			/* node 0: nothing but a message; and back */
-	ADSM_TAG_TASK,			/* to any: between the workers of a task (hcrc_node.h) */
-	ADSM_TAG_TASK_BEGIN,		/* node 0: a task; the node's workers are to begin */
-	ADSM_TAG_TASK_DONE,		/* to node 0: they have ended, and how */
-	ADSM_TAG_DIFFS,			/* to node 0, in an exchange: what was written to pages that several wrote */
-	ADSM_TAG_ONCE,			/* units of write-once objects: set, waited for, and that back (units.h) */
+	ADSM_TAG_LAUNCH = 1,		/* from node 0: a launch, and what the host has changed since the last one */
+	ADSM_TAG_DONE,			/* to node 0: this node's part has ended; the pages it wrote */
+	ADSM_TAG_SYNC,			/* from node 0: all parts have ended; which pages go to which nodes */
+	ADSM_TAG_WANT,			/* to node 0: request for pages that a kernel waits for */
+	ADSM_TAG_CODE,			/* from node 0: load or unload a module, or look up a kernel */
+	ADSM_TAG_ANSWER,		/* to node 0: the result of CODE */
+	ADSM_TAG_NOTE,			/* to node 0: why this node cannot continue */
+	ADSM_TAG_BEAT,			/* from node 0: it lives; the answer: this node lives, too */
+	ADSM_TAG_END,			/* from node 0: the application has ended */
+	ADSM_TAG_TIMES,			/* from node 0: how long did the exchange take? And the answer */
+	ADSM_TAG_ECHO,			/* from node 0: an empty message; and the answer */
+	ADSM_TAG_TASK,			/* to any node: between the workers of a task (hcrc_node.h) */
+	ADSM_TAG_TASK_BEGIN,		/* from node 0: begin the node's workers of a task */
+	ADSM_TAG_TASK_DONE,		/* to node 0: they have ended, and the result */
+	ADSM_TAG_DIFFS,			/* to node 0, in an exchange: diffs of pages that several nodes wrote */
+	ADSM_TAG_ONCE,			/* units of write-once objects: set or waited for, and the answers (units.h) */
 };
 
 struct adsm_letter {
 	int from;
 	enum adsm_tag tag;
-	void *data;			/* aligned to 64 bytes, until adsm_comm_drop() */
+	void *data;			/* aligned to 64 bytes; valid until adsm_comm_drop() */
 	size_t size;
 };
 
-/* The longest rest while somebody waits for this node. */
+/* The longest rest while others wait for this node. */
 #define ADSM_COMM_BUSY_NS 50000
-/* While kernels run here and elsewhere, and somebody may come to wait. */
+/* The longest rest while kernels run on several nodes, and a node may begin to wait at any time. */
 #define ADSM_COMM_COMPUTE_NS 500000
-/* And while nothing is to be done. */
+/* The longest rest while there is nothing to do. */
 #define ADSM_COMM_IDLE_NS 2000000
 
 struct adsm_comm_traffic { uint64_t messages, bytes; };
@@ -49,69 +49,76 @@ struct adsm_comm_traffic { uint64_t messages, bytes; };
 struct adsm_comm {
 	int rank, n;
 	/*
-	 * What node 0 has sent and received, and that is all that goes over the network: what pages have cost, without
-	 * those of exchanges, and letters. Beats do not count, nor does what asks for times.
+	 * What node 0 has sent and received, which is all of the cluster's traffic: for pages, except those of
+	 * exchanges; and control messages. Beats are not counted, nor are TIMES messages.
 	 */
 	struct adsm_comm_traffic pages, control;
-	/* Who else is told why this node ends, in any thread; NULL: nobody. */
+	/* Called in any thread with the reason why this node ends; NULL: nothing to call. */
 	void (*failed)(const char *why);
-	_Atomic uint64_t *heard_ns;	/* where this node writes down that it looks after messages; NULL: nowhere */
+	/* Where this node writes the time of its last check for messages; NULL: nowhere. */
+	_Atomic uint64_t *heard_ns;
 };
 
 extern struct adsm_comm adsm_comm;
 
-/* The calling thread becomes the one that makes calls of MPI. */
+/* Initialize MPI. From now on the calling thread makes all calls of MPI. */
 void adsm_comm_start(int *argc, char ***argv, uint64_t timeout_ns);
 void adsm_comm_finish(void);
 
-/* A copy of the bytes goes; returns at once. @to -1: to all others. */
+/* Send a copy of the data, and return immediately. @to: a node; -1: all other nodes. */
 void adsm_comm_send(int to, enum adsm_tag tag, const void *data, size_t size);
-/* The next letter that has come, if there is one. Beats are answered here. */
+/* Get the next letter that has come, if there is one. Beats are answered here. */
 bool adsm_comm_receive(struct adsm_letter *ret_letter);
-/* The same of one kind alone; others wait until they are asked for. */
+/* The same for letters with one tag. Other letters wait until they are requested. */
 bool adsm_comm_receive_only(enum adsm_tag tag, struct adsm_letter *ret_letter);
 void adsm_comm_drop(struct adsm_letter *letter);
-/* Letters are under way from here: they need looks to get on. */
+/* Are letters being sent? They need further checks to make progress. */
 bool adsm_comm_is_busy(void);
 
-/* Rest between two looks that found nothing. @most_ns: at most so long, however long nothing has come. */
+/* Rest between two checks that found nothing, at most @most_ns. */
 void adsm_comm_rest(uint64_t most_ns);
 /*
- * Whether it is worth to ask MPI: false where all that could have sent something would have rung since. @seen: what the
- * caller has seen, from 0 on; it changes.
+ * Is it necessary to poll MPI? False if all nodes would have rung since the last call. @seen: the caller's variable for
+ * that, initially 0.
  */
 bool adsm_comm_may_have(uint32_t *seen);
-/* Something has come: rests are short again. */
+/* Something has come: begin again with short rests. */
 void adsm_comm_active(void);
-/* End a rest early. Any thread, and signal handlers. */
+/* End a rest early. May be called by any thread, and in signal handlers. */
 void adsm_comm_wake(void);
 
 /*
- * In each wait for other nodes that does not look for all letters, again and again: whoever is silent is noticed, and
- * others hear that this node is not. See ADSM_CLUSTER_TIMEOUT. So no call of MPI may wait for others.
+ * Call this repeatedly in each wait for other nodes that does not receive all letters. It detects nodes that are
+ * silent, and tells others that this node lives (ADSM_CLUSTER_TIMEOUT). That is why no call of MPI may wait for other
+ * nodes.
  */
 void adsm_comm_beat(void);
-/* Say why, and end this node, and with it the job. */
+/* Report the reason, and end this node, which ends the job. */
 _Noreturn void adsm_comm_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* ---- letters are written into a buffer part by part, and taken apart in the same order */
+/*
+ * ---- A letter is a sequence of parts: the sender packs them into a buffer, the receiver takes them in the same order
+ */
 
 struct adsm_pack {
 	uint8_t *data;
 	size_t n, room;
 };
 
-/* Room for one more part, which begins at a multiple of @align; what lies between is zeros. Until the next part. */
+/* Make room for one more part, aligned to @align; padding is 0. The address is valid until the next part is added. */
 void *adsm_pack_room(struct adsm_pack *pack, size_t size, size_t align);
 void adsm_pack_put(struct adsm_pack *pack, const void *data, size_t size, size_t align);
-/* The next part of a letter, *@at being the end of the one before. Where it has none the node ends with a sentence. */
+/*
+ * Take the next part of a letter. *@at: the end of the part before. If the letter is too short, the node ends with an
+ * error.
+ */
 const void *adsm_pack_take(const struct adsm_letter *letter, size_t *at, size_t size, size_t align);
 
-/* ---- an operation of MPI that all nodes take part in, at its end */
+/* ---- The end of a collective operation of MPI */
 
 /*
- * With rests: more nodes than processors get on only where those that wait sleep. Beats go on.
- * @request: an MPI_Request; headers here do without MPI's.
+ * Wait with rests: with more nodes than processors, nodes make progress only if waiting nodes sleep. Beats continue.
+ * @request: an MPI_Request; this header does not include MPI's.
  */
 void adsm_wait_for(void *request);
 

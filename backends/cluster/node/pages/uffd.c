@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/pages/uffd.c - tracker: userfaultfd. What is not mapped raises SIGBUS when it is touched; the system notes
- * which pages are written, without a fault that anybody would see. Protections are those of whole objects: no mapping
- * is split.
+ * node/pages/uffd.c - a tracker that uses userfaultfd. A touch of a page that is not mapped raises SIGBUS. The system
+ * records which pages are written, without visible faults. Protections are set for whole objects: no mapping is split.
  *
- * A page is OPEN once it is mapped. The system keeps no copy of what it was before, so home has one of each page that
- * its kernels may write: made when the page is first touched, for many pages at once while that goes on in order, and
- * kept up to date from launch to launch. All others send a page that several wrote whole.
+ * A page is OPEN once it is mapped. The system keeps no copy of a page from before a store. So the home has a twin of
+ * each page that its kernels may write. It makes the twin when the page is first touched, for many pages together while
+ * touches are in order, and updates it from launch to launch. Other nodes send a page that several nodes wrote as a
+ * whole.
  */
 #include "tracker.h"
 
@@ -22,7 +22,7 @@
 #define N_FOUND 256
 
 static struct adsm_uffd uffd;
-static bool is_collected;		/* nothing has run since all stores were seen */
+static bool is_collected;		/* no kernel has run since all stores were collected */
 
 static void *view_of(struct adsm_run run)
 {
@@ -62,7 +62,7 @@ static int restore(struct adsm_run run, int fd)
 	return ret ? ret : adsm_uffd_attach(&uffd, view, size);
 }
 
-/* A part of the file may be nothing yet: zeros. */
+/* A part of the file may have no pages yet: those are filled with zeros. */
 static int map(struct adsm_run run, bool clean)
 {
 	int ret = adsm_uffd_map(&uffd, view_of(run), adsm_table_offset(run.n), clean);
@@ -92,7 +92,7 @@ static void remove_run(struct adsm_run run)
 	adsm_os_protect(view_of(run), adsm_table_offset(run.n), ADSM_PROT_NONE);
 }
 
-/* Marked as being worked on, without the lock: twins take their time. */
+/* The run is marked ASKED and the lock is released meanwhile, because twins take time. */
 static int open_run(struct adsm_run run, bool with_twins)
 {
 	const uint64_t end = run.first + run.n;
@@ -127,7 +127,10 @@ static int touch(uint64_t page, bool write, struct adsm_run *ret_need)
 	struct adsm_run run = { page, 1 };
 	uint64_t end = adsm_table.n;
 
-	/* Another thread has opened it; or the system has unmapped it, for lack of memory: what was noted is lost. */
+	/*
+	 * Another thread has opened it; or the system has unmapped it for lack of memory, and the record of its stores
+	 * is lost.
+	 */
 	if (adsm_table_has(page, ADSM_PAGE_OPEN))
 		return map(run, false);
 	if (adsm_table.home) {
@@ -143,7 +146,7 @@ static int touch(uint64_t page, bool write, struct adsm_run *ret_need)
 	return open_run(run, adsm_table.home && !read_only);
 }
 
-/* At home the first touch opens, since it makes twins. Best effort, as there. */
+/* On the home the first touch opens a page, because it makes the twin. Failures do no harm, as in sigsegv.c. */
 static void show(struct adsm_run run)
 {
 	const uint64_t end = run.first + run.n;
@@ -159,7 +162,7 @@ static void show(struct adsm_run run)
 
 /* ---- stores */
 
-/* What is not mapped may be found too. */
+/* The system may also report pages that are not mapped. */
 static void found(struct adsm_run run)
 {
 	for (uint64_t page = run.first; page < run.first + run.n; page++) {
@@ -180,7 +183,7 @@ static void collect_run(struct adsm_run run)
 		struct adsm_uffd_written runs[N_FOUND];
 		long n = adsm_uffd_collect(&uffd, at, end, runs, N_FOUND, &at);
 
-		/* No memory for it: all may have been written. */
+		/* The system has no memory to collect: treat all pages as written. */
 		if (n < 0) {
 			found(run);
 			break;
@@ -191,7 +194,7 @@ static void collect_run(struct adsm_run run)
 	}
 }
 
-/* All objects, but what the launch only read. */
+/* Collect all objects except those that the launch only read. */
 static void collect(void)
 {
 	const struct adsm_run *read_only = adsm_table.read_only;
@@ -222,7 +225,10 @@ static bool is_among(struct adsm_run run, const struct adsm_run *runs, size_t n)
 	return false;
 }
 
-/* May be written again; at home after its next touch, for lack of a twin. Some may be an object's no more. */
+/*
+ * Allow stores again; on the home, the next touch does that, because it makes a twin. Some pages may belong to no
+ * object any more.
+ */
 static int allow_stores(struct adsm_run run)
 {
 	const uint64_t end = run.first + run.n;
@@ -239,7 +245,10 @@ static int allow_stores(struct adsm_run run)
 	return ret;
 }
 
-/* Twins stay from launch to launch; of what changed meanwhile, and is not in use, they are made anew when needed. */
+/*
+ * Twins stay from launch to launch. A twin of a changed page is updated if the page is open; otherwise it is dropped,
+ * and made again when it is needed.
+ */
 static void refresh_twins(void)
 {
 	struct adsm_run run;
@@ -261,7 +270,7 @@ static int begin(const struct adsm_run *old, size_t n_old)
 	const struct adsm_page_table *t = &adsm_table;
 	int ret = 0;
 
-	/* Whoever ran before did not ask what was written. */
+	/* The previous launch did not collect what was written. */
 	if (!is_collected)
 		collect();
 	for (size_t i = 0; !ret && i < n_old; i++)

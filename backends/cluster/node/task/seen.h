@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/task/seen.h - what is told of a task that is counted: when its workers did what, and how they share pages. Each
- * node sees its own part, which node 0 puts together.
+ * node/task/seen.h - the record of a counted task: when its workers did what, and how they share pages. Each node
+ * records its own part, and node 0 combines the parts.
  */
 #ifndef ADSM_CLUSTER_SEEN_H
 #define ADSM_CLUSTER_SEEN_H
@@ -11,28 +11,31 @@
 #include "process/shared.h"
 #include "store/sharing.h"
 
-struct adsm_seen {			/* by a node */
-	uint64_t start_ns;		/* by its clock, as those of spans are */
+struct adsm_seen {			/* the part of one node */
+	uint64_t start_ns;		/* by the node's clock, like the times of spans */
 	uint32_t n_workers, n_waits, n_words;
 	struct adsm_hcrc_in_vain in_vain;
 	struct adsm_task_hot hot[ADSM_TASK_HOT];
-	/* Elsewhere: as many; and which pages were written to, as adsm_hcrc_sharing_written() has it. */
+	/* Arrays elsewhere, with these numbers of elements. written: as returned by adsm_hcrc_sharing_written(). */
 	const struct adsm_task_span *workers;
 	const struct adsm_task_wait *waits;
 	const uint64_t *written;
 };
 
-/* On this node, when all workers have left; until the next task, or until the pages are forgotten. */
+/* The part of this node, after all workers have left. Valid until the next task, or until adsm_hcrc_sharing_end(). */
 struct adsm_seen adsm_seen_here(uint64_t start_ns, uint32_t n_workers, uint32_t n_pages);
 void adsm_seen_pack(struct adsm_pack *out, const struct adsm_seen *seen);
-/* As long as the letter is there. */
+/* Valid as long as the letter. */
 struct adsm_seen adsm_seen_unpack(const struct adsm_letter *letter, size_t *at);
 
-/* Node 0: -ENOMEM. What all workers did goes to the record. */
+/* Node 0: begin to combine. Returns 0 or -ENOMEM. The spans of all workers are written to @ret_record. */
 int adsm_seen_begin(struct adsm_task_record *ret_record, uint32_t n_pages);
-/* Of a node, whose first worker has this number, and whose clock shows so much less than this one. */
+/* Add the part of a node. @first: number of its first worker. @later: this node's clock minus that node's, ns. */
 void adsm_seen_add(int rank, uint32_t first, uint64_t later, const struct adsm_seen *seen);
-/* When all are added: the page that was given up in vain most often, .n 0 for none, by a worker, because of whom. */
+/*
+ * After all parts were added: the page that a worker gave up in vain most often (.n 0: none), the worker, and the
+ * reason.
+ */
 struct adsm_sharing_worst adsm_seen_worst(uint32_t *ret_page);
 void adsm_seen_end(void);
 

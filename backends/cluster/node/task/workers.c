@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workers.c - see workers.h. Threads, and how one that goes wrong is left, are those of any device process (task.h).
- * Its locks and its barrier are not used: who waits for those of hcrc_node.h counts as one that runs.
+ * workers.c - see workers.h. The threads, and how a worker leaves a failed task, are those of any device process
+ * (task.h). The locks and the barrier of task.h are not used: for task.h, a worker that waits in hcrc_node.h runs.
  */
 
 
-/* A worker is on a stack of its own, of which the check of longjmp() thinks that it is a mistake. */
+/* A worker has a stack of its own, which the check of longjmp() would take for an error. */
 #undef _FORTIFY_SOURCE
 
 #include "workers.h"
@@ -27,13 +27,13 @@
 #include <string.h>
 
 struct worker {
-	struct adsm_task_worker base;	/* as the kernel has it: its number is that among all nodes' */
+	struct adsm_task_worker base;	/* for the kernel: its index counts the workers of all nodes */
 	struct adsm_task_thread *thread;
 	struct adsm_core core;
-	uint32_t *locks;		/* that it has */
+	uint32_t *locks;		/* that it holds */
 	uint32_t n_locks, room;
-	uint32_t waits_for;		/* as task_crew.h has it */
-	bool gives_back;		/* that, and has not got it */
+	uint32_t waits_for;		/* as in task_crew.h */
+	bool gives_back;		/* it released the lock waits_for without holding it */
 };
 
 static struct {
@@ -41,8 +41,8 @@ static struct {
 	uint32_t page;
 	void (*wake)(void);
 	struct worker all[ADSM_HCRC_WORKERS_MAX];
-	uint32_t n_made;		/* whose core is there */
-	/* The task that runs. */
+	uint32_t n_made;		/* workers whose core exists */
+	/* The current task. */
 	struct adsm_workers_part part;
 	struct adsm_hcrc_memory memory;
 	int status;
@@ -61,7 +61,7 @@ void adsm_workers_start(const struct adsm_scratchpad_layout *layout, uint32_t pa
 	workers.wake = wake;
 }
 
-/* ---- what a worker asks, and how it may be left */
+/* ---- requests of a worker, and how it leaves its task */
 
 static struct worker *worker_of(struct adsm_task_worker *base)
 {
@@ -83,14 +83,17 @@ static __attribute__((noreturn)) void leave(uint32_t index)
 	adsm_task_leave(workers.all[index].thread);
 }
 
-/* The task has failed, here or elsewhere. */
+/* Leave if the task has failed, on any node. */
 static void check(const struct worker *worker, int error)
 {
 	if (error)
 		leave(index_of(worker));
 }
 
-/* It has done what it may not: the sentence first, as others end when they hear of it. */
+/*
+ * The worker did something invalid. The text is recorded first, because other workers end when they learn of the
+ * failure.
+ */
 #define FAIL(worker, error, ...) do { \
 	adsm_task_fail(error, __VA_ARGS__); \
 	adsm_hcrc_node_fail(index_of(worker), error); \
@@ -136,7 +139,7 @@ static void take_notices(struct worker *worker)
 		adsm_copies_give_up(pages_of(worker), adsm_hcrc_address(&workers.memory, page, workers.page));
 }
 
-/* It has slept for a lock. */
+/* The worker has slept for a lock. */
 static void note_wait(const struct worker *worker, uint64_t since, uint32_t id, bool stayed)
 {
 	struct adsm_task_thread *thread = worker->thread;
@@ -196,7 +199,7 @@ static void unlock(struct adsm_task_worker *base, uint32_t id)
 
 	check_number(worker, id);
 	if (find_lock(worker, id) == worker->n_locks) {
-		/* Who has it is known when all have left. */
+		/* The holder is known after all workers have left. */
 		worker->waits_for = id;
 		worker->gives_back = true;
 		FAIL(worker, -EPERM, "worker %u gives lock %u back", base->index, id);
@@ -227,7 +230,7 @@ static void flush(struct adsm_task_worker *base, const volatile void *p)
 		adsm_copies_flush_all(pages_of(worker_of(base)));
 }
 
-/* What is known of it is in its own memory, consistent as all else is by a lock of its own. */
+/* The heap's administration is in its own memory, and is kept consistent by a lock of its own, like all other data. */
 static void *allocate(struct adsm_task_worker *base, size_t size)
 {
 	struct worker *worker = worker_of(base);
@@ -246,7 +249,7 @@ static void give_back(struct adsm_task_worker *base, void *p)
 
 	if (!p)
 		return;
-	/* What anybody has of it from before is in its pages when it is given again: locks see to that. */
+	/* The lock also makes all earlier stores to this memory visible before it is allocated again. */
 	take(worker, ADSM_NODE_HEAP_LOCK);
 	known = adsm_node_heap_free(&pages_of(worker)->store, workers.memory.heap, (uint64_t)(uintptr_t)p);
 	give(worker, ADSM_NODE_HEAP_LOCK);
@@ -286,7 +289,7 @@ static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *la
 	adsm_virtual_go_on(base->index);
 	adsm_core_call(&worker->core, (void *)(uintptr_t)launch->task, &worker->base, launch->args);
 	adsm_copies_release(pages);
-	/* What it still has was brought, too. */
+	/* Pages that the worker still has are counted as moved, too. */
 	if (workers.part.counted)
 		adsm_copies_flush_all(pages);
 	if (worker->n_locks)
@@ -303,7 +306,7 @@ static void *run_all(void *arg)
 	adsm_crash_thread();
 	workers.status = adsm_task_run_all(workers.part.launch, workers.part.launch->name, NULL, workers.counts,
 					   workers.text);
-	/* Where threads are too few none has run, and nobody has said so. */
+	/* If there were not enough threads, no worker has run and the task has not been failed yet. */
 	if (workers.status)
 		adsm_hcrc_node_fail(0, workers.status);
 	atomic_store(&workers.done, true);
@@ -450,18 +453,17 @@ const char *adsm_workers_explain(int signal, uint64_t address, const char *acces
 }
 
 /*
- * ---- memory of ADSM_TASK_ALLOC
- *
- * Sizes are powers of two, with 64 bytes for what is known of each: freed memory is for the
- * next one of its size.
+ * ---- the heap. Sizes of blocks are powers of two, including 64 bytes of description. Freed memory is reused only for
+ * its own size.
  */
 
-#define HEAD 64				/* before what is given: its size, MARK ^ its place, the next free one */
-#define FIRST 4096			/* where memory begins, behind the heap's own words */
+/* Before each block: log2 of its size, MARK ^ its address, the next free block. */
+#define HEAD 64
+#define FIRST 4096			/* the first block begins here, after the heap's own words */
 #define MARK UINT64_C(0x9d5f2c81a7e3460b)
 #define MIN_SHIFT 7
 
-/* Words of the heap: bytes in use from FIRST on, then of each size the first that is free. */
+/* Words of the heap: bytes used from FIRST on; then for each size the first free block. */
 static uint64_t word(uint64_t heap, uint64_t i)
 {
 	return heap + 8 * i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/task/workers.h - the workers of a task that run on this node: threads, each on a core with a local store
- * (store/). hcrc_node.h keeps their copies of device memory consistent with those of all others, on all nodes.
+ * node/task/workers.h - the workers of a task on this node. Each is a thread with a core that has a local store
+ * (store/). hcrc_node.h keeps their copies of device memory consistent with those of all other workers, on all nodes.
  */
 #ifndef ADSM_CLUSTER_WORKERS_H
 #define ADSM_CLUSTER_WORKERS_H
@@ -14,59 +14,64 @@
 #include "adsm_scratchpad.h"
 #include "process/shared.h"
 
-/* What they have done, all together. */
+/* What the workers of this node have counted, added up. */
 struct adsm_workers_counts {
 	struct adsm_copies_counts copies;
 	uint64_t lock_waits, work_ns, lock_wait_ns, barrier_wait_ns;
 };
 
-/* At the start: what a store is made of. @wake: called when the last worker has ended, in another thread. */
+/*
+ * Call this at the start. @layout: the layout of a local store. @page: bytes of a page. @wake: called in another thread
+ * when the last worker has ended.
+ */
 void adsm_workers_start(const struct adsm_scratchpad_layout *layout, uint32_t page, void (*wake)(void));
-/* A task's part that runs on this node. */
+/* The part of a task that runs on this node. */
 struct adsm_workers_part {
-	struct adsm_pool_launch *launch;	/* stays until they are done */
+	struct adsm_pool_launch *launch;	/* must stay valid until they are done */
 	uint32_t kernel;
-	uint32_t first, n, n_all;	/* workers: from that number on, so many of all */
-	uint64_t begin, end, heap;	/* as struct adsm_hcrc_memory */
-	const uint8_t *args;		/* the launch's, as many bytes */
+	uint32_t first, n, n_all;	/* workers of this node: number of the first, count; count on all nodes */
+	uint64_t begin, end, heap;	/* as in struct adsm_hcrc_memory */
+	const uint8_t *args;		/* arguments of the launch, arg_bytes of them */
 	uint32_t arg_bytes;
 	bool counted;
 };
 
-/* They begin, behind adsm_hcrc_node_begin(). 0, or a negative errno with a sentence: none has begun. */
+/*
+ * Begin the workers, after adsm_hcrc_node_begin(). Returns 0, or a negative errno with a text if no worker has begun.
+ */
 int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_PROCESS_TEXT]);
 bool adsm_workers_done(void);
-/* Then: why the task has failed, if one of them has done what it may not. */
+/* After adsm_workers_done(): 0, or why the task has failed, if a worker of this node caused that. */
 int adsm_workers_result(const char **ret_text);
-/* Of a worker, from 0 on this node: what it waited for when it was left, or ended, and locks that it had. */
+/* The state of worker @i of this node, from 0, when it left the task or ended. */
 struct adsm_worker_left {
-	uint32_t waits_for;		/* as struct adsm_task_seen */
-	uint32_t gives_back;		/* 1: a lock which it has not got, that one */
-	uint32_t n_locks, locks[6];	/* the first of them; 0: it had none */
+	uint32_t waits_for;		/* as in struct adsm_task_seen: what it waited for */
+	uint32_t gives_back;		/* 1: it released the lock waits_for without holding it */
+	uint32_t n_locks, locks[6];	/* number of locks it held, and the first of them */
 };
 struct adsm_worker_left adsm_workers_left(uint32_t i);
 void adsm_workers_counts(struct adsm_workers_counts *ret_counts);
-/* What they did, by their numbers on this node and its clock; where it was not counted, nothing. */
+/*
+ * What the workers did, by their numbers on this node, with times of this node's clock. Empty if the launch is not
+ * counted.
+ */
 const struct adsm_task_record *adsm_workers_record(void);
-/* Is the calling thread one of theirs? For handlers of signals, as is the next. */
+/* Is the calling thread a worker's? May be called in signal handlers, like the next function. */
 bool adsm_workers_is_one(void);
-/* What the crash of a worker at this address means; NULL: no more than that. */
+/* Explain the crash of a worker at this address; NULL: nothing to add. */
 const char *adsm_workers_explain(int signal, uint64_t address, const char *access);
 
 /*
- * ---- memory of ADSM_TASK_ALLOC
- *
- * At its beginning is what is known of it, which
- * workers of all nodes read and write by their caches, as they do the rest; zeros are an empty heap. Who calls has
- * ADSM_NODE_HEAP_LOCK.
+ * ---- The memory of ADSM_TASK_ALLOC on a cluster. Its administration is at its beginning. Workers of all nodes access
+ * it by their caches, like all other memory; an empty heap consists of zeros. The caller holds ADSM_NODE_HEAP_LOCK.
  */
 
 #define ADSM_NODE_HEAP_SIZE ((uint64_t)1 << 28)
-#define ADSM_NODE_HEAP_LOCK ADSM_TASK_LOCKS_MAX	/* behind those of the program */
+#define ADSM_NODE_HEAP_LOCK ADSM_TASK_LOCKS_MAX	/* the number after the program's locks */
 
-/* Aligned to 64 bytes; 0: there is not so much left. */
+/* Returns an address aligned to 64 bytes; 0 if there is not enough memory. */
 uint64_t adsm_node_heap_alloc(struct adsm_store *store, uint64_t heap, uint64_t size);
-/* False: it is no memory of this heap that is in use. */
+/* Returns false if the address is no allocated memory of this heap. */
 bool adsm_node_heap_free(struct adsm_store *store, uint64_t heap, uint64_t address);
 
 #endif
