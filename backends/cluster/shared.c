@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared.c - bits by which the application reports to node 0 which pages it has touched.
+ * shared.c - bits of pages. With them the application reports the pages that it has touched to node 0.
  *
  * The application sets the bit of a page, then the bit of its group, then `any`. Node 0 clears them in the reverse
  * order, before it reads the page. So a bit that is set after it was read is found the next time.

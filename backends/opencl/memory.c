@@ -112,7 +112,9 @@ static void unlink_memory(struct adsm_cl_device *device, struct adsm_cl_memory *
 	adsm_unlock(&device->memories_lock);
 }
 
-/* Many drivers detect only at the first use that there is not enough memory. So free kept memory before. */
+/*
+ * Free kept memory before an allocation. Many drivers report a lack of memory only when the new memory is first used.
+ */
 static void make_room(struct adsm_cl_device *device)
 {
 	bool full;

@@ -9,7 +9,10 @@
 
 #include "plan.h"
 
-/* All nodes call this while no kernel runs: what was written by which node, and which pages go to which nodes. */
+/*
+ * Plan an exchange. All nodes call this function while no kernel runs. @global: the pages of all objects. @wrote,
+ * @n_wrote: the pages that this node wrote. @out gets the pages to send, each with its writer and its receivers.
+ */
 void adsm_paper_plan(const struct adsm_runs *global, const struct adsm_run *wrote, size_t n_wrote,
 		     struct adsm_segments *out, struct adsm_plan_counts *ret_counts);
 

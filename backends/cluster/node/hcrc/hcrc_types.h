@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node/hcrc/hcrc_types.h - types of hierarchical centralized release consistency (HCRC), by which the workers of a task
- * on several nodes see each other's stores (docs/tasks.md).
+ * node/hcrc/hcrc_types.h - types of hierarchical centralized release consistency (HCRC). This protocol makes stores of
+ * a task's workers visible to its workers on other nodes (docs/tasks-hcrc.md).
  */
 #ifndef ADSM_CLUSTER_HCRC_TYPES_H
 #define ADSM_CLUSTER_HCRC_TYPES_H
