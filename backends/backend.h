@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "base/module.h"
+#include "base/os.h"
 
 #define ADSM_BACKEND_VERSION 11
 
@@ -226,9 +227,6 @@ struct adsm_cost {
 	bool quiet;			/* reports for people omit the counter if it is 0 */
 	const char *of;			/* this counter is a share of that earlier one, by name; NULL: it is no share */
 };
-
-/* A time interval, by adsm_os_now_ns(). */
-struct adsm_span { uint64_t start_ns, ns; };
 
 /* What a part of a device did in a launch: it ran blocks (work), and exchanged memory with other parts around that. */
 struct adsm_part_times { struct adsm_span before, work, after; };

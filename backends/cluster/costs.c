@@ -65,11 +65,6 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 	return adsm_process_event_elapsed(device, event, &ns);
 }
 
-static struct adsm_span span_of(struct adsm_cluster_span span)
-{
-	return (struct adsm_span){ span.start_ns, span.ns };
-}
-
 static int of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 		   struct adsm_part_times *ret_times)
 {
@@ -81,9 +76,9 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 	*ret_times = (struct adsm_part_times){ .work.ns = 0 };
 	if (!costs)
 		return find_alone(device, event, &ret_times->work);
-	ret_times->before = span_of(costs->nodes[i].before);
-	ret_times->work = span_of(costs->nodes[i].work);
-	ret_times->after = span_of(costs->nodes[i].after);
+	ret_times->before = costs->nodes[i].before;
+	ret_times->work = costs->nodes[i].work;
+	ret_times->after = costs->nodes[i].after;
 	return 0;
 }
 

@@ -82,12 +82,12 @@ enum {
 	ADSM_CLUSTER_N_COUNTS
 };
 
-/* By the clock of node 0's machine, which is also the application's machine. */
-struct adsm_cluster_span { uint64_t start_ns, ns; };
-
-/* What one node did in a launch: it exchanged pages, ran blocks, and exchanged pages again. */
+/*
+ * What one node did in a launch: it exchanged pages, ran blocks, and exchanged pages again. By the clock of node 0's
+ * machine, which is also the application's machine.
+ */
 struct adsm_cluster_times {
-	struct adsm_cluster_span before, work, after;
+	struct adsm_span before, work, after;
 	uint64_t waited_ns;		/* how long its threads waited for pages during work, added up */
 };
 

@@ -39,11 +39,6 @@ static const struct adsm_task_record *record_of(struct adsm_device *device, stru
 	return shared->slots[i].task && shared->slots[i].counted ? &shared->tasks[i] : NULL;
 }
 
-static struct adsm_span span_of(struct adsm_task_span span)
-{
-	return (struct adsm_span){ span.start_ns, span.ns };
-}
-
 int adsm_process_of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 			 struct adsm_part_times *ret_times)
 {
@@ -52,7 +47,7 @@ int adsm_process_of_part(struct adsm_device *device, struct adsm_device_event ev
 
 	if (!record || i >= n || i >= ADSM_TASK_WORKERS_MAX)
 		return -EINVAL;
-	*ret_times = (struct adsm_part_times){ .work = span_of(record->workers[i]) };
+	*ret_times = (struct adsm_part_times){ .work = record->workers[i] };
 	return adsm_process_event_elapsed(device, event, &ns);
 }
 
@@ -67,7 +62,7 @@ int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event ev
 		return -EINVAL;
 	what = record->waits[i].what;
 	ret_wait->part = record->waits[i].worker;
-	ret_wait->span = span_of(record->waits[i].span);
+	ret_wait->span = record->waits[i].span;
 	if (what == ADSM_TASK_AT_BARRIER || what == ADSM_TASK_FOR_MEMORY)
 		adsm_format(ret_wait->what, sizeof(ret_wait->what), what == ADSM_TASK_AT_BARRIER ? "barrier" :
 			    "memory");

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/os.h"
+
 #define ADSM_PROCESS_VERSION 0x6163700bu
 
 #define ADSM_PROCESS_SLOTS 256		/* maximum number of outstanding launches */
@@ -104,9 +106,8 @@ enum {
 	ADSM_TASK_HANDED = 1 << 24,
 };
 
-struct adsm_task_span { uint64_t start_ns, ns; };
 struct adsm_task_wait {
-	struct adsm_task_span span;
+	struct adsm_span span;
 	uint32_t worker, what;		/* what: as above; ADSM_TASK_HANDED: the lock was handed over */
 };
 
@@ -121,7 +122,7 @@ void adsm_task_hot_add(struct adsm_task_hot hot[ADSM_TASK_HOT], struct adsm_task
 
 struct adsm_task_record {		/* what the workers of a task did; recorded if the launch is counted */
 	_Atomic uint32_t n_waits;	/* may be larger than ADSM_TASK_WAITS: further waits are not recorded */
-	struct adsm_task_span workers[ADSM_TASK_WORKERS_MAX];
+	struct adsm_span workers[ADSM_TASK_WORKERS_MAX];
 	struct adsm_task_wait waits[ADSM_TASK_WAITS];
 	struct adsm_task_hot hot[ADSM_TASK_HOT];
 };

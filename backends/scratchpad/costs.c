@@ -37,11 +37,6 @@ static int of_launch(struct adsm_device *device, struct adsm_device_event event,
 	return adsm_process_event_elapsed(device, event, &ns);
 }
 
-static struct adsm_span span_of(struct adsm_scratchpad_span span)
-{
-	return (struct adsm_span){ span.start_ns, span.ns };
-}
-
 static int of_part(struct adsm_device *device, struct adsm_device_event event, unsigned i,
 		   struct adsm_part_times *ret_times)
 {
@@ -50,8 +45,7 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 	if (!costs || i >= shared_of(device)->n_cores)
 		return -EINVAL;
 	*ret_times = (struct adsm_part_times){
-		.work = span_of(costs->cores[i].work),
-		.after = span_of(costs->cores[i].flush),
+		.work = costs->cores[i].work, .after = costs->cores[i].flush,
 	};
 	return 0;
 }
@@ -67,7 +61,7 @@ static int of_moves(struct adsm_device *device, struct adsm_device_event event, 
 		return -EINVAL;
 	*ret_moves = (struct adsm_part_moves){
 		.part = shared_of(device)->n_cores * (1 + moves->code) + moves->core, .code = moves->code,
-		.span = span_of(moves->span), .count = moves->count, .bytes = moves->bytes,
+		.span = moves->span, .count = moves->count, .bytes = moves->bytes,
 	};
 	return 0;
 }

@@ -65,13 +65,11 @@ enum {
 /* For these, the maximum over launches and cores counts; all others are added up. */
 #define ADSM_SCRATCHPAD_IS_PEAK(count) ((count) == ADSM_SCRATCHPAD_BYTES_PEAK || (count) == ADSM_SCRATCHPAD_DEPTH)
 
-struct adsm_scratchpad_span { uint64_t start_ns, ns; };
-
 /* Lines or code that were brought to a core, as far as there is room; for each core and kind in order of time. */
 #define ADSM_SCRATCHPAD_MOVES 1024
 struct adsm_scratchpad_moves {
 	uint32_t core, code;
-	struct adsm_scratchpad_span span;
+	struct adsm_span span;
 	uint64_t count, bytes;
 };
 
@@ -81,7 +79,7 @@ struct adsm_scratchpad_costs {
 	uint64_t seq;
 	uint64_t start_ns;
 	_Atomic uint64_t values[ADSM_SCRATCHPAD_N_COUNTS];
-	struct { struct adsm_scratchpad_span work, flush; } cores[ADSM_SCRATCHPAD_MAX_CORES];
+	struct { struct adsm_span work, flush; } cores[ADSM_SCRATCHPAD_MAX_CORES];
 	_Atomic uint32_t n_moves;
 	struct adsm_scratchpad_moves moves[ADSM_SCRATCHPAD_MOVES];
 };

@@ -122,6 +122,8 @@ static inline bool adsm_os_await(_Atomic uint32_t *flag, bool shared)		/* [signa
 
 /* Return the time of the monotonic clock in nanoseconds. */
 uint64_t adsm_os_now_ns(void);							/* [signal] */
+/* A time interval, by adsm_os_now_ns(). */
+struct adsm_span { uint64_t start_ns, ns; };
 void adsm_os_sleep_until_ns(uint64_t when_ns);					/* [signal] */
 int adsm_os_thread_id(void);							/* [signal] */
 /* Return this thread's alternate signal stack; size 0: it has none. */

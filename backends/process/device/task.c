@@ -154,7 +154,7 @@ static void run(struct adsm_task_thread *self)
 	if (!since)
 		return;
 	self->work_ns = adsm_os_now_ns() - since;
-	launch->record->workers[self->base.index] = (struct adsm_task_span){ since, self->work_ns };
+	launch->record->workers[self->base.index] = (struct adsm_span){ since, self->work_ns };
 }
 
 static void *thread_main(void *arg)

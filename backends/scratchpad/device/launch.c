@@ -197,12 +197,12 @@ static void add_costs(uint64_t work_end_ns)
 	add_most(ADSM_SCRATCHPAD_BYTES_PEAK, peak);
 	if (overlay)
 		add_code_costs();
-	costs->cores[mine.index].work = (struct adsm_scratchpad_span){ mine.start_ns, work_end_ns - mine.start_ns };
-	costs->cores[mine.index].flush = (struct adsm_scratchpad_span){ work_end_ns, end_ns - work_end_ns };
+	costs->cores[mine.index].work = (struct adsm_span){ mine.start_ns, work_end_ns - mine.start_ns };
+	costs->cores[mine.index].flush = (struct adsm_span){ work_end_ns, end_ns - work_end_ns };
 }
 
 /* Convert ticks to nanoseconds, at the average rate since the core began; the span does not exceed its end. */
-static struct adsm_scratchpad_span span_of(const struct adsm_spans_one *one, uint64_t end_ticks, uint64_t ns)
+static struct adsm_span span_of(const struct adsm_spans_one *one, uint64_t end_ticks, uint64_t ns)
 {
 	const uint64_t begin = spans[mine.index][0].begin;
 	const double rate = (double)ns / (double)(end_ticks - begin + 1);
@@ -211,7 +211,7 @@ static struct adsm_scratchpad_span span_of(const struct adsm_spans_one *one, uin
 
 	last = last < ns ? last : ns;
 	first = first < last ? first : last;
-	return (struct adsm_scratchpad_span){ mine.start_ns + first, last - first };
+	return (struct adsm_span){ mine.start_ns + first, last - first };
 }
 
 static void add_moves(uint64_t end_ticks, uint64_t work_end_ns)

@@ -158,8 +158,8 @@ static void run(struct adsm_task_worker *worker, const struct adsm_pool_launch *
 	adsm_copies_release(pages);
 	if (tasks.costs) {
 		add(ADSM_SCRATCHPAD_COMMANDS, adsm_handler_commands() - commands);
-		tasks.costs->cores[worker->index].work = (struct adsm_scratchpad_span){ start_ns, end_ns - start_ns };
-		tasks.costs->cores[worker->index].flush = (struct adsm_scratchpad_span){
+		tasks.costs->cores[worker->index].work = (struct adsm_span){ start_ns, end_ns - start_ns };
+		tasks.costs->cores[worker->index].flush = (struct adsm_span){
 			end_ns, adsm_os_now_ns() - end_ns
 		};
 	}

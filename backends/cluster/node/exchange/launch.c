@@ -182,8 +182,8 @@ static void count_done(int from, const struct done *done, uint64_t end_ns)
 	node.counts.read_faults += done->read_faults;
 	if (done->kernel_ns > node.counts.kernel_ns)
 		node.counts.kernel_ns = done->kernel_ns;
-	times->work = (struct adsm_cluster_span){ end_ns - done->kernel_ns, done->kernel_ns };
-	times->before = (struct adsm_cluster_span){ times->work.start_ns - done->before_ns, done->before_ns };
+	times->work = (struct adsm_span){ end_ns - done->kernel_ns, done->kernel_ns };
+	times->before = (struct adsm_span){ times->work.start_ns - done->before_ns, done->before_ns };
 	times->after.ns = 0;
 	times->waited_ns = done->waited_ns;
 }
@@ -223,7 +223,7 @@ static void note_times(const struct adsm_letter *letter)
 	size_t at = 0;
 	const uint64_t *after_ns = adsm_pack_take(letter, &at, sizeof(*after_ns), 8);
 
-	node.times[letter->from].after = (struct adsm_cluster_span){ node.times[0].after.start_ns, *after_ns };
+	node.times[letter->from].after = (struct adsm_span){ node.times[0].after.start_ns, *after_ns };
 	node.n_times++;
 }
 
@@ -417,7 +417,7 @@ void adsm_node_run(const struct adsm_node_work *work, const struct adsm_node_bef
 	node.counts.exchange_ns = adsm_os_now_ns() - start_ns;
 	/* Without written pages there is no exchange, except with ADSM_PAPER. */
 	if (counts.modified || node.options.paper) {
-		node.times[0].after = (struct adsm_cluster_span){ start_ns, node.counts.exchange_ns };
+		node.times[0].after = (struct adsm_span){ start_ns, node.counts.exchange_ns };
 		if (work->launch.counted && node.synced)
 			ask_times();
 	}

@@ -74,7 +74,7 @@ void adsm_seen_add(int rank, uint32_t first, uint64_t later, const struct adsm_s
 	struct adsm_task_record *record = seen_by_all.record;
 
 	for (uint32_t i = 0; i < seen->n_workers && first + i < ADSM_TASK_WORKERS_MAX; i++)
-		record->workers[first + i] = (struct adsm_task_span){
+		record->workers[first + i] = (struct adsm_span){
 			seen->workers[i].start_ns + later, seen->workers[i].ns
 		};
 	for (uint32_t i = 0; i < seen->n_waits && record->n_waits < ADSM_TASK_WAITS; i++) {

@@ -58,7 +58,7 @@ static struct {
 	uint8_t *original, *is_filled;
 	uint32_t *filled, n_filled;
 	int n_done;
-	struct adsm_cluster_span parts[ADSM_HCRC_NODES_MAX];
+	struct adsm_span parts[ADSM_HCRC_NODES_MAX];
 	uint64_t start_ns;
 	uint64_t failed_ns;		/* when it had; 0: it has not */
 	struct done sum;
@@ -294,7 +294,7 @@ static void add_done(int rank, const struct done *done, const struct adsm_seen *
 	}
 	memcpy(&task.left[first], done->left, n * sizeof(*done->left));
 	/* By this node's clock, on which it is known when it heard of it. */
-	task.parts[rank] = (struct adsm_cluster_span){ adsm_os_now_ns() - done->ns, done->ns };
+	task.parts[rank] = (struct adsm_span){ adsm_os_now_ns() - done->ns, done->ns };
 	for (size_t i = 0; i < sizeof(sum->costs) / sizeof(*counts); i++)
 		counts[i] += more[i];
 	if (task.begin.counted)
@@ -480,7 +480,7 @@ static uint32_t count_pages(void)
 	return last ? (uint32_t)(((last->first + last->n) * ADSM_PAGE_SIZE + page - 1) / page) : 1;
 }
 
-const struct adsm_cluster_span *adsm_node_task_parts(void)
+const struct adsm_span *adsm_node_task_parts(void)
 {
 	return task.parts;
 }

@@ -34,7 +34,7 @@ int adsm_node_task_run(const struct adsm_process_slot *slot, const uint8_t *args
 		       char ret_text[ADSM_PROCESS_TEXT]);
 
 /* When each node had its part of the last one. */
-const struct adsm_cluster_span *adsm_node_task_parts(void);
+const struct adsm_span *adsm_node_task_parts(void);
 
 /* ---- any node */
 
