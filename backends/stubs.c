@@ -73,14 +73,14 @@ static int of_part(struct adsm_device *device, struct adsm_device_event event, u
 	return -EINVAL;
 }
 
-int adsm_no_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
-		    struct adsm_part_wait *ret_wait)
+static int of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		   struct adsm_part_wait *ret_wait)
 {
 	return -EINVAL;
 }
 
-int adsm_no_of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
-		  struct adsm_part_moves *ret_moves)
+static int of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+		    struct adsm_part_moves *ret_moves)
 {
 	return -EINVAL;
 }
@@ -102,8 +102,8 @@ const struct adsm_cost_ops adsm_no_costs = {
 	.counters = &nothing,
 	.of_launch = of_launch,
 	.of_part = of_part,
-	.of_wait = adsm_no_of_wait,
-	.of_moves = adsm_no_of_moves,
+	.of_wait = of_wait,
+	.of_moves = of_moves,
 	.part_name = part_name,
 	.advise = advise,
 };

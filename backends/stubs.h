@@ -10,13 +10,6 @@ extern const struct adsm_driver_ops adsm_no_driver;
 
 /* For a backend that counts no costs of launches. */
 extern const struct adsm_cost_ops adsm_no_costs;
-/* For a backend that counts costs, and whose parts have no memory of their own. */
-int adsm_no_of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
-		  struct adsm_part_moves *ret_moves);
-
-/* For a backend that counts costs, and whose parts do not wait during launches. */
-int adsm_no_of_wait(struct adsm_device *device, struct adsm_device_event event, unsigned i,
-		    struct adsm_part_wait *ret_wait);
 
 /* For a backend whose kernels do not use write-once objects. */
 extern const struct adsm_once_ops adsm_no_once;

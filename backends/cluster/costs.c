@@ -9,7 +9,6 @@
 #include "process/costs.h"
 #include "process/open.h"
 #include "shared.h"
-#include "stubs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -165,13 +164,8 @@ static void advise_task(struct adsm_device *device, const char *task, const stru
 			char *text, size_t size)
 {
 	const uint64_t *v = costs->values;
-	const struct adsm_process_locks locks = {
-		.n = v[ADSM_CLUSTER_LOCKS], .waits = v[ADSM_CLUSTER_LOCK_WAITS],
-		.wait_ns = v[ADSM_CLUSTER_LOCK_WAIT_NS], .work_ns = v[ADSM_CLUSTER_WORK_NS],
-	};
-	const struct adsm_sharing_counts sharing = {
-		v[ADSM_CLUSTER_WORKERS], v[ADSM_CLUSTER_GIVEN_UP], v[ADSM_CLUSTER_SHARED_FALSELY],
-	};
+	const struct adsm_process_locks locks = ADSM_PROCESS_LOCKS(ADSM_CLUSTER, v);
+	const struct adsm_sharing_counts sharing = ADSM_SHARING_COUNTS(ADSM_CLUSTER, v);
 
 	*text = '\0';
 	/* Many are waited for as they come from the manager: that is worth to be told by the time that it takes. */
@@ -204,14 +198,8 @@ static void advise(struct adsm_device *device, const char *kernel, const struct 
 	say_causes(ret_text, size, costs, n_nodes);
 }
 
-#define SHARE_OF(count) \
-	((count) == ADSM_CLUSTER_READ_MISSES ? "reads" : \
-	 (count) == ADSM_CLUSTER_WRITE_MISSES || (count) == ADSM_CLUSTER_UPGRADES ? "writes" : NULL)
-
 static const struct adsm_cost counters[] = {
-#define ROW(upper, counter, text) \
-	{ .name = #counter, .help = text, .quiet = ADSM_CLUSTER_##upper >= ADSM_CLUSTER_WORKERS, \
-	  .of = SHARE_OF(ADSM_CLUSTER_##upper) },
+#define ROW(upper, counter, text) ADSM_PROCESS_COST(ADSM_CLUSTER, upper, #counter, text, false),
 	ADSM_CLUSTER_COUNTS(ROW)
 #undef ROW
 	{ .name = NULL }
@@ -224,7 +212,7 @@ const struct adsm_cost_ops adsm_cluster_costs = {
 	.of_launch = of_launch,
 	.of_part = of_part,
 	.of_wait = of_wait,
-	.of_moves = adsm_no_of_moves,
+	.of_moves = adsm_process_of_moves,
 	.part_name = part_name,
 	.advise = advise,
 };

@@ -72,8 +72,8 @@ int adsm_process_of_wait(struct adsm_device *device, struct adsm_device_event ev
 	return adsm_process_event_elapsed(device, event, &ns);
 }
 
-static int of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
-		    struct adsm_part_moves *ret_moves)
+int adsm_process_of_moves(struct adsm_device *device, struct adsm_device_event event, unsigned i,
+			  struct adsm_part_moves *ret_moves)
 {
 	return -EINVAL;
 }
@@ -130,10 +130,7 @@ void adsm_process_advise_locks(struct adsm_device *device, const char *kernel, c
 static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
 		   char *ret_text, size_t size)
 {
-	const struct adsm_process_locks locks = {
-		.n = costs->values[ADSM_TASK_LOCKS], .waits = costs->values[ADSM_TASK_LOCK_WAITS],
-		.wait_ns = costs->values[ADSM_TASK_LOCK_WAIT_NS], .work_ns = costs->values[ADSM_TASK_WORK_NS],
-	};
+	const struct adsm_process_locks locks = ADSM_PROCESS_LOCKS(ADSM_TASK, costs->values);
 
 	adsm_process_advise_locks(device, kernel, &locks, ret_text, size);
 }
@@ -152,7 +149,7 @@ const struct adsm_cost_ops adsm_process_costs = {
 	.of_launch = of_launch,
 	.of_part = adsm_process_of_part,
 	.of_wait = adsm_process_of_wait,
-	.of_moves = of_moves,
+	.of_moves = adsm_process_of_moves,
 	.part_name = adsm_process_part_name,
 	.advise = advise,
 };

@@ -202,15 +202,8 @@ static void advise(struct adsm_device *device, const char *kernel, const struct 
 		   char *ret_text, size_t size)
 {
 	const struct adsm_scratchpad_replayed *replayed = find_replayed(device, kernel);
-	const struct adsm_process_locks locks = {
-		.n = costs->values[ADSM_SCRATCHPAD_LOCKS], .waits = costs->values[ADSM_SCRATCHPAD_LOCK_WAITS],
-		.wait_ns = costs->values[ADSM_SCRATCHPAD_LOCK_WAIT_NS],
-		.work_ns = costs->values[ADSM_SCRATCHPAD_WORK_NS],
-	};
-	const struct adsm_sharing_counts sharing = {
-		costs->values[ADSM_SCRATCHPAD_WORKERS], costs->values[ADSM_SCRATCHPAD_GIVEN_UP],
-		costs->values[ADSM_SCRATCHPAD_SHARED_FALSELY],
-	};
+	const struct adsm_process_locks locks = ADSM_PROCESS_LOCKS(ADSM_SCRATCHPAD, costs->values);
+	const struct adsm_sharing_counts sharing = ADSM_SHARING_COUNTS(ADSM_SCRATCHPAD, costs->values);
 
 	*ret_text = '\0';
 	adsm_process_advise_locks(device, kernel, &locks, ret_text, size);
@@ -221,15 +214,9 @@ static void advise(struct adsm_device *device, const char *kernel, const struct 
 	adsm_sharing_advise(&shared_of(device)->sharings, kernel, &sharing, ret_text, size);
 }
 
-#define SHARE_OF(count) \
-	((count) == ADSM_SCRATCHPAD_READ_MISSES ? "reads" : \
-	 (count) == ADSM_SCRATCHPAD_WRITE_MISSES || (count) == ADSM_SCRATCHPAD_UPGRADES ? "writes" : NULL)
-
 static const struct adsm_cost counters[] = {
-#define ROW(upper, name, help) { \
-	#name, help, ADSM_SCRATCHPAD_IS_PEAK(ADSM_SCRATCHPAD_##upper), \
-	ADSM_SCRATCHPAD_##upper >= ADSM_SCRATCHPAD_FIRST_OF_TASKS, SHARE_OF(ADSM_SCRATCHPAD_##upper) \
-},
+#define ROW(upper, counter, text) \
+	ADSM_PROCESS_COST(ADSM_SCRATCHPAD, upper, #counter, text, ADSM_SCRATCHPAD_IS_PEAK(ADSM_SCRATCHPAD_##upper)),
 	ADSM_SCRATCHPAD_COUNTS(ROW)
 #undef ROW
 	{ .name = NULL }

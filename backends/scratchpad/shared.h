@@ -60,8 +60,6 @@ enum {
 	ADSM_SCRATCHPAD_N_COUNTS
 };
 
-#define ADSM_SCRATCHPAD_FIRST_OF_TASKS ADSM_SCRATCHPAD_WORKERS
-
 /* For these, the maximum over launches and cores counts; all others are added up. */
 #define ADSM_SCRATCHPAD_IS_PEAK(count) ((count) == ADSM_SCRATCHPAD_BYTES_PEAK || (count) == ADSM_SCRATCHPAD_DEPTH)
 

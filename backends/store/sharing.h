@@ -54,6 +54,8 @@ void adsm_sharing_add(struct adsm_sharings *sharings, const struct adsm_sharing_
 
 /* For the library: append the advice for a task to @text, with a semicolon in between; or nothing. */
 struct adsm_sharing_counts { uint64_t workers, given_up, falsely; };
+#define ADSM_SHARING_COUNTS(KIND, values) \
+	{ (values)[KIND##_WORKERS], (values)[KIND##_GIVEN_UP], (values)[KIND##_SHARED_FALSELY] }
 void adsm_sharing_advise(const struct adsm_sharings *sharings, const char *task,
 			 const struct adsm_sharing_counts *counts, char *text, size_t size);
 
