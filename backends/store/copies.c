@@ -173,6 +173,8 @@ void adsm_copies_flush(struct adsm_copies *pages, uint64_t address, uint64_t siz
 {
 	struct adsm_store_way *way, *oldest;
 
+	if (!size)
+		adsm_copies_flush_all(pages);
 	for (uint64_t page = address & pages->store.tag_mask; page - address < size || page <= address;
 	     page += pages->page) {
 		way = find(pages, page, &oldest);
@@ -396,4 +398,38 @@ void adsm_copies_begin(struct adsm_copies *pages, bool counted)
 	/* There is never a last page: so a page can be given up without checking for it. */
 	store->last[ADSM_STORE_GET].tag = store->last[ADSM_STORE_PUT].tag = ADSM_STORE_NO_LINE;
 	store->counted = ~(uint64_t)0;
+}
+
+/* ---- cores */
+
+int adsm_copies_make(struct adsm_copies_cores *cores, uint32_t n)
+{
+	for (; cores->n < n; cores->n++) {
+		struct adsm_core *core = &cores->of[cores->n];
+		int ret = adsm_core_reserve(&cores->layout, core);
+
+		if (ret)
+			return ret;
+		ret = adsm_copies_init(core->window, &cores->layout, cores->page, cores->below, cores->arg, cores->n,
+				       cores->wrong);
+		if (ret) {
+			adsm_core_destroy(core);
+			return ret;
+		}
+		((struct adsm_copies *)core->window)->store.services = cores->services;
+	}
+	return 0;
+}
+
+struct adsm_copies_counts adsm_copies_sum(const struct adsm_copies_cores *cores, uint32_t n)
+{
+	struct adsm_copies_counts sum = { 0 };
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t *counts = (const uint64_t *)&((struct adsm_copies *)cores->of[i].window)->counts;
+
+		for (size_t k = 0; k < sizeof(sum) / sizeof(*counts); k++)
+			((uint64_t *)&sum)[k] += counts[k];
+	}
+	return sum;
 }

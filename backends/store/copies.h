@@ -10,6 +10,7 @@
 #define ADSM_SCRATCHPAD_COPIES_H
 
 #include "adsm_scratchpad.h"
+#include "store/core.h"
 #include "store/layout.h"
 
 #include <stdbool.h>
@@ -17,14 +18,23 @@
 
 #define ADSM_COPIES_BLOCKS 64		/* parts of a page that are observed separately, if accesses are counted */
 
-/* Accesses are only counted on request. An access to several pages counts once for each. */
+/*
+ * Counts that the costs of devices contain, too. Accesses are only counted on request. An access to several pages
+ * counts once for each.
+ * upgrades: stores to pages that were in the cache for reading.
+ * sent_on_miss, sent_on_sync: number of dirty pages.
+ * given_up: pages that others had changed, given up at acquires.
+ * shared_falsely: of these: others had changed nothing that the worker used.
+ */
+#define ADSM_COPIES_COUNTS(X) \
+	X(READS, reads) X(WRITES, writes) X(READ_MISSES, read_misses) X(WRITE_MISSES, write_misses) \
+	X(UPGRADES, upgrades) X(SENT_ON_MISS, sent_on_miss) X(SENT_ON_SYNC, sent_on_sync) \
+	X(GIVEN_UP, given_up) X(SHARED_FALSELY, shared_falsely)
+
 struct adsm_copies_counts {
-	uint64_t reads, writes;
-	/* upgrades: stores to pages that were in the cache for reading. */
-	uint64_t read_misses, write_misses, upgrades;
-	uint64_t sent_on_miss, sent_on_sync;	/* number of dirty pages */
-	uint64_t given_up;		/* pages that others had changed, given up at acquires */
-	uint64_t shared_falsely;	/* of these: others had changed nothing that the worker used */
+#define FIELD(upper, name) uint64_t name;
+	ADSM_COPIES_COUNTS(FIELD)
+#undef FIELD
 	uint64_t direct;
 	/* Bytes, if pages were smaller; the last one: with the real size. */
 	uint64_t moved[ADSM_SCRATCHPAD_PAGE_SIZES];
@@ -104,10 +114,29 @@ void adsm_copies_release(struct adsm_copies *pages);
  * after a barrier.
  */
 void adsm_copies_acquire(struct adsm_copies *pages);
-/* Send the pages of these bytes if they are dirty, and give them up. */
+/* Send the pages of these bytes if they are dirty, and give them up; all pages if @size is 0. */
 void adsm_copies_flush(struct adsm_copies *pages, uint64_t address, uint64_t size);
 void adsm_copies_flush_all(struct adsm_copies *pages);
 /* Give up a page that another worker has changed; send it first if it is dirty. The memory below requests this. */
 void adsm_copies_give_up(struct adsm_copies *pages, uint64_t page);
+
+/* ---- the cores of all workers of a process, each with such a cache; a core stays for later tasks */
+
+struct adsm_copies_cores {
+	struct adsm_scratchpad_layout layout;	/* this and the next members: parameters of adsm_copies_init() */
+	uint32_t page;
+	const struct adsm_copies_below *below;
+	void *arg;
+	void (*wrong)(uint64_t address, const char *what);
+	const struct adsm_kernel_services *services;	/* for the kernels of the workers; NULL: none */
+	struct adsm_core *of;		/* an array with an element for each possible worker */
+	uint32_t n;			/* cores made */
+};
+
+/* Make cores until there are @n. Returns 0 or -ENOMEM. */
+#define ADSM_COPIES_NO_MEMORY "task '%s': no memory for the cores of its workers"
+int adsm_copies_make(struct adsm_copies_cores *cores, uint32_t n);
+/* Return the sums of the counts of the first @n cores. */
+struct adsm_copies_counts adsm_copies_sum(const struct adsm_copies_cores *cores, uint32_t n);
 
 #endif

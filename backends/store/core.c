@@ -2,6 +2,7 @@
 /* core.c - see core.h. */
 #include "core.h"
 
+#include "base/log.h"
 #include "direct.h"
 
 #include <errno.h>
@@ -42,9 +43,14 @@ static uint8_t *reserve(void)
 	return window;
 }
 
+static uint64_t parts_of(const struct adsm_scratchpad_layout *layout)
+{
+	return layout->control + layout->tags + layout->dirty + layout->lines + layout->ahead;
+}
+
 int adsm_core_reserve(const struct adsm_scratchpad_layout *layout, struct adsm_core *ret_core)
 {
-	const uint64_t parts = layout->control + layout->tags + layout->dirty + layout->lines + layout->ahead;
+	const uint64_t parts = parts_of(layout);
 	uint8_t *window = reserve();
 	struct adsm_core core = {
 		.window = window,
@@ -137,11 +143,17 @@ void adsm_core_run(const struct adsm_core *core, adsm_kernel_run *run, const str
 	adsm_core_call(core, (void *)(uintptr_t)run, block, args);
 }
 
-bool adsm_core_is_below_stack(const struct adsm_core *core, uint64_t address)
+const char *adsm_core_explain(const struct adsm_core *core, uint64_t address, const char *arrays)
 {
-	const uint64_t stack = (uint64_t)(uintptr_t)core->stack;
+	static char why[320];
 
-	return address < stack && address >= (uint64_t)(uintptr_t)core->window + ADSM_STORE_WINDOW / 2;
+	/* Not below the stack, where an overflow gets to. */
+	if (address >= (uint64_t)(uintptr_t)core->stack ||
+	    address < (uint64_t)(uintptr_t)core->window + ADSM_STORE_WINDOW / 2)
+		return NULL;
+	adsm_format(why, sizeof(why), ": its stack has run over, of %lu bytes in the local store: make its %s smaller, "
+		    "let it call itself less deep, or raise ADSM_SCRATCHPAD_SIZE", core->stack_size, arrays);
+	return why;
 }
 
 /* ---- how much stack a launch has used: only on request, because it takes as long as a small kernel */
@@ -155,7 +167,7 @@ void adsm_core_paint(const struct adsm_core *core)
 		word[i] = PAINT;
 }
 
-uint64_t adsm_core_depth(const struct adsm_core *core)
+uint64_t adsm_core_used(const struct adsm_core *core, const struct adsm_scratchpad_layout *layout)
 {
 	const uint64_t *word = (const uint64_t *)core->stack;
 	uint64_t i = 0;
@@ -163,5 +175,5 @@ uint64_t adsm_core_depth(const struct adsm_core *core)
 	forget_frames(core);
 	while (i < core->stack_size / 8 && word[i] == PAINT)
 		i++;
-	return core->stack_size - i * 8;
+	return parts_of(layout) + layout->code + core->stack_size - i * 8;
 }

@@ -13,6 +13,11 @@
 #include "adsm_kernel.h"
 #include "cache.h"
 
+/* Parts of messages about wrong pointers. */
+#define ADSM_CORE_PLAIN "that is device memory, and a plain pointer does not reach it: write ADSM_SPACE_GLOBAL " \
+	"before the type (const ADSM_SPACE_GLOBAL float *p), also behind each cast"
+#define ADSM_CORE_NOWHERE "a null pointer, one past its object, or one that was never of an object"
+
 struct adsm_core {
 	void *window;
 	struct adsm_cache *cache;	/* at the beginning of the window; NULL: something else is there */
@@ -34,10 +39,13 @@ void adsm_core_run(const struct adsm_core *core, adsm_kernel_run *run, const str
 		   const void *const *args);
 /* The same for any function of two pointers. */
 void adsm_core_call(const struct adsm_core *core, void *run, const void *first, const void *const *args);
-/* Is the address below the core's stack, where an overflow gets to? May be called in signal handlers. */
-bool adsm_core_is_below_stack(const struct adsm_core *core, uint64_t address);
-/* Bytes of the stack that were used since the last adsm_core_paint(). */
+/*
+ * Explain a crash of a kernel at @address: a sentence if the address is below the core's stack, where an overflow gets
+ * to; otherwise NULL. @arrays: what the sentence calls the kernel's arrays. May be called in signal handlers.
+ */
+const char *adsm_core_explain(const struct adsm_core *core, uint64_t address, const char *arrays);
+/* Bytes of the local store that are used: its parts, and the stack that was used since the last adsm_core_paint(). */
 void adsm_core_paint(const struct adsm_core *core);
-uint64_t adsm_core_depth(const struct adsm_core *core);
+uint64_t adsm_core_used(const struct adsm_core *core, const struct adsm_scratchpad_layout *layout);
 
 #endif

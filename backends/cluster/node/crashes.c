@@ -7,6 +7,7 @@
 #include "cluster/node/net/comm.h"
 #include "process/device/crash.h"
 #include "process/ended.h"
+#include "store/core.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -69,10 +70,8 @@ static void say_why(uint64_t address, enum adsm_pages_wrong why, const char *pla
 		adsm_format(text, sizeof(text), "kernel '%s' finds no memory%s, or needs more mappings than the system "
 			    "allows a process (vm.max_map_count)", slot->name, place);
 	else if (why == ADSM_PAGES_PLAIN)
-		adsm_format(text, sizeof(text), "task '%s' touched address 0x%lx%s: that is device memory, and a plain "
-			    "pointer does not reach it: write ADSM_SPACE_GLOBAL before the type (const "
-			    "ADSM_SPACE_GLOBAL float *p), also behind each cast", slot->name, (unsigned long)address,
-			    place);
+		adsm_format(text, sizeof(text), "task '%s' touched address 0x%lx%s: " ADSM_CORE_PLAIN, slot->name,
+			    (unsigned long)address, place);
 	else if (i < slot->n_pointers)
 		adsm_format(text, sizeof(text), "kernel '%s' wrote to address 0x%lx%s, in the memory of its parameter "
 			    "%u, which it only reads as it is declared or called", slot->name,

@@ -237,32 +237,26 @@ static void write_task_costs(uint64_t i, uint64_t seq, const struct adsm_task_co
 {
 	const struct adsm_process_slot *slot = &node.shared->slots[i];
 	struct adsm_cluster_costs *costs = &node.cluster->costs[i];
-	const struct adsm_copies_counts *copies = &task->workers.copies;
+	const uint64_t *of_tasks = task->workers.of_tasks;
 	const struct adsm_hcrc_counts *hcrc = &task->hcrc;
 	const uint64_t values[ADSM_CLUSTER_N_COUNTS] = {
-		[ADSM_CLUSTER_WORK_NS] = task->workers.work_ns,
+		[ADSM_CLUSTER_WORK_NS] = of_tasks[ADSM_TASK_WORK_NS],
 		[ADSM_CLUSTER_WORKERS] = task->n_workers,
 		[ADSM_CLUSTER_LOCKS] = hcrc->locks,
-		[ADSM_CLUSTER_LOCK_WAITS] = task->workers.lock_waits,
+		[ADSM_CLUSTER_LOCK_WAITS] = of_tasks[ADSM_TASK_LOCK_WAITS],
 		[ADSM_CLUSTER_LOCKS_GLOBAL] = hcrc->global_locks,
 		[ADSM_CLUSTER_BARRIERS] = task->n_barriers,
-		[ADSM_CLUSTER_READS] = copies->reads,
-		[ADSM_CLUSTER_WRITES] = copies->writes,
-		[ADSM_CLUSTER_READ_MISSES] = copies->read_misses,
-		[ADSM_CLUSTER_WRITE_MISSES] = copies->write_misses,
-		[ADSM_CLUSTER_UPGRADES] = copies->upgrades,
-		[ADSM_CLUSTER_SENT_ON_MISS] = copies->sent_on_miss,
-		[ADSM_CLUSTER_SENT_ON_SYNC] = copies->sent_on_sync,
-		[ADSM_CLUSTER_GIVEN_UP] = copies->given_up,
-		[ADSM_CLUSTER_SHARED_FALSELY] = copies->shared_falsely,
+#define VALUE(upper, name) [ADSM_CLUSTER_##upper] = task->workers.copies.name,
+		ADSM_COPIES_COUNTS(VALUE)
+#undef VALUE
 		[ADSM_CLUSTER_NODE_READ_MISSES] = hcrc->read_misses,
 		[ADSM_CLUSTER_NODE_WRITE_MISSES] = hcrc->write_misses,
 		[ADSM_CLUSTER_NODE_UPGRADES] = hcrc->upgrades,
 		[ADSM_CLUSTER_NODE_DIFFS] = hcrc->diffs,
 		[ADSM_CLUSTER_NODE_EARLY_DIFFS] = hcrc->early_diffs,
 		[ADSM_CLUSTER_NODE_EVICTED] = hcrc->evicted,
-		[ADSM_CLUSTER_LOCK_WAIT_NS] = task->workers.lock_wait_ns,
-		[ADSM_CLUSTER_BARRIER_WAIT_NS] = task->workers.barrier_wait_ns,
+		[ADSM_CLUSTER_LOCK_WAIT_NS] = of_tasks[ADSM_TASK_LOCK_WAIT_NS],
+		[ADSM_CLUSTER_BARRIER_WAIT_NS] = of_tasks[ADSM_TASK_BARRIER_WAIT_NS],
 		[ADSM_CLUSTER_VIRTUAL_NS] = task->virtual_ns,
 	};
 

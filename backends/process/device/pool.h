@@ -25,8 +25,13 @@ struct adsm_pool_way {
 struct adsm_task_way {
 	const struct adsm_task_calls *calls;
 	void (*run)(struct adsm_task_worker *worker, const struct adsm_pool_launch *launch);
-	/* For adsm_crash_place; NULL: the text has the worker's number. */
-	void (*place)(char *ret_text, size_t size);
+	/*
+	 * Return a lock that the worker has, for crash messages; ADSM_TASK_LOCKS_MAX: it has none. @worker: the index
+	 * of its thread. NULL: the locks are those of task_lock.h.
+	 */
+	uint32_t (*held)(uint32_t worker);
+	/* adsm_task_fail_by() reports the error with this function, too; NULL: it reports to the crew only. */
+	void (*failed)(uint32_t worker, int error);
 };
 
 struct adsm_pool_launch {

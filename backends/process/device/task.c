@@ -19,7 +19,6 @@
 #define LEAVE_NS UINT64_C(10000000000)	/* how long a worker of a failed task may compute before the process ends */
 
 static uint32_t n_threads;
-static _Thread_local struct adsm_task_thread *mine;
 
 /* ---- memory: ordinary memory of this process, which all workers share */
 
@@ -62,12 +61,6 @@ static void *allocate(struct adsm_task_worker *worker, size_t size)
 	return memory + 1;
 }
 
-_Noreturn void adsm_task_fail_free(struct adsm_task_worker *worker, void *p)
-{
-	adsm_task_fail(-EINVAL, "worker %u frees %p, which it has not from ADSM_TASK_ALLOC", worker->index, p);
-	adsm_task_leave((struct adsm_task_thread *)worker);
-}
-
 static void give_back(struct adsm_task_worker *worker, void *p)
 {
 	struct memory **at, *memory = (struct memory *)((uintptr_t)p - sizeof(*memory));
@@ -83,7 +76,7 @@ static void give_back(struct adsm_task_worker *worker, void *p)
 		memory = NULL;
 	pthread_mutex_unlock(&allocating);
 	if (!memory)
-		adsm_task_fail_free(worker, p);
+		adsm_task_fail_by((struct adsm_task_thread *)worker, -EINVAL, ADSM_TASK_FREES, p);
 	if (room)
 		adsm_process_give(room, memory->size);
 	free(memory);
@@ -108,25 +101,26 @@ static const struct adsm_task_calls calls = {
 
 static void place(char *ret_text, size_t size)
 {
-	uint32_t lock = mine ? adsm_task_held(mine->id) : 0;
+	const struct adsm_task_thread *mine = adsm_task_mine;
+	const struct adsm_task_way *way = mine ? adsm_task.launch->task_way : NULL;
+	uint32_t lock;
 
 	if (!mine)
 		return;
+	lock = way && way->held ? way->held(mine->base.index) : adsm_task_held(mine->id);
 	if (lock < ADSM_TASK_LOCKS_MAX)
-		adsm_format(ret_text, size, ", in worker %u, which has lock %u", mine->base.index, lock);
+		adsm_format(ret_text, size, ", in worker %u, which has lock %u", mine->number, lock);
 	else
-		adsm_format(ret_text, size, ", in worker %u", mine->base.index);
+		adsm_format(ret_text, size, ", in worker %u", mine->number);
 }
 
 static void end(struct adsm_task_thread *self)
 {
-	if (self->n_locks != self->n_unlocks) {
-		const bool more = self->n_locks - self->n_unlocks > 1;
+	const uint64_t n = self->counts[ADSM_TASK_LOCKS] - self->n_unlocks;
 
-		adsm_task_fail(-EOWNERDEAD, "worker %u has ended with lock %u%s", self->base.index,
-			       adsm_task_held(self->id), more ? ", and with others" : "");
-		return;
-	}
+	if (n)
+		adsm_task_fail_by(self, -EOWNERDEAD, ADSM_TASK_KEEPS_LOCK, adsm_task_held(self->id),
+				  n > 1 ? ADSM_TASK_AND_MORE : "");
 	atomic_store(&self->waits_for, ADSM_TASK_ENDED);
 	atomic_fetch_add(&adsm_task.n_ended, 1);
 	if (adsm_task_stop(self))
@@ -153,8 +147,8 @@ static void run(struct adsm_task_thread *self)
 	adsm_pool_block.launch = NULL;
 	if (!since)
 		return;
-	self->work_ns = adsm_os_now_ns() - since;
-	launch->record->workers[self->base.index] = (struct adsm_span){ since, self->work_ns };
+	self->counts[ADSM_TASK_WORK_NS] = adsm_os_now_ns() - since;
+	launch->record->workers[self->base.index] = (struct adsm_span){ since, self->counts[ADSM_TASK_WORK_NS] };
 }
 
 static void *thread_main(void *arg)
@@ -163,7 +157,7 @@ static void *thread_main(void *arg)
 
 	adsm_crash_thread();
 	/* add_thread() made this thread last, and waits for it. */
-	self = mine = adsm_task_threads[n_threads];
+	self = adsm_task_mine = adsm_task_threads[n_threads];
 	atomic_store(&self->go, 1);
 	adsm_os_wake(&self->go, 1, false);
 	for (uint32_t number = 1, next;; number = next) {
@@ -220,8 +214,9 @@ static void begin(uint32_t n)
 
 		thread->base.calls = task->launch->task_way ? task->launch->task_way->calls : &calls;
 		thread->base.n = n;
-		thread->n_locks = thread->n_unlocks = thread->n_waits = thread->n_handovers = 0;
-		thread->work_ns = thread->lock_wait_ns = thread->barrier_wait_ns = 0;
+		thread->number = i;
+		thread->n_unlocks = 0;
+		memset(thread->counts, 0, sizeof(thread->counts));
 		memset(thread->hot, 0, sizeof(thread->hot));
 		atomic_store(&thread->waits_for, ADSM_TASK_RUNS);
 	}
@@ -271,12 +266,8 @@ static void sum_up(uint64_t ret_counts[ADSM_TASK_N_COUNTS])
 	for (uint32_t i = 0; i < task->n; i++) {
 		const struct adsm_task_thread *thread = adsm_task_threads[i];
 
-		ret_counts[ADSM_TASK_LOCKS] += thread->n_locks;
-		ret_counts[ADSM_TASK_LOCK_WAITS] += thread->n_waits;
-		ret_counts[ADSM_TASK_HANDOVERS] += thread->n_handovers;
-		ret_counts[ADSM_TASK_WORK_NS] += thread->work_ns;
-		ret_counts[ADSM_TASK_LOCK_WAIT_NS] += thread->lock_wait_ns;
-		ret_counts[ADSM_TASK_BARRIER_WAIT_NS] += thread->barrier_wait_ns;
+		for (unsigned k = 0; k < ADSM_TASK_N_COUNTS; k++)
+			ret_counts[k] += thread->counts[k];
 		for (unsigned k = 0; record && k < ADSM_TASK_HOT && thread->hot[k].n; k++)
 			adsm_task_hot_add(record->hot, thread->hot[k]);
 	}
@@ -303,7 +294,7 @@ int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, s
 			 "(ulimit -u, -v)", name, n_threads, (unsigned long)launch->n, strerror(-ret));
 		return ret;
 	}
-	adsm_crash_place = launch->task_way && launch->task_way->place ? launch->task_way->place : place;
+	adsm_crash_place = place;
 	room = shared ? &shared->room : NULL;
 	task->launch = launch;
 	task->name = name;

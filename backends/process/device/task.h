@@ -21,7 +21,5 @@
  */
 int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, struct adsm_process_shared *shared,
 		      uint64_t ret_counts[ADSM_TASK_N_COUNTS], char ret_text[ADSM_PROCESS_TEXT]);
-/* The calling worker has freed memory that was not allocated: its task fails. */
-_Noreturn void adsm_task_fail_free(struct adsm_task_worker *worker, void *p);
 
 #endif

@@ -12,8 +12,8 @@
 
 #include "task_crew.h"
 
+#include "base/log.h"
 #include "base/os.h"
-#include "task_text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,6 +27,7 @@
 
 struct adsm_task adsm_task;
 struct adsm_task_thread *adsm_task_threads[ADSM_TASK_WORKERS_MAX];
+_Thread_local struct adsm_task_thread *adsm_task_mine;
 
 static pthread_mutex_t failing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -101,19 +102,21 @@ uint64_t adsm_task_since(void)
 	return adsm_task.launch->record ? adsm_os_now_ns() : 0;
 }
 
-uint64_t adsm_task_waited(const struct adsm_task_thread *self, uint64_t since, uint32_t what)
+void adsm_task_waited(struct adsm_task_thread *self, uint64_t since, uint32_t what)
 {
 	struct adsm_task_record *record = adsm_task.launch->record;
 	uint64_t ns;
 	uint32_t i;
 
 	if (!record)
-		return 0;
+		return;
 	ns = adsm_os_now_ns() - since;
 	i = atomic_fetch_add_explicit(&record->n_waits, 1, memory_order_relaxed);
 	if (i < ADSM_TASK_WAITS)
 		record->waits[i] = (struct adsm_task_wait){ { since, ns }, self->base.index, what };
-	return ns;
+	self->counts[what == ADSM_TASK_AT_BARRIER ? ADSM_TASK_BARRIER_WAIT_NS : ADSM_TASK_LOCK_WAIT_NS] += ns;
+	if (what != ADSM_TASK_AT_BARRIER)
+		adsm_task_hot_add(self->hot, (struct adsm_task_hot){ ns, what & ~(uint32_t)ADSM_TASK_HANDED, 1 });
 }
 
 /* ---- bad ends */
@@ -157,6 +160,21 @@ _Noreturn void adsm_task_leave(struct adsm_task_thread *self)
 	longjmp(self->leave, 1);
 }
 
+_Noreturn void adsm_task_fail_by(struct adsm_task_thread *self, int error, const char *format, ...)
+{
+	const struct adsm_task_way *way = adsm_task.launch->task_way;
+	char text[ADSM_PROCESS_TEXT];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	adsm_task_fail(error, "worker %u %s", self->number, text);
+	if (way && way->failed)
+		way->failed(self->base.index, error);
+	adsm_task_leave(self);
+}
+
 static struct adsm_task_seen see(uint32_t worker)
 {
 	const struct adsm_task_thread *thread = adsm_task_threads[worker];
@@ -167,12 +185,16 @@ static struct adsm_task_seen see(uint32_t worker)
 	return seen;
 }
 
-static void fail_deadlock(void)
+void adsm_task_tell_deadlock(uint32_t n, struct adsm_task_seen (*its_see)(uint32_t worker),
+			     char ret_text[ADSM_PROCESS_TEXT])
 {
 	char text[ADSM_PROCESS_TEXT];
+	uint32_t i = 0;
 
-	adsm_task_tell_stopped(adsm_task.n, see, text);
-	adsm_task_fail(-EDEADLK, "deadlock: %s", text);
+	while (i < n && its_see(i).waits_for >= ADSM_TASK_LOCKS_MAX)
+		i++;
+	(i < n ? adsm_task_tell_stopped : adsm_task_tell_barrier)(n, its_see, text);
+	adsm_format(ret_text, ADSM_PROCESS_TEXT, "deadlock: %s", text);
 }
 
 void adsm_task_fail_waiting(int error, const char *text)
@@ -183,12 +205,12 @@ void adsm_task_fail_waiting(int error, const char *text)
 	adsm_task_fail(error, "%s%s%s", text, *stopped ? ", " : "", stopped);
 }
 
-static void fail_barrier(void)
+static void fail_deadlock(void)
 {
 	char text[ADSM_PROCESS_TEXT];
 
-	adsm_task_tell_barrier(adsm_task.n, see, text);
-	adsm_task_fail(-EDEADLK, "deadlock: %s", text);
+	adsm_task_tell_deadlock(adsm_task.n, see, text);
+	adsm_task_fail(-EDEADLK, "%s", text);
 }
 
 /* ---- the barrier, and what else it may be that nobody runs */
@@ -200,10 +222,8 @@ void adsm_task_all_stopped(void)
 
 	if (n_ended == task->n || atomic_load(&task->failed))
 		return;
-	if (atomic_load(&task->n_in_locks)) {
+	if (atomic_load(&task->n_in_locks) || n_ended) {
 		fail_deadlock();
-	} else if (n_ended) {
-		fail_barrier();
 	} else {
 		task->n_barriers++;
 		adsm_task_start();
@@ -240,5 +260,5 @@ void adsm_task_barrier(struct adsm_task_worker *worker)
 		adsm_task_leave(self);
 	atomic_store(&self->waits_for, ADSM_TASK_RUNS);
 	if (!last)
-		self->barrier_wait_ns += adsm_task_waited(self, since, ADSM_TASK_AT_BARRIER);
+		adsm_task_waited(self, since, ADSM_TASK_AT_BARRIER);
 }

@@ -7,6 +7,7 @@
 #define ADSM_PROCESS_TASK_CREW_H
 
 #include "pool.h"
+#include "task_text.h"
 
 #include <setjmp.h>
 
@@ -19,7 +20,8 @@ enum { ADSM_TASK_TRY = 1, ADSM_TASK_LEAVE = 2 };
 struct adsm_task_thread {		/* a worker, and its thread, which stays for later tasks */
 	_Alignas(64) struct adsm_task_worker base;
 	uint32_t id;			/* index + 1: what a lock's word says */
-	uint64_t n_locks, n_unlocks, n_waits, n_handovers, work_ns, lock_wait_ns, barrier_wait_ns;
+	uint32_t number;		/* for messages: its index among the workers of all processes */
+	uint64_t counts[ADSM_TASK_N_COUNTS], n_unlocks;	/* of this worker in this task */
 	struct adsm_task_hot hot[ADSM_TASK_HOT];
 	struct adsm_task_thread *next;	/* in the queue of a lock, and under its mutex */
 	_Atomic uint32_t waits_for;
@@ -48,10 +50,26 @@ struct adsm_task {			/* the one that runs */
 
 extern struct adsm_task adsm_task;
 extern struct adsm_task_thread *adsm_task_threads[ADSM_TASK_WORKERS_MAX];
+/* The worker of the calling thread; NULL: the thread is not a worker's. */
+extern _Thread_local struct adsm_task_thread *adsm_task_mine;
 
 /* The task has failed, for the first reason given: its workers leave. "task 'name': " is put before. */
 void adsm_task_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same of a worker that waits for something which is not the task's, and behind that those that have stopped. */
+/* The same for an error of the calling worker: the text begins with "worker N ", too. The worker leaves. */
+_Noreturn void adsm_task_fail_by(struct adsm_task_thread *self, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Messages about errors of workers, the same on all devices. */
+#define ADSM_TASK_NO_LOCK "uses lock %u: the last one is %u"
+#define ADSM_TASK_HAS_LOCK "takes lock %u, which it has"
+#define ADSM_TASK_KEEPS_LOCK "has ended with lock %u%s"
+#define ADSM_TASK_AND_MORE ", and with others"
+#define ADSM_TASK_GIVES "gives lock %u back, which worker %u has"
+#define ADSM_TASK_GIVES_FREE "gives lock %u back, which nobody has"
+#define ADSM_TASK_FREES "frees %p, which it has not from ADSM_TASK_ALLOC"
+/* Explain a deadlock: none of the @n workers can continue. */
+void adsm_task_tell_deadlock(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker),
+			     char ret_text[ADSM_PROCESS_TEXT]);
+/* As adsm_task_fail(), for a worker that waits for something outside the task. The text lists stopped workers, too. */
 void adsm_task_fail_waiting(int error, const char *text);
 /* Until who says so has told all, who may be another thread. */
 void adsm_task_failed_wait(void);
@@ -69,8 +87,8 @@ void adsm_task_all_stopped(void);
 bool adsm_task_spins(uint64_t *until);
 /* When something begins that is to be recorded; 0 where nothing is. */
 uint64_t adsm_task_since(void);
-/* The calling worker has waited since then, for this; it returns for how long. */
-uint64_t adsm_task_waited(const struct adsm_task_thread *self, uint64_t since, uint32_t what);
+/* Record that the calling worker has waited since @since. @what: as in struct adsm_task_wait. */
+void adsm_task_waited(struct adsm_task_thread *self, uint64_t since, uint32_t what);
 /* All run. */
 void adsm_task_start(void);
 /* The calling worker waits for all others at the barrier. */

@@ -58,11 +58,8 @@ static __attribute__((noinline)) struct lock *find_slow(struct adsm_task_thread 
 {
 	struct lock *page;
 
-	if (id >= ADSM_TASK_LOCKS_MAX) {
-		adsm_task_fail(-EINVAL, "worker %u uses lock %u: the last one is %u", self->base.index, id,
-			       ADSM_TASK_LOCKS_MAX - 1);
-		adsm_task_leave(self);
-	}
+	if (id >= ADSM_TASK_LOCKS_MAX)
+		adsm_task_fail_by(self, -EINVAL, ADSM_TASK_NO_LOCK, id, ADSM_TASK_LOCKS_MAX - 1);
 	page = make_page(id / PAGE);
 	if (!page) {
 		adsm_task_fail(-ENOMEM, "no memory for lock %u of worker %u", id, self->base.index);
@@ -157,7 +154,7 @@ static bool come(struct lock *lock, struct adsm_task_thread *self)
 		if (!owner && atomic_compare_exchange_weak(&lock->word, &word, word | self->id))
 			break;
 		if (owner == self->id) {
-			self->n_handovers++;
+			self->counts[ADSM_TASK_HANDOVERS]++;
 			if (locked)
 				pthread_mutex_unlock(&lock->mutex);
 			return true;
@@ -179,23 +176,18 @@ static bool come(struct lock *lock, struct adsm_task_thread *self)
 
 static void wait_for(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
 {
-	const uint64_t since = adsm_task_since(), handovers = self->n_handovers;
-	uint64_t ns;
+	const uint64_t since = adsm_task_since(), handovers = self->counts[ADSM_TASK_HANDOVERS];
 
 	atomic_store(&self->lock_word, &lock->word);
 	atomic_store(&self->waits_for, id);
 	atomic_fetch_add(&adsm_task.n_in_locks, 1);
-	self->n_waits++;
+	self->counts[ADSM_TASK_LOCK_WAITS]++;
 	do {
 		sleep_in(lock, self);
 	} while (!come(lock, self));
 	atomic_fetch_sub(&adsm_task.n_in_locks, 1);
 	atomic_store(&self->waits_for, ADSM_TASK_RUNS);
-	if (!since)
-		return;
-	ns = adsm_task_waited(self, since, self->n_handovers > handovers ? id | ADSM_TASK_HANDED : id);
-	self->lock_wait_ns += ns;
-	adsm_task_hot_add(self->hot, (struct adsm_task_hot){ ns, id, 1 });
+	adsm_task_waited(self, since, self->counts[ADSM_TASK_HANDOVERS] > handovers ? id | ADSM_TASK_HANDED : id);
 }
 
 static __attribute__((noinline)) void lock_slow(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
@@ -203,10 +195,8 @@ static __attribute__((noinline)) void lock_slow(struct lock *lock, struct adsm_t
 	uint64_t until = 0;
 	uint32_t word;
 
-	if ((atomic_load(&lock->word) & ADSM_TASK_OWNER) == self->id) {
-		adsm_task_fail(-EDEADLK, "worker %u takes lock %u, which it has", self->base.index, id);
-		adsm_task_leave(self);
-	}
+	if ((atomic_load(&lock->word) & ADSM_TASK_OWNER) == self->id)
+		adsm_task_fail_by(self, -EDEADLK, ADSM_TASK_HAS_LOCK, id);
 	do {
 		if (try_take(lock, self, &word))
 			return;
@@ -229,29 +219,20 @@ void adsm_task_lock(struct adsm_task_worker *worker, uint32_t id)
 	if (!atomic_compare_exchange_strong_explicit(&lock->word, &none, self->id, memory_order_acquire,
 						     memory_order_relaxed))
 		lock_slow(lock, self, id);
-	self->n_locks++;
+	self->counts[ADSM_TASK_LOCKS]++;
 }
 
 /* ---- releasing a lock */
-
-static _Noreturn void fail_unlock(struct adsm_task_thread *self, uint32_t id, uint32_t owner)
-{
-	if (owner)
-		adsm_task_fail(-EPERM, "worker %u gives lock %u back, which worker %u has", self->base.index, id,
-			       owner - 1);
-	else
-		adsm_task_fail(-EPERM, "worker %u gives lock %u back, which nobody has", self->base.index, id);
-	adsm_task_leave(self);
-}
 
 /* A worker waits for the lock, or the caller does not hold it. */
 static __attribute__((noinline)) void unlock_slow(struct lock *lock, struct adsm_task_thread *self, uint32_t id)
 {
 	uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
+	const uint32_t owner = word & ADSM_TASK_OWNER;
 	struct adsm_task_thread *first;
 
-	if ((word & ADSM_TASK_OWNER) != self->id)
-		fail_unlock(self, id, word & ADSM_TASK_OWNER);
+	if (owner != self->id)
+		adsm_task_fail_by(self, -EPERM, owner ? ADSM_TASK_GIVES : ADSM_TASK_GIVES_FREE, id, owner - 1);
 	while ((word & COMING) && word < PASSES_MAX)
 		if (atomic_compare_exchange_weak_explicit(&lock->word, &word, word & ~ADSM_TASK_OWNER,
 							  memory_order_release, memory_order_relaxed))

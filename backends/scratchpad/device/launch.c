@@ -59,7 +59,7 @@ static void on_wrong_address(uint64_t address, const char *what)
 
 	adsm_live_say(&live, memory.base, address, near, sizeof(near));
 	adsm_format(why, sizeof(why), ": %s by a pointer to device memory, where there is none: %s%s", what,
-		    *near ? "" : "a null pointer, one past its object, or one that was never of an object", near);
+		    *near ? "" : ADSM_CORE_NOWHERE, near);
 	adsm_crash_now(SIGSEGV, address, why);
 }
 
@@ -71,23 +71,13 @@ static void on_wrong(struct adsm_cache *cache, uint64_t address, const char *wha
 /* An access by an instruction of the kernel itself. */
 static const char *explain(int signal, uint64_t address, const char *access)
 {
-	static char why[320];
 	const struct adsm_core *core = adsm_tasks_core() ? adsm_tasks_core() : mine.core;
 
 	if (signal != SIGSEGV && signal != SIGBUS)
 		return NULL;
 	if (address - memory.base < memory.size)
-		return ": that is device memory, and a plain pointer does not reach it: write ADSM_SPACE_GLOBAL "
-		       "before the type "
-		       "(const ADSM_SPACE_GLOBAL float *p), also behind each cast, and the load or store goes by the "
-		       "cache";
-	if (!core || !adsm_core_is_below_stack(core, address))
-		return NULL;
-	adsm_format(why, sizeof(why), ": its stack has run over, of %lu bytes in the local store: make its "
-				      "ADSM_SHARED and "
-		    "ADSM_PRIVATE arrays smaller, let it call itself less deep, or raise ADSM_SCRATCHPAD_SIZE",
-		    core->stack_size);
-	return why;
+		return ": " ADSM_CORE_PLAIN ", and the load or store goes by the cache";
+	return core ? adsm_core_explain(core, address, "ADSM_SHARED and ADSM_PRIVATE arrays") : NULL;
 }
 
 /* ---- services of kernels: those of the execution handler, except that freeing also flushes the cache */
@@ -179,8 +169,6 @@ static void add_costs(uint64_t work_end_ns)
 	const struct adsm_cache_counts *counts = &mine.core->cache->counts;
 	const uint64_t end_ns = adsm_os_now_ns();
 	const uint64_t accesses = mine.core->cache->store.clock - mine.hits;
-	const uint64_t peak = layout.control + layout.tags + layout.dirty + layout.lines + layout.ahead + layout.code +
-		adsm_core_depth(mine.core);
 
 	add(ADSM_SCRATCHPAD_HITS, accesses - counts->misses);
 	add(ADSM_SCRATCHPAD_MISSES, counts->misses);
@@ -194,7 +182,7 @@ static void add_costs(uint64_t work_end_ns)
 	add(ADSM_SCRATCHPAD_CORES, 1);
 	add(ADSM_SCRATCHPAD_WORK_NS, work_end_ns - mine.start_ns);
 	add(ADSM_SCRATCHPAD_FLUSH_NS, end_ns - work_end_ns);
-	add_most(ADSM_SCRATCHPAD_BYTES_PEAK, peak);
+	add_most(ADSM_SCRATCHPAD_BYTES_PEAK, adsm_core_used(mine.core, &layout));
 	if (overlay)
 		add_code_costs();
 	costs->cores[mine.index].work = (struct adsm_span){ mine.start_ns, work_end_ns - mine.start_ns };

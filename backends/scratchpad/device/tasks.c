@@ -27,23 +27,17 @@ static struct {
 	struct adsm_scratchpad_shared *shared;
 	struct adsm_cache_memory memory;
 	unsigned n_cores;
-	void (*wrong)(uint64_t address, const char *what);
-	struct adsm_scratchpad_layout layout;
 	char does_not_fit[ADSM_PROCESS_TEXT];	/* "": it does */
-	uint32_t page;
-	/* Since the first task. */
-	struct adsm_crc crc;
-	struct adsm_core cores[ADSM_SCRATCHPAD_MAX_CORES];
-	unsigned n_made;
+	struct adsm_crc crc;		/* since the first task */
+	struct adsm_copies_cores cores;
 	struct adsm_scratchpad_costs *costs;	/* of the one that runs; NULL: it is not counted */
 } tasks;
 
-static _Thread_local const struct adsm_core *mine;
 static struct adsm_kernel_services services;	/* what workers have of adsm_services_here */
 
 const struct adsm_core *adsm_tasks_core(void)
 {
-	return mine;
+	return adsm_task_mine ? &tasks.cores.of[adsm_task_mine->base.index] : NULL;
 }
 
 /* Memory that workers share is that of tasks: what kernels are lent would be no page of theirs. */
@@ -56,20 +50,25 @@ void adsm_tasks_start(struct adsm_process_shared *shared, const struct adsm_scra
 		      const struct adsm_scratchpad_task *task, const struct adsm_cache_memory *memory, unsigned n_cores,
 		      void (*wrong)(uint64_t address, const char *what))
 {
+	static struct adsm_core cores[ADSM_SCRATCHPAD_MAX_CORES];
+
 	tasks.shared = (struct adsm_scratchpad_shared *)shared->extra;
 	tasks.memory = *memory;
 	tasks.n_cores = n_cores;
-	tasks.wrong = wrong;
-	tasks.page = task->page;
 	services = adsm_services_here;
 	services.alloc = no_memory;
-	adsm_scratchpad_lay_out_task(geometry, task, &tasks.layout, tasks.does_not_fit, sizeof(tasks.does_not_fit));
+	tasks.cores = (struct adsm_copies_cores){
+		.page = task->page, .below = &adsm_crc_copies, .arg = &tasks.crc, .wrong = wrong,
+		.services = &services, .of = cores,
+	};
+	adsm_scratchpad_lay_out_task(geometry, task, &tasks.cores.layout, tasks.does_not_fit,
+				     sizeof(tasks.does_not_fit));
 }
 
 bool adsm_tasks_fit(const struct adsm_store_needs *needs, char ret_text[ADSM_PROCESS_TEXT])
 {
 	if (!*tasks.does_not_fit)
-		return adsm_store_task_fits(&tasks.layout, tasks.page, needs, ret_text);
+		return adsm_store_task_fits(&tasks.cores.layout, tasks.cores.page, needs, ret_text);
 	adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %s", needs->name, tasks.does_not_fit);
 	return false;
 }
@@ -78,7 +77,7 @@ bool adsm_tasks_fit(const struct adsm_store_needs *needs, char ret_text[ADSM_PRO
 
 static struct adsm_copies *pages_of(const struct adsm_task_worker *worker)
 {
-	return tasks.cores[worker->index].window;
+	return tasks.cores.of[worker->index].window;
 }
 
 static void lock(struct adsm_task_worker *worker, uint32_t id)
@@ -102,10 +101,7 @@ static void barrier(struct adsm_task_worker *worker)
 
 static void flush(struct adsm_task_worker *worker, const volatile void *p)
 {
-	if (p)
-		adsm_copies_flush(pages_of(worker), (uint64_t)(uintptr_t)p, 1);
-	else
-		adsm_copies_flush_all(pages_of(worker));
+	adsm_copies_flush(pages_of(worker), (uint64_t)(uintptr_t)p, p ? 1 : 0);
 }
 
 /*
@@ -127,12 +123,11 @@ static void give_back(struct adsm_task_worker *worker, void *p)
 
 	if (!p)
 		return;
-	if (!size)
-		adsm_task_fail_free(worker, p);
-	adsm_copies_flush(pages_of(worker), address, size);
+	if (size)
+		adsm_copies_flush(pages_of(worker), address, size);
 	/* Another worker may have freed it since. */
-	if (!adsm_heap_free(address))
-		adsm_task_fail_free(worker, p);
+	if (!size || !adsm_heap_free(address))
+		adsm_task_fail_by((struct adsm_task_thread *)worker, -EINVAL, ADSM_TASK_FREES, p);
 }
 
 static void add(unsigned what, uint64_t n)
@@ -142,12 +137,11 @@ static void add(unsigned what, uint64_t n)
 
 static void run(struct adsm_task_worker *worker, const struct adsm_pool_launch *launch)
 {
-	const struct adsm_core *core = &tasks.cores[worker->index];
+	const struct adsm_core *core = &tasks.cores.of[worker->index];
 	struct adsm_copies *pages = core->window;
 	const uint64_t commands = adsm_handler_commands();
 	uint64_t start_ns, end_ns;
 
-	mine = core;
 	adsm_copies_begin(pages, tasks.costs);
 	pages->store.worker = worker;
 	if (tasks.costs)
@@ -159,9 +153,7 @@ static void run(struct adsm_task_worker *worker, const struct adsm_pool_launch *
 	if (tasks.costs) {
 		add(ADSM_SCRATCHPAD_COMMANDS, adsm_handler_commands() - commands);
 		tasks.costs->cores[worker->index].work = (struct adsm_span){ start_ns, end_ns - start_ns };
-		tasks.costs->cores[worker->index].flush = (struct adsm_span){
-			end_ns, adsm_os_now_ns() - end_ns
-		};
+		tasks.costs->cores[worker->index].flush = (struct adsm_span){ end_ns, adsm_os_now_ns() - end_ns };
 	}
 }
 
@@ -175,68 +167,65 @@ static const struct adsm_task_calls calls = {
 	.free = give_back,
 };
 
-static const struct adsm_task_way way = { &calls, run, NULL };
+static const struct adsm_task_way way = { .calls = &calls, .run = run };
 
 /* ---- what it has cost */
 
 static void add_worker(unsigned worker)
 {
-	const struct adsm_scratchpad_layout *layout = &tasks.layout;
-	const struct adsm_core *core = &tasks.cores[worker];
-	const struct adsm_copies_counts *counts = &((const struct adsm_copies *)core->window)->counts;
+	const uint64_t peak = adsm_core_used(&tasks.cores.of[worker], &tasks.cores.layout);
+
+	add(ADSM_SCRATCHPAD_CORES, 1);
+	add(ADSM_SCRATCHPAD_WORK_NS, tasks.costs->cores[worker].work.ns);
+	add(ADSM_SCRATCHPAD_FLUSH_NS, tasks.costs->cores[worker].flush.ns);
+	if (peak > tasks.costs->values[ADSM_SCRATCHPAD_BYTES_PEAK])
+		tasks.costs->values[ADSM_SCRATCHPAD_BYTES_PEAK] = peak;
+}
+
+static void add_copies(const struct adsm_copies_counts *counts)
+{
 	const uint64_t in = counts->read_misses + counts->write_misses;
 	const uint64_t out = counts->sent_on_miss + counts->sent_on_sync;
-	const uint64_t peak = layout->control + layout->tags + layout->dirty + layout->lines + layout->code +
-		adsm_core_depth(core);
 
 	add(ADSM_SCRATCHPAD_HITS, counts->reads + counts->writes - in);
 	add(ADSM_SCRATCHPAD_MISSES, in);
 	add(ADSM_SCRATCHPAD_DIRECT, counts->direct);
 	add(ADSM_SCRATCHPAD_DMA_IN, in);
 	add(ADSM_SCRATCHPAD_DMA_OUT, out);
-	add(ADSM_SCRATCHPAD_BYTES_IN, in * tasks.page);
-	add(ADSM_SCRATCHPAD_BYTES_OUT, out * tasks.page);
-	add(ADSM_SCRATCHPAD_CORES, 1);
-	add(ADSM_SCRATCHPAD_WORK_NS, tasks.costs->cores[worker].work.ns);
-	add(ADSM_SCRATCHPAD_FLUSH_NS, tasks.costs->cores[worker].flush.ns);
-	if (peak > tasks.costs->values[ADSM_SCRATCHPAD_BYTES_PEAK])
-		tasks.costs->values[ADSM_SCRATCHPAD_BYTES_PEAK] = peak;
-	add(ADSM_SCRATCHPAD_READS, counts->reads);
-	add(ADSM_SCRATCHPAD_WRITES, counts->writes);
-	add(ADSM_SCRATCHPAD_READ_MISSES, counts->read_misses);
-	add(ADSM_SCRATCHPAD_WRITE_MISSES, counts->write_misses);
-	add(ADSM_SCRATCHPAD_UPGRADES, counts->upgrades);
-	add(ADSM_SCRATCHPAD_SENT_ON_MISS, counts->sent_on_miss);
-	add(ADSM_SCRATCHPAD_SENT_ON_SYNC, counts->sent_on_sync);
-	add(ADSM_SCRATCHPAD_GIVEN_UP, counts->given_up);
-	add(ADSM_SCRATCHPAD_SHARED_FALSELY, counts->shared_falsely);
+	add(ADSM_SCRATCHPAD_BYTES_IN, in * tasks.cores.page);
+	add(ADSM_SCRATCHPAD_BYTES_OUT, out * tasks.cores.page);
+#define ADD(upper, name) add(ADSM_SCRATCHPAD_##upper, counts->name);
+	ADSM_COPIES_COUNTS(ADD)
+#undef ADD
 }
 
-static void add_sharing(const struct adsm_process_slot *slot, const struct adsm_pool_launch *launch)
+static void add_sharing(const struct adsm_process_slot *slot, const struct adsm_pool_launch *launch,
+			const struct adsm_copies_counts *counts)
 {
 	const struct adsm_crc_worst *worst = &tasks.crc.worst;
 	struct adsm_sharing_call call = {
-		.task = slot->name, .page = tasks.page,
+		.task = slot->name, .page = tasks.cores.page,
 		.worst = { .address = worst->address, .n = worst->n, .worker = worst->worker },
 		.args = launch->args, .n_args = slot->n_args, .base = tasks.memory.base, .size = tasks.memory.size,
 	};
 
 	adsm_format(call.worst.because, sizeof(call.worst.because), "worker %u", worst->writer);
-	for (unsigned i = 0; i < launch->n; i++)
-		for (int k = 0; k < ADSM_SCRATCHPAD_PAGE_SIZES; k++)
-			call.moved[k] += ((const struct adsm_copies *)tasks.cores[i].window)->counts.moved[k];
+	memcpy(call.moved, counts->moved, sizeof(call.moved));
 	adsm_sharing_add(&tasks.shared->sharings, &call);
 }
 
 static void add_costs(const struct adsm_process_slot *slot, const struct adsm_pool_launch *launch)
 {
 	const uint64_t *counts = slot->counts;
+	struct adsm_copies_counts copies;
 
 	for (unsigned i = 0; i < launch->n; i++) {
 		/* What it still has was brought, too. */
-		adsm_copies_flush_all(tasks.cores[i].window);
+		adsm_copies_flush_all(tasks.cores.of[i].window);
 		add_worker(i);
 	}
+	copies = adsm_copies_sum(&tasks.cores, (uint32_t)launch->n);
+	add_copies(&copies);
 	add(ADSM_SCRATCHPAD_WORKERS, counts[ADSM_TASK_WORKERS]);
 	add(ADSM_SCRATCHPAD_LOCKS, counts[ADSM_TASK_LOCKS]);
 	add(ADSM_SCRATCHPAD_LOCK_WAITS, counts[ADSM_TASK_LOCK_WAITS]);
@@ -244,7 +233,7 @@ static void add_costs(const struct adsm_process_slot *slot, const struct adsm_po
 	add(ADSM_SCRATCHPAD_BARRIERS, counts[ADSM_TASK_BARRIERS]);
 	add(ADSM_SCRATCHPAD_LOCK_WAIT_NS, counts[ADSM_TASK_LOCK_WAIT_NS]);
 	add(ADSM_SCRATCHPAD_BARRIER_WAIT_NS, counts[ADSM_TASK_BARRIER_WAIT_NS]);
-	add_sharing(slot, launch);
+	add_sharing(slot, launch, &copies);
 }
 
 /* ---- launches */
@@ -255,7 +244,7 @@ static int start_memory(bool counted)
 	int ret = 0;
 
 	if (!tasks.crc.page) {
-		adsm_crc_init(&tasks.crc, tasks.page);
+		adsm_crc_init(&tasks.crc, tasks.cores.page);
 		ret = adsm_heap_start(&spans[HEAP].begin, &spans[HEAP].end, &spans[HEAP].bytes);
 		spans[OBJECTS] = (struct adsm_crc_span){
 			.begin = tasks.memory.base, .end = tasks.memory.base + tasks.memory.size,
@@ -265,24 +254,6 @@ static int start_memory(bool counted)
 	if (!ret)
 		ret = adsm_crc_write_span(&tasks.crc, &spans[OBJECTS], counted);
 	return ret ? ret : adsm_crc_write_span(&tasks.crc, &spans[HEAP], counted);
-}
-
-static int make_core(void)
-{
-	struct adsm_core *core = &tasks.cores[tasks.n_made];
-	int ret = adsm_core_reserve(&tasks.layout, core);
-
-	if (ret)
-		return ret;
-	ret = adsm_copies_init(core->window, &tasks.layout, tasks.page, &adsm_crc_copies, &tasks.crc, tasks.n_made,
-			       tasks.wrong);
-	if (ret) {
-		adsm_core_destroy(core);
-		return ret;
-	}
-	((struct adsm_copies *)core->window)->store.services = &services;
-	tasks.n_made++;
-	return 0;
 }
 
 int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *served,
@@ -297,11 +268,10 @@ int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *s
 			    "(ADSM_SCRATCHPAD_CORES)", slot->name, launch->n, tasks.n_cores);
 		return -EINVAL;
 	}
-	while (!ret && tasks.n_made < launch->n)
-		ret = make_core();
+	if (!ret)
+		ret = adsm_copies_make(&tasks.cores, (uint32_t)launch->n);
 	if (ret) {
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': no memory for the cores of its workers",
-			    slot->name);
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, ADSM_COPIES_NO_MEMORY, slot->name);
 		return ret;
 	}
 	for (int i = 0; i < ADSM_CACHE_READABLE; i++)

@@ -18,7 +18,7 @@
 #include "process/device/code.h"
 #include "process/device/crash.h"
 #include "process/device/diff.h"
-#include "process/device/task_text.h"
+#include "process/device/task_crew.h"
 #include "cluster/node/net/runs.h"
 #include "seen.h"
 #include "cluster/node/hcrc/virtual.h"
@@ -95,9 +95,9 @@ static uint32_t interval(int rank, uint32_t *ret_first)
 
 static void *reserve(size_t size)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = adsm_os_table(size);
 
-	if (memory == MAP_FAILED)
+	if (!memory)
 		adsm_comm_fail("no address space for the pages of a task, %zu bytes (ulimit -v)", size);
 	return memory;
 }
@@ -398,26 +398,18 @@ static void write_back(int status, struct adsm_cluster_shared *shared)
 			write_page(task.filled[i], shared);
 }
 
-static bool has_lock(const struct adsm_worker_left *left, uint32_t lock)
-{
-	uint32_t i = 0;
-
-	while (i < left->n_locks && left->locks[i] != lock)
-		i++;
-	return i < left->n_locks;
-}
-
 static struct adsm_task_seen see(uint32_t worker)
 {
 	struct adsm_task_seen seen = { .waits_for = task.left[worker].waits_for };
 
 	for (uint32_t i = 0; i < task.begin.n_workers && seen.waits_for < ADSM_TASK_LOCKS_MAX && !seen.holder; i++)
-		if (has_lock(&task.left[i], seen.waits_for))
-			seen.holder = i + 1;
+		for (uint32_t k = 0; k < task.left[i].n_locks; k++)
+			if (task.left[i].locks[k] == seen.waits_for)
+				seen.holder = i + 1;
 	return seen;
 }
 
-/* A worker has given back a lock that it has not got: who has? */
+/* A worker has released a lock that it does not have. Name the worker that has it, if there is one. */
 static void say_owner(char ret_text[ADSM_PROCESS_TEXT])
 {
 	uint32_t worker = 0, holder;
@@ -426,29 +418,24 @@ static void say_owner(char ret_text[ADSM_PROCESS_TEXT])
 		worker++;
 	holder = worker < task.begin.n_workers ? see(worker).holder : 0;
 	if (holder)
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': worker %u gives lock %u back, which worker %u has",
-			    task.launch.name, worker, task.left[worker].waits_for, holder - 1);
-	else
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "%s, which nobody has", task.sum.text);
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': worker %u " ADSM_TASK_GIVES, task.launch.name,
+			    worker, task.left[worker].waits_for, holder - 1);
 }
 
 static void say_failure(int status, char ret_text[ADSM_PROCESS_TEXT])
 {
 	char text[ADSM_PROCESS_TEXT];
-	bool in_locks = false;
 
-	for (uint32_t i = 0; i < task.begin.n_workers; i++)
-		in_locks = in_locks || task.left[i].waits_for < ADSM_TASK_LOCKS_MAX;
+	if (status == -EDEADLK)
+		adsm_task_tell_deadlock(task.begin.n_workers, see, text);
+	else
+		adsm_format(text, sizeof(text), "%s", strerror(-status));
+	if (task.sum.error)
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "%s", task.sum.text);
+	else
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %s", task.launch.name, text);
 	if (task.sum.error == -EPERM)
 		say_owner(ret_text);
-	else if (task.sum.error)
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "%s", task.sum.text);
-	else if (status != -EDEADLK)
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %s", task.launch.name, strerror(-status));
-	else
-		(in_locks ? adsm_task_tell_stopped : adsm_task_tell_barrier)(task.begin.n_workers, see, text);
-	if (!task.sum.error && status == -EDEADLK)
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': deadlock: %s", task.launch.name, text);
 }
 
 /* How they shared pages. */

@@ -29,20 +29,17 @@
 struct worker {
 	struct adsm_task_worker base;	/* for the kernel: its index counts the workers of all nodes */
 	struct adsm_task_thread *thread;
-	struct adsm_core core;
-	uint32_t *locks;		/* that it holds */
+	uint32_t *locks;		/* that it has */
 	uint32_t n_locks, room;
 	uint32_t waits_for;		/* as in task_crew.h */
 	bool gives_back;		/* it released the lock waits_for without holding it */
 };
 
 static struct {
-	struct adsm_scratchpad_layout layout;
-	uint32_t page;
+	struct adsm_copies_cores cores;
 	void (*wake)(void);
 	struct worker all[ADSM_HCRC_WORKERS_MAX];
-	uint32_t n_made;		/* workers whose core exists */
-	/* The current task. */
+	/* The task that runs. */
 	struct adsm_workers_part part;
 	struct adsm_hcrc_memory memory;
 	int status;
@@ -52,30 +49,21 @@ static struct {
 	_Atomic bool done;
 } workers;
 
-static _Thread_local struct worker *mine;
-
-void adsm_workers_start(const struct adsm_scratchpad_layout *layout, uint32_t page, void (*wake)(void))
-{
-	workers.layout = *layout;
-	workers.page = page;
-	workers.wake = wake;
-}
-
-/* ---- requests of a worker, and how it leaves its task */
+/* ---- what a worker asks, and how it may be left */
 
 static struct worker *worker_of(struct adsm_task_worker *base)
 {
 	return (struct worker *)base;
 }
 
-static struct adsm_copies *pages_of(const struct worker *worker)
-{
-	return worker->core.window;
-}
-
 static uint32_t index_of(const struct worker *worker)
 {
 	return (uint32_t)(worker - workers.all);
+}
+
+static struct adsm_copies *pages_of(const struct worker *worker)
+{
+	return workers.cores.of[index_of(worker)].window;
 }
 
 static __attribute__((noreturn)) void leave(uint32_t index)
@@ -90,21 +78,9 @@ static void check(const struct worker *worker, int error)
 		leave(index_of(worker));
 }
 
-/*
- * The worker did something invalid. The text is recorded first, because other workers end when they learn of the
- * failure.
- */
-#define FAIL(worker, error, ...) do { \
-	adsm_task_fail(error, __VA_ARGS__); \
-	adsm_hcrc_node_fail(index_of(worker), error); \
-	leave(index_of(worker)); \
-} while (0)
-
 static __attribute__((noreturn)) void refuse(uint32_t index, const char *what)
 {
-	const struct worker *worker = &workers.all[index];
-
-	FAIL(worker, -ENOTSUP, "worker %u %s", worker->base.index, what);
+	adsm_task_fail_by(workers.all[index].thread, -ENOTSUP, "%s", what);
 }
 
 static uint32_t find_lock(const struct worker *worker, uint32_t id)
@@ -122,8 +98,12 @@ static void add_lock(struct worker *worker, uint32_t id)
 		const uint32_t room = worker->room ? 2 * worker->room : 16;
 		uint32_t *locks = realloc(worker->locks, room * sizeof(*locks));
 
-		if (!locks)
-			FAIL(worker, -ENOMEM, "no memory for the list of locks that worker %u has", worker->base.index);
+		if (!locks) {
+			adsm_task_fail(-ENOMEM, "no memory for the list of locks that worker %u has",
+				       worker->base.index);
+			adsm_hcrc_node_fail(index_of(worker), -ENOMEM);
+			leave(index_of(worker));
+		}
 		worker->locks = locks;
 		worker->room = room;
 	}
@@ -136,22 +116,7 @@ static void take_notices(struct worker *worker)
 	uint32_t page;
 
 	while ((page = adsm_hcrc_node_notice(index)) != ADSM_HCRC_NONE)
-		adsm_copies_give_up(pages_of(worker), adsm_hcrc_address(&workers.memory, page, workers.page));
-}
-
-/* The worker has slept for a lock. */
-static void note_wait(const struct worker *worker, uint64_t since, uint32_t id, bool stayed)
-{
-	struct adsm_task_thread *thread = worker->thread;
-	const bool heap = id == ADSM_NODE_HEAP_LOCK;
-	uint64_t ns;
-
-	thread->n_waits++;
-	if (!since)
-		return;
-	ns = adsm_task_waited(thread, since, heap ? ADSM_TASK_FOR_MEMORY : stayed ? id | ADSM_TASK_HANDED : id);
-	thread->lock_wait_ns += ns;
-	adsm_task_hot_add(thread->hot, (struct adsm_task_hot){ ns, id, 1 });
+		adsm_copies_give_up(pages_of(worker), adsm_hcrc_address(&workers.memory, page, workers.cores.page));
 }
 
 static void take(struct worker *worker, uint32_t id)
@@ -162,8 +127,12 @@ static void take(struct worker *worker, uint32_t id)
 	worker->waits_for = id;
 	check(worker, adsm_hcrc_node_acquire(index_of(worker), id, &way));
 	worker->waits_for = ADSM_TASK_RUNS;
-	if (way != ADSM_HCRC_AT_ONCE)
-		note_wait(worker, since, id, way == ADSM_HCRC_STAYED);
+	/* The worker has slept. */
+	if (way != ADSM_HCRC_AT_ONCE) {
+		worker->thread->counts[ADSM_TASK_LOCK_WAITS]++;
+		adsm_task_waited(worker->thread, since, id == ADSM_NODE_HEAP_LOCK ? ADSM_TASK_FOR_MEMORY :
+				 way == ADSM_HCRC_STAYED ? id | ADSM_TASK_HANDED : id);
+	}
 	add_lock(worker, id);
 	take_notices(worker);
 }
@@ -179,8 +148,7 @@ static void give(struct worker *worker, uint32_t id)
 static void check_number(const struct worker *worker, uint32_t id)
 {
 	if (id >= ADSM_TASK_LOCKS_MAX)
-		FAIL(worker, -EINVAL, "worker %u uses lock %u: the last one is %u", worker->base.index, id,
-		     ADSM_TASK_LOCKS_MAX - 1);
+		adsm_task_fail_by(worker->thread, -EINVAL, ADSM_TASK_NO_LOCK, id, ADSM_TASK_LOCKS_MAX - 1);
 }
 
 static void lock(struct adsm_task_worker *base, uint32_t id)
@@ -189,7 +157,7 @@ static void lock(struct adsm_task_worker *base, uint32_t id)
 
 	check_number(worker, id);
 	if (find_lock(worker, id) < worker->n_locks)
-		FAIL(worker, -EDEADLK, "worker %u takes lock %u, which it has", base->index, id);
+		adsm_task_fail_by(worker->thread, -EDEADLK, ADSM_TASK_HAS_LOCK, id);
 	take(worker, id);
 }
 
@@ -202,7 +170,7 @@ static void unlock(struct adsm_task_worker *base, uint32_t id)
 		/* The holder is known after all workers have left. */
 		worker->waits_for = id;
 		worker->gives_back = true;
-		FAIL(worker, -EPERM, "worker %u gives lock %u back", base->index, id);
+		adsm_task_fail_by(worker->thread, -EPERM, ADSM_TASK_GIVES_FREE, id);
 	}
 	give(worker, id);
 }
@@ -217,17 +185,13 @@ static void barrier(struct adsm_task_worker *base)
 	worker->waits_for = ADSM_TASK_AT_BARRIER;
 	check(worker, adsm_hcrc_node_barrier(index_of(worker)));
 	worker->waits_for = ADSM_TASK_RUNS;
-	if (since)
-		worker->thread->barrier_wait_ns += adsm_task_waited(worker->thread, since, ADSM_TASK_AT_BARRIER);
+	adsm_task_waited(worker->thread, since, ADSM_TASK_AT_BARRIER);
 	take_notices(worker);
 }
 
 static void flush(struct adsm_task_worker *base, const volatile void *p)
 {
-	if (p)
-		adsm_copies_flush(pages_of(worker_of(base)), (uint64_t)(uintptr_t)p, 1);
-	else
-		adsm_copies_flush_all(pages_of(worker_of(base)));
+	adsm_copies_flush(pages_of(worker_of(base)), (uint64_t)(uintptr_t)p, p ? 1 : 0);
 }
 
 /* The heap's administration is in its own memory, and is kept consistent by a lock of its own, like all other data. */
@@ -254,7 +218,7 @@ static void give_back(struct adsm_task_worker *base, void *p)
 	known = adsm_node_heap_free(&pages_of(worker)->store, workers.memory.heap, (uint64_t)(uintptr_t)p);
 	give(worker, ADSM_NODE_HEAP_LOCK);
 	if (!known)
-		FAIL(worker, -EINVAL, "worker %u frees %p, which it has not from ADSM_TASK_ALLOC", base->index, p);
+		adsm_task_fail_by(worker->thread, -EINVAL, ADSM_TASK_FREES, p);
 }
 
 static const struct adsm_task_calls calls = {
@@ -269,12 +233,9 @@ static const struct adsm_task_calls calls = {
 
 /* ---- a worker's thread */
 
-static void place(char *ret_text, size_t size)
+static uint32_t held(uint32_t index)
 {
-	if (mine && mine->n_locks)
-		adsm_format(ret_text, size, ", in worker %u, which has lock %u", mine->base.index, mine->locks[0]);
-	else if (mine)
-		adsm_format(ret_text, size, ", in worker %u", mine->base.index);
+	return workers.all[index].n_locks ? workers.all[index].locks[0] : ADSM_TASK_LOCKS_MAX;
 }
 
 static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *launch)
@@ -282,24 +243,24 @@ static void run(struct adsm_task_worker *base, const struct adsm_pool_launch *la
 	struct worker *worker = &workers.all[base->index];
 	struct adsm_copies *pages = pages_of(worker);
 
-	mine = worker;
 	worker->thread = (struct adsm_task_thread *)base;
+	worker->thread->number = worker->base.index;
 	adsm_copies_begin(pages, workers.part.counted);
 	pages->store.worker = &worker->base;
 	adsm_virtual_go_on(base->index);
-	adsm_core_call(&worker->core, (void *)(uintptr_t)launch->task, &worker->base, launch->args);
+	adsm_core_call(&workers.cores.of[base->index], (void *)(uintptr_t)launch->task, &worker->base, launch->args);
 	adsm_copies_release(pages);
 	/* Pages that the worker still has are counted as moved, too. */
 	if (workers.part.counted)
 		adsm_copies_flush_all(pages);
 	if (worker->n_locks)
-		FAIL(worker, -EOWNERDEAD, "worker %u has ended with lock %u%s", worker->base.index, worker->locks[0],
-		     worker->n_locks > 1 ? ", and with others" : "");
+		adsm_task_fail_by(worker->thread, -EOWNERDEAD, ADSM_TASK_KEEPS_LOCK, worker->locks[0],
+				  worker->n_locks > 1 ? ADSM_TASK_AND_MORE : "");
 	worker->waits_for = ADSM_TASK_ENDED;
 	check(worker, adsm_hcrc_node_end(index_of(worker)));
 }
 
-static const struct adsm_task_way way = { &calls, run, place };
+static const struct adsm_task_way way = { &calls, run, held, adsm_hcrc_node_fail };
 
 static void *run_all(void *arg)
 {
@@ -318,25 +279,20 @@ static void on_wrong(uint64_t address, const char *what)
 {
 	static _Thread_local char why[320];
 
-	adsm_format(why, sizeof(why), ": %s of a pointer to device memory, where there is none: a null pointer, one "
-		    "past its object, or one that was never of an object", what);
+	adsm_format(why, sizeof(why), ": %s of a pointer to device memory, where there is none: " ADSM_CORE_NOWHERE,
+		    what);
 	adsm_crash_now(SIGSEGV, address, why);
 }
 
-static int make_core(void)
+void adsm_workers_start(const struct adsm_scratchpad_layout *layout, uint32_t page, void (*wake)(void))
 {
-	struct worker *worker = &workers.all[workers.n_made];
-	int ret = adsm_core_reserve(&workers.layout, &worker->core);
+	static struct adsm_core cores[ADSM_HCRC_WORKERS_MAX];
 
-	if (ret)
-		return ret;
-	ret = adsm_copies_init(worker->core.window, &workers.layout, workers.page, &adsm_hcrc_copies, &workers.memory,
-			       workers.n_made, on_wrong);
-	if (ret)
-		adsm_core_destroy(&worker->core);
-	else
-		workers.n_made++;
-	return ret;
+	workers.cores = (struct adsm_copies_cores){
+		.layout = *layout, .page = page, .below = &adsm_hcrc_copies, .arg = &workers.memory, .wrong = on_wrong,
+		.of = cores,
+	};
+	workers.wake = wake;
 }
 
 static void begin_worker(struct worker *worker, uint32_t number)
@@ -350,7 +306,12 @@ static void begin_worker(struct worker *worker, uint32_t number)
 int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_PROCESS_TEXT])
 {
 	const uint64_t args = (uint64_t)(uintptr_t)part->args;
-	int ret = 0;
+	int ret = adsm_copies_make(&workers.cores, part->n);
+
+	if (ret) {
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, ADSM_COPIES_NO_MEMORY, part->launch->name);
+		return ret;
+	}
 
 	workers.part = *part;
 	workers.memory = (struct adsm_hcrc_memory){
@@ -359,13 +320,6 @@ int adsm_workers_begin(const struct adsm_workers_part *part, char ret_text[ADSM_
 		.leave = leave, .refuse = refuse,
 	};
 	adsm_images_tables(part->kernel, &workers.memory.readable[1].begin, &workers.memory.readable[1].end);
-	while (!ret && workers.n_made < part->n)
-		ret = make_core();
-	if (ret) {
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': no memory for the cores of its workers",
-			    part->launch->name);
-		return ret;
-	}
 	part->launch->task_way = &way;
 	part->launch->n = part->n;
 	part->launch->record = part->counted ? &workers.record : NULL;
@@ -409,26 +363,8 @@ struct adsm_worker_left adsm_workers_left(uint32_t i)
 
 void adsm_workers_counts(struct adsm_workers_counts *ret_counts)
 {
-	*ret_counts = (struct adsm_workers_counts){
-		.lock_waits = workers.counts[ADSM_TASK_LOCK_WAITS], .work_ns = workers.counts[ADSM_TASK_WORK_NS],
-		.lock_wait_ns = workers.counts[ADSM_TASK_LOCK_WAIT_NS],
-		.barrier_wait_ns = workers.counts[ADSM_TASK_BARRIER_WAIT_NS],
-	};
-	for (uint32_t i = 0; i < workers.part.n; i++) {
-		const struct adsm_copies_counts *counts = &pages_of(&workers.all[i])->counts;
-
-		ret_counts->copies.reads += counts->reads;
-		ret_counts->copies.writes += counts->writes;
-		ret_counts->copies.read_misses += counts->read_misses;
-		ret_counts->copies.write_misses += counts->write_misses;
-		ret_counts->copies.upgrades += counts->upgrades;
-		ret_counts->copies.sent_on_miss += counts->sent_on_miss;
-		ret_counts->copies.sent_on_sync += counts->sent_on_sync;
-		ret_counts->copies.given_up += counts->given_up;
-		ret_counts->copies.shared_falsely += counts->shared_falsely;
-		for (int k = 0; k < ADSM_SCRATCHPAD_PAGE_SIZES; k++)
-			ret_counts->copies.moved[k] += counts->moved[k];
-	}
+	ret_counts->copies = adsm_copies_sum(&workers.cores, workers.part.n);
+	memcpy(ret_counts->of_tasks, workers.counts, sizeof(workers.counts));
 }
 
 const struct adsm_task_record *adsm_workers_record(void)
@@ -438,18 +374,14 @@ const struct adsm_task_record *adsm_workers_record(void)
 
 bool adsm_workers_is_one(void)
 {
-	return mine;
+	return adsm_task_mine;
 }
 
 const char *adsm_workers_explain(int signal, uint64_t address, const char *access)
 {
-	static char why[320];
-
-	if (!mine || (signal != SIGSEGV && signal != SIGBUS) || !adsm_core_is_below_stack(&mine->core, address))
+	if (!adsm_task_mine || (signal != SIGSEGV && signal != SIGBUS))
 		return NULL;
-	adsm_format(why, sizeof(why), ": its stack has run over, of %lu bytes in the local store: make its arrays "
-		    "smaller, let it call itself less deep, or raise ADSM_SCRATCHPAD_SIZE", mine->core.stack_size);
-	return why;
+	return adsm_core_explain(&workers.cores.of[adsm_task_mine->base.index], address, "arrays");
 }
 
 /*

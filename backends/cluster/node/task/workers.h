@@ -17,7 +17,7 @@
 /* What the workers of this node have counted, added up. */
 struct adsm_workers_counts {
 	struct adsm_copies_counts copies;
-	uint64_t lock_waits, work_ns, lock_wait_ns, barrier_wait_ns;
+	uint64_t of_tasks[ADSM_TASK_N_COUNTS];	/* without the locks taken and the barriers */
 };
 
 /*
