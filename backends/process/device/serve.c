@@ -17,23 +17,22 @@
 #include <unistd.h>
 
 static struct adsm_process_shared *served;
+static int (*run)(struct adsm_pool_launch *launch, uint64_t slot);
 
-static int run_blocks(const struct adsm_pool_launch *launch, char ret_failure[ADSM_PROCESS_TEXT])
+static int run_here(struct adsm_pool_launch *launch, uint64_t i)
 {
-	int error = adsm_pool_run(launch);
+	struct adsm_process_slot *slot = &served->slots[i];
+	int error;
 
+	if (launch->task) {
+		error = adsm_task_run_all(launch, slot->name, served, slot->counts, served->failures[i]);
+		if (error)
+			adsm_device_once_failed(launch, error);
+		return error;
+	}
+	error = adsm_pool_run(launch);
 	if (error)
-		strcpy(ret_failure, adsm_pool_failure());
-	return error;
-}
-
-static int run_task(const struct adsm_pool_launch *launch, struct adsm_process_shared *shared, uint64_t i)
-{
-	struct adsm_process_slot *slot = &shared->slots[i];
-	int error = adsm_task_run_all(launch, slot->name, shared, slot->counts, shared->failures[i]);
-
-	if (error)
-		adsm_device_once_failed(launch, error);
+		strcpy(served->failures[i], adsm_pool_failure());
 	return error;
 }
 
@@ -58,10 +57,7 @@ static void *run_launches(void *arg)
 		slot->task = launch.task != NULL;
 		adsm_handler_begin(slot->name);
 		slot->start_ns = adsm_os_now_ns();
-		if (launch.task)
-			slot->status = run_task(&launch, shared, i);
-		else
-			slot->status = run_blocks(&launch, shared->failures[i]);
+		slot->status = run(&launch, i);
 		slot->end_ns = adsm_os_now_ns();
 		status = adsm_handler_end(failure);
 		if (status && !slot->status) {
@@ -73,13 +69,20 @@ static void *run_launches(void *arg)
 	return NULL;
 }
 
-int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads)
+int adsm_serve_launches_by(struct adsm_process_shared *shared, unsigned n_threads,
+			   int (*its_run)(struct adsm_pool_launch *launch, uint64_t slot))
 {
 	int ret = adsm_pool_start(n_threads);
 
 	served = shared;
-	adsm_crash_locate(adsm_code_locate);
+	run = its_run;
 	return ret ? ret : adsm_pool_thread(run_launches);
+}
+
+int adsm_serve_launches(struct adsm_process_shared *shared, unsigned n_threads)
+{
+	adsm_crash_locate(adsm_code_locate);
+	return adsm_serve_launches_by(shared, n_threads, run_here);
 }
 
 int adsm_serve_answer(const struct adsm_process_request *request, const int *fds, struct adsm_process_reply *reply)

@@ -12,6 +12,7 @@
 #include "process/device/handler.h"
 #include "process/device/lent.h"
 #include "process/device/pool.h"
+#include "process/device/serve.h"
 #include "process/live.h"
 #include "replay.h"
 #include "scratchpad/shared.h"
@@ -19,7 +20,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 
 static struct adsm_process_shared *served;
 static struct adsm_cache_memory memory;
@@ -256,53 +256,23 @@ static void begin_costs(const struct adsm_process_slot *slot, uint64_t i, uint64
 	costs->seq = seq;
 }
 
-static void run_blocks(const struct adsm_pool_launch *launch, const struct adsm_process_slot *slot)
+static int run_launch(struct adsm_pool_launch *launch, uint64_t i)
 {
+	struct adsm_process_slot *slot = &served->slots[i];
+
+	launch->way = &way;
+	memory.readable[0].begin = (uint64_t)(uintptr_t)(slot->in_area ? served->areas[i] : slot->args);
+	memory.readable[0].end = memory.readable[0].begin + slot->arg_bytes;
+	adsm_modules_tables(slot->kernel, &memory.readable[1].begin, &memory.readable[1].end);
+	overlay = adsm_modules_overlay(slot->kernel);
+	begin_costs(slot, i, atomic_load(&served->queue.done) + 1);
+	if (launch->task)
+		return adsm_tasks_run(slot, served, launch, &memory, costs, served->failures[i]);
 	replayed = advised ? adsm_replay_of(slot->name, adsm_modules_stack(slot->kernel)) : NULL;
 	if (replayed)
 		atomic_fetch_add(&replayed->calls, 1);
 	adsm_pool_run(launch);
-}
-
-static void *run_launches(void *arg)
-{
-	static struct adsm_pool_launch launch;
-	struct adsm_process_queue *queue = &served->queue;
-	const uint64_t spin_ns = adsm_pool_spin_ns();
-	char failure[ADSM_PROCESS_TEXT];
-	int status;
-
-	adsm_crash_thread();
-	while (adsm_process_queue_next(queue, spin_ns, true)) {
-		const uint64_t done = atomic_load(&queue->done), i = done % ADSM_PROCESS_SLOTS;
-		struct adsm_process_slot *slot = &served->slots[i];
-		const uint8_t *args = slot->in_area ? served->areas[i] : slot->args;
-
-		adsm_code_launch(slot, served->areas[i], &launch);
-		launch.way = &way;
-		slot->status = 0;
-		slot->task = launch.task != NULL;
-		memory.readable[0].begin = (uint64_t)(uintptr_t)args;
-		memory.readable[0].end = (uint64_t)(uintptr_t)args + slot->arg_bytes;
-		adsm_modules_tables(slot->kernel, &memory.readable[1].begin, &memory.readable[1].end);
-		overlay = adsm_modules_overlay(slot->kernel);
-		launch.record = slot->counted ? &served->tasks[i] : NULL;
-		adsm_handler_begin(slot->name);
-		slot->start_ns = adsm_os_now_ns();
-		begin_costs(slot, i, done + 1);
-		if (launch.task)
-			slot->status = adsm_tasks_run(slot, served, &launch, &memory, costs, served->failures[i]);
-		else
-			run_blocks(&launch, slot);
-		slot->end_ns = adsm_os_now_ns();
-		status = adsm_handler_end(failure);
-		if (status && !slot->status) {
-			strcpy(served->failures[i], failure);
-			slot->status = status;
-		}
-		adsm_process_queue_done(queue, true);
-	}
-	return NULL;
+	return 0;
 }
 
 int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scratchpad_geometry *geometry,
@@ -331,6 +301,5 @@ int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scra
 	adsm_replay_start(extra(), geometry, &memory);
 	adsm_tasks_start(shared, geometry, task, &memory, n, on_wrong_address);
 	adsm_crash_explain(explain);
-	ret = adsm_pool_start(n);
-	return ret ? ret : adsm_pool_thread(run_launches);
+	return adsm_serve_launches_by(shared, n, run_launch);
 }
