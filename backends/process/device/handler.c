@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/os.h"
-#include "lent.h"
 #include "pool.h"
 
 #include <errno.h>
@@ -17,6 +16,8 @@
 
 /* How long to spin for an answer before sleeping: about the time of a wake-up. */
 #define SPIN_NS 10000
+
+struct adsm_lent adsm_handler_lent;
 
 static struct adsm_process_shared *served;
 static uint64_t spin_ns;
@@ -226,7 +227,7 @@ static uint64_t alloc(size_t size)
 	mine.n++;
 	if (!cost || account(ADSM_COMMAND_TAKE, cost))
 		return 0;
-	address = adsm_lent_alloc(cost);
+	address = adsm_lent_alloc(&adsm_handler_lent, cost);
 	if (!address)
 		account(ADSM_COMMAND_GIVE, cost);
 	return address;
@@ -234,7 +235,7 @@ static uint64_t alloc(size_t size)
 
 static void give_back(uint64_t address)
 {
-	const uint64_t cost = address ? adsm_lent_free(address) : 0;
+	const uint64_t cost = address ? adsm_lent_free(&adsm_handler_lent, address) : 0;
 
 	mine.n++;
 	if (cost)
@@ -261,7 +262,7 @@ void adsm_handler_start(struct adsm_process_shared *shared)
 	spin_ns = adsm_pool_spin_ns() ? SPIN_NS : 0;
 	for (int i = 0; i < ADSM_PROCESS_COMMANDS; i++)
 		pthread_mutex_init(&buffers[i], NULL);
-	adsm_lent_start();
+	adsm_lent_start(&adsm_handler_lent);
 }
 
 void adsm_handler_begin(const char *its_kernel)
@@ -274,7 +275,7 @@ void adsm_handler_begin(const char *its_kernel)
 
 int adsm_handler_end(char ret_text[ADSM_PROCESS_TEXT])
 {
-	const uint64_t taken = served ? adsm_lent_reset() : 0;
+	const uint64_t taken = served ? adsm_lent_reset(&adsm_handler_lent) : 0;
 	const int error = atomic_load(&failure.error);
 
 	if (taken)

@@ -8,8 +8,11 @@
 #define ADSM_PROCESS_DEVICE_HANDLER_H
 
 #include "adsm_kernel.h"
+#include "lent.h"
 #include "process/shared.h"
 
+/* Memory of ADSM_ALLOC. */
+extern struct adsm_lent adsm_handler_lent;
 /* Call this at the start. Until then kernels have no services. */
 void adsm_handler_start(struct adsm_process_shared *shared);
 /* Called before and after each launch. One launch runs at a time. */

@@ -10,7 +10,6 @@
 #include "modules.h"
 #include "process/device/crash.h"
 #include "process/device/handler.h"
-#include "process/device/lent.h"
 #include "process/device/pool.h"
 #include "process/device/serve.h"
 #include "process/live.h"
@@ -287,7 +286,8 @@ int adsm_launch_start(struct adsm_process_shared *shared, const struct adsm_scra
 	memory = (struct adsm_cache_memory){ .base = hello->base, .size = hello->size, .bytes = bytes,
 					     .live = live.pages };
 	adsm_handler_start(shared);
-	adsm_lent_range(&memory.lent.begin, &memory.lent.end);
+	memory.lent.begin = (uintptr_t)adsm_handler_lent.base;
+	memory.lent.end = memory.lent.begin + adsm_handler_lent.size;
 	services = adsm_services_here;
 	services.free = free_memory;
 	for (n_cores = 0; n_cores < n && !ret; n_cores++) {

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "crc_copies.h"
-#include "heap.h"
 #include "process/device/handler.h"
 #include "process/device/task_crew.h"
 #include "process/device/task_lock.h"
@@ -18,6 +17,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define HEAP_SIZE ((size_t)1 << 30)
+#define HEAP_ALIGNMENT ((uintptr_t)1 << 20)	/* it begins and ends with whole pages, of any size */
 
 enum { OBJECTS, HEAP, ARGUMENTS, TABLES };	/* the spans */
 
@@ -28,7 +30,9 @@ static struct {
 	struct adsm_cache_memory memory;
 	unsigned n_cores;
 	char does_not_fit[ADSM_PROCESS_TEXT];	/* "": it does */
-	struct adsm_crc crc;		/* since the first task */
+	/* Since the first task. */
+	struct adsm_crc crc;
+	struct adsm_lent heap;		/* memory of ADSM_TASK_ALLOC; plain pointers cannot access it */
 	struct adsm_copies_cores cores;
 	struct adsm_scratchpad_costs *costs;	/* of the one that runs; NULL: it is not counted */
 } tasks;
@@ -110,7 +114,7 @@ static void flush(struct adsm_task_worker *worker, const volatile void *p)
  */
 static void *allocate(struct adsm_task_worker *worker, size_t size)
 {
-	const uint64_t address = adsm_heap_alloc(size);
+	const uint64_t cost = adsm_lent_cost(size), address = cost ? adsm_lent_alloc(&tasks.heap, cost) : 0;
 
 	if (address)
 		adsm_copies_flush(pages_of(worker), address, size);
@@ -119,14 +123,14 @@ static void *allocate(struct adsm_task_worker *worker, size_t size)
 
 static void give_back(struct adsm_task_worker *worker, void *p)
 {
-	const uint64_t address = (uint64_t)(uintptr_t)p, size = adsm_heap_size(address);
+	const uint64_t address = (uint64_t)(uintptr_t)p, size = adsm_lent_size(&tasks.heap, address);
 
 	if (!p)
 		return;
 	if (size)
 		adsm_copies_flush(pages_of(worker), address, size);
 	/* Another worker may have freed it since. */
-	if (!size || !adsm_heap_free(address))
+	if (!size || !adsm_lent_free(&tasks.heap, address))
 		adsm_task_fail_by((struct adsm_task_thread *)worker, -EINVAL, ADSM_TASK_FREES, p);
 }
 
@@ -238,6 +242,20 @@ static void add_costs(const struct adsm_process_slot *slot, const struct adsm_po
 
 /* ---- launches */
 
+/* The heap's administration is outside of it, because a worker may write back stale bytes at any time. */
+static int start_heap(struct adsm_crc_span *span)
+{
+	void *range;
+
+	span->bytes = adsm_os_table(HEAP_SIZE);
+	if (!span->bytes || adsm_os_reserve(0, HEAP_SIZE + HEAP_ALIGNMENT, &range))
+		return -ENOMEM;
+	span->begin = ((uintptr_t)range + HEAP_ALIGNMENT - 1) & ~(HEAP_ALIGNMENT - 1);
+	span->end = span->begin + HEAP_SIZE;
+	tasks.heap = (struct adsm_lent){ .base = (uint8_t *)span->begin, .size = HEAP_SIZE, .open = HEAP_SIZE };
+	return 0;
+}
+
 static int start_memory(bool counted)
 {
 	struct adsm_crc_span *spans = tasks.crc.spans;
@@ -245,7 +263,7 @@ static int start_memory(bool counted)
 
 	if (!tasks.crc.page) {
 		adsm_crc_init(&tasks.crc, tasks.cores.page);
-		ret = adsm_heap_start(&spans[HEAP].begin, &spans[HEAP].end, &spans[HEAP].bytes);
+		ret = start_heap(&spans[HEAP]);
 		spans[OBJECTS] = (struct adsm_crc_span){
 			.begin = tasks.memory.base, .end = tasks.memory.base + tasks.memory.size,
 			.bytes = tasks.memory.bytes, .live = tasks.memory.live,
