@@ -5,12 +5,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "base/drivers.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "driven_open.h"
 #include "options.h"
 #include "base/os.h"
 
@@ -18,11 +17,7 @@
 
 struct adsm_cu adsm_cu;
 
-static const struct {
-	const char *name;
-	size_t offset;
-	bool required;
-} functions[] = {
+static const struct adsm_driven_function functions[] = {
 #define REQUIRED(name, params) { #name, offsetof(struct adsm_cu, name), true },
 #define OPTIONAL(name, params) { #name, offsetof(struct adsm_cu, name), false },
 	ADSM_CU_FUNCTIONS(REQUIRED, OPTIONAL)
@@ -33,20 +28,6 @@ static const struct {
 static const char *driver_file(void)
 {
 	return *adsm_cuda_options.library ? adsm_cuda_options.library : DRIVER;
-}
-
-static int find_functions(void *library, struct adsm_cu *ret_found)
-{
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		const char *name = functions[i].name;
-		void *function = adsm_os_dlsym(library, name);
-
-		if (!function && functions[i].required)
-			return adsm_fail(-ENODEV, "no CUDA driver: %s has no %s, which is part of CUDA 11",
-					 driver_file(), name);
-		memcpy((char *)ret_found + functions[i].offset, &function, sizeof(function));
-	}
-	return 0;
 }
 
 static int init_failed(CUresult error)
@@ -69,10 +50,10 @@ static int init_failed(CUresult error)
 static int open_driver(void)
 {
 	static bool is_open;
+	const char *missing;
 	struct adsm_cu found;
 	CUresult error;
 	void *library;
-	int ret;
 
 	if (is_open)
 		return 0;
@@ -83,10 +64,11 @@ static int open_driver(void)
 	if (!library)
 		return adsm_fail(-ENODEV, "no CUDA driver: %s; install NVIDIA's driver, or choose another backend "
 				 "(ADSM_BACKEND)", dlerror());
-	ret = find_functions(library, &found);
-	if (ret) {
+	missing = adsm_driven_functions(library, functions, sizeof(functions) / sizeof(functions[0]), &found);
+	if (missing) {
 		dlclose(library);
-		return ret;
+		return adsm_fail(-ENODEV, "no CUDA driver: %s has no %s, which is part of CUDA 11", driver_file(),
+				 missing);
 	}
 	/* The driver stays loaded from here on, because it has threads. */
 	adsm_cu = found;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "driven_open.h"
 #include "launch.h"
 #include "list.h"
 #include "base/log.h"
@@ -30,20 +31,9 @@ static bool given;			/* found[] contains contexts of the program: use_context() 
 
 /* ---- finding devices */
 
-/* Is the device selected by ADSM_CUDA_DEVICE? A number is always an index, although many names contain digits. */
-static bool is_chosen(int index, const char *name)
-{
-	const char *wanted = adsm_cuda_options.device;
-	char number[16];
-
-	adsm_format(number, sizeof(number), "%d", index);
-	if (wanted[strspn(wanted, "0123456789")])
-		return strcasestr(name, wanted);
-	return !*wanted || !strcmp(wanted, number);
-}
-
 static int probe_all(void)
 {
+	const char *wanted = adsm_cuda_options.device;
 	char names[256] = "";
 	CUresult error;
 	int n = 0;
@@ -62,12 +52,11 @@ static int probe_all(void)
 		if (adsm_cu.cuDeviceGet(&id, i) || adsm_cu.cuDeviceGetName(name, sizeof(name), id))
 			continue;
 		adsm_format(names + at, sizeof(names) - at, "%s%d: %s", at ? "; " : "", i, name);
-		if (n_found < MAX_DEVICES && is_chosen(i, name))
+		if (n_found < MAX_DEVICES && adsm_driven_matches(wanted, strlen(wanted), name, (unsigned)i))
 			found[n_found++] = (struct found){ .id = id };
 	}
 	if (!n_found)
-		return adsm_fail(-ENODEV, "ADSM_CUDA_DEVICE=%s: no such device; there are %s", adsm_cuda_options.device,
-				 names);
+		return adsm_fail(-ENODEV, "ADSM_CUDA_DEVICE=%s: no such device; there are %s", wanted, names);
 	return n_found;
 }
 

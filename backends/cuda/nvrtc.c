@@ -13,6 +13,7 @@
 
 #include "cache.h"
 #include "base/log.h"
+#include "driven_open.h"
 #include "options.h"
 #include "base/os.h"
 
@@ -50,11 +51,7 @@ struct compiler {
 	int archs[ARCHS_MAX], n_archs;	/* 0: the library does not say */
 };
 
-static const struct {
-	const char *name;
-	size_t offset;
-	bool required;
-} functions[] = {
+static const struct adsm_driven_function functions[] = {
 #define REQUIRED(type, name, params) { #name, offsetof(struct compiler, name), true },
 #define OPTIONAL(type, name, params) { #name, offsetof(struct compiler, name), false },
 	FUNCTIONS(REQUIRED, OPTIONAL)
@@ -97,17 +94,12 @@ static void *open_library(void)
 /* A library's functions and version; -ENOTSUP where it is no NVRTC. */
 static int look_up(struct compiler *compiler)
 {
+	const char *missing = adsm_driven_functions(compiler->library, functions, N(functions), compiler);
 	Dl_info where;
 	int n = 0;
 
-	for (size_t i = 0; i < N(functions); i++) {
-		void *function = dlsym(compiler->library, functions[i].name);
-
-		if (!function && functions[i].required)
-			return adsm_fail(-ENOTSUP, "no CUDA compiler: %s has no %s", adsm_cuda_options.compiler,
-					 functions[i].name);
-		memcpy((char *)compiler + functions[i].offset, &function, sizeof(function));
-	}
+	if (missing)
+		return adsm_fail(-ENOTSUP, "no CUDA compiler: %s has no %s", adsm_cuda_options.compiler, missing);
 	if (dladdr((void *)compiler->nvrtcVersion, &where) && where.dli_fname)
 		adsm_format(compiler->file, sizeof(compiler->file), "%s", where.dli_fname);
 	if (compiler->nvrtcVersion(&compiler->major, &compiler->minor))

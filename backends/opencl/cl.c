@@ -4,12 +4,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "driven_open.h"
 #include "options.h"
 #include "base/os.h"
 
@@ -17,11 +16,7 @@
 
 struct adsm_cl adsm_cl;
 
-static const struct {
-	const char *name;
-	size_t offset;
-	bool required;
-} functions[] = {
+static const struct adsm_driven_function functions[] = {
 #define REQUIRED(name) { #name, offsetof(struct adsm_cl, name), true },
 #define OPTIONAL(name) { #name, offsetof(struct adsm_cl, name), false },
 	ADSM_CL_FUNCTIONS(REQUIRED)
@@ -33,6 +28,7 @@ static const struct {
 int adsm_cl_open(void)
 {
 	const char *file = *adsm_opencl_options.library ? adsm_opencl_options.library : LOADER;
+	const char *missing;
 	static void *library;
 	struct adsm_cl found;
 	void *opened;
@@ -50,15 +46,10 @@ int adsm_cl_open(void)
 	if (!opened)
 		return adsm_fail(-ENODEV, "no OpenCL: the ICD loader cannot be opened (%s); Debian has it in "
 				 "ocl-icd-libopencl1, ADSM_OPENCL_LIBRARY names another", dlerror());
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		void *function = dlsym(opened, functions[i].name);
-
-		if (!function && functions[i].required) {
-			dlclose(opened);
-			return adsm_fail(-ENODEV, "no OpenCL: %s has no %s, which is part of OpenCL 1.2", file,
-					 functions[i].name);
-		}
-		memcpy((char *)&found + functions[i].offset, &function, sizeof(function));
+	missing = adsm_driven_functions(opened, functions, sizeof(functions) / sizeof(functions[0]), &found);
+	if (missing) {
+		dlclose(opened);
+		return adsm_fail(-ENODEV, "no OpenCL: %s has no %s, which is part of OpenCL 1.2", file, missing);
 	}
 	adsm_cl = found;
 	library = opened;	/* never closed, because drivers have threads */

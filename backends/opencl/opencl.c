@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "behind.h"
+#include "driven_open.h"
 #include "launch.h"
 #include "list.h"
 #include "base/log.h"
@@ -60,30 +61,14 @@ static void platform_text(cl_platform_id platform, cl_platform_info what, char *
 		ret_text[0] = '\0';
 }
 
-/* Is @part, @length bytes, empty, or the number @index, or contained in @text? Case is ignored. */
-static bool matches(const char *part, size_t length, const char *text, unsigned index)
-{
-	char number[16];
-
-	adsm_format(number, sizeof(number), "%u", index);
-	if (!length || (strlen(number) == length && !strncmp(part, number, length)))
-		return true;
-	/* A number is always an index, although many names contain digits. */
-	if (strspn(part, "0123456789") >= length)
-		return false;
-	while (*text && strncasecmp(text, part, length))
-		text++;
-	return *text;
-}
-
 /* Is the device selected by ADSM_OPENCL_DEVICE? Its two words are separated by a colon. */
 static bool chosen(unsigned platform, const char *platform_name, unsigned device, const char *device_name)
 {
 	const char *wanted = adsm_opencl_options.device, *colon = strchr(wanted, ':');
 	size_t length = colon ? (size_t)(colon - wanted) : strlen(wanted);
 
-	return matches(wanted, length, platform_name, platform) &&
-		(!colon || matches(colon + 1, strlen(colon + 1), device_name, device));
+	return adsm_driven_matches(wanted, length, platform_name, platform) &&
+		(!colon || adsm_driven_matches(colon + 1, strlen(colon + 1), device_name, device));
 }
 
 /*

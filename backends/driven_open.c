@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* driven_open.c - what a vendor's driver has: the functions of its library, and the devices that an option names. */
+#include "driven_open.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/os.h"
+
+const char *adsm_driven_functions(void *library, const struct adsm_driven_function *functions, size_t n,
+				  void *ret_struct)
+{
+	for (size_t i = 0; i < n; i++) {
+		void *function = adsm_os_dlsym(library, functions[i].name);
+
+		if (!function && functions[i].required)
+			return functions[i].name;
+		memcpy((char *)ret_struct + functions[i].offset, &function, sizeof(function));
+	}
+	return NULL;
+}
+
+bool adsm_driven_matches(const char *part, size_t length, const char *text, unsigned index)
+{
+	char number[16];
+
+	adsm_format(number, sizeof(number), "%u", index);
+	if (!length || (strlen(number) == length && !strncmp(part, number, length)))
+		return true;
+	/* A number is always an index, although many names contain digits. */
+	if (strspn(part, "0123456789") >= length)
+		return false;
+	while (*text && strncasecmp(text, part, length))
+		text++;
+	return *text;
+}
