@@ -94,7 +94,7 @@ static const char *try_view(struct adsm_cuda_device *device, void *p)
 
 static int view_init(struct adsm_cuda_device *device, const char **ret_reason)
 {
-	struct adsm_cuda_mem trial = { .base = { .device = &device->base, .size = ADSM_PAGE_SIZE } };
+	struct adsm_cuda_mem trial = { .base = { .device = &device->base.base, .size = ADSM_PAGE_SIZE } };
 	CUresult error;
 	int unified = 0;
 
@@ -476,16 +476,16 @@ int adsm_cuda_way_choose(struct adsm_cuda_device *device)
 			return ret;
 		if (!ret) {
 			device->way = way;
-			device->base.caps.given_address = way->given_address;
-			device->base.caps.dictates_address = way->dictates_address;
-			strcpy(device->base.caps.memory, way->name);
-			adsm_info("%s: memory is kept as '%s'", device->base.name, way->name);
+			device->base.base.caps.given_address = way->given_address;
+			device->base.base.caps.dictates_address = way->dictates_address;
+			strcpy(device->base.base.caps.memory, way->name);
+			adsm_info("%s: memory is kept as '%s'", device->base.base.name, way->name);
 			return 0;
 		}
-		adsm_info("%s: not '%s': %s", device->base.name, way->name, reason);
+		adsm_info("%s: not '%s': %s", device->base.base.name, way->name, reason);
 		if (asked != ADSM_CUDA_AUTO)
 			return adsm_fail(-ENOTSUP, "ADSM_CUDA_MEMORY=%s: %s cannot do that: %s", way->name,
-					 device->base.name, reason);
+					 device->base.base.name, reason);
 	}
 	return -ENOTSUP;
 }

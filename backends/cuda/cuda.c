@@ -160,23 +160,23 @@ static void describe(struct adsm_cuda_device *device, int index)
 	size_t memory = 0;
 
 	adsm_cu.cuDeviceGetName(name, sizeof(name), device->id);
-	adsm_format(device->base.name, sizeof(device->base.name), "cuda %d: %s", index, name);
+	adsm_format(device->base.base.name, sizeof(device->base.base.name), "cuda %d: %s", index, name);
 	adsm_cu.cuDeviceTotalMem_v2(&memory, device->id);
 	device->capability = 10 * attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0) +
 		attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
-	device->max_threads = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024);
+	device->base.max_threads = (size_t)attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024);
 	for (int i = 0; i < 3; i++) {
-		device->max_block[i] = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i, 64);
-		device->max_grid[i] = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i, 65535);
+		device->base.max_block[i] = (size_t)attribute(device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i, 64);
+		device->base.max_grid[i] = (size_t)attribute(device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i, 65535);
 	}
-	device->base.caps = (struct adsm_device_caps){
+	device->base.base.caps = (struct adsm_device_caps){
 		.has_address = true,
 		.keeps = true,
 		.cuda_code = true,
 		.ends_at_exit = true,
 		.memory_size = memory,
 		.compute_units = (unsigned)attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1),
-		.max_pending = ADSM_CUDA_PENDING / 2,
+		.max_pending = ADSM_DRIVEN_PENDING / 2,
 		.max_arg_bytes = MAX_ARG_BYTES,
 	};
 }
@@ -214,12 +214,13 @@ static int open_context(struct adsm_cuda_device *device, CUcontext context)
 	device->context = NULL;
 	if (error == CUDA_ERROR_DEVICE_UNAVAILABLE)
 		return adsm_fail(-ENODEV, "%s cannot be opened: another process has it for itself (nvidia-smi -c)",
-				 device->base.name);
+				 device->base.base.name);
 	if (adsm_cuda_loss(error))
 		return adsm_fail(-ENODEV, "%s was lost before and cannot be opened again (%s): %s; only a new process "
-				 "can use it", device->base.name, adsm_cu_error_name(error), adsm_cuda_loss(error));
+				 "can use it", device->base.base.name, adsm_cu_error_name(error),
+				 adsm_cuda_loss(error));
 	return adsm_fail(error == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENODEV, "%s cannot be opened: %s",
-			 device->base.name, adsm_cu_error_name(error));
+			 device->base.base.name, adsm_cu_error_name(error));
 }
 
 /* The parts that need the context to be current. */
@@ -232,7 +233,7 @@ static int open_parts(struct adsm_cuda_device *device)
 	if (error)
 		return adsm_cuda_error(device, error, "making a context current");
 	for (int i = 0; i < ADSM_N_QUEUES && !ret; i++)
-		ret = adsm_cuda_queue_create(device, &device->queues[i]);
+		ret = adsm_cuda_queue_create(device, (unsigned)i);
 	if (!ret)
 		ret = adsm_cuda_way_choose(device);
 	adsm_cuda_leave(&scope);
@@ -252,7 +253,7 @@ static void destroy(struct adsm_cuda_device *device)
 
 	/* If the program has destroyed the context, neither the context nor its streams can be used any more. */
 	if (device->context && adsm_cuda_enter(device, &scope))
-		atomic_store(&device->lost, true);
+		atomic_store(&device->base.base.lost, "");
 	adsm_cuda_pinner_end(device);
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		adsm_cuda_queue_destroy(&device->queues[i]);
@@ -284,11 +285,11 @@ static void end_parts(struct adsm_cuda_device *device, bool failed)
 static void adsm_cuda_end(struct adsm_device *base, const char *why, bool wait)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
-	bool failed = atomic_load(&device->lost);
+	bool failed = adsm_driven_is_lost(&device->base);
 	struct adsm_sigset old;
 
 	adsm_os_signals_block(&old);
-	adsm_cuda_lose(device, ADSM_LOG_INFO, why);
+	adsm_driven_lose(&device->base, ADSM_LOG_INFO, why);
 	if (wait)
 		end_parts(device, failed);
 	adsm_os_signals_restore(&old);
@@ -302,9 +303,9 @@ static int adsm_cuda_open(int index, const struct adsm_backend_config *config, s
 
 	if (!device)
 		return -ENOMEM;
-	device->base.backend = &adsm_backend_cuda;
+	device->base.base.backend = &adsm_backend_cuda;
 	adsm_lock_init(&device->pinner.lock, ADSM_RANK_PINNER);
-	adsm_lock_init(&device->lost_lock, ADSM_RANK_LOST);
+	adsm_lock_init(&device->base.lost_lock, ADSM_RANK_LOST);
 	device->id = found[index].id;
 	device->index = index;
 	device->arena_base = config->arena_base;
@@ -322,7 +323,7 @@ static int adsm_cuda_open(int index, const struct adsm_backend_config *config, s
 		found[index].is_open = true;
 	adsm_os_signals_restore(&old);
 	if (!ret)
-		*ret_device = &device->base;
+		*ret_device = &device->base.base;
 	return ret;
 }
 
@@ -381,8 +382,8 @@ const struct adsm_backend adsm_backend_cuda = {
 	.module_names = adsm_cuda_module_names,
 	.kernel_params = adsm_cuda_kernel_params,
 	.launch = adsm_cuda_launch,
-	.event_query = adsm_cuda_event_query,
+	.event_query = adsm_driven_event_query,
 	.event_wait = adsm_cuda_event_wait,
-	.event_elapsed = adsm_cuda_event_elapsed,
-	.status = adsm_cuda_status,
+	.event_elapsed = adsm_driven_event_elapsed,
+	.status = adsm_driven_status,
 };

@@ -16,7 +16,7 @@ static void exchange_capture(int *mode)
 
 static void go_outside(struct adsm_cuda_device *device)
 {
-	if (atomic_fetch_sub(&device->n_inside, 1) == 1 && atomic_load(&device->lost))
+	if (atomic_fetch_sub(&device->n_inside, 1) == 1 && adsm_driven_is_lost(&device->base))
 		adsm_os_wake(&device->n_inside, INT_MAX, false);
 }
 
@@ -28,7 +28,7 @@ CUresult adsm_cuda_enter(struct adsm_cuda_device *device, struct adsm_cuda_scope
 	/* Before lost is read, which adsm_cuda_end() sets before it waits for the threads inside. */
 	atomic_fetch_add(&device->n_inside, 1);
 	/* What was lost may be gone, and answers nothing any more. */
-	if (!atomic_load(&device->lost))
+	if (!adsm_driven_is_lost(&device->base))
 		error = adsm_cu.cuCtxPushCurrent_v2(device->context);
 	scope->device = error ? NULL : device;
 	scope->capture = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -91,39 +91,18 @@ const char *adsm_cuda_loss(CUresult error)
 	}
 }
 
-void adsm_cuda_queue_wake(struct adsm_cuda_queue *queue)
-{
-	atomic_fetch_add(&queue->tick, 1);
-	if (atomic_load(&queue->n_waiting))
-		adsm_os_wake(&queue->tick, INT_MAX, false);
-}
-
-void adsm_cuda_lose(struct adsm_cuda_device *device, enum adsm_log_level level, const char *text)
-{
-	adsm_lock(&device->lost_lock);
-	if (!atomic_load(&device->lost)) {
-		adsm_format(device->lost_text, sizeof(device->lost_text), "%s was lost: %s", device->base.name, text);
-		adsm_log(level, "%s", device->lost_text);
-		atomic_store(&device->base.lost, device->lost_text);
-		atomic_store(&device->lost, true);
-	}
-	adsm_unlock(&device->lost_lock);
-	for (int i = 0; i < ADSM_N_QUEUES; i++)
-		adsm_cuda_queue_wake(&device->queues[i]);
-}
-
 static void lose_by(struct adsm_cuda_device *device, CUresult error, const char *what)
 {
 	/* At the end of a process nobody is concerned any more. */
 	enum adsm_log_level level = error == CUDA_ERROR_DEINITIALIZED ? ADSM_LOG_INFO : ADSM_LOG_ERROR;
 	bool for_good = error != CUDA_ERROR_DEINITIALIZED && error != CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	char text[ADSM_CUDA_TEXT];
 	struct adsm_sigset old;
+	char text[256];
 
 	adsm_os_signals_block(&old);
 	adsm_format(text, sizeof(text), "%s failed with %s: %s%s", what, adsm_cu_error_name(error),
 		    adsm_cuda_loss(error), for_good ? "; only a new process can use it again" : "");
-	adsm_cuda_lose(device, level, text);
+	adsm_driven_lose(&device->base, level, text);
 	adsm_os_signals_restore(&old);
 }
 
@@ -138,7 +117,7 @@ int adsm_cuda_errno(struct adsm_cuda_device *device, CUresult error, const char 
 		lose_by(device, error, what);
 		return -ENODEV;
 	}
-	adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cu_error_name(error));
+	adsm_info("%s: %s failed with %s", device->base.base.name, what, adsm_cu_error_name(error));
 	switch (error) {
 	case CUDA_ERROR_OUT_OF_MEMORY:
 		return -ENOMEM;
@@ -161,13 +140,7 @@ int adsm_cuda_error(struct adsm_cuda_device *device, CUresult error, const char 
 	int ret = adsm_cuda_errno(device, error, what);
 
 	if (ret == -ENODEV)
-		return adsm_cuda_status(&device->base);
-	return ret ? adsm_fail(ret, "%s: %s failed with %s", device->base.name, what, adsm_cu_error_name(error)) : 0;
-}
-
-int adsm_cuda_status(struct adsm_device *base)
-{
-	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
-
-	return atomic_load(&device->lost) ? adsm_fail(-ENODEV, "%s", device->lost_text) : 0;
+		return adsm_driven_status(&device->base.base);
+	return ret ? adsm_fail(ret, "%s: %s failed with %s", device->base.base.name, what,
+			       adsm_cu_error_name(error)) : 0;
 }

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "queue.h"
 
-#define MAX_ARGS 64
 #define CONST_ALIGN ((size_t)256)	/* of the driver's memory, at least */
 
 /* What one launch needs until it is enqueued. */
@@ -19,8 +18,8 @@ struct launch {
 	const struct adsm_launch *asked;
 	struct adsm_cuda_entry *entry;
 	size_t n_params, shared, const_size;
-	uint64_t addresses[MAX_ARGS];
-	void *params[MAX_ARGS];
+	uint64_t addresses[ADSM_DRIVEN_ARGS];
+	void *params[ADSM_DRIVEN_ARGS];
 	struct adsm_cuda_constants *constants;	/* NULL: there are none */
 };
 
@@ -75,8 +74,8 @@ static CUresult create_constants(size_t size, struct adsm_cuda_constants **ret_c
 /* Memory that no launch uses any more, or else new memory. The queue's lock is held. */
 static CUresult take_constants(struct launch *l, const struct adsm_cuda_queue *queue)
 {
-	struct adsm_cuda_code *code = (struct adsm_cuda_code *)l->entry->base.code;
-	uint64_t done = atomic_load(&queue->done);
+	struct adsm_cuda_code *code = (struct adsm_cuda_code *)l->entry->base.base.code;
+	uint64_t done = atomic_load(&queue->base.done);
 	CUresult error;
 
 	for (l->constants = code->constants; l->constants; l->constants = l->constants->next)
@@ -123,7 +122,7 @@ void adsm_cuda_constants_destroy(struct adsm_cuda_code *code)
 	if (!code->constants)
 		return;
 	/* Of a context that is gone nothing is left but our own memory: the driver's errors say so. */
-	adsm_cuda_enter((struct adsm_cuda_device *)code->base.device, &scope);
+	adsm_cuda_enter((struct adsm_cuda_device *)code->base.base.device, &scope);
 	for (struct adsm_cuda_constants *constants = code->constants; constants; constants = next) {
 		next = constants->next;
 		free_constants(constants);
@@ -132,38 +131,7 @@ void adsm_cuda_constants_destroy(struct adsm_cuda_code *code)
 	code->constants = NULL;
 }
 
-/* ---- sizes and arguments */
-
-static uint64_t threads_of(const struct adsm_launch *asked)
-{
-	return (uint64_t)asked->block[0] * asked->block[1] * asked->block[2];
-}
-
-static int check_sizes(const struct launch *l)
-{
-	const struct adsm_launch *asked = l->asked;
-	const struct adsm_cuda_device *device = l->device;
-	uint64_t blocks = (uint64_t)asked->grid[0] * asked->grid[1] * asked->grid[2];
-	int most = l->entry->max_threads < device->max_threads ? l->entry->max_threads : device->max_threads;
-
-	if (asked->first_block || asked->n_blocks != blocks)
-		return adsm_fail(-ENOTSUP, "kernel '%s': a CUDA device runs whole grids", asked->name);
-	if (asked->n_args > MAX_ARGS)
-		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", asked->name, MAX_ARGS);
-	if (threads_of(asked) > (uint64_t)most)
-		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block; on %s it takes at most %d", asked->name,
-				 (unsigned long)threads_of(asked), device->base.name, most);
-	for (int i = 0; i < 3; i++) {
-		if (asked->block[i] > (unsigned)device->max_block[i])
-			return adsm_fail(-EINVAL, "kernel '%s': a block of %u threads along %c; %s takes at most %d",
-					 asked->name, asked->block[i], 'x' + i, device->base.name,
-					 device->max_block[i]);
-		if (asked->grid[i] > (unsigned)device->max_grid[i])
-			return adsm_fail(-EINVAL, "kernel '%s': a grid of %u blocks along %c; %s takes at most %d",
-					 asked->name, asked->grid[i], 'x' + i, device->base.name, device->max_grid[i]);
-	}
-	return 0;
-}
+/* ---- arguments */
 
 static int bind(struct launch *l)
 {
@@ -232,7 +200,7 @@ static int check_native(const struct launch *l)
 	CUresult error;
 	int ret;
 
-	if (l->entry->dialect || !l->entry->function || !adsm_cu.cuFuncGetParamInfo)
+	if (l->entry->base.dialect || !l->entry->function || !adsm_cu.cuFuncGetParamInfo)
 		return 0;
 	error = adsm_cuda_enter(l->device, &scope);
 	if (error)
@@ -272,18 +240,18 @@ static CUresult enqueue(struct launch *l, struct adsm_cuda_queue *queue)
 					       queue->stream, l->params, NULL);
 	/* The number that the launch will get. */
 	if (!error && l->constants)
-		l->constants->seq = atomic_load(&queue->submitted) + 1;
+		l->constants->seq = atomic_load(&queue->base.submitted) + 1;
 	return error;
 }
 
 /* The driver refused the launch; @ret: the queue's error. */
 static int refused(const struct launch *l, CUresult error, int ret)
 {
-	const char *name = l->asked->name, *device = l->device->base.name;
+	const char *name = l->asked->name, *device = l->device->base.base.name;
 
 	if (error == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
 		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block are more than %s has registers for",
-				 name, (unsigned long)threads_of(l->asked), device);
+				 name, (unsigned long)adsm_driven_threads(l->asked), device);
 	if (error == CUDA_ERROR_INVALID_VALUE && l->shared)
 		return adsm_fail(-EINVAL, "kernel '%s': %zu bytes of memory of the block are more than %s has", name,
 				 l->shared, device);
@@ -297,11 +265,12 @@ int adsm_cuda_launch(struct adsm_entry *base, const struct adsm_launch *asked, s
 	struct adsm_device_event event = { .queue = ADSM_QUEUE_COMPUTE };
 	struct launch l = { .device = device, .asked = asked, .entry = (struct adsm_cuda_entry *)base };
 	struct adsm_cuda_scope scope;
-	int ret = check_sizes(&l), status = 0;
+	size_t own = l.entry->base.max_threads, most = device->base.max_threads;
+	int ret = adsm_driven_check(&device->base, asked, "a CUDA", own < most ? own : most);
 	CUresult error;
 
 	if (!ret)
-		ret = adsm_cuda_status(&device->base);
+		ret = adsm_driven_status(&device->base.base);
 	if (!ret)
 		ret = bind(&l);
 	if (!ret)
@@ -310,19 +279,13 @@ int adsm_cuda_launch(struct adsm_entry *base, const struct adsm_launch *asked, s
 		return ret;
 	ret = adsm_cuda_queue_begin(queue, l.entry->function, &scope);
 	if (ret)
-		return ret == -ENODEV ? adsm_cuda_status(&device->base) : ret;
+		return ret == -ENODEV ? adsm_driven_status(&device->base.base) : ret;
 	adsm_cuda_queue_name(queue, asked->name);
 	error = enqueue(&l, queue);
 	ret = adsm_cuda_queue_end(queue, &scope, error, "a launch", &event.seq);
 	if (ret == -ENODEV)
-		return adsm_cuda_status(&device->base);
+		return adsm_driven_status(&device->base.base);
 	if (ret)
 		return error ? refused(&l, error, ret) : ret;
-	if (ret_event) {
-		*ret_event = event;
-		return 0;
-	}
-	while ((ret = adsm_cuda_event_wait(&device->base, event, &status)) == -EINTR)
-		;
-	return ret ? ret : status;
+	return adsm_driven_launched(&device->base.base, event, ret_event);
 }

@@ -4,22 +4,17 @@
 #define ADSM_CUDA_LAUNCH_H
 
 #include "device.h"
+#include "driven_code.h"
 
 struct adsm_cuda_entry {
-	struct adsm_entry base;
-	struct adsm_cuda_entry *next;
+	struct adsm_driven_entry base;
 	CUfunction function;		/* NULL: does nothing */
-	bool dialect;			/* of adsmcc */
-	int max_threads;		/* in a block */
 };
 
 struct adsm_cuda_code {
-	struct adsm_code base;
+	struct adsm_driven_code base;
 	CUmodule module;		/* NULL: an adopted kernel, or one that does nothing */
 	CUfunction adopted;
-	bool dialect;
-	struct adsm_mutex lock;		/* of entries */
-	struct adsm_cuda_entry *entries;
 	struct adsm_cuda_constants *constants;	/* of launches: launch.c; the compute queue's lock */
 };
 

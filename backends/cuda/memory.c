@@ -13,7 +13,7 @@
 
 static uint64_t unused(struct adsm_cuda_device *device)
 {
-	uint64_t total = device->base.caps.memory_size, used = atomic_load(&device->memory_used);
+	uint64_t total = device->base.base.caps.memory_size, used = atomic_load(&device->memory_used);
 
 	return used < total ? total - used : 0;
 }
@@ -29,7 +29,7 @@ uint64_t adsm_cuda_memory_free(struct adsm_device *base)
 	struct adsm_cuda_scope scope;
 	size_t left = 0, total;
 
-	if (atomic_load(&device->lost) || adsm_cuda_enter(device, &scope))
+	if (adsm_driven_is_lost(&device->base) || adsm_cuda_enter(device, &scope))
 		return most;
 	if (adsm_cu.cuMemGetInfo_v2(&left, &total))
 		left = most;
@@ -39,9 +39,9 @@ uint64_t adsm_cuda_memory_free(struct adsm_device *base)
 
 static int is_full(struct adsm_cuda_device *device, size_t size)
 {
-	return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free", device->base.name, size,
-			 (unsigned long)adsm_cuda_memory_free(&device->base),
-			 (unsigned long)device->base.caps.memory_size);
+	return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free", device->base.base.name, size,
+			 (unsigned long)adsm_cuda_memory_free(&device->base.base),
+			 (unsigned long)device->base.base.caps.memory_size);
 }
 
 static struct adsm_cuda_mem *create(struct adsm_cuda_device *device, size_t size, uint64_t wanted)
@@ -50,7 +50,7 @@ static struct adsm_cuda_mem *create(struct adsm_cuda_device *device, size_t size
 
 	if (!memory)
 		return NULL;
-	memory->base.device = &device->base;
+	memory->base.device = &device->base.base;
 	memory->base.size = size;
 	if (wanted)
 		memory->alias = device->alias_base + (wanted - device->arena_base);
@@ -64,8 +64,8 @@ int adsm_cuda_alloc(struct adsm_device *base, size_t size, uint64_t wanted, stru
 	struct adsm_cuda_scope scope;
 	CUresult error;
 
-	if (atomic_load(&device->lost))
-		return adsm_cuda_status(base);
+	if (adsm_driven_is_lost(&device->base))
+		return adsm_driven_status(base);
 	if (size > unused(device))
 		return is_full(device, size);
 	memory = create(device, size, wanted);

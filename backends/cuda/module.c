@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "adsm.h"
-#include "cache.h"
 #include "launch.h"
 #include "base/log.h"
 #include "nvrtc.h"
@@ -33,7 +32,7 @@ static int load_failed(struct adsm_cuda_device *device, CUresult error, const ch
 
 	if (!is_refusal(error))
 		return adsm_cuda_error(device, error, "loading a module");
-	adsm_format(before, sizeof(before), "%s cannot take %s (%s)%s", device->base.name, what,
+	adsm_format(before, sizeof(before), "%s cannot take %s (%s)%s", device->base.base.name, what,
 		    adsm_cu_error_name(error), *log ? ": " : "");
 	adsm_say_long(before, log);
 	return -ENOEXEC;
@@ -155,8 +154,13 @@ static int load_source(struct adsm_cuda_device *device, const struct adsm_image 
 	return ret == -ENOTSUP ? -ENOEXEC : ret;
 }
 
-static int load_image(struct adsm_cuda_device *device, const struct adsm_image *image, CUmodule *ret_module)
+/* ---- modules */
+
+static int load_image(struct adsm_driven_code *code, const struct adsm_image *image)
 {
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)code->base.device;
+	CUmodule *ret_module = &((struct adsm_cuda_code *)code)->module;
+
 	switch (image->kind) {
 	case ADSM_IMAGE_MODULE:
 		return load_module(device, image, ret_module);
@@ -168,62 +172,13 @@ static int load_image(struct adsm_cuda_device *device, const struct adsm_image *
 			return adsm_fail(-ENOEXEC, "neither a cubin nor a fatbin, or not all of one");
 		return load_data(device, image->data, "this binary", ret_module);
 	default:
-		return adsm_fail(-ENOEXEC, "%s takes no SPIR-V: give it CUDA C++, PTX or a cubin", device->base.name);
+		return adsm_fail(-ENOEXEC, "%s takes no SPIR-V: give it CUDA C++, PTX or a cubin",
+				 device->base.base.name);
 	}
 }
-
-/* ---- modules */
-
-static int create_code(struct adsm_cuda_device *device, struct adsm_cuda_code **ret_code)
+int adsm_cuda_module_load(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code)
 {
-	struct adsm_cuda_code *code = calloc(1, sizeof(*code));
-
-	if (!code)
-		return -ENOMEM;
-	code->base.device = &device->base;
-	adsm_mutex_init(&code->lock, ADSM_RANK_CODE);
-	*ret_code = code;
-	return 0;
-}
-
-static void destroy_code(struct adsm_cuda_code *code)
-{
-	adsm_mutex_destroy(&code->lock);
-	free(code);
-}
-
-struct order {
-	struct adsm_cuda_device *device;
-	const struct adsm_image *image;
-	CUmodule module;
-};
-
-static int run_order(void *arg)
-{
-	struct order *order = arg;
-
-	return load_image(order->device, order->image, &order->module);
-}
-
-int adsm_cuda_module_load(struct adsm_device *base, const struct adsm_image *image, struct adsm_code **ret_code)
-{
-	struct order order = { (struct adsm_cuda_device *)base, image, NULL };
-	struct adsm_cuda_code *code;
-	int ret = adsm_cuda_status(base);
-
-	if (!ret)
-		ret = create_code(order.device, &code);
-	if (ret)
-		return ret;
-	ret = adsm_compile_aside(run_order, &order);
-	if (ret) {
-		destroy_code(code);
-		return ret;
-	}
-	code->dialect = image->kind == ADSM_IMAGE_MODULE;
-	code->module = order.module;
-	*ret_code = &code->base;
-	return 0;
+	return adsm_driven_module_load(device, image, sizeof(struct adsm_cuda_code), load_image, ret_code);
 }
 
 int adsm_cuda_kernel_adopt(struct adsm_device *base, void *kernel, struct adsm_code **ret_code)
@@ -233,7 +188,7 @@ int adsm_cuda_kernel_adopt(struct adsm_device *base, void *kernel, struct adsm_c
 	struct adsm_cuda_code *code;
 	const int asked = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
 	CUresult error = CUDA_SUCCESS;
-	int value, ret;
+	int value;
 
 	if (kernel) {
 		error = adsm_cuda_enter(device, &scope);
@@ -247,18 +202,17 @@ int adsm_cuda_kernel_adopt(struct adsm_device *base, void *kernel, struct adsm_c
 				 "adsmCudaUse()", kernel, base->name, adsm_cu_error_name(error));
 	if (error)
 		return adsm_cuda_error(device, error, "asking for a kernel");
-	ret = create_code(device, &code);
-	if (ret)
-		return ret;
+	code = (struct adsm_cuda_code *)adsm_driven_code_create(base, sizeof(*code));
+	if (!code)
+		return -ENOMEM;
 	code->adopted = kernel;
-	*ret_code = &code->base;
+	*ret_code = &code->base.base;
 	return 0;
 }
 
 void adsm_cuda_module_unload(struct adsm_code *base)
 {
 	struct adsm_cuda_code *code = (struct adsm_cuda_code *)base;
-	struct adsm_cuda_entry *next;
 	struct adsm_cuda_scope scope;
 
 	if (!base)
@@ -268,22 +222,20 @@ void adsm_cuda_module_unload(struct adsm_code *base)
 		adsm_cu.cuModuleUnload(code->module);
 		adsm_cuda_leave(&scope);
 	}
-	for (struct adsm_cuda_entry *entry = code->entries; entry; entry = next) {
-		next = entry->next;
-		free(entry);
-	}
-	destroy_code(code);
+	adsm_driven_code_destroy(&code->base);
 }
 
 /* ---- kernels */
 
-static int get_function(struct adsm_cuda_code *code, const char *name, struct adsm_cuda_entry *entry)
+static int get_function(struct adsm_driven_entry *base, const char *name)
 {
-	struct adsm_cuda_device *device = (struct adsm_cuda_device *)code->base.device;
+	struct adsm_cuda_entry *entry = (struct adsm_cuda_entry *)base;
+	struct adsm_cuda_code *code = (struct adsm_cuda_code *)base->base.code;
+	struct adsm_cuda_device *device = (struct adsm_cuda_device *)code->base.base.device;
 	struct adsm_cuda_scope scope;
 	CUresult error;
+	int most = 0;
 
-	entry->max_threads = device->max_threads;
 	entry->function = code->adopted;
 	if (!code->module && !code->adopted)
 		return 0;
@@ -293,38 +245,17 @@ static int get_function(struct adsm_cuda_code *code, const char *name, struct ad
 	if (code->module)
 		error = adsm_cu.cuModuleGetFunction(&entry->function, code->module, name);
 	if (!error)
-		error = adsm_cu.cuFuncGetAttribute(&entry->max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-						   entry->function);
+		error = adsm_cu.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, entry->function);
 	adsm_cuda_leave(&scope);
+	base->max_threads = (size_t)most;
 	if (error == CUDA_ERROR_NOT_FOUND)
 		return adsm_fail(-ENOENT, "the module has no kernel '%s'", name);
 	return adsm_cuda_error(device, error, "asking for a kernel");
 }
 
-int adsm_cuda_kernel_get(struct adsm_code *base, const char *name, struct adsm_entry **ret_entry)
+int adsm_cuda_kernel_get(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry)
 {
-	struct adsm_cuda_code *code = (struct adsm_cuda_code *)base;
-	struct adsm_cuda_entry *entry;
-	int ret = adsm_cuda_status(base->device);
-
-	if (ret)
-		return ret;
-	entry = calloc(1, sizeof(*entry));
-	if (!entry)
-		return -ENOMEM;
-	entry->base.code = base;
-	entry->dialect = code->dialect;
-	ret = get_function(code, name, entry);
-	if (ret) {
-		free(entry);
-		return ret;
-	}
-	adsm_mutex_lock(&code->lock);
-	entry->next = code->entries;
-	code->entries = entry;
-	adsm_mutex_unlock(&code->lock);
-	*ret_entry = &entry->base;
-	return 0;
+	return adsm_driven_kernel_get(code, name, sizeof(struct adsm_cuda_entry), get_function, ret_entry);
 }
 
 /* ---- what is known of kernels that do not describe themselves */

@@ -101,7 +101,7 @@ void adsm_cuda_moved(struct adsm_cuda_device *device, struct adsm_cuda_mem *memo
 	uint64_t moved = atomic_fetch_add(&memory->moved, size) + size;
 
 	if (memory->alias && memory->base.size >= PIN_LEAST && moved > PIN_MOVED * (uint64_t)memory->base.size &&
-	    !atomic_load(&memory->pinned) && !atomic_load(&device->lost))
+	    !atomic_load(&memory->pinned) && !adsm_driven_is_lost(&device->base))
 		want(device, memory);
 }
 

@@ -11,12 +11,12 @@
 
 static bool is_lost(const struct adsm_cuda_queue *queue)
 {
-	return atomic_load(&queue->device->lost);
+	return adsm_driven_is_lost(&queue->device->base);
 }
 
 static struct adsm_cuda_slot *slot_of(struct adsm_cuda_queue *queue, uint64_t seq)
 {
-	return &queue->slots[seq % ADSM_CUDA_PENDING];
+	return &queue->slots[seq % ADSM_DRIVEN_PENDING];
 }
 
 /* Recorded behind the operation. */
@@ -46,7 +46,7 @@ static int failure_of(struct adsm_cuda_queue *queue, uint64_t seq, CUresult erro
 	if (!error)
 		return 0;
 	adsm_format(what, sizeof(what), *name ? "kernel '%s'%s" : "%sa queued operation%s", name,
-		    atomic_load(&queue->submitted) > seq ? " or what is behind it" : "");
+		    atomic_load(&queue->base.submitted) > seq ? " or what is behind it" : "");
 	return adsm_cuda_errno(queue->device, error, what);
 }
 
@@ -60,19 +60,19 @@ static void publish(struct adsm_cuda_queue *queue, uint64_t seq, CUresult error)
 	if (is_lost(queue))
 		return;
 	adsm_lock(&queue->end_lock);
-	for (done = atomic_load(&queue->done); done < seq; done++) {
-		struct adsm_cuda_slot *slot = slot_of(queue, done + 1);
+	for (done = atomic_load(&queue->base.done); done < seq; done++) {
+		struct adsm_driven_end *end = adsm_driven_end_of(&queue->base, done + 1);
 
-		atomic_store(&slot->status, done + 1 == seq ? status : 0);
-		atomic_store(&slot->elapsed_ns, elapsed(slot));
+		atomic_store(&end->status, done + 1 == seq ? status : 0);
+		atomic_store(&end->elapsed_ns, elapsed(slot_of(queue, done + 1)));
 		if (done + 1 == seq && status) {
-			atomic_store(&queue->failure, status);
-			atomic_store(&queue->last_failed, seq);
+			atomic_store(&queue->base.failure, status);
+			atomic_store(&queue->base.last_failed, seq);
 		}
-		atomic_store(&queue->done, done + 1);
+		atomic_store(&queue->base.done, done + 1);
 	}
 	adsm_unlock(&queue->end_lock);
-	adsm_cuda_queue_wake(queue);
+	adsm_driven_wake(&queue->base);
 }
 
 static void run_queue(void *arg)
@@ -84,12 +84,12 @@ static void run_queue(void *arg)
 	adsm_cuda_errno(queue->device, adsm_cuda_enter(queue->device, &scope), "making a context current");
 	for (;;) {
 		uint32_t work = atomic_load(&queue->work);
-		uint64_t seq = atomic_load(&queue->done) + 1;
+		uint64_t seq = atomic_load(&queue->base.done) + 1;
 
 		/* Read after the word, which changes after stop: else the last wake could be missed. */
 		if (atomic_load(&queue->stop))
 			break;
-		if (is_lost(queue) || seq > atomic_load(&queue->submitted))
+		if (is_lost(queue) || seq > atomic_load(&queue->base.submitted))
 			adsm_os_wait(&queue->work, work, 0, false);
 		else
 			publish(queue, seq, adsm_cu.cuEventSynchronize(end_of(slot_of(queue, seq))));
@@ -98,46 +98,29 @@ static void run_queue(void *arg)
 }
 
 /* Ask the driver for a while, which knows that @seq is done before the queue's thread has woken. */
-static void spin(struct adsm_cuda_queue *queue, uint64_t seq, uint64_t until)
+static void spin(struct adsm_cuda_queue *queue, uint64_t seq)
 {
+	uint64_t until = adsm_os_now_ns() + SPIN_NS;
 	struct adsm_cuda_scope scope;
 
-	if (adsm_cuda_enter(queue->device, &scope))
+	if (adsm_driven_is_over(&queue->base, seq) || adsm_cuda_enter(queue->device, &scope))
 		return;
 	do
 		/* Anything but success is left to the queue's thread. */
 		if (!adsm_cu.cuEventQuery(end_of(slot_of(queue, seq))))
 			publish(queue, seq, CUDA_SUCCESS);
-	while (atomic_load(&queue->done) < seq && !is_lost(queue) && adsm_os_now_ns() < until);
+	while (!adsm_driven_is_over(&queue->base, seq) && adsm_os_now_ns() < until);
 	adsm_cuda_leave(&scope);
-}
-
-/* Sleep until operation @seq is done, the device is lost, or (-EINTR) a signal handler ran. */
-static int wait_done(struct adsm_cuda_queue *queue, uint64_t seq, uint64_t spin_ns)
-{
-	if (spin_ns && atomic_load(&queue->done) < seq && !is_lost(queue))
-		spin(queue, seq, adsm_os_now_ns() + spin_ns);
-	for (;;) {
-		uint32_t tick = atomic_load(&queue->tick);
-		int ret = 0;
-
-		if (atomic_load(&queue->done) >= seq || is_lost(queue))
-			return 0;
-		atomic_fetch_add(&queue->n_waiting, 1);
-		if (atomic_load(&queue->done) < seq && !is_lost(queue))
-			ret = adsm_os_wait(&queue->tick, tick, 0, false);
-		atomic_fetch_sub(&queue->n_waiting, 1);
-		if (ret == -EINTR)
-			return ret;
-	}
 }
 
 /* ---- making and ending queues */
 
-int adsm_cuda_queue_create(struct adsm_cuda_device *device, struct adsm_cuda_queue *queue)
+int adsm_cuda_queue_create(struct adsm_cuda_device *device, unsigned number)
 {
+	struct adsm_cuda_queue *queue = &device->queues[number];
+
+	adsm_driven_queue_init(&device->base, number, &queue->base);
 	queue->device = device;
-	adsm_lock_init(&queue->lock, ADSM_RANK_QUEUE);
 	adsm_lock_init(&queue->end_lock, ADSM_RANK_END);
 	return adsm_cuda_error(device, adsm_cu.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING), "a stream");
 }
@@ -160,7 +143,7 @@ void adsm_cuda_queue_stop(struct adsm_cuda_queue *queue)
 
 void adsm_cuda_queue_drop(struct adsm_cuda_queue *queue)
 {
-	for (size_t i = 0; i < ADSM_CUDA_PENDING; i++) {
+	for (size_t i = 0; i < ADSM_DRIVEN_PENDING; i++) {
 		destroy_event(queue->slots[i].begin);
 		destroy_event(queue->slots[i].timed_end);
 		destroy_event(queue->slots[i].end);
@@ -194,7 +177,7 @@ static CUresult need_event(CUevent *event, unsigned flags)
 /* The events of the next operation; under the lock. */
 static CUresult prepare(struct adsm_cuda_queue *queue, bool timed)
 {
-	struct adsm_cuda_slot *slot = slot_of(queue, atomic_load(&queue->submitted) + 1);
+	struct adsm_cuda_slot *slot = slot_of(queue, atomic_load(&queue->base.submitted) + 1);
 	CUresult error;
 
 	slot->timed = timed;
@@ -216,20 +199,9 @@ static int need_thread(struct adsm_cuda_queue *queue)
 	return ret;
 }
 
-static void wait_for_room(struct adsm_cuda_queue *queue)
-{
-	while (atomic_load(&queue->submitted) - atomic_load(&queue->done) >= ADSM_CUDA_PENDING && !is_lost(queue)) {
-		uint64_t oldest = atomic_load(&queue->submitted) - ADSM_CUDA_PENDING + 1;
-
-		adsm_unlock(&queue->lock);
-		wait_done(queue, oldest, 0);
-		adsm_lock(&queue->lock);
-	}
-}
-
 static void finish(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *scope)
 {
-	adsm_unlock(&queue->lock);
+	adsm_unlock(&queue->base.lock);
 	adsm_cuda_leave(scope);
 }
 
@@ -243,9 +215,12 @@ int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm
 	error = adsm_cuda_enter(queue->device, scope);
 	if (error)
 		return adsm_cuda_errno(queue->device, error, "making a context current");
-	adsm_lock(&queue->lock);
-	wait_for_room(queue);
-	ret = is_lost(queue) ? -ENODEV : need_thread(queue);
+	ret = adsm_driven_enter(&queue->base);
+	if (ret) {
+		adsm_cuda_leave(scope);
+		return ret;
+	}
+	ret = need_thread(queue);
 	if (!ret)
 		ret = adsm_cuda_errno(queue->device, prepare(queue, timed), "an event");
 	if (ret)
@@ -255,7 +230,7 @@ int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm
 
 void adsm_cuda_queue_name(struct adsm_cuda_queue *queue, const char *kernel)
 {
-	struct adsm_cuda_slot *slot = slot_of(queue, atomic_load(&queue->submitted) + 1);
+	struct adsm_cuda_slot *slot = slot_of(queue, atomic_load(&queue->base.submitted) + 1);
 
 	adsm_format(slot->name, sizeof(slot->name), "%s", kernel);
 }
@@ -263,7 +238,7 @@ void adsm_cuda_queue_name(struct adsm_cuda_queue *queue, const char *kernel)
 int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *scope, CUresult error, const char *what,
 			uint64_t *ret_seq)
 {
-	uint64_t seq = atomic_load(&queue->submitted) + 1;
+	uint64_t seq = atomic_load(&queue->base.submitted) + 1;
 	struct adsm_cuda_slot *slot = slot_of(queue, seq);
 	char of_kernel[96];
 	int ret;
@@ -281,7 +256,7 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 	if (!ret) {
 		if (slot->timed)
 			atomic_store(&queue->last_launch, seq);
-		atomic_store(&queue->submitted, seq);
+		atomic_store(&queue->base.submitted, seq);
 		adsm_os_poke(&queue->work);
 		*ret_seq = seq;
 	}
@@ -349,69 +324,13 @@ int adsm_cuda_queue_now(struct adsm_cuda_queue *queue, CUresult (*enqueue)(void 
 	return adsm_cuda_errno(queue->device, error, what);
 }
 
-/* ---- events */
-
-static struct adsm_cuda_queue *find(struct adsm_device *base, struct adsm_device_event event)
+int adsm_cuda_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status)
 {
-	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
+	struct adsm_driven_queue *queue = adsm_driven_find(device, event);
 
-	if (event.queue >= ADSM_N_QUEUES || !event.seq ||
-	    event.seq > atomic_load(&device->queues[event.queue].submitted))
-		return NULL;
-	return &device->queues[event.queue];
-}
-
-/* Does the slot still tell of @seq? To be asked after the slot was read. */
-static bool is_kept(const struct adsm_cuda_queue *queue, uint64_t seq)
-{
-	return atomic_load(&queue->submitted) < seq + ADSM_CUDA_PENDING;
-}
-
-int adsm_cuda_event_query(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
-{
-	struct adsm_cuda_queue *queue = find(base, event);
-	bool lost;
-
-	if (!queue)
-		return -EINVAL;
-	/* Read before the number: operations that were done when the device was lost stay done. */
-	lost = is_lost(queue);
-	if (atomic_load(&queue->done) >= event.seq) {
-		int status = atomic_load(&slot_of(queue, event.seq)->status);
-
-		/* Of operations long gone only this is known; rather a failure too many than one too few. */
-		*ret_status = event.seq <= atomic_load(&queue->last_failed) ? atomic_load(&queue->failure) : 0;
-		if (is_kept(queue, event.seq))
-			*ret_status = status;
-		return 1;
-	}
-	*ret_status = -ENODEV;
-	return lost;
-}
-
-int adsm_cuda_event_wait(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
-{
-	struct adsm_cuda_queue *queue = find(base, event);
-	int ret = queue ? wait_done(queue, event.seq, SPIN_NS) : -EINVAL;
-
-	if (ret)
-		return ret;
-	adsm_cuda_event_query(base, event, ret_status);
-	return 0;
-}
-
-int adsm_cuda_event_elapsed(struct adsm_device *base, struct adsm_device_event event, uint64_t *ret_ns)
-{
-	struct adsm_cuda_queue *queue = find(base, event);
-	uint64_t ns;
-
-	if (!queue || event.queue != ADSM_QUEUE_COMPUTE || atomic_load(&queue->done) < event.seq)
-		return -EINVAL;
-	ns = atomic_load(&slot_of(queue, event.seq)->elapsed_ns);
-	if (!is_kept(queue, event.seq))
-		return -EINVAL;
-	*ret_ns = ns;
-	return 0;
+	if (queue)
+		spin((struct adsm_cuda_queue *)queue, event.seq);
+	return adsm_driven_event_wait(device, event, ret_status);
 }
 
 /* ---- streams of the program's own */
@@ -436,16 +355,16 @@ int adsm_cuda_queue_follow(struct adsm_device *base, void *stream)
 	uint64_t last;
 
 	if (is_lost(queue))
-		return adsm_cuda_status(base);
-	if (atomic_load(&queue->last_launch) <= atomic_load(&queue->done))
+		return adsm_driven_status(base);
+	if (atomic_load(&queue->last_launch) <= atomic_load(&queue->base.done))
 		return 0;
 	error = adsm_cuda_enter(device, &scope);
 	if (error)
 		return adsm_cuda_error(device, error, "making a context current");
 	/* Under the lock the slot stays that launch's. */
-	adsm_lock(&queue->lock);
+	adsm_lock(&queue->base.lock);
 	last = atomic_load(&queue->last_launch);
-	if (last > atomic_load(&queue->done))
+	if (last > atomic_load(&queue->base.done))
 		error = adsm_cu.cuStreamWaitEvent(stream, end_of(slot_of(queue, last)), 0);
 	if (has_ended(queue, error))
 		error = CUDA_SUCCESS;	/* the driver says so of the command itself, too */
@@ -487,8 +406,8 @@ int adsm_cuda_queue_join(struct adsm_device *base, void *const *streams, size_t 
 
 	ret = adsm_cuda_queue_begin(queue, false, &scope);
 	if (ret)
-		return ret == -ENODEV ? adsm_cuda_status(base) : ret;
-	slot = slot_of(queue, atomic_load(&queue->submitted) + 1);
+		return ret == -ENODEV ? adsm_driven_status(base) : ret;
+	slot = slot_of(queue, atomic_load(&queue->base.submitted) + 1);
 	error = need_event(&slot->joined, CU_EVENT_DISABLE_TIMING);
 	/* A wait is for what was recorded before it: one event does for all. */
 	for (size_t i = 0; i < n && !error; i++)

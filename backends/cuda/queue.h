@@ -6,7 +6,7 @@
 #include "device.h"
 
 /* Both with the device's context current. */
-int adsm_cuda_queue_create(struct adsm_cuda_device *device, struct adsm_cuda_queue *queue);
+int adsm_cuda_queue_create(struct adsm_cuda_device *device, unsigned number);
 /* Waits for the operations on the queue, unless the device is lost. */
 void adsm_cuda_queue_destroy(struct adsm_cuda_queue *queue);
 /* The two halves of that: the queue's thread, which may be waiting in the driver; then what is the driver's. */
@@ -26,9 +26,7 @@ int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *s
 /* Wait for what @enqueue puts on the queue's stream, without numbering it; any thread, several at once. */
 int adsm_cuda_queue_now(struct adsm_cuda_queue *queue, CUresult (*enqueue)(void *arg, CUstream stream), void *arg,
 			const char *what);
-int adsm_cuda_event_query(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
 int adsm_cuda_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
-int adsm_cuda_event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
 int adsm_cuda_queue_follow(struct adsm_device *device, void *stream);
 int adsm_cuda_queue_join(struct adsm_device *device, void *const *streams, size_t n,
 			 struct adsm_device_event *ret_event);

@@ -40,7 +40,7 @@ void adsm_cl_read_behind(struct adsm_cl_queue *queue, const struct adsm_launch *
 	struct adsm_cl_behind *behind = &device->behind;
 	size_t offset = launch->expected.offset, size = launch->expected.size;
 
-	if (!memory || size > BEHIND_MAX || atomic_load(&memory->given) || device->base.caps.unified)
+	if (!memory || size > BEHIND_MAX || atomic_load(&memory->given) || device->base.base.caps.unified)
 		return;
 	adsm_lock(&behind->lock);
 	if (!behind->bytes)
@@ -82,7 +82,7 @@ bool adsm_cl_behind_take(struct adsm_cl_device *device, const struct adsm_cl_mem
 	/* This must not wait for a launch. */
 	has = atomic_load(&behind->memory) == memory && offset >= behind->offset &&
 		offset + size <= behind->offset + behind->size &&
-		atomic_load(&device->queues[ADSM_QUEUE_COMPUTE].done) >= behind->seq &&
+		atomic_load(&device->queues[ADSM_QUEUE_COMPUTE].base.done) >= behind->seq &&
 		!adsm_cl.clWaitForEvents(1, &behind->event);
 	if (has)
 		memcpy(dst, behind->bytes + (offset - behind->offset), size);

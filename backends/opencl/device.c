@@ -3,34 +3,13 @@
 #include "device.h"
 
 #include <errno.h>
-#include <limits.h>
-
-#include "base/log.h"
-
-void adsm_cl_queue_wake(struct adsm_cl_queue *queue)
-{
-	atomic_fetch_add(&queue->tick, 1);
-	if (atomic_load(&queue->n_waiting))
-		adsm_os_wake(&queue->tick, INT_MAX, false);
-}
 
 void adsm_cl_lose(struct adsm_cl_device *device, cl_int error, const char *what)
 {
-	struct adsm_sigset old;
+	char text[128];
 
-	adsm_os_signals_block(&old);
-	adsm_lock(&device->lost_lock);
-	if (!atomic_load(&device->lost)) {
-		adsm_format(device->lost_text, sizeof(device->lost_text), "%s was lost: %s failed with %s",
-			    device->base.name, what, adsm_cl_error_name(error));
-		adsm_error("%s", device->lost_text);
-		atomic_store(&device->base.lost, device->lost_text);
-		atomic_store(&device->lost, true);
-	}
-	adsm_unlock(&device->lost_lock);
-	adsm_os_signals_restore(&old);
-	for (int i = 0; i < ADSM_N_QUEUES; i++)
-		adsm_cl_queue_wake(&device->queues[i]);
+	adsm_format(text, sizeof(text), "%s failed with %s", what, adsm_cl_error_name(error));
+	adsm_driven_lose(&device->base, ADSM_LOG_ERROR, text);
 }
 
 int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
@@ -45,7 +24,7 @@ int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
 	case CL_OUT_OF_RESOURCES:
 	case CL_OUT_OF_HOST_MEMORY:
 	case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-		adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error));
+		adsm_info("%s: %s failed with %s", device->base.base.name, what, adsm_cl_error_name(error));
 		return -ENOMEM;
 	case CL_INVALID_KERNEL_ARGS:
 	case CL_INVALID_WORK_GROUP_SIZE:
@@ -53,7 +32,7 @@ int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what)
 	case CL_INVALID_GLOBAL_WORK_SIZE:
 		return -EINVAL;		/* the caller's, who says so */
 	default:
-		adsm_info("%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error));
+		adsm_info("%s: %s failed with %s", device->base.base.name, what, adsm_cl_error_name(error));
 		return -EIO;
 	}
 }
@@ -69,14 +48,8 @@ int adsm_cl_error(struct adsm_cl_device *device, cl_int error, const char *what)
 {
 	int ret = adsm_cl_errno(device, error, what);
 
-	return ret ? adsm_fail(ret, "%s: %s failed with %s", device->base.name, what, adsm_cl_error_name(error)) : 0;
-}
-
-int adsm_cl_status(struct adsm_device *base)
-{
-	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
-
-	return atomic_load(&device->lost) ? adsm_fail(-ENODEV, "%s", device->lost_text) : 0;
+	return ret ? adsm_fail(ret, "%s: %s failed with %s", device->base.base.name, what,
+			       adsm_cl_error_name(error)) : 0;
 }
 
 void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_text, size_t size)

@@ -8,15 +8,9 @@
 #ifndef ADSM_OPENCL_DEVICE_H
 #define ADSM_OPENCL_DEVICE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-
-#include "backend.h"
 #include "cl.h"
-#include "base/os.h"
+#include "driven.h"
 
-#define ADSM_CL_PENDING 256		/* operations on a queue that may be outstanding */
-#define ADSM_CL_TEXT 192		/* a device's own sentence */
 #define ADSM_CL_DEFERRED 8		/* operations that nobody waits for, of a device at a time */
 
 struct adsm_cl_device;
@@ -26,24 +20,18 @@ struct adsm_cl_memory;
 struct adsm_cl_slot {
 	struct adsm_cl_queue *queue;
 	uint64_t seq;			/* the operation that has the slot */
-	int status;			/* how the operation ended */
-	uint64_t elapsed_ns;
 	cl_event timed;			/* the command whose time counts; NULL: the last one */
-	_Atomic uint64_t ended;		/* seq, once the fields above are written */
+	_Atomic uint64_t ended;		/* seq, once base.ends has how it ended */
 };
 
 struct adsm_cl_queue {
+	struct adsm_driven_queue base;
 	struct adsm_cl_device *device;
 	cl_command_queue cl;
 	bool profiles;			/* events know times */
 	cl_event timed;			/* of the operation being submitted: see the slot's */
-	struct adsm_lock lock;		/* of submitting */
-	_Atomic uint64_t submitted, done;	/* operations; done: all up to this one */
 	_Atomic uint64_t told;		/* callbacks that have returned */
-	_Atomic uint32_t tick, n_waiting;	/* futex: done has grown; threads asleep on it */
-	_Atomic uint64_t last_failed;	/* an operation; 0: none did */
-	_Atomic int failure;		/* how */
-	struct adsm_cl_slot slots[ADSM_CL_PENDING];
+	struct adsm_cl_slot slots[ADSM_DRIVEN_PENDING];
 };
 
 typedef void *CL_API_CALL adsm_cl_usm_alloc(cl_context, cl_device_id, const cl_ulong *, size_t, cl_uint, cl_int *);
@@ -74,7 +62,7 @@ struct adsm_cl_behind {
 };
 
 struct adsm_cl_device {
-	struct adsm_device base;
+	struct adsm_driven base;
 	cl_platform_id platform;
 	cl_device_id id;
 	cl_context context;
@@ -84,7 +72,6 @@ struct adsm_cl_device {
 	const char *alias_base;		/* unified: the CPU's side of memory */
 	uintptr_t arena_base;
 	uint64_t max_alloc;		/* bytes of one allocation */
-	size_t max_group, max_group_dims[3];	/* threads in a block */
 	size_t sub_buffer_align;
 	_Atomic uint64_t memory_used;
 	bool write_mapped, read_mapped;	/* copies are faster by mapping than by the driver: measured */
@@ -109,14 +96,8 @@ struct adsm_cl_device {
 	adsm_cl_pointer_fill *pointer_fill;
 	adsm_cl_pointer_set_arg *pointer_set_arg;
 	adsm_cl_address_set_arg *address_set_arg;
-
-	_Atomic bool lost;		/* lost_text is written before, under lost_lock */
-	struct adsm_lock lost_lock;
-	char lost_text[ADSM_CL_TEXT];
 };
 
-/* One more operation of the queue has ended, or its device was lost: threads that sleep look again. */
-void adsm_cl_queue_wake(struct adsm_cl_queue *queue);
 /* From now on the device is lost: @what failed. */
 void adsm_cl_lose(struct adsm_cl_device *device, cl_int error, const char *what);
 /* An errno for a driver's error, with one sentence of @what failed; marks the device lost where it is. 0 for 0. */
@@ -125,7 +106,6 @@ int adsm_cl_error(struct adsm_cl_device *device, cl_int error, const char *what)
 int adsm_cl_errno(struct adsm_cl_device *device, cl_int error, const char *what);
 /* The same for copies and enqueued commands: -EIO where memory was short, which the caller cannot mend. */
 int adsm_cl_moved(struct adsm_cl_device *device, cl_int error, const char *what);
-int adsm_cl_status(struct adsm_device *device);
 /* An information of a device as text; "" where there is none. */
 void adsm_cl_device_text(cl_device_id device, cl_device_info what, char *ret_text, size_t size);
 

@@ -11,8 +11,6 @@
 #include "queue.h"
 #include "ways.h"
 
-#define MAX_ARGS 64
-
 /* What one launch needs until it is enqueued. */
 struct launch {
 	struct adsm_cl_device *device;
@@ -20,40 +18,9 @@ struct launch {
 	struct adsm_cl_entry *entry;
 	cl_uint index;			/* the next argument of the kernel */
 	size_t n_made, n_memories;
-	cl_mem made[MAX_ARGS];		/* buffers for this launch only: constants, parts of objects */
-	struct adsm_cl_memory *memories[MAX_ARGS];	/* that the kernel uses, each once */
+	cl_mem made[ADSM_DRIVEN_ARGS];	/* buffers for this launch only: constants, parts of objects */
+	struct adsm_cl_memory *memories[ADSM_DRIVEN_ARGS];	/* that the kernel uses, each once */
 };
-
-static uint64_t threads_of(const struct adsm_launch *asked)
-{
-	return (uint64_t)asked->block[0] * asked->block[1] * asked->block[2];
-}
-
-static int too_large(const struct launch *l, size_t most)
-{
-	return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block; on %s it takes at most %zu", l->asked->name,
-			 (unsigned long)threads_of(l->asked), l->device->base.name, most);
-}
-
-static int check(const struct launch *l)
-{
-	const struct adsm_launch *asked = l->asked;
-	uint64_t blocks = (uint64_t)asked->grid[0] * asked->grid[1] * asked->grid[2];
-
-	if (asked->first_block || asked->n_blocks != blocks)
-		return adsm_fail(-ENOTSUP, "kernel '%s': an OpenCL device runs whole grids", asked->name);
-	if (asked->n_args > MAX_ARGS)
-		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", asked->name, MAX_ARGS);
-	/* What the kernel itself takes may be less, or more than drivers say: enqueueing tells. */
-	if (threads_of(asked) > l->device->max_group)
-		return too_large(l, l->device->max_group);
-	for (int i = 0; i < 3; i++)
-		if (l->device->max_group_dims[i] && asked->block[i] > l->device->max_group_dims[i])
-			return adsm_fail(-EINVAL, "kernel '%s': a block of %u threads along %c; %s takes at most %zu",
-					 asked->name, asked->block[i], 'x' + i, l->device->base.name,
-					 l->device->max_group_dims[i]);
-	return 0;
-}
 
 /* ---- arguments */
 
@@ -95,14 +62,14 @@ static cl_int set_pointer(struct launch *l, const struct adsm_launch_arg *arg)
 
 	if (memory)
 		note_memory(l, memory);
-	if (!l->entry->dialect && memory && offset) {
+	if (!l->entry->base.dialect && memory && offset) {
 		if (way->set_place)
 			return way->set_place(l->device, kernel, l->index++, memory, offset);
 		return set_part(l, memory, offset);
 	}
 	error = memory ? way->set_arg(l->device, kernel, l->index++, memory) :
 		adsm_cl.clSetKernelArg(kernel, l->index++, sizeof(cl_mem), NULL);
-	if (!error && l->entry->dialect)
+	if (!error && l->entry->base.dialect)
 		error = adsm_cl.clSetKernelArg(kernel, l->index++, sizeof(offset), &offset);
 	return error;
 }
@@ -138,7 +105,7 @@ static int arg_failed(struct launch *l, size_t i, cl_int error)
 	case CL_MISALIGNED_SUB_BUFFER_OFFSET:
 		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes into its object; for kernels that are "
 				 "not adsmcc's %s takes multiples of %zu", l->asked->name, i, arg->offset,
-				 l->device->base.name, l->device->sub_buffer_align);
+				 l->device->base.base.name, l->device->sub_buffer_align);
 	case CL_INVALID_ARG_SIZE:
 		if (arg->kind == ADSM_LAUNCH_POINTER)
 			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: it takes no pointer", l->asked->name, i);
@@ -217,7 +184,7 @@ static cl_int enqueue_kernel(struct launch *l, cl_command_queue queue, cl_event 
 	}
 	deferred = adsm_cl_deferred_use(l->device);
 	wait = deferred ? &deferred->event : NULL;
-	if (atomic_load(&l->device->lost))
+	if (adsm_driven_is_lost(&l->device->base))
 		error = CL_DEVICE_NOT_AVAILABLE;	/* a deferred operation failed */
 	else if (l->entry->kernel)
 		error = adsm_cl.clEnqueueNDRangeKernel(queue, l->entry->kernel, 3, NULL, global, local, wait != NULL,
@@ -230,7 +197,7 @@ static cl_int enqueue_kernel(struct launch *l, cl_command_queue queue, cl_event 
 
 static cl_int enqueue(struct launch *l, struct adsm_cl_queue *queue, cl_event *ret_event)
 {
-	bool maps = l->device->base.caps.unified && l->n_memories;
+	bool maps = l->device->base.base.caps.unified && l->n_memories;
 	cl_event kernel;
 	cl_int error;
 
@@ -264,21 +231,22 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 	struct launch l = { .device = device, .asked = asked, .entry = (struct adsm_cl_entry *)base };
 	struct adsm_sigset old;
 	cl_event command = NULL;
-	int ret = check(&l), status = 0;
+	/* What the kernel itself takes may be less, or more than drivers say: enqueueing tells. */
+	int ret = adsm_driven_check(&device->base, asked, "an OpenCL", device->base.max_threads);
 	cl_int error = CL_SUCCESS;
 
 	if (!ret)
-		ret = adsm_cl_status(&device->base);
+		ret = adsm_driven_status(&device->base.base);
 	if (ret)
 		return ret;
 	if (adsm_cl_queue_begin(queue, &old))
-		return adsm_cl_status(&device->base);
+		return adsm_driven_status(&device->base.base);
 	ret = set_args(&l);
 	adsm_cl_behind_forget(device, NULL);
 	if (!ret)
 		error = enqueue(&l, queue, &command);
 	if (!ret && !error)
-		adsm_cl_read_behind(queue, asked, atomic_load(&queue->submitted) + 1);
+		adsm_cl_read_behind(queue, asked, atomic_load(&queue->base.submitted) + 1);
 	/* The command keeps the buffers that it needs. */
 	for (size_t i = 0; i < l.n_made; i++)
 		adsm_cl.clReleaseMemObject(l.made[i]);
@@ -288,17 +256,11 @@ int adsm_cl_launch(struct adsm_entry *base, const struct adsm_launch *asked, str
 	}
 	ret = adsm_cl_queue_end(queue, &old, error, command, "a launch", &event.seq);
 	if (ret == -ENODEV)
-		return adsm_cl_status(&device->base);
-	if (error == CL_INVALID_WORK_GROUP_SIZE && threads_of(asked) > l.entry->max_group)
-		return too_large(&l, l.entry->max_group);
+		return adsm_driven_status(&device->base.base);
+	if (error == CL_INVALID_WORK_GROUP_SIZE && adsm_driven_threads(asked) > l.entry->base.max_threads)
+		return adsm_driven_too_large(&device->base, asked, l.entry->base.max_threads);
 	if (ret)
-		return adsm_fail(ret, "kernel '%s' could not be launched on %s: %s", asked->name, device->base.name,
-				 adsm_cl_error_name(error));
-	if (ret_event) {
-		*ret_event = event;
-		return 0;
-	}
-	while ((ret = adsm_cl_event_wait(&device->base, event, &status)) == -EINTR)
-		;
-	return ret ? ret : status;
+		return adsm_fail(ret, "kernel '%s' could not be launched on %s: %s", asked->name,
+				 device->base.base.name, adsm_cl_error_name(error));
+	return adsm_driven_launched(&device->base.base, event, ret_event);
 }

@@ -45,7 +45,7 @@ static bool keep(struct adsm_cl_device *device, struct adsm_cl_memory *memory)
 	bool kept;
 
 	/* The program may still use a buffer that it got. */
-	if (memory->given || device->base.caps.unified || atomic_load(&device->lost))
+	if (memory->given || device->base.base.caps.unified || adsm_driven_is_lost(&device->base))
 		return false;
 	adsm_lock(&device->memories_lock);
 	kept = memory->base.size <= device->keep && device->kept_size <= device->keep - memory->base.size;
@@ -76,15 +76,15 @@ void adsm_cl_release_kept(struct adsm_cl_device *device)
 
 static int take(struct adsm_cl_device *device, size_t size)
 {
-	uint64_t used = atomic_load(&device->memory_used), total = device->base.caps.memory_size;
+	uint64_t used = atomic_load(&device->memory_used), total = device->base.base.caps.memory_size;
 
 	if (size > device->max_alloc)
-		return adsm_fail(-ENOMEM, "%s takes at most %lu bytes in one piece, not %zu", device->base.name,
+		return adsm_fail(-ENOMEM, "%s takes at most %lu bytes in one piece, not %zu", device->base.base.name,
 				 (unsigned long)device->max_alloc, size);
 	do
 		if (size > total - used)
 			return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free",
-					 device->base.name, size, (unsigned long)(total - used),
+					 device->base.base.name, size, (unsigned long)(total - used),
 					 (unsigned long)total);
 	while (!atomic_compare_exchange_weak(&device->memory_used, &used, used + size));
 	return 0;
@@ -121,7 +121,7 @@ static void make_room(struct adsm_cl_device *device)
 
 	adsm_lock(&device->memories_lock);
 	device->way_stays = true;
-	full = atomic_load(&device->memory_used) + device->kept_size > device->base.caps.memory_size;
+	full = atomic_load(&device->memory_used) + device->kept_size > device->base.base.caps.memory_size;
 	adsm_unlock(&device->memories_lock);
 	if (full)
 		adsm_cl_release_kept(device);
@@ -134,9 +134,9 @@ static int create(struct adsm_cl_device *device, size_t size, uint64_t wanted, s
 
 	if (!memory)
 		return -ENOMEM;
-	memory->base.device = &device->base;
+	memory->base.device = &device->base.base;
 	memory->base.size = size;
-	if (device->base.caps.unified)
+	if (device->base.base.caps.unified)
 		memory->pointer = (char *)device->alias_base + (wanted - device->arena_base);
 	ret = device->way->alloc(device, memory);
 	if (ret == -ENOMEM) {
@@ -157,8 +157,8 @@ int adsm_cl_alloc(struct adsm_device *base, size_t size, uint64_t wanted, struct
 	struct adsm_sigset old;
 	int ret;
 
-	if (atomic_load(&device->lost))
-		return adsm_cl_status(base);
+	if (adsm_driven_is_lost(&device->base))
+		return adsm_driven_status(base);
 	ret = take(device, size);
 	if (ret)
 		return ret;
@@ -327,11 +327,11 @@ void adsm_cl_deferred_used(struct adsm_cl_device *device, struct adsm_cl_deferre
 
 int adsm_cl_settle_deferred(struct adsm_cl_device *device)
 {
-	struct adsm_cl_deferred *deferred = atomic_load(&device->lost) ? NULL : adsm_cl_deferred_use(device);
+	struct adsm_cl_deferred *deferred = adsm_driven_is_lost(&device->base) ? NULL : adsm_cl_deferred_use(device);
 	cl_int error = deferred ? adsm_cl.clWaitForEvents(1, &deferred->event) : CL_SUCCESS;
 
 	adsm_cl_deferred_used(device, deferred, !error);
-	return atomic_load(&device->lost) ? -ENODEV : adsm_cl_moved(device, error, "a wait");
+	return adsm_driven_is_lost(&device->base) ? -ENODEV : adsm_cl_moved(device, error, "a wait");
 }
 
 bool adsm_cl_deferred_end(struct adsm_cl_device *device)
@@ -356,8 +356,8 @@ bool adsm_cl_deferred_end(struct adsm_cl_device *device)
 static bool may_defer(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	return (o->kind == FILL || (o->kind == WRITE && o->size <= DEFERRED_MAX)) && atomic_load(&o->dst->used) &&
-		!atomic_load(&o->dst->given) && !queue->device->base.caps.unified &&
-		atomic_load(&queue->submitted) == atomic_load(&queue->done);
+		!atomic_load(&o->dst->given) && !queue->device->base.base.caps.unified &&
+		atomic_load(&queue->base.submitted) == atomic_load(&queue->base.done);
 }
 
 /* Returns 0; 1 if the caller must wait for the operation instead; or a negative errno. Signals are blocked. */
@@ -407,7 +407,7 @@ static int run_now(struct adsm_cl_queue *queue, const struct operation *o)
 static int copy_overlapping(struct adsm_cl_queue *queue, const struct operation *o)
 {
 	struct adsm_cl_device *device = queue->device;
-	struct adsm_cl_memory between = { .base = { .device = &device->base, .size = o->size } };
+	struct adsm_cl_memory between = { .base = { .device = &device->base.base, .size = o->size } };
 	struct operation out = *o, back = *o;
 	int ret = device->way->alloc(device, &between);
 
@@ -465,7 +465,7 @@ static int run(struct adsm_device *base, const struct operation *o, struct adsm_
 	if (!o->size || (o->dst && !inside(&o->dst->base, o->dst_offset, o->size)) ||
 	    (o->src && !inside(&o->src->base, o->src_offset, o->size)))
 		return -EINVAL;
-	if (atomic_load(&device->lost))
+	if (adsm_driven_is_lost(&device->base))
 		return -ENODEV;
 	adsm_os_signals_block(&old);
 	if (o->dst)

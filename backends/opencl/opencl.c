@@ -225,29 +225,29 @@ static int describe(struct adsm_cl_device *device, int index)
 
 	device->version = version_of(device->id);
 	adsm_cl_device_text(device->id, CL_DEVICE_NAME, name, sizeof(name));
-	adsm_format(device->base.name, sizeof(device->base.name), "opencl %d: %s", index, name);
+	adsm_format(device->base.base.name, sizeof(device->base.base.name), "opencl %d: %s", index, name);
 	if (device->version < VERSION_NEEDED)
-		return adsm_fail(-ENOTSUP, "%s is of OpenCL %u.%u; %u.%u is needed", device->base.name,
+		return adsm_fail(-ENOTSUP, "%s is of OpenCL %u.%u; %u.%u is needed", device->base.base.name,
 				 device->version / 10, device->version % 10, VERSION_NEEDED / 10, VERSION_NEEDED % 10);
 	GET(device->id, CL_DEVICE_ENDIAN_LITTLE, little);
 	if (little != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__))
-		return adsm_fail(-ENOTSUP, "%s has another byte order than this machine", device->base.name);
+		return adsm_fail(-ENOTSUP, "%s has another byte order than this machine", device->base.base.name);
 	GET(device->id, CL_DEVICE_COMPILER_AVAILABLE, compiler);
 	if (!compiler)
-		adsm_warn("%s has no compiler: it takes binaries only", device->base.name);
+		adsm_warn("%s has no compiler: it takes binaries only", device->base.base.name);
 	GET(device->id, CL_DEVICE_GLOBAL_MEM_SIZE, memory);
 	GET(device->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, max_alloc);
 	GET(device->id, CL_DEVICE_MAX_COMPUTE_UNITS, units);
 	GET(device->id, CL_DEVICE_MEM_BASE_ADDR_ALIGN, align);
-	GET(device->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, device->max_group);
+	GET(device->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, device->base.max_threads);
 	if (!GET(device->id, CL_DEVICE_MAX_WORK_ITEM_SIZES, dims))
-		memcpy(device->max_group_dims, dims, sizeof(dims));
+		memcpy(device->base.max_block, dims, sizeof(dims));
 	device->max_alloc = max_alloc ? max_alloc : memory;
 	device->sub_buffer_align = align / 8;
-	device->base.caps = (struct adsm_device_caps){
+	device->base.base.caps = (struct adsm_device_caps){
 		.memory_size = memory,
 		.compute_units = units,
-		.max_pending = ADSM_CL_PENDING / 2,
+		.max_pending = ADSM_DRIVEN_PENDING / 2,
 	};
 	return 0;
 }
@@ -292,11 +292,11 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 
 	if (!device)
 		return -ENOMEM;
-	device->base.backend = &adsm_backend_opencl;
+	device->base.base.backend = &adsm_backend_opencl;
 	adsm_lock_init(&device->behind.lock, ADSM_RANK_BEHIND);
 	adsm_lock_init(&device->deferred_lock, ADSM_RANK_DEFERRED);
 	adsm_lock_init(&device->memories_lock, ADSM_RANK_MEMORIES);
-	adsm_lock_init(&device->lost_lock, ADSM_RANK_LOST);
+	adsm_lock_init(&device->base.lost_lock, ADSM_RANK_LOST);
 	device->platform = found[index].platform;
 	device->id = found[index].id;
 	device->alias_base = config->alias_base;
@@ -307,7 +307,7 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 	if (!ret)
 		ret = create_context(device);
 	for (int i = 0; i < ADSM_N_QUEUES && !ret; i++)
-		ret = adsm_cl_queue_create(device, &device->queues[i], i == ADSM_QUEUE_COMPUTE);
+		ret = adsm_cl_queue_create(device, (unsigned)i);
 	if (!ret)
 		ret = adsm_cl_way_choose(device, program_context != NULL);
 	if (!ret)
@@ -316,7 +316,7 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 		destroy(device);
 	adsm_os_signals_restore(&old);
 	if (!ret)
-		*ret_device = &device->base;
+		*ret_device = &device->base.base;
 	return ret;
 }
 
@@ -381,8 +381,8 @@ const struct adsm_backend adsm_backend_opencl = {
 	.module_names = adsm_cl_module_names,
 	.kernel_params = adsm_cl_kernel_params,
 	.launch = adsm_cl_launch,
-	.event_query = adsm_cl_event_query,
+	.event_query = adsm_driven_event_query,
 	.event_wait = adsm_cl_event_wait,
-	.event_elapsed = adsm_cl_event_elapsed,
-	.status = adsm_cl_status,
+	.event_elapsed = adsm_driven_event_elapsed,
+	.status = adsm_driven_status,
 };

@@ -47,7 +47,7 @@ static int build_failed(struct adsm_cl_device *device, cl_program program, cl_in
 	char before[160], *log = NULL;
 	size_t size = 0;
 
-	adsm_format(before, sizeof(before), "%s cannot compile the program (%s): ", device->base.name,
+	adsm_format(before, sizeof(before), "%s cannot compile the program (%s): ", device->base.base.name,
 		    adsm_cl_error_name(error));
 	if (!adsm_cl.clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size))
 		log = calloc(1, size + 1);
@@ -78,7 +78,7 @@ static int refused(struct adsm_cl_device *device, cl_int error, const char *what
 
 	if (ret != -EIO)
 		return adsm_cl_error(device, error, what);
-	return adsm_fail(-ENOEXEC, "%s cannot take %s (%s)", device->base.name, what, adsm_cl_error_name(error));
+	return adsm_fail(-ENOEXEC, "%s cannot take %s (%s)", device->base.base.name, what, adsm_cl_error_name(error));
 }
 
 static int from_source(struct adsm_cl_device *device, const char *text, size_t size, const char *options,
@@ -101,7 +101,7 @@ static int from_spirv(struct adsm_cl_device *device, const struct adsm_image *im
 
 	adsm_cl_device_text(device->id, CL_DEVICE_IL_VERSION, versions, sizeof(versions));
 	if (device->version < 21 || !*versions || !adsm_cl.clCreateProgramWithIL)
-		return adsm_fail(-ENOEXEC, "%s takes no SPIR-V: give it OpenCL C source", device->base.name);
+		return adsm_fail(-ENOEXEC, "%s takes no SPIR-V: give it OpenCL C source", device->base.base.name);
 	program = adsm_cl.clCreateProgramWithIL(device->context, image->data, image->size, &error);
 	if (error)
 		return refused(device, error, "this SPIR-V");
@@ -261,79 +261,37 @@ static int make_program(struct adsm_cl_device *device, const struct adsm_image *
 	}
 }
 
-static int create_code(struct adsm_cl_device *device, struct adsm_cl_code **ret_code)
+static int load(struct adsm_driven_code *code, const struct adsm_image *image)
 {
-	struct adsm_cl_code *code = calloc(1, sizeof(*code));
-
-	if (!code)
-		return -ENOMEM;
-	code->base.device = &device->base;
-	adsm_mutex_init(&code->lock, ADSM_RANK_CODE);
-	*ret_code = code;
-	return 0;
-}
-
-static void destroy_code(struct adsm_cl_code *code)
-{
-	adsm_mutex_destroy(&code->lock);
-	free(code);
-}
-
-/* What a compiling thread is told, and tells. */
-struct order {
-	struct adsm_cl_device *device;
-	const struct adsm_image *image;
-	cl_program program;
-};
-
-static int run_order(void *arg)
-{
-	struct order *order = arg;
-	char *options = make_options(order->device, order->image);
-	int ret = options ? make_program(order->device, order->image, options, &order->program) : -ENOMEM;
+	struct adsm_cl_device *device = (struct adsm_cl_device *)code->base.device;
+	char *options = make_options(device, image);
+	int ret = options ? make_program(device, image, options, &((struct adsm_cl_code *)code)->program) : -ENOMEM;
 
 	free(options);
 	return ret;
 }
 
-int adsm_cl_module_load(struct adsm_device *base, const struct adsm_image *image, struct adsm_code **ret_code)
+int adsm_cl_module_load(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code)
 {
-	struct order order = { .device = (struct adsm_cl_device *)base, .image = image };
-	struct adsm_cl_code *code;
-	int ret = adsm_cl_status(base);
-
-	if (!ret)
-		ret = create_code(order.device, &code);
-	if (ret)
-		return ret;
-	ret = adsm_compile_aside(run_order, &order);
-	if (ret) {
-		destroy_code(code);
-		return ret;
-	}
-	code->dialect = image->kind == ADSM_IMAGE_MODULE;
-	code->program = order.program;
-	*ret_code = &code->base;
-	return 0;
+	return adsm_driven_module_load(device, image, sizeof(struct adsm_cl_code), load, ret_code);
 }
 
 static int adopt(struct adsm_cl_device *device, void *handle, struct adsm_code **ret_code)
 {
 	cl_context context = NULL;
 	struct adsm_cl_code *code;
-	int ret;
 
 	if (handle && (adsm_cl.clGetKernelInfo(handle, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL) ||
 		       context != device->context))
 		return adsm_fail(-EINVAL, "%p is no kernel of the context that %s uses: see adsmOpenCLGet() and "
-				 "adsmOpenCLUse()", handle, device->base.name);
-	ret = create_code(device, &code);
-	if (ret)
-		return ret;
+				 "adsmOpenCLUse()", handle, device->base.base.name);
+	code = (struct adsm_cl_code *)adsm_driven_code_create(&device->base.base, sizeof(*code));
+	if (!code)
+		return -ENOMEM;
 	code->adopted = handle;
 	if (handle)
 		adsm_cl.clRetainKernel(handle);
-	*ret_code = &code->base;
+	*ret_code = &code->base.base;
 	return 0;
 }
 
@@ -351,80 +309,51 @@ int adsm_cl_kernel_adopt(struct adsm_device *base, void *handle, struct adsm_cod
 void adsm_cl_module_unload(struct adsm_code *base)
 {
 	struct adsm_cl_code *code = (struct adsm_cl_code *)base;
-	struct adsm_cl_entry *next;
 	struct adsm_sigset old;
 
 	if (!base)
 		return;
 	adsm_os_signals_block(&old);
-	for (struct adsm_cl_entry *entry = code->entries; entry; entry = next) {
-		next = entry->next;
-		if (entry->kernel && !code->adopted)
-			adsm_cl.clReleaseKernel(entry->kernel);
-		free(entry);
-	}
+	for (struct adsm_driven_entry *entry = code->base.entries; entry; entry = entry->next)
+		if (((struct adsm_cl_entry *)entry)->kernel && !code->adopted)
+			adsm_cl.clReleaseKernel(((struct adsm_cl_entry *)entry)->kernel);
 	if (code->program)
 		adsm_cl.clReleaseProgram(code->program);
 	if (code->adopted)
 		adsm_cl.clReleaseKernel(code->adopted);
 	adsm_os_signals_restore(&old);
-	destroy_code(code);
+	adsm_driven_code_destroy(&code->base);
 }
 
 /* ---- kernels */
 
-static int get_kernel(struct adsm_cl_code *code, const char *name, cl_kernel *ret_kernel)
+static int get_kernel(struct adsm_driven_entry *base, const char *name)
 {
-	cl_int error;
+	struct adsm_cl_entry *entry = (struct adsm_cl_entry *)base;
+	struct adsm_cl_code *code = (struct adsm_cl_code *)base->base.code;
+	struct adsm_cl_device *device = (struct adsm_cl_device *)code->base.base.device;
+	cl_int error = CL_SUCCESS;
 
-	if (!code->program) {
-		*ret_kernel = code->adopted;	/* the only kernel there is */
-		return 0;
-	}
-	*ret_kernel = adsm_cl.clCreateKernel(code->program, name, &error);
+	entry->told = UINT64_MAX;
+	entry->kernel = code->adopted;	/* the only kernel there is */
+	if (code->program)
+		entry->kernel = adsm_cl.clCreateKernel(code->program, name, &error);
 	if (error == CL_INVALID_KERNEL_NAME)
 		return adsm_fail(-ENOENT, "the module has no kernel '%s'", name);
-	return adsm_cl_error((struct adsm_cl_device *)code->base.device, error, "clCreateKernel");
+	if (!error && entry->kernel)
+		adsm_cl.clGetKernelWorkGroupInfo(entry->kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE,
+						 sizeof(base->max_threads), &base->max_threads, NULL);
+	return adsm_cl_error(device, error, "clCreateKernel");
 }
 
-int adsm_cl_kernel_get(struct adsm_code *base, const char *name, struct adsm_entry **ret_entry)
+int adsm_cl_kernel_get(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry)
 {
-	struct adsm_cl_code *code = (struct adsm_cl_code *)base;
-	struct adsm_cl_device *device = (struct adsm_cl_device *)base->device;
-	struct adsm_cl_entry *entry;
-	struct adsm_sigset old;
-	int ret = adsm_cl_status(base->device);
-
-	if (ret)
-		return ret;
-	entry = calloc(1, sizeof(*entry));
-	if (!entry)
-		return -ENOMEM;
-	entry->base.code = base;
-	entry->dialect = code->dialect;
-	entry->max_group = device->max_group;
-	entry->told = UINT64_MAX;
-	adsm_os_signals_block(&old);
-	ret = get_kernel(code, name, &entry->kernel);
-	if (!ret && entry->kernel)
-		adsm_cl.clGetKernelWorkGroupInfo(entry->kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE,
-						 sizeof(entry->max_group), &entry->max_group, NULL);
-	adsm_os_signals_restore(&old);
-	if (ret) {
-		free(entry);
-		return ret;
-	}
-	adsm_mutex_lock(&code->lock);
-	entry->next = code->entries;
-	code->entries = entry;
-	adsm_mutex_unlock(&code->lock);
-	*ret_entry = &entry->base;
-	return 0;
+	return adsm_driven_kernel_get(code, name, sizeof(struct adsm_cl_entry), get_kernel, ret_entry);
 }
 
 static int list_names(struct adsm_cl_code *code, char **ret_names)
 {
-	struct adsm_cl_device *device = (struct adsm_cl_device *)code->base.device;
+	struct adsm_cl_device *device = (struct adsm_cl_device *)code->base.base.device;
 	static const char nothing[] = "nothing\0";
 	size_t size = sizeof(nothing);
 	cl_int error = CL_SUCCESS;
@@ -535,7 +464,7 @@ static int describe_params(const struct adsm_cl_entry *entry, struct adsm_param 
 		return 0;
 	error = adsm_cl.clGetKernelInfo(entry->kernel, CL_KERNEL_NUM_ARGS, sizeof(n), &n, NULL);
 	if (error)
-		return adsm_cl_error((struct adsm_cl_device *)entry->base.code->device, error,
+		return adsm_cl_error((struct adsm_cl_device *)entry->base.base.code->device, error,
 				     "asking for a kernel's arguments");
 	for (cl_uint i = 0; i < n && i < max; i++)
 		describe_param(entry->kernel, i, &ret_params[i]);

@@ -3,26 +3,19 @@
 #ifndef ADSM_OPENCL_PROGRAM_H
 #define ADSM_OPENCL_PROGRAM_H
 
-#include "backend.h"
 #include "cl.h"
-#include "base/os.h"
+#include "driven_code.h"
 
 struct adsm_cl_entry {
-	struct adsm_entry base;
-	struct adsm_cl_entry *next;
+	struct adsm_driven_entry base;	/* dialect: a pointer is a buffer and an offset */
 	cl_kernel kernel;		/* NULL: does nothing */
-	bool dialect;			/* of adsmcc: a pointer is a buffer and an offset */
-	size_t max_group;		/* threads in a block */
 	uint64_t told;			/* device->memories_changed when the driver was told what this may reach */
 };
 
 struct adsm_cl_code {
-	struct adsm_code base;
+	struct adsm_driven_code base;
 	cl_program program;		/* NULL: an adopted kernel */
 	cl_kernel adopted;
-	bool dialect;
-	struct adsm_mutex lock;		/* of entries */
-	struct adsm_cl_entry *entries;
 };
 
 int adsm_cl_module_load(struct adsm_device *device, const struct adsm_image *image, struct adsm_code **ret_code);

@@ -5,7 +5,7 @@
 
 #include "device.h"
 
-int adsm_cl_queue_create(struct adsm_cl_device *device, struct adsm_cl_queue *queue, bool profiles);
+int adsm_cl_queue_create(struct adsm_cl_device *device, unsigned number);
 /* Waits for the operations on it; false: callbacks of a lost device are outstanding, and may still come. */
 bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue);
 /* Wait for a command, where @error, from enqueueing it, is 0. Releases its event. */
@@ -20,8 +20,6 @@ int adsm_cl_queue_begin(struct adsm_cl_queue *queue, struct adsm_sigset *old);
 void adsm_cl_queue_abandon(struct adsm_cl_queue *queue, struct adsm_sigset *old);
 int adsm_cl_queue_end(struct adsm_cl_queue *queue, struct adsm_sigset *old, cl_int error, cl_event event,
 		     const char *what, uint64_t *ret_seq);
-int adsm_cl_event_query(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
 int adsm_cl_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
-int adsm_cl_event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
 
 #endif

@@ -387,7 +387,7 @@ static int unified_init(struct adsm_cl_device *device)
 	cl_bool shared = CL_FALSE;
 
 	adsm_cl.clGetDeviceInfo(device->id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(shared), &shared, NULL);
-	device->base.caps.unified = shared;
+	device->base.base.caps.unified = shared;
 	return shared ? 0 : 1;
 }
 
@@ -406,7 +406,7 @@ static int unified_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *m
 		return 0;
 	adsm_cl.clReleaseMemObject(memory->buffer);
 	return error ? adsm_cl_error(device, error, "mapping host memory") :
-		adsm_fail(-EIO, "%s does not use host memory where it lies", device->base.name);
+		adsm_fail(-EIO, "%s does not use host memory where it lies", device->base.base.name);
 }
 
 static cl_int marker(struct adsm_cl_queue *queue, cl_event *ret_event)
@@ -472,9 +472,9 @@ static const struct adsm_cl_way *const automatic[] = { &usm_way, &address_way };
 static void use_way(struct adsm_cl_device *device, const struct adsm_cl_way *way)
 {
 	device->way = way;
-	device->base.caps.has_address = way->set_reachable;
-	strcpy(device->base.caps.memory, way->name);
-	adsm_info("%s: memory is kept as '%s'", device->base.name, way->name);
+	device->base.base.caps.has_address = way->set_reachable;
+	strcpy(device->base.base.caps.memory, way->name);
+	adsm_info("%s: memory is kept as '%s'", device->base.base.name, way->name);
 }
 
 static const struct adsm_cl_way *best_way(struct adsm_cl_device *device, bool wants_buffers)
@@ -491,7 +491,7 @@ int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers)
 
 	if (way && way->init(device))
 		return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s cannot do that; 'buffer' it can", way->name,
-				 device->base.name);
+				 device->base.base.name);
 	use_way(device, way ? way : best_way(device, wants_buffers));
 	return 0;
 }
@@ -556,8 +556,8 @@ void adsm_cl_measure_copies(struct adsm_cl_device *device)
 	/* Only if it is clearly faster: with most drivers both take the same time, and measurements vary. */
 	device->read_mapped = mapped[0] < direct[0] / 4 * 3;
 	device->write_mapped = mapped[1] < direct[1] / 4 * 3;
-	adsm_info("%s: 64 KiB take %lu ns to the device, %lu mapped; %lu ns to the host, %lu mapped", device->base.name,
-		  (unsigned long)direct[1], (unsigned long)mapped[1], (unsigned long)direct[0],
+	adsm_info("%s: 64 KiB take %lu ns to the device, %lu mapped; %lu ns to the host, %lu mapped",
+		  device->base.base.name, (unsigned long)direct[1], (unsigned long)mapped[1], (unsigned long)direct[0],
 		  (unsigned long)mapped[0]);
 	buffer_free(device, &memory);
 	free(host);

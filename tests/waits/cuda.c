@@ -2,6 +2,7 @@
 /* cuda.c - CUDA's queues: waits for operations, a lost device, the end of a queue; and pinning of objects. */
 #include "step.h"
 
+#include "backends/driven.c"
 #include "backends/cuda/device.c"
 #include "backends/cuda/queue.c"
 #define run run_pinner
@@ -37,13 +38,13 @@ static CUresult record(CUevent event, CUstream stream)
 
 static bool has_more_done(void *arg)
 {
-	return driver_done > queue->done || device.lost;
+	return driver_done > queue->base.done || device.base.base.lost;
 }
 
 static CUresult synchronize(CUevent event)
 {
 	step_await(has_more_done, NULL);
-	return device.lost ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
+	return device.base.base.lost ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
 }
 
 static CUresult pin_pages(void *p, size_t size, unsigned flags)
@@ -77,13 +78,19 @@ static void make_device(void)
 	n_pinning = 0;
 	queue->device = &device;
 	queue->has_thread = true;
-	for (int i = 0; i < ADSM_CUDA_PENDING; i++)
+	for (int i = 0; i < ADSM_DRIVEN_PENDING; i++)
 		queue->slots[i].end = (CUevent)8;
 	step_constant(queue->slots + 4, sizeof(queue->slots) - 4 * sizeof(queue->slots[0]));
+	step_plain(queue->base.ends, sizeof(queue->base.ends));
+	for (int i = 0; i < ADSM_N_QUEUES; i++) {
+		device.queues[i].base.device = &device.base;
+		device.base.queues[i] = &device.queues[i].base;
+	}
 	/* The other queues are not used. */
 	for (int i = 1; i < ADSM_N_QUEUES; i++) {
 		step_constant(device.queues[i].slots, sizeof(device.queues[i].slots));
-		step_plain(&device.queues[i].tick, 2 * sizeof(device.queues[i].tick));
+		step_constant(device.queues[i].base.ends, sizeof(device.queues[i].base.ends));
+		step_plain(&device.queues[i].base.tick, 2 * sizeof(device.queues[i].base.tick));
 	}
 	step_constant(&adsm_cu, sizeof(adsm_cu));
 }
@@ -97,7 +104,7 @@ static void run_thread(void *arg)
 
 static bool has_operation(void *arg)
 {
-	return queue->submitted > driver_done;
+	return queue->base.submitted > driver_done;
 }
 
 static void run_driver(void *arg)
@@ -117,14 +124,14 @@ static void give_and_wait(void *arg)
 		return;
 	if (adsm_cuda_queue_end(queue, &scope, CUDA_SUCCESS, "", &seq))
 		return;
-	while (wait_done(queue, seq, 0))
+	while (adsm_driven_wait(&queue->base, seq))
 		;
-	STEP_CHECK(queue->done >= seq || device.lost);
+	STEP_CHECK(queue->base.done >= seq || device.base.base.lost);
 }
 
 static void lose(void *arg)
 {
-	adsm_cuda_lose(&device, ADSM_LOG_INFO, "");
+	adsm_driven_lose(&device.base, ADSM_LOG_INFO, "");
 }
 
 static bool thread_is_over(void *arg)
@@ -141,7 +148,7 @@ static void end_device(void *arg)
 {
 	for (int i = 0; i < ADSM_N_QUEUES; i++)
 		device.queues[i].stream = NULL;
-	adsm_cuda_end(&device.base, "", true);
+	adsm_cuda_end(&device.base.base, "", true);
 	STEP_CHECK(!device.n_inside);
 }
 

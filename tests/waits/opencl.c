@@ -2,6 +2,7 @@
 /* opencl.c - OpenCL's queues: callbacks of the driver, in any order, and a device that is lost. */
 #include "step.h"
 
+#include "backends/driven.c"
 #include "backends/opencl/device.c"
 #define elapsed queue_elapsed
 #define end queue_end
@@ -25,9 +26,9 @@ static uint64_t submit_one(void)
 
 	if (adsm_cl_queue_begin(queue, &old))
 		return 0;
-	seq = queue->submitted + 1;
-	queue->slots[seq % ADSM_CL_PENDING].seq = seq;
-	atomic_store(&queue->submitted, seq);
+	seq = queue->base.submitted + 1;
+	queue->slots[seq % ADSM_DRIVEN_PENDING].seq = seq;
+	atomic_store(&queue->base.submitted, seq);
 	adsm_cl_queue_abandon(queue, &old);
 	return seq;
 }
@@ -38,21 +39,21 @@ static void submit_and_wait(void *arg)
 
 	for (uintptr_t i = 0; i < (uintptr_t)arg; i++)
 		seq = submit_one();
-	while (wait_done(queue, seq, 0))
+	while (adsm_driven_wait(&queue->base, seq))
 		;
-	STEP_CHECK(queue->done >= seq || device.lost);
+	STEP_CHECK(queue->base.done >= seq || device.base.base.lost);
 }
 
 /* The driver calls back at the end of an operation. */
 static bool is_submitted(void *arg)
 {
-	return queue->submitted >= (uintptr_t)arg;
+	return queue->base.submitted >= (uintptr_t)arg;
 }
 
 static void call_back(void *arg)
 {
 	step_await(is_submitted, arg);
-	queue_end(&queue->slots[(uintptr_t)arg % ADSM_CL_PENDING], 0, 0);
+	queue_end(&queue->slots[(uintptr_t)arg % ADSM_DRIVEN_PENDING], 0, 0);
 }
 
 static void lose(void *arg)
@@ -64,12 +65,18 @@ static void make_device(void)
 {
 	memset(&device, 0, sizeof(device));
 	queue->device = &device;
-	for (int i = 0; i < ADSM_CL_PENDING; i++)
+	for (int i = 0; i < ADSM_DRIVEN_PENDING; i++)
 		queue->slots[i].queue = queue;
 	step_constant(queue->slots + 4, sizeof(queue->slots) - 4 * sizeof(queue->slots[0]));
+	step_plain(queue->base.ends, sizeof(queue->base.ends));
+	for (int i = 0; i < ADSM_N_QUEUES; i++) {
+		device.queues[i].base.device = &device.base;
+		device.base.queues[i] = &device.queues[i].base;
+	}
 	for (int i = 1; i < ADSM_N_QUEUES; i++) {
 		step_constant(device.queues[i].slots, sizeof(device.queues[i].slots));
-		step_plain(&device.queues[i].tick, 2 * sizeof(device.queues[i].tick));
+		step_constant(device.queues[i].base.ends, sizeof(device.queues[i].base.ends));
+		step_plain(&device.queues[i].base.tick, 2 * sizeof(device.queues[i].base.tick));
 	}
 }
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* driven.c - devices of a vendor's driver: their loss, their queues, and the limits of launches. */
+#include "driven.h"
+
+#include <errno.h>
+#include <limits.h>
+
+void adsm_driven_lose(struct adsm_driven *device, enum adsm_log_level level, const char *text)
+{
+	struct adsm_sigset old;
+
+	adsm_os_signals_block(&old);
+	adsm_lock(&device->lost_lock);
+	if (!adsm_driven_is_lost(device)) {
+		adsm_format(device->lost_text, sizeof(device->lost_text), "%s was lost: %s", device->base.name, text);
+		adsm_log(level, "%s", device->lost_text);
+		atomic_store(&device->base.lost, device->lost_text);
+	}
+	adsm_unlock(&device->lost_lock);
+	for (int i = 0; i < ADSM_N_QUEUES; i++)
+		if (device->queues[i])
+			adsm_driven_wake(device->queues[i]);
+	adsm_os_signals_restore(&old);
+}
+
+int adsm_driven_status(struct adsm_device *device)
+{
+	const char *lost = atomic_load(&device->lost);
+
+	return lost ? adsm_fail(-ENODEV, "%s", lost) : 0;
+}
+
+/* ---- queues */
+
+void adsm_driven_queue_init(struct adsm_driven *device, unsigned number, struct adsm_driven_queue *queue)
+{
+	queue->device = device;
+	adsm_lock_init(&queue->lock, ADSM_RANK_QUEUE);
+	device->queues[number] = queue;
+}
+
+int adsm_driven_enter(struct adsm_driven_queue *queue)
+{
+	adsm_lock(&queue->lock);
+	while (atomic_load(&queue->submitted) - atomic_load(&queue->done) >= ADSM_DRIVEN_PENDING &&
+	       !adsm_driven_is_lost(queue->device)) {
+		uint64_t oldest = atomic_load(&queue->submitted) - ADSM_DRIVEN_PENDING + 1;
+
+		adsm_unlock(&queue->lock);
+		adsm_driven_wait(queue, oldest);
+		adsm_lock(&queue->lock);
+	}
+	if (!adsm_driven_is_lost(queue->device))
+		return 0;
+	adsm_unlock(&queue->lock);
+	return -ENODEV;
+}
+
+int adsm_driven_wait(struct adsm_driven_queue *queue, uint64_t seq)
+{
+	for (;;) {
+		uint32_t tick = atomic_load(&queue->tick);
+		int ret = 0;
+
+		if (adsm_driven_is_over(queue, seq))
+			return 0;
+		atomic_fetch_add(&queue->n_waiting, 1);
+		if (!adsm_driven_is_over(queue, seq))
+			ret = adsm_os_wait(&queue->tick, tick, 0, false);
+		atomic_fetch_sub(&queue->n_waiting, 1);
+		if (ret == -EINTR)
+			return ret;
+	}
+}
+
+void adsm_driven_wake(struct adsm_driven_queue *queue)
+{
+	atomic_fetch_add(&queue->tick, 1);
+	if (atomic_load(&queue->n_waiting))
+		adsm_os_wake(&queue->tick, INT_MAX, false);
+}
+
+struct adsm_driven_queue *adsm_driven_find(struct adsm_device *base, struct adsm_device_event event)
+{
+	const struct adsm_driven *device = (const struct adsm_driven *)base;
+
+	if (event.queue >= ADSM_N_QUEUES || !event.seq ||
+	    event.seq > atomic_load(&device->queues[event.queue]->submitted))
+		return NULL;
+	return device->queues[event.queue];
+}
+
+/* ---- events */
+
+/* Does adsm_driven_end_of() still tell of @seq? To be asked after it was read. */
+static bool is_kept(const struct adsm_driven_queue *queue, uint64_t seq)
+{
+	return atomic_load(&queue->submitted) < seq + ADSM_DRIVEN_PENDING;
+}
+
+int adsm_driven_event_query(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
+{
+	struct adsm_driven_queue *queue = adsm_driven_find(base, event);
+	bool lost;
+
+	if (!queue)
+		return -EINVAL;
+	/* Read before the number: operations that were done when the device was lost stay done. */
+	lost = adsm_driven_is_lost(queue->device);
+	if (atomic_load(&queue->done) >= event.seq) {
+		int status = atomic_load(&adsm_driven_end_of(queue, event.seq)->status);
+
+		/* Of operations long gone only this is known; rather a failure too many than one too few. */
+		*ret_status = event.seq <= atomic_load(&queue->last_failed) ? atomic_load(&queue->failure) : 0;
+		if (is_kept(queue, event.seq))
+			*ret_status = status;
+		return 1;
+	}
+	*ret_status = -ENODEV;
+	return lost;
+}
+
+int adsm_driven_event_wait(struct adsm_device *base, struct adsm_device_event event, int *ret_status)
+{
+	struct adsm_driven_queue *queue = adsm_driven_find(base, event);
+	int ret = queue ? adsm_driven_wait(queue, event.seq) : -EINVAL;
+
+	if (ret)
+		return ret;
+	adsm_driven_event_query(base, event, ret_status);
+	return 0;
+}
+
+int adsm_driven_event_elapsed(struct adsm_device *base, struct adsm_device_event event, uint64_t *ret_ns)
+{
+	struct adsm_driven_queue *queue = adsm_driven_find(base, event);
+	uint64_t ns;
+
+	if (!queue || event.queue != ADSM_QUEUE_COMPUTE || atomic_load(&queue->done) < event.seq)
+		return -EINVAL;
+	ns = atomic_load(&adsm_driven_end_of(queue, event.seq)->elapsed_ns);
+	if (!is_kept(queue, event.seq))
+		return -EINVAL;
+	*ret_ns = ns;
+	return 0;
+}
+
+/* ---- launches */
+
+uint64_t adsm_driven_threads(const struct adsm_launch *asked)
+{
+	return (uint64_t)asked->block[0] * asked->block[1] * asked->block[2];
+}
+
+int adsm_driven_too_large(const struct adsm_driven *device, const struct adsm_launch *asked, size_t most)
+{
+	return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block; on %s it takes at most %zu", asked->name,
+			 (unsigned long)adsm_driven_threads(asked), device->base.name, most);
+}
+
+int adsm_driven_check(const struct adsm_driven *device, const struct adsm_launch *asked, const char *kind, size_t most)
+{
+	uint64_t blocks = (uint64_t)asked->grid[0] * asked->grid[1] * asked->grid[2];
+
+	if (asked->first_block || asked->n_blocks != blocks)
+		return adsm_fail(-ENOTSUP, "kernel '%s': %s device runs whole grids", asked->name, kind);
+	if (asked->n_args > ADSM_DRIVEN_ARGS)
+		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", asked->name, ADSM_DRIVEN_ARGS);
+	if (adsm_driven_threads(asked) > most)
+		return adsm_driven_too_large(device, asked, most);
+	for (int i = 0; i < 3; i++) {
+		if (device->max_block[i] && asked->block[i] > device->max_block[i])
+			return adsm_fail(-EINVAL, "kernel '%s': a block of %u threads along %c; %s takes at most %zu",
+					 asked->name, asked->block[i], 'x' + i, device->base.name,
+					 device->max_block[i]);
+		if (device->max_grid[i] && asked->grid[i] > device->max_grid[i])
+			return adsm_fail(-EINVAL, "kernel '%s': a grid of %u blocks along %c; %s takes at most %zu",
+					 asked->name, asked->grid[i], 'x' + i, device->base.name, device->max_grid[i]);
+	}
+	return 0;
+}
+
+int adsm_driven_launched(struct adsm_device *device, struct adsm_device_event event,
+			 struct adsm_device_event *ret_event)
+{
+	int ret, status = 0;
+
+	if (ret_event) {
+		*ret_event = event;
+		return 0;
+	}
+	while ((ret = device->backend->event_wait(device, event, &status)) == -EINTR)
+		;
+	return ret ? ret : status;
+}
