@@ -77,8 +77,8 @@ ADSM_WRAPPER CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice devi
 {
 	CUresult result;
 
-	ADSM_CUDA_LENT(result, real_cu(cuDevicePrimaryCtxRetain)(context, device),
-		       ADSM_CUDA_LOAN(context, sizeof(*context)));
+	ADSM_LOANS_FOR(result, real_cu(cuDevicePrimaryCtxRetain)(context, device),
+		       ADSM_LOAN(context, sizeof(*context)));
 	if (result == CUDA_SUCCESS && device >= 0 && device < DEVICES_MAX) {
 		adsm_mutex_lock(&primary_lock);
 		primary[device].context = *context;

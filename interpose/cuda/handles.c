@@ -231,8 +231,8 @@ ADSM_WRAPPER CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
 {
 	CUresult result;
 
-	ADSM_CUDA_LENT(result, real_cu(cuModuleGetFunction)(function, module, name),
-		       ADSM_CUDA_LOAN(function, sizeof(*function)), ADSM_CUDA_LOAN(name, ADSM_CUDA_TEXT));
+	ADSM_LOANS_FOR(result, real_cu(cuModuleGetFunction)(function, module, name),
+		       ADSM_LOAN(function, sizeof(*function)), ADSM_LOAN(name, ADSM_LOAN_TEXT));
 	if (result == CUDA_SUCCESS && function)
 		remember(*function, FUNCTION, owner_of(module));
 	return result;
@@ -246,7 +246,7 @@ ADSM_WRAPPER CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
 		unsigned count = 0;								\
 		CUresult result;								\
 												\
-		ADSM_CUDA_LENT(result, real_cu(name)(list, n, of), ADSM_CUDA_LOAN(list, n * sizeof(*list)));	\
+		ADSM_LOANS_FOR(result, real_cu(name)(list, n, of), ADSM_LOAN(list, n * sizeof(*list)));	\
 		if (result == CUDA_SUCCESS && n)						\
 			real_cu(get_count)(&count, of);						\
 		for (unsigned i = 0; i < n && i < count; i++)					\
@@ -261,8 +261,8 @@ ADSM_WRAPPER CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, co
 {
 	CUresult result;
 
-	ADSM_CUDA_LENT(result, real_cu(cuLibraryGetKernel)(kernel, library, name),
-		       ADSM_CUDA_LOAN(kernel, sizeof(*kernel)), ADSM_CUDA_LOAN(name, ADSM_CUDA_TEXT));
+	ADSM_LOANS_FOR(result, real_cu(cuLibraryGetKernel)(kernel, library, name),
+		       ADSM_LOAN(kernel, sizeof(*kernel)), ADSM_LOAN(name, ADSM_LOAN_TEXT));
 	if (result == CUDA_SUCCESS && kernel)
 		remember(*kernel, KERNEL, library);
 	return result;
@@ -272,7 +272,7 @@ ADSM_WRAPPER CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
 	CUresult result;
 
-	ADSM_CUDA_LENT(result, real_cu(cuLibraryGetModule)(module, library), ADSM_CUDA_LOAN(module, sizeof(*module)));
+	ADSM_LOANS_FOR(result, real_cu(cuLibraryGetModule)(module, library), ADSM_LOAN(module, sizeof(*module)));
 	if (result == CUDA_SUCCESS && module)
 		remember(*module, MODULE, library);
 	return result;
@@ -283,8 +283,8 @@ ADSM_WRAPPER CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 	const void *library = owner_of(kernel);
 	CUresult result;
 
-	ADSM_CUDA_LENT(result, real_cu(cuKernelGetFunction)(function, kernel),
-		       ADSM_CUDA_LOAN(function, sizeof(*function)));
+	ADSM_LOANS_FOR(result, real_cu(cuKernelGetFunction)(function, kernel),
+		       ADSM_LOAN(function, sizeof(*function)));
 	if (result == CUDA_SUCCESS && function)
 		remember(*function, FUNCTION, library == kernel ? NULL : library);
 	return result;

@@ -257,8 +257,8 @@ ADSM_WRAPPER CUresult cuGetProcAddress(const char *symbol, void **function, int 
 {
 	CUresult error;
 
-	ADSM_CUDA_LENT(error, real_cu(cuGetProcAddress)(symbol, function, version, flags),
-		       ADSM_CUDA_LOAN(symbol, ADSM_CUDA_TEXT), ADSM_CUDA_LOAN(function, sizeof(*function)));
+	ADSM_LOANS_FOR(error, real_cu(cuGetProcAddress)(symbol, function, version, flags),
+		       ADSM_LOAN(symbol, ADSM_LOAN_TEXT), ADSM_LOAN(function, sizeof(*function)));
 	if (!error && function)
 		*function = substitute(symbol, *function);
 	return error;
@@ -268,9 +268,9 @@ ADSM_WRAPPER CUresult cuGetProcAddress_v2(const char *symbol, void **function, i
 {
 	CUresult error;
 
-	ADSM_CUDA_LENT(error, real_cu(cuGetProcAddress_v2)(symbol, function, version, flags, status),
-		       ADSM_CUDA_LOAN(symbol, ADSM_CUDA_TEXT), ADSM_CUDA_LOAN(function, sizeof(*function)),
-		       ADSM_CUDA_LOAN(status, sizeof(*status)));
+	ADSM_LOANS_FOR(error, real_cu(cuGetProcAddress_v2)(symbol, function, version, flags, status),
+		       ADSM_LOAN(symbol, ADSM_LOAN_TEXT), ADSM_LOAN(function, sizeof(*function)),
+		       ADSM_LOAN(status, sizeof(*status)));
 	if (!error && function)
 		*function = substitute(symbol, *function);
 	return error;

@@ -386,7 +386,7 @@ static void node_begin(struct node *node, struct arguments *arguments, const voi
 			node_begin(&node, &arguments, given, size);					\
 			own = &node;									\
 		}											\
-		ADSM_CUDA_LENT(result, real_cu(name) args, __VA_ARGS__);				\
+		ADSM_LOANS_FOR(result, real_cu(name) args, __VA_ARGS__);				\
 		free_copies(&arguments);								\
 		return result;										\
 	}
@@ -396,7 +396,7 @@ static void node_begin(struct node *node, struct arguments *arguments, const voi
 
 KERNEL_NODES(cuGraphAddKernelNode, (CUgraphNode *ret, CUgraph graph, const CUgraphNode *after, size_t n,
 				    const void *given),
-	     (ret, graph, after, n, own), ADSM_CUDA_LOAN(ret, sizeof(*ret)), ADSM_CUDA_LOAN(after, n * sizeof(*after)))
-KERNEL_NODES(cuGraphKernelNodeSetParams, (CUgraphNode of, const void *given), (of, own), ADSM_CUDA_LOAN(own, 0))
+	     (ret, graph, after, n, own), ADSM_LOAN(ret, sizeof(*ret)), ADSM_LOAN(after, n * sizeof(*after)))
+KERNEL_NODES(cuGraphKernelNodeSetParams, (CUgraphNode of, const void *given), (of, own), ADSM_LOAN(own, 0))
 KERNEL_NODES(cuGraphExecKernelNodeSetParams, (CUgraphExec graph, CUgraphNode of, const void *given),
-	     (graph, of, own), ADSM_CUDA_LOAN(own, 0))
+	     (graph, of, own), ADSM_LOAN(own, 0))

@@ -163,7 +163,7 @@ static CUresult allocate(const struct source *source, CUdeviceptr *ret_p, size_t
 {
 	CUresult result;
 
-	ADSM_CUDA_LENT(result, allocate_at(source, ret_p, size), ADSM_CUDA_LOAN(ret_p, sizeof(*ret_p)));
+	ADSM_LOANS_FOR(result, allocate_at(source, ret_p, size), ADSM_LOAN(ret_p, sizeof(*ret_p)));
 	return result;
 }
 
@@ -219,8 +219,8 @@ ADSM_WRAPPER CUresult cuMemAllocPitch_v2(CUdeviceptr *p, size_t *pitch, size_t w
 	CUresult result;
 
 	do
-		ADSM_CUDA_LENT(result, real_cu(cuMemAllocPitch_v2)(p ? &asked : NULL, pitch, width, height, element),
-			       ADSM_CUDA_LOAN(pitch, sizeof(*pitch)));
+		ADSM_LOANS_FOR(result, real_cu(cuMemAllocPitch_v2)(p ? &asked : NULL, pitch, width, height, element),
+			       ADSM_LOAN(pitch, sizeof(*pitch)));
 	while (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_driver_give_up(NULL));
 	if (result == CUDA_SUCCESS && adsm_cuda_makes_objects()) {
 		/* Free it first: there may be no room for two. If the second one fails, so does this function. */
@@ -385,8 +385,8 @@ ADSM_WRAPPER CUresult cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size, 
 	struct adsm_cuda_allocation allocation;
 	CUresult result;
 
-	ADSM_CUDA_LENT(result, real_cu(cuMemGetAddressRange_v2)(start, size, p),
-		       ADSM_CUDA_LOAN(start, sizeof(*start)), ADSM_CUDA_LOAN(size, sizeof(*size)));
+	ADSM_LOANS_FOR(result, real_cu(cuMemGetAddressRange_v2)(start, size, p),
+		       ADSM_LOAN(start, sizeof(*start)), ADSM_LOAN(size, sizeof(*size)));
 	if (result == CUDA_SUCCESS && adsm_cuda_allocation_find(p, &allocation)) {
 		if (start)
 			*start = allocation.given;
@@ -431,15 +431,15 @@ ADSM_WRAPPER CUresult cuPointerGetAttribute(void *value, int attribute, CUdevice
 
 	if (value && adsm_cuda_allocation_find(p, &allocation) && answer(&allocation, value, attribute, p))
 		return CUDA_SUCCESS;
-	ADSM_CUDA_LENT(result, real_cu(cuPointerGetAttribute)(value, attribute, p),
-		       ADSM_CUDA_LOAN(value, value_size(value, attribute)));
+	ADSM_LOANS_FOR(result, real_cu(cuPointerGetAttribute)(value, attribute, p),
+		       ADSM_LOAN(value, value_size(value, attribute)));
 	return result;
 }
 
 /* Lends the driver the lists, and the values that @values points to. For these, @values is replaced by a copy. */
 static CUresult get_attributes(unsigned n, int *attributes, void **values, CUdeviceptr p)
 {
-	struct adsm_cuda_loan *loans = NULL;
+	struct adsm_loan *loans = NULL;
 	void **own = NULL;
 	bool shared = false;
 	CUresult result;
@@ -452,15 +452,15 @@ static CUresult get_attributes(unsigned n, int *attributes, void **values, CUdev
 	}
 	for (unsigned i = 0; loans && own && i < n; i++) {
 		own[i] = values[i];
-		loans[i] = (struct adsm_cuda_loan)ADSM_CUDA_LOAN(own[i], value_size(own[i], attributes[i]));
+		loans[i] = (struct adsm_loan)ADSM_LOAN(own[i], value_size(own[i], attributes[i]));
 	}
 	if (loans && own)
-		adsm_cuda_lend(loans, n);
-	ADSM_CUDA_LENT(result, real_cu(cuPointerGetAttributes)(n, attributes, loans && own ? own : values, p),
-		       ADSM_CUDA_LOAN(attributes, n * sizeof(*attributes)),
-		       ADSM_CUDA_LOAN(values, n * sizeof(*values)));
+		adsm_loans_begin(loans, n);
+	ADSM_LOANS_FOR(result, real_cu(cuPointerGetAttributes)(n, attributes, loans && own ? own : values, p),
+		       ADSM_LOAN(attributes, n * sizeof(*attributes)),
+		       ADSM_LOAN(values, n * sizeof(*values)));
 	if (loans && own)
-		adsm_cuda_take_back(loans, n);
+		adsm_loans_end(loans, n);
 	free(own);
 	free(loans);
 	return result;

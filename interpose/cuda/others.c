@@ -148,7 +148,7 @@ ADSM_WRAPPER CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
 	CUresult result = handle ? export(&p, IPC) : CUDA_SUCCESS;
 
 	if (result == CUDA_SUCCESS)
-		ADSM_CUDA_LENT(result, real_cu(cuIpcGetMemHandle)(handle, p), ADSM_CUDA_LOAN(handle, sizeof(*handle)));
+		ADSM_LOANS_FOR(result, real_cu(cuIpcGetMemHandle)(handle, p), ADSM_LOAN(handle, sizeof(*handle)));
 	return result;
 }
 
@@ -157,7 +157,7 @@ ADSM_WRAPPER CUresult cuMemPoolExportPointer(void *data, CUdeviceptr p)
 	CUresult result = data ? export(&p, POOL_POINTER) : CUDA_SUCCESS;
 
 	if (result == CUDA_SUCCESS)
-		ADSM_CUDA_LENT(result, real_cu(cuMemPoolExportPointer)(data, p), ADSM_CUDA_LOAN(data, 64));
+		ADSM_LOANS_FOR(result, real_cu(cuMemPoolExportPointer)(data, p), ADSM_LOAN(data, 64));
 	return result;
 }
 
@@ -170,8 +170,8 @@ ADSM_WRAPPER CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr p,
 	if (adsm_cuda_allocation_find(p, &allocation))
 		result = surrender(&allocation, RANGE_HANDLE);
 	if (result == CUDA_SUCCESS)
-		ADSM_CUDA_LENT(result, real_cu(cuMemGetHandleForAddressRange)(handle, p, size, type, flags),
-			       ADSM_CUDA_LOAN(handle, sizeof(int)));
+		ADSM_LOANS_FOR(result, real_cu(cuMemGetHandleForAddressRange)(handle, p, size, type, flags),
+			       ADSM_LOAN(handle, sizeof(int)));
 	return result;
 }
 
@@ -204,8 +204,8 @@ ADSM_WRAPPER CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDes
 	uint64_t devices = 0;
 	CUresult result;
 
-	ADSM_CUDA_LENT(result, real_cu(cuMemPoolSetAccess)(pool, access, n),
-		       ADSM_CUDA_LOAN(access, n * sizeof(*access)));
+	ADSM_LOANS_FOR(result, real_cu(cuMemPoolSetAccess)(pool, access, n),
+		       ADSM_LOAN(access, n * sizeof(*access)));
 	if (result != CUDA_SUCCESS)
 		return result;
 	for (size_t i = 0; i < n; i++)

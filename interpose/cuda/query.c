@@ -15,7 +15,7 @@
 
 #define FABRIC 8	/* a kind of handles */
 
-typedef adsm_cuda_word word;
+typedef adsm_word word;
 
 #define PARAMS_1 (word a)
 #define PARAMS_2 (word a, word b)
@@ -35,11 +35,11 @@ typedef adsm_cuda_word word;
 #define ARGS_8 (a, b, c, d, e, f, g, h)
 
 /* Bytes at a pointer. A value is an int or a larger number: its place tells. An array's length is another argument. */
-#define OUT(x, size) { &x, (size), NULL, NULL }
+#define OUT(x, size) ADSM_LOAN(x, size)
 #define OUTS(x, n, size) OUT(x, (size_t)(unsigned)n * (size))
 #define VALUE(x) OUT(x, x % 8 ? 4 : 8)
 #define MANY(x, size, n) OUT(x, n ? *(const size_t *)n * (size) : 0)
-#define TEXT(x) OUT(x, ADSM_CUDA_TEXT)
+#define TEXT(x) OUT(x, ADSM_LOAN_TEXT)
 
 #define QUERY(n, name, ...)								\
 	CUresult name PARAMS_##n;							\
@@ -49,7 +49,7 @@ typedef adsm_cuda_word word;
 		CUresult result;							\
 											\
 		do									\
-			ADSM_CUDA_LENT(result, real_cu(name) ARGS_##n, __VA_ARGS__);	\
+			ADSM_LOANS_FOR(result, real_cu(name) ARGS_##n, __VA_ARGS__);	\
 		while (result == CUDA_ERROR_OUT_OF_MEMORY && adsm_driver_give_up(NULL));	\
 		return result;								\
 	}

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "args.h"
+#include "loan.h"
 #include "run/copy.h"
 #include "run/enter.h"
 #include "run/mapping.h"
@@ -85,23 +86,11 @@ static long failed(const struct shape *shape)
 	return shape->result == POINTER ? 0 : -1;
 }
 
-/* What has changed in a copy goes back to @p. */
-static int put_back(char *p, const char *before, const char *now, size_t size)
-{
-	size_t first = 0;
-
-	while (first < size && before[first] == now[first])
-		first++;
-	while (size > first && before[size - 1] == now[size - 1])
-		size--;
-	return size > first ? adsm_io_copy(p + first, now + first, size - first) : 0;
-}
-
 /* One call: the caller's arguments, and libc's instead. */
 struct copied {
 	const struct shape *shape;
 	long args[N_ARGS], given[N_ARGS];
-	size_t sizes[N_ARGS];		/* 0: given as it is, or with another one */
+	struct adsm_loan loans[N_ARGS];	/* own NULL: given as it is, or with another one */
 	struct adsm_io large[N_ARGS];	/* too large for a copy on the stack: updated where they lie */
 	struct iovec room_of_large[N_ARGS][ADSM_IO_ROOM(1)];
 };
@@ -129,18 +118,19 @@ static int measure(struct copied *copied, size_t *ret_room)
 		if (size < 0 && size != -EINVAL && size != -EFAULT)
 			return -EIO;
 		/* In no live object, or closed by the program: let the system say so. */
-		copied->sizes[i] = size > 0 ? (size_t)size : 0;
-		room += copied->sizes[i] && copied->sizes[i] <= COPY_MAX ? 2 * padded(copied->sizes[i]) : 0;
+		copied->loans[i].size = size > 0 ? (size_t)size : 0;
+		room += size > 0 && size <= COPY_MAX ? 2 * padded((size_t)size) : 0;
 	}
 	*ret_room = room;
 	return 0;
 }
 
-/* @room: two copies of each argument's memory: one stays as it was, one is given. */
+/* @room: two copies of each argument's memory. */
 static int copy_in(struct copied *copied, char *room)
 {
 	for (int i = 0; i < N_ARGS; i++) {
-		size_t size = copied->sizes[i], room_size = padded(size);
+		struct adsm_loan *loan = &copied->loans[i];
+		size_t size = loan->size, room_size = padded(size);
 		void *p = (void *)copied->args[i];
 		int error, same = 0;
 
@@ -148,36 +138,28 @@ static int copy_in(struct copied *copied, char *room)
 		if (!size)
 			continue;
 		/* Memory that is given twice is copied once. */
-		while (copied->args[same] != copied->args[i] || copied->sizes[same] != size)
+		while (copied->args[same] != copied->args[i] || copied->loans[same].size != size)
 			same++;
-		if (same < i) {
-			copied->given[i] = copied->given[same];
-			copied->sizes[i] = 0;
+		copied->given[i] = copied->given[same];
+		if (same < i || adsm_mapping_stays(p, size))
 			continue;
-		}
-		if (adsm_mapping_stays(p, size)) {
-			copied->sizes[i] = 0;
-			continue;
-		}
 		if (size > COPY_MAX) {
 			/* Memory in several pieces ends outside of shared memory: the system has to say so. */
+			loan->own = p;
 			error = adsm_range_begin(&copied->large[i], &p, size, copied->room_of_large[i], ADSM_UPDATE);
 			copied->given[i] = (long)p;
 			if (error)
 				return error;
 			continue;
 		}
-		error = adsm_io_copy(room, p, size);
+		loan->argument = (adsm_word *)&copied->given[i];
+		error = adsm_loan_begin(loan, room, room + room_size, adsm_io_copy);
 		if (error && error != -EINVAL && error != -EFAULT)
 			return error;
-		if (error) {
-			copied->sizes[i] = 0;
-			continue;
+		if (!error) {
+			loan->lent[size] = 0;
+			room += 2 * room_size;
 		}
-		room[size] = 0;
-		memcpy(room + room_size, room, size + 1);
-		copied->given[i] = (long)(room + room_size);
-		room += 2 * room_size;
 	}
 	return 0;
 }
@@ -186,15 +168,15 @@ static int copy_in(struct copied *copied, char *room)
 static int copy_out(struct copied *copied, long *result)
 {
 	for (int i = 0; i < N_ARGS; i++) {
-		const char *now = (const char *)copied->given[i];
-		size_t size = copied->sizes[i];
+		struct adsm_loan *loan = &copied->loans[i];
+		const long given = copied->given[i];
 
-		if (!size)
+		if (!loan->own)
 			continue;
-		if (size > COPY_MAX ? adsm_io_end(&copied->large[i], size) :
-		    put_back((char *)copied->args[i], now - padded(size), now, size))
+		if (loan->size > COPY_MAX ? adsm_io_end(&copied->large[i], loan->size) :
+		    adsm_loan_end(loan, adsm_io_copy))
 			return -EIO;
-		if (copied->shape->result == POINTER && *result == copied->given[i])
+		if (copied->shape->result == POINTER && *result == given)
 			*result = copied->args[i];
 	}
 	return 0;
@@ -239,6 +221,7 @@ static __attribute__((noinline)) long ioctl_copied(function *libc, long fd, long
 	struct adsm_sigset old;
 	struct adsm_object *object = adsm_object_enter(p, &old);
 	size_t size, room_size;
+	struct adsm_loan loan;
 	char *room, *copy;
 	long result;
 	int error;
@@ -255,11 +238,12 @@ static __attribute__((noinline)) long ioctl_copied(function *libc, long fd, long
 	if (room == MAP_FAILED)
 		return adsm_refuse(EIO);
 	copy = room + room_size - size;
-	error = mprotect(room + room_size, ADSM_PAGE_SIZE, PROT_NONE) ? -errno : adsm_io_copy(copy, p, size);
-	memcpy(copy - size, copy, size);
-	result = error ? -1 : libc(fd, request, (long)copy, 0, 0, 0);
+	loan = (struct adsm_loan)ADSM_LOAN(p, size);
+	error = mprotect(room + room_size, ADSM_PAGE_SIZE, PROT_NONE) ? -errno :
+		adsm_loan_begin(&loan, copy - size, copy, adsm_io_copy);
+	result = error ? -1 : libc(fd, request, (long)p, 0, 0, 0);
 	if (!error)
-		error = put_back(p, copy - size, copy, size);
+		error = adsm_loan_end(&loan, adsm_io_copy);
 	adsm_os_unmap(room, room_size + ADSM_PAGE_SIZE);
 	return error ? adsm_refuse(EIO) : result;
 }
