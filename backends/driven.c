@@ -145,6 +145,69 @@ int adsm_driven_event_elapsed(struct adsm_device *base, struct adsm_device_event
 	return 0;
 }
 
+/* ---- operations on memory */
+
+const char *adsm_driven_operation_name(const struct adsm_driven_operation *o)
+{
+	static const char *const names[] = { "a write", "a read", "a copy", "a fill" };
+
+	return names[o->kind];
+}
+
+bool adsm_driven_overlaps(const struct adsm_driven_operation *o)
+{
+	return o->kind == ADSM_DRIVEN_COPY && o->dst == o->src && o->dst_offset < o->src_offset + o->size &&
+		o->src_offset < o->dst_offset + o->size;
+}
+
+static bool inside(const struct adsm_memory *memory, size_t offset, size_t size)
+{
+	return !memory || (offset <= memory->size && size <= memory->size - offset);
+}
+
+static int run(struct adsm_device *device, const struct adsm_driven_operation *o, struct adsm_device_event *ret_event)
+{
+	if (!o->size || !inside(o->dst, o->dst_offset, o->size) || !inside(o->src, o->src_offset, o->size))
+		return -EINVAL;
+	return ((struct adsm_driven *)device)->run(device, o, ret_event);
+}
+
+int adsm_driven_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
+			  struct adsm_device_event *ret_event)
+{
+	const struct adsm_driven_operation o = { .kind = ADSM_DRIVEN_WRITE, .dst = dst, .dst_offset = offset,
+						 .from = src, .size = size };
+
+	return src ? run(dst->device, &o, ret_event) : -EINVAL;
+}
+
+int adsm_driven_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
+			struct adsm_device_event *ret_event)
+{
+	const struct adsm_driven_operation o = { .kind = ADSM_DRIVEN_READ, .to = dst, .src = src,
+						 .src_offset = offset, .size = size };
+
+	return dst ? run(src->device, &o, ret_event) : -EINVAL;
+}
+
+int adsm_driven_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset,
+		     size_t size, struct adsm_device_event *ret_event)
+{
+	const struct adsm_driven_operation o = { .kind = ADSM_DRIVEN_COPY, .dst = dst, .dst_offset = dst_offset,
+						 .src = src, .src_offset = src_offset, .size = size };
+
+	return run(dst->device, &o, ret_event);
+}
+
+int adsm_driven_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
+		     struct adsm_device_event *ret_event)
+{
+	const struct adsm_driven_operation o = { .kind = ADSM_DRIVEN_FILL, .dst = dst, .dst_offset = offset,
+						 .value = value, .size = size };
+
+	return run(dst->device, &o, ret_event);
+}
+
 /* ---- launches */
 
 uint64_t adsm_driven_threads(const struct adsm_launch *asked)

@@ -30,9 +30,21 @@ struct adsm_driven_queue {
 	struct adsm_driven_end ends[ADSM_DRIVEN_PENDING];
 };
 
+/* One operation on memory. Fields that its kind does not need are not set. */
+struct adsm_driven_operation {
+	enum { ADSM_DRIVEN_WRITE, ADSM_DRIVEN_READ, ADSM_DRIVEN_COPY, ADSM_DRIVEN_FILL } kind;
+	struct adsm_memory *dst, *src;
+	size_t dst_offset, src_offset, size;	/* inside of memory */
+	const void *from;			/* in host memory */
+	void *to;
+	uint8_t value;
+};
+
 /* Embedded first in each backend's own device. */
 struct adsm_driven {
 	struct adsm_device base;
+	int (*run)(struct adsm_device *device, const struct adsm_driven_operation *o,
+		   struct adsm_device_event *ret_event);
 	struct adsm_driven_queue *queues[ADSM_N_QUEUES];	/* NULL before adsm_driven_queue_init() */
 	size_t max_threads;			/* in a block */
 	size_t max_block[3], max_grid[3];	/* threads and blocks along x, y, z; 0: no limit is known */
@@ -78,6 +90,21 @@ int adsm_driven_event_query(struct adsm_device *device, struct adsm_device_event
 int adsm_driven_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
 int adsm_driven_event_elapsed(struct adsm_device *device, struct adsm_device_event event, uint64_t *ret_ns);
 int adsm_driven_status(struct adsm_device *device);
+int adsm_driven_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
+			  struct adsm_device_event *ret_event);
+int adsm_driven_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
+			struct adsm_device_event *ret_event);
+int adsm_driven_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset,
+		     size_t size, struct adsm_device_event *ret_event);
+int adsm_driven_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
+		     struct adsm_device_event *ret_event);
+
+/* ---- operations on memory */
+
+/* For messages. */
+const char *adsm_driven_operation_name(const struct adsm_driven_operation *o);
+/* A copy from and to the same bytes? */
+bool adsm_driven_overlaps(const struct adsm_driven_operation *o);
 
 /* ---- launches */
 

@@ -304,6 +304,7 @@ static int adsm_cuda_open(int index, const struct adsm_backend_config *config, s
 	if (!device)
 		return -ENOMEM;
 	device->base.base.backend = &adsm_backend_cuda;
+	device->base.run = adsm_cuda_run;
 	adsm_lock_init(&device->pinner.lock, ADSM_RANK_PINNER);
 	adsm_lock_init(&device->base.lost_lock, ADSM_RANK_LOST);
 	device->id = found[index].id;
@@ -372,10 +373,10 @@ const struct adsm_backend adsm_backend_cuda = {
 	.alloc = adsm_cuda_alloc,
 	.free = adsm_cuda_free,
 	.memory_free = adsm_cuda_memory_free,
-	.to_device = adsm_cuda_to_device,
-	.to_host = adsm_cuda_to_host,
-	.copy = adsm_cuda_copy,
-	.fill = adsm_cuda_fill,
+	.to_device = adsm_driven_to_device,
+	.to_host = adsm_driven_to_host,
+	.copy = adsm_driven_copy,
+	.fill = adsm_driven_fill,
 	.module_load = adsm_cuda_module_load,
 	.module_unload = adsm_cuda_module_unload,
 	.kernel_get = adsm_cuda_kernel_get,

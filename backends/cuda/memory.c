@@ -129,36 +129,26 @@ int adsm_cuda_native_memory(struct adsm_memory *base, void **ret_handle)
 
 /* ---- copies */
 
-static bool inside(const struct adsm_memory *memory, size_t offset, size_t size)
+/* Where an operation begins in memory. */
+static CUdeviceptr place(const struct adsm_memory *memory, size_t offset)
 {
-	return offset <= memory->size && size <= memory->size - offset;
+	return memory ? memory->address + offset : 0;
 }
 
-/* One operation. Fields that its kind does not need are not set. */
-struct operation {
-	enum { WRITE, READ, COPY, FILL } kind;
-	CUdeviceptr dst, src;
-	const void *from;		/* in host memory */
-	void *to;
-	size_t size;
-	uint8_t value;
-};
-
-static const char *const what[] = { "a write", "a read", "a copy", "a fill" };
-
-static CUresult enqueue(void *arg, CUstream stream)
+static CUresult enqueue(const void *arg, CUstream stream)
 {
-	const struct operation *o = arg;
+	const struct adsm_driven_operation *o = arg;
+	CUdeviceptr dst = place(o->dst, o->dst_offset), src = place(o->src, o->src_offset);
 
 	switch (o->kind) {
-	case WRITE:
-		return adsm_cu.cuMemcpyHtoDAsync_v2(o->dst, o->from, o->size, stream);
-	case READ:
-		return adsm_cu.cuMemcpyDtoHAsync_v2(o->to, o->src, o->size, stream);
-	case COPY:
-		return adsm_cu.cuMemcpyDtoDAsync_v2(o->dst, o->src, o->size, stream);
+	case ADSM_DRIVEN_WRITE:
+		return adsm_cu.cuMemcpyHtoDAsync_v2(dst, o->from, o->size, stream);
+	case ADSM_DRIVEN_READ:
+		return adsm_cu.cuMemcpyDtoHAsync_v2(o->to, src, o->size, stream);
+	case ADSM_DRIVEN_COPY:
+		return adsm_cu.cuMemcpyDtoDAsync_v2(dst, src, o->size, stream);
 	default:
-		return adsm_cu.cuMemsetD8Async(o->dst, o->value, o->size, stream);
+		return adsm_cu.cuMemsetD8Async(dst, o->value, o->size, stream);
 	}
 }
 
@@ -168,39 +158,37 @@ static int moved(int error)
 	return error == -ENOMEM || error == -EINVAL ? -EIO : error;
 }
 
-static int run_now(struct adsm_cuda_queue *queue, struct operation *o)
+static int run_now(struct adsm_cuda_queue *queue, const struct adsm_driven_operation *o)
 {
-	return moved(adsm_cuda_queue_now(queue, enqueue, o, what[o->kind]));
+	return moved(adsm_cuda_queue_now(queue, enqueue, o, adsm_driven_operation_name(o)));
 }
 
 /* Copy overlapping ranges through a temporary buffer. */
-static int copy_overlapping(struct adsm_cuda_queue *queue, const struct operation *o)
+static int copy_overlapping(struct adsm_cuda_queue *queue, const struct adsm_driven_operation *o)
 {
-	struct operation out = *o, back = *o;
+	struct adsm_driven_operation out = *o, back = *o;
+	struct adsm_memory between = { .size = o->size };
 	struct adsm_cuda_scope scope;
-	CUdeviceptr between;
+	CUdeviceptr address;
 	CUresult error;
 	int ret;
 
 	error = adsm_cuda_enter(queue->device, &scope);
 	if (!error)
-		error = adsm_cu.cuMemAlloc_v2(&between, o->size);
+		error = adsm_cu.cuMemAlloc_v2(&address, o->size);
 	adsm_cuda_leave(&scope);
 	if (error)
 		return adsm_cuda_error(queue->device, error, "memory for a copy that overlaps");
-	out.dst = back.src = between;
+	between.address = address;
+	out.dst = back.src = &between;
+	out.dst_offset = back.src_offset = 0;
 	ret = run_now(queue, &out);
 	if (!ret)
 		ret = run_now(queue, &back);
 	if (!adsm_cuda_enter(queue->device, &scope))
-		adsm_cu.cuMemFree_v2(between);
+		adsm_cu.cuMemFree_v2(address);
 	adsm_cuda_leave(&scope);
 	return ret;
-}
-
-static bool overlaps(const struct operation *o)
-{
-	return o->kind == COPY && o->dst < o->src + o->size && o->src < o->dst + o->size;
 }
 
 /* Is @host in the object's alias? Any other host memory belongs to the program. */
@@ -209,71 +197,30 @@ static bool is_alias(const struct adsm_cuda_mem *memory, const char *host)
 	return host >= memory->alias && host < memory->alias + memory->base.size;
 }
 
-/* @memory: the library's memory that is copied to or from the host; NULL: none. */
-static int run(struct adsm_device *base, struct adsm_cuda_mem *memory, struct operation *o,
-	       struct adsm_device_event *ret_event)
+int adsm_cuda_run(struct adsm_device *base, const struct adsm_driven_operation *o, struct adsm_device_event *ret_event)
 {
 	struct adsm_cuda_device *device = (struct adsm_cuda_device *)base;
-	uint32_t number = o->kind == READ ? ADSM_QUEUE_TO_HOST : ADSM_QUEUE_TO_DEVICE;
+	uint32_t number = o->kind == ADSM_DRIVEN_READ ? ADSM_QUEUE_TO_HOST : ADSM_QUEUE_TO_DEVICE;
+	const char *host = o->kind == ADSM_DRIVEN_READ ? o->to : o->from;	/* NULL: none */
+	struct adsm_cuda_mem *memory = (struct adsm_cuda_mem *)(o->kind == ADSM_DRIVEN_READ ? o->src : o->dst);
 	struct adsm_cuda_queue *queue = &device->queues[number];
 	struct adsm_device_event event = { .queue = number };
 	struct adsm_cuda_scope scope;
 	int ret;
 
 	if (!ret_event) {
-		ret = overlaps(o) ? copy_overlapping(queue, o) : run_now(queue, o);
-	} else if (overlaps(o)) {
+		ret = adsm_driven_overlaps(o) ? copy_overlapping(queue, o) : run_now(queue, o);
+	} else if (adsm_driven_overlaps(o)) {
 		return -ENOTSUP;
 	} else {
 		ret = adsm_cuda_queue_begin(queue, false, &scope);
 		if (!ret)
-			ret = moved(adsm_cuda_queue_end(queue, &scope, enqueue(o, queue->stream), what[o->kind],
-							&event.seq));
+			ret = moved(adsm_cuda_queue_end(queue, &scope, enqueue(o, queue->stream),
+							adsm_driven_operation_name(o), &event.seq));
 		if (!ret)
 			*ret_event = event;
 	}
-	if (!ret && memory && is_alias(memory, o->kind == READ ? o->to : o->from))
+	if (!ret && host && is_alias(memory, host))
 		adsm_cuda_moved(device, memory, o->size);
 	return ret;
-}
-
-int adsm_cuda_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
-			struct adsm_device_event *ret_event)
-{
-	struct operation o = { .kind = WRITE, .dst = dst->address + offset, .from = src, .size = size };
-
-	if (!src || !size || !inside(dst, offset, size))
-		return -EINVAL;
-	return run(dst->device, (struct adsm_cuda_mem *)dst, &o, ret_event);
-}
-
-int adsm_cuda_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
-		      struct adsm_device_event *ret_event)
-{
-	struct operation o = { .kind = READ, .to = dst, .src = src->address + offset, .size = size };
-
-	if (!dst || !size || !inside(src, offset, size))
-		return -EINVAL;
-	return run(src->device, (struct adsm_cuda_mem *)src, &o, ret_event);
-}
-
-int adsm_cuda_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset, size_t size,
-		   struct adsm_device_event *ret_event)
-{
-	struct operation o = { .kind = COPY, .dst = dst->address + dst_offset, .src = src->address + src_offset,
-			       .size = size };
-
-	if (!size || !inside(dst, dst_offset, size) || !inside(src, src_offset, size))
-		return -EINVAL;
-	return run(dst->device, NULL, &o, ret_event);
-}
-
-int adsm_cuda_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
-		   struct adsm_device_event *ret_event)
-{
-	struct operation o = { .kind = FILL, .dst = dst->address + offset, .value = value, .size = size };
-
-	if (!size || !inside(dst, offset, size))
-		return -EINVAL;
-	return run(dst->device, NULL, &o, ret_event);
 }

@@ -3,21 +3,15 @@
 #ifndef ADSM_CUDA_MEMORY_H
 #define ADSM_CUDA_MEMORY_H
 
-#include "backend.h"
+#include "driven.h"
 
 int adsm_cuda_alloc(struct adsm_device *device, size_t size, uint64_t wanted, struct adsm_memory **ret_memory);
 int adsm_cuda_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
 			   struct adsm_memory **ret_memory);
 void adsm_cuda_free(struct adsm_memory *memory);
 uint64_t adsm_cuda_memory_free(struct adsm_device *device);
-int adsm_cuda_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
-			struct adsm_device_event *ret_event);
-int adsm_cuda_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
-		      struct adsm_device_event *ret_event);
-int adsm_cuda_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset, size_t size,
-		   struct adsm_device_event *ret_event);
-int adsm_cuda_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
-		   struct adsm_device_event *ret_event);
+int adsm_cuda_run(struct adsm_device *device, const struct adsm_driven_operation *o,
+		  struct adsm_device_event *ret_event);
 int adsm_cuda_native_memory(struct adsm_memory *memory, void **ret_handle);
 
 #endif

@@ -293,8 +293,8 @@ static CUresult wait_event(CUevent event)
 	return error == CUDA_ERROR_NOT_READY ? adsm_cu.cuEventSynchronize(event) : error;
 }
 
-int adsm_cuda_queue_now(struct adsm_cuda_queue *queue, CUresult (*enqueue)(void *arg, CUstream stream), void *arg,
-			const char *what)
+int adsm_cuda_queue_now(struct adsm_cuda_queue *queue, CUresult (*enqueue)(const void *arg, CUstream stream),
+			const void *arg, const char *what)
 {
 	struct adsm_cuda_scope scope;
 	CUevent *kept, own = NULL;

@@ -24,8 +24,8 @@ void adsm_cuda_queue_name(struct adsm_cuda_queue *queue, const char *kernel);
 int adsm_cuda_queue_end(struct adsm_cuda_queue *queue, struct adsm_cuda_scope *scope, CUresult error, const char *what,
 			uint64_t *ret_seq);
 /* Wait for what @enqueue puts on the queue's stream, without numbering it; any thread, several at once. */
-int adsm_cuda_queue_now(struct adsm_cuda_queue *queue, CUresult (*enqueue)(void *arg, CUstream stream), void *arg,
-			const char *what);
+int adsm_cuda_queue_now(struct adsm_cuda_queue *queue, CUresult (*enqueue)(const void *arg, CUstream stream),
+			const void *arg, const char *what);
 int adsm_cuda_event_wait(struct adsm_device *device, struct adsm_device_event event, int *ret_status);
 int adsm_cuda_queue_follow(struct adsm_device *device, void *stream);
 int adsm_cuda_queue_join(struct adsm_device *device, void *const *streams, size_t n,

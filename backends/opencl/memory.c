@@ -224,37 +224,22 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 
 /* ---- copies */
 
-static bool inside(const struct adsm_memory *memory, size_t offset, size_t size)
-{
-	return offset <= memory->size && size <= memory->size - offset;
-}
-
-/* One operation. Fields that its kind does not need are not set. */
-struct operation {
-	enum { WRITE, READ, COPY, FILL } kind;
-	struct adsm_cl_memory *dst, *src;
-	size_t dst_offset, src_offset, size;
-	const void *from;		/* in host memory */
-	void *to;
-	uint8_t value;
-};
-
-static const char *const what[] = { "a write", "a read", "a copy", "a fill" };
-
 /* @wait: return when the bytes have moved. Copies and fills must still be waited for, by their event. */
-static cl_int enqueue(struct adsm_cl_queue *queue, const struct operation *o, bool wait, cl_event *ret_event)
+static cl_int enqueue(struct adsm_cl_queue *queue, const struct adsm_driven_operation *o, bool wait,
+		      cl_event *ret_event)
 {
+	struct adsm_cl_memory *dst = (struct adsm_cl_memory *)o->dst, *src = (struct adsm_cl_memory *)o->src;
 	const struct adsm_cl_way *way = queue->device->way;
 
 	switch (o->kind) {
-	case WRITE:
-		return way->write(queue, o->dst, o->dst_offset, o->from, o->size, wait, ret_event);
-	case READ:
-		return way->read(queue, o->to, o->src, o->src_offset, o->size, wait, ret_event);
-	case COPY:
-		return way->copy(queue, o->dst, o->dst_offset, o->src, o->src_offset, o->size, ret_event);
+	case ADSM_DRIVEN_WRITE:
+		return way->write(queue, dst, o->dst_offset, o->from, o->size, wait, ret_event);
+	case ADSM_DRIVEN_READ:
+		return way->read(queue, o->to, src, o->src_offset, o->size, wait, ret_event);
+	case ADSM_DRIVEN_COPY:
+		return way->copy(queue, dst, o->dst_offset, src, o->src_offset, o->size, ret_event);
 	default:
-		return way->fill(queue, o->dst, o->dst_offset, o->value, o->size, ret_event);
+		return way->fill(queue, dst, o->dst_offset, o->value, o->size, ret_event);
 	}
 }
 
@@ -353,18 +338,20 @@ bool adsm_cl_deferred_end(struct adsm_cl_device *device)
 }
 
 /* Not after copies that take long: a thread that waits for the operation would wait for them, too. */
-static bool may_defer(struct adsm_cl_queue *queue, const struct operation *o)
+static bool may_defer(struct adsm_cl_queue *queue, const struct adsm_driven_operation *o)
 {
-	return (o->kind == FILL || (o->kind == WRITE && o->size <= DEFERRED_MAX)) && atomic_load(&o->dst->used) &&
-		!atomic_load(&o->dst->given) && !queue->device->base.base.caps.unified &&
+	struct adsm_cl_memory *dst = (struct adsm_cl_memory *)o->dst;
+
+	return (o->kind == ADSM_DRIVEN_FILL || (o->kind == ADSM_DRIVEN_WRITE && o->size <= DEFERRED_MAX)) &&
+		atomic_load(&dst->used) && !atomic_load(&dst->given) && !queue->device->base.base.caps.unified &&
 		atomic_load(&queue->base.submitted) == atomic_load(&queue->base.done);
 }
 
 /* Returns 0; 1 if the caller must wait for the operation instead; or a negative errno. Signals are blocked. */
-static int defer(struct adsm_cl_queue *queue, const struct operation *o)
+static int defer(struct adsm_cl_queue *queue, const struct adsm_driven_operation *o)
 {
 	struct adsm_cl_device *device = queue->device;
-	struct operation later = *o;
+	struct adsm_driven_operation later = *o;
 	struct adsm_cl_deferred *deferred;
 	cl_int error = CL_SUCCESS;
 	bool room;
@@ -373,10 +360,10 @@ static int defer(struct adsm_cl_queue *queue, const struct operation *o)
 	deferred = &device->deferred[device->next_deferred];
 	if (deferred->event)
 		reap(device);
-	if (o->kind == WRITE && !deferred->bytes)
+	if (o->kind == ADSM_DRIVEN_WRITE && !deferred->bytes)
 		deferred->bytes = malloc(DEFERRED_MAX);
-	room = !deferred->event && (o->kind == FILL || deferred->bytes);
-	if (room && o->kind == WRITE)
+	room = !deferred->event && (o->kind == ADSM_DRIVEN_FILL || deferred->bytes);
+	if (room && o->kind == ADSM_DRIVEN_WRITE)
 		later.from = memcpy(deferred->bytes, o->from, o->size);
 	if (room)
 		error = enqueue(queue, &later, false, &deferred->event);
@@ -388,32 +375,32 @@ static int defer(struct adsm_cl_queue *queue, const struct operation *o)
 		adsm_cl.clFlush(queue->cl);
 	}
 	adsm_unlock(&device->deferred_lock);
-	return room ? adsm_cl_moved(device, error, what[o->kind]) : 1;
+	return room ? adsm_cl_moved(device, error, adsm_driven_operation_name(o)) : 1;
 }
 
 /* Signals are blocked. */
-static int run_now(struct adsm_cl_queue *queue, const struct operation *o)
+static int run_now(struct adsm_cl_queue *queue, const struct adsm_driven_operation *o)
 {
-	bool waits = o->kind == WRITE || o->kind == READ;
+	bool waits = o->kind == ADSM_DRIVEN_WRITE || o->kind == ADSM_DRIVEN_READ;
 	cl_event event = NULL;
 	cl_int error = enqueue(queue, o, waits, waits ? NULL : &event);
 
 	if (!waits)
 		error = adsm_cl_settle(queue, error, event);
-	return adsm_cl_moved(queue->device, error, what[o->kind]);
+	return adsm_cl_moved(queue->device, error, adsm_driven_operation_name(o));
 }
 
 /* Copy overlapping ranges through a temporary buffer. Signals are blocked. */
-static int copy_overlapping(struct adsm_cl_queue *queue, const struct operation *o)
+static int copy_overlapping(struct adsm_cl_queue *queue, const struct adsm_driven_operation *o)
 {
 	struct adsm_cl_device *device = queue->device;
 	struct adsm_cl_memory between = { .base = { .device = &device->base.base, .size = o->size } };
-	struct operation out = *o, back = *o;
+	struct adsm_driven_operation out = *o, back = *o;
 	int ret = device->way->alloc(device, &between);
 
 	if (ret)
 		return ret;
-	out.dst = back.src = &between;
+	out.dst = back.src = &between.base;
 	out.dst_offset = back.src_offset = 0;
 	ret = run_now(queue, &out);
 	if (!ret)
@@ -422,23 +409,23 @@ static int copy_overlapping(struct adsm_cl_queue *queue, const struct operation 
 	return ret;
 }
 
-static bool overlaps(const struct operation *o)
+static bool overlaps(const struct adsm_driven_operation *o)
 {
 	/* Unified memory is copied by memmove(). */
-	return o->kind == COPY && o->dst == o->src && o->dst_offset < o->src_offset + o->size &&
-		o->src_offset < o->dst_offset + o->size && !o->dst->base.device->caps.unified;
+	return adsm_driven_overlaps(o) && !o->dst->device->caps.unified;
 }
 
 /* Signals are blocked. */
-static int run_synchronous(struct adsm_cl_queue *queue, const struct operation *o)
+static int run_synchronous(struct adsm_cl_queue *queue, const struct adsm_driven_operation *o)
 {
+	struct adsm_cl_memory *dst = (struct adsm_cl_memory *)o->dst, *src = (struct adsm_cl_memory *)o->src;
 	int ret;
 
-	if (o->kind == READ) {
+	if (o->kind == ADSM_DRIVEN_READ) {
 		ret = adsm_cl_settle_deferred(queue->device);
 		if (ret)
 			return ret;
-		if (adsm_cl_behind_take(queue->device, o->src, o->src_offset, o->size, o->to))
+		if (adsm_cl_behind_take(queue->device, src, o->src_offset, o->size, o->to))
 			return 0;
 	} else if (may_defer(queue, o)) {
 		ret = defer(queue, o);
@@ -446,15 +433,15 @@ static int run_synchronous(struct adsm_cl_queue *queue, const struct operation *
 			return ret;
 	}
 	ret = overlaps(o) ? copy_overlapping(queue, o) : run_now(queue, o);
-	if (!ret && o->dst)
-		atomic_store(&o->dst->used, true);
+	if (!ret && dst)
+		atomic_store(&dst->used, true);
 	return ret;
 }
 
-static int run(struct adsm_device *base, const struct operation *o, struct adsm_device_event *ret_event)
+int adsm_cl_run(struct adsm_device *base, const struct adsm_driven_operation *o, struct adsm_device_event *ret_event)
 {
 	struct adsm_cl_device *device = (struct adsm_cl_device *)base;
-	uint32_t number = o->kind == READ ? ADSM_QUEUE_TO_HOST : ADSM_QUEUE_TO_DEVICE;
+	uint32_t number = o->kind == ADSM_DRIVEN_READ ? ADSM_QUEUE_TO_HOST : ADSM_QUEUE_TO_DEVICE;
 	struct adsm_cl_queue *queue = &device->queues[number];
 	struct adsm_device_event event = { .queue = number };
 	struct adsm_sigset old;
@@ -462,14 +449,11 @@ static int run(struct adsm_device *base, const struct operation *o, struct adsm_
 	cl_int error;
 	int ret;
 
-	if (!o->size || (o->dst && !inside(&o->dst->base, o->dst_offset, o->size)) ||
-	    (o->src && !inside(&o->src->base, o->src_offset, o->size)))
-		return -EINVAL;
 	if (adsm_driven_is_lost(&device->base))
 		return -ENODEV;
 	adsm_os_signals_block(&old);
 	if (o->dst)
-		adsm_cl_behind_forget(device, o->dst);
+		adsm_cl_behind_forget(device, (struct adsm_cl_memory *)o->dst);
 	if (!ret_event)
 		ret = run_synchronous(queue, o);
 	adsm_os_signals_restore(&old);
@@ -480,50 +464,14 @@ static int run(struct adsm_device *base, const struct operation *o, struct adsm_
 	ret = adsm_cl_queue_begin(queue, &old);
 	if (ret)
 		return ret;
-	ret = o->kind == READ ? adsm_cl_settle_deferred(device) : 0;
+	ret = o->kind == ADSM_DRIVEN_READ ? adsm_cl_settle_deferred(device) : 0;
 	if (ret) {
 		adsm_cl_queue_abandon(queue, &old);
 		return ret;
 	}
 	error = enqueue(queue, o, false, &command);
-	ret = adsm_cl_queue_end(queue, &old, error, command, what[o->kind], &event.seq);
+	ret = adsm_cl_queue_end(queue, &old, error, command, adsm_driven_operation_name(o), &event.seq);
 	if (!ret)
 		*ret_event = event;
 	return ret;
-}
-
-int adsm_cl_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
-		      struct adsm_device_event *ret_event)
-{
-	const struct operation o = { .kind = WRITE, .dst = (struct adsm_cl_memory *)dst, .dst_offset = offset,
-				     .from = src, .size = size };
-
-	return src ? run(dst->device, &o, ret_event) : -EINVAL;
-}
-
-int adsm_cl_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
-		    struct adsm_device_event *ret_event)
-{
-	const struct operation o = { .kind = READ, .to = dst, .src = (struct adsm_cl_memory *)src,
-				     .src_offset = offset, .size = size };
-
-	return run(src->device, &o, ret_event);
-}
-
-int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset, size_t size,
-		 struct adsm_device_event *ret_event)
-{
-	const struct operation o = { .kind = COPY, .dst = (struct adsm_cl_memory *)dst, .dst_offset = dst_offset,
-				     .src = (struct adsm_cl_memory *)src, .src_offset = src_offset, .size = size };
-
-	return run(dst->device, &o, ret_event);
-}
-
-int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
-		 struct adsm_device_event *ret_event)
-{
-	const struct operation o = { .kind = FILL, .dst = (struct adsm_cl_memory *)dst, .dst_offset = offset,
-				     .value = value, .size = size };
-
-	return run(dst->device, &o, ret_event);
 }

@@ -10,14 +10,7 @@ void adsm_cl_free(struct adsm_memory *memory);
 /* Return kept memory to the driver. */
 void adsm_cl_release_kept(struct adsm_cl_device *device);
 uint64_t adsm_cl_memory_free(struct adsm_device *device);
-int adsm_cl_to_device(struct adsm_memory *dst, size_t offset, const void *src, size_t size,
-		     struct adsm_device_event *ret_event);
-int adsm_cl_to_host(void *dst, struct adsm_memory *src, size_t offset, size_t size,
-		   struct adsm_device_event *ret_event);
-int adsm_cl_copy(struct adsm_memory *dst, size_t dst_offset, struct adsm_memory *src, size_t src_offset, size_t size,
-		struct adsm_device_event *ret_event);
-int adsm_cl_fill(struct adsm_memory *dst, size_t offset, uint8_t value, size_t size,
-		struct adsm_device_event *ret_event);
+int adsm_cl_run(struct adsm_device *device, const struct adsm_driven_operation *o, struct adsm_device_event *ret_event);
 int adsm_cl_native_memory(struct adsm_memory *memory, void **ret_handle);
 /* Wait for all deferred operations. If one has failed, the device is lost. Signals are blocked. */
 int adsm_cl_settle_deferred(struct adsm_cl_device *device);

@@ -293,6 +293,7 @@ static int adsm_cl_open_device(int index, const struct adsm_backend_config *conf
 	if (!device)
 		return -ENOMEM;
 	device->base.base.backend = &adsm_backend_opencl;
+	device->base.run = adsm_cl_run;
 	adsm_lock_init(&device->behind.lock, ADSM_RANK_BEHIND);
 	adsm_lock_init(&device->deferred_lock, ADSM_RANK_DEFERRED);
 	adsm_lock_init(&device->memories_lock, ADSM_RANK_MEMORIES);
@@ -371,10 +372,10 @@ const struct adsm_backend adsm_backend_opencl = {
 	.alloc = adsm_cl_alloc,
 	.free = adsm_cl_free,
 	.memory_free = adsm_cl_memory_free,
-	.to_device = adsm_cl_to_device,
-	.to_host = adsm_cl_to_host,
-	.copy = adsm_cl_copy,
-	.fill = adsm_cl_fill,
+	.to_device = adsm_driven_to_device,
+	.to_host = adsm_driven_to_host,
+	.copy = adsm_driven_copy,
+	.fill = adsm_driven_fill,
 	.module_load = adsm_cl_module_load,
 	.module_unload = adsm_cl_module_unload,
 	.kernel_get = adsm_cl_kernel_get,
