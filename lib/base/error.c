@@ -11,14 +11,14 @@ const char *adsm_error_string(int error)
 {
 	switch (-error) {
 	case 0: return "no error";
-	case EINVAL: return "an argument or option is not valid";
-	case ENODEV: return "no accelerator, or it was lost";
-	case ENOMEM: return "out of memory, of the device or the host";
+	case EINVAL: return "invalid argument or option";
+	case ENODEV: return "no device, or the device was lost";
+	case ENOMEM: return "out of memory on the device or the host";
 	case EBUSY: return "still in use";
 	case EIO: return "a transfer or a kernel failed";
 	case ENOENT: return "no such file or kernel";
 	case ENOEXEC: return "not a kernel module";
-	case ENOTSUP: return "not possible here";
+	case ENOTSUP: return "not supported";
 	}
 	return strerrordesc_np(-error) ? strerrordesc_np(-error) : "unknown error";
 }

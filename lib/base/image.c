@@ -49,23 +49,22 @@ static size_t align(size_t offset)
 static int check_header(struct check *check, const struct adsm_image_header *header)
 {
 	if (check->size < sizeof(*header) || memcmp(header->magic, ADSM_IMAGE_MAGIC, sizeof(header->magic)))
-		return refuse(check, -ENOEXEC, "these %zu bytes are no image of partitions, which begins with "
-			      ADSM_IMAGE_MAGIC, check->size);
+		return refuse(check, -ENOEXEC, "the %zu bytes are not an image of partitions: they do not begin "
+			      "with " ADSM_IMAGE_MAGIC, check->size);
 	if (header->version != ADSM_IMAGE_VERSION)
-		return refuse(check, -ENOTSUP, "the image is of version %u, and this device reads version %u: compile "
-			      "it anew", header->version, ADSM_IMAGE_VERSION);
+		return refuse(check, -ENOTSUP, "the image has version %u, but this device reads version %u: compile it "
+			      "again", header->version, ADSM_IMAGE_VERSION);
 	if (header->size != check->size)
-		return refuse(check, -ENOEXEC, "the image is damaged: it has %zu bytes, and should have %u",
-			      check->size,
-			      header->size);
+		return refuse(check, -ENOEXEC, "the image is damaged: it has %zu bytes, but its header says %u",
+			      check->size, header->size);
 	if (header->checksum != adsm_image_checksum(header, check->size))
 		return refuse(check, -ENOEXEC, "the image is damaged: its checksum is wrong");
 	if (header->machine != adsm_image_machine())
-		return refuse(check, -ENOTSUP, "the image is for another machine (%u; this one is %u)", header->machine,
+		return refuse(check, -ENOTSUP, "the image is for machine %u, but this machine is %u", header->machine,
 			      adsm_image_machine());
 	for (size_t i = 0; i < sizeof(header->reserved) / sizeof(header->reserved[0]); i++)
 		if (header->reserved[i])
-			return refuse(check, -ENOEXEC, "the image's header has what it may not have");
+			return refuse(check, -ENOEXEC, "the image is damaged: a reserved field of its header is not 0");
 	return 0;
 }
 
@@ -78,10 +77,9 @@ static int place_tables(struct check *check, struct adsm_image *image)
 	if (header->n_partitions > ADSM_IMAGE_MAX_PARTITIONS || header->n_slots > ADSM_IMAGE_MAX_SLOTS ||
 	    header->n_symbols > check->size / sizeof(struct adsm_image_function) ||
 	    header->n_stubs > header->n_symbols || header->names_size > check->size || !header->n_slots)
-		return refuse(check, -ENOEXEC, "the image's header has numbers that cannot be: %u partitions, %u "
-			      "symbols, %u of them with stubs, %u "
-			      "slots", header->n_partitions, header->n_symbols, header->n_stubs,
-			      header->n_slots);
+		return refuse(check, -ENOEXEC, "the image is damaged: its header has invalid numbers: %u partitions, "
+			      "%u symbols, %u of them with stubs, %u slots", header->n_partitions, header->n_symbols,
+			      header->n_stubs, header->n_slots);
 	image->partitions = (const void *)(image->bytes + at);
 	at += ((size_t)header->n_partitions + 1) * sizeof(*image->partitions);
 	image->functions = (const void *)(image->bytes + at);
@@ -91,7 +89,8 @@ static int place_tables(struct check *check, struct adsm_image *image)
 	image->names = (const char *)image->bytes + at;
 	at += header->names_size;
 	if (at > check->size || !header->names_size || image->bytes[at - 1])
-		return refuse(check, -ENOEXEC, "the image's tables do not end where they should");
+		return refuse(check, -ENOEXEC, "the image is damaged: its tables are too long, or its names do not end "
+			      "with a NUL");
 	check->code = at;
 	return 0;
 }
@@ -107,16 +106,15 @@ static int check_partitions(const struct check *check)
 		if (entry->offset != align(at) || entry->offset > check->size ||
 		    entry->size > check->size - entry->offset ||
 		    entry->size > ADSM_IMAGE_MAX_SIZE)
-			return refuse(check, -ENOEXEC, "partition %u of the image has no place in it: %u bytes from %u "
-				      "on",
-				      i, entry->size, entry->offset);
+			return refuse(check, -ENOEXEC, "the image is damaged: partition %u has an invalid place: %u "
+				      "bytes at offset %u", i, entry->size, entry->offset);
 		for (; at < entry->offset; at++)
 			if (image->bytes[at])
-				return refuse(check, -ENOEXEC, "there is something before partition %u of the "
-					      "image", i);
+				return refuse(check, -ENOEXEC, "the image is damaged: the bytes before partition %u "
+					      "are not 0", i);
 		at += entry->size;
 	}
-	return at == check->size ? 0 : refuse(check, -ENOEXEC, "there is something behind the image's last partition");
+	return at == check->size ? 0 : refuse(check, -ENOEXEC, "the image is damaged: bytes follow its last partition");
 }
 
 static int check_functions(const struct check *check)
@@ -131,9 +129,11 @@ static int check_functions(const struct check *check)
 		if (partition > image->header->n_partitions || offset >= image->partitions[partition].size ||
 		    function->size > image->partitions[partition].size - offset ||
 		    function->name >= image->header->names_size)
-			return refuse(check, -ENOEXEC, "symbol %u of the image is in no partition", i);
+			return refuse(check, -ENOEXEC, "the image is damaged: symbol %u has an invalid partition, size "
+				      "or name", i);
 		if (i < image->header->n_stubs && !partition)
-			return refuse(check, -ENOEXEC, "symbol %u of the image has a stub and is in no partition", i);
+			return refuse(check, -ENOEXEC, "the image is damaged: symbol %u has a stub, but it is resident",
+				      i);
 	}
 	return 0;
 }
@@ -153,7 +153,7 @@ static int check_slots(const struct check *check)
 
 		if (slot->kind >= ADSM_IMAGE_SLOT_KINDS || slot->value >= limits[slot->kind] ||
 		    (slot->kind == ADSM_IMAGE_SLOT_ENTER) != !i)
-			return refuse(check, -ENOEXEC, "slot %u of the image is for nothing", i);
+			return refuse(check, -ENOEXEC, "the image is damaged: slot %u has an invalid kind or value", i);
 	}
 	return 0;
 }

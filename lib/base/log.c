@@ -186,7 +186,7 @@ struct rooms {
 
 static struct rooms first_rooms;
 
-static char no_memory[] = "there was no memory to say what went wrong";
+static char no_memory[] = "no memory for the text of the error";
 static __thread unsigned n_said;
 /* A room, malloc()ed memory (for a long text), no_memory, or NULL before the first failure. */
 static __thread char *last_error;

@@ -110,14 +110,14 @@ static bool is_string(const char *string, size_t size)
 static int check_desc(const struct adsm_kernel_desc *desc)
 {
 	if (memcmp(desc->magic, ADSM_KERNEL_MAGIC, sizeof(desc->magic)))
-		return adsm_fail(-ENOEXEC, "not a kernel module: section adsm_kernels holds something else");
+		return adsm_fail(-ENOEXEC, "not a kernel module: section adsm_kernels has unknown contents");
 	if (desc->version != ADSM_KERNEL_VERSION || desc->size != DESC_SIZE)
-		return adsm_fail(-ENOEXEC, "the kernel module is of version %u of the kernel dialect, not %u: "
-				 "compile it again", desc->version, ADSM_KERNEL_VERSION);
+		return adsm_fail(-ENOEXEC, "the kernel module has version %u of the kernel dialect, but the library "
+				 "reads version %u: compile it again", desc->version, ADSM_KERNEL_VERSION);
 	if (!is_string(desc->name, sizeof(desc->name)))
-		return adsm_fail(-ENOEXEC, "the kernel module is damaged: a kernel without a name");
+		return adsm_fail(-ENOEXEC, "the kernel module is damaged: a kernel has no name");
 	if (!desc->max_threads || desc->n_params > ADSM_KERNEL_PARAMS_MAX)
-		return adsm_fail(-ENOEXEC, "the kernel module is damaged: kernel %s of %u threads, %u parameters",
+		return adsm_fail(-ENOEXEC, "the kernel module is damaged: kernel %s has %u threads and %u parameters",
 				 desc->name, desc->max_threads, desc->n_params);
 	for (uint32_t i = 0; i < desc->n_params; i++) {
 		const struct adsm_kernel_param *param = &desc->params[i];
@@ -126,8 +126,8 @@ static int check_desc(const struct adsm_kernel_desc *desc)
 		    (param->kind != ADSM_ARG_ONCE &&
 		     (param->kind < ADSM_ARG_POINTER || param->kind > ADSM_ARG_CONST)) ||
 		    param->access > ADSM_ACCESS_INOUT)
-			return adsm_fail(-ENOEXEC, "the kernel module is damaged: parameter %u of kernel %s", i,
-					 desc->name);
+			return adsm_fail(-ENOEXEC, "the kernel module is damaged: parameter %u of kernel %s is invalid",
+					 i, desc->name);
 	}
 	return 0;
 }
@@ -137,7 +137,7 @@ static int alloc_kernels(struct adsm_module_info *info, size_t n)
 {
 	info->n_kernels = n;
 	info->kernels = calloc(n ? n : 1, sizeof(*info->kernels) + ADSM_KERNEL_PARAMS_MAX * sizeof(struct adsm_param));
-	return info->kernels ? 0 : adsm_fail(-ENOMEM, "no memory to describe %zu kernels", n);
+	return info->kernels ? 0 : adsm_fail(-ENOMEM, "no memory for the descriptions of %zu kernels", n);
 }
 
 struct adsm_param *adsm_module_params(struct adsm_module_info *info, size_t kernel)
@@ -169,9 +169,9 @@ static int read_kernels(struct adsm_module_info *info, const struct section *sec
 	int ret;
 
 	if (!section->size)
-		return adsm_fail(-ENOEXEC, "not a kernel module: a shared object without kernels");
+		return adsm_fail(-ENOEXEC, "not a kernel module: the shared object has no kernels");
 	if (section->size % DESC_SIZE)
-		return adsm_fail(-ENOEXEC, "the kernel module is of another version of the kernel dialect, or "
+		return adsm_fail(-ENOEXEC, "the kernel module has another version of the kernel dialect, or is "
 				 "damaged: section adsm_kernels has %zu bytes", section->size);
 	ret = alloc_kernels(info, section->size / DESC_SIZE);
 	if (ret)
@@ -211,7 +211,7 @@ static int read_string(const struct section *section, const char *name, const ch
 	if (!section->size)
 		return 0;
 	if (strnlen(section->data, section->size) != section->size - 1)
-		return adsm_fail(-ENOEXEC, "the kernel module is damaged: section %s is no string", name);
+		return adsm_fail(-ENOEXEC, "the kernel module is damaged: section %s is not a string", name);
 	*ret_text = section->data;
 	*ret_size = section->size - 1;
 	return 0;
@@ -243,11 +243,12 @@ static int read_store(struct adsm_module_info *info, const struct section *secti
 		const struct adsm_store_needs *kernel = &info->needs[i];
 
 		if (kernel->version != ADSM_STORE_VERSION || kernel->size != sizeof(*kernel))
-			return adsm_fail(-ENOEXEC, "the kernel module is of version %u of what adsmcc --scratchpad "
-						   "writes, "
-					 "not %u: compile it again", kernel->version, ADSM_STORE_VERSION);
+			return adsm_fail(-ENOEXEC, "the kernel module has version %u of the code of adsmcc "
+					 "--scratchpad, but the library reads version %u: compile it again",
+					 kernel->version, ADSM_STORE_VERSION);
 		if (!is_string(kernel->name, sizeof(kernel->name)))
-			return adsm_fail(-ENOEXEC, "the kernel module is damaged: needs of a kernel without a name");
+			return adsm_fail(-ENOEXEC, "the kernel module is damaged: a kernel in section adsm_needs has "
+					 "no name");
 	}
 	info->n_needs = n;
 	return 0;

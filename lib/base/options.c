@@ -213,9 +213,9 @@ static void warn_unknown(struct adsm_option *const *owners)
 		if (name && !find(owners, name + 5) && adsm_os_getenv(name)) {
 			const struct adsm_option *near = nearest_row(owners, name + 5);
 
-			adsm_warn("%s is no option%s%s%s", name,
-				  near ? " (did you mean ADSM_" : "; adsm-info lists them",
-				  near ? near->name : "", near ? "?)" : "");
+			adsm_warn("%s is not an option%s%s%s", name,
+				  near ? " (did you mean ADSM_" : "; adsm-info lists them", near ? near->name : "",
+				  near ? "?)" : "");
 		}
 		free(name);
 	}
@@ -268,8 +268,8 @@ static int load(struct adsm_option *row, bool paper)
 	if (paper && row->paper && text) {
 		row->parse(row, row->paper, papers);
 		if (!are_same(row, row->value, papers))
-			return adsm_fail(-EINVAL, "ADSM_PAPER=1 and %s=%s contradict each other: the paper's is %s",
-					 name, text, row->paper);
+			return adsm_fail(-EINVAL, "ADSM_PAPER=1 and %s=%s contradict each other: the paper's value is "
+					 "%s", name, text, row->paper);
 	}
 	return 0;
 }
@@ -329,16 +329,16 @@ int adsm_owners_set(struct adsm_option *const *owners, const char *name, const c
 	int error;
 
 	if (!name || !value)
-		return adsm_fail(-EINVAL, "an option needs a name and a value");
+		return adsm_fail(-EINVAL, "the name or the value of the option is NULL");
 	for (size_t i = 0; name[i] && i < sizeof(upper) - 1; i++)
 		upper[i] = (char)(name[i] == '-' ? '_' : toupper((unsigned char)name[i]));
 	row = strlen(name) < sizeof(upper) ? find(owners, upper) : NULL;
 	if (!row) {
 		const struct adsm_option *near = nearest_row(owners, upper);
 
-		return adsm_fail(-EINVAL, "no option is named %s%s%s%s", name,
-				 near ? " (did you mean " : "; adsm-info lists them",
-				 near ? near->name : "", near ? "?)" : "");
+		return adsm_fail(-EINVAL, "%s is not an option%s%s%s", name,
+				 near ? " (did you mean " : "; adsm-info lists them", near ? near->name : "",
+				 near ? "?)" : "");
 	}
 	if (row->parse(row, value, scratch))
 		return fail_value(row, value);

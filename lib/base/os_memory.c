@@ -242,12 +242,12 @@ const char *adsm_os_limit(int error)
 
 	switch (-error) {
 	case EMFILE: return " (ulimit -n)";
-	case ENFILE: return " (of all programs together)";
+	case ENFILE: return " (fs.file-max)";
 	case EFBIG: return " (ulimit -f)";
 	case ENOMEM: return data && addresses ? " (ulimit -v, ulimit -d)" : data ? " (ulimit -d)" :
 		addresses ? " (ulimit -v)" : " (vm.max_map_count, vm.overcommit_memory)";
 	case EAGAIN: return data ? " (ulimit -u, ulimit -v, ulimit -d)" : " (ulimit -u, ulimit -v)";
-	case EPERM: case EACCES: case ENOSYS: return " (does a filter, seccomp, refuse the system call?)";
+	case EPERM: case EACCES: case ENOSYS: return " (a seccomp filter may refuse the system call)";
 	}
 	return "";
 }

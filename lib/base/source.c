@@ -91,7 +91,7 @@ bool adsm_source_open(void)
 		return dw.library;
 	/* libdw downloads from servers that the environment names (DEBUGINFOD_URLS). */
 	if (adsm_os_is_privileged())
-		problem = "not in a set-user-ID program";
+		problem = "not used in a set-user-ID program";
 	else
 		dw.library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!problem && !dw.library)
@@ -107,8 +107,7 @@ bool adsm_source_open(void)
 		return true;
 	dw.library = NULL;
 	libdw_missing = true;
-	adsm_info("reports name no lines of source files: that takes libdw.so.1 (Debian's package libdw1): %s",
-		  problem);
+	adsm_info("reports have no lines of source files: they need libdw.so.1 (Debian's package libdw1): %s", problem);
 	return false;
 }
 

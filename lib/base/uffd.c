@@ -48,11 +48,11 @@ static const struct {
 	uint64_t bit;
 	const char *lacks;
 } features[] = {
-	{ FEATURE_SIGBUS, "this system raises no SIGBUS for it (Linux 4.14 does)" },
-	{ FEATURE_MINOR_SHMEM, "this system has it not for pages that a file in memory has (Linux 5.14 does)" },
-	{ FEATURE_WP_HUGETLBFS_SHMEM, "this system cannot protect shared memory by it (Linux 5.19 can)" },
-	{ FEATURE_WP_UNPOPULATED, "this system cannot protect by it what is not mapped (Linux 6.4 can)" },
-	{ FEATURE_WP_ASYNC, "this system does not note writes (Linux 6.7 does)" },
+	{ FEATURE_SIGBUS, "the system does not support SIGBUS instead of messages (Linux 4.14 does)" },
+	{ FEATURE_MINOR_SHMEM, "the system does not support it for files in memory (Linux 5.14 does)" },
+	{ FEATURE_WP_HUGETLBFS_SHMEM, "the system cannot protect files in memory with it (Linux 5.19 can)" },
+	{ FEATURE_WP_UNPOPULATED, "the system cannot protect unmapped pages with it (Linux 6.4 can)" },
+	{ FEATURE_WP_ASYNC, "the system does not record writes (Linux 6.7 does)" },
 };
 
 void adsm_uffd_close(struct adsm_uffd *uffd)
@@ -215,8 +215,8 @@ int adsm_uffd_open(struct adsm_uffd *ret_uffd, const char **ret_lacks)
 	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
 		wanted |= features[i].bit;
 	ret = open_with(0, &api);
-	*ret_lacks = ret == -ENOSYS ? "this system has it not" :
-		"this process may not use it (vm.unprivileged_userfaultfd)";
+	*ret_lacks = ret == -ENOSYS ? "the system does not have it" :
+		"the process may not use it (vm.unprivileged_userfaultfd)";
 	if (ret < 0)
 		return -ENOTSUP;
 	sys(SYS_close, ret);
@@ -227,7 +227,7 @@ int adsm_uffd_open(struct adsm_uffd *ret_uffd, const char **ret_lacks)
 	uffd.pagemap = (int)sys(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	*ret_lacks = "/proc/self/pagemap cannot be opened";
 	if (uffd.pagemap >= 0 && uffd.fd >= 0) {
-		*ret_lacks = "on this system it does not do what it promises";
+		*ret_lacks = "it does not work as documented on this system";
 		ret = try_pages(&uffd);
 	}
 	if (ret || uffd.pagemap < 0 || uffd.fd < 0) {

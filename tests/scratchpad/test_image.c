@@ -222,11 +222,11 @@ int main(int argc, char **argv)
 	use(&image);
 	CHECK_EQ(adsm_image_check(good + 4, size - 4, &image, text, sizeof(text)), -ENOEXEC);
 	CHECK_OK(adsm_image_check(good, size, &image, text, sizeof(text)));
-	expect(good, size, 0, 0x464c457f, -ENOEXEC, "no image of partitions");
+	expect(good, size, 0, 0x464c457f, -ENOEXEC, "not an image of partitions");
 	expect(good, size, 8, 2, -ENOTSUP, "version 2");
-	expect(good, size, 12, 3, -ENOTSUP, "another machine (3;");
+	expect(good, size, 12, 3, -ENOTSUP, "for machine 3,");
 	expect(good, size, 28, 0x4000, -ENOEXEC, "16384 partitions");
-	expect(good, size, 60, 1, -ENOEXEC, "may not have");
+	expect(good, size, 60, 1, -ENOEXEC, "a reserved field");
 	expect(good, size, 64 + 8, 1, -ENOEXEC, "partition 1 ");
 	expect(good, size, 64 + 12, ADSM_IMAGE_MAX_SIZE + 1, -ENOEXEC, "partition 1 ");
 	expect(good, size, (size_t)((const uint8_t *)image.functions - good), 0xffffffff, -ENOEXEC, "symbol 0 ");

@@ -170,16 +170,16 @@ static void test_damage(const char *path)
 	DAMAGED(elf->e_shnum = 0, "truncated");
 	DAMAGED(section(copy, "adsm_kernels")->sh_offset = size - 8, "truncated");
 	DAMAGED(section(copy, "adsm_text")->sh_size = UINT64_MAX, "truncated");
-	DAMAGED(section(copy, "adsm_text")->sh_size -= 1, "no string");
+	DAMAGED(section(copy, "adsm_text")->sh_size -= 1, "is not a string");
 	DAMAGED(section(copy, "adsm_kernels")->sh_size -= 64, "another version");
-	DAMAGED(section(copy, "adsm_kernels")->sh_name = 0, "without kernels");
+	DAMAGED(section(copy, "adsm_kernels")->sh_name = 0, "has no kernels");
 	memcpy(copy, image, size);
 	desc = (struct adsm_kernel_desc *)(copy + section(copy, "adsm_kernels")->sh_offset);
-	DAMAGED(desc->magic[0] = 'X', "something else");
+	DAMAGED(desc->magic[0] = 'X', "unknown contents");
 	DAMAGED(desc->version++, "version 2");
 	DAMAGED(desc->size += 64, "version");
-	DAMAGED(memset(desc->name, 'x', sizeof(desc->name)), "without a name");
-	DAMAGED(desc->name[0] = 0, "without a name");
+	DAMAGED(memset(desc->name, 'x', sizeof(desc->name)), "has no name");
+	DAMAGED(desc->name[0] = 0, "has no name");
 	DAMAGED(desc->max_threads = 0, "damaged");
 	DAMAGED(desc->n_params = 33, "33 parameters");
 	DAMAGED(memset(desc->params[0].name, 'x', 32), "parameter 0");
@@ -203,7 +203,7 @@ static void test_damage(const char *path)
 	names->sh_size = strlen("adsm_kernels");
 	names->sh_offset = size - names->sh_size;
 	memcpy(copy + size - strlen("adsm_kernels"), "adsm_kernels", strlen("adsm_kernels"));
-	check_refused(copy, size, "without kernels");
+	check_refused(copy, size, "has no kernels");
 
 	/* Section headers come last, so that every shorter file lacks some. */
 	for (size_t cut = 0; cut < size; cut += cut < 256 || cut + 8192 > size ? 1 : 61)

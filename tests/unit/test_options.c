@@ -155,11 +155,12 @@ static void paper(void)
 	CHECK(!load_with("ADSM_CLUSTER_EXCHANGE", "bcast") && !load_with("ADSM_CLUSTER_TRACKER", "sigsegv"));
 	CHECK(!strcmp(adsm_cluster_options.tracker, "sigsegv"));
 	CHECK(refused("ADSM_CLUSTER_UPDATE", "lazy",
-		      "ADSM_PAPER=1 and ADSM_CLUSTER_UPDATE=lazy contradict each other: the paper's is threshold"));
+		      "ADSM_PAPER=1 and ADSM_CLUSTER_UPDATE=lazy contradict each other: the paper's value is "
+		      "threshold"));
 	CHECK(refused("ADSM_FAULT_AHEAD", "1M",
-		      "ADSM_PAPER=1 and ADSM_FAULT_AHEAD=1M contradict each other: the paper's is 0"));
+		      "ADSM_PAPER=1 and ADSM_FAULT_AHEAD=1M contradict each other: the paper's value is 0"));
 	CHECK(refused("ADSM_EVICT_BATCH", "64K",
-		      "ADSM_PAPER=1 and ADSM_EVICT_BATCH=64K contradict each other: the paper's is 1"));
+		      "ADSM_PAPER=1 and ADSM_EVICT_BATCH=64K contradict each other: the paper's value is 1"));
 	unsetenv("ADSM_PAPER");
 }
 
@@ -167,7 +168,7 @@ static void paper(void)
 static void set(void)
 {
 	CHECK(adsm_options_set("blok_size", "4K") == -EINVAL &&
-	      !strcmp(adsm_last_error(), "no option is named blok_size (did you mean BLOCK_SIZE?)"));
+	      !strcmp(adsm_last_error(), "blok_size is not an option (did you mean BLOCK_SIZE?)"));
 	CHECK(adsm_options_set("adsm_option_with_a_very_long_name_indeed", "1") == -EINVAL);
 	CHECK(adsm_options_set("protocol", "eager") == -EINVAL);
 	CHECK(!adsm_options_set("protocol", "batch"));
@@ -254,7 +255,7 @@ static int unknown(void)
 	if (!file || old < 0 || dup2(fileno(file), STDERR_FILENO) < 0)
 		return 1;
 	bad += load_with("ADSM_BLOCKSIZE", "4K") ||
-	       !said(file, "ADSM_BLOCKSIZE is no option (did you mean ADSM_BLOCK_SIZE?)");
+	       !said(file, "ADSM_BLOCKSIZE is not an option (did you mean ADSM_BLOCK_SIZE?)");
 	bad += load_with("ADSM_BLOCKSIZE", "4K") || !said(file, "");
 	bad += !load_with("ADSM_TOUCH", "fail") || !said(file, "ADSM_TOUCH=fail is not valid");
 	setenv("ADSM_LOG", "silent", 1);

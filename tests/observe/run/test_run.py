@@ -136,7 +136,7 @@ def refused(*args):
 @case
 def options_refused():
     says(refused("--protocol", "lazzy"), "ADSM_PROTOCOL=lazzy is not valid", "did you mean lazy?")
-    says(refused("--protocl=lazy"), "no option is named protocl", "did you mean PROTOCOL?")
+    says(refused("--protocl=lazy"), "protocl is not an option", "did you mean PROTOCOL?")
     says(refused("--block-size=5K"), "a power of two from 4K to 1G")
     says(refused("--cpu-link", "3"), "3GB/s,10us")
     says(refused("--stats", "--advise=2"), "ADSM_ADVISE=2 is not valid")
