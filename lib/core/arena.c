@@ -101,15 +101,16 @@ int adsm_arena_create(uintptr_t address, size_t size)
 		for (size = DEFAULT_SIZE, error = -ENOMEM; error && size >= LEAST_SIZE; size /= 2)
 			error = create(address, size);
 	if (error == -EFBIG)
-		return adsm_fail(error, "there can be no file for the arena: files may not be so large (ulimit -f)");
+		return adsm_fail(error, "cannot create the arena's file: it exceeds the limit of the size of files "
+				 "(ulimit -f)");
 	if (error == -EMFILE || error == -ENFILE)
-		return adsm_fail(error, "there can be no file for the arena: too many descriptors (ulimit -n)");
+		return adsm_fail(error, "cannot create the arena's file: too many open descriptors (ulimit -n)");
 	if (error == -EPERM || error == -EACCES || error == -ENOSYS)
-		return adsm_fail(error, "there can be no file for the arena: the system refuses memfd_create(2): %s%s",
+		return adsm_fail(error, "cannot create the arena's file: the system refuses memfd_create(2): %s%s",
 				 strerror(-error), adsm_os_limit(error));
 	if (error)
-		return adsm_fail(error, "cannot reserve address space for the arena: %s%s; ADSM_ARENA makes it smaller",
-				 strerror(-error), adsm_os_limit(error));
+		return adsm_fail(error, "cannot reserve address space for the arena: %s%s; set a smaller size in "
+				 "ADSM_ARENA", strerror(-error), adsm_os_limit(error));
 	adsm_info("arena: %zu MiB at %p", adsm_arena.size >> 20, (void *)adsm_arena.base);
 	return 0;
 }
@@ -276,7 +277,8 @@ void adsm_arena_merge(void)
 		return;
 	adsm_os_dump((void *)adsm_arena.base, adsm_arena.size, false);
 	if (!atomic_exchange(&undumped, true))
-		adsm_info("so many mappings (vm.max_map_count) that core files are without objects from now on");
+		adsm_info("the process has too many mappings (vm.max_map_count): core files do not contain objects "
+			  "from now on");
 }
 
 static void set_dump(uintptr_t start, size_t size, bool dump)
@@ -291,7 +293,7 @@ void adsm_arena_discard(uintptr_t start, size_t size)
 	int error = adsm_os_discard(adsm_arena_alias(start), size);
 
 	if (error)
-		adsm_warn("cannot give %zu bytes at %p back: error %d", size, (void *)start, error);
+		adsm_warn("cannot give %zu bytes at %p back to the system: error %d", size, (void *)start, error);
 }
 
 /* Give pages back to the system, and the range to the free ones. */

@@ -324,13 +324,13 @@ static const char *broken_block(const struct adsm_blocks *blocks, uint32_t b)
 	bool inside = b >= blocks->open_first && b < blocks->open_end;
 
 	if ((block->flags & ADSM_BLOCK_QUEUED) && (lacks || unsent))
-		return "a block is queued that has nothing to send";
+		return "a queued block has nothing to send";
 	if ((block->flags & ADSM_BLOCK_HOLED) && lacks)
-		return "a block has holes that has no bytes";
+		return "a block has holes, but lacks its bytes";
 	if (block->view > blocks->protocol->permits[block->state])
-		return "a view permits more than the state";
+		return "a view permits more than the block's state";
 	if (!inside && (!lacks || (blocks->detects && block->view != ADSM_PERMIT_NONE)))
-		return "a block is open outside of the open range";
+		return "a block outside of the open range is open";
 	return NULL;
 }
 
@@ -346,10 +346,10 @@ const char *adsm_blocks_broken(const struct adsm_blocks *blocks)
 		broken = broken_block(blocks, b);
 	}
 	if (!broken && memcmp(n_in, blocks->n_in, sizeof(n_in)))
-		return "blocks in each state are not counted";
+		return "the counts of blocks in each state are wrong";
 	if (!broken && n_busy && !blocks->n_busy)
-		return "changes that are begun are not counted";
+		return "blocks that change are not counted";
 	if (!broken && !blocks->n_sending != !n_sending)
-		return "sends that are begun are not counted";
+		return "blocks that are sent or queued are not counted";
 	return broken;
 }

@@ -33,9 +33,9 @@ static void wait_for_copier(struct adsm_home *home, struct adsm_copy_request *re
 		last = now;
 		if (n < ADSM_LOOKS || atomic_load(&request->done))
 			continue;
-		adsm_error("a touch of shared memory of device %d does not end: the driver waits for the lock at %p, "
-			   "held by this thread, in a signal handler that has interrupted malloc(), free() or the "
-			   "driver, or stuck", home->index, (void *)(uintptr_t)now.lock);
+		adsm_error("a touch of shared memory of device %d does not end: the driver waits for the lock at %p; "
+			   "its holder does not continue, or is this thread, in a signal handler that has interrupted "
+			   "malloc(), free() or the driver", home->index, (void *)(uintptr_t)now.lock);
 		adsm_os_die(SIGBUS);
 	}
 }

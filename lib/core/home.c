@@ -19,7 +19,8 @@ int adsm_home_get(int index, struct adsm_home **ret_home)
 	if (index == ADSM_DEVICE_CURRENT)
 		index = device < adsm_n_homes ? device : 0;
 	if (index < 0 || index >= adsm_n_homes)
-		return adsm_fail(-EINVAL, "device %d: there are %d, counted from 0", index, adsm_n_homes);
+		return adsm_fail(-EINVAL, "device %d does not exist: there are %d, counted from 0", index,
+				 adsm_n_homes);
 	*ret_home = &adsm_homes[index];
 	return 0;
 }
@@ -30,7 +31,7 @@ int adsm_home_set(int index)
 	int error;
 
 	if (index == ADSM_DEVICE_CURRENT)
-		return adsm_fail(-EINVAL, "device %d: devices are counted from 0", index);
+		return adsm_fail(-EINVAL, "device %d does not exist: devices are counted from 0", index);
 	error = adsm_home_get(index, &home);
 	if (!error)
 		device = index;

@@ -159,7 +159,8 @@ static int make_blocks(struct adsm_object *object, size_t block_size, enum adsm_
 	object->blocks.shift = shift_of(block_size);
 	n = (object->span + block_size - 1) >> object->blocks.shift;
 	if (n > UINT32_MAX)
-		return adsm_fail(-EINVAL, "%zu bytes are too many blocks of %zu bytes", object->size, block_size);
+		return adsm_fail(-EINVAL, "an object of %zu bytes has too many blocks of %zu bytes", object->size,
+				 block_size);
 	object->blocks.at = calloc(n, sizeof(*object->blocks.at));
 	if (!object->blocks.at)
 		return -ENOMEM;
@@ -263,12 +264,12 @@ int adsm_object_create(struct adsm_home *home, size_t size, const struct adsm_ob
 	int error;
 
 	if (size > adsm_arena.size)
-		return adsm_fail(-ENOMEM, "%zu bytes are more than the arena has (ADSM_ARENA)", size);
+		return adsm_fail(-ENOMEM, "%zu bytes are more than the size of the arena (ADSM_ARENA)", size);
 	adsm_mutex_lock(&mutex);
 	object = take_slot(home);
 	if (!object) {
 		adsm_mutex_unlock(&mutex);
-		return adsm_fail(-ENOMEM, "no room for another object: out of memory, or %u of them already",
+		return adsm_fail(-ENOMEM, "no room for another object: out of memory, or there are %u objects already",
 				 MAX_OBJECTS);
 	}
 	error = create(object, size, options);

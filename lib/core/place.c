@@ -221,10 +221,10 @@ static int take_address(struct adsm_object *object, uint64_t start)
 	uint64_t last = start + object->span - 1;
 
 	if (!start || start % ADSM_PAGE_SIZE || last < start || adsm_arena_has(start) || adsm_arena_has(last))
-		return adsm_fail(-EINVAL, "%zu bytes at 0x%lx are no place for a view", object->span,
-				 (unsigned long)start);
+		return adsm_fail(-EINVAL, "%zu bytes at 0x%lx cannot be a view: the address is 0, not aligned to "
+				 "pages, or in the arena", object->span, (unsigned long)start);
 	if (adsm_index_next(start, object->span) != start + object->span)
-		return adsm_fail(-EEXIST, "%zu bytes at 0x%lx are in another object", object->span,
+		return adsm_fail(-EEXIST, "%zu bytes at 0x%lx overlap another object", object->span,
 				 (unsigned long)start);
 	object->start = start;
 	return 0;

@@ -91,7 +91,7 @@ int adsm_driver_adopt(struct adsm_home *home, uint64_t address, size_t size)
 	void *start;
 
 	if (!address || address % ADSM_PAGE_SIZE)
-		return adsm_fail(-EINVAL, "0x%lx is not the address of whole pages", (unsigned long)address);
+		return adsm_fail(-EINVAL, "address 0x%lx is 0 or not aligned to pages", (unsigned long)address);
 	return adsm_object_alloc(home, size, &options, &start);
 }
 

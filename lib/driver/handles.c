@@ -19,7 +19,7 @@ int adsm_handles_home(const struct adsm_handles_api *api, int device, struct ads
 	if (!error)
 		error = adsm_home_get(device, ret_home);
 	if (!error && strcmp((*ret_home)->device->backend->name, api->backend))
-		error = adsm_fail(-ENOTSUP, "device %d is one of the backend '%s': choose ADSM_BACKEND=%s",
+		error = adsm_fail(-ENOTSUP, "device %d belongs to the backend '%s': set ADSM_BACKEND=%s",
 				  (*ret_home)->index, (*ret_home)->device->backend->name, api->backend);
 	return error;
 }
@@ -30,8 +30,8 @@ int adsm_handles_use(const struct adsm_handles_api *api, void *context, void *de
 	int error;
 
 	if (adsm_started())
-		return adsm_fail(-EBUSY, "%sUse() comes before adsmInit() and whatever starts the library",
-				 api->prefix);
+		return adsm_fail(-EBUSY, "%sUse() comes too late: call it before adsmInit(), and before any function "
+				 "that starts the library", api->prefix);
 	if (!backend)
 		return adsm_fail(-ENOTSUP, "%s", api->missing);
 	error = adsm_options_load();	/* they name the driver's library */
@@ -59,14 +59,15 @@ int adsm_handles_release(const struct adsm_handles_api *api, const adsmArg *uses
 	int error;
 
 	if (n > ADSM_ARGS_MAX || (n && !uses))
-		return adsm_fail(-EINVAL, "%sRelease() takes up to %d addresses", api->prefix, ADSM_ARGS_MAX);
+		return adsm_fail(-EINVAL, "%sRelease() takes at most %d addresses, in an array that is not NULL",
+				 api->prefix, ADSM_ARGS_MAX);
 	error = adsm_handles_home(api, ADSM_DEVICE_CURRENT, &home);
 	if (error)
 		return error;
 	for (size_t i = 0; i < n; i++) {
 		if (uses[i].kind != ADSM_ARG_POINTER)
-			return adsm_fail(-EINVAL, "%sRelease(), entry %zu: it takes adsmIn(), adsmOut(), adsmInOut() "
-					 "and adsmPtr()", api->prefix, i);
+			return adsm_fail(-EINVAL, "%sRelease(): entry %zu is not adsmIn(), adsmOut(), adsmInOut() or "
+					 "adsmPtr()", api->prefix, i);
 		named[i] = uses[i];
 		named[i].kind = ADSM_ARG_USE;
 		if (!named[i].access)
@@ -101,7 +102,7 @@ adsmKernel *adsm_handles_kernel(const struct adsm_handles_api *api, int device, 
 	int error;
 
 	error = handle ? adsm_handles_home(api, device, &home) :
-		adsm_fail(-EINVAL, "%sKernel() takes a kernel", api->prefix);
+		adsm_fail(-EINVAL, "%sKernel(): the kernel is NULL", api->prefix);
 	if (!error)
 		error = adsm_module_adopt(home, handle, &module);
 	if (error) {
@@ -118,7 +119,7 @@ int adsm_handles_kernel_free(const struct adsm_handles_api *api, adsmKernel *ker
 	if (error || !kernel)
 		return error;
 	if (!adsm_kernel_is_live(kernel) || !kernel->module->only || kernel->module->internal)
-		return adsm_fail(-EINVAL, "%p is no kernel that %sKernel() gave", (void *)kernel, api->prefix);
+		return adsm_fail(-EINVAL, "%p is not a kernel from %sKernel()", (void *)kernel, api->prefix);
 	error = adsm_later_leave(kernel->module);
 	return error ? error : adsm_module_unload(kernel->module);
 }

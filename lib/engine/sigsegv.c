@@ -217,8 +217,8 @@ static bool has_room(const ucontext_t *context)
 /* Written without the formatter, which needs more stack than there is. */
 static void tell_cramped(void)
 {
-	static const char text[] = "adsm: error: shared memory is touched on an alternate stack that is too small: "
-		"sigaltstack() with getauxval(AT_MINSIGSTKSZ) + 4096 bytes, at least\n";
+	static const char text[] = "adsm: error: a touch of shared memory on an alternate stack that is too small: "
+				   "give sigaltstack() at least getauxval(AT_MINSIGSTKSZ) + 4096 bytes\n";
 
 	adsm_os_write(2, text, sizeof(text) - 1);
 }
