@@ -58,11 +58,12 @@ int adsmOption(const char *name, const char *value)
 	ADSM_TELLS;
 
 	if (!name || !value)
-		return adsm_fail(-EINVAL, "adsmOption() takes a name and a value");
+		return adsm_fail(-EINVAL, "adsmOption(): the name or the value is NULL");
 	if (adsm_is_child())
 		return ADSM_TOLD(adsm_start());
 	if (adsm_started())
-		return adsm_fail(-EBUSY, "options are read at start: adsmOption(\"%s\") comes too late", name);
+		return adsm_fail(-EBUSY, "adsmOption(\"%s\") comes too late: the library reads options at its start",
+				 name);
 	return ADSM_TOLD(adsm_options_set(name, value));
 }
 
@@ -84,16 +85,16 @@ static int alloc_options(const adsmAllocOptions *in, struct adsm_object_options 
 	const char *protocol = in->protocol ? in->protocol : adsm_protocol_options.protocol;
 
 	if (in->flags & ~(ADSM_ALLOC_POPULATE | ADSM_ALLOC_ZERO))
-		return adsm_fail(-EINVAL, "unknown flags 0x%x", in->flags);
+		return adsm_fail(-EINVAL, "adsmAllocOptions: the flags 0x%x are unknown", in->flags);
 	ret_options->protocol = adsm_protocol_find(protocol);
 	if (!ret_options->protocol)
-		return adsm_fail(-EINVAL, "no protocol '%s': there are %s", protocol,
+		return adsm_fail(-EINVAL, "protocol '%s' does not exist; valid: %s", protocol,
 				 adsm_protocol_rows->valid);
 	ret_options->block_size = in->block_size ? in->block_size : adsm_protocol_options.block_size;
 	if (ret_options->block_size < ADSM_PAGE_SIZE || ret_options->block_size > (size_t)1 << 30 ||
 	    (ret_options->block_size & (ret_options->block_size - 1)))
-		return adsm_fail(-EINVAL, "a block size of %zu bytes: a power of two from %zu to 1 GiB",
-				 ret_options->block_size, ADSM_PAGE_SIZE);
+		return adsm_fail(-EINVAL, "a block size of %zu bytes is not valid: it must be a power of two from %zu "
+				 "to 1 GiB", ret_options->block_size, ADSM_PAGE_SIZE);
 	ret_options->populate = in->flags & ADSM_ALLOC_POPULATE;
 	return adsm_home_get(in->device, ret_home);
 }
@@ -162,12 +163,12 @@ uint64_t adsmSafe(const void *p)
 	if (!error) {
 		object = adsm_object_enter(p, &old);
 		if (!object) {
-			error = adsm_fail(-EINVAL, "%p is in no live object", p);
+			error = adsm_fail(-EINVAL, "%p is not in a live object", p);
 		} else {
 			if (object->home->device->caps.has_address)
 				address = object->memory->address + ((uintptr_t)p - object->start);
 			else
-				error = adsm_fail(-ENOTSUP, "this device's memory has no addresses");
+				error = adsm_fail(-ENOTSUP, "the memory of this device has no addresses");
 			adsm_home_unlock(object->home, &old);
 		}
 	}
@@ -333,7 +334,7 @@ int adsmCopyToDeviceAsync(void *device_dst, const void *host_src, size_t size, a
 
 	adsm_io_look_back(ADSM_STACK());
 	if (!error && (!ret_event || !size))
-		error = adsm_fail(-EINVAL, "an asynchronous copy needs a size and a place for its event");
+		error = adsm_fail(-EINVAL, "asynchronous copy: the size is 0, or ret_event is NULL");
 	return ADSM_TOLD(error ? error : adsm_copy_explicit(device_dst, host_src, size, ADSM_TO_DEVICE, ret_event));
 }
 
@@ -344,7 +345,7 @@ int adsmCopyToHostAsync(void *host_dst, const void *device_src, size_t size, ads
 
 	adsm_io_look_back(ADSM_STACK());
 	if (!error && (!ret_event || !size))
-		error = adsm_fail(-EINVAL, "an asynchronous copy needs a size and a place for its event");
+		error = adsm_fail(-EINVAL, "asynchronous copy: the size is 0, or ret_event is NULL");
 	return ADSM_TOLD(error ? error : adsm_copy_explicit(host_dst, device_src, size, ADSM_TO_HOST, ret_event));
 }
 
@@ -373,7 +374,7 @@ int adsmSetName(const void *p, const char *name)
 	adsm_format(own, sizeof(own), "%s", name ? name : "");
 	object = adsm_object_enter(p, &old);
 	if (!object)
-		return adsm_fail(-EINVAL, "%p is in no live object", p);
+		return adsm_fail(-EINVAL, "%p is not in a live object", p);
 	memcpy(object->name, own, sizeof(own));
 	record = object->record;
 	adsm_home_unlock(object->home, &old);
@@ -396,7 +397,7 @@ int adsmObjectInfo(const void *p, adsmObjectProps *ret_props)
 	props.struct_size = ret_props->struct_size;
 	object = adsm_object_enter(p, &old);
 	if (!object)
-		return adsm_fail(-EINVAL, "%p is in no live object", p);
+		return adsm_fail(-EINVAL, "%p is not in a live object", p);
 	props.address = (void *)object->start;
 	props.size = object->size;
 	props.device = object->home->index;
@@ -445,7 +446,7 @@ int adsmObjectStatsGet(const void *p, adsmStats *ret_stats, size_t size)
 		return ADSM_TOLD(error);
 	object = adsm_object_enter(p, &old);
 	if (!object)
-		return adsm_fail(-EINVAL, "%p is in no live object", p);
+		return adsm_fail(-EINVAL, "%p is not in a live object", p);
 	adsm_counters_read(&object->counters, &stats);
 	adsm_home_unlock(object->home, &old);
 	adsm_sized_give(&stats_sized, &stats, ret_stats, size);

@@ -18,7 +18,7 @@ int adsmCudaUse(struct CUctx_st *context, int device)
 	ADSM_TELLS;
 
 	if (device < 0)
-		return adsm_fail(-EINVAL, "adsmCudaUse(): %d is no device", device);
+		return adsm_fail(-EINVAL, "adsmCudaUse(): device %d is negative", device);
 	return ADSM_TOLD(adsm_handles_use(&api, context, (void *)(intptr_t)device));
 }
 

@@ -29,7 +29,7 @@ static int begin(struct adsmLoan *loan, const struct iovec *range, unsigned acce
 	if (!error && loan->io.n == 1)
 		return 0;
 	adsm_io_end(&loan->io, 0);
-	return error ? error : adsm_fail(-EINVAL, "%zu bytes at %p do not lie in one object", range->iov_len,
+	return error ? error : adsm_fail(-EINVAL, "%zu bytes at %p are not inside one object", range->iov_len,
 					 range->iov_base);
 }
 
@@ -41,7 +41,8 @@ int adsmLend(const void *p, size_t size, unsigned access, adsmLoan **ret_loan, v
 	int error;
 
 	if (access < ADSM_ACCESS_IN || access > ADSM_ACCESS_INOUT)
-		return adsm_fail(-EINVAL, "access %u: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT", access);
+		return adsm_fail(-EINVAL, "access %u is not ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT",
+				 access);
 	adsm_io_look_back(ADSM_STACK());
 	*ret_loan = NULL;
 	*ret_address = (void *)p;

@@ -53,7 +53,7 @@ static int read_file(const char *name, void **ret_image, size_t *ret_size)
 		error = -ENOEXEC;
 	if (error) {
 		close(fd);
-		return adsm_fail(error, "kernel module %s: not a file that can be read", name);
+		return adsm_fail(error, "kernel module %s: not a regular file", name);
 	}
 	image = malloc((size_t)status.st_size + 1);
 	while (image && at < (size_t)status.st_size) {
@@ -69,7 +69,7 @@ static int read_file(const char *name, void **ret_image, size_t *ret_size)
 	}
 	close(fd);
 	if (!image)
-		return adsm_fail(-ENOMEM, "kernel module %s: out of memory", name);
+		return adsm_fail(-ENOMEM, "kernel module %s: no memory for its bytes", name);
 	if (error) {
 		free(image);
 		return adsm_fail(error, "kernel module %s: %s", name, strerrordesc_np(-error));
@@ -117,7 +117,7 @@ static int load_with(const void *data, size_t size, const adsmModuleOptions *opt
 
 	error = options ? adsm_sized_take(&sized, &own, options, options->struct_size) : 0;
 	if (!error && (own.kind < ADSM_MODULE_AUTO || own.kind > ADSM_MODULE_BINARY))
-		error = adsm_fail(-EINVAL, "adsmModuleOptions: kind %d is none of ADSM_MODULE_*", own.kind);
+		error = adsm_fail(-EINVAL, "adsmModuleOptions: kind %d is not one of ADSM_MODULE_*", own.kind);
 	if (!error)
 		error = adsm_home_get(own.device, &home);
 	if (error)
@@ -152,7 +152,7 @@ adsmModule *adsmModuleLoad(const char *file)
 	int error = adsm_start();
 
 	if (!error && !file)
-		error = adsm_fail(-EINVAL, "adsmModuleLoad() takes a file name");
+		error = adsm_fail(-EINVAL, "adsmModuleLoad(): the file name is NULL");
 	if (!error)
 		error = read_file(file, &image, &size);
 	if (error)
@@ -170,7 +170,7 @@ adsmModule *adsmModuleLoadMemory(const void *image, size_t size)
 	int error = adsm_start();
 
 	if (!error && !image)
-		error = adsm_fail(-EINVAL, "adsmModuleLoadMemory() takes an image");
+		error = adsm_fail(-EINVAL, "adsmModuleLoadMemory(): the image is NULL");
 	return error ? no_handle(ADSM_TOLD(error)) : load(image, size, NULL);
 }
 
@@ -180,7 +180,7 @@ adsmModule *adsmModuleLoadWith(const void *image, size_t size, const adsmModuleO
 	int error = adsm_start();
 
 	if (!error && !image)
-		error = adsm_fail(-EINVAL, "adsmModuleLoadWith() takes an image");
+		error = adsm_fail(-EINVAL, "adsmModuleLoadWith(): the image is NULL");
 	return error ? no_handle(ADSM_TOLD(error)) : load(image, size, options);
 }
 
@@ -206,7 +206,7 @@ adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
 	if (!error && has_said_why_null(module))
 		return no_handle(-EINVAL);
 	if (!error && (!name || !adsm_module_is_live(module)))
-		error = adsm_fail(-EINVAL, "adsmKernelGet() takes a loaded module and a name");
+		error = adsm_fail(-EINVAL, "adsmKernelGet(): the name is NULL, or the module is not loaded");
 	if (error)
 		return no_handle(ADSM_TOLD(error));
 	kernel = adsm_kernel_find(module, name);
@@ -216,7 +216,7 @@ adsmKernel *adsmKernelGet(adsmModule *module, const char *name)
 	for (size_t i = 0; i < module->info->n_kernels && at < sizeof(names); i++)
 		at += (size_t)adsm_format(names + at, sizeof(names) - at, "%s%s", i ? ", " : "",
 					  module->info->kernels[i].name);
-	return no_handle(adsm_fail(-ENOENT, "no kernel '%s' in this module; it has: %s", name, names));
+	return no_handle(adsm_fail(-ENOENT, "the module has no kernel '%s'; it has: %s", name, names));
 }
 
 int adsmCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *args, size_t n)

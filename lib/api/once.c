@@ -33,8 +33,8 @@ static int find(const adsmOnce *once, size_t unit, struct adsm_once_object **ret
 	if (!*ret_object)
 		return -EINVAL;
 	if (unit >= once->count)
-		return adsm_fail(-EINVAL, "unit %zu of the write-once object at %p: it has %zu, counted from 0", unit,
-				 once->address, once->count);
+		return adsm_fail(-EINVAL, "unit %zu does not exist: the write-once object at %p has %zu units, counted "
+				 "from 0", unit, once->address, once->count);
 	return 0;
 }
 
@@ -84,8 +84,8 @@ void *adsmOnceFresh(adsmOnce *once, size_t unit)
 	int error = find(once, unit, &object);
 
 	if (!error && adsm_once_fresh(object->shared, unit))
-		error = adsm_fail(-EEXIST, "unit %zu of the write-once object at %p is set, and is written once", unit,
-				  once->address);
+		error = adsm_fail(-EEXIST, "unit %zu of the write-once object at %p is set: a unit is written only "
+				  "once", unit, once->address);
 	return error ? null_with(ADSM_TOLD(error)) : (char *)once->room + unit * once->size;
 }
 
@@ -100,11 +100,11 @@ int adsmOnceSet(adsmOnce *once, size_t unit)
 		return ADSM_TOLD(error);
 	error = adsm_once_set(adsm_once_table, object->shared, (uintptr_t)once->address, unit);
 	if (error == -EEXIST)
-		return adsm_fail(error, "unit %zu of the write-once object at %p was set before: it is written once",
+		return adsm_fail(error, "unit %zu of the write-once object at %p is set: a unit is written only once",
 				 unit, once->address);
 	if (error)
-		return adsm_fail(error, "unit %zu of the write-once object at %p: adsmOnceFresh() comes before "
-				 "adsmOnceSet()", unit, once->address);
+		return adsm_fail(error, "unit %zu of the write-once object at %p is not being written: call "
+				 "adsmOnceFresh() before adsmOnceSet()", unit, once->address);
 	return 0;
 }
 
@@ -116,7 +116,7 @@ int adsmOncePlace(const adsmOnce *once, size_t unit, int *ret_device)
 	size_t run = 0, page;
 
 	if (!error && !ret_device)
-		error = adsm_fail(-EINVAL, "adsmOncePlace() takes a place for its answer");
+		error = adsm_fail(-EINVAL, "adsmOncePlace(): ret_device is NULL");
 	if (error)
 		return ADSM_TOLD(error);
 	page = unit * once->size / ADSM_PAGE_SIZE;
@@ -137,14 +137,14 @@ int adsmOnceWaiters(adsmOnceWaiter *ret_waiters, size_t max, size_t size)
 	if (adsm_is_child())
 		return ADSM_TOLD(adsm_start());
 	if (max && !ret_waiters)
-		return adsm_fail(-EINVAL, "adsmOnceWaiters() takes room for %zu of them, got NULL", max);
+		return adsm_fail(-EINVAL, "adsmOnceWaiters(): max is %zu, but ret_waiters is NULL", max);
 	error = max ? adsm_sized_check(&sized, ret_waiters, size) : 0;
 	if (error)
 		return error;
 	max = max < ADSM_ONCE_SLOTS ? max : ADSM_ONCE_SLOTS;
 	waiters = calloc(max + 1, sizeof(*waiters));
 	if (!waiters)
-		return adsm_fail(-ENOMEM, "adsmOnceWaiters(): no memory for %zu of them", max);
+		return adsm_fail(-ENOMEM, "adsmOnceWaiters(): no memory for %zu waiters", max);
 	n = adsm_once_waiters(NULL, waiters, max);
 	for (size_t i = 0; i < n && i < max; i++) {
 		if (waiters[i].where)
@@ -163,6 +163,6 @@ int adsmOnceCallArgs(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsm
 	int error = adsm_start();
 
 	if (!error && n && !args)
-		error = adsm_fail(-EINVAL, "%zu arguments of a call, and no place where they are", n);
+		error = adsm_fail(-EINVAL, "adsmOnceCallArgs(): n is %zu, but args is NULL", n);
 	return ADSM_TOLD(error ? error : adsm_later_call(kernel, grid, block, args, n, __builtin_return_address(0)));
 }

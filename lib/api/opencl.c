@@ -22,7 +22,7 @@ int adsmOpenCLUse(struct _cl_context *context, struct _cl_device_id *device)
 	ADSM_TELLS;
 
 	if (!context != !device)
-		return adsm_fail(-EINVAL, "adsmOpenCLUse() takes a context and one of its devices, or neither");
+		return adsm_fail(-EINVAL, "adsmOpenCLUse(): pass a context and one of its devices, or NULL for both");
 	return ADSM_TOLD(adsm_handles_use(&api, context, device));
 }
 
@@ -58,13 +58,13 @@ int adsmOpenCLMem(const void *p, struct _cl_mem **ret_buffer, size_t *ret_offset
 	int error;
 
 	if (!ret_buffer || !ret_offset)
-		return adsm_fail(-EINVAL, "adsmOpenCLMem() takes places for a buffer and an offset");
+		return adsm_fail(-EINVAL, "adsmOpenCLMem(): ret_buffer or ret_offset is NULL");
 	error = adsm_start();
 	if (error)
 		return ADSM_TOLD(error);
 	object = adsm_object_enter(p, &old);
 	if (!object)
-		return adsm_fail(-EINVAL, "%p is in no live object", p);
+		return adsm_fail(-EINVAL, "%p is not in a live object", p);
 	if (strcmp(object->home->device->backend->name, api.backend))
 		error = adsm_fail(-ENOTSUP, "adsmOpenCLMem(): %p is on %s, not on an OpenCL device", p,
 				  object->home->device->name);

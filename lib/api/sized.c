@@ -30,7 +30,7 @@ int adsm_sized_take(const struct adsm_sized *sized, void *own, const void *given
 
 	for (size_t i = sized->size; !error && i < given_size; i++)
 		if (((const unsigned char *)given)[i])
-			error = adsm_fail(-EINVAL, "%s: the caller's header is newer than the library, and its field "
+			error = adsm_fail(-EINVAL, "%s: the caller's header is newer than the library, and the field "
 					  "at byte %zu is not 0: this library knows %zu bytes", sized->name, i,
 					  sized->size);
 	if (!error)
@@ -40,7 +40,7 @@ int adsm_sized_take(const struct adsm_sized *sized, void *own, const void *given
 
 int adsm_sized_check(const struct adsm_sized *sized, const void *ret, size_t room)
 {
-	return ret ? check_size(sized, room) : adsm_fail(-EINVAL, "the address for %s is NULL", sized->name);
+	return ret ? check_size(sized, room) : adsm_fail(-EINVAL, "the pointer to %s is NULL", sized->name);
 }
 
 void adsm_sized_give(const struct adsm_sized *sized, const void *own, void *ret, size_t room)

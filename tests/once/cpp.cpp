@@ -205,9 +205,9 @@ static void misuse()
 	throws(std::errc::file_exists, "unit 0", [&] { v.set(0); });
 	throws(std::errc::file_exists, "unit 0", [&] { v.get_uninitialized(0); });
 	throws(std::errc::invalid_argument, "adsmOnceFresh()", [&] { v.set(1); });
-	throws(std::errc::invalid_argument, "it has 2", [&] { v.get(2); });
-	throws(std::errc::invalid_argument, "it has 2", [&] { v[10]; });
-	throws(std::errc::invalid_argument, "it has 2", [&] { v.place(2); });
+	throws(std::errc::invalid_argument, "has 2 units", [&] { v.get(2); });
+	throws(std::errc::invalid_argument, "has 2 units", [&] { v[10]; });
+	throws(std::errc::invalid_argument, "has 2 units", [&] { v.place(2); });
 	throws(std::errc::invalid_argument, "start at 1", [] { vector<int> none(0); });
 	throws(std::errc::invalid_argument, "start at 1", [] { vector<int> none(10, 0); });
 	throws(std::errc::invalid_argument, "start at 1", [] { matrix<int> none(10, 10, 5, 0); });

@@ -60,7 +60,7 @@ static void misuse(void)
 	told("adsmOnceFresh()");
 	CHECK_EQ(once->flags[4], ADSM_ONCE_EMPTY);
 	CHECK(!adsmOnceGet(once, 10) && errno == EINVAL);
-	told("it has 10");
+	told("has 10 units");
 	CHECK(!adsmOnceFresh(once, 10) && errno == EINVAL);
 	CHECK(!adsmOnceTry(once, 10));
 	CHECK_EQ(adsmOnceSet(once, SIZE_MAX), -EINVAL);

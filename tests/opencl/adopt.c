@@ -523,7 +523,7 @@ static void refused(void)
 	CHECK_ERROR(adsmOpenCLGet(0, &handles), EINVAL);
 	CHECK_SAYS("struct_size");
 	CHECK_ERROR(adsmOpenCLMem(&raw, &buffer, &offset), EINVAL);
-	CHECK_SAYS("no live object");
+	CHECK_SAYS("not in a live object");
 	CHECK_ERROR(adsmOpenCLMem(p, NULL, &offset), EINVAL);
 
 	CHECK_OK(adsmOpenCLRelease(NULL, 0));
