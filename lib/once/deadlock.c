@@ -260,8 +260,8 @@ static void end_waits(void)
 {
 	uint64_t now = adsm_os_now_ns();
 
-	adsm_error("deadlock: all threads wait, %zu of them for units of write-once objects that nobody is left to set",
-		   n_notes[0]);
+	adsm_error("deadlock: all threads wait, and %zu waits are for units of write-once objects that no thread or "
+		   "kernel can set", n_notes[0]);
 	for (size_t i = 0; i < n_notes[0] && i < TOLD_MAX; i++) {
 		const struct adsm_once_note *note = &notes[0][i];
 		char who[ADSM_ONCE_KERNEL + 96], node[32] = "";
@@ -273,7 +273,7 @@ static void end_waits(void)
 		else
 			adsm_format(who, sizeof(who), "kernel '%s' on device %d%s, block %lu,", note->kernel,
 				    note->device, node, (unsigned long)note->where);
-		adsm_error("deadlock: %s waits for unit %lu of the write-once object at %p, since %lu ms", who,
+		adsm_error("deadlock: %s waits for unit %lu of the write-once object at %p, for %lu ms so far", who,
 			   (unsigned long)note->unit, (void *)note->address,
 			   (unsigned long)((now - note->since_ns) / 1000000));
 	}

@@ -73,11 +73,11 @@ static int make_table(void)
 		return 0;
 	error = adsm_fd_memory("adsm-once-table", table_size(), &fd);
 	if (error)
-		return adsm_fail(error, "no memory for those who wait");
+		return adsm_fail(error, "no memory for the table of waits for units of write-once objects");
 	error = adsm_os_map(NULL, table_size(), fd, 0, ADSM_PROT_RW, &p);
 	if (error) {
 		close(fd);
-		return adsm_fail(error, "no memory for those who wait");
+		return adsm_fail(error, "no memory for the table of waits for units of write-once objects");
 	}
 	error = share_table(fd);
 	close(fd);
@@ -285,11 +285,11 @@ static int plan(size_t count, size_t size, const adsmOnceDistribution *distribut
 	size_t bytes;
 
 	if (!count || !size)
-		return adsm_fail(-EINVAL, "a write-once object of %zu units of %zu bytes: both start at 1", count,
-				 size);
+		return adsm_fail(-EINVAL, "a write-once object cannot have %zu units of %zu bytes: both numbers must "
+				 "be at least 1", count, size);
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > adsm_arena.size)
-		return adsm_fail(-ENOMEM, "%zu units of %zu bytes are more than the arena has (ADSM_ARENA)", count,
-				 size);
+		return adsm_fail(-ENOMEM, "%zu units of %zu bytes are more than the size of the arena (ADSM_ARENA)",
+				 count, size);
 	return adsm_once_distribute(distribution, count, size,
 				    span_of(bytes) / ADSM_PAGE_SIZE, adsm_n_homes, ret_runs, ret_n);
 }
@@ -377,7 +377,7 @@ int adsm_once_destroy(struct adsm_once_object *object)
 
 	adsm_mutex_lock(&adsm_once_mutex);
 	if (!atomic_load(&object->live))
-		error = adsm_fail(-EINVAL, "%p is no write-once object, or it was freed", (void *)&object->handle);
+		error = adsm_fail(-EINVAL, "%p is not a write-once object, or it was freed", (void *)&object->handle);
 	if (!error) {
 		atomic_store(&object->live, false);
 		unlink_object(object);

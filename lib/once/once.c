@@ -17,7 +17,7 @@ struct adsm_once_object *adsm_once_of(const adsmOnce *once)
 
 	if (object && object->handle.flags == once->flags && atomic_load(&object->live))
 		return object;
-	adsm_fail(-EINVAL, "%p is no write-once object, or it was freed", (const void *)once);
+	adsm_fail(-EINVAL, "%p is not a write-once object, or it was freed", (const void *)once);
 	return NULL;
 }
 

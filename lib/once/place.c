@@ -21,8 +21,8 @@ static int check_tiles(struct places *places)
 	size_t product;
 
 	if (__builtin_mul_overflow(d->rows, d->columns, &product) || product != places->count)
-		return adsm_fail(-EINVAL, "%zu rows and %zu columns of tiles are not %zu units", d->rows, d->columns,
-				 places->count);
+		return adsm_fail(-EINVAL, "%zu rows times %zu columns of tiles must be the number of units, %zu",
+				 d->rows, d->columns, places->count);
 	places->grid_rows = d->grid_rows ? d->grid_rows : 1;
 	/* The most nearly square grid: its number of rows is the
 	 * largest divisor that is at most the number of columns. */
@@ -30,7 +30,8 @@ static int check_tiles(struct places *places)
 		if (n % rows == 0)
 			places->grid_rows = rows;
 	if (n % places->grid_rows)
-		return adsm_fail(-EINVAL, "a grid of %d devices cannot have %u rows", places->n_devices, d->grid_rows);
+		return adsm_fail(-EINVAL, "%d devices cannot form a grid with %u rows of equal length",
+				 places->n_devices, d->grid_rows);
 	places->grid_columns = n / places->grid_rows;
 	return 0;
 }
@@ -58,9 +59,9 @@ static int check(struct places *places)
 	case ADSM_ONCE_TILED:
 		return check_tiles(places);
 	case ADSM_ONCE_OWN:
-		return d->place ? 0 : adsm_fail(-EINVAL, "a distribution of the program's own needs its function");
+		return d->place ? 0 : adsm_fail(-EINVAL, "distribution ADSM_ONCE_OWN: place is NULL");
 	}
-	return adsm_fail(-EINVAL, "%d is no kind of distribution", d->kind);
+	return adsm_fail(-EINVAL, "a distribution of kind %d does not exist", d->kind);
 }
 
 static int place_of(const struct places *places, size_t unit)
@@ -88,13 +89,13 @@ static int add_page(struct adsm_once_run **runs, size_t *n, size_t page, int dev
 
 	if (!last || last->device != device) {
 		if (*n == ADSM_ONCE_RUNS_MAX)
-			return adsm_fail(-EINVAL, "the object would change its place more than %d times: larger "
+			return adsm_fail(-EINVAL, "the object would change its place more than %d times: use larger "
 					 "stripes or tiles", ADSM_ONCE_RUNS_MAX);
 		if (!(*n & (*n - 1))) {
 			struct adsm_once_run *more = realloc(*runs, (*n ? 2 * *n : 1) * sizeof(**runs));
 
 			if (!more)
-				return adsm_fail(-ENOMEM, "no memory to note where units are");
+				return adsm_fail(-ENOMEM, "no memory for the places of units");
 			*runs = more;
 		}
 		last = &(*runs)[(*n)++];
@@ -117,7 +118,7 @@ int adsm_once_distribute(const adsmOnceDistribution *distribution, size_t count,
 		int device = place_of(&places, page * ADSM_PAGE_SIZE / size);
 
 		if (device < ADSM_ONCE_ON_HOST || device >= n_devices)
-			error = adsm_fail(-EINVAL, "unit %zu: there is no device %d, there are %d",
+			error = adsm_fail(-EINVAL, "unit %zu cannot be on device %d: there are %d devices",
 					  page * ADSM_PAGE_SIZE / size, device, n_devices);
 		else
 			error = add_page(&runs, &n, page, device, &offsets[device + 1]);

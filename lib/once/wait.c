@@ -206,11 +206,11 @@ static const char *reason(const struct adsm_once_object *object, int error)
 	if (failed == -ENODEV && error == failed && atomic_load(&adsm_homes[device].device->lost))
 		return atomic_load(&adsm_homes[device].device->lost);
 	if (failed && error == failed)
-		return "a call that was to set units of it has failed, or waited in vain itself";
+		return "a call that sets units of the object has failed, or its own wait has failed";
 	if (error == -EDEADLK && adsm_serving)
 		return "a kernel waits for this service";
 	if (error == -EDEADLK)
-		return "all threads and kernels that could set it wait, too (adsmOnceWaiters)";
+		return "all threads and kernels that could set the unit wait, too (adsmOnceWaiters)";
 	return adsm_error_string(error);
 }
 
@@ -220,7 +220,7 @@ static int get(struct adsm_once_object *object, size_t unit, const void *where,
 	int error = wait_for(object, unit, where, sleep);
 
 	if (error)
-		adsm_fail(error, "unit %zu of the write-once object at %p is not set, and will not be: %s", unit,
+		adsm_fail(error, "unit %zu of the write-once object at %p is not set, and will not be set: %s", unit,
 			  object->handle.address, reason(object, error));
 	return error;
 }
@@ -228,8 +228,8 @@ static int get(struct adsm_once_object *object, size_t unit, const void *where,
 int adsm_once_get(struct adsm_once_object *object, size_t unit, const void *where)
 {
 	if (unit >= object->handle.count)
-		return adsm_fail(-EINVAL, "unit %zu of the write-once object at %p: it has %zu, counted from 0", unit,
-				 object->handle.address, object->handle.count);
+		return adsm_fail(-EINVAL, "unit %zu does not exist: the write-once object at %p has %zu units, counted "
+				 "from 0", unit, object->handle.address, object->handle.count);
 	return get(object, unit, where, sleep_cancellable);
 }
 
@@ -329,8 +329,8 @@ static enum adsm_fault_result refuse_store(const struct adsm_once_object *object
 {
 	bool set = unit < object->handle.count && adsm_once_is_set(object->shared, unit);
 
-	return lost(object, fault, unit, set ? "it is set, and is written once" :
-		    "it is written where adsmOnceFresh() says, not here");
+	return lost(object, fault, unit, set ? "the unit is set, and a unit is written only once" :
+		    "write the unit at the address that adsmOnceFresh() returns");
 }
 
 enum adsm_fault_result adsm_once_fault(struct adsm_fault *fault)
@@ -380,8 +380,8 @@ int adsm_once_io(struct adsm_once_object *object, size_t offset, size_t size, bo
 
 		if (input && flag != ADSM_ONCE_FRESH) {
 			adsm_error("input into unit %zu of the write-once object at %p fails: %s", unit,
-				   object->handle.address, flag == ADSM_ONCE_SET ? "it is set, and is written once" :
-				   "adsmOnceFresh() has to be called before");
+				   object->handle.address, flag == ADSM_ONCE_SET ?
+				   "the unit is set, and a unit is written only once" : "call adsmOnceFresh() before");
 			return flag == ADSM_ONCE_SET ? -EEXIST : -EINVAL;
 		}
 		if (!input) {

@@ -208,12 +208,12 @@ static void misuse()
 	throws(std::errc::invalid_argument, "has 2 units", [&] { v.get(2); });
 	throws(std::errc::invalid_argument, "has 2 units", [&] { v[10]; });
 	throws(std::errc::invalid_argument, "has 2 units", [&] { v.place(2); });
-	throws(std::errc::invalid_argument, "start at 1", [] { vector<int> none(0); });
-	throws(std::errc::invalid_argument, "start at 1", [] { vector<int> none(10, 0); });
-	throws(std::errc::invalid_argument, "start at 1", [] { matrix<int> none(10, 10, 5, 0); });
+	throws(std::errc::invalid_argument, "at least 1", [] { vector<int> none(0); });
+	throws(std::errc::invalid_argument, "at least 1", [] { vector<int> none(10, 0); });
+	throws(std::errc::invalid_argument, "at least 1", [] { matrix<int> none(10, 10, 5, 0); });
 	throws(std::errc::not_enough_memory, "memory", [] { vector<long> none(4, static_cast<std::size_t>(-1) / 4); });
 	throws(std::errc::not_enough_memory, "arena", [] { vector<long> none(static_cast<std::size_t>(1) << 60); });
-	throws(std::errc::invalid_argument, "no device 7", [] {
+	throws(std::errc::invalid_argument, "device 7: there are ", [] {
 		vector<int> none(10, 1, adsmOncePlaced([](void *, std::size_t) { return 7; }, nullptr));
 	});
 	m.get_uninitialized(1, 1);

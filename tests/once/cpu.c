@@ -76,7 +76,7 @@ static void misuse(void)
 	CHECK(!adsmOnceAlloc(SIZE_MAX / 2, 4, NULL) && errno == ENOMEM);
 	CHECK(!adsmOnceAlloc(4, 4, &none) && errno == EINVAL);
 	CHECK(!adsmOnceAlloc(10, 4, &tiles) && errno == EINVAL);
-	told("3 rows and 4 columns");
+	told("3 rows times 4 columns");
 }
 
 /* ---- waiting */

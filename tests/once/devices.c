@@ -417,7 +417,7 @@ static void *expect_lost(void *arg)
 	struct test_unit *work = arg;
 
 	CHECK(!adsmOnceGet(work->once, work->first) && errno == ENODEV);
-	CHECKF(strstr(adsmLastError(), work->first == 2 ? "cpu device 0" : "waited in vain"), "no reason");
+	CHECKF(strstr(adsmLastError(), work->first == 2 ? "cpu device 0" : "its own wait has failed"), "no reason");
 	return NULL;
 }
 
