@@ -22,7 +22,7 @@ int adsm_object_alloc(struct adsm_home *home, size_t size, const struct adsm_obj
 	int error;
 
 	if (!size)
-		return adsm_fail(-EINVAL, "an object of 0 bytes: sizes start at 1");
+		return adsm_fail(-EINVAL, "the size of an object is 0: it must be at least 1");
 	error = home->device->backend->status(home->device);
 	if (error)
 		return error;
@@ -46,7 +46,7 @@ static int check_maker(const struct adsm_object *object, const void *p, enum ads
 	static const char *const texts[][2] = {
 		[ADSM_MAKER_ALLOC] = { "a shared object", "adsmFree()" },
 		[ADSM_MAKER_DEVICE_ALLOC] = { "device-only memory", "adsmDeviceFree()" },
-		[ADSM_MAKER_DRIVER] = { "the program's own memory", "what it has from its driver" },
+		[ADSM_MAKER_DRIVER] = { "the program's own memory", "the function of its driver" },
 	};
 	enum adsm_maker made = object->adopted ? ADSM_MAKER_DRIVER :
 		object->device_only ? ADSM_MAKER_DEVICE_ALLOC : ADSM_MAKER_ALLOC;
@@ -73,7 +73,7 @@ int adsm_object_free(void *p, enum adsm_maker maker, bool wait, adsm_kept_free *
 	else
 		error = check_maker(object, p, maker);
 	if (!error && object->blocks.n_holds)
-		error = adsm_fail(-EBUSY, "the object at %p is held (adsmUnhold() first)", p);
+		error = adsm_fail(-EBUSY, "the object at %p is held: call adsmUnhold() first", p);
 	if (error) {
 		adsm_home_unlock(home, &old);
 		return error;

@@ -62,7 +62,7 @@ static int add_use(struct adsm_bound *bound, struct adsm_object *object, unsigne
 			return 0;
 		}
 	if (bound->n_uses == bound->max)
-		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", ADSM_USES_MAX);
+		return adsm_fail(-EINVAL, "a call can name at most %d objects", ADSM_USES_MAX);
 	bound->uses[bound->n_uses++] = (struct adsm_use){ object, object->generation, access };
 	return 0;
 }
@@ -78,7 +78,7 @@ static int add_pointer(struct adsm_bound *bound, const char *what, const void *p
 	if (!p)
 		return 0;
 	if (bound->n_pointers == bound->max)
-		return adsm_fail(-EINVAL, "a call uses at most %d objects by name", ADSM_USES_MAX);
+		return adsm_fail(-EINVAL, "a call can name at most %d objects", ADSM_USES_MAX);
 	bound->pointers[bound->n_pointers++] = (struct adsm_named_pointer){ what, p, access, arg };
 	/* A slot never changes its home. So no lock is needed, even if the object is freed meanwhile. */
 	object = bound->home ? NULL : adsm_index_find((uintptr_t)p);
@@ -113,13 +113,13 @@ static int resolve(struct adsm_bound *bound)
 		int error;
 
 		if (object && object->home != bound->home)
-			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': its object lives on device %d, the "
-					 "others on device %d", bound->kernel->info->name, pointer->what,
-					 object->home->index, bound->home->index);
+			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': the object is on device %d, but the "
+					 "other objects of the call are on device %d", bound->kernel->info->name,
+					 pointer->what, object->home->index, bound->home->index);
 		object = adsm_object_find_locked(bound->home, (uintptr_t)pointer->p);
 		offset = object ? (uintptr_t)pointer->p - object->start : 0;
 		if (!object || object->freeing || offset >= object->size)
-			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is in no live object",
+			return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is not in a live object",
 					 bound->kernel->info->name, pointer->what, pointer->p);
 		error = add_use(bound, object, pointer->access);
 		if (error)
@@ -215,31 +215,31 @@ static int bind_argument(struct adsm_bound *bound, const struct adsm_param *para
 	if (param->kind == ADSM_ARG_ONCE && arg->kind == ADSM_ARG_POINTER)
 		return bind_once(bound, param, arg, ret_arg);
 	if (arg->kind == ADSM_ARG_POINTER && adsm_once_at((uintptr_t)arg->data))
-		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is a write-once object, and the parameter is "
-				 "no ADSM_ONCE", kernel, param->name, arg->data);
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': %p is a write-once object, but the parameter is "
+				 "not declared ADSM_ONCE", kernel, param->name, arg->data);
 	/* Of a native kernel the parameters may be unknown. A value
 	 * may have any bytes, which the driver may take for a pointer. */
 	if (arg->kind != param->kind && !(native && (param->kind == ADSM_ARG_NONE || arg->kind == ADSM_ARG_VALUE)))
-		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': it takes %s, got %s", kernel, param->name,
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': expected %s, got %s", kernel, param->name,
 				 kind_name(param->kind), kind_name(arg->kind));
 	if (arg->kind == ADSM_ARG_POINTER)
 		return add_pointer(bound, param->name, arg->data, arg->access ? arg->access : param->access,
 				   ret_arg);
 	if (arg->kind > ADSM_ARG_LOCAL)
-		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': kind %u is none", kernel, param->name,
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': kind %u does not exist", kernel, param->name,
 				 arg->kind);
 	if (arg->kind == ADSM_ARG_LOCAL) {
 		*ret_arg = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_LOCAL, .size = arg->size };
-		return arg->size ? 0 : adsm_fail(-EINVAL, "kernel '%s', argument '%s': 0 bytes of memory of the "
-						 "block", kernel, param->name);
+		return arg->size ? 0 : adsm_fail(-EINVAL, "kernel '%s', argument '%s': the size of memory of the block "
+						 "(adsmLocal) is 0", kernel, param->name);
 	}
 	if (arg->kind == ADSM_ARG_VALUE && native && arg->size && arg->size <= ADSM_CONST_MAX)
 		size = param->kind == ADSM_ARG_VALUE && param->size ? param->size : arg->size;
 	if (arg->kind == ADSM_ARG_VALUE && (!arg->data || arg->size != size))
-		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': a %s of %u bytes, got %zu bytes", kernel,
-				 param->name, param->type, (unsigned)size, arg->size);
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': expected a %s of %u bytes, got %zu bytes",
+				 kernel, param->name, param->type, (unsigned)size, arg->size);
 	if (arg->kind == ADSM_ARG_CONST && (!arg->data || !arg->size || arg->size > ADSM_CONST_MAX))
-		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': constants are 1 to %zu bytes, got %zu",
+		return adsm_fail(-EINVAL, "kernel '%s', argument '%s': constants must have 1 to %zu bytes, got %zu",
 				 kernel, param->name, ADSM_CONST_MAX, arg->size);
 	*ret_arg = (struct adsm_launch_arg){
 		.kind = arg->kind == ADSM_ARG_VALUE ? ADSM_LAUNCH_VALUE : ADSM_LAUNCH_CONST,
@@ -294,12 +294,13 @@ static int bind(struct adsm_bound *bound, const adsmArg *args, size_t n)
 	int error;
 
 	if (!args && n)
-		return adsm_fail(-EINVAL, "kernel '%s': %zu arguments at NULL", info->name, n);
+		return adsm_fail(-EINVAL, "kernel '%s': the array of %zu arguments is NULL", info->name, n);
 	for (size_t i = 0; i < n; i++) {
 		if (args[i].kind == ADSM_ARG_NONE)
 			continue;
 		if (args[i].access > ADSM_ACCESS_INOUT)
-			return adsm_fail(-EINVAL, "kernel '%s': access %u is not one", info->name, args[i].access);
+			return adsm_fail(-EINVAL, "kernel '%s': access %u of an argument does not exist", info->name,
+					 args[i].access);
 		if (args[i].kind == ADSM_ARG_USE) {
 			error = add_pointer(bound, "adsmUse", args[i].data, args[i].access, NULL);
 		} else if (args[i].kind == ADSM_ARG_LOCAL && !bound->kernel->module->info->image &&
@@ -308,8 +309,8 @@ static int bind(struct adsm_bound *bound, const adsmArg *args, size_t n)
 			n_params++;
 			bound->args[bound->n_args++] = (struct adsm_launch_arg){ .kind = ADSM_LAUNCH_LOCAL,
 									       .size = args[i].size };
-			error = args[i].size ? 0 : adsm_fail(-EINVAL, "kernel '%s': 0 bytes of memory of the block",
-							     info->name);
+			error = args[i].size ? 0 : adsm_fail(-EINVAL, "kernel '%s': the size of memory of the block "
+							     "(adsmLocal) is 0", info->name);
 		} else if (bound->n_args == n_params || bound->n_args == ADSM_ARGS_MAX) {
 			bound->n_args++;
 			break;
@@ -346,7 +347,7 @@ static int bind_assignments(struct adsm_bound *bound)
 		n = adsm_kernel_assignments(bound->kernel, list, ADSM_USES_MAX);
 	}
 	if (n > ADSM_USES_MAX)
-		return adsm_fail(-EINVAL, "kernel '%s' has %zu objects assigned, a call takes %d",
+		return adsm_fail(-EINVAL, "kernel '%s' has %zu assigned objects, but a call can name at most %d",
 				 bound->kernel->info->name, n, ADSM_USES_MAX);
 	for (size_t i = 0; i < n; i++) {
 		int error = add_pointer(bound, "adsmAssign", (const void *)list[i].start, list[i].access, NULL);
@@ -362,7 +363,7 @@ static int check_onces(const struct adsm_bound *bound)
 	const struct adsm_device *device = bound->home->device;
 
 	return !bound->n_onces || device->caps.once ? 0 :
-		adsm_fail(-ENOTSUP, "kernel '%s' takes write-once objects, which the backend '%s' does not have",
+		adsm_fail(-ENOTSUP, "kernel '%s' takes write-once objects, which the backend '%s' does not support",
 			  bound->kernel->info->name, device->backend->name);
 }
 

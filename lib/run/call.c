@@ -45,8 +45,8 @@ static int check_dims(const struct adsm_kernel_info *info, adsmDim grid, adsmDim
 					 info->name);
 	}
 	if (n_threads > info->max_threads)
-		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block, it takes at most %u", info->name,
-				 (unsigned long)n_threads, info->max_threads);
+		return adsm_fail(-EINVAL, "kernel '%s': a block has %lu threads, but the kernel allows at most %u",
+				 info->name, (unsigned long)n_threads, info->max_threads);
 	launch->n_blocks = n_blocks;
 	return 0;
 }
@@ -59,12 +59,11 @@ static int check_task(const struct adsm_kernel_info *info, const struct adsm_hom
 	if (!info->task)
 		return 0;
 	if (!device->caps.max_workers)
-		return adsm_fail(-ENOTSUP, "task '%s': device %d, of the backend '%s', cannot run tasks: backends that "
-				 "can are " ADSM_BACKENDS_WITH_TASKS, info->name, home->index,
-				 device->backend->name);
+		return adsm_fail(-ENOTSUP, "task '%s': device %d of the backend '%s' cannot run tasks; backends that "
+				 "can: " ADSM_BACKENDS_WITH_TASKS, info->name, home->index, device->backend->name);
 	if (n_workers > device->caps.max_workers)
-		return adsm_fail(-EINVAL, "task '%s': %lu workers, device %d runs at most %u at once "
-				 "(%s)", info->name, (unsigned long)n_workers, home->index,
+		return adsm_fail(-EINVAL, "task '%s' has %lu workers, but device %d can run at most %u at the same "
+				 "time (%s)", info->name, (unsigned long)n_workers, home->index,
 				 device->caps.max_workers, device->caps.workers_option);
 	return 0;
 }
@@ -73,8 +72,8 @@ static int check_services(const struct adsm_kernel_info *info, const struct adsm
 {
 	if (!info->services || home->device->caps.services)
 		return 0;
-	return adsm_fail(-ENOTSUP, "kernel '%s' calls services (ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC), "
-			 "which device %d, of the backend '%s', does not have: backends that do are "
+	return adsm_fail(-ENOTSUP, "kernel '%s' calls services (ADSM_SERVICE, ADSM_PRINT, ADSM_NEXT, ADSM_ALLOC), but "
+			 "device %d of the backend '%s' does not support them; backends that do: "
 			 ADSM_BACKENDS_WITH_SERVICES, info->name, home->index, home->device->backend->name);
 }
 
@@ -362,7 +361,7 @@ int adsm_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmArg *ar
 		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
 	adsm_calls_renew();
 	if (!adsm_caller_get(adsm_calls.id))
-		return adsm_fail(-ENOMEM, "no memory to note calls of another thread");
+		return adsm_fail(-ENOMEM, "no memory for the calls of one more thread");
 	error = adsm_bind(&call.bound, kernel, args, n);
 	if (!error)
 		error = adsm_call_check(kernel->info, call.bound.home, grid, block, &launch);

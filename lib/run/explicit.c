@@ -121,7 +121,7 @@ int adsm_copy_explicit(void *dst, const void *src, size_t size, enum adsm_direct
 	if (adsm_may_be_shared(direction == ADSM_TO_DEVICE ? src : dst, size)) {
 		if (!ret_event)
 			return copy_shared(dst, src, size, direction);
-		return adsm_fail(-EINVAL, "%p is in a shared object: asynchronous copies take ordinary memory",
+		return adsm_fail(-EINVAL, "%p is in a shared object: an asynchronous copy needs ordinary memory",
 				 direction == ADSM_TO_DEVICE ? src : dst);
 	}
 	backend = object->home->device->backend;
@@ -159,7 +159,7 @@ int adsm_copy_device(void *dst, const void *src, size_t size)
 	if (error || !size)
 		return error;
 	if (to->home != from->home)
-		return adsm_fail(-EINVAL, "%p and %p are on two devices", dst, src);
+		return adsm_fail(-EINVAL, "%p and %p are on different devices", dst, src);
 	error = adsm_wait_copies(to->home);
 	if (error)
 		return error;
@@ -189,7 +189,7 @@ int adsm_event_wait(adsmEvent event)
 	int status = 0, error;
 
 	if (event.queue >= ADSM_N_QUEUES || !event.seq || event.device > INT32_MAX)
-		return adsm_fail(-EINVAL, "not an event of an asynchronous copy");
+		return adsm_fail(-EINVAL, "the event does not belong to an asynchronous copy");
 	error = adsm_home_get((int)event.device, &home);
 	if (error)
 		return error;

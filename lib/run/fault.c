@@ -126,12 +126,12 @@ static enum adsm_fault_result waits(const struct adsm_object *object, uint32_t b
 				    uint64_t seq)
 {
 	if (adsm_serving)
-		return lost(object, b, fault, "a call that uses it runs, and waits for this service", -EDEADLK);
+		return lost(object, b, fault, "a running call uses the block, and waits for this service", -EDEADLK);
 	if (adsm_core_options.touch == ADSM_TOUCH_ERROR)
-		return lost(object, b, fault, "a call that uses it runs, and ADSM_TOUCH=error", -EBUSY);
+		return lost(object, b, fault, "a running call uses the block, and ADSM_TOUCH=error is set", -EBUSY);
 	if (thread.failed_waits >= WAIT_TRIES) {
 		thread.failed_waits = 0;
-		return lost(object, b, fault, "cannot wait for the call that uses it", -EIO);
+		return lost(object, b, fault, "cannot wait for the call that uses the block", -EIO);
 	}
 	fault->wait = wait_for_call;
 	fault->wait_device = object->home;
@@ -157,7 +157,7 @@ static bool is_ready(struct adsm_object *object, uint32_t b, enum adsm_block_eve
 			return false;
 		}
 		if (adsm_blocks_step(&object->blocks, b, event).result == ADSM_RESULT_REFUSE) {
-			*ret_result = lost(object, b, fault, "its protocol refuses it", -EACCES);
+			*ret_result = lost(object, b, fault, "the object's protocol refuses the access", -EACCES);
 			return false;
 		}
 		if (!adsm_block_blocked(object, b)) {
@@ -206,7 +206,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 			return result;
 	} while (adsm_left_by_others(object, b, 1));
 	if (adsm_blocks_lack(&object->blocks, b) && adsm_object_lost(object))
-		return lost(object, b, fault, "the device was lost before the call that writes it had ended",
+		return lost(object, b, fault, "the device was lost before the end of the call that writes the block",
 			    -ENODEV);
 	object->blocks.protocol->touched(&object->blocks.notes, &object->blocks.at[b], fault->write);
 	n = adsm_block_window(object, b, event);
@@ -216,7 +216,7 @@ static enum adsm_fault_result serve(struct adsm_object *object, struct adsm_faul
 	if (error == -ENOMEM)
 		return lost(object, b, fault, "the process has no memory mappings left (vm.max_map_count)", error);
 	if (error)
-		return lost(object, b, fault, "its transfer failed", error);
+		return lost(object, b, fault, "the transfer of the block failed", error);
 	if (!fault->write)
 		adsm_want_ahead(object, b + n);
 	adsm_count(&object->counters, ahead_blocks, n - 1);
@@ -235,8 +235,8 @@ static bool enqueues_for(uintptr_t address)
 
 static void out_of_patience(void)
 {
-	adsm_error("%s of %p by the driver fails: its page is closed, and what opens it has waited for the driver for "
-		   "%u seconds; what the driver reads and writes during a call must not be in shared memory",
+	adsm_error("%s of %p by the driver fails: the page is closed, and the thread that opens it has waited %u "
+		   "seconds for the driver; memory that the driver accesses during a call must not be shared memory",
 		   thread.inside->write ? "write" : "read", (void *)thread.inside->address,
 		   (unsigned)(ADSM_INSIDE_NS / 1000000000));
 	adsm_os_die(SIGBUS);
@@ -252,13 +252,13 @@ static __attribute__((noinline)) enum adsm_fault_result handle_fault(struct adsm
 	unsigned n_signals = 0;
 
 	if (adsm_is_child() && adsm_index_find(fault->address))
-		adsm_error("access to %p in the child of a fork: shared objects stay with the parent",
+		adsm_error("access to %p in the child of a fork: only the parent has shared objects",
 			   (void *)fault->address);
 	if (!adsm_started())
 		return ADSM_FAULT_FOREIGN;
 	if (enqueues_for(fault->address)) {
-		adsm_error("%s of %p fails: what the driver needs while it is given a command (a kernel's values, a "
-			   "list of copies) must not be in shared memory", fault->write ? "write" : "read",
+		adsm_error("%s of %p fails: memory that the driver accesses while it accepts a command (a kernel's "
+			   "values, a list of copies) must not be shared memory", fault->write ? "write" : "read",
 			   (void *)fault->address);
 		return ADSM_FAULT_LOST;
 	}

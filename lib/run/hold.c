@@ -64,7 +64,8 @@ int adsm_hold(const void *p, size_t size, unsigned access, const void *where)
 	int error;
 
 	if (access < ADSM_ACCESS_IN || access > ADSM_ACCESS_INOUT)
-		return adsm_fail(-EINVAL, "access %u: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT", access);
+		return adsm_fail(-EINVAL, "access %u is not ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT",
+				 access);
 	hold = malloc(sizeof(*hold));
 	if (!hold)
 		return -ENOMEM;

@@ -169,7 +169,7 @@ static int start_input(struct adsm_io *io, struct adsm_object *object, size_t of
 	}
 	input = adsm_input_new();
 	if (!input)
-		return adsm_fail(-ENOMEM, "no memory to note an input");
+		return adsm_fail(-ENOMEM, "no memory for the record of an input");
 	adsm_input_link(object, input);
 	input->offset = offset;
 	input->size = input->wanted = size;
@@ -376,8 +376,8 @@ static int settle(struct adsm_object *object, struct adsm_input *input, size_t d
 	int error = adsm_input_let_go(object, input, delivered), failed = 0;
 
 	if (error)
-		adsm_error("%zu bytes at %p could not be fetched after an input that brought less: error %d", rest,
-			   (void *)(object->start + offset + delivered), error);
+		adsm_error("%zu bytes at %p could not be fetched after an input that was shorter than its buffer: "
+			   "error %d", rest, (void *)(object->start + offset + delivered), error);
 	if (input->object == object)
 		failed = access_range(object, input, offset, offset + delivered, old);
 	/* The object may have been freed while the lock was given back. */

@@ -54,7 +54,8 @@ static int ask_kernel(adsmModule *module, size_t i, const char *name, struct ads
 	if (n < 0)
 		return n;
 	if (n > ADSM_ARGS_MAX)
-		return adsm_fail(-ENOEXEC, "kernel '%s' has %d parameters, a call takes %d", name, n, ADSM_ARGS_MAX);
+		return adsm_fail(-ENOEXEC, "kernel '%s' has %d parameters, but a call can have at most %d", name, n,
+				 ADSM_ARGS_MAX);
 	strcpy(info->name, name);
 	info->n_params = (uint32_t)n;
 	info->max_threads = UINT32_MAX;		/* the device checks */
@@ -137,8 +138,8 @@ static int load_cuda(adsmModule *module, const struct adsm_image *image, struct 
 	struct adsm_image binary = *image;
 
 	if (!home->device->caps.cuda_code)
-		return adsm_fail(-ENOEXEC, "the image is code of CUDA devices, device %d is one of the backend '%s'",
-				 home->index, home->device->backend->name);
+		return adsm_fail(-ENOEXEC, "the image is code for CUDA devices, but device %d belongs to the backend "
+				 "'%s'", home->index, home->device->backend->name);
 	binary.kind = ADSM_IMAGE_BINARY;
 	return load_native(module, &binary, home);
 }
@@ -293,7 +294,7 @@ static int load(adsmKernel *kernel, struct adsm_home *home)
 	int error = 0;
 
 	if (module->only && module->only != home)
-		return adsm_fail(-EINVAL, "kernel '%s' was made for device %d, the call runs on device %d",
+		return adsm_fail(-EINVAL, "kernel '%s' was made for device %d, but the call is for device %d",
 				 kernel->info->name, module->only->index, home->index);
 	if (!module->codes[home->index])
 		error = backend->module_load(home->device, &module->image, &module->codes[home->index]);
@@ -437,16 +438,17 @@ int adsm_assign(void *p, adsmKernel *kernel, int access)
 	int error;
 
 	if (kernel && (access < (int)ADSM_ACCESS_IN || access > (int)ADSM_ACCESS_INOUT))
-		return adsm_fail(-EINVAL, "access %d: ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT", access);
+		return adsm_fail(-EINVAL, "access %d is not ADSM_ACCESS_IN, ADSM_ACCESS_OUT or ADSM_ACCESS_INOUT",
+				 access);
 	if (kernel && !adsm_kernel_is_live(kernel))
 		return adsm_fail(-EINVAL, "%p is not a kernel of a loaded module", (void *)kernel);
 	object = adsm_object_enter(p, &old);
 	if (!object)
-		return adsm_fail(-EINVAL, "%p is in no live object", p);
+		return adsm_fail(-EINVAL, "%p is not in a live object", p);
 	home = object->home;
 	start = object->start;
 	error = object->device_only || object->freeing ?
-		adsm_fail(-EINVAL, "%p is in no live shared object", p) : 0;
+		adsm_fail(-EINVAL, "%p is not in a live shared object", p) : 0;
 	adsm_home_unlock(home, &old);
 	if (!error)
 		error = adsm_kernel_assign(kernel, start, (unsigned)access);

@@ -91,8 +91,9 @@ static int wait_for(const struct adsm_later *call, const struct adsm_later_range
 	while (error == -EAGAIN);
 	atomic_fetch_add(&adsm_once_busy, 1);
 	adsm_once_wait_end(&wait);
-	return error ? adsm_fail(error, "unit %zu of the write-once object at %p, which it reads, is not set, and will "
-				 "not be: %s", unit, range->object->handle.address, adsm_error_string(error)) : 0;
+	return error ? adsm_fail(error, "the call reads unit %zu of the write-once object at %p, which is not set, and "
+				 "will not be set: %s", unit, range->object->handle.address,
+				 adsm_error_string(error)) : 0;
 }
 
 static int wait_for_all(const struct adsm_later *call)
@@ -167,8 +168,8 @@ static void set_units(const struct adsm_later_range *range)
 {
 	for (size_t u = range->first; u < range->first + range->count; u++)
 		if (adsm_once_set(adsm_once_table, range->object->shared, (uintptr_t)range->object->handle.address, u))
-			adsm_error("unit %zu of the write-once object at %p was set before its call has ended: it is "
-				   "written once", u, range->object->handle.address);
+			adsm_error("unit %zu of the write-once object at %p was set before the end of the call that "
+				   "sets it: a unit is written only once", u, range->object->handle.address);
 }
 
 /*
@@ -233,8 +234,8 @@ static bool others_set(const struct adsm_later_range *range)
 /* Threads that wait for units which only this call was to set get the error, now or when they begin to wait. */
 static void give_up(struct adsm_home *home, struct adsm_later *call, int error)
 {
-	adsm_error("a call of kernel '%s' on device %d ends without its write-once units: %s", call->kernel->info->name,
-		   home->index, adsm_last_error());
+	adsm_error("a call of kernel '%s' on device %d ends without setting its write-once units: %s",
+		   call->kernel->info->name, home->index, adsm_last_error());
 	adsm_mutex_lock(&adsm_later_mutex);
 	call->failed = true;
 	for (size_t i = 0; i < call->n_ranges; i++)
@@ -368,8 +369,8 @@ static int take_range(struct adsm_later *call, adsmArg *arg)
 		return -EINVAL;
 	if (!given->count || given->first >= object->handle.count ||
 	    given->count > object->handle.count - given->first)
-		return adsm_fail(-EINVAL, "%zu units from unit %zu on of the write-once object at %p: it has %zu, "
-				 "counted from 0", given->count, given->first, object->handle.address,
+		return adsm_fail(-EINVAL, "%zu units from unit %zu on do not exist: the write-once object at %p has "
+				 "%zu units, counted from 0", given->count, given->first, object->handle.address,
 				 object->handle.count);
 	object = adsm_once_take((uintptr_t)object->handle.address);
 	if (!object)
@@ -393,12 +394,12 @@ static int check_range(const struct adsm_later *call, const struct adsm_later_ra
 
 	for (size_t i = 0; i < call->n_ranges; i++)
 		if (&call->ranges[i] != range && overlap(&call->ranges[i], range))
-			return adsm_fail(-EINVAL, "the call names units of the write-once object at %p twice, once to "
-					 "set them", address);
+			return adsm_fail(-EINVAL, "the call names units of the write-once object at %p twice, and sets "
+					 "them", address);
 	for (size_t u = range->first; u < range->first + range->count; u++)
 		if (adsm_once_is_set(range->object->shared, u))
-			return adsm_fail(-EEXIST, "unit %zu of the write-once object at %p is set, and is written once",
-					 u, address);
+			return adsm_fail(-EEXIST, "unit %zu of the write-once object at %p is set: a unit is written "
+					 "only once", u, address);
 	return 0;
 }
 
@@ -415,7 +416,8 @@ static int begin_units(const struct adsm_later *call)
 	if (error)
 		return error;
 	if (!sets)
-		return adsm_fail(-EINVAL, "adsmOnceCall() takes units that it sets (adsmOnceOut): they tell its end");
+		return adsm_fail(-EINVAL, "adsmOnceCall(): no argument names units that the call sets (adsmOnceOut); "
+				 "without them its end cannot be detected");
 	for (size_t i = 0; i < call->n_ranges; i++)
 		for (size_t u = 0; u < call->ranges[i].count && call->ranges[i].sets; u++)
 			adsm_once_fresh(call->ranges[i].object->shared, call->ranges[i].first + u);
@@ -430,7 +432,7 @@ static int check_call(const struct adsm_later *call, const struct adsm_home *hom
 	int error = adsm_bind(&bound, call->kernel, call->args, call->n_args);
 
 	if (!error && bound.home != home)
-		error = adsm_fail(-EINVAL, "kernel '%s': its pointers are of device %d, and the call is for device %d",
+		error = adsm_fail(-EINVAL, "kernel '%s': the objects are on device %d, but the call is for device %d",
 				  call->kernel->info->name, bound.home->index, home->index);
 	adsm_bind_end(&bound);
 	return error ? error : adsm_call_check(call->kernel->info, home, call->grid, call->block, &launch);
@@ -481,7 +483,7 @@ int adsm_later_call(adsmKernel *kernel, adsmDim grid, adsmDim block, const adsmA
 		if (!is_copied(&args[i]))
 			continue;
 		if (args[i].size > ADSM_CONST_MAX)
-			return adsm_fail(-EINVAL, "argument %zu has %zu bytes: at most %zu are copied", i, args[i].size,
+			return adsm_fail(-EINVAL, "argument %zu has %zu bytes, but the maximum is %zu", i, args[i].size,
 					 ADSM_CONST_MAX);
 		n_bytes += (args[i].size + 15) & ~(size_t)15;
 	}

@@ -118,7 +118,7 @@ int adsm_later_leave(const adsmModule *module)
 	stuck = find_stuck(module);
 	if (stuck)
 		error = adsm_fail(-EBUSY, "a call of kernel '%s' waits for units of write-once objects that no other "
-				  "call is to set", stuck->kernel->info->name);
+				  "call sets", stuck->kernel->info->name);
 	adsm_mutex_unlock(&adsm_later_mutex);
 	if (!error)
 		wait_until_none(NULL, module);

@@ -17,8 +17,9 @@ static int check_waiters(const struct adsm_once_object *object)
 
 	if (!adsm_once_waiters(object->handle.address, &waiter, 1))
 		return 0;
-	return adsm_fail(-EBUSY, "the write-once object at %p cannot be freed: %s %d waits for its unit %zu",
-			 waiter.address, waiter.device < 0 ? "thread" : waiter.place, waiter.thread, waiter.unit);
+	return adsm_fail(-EBUSY, "the write-once object at %p cannot be freed: %s%sthread %d waits for unit %zu",
+			 waiter.address, waiter.device < 0 ? "" : waiter.place, waiter.device < 0 ? "" : ", ",
+			 waiter.thread, waiter.unit);
 }
 
 static int wait_for_calls(const struct adsm_once_object *object)

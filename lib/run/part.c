@@ -29,7 +29,7 @@ int adsm_copy_part(const char *p, bool in_handler, struct adsm_object **ret_obje
 	if (object)
 		rest = object->start + object->size - a;
 	else if (adsm_arena_has(a) || adsm_index_find(a))
-		return in_handler ? -EINVAL : adsm_fail(-EINVAL, "%p is in no live shared object", (void *)a);
+		return in_handler ? -EINVAL : adsm_fail(-EINVAL, "%p is not in a live shared object", (void *)a);
 	else if (a < adsm_arena.base && *size > adsm_arena.base - a)
 		rest = adsm_index_next(a, adsm_arena.base - a) - a;
 	else
@@ -47,7 +47,7 @@ int adsm_copy_check(const char *start, size_t total, bool in_handler)
 
 	if (total > PTRDIFF_MAX || (uintptr_t)start > UINTPTR_MAX - total)
 		return in_handler ? -EINVAL :
-			adsm_fail(-EINVAL, "%zu bytes at %p: no memory is that large", total, start);
+			adsm_fail(-EINVAL, "%zu bytes at %p are more than the address space", total, start);
 	if (!adsm_may_be_shared(start, total))
 		return 0;
 	for (; left; p += size, left -= size) {
@@ -97,7 +97,7 @@ int adsm_copy_permitted(const char *p, size_t size, enum adsm_prot needed, bool 
 		allowed = object && adsm_is_limited(object) ? allowed_at(p, part, needed) : part;
 		if (allowed < part)
 			return in_handler ? -EFAULT :
-				adsm_fail(-EFAULT, "the program itself has closed %p, by mprotect()",
+				adsm_fail(-EFAULT, "the program has closed %p by mprotect()",
 					  (const void *)(p + allowed));
 		p += part;
 		size -= part;

@@ -202,8 +202,8 @@ void adsm_peers_start(void)
 	}
 	if (error) {
 		door = NULL;
-		adsm_warn("other ranks of MPI cannot read and write this one's shared memory (error %d): turn MPI's "
-			  "single copy off (docs/mpi.md)", error);
+		adsm_warn("other MPI ranks cannot access the shared memory of this rank (error %d): turn off MPI's "
+			  "single copy (docs/mpi.md)", error);
 	}
 }
 

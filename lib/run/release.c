@@ -33,7 +33,7 @@ static int collect(struct adsm_object *object, struct adsm_sigset *old)
 	if (error > 0)
 		error = home->gate ? adsm_object_close(object) : 0;
 	if (error)
-		return adsm_fail(error, "what was written to the object at %p cannot be collected: %s",
+		return adsm_fail(error, "the engine cannot collect the writes to the object at %p: %s",
 				 (void *)object->start, adsm_error_string(error));
 	if (!seq)
 		return 0;
@@ -53,7 +53,7 @@ static int release(struct adsm_object *object, unsigned access, struct adsm_sigs
 	int error;
 
 	if (object->blocks.n_holds)
-		return adsm_fail(-EBUSY, "the object at %p is held (adsmUnhold() first)", (void *)object->start);
+		return adsm_fail(-EBUSY, "the object at %p is held: call adsmUnhold() first", (void *)object->start);
 	if (object->blocks.n_busy || object->blocks.n_sending) {
 		if (!adsm_send_queued(home))
 			adsm_home_wait(home);
@@ -71,7 +71,7 @@ static int release(struct adsm_object *object, unsigned access, struct adsm_sigs
 		return 0;
 	error = adsm_object_flush(object);
 	if (error == -EBUSY)
-		return adsm_fail(error, "the object at %p is held (adsmUnhold() first)", (void *)object->start);
+		return adsm_fail(error, "the object at %p is held: call adsmUnhold() first", (void *)object->start);
 	if (error)
 		return adsm_fail(error, "the object at %p could not be sent: %s", (void *)object->start,
 				 adsm_error_string(error));
@@ -89,7 +89,7 @@ static int release_named(struct adsm_bound *bound, struct adsm_sigset *old)
 		if (adsm_use_is_gone(&bound->uses[i])) {
 			if (!bound->kernel)
 				continue;
-			return adsm_fail(-EINVAL, "kernel '%s': an object of its was freed meanwhile",
+			return adsm_fail(-EINVAL, "kernel '%s': an object that the call uses was freed meanwhile",
 					 bound->kernel->info->name);
 		}
 		result = object->device_only ? 0 : release(object, adsm_bound_access(bound, i), old);

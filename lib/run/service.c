@@ -39,7 +39,7 @@ static struct service **find(const char *name)
 static int check_name(const char *name)
 {
 	if (!name || !*name || strnlen(name, ADSM_SERVICE_NAME_MAX + 1) > ADSM_SERVICE_NAME_MAX)
-		return adsm_fail(-EINVAL, "a service has a name of 1 to %d characters", ADSM_SERVICE_NAME_MAX);
+		return adsm_fail(-EINVAL, "the name of a service must have 1 to %d characters", ADSM_SERVICE_NAME_MAX);
 	return 0;
 }
 
@@ -51,10 +51,10 @@ int adsm_service_register(const char *name, adsmServiceFunction *function, size_
 	if (error)
 		return error;
 	if (!function)
-		return adsm_fail(-EINVAL, "service '%s' has no function", name);
+		return adsm_fail(-EINVAL, "service '%s': the function is NULL", name);
 	if (max_in > ADSM_SERVICE_BYTES_MAX || max_out > ADSM_SERVICE_BYTES_MAX)
-		return adsm_fail(-EINVAL, "service '%s': %zu bytes in, %zu out: there may be %d of each", name, max_in,
-				 max_out, ADSM_SERVICE_BYTES_MAX);
+		return adsm_fail(-EINVAL, "service '%s': max_in is %zu and max_out is %zu bytes, but each must be at "
+				 "most %d", name, max_in, max_out, ADSM_SERVICE_BYTES_MAX);
 	service = calloc(1, sizeof(*service));
 	if (!service)
 		return adsm_fail(-ENOMEM, "no memory for service '%s'", name);
@@ -69,7 +69,7 @@ int adsm_service_register(const char *name, adsmServiceFunction *function, size_
 	adsm_mutex_unlock(&mutex);
 	if (error) {
 		free(service);
-		return adsm_fail(error, "there is a service '%s' already", name);
+		return adsm_fail(error, "service '%s' is registered already", name);
 	}
 	return 0;
 }
@@ -95,8 +95,8 @@ int adsm_service_unregister(const char *name)
 		running = service->running;
 	adsm_mutex_unlock(&mutex);
 	if (error)
-		return adsm_fail(error, error == -ENOENT ? "there is no service '%s'" :
-				 "service '%s' runs, and may wait for the one that would unregister it", name);
+		return adsm_fail(error, error == -ENOENT ? "service '%s' is not registered" :
+				 "service '%s' runs, and may wait for the service that unregisters it", name);
 	while (running) {
 		const uint32_t tick = atomic_load(&ended);
 
@@ -115,8 +115,8 @@ static int judge(const char *name, int result, size_t out_size)
 {
 	if (result <= 0 ? result >= -ERRNO_MAX : (size_t)result <= out_size)
 		return result;
-	adsm_error("service '%s' has returned %d: it is the bytes that it wrote, %zu at most, or a negative errno",
-		   name, result, out_size);
+	adsm_error("service '%s' has returned %d: it must return the number of bytes that it wrote, at most %zu, or a "
+		   "negative errno", name, result, out_size);
 	return -EOVERFLOW;
 }
 

@@ -133,7 +133,7 @@ static int wait_call(struct adsm_home *home, uint64_t seq, bool ask, bool watche
 	if (atomic_load(&home->completed) >= seq)
 		return 0;
 	if (adsm_serving)
-		return adsm_fail(-EDEADLK, "a call on device %d runs, and waits for this service", home->index);
+		return adsm_fail(-EDEADLK, "a running call on device %d waits for this service", home->index);
 	start = adsm_os_now_ns();
 	do {
 		error = wait_once(home, seq, ask, &done);
@@ -274,8 +274,8 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 		if (!object->live || object->freeing || object->generation != generation)
 			return adsm_fail(-EINVAL, "the object was freed meanwhile");
 		if (adsm_blocks_step(&object->blocks, b, event).result == ADSM_RESULT_REFUSE)
-			return adsm_fail(-EACCES, "block %u of the object at %p: its protocol refuses this", b,
-					 (void *)object->start);
+			return adsm_fail(-EACCES, "block %u of the object at %p: the object's protocol refuses the "
+					 "access", b, (void *)object->start);
 		if (adsm_block_blocked(object, b)) {
 			adsm_home_wait(home);
 			continue;
@@ -294,7 +294,7 @@ int adsm_blocks_ready(struct adsm_object *object, uint32_t b, uint32_t n, enum a
 				 (void *)object->start, adsm_home_reason(home, -ENODEV));
 	error = adsm_blocks_access(object, b, n, event, open);
 	if (error)
-		return adsm_fail(error, "block %u of the object at %p: its transfer failed: %s", b,
+		return adsm_fail(error, "block %u of the object at %p: the transfer failed: %s", b,
 				 (void *)object->start, adsm_home_reason(home, error));
 	return 0;
 }

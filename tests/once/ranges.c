@@ -129,7 +129,7 @@ static void misuse(void)
 	CHECK_EQ(add(a, b, c, 3, 1, 0), -EEXIST);
 	told("unit 3");
 	CHECK_EQ(add(a, b, c, 0, 5, 0), -EINVAL);
-	told("it has 4");
+	told("has 4 units");
 	CHECK_EQ(add(a, b, c, 4, 1, 0), -EINVAL);
 	CHECK_EQ(add(a, b, c, 0, 0, 0), -EINVAL);
 	CHECK_EQ(add(a, b, c, 1, SIZE_MAX, 0), -EINVAL);
@@ -138,7 +138,7 @@ static void misuse(void)
 	CHECK_EQ(adsmOnceCall(kernel("add"), block, block, adsmOnceIn(a, 0, 1), adsmOnceIn(b, 0, 1)), -EINVAL);
 	CHECK_EQ(adsmOnceCall(kernel("add"), block, adsmDim3(4096, 1, 1), adsmOnceIn(a, 0, 1), adsmOnceIn(b, 0, 1),
 			      adsmOnceOut(c, 0, 1), adsmVal(1), adsmVal(1)), -EINVAL);
-	told("threads in a block");
+	told("threads, but the kernel allows at most");
 	CHECK_EQ(adsmOnceCall(kernel("add"), block, block, adsmOnceIn(a, 0, 1), adsmOnceIn(b, 0, 1), adsmPtr(shared),
 			      adsmVal(1), adsmVal(1)), -EINVAL);
 	told("adsmOnceOut");

@@ -533,7 +533,7 @@ static void refused(void)
 	uses[0] = adsmIn(p);
 	uses[1] = adsmIn(&raw);
 	CHECK_ERROR(adsmOpenCLRelease(uses, 2), EINVAL);
-	CHECK_SAYS("no live object");
+	CHECK_SAYS("not in a live object");
 	CHECK_OK(adsmHold(p, PAGE, ADSM_ACCESS_INOUT));
 	CHECK_ERROR(adsmOpenCLRelease(uses, 1), EBUSY);
 	CHECK_OK(adsmUnhold(p, PAGE));

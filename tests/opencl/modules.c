@@ -293,17 +293,17 @@ static void mismatches(void)
 	REFUSED(adsmPtr(in), adsmOut(out), PAIR, FOUR, TABLE, PART, adsmVal(1), adsmVal(1));
 	CHECK_SAYS("at least 8");
 	REFUSED(adsmPtr(in), adsmOut(out), PAIR, FOUR, TABLE, PART, adsmPtr(in));
-	CHECK_SAYS("'n': it takes a value");
+	CHECK_SAYS("'n': expected a value");
 	REFUSED(adsmPtr(in), adsmOut(out), PAIR, FOUR, TABLE, PART, adsmVal((char)1));
-	CHECK_SAYS("'n': a uint of 4 bytes, got 1");
+	CHECK_SAYS("'n': expected a uint of 4 bytes, got 1");
 	REFUSED(adsmPtr(in), adsmOut(out), PAIR, adsmVal(1), TABLE, PART, adsmVal(17u));
-	CHECK_SAYS("'four': a uint4 of 16 bytes, got 4");
+	CHECK_SAYS("'four': expected a uint4 of 16 bytes, got 4");
 	REFUSED(adsmPtr(in), adsmLocal(GROUP), PAIR, FOUR, TABLE, PART, adsmVal(17u));
-	CHECK_SAYS("'out': it takes a pointer");
+	CHECK_SAYS("'out': expected a pointer");
 	REFUSED(adsmPtr(in), adsmConst(table, sizeof(table)), PAIR, FOUR, TABLE, PART, adsmVal(17u));
-	CHECK_SAYS("'out': it takes a pointer");
+	CHECK_SAYS("'out': expected a pointer");
 	REFUSED(adsmPtr(in), adsmOut(out), PAIR, FOUR, TABLE, adsmPtr(in), adsmVal(17u));
-	CHECK_SAYS("'part': it takes memory of the block (adsmLocal)");
+	CHECK_SAYS("'part': expected memory of the block (adsmLocal)");
 	REFUSED(adsmPtr(in), adsmOut(out), PAIR, FOUR, TABLE, adsmLocal(0), adsmVal(17u));
 	CHECK_SAYS("'part'");
 	/* Only the driver knows this. */

@@ -40,8 +40,8 @@ def asked():
     run("squares")
     run("squares", ADSM_CPU_THREADS="1", ADSM_SCRATCHPAD_CORES="1", ADSM_PAPER="1")
     done = run("sizes")
-    assert len(re.findall(r"^adsm: error: service '(lies|wild)' has returned -?\d+: it is the bytes that it wrote, "
-                          r"\d+ at most, or a negative errno$", done.stderr, re.M)) == 3, done
+    assert len(re.findall(r"^adsm: error: service '(lies|wild)' has returned -?\d+: it must return the number of "
+                          r"bytes that it wrote, at most \d+, or a negative errno$", done.stderr, re.M)) == 3, done
     run("rules")
     run("unregistered")
     run("tasks")

@@ -102,7 +102,8 @@ def refused():
     text = run("ep", status=1, ADSM_SCRATCHPAD_CODE="64", ADSM_TASK_PAGES="2")
     assert re.search(r"task 'ep' does not fit into a local store: code \d+ of 64 \(ADSM_SCRATCHPAD_CODE\)", text), text
     text = run("ep", status=1, ADSM_SCRATCHPAD_CORES="5")
-    assert "task 'ep': 6 workers, device 0 runs at most 5 at once (ADSM_SCRATCHPAD_CORES)" in text, text
+    assert ("task 'ep' has 6 workers, but device 0 can run at most 5 at the same time "
+            "(ADSM_SCRATCHPAD_CORES)") in text, text
     # One page for all: slow, and right.
     run("ep", ADSM_TASK_PAGES="1")
 
