@@ -169,13 +169,13 @@ static void offer_blocks(struct choice *choice)
 			continue;
 		set_blocks(choice, item, i);
 		if (item->now.d2h_bytes + item->then.h2d_bytes < item->then.d2h_bytes + item->now.h2d_bytes)
-			adsm_format(item->text, sizeof(item->text), "%s were sent to the device, of which the CPU had "
-				    "written %s: blocks of %s send less (adsmAllocOptions.block_size)",
+			adsm_format(item->text, sizeof(item->text), "%s were sent to the device, but the CPU had "
+				    "written only %s: blocks of %s send less (adsmAllocOptions.block_size)",
 				    amount(item->now.h2d_bytes, all), amount(smallest->stats.h2d_bytes, used),
 				    size_word(block_size, size));
 		else
-			adsm_format(item->text, sizeof(item->text), "fetched %lu times, %s in all, of which the CPU "
-				    "used %s: blocks of %s fetch less (adsmAllocOptions.block_size)",
+			adsm_format(item->text, sizeof(item->text), "fetched %lu times, %s in total, but the CPU used "
+				    "only %s: blocks of %s fetch less (adsmAllocOptions.block_size)",
 				    item->now.d2h_transfers, amount(item->now.d2h_bytes, all),
 				    amount(smallest->stats.d2h_bytes, used), size_word(block_size, size));
 	}
@@ -198,9 +198,9 @@ static void offer_protocol(struct choice *choice)
 			adsm_format(item->setting, sizeof(item->setting), "ADSM_PROTOCOL=lazy");
 		else
 			set_blocks(choice, item, i);
-		adsm_format(item->text, sizeof(item->text), "it takes %lu faults to use it as it is: %s takes %lu "
-			    "(adsmAllocOptions.%s)", item->now.signals,
-			    i == ADSM_LAZY ? "as one block it" : "in larger blocks it", item->then.signals,
+		adsm_format(item->text, sizeof(item->text), "accesses of the CPU take %lu faults, but %lu with %s "
+			    "(adsmAllocOptions.%s)", item->now.signals, item->then.signals,
+			    i == ADSM_LAZY ? "one block" : "larger blocks",
 			    i == ADSM_LAZY ? "protocol" : "block_size");
 	}
 }
@@ -217,9 +217,8 @@ static void offer_in(struct choice *choice)
 	if (!item)
 		return;
 	adsm_format(item->setting, sizeof(item->setting), "adsmIn(p)");
-	adsm_format(item->text, sizeof(item->text), "fetched %lu times, and no kernel had changed anything: name it "
-		    "as input, by adsmIn(p) in the calls or ADSM_IN in the kernel's parameters",
-		    item->now.d2h_transfers);
+	adsm_format(item->text, sizeof(item->text), "fetched %lu times, although no kernel had changed it: name it as "
+		    "input, by adsmIn(p) in the calls or ADSM_IN in the kernel's parameters", item->now.d2h_transfers);
 }
 
 static void offer_rolling_size(struct choice *choice)
@@ -234,8 +233,8 @@ static void offer_rolling_size(struct choice *choice)
 		return;
 	adsm_format(item->setting, sizeof(item->setting), "ADSM_ROLLING_SIZE=%zu",
 		    rolling_size(sums->peak, choice->record->block_size));
-	adsm_format(item->text, sizeof(item->text), "%lu blocks were sent early, and %lu written again before the next "
-		    "call: let more blocks be Dirty", choice->now.evictions,
+	adsm_format(item->text, sizeof(item->text), "%lu blocks were sent early, and %lu were written again before the "
+		    "next call: allow more Dirty blocks", choice->now.evictions,
 		    (item->now.write_faults - item->then.write_faults));
 }
 

@@ -67,7 +67,7 @@ void adsm_lines_write(void)
 	int error = adsm_lines_try();
 
 	if (error)
-		adsm_error("ADSM_TRACE: cannot write any more: %s", strerror(-error));
+		adsm_error("ADSM_TRACE: cannot write more of the trace: %s", strerror(-error));
 }
 
 int adsm_lines_open(const char *path)
@@ -99,7 +99,8 @@ void adsm_lines_go_on(void)
 	if (!file.own || !file.is_regular)
 		return;
 	if (fd < 0 || ftruncate(fd, file.end) || lseek(fd, file.end, SEEK_SET) < 0) {
-		adsm_error("ADSM_TRACE: cannot go on after an exec that failed: %s", strerror(fd < 0 ? -fd : errno));
+		adsm_error("ADSM_TRACE: cannot continue the trace after a failed exec: %s",
+			   strerror(fd < 0 ? -fd : errno));
 		adsm_lines_close();
 		return;
 	}

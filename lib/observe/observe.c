@@ -372,7 +372,7 @@ static int may_go_on(int error)
 {
 	if (!error || !adsm_observe_options.files_new)
 		return error;
-	adsm_warn("%s; the program goes on without", adsm_last_error());
+	adsm_warn("%s; the program continues without it", adsm_last_error());
 	return 0;
 }
 

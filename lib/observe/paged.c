@@ -105,8 +105,8 @@ static void give_up(struct adsm_object *object)
 {
 	struct adsm_paged *pages = object->record->pages;
 
-	adsm_info("no advice on blocks for the object at %p (%zu bytes): it is used in too many places to watch them "
-		  "one by one", (void *)object->start, object->size);
+	adsm_info("no advice on blocks for the object at %p (%zu bytes): the CPU uses too many separate pages of it to "
+		  "watch each of them", (void *)object->start, object->size);
 	pages->whole = true;
 	atomic_store(&pages->unseen, true);
 	if (!object->blocks.n_holds)

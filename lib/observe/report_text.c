@@ -94,7 +94,8 @@ static void text_head(FILE *out, const struct adsm_facts *facts)
 		fprintf(out, "adsm: counted since adsmStatsReset(), %s before the end\n",
 			time_text(facts->counted_ns).text);
 	if (adsm_site_lacks_libdw())
-		fprintf(out, "adsm: lines of source files cannot be told without libdw.so.1 (Debian's libdw1)\n");
+		fprintf(out, "adsm: the report has no lines of source files: they need libdw.so.1 (Debian's package "
+			"libdw1)\n");
 	if (facts->no_memory)
 		fprintf(out, "adsm: no memory to list the objects\n");
 }
@@ -124,11 +125,11 @@ static void text_time(FILE *out, const struct adsm_facts *facts)
 		fprintf(out, "adsm: %10s %7s  %s\n", time_text(parts[i].ns).text,
 			percent_text(parts[i].ns, facts->counted_ns).text, parts[i].what);
 	}
-	fprintf(out, "adsm: %10s %7s  kernels ran, beside that\n", time_text(totals->kernel_ns).text,
+	fprintf(out, "adsm: %10s %7s  kernels, which ran at the same time\n", time_text(totals->kernel_ns).text,
 		percent_text(totals->kernel_ns, facts->counted_ns).text);
 	if (sum > facts->counted_ns)
-		fprintf(out, "adsm: More than all of it: several threads, early sends beside the program, and\n"
-			"adsm: transfers for input and output count in each part.\n");
+		fprintf(out, "adsm: The sum is more than the run time: several threads, early sends beside the "
+			"program, and\nadsm: transfers for input and output count in each part.\n");
 }
 
 /* Threads and kernels that wait for units of write-once objects now. */
@@ -136,7 +137,7 @@ static void text_waiters(FILE *out, const struct adsm_facts *facts)
 {
 	if (!facts->n_waiters)
 		return;
-	fprintf(out, "adsm:\nadsm: who waits for units of write-once objects\n");
+	fprintf(out, "adsm:\nadsm: waits for units of write-once objects\n");
 	for (size_t i = 0; i < facts->n_waiters && i < ADSM_FACT_WAITERS; i++) {
 		const adsmOnceWaiter *waiter = &facts->waiters[i];
 
@@ -187,8 +188,8 @@ static void text_table(FILE *out, const struct adsm_fact_object *entries, size_t
 
 /* Why bytes moved, in words. Other causes are written by text_reason(). */
 static const char *const reasons[ADSM_N_WHYS] = {
-	[ADSM_WHY_OTHER] = "other causes", [ADSM_WHY_COPY] = "a copy (memcpy() or the like)",
-	[ADSM_WHY_FILL] = "a fill (memset() or the like)", [ADSM_WHY_IO] = "input or output",
+	[ADSM_WHY_OTHER] = "other causes", [ADSM_WHY_COPY] = "a copy (such as memcpy())",
+	[ADSM_WHY_FILL] = "a fill (such as memset())", [ADSM_WHY_IO] = "input or output",
 	[ADSM_WHY_HOLD] = "adsmHold()", [ADSM_WHY_SYNC] = "adsmSync()", [ADSM_WHY_EVICT] = "early, before a call",
 };
 
@@ -205,7 +206,7 @@ static void text_reason(FILE *out, const struct adsm_fact_cause *cause)
 	else if (*cause->cause.name)
 		fprintf(out, "kernel '%s' called", cause->cause.name);
 	else
-		fputs("commands that the program gave its driver itself", out);
+		fputs("the program's own commands to the driver", out);
 	if (*cause->where)
 		fprintf(out, " at %s", cause->where);
 }
@@ -265,7 +266,7 @@ static void text_object(FILE *out, const struct adsm_fact_object *entry)
 	else
 		fprintf(out, ", %s", record->protocol);
 	if (record->adopted)
-		fputs(", the program's own", out);
+		fputs(", allocated with the driver", out);
 	if (entry->calls)
 		fprintf(out, ", %s", count_text(entry->calls, "kernel call").text);
 	fprintf(out, "; sending took %s, fetching %s, faults %s\n", time_text(entry->stats.h2d_ns).text,
@@ -309,7 +310,7 @@ static void text_one_advice(FILE *out, const struct advice *advice)
 	if (now->signals != then->signals)
 		fprintf(out, "; %s, then %" PRIu64, count_text(now->signals, "fault").text, then->signals);
 	if (advice->n_alike)
-		fprintf(out, "; the same for %s like it", count_text(advice->n_alike, "object").text);
+		fprintf(out, "; also for %s", count_text(advice->n_alike, "similar object").text);
 	fputc('\n', out);
 }
 
@@ -404,7 +405,7 @@ static void text_kernels(FILE *out, const struct adsm_fact_kernel *kernels, size
 	const struct adsm_cost *costs = adsm_homes[device].device->backend->costs->counters;
 	const size_t n_shown = n < KERNELS_SHOWN ? n : KERNELS_SHOWN;
 
-	fprintf(out, "adsm:\nadsm: kernels on device %d, by its own counters, those first that ran longest\n", device);
+	fprintf(out, "adsm:\nadsm: kernels on device %d, with the counters of the device, longest first\n", device);
 	for (size_t i = 0; i < n_shown; i++)
 		fprintf(out, "adsm: %c: '%s', %s, %s\n", 'A' + (int)i, kernels[i].name,
 			count_text(kernels[i].costs.calls, "call").text, time_text(kernels[i].costs.kernel_ns).text);
@@ -441,7 +442,7 @@ static void text_kernels_advice(FILE *out, const struct adsm_facts *facts)
 		if (!*kernel->advice)
 			continue;
 		if (!n++)
-			fputs("adsm:\nadsm: advice on kernels, those first that ran longest\n", out);
+			fputs("adsm:\nadsm: advice on kernels, longest first\n", out);
 		if (n_shown < ADVICE_SHOWN)
 			fprintf(out, "adsm: %zu. '%s' on device %d, %s: %s\n", ++n_shown, kernel->name, kernel->device,
 				count_text(kernel->costs.calls, "call").text, kernel->advice);
@@ -472,7 +473,7 @@ void adsm_report_text(FILE *out, struct adsm_facts *facts)
 		if (facts->entries[i].n_causes)
 			text_object(out, &facts->entries[i]);
 	if (facts->n_entries > OBJECTS_EXPLAINED)
-		fprintf(out, "adsm:\nadsm: why others moved is in JSON (ADSM_STATS=json:FILE)\n");
+		fprintf(out, "adsm:\nadsm: the causes for other objects are in JSON (ADSM_STATS=json:FILE)\n");
 	text_devices_kernels(out, facts);
 	fprintf(out, "adsm:\nadsm: totals\n");
 #define LINE(name, help) fprintf(out, "adsm: %-14s %15" PRIu64 "  %s\n", #name, facts->totals.name, help);

@@ -450,8 +450,8 @@ void adsm_trace_close(const char *why)
 	adsm_line_add("}}}\n]\n");
 	adsm_lines_write();
 	if (n && !why)
-		adsm_warn("ADSM_TRACE: %lu events were dropped, they came faster than they could be written; larger "
-			  "blocks (ADSM_BLOCK_SIZE) make fewer, and the file may be on a faster disk", n);
+		adsm_warn("ADSM_TRACE: %lu events were dropped, because they came faster than the library could write "
+			  "them; larger blocks (ADSM_BLOCK_SIZE) cause fewer events, and a faster disk helps, too", n);
 }
 
 void adsm_trace_run(void *arg)

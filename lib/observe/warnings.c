@@ -77,8 +77,8 @@ void adsm_judge_again(struct adsm_object *object)
 	while (size < needed)
 		size *= 2;
 	adsm_format(now, sizeof(now), "%u", adsm_protocol_options.rolling_size);
-	adsm_warn("%s: %lu blocks were sent early and written again before a call took them: ADSM_ROLLING_SIZE=%zu or "
-		  "more (it is %s) would keep them; `adsmrun --advise` says by how much", object_text(text, object),
+	adsm_warn("%s: %lu blocks were sent early and written again before a call used them: ADSM_ROLLING_SIZE=%zu or "
+		  "more (now %s) avoids this; `adsmrun --advise` shows how much it saves", object_text(text, object),
 		  habits->again, size, adsm_protocol_options.rolling_size == ADSM_ROLLING_AUTO ? "auto" : now);
 }
 
@@ -102,10 +102,10 @@ void adsm_judge_fetches(struct adsm_object *object)
 	habits->told_fetches = true;
 	if (!adsm_may_advise())
 		return;
-	adsm_warn("%s was fetched %s%s %lu times (%s, %s s): `adsmrun --advise` says what the CPU used of it; smaller "
-		  "blocks (%sADSM_BLOCK_SIZE=64K) move less where it is little", object_text(text, object),
-		  whole ? "whole" : "in blocks of ", whole ? "" : size_text(block).text, habits->fetches,
-		  size_text(habits->fetched_bytes).text, seconds_text(habits->fetch_ns).text,
+	adsm_warn("%s was fetched %s%s %lu times (%s, %s s): if the CPU uses little of it, smaller blocks "
+		  "(%sADSM_BLOCK_SIZE=64K) move less; `adsmrun --advise` shows what the CPU uses",
+		  object_text(text, object), whole ? "whole" : "in blocks of ", whole ? "" : size_text(block).text,
+		  habits->fetches, size_text(habits->fetched_bytes).text, seconds_text(habits->fetch_ns).text,
 		  object->blocks.protocol->whole_object ? "ADSM_PROTOCOL=rolling " : "");
 }
 
@@ -123,6 +123,6 @@ void adsm_warn_at_end(void)
 		return;
 	told = true;
 	if (adsm_may_advise())
-		adsm_warn("moving data took %s of %s s (%lu %%): `adsmrun --advise -- PROGRAM` says what would help",
+		adsm_warn("moving data took %s of %s s (%lu %%): `adsmrun --advise -- PROGRAM` shows what would help",
 			  seconds_text(spent).text, seconds_text(all).text, spent * 100 / all);
 }

@@ -210,7 +210,7 @@ def check_turns_text(text):
     has(lines, rf"  fetched 48 times, 3\.0 MiB: the CPU read at {line['sum']} \(sum\), 48 faults in 3 calls")
     has(lines, rf"  sent 3 times, 3\.0 MiB: kernel 'increment' called at {line['run']} \(run\)")
     has(lines, rf"  opened 48 blocks to write: the CPU wrote at {line['fill']} \(fill\), 48 faults in 3 calls")
-    has(lines, rf"  fetched (once|\d+ times), 1\.0 MiB: a copy \(memcpy\(\) or the like\) at {line['out']} \(\w+\)")
+    has(lines, rf"  fetched (once|\d+ times), 1\.0 MiB: a copy \(such as memcpy\(\)\) at {line['out']} \(\w+\)")
     has(lines, rf"  opened 16 blocks to write: input or output at {line[INPUT] if INPUT else '.*'} \(.*\)")
     has(lines, rf"  opened 10 blocks to write: the CPU wrote at {line['byte']} \(\w+\), 10 faults, each at byte 0")
     has(lines, r"signals +111  entries of the fault handler")
@@ -285,7 +285,7 @@ def case_libdw():
             if at(mark) not in line.stdout.split(" ")[0]:
                 fail(f"{mark}: {place} is {line.stdout}, not {at(mark)}")
     lines = check_text(run("turns", {"ADSM_STATS": "text"}))
-    has(lines, r"lines of source files cannot be told without libdw\.so\.1 .*")
+    has(lines, r"the report has no lines of source files: they need libdw\.so\.1 .*")
     has(lines, rf"  fetched 48 times, 3\.0 MiB: the CPU read at {modules}, 48 faults in 3 calls")
 
 
@@ -359,7 +359,7 @@ def case_different():
     if len(lines) > 120:
         fail(f"{len(lines)} lines on 40 objects")
     has(lines, r" +1\.3 MiB +1\.3 MiB +20 +0 B .* and 20 more objects")
-    has(lines, r"why others moved is in JSON .*")
+    has(lines, r"the causes for other objects are in JSON .*")
 
 
 def case_many():

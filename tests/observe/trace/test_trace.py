@@ -182,7 +182,8 @@ def limited(folder):
     """The file may not grow any more: said once, the program goes on, and lines stay whole."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (100000, resource.RLIM_INFINITY))
-    run(folder, TRACED, "forks", says=["ADSM_TRACE: cannot write any more: File too large"], limit=limit, **SMALL)
+    run(folder, TRACED, "forks", says=["ADSM_TRACE: cannot write more of the trace: File too large"], limit=limit,
+        **SMALL)
     with open(folder + "/trace", encoding="utf-8") as file:
         text = file.read()
     assert text.startswith("[\n{") and text.endswith("},\n") and len(text) <= 100000, text[-100:]
@@ -231,7 +232,7 @@ def exec_pipe(folder):
 
 def closes(folder):
     """Whoever closes the file and has its number for another finds nothing of ours in that."""
-    done = run(folder, TRACED, "closes", says=["ADSM_TRACE: cannot write any more: Bad file"], **SMALL)
+    done = run(folder, TRACED, "closes", says=["ADSM_TRACE: cannot write more of the trace: Bad file"], **SMALL)
     assert done.stdout == "", done
 
 

@@ -13,9 +13,9 @@ PAGES = {"ADSM_BLOCK_SIZE": "4K", "ADSM_FAULT_AHEAD": "0", "ADSM_EVICT_BATCH": "
 # Transfers that take the most of any run's time.
 SLOW = {"ADSM_CPU_LINK": "1GB/s,30ms"}
 SLOWER = {"ADSM_CPU_LINK": "1GB/s,1000ms"}
-AGAIN = (r"object 'grid' \(128\.0 KiB, rolling\): 256 blocks were sent early and written again before a call took "
-         r"them: ADSM_ROLLING_SIZE=32 or more \(it is 2\) would keep them; `adsmrun --advise` says by how much")
-END = r"moving data took (\d+\.\d) of (\d+\.\d) s \((\d+) %\): `adsmrun --advise -- PROGRAM` says what would help"
+AGAIN = (r"object 'grid' \(128\.0 KiB, rolling\): 256 blocks were sent early and written again before a call used "
+         r"them: ADSM_ROLLING_SIZE=32 or more \(now 2\) avoids this; `adsmrun --advise` shows how much it saves")
+END = r"moving data took (\d+\.\d) of (\d+\.\d) s \((\d+) %\): `adsmrun --advise -- PROGRAM` shows what would help"
 
 
 def run(name, options):
@@ -59,7 +59,7 @@ def again():
 
 def again_auto():
     got = habits("again", {k: v for k, v in PAGES.items() if k != "ADSM_ROLLING_SIZE"})
-    expect(got, AGAIN.replace("it is 2", "it is auto"))
+    expect(got, AGAIN.replace("now 2", "now auto"))
 
 
 def again_few():
@@ -77,8 +77,8 @@ def many():
 
 def fetch():
     lazy = {"ADSM_PROTOCOL": "lazy"}
-    text = (r"object 'sum' \(256\.0 KiB, %s\) was fetched %s 64 times \(16\.0 MiB, \d+\.\d s\): `adsmrun --advise` "
-            r"says what the CPU used of it; smaller blocks \(%sADSM_BLOCK_SIZE=64K\) move less where it is little")
+    text = (r"object 'sum' \(256\.0 KiB, %s\) was fetched %s 64 times \(16\.0 MiB, \d+\.\d s\): if the CPU uses little "
+            r"of it, smaller blocks \(%sADSM_BLOCK_SIZE=64K\) move less; `adsmrun --advise` shows what the CPU uses")
     expect_slow("fetch", lazy, text % ("lazy", "whole", "ADSM_PROTOCOL=rolling "), END)
     expect_slow("fetch-on", lazy, text % ("lazy", "whole", "ADSM_PROTOCOL=rolling "), END)
     expect(run("fetch", {**SLOW, **lazy, "ADSM_LOG": "error"}))
