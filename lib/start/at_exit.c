@@ -132,7 +132,8 @@ static void wait_for_calls(struct adsm_home *home, uint64_t until)
 	seq = home->last_seq;
 	adsm_home_unlock(home, &old);
 	if (!adsm_wait_call_until(home, seq, until))
-		adsm_info("exit(): device %d still runs a call: what it may write is not fetched", home->index);
+		adsm_info("exit(): device %d still runs a call: the library does not fetch the objects that the call "
+			  "may write", home->index);
 }
 
 static void at_exit(void)
@@ -148,7 +149,8 @@ static void at_exit(void)
 		wait_for_calls(home, calls_until);
 		works[i] = (struct work){ home, adsm_os_now_ns() + FETCH_NS };
 		if (!adsm_copier_run_until(home, fetch_home, &works[i], works[i].until))
-			adsm_info("exit(): fetching from device %d takes too long", home->index);
+			adsm_info("exit(): fetching from device %d takes too long: the library does not fetch the rest",
+				  home->index);
 		home->device->backend->driver->end(home->device, WHY, false);
 	}
 }

@@ -67,12 +67,14 @@ static void warn_if_bypassed(void)
 	if (!adsm_os_is_bypassed() || adsm_os_library_path(path, sizeof(path)))
 		return;
 	if (adsm_os_is_linked())
-		adsm_warn("read(), memcpy() and others do not know shared memory: the program is linked with this "
-			  "library only through another one, and the C library comes first; link the program itself "
-			  "with it (-ladsm), preload it (LD_PRELOAD=%s), or use adsmHold() around them", path);
+		adsm_warn("the library's wrappers of read(), memcpy() and other functions have no effect: the program "
+			  "is linked with the library only through another one, and the C library comes first; link "
+			  "the program itself with -ladsm, preload the library (LD_PRELOAD=%s), or use adsmHold() "
+			  "around these functions", path);
 	else
-		adsm_warn("opened with dlopen: read(), memcpy() and others do not know shared memory; preload the "
-			  "library (LD_PRELOAD=%s) or use adsmHold() around them", path);
+		adsm_warn("the library was opened with dlopen(): its wrappers of read(), memcpy() and other functions "
+			  "have no effect; preload the library (LD_PRELOAD=%s), or use adsmHold() around these "
+			  "functions", path);
 }
 
 /* Valgrind sets this variable for programs that it runs. There the start would take hours. */
@@ -181,7 +183,7 @@ int adsm_start(void)
 	if (adsm_is_child())
 		return adsm_fail(-ENOTSUP, "the child of a fork cannot use the library before it calls exec");
 	if (adsm_serving)
-		return adsm_fail(-EDEADLK, "a service that a kernel has called cannot use the library, which waits for "
+		return adsm_fail(-EDEADLK, "a service cannot call functions of the library, because they wait for "
 				 "calls: it may only read and write memory that no call uses");
 	if (atomic_load_explicit(&adsm_life.state, memory_order_acquire) == ADSM_STARTED)
 		return 0;
@@ -239,7 +241,7 @@ static int add_home(const struct adsm_backend *backend, void *context, void *dev
 	if (!strcmp(adsm_homes[0].device->backend->name, backend->name))
 		backend = adsm_homes[0].device->backend;
 	if (adsm_n_homes == ADSM_MAX_DEVICES)
-		return adsm_fail(-ENODEV, "there are %d devices already", ADSM_MAX_DEVICES);
+		return adsm_fail(-ENODEV, "there are %d devices already, which is the maximum", ADSM_MAX_DEVICES);
 	error = backend->driver->use_context(context, device);
 	n = error ? error : backend->probe();
 	if (n <= 0)
