@@ -88,8 +88,8 @@ static CUresult copy_shaped(struct shaped *shaped)
 	if (adsm_cuda_capturing(shaped->stream))
 		return enqueue_shaped(shaped);
 	if (shaped->mixed || shaped->home != adsm_cuda_current_home())
-		return adsm_cuda_result(adsm_fail(-ENOTSUP, "a copy in two or three dimensions is of the current "
-						  "context's shared memory only"));
+		return adsm_cuda_result(adsm_fail(-ENOTSUP, "a copy in two or three dimensions can use only shared "
+						  "memory of the current context"));
 	/* If both ends are in one object, one use is enough: the first, which writes. */
 	if (shaped->n_uses == 2) {
 		struct adsm_driver_place a, b;

@@ -52,7 +52,7 @@ static void run_fetcher(void *arg)
 			continue;
 		}
 		if (adsm_cuda_acquire(atomic_load(&fetcher.home)))
-			adsm_error("a function in a stream sees old bytes: %s", adsm_last_error());
+			adsm_error("a host function in a stream may read old bytes: %s", adsm_last_error());
 		adsm_os_poke(&fetcher.done);
 	}
 }

@@ -222,8 +222,8 @@ static void name_unknown(const char *symbol)
 		uint64_t other = 0;
 
 		if (atomic_compare_exchange_strong(&named[i], &other, hash)) {
-			adsm_log_write(ADSM_LOG_INFO, "CUDA's %s is not known here: it goes to the driver as it is",
-				       symbol);
+			adsm_log_write(ADSM_LOG_INFO, "the library does not know CUDA's %s: it passes the calls to the "
+				       "driver unchanged", symbol);
 			return;
 		}
 		if (other == hash)

@@ -59,13 +59,13 @@ static int adopt(const struct source *source, const struct adsm_cuda_allocation 
 
 	if (adsm_cuda_context_is_open(allocation->context) ||
 	    (source->ordered && adsm_cuda_pool_is_open(allocation->pool, allocation->device)))
-		return adsm_fail(-ENOTSUP, "other devices' kernels may use it");
+		return adsm_fail(-ENOTSUP, "other devices' kernels may access it");
 	error = adsm_driver_home("cuda", allocation->context, (void *)(intptr_t)allocation->device,
 				 &home);
 	if (error)
 		return error;
 	if (adsm_cuda_has_ended(home))
-		return adsm_fail(-ENODEV, "the program has ended this context before");
+		return adsm_fail(-ENODEV, "the program has ended the context");
 	error = adsm_cuda_allocation_put(allocation);
 	if (error)
 		return error;
@@ -95,7 +95,7 @@ static void stays_driver(const char *why)
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&said))
-		adsm_warn("the program's device memory stays the driver's alone: %s", why);
+		adsm_warn("an allocation of the program does not become shared memory: %s", why);
 }
 
 /* Use kept memory of the same context, without a call of the driver. */
@@ -358,7 +358,7 @@ void adsm_cuda_forget(CUcontext context)
 
 	while (adsm_cuda_allocation_take_of(context, &allocation))
 		if (adsm_driver_forget((void *)(uintptr_t)allocation.given, true, NULL) == -EBUSY)
-			adsm_warn("the program ends the context of shared memory that is held, at %p",
+			adsm_warn("the program has ended the context of shared memory that is held, at %p",
 				  (void *)(uintptr_t)allocation.given);
 }
 

@@ -96,15 +96,15 @@ static void stops_sharing(const struct adsm_cuda_allocation *allocation, enum re
 	static const char *const texts[] = {
 		[IPC] = "other processes may open it (cuIpcGetMemHandle)",
 		[POOL_POINTER] = "other processes may import it (cuMemPoolExportPointer)",
-		[RANGE_HANDLE] = "other devices may get at it (cuMemGetHandleForAddressRange)",
-		[PEER] = "other devices' kernels may use it (cuCtxEnablePeerAccess)",
-		[POOL_ACCESS] = "other devices may use its pool (cuMemPoolSetAccess)",
+		[RANGE_HANDLE] = "other devices may access it (cuMemGetHandleForAddressRange)",
+		[PEER] = "other devices' kernels may access it (cuCtxEnablePeerAccess)",
+		[POOL_ACCESS] = "other devices may access its pool (cuMemPoolSetAccess)",
 	};
 	static atomic_flag said[N_REASONS];
 
-	adsm_log(atomic_flag_test_and_set(&said[reason]) ? ADSM_LOG_INFO : ADSM_LOG_WARN,
-		 "the CPU cannot use the %zu bytes at %p any more: %s, and nobody would say when they write there",
-		 allocation->size, (void *)(uintptr_t)allocation->given, texts[reason]);
+	adsm_log(atomic_flag_test_and_set(&said[reason]) ? ADSM_LOG_INFO : ADSM_LOG_WARN, "the CPU cannot use the %zu "
+		 "bytes at %p any more: %s, and the library does not detect their writes", allocation->size,
+		 (void *)(uintptr_t)allocation->given, texts[reason]);
 }
 
 /* Release the object to the device, then end it. The allocation stays. */

@@ -63,8 +63,8 @@ ADSM_SLOW bool is_refused(const char *name, const void *p, size_t size, bool rep
 		return false;
 	any = adsm_mapping_has((uintptr_t)p & ~(ADSM_PAGE_SIZE - 1), whole_pages(size), &object);
 	if (object)
-		adsm_error("%s() is refused: it would take the pages at %p from a shared object (adsmFree() and "
-			   "adsmOnceFree() end one)", name, (void *)object);
+		adsm_error("%s() is refused: the pages at %p belong to a shared object; free it by adsmFree() or "
+			   "adsmOnceFree()", name, (void *)object);
 	else if (any && replaces)
 		adsm_error("%s() is refused: the addresses at %p are reserved for shared objects", name, p);
 	return object || (any && replaces);
@@ -142,7 +142,7 @@ ADSM_WRAPPER int pkey_mprotect(void *p, size_t size, int prot, int key)
 	/* Key 0 is the default of all pages: this is a plain mprotect(). */
 	if (key == -1 || key == 0)
 		return protect_parts(p, size, prot);
-	adsm_error("pkey_mprotect() is refused: the shared object at %p can have no protection key",
+	adsm_error("pkey_mprotect() is refused: the shared object at %p cannot have a protection key",
 		   object ? (void *)object : p);
 	return adsm_refuse(EINVAL);
 }

@@ -489,8 +489,8 @@ static void check_size(const stack_t *stack)
 	static atomic_bool told;
 
 	if (!(stack->ss_flags & SS_DISABLE) && stack->ss_size < needed && !atomic_exchange(&told, true))
-		adsm_warn("sigaltstack() with %zu bytes: touching shared memory on that thread may need %zu",
-			  stack->ss_size, needed);
+		adsm_warn("sigaltstack() with %zu bytes may be too small: a touch of shared memory on this thread may "
+			  "need %zu bytes", stack->ss_size, needed);
 }
 
 ADSM_WRAPPER int sigaltstack(const stack_t *stack, stack_t *old)
