@@ -19,7 +19,7 @@ static char names[256] = ADSM_PROTOCOL_NAMES;
 
 struct adsm_option adsm_protocol_rows[] = {
 	{ "PROTOCOL", "rolling", names,
-	  "coherence protocol of objects whose allocation names none",
+	  "coherence protocol of objects whose allocation does not name a protocol",
 	  ADSM_FIELD(adsm_protocol_options.protocol), adsm_parse_word, .class = "general" },
 	{ "BLOCK_SIZE", "64K", "a power of two from 4K to 1G",
 	  "bytes of a block; with batch and lazy a block is the whole object",

@@ -11,22 +11,22 @@ static const char *broken_state(const struct adsm_protocol *p, uint8_t state)
 	bool lacks = steps[ADSM_EVENT_READ].transfer == ADSM_TO_HOST;
 
 	if (sends && lacks)
-		return "a state sends bytes that it lacks";
+		return "a state that lacks the current bytes sends";
 	if (adsm_protocol_detects(p) && lacks && p->permits[state] != ADSM_PERMIT_NONE)
-		return "the view may be open where bytes are lacking";
+		return "a state that lacks the current bytes permits accesses";
 	if (adsm_protocol_detects(p) && !sends && p->permits[state] == ADSM_PERMIT_WRITE)
-		return "the view may be written where nothing will be sent";
+		return "a state that does not send permits writes";
 	if (adsm_protocol_detects(p) && p->permits[steps[ADSM_EVENT_READ].next] == ADSM_PERMIT_NONE)
-		return "what is read may not be read";
+		return "the state after a read does not permit reads";
 	if (!adsm_protocol_detects(p) && p->permits[state] != ADSM_PERMIT_WRITE)
-		return "only some accesses are seen";
+		return "the protocol detects accesses in some states only";
 	if (!adsm_protocol_detects(p) && lacks && steps[ADSM_EVENT_SYNC].transfer != ADSM_TO_HOST)
-		return "a sync does not fetch, and accesses are not seen";
+		return "a sync does not fetch, and the protocol does not detect accesses";
 	if (p->steps[steps[ADSM_EVENT_WRITE].next][ADSM_EVENT_SEND].transfer != ADSM_TO_DEVICE ||
 	    p->permits[steps[ADSM_EVENT_WRITE].next] != ADSM_PERMIT_WRITE)
-		return "what is written need not be sent, or may not be written";
+		return "the state after a write does not send, or does not permit writes";
 	if (p->steps[steps[ADSM_EVENT_CALL_OUT].next][ADSM_EVENT_READ].transfer != ADSM_TO_HOST)
-		return "what a kernel has written is not fetched";
+		return "the state after a call that writes does not fetch";
 	return NULL;
 }
 
@@ -37,39 +37,39 @@ static const char *broken_step(const struct adsm_protocol *p, uint8_t state, uns
 
 	if (step.next >= p->n_states || step.transfer > ADSM_TO_DEVICE || step.wait > ADSM_WAIT_UNIT ||
 	    step.result > ADSM_RESULT_REFUSE)
-		return "a step is none";
+		return "a step has an invalid field";
 	sent = p->steps[state][ADSM_EVENT_SEND].transfer == ADSM_TO_DEVICE;
 	lacked = p->steps[state][ADSM_EVENT_READ].transfer == ADSM_TO_HOST;
 	sends = p->steps[step.next][ADSM_EVENT_SEND].transfer == ADSM_TO_DEVICE;
 	lacks = p->steps[step.next][ADSM_EVENT_READ].transfer == ADSM_TO_HOST;
 	if (step.result == ADSM_RESULT_REFUSE && !cpu)
-		return "what is no access of the CPU is refused";
+		return "an event that is not an access of the CPU is refused";
 	if (step.wait != ADSM_WAIT_NONE && !cpu && event != ADSM_EVENT_SYNC)
-		return "a call, or a send, waits";
+		return "a call or a send waits";
 	if (step.wait == ADSM_WAIT_UNIT && event == ADSM_EVENT_SYNC)
-		return "a sync waits for calls that do not use it";
+		return "a sync waits for calls that do not use the block";
 	if (sends && !sent && step.wait < ADSM_WAIT_USERS)
-		return "what becomes dirty does not wait for the calls that use it";
+		return "a block becomes Dirty without a wait for the calls that use it";
 	if (step.transfer == ADSM_TO_HOST && step.wait < ADSM_WAIT_WRITERS)
-		return "a fetch does not wait for the calls that write";
+		return "a fetch does not wait for the calls that write the block";
 	if (step.transfer == ADSM_TO_HOST && !lacked)
-		return "a fetch overwrites what only the CPU has";
+		return "a fetch overwrites current bytes of the CPU";
 	if (step.transfer == ADSM_TO_DEVICE && !sent)
-		return "what is sent is not newer than what the device has";
+		return "a step sends bytes that are not newer than the device's";
 	if (lacked && !lacks && step.transfer != ADSM_TO_HOST && event != ADSM_EVENT_OVERWRITE)
-		return "bytes that are lacking are not fetched";
+		return "missing bytes are not fetched";
 	if (sent && !sends && step.transfer != ADSM_TO_DEVICE && event != ADSM_EVENT_CALL_OUT)
 		return "bytes that only the CPU has are lost";
 	if ((event == ADSM_EVENT_CALL_INOUT || event == ADSM_EVENT_CALL_OUT) && !lacks)
-		return "what a kernel may write is not lacking afterwards";
+		return "the state after a call that may write does not lack the bytes";
 	if ((cpu || event == ADSM_EVENT_SYNC) && step.transfer == ADSM_TO_DEVICE)
-		return "an access sends";
+		return "an access or a sync sends";
 	if (event == ADSM_EVENT_SEND && sent && (sends || lacks))
-		return "what was sent is not on both sides";
+		return "after a send the bytes are not on both sides";
 	/* Only before sends, and before calls that may write, are views closed. */
 	if ((cpu || event == ADSM_EVENT_CALL_IN || event == ADSM_EVENT_SYNC) && step.transfer != ADSM_TO_DEVICE &&
 	    p->permits[step.next] < p->permits[state])
-		return "a view stays open that the state does not permit";
+		return "the next state does not permit the open view";
 	return NULL;
 }
 
@@ -78,12 +78,12 @@ const char *adsm_protocol_broken(const struct adsm_protocol *protocol)
 	const char *broken = NULL;
 
 	if (protocol->version != ADSM_PROTOCOL_VERSION)
-		return "it is of another version";
+		return "it has another version";
 	if (protocol->n_states > ADSM_STATES_MAX || protocol->initial >= protocol->n_states ||
 	    protocol->policy_size > ADSM_POLICY_SIZE)
-		return "it has too many states, or too large a policy";
+		return "it has too many states, or its policy is too large";
 	if (protocol->permits[protocol->initial] == ADSM_PERMIT_NONE)
-		return "its first state may not be read";
+		return "its initial state does not permit reads";
 	for (uint8_t state = 0; state < protocol->n_states; state++)
 		for (unsigned event = 0; event < ADSM_N_EVENTS && !broken; event++)
 			broken = broken_step(protocol, state, event);

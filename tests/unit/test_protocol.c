@@ -108,46 +108,48 @@ static void contract(void)
 	const struct adsm_step stays = ADSM_STEP(ADSM_INVALID);
 	struct adsm_protocol closed = adsm_protocol_rolling;
 
-	BREAKS(version = 2, "it is of another version");
-	BREAKS(n_states = 5, "it has too many states, or too large a policy");
-	BREAKS(policy_size = ADSM_POLICY_SIZE + 1, "it has too many states, or too large a policy");
-	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_SYNC].next = 3, "a step is none");
+	BREAKS(version = 2, "it has another version");
+	BREAKS(n_states = 5, "it has too many states, or its policy is too large");
+	BREAKS(policy_size = ADSM_POLICY_SIZE + 1, "it has too many states, or its policy is too large");
+	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_SYNC].next = 3, "a step has an invalid field");
 	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_SEND].result = ADSM_RESULT_REFUSE,
-	       "what is no access of the CPU is refused");
+	       "an event that is not an access of the CPU is refused");
 	BREAKS(steps[ADSM_INVALID][ADSM_EVENT_WRITE].wait = ADSM_WAIT_WRITERS,
-	       "what becomes dirty does not wait for the calls that use it");
+	       "a block becomes Dirty without a wait for the calls that use it");
 	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_OVERWRITE].wait = ADSM_WAIT_NONE,
-	       "what becomes dirty does not wait for the calls that use it");
+	       "a block becomes Dirty without a wait for the calls that use it");
 	BREAKS(steps[ADSM_INVALID][ADSM_EVENT_READ].wait = ADSM_WAIT_NONE,
-	       "a fetch does not wait for the calls that write");
+	       "a fetch does not wait for the calls that write the block");
 	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_SYNC] = syncs_back,
-	       "a fetch overwrites what only the CPU has");
+	       "a fetch overwrites current bytes of the CPU");
 	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_CALL_IN].transfer = ADSM_TO_DEVICE,
-	       "what is sent is not newer than what the device has");
+	       "a step sends bytes that are not newer than the device's");
 	BREAKS(steps[ADSM_INVALID][ADSM_EVENT_WRITE].transfer = ADSM_NO_TRANSFER,
-	       "bytes that are lacking are not fetched");
+	       "missing bytes are not fetched");
 	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_CALL_IN].transfer = ADSM_NO_TRANSFER,
 	       "bytes that only the CPU has are lost");
 	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_CALL_INOUT].next = ADSM_READ_ONLY,
-	       "what a kernel may write is not lacking afterwards");
+	       "the state after a call that may write does not lack the bytes");
 	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_READ] = reads_dirty,
-	       "an access sends");
-	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_CALL_IN].wait = ADSM_WAIT_WRITERS, "a call, or a send, waits");
+	       "an access or a sync sends");
+	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_CALL_IN].wait = ADSM_WAIT_WRITERS, "a call or a send waits");
 	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_SYNC].wait = ADSM_WAIT_UNIT,
-	       "a sync waits for calls that do not use it");
-	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_SEND].next = ADSM_INVALID, "what was sent is not on both sides");
+	       "a sync waits for calls that do not use the block");
+	BREAKS(steps[ADSM_DIRTY][ADSM_EVENT_SEND].next = ADSM_INVALID, "after a send the bytes are not on both sides");
 	BREAKS(steps[ADSM_READ_ONLY][ADSM_EVENT_SYNC].next = ADSM_INVALID,
-	       "a view stays open that the state does not permit");
-	BREAKS(initial = ADSM_INVALID, "its first state may not be read");
+	       "the next state does not permit the open view");
+	BREAKS(initial = ADSM_INVALID, "its initial state does not permit reads");
 	closed.initial = ADSM_DIRTY;
 	closed.permits[ADSM_READ_ONLY] = ADSM_PERMIT_NONE;
-	breaks(closed, "what is read may not be read");
-	BREAKS_OF(batch, permits[ADSM_READ_ONLY] = ADSM_PERMIT_READ, "only some accesses are seen");
+	breaks(closed, "the state after a read does not permit reads");
+	BREAKS_OF(batch, permits[ADSM_READ_ONLY] = ADSM_PERMIT_READ,
+		  "the protocol detects accesses in some states only");
 	BREAKS_OF(batch, steps[ADSM_INVALID][ADSM_EVENT_SYNC] = stays,
-		  "a sync does not fetch, and accesses are not seen");
-	BREAKS(permits[ADSM_INVALID] = ADSM_PERMIT_READ, "the view may be open where bytes are lacking");
-	BREAKS(permits[ADSM_READ_ONLY] = ADSM_PERMIT_WRITE, "the view may be written where nothing will be sent");
-	BREAKS(permits[ADSM_DIRTY] = ADSM_PERMIT_READ, "what is written need not be sent, or may not be written");
+		  "a sync does not fetch, and the protocol does not detect accesses");
+	BREAKS(permits[ADSM_INVALID] = ADSM_PERMIT_READ, "a state that lacks the current bytes permits accesses");
+	BREAKS(permits[ADSM_READ_ONLY] = ADSM_PERMIT_WRITE, "a state that does not send permits writes");
+	BREAKS(permits[ADSM_DIRTY] = ADSM_PERMIT_READ,
+	       "the state after a write does not send, or does not permit writes");
 }
 
 /* ---- queues */
