@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""No sentence of a public header, a manual page or README has more than 30 words, and none has a phrase that
-docs/style.md bans: plain.py [FILE]...; with files it looks at those instead."""
+"""No sentence of a public header, a manual page, README or a message has more than 30 words, and none has a phrase
+that docs/style.md bans. plain.py checks all of them; plain.py FILE... checks the prose of some files, and plain.py
+--messages FILE... the messages in C files. A message is a string literal; adjacent literals are one."""
 import re
 import sys
 
@@ -8,6 +9,8 @@ import tree
 
 LONGEST = 30
 STYLE = "docs/style.md"
+ROOMS = ["lib", "protocols", "interpose", "backends", "tools"]  # whose messages are checked
+UNFINISHED = ("backends/", "tools/adsmcc_link.c")  # messages that are not checked yet
 
 
 def banned():
@@ -22,6 +25,23 @@ def comments(text):
     for match in re.finditer(r"/\*+(.*?)\*/|//([^\n]*)", text, re.S):
         body = re.sub(r"^[ \t]*\*(?!\*) ?", "", match.group(1) or match.group(2) or "", flags=re.M)
         yield text[:match.start()].count("\n") + 1, re.sub(r"(?<!\s)(?=-{4})", "\n", body)
+
+
+def messages(text):
+    """String literals; those with only blanks, comments and macros in between are one text."""
+    token = re.compile(r"/\*.*?\*/|//[^\n]*|'(?:\\.|[^'\\])+'|\"((?:\\.|[^\"\\])*)\"", re.S)
+    start, body, end = 0, "", None
+    for match in token.finditer(text):
+        if match.group(1) is None:
+            continue
+        between = "" if end is None else re.sub(r"/\*.*?\*/|//[^\n]*", " ", text[end:match.start()], flags=re.S)
+        if end is not None and re.fullmatch(r"[\s\w\\]*", between):
+            body += between.strip() + match.group(1)
+        else:
+            yield start, re.sub(r"\\[nt]", "\n", body)
+            start, body = text[:match.start()].count("\n") + 1, match.group(1)
+        end = match.end()
+    yield start, re.sub(r"\\[nt]", "\n", body)
 
 
 def markdown(text):
@@ -51,9 +71,8 @@ def words(sentence):
     return len([word for word in sentence.split() if re.search(r"\w", word)])
 
 
-def look(path, phrases):
-    text = tree.read(path)
-    for start, body in (comments if path.endswith((".h", ".hpp", ".c")) else markdown)(text):
+def look(path, phrases, texts):
+    for start, body in texts(tree.read(path)):
         for line, piece in pieces(start, body):
             for sentence in sentences(piece):
                 if words(sentence) > LONGEST:
@@ -64,11 +83,18 @@ def look(path, phrases):
 
 
 def main():
-    paths = sys.argv[1:] or [*tree.files(["include"], (".h", ".hpp")), *tree.files(["docs/man"], (".scd",)),
-                             "README.md"]
+    paths = sys.argv[1:]
+    if paths[:1] == ["--messages"]:
+        checks = [(path, messages) for path in paths[1:]]
+    elif paths:
+        checks = [(path, comments if path.endswith((".h", ".hpp", ".c")) else markdown) for path in paths]
+    else:
+        checks = [(path, comments) for path in tree.files(["include"], (".h", ".hpp"))]
+        checks += [(path, markdown) for path in [*tree.files(["docs/man"], (".scd",)), "README.md"]]
+        checks += [(path, messages) for path in tree.files(ROOMS, (".c", ".h")) if not path.startswith(UNFINISHED)]
     phrases = banned()
-    problems = [problem for path in paths for problem in look(path, phrases)]
-    tree.finish(problems, len(paths) if phrases else 0)
+    problems = [problem for path, texts in checks for problem in look(path, phrases, texts)]
+    tree.finish(problems, len(checks) if phrases else 0)
 
 
 if __name__ == "__main__":
