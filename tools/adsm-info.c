@@ -55,7 +55,7 @@ static void show_needs(const struct adsm_module_info *info, const char *kernel)
 		const struct adsm_store_needs *needs = &info->needs[i];
 
 		if (!strcmp(needs->name, kernel))
-			printf("  %-20s of a local store: %s%u bytes of stack, %u of code, %u of data\n", "",
+			printf("  %-20s in a local store: %s%u bytes of stack, %u of code, %u of data\n", "",
 			       needs->flags & ADSM_STORE_RECURSIVE ? "at least " : "", needs->stack, needs->code,
 			       needs->data);
 	}
@@ -82,8 +82,8 @@ static void show_partitions(const struct adsm_module_info *info)
 	}
 	for (uint32_t i = 1; i <= image.header->n_partitions; i++)
 		largest = image.partitions[i].size > largest ? image.partitions[i].size : largest;
-	printf("  code in partitions   %u of them, %u bytes the largest; %u bytes stay\n", image.header->n_partitions,
-	       largest, image.partitions[0].size);
+	printf("  code in partitions   %u partitions, the largest has %u bytes; %u bytes are resident\n",
+	       image.header->n_partitions, largest, image.partitions[0].size);
 	free(bytes);
 }
 
@@ -141,9 +141,9 @@ static bool show_device(int i)
 	printf("  memory               %s, %s free\n", human(props.memory_size, total),
 	       human(props.memory_free, left));
 	printf("  compute units        %u\n", props.compute_units);
-	printf("  one address for both %s\n", props.same_address ? "yes" : "no");
-	printf("  memory is kept as    %s\n", props.memory);
-	printf("  memory is shared     %s\n", props.unified ? "yes, nothing is copied" : "no");
+	printf("  same address as CPU  %s\n", props.same_address ? "yes" : "no");
+	printf("  kind of memory       %s\n", props.memory);
+	printf("  unified memory       %s\n", props.unified ? "yes, nothing is copied" : "no");
 	printf("  transfers run in     %s\n", props.signal_safe ? "the faulting thread" : "a helper thread");
 	return true;
 }

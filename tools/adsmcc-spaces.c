@@ -220,7 +220,7 @@ static LLVMValueRef direct(LLVMValueRef at, enum adsm_store_op op, LLVMValueRef 
 	LLVMValueRef args[] = { number(op), address_of(pointer), number(size), value ? to_word(at, value) : number(0) };
 
 	if (size > 8 || (size & (size - 1)) || !args[3]) {
-		refuse(at, "a volatile or atomic access of %llu bytes: scratchpad has those of 1, 2, 4 and 8", size);
+		refuse(at, "a volatile or atomic access of %llu bytes: scratchpad supports 1, 2, 4 and 8 bytes", size);
 		return NULL;
 	}
 	return call("atomic", args, 4);
@@ -290,7 +290,7 @@ static void do_atomic(LLVMValueRef at)
 	while (i < sizeof(ops) / sizeof(ops[0]) && ops[i].theirs != LLVMGetAtomicRMWBinOp(at))
 		i++;
 	if (i == sizeof(ops) / sizeof(ops[0])) {
-		refuse(at, "an atomic operation that scratchpad does not have");
+		refuse(at, "an atomic operation that scratchpad does not support");
 		return;
 	}
 	old = direct(at, ops[i].ours, LLVMGetOperand(at, 0), type, LLVMGetOperand(at, 1));
@@ -305,7 +305,7 @@ static void do_exchange(LLVMValueRef at)
 				to_word(at, LLVMGetOperand(at, 2)) };
 
 	if (!args[2] || !args[3]) {
-		refuse(at, "an atomic exchange of %llu bytes: scratchpad has those of 1, 2, 4 and 8",
+		refuse(at, "an atomic exchange of %llu bytes: scratchpad supports 1, 2, 4 and 8 bytes",
 		       size_of(expected));
 		return;
 	}
@@ -356,9 +356,9 @@ static void do_call(LLVMValueRef at)
 	else if (starts(name, "llvm.ptrmask"))
 		return;		/* no access: it masks bits of a pointer */
 	else if (LLVMIsAInlineAsm(called))
-		refuse(at, "assembly with a pointer to device memory, which no instruction reaches");
+		refuse(at, "assembly with a pointer to device memory, which instructions cannot access");
 	else if (LLVMIsAFunction(called) && LLVMIsDeclaration(called))
-		refuse(at, "%s() is no function of this module, and could not use a pointer to device memory", name);
+		refuse(at, "%s() is not a function of this module: it cannot use a pointer to device memory", name);
 }
 
 /* ---- casts between address spaces, in instructions and in constants */
@@ -382,10 +382,9 @@ static void check_casts(LLVMValueRef at)
 	for (int i = 0; i < LLVMGetNumOperands(at); i++)
 		casts = casts || casts_away(LLVMGetOperand(at, (unsigned)i), 0);
 	if (casts)
-		refuse(at, "a pointer to device memory and one to the core's own become each other: pointers into "
-			   "objects are "
-		       "ADSM_SPACE_GLOBAL, into constants and tables ADSM_SPACE_CONST, wherever they are kept and "
-		       "passed");
+		refuse(at, "a cast between a pointer to device memory and a pointer to the core's own memory: declare "
+		       "pointers into objects ADSM_SPACE_GLOBAL, and pointers into constants and tables "
+		       "ADSM_SPACE_CONST, also in variables and parameters");
 }
 
 static void transform(LLVMValueRef at)
@@ -416,7 +415,7 @@ static void transform(LLVMValueRef at)
 		do_call(at);
 		break;
 	case LLVMVAArg: case LLVMInvoke: case LLVMCallBr:
-		refuse(at, "an instruction that scratchpad does not know");
+		refuse(at, "an instruction that scratchpad does not support");
 		break;
 	default:
 		break;
@@ -516,7 +515,7 @@ static void place_globals(void)
 		global = next;
 		next = global ? LLVMGetNextGlobal(global) : NULL;
 		if (global && space_of(global) == GLOBAL)
-			fail(name_of(global), "a variable in device memory, which modules do not have");
+			fail(name_of(global), "a variable in device memory, which modules cannot have");
 		if (global && space_of(global) == CONSTANT && !LLVMIsDeclaration(global))
 			place_table(global);
 	} while (global != last);
@@ -533,7 +532,7 @@ int main(int argc, char **argv)
 	if (LLVMCreateMemoryBufferWithContentsOfFile(argv[1], &input, &why))
 		fail(argv[1], why);
 	if (LLVMParseBitcodeInContext2(LLVMGetGlobalContext(), input, &module))
-		fail(argv[1], "is no bitcode that this LLVM reads: of a newer clang?");
+		fail(argv[1], "is not bitcode that this LLVM can read; was it made by a newer clang?");
 	calls = fopen(argv[3], "w");
 	if (!calls)
 		fail(argv[3], NULL);

@@ -160,9 +160,9 @@ static void parse(struct command *command, int argc, char **argv, int *i)
 	} else if (arg[0] == '-' && arg[1] && strchr("OfgmW", arg[1])) {
 		list_add(&command->options, arg);
 	} else if (arg[0] == '-') {
-		die("unknown option %s (--help lists them)", arg);
+		die("unknown option %s (--help lists all options)", arg);
 	} else if (command->input) {
-		die("one source file makes one module: %s and %s", command->input, arg);
+		die("only one source file is possible, not %s and %s", command->input, arg);
 	} else {
 		command->input = arg;
 	}
@@ -174,7 +174,7 @@ static void complete(struct command *command)
 	const char *nvcc;
 
 	if (!command->input)
-		die("no source file (--help says more)");
+		die("the source file is missing (see --help)");
 	if (!command->output && !command->emit_text)
 		command->output = default_output(command->input, command->image ? "image" : "adsm");
 	if (!command->compiler || !*command->compiler)
@@ -182,14 +182,14 @@ static void complete(struct command *command)
 	if (command->partition.map && !command->image && !command->scratchpad)
 		die("--partition needs --image or --scratchpad");
 	if (command->image && (command->architecture || command->emit_text))
-		die("--image makes neither PTX nor a text");
+		die("--image cannot be combined with --ptx or --emit-text");
 	if (command->architecture && !command->nvcc)
 		command->nvcc = find_nvcc();
 	if (!command->clang || !*command->clang)
 		command->clang = find_clang();
 	if (command->scratchpad && !*command->clang)
-		die("--scratchpad needs clang and LLVM 14 to 19 (Debian: clang and llvm-dev), and adsmcc was built "
-		    "without");
+		die("--scratchpad needs clang and LLVM 14 to 19 (Debian: clang and llvm-dev), but adsmcc was built "
+		    "without them");
 	if (command->scratchpad && !command->spaces)
 		command->spaces = find_spaces();
 	nvcc = command->nvcc;
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
 	n_kernels = check_and_enter(&text, flat);
 	if (!n_kernels && !n_errors && !command.image)
 		error_at(command.input, (int)strlen(command.input), 1,
-			 "no kernel in this file (ADSM_KERNEL, ADSM_TASK)");
+			 "this file has no kernel (ADSM_KERNEL) and no task (ADSM_TASK)");
 	if (n_errors)
 		return 1;
 

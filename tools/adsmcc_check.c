@@ -60,7 +60,8 @@ static size_t check_phase(size_t i)
 	end = skip_group(i);
 	for (size_t j = i; j < end; j++) {
 		if (is(j, "return"))
-			error_at_token(j, "return inside an ADSM_THREADS phase (continue ends the thread's phase)");
+			error_at_token(j,
+				       "return inside an ADSM_THREADS phase (use continue to end the thread's phase)");
 		if (is(j, "goto"))
 			error_at_token(j, "goto inside an ADSM_THREADS phase");
 		for (size_t k = 0; k < sizeof(outside_only) / sizeof(outside_only[0]); k++)
@@ -89,7 +90,8 @@ static void check_kernel(size_t i)
 		"ADSM_FLUSH_ALL", "ADSM_TASK_ALLOC", "ADSM_TASK_FREE",
 	};
 
-	check_words(i, skip_group(i), words, sizeof(words) / sizeof(words[0]), "a kernel: it is a task's (ADSM_TASK)");
+	check_words(i, skip_group(i), words, sizeof(words) / sizeof(words[0]), "a kernel: only tasks (ADSM_TASK) can "
+		    "use it");
 }
 
 static void check_task(size_t i)
@@ -99,7 +101,7 @@ static void check_task(size_t i)
 	};
 
 	check_words(i, skip_group(i), words, sizeof(words) / sizeof(words[0]),
-		    "a task: it is a kernel's (ADSM_KERNEL)");
+		    "a task: only kernels (ADSM_KERNEL) can use it");
 }
 
 /* ---- the text ---------------------------------------------------------------------------- */

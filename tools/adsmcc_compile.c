@@ -185,7 +185,7 @@ static int add_ptx(struct text *source, const struct text *text, const char *nvc
 	write_text(text, input);
 	status = run_tool((char *const *)argv.items, &nothing, NULL, NVCC);
 	if (status)
-		fprintf(stderr, "adsmcc: --ptx: %s made no PTX\n", nvcc);
+		fprintf(stderr, "adsmcc: --ptx: %s wrote no PTX\n", nvcc);
 	else if (read_file(output, &ptx))
 		add_section(source, "adsm_ptx", &ptx);
 	else
@@ -212,7 +212,7 @@ static struct list compiler_command(const char *compiler, const struct list *opt
 		if (*word)
 			list_add(&argv, word);
 	if (!argv.n)
-		die("--cc or CC names no compiler");
+		die("--cc or CC is empty: it must name a C compiler");
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		list_add(&argv, fixed[i]);
 	for (size_t i = 0; i < options->n; i++)

@@ -23,10 +23,10 @@ struct partition_options parse_partition(const char *how)
 		const unsigned long limit = strtoul(how + 5, &end, 10);
 
 		if (*end || end == how + 5 || limit < 64 || limit > 262144)
-			die("--partition %s: the size of a partition is from 64 to 262144 bytes", how);
+			die("--partition %s: the size of a partition must be from 64 to 262144 bytes", how);
 		options.limit = (uint32_t)limit;
 	} else if (strcmp(how, "auto")) {
-		die("--partition %s: it is 'auto', 'auto:SIZE', or 'source', for what ADSM_PARTITION says", how);
+		die("--partition %s: valid are 'auto', 'auto:SIZE' and 'source'", how);
 	}
 	return options;
 }
@@ -90,7 +90,7 @@ static struct list image_command(const char *compiler, const struct list *option
 	struct list argv = words(compiler);
 
 	if (!argv.n)
-		die("--cc or CC names no compiler");
+		die("--cc or CC is empty: it must name a C compiler");
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		list_add(&argv, fixed[i]);
 	for (size_t i = 0; i < options->n; i++)

@@ -64,7 +64,7 @@ static uint32_t find_slot(struct image *image, uint32_t kind, const char *name, 
 			return i;
 	}
 	if (image->n_slots == ADSM_IMAGE_MAX_SLOTS)
-		die("the code uses more than %u functions and constants of others", ADSM_IMAGE_MAX_SLOTS);
+		die("the code uses more than %u external functions and constants", ADSM_IMAGE_MAX_SLOTS);
 	image->slots = grow(image->slots, (image->n_slots + 1) * sizeof(*image->slots));
 	image->slots[image->n_slots] = (struct slot) { kind, name, section, offset };
 	return image->n_slots++;
@@ -148,8 +148,8 @@ static int64_t resolve(struct image *image, uint32_t section, const struct objec
 		return slot_at(slot_of_address(image, name, to, offset));
 	case REFERENCE_BYTES:
 		if (!to) {
-			link_error(image->link, section, relocation->offset, "'%s' is a variable that is not in this "
-				   "file, and hidden", name);
+			link_error(image->link, section, relocation->offset, "'%s' is a hidden variable that this file "
+				   "does not define", name);
 			return 0;
 		}
 		if (!object->sections[to].code)
@@ -193,7 +193,7 @@ static void place_section(struct image *image, uint32_t segment, uint32_t sectio
 	const int64_t alignment = (int64_t)what->align;
 
 	if (what->align > ADSM_IMAGE_ALIGN)
-		die("'%s' is aligned to %lu bytes, and loaded code to %u at most", what->name,
+		die("'%s' is aligned to %lu bytes, but loaded code to at most %u", what->name,
 		    (unsigned long)what->align,
 		    ADSM_IMAGE_ALIGN);
 	to->size = (to->size + alignment - 1) / alignment * alignment;
@@ -217,7 +217,7 @@ static void place_segment(struct image *image, uint32_t number)
 		segment->size += MACHINE_STUB;
 	}
 	if (segment->size > ADSM_IMAGE_MAX_SIZE)
-		die("partition %u has %ld bytes, and a partition has %u at most", number, (long)segment->size,
+		die("partition %u has %ld bytes, but a partition can have at most %u", number, (long)segment->size,
 		    ADSM_IMAGE_MAX_SIZE);
 	segment->bytes = grow(NULL, (size_t)segment->size + 1);
 	memset(segment->bytes, 0, (size_t)segment->size);
@@ -287,8 +287,8 @@ static uint32_t function_with_stub(const struct image *image, const struct slot 
 		if (symbol->section == slot->section && (int64_t)symbol->value == slot->offset)
 			return i;
 	}
-	die("the address of what is no function is taken, in section %s at %ld: compile as adsmcc does",
-	    image->link->object.sections[slot->section].name, (long)slot->offset);
+	die("the code takes an address that is not the beginning of a function, in section %s at %ld: compile it with "
+	    "the options of adsmcc", image->link->object.sections[slot->section].name, (long)slot->offset);
 }
 
 /* ---- the image's bytes */
@@ -429,7 +429,7 @@ void link_image(const struct text *object, const struct partition_options *optio
 	struct image image = { .link = &link };
 
 	if (link.object.machine != ADSM_IMAGE_MACHINE_X86_64 && link.object.machine != ADSM_IMAGE_MACHINE_AARCH64)
-		die("images are for x86-64 and aarch64, not for the machine %u of ELF", link.object.machine);
+		die("images support x86-64 and aarch64, not machine %u of ELF", link.object.machine);
 	link.reached = grow(NULL, link.object.n_sections * sizeof(*link.reached));
 	link.partition = grow(NULL, link.object.n_sections * sizeof(*link.partition));
 	memset(link.reached, 0, link.object.n_sections * sizeof(*link.reached));

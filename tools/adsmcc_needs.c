@@ -42,7 +42,7 @@ static void read_functions(const char *image)
 	const Elf64_Shdr *header = find_section(image, ".symtab"), *strings = find_section(image, ".strtab");
 
 	if (!header || !strings)
-		die("--scratchpad: the linker has made no symbols");
+		die("--scratchpad: the linker wrote no symbols");
 	for (uint64_t i = 0; i < header->sh_size / sizeof(Elf64_Sym); i++) {
 		const Elf64_Sym *symbol = (const Elf64_Sym *)(image + header->sh_offset) + i;
 
@@ -63,7 +63,7 @@ static void read_frames(const char *image)
 	const unsigned char *p, *end;
 
 	if (!header)
-		die("--scratchpad: clang has written no sizes of stacks");
+		die("--scratchpad: clang wrote no sizes of stacks");
 	p = (const unsigned char *)image + header->sh_offset;
 	end = p + header->sh_size;
 	while (p + 8 < end) {

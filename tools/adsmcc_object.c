@@ -18,7 +18,7 @@ static const void *at(uint64_t offset, uint64_t size)
 static const Elf64_Shdr *header_of(const Elf64_Ehdr *elf, uint64_t section)
 {
 	if (section >= elf->e_shnum)
-		die("the compiler's object file names a section that it has not");
+		die("the compiler's object file refers to a section that does not exist");
 	return (const Elf64_Shdr *)at(elf->e_shoff, elf->e_shnum * sizeof(Elf64_Shdr)) + section;
 }
 
@@ -28,7 +28,7 @@ static const char *string_at(const Elf64_Shdr *strings, uint64_t offset)
 	const char *p = at(strings->sh_offset, strings->sh_size);
 
 	if (offset >= strings->sh_size || p[strings->sh_size - 1])
-		die("the compiler's object file has a name that does not end");
+		die("the compiler's object file has a name without an end");
 	return p + offset;
 }
 
@@ -51,9 +51,9 @@ static void read_symbols(struct object *object, const Elf64_Ehdr *elf, const Elf
 				ELF64_ST_VISIBILITY(from->st_other) == STV_DEFAULT,
 		};
 		if (own && from->st_shndx >= elf->e_shnum)
-			die("the compiler's object file has a symbol in no section");
+			die("the compiler's object file has a symbol outside of all sections");
 		if (from->st_shndx == SHN_COMMON)
-			die("'%s' is a variable without a value: give it one, or make it extern",
+			die("'%s' is a variable without an initializer: add one, or declare the variable extern",
 			    object->symbols[i].name);
 	}
 }
@@ -64,7 +64,7 @@ static void read_relocations(struct object *object, const Elf64_Shdr *table)
 	struct object_section *section;
 
 	if (table->sh_info >= object->n_sections)
-		die("the compiler's object file has relocations of no section");
+		die("the compiler's object file has relocations for a section that does not exist");
 	section = &object->sections[table->sh_info];
 	section->n_relocations = table->sh_size / sizeof(*from);
 	section->relocations = grow(NULL, (section->n_relocations + 1) * sizeof(*section->relocations));
@@ -75,7 +75,7 @@ static void read_relocations(struct object *object, const Elf64_Shdr *table)
 		};
 		if (section->relocations[i].symbol >= object->n_symbols || from[i].r_offset > section->size ||
 		    section->size - from[i].r_offset < 4)
-			die("the compiler's object file has a relocation of nothing");
+			die("the compiler's object file has an invalid relocation");
 	}
 }
 
@@ -102,7 +102,7 @@ struct object read_object(const struct text *bytes)
 	elf = at(0, sizeof(*elf));
 	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    elf->e_ident[EI_DATA] != ELFDATA2LSB || elf->e_type != ET_REL || elf->e_shentsize != sizeof(Elf64_Shdr))
-		die("the compiler made no object file of 64 bits, little endian");
+		die("the compiler did not write a 64-bit little-endian object file");
 	object.machine = elf->e_machine;
 	object.n_sections = elf->e_shnum;
 	object.sections = grow(NULL, (object.n_sections + 1) * sizeof(*object.sections));

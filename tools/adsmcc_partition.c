@@ -18,7 +18,7 @@ static uint32_t said_partition(const struct object_section *section)
 		return 0;
 	number = strtoul(section->name + prefix, &end, 10);
 	if (*end || number < 1 || number > ADSM_IMAGE_MAX_PARTITIONS)
-		die("ADSM_PARTITION(%s): partitions have numbers from 1 to %u, written as such",
+		die("ADSM_PARTITION(%s): the argument must be a number from 1 to %u, written in digits",
 		    section->name + prefix, ADSM_IMAGE_MAX_PARTITIONS);
 	return (uint32_t)number;
 }
@@ -134,8 +134,8 @@ static void assign_automatically(struct link *link, uint32_t limit)
 		clusters.of[i] = i;
 		clusters.size[i] = is_free(link, i) ? estimate(link, &clusters, i) : 0;
 		if (clusters.size[i] > limit)
-			die("'%s' has %lu bytes, with its constants and calls; that is more than a partition of %u "
-			    "bytes: split it, or give --partition auto:SIZE", object_function_at(&link->object, i, 0),
+			die("'%s' has %lu bytes with its constants and calls, which is more than a partition of %u "
+			    "bytes: split it, or use --partition auto:SIZE", object_function_at(&link->object, i, 0),
 			    (unsigned long)clusters.size[i], limit);
 	}
 	join_callers(link, &clusters, limit);

@@ -42,13 +42,13 @@ static void check_constants(const struct link *link, uint32_t section)
 			name = object->symbols[i].name;
 	if (constants->n_relocations) {
 		to = object->symbols[constants->relocations[0].symbol].name;
-		fprintf(stderr, "adsmcc: the constant '%s' has the address of %s in it: code that is loaded has no "
-			"constants with addresses; take them in a function, with a switch or an if\n", name,
+		fprintf(stderr, "adsmcc: the constant '%s' contains the address of %s: loaded code cannot have "
+			"constants with addresses; take the address in a function, with a switch or an if\n", name,
 			*to ? to : "another constant");
 		n_errors++;
 	} else if (constants->writable || !constants->bytes) {
-		fprintf(stderr, "adsmcc: '%s' is a static variable: code that is loaded has constants only; pass its "
-			"address as an argument\n", name);
+		fprintf(stderr, "adsmcc: '%s' is a static variable: loaded code can only have constants; pass the "
+			"variable's address as an argument\n", name);
 		n_errors++;
 	}
 }
@@ -71,9 +71,9 @@ static void reach(struct link *link, uint32_t section)
 		const char *name = link->object.symbols[from->relocations[i].symbol].name;
 
 		if (kind == REFERENCE_UNKNOWN)
-			link_error(link, section, from->relocations[i].offset, "'%s' is used in a way that code which "
-				   "is loaded cannot have (relocation %u): no thread-local variables, no assembly, no "
-				   "computed goto; compile as adsmcc does", *name ? name : "a "
+			link_error(link, section, from->relocations[i].offset, "'%s' is used in a way that loaded code "
+				   "does not support (relocation %u): no thread-local variables, no assembly, no "
+				   "computed goto; compile with the options of adsmcc", *name ? name : "a "
 				   "constant", from->relocations[i].type);
 		else if (to)
 			reach(link, to);
@@ -92,6 +92,6 @@ void find_reached(struct link *link)
 		}
 	}
 	if (!any)
-		die("no function can be called from outside: no kernel (ADSM_KERNEL), and none with "
-		    "__attribute__((visibility(\"default\")))");
+		die("no function can be called from outside: the code has no kernel (ADSM_KERNEL), and no function "
+		    "with __attribute__((visibility(\"default\")))");
 }

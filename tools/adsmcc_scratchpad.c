@@ -41,9 +41,8 @@ const char *find_spaces(void)
 	path = format_string("%.*s/../" ADSM_LIBEXEC_RELATIVE "/adsmcc-spaces", (int)(slash - self), self);
 	if (!access(path, X_OK))
 		return path;
-	die("--scratchpad: there is no adsmcc-spaces beside adsmcc, nor in ../" ADSM_LIBEXEC_RELATIVE ": it is built "
-												      "where "
-	    "meson finds LLVM 14 to 19 (Debian: llvm-dev and clang)");
+	die("--scratchpad: adsmcc-spaces does not exist beside adsmcc or in ../" ADSM_LIBEXEC_RELATIVE ": the build "
+	    "makes it if meson finds LLVM 14 to 19 (Debian: llvm-dev and clang)");
 }
 
 static struct list clang_command(const struct tools *tools)

@@ -121,7 +121,7 @@ static int parse(int argc, char **argv, struct request *request, int *ret_next)
 		} else if (!strcmp(argv[i], "--list")) {
 			request->list = true;
 		} else if (argv[i][1] != '-') {
-			complain("no option %s; adsmrun --help lists them", argv[i]);
+			complain("unknown option %s; adsmrun --help lists all options", argv[i]);
 			status = RUN_USAGE;
 		} else {
 			if (equals)
@@ -140,7 +140,8 @@ static int parse(int argc, char **argv, struct request *request, int *ret_next)
 	}
 	*ret_next = i;
 	if (!status && request->files && request->observe) {
-		complain("--files is adsmrun's to choose with --stats, --trace and --advise");
+		complain("--files cannot be combined with --stats, --trace or --advise: then adsmrun chooses the "
+			 "files");
 		status = RUN_USAGE;
 	}
 	return status;
@@ -179,7 +180,7 @@ static int beside(const char *rest, char ret_path[PATH_MAX])
 	*strrchr(self, '/') = '\0';
 	if (snprintf(ret_path, PATH_MAX, "%s/%s", self, rest) < PATH_MAX)
 		return 0;
-	complain("its path is too long");
+	complain("the path of adsmrun is too long");
 	return RUN_FAILED;
 }
 
@@ -229,7 +230,8 @@ static int find_library(char ret_path[PATH_MAX])
 			return 0;
 		}
 	}
-	complain(ADSM_LIBRARY " is not there: neither %s and ../lib beside adsmrun, nor %s", places[0], places[2]);
+	complain(ADSM_LIBRARY " was not found: neither as %s or in ../lib, relative to adsmrun, nor as %s", places[0],
+		 places[2]);
 	return RUN_FAILED;
 }
 
@@ -254,7 +256,8 @@ static int preload(const char *library, const struct program *program)
 	int error = 0;
 
 	if (strchr(library, ':') || (spaces && strchr(library, ';'))) {
-		complain("%s: a library cannot be preloaded from such a path", library);
+		complain("%s: a library whose path contains a colon, or a space and a semicolon, cannot be preloaded",
+			 library);
 		free(list);
 		return RUN_FAILED;
 	}
@@ -439,7 +442,7 @@ int main(int argc, char **argv)
 	}
 	argv += next;
 	if (!*argv) {
-		complain("no program is named; adsmrun --help shows how");
+		complain("the program is missing; see adsmrun --help");
 		return RUN_USAGE;
 	}
 	outcome.name = argv[0];

@@ -148,7 +148,7 @@ static void examine_elf(const struct elf *elf, struct program *program)
 
 	own_loader(own);
 	if (!is_native(elf))
-		why = "it is made for another kind of machine";
+		why = "it was built for another type of processor";
 	else if (!loader && strcmp(base_name(program->elf), base_name(own)))
 		why = "it is statically linked";
 	else
@@ -215,16 +215,17 @@ static struct finding {
 	{ "CUDA runtime", "cuda[A-Z]* __cuda[A-Z]*", "followed, through the driver below it", NULL, "" },
 	{ "CUDA, opened", "", "a static runtime, or a driver opened at run time: followed, through dlsym()",
 	  "libcuda.so.1", "" },
-	{ "OpenCL", "cl[A-Z]*", "its own buffers stay its own; adsm_opencl.h shares arrays", NULL, "" },
+	{ "OpenCL", "cl[A-Z]*", "the program's buffers are not shared memory; adsm_opencl.h shares objects with OpenCL",
+	 NULL, "" },
 	{ "MPI", "MPI_[A-Z]* mpi_*_", "followed, by wrappers of its functions if this MPI has them", NULL, "" },
 	{ "io_uring", "io_uring_*", "NOT followed: shared memory needs adsmHold()", NULL, "" },
 	{ "RDMA", "ibv_* rdma_*", "NOT followed: shared memory needs adsmHold()", NULL, "" },
 	{ "syscall()", "syscall", "NOT followed: shared memory needs adsmHold()", NULL, "" },
 	{ "Go", "", "NOT followed: it makes its system calls itself", "\xff Go buildinf:", "" },
-	{ "dlmopen()", "dlmopen", "NOT followed: what it loads calls another libc", NULL, "" },
-	{ "dlopen()", "dlopen", "what it loads is followed too, but for RTLD_DEEPBIND", NULL, "" },
-	{ "libadsm", "", "behind the C library, as only another library is linked with it: followed by adsmrun; else "
-	  "link the program with it", NULL, "" },
+	{ "dlmopen()", "dlmopen", "NOT followed: libraries that it loads call another libc", NULL, "" },
+	{ "dlopen()", "dlopen", "libraries that it loads are followed, too, except with RTLD_DEEPBIND", NULL, "" },
+	{ "libadsm", "", "after the C library, because only another library is linked with it: followed by adsmrun; "
+	  "without adsmrun, link the program with libadsm", NULL, "" },
 	{ "fork()", "fork _Fork clone", "a child may not use shared memory before it calls exec", NULL, "" },
 };
 
@@ -433,8 +434,8 @@ void program_audit(const struct program *program)
 			if (*findings[i].files)
 				fprintf(stderr, "  %-15s %s (%s)\n", findings[i].name, findings[i].says,
 					findings[i].files);
-		fprintf(stderr, "  %-15s system calls by instructions of its own; what it opens later or starts\n",
-			"cannot be seen");
+		fprintf(stderr, "  %-15s system calls by the program's own instructions; libraries opened and programs "
+			"started later\n", "not examined");
 	}
 	free(elf);
 }

@@ -73,7 +73,7 @@ static int set_temporary(struct output *output)
 
 	snprintf(temporary, sizeof(temporary), "%s/adsmrun.XXXXXX", folder && *folder ? folder : "/tmp");
 	if (!mkdtemp(temporary)) {
-		complain("cannot make a folder %s: %s", temporary, strerror(errno));
+		complain("cannot create the folder %s: %s", temporary, strerror(errno));
 		*temporary = '\0';
 		return RUN_FAILED;
 	}
@@ -97,7 +97,7 @@ static int choose(struct output *output, const char *wanted, const char *option)
 	if (!adsm_output_is_new(wanted) && !stat(wanted, &status)) {
 		/* A report can be printed to a device or pipe. A trace must be a regular file, to be completed. */
 		if (output == &trace || S_ISDIR(status.st_mode)) {
-			complain("--%s: %s is no regular file", option, wanted);
+			complain("--%s: %s is not a regular file", option, wanted);
 			return RUN_USAGE;
 		}
 		snprintf(output->copy_to, sizeof(output->copy_to), "%s", wanted);
@@ -146,7 +146,7 @@ int files_prepare(void)
 		status = choose(&trace, adsm_observe_options.trace, "trace");
 	if (!status && report.wanted && trace.wanted && !strcmp(report.folder, trace.folder) &&
 	    !strcmp(report.name, trace.name)) {
-		complain("one file cannot be the report and the trace");
+		complain("--stats and --trace name the same file");
 		status = RUN_USAGE;
 	}
 	if (!status && report.wanted)
@@ -256,8 +256,8 @@ static void explain(struct piece *piece, const struct outcome *outcome, const ch
 			     piece->pid ? "" : "its process was killed, or ", WEXITSTATUS(outcome->status),
 			     outcome->seconds);
 	if (what)
-		snprintf(piece->why + n, sizeof(piece->why) - (size_t)n, "; the %s is of %.1f s before", what,
-			 before > 0 ? before : 0);
+		snprintf(piece->why + n, sizeof(piece->why) - (size_t)n, "; the %s was written %.1f s before that",
+			 what, before > 0 ? before : 0);
 	else
 		snprintf(piece->why + n, sizeof(piece->why) - (size_t)n, ", before the first report");
 }
@@ -321,7 +321,7 @@ static void finish_report(struct piece *piece, const struct outcome *outcome)
 	if (is_final(text, json)) {
 		/* The process has completed it. Its id may belong to another process by now. */
 	} else if (piece->pid && piece->pid != outcome->pid && is_running(piece->pid)) {
-		complain("%s: process %d still runs, and writes its report there", piece->path, piece->pid);
+		complain("%s: process %d still runs and will replace this report", piece->path, piece->pid);
 		stays = true;
 	} else {
 		explain(piece, outcome, *text ? "report" : NULL);
@@ -360,7 +360,7 @@ static void finish_trace(struct piece *piece, const struct outcome *outcome)
 	if (n >= 2 && !memcmp(tail + n - 2, "]\n", 2) && (n == 2 || tail[n - 3] == '\n'))
 		goto close;
 	if (piece->pid != outcome->pid && is_open(fd)) {
-		complain("%s: a process still writes it", piece->path);
+		complain("%s: a process still writes to it", piece->path);
 		goto close;
 	}
 	explain(piece, outcome, "trace");

@@ -39,7 +39,7 @@ def refusals(folder):
     refused(folder, "int n = 3; " + EXPORT + "int f(void) { return ++n; }\n", "'n' is a static variable")
     refused(folder, "int f(void); int g(void);\ntypedef int fn(void);\nstatic fn *const table[2] = { f, g };\n" +
             EXPORT +
-            "int call(int i) { return table[i](); }\n", "the constant 'table' has the address of")
+            "int call(int i) { return table[i](); }\n", "the constant 'table' contains the address of")
     refused(folder, "static __thread int n; " + EXPORT + "int f(int a) { return n += a; }\n",
             "in f(): 'n' is used in a way",
             "no thread-local variables")
@@ -54,7 +54,7 @@ def refusals(folder):
     refused(folder, function, "--partition some: it is", options=("--image", "--partition", "some"))
     refused(folder, function, "from 64 to 262144", options=("--image", "--partition", "auto:63"))
     refused(folder, function, "from 64 to 262144", options=("--image", "--partition", "auto:1K"))
-    refused(folder, function, "neither PTX nor a text", options=("--image", "--emit-text"))
+    refused(folder, function, "cannot be combined with --ptx or --emit-text", options=("--image", "--emit-text"))
     refused(folder, function + "int g(", "error")
 
 

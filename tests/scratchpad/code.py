@@ -210,7 +210,8 @@ def refused():
         file.flush()
         says(run("shallow", module=file.name), "module: .*the image is damaged: ")
         says(execute(INFO, file.name).stdout, "code in partitions   the image is damaged: ")
-    says(execute(INFO, MODULE).stdout, r"code in partitions   5 of them, \d+ bytes the largest; \d+ bytes stay")
+    says(execute(INFO, MODULE).stdout, r"code in partitions   5 partitions, the largest has \d+ bytes; \d+ bytes are "
+         r"resident")
 
 
 {"traces": traces, "mixed": mixed, "advised": advised, "lost": lost, "refused": refused}[CASE]()

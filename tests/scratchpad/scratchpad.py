@@ -128,12 +128,13 @@ def advised():
 
 
 WRONG = {
-    "to_local": ("*a = *(const float *)b;", "a pointer to device memory and one to the core's own become each other"),
+    "to_local": ("*a = *(const float *)b;", "a cast between a pointer to device memory and a pointer to the core's "
+                 "own memory"),
     "to_global": ("float x[4] = { 1 }; ((volatile ADSM_SPACE_GLOBAL float *)x)[ADSM_BLOCK_X] = *a; *a = x[1];",
-                  "become each other"),
+                  "a cast between a pointer to device memory"),
     # By its thread: what the optimiser may move out of the loop of threads has that loop's line, since LLVM 17.
     "constant": ("((ADSM_SPACE_CONST float *)c)[ADSM_THREAD_X] = *a;", "a store to a constant"),
-    "outside": ("*a = other(b);", r"other\(\) is no function of this module"),
+    "outside": ("*a = other(b);", r"other\(\) is not a function of this module"),
     "assembly": ('__asm__ volatile("" : : "r"(b));', "assembly with a pointer to device memory"),
 }
 
@@ -179,7 +180,7 @@ def compiled():
         done = compile_it("*a = *b;", *os.environ["TEST_ADSMCC"].split())
         assert done.returncode == 0 and not done.stderr, done
         assert sorted(os.listdir(folder)) == ["wrong.adsm", "wrong.c"]
-        says(execute(INFO, module).stdout, r"wrong .*\n +of a local store: \d+ bytes of stack, \d+ of code")
+        says(execute(INFO, module).stdout, r"wrong .*\n +in a local store: \d+ bytes of stack, \d+ of code")
 
 
 {"right": right, "refused": refused, "lost": lost, "counted": counted, "advised": advised, "compiled": compiled}[CASE]()

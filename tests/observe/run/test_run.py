@@ -142,16 +142,16 @@ def options_refused():
     says(refused("--stats", "--advise=2"), "ADSM_ADVISE=2 is not valid")
     says(refused("-x"), "no option -x")
     says(refused("--paper", "1", "--fault-ahead=64K"), "contradict")
-    says(refused("--trace", "."), "no regular file")
-    says(refused("--trace", "/dev/null"), "no regular file")
+    says(refused("--trace", "."), "is not a regular file")
+    says(refused("--trace", "/dev/null"), "is not a regular file")
     says(refused("--trace", "none/t"), "cannot write to none/t")
     says(refused("--stats=json:none/r"), "cannot write to none/r")
-    says(refused("--trace=x", "--stats=json:x"), "one file")
+    says(refused("--trace=x", "--stats=json:x"), "--stats and --trace name the same file")
     says(refused("--trace=x", "--files=new"), "--files")
     same(os.listdir("."), [])
     status, _, errors = run(RUN, "--stats")
     same(status, 2)
-    says(errors, "no program is named")
+    says(errors, "the program is missing")
     same(run(RUN, "--protocol")[0], 2)
 
 
@@ -244,7 +244,7 @@ def cannot_preload():
         file.write(b"\0\x16")
     status, _, errors = run(RUN, "./static")
     same(status, 126)
-    says(errors, "another kind of machine")
+    says(errors, "another type of processor")
 
 
 @case
@@ -294,7 +294,7 @@ def installed():
     status, _, errors = run("./link", "true")
     if status:
         same(status, 125)
-        says(errors, "adsmrun: libadsm.so.0 is not there")
+        says(errors, "adsmrun: libadsm.so.0 was not found")
 
 
 # ---- what the program finds
@@ -743,7 +743,7 @@ def still_running():
         errors = process.stderr.readline() + process.stderr.readline()
         same(process.wait(), 8)
         os.close(held)
-        says(errors, "t: a process still writes it", f"r: process {report('r')['pid']} still runs")
+        says(errors, "t: a process still writes to it", f"r: process {report('r')['pid']} still runs")
         os.read(alive, 1)
     same(report("r")["final"], True)
     same(trace_end("t")["complete"], True)
@@ -780,7 +780,7 @@ def audits():
     """Says what it found, and runs the program."""
     status, out, errors = run(RUN, "--audit", "sh", "-c", "echo ran; exit 3")
     same((status, out), (3, b"ran\n"))
-    says(errors, "adsmrun: audit of ", "preload         yes", "cannot be seen  ")
+    says(errors, "adsmrun: audit of ", "preload         yes", "not examined    ")
     with open("own.c", "w", encoding="ascii") as file:
         file.write("#include <dlfcn.h>\n#include <unistd.h>\n"
                    "int io_uring_setup(void);\nint cuLaunchKernel(void);\n"
@@ -806,7 +806,7 @@ def audits():
         subprocess.run([*compiler, "-shared", "-fPIC", "-o", "libother.so", "other.c", "-Wl,--no-as-needed", library,
                         "-Wl,-rpath,$ORIGIN"], check=True)
         errors = run(RUN, "--audit", "./own")[2]
-        assert re.search(r"^  libadsm +behind the C library.*\(own\)$", errors, re.M), errors
+        assert re.search(r"^  libadsm +after the C library.*\(own\)$", errors, re.M), errors
     os.unlink("libother.so")
     assert run(RUN, "--audit", "./own")[0] == 127, "its loader found all libraries"
 
