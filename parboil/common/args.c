@@ -116,7 +116,7 @@ void pb_args_parse(struct pb_args *ret_args, int argc, char **argv)
 	*args = (struct pb_args){ .command = find_command(argc > 1 ? argv[1] : "") };
 	args->names = calloc(2 * (size_t)argc, sizeof(*args->names));
 	if (!args->names)
-		pb_usage("no memory for the command line");
+		pb_usage("not enough memory for the command line");
 	args->inputs = args->names + argc;
 	many = args->command == PB_COMPARE || args->command == PB_FIGURES;
 	for (int i = 2; i < argc; i++) {

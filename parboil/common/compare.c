@@ -39,7 +39,7 @@ static unsigned rivals_of(const struct pb_args *args)
 		enum pb_variant variant = pb_find_variant(name, length);
 
 		if (!pb_is_rival(variant))
-			pb_usage("--rivals takes variants without the library, with commas between them, not \"%s\"",
+			pb_usage("--rivals takes variants that do not use the library, separated by commas, not \"%s\"",
 				 args->rivals);
 		rivals |= 1u << variant;
 		name = name[length] ? name + length + 1 : NULL;

@@ -122,7 +122,7 @@ static void open_driver(void)
 		pb_die("no CUDA driver: %s", dlerror());
 	DRIVER(LOOK_UP_CU)
 	if (!cu.cuInit || !cu.cuGetErrorName)
-		pb_die("%s is no CUDA driver", *path ? path : "libcuda.so.1");
+		pb_die("%s is not a CUDA driver", *path ? path : "libcuda.so.1");
 	CALL(cuInit, 0);
 }
 
@@ -136,8 +136,8 @@ static void open_compiler(void)
 	for (size_t i = 0; !*path && !handle && i < sizeof(usual) / sizeof(usual[0]); i++)
 		handle = dlopen(usual[i], RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
-		pb_die("no NVRTC, which compiles the kernels: %s", *path ? dlerror() :
-		       "install the toolkit's, or name its file in ADSM_CUDA_COMPILER");
+		pb_die("NVRTC, which compiles the kernels, cannot be opened: %s", *path ? dlerror() :
+		       "install the CUDA toolkit, or set ADSM_CUDA_COMPILER to its file");
 	COMPILER(LOOK_UP_RTC)
 	if (!rtc.nvrtcCreateProgram || !rtc.nvrtcCompileProgram || !rtc.nvrtcGetPTXSize || !rtc.nvrtcGetPTX ||
 	    !rtc.nvrtcGetProgramLogSize || !rtc.nvrtcGetProgramLog || !rtc.nvrtcDestroyProgram)
@@ -160,7 +160,7 @@ static int find_device(char *ret_name, size_t size)
 	}
 	if (!count)
 		pb_die("no CUDA device");
-	pb_die("ADSM_CUDA_DEVICE=%s: no such device; there are %d", wanted, count);
+	pb_die("ADSM_CUDA_DEVICE=%s: no device matches; there are %d devices", wanted, count);
 }
 
 static char *read_text(const char *path)
@@ -202,10 +202,10 @@ static void build(struct pb_cuda *cuda, const char *bench)
 		pb_die("%s: NVRTC: %s", path, log);
 	}
 	if (rtc.nvrtcGetPTXSize(program, &size))
-		pb_die("%s: NVRTC made nothing", path);
+		pb_die("%s: NVRTC wrote no PTX", path);
 	ptx = pb_host_alloc(size);
 	if (rtc.nvrtcGetPTX(program, ptx))
-		pb_die("%s: NVRTC made nothing", path);
+		pb_die("%s: NVRTC wrote no PTX", path);
 	CALL(cuModuleLoadData, &cuda->module, ptx);
 	rtc.nvrtcDestroyProgram(&program);
 	free(ptx);

@@ -41,7 +41,7 @@ void *pb_host_alloc(size_t size)
 	void *p = malloc(size);
 
 	if (!p)
-		pb_die("%zu bytes of memory are not to be had", size);
+		pb_die("not enough memory for %zu bytes", size);
 	return p;
 }
 
@@ -86,7 +86,7 @@ uint64_t pb_file_size(FILE *in, const char *path)
 	long size;
 
 	if (fseek(in, 0, SEEK_END) || (size = ftell(in)) < 0)
-		pb_die("%s: not a file of known length", path);
+		pb_die("%s: the length of the file is unknown", path);
 	rewind(in);
 	return (uint64_t)size;
 }

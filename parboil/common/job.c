@@ -55,10 +55,11 @@ void pb_check_variant(const struct pb_bench *bench, enum pb_variant variant)
 		return;
 #ifndef PB_HAVE_OPENCL
 	if (pb_is_opencl(variant))
-		pb_usage("the variant %s was not built: the build found no OpenCL to link with (Debian's "
-			 "ocl-icd-opencl-dev); with it, set up the build folder again", pb_variant_names[variant]);
+		pb_usage("the variant %s was not built, because the build found no OpenCL to link with: install it "
+			 "(Debian's ocl-icd-opencl-dev), and set up the build folder again", pb_variant_names[variant]);
 #endif
-	pb_usage("%s has no variant %s; \"parboil list\" says which have", bench->name, pb_variant_names[variant]);
+	pb_usage("%s has no variant %s; \"parboil list\" shows the variants of each benchmark", bench->name,
+		 pb_variant_names[variant]);
 }
 
 /* Variants without the library would not do what its options ask for. */
@@ -66,8 +67,8 @@ static void check_library_options(const struct pb_config *config)
 {
 	if (pb_is_rival(config->variant) && (config->backend || config->protocol || config->block_size ||
 					     config->rolling_size || config->link))
-		pb_usage("the variant %s does without the library: it takes no --backend, --protocol, --block-size, "
-			 "--rolling-size or --link", pb_variant_names[config->variant]);
+		pb_usage("the variant %s does not use the library: --backend, --protocol, --block-size, --rolling-size "
+			 "and --link are not possible", pb_variant_names[config->variant]);
 }
 
 /* ---- files */
@@ -80,7 +81,7 @@ static size_t count_inputs(const struct pb_bench *bench, size_t size)
 static void check_inputs(const struct pb_bench *bench, size_t n)
 {
 	if (!bench->inputs)
-		pb_usage("%s has no input files: it makes its input itself", bench->name);
+		pb_usage("%s has no input files: it generates its input itself", bench->name);
 	if (bench->count_inputs ? n < 2 : n != bench->n_inputs)
 		pb_usage("%s takes %s%zu input file%s (%s), not %zu", bench->name,
 			 bench->count_inputs ? "at least " : "", bench->count_inputs ? 2 : bench->n_inputs,
@@ -357,7 +358,7 @@ int pb_generate(const struct pb_bench *bench, const struct pb_args *args)
 	const char **paths;
 
 	if (!n)
-		pb_usage("%s has no input files: it makes its input itself", bench->name);
+		pb_usage("%s has no input files: it generates its input itself", bench->name);
 	if (!args->output)
 		pb_usage("generate needs --output FILE");
 	pb_process_set_name(bench->name);

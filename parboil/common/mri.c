@@ -63,9 +63,9 @@ static FILE *open_file(struct pb_run *run, int n_arrays, size_t *ret_n_samples, 
 		       (unsigned long long)size, sizeof(header));
 	pb_read(run, file, path, header, sizeof(header));
 	if (header[0] <= 0)
-		pb_die("%s: byte 0: K is %d, and must be more than 0", path, header[0]);
+		pb_die("%s: byte 0: K is %d, but must be more than 0", path, header[0]);
 	if (header[1] <= 0 || header[1] % MRI_THREADS)
-		pb_die("%s: byte 4: X is %d, and must be a multiple of %u more than 0", path, header[1],
+		pb_die("%s: byte 4: X is %d, but must be a multiple of %u more than 0", path, header[1],
 		       MRI_THREADS);
 	for (int a = 0; a < n_arrays; a++) {
 		uint64_t start = end;
@@ -156,7 +156,7 @@ static void read_array(struct pb_run *run, FILE *file, enum mri_array array, flo
 	pb_read(run, file, run->inputs[0], values, bytes);
 	for (size_t i = 0; i < bytes / sizeof(*values); i++)
 		if (!isfinite(values[i]))
-			pb_die("%s: byte %llu: this value of %s is %g, and must be finite", run->inputs[0],
+			pb_die("%s: byte %llu: this value of %s is %g, but must be finite", run->inputs[0],
 			       (unsigned long long)ftell(file) - bytes + i * sizeof(*values), array_names[array],
 			       values[i]);
 }

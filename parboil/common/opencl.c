@@ -87,7 +87,7 @@ static cl_device_id find_device(void)
 	char platform_name[NAME_SIZE], name[NAME_SIZE], names[1024] = "";
 
 	if (clGetPlatformIDs(MAX_PLATFORMS, platforms, &n_platforms) || !n_platforms)
-		pb_die("no OpenCL platform: no driver is installed (Debian's pocl-opencl-icd is one for the CPU)");
+		pb_die("no OpenCL platform: no driver is installed (Debian's pocl-opencl-icd is a driver for the CPU)");
 	for (cl_uint p = 0; p < n_platforms && p < MAX_PLATFORMS; p++) {
 		if (clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof(platform_name), platform_name, NULL) ||
 		    clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MAX_DEVICES, devices, &n_devices))
@@ -103,9 +103,10 @@ static cl_device_id find_device(void)
 		}
 	}
 	if (!*names)
-		pb_die("no OpenCL device: %u platforms have none", n_platforms);
+		pb_die("no OpenCL device: none of the %u platforms has a device", n_platforms);
 	if (!best)
-		pb_die("ADSM_OPENCL_DEVICE=%s: no such device; there are %s", getenv("ADSM_OPENCL_DEVICE"), names);
+		pb_die("ADSM_OPENCL_DEVICE=%s: no device matches; the devices are %s", getenv("ADSM_OPENCL_DEVICE"),
+		       names);
 	return best;
 }
 
@@ -115,8 +116,8 @@ static void check_svm(cl_device_id device, const char *name)
 
 	if (clGetDeviceInfo(device, CL_DEVICE_SVM_CAPABILITIES, sizeof(svm), &svm, NULL) ||
 	    !(svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER))
-		pb_die("%s has no shared virtual memory (coarse-grain SVM buffers), so it cannot run the variant svm; "
-		       "opencl does without, ADSM_OPENCL_DEVICE chooses another device", name);
+		pb_die("%s has no shared virtual memory (coarse-grain SVM buffers), so it cannot run the variant svm: "
+		       "use the variant opencl, or choose another device by ADSM_OPENCL_DEVICE", name);
 }
 
 /* ---- opening and closing */
@@ -235,7 +236,7 @@ void *pb_svm_alloc(struct pb_run *run, size_t size)
 	if (!memory->handle)
 		memory->handle = clSVMAlloc(run->opencl->context, CL_MEM_READ_WRITE, size, 0);
 	if (!memory->handle)
-		pb_die("clSVMAlloc: %zu bytes of shared virtual memory are not to be had", size);
+		pb_die("clSVMAlloc: not enough shared virtual memory for %zu bytes", size);
 	return memory->handle;
 }
 

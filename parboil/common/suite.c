@@ -44,7 +44,7 @@ void *ps_alloc(size_t size)
 	void *p = calloc(1, size);
 
 	if (!p)
-		ps_die("no memory for %zu bytes", size);
+		ps_die("not enough memory for %zu bytes", size);
 	return p;
 }
 

@@ -25,7 +25,7 @@ bool pb_text_line(struct pb_text *text)
 	while (errno = 0, (length = getline(&text->buffer, &text->room, text->file)) >= 0) {
 		text->line++;
 		if (strlen(text->buffer) < (size_t)length)
-			pb_text_die(text, "there is a byte 0 in this line");
+			pb_text_die(text, "this line contains a NUL byte");
 		text->next = text->buffer + strspn(text->buffer, " \t\r\n");
 		if (*text->next)
 			return true;
@@ -54,7 +54,7 @@ double pb_text_number(struct pb_text *text, const char *what)
 	double number = strtod(word, &end);
 
 	if (*end || !isfinite(number))
-		pb_text_die(text, "%s is \"%s\", and must be a number", what, word);
+		pb_text_die(text, "%s is \"%s\", but must be a number", what, word);
 	return number;
 }
 
@@ -67,14 +67,14 @@ long pb_text_count(struct pb_text *text, const char *what, long min, long max)
 	errno = 0;
 	number = strtol(word, &end, 10);
 	if (*end || errno || number < min || number > max)
-		pb_text_die(text, "%s is \"%s\", and must be a number from %ld to %ld", what, word, min, max);
+		pb_text_die(text, "%s is \"%s\", but must be a number from %ld to %ld", what, word, min, max);
 	return number;
 }
 
 void pb_text_line_end(struct pb_text *text)
 {
 	if (text->next[strspn(text->next, " \t\r\n")])
-		pb_text_die(text, "\"%s\" is too much in this line", pb_text_word(text, "nothing"));
+		pb_text_die(text, "\"%s\" is unexpected at the end of this line", pb_text_word(text, "nothing"));
 }
 
 void pb_text_die(const struct pb_text *text, const char *format, ...)

@@ -72,7 +72,7 @@ static size_t n_allocated;
 static void *keep(void *p, int (*free)(void *p))
 {
 	if (n_allocated == sizeof(allocated) / sizeof(allocated[0]))
-		die("a turn has too much memory");
+		die("a turn allocates memory too often");
 	allocated[n_allocated].p = p;
 	allocated[n_allocated++].free = free;
 	return p;
@@ -99,7 +99,7 @@ void *host_alloc(size_t size)
 	void *p = malloc(size);
 
 	if (!p)
-		die("no memory for %zu bytes", size);
+		die("not enough memory for %zu bytes", size);
 	return keep(p, free_host);
 }
 
@@ -158,13 +158,13 @@ void start_devices(void)
 	while (n > 0 && path[n - 1] != '/')
 		n--;
 	if (n <= 0)
-		die("cannot find my own folder: %m");
+		die("the folder of this program cannot be found: %m");
 	snprintf(path + n, sizeof(path) - (size_t)n, "once-pipelines.adsm");
 	setenv("ADSM_CPU_DEVICES", "2", 0);
 	setenv("ADSM_CPU_THREADS", "1", 0);
 	check(adsmInit());
 	if (adsmDeviceCount() < 2)
-		die("this takes two devices: ADSM_CPU_DEVICES=2");
+		die("two devices are necessary: set ADSM_CPU_DEVICES=2");
 	module = adsmModuleLoad(path);
 	check(!module);
 }

@@ -61,7 +61,7 @@ static void write_all(const struct copy *copy, const char *from)
 static void begin_files(const struct copy *copy)
 {
 	if (lseek(copy->in, 0, SEEK_SET) || lseek(copy->out, 0, SEEK_SET) || ftruncate(copy->out, 0))
-		die("the files have no beginning: %m");
+		die("the files cannot be set to their beginning: %m");
 }
 
 static void verify(const struct copy *copy, const struct turn *turn, const unsigned *lines)
@@ -71,10 +71,10 @@ static void verify(const struct copy *copy, const struct turn *turn, const unsig
 	unsigned long n = 0;
 
 	if (pread(copy->out, out, copy->size + 1, 0) != (ssize_t)copy->size)
-		die("file, %s: the new file has not the size of the old one", form);
+		die("file, %s: the output does not have the size of the input", form);
 	for (size_t i = 0; i < copy->size; i++)
 		if (out[i] != copy->want[i])
-			die("file, %s: byte %zu of the new file is wrong", form, i);
+			die("file, %s: byte %zu of the output is wrong", form, i);
 	for (size_t u = 0; u < copy->n; u++)
 		n += lines[u];
 	if (n != copy->want_lines)
@@ -216,11 +216,11 @@ static int open_input(const struct settings *settings)
 	}
 	file = tmpfile();
 	if (!file)
-		die("no room for a file: %m");
+		die("a temporary file cannot be made: %m");
 	for (size_t i = 0; i < size; i++)
 		putc("the quick brown fox jumps over\n 0123456789 LAZY dogs"[next_number(&state) % 52], file);
 	if (fflush(file) || ferror(file))
-		die("no room for a file: %m");
+		die("a temporary file cannot be made: %m");
 	return fileno(file);
 }
 
@@ -237,7 +237,7 @@ static int open_output(const struct settings *settings)
 	}
 	file = tmpfile();
 	if (!file)
-		die("no room for a file: %m");
+		die("a temporary file cannot be made: %m");
 	return fileno(file);
 }
 
@@ -261,9 +261,9 @@ void pipeline_file(const struct settings *settings)
 	char what[80];
 
 	if (fstat(copy.in, &in) || !S_ISREG(in.st_mode) || in.st_size <= 0)
-		die("the input is no file with something in it");
+		die("the input must be a file that is not empty");
 	if (fstat(copy.out, &out) || !S_ISREG(out.st_mode) || (in.st_ino == out.st_ino && in.st_dev == out.st_dev))
-		die("the output is no file, or is the input");
+		die("the output must be a file, and another file than the input");
 	copy.size = (size_t)in.st_size;
 	copy.n = (copy.size + UNIT - 1) / UNIT;
 	make_expected(&copy);

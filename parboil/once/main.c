@@ -94,7 +94,7 @@ static void take(const struct pipeline *pipeline, struct settings *settings, con
 	else if (is(pipeline, option, "--out", FILES))
 		settings->out = value;
 	else
-		usage("there is no such option: ", option);
+		usage("unknown option: ", option);
 }
 
 int main(int argc, char **argv)
@@ -105,14 +105,14 @@ int main(int argc, char **argv)
 
 	while (argc < 2 || strcmp(argv[1], pipeline->name))
 		if (++pipeline == pipelines + N_PIPELINES)
-			usage("there is no pipeline of this name: ", argc > 1 ? argv[1] : "");
+			usage("unknown pipeline: ", argc > 1 ? argv[1] : "");
 	for (int i = 2; i < argc; i += 2) {
 		if (i + 1 == argc)
-			usage("this option is unknown, or lacks its value: ", argv[i]);
+			usage("the option is unknown, or its value is missing: ", argv[i]);
 		take(pipeline, &settings, argv[i], argv[i + 1]);
 	}
 	if (settings.in && settings.n)
-		usage("--blocks is for the file that is made without --in, not for ", settings.in);
+		usage("--blocks cannot be combined with --in ", settings.in);
 	for (int f = 0; f < N_FORMS; f++)
 		chosen |= settings.forms[f];
 	for (int f = 0; f < N_FORMS; f++) {

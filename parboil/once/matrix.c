@@ -93,7 +93,7 @@ static int *expected(size_t n)
 	int *c = calloc(n * n, TILE * sizeof(*c));
 
 	if (!c)
-		die("no memory for the product");
+		die("not enough memory for the product");
 	for (size_t row = 0; row < n * SIDE; row++)
 		for (size_t column = 0; column < n * SIDE; column++) {
 			int *sum = &c[(row / SIDE * n + column / SIDE) * TILE + row % SIDE * SIDE + column % SIDE];

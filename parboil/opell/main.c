@@ -97,10 +97,10 @@ static int read_options(int argc, char **argv, struct po_run *run, const char **
 		else if (taken && value)
 			*taken = argv[++i];
 		else
-			ps_die("%s: no such option, or no value (--help lists them)", argv[i]);
+			ps_die("%s: unknown option, or its value is missing (see --help)", argv[i]);
 	}
 	if (i == argc)
-		ps_die("no program (--list names them)");
+		ps_die("no program is given (--list lists all programs)");
 	if (run->backward && !run->input)
 		ps_die("--decompress needs --input");
 	return i;
@@ -120,11 +120,11 @@ int main(int argc, char **argv)
 				continue;
 			found = true;
 			if ((run.input || run.output) && !programs[k]->files)
-				ps_die("%s takes no files", programs[k]->name);
+				ps_die("%s does not use files", programs[k]->name);
 			wrong |= run_program(programs[k], size, run);
 		}
 		if (!found)
-			ps_die("no program '%s' (--list names them)", argv[i]);
+			ps_die("unknown program '%s' (--list lists all programs)", argv[i]);
 	}
 	return wrong;
 }

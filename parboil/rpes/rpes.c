@@ -136,7 +136,7 @@ static void read_word(struct pb_text *text, const char *expected, const char *ke
 	const char *word = pb_text_word(text, keyword);
 
 	if (strcmp(word, expected) != 0)
-		pb_text_die(text, "\"%s\" stands where %s must be", word, keyword);
+		pb_text_die(text, "\"%s\" is there instead of %s", word, keyword);
 }
 
 static void read_keyword(struct pb_text *text, const char *keyword)
@@ -199,11 +199,11 @@ static struct primitive read_primitive(struct pb_text *text)
 	pb_text_number(text, "the number of the shell");
 	type = pb_text_word(text, "the type");
 	if (strcmp(type, "S") != 0)
-		pb_text_die(text, "the type is \"%s\", and must be S", type);
+		pb_text_die(text, "the type is \"%s\", but must be S", type);
 	pb_text_number(text, "the number of the primitive");
 	primitive.exponent = read_float(text, "the exponent");
 	if (!(primitive.exponent > 0))
-		pb_text_die(text, "the exponent is %g, and must be more than 0", primitive.exponent);
+		pb_text_die(text, "the exponent is %g, but must be more than 0", primitive.exponent);
 	primitive.coefficient = read_float(text, "the coefficient");
 	pb_text_line_end(text);
 	return primitive;
@@ -219,7 +219,7 @@ static void read_shell(struct pb_text *text, struct rpes *r, struct shell *ret_s
 	read_keyword(text, "PRIMITIVES");
 	shell.n = (uint32_t)read_count(text, "the number of primitives", RPES_COUNT_MAX);
 	if (shell.first > RPES_OFFSET_MAX)
-		pb_text_die(text, "%u primitives come before this shell, and at most %d may", shell.first,
+		pb_text_die(text, "%u primitives come before this shell, but at most %d are possible", shell.first,
 			    RPES_OFFSET_MAX);
 	for (uint32_t i = 0; i < shell.n; i++)
 		r->primitives[r->n_primitives++] = read_primitive(text);
@@ -235,7 +235,7 @@ static void read_element(struct pb_text *text, struct rpes *r, struct basis *bas
 	read_keyword(text, "ATOM");
 	symbol = read_symbol(text);
 	if (find_element(basis, symbol))
-		pb_text_die(text, "the atom \"%s\" comes a second time", symbol);
+		pb_text_die(text, "the atom \"%s\" is defined twice", symbol);
 	strcpy(element->symbol, symbol);
 	pb_text_line_end(text);
 	next_line(text, "SHELLS");
@@ -260,9 +260,9 @@ static void read_basis(const char *path, struct rpes *r, struct basis *ret_basis
 	while (basis->n_elements < n_elements)
 		read_element(&text, r, basis);
 	if (pb_text_line(&text))
-		pb_text_die(&text, "the file goes on after %zu atoms, as many as TOTAL ATOMS says", n_elements);
+		pb_text_die(&text, "the file continues after %zu atoms, the number of TOTAL ATOMS", n_elements);
 	if (basis->n_shells != n_shells)
-		pb_die("%s: TOTAL SHELLS is %zu, and the atoms have %zu", path, n_shells, basis->n_shells);
+		pb_die("%s: TOTAL SHELLS is %zu, but the atoms have %zu", path, n_shells, basis->n_shells);
 	pb_text_close(&text);
 }
 
@@ -291,7 +291,7 @@ static void read_geometry(const char *path, struct rpes *r, const struct basis *
 		r->atoms[a].unused = 0;
 		pb_text_line_end(&text);
 		if (r->n_shells + element->n_shells > RPES_SHELLS_MAX)
-			pb_text_die(&text, "with this atom there are %zu shells, and at most %d may be",
+			pb_text_die(&text, "the atoms up to this one have %zu shells, but at most %d are possible",
 				    r->n_shells + element->n_shells, RPES_SHELLS_MAX);
 		for (size_t i = 0; i < element->n_shells; i++) {
 			r->shells[r->n_shells] = element->shells[i];

@@ -91,7 +91,7 @@ static FILE *open_image(struct pb_run *run, int which, int *ret_width, int *ret_
 	pb_read(run, in, path, header, sizeof(header));
 	for (int i = 0; i < 2; i++)
 		if (!header[i] || header[i] % 16)
-			pb_die("%s: byte %d: the %s is %u, and must be a multiple of 16 more than 0", path,
+			pb_die("%s: byte %d: the %s is %u, but must be a multiple of 16 more than 0", path,
 			       2 * i, i ? "height" : "width", header[i]);
 	end = sizeof(header) + (uint64_t)header[0] * header[1] * sizeof(uint16_t);
 	if (size < end)
@@ -211,7 +211,7 @@ static int16_t *read_pixels(struct pb_run *run, int which, FILE *in, size_t n)
 	fclose(in);
 	for (size_t i = 0; i < n; i++)
 		if ((uint16_t)pixels[i] > 255)
-			pb_die("%s: byte %zu: the pixel is %u, and must be at most 255", run->inputs[which],
+			pb_die("%s: byte %zu: the pixel is %u, but must be at most 255", run->inputs[which],
 			       HEADER_BYTES + i * sizeof(*pixels), (uint16_t)pixels[i]);
 	return pixels;
 }

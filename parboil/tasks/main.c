@@ -93,10 +93,10 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--size") && i + 1 < argc)
 			size = argv[++i];
 		else
-			ps_die("%s: no such option, or no value (--help lists them)", argv[i]);
+			ps_die("%s: unknown option, or its value is missing (see --help)", argv[i]);
 	}
 	if (i == argc)
-		ps_die("no program (--list names them)");
+		ps_die("no program is given (--list lists all programs)");
 	for (; i < argc; i++, found = false) {
 		for (size_t k = 0; k < N_PROGRAMS; k++) {
 			if (strcmp(argv[i], programs[k]->name) && strcmp(argv[i], "all"))
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 			wrong |= run_program(programs[k], size, run, counts);
 		}
 		if (!found)
-			ps_die("no program '%s' (--list names them)", argv[i]);
+			ps_die("unknown program '%s' (--list lists all programs)", argv[i]);
 	}
 	return wrong;
 }

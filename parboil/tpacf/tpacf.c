@@ -105,7 +105,7 @@ static struct tpacf_point read_point(struct pb_text *text)
 
 	pb_text_line_end(text);
 	if (fabs(dec) > 90)
-		pb_text_die(text, "dec is %g, and must be from -90 to 90", dec);
+		pb_text_die(text, "dec is %g, but must be from -90 to 90", dec);
 	ra /= DEGREES;
 	dec /= DEGREES;
 	return (struct tpacf_point){ cos(ra) * cos(dec), sin(ra) * cos(dec), sin(dec) };
@@ -132,9 +132,9 @@ static void read_first_set(struct tpacf *t, struct pb_text *text, size_t n)
 		t->points[t->n_points++] = read_point(text);
 	}
 	if (!t->n_points)
-		pb_text_die(text, "there is no point");
+		pb_text_die(text, "the file has no points");
 	if (t->n_points < n)
-		pb_text_die(text, "the file ends after %zu points, and --points asks for %zu", t->n_points, n);
+		pb_text_die(text, "the file ends after %zu points, but --points asks for %zu", t->n_points, n);
 	resize(t, t->n_sets * t->n_points);
 }
 
@@ -151,7 +151,7 @@ static void read_set(struct tpacf *t, struct pb_text *text, struct tpacf_point *
 		points[n++] = read_point(text);
 	}
 	if (n < t->n_points)
-		pb_text_die(text, "the file ends after %zu points, and %s has %zu", n, first, t->n_points);
+		pb_text_die(text, "the file ends after %zu points, but %s has %zu", n, first, t->n_points);
 }
 
 /* Distance between bins, from near to far. */

@@ -72,21 +72,22 @@ def check_file(folder):
 def check_wrong(folder):
     path = f"{folder}/in"
     for args, word in [
-        ([], "no pipeline of this name"), (["sum"], "no pipeline of this name: sum"),
+        ([], "unknown pipeline"), (["sum"], "unknown pipeline: sum"),
         (["scan", "--form", "shared"], "threads, once, calls and copies, not shared"),
-        (["scan", "--form"], "lacks its value: --form"), (["matrix", "--tiles", "3"], "no such option: --tiles"),
+        (["scan", "--form"], "or its value is missing: --form"),
+        (["matrix", "--tiles", "3"], "unknown option: --tiles"),
         (["matrix", "--blocks", "65"], "--blocks takes a number from 1 to 64, not 65"),
         (["file", "--blocks", "0"], "--blocks takes a number from 1 to 500000, not 0"),
         (["scan", "--repeat", "-1"], "--repeat takes a number from 1 to 1000, not -1"),
         (["matrix", "--adds", "1"], "'matrix' has no option --adds"),
         (["file", "--csv", path], "'file' has no option --csv"), (["scan", "--in", path], "'scan' has no option --in"),
-        (["file", "--in", path, "--blocks", "3"], "--blocks is for the file that is made"),
+        (["file", "--in", path, "--blocks", "3"], "--blocks cannot be combined with --in"),
     ]:
         done = run(*args)
         assert done.returncode == 2 and word in done.stderr.splitlines()[0], (args, done)
         assert "usage: " in done.stderr and not done.stdout, (args, done)
     for args, env, word in [
-        (["file", "--in", path, "--out", path], {}, "the output is no file, or is the input"),
+        (["file", "--in", path, "--out", path], {}, "the output must be a file, and another file than the input"),
         (["file", "--in", f"{folder}/none"], {}, "none: No such file"),
         (["matrix"], {"ADSM_CPU_DEVICES": "1"}, "two devices"),
     ]:

@@ -148,9 +148,9 @@ def files():
         with open(f"{folder}/n", "rb") as file:
             assert file.read() == b"named " * 1000
         damaged(folder)
-        assert "this is no file of gzip" in execute("--decompress", "--input", __file__, "gzip", status=1)
+        assert "the input is not a file of gzip" in execute("--decompress", "--input", __file__, "gzip", status=1)
         for name in programs() - {"gzip"}:
-            assert f"{name} takes no files" in execute("--input", __file__, name, status=1)
+            assert f"{name} does not use files" in execute("--input", __file__, name, status=1)
 
 
 if "TEST_SKIP" in os.environ:

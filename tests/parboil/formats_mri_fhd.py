@@ -62,7 +62,7 @@ with tempfile.TemporaryDirectory() as folder:
     malformed("byte 4: X is 0", struct.pack("<ii", 512, 0) + good[8:])
     for number, text in [("nan", "nan"), ("inf", "inf"), ("-inf", "-inf")]:
         bad = struct.pack("<f", float(number))
-        malformed(f"byte 8: this value of kx is {text}, and must be finite", good[:8] + bad + good[12:])
-        malformed(f"byte 6156: this value of x is {text}, and must be finite", good[:6156] + bad + good[6160:])
-        malformed(f"byte 63492: this value of dI is {text}, and must be finite", good[:-4] + bad)
+        malformed(f"byte 8: this value of kx is {text}, but must be finite", good[:8] + bad + good[12:])
+        malformed(f"byte 6156: this value of x is {text}, but must be finite", good[:6156] + bad + good[6160:])
+        malformed(f"byte 63492: this value of dI is {text}, but must be finite", good[:-4] + bad)
     malformed("ends at byte 63496, inside kx", struct.pack("<ii", 2**31 - 1, 2**31 - 256) + good[8:])

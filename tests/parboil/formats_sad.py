@@ -138,11 +138,11 @@ def check_malformed(paths):
         malformed(which, "ends at byte 1028, inside the pixels (bytes 4 to 8585740804)",
                   struct.pack("<HH", 65520, 65520), good[4:])
         for number in [0, 8, 65535]:
-            text = f"is {number}, and must be a multiple of 16 more than 0"
+            text = f"is {number}, but must be a multiple of 16 more than 0"
             malformed(which, f"byte 0: the width {text}", struct.pack("<HH", number, 16), good[4:])
             malformed(which, f"byte 2: the height {text}", struct.pack("<HH", 32, number), good[4:])
-        malformed(which, "byte 4: the pixel is 256, and must be at most 255", good[:4], b"\0\1", good[6:])
-        malformed(which, "byte 1026: the pixel is 65535, and must be at most 255", good[:-2], b"\xff\xff")
+        malformed(which, "byte 4: the pixel is 256, but must be at most 255", good[:4], b"\0\1", good[6:])
+        malformed(which, "byte 1026: the pixel is 65535, but must be at most 255", good[:-2], b"\xff\xff")
     malformed(1, f"byte 0: the image is 16x32, but the reference image {paths[0]} is 32x16",
               struct.pack("<HH", 16, 32), good[4:])
     malformed(1, f"byte 2: the image is 32x32, but the reference image {paths[0]} is 32x16",

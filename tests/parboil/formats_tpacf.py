@@ -133,9 +133,9 @@ def test_points(folder):
         run(*args, "--output", output)
         outputs.append(read_output(output))
     assert outputs[0] == outputs[1] and sum(outputs[0][0]) > 1500, outputs
-    refused(1, f"{paths[1]}:67: the file ends after 65 points, and {paths[0]} has 66", "--points", "66", "--input",
+    refused(1, f"{paths[1]}:67: the file ends after 65 points, but {paths[0]} has 66", "--points", "66", "--input",
             *paths[:2])
-    refused(1, f"{paths[0]}:72: the file ends after 70 points, and --points asks for 71", "--points", "71", "--input",
+    refused(1, f"{paths[0]}:72: the file ends after 70 points, but --points asks for 71", "--points", "71", "--input",
             *paths[:2])
     refused(2, "--points takes a number from 1 to 65535", "--points", "65536", "--input", *paths[:2])
     fails(2, "scan has no points: it takes no --points", "run", "scan", "--points", "1")
@@ -150,26 +150,26 @@ def test_malformed(folder):
         write(second, other)
         refused(1, text, "--input", first, second)
 
-    malformed(f"{first}:1: there is no point", [], good)
-    malformed(f"{first}:3: there is no point", ["", "  "], good)
-    malformed(f'{first}:2: ra is "x", and must be a number', ["10 20", "x 20", "1 2"], good)
-    malformed(f'{first}:1: ra is "nan", and must be a number', ["nan 20"], good)
-    malformed(f'{first}:3: dec is "2,5", and must be a number', ["10 20", "", "1 2,5"], good)
-    malformed(f"{first}:1: there is a byte 0 in this line", ["1 2\0", "3 4"], good)
-    malformed(f"{second}:2: there is a byte 0 in this line", good, ["10 20", "\0x", "1 2"])
+    malformed(f"{first}:1: the file has no points", [], good)
+    malformed(f"{first}:3: the file has no points", ["", "  "], good)
+    malformed(f'{first}:2: ra is "x", but must be a number', ["10 20", "x 20", "1 2"], good)
+    malformed(f'{first}:1: ra is "nan", but must be a number', ["nan 20"], good)
+    malformed(f'{first}:3: dec is "2,5", but must be a number', ["10 20", "", "1 2,5"], good)
+    malformed(f"{first}:1: this line contains a NUL byte", ["1 2\0", "3 4"], good)
+    malformed(f"{second}:2: this line contains a NUL byte", good, ["10 20", "\0x", "1 2"])
     malformed(f"{second}:2: dec is missing", good, ["10 20", "10", "1 2"])
-    malformed(f'{second}:3: "4" is too much in this line', good, ["10 20", "1 2", "1 2 4"])
-    malformed(f"{second}:1: dec is 90.5, and must be from -90 to 90", good, ["10 90.5"])
-    malformed(f"{first}:1: dec is -91, and must be from -90 to 90", ["10 -91"], good)
-    malformed(f"{second}:1: the file ends after 0 points, and {first} has 3", good, [])
-    malformed(f"{second}:3: the file ends after 2 points, and {first} has 3", good, good[:2])
+    malformed(f'{second}:3: "4" is unexpected at the end of this line', good, ["10 20", "1 2", "1 2 4"])
+    malformed(f"{second}:1: dec is 90.5, but must be from -90 to 90", good, ["10 90.5"])
+    malformed(f"{first}:1: dec is -91, but must be from -90 to 90", ["10 -91"], good)
+    malformed(f"{second}:1: the file ends after 0 points, but {first} has 3", good, [])
+    malformed(f"{second}:3: the file ends after 2 points, but {first} has 3", good, good[:2])
     malformed(f"{second}:4: there are more points than the 3 of {first}", good, good + good)
     malformed(f"{first}:65536: there are more than 65535 points; --points reads the first ones only",
               ["1 2"] * 65536, good)
     write(first, good)
     refused(2, "takes at least 2 input files", "--input", first)
     refused(1, "No such file", "--input", first, os.path.join(folder, "third"))
-    refused(1, "/dev/stdin: not a file of known length", "--input", "/dev/stdin", first)
+    refused(1, "/dev/stdin: the length of the file is unknown", "--input", "/dev/stdin", first)
     refused(1, "/dev/full: No space left", "--output", "/dev/full")
     refused(1, "No such file", "--output", "/nonexistent/output")
 

@@ -207,7 +207,7 @@ static void verify_picture(struct po_run *run, const uint8_t *picture, const int
 		error += i % 7 ? 0 : find_error(in, side, order, levels) * 7;
 	}
 	if (sqrt(error / (double)(side * side)) > 12)
-		ps_wrong(run->wrong, "the picture is %g levels off, transformed back",
+		ps_wrong(run->wrong, "after the inverse transform the picture differs by %g levels",
 			 sqrt(error / (double)(side * side)));
 }
 

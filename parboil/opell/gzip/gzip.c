@@ -144,7 +144,7 @@ static struct member look(const uint8_t *p, size_t n)
 	const unsigned flags = n > 3 ? p[3] : 0;
 
 	if (n < 18 || p[0] != 0x1f || p[1] != 0x8b || p[2] != 8 || flags & 0xe0)
-		ps_die("this is no file of gzip, or something is behind its members");
+		ps_die("the input is not a file of gzip, or has other data after its members");
 	if (flags & 4) {
 		const size_t end = 12 + (p[10] | (size_t)p[11] << 8);
 
@@ -160,7 +160,7 @@ static struct member look(const uint8_t *p, size_t n)
 	if (flags & 2)
 		member.header += 2;
 	if (member.size > n || member.header + GZIP_TRAILER > member.size)
-		ps_die("the file of gzip ends too early");
+		ps_die("the file of gzip is truncated");
 	member.out_size = word_at(p + member.size - 4);
 	return member;
 }
@@ -180,7 +180,7 @@ static size_t find_members(struct bytes file, struct member **ret_members, size_
 		(*ret_members)[n] = member;
 	}
 	if (!n || size >= (size_t)1 << 30)
-		ps_die("%s", n ? "it is larger than 1 GiB when decompressed" : "the file is empty");
+		ps_die("%s", n ? "the decompressed data are larger than 1 GiB" : "the file is empty");
 	*ret_size = size;
 	return n;
 }
@@ -188,9 +188,10 @@ static size_t find_members(struct bytes file, struct member **ret_members, size_
 /* ---- decompressing */
 
 static const char *const results_say[] = {
-	[GZIP_OK] = "", [GZIP_DAMAGED] = "is damaged", [GZIP_SHORT] = "ends too early",
-	[GZIP_LONG] = "has more than it says", [GZIP_WRONG_CRC] = "has another checksum than it says",
-	[GZIP_WRONG_SIZE] = "has less than it says",
+	[GZIP_OK] = "", [GZIP_DAMAGED] = "is damaged", [GZIP_SHORT] = "is truncated",
+	[GZIP_LONG] = "has more bytes than its trailer says", [GZIP_WRONG_CRC] = "has another checksum than its "
+					  "trailer says",
+	[GZIP_WRONG_SIZE] = "has fewer bytes than its trailer says",
 };
 
 static struct bytes decompress(struct po_run *run, struct bytes file)
@@ -240,7 +241,7 @@ static void verify_decompressed(struct po_run *run, struct bytes file, struct by
 		at += members[i].out_size;
 	}
 	if (memcmp(want, out.at, size))
-		ps_wrong(run->wrong, "what was decompressed is not the same as of the sequential program");
+		ps_wrong(run->wrong, "the decompressed data differ from those of the sequential program");
 	run->reference_ns = ps_now_ns() - start;
 	free(want);
 	free(members);
@@ -315,7 +316,7 @@ static void verify_member(struct po_run *run, size_t chunk, const uint8_t *in, s
 	else if (seen.kind && (seen.n_tokens != n_want || memcmp(want, got, n_want * sizeof(*want))))
 		ps_wrong(run->wrong, "chunk %zu has other matches than the sequential program", chunk);
 	else if (seen.size > n + 5)
-		ps_wrong(run->wrong, "chunk %zu had better been stored", chunk);
+		ps_wrong(run->wrong, "chunk %zu is larger than the stored form", chunk);
 	if (seen.kind != 2)
 		return;
 	fixed += count_tokens(want, n_want, literals, distances);
@@ -395,7 +396,7 @@ static void run_gzip(struct po_run *run)
 			write_file(run->output, out);
 		snprintf(run->note, sizeof(run->note), "%zu bytes become %zu", in.n, out.n);
 	} else if (out.n != in.n || memcmp(in.at, out.at, in.n))
-		ps_wrong(run->wrong, "what was compressed and decompressed is not the same");
+		ps_wrong(run->wrong, "the data differ after compression and decompression");
 	adsmFree(in.at);
 	adsmFree(file.at);
 	adsmFree(out.at);

@@ -233,7 +233,7 @@ static void run_mgrid(struct po_run *run)
 		cycle(run, &g);
 	after = find_norm(run, &g);
 	if (!(after < before / 10))
-		ps_wrong(run->wrong, "the residual goes from %g to %g only", before, after);
+		ps_wrong(run->wrong, "the residual decreases only from %g to %g", before, after);
 	if (run->verify)
 		verify(run, g.u[g.top], g.v, after, g.top);
 	po_result(run, g.u[g.top], size);

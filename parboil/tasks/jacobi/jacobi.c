@@ -60,7 +60,7 @@ static void verify(struct pt_run *run, const double *u, const double *f, double 
 		after += (u[i] - solution((long)i, n)) * (u[i] - solution((long)i, n));
 	}
 	if (!(after < before))
-		ps_wrong(run->wrong, "%d iterations lead away from the solution", n_iterations);
+		ps_wrong(run->wrong, "%d iterations do not approach the solution", n_iterations);
 	free(want);
 }
 

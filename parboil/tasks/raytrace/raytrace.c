@@ -205,7 +205,7 @@ static void verify(struct pt_run *run, const struct model *model, const float *p
 	}
 	run->reference_ns = ps_now_ns() - start;
 	if (!(high - low > 0.5f))
-		ps_wrong(run->wrong, "the picture is from %g to %g: nothing is to be seen", low, high);
+		ps_wrong(run->wrong, "the picture has only values from %g to %g", low, high);
 }
 
 static int run_raytrace(struct pt_run *run)
