@@ -100,7 +100,7 @@ const char *bench_beside(const char *file)
 	while (n > 0 && path[n - 1] != '/')
 		n--;
 	if (n <= 0)
-		bench_die("cannot find my own folder: %s", strerror(errno));
+		bench_die("the folder of this program cannot be found: %s", strerror(errno));
 	snprintf(path + n, sizeof(path) - (size_t)n, "%s", file);
 	return path;
 }
@@ -153,7 +153,7 @@ void *bench_host_alloc(size_t size)
 	void *p = malloc(size);
 
 	if (!p)
-		bench_die("%zu bytes of memory are not to be had", size);
+		bench_die("not enough memory for %zu bytes", size);
 	memset(p, 1, size);
 	return p;
 }

@@ -63,7 +63,7 @@ static void hand_open(size_t size)
 	CU(cuMemAlloc_v2, &hand.memory, size);
 	hand.pinned = aligned_alloc(4096, size);
 	if (!hand.pinned)
-		bench_die("%zu bytes of memory are not to be had", size);
+		bench_die("not enough memory for %zu bytes", size);
 	memset(hand.pinned, 1, size);
 	CU(cuMemHostRegister_v2, hand.pinned, size, 0);
 	CU(cuCtxPopCurrent_v2, &hand.context);

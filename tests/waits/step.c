@@ -121,7 +121,7 @@ static void *grow(void *p, size_t size)
 {
 	p = realloc(p, size);
 	if (!p) {
-		fprintf(stderr, "no memory for %zu bytes\n", size);
+		fprintf(stderr, "not enough memory for %zu bytes\n", size);
 		exit(1);
 	}
 	return p;
