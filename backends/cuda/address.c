@@ -82,12 +82,12 @@ static const char *try_view(struct adsm_cuda_device *device, void *p)
 
 	if (!adsm_os_reserve((uintptr_t)p, ADSM_PAGE_SIZE, &at)) {
 		adsm_os_unmap(at, ADSM_PAGE_SIZE);
-		return "the driver does not reserve its addresses on the CPU's side";
+		return "the driver does not reserve the addresses of device memory on the CPU's side";
 	}
 	if (is_readable(p))
-		return "the driver's addresses are in use on the CPU's side";
+		return "the addresses of device memory are in use on the CPU's side";
 	if (adsm_os_duplicate(device->alias_base, ADSM_PAGE_SIZE, p))
-		return "nothing can be mapped over the driver's addresses";
+		return "the library cannot map memory over the driver's addresses";
 	adsm_os_unmap_to_reserve(p, ADSM_PAGE_SIZE);
 	return NULL;
 }
@@ -98,7 +98,7 @@ static int view_init(struct adsm_cuda_device *device, const char **ret_reason)
 	CUresult error;
 	int unified = 0;
 
-	*ret_reason = "it has no unified addressing";
+	*ret_reason = "the device has no unified addressing";
 	if (adsm_cu.cuDeviceGetAttribute(&unified, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, device->id) || !unified)
 		return 1;
 	error = view_alloc(device, &trial, 0);
@@ -316,9 +316,10 @@ static int take_back(void)
 	if (!ret)
 		ret = map_range();
 	if (ret == -EEXIST)
-		return adsm_fail(ret, "another thread mapped memory into the arena while the driver was to have it: "
-				 "ADSM_CUDA_MEMORY=view or separate leaves it alone");
-	return ret ? adsm_fail(ret, "the arena's addresses cannot be reserved again after the driver had them") : 0;
+		return adsm_fail(ret, "another thread mapped memory at the arena's addresses while the library gave "
+				 "them to the driver; ADSM_CUDA_MEMORY=view or separate avoids that");
+	return ret ? adsm_fail(ret,
+			       "the library cannot reserve the arena's addresses again after the driver had them") : 0;
 }
 
 static void end_range(void)
@@ -372,13 +373,13 @@ static const char *reserve_range(void)
 		return adsm_cu_error_name(error);
 	if (p != arena.base) {
 		adsm_cu.cuMemAddressFree(p, arena.size);
-		return "the driver reserves other addresses than it was asked for";
+		return "the driver reserved other addresses than requested";
 	}
 	/* Map the file again. */
 	arena.vacant = false;
 	if (map_range()) {
 		free_range();
-		return "nothing can be mapped over the driver's addresses";
+		return "the library cannot map memory over the driver's addresses";
 	}
 	return NULL;
 }
@@ -394,7 +395,7 @@ static const char *start_range(void)
 
 	arena.granules = adsm_os_table(table_size());
 	if (!arena.granules)
-		return "there is no address space for its table";
+		return "not enough address space for the table of granules";
 	reason = reserve_range();
 	if (reason) {
 		adsm_os_unmap(arena.granules, table_size());
@@ -413,7 +414,7 @@ static int arena_init(struct adsm_cuda_device *device, const char **ret_reason)
 	const CUmemAllocationProp prop = properties(device->id);
 	size_t granularity = 0;
 
-	*ret_reason = "it has no virtual memory management";
+	*ret_reason = "the device has no virtual memory management";
 	if (!has_virtual_memory(device))
 		return 1;
 	if (arena.n_devices && arena.id == device->id) {
@@ -423,10 +424,10 @@ static int arena_init(struct adsm_cuda_device *device, const char **ret_reason)
 	/*
 	 * Objects share granules, and a granule belongs to one device. And there may already be objects in the range.
 	 */
-	*ret_reason = "only the first device can have the library's range";
+	*ret_reason = "only the first device can have the arena's addresses";
 	if (device->index)
 		return 1;
-	*ret_reason = "the library's range is not a whole number of its granules";
+	*ret_reason = "the arena is not a multiple of the device's allocation granularity";
 	if (adsm_cu.cuMemGetAllocationGranularity(&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) ||
 	    !granularity || device->arena_base % granularity || device->arena_size % granularity)
 		return 1;
@@ -484,7 +485,7 @@ int adsm_cuda_way_choose(struct adsm_cuda_device *device)
 		}
 		adsm_info("%s: not '%s': %s", device->base.base.name, way->name, reason);
 		if (asked != ADSM_CUDA_AUTO)
-			return adsm_fail(-ENOTSUP, "ADSM_CUDA_MEMORY=%s: %s cannot do that: %s", way->name,
+			return adsm_fail(-ENOTSUP, "ADSM_CUDA_MEMORY=%s: %s does not support it: %s", way->name,
 					 device->base.base.name, reason);
 	}
 	return -ENOTSUP;

@@ -34,13 +34,13 @@ static int init_failed(CUresult error)
 {
 	switch (error) {
 	case CUDA_ERROR_STUB_LIBRARY:
-		return adsm_fail(-ENODEV, "no CUDA driver: the %s that was found is the toolkit's, to link programs "
-				 "with; take its folder out of LD_LIBRARY_PATH", driver_file());
+		return adsm_fail(-ENODEV, "no CUDA driver: %s is the toolkit's stub library, which is only for "
+				 "linking; remove its folder from LD_LIBRARY_PATH", driver_file());
 	case CUDA_ERROR_NO_DEVICE:
-		return adsm_fail(-ENODEV, "the CUDA driver has no device here (nvidia-smi, CUDA_VISIBLE_DEVICES)");
+		return adsm_fail(-ENODEV, "the CUDA driver found no device (see nvidia-smi and CUDA_VISIBLE_DEVICES)");
 	case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-		return adsm_fail(-ENODEV, "%s is of another version than the kernel's part of the driver; restarting "
-				 "the machine loads the same", driver_file());
+		return adsm_fail(-ENODEV, "%s and the driver's kernel module have different versions; a restart of the "
+				 "machine loads matching versions", driver_file());
 	default:
 		return adsm_fail(-ENODEV, "the CUDA driver cannot be used: cuInit failed with %s",
 				 adsm_cu_error_name(error));
@@ -58,8 +58,8 @@ static int open_driver(void)
 	if (is_open)
 		return 0;
 	if (adsm_os_is_privileged())
-		return adsm_fail(-EPERM, "no CUDA: its driver is not opened in a set-user-ID program, as it obeys the "
-				 "caller's environment; the backend cpu works");
+		return adsm_fail(-EPERM, "no CUDA: the library does not open the driver in a set-user-ID program, "
+				 "because the driver obeys the caller's environment; use the backend 'cpu'");
 	library = dlopen(driver_file(), RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return adsm_fail(-ENODEV, "no CUDA driver: %s; install NVIDIA's driver, or choose another backend "
@@ -67,7 +67,7 @@ static int open_driver(void)
 	missing = adsm_driven_functions(library, functions, sizeof(functions) / sizeof(functions[0]), &found);
 	if (missing) {
 		dlclose(library);
-		return adsm_fail(-ENODEV, "no CUDA driver: %s has no %s, which is part of CUDA 11", driver_file(),
+		return adsm_fail(-ENODEV, "no CUDA driver: %s lacks %s, which is part of CUDA 11", driver_file(),
 				 missing);
 	}
 	/* The driver stays loaded from here on, because it has threads. */

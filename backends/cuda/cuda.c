@@ -43,7 +43,7 @@ static int probe_all(void)
 		return adsm_fail(-ENODEV, "the CUDA driver has lost its devices (%s): %s", adsm_cu_error_name(error),
 				 adsm_cuda_loss(error));
 	if (error || !n)
-		return adsm_fail(-ENODEV, "the CUDA driver has no device here (%s)", adsm_cu_error_name(error));
+		return adsm_fail(-ENODEV, "the CUDA driver found no device (%s)", adsm_cu_error_name(error));
 	for (int i = 0; i < n; i++) {
 		size_t at = strlen(names);
 		char name[128] = "";
@@ -56,7 +56,7 @@ static int probe_all(void)
 			found[n_found++] = (struct found){ .id = id };
 	}
 	if (!n_found)
-		return adsm_fail(-ENODEV, "ADSM_CUDA_DEVICE=%s: no such device; there are %s", wanted, names);
+		return adsm_fail(-ENODEV, "ADSM_CUDA_DEVICE=%s: no device matches; the devices are %s", wanted, names);
 	return n_found;
 }
 
@@ -103,9 +103,10 @@ static int check_context(CUcontext context, void *device, CUdevice *ret_id)
 		adsm_cu.cuCtxPopCurrent_v2(&popped);
 	}
 	if (error)
-		return adsm_fail(-EINVAL, "this is no context of the CUDA driver (%s)", adsm_cu_error_name(error));
+		return adsm_fail(-EINVAL, "the context is not a valid context of the CUDA driver (%s)",
+				 adsm_cu_error_name(error));
 	if (*ret_id != (CUdevice)(intptr_t)device)
-		return adsm_fail(-EINVAL, "the context is one of device %d, not of %d", *ret_id,
+		return adsm_fail(-EINVAL, "the context belongs to device %d, not to device %d", *ret_id,
 				 (CUdevice)(intptr_t)device);
 	return 0;
 }
@@ -129,7 +130,7 @@ static int take_context(CUcontext context, void *device)
 		if (found[i].context == context)
 			return 0;
 	if (n_found == MAX_DEVICES)
-		return adsm_fail(-ENOMEM, "more than %d contexts of the program", MAX_DEVICES);
+		return adsm_fail(-ENOMEM, "the library can use at most %d contexts of the program", MAX_DEVICES);
 	found[n_found++] = (struct found){ .id = id, .context = context };
 	return 0;
 }
@@ -213,11 +214,11 @@ static int open_context(struct adsm_cuda_device *device, CUcontext context)
 		return 0;
 	device->context = NULL;
 	if (error == CUDA_ERROR_DEVICE_UNAVAILABLE)
-		return adsm_fail(-ENODEV, "%s cannot be opened: another process has it for itself (nvidia-smi -c)",
-				 device->base.base.name);
+		return adsm_fail(-ENODEV, "%s cannot be opened: another process uses the device exclusively "
+				 "(nvidia-smi -c)", device->base.base.name);
 	if (adsm_cuda_loss(error))
 		return adsm_fail(-ENODEV, "%s was lost before and cannot be opened again (%s): %s; only a new process "
-				 "can use it", device->base.base.name, adsm_cu_error_name(error),
+				 "can use the device", device->base.base.name, adsm_cu_error_name(error),
 				 adsm_cuda_loss(error));
 	return adsm_fail(error == CUDA_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENODEV, "%s cannot be opened: %s",
 			 device->base.base.name, adsm_cu_error_name(error));

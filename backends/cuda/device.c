@@ -59,33 +59,33 @@ const char *adsm_cuda_loss(CUresult error)
 {
 	switch (error) {
 	case CUDA_ERROR_ILLEGAL_ADDRESS:
-		return "a kernel used an address where no memory is";
+		return "a kernel accessed memory at an invalid address";
 	case CUDA_ERROR_MISALIGNED_ADDRESS:
 	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-		return "a kernel used an address that is none for what it did";
+		return "a kernel used a misaligned address, or the wrong address space";
 	case CUDA_ERROR_ASSERT:
-		return "a kernel's assert() did not hold";
+		return "an assert() in a kernel failed";
 	case CUDA_ERROR_HARDWARE_STACK_ERROR:
 		return "a kernel's stack overflowed or was overwritten";
 	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
 	case CUDA_ERROR_INVALID_PC:
-		return "a kernel ran into what is no code";
+		return "a kernel executed invalid code";
 	case CUDA_ERROR_LAUNCH_FAILED:
 	case CUDA_ERROR_TENSOR_MEMORY_LEAK:
 		return "a kernel crashed";
 	case CUDA_ERROR_LAUNCH_TIMEOUT:
-		return "a kernel ran for longer than the display's device permits";
+		return "a kernel exceeded the time limit of a device with a display";
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
-		return "its memory had an error that cannot be corrected: see nvidia-smi";
+		return "its memory had an uncorrectable error: see nvidia-smi";
 	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
 	case CUDA_ERROR_CONTAINED:
-		return "it had an error that cannot be corrected: see nvidia-smi";
+		return "it had an uncorrectable error: see nvidia-smi";
 	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
 		return "the program destroyed its context";
 	case CUDA_ERROR_DEVICE_UNAVAILABLE:
-		return "others use it, or it is being taken away";
+		return "other processes use it, or it is being removed";
 	case CUDA_ERROR_DEINITIALIZED:
-		return "the driver has ended, as it does when the process exits";
+		return "the driver has ended, because the process exits";
 	default:
 		return NULL;
 	}
@@ -101,7 +101,7 @@ static void lose_by(struct adsm_cuda_device *device, CUresult error, const char 
 
 	adsm_os_signals_block(&old);
 	adsm_format(text, sizeof(text), "%s failed with %s: %s%s", what, adsm_cu_error_name(error),
-		    adsm_cuda_loss(error), for_good ? "; only a new process can use it again" : "");
+		    adsm_cuda_loss(error), for_good ? "; only a new process can use the device" : "");
 	adsm_driven_lose(&device->base, level, text);
 	adsm_os_signals_restore(&old);
 }

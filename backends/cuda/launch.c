@@ -145,11 +145,11 @@ static int bind(struct launch *l)
 		if (arg->kind == ADSM_LAUNCH_LOCAL) {
 			l->shared = arg->size;
 			if (n_locals++)
-				return adsm_fail(-EINVAL, "kernel '%s', argument %zu: CUDA has one piece of memory of "
-						 "the block (adsmLocal)", l->asked->name, i);
+				return adsm_fail(-EINVAL, "kernel '%s', argument %zu: CUDA supports only one argument "
+						 "of adsmLocal()", l->asked->name, i);
 			if (arg->size > INT_MAX)
-				return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes of memory of the block",
-						 l->asked->name, i, arg->size);
+				return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes of adsmLocal() are "
+						 "more than CUDA supports", l->asked->name, i, arg->size);
 			continue;
 		}
 		l->params[param] = &l->addresses[param];
@@ -179,18 +179,18 @@ static int check_params(const struct launch *l)
 		if (arg->kind == ADSM_LAUNCH_LOCAL)
 			continue;
 		if (adsm_cu.cuFuncGetParamInfo(l->entry->function, param++, &offset, &size))
-			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: it takes %zu", l->asked->name, i,
-					 param - 1);
+			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: the kernel has only %zu parameters",
+					 l->asked->name, i, param - 1);
 		if (is_value && arg->size != size)
-			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes are not the size it has, which "
-					 "is %zu", l->asked->name, i, arg->size, size);
+			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: the value has %zu bytes, but the "
+					 "parameter has %zu", l->asked->name, i, arg->size, size);
 		if (!is_value && size != sizeof(CUdeviceptr))
-			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: it takes no pointer, but %zu bytes",
-					 l->asked->name, i, size);
+			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: the parameter is not a pointer, but has "
+					 "%zu bytes", l->asked->name, i, size);
 	}
 	if (!adsm_cu.cuFuncGetParamInfo(l->entry->function, param, &offset, &size))
-		return adsm_fail(-EINVAL, "kernel '%s': %zu arguments are too few; memory of the block (adsmLocal) "
-				 "comes behind them", l->asked->name, param);
+		return adsm_fail(-EINVAL, "kernel '%s': %zu arguments are too few; adsmLocal() does not count as one "
+				 "of them", l->asked->name, param);
 	return 0;
 }
 
@@ -204,7 +204,7 @@ static int check_native(const struct launch *l)
 		return 0;
 	error = adsm_cuda_enter(l->device, &scope);
 	if (error)
-		return adsm_cuda_error(l->device, error, "asking for a kernel's arguments");
+		return adsm_cuda_error(l->device, error, "querying a kernel's parameters");
 	ret = check_params(l);
 	adsm_cuda_leave(&scope);
 	return ret;
@@ -250,11 +250,11 @@ static int refused(const struct launch *l, CUresult error, int ret)
 	const char *name = l->asked->name, *device = l->device->base.base.name;
 
 	if (error == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
-		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block are more than %s has registers for",
+		return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block need more registers than %s has",
 				 name, (unsigned long)adsm_driven_threads(l->asked), device);
 	if (error == CUDA_ERROR_INVALID_VALUE && l->shared)
-		return adsm_fail(-EINVAL, "kernel '%s': %zu bytes of memory of the block are more than %s has", name,
-				 l->shared, device);
+		return adsm_fail(-EINVAL, "kernel '%s': %zu bytes of adsmLocal() are more shared memory than %s has",
+				 name, l->shared, device);
 	return adsm_fail(ret, "kernel '%s' could not be launched on %s: %s", name, device, adsm_cu_error_name(error));
 }
 

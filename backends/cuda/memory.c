@@ -178,7 +178,7 @@ static int copy_overlapping(struct adsm_cuda_queue *queue, const struct adsm_dri
 		error = adsm_cu.cuMemAlloc_v2(&address, o->size);
 	adsm_cuda_leave(&scope);
 	if (error)
-		return adsm_cuda_error(queue->device, error, "memory for a copy that overlaps");
+		return adsm_cuda_error(queue->device, error, "allocating memory for an overlapping copy");
 	between.address = address;
 	out.dst = back.src = &between;
 	out.dst_offset = back.src_offset = 0;

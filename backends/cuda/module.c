@@ -32,7 +32,7 @@ static int load_failed(struct adsm_cuda_device *device, CUresult error, const ch
 
 	if (!is_refusal(error))
 		return adsm_cuda_error(device, error, "loading a module");
-	adsm_format(before, sizeof(before), "%s cannot take %s (%s)%s", device->base.base.name, what,
+	adsm_format(before, sizeof(before), "%s does not accept %s (%s)%s", device->base.base.name, what,
 		    adsm_cu_error_name(error), *log ? ": " : "");
 	adsm_say_long(before, log);
 	return -ENOEXEC;
@@ -50,7 +50,7 @@ static int load_data(struct adsm_cuda_device *device, const void *data, const ch
 	int ret;
 
 	if (!log)
-		return adsm_fail(-ENOMEM, "no memory to load a module");
+		return adsm_fail(-ENOMEM, "not enough memory to load a module");
 	error = adsm_cuda_enter(device, &scope);
 	if (!error)
 		error = adsm_cu.cuModuleLoadDataEx(&module, data, sizeof(names) / sizeof(names[0]), names, values);
@@ -70,7 +70,7 @@ static int load_compiled(struct adsm_cuda_device *device, const char *text, cons
 
 	if (ret)
 		return ret;
-	ret = load_data(device, image, "what NVRTC made of the source", ret_module);
+	ret = load_data(device, image, "the code that NVRTC compiled", ret_module);
 	free(image);
 	return ret;
 }
@@ -108,7 +108,7 @@ static int load_text(struct adsm_cuda_device *device, const struct adsm_image *i
 	options = make_options(image->options);
 	if (!options) {
 		free(before);
-		return adsm_fail(-ENOMEM, "no memory for a compiler's options");
+		return adsm_fail(-ENOMEM, "not enough memory for the compiler's options");
 	}
 	ret = load_compiled(device, image->text, options, ret_module);
 	free(options);
@@ -117,8 +117,8 @@ static int load_text(struct adsm_cuda_device *device, const struct adsm_image *i
 		ret = embedded;
 	} else if (ret == -ENOTSUP) {
 		before = strdup(adsm_last_error());
-		adsm_say_long("the kernel module has no code for CUDA devices: NVRTC of the CUDA toolkit would make it "
-			      "when it is loaded, adsmcc --ptx when it is built; ", before ? before : "");
+		adsm_say_long("the kernel module has no code for CUDA devices: adsmcc --ptx adds it at build time, "
+			      "NVRTC of the CUDA toolkit at load time; ", before ? before : "");
 		ret = -ENOEXEC;
 	}
 	free(before);
@@ -147,7 +147,7 @@ static int load_source(struct adsm_cuda_device *device, const struct adsm_image 
 	int ret;
 
 	if (strnlen(text, image->size) != image->size)
-		return adsm_fail(-ENOEXEC, "the source has a byte that is 0");
+		return adsm_fail(-ENOEXEC, "the source contains a NUL byte");
 	if (adsm_module_is_ptx(text, image->size))
 		return load_data(device, text, "this PTX", ret_module);
 	ret = load_compiled(device, text, image->options, ret_module);
@@ -169,10 +169,10 @@ static int load_image(struct adsm_driven_code *code, const struct adsm_image *im
 	case ADSM_IMAGE_BINARY:
 		/* The driver is not told how long the binary is. */
 		if (!adsm_module_is_binary(image->data, image->size))
-			return adsm_fail(-ENOEXEC, "neither a cubin nor a fatbin, or not all of one");
+			return adsm_fail(-ENOEXEC, "the binary is not a complete cubin or fatbin");
 		return load_data(device, image->data, "this binary", ret_module);
 	default:
-		return adsm_fail(-ENOEXEC, "%s takes no SPIR-V: give it CUDA C++, PTX or a cubin",
+		return adsm_fail(-ENOEXEC, "%s does not accept SPIR-V: use CUDA C++, PTX or a cubin",
 				 device->base.base.name);
 	}
 }
@@ -198,10 +198,10 @@ int adsm_cuda_kernel_adopt(struct adsm_device *base, void *kernel, struct adsm_c
 	}
 	if (error == CUDA_ERROR_INVALID_VALUE || error == CUDA_ERROR_INVALID_HANDLE ||
 	    error == CUDA_ERROR_INVALID_CONTEXT || error == CUDA_ERROR_NOT_FOUND)
-		return adsm_fail(-EINVAL, "%p is no kernel of the context that %s uses (%s): see adsmCudaGet() and "
+		return adsm_fail(-EINVAL, "%p is not a kernel of the context that %s uses (%s): see adsmCudaGet() and "
 				 "adsmCudaUse()", kernel, base->name, adsm_cu_error_name(error));
 	if (error)
-		return adsm_cuda_error(device, error, "asking for a kernel");
+		return adsm_cuda_error(device, error, "querying a kernel");
 	code = (struct adsm_cuda_code *)adsm_driven_code_create(base, sizeof(*code));
 	if (!code)
 		return -ENOMEM;
@@ -241,7 +241,7 @@ static int get_function(struct adsm_driven_entry *base, const char *name)
 		return 0;
 	error = adsm_cuda_enter(device, &scope);
 	if (error)
-		return adsm_cuda_error(device, error, "asking for a kernel");
+		return adsm_cuda_error(device, error, "querying a kernel");
 	if (code->module)
 		error = adsm_cu.cuModuleGetFunction(&entry->function, code->module, name);
 	if (!error)
@@ -250,7 +250,7 @@ static int get_function(struct adsm_driven_entry *base, const char *name)
 	base->max_threads = (size_t)most;
 	if (error == CUDA_ERROR_NOT_FOUND)
 		return adsm_fail(-ENOENT, "the module has no kernel '%s'", name);
-	return adsm_cuda_error(device, error, "asking for a kernel");
+	return adsm_cuda_error(device, error, "querying a kernel");
 }
 
 int adsm_cuda_kernel_get(struct adsm_code *code, const char *name, struct adsm_entry **ret_entry)
@@ -322,8 +322,8 @@ int adsm_cuda_module_names(struct adsm_code *base, char **ret_names)
 		return list_one("nothing", ret_names);
 	if (code->module && (!adsm_cu.cuModuleGetFunctionCount || !adsm_cu.cuModuleEnumerateFunctions ||
 			     !adsm_cu.cuFuncGetName))
-		return adsm_fail(-ENOTSUP, "the CUDA driver is too old to say which kernels a module has: from version "
-				 "12.4 on it does; a module of adsmcc's needs no driver for that");
+		return adsm_fail(-ENOTSUP, "the CUDA driver is too old to list the kernels of a module: that needs "
+				 "version 12.4, except for modules that adsmcc wrote");
 	error = adsm_cuda_enter(device, &scope);
 	if (!error) {
 		if (code->module)
@@ -335,7 +335,7 @@ int adsm_cuda_module_names(struct adsm_code *base, char **ret_names)
 	free(functions);
 	if (error) {
 		free(names);
-		return adsm_cuda_error(device, error, "asking for the names of kernels");
+		return adsm_cuda_error(device, error, "querying the names of kernels");
 	}
 	if (!code->module)
 		return list_one(name, ret_names);
@@ -355,11 +355,11 @@ int adsm_cuda_kernel_params(struct adsm_entry *base, struct adsm_param *ret_para
 	if (!entry->function)
 		return 0;
 	if (!adsm_cu.cuFuncGetParamInfo)
-		return adsm_fail(-ENOTSUP, "the CUDA driver is too old to say what a kernel takes: from version 12.4 "
-				 "on it does; a kernel of adsmcc's needs no driver for that");
+		return adsm_fail(-ENOTSUP, "the CUDA driver is too old to describe the parameters of a kernel: that "
+				 "needs version 12.4, except for kernels that adsmcc compiled");
 	error = adsm_cuda_enter(device, &scope);
 	if (error)
-		return adsm_cuda_error(device, error, "asking for a kernel's arguments");
+		return adsm_cuda_error(device, error, "querying a kernel's parameters");
 	while (n < PARAMS_MAX) {
 		error = adsm_cu.cuFuncGetParamInfo(entry->function, (size_t)n, &offset, &size);
 		if (error)
@@ -376,5 +376,5 @@ int adsm_cuda_kernel_params(struct adsm_entry *base, struct adsm_param *ret_para
 	adsm_cuda_leave(&scope);
 	/* The driver says so of the first parameter that there is not. */
 	return error && error != CUDA_ERROR_INVALID_VALUE ?
-		adsm_cuda_error(device, error, "asking for a kernel's arguments") : n;
+		adsm_cuda_error(device, error, "querying a kernel's parameters") : n;
 }

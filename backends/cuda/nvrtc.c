@@ -99,11 +99,12 @@ static int look_up(struct compiler *compiler)
 	int n = 0;
 
 	if (missing)
-		return adsm_fail(-ENOTSUP, "no CUDA compiler: %s has no %s", adsm_cuda_options.compiler, missing);
+		return adsm_fail(-ENOTSUP, "no CUDA compiler: %s lacks the function %s", adsm_cuda_options.compiler,
+				 missing);
 	if (dladdr((void *)compiler->nvrtcVersion, &where) && where.dli_fname)
 		adsm_format(compiler->file, sizeof(compiler->file), "%s", where.dli_fname);
 	if (compiler->nvrtcVersion(&compiler->major, &compiler->minor))
-		return adsm_fail(-ENOTSUP, "no CUDA compiler: %s does not tell its version", compiler->file);
+		return adsm_fail(-ENOTSUP, "no CUDA compiler: %s does not report its version", compiler->file);
 	if (compiler->nvrtcGetNumSupportedArchs && compiler->nvrtcGetSupportedArchs &&
 	    !compiler->nvrtcGetNumSupportedArchs(&n) && n > 0 && n <= ARCHS_MAX &&
 	    !compiler->nvrtcGetSupportedArchs(compiler->archs))
@@ -121,17 +122,18 @@ static int find_compiler(const struct compiler **ret_compiler)
 	int ret = 0;
 
 	if (!strcmp(file, "off"))
-		return adsm_fail(-ENOTSUP, "ADSM_CUDA_COMPILER=off: no module is compiled");
+		return adsm_fail(-ENOTSUP, "ADSM_CUDA_COMPILER=off: the library does not compile modules");
 	if (adsm_os_is_privileged())
-		return adsm_fail(-EPERM, "no CUDA compiler: none is opened in a set-user-ID program");
+		return adsm_fail(-EPERM, "no CUDA compiler: the library does not open one in a set-user-ID program");
 	adsm_mutex_lock(&mutex);
 	if (!found.library) {
 		found.library = *file ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : open_library();
 		if (!found.library && *file)
-			ret = adsm_fail(-ENOTSUP, "no CUDA compiler: it cannot be opened (%s)", dlerror());
+			ret = adsm_fail(-ENOTSUP, "no CUDA compiler: the file of ADSM_CUDA_COMPILER cannot be opened "
+					"(%s)", dlerror());
 		else if (!found.library)
 			ret = adsm_fail(-ENOTSUP, "no CUDA compiler: NVRTC, a part of the CUDA toolkit (libnvrtc.so), "
-					"was not found; ADSM_CUDA_COMPILER names it");
+					"was not found; set ADSM_CUDA_COMPILER to its file");
 		else
 			ret = look_up(&found);
 		if (ret && found.library) {
@@ -171,9 +173,9 @@ static int choose_target(const struct compiler *compiler, int capability, char *
 		own |= compiler->archs[i] == capability;
 	}
 	if (!best)
-		return adsm_fail(-ENOEXEC, "NVRTC %d.%d compiles for no device as old as this one (compute capability "
-				 "%d.%d): an older toolkit does, ADSM_CUDA_COMPILER names it", compiler->major,
-				 compiler->minor, capability / 10, capability % 10);
+		return adsm_fail(-ENOEXEC, "NVRTC %d.%d does not support devices of compute capability %d.%d: set "
+				 "ADSM_CUDA_COMPILER to NVRTC of an older toolkit", compiler->major, compiler->minor,
+				 capability / 10, capability % 10);
 	adsm_format(ret_target, size, "--gpu-architecture=%s_%d",
 		    own && compiler->nvrtcGetCUBINSize && compiler->nvrtcGetCUBIN ? "sm" : "compute", best);
 	return 0;
@@ -188,12 +190,12 @@ static int split_options(struct arguments *arguments, const struct compiler *com
 
 	arguments->text = rest = strdup(options);
 	if (!rest)
-		return adsm_fail(-ENOMEM, "no memory for a compiler's options");
+		return adsm_fail(-ENOMEM, "not enough memory for the compiler's options");
 	while ((word = strsep(&rest, " \t\n"))) {
 		if (!*word)
 			continue;
 		if (arguments->n == OPTIONS_MAX - 1)
-			return adsm_fail(-EINVAL, "more than %d options for the compiler", OPTIONS_MAX - 1);
+			return adsm_fail(-EINVAL, "the compiler can have at most %d options", OPTIONS_MAX - 1);
 		has_target |= names_target(word);
 		arguments->items[arguments->n++] = word;
 	}
@@ -223,7 +225,7 @@ static int refused(const struct compiler *compiler, nvrtcProgram program, int er
 		log = calloc(1, size + 1);
 	if (log && compiler->nvrtcGetProgramLog(program, log))
 		*log = '\0';
-	adsm_say_long(before, log && *log ? log : "it does not say why");
+	adsm_say_long(before, log && *log ? log : "the compiler gave no reason");
 	free(log);
 	return error == NVRTC_ERROR_OUT_OF_MEMORY ? -ENOMEM : -ENOEXEC;
 }
@@ -239,14 +241,14 @@ static int take_image(const struct compiler *compiler, nvrtcProgram program, cha
 	cubin = cubin && !compiler->nvrtcGetCUBINSize(program, &size) && size;
 	error = cubin ? 0 : compiler->nvrtcGetPTXSize(program, &size);
 	if (error)
-		return failed(compiler, error, "taking what was compiled");
+		return failed(compiler, error, "getting the compiled code");
 	image = malloc(size + 1);
 	if (!image)
-		return adsm_fail(-ENOMEM, "no memory for a compiled program of %zu bytes", size);
+		return adsm_fail(-ENOMEM, "not enough memory for a compiled program of %zu bytes", size);
 	error = cubin ? compiler->nvrtcGetCUBIN(program, image) : compiler->nvrtcGetPTX(program, image);
 	if (error) {
 		free(image);
-		return failed(compiler, error, "taking what was compiled");
+		return failed(compiler, error, "getting the compiled code");
 	}
 	image[size] = '\0';
 	*ret_image = image;

@@ -46,7 +46,7 @@ static int failure_of(struct adsm_cuda_queue *queue, uint64_t seq, CUresult erro
 	if (!error)
 		return 0;
 	adsm_format(what, sizeof(what), *name ? "kernel '%s'%s" : "%sa queued operation%s", name,
-		    atomic_load(&queue->base.submitted) > seq ? " or what is behind it" : "");
+		    atomic_load(&queue->base.submitted) > seq ? " or a later operation" : "");
 	return adsm_cuda_errno(queue->device, error, what);
 }
 
@@ -122,7 +122,8 @@ int adsm_cuda_queue_create(struct adsm_cuda_device *device, unsigned number)
 	adsm_driven_queue_init(&device->base, number, &queue->base);
 	queue->device = device;
 	adsm_lock_init(&queue->end_lock, ADSM_RANK_END);
-	return adsm_cuda_error(device, adsm_cu.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING), "a stream");
+	return adsm_cuda_error(device, adsm_cu.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING),
+			       "cuStreamCreate");
 }
 
 static void destroy_event(CUevent event)
@@ -222,7 +223,7 @@ int adsm_cuda_queue_begin(struct adsm_cuda_queue *queue, bool timed, struct adsm
 	}
 	ret = need_thread(queue);
 	if (!ret)
-		ret = adsm_cuda_errno(queue->device, prepare(queue, timed), "an event");
+		ret = adsm_cuda_errno(queue->device, prepare(queue, timed), "preparing an event");
 	if (ret)
 		finish(queue, scope);
 	return ret;

@@ -52,8 +52,8 @@ static const struct {
 	/* From here on there is a device, though it cannot be opened. */
 	{ "fail=cuDevicePrimaryCtxRetain:1:46", NULL, NULL, ENODEV, { "another process", "nvidia-smi -c" } },
 	{ "fail=cuDevicePrimaryCtxRetain:1:2", NULL, NULL, ENOMEM, { "cannot be opened", "OUT_OF_MEMORY" } },
-	{ "no-vmm", "cuda_memory", "arena", ENOTSUP, { "ADSM_CUDA_MEMORY=arena", "cannot do that" } },
-	{ "elsewhere", "cuda_memory", "arena", ENOTSUP, { "ADSM_CUDA_MEMORY=arena", "cannot do that" } },
+	{ "no-vmm", "cuda_memory", "arena", ENOTSUP, { "ADSM_CUDA_MEMORY=arena", "does not support it" } },
+	{ "elsewhere", "cuda_memory", "arena", ENOTSUP, { "ADSM_CUDA_MEMORY=arena", "does not support it" } },
 };
 
 #define N_ABSENT 8
@@ -317,7 +317,7 @@ static void check_touch(const unsigned *p)
 	fclose(logged);
 	close(saved);
 	check_said("was lost: ");
-	check_said("an address where no memory is");
+	check_said("memory at an invalid address");
 	check_said("new process");
 }
 
@@ -339,7 +339,7 @@ static void lose_for_good(size_t unused)
 		SYNC();
 	CHECK_ERROR(INCREMENT(&w, w.p[1], WORDS), ENODEV);
 	CHECK_SAYS("lost");
-	CHECK_SAYS("an address where no memory is");
+	CHECK_SAYS("memory at an invalid address");
 	if (!batch())
 		check_touch(w.p[2]);
 	CHECK_NULL(adsmAlloc(PAGE), ENODEV);
@@ -353,7 +353,7 @@ static void lose_for_good(size_t unused)
 	for (int i = 0; i < 2; i++) {
 		CHECK_ERROR(adsmInit(), ENODEV);
 		CHECK_SAYS("lost before");
-		CHECK_SAYS("an address where no memory is");
+		CHECK_SAYS("memory at an invalid address");
 		CHECK_SAYS("new process");
 	}
 	set("backend", "cpu");

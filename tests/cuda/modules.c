@@ -162,13 +162,13 @@ static void binary(void)
 		CHECK_SAYS("CUDA_ERROR");
 	}
 	CHECK_NULL(load_as(ADSM_MODULE_BINARY, &fat, sizeof(fat) - 1, NULL), ENOEXEC);
-	CHECK_SAYS("not all of one");
+	CHECK_SAYS("not a complete cubin or fatbin");
 	fat.size = UINT64_MAX;
 	CHECK_NULL(load_as(ADSM_MODULE_BINARY, &fat, sizeof(fat), NULL), ENOEXEC);
-	CHECK_SAYS("not all of one");
+	CHECK_SAYS("not a complete cubin or fatbin");
 	cubin.e_shnum = 1;
 	CHECK_NULL(load_as(ADSM_MODULE_BINARY, &cubin, sizeof(cubin), NULL), ENOEXEC);
-	CHECK_SAYS("not all of one");
+	CHECK_SAYS("not a complete cubin or fatbin");
 	CHECK_NULL(load_as(ADSM_MODULE_AUTO, &cubin, sizeof(cubin), NULL), ENOEXEC);
 
 	/* What the double's devices run are this machine's own shared objects. */
@@ -350,15 +350,15 @@ static void mismatches(void)
 	REFUSED(adsmIn(in), adsmOut(out), PAIR, FOUR, EIGHT, N, N);
 	CHECK_SAYS("at least 7");
 	REFUSED(adsmIn(in), adsmOut(out), PAIR, FOUR, EIGHT, adsmIn(in));
-	CHECK_SAYS("argument 5: it takes no pointer");
+	CHECK_SAYS("argument 5: the parameter is not a pointer");
 	REFUSED(adsmIn(in), adsmOut(out), PAIR, FOUR, EIGHT, adsmVal(17));
-	CHECK_SAYS("argument 5: 4 bytes");
+	CHECK_SAYS("argument 5: the value has 4 bytes");
 	REFUSED(adsmIn(in), adsmOut(out), adsmVal(1), FOUR, EIGHT, N);
-	CHECK_SAYS("argument 2: 4 bytes");
+	CHECK_SAYS("argument 2: the value has 4 bytes");
 	REFUSED(adsmVal(1), adsmOut(out), PAIR, FOUR, EIGHT, N);
 	CHECK_SAYS("argument 0");
 	REFUSED(adsmIn(in), adsmOut(out), PAIR, FOUR, EIGHT, FOUR);
-	CHECK_SAYS("argument 5: it takes no pointer");
+	CHECK_SAYS("argument 5: the parameter is not a pointer");
 	/* Memory of the block: behind all arguments, once. */
 	REFUSED(adsmIn(in), adsmOut(out), PAIR, FOUR, EIGHT, adsmLocal(64));
 	CHECK_SAYS("adsmLocal");
@@ -368,7 +368,7 @@ static void mismatches(void)
 	REFUSED(adsmIn(in), adsmOut(out), PAIR, FOUR, EIGHT, N, adsmLocal(0));
 	REFUSED(adsmIn(in), adsmOut(out), PAIR, FOUR, EIGHT, N, adsmLocal((size_t)1 << 40));
 	REFUSED(adsmIn(in), adsmOut(out), PAIR, FOUR, EIGHT, N, adsmLocal((size_t)1 << 30));
-	CHECK_SAYS("memory of the block");
+	CHECK_SAYS("more shared memory than");
 #undef REFUSED
 	/* Blocks and grids. */
 	CHECK_ERROR(adsmCall(is_null, adsmDim3(1, 1, 1), adsmDim3(65, 1, 1), adsmIn(in), adsmOut(out)), EINVAL);

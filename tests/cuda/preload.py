@@ -26,7 +26,8 @@ ONE_COPY = 1 << 20
 ASKED = "cuCtxGetCurrent"       # of the driver, by wrappers that then leave the call alone
 COPIES = {"once": 1, "twice": 1 if os.environ.get("ADSM_PROTOCOL") == "batch" else 2}
 LEAN = 16 << 20
-LOST = re.compile(r"^adsm: error: .* was lost: .*: a kernel used an address .*; only a new process can use it", re.M)
+LOST = re.compile(r"^adsm: error: .* was lost: .*: a kernel accessed memory at an invalid address; only a new process "
+                  r"can use the device", re.M)
 # Whether the library says that moving data took long is a matter of the machine.
 TIMES = re.compile(r"adsm: warning: (moving data took|.* was fetched) .*\n")
 
