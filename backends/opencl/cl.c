@@ -40,16 +40,16 @@ int adsm_cl_open(void)
 	 * code.
 	 */
 	if (adsm_os_is_privileged())
-		return adsm_fail(-EPERM, "no OpenCL: its drivers are not opened in a set-user-ID program, as they "
-				 "obey the caller's environment; the backend cpu works");
+		return adsm_fail(-EPERM, "no OpenCL: the library does not open drivers in a set-user-ID program, "
+				 "because they obey the caller's environment; use the backend 'cpu'");
 	opened = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	if (!opened)
-		return adsm_fail(-ENODEV, "no OpenCL: the ICD loader cannot be opened (%s); Debian has it in "
-				 "ocl-icd-libopencl1, ADSM_OPENCL_LIBRARY names another", dlerror());
+		return adsm_fail(-ENODEV, "no OpenCL: the ICD loader cannot be opened (%s); install it (Debian's "
+				 "ocl-icd-libopencl1), or set ADSM_OPENCL_LIBRARY to its file", dlerror());
 	missing = adsm_driven_functions(opened, functions, sizeof(functions) / sizeof(functions[0]), &found);
 	if (missing) {
 		dlclose(opened);
-		return adsm_fail(-ENODEV, "no OpenCL: %s has no %s, which is part of OpenCL 1.2", file, missing);
+		return adsm_fail(-ENODEV, "no OpenCL: %s lacks %s, which is part of OpenCL 1.2", file, missing);
 	}
 	adsm_cl = found;
 	library = opened;	/* never closed, because drivers have threads */

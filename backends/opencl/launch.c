@@ -103,20 +103,22 @@ static int arg_failed(struct launch *l, size_t i, cl_int error)
 
 	switch (error) {
 	case CL_MISALIGNED_SUB_BUFFER_OFFSET:
-		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes into its object; for kernels that are "
-				 "not adsmcc's %s takes multiples of %zu", l->asked->name, i, arg->offset,
-				 l->device->base.base.name, l->device->sub_buffer_align);
+		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: the pointer is %zu bytes into its object; for "
+				 "kernels that adsmcc did not compile, %s supports only multiples of %zu",
+				 l->asked->name, i, arg->offset, l->device->base.base.name,
+				 l->device->sub_buffer_align);
 	case CL_INVALID_ARG_SIZE:
 		if (arg->kind == ADSM_LAUNCH_POINTER)
-			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: it takes no pointer", l->asked->name, i);
-		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: %zu bytes are not the size it has",
-				 l->asked->name, i, arg->size);
+			return adsm_fail(-EINVAL, "kernel '%s', argument %zu: the parameter is not a pointer",
+					 l->asked->name, i);
+		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: the value has %zu bytes, but the parameter has "
+				 "another size", l->asked->name, i, arg->size);
 	case CL_INVALID_ARG_VALUE:
 	case CL_INVALID_ARG_INDEX:
 	case CL_INVALID_MEM_OBJECT:
 	case CL_INVALID_SAMPLER:
-		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: not of the kind that it takes (%s)",
-				 l->asked->name, i, adsm_cl_error_name(error));
+		return adsm_fail(-EINVAL, "kernel '%s', argument %zu: the argument has another kind than the parameter "
+				 "(%s)", l->asked->name, i, adsm_cl_error_name(error));
 	default:
 		return adsm_cl_error(l->device, error, "setting a kernel's argument");
 	}
@@ -138,7 +140,7 @@ static int set_args(struct launch *l)
 		cl_int error = way->set_reachable(l->device, l->entry->kernel);
 
 		if (error)
-			return adsm_cl_error(l->device, error, "telling a kernel what it may reach");
+			return adsm_cl_error(l->device, error, "setting the memory that a kernel may access");
 		l->entry->told = changed;
 	}
 	return 0;

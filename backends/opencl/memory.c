@@ -79,8 +79,8 @@ static int take(struct adsm_cl_device *device, size_t size)
 	uint64_t used = atomic_load(&device->memory_used), total = device->base.base.caps.memory_size;
 
 	if (size > device->max_alloc)
-		return adsm_fail(-ENOMEM, "%s takes at most %lu bytes in one piece, not %zu", device->base.base.name,
-				 (unsigned long)device->max_alloc, size);
+		return adsm_fail(-ENOMEM, "%s supports at most %lu bytes in one allocation, not %zu",
+				 device->base.base.name, (unsigned long)device->max_alloc, size);
 	do
 		if (size > total - used)
 			return adsm_fail(-ENOMEM, "%s is full: %zu bytes asked for, %lu of %lu free",
@@ -207,8 +207,8 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 
 	/* Buffers of unified memory are mapped: only the library's commands may use them. */
 	if (!memory->buffer || base->device->caps.unified)
-		return adsm_fail(-ENOTSUP, "objects on %s are no buffers of their own: ADSM_OPENCL_MEMORY=buffer makes "
-				 "them so; left alone, so does adsmOpenCLGet() before the first allocation",
+		return adsm_fail(-ENOTSUP, "objects on %s are not separate buffers: set ADSM_OPENCL_MEMORY=buffer, or "
+				 "leave it unset and call adsmOpenCLGet() before the first allocation",
 				 base->device->name);
 	memory->given = true;
 	adsm_os_signals_block(&old);
@@ -216,7 +216,7 @@ int adsm_cl_native_memory(struct adsm_memory *base, void **ret_handle)
 	adsm_cl_behind_forget((struct adsm_cl_device *)base->device, memory);
 	adsm_os_signals_restore(&old);
 	if (ret)
-		return adsm_fail(ret, "%s: what was written to an object before may not have arrived",
+		return adsm_fail(ret, "%s: earlier writes to objects may have failed",
 				 base->device->name);
 	*ret_handle = memory->buffer;
 	return 0;
@@ -273,7 +273,7 @@ static void reap(struct adsm_cl_device *device)
 		adsm_cl.clGetEventInfo(deferred->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status,
 				       NULL);
 		if (status < 0)
-			adsm_cl_lose(device, status, "a write that had been deferred");
+			adsm_cl_lose(device, status, "a deferred write");
 		if (status > CL_COMPLETE || deferred->n_users ||
 		    (atomic_load(&device->defers) && deferred == youngest(device)))
 			continue;

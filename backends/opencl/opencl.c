@@ -135,8 +135,8 @@ static int probe_all(void)
 
 	error = adsm_cl.clGetPlatformIDs(MAX_PLATFORMS, platforms, &n);
 	if (error || !n)
-		return adsm_fail(-ENODEV, "no OpenCL platform: no driver is installed (%s); Debian's "
-				 "pocl-opencl-icd is one for the CPU", adsm_cl_error_name(error));
+		return adsm_fail(-ENODEV, "no OpenCL platform: no driver is installed (%s); Debian's pocl-opencl-icd "
+				 "is a driver for the CPU", adsm_cl_error_name(error));
 	for (cl_uint i = 0; i < n && i < MAX_PLATFORMS; i++)
 		look_at_platform(i, platforms[i], names, sizeof(names));
 	if (n_found) {
@@ -144,11 +144,11 @@ static int probe_all(void)
 		return n_found;
 	}
 	if (!*names)
-		return adsm_fail(-ENODEV, "no OpenCL device on %u platforms", n);
+		return adsm_fail(-ENODEV, "no OpenCL device: none of the %u platforms has a device", n);
 	if (*adsm_opencl_options.device)
-		return adsm_fail(-ENODEV, "ADSM_OPENCL_DEVICE=%s: no such device; there are %s",
+		return adsm_fail(-ENODEV, "ADSM_OPENCL_DEVICE=%s: no device matches; the devices are %s",
 				 adsm_opencl_options.device, names);
-	return adsm_fail(-ENODEV, "no OpenCL device but the CPU (%s)", names);
+	return adsm_fail(-ENODEV, "no OpenCL device except CPUs (%s)", names);
 }
 
 static int probe_program(void)
@@ -187,7 +187,7 @@ static int take_context(void *context, void *device)
 		for (size_t i = 0; i < size / sizeof(devices[0]); i++)
 			has |= devices[i] == device;
 	if (!has)
-		return adsm_fail(-EINVAL, "the device is not one of the context's first %d", MAX_DEVICES);
+		return adsm_fail(-EINVAL, "the device is not among the first %d devices of the context", MAX_DEVICES);
 	if (context) {
 		adsm_cl.clRetainContext(context);
 		adsm_cl.clRetainDevice(device);
@@ -227,14 +227,14 @@ static int describe(struct adsm_cl_device *device, int index)
 	adsm_cl_device_text(device->id, CL_DEVICE_NAME, name, sizeof(name));
 	adsm_format(device->base.base.name, sizeof(device->base.base.name), "opencl %d: %s", index, name);
 	if (device->version < VERSION_NEEDED)
-		return adsm_fail(-ENOTSUP, "%s is of OpenCL %u.%u; %u.%u is needed", device->base.base.name,
+		return adsm_fail(-ENOTSUP, "%s supports OpenCL %u.%u; %u.%u is needed", device->base.base.name,
 				 device->version / 10, device->version % 10, VERSION_NEEDED / 10, VERSION_NEEDED % 10);
 	GET(device->id, CL_DEVICE_ENDIAN_LITTLE, little);
 	if (little != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__))
 		return adsm_fail(-ENOTSUP, "%s has another byte order than this machine", device->base.base.name);
 	GET(device->id, CL_DEVICE_COMPILER_AVAILABLE, compiler);
 	if (!compiler)
-		adsm_warn("%s has no compiler: it takes binaries only", device->base.base.name);
+		adsm_warn("%s has no compiler: it accepts only binaries", device->base.base.name);
 	GET(device->id, CL_DEVICE_GLOBAL_MEM_SIZE, memory);
 	GET(device->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, max_alloc);
 	GET(device->id, CL_DEVICE_MAX_COMPUTE_UNITS, units);
@@ -261,10 +261,11 @@ static int create_context(struct adsm_cl_device *device)
 
 	if (program_context) {
 		device->context = program_context;
-		return adsm_cl_error(device, adsm_cl.clRetainContext(program_context), "the program's context");
+		return adsm_cl_error(device, adsm_cl.clRetainContext(program_context),
+				     "retaining the program's context");
 	}
 	device->context = adsm_cl.clCreateContext(properties, 1, &device->id, NULL, NULL, &error);
-	return adsm_cl_error(device, error, "a context");
+	return adsm_cl_error(device, error, "clCreateContext");
 }
 
 static void destroy(struct adsm_cl_device *device)

@@ -53,7 +53,7 @@ static int build_failed(struct adsm_cl_device *device, cl_program program, cl_in
 		log = calloc(1, size + 1);
 	if (log)
 		adsm_cl.clGetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
-	adsm_say_long(before, log && *log ? log : "it does not say why");
+	adsm_say_long(before, log && *log ? log : "the compiler gave no reason");
 	free(log);
 	return error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY ? -ENOMEM :
 		error == CL_DEVICE_NOT_AVAILABLE ? adsm_cl_error(device, error, "clBuildProgram") : -ENOEXEC;
@@ -78,7 +78,8 @@ static int refused(struct adsm_cl_device *device, cl_int error, const char *what
 
 	if (ret != -EIO)
 		return adsm_cl_error(device, error, what);
-	return adsm_fail(-ENOEXEC, "%s cannot take %s (%s)", device->base.base.name, what, adsm_cl_error_name(error));
+	return adsm_fail(-ENOEXEC, "%s does not accept %s (%s)", device->base.base.name, what,
+			 adsm_cl_error_name(error));
 }
 
 static int from_source(struct adsm_cl_device *device, const char *text, size_t size, const char *options,
@@ -101,7 +102,7 @@ static int from_spirv(struct adsm_cl_device *device, const struct adsm_image *im
 
 	adsm_cl_device_text(device->id, CL_DEVICE_IL_VERSION, versions, sizeof(versions));
 	if (device->version < 21 || !*versions || !adsm_cl.clCreateProgramWithIL)
-		return adsm_fail(-ENOEXEC, "%s takes no SPIR-V: give it OpenCL C source", device->base.base.name);
+		return adsm_fail(-ENOEXEC, "%s does not accept SPIR-V: use OpenCL C source", device->base.base.name);
 	program = adsm_cl.clCreateProgramWithIL(device->context, image->data, image->size, &error);
 	if (error)
 		return refused(device, error, "this SPIR-V");
@@ -283,7 +284,7 @@ static int adopt(struct adsm_cl_device *device, void *handle, struct adsm_code *
 
 	if (handle && (adsm_cl.clGetKernelInfo(handle, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL) ||
 		       context != device->context))
-		return adsm_fail(-EINVAL, "%p is no kernel of the context that %s uses: see adsmOpenCLGet() and "
+		return adsm_fail(-EINVAL, "%p is not a kernel of the context that %s uses: see adsmOpenCLGet() and "
 				 "adsmOpenCLUse()", handle, device->base.base.name);
 	code = (struct adsm_cl_code *)adsm_driven_code_create(&device->base.base, sizeof(*code));
 	if (!code)
@@ -364,7 +365,7 @@ static int list_names(struct adsm_cl_code *code, char **ret_names)
 	else if (code->adopted)
 		error = adsm_cl.clGetKernelInfo(code->adopted, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size);
 	if (error)
-		return adsm_cl_error(device, error, "asking for the names of kernels");
+		return adsm_cl_error(device, error, "querying the names of kernels");
 	names = calloc(1, size + 2);
 	if (!names)
 		return -ENOMEM;
@@ -376,7 +377,7 @@ static int list_names(struct adsm_cl_code *code, char **ret_names)
 		memcpy(names, nothing, size);
 	if (error) {
 		free(names);
-		return adsm_cl_error(device, error, "asking for the names of kernels");
+		return adsm_cl_error(device, error, "querying the names of kernels");
 	}
 	/* "a;b" to "a\0b\0\0" */
 	for (char *p = names; *p; p++)
@@ -465,7 +466,7 @@ static int describe_params(const struct adsm_cl_entry *entry, struct adsm_param 
 	error = adsm_cl.clGetKernelInfo(entry->kernel, CL_KERNEL_NUM_ARGS, sizeof(n), &n, NULL);
 	if (error)
 		return adsm_cl_error((struct adsm_cl_device *)entry->base.base.code->device, error,
-				     "asking for a kernel's arguments");
+				     "querying a kernel's parameters");
 	for (cl_uint i = 0; i < n && i < max; i++)
 		describe_param(entry->kernel, i, &ret_params[i]);
 	return (int)n;

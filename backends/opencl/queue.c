@@ -80,7 +80,7 @@ int adsm_cl_queue_create(struct adsm_cl_device *device, unsigned number)
 		queue->cl = adsm_cl.clCreateCommandQueueWithProperties(device->context, device->id, properties, &error);
 	else
 		queue->cl = adsm_cl.clCreateCommandQueue(device->context, device->id, flags, &error);
-	return adsm_cl_error(device, error, "a command queue");
+	return adsm_cl_error(device, error, "creating a command queue");
 }
 
 bool adsm_cl_queue_destroy(struct adsm_cl_queue *queue)

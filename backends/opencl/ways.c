@@ -406,7 +406,7 @@ static int unified_alloc(struct adsm_cl_device *device, struct adsm_cl_memory *m
 		return 0;
 	adsm_cl.clReleaseMemObject(memory->buffer);
 	return error ? adsm_cl_error(device, error, "mapping host memory") :
-		adsm_fail(-EIO, "%s does not use host memory where it lies", device->base.base.name);
+		adsm_fail(-EIO, "%s does not use host memory in place", device->base.base.name);
 }
 
 static cl_int marker(struct adsm_cl_queue *queue, cl_event *ret_event)
@@ -490,8 +490,8 @@ int adsm_cl_way_choose(struct adsm_cl_device *device, bool wants_buffers)
 	const struct adsm_cl_way *way = ways[adsm_opencl_options.memory];
 
 	if (way && way->init(device))
-		return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s cannot do that; 'buffer' it can", way->name,
-				 device->base.base.name);
+		return adsm_fail(-ENOTSUP, "ADSM_OPENCL_MEMORY=%s: %s does not support it; each device supports "
+				 "'buffer'", way->name, device->base.base.name);
 	use_way(device, way ? way : best_way(device, wants_buffers));
 	return 0;
 }

@@ -168,10 +168,10 @@ static void spirv(void)
 	clGetDeviceInfo(raw.device, CL_DEVICE_IL_VERSION, sizeof(versions) - 1, versions, NULL);
 	if (!strstr(versions, "SPIR-V")) {
 		CHECK_NULL(load_as(ADSM_MODULE_SPIRV, image, sizeof(image), NULL), ENOEXEC);
-		CHECK_SAYS("takes no SPIR-V");
+		CHECK_SAYS("does not accept SPIR-V");
 		CHECK_NULL(load_as(ADSM_MODULE_AUTO, image, sizeof(image), NULL), ENOEXEC);
-		CHECK_SAYS("takes no SPIR-V");
-		skip("the device takes no SPIR-V");
+		CHECK_SAYS("does not accept SPIR-V");
+		skip("the device does not accept SPIR-V");
 	}
 	module = load_as(ADSM_MODULE_AUTO, image, sizeof(image), NULL);
 	if (!module)
