@@ -19,13 +19,14 @@ static int no_such_backend(const char *name)
 
 #ifndef ADSM_HAVE_OPENCL
 	if (!strcmp(name, "opencl"))
-		return adsm_fail(-ENODEV, "this library was built without OpenCL's headers (Debian's opencl-headers), "
-				 "so it has no backend 'opencl'; install them and build it again from an empty folder");
+		return adsm_fail(-ENODEV, "the backend 'opencl' is missing: the library was built without OpenCL's "
+				 "headers; install them (Debian's opencl-headers), and build the library again in an "
+				 "empty folder");
 #endif
 	for (size_t i = 0; i < N_BACKENDS && length < sizeof(names); i++)
 		length += (size_t)adsm_format(names + length, sizeof(names) - length, ", %s",
 					      backends[i]->name);
-	return adsm_fail(-EINVAL, "there is no backend '%s'; there are: %s", name, names);
+	return adsm_fail(-EINVAL, "no backend has the name '%s'; valid names are: %s", name, names);
 }
 
 static bool has_empty(const void *slots, size_t size)
@@ -41,12 +42,12 @@ static bool has_empty(const void *slots, size_t size)
 const char *adsm_backend_broken(const struct adsm_backend *backend)
 {
 	if (backend->version != ADSM_BACKEND_VERSION)
-		return "it is of another version of the contract";
+		return "it was built for another version of the backend interface";
 	if (has_empty(&backend->name, sizeof(*backend) - offsetof(struct adsm_backend, name)) ||
 	    has_empty(backend->driver, sizeof(*backend->driver)) ||
 	    has_empty(backend->costs, sizeof(*backend->costs)) ||
 	    has_empty(backend->once, sizeof(*backend->once)))
-		return "it has an empty slot";
+		return "one of its function pointers is NULL";
 	return NULL;
 }
 
@@ -77,7 +78,7 @@ int adsm_backend_find(const char *name, const struct adsm_backend **ret_backend,
 	if (!found) {
 		/* A backend that could not run has recorded why. A backend without devices has recorded nothing. */
 		if (n == 0)
-			adsm_fail(-ENODEV, "the backend '%s' has no device here", name);
+			adsm_fail(-ENODEV, "the backend '%s' found no device on this machine", name);
 		return -ENODEV;
 	}
 	if (adsm_backend_broken(found))

@@ -82,8 +82,8 @@ static bool find_folder(const struct adsm_cache *cache, char ret_folder[PATH_MAX
 	if (!base)
 		return false;
 	if (adsm_format(ret_folder, PATH_MAX, "%s%s%s", base, below, name) >= PATH_MAX) {
-		adsm_info("%s: no compiled programs are kept: the folder's name is longer than %d bytes", cache->name,
-			  PATH_MAX - 1);
+		adsm_info("%s: the cache of compiled programs is off: its folder's name is longer than %d bytes",
+			  cache->name, PATH_MAX - 1);
 		return false;
 	}
 	return true;
@@ -220,13 +220,13 @@ static int open_file(const struct adsm_cache *cache, const char *path, size_t *r
 	while (fd < 0 && errno == EINTR);
 	if (fd < 0) {
 		if (errno != ENOENT)
-			adsm_info("%s: the compiled program %s cannot be opened: %s", cache->name, path,
+			adsm_info("%s: the cached program %s cannot be opened: %s", cache->name, path,
 				  strerrordesc_np(errno));
 		return -1;
 	}
 	if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
-		adsm_info("%s: the compiled program %s is not used: it is not a file of this user's own", cache->name,
-			  path);
+		adsm_info("%s: the cached program %s is ignored: it is not a regular file that belongs to this user",
+			  cache->name, path);
 		close(fd);
 		return -1;
 	}
@@ -252,7 +252,7 @@ static int read_file(int fd, size_t size, const void *key, size_t key_size, void
 		return -EBADMSG;
 	bytes = malloc(size ? size : 1);
 	if (!bytes)
-		return adsm_fail(-ENOMEM, "no memory for a compiled program of %zu bytes", size);
+		return adsm_fail(-ENOMEM, "not enough memory for a cached program of %zu bytes", size);
 	ret = read_all(fd, bytes, size);
 	if (!ret && hash(HASH_START, bytes, size) != header.checksum)
 		ret = -EBADMSG;
@@ -289,9 +289,9 @@ int adsm_cache_get(const struct adsm_cache *cache, const void *key, size_t key_s
 		return ret;
 	if (ret == -EBADMSG) {
 		unlink(path);
-		adsm_info("%s: the compiled program %s is damaged: it is removed", cache->name, path);
+		adsm_info("%s: the cached program %s is damaged; the library removed it", cache->name, path);
 	} else {
-		adsm_info("%s: the compiled program %s cannot be read: %s", cache->name, path,
+		adsm_info("%s: the cached program %s cannot be read: %s", cache->name, path,
 			  strerrordesc_np(-ret));
 	}
 	return -ENOENT;
@@ -360,7 +360,8 @@ void adsm_cache_put(const struct adsm_cache *cache, const void *key, size_t key_
 	if (!ret)
 		ret = write_file(folder, key, key_size, data, size);
 	if (ret)
-		adsm_info("%s: a compiled program is not kept in %s: %s", cache->name, folder, strerrordesc_np(-ret));
+		adsm_info("%s: a compiled program cannot be stored in the cache folder %s: %s", cache->name, folder,
+			  strerrordesc_np(-ret));
 	else
 		trim(folder);
 }
@@ -410,7 +411,7 @@ int adsm_compile_aside(int (*compile)(void *arg), void *arg)
 	int ret = adsm_os_thread_start(&thread, "adsm-compiler", run_order, &order);
 
 	if (ret)
-		return adsm_fail(ret, "cannot start a thread to compile a program");
+		return adsm_fail(ret, "the thread that compiles a program cannot be started");
 	adsm_os_thread_join(&thread);
 	if (order.sentence)
 		adsm_say_long("", order.sentence);

@@ -217,8 +217,8 @@ uint64_t adsm_driven_threads(const struct adsm_launch *asked)
 
 int adsm_driven_too_large(const struct adsm_driven *device, const struct adsm_launch *asked, size_t most)
 {
-	return adsm_fail(-EINVAL, "kernel '%s': %lu threads in a block; on %s it takes at most %zu", asked->name,
-			 (unsigned long)adsm_driven_threads(asked), device->base.name, most);
+	return adsm_fail(-EINVAL, "kernel '%s': a block of %lu threads; on %s the kernel supports at most %zu",
+			 asked->name, (unsigned long)adsm_driven_threads(asked), device->base.name, most);
 }
 
 int adsm_driven_check(const struct adsm_driven *device, const struct adsm_launch *asked, const char *kind, size_t most)
@@ -226,18 +226,19 @@ int adsm_driven_check(const struct adsm_driven *device, const struct adsm_launch
 	uint64_t blocks = (uint64_t)asked->grid[0] * asked->grid[1] * asked->grid[2];
 
 	if (asked->first_block || asked->n_blocks != blocks)
-		return adsm_fail(-ENOTSUP, "kernel '%s': %s device runs whole grids", asked->name, kind);
+		return adsm_fail(-ENOTSUP, "kernel '%s': %s device runs only whole grids", asked->name, kind);
 	if (asked->n_args > ADSM_DRIVEN_ARGS)
-		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", asked->name, ADSM_DRIVEN_ARGS);
+		return adsm_fail(-EINVAL, "kernel '%s' has more than %d arguments", asked->name, ADSM_DRIVEN_ARGS);
 	if (adsm_driven_threads(asked) > most)
 		return adsm_driven_too_large(device, asked, most);
 	for (int i = 0; i < 3; i++) {
 		if (device->max_block[i] && asked->block[i] > device->max_block[i])
-			return adsm_fail(-EINVAL, "kernel '%s': a block of %u threads along %c; %s takes at most %zu",
+			return adsm_fail(-EINVAL,
+					 "kernel '%s': a block of %u threads along %c; %s supports at most %zu",
 					 asked->name, asked->block[i], 'x' + i, device->base.name,
 					 device->max_block[i]);
 		if (device->max_grid[i] && asked->grid[i] > device->max_grid[i])
-			return adsm_fail(-EINVAL, "kernel '%s': a grid of %u blocks along %c; %s takes at most %zu",
+			return adsm_fail(-EINVAL, "kernel '%s': a grid of %u blocks along %c; %s supports at most %zu",
 					 asked->name, asked->grid[i], 'x' + i, device->base.name, device->max_grid[i]);
 	}
 	return 0;

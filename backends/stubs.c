@@ -8,7 +8,8 @@
 
 static int no_driver(const struct adsm_device *device)
 {
-	return adsm_fail(-ENOTSUP, "the backend '%s' has no driver to share", device->backend->name);
+	return adsm_fail(-ENOTSUP, "the backend '%s' has no driver that the program could share",
+			 device->backend->name);
 }
 
 static int native(struct adsm_device *device, struct adsm_native *ret_native)
@@ -28,7 +29,7 @@ static int kernel_adopt(struct adsm_device *device, void *kernel, struct adsm_co
 
 static int use_context(void *context, void *device)
 {
-	return adsm_fail(-ENOTSUP, "the backend has no driver to share");
+	return adsm_fail(-ENOTSUP, "this backend has no driver that the program could share");
 }
 
 void adsm_no_end(struct adsm_device *device, const char *why, bool wait)
@@ -38,12 +39,12 @@ void adsm_no_end(struct adsm_device *device, const char *why, bool wait)
 int adsm_no_memory_adopt(struct adsm_device *device, uint64_t address, size_t size, uint64_t wanted,
 			 struct adsm_memory **ret_memory)
 {
-	return adsm_fail(-ENOTSUP, "%s does not take memory that the program allocated", device->name);
+	return adsm_fail(-ENOTSUP, "%s does not support memory that the program allocated", device->name);
 }
 
 int adsm_no_queue_follow(struct adsm_device *device, void *queue)
 {
-	return adsm_fail(-ENOTSUP, "%s does not know the program's own queues", device->name);
+	return adsm_fail(-ENOTSUP, "%s does not support queues of the program", device->name);
 }
 
 int adsm_no_queue_join(struct adsm_device *device, void *const *queues, size_t n, struct adsm_device_event *ret_event)
@@ -53,7 +54,7 @@ int adsm_no_queue_join(struct adsm_device *device, void *const *queues, size_t n
 
 int adsm_no_module_names(struct adsm_code *code, char **ret_names)
 {
-	return adsm_fail(-ENOTSUP, "%s knows no kernels but those of modules that adsmcc writes", code->device->name);
+	return adsm_fail(-ENOTSUP, "%s supports only kernels of modules that adsmcc wrote", code->device->name);
 }
 
 int adsm_no_kernel_params(struct adsm_entry *entry, struct adsm_param *ret_params, size_t max)
@@ -110,7 +111,7 @@ const struct adsm_cost_ops adsm_no_costs = {
 
 static int no_once(struct adsm_device *device)
 {
-	return adsm_fail(-ENOTSUP, "%s: the backend '%s' has no write-once objects in its memory and its kernels",
+	return adsm_fail(-ENOTSUP, "%s: the backend '%s' does not support write-once objects in its memory and kernels",
 			 device->name, device->backend->name);
 }
 

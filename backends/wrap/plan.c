@@ -157,8 +157,8 @@ int adsm_wrap_step_or_fail(enum adsm_wrap_op op)
 	int ret = adsm_wrap_step(op);
 
 	if (ret)
-		adsm_fail(ret, ret == -ENODEV ? "the device was lost, as ADSM_WRAP asks" :
-			  "%s failed, as ADSM_WRAP asks", op_names[op]);
+		adsm_fail(ret, ret == -ENODEV ? "the device was lost by the plan of ADSM_WRAP" :
+			  "%s failed by the plan of ADSM_WRAP", op_names[op]);
 	return ret;
 }
 

@@ -325,7 +325,7 @@ static int wrap_launch(struct adsm_entry *entry, const struct adsm_launch *launc
 	int ret = adsm_wrap_step_or_fail(OP_LAUNCH);
 
 	if (!ret && launch->n_args > MAX_ARGS)
-		ret = adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", launch->name, MAX_ARGS);
+		ret = adsm_fail(-EINVAL, "kernel '%s' has more than %d arguments", launch->name, MAX_ARGS);
 	if (!ret) {
 		for (size_t i = 0; i < launch->n_args; i++) {
 			args[i] = launch->args[i];
@@ -472,7 +472,7 @@ static void wrap_once_remove(struct adsm_device *device, uint64_t address, size_
 static int wrap_status(struct adsm_device *device)
 {
 	if (adsm_wrap_is_lost())
-		return adsm_fail(-ENODEV, "the device was lost, as ADSM_WRAP asks");
+		return adsm_fail(-ENODEV, "the device was lost by the plan of ADSM_WRAP");
 	return inner->status(inside(device));
 }
 
