@@ -151,9 +151,19 @@ const char *adsm_core_explain(const struct adsm_core *core, uint64_t address, co
 	if (address >= (uint64_t)(uintptr_t)core->stack ||
 	    address < (uint64_t)(uintptr_t)core->window + ADSM_STORE_WINDOW / 2)
 		return NULL;
-	adsm_format(why, sizeof(why), ": its stack has run over, of %lu bytes in the local store: make its %s smaller, "
-		    "let it call itself less deep, or raise ADSM_SCRATCHPAD_SIZE", core->stack_size, arrays);
+	adsm_format(why, sizeof(why), ": its stack of %lu bytes in the local store has overflowed: make its %s "
+		    "smaller, reduce its recursion, or raise ADSM_SCRATCHPAD_SIZE", core->stack_size, arrays);
 	return why;
+}
+
+void adsm_core_say_wrong(const char *what, const char *near, char *ret_text, size_t size)
+{
+	if (!strcmp(what, ADSM_DIRECT_UNALIGNED))
+		adsm_format(ret_text, size, ": %s", what);
+	else
+		adsm_format(ret_text, size, ": %s through a pointer to device memory that points to no object: %s",
+			    what, *near ? near : "a null pointer, a pointer beyond its object, or a pointer that never "
+			    "belonged to an object");
 }
 
 /* ---- how much stack a launch has used: only on request, because it takes as long as a small kernel */

@@ -13,10 +13,9 @@
 #include "adsm_kernel.h"
 #include "cache.h"
 
-/* Parts of messages about wrong pointers. */
-#define ADSM_CORE_PLAIN "that is device memory, and a plain pointer does not reach it: write ADSM_SPACE_GLOBAL " \
-	"before the type (const ADSM_SPACE_GLOBAL float *p), also behind each cast"
-#define ADSM_CORE_NOWHERE "a null pointer, one past its object, or one that was never of an object"
+/* A part of messages about wrong pointers. */
+#define ADSM_CORE_PLAIN "this is an address of device memory, which a plain pointer cannot access: write " \
+	"ADSM_SPACE_GLOBAL before the type (const ADSM_SPACE_GLOBAL float *p), also in each cast"
 
 struct adsm_core {
 	void *window;
@@ -44,6 +43,11 @@ void adsm_core_call(const struct adsm_core *core, void *run, const void *first, 
  * to; otherwise NULL. @arrays: what the sentence calls the kernel's arrays. May be called in signal handlers.
  */
 const char *adsm_core_explain(const struct adsm_core *core, uint64_t address, const char *arrays);
+/*
+ * Explain an access through the cache that is not possible. @what: "a load" and so on, or ADSM_DIRECT_UNALIGNED. @near:
+ * which object is near the address, or "".
+ */
+void adsm_core_say_wrong(const char *what, const char *near, char *ret_text, size_t size);
 /* Bytes of the local store that are used: its parts, and the stack that was used since the last adsm_core_paint(). */
 void adsm_core_paint(const struct adsm_core *core);
 uint64_t adsm_core_used(const struct adsm_core *core, const struct adsm_scratchpad_layout *layout);

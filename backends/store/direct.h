@@ -9,7 +9,7 @@
 #include "adsm_scratchpad.h"
 
 /* The error text for an operation that adsm_direct_may() rejects. */
-#define ADSM_DIRECT_UNALIGNED "an atomic operation on an address that is not aligned to its size,"
+#define ADSM_DIRECT_UNALIGNED "an atomic operation at an address that is not a multiple of its size"
 
 bool adsm_direct_may(uint64_t op, uint64_t address, uint64_t size);
 /* Operate on bytes of memory. Returns the previous value. */

@@ -99,6 +99,7 @@ static void step(const char *name)
 {
 	const unsigned shallow = 50, bottomless = 100000, words = 1000;
 	const unsigned long of_a = (unsigned long)a + 16, behind_b = (unsigned long)(b + N) + 64, nowhere = 8;
+	const unsigned long odd = of_a + 1;
 
 	if (!strcmp(name, "scale"))
 		scale();
@@ -116,6 +117,8 @@ static void step(const char *name)
 		MAY_FAIL("far", adsmInOut(b), adsmVal(behind_b));
 	else if (!strcmp(name, "near"))
 		MAY_FAIL("far", adsmInOut(b), adsmVal(of_a));
+	else if (!strcmp(name, "unaligned"))
+		MAY_FAIL("unaligned", adsmInOut(b), adsmVal(odd));
 	else if (!strcmp(name, "deep"))
 		MAY_FAIL("deep", adsmInOut(b), adsmVal(bottomless));
 	else if (!strcmp(name, "shallow"))

@@ -43,6 +43,13 @@ ADSM_KERNEL(far, ADSM_INOUT(float, a), ADSM_VAL(unsigned long, address))
 	}
 }
 
+ADSM_KERNEL(unaligned, ADSM_INOUT(float, a), ADSM_VAL(unsigned long, address))
+{
+	ADSM_THREADS {
+		a[0] = (float)ADSM_ATOMIC_ADD((ADSM_SPACE_GLOBAL int *)address, 1);
+	}
+}
+
 static __attribute__((noinline)) unsigned sink(volatile unsigned char *bytes, unsigned depth)
 {
 	volatile unsigned char own[1000];

@@ -60,16 +60,19 @@ def refused():
 def lost():
     """What a kernel must not do: a sentence, the device is gone, and the program is not."""
     crashed = r"kernel '%s' crashed with SIGSEGV at address %s"
-    raw = crashed + ": that is device memory, and a plain pointer does not reach it: write ADSM_SPACE_GLOBAL before "
+    raw = (crashed + ": this is an address of device memory, which a plain pointer cannot access: write "
+           "ADSM_SPACE_GLOBAL before ")
     says(run("raw", "near"), r"raw: -\d+: .*" + raw % ("raw", "0x[0-9a-f]+"), r"far: -\d+: ")
     says(run("raw_store"), raw % ("raw_store", "0x[0-9a-f]+"))
     says(run("null"), crashed % ("raw", "0x8$"))
-    nothing = "an access by a pointer to device memory, where there is none: "
-    says(run("far"), crashed % ("far", "0x8: " + nothing + "a null pointer, one past its object, "
-                                "or one that was never of an object"))
+    nothing = "an access through a pointer to device memory that points to no object: "
+    says(run("far"), crashed % ("far", "0x8: " + nothing + "a null pointer, a pointer beyond its "
+                                "object, or a pointer that never belonged to an object"))
     says(run("behind"), crashed % ("far", "0x[0-9a-f]+: " + nothing + "64 bytes behind the end of the 4194304 bytes of "
                                    "an object at 0x"))
-    says(run("deep"), crashed % ("deep", r"0x[0-9a-f]+: its stack has run over, of \d+ bytes in the local store"))
+    says(run("unaligned"), crashed % ("unaligned", "0x[0-9a-f]+: an atomic operation at an address that is not a "
+                                      "multiple of its size$"))
+    says(run("deep"), crashed % ("deep", r"0x[0-9a-f]+: its stack of \d+ bytes in the local store has overflowed"))
 
 
 def counted():

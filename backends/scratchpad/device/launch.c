@@ -57,8 +57,7 @@ static void on_wrong_address(uint64_t address, const char *what)
 	char near[160];
 
 	adsm_live_say(&live, memory.base, address, near, sizeof(near));
-	adsm_format(why, sizeof(why), ": %s by a pointer to device memory, where there is none: %s%s", what,
-		    *near ? "" : ADSM_CORE_NOWHERE, near);
+	adsm_core_say_wrong(what, near, why, sizeof(why));
 	adsm_crash_now(SIGSEGV, address, why);
 }
 
@@ -75,7 +74,7 @@ static const char *explain(int signal, uint64_t address, const char *access)
 	if (signal != SIGSEGV && signal != SIGBUS)
 		return NULL;
 	if (address - memory.base < memory.size)
-		return ": " ADSM_CORE_PLAIN ", and the load or store goes by the cache";
+		return ": " ADSM_CORE_PLAIN "; then the load or store uses the cache";
 	return core ? adsm_core_explain(core, address, "ADSM_SHARED and ADSM_PRIVATE arrays") : NULL;
 }
 

@@ -279,8 +279,7 @@ static void on_wrong(uint64_t address, const char *what)
 {
 	static _Thread_local char why[320];
 
-	adsm_format(why, sizeof(why), ": %s of a pointer to device memory, where there is none: " ADSM_CORE_NOWHERE,
-		    what);
+	adsm_core_say_wrong(what, "", why, sizeof(why));
 	adsm_crash_now(SIGSEGV, address, why);
 }
 
