@@ -34,46 +34,46 @@ struct adsm_cluster_node {
 
 /* What is counted for a launch, summed over all nodes, in the order of the values: identifier, name, description. */
 #define ADSM_CLUSTER_COUNTS(X) \
-	X(PAGES_GLOBAL, pages_global, "pages of all objects there are, once for each call") \
-	X(PAGES_MODIFIED, pages_modified, "of these the pages that were written") \
-	X(PAGES_SINGLE, pages_single, "of these the pages that one node wrote") \
-	X(PAGES_MULTI, pages_multi, "and those that several nodes wrote") \
-	X(PAGES_HOST, pages_host, "pages that the host had written since the call before") \
-	X(PAGES_UNWRITTEN, pages_unwritten, "pages of objects that it might write, and of which it wrote none") \
-	X(PAGES_PUSHED, pages_pushed, "pages that nodes but node 0 were sent without asking, after it") \
-	X(PAGES_FETCHED, pages_fetched, "pages that nodes asked for while they ran it") \
-	X(WRITE_FAULTS, write_faults, "pages that nodes wrote, each counted once for each node") \
-	X(READ_FAULTS, read_faults, "times that nodes waited for a page that they lacked") \
-	X(MESSAGES, messages, "messages of pages alone, and those that ask for some") \
-	X(BYTES, bytes, "bytes of these messages, and of pages in others") \
-	X(IDLE, nodes_idle, "nodes that had no block to run, once for each call") \
-	X(ALONE, calls_alone, "calls that node 0 ran alone, for atomics") \
-	X(WORK_NS, work_ns, "time that nodes ran it, all added up") \
-	X(FETCH_NS, fetch_ns, "of that, what a node's threads waited for pages, on an average") \
-	X(EXCHANGE_NS, exchange_ns, "time that nodes exchanged pages, before and after it, all added up") \
-	X(WORKERS, workers, "of tasks: workers of its calls") \
-	X(LOCKS, locks, "locks taken") \
-	X(LOCK_WAITS, lock_waits, "of these locks such as were waited for, asleep") \
-	X(LOCKS_GLOBAL, locks_global, "times that a node asked for a lock: the others stayed on it") \
-	X(BARRIERS, barriers, "barriers that all workers have come to") \
-	X(READS, reads, "loads of its workers, those of two pages counted twice") \
-	X(WRITES, writes, "and stores") \
-	X(READ_MISSES, read_misses, "of the loads such as found no copy in the worker's local store") \
-	X(WRITE_MISSES, write_misses, "and of the stores") \
-	X(UPGRADES, upgrades, "stores to pages that were there and had only been read") \
-	X(SENT_ON_MISS, sent_on_miss, "dirty pages that left a local store to make room") \
-	X(SENT_ON_SYNC, sent_on_sync, "dirty pages that left one at locks, barriers, flushes and the end") \
-	X(GIVEN_UP, given_up, "pages that others had changed, at locks and barriers") \
-	X(SHARED_FALSELY, shared_falsely, "of these such as came back with nothing else where the worker had looked") \
-	X(NODE_READ_MISSES, node_read_misses, "of the misses such as a node had to ask another one for, to read") \
-	X(NODE_WRITE_MISSES, node_write_misses, "and to write") \
-	X(NODE_UPGRADES, node_upgrades, "pages that a node had, and asked to write to") \
-	X(NODE_DIFFS, node_diffs, "diffs of pages that nodes sent when a lock was given back, and at barriers") \
-	X(NODE_EARLY_DIFFS, node_early_diffs, "and before: the page was old, or its frame was wanted") \
-	X(NODE_EVICTED, node_evicted, "pages that left a node's frames to make room") \
-	X(LOCK_WAIT_NS, lock_wait_ns, "time that workers waited for locks, asleep, all added up") \
-	X(BARRIER_WAIT_NS, barrier_wait_ns, "and for others at barriers") \
-	X(VIRTUAL_NS, virtual_ns, "time that tasks would take by the costs of ADSM_TASK_VIRTUAL")
+	X(PAGES_GLOBAL, pages_global, "pages of all objects, counted once for each call") \
+	X(PAGES_MODIFIED, pages_modified, "pages that the kernel wrote") \
+	X(PAGES_SINGLE, pages_single, "of pages_modified: pages that one node wrote") \
+	X(PAGES_MULTI, pages_multi, "of pages_modified: pages that several nodes wrote") \
+	X(PAGES_HOST, pages_host, "pages that the host wrote since the call before") \
+	X(PAGES_UNWRITTEN, pages_unwritten, "pages of objects that are not input if the kernel wrote nothing to them") \
+	X(PAGES_PUSHED, pages_pushed, "pages that other nodes than node 0 got after the kernel without a request") \
+	X(PAGES_FETCHED, pages_fetched, "pages that nodes requested while the kernel ran") \
+	X(WRITE_FAULTS, write_faults, "pages that nodes wrote, counted once for each node") \
+	X(READ_FAULTS, read_faults, "times that a node waited for a page that it lacked") \
+	X(MESSAGES, messages, "messages that contain only pages, or requests for pages") \
+	X(BYTES, bytes, "bytes of these messages, and of pages in other messages") \
+	X(IDLE, nodes_idle, "nodes that had no block, counted once for each call") \
+	X(ALONE, calls_alone, "calls that node 0 ran alone, because of atomics") \
+	X(WORK_NS, work_ns, "time that nodes ran blocks, added up") \
+	X(FETCH_NS, fetch_ns, "of work_ns: time that the threads of a node waited for pages, on average") \
+	X(EXCHANGE_NS, exchange_ns, "time that nodes exchanged pages, before and after the kernel, added up") \
+	X(WORKERS, workers, "tasks: workers of all calls") \
+	X(LOCKS, locks, "tasks: locks acquired") \
+	X(LOCK_WAITS, lock_waits, "tasks: of locks: acquisitions for which the worker slept") \
+	X(LOCKS_GLOBAL, locks_global, "tasks: requests of nodes for a lock; all other locks stayed on their nodes") \
+	X(BARRIERS, barriers, "tasks: barriers that all workers reached") \
+	X(READS, reads, "tasks: loads of workers; an access to two pages counts twice") \
+	X(WRITES, writes, "tasks: stores of workers") \
+	X(READ_MISSES, read_misses, "tasks: loads of pages that were not in the worker's local store") \
+	X(WRITE_MISSES, write_misses, "tasks: stores to pages that were not in the worker's local store") \
+	X(UPGRADES, upgrades, "tasks: stores to pages that were in the local store and had only been read") \
+	X(SENT_ON_MISS, sent_on_miss, "tasks: dirty pages that were written back to make room") \
+	X(SENT_ON_SYNC, sent_on_sync, "tasks: dirty pages written back at locks, barriers, flushes and the end") \
+	X(GIVEN_UP, given_up, "tasks: pages given up at locks and barriers, because others had changed them") \
+	X(SHARED_FALSELY, shared_falsely, "tasks: of given_up: changed only in parts the worker had not accessed") \
+	X(NODE_READ_MISSES, node_read_misses, "tasks: of read_misses: those for which the node asked another node") \
+	X(NODE_WRITE_MISSES, node_write_misses, "tasks: of write_misses: those for which the node asked another node") \
+	X(NODE_UPGRADES, node_upgrades, "tasks: pages that a node had, and for which it asked the right to write") \
+	X(NODE_DIFFS, node_diffs, "tasks: diffs of pages that nodes sent at the release of a lock and at barriers") \
+	X(NODE_EARLY_DIFFS, node_early_diffs, "tasks: diffs sent earlier, because a page was old or its frame needed") \
+	X(NODE_EVICTED, node_evicted, "tasks: pages that left a node's frames to make room") \
+	X(LOCK_WAIT_NS, lock_wait_ns, "tasks: time that workers slept for locks, added up") \
+	X(BARRIER_WAIT_NS, barrier_wait_ns, "tasks: time that workers waited for others at barriers, added up") \
+	X(VIRTUAL_NS, virtual_ns, "tasks: time that they would take by the costs of ADSM_TASK_VIRTUAL")
 
 enum {
 #define ENUMERATOR(upper, name, help) ADSM_CLUSTER_##upper,

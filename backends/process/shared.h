@@ -79,14 +79,14 @@ static inline void adsm_process_pause(void)
 
 /* What a task has counted, summed over all workers. */
 #define ADSM_TASK_COUNTS(row) \
-	row(WORKERS, workers, "workers of its calls") \
-	row(LOCKS, locks, "locks taken") \
-	row(LOCK_WAITS, lock_waits, "of these: waited for, asleep") \
-	row(HANDOVERS, handovers, "of these: handed over to who had waited too long") \
-	row(BARRIERS, barriers, "barriers that all its workers have come to") \
-	row(WORK_NS, work_ns, "from each worker's start to its end, all together") \
-	row(LOCK_WAIT_NS, lock_wait_ns, "of that: waited for locks, asleep") \
-	row(BARRIER_WAIT_NS, barrier_wait_ns, "of that: waited for others at barriers")
+	row(WORKERS, workers, "workers of all calls") \
+	row(LOCKS, locks, "locks acquired") \
+	row(LOCK_WAITS, lock_waits, "of locks: acquisitions for which the worker slept") \
+	row(HANDOVERS, handovers, "of locks: those handed over to a worker after a long wait") \
+	row(BARRIERS, barriers, "barriers that all workers reached") \
+	row(WORK_NS, work_ns, "time from the start to the end of each worker, added up") \
+	row(LOCK_WAIT_NS, lock_wait_ns, "of work_ns: time that workers slept for locks") \
+	row(BARRIER_WAIT_NS, barrier_wait_ns, "of work_ns: time that workers waited for others at barriers")
 
 enum {
 #define ADSM_TASK_COUNT(upper, name, help) ADSM_TASK_##upper,

@@ -17,41 +17,41 @@
 
 /* What is counted for a launch, summed over all cores, in the order of the values: identifier, name, description. */
 #define ADSM_SCRATCHPAD_COUNTS(X) \
-	X(HITS, hits, "accesses to device memory that the software cache had, those of several lines once for each") \
-	X(MISSES, misses, "and those that it had not") \
-	X(AHEAD, misses_ahead, "of these misses those whose line had been fetched ahead") \
-	X(DIRECT, direct, "atomic and volatile accesses, which are of the memory itself") \
+	X(HITS, hits, "accesses to lines that were in the cache; an access to several lines counts once for each") \
+	X(MISSES, misses, "accesses to lines that were not in the cache") \
+	X(AHEAD, misses_ahead, "of misses: those whose line had been prefetched") \
+	X(DIRECT, direct, "atomic and volatile accesses, which use device memory itself") \
 	X(DMA_IN, dma_in, "lines transferred into local stores") \
-	X(DMA_OUT, dma_out, "lines of which something was written back") \
+	X(DMA_OUT, dma_out, "lines with bytes that were written back") \
 	X(BYTES_IN, bytes_in, "bytes of the lines transferred into local stores") \
-	X(BYTES_OUT, bytes_out, "bytes written back: dirty ones, no others") \
+	X(BYTES_OUT, bytes_out, "bytes written back: only dirty bytes") \
 	X(CALLS, calls_across, "calls between partitions of code") \
 	X(LOADS, code_loads, "partitions transferred into code buffers") \
-	X(LOADED, bytes_code, "bytes of these") \
-	X(RETURNS, code_returns, "of these partitions such as were gone when a call returned to them") \
+	X(LOADED, bytes_code, "bytes of the partitions transferred into code buffers") \
+	X(RETURNS, code_returns, "of code_loads: transfers for a call that returned to an evicted partition") \
 	X(VICTIMS, code_victims, "partitions that came back from the victim entry, without a transfer") \
-	X(DEPTH, calls_deep, "calls between partitions that were open at once, at most") \
-	X(COMMANDS, commands, "what kernels asked of the execution handler: services, texts, chunks, memory") \
-	X(CORES, cores, "cores that had a block to run, once for each call") \
-	X(BYTES_PEAK, bytes_peak, "bytes of a local store that were in use, at most: cache, code buffer, stack") \
-	X(WORK_NS, work_ns, "time that cores ran blocks, all added up") \
-	X(FLUSH_NS, flush_ns, "time that cores wrote back what was dirty at the end, all added up") \
-	X(WORKERS, workers, "tasks: workers of its calls") \
+	X(DEPTH, calls_deep, "largest number of calls between partitions that were open at the same time") \
+	X(COMMANDS, commands, "requests of kernels to services: functions, texts, chunks, memory") \
+	X(CORES, cores, "cores that had a block to run, counted once for each call") \
+	X(BYTES_PEAK, bytes_peak, "largest number of bytes in use in one local store: cache, code buffer, stack") \
+	X(WORK_NS, work_ns, "time that cores ran blocks, added up") \
+	X(FLUSH_NS, flush_ns, "time that cores wrote back dirty bytes at the end, added up") \
+	X(WORKERS, workers, "tasks: workers of all calls") \
 	X(READS, reads, "tasks: loads") \
 	X(WRITES, writes, "tasks: stores") \
-	X(READ_MISSES, read_misses, "tasks: loads of pages that the worker had not") \
-	X(WRITE_MISSES, write_misses, "tasks: stores to pages that it had not") \
-	X(UPGRADES, upgrades, "tasks: stores to pages that it had for reading") \
-	X(SENT_ON_MISS, sent_on_miss, "tasks: dirty pages that were sent back to make room") \
-	X(SENT_ON_SYNC, sent_on_sync, "tasks: dirty pages that were sent back at locks and barriers, and at the end") \
-	X(GIVEN_UP, given_up, "tasks: pages that others had changed, so that the worker gave its copy up") \
-	X(SHARED_FALSELY, shared_falsely, "tasks: of these such as had changed only where the worker had not looked") \
-	X(BARRIERS, barriers, "tasks: barriers that all its workers have come to") \
-	X(LOCKS, locks, "tasks: locks taken") \
-	X(LOCK_WAITS, lock_waits, "tasks: of these locks such as were waited for, asleep") \
-	X(HANDOVERS, handovers, "tasks: of these locks such as were handed over to who had waited too long") \
-	X(LOCK_WAIT_NS, lock_wait_ns, "tasks: of work_ns: workers waited for locks, asleep") \
-	X(BARRIER_WAIT_NS, barrier_wait_ns, "tasks: of work_ns: workers waited for others at barriers")
+	X(READ_MISSES, read_misses, "tasks: loads of pages that were not in the worker's local store") \
+	X(WRITE_MISSES, write_misses, "tasks: stores to pages that were not in the worker's local store") \
+	X(UPGRADES, upgrades, "tasks: stores to pages that were in the local store and had only been read") \
+	X(SENT_ON_MISS, sent_on_miss, "tasks: dirty pages written back to make room") \
+	X(SENT_ON_SYNC, sent_on_sync, "tasks: dirty pages written back at locks, barriers, flushes and the end") \
+	X(GIVEN_UP, given_up, "tasks: pages given up at locks and barriers, because others had changed them") \
+	X(SHARED_FALSELY, shared_falsely, "tasks: of given_up: changed only in parts the worker had not accessed") \
+	X(BARRIERS, barriers, "tasks: barriers that all workers reached") \
+	X(LOCKS, locks, "tasks: locks acquired") \
+	X(LOCK_WAITS, lock_waits, "tasks: of locks: acquisitions for which the worker slept") \
+	X(HANDOVERS, handovers, "tasks: of locks: those handed over to a worker after a long wait") \
+	X(LOCK_WAIT_NS, lock_wait_ns, "tasks: of work_ns: time that workers slept for locks") \
+	X(BARRIER_WAIT_NS, barrier_wait_ns, "tasks: of work_ns: time that workers waited for others at barriers")
 
 enum {
 #define ENUMERATOR(upper, name, help) ADSM_SCRATCHPAD_##upper,
