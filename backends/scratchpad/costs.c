@@ -116,13 +116,13 @@ static void advise_cache(struct adsm_device *device, const struct adsm_scratchpa
 	}
 	if (!matters(now, least) || !adsm_scratchpad_other(own, best, &other))
 		return;
-	adsm_append(text, size, "%scores moved %lu bytes by their caches, and with ADSM_SCRATCHPAD_CACHE=%ux%ux%u",
+	adsm_append(text, size, "%scores moved %lu bytes through their caches; with ADSM_SCRATCHPAD_CACHE=%ux%ux%u",
 		    *text ? "; " : "", now, other.sets, other.ways, other.line);
 	if (other.prefetch != own->prefetch)
 		adsm_append(text, size, " and ADSM_SCRATCHPAD_PREFETCH=off");
 	if (other.dirty != own->dirty)
 		adsm_append(text, size, " and ADSM_SCRATCHPAD_DIRTY=%u", other.dirty);
-	adsm_append(text, size, " %s %lu", exact ? "it is exactly" : "about", least);
+	adsm_append(text, size, " they would move %s %lu", exact ? "exactly" : "about", least);
 }
 
 /* ---- advice on code in partitions: what other settings would have loaded */
@@ -181,7 +181,7 @@ static void advise_code(struct adsm_device *device, const struct adsm_scratchpad
 		return;
 	setting = adsm_scratchpad_setting(best);
 	changes = changes_to(&shared->overlays, atomic_load(&replayed->buffers), &setting);
-	adsm_append(text, size, "%scores loaded %lu partitions of code, %lu bytes, and with ", *text ? "; " : "",
+	adsm_append(text, size, "%scores loaded %lu partitions of code, %lu bytes; with ", *text ? "; " : "",
 		    replayed->loads_now.n, replayed->loads_now.bytes);
 	if (changes.buffers) {
 		adsm_append(text, size, "ADSM_SCRATCHPAD_BUFFERS=%u", setting.buffers);
@@ -194,7 +194,7 @@ static void advise_code(struct adsm_device *device, const struct adsm_scratchpad
 	if (changes.victim)
 		adsm_append(text, size, "%sADSM_SCRATCHPAD_VICTIM=%s", and, setting.victim ? "on" : "off");
 	/* Which core gets which blocks may be otherwise next time. */
-	adsm_append(text, size, " %s %lu, %lu bytes", shared->n_cores == 1 ? "it is exactly" : "about",
+	adsm_append(text, size, " they would load %s %lu, %lu bytes", shared->n_cores == 1 ? "exactly" : "about",
 		    replayed->loads[best].n, replayed->loads[best].bytes);
 }
 
@@ -222,7 +222,7 @@ static const struct adsm_cost counters[] = {
 	{ .name = NULL }
 };
 
-_Static_assert(ADSM_SCRATCHPAD_N_COUNTS <= ADSM_COSTS_MAX, "the contract has room for so many");
+_Static_assert(ADSM_SCRATCHPAD_N_COUNTS <= ADSM_COSTS_MAX, "the contract limits the number of counters");
 
 const struct adsm_cost_ops adsm_scratchpad_costs = {
 	.counters = counters,

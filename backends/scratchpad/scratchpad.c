@@ -99,10 +99,10 @@ static void describe(struct scratchpad_device *device, const struct adsm_scratch
 	strcpy(base->name, "scratchpad");
 	strcpy(base->caps.memory, "discrete");
 	adsm_format(base->made_of, sizeof(base->made_of), "%u core%s with a local store of %lu KiB each: cache of %u "
-							  "sets x "
-		    "%u ways x %u B, %s; %lu KiB for code, %lu KiB for stack", base->caps.compute_units,
+							  "sets x %u ways x %u B, %s; %lu KiB for code, %lu KiB for "
+							  "stack", base->caps.compute_units,
 		    base->caps.compute_units == 1 ? "" : "s", g->size >> 10, g->sets, g->ways, g->line,
-		    g->prefetch ? "fetching ahead" : "fetching nothing ahead", layout->code >> 10, layout->stack >> 10);
+		    g->prefetch ? "with prefetch" : "without prefetch", layout->code >> 10, layout->stack >> 10);
 	strcpy(process->title, "scratchpad");
 	process->kind = &kind;
 	process->program = adsm_scratchpad_options.device;

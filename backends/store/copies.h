@@ -134,7 +134,7 @@ struct adsm_copies_cores {
 };
 
 /* Make cores until there are @n. Returns 0 or -ENOMEM. */
-#define ADSM_COPIES_NO_MEMORY "task '%s': no memory for the cores of its workers"
+#define ADSM_COPIES_NO_MEMORY "task '%s': not enough memory for the cores of its workers"
 int adsm_copies_make(struct adsm_copies_cores *cores, uint32_t n);
 /* Return the sums of the counts of the first @n cores. */
 struct adsm_copies_counts adsm_copies_sum(const struct adsm_copies_cores *cores, uint32_t n);

@@ -110,9 +110,9 @@ bool adsm_store_task_fits(const struct adsm_scratchpad_layout *layout, uint32_t 
 	    needs->code <= layout->code)
 		return true;
 	adsm_format(ret_text, ADSM_STORE_TEXT, "task '%s' does not fit into a local store: code %u of %lu "
-		    "(ADSM_SCRATCHPAD_CODE), of which tasks have no partitions; stack %u, data %u, that of locks and "
-		    "barriers %u, of %lu; cache: %lu pages of %u bytes (ADSM_TASK_PAGES): make its arrays smaller, or "
-		    "raise ADSM_SCRATCHPAD_SIZE", needs->name, needs->code, layout->code, needs->stack, needs->data,
+		    "(ADSM_SCRATCHPAD_CODE; tasks have no partitions); stack %u, data %u, stack of locks and barriers "
+		    "%u, of %lu; cache: %lu pages of %u bytes (ADSM_TASK_PAGES): make its arrays smaller, or raise "
+		    "ADSM_SCRATCHPAD_SIZE", needs->name, needs->code, layout->code, needs->stack, needs->data,
 		    ADSM_SCRATCHPAD_SERVICE, layout->stack, layout->lines / page, page);
 	return false;
 }

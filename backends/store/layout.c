@@ -27,13 +27,12 @@ bool adsm_scratchpad_lay_out(const struct adsm_scratchpad_geometry *geometry,
 
 	layout.stack = used < geometry->size ? (geometry->size - used) & ~(PAGE - 1) : 0;
 	if (!layout.stack) {
-		adsm_format(ret_text, size, "a local store of %lu bytes has no room for its cache (%u sets x %u ways "
-					    "x %u B: "
-			    "%lu of lines, %lu of tags, %lu of dirty bits, %lu of lines fetched ahead), its code "
-			    "buffer (%lu), "
-			    "%lu of its own and a page of stack: raise ADSM_SCRATCHPAD_SIZE, or lower "
-			    "ADSM_SCRATCHPAD_CACHE or "
-			    "ADSM_SCRATCHPAD_CODE", geometry->size, geometry->sets, geometry->ways, geometry->line,
+		adsm_format(ret_text, size, "a local store of %lu bytes is too small for its cache (%u sets x %u ways "
+					    "x %u B: %lu of lines, %lu of tags, %lu of dirty bits, %lu of prefetched "
+					    "lines), its code buffer (%lu), its control data (%lu) and a page of "
+					    "stack: raise ADSM_SCRATCHPAD_SIZE, or lower ADSM_SCRATCHPAD_CACHE or "
+					    "ADSM_SCRATCHPAD_CODE", geometry->size, geometry->sets, geometry->ways,
+					    geometry->line,
 			    layout.lines, layout.tags, layout.dirty, layout.ahead, layout.code, layout.control);
 		return false;
 	}
@@ -73,7 +72,7 @@ bool adsm_scratchpad_lay_out_task(const struct adsm_scratchpad_geometry *geometr
 		layout = more;
 	}
 	if (layout.stack < ADSM_SCRATCHPAD_SERVICE) {
-		adsm_format(ret_text, size, "a local store of %lu bytes has no room for %lu pages of %u bytes, its "
+		adsm_format(ret_text, size, "a local store of %lu bytes is too small for %lu pages of %u bytes, its "
 			    "code buffer (%lu) and %u bytes of stack: raise ADSM_SCRATCHPAD_SIZE, or lower "
 			    "ADSM_TASK_PAGE, ADSM_TASK_PAGES or ADSM_SCRATCHPAD_CODE", geometry->size,
 			    layout.lines / task->page, task->page, layout.code, ADSM_SCRATCHPAD_SERVICE);

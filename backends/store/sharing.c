@@ -75,13 +75,13 @@ static void advise_pages(const struct adsm_sharing *sharing, const struct adsm_s
 
 	if (!worst->n || counts->falsely < counts->workers || counts->falsely < counts->given_up / FALSE_SHARE)
 		return;
-	adsm_append(text, size, "%s%lu of %lu pages that workers gave up had changed only where they had not looked: "
-		    "most often, %lu times in a call, that at 0x%lx", *text ? "; " : "", counts->falsely,
+	adsm_append(text, size, "%s%lu of %lu pages that workers gave up had changed only in parts that they had not "
+		    "accessed: most often, %lu times in a call, the page at 0x%lx", *text ? "; " : "", counts->falsely,
 		    counts->given_up, worst->n, worst->address);
 	if (sharing->arg >= 0)
-		adsm_append(text, size, ", byte %lu of argument %d", sharing->offset, sharing->arg + 1);
-	adsm_append(text, size, ", by worker %u because of %s: what each writes, in pages of its own", worst->worker,
-		    worst->because);
+		adsm_append(text, size, ", byte %lu of argument %d,", sharing->offset, sharing->arg + 1);
+	adsm_append(text, size, " was given up by worker %u because of %s; let each worker write to pages of its own",
+		    worst->worker, worst->because);
 }
 
 static void advise_size(const struct adsm_sharing *sharing, char *text, size_t size)
@@ -102,8 +102,8 @@ static void advise_size(const struct adsm_sharing *sharing, char *text, size_t s
 	}
 	if (!now || sharing->moved[now] < FEW || least > sharing->moved[now] - sharing->moved[now] / SMALLER_SHARE)
 		return;
-	adsm_append(text, size, "%sits workers moved %lu KiB in pages of %lu KiB, and with ADSM_TASK_PAGE=%uK %lu at "
-		    "most", *text ? "; " : "", sharing->moved[now] >> 10, sharing->page >> 10,
+	adsm_append(text, size, "%sits workers moved %lu KiB in pages of %lu KiB; with ADSM_TASK_PAGE=%uK they would "
+		    "move at most %lu KiB", *text ? "; " : "", sharing->moved[now] >> 10, sharing->page >> 10,
 		    (ADSM_SCRATCHPAD_MIN_PAGE << best) >> 10, least >> 10);
 }
 

@@ -119,8 +119,8 @@ def moved(kernel):
 
 def settings(advice, now, word):
     """What advice says of code: the options, as they are given to run(), and loads and bytes with them."""
-    found = re.search(r"cores loaded (\d+) partitions of code, (\d+) bytes, and with (ADSM_\S+(?: and ADSM_\S+)*) "
-                      rf"{word} (\d+), (\d+) bytes", advice)
+    found = re.search(r"cores loaded (\d+) partitions of code, (\d+) bytes; with (ADSM_\S+(?: and ADSM_\S+)*) "
+                      rf"they would load {word} (\d+), (\d+) bytes", advice)
     assert found and (int(found[1]), int(found[2])) == now, (advice, now)
     return dict(setting.split("=") for setting in found[3].split(" and ")), (int(found[4]), int(found[5]))
 
@@ -132,7 +132,7 @@ def promised(*steps, **own):
     without, seeking = report(*steps, **own), report(*steps, ADSM_ADVISE="1", **own)
     assert {name: moved(kernel) for name, kernel in without.items()} == \
         {name: moved(kernel) for name, kernel in seeking.items()}, (own, without, seeking)
-    advice = {name: settings(kernel["advice"], moved(kernel), "it is exactly")
+    advice = {name: settings(kernel["advice"], moved(kernel), "exactly")
               for name, kernel in seeking.items() if "partitions of code" in (kernel["advice"] or "")}
     for options in {tuple(options.items()) for options, _ in advice.values()}:
         assert all(own.get(name) != value for name, value in options), (own, options)
@@ -179,16 +179,16 @@ def lost():
 
 def refused():
     """What does not fit even so, each with its sizes; and the program goes on."""
-    even_so = r"depth: -28: scratchpad: kernel 'depth' has \d+ bytes of code, the code buffer %s " \
-        r"\(ADSM_SCRATCHPAD_CODE\), and in partitions it does not fit either: "
-    says(run("shallow", ADSM_SCRATCHPAD_CODE="500"), even_so % 500 + r"\d+ bytes of partition stack, tables and "
-         "victim entry are more than it has")
+    even_so = r"depth: -28: scratchpad: kernel 'depth' has \d+ bytes of code, but the code buffer has %s " \
+        r"\(ADSM_SCRATCHPAD_CODE\), and the kernel's partitions do not fit either: "
+    says(run("shallow", ADSM_SCRATCHPAD_CODE="500"), even_so % 500 + r"the partition stack, tables and victim entry "
+         r"alone need \d+ bytes")
     says(run("shallow", ADSM_SCRATCHPAD_CODE="8000"), even_so % 8000 + r"the code needs \d+ bytes of the local store, "
-         r"and has \d+: \d+ for what stays, and 1 sub-buffer of \d+, for partition \d, the largest")
+         r"but has \d+: \d+ for resident code, and 1 sub-buffer of \d+ for partition \d, the largest")
     says(run("shallow", ADSM_SCRATCHPAD_CODE="16000", ADSM_SCRATCHPAD_BUFFERS="4"), even_so % 16000,
          "4 sub-buffers of ")
     # By itself it has as many as there is room for, to the byte.
-    needs, has = re.search(r"the code needs (\d+) bytes of the local store, and has (\d+): ", run(
+    needs, has = re.search(r"the code needs (\d+) bytes of the local store, but has (\d+): ", run(
         "shallow", ADSM_SCRATCHPAD_CODE="16000", ADSM_SCRATCHPAD_BUFFERS="2")).groups()
     least, always = 16000 + int(needs) - int(has), {"ADSM_SCRATCHPAD_PARTITIONS": "always"}
     says(run("shallow", ADSM_SCRATCHPAD_CODE=str(least - 1), ADSM_SCRATCHPAD_BUFFERS="2", **always),
@@ -198,8 +198,8 @@ def refused():
              for code, options in ((least, {"ADSM_SCRATCHPAD_BUFFERS": "2"}), (least, {}), (least - 1, {}))]
     assert loads[0] == loads[1] < loads[2], (least, loads)
     says(run("shallow", ADSM_SCRATCHPAD_PARTITIONS="always", ADSM_SCRATCHPAD_BUFFERS="64"), "depth: -28: scratchpad: "
-         r"kernel 'depth' does not fit into the code buffer of 65536 bytes \(ADSM_SCRATCHPAD_CODE\) in partitions "
-         r"\(ADSM_SCRATCHPAD_PARTITIONS\): the code needs \d+ bytes")
+         r"the partitions of kernel 'depth' do not fit into the code buffer of 65536 bytes \(ADSM_SCRATCHPAD_CODE, "
+         r"ADSM_SCRATCHPAD_PARTITIONS=always\): the code needs \d+ bytes")
     for buffers in ("0", "3", "128", "x"):
         says(run("shallow", ADSM_SCRATCHPAD_BUFFERS=buffers), "module: .*auto, 1, 2, 4, 8, 16, 32 or 64")
     with open(MODULE, "rb") as file:

@@ -44,13 +44,14 @@ def refused():
     """What does not fit, with the sizes; and the program goes on."""
     out = run("large", "scale")
     says(out, r"large: -28: scratchpad: kernel 'large' does not fit into a local store of 262144 bytes: code \d+ of ",
-         r"; stack with its ADSM_SHARED and ADSM_PRIVATE arrays 2\d{5}, data \d+, the runtime's stack 2048, of \d+; ",
-         "; cache: lines 32768, tags 8192, dirty bits 4096, lines ahead 512 ",
+         r"; stack with its ADSM_SHARED and ADSM_PRIVATE arrays 2\d{5}, data \d+, stack of the cache's functions "
+         r"2048, of \d+; ",
+         "; cache: lines 32768, tags 8192, dirty bits 4096, prefetched lines 512 ",
          "make its arrays smaller, or raise ADSM_SCRATCHPAD_SIZE")
     assert run("large", ADSM_SCRATCHPAD_SIZE="1M") == "large: ok\n"
     says(run("shallow", ADSM_SCRATCHPAD_CODE="64"), r"kernel 'deep' does not fit .*: code \d+ of 64 ",
          "make the code buffer larger")
-    says(run(ADSM_SCRATCHPAD_SIZE="32K"), "module: scratchpad: a local store of 32768 bytes has no room for its cache "
+    says(run(ADSM_SCRATCHPAD_SIZE="32K"), "module: scratchpad: a local store of 32768 bytes is too small for its cache "
          r"\(64 sets x 4 ways x 128 B: 32768 of lines")
     for value in ["64x4", "63x4x128", "64x4x8", "64x4x128x", "x", "64x4x8192", "0x4x128"]:
         says(run(ADSM_SCRATCHPAD_CACHE=value), "module: .*" + re.escape(value) + ".*SETSxWAYSxLINE")
@@ -122,7 +123,8 @@ def advised():
         seeking, also_moved = kernel_of(ADSM_ADVISE="1", **own)
         assert all(without["counters"][name] == seeking["counters"][name] for name in same), (without, seeking)
         assert moved == also_moved and not without["advice"], (without, seeking)
-        found = re.fullmatch(r"cores moved (\d+) bytes by their caches, and with (ADSM_.*) it is exactly (\d+)",
+        found = re.fullmatch(r"cores moved (\d+) bytes through their caches; with (ADSM_.*) they would move exactly "
+                             r"(\d+)",
                              seeking["advice"])
         assert found and int(found[1]) == moved, seeking
         other = dict(setting.split("=") for setting in found[2].split(" and "))

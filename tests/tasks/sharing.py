@@ -58,11 +58,12 @@ def advice():
     """What smaller pages are said to move is no less than they do; and whose page is given up in vain."""
     run("lu")
     text, counters = kernel()
-    who = "others, on node(?: [01]|s 0 and 1)" if NODES else r"worker (?:\d)"
-    sharing = re.search(r"(\d+) of (\d+) pages that workers gave up had changed only where they had not looked: most "
-                        r"often, (\d+) times in a call, that at 0x[0-9a-f]+, byte (\d+) of argument 1, by worker (\d) "
-                        r"because of (" + who + "): ", text)
-    smaller = re.search(r"moved (\d+) KiB in pages of 16 KiB, and with ADSM_TASK_PAGE=2K (\d+) at most$", text)
+    who = "workers on node(?: [01]|s 0 and 1)" if NODES else r"worker (?:\d)"
+    sharing = re.search(r"(\d+) of (\d+) pages that workers gave up had changed only in parts that they had not "
+                        r"accessed: most often, (\d+) times in a call, the page at 0x[0-9a-f]+, byte (\d+) of "
+                        r"argument 1, was given up by worker (\d) because of (" + who + "); ", text)
+    smaller = re.search(r"moved (\d+) KiB in pages of 16 KiB; with ADSM_TASK_PAGE=2K they would move at most (\d+) "
+                        r"KiB$", text)
     # How often workers meet depends on who runs when; scratchpad/test_sharing.c has what is said of given counts.
     assert smaller and bool(sharing) == matters(counters), (text, counters)
     if sharing:

@@ -104,11 +104,11 @@ int adsm_modules_unload(uint32_t index)
 /* The error for a kernel that does not fit: all sizes, and advice. */
 static int refuse(const struct adsm_store_needs *needs, const char *help, char *ret_text)
 {
-	adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' does not fit into a local store of %lu bytes: "
-		    "code %u of %lu (ADSM_SCRATCHPAD_CODE); stack with its ADSM_SHARED and ADSM_PRIVATE arrays %u, "
-		    "data %u, the runtime's stack %lu, of %lu; cache: lines %lu, tags %lu, dirty bits %lu, lines ahead "
-		    "%lu (ADSM_SCRATCHPAD_CACHE), control %lu: %s, or raise ADSM_SCRATCHPAD_SIZE", needs->name,
-		    geometry.size, needs->code, layout.code, needs->stack, needs->data,
+	adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' does not fit into a local store of %lu bytes: code %u of "
+		    "%lu (ADSM_SCRATCHPAD_CODE); stack with its ADSM_SHARED and ADSM_PRIVATE arrays %u, data %u, stack "
+		    "of the cache's functions %lu, of %lu; cache: lines %lu, tags %lu, dirty bits %lu, prefetched "
+		    "lines %lu (ADSM_SCRATCHPAD_CACHE), control data %lu: %s, or raise ADSM_SCRATCHPAD_SIZE",
+		    needs->name, geometry.size, needs->code, layout.code, needs->stack, needs->data,
 		    (uint64_t)ADSM_SCRATCHPAD_RUNTIME, layout.stack, layout.lines, layout.tags, layout.dirty,
 		    layout.ahead, layout.control, help);
 	return -ENOSPC;
@@ -123,7 +123,7 @@ static uint64_t stack_of(const struct adsm_store_needs *needs)
 static int fit(uint32_t module, const struct adsm_store_needs *needs, struct adsm_overlay **ret_overlay,
 	       char *ret_text)
 {
-	char why[ADSM_PROCESS_TEXT] = "no memory";
+	char why[ADSM_PROCESS_TEXT] = "not enough memory";
 	int ret;
 
 	*ret_overlay = NULL;
@@ -138,13 +138,13 @@ static int fit(uint32_t module, const struct adsm_store_needs *needs, struct ads
 			      "adsmcc --partition auto)", ret_text);
 	ret = adsm_overlay_ready(modules[module].overlay, module, why);
 	if (ret && needs->code <= layout.code)
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' does not fit into the code buffer of %lu bytes "
-			    "(ADSM_SCRATCHPAD_CODE) in partitions (ADSM_SCRATCHPAD_PARTITIONS): %s", needs->name,
-			    layout.code, why);
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "the partitions of kernel '%s' do not fit into the code "
+			    "buffer of %lu bytes (ADSM_SCRATCHPAD_CODE, ADSM_SCRATCHPAD_PARTITIONS=always): %s",
+			    needs->name, layout.code, why);
 	else if (ret)
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' has %u bytes of code, the code buffer %lu "
-			    "(ADSM_SCRATCHPAD_CODE), and in partitions it does not fit either: %s", needs->name,
-			    needs->code, layout.code, why);
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "kernel '%s' has %u bytes of code, but the code buffer has "
+			    "%lu (ADSM_SCRATCHPAD_CODE), and the kernel's partitions do not fit either: %s",
+			    needs->name, needs->code, layout.code, why);
 	else
 		*ret_overlay = modules[module].overlay;
 	return ret;

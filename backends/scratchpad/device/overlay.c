@@ -163,8 +163,8 @@ int adsm_overlay_ready(struct adsm_overlay *overlay, uint32_t module, char ret_t
 		config.n_buffers /= 2;
 	beside = adsm_partition_beside(&config);
 	if (beside >= code_size) {
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "%lu bytes of partition stack, tables and victim entry are "
-			    "more than it has", beside);
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "the partition stack, tables and victim entry alone need %lu "
+			    "bytes", beside);
 		return -ENOSPC;
 	}
 	config.buffer_size = code_size - beside;

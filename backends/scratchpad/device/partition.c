@@ -81,14 +81,13 @@ static int place_all(struct adsm_partitions *partitions, const struct adsm_parti
 	const size_t needed = needed_by(config, partitions->slots_size, before);
 
 	if (config->buffer_size && config->buffer_size < needed && !largest)
-		return refuse(text, -ENOSPC, "the code needs %zu bytes of the local store, and has %zu: put functions "
+		return refuse(text, -ENOSPC, "the code needs %zu bytes of the local store, but has %zu: put functions "
 			      "into partitions (ADSM_PARTITION, adsmcc --partition auto)", needed, config->buffer_size);
 	if (config->buffer_size && config->buffer_size < needed)
-		return refuse(text, -ENOSPC, "the code needs %zu bytes of the local store, and has %zu: %zu for what "
-			      "stays, "
-			      "and %u sub-buffer%s of %zu, for partition %u, the largest; have fewer sub-buffers, a "
-			      "larger local store, or smaller partitions", needed, config->buffer_size, before, n,
-			      n == 1 ? "" : "s", partitions->slots_size + largest_size, largest);
+		return refuse(text, -ENOSPC, "the code needs %zu bytes of the local store, but has %zu: %zu for "
+			      "resident code, and %u sub-buffer%s of %zu for partition %u, the largest; use fewer "
+			      "sub-buffers, a larger local store, or smaller partitions", needed, config->buffer_size,
+			      before, n, n == 1 ? "" : "s", partitions->slots_size + largest_size, largest);
 	partitions->size = config->buffer_size ? config->buffer_size : needed;
 	partitions->stride = (partitions->size - before) / n & ~(size_t)(ADSM_IMAGE_ALIGN - 1);
 	partitions->code_size = largest ? partitions->stride - partitions->slots_size : 0;
@@ -115,7 +114,7 @@ static int map_buffer(struct adsm_partitions *partitions, char *text)
 
 	ret = adsm_os_memfd("adsm-partitions", pages, &fd);
 	if (ret) {
-		refuse(text, ret, "no memory for a code buffer of %zu bytes: %s", pages, strerror(-ret));
+		refuse(text, ret, "not enough memory for a code buffer of %zu bytes: %s", pages, strerror(-ret));
 		return ret;
 	}
 	ret = adsm_os_map(NULL, pages, fd, 0, ADSM_PROT_RW, &write);
@@ -126,7 +125,7 @@ static int map_buffer(struct adsm_partitions *partitions, char *text)
 		if (write)
 			adsm_os_unmap(write, pages);
 		ret = ret == -EPERM ? -EACCES : ret;
-		refuse(text, ret, "the system gives no memory for code that is loaded: %s", strerror(-ret));
+		refuse(text, ret, "the system provides no executable memory for loaded code: %s", strerror(-ret));
 		return ret;
 	}
 	partitions->write_all = write;
@@ -168,8 +167,8 @@ static int find_slot(const struct adsm_partitions *partitions, const struct adsm
 		return 0;
 	default:
 		*ret_value = config->resolve ? config->resolve(config->context, name) : NULL;
-		return *ret_value ? 0 : refuse(text, -ENOENT, "the code uses %s, which it does not have and the device "
-					       "does not either", name);
+		return *ret_value ? 0 : refuse(text, -ENOENT, "the code uses %s, which neither the image nor the "
+					       "device has", name);
 	}
 }
 
@@ -209,13 +208,13 @@ static int check_config(const struct adsm_partition_config *config, char *text)
 	const uint32_t n = config->n_buffers;
 
 	if (!n || n > ADSM_POLICY_MAX_BUFFERS || n & (n - 1))
-		return refuse(text, -EINVAL, "a code buffer has 1, 2, 4, 8, 16, 32 or 64 sub-buffers, not %u", n);
+		return refuse(text, -EINVAL, "a code buffer can have 1, 2, 4, 8, 16, 32 or 64 sub-buffers, not %u", n);
 	if (config->policy != ADSM_POLICY_MODULUS && config->policy != ADSM_POLICY_LRU)
-		return refuse(text, -EINVAL, "no policy %d: there are modulus (%d) and LRU (%d)", config->policy,
-			      ADSM_POLICY_MODULUS, ADSM_POLICY_LRU);
+		return refuse(text, -EINVAL, "policy %d is invalid: valid are modulus (%d) and LRU (%d)",
+			      config->policy, ADSM_POLICY_MODULUS, ADSM_POLICY_LRU);
 	if (!config->fail || config->buffer_size > (size_t)1 << 30 || config->depth > 1u << 20)
-		return refuse(text, -EINVAL, "%s", config->fail ? "a code buffer has at most 1 GiB, and a partition "
-			      "stack a million entries" : "nobody is told of calls that fail");
+		return refuse(text, -EINVAL, "%s", config->fail ? "a code buffer can have at most 1 GiB, and a "
+			      "partition stack 1048576 entries" : "the function that reports failed calls is missing");
 	return 0;
 }
 
@@ -231,7 +230,7 @@ int adsm_partition_create(const struct adsm_partition_config *config, struct ads
 		return ret;
 	partitions = calloc(1, sizeof(*partitions));
 	if (!partitions)
-		return refuse(ret_text, -ENOMEM, "no memory for a partition manager");
+		return refuse(ret_text, -ENOMEM, "not enough memory for a partition manager");
 	partitions->image = *config->image;
 	partitions->context = config->context;
 	partitions->fail = config->fail;
@@ -243,7 +242,7 @@ int adsm_partition_create(const struct adsm_partition_config *config, struct ads
 	where = calloc((size_t)header->n_partitions + 1, 1);
 	partitions->victim = config->victim && partitions->victim_size ? adsm_os_table(partitions->victim_size) : NULL;
 	if (!partitions->frames || !where || (config->victim && partitions->victim_size && !partitions->victim)) {
-		ret = refuse(ret_text, -ENOMEM, "no memory for a partition manager");
+		ret = refuse(ret_text, -ENOMEM, "not enough memory for a partition manager");
 		goto free_tables;
 	}
 	ret = map_buffer(partitions, ret_text);

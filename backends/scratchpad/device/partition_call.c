@@ -159,11 +159,10 @@ static void refuse(struct adsm_partitions *partitions, uint32_t symbol)
 
 	if (!id || id > partitions->image.header->n_partitions || adsm_image_offset(symbol) >= size_of(partitions, id))
 		snprintf(text, sizeof(text), "the code calls byte %u of partition %u, which the image does not have: "
-			 "the code was overwritten, or jumped into", adsm_image_offset(symbol), id);
+			 "the code was overwritten, or entered by a wrong jump", adsm_image_offset(symbol), id);
 	else
 		snprintf(text, sizeof(text), "the partition stack is full: %u calls between partitions are open, and "
-			 "the "
-			 "next one is of %s() in partition %u; a recursion without end, or one that needs more room",
+			 "the next one is of %s() in partition %u; the recursion has no end, or is too deep",
 			 partitions->n_frames, name_of(partitions, symbol), id);
 	fail(partitions, text);
 }
@@ -214,7 +213,7 @@ static inline uintptr_t pop(struct adsm_partitions *partitions)
 	struct adsm_partition_frame *frame;
 
 	if (__builtin_expect(!partitions->n_frames, 0))
-		fail(partitions, "the code returns from more calls between partitions than there were: its stack was "
+		fail(partitions, "the code returns from more calls between partitions than it made: its stack was "
 		     "overwritten");
 	frame = &partitions->frames[--partitions->n_frames];
 	if (!adsm_policy_return(&partitions->policy, frame->id, frame->buffer))

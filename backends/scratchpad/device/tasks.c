@@ -282,7 +282,7 @@ int adsm_tasks_run(struct adsm_process_slot *slot, struct adsm_process_shared *s
 
 	memset(slot->counts, 0, sizeof(slot->counts));
 	if (launch->n > tasks.n_cores) {
-		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s': %lu workers, there are %u cores "
+		adsm_format(ret_text, ADSM_PROCESS_TEXT, "task '%s' has %lu workers, but there are only %u cores "
 			    "(ADSM_SCRATCHPAD_CORES)", slot->name, launch->n, tasks.n_cores);
 		return -EINVAL;
 	}

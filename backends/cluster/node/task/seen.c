@@ -104,7 +104,7 @@ struct adsm_sharing_worst adsm_seen_worst(uint32_t *ret_page)
 	*ret_page = in_vain->page;
 	/* The order of the stores is unknown: all nodes that wrote the page are named. */
 	if (worst.n)
-		adsm_format(worst.because, sizeof(worst.because), "others, on node%s %d", more ? "s" : "",
+		adsm_format(worst.because, sizeof(worst.because), "workers on node%s %d", more ? "s" : "",
 			    __builtin_ctzll(nodes));
 	if (more)
 		adsm_append(worst.because, sizeof(worst.because), "%s %d%s", more & (more - 1) ? "," : " and",
