@@ -121,10 +121,10 @@ void adsm_process_advise_locks(struct adsm_device *device, const char *kernel, c
 	if ((locks->waits < MANY || locks->waits < locks->n / FEW) &&
 	    (locks->wait_ns < LONG_NS || locks->wait_ns < locks->work_ns / FEW))
 		return;
-	adsm_append(ret_text, size, "for %lu of the %lu locks that its workers took they had to wait, %lu %% of their "
-		    "time", locks->waits, locks->n, locks->work_ns ? locks->wait_ns * 100 / locks->work_ns : 0);
+	adsm_append(ret_text, size, "its workers waited for %lu of the %lu locks that they took, %lu %% of their time",
+		    locks->waits, locks->n, locks->work_ns ? locks->wait_ns * 100 / locks->work_ns : 0);
 	say_hot(device, kernel, ret_text, size);
-	adsm_append(ret_text, size, "; more locks, each for less, or less work while one is held");
+	adsm_append(ret_text, size, "; use more locks that each protect less, or do less work while a lock is held");
 }
 
 static void advise(struct adsm_device *device, const char *kernel, const struct adsm_kernel_costs *costs,
@@ -142,7 +142,7 @@ static const struct adsm_cost counters[] = {
 	{ .name = NULL }
 };
 
-_Static_assert(ADSM_TASK_N_COUNTS <= ADSM_COSTS_MAX, "the contract has room for so many");
+_Static_assert(ADSM_TASK_N_COUNTS <= ADSM_COSTS_MAX, "the contract limits the number of counters");
 
 const struct adsm_cost_ops adsm_process_costs = {
 	.counters = counters,

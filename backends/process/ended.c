@@ -80,7 +80,7 @@ void adsm_process_who_sent(int signal, pid_t sender, uid_t user, char *ret_text,
 	char path[32], name[32];
 
 	if (!sender) {
-		adsm_format(ret_text, size, "SIG%s, which the system sent, or a process that cannot be seen from here",
+		adsm_format(ret_text, size, "SIG%s, which the system sent, or a process outside of this PID namespace",
 			    sigabbrev_np(signal));
 		return;
 	}
@@ -88,7 +88,7 @@ void adsm_process_who_sent(int signal, pid_t sender, uid_t user, char *ret_text,
 	adsm_os_read_text(path, name, sizeof(name));
 	name[strcspn(name, "\n")] = '\0';
 	adsm_format(ret_text, size, "SIG%s, which process %d (%s) of user %u sent", sigabbrev_np(signal), sender,
-		    *name ? name : "that has ended", user);
+		    *name ? name : "already ended", user);
 }
 
 void adsm_process_how_crashed(const struct adsm_process_crash *crash, char *ret_text, size_t size)
@@ -100,7 +100,7 @@ void adsm_process_how_crashed(const struct adsm_process_crash *crash, char *ret_
 		n = adsm_format(ret_text, size, "was ended by ");
 		adsm_process_who_sent(signal, (pid_t)crash->sender, crash->user, ret_text + n, size - (size_t)n);
 	} else {
-		adsm_format(ret_text, size, "crashed with SIG%s at address %p, in no kernel", sigabbrev_np(signal),
-			    (void *)crash->address);
+		adsm_format(ret_text, size, "crashed with SIG%s at address %p, outside of kernels",
+			    sigabbrev_np(signal), (void *)crash->address);
 	}
 }

@@ -112,20 +112,20 @@ static int check_launch(const struct adsm_launch *launch)
 	uint64_t blocks, bytes = 0;
 
 	if (launch->n_args > ADSM_PROCESS_MAX_ARGS)
-		return adsm_fail(-EINVAL, "kernel '%s': more than %d arguments", launch->name,
+		return adsm_fail(-EINVAL, "kernel '%s' has more than %d arguments", launch->name,
 				 ADSM_PROCESS_MAX_ARGS);
 	for (size_t i = 0; i < launch->n_args; i++) {
 		size_t size = launch->args[i].kind == ADSM_LAUNCH_POINTER ? 0 : launch->args[i].size;
 
 		if (size > ADSM_PROCESS_MAX_ARG_BYTES - bytes)
-			return adsm_fail(-EINVAL, "kernel '%s': more than %zu bytes of values and constants",
+			return adsm_fail(-EINVAL, "kernel '%s' has more than %zu bytes of values and constants",
 					 launch->name, ADSM_PROCESS_MAX_ARG_BYTES);
 		bytes += size;
 	}
 	blocks = (uint64_t)launch->grid[0] * launch->grid[1];
 	if (__builtin_mul_overflow(blocks, launch->grid[2], &blocks) || launch->first_block > blocks ||
 	    launch->n_blocks > blocks - launch->first_block)
-		return adsm_fail(-EINVAL, "kernel '%s': blocks outside of its grid", launch->name);
+		return adsm_fail(-EINVAL, "kernel '%s': the range of blocks exceeds its grid", launch->name);
 	return 0;
 }
 

@@ -68,7 +68,7 @@ int adsm_process_alloc(struct adsm_device *base, size_t size, uint64_t wanted, s
 
 	if (!size || (size | wanted) % ADSM_PAGE_SIZE || offset > device->arena_size ||
 	    size > device->arena_size - offset)
-		return adsm_fail(-EINVAL, "%s: %zu bytes at %p are not pages of the arena", device->title, size,
+		return adsm_fail(-EINVAL, "%s: %zu bytes at %p are not whole pages of the arena", device->title, size,
 				 (void *)(uintptr_t)wanted);
 	if (adsm_process_status(base))
 		return -ENODEV;

@@ -18,8 +18,8 @@ static int start_services(struct adsm_process_device *device)
 	adsm_mutex_lock(&device->request_lock);
 	ret = adsm_process_shadow_start(device);
 	adsm_mutex_unlock(&device->request_lock);
-	return ret ? adsm_fail(ret, "%s: the thread that serves commands of its kernels cannot be started: %s "
-			       "(ulimit -u, -v)", device->title, strerror(-ret)) : 0;
+	return ret ? adsm_fail(ret, "%s: the thread that runs services for its kernels cannot be started: %s (ulimit "
+			       "-u, -v)", device->title, strerror(-ret)) : 0;
 }
 
 /*
@@ -41,8 +41,8 @@ static int make_file(const struct adsm_process_device *device, const struct adsm
 			adsm_fd_drop(*ret_file);
 	}
 	if (ret)
-		return adsm_fail(ret, "%s: no file in memory for a module of %zu bytes: %s%s", device->title,
-				 image->size, strerror(-ret), adsm_os_limit(ret));
+		return adsm_fail(ret, "%s: the memory file for a module of %zu bytes cannot be created: %s%s",
+				 device->title, image->size, strerror(-ret), adsm_os_limit(ret));
 	memcpy(copy, image->data, image->size);
 	adsm_os_unmap(copy, pages);
 	return 0;
@@ -59,8 +59,8 @@ int adsm_process_module_load(struct adsm_device *base, const struct adsm_image *
 	int fd, ret;
 
 	if (image->kind != ADSM_IMAGE_MODULE)
-		return adsm_fail(-ENOEXEC, "not a kernel module: a %s device takes what adsmcc writes",
-				 base->backend->name);
+		return adsm_fail(-ENOEXEC, "the image is not a kernel module: the backend '%s' loads only modules that "
+				 "adsmcc wrote", base->backend->name);
 	if (!image->size)
 		return adsm_fail(-ENOEXEC, "the module is empty");
 	ret = device->kind->check ? device->kind->check(device, image->data, image->size) : 0;

@@ -54,7 +54,7 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 
 	if (*chosen) {
 		if (access(chosen, X_OK))
-			return adsm_fail(-ENOENT, "%s: '%s' is not a program", kind->program_option, chosen);
+			return adsm_fail(-ENOENT, "%s: '%s' is not an executable file", kind->program_option, chosen);
 		*ret_path = strdup(chosen);
 		return *ret_path ? 0 : -ENOMEM;
 	}
@@ -65,7 +65,7 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 	ret = adsm_os_library_dir(path, PATH_MAX);
 	if (ret) {
 		free(path);
-		return adsm_fail(ret, "the folder of the library is not known%s; set %s",
+		return adsm_fail(ret, "the library cannot find its own folder%s; set %s",
 				 access("/proc/self/maps", R_OK) ? ": /proc is not mounted" : "",
 				 kind->program_option);
 	}
@@ -81,9 +81,9 @@ int adsm_process_find_program(const struct adsm_process_kind *kind, const char *
 		return 0;
 	}
 	path[length] = '\0';
-	ret = adsm_fail(-ENOENT, "there is no %s in ../%s, ../../%s, ../%s or ../../%s beside %s, nor in %s; set %s",
-			kind->program, folders[0], folders[0], folders[1], folders[1], path, ADSM_LIBEXEC,
-			kind->program_option);
+	ret = adsm_fail(-ENOENT, "the program %s does not exist in ../%s, ../../%s, ../%s or ../../%s relative to %s, "
+			"nor in %s; set %s", kind->program, folders[0], folders[0], folders[1], folders[1], path,
+			ADSM_LIBEXEC, kind->program_option);
 	free(path);
 	return ret;
 }
@@ -249,12 +249,12 @@ static int start_process(struct adsm_process_device *device, int memory_fd, int 
 	if (ret && *text)
 		ret = adsm_fail(ret == -EEXIST ? -ENODEV : ret, "%s: %s", device->title, text);
 	else if (ret == -EEXIST)
-		ret = adsm_fail(-ENODEV, "%s: %zu bytes at %p are taken in its process, %d times "
+		ret = adsm_fail(-ENODEV, "%s: %zu bytes at %p are already in use in the device process, at %d starts "
 				"in a row; set ADSM_ARENA", device->title, device->arena_size,
 				(void *)device->arena_base, max_starts);
 	else if (ret == -EPROTO || ret == -EPIPE || ret == -ETIMEDOUT)
-		ret = adsm_fail(-ENODEV, "%s: %s does not answer as this version of the library expects",
-				device->title, program);
+		ret = adsm_fail(-ENODEV, "%s: %s did not answer, or its answer is not valid for this version of the "
+				"library", device->title, program);
 	else if (ret)
 		ret = adsm_fail(ret, "%s: %s could not be started: %s%s", device->title, program, strerror(-ret),
 				adsm_os_limit(ret));
@@ -350,7 +350,7 @@ static void watch(void *arg)
 		poll(&polled[1], 1, TIMEOUT_MS);
 	if (closed)
 		adsm_format(device->lost_text, sizeof(device->lost_text), "%s: the device process (pid %d) has ended: "
-			    "the program has closed the library's descriptor that it listens to", device->title,
+			    "the program closed the descriptor that connects the library with it", device->title,
 			    device->pid);
 	else
 		describe_loss(device);
@@ -401,8 +401,8 @@ bool adsm_process_stop(struct adsm_process_device *device)
 {
 	atomic_store(&device->closing, true);
 	if (!end_process(device)) {
-		adsm_error("%s: its process cannot be ended before this one: the program has closed descriptors of "
-			   "the library's", device->title);
+		adsm_error("%s: the library cannot end the device process before the program ends: the program closed "
+			   "the library's descriptors", device->title);
 		return false;
 	}
 	adsm_os_thread_join(&device->monitor);
@@ -434,8 +434,8 @@ int adsm_process_ask(struct adsm_process_device *device, struct adsm_process_req
 		ret = adsm_process_receive(sock, ret_reply, sizeof(*ret_reply), NULL);
 	adsm_mutex_unlock(&device->request_lock);
 	if (!sent && ret == -EBADF)
-		return adsm_fail(ret, "%s: its process cannot be asked: the program has closed a descriptor of the "
-				 "library's", device->title);
+		return adsm_fail(ret, "%s: the library cannot reach the device process: the program closed a "
+				 "descriptor of the library", device->title);
 	if (!ret)
 		return ret_reply->error;
 	/* The monitor will soon record the reason. */

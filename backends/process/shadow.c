@@ -58,7 +58,8 @@ static void replace(void *arg)
 	ret = adsm_os_thread_start(&shadow->thread, "adsm-shadow", succeed, shadow);
 	if (!ret)
 		return;
-	adsm_warn("no new thread can be started to serve kernels: %s; the ending thread goes on", strerror(-ret));
+	adsm_warn("a new thread that serves kernels cannot be started: %s; the thread that a service ended continues",
+		  strerror(-ret));
 	shadow->thread = shadow->left;
 	if (finish(shadow, ADSM_COMMAND_LEFT))
 		go_on(shadow);

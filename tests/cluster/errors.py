@@ -166,6 +166,6 @@ ended("keeper")
 killed()
 info()
 unbuilt()
-run("no node program", 3, "refused: ADSM_CLUSTER_PROGRAM: '/no/such/file' is not a program",
+run("no node program", 3, "refused: ADSM_CLUSTER_PROGRAM: '/no/such/file' is not an executable file",
     ADSM_CLUSTER_PROGRAM="/no/such/file")
 run("a value that is none", 3, "ADSM_CLUSTER_NODES=0 is not valid", ADSM_CLUSTER_NODES=0)

@@ -108,7 +108,7 @@ static void waiters(void)
 	CHECK_OK(adsmOnceFree(once));
 }
 
-/* ---- what nobody is left to set */
+/* ---- units that no thread can set any more */
 
 /* A worker waits for a unit, others for its lock, the barrier, another unit; a thread for what they would set. */
 static void deadlock(void)
@@ -120,8 +120,8 @@ static void deadlock(void)
 	CHECK_OK(stand(0, once, 0, 0));
 	CHECK_EQ(adsmSync(), -EDEADLK);
 	check_said("task 'stand'");
-	check_said("nobody is left to set");
-	check_said("worker 2 waits for lock 5, which worker 0 has");
+	check_said("no thread can set any more");
+	check_said("worker 2 waits for lock 5, which worker 0 holds");
 	check_said("worker 3 and others wait");
 	end(thread);
 
@@ -245,7 +245,7 @@ static void fails(void)
 
 	CHECK_OK(stand(0, once, 1, 0));
 	CHECK_EQ(adsmSync(), -EPERM);
-	check_said("worker 1 gives lock 6 back");
+	check_said("worker 1 releases lock 6");
 	thread = start(await_unit, &wait);
 	end(thread);
 	/* A call that may set them is about to. */
@@ -262,7 +262,7 @@ static void misuse(void)
 
 	CHECK_OK(stand(0, once, 2, 0));
 	CHECK_EQ(adsmSync(), -ENODEV);
-	check_said("task 'stand', worker 1, sets what is set");
+	check_said("task 'stand', worker 1, sets a unit that is already set");
 	CHECK_OK(adsmOnceFree(once));
 }
 

@@ -249,8 +249,8 @@ static void counters(void)
 		const unsigned counter = i == 2 ? 16 : 0;
 
 		CHECK_EQ(RUN("loop", 2, adsmInOut(a), adsmInOut(b), VAL(10), VAL(chunk), adsmVal(counter)), -EINVAL);
-		CHECKF(strstr(adsmLastError(), "kernel 'loop': ADSM_NEXT of counter ") &&
-		       strstr(adsmLastError(), "counters are 0 to 15"), "round %d", i);
+		CHECKF(strstr(adsmLastError(), "kernel 'loop': ADSM_NEXT with counter ") &&
+		       strstr(adsmLastError(), "the counter must be from 0 to 15"), "round %d", i);
 	}
 	CHECK_OK(adsmFree(numbers));
 }
@@ -304,7 +304,7 @@ static void memory(void)
 	for (int how = 1; how <= 3; how++) {
 		CHECK_EQ(RUN("free_wrong", 1, adsmInOut(a), VAL(how)), -EINVAL);
 		CHECK(strstr(adsmLastError(), "kernel 'free_wrong' frees 0x"));
-		CHECK(strstr(adsmLastError(), ", which it has not from ADSM_ALLOC"));
+		CHECK(strstr(adsmLastError(), ", which is not memory allocated by ADSM_ALLOC"));
 		CHECK_EQ(a[0], 1);
 	}
 	/* What the program allocates and what kernels do is one memory. */
@@ -471,7 +471,7 @@ static void thread_ended(void)
 		CHECK_OK(adsmServiceRegister("inside", ends_thread, 0, 0, &how));
 		a[0] = b[0] = 0;
 		CHECK_EQ(RUN("once", 1, adsmInOut(a), adsmInOut(b)), -ECANCELED);
-		CHECK(strstr(adsmLastError(), "kernel 'once': service 'inside' did not return: it has ended its "
+		CHECK(strstr(adsmLastError(), "kernel 'once': service 'inside' did not return: it ended its "
 			     "thread"));
 		CHECK_EQ(b[0], -ECANCELED);
 		CHECK_EQ(a[0], 1);

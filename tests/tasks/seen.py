@@ -110,7 +110,7 @@ def check_advice(advice, counted):
     expect(f"no advice on barriers in '{advice['rounds']}'", " locks" not in (advice["rounds"] or ""))
     if counted["lock_wait_ns"] < max(10000000, counted["work_ns"] / 10):
         return
-    words = (f"for {counted['lock_waits']} of the {counted['locks']} locks",
+    words = (f"its workers waited for {counted['lock_waits']} of the {counted['locks']} locks",
              f"{counted['lock_wait_ns'] * 100 // counted['work_ns']} % of their time",
              f": lock 21 {counted['lock_waits']} times; ",
              f"nodes asked for {counted['locks_global']} locks, " if NODES else "")

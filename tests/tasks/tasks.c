@@ -183,23 +183,23 @@ static void errors(void)
 			  NULL);
 	check_alive();
 	check_failed_with(RUN("unlocks", 3, VAL(1), VAL(2)), -EPERM, "'unlocks'", "worker 1", "lock 5",
-			  "worker 2 has", NULL);
-	check_failed_with(RUN("unlocks", 3, VAL(0), VAL(-1)), -EPERM, "worker 0", "lock 5", "nobody has", NULL);
+			  "worker 2 holds", NULL);
+	check_failed_with(RUN("unlocks", 3, VAL(0), VAL(-1)), -EPERM, "worker 0", "lock 5", "no worker holds", NULL);
 	check_alive();
-	check_failed_with(RUN("locks_twice", 5, VAL(4)), -EDEADLK, "worker 4", "lock 9, which it has", NULL);
+	check_failed_with(RUN("locks_twice", 5, VAL(4)), -EDEADLK, "worker 4", "lock 9, which it already holds", NULL);
 	check_alive();
 	check_failed_with(RUN("misses_barrier", 5, VAL(3)), -EDEADLK, "'misses_barrier'", "worker 0", "4 of 5",
-			  "worker 3 does not come", NULL);
-	check_failed_with(RUN("misses_barrier", 2, VAL(0)), -EDEADLK, "worker 1 waits", "worker 0 does not come", NULL);
-	check_failed_with(RUN("misses_barrier", 120, VAL(77)), -EDEADLK, "119 of 120", "worker 77 does not come", NULL);
+			  "but worker 3 has ended", NULL);
+	check_failed_with(RUN("misses_barrier", 2, VAL(0)), -EDEADLK, "worker 1 waits", "but worker 0 has ended", NULL);
+	check_failed_with(RUN("misses_barrier", 120, VAL(77)), -EDEADLK, "119 of 120", "but worker 77 has ended", NULL);
 	check_alive();
-	check_failed_with(RUN("circle", 2, VAL(0)), -EDEADLK, "worker 0 waits for lock 1, which worker 1 has",
-			  "worker 1 waits for lock 0, which worker 0 has", NULL);
-	check_failed_with(RUN("circle", 100, VAL(0)), -EDEADLK, "worker 3 waits for lock 4, which worker 4 has",
+	check_failed_with(RUN("circle", 2, VAL(0)), -EDEADLK, "worker 0 waits for lock 1, which worker 1 holds",
+			  "worker 1 waits for lock 0, which worker 0 holds", NULL);
+	check_failed_with(RUN("circle", 100, VAL(0)), -EDEADLK, "worker 3 waits for lock 4, which worker 4 holds",
 			  "96 more", NULL);
 	check_alive();
-	check_failed_with(RUN("locks_at_barrier", 3, VAL(1)), -EDEADLK, "worker 0 waits for lock 3, which worker 1 has",
-			  "worker 1 waits at the barrier", NULL);
+	check_failed_with(RUN("locks_at_barrier", 3, VAL(1)), -EDEADLK, "worker 0 waits for lock 3, "
+			  "which worker 1 holds", "worker 1 waits at the barrier", NULL);
 	check_alive();
 	check_failed_with(RUN("uses_lock", 1, adsmVal(1u << 20)), -EINVAL, "lock 1048576", "1048575",
 			  NULL);

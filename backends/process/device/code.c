@@ -94,7 +94,8 @@ int adsm_code_load(int fd, uint32_t *ret_index, char ret_text[ADSM_PROCESS_TEXT]
 	modules[i].handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!modules[i].handle) {
 		if (access(path, R_OK))
-			snprintf(ret_text, ADSM_PROCESS_TEXT, "it is loaded as %s, and /proc is not mounted", path);
+			snprintf(ret_text, ADSM_PROCESS_TEXT, "/proc is not mounted, but modules are loaded from %s",
+				 path);
 		else
 			snprintf(ret_text, ADSM_PROCESS_TEXT, "%s", dlerror());
 		close(fd);

@@ -104,8 +104,8 @@ static int ask(struct adsm_process_command *command, enum adsm_process_command_o
 	}
 	atomic_store(&command->state, ADSM_COMMAND_FREE);
 	if (state == ADSM_COMMAND_LEFT) {
-		FAIL(-ECANCELED, "kernel '%s': service '%s' did not return: it has ended its thread (pthread_exit, "
-		     "or a cancellation)", kernel, command->name);
+		FAIL(-ECANCELED, "kernel '%s': service '%s' did not return: it ended its thread (pthread_exit, or a "
+		     "cancellation)", kernel, command->name);
 		return -ECANCELED;
 	}
 	return (int)command->result;
@@ -193,8 +193,8 @@ static long next(unsigned counter, long chunk)
 
 	mine.n++;
 	if (counter >= ADSM_NEXT_COUNTERS || chunk <= 0) {
-		FAIL(-EINVAL, "kernel '%s': ADSM_NEXT of counter %u by %ld: counters are 0 to %d, chunks 1 and more",
-		     kernel, counter, chunk, ADSM_NEXT_COUNTERS - 1);
+		FAIL(-EINVAL, "kernel '%s': ADSM_NEXT with counter %u and chunk %ld: the counter must be from 0 to %d, "
+		     "the chunk at least 1", kernel, counter, chunk, ADSM_NEXT_COUNTERS - 1);
 		return ADSM_NEXT_NONE;
 	}
 	first = atomic_load(&counters[counter]);
@@ -241,7 +241,7 @@ static void give_back(uint64_t address)
 	if (cost)
 		account(ADSM_COMMAND_GIVE, cost);
 	else if (address)
-		FAIL(-EINVAL, "kernel '%s' frees %p, which it has not from ADSM_ALLOC", kernel,
+		FAIL(-EINVAL, "kernel '%s' frees %p, which is not memory allocated by ADSM_ALLOC", kernel,
 		     (void *)(uintptr_t)address);
 }
 

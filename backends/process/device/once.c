@@ -127,7 +127,8 @@ void adsm_device_once_failed(const struct adsm_pool_launch *launch, int error)
 _Noreturn static void give_up_task(const struct adsm_kernel_once *once, uint64_t unit, int error)
 {
 	const bool deadlock = error == -EDEADLK;
-	const char *why = deadlock ? "nobody is left to set" : "is not set, and will not be: who was to has failed";
+	const char *why = deadlock ? "no thread can set any more" : "will never be set: the call that should set it "
+		"has failed";
 	char text[ADSM_PROCESS_TEXT];
 
 	adsm_format(text, sizeof(text), "%sworker %lu waits for unit %lu of the write-once object at %p, which %s",
@@ -145,10 +146,10 @@ _Noreturn static void give_up(const struct adsm_kernel_once *once, uint64_t unit
 
 	if (launch->task)
 		give_up_task(once, unit, error);
-	adsm_format(text, sizeof(text), "kernel '%s', block %lu%s: unit %lu of the write-once object at %p is not set, "
-		    "and will not be: %s", launch->name, (unsigned long)adsm_pool_block.number, node.place,
-		    (unsigned long)unit, once->data, error == -EDEADLK ? "whoever could set it waits, too" :
-		    "who was to set it has failed");
+	adsm_format(text, sizeof(text), "kernel '%s', block %lu%s, waits for unit %lu of the write-once object at %p, "
+		    "which will never be set: %s", launch->name, (unsigned long)adsm_pool_block.number, node.place,
+		    (unsigned long)unit, once->data, error == -EDEADLK ? "all threads that could set it wait, too" :
+		    "the call that should set it has failed");
 	adsm_device_once_failed(launch, error);
 	adsm_pool_leave(error, text);
 }
@@ -160,7 +161,7 @@ static const void *get(const struct adsm_kernel_once *kernel, uint64_t unit)
 
 	leave_failed();
 	if (unit >= kernel->count)
-		refuse(kernel, unit, "gets what is beyond the end");
+		refuse(kernel, unit, "reads a unit beyond the end");
 	if (!adsm_once_is_set(once->shared, unit) && !adsm_once_spin(once->shared, unit)) {
 		ret = wait_for(once, unit);
 		leave_failed();
@@ -174,9 +175,9 @@ static void *fresh(const struct adsm_kernel_once *kernel, uint64_t unit)
 {
 	leave_failed();
 	if (unit >= kernel->count)
-		refuse(kernel, unit, "writes beyond the end");
+		refuse(kernel, unit, "writes a unit beyond the end");
 	if (adsm_once_fresh(((struct once *)kernel)->shared, unit))
-		refuse(kernel, unit, "writes what is set, and is written once");
+		refuse(kernel, unit, "writes a unit that is already set");
 	return (char *)kernel->data + unit * kernel->size;
 }
 
@@ -186,11 +187,11 @@ static void set(const struct adsm_kernel_once *kernel, uint64_t unit)
 
 	leave_failed();
 	if (unit >= kernel->count)
-		refuse(kernel, unit, "sets what is beyond the end");
+		refuse(kernel, unit, "sets a unit beyond the end");
 	ret = adsm_once_set(table, ((struct once *)kernel)->shared, (uintptr_t)kernel->data, unit);
 	if (ret)
-		refuse(kernel, unit, ret == -EEXIST ? "sets what is set: it is written once" :
-		       "sets what it has not begun to write (ADSM_FRESH)");
+		refuse(kernel, unit, ret == -EEXIST ? "sets a unit that is already set" :
+		       "sets a unit that it has not begun to write with ADSM_FRESH");
 	if (node.told)
 		node.told->set(kernel, unit);
 }

@@ -109,7 +109,7 @@ static void place(char *ret_text, size_t size)
 		return;
 	lock = way && way->held ? way->held(mine->base.index) : adsm_task_held(mine->id);
 	if (lock < ADSM_TASK_LOCKS_MAX)
-		adsm_format(ret_text, size, ", in worker %u, which has lock %u", mine->number, lock);
+		adsm_format(ret_text, size, ", in worker %u, which holds lock %u", mine->number, lock);
 	else
 		adsm_format(ret_text, size, ", in worker %u", mine->number);
 }
@@ -283,8 +283,8 @@ int adsm_task_run_all(const struct adsm_pool_launch *launch, const char *name, s
 
 	memset(ret_counts, 0, ADSM_TASK_N_COUNTS * sizeof(*ret_counts));
 	if (!launch->n || launch->n > ADSM_TASK_WORKERS_MAX) {
-		snprintf(ret_text, ADSM_PROCESS_TEXT, "task '%s': %lu workers, there may be %u", name,
-			 (unsigned long)launch->n, ADSM_TASK_WORKERS_MAX);
+		snprintf(ret_text, ADSM_PROCESS_TEXT, "task '%s' has %lu workers: the number must be from 1 to %u",
+			 name, (unsigned long)launch->n, ADSM_TASK_WORKERS_MAX);
 		return -EINVAL;
 	}
 	while (n_threads < launch->n && !ret)

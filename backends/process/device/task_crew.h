@@ -59,13 +59,13 @@ void adsm_task_fail(int error, const char *format, ...) __attribute__((format(pr
 _Noreturn void adsm_task_fail_by(struct adsm_task_thread *self, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Messages about errors of workers, the same on all devices. */
-#define ADSM_TASK_NO_LOCK "uses lock %u: the last one is %u"
-#define ADSM_TASK_HAS_LOCK "takes lock %u, which it has"
-#define ADSM_TASK_KEEPS_LOCK "has ended with lock %u%s"
-#define ADSM_TASK_AND_MORE ", and with others"
-#define ADSM_TASK_GIVES "gives lock %u back, which worker %u has"
-#define ADSM_TASK_GIVES_FREE "gives lock %u back, which nobody has"
-#define ADSM_TASK_FREES "frees %p, which it has not from ADSM_TASK_ALLOC"
+#define ADSM_TASK_NO_LOCK "uses lock %u: the largest lock number is %u"
+#define ADSM_TASK_HAS_LOCK "takes lock %u, which it already holds"
+#define ADSM_TASK_KEEPS_LOCK "has ended without releasing lock %u%s"
+#define ADSM_TASK_AND_MORE " and others"
+#define ADSM_TASK_GIVES "releases lock %u, which worker %u holds"
+#define ADSM_TASK_GIVES_FREE "releases lock %u, which no worker holds"
+#define ADSM_TASK_FREES "frees %p, which is not memory allocated by ADSM_TASK_ALLOC"
 /* Explain a deadlock: none of the @n workers can continue. */
 void adsm_task_tell_deadlock(uint32_t n, struct adsm_task_seen (*see)(uint32_t worker),
 			     char ret_text[ADSM_PROCESS_TEXT]);

@@ -62,7 +62,7 @@ static __attribute__((noinline)) struct lock *find_slow(struct adsm_task_thread 
 		adsm_task_fail_by(self, -EINVAL, ADSM_TASK_NO_LOCK, id, ADSM_TASK_LOCKS_MAX - 1);
 	page = make_page(id / PAGE);
 	if (!page) {
-		adsm_task_fail(-ENOMEM, "no memory for lock %u of worker %u", id, self->base.index);
+		adsm_task_fail(-ENOMEM, "not enough memory for lock %u of worker %u", id, self->base.index);
 		adsm_task_leave(self);
 	}
 	return &page[id % PAGE];

@@ -37,8 +37,8 @@ void adsm_task_tell_stopped(uint32_t n_workers, struct adsm_task_seen (*see)(uin
 		if (!seen.holder || told == TOLD)
 			continue;
 		n += snprintf(text + n, ADSM_PROCESS_TEXT - (size_t)n,
-			      "%sworker %u waits for lock %u, which worker %u has", told ? ", " : "", i, seen.waits_for,
-			      seen.holder - 1);
+			      "%sworker %u waits for lock %u, which worker %u holds", told ? ", " : "", i,
+			      seen.waits_for, seen.holder - 1);
 		told++;
 	}
 	if (n_locks > told)
@@ -61,6 +61,6 @@ void adsm_task_tell_barrier(uint32_t n_workers, struct adsm_task_seen (*see)(uin
 	const uint32_t n = count_waiting(n_workers, see, ADSM_TASK_AT_BARRIER, &waits);
 
 	count_waiting(n_workers, see, ADSM_TASK_ENDED, &ended);
-	snprintf(text, ADSM_PROCESS_TEXT, "worker %u%s at the barrier, %u of %u in all, which worker %u does not come "
-		 "to: it has ended", waits, n > 1 ? " and others wait" : " waits", n, n_workers, ended);
+	snprintf(text, ADSM_PROCESS_TEXT, "worker %u%s at the barrier, %u of %u in all, but worker %u has ended and "
+		 "will not reach it", waits, n > 1 ? " and others wait" : " waits", n, n_workers, ended);
 }
